@@ -1,0 +1,73 @@
+/* vramscope query: one entry for every question about a snapshot file.
+ *
+ * Load a file, then send requests and get replies, both as bytes. A request is JSON, a method and its parameters; a reply
+ * is JSON too, or, for the method "export", the bytes of another program's format:
+ *
+ *   {"method": "report", "params": {"device": 0, "top": 5}}
+ *
+ * The method "methods" lists them all with their parameters; docs/formats/query.md has the shapes of the replies. The
+ * command line, the web page and every language binding send these very bytes and get these very replies, so a new
+ * question never needs a new function here.
+ *
+ * Threads: one engine is used by one thread at a time; different engines have nothing in common.
+ */
+#ifndef VRAMSCOPE_QUERY_H
+#define VRAMSCOPE_QUERY_H
+
+#include <vramscope/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct vs_engine vs_engine;
+
+#define VS_BYTES_UNKNOWN UINT64_MAX
+
+/* What only the caller knows of the file. */
+typedef struct vs_source {
+  vs_str name;        /* as the user wrote it; quoted in replies */
+  uint64_t bytes;     /* on disk; VS_BYTES_UNKNOWN: what was read of it, as long as it is not compressed */
+  bool is_compressed; /* the reader inflates what lies on disk */
+} vs_source;
+
+typedef struct vs_load_options {
+  /* May be NULL. Called every few hundred kilobytes with the (inflated) bytes read so far; false cancels. */
+  bool (*progress)(void *ctx, uint64_t bytes_read);
+  void *progress_ctx;
+} vs_load_options;
+
+/* An engine without a file: it answers "methods" and refuses the rest with VS_NOT_FOUND.
+ *
+ * Owner: the caller, vs_engine_destroy (which accepts NULL). `host` outlives it; NULL means vs_host_default(), where
+ *        there is a C library.
+ * Fails: VS_NO_MEMORY   VS_BAD_ARGUMENT  no host, in a build that has no default */
+VS_API VS_MUST_CHECK vs_status vs_engine_create(const vs_host *host, vs_engine **engine);
+VS_API void vs_engine_destroy(vs_engine *engine);
+
+/* Reads a snapshot to its end: a PyTorch pickle of any protocol, or its JSON form, told by content. It replaces the file
+ * that the engine had; after a failure there is none.
+ *
+ * `source` is copied after the last byte was read, so that a reader may fill it in while it reads. `options` may be NULL.
+ *
+ * Fails: the statuses of malformed input, with a sentence and the byte offset in `error` (which may be NULL);
+ *        VS_NO_MEMORY, VS_LIMIT, VS_CANCELLED, and what the reader fails with */
+VS_API VS_MUST_CHECK vs_status vs_engine_load(vs_engine *engine, vs_reader reader, const vs_source *source,
+                                              const vs_load_options *options, vs_error *error);
+
+/* Answers one request and writes the reply, which is complete when this returns VS_OK.
+ *
+ * A reply is built in memory and written only when it is whole, so a failure writes nothing. Methods that "methods" calls
+ * streamed (long lists, exports) are written as they are made: after a failure what was written is to be thrown away.
+ * Equal requests about equal files get equal bytes, on every platform.
+ *
+ * Fails: VS_BAD_ARGUMENT  not JSON (`error` has the offset), an unknown method or parameter ("did you mean ...?"), a
+ *                         value out of range
+ *        VS_NOT_FOUND     no file is loaded; the device, event or moment asked for is not in it
+ *        VS_NO_MEMORY, and what the writer fails with */
+VS_API VS_MUST_CHECK vs_status vs_engine_request(vs_engine *engine, vs_str request, vs_writer reply, vs_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,8 @@
+/* Everything that vramscope offers to C programs. */
+#ifndef VRAMSCOPE_H
+#define VRAMSCOPE_H
+
+#include <vramscope/base.h>
+#include <vramscope/query.h>
+
+#endif

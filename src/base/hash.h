@@ -1,0 +1,41 @@
+/* Hashing for tables that live in memory only: fast, not keyed by a secret, never written to a file.
+ *
+ * A hostile input can make tables slow, not wrong: every table is bounded by the memory budget of its reader, and a
+ * table that probes too far grows (map.h), which the budget then refuses. */
+#ifndef VS_BASE_HASH_H
+#define VS_BASE_HASH_H
+
+#include "base/mem.h"
+#include <stdint.h>
+
+/* The high and low half of a 64 x 64 bit product, folded: every input bit reaches every output bit. */
+static inline uint64_t vs_hash_mix(uint64_t a, uint64_t b) {
+#if defined(__SIZEOF_INT128__)
+  const unsigned __int128 product = (unsigned __int128)a * b;
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+  a ^= b;
+  a *= UINT64_C(0x9e3779b97f4a7c15);
+  a ^= a >> 32;
+  a *= UINT64_C(0xd6e8feb86659fd93);
+  return a ^ (a >> 29);
+#endif
+}
+
+static inline uint64_t vs_hash_u64(uint64_t value) {
+  return vs_hash_mix(value ^ UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xd6e8feb86659fd93));
+}
+
+static inline uint64_t vs_hash_bytes(const void *data, size_t size) {
+  const uint8_t *p = data;
+  uint64_t hash = UINT64_C(0x2d358dccaa6c78a5) ^ size, word;
+  for (; size >= 8; size -= 8, p += 8) {
+    memcpy(&word, p, 8);
+    hash = vs_hash_mix(hash ^ word, UINT64_C(0x8bb84b93962eacc9));
+  }
+  word = 0;
+  for (size_t i = 0; i < size; i++) word |= (uint64_t)p[i] << (8 * i);
+  return vs_hash_mix(hash ^ word, UINT64_C(0x4b33a62ed433d4a3));
+}
+
+#endif

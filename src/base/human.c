@@ -1,0 +1,138 @@
+#include "base/human.h"
+
+/* ---- a quantity in a unit, rounded half up to so many decimal places */
+
+typedef struct rounded {
+  uint64_t whole;
+  uint64_t decimals; /* below 10^places */
+} rounded;
+
+/* value / unit. The remainder is below unit <= 2^60, so ten times it fits; digit by digit nothing overflows. */
+static rounded divide(uint64_t value, uint64_t unit, unsigned places) {
+  rounded r = {.whole = value / unit};
+  uint64_t rest = value % unit, scale = 1;
+  for (unsigned i = 0; i < places; i++, scale *= 10) {
+    r.decimals = r.decimals * 10 + rest * 10 / unit;
+    rest = rest * 10 % unit;
+  }
+  if (rest >= unit - rest) r.decimals++;
+  if (r.decimals == scale) {
+    r.decimals = 0;
+    r.whole++;
+  }
+  return r;
+}
+
+static void put_digits(vs_text *text, uint64_t value, unsigned width) {
+  uint64_t scale = 1;
+  for (unsigned i = 1; i < width; i++) scale *= 10;
+  for (; scale != 0; scale /= 10) vs_text_byte(text, (uint8_t)('0' + value / scale % 10));
+}
+
+static void put_rounded(vs_text *text, rounded r, unsigned places) {
+  vs_text_u64(text, r.whole);
+  if (places == 0) return;
+  vs_text_byte(text, '.');
+  put_digits(text, r.decimals, places);
+}
+
+/* ---- bytes */
+
+enum { UNIT_COUNT = 7 };
+
+/* The places that leave four digits; decided after rounding, so that 99.996 becomes 100.0. */
+static rounded four_digits(uint64_t value, uint64_t unit, unsigned *places) {
+  static const uint64_t too_large[] = {UINT64_MAX, 1000, 100};
+  for (*places = 2;; --*places) {
+    const rounded r = divide(value, unit, *places);
+    if (r.whole < too_large[*places]) return r;
+  }
+}
+
+static void put_scaled(vs_text *text, uint64_t bytes, uint64_t step, const char *const *names) {
+  uint64_t unit = step;
+  unsigned places, name = 1;
+  rounded r = four_digits(bytes, unit, &places);
+  while (r.whole >= step && name + 1 < UNIT_COUNT) {
+    unit *= step;
+    name++;
+    r = four_digits(bytes, unit, &places);
+  }
+  put_rounded(text, r, places);
+  vs_text_byte(text, ' ');
+  vs_text_cstr(text, names[name]);
+}
+
+void vs_text_bytes(vs_text *text, uint64_t bytes, vs_unit unit) {
+  static const char *const binary[UNIT_COUNT] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  static const char *const si[UNIT_COUNT] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  const uint64_t step = unit == VS_UNIT_BINARY ? 1024 : 1000;
+  if (unit != VS_UNIT_PLAIN && bytes >= step) {
+    put_scaled(text, bytes, step, unit == VS_UNIT_BINARY ? binary : si);
+  } else {
+    vs_text_count(text, bytes);
+    vs_text_cstr(text, " B");
+  }
+}
+
+void vs_text_bytes_change(vs_text *text, int64_t bytes, vs_unit unit) {
+  if (bytes != 0) vs_text_byte(text, bytes < 0 ? '-' : '+');
+  vs_text_bytes(text, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes, unit);
+}
+
+void vs_text_count(vs_text *text, uint64_t count) {
+  uint64_t scale = 1;
+  while (count / scale >= 1000) scale *= 1000;
+  vs_text_u64(text, count / scale);
+  while (scale > 1) {
+    scale /= 1000;
+    vs_text_byte(text, ',');
+    put_digits(text, count / scale % 1000, 3);
+  }
+}
+
+/* ---- durations */
+
+static const uint64_t MILLISECOND = 1000, SECOND = 1000000;
+
+/* "5 min 07 s": whole units of `large`, and below them of `small`. */
+static void put_two_units(vs_text *text, uint64_t value, uint64_t per_large, const char *large, const char *small) {
+  vs_text_format(text, "%U %s ", value / per_large, large);
+  put_digits(text, value % per_large, 2);
+  vs_text_format(text, " %s", small);
+}
+
+static void put_decimal(vs_text *text, uint64_t value, uint64_t unit, unsigned places, const char *name) {
+  put_rounded(text, divide(value, unit, places), places);
+  vs_text_byte(text, ' ');
+  vs_text_cstr(text, name);
+}
+
+/* Each bound is where the text of its row would round up to the next row's. */
+void vs_text_duration(vs_text *text, uint64_t microseconds) {
+  const uint64_t seconds = divide(microseconds, SECOND, 0).whole, minutes = divide(microseconds, 60 * SECOND, 0).whole,
+                 hours = divide(microseconds, 3600 * SECOND, 0).whole;
+  if (microseconds < MILLISECOND) vs_text_format(text, "%U us", microseconds);
+  else if (microseconds < 9950) put_decimal(text, microseconds, MILLISECOND, 1, "ms");
+  else if (microseconds < 999500) put_decimal(text, microseconds, MILLISECOND, 0, "ms");
+  else if (microseconds < 9995000) put_decimal(text, microseconds, SECOND, 2, "s");
+  else if (microseconds < 59950000) put_decimal(text, microseconds, SECOND, 1, "s");
+  else if (seconds < 3600) put_two_units(text, seconds, 60, "min", "s");
+  else if (minutes < 24 * 60) put_two_units(text, minutes, 60, "h", "min");
+  else put_two_units(text, hours, 24, "d", "h");
+}
+
+/* ---- shares */
+
+void vs_text_percent(vs_text *text, uint64_t part, uint64_t whole) {
+  if (whole == 0) {
+    vs_text_cstr(text, "- %");
+    return;
+  }
+  const unsigned excess = whole >> 60 != 0 ? 4 : 0; /* divide() wants a unit of at most 2^60 */
+  const rounded share = divide(part >> excess, whole >> excess, 3);
+  const uint64_t permille = vs_min_u64(share.whole, UINT64_MAX / 1000 - 1) * 1000 + share.decimals;
+  if (permille == 0 && part != 0) vs_text_cstr(text, "<0.1 %");
+  else if (permille >= 1000 && part < whole) vs_text_cstr(text, ">99.9 %");
+  else vs_text_format(text, "%U.%U %%", permille / 10, permille % 10);
+}

@@ -1,0 +1,28 @@
+/* Numbers as people read them. All of it rounds half up in integers, and carries: 1023.996 MiB is "1.00 GiB", never
+ * "1024 MiB". Nothing here is for machines to read back. */
+#ifndef VS_BASE_HUMAN_H
+#define VS_BASE_HUMAN_H
+
+#include "base/text.h"
+
+typedef enum vs_unit {
+  VS_UNIT_BINARY, /* "512 B", "1.50 GiB", "23.65 GiB", "152.3 GiB", "1023 MiB": at most four digits */
+  VS_UNIT_SI,     /* "512 B", "1.61 GB" */
+  VS_UNIT_PLAIN,  /* "1,610,612,736 B" */
+} vs_unit;
+
+void vs_text_bytes(vs_text *text, uint64_t bytes, vs_unit unit);
+/* With its sign: "+1.50 GiB", "-20.00 MiB", "0 B". */
+void vs_text_bytes_change(vs_text *text, int64_t bytes, vs_unit unit);
+
+/* "1,610,612,736". */
+void vs_text_count(vs_text *text, uint64_t count);
+
+/* "640 us", "8.5 ms", "85 ms", "1.24 s", "42.5 s", "2 min 05 s", "3 h 12 min", "2 d 03 h". */
+void vs_text_duration(vs_text *text, uint64_t microseconds);
+
+/* part of whole: "12.3 %", "100.0 %"; what is not nothing and not all is never shown as such ("<0.1 %", ">99.9 %").
+ * "- %" for a part of nothing. */
+void vs_text_percent(vs_text *text, uint64_t part, uint64_t whole);
+
+#endif

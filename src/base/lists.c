@@ -1,0 +1,42 @@
+#include "base/lists.h"
+
+vs_status vs_lists_init(const vs_host *host, vs_lists *lists) {
+  *lists = (vs_lists){0};
+  vs_status status = vs_vec_reserve(host, &lists->ends, 64);
+  if (status == VS_OK) status = vs_vec_reserve(host, &lists->items, 256);
+  if (status == VS_OK) {
+    lists->ends.data[lists->ends.count++] = 0; /* VS_LIST_NONE */
+    uint32_t empty;
+    status = vs_lists_intern(host, lists, NULL, 0, &empty);
+    VS_ASSERT(status != VS_OK || empty == VS_LIST_EMPTY);
+  }
+  if (status != VS_OK) vs_lists_deinit(host, lists);
+  return status;
+}
+
+void vs_lists_deinit(const vs_host *host, vs_lists *lists) {
+  vs_vec_free(host, &lists->items);
+  vs_vec_free(host, &lists->ends);
+  vs_map_deinit(host, &lists->by_hash);
+}
+
+vs_status vs_lists_intern(const vs_host *host, vs_lists *lists, const uint32_t *items, size_t count, uint32_t *id) {
+  const size_t bytes = count * sizeof *items;
+  const uint64_t hash = vs_hash_bytes(items, bytes);
+  for (size_t slot = vs_map_find(&lists->by_hash, hash); slot != VS_MAP_NONE;
+       slot = vs_map_find_next(&lists->by_hash, slot)) {
+    *id = lists->by_hash.slots[slot].value;
+    const vs_list known = vs_lists_at(lists, *id);
+    if (known.count == count && (count == 0 || memcmp(known.items, items, bytes) == 0)) return VS_OK;
+  }
+  if (lists->ends.count >= UINT32_MAX || count > UINT32_MAX) return VS_LIMIT;
+  VS_TRY(vs_vec_reserve(host, &lists->items, count));
+  VS_TRY(vs_vec_reserve(host, &lists->ends, 1));
+  VS_TRY(vs_map_reserve(host, &lists->by_hash));
+  *id = (uint32_t)lists->ends.count;
+  if (count != 0) memcpy(lists->items.data + lists->items.count, items, bytes);
+  lists->items.count += count;
+  lists->ends.data[lists->ends.count++] = lists->items.count;
+  vs_map_add(&lists->by_hash, hash, *id);
+  return VS_OK;
+}

@@ -1,0 +1,56 @@
+#include "base/map.h"
+
+static size_t home(const vs_map *map, uint64_t key) { return (size_t)vs_hash_u64(key) & (map->capacity - 1); }
+
+void vs_map_deinit(const vs_host *host, vs_map *map) {
+  vs_host_free(host, map->slots, map->capacity * sizeof *map->slots);
+  *map = (vs_map){0};
+}
+
+void vs_map_clear(vs_map *map) {
+  if (map->capacity != 0) memset(map->slots, 0, map->capacity * sizeof *map->slots);
+  map->count = 0;
+}
+
+void vs_map_add(vs_map *map, uint64_t key, uint32_t value) {
+  VS_ASSERT(map->count < map->capacity);
+  size_t i = home(map, key);
+  while (map->slots[i].used) i = (i + 1) & (map->capacity - 1);
+  map->slots[i] = (vs_map_slot){.key = key, .value = value, .used = 1};
+  map->count++;
+}
+
+vs_status vs_map_reserve(const vs_host *host, vs_map *map) {
+  if (map->count < map->capacity - map->capacity / 4) return VS_OK;
+  size_t bytes;
+  const size_t capacity = map->capacity == 0 ? 16 : map->capacity * 2;
+  if (!vs_mul_size(capacity, sizeof *map->slots, &bytes)) return VS_NO_MEMORY;
+  vs_map grown = {.slots = vs_host_alloc(host, bytes), .capacity = capacity};
+  if (grown.slots == NULL) return VS_NO_MEMORY;
+  vs_map_clear(&grown);
+  /* Beginning behind a free slot keeps entries of equal keys in the order in which they were added. */
+  size_t start = 0;
+  while (map->count != 0 && map->slots[start].used) start++;
+  for (size_t n = 0; n < map->capacity; n++) {
+    const vs_map_slot *slot = &map->slots[(start + n) & (map->capacity - 1)];
+    if (slot->used) vs_map_add(&grown, slot->key, slot->value);
+  }
+  vs_map_deinit(host, map);
+  *map = grown;
+  return VS_OK;
+}
+
+void vs_map_remove(vs_map *map, size_t slot) {
+  const size_t mask = map->capacity - 1;
+  size_t hole = slot;
+  for (size_t i = (hole + 1) & mask; map->slots[i].used; i = (i + 1) & mask) {
+    /* An entry may move into the hole unless its home lies behind the hole. */
+    const size_t from_home = (i - home(map, map->slots[i].key)) & mask;
+    if (from_home >= ((i - hole) & mask)) {
+      map->slots[hole] = map->slots[i];
+      hole = i;
+    }
+  }
+  map->slots[hole].used = 0;
+  map->count--;
+}

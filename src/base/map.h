@@ -1,0 +1,58 @@
+/* A hash map from uint64_t to uint32_t: open addressing, linear probing, removal by shifting back (no tombstones).
+ *
+ * Two uses. Exact: the key is the thing (an address, an index). Hashed: the key is a hash and the caller compares the
+ * things that the values name, walking equal keys with find_from (intern tables).
+ *
+ * Invariant: capacity is 0 or a power of two, count <= 3/4 of it; slot.used tells whether it is taken; no free slot lies
+ * between a key's home and the slot it is in. */
+#ifndef VS_BASE_MAP_H
+#define VS_BASE_MAP_H
+
+#include "base/hash.h"
+#include "base/host.h"
+
+typedef struct vs_map_slot {
+  uint64_t key;
+  uint32_t value;
+  uint32_t used;
+} vs_map_slot;
+
+typedef struct vs_map {
+  vs_map_slot *slots;
+  size_t capacity;
+  size_t count;
+} vs_map;
+
+#define VS_MAP_NONE SIZE_MAX
+
+void vs_map_deinit(const vs_host *host, vs_map *map);
+void vs_map_clear(vs_map *map);
+
+/* Makes room for one more entry: add() after it cannot fail. */
+VS_MUST_CHECK vs_status vs_map_reserve(const vs_host *host, vs_map *map);
+
+/* Adds an entry without looking for an equal key (a second one of the same key is found after the first). Room must be
+ * there. */
+void vs_map_add(vs_map *map, uint64_t key, uint32_t value);
+
+/* The slot of the first entry with `key`, or VS_MAP_NONE. */
+static inline size_t vs_map_find(const vs_map *map, uint64_t key) {
+  if (map->count == 0) return VS_MAP_NONE;
+  const size_t mask = map->capacity - 1;
+  for (size_t i = (size_t)vs_hash_u64(key) & mask; map->slots[i].used; i = (i + 1) & mask)
+    if (map->slots[i].key == key) return i;
+  return VS_MAP_NONE;
+}
+
+/* The slot of the next entry with the key of `slot`, or VS_MAP_NONE. */
+static inline size_t vs_map_find_next(const vs_map *map, size_t slot) {
+  const size_t mask = map->capacity - 1;
+  for (size_t i = (slot + 1) & mask; map->slots[i].used; i = (i + 1) & mask)
+    if (map->slots[i].key == map->slots[slot].key) return i;
+  return VS_MAP_NONE;
+}
+
+/* Takes the entry of `slot` out; other slots may move. */
+void vs_map_remove(vs_map *map, size_t slot);
+
+#endif

@@ -1,0 +1,221 @@
+#include "base/text.h"
+
+enum { FLUSH_SIZE = 64 * 1024 };
+
+bool vs_str_starts(vs_str text, vs_str with) {
+  return text.size >= with.size && (with.size == 0 || memcmp(text.data, with.data, with.size) == 0);
+}
+
+bool vs_str_contains(vs_str text, vs_str part) {
+  for (size_t i = 0; i + part.size <= text.size; i++)
+    if (vs_str_starts((vs_str){text.data + i, text.size - i}, part)) return true;
+  return false;
+}
+
+int vs_str_compare(vs_str a, vs_str b) {
+  const size_t common = a.size < b.size ? a.size : b.size;
+  const int order = common == 0 ? 0 : memcmp(a.data, b.data, common);
+  if (order != 0) return order;
+  return a.size < b.size ? -1 : a.size > b.size;
+}
+
+void vs_text_init(vs_text *text, const vs_host *host, const vs_writer *writer) {
+  *text = (vs_text){.host = host, .writer = writer, .status = VS_OK};
+}
+
+void vs_text_deinit(vs_text *text) { vs_vec_free(text->host, &text->bytes); }
+
+static void flush(vs_text *text) {
+  if (text->status != VS_OK || text->writer == NULL || text->bytes.count == 0) return;
+  text->status = text->writer->write(text->writer->ctx, text->bytes.data, text->bytes.count);
+  text->bytes.count = 0;
+}
+
+vs_status vs_text_finish(vs_text *text) {
+  flush(text);
+  return text->status;
+}
+
+void vs_text_put(vs_text *text, const void *data, size_t size) {
+  if (text->status != VS_OK || size == 0) return;
+  text->status = vs_vec_reserve(text->host, &text->bytes, size);
+  if (text->status != VS_OK) return;
+  memcpy(text->bytes.data + text->bytes.count, data, size);
+  text->bytes.count += size;
+  if (text->bytes.count >= FLUSH_SIZE) flush(text);
+}
+
+void vs_text_code_point(vs_text *text, uint32_t point) {
+  if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) point = 0xfffd;
+  char out[4];
+  size_t size = 0;
+  if (point < 0x80) {
+    out[size++] = (char)point;
+  } else if (point < 0x800) {
+    out[size++] = (char)(0xc0 | point >> 6);
+    out[size++] = (char)(0x80 | (point & 0x3f));
+  } else if (point < 0x10000) {
+    out[size++] = (char)(0xe0 | point >> 12);
+    out[size++] = (char)(0x80 | (point >> 6 & 0x3f));
+    out[size++] = (char)(0x80 | (point & 0x3f));
+  } else {
+    out[size++] = (char)(0xf0 | point >> 18);
+    out[size++] = (char)(0x80 | (point >> 12 & 0x3f));
+    out[size++] = (char)(0x80 | (point >> 6 & 0x3f));
+    out[size++] = (char)(0x80 | (point & 0x3f));
+  }
+  vs_text_put(text, out, size);
+}
+
+/* Digits of `value` in `base`, written backwards to the end of a 20 byte array; returns where they begin. */
+static size_t digits(char out[static 20], uint64_t value, unsigned base) {
+  size_t at = 20;
+  do {
+    out[--at] = "0123456789abcdef"[value % base];
+    value /= base;
+  } while (value != 0);
+  return at;
+}
+
+void vs_text_u64(vs_text *text, uint64_t value) {
+  char out[20];
+  const size_t at = digits(out, value, 10);
+  vs_text_put(text, out + at, sizeof out - at);
+}
+
+void vs_text_i64(vs_text *text, int64_t value) {
+  if (value < 0) vs_text_byte(text, '-');
+  vs_text_u64(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+void vs_text_hex(vs_text *text, uint64_t value) {
+  char out[20];
+  const size_t at = digits(out, value, 16);
+  vs_text_put(text, out + at, sizeof out - at);
+}
+
+/* Where formatted text goes: a vs_text, or a fixed array of which the last byte is kept for the NUL. */
+typedef struct sink {
+  vs_text *text;
+  char *to;
+  size_t room;
+} sink;
+
+static void put(sink *s, const char *data, size_t size) {
+  if (s->text != NULL) {
+    vs_text_put(s->text, data, size);
+    return;
+  }
+  if (size > s->room) size = s->room;
+  memcpy(s->to, data, size);
+  s->to += size;
+  s->room -= size;
+}
+
+static void put_number(sink *s, uint64_t value, unsigned base, bool negative) {
+  char out[20];
+  const size_t at = digits(out, negative ? 0 - value : value, base);
+  if (negative) put(s, "-", 1);
+  put(s, out + at, sizeof out - at);
+}
+
+static void put_escaped(sink *s, vs_str str) {
+  for (size_t i = 0; i < str.size; i++) {
+    const uint8_t byte = (uint8_t)str.data[i];
+    if (byte >= 0x20 && byte != 0x7f) {
+      put(s, &str.data[i], 1);
+    } else {
+      const char escaped[4] = {'\\', 'x', "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+      put(s, escaped, sizeof escaped);
+    }
+  }
+}
+
+static void format_to(sink *s, const char *format, va_list arguments) {
+  for (; *format != 0; format++) {
+    if (*format != '%') {
+      put(s, format, 1);
+      continue;
+    }
+    switch (*++format) {
+      case 's': {
+        const char *text = va_arg(arguments, const char *);
+        put(s, text, strlen(text));
+        break;
+      }
+      case 'S': put_escaped(s, va_arg(arguments, vs_str)); break;
+      case 'd': {
+        const int value = va_arg(arguments, int);
+        put_number(s, (uint64_t)(int64_t)value, 10, value < 0);
+        break;
+      }
+      case 'u': put_number(s, va_arg(arguments, unsigned), 10, false); break;
+      case 'D': {
+        const int64_t value = va_arg(arguments, int64_t);
+        put_number(s, (uint64_t)value, 10, value < 0);
+        break;
+      }
+      case 'U': put_number(s, va_arg(arguments, uint64_t), 10, false); break;
+      case 'x': put_number(s, va_arg(arguments, uint64_t), 16, false); break;
+      case 'c': {
+        const char byte = (char)va_arg(arguments, int);
+        put(s, &byte, 1);
+        break;
+      }
+      case '%': put(s, "%", 1); break;
+      default: __builtin_trap();
+    }
+  }
+}
+
+void vs_text_format(vs_text *text, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  format_to(&(sink){.text = text}, format, arguments);
+  va_end(arguments);
+}
+
+void vs_format_list(char *to, size_t capacity, const char *format, va_list arguments) {
+  if (capacity == 0) return;
+  sink s = {.to = to, .room = capacity - 1};
+  format_to(&s, format, arguments);
+  *s.to = 0;
+}
+
+void vs_format(char *to, size_t capacity, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vs_format_list(to, capacity, format, arguments);
+  va_end(arguments);
+}
+
+bool vs_parse_u64(vs_str s, uint64_t *value) {
+  *value = 0;
+  for (size_t i = 0; i < s.size; i++) {
+    const unsigned digit = (unsigned)(uint8_t)s.data[i] - '0';
+    if (digit > 9 || __builtin_mul_overflow(*value, 10, value) || __builtin_add_overflow(*value, digit, value))
+      return false;
+  }
+  return s.size != 0;
+}
+
+bool vs_parse_i64(vs_str s, int64_t *value) {
+  const bool negative = s.size != 0 && s.data[0] == '-';
+  uint64_t magnitude;
+  if (!vs_parse_u64((vs_str){s.data + negative, s.size - negative}, &magnitude)) return false;
+  if (magnitude > (uint64_t)INT64_MAX + negative) return false;
+  *value = (int64_t)(negative ? 0 - magnitude : magnitude);
+  return true;
+}
+
+vs_status vs_fail(vs_error *error, vs_status status, uint64_t offset, const char *format, ...) {
+  if (error != NULL) {
+    error->status = status;
+    error->offset = offset;
+    va_list arguments;
+    va_start(arguments, format);
+    vs_format_list(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+  }
+  return status;
+}

@@ -1,0 +1,66 @@
+/* Text without a C library: comparing, and building it in a buffer that can fail once and says so at the end.
+ *
+ * A vs_text collects bytes; the first failure sticks in `status` and later calls do nothing, so a chain of puts is
+ * checked once. With a writer it hands on what it has in pieces of about 64 KiB, without one it keeps all. */
+#ifndef VS_BASE_TEXT_H
+#define VS_BASE_TEXT_H
+
+#include "base/vec.h"
+#include <stdarg.h>
+
+#define VS_STR(literal) ((vs_str){(literal), sizeof(literal) - 1})
+
+static inline vs_str vs_str_from(const char *text) { return (vs_str){text, strlen(text)}; }
+
+static inline bool vs_str_equal(vs_str a, vs_str b) {
+  return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+bool vs_str_starts(vs_str text, vs_str with);
+bool vs_str_contains(vs_str text, vs_str part);
+/* Less than, equal to or greater than 0, by bytes. */
+int vs_str_compare(vs_str a, vs_str b);
+
+typedef struct vs_text {
+  const vs_host *host;
+  const vs_writer *writer; /* NULL: everything stays in `bytes` */
+  vs_status status;
+  VS_VEC(char) bytes;
+} vs_text;
+
+void vs_text_init(vs_text *text, const vs_host *host, const vs_writer *writer);
+void vs_text_deinit(vs_text *text);
+
+/* Hands what is left to the writer and tells how it all went. */
+VS_MUST_CHECK vs_status vs_text_finish(vs_text *text);
+
+/* What was collected and not handed on; borrowed until the next put. */
+static inline vs_str vs_text_view(const vs_text *text) { return (vs_str){text->bytes.data, text->bytes.count}; }
+
+void vs_text_put(vs_text *text, const void *data, size_t size);
+static inline void vs_text_str(vs_text *text, vs_str s) { vs_text_put(text, s.data, s.size); }
+static inline void vs_text_cstr(vs_text *text, const char *s) { vs_text_put(text, s, strlen(s)); }
+static inline void vs_text_byte(vs_text *text, uint8_t byte) { vs_text_put(text, &byte, 1); }
+void vs_text_code_point(vs_text *text, uint32_t point); /* as UTF-8; U+FFFD for what is no character */
+void vs_text_u64(vs_text *text, uint64_t value);
+void vs_text_i64(vs_text *text, int64_t value);
+void vs_text_hex(vs_text *text, uint64_t value); /* 7f00a0, no prefix */
+
+/* The few conversions of printf that the library needs:
+ *   %s  const char *      %S  vs_str (control bytes escaped as \xNN)
+ *   %d  int   %u  unsigned   %D  int64_t   %U  uint64_t   %x  uint64_t in hexadecimal   %c  int   %%
+ * Anything else is an error in the program and traps. */
+void vs_text_format(vs_text *text, const char *format, ...);
+
+/* Formats into a fixed array, cut at its end, always NUL terminated. */
+void vs_format(char *to, size_t capacity, const char *format, ...);
+void vs_format_list(char *to, size_t capacity, const char *format, va_list arguments);
+
+/* Decimal text to number; false if `s` is not wholly one or does not fit. */
+bool vs_parse_u64(vs_str s, uint64_t *value);
+bool vs_parse_i64(vs_str s, int64_t *value);
+
+/* Fills an error (when there is one to fill) and returns `status`, so that a failure is one statement. */
+vs_status vs_fail(vs_error *error, vs_status status, uint64_t offset, const char *format, ...);
+
+#endif

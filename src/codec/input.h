@@ -1,0 +1,37 @@
+/* A window over a reader: the bytes that a parser looks at, contiguous, with their offset in the whole input.
+ *
+ * Invariant: 0 <= pos <= end <= capacity; data[pos] is byte base + pos of the input; no byte at or behind pos is lost. */
+#ifndef VS_CODEC_INPUT_H
+#define VS_CODEC_INPUT_H
+
+#include "base/host.h"
+
+typedef struct vs_input {
+  const vs_host *host;
+  vs_reader reader;
+  uint8_t *data;
+  size_t pos, end, capacity;
+  uint64_t base;
+  bool at_end;     /* the reader has nothing more */
+  vs_budget *budget; /* may be NULL: grows with every byte read, by budget_factor */
+  uint64_t budget_factor;
+  bool (*progress)(void *ctx, uint64_t bytes_read); /* may be NULL; false cancels */
+  void *progress_ctx;
+} vs_input;
+
+enum { VS_INPUT_WINDOW = VS_HOSTILE ? 64 : 256 * 1024 };
+
+VS_MUST_CHECK vs_status vs_input_init(vs_input *input, const vs_host *host, vs_reader reader);
+void vs_input_deinit(vs_input *input);
+
+/* Reads on until `count` bytes are in the window: VS_TRUNCATED if the input ends before. The window grows only as far as
+ * bytes really arrive, so a length that lies costs nothing. */
+VS_MUST_CHECK vs_status vs_input_fill(vs_input *input, size_t count);
+
+static inline VS_MUST_CHECK vs_status vs_input_need(vs_input *input, size_t count) {
+  return input->end - input->pos >= count ? VS_OK : vs_input_fill(input, count);
+}
+
+static inline uint64_t vs_input_offset(const vs_input *input) { return input->base + input->pos; }
+
+#endif

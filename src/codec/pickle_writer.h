@@ -1,0 +1,62 @@
+/* Writes a pickle of protocol 4 into a vs_text, with no more opcodes than PyTorch's own viewer knows: no class, no
+ * frame, no bytes; at most VS_PICKLEW_BATCH items in one APPENDS or SETITEMS.
+ *
+ *   vs_picklew w;
+ *   vs_picklew_begin(&w, text);
+ *   vs_picklew_dict_begin(&w);
+ *   vs_picklew_shared_str(&w, VS_STR("segments"), &memo.segments);    key
+ *   vs_picklew_list_begin(&w);                                        and value
+ *   ...
+ *   vs_picklew_list_end(&w);
+ *   vs_picklew_dict_end(&w);
+ *   vs_picklew_end(&w);
+ *
+ * Inside a dict keys and values take turns. Strings have to be UTF-8 for Python: bytes that are none are written as
+ * Python stands for them, as lone surrogates (PEP 383). Failures are the text's; misuse traps in the hostile build.
+ *
+ * Invariant: levels[depth-1].batched is the number of values since the MARK that is open, 0 if none is. */
+#ifndef VS_CODEC_PICKLE_WRITER_H
+#define VS_CODEC_PICKLE_WRITER_H
+
+#include "base/text.h"
+
+enum { VS_PICKLEW_DEPTH = 32, VS_PICKLEW_BATCH = 1000 };
+
+typedef struct vs_picklew_level {
+  uint32_t batched;
+  bool is_dict;
+} vs_picklew_level;
+
+typedef struct vs_picklew {
+  vs_text *text;
+  uint32_t memoized; /* entries of the memo, which Python numbers from 0 */
+  uint32_t depth;
+  vs_picklew_level levels[VS_PICKLEW_DEPTH];
+} vs_picklew;
+
+void vs_picklew_begin(vs_picklew *w, vs_text *text);
+void vs_picklew_end(vs_picklew *w);
+
+void vs_picklew_dict_begin(vs_picklew *w);
+void vs_picklew_dict_end(vs_picklew *w);
+void vs_picklew_list_begin(vs_picklew *w);
+void vs_picklew_list_end(vs_picklew *w);
+
+void vs_picklew_none(vs_picklew *w);
+void vs_picklew_bool(vs_picklew *w, bool value);
+void vs_picklew_i64(vs_picklew *w, int64_t value);
+void vs_picklew_u64(vs_picklew *w, uint64_t value);
+void vs_picklew_f64(vs_picklew *w, double value);
+void vs_picklew_str(vs_picklew *w, vs_str value); /* VS_LIMIT from 4 GiB on */
+void vs_picklew_pair(vs_picklew *w, int64_t a, int64_t b); /* the tuple (a, b) */
+
+/* Names the value that was just completed (a scalar, or what a dict_end or list_end closed); get() then stands for it as
+ * a value, as often as needed. */
+uint32_t vs_picklew_memoize(vs_picklew *w);
+void vs_picklew_get(vs_picklew *w, uint32_t index);
+
+/* A string that comes again: written and named the first time, referred to afterwards. *memo is the caller's, one for
+ * each string of this pickle, and begins as 0. */
+void vs_picklew_shared_str(vs_picklew *w, vs_str value, uint32_t *memo);
+
+#endif

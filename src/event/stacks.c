@@ -1,0 +1,46 @@
+#include "event/stacks.h"
+
+vs_status vs_stacks_init(const vs_host *host, vs_stacks *stacks) {
+  *stacks = (vs_stacks){0};
+  return vs_lists_init(host, &stacks->lists);
+}
+
+void vs_stacks_deinit(const vs_host *host, vs_stacks *stacks) {
+  vs_vec_free(host, &stacks->frames);
+  vs_vec_free(host, &stacks->details);
+  vs_map_deinit(host, &stacks->frame_by_hash);
+  vs_lists_deinit(host, &stacks->lists);
+}
+
+/* Details are rare (torch.fx only): a linear look-up among those that exist. */
+static vs_status intern_detail(const vs_host *host, vs_stacks *stacks, const vs_frame_detail *detail, uint32_t *id) {
+  for (size_t i = 0; i < stacks->details.count; i++) {
+    if (memcmp(&stacks->details.data[i], detail, sizeof *detail) == 0) {
+      *id = (uint32_t)i + 1;
+      return VS_OK;
+    }
+  }
+  VS_TRY(vs_vec_reserve(host, &stacks->details, 1));
+  stacks->details.data[stacks->details.count++] = *detail;
+  *id = (uint32_t)stacks->details.count;
+  return VS_OK;
+}
+
+vs_status vs_stacks_frame(const vs_host *host, vs_stacks *stacks, uint32_t name, uint32_t file, int64_t line,
+                          const vs_frame_detail *detail, uint32_t *id) {
+  vs_frame frame = {.line = line, .name = name, .file = file};
+  if (detail != NULL) VS_TRY(intern_detail(host, stacks, detail, &frame.detail));
+  const uint64_t hash = vs_hash_bytes(&frame, sizeof frame);
+  for (size_t slot = vs_map_find(&stacks->frame_by_hash, hash); slot != VS_MAP_NONE;
+       slot = vs_map_find_next(&stacks->frame_by_hash, slot)) {
+    *id = stacks->frame_by_hash.slots[slot].value;
+    if (memcmp(&stacks->frames.data[*id], &frame, sizeof frame) == 0) return VS_OK;
+  }
+  if (stacks->frames.count >= UINT32_MAX) return VS_LIMIT;
+  VS_TRY(vs_vec_reserve(host, &stacks->frames, 1));
+  VS_TRY(vs_map_reserve(host, &stacks->frame_by_hash));
+  *id = (uint32_t)stacks->frames.count;
+  stacks->frames.data[stacks->frames.count++] = frame;
+  vs_map_add(&stacks->frame_by_hash, hash, *id);
+  return VS_OK;
+}

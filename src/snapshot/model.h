@@ -1,0 +1,209 @@
+/* The memory of a moment, and how it came to it: a PyTorch snapshot as columns. This header explains the format.
+ *
+ *   devices      A snapshot covers several devices: 0, 1, ... and pinned host memory as VS_DEVICE_HOST.
+ *   segments     what the driver gave: an address range of a device. An expandable segment shows as one segment for each
+ *                contiguous mapped run.
+ *   blocks       a segment is cut into blocks that tile it in address order. A block is allocated, or free but waiting
+ *                for another stream (pending), or inactive (cached, reusable).
+ *   trace        what happened before, oldest first, one list per device: a window that may begin late (ring buffer).
+ *   stacks       who asked: interned in `stacks`, shared by events, blocks and segments.
+ *
+ * Segments and blocks say the END state, after the last trace entry. Sizes in the trace are REQUESTED bytes, so replaying
+ * them gives the requested curve; the rounded size (`allocated`) of a block is known only in `blocks`.
+ *
+ * Invariants (vs_snapshot_check executes them)
+ *   blocks       segment i owns blocks [first_block, first_block + block_count), and these ranges tile the block table in
+ *                segment order
+ *   events       trace t owns events [first, first + count), and these ranges tile the event table in trace order
+ *   traces       one for each device, device 0 .. n-1 in order, then VS_DEVICE_HOST if there is one
+ *   ids          every string, stack, text, stream, pool and action id is below the count of its table
+ *   absent       is told from empty everywhere, so that writing back gives what was read
+ */
+#ifndef VS_SNAPSHOT_MODEL_H
+#define VS_SNAPSHOT_MODEL_H
+
+#include "event/kinds.h"
+#include "event/stacks.h"
+
+#define VS_NO_TIME INT64_MIN
+#define VS_NO_COUNTER INT64_MIN
+enum { VS_DEVICE_HOST = -1, VS_MAX_DEVICES = 1024, VS_EVENT_NO_ADDRESS = 1 };
+
+typedef struct vs_events {
+  uint32_t count;
+  uint32_t capacity; /* rows that every existing column has room for */
+#define VS_EVENT_COLUMN(type, name, absent) \
+  type *name;                               \
+  size_t name##_capacity;
+#include "snapshot/event_columns.def"
+#undef VS_EVENT_COLUMN
+} vs_events;
+
+/* vs_events_size(events, row) and so on: the value of one column, absent or not. */
+#define VS_EVENT_COLUMN(type, name, absent)                                      \
+  static inline type vs_events_##name(const vs_events *events, uint32_t row) {   \
+    VS_ASSERT(row < events->count);                                              \
+    return events->name == NULL ? (type)(absent) : events->name[row];            \
+  }
+#include "snapshot/event_columns.def"
+#undef VS_EVENT_COLUMN
+
+typedef struct vs_trace {
+  int32_t device;
+  uint32_t first; /* row of the event table */
+  uint32_t count;
+} vs_trace;
+
+typedef enum vs_block_state {
+  VS_BLOCK_ALLOCATED, /* "active_allocated": in the user's hands */
+  VS_BLOCK_PENDING,   /* "active_pending_free": given back, but another stream may still use it */
+  VS_BLOCK_INACTIVE,  /* "inactive": cached */
+  VS_BLOCK_UNKNOWN,   /* a state that this version does not know; counted as inactive */
+} vs_block_state;
+
+enum { VS_BLOCK_HAS_ADDRESS = 1, VS_BLOCK_HAS_REQUESTED = 2 }; /* else derived, see reader.c */
+
+typedef struct vs_block {
+  uint64_t address;
+  uint64_t size;           /* rounded bytes */
+  uint64_t requested_size; /* bytes that were asked for; of an inactive block: the last time */
+  uint32_t stack;
+  uint32_t forward_frames; /* id in texts */
+  uint32_t state_name;     /* string id */
+  uint8_t state;           /* vs_block_state */
+  uint8_t has;             /* VS_BLOCK_HAS_... */
+} vs_block;
+
+enum {
+  VS_SEGMENT_HAS_ALLOCATED = 1,
+  VS_SEGMENT_HAS_ACTIVE = 2,
+  VS_SEGMENT_HAS_REQUESTED = 4,
+  VS_SEGMENT_HAS_EXPANDABLE = 8,
+};
+
+typedef struct vs_segment {
+  uint64_t address;
+  uint64_t total_size;
+  uint64_t allocated_size, active_size, requested_size; /* as the file claims them; `has` tells which it does */
+  int64_t registration_counter;                         /* VS_NO_COUNTER where absent */
+  int32_t device;
+  uint32_t stream; /* index into streams */
+  uint32_t pool;   /* 0, or 1 + index into pools */
+  uint32_t type;   /* string id: "small", "large" */
+  uint32_t stack;
+  uint32_t forward_frames; /* id in texts */
+  uint32_t first_block, block_count;
+  uint8_t has; /* VS_SEGMENT_HAS_... */
+  bool is_expandable;
+} vs_segment;
+
+/* One end of a named range of the program (record_function). */
+typedef struct vs_annotation {
+  int64_t time_us; /* VS_NO_TIME where absent */
+  int32_t device;
+  uint32_t name;  /* string id */
+  uint32_t stage; /* string id: "START", "END" */
+} vs_annotation;
+
+/* One entry of allocator_settings. A nested dict is an entry of kind VS_SETTING_DICT, followed by its own entries with
+ * depth one more. */
+typedef enum vs_setting_kind {
+  VS_SETTING_NONE,
+  VS_SETTING_BOOL,
+  VS_SETTING_INT,
+  VS_SETTING_REAL,
+  VS_SETTING_STRING,
+  VS_SETTING_DICT,
+} vs_setting_kind;
+
+typedef struct vs_setting {
+  uint32_t key;  /* string id */
+  uint8_t kind;  /* vs_setting_kind */
+  uint8_t depth; /* 0 for an entry of allocator_settings itself */
+  uint64_t bits; /* bool, int64_t, the bits of a double, string id, or the number of entries inside */
+} vs_setting;
+
+typedef struct vs_pool_id {
+  uint64_t a, b; /* (0, 0) is the default pool */
+} vs_pool_id;
+
+/* A key that was skipped: where ("event", "segment", ...), its name, how often. */
+typedef struct vs_unknown_key {
+  const char *where;
+  uint32_t key;
+  uint64_t count;
+} vs_unknown_key;
+
+enum { VS_MAX_UNKNOWN_KEYS = 64 }; /* distinct ones kept by name; the rest is counted in unknown_key_rest */
+
+typedef enum vs_file_format { VS_FORMAT_PICKLE, VS_FORMAT_JSON } vs_file_format;
+
+/* Which of the top-level keys the file had. */
+enum {
+  VS_HAS_SEGMENTS = 1,
+  VS_HAS_TRACES = 2,
+  VS_HAS_SETTINGS = 4,
+  VS_HAS_ANNOTATIONS = 8,
+  VS_HAS_HOST_SEGMENTS = 16,
+  VS_HAS_HOST_TRACES = 32,
+  VS_HAS_NESTED_HOST_TRACES = 64, /* host_traces is a list of lists */
+  VS_HAS_ONLY_SEGMENTS = 128,     /* a bare list of segments (PyTorch <= 1.12) */
+};
+
+typedef struct vs_snapshot {
+  const vs_host *host;
+  vs_strings strings;
+  vs_stacks stacks;
+  vs_lists texts; /* lists of string ids (forward_frames) */
+  vs_events events;
+  VS_VEC(vs_trace) traces;
+  VS_VEC(vs_segment) segments;
+  VS_VEC(vs_block) blocks;
+  VS_VEC(vs_annotation) annotations;
+  VS_VEC(vs_setting) settings;
+  VS_VEC(uint64_t) streams; /* handles, in order of appearance */
+  VS_VEC(vs_pool_id) pools; /* in order of appearance */
+  VS_VEC(uint32_t) actions; /* string ids: the known kinds first (index = vs_event_kind), then unknown ones */
+  VS_VEC(vs_unknown_key) unknown_keys;
+  uint64_t unknown_key_count; /* all occurrences */
+  vs_file_format format;
+  uint32_t pickle_protocol; /* 0 where the pickle has no PROTO opcode */
+  uint64_t bytes;           /* of the (inflated) input up to its end marker */
+  uint32_t has;             /* VS_HAS_... */
+} vs_snapshot;
+
+/* The kind of an event; VS_EVENT_UNKNOWN for an action by another name. */
+static inline vs_event_kind vs_events_kind(const vs_events *events, uint32_t row) {
+  const uint16_t action = vs_events_action(events, row);
+  return action < VS_EVENT_UNKNOWN ? (vs_event_kind)action : VS_EVENT_UNKNOWN;
+}
+
+static inline bool vs_block_is_active(const vs_block *block) {
+  return block->state == VS_BLOCK_ALLOCATED || block->state == VS_BLOCK_PENDING;
+}
+
+static inline vs_str vs_snapshot_string(const vs_snapshot *snapshot, uint32_t id) {
+  return vs_strings_at(&snapshot->strings, id);
+}
+
+/* An empty snapshot that owns nothing yet but its tables' first entries. */
+VS_MUST_CHECK vs_status vs_snapshot_create(const vs_host *host, vs_snapshot **out);
+void vs_snapshot_destroy(vs_snapshot *snapshot);
+
+/* Adds a row with every column absent; *row is its number. */
+VS_MUST_CHECK vs_status vs_events_add(const vs_host *host, vs_events *events, uint32_t *row);
+void vs_events_deinit(const vs_host *host, vs_events *events);
+
+/* vs_events_set_size(host, events, row, value) and so on. Setting `absent` never makes a column. */
+#define VS_EVENT_COLUMN(type, name, absent) \
+  VS_MUST_CHECK vs_status vs_events_set_##name(const vs_host *host, vs_events *events, uint32_t row, type value);
+#include "snapshot/event_columns.def"
+#undef VS_EVENT_COLUMN
+
+/* The trace of a device, NULL if it has none. */
+const vs_trace *vs_snapshot_trace(const vs_snapshot *snapshot, int32_t device);
+
+/* Executes the invariants above; NULL if all hold, else the sentence that does not. */
+const char *vs_snapshot_check(const vs_snapshot *snapshot);
+
+#endif

@@ -1,0 +1,112 @@
+#include "snapshot/reader.h"
+#include "codec/json_reader.h"
+#include "base/text.h"
+#include "codec/pickle.h"
+#include "snapshot/builder.h"
+
+/* What the first bytes say. A pickle of protocol 2 and up begins with PROTO, older ones with what builds the outermost
+ * list or dict; JSON with white space, a bracket or a byte order mark. */
+typedef enum content { CONTENT_PICKLE, CONTENT_JSON, CONTENT_EMPTY, CONTENT_OTHER } content;
+
+static bool is_json_space(uint8_t byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
+
+static vs_status sniff(vs_input *input, content *out) {
+  const vs_status status = vs_input_need(input, 2);
+  if (status != VS_OK && status != VS_TRUNCATED) return status;
+  const uint8_t *p = input->data + input->pos;
+  const size_t size = input->end - input->pos;
+  *out = CONTENT_OTHER;
+  if (size == 0)
+    *out = CONTENT_EMPTY;
+  else if (p[0] == 0x80 || p[0] == '(' || p[0] == ']' || p[0] == '}')
+    *out = CONTENT_PICKLE;
+  else if (p[0] == '{' || p[0] == '[' || is_json_space(p[0]) || p[0] == 0xef)
+    *out = CONTENT_JSON;
+  return VS_OK;
+}
+
+/* Formats that users hand in by mistake, by their first bytes. */
+static vs_status refuse_other(const vs_input *input, vs_error *error) {
+  static const struct {
+    const char *magic;
+    size_t size;
+    const char *advice;
+  } known[] = {
+      {"\x1f\x8b", 2, "the data is compressed with gzip twice, or was not inflated: use gunzip"},
+      {"\x28\xb5\x2f\xfd", 4, "the data is compressed with zstd: use unzstd"},
+      {"PK\x03\x04", 4, "a zip archive (a file of torch.save?), not a memory snapshot; unzip it first"},
+      {"BZh", 3, "the data is compressed with bzip2: use bunzip2"},
+      {"\xfd" "7zXZ", 5, "the data is compressed with xz: use unxz"},
+      {"<", 1, "an HTML page; give the pickle that it was made from"},
+      {"\x89PNG", 4, "a picture; give the pickle that it was made from"},
+  };
+  const size_t left = input->end - input->pos;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (left >= known[i].size && memcmp(input->data + input->pos, known[i].magic, known[i].size) == 0)
+      return vs_fail(error, VS_BAD_FORMAT, 0, "%s", known[i].advice);
+  return vs_fail(error, VS_BAD_FORMAT, 0, "neither a pickle nor JSON (the first byte is 0x%x)",
+                 (uint64_t)input->data[input->pos]);
+}
+
+static vs_status fold_input(vs_input *input, const vs_fold *fold, vs_snapshot *facts, vs_value *root,
+                            vs_error *error) {
+  content found;
+  vs_status status = sniff(input, &found);
+  if (status != VS_OK) return vs_fail(error, status, vs_input_offset(input), "%s", vs_status_text(status));
+  switch (found) {
+    case CONTENT_EMPTY: return vs_fail(error, VS_TRUNCATED, 0, "the input is empty");
+    case CONTENT_OTHER: return refuse_other(input, error);
+    case CONTENT_JSON:
+      facts->format = VS_FORMAT_JSON;
+      status = vs_json_fold(input, fold, NULL, root, error);
+      facts->bytes = vs_input_offset(input);
+      return status;
+    case CONTENT_PICKLE: break;
+  }
+  vs_pickle_info info;
+  facts->format = VS_FORMAT_PICKLE;
+  status = vs_pickle_fold(input, fold, root, &info, error);
+  facts->pickle_protocol = info.protocol;
+  facts->bytes = info.size;
+  return status;
+}
+
+static vs_status read_all(vs_input *input, vs_builder *builder, vs_snapshot **out, vs_error *error) {
+  vs_snapshot facts = {0};
+  vs_value root;
+  VS_TRY(fold_input(input, vs_builder_fold(builder), &facts, &root, error));
+  VS_TRY(vs_builder_finish(builder, root, out, error));
+  (*out)->format = facts.format;
+  (*out)->pickle_protocol = facts.pickle_protocol;
+  (*out)->bytes = facts.bytes;
+  return VS_OK;
+}
+
+vs_status vs_snapshot_read(const vs_host *host, vs_reader reader, const vs_read_options *options, vs_snapshot **out,
+                           vs_error *error) {
+  vs_budget budget;
+  vs_builder *builder = NULL;
+  vs_input input;
+  *out = NULL;
+  *error = (vs_error){.offset = VS_NO_OFFSET};
+  vs_budget_init(&budget, host, VS_READ_BASE_BYTES);
+  vs_status status = vs_input_init(&input, &budget.host, reader);
+  if (status == VS_OK) status = vs_builder_create(&budget.host, &builder);
+  if (status == VS_OK) {
+    input.budget = &budget;
+    input.budget_factor = VS_READ_FACTOR;
+    input.progress = options == NULL ? NULL : options->progress;
+    input.progress_ctx = options == NULL ? NULL : options->progress_ctx;
+    status = read_all(&input, builder, out, error);
+  }
+  if (status == VS_NO_MEMORY && budget.refused)
+    status = vs_fail(error, VS_LIMIT, vs_input_offset(&input),
+                     "the data unfolds to more memory than its %U bytes justify (limit: %d MiB + %d times the bytes read)",
+                     vs_input_offset(&input), VS_READ_BASE_BYTES >> 20, VS_READ_FACTOR);
+  else if (status != VS_OK && (error->status != status || error->text[0] == 0))
+    (void)vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  vs_builder_destroy(builder);
+  vs_input_deinit(&input);
+  if (status == VS_OK) (*out)->host = host; /* the budget was for reading; it handed out the parent's memory */
+  return status;
+}
