@@ -17,14 +17,15 @@
 extern "C" {
 #endif
 
-#define VS_API __attribute__((visibility("default")))
+#define VS_API        __attribute__((visibility("default")))
 #define VS_MUST_CHECK __attribute__((warn_unused_result))
-#define VS_PRINTF_LIKE(format_index, first_argument) __attribute__((format(printf, format_index, first_argument)))
+#define VS_PRINTF_LIKE(format_index, first_argument) \
+  __attribute__((format(printf, format_index, first_argument)))
 
 #define VS_VERSION_MAJOR 0
 #define VS_VERSION_MINOR 1
 #define VS_VERSION_PATCH 0
-#define VS_VERSION_TEXT "0.1.0"
+#define VS_VERSION_TEXT  "0.1.0"
 
 typedef enum vs_status {
 #define VS_STATUS(name, value, text) VS_##name = (value),
@@ -46,7 +47,7 @@ typedef struct vs_str {
 } vs_str;
 
 #define VS_ERROR_TEXT_SIZE 384
-#define VS_NO_OFFSET UINT64_MAX
+#define VS_NO_OFFSET       UINT64_MAX
 
 /* What went wrong and where. `text` is one line without a final full stop and may quote input: faces escape it. */
 typedef struct vs_error {

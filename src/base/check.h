@@ -17,14 +17,16 @@
 
 /* Returns the failure of `expression` to the caller, if it is one. The only macro of the project that returns: it is
  * never used while something is held that its function has to give back. */
-#define VS_TRY(expression)                       \
-  do {                                           \
-    const vs_status vs_try_status = (expression); \
+#define VS_TRY(expression)                            \
+  do {                                                \
+    const vs_status vs_try_status = (expression);     \
     if (vs_try_status != VS_OK) return vs_try_status; \
   } while (0)
 
 /* false when the exact result does not fit; *out is then undefined. */
-static inline bool vs_add_u64(uint64_t a, uint64_t b, uint64_t *out) { return !__builtin_add_overflow(a, b, out); }
+static inline bool vs_add_u64(uint64_t a, uint64_t b, uint64_t *out) {
+  return !__builtin_add_overflow(a, b, out);
+}
 static inline bool vs_mul_size(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
 
 /* Sums over untrusted numbers: stops at the largest or smallest value instead of wrapping. */

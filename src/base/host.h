@@ -4,7 +4,9 @@
 
 #include "base/check.h"
 
-static inline void *vs_host_alloc(const vs_host *host, size_t size) { return host->resize(host->ctx, NULL, 0, size); }
+static inline void *vs_host_alloc(const vs_host *host, size_t size) {
+  return host->resize(host->ctx, NULL, 0, size);
+}
 
 static inline void vs_host_free(const vs_host *host, void *memory, size_t size) {
   if (memory != NULL) (void)host->resize(host->ctx, memory, size, 0);

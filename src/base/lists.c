@@ -20,7 +20,8 @@ void vs_lists_deinit(const vs_host *host, vs_lists *lists) {
   vs_map_deinit(host, &lists->by_hash);
 }
 
-vs_status vs_lists_intern(const vs_host *host, vs_lists *lists, const uint32_t *items, size_t count, uint32_t *id) {
+vs_status vs_lists_intern(const vs_host *host, vs_lists *lists, const uint32_t *items, size_t count,
+                          uint32_t *id) {
   const size_t bytes = count * sizeof *items;
   const uint64_t hash = vs_hash_bytes(items, bytes);
   for (size_t slot = vs_map_find(&lists->by_hash, hash); slot != VS_MAP_NONE;

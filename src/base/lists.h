@@ -24,8 +24,8 @@ typedef struct vs_list {
 VS_MUST_CHECK vs_status vs_lists_init(const vs_host *host, vs_lists *lists);
 void vs_lists_deinit(const vs_host *host, vs_lists *lists);
 
-VS_MUST_CHECK vs_status vs_lists_intern(const vs_host *host, vs_lists *lists, const uint32_t *items, size_t count,
-                                        uint32_t *id);
+VS_MUST_CHECK vs_status vs_lists_intern(const vs_host *host, vs_lists *lists, const uint32_t *items,
+                                        size_t count, uint32_t *id);
 
 static inline uint32_t vs_lists_count(const vs_lists *lists) { return (uint32_t)lists->ends.count; }
 

@@ -5,7 +5,9 @@
 #include <stdint.h>
 
 /* With bulk memory the compiler turns the builtins into one instruction each. */
-void *memcpy(void *restrict to, const void *restrict from, size_t size) { return __builtin_memcpy(to, from, size); }
+void *memcpy(void *restrict to, const void *restrict from, size_t size) {
+  return __builtin_memcpy(to, from, size);
+}
 void *memmove(void *to, const void *from, size_t size) { return __builtin_memmove(to, from, size); }
 void *memset(void *to, int byte, size_t size) { return __builtin_memset(to, byte, size); }
 

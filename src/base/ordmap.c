@@ -1,7 +1,8 @@
 #include "base/ordmap.h"
 
 void vs_ordmap_deinit(const vs_host *host, vs_ordmap *map) {
-  for (size_t i = 0; i < map->chunks.count; i++) vs_host_free(host, map->chunks.data[i], sizeof(vs_ordmap_chunk));
+  for (size_t i = 0; i < map->chunks.count; i++)
+    vs_host_free(host, map->chunks.data[i], sizeof(vs_ordmap_chunk));
   vs_host_free(host, map->spare, sizeof(vs_ordmap_chunk));
   vs_vec_free(host, &map->firsts);
   vs_vec_free(host, &map->chunks);
@@ -112,8 +113,10 @@ void vs_ordmap_remove(const vs_host *host, vs_ordmap *map, vs_ordmap_pos pos) {
   vs_ordmap_chunk *chunk = map->chunks.data[pos.chunk];
   chunk->count--;
   map->count--;
-  memmove(chunk->keys + pos.slot, chunk->keys + pos.slot + 1, (chunk->count - pos.slot) * sizeof *chunk->keys);
-  memmove(chunk->values + pos.slot, chunk->values + pos.slot + 1, (chunk->count - pos.slot) * sizeof *chunk->values);
+  memmove(chunk->keys + pos.slot, chunk->keys + pos.slot + 1,
+          (chunk->count - pos.slot) * sizeof *chunk->keys);
+  memmove(chunk->values + pos.slot, chunk->values + pos.slot + 1,
+          (chunk->count - pos.slot) * sizeof *chunk->values);
   if (chunk->count > 0) {
     map->firsts.data[pos.chunk] = chunk->keys[0];
     return;
@@ -133,7 +136,8 @@ bool vs_ordmap_check(const vs_ordmap *map) {
   if (map->firsts.count != map->chunks.count) return false;
   for (size_t i = 0; i < map->chunks.count; i++) {
     const vs_ordmap_chunk *chunk = map->chunks.data[i];
-    if (chunk->count == 0 || chunk->count > VS_ORDMAP_CHUNK || map->firsts.data[i] != chunk->keys[0]) return false;
+    if (chunk->count == 0 || chunk->count > VS_ORDMAP_CHUNK || map->firsts.data[i] != chunk->keys[0])
+      return false;
     for (uint32_t k = 0; k < chunk->count; k++, count++) {
       if (count > 0 && chunk->keys[k] <= last) return false;
       last = chunk->keys[k];

@@ -46,7 +46,9 @@ bool vs_ordmap_floor(const vs_ordmap *map, uint64_t key, vs_ordmap_pos *pos);
 bool vs_ordmap_find(const vs_ordmap *map, uint64_t key, vs_ordmap_pos *pos);
 
 static inline vs_ordmap_pos vs_ordmap_begin(void) { return (vs_ordmap_pos){0, 0}; }
-static inline bool vs_ordmap_at_end(const vs_ordmap *map, vs_ordmap_pos pos) { return pos.chunk >= map->chunks.count; }
+static inline bool vs_ordmap_at_end(const vs_ordmap *map, vs_ordmap_pos pos) {
+  return pos.chunk >= map->chunks.count;
+}
 static inline uint64_t vs_ordmap_key(const vs_ordmap *map, vs_ordmap_pos pos) {
   return map->chunks.data[pos.chunk]->keys[pos.slot];
 }

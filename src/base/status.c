@@ -4,7 +4,8 @@
 const char *vs_status_name(vs_status status) {
   switch (status) {
 #define VS_STATUS(name, value, text) \
-  case VS_##name: return #name;
+  case VS_##name:                    \
+    return #name;
 #include <vramscope/status.def>
 #undef VS_STATUS
   }
@@ -14,7 +15,8 @@ const char *vs_status_name(vs_status status) {
 const char *vs_status_text(vs_status status) {
   switch (status) {
 #define VS_STATUS(name, value, text) \
-  case VS_##name: return text;
+  case VS_##name:                    \
+    return text;
 #include <vramscope/status.def>
 #undef VS_STATUS
   }

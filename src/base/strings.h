@@ -19,7 +19,8 @@ typedef struct vs_strings {
 VS_MUST_CHECK vs_status vs_strings_init(const vs_host *host, vs_strings *strings);
 void vs_strings_deinit(const vs_host *host, vs_strings *strings);
 
-VS_MUST_CHECK vs_status vs_strings_intern(const vs_host *host, vs_strings *strings, vs_str text, uint32_t *id);
+VS_MUST_CHECK vs_status vs_strings_intern(const vs_host *host, vs_strings *strings, vs_str text,
+                                          uint32_t *id);
 
 /* The id of `text`, VS_STRING_NONE if it was never interned. */
 uint32_t vs_strings_find(const vs_strings *strings, vs_str text);

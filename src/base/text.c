@@ -193,7 +193,8 @@ bool vs_parse_u64(vs_str s, uint64_t *value) {
   *value = 0;
   for (size_t i = 0; i < s.size; i++) {
     const unsigned digit = (unsigned)(uint8_t)s.data[i] - '0';
-    if (digit > 9 || __builtin_mul_overflow(*value, 10, value) || __builtin_add_overflow(*value, digit, value))
+    if (digit > 9 || __builtin_mul_overflow(*value, 10, value) ||
+        __builtin_add_overflow(*value, digit, value))
       return false;
   }
   return s.size != 0;

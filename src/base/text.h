@@ -35,7 +35,9 @@ void vs_text_deinit(vs_text *text);
 VS_MUST_CHECK vs_status vs_text_finish(vs_text *text);
 
 /* What was collected and not handed on; borrowed until the next put. */
-static inline vs_str vs_text_view(const vs_text *text) { return (vs_str){text->bytes.data, text->bytes.count}; }
+static inline vs_str vs_text_view(const vs_text *text) {
+  return (vs_str){text->bytes.data, text->bytes.count};
+}
 
 void vs_text_put(vs_text *text, const void *data, size_t size);
 static inline void vs_text_str(vs_text *text, vs_str s) { vs_text_put(text, s.data, s.size); }

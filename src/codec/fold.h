@@ -15,15 +15,15 @@
 #include "base/check.h"
 
 typedef enum vs_value_kind {
-  VS_VALUE_NONE,    /* None, null */
-  VS_VALUE_BOOL,    /* bits: 0 or 1 */
-  VS_VALUE_INT,     /* bits: the int64_t */
-  VS_VALUE_UINT,    /* bits: a number above INT64_MAX */
-  VS_VALUE_BIG,     /* an integer of more than 64 bits; its digits are not kept */
-  VS_VALUE_REAL,    /* bits: those of the double */
-  VS_VALUE_STRING,  /* bits: the consumer's id */
-  VS_VALUE_BYTES,   /* a byte string (pickle only); not kept */
-  VS_VALUE_READER,  /* from here the reader's own use: a consumer never sees these */
+  VS_VALUE_NONE,      /* None, null */
+  VS_VALUE_BOOL,      /* bits: 0 or 1 */
+  VS_VALUE_INT,       /* bits: the int64_t */
+  VS_VALUE_UINT,      /* bits: a number above INT64_MAX */
+  VS_VALUE_BIG,       /* an integer of more than 64 bits; its digits are not kept */
+  VS_VALUE_REAL,      /* bits: those of the double */
+  VS_VALUE_STRING,    /* bits: the consumer's id */
+  VS_VALUE_BYTES,     /* a byte string (pickle only); not kept */
+  VS_VALUE_READER,    /* from here the reader's own use: a consumer never sees these */
   VS_VALUE_USER = 16, /* from here the consumer's own kinds, for the containers that it folded */
 } vs_value_kind;
 
@@ -37,7 +37,8 @@ typedef struct vs_value {
 typedef struct vs_fold {
   void *ctx;
   vs_status (*string)(void *ctx, vs_str utf8, vs_value *out, vs_error *error);
-  vs_status (*sequence)(void *ctx, const vs_value *items, size_t count, bool is_tuple, vs_value *out, vs_error *error);
+  vs_status (*sequence)(void *ctx, const vs_value *items, size_t count, bool is_tuple, vs_value *out,
+                        vs_error *error);
   vs_status (*mapping)(void *ctx, const vs_value *pairs, size_t pair_count, vs_value *out, vs_error *error);
   vs_str (*text)(void *ctx, vs_value string); /* what a string's id stands for, to quote it in an error */
 } vs_fold;

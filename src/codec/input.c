@@ -33,7 +33,8 @@ vs_status vs_input_fill(vs_input *input, size_t count) {
     if (input->at_end) return VS_TRUNCATED;
     VS_TRY(make_room(input));
     size_t got = 0;
-    VS_TRY(input->reader.read(input->reader.ctx, input->data + input->end, input->capacity - input->end, &got));
+    VS_TRY(
+        input->reader.read(input->reader.ctx, input->data + input->end, input->capacity - input->end, &got));
     input->end += got;
     input->at_end = got == 0;
     if (input->budget != NULL) input->budget->limit += got * input->budget_factor;

@@ -12,7 +12,7 @@ typedef struct vs_input {
   uint8_t *data;
   size_t pos, end, capacity;
   uint64_t base;
-  bool at_end;     /* the reader has nothing more */
+  bool at_end;       /* the reader has nothing more */
   vs_budget *budget; /* may be NULL: grows with every byte read, by budget_factor */
   uint64_t budget_factor;
   bool (*progress)(void *ctx, uint64_t bytes_read); /* may be NULL; false cancels */

@@ -21,15 +21,15 @@ enum {
 };
 
 typedef struct vs_pickle_info {
-  uint32_t protocol;     /* of the PROTO opcode, 0 where there is none */
-  uint64_t size;         /* bytes up to and with STOP */
-  uint64_t lists;        /* lists of memo references met ... */
-  uint64_t lists_known;  /* ... of which the body was the one that was predicted */
+  uint32_t protocol;    /* of the PROTO opcode, 0 where there is none */
+  uint64_t size;        /* bytes up to and with STOP */
+  uint64_t lists;       /* lists of memo references met ... */
+  uint64_t lists_known; /* ... of which the body was the one that was predicted */
 } vs_pickle_info;
 
 /* Folds the pickle at the front of `input` and leaves the input behind its STOP. On failure `error` (never NULL) says
  * what and where. */
-VS_MUST_CHECK vs_status vs_pickle_fold(vs_input *input, const vs_fold *fold, vs_value *root, vs_pickle_info *info,
-                                       vs_error *error);
+VS_MUST_CHECK vs_status vs_pickle_fold(vs_input *input, const vs_fold *fold, vs_value *root,
+                                       vs_pickle_info *info, vs_error *error);
 
 #endif

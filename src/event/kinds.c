@@ -3,7 +3,8 @@
 const char *vs_event_kind_action(vs_event_kind kind) {
   switch (kind) {
 #define VS_EVENT_KIND(name, action, words) \
-  case VS_EVENT_##name: return action;
+  case VS_EVENT_##name:                    \
+    return action;
 #include "event/kinds.def"
 #undef VS_EVENT_KIND
     case VS_EVENT_UNKNOWN: break;
@@ -14,7 +15,8 @@ const char *vs_event_kind_action(vs_event_kind kind) {
 const char *vs_event_kind_words(vs_event_kind kind) {
   switch (kind) {
 #define VS_EVENT_KIND(name, action, words) \
-  case VS_EVENT_##name: return words;
+  case VS_EVENT_##name:                    \
+    return words;
 #include "event/kinds.def"
 #undef VS_EVENT_KIND
     case VS_EVENT_UNKNOWN: break;

@@ -13,7 +13,8 @@ void vs_stacks_deinit(const vs_host *host, vs_stacks *stacks) {
 }
 
 /* Details are rare (torch.fx only): a linear look-up among those that exist. */
-static vs_status intern_detail(const vs_host *host, vs_stacks *stacks, const vs_frame_detail *detail, uint32_t *id) {
+static vs_status intern_detail(const vs_host *host, vs_stacks *stacks, const vs_frame_detail *detail,
+                               uint32_t *id) {
   for (size_t i = 0; i < stacks->details.count; i++) {
     if (memcmp(&stacks->details.data[i], detail, sizeof *detail) == 0) {
       *id = (uint32_t)i + 1;

@@ -16,9 +16,9 @@ typedef struct vs_frame_detail {
 
 typedef struct vs_frame {
   int64_t line;
-  uint32_t name; /* string id of the function */
-  uint32_t file; /* string id */
-  uint32_t detail; /* 0, or 1 + index into details */
+  uint32_t name;     /* string id of the function */
+  uint32_t file;     /* string id */
+  uint32_t detail;   /* 0, or 1 + index into details */
   uint32_t reserved; /* 0: frames are compared and hashed as bytes */
 } vs_frame;
 
@@ -26,7 +26,8 @@ typedef struct vs_stacks {
   VS_VEC(vs_frame) frames;
   VS_VEC(vs_frame_detail) details;
   vs_map frame_by_hash;
-  vs_lists lists; /* stack id -> frame ids; VS_LIST_NONE: no stack was recorded, VS_LIST_EMPTY: an empty one was */
+  vs_lists
+      lists; /* stack id -> frame ids; VS_LIST_NONE: no stack was recorded, VS_LIST_EMPTY: an empty one was */
 } vs_stacks;
 
 VS_MUST_CHECK vs_status vs_stacks_init(const vs_host *host, vs_stacks *stacks);
@@ -36,6 +37,8 @@ void vs_stacks_deinit(const vs_host *host, vs_stacks *stacks);
 VS_MUST_CHECK vs_status vs_stacks_frame(const vs_host *host, vs_stacks *stacks, uint32_t name, uint32_t file,
                                         int64_t line, const vs_frame_detail *detail, uint32_t *id);
 
-static inline vs_list vs_stacks_at(const vs_stacks *stacks, uint32_t stack) { return vs_lists_at(&stacks->lists, stack); }
+static inline vs_list vs_stacks_at(const vs_stacks *stacks, uint32_t stack) {
+  return vs_lists_at(&stacks->lists, stack);
+}
 
 #endif

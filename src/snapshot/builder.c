@@ -41,8 +41,8 @@ static vs_status gather_bits(vs_builder *b, const vs_value *items, size_t count)
   return VS_OK;
 }
 
-static vs_status interned_list(vs_builder *b, vs_lists *lists, uint32_t kind, const vs_value *items, size_t count,
-                               vs_value *out) {
+static vs_status interned_list(vs_builder *b, vs_lists *lists, uint32_t kind, const vs_value *items,
+                               size_t count, vs_value *out) {
   uint32_t id;
   VS_TRY(gather_bits(b, items, count));
   VS_TRY(vs_lists_intern(b->host, lists, b->scratch.data, count, &id));
@@ -214,11 +214,12 @@ static vs_status dict(vs_builder *b, const vs_value *pairs, size_t count, vs_val
   return VS_OK;
 }
 
-#define TOP_KEYS                                                                                            \
-  (VS_KEY_BIT(SEGMENTS) | VS_KEY_BIT(DEVICE_TRACES) | VS_KEY_BIT(ALLOCATOR_SETTINGS) |                      \
+#define TOP_KEYS                                                                       \
+  (VS_KEY_BIT(SEGMENTS) | VS_KEY_BIT(DEVICE_TRACES) | VS_KEY_BIT(ALLOCATOR_SETTINGS) | \
    VS_KEY_BIT(EXTERNAL_ANNOTATIONS) | VS_KEY_BIT(HOST_SEGMENTS) | VS_KEY_BIT(HOST_TRACES))
 
-static vs_status fold_mapping(void *ctx, const vs_value *pairs, size_t count, vs_value *out, vs_error *error) {
+static vs_status fold_mapping(void *ctx, const vs_value *pairs, size_t count, vs_value *out,
+                              vs_error *error) {
   vs_builder *b = ctx;
   vs_fields fields;
   sort_out(b, pairs, count, &fields);

@@ -22,15 +22,15 @@ typedef enum vs_built_kind {
   VS_BUILT_BLOCKS,
   VS_BUILT_HISTORIES,
   VS_BUILT_ANNOTATIONS,
-  VS_BUILT_LISTS,  /* bits: index of a row list over values: lists of events, or empty ones */
-  VS_BUILT_FRAME,  /* bits: frame id */
-  VS_BUILT_STACK,  /* bits: stack id */
-  VS_BUILT_TEXTS,  /* bits: id of a list of strings */
-  VS_BUILT_POOL,   /* bits: 1 + index into pools */
-  VS_BUILT_EMPTY,  /* an empty sequence */
-  VS_BUILT_DICT,   /* bits: index of a mapping of other keys */
-  VS_BUILT_TOP,    /* bits: index of a top-level mapping */
-  VS_BUILT_OTHER,  /* of no interest */
+  VS_BUILT_LISTS, /* bits: index of a row list over values: lists of events, or empty ones */
+  VS_BUILT_FRAME, /* bits: frame id */
+  VS_BUILT_STACK, /* bits: stack id */
+  VS_BUILT_TEXTS, /* bits: id of a list of strings */
+  VS_BUILT_POOL,  /* bits: 1 + index into pools */
+  VS_BUILT_EMPTY, /* an empty sequence */
+  VS_BUILT_DICT,  /* bits: index of a mapping of other keys */
+  VS_BUILT_TOP,   /* bits: index of a top-level mapping */
+  VS_BUILT_OTHER, /* of no interest */
 } vs_built_kind;
 
 typedef struct vs_builder vs_builder;
@@ -42,6 +42,7 @@ void vs_builder_destroy(vs_builder *builder);
 const vs_fold *vs_builder_fold(const vs_builder *builder);
 
 /* Makes the snapshot out of the root value. On success the caller owns *out. */
-VS_MUST_CHECK vs_status vs_builder_finish(vs_builder *builder, vs_value root, vs_snapshot **out, vs_error *error);
+VS_MUST_CHECK vs_status vs_builder_finish(vs_builder *builder, vs_value root, vs_snapshot **out,
+                                          vs_error *error);
 
 #endif

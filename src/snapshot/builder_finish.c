@@ -20,7 +20,8 @@ static bool is_identity(const row_order *order, size_t rows) {
 }
 
 /* Puts the rows of one array into `order`. */
-static vs_status gather(const vs_host *host, void **data, size_t *capacity, size_t size, const row_order *order) {
+static vs_status gather(const vs_host *host, void **data, size_t *capacity, size_t size,
+                        const row_order *order) {
   uint8_t *gathered = NULL;
   if (order->count != 0) {
     gathered = vs_host_alloc(host, order->count * size);
@@ -35,10 +36,10 @@ static vs_status gather(const vs_host *host, void **data, size_t *capacity, size
 }
 
 /* The same for a vector; nothing moves where the order is the one that is there. */
-#define gather_vec(host, vec, order)                                                                           \
-  (is_identity((order), (vec)->count)                                                                          \
-       ? VS_OK                                                                                                 \
-       : ((vec)->count = (order)->count,                                                                       \
+#define gather_vec(host, vec, order)     \
+  (is_identity((order), (vec)->count)    \
+       ? VS_OK                           \
+       : ((vec)->count = (order)->count, \
           gather((host), (void **)&(vec)->data, &(vec)->capacity, sizeof *(vec)->data, (order))))
 
 static vs_status not_a_list(vs_error *error, const char *key, const char *of) {
@@ -47,7 +48,8 @@ static vs_status not_a_list(vs_error *error, const char *key, const char *of) {
 
 /* ---- segments and blocks --------------------------------------------------------------------------------------- */
 
-static vs_status add_segment_list(vs_builder *b, row_order *order, vs_value value, const char *key, vs_error *error) {
+static vs_status add_segment_list(vs_builder *b, row_order *order, vs_value value, const char *key,
+                                  vs_error *error) {
   if (value.kind == VS_BUILT_SEGMENTS) return add_rows(b, order, &b->lists.data[value.bits]);
   if (value.kind == VS_BUILT_EMPTY || value.kind == VS_VALUE_NONE) return VS_OK;
   return not_a_list(error, key, "segments");
@@ -112,12 +114,14 @@ static vs_status add_trace(vs_builder *b, row_order *order, int32_t device, uint
 
 static vs_status add_device_traces(vs_builder *b, row_order *order, vs_value value, vs_error *error) {
   if (value.kind == VS_BUILT_EMPTY || value.kind == VS_VALUE_NONE) return VS_OK;
-  if (value.kind != VS_BUILT_LISTS) return not_a_list(error, "device_traces", "lists of trace entries, one a device");
+  if (value.kind != VS_BUILT_LISTS)
+    return not_a_list(error, "device_traces", "lists of trace entries, one a device");
   const vs_row_list lists = b->lists.data[value.bits];
   if (lists.count > VS_MAX_DEVICES)
-    return vs_fail(error, VS_LIMIT, VS_NO_OFFSET, "traces of %U devices; at most %d are read", (uint64_t)lists.count,
-                   VS_MAX_DEVICES);
-  for (uint32_t i = 0; i < lists.count; i++) VS_TRY(add_trace(b, order, (int32_t)i, vs_row_list_at(b, &lists, i)));
+    return vs_fail(error, VS_LIMIT, VS_NO_OFFSET, "traces of %U devices; at most %d are read",
+                   (uint64_t)lists.count, VS_MAX_DEVICES);
+  for (uint32_t i = 0; i < lists.count; i++)
+    VS_TRY(add_trace(b, order, (int32_t)i, vs_row_list_at(b, &lists, i)));
   return VS_OK;
 }
 
@@ -192,8 +196,7 @@ static vs_status finish_annotations(vs_builder *b, const vs_top *top, vs_error *
   const vs_value value = top->external_annotations;
   row_order order = {0};
   vs_status status = VS_OK;
-  if (value.kind == VS_BUILT_ANNOTATIONS)
-    status = add_rows(b, &order, &b->lists.data[value.bits]);
+  if (value.kind == VS_BUILT_ANNOTATIONS) status = add_rows(b, &order, &b->lists.data[value.bits]);
   else if (value.kind != VS_BUILT_EMPTY && value.kind != VS_VALUE_NONE)
     status = not_a_list(error, "external_annotations", "annotations");
   if (status == VS_OK) status = gather_vec(b->host, &s->annotations, &order);
@@ -261,9 +264,10 @@ static vs_status find_top(const vs_builder *b, vs_value root, vs_top *top, vs_er
     return VS_OK;
   }
   if (root.kind == VS_BUILT_DICT && b->dicts.data[root.bits].count == 0) return VS_OK;
-  return vs_fail(error, VS_BAD_FORMAT, 0,
-                 "this is no memory snapshot: a mapping with \"segments\" or \"device_traces\" was expected, or a list "
-                 "of segments");
+  return vs_fail(
+      error, VS_BAD_FORMAT, 0,
+      "this is no memory snapshot: a mapping with \"segments\" or \"device_traces\" was expected, or a list "
+      "of segments");
 }
 
 vs_status vs_builder_finish(vs_builder *b, vs_value root, vs_snapshot **out, vs_error *error) {

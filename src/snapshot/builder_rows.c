@@ -27,11 +27,13 @@ static bool whole(vs_value value, int64_t *out) {
 }
 
 static vs_status wrong(vs_error *error, vs_key key, const char *where, const char *wanted) {
-  return vs_fail(error, VS_BAD_FORMAT, VS_NO_OFFSET, "\"%s\" of a %s is not %s", key_texts[key], where, wanted);
+  return vs_fail(error, VS_BAD_FORMAT, VS_NO_OFFSET, "\"%s\" of a %s is not %s", key_texts[key], where,
+                 wanted);
 }
 
 /* Bytes: 0 and up. Absent leaves *out alone. */
-static vs_status take_size(const vs_fields *fields, vs_key key, const char *where, uint64_t *out, vs_error *error) {
+static vs_status take_size(const vs_fields *fields, vs_key key, const char *where, uint64_t *out,
+                           vs_error *error) {
   const vs_value *value = field(fields, key);
   int64_t number;
   if (value == NULL) return VS_OK;
@@ -47,7 +49,8 @@ static vs_status take_size(const vs_fields *fields, vs_key key, const char *wher
 }
 
 /* 64 bits: what does not fit a signed number is written negative by C++ pickles. */
-static vs_status take_address(const vs_fields *fields, vs_key key, const char *where, uint64_t *out, vs_error *error) {
+static vs_status take_address(const vs_fields *fields, vs_key key, const char *where, uint64_t *out,
+                              vs_error *error) {
   const vs_value *value = field(fields, key);
   int64_t number;
   if (value == NULL) return VS_OK;
@@ -62,7 +65,8 @@ static vs_status take_address(const vs_fields *fields, vs_key key, const char *w
   return wrong(error, key, where, "an address of 64 bits");
 }
 
-static vs_status take_int(const vs_fields *fields, vs_key key, const char *where, int64_t *out, vs_error *error) {
+static vs_status take_int(const vs_fields *fields, vs_key key, const char *where, int64_t *out,
+                          vs_error *error) {
   const vs_value *value = field(fields, key);
   if (value == NULL) return VS_OK;
   if (value->kind == VS_VALUE_INT) {
@@ -86,7 +90,8 @@ static vs_status skipped(vs_builder *b, vs_key key, const char *where) {
   return vs_builder_skipped(b, where, b->first_key + key);
 }
 
-static vs_status take_string(vs_builder *b, const vs_fields *fields, vs_key key, const char *where, uint32_t *out) {
+static vs_status take_string(vs_builder *b, const vs_fields *fields, vs_key key, const char *where,
+                             uint32_t *out) {
   const vs_value *value = field(fields, key);
   *out = VS_STRING_NONE;
   if (value == NULL) return VS_OK;
@@ -96,8 +101,8 @@ static vs_status take_string(vs_builder *b, const vs_fields *fields, vs_key key,
 }
 
 /* A list of frames or of strings (`wanted`), which may be empty. */
-static vs_status take_list(vs_builder *b, const vs_fields *fields, vs_key key, const char *where, uint32_t wanted,
-                           uint32_t *out) {
+static vs_status take_list(vs_builder *b, const vs_fields *fields, vs_key key, const char *where,
+                           uint32_t wanted, uint32_t *out) {
   const vs_value *value = field(fields, key);
   *out = VS_LIST_NONE;
   if (value == NULL) return VS_OK;
@@ -110,7 +115,8 @@ static vs_status take_list(vs_builder *b, const vs_fields *fields, vs_key key, c
   return VS_OK;
 }
 
-static vs_status take_pool(vs_builder *b, const vs_fields *fields, vs_key key, const char *where, uint32_t *out) {
+static vs_status take_pool(vs_builder *b, const vs_fields *fields, vs_key key, const char *where,
+                           uint32_t *out) {
   const vs_value *value = field(fields, key);
   *out = 0;
   if (value == NULL) return VS_OK;
@@ -201,7 +207,8 @@ vs_status vs_builder_event(vs_builder *b, const vs_fields *fields, vs_value *out
   VS_TRY(vs_events_set_user_metadata(b->host, events, row, user_metadata));
   VS_TRY(vs_events_set_category(b->host, events, row, category));
   VS_TRY(vs_events_set_forward_frames(b->host, events, row, forward_frames));
-  VS_TRY(vs_events_set_missing(b->host, events, row, field(fields, address_key) == NULL ? VS_EVENT_NO_ADDRESS : 0));
+  VS_TRY(vs_events_set_missing(b->host, events, row,
+                               field(fields, address_key) == NULL ? VS_EVENT_NO_ADDRESS : 0));
   *out = (vs_value){.bits = row, .kind = VS_BUILT_EVENT};
   return VS_OK;
 }
@@ -298,10 +305,8 @@ vs_status vs_builder_history(vs_builder *b, const vs_fields *fields, vs_value *o
   VS_TRY(take_size(fields, VS_KEY_REAL_SIZE, where, &history.real_size, error));
   VS_TRY(take_list(b, fields, VS_KEY_FRAMES, where, VS_BUILT_STACK, &history.stack));
   VS_TRY(take_list(b, fields, VS_KEY_CPP_FRAMES, where, VS_BUILT_STACK, &cpp));
-  if (history.stack == VS_LIST_NONE)
-    history.stack = cpp;
-  else if (cpp > VS_LIST_EMPTY)
-    VS_TRY(join_stacks(b, cpp, history.stack, &history.stack));
+  if (history.stack == VS_LIST_NONE) history.stack = cpp;
+  else if (cpp > VS_LIST_EMPTY) VS_TRY(join_stacks(b, cpp, history.stack, &history.stack));
   if (b->histories.count >= UINT32_MAX - 2) return VS_LIMIT;
   VS_TRY(vs_vec_reserve(b->host, &b->histories, 1));
   *out = (vs_value){.bits = b->histories.count, .kind = VS_BUILT_HISTORY};
@@ -323,7 +328,8 @@ vs_status vs_builder_frame(vs_builder *b, const vs_fields *fields, vs_value *out
   VS_TRY(take_string(b, fields, VS_KEY_FX_NODE_NAME, where, &detail.fx_node_name));
   VS_TRY(take_string(b, fields, VS_KEY_FX_NODE_TARGET, where, &detail.fx_node_target));
   VS_TRY(take_string(b, fields, VS_KEY_FX_ORIGINAL_TRACE, where, &detail.fx_original_trace));
-  const bool detailed = (detail.fx_node_op | detail.fx_node_name | detail.fx_node_target | detail.fx_original_trace) != 0;
+  const bool detailed =
+      (detail.fx_node_op | detail.fx_node_name | detail.fx_node_target | detail.fx_original_trace) != 0;
   VS_TRY(vs_stacks_frame(b->host, &b->s->stacks, name, file, line, detailed ? &detail : NULL, &id));
   *out = (vs_value){.bits = id, .kind = VS_BUILT_FRAME};
   return VS_OK;

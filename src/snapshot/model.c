@@ -37,18 +37,18 @@ vs_status vs_events_add(const vs_host *host, vs_events *events, uint32_t *row) {
   return VS_OK;
 }
 
-#define VS_EVENT_COLUMN(type, name, absent)                                                                           \
-  vs_status vs_events_set_##name(const vs_host *host, vs_events *events, uint32_t row, type value) {                  \
-    VS_ASSERT(row < events->count);                                                                                   \
-    if (events->name == NULL) {                                                                                       \
-      if (value == (type)(absent)) return VS_OK;                                                                      \
-      events->name = vs_host_alloc(host, events->capacity * sizeof(type));                                            \
-      if (events->name == NULL) return VS_NO_MEMORY;                                                                  \
-      events->name##_capacity = events->capacity;                                                                     \
-      for (uint32_t i = 0; i < events->count; i++) events->name[i] = (type)(absent);                                  \
-    }                                                                                                                 \
-    events->name[row] = value;                                                                                        \
-    return VS_OK;                                                                                                     \
+#define VS_EVENT_COLUMN(type, name, absent)                                                          \
+  vs_status vs_events_set_##name(const vs_host *host, vs_events *events, uint32_t row, type value) { \
+    VS_ASSERT(row < events->count);                                                                  \
+    if (events->name == NULL) {                                                                      \
+      if (value == (type)(absent)) return VS_OK;                                                     \
+      events->name = vs_host_alloc(host, events->capacity * sizeof(type));                           \
+      if (events->name == NULL) return VS_NO_MEMORY;                                                 \
+      events->name##_capacity = events->capacity;                                                    \
+      for (uint32_t i = 0; i < events->count; i++) events->name[i] = (type)(absent);                 \
+    }                                                                                                \
+    events->name[row] = value;                                                                       \
+    return VS_OK;                                                                                    \
   }
 #include "snapshot/event_columns.def"
 #undef VS_EVENT_COLUMN
@@ -70,7 +70,8 @@ static vs_status init_tables(vs_snapshot *s) {
   VS_TRY(vs_vec_reserve(s->host, &s->actions, VS_EVENT_KIND_COUNT));
   for (int kind = 0; kind < VS_EVENT_KIND_COUNT; kind++) {
     uint32_t id;
-    VS_TRY(vs_strings_intern(s->host, &s->strings, vs_str_from(vs_event_kind_action((vs_event_kind)kind)), &id));
+    VS_TRY(
+        vs_strings_intern(s->host, &s->strings, vs_str_from(vs_event_kind_action((vs_event_kind)kind)), &id));
     s->actions.data[s->actions.count++] = id;
   }
   return VS_OK;

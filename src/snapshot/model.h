@@ -25,7 +25,7 @@
 #include "event/kinds.h"
 #include "event/stacks.h"
 
-#define VS_NO_TIME INT64_MIN
+#define VS_NO_TIME    INT64_MIN
 #define VS_NO_COUNTER INT64_MIN
 enum { VS_DEVICE_HOST = -1, VS_MAX_DEVICES = 1024, VS_EVENT_NO_ADDRESS = 1 };
 
@@ -40,10 +40,10 @@ typedef struct vs_events {
 } vs_events;
 
 /* vs_events_size(events, row) and so on: the value of one column, absent or not. */
-#define VS_EVENT_COLUMN(type, name, absent)                                      \
-  static inline type vs_events_##name(const vs_events *events, uint32_t row) {   \
-    VS_ASSERT(row < events->count);                                              \
-    return events->name == NULL ? (type)(absent) : events->name[row];            \
+#define VS_EVENT_COLUMN(type, name, absent)                                    \
+  static inline type vs_events_##name(const vs_events *events, uint32_t row) { \
+    VS_ASSERT(row < events->count);                                            \
+    return events->name == NULL ? (type)(absent) : events->name[row];          \
   }
 #include "snapshot/event_columns.def"
 #undef VS_EVENT_COLUMN
@@ -84,8 +84,9 @@ enum {
 typedef struct vs_segment {
   uint64_t address;
   uint64_t total_size;
-  uint64_t allocated_size, active_size, requested_size; /* as the file claims them; `has` tells which it does */
-  int64_t registration_counter;                         /* VS_NO_COUNTER where absent */
+  uint64_t allocated_size, active_size,
+      requested_size;           /* as the file claims them; `has` tells which it does */
+  int64_t registration_counter; /* VS_NO_COUNTER where absent */
   int32_t device;
   uint32_t stream; /* index into streams */
   uint32_t pool;   /* 0, or 1 + index into pools */
@@ -195,8 +196,9 @@ VS_MUST_CHECK vs_status vs_events_add(const vs_host *host, vs_events *events, ui
 void vs_events_deinit(const vs_host *host, vs_events *events);
 
 /* vs_events_set_size(host, events, row, value) and so on. Setting `absent` never makes a column. */
-#define VS_EVENT_COLUMN(type, name, absent) \
-  VS_MUST_CHECK vs_status vs_events_set_##name(const vs_host *host, vs_events *events, uint32_t row, type value);
+#define VS_EVENT_COLUMN(type, name, absent)                                                          \
+  VS_MUST_CHECK vs_status vs_events_set_##name(const vs_host *host, vs_events *events, uint32_t row, \
+                                               type value);
 #include "snapshot/event_columns.def"
 #undef VS_EVENT_COLUMN
 

@@ -8,7 +8,9 @@
  * list or dict; JSON with white space, a bracket or a byte order mark. */
 typedef enum content { CONTENT_PICKLE, CONTENT_JSON, CONTENT_EMPTY, CONTENT_OTHER } content;
 
-static bool is_json_space(uint8_t byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
+static bool is_json_space(uint8_t byte) {
+  return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+}
 
 static vs_status sniff(vs_input *input, content *out) {
   const vs_status status = vs_input_need(input, 2);
@@ -16,12 +18,9 @@ static vs_status sniff(vs_input *input, content *out) {
   const uint8_t *p = input->data + input->pos;
   const size_t size = input->end - input->pos;
   *out = CONTENT_OTHER;
-  if (size == 0)
-    *out = CONTENT_EMPTY;
-  else if (p[0] == 0x80 || p[0] == '(' || p[0] == ']' || p[0] == '}')
-    *out = CONTENT_PICKLE;
-  else if (p[0] == '{' || p[0] == '[' || is_json_space(p[0]) || p[0] == 0xef)
-    *out = CONTENT_JSON;
+  if (size == 0) *out = CONTENT_EMPTY;
+  else if (p[0] == 0x80 || p[0] == '(' || p[0] == ']' || p[0] == '}') *out = CONTENT_PICKLE;
+  else if (p[0] == '{' || p[0] == '[' || is_json_space(p[0]) || p[0] == 0xef) *out = CONTENT_JSON;
   return VS_OK;
 }
 
@@ -36,7 +35,9 @@ static vs_status refuse_other(const vs_input *input, vs_error *error) {
       {"\x28\xb5\x2f\xfd", 4, "the data is compressed with zstd: use unzstd"},
       {"PK\x03\x04", 4, "a zip archive (a file of torch.save?), not a memory snapshot; unzip it first"},
       {"BZh", 3, "the data is compressed with bzip2: use bunzip2"},
-      {"\xfd" "7zXZ", 5, "the data is compressed with xz: use unxz"},
+      {"\xfd"
+       "7zXZ",
+       5, "the data is compressed with xz: use unxz"},
       {"<", 1, "an HTML page; give the pickle that it was made from"},
       {"\x89PNG", 4, "a picture; give the pickle that it was made from"},
   };
@@ -82,8 +83,8 @@ static vs_status read_all(vs_input *input, vs_builder *builder, vs_snapshot **ou
   return VS_OK;
 }
 
-vs_status vs_snapshot_read(const vs_host *host, vs_reader reader, const vs_read_options *options, vs_snapshot **out,
-                           vs_error *error) {
+vs_status vs_snapshot_read(const vs_host *host, vs_reader reader, const vs_read_options *options,
+                           vs_snapshot **out, vs_error *error) {
   vs_budget budget;
   vs_builder *builder = NULL;
   vs_input input;
@@ -100,13 +101,15 @@ vs_status vs_snapshot_read(const vs_host *host, vs_reader reader, const vs_read_
     status = read_all(&input, builder, out, error);
   }
   if (status == VS_NO_MEMORY && budget.refused)
-    status = vs_fail(error, VS_LIMIT, vs_input_offset(&input),
-                     "the data unfolds to more memory than its %U bytes justify (limit: %d MiB + %d times the bytes read)",
-                     vs_input_offset(&input), VS_READ_BASE_BYTES >> 20, VS_READ_FACTOR);
+    status = vs_fail(
+        error, VS_LIMIT, vs_input_offset(&input),
+        "the data unfolds to more memory than its %U bytes justify (limit: %d MiB + %d times the bytes read)",
+        vs_input_offset(&input), VS_READ_BASE_BYTES >> 20, VS_READ_FACTOR);
   else if (status != VS_OK && (error->status != status || error->text[0] == 0))
     (void)vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
   vs_builder_destroy(builder);
   vs_input_deinit(&input);
-  if (status == VS_OK) (*out)->host = host; /* the budget was for reading; it handed out the parent's memory */
+  if (status == VS_OK)
+    (*out)->host = host; /* the budget was for reading; it handed out the parent's memory */
   return status;
 }

@@ -16,7 +16,7 @@ typedef struct vs_read_options {
 
 /* Reads `reader` to its end marker. `options` may be NULL; `error` (never NULL) tells what and where on failure.
  * Owner: the caller, vs_snapshot_destroy. */
-VS_MUST_CHECK vs_status vs_snapshot_read(const vs_host *host, vs_reader reader, const vs_read_options *options,
-                                         vs_snapshot **out, vs_error *error);
+VS_MUST_CHECK vs_status vs_snapshot_read(const vs_host *host, vs_reader reader,
+                                         const vs_read_options *options, vs_snapshot **out, vs_error *error);
 
 #endif

@@ -1,0 +1,170 @@
+/* The pickle machine.
+ *
+ * Data. One value stack, a stack of mark positions, the memo, and the list of OPEN containers. A list or dict that was
+ * begun stands on the value stack as a reference to its record in `open`; its items follow it directly:
+ *
+ *     stack   ... | ref 4 | item | item | item | ref 5 | key | value | <- count
+ *     open    ... [4] at, count = 3            [5] at, count = 2 (a mapping counts keys and values)
+ *
+ * Invariant: open[] rises in `at`; the items of open[i] are stack[at+1 .. at+1+count) and all closed values, unless it is
+ * a list known from the body cache, which has its items there and none on the stack.
+ *
+ * Appending means: what lies above the mark is closed, and then belongs to the container that ends at the mark. Nothing
+ * moves. Closing (seal) hands the items to the fold and leaves one value. It happens when a container is used: appended
+ * to another, put into a tuple, fetched from the memo, duplicated. From then on it may not change; a pickle that changes
+ * a container after using it describes one that contains itself, and is refused.
+ *
+ * The body cache. Nearly three quarters of a snapshot's opcodes are lists of memo references (stacks of frames) that
+ * repeat a few hundred bodies. The bytes of each body are remembered with its folded value and with the body that came
+ * next; a list whose bytes equal the predicted body is skipped by one memcmp. */
+#ifndef VS_CODEC_PICKLE_MACHINE_H
+#define VS_CODEC_PICKLE_MACHINE_H
+
+#include "base/map.h"
+#include "base/text.h"
+#include "codec/pickle.h"
+
+typedef enum vs_pickle_opcode {
+#define VS_PICKLE_OP(name, byte, meaning) VS_OP_##name = (byte),
+#include "codec/pickle_ops.def"
+#undef VS_PICKLE_OP
+} vs_pickle_opcode;
+
+#define VS_PICKLE_NO_MEMO UINT64_MAX
+#define VS_PICKLE_NO_BODY UINT32_MAX
+
+enum {
+  VS_PICKLE_KIND_OPEN = VS_VALUE_READER, /* a value that refers to open[bits] */
+  VS_PICKLE_CPYTHON_BATCH = 1000,        /* a list of this many references may go on in a second batch */
+  VS_PICKLE_BODY_MAX = 16 * 1024,        /* longer bodies are not worth remembering */
+  VS_PICKLE_BODIES_MAX_BYTES = 64 * 1024 * 1024,
+  VS_PICKLE_LOOK_AHEAD = 4 * 1024, /* bytes wanted in the window when a list begins */
+};
+
+typedef struct vs_pickle_open {
+  size_t at;
+  size_t count;
+  uint64_t memo;  /* the memo entry that refers to it, VS_PICKLE_NO_MEMO if none does */
+  vs_value value; /* once sealed */
+  uint32_t body;  /* VS_PICKLE_NO_BODY, or the known body that it consists of */
+  bool is_mapping;
+  bool sealed;
+} vs_pickle_open;
+
+typedef struct vs_pickle_body {
+  size_t at; /* its bytes: body_bytes[at .. at + size) */
+  uint32_t size;
+  uint32_t next;  /* the body that followed it the last time */
+  uint32_t epoch; /* of the memo when it was learnt */
+  vs_value value;
+} vs_pickle_body;
+
+typedef struct vs_pickle_machine {
+  vs_input *in;
+  const vs_host *host;
+  const vs_fold *fold;
+  vs_pickle_info *info;
+  vs_error *error;
+  uint8_t op;     /* the opcode at work ... */
+  uint64_t op_at; /* ... and its offset */
+  VS_VEC(vs_value) stack;
+  VS_VEC(size_t) marks;
+  VS_VEC(vs_pickle_open) open;
+  VS_VEC(uint64_t) memo; /* packed values, see pack(); 0 = not set */
+  VS_VEC(vs_value) wide; /* memo values that do not pack */
+  uint64_t memo_set;     /* entries of the memo that are set: the index of the next MEMOIZE */
+  VS_VEC(uint8_t) body_bytes;
+  VS_VEC(vs_pickle_body) bodies;
+  vs_map body_by_hash;
+  uint32_t last_body;
+  uint32_t epoch; /* rises when a memo entry is overwritten: what was learnt before is void */
+} vs_pickle_machine;
+
+static inline vs_status vs_pickle__need(vs_pickle_machine *m, size_t count) {
+  return vs_input_need(m->in, count);
+}
+
+static inline const uint8_t *vs_pickle__cursor(const vs_pickle_machine *m) {
+  return m->in->data + m->in->pos;
+}
+
+/* A little-endian argument of `size` bytes, taken from the input. */
+static inline vs_status vs_pickle__take_uint(vs_pickle_machine *m, size_t size, uint64_t *value) {
+  VS_TRY(vs_pickle__need(m, size));
+  const uint8_t *p = vs_pickle__cursor(m);
+  *value = 0;
+  for (size_t i = 0; i < size; i++) *value |= (uint64_t)p[i] << (8 * i);
+  m->in->pos += size;
+  return VS_OK;
+}
+
+static inline vs_status vs_pickle__push(vs_pickle_machine *m, vs_value value) {
+  VS_TRY(vs_vec_reserve(m->host, &m->stack, 1));
+  m->stack.data[m->stack.count++] = value;
+  return VS_OK;
+}
+
+static inline vs_status vs_pickle__push_kind(vs_pickle_machine *m, vs_value_kind kind, uint64_t bits) {
+  return vs_pickle__push(m, (vs_value){.bits = bits, .kind = kind});
+}
+
+/* Values below this position belong to what the innermost mark fenced off. */
+static inline size_t vs_pickle__fence(const vs_pickle_machine *m) {
+  return m->marks.count == 0 ? 0 : m->marks.data[m->marks.count - 1];
+}
+
+static inline vs_pickle_open *vs_pickle__innermost(vs_pickle_machine *m) {
+  return m->open.count == 0 ? NULL : &m->open.data[m->open.count - 1];
+}
+
+static inline size_t vs_pickle__end_of(const vs_pickle_open *c) { return c->at + 1 + c->count; }
+
+static inline vs_value vs_pickle__unpack(const vs_pickle_machine *m, uint64_t packed) {
+  const uint64_t bits = packed & (UINT64_MAX >> 8);
+  const uint32_t kind = (uint32_t)(packed >> 56);
+  return kind == 0xff ? m->wide.data[bits] : (vs_value){.bits = bits, .kind = kind - 1};
+}
+
+/* pickle.c */
+vs_status vs_pickle__fail(vs_pickle_machine *m, vs_status status, const char *format, ...);
+const char *vs_pickle__opcode_name(uint8_t byte);
+
+/* pickle_stack.c */
+vs_status vs_pickle__values_start(vs_pickle_machine *m, size_t count, size_t *start);
+vs_status vs_pickle__fold_items(vs_pickle_machine *m, bool is_mapping, bool is_tuple, const vs_value *items,
+                                size_t count, vs_value *value);
+vs_status vs_pickle__seal(vs_pickle_machine *m, vs_pickle_open *c);
+vs_status vs_pickle__collapse(vs_pickle_machine *m, size_t from);
+vs_status vs_pickle__begin_empty(vs_pickle_machine *m, bool is_mapping);
+vs_status vs_pickle__extend_from_mark(vs_pickle_machine *m, bool is_mapping);
+vs_status vs_pickle__extend_by(vs_pickle_machine *m, size_t count, bool is_mapping);
+vs_status vs_pickle__container_from_mark(vs_pickle_machine *m, bool is_mapping);
+vs_status vs_pickle__tuple_of(vs_pickle_machine *m, size_t count);
+vs_status vs_pickle__tuple_from_mark(vs_pickle_machine *m);
+vs_status vs_pickle__pop(vs_pickle_machine *m);
+vs_status vs_pickle__pop_to_mark(vs_pickle_machine *m);
+vs_status vs_pickle__duplicate(vs_pickle_machine *m);
+vs_status vs_pickle__memo_put(vs_pickle_machine *m, uint64_t index);
+vs_status vs_pickle__memo_get(vs_pickle_machine *m, uint64_t index);
+vs_status vs_pickle__memo_line(vs_pickle_machine *m, vs_status (*use)(vs_pickle_machine *, uint64_t));
+vs_status vs_pickle__memo_sized(vs_pickle_machine *m, size_t size,
+                                vs_status (*use)(vs_pickle_machine *, uint64_t));
+
+/* pickle_lists.c */
+vs_status vs_pickle__empty_list(vs_pickle_machine *m);
+
+/* pickle_scalars.c */
+vs_status vs_pickle__take_line(vs_pickle_machine *m, vs_str *line);
+vs_status vs_pickle__take_bytes(vs_pickle_machine *m, uint64_t size, vs_str *bytes);
+vs_status vs_pickle__sized_string(vs_pickle_machine *m, size_t length_size);
+vs_status vs_pickle__sized_bytes(vs_pickle_machine *m, size_t length_size);
+vs_status vs_pickle__long_int(vs_pickle_machine *m, size_t length_size);
+vs_status vs_pickle__int_line(vs_pickle_machine *m);
+vs_status vs_pickle__long_line(vs_pickle_machine *m);
+vs_status vs_pickle__float_line(vs_pickle_machine *m);
+vs_status vs_pickle__binary_float(vs_pickle_machine *m);
+vs_status vs_pickle__unicode_line(vs_pickle_machine *m);
+vs_status vs_pickle__quoted_line(vs_pickle_machine *m);
+vs_status vs_pickle__take_int(vs_pickle_machine *m, size_t size);
+
+#endif
