@@ -173,6 +173,7 @@ static vs_status execute(vs_pickle_machine *m, uint8_t op) {
 }
 
 static vs_status run(vs_pickle_machine *m, vs_value *root) {
+  VS_TRY(vs_vec_reserve(m->host, &m->stack, 16)); /* never NULL: an empty range of it is a valid one */
   for (;;) {
     m->op_at = vs_input_offset(m->in);
     VS_TRY(vs_pickle__need(m, 1));

@@ -1,0 +1,52 @@
+# The front door. CMake does the work (CMakePresets.json); each target first installs what it lacks (tools/setup).
+#
+#   make demo      a report of a simulated training run: the first thing to try
+#   make test      every test, in the release and in the hostile build
+#   make bench     figures as ratios against named peers
+#   make fuzz      all fuzz targets until one breaks (FUZZ_RUNS=N: that many executions of each)
+#   make install   to PREFIX (/usr/local), below DESTDIR
+#   make format    clang-format over the C files
+#   make tidy      clang-tidy over src/
+#   make clean     away with build/, except the Python environment
+
+PREFIX ?= /usr/local
+
+.PHONY: help demo test bench fuzz install format tidy clean
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo:
+	@tools/setup demo
+	@tools/build release -DVS_RINGS= vramscope
+	@tools/demo
+
+test:
+	@tools/setup test
+	@tools/test
+
+bench:
+	@tools/setup bench
+	@tools/build release -DVS_RINGS= vramscope bench
+	@build/venv/bin/python bench/run
+
+fuzz:
+	@tools/setup fuzz
+	@tools/build fuzz
+	@tools/fuzz
+
+install:
+	@tools/setup demo
+	@tools/build release -DVS_RINGS=
+	@cmake --install build/release --prefix $(PREFIX)
+
+format:
+	@tools/setup test
+	@find $(wildcard include src tests examples bench) \( -name '*.c' -o -name '*.h' \) -print0 | xargs -0 clang-format -i
+
+tidy:
+	@tools/setup test
+	@tools/build clang
+	@tools/tidy build/clang
+
+clean:
+	@find build -mindepth 1 -maxdepth 1 ! -name venv ! -name 'setup.*' -exec rm -rf {} + 2>/dev/null || true
