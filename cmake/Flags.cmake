@@ -1,0 +1,55 @@
+# How every C file of the project is compiled: the interface target vs_flags.
+
+option(VS_WERROR "Warnings are errors" OFF)
+option(VS_HOSTILE "All internal checks, tiny sizes: for tests" OFF)
+option(VS_FUZZ "Build tests/fuzz as libFuzzer programs (clang)" OFF)
+set(VS_SANITIZE "" CACHE STRING "Argument of -fsanitize=")
+set(VS_FLAVOUR "custom" CACHE STRING "Begins the names of this build's tests")
+set(VS_RINGS "" CACHE STRING "The rings of tests to build, a list; see tests/CMakeLists.txt")
+
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g1") # -g1: names and lines for stack traces, at a tenth of the size of -g
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g -fno-omit-frame-pointer") # what a sanitizer wants
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+
+if(NOT VS_WASM)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  include(CheckPIESupported)
+  check_pie_supported(LANGUAGES C)
+  find_package(ZLIB QUIET)
+  find_package(SQLite3 QUIET)
+  option(VS_WITH_ZLIB "Read gzip-compressed files (zlib)" ${ZLIB_FOUND})
+  option(VS_WITH_SQLITE "Export to SQLite" ${SQLite3_FOUND})
+endif()
+
+add_library(vs_flags INTERFACE)
+target_include_directories(vs_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(vs_flags INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -Wundef -Wstrict-prototypes -Wmissing-prototypes -Wvla
+  $<$<BOOL:${VS_WERROR}>:-Werror>
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=) # __FILE__ says src/..., whoever builds it wherever
+
+# Switches are always defined, to 0 or 1, and asked with #if: -Wundef then catches the misspelt one.
+foreach(switch VS_HOSTILE VS_WITH_ZLIB VS_WITH_SQLITE)
+  target_compile_definitions(vs_flags INTERFACE ${switch}=$<BOOL:${${switch}}>)
+endforeach()
+target_compile_definitions(vs_flags INTERFACE VS_FREESTANDING=$<BOOL:${VS_WASM}>)
+
+if(VS_WASM)
+  target_compile_options(vs_flags INTERFACE -nostdlibinc) # the build machine's headers are not ours
+endif()
+
+if(VS_SANITIZE)
+  add_compile_options(-fsanitize=${VS_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${VS_SANITIZE})
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT VS_WASM)
+  # It reads files from strangers: a mistake should stop it, not serve them.
+  target_compile_options(vs_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong)
+  target_link_options(vs_flags INTERFACE -Wl,-z,relro,-z,now)
+endif()
+if(VS_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

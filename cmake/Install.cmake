@@ -1,0 +1,29 @@
+# cmake --install: the binary, both libraries, headers, pkg-config and CMake packages, man page, shell completions.
+
+include(CMakePackageConfigHelpers)
+
+install(TARGETS vramscope_static vramscope_shared EXPORT vramscope
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/vramscope TYPE INCLUDE)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vramscope)
+install(EXPORT vramscope NAMESPACE vramscope:: FILE vramscope-targets.cmake DESTINATION ${package_dir})
+configure_file(cmake/vramscope-config.cmake.in vramscope-config.cmake @ONLY)
+write_basic_package_version_file(vramscope-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/vramscope-config.cmake ${PROJECT_BINARY_DIR}/vramscope-config-version.cmake
+  DESTINATION ${package_dir})
+
+# The .pc file finds its prefix from where it lies, so the installed tree can be moved.
+file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" up "${up}")
+configure_file(cmake/vramscope.pc.in vramscope.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/vramscope.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(TARGET vramscope)
+  install(TARGETS vramscope)
+  install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.bash RENAME vramscope
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${PROJECT_BINARY_DIR}/help/_vramscope DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()

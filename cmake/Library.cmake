@@ -1,0 +1,55 @@
+# libvramscope as an archive and as a shared library, and the command line.
+
+set(vs_headers ${PROJECT_SOURCE_DIR}/include/vramscope)
+file(GLOB public_headers CONFIGURE_DEPENDS ${vs_headers}/*.h)
+
+# The version script comes from the VS_API declarations: the headers are the only list of exported names.
+set(version_node VRAMSCOPE_${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+add_custom_command(OUTPUT vramscope.map
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_exports map ${vs_headers} ${version_node} > vramscope.map
+  DEPENDS ${public_headers} ${PROJECT_SOURCE_DIR}/tools/check_exports
+  COMMENT "Listing the exported names" VERBATIM)
+add_custom_target(version_script DEPENDS vramscope.map)
+
+find_package(Threads REQUIRED)
+foreach(kind STATIC SHARED)
+  string(TOLOWER ${kind} suffix)
+  set(target vramscope_${suffix})
+  add_library(${target} ${kind} ${vs_objects})
+  target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME vramscope LINKER_LANGUAGE C)
+endforeach()
+set_target_properties(vramscope_static PROPERTIES EXPORT_NAME static)
+set_target_properties(vramscope_shared PROPERTIES EXPORT_NAME vramscope
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+  LINK_DEPENDS ${PROJECT_BINARY_DIR}/vramscope.map)
+add_dependencies(vramscope_shared version_script)
+target_link_options(vramscope_shared PRIVATE -Wl,--version-script=${PROJECT_BINARY_DIR}/vramscope.map -Wl,-z,relro,-z,now)
+if(NOT VS_SANITIZE) # a sanitizer's runtime is found in the program, not in the library
+  target_link_options(vramscope_shared PRIVATE -Wl,-z,defs)
+endif()
+
+file(GLOB cli_sources CONFIGURE_DEPENDS src/faces/cli/*.c)
+if(cli_sources)
+  add_executable(vramscope ${cli_sources})
+  target_link_libraries(vramscope PRIVATE vs_flags vramscope_static
+    $<$<BOOL:${VS_WITH_ZLIB}>:ZLIB::ZLIB> $<$<BOOL:${VS_WITH_SQLITE}>:SQLite::SQLite3>)
+  target_compile_definitions(vramscope PRIVATE _GNU_SOURCE)
+  add_dependencies(vramscope floors)
+
+  # The man page and the completions are made from the binary's own table of commands.
+  foreach(page "vramscope.1 --man" "vramscope.bash --completion bash" "_vramscope --completion zsh"
+          "vramscope.fish --completion fish")
+    separate_arguments(page)
+    list(POP_FRONT page output)
+    add_custom_command(OUTPUT help/${output}
+      COMMAND ${CMAKE_COMMAND} -E make_directory help
+      COMMAND vramscope help ${page} > help/${output}
+      DEPENDS vramscope
+      COMMENT "Writing ${output}" VERBATIM)
+    list(APPEND vs_help_files ${PROJECT_BINARY_DIR}/help/${output})
+  endforeach()
+  add_custom_target(help_files ALL DEPENDS ${vs_help_files})
+endif()

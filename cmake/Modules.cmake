@@ -1,0 +1,37 @@
+# The modules, as src/FLOORS lists them: each folder that has C files becomes an object library.
+# The faces link them differently and come in Library.cmake and Wasm.cmake; the WebAssembly build takes the pure ones.
+#
+# Sets vs_objects: the object files of them all.
+
+find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
+
+# The law comes first: nothing is compiled before the includes are lawful.
+file(GLOB_RECURSE lawful CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+  src/*.c src/*.h src/*.def include/*.h include/*.def)
+list(TRANSFORM lawful PREPEND ${PROJECT_SOURCE_DIR}/)
+add_custom_command(OUTPUT floors.stamp
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_floors ${PROJECT_SOURCE_DIR}
+  COMMAND ${CMAKE_COMMAND} -E touch floors.stamp
+  DEPENDS ${lawful} ${PROJECT_SOURCE_DIR}/src/FLOORS ${PROJECT_SOURCE_DIR}/tools/check_floors
+  COMMENT "Checking src/FLOORS" VERBATIM)
+add_custom_target(floors ALL DEPENDS floors.stamp)
+
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/FLOORS)
+file(STRINGS src/FLOORS rows REGEX "^[0-9]+ +(pure +)?[a-z0-9_/]+ *:")
+foreach(row ${rows})
+  string(REGEX MATCH "^[0-9]+ +(pure +)?([a-z0-9_/]+)" row "${row}")
+  set(module ${CMAKE_MATCH_2})
+  set(pure ${CMAKE_MATCH_1})
+  file(GLOB sources CONFIGURE_DEPENDS src/${module}/*.c)
+  if(NOT sources OR module MATCHES "^faces/" OR (VS_WASM AND NOT pure))
+    continue()
+  endif()
+  string(REPLACE "/" "_" target vs_${module}) # device/sim -> vs_device_sim
+  add_library(${target} OBJECT ${sources})
+  target_link_libraries(${target} PRIVATE vs_flags)
+  add_dependencies(${target} floors)
+  if(NOT pure)
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE) # what the operating system offers beyond ISO C
+  endif()
+  list(APPEND vs_objects $<TARGET_OBJECTS:${target}>)
+endforeach()
