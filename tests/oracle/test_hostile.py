@@ -1,0 +1,119 @@
+"""Any bytes: an answer or one clear refusal. Never a crash, a hang, much memory, or code that is not ours."""
+
+import pickletools
+import random
+import re
+
+import pytest
+
+import cli
+import hostile
+from corruptions import honest
+from writers import WRITERS, json_text
+
+pytestmark = pytest.mark.binary
+
+FLIPS_PER_WRITER = 150
+
+
+@pytest.fixture
+def trap(tmp_path):
+    """A shell command that leaves a file behind, and the check that nobody ran it."""
+    marker = tmp_path / "executed"
+    yield f"touch '{marker}'"
+    assert not marker.exists(), "the file was obeyed"
+
+
+@pytest.mark.parametrize("index", range(13))
+def test_opcodes_that_call_are_refused_by_name(index, trap, snapshot_file):
+    opcode, raw, offset, asked = list(hostile.callers(trap))[index]
+    assert any(op.name == opcode and at == offset for op, _, at in pickletools.genops(raw))
+    outcome = cli.run("report", "--json", snapshot_file(raw))
+    cli.assert_refused(outcome, opcode)
+    line = outcome.err.decode()
+    assert re.search(rf"\b{opcode}\b", line), line
+    for name in asked:
+        assert name in line, line
+    assert re.search(rf"\b{offset}\b", line), f"byte offset {offset} is not in: {line}"
+
+
+def test_real_exploits_are_refused(trap, snapshot_file):
+    for i, (protocol, raw) in enumerate(hostile.exploits(trap)):
+        cli.assert_refused(cli.run("report", "--json", snapshot_file(raw)), f"exploit {i}, protocol {protocol}")
+
+
+def test_names_from_the_file_are_escaped_and_cut(snapshot_file):
+    for name in (b"evil\x1b[2J\x07\x7f", b"\xff\xfe\x80", b"long" * 10_000, "schön\u202e".encode()):
+        raw = hostile.P2 + b"c" + name + b"\n" + name + b"\n)Rs."
+        outcome = cli.run("report", "--json", snapshot_file(raw))
+        cli.assert_refused(outcome, repr(name[:20]))
+        assert b"GLOBAL" in outcome.err
+
+
+REFUSED = dict(hostile.refused_bytes())
+SURVIVED = dict(hostile.survived_bytes())
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_snapshot_is_refused(name, snapshot_file):
+    outcome = cli.run("report", "--json", snapshot_file(REFUSED[name]))
+    cli.assert_refused(outcome, name)
+    cli.assert_frugal(outcome, name)
+
+
+@pytest.mark.parametrize("name", SURVIVED)
+def test_strange_data_does_no_harm(name, snapshot_file):
+    outcome = cli.run("report", "--json", snapshot_file(SURVIVED[name]))
+    cli.assert_survived(outcome, name)
+    cli.assert_frugal(outcome, name)
+
+
+def small_snapshot():
+    """The honest trace with short stacks: a file of about two kilobytes."""
+    data = honest()
+    for entry in data["device_traces"][0]:
+        entry.pop("frames", None)
+    for segment in data["segments"]:
+        segment["frames"] = []
+        for block in segment["blocks"]:
+            block["frames"] = []
+    return data
+
+
+@pytest.mark.parametrize(("writer", "step"), [("c-4", 1), ("c-0", 7), ("cpp", 7), ("json", 7), ("c-4.gz", 3)])
+def test_every_truncation_is_refused(writer, step, snapshot_file):
+    raw = WRITERS[writer].write(small_snapshot())
+    for length in range(0, len(raw), step):
+        outcome = cli.run("report", "--json", snapshot_file(raw[:length]))
+        cli.assert_refused(outcome, f"{writer} cut to {length} of {len(raw)} bytes")
+
+
+@pytest.mark.parametrize("writer", ["c-4", "c-2", "c-0", "cpp", "json"])
+def test_flipped_bytes_do_no_harm(writer, snapshot_file):
+    raw = WRITERS[writer].write(small_snapshot())
+    rng = random.Random(writer)
+    for _ in range(FLIPS_PER_WRITER):
+        damaged = bytearray(raw)
+        for _ in range(rng.choice((1, 1, 1, 2, 8))):
+            damaged[rng.randrange(len(raw))] = rng.randrange(256)
+        outcome = cli.run("report", "--json", snapshot_file(bytes(damaged)))
+        cli.assert_survived(outcome, f"{writer}, {bytes(damaged)!r}")
+
+
+def test_a_refusal_names_a_byte_offset(snapshot_file):
+    raw = WRITERS["c-4"].write(small_snapshot())
+    for damaged in (raw[: len(raw) // 2], json_text(small_snapshot())[:500], raw[:100] + b"\x99" + raw[101:]):
+        outcome = cli.run("report", "--json", snapshot_file(damaged))
+        cli.assert_survived(outcome)
+        if outcome.code:
+            assert re.search(rb"\d", outcome.err.split(b": ", 1)[-1]), outcome.err
+
+
+def test_usage_and_missing_files(tmp_path):
+    assert cli.run("report", "--json").code == 2
+    assert cli.run("report", "--no-such-option", "-").code == 2
+    assert cli.run("no-such-command").code == 2
+    cli.assert_refused(cli.run("report", "--json", tmp_path / "absent.pickle"), "missing file")
+    cli.assert_refused(cli.run("report", "--json", tmp_path / "a\x1b[1m\nb"), "a missing file with a rude name")
+    cli.assert_refused(cli.run("report", "--json", tmp_path / ("long/" * 300)), "a path of 1500 bytes")
+    cli.assert_refused(cli.run("report", "--json", tmp_path), "a folder")
