@@ -255,7 +255,7 @@ static void repeated_lists_are_folded_once(void **state) {
   expect_ok(fold(vs_host_default(),
                  VS_STR("](}q\x01]q\x02(h\x01h\x01"
                         "eNq\x01]q\x03(h\x01h\x01"
-                        "ee."),
+                        "ee.\0\0\0"),
                  false, &o));
   assert_int_equal(o.info.lists, 2);
   assert_int_equal(o.counts.sequences, 2 + 1);
