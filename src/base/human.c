@@ -96,7 +96,8 @@ void vs_text_count(vs_text *text, uint64_t count) {
 static const uint64_t MILLISECOND = 1000, SECOND = 1000000;
 
 /* "5 min 07 s": whole units of `large`, and below them of `small`. */
-static void put_two_units(vs_text *text, uint64_t value, uint64_t per_large, const char *large, const char *small) {
+static void put_two_units(vs_text *text, uint64_t value, uint64_t per_large, const char *large,
+                          const char *small) {
   vs_text_format(text, "%U %s ", value / per_large, large);
   put_digits(text, value % per_large, 2);
   vs_text_format(text, " %s", small);
@@ -110,7 +111,8 @@ static void put_decimal(vs_text *text, uint64_t value, uint64_t unit, unsigned p
 
 /* Each bound is where the text of its row would round up to the next row's. */
 void vs_text_duration(vs_text *text, uint64_t microseconds) {
-  const uint64_t seconds = divide(microseconds, SECOND, 0).whole, minutes = divide(microseconds, 60 * SECOND, 0).whole,
+  const uint64_t seconds = divide(microseconds, SECOND, 0).whole,
+                 minutes = divide(microseconds, 60 * SECOND, 0).whole,
                  hours = divide(microseconds, 3600 * SECOND, 0).whole;
   if (microseconds < MILLISECOND) vs_text_format(text, "%U us", microseconds);
   else if (microseconds < 9950) put_decimal(text, microseconds, MILLISECOND, 1, "ms");

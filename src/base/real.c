@@ -161,8 +161,10 @@ static unsigned digit_at(const decimal *d, size_t i) {
  * 10^exponent from here on. */
 static bool strip_zeros(decimal *d, size_t *first, size_t *last) {
   const size_t count = d->whole.size + d->fraction.size;
-  for (*first = 0; *first < count && digit_at(d, *first) == 0; ++*first) {}
-  for (*last = count; *last > *first && digit_at(d, *last - 1) == 0; --*last) {}
+  for (*first = 0; *first < count && digit_at(d, *first) == 0; ++*first) {
+  }
+  for (*last = count; *last > *first && digit_at(d, *last - 1) == 0; --*last) {
+  }
   d->exponent += (int64_t)d->whole.size - (int64_t)*last;
   return *last > *first;
 }
@@ -210,7 +212,8 @@ enum { EXACT_POWERS = sizeof powers / sizeof *powers, EXACT_DIGITS = 15 };
 
 /* Both operands are exact, so the one operation gives the nearest double. */
 static bool read_short(const decimal *d, size_t first, size_t last, double *value) {
-  if (last - first > EXACT_DIGITS || d->exponent >= EXACT_POWERS || d->exponent <= -EXACT_POWERS) return false;
+  if (last - first > EXACT_DIGITS || d->exponent >= EXACT_POWERS || d->exponent <= -EXACT_POWERS)
+    return false;
   uint64_t digits = 0;
   for (size_t i = first; i < last; i++) digits = digits * 10 + digit_at(d, i);
   *value = d->exponent < 0 ? (double)digits / powers[-d->exponent] : (double)digits * powers[d->exponent];
@@ -234,7 +237,8 @@ static double read_long(decimal *d, size_t first, size_t last) {
     big_mul_add(&numerator, 10, 1);
     d->exponent--;
   }
-  big_mul_pow10(d->exponent < 0 ? &denominator : &numerator, (unsigned)(d->exponent < 0 ? -d->exponent : d->exponent));
+  big_mul_pow10(d->exponent < 0 ? &denominator : &numerator,
+                (unsigned)(d->exponent < 0 ? -d->exponent : d->exponent));
   return vs_f64_from_bits(divide(&numerator, &denominator));
 }
 
@@ -249,7 +253,8 @@ bool vs_parse_f64(vs_str s, double *value) {
   if (strip_zeros(&d, &first, &last)) {
     const int64_t magnitude = d.exponent + (int64_t)(last - first);
     if (magnitude > MOST_MAGNITUDE) *value = vs_f64_from_bits(UINT64_C(0x7ff) << FRACTION_BITS);
-    else if (magnitude >= LEAST_MAGNITUDE && !read_short(&d, first, last, value)) *value = read_long(&d, first, last);
+    else if (magnitude >= LEAST_MAGNITUDE && !read_short(&d, first, last, value))
+      *value = read_long(&d, first, last);
   }
   if (d.negative) *value = -*value;
   return true;
@@ -400,7 +405,8 @@ void vs_text_f64(vs_text *text, double value) {
   }
   shortest s = {.point = 0};
   if (field == 0 && fraction != 0) find_shortest(fraction, LEAST_EXPONENT, &s);
-  else if (field != 0 && !find_quickly(value, &s)) find_shortest(fraction | implicit, LEAST_EXPONENT + field - 1, &s);
+  else if (field != 0 && !find_quickly(value, &s))
+    find_shortest(fraction | implicit, LEAST_EXPONENT + field - 1, &s);
   if (s.point > -4 && s.point <= 16) put_plain(text, &s);
   else put_scientific(text, &s);
 }

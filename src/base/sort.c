@@ -26,11 +26,13 @@ static void merge(uint32_t *rows, size_t middle, size_t count, uint32_t *scratch
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
-vs_status vs_sort_rows(const vs_host *host, uint32_t *rows, size_t count, vs_sort_before before, const void *ctx) {
+vs_status vs_sort_rows(const vs_host *host, uint32_t *rows, size_t count, vs_sort_before before,
+                       const void *ctx) {
   if (count < 2) return VS_OK;
   uint32_t *scratch = vs_host_alloc(host, count * sizeof *scratch);
   if (scratch == NULL) return VS_NO_MEMORY;
-  for (size_t at = 0; at < count; at += RUN) insertion_sort(rows + at, min_size(RUN, count - at), before, ctx);
+  for (size_t at = 0; at < count; at += RUN)
+    insertion_sort(rows + at, min_size(RUN, count - at), before, ctx);
   for (size_t width = RUN; width < count; width *= 2)
     for (size_t at = 0; at + width < count; at += 2 * width)
       merge(rows + at, width, min_size(2 * width, count - at), scratch, before, ctx);
@@ -42,11 +44,14 @@ vs_status vs_sort_rows(const vs_host *host, uint32_t *rows, size_t count, vs_sor
 
 enum { KEY_BYTES = 8, BYTE_VALUES = 256 };
 
-static unsigned key_byte(vs_sort_pair pair, unsigned byte) { return (unsigned)(pair.key >> (8 * byte)) & 0xff; }
+static unsigned key_byte(vs_sort_pair pair, unsigned byte) {
+  return (unsigned)(pair.key >> (8 * byte)) & 0xff;
+}
 
 /* Moves `from` to `to` in the order of one byte of the key. `places` comes as the number of pairs with each value of
  * that byte and is lost. */
-static void distribute(const vs_sort_pair *from, vs_sort_pair *to, size_t count, unsigned byte, size_t *places) {
+static void distribute(const vs_sort_pair *from, vs_sort_pair *to, size_t count, unsigned byte,
+                       size_t *places) {
   size_t place = 0;
   for (unsigned value = 0; value < BYTE_VALUES; value++) {
     const size_t here = places[value];

@@ -107,6 +107,11 @@ static void put_int(vs_picklew *w, int64_t value) {
   else put_long(w, (uint64_t)value, false, bytes_of(value));
 }
 
+static void put_uint(vs_picklew *w, uint64_t value) {
+  if (value <= INT64_MAX) put_int(w, (int64_t)value);
+  else put_long(w, value, true, 8);
+}
+
 void vs_picklew_i64(vs_picklew *w, int64_t value) {
   before_value(w);
   put_int(w, value);
@@ -114,8 +119,7 @@ void vs_picklew_i64(vs_picklew *w, int64_t value) {
 
 void vs_picklew_u64(vs_picklew *w, uint64_t value) {
   before_value(w);
-  if (value <= INT64_MAX) put_int(w, (int64_t)value);
-  else put_long(w, value, true, 8);
+  put_uint(w, value);
 }
 
 void vs_picklew_f64(vs_picklew *w, double value) {
@@ -123,10 +127,10 @@ void vs_picklew_f64(vs_picklew *w, double value) {
   put_op_with(w, OP_BINFLOAT, __builtin_bswap64(vs_f64_to_bits(value)), 8);
 }
 
-void vs_picklew_pair(vs_picklew *w, int64_t a, int64_t b) {
+void vs_picklew_pair(vs_picklew *w, uint64_t a, uint64_t b) {
   before_value(w);
-  put_int(w, a);
-  put_int(w, b);
+  put_uint(w, a);
+  put_uint(w, b);
   put_op(w, OP_TUPLE2);
 }
 

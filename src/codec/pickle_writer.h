@@ -47,8 +47,8 @@ void vs_picklew_bool(vs_picklew *w, bool value);
 void vs_picklew_i64(vs_picklew *w, int64_t value);
 void vs_picklew_u64(vs_picklew *w, uint64_t value);
 void vs_picklew_f64(vs_picklew *w, double value);
-void vs_picklew_str(vs_picklew *w, vs_str value);          /* VS_LIMIT from 4 GiB on */
-void vs_picklew_pair(vs_picklew *w, int64_t a, int64_t b); /* the tuple (a, b) */
+void vs_picklew_str(vs_picklew *w, vs_str value);            /* VS_LIMIT from 4 GiB on */
+void vs_picklew_pair(vs_picklew *w, uint64_t a, uint64_t b); /* the tuple (a, b) */
 
 /* Names the value that was just completed (a scalar, or what a dict_end or list_end closed); get() then stands for it as
  * a value, as often as needed. */

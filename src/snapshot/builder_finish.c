@@ -2,8 +2,6 @@
  * all rows in the order in which they came, and the tables stay as they are; else they are gathered anew. */
 #include "snapshot/builder_internal.h"
 
-enum { MAX_SETTING_DEPTH = 8 };
-
 typedef VS_VEC(uint32_t) row_order;
 
 static vs_status add_rows(vs_builder *b, row_order *order, const vs_row_list *list) {
@@ -204,9 +202,10 @@ static vs_status finish_annotations(vs_builder *b, const vs_top *top, vs_error *
   return status;
 }
 
-static vs_status add_settings(vs_builder *b, vs_dict dict, uint8_t depth);
+/* `left` is how many entries may still come: a pickle can hold the same dict in a thousand places. */
+static vs_status add_settings(vs_builder *b, vs_dict dict, uint8_t depth, uint32_t *left);
 
-static vs_status add_setting(vs_builder *b, uint32_t key, vs_value value, uint8_t depth) {
+static vs_status add_setting(vs_builder *b, uint32_t key, vs_value value, uint8_t depth, uint32_t *left) {
   vs_setting setting = {.key = key, .depth = depth, .bits = value.bits};
   switch (value.kind) {
     case VS_VALUE_NONE: setting.kind = VS_SETTING_NONE; break;
@@ -217,7 +216,7 @@ static vs_status add_setting(vs_builder *b, uint32_t key, vs_value value, uint8_
     case VS_BUILT_DICT:
       setting.kind = VS_SETTING_DICT;
       setting.bits = b->dicts.data[value.bits].count;
-      if (depth + 1 >= MAX_SETTING_DEPTH) return VS_LIMIT;
+      if (depth + 1 >= VS_MAX_SETTING_DEPTH) return VS_LIMIT;
       break;
     default: return vs_builder_skipped(b, "allocator_settings", key);
   }
@@ -226,17 +225,19 @@ static vs_status add_setting(vs_builder *b, uint32_t key, vs_value value, uint8_
   if (setting.kind != VS_SETTING_DICT) return VS_OK;
   /* Entries that are skipped do not count: how many there are is known afterwards. */
   const size_t at = b->s->settings.count - 1;
-  VS_TRY(add_settings(b, b->dicts.data[value.bits], (uint8_t)(depth + 1)));
+  VS_TRY(add_settings(b, b->dicts.data[value.bits], (uint8_t)(depth + 1), left));
   uint64_t entries = 0;
   for (size_t i = at + 1; i < b->s->settings.count; i++) entries += b->s->settings.data[i].depth == depth + 1;
   b->s->settings.data[at].bits = entries;
   return VS_OK;
 }
 
-static vs_status add_settings(vs_builder *b, vs_dict dict, uint8_t depth) {
+static vs_status add_settings(vs_builder *b, vs_dict dict, uint8_t depth, uint32_t *left) {
+  if (dict.count > *left) return VS_LIMIT;
+  *left -= (uint32_t)dict.count;
   for (size_t i = 0; i < dict.count; i++) {
     const vs_value key = b->dict_pairs.data[dict.first + 2 * i];
-    VS_TRY(add_setting(b, (uint32_t)key.bits, b->dict_pairs.data[dict.first + 2 * i + 1], depth));
+    VS_TRY(add_setting(b, (uint32_t)key.bits, b->dict_pairs.data[dict.first + 2 * i + 1], depth, left));
   }
   return VS_OK;
 }
@@ -246,7 +247,11 @@ static vs_status finish_settings(vs_builder *b, const vs_top *top, vs_error *err
   if (value.kind == VS_VALUE_NONE) return VS_OK;
   if (value.kind != VS_BUILT_DICT)
     return vs_fail(error, VS_BAD_FORMAT, VS_NO_OFFSET, "\"allocator_settings\" is not a mapping of settings");
-  return add_settings(b, b->dicts.data[value.bits], 0);
+  uint32_t left = VS_MAX_SETTINGS;
+  const vs_status status = add_settings(b, b->dicts.data[value.bits], 0, &left);
+  if (status != VS_LIMIT) return status;
+  return vs_fail(error, VS_LIMIT, VS_NO_OFFSET, "\"allocator_settings\" has more than %d entries or %d levels",
+                 VS_MAX_SETTINGS, VS_MAX_SETTING_DEPTH);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */

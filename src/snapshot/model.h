@@ -106,6 +106,11 @@ typedef struct vs_annotation {
   uint32_t stage; /* string id: "START", "END" */
 } vs_annotation;
 
+enum {
+  VS_MAX_SETTINGS = 65536,
+  VS_MAX_SETTING_DEPTH = 8
+}; /* entries of allocator_settings, with those of nested dicts */
+
 /* One entry of allocator_settings. A nested dict is an entry of kind VS_SETTING_DICT, followed by its own entries with
  * depth one more. */
 typedef enum vs_setting_kind {
@@ -170,6 +175,7 @@ typedef struct vs_snapshot {
   vs_file_format format;
   uint32_t pickle_protocol; /* 0 where the pickle has no PROTO opcode */
   uint64_t bytes;           /* of the (inflated) input up to its end marker */
+  uint64_t trailing_bytes;  /* behind it, zero padding not counted */
   uint32_t has;             /* VS_HAS_... */
 } vs_snapshot;
 

@@ -72,11 +72,32 @@ static vs_status fold_input(vs_input *input, const vs_fold *fold, vs_snapshot *f
   return status;
 }
 
+/* Reads on behind the end marker, so that an input that breaks there (a cut gzip trailer) is noticed. Zero bytes are
+ * padding; others are left alone, as CPython does, and counted. */
+static vs_status drain(vs_input *input, uint64_t *other, vs_error *error) {
+  const uint64_t end = vs_input_offset(input);
+  for (;;) {
+    const vs_status status = vs_input_need(input, 1);
+    if (status == VS_TRUNCATED) return VS_OK;
+    if (status != VS_OK) return vs_fail(error, status, vs_input_offset(input), "%s", vs_status_text(status));
+    for (; input->pos < input->end; input->pos++) *other += input->data[input->pos] != 0;
+    if (vs_input_offset(input) - end > VS_READ_MAX_TRAILING)
+      return vs_fail(error, VS_LIMIT, end, "more than %d MiB behind the end of the data",
+                     VS_READ_MAX_TRAILING >> 20);
+  }
+}
+
 static vs_status read_all(vs_input *input, vs_builder *builder, vs_snapshot **out, vs_error *error) {
   vs_snapshot facts = {0};
   vs_value root;
   VS_TRY(fold_input(input, vs_builder_fold(builder), &facts, &root, error));
-  VS_TRY(vs_builder_finish(builder, root, out, error));
+  VS_TRY(drain(input, &facts.trailing_bytes, error));
+  const vs_status status = vs_builder_finish(builder, root, out, error);
+  if (status != VS_OK) {
+    if (error->offset == VS_NO_OFFSET) error->offset = facts.bytes; /* it is the whole that is wrong */
+    return status;
+  }
+  (*out)->trailing_bytes = facts.trailing_bytes;
   (*out)->format = facts.format;
   (*out)->pickle_protocol = facts.pickle_protocol;
   (*out)->bytes = facts.bytes;
@@ -106,7 +127,7 @@ vs_status vs_snapshot_read(const vs_host *host, vs_reader reader, const vs_read_
         "the data unfolds to more memory than its %U bytes justify (limit: %d MiB + %d times the bytes read)",
         vs_input_offset(&input), VS_READ_BASE_BYTES >> 20, VS_READ_FACTOR);
   else if (status != VS_OK && (error->status != status || error->text[0] == 0))
-    (void)vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+    (void)vs_fail(error, status, vs_input_offset(&input), "%s", vs_status_text(status));
   vs_builder_destroy(builder);
   vs_input_deinit(&input);
   if (status == VS_OK)

@@ -7,14 +7,18 @@
 
 #include "snapshot/model.h"
 
-enum { VS_READ_BASE_BYTES = 128 * 1024 * 1024, VS_READ_FACTOR = 4 };
+enum {
+  VS_READ_BASE_BYTES = 128 * 1024 * 1024,
+  VS_READ_FACTOR = 4,
+  VS_READ_MAX_TRAILING = 16 * 1024 * 1024, /* behind the end marker */
+};
 
 typedef struct vs_read_options {
   bool (*progress)(void *ctx, uint64_t bytes_read); /* may be NULL; called per window; false cancels */
   void *progress_ctx;
 } vs_read_options;
 
-/* Reads `reader` to its end marker. `options` may be NULL; `error` (never NULL) tells what and where on failure.
+/* Reads `reader` to its end; what lies behind the end marker is counted, not read. `options` may be NULL; `error` (never NULL) tells what and where on failure.
  * Owner: the caller, vs_snapshot_destroy. */
 VS_MUST_CHECK vs_status vs_snapshot_read(const vs_host *host, vs_reader reader,
                                          const vs_read_options *options, vs_snapshot **out, vs_error *error);

@@ -1,0 +1,25 @@
+/* Writes comma-separated values (RFC 4180) into a vs_text: rows end in CR LF, a field is quoted where it has to be.
+ *
+ * An empty string is written as "" and an unknown value as nothing, so that databases can tell them apart. Data is
+ * written as it is: a name that begins with = stays one, whatever a spreadsheet makes of it. */
+#ifndef VS_CODEC_CSV_WRITER_H
+#define VS_CODEC_CSV_WRITER_H
+
+#include "base/text.h"
+
+typedef struct vs_csv {
+  vs_text *text;
+  bool in_row; /* the current row has a field */
+} vs_csv;
+
+void vs_csv_begin(vs_csv *csv, vs_text *text);
+
+void vs_csv_str(vs_csv *csv, vs_str value);
+void vs_csv_u64(vs_csv *csv, uint64_t value);
+void vs_csv_i64(vs_csv *csv, int64_t value);
+void vs_csv_f64(vs_csv *csv, double value); /* unknown where it is not finite */
+void vs_csv_unknown(vs_csv *csv);
+
+void vs_csv_row_end(vs_csv *csv);
+
+#endif
