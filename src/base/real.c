@@ -1,8 +1,9 @@
-/* Reading: a decimal is a fraction of two integers, digits * 10^n over 1 or digits over 10^n; long division gives its
- * first 64 bits and whether anything is left over, which is all that correct rounding has to know.
+/* Reading: a decimal is a fraction of two integers, digits * 10^n over 1 or digits over 10^n; long division
+ * gives its first 64 bits and whether anything is left over, which is all that correct rounding has to know.
  *
- * Writing: Steele and White's free-format algorithm. A double stands for all numbers between the middles to its two
- * neighbours. Digits are produced one by one, and the first that leaves us inside that interval is the last. */
+ * Writing: Steele and White's free-format algorithm. A double stands for all numbers between the middles to its
+ * two neighbours. Digits are produced one by one, and the first that leaves us inside that interval is the
+ * last. */
 #include "base/real.h"
 #include <float.h>
 
@@ -11,7 +12,8 @@ enum {
   EXPONENT_BIAS = 1023,
   LEAST_EXPONENT = -1074, /* of the last bit of a subnormal */
   MOST_DIGITS = 17,       /* that a shortest decimal can have */
-  /* No middle between two doubles has more than 767 digits, so what comes later can only tell it from its neighbours. */
+  /* No middle between two doubles has more than 767 digits, so what comes later can only tell it from its
+   * neighbours. */
   KEPT_DIGITS = 800,
 };
 
@@ -157,8 +159,8 @@ static unsigned digit_at(const decimal *d, size_t i) {
   return digit_of(i < d->whole.size ? d->whole.data[i] : d->fraction.data[i - d->whole.size]);
 }
 
-/* The digits that count are those from first to last, without zeros around them; false if all are zeros. Their unit is
- * 10^exponent from here on. */
+/* The digits that count are those from first to last, without zeros around them; false if all are zeros. Their
+ * unit is 10^exponent from here on. */
 static bool strip_zeros(decimal *d, size_t *first, size_t *last) {
   const size_t count = d->whole.size + d->fraction.size;
   for (*first = 0; *first < count && digit_at(d, *first) == 0; ++*first) {
@@ -183,7 +185,8 @@ static uint64_t round_to_double(uint64_t bits, bool rest, int exponent) {
   const uint64_t kept = dropped == 64 ? 0 : bits >> dropped;
   const uint64_t tail = dropped == 64 ? bits : bits << (64 - dropped), half = UINT64_C(1) << 63;
   const bool up = tail > half || (tail == half && (rest || (kept & 1) != 0));
-  /* The leading bit of `kept` adds one to the exponent field, and a carry out of the fraction does so rightly, too. */
+  /* The leading bit of `kept` adds one to the exponent field, and a carry out of the fraction does so rightly,
+   * too. */
   const uint64_t field = subnormal ? 0 : (uint64_t)(first + EXPONENT_BIAS - 1);
   return (field << FRACTION_BITS) + kept + up;
 }
@@ -242,7 +245,8 @@ static double read_long(decimal *d, size_t first, size_t last) {
   return vs_f64_from_bits(divide(&numerator, &denominator));
 }
 
-/* Of a value in [10^(magnitude-1), 10^magnitude): outside of these bounds the nearest double is infinite or zero. */
+/* Of a value in [10^(magnitude-1), 10^magnitude): outside of these bounds the nearest double is infinite or
+ * zero. */
 enum { MOST_MAGNITUDE = 310, LEAST_MAGNITUDE = -330 };
 
 bool vs_parse_f64(vs_str s, double *value) {
@@ -303,7 +307,8 @@ static void times_ten(generator *g, unsigned power) {
   big_mul_pow10(&g->above, power);
 }
 
-/* Scales the number, or what it may be rounded up to, into [1/10, 1) and returns the power of ten that was taken out. */
+/* Scales the number, or what it may be rounded up to, into [1/10, 1) and returns the power of ten that was
+ * taken out. */
 static int scale_digits(generator *g, uint64_t fraction, int exponent) {
   /* floor(log10(2) * floor(log2(number))) is the power wanted, or less by one or two. */
   const int log2 = exponent + 63 - __builtin_clzll(fraction);
@@ -337,8 +342,8 @@ static void find_shortest(uint64_t fraction, int exponent, shortest *out) {
 }
 
 #if FLT_EVAL_METHOD == 0
-/* Tries decimals of up to 15 digits with ever more digits behind the point. Two such decimals never read as the same
- * double, and reading one is a single exact division, so the first that reads back is the shortest. */
+/* Tries decimals of up to 15 digits with ever more digits behind the point. Two such decimals never read as the
+ * same double, and reading one is a single exact division, so the first that reads back is the shortest. */
 static bool find_quickly(double value, shortest *out) {
   for (int places = 0; places < EXACT_POWERS; places++) {
     const double scaled = value * powers[places];

@@ -24,13 +24,14 @@ static inline bool vs_f64_is_finite(double value) {
   return (~vs_f64_to_bits(value) & UINT64_C(0x7ff0000000000000)) != 0;
 }
 
-/* The shortest decimal that reads back as the same double, and of those the nearest to it, in the form that Python's
- * repr() gives it: 0.8, 1.0, -0.0, 1e-05, 1e+16, 5e-324. What is not finite becomes nan, inf or -inf, which no JSON
- * has: a writer of JSON asks vs_f64_is_finite first. */
+/* The shortest decimal that reads back as the same double, and of those the nearest to it, in the form that
+ * Python's repr() gives it: 0.8, 1.0, -0.0, 1e-05, 1e+16, 5e-324. What is not finite becomes nan, inf or -inf,
+ * which no JSON has: a writer of JSON asks vs_f64_is_finite first. */
 void vs_text_f64(vs_text *text, double value);
 
-/* The double nearest to a decimal number of any length, ties to even; false if `s` is not wholly a number as JSON writes
- * them (-0.5e+3, no leading zero or plus, no bare point). Too large becomes infinite, too small zero. */
+/* The double nearest to a decimal number of any length, ties to even; false if `s` is not wholly a number as
+ * JSON writes them (-0.5e+3, no leading zero or plus, no bare point). Too large becomes infinite, too small
+ * zero. */
 bool vs_parse_f64(vs_str s, double *value);
 
 #endif

@@ -1,5 +1,5 @@
-/* Sorting: stable, never slower than n log n, not recursive. Scratch memory, as large as what is sorted, comes from the
- * host and goes back before the return; without it nothing is moved and the answer is VS_NO_MEMORY. */
+/* Sorting: stable, never slower than n log n, not recursive. Scratch memory, as large as what is sorted, comes
+ * from the host and goes back before the return; without it nothing is moved and the answer is VS_NO_MEMORY. */
 #ifndef VS_BASE_SORT_H
 #define VS_BASE_SORT_H
 
@@ -18,8 +18,8 @@ typedef struct vs_sort_pair {
   uint32_t value;
 } vs_sort_pair;
 
-/* Sorts by rising key, byte by byte of the key without comparisons; bytes that all keys share cost nothing. For falling
- * order take the complement as key. */
+/* Sorts by rising key, byte by byte of the key without comparisons; bytes that all keys share cost nothing. For
+ * falling order take the complement as key. */
 VS_MUST_CHECK vs_status vs_sort_pairs(const vs_host *host, vs_sort_pair *pairs, size_t count);
 
 #endif

@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "base/utf8.h"
 
 enum { FLUSH_SIZE = 64 * 1024 };
 
@@ -46,25 +47,9 @@ void vs_text_put(vs_text *text, const void *data, size_t size) {
 }
 
 void vs_text_code_point(vs_text *text, uint32_t point) {
-  if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) point = 0xfffd;
   char out[4];
-  size_t size = 0;
-  if (point < 0x80) {
-    out[size++] = (char)point;
-  } else if (point < 0x800) {
-    out[size++] = (char)(0xc0 | point >> 6);
-    out[size++] = (char)(0x80 | (point & 0x3f));
-  } else if (point < 0x10000) {
-    out[size++] = (char)(0xe0 | point >> 12);
-    out[size++] = (char)(0x80 | (point >> 6 & 0x3f));
-    out[size++] = (char)(0x80 | (point & 0x3f));
-  } else {
-    out[size++] = (char)(0xf0 | point >> 18);
-    out[size++] = (char)(0x80 | (point >> 12 & 0x3f));
-    out[size++] = (char)(0x80 | (point >> 6 & 0x3f));
-    out[size++] = (char)(0x80 | (point & 0x3f));
-  }
-  vs_text_put(text, out, size);
+  if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) point = 0xfffd;
+  vs_text_put(text, out, vs_utf8_encode(out, point));
 }
 
 /* Digits of `value` in `base`, written backwards to the end of a 20 byte array; returns where they begin. */
@@ -107,6 +92,7 @@ static void put(sink *s, const char *data, size_t size) {
     return;
   }
   if (size > s->room) size = s->room;
+  if (size == 0) return;
   memcpy(s->to, data, size);
   s->to += size;
   s->room -= size;

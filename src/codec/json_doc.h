@@ -1,13 +1,14 @@
 /* A JSON text as a read-only tree, for requests and replies; large files go through json_reader.h instead.
  *
- * The tree lies in two arrays: the items of a container stand side by side in `values`, text in `bytes`. A vs_json is a
- * handle on one value, passed by value and valid as long as its document. Asking for what is not there gives the absent
- * value, of which everything can be asked again, so that a path is followed first and checked once:
+ * The tree lies in two arrays: the items of a container stand side by side in `values`, text in `bytes`. A
+ * vs_json is a handle on one value, passed by value and valid as long as its document. Asking for what is not
+ * there gives the absent value, of which everything can be asked again, so that a path is followed first and
+ * checked once:
  *
  *   uint64_t limit = vs_json_u64(vs_json_member(request, VS_STR("limit")), 100);
  *
- * Invariant: a STRING has bits = start << 32 | size in `bytes`; an ARRAY or OBJECT has bits = first << 32 | count in
- * `values`, an object's members being count pairs of key and value, its keys strings. */
+ * Invariant: a STRING has bits = start << 32 | size in `bytes`; an ARRAY or OBJECT has bits = first << 32 |
+ * count in `values`, an object's members being count pairs of key and value, its keys strings. */
 #ifndef VS_CODEC_JSON_DOC_H
 #define VS_CODEC_JSON_DOC_H
 
@@ -40,7 +41,8 @@ static inline vs_json vs_json_root(const vs_json_doc *doc) {
 static inline uint32_t vs_json_kind(vs_json json) { return json.value.kind; }
 static inline bool vs_json_is_absent(vs_json json) { return json.value.kind == VS_JSON_ABSENT; }
 
-/* The member called `name` (of several the last, as in Python); absent if there is none or `object` is no object. */
+/* The member called `name` (of several the last, as in Python); absent if there is none or `object` is no
+ * object. */
 vs_json vs_json_member(vs_json object, vs_str name);
 
 /* Items of an array or members of an object; 0 for all else. */
@@ -50,8 +52,8 @@ vs_json vs_json_at(vs_json json, size_t index);
 /* The name of member `index` of an object. */
 vs_str vs_json_name_at(vs_json object, size_t index);
 
-/* The value as the type asked for, `fallback` if it is absent, of another kind, or does not fit. A number written as
- * 3.0 is no integer; every number is an f64. */
+/* The value as the type asked for, `fallback` if it is absent, of another kind, or does not fit. A number
+ * written as 3.0 is no integer; every number is an f64. */
 uint64_t vs_json_u64(vs_json json, uint64_t fallback);
 int64_t vs_json_i64(vs_json json, int64_t fallback);
 double vs_json_f64(vs_json json, double fallback);

@@ -1,9 +1,10 @@
 /* The reader is a machine of seven states. What it may find next follows from the state and the innermost open
- * container; what it has read lies in `items`: the items of every open container, the outermost first. A container that
- * closes is folded into one value, which takes the place of its items and is an item of the container around it. */
+ * container; what it has read lies in `items`: the items of every open container, the outermost first. A
+ * container that closes is folded into one value, which takes the place of its items and is an item of the
+ * container around it. */
 #include "codec/json_reader.h"
 #include "base/real.h"
-#include "codec/utf8.h"
+#include "base/utf8.h"
 
 typedef enum state {
   VALUE,
@@ -174,8 +175,8 @@ static bool hex4(const uint8_t *text, size_t size, uint32_t *unit) {
   return true;
 }
 
-/* Reads the escape behind a backslash into `out`, at most four bytes; returns its length without the backslash, 0 if it
- * is none. */
+/* Reads the escape behind a backslash into `out`, at most four bytes; returns its length without the backslash,
+ * 0 if it is none. */
 static size_t read_escape(const uint8_t *text, size_t size, char out[static 4], size_t *out_size) {
   static const char simple[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
   *out_size = 1;

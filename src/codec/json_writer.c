@@ -1,6 +1,6 @@
 #include "codec/json_writer.h"
 #include "base/real.h"
-#include "codec/utf8.h"
+#include "base/utf8.h"
 
 void vs_jsonw_begin(vs_jsonw *w, vs_text *text, uint32_t indent) {
   *w = (vs_jsonw){.text = text, .indent = indent};

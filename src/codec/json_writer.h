@@ -11,11 +11,13 @@
  *   vs_jsonw_object_end(&w);
  *   vs_jsonw_end(&w);
  *
- * Strings: well-formed UTF-8 is written as it is. An encoded surrogate becomes its \u escape, and any other byte that is
- * no UTF-8 the escape \udcXX, which is how Python stands for such bytes (PEP 383): json.loads gives the very str that
- * pickle.load gives for the same name. Numbers that are not finite become null: JSON has none, and browsers refuse them.
+ * Strings: well-formed UTF-8 is written as it is. An encoded surrogate becomes its \u escape, and any other
+ * byte that is no UTF-8 the escape \udcXX, which is how Python stands for such bytes (PEP 383): json.loads
+ * gives the very str that pickle.load gives for the same name. Numbers that are not finite become null: JSON
+ * has none, and browsers refuse them.
  *
- * Misuse (a value without key, an end that does not match, nesting beyond VS_JSONW_DEPTH) traps in the hostile build. */
+ * Misuse (a value without key, an end that does not match, nesting beyond VS_JSONW_DEPTH) traps in the hostile
+ * build. */
 #ifndef VS_CODEC_JSON_WRITER_H
 #define VS_CODEC_JSON_WRITER_H
 

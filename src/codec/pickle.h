@@ -5,7 +5,7 @@
  * Bounds, all documented to users in docs/formats/snapshot.md
  *   string, long integer or text line   VS_PICKLE_MAX_TEXT bytes
  *   marks open at once                  VS_PICKLE_MAX_MARKS
- *   memo index                          below the number of bytes read so far
+ *   memo index                          below VS_PICKLE_MEMO_AHEAD + the number of bytes read so far
  *   memory                              the budget of the input's host
  *
  * How it works: pickle.c explains the stack, containers that are still open, and why a memo can hold one of those. */
@@ -18,6 +18,7 @@
 enum {
   VS_PICKLE_MAX_TEXT = 16 * 1024 * 1024,
   VS_PICKLE_MAX_MARKS = 1024,
+  VS_PICKLE_MEMO_AHEAD = 256, /* writers may keep low numbers for later */
 };
 
 typedef struct vs_pickle_info {

@@ -189,7 +189,7 @@ vs_status vs_pickle__duplicate(vs_pickle_machine *m) {
 
 vs_status vs_pickle__memo_put(vs_pickle_machine *m, uint64_t index) {
   size_t start;
-  if (index >= vs_input_offset(m->in))
+  if (index >= vs_input_offset(m->in) + VS_PICKLE_MEMO_AHEAD)
     return vs_pickle__fail(m, VS_LIMIT, "memo index %U after %U bytes", index, vs_input_offset(m->in));
   VS_TRY(vs_pickle__values_start(m, 1, &start));
   if (index >= m->memo.count) {

@@ -1,6 +1,6 @@
 #include "codec/pickle_writer.h"
 #include "base/real.h"
-#include "codec/utf8.h"
+#include "base/utf8.h"
 
 /* The opcodes written here; all of them are known to PyTorch's viewer. */
 enum opcode {
@@ -16,6 +16,8 @@ enum opcode {
   OP_APPENDS = 'e',
   OP_BINGET = 'h',
   OP_LONG_BINGET = 'j',
+  OP_BINPUT = 'q',
+  OP_LONG_BINPUT = 'r',
   OP_SETITEMS = 'u',
   OP_EMPTY_DICT = '}',
   OP_PROTO = 0x80,
@@ -24,7 +26,6 @@ enum opcode {
   OP_NEWFALSE = 0x89,
   OP_LONG1 = 0x8a,
   OP_SHORT_BINUNICODE = 0x8c,
-  OP_MEMOIZE = 0x94,
 };
 
 enum { PROTOCOL = 4 };
@@ -39,7 +40,7 @@ static void put_op_with(vs_picklew *w, enum opcode op, uint64_t value, size_t si
 }
 
 void vs_picklew_begin(vs_picklew *w, vs_text *text) {
-  *w = (vs_picklew){.text = text};
+  *w = (vs_picklew){.text = text, .seldom = VS_PICKLEW_OFTEN};
   put_op_with(w, OP_PROTO, PROTOCOL, 1);
 }
 
@@ -182,24 +183,29 @@ void vs_picklew_str(vs_picklew *w, vs_str value) {
 
 /* ---- the memo */
 
-uint32_t vs_picklew_memoize(vs_picklew *w) {
-  VS_ASSERT(w->memoized < UINT32_MAX);
-  put_op(w, OP_MEMOIZE);
-  return w->memoized++;
+static void put_index(vs_picklew *w, enum opcode short_op, enum opcode long_op, uint32_t index) {
+  if (index <= UINT8_MAX) put_op_with(w, short_op, index, 1);
+  else put_op_with(w, long_op, index, 4);
+}
+
+uint32_t vs_picklew_memoize(vs_picklew *w, bool often) {
+  VS_ASSERT(w->seldom < UINT32_MAX);
+  const uint32_t index = often && w->often < VS_PICKLEW_OFTEN ? w->often++ : w->seldom++;
+  put_index(w, OP_BINPUT, OP_LONG_BINPUT, index);
+  return index;
 }
 
 void vs_picklew_get(vs_picklew *w, uint32_t index) {
-  VS_ASSERT(index < w->memoized);
+  VS_ASSERT(index < w->often || (index >= VS_PICKLEW_OFTEN && index < w->seldom));
   before_value(w);
-  if (index <= UINT8_MAX) put_op_with(w, OP_BINGET, index, 1);
-  else put_op_with(w, OP_LONG_BINGET, index, 4);
+  put_index(w, OP_BINGET, OP_LONG_BINGET, index);
 }
 
-void vs_picklew_shared_str(vs_picklew *w, vs_str value, uint32_t *memo) {
+void vs_picklew_shared_str(vs_picklew *w, vs_str value, bool often, uint32_t *memo) {
   if (*memo != 0) {
     vs_picklew_get(w, *memo - 1);
     return;
   }
   vs_picklew_str(w, value);
-  *memo = vs_picklew_memoize(w) + 1;
+  *memo = vs_picklew_memoize(w, often) + 1;
 }

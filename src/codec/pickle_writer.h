@@ -4,8 +4,8 @@
  *   vs_picklew w;
  *   vs_picklew_begin(&w, text);
  *   vs_picklew_dict_begin(&w);
- *   vs_picklew_shared_str(&w, VS_STR("segments"), &memo.segments);    key
- *   vs_picklew_list_begin(&w);                                        and value
+ *   vs_picklew_shared_str(&w, VS_STR("segments"), true, &memo.segments);    key
+ *   vs_picklew_list_begin(&w);                                              and value
  *   ...
  *   vs_picklew_list_end(&w);
  *   vs_picklew_dict_end(&w);
@@ -14,13 +14,17 @@
  * Inside a dict keys and values take turns. Strings have to be UTF-8 for Python: bytes that are none are written as
  * Python stands for them, as lone surrogates (PEP 383). Failures are the text's; misuse traps in the hostile build.
  *
+ * The memo. A reference to one of its first 256 entries takes two bytes, to any other five. So the first VS_PICKLEW_OFTEN
+ * are kept for what comes again and again: the keys of a million dicts. That is why entries are numbered with BINPUT and
+ * not with MEMOIZE, which counts by itself (and in PyTorch's page apart from BINPUT).
+ *
  * Invariant: levels[depth-1].batched is the number of values since the MARK that is open, 0 if none is. */
 #ifndef VS_CODEC_PICKLE_WRITER_H
 #define VS_CODEC_PICKLE_WRITER_H
 
 #include "base/text.h"
 
-enum { VS_PICKLEW_DEPTH = 32, VS_PICKLEW_BATCH = 1000 };
+enum { VS_PICKLEW_DEPTH = 32, VS_PICKLEW_BATCH = 1000, VS_PICKLEW_OFTEN = 64 };
 
 typedef struct vs_picklew_level {
   uint32_t batched;
@@ -29,7 +33,8 @@ typedef struct vs_picklew_level {
 
 typedef struct vs_picklew {
   vs_text *text;
-  uint32_t memoized; /* entries of the memo, which Python numbers from 0 */
+  uint32_t often;  /* entries of the memo below VS_PICKLEW_OFTEN: 0 .. often - 1 */
+  uint32_t seldom; /* and the others: VS_PICKLEW_OFTEN .. seldom - 1 */
   uint32_t depth;
   vs_picklew_level levels[VS_PICKLEW_DEPTH];
 } vs_picklew;
@@ -50,13 +55,13 @@ void vs_picklew_f64(vs_picklew *w, double value);
 void vs_picklew_str(vs_picklew *w, vs_str value);            /* VS_LIMIT from 4 GiB on */
 void vs_picklew_pair(vs_picklew *w, uint64_t a, uint64_t b); /* the tuple (a, b) */
 
-/* Names the value that was just completed (a scalar, or what a dict_end or list_end closed); get() then stands for it as
- * a value, as often as needed. */
-uint32_t vs_picklew_memoize(vs_picklew *w);
+/* Names the value that was just completed (a scalar, or what a dict_end or list_end closed); get() then stands
+ * for it as a value, as often as needed. */
+uint32_t vs_picklew_memoize(vs_picklew *w, bool often);
 void vs_picklew_get(vs_picklew *w, uint32_t index);
 
-/* A string that comes again: written and named the first time, referred to afterwards. *memo is the caller's, one for
- * each string of this pickle, and begins as 0. */
-void vs_picklew_shared_str(vs_picklew *w, vs_str value, uint32_t *memo);
+/* A string that comes again: written and named the first time, referred to afterwards. *memo is the caller's,
+ * one for each string of this pickle, and begins as 0. */
+void vs_picklew_shared_str(vs_picklew *w, vs_str value, bool often, uint32_t *memo);
 
 #endif

@@ -1,7 +1,7 @@
 /* Writes the protocol buffer wire format into a vs_text: what pprof profiles and Perfetto traces need of it.
  *
- * A nested message carries its length in front, so it is built first, in a vs_text of its own without writer, and then
- * taken over by vs_proto_message, which leaves that text empty for the next one. */
+ * A nested message carries its length in front, so it is built first, in a vs_text of its own without writer,
+ * and then taken over by vs_proto_message, which leaves that text empty for the next one. */
 #ifndef VS_CODEC_PROTO_WRITER_H
 #define VS_CODEC_PROTO_WRITER_H
 

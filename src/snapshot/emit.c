@@ -83,16 +83,22 @@ void vs_emit_f64(vs_emit *e, double value) {
 
 /* ---- what can come again --------------------------------------------------------------------------------------- */
 
-void vs_emit_key(vs_emit *e, size_t slot, vs_str key) {
+void vs_emit_key(vs_emit *e, size_t slot, vs_str key, bool often) {
   VS_ASSERT(e->is_json || slot < e->slots);
   if (e->is_json) vs_jsonw_key(&e->json, key);
-  else vs_picklew_shared_str(&e->pickle, key, &e->names[slot]);
+  else vs_picklew_shared_str(&e->pickle, key, often, &e->names[slot]);
 }
 
-void vs_emit_str(vs_emit *e, size_t slot, vs_str value) {
+void vs_emit_str(vs_emit *e, size_t slot, vs_str value, bool often) {
   VS_ASSERT(e->is_json || slot < e->slots);
   if (e->is_json) vs_jsonw_str(&e->json, value);
-  else vs_picklew_shared_str(&e->pickle, value, &e->names[slot]);
+  else vs_picklew_shared_str(&e->pickle, value, often, &e->names[slot]);
+}
+
+static void remember(vs_emit *e, size_t slot, bool often) {
+  if (e->is_json) return;
+  VS_ASSERT(slot < e->slots);
+  e->names[slot] = vs_picklew_memoize(&e->pickle, often) + 1;
 }
 
 void vs_emit_pair(vs_emit *e, size_t slot, uint64_t a, uint64_t b) {
@@ -105,7 +111,7 @@ void vs_emit_pair(vs_emit *e, size_t slot, uint64_t a, uint64_t b) {
     return;
   }
   vs_picklew_pair(&e->pickle, a, b);
-  vs_emit_remember(e, slot);
+  remember(e, slot, true);
 }
 
 bool vs_emit_again(vs_emit *e, size_t slot) {
@@ -116,8 +122,4 @@ bool vs_emit_again(vs_emit *e, size_t slot) {
   return true;
 }
 
-void vs_emit_remember(vs_emit *e, size_t slot) {
-  if (e->is_json) return;
-  VS_ASSERT(slot < e->slots);
-  e->names[slot] = vs_picklew_memoize(&e->pickle) + 1;
-}
+void vs_emit_remember(vs_emit *e, size_t slot) { remember(e, slot, false); }

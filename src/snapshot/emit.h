@@ -9,6 +9,7 @@
  *   vs_emit_list_end(&e);
  *   vs_emit_remember(&e, slot);
  *
+ * What comes again and again is marked as such (`often`): references to it are then shorter.
  * Failures stick in the text and are told by vs_emit_finish.
  *
  * Invariant: names[slot] is 0 until the value of `slot` has been written, then 1 + its entry in the pickle's memo. */
@@ -44,16 +45,15 @@ void vs_emit_dict_end(vs_emit *e);
 void vs_emit_list_begin(vs_emit *e);
 void vs_emit_list_end(vs_emit *e);
 
-void vs_emit_key(vs_emit *e, size_t slot, vs_str key);
+void vs_emit_key(vs_emit *e, size_t slot, vs_str key, bool often);
 
 void vs_emit_none(vs_emit *e);
 void vs_emit_bool(vs_emit *e, bool value);
 void vs_emit_i64(vs_emit *e, int64_t value);
 void vs_emit_u64(vs_emit *e, uint64_t value);
 void vs_emit_f64(vs_emit *e, double value); /* JSON has no NaN and no infinity: null */
-void vs_emit_str(vs_emit *e, size_t slot, vs_str value);
-void vs_emit_pair(vs_emit *e, size_t slot, uint64_t a,
-                  uint64_t b); /* a tuple; in JSON, which has none, a list */
+void vs_emit_str(vs_emit *e, size_t slot, vs_str value, bool often);
+void vs_emit_pair(vs_emit *e, size_t slot, uint64_t a, uint64_t b); /* a tuple, often; in JSON a list */
 
 /* Refers to the value of `slot`, if it can; false: it has to be written. */
 bool vs_emit_again(vs_emit *e, size_t slot);

@@ -38,10 +38,16 @@ static slots lay_out_slots(const vs_snapshot *s) {
 
 /* ---- members: a key and its value; nothing where the value is absent ------------------------------------------- */
 
-static void put_key(writer *w, key k) { vs_emit_key(&w->emit, (size_t)k, key_texts[k]); }
+static void put_key(writer *w, key k) { vs_emit_key(&w->emit, (size_t)k, key_texts[k], true); }
 
-static void put_string(writer *w, uint32_t id) {
-  vs_emit_str(&w->emit, w->slots.strings + id, vs_snapshot_string(w->s, id));
+/* A text of the program that was recorded: a file, a function. There can be many. */
+static void put_text(writer *w, uint32_t id) {
+  vs_emit_str(&w->emit, w->slots.strings + id, vs_snapshot_string(w->s, id), false);
+}
+
+/* One of the few words that the allocator has. */
+static void put_word(writer *w, uint32_t id) {
+  vs_emit_str(&w->emit, w->slots.strings + id, vs_snapshot_string(w->s, id), true);
 }
 
 static void put_u64(writer *w, key k, uint64_t value) {
@@ -54,17 +60,19 @@ static void put_i64(writer *w, key k, int64_t value) {
   vs_emit_i64(&w->emit, value);
 }
 
-static void put_name(writer *w, key k, uint32_t id) {
+typedef void put_id(writer *w, uint32_t id);
+
+static void put_string(writer *w, key k, uint32_t id, put_id *put) {
   if (id == VS_STRING_NONE) return;
   put_key(w, k);
-  put_string(w, id);
+  put(w, id);
 }
 
 /* The same for a key that tells what a dict is, and so has to be there. */
-static void put_name_or_none(writer *w, key k, uint32_t id) {
+static void put_string_or_none(writer *w, key k, uint32_t id, put_id *put) {
   put_key(w, k);
   if (id == VS_STRING_NONE) vs_emit_none(&w->emit);
-  else put_string(w, id);
+  else put(w, id);
 }
 
 static void put_time(writer *w, int64_t time_us) {
@@ -86,22 +94,22 @@ static void put_frame(writer *w, uint32_t id) {
   if (vs_emit_again(&w->emit, slot)) return;
   const vs_frame *frame = &w->s->stacks.frames.data[id];
   vs_emit_dict_begin(&w->emit);
-  put_name_or_none(w, KEY_NAME, frame->name);
-  put_name_or_none(w, KEY_FILENAME, frame->file);
+  put_string_or_none(w, KEY_NAME, frame->name, put_text);
+  put_string_or_none(w, KEY_FILENAME, frame->file, put_text);
   put_i64(w, KEY_LINE, frame->line);
   if (frame->detail != 0) {
     const vs_frame_detail *detail = &w->s->stacks.details.data[frame->detail - 1];
-    put_name(w, KEY_FX_NODE_OP, detail->fx_node_op);
-    put_name(w, KEY_FX_NODE_NAME, detail->fx_node_name);
-    put_name(w, KEY_FX_NODE_TARGET, detail->fx_node_target);
-    put_name(w, KEY_FX_ORIGINAL_TRACE, detail->fx_original_trace);
+    put_string(w, KEY_FX_NODE_OP, detail->fx_node_op, put_text);
+    put_string(w, KEY_FX_NODE_NAME, detail->fx_node_name, put_text);
+    put_string(w, KEY_FX_NODE_TARGET, detail->fx_node_target, put_text);
+    put_string(w, KEY_FX_ORIGINAL_TRACE, detail->fx_original_trace, put_text);
   }
   vs_emit_dict_end(&w->emit);
   vs_emit_remember(&w->emit, slot);
 }
 
 /* A list of what `put_item` writes. An empty list is shorter than a reference to one. */
-static void put_list(writer *w, size_t slot, vs_list list, void (*put_item)(writer *w, uint32_t id)) {
+static void put_list(writer *w, size_t slot, vs_list list, put_id *put_item) {
   if (list.count != 0 && vs_emit_again(&w->emit, slot)) return;
   vs_emit_list_begin(&w->emit);
   for (uint32_t i = 0; i < list.count; i++) put_item(w, list.items[i]);
@@ -118,7 +126,7 @@ static void put_frames(writer *w, uint32_t stack) {
 static void put_forward_frames(writer *w, uint32_t texts) {
   if (texts == VS_LIST_NONE) return;
   put_key(w, KEY_FORWARD_FRAMES);
-  put_list(w, w->slots.texts + texts, vs_lists_at(&w->s->texts, texts), put_string);
+  put_list(w, w->slots.texts + texts, vs_lists_at(&w->s->texts, texts), put_text);
 }
 
 /* ---- segments and blocks --------------------------------------------------------------------------------------- */
@@ -129,7 +137,7 @@ static void put_block(writer *w, const vs_block *block) {
   put_u64(w, KEY_ADDRESS, block->address);
   put_u64(w, KEY_SIZE, block->size);
   put_u64(w, KEY_REQUESTED_SIZE, block->requested_size);
-  put_name_or_none(w, KEY_STATE, block->state_name);
+  put_string_or_none(w, KEY_STATE, block->state_name, put_word);
   put_frames(w, block->stack == VS_LIST_NONE ? VS_LIST_EMPTY : block->stack);
   put_forward_frames(w, block->forward_frames);
   vs_emit_dict_end(&w->emit);
@@ -144,7 +152,7 @@ static void put_segment(writer *w, const vs_segment *segment) {
   if (segment->has & VS_SEGMENT_HAS_ACTIVE) put_u64(w, KEY_ACTIVE_SIZE, segment->active_size);
   if (segment->has & VS_SEGMENT_HAS_REQUESTED) put_u64(w, KEY_REQUESTED_SIZE, segment->requested_size);
   put_u64(w, KEY_STREAM, w->s->streams.data[segment->stream]);
-  put_name(w, KEY_SEGMENT_TYPE, segment->type);
+  put_string(w, KEY_SEGMENT_TYPE, segment->type, put_word);
   put_pool(w, KEY_SEGMENT_POOL_ID, segment->pool);
   if (segment->has & VS_SEGMENT_HAS_EXPANDABLE) {
     put_key(w, KEY_IS_EXPANDABLE);
@@ -182,19 +190,20 @@ static size_t host_segments_begin(const vs_snapshot *s) {
 
 static void put_event(writer *w, uint32_t row) {
   const vs_events *events = &w->s->events;
+  const uint32_t metadata = vs_events_user_metadata(events, row);
   vs_emit_dict_begin(&w->emit);
   put_key(w, KEY_ACTION);
-  put_string(w, w->s->actions.data[vs_events_action(events, row)]);
+  put_word(w, w->s->actions.data[vs_events_action(events, row)]);
   if ((vs_events_missing(events, row) & VS_EVENT_NO_ADDRESS) == 0)
     put_u64(w, vs_events_kind(events, row) == VS_EVENT_OOM ? KEY_DEVICE_FREE : KEY_ADDR,
             vs_events_address(events, row));
   put_u64(w, KEY_SIZE, vs_events_size(events, row));
   put_u64(w, KEY_STREAM, w->s->streams.data[vs_events_stream(events, row)]);
   put_time(w, vs_events_time_us(events, row));
-  put_name(w, KEY_COMPILE_CONTEXT, vs_events_compile_context(events, row));
-  put_name(w, KEY_USER_METADATA, vs_events_user_metadata(events, row));
+  put_string(w, KEY_COMPILE_CONTEXT, vs_events_compile_context(events, row), put_word);
+  put_string(w, KEY_USER_METADATA, metadata, metadata == VS_STRING_EMPTY ? put_word : put_text);
   put_pool(w, KEY_POOL_ID, vs_events_pool(events, row));
-  put_name(w, KEY_CATEGORY, vs_events_category(events, row));
+  put_string(w, KEY_CATEGORY, vs_events_category(events, row), put_word);
   put_frames(w, vs_events_stack(events, row));
   put_forward_frames(w, vs_events_forward_frames(events, row));
   vs_emit_dict_end(&w->emit);
@@ -234,7 +243,7 @@ static void put_setting(writer *w, const vs_setting *setting) {
     case VS_SETTING_BOOL: vs_emit_bool(&w->emit, setting->bits != 0); return;
     case VS_SETTING_INT: vs_emit_i64(&w->emit, (int64_t)setting->bits); return;
     case VS_SETTING_REAL: vs_emit_f64(&w->emit, vs_f64_from_bits(setting->bits)); return;
-    case VS_SETTING_STRING: put_string(w, (uint32_t)setting->bits); return;
+    case VS_SETTING_STRING: put_text(w, (uint32_t)setting->bits); return;
   }
 }
 
@@ -243,7 +252,7 @@ static size_t put_settings(writer *w, size_t at, uint32_t depth) {
   vs_emit_dict_begin(&w->emit);
   while (at < w->s->settings.count && w->s->settings.data[at].depth == depth) {
     const vs_setting *setting = &w->s->settings.data[at++];
-    vs_emit_key(&w->emit, w->slots.strings + setting->key, vs_snapshot_string(w->s, setting->key));
+    vs_emit_key(&w->emit, w->slots.strings + setting->key, vs_snapshot_string(w->s, setting->key), false);
     if (setting->kind == VS_SETTING_DICT) at = put_settings(w, at, depth + 1);
     else put_setting(w, setting);
   }
@@ -257,8 +266,8 @@ static void put_annotations(writer *w) {
   for (size_t i = 0; i < w->s->annotations.count; i++) {
     const vs_annotation *annotation = &w->s->annotations.data[i];
     vs_emit_dict_begin(&w->emit);
-    put_name_or_none(w, KEY_NAME, annotation->name);
-    put_name_or_none(w, KEY_STAGE, annotation->stage);
+    put_string_or_none(w, KEY_NAME, annotation->name, put_text);
+    put_string_or_none(w, KEY_STAGE, annotation->stage, put_word);
     put_i64(w, KEY_DEVICE, annotation->device);
     put_time(w, annotation->time_us);
     vs_emit_dict_end(&w->emit);

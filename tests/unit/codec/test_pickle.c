@@ -243,6 +243,14 @@ static void integers_are_exact(void **state) {
   "e]\x94(h\x01h\0"                    \
   "ee."
 
+static void a_memo_entry_means_what_was_put_last(void **state) {
+  (void)state;
+  const outcome o = FOLD("(]q\x01]q\x01(K\x01"
+                         "et0h\x01."); /* two lists, both open, under one index */
+  expect_ok(o.status);
+  assert_int_equal(o.root.bits, 1);
+}
+
 static void repeated_lists_are_folded_once(void **state) {
   (void)state;
   outcome o;
@@ -287,6 +295,7 @@ int main(void) {
       cmocka_unit_test(tells_where_it_is_broken),
       cmocka_unit_test(keeps_its_bounds),
       cmocka_unit_test(integers_are_exact),
+      cmocka_unit_test(a_memo_entry_means_what_was_put_last),
       cmocka_unit_test(repeated_lists_are_folded_once),
       cmocka_unit_test(every_allocation_may_fail),
   };
