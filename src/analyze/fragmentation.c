@@ -1,0 +1,172 @@
+#include "analyze/fragmentation.h"
+#include "base/sort.h"
+
+/* Of every request in the trace, by the pool it goes to. Segments of another kind take both. */
+static void find_smallest(const vs_lifetimes *lifetimes, uint64_t smallest[VS_SEGMENT_KINDS]) {
+  for (int kind = 0; kind < VS_SEGMENT_KINDS; kind++) smallest[kind] = VS_NO_SIZE;
+  uint64_t low = VS_NO_SIZE, low_large = VS_NO_SIZE;
+  for (size_t i = 0; i < lifetimes->rows.count; i++) {
+    const vs_lifetime *row = &lifetimes->rows.data[i];
+    if (row->start == VS_NO_EVENT) continue;
+    if (row->size < low) low = row->size;
+    if (row->size > VS_LARGEST_SMALL_REQUEST && row->size < low_large) low_large = row->size;
+  }
+  if (low != VS_NO_SIZE) smallest[VS_SEGMENT_OTHER] = vs_round_request(low);
+  if (low <= VS_LARGEST_SMALL_REQUEST) smallest[VS_SEGMENT_SMALL] = vs_round_request(low);
+  if (low_large != VS_NO_SIZE) smallest[VS_SEGMENT_LARGE] = vs_round_request(low_large);
+}
+
+/* ---- one segment --------------------------------------------------------------------------------------------- */
+
+/* Bytes of whole pages inside a hole; offsets from the segment's begin, where its first page begins. */
+static uint64_t whole_pages(uint64_t from, uint64_t to, uint64_t page) {
+  const uint64_t first = from / page + (from % page != 0), last = to / page;
+  return last > first ? (last - first) * page : 0;
+}
+
+static void add_hole(const vs_state_segment *segment, uint64_t from, uint64_t to, uint64_t smallest, vs_holes *holes) {
+  const uint64_t size = to - from;
+  if (size == 0) return;
+  holes->hole_count++;
+  holes->largest_hole = vs_max_u64(holes->largest_hole, size);
+  if (holes->is_unusable_known && size < smallest) holes->unusable += size;
+  if (!segment->is_expandable || segment->block_count == 0) return;
+  const uint64_t page = segment->kind == VS_SEGMENT_SMALL ? VS_SMALL_PAGE : VS_LARGE_PAGE;
+  holes->pinned_pages += whole_pages(from - segment->address, to - segment->address, page);
+}
+
+static vs_holes measure(const vs_state *state, const vs_state_segment *segment, uint64_t smallest) {
+  vs_holes holes = {.reserved = segment->size, .is_unusable_known = smallest != VS_NO_SIZE};
+  uint64_t cursor = segment->address;
+  for (uint32_t i = 0; i < segment->block_count; i++) {
+    const vs_state_block *block = &state->blocks.data[segment->first_block + i];
+    add_hole(segment, cursor, block->address, smallest, &holes);
+    holes.active += block->size;
+    cursor = block->address + block->size;
+  }
+  add_hole(segment, cursor, vs_sat_add_u64(segment->address, segment->size), smallest, &holes);
+  holes.free = holes.reserved - holes.active;
+  if (segment->block_count > 0) holes.pinned = holes.free;
+  else holes.releasable = holes.free;
+  if (holes.free == 0) holes.is_unusable_known = true;
+  return holes;
+}
+
+static void add_holes(vs_holes *to, const vs_holes *holes) {
+  to->reserved = vs_sat_add_u64(to->reserved, holes->reserved);
+  to->active = vs_sat_add_u64(to->active, holes->active);
+  to->free = vs_sat_add_u64(to->free, holes->free);
+  to->pinned = vs_sat_add_u64(to->pinned, holes->pinned);
+  to->releasable = vs_sat_add_u64(to->releasable, holes->releasable);
+  to->pinned_pages = vs_sat_add_u64(to->pinned_pages, holes->pinned_pages);
+  to->largest_hole = vs_max_u64(to->largest_hole, holes->largest_hole);
+  to->hole_count += holes->hole_count;
+  to->unusable = vs_sat_add_u64(to->unusable, holes->unusable);
+  to->is_unusable_known &= holes->is_unusable_known;
+}
+
+/* ---- areas --------------------------------------------------------------------------------------------------- */
+
+typedef struct builder {
+  const vs_host *host;
+  vs_fragmentation *out;
+  vs_map area_by_hash;
+} builder;
+
+static vs_status find_area(builder *b, const vs_state_segment *segment, vs_area **area) {
+  const uint64_t places = (uint64_t)segment->pool << 32 | segment->stream;
+  const uint64_t hash = vs_hash_u64(places ^ (uint64_t)segment->kind << 62);
+  for (size_t slot = vs_map_find(&b->area_by_hash, hash); slot != VS_MAP_NONE;
+       slot = vs_map_find_next(&b->area_by_hash, slot)) {
+    *area = &b->out->areas.data[b->area_by_hash.slots[slot].value];
+    if ((*area)->pool == segment->pool && (*area)->stream == segment->stream && (uint8_t)(*area)->kind == segment->kind)
+      return VS_OK;
+  }
+  VS_TRY(vs_vec_reserve(b->host, &b->out->areas, 1));
+  VS_TRY(vs_map_reserve(b->host, &b->area_by_hash));
+  vs_map_add(&b->area_by_hash, hash, (uint32_t)b->out->areas.count);
+  *area = &b->out->areas.data[b->out->areas.count++];
+  **area = (vs_area){.pool = segment->pool, .stream = segment->stream, .kind = (vs_segment_kind)segment->kind};
+  (*area)->holes.is_unusable_known = true;
+  return VS_OK;
+}
+
+static bool area_before(const void *ctx, uint32_t a, uint32_t b) {
+  const vs_area *x = (const vs_area *)ctx + a, *y = (const vs_area *)ctx + b;
+  if (x->holes.reserved != y->holes.reserved) return x->holes.reserved > y->holes.reserved;
+  if (x->pool != y->pool) return x->pool < y->pool;
+  return x->kind != y->kind ? x->kind < y->kind : x->stream < y->stream;
+}
+
+static bool pinned_before(const void *ctx, uint32_t a, uint32_t b) {
+  const vs_pinned *x = (const vs_pinned *)ctx + a, *y = (const vs_pinned *)ctx + b;
+  if (x->free != y->free) return x->free > y->free;
+  return x->active != y->active ? x->active < y->active : x->segment < y->segment;
+}
+
+/* Brings the elements of an array into the order `before` says. */
+static vs_status arrange(const vs_host *host, void *data, size_t count, size_t size, vs_sort_before before) {
+  VS_VEC(uint32_t) order = {0};
+  size_t bytes;
+  if (count < 2) return VS_OK;
+  if (!vs_mul_size(count, size, &bytes)) return VS_NO_MEMORY;
+  uint8_t *copy = vs_host_alloc(host, bytes);
+  vs_status status = copy == NULL ? VS_NO_MEMORY : vs_vec_reserve(host, &order, count);
+  for (size_t i = 0; i < count && status == VS_OK; i++) order.data[order.count++] = (uint32_t)i;
+  if (status == VS_OK) status = vs_sort_rows(host, order.data, count, before, data);
+  if (status == VS_OK) {
+    memcpy(copy, data, bytes);
+    for (size_t i = 0; i < count; i++) memcpy((uint8_t *)data + i * size, copy + order.data[i] * size, size);
+  }
+  vs_vec_free(host, &order);
+  vs_host_free(host, copy, bytes);
+  return status;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------- */
+
+static vs_status add_segments(builder *b) {
+  vs_fragmentation *out = b->out;
+  out->all.is_unusable_known = true;
+  for (size_t i = 0; i < out->state.segments.count; i++) {
+    const vs_state_segment *segment = &out->state.segments.data[i];
+    const vs_holes holes = measure(&out->state, segment, out->smallest_request[segment->kind]);
+    vs_area *area;
+    VS_TRY(find_area(b, segment, &area));
+    area->segments++;
+    add_holes(&area->holes, &holes);
+    add_holes(&out->all, &holes);
+    if (holes.pinned == 0) continue;
+    VS_TRY(vs_vec_reserve(b->host, &out->pinned, 1));
+    out->pinned.data[out->pinned.count++] =
+        (vs_pinned){.segment = (uint32_t)i, .active = holes.active, .free = holes.free};
+  }
+  return VS_OK;
+}
+
+static vs_status build(builder *b, const vs_lifetimes *lifetimes, vs_moment moment, uint32_t most_pinned) {
+  vs_fragmentation *out = b->out;
+  find_smallest(lifetimes, out->smallest_request);
+  VS_TRY(vs_state_build(b->host, lifetimes, moment, &out->state));
+  VS_TRY(add_segments(b));
+  VS_TRY(arrange(b->host, out->areas.data, out->areas.count, sizeof *out->areas.data, area_before));
+  VS_TRY(arrange(b->host, out->pinned.data, out->pinned.count, sizeof *out->pinned.data, pinned_before));
+  if (out->pinned.count > most_pinned) out->pinned.count = most_pinned;
+  return VS_OK;
+}
+
+vs_status vs_fragmentation_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment,
+                                 uint32_t most_pinned, vs_fragmentation *out) {
+  *out = (vs_fragmentation){0};
+  builder b = {.host = host, .out = out};
+  const vs_status status = build(&b, lifetimes, moment, most_pinned);
+  vs_map_deinit(host, &b.area_by_hash);
+  if (status != VS_OK) vs_fragmentation_deinit(host, out);
+  return status;
+}
+
+void vs_fragmentation_deinit(const vs_host *host, vs_fragmentation *fragmentation) {
+  vs_state_deinit(host, &fragmentation->state);
+  vs_vec_free(host, &fragmentation->areas);
+  vs_vec_free(host, &fragmentation->pinned);
+}

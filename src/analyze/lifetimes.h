@@ -1,0 +1,81 @@
+/* Every allocation that the trace or the end state knows of, as one row: when it began, when it ended, how large.
+ *
+ * Rows come in the order in which the trace first mentions them; blocks that only the end state knows stand at the end.
+ * An allocation is IMPLIED where its alloc is not in the trace (start = VS_NO_EVENT): the trace frees it, or it is alive
+ * at the end. It then counts as alive since before the first event.
+ *
+ * Matching is by address: a free ends the allocation that is open at its address. Where the trace contradicts itself:
+ *   alloc at an address with an open allocation     ends that one (`end` is then the second alloc)
+ *   second free_requested                           ignored
+ *   free of an address with nothing open            one more implied row
+ * and `doubts` counts it. */
+#ifndef VS_ANALYZE_LIFETIMES_H
+#define VS_ANALYZE_LIFETIMES_H
+
+#include "analyze/slice.h"
+
+typedef struct vs_lifetime {
+  uint64_t address;
+  uint64_t size;           /* bytes requested: what its alloc says, else its first free, else the end block */
+  uint32_t start;          /* event of its alloc; VS_NO_EVENT: before the trace */
+  uint32_t free_requested; /* event; VS_NO_EVENT if not in the trace */
+  uint32_t end;            /* event after which it counts no more (free_completed, see vs_closing); VS_NO_EVENT: open */
+  uint32_t block;          /* row of snapshot->blocks if it is active in the end state, else VS_NO_ROW */
+} vs_lifetime;
+
+/* How often, and the first event at which. */
+typedef struct vs_tally {
+  uint64_t count;
+  int64_t first_event; /* -1 where count is 0 or no event shows it */
+} vs_tally;
+
+typedef struct vs_lifetime_doubts {
+  vs_tally free_without_alloc; /* blocks */
+  vs_tally live_without_alloc; /* active end blocks */
+  vs_tally alloc_not_at_end;   /* blocks allocated, not freed, not in the end state */
+  vs_tally double_free, double_alloc;
+  vs_tally size_mismatch; /* blocks freed with another size than they were allocated with */
+} vs_lifetime_doubts;
+
+/* Invariant: of the rows with a start, starts rise; start < free_requested <= end where they are events;
+ * size and address never change after an alloc. */
+typedef struct vs_lifetimes {
+  const vs_slice *slice;
+  vs_closing closing;
+  VS_VEC(vs_lifetime) rows;
+  uint32_t mentioned; /* rows that the trace mentions: those behind are known from the end state only */
+  uint32_t older;     /* blocks that were there before the first event: rows without a start, and, where a free counts at
+                         its request, pending end blocks that were freed before the trace and never counted in it */
+  vs_lifetime_doubts doubts;
+} vs_lifetimes;
+
+VS_MUST_CHECK vs_status vs_lifetimes_build(const vs_host *host, const vs_slice *slice, vs_lifetimes *out);
+void vs_lifetimes_deinit(const vs_host *host, vs_lifetimes *lifetimes);
+
+/* Whether the row counts at a moment. A row that is neither freed nor in the end state counts until the end. */
+static inline bool vs_lifetime_is_live(const vs_lifetime *row, vs_moment moment) {
+  return (row->start == VS_NO_EVENT || (vs_moment)row->start <= moment) &&
+         (row->end == VS_NO_EVENT || (vs_moment)row->end > moment);
+}
+
+/* Of a row that counts at that moment: given back by the program already, but not reusable yet. */
+bool vs_lifetime_is_pending(const vs_lifetimes *lifetimes, const vs_lifetime *row, vs_moment moment);
+
+/* Who asked for it: the stack of its alloc, else of its end block, else of the event that ended it (with context="all"
+ * that is where it was freed: vs_lifetime_knows_alloc tells). VS_LIST_NONE if none was recorded. */
+uint32_t vs_lifetime_stack(const vs_lifetimes *lifetimes, const vs_lifetime *row);
+bool vs_lifetime_knows_alloc(const vs_lifetime *row);
+
+/* The event that tells most about it: its alloc, else its free; VS_NO_EVENT if the trace never mentions it. */
+uint32_t vs_lifetime_event(const vs_lifetime *row);
+
+/* Index into snapshot->streams. */
+uint32_t vs_lifetime_stream(const vs_lifetimes *lifetimes, const vs_lifetime *row);
+
+/* 0 (nobody knows), or 1 + index into snapshot->pools: as recorded, else that of the end segment at its address. */
+uint32_t vs_lifetime_pool(const vs_lifetimes *lifetimes, const vs_segment_index *segments, const vs_lifetime *row);
+
+/* Executes the invariant; NULL if it holds, else the sentence that does not. */
+const char *vs_lifetimes_check(const vs_lifetimes *lifetimes);
+
+#endif

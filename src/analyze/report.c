@@ -1,0 +1,52 @@
+#include "analyze/report.h"
+
+static void count_kinds(const vs_slice *slice, uint64_t counts[VS_EVENT_KIND_COUNT + 1]) {
+  for (uint32_t event = 0; event < slice->event_count; event++)
+    counts[vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event))]++;
+}
+
+static vs_status build_peak(const vs_host *host, vs_report *out) {
+  out->peak_moment = out->curves.curve[VS_CURVE_REQUESTED].peak_at;
+  out->peak_time_us = vs_slice_time(out->slice, out->peak_moment);
+  VS_TRY(vs_liveset_build(host, &out->lifetimes, out->peak_moment, &out->peak_set));
+  const uint32_t *rows = out->peak_set.rows.data;
+  const size_t count = out->peak_set.rows.count;
+  VS_TRY(vs_groups_build(host, &out->lifetimes, rows, count, VS_BY_STACK, NULL, &out->peak_by_stack));
+  return vs_groups_build(host, &out->lifetimes, rows, count, VS_BY_LINE, &out->frames, &out->peak_by_line);
+}
+
+static vs_status build(const vs_host *host, vs_report *out) {
+  const vs_slice *slice = out->slice;
+  count_kinds(slice, out->counts);
+  VS_TRY(vs_end_state_build(host, slice, &out->end));
+  vs_curves_measure(slice, &out->curves);
+  VS_TRY(vs_lifetimes_build(host, slice, &out->lifetimes));
+  VS_TRY(vs_frames_init(host, slice->snapshot, &out->frames));
+  VS_TRY(build_peak(host, out));
+  VS_TRY(vs_fragmentation_build(host, &out->lifetimes, vs_slice_end(slice), VS_REPORT_MOST_PINNED, &out->fragmentation));
+  vs_churn_measure(&out->lifetimes, &out->churn);
+  VS_TRY(vs_steps_build(host, slice, &out->steps));
+  VS_TRY(vs_growths_build(host, &out->lifetimes, &out->steps, &out->growths));
+  VS_TRY(vs_ooms_build(host, &out->lifetimes, &out->curves, &out->ooms));
+  return vs_trust_build(host, &out->lifetimes, &out->curves, &out->trust);
+}
+
+vs_status vs_report_build(const vs_host *host, const vs_slice *slice, vs_report *out) {
+  *out = (vs_report){.slice = slice};
+  const vs_status status = build(host, out);
+  if (status != VS_OK) vs_report_deinit(host, out);
+  return status;
+}
+
+void vs_report_deinit(const vs_host *host, vs_report *report) {
+  vs_end_state_deinit(host, &report->end);
+  vs_lifetimes_deinit(host, &report->lifetimes);
+  vs_frames_deinit(host, &report->frames);
+  vs_liveset_deinit(host, &report->peak_set);
+  vs_groups_deinit(host, &report->peak_by_stack);
+  vs_groups_deinit(host, &report->peak_by_line);
+  vs_fragmentation_deinit(host, &report->fragmentation);
+  vs_steps_deinit(host, &report->steps);
+  vs_growths_deinit(host, &report->growths);
+  vs_ooms_deinit(host, &report->ooms);
+}

@@ -1,0 +1,43 @@
+/* Everything that the short answer about a device needs, built in one go: where the memory went, who held it at the
+ * peak, what is fragmented, what grows, what failed, and whether to believe it. */
+#ifndef VS_ANALYZE_REPORT_H
+#define VS_ANALYZE_REPORT_H
+
+#include "analyze/churn.h"
+#include "analyze/curve.h"
+#include "analyze/end_state.h"
+#include "analyze/fragmentation.h"
+#include "analyze/groups.h"
+#include "analyze/growth.h"
+#include "analyze/ooms.h"
+#include "analyze/trust.h"
+
+enum { VS_REPORT_MOST_PINNED = 10 };
+
+/* Refers to its slice and snapshot. The parts may be used for further questions (lifetimes for another moment, frames
+ * for names). */
+typedef struct vs_report {
+  const vs_slice *slice;
+  uint64_t counts[VS_EVENT_KIND_COUNT + 1]; /* events of each kind; the last: unknown actions */
+  vs_end_state end;
+  vs_curves curves;
+  vs_lifetimes lifetimes;
+  vs_frames frames;
+  vs_moment peak_moment;   /* = curves.curve[VS_CURVE_REQUESTED].peak_at */
+  int64_t peak_time_us;    /* VS_NO_TIME where absent */
+  vs_liveset peak_set;     /* alive at that moment */
+  vs_groups peak_by_stack; /* of peak_set */
+  vs_groups peak_by_line;
+  vs_fragmentation fragmentation; /* at the end */
+  vs_churn churn;
+  vs_steps steps;
+  vs_growths growths;
+  vs_ooms ooms;
+  vs_trust trust;
+} vs_report;
+
+/* On failure nothing is left to free. */
+VS_MUST_CHECK vs_status vs_report_build(const vs_host *host, const vs_slice *slice, vs_report *out);
+void vs_report_deinit(const vs_host *host, vs_report *report);
+
+#endif

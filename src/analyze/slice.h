@@ -1,0 +1,79 @@
+/* One device of a snapshot, and the moments at which one can look at it. Every question of this module is asked of a
+ * slice; devices never mix.
+ *
+ * Words of the whole module
+ *   slice     one device's trace and segments; pinned host memory (VS_DEVICE_HOST) is a device like the others
+ *   event     index in the device's own trace, 0 = oldest; VS_NO_EVENT where there is none
+ *   moment    right after an event; VS_AT_START (-1) is before the first, vs_slice_end() after the last
+ *   row       index into a table (snapshot->blocks, lifetimes, ...); VS_NO_ROW where there is none
+ * Units: bytes and microseconds throughout. */
+#ifndef VS_ANALYZE_SLICE_H
+#define VS_ANALYZE_SLICE_H
+
+#include "snapshot/model.h"
+
+#define VS_NO_EVENT UINT32_MAX
+#define VS_NO_ROW UINT32_MAX
+
+typedef int64_t vs_moment;
+#define VS_AT_START ((vs_moment)-1)
+
+typedef struct vs_slice {
+  const vs_snapshot *snapshot;
+  int32_t device;
+  uint32_t first_event; /* row of snapshot->events that is event 0 */
+  uint32_t event_count;
+  const uint32_t *segments; /* rows of snapshot->segments, in file order */
+  uint32_t segment_count;
+} vs_slice;
+
+/* The devices that have a segment or an event: rising, VS_DEVICE_HOST last. Refers to the snapshot, which has to live
+ * longer and stay unchanged, as everything built from a slice does.
+ * Invariant: the slices' segments tile segment_rows, which holds every row of snapshot->segments once. */
+typedef struct vs_slices {
+  VS_VEC(vs_slice) list;
+  VS_VEC(uint32_t) segment_rows;
+} vs_slices;
+
+VS_MUST_CHECK vs_status vs_slices_build(const vs_host *host, const vs_snapshot *snapshot, vs_slices *out);
+void vs_slices_deinit(const vs_host *host, vs_slices *slices);
+
+/* NULL for a device that has nothing. */
+const vs_slice *vs_slices_find(const vs_slices *slices, int32_t device);
+
+static inline vs_moment vs_slice_end(const vs_slice *slice) { return (vs_moment)slice->event_count - 1; }
+
+/* The row of snapshot->events of an event. */
+static inline uint32_t vs_slice_row(const vs_slice *slice, uint32_t event) {
+  VS_ASSERT(event < slice->event_count);
+  return slice->first_event + event;
+}
+
+/* The last event whose time is at or before `time_us`: VS_AT_START if there is none. Entries without a time are passed
+ * over. */
+vs_moment vs_slice_moment_at(const vs_slice *slice, int64_t time_us);
+
+/* The time of an event; VS_NO_TIME if it has none or is VS_AT_START. */
+int64_t vs_slice_time(const vs_slice *slice, vs_moment moment);
+
+/* How a trace records the end of a block. PyTorch can be told to leave actions out (skip_actions). */
+typedef struct vs_closing {
+  bool at_request;      /* frees, but no free_completed at all: a block ends with its free_requested */
+  bool only_completion; /* free_completed, but no free_requested at all: nobody knows when the program gave it back */
+} vs_closing;
+vs_closing vs_slice_closing(const vs_slice *slice);
+
+/* The segment (row of snapshot->segments) that owns a row of snapshot->blocks. */
+uint32_t vs_segment_of_block(const vs_snapshot *snapshot, uint32_t block);
+
+/* The segments of a slice by address, for "which segment holds this address at the end?". */
+typedef struct vs_segment_index {
+  VS_VEC(uint32_t) rows; /* of snapshot->segments, by rising address */
+} vs_segment_index;
+
+VS_MUST_CHECK vs_status vs_segment_index_build(const vs_host *host, const vs_slice *slice, vs_segment_index *out);
+void vs_segment_index_deinit(const vs_host *host, vs_segment_index *index);
+/* VS_NO_ROW if none holds it. */
+uint32_t vs_segment_index_find(const vs_segment_index *index, const vs_snapshot *snapshot, uint64_t address);
+
+#endif

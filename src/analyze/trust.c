@@ -1,0 +1,151 @@
+#include "analyze/trust.h"
+#include "analyze/end_state.h"
+#include "analyze/watch.h"
+#include "base/text.h"
+
+typedef struct description {
+  const char *name, *sentence;
+  vs_severity severity;
+} description;
+
+static const description DESCRIPTIONS[VS_FINDING_KINDS] = {
+#define VS_FINDING(name, kind, severity, sentence) {kind, sentence, VS_SEVERITY_##severity},
+#include "analyze/findings.def"
+#undef VS_FINDING
+};
+
+const char *vs_finding_name(vs_finding_kind kind) { return DESCRIPTIONS[kind].name; }
+const char *vs_finding_sentence(vs_finding_kind kind) { return DESCRIPTIONS[kind].sentence; }
+vs_severity vs_finding_severity(vs_finding_kind kind) { return DESCRIPTIONS[kind].severity; }
+
+const char *vs_severity_name(vs_severity severity) {
+  return severity == VS_SEVERITY_CONTRADICTION ? "contradiction" : severity == VS_SEVERITY_GAP ? "gap" : "note";
+}
+
+static void found(vs_trust *out, vs_finding_kind kind, uint64_t count, int64_t first_event) {
+  vs_tally *tally = &out->findings[kind];
+  if (count > 0 && tally->count == 0) tally->first_event = first_event;
+  tally->count += count;
+}
+
+/* ---- what the file says of itself ---------------------------------------------------------------------------- */
+
+/* PyTorch's own recorder never says so; other producers do. */
+static bool ring_wrapped(const vs_snapshot *s) {
+  for (size_t i = 0; i < s->settings.count; i++) {
+    const vs_setting *setting = &s->settings.data[i];
+    if (setting->depth == 0 && setting->kind == VS_SETTING_BOOL && setting->bits != 0 &&
+        vs_str_equal(vs_snapshot_string(s, setting->key), VS_STR("trace_alloc_overflowed")))
+      return true;
+  }
+  return false;
+}
+
+static bool sums_agree(const vs_segment *segment, const vs_end_sums *sums) {
+  if (segment->total_size != sums->reserved) return false;
+  if ((segment->has & VS_SEGMENT_HAS_ALLOCATED) != 0 && segment->allocated_size != sums->allocated) return false;
+  if ((segment->has & VS_SEGMENT_HAS_ACTIVE) != 0 && segment->active_size != sums->active) return false;
+  return (segment->has & VS_SEGMENT_HAS_REQUESTED) == 0 || segment->requested_size == sums->requested;
+}
+
+static void check_segment(const vs_snapshot *s, const vs_segment *segment, vs_trust *out) {
+  const vs_end_sums sums = vs_segment_sums(s, segment);
+  if (!sums_agree(segment, &sums)) found(out, VS_FINDING_SEGMENT_SUMS, 1, -1);
+  uint64_t next = segment->address;
+  bool in_order = true;
+  for (uint32_t b = 0; b < segment->block_count; b++) {
+    const vs_block *block = &s->blocks.data[segment->first_block + b];
+    in_order &= block->address == next;
+    next = block->address + block->size;
+    if (block->state == VS_BLOCK_UNKNOWN) found(out, VS_FINDING_UNKNOWN_STATE, 1, -1);
+  }
+  if (!in_order) found(out, VS_FINDING_BLOCK_LAYOUT, 1, -1);
+}
+
+static vs_status check_segments(const vs_host *host, const vs_slice *slice, vs_trust *out) {
+  const vs_snapshot *s = slice->snapshot;
+  for (uint32_t i = 0; i < slice->segment_count; i++) check_segment(s, &s->segments.data[slice->segments[i]], out);
+  vs_segment_index index;
+  VS_TRY(vs_segment_index_build(host, slice, &index));
+  for (size_t i = 1; i < index.rows.count; i++) {
+    const vs_segment *low = &s->segments.data[index.rows.data[i - 1]];
+    const vs_segment *high = &s->segments.data[index.rows.data[i]];
+    if (high->address - low->address < low->total_size) found(out, VS_FINDING_SEGMENT_OVERLAP, 1, -1);
+  }
+  vs_segment_index_deinit(host, &index);
+  return VS_OK;
+}
+
+static void check_entries(const vs_slice *slice, vs_trust *out) {
+  const vs_events *events = &slice->snapshot->events;
+  int64_t last = VS_NO_TIME;
+  for (uint32_t event = 0; event < slice->event_count; event++) {
+    const uint32_t row = vs_slice_row(slice, event);
+    const int64_t time = vs_events_time_us(events, row);
+    if (vs_events_kind(events, row) == VS_EVENT_UNKNOWN) found(out, VS_FINDING_UNKNOWN_ACTION, 1, event);
+    if (time == VS_NO_TIME) continue;
+    if (time < last) found(out, VS_FINDING_TIME_BACKWARDS, 1, event);
+    last = time;
+  }
+}
+
+/* ---- what the other analyses found --------------------------------------------------------------------------- */
+
+static void take(vs_trust *out, vs_finding_kind kind, vs_tally tally) {
+  found(out, kind, tally.count, tally.first_event);
+}
+
+static void check_lives(const vs_lifetimes *lifetimes, const vs_curves *curves, vs_trust *out) {
+  const vs_lifetime_doubts *doubts = &lifetimes->doubts;
+  take(out, VS_FINDING_FREE_WITHOUT_ALLOC, doubts->free_without_alloc);
+  take(out, VS_FINDING_LIVE_WITHOUT_ALLOC, doubts->live_without_alloc);
+  take(out, VS_FINDING_ALLOC_NOT_AT_END, doubts->alloc_not_at_end);
+  take(out, VS_FINDING_DOUBLE_FREE, doubts->double_free);
+  take(out, VS_FINDING_DOUBLE_ALLOC, doubts->double_alloc);
+  take(out, VS_FINDING_SIZE_MISMATCH, doubts->size_mismatch);
+  const bool was_reserved = curves->curve[VS_CURVE_RESERVED].baseline > 0;
+  if (lifetimes->older > 0 || was_reserved)
+    found(out, VS_FINDING_BEGAN_LATE, lifetimes->older > 0 ? lifetimes->older : 1, -1);
+}
+
+/* The held curve is not asked: where requests were not recorded it is a guess. */
+static void check_curves(const vs_curves *curves, vs_trust *out) {
+  const vs_curve *requested = &curves->curve[VS_CURVE_REQUESTED], *reserved = &curves->curve[VS_CURVE_RESERVED];
+  vs_tally tally = {requested->below_zero, requested->first_below_zero};
+  if (reserved->below_zero > 0 && (tally.count == 0 || reserved->first_below_zero < tally.first_event))
+    tally.first_event = reserved->first_below_zero;
+  tally.count += reserved->below_zero;
+  take(out, VS_FINDING_NEGATIVE_CURVE, tally);
+}
+
+static vs_status check_ranges(const vs_host *host, const vs_lifetimes *lifetimes, vs_trust *out) {
+  vs_watch watch;
+  VS_TRY(vs_watch_run(host, lifetimes, &watch));
+  take(out, VS_FINDING_OVERLAP, watch.overlap);
+  take(out, VS_FINDING_OUTSIDE_SEGMENT, watch.outside_segment);
+  take(out, VS_FINDING_DOUBLE_MAP, watch.double_map);
+  take(out, VS_FINDING_UNMAP_UNKNOWN, watch.unmap_unknown);
+  take(out, VS_FINDING_UNMAP_LIVE, watch.unmap_live);
+  return VS_OK;
+}
+
+vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, const vs_curves *curves, vs_trust *out) {
+  const vs_slice *slice = lifetimes->slice;
+  *out = (vs_trust){.is_complete = true};
+  for (int kind = 0; kind < VS_FINDING_KINDS; kind++) out->findings[kind].first_event = -1;
+  VS_TRY(check_segments(host, slice, out));
+  found(out, VS_FINDING_UNKNOWN_KEYS, slice->snapshot->unknown_key_count, -1);
+  if (slice->event_count == 0) {
+    found(out, VS_FINDING_NO_TRACE, 1, -1);
+  } else {
+    if (slice->device != VS_DEVICE_HOST && ring_wrapped(slice->snapshot)) found(out, VS_FINDING_RING_WRAPPED, 1, -1);
+    if (lifetimes->closing.at_request) found(out, VS_FINDING_FREES_AT_REQUEST, 1, -1);
+    check_entries(slice, out);
+    check_curves(curves, out);
+    check_lives(lifetimes, curves, out);
+    VS_TRY(check_ranges(host, lifetimes, out));
+  }
+  for (int kind = 0; kind < VS_FINDING_KINDS; kind++)
+    if (out->findings[kind].count > 0 && DESCRIPTIONS[kind].severity != VS_SEVERITY_NOTE) out->is_complete = false;
+  return VS_OK;
+}

@@ -1,0 +1,118 @@
+#include "faces/cli/frames.h"
+#include "faces/cli/words.h"
+
+enum { ROWS = 15 };
+
+/* ---- in groups */
+
+static void put_group(vs_table *table, uint64_t bytes, uint64_t count, double share, uint64_t all) {
+  vs_text_bytes(vs_table_cell(table), bytes, table->screen->unit);
+  vs_text_percent(vs_table_cell(table), bytes, all);
+  vs_table_bar(table, share);
+  vs_text_count(vs_table_cell(table), count);
+}
+
+static void put_groups(vs_cli *cli, vs_json reply) {
+  static const vs_column columns[] = {{"in use", VS_COLUMN_RIGHT},
+                                      {"share", VS_COLUMN_RIGHT},
+                                      {"", VS_COLUMN_BAR},
+                                      {"blocks", VS_COLUMN_RIGHT},
+                                      {"", VS_COLUMN_NAME}};
+  const vs_json groups = vs_reply_at(reply, "groups"), rest = vs_reply_at(reply, "rest");
+  const uint64_t all = vs_reply_u64(reply, "bytes");
+  vs_table table;
+  vs_table_begin(&table, &cli->screen, 2, columns, 5);
+  for (size_t i = 0; i < vs_json_count(groups); i++) {
+    const vs_json group = vs_json_at(groups, i);
+    put_group(&table, vs_reply_u64(group, "bytes"), vs_reply_u64(group, "count"),
+              vs_reply_f64(group, "share"), all);
+    vs_screen_safe(vs_table_cell(&table), vs_reply_str(group, "label"));
+  }
+  if (vs_reply_u64(rest, "groups") != 0) {
+    const uint64_t bytes = vs_reply_u64(rest, "bytes");
+    put_group(&table, bytes, vs_reply_u64(rest, "count"), all == 0 ? 0 : (double)bytes / (double)all, all);
+    vs_words_count(vs_table_cell(&table), vs_reply_u64(rest, "groups"), "smaller one");
+  }
+  vs_table_put(&table);
+}
+
+/* ---- one by one */
+
+static void put_event(vs_text *text, vs_json event, const char *unknown) {
+  if (vs_reply_is_unknown(event)) vs_text_cstr(text, unknown);
+  else vs_text_i64(text, vs_json_i64(event, 0));
+}
+
+static void put_blocks(vs_cli *cli, vs_json reply) {
+  static const vs_column columns[] = {{"size", VS_COLUMN_RIGHT},
+                                      {"address", VS_COLUMN_LEFT},
+                                      {"allocated", VS_COLUMN_RIGHT},
+                                      {"freed", VS_COLUMN_RIGHT},
+                                      {"by", VS_COLUMN_NAME}};
+  const vs_json blocks = vs_reply_at(reply, "blocks");
+  const size_t count = vs_json_count(blocks);
+  vs_table table;
+  vs_table_begin(&table, &cli->screen, 2, columns, 5);
+  for (size_t i = 0; i < count; i++) {
+    const vs_json block = vs_json_at(blocks, i);
+    vs_words_bytes(&cli->screen, vs_table_cell(&table), vs_reply_at(block, "requested_bytes"));
+    vs_text_cstr(vs_table_cell(&table), "0x");
+    vs_text_hex(&table.text, vs_reply_u64(block, "address"));
+    put_event(vs_table_cell(&table), vs_reply_at(block, "alloc_event"), "before");
+    put_event(vs_table_cell(&table), vs_reply_at(block, "free_event"), "never");
+    vs_frame_put_stack(vs_table_cell(&table), vs_reply_at(block, "stack"));
+  }
+  vs_table_put(&table);
+  const uint64_t all = vs_reply_u64(reply, "count");
+  if (all <= count) return;
+  vs_text_cstr(&cli->screen.text, "  ... and ");
+  vs_words_count(&cli->screen.text, all - count, "smaller block");
+  vs_text_byte(&cli->screen.text, '\n');
+}
+
+/* ---- the command */
+
+static void put_reply(vs_cli *cli, vs_json reply, bool in_groups) {
+  vs_text rest;
+  vs_scratch_init(&rest, &cli->screen);
+  vs_words_moment(cli, &rest, "end", vs_reply_at(reply, "at"));
+  vs_text_cstr(&rest, ": ");
+  vs_text_bytes(&rest, vs_reply_u64(reply, "bytes"), cli->screen.unit);
+  vs_text_cstr(&rest, " in use in ");
+  vs_words_count(&rest, vs_reply_u64(reply, "count"), "block");
+  vs_words_title(cli, reply, vs_text_view(&rest));
+  vs_text_deinit(&rest);
+  if (vs_reply_u64(reply, "count") == 0) return;
+  if (in_groups) put_groups(cli, reply);
+  else put_blocks(cli, reply);
+  vs_text_byte(&cli->screen.text, '\n');
+  if (in_groups)
+    vs_words_next(cli, "tree", "at",
+                  cli->line->values[VS_OPTION_AT] ? cli->line->values[VS_OPTION_AT] : "end",
+                  "who called whom");
+  else vs_words_next(cli, "blocks", "by", "line", "added up by your lines");
+}
+
+static vs_exit ask(vs_cli *cli, vs_client *client) {
+  const bool in_groups = vs_cli_has(cli, VS_OPTION_BY), as_json = vs_cli_has(cli, VS_OPTION_JSON);
+  vs_client_begin(client, in_groups ? "live" : "blocks");
+  vs_cli_pass_options(cli, client, UINT32_MAX);
+  if (!vs_cli_has(cli, VS_OPTION_AT)) vs_client_param(client, "at", "end");
+  if (as_json) return vs_cli_pass_reply(cli, client);
+  if (!vs_cli_has(cli, VS_OPTION_TOP)) vs_client_param_u64(client, "top", ROWS);
+  vs_json_doc reply;
+  const vs_exit code = vs_client_ask(client, &reply);
+  if (code != VS_EXIT_OK) return code;
+  put_reply(cli, vs_json_root(&reply), in_groups);
+  vs_json_doc_deinit(&reply);
+  return VS_EXIT_OK;
+}
+
+vs_exit vs_cli_blocks(vs_cli *cli) {
+  vs_client client;
+  vs_exit code = vs_cli_load(cli, &client);
+  if (code != VS_EXIT_OK) return code;
+  code = ask(cli, &client);
+  vs_client_close(&client);
+  return code;
+}

@@ -1,0 +1,31 @@
+#include "faces/cli/cli.h"
+
+vs_exit vs_cli_load(vs_cli *cli, vs_client *client) {
+  return vs_client_open(client, cli->host, cli->line->arguments[0], !vs_cli_has(cli, VS_OPTION_QUIET));
+}
+
+static const char *value_of(const vs_cli *cli, vs_option_id id, uint32_t options) {
+  return (options >> id & 1) != 0 ? cli->line->values[id] : NULL;
+}
+
+void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint32_t options) {
+  const char *device = value_of(cli, VS_OPTION_DEVICE, options), *at = value_of(cli, VS_OPTION_AT, options);
+  const char *by = value_of(cli, VS_OPTION_BY, options), *top = value_of(cli, VS_OPTION_TOP, options);
+  const char *filter = value_of(cli, VS_OPTION_FILTER, options);
+  uint64_t number;
+  if (device != NULL && vs_parse_u64(vs_str_from(device), &number))
+    vs_client_param_u64(client, "device", number);
+  else if (device != NULL) vs_client_param(client, "device", device);
+  if (at != NULL) vs_client_param(client, "at", at);
+  if (by != NULL) vs_client_param(client, "by", by);
+  if (top != NULL && vs_parse_u64(vs_str_from(top), &number)) vs_client_param_u64(client, "top", number);
+  if (filter != NULL) vs_client_param(client, "filter", filter);
+}
+
+vs_exit vs_cli_pass_reply(vs_cli *cli, vs_client *client) {
+  const vs_writer writer = vs_outfile_writer(&cli->out);
+  const vs_exit code = vs_client_pass(client, writer);
+  if (code != VS_EXIT_OK) return code;
+  vs_text_byte(&cli->screen.text, '\n');
+  return VS_EXIT_OK;
+}

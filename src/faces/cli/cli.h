@@ -1,0 +1,36 @@
+/* What every command is given, and the commands. A command writes to the screen (or, for bytes that are not text, to the
+ * writer of `out`) and returns the exit code; main.c opens and finishes the output around it. */
+#ifndef VS_CLI_CLI_H
+#define VS_CLI_CLI_H
+
+#include "faces/cli/client.h"
+#include "faces/cli/screen.h"
+#include "os/outfile.h"
+
+typedef struct vs_cli {
+  const vs_host *host;
+  const vs_line *line;
+  vs_screen screen;
+  vs_outfile out;
+} vs_cli;
+
+/* vs_cli_report, vs_cli_stats, ...: one for each row of commands.def. */
+#define VS_COMMAND(id, arguments, options, summary, description) \
+  VS_MUST_CHECK vs_exit vs_cli_##id(vs_cli *cli);
+#define VS_EXAMPLE(id, line, purpose)
+#include "faces/cli/commands.def"
+#undef VS_COMMAND
+#undef VS_EXAMPLE
+
+static inline bool vs_cli_has(const vs_cli *cli, vs_option_id id) { return vs_line_has(cli->line, id); }
+
+/* Loads the file of the command line. */
+VS_MUST_CHECK vs_exit vs_cli_load(vs_cli *cli, vs_client *client);
+
+/* Adds the parameters that stand on the command line under the same names: device, at, by, top, filter. */
+void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint32_t options);
+
+/* Writes the reply of the request that was begun, and a line feed. */
+VS_MUST_CHECK vs_exit vs_cli_pass_reply(vs_cli *cli, vs_client *client);
+
+#endif

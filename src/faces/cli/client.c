@@ -1,0 +1,126 @@
+#include "faces/cli/client.h"
+
+/* ---- loading */
+
+static vs_exit say(const vs_client *client, const vs_error *error) {
+  return vs_say_error(vs_str_from(client->name), error);
+}
+
+static vs_status load(vs_client *client, vs_error *error) {
+  vs_feed feed;
+  VS_TRY(vs_feed_open(&feed, client->host, client->name, &client->progress, error));
+  const vs_source source = {.name = vs_str_from(client->name),
+                            .bytes = feed.file.size == VS_NO_SIZE ? VS_BYTES_UNKNOWN : feed.file.size,
+                            .is_compressed = feed.is_compressed};
+  vs_status status = vs_engine_create(client->host, &client->engine);
+  if (status == VS_OK) status = vs_engine_load(client->engine, vs_feed_reader(&feed), &source, NULL, error);
+  if (status != VS_OK && feed.error.status != VS_OK) *error = feed.error; /* the deeper cause */
+  vs_feed_close(&feed);
+  return status;
+}
+
+vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *name, bool wants_progress) {
+  *client = (vs_client){.host = host, .name = name};
+  vs_text_init(&client->request, host, NULL);
+  vs_progress_begin(&client->progress, wants_progress, vs_str_from(name));
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  const vs_status status = load(client, &error);
+  if (status == VS_OK) {
+    vs_progress_working(&client->progress);
+    return VS_EXIT_OK;
+  }
+  vs_progress_end(&client->progress);
+  error.status = status;
+  (void)say(client, &error);
+  vs_client_close(client);
+  /* Whatever is wrong with it, it is the file that cannot be read. */
+  return status == VS_NO_MEMORY      ? VS_EXIT_NO_MEMORY
+         : status == VS_BAD_ARGUMENT ? VS_EXIT_USAGE
+                                     : VS_EXIT_FILE;
+}
+
+void vs_client_close(vs_client *client) {
+  vs_progress_end(&client->progress);
+  vs_engine_destroy(client->engine);
+  client->engine = NULL;
+  vs_text_deinit(&client->request);
+}
+
+/* ---- requests */
+
+void vs_client_begin(vs_client *client, const char *method) {
+  vs_text_deinit(&client->request);
+  vs_text_init(&client->request, client->host, NULL);
+  vs_jsonw_begin(&client->writer, &client->request, 0);
+  vs_jsonw_object_begin(&client->writer);
+  vs_jsonw_member_str(&client->writer, "method", vs_str_from(method));
+  vs_jsonw_key(&client->writer, VS_STR("params"));
+  vs_jsonw_object_begin(&client->writer);
+}
+
+void vs_client_param(vs_client *client, const char *name, const char *text) {
+  vs_jsonw_member_str(&client->writer, name, vs_str_from(text));
+}
+
+void vs_client_param_u64(vs_client *client, const char *name, uint64_t value) {
+  vs_jsonw_member_u64(&client->writer, name, value);
+}
+
+void vs_client_param_i64(vs_client *client, const char *name, int64_t value) {
+  vs_jsonw_member_i64(&client->writer, name, value);
+}
+
+static vs_status send(vs_client *client, vs_writer writer, vs_error *error) {
+  vs_jsonw_object_end(&client->writer);
+  vs_jsonw_object_end(&client->writer);
+  vs_jsonw_end(&client->writer);
+  const vs_status status = vs_text_finish(&client->request);
+  if (status != VS_OK) return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  return vs_engine_request(client->engine, vs_text_view(&client->request), writer, error);
+}
+
+static vs_status collect(void *ctx, const void *data, size_t size) {
+  vs_text *text = ctx;
+  vs_text_put(text, data, size);
+  return text->status;
+}
+
+vs_exit vs_client_ask(vs_client *client, vs_json_doc *reply) {
+  vs_text bytes;
+  vs_text_init(&bytes, client->host, NULL);
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  vs_status status = send(client, (vs_writer){.ctx = &bytes, .write = collect}, &error);
+  if (status == VS_OK) status = vs_json_doc_init(reply, client->host, vs_text_view(&bytes), &error);
+  vs_text_deinit(&bytes);
+  vs_progress_end(&client->progress);
+  if (status == VS_OK) return VS_EXIT_OK;
+  error.status = status;
+  error.offset = VS_NO_OFFSET; /* a place in the request, which nobody typed */
+  return say(client, &error);
+}
+
+/* Remembers whether the writer failed, to tell its failures from the engine's. */
+typedef struct vs_relay {
+  vs_client *client;
+  vs_writer to;
+  bool failed;
+} vs_relay;
+
+static vs_status relay(void *ctx, const void *data, size_t size) {
+  vs_relay *through = ctx;
+  vs_progress_end(&through->client->progress); /* the answer may go to the same terminal */
+  const vs_status status = through->to.write(through->to.ctx, data, size);
+  through->failed = through->failed || status != VS_OK;
+  return status;
+}
+
+vs_exit vs_client_pass(vs_client *client, vs_writer writer) {
+  vs_relay through = {.client = client, .to = writer};
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  const vs_status status = send(client, (vs_writer){.ctx = &through, .write = relay}, &error);
+  if (status == VS_OK || through.failed) return vs_exit_for(status);
+  vs_progress_end(&client->progress);
+  error.status = status;
+  error.offset = VS_NO_OFFSET;
+  return say(client, &error);
+}

@@ -1,0 +1,45 @@
+/* The engine as a command sees it: a file loaded once, questions as requests, answers as documents.
+ *
+ *   vs_client client;
+ *   VS_TRY(vs_client_open(&client, &cli));              on failure the error has been said
+ *   vs_client_begin(&client, "live");
+ *   vs_client_param(&client, "at", "peak");
+ *   status = vs_client_ask(&client, &reply);            then vs_json_doc_deinit(&reply)
+ *   vs_client_close(&client);
+ *
+ * Every failure is said where it happens (say.h), in one line; what comes back is the exit code. */
+#ifndef VS_CLI_CLIENT_H
+#define VS_CLI_CLIENT_H
+
+#include "codec/json_doc.h"
+#include "codec/json_writer.h"
+#include "faces/cli/feed.h"
+#include <vramscope/query.h>
+
+typedef struct vs_client {
+  const vs_host *host;
+  const char *name; /* the file, as it was given */
+  vs_engine *engine;
+  vs_progress progress;
+  vs_text request;
+  vs_jsonw writer;
+} vs_client;
+
+VS_MUST_CHECK vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *name,
+                                     bool wants_progress);
+void vs_client_close(vs_client *client);
+
+/* ---- a request: begin, parameters, then ask or pass */
+
+void vs_client_begin(vs_client *client, const char *method);
+void vs_client_param(vs_client *client, const char *name, const char *text);
+void vs_client_param_u64(vs_client *client, const char *name, uint64_t value);
+void vs_client_param_i64(vs_client *client, const char *name, int64_t value);
+
+/* The reply as a document. Owner: the caller, if this returns VS_EXIT_OK. */
+VS_MUST_CHECK vs_exit vs_client_ask(vs_client *client, vs_json_doc *reply);
+
+/* The reply as it is, to `writer`. A failure of the writer is not said here: whoever owns it knows more. */
+VS_MUST_CHECK vs_exit vs_client_pass(vs_client *client, vs_writer writer);
+
+#endif

@@ -1,0 +1,257 @@
+#include "faces/cli/commands.h"
+#include "faces/cli/nearest.h"
+
+/* ---- the tables */
+
+const vs_option vs_options[VS_OPTION_COUNT] = {
+#define VS_OPTION(id, name_, letter_, argument_, group_, sentence_) \
+  [VS_OPTION_##id] = {.name = name_,                                \
+                      .letter = letter_,                            \
+                      .argument = argument_,                        \
+                      .group = VS_GROUP_##group_,                   \
+                      .sentence = sentence_},
+#include "faces/cli/options.def"
+#undef VS_OPTION
+};
+
+/* Beside what a command lists, each takes these. */
+#define VS_O(id)         (UINT32_C(1) << VS_OPTION_##id)
+#define VS_EVERY_COMMAND (VS_O(HELP) | VS_O(VERSION))
+
+const vs_command vs_commands[VS_COMMAND_COUNT] = {
+#define VS_COMMAND(id, arguments_, options_, summary_, description_) \
+  [VS_COMMAND_##id] = {                                              \
+      .name = #id,                                                   \
+      .arguments = arguments_,                                       \
+      .options = (options_) | VS_EVERY_COMMAND,                      \
+      .summary = summary_,                                           \
+      .description = description_,                                   \
+  },
+#define VS_EXAMPLE(id, line, purpose)
+#include "faces/cli/commands.def"
+#undef VS_COMMAND
+#undef VS_EXAMPLE
+};
+
+const vs_example vs_examples[] = {
+#define VS_COMMAND(id, arguments, options, summary, description)
+#define VS_EXAMPLE(id, line_, purpose_) {.command = VS_COMMAND_##id, .line = line_, .purpose = purpose_},
+#include "faces/cli/commands.def"
+#undef VS_COMMAND
+#undef VS_EXAMPLE
+};
+const size_t vs_example_count = sizeof vs_examples / sizeof vs_examples[0];
+
+/* ---- words of an option's argument */
+
+bool vs_option_next_word(const char **rest, vs_str *word) {
+  if (*rest == NULL || **rest == 0) return false;
+  const char *start = *rest;
+  while (**rest != 0 && **rest != '|') ++*rest;
+  *word = (vs_str){start, (size_t)(*rest - start)};
+  if (**rest == '|') ++*rest;
+  return true;
+}
+
+bool vs_option_is_choice(vs_str word) { return word.size != 0 && word.data[0] >= 'a' && word.data[0] <= 'z'; }
+
+/* ---- what values may look like */
+
+static bool is_number(vs_str value) {
+  uint64_t number;
+  return vs_parse_u64(value, &number);
+}
+
+/* A number, perhaps with a fraction, and a unit: "1.5s". */
+static bool is_time(vs_str value) {
+  static const char *const units[] = {"us", "ms", "s", "min"};
+  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    const vs_str unit = vs_str_from(units[i]);
+    if (value.size <= unit.size || memcmp(value.data + value.size - unit.size, unit.data, unit.size) != 0)
+      continue;
+    size_t points = 0, digits = 0, others = 0;
+    for (size_t k = 0; k < value.size - unit.size; k++) {
+      const char c = value.data[k];
+      if (c == '.') points++;
+      else if (c >= '0' && c <= '9') digits++;
+      else others++;
+    }
+    if (others == 0 && points <= 1 && digits > 0) return true;
+  }
+  return false;
+}
+
+static bool fits_word(vs_option_id id, vs_str word, vs_str value) {
+  if (vs_option_is_choice(word)) return vs_str_equal(word, value);
+  if (id == VS_OPTION_DEVICE || id == VS_OPTION_TOP) return is_number(value);
+  if (id != VS_OPTION_AT) return true;
+  return vs_str_equal(word, VS_STR("EVENT")) ? is_number(value) : is_time(value);
+}
+
+static vs_status check_value(vs_option_id id, vs_str value, vs_error *error) {
+  const vs_option *option = &vs_options[id];
+  vs_nearest nearest = vs_nearest_to(value);
+  vs_str word;
+  for (const char *rest = option->argument; vs_option_next_word(&rest, &word);) {
+    if (fits_word(id, word, value)) return VS_OK;
+    if (vs_option_is_choice(word)) vs_nearest_offer(&nearest, word);
+  }
+  const char *hint = nearest.best.size == 0 ? "" : "; did you mean ";
+  return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--%s takes %s, not \"%S\"%s%S%s", option->name,
+                 option->argument, value, hint, nearest.best, *hint == 0 ? "" : "?");
+}
+
+/* ---- finding */
+
+vs_command_id vs_command_find(vs_str name, vs_error *error) {
+  vs_nearest nearest = vs_nearest_to(name);
+  for (unsigned id = 0; id < VS_COMMAND_COUNT; id++) {
+    const vs_str known = vs_str_from(vs_commands[id].name);
+    if (vs_str_equal(known, name)) return (vs_command_id)id;
+    vs_nearest_offer(&nearest, known);
+  }
+  if (nearest.best.size != 0)
+    vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "there is no command \"%S\"; did you mean \"%S\"?", name,
+            nearest.best);
+  else if (vs_str_contains(name, VS_STR(".")) || vs_str_contains(name, VS_STR("/")))
+    vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "the command comes first: vramscope report %S", name);
+  else vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "there is no command \"%S\"; see: vramscope help", name);
+  return VS_COMMAND_COUNT;
+}
+
+static vs_option_id find_option(vs_str name, vs_error *error) {
+  vs_nearest nearest = vs_nearest_to(name);
+  for (unsigned id = 0; id < VS_OPTION_COUNT; id++) {
+    const vs_str known = vs_str_from(vs_options[id].name);
+    if (vs_str_equal(known, name)) return (vs_option_id)id;
+    vs_nearest_offer(&nearest, known);
+  }
+  const char *hint = nearest.best.size == 0 ? "; see: vramscope help" : "; did you mean --";
+  vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "there is no option --%S%s%S%s", name, hint, nearest.best,
+          nearest.best.size == 0 ? "" : "?");
+  return VS_OPTION_COUNT;
+}
+
+static vs_option_id find_letter(char letter, vs_error *error) {
+  for (unsigned id = 0; id < VS_OPTION_COUNT; id++)
+    if (vs_options[id].letter == letter) return (vs_option_id)id;
+  vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "there is no option -%S; see: vramscope help",
+          (vs_str){&letter, 1});
+  return VS_OPTION_COUNT;
+}
+
+/* ---- reading the command line */
+
+typedef struct parser {
+  vs_line *line;
+  int argc;
+  char *const *argv;
+  int at; /* the next word */
+  int argument_count;
+  vs_error *error;
+} parser;
+
+/* `attached` is what stands in the same word behind = or the letter, NULL if nothing does. */
+static vs_status take_option(parser *p, vs_option_id id, const char *attached) {
+  const vs_option *option = &vs_options[id];
+  const char *value = attached;
+  if (option->argument == NULL && attached != NULL)
+    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--%s takes no value", option->name);
+  if (option->argument != NULL && value == NULL) {
+    if (p->at >= p->argc)
+      return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--%s needs a value: %s", option->name,
+                     option->argument);
+    value = p->argv[p->at++];
+  }
+  if (value != NULL) VS_TRY(check_value(id, vs_str_from(value), p->error));
+  p->line->given |= UINT32_C(1) << id;
+  p->line->values[id] = value;
+  return VS_OK;
+}
+
+static vs_status take_long(parser *p, const char *word) {
+  size_t size = 0;
+  while (word[size] != 0 && word[size] != '=') size++;
+  const vs_option_id id = find_option((vs_str){word, size}, p->error);
+  if (id == VS_OPTION_COUNT) return VS_BAD_ARGUMENT;
+  return take_option(p, id, word[size] == '=' ? word + size + 1 : NULL);
+}
+
+/* "-qf" and "-oFILE". */
+static vs_status take_letters(parser *p, const char *letters) {
+  for (; *letters != 0; letters++) {
+    const vs_option_id id = find_letter(*letters, p->error);
+    if (id == VS_OPTION_COUNT) return VS_BAD_ARGUMENT;
+    const bool takes_rest = vs_options[id].argument != NULL && letters[1] != 0;
+    VS_TRY(take_option(p, id, takes_rest ? letters + 1 : NULL));
+    if (takes_rest) break;
+  }
+  return VS_OK;
+}
+
+static vs_status take_argument(parser *p, const char *word) {
+  vs_line *line = p->line;
+  if (line->command == VS_COMMAND_COUNT) {
+    line->command = vs_command_find(vs_str_from(word), p->error);
+    return line->command == VS_COMMAND_COUNT ? VS_BAD_ARGUMENT : VS_OK;
+  }
+  if (p->argument_count == VS_MAX_ARGUMENTS)
+    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "\"%S\" is one word too many", vs_str_from(word));
+  line->arguments[p->argument_count++] = word;
+  return VS_OK;
+}
+
+/* The words in `arguments` of a command, and how many of them are not in brackets. */
+static void count_arguments(const char *arguments, int *most, int *least) {
+  *most = *least = 0;
+  for (const char *c = arguments; *c != 0; c++) {
+    const bool begins = c == arguments || c[-1] == ' ';
+    *most += begins;
+    *least += begins && *c != '[';
+  }
+}
+
+static vs_status check_arguments(const parser *p) {
+  const vs_command *command = &vs_commands[p->line->command];
+  int most, least;
+  count_arguments(command->arguments, &most, &least);
+  if (p->argument_count > most)
+    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s takes %s: \"%S\" is too much", command->name,
+                   command->arguments, vs_str_from(p->line->arguments[most]));
+  if (p->argument_count < least)
+    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s needs %s: vramscope %s %s", command->name,
+                   p->argument_count == 0 ? "a file" : "a format", command->name, command->arguments);
+  return VS_OK;
+}
+
+/* Every option given is one that the command takes; else the sentence says which commands do. */
+static vs_status check_options(const parser *p) {
+  const vs_command *command = &vs_commands[p->line->command];
+  const uint32_t foreign = p->line->given & ~command->options;
+  if (foreign == 0) return VS_OK;
+  const int id = __builtin_ctz(foreign);
+  char takers[128] = "", longer[128];
+  for (unsigned i = 0; i < VS_COMMAND_COUNT; i++) {
+    if ((vs_commands[i].options & UINT32_C(1) << id) == 0) continue;
+    vs_format(longer, sizeof longer, "%s%s%s", takers, takers[0] == 0 ? "" : ", ", vs_commands[i].name);
+    memcpy(takers, longer, sizeof takers);
+  }
+  return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s does not take --%s (these do: %s)",
+                 command->name, vs_options[id].name, takers);
+}
+
+vs_status vs_line_parse(vs_line *line, int argc, char *const *argv, vs_error *error) {
+  *line = (vs_line){.command = VS_COMMAND_COUNT};
+  parser p = {.line = line, .argc = argc, .argv = argv, .at = 1, .error = error};
+  bool only_arguments = false;
+  while (p.at < argc) {
+    const char *word = argv[p.at++];
+    if (only_arguments || word[0] != '-' || word[1] == 0) VS_TRY(take_argument(&p, word));
+    else if (word[1] != '-') VS_TRY(take_letters(&p, word + 1));
+    else if (word[2] != 0) VS_TRY(take_long(&p, word + 2));
+    else only_arguments = true;
+  }
+  if ((line->given & VS_EVERY_COMMAND) != 0 || line->command == VS_COMMAND_COUNT) return VS_OK;
+  VS_TRY(check_options(&p));
+  return check_arguments(&p);
+}

@@ -1,0 +1,154 @@
+#include "faces/cli/cli.h"
+#include "faces/cli/inflate.h"
+#include "faces/cli/reply.h"
+#include "faces/cli/sqlite.h"
+#include "os/process.h"
+
+/* What was found out, then shown as text or as JSON. */
+typedef struct vs_findings {
+  const char *zlib, *sqlite; /* versions, NULL: not built in */
+  bool stdout_is_terminal;
+  vs_json info; /* of the file; absent where none was given */
+} vs_findings;
+
+#if defined(__clang__)
+#define VS_COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define VS_COMPILER "gcc " __VERSION__
+#else
+#define VS_COMPILER "an unknown compiler"
+#endif
+
+static void put_good(vs_cli *cli, bool is_good, const char *label, const char *format, const char *value) {
+  vs_text text;
+  vs_scratch_init(&text, &cli->screen);
+  vs_text_format(&text, format, value);
+  vs_screen_styled(&cli->screen, is_good ? VS_STYLE_GOOD : VS_STYLE_BAD,
+                   is_good ? VS_STR("  yes  ") : VS_STR("  no   "));
+  vs_screen_labelled(&cli->screen, label, 22, VS_STYLE_PLAIN, vs_text_view(&text));
+  vs_text_deinit(&text);
+}
+
+static uint64_t sum_of(vs_json devices, const char *key) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < vs_json_count(devices); i++) sum += vs_reply_u64(vs_json_at(devices, i), key);
+  return sum;
+}
+
+static void put_file(vs_cli *cli, vs_json info) {
+  const vs_json devices = vs_reply_at(info, "devices"), file = vs_reply_at(info, "file");
+  vs_text text;
+  vs_scratch_init(&text, &cli->screen);
+  vs_text_format(&text, "%U GPU%s, ", (uint64_t)vs_json_count(devices),
+                 vs_json_count(devices) == 1 ? "" : "s");
+  vs_text_count(&text, sum_of(devices, "segments"));
+  vs_text_cstr(&text, " segments, ");
+  vs_text_count(&text, sum_of(devices, "blocks"));
+  vs_text_cstr(&text, " blocks, ");
+  vs_text_count(&text, sum_of(devices, "events"));
+  vs_text_cstr(&text, " events, ");
+  vs_text_count(&text, vs_reply_u64(info, "stacks"));
+  vs_text_cstr(&text, " different stacks");
+  const uint64_t unknown = vs_reply_u64(file, "unknown_key_count");
+  if (unknown != 0) {
+    vs_text_cstr(&text, "; ");
+    vs_text_count(&text, unknown);
+    vs_text_cstr(&text, " entries that this version does not know were skipped");
+  }
+  vs_text_byte(&text, 0);
+  if (text.status == VS_OK) put_good(cli, true, "this file", "can be read: %s", text.bytes.data);
+  vs_text_deinit(&text);
+}
+
+static void put_text(vs_cli *cli, const vs_findings *found) {
+  vs_screen *screen = &cli->screen;
+  vs_text_cstr(&screen->text, "vramscope " VS_VERSION_TEXT ", built with " VS_COMPILER "\n\n");
+  put_good(cli, true, "PyTorch snapshots", "%s",
+           "pickles of every protocol and their JSON form; read, never run");
+  if (found->zlib != NULL) put_good(cli, true, "gzip", "unpacked while reading (zlib %s)", found->zlib);
+  else put_good(cli, false, "gzip", "%s", "built without zlib: unpack first, with gzip -d");
+  put_good(cli, true, "text formats", "%s",
+           "export writes csv, json, sql, collapsed and more: vramscope export --help");
+  if (found->sqlite != NULL)
+    put_good(cli, true, "sqlite", "export writes databases (SQLite %s)", found->sqlite);
+  else
+    put_good(cli, false, "sqlite", "%s",
+             "built without SQLite: export sql, then run sqlite3 memory.sqlite < FILE");
+  put_good(cli, screen->has_colour, "colours", "%s",
+           screen->has_colour          ? "on"
+           : found->stdout_is_terminal ? "off: NO_COLOR, TERM or --color says so"
+                                       : "off: the output is no terminal");
+  put_good(cli, screen->has_unicode, "block characters", "%s",
+           screen->has_unicode ? "bars are drawn with them"
+                               : "the locale is not UTF-8: bars are drawn with #");
+  put_good(cli, true, "GPU", "%s", "none is needed: this program only reads files");
+  if (!vs_json_is_absent(found->info)) put_file(cli, found->info);
+}
+
+static void put_version(vs_jsonw *json, const char *key, const char *version) {
+  if (version == NULL) vs_jsonw_member_null(json, key);
+  else vs_jsonw_member_str(json, key, vs_str_from(version));
+}
+
+static void put_json(vs_cli *cli, const vs_findings *found) {
+  vs_jsonw json;
+  vs_jsonw_begin(&json, &cli->screen.text, 0);
+  vs_jsonw_object_begin(&json);
+  vs_jsonw_member_u64(&json, "schema", 1);
+  vs_jsonw_member_str(&json, "method", VS_STR("doctor"));
+  vs_jsonw_member_str(&json, "version", VS_STR(VS_VERSION_TEXT));
+  vs_jsonw_member_str(&json, "compiler", VS_STR(VS_COMPILER));
+  put_version(&json, "zlib", found->zlib);
+  put_version(&json, "sqlite", found->sqlite);
+  vs_jsonw_member_bool(&json, "terminal", found->stdout_is_terminal);
+  vs_jsonw_member_bool(&json, "utf8", cli->screen.has_unicode);
+  vs_jsonw_key(&json, VS_STR("file"));
+  if (vs_json_is_absent(found->info)) {
+    vs_jsonw_null(&json);
+  } else {
+    const vs_json devices = vs_reply_at(found->info, "devices"), file = vs_reply_at(found->info, "file");
+    vs_jsonw_object_begin(&json);
+    vs_jsonw_member_str(&json, "name", vs_reply_str(file, "name"));
+    vs_jsonw_member_str(&json, "format", vs_reply_str(file, "format"));
+    vs_jsonw_member_bool(&json, "compressed", vs_reply_bool(file, "compressed"));
+    vs_jsonw_member_u64(&json, "devices", vs_json_count(devices));
+    vs_jsonw_member_u64(&json, "segments", sum_of(devices, "segments"));
+    vs_jsonw_member_u64(&json, "blocks", sum_of(devices, "blocks"));
+    vs_jsonw_member_u64(&json, "events", sum_of(devices, "events"));
+    vs_jsonw_member_u64(&json, "stacks", vs_reply_u64(found->info, "stacks"));
+    vs_jsonw_member_u64(&json, "unknown_key_count", vs_reply_u64(file, "unknown_key_count"));
+    vs_jsonw_object_end(&json);
+  }
+  vs_jsonw_object_end(&json);
+  vs_jsonw_end(&json);
+  vs_text_byte(&cli->screen.text, '\n');
+}
+
+static vs_exit ask_info(vs_cli *cli, vs_json_doc *reply) {
+  vs_client client;
+  vs_exit code = vs_cli_load(cli, &client);
+  if (code != VS_EXIT_OK) return code;
+  vs_client_begin(&client, "info");
+  code = vs_client_ask(&client, reply);
+  vs_client_close(&client);
+  return code;
+}
+
+vs_exit vs_cli_doctor(vs_cli *cli) {
+  vs_json_doc info = {.host = cli->host, .root = {.kind = VS_JSON_ABSENT}};
+  const bool has_file = cli->line->arguments[0] != NULL;
+  if (has_file) {
+    const vs_exit code = ask_info(cli, &info);
+    if (code != VS_EXIT_OK) return code;
+  }
+  const vs_findings found = {
+      .zlib = vs_inflate_version(),
+      .sqlite = vs_sqlite_version(),
+      .stdout_is_terminal = vs_stream_is_terminal(VS_STDOUT),
+      .info = vs_json_root(&info),
+  };
+  if (vs_cli_has(cli, VS_OPTION_JSON)) put_json(cli, &found);
+  else put_text(cli, &found);
+  vs_json_doc_deinit(&info);
+  return VS_EXIT_OK;
+}

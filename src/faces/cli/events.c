@@ -1,0 +1,165 @@
+#include "faces/cli/frames.h"
+#include "faces/cli/words.h"
+
+enum { ROWS = 18 };
+
+/* ---- the window: which rows to ask for */
+
+typedef struct vs_window {
+  uint64_t top, offset;
+  int64_t marked; /* event to mark, -1: none */
+} vs_window;
+
+/* As many rows before the moment as behind it. How many there are before it under the filter only the engine knows. */
+static vs_exit find_window(vs_cli *cli, vs_client *client, vs_window *window) {
+  *window = (vs_window){.top = vs_words_top(cli, ROWS), .marked = -1};
+  if (!vs_cli_has(cli, VS_OPTION_AT)) return VS_EXIT_OK;
+  const uint32_t at = UINT32_C(1) << VS_OPTION_AT, top = UINT32_C(1) << VS_OPTION_TOP;
+  vs_client_begin(client, "events");
+  vs_cli_pass_options(cli, client, ~(at | top));
+  vs_client_param(client, "to", cli->line->values[VS_OPTION_AT]);
+  vs_client_param_u64(client, "top", 1);
+  vs_json_doc reply;
+  const vs_exit code = vs_client_ask(client, &reply);
+  if (code != VS_EXIT_OK) return code;
+  const vs_json root = vs_json_root(&reply);
+  const uint64_t count = vs_reply_u64(root, "count"), before = window->top / 2 + 1;
+  if (window->top != UINT64_MAX) window->offset = count > before ? count - before : 0;
+  window->marked = vs_reply_i64(vs_reply_at(root, "to"), "event");
+  vs_json_doc_deinit(&reply);
+  return VS_EXIT_OK;
+}
+
+static void begin_request(vs_cli *cli, vs_client *client, const vs_window *window) {
+  const uint32_t at = UINT32_C(1) << VS_OPTION_AT, top = UINT32_C(1) << VS_OPTION_TOP;
+  vs_client_begin(client, "events");
+  vs_cli_pass_options(cli, client, ~(at | top));
+  vs_client_param_u64(client, "top", window->top == UINT64_MAX ? 0 : window->top);
+  vs_client_param_u64(client, "offset", window->offset);
+}
+
+/* ---- the table */
+
+static bool all_same(vs_json events, const char *key) {
+  for (size_t i = 1; i < vs_json_count(events); i++)
+    if (vs_reply_i64(vs_json_at(events, i), key) != vs_reply_i64(vs_json_at(events, 0), key)) return false;
+  return true;
+}
+
+typedef enum vs_field { MARK, EVENT, TIME, ACTION, SIZE, IN_USE, RESERVED, BY, FIELDS } vs_field;
+
+static void put_field(vs_cli *cli, vs_text *text, vs_json event, vs_field field, const vs_window *window,
+                      vs_json first) {
+  switch (field) {
+    case MARK: vs_text_cstr(text, vs_reply_i64(event, "event") == window->marked ? ">" : ""); break;
+    case EVENT: vs_text_i64(text, vs_reply_i64(event, "event")); break;
+    case TIME: vs_words_time_since(text, vs_reply_at(event, "time_us"), first); break;
+    case ACTION: vs_screen_safe(text, vs_reply_str(event, "action")); break;
+    case SIZE: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "size_bytes")); break;
+    case IN_USE: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "requested_after_bytes")); break;
+    case RESERVED: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "reserved_after_bytes")); break;
+    case BY: vs_frame_put_stack(text, vs_reply_at(event, "stack")); break;
+    case FIELDS: break;
+  }
+}
+
+/* On a narrow screen the columns that tell least make room for the names: what is reserved, if it does not change, else
+ * the times. */
+static void put_events(vs_cli *cli, vs_json events, const vs_window *window, vs_json first) {
+  static const vs_column all[FIELDS] = {
+      [MARK] = {"", VS_COLUMN_LEFT},
+      [EVENT] = {"event", VS_COLUMN_RIGHT},
+      [TIME] = {"time", VS_COLUMN_RIGHT},
+      [ACTION] = {"action", VS_COLUMN_LEFT},
+      [SIZE] = {"size", VS_COLUMN_RIGHT},
+      [IN_USE] = {"in use", VS_COLUMN_RIGHT},
+      [RESERVED] = {"reserved", VS_COLUMN_RIGHT},
+      [BY] = {"by", VS_COLUMN_NAME},
+  };
+  const bool is_narrow = cli->screen.columns < 96, same_reserved = all_same(events, "reserved_after_bytes");
+  const bool has_times = !vs_reply_is_unknown(first);
+  vs_column columns[FIELDS];
+  vs_field fields[FIELDS];
+  size_t count = 0;
+  for (vs_field field = MARK; field < FIELDS; field++) {
+    if (field == MARK && window->marked < 0) continue;
+    if (field == TIME && (!has_times || (is_narrow && !same_reserved))) continue;
+    if (field == RESERVED && is_narrow && same_reserved) continue;
+    fields[count] = field;
+    columns[count++] = all[field];
+  }
+  vs_table table;
+  vs_table_begin(&table, &cli->screen, 0, columns, count);
+  for (size_t i = 0; i < vs_json_count(events); i++)
+    for (size_t k = 0; k < count; k++)
+      put_field(cli, vs_table_cell(&table), vs_json_at(events, i), fields[k], window, first);
+  vs_table_put(&table);
+}
+
+static void put_title(vs_cli *cli, vs_json reply) {
+  const vs_json events = vs_reply_at(reply, "events");
+  const size_t shown = vs_json_count(events);
+  vs_text rest;
+  vs_scratch_init(&rest, &cli->screen);
+  if (vs_cli_has(cli, VS_OPTION_AT)) vs_text_cstr(&rest, "around the moment asked for: ");
+  vs_text_count(&rest, shown);
+  vs_text_cstr(&rest, " of ");
+  vs_words_count(&rest, vs_reply_u64(reply, "count"), "event");
+  if (vs_cli_has(cli, VS_OPTION_FILTER)) vs_text_cstr(&rest, " that the filter keeps");
+  if (shown != 0 && all_same(events, "reserved_after_bytes")) {
+    vs_text_cstr(&rest, ", ");
+    vs_words_bytes(&cli->screen, &rest, vs_reply_at(vs_json_at(events, 0), "reserved_after_bytes"));
+    vs_text_cstr(&rest, " reserved all the time");
+  }
+  vs_words_title(cli, reply, vs_text_view(&rest));
+  vs_text_deinit(&rest);
+}
+
+/* ---- the command */
+
+/* The time of the first event, null where there are no times. */
+static vs_exit ask_first_time(vs_cli *cli, vs_client *client, vs_json_doc *reply) {
+  vs_client_begin(client, "events");
+  vs_cli_pass_options(cli, client, UINT32_C(1) << VS_OPTION_DEVICE);
+  vs_client_param_u64(client, "top", 1);
+  return vs_client_ask(client, reply);
+}
+
+static vs_exit ask(vs_cli *cli, vs_client *client) {
+  vs_window window;
+  vs_exit code = find_window(cli, client, &window);
+  if (code != VS_EXIT_OK) return code;
+  if (vs_cli_has(cli, VS_OPTION_JSON)) {
+    if (!vs_cli_has(cli, VS_OPTION_AT) && !vs_cli_has(cli, VS_OPTION_TOP))
+      window.top = 100; /* the engine's own default */
+    begin_request(cli, client, &window);
+    return vs_cli_pass_reply(cli, client);
+  }
+  vs_json_doc first, reply;
+  code = ask_first_time(cli, client, &first);
+  if (code != VS_EXIT_OK) return code;
+  begin_request(cli, client, &window);
+  code = vs_client_ask(client, &reply);
+  if (code == VS_EXIT_OK) {
+    const vs_json root = vs_json_root(&reply);
+    put_title(cli, root);
+    if (vs_json_count(vs_reply_at(root, "events")) != 0) {
+      const vs_json time = vs_reply_at(vs_json_at(vs_reply_at(vs_json_root(&first), "events"), 0), "time_us");
+      put_events(cli, vs_reply_at(root, "events"), &window, time);
+      vs_text_byte(&cli->screen.text, '\n');
+      if (window.marked < 0) vs_words_next(cli, "events", "at", "peak", "what led to the peak");
+    }
+    vs_json_doc_deinit(&reply);
+  }
+  vs_json_doc_deinit(&first);
+  return code;
+}
+
+vs_exit vs_cli_events(vs_cli *cli) {
+  vs_client client;
+  vs_exit code = vs_cli_load(cli, &client);
+  if (code != VS_EXIT_OK) return code;
+  code = ask(cli, &client);
+  vs_client_close(&client);
+  return code;
+}

@@ -1,0 +1,90 @@
+#include "faces/cli/cli.h"
+#include "faces/cli/help.h"
+#include "faces/cli/nearest.h"
+#include "faces/cli/sqlite.h"
+#include "os/process.h"
+
+static const char sqlite_name[] = "sqlite";
+
+static bool is_format(const char *a, const char *b) { return vs_str_equal(vs_str_from(a), vs_str_from(b)); }
+
+static vs_exit refuse(const char *format, const char *text) {
+  vs_error error;
+  vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, format, text);
+  return vs_say_error(VS_STR(""), &error);
+}
+
+/* Where it opens, NULL for a format that there is none of: then what is near is said. */
+static const char *find_format(const char *typed, const char **extension) {
+  vs_nearest nearest = vs_nearest_to(vs_str_from(typed));
+  const char *name, *opens_in, *sentence;
+  for (size_t i = 0; vs_help_format(i, &name, extension, &opens_in, &sentence); i++) {
+    if (is_format(name, typed)) return opens_in;
+    vs_nearest_offer(&nearest, vs_str_from(name));
+  }
+  vs_error error;
+  if (nearest.best.size != 0)
+    vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "there is no format \"%S\"; did you mean %S?",
+            vs_str_from(typed), nearest.best);
+  else
+    vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "there is no format \"%S\" (see: vramscope export --help)",
+            vs_str_from(typed));
+  (void)vs_say_error(VS_STR(""), &error);
+  return NULL;
+}
+
+static void begin_request(const vs_cli *cli, vs_client *client, const char *format) {
+  vs_client_begin(client, "export");
+  vs_client_param(client, "format", format);
+  if (vs_cli_has(cli, VS_OPTION_TABLE)) vs_client_param(client, "what", cli->line->values[VS_OPTION_TABLE]);
+  vs_cli_pass_options(cli, client, UINT32_MAX);
+}
+
+static vs_exit export_sqlite(vs_cli *cli, vs_client *client) {
+  vs_sqlite *sqlite = NULL;
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  const vs_str name = vs_str_from(cli->line->values[VS_OPTION_OUTPUT]);
+  if (vs_sqlite_create(cli->host, cli->out.temporary, &error, &sqlite) != VS_OK)
+    return vs_say_error(name, &error);
+  begin_request(cli, client, "sql");
+  vs_exit code = vs_client_pass(client, vs_sqlite_writer(sqlite));
+  if (code == VS_EXIT_OK || error.status != VS_OK)
+    if (vs_sqlite_finish(sqlite) != VS_OK) code = vs_say_error(name, &error);
+  vs_sqlite_destroy(sqlite);
+  return code;
+}
+
+/* The database is written by SQLite itself, so it needs a file with a name. */
+static bool has_file(const vs_cli *cli) { return cli->out.temporary[0] != 0; }
+
+static void say_done(const vs_cli *cli, const char *opens_in) {
+  vs_text note;
+  vs_text_init(&note, cli->host, NULL);
+  vs_text_format(&note, "Wrote %S: opens in %s\n", vs_str_from(cli->line->values[VS_OPTION_OUTPUT]),
+                 opens_in);
+  const vs_str view = vs_text_view(&note);
+  if (note.status == VS_OK) vs_stderr_put(view.data, view.size);
+  vs_text_deinit(&note);
+}
+
+vs_exit vs_cli_export(vs_cli *cli) {
+  const char *format = cli->line->arguments[1], *extension = "";
+  const char *opens_in = find_format(format, &extension);
+  if (opens_in == NULL) return VS_EXIT_USAGE;
+  if (!vs_cli_has(cli, VS_OPTION_OUTPUT) && vs_stream_is_terminal(VS_STDOUT))
+    return refuse("it would fill the screen: name a file, for example -o memory%s", extension);
+  const bool is_sqlite = is_format(format, sqlite_name);
+  if (is_sqlite && !has_file(cli)) return refuse("an SQLite database needs a file: -o memory%s", extension);
+  vs_client client;
+  vs_exit code = vs_cli_load(cli, &client);
+  if (code != VS_EXIT_OK) return code;
+  if (is_sqlite) {
+    code = export_sqlite(cli, &client);
+  } else {
+    begin_request(cli, &client, format);
+    code = vs_client_pass(&client, vs_outfile_writer(&cli->out));
+  }
+  vs_client_close(&client);
+  if (code == VS_EXIT_OK && has_file(cli) && !vs_cli_has(cli, VS_OPTION_QUIET)) say_done(cli, opens_in);
+  return code;
+}

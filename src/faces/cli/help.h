@@ -1,0 +1,25 @@
+/* The faces of the tables in commands.def, options.def and exits.def. */
+#ifndef VS_CLI_HELP_H
+#define VS_CLI_HELP_H
+
+#include "faces/cli/commands.h"
+#include "faces/cli/screen.h"
+
+/* What it is, and what FILE may be. */
+extern const char vs_help_intro[], vs_help_files[];
+
+/* `vramscope help`: what it is, the commands, where to read on. */
+void vs_help_overview(vs_screen *screen);
+/* `vramscope help COMMAND`. */
+void vs_help_command(vs_screen *screen, vs_command_id id);
+
+/* vramscope.1 as roff source. */
+void vs_help_manual(vs_text *text);
+/* `shell`: bash, zsh or fish. */
+void vs_help_completion(vs_text *text, vs_str shell);
+
+/* The formats of export, one by one: name and what it is for; false behind the last. */
+bool vs_help_format(size_t index, const char **name, const char **extension, const char **opens_in,
+                    const char **sentence);
+
+#endif

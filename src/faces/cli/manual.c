@@ -1,0 +1,123 @@
+/* The manual page, from the same tables as the help. roff: https://man7.org/linux/man-pages/man7/man-pages.7.html */
+#include "faces/cli/help.h"
+
+/* Text for roff: a backslash is \e, a hyphen \-, and a dot or quote that would begin a request is hidden by \&. */
+static void put(vs_text *text, const char *plain) {
+  if (*plain == '.' || *plain == '\'') vs_text_cstr(text, "\\&");
+  for (; *plain != 0; plain++) {
+    if (*plain == '\\') vs_text_cstr(text, "\\e");
+    else if (*plain == '-') vs_text_cstr(text, "\\-");
+    else vs_text_byte(text, (uint8_t)*plain);
+  }
+}
+
+static void put_macro(vs_text *text, const char *macro, const char *plain) {
+  vs_text_format(text, "%s ", macro);
+  put(text, plain);
+  vs_text_byte(text, '\n');
+}
+
+/* Paragraphs are separated by an empty line. */
+static void put_paragraphs(vs_text *text, const char *plain) {
+  for (const char *at = plain; *at != 0;) {
+    char paragraph[2048];
+    size_t size = 0;
+    while (*at != 0 && *at != '\n' && size + 1 < sizeof paragraph) paragraph[size++] = *at++;
+    paragraph[size] = 0;
+    put(text, paragraph);
+    vs_text_byte(text, '\n');
+    if (*at == '\n') vs_text_cstr(text, ".PP\n");
+    while (*at == '\n') at++;
+  }
+}
+
+/* "FILE [COMMAND]": words in capitals are to be replaced, so in italics. */
+static void put_option(vs_text *text, const vs_option *option) {
+  vs_text_cstr(text, ".TP\n\\fB");
+  if (option->letter != 0) vs_text_format(text, "\\-%c\\fR, \\fB", option->letter);
+  vs_text_format(text, "\\-\\-%s\\fR", option->name);
+  vs_str word;
+  const char *separator = " ";
+  for (const char *rest = option->argument; vs_option_next_word(&rest, &word); separator = "|") {
+    vs_text_format(text, "%s%s", separator, vs_option_is_choice(word) ? "\\fB" : "\\fI");
+    vs_text_str(text, word);
+    vs_text_cstr(text, "\\fR");
+  }
+  vs_text_byte(text, '\n');
+  put(text, option->sentence);
+  vs_text_byte(text, '\n');
+}
+
+static void put_command(vs_text *text, vs_command_id id) {
+  const vs_command *command = &vs_commands[id];
+  vs_text_format(text, ".SS \"%s\"\n.B vramscope %s\n.RI [ OPTION ]...\n.I ", command->name, command->name);
+  put(text, command->arguments);
+  vs_text_cstr(text, "\n.PP\n");
+  put_paragraphs(text, command->description);
+  vs_text_cstr(text, ".PP\nOptions:");
+  const char *separator = " ";
+  for (unsigned option = 0; option < VS_OPTION_COUNT; option++) {
+    if ((command->options >> option & 1) == 0) continue;
+    vs_text_format(text, "%s\\fB\\-\\-%s\\fR", separator, vs_options[option].name);
+    separator = ", ";
+  }
+  vs_text_cstr(text, ".\n");
+}
+
+static void put_formats(vs_text *text) {
+  const char *name, *extension, *opens_in, *sentence;
+  for (size_t i = 0; vs_help_format(i, &name, &extension, &opens_in, &sentence); i++) {
+    put_macro(text, ".TP\n.B", name);
+    put(text, sentence);
+    vs_text_cstr(text, ". Opens in ");
+    put(text, opens_in);
+    vs_text_format(text, "; the usual ending is \\fB%s\\fR.\n", extension);
+  }
+}
+
+static void put_examples(vs_text *text) {
+  for (size_t i = 0; i < vs_example_count; i++) {
+    vs_text_cstr(text, ".TP\n.B vramscope ");
+    put(text, vs_examples[i].line);
+    vs_text_byte(text, '\n');
+    put(text, vs_examples[i].purpose);
+    vs_text_byte(text, '\n');
+  }
+}
+
+void vs_help_manual(vs_text *text) {
+  vs_text_cstr(text, ".TH VRAMSCOPE 1 \"\" \"vramscope " VS_VERSION_TEXT "\" \"User Commands\"\n");
+  vs_text_cstr(text, ".SH NAME\nvramscope \\- see where your GPU memory went\n");
+  vs_text_cstr(text, ".SH SYNOPSIS\n.B vramscope\n.I COMMAND\n.RI [ OPTION ]...\n.I FILE\n");
+  vs_text_cstr(text, ".SH DESCRIPTION\n");
+  put_paragraphs(text, vs_help_intro);
+  vs_text_cstr(text, ".PP\n");
+  put_paragraphs(text, vs_help_files);
+  vs_text_cstr(text, ".SH COMMANDS\n");
+  for (unsigned id = 0; id < VS_COMMAND_COUNT; id++) put_command(text, (vs_command_id)id);
+  vs_text_cstr(text, ".SH OPTIONS\n");
+  for (unsigned id = 0; id < VS_OPTION_COUNT; id++) put_option(text, &vs_options[id]);
+  vs_text_cstr(text, ".SH FORMATS\nWhat \\fBexport\\fR can write:\n");
+  put_formats(text);
+  vs_text_cstr(text, ".SH RECORDING\nPut this before the first allocation of the program:\n.PP\n.EX\n");
+  vs_text_cstr(text, "torch.cuda.memory._record_memory_history()\n.EE\n.PP\n");
+  vs_text_cstr(text, "and this where you want to look, for example where the out\\-of\\-memory error is "
+                     "caught:\n.PP\n.EX\n");
+  vs_text_cstr(text, "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")\n.EE\n");
+  vs_text_cstr(text, ".SH EXAMPLES\n");
+  put_examples(text);
+  vs_text_cstr(text, ".SH EXIT STATUS\n");
+#define VS_EXIT(name, value, meaning) \
+  put_macro(text, ".TP\n.B", #value), put(text, meaning), vs_text_cstr(text, ".\n");
+#include "faces/cli/exits.def"
+#undef VS_EXIT
+  vs_text_cstr(text, ".PP\nAn error is one line on standard error.\n");
+  vs_text_cstr(
+      text,
+      ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nIf set and not empty: no colours, unless \\fB\\-\\-color "
+      "always\\fR "
+      "asks for them.\n.TP\n.B COLUMNS\nThe width of the output where that is no terminal; 80 if it is not "
+      "set.\n.TP\n.BR LC_ALL \", \" LC_CTYPE \", \" LANG\nWhere these name UTF\\-8, bars are drawn with "
+      "block "
+      "characters.\n");
+}

@@ -1,0 +1,32 @@
+/* Short ways into a reply. Its keys are those of docs/formats/query.md. */
+#ifndef VS_CLI_REPLY_H
+#define VS_CLI_REPLY_H
+
+#include "base/text.h"
+#include "codec/json_doc.h"
+
+static inline vs_json vs_reply_at(vs_json object, const char *name) {
+  return vs_json_member(object, vs_str_from(name));
+}
+static inline uint64_t vs_reply_u64(vs_json object, const char *name) {
+  return vs_json_u64(vs_reply_at(object, name), 0);
+}
+static inline int64_t vs_reply_i64(vs_json object, const char *name) {
+  return vs_json_i64(vs_reply_at(object, name), 0);
+}
+static inline double vs_reply_f64(vs_json object, const char *name) {
+  return vs_json_f64(vs_reply_at(object, name), 0);
+}
+static inline bool vs_reply_bool(vs_json object, const char *name) {
+  return vs_json_bool(vs_reply_at(object, name), false);
+}
+static inline vs_str vs_reply_str(vs_json object, const char *name) {
+  return vs_json_str(vs_reply_at(object, name), VS_STR(""));
+}
+
+/* Not there, or null: not known. */
+static inline bool vs_reply_is_unknown(vs_json json) {
+  return vs_json_is_absent(json) || vs_json_kind(json) == VS_VALUE_NONE;
+}
+
+#endif

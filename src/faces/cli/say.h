@@ -1,0 +1,32 @@
+/* What goes to standard error: one line for a failure, and a progress line that leaves no trace. */
+#ifndef VS_CLI_SAY_H
+#define VS_CLI_SAY_H
+
+#include "faces/cli/commands.h"
+
+enum { VS_SAY_MOST = 500 }; /* bytes of a line, with its line feed */
+
+/* "vramscope: SUBJECT: sentence (at byte N)", one line of at most VS_SAY_MOST bytes, made safe for terminals. `subject`
+ * is the file in question, or empty. Returns the exit code that goes with the status. */
+vs_exit vs_say_error(vs_str subject, const vs_error *error);
+
+/* The exit code for a failure. */
+vs_exit vs_exit_for(vs_status status);
+
+/* ---- progress: shown only where someone looks at it, and only when it takes longer than half a second */
+
+typedef struct vs_progress {
+  bool is_wanted;
+  bool is_shown;
+  uint64_t began_us, drawn_us;
+  char name[64];
+} vs_progress;
+
+void vs_progress_begin(vs_progress *progress, bool is_wanted, vs_str name);
+/* `total`: VS_NO_SIZE where it is not known. */
+void vs_progress_bytes(vs_progress *progress, uint64_t done, uint64_t total);
+/* Read, and now being worked on. */
+void vs_progress_working(vs_progress *progress);
+void vs_progress_end(vs_progress *progress);
+
+#endif

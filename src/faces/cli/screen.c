@@ -1,0 +1,199 @@
+#include "faces/cli/screen.h"
+#include "base/utf8.h"
+
+/* ---- characters */
+
+typedef struct range {
+  uint32_t first, last;
+} range;
+
+static bool is_in(uint32_t point, const range *ranges, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (point >= ranges[i].first && point <= ranges[i].last) return true;
+  return false;
+}
+#define IS_IN(point, ranges) is_in(point, ranges, sizeof(ranges) / sizeof(ranges)[0])
+
+/* Not to be sent to a terminal: control characters, what reorders a line, lone surrogates (bytes that are no text). */
+static bool is_unsafe(uint32_t point) {
+  static const range unsafe[] = {
+      {0x00, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},   {0x200e, 0x200f}, {0x2028, 0x202e},
+      {0x2066, 0x2069}, {0xd800, 0xdfff}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f},
+  };
+  return IS_IN(point, unsafe);
+}
+
+/* Blocks of Unicode, coarsely: names in source files hardly ever leave them, and a wrong guess costs one column. */
+static size_t columns_of(uint32_t point) {
+  static const range none[] = {{0x300, 0x36f}, {0x200b, 0x200d}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}};
+  static const range two[] = {{0x1100, 0x115f},   {0x2e80, 0xa4cf},  {0xac00, 0xd7a3}, {0xf900, 0xfaff},
+                              {0xfe30, 0xfe6f},   {0xff00, 0xff60},  {0xffe0, 0xffe6}, {0x1f300, 0x1f64f},
+                              {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
+  return IS_IN(point, none) ? 0 : IS_IN(point, two) ? 2 : 1;
+}
+
+/* The character that begins with `length` well-formed bytes. */
+static uint32_t decode(const char *data, size_t length) {
+  const uint8_t *p = (const uint8_t *)data;
+  uint32_t point = length == 1 ? p[0] : p[0] & (0x7fU >> length);
+  for (size_t i = 1; i < length; i++) point = point << 6 | (p[i] & 0x3fU);
+  return point;
+}
+
+static size_t escape(char *out, uint8_t byte) {
+  const char escaped[4] = {'\\', 'x', "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+  memcpy(out, escaped, sizeof escaped);
+  return sizeof escaped;
+}
+
+size_t vs_screen_safe_piece(char out[static VS_SAFE_PIECE], vs_str s, size_t *at) {
+  const char *data = s.data + *at;
+  const size_t length = vs_utf8_length((vs_str){data, s.size - *at});
+  *at += length == 0 ? 1 : length;
+  if (length == 0) return escape(out, (uint8_t)data[0]);
+  const uint32_t point = decode(data, length);
+  if (point >= 0xdc80 && point <= 0xdcff) return escape(out, (uint8_t)point); /* a byte, as Python keeps it */
+  if (!is_unsafe(point)) {
+    memcpy(out, data, length);
+    return length;
+  }
+  size_t size = 0;
+  for (size_t i = 0; i < length; i++) size += escape(out + size, (uint8_t)data[i]);
+  return size;
+}
+
+void vs_screen_safe(vs_text *text, vs_str s) {
+  char piece[VS_SAFE_PIECE];
+  for (size_t at = 0; at < s.size;) {
+    const size_t size = vs_screen_safe_piece(piece, s, &at);
+    vs_text_put(text, piece, size);
+  }
+}
+
+/* ---- widths. Only safe text comes here, so a byte that begins no character is a mistake of ours; it counts as one. */
+
+static size_t step(vs_str s, size_t at, size_t *columns) {
+  const size_t length = vs_utf8_length((vs_str){s.data + at, s.size - at});
+  *columns = length == 0 ? 1 : columns_of(decode(s.data + at, length));
+  return length == 0 ? 1 : length;
+}
+
+size_t vs_screen_width(vs_str s) {
+  size_t width = 0, columns;
+  for (size_t at = 0; at < s.size; width += columns) at += step(s, at, &columns);
+  return width;
+}
+
+static const vs_str dots = {"...", 3};
+
+void vs_screen_fit_end(vs_text *text, vs_str s, size_t columns) {
+  size_t width = vs_screen_width(s), at = 0, first;
+  if (width > columns) {
+    if (columns >= dots.size) vs_text_str(text, dots);
+    const size_t room = columns >= dots.size ? columns - dots.size : columns;
+    for (; width > room; width -= first) at += step(s, at, &first);
+  }
+  vs_text_put(text, s.data + at, s.size - at);
+}
+
+void vs_screen_fit_start(vs_text *text, vs_str s, size_t columns) {
+  if (vs_screen_width(s) <= columns) {
+    vs_text_str(text, s);
+    return;
+  }
+  const size_t room = columns >= dots.size ? columns - dots.size : columns;
+  size_t at = 0, width = 0, next;
+  for (size_t length = step(s, at, &next); width + next <= room; length = step(s, at, &next)) {
+    at += length;
+    width += next;
+  }
+  vs_text_put(text, s.data, at);
+  if (columns >= dots.size) vs_text_str(text, dots);
+}
+
+void vs_screen_spaces(vs_text *text, size_t count) {
+  for (size_t i = 0; i < count; i++) vs_text_byte(text, ' ');
+}
+
+/* ---- styles: bold, and three of the colours that every terminal has */
+
+void vs_screen_style(vs_screen *screen, vs_style style) {
+  static const char *const codes[] = {
+      [VS_STYLE_PLAIN] = "\x1b[0m", [VS_STYLE_TITLE] = "\x1b[1m",  [VS_STYLE_FAINT] = "\x1b[2m",
+      [VS_STYLE_GOOD] = "\x1b[32m", [VS_STYLE_BAD] = "\x1b[1;31m", [VS_STYLE_BAR] = "\x1b[36m",
+  };
+  if (screen->has_colour) vs_text_cstr(&screen->text, codes[style]);
+}
+
+void vs_screen_styled(vs_screen *screen, vs_style style, vs_str safe) {
+  if (style != VS_STYLE_PLAIN) vs_screen_style(screen, style);
+  vs_text_str(&screen->text, safe);
+  if (style != VS_STYLE_PLAIN) vs_screen_style(screen, VS_STYLE_PLAIN);
+}
+
+size_t vs_screen_bar(vs_screen *screen, double share, size_t columns) {
+  if (!(share > 0) || columns == 0) return 0;
+  if (share > 1) share = 1;
+  size_t eighths = (size_t)(share * 8 * (double)columns + 0.5);
+  if (eighths == 0) eighths = 1;
+  size_t whole = eighths / 8, drawn = whole;
+  vs_screen_style(screen, VS_STYLE_BAR);
+  if (screen->has_unicode) {
+    for (size_t i = 0; i < whole; i++) vs_text_code_point(&screen->text, 0x2588);
+    if (eighths % 8 != 0) vs_text_code_point(&screen->text, (uint32_t)(0x2590 - eighths % 8));
+    drawn += eighths % 8 != 0;
+  } else {
+    drawn = whole = eighths < 4 ? 1 : (eighths + 4) / 8;
+    for (size_t i = 0; i < whole; i++) vs_text_byte(&screen->text, '#');
+  }
+  vs_screen_style(screen, VS_STYLE_PLAIN);
+  return drawn;
+}
+
+/* ---- paragraphs */
+
+/* Puts `paragraph` word by word; `at` is the column that is reached already, further lines begin at `indent`. */
+static void wrap(vs_screen *screen, size_t at, size_t indent, vs_str paragraph) {
+  bool first = true;
+  for (size_t i = 0; i < paragraph.size;) {
+    size_t end = i;
+    while (end < paragraph.size && paragraph.data[end] != ' ') end++;
+    const vs_str word = {paragraph.data + i, end - i};
+    const size_t width = vs_screen_width(word);
+    if (!first && at + 1 + width > screen->columns) {
+      vs_text_byte(&screen->text, '\n');
+      vs_screen_spaces(&screen->text, indent);
+      at = indent;
+      first = true;
+    }
+    if (!first) vs_text_byte(&screen->text, ' ');
+    vs_text_str(&screen->text, word);
+    at += width + !first;
+    first = false;
+    i = end;
+    while (i < paragraph.size && paragraph.data[i] == ' ') i++;
+  }
+  vs_text_byte(&screen->text, '\n');
+}
+
+void vs_screen_labelled(vs_screen *screen, const char *label, size_t label_columns, vs_style mark,
+                        vs_str text) {
+  vs_screen_styled(screen, mark, vs_str_from(label));
+  const size_t width = strlen(label);
+  vs_screen_spaces(&screen->text, width < label_columns ? label_columns - width : 1);
+  wrap(screen, label_columns, label_columns, text);
+}
+
+void vs_screen_paragraphs(vs_screen *screen, size_t indent, vs_str text) {
+  for (size_t at = 0; at < text.size;) {
+    size_t end = at;
+    while (end < text.size && text.data[end] != '\n') end++;
+    if (end == at) {
+      vs_text_byte(&screen->text, '\n');
+    } else {
+      vs_screen_spaces(&screen->text, indent);
+      wrap(screen, indent, indent, (vs_str){text.data + at, end - at});
+    }
+    at = end + 1;
+  }
+}

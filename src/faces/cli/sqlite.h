@@ -1,0 +1,25 @@
+/* An SQLite database from the SQL text that the engine exports. */
+#ifndef VS_CLI_SQLITE_H
+#define VS_CLI_SQLITE_H
+
+#include "base/text.h"
+
+typedef struct vs_sqlite vs_sqlite;
+
+/* The version of the library, NULL in a build without it. */
+const char *vs_sqlite_version(void);
+
+/* Opens the (empty) file at `path`. Owner: the caller, vs_sqlite_destroy. `error` outlives it: failures of writing say
+ * there why.
+ * Fails: VS_UNSUPPORTED  this build has no SQLite; VS_IO, VS_NO_MEMORY */
+VS_MUST_CHECK vs_status vs_sqlite_create(const vs_host *host, const char *path, vs_error *error,
+                                         vs_sqlite **out);
+
+/* Takes SQL text in pieces cut anywhere, and runs each statement as soon as it is whole. */
+vs_writer vs_sqlite_writer(vs_sqlite *sqlite);
+
+/* Closes the database; what failed before fails here again. */
+VS_MUST_CHECK vs_status vs_sqlite_finish(vs_sqlite *sqlite);
+void vs_sqlite_destroy(vs_sqlite *sqlite);
+
+#endif

@@ -1,0 +1,107 @@
+#include "faces/cli/table.h"
+
+void vs_table_begin(vs_table *table, vs_screen *screen, size_t indent, const vs_column *columns,
+                    size_t count) {
+  VS_ASSERT(count <= VS_TABLE_COLUMNS);
+  *table = (vs_table){
+      .screen = screen, .indent = indent, .columns = columns, .column_count = count, .status = VS_OK};
+  vs_scratch_init(&table->text, screen);
+}
+
+/* The cell that is open ends where the text ends now. */
+static void close_cell(vs_table *table) {
+  if (table->cells.count == 0 || table->status != VS_OK) return;
+  vs_cell *cell = &table->cells.data[table->cells.count - 1];
+  const vs_str view = vs_text_view(&table->text);
+  cell->size = view.size - cell->start;
+  cell->width = cell->size == 0 ? 0 : vs_screen_width((vs_str){view.data + cell->start, cell->size});
+}
+
+vs_text *vs_table_cell(vs_table *table) {
+  close_cell(table);
+  if (table->status == VS_OK) table->status = vs_vec_reserve(table->screen->text.host, &table->cells, 1);
+  if (table->status == VS_OK)
+    table->cells.data[table->cells.count++] = (vs_cell){.start = vs_text_view(&table->text).size};
+  return &table->text;
+}
+
+void vs_table_bar(vs_table *table, double share) {
+  (void)vs_table_cell(table);
+  if (table->status == VS_OK) table->cells.data[table->cells.count - 1].share = share;
+}
+
+static bool is_flexible(vs_column_kind kind) { return kind == VS_COLUMN_PATH || kind == VS_COLUMN_NAME; }
+
+/* As wide as the widest cell; the flexible column gets what is left of the screen. */
+static void measure(const vs_table *table, size_t widths[static VS_TABLE_COLUMNS]) {
+  size_t used = table->indent, flexible = table->column_count;
+  for (size_t c = 0; c < table->column_count; c++) {
+    const vs_column *column = &table->columns[c];
+    widths[c] = table->columns[0].heading == NULL ? 0 : strlen(column->heading);
+    for (size_t i = c; i < table->cells.count; i += table->column_count)
+      if (table->cells.data[i].width > widths[c]) widths[c] = table->cells.data[i].width;
+    if (column->kind == VS_COLUMN_BAR) widths[c] = VS_TABLE_BAR;
+    if (is_flexible(column->kind)) flexible = c;
+    else used += widths[c];
+    used += c == 0 ? 0 : 2;
+  }
+  if (flexible == table->column_count) return;
+  const size_t room = table->screen->columns > used ? table->screen->columns - used : 0;
+  if (widths[flexible] > room) widths[flexible] = room < VS_TABLE_NARROWEST ? VS_TABLE_NARROWEST : room;
+}
+
+static void put_cell(vs_table *table, const vs_column *column, vs_str text, size_t width, size_t room,
+                     bool is_last) {
+  vs_text *out = &table->screen->text;
+  if (column->kind == VS_COLUMN_RIGHT && width < room) vs_screen_spaces(out, room - width);
+  if (column->kind == VS_COLUMN_PATH) vs_screen_fit_end(out, text, room);
+  else if (column->kind == VS_COLUMN_NAME) vs_screen_fit_start(out, text, room);
+  else vs_text_str(out, text);
+  if (column->kind != VS_COLUMN_RIGHT && width < room && !is_last) vs_screen_spaces(out, room - width);
+}
+
+static void put_headings(vs_table *table, const size_t *widths) {
+  vs_screen_spaces(&table->screen->text, table->indent);
+  vs_screen_style(table->screen, VS_STYLE_FAINT);
+  for (size_t c = 0; c < table->column_count; c++) {
+    if (c != 0) vs_screen_spaces(&table->screen->text, 2);
+    const vs_str heading = vs_str_from(table->columns[c].heading);
+    put_cell(table, &table->columns[c], heading, heading.size, widths[c], c + 1 == table->column_count);
+  }
+  vs_screen_style(table->screen, VS_STYLE_PLAIN);
+  vs_text_byte(&table->screen->text, '\n');
+}
+
+static void put_row(vs_table *table, const size_t *widths, size_t first) {
+  vs_screen_spaces(&table->screen->text, table->indent);
+  for (size_t c = 0; c < table->column_count; c++) {
+    const vs_cell *cell = &table->cells.data[first + c];
+    const bool is_last = c + 1 == table->column_count;
+    if (c != 0) vs_screen_spaces(&table->screen->text, 2);
+    if (table->columns[c].kind == VS_COLUMN_BAR) {
+      const size_t drawn = vs_screen_bar(table->screen, cell->share, widths[c]);
+      if (!is_last) vs_screen_spaces(&table->screen->text, widths[c] - drawn);
+      continue;
+    }
+    const vs_str text =
+        cell->size == 0 ? VS_STR("") : (vs_str){table->text.bytes.data + cell->start, cell->size};
+    put_cell(table, &table->columns[c], text, cell->width, widths[c], is_last);
+  }
+  vs_text_byte(&table->screen->text, '\n');
+}
+
+void vs_table_put(vs_table *table) {
+  close_cell(table);
+  if (table->status == VS_OK) table->status = table->text.status;
+  if (table->status == VS_OK) {
+    VS_ASSERT(table->cells.count % table->column_count == 0);
+    size_t widths[VS_TABLE_COLUMNS];
+    measure(table, widths);
+    if (table->columns[0].heading != NULL) put_headings(table, widths);
+    for (size_t i = 0; i < table->cells.count; i += table->column_count) put_row(table, widths, i);
+  } else if (table->screen->text.status == VS_OK) {
+    table->screen->text.status = table->status;
+  }
+  vs_vec_free(table->screen->text.host, &table->cells);
+  vs_text_deinit(&table->text);
+}

@@ -1,0 +1,55 @@
+/* A table on the screen: cells are filled in row by row, then all is put at once, because columns are as wide as their
+ * widest cell.
+ *
+ *   vs_table table;
+ *   vs_table_begin(&table, screen, 2, columns, count);
+ *   vs_text_bytes(vs_table_cell(&table), bytes, screen->unit);
+ *   vs_screen_safe(vs_table_cell(&table), name);
+ *   vs_table_put(&table);                          shows it and forgets everything */
+#ifndef VS_CLI_TABLE_H
+#define VS_CLI_TABLE_H
+
+#include "faces/cli/screen.h"
+
+typedef enum vs_column_kind {
+  VS_COLUMN_LEFT,
+  VS_COLUMN_RIGHT,
+  VS_COLUMN_BAR,  /* filled by vs_table_bar */
+  VS_COLUMN_PATH, /* takes the room that is left; too long: loses its beginning */
+  VS_COLUMN_NAME, /* likewise; loses its end */
+} vs_column_kind;
+
+enum { VS_TABLE_COLUMNS = 12, VS_TABLE_BAR = 10, VS_TABLE_NARROWEST = 20 };
+
+typedef struct vs_column {
+  const char *heading; /* NULL in the first column: the table has no headings */
+  vs_column_kind kind;
+} vs_column;
+
+typedef struct vs_cell {
+  size_t start, size; /* in text */
+  size_t width;       /* columns */
+  double share;       /* of a bar */
+} vs_cell;
+
+typedef struct vs_table {
+  vs_screen *screen;
+  size_t indent;
+  const vs_column *columns;
+  size_t column_count;
+  vs_text text;
+  VS_VEC(vs_cell) cells;
+  vs_status status;
+} vs_table;
+
+void vs_table_begin(vs_table *table, vs_screen *screen, size_t indent, const vs_column *columns,
+                    size_t count);
+
+/* The next cell; what is put there must be safe. Valid until the cell after it. */
+vs_text *vs_table_cell(vs_table *table);
+void vs_table_bar(vs_table *table, double share);
+
+/* A failure on the way, which can only be lack of memory, becomes one of the screen's text. */
+void vs_table_put(vs_table *table);
+
+#endif

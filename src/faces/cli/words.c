@@ -1,0 +1,98 @@
+#include "faces/cli/words.h"
+
+void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes) {
+  if (vs_reply_is_unknown(bytes)) vs_text_cstr(text, "-");
+  else vs_text_bytes(text, vs_json_u64(bytes, 0), screen->unit);
+}
+
+void vs_words_count(vs_text *text, uint64_t count, const char *noun) {
+  vs_text_count(text, count);
+  vs_text_format(text, " %s%s", noun, count == 1 ? "" : "s");
+}
+
+void vs_words_time_since(vs_text *text, vs_json time_us, vs_json first_time_us) {
+  if (vs_reply_is_unknown(time_us) || vs_reply_is_unknown(first_time_us)) return;
+  const int64_t time = vs_json_i64(time_us, 0), first = vs_json_i64(first_time_us, 0);
+  if (time >= first) vs_text_duration(text, (uint64_t)time - (uint64_t)first);
+}
+
+void vs_words_title(vs_cli *cli, vs_json reply, vs_str rest) {
+  vs_text title, name;
+  vs_scratch_init(&title, &cli->screen);
+  vs_scratch_init(&name, &cli->screen);
+  vs_screen_safe(&name, vs_str_from(cli->line->arguments[0]));
+  vs_screen_fit_end(&title, vs_text_view(&name), cli->screen.columns / 2);
+  const int64_t device = vs_reply_i64(reply, "device");
+  if (device < 0) vs_text_cstr(&title, ", pinned host memory, ");
+  else vs_text_format(&title, ", GPU %D, ", device);
+  vs_text_str(&title, rest);
+  vs_screen_paragraphs(&cli->screen, 0, vs_text_view(&title));
+  vs_text_byte(&cli->screen.text, '\n');
+  vs_text_deinit(&name);
+  vs_text_deinit(&title);
+}
+
+void vs_words_moment(const vs_cli *cli, vs_text *text, const char *usual, vs_json moment) {
+  const char *at = cli->line->values[VS_OPTION_AT];
+  const vs_str asked = vs_str_from(at == NULL ? usual : at);
+  const int64_t event = vs_reply_i64(moment, "event");
+  if (vs_str_equal(asked, VS_STR("peak"))) vs_text_cstr(text, "at the peak");
+  else if (vs_str_equal(asked, VS_STR("end"))) vs_text_cstr(text, "at the end");
+  else if (vs_str_equal(asked, VS_STR("start"))) vs_text_cstr(text, "at the start");
+  else if (vs_str_equal(asked, VS_STR("oom"))) vs_text_cstr(text, "at the first out-of-memory error");
+  else vs_text_cstr(text, "at the moment asked for");
+  if (event < 0 || vs_str_equal(asked, VS_STR("end")) || vs_str_equal(asked, VS_STR("start"))) return;
+  vs_text_cstr(text, " (event ");
+  vs_text_count(text, (uint64_t)event);
+  vs_text_byte(text, ')');
+}
+
+uint64_t vs_words_top(const vs_cli *cli, uint64_t usual) {
+  const char *top = cli->line->values[VS_OPTION_TOP];
+  uint64_t number = usual;
+  if (top != NULL) (void)vs_parse_u64(vs_str_from(top), &number);
+  return number == 0 ? UINT64_MAX : number;
+}
+
+static bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (uint8_t)c >= 0x80 ||
+         vs_str_contains(VS_STR("_-./,:=+@%"), (vs_str){&c, 1});
+}
+
+void vs_words_shell(vs_text *text, const char *word) {
+  bool plain = *word != 0;
+  for (const char *c = word; *c != 0; c++) plain = plain && is_plain(*c);
+  if (plain) {
+    vs_screen_safe(text, vs_str_from(word));
+    return;
+  }
+  vs_text_byte(text, '\'');
+  for (const char *c = word; *c != 0;) {
+    size_t size = 0;
+    while (c[size] != 0 && c[size] != '\'') size++;
+    vs_screen_safe(text, (vs_str){c, size});
+    c += size;
+    if (*c == '\'') vs_text_cstr(text, "'\\''"), c++;
+  }
+  vs_text_byte(text, '\'');
+}
+
+void vs_words_next(vs_cli *cli, const char *command, const char *option, const char *value,
+                   const char *purpose) {
+  if (vs_cli_has(cli, VS_OPTION_QUIET)) return;
+  const char *device = cli->line->values[VS_OPTION_DEVICE];
+  vs_text *text = &cli->screen.text;
+  vs_screen_styled(&cli->screen, VS_STYLE_TITLE, VS_STR("Next: "));
+  vs_text_format(text, "vramscope %s", command);
+  if (device != NULL) vs_text_format(text, " --device %s", device);
+  if (option != NULL) vs_text_format(text, " --%s %s", option, value);
+  vs_text_byte(text, ' ');
+  vs_words_shell(text, cli->line->arguments[0]);
+  if (purpose != NULL) {
+    vs_text_cstr(text, "   ");
+    vs_screen_style(&cli->screen, VS_STYLE_FAINT);
+    vs_text_format(text, "# %s", purpose);
+    vs_screen_style(&cli->screen, VS_STYLE_PLAIN);
+  }
+  vs_text_byte(text, '\n');
+}

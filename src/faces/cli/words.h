@@ -1,0 +1,34 @@
+/* Sentences and lines that several commands show. */
+#ifndef VS_CLI_WORDS_H
+#define VS_CLI_WORDS_H
+
+#include "faces/cli/cli.h"
+#include "faces/cli/reply.h"
+#include "faces/cli/table.h"
+
+/* A size in the units asked for, that of a member of a reply, or "-" where it is not known. */
+void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes);
+
+/* "1 block", "12,000 blocks". */
+void vs_words_count(vs_text *text, uint64_t count, const char *noun);
+
+/* "0.52 s after the start": the time of an event, from the first one on; nothing where there are no times. */
+void vs_words_time_since(vs_text *text, vs_json time_us, vs_json first_time_us);
+
+/* The title of a table: "snapshot.pickle, GPU 0, `rest`" with an empty line behind it. `rest` is safe. */
+void vs_words_title(vs_cli *cli, vs_json reply, vs_str rest);
+
+/* "at the peak (event 8,812)": the moment asked for by --at, or `usual`, and the event that it turned out to be. */
+void vs_words_moment(const vs_cli *cli, vs_text *text, const char *usual, vs_json moment);
+
+/* The number of --top, or `usual`; 0 becomes UINT64_MAX: all. */
+uint64_t vs_words_top(const vs_cli *cli, uint64_t usual);
+
+/* A word as a shell reads it back: in quotes where it needs some. */
+void vs_words_shell(vs_text *text, const char *word);
+
+/* "Next: vramscope `before` FILE `after`", with --device if the command line had it. Not shown with --quiet. */
+void vs_words_next(vs_cli *cli, const char *command, const char *option, const char *value,
+                   const char *purpose);
+
+#endif

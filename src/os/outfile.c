@@ -1,0 +1,173 @@
+#include "os/outfile.h"
+#include "base/text.h"
+#include "os/failure.h"
+#include "os/process.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- creating */
+
+/* Everything but the contents of the buffer, which are large. */
+static void init(vs_outfile *file, int fd) {
+  file->fd = fd;
+  file->is_ours = false;
+  file->may_replace = false;
+  file->written = 0;
+  file->error = (vs_error){.status = VS_OK};
+  file->used = 0;
+  file->path[0] = 0;
+  file->temporary[0] = 0;
+}
+
+static vs_status set_path(vs_outfile *file, const char *path, vs_error *error) {
+  const size_t size = strlen(path) + 1;
+  if (size > sizeof file->path) return vs_os__fail(error, ENAMETOOLONG, "");
+  memcpy(file->path, path, size);
+  return VS_OK;
+}
+
+/* A name in the folder of the file to be, hidden, with the process id; the exclusive open settles who owns it. */
+static vs_status open_temporary(vs_outfile *file, vs_error *error) {
+  const char *slash = strrchr(file->path, '/');
+  const size_t folder = slash == NULL ? 0 : (size_t)(slash - file->path) + 1;
+  for (unsigned attempt = 0; attempt < 1000; attempt++) {
+    char suffix[48];
+    vs_format(suffix, sizeof suffix, ".vramscope-%U-%u.tmp", (uint64_t)getpid(), attempt);
+    if (folder + sizeof suffix > sizeof file->temporary) return vs_os__fail(error, ENAMETOOLONG, "");
+    memcpy(file->temporary, file->path, folder);
+    memcpy(file->temporary + folder, suffix, sizeof suffix);
+    file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file->fd >= 0) {
+      vs_process_guard(file->temporary);
+      return VS_OK;
+    }
+    if (errno != EEXIST) break;
+  }
+  const int number = errno;
+  file->temporary[0] = 0;
+  if (number == ENOENT) return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "its folder does not exist");
+  return vs_os__fail(error, number, "");
+}
+
+/* An existing target: a device or pipe is written to as it is, a regular file is replaced if that is allowed. */
+static vs_status create_over(vs_outfile *file, const struct stat *old, vs_error *error) {
+  if (S_ISDIR(old->st_mode)) return vs_os__fail(error, EISDIR, "");
+  if (!S_ISREG(old->st_mode)) {
+    file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (file->fd < 0) return vs_os__fail(error, errno, "");
+    file->path[0] = 0;
+    return VS_OK;
+  }
+  if (!file->may_replace) return vs_os__fail(error, EEXIST, "");
+  char *target = realpath(file->path, NULL);
+  if (target == NULL) return vs_os__fail(error, errno, "");
+  vs_status status = set_path(file, target, error);
+  free(target);
+  if (status == VS_OK) status = open_temporary(file, error);
+  if (status == VS_OK)
+    (void)fchmod(file->fd, old->st_mode & 0777); /* keeping the permissions is a courtesy */
+  return status;
+}
+
+vs_status vs_outfile_create(vs_outfile *file, const char *path, bool may_replace, vs_error *error) {
+  init(file, -1);
+  file->is_ours = true;
+  file->may_replace = may_replace;
+  VS_TRY(set_path(file, path, error));
+  struct stat old;
+  if (stat(path, &old) == 0) return create_over(file, &old, error);
+  if (errno != ENOENT) return vs_os__fail(error, errno, "");
+  return open_temporary(file, error);
+}
+
+void vs_outfile_stdout(vs_outfile *file) { init(file, STDOUT_FILENO); }
+
+/* ---- writing */
+
+static vs_status fail_write(vs_outfile *file, int number) {
+  if (number == EPIPE) return vs_fail(&file->error, VS_CANCELLED, VS_NO_OFFSET, "nobody reads any more");
+  return vs_os__fail(&file->error, number, "writing failed");
+}
+
+static vs_status write_all(vs_outfile *file, const uint8_t *data, size_t size) {
+  while (size != 0) {
+    const ssize_t put = write(file->fd, data, size);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return fail_write(file, put < 0 ? errno : EIO);
+    data += put;
+    size -= (size_t)put;
+  }
+  return VS_OK;
+}
+
+static vs_status flush(vs_outfile *file) {
+  if (file->error.status != VS_OK) return file->error.status;
+  const size_t size = file->used;
+  file->used = 0;
+  return write_all(file, file->buffer, size);
+}
+
+static vs_status write_outfile(void *ctx, const void *data, size_t size) {
+  vs_outfile *file = ctx;
+  if (file->error.status != VS_OK) return file->error.status;
+  file->written += size;
+  if (size > sizeof file->buffer - file->used) VS_TRY(flush(file));
+  if (size >= sizeof file->buffer) return write_all(file, data, size);
+  if (size != 0) memcpy(file->buffer + file->used, data, size);
+  file->used += size;
+  return VS_OK;
+}
+
+vs_writer vs_outfile_writer(vs_outfile *file) { return (vs_writer){.ctx = file, .write = write_outfile}; }
+
+/* ---- ending */
+
+/* Gives the temporary file its name. Without leave to replace, a file that came there in the meantime wins; where the
+ * file system cannot tell, the look before must do. */
+static int rename_temporary(const vs_outfile *file) {
+  if (file->may_replace) return rename(file->temporary, file->path) == 0 ? 0 : errno;
+  if (renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  if (access(file->path, F_OK) == 0) return EEXIST;
+  return rename(file->temporary, file->path) == 0 ? 0 : errno;
+}
+
+static vs_status close_outfile(vs_outfile *file) {
+  if (!file->is_ours || file->fd < 0) return VS_OK;
+  const int fd = file->fd;
+  file->fd = -1;
+  return close(fd) == 0 || errno == EINTR ? VS_OK : fail_write(file, errno);
+}
+
+static vs_status finish(vs_outfile *file) {
+  VS_TRY(flush(file));
+  VS_TRY(close_outfile(file));
+  if (file->temporary[0] == 0) return VS_OK;
+  const int number = rename_temporary(file);
+  if (number != 0) return vs_os__fail(&file->error, number, "");
+  vs_process_guard(NULL);
+  file->temporary[0] = 0;
+  return VS_OK;
+}
+
+vs_status vs_outfile_finish(vs_outfile *file, vs_error *error) {
+  const vs_status status = finish(file);
+  if (status != VS_OK && error != NULL) *error = file->error;
+  vs_outfile_abandon(file);
+  return status;
+}
+
+void vs_outfile_abandon(vs_outfile *file) {
+  if (file->is_ours && file->fd >= 0) (void)close(file->fd);
+  if (file->is_ours) file->fd = -1;
+  file->used = 0;
+  if (file->temporary[0] == 0) return;
+  (void)unlink(file->temporary);
+  vs_process_guard(NULL);
+  file->temporary[0] = 0;
+}

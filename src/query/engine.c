@@ -1,0 +1,198 @@
+#include "query/engine.h"
+#include "snapshot/reader.h"
+
+/* ---- life ------------------------------------------------------------------------------------------------------ */
+
+vs_status vs_engine_create(const vs_host *host, vs_engine **engine) {
+  *engine = NULL;
+#if !VS_FREESTANDING
+  if (host == NULL) host = vs_host_default();
+#endif
+  if (host == NULL) return VS_BAD_ARGUMENT;
+  vs_engine *e = vs_host_alloc(host, sizeof *e);
+  if (e == NULL) return VS_NO_MEMORY;
+  *e = (vs_engine){.host = host};
+  *engine = e;
+  return VS_OK;
+}
+
+static void unload(vs_engine *engine) {
+  for (size_t i = 0; i < engine->views.count; i++) vs_view_deinit(engine, &engine->views.data[i]);
+  vs_vec_free(engine->host, &engine->views);
+  if (engine->snapshot != NULL) {
+    vs_frames_deinit(engine->host, &engine->frames);
+    vs_slices_deinit(engine->host, &engine->slices);
+  }
+  vs_snapshot_destroy(engine->snapshot);
+  engine->snapshot = NULL;
+  vs_vec_free(engine->host, &engine->name);
+}
+
+void vs_engine_destroy(vs_engine *engine) {
+  if (engine == NULL) return;
+  unload(engine);
+  vs_host_free(engine->host, engine, sizeof *engine);
+}
+
+/* ---- loading --------------------------------------------------------------------------------------------------- */
+
+typedef struct counter {
+  vs_reader reader;
+  uint64_t bytes;
+} counter;
+
+static vs_status count_read(void *ctx, void *data, size_t capacity, size_t *count) {
+  counter *c = ctx;
+  VS_TRY(c->reader.read(c->reader.ctx, data, capacity, count));
+  c->bytes += *count;
+  return VS_OK;
+}
+
+static uint64_t reserved_of(const vs_slice *slice) {
+  const vs_snapshot *s = slice->snapshot;
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < slice->segment_count; i++) {
+    const vs_segment *segment = &s->segments.data[slice->segments[i]];
+    for (uint32_t j = 0; j < segment->block_count; j++)
+      sum = vs_sat_add_u64(sum, s->blocks.data[segment->first_block + j].size);
+  }
+  return sum;
+}
+
+static vs_status make_views(vs_engine *engine) {
+  VS_TRY(vs_vec_reserve(engine->host, &engine->views, engine->slices.list.count));
+  for (size_t i = 0; i < engine->slices.list.count; i++) {
+    const vs_slice *slice = &engine->slices.list.data[i];
+    engine->views.data[engine->views.count++] = (vs_view){.slice = slice, .reserved = reserved_of(slice)};
+  }
+  return VS_OK;
+}
+
+static vs_status remember_source(vs_engine *engine, const vs_source *source, uint64_t bytes_read) {
+  VS_TRY(vs_vec_reserve(engine->host, &engine->name, source->name.size));
+  if (source->name.size != 0) memcpy(engine->name.data, source->name.data, source->name.size);
+  engine->name.count = source->name.size;
+  engine->is_compressed = source->is_compressed;
+  engine->bytes = source->bytes == VS_BYTES_UNKNOWN && !source->is_compressed ? bytes_read : source->bytes;
+  return VS_OK;
+}
+
+/* Everything behind the reading; what it built before a failure is for unload. */
+static vs_status take_snapshot(vs_engine *engine, vs_snapshot *snapshot) {
+  vs_status status = vs_slices_build(engine->host, snapshot, &engine->slices);
+  if (status == VS_OK) {
+    status = vs_frames_init(engine->host, snapshot, &engine->frames);
+    if (status != VS_OK) vs_slices_deinit(engine->host, &engine->slices);
+  }
+  if (status != VS_OK) {
+    vs_snapshot_destroy(snapshot);
+    return status;
+  }
+  engine->snapshot = snapshot;
+  return make_views(engine);
+}
+
+static vs_status load(vs_engine *engine, vs_reader reader, const vs_source *source, const vs_load_options *options,
+                      vs_error *error) {
+  counter count = {.reader = reader};
+  const vs_reader counted = {.ctx = &count, .read = count_read};
+  vs_read_options read_options = {0};
+  if (options != NULL)
+    read_options = (vs_read_options){.progress = options->progress, .progress_ctx = options->progress_ctx};
+  vs_snapshot *snapshot;
+  VS_TRY(vs_snapshot_read(engine->host, counted, &read_options, &snapshot, error));
+  VS_TRY(take_snapshot(engine, snapshot));
+  return remember_source(engine, source, count.bytes);
+}
+
+/* Gives every failure a sentence. */
+static vs_status finish(vs_status status, vs_error *error) {
+  if (status == VS_OK || error->status == status) return status;
+  return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+}
+
+vs_status vs_engine_load(vs_engine *engine, vs_reader reader, const vs_source *source, const vs_load_options *options,
+                         vs_error *error) {
+  vs_error ignored;
+  if (error == NULL) error = &ignored;
+  *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
+  unload(engine);
+  const vs_status status = load(engine, reader, source, options, error);
+  if (status != VS_OK) unload(engine);
+  return finish(status, error);
+}
+
+/* ---- requests -------------------------------------------------------------------------------------------------- */
+
+static vs_status (*const handlers[VS_METHOD_COUNT])(vs_call *call) = {
+#define VS_PARAM(name, TYPE, sentence)
+#define VS_METHOD(name, NEEDS, REPLY, sentence) vs_method_##name,
+#define VS_TAKES(method, param, default)
+#include "query/methods.def"
+#undef VS_METHOD
+#undef VS_TAKES
+#undef VS_PARAM
+};
+
+enum { SCHEMA = 1 };
+
+static vs_status answer_in_json(vs_call *call) {
+  vs_jsonw json;
+  vs_jsonw_begin(&json, call->text, call->request->indent);
+  call->json = &json;
+  vs_jsonw_object_begin(&json);
+  vs_jsonw_member_u64(&json, "schema", SCHEMA);
+  vs_jsonw_member_str(&json, "method", vs_str_from(vs_methods[call->request->method].name));
+  VS_TRY(handlers[call->request->method](call));
+  vs_jsonw_object_end(&json);
+  vs_jsonw_end(&json);
+  return VS_OK;
+}
+
+/* The device asked for. Where none is asked for, call->view is the default one. */
+static vs_status choose_view(vs_call *call) {
+  const vs_device_choice choice = call->request->device;
+  call->view = choice.is_given ? vs_engine_view(call->engine, choice.device) : vs_engine_default_view(call->engine);
+  if (call->view != NULL || !choice.is_given) return VS_OK;
+  if (choice.device == VS_DEVICE_HOST)
+    return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "the file has no pinned host memory");
+  return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "the file has no memory of device %D", (int64_t)choice.device);
+}
+
+static vs_status answer(vs_call *call) {
+  const vs_method *method = &vs_methods[call->request->method];
+  vs_text text;
+  if (method->needs == VS_NEEDS_FILE) {
+    if (call->engine->snapshot == NULL) return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "no file is loaded");
+    VS_TRY(choose_view(call));
+  }
+  vs_text_init(&text, call->engine->host, method->reply == VS_REPLY_WHOLE ? NULL : call->reply);
+  vs_text_init(&call->scratch, call->engine->host, NULL);
+  call->text = &text;
+  vs_status status = method->reply == VS_REPLY_BYTES ? handlers[call->request->method](call) : answer_in_json(call);
+  if (status == VS_OK) status = vs_text_finish(&text);
+  if (status == VS_OK && method->reply == VS_REPLY_WHOLE)
+    status = call->reply->write(call->reply->ctx, vs_text_view(&text).data, vs_text_view(&text).size);
+  vs_text_deinit(&call->scratch);
+  vs_text_deinit(&text);
+  return status;
+}
+
+vs_status vs_engine_request(vs_engine *engine, vs_str bytes, vs_writer reply, vs_error *error) {
+  vs_error ignored;
+  if (error == NULL) error = &ignored;
+  *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
+  vs_request request;
+  vs_status status = vs_request_init(&request, engine->host, bytes, error);
+  if (status != VS_OK) return finish(status, error);
+  vs_call call = {.engine = engine, .request = &request, .reply = &reply, .error = error};
+  status = answer(&call);
+  vs_request_deinit(&request);
+  return finish(status, error);
+}
+
+vs_status vs_method_methods(vs_call *call) {
+  vs_jsonw_member_str(call->json, "version", VS_STR(VS_VERSION_TEXT));
+  vs_request_describe(call->json);
+  return VS_OK;
+}

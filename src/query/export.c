@@ -1,0 +1,71 @@
+#include "query/export.h"
+#include "base/utf8.h"
+#include "snapshot/writer.h"
+
+static vs_status (*const exporters[VS_EXPORT_COUNT])(vs_call *call) = {
+#define VS_EXPORT(name, extension, opens_in, sentence) vs_export_##name,
+#include "query/exports.def"
+#undef VS_EXPORT
+};
+
+vs_status vs_method_export(vs_call *call) { return exporters[call->request->format](call); }
+
+/* ---- the two formats that hold a snapshot whole ------------------------------------------------------------------ */
+
+vs_status vs_export_pickle(vs_call *call) {
+  return vs_snapshot_write(call->engine->snapshot, VS_FORMAT_PICKLE, call->reply, call->error);
+}
+
+vs_status vs_export_json(vs_call *call) {
+  return vs_snapshot_write(call->engine->snapshot, VS_FORMAT_JSON, call->reply, call->error);
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------ */
+
+/* The length of the character at the beginning of `s`, 0 if there is none or it is half of a surrogate pair. */
+static size_t character(vs_str s) {
+  const size_t length = vs_utf8_length(s);
+  const bool is_surrogate = length == 3 && (uint8_t)s.data[0] == 0xed && (uint8_t)s.data[1] >= 0xa0;
+  return is_surrogate ? 0 : length;
+}
+
+void vs_put_clean(vs_text *text, vs_str s) {
+  while (s.size != 0) {
+    size_t plain = 0, length;
+    while (plain < s.size && (length = character((vs_str){s.data + plain, s.size - plain})) != 0) plain += length;
+    vs_text_put(text, s.data, plain);
+    if (plain < s.size) {
+      vs_text_code_point(text, 0xfffd);
+      plain++;
+    }
+    s = (vs_str){s.data + plain, s.size - plain};
+  }
+}
+
+void vs_put_stack_place(const vs_call *call, vs_text *text, uint32_t stack) {
+  const uint32_t frame = vs_frames_user(&call->engine->frames, stack);
+  if (frame != VS_NO_FRAME) vs_put_frame_label(call, text, frame);
+}
+
+/* ---- profiles -------------------------------------------------------------------------------------------------- */
+
+vs_status vs_profile_build(vs_call *call, vs_profile *out) {
+  vs_selection selection;
+  VS_TRY(vs_call_view(call, &out->view));
+  VS_TRY(vs_selection_build(call, out->view, &selection));
+  out->moment = selection.set.moment;
+  const vs_status status =
+    vs_groups_build(call->engine->host, selection.lifetimes, selection.set.rows.data, selection.set.rows.count, VS_BY_STACK,
+                    &call->engine->frames, &out->groups);
+  vs_selection_deinit(call, &selection);
+  return status;
+}
+
+void vs_profile_deinit(const vs_call *call, vs_profile *profile) {
+  vs_groups_deinit(call->engine->host, &profile->groups);
+}
+
+uint32_t vs_profile_frame(const vs_call *call, vs_list list, uint32_t at) {
+  while (at < list.count && vs_frames_is_noise(&call->engine->frames, list.items[at])) at++;
+  return at;
+}

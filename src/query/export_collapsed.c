@@ -1,0 +1,42 @@
+/* Folded stacks: one line for each stack, the program's entry first, then the bytes that were live. */
+#include "query/export.h"
+
+/* A frame's label, without what the format uses itself: ; between frames, a line for each stack. */
+static void put_frame(vs_call *call, uint32_t frame) {
+  vs_text *scratch = &call->scratch;
+  vs_put_frame_label(call, scratch, frame);
+  for (size_t i = 0; i < scratch->bytes.count; i++) {
+    char *byte = &scratch->bytes.data[i];
+    if (*byte == ';')
+      *byte = ':';
+    else if ((uint8_t)*byte < 0x20)
+      *byte = ' ';
+  }
+  vs_put_clean(call->text, vs_text_view(scratch));
+  scratch->bytes.count = 0;
+}
+
+static void put_stack(vs_call *call, uint32_t stack) {
+  const vs_list list = vs_stacks_at(&call->engine->snapshot->stacks, stack);
+  bool is_first = true;
+  for (uint32_t i = list.count; i-- > 0;) {
+    if (vs_profile_frame(call, list, i) != i) continue;
+    if (!is_first) vs_text_byte(call->text, ';');
+    put_frame(call, list.items[i]);
+    is_first = false;
+  }
+  if (is_first) vs_text_cstr(call->text, "no stack recorded");
+}
+
+vs_status vs_export_collapsed(vs_call *call) {
+  vs_profile profile;
+  VS_TRY(vs_profile_build(call, &profile));
+  for (size_t i = 0; i < profile.groups.list.count; i++) {
+    const vs_group *group = &profile.groups.list.data[i];
+    if (group->bytes == 0) continue; /* a line without weight is an error to some readers */
+    put_stack(call, group->key);
+    vs_text_format(call->text, " %U\n", group->bytes);
+  }
+  vs_profile_deinit(call, &profile);
+  return call->scratch.status;
+}

@@ -1,0 +1,283 @@
+#include "query/filter.h"
+#include "base/real.h"
+
+typedef enum key_type { KEY_BYTES, KEY_NUMBER, KEY_POOL, KEY_NAME } key_type;
+
+static const struct {
+  const char *name;
+  key_type type;
+} keys[] = {
+#define VS_FILTER_KEY(name_, TYPE, sentence) {.name = #name_, .type = KEY_##TYPE},
+#include "query/filter_keys.def"
+#undef VS_FILTER_KEY
+};
+
+static const struct {
+  const char *name;
+  vs_comparison comparison;
+} operators[] = {
+  /* the longer ones first */
+  {"!=", VS_NOT_EQUAL}, {"<=", VS_AT_MOST}, {">=", VS_AT_LEAST}, {"=", VS_EQUAL}, {"<", VS_BELOW}, {">", VS_ABOVE},
+};
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+static vs_str tail(vs_str s, size_t start) { return (vs_str){s.data + start, s.size - start}; }
+
+static vs_status bad(vs_error *error, vs_str word, const char *expected) {
+  if (word.size > 60) word.size = 60;
+  return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "filter '%S': %s", word, expected);
+}
+
+static bool read_hex(vs_str s, uint64_t *value) {
+  *value = 0;
+  if (s.size < 3 || s.size > 18 || s.data[0] != '0' || (s.data[1] | 0x20) != 'x') return false;
+  for (size_t i = 2; i < s.size; i++) {
+    const uint8_t byte = (uint8_t)s.data[i], lower = byte | 0x20;
+    if (byte >= '0' && byte <= '9')
+      *value = *value << 4 | (uint64_t)(byte - '0');
+    else if (lower >= 'a' && lower <= 'f')
+      *value = *value << 4 | (uint64_t)(lower - 'a' + 10);
+    else
+      return false;
+  }
+  return true;
+}
+
+static bool read_number(vs_str s, uint64_t *value) { return vs_parse_u64(s, value) || read_hex(s, value); }
+
+/* "512", "1.5GiB", "200MB", "64K". */
+static bool read_size(vs_str s, uint64_t *value) {
+  static const struct {
+    const char *name;
+    uint64_t bytes;
+  } units[] = {
+    {"", 1},
+    {"B", 1},
+    {"K", UINT64_C(1) << 10},
+    {"KiB", UINT64_C(1) << 10},
+    {"KB", 1000},
+    {"M", UINT64_C(1) << 20},
+    {"MiB", UINT64_C(1) << 20},
+    {"MB", 1000 * 1000},
+    {"G", UINT64_C(1) << 30},
+    {"GiB", UINT64_C(1) << 30},
+    {"GB", 1000 * 1000 * 1000},
+    {"T", UINT64_C(1) << 40},
+    {"TiB", UINT64_C(1) << 40},
+    {"TB", UINT64_C(1000) * 1000 * 1000 * 1000},
+  };
+  size_t digits = 0;
+  while (digits < s.size && (s.data[digits] == '.' || is_digit(s.data[digits]))) digits++;
+  const vs_str number = {s.data, digits}, unit = tail(s, digits);
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    if (!vs_str_equal(unit, vs_str_from(units[i].name))) continue;
+    if (vs_parse_u64(number, value)) return !__builtin_mul_overflow(*value, units[i].bytes, value);
+    double real;
+    if (!vs_parse_f64(number, &real)) return false;
+    real *= (double)units[i].bytes;
+    if (!(real < 18e18)) return false;
+    *value = (uint64_t)(real + 0.5);
+    return true;
+  }
+  return false;
+}
+
+/* "0,1", "(0,1)" or "none". */
+static bool read_pool(vs_str s, vs_term *term) {
+  term->is_none = vs_str_equal(s, VS_STR("none"));
+  if (term->is_none) return true;
+  if (s.size >= 2 && s.data[0] == '(' && s.data[s.size - 1] == ')') s = (vs_str){s.data + 1, s.size - 2};
+  size_t comma = 0;
+  while (comma < s.size && s.data[comma] != ',') comma++;
+  return comma < s.size && vs_parse_u64((vs_str){s.data, comma}, &term->number) &&
+         vs_parse_u64(tail(s, comma + 1), &term->number2);
+}
+
+static vs_status read_operand(vs_term *term, vs_str word, vs_str value, vs_error *error) {
+  const bool is_order = term->comparison > VS_NOT_EQUAL;
+  switch (keys[term->key].type) {
+    case KEY_BYTES:
+      return read_size(value, &term->number) ? VS_OK : bad(error, word, "a size is a number, perhaps with B, KiB, MiB, GiB");
+    case KEY_NUMBER: return read_number(value, &term->number) ? VS_OK : bad(error, word, "this is compared with a number");
+    case KEY_POOL:
+      if (is_order) return bad(error, word, "pools have no order, only = and !=");
+      return read_pool(value, term) ? VS_OK : bad(error, word, "a pool is written 0,1 or none");
+    default: return is_order ? bad(error, word, "names have no order, only = and !=") : VS_OK;
+  }
+}
+
+static size_t name_length(vs_str word) {
+  size_t length = 0;
+  while (length < word.size && is_letter(word.data[length])) length++;
+  return length;
+}
+
+/* Finds the key and the operator at the beginning of a word; false: it is text. */
+static bool split(vs_str word, vs_term *term, vs_str *value) {
+  const size_t length = name_length(word);
+  const vs_str name = {word.data, length}, rest = tail(word, length);
+  term->key = VS_FILTER_TEXT;
+  for (uint8_t i = 0; i < VS_FILTER_TEXT; i++)
+    if (vs_str_equal(name, vs_str_from(keys[i].name))) term->key = i;
+  if (term->key == VS_FILTER_TEXT) return false;
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+    const vs_str op = vs_str_from(operators[i].name);
+    if (!vs_str_starts(rest, op)) continue;
+    term->comparison = (uint8_t)operators[i].comparison;
+    *value = tail(rest, op.size);
+    return true;
+  }
+  term->key = VS_FILTER_TEXT;
+  return false;
+}
+
+/* Reads one term, `text` beginning with its first byte; *used tells how many bytes it took. */
+static vs_status read_term(vs_filter *filter, vs_str text, size_t *used, vs_error *error) {
+  vs_term term = {.key = VS_FILTER_TEXT};
+  size_t end = 0;
+  vs_str value;
+  if (text.data[0] == '"') {
+    for (end = 1; end < text.size && text.data[end] != '"'; end++) {}
+    if (end == text.size) return bad(error, text, "the quote is not closed");
+    value = (vs_str){text.data + 1, end - 1};
+    *used = end + 1;
+  } else {
+    while (end < text.size && text.data[end] != ' ') end++;
+    const vs_str word = {text.data, end};
+    value = word;
+    if (split(word, &term, &value)) VS_TRY(read_operand(&term, word, value, error));
+    *used = end;
+  }
+  term.start = (size_t)(value.data - filter->text.data);
+  term.size = value.size;
+  VS_TRY(vs_vec_reserve(filter->host, &filter->terms, 1));
+  filter->terms.data[filter->terms.count++] = term;
+  return VS_OK;
+}
+
+static vs_status read_terms(vs_filter *filter, vs_str text, vs_error *error) {
+  if (text.size == 0) return VS_OK;
+  VS_TRY(vs_vec_reserve(filter->host, &filter->text, text.size));
+  memcpy(filter->text.data, text.data, text.size);
+  filter->text.count = text.size;
+  for (size_t at = 0, used; at < text.size; at += used) {
+    used = 1;
+    if (text.data[at] != ' ') VS_TRY(read_term(filter, (vs_str){filter->text.data + at, text.size - at}, &used, error));
+  }
+  return VS_OK;
+}
+
+vs_status vs_filter_init(vs_filter *filter, const vs_host *host, vs_str text, vs_error *error) {
+  *filter = (vs_filter){.host = host};
+  const vs_status status = read_terms(filter, text, error);
+  if (status != VS_OK) vs_filter_deinit(filter);
+  return status;
+}
+
+void vs_filter_deinit(vs_filter *filter) {
+  vs_vec_free(filter->host, &filter->text);
+  vs_vec_free(filter->host, &filter->terms);
+  vs_vec_free(filter->host, &filter->seen);
+}
+
+vs_status vs_filter_allow(const vs_filter *filter, uint32_t allowed, const char *rows, vs_error *error) {
+  for (size_t i = 0; i < filter->terms.count; i++) {
+    const vs_term *term = &filter->terms.data[i];
+    if (term->key != VS_FILTER_TEXT && (allowed >> term->key & 1) == 0)
+      return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "filter: %s have no '%s'", rows, keys[term->key].name);
+  }
+  return VS_OK;
+}
+
+/* ---- matching -------------------------------------------------------------------------------------------------- */
+
+enum { NOT_SEEN, SEEN_NO, SEEN_YES };
+
+static size_t seen_by_term(const vs_snapshot *snapshot) {
+  return (size_t)vs_strings_count(&snapshot->strings) + vs_lists_count(&snapshot->stacks.lists);
+}
+
+vs_status vs_filter_prepare(vs_filter *filter, const vs_snapshot *snapshot) {
+  size_t texts = 0, size;
+  for (size_t i = 0; i < filter->terms.count; i++) texts += filter->terms.data[i].key == VS_FILTER_TEXT;
+  if (!vs_mul_size(texts, seen_by_term(snapshot), &size)) return VS_NO_MEMORY;
+  filter->seen.count = 0;
+  VS_TRY(vs_vec_reserve(filter->host, &filter->seen, size));
+  if (size != 0) memset(filter->seen.data, NOT_SEEN, size);
+  filter->seen.count = size;
+  return VS_OK;
+}
+
+static vs_str text_of(const vs_filter *filter, const vs_term *term) {
+  return (vs_str){filter->text.data + term->start, term->size};
+}
+
+static bool string_has(const vs_snapshot *snapshot, uint8_t *seen, uint32_t string, vs_str text) {
+  if (seen[string] == NOT_SEEN)
+    seen[string] = vs_str_contains(vs_snapshot_string(snapshot, string), text) ? SEEN_YES : SEEN_NO;
+  return seen[string] == SEEN_YES;
+}
+
+static bool stack_has(const vs_snapshot *snapshot, uint8_t *seen, uint32_t stack, vs_str text) {
+  uint8_t *answer = &seen[vs_strings_count(&snapshot->strings) + stack];
+  if (*answer != NOT_SEEN) return *answer == SEEN_YES;
+  const vs_list list = vs_stacks_at(&snapshot->stacks, stack);
+  *answer = SEEN_NO;
+  for (uint32_t i = 0; i < list.count && *answer == SEEN_NO; i++) {
+    const vs_frame *frame = &snapshot->stacks.frames.data[list.items[i]];
+    if (string_has(snapshot, seen, frame->name, text) || string_has(snapshot, seen, frame->file, text))
+      *answer = SEEN_YES;
+  }
+  return *answer == SEEN_YES;
+}
+
+static bool compare(uint8_t comparison, uint64_t a, uint64_t b) {
+  switch (comparison) {
+    case VS_EQUAL: return a == b;
+    case VS_NOT_EQUAL: return a != b;
+    case VS_BELOW: return a < b;
+    case VS_AT_MOST: return a <= b;
+    case VS_ABOVE: return a > b;
+    default: return a >= b;
+  }
+}
+
+static bool pool_matches(const vs_snapshot *snapshot, const vs_term *term, uint32_t pool) {
+  if (pool == 0 || term->is_none) return (pool == 0) == term->is_none;
+  const vs_pool_id id = snapshot->pools.data[pool - 1];
+  return id.a == term->number && id.b == term->number2;
+}
+
+static bool name_matches(const vs_filter *filter, const vs_term *term, vs_str name) {
+  return vs_str_equal(name, text_of(filter, term)) == (term->comparison == VS_EQUAL);
+}
+
+static bool term_keeps(const vs_filter *filter, const vs_snapshot *snapshot, const vs_term *term, uint8_t *seen,
+                       const vs_filter_row *row) {
+  if (term->key != VS_FILTER_TEXT && (row->has >> term->key & 1) == 0) return false; /* not known: neither equal nor not */
+  switch (term->key) {
+    case VS_FILTER_size: return compare(term->comparison, row->size, term->number);
+    case VS_FILTER_address: return compare(term->comparison, row->address, term->number);
+    case VS_FILTER_event: return compare(term->comparison, row->event, term->number);
+    case VS_FILTER_stream: return compare(term->comparison, snapshot->streams.data[row->stream], term->number);
+    case VS_FILTER_pool: return pool_matches(snapshot, term, row->pool) == (term->comparison == VS_EQUAL);
+    case VS_FILTER_action: return name_matches(filter, term, row->action);
+    case VS_FILTER_state: return name_matches(filter, term, row->state);
+    case VS_FILTER_category: return name_matches(filter, term, row->category);
+    default: return stack_has(snapshot, seen, row->stack, text_of(filter, term));
+  }
+}
+
+bool vs_filter_keeps(const vs_filter *filter, const vs_snapshot *snapshot, const vs_filter_row *row) {
+  uint8_t *seen = filter->seen.data;
+  for (size_t i = 0; i < filter->terms.count; i++) {
+    const vs_term *term = &filter->terms.data[i];
+    if (!term_keeps(filter, snapshot, term, seen, row)) return false;
+    if (term->key == VS_FILTER_TEXT) seen += seen_by_term(snapshot);
+  }
+  return true;
+}

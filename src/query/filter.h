@@ -1,0 +1,59 @@
+/* The parameter "filter": terms that a row has to satisfy, all of them.
+ *
+ * Grammar: terms with spaces between them. A term is key OP value without spaces (keys: filter_keys.def; OP one of
+ * = != < <= > >=), or text, which has to occur in the function or the file of a frame. Double quotes make any characters
+ * text. A word whose beginning is not a key is text too, so C++ names need no quotes unless they have spaces.
+ *
+ * Searching frames is done once for each string and each stack, not for each row. */
+#ifndef VS_QUERY_FILTER_H
+#define VS_QUERY_FILTER_H
+
+#include "snapshot/model.h"
+
+typedef enum vs_filter_key {
+#define VS_FILTER_KEY(name, TYPE, sentence) VS_FILTER_##name,
+#include "query/filter_keys.def"
+#undef VS_FILTER_KEY
+  VS_FILTER_TEXT,
+} vs_filter_key;
+
+typedef enum vs_comparison { VS_EQUAL, VS_NOT_EQUAL, VS_BELOW, VS_AT_MOST, VS_ABOVE, VS_AT_LEAST } vs_comparison;
+
+typedef struct vs_term {
+  uint8_t key;        /* vs_filter_key */
+  uint8_t comparison; /* vs_comparison */
+  bool is_none;       /* pool=none */
+  uint64_t number;    /* a bound; pool: its first half */
+  uint64_t number2;   /* pool: its second half */
+  size_t start, size; /* NAME, TEXT: in vs_filter.text */
+} vs_term;
+
+typedef struct vs_filter {
+  const vs_host *host;
+  VS_VEC(char) text; /* the filter as it was asked for */
+  VS_VEC(vs_term) terms;
+  VS_VEC(uint8_t) seen; /* while matching: for each text term the strings, then the stacks; 0 not looked at, 1 no, 2 yes */
+} vs_filter;
+
+/* A row as the filter sees it; ids are those of the snapshot. `has` tells what it has: bits 1 << vs_filter_key. */
+typedef struct vs_filter_row {
+  uint64_t size, address, event;
+  vs_str action, state, category;
+  uint32_t stream, pool, stack;
+  uint32_t has;
+} vs_filter_row;
+
+/* Fails: VS_BAD_ARGUMENT with what is wrong in `error`. After a failure there is nothing to deinit. */
+VS_MUST_CHECK vs_status vs_filter_init(vs_filter *filter, const vs_host *host, vs_str text, vs_error *error);
+void vs_filter_deinit(vs_filter *filter);
+
+/* Refuses terms that rows of a table never have: `keys` are the bits of those they have. */
+VS_MUST_CHECK vs_status vs_filter_allow(const vs_filter *filter, uint32_t keys, const char *rows, vs_error *error);
+
+/* Makes room for remembering; before the first vs_filter_keeps. */
+VS_MUST_CHECK vs_status vs_filter_prepare(vs_filter *filter, const vs_snapshot *snapshot);
+bool vs_filter_keeps(const vs_filter *filter, const vs_snapshot *snapshot, const vs_filter_row *row);
+
+static inline bool vs_filter_is_empty(const vs_filter *filter) { return filter->terms.count == 0; }
+
+#endif

@@ -1,0 +1,107 @@
+/* "info": what the file holds, without any analysis. */
+#include "base/real.h"
+#include "query/reply.h"
+
+static void write_annotations(const vs_call *call, const vs_named_ranges *named) {
+  vs_jsonw *json = call->json;
+  const uint64_t top = call->request->top;
+  const size_t shown = top != 0 && top < named->ranges.count ? (size_t)top : named->ranges.count;
+  vs_reply_array_begin(json, "annotations");
+  for (size_t i = 0; i < shown; i++) {
+    const vs_named_range *range = &named->ranges.data[i];
+    vs_jsonw_object_begin(json);
+    vs_reply_string(call, "name", range->name);
+    vs_jsonw_member_i64(json, "start_us", range->from_us);
+    vs_reply_i64_or_null(json, "end_us", range->to_us != INT64_MAX, range->to_us);
+    vs_jsonw_member_u64(json, "depth", range->depth);
+    vs_jsonw_object_end(json);
+  }
+  vs_jsonw_array_end(json);
+  vs_jsonw_member_u64(json, "annotation_count", named->ranges.count);
+}
+
+static vs_status write_device(const vs_call *call, const vs_view *view) {
+  const vs_slice *slice = view->slice;
+  const vs_snapshot *s = slice->snapshot;
+  vs_jsonw *json = call->json;
+  vs_named_ranges named;
+  uint64_t blocks = 0;
+  int64_t first, last;
+  for (uint32_t i = 0; i < slice->segment_count; i++) blocks += s->segments.data[slice->segments[i]].block_count;
+  VS_TRY(vs_named_ranges_build(call->engine->host, slice, &named));
+  const bool has_times = vs_slice_times(slice, &first, &last);
+  vs_jsonw_object_begin(json);
+  vs_reply_device(call, view);
+  vs_jsonw_member_u64(json, "events", slice->event_count);
+  vs_jsonw_member_u64(json, "segments", slice->segment_count);
+  vs_jsonw_member_u64(json, "blocks", blocks);
+  vs_jsonw_member_u64(json, "reserved_bytes", view->reserved);
+  vs_reply_time(json, "first_time_us", has_times ? first : VS_NO_TIME);
+  vs_reply_time(json, "last_time_us", has_times ? last : VS_NO_TIME);
+  write_annotations(call, &named);
+  vs_jsonw_object_end(json);
+  vs_named_ranges_deinit(call->engine->host, &named);
+  return VS_OK;
+}
+
+static vs_status write_devices(const vs_call *call) {
+  const vs_engine *engine = call->engine;
+  const vs_view *host = NULL;
+  vs_reply_array_begin(call->json, "devices");
+  for (size_t i = 0; i < engine->views.count; i++) {
+    const vs_view *view = &engine->views.data[i];
+    if (view->slice->device == VS_DEVICE_HOST)
+      host = view;
+    else
+      VS_TRY(write_device(call, view));
+  }
+  vs_jsonw_array_end(call->json);
+  vs_jsonw_key(call->json, VS_STR("host"));
+  if (host != NULL) return write_device(call, host);
+  vs_jsonw_null(call->json);
+  return VS_OK;
+}
+
+static void write_setting(const vs_call *call, const vs_setting *setting) {
+  vs_jsonw *json = call->json;
+  switch ((vs_setting_kind)setting->kind) {
+    case VS_SETTING_NONE: vs_jsonw_null(json); break;
+    case VS_SETTING_BOOL: vs_jsonw_bool(json, setting->bits != 0); break;
+    case VS_SETTING_INT: vs_jsonw_i64(json, (int64_t)setting->bits); break;
+    case VS_SETTING_REAL: vs_jsonw_f64(json, vs_f64_from_bits(setting->bits)); break;
+    case VS_SETTING_STRING: vs_jsonw_str(json, vs_snapshot_string(call->engine->snapshot, (uint32_t)setting->bits)); break;
+    case VS_SETTING_DICT: vs_jsonw_object_begin(json); break;
+  }
+}
+
+/* A nested dict stands as its entry, then its own entries, one deeper. */
+static void write_settings(const vs_call *call) {
+  const vs_snapshot *s = call->engine->snapshot;
+  if ((s->has & VS_HAS_SETTINGS) == 0) {
+    vs_jsonw_member_null(call->json, "settings");
+    return;
+  }
+  vs_reply_object_begin(call->json, "settings");
+  uint32_t depth = 0;
+  for (size_t i = 0; i < s->settings.count; i++) {
+    const vs_setting *setting = &s->settings.data[i];
+    for (; depth > setting->depth; depth--) vs_jsonw_object_end(call->json);
+    vs_jsonw_key(call->json, vs_snapshot_string(s, setting->key));
+    write_setting(call, setting);
+    depth += setting->kind == VS_SETTING_DICT;
+  }
+  for (; depth > 0; depth--) vs_jsonw_object_end(call->json);
+  vs_jsonw_object_end(call->json);
+}
+
+vs_status vs_method_info(vs_call *call) {
+  const vs_snapshot *s = call->engine->snapshot;
+  const vs_view *best = vs_engine_default_view(call->engine);
+  vs_reply_file(call);
+  vs_reply_i64_or_null(call->json, "default_device", best != NULL, best != NULL ? best->slice->device : 0);
+  VS_TRY(write_devices(call));
+  write_settings(call);
+  vs_jsonw_member_u64(call->json, "frames", s->stacks.frames.count);
+  vs_jsonw_member_u64(call->json, "stacks", vs_lists_count(&s->stacks.lists) - 1); /* without "there is none" */
+  return VS_OK;
+}

@@ -1,0 +1,49 @@
+/* "live": what was live at a moment, in groups. */
+#include "query/reply.h"
+#include "query/selection.h"
+
+static void write_rest(const vs_call *call, const vs_groups *groups, size_t shown) {
+  uint64_t bytes = 0, count = 0;
+  for (size_t i = shown; i < groups->list.count; i++) {
+    bytes = vs_sat_add_u64(bytes, groups->list.data[i].bytes);
+    count += groups->list.data[i].count;
+  }
+  vs_reply_object_begin(call->json, "rest");
+  vs_jsonw_member_u64(call->json, "bytes", bytes);
+  vs_jsonw_member_u64(call->json, "count", count);
+  vs_jsonw_member_u64(call->json, "groups", groups->list.count - shown);
+  vs_jsonw_object_end(call->json);
+}
+
+static void write_groups(vs_call *call, const vs_view *view, vs_moment moment, const vs_groups *groups) {
+  const uint64_t top = call->request->top;
+  const size_t shown = top != 0 && top < groups->list.count ? (size_t)top : groups->list.count;
+  vs_jsonw *json = call->json;
+  vs_reply_device(call, view);
+  vs_reply_moment(call, view, "at", moment);
+  vs_jsonw_member_str(json, "by", vs_str_from(vs_group_by_name(groups->by)));
+  vs_jsonw_member_u64(json, "bytes", groups->bytes);
+  vs_jsonw_member_u64(json, "count", groups->count);
+  vs_reply_array_begin(json, "groups");
+  for (size_t i = 0; i < shown; i++) vs_reply_group_value(call, groups->by, &groups->list.data[i], groups->bytes);
+  vs_jsonw_array_end(json);
+  vs_jsonw_member_u64(json, "group_count", groups->list.count);
+  write_rest(call, groups, shown);
+}
+
+vs_status vs_method_live(vs_call *call) {
+  const vs_host *host = call->engine->host;
+  vs_view *view;
+  vs_selection selection;
+  vs_groups groups;
+  VS_TRY(vs_call_view(call, &view));
+  VS_TRY(vs_selection_build(call, view, &selection));
+  const vs_status status = vs_groups_build(host, selection.lifetimes, selection.set.rows.data, selection.set.rows.count,
+                                           call->request->by, &call->engine->frames, &groups);
+  if (status == VS_OK) {
+    write_groups(call, view, selection.set.moment, &groups);
+    vs_groups_deinit(host, &groups);
+  }
+  vs_selection_deinit(call, &selection);
+  return status;
+}

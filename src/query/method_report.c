@@ -1,0 +1,329 @@
+/* "report": everything of one device that fits on a screen, from its vs_report. */
+#include "query/reply.h"
+#include "query/words.h"
+
+static void sentence(vs_jsonw *json, const char *key, const char *words) {
+  if (words == NULL)
+    vs_jsonw_member_null(json, key);
+  else
+    vs_jsonw_member_str(json, key, vs_str_from(words));
+}
+
+static size_t at_most(const vs_call *call, size_t count) {
+  const uint64_t top = call->request->top;
+  return top != 0 && top < count ? (size_t)top : count;
+}
+
+/* ---- trace ----------------------------------------------------------------------------------------------------- */
+
+static void write_trace(const vs_call *call, const vs_report *r) {
+  static const struct {
+    const char *key;
+    vs_event_kind kind;
+  } counts[] = {
+    {"allocs", VS_EVENT_ALLOC},
+    {"frees", VS_EVENT_FREE_REQUESTED},
+    {"frees_completed", VS_EVENT_FREE_COMPLETED},
+    {"ooms", VS_EVENT_OOM},
+    {"snapshots", VS_EVENT_SNAPSHOT},
+    {"segment_allocs", VS_EVENT_SEGMENT_ALLOC},
+    {"segment_frees", VS_EVENT_SEGMENT_FREE},
+    {"segment_maps", VS_EVENT_SEGMENT_MAP},
+    {"segment_unmaps", VS_EVENT_SEGMENT_UNMAP},
+  };
+  static const char *const baselines[VS_CURVE_KINDS] = {
+    [VS_CURVE_REQUESTED] = "baseline_requested_bytes",
+    [VS_CURVE_HELD] = "baseline_held_bytes",
+    [VS_CURVE_RESERVED] = "baseline_reserved_bytes",
+  };
+  vs_jsonw *json = call->json;
+  int64_t first = VS_NO_TIME, last = VS_NO_TIME;
+  vs_reply_object_begin(json, "trace");
+  vs_jsonw_member_u64(json, "events", r->slice->event_count);
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    vs_jsonw_member_u64(json, counts[i].key, r->counts[counts[i].kind]);
+  for (size_t i = 0; i < VS_CURVE_KINDS; i++) vs_jsonw_member_i64(json, baselines[i], r->curves.curve[i].baseline);
+  const bool has_times = vs_slice_times(r->slice, &first, &last);
+  vs_reply_time(json, "first_time_us", has_times ? first : VS_NO_TIME);
+  vs_reply_time(json, "last_time_us", has_times ? last : VS_NO_TIME);
+  vs_jsonw_member_bool(json, "frees_at_request", r->curves.closing.at_request);
+  vs_jsonw_object_end(json);
+}
+
+/* ---- peaks ----------------------------------------------------------------------------------------------------- */
+
+static void write_peak(vs_call *call, const vs_report *r) {
+  vs_jsonw *json = call->json;
+  vs_curve_cursor cursor = vs_curve_cursor_at_start(r->slice, &r->curves);
+  vs_curve_cursor_move(&cursor, r->peak_moment);
+  vs_reply_object_begin(json, "peak");
+  vs_jsonw_member_i64(json, "requested_bytes", r->curves.curve[VS_CURVE_REQUESTED].peak);
+  vs_jsonw_member_i64(json, "event", r->peak_moment);
+  vs_reply_time(json, "time_us", r->peak_time_us);
+  vs_jsonw_member_u64(json, "count", r->peak_set.rows.count);
+  vs_jsonw_member_u64(json, "pending_bytes", r->peak_set.pending_bytes);
+  vs_jsonw_member_i64(json, "reserved_bytes", cursor.values[VS_CURVE_RESERVED]);
+  vs_reply_array_begin(json, "owners");
+  for (size_t i = 0; i < at_most(call, r->peak_by_line.list.count); i++)
+    vs_reply_group_value(call, VS_BY_LINE, &r->peak_by_line.list.data[i], r->peak_by_line.bytes);
+  vs_jsonw_array_end(json);
+  vs_jsonw_member_u64(json, "owner_count", r->peak_by_line.list.count);
+  vs_jsonw_object_end(json);
+}
+
+static void write_other_peak(const vs_call *call, const vs_report *r, vs_curve_kind kind, const char *key,
+                             const char *bytes) {
+  const vs_curve *curve = &r->curves.curve[kind];
+  vs_reply_object_begin(call->json, key);
+  vs_jsonw_member_i64(call->json, bytes, curve->peak);
+  vs_jsonw_member_i64(call->json, "event", curve->peak_at);
+  vs_reply_time(call->json, "time_us", vs_slice_time(r->slice, curve->peak_at));
+  vs_jsonw_object_end(call->json);
+}
+
+/* ---- fragmentation --------------------------------------------------------------------------------------------- */
+
+static void write_area(const vs_call *call, const vs_area *area) {
+  vs_jsonw *json = call->json;
+  vs_jsonw_object_begin(json);
+  vs_reply_pool(call, area->pool);
+  vs_reply_stream(call, area->stream);
+  vs_jsonw_member_str(json, "kind", vs_str_from(vs_segment_kind_name(area->kind)));
+  vs_jsonw_member_u64(json, "segments", area->segments);
+  vs_jsonw_member_u64(json, "reserved_bytes", area->holes.reserved);
+  vs_jsonw_member_u64(json, "free_bytes", area->holes.free);
+  vs_jsonw_member_u64(json, "pinned_bytes", area->holes.pinned);
+  vs_jsonw_member_u64(json, "releasable_bytes", area->holes.releasable);
+  vs_jsonw_member_u64(json, "largest_hole_bytes", area->holes.largest_hole);
+  vs_jsonw_member_u64(json, "holes", area->holes.hole_count);
+  vs_jsonw_object_end(json);
+}
+
+/* The stack that a block of the state was asked for with. */
+static uint32_t stack_of(const vs_report *r, const vs_state_block *block) {
+  if (block->lifetime != VS_NO_ROW)
+    return vs_lifetime_stack(&r->lifetimes, &r->lifetimes.rows.data[block->lifetime]);
+  return block->row == VS_NO_ROW ? VS_LIST_NONE : r->slice->snapshot->blocks.data[block->row].stack;
+}
+
+static void write_pinned(vs_call *call, const vs_report *r, const vs_pinned *pinned) {
+  vs_jsonw *json = call->json;
+  const vs_state *state = &r->fragmentation.state;
+  const vs_state_segment *segment = &state->segments.data[pinned->segment];
+  const vs_state_block *biggest = NULL;
+  for (uint32_t i = 0; i < segment->block_count; i++) {
+    const vs_state_block *block = &state->blocks.data[segment->first_block + i];
+    if (biggest == NULL || block->size > biggest->size) biggest = block;
+  }
+  const uint32_t stack = biggest == NULL ? VS_LIST_NONE : stack_of(r, biggest);
+  vs_jsonw_object_begin(json);
+  vs_jsonw_member_u64(json, "address", segment->address);
+  vs_jsonw_member_u64(json, "size_bytes", segment->size);
+  vs_jsonw_member_u64(json, "active_bytes", pinned->active);
+  vs_jsonw_member_u64(json, "free_bytes", pinned->free);
+  vs_jsonw_member_u64(json, "blocks", segment->block_count);
+  vs_reply_object_begin(json, "owner");
+  vs_reply_stack_label(call, stack);
+  vs_jsonw_member_u64(json, "bytes", biggest != NULL ? biggest->requested : 0);
+  vs_reply_u64_or_null(json, "stack_id", stack != VS_LIST_NONE, stack);
+  vs_jsonw_object_end(json);
+  vs_jsonw_object_end(json);
+}
+
+static void write_fragmentation(vs_call *call, const vs_report *r) {
+  vs_jsonw *json = call->json;
+  const vs_fragmentation *f = &r->fragmentation;
+  const vs_holes *holes = &f->all;
+  vs_reply_object_begin(json, "fragmentation");
+  vs_jsonw_member_u64(json, "free_bytes", holes->free);
+  vs_jsonw_member_u64(json, "pinned_bytes", holes->pinned);
+  vs_jsonw_member_u64(json, "pinned_pages_bytes", holes->pinned_pages);
+  vs_jsonw_member_u64(json, "releasable_bytes", holes->releasable);
+  vs_jsonw_member_u64(json, "largest_hole_bytes", holes->largest_hole);
+  vs_jsonw_member_u64(json, "holes", holes->hole_count);
+  vs_reply_u64_or_null(json, "unusable_bytes", holes->is_unusable_known, holes->unusable);
+  vs_reply_share(json, "share", holes->free - vs_min_u64(holes->largest_hole, holes->free), holes->free);
+  sentence(json, "sentence", vs_words_of_fragmentation(holes));
+  vs_reply_array_begin(json, "areas");
+  for (size_t i = 0; i < f->areas.count; i++) write_area(call, &f->areas.data[i]);
+  vs_jsonw_array_end(json);
+  vs_reply_array_begin(json, "pinned");
+  for (size_t i = 0; i < f->pinned.count; i++) write_pinned(call, r, &f->pinned.data[i]);
+  vs_jsonw_array_end(json);
+  vs_jsonw_object_end(json);
+}
+
+static void write_rounding(const vs_call *call, const vs_report *r) {
+  vs_reply_object_begin(call->json, "rounding");
+  vs_jsonw_member_u64(call->json, "lost_bytes", r->end.all.rounding);
+  vs_reply_share(call->json, "share", r->end.all.rounding, r->end.all.allocated);
+  vs_jsonw_object_end(call->json);
+}
+
+/* ---- steps and growth ------------------------------------------------------------------------------------------ */
+
+static void write_period(const vs_call *call, const vs_report *r, uint32_t first, uint32_t last, size_t count) {
+  const int64_t from = vs_slice_time(r->slice, first), to = vs_slice_time(r->slice, last);
+  const bool is_known = from != VS_NO_TIME && to != VS_NO_TIME && from <= to && count != 0;
+  const uint64_t span = is_known ? (uint64_t)to - (uint64_t)from : 0;
+  vs_reply_u64_or_null(call->json, "period_us", is_known, is_known ? span / count : 0);
+}
+
+static void write_anchor(vs_call *call, const vs_steps *steps) {
+  if (steps->source == VS_STEPS_ANNOTATIONS) {
+    vs_reply_string(call, "anchor", steps->anchor);
+    vs_jsonw_member_null(call->json, "anchor_bytes");
+    return;
+  }
+  const uint32_t frame = vs_frames_user(&call->engine->frames, steps->anchor);
+  if (frame == VS_NO_FRAME) {
+    vs_jsonw_member_null(call->json, "anchor");
+  } else {
+    vs_put_frame_label(call, &call->scratch, frame);
+    vs_reply_scratch(call, "anchor");
+  }
+  vs_jsonw_member_u64(call->json, "anchor_bytes", steps->anchor_size);
+}
+
+static void write_steps(vs_call *call, const vs_report *r) {
+  vs_jsonw *json = call->json;
+  const vs_steps *steps = &r->steps;
+  if (steps->source == VS_STEPS_NONE || steps->boundaries.count == 0) {
+    vs_jsonw_member_null(json, "steps");
+    return;
+  }
+  const size_t count = steps->boundaries.count - 1;
+  const uint32_t first = steps->boundaries.data[0], last = steps->boundaries.data[count];
+  vs_reply_object_begin(json, "steps");
+  vs_jsonw_member_str(json, "source", vs_str_from(vs_steps_source_name(steps->source)));
+  vs_jsonw_member_u64(json, "count", count);
+  vs_jsonw_member_u64(json, "first_event", first);
+  vs_jsonw_member_u64(json, "last_event", last);
+  write_period(call, r, first, last, count);
+  write_anchor(call, steps);
+  vs_jsonw_object_end(json);
+}
+
+static void write_growth(vs_call *call, const vs_report *r) {
+  vs_jsonw *json = call->json;
+  vs_reply_array_begin(json, "growth");
+  for (size_t i = 0; i < at_most(call, r->growths.list.count); i++) {
+    const vs_growth *growth = &r->growths.list.data[i];
+    vs_jsonw_object_begin(json);
+    vs_reply_stack_label(call, growth->stack);
+    vs_jsonw_member_u64(json, "bytes", growth->bytes);
+    vs_jsonw_member_u64(json, "blocks", growth->blocks);
+    vs_jsonw_member_u64(json, "bytes_per_step", growth->bytes_per_step);
+    vs_jsonw_member_u64(json, "steps", growth->steps);
+    vs_jsonw_member_u64(json, "rises", growth->rises);
+    vs_jsonw_member_u64(json, "first_step", growth->first_step);
+    vs_jsonw_member_u64(json, "live_bytes", growth->live_bytes);
+    sentence(json, "sentence", vs_words_of_growth(growth));
+    vs_reply_stack(call, growth->stack);
+    vs_jsonw_object_end(json);
+  }
+  vs_jsonw_array_end(json);
+  vs_jsonw_member_u64(json, "growth_count", r->growths.list.count);
+}
+
+/* ---- out of memory --------------------------------------------------------------------------------------------- */
+
+static void write_oom(vs_call *call, const vs_oom *oom) {
+  vs_jsonw *json = call->json;
+  vs_jsonw_object_begin(json);
+  vs_jsonw_member_u64(json, "event", oom->event);
+  vs_reply_time(json, "time_us", oom->time_us);
+  vs_reply_stream(call, oom->stream);
+  vs_jsonw_member_u64(json, "requested_bytes", oom->size);
+  vs_reply_u64_or_null(json, "device_free_bytes", oom->is_free_known, oom->device_free);
+  vs_jsonw_member_i64(json, "live_requested_bytes", oom->requested);
+  vs_jsonw_member_i64(json, "held_bytes", oom->held);
+  vs_jsonw_member_i64(json, "reserved_bytes", oom->reserved);
+  vs_reply_u64_or_null(json, "active_bytes", oom->is_looked_at, oom->active);
+  vs_reply_u64_or_null(json, "cached_bytes", oom->is_looked_at, oom->cached);
+  vs_reply_u64_or_null(json, "largest_hole_bytes", oom->is_looked_at, oom->largest_hole);
+  vs_reply_u64_or_null(json, "largest_hole_of_kind_bytes", oom->is_looked_at, oom->largest_hole_kind);
+  vs_reply_u64_or_null(json, "largest_hole_for_it_bytes", oom->is_looked_at, oom->largest_hole_area);
+  vs_jsonw_member_str(json, "cause", vs_str_from(vs_oom_verdict_name(oom->verdict)));
+  sentence(json, "sentence", vs_words_of_oom(oom->verdict));
+  sentence(json, "advice", vs_advice_for_oom(call->engine->snapshot, oom->verdict));
+  vs_jsonw_key(json, VS_STR("owner"));
+  if (oom->is_looked_at && oom->top.count != 0)
+    vs_reply_group_value(call, VS_BY_STACK, &oom->top, oom->requested > 0 ? (uint64_t)oom->requested : 0);
+  else
+    vs_jsonw_null(json);
+  vs_reply_stack(call, oom->stack);
+  vs_jsonw_object_end(json);
+}
+
+static void write_ooms(vs_call *call, const vs_report *r) {
+  vs_reply_array_begin(call->json, "ooms");
+  for (size_t i = 0; i < r->ooms.list.count; i++) write_oom(call, &r->ooms.list.data[i]);
+  vs_jsonw_array_end(call->json);
+}
+
+/* ---- trust ----------------------------------------------------------------------------------------------------- */
+
+static void write_trust(const vs_call *call, const vs_report *r) {
+  vs_jsonw *json = call->json;
+  vs_reply_object_begin(json, "trust");
+  vs_jsonw_member_bool(json, "complete", r->trust.is_complete);
+  vs_reply_array_begin(json, "findings");
+  for (int i = 0; i < VS_FINDING_KINDS; i++) {
+    const vs_finding_kind kind = (vs_finding_kind)i;
+    const vs_tally *tally = &r->trust.findings[i];
+    if (tally->count == 0) continue;
+    vs_jsonw_object_begin(json);
+    vs_jsonw_member_str(json, "kind", vs_str_from(vs_finding_name(kind)));
+    vs_jsonw_member_str(json, "severity", vs_str_from(vs_severity_name(vs_finding_severity(kind))));
+    vs_jsonw_member_u64(json, "count", tally->count);
+    vs_reply_i64_or_null(json, "first_event", tally->first_event >= 0, tally->first_event);
+    vs_jsonw_member_str(json, "sentence", vs_str_from(vs_finding_sentence(kind)));
+    vs_jsonw_object_end(json);
+  }
+  vs_jsonw_array_end(json);
+  vs_jsonw_object_end(json);
+}
+
+/* ---- the reply ------------------------------------------------------------------------------------------------- */
+
+static vs_status write_device(vs_call *call, vs_view *view) {
+  vs_report *r;
+  VS_TRY(vs_view_report(call->engine, view, &r));
+  vs_jsonw_object_begin(call->json);
+  vs_reply_device(call, view);
+  vs_reply_end(call, r);
+  write_trace(call, r);
+  write_peak(call, r);
+  write_other_peak(call, r, VS_CURVE_HELD, "peak_held", "held_bytes");
+  write_other_peak(call, r, VS_CURVE_RESERVED, "peak_reserved", "reserved_bytes");
+  write_fragmentation(call, r);
+  write_rounding(call, r);
+  vs_reply_lifetimes(call, &r->churn);
+  write_steps(call, r);
+  write_growth(call, r);
+  write_ooms(call, r);
+  write_trust(call, r);
+  vs_jsonw_object_end(call->json);
+  return VS_OK;
+}
+
+static bool is_asked_for(const vs_call *call, const vs_view *view) {
+  return !call->request->device.is_given || view == call->view;
+}
+
+vs_status vs_method_report(vs_call *call) {
+  vs_engine *engine = call->engine;
+  vs_reply_file(call);
+  vs_reply_array_begin(call->json, "devices");
+  for (size_t i = 0; i < engine->views.count; i++) {
+    vs_view *view = &engine->views.data[i];
+    if (view->slice->device != VS_DEVICE_HOST && is_asked_for(call, view)) VS_TRY(write_device(call, view));
+  }
+  vs_jsonw_array_end(call->json);
+  vs_view *host = vs_engine_view(engine, VS_DEVICE_HOST);
+  vs_jsonw_key(call->json, VS_STR("host"));
+  if (host != NULL && is_asked_for(call, host)) return write_device(call, host);
+  vs_jsonw_null(call->json);
+  return VS_OK;
+}

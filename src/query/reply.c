@@ -1,0 +1,309 @@
+#include "query/reply.h"
+#include "base/human.h"
+
+/* ---- numbers that may be unknown ------------------------------------------------------------------------------- */
+
+void vs_reply_u64_or_null(vs_jsonw *json, const char *key, bool is_known, uint64_t value) {
+  if (is_known)
+    vs_jsonw_member_u64(json, key, value);
+  else
+    vs_jsonw_member_null(json, key);
+}
+
+void vs_reply_i64_or_null(vs_jsonw *json, const char *key, bool is_known, int64_t value) {
+  if (is_known)
+    vs_jsonw_member_i64(json, key, value);
+  else
+    vs_jsonw_member_null(json, key);
+}
+
+void vs_reply_time(vs_jsonw *json, const char *key, int64_t time_us) {
+  vs_reply_i64_or_null(json, key, time_us != VS_NO_TIME, time_us);
+}
+
+void vs_reply_event(vs_jsonw *json, const char *key, uint32_t event) {
+  vs_reply_u64_or_null(json, key, event != VS_NO_EVENT, event);
+}
+
+void vs_reply_share(vs_jsonw *json, const char *key, uint64_t part, uint64_t whole) {
+  if (whole == 0)
+    vs_jsonw_member_null(json, key);
+  else
+    vs_jsonw_member_f64(json, key, (double)part / (double)whole);
+}
+
+void vs_reply_string(const vs_call *call, const char *key, uint32_t string) {
+  if (string == VS_STRING_NONE)
+    vs_jsonw_member_null(call->json, key);
+  else
+    vs_jsonw_member_str(call->json, key, vs_snapshot_string(call->engine->snapshot, string));
+}
+
+void vs_reply_scratch(vs_call *call, const char *key) {
+  vs_text *scratch = &call->scratch;
+  vs_jsonw_member_str(call->json, key, vs_text_view(scratch));
+  if (scratch->status != VS_OK && call->text->status == VS_OK) call->text->status = scratch->status;
+  scratch->bytes.count = 0;
+}
+
+/* ---- where and when -------------------------------------------------------------------------------------------- */
+
+void vs_reply_device(const vs_call *call, const vs_view *view) {
+  vs_jsonw_member_i64(call->json, "device", view->slice->device);
+}
+
+void vs_reply_moment(const vs_call *call, const vs_view *view, const char *key, vs_moment moment) {
+  vs_reply_object_begin(call->json, key);
+  vs_jsonw_member_i64(call->json, "event", moment);
+  vs_reply_time(call->json, "time_us", vs_slice_time(view->slice, moment));
+  vs_jsonw_object_end(call->json);
+}
+
+void vs_reply_stream(const vs_call *call, uint32_t stream) {
+  const vs_snapshot *s = call->engine->snapshot;
+  vs_reply_u64_or_null(call->json, "stream", stream < s->streams.count, stream < s->streams.count ? s->streams.data[stream] : 0);
+}
+
+static void pool_value(const vs_call *call, uint32_t pool) {
+  const vs_snapshot *s = call->engine->snapshot;
+  if (pool == 0 || pool > s->pools.count) {
+    vs_jsonw_null(call->json);
+    return;
+  }
+  vs_jsonw_array_begin(call->json);
+  vs_jsonw_u64(call->json, s->pools.data[pool - 1].a);
+  vs_jsonw_u64(call->json, s->pools.data[pool - 1].b);
+  vs_jsonw_array_end(call->json);
+}
+
+void vs_reply_pool(const vs_call *call, uint32_t pool) {
+  vs_jsonw_key(call->json, VS_STR("pool"));
+  pool_value(call, pool);
+}
+
+/* ---- who ------------------------------------------------------------------------------------------------------- */
+
+static const char *frame_kind(const vs_call *call, uint32_t frame) {
+  vs_frames *frames = &call->engine->frames;
+  if (vs_frames_is_noise(frames, frame)) return "noise";
+  if (!vs_frame_is_python(call->engine->snapshot, frame)) return "native";
+  return vs_frames_is_library(frames, frame) ? "library" : "user";
+}
+
+void vs_reply_frame(const vs_call *call, uint32_t frame) {
+  const vs_snapshot *s = call->engine->snapshot;
+  if (frame == VS_NO_FRAME) {
+    vs_jsonw_member_null(call->json, "function");
+    vs_jsonw_member_null(call->json, "file");
+    vs_jsonw_member_null(call->json, "line");
+    vs_jsonw_member_null(call->json, "kind");
+    return;
+  }
+  const vs_frame *f = &s->stacks.frames.data[frame];
+  vs_reply_string(call, "function", f->name);
+  vs_reply_string(call, "file", f->file);
+  vs_reply_i64_or_null(call->json, "line", vs_frame_has_line(s, frame), f->line);
+  vs_jsonw_member_str(call->json, "kind", vs_str_from(frame_kind(call, frame)));
+}
+
+void vs_reply_stack_value(const vs_call *call, uint32_t stack) {
+  if (stack == VS_LIST_NONE) {
+    vs_jsonw_null(call->json);
+    return;
+  }
+  const vs_list list = vs_stacks_at(&call->engine->snapshot->stacks, stack);
+  const uint64_t most = call->request->frames == 0 ? UINT64_MAX : call->request->frames;
+  vs_jsonw_array_begin(call->json);
+  for (uint32_t i = 0; i < list.count && i < most; i++) {
+    vs_jsonw_object_begin(call->json);
+    vs_reply_frame(call, list.items[i]);
+    vs_jsonw_object_end(call->json);
+  }
+  vs_jsonw_array_end(call->json);
+}
+
+void vs_reply_stack(const vs_call *call, uint32_t stack) {
+  vs_jsonw_key(call->json, VS_STR("stack"));
+  vs_reply_stack_value(call, stack);
+  vs_reply_u64_or_null(call->json, "stack_id", stack != VS_LIST_NONE, stack);
+}
+
+static void put_place(vs_text *text, vs_str function, vs_str file, bool has_line, int64_t line) {
+  file = vs_path_base(file);
+  if (file.size != 0 && !vs_str_equal(file, VS_STR("??"))) {
+    vs_text_str(text, file);
+    if (has_line) {
+      vs_text_byte(text, ':');
+      vs_text_i64(text, line);
+    }
+    if (function.size != 0) vs_text_byte(text, ' ');
+  }
+  vs_text_str(text, function);
+}
+
+void vs_put_frame_label(const vs_call *call, vs_text *text, uint32_t frame) {
+  const vs_snapshot *s = call->engine->snapshot;
+  const vs_frame *f = &s->stacks.frames.data[frame];
+  put_place(text, vs_snapshot_string(s, f->name), vs_snapshot_string(s, f->file), vs_frame_has_line(s, frame), f->line);
+}
+
+/* The label of a group, from the pieces that its kind has. */
+static void put_label(vs_call *call, vs_group_by by, const vs_group_name *name) {
+  vs_text *text = &call->scratch;
+  if (!name->known) {
+    vs_text_str(text, name->text);
+    return;
+  }
+  switch (by) {
+    case VS_BY_STACK:
+    case VS_BY_LINE: put_place(text, name->text, name->file, name->has_line, name->line); break;
+    case VS_BY_STREAM: vs_text_format(text, "stream %U", name->numbers[0]); break;
+    case VS_BY_POOL: vs_text_format(text, "pool (%U, %U)", name->numbers[0], name->numbers[1]); break;
+    case VS_BY_SIZE:
+      vs_text_bytes(text, name->numbers[0], VS_UNIT_BINARY);
+      vs_text_cstr(text, " to ");
+      vs_text_bytes(text, name->numbers[1], VS_UNIT_BINARY);
+      break;
+    case VS_BY_CATEGORY:
+    case VS_BY_ANNOTATION: vs_text_str(text, name->text); break;
+  }
+}
+
+void vs_reply_stack_label(vs_call *call, uint32_t stack) {
+  vs_group_name name;
+  const vs_group group = {.key = stack, .stack = stack};
+  vs_group_name_get(call->engine->snapshot, &call->engine->frames, VS_BY_STACK, &group, &name);
+  put_label(call, VS_BY_STACK, &name);
+  vs_reply_scratch(call, "label");
+}
+
+static void group_key(vs_call *call, vs_group_by by, const vs_group *group, const vs_group_name *name) {
+  vs_jsonw *json = call->json;
+  vs_jsonw_key(json, VS_STR("key"));
+  if (!name->known) {
+    vs_jsonw_null(json);
+    return;
+  }
+  switch (by) {
+    case VS_BY_STACK: vs_jsonw_u64(json, group->key); break;
+    case VS_BY_LINE:
+      vs_jsonw_object_begin(json);
+      vs_reply_frame(call, name->frame);
+      vs_jsonw_object_end(json);
+      break;
+    case VS_BY_STREAM: vs_jsonw_u64(json, name->numbers[0]); break;
+    case VS_BY_POOL: pool_value(call, group->key); break;
+    case VS_BY_SIZE:
+      vs_jsonw_object_begin(json);
+      vs_jsonw_member_u64(json, "from_bytes", name->numbers[0]);
+      vs_jsonw_member_u64(json, "to_bytes", name->numbers[1]);
+      vs_jsonw_object_end(json);
+      break;
+    case VS_BY_CATEGORY:
+    case VS_BY_ANNOTATION: vs_jsonw_str(json, name->text); break;
+  }
+}
+
+void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole) {
+  vs_jsonw *json = call->json;
+  vs_group_name name;
+  vs_group_name_get(call->engine->snapshot, &call->engine->frames, by, group, &name);
+  vs_jsonw_object_begin(json);
+  put_label(call, by, &name);
+  vs_reply_scratch(call, "label");
+  vs_jsonw_member_u64(json, "bytes", group->bytes);
+  vs_jsonw_member_u64(json, "count", group->count);
+  vs_reply_share(json, "share", group->bytes, whole);
+  group_key(call, by, group, &name);
+  vs_reply_stack(call, group->stack);
+  vs_jsonw_object_end(json);
+}
+
+/* ---- what ------------------------------------------------------------------------------------------------------ */
+
+static void unknown_keys(const vs_call *call) {
+  const vs_snapshot *s = call->engine->snapshot;
+  vs_jsonw_key(call->json, VS_STR("unknown_keys"));
+  vs_jsonw_array_begin(call->json);
+  for (size_t i = 0; i < s->unknown_keys.count; i++) {
+    const vs_unknown_key *key = &s->unknown_keys.data[i];
+    vs_jsonw_object_begin(call->json);
+    vs_jsonw_member_str(call->json, "where", vs_str_from(key->where));
+    vs_reply_string(call, "key", key->key);
+    vs_jsonw_member_u64(call->json, "count", key->count);
+    vs_jsonw_object_end(call->json);
+  }
+  vs_jsonw_array_end(call->json);
+  vs_jsonw_member_u64(call->json, "unknown_key_count", s->unknown_key_count);
+}
+
+void vs_reply_file(const vs_call *call) {
+  const vs_engine *engine = call->engine;
+  const vs_snapshot *s = engine->snapshot;
+  const bool is_pickle = s->format == VS_FORMAT_PICKLE;
+  vs_reply_object_begin(call->json, "file");
+  vs_jsonw_member_str(call->json, "name", (vs_str){engine->name.data, engine->name.count});
+  vs_jsonw_member_str(call->json, "format", is_pickle ? VS_STR("pickle") : VS_STR("json"));
+  vs_reply_u64_or_null(call->json, "bytes", engine->bytes != VS_BYTES_UNKNOWN, engine->bytes);
+  vs_jsonw_member_u64(call->json, "inflated_bytes", s->bytes);
+  vs_jsonw_member_bool(call->json, "compressed", engine->is_compressed);
+  vs_reply_u64_or_null(call->json, "pickle_protocol", is_pickle, s->pickle_protocol);
+  unknown_keys(call);
+  vs_jsonw_object_end(call->json);
+}
+
+void vs_reply_end_sums(const vs_call *call, const vs_end_sums *sums) {
+  vs_jsonw *json = call->json;
+  vs_jsonw_member_u64(json, "reserved_bytes", sums->reserved);
+  vs_jsonw_member_u64(json, "allocated_bytes", sums->allocated);
+  vs_jsonw_member_u64(json, "active_bytes", sums->active);
+  vs_jsonw_member_u64(json, "requested_bytes", sums->requested);
+  vs_jsonw_member_u64(json, "pending_bytes", sums->pending);
+  vs_jsonw_member_u64(json, "inactive_bytes", sums->inactive);
+  vs_jsonw_member_u64(json, "rounding_bytes", sums->rounding);
+  vs_jsonw_member_u64(json, "segments", sums->segments);
+  vs_jsonw_member_u64(json, "blocks", sums->blocks);
+  vs_jsonw_member_u64(json, "allocated_blocks", sums->allocated_blocks);
+  vs_jsonw_member_u64(json, "pending_blocks", sums->pending_blocks);
+  vs_jsonw_member_u64(json, "inactive_blocks", sums->inactive_blocks);
+}
+
+void vs_reply_end(const vs_call *call, const vs_report *report) {
+  const vs_holes *holes = &report->fragmentation.all;
+  vs_reply_object_begin(call->json, "end");
+  vs_reply_end_sums(call, &report->end.all);
+  vs_jsonw_member_u64(call->json, "releasable_bytes", holes->releasable);
+  vs_jsonw_member_u64(call->json, "pinned_bytes", holes->pinned);
+  vs_jsonw_member_u64(call->json, "largest_hole_bytes", holes->largest_hole);
+  vs_jsonw_object_end(call->json);
+}
+
+/* Rows for the powers of two that occur; the first one begins at 0. */
+static void by_powers(vs_jsonw *json, const char *key, const char *from, const char *below, const uint64_t counts[VS_POWERS]) {
+  vs_jsonw_key(json, vs_str_from(key));
+  vs_jsonw_array_begin(json);
+  for (unsigned n = 0; n < VS_POWERS; n++) {
+    if (counts[n] == 0) continue;
+    vs_jsonw_object_begin(json);
+    vs_jsonw_member_u64(json, from, n == 0 ? 0 : UINT64_C(1) << n);
+    vs_reply_u64_or_null(json, below, n + 1 < VS_POWERS, n + 1 < VS_POWERS ? UINT64_C(2) << n : 0);
+    vs_jsonw_member_u64(json, "count", counts[n]);
+    vs_jsonw_object_end(json);
+  }
+  vs_jsonw_array_end(json);
+}
+
+void vs_reply_lifetimes(const vs_call *call, const vs_churn *churn) {
+  vs_jsonw *json = call->json;
+  vs_reply_object_begin(json, "lifetimes");
+  vs_jsonw_member_u64(json, "count", churn->count);
+  vs_jsonw_member_u64(json, "bytes", churn->bytes);
+  vs_jsonw_member_u64(json, "ended_count", churn->ended_count);
+  vs_jsonw_member_u64(json, "ended_bytes", churn->ended_bytes);
+  vs_jsonw_member_u64(json, "short_events", VS_SHORT_LIFE);
+  vs_jsonw_member_u64(json, "short_count", churn->short_count);
+  vs_jsonw_member_u64(json, "short_bytes", churn->short_bytes);
+  by_powers(json, "by_us", "from_us", "below_us", churn->by_us);
+  by_powers(json, "by_events", "from_events", "below_events", churn->by_events);
+  vs_jsonw_object_end(json);
+}

@@ -1,0 +1,63 @@
+/* The shapes that several replies share (docs/formats/query.md). Each function adds members to the open object, unless its
+ * name says that it writes a value. */
+#ifndef VS_QUERY_REPLY_H
+#define VS_QUERY_REPLY_H
+
+#include "query/engine.h"
+
+static inline void vs_reply_object_begin(vs_jsonw *json, const char *key) {
+  vs_jsonw_key(json, vs_str_from(key));
+  vs_jsonw_object_begin(json);
+}
+
+static inline void vs_reply_array_begin(vs_jsonw *json, const char *key) {
+  vs_jsonw_key(json, vs_str_from(key));
+  vs_jsonw_array_begin(json);
+}
+
+/* ---- numbers that may be unknown */
+
+void vs_reply_u64_or_null(vs_jsonw *json, const char *key, bool is_known, uint64_t value);
+void vs_reply_i64_or_null(vs_jsonw *json, const char *key, bool is_known, int64_t value);
+void vs_reply_time(vs_jsonw *json, const char *key, int64_t time_us);
+void vs_reply_event(vs_jsonw *json, const char *key, uint32_t event); /* null for VS_NO_EVENT */
+/* part / whole, null where whole is 0. */
+void vs_reply_share(vs_jsonw *json, const char *key, uint64_t part, uint64_t whole);
+/* null for VS_STRING_NONE. */
+void vs_reply_string(const vs_call *call, const char *key, uint32_t string);
+
+/* ---- where and when */
+
+void vs_reply_device(const vs_call *call, const vs_view *view); /* "device" */
+void vs_reply_moment(const vs_call *call, const vs_view *view, const char *key, vs_moment moment);
+void vs_reply_stream(const vs_call *call, uint32_t stream); /* index into streams */
+void vs_reply_pool(const vs_call *call, uint32_t pool);     /* 0 or 1 + index into pools */
+
+/* ---- who */
+
+/* "function", "file", "line", "kind"; all null for VS_NO_FRAME. */
+void vs_reply_frame(const vs_call *call, uint32_t frame);
+/* "stack" and "stack_id". */
+void vs_reply_stack(const vs_call *call, uint32_t stack);
+/* The value of "stack": its first `frames` frames. */
+void vs_reply_stack_value(const vs_call *call, uint32_t stack);
+
+/* "train.py:42 forward" into a text, without failing. */
+void vs_put_frame_label(const vs_call *call, vs_text *text, uint32_t frame);
+/* A stack's label: that of its user's frame, or why there is none. */
+void vs_reply_stack_label(vs_call *call, uint32_t stack);
+
+/* A group as an object; `whole` is what its share is a part of. */
+void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole);
+
+/* ---- what */
+
+void vs_reply_file(const vs_call *call); /* "file" */
+void vs_reply_end_sums(const vs_call *call, const vs_end_sums *sums);
+void vs_reply_end(const vs_call *call, const vs_report *report); /* "end" */
+void vs_reply_lifetimes(const vs_call *call, const vs_churn *churn); /* "lifetimes" */
+
+/* The scratch text as a string member; it is empty again afterwards. A failure of it becomes the reply's. */
+void vs_reply_scratch(vs_call *call, const char *key);
+
+#endif

@@ -1,0 +1,100 @@
+/* A request as values: its method and every parameter, checked, with defaults filled in. The lists are methods.def,
+ * choices.def and exports.def. */
+#ifndef VS_QUERY_REQUEST_H
+#define VS_QUERY_REQUEST_H
+
+#include "analyze/groups.h"
+#include "codec/json_writer.h"
+#include "query/filter.h"
+
+typedef enum vs_method_id {
+#define VS_PARAM(name, TYPE, sentence)
+#define VS_METHOD(name, NEEDS, REPLY, sentence) VS_METHOD_##name,
+#define VS_TAKES(method, param, default)
+#include "query/methods.def"
+#undef VS_METHOD
+#undef VS_TAKES
+#undef VS_PARAM
+  VS_METHOD_COUNT
+} vs_method_id;
+
+typedef enum vs_axis { VS_AXIS_event, VS_AXIS_time } vs_axis;
+typedef enum vs_what { VS_WHAT_events, VS_WHAT_blocks, VS_WHAT_segments, VS_WHAT_live } vs_what;
+
+typedef enum vs_export_id {
+#define VS_EXPORT(name, extension, opens_in, sentence) VS_EXPORT_##name,
+#include "query/exports.def"
+#undef VS_EXPORT
+  VS_EXPORT_COUNT
+} vs_export_id;
+
+typedef struct vs_device_choice {
+  bool is_given; /* false: the default device, or all of them */
+  int32_t device;
+} vs_device_choice;
+
+typedef enum vs_when_kind {
+  VS_WHEN_START,
+  VS_WHEN_END,
+  VS_WHEN_PEAK,
+  VS_WHEN_PEAK_RESERVED,
+  VS_WHEN_OOM,
+  VS_WHEN_EVENT,
+  VS_WHEN_AFTER, /* microseconds after the first event */
+  VS_WHEN_TIME,  /* microseconds since 1970 */
+} vs_when_kind;
+
+typedef struct vs_when {
+  vs_when_kind kind;
+  int64_t value; /* of EVENT, AFTER, TIME */
+} vs_when;
+
+#define VS_C_TYPE_DEVICE vs_device_choice
+#define VS_C_TYPE_MOMENT vs_when
+#define VS_C_TYPE_FILTER vs_filter
+#define VS_C_TYPE_COUNT uint64_t
+#define VS_C_TYPE_FLAG bool
+#define VS_C_TYPE_BY vs_group_by
+#define VS_C_TYPE_AXIS vs_axis
+#define VS_C_TYPE_WHAT vs_what
+#define VS_C_TYPE_FORMAT vs_export_id
+
+typedef struct vs_request {
+  vs_method_id method;
+  uint32_t indent;
+#define VS_PARAM(name, TYPE, sentence) VS_C_TYPE_##TYPE name;
+#define VS_METHOD(name, NEEDS, REPLY, sentence)
+#define VS_TAKES(method, param, default)
+#include "query/methods.def"
+#undef VS_METHOD
+#undef VS_TAKES
+#undef VS_PARAM
+} vs_request;
+
+typedef enum vs_needs { VS_NEEDS_NOTHING, VS_NEEDS_FILE } vs_needs;
+typedef enum vs_reply_kind {
+  VS_REPLY_WHOLE,    /* JSON, built in memory */
+  VS_REPLY_STREAMED, /* JSON, written as it is made */
+  VS_REPLY_BYTES,    /* another program's format, written as it is made */
+} vs_reply_kind;
+
+typedef struct vs_method {
+  const char *name;
+  const char *sentence;
+  vs_needs needs;
+  vs_reply_kind reply;
+} vs_method;
+extern const vs_method vs_methods[VS_METHOD_COUNT];
+
+/* Fails: VS_BAD_ARGUMENT with what is wrong, and what was probably meant, in `error`; VS_NO_MEMORY. After a failure there
+ * is nothing to deinit. */
+VS_MUST_CHECK vs_status vs_request_init(vs_request *request, const vs_host *host, vs_str bytes, vs_error *error);
+void vs_request_deinit(vs_request *request);
+
+/* The members "methods" and "formats" of the reply that lists them. */
+void vs_request_describe(vs_jsonw *json);
+
+/* Fails with VS_BAD_ARGUMENT: "unknown WHAT 'typed': did you mean 'x'?", `names` being those there are. */
+vs_status vs_unknown_word(vs_error *error, const char *what, vs_str typed, const char *const *names, size_t count);
+
+#endif

@@ -1,0 +1,23 @@
+/* Any bytes through the JSON reader. */
+#include "codec/json_reader.h"
+#include "counting_fold.h"
+#include "fuzz.h"
+
+enum { MEMORY = 16 * 1024 * 1024 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  vs_budget budget;
+  vs_memory_reader bytes;
+  vs_input input;
+  counting_fold counted;
+  vs_value root = {0};
+  vs_error error = {0};
+  vs_budget_init(&budget, vs_host_default(), MEMORY);
+  const vs_fold fold = counting_fold_init(&counted, size);
+  must(vs_input_init(&input, &budget.host, vs_reader_from_bytes(&bytes, data, size)) == VS_OK);
+  const vs_status status = vs_json_fold(&input, &fold, NULL, &root, &error);
+  check_answer(&counted, status, &root, &error);
+  vs_input_deinit(&input);
+  must(budget.used == 0);
+  return 0;
+}
