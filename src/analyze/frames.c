@@ -16,7 +16,7 @@ static const char *const NOISE_IN_FILE[] = {
     "Objects/call.c", "Objects/methodobject.c", "pycore_ceval.h",     "ceval.c",     "cpython/abstract.h",
 };
 static const char *const NATIVE_ENDS[] = {
-    ".so", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".cu", ".cuh", ".dll", ".pyd", ".dylib",
+    ".so", ".o", ".a", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".cu", ".cuh", ".dll", ".pyd", ".dylib",
 };
 static const char *const LIBRARY_PARTS[] = {
     "site-packages", "dist-packages", "/torch/", "\\torch\\", "lib/python3", "\\Lib\\", "torchinductor_", "__torch__",

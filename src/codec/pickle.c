@@ -93,18 +93,24 @@ static vs_status stop(vs_pickle_machine *m, vs_value *root) {
   VS_TRY(vs_pickle__collapse(m, 0));
   *root = m->stack.data[0];
   m->info->size = vs_input_offset(m->in);
+  if (m->frame_end > m->info->size)
+    return vs_pickle__fail(m, VS_TRUNCATED, "STOP, but its FRAME goes on to byte %U", m->frame_end);
   return VS_OK;
 }
 
-static vs_status skip_frame_length(vs_pickle_machine *m) {
+/* Frames only help to read ahead: the opcodes inside say all. But what one promises has to be there. */
+static vs_status frame(vs_pickle_machine *m) {
   uint64_t size;
-  return vs_pickle__take_uint(m, 8, &size); /* frames only help to read ahead: the opcodes inside say all */
+  VS_TRY(vs_pickle__take_uint(m, 8, &size));
+  if (!vs_add_u64(vs_input_offset(m->in), size, &m->frame_end))
+    return vs_pickle__fail(m, VS_LIMIT, "FRAME of %U bytes", size);
+  return VS_OK;
 }
 
 static vs_status execute(vs_pickle_machine *m, uint8_t op) {
   switch (op) {
     case VS_OP_PROTO: return protocol(m);
-    case VS_OP_FRAME: return skip_frame_length(m);
+    case VS_OP_FRAME: return frame(m);
     case VS_OP_MARK: return put_mark(m);
     case VS_OP_POP: return vs_pickle__pop(m);
     case VS_OP_POP_MARK: return vs_pickle__pop_to_mark(m);

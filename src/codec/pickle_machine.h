@@ -65,8 +65,9 @@ typedef struct vs_pickle_machine {
   const vs_fold *fold;
   vs_pickle_info *info;
   vs_error *error;
-  uint8_t op;     /* the opcode at work ... */
-  uint64_t op_at; /* ... and its offset */
+  uint8_t op;         /* the opcode at work ... */
+  uint64_t op_at;     /* ... and its offset */
+  uint64_t frame_end; /* of the last FRAME */
   VS_VEC(vs_value) stack;
   VS_VEC(size_t) marks;
   VS_VEC(vs_pickle_open) open;

@@ -1,5 +1,6 @@
 /* "events": the trace of a device, event by event. */
 #include "query/reply.h"
+#include "query/rows.h"
 
 typedef struct range {
   vs_moment from, to;
@@ -15,37 +16,13 @@ static vs_status find_range(const vs_call *call, vs_view *view, range *r) {
   return VS_OK;
 }
 
-static vs_filter_row describe(const vs_slice *slice, uint32_t event) {
-  const vs_snapshot *s = slice->snapshot;
-  const uint32_t row = vs_slice_row(slice, event);
-  const uint32_t category = vs_events_category(&s->events, row);
-  vs_filter_row r = {
-    .size = vs_events_size(&s->events, row),
-    .event = event,
-    .stream = vs_events_stream(&s->events, row),
-    .pool = vs_events_pool(&s->events, row),
-    .stack = vs_events_stack(&s->events, row),
-    .action = vs_snapshot_string(s, s->actions.data[vs_events_action(&s->events, row)]),
-    .category = vs_snapshot_string(s, category),
-    .has = 1u << VS_FILTER_size | 1u << VS_FILTER_event | 1u << VS_FILTER_pool | 1u << VS_FILTER_action,
-  };
-  const bool is_oom = vs_events_kind(&s->events, row) == VS_EVENT_OOM;
-  if (!is_oom && (vs_events_missing(&s->events, row) & VS_EVENT_NO_ADDRESS) == 0) {
-    r.address = vs_events_address(&s->events, row);
-    r.has |= 1u << VS_FILTER_address;
-  }
-  if (r.stream < s->streams.count) r.has |= 1u << VS_FILTER_stream;
-  if (category != VS_STRING_NONE) r.has |= 1u << VS_FILTER_category;
-  return r;
-}
-
 static void write_event(const vs_call *call, const vs_slice *slice, uint32_t event, const vs_curve_columns *columns) {
   vs_jsonw *json = call->json;
   const vs_events *events = &slice->snapshot->events;
   const uint32_t row = vs_slice_row(slice, event);
-  const bool has_address = (vs_events_missing(events, row) & VS_EVENT_NO_ADDRESS) == 0;
   const bool is_oom = vs_events_kind(events, row) == VS_EVENT_OOM;
-  const uint64_t address = vs_events_address(events, row);
+  uint64_t address;
+  const bool has_address = vs_event_address(events, row, &address);
   vs_jsonw_object_begin(json);
   vs_jsonw_member_u64(json, "event", event);
   vs_reply_string(call, "action", slice->snapshot->actions.data[vs_events_action(events, row)]);
@@ -73,7 +50,7 @@ static uint64_t write_events(const vs_call *call, const vs_slice *slice, const r
   for (uint32_t event = r->first; event < r->end; event++) {
     if (keeps_all && kept >= end) return r->end - r->first;
     if (!keeps_all) {
-      const vs_filter_row row = describe(slice, event);
+      const vs_filter_row row = vs_row_of_event(slice, event);
       if (!vs_filter_keeps(&request->filter, slice->snapshot, &row)) continue;
     }
     if (kept >= request->offset && kept < end) write_event(call, slice, event, columns);
@@ -89,7 +66,7 @@ vs_status vs_method_events(vs_call *call) {
   vs_jsonw *json = call->json;
   VS_TRY(vs_call_view(call, &view));
   VS_TRY(find_range(call, view, &r));
-  VS_TRY(vs_filter_allow(&call->request->filter, ~(1u << VS_FILTER_state), "events", call->error));
+  VS_TRY(vs_filter_allow(&call->request->filter, VS_EVENT_KEYS, "events", call->error));
   VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot));
   VS_TRY(vs_view_columns(call->engine, view, &columns));
   vs_reply_device(call, view);

@@ -1,57 +1,21 @@
 /* "segments": what the driver gave, as the end state has it, with what is free in each segment. */
 #include "base/sort.h"
 #include "query/reply.h"
-
-typedef struct sums {
-  uint64_t reserved, allocated, active, requested, largest_hole, active_blocks;
-} sums;
-
-static sums add_up(const vs_snapshot *s, const vs_segment *segment) {
-  sums sum = {0};
-  uint64_t hole = 0;
-  for (uint32_t i = 0; i < segment->block_count; i++) {
-    const vs_block *block = &s->blocks.data[segment->first_block + i];
-    sum.reserved = vs_sat_add_u64(sum.reserved, block->size);
-    if (!vs_block_is_active(block)) {
-      hole = vs_sat_add_u64(hole, block->size);
-      sum.largest_hole = vs_max_u64(sum.largest_hole, hole);
-      continue;
-    }
-    hole = 0;
-    sum.active_blocks++;
-    sum.active = vs_sat_add_u64(sum.active, block->size);
-    sum.requested = vs_sat_add_u64(sum.requested, block->requested_size);
-    if (block->state == VS_BLOCK_ALLOCATED) sum.allocated = vs_sat_add_u64(sum.allocated, block->size);
-  }
-  return sum;
-}
-
-static vs_filter_row describe(const vs_snapshot *s, const vs_segment *segment, uint64_t reserved) {
-  vs_filter_row r = {
-    .size = reserved,
-    .address = segment->address,
-    .stream = segment->stream,
-    .pool = segment->pool,
-    .stack = segment->stack,
-    .has = 1u << VS_FILTER_size | 1u << VS_FILTER_address | 1u << VS_FILTER_pool,
-  };
-  if (segment->stream < s->streams.count) r.has |= 1u << VS_FILTER_stream;
-  return r;
-}
+#include "query/rows.h"
 
 static void write_segment(const vs_call *call, const vs_segment *segment) {
   vs_jsonw *json = call->json;
-  const sums sum = add_up(call->engine->snapshot, segment);
+  const vs_end_sums sums = vs_segment_sums(call->engine->snapshot, segment);
   vs_jsonw_object_begin(json);
   vs_jsonw_member_u64(json, "address", segment->address);
-  vs_jsonw_member_u64(json, "reserved_bytes", sum.reserved);
-  vs_jsonw_member_u64(json, "allocated_bytes", sum.allocated);
-  vs_jsonw_member_u64(json, "active_bytes", sum.active);
-  vs_jsonw_member_u64(json, "requested_bytes", sum.requested);
-  vs_jsonw_member_u64(json, "inactive_bytes", sum.reserved - sum.active);
-  vs_jsonw_member_u64(json, "largest_hole_bytes", sum.largest_hole);
+  vs_jsonw_member_u64(json, "reserved_bytes", sums.reserved);
+  vs_jsonw_member_u64(json, "allocated_bytes", sums.allocated);
+  vs_jsonw_member_u64(json, "active_bytes", sums.active);
+  vs_jsonw_member_u64(json, "requested_bytes", sums.requested);
+  vs_jsonw_member_u64(json, "inactive_bytes", sums.inactive);
+  vs_jsonw_member_u64(json, "largest_hole_bytes", vs_largest_hole_of(call->engine->snapshot, segment));
   vs_jsonw_member_u64(json, "blocks", segment->block_count);
-  vs_jsonw_member_u64(json, "active_blocks", sum.active_blocks);
+  vs_jsonw_member_u64(json, "active_blocks", sums.allocated_blocks + sums.pending_blocks);
   vs_reply_stream(call, segment->stream);
   vs_reply_pool(call, segment->pool);
   vs_reply_string(call, "segment_type", segment->type);
@@ -73,14 +37,15 @@ static vs_status choose(const vs_call *call, const vs_slice *slice, pairs *out, 
   VS_TRY(vs_vec_reserve(host, out, slice->segment_count));
   for (uint32_t i = 0; i < slice->segment_count; i++) {
     const vs_segment *segment = &s->segments.data[slice->segments[i]];
-    const uint64_t size = add_up(s, segment).reserved;
-    const vs_filter_row row = describe(s, segment, size);
+    const uint64_t size = vs_segment_sums(s, segment).reserved;
+    const vs_filter_row row = vs_row_of_segment(s, segment, size);
     if (!vs_filter_keeps(&call->request->filter, s, &row)) continue;
     out->data[out->count++] = (vs_sort_pair){.key = segment->address, .value = slice->segments[i]};
     *reserved = vs_sat_add_u64(*reserved, size);
   }
   VS_TRY(vs_sort_pairs(host, out->data, out->count));
-  for (size_t i = 0; i < out->count; i++) out->data[i].key = ~add_up(s, &s->segments.data[out->data[i].value]).reserved;
+  for (size_t i = 0; i < out->count; i++)
+    out->data[i].key = ~vs_segment_sums(s, &s->segments.data[out->data[i].value]).reserved;
   return vs_sort_pairs(host, out->data, out->count);
 }
 
@@ -98,12 +63,11 @@ static void write_segments(const vs_call *call, const vs_view *view, const pairs
 }
 
 vs_status vs_method_segments(vs_call *call) {
-  const uint32_t never = 1u << VS_FILTER_action | 1u << VS_FILTER_state | 1u << VS_FILTER_category | 1u << VS_FILTER_event;
   vs_view *view;
   pairs chosen = {0};
   uint64_t reserved;
   VS_TRY(vs_call_view(call, &view));
-  VS_TRY(vs_filter_allow(&call->request->filter, ~never, "segments", call->error));
+  VS_TRY(vs_filter_allow(&call->request->filter, VS_SEGMENT_KEYS, "segments", call->error));
   VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot));
   const vs_status status = choose(call, view->slice, &chosen, &reserved);
   if (status == VS_OK) write_segments(call, view, &chosen, reserved);

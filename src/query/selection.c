@@ -1,5 +1,6 @@
 #include "query/selection.h"
 #include "base/sort.h"
+#include "query/rows.h"
 
 vs_str vs_selection_state(const vs_selection *selection, const vs_lifetime *row) {
   const bool is_pending = vs_lifetime_is_pending(selection->lifetimes, row, selection->set.moment);
@@ -53,7 +54,7 @@ static void apply_filter(const vs_filter *filter, vs_selection *selection) {
 static vs_status fill(vs_call *call, vs_view *view, vs_selection *out) {
   vs_filter *filter = &call->request->filter;
   vs_moment moment;
-  VS_TRY(vs_filter_allow(filter, ~(1u << VS_FILTER_action), "blocks", call->error));
+  VS_TRY(vs_filter_allow(filter, VS_LIFE_KEYS, "blocks", call->error));
   VS_TRY(vs_view_moment(view, call->request->at, &moment, call->error));
   VS_TRY(vs_view_lifetimes(call->engine, view, &out->lifetimes));
   VS_TRY(vs_segment_index_build(call->engine->host, view->slice, &out->segments));

@@ -109,11 +109,10 @@ static bool is_list_of_events(vs_value value) {
 static vs_status fold_sequence(void *ctx, const vs_value *items, size_t count, bool is_tuple, vs_value *out,
                                vs_error *error) {
   vs_builder *b = ctx;
-  (void)is_tuple; /* JSON writes tuples as lists */
   (void)error;
   *out = (vs_value){.kind = VS_BUILT_OTHER};
   if (count == 0) {
-    out->kind = VS_BUILT_EMPTY;
+    *out = (vs_value){.bits = is_tuple, .kind = VS_BUILT_EMPTY};
     return VS_OK;
   }
   const uint32_t kind = items[0].kind;
@@ -127,7 +126,7 @@ static vs_status fold_sequence(void *ctx, const vs_value *items, size_t count, b
   if (!all_of_kind(items, count, kind)) return VS_OK;
   if (kind == VS_BUILT_FRAME) return interned_list(b, &b->s->stacks.lists, VS_BUILT_STACK, items, count, out);
   if (kind == VS_VALUE_STRING) return interned_list(b, &b->s->texts, VS_BUILT_TEXTS, items, count, out);
-  if (kind >= VS_BUILT_EVENT && kind <= VS_BUILT_ANNOTATION)
+  if (kind >= VS_BUILT_EVENT && kind <= VS_BUILT_ANNOTATION && !is_tuple)
     return row_list(b, kind + (VS_BUILT_EVENTS - VS_BUILT_EVENT), items, count, out);
   return VS_OK;
 }

@@ -250,8 +250,9 @@ static vs_status finish_settings(vs_builder *b, const vs_top *top, vs_error *err
   uint32_t left = VS_MAX_SETTINGS;
   const vs_status status = add_settings(b, b->dicts.data[value.bits], 0, &left);
   if (status != VS_LIMIT) return status;
-  return vs_fail(error, VS_LIMIT, VS_NO_OFFSET, "\"allocator_settings\" has more than %d entries or %d levels",
-                 VS_MAX_SETTINGS, VS_MAX_SETTING_DEPTH);
+  return vs_fail(error, VS_LIMIT, VS_NO_OFFSET,
+                 "\"allocator_settings\" has more than %d entries or %d levels", VS_MAX_SETTINGS,
+                 VS_MAX_SETTING_DEPTH);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
@@ -263,7 +264,7 @@ static vs_status find_top(const vs_builder *b, vs_value root, vs_top *top, vs_er
     *top = b->tops.data[root.bits];
     return VS_OK;
   }
-  if (root.kind == VS_BUILT_SEGMENTS || root.kind == VS_BUILT_EMPTY) {
+  if (root.kind == VS_BUILT_SEGMENTS || (root.kind == VS_BUILT_EMPTY && root.bits == 0)) {
     top->segments = root;
     top->has = VS_HAS_SEGMENTS | VS_HAS_ONLY_SEGMENTS;
     return VS_OK;

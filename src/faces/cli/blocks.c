@@ -26,7 +26,7 @@ static void put_groups(vs_cli *cli, vs_json reply) {
     const vs_json group = vs_json_at(groups, i);
     put_group(&table, vs_reply_u64(group, "bytes"), vs_reply_u64(group, "count"),
               vs_reply_f64(group, "share"), all);
-    vs_screen_safe(vs_table_cell(&table), vs_reply_str(group, "label"));
+    vs_frame_put_group(vs_table_cell(&table), group);
   }
   if (vs_reply_u64(rest, "groups") != 0) {
     const uint64_t bytes = vs_reply_u64(rest, "bytes");
@@ -43,23 +43,37 @@ static void put_event(vs_text *text, vs_json event, const char *unknown) {
   else vs_text_i64(text, vs_json_i64(event, 0));
 }
 
+/* Whether the recording knows anything of when these blocks came or went. */
+static bool has_events(vs_json blocks) {
+  for (size_t i = 0; i < vs_json_count(blocks); i++) {
+    const vs_json block = vs_json_at(blocks, i);
+    if (!vs_reply_is_unknown(vs_reply_at(block, "alloc_event")) ||
+        !vs_reply_is_unknown(vs_reply_at(block, "free_event")))
+      return true;
+  }
+  return false;
+}
+
 static void put_blocks(vs_cli *cli, vs_json reply) {
-  static const vs_column columns[] = {{"size", VS_COLUMN_RIGHT},
-                                      {"address", VS_COLUMN_LEFT},
-                                      {"allocated", VS_COLUMN_RIGHT},
-                                      {"freed", VS_COLUMN_RIGHT},
-                                      {"by", VS_COLUMN_NAME}};
+  static const vs_column with_events[] = {{"size", VS_COLUMN_RIGHT},
+                                          {"address", VS_COLUMN_LEFT},
+                                          {"from event", VS_COLUMN_RIGHT},
+                                          {"to event", VS_COLUMN_RIGHT},
+                                          {"by", VS_COLUMN_NAME}};
+  static const vs_column without[] = {
+      {"size", VS_COLUMN_RIGHT}, {"address", VS_COLUMN_LEFT}, {"by", VS_COLUMN_NAME}};
   const vs_json blocks = vs_reply_at(reply, "blocks");
   const size_t count = vs_json_count(blocks);
+  const bool events = has_events(blocks);
   vs_table table;
-  vs_table_begin(&table, &cli->screen, 2, columns, 5);
+  vs_table_begin(&table, &cli->screen, 2, events ? with_events : without, events ? 5 : 3);
   for (size_t i = 0; i < count; i++) {
     const vs_json block = vs_json_at(blocks, i);
     vs_words_bytes(&cli->screen, vs_table_cell(&table), vs_reply_at(block, "requested_bytes"));
     vs_text_cstr(vs_table_cell(&table), "0x");
     vs_text_hex(&table.text, vs_reply_u64(block, "address"));
-    put_event(vs_table_cell(&table), vs_reply_at(block, "alloc_event"), "before");
-    put_event(vs_table_cell(&table), vs_reply_at(block, "free_event"), "never");
+    if (events) put_event(vs_table_cell(&table), vs_reply_at(block, "alloc_event"), "before");
+    if (events) put_event(vs_table_cell(&table), vs_reply_at(block, "free_event"), "never");
     vs_frame_put_stack(vs_table_cell(&table), vs_reply_at(block, "stack"));
   }
   vs_table_put(&table);

@@ -58,7 +58,11 @@ static void put_field(vs_cli *cli, vs_text *text, vs_json event, vs_field field,
     case SIZE: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "size_bytes")); break;
     case IN_USE: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "requested_after_bytes")); break;
     case RESERVED: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "reserved_after_bytes")); break;
-    case BY: vs_frame_put_stack(text, vs_reply_at(event, "stack")); break;
+    case BY:
+      if (!vs_json_is_absent(vs_frame_of_stack(vs_reply_at(event, "stack"))))
+        vs_frame_put_stack(text, vs_reply_at(event, "stack"));
+      else vs_text_byte(text, '-');
+      break;
     case FIELDS: break;
   }
 }
@@ -96,12 +100,16 @@ static void put_events(vs_cli *cli, vs_json events, const vs_window *window, vs_
   vs_table_put(&table);
 }
 
-static void put_title(vs_cli *cli, vs_json reply) {
+static void put_title(vs_cli *cli, vs_json reply, const vs_window *window) {
   const vs_json events = vs_reply_at(reply, "events");
   const size_t shown = vs_json_count(events);
   vs_text rest;
   vs_scratch_init(&rest, &cli->screen);
-  if (vs_cli_has(cli, VS_OPTION_AT)) vs_text_cstr(&rest, "around the moment asked for: ");
+  if (vs_cli_has(cli, VS_OPTION_AT)) {
+    vs_text_cstr(&rest, "around event ");
+    vs_text_i64(&rest, window->marked);
+    vs_text_cstr(&rest, ": ");
+  }
   vs_text_count(&rest, shown);
   vs_text_cstr(&rest, " of ");
   vs_words_count(&rest, vs_reply_u64(reply, "count"), "event");
@@ -142,7 +150,7 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
   code = vs_client_ask(client, &reply);
   if (code == VS_EXIT_OK) {
     const vs_json root = vs_json_root(&reply);
-    put_title(cli, root);
+    put_title(cli, root, &window);
     if (vs_json_count(vs_reply_at(root, "events")) != 0) {
       const vs_json time = vs_reply_at(vs_json_at(vs_reply_at(vs_json_root(&first), "events"), 0), "time_us");
       put_events(cli, vs_reply_at(root, "events"), &window, time);

@@ -1,11 +1,19 @@
 #include "faces/cli/frames.h"
 #include "faces/cli/screen.h"
 
+static const vs_str backward_step = {"torch::autograd::generated::", 28};
+static const vs_str backward_engine = {"torch::autograd::Engine::", 25};
+
 vs_frame_kind vs_frame_kind_of(vs_json frame) {
   const vs_str kind = vs_reply_str(frame, "kind");
-  if (vs_str_equal(kind, VS_STR("user"))) return VS_FRAME_USER;
-  if (vs_str_equal(kind, VS_STR("library"))) return VS_FRAME_LIBRARY;
-  return vs_str_equal(kind, VS_STR("native")) ? VS_FRAME_NATIVE : VS_FRAME_NOISE;
+  if (vs_str_equal(kind, VS_STR("noise"))) return VS_FRAME_NOISE;
+  if (vs_reply_is_unknown(vs_reply_at(frame, "line"))) {
+    const vs_str function = vs_reply_str(frame, "function");
+    const bool is_backward =
+        vs_str_starts(function, backward_step) || vs_str_starts(function, backward_engine);
+    return is_backward ? VS_FRAME_BACKWARD : VS_FRAME_NATIVE;
+  }
+  return vs_str_equal(kind, VS_STR("user")) ? VS_FRAME_USER : VS_FRAME_LIBRARY;
 }
 
 /* The last part of a path, of either slash. */
@@ -15,16 +23,49 @@ static vs_str base_name(vs_str path) {
   return (vs_str){path.data + start, path.size - start};
 }
 
+/* The name of a C++ function without its arguments, those of its templates, and what it returns:
+ * "at::native::empty_cuda". */
+static void put_native(vs_text *text, vs_str name) {
+  static const vs_str anonymous = {"(anonymous namespace)::", 23};
+  vs_text shortened;
+  vs_text_init(&shortened, text->host, NULL);
+  unsigned depth = 0;
+  for (size_t i = 0; i < name.size; i++) {
+    const vs_str rest = {name.data + i, name.size - i};
+    if (depth == 0 && vs_str_starts(rest, anonymous)) i += anonymous.size - 1;
+    else if (depth == 0 && *rest.data == '(' && shortened.bytes.count != 0) break;
+    else if (*rest.data == '<') depth++;
+    else if (*rest.data == '>' && depth > 0) depth--;
+    else if (depth == 0 && *rest.data == ' ') shortened.bytes.count = 0;
+    else if (depth == 0) vs_text_byte(&shortened, (uint8_t)*rest.data);
+  }
+  const vs_str view = vs_text_view(&shortened);
+  vs_screen_safe(text, view.size != 0 ? view : name);
+  vs_text_deinit(&shortened);
+}
+
+/* "MulBackward0" of "torch::autograd::generated::MulBackward0::apply(...)" says which operation it is about. */
+static void put_backward(vs_text *text, vs_str function) {
+  vs_text_cstr(text, "backward pass");
+  if (!vs_str_starts(function, backward_step)) return;
+  size_t end = backward_step.size;
+  while (end < function.size && function.data[end] != ':' && function.data[end] != '(') end++;
+  vs_text_cstr(text, ", ");
+  vs_screen_safe(text, (vs_str){function.data + backward_step.size, end - backward_step.size});
+}
+
 void vs_frame_put(vs_text *text, vs_json frame) {
   const vs_str function = vs_reply_str(frame, "function"), file = base_name(vs_reply_str(frame, "file"));
   const vs_json line = vs_reply_at(frame, "line");
-  if (!vs_reply_is_unknown(line)) {
-    vs_screen_safe(text, file);
-    vs_text_format(text, ":%D", vs_json_i64(line, 0));
-    if (function.size != 0) vs_text_byte(text, ' ');
-  } else if (function.size == 0) {
-    vs_screen_safe(text, file.size != 0 ? file : VS_STR("??"));
+  if (vs_reply_is_unknown(line)) {
+    if (vs_frame_kind_of(frame) == VS_FRAME_BACKWARD) put_backward(text, function);
+    else if (function.size != 0) put_native(text, function);
+    else vs_screen_safe(text, file.size != 0 ? file : VS_STR("??"));
+    return;
   }
+  vs_screen_safe(text, file);
+  vs_text_format(text, ":%D", vs_json_i64(line, 0));
+  if (function.size != 0) vs_text_byte(text, ' ');
   vs_screen_safe(text, function);
 }
 
@@ -43,6 +84,17 @@ vs_json vs_frame_of_stack(vs_json stack) {
 
 void vs_frame_put_stack(vs_text *text, vs_json stack) {
   const vs_json frame = vs_frame_of_stack(stack);
-  if (!vs_json_is_absent(frame)) vs_frame_put(text, frame);
-  else vs_text_cstr(text, "(no stack recorded)");
+  if (vs_json_is_absent(frame)) vs_text_cstr(text, "(no stack recorded)");
+  else vs_frame_put(text, frame);
+}
+
+void vs_frame_put_group(vs_text *text, vs_json group) {
+  const vs_json key = vs_reply_at(group, "key"), telling = vs_frame_of_stack(vs_reply_at(group, "stack"));
+  const bool is_native = vs_json_kind(key) == VS_JSON_OBJECT &&
+                         !vs_json_is_absent(vs_reply_at(key, "function")) &&
+                         vs_reply_is_unknown(vs_reply_at(key, "line"));
+  if (!is_native) vs_screen_safe(text, vs_reply_str(group, "label"));
+  else if (vs_frame_kind_of(telling) == VS_FRAME_BACKWARD)
+    vs_text_cstr(text, "backward pass (C++, no line of yours)");
+  else vs_frame_put(text, key);
 }

@@ -1,5 +1,6 @@
 /* The answer on one screen: for someone whose program has just died. Plain words, the worst first, sizes in the units
  * asked for; what is not known is said, with what would have to be recorded. */
+#include "faces/cli/frames.h"
 #include "faces/cli/words.h"
 
 enum { LABEL = 15, OWNERS = 5, GROWTHS = 3, OTHERS = 8 };
@@ -24,11 +25,6 @@ static void end(vs_page *page, const char *label, vs_style style) {
   if (page->line.status != VS_OK && page->screen->text.status == VS_OK)
     page->screen->text.status = page->line.status;
   vs_screen_labelled(page->screen, label, LABEL, style, vs_text_view(&page->line));
-}
-
-static void say(vs_page *page, const char *label, const char *sentence) {
-  vs_text_cstr(begin(page), sentence);
-  end(page, label, VS_STYLE_TITLE);
 }
 
 static void put_bytes(vs_page *page, vs_json object, const char *key) {
@@ -123,7 +119,7 @@ static void put_owners(vs_page *page, vs_json owners, uint64_t all_bytes, uint64
     vs_text_bytes(vs_table_cell(&table), bytes, page->screen->unit);
     vs_text_percent(vs_table_cell(&table), bytes, all_bytes);
     vs_table_bar(&table, vs_reply_f64(owner, "share"));
-    vs_screen_safe(vs_table_cell(&table), vs_reply_str(owner, "label"));
+    vs_frame_put_group(vs_table_cell(&table), owner);
     rest -= bytes < rest ? bytes : rest;
   }
   if (owner_count > shown) {
@@ -137,23 +133,23 @@ static void put_owners(vs_page *page, vs_json owners, uint64_t all_bytes, uint64
 
 static void put_peak(vs_page *page) {
   const vs_json peak = vs_reply_at(page->device, "peak"), owners = vs_reply_at(peak, "owners");
+  const uint64_t bytes = vs_reply_u64(peak, "requested_bytes");
+  const bool traced = has_trace(page->device), named = has_stacks(owners);
   (void)begin(page);
   put_bytes(page, peak, "requested_bytes");
-  if (has_trace(page->device)) {
+  if (traced) {
     vs_text_cstr(&page->line, " in use");
     put_moment(page, peak);
     vs_text_cstr(&page->line, "; ");
     put_bytes(page, peak, "reserved_bytes");
     vs_text_cstr(&page->line, " reserved then");
-    end(page, "Peak", VS_STYLE_TITLE);
   } else {
-    vs_text_cstr(&page->line, " at the end, by the line that asked for it");
-    end(page, "In use", VS_STYLE_TITLE);
+    vs_text_cstr(&page->line, named ? " at the end, held by these lines" : " at the end");
   }
-  if (vs_reply_u64(peak, "requested_bytes") == 0) return;
-  if (has_stacks(owners))
-    put_owners(page, owners, vs_reply_u64(peak, "requested_bytes"), vs_reply_u64(peak, "owner_count"));
-  else say(page, "", "Which lines held it is not known: no call stacks were recorded.");
+  if (bytes != 0 && !named)
+    vs_text_cstr(&page->line, ". Which lines hold it is not known: no call stacks were recorded");
+  end(page, traced ? "Peak" : "In use", VS_STYLE_TITLE);
+  if (bytes != 0 && named) put_owners(page, owners, bytes, vs_reply_u64(peak, "owner_count"));
 }
 
 static void put_end(vs_page *page) {
@@ -161,12 +157,14 @@ static void put_end(vs_page *page) {
   (void)begin(page);
   put_bytes(page, state, "reserved_bytes");
   vs_text_cstr(&page->line, " reserved: ");
-  put_bytes(page, state, "allocated_bytes");
-  vs_text_cstr(&page->line, " in use, ");
+  put_bytes(page, state, "active_bytes");
+  vs_text_cstr(&page->line, " in use");
   if (vs_reply_u64(state, "pending_bytes") != 0) {
+    vs_text_cstr(&page->line, " (");
     put_bytes(page, state, "pending_bytes");
-    vs_text_cstr(&page->line, " freed but waiting for another stream, ");
+    vs_text_cstr(&page->line, " of it freed, but another stream may still use it)");
   }
+  vs_text_cstr(&page->line, ", ");
   put_bytes(page, state, "inactive_bytes");
   vs_text_cstr(&page->line, " unused");
   if (vs_reply_u64(most, "reserved_bytes") > vs_reply_u64(state, "reserved_bytes")) {
@@ -177,59 +175,83 @@ static void put_end(vs_page *page) {
   end(page, "End", VS_STYLE_TITLE);
 }
 
+/* Of what is reserved and in no block: how much of it could go back to the GPU, and how much blocks in use keep from it,
+ * which is what fragmentation is. */
 static void put_unused(vs_page *page) {
+  enum { LITTLE = 20, LOW = 10, HIGH = 4 }; /* parts of what is reserved: 5 %, 10 %, 25 % */
   const vs_json holes = vs_reply_at(page->device, "fragmentation"),
                 rounding = vs_reply_at(page->device, "rounding");
-  const uint64_t free_bytes = vs_reply_u64(holes, "free_bytes");
+  const uint64_t reserved = vs_reply_u64(vs_reply_at(page->device, "end"), "reserved_bytes");
+  const uint64_t unused = vs_reply_u64(holes, "free_bytes");
+  const uint64_t pages = vs_reply_u64(holes, "pinned_pages_bytes");
+  const uint64_t stuck = vs_reply_u64(holes, "pinned_bytes") - pages;
+  if (reserved == 0) return;
   (void)begin(page);
-  if (free_bytes == 0) {
-    vs_text_cstr(&page->line, "nothing");
+  if (unused < reserved / LITTLE) {
+    vs_text_cstr(&page->line, unused == 0 ? "nothing" : "too little to matter");
   } else {
-    put_bytes(page, holes, "free_bytes");
-    vs_text_cstr(&page->line, " in ");
-    vs_words_count(&page->line, vs_reply_u64(holes, "holes"), "piece");
-    vs_text_cstr(&page->line, ", the largest ");
+    vs_text_bytes(&page->line, vs_reply_u64(holes, "releasable_bytes") + pages, page->screen->unit);
+    vs_text_cstr(&page->line, " could go back to the GPU (torch.cuda.empty_cache()); ");
+    vs_text_bytes(&page->line, stuck, page->screen->unit);
+    vs_text_cstr(&page->line, " cannot, because it lies between blocks in use. The largest piece is ");
     put_bytes(page, holes, "largest_hole_bytes");
-    vs_text_cstr(&page->line, "; ");
-    put_bytes(page, holes, "pinned_bytes");
-    vs_text_cstr(&page->line, " of it between blocks in use");
-  }
-  if (!vs_reply_is_unknown(vs_reply_at(holes, "sentence"))) {
-    vs_text_cstr(&page->line, ": ");
-    vs_screen_safe(&page->line, vs_reply_str(holes, "sentence"));
+    vs_text_cstr(&page->line, stuck < reserved / LOW    ? ". Fragmentation is low."
+                              : stuck < reserved / HIGH ? ". Fragmentation is noticeable."
+                                                        : ". Fragmentation is high.");
   }
   if (vs_reply_f64(rounding, "share") >= 0.02) {
-    vs_text_cstr(&page->line, ". Rounding sizes up costs ");
+    vs_text_cstr(&page->line,
+                 unused < reserved / LITTLE ? "; rounding sizes up costs " : " Rounding sizes up costs ");
     put_bytes(page, rounding, "lost_bytes");
   }
   end(page, "Unused", VS_STYLE_TITLE);
 }
 
+/* What is worth a line: a thousandth of the peak, or more. */
+static bool is_growth_shown(vs_page *page, vs_json line) {
+  return vs_reply_u64(line, "live_bytes") >=
+         vs_reply_u64(vs_reply_at(page->device, "peak"), "requested_bytes") / 1000;
+}
+
+static size_t count_growth(vs_page *page) {
+  const vs_json growth = vs_reply_at(page->device, "growth");
+  size_t count = 0;
+  for (size_t i = 0; i < vs_json_count(growth); i++) count += is_growth_shown(page, vs_json_at(growth, i));
+  return count;
+}
+
+static void put_grower(vs_page *page, vs_json line, bool is_first) {
+  vs_frame_put_group(begin(page), line);
+  vs_text_cstr(&page->line, " holds ");
+  put_bytes(page, line, "bytes_per_step");
+  vs_text_cstr(&page->line, " more after each of ");
+  vs_words_count(&page->line, vs_reply_u64(line, "steps"), "step");
+  vs_text_cstr(&page->line, ", by now ");
+  put_bytes(page, line, "live_bytes");
+  vs_text_cstr(&page->line, vs_reply_u64(line, "blocks") == 0 ? " (its blocks get bigger, not more)"
+                                                              : ": a leak, or a cache without a limit");
+  end(page, is_first ? "Grows" : "", VS_STYLE_BAD);
+}
+
 static void put_growth(vs_page *page) {
+  enum { FEW = 3 }; /* steps in which nothing can be told */
   const vs_json steps = vs_reply_at(page->device, "steps"), growth = vs_reply_at(page->device, "growth");
   if (!has_trace(page->device)) return;
-  if (vs_reply_is_unknown(steps)) {
-    say(page, "Growth", "not known: no steps that repeat were found in the recording");
-    return;
-  }
-  const size_t count = vs_json_count(growth);
-  if (count == 0) {
-    vs_text_cstr(begin(page), "no line holds more with each step, over ");
-    vs_words_count(&page->line, vs_reply_u64(steps, "count"), "step");
-    end(page, "Growth", VS_STYLE_TITLE);
-    return;
-  }
-  for (size_t i = 0; i < count && i < GROWTHS; i++) {
-    const vs_json line = vs_json_at(growth, i);
+  const uint64_t step_count = vs_reply_is_unknown(steps) ? 0 : vs_reply_u64(steps, "count");
+  if (count_growth(page) == 0) {
     (void)begin(page);
-    vs_screen_safe(&page->line, vs_reply_str(line, "label"));
-    vs_text_cstr(&page->line, " holds ");
-    put_bytes(page, line, "bytes_per_step");
-    vs_text_cstr(&page->line, " more with each of ");
-    vs_words_count(&page->line, vs_reply_u64(line, "steps"), "step");
-    vs_text_cstr(&page->line, ", by now ");
-    put_bytes(page, line, "live_bytes");
-    end(page, i == 0 ? "Growth" : "", VS_STYLE_BAD);
+    if (step_count == 0) vs_text_cstr(&page->line, "not known: the recording shows no steps that repeat");
+    else if (step_count < FEW) vs_text_cstr(&page->line, "not known: the recording shows too few steps");
+    else vs_text_cstr(&page->line, "nothing, over ");
+    if (step_count >= FEW) vs_words_count(&page->line, step_count, "step");
+    end(page, "Grows", VS_STYLE_TITLE);
+    return;
+  }
+  size_t shown = 0;
+  for (size_t i = 0; i < vs_json_count(growth) && shown < GROWTHS; i++) {
+    if (!is_growth_shown(page, vs_json_at(growth, i))) continue;
+    put_grower(page, vs_json_at(growth, i), shown == 0);
+    shown++;
   }
 }
 
@@ -243,13 +265,21 @@ static bool is_kind(vs_json finding, const char *kind) {
   return vs_str_equal(vs_reply_str(finding, "kind"), vs_str_from(kind));
 }
 
+/* What "began late" says already. */
+static bool is_implied(vs_json findings, vs_json finding) {
+  bool began_late = false;
+  for (size_t i = 0; i < vs_json_count(findings); i++)
+    began_late = began_late || is_kind(vs_json_at(findings, i), "began_late");
+  return began_late && (is_kind(finding, "free_without_alloc") || is_kind(finding, "live_without_alloc"));
+}
+
 /* The finding that matters most: contradictions before gaps, in the order of the reply. Notes do not count. */
 static vs_json worst_finding(vs_json findings, size_t *count) {
   vs_json worst = vs_json_at(findings, vs_json_count(findings)); /* absent */
   *count = 0;
   for (size_t i = 0; i < vs_json_count(findings); i++) {
     const vs_json finding = vs_json_at(findings, i);
-    if (is_severity(finding, "note")) continue;
+    if (is_severity(finding, "note") || is_implied(findings, finding)) continue;
     ++*count;
     if (vs_json_is_absent(worst) ||
         (is_severity(finding, "contradiction") && !is_severity(worst, "contradiction")))
@@ -338,23 +368,15 @@ static void put_other(vs_page *page, vs_json device, const char *label) {
 
 static void put_header(vs_page *page, vs_json report, uint64_t device_count) {
   const vs_json file = vs_reply_at(report, "file");
-  vs_text name;
-  vs_scratch_init(&name, page->screen);
-  vs_screen_safe(&name, vs_reply_str(file, "name"));
-  (void)begin(page);
-  vs_screen_fit_end(&page->line, vs_text_view(&name), page->screen->columns / 2);
-  vs_text_deinit(&name);
-  vs_text_cstr(&page->line, ": PyTorch memory snapshot");
+  vs_text_cstr(begin(page), ": PyTorch memory snapshot");
   if (!vs_reply_is_unknown(vs_reply_at(file, "bytes"))) {
     vs_text_cstr(&page->line, ", ");
     put_bytes(page, file, "bytes");
   }
-  if (vs_reply_bool(file, "compressed")) vs_text_cstr(&page->line, " gzip");
+  if (vs_reply_bool(file, "compressed")) vs_text_cstr(&page->line, " compressed");
   vs_text_cstr(&page->line, ", ");
   vs_words_count(&page->line, device_count, "GPU");
-  vs_text_byte(&page->line, '\n');
-  vs_text_str(&page->screen->text, vs_text_view(&page->line));
-  vs_text_byte(&page->screen->text, '\n');
+  vs_words_file(page->screen, vs_reply_str(file, "name"), vs_text_view(&page->line));
 }
 
 /* The device to show in full: one with an out-of-memory error, else the one with the most bytes at its peak. */
@@ -399,7 +421,7 @@ static void put_next(vs_page *page) {
   if (!vs_json_is_absent(oom)) {
     vs_format(event, sizeof event, "%D", vs_reply_i64(oom, "event"));
     vs_words_next(page->cli, "tree", "at", event, "what was in use then");
-  } else if (vs_json_count(vs_reply_at(page->device, "growth")) != 0 || !has_trace(page->device)) {
+  } else if (count_growth(page) != 0 || !has_trace(page->device)) {
     vs_words_next(page->cli,
                   has_stacks(vs_reply_at(vs_reply_at(page->device, "peak"), "owners")) ? "tree" : "blocks",
                   "at", "end", "what was never freed");
@@ -438,7 +460,6 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
   vs_cli_pass_options(cli, client, UINT32_MAX);
   if (vs_cli_has(cli, VS_OPTION_JSON)) return vs_cli_pass_reply(cli, client);
   if (!vs_cli_has(cli, VS_OPTION_TOP)) vs_client_param_u64(client, "top", OWNERS);
-  vs_client_param_u64(client, "frames", 1);
   vs_json_doc reply;
   const vs_exit code = vs_client_ask(client, &reply);
   if (code != VS_EXIT_OK) return code;

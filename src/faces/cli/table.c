@@ -50,42 +50,58 @@ static void measure(const vs_table *table, size_t widths[static VS_TABLE_COLUMNS
   if (widths[flexible] > room) widths[flexible] = room < VS_TABLE_NARROWEST ? VS_TABLE_NARROWEST : room;
 }
 
-static void put_cell(vs_table *table, const vs_column *column, vs_str text, size_t width, size_t room,
-                     bool is_last) {
-  vs_text *out = &table->screen->text;
-  if (column->kind == VS_COLUMN_RIGHT && width < room) vs_screen_spaces(out, room - width);
-  if (column->kind == VS_COLUMN_PATH) vs_screen_fit_end(out, text, room);
-  else if (column->kind == VS_COLUMN_NAME) vs_screen_fit_start(out, text, room);
-  else vs_text_str(out, text);
-  if (column->kind != VS_COLUMN_RIGHT && width < room && !is_last) vs_screen_spaces(out, room - width);
+/* Blanks are put when something follows them, so that no line ends in some. */
+typedef struct vs_row {
+  vs_table *table;
+  const size_t *widths;
+  size_t blanks;
+} vs_row;
+
+static void put_blanks(vs_row *row) {
+  vs_screen_spaces(&row->table->screen->text, row->blanks);
+  row->blanks = 0;
+}
+
+static void put_cell(vs_row *row, size_t column, vs_str text, size_t width) {
+  const vs_column_kind kind = row->table->columns[column].kind;
+  const size_t room = row->widths[column], slack = width < room ? room - width : 0;
+  vs_text *out = &row->table->screen->text;
+  if (column != 0) row->blanks += 2;
+  if (kind == VS_COLUMN_RIGHT) row->blanks += slack;
+  if (text.size != 0) {
+    put_blanks(row);
+    if (kind == VS_COLUMN_PATH) vs_screen_fit_end(out, text, room);
+    else if (kind == VS_COLUMN_NAME) vs_screen_fit_start(out, text, room);
+    else vs_text_str(out, text);
+  }
+  if (kind != VS_COLUMN_RIGHT) row->blanks += slack;
+}
+
+static void put_bar(vs_row *row, size_t column, double share) {
+  row->blanks += column != 0 ? 2 : 0;
+  put_blanks(row);
+  row->blanks = row->widths[column] - vs_screen_bar(row->table->screen, share, row->widths[column]);
 }
 
 static void put_headings(vs_table *table, const size_t *widths) {
-  vs_screen_spaces(&table->screen->text, table->indent);
+  vs_row row = {.table = table, .widths = widths, .blanks = table->indent};
   vs_screen_style(table->screen, VS_STYLE_FAINT);
   for (size_t c = 0; c < table->column_count; c++) {
-    if (c != 0) vs_screen_spaces(&table->screen->text, 2);
     const vs_str heading = vs_str_from(table->columns[c].heading);
-    put_cell(table, &table->columns[c], heading, heading.size, widths[c], c + 1 == table->column_count);
+    put_cell(&row, c, heading, heading.size);
   }
   vs_screen_style(table->screen, VS_STYLE_PLAIN);
   vs_text_byte(&table->screen->text, '\n');
 }
 
 static void put_row(vs_table *table, const size_t *widths, size_t first) {
-  vs_screen_spaces(&table->screen->text, table->indent);
+  vs_row row = {.table = table, .widths = widths, .blanks = table->indent};
   for (size_t c = 0; c < table->column_count; c++) {
     const vs_cell *cell = &table->cells.data[first + c];
-    const bool is_last = c + 1 == table->column_count;
-    if (c != 0) vs_screen_spaces(&table->screen->text, 2);
-    if (table->columns[c].kind == VS_COLUMN_BAR) {
-      const size_t drawn = vs_screen_bar(table->screen, cell->share, widths[c]);
-      if (!is_last) vs_screen_spaces(&table->screen->text, widths[c] - drawn);
-      continue;
-    }
     const vs_str text =
         cell->size == 0 ? VS_STR("") : (vs_str){table->text.bytes.data + cell->start, cell->size};
-    put_cell(table, &table->columns[c], text, cell->width, widths[c], is_last);
+    if (table->columns[c].kind == VS_COLUMN_BAR) put_bar(&row, c, cell->share);
+    else put_cell(&row, c, text, cell->width);
   }
   vs_text_byte(&table->screen->text, '\n');
 }

@@ -3,7 +3,7 @@
 #include "faces/cli/frames.h"
 #include "faces/cli/words.h"
 
-enum { ROWS = 40, DEEPEST = 64, CHAIN_MOST = 3, LEAST_SHARE = 100 /* 1/100 */ };
+enum { ROWS = 40, DEEPEST = 64, NUMBERS_WIDTH = 24, LEAST_SHARE = 100 /* 1/100 */ };
 
 typedef struct vs_drawing {
   vs_cli *cli;
@@ -43,20 +43,24 @@ static void put_numbers(vs_drawing *drawing, uint64_t bytes) {
   vs_text_percent(vs_table_cell(&drawing->table), bytes, node_at(drawing, 0)->bytes);
 }
 
-/* The row of a call and of those that it leads to alone; returns the last of them. */
+/* The row of a call, with those that it leads to alone as long as they fit; returns the last of them. */
 static uint32_t put_chain(vs_drawing *drawing, uint32_t index, bool is_last) {
-  const bool unicode = drawing->cli->screen.has_unicode;
+  const vs_screen *screen = &drawing->cli->screen;
   put_numbers(drawing, node_at(drawing, index)->bytes);
   vs_text *text = vs_table_cell(&drawing->table);
+  const size_t start = text->bytes.count;
   vs_text_str(text, vs_text_view(&drawing->prefix));
-  vs_text_cstr(text, is_last ? (unicode ? "└ " : "` ") : (unicode ? "├ " : "| "));
+  vs_text_cstr(text, is_last ? (screen->has_unicode ? "└ " : "` ") : (screen->has_unicode ? "├ " : "| "));
   put_name(text, node_at(drawing, index));
-  for (unsigned links = 1; links < CHAIN_MOST; links++) {
-    const uint32_t child = only_child(drawing, index);
-    if (child == VS_NO_NODE) break;
-    index = child;
+  for (uint32_t child; (child = only_child(drawing, index)) != VS_NO_NODE; index = child) {
+    const size_t before = text->bytes.count;
     vs_text_cstr(text, " > ");
-    put_name(text, node_at(drawing, index));
+    put_name(text, node_at(drawing, child));
+    if (text->status != VS_OK) break;
+    const vs_str row = {text->bytes.data + start, text->bytes.count - start};
+    if (NUMBERS_WIDTH + vs_screen_width(row) <= screen->columns) continue;
+    text->bytes.count = before;
+    break;
   }
   return index;
 }

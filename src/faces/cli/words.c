@@ -16,19 +16,30 @@ void vs_words_time_since(vs_text *text, vs_json time_us, vs_json first_time_us) 
   if (time >= first) vs_text_duration(text, (uint64_t)time - (uint64_t)first);
 }
 
+void vs_words_file(vs_screen *screen, vs_str name, vs_str rest) {
+  enum { NAME_LEAST = 24 };
+  vs_text line, safe;
+  vs_scratch_init(&line, screen);
+  vs_scratch_init(&safe, screen);
+  vs_screen_safe(&safe, name);
+  const size_t taken = vs_screen_width(rest);
+  vs_screen_fit_end(&line, vs_text_view(&safe),
+                    taken + NAME_LEAST < screen->columns ? screen->columns - taken : NAME_LEAST);
+  vs_text_str(&line, rest);
+  vs_screen_paragraphs(screen, 0, vs_text_view(&line));
+  vs_text_byte(&screen->text, '\n');
+  vs_text_deinit(&safe);
+  vs_text_deinit(&line);
+}
+
 void vs_words_title(vs_cli *cli, vs_json reply, vs_str rest) {
-  vs_text title, name;
+  vs_text title;
   vs_scratch_init(&title, &cli->screen);
-  vs_scratch_init(&name, &cli->screen);
-  vs_screen_safe(&name, vs_str_from(cli->line->arguments[0]));
-  vs_screen_fit_end(&title, vs_text_view(&name), cli->screen.columns / 2);
   const int64_t device = vs_reply_i64(reply, "device");
   if (device < 0) vs_text_cstr(&title, ", pinned host memory, ");
   else vs_text_format(&title, ", GPU %D, ", device);
   vs_text_str(&title, rest);
-  vs_screen_paragraphs(&cli->screen, 0, vs_text_view(&title));
-  vs_text_byte(&cli->screen.text, '\n');
-  vs_text_deinit(&name);
+  vs_words_file(&cli->screen, vs_str_from(cli->line->arguments[0]), vs_text_view(&title));
   vs_text_deinit(&title);
 }
 
@@ -81,18 +92,21 @@ void vs_words_next(vs_cli *cli, const char *command, const char *option, const c
                    const char *purpose) {
   if (vs_cli_has(cli, VS_OPTION_QUIET)) return;
   const char *device = cli->line->values[VS_OPTION_DEVICE];
-  vs_text *text = &cli->screen.text;
+  vs_text line;
+  vs_scratch_init(&line, &cli->screen);
+  vs_text_format(&line, "vramscope %s", command);
+  if (device != NULL) vs_text_format(&line, " --device %s", device);
+  if (option != NULL) vs_text_format(&line, " --%s %s", option, value);
+  vs_text_byte(&line, ' ');
+  vs_words_shell(&line, cli->line->arguments[0]);
   vs_screen_styled(&cli->screen, VS_STYLE_TITLE, VS_STR("Next: "));
-  vs_text_format(text, "vramscope %s", command);
-  if (device != NULL) vs_text_format(text, " --device %s", device);
-  if (option != NULL) vs_text_format(text, " --%s %s", option, value);
-  vs_text_byte(text, ' ');
-  vs_words_shell(text, cli->line->arguments[0]);
-  if (purpose != NULL) {
-    vs_text_cstr(text, "   ");
+  vs_text_str(&cli->screen.text, vs_text_view(&line));
+  const size_t width = strlen("Next: ") + vs_screen_width(vs_text_view(&line));
+  if (width + strlen("  # ") + strlen(purpose) <= cli->screen.columns) {
     vs_screen_style(&cli->screen, VS_STYLE_FAINT);
-    vs_text_format(text, "# %s", purpose);
+    vs_text_format(&cli->screen.text, "  # %s", purpose);
     vs_screen_style(&cli->screen, VS_STYLE_PLAIN);
   }
-  vs_text_byte(text, '\n');
+  vs_text_byte(&cli->screen.text, '\n');
+  vs_text_deinit(&line);
 }

@@ -15,6 +15,10 @@ void vs_words_count(vs_text *text, uint64_t count, const char *noun);
 /* "0.52 s after the start": the time of an event, from the first one on; nothing where there are no times. */
 void vs_words_time_since(vs_text *text, vs_json time_us, vs_json first_time_us);
 
+/* The first line: the file and what is said of it, with an empty line behind. A long name loses its beginning, so that
+ * it stays one line where that is possible. `rest` is safe. */
+void vs_words_file(vs_screen *screen, vs_str name, vs_str rest);
+
 /* The title of a table: "snapshot.pickle, GPU 0, `rest`" with an empty line behind it. `rest` is safe. */
 void vs_words_title(vs_cli *cli, vs_json reply, vs_str rest);
 
@@ -27,7 +31,8 @@ uint64_t vs_words_top(const vs_cli *cli, uint64_t usual);
 /* A word as a shell reads it back: in quotes where it needs some. */
 void vs_words_shell(vs_text *text, const char *word);
 
-/* "Next: vramscope `before` FILE `after`", with --device if the command line had it. Not shown with --quiet. */
+/* "Next: vramscope COMMAND --OPTION VALUE FILE  # purpose", with --device if the command line had it. `option` may be NULL.
+ * Not shown with --quiet. */
 void vs_words_next(vs_cli *cli, const char *command, const char *option, const char *value,
                    const char *purpose);
 

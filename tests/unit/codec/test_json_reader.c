@@ -201,6 +201,7 @@ static void strings(void **state) {
       GOOD("\"\\ude00x\"", "'\xef\xbf\xbdx'"),
       GOOD("\"\\ud83d\\ud83d\\ude00\"", "'\xef\xbf\xbd\xf0\x9f\x98\x80'"),
       GOOD("\"\\ud83d\\n\"", "'\xef\xbf\xbd\\x0a'"),
+      GOOD("\"\\ud83d\\ue000\"", "'\xef\xbf\xbd\xee\x80\x80'"),
       GOOD("\"\\ud83d\\u0041\"", "'\xef\xbf\xbd"
                                  "A'"),
       GOOD("\"\xff\xc3\"", "'\xff\xc3'"), /* bytes that are no text stay what they are */
@@ -267,6 +268,9 @@ static void must_fail(void **state) {
       BAD("[1true]", BAD_FORMAT, 1, "'1true' is no value"),
       BAD("[\"a\nb\"]", BAD_FORMAT, 3, "a control byte in a string"),
       BAD("\"\x1f\"", BAD_FORMAT, 1, "a control byte in a string"),
+      BAD("\"abc\x1f"
+          "defghijk\"",
+          BAD_FORMAT, 4, "a control byte in a string"),
       BAD("\"0123456789\t\"", BAD_FORMAT, 11, "a control byte in a string"),
       BAD("\"\\x41\"", BAD_FORMAT, 1, "a malformed escape in a string"),
       BAD("\"ab\\u12g4\"", BAD_FORMAT, 3, "a malformed escape in a string"),

@@ -182,6 +182,8 @@ static void tells_where_it_is_broken(void **state) {
   FAILS("}(Nu.", VS_BAD_FORMAT, 3, "a key without a value");
   FAILS("Ne.", VS_BAD_FORMAT, 1, "APPENDS without a MARK");
   FAILS("](Na.", VS_BAD_FORMAT, 3, "no list"); /* the mark fences the list off */
+  FAILS("\x80\x04\x95\x05\0\0\0\0\0\0\0N.", VS_TRUNCATED, 12, "FRAME goes on to byte 16");
+  FAILS("\x95\xff\xff\xff\xff\xff\xff\xff\xffN.", VS_LIMIT, 0, "FRAME of");
   FAILS("h\x03.", VS_BAD_FORMAT, 0, "memo entry 3");
   FAILS("I1x\n.", VS_BAD_FORMAT, 0, "a number that is none");
   FAILS("Fabc\n.", VS_BAD_FORMAT, 0, "a float that is none");
