@@ -9,8 +9,8 @@
 
 typedef struct vs_named_range {
   int64_t from_us;
-  int64_t to_us; /* INT64_MAX: never closed */
-  uint32_t name; /* string id */
+  int64_t to_us;  /* INT64_MAX: never closed */
+  uint32_t name;  /* string id */
   uint32_t depth; /* open ranges when it began */
 } vs_named_range;
 
@@ -25,7 +25,8 @@ typedef struct vs_named_ranges {
 } vs_named_ranges;
 
 /* Those of the slice's device; of every device for VS_DEVICE_HOST. Entries without a time are left out. */
-VS_MUST_CHECK vs_status vs_named_ranges_build(const vs_host *host, const vs_slice *slice, vs_named_ranges *out);
+VS_MUST_CHECK vs_status vs_named_ranges_build(const vs_host *host, const vs_slice *slice,
+                                              vs_named_ranges *out);
 void vs_named_ranges_deinit(const vs_host *host, vs_named_ranges *ranges);
 
 /* The name (string id) of the innermost range open at a time; VS_STRING_NONE if none is, or for VS_NO_TIME. */

@@ -12,7 +12,7 @@ typedef struct vs_churn {
   uint64_t short_count, short_bytes; /* of the ended, those that live for fewer than VS_SHORT_LIFE events */
   uint64_t by_events[VS_POWERS];     /* ended ones: [n] lived for 2^n up to below 2^(n+1) events */
   uint64_t by_us[VS_POWERS];         /* ended ones with both times: [n] likewise in us; [0] is also 0 us */
-  uint64_t by_size[VS_POWERS];       /* all of them: [n] asked for 2^n up to below 2^(n+1) bytes; [0] is also 0 bytes */
+  uint64_t by_size[VS_POWERS];       /* all of them: [n] asked for 2^n up to below 2^(n+1); [0] is also 0 */
   uint64_t bytes_by_size[VS_POWERS];
 } vs_churn;
 

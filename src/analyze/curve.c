@@ -31,12 +31,14 @@ static effects effects_of(vs_closing closing) {
 }
 
 /* Moves the three values over one event. */
-static inline void advance(const vs_slice *slice, const effects *e, uint32_t event, int64_t value[VS_CURVE_KINDS]) {
+static inline void advance(const vs_slice *slice, const effects *e, uint32_t event,
+                           int64_t value[VS_CURVE_KINDS]) {
   const vs_events *events = &slice->snapshot->events;
   const uint32_t row = vs_slice_row(slice, event);
   const int8_t *sign = e->sign[vs_events_kind(events, row)];
   const int64_t step = as_step(vs_events_size(events, row));
-  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) value[kind] = vs_sat_add_i64(value[kind], sign[kind] * step);
+  for (int kind = 0; kind < VS_CURVE_KINDS; kind++)
+    value[kind] = vs_sat_add_i64(value[kind], sign[kind] * step);
 }
 
 static void add_end(const vs_slice *slice, vs_curves *out) {
@@ -110,7 +112,7 @@ void vs_curve_cursor_move(vs_curve_cursor *cursor, vs_moment moment) {
   while (cursor->moment < to) advance(cursor->slice, &e, (uint32_t)++cursor->moment, cursor->values);
 }
 
-/* ---- columns ------------------------------------------------------------------------------------------------- */
+/* ---- columns ------------------------------------------------------------------------------------------- */
 
 vs_status vs_curve_columns_build(const vs_host *host, const vs_slice *slice, const vs_curves *curves,
                                  vs_curve_columns *out) {
@@ -141,9 +143,11 @@ void vs_curve_columns_deinit(const vs_host *host, vs_curve_columns *columns) {
   *columns = (vs_curve_columns){0};
 }
 
-/* ---- drawing ------------------------------------------------------------------------------------------------- */
+/* ---- drawing ------------------------------------------------------------------------------------------- */
 
-static vs_curve_piece flat_piece(int64_t value) { return (vs_curve_piece){.low = value, .high = value, .last = value}; }
+static vs_curve_piece flat_piece(int64_t value) {
+  return (vs_curve_piece){.low = value, .high = value, .last = value};
+}
 
 static void extend_piece(vs_curve_piece *piece, int64_t value) {
   if (value < piece->low) piece->low = value;
@@ -151,8 +155,8 @@ static void extend_piece(vs_curve_piece *piece, int64_t value) {
   piece->last = value;
 }
 
-void vs_curve_by_event(const int64_t *column, uint32_t first, uint32_t count, int64_t before, vs_curve_piece *pieces,
-                       uint32_t piece_count) {
+void vs_curve_by_event(const int64_t *column, uint32_t first, uint32_t count, int64_t before,
+                       vs_curve_piece *pieces, uint32_t piece_count) {
   uint64_t done = 0; /* events in pieces so far */
   for (uint32_t p = 0; p < piece_count; p++) {
     const uint64_t until = ((uint64_t)p + 1) * count / piece_count;
@@ -169,8 +173,8 @@ static uint32_t part_of(uint64_t offset, uint64_t span, uint32_t count) {
   return (uint32_t)(wider + (offset - wider * (width + 1)) / width);
 }
 
-void vs_curve_by_time(const vs_slice *slice, const int64_t *column, int64_t baseline, int64_t from_us, int64_t to_us,
-                      vs_curve_piece *pieces, uint32_t piece_count) {
+void vs_curve_by_time(const vs_slice *slice, const int64_t *column, int64_t baseline, int64_t from_us,
+                      int64_t to_us, vs_curve_piece *pieces, uint32_t piece_count) {
   const uint64_t span = to_us > from_us ? (uint64_t)to_us - (uint64_t)from_us : 0;
   int64_t now = VS_NO_TIME, value = baseline; /* VS_NO_TIME is before every time */
   uint32_t piece = 0, event = 0;

@@ -20,12 +20,12 @@ enum { VS_CURVE_KINDS = 3 };
 const char *vs_curve_kind_name(vs_curve_kind kind); /* "requested", "held", "reserved" */
 
 typedef struct vs_curve {
-  int64_t baseline; /* before the first event */
-  int64_t end;      /* after the last, = the end state */
-  int64_t peak;     /* highest of baseline and the value after each event */
+  int64_t baseline;  /* before the first event */
+  int64_t end;       /* after the last, = the end state */
+  int64_t peak;      /* highest of baseline and the value after each event */
   vs_moment peak_at; /* the first moment it is that high */
   int64_t lowest;
-  uint64_t below_zero;       /* moments, the start included, with a value below zero */
+  uint64_t below_zero;        /* moments, the start included, with a value below zero */
   vs_moment first_below_zero; /* meaningful where below_zero > 0 */
 } vs_curve;
 
@@ -43,8 +43,8 @@ typedef struct vs_curve_columns {
   int64_t *column[VS_CURVE_KINDS];
 } vs_curve_columns;
 
-VS_MUST_CHECK vs_status vs_curve_columns_build(const vs_host *host, const vs_slice *slice, const vs_curves *curves,
-                                               vs_curve_columns *out);
+VS_MUST_CHECK vs_status vs_curve_columns_build(const vs_host *host, const vs_slice *slice,
+                                               const vs_curves *curves, vs_curve_columns *out);
 void vs_curve_columns_deinit(const vs_host *host, vs_curve_columns *columns);
 
 /* The three values at one moment after another, without columns: moving costs a scan over the events between. */
@@ -59,7 +59,7 @@ vs_curve_cursor vs_curve_cursor_at_start(const vs_slice *slice, const vs_curves 
 /* Forwards only; a moment before the cursor's, or behind the end, moves it no further than it can. */
 void vs_curve_cursor_move(vs_curve_cursor *cursor, vs_moment moment);
 
-/* ---- drawing: a curve in as many pieces as there are pixels --------------------------------------------------- */
+/* ---- drawing: a curve in as many pieces as there are pixels -------------------------------------------- */
 
 /* A curve over one piece of an axis: low and high include the value it came in with. */
 typedef struct vs_curve_piece {
@@ -68,13 +68,13 @@ typedef struct vs_curve_piece {
 
 /* Pieces of equal numbers of events of [first, first + count). `column` as above, `before` the value before `first`.
  * `pieces` is the caller's, `piece_count` > 0 of them. */
-void vs_curve_by_event(const int64_t *column, uint32_t first, uint32_t count, int64_t before, vs_curve_piece *pieces,
-                       uint32_t piece_count);
+void vs_curve_by_event(const int64_t *column, uint32_t first, uint32_t count, int64_t before,
+                       vs_curve_piece *pieces, uint32_t piece_count);
 
 /* Pieces of equal spans of [from_us, to_us). `baseline` is the value before the first event. An event without a time,
  * or with one before its predecessor's, counts at its predecessor's. */
-void vs_curve_by_time(const vs_slice *slice, const int64_t *column, int64_t baseline, int64_t from_us, int64_t to_us,
-                      vs_curve_piece *pieces, uint32_t piece_count);
+void vs_curve_by_time(const vs_slice *slice, const int64_t *column, int64_t baseline, int64_t from_us,
+                      int64_t to_us, vs_curve_piece *pieces, uint32_t piece_count);
 
 /* First and last time of a slice's events; false if no event has one. */
 bool vs_slice_times(const vs_slice *slice, int64_t *first_us, int64_t *last_us);

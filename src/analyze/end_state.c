@@ -18,7 +18,7 @@ const char *vs_segment_kind_name(vs_segment_kind kind) {
   return kind == VS_SEGMENT_SMALL ? "small" : kind == VS_SEGMENT_LARGE ? "large" : "other";
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------------------- */
+/* ---- sums ---------------------------------------------------------------------------------------------- */
 
 static void add_to(uint64_t *sum, uint64_t value) { *sum = vs_sat_add_u64(*sum, value); }
 
@@ -64,7 +64,7 @@ vs_end_sums vs_segment_sums(const vs_snapshot *snapshot, const vs_segment *segme
   return sums;
 }
 
-/* ---- parts --------------------------------------------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------------------------------------- */
 
 /* The parts by key, out of one pair (key, segment row) per segment. */
 static vs_status build_parts(const vs_host *host, const vs_snapshot *s, vs_sort_pair *pairs, uint32_t count,

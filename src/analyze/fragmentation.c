@@ -16,7 +16,7 @@ static void find_smallest(const vs_lifetimes *lifetimes, uint64_t smallest[VS_SE
   if (low_large != VS_NO_SIZE) smallest[VS_SEGMENT_LARGE] = vs_round_request(low_large);
 }
 
-/* ---- one segment --------------------------------------------------------------------------------------------- */
+/* ---- one segment --------------------------------------------------------------------------------------- */
 
 /* Bytes of whole pages inside a hole; offsets from the segment's begin, where its first page begins. */
 static uint64_t whole_pages(uint64_t from, uint64_t to, uint64_t page) {
@@ -24,7 +24,8 @@ static uint64_t whole_pages(uint64_t from, uint64_t to, uint64_t page) {
   return last > first ? (last - first) * page : 0;
 }
 
-static void add_hole(const vs_state_segment *segment, uint64_t from, uint64_t to, uint64_t smallest, vs_holes *holes) {
+static void add_hole(const vs_state_segment *segment, uint64_t from, uint64_t to, uint64_t smallest,
+                     vs_holes *holes) {
   const uint64_t size = to - from;
   if (size == 0) return;
   holes->hole_count++;
@@ -65,7 +66,7 @@ static void add_holes(vs_holes *to, const vs_holes *holes) {
   to->is_unusable_known &= holes->is_unusable_known;
 }
 
-/* ---- areas --------------------------------------------------------------------------------------------------- */
+/* ---- areas --------------------------------------------------------------------------------------------- */
 
 typedef struct builder {
   const vs_host *host;
@@ -79,14 +80,16 @@ static vs_status find_area(builder *b, const vs_state_segment *segment, vs_area 
   for (size_t slot = vs_map_find(&b->area_by_hash, hash); slot != VS_MAP_NONE;
        slot = vs_map_find_next(&b->area_by_hash, slot)) {
     *area = &b->out->areas.data[b->area_by_hash.slots[slot].value];
-    if ((*area)->pool == segment->pool && (*area)->stream == segment->stream && (uint8_t)(*area)->kind == segment->kind)
+    if ((*area)->pool == segment->pool && (*area)->stream == segment->stream &&
+        (uint8_t)(*area)->kind == segment->kind)
       return VS_OK;
   }
   VS_TRY(vs_vec_reserve(b->host, &b->out->areas, 1));
   VS_TRY(vs_map_reserve(b->host, &b->area_by_hash));
   vs_map_add(&b->area_by_hash, hash, (uint32_t)b->out->areas.count);
   *area = &b->out->areas.data[b->out->areas.count++];
-  **area = (vs_area){.pool = segment->pool, .stream = segment->stream, .kind = (vs_segment_kind)segment->kind};
+  **area =
+      (vs_area){.pool = segment->pool, .stream = segment->stream, .kind = (vs_segment_kind)segment->kind};
   (*area)->holes.is_unusable_known = true;
   return VS_OK;
 }
@@ -123,7 +126,7 @@ static vs_status arrange(const vs_host *host, void *data, size_t count, size_t s
   return status;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 static vs_status add_segments(builder *b) {
   vs_fragmentation *out = b->out;

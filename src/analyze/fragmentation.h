@@ -19,10 +19,10 @@ enum { VS_LARGEST_SMALL_REQUEST = 1024 * 1024 };
 typedef struct vs_holes {
   uint64_t reserved, active, free; /* bytes; reserved = active + free */
   uint64_t pinned, releasable;     /* free = pinned + releasable */
-  uint64_t pinned_pages; /* of pinned: whole pages of expandable segments (2 MiB small, 20 MiB large), which do go back */
+  uint64_t pinned_pages;           /* of pinned: whole pages of expandable segments, which do go back */
   uint64_t largest_hole;
   uint64_t hole_count;
-  uint64_t unusable;       /* bytes; meaningful where it is known */
+  uint64_t unusable; /* bytes; meaningful where it is known */
   bool is_unusable_known;
 } vs_holes;
 
@@ -44,12 +44,13 @@ typedef struct vs_fragmentation {
   vs_state state;
   vs_holes all;
   uint64_t smallest_request[VS_SEGMENT_KINDS]; /* rounded; VS_NO_SIZE where the trace shows none */
-  VS_VEC(vs_area) areas;    /* most reserved first, then by pool, kind, stream */
-  VS_VEC(vs_pinned) pinned; /* most free bytes first, then least active, then by address; at most `most_pinned` */
+  VS_VEC(vs_area) areas;                       /* most reserved first, then by pool, kind, stream */
+  VS_VEC(vs_pinned) pinned;                    /* most free bytes first, then least active, then by address */
 } vs_fragmentation;
 
-VS_MUST_CHECK vs_status vs_fragmentation_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment,
-                                               uint32_t most_pinned, vs_fragmentation *out);
+/* `most_pinned`: how many of `pinned` to keep. */
+VS_MUST_CHECK vs_status vs_fragmentation_build(const vs_host *host, const vs_lifetimes *lifetimes,
+                                               vs_moment moment, uint32_t most_pinned, vs_fragmentation *out);
 void vs_fragmentation_deinit(const vs_host *host, vs_fragmentation *fragmentation);
 
 #endif

@@ -3,8 +3,9 @@
  *   noise     frames of the recording and of the interpreter's machinery, which say nothing (the filter of PyTorch's own
  *             viewers, plus the allocator's own frames)
  *   library   Python code that came with a package or the interpreter, by its path
- *   user      the innermost Python frame that is neither; else the innermost Python library frame; else the innermost
- *             C++ frame that is no noise
+ *   user      the innermost Python frame that is neither; else the innermost Python library frame; else (the threads of
+ *             autograd have no Python frames) the innermost C++ frame that runs a node of the backward pass; else the
+ *             innermost C++ frame that is no noise
  * What a string means is found out when it is first asked and remembered: the table changes, the snapshot does not. */
 #ifndef VS_ANALYZE_FRAMES_H
 #define VS_ANALYZE_FRAMES_H

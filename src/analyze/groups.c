@@ -3,8 +3,13 @@
 #include "base/text.h"
 
 static const char *const NAMES[VS_GROUP_BYS] = {
-    [VS_BY_STACK] = "stack", [VS_BY_LINE] = "line",         [VS_BY_STREAM] = "stream",         [VS_BY_POOL] = "pool",
-    [VS_BY_SIZE] = "size",   [VS_BY_CATEGORY] = "category", [VS_BY_ANNOTATION] = "annotation",
+    [VS_BY_STACK] = "stack",
+    [VS_BY_LINE] = "line",
+    [VS_BY_STREAM] = "stream",
+    [VS_BY_POOL] = "pool",
+    [VS_BY_SIZE] = "size",
+    [VS_BY_CATEGORY] = "category",
+    [VS_BY_ANNOTATION] = "annotation",
 };
 
 const char *vs_group_by_name(vs_group_by by) { return NAMES[by]; }
@@ -18,7 +23,7 @@ bool vs_group_by_find(vs_str name, vs_group_by *by) {
   return false;
 }
 
-/* ---- summing up ---------------------------------------------------------------------------------------------- */
+/* ---- summing up ---------------------------------------------------------------------------------------- */
 
 typedef struct builder {
   const vs_host *host;
@@ -86,7 +91,7 @@ static vs_status add_rows(builder *b, const uint32_t *rows, size_t count, vs_gro
   return VS_OK;
 }
 
-/* ---- lines: groups of groups by stack ------------------------------------------------------------------------ */
+/* ---- lines: groups of groups by stack ------------------------------------------------------------------ */
 
 static bool same_place(const vs_snapshot *s, uint32_t a, uint32_t b) {
   const vs_frame *fa = &s->stacks.frames.data[a], *fb = &s->stacks.frames.data[b];
@@ -101,7 +106,8 @@ static vs_status line_key(builder *b, uint32_t frame, uint32_t *key) {
   const vs_frame *f = &s->stacks.frames.data[frame];
   const uint64_t place = vs_frame_has_line(s, frame) ? (uint64_t)f->line : f->name;
   const uint64_t hash = vs_hash_mix(place ^ UINT64_C(0x9e3779b97f4a7c15), vs_hash_u64(f->file));
-  for (size_t slot = vs_map_find(&b->lines, hash); slot != VS_MAP_NONE; slot = vs_map_find_next(&b->lines, slot)) {
+  for (size_t slot = vs_map_find(&b->lines, hash); slot != VS_MAP_NONE;
+       slot = vs_map_find_next(&b->lines, slot)) {
     *key = 1 + b->lines.slots[slot].value;
     if (same_place(s, frame, *key - 1)) return VS_OK;
   }
@@ -132,7 +138,7 @@ static vs_status merge_lines(builder *b) {
   return status;
 }
 
-/* ---- order --------------------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------------------------------------- */
 
 static bool before(const void *ctx, uint32_t a, uint32_t b) {
   const vs_group *groups = ctx, *ga = &groups[a], *gb = &groups[b];
@@ -151,7 +157,8 @@ static vs_status sort_groups(const vs_host *host, vs_groups *out) {
   for (size_t i = 0; i < out->list.count && status == VS_OK; i++) order.data[order.count++] = (uint32_t)i;
   if (status == VS_OK) status = vs_sort_rows(host, order.data, order.count, before, out->list.data);
   if (status == VS_OK) {
-    for (size_t i = 0; i < order.count; i++) sorted.list.data[sorted.list.count++] = out->list.data[order.data[i]];
+    for (size_t i = 0; i < order.count; i++)
+      sorted.list.data[sorted.list.count++] = out->list.data[order.data[i]];
     vs_groups_deinit(host, out);
     *out = sorted;
   } else {
@@ -161,7 +168,7 @@ static vs_status sort_groups(const vs_host *host, vs_groups *out) {
   return status;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 static vs_status build(builder *b, const uint32_t *rows, size_t count, vs_group_by by) {
   const vs_slice *slice = b->lifetimes->slice;
@@ -172,8 +179,8 @@ static vs_status build(builder *b, const uint32_t *rows, size_t count, vs_group_
   return sort_groups(b->host, b->out);
 }
 
-vs_status vs_groups_build(const vs_host *host, const vs_lifetimes *lifetimes, const uint32_t *rows, size_t count,
-                          vs_group_by by, vs_frames *frames, vs_groups *out) {
+vs_status vs_groups_build(const vs_host *host, const vs_lifetimes *lifetimes, const uint32_t *rows,
+                          size_t count, vs_group_by by, vs_frames *frames, vs_groups *out) {
   *out = (vs_groups){.by = by};
   if (by == VS_BY_LINE && frames == NULL) return VS_BAD_ARGUMENT;
   builder b = {.host = host, .lifetimes = lifetimes, .frames = frames, .out = out};
@@ -189,7 +196,7 @@ vs_status vs_groups_build(const vs_host *host, const vs_lifetimes *lifetimes, co
 
 void vs_groups_deinit(const vs_host *host, vs_groups *groups) { vs_vec_free(host, &groups->list); }
 
-/* ---- names --------------------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------------------- */
 
 static void frame_name(const vs_snapshot *s, uint32_t frame, vs_group_name *out) {
   if (frame == VS_NO_FRAME) {

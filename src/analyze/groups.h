@@ -48,18 +48,19 @@ typedef struct vs_groups {
 
 /* `rows` are rows of `lifetimes`, each counted once (a vs_liveset's, or any other choice). `frames` is asked for
  * VS_BY_LINE only and may be NULL otherwise. */
-VS_MUST_CHECK vs_status vs_groups_build(const vs_host *host, const vs_lifetimes *lifetimes, const uint32_t *rows,
-                                        size_t count, vs_group_by by, vs_frames *frames, vs_groups *out);
+VS_MUST_CHECK vs_status vs_groups_build(const vs_host *host, const vs_lifetimes *lifetimes,
+                                        const uint32_t *rows, size_t count, vs_group_by by, vs_frames *frames,
+                                        vs_groups *out);
 void vs_groups_deinit(const vs_host *host, vs_groups *groups);
 
 /* The pieces of a group's name, for a face to put together; borrowed from the snapshot. */
 typedef struct vs_group_name {
-  bool known;       /* false: `text` says why there is none ("no stack recorded") */
-  vs_str text;      /* function, category, range, or a sentence; empty for numbers */
-  vs_str file;      /* STACK and LINE: of the user's frame */
+  bool known;  /* false: `text` says why there is none ("no stack recorded") */
+  vs_str text; /* function, category, range, or a sentence; empty for numbers */
+  vs_str file; /* STACK and LINE: of the user's frame */
   bool has_line;
-  int64_t line;     /* meaningful where has_line */
-  uint32_t frame;   /* STACK and LINE: the frame shown, or VS_NO_FRAME */
+  int64_t line;        /* meaningful where has_line */
+  uint32_t frame;      /* STACK and LINE: the frame shown, or VS_NO_FRAME */
   uint64_t numbers[2]; /* STREAM: handle; POOL: the pair; SIZE: smallest and largest size */
 } vs_group_name;
 

@@ -12,7 +12,7 @@ typedef struct builder {
   const vs_lifetimes *lifetimes;
   const vs_steps *steps;
   vs_growths *out;
-  VS_VEC(vs_sort_pair) changes; /* key: stack and boundary, value: 2 * row + 1 where the row is seen no more */
+  VS_VEC(vs_sort_pair) changes; /* key: stack and boundary, value: 2 * row, + 1 where it is seen no more */
   VS_VEC(change) by_step;       /* of one stack, the last steps, latest first */
 } builder;
 
@@ -64,7 +64,7 @@ static void add_to_change(const builder *b, const vs_sort_pair *pair, change *to
   to->blocks += goes ? -1 : 1;
 }
 
-/* ---- one stack ----------------------------------------------------------------------------------------------- */
+/* ---- one stack ----------------------------------------------------------------------------------------- */
 
 /* Spreads the changes [from, to) of one stack over its last steps. A run of L steps has at least 4/5 L rises, each of
  * them a change, so steps further back than 5/4 of the changes cannot belong to it. */
@@ -136,7 +136,7 @@ static vs_status judge_stacks(builder *b) {
   return VS_OK;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 /* Steps guessed from a pattern may be the layers of one forward pass, which keeps its activations: then most of what is
  * allocated stays. A training loop gives nearly all of it back. */
@@ -167,7 +167,8 @@ static vs_status sort_growths(const vs_host *host, vs_growths *out) {
   for (size_t i = 0; i < out->list.count && status == VS_OK; i++) order.data[order.count++] = (uint32_t)i;
   if (status == VS_OK) status = vs_sort_rows(host, order.data, order.count, before, out->list.data);
   if (status == VS_OK) {
-    for (size_t i = 0; i < order.count; i++) sorted.list.data[sorted.list.count++] = out->list.data[order.data[i]];
+    for (size_t i = 0; i < order.count; i++)
+      sorted.list.data[sorted.list.count++] = out->list.data[order.data[i]];
     vs_growths_deinit(host, out);
     *out = sorted;
   } else {

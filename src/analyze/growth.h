@@ -19,9 +19,9 @@
 
 typedef struct vs_growth {
   uint32_t stack;
-  uint32_t first_step; /* index of the first step of the run, 0 = between the first two boundaries */
-  uint32_t steps;      /* steps of the run */
-  uint32_t rises;      /* of these, the ones it rises in */
+  uint32_t first_step;     /* index of the first step of the run, 0 = between the first two boundaries */
+  uint32_t steps;          /* steps of the run */
+  uint32_t rises;          /* of these, the ones it rises in */
   uint64_t bytes_per_step; /* bytes / steps */
   uint64_t bytes;          /* gained over the run */
   uint64_t blocks;         /* gained over the run; 0 if their number does not rise */
@@ -34,8 +34,8 @@ typedef struct vs_growths {
   VS_VEC(vs_growth) list; /* most bytes per step first, then by stack */
 } vs_growths;
 
-VS_MUST_CHECK vs_status vs_growths_build(const vs_host *host, const vs_lifetimes *lifetimes, const vs_steps *steps,
-                                         vs_growths *out);
+VS_MUST_CHECK vs_status vs_growths_build(const vs_host *host, const vs_lifetimes *lifetimes,
+                                         const vs_steps *steps, vs_growths *out);
 void vs_growths_deinit(const vs_host *host, vs_growths *growths);
 
 #endif

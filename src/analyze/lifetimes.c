@@ -5,7 +5,7 @@ typedef struct matcher {
   const vs_host *host;
   vs_lifetimes *out;
   vs_map open;   /* allocated, not ended */
-  vs_map closed; /* ended by a free_requested: kept only where a free counts at its request, to know a second one */
+  vs_map closed; /* ended by a free_requested, where a free counts at its request: to know a second one */
   /* A free_completed mostly follows its free_requested at once: where that one was found. */
   size_t last_slot; /* VS_MAP_NONE as soon as `open` has changed */
 } matcher;
@@ -105,8 +105,9 @@ static vs_status on_free_completed(matcher *m, uint32_t event, uint64_t address,
   life->end = event;
   if (life->size != size) {
     const vs_slice *slice = m->out->slice;
-    const bool counted = life->free_requested != VS_NO_EVENT &&
-                         vs_events_size(&slice->snapshot->events, vs_slice_row(slice, life->free_requested)) != life->size;
+    const bool counted =
+        life->free_requested != VS_NO_EVENT &&
+        vs_events_size(&slice->snapshot->events, vs_slice_row(slice, life->free_requested)) != life->size;
     if (!counted) doubt(&m->out->doubts.size_mismatch, event);
   }
   take_out(m, &m->open, slot);
@@ -168,7 +169,8 @@ static vs_status match_end(matcher *m) {
   for (size_t slot = 0; slot < m->open.capacity; slot++) {
     if (!m->open.slots[slot].used) continue;
     const vs_lifetime *life = &m->out->rows.data[m->open.slots[slot].value];
-    if (life->start == VS_NO_EVENT || life->free_requested != VS_NO_EVENT || life->block != VS_NO_ROW) continue;
+    if (life->start == VS_NO_EVENT || life->free_requested != VS_NO_EVENT || life->block != VS_NO_ROW)
+      continue;
     vs_tally *tally = &m->out->doubts.alloc_not_at_end;
     if (tally->count++ == 0 || life->start < tally->first_event) tally->first_event = life->start;
   }
@@ -188,9 +190,11 @@ vs_status vs_lifetimes_build(const vs_host *host, const vs_slice *slice, vs_life
   return status;
 }
 
-void vs_lifetimes_deinit(const vs_host *host, vs_lifetimes *lifetimes) { vs_vec_free(host, &lifetimes->rows); }
+void vs_lifetimes_deinit(const vs_host *host, vs_lifetimes *lifetimes) {
+  vs_vec_free(host, &lifetimes->rows);
+}
 
-/* ---- what a row knows ---------------------------------------------------------------------------------------- */
+/* ---- what a row knows ---------------------------------------------------------------------------------- */
 
 bool vs_lifetime_is_pending(const vs_lifetimes *lifetimes, const vs_lifetime *row, vs_moment moment) {
   if (row->free_requested != VS_NO_EVENT) return (vs_moment)row->free_requested <= moment;
@@ -200,17 +204,23 @@ bool vs_lifetime_is_pending(const vs_lifetimes *lifetimes, const vs_lifetime *ro
   return waits && (row->start == VS_NO_EVENT || moment >= vs_slice_end(lifetimes->slice));
 }
 
-bool vs_lifetime_knows_alloc(const vs_lifetime *row) { return row->start != VS_NO_EVENT || row->block != VS_NO_ROW; }
+bool vs_lifetime_knows_alloc(const vs_lifetime *row) {
+  return row->start != VS_NO_EVENT || row->block != VS_NO_ROW;
+}
 
 uint32_t vs_lifetime_event(const vs_lifetime *row) {
-  return row->start != VS_NO_EVENT ? row->start : row->free_requested != VS_NO_EVENT ? row->free_requested : row->end;
+  return row->start != VS_NO_EVENT            ? row->start
+         : row->free_requested != VS_NO_EVENT ? row->free_requested
+                                              : row->end;
 }
 
 uint32_t vs_lifetime_stack(const vs_lifetimes *lifetimes, const vs_lifetime *row) {
   const vs_slice *slice = lifetimes->slice;
   const vs_snapshot *s = slice->snapshot;
   if (row->start == VS_NO_EVENT && row->block != VS_NO_ROW) return s->blocks.data[row->block].stack;
-  const uint32_t event = row->start != VS_NO_EVENT ? row->start : row->end != VS_NO_EVENT ? row->end : row->free_requested;
+  const uint32_t event = row->start != VS_NO_EVENT ? row->start
+                         : row->end != VS_NO_EVENT ? row->end
+                                                   : row->free_requested;
   return event == VS_NO_EVENT ? VS_LIST_NONE : vs_events_stack(&s->events, vs_slice_row(slice, event));
 }
 
@@ -221,7 +231,8 @@ uint32_t vs_lifetime_stream(const vs_lifetimes *lifetimes, const vs_lifetime *ro
   return slice->snapshot->segments.data[vs_segment_of_block(slice->snapshot, row->block)].stream;
 }
 
-uint32_t vs_lifetime_pool(const vs_lifetimes *lifetimes, const vs_segment_index *segments, const vs_lifetime *row) {
+uint32_t vs_lifetime_pool(const vs_lifetimes *lifetimes, const vs_segment_index *segments,
+                          const vs_lifetime *row) {
   const vs_slice *slice = lifetimes->slice;
   const vs_snapshot *s = slice->snapshot;
   const uint32_t event = vs_lifetime_event(row);
@@ -240,13 +251,16 @@ const char *vs_lifetimes_check(const vs_lifetimes *lifetimes) {
     const vs_lifetime *row = &lifetimes->rows.data[i];
     if (row->start == VS_NO_EVENT) {
       implied++;
-      if (vs_lifetime_event(row) == VS_NO_EVENT && row->block == VS_NO_ROW) return "a row that nothing knows of";
-      if ((vs_lifetime_event(row) == VS_NO_EVENT) != (i >= lifetimes->mentioned)) return "a row on the wrong side";
+      if (vs_lifetime_event(row) == VS_NO_EVENT && row->block == VS_NO_ROW)
+        return "a row that nothing knows of";
+      if ((vs_lifetime_event(row) == VS_NO_EVENT) != (i >= lifetimes->mentioned))
+        return "a row on the wrong side";
     } else {
       if ((int64_t)row->start <= last_start) return "starts do not rise";
       last_start = row->start;
       if (row->start >= events) return "a start behind the trace";
-      if (row->free_requested != VS_NO_EVENT && row->free_requested <= row->start) return "freed before it began";
+      if (row->free_requested != VS_NO_EVENT && row->free_requested <= row->start)
+        return "freed before it began";
       if (row->end != VS_NO_EVENT && row->end <= row->start) return "ended before it began";
     }
     if (row->end != VS_NO_EVENT && row->end >= events) return "an end behind the trace";

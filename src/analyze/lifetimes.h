@@ -19,8 +19,8 @@ typedef struct vs_lifetime {
   uint64_t size;           /* bytes requested: what its alloc says, else its first free, else the end block */
   uint32_t start;          /* event of its alloc; VS_NO_EVENT: before the trace */
   uint32_t free_requested; /* event; VS_NO_EVENT if not in the trace */
-  uint32_t end;            /* event after which it counts no more (free_completed, see vs_closing); VS_NO_EVENT: open */
-  uint32_t block;          /* row of snapshot->blocks if it is active in the end state, else VS_NO_ROW */
+  uint32_t end; /* event after which it counts no more (free_completed, see vs_closing); VS_NO_EVENT: open */
+  uint32_t block; /* row of snapshot->blocks if it is active in the end state, else VS_NO_ROW */
 } vs_lifetime;
 
 /* How often, and the first event at which. */
@@ -44,8 +44,9 @@ typedef struct vs_lifetimes {
   vs_closing closing;
   VS_VEC(vs_lifetime) rows;
   uint32_t mentioned; /* rows that the trace mentions: those behind are known from the end state only */
-  uint32_t older;     /* blocks that were there before the first event: rows without a start, and, where a free counts at
-                         its request, pending end blocks that were freed before the trace and never counted in it */
+  /* Blocks that were there before the first event: rows without a start, and pending end blocks that have no row,
+   * because a free counts at its request and theirs was before the trace. */
+  uint32_t older;
   vs_lifetime_doubts doubts;
 } vs_lifetimes;
 
@@ -73,7 +74,8 @@ uint32_t vs_lifetime_event(const vs_lifetime *row);
 uint32_t vs_lifetime_stream(const vs_lifetimes *lifetimes, const vs_lifetime *row);
 
 /* 0 (nobody knows), or 1 + index into snapshot->pools: as recorded, else that of the end segment at its address. */
-uint32_t vs_lifetime_pool(const vs_lifetimes *lifetimes, const vs_segment_index *segments, const vs_lifetime *row);
+uint32_t vs_lifetime_pool(const vs_lifetimes *lifetimes, const vs_segment_index *segments,
+                          const vs_lifetime *row);
 
 /* Executes the invariant; NULL if it holds, else the sentence that does not. */
 const char *vs_lifetimes_check(const vs_lifetimes *lifetimes);

@@ -17,7 +17,8 @@ static vs_status add(const vs_host *host, const vs_lifetimes *lifetimes, uint32_
   return VS_OK;
 }
 
-vs_status vs_liveset_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment, vs_liveset *out) {
+vs_status vs_liveset_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment,
+                           vs_liveset *out) {
   *out = (vs_liveset){.moment = within(lifetimes, moment)};
   for (size_t row = 0; row < lifetimes->rows.count; row++) {
     if (!vs_lifetime_is_live(&lifetimes->rows.data[row], out->moment)) continue;

@@ -18,7 +18,7 @@ VS_MUST_CHECK vs_status vs_liveset_build(const vs_host *host, const vs_lifetimes
 void vs_liveset_deinit(const vs_host *host, vs_liveset *set);
 
 /* The rows alive at `moment` and not at `without`: what appeared since, or, asked the other way round, what went. */
-VS_MUST_CHECK vs_status vs_liveset_difference(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment without,
-                                              vs_moment moment, vs_liveset *out);
+VS_MUST_CHECK vs_status vs_liveset_difference(const vs_host *host, const vs_lifetimes *lifetimes,
+                                              vs_moment without, vs_moment moment, vs_liveset *out);
 
 #endif

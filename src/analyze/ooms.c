@@ -20,7 +20,8 @@ static vs_oom_verdict judge(const vs_oom *oom) {
   /* The device's free bytes are those after PyTorch gave back what it could. */
   if (oom->is_free_known && oom->device_free >= driver_size(oom->size)) return VS_OOM_REFUSED;
   if (oom->largest_hole_area < oom->size && oom->largest_hole >= oom->size) return VS_OOM_ELSEWHERE;
-  if (vs_sat_add_u64(oom->cached, oom->is_free_known ? oom->device_free : 0) >= oom->size) return VS_OOM_FRAGMENTED;
+  if (vs_sat_add_u64(oom->cached, oom->is_free_known ? oom->device_free : 0) >= oom->size)
+    return VS_OOM_FRAGMENTED;
   return oom->is_free_known ? VS_OOM_FULL : VS_OOM_UNKNOWN;
 }
 
@@ -79,7 +80,8 @@ static vs_oom plain_facts(const vs_slice *slice, uint32_t event) {
   };
 }
 
-static vs_status list_ooms(const vs_host *host, const vs_slice *slice, const vs_curves *curves, vs_ooms *out) {
+static vs_status list_ooms(const vs_host *host, const vs_slice *slice, const vs_curves *curves,
+                           vs_ooms *out) {
   const vs_events *events = &slice->snapshot->events;
   vs_curve_cursor cursor = vs_curve_cursor_at_start(slice, curves);
   for (uint32_t event = 0; event < slice->event_count; event++) {
@@ -95,7 +97,8 @@ static vs_status list_ooms(const vs_host *host, const vs_slice *slice, const vs_
   return VS_OK;
 }
 
-vs_status vs_ooms_build(const vs_host *host, const vs_lifetimes *lifetimes, const vs_curves *curves, vs_ooms *out) {
+vs_status vs_ooms_build(const vs_host *host, const vs_lifetimes *lifetimes, const vs_curves *curves,
+                        vs_ooms *out) {
   *out = (vs_ooms){0};
   vs_status status = list_ooms(host, lifetimes->slice, curves, out);
   const size_t count = out->list.count;

@@ -11,32 +11,33 @@
 #include "analyze/state.h"
 
 typedef enum vs_oom_verdict {
-  VS_OOM_UNKNOWN,      /* not looked at, or the free bytes of the device are not recorded and decide it */
-  VS_OOM_FULL,         /* cached and free bytes together were not enough */
-  VS_OOM_FRAGMENTED,   /* they were enough, but in pieces */
-  VS_OOM_ELSEWHERE,    /* a hole was large enough, but of another stream, pool or kind */
-  VS_OOM_REFUSED,      /* the device itself had enough free: a limit of the process, or the driver's own reasons */
+  VS_OOM_UNKNOWN,    /* not looked at, or the free bytes of the device are not recorded and decide it */
+  VS_OOM_FULL,       /* cached and free bytes together were not enough */
+  VS_OOM_FRAGMENTED, /* they were enough, but in pieces */
+  VS_OOM_ELSEWHERE,  /* a hole was large enough, but of another stream, pool or kind */
+  VS_OOM_REFUSED, /* the device itself had enough free: a limit of the process, or the driver's own reasons */
 } vs_oom_verdict;
 enum { VS_OOM_VERDICTS = VS_OOM_REFUSED + 1, VS_OOM_LOOKS = 4 };
-const char *vs_oom_verdict_name(vs_oom_verdict verdict); /* "unknown", "full", "fragmented", "elsewhere", "refused" */
+const char *
+vs_oom_verdict_name(vs_oom_verdict verdict); /* "unknown", "full", "fragmented", "elsewhere", "refused" */
 
 typedef struct vs_oom {
   uint32_t event;
-  uint32_t stream;        /* index into streams */
+  uint32_t stream; /* index into streams */
   uint32_t stack;
   int64_t time_us;
-  uint64_t size;          /* bytes of the request, rounded */
+  uint64_t size; /* bytes of the request, rounded */
   bool is_free_known;
-  uint64_t device_free;   /* as the driver said; meaningful where known */
+  uint64_t device_free;              /* as the driver said; meaningful where known */
   int64_t requested, held, reserved; /* curves after the event */
   /* From here on where is_looked_at: */
   bool is_looked_at;
-  uint64_t active;        /* estimated: bytes of live blocks, rounded */
-  uint64_t cached;        /* estimated: reserved bytes in no live block */
-  uint64_t largest_hole;       /* anywhere */
-  uint64_t largest_hole_kind;  /* in segments of the kind (small, large) that the request needs */
-  uint64_t largest_hole_area;  /* and of its stream and (where recorded) pool */
-  vs_group top;           /* the stack that held most; count 0 if nothing was alive */
+  uint64_t active;            /* estimated: bytes of live blocks, rounded */
+  uint64_t cached;            /* estimated: reserved bytes in no live block */
+  uint64_t largest_hole;      /* anywhere */
+  uint64_t largest_hole_kind; /* in segments of the kind (small, large) that the request needs */
+  uint64_t largest_hole_area; /* and of its stream and (where recorded) pool */
+  vs_group top;               /* the stack that held most; count 0 if nothing was alive */
   vs_oom_verdict verdict;
 } vs_oom;
 
@@ -44,8 +45,8 @@ typedef struct vs_ooms {
   VS_VEC(vs_oom) list; /* in order of the trace */
 } vs_ooms;
 
-VS_MUST_CHECK vs_status vs_ooms_build(const vs_host *host, const vs_lifetimes *lifetimes, const vs_curves *curves,
-                                      vs_ooms *out);
+VS_MUST_CHECK vs_status vs_ooms_build(const vs_host *host, const vs_lifetimes *lifetimes,
+                                      const vs_curves *curves, vs_ooms *out);
 /* The full look at one that was not looked at. */
 VS_MUST_CHECK vs_status vs_oom_look(const vs_host *host, const vs_lifetimes *lifetimes, vs_oom *oom);
 void vs_ooms_deinit(const vs_host *host, vs_ooms *ooms);

@@ -23,7 +23,8 @@ static vs_status build(const vs_host *host, vs_report *out) {
   VS_TRY(vs_lifetimes_build(host, slice, &out->lifetimes));
   VS_TRY(vs_frames_init(host, slice->snapshot, &out->frames));
   VS_TRY(build_peak(host, out));
-  VS_TRY(vs_fragmentation_build(host, &out->lifetimes, vs_slice_end(slice), VS_REPORT_MOST_PINNED, &out->fragmentation));
+  VS_TRY(vs_fragmentation_build(host, &out->lifetimes, vs_slice_end(slice), VS_REPORT_MOST_PINNED,
+                                &out->fragmentation));
   vs_churn_measure(&out->lifetimes, &out->churn);
   VS_TRY(vs_steps_build(host, slice, &out->steps));
   VS_TRY(vs_growths_build(host, &out->lifetimes, &out->steps, &out->growths));

@@ -12,7 +12,8 @@ static vs_status sort_segments(const vs_host *host, const vs_snapshot *s, vs_sli
   vs_status status = vs_sort_pairs(host, pairs.data, pairs.count);
   if (status == VS_OK) status = vs_vec_reserve(host, &out->segment_rows, pairs.count);
   if (status == VS_OK)
-    for (size_t i = 0; i < pairs.count; i++) out->segment_rows.data[out->segment_rows.count++] = pairs.data[i].value;
+    for (size_t i = 0; i < pairs.count; i++)
+      out->segment_rows.data[out->segment_rows.count++] = pairs.data[i].value;
   vs_vec_free(host, &pairs);
   return status;
 }
@@ -66,7 +67,7 @@ const vs_slice *vs_slices_find(const vs_slices *slices, int32_t device) {
   return NULL;
 }
 
-/* ---- moments ------------------------------------------------------------------------------------------------- */
+/* ---- moments ------------------------------------------------------------------------------------------- */
 
 vs_moment vs_slice_moment_at(const vs_slice *slice, int64_t time_us) {
   const vs_events *events = &slice->snapshot->events;
@@ -92,12 +93,13 @@ vs_closing vs_slice_closing(const vs_slice *slice) {
   }
   vs_closing closing = {.at_request = requested && !completed};
   for (uint32_t event = 0; event < slice->event_count && completed && !requested; event++)
-    requested = vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)) == VS_EVENT_FREE_REQUESTED;
+    requested =
+        vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)) == VS_EVENT_FREE_REQUESTED;
   closing.only_completion = completed && !requested;
   return closing;
 }
 
-/* ---- segments ------------------------------------------------------------------------------------------------ */
+/* ---- segments ------------------------------------------------------------------------------------------ */
 
 uint32_t vs_segment_of_block(const vs_snapshot *snapshot, uint32_t block) {
   size_t low = 0, high = snapshot->segments.count; /* segments before low begin at or before the block */
@@ -126,7 +128,9 @@ vs_status vs_segment_index_build(const vs_host *host, const vs_slice *slice, vs_
   return status;
 }
 
-void vs_segment_index_deinit(const vs_host *host, vs_segment_index *index) { vs_vec_free(host, &index->rows); }
+void vs_segment_index_deinit(const vs_host *host, vs_segment_index *index) {
+  vs_vec_free(host, &index->rows);
+}
 
 uint32_t vs_segment_index_find(const vs_segment_index *index, const vs_snapshot *snapshot, uint64_t address) {
   size_t low = 0, high = index->rows.count;

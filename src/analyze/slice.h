@@ -13,7 +13,7 @@
 #include "snapshot/model.h"
 
 #define VS_NO_EVENT UINT32_MAX
-#define VS_NO_ROW UINT32_MAX
+#define VS_NO_ROW   UINT32_MAX
 
 typedef int64_t vs_moment;
 #define VS_AT_START ((vs_moment)-1)
@@ -59,7 +59,7 @@ int64_t vs_slice_time(const vs_slice *slice, vs_moment moment);
 /* How a trace records the end of a block. PyTorch can be told to leave actions out (skip_actions). */
 typedef struct vs_closing {
   bool at_request;      /* frees, but no free_completed at all: a block ends with its free_requested */
-  bool only_completion; /* free_completed, but no free_requested at all: nobody knows when the program gave it back */
+  bool only_completion; /* free_completed, but no free_requested: when it was given back is not known */
 } vs_closing;
 vs_closing vs_slice_closing(const vs_slice *slice);
 
@@ -71,7 +71,8 @@ typedef struct vs_segment_index {
   VS_VEC(uint32_t) rows; /* of snapshot->segments, by rising address */
 } vs_segment_index;
 
-VS_MUST_CHECK vs_status vs_segment_index_build(const vs_host *host, const vs_slice *slice, vs_segment_index *out);
+VS_MUST_CHECK vs_status vs_segment_index_build(const vs_host *host, const vs_slice *slice,
+                                               vs_segment_index *out);
 void vs_segment_index_deinit(const vs_host *host, vs_segment_index *index);
 /* VS_NO_ROW if none holds it. */
 uint32_t vs_segment_index_find(const vs_segment_index *index, const vs_snapshot *snapshot, uint64_t address);

@@ -10,7 +10,9 @@ typedef struct replay {
   VS_VEC(vs_state_segment) ranges;
 } replay;
 
-static uint64_t end_of(const vs_state_segment *segment) { return vs_sat_add_u64(segment->address, segment->size); }
+static uint64_t end_of(const vs_state_segment *segment) {
+  return vs_sat_add_u64(segment->address, segment->size);
+}
 
 static vs_state_segment *range_at(replay *r, vs_ordmap_pos pos) {
   return &r->ranges.data[vs_ordmap_value(&r->by_address, pos)];
@@ -108,7 +110,8 @@ static vs_status undo(replay *r, uint32_t event) {
   if (kind < VS_EVENT_SEGMENT_ALLOC || kind > VS_EVENT_SEGMENT_UNMAP) return VS_OK;
   if ((vs_events_missing(events, row) & VS_EVENT_NO_ADDRESS) != 0) return VS_OK;
   const uint64_t address = vs_events_address(events, row), size = vs_events_size(events, row);
-  if (kind == VS_EVENT_SEGMENT_ALLOC || kind == VS_EVENT_SEGMENT_MAP) return cut(r, address, vs_sat_add_u64(address, size));
+  if (kind == VS_EVENT_SEGMENT_ALLOC || kind == VS_EVENT_SEGMENT_MAP)
+    return cut(r, address, vs_sat_add_u64(address, size));
   return add(r, (vs_state_segment){
                     .address = address,
                     .size = size,
@@ -153,7 +156,7 @@ static vs_status build_segments(const vs_host *host, const vs_slice *slice, vs_s
   return status;
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------------------------------------- */
 
 uint64_t vs_round_request(uint64_t size) {
   const uint64_t mask = VS_SMALLEST_BLOCK - 1;
@@ -202,7 +205,8 @@ static vs_status live_blocks(const vs_host *host, const vs_lifetimes *lifetimes,
     const bool is_known = row->block != VS_NO_ROW;
     out->blocks.data[out->blocks.count++] = (vs_state_block){
         .address = row->address,
-        .size = is_known ? lifetimes->slice->snapshot->blocks.data[row->block].size : vs_round_request(row->size),
+        .size =
+            is_known ? lifetimes->slice->snapshot->blocks.data[row->block].size : vs_round_request(row->size),
         .requested = row->size,
         .lifetime = live.rows.data[i],
         .row = row->block,
@@ -216,7 +220,8 @@ static vs_status live_blocks(const vs_host *host, const vs_lifetimes *lifetimes,
 static vs_status sort_blocks(const vs_host *host, vs_state *out) {
   const size_t count = out->blocks.count;
   size_t in_order = 1;
-  while (in_order < count && out->blocks.data[in_order - 1].address <= out->blocks.data[in_order].address) in_order++;
+  while (in_order < count && out->blocks.data[in_order - 1].address <= out->blocks.data[in_order].address)
+    in_order++;
   if (in_order >= count) return VS_OK;
 
   VS_VEC(vs_sort_pair) order = {0};
@@ -247,9 +252,10 @@ static vs_status place_blocks(const vs_host *host, vs_state *out) {
   for (size_t i = 0; i < count && status == VS_OK; i++) {
     vs_state_block block = out->blocks.data[i];
     out->requested = vs_sat_add_u64(out->requested, block.requested);
-    while (at + 1 < segment_count && segments[at + 1].address <= block.address) segments[++at].first_block = (uint32_t)inside;
-    const bool is_inside =
-        segment_count > 0 && segments[at].address <= block.address && block.address - segments[at].address < segments[at].size;
+    while (at + 1 < segment_count && segments[at + 1].address <= block.address)
+      segments[++at].first_block = (uint32_t)inside;
+    const bool is_inside = segment_count > 0 && segments[at].address <= block.address &&
+                           block.address - segments[at].address < segments[at].size;
     if (!is_inside) {
       status = vs_vec_reserve(host, &strays, 1);
       if (status == VS_OK) strays.data[strays.count++] = block;
@@ -269,7 +275,7 @@ static vs_status place_blocks(const vs_host *host, vs_state *out) {
   return status;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 static vs_status build(const vs_host *host, const vs_lifetimes *lifetimes, vs_state *out) {
   VS_TRY(build_segments(host, lifetimes->slice, out));
@@ -282,7 +288,8 @@ static vs_status build(const vs_host *host, const vs_lifetimes *lifetimes, vs_st
   return place_blocks(host, out);
 }
 
-vs_status vs_state_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment, vs_state *out) {
+vs_status vs_state_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment,
+                         vs_state *out) {
   const vs_moment end = vs_slice_end(lifetimes->slice);
   *out = (vs_state){.moment = moment < VS_AT_START ? VS_AT_START : moment > end ? end : moment};
   out->is_exact = out->moment == end;
@@ -304,7 +311,8 @@ const char *vs_state_check(const vs_state *state) {
     if (segment->first_block != next) return "blocks of segments do not follow one another";
     for (uint32_t b = 0; b < segment->block_count; b++) {
       const vs_state_block *block = &state->blocks.data[next + b];
-      if (block->address < segment->address || end_of(segment) - block->address < block->size) return "a block sticks out";
+      if (block->address < segment->address || end_of(segment) - block->address < block->size)
+        return "a block sticks out";
       if (b > 0 && block->address - block[-1].address < block[-1].size) return "blocks overlap";
     }
     next += segment->block_count;

@@ -14,8 +14,8 @@
 
 typedef struct vs_state_segment {
   uint64_t address, size;
-  uint32_t stream; /* index into streams */
-  uint32_t pool;   /* 0 (nobody knows), or 1 + index into pools */
+  uint32_t stream;                   /* index into streams */
+  uint32_t pool;                     /* 0 (nobody knows), or 1 + index into pools */
   uint32_t first_block, block_count; /* in blocks */
   uint32_t row; /* of snapshot->segments, if it still stands at the end; else VS_NO_ROW */
   uint8_t kind; /* vs_segment_kind; by size where it is gone at the end */
@@ -27,7 +27,7 @@ typedef struct vs_state_block {
   uint64_t size;      /* bytes in use, rounded */
   uint64_t requested; /* bytes */
   uint32_t lifetime;  /* row of lifetimes, or VS_NO_ROW (duplicate addresses of a damaged file) */
-  uint32_t row;       /* of snapshot->blocks: at the end always, earlier if it lives until the end; else VS_NO_ROW */
+  uint32_t row;       /* of snapshot->blocks, if it is in use at the end; else VS_NO_ROW */
   bool is_pending;    /* given back, but another stream may still use it */
 } vs_state_block;
 

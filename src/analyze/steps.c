@@ -6,12 +6,13 @@ const char *vs_steps_source_name(vs_steps_source source) {
   return source == VS_STEPS_ANNOTATIONS ? "annotations" : source == VS_STEPS_PATTERN ? "pattern" : "none";
 }
 
-/* ---- from annotations ---------------------------------------------------------------------------------------- */
+/* ---- from annotations ---------------------------------------------------------------------------------- */
 
 /* The STARTs that begin with `prefix`; with `only` not VS_STRING_NONE, those of just that name. */
 static bool begins_step(const vs_snapshot *s, const vs_annotation *at, const vs_slice *slice, vs_str prefix,
                         uint32_t only) {
-  if (at->time_us == VS_NO_TIME || (slice->device != VS_DEVICE_HOST && at->device != slice->device)) return false;
+  if (at->time_us == VS_NO_TIME || (slice->device != VS_DEVICE_HOST && at->device != slice->device))
+    return false;
   if (!vs_str_equal(vs_snapshot_string(s, at->stage), VS_STR("START"))) return false;
   return only != VS_STRING_NONE ? at->name == only : vs_str_starts(vs_snapshot_string(s, at->name), prefix);
 }
@@ -52,8 +53,8 @@ static vs_status add_boundary(const vs_host *host, vs_steps *out, uint32_t event
 }
 
 /* The first event at or after each START; none where nothing happened in between. */
-static vs_status boundaries_at(const vs_host *host, const vs_slice *slice, const vs_sort_pair *starts, size_t count,
-                               vs_steps *out) {
+static vs_status boundaries_at(const vs_host *host, const vs_slice *slice, const vs_sort_pair *starts,
+                               size_t count, vs_steps *out) {
   uint32_t event = 0;
   for (size_t i = 0; i < count; i++) {
     const int64_t start = slice->snapshot->annotations.data[starts[i].value].time_us;
@@ -88,7 +89,7 @@ static vs_status from_annotations(const vs_host *host, const vs_slice *slice, vs
   return status;
 }
 
-/* ---- from a pattern ------------------------------------------------------------------------------------------ */
+/* ---- from a pattern ------------------------------------------------------------------------------------ */
 
 /* An allocation by who asked and for how much, and how regularly it comes back. The first distance is not judged: a
  * first step warms up. */
@@ -111,7 +112,8 @@ typedef struct signatures {
 } signatures;
 
 static vs_status note(signatures *all, uint32_t stack, uint64_t size, uint32_t event) {
-  const uint64_t hash = vs_hash_mix(size ^ UINT64_C(0x8bb84b93962eacc9), stack ^ UINT64_C(0x2d358dccaa6c78a5));
+  const uint64_t hash =
+      vs_hash_mix(size ^ UINT64_C(0x8bb84b93962eacc9), stack ^ UINT64_C(0x2d358dccaa6c78a5));
   size_t slot = vs_map_find(&all->by_hash, hash);
   all->allocs++;
   for (; slot != VS_MAP_NONE; slot = vs_map_find_next(&all->by_hash, slot)) {
@@ -137,8 +139,8 @@ static vs_status note(signatures *all, uint32_t stack, uint64_t size, uint32_t e
 
 /* Nearly equal distances over at least half of the trace: what repeats inside one step only is no step. */
 static bool is_regular(const signature *s, uint32_t events) {
-  return s->count >= FEWEST_RETURNS && s->shortest >= SHORTEST_STEP && s->longest <= s->shortest + s->shortest / 2 &&
-         s->last - s->first >= events / 2;
+  return s->count >= FEWEST_RETURNS && s->shortest >= SHORTEST_STEP &&
+         s->longest <= s->shortest + s->shortest / 2 && s->last - s->first >= events / 2;
 }
 
 /* The signatures that come back a certain number of times. */
@@ -174,7 +176,9 @@ static const ballot *most_regular(const ballots *votes) {
   for (size_t i = 0; i < votes->list.count; i++) {
     const ballot *b = &votes->list.data[i];
     if (b->regular == 0 || b->regular < b->all - b->regular) continue;
-    if (best == NULL || b->regular > best->regular || (b->regular == best->regular && b->returns < best->returns)) best = b;
+    if (best == NULL || b->regular > best->regular ||
+        (b->regular == best->regular && b->returns < best->returns))
+      best = b;
   }
   return best;
 }
@@ -197,11 +201,13 @@ static vs_status choose(const signatures *all, uint32_t events, const signature 
   vs_status status = VS_OK;
   *anchor = NULL;
   for (size_t i = 0; i < all->list.count && status == VS_OK; i++)
-    if (all->list.data[i].count >= FEWEST_RETURNS) status = vote(all->host, &votes, &all->list.data[i], events);
+    if (all->list.data[i].count >= FEWEST_RETURNS)
+      status = vote(all->host, &votes, &all->list.data[i], events);
   const ballot *best = status == VS_OK ? most_regular(&votes) : NULL;
   if (best != NULL && !is_loop(all, &votes, best)) best = NULL;
   for (size_t i = 0; i < all->list.count && *anchor == NULL && best != NULL; i++)
-    if (all->list.data[i].count == best->returns && is_regular(&all->list.data[i], events)) *anchor = &all->list.data[i];
+    if (all->list.data[i].count == best->returns && is_regular(&all->list.data[i], events))
+      *anchor = &all->list.data[i];
   vs_vec_free(all->host, &votes.list);
   vs_map_deinit(all->host, &votes.by_returns);
   return status;
@@ -237,7 +243,7 @@ static vs_status from_pattern(const vs_host *host, const vs_slice *slice, vs_ste
   return status;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 static vs_status build(const vs_host *host, const vs_slice *slice, vs_steps *out) {
   uint32_t name;

@@ -14,7 +14,7 @@ const char *vs_steps_source_name(vs_steps_source source); /* "none", "annotation
 
 typedef struct vs_steps {
   vs_steps_source source;
-  uint32_t anchor; /* string id of the first annotation, or the stack id of the anchor allocation */
+  uint32_t anchor;      /* string id of the first annotation, or the stack id of the anchor allocation */
   uint64_t anchor_size; /* bytes of the anchor allocation; 0 for annotations */
   VS_VEC(uint32_t) boundaries; /* events, rising; n boundaries make n - 1 steps */
 } vs_steps;

@@ -19,7 +19,9 @@ const char *vs_finding_sentence(vs_finding_kind kind) { return DESCRIPTIONS[kind
 vs_severity vs_finding_severity(vs_finding_kind kind) { return DESCRIPTIONS[kind].severity; }
 
 const char *vs_severity_name(vs_severity severity) {
-  return severity == VS_SEVERITY_CONTRADICTION ? "contradiction" : severity == VS_SEVERITY_GAP ? "gap" : "note";
+  return severity == VS_SEVERITY_CONTRADICTION ? "contradiction"
+         : severity == VS_SEVERITY_GAP         ? "gap"
+                                               : "note";
 }
 
 static void found(vs_trust *out, vs_finding_kind kind, uint64_t count, int64_t first_event) {
@@ -28,7 +30,7 @@ static void found(vs_trust *out, vs_finding_kind kind, uint64_t count, int64_t f
   tally->count += count;
 }
 
-/* ---- what the file says of itself ---------------------------------------------------------------------------- */
+/* ---- what the file says of itself ---------------------------------------------------------------------- */
 
 /* PyTorch's own recorder never says so; other producers do. */
 static bool ring_wrapped(const vs_snapshot *s) {
@@ -43,7 +45,8 @@ static bool ring_wrapped(const vs_snapshot *s) {
 
 static bool sums_agree(const vs_segment *segment, const vs_end_sums *sums) {
   if (segment->total_size != sums->reserved) return false;
-  if ((segment->has & VS_SEGMENT_HAS_ALLOCATED) != 0 && segment->allocated_size != sums->allocated) return false;
+  if ((segment->has & VS_SEGMENT_HAS_ALLOCATED) != 0 && segment->allocated_size != sums->allocated)
+    return false;
   if ((segment->has & VS_SEGMENT_HAS_ACTIVE) != 0 && segment->active_size != sums->active) return false;
   return (segment->has & VS_SEGMENT_HAS_REQUESTED) == 0 || segment->requested_size == sums->requested;
 }
@@ -64,7 +67,8 @@ static void check_segment(const vs_snapshot *s, const vs_segment *segment, vs_tr
 
 static vs_status check_segments(const vs_host *host, const vs_slice *slice, vs_trust *out) {
   const vs_snapshot *s = slice->snapshot;
-  for (uint32_t i = 0; i < slice->segment_count; i++) check_segment(s, &s->segments.data[slice->segments[i]], out);
+  for (uint32_t i = 0; i < slice->segment_count; i++)
+    check_segment(s, &s->segments.data[slice->segments[i]], out);
   vs_segment_index index;
   VS_TRY(vs_segment_index_build(host, slice, &index));
   for (size_t i = 1; i < index.rows.count; i++) {
@@ -89,7 +93,7 @@ static void check_entries(const vs_slice *slice, vs_trust *out) {
   }
 }
 
-/* ---- what the other analyses found --------------------------------------------------------------------------- */
+/* ---- what the other analyses found --------------------------------------------------------------------- */
 
 static void take(vs_trust *out, vs_finding_kind kind, vs_tally tally) {
   found(out, kind, tally.count, tally.first_event);
@@ -110,7 +114,8 @@ static void check_lives(const vs_lifetimes *lifetimes, const vs_curves *curves, 
 
 /* The held curve is not asked: where requests were not recorded it is a guess. */
 static void check_curves(const vs_curves *curves, vs_trust *out) {
-  const vs_curve *requested = &curves->curve[VS_CURVE_REQUESTED], *reserved = &curves->curve[VS_CURVE_RESERVED];
+  const vs_curve *requested = &curves->curve[VS_CURVE_REQUESTED],
+                 *reserved = &curves->curve[VS_CURVE_RESERVED];
   vs_tally tally = {requested->below_zero, requested->first_below_zero};
   if (reserved->below_zero > 0 && (tally.count == 0 || reserved->first_below_zero < tally.first_event))
     tally.first_event = reserved->first_below_zero;
@@ -129,7 +134,8 @@ static vs_status check_ranges(const vs_host *host, const vs_lifetimes *lifetimes
   return VS_OK;
 }
 
-vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, const vs_curves *curves, vs_trust *out) {
+vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, const vs_curves *curves,
+                         vs_trust *out) {
   const vs_slice *slice = lifetimes->slice;
   *out = (vs_trust){.is_complete = true};
   for (int kind = 0; kind < VS_FINDING_KINDS; kind++) out->findings[kind].first_event = -1;
@@ -138,7 +144,8 @@ vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, con
   if (slice->event_count == 0) {
     found(out, VS_FINDING_NO_TRACE, 1, -1);
   } else {
-    if (slice->device != VS_DEVICE_HOST && ring_wrapped(slice->snapshot)) found(out, VS_FINDING_RING_WRAPPED, 1, -1);
+    if (slice->device != VS_DEVICE_HOST && ring_wrapped(slice->snapshot))
+      found(out, VS_FINDING_RING_WRAPPED, 1, -1);
     if (lifetimes->closing.at_request) found(out, VS_FINDING_FREES_AT_REQUEST, 1, -1);
     check_entries(slice, out);
     check_curves(curves, out);
@@ -146,6 +153,7 @@ vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, con
     VS_TRY(check_ranges(host, lifetimes, out));
   }
   for (int kind = 0; kind < VS_FINDING_KINDS; kind++)
-    if (out->findings[kind].count > 0 && DESCRIPTIONS[kind].severity != VS_SEVERITY_NOTE) out->is_complete = false;
+    if (out->findings[kind].count > 0 && DESCRIPTIONS[kind].severity != VS_SEVERITY_NOTE)
+      out->is_complete = false;
   return VS_OK;
 }

@@ -35,10 +35,10 @@ const char *vs_severity_name(vs_severity severity); /* "contradiction", "gap", "
 
 typedef struct vs_trust {
   vs_tally findings[VS_FINDING_KINDS]; /* by kind; count 0: no such doubt */
-  bool is_complete; /* no gap and no contradiction: every figure of the device is exact */
+  bool is_complete;                    /* no gap and no contradiction: every figure of the device is exact */
 } vs_trust;
 
-VS_MUST_CHECK vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, const vs_curves *curves,
-                                       vs_trust *out);
+VS_MUST_CHECK vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes,
+                                       const vs_curves *curves, vs_trust *out);
 
 #endif

@@ -8,13 +8,15 @@ static bool changes_ranges(vs_event_kind kind) {
   return kind >= VS_EVENT_SEGMENT_ALLOC && kind <= VS_EVENT_SEGMENT_UNMAP;
 }
 
-static bool adds_range(vs_event_kind kind) { return kind == VS_EVENT_SEGMENT_ALLOC || kind == VS_EVENT_SEGMENT_MAP; }
+static bool adds_range(vs_event_kind kind) {
+  return kind == VS_EVENT_SEGMENT_ALLOC || kind == VS_EVENT_SEGMENT_MAP;
+}
 
 static bool has_address(const vs_events *events, uint32_t row) {
   return (vs_events_missing(events, row) & VS_EVENT_NO_ADDRESS) == 0;
 }
 
-/* ---- what was mapped ----------------------------------------------------------------------------------------- */
+/* ---- what was mapped ----------------------------------------------------------------------------------- */
 
 static vs_status undo_until(const vs_host *host, const vs_slice *slice, vs_moment moment, vs_ranges *mapped) {
   const vs_events *events = &slice->snapshot->events;
@@ -22,8 +24,10 @@ static vs_status undo_until(const vs_host *host, const vs_slice *slice, vs_momen
     const uint32_t row = vs_slice_row(slice, (uint32_t)event);
     const vs_event_kind kind = vs_events_kind(events, row);
     if (!changes_ranges(kind) || !has_address(events, row)) continue;
-    const uint64_t start = vs_events_address(events, row), end = vs_sat_add_u64(start, vs_events_size(events, row));
-    VS_TRY(adds_range(kind) ? vs_ranges_cut(host, mapped, start, end) : vs_ranges_add(host, mapped, start, end));
+    const uint64_t start = vs_events_address(events, row),
+                   end = vs_sat_add_u64(start, vs_events_size(events, row));
+    VS_TRY(adds_range(kind) ? vs_ranges_cut(host, mapped, start, end)
+                            : vs_ranges_add(host, mapped, start, end));
   }
   return VS_OK;
 }
@@ -33,20 +37,21 @@ vs_status vs_mapped_at(const vs_host *host, const vs_slice *slice, vs_moment mom
   vs_status status = VS_OK;
   for (uint32_t i = 0; i < slice->segment_count && status == VS_OK; i++) {
     const vs_segment *segment = &slice->snapshot->segments.data[slice->segments[i]];
-    status = vs_ranges_add(host, out, segment->address, vs_sat_add_u64(segment->address, segment->total_size));
+    status =
+        vs_ranges_add(host, out, segment->address, vs_sat_add_u64(segment->address, segment->total_size));
   }
   if (status == VS_OK) status = undo_until(host, slice, moment, out);
   if (status != VS_OK) vs_ranges_deinit(host, out);
   return status;
 }
 
-/* ---- watching ------------------------------------------------------------------------------------------------ */
+/* ---- watching ------------------------------------------------------------------------------------------ */
 
 typedef struct watcher {
   const vs_host *host;
   const vs_lifetimes *lifetimes;
   vs_watch *out;
-  vs_ordmap live;    /* address -> row of lifetimes: one for each address, the latest */
+  vs_ordmap live; /* address -> row of lifetimes: one for each address, the latest */
   vs_ranges mapped;
   vs_range last;     /* the mapped range that held the last block; empty after the ranges changed */
   bool knows_ranges; /* the trace has segment events at all */
@@ -58,10 +63,13 @@ static const vs_lifetime *life_at(const watcher *w, vs_ordmap_pos pos) {
 }
 
 /* Where a block ends; one of no bytes still takes its place. */
-static uint64_t end_of(uint64_t address, uint64_t size) { return vs_sat_add_u64(address, size == 0 ? 1 : size); }
+static uint64_t end_of(uint64_t address, uint64_t size) {
+  return vs_sat_add_u64(address, size == 0 ? 1 : size);
+}
 
 /* Whether a live block that begins elsewhere reaches into [start, end). `floor` is the last one at or before start. */
-static bool meets_neighbour(const watcher *w, uint64_t start, uint64_t end, bool has_floor, vs_ordmap_pos floor) {
+static bool meets_neighbour(const watcher *w, uint64_t start, uint64_t end, bool has_floor,
+                            vs_ordmap_pos floor) {
   vs_ordmap_pos above = vs_ordmap_begin();
   if (has_floor) {
     above = vs_ordmap_next(&w->live, floor);
@@ -119,7 +127,8 @@ static vs_status on_range(watcher *w, uint32_t event, vs_event_kind kind, uint64
 static vs_status watch(watcher *w) {
   const vs_slice *slice = w->lifetimes->slice;
   const vs_events *events = &slice->snapshot->events;
-  const vs_event_kind closing = w->lifetimes->closing.at_request ? VS_EVENT_FREE_REQUESTED : VS_EVENT_FREE_COMPLETED;
+  const vs_event_kind closing =
+      w->lifetimes->closing.at_request ? VS_EVENT_FREE_REQUESTED : VS_EVENT_FREE_COMPLETED;
   for (uint32_t event = 0; event < slice->event_count; event++) {
     const uint32_t row = vs_slice_row(slice, event);
     const vs_event_kind kind = vs_events_kind(events, row);
@@ -156,7 +165,8 @@ static bool has_range_events(const vs_slice *slice) {
 vs_status vs_watch_run(const vs_host *host, const vs_lifetimes *lifetimes, vs_watch *out) {
   const vs_tally none = {.first_event = -1};
   *out = (vs_watch){none, none, none, none, none};
-  watcher w = {.host = host, .lifetimes = lifetimes, .out = out, .knows_ranges = has_range_events(lifetimes->slice)};
+  watcher w = {
+      .host = host, .lifetimes = lifetimes, .out = out, .knows_ranges = has_range_events(lifetimes->slice)};
   vs_status status = vs_mapped_at(host, lifetimes->slice, VS_AT_START, &w.mapped);
   if (status == VS_OK) status = put_older(&w);
   if (status == VS_OK) status = watch(&w);

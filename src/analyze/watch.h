@@ -17,6 +17,7 @@ typedef struct vs_watch {
 VS_MUST_CHECK vs_status vs_watch_run(const vs_host *host, const vs_lifetimes *lifetimes, vs_watch *out);
 
 /* The mapped ranges at a moment, by undoing all that came later. */
-VS_MUST_CHECK vs_status vs_mapped_at(const vs_host *host, const vs_slice *slice, vs_moment moment, vs_ranges *out);
+VS_MUST_CHECK vs_status vs_mapped_at(const vs_host *host, const vs_slice *slice, vs_moment moment,
+                                     vs_ranges *out);
 
 #endif

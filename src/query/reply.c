@@ -83,7 +83,7 @@ void vs_reply_pool(const vs_call *call, uint32_t pool) {
 
 /* ---- who ------------------------------------------------------------------------------------------------------- */
 
-static const char *frame_kind(const vs_call *call, uint32_t frame) {
+const char *vs_frame_kind_name(const vs_call *call, uint32_t frame) {
   vs_frames *frames = &call->engine->frames;
   if (vs_frames_is_noise(frames, frame)) return "noise";
   if (!vs_frame_is_python(call->engine->snapshot, frame)) return "native";
@@ -103,7 +103,7 @@ void vs_reply_frame(const vs_call *call, uint32_t frame) {
   vs_reply_string(call, "function", f->name);
   vs_reply_string(call, "file", f->file);
   vs_reply_i64_or_null(call->json, "line", vs_frame_has_line(s, frame), f->line);
-  vs_jsonw_member_str(call->json, "kind", vs_str_from(frame_kind(call, frame)));
+  vs_jsonw_member_str(call->json, "kind", vs_str_from(vs_frame_kind_name(call, frame)));
 }
 
 void vs_reply_stack_value(const vs_call *call, uint32_t stack) {

@@ -35,6 +35,8 @@ void vs_reply_pool(const vs_call *call, uint32_t pool);     /* 0 or 1 + index in
 
 /* ---- who */
 
+/* "user", "library", "native" or "noise". */
+const char *vs_frame_kind_name(const vs_call *call, uint32_t frame);
 /* "function", "file", "line", "kind"; all null for VS_NO_FRAME. */
 void vs_reply_frame(const vs_call *call, uint32_t frame);
 /* "stack" and "stack_id". */

@@ -84,8 +84,9 @@ enum {
 typedef struct vs_segment {
   uint64_t address;
   uint64_t total_size;
-  uint64_t allocated_size, active_size,
-      requested_size;           /* as the file claims them; `has` tells which it does */
+  uint64_t allocated_size;      /* as the file claims; `has` tells whether it does */
+  uint64_t active_size;         /* likewise */
+  uint64_t requested_size;      /* likewise */
   int64_t registration_counter; /* VS_NO_COUNTER where absent */
   int32_t device;
   uint32_t stream; /* index into streams */
@@ -106,10 +107,8 @@ typedef struct vs_annotation {
   uint32_t stage; /* string id: "START", "END" */
 } vs_annotation;
 
-enum {
-  VS_MAX_SETTINGS = 65536,
-  VS_MAX_SETTING_DEPTH = 8
-}; /* entries of allocator_settings, with those of nested dicts */
+/* Of allocator_settings, with the entries of nested dicts. */
+enum { VS_MAX_SETTINGS = 65536, VS_MAX_SETTING_DEPTH = 8 };
 
 /* One entry of allocator_settings. A nested dict is an entry of kind VS_SETTING_DICT, followed by its own entries with
  * depth one more. */

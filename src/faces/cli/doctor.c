@@ -19,13 +19,13 @@ typedef struct vs_findings {
 #define VS_COMPILER "an unknown compiler"
 #endif
 
-static void put_good(vs_cli *cli, bool is_good, const char *label, const char *format, const char *value) {
+static void put_good(vs_cli *cli, bool is_good, const char *what, const char *format, const char *value) {
+  char label[48];
   vs_text text;
+  vs_format(label, sizeof label, "%s  %s", is_good ? "yes" : "no ", what);
   vs_scratch_init(&text, &cli->screen);
   vs_text_format(&text, format, value);
-  vs_screen_styled(&cli->screen, is_good ? VS_STYLE_GOOD : VS_STYLE_BAD,
-                   is_good ? VS_STR("  yes  ") : VS_STR("  no   "));
-  vs_screen_labelled(&cli->screen, label, 22, VS_STYLE_PLAIN, vs_text_view(&text));
+  vs_screen_labelled(&cli->screen, label, 25, is_good ? VS_STYLE_PLAIN : VS_STYLE_TITLE, vs_text_view(&text));
   vs_text_deinit(&text);
 }
 
@@ -63,8 +63,7 @@ static void put_file(vs_cli *cli, vs_json info) {
 static void put_text(vs_cli *cli, const vs_findings *found) {
   vs_screen *screen = &cli->screen;
   vs_text_cstr(&screen->text, "vramscope " VS_VERSION_TEXT ", built with " VS_COMPILER "\n\n");
-  put_good(cli, true, "PyTorch snapshots", "%s",
-           "pickles of every protocol and their JSON form; read, never run");
+  put_good(cli, true, "PyTorch snapshots", "%s", "pickles of every protocol, and JSON; read, never run");
   if (found->zlib != NULL) put_good(cli, true, "gzip", "unpacked while reading (zlib %s)", found->zlib);
   else put_good(cli, false, "gzip", "%s", "built without zlib: unpack first, with gzip -d");
   put_good(cli, true, "text formats", "%s",

@@ -1,17 +1,25 @@
 #include "faces/cli/frames.h"
 #include "faces/cli/screen.h"
 
-static const vs_str backward_step = {"torch::autograd::generated::", 28};
-static const vs_str backward_engine = {"torch::autograd::Engine::", 25};
+/* "MulBackward0" of "torch::autograd::generated::MulBackward0::apply(...)": the step of the backward pass that a function
+ * runs, empty for all others. */
+static vs_str backward_step(vs_str function) {
+  static const vs_str apply = {"::apply(", 8}, autograd = {"torch::autograd::", 17};
+  if (!vs_str_starts(function, autograd)) return VS_STR("");
+  size_t start = 0;
+  for (size_t i = 0; i + apply.size <= function.size && function.data[i] != '('; i++) {
+    const vs_str rest = {function.data + i, function.size - i};
+    if (vs_str_starts(rest, apply)) return (vs_str){function.data + start, i - start};
+    if (vs_str_starts(rest, VS_STR("::"))) start = i + 2;
+  }
+  return VS_STR("");
+}
 
 vs_frame_kind vs_frame_kind_of(vs_json frame) {
   const vs_str kind = vs_reply_str(frame, "kind");
   if (vs_str_equal(kind, VS_STR("noise"))) return VS_FRAME_NOISE;
   if (vs_reply_is_unknown(vs_reply_at(frame, "line"))) {
-    const vs_str function = vs_reply_str(frame, "function");
-    const bool is_backward =
-        vs_str_starts(function, backward_step) || vs_str_starts(function, backward_engine);
-    return is_backward ? VS_FRAME_BACKWARD : VS_FRAME_NATIVE;
+    return backward_step(vs_reply_str(frame, "function")).size != 0 ? VS_FRAME_BACKWARD : VS_FRAME_NATIVE;
   }
   return vs_str_equal(kind, VS_STR("user")) ? VS_FRAME_USER : VS_FRAME_LIBRARY;
 }
@@ -44,21 +52,13 @@ static void put_native(vs_text *text, vs_str name) {
   vs_text_deinit(&shortened);
 }
 
-/* "MulBackward0" of "torch::autograd::generated::MulBackward0::apply(...)" says which operation it is about. */
-static void put_backward(vs_text *text, vs_str function) {
-  vs_text_cstr(text, "backward pass");
-  if (!vs_str_starts(function, backward_step)) return;
-  size_t end = backward_step.size;
-  while (end < function.size && function.data[end] != ':' && function.data[end] != '(') end++;
-  vs_text_cstr(text, ", ");
-  vs_screen_safe(text, (vs_str){function.data + backward_step.size, end - backward_step.size});
-}
-
 void vs_frame_put(vs_text *text, vs_json frame) {
   const vs_str function = vs_reply_str(frame, "function"), file = base_name(vs_reply_str(frame, "file"));
   const vs_json line = vs_reply_at(frame, "line");
   if (vs_reply_is_unknown(line)) {
-    if (vs_frame_kind_of(frame) == VS_FRAME_BACKWARD) put_backward(text, function);
+    const vs_str step = backward_step(function);
+    if (step.size != 0) vs_text_cstr(text, "backward pass, ");
+    if (step.size != 0) vs_screen_safe(text, step);
     else if (function.size != 0) put_native(text, function);
     else vs_screen_safe(text, file.size != 0 ? file : VS_STR("??"));
     return;
@@ -89,12 +89,9 @@ void vs_frame_put_stack(vs_text *text, vs_json stack) {
 }
 
 void vs_frame_put_group(vs_text *text, vs_json group) {
-  const vs_json key = vs_reply_at(group, "key"), telling = vs_frame_of_stack(vs_reply_at(group, "stack"));
-  const bool is_native = vs_json_kind(key) == VS_JSON_OBJECT &&
-                         !vs_json_is_absent(vs_reply_at(key, "function")) &&
-                         vs_reply_is_unknown(vs_reply_at(key, "line"));
-  if (!is_native) vs_screen_safe(text, vs_reply_str(group, "label"));
-  else if (vs_frame_kind_of(telling) == VS_FRAME_BACKWARD)
-    vs_text_cstr(text, "backward pass (C++, no line of yours)");
-  else vs_frame_put(text, key);
+  const vs_json key = vs_reply_at(group, "key");
+  const bool is_frame =
+      vs_json_kind(key) == VS_JSON_OBJECT && !vs_json_is_absent(vs_reply_at(key, "function"));
+  if (is_frame && vs_reply_is_unknown(vs_reply_at(key, "line"))) vs_frame_put(text, key);
+  else vs_screen_safe(text, vs_reply_str(group, "label"));
 }

@@ -12,7 +12,8 @@ const char vs_help_files[] =
 static const char recording[] =
     "To record one, put this before the first allocation:\n"
     "    torch.cuda.memory._record_memory_history()\n"
-    "and this where you want to look, for example where the out-of-memory error is caught:\n"
+    "and this where you want to look, such as where the out-of-memory error is\n"
+    "caught:\n"
     "    torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")";
 
 /* ---- pieces */

@@ -70,40 +70,47 @@ static vs_json last_oom(vs_json device) {
   return vs_json_at(ooms, count == 0 ? 0 : count - 1);
 }
 
+/* The engine's sentences begin small and have no end. */
+static void put_sentence(vs_page *page, vs_json sentence, const char *label) {
+  if (vs_reply_is_unknown(sentence)) return;
+  const vs_str words = vs_json_str(sentence, VS_STR(""));
+  vs_screen_safe(begin(page), words);
+  end(page, label, VS_STYLE_TITLE);
+}
+
 static void put_oom(vs_page *page) {
-  const vs_json oom = last_oom(page->device);
-  const uint64_t count = vs_json_count(vs_reply_at(page->device, "ooms"));
+  const vs_json oom = last_oom(page->device), hole = vs_reply_at(oom, "largest_hole_for_it_bytes");
+  const size_t count = vs_json_count(vs_reply_at(page->device, "ooms"));
   if (count == 0) return;
   (void)begin(page);
   put_bytes(page, oom, "requested_bytes");
   vs_text_cstr(&page->line, " could not be had");
   put_moment(page, oom);
+  if (!vs_json_is_absent(vs_frame_of_stack(vs_reply_at(oom, "stack")))) {
+    vs_text_cstr(&page->line, ", by ");
+    vs_frame_put_stack(&page->line, vs_reply_at(oom, "stack"));
+  }
   if (count > 1) {
     vs_text_cstr(&page->line, "; the last of ");
-    vs_text_count(&page->line, count);
-    vs_text_cstr(&page->line, " such errors");
+    vs_words_count(&page->line, count, "such error");
   }
   end(page, "Out of memory", VS_STYLE_BAD);
   (void)begin(page);
-  vs_text_cstr(&page->line, "Reserved: ");
-  put_bytes(page, oom, "reserved_bytes");
-  vs_text_cstr(&page->line, ", in use: ");
   put_bytes(page, oom, "live_requested_bytes");
-  if (!vs_reply_is_unknown(vs_reply_at(oom, "largest_hole_for_it_bytes"))) {
-    vs_text_cstr(&page->line, ", largest unused piece it could have had: ");
-    put_bytes(page, oom, "largest_hole_for_it_bytes");
+  vs_text_cstr(&page->line, " in use of ");
+  put_bytes(page, oom, "reserved_bytes");
+  vs_text_cstr(&page->line, " reserved");
+  if (!vs_reply_is_unknown(hole)) {
+    vs_text_cstr(&page->line, "; largest unused piece that would do for it: ");
+    vs_words_bytes(page->screen, &page->line, hole);
   }
-  vs_text_cstr(&page->line, ". Free on the GPU: ");
-  put_bytes(page, oom, "device_free_bytes");
-  vs_text_byte(&page->line, '.');
-  end(page, "", VS_STYLE_PLAIN);
-  (void)begin(page);
-  vs_screen_safe(&page->line, vs_reply_str(oom, "sentence"));
-  if (!vs_reply_is_unknown(vs_reply_at(oom, "advice"))) {
-    vs_text_cstr(&page->line, ". ");
-    vs_screen_safe(&page->line, vs_reply_str(oom, "advice"));
+  if (!vs_reply_is_unknown(vs_reply_at(oom, "device_free_bytes"))) {
+    vs_text_cstr(&page->line, "; free on the GPU: ");
+    put_bytes(page, oom, "device_free_bytes");
   }
-  end(page, "", VS_STYLE_PLAIN);
+  end(page, "  then", VS_STYLE_TITLE);
+  put_sentence(page, vs_reply_at(oom, "sentence"), "  why");
+  put_sentence(page, vs_reply_at(oom, "advice"), "  try");
 }
 
 static void put_owners(vs_page *page, vs_json owners, uint64_t all_bytes, uint64_t owner_count) {
@@ -175,6 +182,21 @@ static void put_end(vs_page *page) {
   end(page, "End", VS_STYLE_TITLE);
 }
 
+/* `loose` could go back to the GPU, `stuck` could not. */
+static void put_unused_parts(vs_page *page, uint64_t loose, uint64_t stuck) {
+  const vs_unit unit = page->screen->unit;
+  vs_text_bytes(&page->line, loose != 0 ? loose : stuck, unit);
+  if (loose == 0) {
+    vs_text_cstr(&page->line, ", none of which can go back to the GPU: it lies between blocks in use");
+    return;
+  }
+  vs_text_cstr(&page->line, " could go back to the GPU (torch.cuda.empty_cache())");
+  if (stuck == 0) return;
+  vs_text_cstr(&page->line, ", ");
+  vs_text_bytes(&page->line, stuck, unit);
+  vs_text_cstr(&page->line, " could not: it lies between blocks in use");
+}
+
 /* Of what is reserved and in no block: how much of it could go back to the GPU, and how much blocks in use keep from it,
  * which is what fragmentation is. */
 static void put_unused(vs_page *page) {
@@ -190,14 +212,13 @@ static void put_unused(vs_page *page) {
   if (unused < reserved / LITTLE) {
     vs_text_cstr(&page->line, unused == 0 ? "nothing" : "too little to matter");
   } else {
-    vs_text_bytes(&page->line, vs_reply_u64(holes, "releasable_bytes") + pages, page->screen->unit);
-    vs_text_cstr(&page->line, " could go back to the GPU (torch.cuda.empty_cache()); ");
-    vs_text_bytes(&page->line, stuck, page->screen->unit);
-    vs_text_cstr(&page->line, " cannot, because it lies between blocks in use. The largest piece is ");
+    put_unused_parts(page, vs_reply_u64(holes, "releasable_bytes") + pages, stuck);
+    vs_text_cstr(&page->line, "; largest piece ");
     put_bytes(page, holes, "largest_hole_bytes");
-    vs_text_cstr(&page->line, stuck < reserved / LOW    ? ". Fragmentation is low."
-                              : stuck < reserved / HIGH ? ". Fragmentation is noticeable."
-                                                        : ". Fragmentation is high.");
+    vs_text_cstr(&page->line, "; fragmentation: ");
+    vs_text_cstr(&page->line, stuck < reserved / LOW    ? "low"
+                              : stuck < reserved / HIGH ? "noticeable"
+                                                        : "high");
   }
   if (vs_reply_f64(rounding, "share") >= 0.02) {
     vs_text_cstr(&page->line,
@@ -230,7 +251,7 @@ static void put_grower(vs_page *page, vs_json line, bool is_first) {
   put_bytes(page, line, "live_bytes");
   vs_text_cstr(&page->line, vs_reply_u64(line, "blocks") == 0 ? " (its blocks get bigger, not more)"
                                                               : ": a leak, or a cache without a limit");
-  end(page, is_first ? "Grows" : "", VS_STYLE_BAD);
+  end(page, is_first ? "Growing" : "", VS_STYLE_BAD);
 }
 
 static void put_growth(vs_page *page) {
@@ -244,7 +265,7 @@ static void put_growth(vs_page *page) {
     else if (step_count < FEW) vs_text_cstr(&page->line, "not known: the recording shows too few steps");
     else vs_text_cstr(&page->line, "nothing, over ");
     if (step_count >= FEW) vs_words_count(&page->line, step_count, "step");
-    end(page, "Grows", VS_STYLE_TITLE);
+    end(page, "Growing", VS_STYLE_TITLE);
     return;
   }
   size_t shown = 0;

@@ -152,14 +152,37 @@ size_t vs_screen_bar(vs_screen *screen, double share, size_t columns) {
 
 /* ---- paragraphs */
 
-/* Puts `paragraph` word by word; `at` is the column that is reached already, further lines begin at `indent`. */
+static bool is_unit(vs_str word) {
+  static const char *const units[] = {"B",  "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "kB", "MB", "GB",
+                                      "TB", "PB",  "EB",  "us",  "ms",  "s",   "min", "h",  "d",  "%"};
+  while (word.size != 0 && vs_str_contains(VS_STR(".,;:)"), (vs_str){word.data + word.size - 1, 1}))
+    word.size--;
+  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+    if (vs_str_equal(word, vs_str_from(units[i]))) return true;
+  return false;
+}
+
+static size_t end_of_word(vs_str text, size_t at) {
+  while (at < text.size && text.data[at] != ' ') at++;
+  return at;
+}
+
+/* The end of what has to stay on one line: a word, or a number with its unit. */
+static size_t end_of_piece(vs_str text, size_t at) {
+  const size_t end = end_of_word(text, at);
+  const bool is_number = end > at && text.data[end - 1] >= '0' && text.data[end - 1] <= '9';
+  if (!is_number || end == text.size) return end;
+  const size_t next = end_of_word(text, end + 1);
+  return is_unit((vs_str){text.data + end + 1, next - end - 1}) ? next : end;
+}
+
+/* Puts `paragraph` piece by piece; `at` is the column that is reached already, further lines begin at `indent`. */
 static void wrap(vs_screen *screen, size_t at, size_t indent, vs_str paragraph) {
   bool first = true;
   for (size_t i = 0; i < paragraph.size;) {
-    size_t end = i;
-    while (end < paragraph.size && paragraph.data[end] != ' ') end++;
-    const vs_str word = {paragraph.data + i, end - i};
-    const size_t width = vs_screen_width(word);
+    const size_t end = end_of_piece(paragraph, i);
+    const vs_str piece = {paragraph.data + i, end - i};
+    const size_t width = vs_screen_width(piece);
     if (!first && at + 1 + width > screen->columns) {
       vs_text_byte(&screen->text, '\n');
       vs_screen_spaces(&screen->text, indent);
@@ -167,7 +190,7 @@ static void wrap(vs_screen *screen, size_t at, size_t indent, vs_str paragraph) 
       first = true;
     }
     if (!first) vs_text_byte(&screen->text, ' ');
-    vs_text_str(&screen->text, word);
+    vs_text_str(&screen->text, piece);
     at += width + !first;
     first = false;
     i = end;

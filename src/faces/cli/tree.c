@@ -3,7 +3,7 @@
 #include "faces/cli/frames.h"
 #include "faces/cli/words.h"
 
-enum { ROWS = 40, DEEPEST = 64, NUMBERS_WIDTH = 24, LEAST_SHARE = 100 /* 1/100 */ };
+enum { ROWS = 40, DEEPEST = 64, NUMBERS_WIDTH = 22, LEAST_SHARE = 100 /* 1/100 */ };
 
 typedef struct vs_drawing {
   vs_cli *cli;
@@ -103,13 +103,13 @@ static void put_calls(vs_drawing *drawing, uint32_t parent, unsigned depth) {
 static vs_status find_least(const vs_host *host, const vs_calltree *tree, uint64_t rows, uint64_t *least) {
   const uint64_t share = tree->nodes.data[0].bytes / LEAST_SHARE;
   *least = rows == UINT64_MAX ? 1 : vs_max_u64(share, 1);
-  if (tree->nodes.count <= rows) return VS_OK;
+  if (tree->nodes.count - 1 <= rows) return VS_OK; /* the root is not drawn */
   VS_VEC(vs_sort_pair) pairs = {0};
   VS_TRY(vs_vec_reserve(host, &pairs, tree->nodes.count));
   for (size_t i = 0; i < tree->nodes.count; i++)
     pairs.data[pairs.count++] = (vs_sort_pair){.key = ~tree->nodes.data[i].bytes, .value = (uint32_t)i};
   const vs_status status = vs_sort_pairs(host, pairs.data, pairs.count);
-  if (status == VS_OK) *least = vs_max_u64(*least, ~pairs.data[rows].key + 1);
+  if (status == VS_OK) *least = vs_max_u64(*least, ~pairs.data[rows + 1].key + 1);
   vs_vec_free(host, &pairs);
   return status;
 }
