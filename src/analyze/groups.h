@@ -1,5 +1,5 @@
-/* A set of allocations summed up by a property: who holds how much. Biggest first; equal bytes by count, then by key, so
- * the order is always the same.
+/* A set of allocations summed up by a property: who holds how much. Biggest first; equal bytes by count, then in order
+ * of first appearance, so that files that say the same give the same order.
  *
  *   by           key                                              none
  *   STACK        stack id                                         VS_LIST_NONE or VS_LIST_EMPTY, told apart by nobody:

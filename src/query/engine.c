@@ -19,6 +19,8 @@ vs_status vs_engine_create(const vs_host *host, vs_engine **engine) {
 static void unload(vs_engine *engine) {
   for (size_t i = 0; i < engine->views.count; i++) vs_view_deinit(engine, &engine->views.data[i]);
   vs_vec_free(engine->host, &engine->views);
+  vs_view_deinit(engine, &engine->nothing);
+  engine->nothing = (vs_view){.slice = &engine->no_slice};
   if (engine->snapshot != NULL) {
     vs_frames_deinit(engine->host, &engine->frames);
     vs_slices_deinit(engine->host, &engine->slices);
@@ -89,6 +91,8 @@ static vs_status take_snapshot(vs_engine *engine, vs_snapshot *snapshot) {
     return status;
   }
   engine->snapshot = snapshot;
+  engine->no_slice = (vs_slice){.snapshot = snapshot};
+  engine->nothing = (vs_view){.slice = &engine->no_slice};
   return make_views(engine);
 }
 
@@ -153,7 +157,8 @@ static vs_status answer_in_json(vs_call *call) {
 static vs_status choose_view(vs_call *call) {
   const vs_device_choice choice = call->request->device;
   call->view = choice.is_given ? vs_engine_view(call->engine, choice.device) : vs_engine_default_view(call->engine);
-  if (call->view != NULL || !choice.is_given) return VS_OK;
+  if (call->view == NULL && !choice.is_given) call->view = &call->engine->nothing;
+  if (call->view != NULL) return VS_OK;
   if (choice.device == VS_DEVICE_HOST)
     return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "the file has no pinned host memory");
   return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "the file has no memory of device %D", (int64_t)choice.device);
@@ -170,6 +175,7 @@ static vs_status answer(vs_call *call) {
   vs_text_init(&call->scratch, call->engine->host, NULL);
   call->text = &text;
   vs_status status = method->reply == VS_REPLY_BYTES ? handlers[call->request->method](call) : answer_in_json(call);
+  if (status == VS_OK) status = call->scratch.status;
   if (status == VS_OK) status = vs_text_finish(&text);
   if (status == VS_OK && method->reply == VS_REPLY_WHOLE)
     status = call->reply->write(call->reply->ctx, vs_text_view(&text).data, vs_text_view(&text).size);

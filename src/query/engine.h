@@ -1,7 +1,8 @@
 /* The engine inside: one file, and what was found out so far about each of its devices.
  *
  * Invariant: snapshot is NULL exactly while no file is loaded; then there are no views. Otherwise view i is of
- * slices.list.data[i], and neither array moves until the file goes. */
+ * slices.list.data[i], and neither array moves until the file goes. `nothing` is what a file without any device is asked
+ * about: a view of a slice without events and segments. */
 #ifndef VS_QUERY_ENGINE_H
 #define VS_QUERY_ENGINE_H
 
@@ -25,6 +26,8 @@ struct vs_engine {
   vs_snapshot *snapshot;
   vs_slices slices;
   VS_VEC(vs_view) views;
+  vs_slice no_slice;
+  vs_view nothing;
   vs_frames frames;
   VS_VEC(char) name; /* of the file */
   uint64_t bytes;    /* on disk, VS_BYTES_UNKNOWN */
@@ -36,11 +39,11 @@ struct vs_engine {
 typedef struct vs_call {
   vs_engine *engine;
   vs_request *request;
-  vs_view *view; /* the device asked for, or the default one; NULL where there is none, or for all */
+  vs_view *view; /* the device asked for, or the default one */
   vs_text *text;
   vs_jsonw *json;
   const vs_writer *reply; /* where `text` goes in the end */
-  vs_text scratch; /* for labels; empty between uses */
+  vs_text scratch; /* for labels; empty between uses; a failure of it is the reply's in the end */
   vs_error *error;
 } vs_call;
 
@@ -65,8 +68,5 @@ void vs_view_deinit(vs_engine *engine, vs_view *view);
 
 /* Fails: VS_NOT_FOUND  the trace has no such event, no times, no OOM; `error` says which */
 VS_MUST_CHECK vs_status vs_view_moment(vs_view *view, vs_when when, vs_moment *out, vs_error *error);
-
-/* call->view, or VS_NOT_FOUND where there is none. */
-VS_MUST_CHECK vs_status vs_call_view(const vs_call *call, vs_view **out);
 
 #endif

@@ -51,7 +51,7 @@ void vs_put_stack_place(const vs_call *call, vs_text *text, uint32_t stack) {
 
 vs_status vs_profile_build(vs_call *call, vs_profile *out) {
   vs_selection selection;
-  VS_TRY(vs_call_view(call, &out->view));
+  out->view = call->view;
   VS_TRY(vs_selection_build(call, out->view, &selection));
   out->moment = selection.set.moment;
   const vs_status status =

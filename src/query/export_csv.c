@@ -171,10 +171,9 @@ static void put_live_block(vs_call *call, vs_csv *csv, const vs_selection *selec
 }
 
 static vs_status put_live(vs_call *call, vs_csv *csv) {
-  vs_view *view;
+  vs_view *view = call->view;
   vs_selection selection;
   vs_rows rows;
-  VS_TRY(vs_call_view(call, &view));
   VS_TRY(vs_selection_build(call, view, &selection));
   const vs_status status = vs_selection_by_size(call, &selection, &rows);
   if (status == VS_OK) {
@@ -223,5 +222,5 @@ vs_status vs_export_csv(vs_call *call) {
   put_header(&csv, tables[what].names, tables[what].count);
   for (size_t i = 0; i < call->engine->views.count; i++)
     if (vs_export_covers(call, &call->engine->views.data[i])) put_view(call, &csv, call->engine->views.data[i].slice);
-  return call->scratch.status;
+  return VS_OK;
 }

@@ -104,7 +104,8 @@ static vs_status function_of(pprof *p, const vs_frame *frame, uint32_t *id) {
   VS_TRY(vs_map_reserve(p->call->engine->host, &p->functions));
   *id = (uint32_t)p->functions.count + 2; /* 1 is "no stack recorded" */
   vs_map_add(&p->functions, key, *id);
-  put_function(p, *id, string_index(p, frame->name), string_index(p, frame->file));
+  const uint32_t name = string_index(p, frame->name), file = string_index(p, frame->file); /* in this order */
+  put_function(p, *id, name, file);
   return VS_OK;
 }
 

@@ -42,10 +42,9 @@ static void write_blocks(const vs_call *call, const vs_view *view, const vs_sele
 }
 
 vs_status vs_method_blocks(vs_call *call) {
-  vs_view *view;
+  vs_view *view = call->view;
   vs_selection selection;
   vs_rows rows;
-  VS_TRY(vs_call_view(call, &view));
   VS_TRY(vs_selection_build(call, view, &selection));
   const vs_status status = vs_selection_by_size(call, &selection, &rows);
   if (status == VS_OK) {

@@ -60,11 +60,10 @@ static uint64_t write_events(const vs_call *call, const vs_slice *slice, const r
 }
 
 vs_status vs_method_events(vs_call *call) {
-  vs_view *view;
+  vs_view *view = call->view;
   range r;
   const vs_curve_columns *columns;
   vs_jsonw *json = call->json;
-  VS_TRY(vs_call_view(call, &view));
   VS_TRY(find_range(call, view, &r));
   VS_TRY(vs_filter_allow(&call->request->filter, VS_EVENT_KEYS, "events", call->error));
   VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot));

@@ -102,6 +102,6 @@ vs_status vs_method_info(vs_call *call) {
   VS_TRY(write_devices(call));
   write_settings(call);
   vs_jsonw_member_u64(call->json, "frames", s->stacks.frames.count);
-  vs_jsonw_member_u64(call->json, "stacks", vs_lists_count(&s->stacks.lists) - 1); /* without "there is none" */
+  vs_jsonw_member_u64(call->json, "stacks", vs_lists_count(&s->stacks.lists) - VS_LIST_EMPTY - 1);
   return VS_OK;
 }

@@ -33,10 +33,9 @@ static void write_groups(vs_call *call, const vs_view *view, vs_moment moment, c
 
 vs_status vs_method_live(vs_call *call) {
   const vs_host *host = call->engine->host;
-  vs_view *view;
+  vs_view *view = call->view;
   vs_selection selection;
   vs_groups groups;
-  VS_TRY(vs_call_view(call, &view));
   VS_TRY(vs_selection_build(call, view, &selection));
   const vs_status status = vs_groups_build(host, selection.lifetimes, selection.set.rows.data, selection.set.rows.count,
                                            call->request->by, &call->engine->frames, &groups);

@@ -63,10 +63,9 @@ static void write_segments(const vs_call *call, const vs_view *view, const pairs
 }
 
 vs_status vs_method_segments(vs_call *call) {
-  vs_view *view;
+  vs_view *view = call->view;
   pairs chosen = {0};
   uint64_t reserved;
-  VS_TRY(vs_call_view(call, &view));
   VS_TRY(vs_filter_allow(&call->request->filter, VS_SEGMENT_KEYS, "segments", call->error));
   VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot));
   const vs_status status = choose(call, view->slice, &chosen, &reserved);

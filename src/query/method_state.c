@@ -87,12 +87,11 @@ static void write_state(vs_call *call, const vs_view *view, const vs_lifetimes *
 
 vs_status vs_method_state(vs_call *call) {
   const vs_host *host = call->engine->host;
-  vs_view *view;
+  vs_view *view = call->view;
   const vs_lifetimes *lifetimes;
   vs_moment moment;
   vs_state state;
   stack_ids stacks = {0};
-  VS_TRY(vs_call_view(call, &view));
   VS_TRY(vs_view_moment(view, call->request->at, &moment, call->error));
   VS_TRY(vs_view_lifetimes(call->engine, view, &lifetimes));
   VS_TRY(vs_state_build(host, lifetimes, moment, &state));

@@ -76,10 +76,9 @@ static vs_status live_by_size(const vs_host *host, const vs_lifetimes *lifetimes
 }
 
 vs_status vs_method_stats(vs_call *call) {
-  vs_view *view;
+  vs_view *view = call->view;
   vs_report *r;
   vs_groups live;
-  VS_TRY(vs_call_view(call, &view));
   VS_TRY(vs_view_report(call->engine, view, &r));
   vs_reply_device(call, view);
   vs_reply_end(call, r);

@@ -111,11 +111,10 @@ static void write_curves(vs_call *call, vs_view *view, const span *s, const vs_c
 vs_status vs_method_timeline(vs_call *call) {
   const vs_host *host = call->engine->host;
   vs_jsonw *json = call->json;
-  vs_view *view;
+  vs_view *view = call->view;
   span s = {0};
   const vs_curve_columns *columns;
   pieces drawn = {0};
-  VS_TRY(vs_call_view(call, &view));
   VS_TRY(find_span(call, view, &s));
   VS_TRY(vs_view_columns(call->engine, view, &columns));
   VS_TRY(vs_vec_reserve(host, &drawn, s.pieces));

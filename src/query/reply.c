@@ -42,14 +42,13 @@ void vs_reply_string(const vs_call *call, const char *key, uint32_t string) {
 void vs_reply_scratch(vs_call *call, const char *key) {
   vs_text *scratch = &call->scratch;
   vs_jsonw_member_str(call->json, key, vs_text_view(scratch));
-  if (scratch->status != VS_OK && call->text->status == VS_OK) call->text->status = scratch->status;
   scratch->bytes.count = 0;
 }
 
 /* ---- where and when -------------------------------------------------------------------------------------------- */
 
 void vs_reply_device(const vs_call *call, const vs_view *view) {
-  vs_jsonw_member_i64(call->json, "device", view->slice->device);
+  vs_reply_i64_or_null(call->json, "device", view != &call->engine->nothing, view->slice->device);
 }
 
 void vs_reply_moment(const vs_call *call, const vs_view *view, const char *key, vs_moment moment) {

@@ -59,7 +59,7 @@ void vs_reply_end_sums(const vs_call *call, const vs_end_sums *sums);
 void vs_reply_end(const vs_call *call, const vs_report *report); /* "end" */
 void vs_reply_lifetimes(const vs_call *call, const vs_churn *churn); /* "lifetimes" */
 
-/* The scratch text as a string member; it is empty again afterwards. A failure of it becomes the reply's. */
+/* The scratch text as a string member; it is empty again afterwards. */
 void vs_reply_scratch(vs_call *call, const char *key);
 
 #endif

@@ -127,7 +127,22 @@ static size_t edits(vs_str a, vs_str b) {
   return row[b.size];
 }
 
-/* Half of the word may be wrong, and its beginning is enough. */
+/* Two neighbours changed places. */
+static bool is_swapped(vs_str a, vs_str b) {
+  size_t i = 0;
+  if (a.size != b.size) return false;
+  while (i < a.size && a.data[i] == b.data[i]) i++;
+  if (i + 2 > a.size || a.data[i] != b.data[i + 1] || a.data[i + 1] != b.data[i]) return false;
+  return vs_str_equal((vs_str){a.data + i + 2, a.size - i - 2}, (vs_str){b.data + i + 2, b.size - i - 2});
+}
+
+/* How much of `typed` was probably a slip; its beginning is enough. */
+static size_t slips(vs_str typed, vs_str name) {
+  if (vs_str_starts(name, typed)) return 0;
+  return is_swapped(typed, name) ? 1 : edits(typed, name);
+}
+
+/* Half of the word may be wrong. */
 static const char *nearest(vs_str typed, const char *const *names, size_t count) {
   const char *best = NULL;
   if (typed.size == 0 || typed.size > LONGEST_WORD) return NULL;
@@ -135,7 +150,7 @@ static const char *nearest(vs_str typed, const char *const *names, size_t count)
   for (size_t i = 0; i < count; i++) {
     const vs_str name = vs_str_from(names[i]);
     if (name.size > LONGEST_WORD) continue;
-    const size_t far = vs_str_starts(name, typed) ? 0 : edits(typed, name);
+    const size_t far = slips(typed, name);
     if (far >= least) continue;
     least = far;
     best = names[i];

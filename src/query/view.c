@@ -101,9 +101,3 @@ vs_status vs_view_moment(vs_view *view, vs_when when, vs_moment *out, vs_error *
   }
   return VS_OK;
 }
-
-vs_status vs_call_view(const vs_call *call, vs_view **out) {
-  *out = call->view;
-  if (call->view != NULL) return VS_OK;
-  return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "the file has no memory of any device");
-}

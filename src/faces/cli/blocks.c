@@ -92,7 +92,7 @@ static void put_reply(vs_cli *cli, vs_json reply, bool in_groups) {
   vs_words_moment(cli, &rest, "end", vs_reply_at(reply, "at"));
   vs_text_cstr(&rest, ": ");
   vs_text_bytes(&rest, vs_reply_u64(reply, "bytes"), cli->screen.unit);
-  vs_text_cstr(&rest, " in use in ");
+  vs_text_cstr(&rest, " in use, ");
   vs_words_count(&rest, vs_reply_u64(reply, "count"), "block");
   vs_words_title(cli, reply, vs_text_view(&rest));
   vs_text_deinit(&rest);
@@ -101,10 +101,14 @@ static void put_reply(vs_cli *cli, vs_json reply, bool in_groups) {
   else put_blocks(cli, reply);
   vs_text_byte(&cli->screen.text, '\n');
   if (in_groups)
-    vs_words_next(cli, "tree", "at",
-                  cli->line->values[VS_OPTION_AT] ? cli->line->values[VS_OPTION_AT] : "end",
-                  "who called whom");
-  else vs_words_next(cli, "blocks", "by", "line", "added up by your lines");
+    vs_words_next(cli, &(vs_next){.command = "tree",
+                                  .option = "at",
+                                  .value = vs_words_at(cli, "end"),
+                                  .purpose = "who called whom"});
+  else
+    vs_words_next(
+        cli, &(vs_next){
+                 .command = "blocks", .option = "by", .value = "line", .purpose = "added up by your lines"});
 }
 
 static vs_exit ask(vs_cli *cli, vs_client *client) {

@@ -151,4 +151,29 @@ vs_status vs_calltree_build(const vs_host *host, vs_json reply, vs_calltree *out
   return status;
 }
 
+/* ---- what to draw */
+
+static bool continues_row(const vs_calltree *tree, size_t index) {
+  const vs_call_node *node = &tree->nodes.data[index];
+  return node->parent != 0 && node->bytes == tree->nodes.data[node->parent].bytes;
+}
+
+vs_status vs_calltree_keep(const vs_host *host, vs_calltree *tree, uint64_t rows, uint64_t least) {
+  VS_VEC(vs_sort_pair) pairs = {0};
+  VS_TRY(vs_vec_reserve(host, &pairs, tree->nodes.count));
+  for (size_t i = 1; i < tree->nodes.count; i++)
+    if (!continues_row(tree, i))
+      pairs.data[pairs.count++] = (vs_sort_pair){.key = ~tree->nodes.data[i].bytes, .value = (uint32_t)i};
+  const vs_status status = vs_sort_pairs(host, pairs.data, pairs.count);
+  for (size_t i = 0; status == VS_OK && i < pairs.count && i < rows; i++) {
+    vs_call_node *node = &tree->nodes.data[pairs.data[i].value];
+    node->is_kept = node->bytes >= least;
+  }
+  for (size_t i = 1; i < tree->nodes.count; i++)
+    if (continues_row(tree, i))
+      tree->nodes.data[i].is_kept = tree->nodes.data[tree->nodes.data[i].parent].is_kept;
+  vs_vec_free(host, &pairs);
+  return status;
+}
+
 void vs_calltree_deinit(const vs_host *host, vs_calltree *tree) { vs_vec_free(host, &tree->nodes); }

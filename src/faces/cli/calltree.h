@@ -18,6 +18,7 @@ typedef struct vs_call_node {
   uint32_t parent, first_child,
       next_sibling; /* VS_NO_NODE: there is none; siblings biggest first, once built */
   bool is_unknown;  /* what was recorded without a stack */
+  bool is_kept;     /* worth drawing, as vs_calltree_keep has it */
 } vs_call_node;
 
 typedef struct vs_calltree {
@@ -26,6 +27,12 @@ typedef struct vs_calltree {
 
 /* `reply` is one of the method "tree"; the tree refers to its document. */
 VS_MUST_CHECK vs_status vs_calltree_build(const vs_host *host, vs_json reply, vs_calltree *out);
+/* Marks the calls to draw: the `rows` biggest, none with less than `least` bytes. A call that holds all that its caller
+ * holds continues its row and does not count. Kept siblings stand before the others, and the caller of a kept one is
+ * kept. */
+VS_MUST_CHECK vs_status vs_calltree_keep(const vs_host *host, vs_calltree *tree, uint64_t rows,
+                                         uint64_t least);
+
 void vs_calltree_deinit(const vs_host *host, vs_calltree *tree);
 
 #endif

@@ -3,7 +3,7 @@
 /* ---- loading */
 
 static vs_exit say(const vs_client *client, const vs_error *error) {
-  return vs_say_error(vs_str_from(client->name), error);
+  return vs_say_error(vs_client_shown_name(vs_str_from(client->name)), error);
 }
 
 static vs_status load(vs_client *client, vs_error *error) {
@@ -22,7 +22,7 @@ static vs_status load(vs_client *client, vs_error *error) {
 vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *name, bool wants_progress) {
   *client = (vs_client){.host = host, .name = name};
   vs_text_init(&client->request, host, NULL);
-  vs_progress_begin(&client->progress, wants_progress, vs_str_from(name));
+  vs_progress_begin(&client->progress, wants_progress, vs_client_shown_name(vs_str_from(name)));
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   const vs_status status = load(client, &error);
   if (status == VS_OK) {

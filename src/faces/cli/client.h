@@ -25,6 +25,11 @@ typedef struct vs_client {
   vs_jsonw writer;
 } vs_client;
 
+/* A file's name as people read it: of "-", what that stands for. */
+static inline vs_str vs_client_shown_name(vs_str name) {
+  return vs_str_equal(name, VS_STR("-")) ? VS_STR("standard input") : name;
+}
+
 VS_MUST_CHECK vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *name,
                                      bool wants_progress);
 void vs_client_close(vs_client *client);

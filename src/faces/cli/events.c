@@ -155,7 +155,11 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
       const vs_json time = vs_reply_at(vs_json_at(vs_reply_at(vs_json_root(&first), "events"), 0), "time_us");
       put_events(cli, vs_reply_at(root, "events"), &window, time);
       vs_text_byte(&cli->screen.text, '\n');
-      if (window.marked < 0) vs_words_next(cli, "events", "at", "peak", "what led to the peak");
+      if (window.marked < 0)
+        vs_words_next(cli, &(vs_next){.command = "events",
+                                      .option = "at",
+                                      .value = "peak",
+                                      .purpose = "what led to the peak"});
     }
     vs_json_doc_deinit(&reply);
   }

@@ -9,12 +9,11 @@ const char vs_help_files[] =
     "without "
     "running any of it), or its JSON form; either may be compressed with gzip. - is standard input.";
 
-static const char recording[] =
-    "To record one, put this before the first allocation:\n"
-    "    torch.cuda.memory._record_memory_history()\n"
-    "and this where you want to look, such as where the out-of-memory error is\n"
-    "caught:\n"
-    "    torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")";
+static const char recording[] = "To record one, put this before the first allocation:\n"
+                                "    torch.cuda.memory._record_memory_history()\n"
+                                "and this where you want to look, such as where the out-of-memory error is\n"
+                                "caught:\n"
+                                "    torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")";
 
 /* ---- pieces */
 

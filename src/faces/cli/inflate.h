@@ -14,8 +14,8 @@ const char *vs_inflate_version(void);
  * Fails: VS_UNSUPPORTED  this build has no zlib; VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_inflate_create(const vs_host *host, vs_reader packed, vs_error *error,
                                           vs_inflate **out);
-void vs_inflate_destroy(vs_inflate *inflate);
+void vs_inflate_destroy(vs_inflate *gz);
 
-vs_reader vs_inflate_reader(vs_inflate *inflate);
+vs_reader vs_inflate_reader(vs_inflate *gz);
 
 #endif

@@ -50,7 +50,8 @@ static void put_option(vs_text *text, const vs_option *option) {
 
 static void put_command(vs_text *text, vs_command_id id) {
   const vs_command *command = &vs_commands[id];
-  vs_text_format(text, ".SS \"%s\"\n.B vramscope %s\n.RI [ OPTION ]...\n.I ", command->name, command->name);
+  vs_text_format(text, ".SS \"%s\"\n.B vramscope %s\n.RI [ OPTION ]...\\&\n.I ", command->name,
+                 command->name);
   put(text, command->arguments);
   vs_text_cstr(text, "\n.PP\n");
   put_paragraphs(text, command->description);
@@ -88,7 +89,7 @@ static void put_examples(vs_text *text) {
 void vs_help_manual(vs_text *text) {
   vs_text_cstr(text, ".TH VRAMSCOPE 1 \"\" \"vramscope " VS_VERSION_TEXT "\" \"User Commands\"\n");
   vs_text_cstr(text, ".SH NAME\nvramscope \\- see where your GPU memory went\n");
-  vs_text_cstr(text, ".SH SYNOPSIS\n.B vramscope\n.I COMMAND\n.RI [ OPTION ]...\n.I FILE\n");
+  vs_text_cstr(text, ".SH SYNOPSIS\n.B vramscope\n.I COMMAND\n.RI [ OPTION ]...\\&\n.I FILE\n");
   vs_text_cstr(text, ".SH DESCRIPTION\n");
   put_paragraphs(text, vs_help_intro);
   vs_text_cstr(text, ".PP\n");

@@ -149,7 +149,7 @@ static void put_peak(vs_page *page) {
     put_moment(page, peak);
     vs_text_cstr(&page->line, "; ");
     put_bytes(page, peak, "reserved_bytes");
-    vs_text_cstr(&page->line, " reserved then");
+    vs_text_cstr(&page->line, " reserved");
   } else {
     vs_text_cstr(&page->line, named ? " at the end, held by these lines" : " at the end");
   }
@@ -395,8 +395,14 @@ static void put_header(vs_page *page, vs_json report, uint64_t device_count) {
     put_bytes(page, file, "bytes");
   }
   if (vs_reply_bool(file, "compressed")) vs_text_cstr(&page->line, " compressed");
-  vs_text_cstr(&page->line, ", ");
-  vs_words_count(&page->line, device_count, "GPU");
+  const char *device = page->cli->line->values[VS_OPTION_DEVICE];
+  if (device == NULL) {
+    vs_text_cstr(&page->line, ", ");
+    vs_words_count(&page->line, device_count, "GPU");
+  } else {
+    vs_text_cstr(&page->line, device_count == 0 ? ", pinned host memory" : ", GPU ");
+    if (device_count != 0) vs_text_cstr(&page->line, device);
+  }
   vs_words_file(page->screen, vs_reply_str(file, "name"), vs_text_view(&page->line));
 }
 
@@ -435,20 +441,26 @@ static void put_others(vs_page *page, vs_json report, size_t shown) {
   if (!vs_reply_is_unknown(host)) put_other(page, host, "Pinned host");
 }
 
-static void put_next(vs_page *page) {
+static void put_next(vs_page *page, size_t device_count) {
   const vs_json oom = last_oom(page->device);
-  char event[24];
-  vs_text_byte(&page->screen->text, '\n');
+  char event[24], device[24];
+  vs_format(event, sizeof event, "%D", vs_reply_i64(oom, "event"));
+  vs_format(device, sizeof device, "%D", vs_reply_i64(page->device, "device"));
+  vs_next next = {.command = "tree", .purpose = "who called whom, at the peak"};
   if (!vs_json_is_absent(oom)) {
-    vs_format(event, sizeof event, "%D", vs_reply_i64(oom, "event"));
-    vs_words_next(page->cli, "tree", "at", event, "what was in use then");
+    next = (vs_next){.command = "tree", .option = "at", .value = event, .purpose = "what was in use then"};
   } else if (count_growth(page) != 0 || !has_trace(page->device)) {
-    vs_words_next(page->cli,
-                  has_stacks(vs_reply_at(vs_reply_at(page->device, "peak"), "owners")) ? "tree" : "blocks",
-                  "at", "end", "what was never freed");
-  } else {
-    vs_words_next(page->cli, "tree", NULL, NULL, "who called whom, at the peak");
+    const bool named = has_stacks(vs_reply_at(vs_reply_at(page->device, "peak"), "owners"));
+    next = (vs_next){.command = named ? "tree" : "blocks",
+                     .option = "at",
+                     .value = "end",
+                     .purpose = "what was never freed"};
   }
+  if (device_count > 1)
+    next.device = device; /* the busiest here need not be what the others take by default */
+  if (device_count == 0) next.device = "host";
+  vs_text_byte(&page->screen->text, '\n');
+  vs_words_next(page->cli, &next);
 }
 
 static void put_report(vs_page *page, vs_json report) {
@@ -465,7 +477,8 @@ static void put_report(vs_page *page, vs_json report) {
   }
   const size_t shown = busiest(devices);
   page->device = count == 0 ? host : vs_json_at(devices, shown);
-  if (count == 0) vs_screen_styled(page->screen, VS_STYLE_TITLE, VS_STR("Pinned host memory\n"));
+  if (count == 0 && !vs_cli_has(page->cli, VS_OPTION_DEVICE))
+    vs_screen_styled(page->screen, VS_STYLE_TITLE, VS_STR("Pinned host memory\n"));
   if (count > 1) {
     char title[64];
     vs_format(title, sizeof title, "GPU %D, the busiest\n", vs_reply_i64(page->device, "device"));
@@ -473,7 +486,7 @@ static void put_report(vs_page *page, vs_json report) {
   }
   put_device(page);
   if (count != 0) put_others(page, report, shown);
-  put_next(page);
+  put_next(page, count);
 }
 
 static vs_exit ask(vs_cli *cli, vs_client *client) {

@@ -137,7 +137,10 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
   put_parts(cli, vs_reply_at(reply, "kinds"), "kind");
   put_sizes(cli, vs_reply_at(reply, "sizes"));
   put_lifetimes(cli, vs_reply_at(reply, "lifetimes"));
-  vs_words_next(cli, "blocks", "by", "size", "how big the blocks are that were never freed");
+  vs_words_next(cli, &(vs_next){.command = "blocks",
+                                .option = "by",
+                                .value = "size",
+                                .purpose = "how big the blocks are that were never freed"});
   vs_json_doc_deinit(&document);
   return VS_EXIT_OK;
 }

@@ -1,4 +1,3 @@
-#include "base/sort.h"
 #include "faces/cli/calltree.h"
 #include "faces/cli/frames.h"
 #include "faces/cli/words.h"
@@ -9,7 +8,7 @@ typedef struct vs_drawing {
   vs_cli *cli;
   const vs_calltree *tree;
   vs_table table;
-  uint64_t least; /* bytes: what holds less is left out */
+  uint64_t least; /* bytes: less is not worth a row */
   vs_text prefix; /* what stands before the names on this level */
 } vs_drawing;
 
@@ -18,10 +17,10 @@ static const vs_call_node *node_at(const vs_drawing *drawing, uint32_t index) {
 }
 
 static bool is_shown(const vs_drawing *drawing, uint32_t index) {
-  return index != VS_NO_NODE && node_at(drawing, index)->bytes >= drawing->least;
+  return index != VS_NO_NODE && node_at(drawing, index)->is_kept;
 }
 
-/* Siblings are sorted, so the first that is too small ends them. */
+/* Kept siblings stand before the others, so the first that is not ends them. */
 static uint32_t next_shown(const vs_drawing *drawing, uint32_t index) {
   return is_shown(drawing, index) ? index : VS_NO_NODE;
 }
@@ -95,23 +94,8 @@ static void put_calls(vs_drawing *drawing, uint32_t parent, unsigned depth) {
   vs_text_str(text, vs_text_view(&drawing->prefix));
   vs_text_cstr(text, drawing->cli->screen.has_unicode ? "└ " : "` ");
   vs_text_cstr(text, node->own_bytes >= rest ? "(itself)"
-                     : node->own_bytes == 0  ? "(smaller calls)"
-                                             : "(itself, and smaller calls)");
-}
-
-/* The bytes that a node needs to be among the `rows` biggest, and above 1 %: then at most about that many are drawn. */
-static vs_status find_least(const vs_host *host, const vs_calltree *tree, uint64_t rows, uint64_t *least) {
-  const uint64_t share = tree->nodes.data[0].bytes / LEAST_SHARE;
-  *least = rows == UINT64_MAX ? 1 : vs_max_u64(share, 1);
-  if (tree->nodes.count - 1 <= rows) return VS_OK; /* the root is not drawn */
-  VS_VEC(vs_sort_pair) pairs = {0};
-  VS_TRY(vs_vec_reserve(host, &pairs, tree->nodes.count));
-  for (size_t i = 0; i < tree->nodes.count; i++)
-    pairs.data[pairs.count++] = (vs_sort_pair){.key = ~tree->nodes.data[i].bytes, .value = (uint32_t)i};
-  const vs_status status = vs_sort_pairs(host, pairs.data, pairs.count);
-  if (status == VS_OK) *least = vs_max_u64(*least, ~pairs.data[rows + 1].key + 1);
-  vs_vec_free(host, &pairs);
-  return status;
+                     : node->own_bytes == 0  ? "(other calls)"
+                                             : "(itself, and other calls)");
 }
 
 static void draw(vs_cli *cli, const vs_calltree *tree, uint64_t least) {
@@ -131,7 +115,7 @@ static vs_exit put_reply(vs_cli *cli, vs_json reply) {
   vs_words_moment(cli, &rest, "peak", vs_reply_at(reply, "at"));
   vs_text_cstr(&rest, ": ");
   vs_text_bytes(&rest, vs_reply_u64(reply, "bytes"), cli->screen.unit);
-  vs_text_cstr(&rest, " in use in ");
+  vs_text_cstr(&rest, " in use, ");
   vs_words_count(&rest, vs_reply_u64(reply, "count"), "block");
   vs_words_title(cli, reply, vs_text_view(&rest));
   vs_text_deinit(&rest);
@@ -139,8 +123,9 @@ static vs_exit put_reply(vs_cli *cli, vs_json reply) {
   vs_calltree tree;
   vs_status status = vs_calltree_build(cli->host, reply, &tree);
   if (status == VS_OK) {
-    uint64_t least;
-    status = find_least(cli->host, &tree, vs_words_top(cli, ROWS), &least);
+    const uint64_t rows = vs_words_top(cli, ROWS);
+    const uint64_t least = rows == UINT64_MAX ? 1 : vs_max_u64(tree.nodes.data[0].bytes / LEAST_SHARE, 1);
+    status = vs_calltree_keep(cli->host, &tree, rows, least);
     if (status == VS_OK) draw(cli, &tree, least);
     vs_calltree_deinit(cli->host, &tree);
   }
@@ -150,9 +135,10 @@ static vs_exit put_reply(vs_cli *cli, vs_json reply) {
     return vs_say_error(vs_str_from(cli->line->arguments[0]), &error);
   }
   vs_text_byte(&cli->screen.text, '\n');
-  vs_words_next(cli, "blocks", "at",
-                cli->line->values[VS_OPTION_AT] == NULL ? "peak" : cli->line->values[VS_OPTION_AT],
-                "the biggest blocks one by one");
+  vs_words_next(cli, &(vs_next){.command = "blocks",
+                                .option = "at",
+                                .value = vs_words_at(cli, "peak"),
+                                .purpose = "the biggest blocks one by one"});
   return VS_EXIT_OK;
 }
 

@@ -21,7 +21,7 @@ void vs_words_file(vs_screen *screen, vs_str name, vs_str rest) {
   vs_text line, safe;
   vs_scratch_init(&line, screen);
   vs_scratch_init(&safe, screen);
-  vs_screen_safe(&safe, name);
+  vs_screen_safe(&safe, vs_client_shown_name(name));
   const size_t taken = vs_screen_width(rest);
   vs_screen_fit_end(&line, vs_text_view(&safe),
                     taken + NAME_LEAST < screen->columns ? screen->columns - taken : NAME_LEAST);
@@ -43,9 +43,13 @@ void vs_words_title(vs_cli *cli, vs_json reply, vs_str rest) {
   vs_text_deinit(&title);
 }
 
-void vs_words_moment(const vs_cli *cli, vs_text *text, const char *usual, vs_json moment) {
+const char *vs_words_at(const vs_cli *cli, const char *usual) {
   const char *at = cli->line->values[VS_OPTION_AT];
-  const vs_str asked = vs_str_from(at == NULL ? usual : at);
+  return at == NULL ? usual : at;
+}
+
+void vs_words_moment(const vs_cli *cli, vs_text *text, const char *usual, vs_json moment) {
+  const vs_str asked = vs_str_from(vs_words_at(cli, usual));
   const int64_t event = vs_reply_i64(moment, "event");
   if (vs_str_equal(asked, VS_STR("peak"))) vs_text_cstr(text, "at the peak");
   else if (vs_str_equal(asked, VS_STR("end"))) vs_text_cstr(text, "at the end");
@@ -88,23 +92,22 @@ void vs_words_shell(vs_text *text, const char *word) {
   vs_text_byte(text, '\'');
 }
 
-void vs_words_next(vs_cli *cli, const char *command, const char *option, const char *value,
-                   const char *purpose) {
+void vs_words_next(vs_cli *cli, const vs_next *next) {
   if (vs_cli_has(cli, VS_OPTION_QUIET)) return;
-  const char *device = cli->line->values[VS_OPTION_DEVICE];
+  const char *device = next->device != NULL ? next->device : cli->line->values[VS_OPTION_DEVICE];
   vs_text line;
   vs_scratch_init(&line, &cli->screen);
-  vs_text_format(&line, "vramscope %s", command);
+  vs_text_format(&line, "vramscope %s", next->command);
   if (device != NULL) vs_text_format(&line, " --device %s", device);
-  if (option != NULL) vs_text_format(&line, " --%s %s", option, value);
+  if (next->option != NULL) vs_text_format(&line, " --%s %s", next->option, next->value);
   vs_text_byte(&line, ' ');
   vs_words_shell(&line, cli->line->arguments[0]);
   vs_screen_styled(&cli->screen, VS_STYLE_TITLE, VS_STR("Next: "));
   vs_text_str(&cli->screen.text, vs_text_view(&line));
   const size_t width = strlen("Next: ") + vs_screen_width(vs_text_view(&line));
-  if (width + strlen("  # ") + strlen(purpose) <= cli->screen.columns) {
+  if (width + strlen("  # ") + strlen(next->purpose) <= cli->screen.columns) {
     vs_screen_style(&cli->screen, VS_STYLE_FAINT);
-    vs_text_format(&cli->screen.text, "  # %s", purpose);
+    vs_text_format(&cli->screen.text, "  # %s", next->purpose);
     vs_screen_style(&cli->screen, VS_STYLE_PLAIN);
   }
   vs_text_byte(&cli->screen.text, '\n');

@@ -25,15 +25,25 @@ void vs_words_title(vs_cli *cli, vs_json reply, vs_str rest);
 /* "at the peak (event 8,812)": the moment asked for by --at, or `usual`, and the event that it turned out to be. */
 void vs_words_moment(const vs_cli *cli, vs_text *text, const char *usual, vs_json moment);
 
+/* What --at says, or `usual`. */
+const char *vs_words_at(const vs_cli *cli, const char *usual);
+
 /* The number of --top, or `usual`; 0 becomes UINT64_MAX: all. */
 uint64_t vs_words_top(const vs_cli *cli, uint64_t usual);
 
 /* A word as a shell reads it back: in quotes where it needs some. */
 void vs_words_shell(vs_text *text, const char *word);
 
-/* "Next: vramscope COMMAND --OPTION VALUE FILE  # purpose", with --device if the command line had it. `option` may be NULL.
- * Not shown with --quiet. */
-void vs_words_next(vs_cli *cli, const char *command, const char *option, const char *value,
-                   const char *purpose);
+/* A command to type next. */
+typedef struct vs_next {
+  const char *command;
+  const char *option; /* NULL: none */
+  const char *value;  /* of the option */
+  const char *device; /* NULL: as on the command line */
+  const char *purpose;
+} vs_next;
+
+/* "Next: vramscope tree --at end FILE  # purpose"; the purpose only where it fits. Not shown with --quiet. */
+void vs_words_next(vs_cli *cli, const vs_next *next);
 
 #endif

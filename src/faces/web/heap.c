@@ -107,13 +107,122 @@ static bool grow_in_place(vs_heap *heap, unsigned char *memory, size_t old_pages
 
 /* ---- small: classes -------------------------------------------------------------------------------------------- */
 
-/* Classes: 16, 32, 48, 64, then four for each doubling: 80, 96, 112, 128, 160, ... */
+enum { BUMP_PAGES = 4 };
+
+/* The class of a size and what it is rounded up to: 16, 32, 48, 64, then four to each doubling (80, 96, 112, 128, 160). */
 static size_t class_of(size_t size, size_t *rounded) {
-  size_t step = SMALLEST, first = 0;
-  while (size > first + STEPS * step) {
-    first += first == 0 ? STEPS * step : STEPS * step;
-    if (first >= 2 * STEPS * step) step *= 2;
+  size_t group = 0, base = 0, step = SMALLEST;
+  while (size > base + STEPS * step) {
+    base += STEPS * step;
+    if (group++ > 0) step *= 2;
   }
-  (void)rounded;
-  return step;
+  const size_t index = (size - base + step - 1) / step;
+  *rounded = base + step * index;
+  return STEPS * group + index - 1;
+}
+
+static void put_small(vs_heap *heap, void *memory, size_t class) {
+  memcpy(memory, &heap->free[class], sizeof heap->free[class]);
+  heap->free[class] = memory;
+}
+
+/* What is left of the bytes that small blocks were cut from, as free blocks. */
+static void put_rest_of_bump(vs_heap *heap) {
+  for (size_t rest; (rest = (size_t)(heap->bump_end - heap->bump)) >= SMALLEST;) {
+    size_t size = smaller(rest, VS_HEAP_SMALL), rounded;
+    size_t class = class_of(size, &rounded);
+    for (; rounded > rest; class = class_of(size, &rounded)) size -= SMALLEST;
+    put_small(heap, heap->bump, class);
+    heap->bump += rounded;
+  }
+}
+
+static void *take_small(vs_heap *heap, size_t size) {
+  size_t rounded;
+  const size_t class = class_of(size, &rounded);
+  void *memory = heap->free[class];
+  if (memory != NULL) {
+    memcpy(&heap->free[class], memory, sizeof heap->free[class]);
+    return memory;
+  }
+  if ((size_t)(heap->bump_end - heap->bump) < rounded) {
+    unsigned char *pages = take_pages(heap, BUMP_PAGES * VS_HEAP_PAGE);
+    if (pages == NULL) return NULL;
+    put_rest_of_bump(heap);
+    heap->bump = pages;
+    heap->bump_end = pages + BUMP_PAGES * VS_HEAP_PAGE;
+  }
+  memory = heap->bump;
+  heap->bump += rounded;
+  return memory;
+}
+
+/* ---- both ------------------------------------------------------------------------------------------------------ */
+
+static void *take(vs_heap *heap, size_t size) {
+  if (size <= VS_HEAP_SMALL) return take_small(heap, size);
+  const size_t pages = whole_pages(size);
+  return pages == 0 ? NULL : take_pages(heap, pages);
+}
+
+static void give_back(vs_heap *heap, void *memory, size_t size) {
+  size_t rounded;
+  if (size <= VS_HEAP_SMALL)
+    put_small(heap, memory, class_of(size, &rounded));
+  else
+    put_range(heap, memory, whole_pages(size));
+}
+
+/* Whether a block can take its new size without moving; then it has. */
+static bool fits(vs_heap *heap, void *memory, size_t old_size, size_t new_size) {
+  size_t old_room, new_room;
+  if (old_size <= VS_HEAP_SMALL)
+    return new_size <= VS_HEAP_SMALL && class_of(old_size, &old_room) == class_of(new_size, &new_room);
+  if (new_size <= VS_HEAP_SMALL) return false;
+  old_room = whole_pages(old_size);
+  new_room = whole_pages(new_size);
+  if (new_room == 0) return false;
+  if (new_room > old_room) return grow_in_place(heap, memory, old_room, new_room);
+  if (new_room < old_room) put_range(heap, (unsigned char *)memory + new_room, old_room - new_room);
+  return true;
+}
+
+static void *move(vs_heap *heap, void *old, size_t old_size, size_t new_size) {
+  void *memory = take(heap, new_size);
+  if (memory == NULL || old == NULL) return memory;
+  memcpy(memory, old, smaller(old_size, new_size));
+  give_back(heap, old, old_size);
+  return memory;
+}
+
+static void *resize(void *ctx, void *old, size_t old_size, size_t new_size) {
+  vs_heap *heap = ctx;
+  void *memory = NULL;
+  if (new_size == 0) {
+    if (old != NULL) give_back(heap, old, old_size);
+  } else {
+    memory = old != NULL && fits(heap, old, old_size, new_size) ? old : move(heap, old, old_size, new_size);
+    if (memory == NULL) return NULL;
+  }
+  heap->used = heap->used - old_size + new_size;
+  return memory;
+}
+
+void vs_heap_init(vs_heap *heap, void *start, bool (*extend_by)(void *ctx, size_t bytes), void *ctx) {
+  *heap = (vs_heap){.extend = extend_by, .ctx = ctx, .start = start, .end = start};
+}
+
+vs_host vs_heap_host(vs_heap *heap) { return (vs_host){.ctx = heap, .resize = resize}; }
+
+bool vs_heap_check(const vs_heap *heap) {
+  const unsigned char *free_from = heap->start; /* the next range may begin here or behind */
+  bool is_first = true;
+  for (vs_heap_range *range = heap->ranges; range != NULL; range = range->next) {
+    const unsigned char *start = (unsigned char *)range;
+    if (start < free_from || (!is_first && start == free_from) || range->size % VS_HEAP_PAGE != 0) return false;
+    if (range->size == 0 || end_of(range) > heap->end) return false;
+    free_from = end_of(range);
+    is_first = false;
+  }
+  return heap->start <= heap->end && heap->bump <= heap->bump_end && heap->used <= (uint64_t)(heap->end - heap->start);
 }

@@ -16,7 +16,7 @@
 
 #include <vramscope/base.h>
 
-enum { VS_HEAP_PAGE = 64 * 1024, VS_HEAP_SMALL = 32 * 1024, VS_HEAP_CLASSES = 4 * 12 };
+enum { VS_HEAP_PAGE = 64 * 1024, VS_HEAP_SMALL = 32 * 1024, VS_HEAP_CLASSES = 4 * 10 };
 
 typedef struct vs_heap_range vs_heap_range;
 

@@ -1,0 +1,163 @@
+"""What the commands say about small snapshots, word for word."""
+
+import json
+import re
+
+import pytest
+
+import conftest as make
+
+REPORTS = (
+    "training",
+    "out_of_memory",
+    "in_pieces",
+    "late",
+    "end_only",
+    "stackless",
+    "two_gpus",
+    "nothing",
+    "hostile_names",
+)
+
+
+@pytest.fixture
+def snapshots(folder):
+    for name, build in make.SNAPSHOTS.items():
+        make.write(folder / f"{name}.pickle", build())
+    return folder
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_report(vramscope, snapshots, golden, name):
+    done = vramscope("report", f"{name}.pickle")
+    assert done.code == 0 and done.err == ""
+    golden(f"report_{name}", done.out)
+    lines = done.out.splitlines()
+    assert len(lines) <= 24, "a report fits on a screen"
+    assert all(len(line) <= 80 or line.startswith("Next:") for line in lines)
+
+
+@pytest.mark.parametrize(
+    "name, args",
+    (
+        ("tree", ["tree", "training.pickle"]),
+        ("tree_end", ["tree", "--at", "end", "training.pickle"]),
+        ("tree_filter", ["tree", "--filter", "attention", "training.pickle"]),
+        ("tree_top", ["tree", "--top", "3", "training.pickle"]),
+        ("blocks", ["blocks", "--top", "6", "training.pickle"]),
+        ("blocks_no_trace", ["blocks", "--top", "3", "stackless.pickle"]),
+        ("blocks_by_line", ["blocks", "--at", "peak", "--by", "line", "training.pickle"]),
+        ("blocks_by_size", ["blocks", "--at", "peak", "--by", "size", "training.pickle"]),
+        ("events", ["events", "--top", "12", "training.pickle"]),
+        ("events_peak", ["events", "--at", "peak", "--top", "8", "training.pickle"]),
+        ("events_filter", ["events", "--filter", "action=alloc size<4MiB", "training.pickle"]),
+        ("stats", ["stats", "training.pickle"]),
+        ("report_host", ["report", "--device", "host", "two_gpus.pickle"]),
+        ("report_bytes", ["report", "--bytes", "training.pickle"]),
+        ("report_si", ["report", "--si", "--quiet", "training.pickle"]),
+        ("report_colours", ["report", "--color", "always", "out_of_memory.pickle"]),
+    ),
+)
+def test_answer(vramscope, snapshots, golden, name, args):
+    done = vramscope(*args)
+    assert done.code == 0 and done.err == ""
+    golden(name, done.out)
+    assert not [line for line in done.out.splitlines() if line.endswith(" ")]
+
+
+def test_plain_terminals_get_ascii(vramscope, snapshots, golden):
+    out = "".join(vramscope(*args, env={"LC_ALL": "C"}).out for args in (["report", "training.pickle"], ["tree", "training.pickle"]))
+    assert out.isascii()
+    golden("ascii", out)
+
+
+@pytest.mark.parametrize("columns", (40, 60, 100, 160))
+def test_width(vramscope, snapshots, columns):
+    for args in (["report"], ["tree"], ["blocks", "--by", "line"]):
+        out = vramscope(*args, "training.pickle", env={"COLUMNS": str(columns)}).out
+        wide = [line for line in out.splitlines() if len(line) > max(columns, 64) and not line.startswith("Next:")]
+        assert not wide
+
+
+# Names out of a file must not reach the terminal as they are.
+
+
+@pytest.mark.parametrize("command", (["report"], ["tree"], ["blocks"], ["blocks", "--by", "stack"], ["events"], ["stats"]))
+def test_hostile_names_are_shown_escaped(vramscope, snapshots, command):
+    out = vramscope(*command, "hostile_names.pickle").out
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", out)
+    assert not any(0xDC80 <= ord(char) <= 0xDCFF for char in out)
+
+
+def test_next_command_can_be_typed(vramscope, folder):
+    name = "it's a file; rm -rf.pickle"
+    make.write(folder / name, make.training())
+    line = vramscope("report", name).out.splitlines()[-1]
+    assert line.startswith("Next: vramscope tree --at end 'it'\\''s a file; rm -rf.pickle'")
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_next_commands_run(vramscope, snapshots, name):
+    import shlex
+
+    line = vramscope("report", f"{name}.pickle").out.splitlines()[-1]
+    if line.startswith("Next: "):
+        command = shlex.split(line.removeprefix("Next: "), comments=True)
+        assert vramscope(*command[1:]).code == 0
+
+
+# Colours
+
+
+def test_colours(vramscope, snapshots):
+    coloured = vramscope("report", "--color", "always", "training.pickle").out
+    plain = vramscope("report", "training.pickle").out
+    assert "\x1b[" in coloured and "\x1b" not in plain
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+    assert vramscope("report", "--color", "never", "training.pickle").out == plain
+    assert vramscope("report", "--color", "always", "training.pickle", env={"NO_COLOR": "1"}).out == coloured
+
+
+# JSON: the engine's reply, as it is
+
+
+@pytest.mark.parametrize(
+    "args, method",
+    (
+        (["report"], "report"),
+        (["stats"], "stats"),
+        (["tree", "--at", "end"], "tree"),
+        (["blocks"], "blocks"),
+        (["blocks", "--by", "line"], "live"),
+        (["events"], "events"),
+        (["events", "--at", "peak"], "events"),
+        (["doctor"], "doctor"),
+    ),
+)
+def test_json(vramscope, snapshots, args, method):
+    done = vramscope(*args, "--json", "two_gpus.pickle")
+    assert done.code == 0 and done.err == "" and done.out.endswith("}\n") and done.out.count("\n") == 1
+    reply = json.loads(done.out)
+    assert reply["schema"] == 1 and reply["method"] == method
+
+
+def test_json_takes_the_options(vramscope, snapshots):
+    reply = json.loads(vramscope("report", "--json", "--device", "1", "--top", "1", "two_gpus.pickle").out)
+    assert [device["device"] for device in reply["devices"]] == [1]
+    reply = json.loads(vramscope("blocks", "--json", "--at", "peak", "--top", "2", "training.pickle").out)
+    assert len(reply["blocks"]) == 2 and reply["count"] > 2
+    reply = json.loads(vramscope("report", "--json", "--device", "host", "two_gpus.pickle").out)
+    assert reply["devices"] == [] and reply["host"]["device"] == -1
+
+
+def test_events_around_a_moment(vramscope, snapshots):
+    reply = json.loads(vramscope("events", "--json", "--at", "50", "--top", "7", "training.pickle").out)
+    assert [event["event"] for event in reply["events"]] == list(range(47, 54))
+    reply = json.loads(vramscope("events", "--json", "--at", "1", "--top", "4", "training.pickle").out)
+    assert [event["event"] for event in reply["events"]] == [0, 1, 2, 3]
+
+
+def test_doctor(vramscope, folder):
+    done = vramscope("doctor", "snapshot.pickle")
+    assert done.code == 0 and "this file" in done.out and "1 GPU" in done.out
+    assert vramscope("doctor", "nowhere.pickle").code == 3

@@ -1,0 +1,140 @@
+"""The help, the manual page and the completions: all come from one table, and all of it has to be true."""
+
+import re
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+COMMANDS = ("report", "stats", "tree", "blocks", "events", "export", "doctor", "help")
+
+
+def listed_options(help_text):
+    """[(letter or None, name, argument or None)] of a command's help."""
+    pattern = r"^  (?:-(\w), |    )--([a-z]+)(?: (\S+))?"
+    return [tuple(part or None for part in match) for match in re.findall(pattern, help_text, re.M)]
+
+
+def listed_examples(help_text):
+    part = help_text.split("Examples:\n")[1].split("\nExit status:")[0]
+    return re.findall(r"^  (vramscope .*)$", part, re.M)
+
+
+def test_overview(vramscope, golden):
+    done = vramscope("help")
+    assert done.code == 0 and done.err == ""
+    golden("help", done.out)
+    assert vramscope("--help").out == done.out
+    assert vramscope("-h").out == done.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command(vramscope, golden, command):
+    done = vramscope("help", command)
+    assert done.code == 0 and done.err == ""
+    golden(f"help_{command}", done.out)
+    assert vramscope(command, "--help").out == done.out
+
+
+def test_every_command_is_listed(vramscope):
+    overview = vramscope("help").out.split("Commands:\n")[1].split("\n\n")[0]
+    assert tuple(re.findall(r"^  ([a-z]+) +(?:\[?[A-Z]+\]? ?)+", overview, re.M)) == COMMANDS
+
+
+@pytest.mark.parametrize("width", (40, 60, 80, 120))
+def test_help_keeps_to_the_width(vramscope, width):
+    for command in COMMANDS:
+        out = vramscope("help", command, env={"COLUMNS": str(width)}).out
+        unbreakable = [w for w in out.split() if len(w) > width - 30]
+        long = [line for line in out.splitlines() if len(line) > width and "vramscope" not in line]
+        assert all(any(word in line for word in unbreakable) for line in long), long
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_listed_option_is_accepted(vramscope, folder, command):
+    samples = {"N": "3", "N|host": "0", "FILE": "out.txt", "TEXT": "forward"}
+    operands = {"export": ["snapshot.pickle", "json"], "help": []}.get(command, ["snapshot.pickle"])
+    for letter, name, argument in listed_options(vramscope("help", command).out):
+        (folder / "out.txt").unlink(missing_ok=True)
+        values = [] if argument is None else [samples.get(argument) or argument.split("|")[0]]
+        for option in [f"--{name}"] + ([f"-{letter}"] if letter else []):
+            (folder / "out.txt").unlink(missing_ok=True)
+            done = vramscope(command, option, *values, *operands)
+            assert done.code == 0, (option, done.err)
+
+
+@pytest.mark.parametrize("command", ("tree", "blocks", "events", "export"))
+def test_every_listed_choice_is_accepted(vramscope, command):
+    operands = ["snapshot.pickle"] + (["csv"] if command == "export" else [])
+    for _, name, argument in listed_options(vramscope("help", command).out):
+        for choice in (argument or "").split("|"):
+            if choice.islower() and (name, choice) not in {("at", "oom"), ("device", "host")}:
+                done = vramscope(command, f"--{name}", choice, *operands)
+                assert done.code == 0, (name, choice, done.err)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_example_runs(vramscope, folder, command):
+    examples = listed_examples(vramscope("help", command).out)
+    assert examples
+    for example in examples:
+        done = vramscope(*shlex.split(example)[1:])
+        assert done.code == 0, (example, done.err)
+
+
+def test_exit_codes_are_documented(vramscope):
+    for text in (vramscope("report", "--help").out, vramscope("help", "--man").out):
+        for words in ("done", "makes no sense", "cannot be read", "out of memory"):
+            assert words in text
+
+
+def test_version(vramscope):
+    assert re.fullmatch(r"vramscope \d+\.\d+\.\d+\n", vramscope("--version").out)
+    assert vramscope("-V").out == vramscope("report", "--version").out
+
+
+def test_manual(vramscope):
+    page = vramscope("help", "--man").out
+    for command in COMMANDS:
+        assert f".B vramscope {command}\n" in page
+    for _, name, _ in listed_options(vramscope("help", "blocks").out):
+        assert f"\\-\\-{name}" in page
+    assert all(len(line) < 2000 for line in page.splitlines())
+    if not shutil.which("groff"):
+        pytest.skip("no groff to check the manual page with")
+    checked = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z"], input=page.encode(), capture_output=True)
+    assert checked.stderr == b""
+
+
+@pytest.mark.parametrize("shell", ("bash", "zsh", "fish"))
+def test_completions_are_sound(vramscope, shell):
+    script = vramscope("help", "--completion", shell).out
+    assert "vramscope" in script and "annotation" in script and "perfetto" in script
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell} to check its completions with")
+    checked = subprocess.run([shell, "-n", "/dev/stdin"], input=script.encode(), capture_output=True)
+    assert checked.returncode == 0 and checked.stderr == b""
+
+
+def complete_in_bash(vramscope, folder, line):
+    """What bash offers for the last word of a line."""
+    script = vramscope("help", "--completion", "bash").out
+    words = line.split(" ")
+    ask = f"""{script}
+        compopt() {{ :; }}
+        COMP_WORDS=({' '.join(shlex.quote(w) for w in words)}); COMP_CWORD={len(words) - 1}
+        _vramscope; printf '%s\\n' "${{COMPREPLY[@]}}" """
+    done = subprocess.run(["bash", "-c", ask], cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_bash_completes(vramscope, folder):
+    assert complete_in_bash(vramscope, folder, "vramscope re") == ["report"]
+    assert "--filter" in complete_in_bash(vramscope, folder, "vramscope tree --")
+    assert "--at" not in complete_in_bash(vramscope, folder, "vramscope stats --")
+    assert complete_in_bash(vramscope, folder, "vramscope tree --at p") == ["peak"]
+    assert complete_in_bash(vramscope, folder, "vramscope report sn") == ["snapshot.pickle"]
+    assert complete_in_bash(vramscope, folder, "vramscope export snapshot.pickle pe") == ["perfetto"]
+    assert complete_in_bash(vramscope, folder, "vramscope help ev") == ["events"]

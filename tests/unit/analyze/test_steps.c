@@ -1,0 +1,292 @@
+/* Steps from annotations and from patterns, and what grows from step to step, on a made training loop. */
+#include "analyze/growth.h"
+#include "support/random.h"
+#include "unit/analyze/made.h"
+
+enum { LAYERS = 6 };
+
+/* A training run: weights, then steps of forward, backward and optimizer. */
+typedef struct run {
+  made m;
+  uint64_t next;   /* address */
+  int64_t now_us;
+  test_random random;
+  uint32_t weights, activations, gradients, moments, leak, buffer, batch;
+} run;
+
+static uint32_t alloc(run *r, uint32_t stack, uint64_t size, uint64_t *address) {
+  *address = r->next;
+  r->next += (size + 511) / 512 * 512;
+  const uint32_t event = made_alloc(&r->m, *address, size, stack);
+  made_time(&r->m, event, r->now_us++);
+  return event;
+}
+
+static void release(run *r, uint64_t address, uint64_t size) {
+  made_time(&r->m, made_free(&r->m, address, size), r->now_us++);
+}
+
+typedef struct options {
+  int steps;
+  bool annotate_profiler, annotate_optimizer;
+  bool varies;       /* batches differ in length */
+  uint64_t leak;     /* bytes kept in every step */
+  int leak_pauses;   /* in every n-th step nothing is kept */
+  uint64_t swelling; /* a buffer that is replaced by one larger by this */
+  bool cache;        /* something that comes and goes, seen at boundaries */
+} options;
+
+static run begin_run(void) {
+  run r = {.m = made_begin(), .next = 1 << 20, .now_us = 1000, .random = {3}};
+  r.weights = made_stack(&r.m, "build", 10);
+  r.activations = made_stack(&r.m, "forward", 20);
+  r.gradients = made_stack(&r.m, "backward", 30);
+  r.moments = made_stack(&r.m, "step", 40);
+  r.leak = made_stack(&r.m, "log", 50);
+  r.buffer = made_stack(&r.m, "append", 60);
+  r.batch = made_stack(&r.m, "load", 70);
+  uint64_t ignored;
+  for (int i = 0; i < LAYERS; i++) (void)alloc(&r, r.weights, 4096, &ignored);
+  return r;
+}
+
+static void train(run *r, const options *o) {
+  uint64_t activation[LAYERS], buffer = 0, buffer_size = 0, cached[2] = {0}, ignored;
+  static const char *const names[] = {"ProfilerStep#0", "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3",
+                                      "ProfilerStep#4", "ProfilerStep#5", "ProfilerStep#6", "ProfilerStep#7",
+                                      "ProfilerStep#8", "ProfilerStep#9"};
+  for (int step = 0; step < o->steps; step++) {
+    if (o->annotate_profiler) made_annotation(&r->m, "START", names[step % 10], r->now_us);
+    uint64_t batch;
+    (void)alloc(r, r->batch, 1000, &batch);
+    const uint64_t length = o->varies ? 1000 + random_below(&r->random, 5000) : 2000;
+    for (int i = 0; i < LAYERS; i++) (void)alloc(r, r->activations, length * (uint64_t)(i + 1), &activation[i]);
+    for (int i = LAYERS; i-- > 0;) {
+      if (step == 0) (void)alloc(r, r->gradients, 4096, &ignored); /* appear once and stay */
+      release(r, activation[i], length * (uint64_t)(i + 1));
+    }
+    release(r, batch, 1000);
+    if (o->annotate_optimizer) made_annotation(&r->m, "START", "Optimizer.step#AdamW.step", r->now_us);
+    for (int i = 0; i < LAYERS && step == 1; i++) (void)alloc(r, r->moments, 8192, &ignored);
+    if (o->leak > 0 && (o->leak_pauses == 0 || step % o->leak_pauses != 1)) (void)alloc(r, r->leak, o->leak, &ignored);
+    if (o->swelling > 0) {
+      const uint64_t old = buffer, old_size = buffer_size;
+      buffer_size += o->swelling;
+      (void)alloc(r, r->buffer, buffer_size, &buffer);
+      if (old_size > 0) release(r, old, old_size);
+    }
+    if (o->cache) {
+      if (cached[step % 2] != 0) release(r, cached[step % 2], 700);
+      (void)alloc(r, r->batch, 700, &cached[step % 2]);
+    }
+    if (o->annotate_optimizer) made_annotation(&r->m, "END", "Optimizer.step#AdamW.step", r->now_us);
+  }
+}
+
+typedef struct found {
+  vs_lifetimes lifetimes;
+  vs_steps steps;
+  vs_growths growths;
+} found;
+
+static found find(run *r) {
+  found f;
+  made_trace(&r->m, 0);
+  const vs_slice *slice = made_slice(&r->m, 0);
+  expect_ok(vs_lifetimes_build(r->m.host, slice, &f.lifetimes));
+  expect_ok(vs_steps_build(r->m.host, slice, &f.steps));
+  expect_ok(vs_growths_build(r->m.host, &f.lifetimes, &f.steps, &f.growths));
+  return f;
+}
+
+static void end(run *r, found *f) {
+  vs_growths_deinit(r->m.host, &f->growths);
+  vs_steps_deinit(r->m.host, &f->steps);
+  vs_lifetimes_deinit(r->m.host, &f->lifetimes);
+  made_end(&r->m);
+}
+
+static void expect_growth(const found *f, uint32_t stack, uint64_t bytes_per_step, uint32_t steps) {
+  assert_int_equal(f->growths.list.count, 1);
+  const vs_growth *growth = &f->growths.list.data[0];
+  assert_int_equal(growth->stack, stack);
+  assert_int_equal(growth->bytes_per_step, bytes_per_step);
+  assert_int_equal(growth->steps, steps);
+  assert_int_equal(growth->first_step + growth->steps, f->steps.boundaries.count - 1);
+}
+
+/* ---- a leak, however the steps are found ------------------------------------------------------------------------- */
+
+static void test_profiler_steps(void **state) {
+  (void)state;
+  run r = begin_run();
+  train(&r, &(options){.steps = 6, .annotate_profiler = true, .annotate_optimizer = true, .leak = 300, .varies = true});
+  found f = find(&r);
+  assert_int_equal(f.steps.source, VS_STEPS_ANNOTATIONS);
+  assert_int_equal(f.steps.boundaries.count, 6);
+  expect_str(vs_snapshot_string(r.m.snapshot, f.steps.anchor), "ProfilerStep#0");
+  for (uint32_t i = 0; i < 6; i++) { /* each begins with its batch */
+    const uint32_t row = vs_slice_row(f.lifetimes.slice, f.steps.boundaries.data[i]);
+    assert_int_equal(vs_events_stack(&r.m.snapshot->events, row), r.batch);
+  }
+  expect_growth(&f, r.leak, 300, 5);
+  assert_int_equal(f.growths.list.data[0].rises, 5);
+  assert_int_equal(f.growths.list.data[0].blocks, 5);
+  assert_int_equal(f.growths.list.data[0].bytes, 1500);
+  assert_int_equal(f.growths.list.data[0].live_bytes, 1500);
+  end(&r, &f);
+}
+
+static void test_optimizer_steps(void **state) {
+  (void)state;
+  run r = begin_run();
+  train(&r, &(options){.steps = 5, .annotate_optimizer = true, .leak = 300});
+  made_annotation(&r.m, "START", "Optimizer.step#SGD.step", 1001); /* a second optimizer, stepped once */
+  found f = find(&r);
+  assert_int_equal(f.steps.source, VS_STEPS_ANNOTATIONS);
+  assert_int_equal(f.steps.boundaries.count, 5);
+  expect_str(vs_snapshot_string(r.m.snapshot, f.steps.anchor), "Optimizer.step#AdamW.step");
+  expect_growth(&f, r.leak, 300, 4);
+  end(&r, &f);
+}
+
+static void test_pattern(void **state) {
+  (void)state;
+  run r = begin_run();
+  train(&r, &(options){.steps = 8, .leak = 300});
+  found f = find(&r);
+  assert_int_equal(f.steps.source, VS_STEPS_PATTERN);
+  assert_int_equal(f.steps.boundaries.count, 8);
+  assert_int_equal(f.steps.anchor, r.batch);
+  assert_int_equal(f.steps.anchor_size, 1000);
+  expect_growth(&f, r.leak, 300, 7);
+  end(&r, &f);
+}
+
+static void test_leak_with_pauses(void **state) {
+  (void)state;
+  run r = begin_run();
+  train(&r, &(options){.steps = 12, .annotate_profiler = true, .leak = 300, .leak_pauses = 6}); /* not in steps 1, 7 */
+  found f = find(&r);
+  expect_growth(&f, r.leak, 245, 11); /* 9 of 11 steps rise */
+  assert_int_equal(f.growths.list.data[0].rises, 9);
+  assert_int_equal(f.growths.list.data[0].bytes, 2700);
+  end(&r, &f);
+}
+
+static void test_swelling_buffer(void **state) {
+  (void)state;
+  run r = begin_run();
+  train(&r, &(options){.steps = 8, .annotate_profiler = true, .swelling = 1000});
+  found f = find(&r);
+  expect_growth(&f, r.buffer, 1000, 6); /* in the first step the buffer appears: that is another block */
+  assert_int_equal(f.growths.list.data[0].blocks, 0);
+  assert_int_equal(f.growths.list.data[0].live_bytes, 7000);
+  end(&r, &f);
+}
+
+/* ---- no false alarms --------------------------------------------------------------------------------------------- */
+
+static void test_healthy_runs(void **state) {
+  (void)state;
+  for (int variant = 0; variant < 16; variant++) {
+    run r = begin_run();
+    train(&r, &(options){
+                  .steps = 4 + variant % 4 * 3,
+                  .annotate_profiler = variant % 2 == 0,
+                  .varies = variant % 4 < 2,
+                  .cache = variant % 8 < 4,
+              });
+    found f = find(&r);
+    if (f.growths.list.count > 0) fail_msg("variant %d grows", variant);
+    end(&r, &f);
+  }
+}
+
+/* Too few steps to say anything. */
+static void test_few_steps(void **state) {
+  (void)state;
+  run r = begin_run();
+  train(&r, &(options){.steps = 3, .annotate_profiler = true, .leak = 300});
+  found f = find(&r);
+  assert_int_equal(f.steps.boundaries.count, 3);
+  assert_int_equal(f.growths.list.count, 0);
+  end(&r, &f);
+}
+
+/* A forward pass that ends in the middle: its layers come back regularly, and everything stays. */
+static void test_layers_are_no_steps(void **state) {
+  (void)state;
+  run r = begin_run();
+  uint64_t ignored, temporary;
+  for (int layer = 0; layer < 24; layer++) {
+    (void)alloc(&r, r.activations, 5000, &ignored);
+    (void)alloc(&r, r.gradients, 3000, &ignored);
+    (void)alloc(&r, r.buffer, 1000, &temporary);
+    release(&r, temporary, 1000);
+    (void)alloc(&r, r.moments, 7000, &ignored);
+  }
+  found f = find(&r);
+  assert_int_equal(f.growths.list.count, 0);
+  end(&r, &f);
+}
+
+static void test_noise_has_no_steps(void **state) {
+  (void)state;
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    run r = begin_run();
+    r.random.state = seed;
+    uint64_t live[64][2], count = 0;
+    for (int i = 0; i < 1500; i++) {
+      if (count < 64 && random_below(&r.random, 2) == 0) {
+        live[count][1] = 1 + random_below(&r.random, 40);
+        (void)alloc(&r, (uint32_t)(2 + random_below(&r.random, 7)), live[count][1], &live[count][0]);
+        count++;
+      } else if (count > 0) {
+        const uint64_t at = random_below(&r.random, count--);
+        release(&r, live[at][0], live[at][1]);
+        live[at][0] = live[count][0];
+        live[at][1] = live[count][1];
+      }
+    }
+    found f = find(&r);
+    if (f.growths.list.count > 0) fail_msg("seed %d grows", (int)seed);
+    end(&r, &f);
+  }
+}
+
+static void test_nothing(void **state) {
+  (void)state;
+  run r = {.m = made_begin()};
+  (void)made_event(&r.m, VS_EVENT_SNAPSHOT, 0, 0);
+  found f = find(&r);
+  assert_int_equal(f.steps.source, VS_STEPS_NONE);
+  assert_int_equal(f.steps.boundaries.count, 0);
+  assert_int_equal(f.growths.list.count, 0);
+  end(&r, &f);
+  assert_string_equal(vs_steps_source_name(VS_STEPS_NONE), "none");
+  assert_string_equal(vs_steps_source_name(VS_STEPS_PATTERN), "pattern");
+  assert_string_equal(vs_steps_source_name(VS_STEPS_ANNOTATIONS), "annotations");
+}
+
+/* Sizes that no sum holds. */
+static void test_extremes(void **state) {
+  (void)state;
+  run r = begin_run();
+  train(&r, &(options){.steps = 6, .annotate_profiler = true, .leak = UINT64_MAX / 2});
+  found f = find(&r);
+  assert_int_equal(f.growths.list.count, 1);
+  end(&r, &f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_profiler_steps),      cmocka_unit_test(test_optimizer_steps),
+      cmocka_unit_test(test_pattern),             cmocka_unit_test(test_leak_with_pauses),
+      cmocka_unit_test(test_swelling_buffer),     cmocka_unit_test(test_healthy_runs),
+      cmocka_unit_test(test_few_steps),           cmocka_unit_test(test_layers_are_no_steps),
+      cmocka_unit_test(test_noise_has_no_steps),  cmocka_unit_test(test_nothing),
+      cmocka_unit_test(test_extremes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

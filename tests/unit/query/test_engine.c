@@ -1,0 +1,460 @@
+/* The engine as a face sees it: loading, failing, every method, and the figures of the sample. */
+#include "query/request.h"
+#include "unit/query/sample.h"
+
+static vs_engine *engine;
+static vs_text reply;
+static vs_json_doc doc;
+static vs_error error;
+
+static int setup(void **state) {
+  (void)state;
+  vs_text_init(&reply, vs_host_default(), NULL);
+  doc = (vs_json_doc){.host = vs_host_default(), .root = {.kind = VS_JSON_ABSENT}};
+  if (vs_engine_create(NULL, &engine) != VS_OK) return 1;
+  return sample_load(engine, sample_json, &error) == VS_OK ? 0 : 1;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  vs_json_doc_deinit(&doc);
+  vs_text_deinit(&reply);
+  vs_engine_destroy(engine);
+  return 0;
+}
+
+/* The reply to a request as a document, until the next one. */
+static vs_json ask(const char *request) {
+  reply.bytes.count = 0;
+  vs_json_doc_deinit(&doc);
+  if (sample_request(engine, request, &reply, &error) != VS_OK) fail_msg("%s: %s", request, error.text);
+  expect_ok(vs_json_doc_init(&doc, vs_host_default(), vs_text_view(&reply), &error));
+  return vs_json_root(&doc);
+}
+
+static vs_str export_as(const char *format, const char *more) {
+  char request[200];
+  vs_format(request, sizeof request, "{\"method\":\"export\",\"params\":{\"format\":\"%s\"%s}}", format, more);
+  reply.bytes.count = 0;
+  if (sample_request(engine, request, &reply, &error) != VS_OK) fail_msg("%s: %s", request, error.text);
+  return vs_text_view(&reply);
+}
+
+static void expect_refused(const char *request, vs_status status, const char *why) {
+  reply.bytes.count = 0;
+  expect_status(sample_request(engine, request, &reply, &error), status);
+  assert_string_equal(error.text, why);
+  assert_int_equal(reply.bytes.count, 0);
+}
+
+/* "a.b.2.c" from `json` on. */
+static vs_json at(vs_json json, const char *path) {
+  while (*path != 0) {
+    const char *end = path;
+    while (*end != 0 && *end != '.') end++;
+    const vs_str name = {path, (size_t)(end - path)};
+    uint64_t index;
+    json = vs_parse_u64(name, &index) && vs_json_kind(json) == VS_JSON_ARRAY ? vs_json_at(json, (size_t)index)
+                                                                             : vs_json_member(json, name);
+    path = *end == 0 ? end : end + 1;
+  }
+  return json;
+}
+
+static void expect_number(vs_json json, const char *path, int64_t wanted) {
+  const vs_json value = at(json, path);
+  if (vs_json_kind(value) != VS_VALUE_INT || vs_json_i64(value, 0) != wanted)
+    fail_msg("%s: wanted %lld, got kind %u, %lld", path, (long long)wanted, vs_json_kind(value),
+             (long long)vs_json_i64(value, 0));
+}
+
+static void expect_null(vs_json json, const char *path) {
+  if (vs_json_kind(at(json, path)) != VS_VALUE_NONE) fail_msg("%s: wanted null", path);
+}
+
+static void expect_word(vs_json json, const char *path, const char *wanted) {
+  const vs_str got = vs_json_str(at(json, path), VS_STR("(none)"));
+  if (!vs_str_equal(got, vs_str_from(wanted))) fail_msg("%s: wanted %s, got %.*s", path, wanted, (int)got.size, got.data);
+}
+
+/* ---- loading and failing --------------------------------------------------------------------------------------- */
+
+static void without_a_file_only_the_methods_are_told(void **state) {
+  (void)state;
+  assert_int_not_equal(sample_load(engine, "hello", &error), VS_OK);
+  expect_refused("{\"method\":\"report\"}", VS_NOT_FOUND, "no file is loaded");
+  const vs_json methods = at(ask("{\"method\":\"methods\"}"), "methods");
+  assert_int_equal(vs_json_count(methods), VS_METHOD_COUNT);
+  expect_ok(sample_load(engine, empty_json, &error));
+  assert_int_equal(vs_json_count(at(ask("{\"method\":\"report\"}"), "devices")), 0);
+}
+
+static bool stop(void *ctx, uint64_t bytes_read) {
+  *(uint64_t *)ctx = bytes_read;
+  return false;
+}
+
+static void loading_can_be_cancelled(void **state) {
+  (void)state;
+  uint64_t seen = 0;
+  vs_memory_reader memory;
+  const vs_load_options options = {.progress = stop, .progress_ctx = &seen};
+  const vs_source source = {.name = VS_STR("x"), .bytes = 1};
+  const vs_reader reader = vs_reader_from_bytes(&memory, sample_json, strlen(sample_json));
+  expect_status(vs_engine_load(engine, reader, &source, &options, &error), VS_CANCELLED);
+  assert_true(seen > 0);
+  expect_status(sample_request(engine, "{\"method\":\"info\"}", &reply, NULL), VS_NOT_FOUND);
+}
+
+static void the_source_is_told_in_replies(void **state) {
+  (void)state;
+  vs_json file = at(ask("{\"method\":\"info\"}"), "file");
+  expect_word(file, "name", "sample.json");
+  expect_word(file, "format", "json");
+  expect_number(file, "bytes", (int64_t)strlen(sample_json));
+  expect_null(file, "pickle_protocol");
+  expect_word(file, "unknown_keys.0.key", "something_new");
+  expect_number(file, "unknown_key_count", 1);
+
+  vs_memory_reader memory;
+  vs_source source = {.name = VS_STR(""), .bytes = VS_BYTES_UNKNOWN};
+  expect_ok(vs_engine_load(engine, vs_reader_from_bytes(&memory, "[]   ", 5), &source, NULL, NULL));
+  expect_number(ask("{\"method\":\"info\"}"), "file.bytes", 5); /* counted */
+  source.is_compressed = true;
+  expect_ok(vs_engine_load(engine, vs_reader_from_bytes(&memory, "[]", 2), &source, NULL, NULL));
+  expect_null(ask("{\"method\":\"info\"}"), "file.bytes");
+}
+
+static vs_status write_nothing(void *ctx, const void *data, size_t size) {
+  (void)ctx;
+  (void)data;
+  (void)size;
+  return VS_IO;
+}
+
+static void a_writer_that_fails_is_heard(void **state) {
+  (void)state;
+  const vs_writer writer = {.ctx = NULL, .write = write_nothing};
+  const char *requests[] = {"{\"method\":\"report\"}", "{\"method\":\"events\"}",
+                            "{\"method\":\"export\",\"params\":{\"format\":\"pickle\"}}",
+                            "{\"method\":\"export\",\"params\":{\"format\":\"csv\"}}"};
+  for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+    expect_status(vs_engine_request(engine, vs_str_from(requests[i]), writer, &error), VS_IO);
+}
+
+static void what_is_not_in_the_file_is_not_found(void **state) {
+  (void)state;
+  expect_refused("{\"method\":\"live\",\"params\":{\"device\":5}}", VS_NOT_FOUND, "the file has no memory of device 5");
+  expect_refused("{\"method\":\"live\",\"params\":{\"at\":11}}", VS_NOT_FOUND,
+                 "there is no event 11: the trace of this device has 11");
+  expect_refused("{\"method\":\"live\",\"params\":{\"device\":1,\"at\":\"oom\"}}", VS_NOT_FOUND,
+                 "there is no such moment: no request failed in this trace");
+  expect_refused("{\"method\":\"live\",\"params\":{\"device\":1,\"at\":\"1s\"}}", VS_NOT_FOUND,
+                 "there is no such moment: this trace has no times");
+  expect_refused("{\"method\":\"events\",\"params\":{\"filter\":\"state=inactive\"}}", VS_BAD_ARGUMENT,
+                 "filter: events have no 'state'");
+  expect_refused("{\"method\":\"timeline\",\"params\":{\"from\":5,\"to\":2}}", VS_BAD_ARGUMENT, "'from' lies behind 'to'");
+  expect_ok(sample_load(engine, empty_json, &error));
+  expect_refused("{\"method\":\"live\",\"params\":{\"device\":\"host\"}}", VS_NOT_FOUND,
+                 "the file has no pinned host memory");
+}
+
+/* ---- every method ---------------------------------------------------------------------------------------------- */
+
+static void ask_everything(void) {
+  for (int i = 0; i < VS_METHOD_COUNT; i++) {
+    if (i == VS_METHOD_export) continue;
+    char request[80];
+    vs_format(request, sizeof request, "{\"method\":\"%s\",\"indent\":%d}", vs_methods[i].name, i % 3);
+    const vs_json root = ask(request);
+    expect_number(root, "schema", 1);
+    expect_word(root, "method", vs_methods[i].name);
+  }
+  const char *formats[] = {
+#define VS_EXPORT(name, extension, opens_in, sentence) #name,
+#include "query/exports.def"
+#undef VS_EXPORT
+  };
+  for (size_t i = 0; i < VS_EXPORT_COUNT; i++) (void)export_as(formats[i], "");
+  const char *tables[] = {"events", "blocks", "segments", "live"};
+  for (size_t i = 0; i < 4; i++) {
+    char what[40];
+    vs_format(what, sizeof what, ",\"what\":\"%s\"", tables[i]);
+    assert_true(export_as("csv", what).size > 10);
+  }
+}
+
+static void every_method_answers(void **state) {
+  (void)state;
+  ask_everything();
+}
+
+static void every_method_answers_about_nothing(void **state) {
+  (void)state;
+  const char *nothing[] = {empty_json, "[]", "{\"segments\":[]}", "{\"device_traces\":[[],[],[]]}",
+                           "{\"segments\":[{\"device\":3,\"address\":0,\"total_size\":0,\"blocks\":[]}]}",
+                           "{\"device_traces\":[[{\"action\":\"alloc\",\"addr\":0,\"size\":0,\"stream\":0}]]}"};
+  for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
+    expect_ok(sample_load(engine, nothing[i], &error));
+    ask_everything();
+  }
+  expect_ok(sample_load(engine, empty_json, &error));
+  expect_null(ask("{\"method\":\"live\"}"), "device");
+  expect_null(ask("{\"method\":\"info\"}"), "default_device");
+}
+
+static void equal_requests_get_equal_bytes(void **state) {
+  (void)state;
+  vs_text first;
+  vs_text_init(&first, vs_host_default(), NULL);
+  expect_ok(sample_request(engine, "{\"method\":\"live\"}", &first, &error)); /* before there is a report */
+  (void)ask("{\"method\":\"report\"}");
+  (void)ask("{\"method\":\"live\"}"); /* out of what the report kept */
+  assert_true(vs_str_equal(vs_text_view(&first), vs_text_view(&reply)));
+  vs_text_deinit(&first);
+}
+
+/* ---- figures of the sample ------------------------------------------------------------------------------------- */
+
+static void the_report_adds_up(void **state) {
+  (void)state;
+  const vs_json root = ask("{\"method\":\"report\",\"params\":{\"top\":1}}");
+  assert_int_equal(vs_json_count(at(root, "devices")), 2);
+  const vs_json d = at(root, "devices.0");
+  expect_number(d, "end.reserved_bytes", 4096 + 2097152);
+  expect_number(d, "end.allocated_bytes", 2048 + 1000448);
+  expect_number(d, "end.pending_bytes", 1096704);
+  expect_number(d, "end.requested_bytes", 2000 + 1000000 + 500);
+  expect_number(d, "end.releasable_bytes", 0);
+  expect_number(d, "end.pinned_bytes", 2048);
+  expect_number(d, "end.largest_hole_bytes", 1024);
+  expect_number(d, "trace.events", 11);
+  expect_number(d, "trace.allocs", 4);
+  expect_number(d, "trace.frees", 2);
+  expect_number(d, "trace.first_time_us", 1000);
+  expect_number(d, "peak.requested_bytes", 1003000);
+  expect_number(d, "peak.event", 4);
+  expect_number(d, "peak.time_us", 3000);
+  expect_number(d, "peak.count", 3);
+  expect_number(d, "peak.reserved_bytes", 4096 + 2097152);
+  assert_int_equal(vs_json_count(at(d, "peak.owners")), 1);
+  expect_number(d, "peak.owner_count", 2);
+  expect_word(d, "peak.owners.0.label", "model.py:12 forward");
+  expect_number(d, "peak.owners.0.bytes", 1001000);
+  expect_number(d, "peak.owners.0.count", 2);
+  expect_word(d, "peak.owners.0.stack.0.kind", "noise");
+  expect_null(d, "peak.owners.0.stack.0.line");
+  expect_number(d, "peak_reserved.event", 3);
+  expect_number(d, "ooms.0.event", 7);
+  expect_number(d, "ooms.0.device_free_bytes", 100);
+  expect_word(d, "ooms.0.cause", "full");
+  expect_number(root, "devices.1.device", 1);
+  expect_null(root, "devices.1.trace.first_time_us");
+  expect_number(root, "host.device", -1);
+  expect_number(root, "host.end.requested_bytes", 60);
+  const vs_json one = ask("{\"method\":\"report\",\"params\":{\"device\":1}}");
+  assert_int_equal(vs_json_count(at(one, "devices")), 1);
+  expect_null(one, "host");
+}
+
+static void live_groups_and_blocks(void **state) {
+  (void)state;
+  vs_json root = ask("{\"method\":\"live\",\"params\":{\"by\":\"stream\"}}");
+  expect_number(root, "bytes", 1003000);
+  expect_number(root, "groups.0.key", 7);
+  expect_word(root, "groups.0.label", "stream 7");
+  expect_number(root, "groups.1.bytes", 3000);
+  root = ask("{\"method\":\"live\",\"params\":{\"by\":\"size\",\"at\":2,\"top\":1}}");
+  expect_number(root, "groups.0.key.from_bytes", 1024);
+  expect_number(root, "groups.0.key.to_bytes", 2047);
+  expect_number(root, "rest.bytes", 1000);
+  expect_number(root, "rest.groups", 1);
+  root = ask("{\"method\":\"live\",\"params\":{\"by\":\"category\",\"filter\":\"data.py\"}}");
+  expect_number(root, "bytes", 2000);
+  expect_word(root, "groups.0.key", "parameter");
+  root = ask("{\"method\":\"live\",\"params\":{\"by\":\"annotation\",\"at\":\"0.5ms\"}}");
+  expect_word(root, "groups.0.key", "it's \"quoted\"\n");
+  expect_number(root, "at.event", 1);
+
+  root = ask("{\"method\":\"blocks\"}");
+  expect_number(root, "count", 3);
+  expect_number(root, "blocks.0.size_bytes", 1000448);
+  expect_number(root, "blocks.0.alloc_event", 4);
+  expect_null(root, "blocks.0.free_event");
+  expect_word(root, "blocks.2.state", "active_pending_free");
+  expect_number(root, "blocks.2.free_event", 9);
+  root = ask("{\"method\":\"blocks\",\"params\":{\"at\":1,\"frames\":1}}");
+  expect_number(root, "blocks.0.requested_bytes", 1000);
+  expect_null(root, "blocks.0.size_bytes");
+  expect_number(root, "blocks.0.free_time_us", 3500);
+  assert_int_equal(vs_json_count(at(root, "blocks.0.stack")), 1);
+  root = ask("{\"method\":\"blocks\",\"params\":{\"offset\":1,\"top\":1,\"filter\":\"size<1MB\"}}");
+  expect_number(root, "count", 2);
+  assert_int_equal(vs_json_count(at(root, "blocks")), 1);
+  expect_number(root, "blocks.0.requested_bytes", 500);
+  root = ask("{\"method\":\"blocks\",\"params\":{\"offset\":99}}");
+  assert_int_equal(vs_json_count(at(root, "blocks")), 0);
+}
+
+static void the_tree_begins_at_the_programs_entry(void **state) {
+  (void)state;
+  vs_json root = ask("{\"method\":\"tree\",\"params\":{\"top\":0}}");
+  expect_number(root, "bytes", 1003000);
+  expect_number(root, "node_count", 6);
+  expect_null(root, "nodes.0.parent");
+  expect_number(root, "nodes.1.line", 3);
+  expect_number(root, "nodes.1.bytes", 1001000);
+  expect_number(root, "nodes.3.parent", 2);
+  expect_number(root, "nodes.3.self_bytes", 1001000);
+  expect_number(root, "nodes.4.parent", 0);
+  expect_word(root, "nodes.5.function", "load; all");
+  root = ask("{\"method\":\"tree\",\"params\":{\"top\":2,\"inverted\":true}}");
+  assert_int_equal(vs_json_count(at(root, "nodes")), 2);
+  expect_word(root, "nodes.1.function", "torch::unwind::unwind()");
+}
+
+static void events_in_a_range(void **state) {
+  (void)state;
+  vs_json root = ask("{\"method\":\"events\",\"params\":{\"from\":2,\"to\":\"3ms\",\"top\":2,\"offset\":1}}");
+  expect_number(root, "to.event", 7);
+  expect_number(root, "count", 6);
+  assert_int_equal(vs_json_count(at(root, "events")), 2);
+  expect_number(root, "events.0.event", 3);
+  expect_number(root, "events.0.reserved_after_bytes", 4096 + 2097152);
+  expect_number(root, "events.1.requested_after_bytes", 1003000);
+  root = ask("{\"method\":\"events\",\"params\":{\"filter\":\"action=oom\"}}");
+  expect_number(root, "count", 1);
+  expect_null(root, "events.0.address");
+  expect_number(root, "events.0.device_free_bytes", 100);
+  root = ask("{\"method\":\"events\",\"params\":{\"filter\":\"action=alloc train.py\",\"top\":1}}");
+  expect_number(root, "count", 3);
+}
+
+static void segments_and_the_state(void **state) {
+  (void)state;
+  vs_json root = ask("{\"method\":\"segments\"}");
+  expect_number(root, "count", 2);
+  expect_number(root, "segments.0.address", 1048576);
+  expect_number(root, "segments.1.inactive_bytes", 2048);
+  expect_number(root, "segments.1.active_blocks", 1);
+  root = ask("{\"method\":\"segments\",\"params\":{\"filter\":\"pool=0,1\"}}");
+  expect_number(root, "count", 1);
+  expect_number(root, "segments.0.pool.1", 1);
+
+  root = ask("{\"method\":\"state\"}");
+  assert_true(vs_json_bool(at(root, "is_exact"), false));
+  expect_number(root, "segments.0.blocks.0.size_bytes", 2048);
+  expect_word(root, "segments.1.blocks.1.state", "active_pending_free");
+  root = ask("{\"method\":\"state\",\"params\":{\"at\":1}}");
+  assert_int_equal(vs_json_count(at(root, "segments")), 1);
+  expect_number(root, "requested_bytes", 1000);
+  expect_number(root, "segments.0.blocks.0.alloc_event", 1);
+  assert_int_equal(vs_json_count(at(root, "stacks")), 1);
+}
+
+static void stats_split_the_end_state(void **state) {
+  (void)state;
+  const vs_json root = ask("{\"method\":\"stats\"}");
+  expect_number(root, "streams.0.stream", 7);
+  expect_number(root, "streams.1.reserved_bytes", 4096);
+  expect_number(root, "pools.0.pool.1", 1);
+  expect_word(root, "kinds.0.kind", "large");
+  expect_number(root, "sizes.0.from_bytes", 256);
+  expect_number(root, "sizes.0.live_bytes", 500);
+  expect_number(root, "sizes.1.from_bytes", 512);
+  expect_number(root, "sizes.1.allocs", 1);
+  expect_number(root, "sizes.1.live_count", 0);
+  expect_number(root, "lifetimes.count", 4);
+}
+
+static void curves_keep_their_peaks(void **state) {
+  (void)state;
+  vs_json root = ask("{\"method\":\"timeline\",\"params\":{\"points\":2}}");
+  expect_number(root, "columns.event.0", 4);
+  expect_number(root, "columns.event.1", 10);
+  expect_number(root, "columns.requested_high_bytes.0", 1003000);
+  expect_number(root, "columns.requested_low_bytes.0", 0);
+  expect_number(root, "columns.requested_bytes.1", 1002500);
+  root = ask("{\"method\":\"timeline\",\"params\":{\"points\":0}}");
+  assert_int_equal(vs_json_count(at(root, "columns.event")), 11);
+  root = ask("{\"method\":\"timeline\",\"params\":{\"points\":5,\"axis\":\"time\"}}");
+  expect_number(root, "columns.time_us.4", 6000);
+  expect_number(root, "columns.time_us.0", 2000);
+  expect_number(root, "columns.event.0", 2);
+  expect_number(root, "columns.event.4", 10);
+  expect_number(root, "columns.reserved_bytes.0", 4096);
+  expect_refused("{\"method\":\"timeline\",\"params\":{\"device\":1,\"axis\":\"time\"}}", VS_NOT_FOUND,
+                 "this trace has no times");
+}
+
+static void what_the_file_holds(void **state) {
+  (void)state;
+  const vs_json root = ask("{\"method\":\"info\",\"params\":{\"top\":2}}");
+  expect_number(root, "default_device", 0);
+  expect_number(root, "devices.0.events", 11);
+  expect_number(root, "devices.0.blocks", 5);
+  expect_number(root, "devices.0.annotation_count", 3);
+  assert_int_equal(vs_json_count(at(root, "devices.0.annotations")), 2);
+  expect_number(root, "devices.0.annotations.1.depth", 1);
+  expect_number(root, "host.segments", 1);
+  expect_number(root, "settings.max_split_size", -1);
+  expect_number(root, "settings.roundup_power2_divisions.2", 0);
+  expect_word(root, "settings.PYTORCH_CUDA_ALLOC_CONF", "");
+}
+
+/* ---- exports, as far as a few bytes tell; their real readers are in tests/oracle -------------------------------- */
+
+static void folded_stacks(void **state) {
+  (void)state;
+  expect_str(export_as("collapsed", ""), "train.py:3 <module>;model.py:12 forward 1001000\n"
+                                          "train.py:5 <module>;data.py:7 load: all 2000\n");
+  expect_str(export_as("collapsed", ",\"at\":\"end\",\"filter\":\"size<1000\""), "no stack recorded 500\n");
+  expect_str(export_as("collapsed", ",\"at\":\"start\""), "");
+}
+
+static void sql_is_one_statement_a_line(void **state) {
+  (void)state;
+  const vs_str sql = export_as("sql", "");
+  assert_true(vs_str_starts(sql, VS_STR("BEGIN;\n")));
+  assert_true(vs_str_contains(sql, VS_STR("'it''s \"quoted\"'||char(10)||'',1400,3100")));
+  assert_true(vs_str_contains(sql, VS_STR("NULL")));
+  for (size_t i = 1; i < sql.size; i++)
+    if (sql.data[i] == '\n') assert_true(sql.data[i - 1] == ';');
+  assert_true(vs_str_starts((vs_str){sql.data + sql.size - 8, 8}, VS_STR("COMMIT;\n")));
+}
+
+static void tables_hold_all_devices_or_one(void **state) {
+  (void)state;
+  assert_true(vs_str_contains(export_as("csv", ",\"what\":\"blocks\""), VS_STR("\r\n-1,16,16,64,60,")));
+  const vs_str one = export_as("csv", ",\"what\":\"blocks\",\"device\":1");
+  assert_false(vs_str_contains(one, VS_STR("\r\n-1,")));
+  assert_false(vs_str_contains(one, VS_STR("\r\n0,")));
+  assert_true(vs_str_contains(one, VS_STR("\r\n1,65536,65536,512,512,active_allocated,0,,,,\r\n")));
+}
+
+#define ENGINE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    ENGINE_TEST(without_a_file_only_the_methods_are_told),
+    ENGINE_TEST(loading_can_be_cancelled),
+    ENGINE_TEST(the_source_is_told_in_replies),
+    ENGINE_TEST(a_writer_that_fails_is_heard),
+    ENGINE_TEST(what_is_not_in_the_file_is_not_found),
+    ENGINE_TEST(every_method_answers),
+    ENGINE_TEST(every_method_answers_about_nothing),
+    ENGINE_TEST(equal_requests_get_equal_bytes),
+    ENGINE_TEST(the_report_adds_up),
+    ENGINE_TEST(live_groups_and_blocks),
+    ENGINE_TEST(the_tree_begins_at_the_programs_entry),
+    ENGINE_TEST(events_in_a_range),
+    ENGINE_TEST(segments_and_the_state),
+    ENGINE_TEST(stats_split_the_end_state),
+    ENGINE_TEST(curves_keep_their_peaks),
+    ENGINE_TEST(what_the_file_holds),
+    ENGINE_TEST(folded_stacks),
+    ENGINE_TEST(sql_is_one_statement_a_line),
+    ENGINE_TEST(tables_hold_all_devices_or_one),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+#include "query/filter.h"
+#include "support/snapshots.h"
+#include "unit/query/sample.h"
+
+static vs_snapshot *s;
+static vs_error error;
+
+static int setup(void **state) {
+  (void)state;
+  s = snapshot_of(vs_str_from(sample_json));
+  return 0;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  vs_snapshot_destroy(s);
+  return 0;
+}
+
+/* The stack that the first event of the sample has (load; all) and that of the second (forward). */
+static uint32_t stack_of(uint32_t event) { return vs_events_stack(&s->events, event); }
+
+static bool keeps(const char *text, const vs_filter_row *row) {
+  vs_filter filter;
+  expect_ok(vs_filter_init(&filter, vs_host_default(), vs_str_from(text), &error));
+  expect_ok(vs_filter_prepare(&filter, s));
+  const bool first = vs_filter_keeps(&filter, s, row), second = vs_filter_keeps(&filter, s, row);
+  assert_int_equal(first, second); /* the second time from what it remembers */
+  vs_filter_deinit(&filter);
+  return first;
+}
+
+static void expect_refused(const char *text, const char *why) {
+  vs_filter filter;
+  expect_status(vs_filter_init(&filter, vs_host_default(), vs_str_from(text), &error), VS_BAD_ARGUMENT);
+  assert_string_equal(error.text, why);
+}
+
+static void numbers_are_compared(void **state) {
+  (void)state;
+  const vs_filter_row row = {
+    .size = 1 << 20,
+    .address = 0x7f0000000000,
+    .event = 7,
+    .has = 1u << VS_FILTER_size | 1u << VS_FILTER_address | 1u << VS_FILTER_event | 1u << VS_FILTER_stream};
+  const struct {
+    const char *filter;
+    bool keeps;
+  } cases[] = {
+    {"", true},
+    {"   ", true},
+    {"size=1MiB", true},
+    {"size=1048576B", true},
+    {"size>1MiB", false},
+    {"size>=1MiB", true},
+    {"size<1MiB", false},
+    {"size<=1MiB", true},
+    {"size!=1MiB", false},
+    {"size>1MB", true},
+    {"size<1.1M", true},
+    {"size>0.5KiB size<2G", true},
+    {"size>0.5KiB size>2G", false},
+    {"size<1T", true},
+    {"address=0x7f0000000000", true},
+    {"address=0X7F0000000000", true},
+    {"address=139637976727552", true},
+    {"address<0x7f0000000000", false},
+    {"event=7", true},
+    {"stream=0", true},
+    {"stream=7", false},
+    {"stream!=7", true},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    if (keeps(cases[i].filter, &row) != cases[i].keeps) fail_msg("filter '%s'", cases[i].filter);
+}
+
+static void what_a_row_does_not_have_is_neither_equal_nor_not(void **state) {
+  (void)state;
+  const vs_filter_row row = {.size = 5, .has = 1u << VS_FILTER_size};
+  assert_true(keeps("size=5", &row));
+  assert_false(keeps("category=x", &row));
+  assert_false(keeps("category!=x", &row));
+  assert_false(keeps("event<10", &row));
+}
+
+static void pools_and_names(void **state) {
+  (void)state;
+  vs_filter_row row = {.pool = 2, .state = VS_STR("inactive"), .has = 1u << VS_FILTER_pool | 1u << VS_FILTER_state};
+  assert_true(keeps("pool=0,1", &row));
+  assert_true(keeps("pool=(0,1)", &row));
+  assert_false(keeps("pool=0,0", &row));
+  assert_true(keeps("pool!=0,0 pool!=none", &row));
+  row.pool = 0;
+  assert_true(keeps("pool=none", &row));
+  assert_false(keeps("pool=0,0", &row));
+  assert_true(keeps("state=inactive", &row));
+  assert_false(keeps("state=inact", &row));
+  assert_true(keeps("state!=active_allocated", &row));
+}
+
+static void text_is_looked_for_in_functions_and_files(void **state) {
+  (void)state;
+  const vs_filter_row load = {.stack = stack_of(0)}, forward = {.stack = stack_of(1)}, none = {.stack = VS_LIST_NONE};
+  assert_true(keeps("train.py", &load));
+  assert_true(keeps("train.py", &forward));
+  assert_true(keeps("model", &forward));
+  assert_false(keeps("model", &load));
+  assert_true(keeps("train forward", &forward));
+  assert_false(keeps("train forward nowhere", &forward));
+  assert_true(keeps("\"load; all\"", &load));
+  assert_true(keeps("load; all", &load));
+  assert_true(keeps("torch::unwind", &forward));
+  assert_false(keeps("Train", &load));
+  assert_false(keeps("train", &none));
+  assert_false(keeps("\"size=5\"", &load)); /* quoted: text, not a comparison */
+  assert_true(keeps("<module>", &load));
+}
+
+static void mistakes_are_explained(void **state) {
+  (void)state;
+  expect_refused("size>big", "filter 'size>big': a size is a number, perhaps with B, KiB, MiB, GiB");
+  expect_refused("size>1XB", "filter 'size>1XB': a size is a number, perhaps with B, KiB, MiB, GiB");
+  expect_refused("size>99999999T", "filter 'size>99999999T': a size is a number, perhaps with B, KiB, MiB, GiB");
+  expect_refused("size>", "filter 'size>': a size is a number, perhaps with B, KiB, MiB, GiB");
+  expect_refused("stream=x", "filter 'stream=x': this is compared with a number");
+  expect_refused("address=0x", "filter 'address=0x': this is compared with a number");
+  expect_refused("pool>0,1", "filter 'pool>0,1': pools have no order, only = and !=");
+  expect_refused("pool=1", "filter 'pool=1': a pool is written 0,1 or none");
+  expect_refused("state<x", "filter 'state<x': names have no order, only = and !=");
+  expect_refused("a \"b", "filter '\"b': the quote is not closed");
+  vs_filter filter;
+  expect_ok(vs_filter_init(&filter, vs_host_default(), VS_STR("size>1 state=x"), &error));
+  expect_ok(vs_filter_allow(&filter, 1u << VS_FILTER_size | 1u << VS_FILTER_state, "rows", &error));
+  expect_status(vs_filter_allow(&filter, 1u << VS_FILTER_size, "events", &error), VS_BAD_ARGUMENT);
+  assert_string_equal(error.text, "filter: events have no 'state'");
+  vs_filter_deinit(&filter);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(numbers_are_compared),
+    cmocka_unit_test(what_a_row_does_not_have_is_neither_equal_nor_not),
+    cmocka_unit_test(pools_and_names),
+    cmocka_unit_test(text_is_looked_for_in_functions_and_files),
+    cmocka_unit_test(mistakes_are_explained),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
