@@ -9,21 +9,24 @@ void vs_stacks_deinit(const vs_host *host, vs_stacks *stacks) {
   vs_vec_free(host, &stacks->frames);
   vs_vec_free(host, &stacks->details);
   vs_map_deinit(host, &stacks->frame_by_hash);
+  vs_map_deinit(host, &stacks->detail_by_hash);
   vs_lists_deinit(host, &stacks->lists);
 }
 
-/* Details are rare (torch.fx only): a linear look-up among those that exist. */
 static vs_status intern_detail(const vs_host *host, vs_stacks *stacks, const vs_frame_detail *detail,
                                uint32_t *id) {
-  for (size_t i = 0; i < stacks->details.count; i++) {
-    if (memcmp(&stacks->details.data[i], detail, sizeof *detail) == 0) {
-      *id = (uint32_t)i + 1;
-      return VS_OK;
-    }
+  const uint64_t hash = vs_hash_bytes(detail, sizeof *detail);
+  for (size_t slot = vs_map_find(&stacks->detail_by_hash, hash); slot != VS_MAP_NONE;
+       slot = vs_map_find_next(&stacks->detail_by_hash, slot)) {
+    *id = stacks->detail_by_hash.slots[slot].value;
+    if (memcmp(&stacks->details.data[*id - 1], detail, sizeof *detail) == 0) return VS_OK;
   }
+  if (stacks->details.count >= UINT32_MAX - 1) return VS_LIMIT;
   VS_TRY(vs_vec_reserve(host, &stacks->details, 1));
+  VS_TRY(vs_map_reserve(host, &stacks->detail_by_hash));
   stacks->details.data[stacks->details.count++] = *detail;
   *id = (uint32_t)stacks->details.count;
+  vs_map_add(&stacks->detail_by_hash, hash, *id);
   return VS_OK;
 }
 

@@ -25,7 +25,7 @@ typedef struct vs_frame {
 typedef struct vs_stacks {
   VS_VEC(vs_frame) frames;
   VS_VEC(vs_frame_detail) details;
-  vs_map frame_by_hash;
+  vs_map frame_by_hash, detail_by_hash;
   vs_lists
       lists; /* stack id -> frame ids; VS_LIST_NONE: no stack was recorded, VS_LIST_EMPTY: an empty one was */
 } vs_stacks;

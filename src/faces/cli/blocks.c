@@ -31,7 +31,7 @@ static void put_groups(vs_cli *cli, vs_json reply) {
   if (vs_reply_u64(rest, "groups") != 0) {
     const uint64_t bytes = vs_reply_u64(rest, "bytes");
     put_group(&table, bytes, vs_reply_u64(rest, "count"), all == 0 ? 0 : (double)bytes / (double)all, all);
-    vs_words_count(vs_table_cell(&table), vs_reply_u64(rest, "groups"), "smaller one");
+    vs_words_count(vs_table_cell(&table), vs_reply_u64(rest, "groups"), "other");
   }
   vs_table_put(&table);
 }
@@ -80,22 +80,14 @@ static void put_blocks(vs_cli *cli, vs_json reply) {
   const uint64_t all = vs_reply_u64(reply, "count");
   if (all <= count) return;
   vs_text_cstr(&cli->screen.text, "  ... and ");
-  vs_words_count(&cli->screen.text, all - count, "smaller block");
+  vs_words_count(&cli->screen.text, all - count, "more block");
   vs_text_byte(&cli->screen.text, '\n');
 }
 
 /* ---- the command */
 
 static void put_reply(vs_cli *cli, vs_json reply, bool in_groups) {
-  vs_text rest;
-  vs_scratch_init(&rest, &cli->screen);
-  vs_words_moment(cli, &rest, "end", vs_reply_at(reply, "at"));
-  vs_text_cstr(&rest, ": ");
-  vs_text_bytes(&rest, vs_reply_u64(reply, "bytes"), cli->screen.unit);
-  vs_text_cstr(&rest, " in use, ");
-  vs_words_count(&rest, vs_reply_u64(reply, "count"), "block");
-  vs_words_title(cli, reply, vs_text_view(&rest));
-  vs_text_deinit(&rest);
+  vs_words_live_title(cli, reply, "end");
   if (vs_reply_u64(reply, "count") == 0) return;
   if (in_groups) put_groups(cli, reply);
   else put_blocks(cli, reply);

@@ -48,12 +48,22 @@ static bool all_same(vs_json events, const char *key) {
 
 typedef enum vs_field { MARK, EVENT, TIME, ACTION, SIZE, IN_USE, RESERVED, BY, FIELDS } vs_field;
 
+/* Seconds since the first event to the microsecond, as --at takes them. */
+static void put_seconds(vs_text *text, vs_json time_us, vs_json first_us) {
+  if (vs_reply_is_unknown(time_us) || vs_reply_is_unknown(first_us)) return;
+  const int64_t us = vs_json_i64(time_us, 0) - vs_json_i64(first_us, 0);
+  if (us < 0) return;
+  char fraction[8];
+  vs_format(fraction, sizeof fraction, "%D", us % 1000000 + 1000000);
+  vs_text_format(text, "%D.%s", us / 1000000, fraction + 1);
+}
+
 static void put_field(vs_cli *cli, vs_text *text, vs_json event, vs_field field, const vs_window *window,
                       vs_json first) {
   switch (field) {
     case MARK: vs_text_cstr(text, vs_reply_i64(event, "event") == window->marked ? ">" : ""); break;
     case EVENT: vs_text_i64(text, vs_reply_i64(event, "event")); break;
-    case TIME: vs_words_time_since(text, vs_reply_at(event, "time_us"), first); break;
+    case TIME: put_seconds(text, vs_reply_at(event, "time_us"), first); break;
     case ACTION: vs_screen_safe(text, vs_reply_str(event, "action")); break;
     case SIZE: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "size_bytes")); break;
     case IN_USE: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "requested_after_bytes")); break;
@@ -73,7 +83,7 @@ static void put_events(vs_cli *cli, vs_json events, const vs_window *window, vs_
   static const vs_column all[FIELDS] = {
       [MARK] = {"", VS_COLUMN_LEFT},
       [EVENT] = {"event", VS_COLUMN_RIGHT},
-      [TIME] = {"time", VS_COLUMN_RIGHT},
+      [TIME] = {"seconds", VS_COLUMN_RIGHT},
       [ACTION] = {"action", VS_COLUMN_LEFT},
       [SIZE] = {"size", VS_COLUMN_RIGHT},
       [IN_USE] = {"in use", VS_COLUMN_RIGHT},
@@ -103,24 +113,36 @@ static void put_events(vs_cli *cli, vs_json events, const vs_window *window, vs_
 static void put_title(vs_cli *cli, vs_json reply, const vs_window *window) {
   const vs_json events = vs_reply_at(reply, "events");
   const size_t shown = vs_json_count(events);
-  vs_text rest;
-  vs_scratch_init(&rest, &cli->screen);
-  if (vs_cli_has(cli, VS_OPTION_AT)) {
-    vs_text_cstr(&rest, "around event ");
-    vs_text_i64(&rest, window->marked);
-    vs_text_cstr(&rest, ": ");
-  }
-  vs_text_count(&rest, shown);
-  vs_text_cstr(&rest, " of ");
-  vs_words_count(&rest, vs_reply_u64(reply, "count"), "event");
-  if (vs_cli_has(cli, VS_OPTION_FILTER)) vs_text_cstr(&rest, " that the filter keeps");
+  vs_text where, what;
+  vs_scratch_init(&where, &cli->screen);
+  vs_scratch_init(&what, &cli->screen);
+  if (window->marked < 0) vs_text_cstr(&where, "from the start");
+  else vs_words_moment(cli, &where, "", window->marked);
+  vs_text_count(&what, shown);
+  vs_text_cstr(&what, " of ");
+  vs_words_count(&what, vs_reply_u64(reply, "count"), "event");
+  if (vs_cli_has(cli, VS_OPTION_FILTER)) vs_text_cstr(&what, " that the filter keeps");
   if (shown != 0 && all_same(events, "reserved_after_bytes")) {
-    vs_text_cstr(&rest, ", ");
-    vs_words_bytes(&cli->screen, &rest, vs_reply_at(vs_json_at(events, 0), "reserved_after_bytes"));
-    vs_text_cstr(&rest, " reserved all the time");
+    vs_text_cstr(&what, "; ");
+    vs_words_bytes(&cli->screen, &what, vs_reply_at(vs_json_at(events, 0), "reserved_after_bytes"));
+    vs_text_cstr(&what, " reserved all the time");
   }
-  vs_words_title(cli, reply, vs_text_view(&rest));
-  vs_text_deinit(&rest);
+  vs_words_title(cli, reply, vs_text_view(&where), vs_text_view(&what));
+  vs_text_deinit(&what);
+  vs_text_deinit(&where);
+}
+
+static void put_next(vs_cli *cli, const vs_window *window) {
+  char event[24];
+  vs_format(event, sizeof event, "%D", window->marked);
+  if (window->marked < 0)
+    vs_words_next(
+        cli,
+        &(vs_next){.command = "events", .option = "at", .value = "peak", .purpose = "what led to the peak"});
+  else
+    vs_words_next(
+        cli,
+        &(vs_next){.command = "tree", .option = "at", .value = event, .purpose = "what was in use then"});
 }
 
 /* ---- the command */
@@ -131,6 +153,21 @@ static vs_exit ask_first_time(vs_cli *cli, vs_client *client, vs_json_doc *reply
   vs_cli_pass_options(cli, client, UINT32_C(1) << VS_OPTION_DEVICE);
   vs_client_param_u64(client, "top", 1);
   return vs_client_ask(client, reply);
+}
+
+static void put_reply(vs_cli *cli, vs_json reply, const vs_window *window, vs_json first_time) {
+  put_title(cli, reply, window);
+  if (vs_json_count(vs_reply_at(reply, "events")) != 0) {
+    put_events(cli, vs_reply_at(reply, "events"), window, first_time);
+    vs_text_byte(&cli->screen.text, '\n');
+    put_next(cli, window);
+  } else if (vs_reply_u64(reply, "count") == 0 && !vs_cli_has(cli, VS_OPTION_FILTER)) {
+    vs_text line;
+    vs_scratch_init(&line, &cli->screen);
+    vs_text_format(&line, "No history was recorded. To record one, %s.", vs_words_record);
+    vs_screen_paragraphs(&cli->screen, 0, vs_text_view(&line));
+    vs_text_deinit(&line);
+  }
 }
 
 static vs_exit ask(vs_cli *cli, vs_client *client) {
@@ -149,18 +186,8 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
   begin_request(cli, client, &window);
   code = vs_client_ask(client, &reply);
   if (code == VS_EXIT_OK) {
-    const vs_json root = vs_json_root(&reply);
-    put_title(cli, root, &window);
-    if (vs_json_count(vs_reply_at(root, "events")) != 0) {
-      const vs_json time = vs_reply_at(vs_json_at(vs_reply_at(vs_json_root(&first), "events"), 0), "time_us");
-      put_events(cli, vs_reply_at(root, "events"), &window, time);
-      vs_text_byte(&cli->screen.text, '\n');
-      if (window.marked < 0)
-        vs_words_next(cli, &(vs_next){.command = "events",
-                                      .option = "at",
-                                      .value = "peak",
-                                      .purpose = "what led to the peak"});
-    }
+    const vs_json first_event = vs_json_at(vs_reply_at(vs_json_root(&first), "events"), 0);
+    put_reply(cli, vs_json_root(&reply), &window, vs_reply_at(first_event, "time_us"));
     vs_json_doc_deinit(&reply);
   }
   vs_json_doc_deinit(&first);

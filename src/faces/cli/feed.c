@@ -119,8 +119,7 @@ static vs_status begin_inflating(vs_feed *feed) {
 static vs_status open_file(vs_feed *feed, const char *name) {
   if (!vs_str_equal(vs_str_from(name), VS_STR("-"))) return vs_infile_open(&feed->file, name, &feed->error);
   if (vs_stream_is_terminal(VS_STDIN))
-    return vs_fail(&feed->error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
-                   "it is the keyboard; pipe a file into it");
+    return vs_fail(&feed->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "it is the keyboard; pipe a file into it");
   return vs_infile_stdin(&feed->file, &feed->error);
 }
 

@@ -31,23 +31,23 @@ static void put_bytes(vs_page *page, vs_json object, const char *key) {
   vs_words_bytes(page->screen, &page->line, vs_reply_at(object, key));
 }
 
-/* ", 0.52 s after the start (event 8,812)", or what of it is known. */
+/* " after 0.52 s (event 8,812)", or what of it is known. */
 static void put_moment(vs_page *page, vs_json moment) {
   const vs_json trace = vs_reply_at(page->device, "trace");
   const int64_t event = vs_reply_i64(moment, "event");
   if (event < 0) {
-    vs_text_cstr(&page->line, ", before the first event");
+    vs_text_cstr(&page->line, " before the first event");
     return;
   }
   vs_text since;
   vs_scratch_init(&since, page->screen);
   vs_words_time_since(&since, vs_reply_at(moment, "time_us"), vs_reply_at(trace, "first_time_us"));
-  const vs_str view = vs_text_view(&since);
-  vs_text_cstr(&page->line, view.size != 0 ? ", " : ", at event ");
-  vs_text_str(&page->line, view);
-  if (view.size != 0) vs_text_cstr(&page->line, " after the start (event ");
+  const vs_str time = vs_text_view(&since);
+  vs_text_cstr(&page->line, time.size != 0 ? " after " : " at event ");
+  vs_text_str(&page->line, time);
+  if (time.size != 0) vs_text_cstr(&page->line, " (event ");
   vs_text_count(&page->line, (uint64_t)event);
-  if (view.size != 0) vs_text_byte(&page->line, ')');
+  if (time.size != 0) vs_text_byte(&page->line, ')');
   vs_text_deinit(&since);
 }
 
@@ -84,7 +84,7 @@ static void put_oom(vs_page *page) {
   if (count == 0) return;
   (void)begin(page);
   put_bytes(page, oom, "requested_bytes");
-  vs_text_cstr(&page->line, " could not be had");
+  vs_text_cstr(&page->line, " could not be had,");
   put_moment(page, oom);
   if (!vs_json_is_absent(vs_frame_of_stack(vs_reply_at(oom, "stack")))) {
     vs_text_cstr(&page->line, ", by ");
@@ -319,8 +319,6 @@ static void put_extent(vs_page *page, vs_json trace) {
   vs_text_deinit(&since);
 }
 
-static const char advice[] = "call torch.cuda.memory._record_memory_history() before the first allocation";
-
 static void put_trust(vs_page *page) {
   const vs_json trace = vs_reply_at(page->device, "trace"), trust = vs_reply_at(page->device, "trust");
   size_t count;
@@ -328,7 +326,7 @@ static void put_trust(vs_page *page) {
   (void)begin(page);
   if (!has_trace(page->device)) {
     vs_text_format(&page->line, "only the end state was recorded. To see the peak, steps and errors too, %s",
-                   advice);
+                   vs_words_record);
   } else if (vs_json_is_absent(worst)) {
     vs_text_cstr(&page->line, "complete: ");
     put_extent(page, trace);
@@ -404,6 +402,7 @@ static void put_header(vs_page *page, vs_json report, uint64_t device_count) {
     if (device_count != 0) vs_text_cstr(&page->line, device);
   }
   vs_words_file(page->screen, vs_reply_str(file, "name"), vs_text_view(&page->line));
+  vs_text_byte(&page->screen->text, '\n');
 }
 
 /* The device to show in full: one with an out-of-memory error, else the one with the most bytes at its peak. */
@@ -471,8 +470,8 @@ static void put_report(vs_page *page, vs_json report) {
     vs_text_format(begin(page),
                    "It is empty: nothing was reserved when it was taken, and no history was recorded. To "
                    "record one, %s.",
-                   advice);
-    end(page, "", VS_STYLE_PLAIN);
+                   vs_words_record);
+    vs_screen_paragraphs(page->screen, 0, vs_text_view(&page->line));
     return;
   }
   const size_t shown = busiest(devices);

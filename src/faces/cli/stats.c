@@ -24,6 +24,7 @@ static void put_parts(vs_cli *cli, vs_json rows, const char *heading) {
                                {"in use", VS_COLUMN_RIGHT},   {"unused", VS_COLUMN_RIGHT},
                                {"rounding", VS_COLUMN_RIGHT}, {"segments", VS_COLUMN_RIGHT},
                                {"blocks", VS_COLUMN_RIGHT}};
+  if (vs_json_count(rows) == 0) return;
   static const char *const bytes[] = {"reserved_bytes", "active_bytes", "inactive_bytes", "rounding_bytes"};
   vs_table table;
   vs_table_begin(&table, &cli->screen, 0, columns, 7);
@@ -51,25 +52,30 @@ static uint64_t most_of(vs_json rows, const char *key) {
 
 static double part_of(uint64_t part, uint64_t whole) { return whole == 0 ? 0 : (double)part / (double)whole; }
 
+/* What the recording allocated and what of it is left; without a recording only what is there. */
 static void put_sizes(vs_cli *cli, vs_json rows) {
-  static const vs_column columns[] = {{"size from", VS_COLUMN_RIGHT},   {"to", VS_COLUMN_RIGHT},
-                                      {"allocations", VS_COLUMN_RIGHT}, {"", VS_COLUMN_BAR},
-                                      {"bytes", VS_COLUMN_RIGHT},       {"never freed", VS_COLUMN_RIGHT},
-                                      {"bytes", VS_COLUMN_RIGHT}};
+  static const vs_column columns[] = {{"size from", VS_COLUMN_RIGHT},
+                                      {"to", VS_COLUMN_RIGHT},
+                                      {"never freed", VS_COLUMN_RIGHT},
+                                      {"bytes", VS_COLUMN_RIGHT},
+                                      {"allocations", VS_COLUMN_RIGHT},
+                                      {"bytes", VS_COLUMN_RIGHT},
+                                      {"", VS_COLUMN_BAR}};
   if (vs_json_count(rows) == 0) return;
   const uint64_t most = most_of(rows, "allocs");
   vs_table table;
-  vs_table_begin(&table, &cli->screen, 0, columns, 7);
+  vs_table_begin(&table, &cli->screen, 0, columns, most == 0 ? 4 : 7);
   for (size_t i = 0; i < vs_json_count(rows); i++) {
     const vs_json row = vs_json_at(rows, i);
     const uint64_t allocs = vs_reply_u64(row, "allocs");
     vs_words_bytes(&cli->screen, vs_table_cell(&table), vs_reply_at(row, "from_bytes"));
     vs_words_bytes(&cli->screen, vs_table_cell(&table), vs_reply_at(row, "to_bytes"));
-    vs_text_count(vs_table_cell(&table), allocs);
-    vs_table_bar(&table, part_of(allocs, most));
-    vs_words_bytes(&cli->screen, vs_table_cell(&table), vs_reply_at(row, "alloc_bytes"));
     vs_text_count(vs_table_cell(&table), vs_reply_u64(row, "live_count"));
     vs_words_bytes(&cli->screen, vs_table_cell(&table), vs_reply_at(row, "live_bytes"));
+    if (most == 0) continue;
+    vs_text_count(vs_table_cell(&table), allocs);
+    vs_words_bytes(&cli->screen, vs_table_cell(&table), vs_reply_at(row, "alloc_bytes"));
+    vs_table_bar(&table, part_of(allocs, most));
   }
   vs_table_put(&table);
   vs_text_byte(&cli->screen.text, '\n');
@@ -107,20 +113,19 @@ static void put_lifetimes(vs_cli *cli, vs_json lifetimes) {
 
 static void put_sum(vs_cli *cli, vs_json reply) {
   const vs_json state = vs_reply_at(reply, "end");
-  vs_text rest;
-  vs_scratch_init(&rest, &cli->screen);
-  vs_text_cstr(&rest, "at the end: ");
-  vs_words_bytes(&cli->screen, &rest, vs_reply_at(state, "reserved_bytes"));
-  vs_text_cstr(&rest, " reserved, ");
-  vs_words_bytes(&cli->screen, &rest, vs_reply_at(state, "active_bytes"));
-  vs_text_cstr(&rest, " in use. Unused: ");
-  vs_words_bytes(&cli->screen, &rest, vs_reply_at(state, "releasable_bytes"));
-  vs_text_cstr(&rest, " in segments without a block in use (could go back to the GPU), ");
-  vs_words_bytes(&cli->screen, &rest, vs_reply_at(state, "pinned_bytes"));
-  vs_text_cstr(&rest, " between blocks in use; the largest piece is ");
-  vs_words_bytes(&cli->screen, &rest, vs_reply_at(state, "largest_hole_bytes"));
-  vs_words_title(cli, reply, vs_text_view(&rest));
-  vs_text_deinit(&rest);
+  vs_text what;
+  vs_scratch_init(&what, &cli->screen);
+  vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "reserved_bytes"));
+  vs_text_cstr(&what, " reserved: ");
+  vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "active_bytes"));
+  vs_text_cstr(&what, " in use, ");
+  vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "releasable_bytes"));
+  vs_text_cstr(&what, " unused that could go back to the GPU, ");
+  vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "pinned_bytes"));
+  vs_text_cstr(&what, " unused between blocks in use. Largest unused piece: ");
+  vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "largest_hole_bytes"));
+  vs_words_title(cli, reply, VS_STR("at the end"), vs_text_view(&what));
+  vs_text_deinit(&what);
 }
 
 static vs_exit ask(vs_cli *cli, vs_client *client) {

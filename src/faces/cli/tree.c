@@ -110,15 +110,7 @@ static void draw(vs_cli *cli, const vs_calltree *tree, uint64_t least) {
 }
 
 static vs_exit put_reply(vs_cli *cli, vs_json reply) {
-  vs_text rest;
-  vs_scratch_init(&rest, &cli->screen);
-  vs_words_moment(cli, &rest, "peak", vs_reply_at(reply, "at"));
-  vs_text_cstr(&rest, ": ");
-  vs_text_bytes(&rest, vs_reply_u64(reply, "bytes"), cli->screen.unit);
-  vs_text_cstr(&rest, " in use, ");
-  vs_words_count(&rest, vs_reply_u64(reply, "count"), "block");
-  vs_words_title(cli, reply, vs_text_view(&rest));
-  vs_text_deinit(&rest);
+  vs_words_live_title(cli, reply, "peak");
   if (vs_reply_u64(reply, "count") == 0) return VS_EXIT_OK;
   vs_calltree tree;
   vs_status status = vs_calltree_build(cli->host, reply, &tree);

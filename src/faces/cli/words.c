@@ -1,5 +1,7 @@
 #include "faces/cli/words.h"
 
+const char vs_words_record[] = "call torch.cuda.memory._record_memory_history() before the first allocation";
+
 void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes) {
   if (vs_reply_is_unknown(bytes)) vs_text_cstr(text, "-");
   else vs_text_bytes(text, vs_json_u64(bytes, 0), screen->unit);
@@ -27,20 +29,36 @@ void vs_words_file(vs_screen *screen, vs_str name, vs_str rest) {
                     taken + NAME_LEAST < screen->columns ? screen->columns - taken : NAME_LEAST);
   vs_text_str(&line, rest);
   vs_screen_paragraphs(screen, 0, vs_text_view(&line));
-  vs_text_byte(&screen->text, '\n');
   vs_text_deinit(&safe);
   vs_text_deinit(&line);
 }
 
-void vs_words_title(vs_cli *cli, vs_json reply, vs_str rest) {
+void vs_words_title(vs_cli *cli, vs_json reply, vs_str where, vs_str what) {
   vs_text title;
   vs_scratch_init(&title, &cli->screen);
-  const int64_t device = vs_reply_i64(reply, "device");
-  if (device < 0) vs_text_cstr(&title, ", pinned host memory, ");
-  else vs_text_format(&title, ", GPU %D, ", device);
-  vs_text_str(&title, rest);
+  const vs_json device = vs_reply_at(reply, "device");
+  vs_text_cstr(&title, ", ");
+  if (vs_json_i64(device, 0) < 0) vs_text_cstr(&title, "pinned host memory, ");
+  else if (!vs_reply_is_unknown(device)) vs_text_format(&title, "GPU %D, ", vs_json_i64(device, 0));
+  vs_text_str(&title, where);
   vs_words_file(&cli->screen, vs_str_from(cli->line->arguments[0]), vs_text_view(&title));
+  vs_screen_paragraphs(&cli->screen, 0, what);
+  vs_text_byte(&cli->screen.text, '\n');
   vs_text_deinit(&title);
+}
+
+void vs_words_live_title(vs_cli *cli, vs_json reply, const char *usual) {
+  vs_text where, what;
+  vs_scratch_init(&where, &cli->screen);
+  vs_scratch_init(&what, &cli->screen);
+  vs_words_moment(cli, &where, usual, vs_json_i64(vs_reply_at(vs_reply_at(reply, "at"), "event"), -1));
+  vs_text_bytes(&what, vs_reply_u64(reply, "bytes"), cli->screen.unit);
+  vs_text_cstr(&what, " in use in ");
+  vs_words_count(&what, vs_reply_u64(reply, "count"), "block");
+  if (vs_cli_has(cli, VS_OPTION_FILTER)) vs_text_cstr(&what, " that the filter keeps");
+  vs_words_title(cli, reply, vs_text_view(&where), vs_text_view(&what));
+  vs_text_deinit(&what);
+  vs_text_deinit(&where);
 }
 
 const char *vs_words_at(const vs_cli *cli, const char *usual) {
@@ -48,15 +66,23 @@ const char *vs_words_at(const vs_cli *cli, const char *usual) {
   return at == NULL ? usual : at;
 }
 
-void vs_words_moment(const vs_cli *cli, vs_text *text, const char *usual, vs_json moment) {
+void vs_words_moment(const vs_cli *cli, vs_text *text, const char *usual, int64_t event) {
   const vs_str asked = vs_str_from(vs_words_at(cli, usual));
-  const int64_t event = vs_reply_i64(moment, "event");
+  const bool is_end = vs_str_equal(asked, VS_STR("end")), is_start = vs_str_equal(asked, VS_STR("start"));
+  uint64_t number;
+  if (is_end || is_start) {
+    vs_text_format(text, "at the %s", is_end ? "end" : "start");
+    return;
+  }
+  if (vs_parse_u64(asked, &number)) {
+    vs_text_cstr(text, "at event ");
+    vs_text_count(text, number);
+    return;
+  }
   if (vs_str_equal(asked, VS_STR("peak"))) vs_text_cstr(text, "at the peak");
-  else if (vs_str_equal(asked, VS_STR("end"))) vs_text_cstr(text, "at the end");
-  else if (vs_str_equal(asked, VS_STR("start"))) vs_text_cstr(text, "at the start");
   else if (vs_str_equal(asked, VS_STR("oom"))) vs_text_cstr(text, "at the first out-of-memory error");
-  else vs_text_cstr(text, "at the moment asked for");
-  if (event < 0 || vs_str_equal(asked, VS_STR("end")) || vs_str_equal(asked, VS_STR("start"))) return;
+  else vs_text_format(text, "at %S", asked);
+  if (event < 0) return;
   vs_text_cstr(text, " (event ");
   vs_text_count(text, (uint64_t)event);
   vs_text_byte(text, ')');

@@ -6,24 +6,31 @@
 #include "faces/cli/reply.h"
 #include "faces/cli/table.h"
 
+/* How to record more, as the end of a sentence. */
+extern const char vs_words_record[];
+
 /* A size in the units asked for, that of a member of a reply, or "-" where it is not known. */
 void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes);
 
 /* "1 block", "12,000 blocks". */
 void vs_words_count(vs_text *text, uint64_t count, const char *noun);
 
-/* "0.52 s after the start": the time of an event, from the first one on; nothing where there are no times. */
+/* "0.52 s": the time of an event, counted from the first one; nothing where there are no times. */
 void vs_words_time_since(vs_text *text, vs_json time_us, vs_json first_time_us);
 
-/* The first line: the file and what is said of it, with an empty line behind. A long name loses its beginning, so that
- * it stays one line where that is possible. `rest` is safe. */
+/* The first line: the file and what is said of it. A long name loses its beginning, so that it stays one line where that
+ * is possible. `rest` is safe. */
 void vs_words_file(vs_screen *screen, vs_str name, vs_str rest);
 
-/* The title of a table: "snapshot.pickle, GPU 0, `rest`" with an empty line behind it. `rest` is safe. */
-void vs_words_title(vs_cli *cli, vs_json reply, vs_str rest);
+/* The title of a table: "snapshot.pickle, GPU 0, `where`" and below it `what`, with an empty line behind. Both are safe. */
+void vs_words_title(vs_cli *cli, vs_json reply, vs_str where, vs_str what);
 
-/* "at the peak (event 8,812)": the moment asked for by --at, or `usual`, and the event that it turned out to be. */
-void vs_words_moment(const vs_cli *cli, vs_text *text, const char *usual, vs_json moment);
+/* That of a reply about what was in use at a moment. */
+void vs_words_live_title(vs_cli *cli, vs_json reply, const char *usual);
+
+/* "at the peak (event 8,812)": the moment asked for by --at, or `usual`, and the event that it turned out to be (below 0: before them
+ * all). */
+void vs_words_moment(const vs_cli *cli, vs_text *text, const char *usual, int64_t event);
 
 /* What --at says, or `usual`. */
 const char *vs_words_at(const vs_cli *cli, const char *usual);

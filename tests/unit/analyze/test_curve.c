@@ -223,10 +223,10 @@ static void test_pieces_by_time(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_values),          cmocka_unit_test(test_peak_before_the_trace),
-      cmocka_unit_test(test_below_zero),      cmocka_unit_test(test_frees_at_request),
+      cmocka_unit_test(test_values),           cmocka_unit_test(test_peak_before_the_trace),
+      cmocka_unit_test(test_below_zero),       cmocka_unit_test(test_frees_at_request),
       cmocka_unit_test(test_only_completions), cmocka_unit_test(test_saturation),
-      cmocka_unit_test(test_no_trace),        cmocka_unit_test(test_pieces_by_event),
+      cmocka_unit_test(test_no_trace),         cmocka_unit_test(test_pieces_by_event),
       cmocka_unit_test(test_pieces_by_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,8 @@ static void test_sums_saturate(void **state) {
   (void)made_block(&m, UINT64_MAX, UINT64_MAX, VS_BLOCK_PENDING);
   vs_end_state end;
   expect_ok(vs_end_state_build(m.host, made_slice(&m, 0), &end));
-  assert_true(end.all.reserved == UINT64_MAX && end.all.active == UINT64_MAX && end.all.requested == UINT64_MAX);
+  assert_true(end.all.reserved == UINT64_MAX && end.all.active == UINT64_MAX &&
+              end.all.requested == UINT64_MAX);
   assert_int_equal(end.all.rounding, 0);
   vs_end_state_deinit(m.host, &end);
   made_end(&m);

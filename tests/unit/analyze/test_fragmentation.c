@@ -15,8 +15,8 @@ static void test_areas(void **state) {
   (void)state;
   made m = made_begin();
   const uint32_t stream = made_stream(&m, 1), pool = made_pool(&m, 0, 1);
-  (void)made_event(&m, VS_EVENT_ALLOC, 0x100000, 3000);      /* smallest small request: 3072 */
-  (void)made_event(&m, VS_EVENT_ALLOC, 0x200000, 2 * MiB);   /* smallest large one */
+  (void)made_event(&m, VS_EVENT_ALLOC, 0x100000, 3000);    /* smallest small request: 3072 */
+  (void)made_event(&m, VS_EVENT_ALLOC, 0x200000, 2 * MiB); /* smallest large one */
   (void)made_event(&m, VS_EVENT_ALLOC, 0x900000, 500 * MiB);
   made_trace(&m, 0);
   (void)made_segment(&m, 0, 64 * MiB, 8192, "small");

@@ -8,7 +8,8 @@ static char kind_of(const char *name, const char *file) {
   const uint32_t frame = made_frame(&m, name, file, 5);
   vs_frames frames;
   expect_ok(vs_frames_init(m.host, m.snapshot, &frames));
-  const bool is_python = vs_frame_is_python(m.snapshot, frame), is_library = vs_frames_is_library(&frames, frame);
+  const bool is_python = vs_frame_is_python(m.snapshot, frame),
+             is_library = vs_frames_is_library(&frames, frame);
   assert_int_equal(vs_frame_has_line(m.snapshot, frame), is_python);
   assert_true(is_python || !is_library);
   const char kind = vs_frames_is_noise(&frames, frame) ? 'n' : !is_python ? 'c' : is_library ? 'l' : 'u';
@@ -82,7 +83,8 @@ static void test_lines(void **state) {
 static void expect_user(const char *const *frames, size_t count, int wanted) {
   made m = made_begin();
   uint32_t ids[8];
-  for (size_t i = 0; i < count; i++) ids[i] = made_frame(&m, frames[2 * i], frames[2 * i + 1], (int64_t)i + 1);
+  for (size_t i = 0; i < count; i++)
+    ids[i] = made_frame(&m, frames[2 * i], frames[2 * i + 1], (int64_t)i + 1);
   const uint32_t stack = made_stack_of(&m, ids, count);
   vs_frames table;
   expect_ok(vs_frames_init(m.host, m.snapshot, &table));
@@ -95,8 +97,16 @@ static void expect_user(const char *const *frames, size_t count, int wanted) {
 static void test_user_frame(void **state) {
   (void)state;
   static const char *const training[] = {
-      "torch::unwind::unwind()", "??", "at::empty(long)", "??", "linear", "/x/site-packages/torch/nn/functional.py",
-      "forward", "/home/user/model.py", "main", "/home/user/train.py",
+      "torch::unwind::unwind()",
+      "??",
+      "at::empty(long)",
+      "??",
+      "linear",
+      "/x/site-packages/torch/nn/functional.py",
+      "forward",
+      "/home/user/model.py",
+      "main",
+      "/home/user/train.py",
   };
   expect_user(training, 5, 3);
   expect_user(training, 3, 2); /* no user's code: the library's */
@@ -104,8 +114,12 @@ static void test_user_frame(void **state) {
   expect_user(training, 1, -1);
   expect_user(training, 0, -1);
   static const char *const backward[] = {
-      "at::empty(long)", "??", "torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)", "??",
-      "torch::autograd::Engine::thread_main(std::shared_ptr<GraphTask> const&)", "??",
+      "at::empty(long)",
+      "??",
+      "torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)",
+      "??",
+      "torch::autograd::Engine::thread_main(std::shared_ptr<GraphTask> const&)",
+      "??",
   };
   expect_user(backward, 3, 1);
 }

@@ -19,7 +19,8 @@ static void begin(grouped *g) {
 
 static void group(grouped *g, vs_group_by by) {
   vs_groups_deinit(g->m.host, &g->groups);
-  expect_ok(vs_groups_build(g->m.host, &g->lifetimes, g->live.rows.data, g->live.rows.count, by, &g->frames, &g->groups));
+  expect_ok(vs_groups_build(g->m.host, &g->lifetimes, g->live.rows.data, g->live.rows.count, by, &g->frames,
+                            &g->groups));
   assert_int_equal(g->groups.bytes, g->live.bytes);
   assert_int_equal(g->groups.count, g->live.rows.count);
 }
@@ -100,7 +101,8 @@ static void test_by_stack_and_line(void **state) {
 static void test_by_place(void **state) {
   (void)state;
   grouped g = {.m = made_begin()};
-  const uint32_t pool = made_pool(&g.m, 0, 3), other = made_pool(&g.m, 9, 0), stream = made_stream(&g.m, 0xabc);
+  const uint32_t pool = made_pool(&g.m, 0, 3), other = made_pool(&g.m, 9, 0),
+                 stream = made_stream(&g.m, 0xabc);
   (void)made_alloc(&g.m, 0x1000, 100, 0);
   (void)made_alloc(&g.m, 0x2000, 150, 0);
   expect_ok(vs_events_set_stream(g.m.host, &g.m.snapshot->events, 1, stream));
@@ -193,8 +195,10 @@ static void test_names_of_properties(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_by_stack_and_line), cmocka_unit_test(test_by_place),
-      cmocka_unit_test(test_by_name),           cmocka_unit_test(test_extremes),
+      cmocka_unit_test(test_by_stack_and_line),
+      cmocka_unit_test(test_by_place),
+      cmocka_unit_test(test_by_name),
+      cmocka_unit_test(test_extremes),
       cmocka_unit_test(test_names_of_properties),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,8 +10,8 @@ static vs_lifetimes build(made *m) {
   return lifetimes;
 }
 
-static void expect_row(const vs_lifetimes *lifetimes, size_t at, uint64_t address, uint64_t size, uint32_t start,
-                       uint32_t free_requested, uint32_t end, uint32_t block) {
+static void expect_row(const vs_lifetimes *lifetimes, size_t at, uint64_t address, uint64_t size,
+                       uint32_t start, uint32_t free_requested, uint32_t end, uint32_t block) {
   assert_true(at < lifetimes->rows.count);
   const vs_lifetime *row = &lifetimes->rows.data[at];
   assert_int_equal(row->address, address);
@@ -196,7 +196,8 @@ static void test_what_a_row_knows(void **state) {
   vs_segment_index index;
   expect_ok(vs_segment_index_build(m.host, lifetimes.slice, &index));
   const vs_lifetime *rows = lifetimes.rows.data;
-  const uint32_t stacks[] = {a, b, c, b}, pools[] = {other, 0, pool, pool}, streams[] = {stream, stream, 0, stream};
+  const uint32_t stacks[] = {a, b, c, b}, pools[] = {other, 0, pool, pool},
+                 streams[] = {stream, stream, 0, stream};
   const bool knows[] = {true, false, true, true};
   for (size_t i = 0; i < 4; i++) {
     assert_int_equal(vs_lifetime_stack(&lifetimes, &rows[i]), stacks[i]);

@@ -7,7 +7,8 @@
 /* Two segments of 100 MiB on stream 0, mostly full: holes of 30 and 20 MiB; 15 MiB free on another stream. */
 static made full_device(void) {
   made m = made_begin();
-  const uint32_t other = made_stream(&m, 1), big = made_stack(&m, "forward", 1), small = made_stack(&m, "load", 2);
+  const uint32_t other = made_stream(&m, 1), big = made_stack(&m, "forward", 1),
+                 small = made_stack(&m, "load", 2);
   (void)made_event(&m, VS_EVENT_SEGMENT_ALLOC, 1000 * MiB, 100 * MiB); /* 0 */
   (void)made_event(&m, VS_EVENT_SEGMENT_ALLOC, 2000 * MiB, 100 * MiB); /* 1 */
   (void)made_event(&m, VS_EVENT_SEGMENT_ALLOC, 3000 * MiB, 40 * MiB);  /* 2 */
@@ -80,10 +81,12 @@ static void test_verdicts(void **state) {
   assert_int_equal(fail_once(45 * MiB, NOT_SAID, 0).verdict, VS_OOM_FRAGMENTED);
   assert_int_equal(fail_once(28 * MiB, 3 * MiB, 1).verdict, VS_OOM_ELSEWHERE); /* the hole is of stream 0 */
   assert_int_equal(fail_once(69 * MiB, 500 * MiB, 0).verdict, VS_OOM_REFUSED);
-  assert_int_equal(fail_once(69 * MiB, 69 * MiB, 0).verdict, VS_OOM_FRAGMENTED); /* the driver gives multiples of 2 MiB */
+  assert_int_equal(fail_once(69 * MiB, 69 * MiB, 0).verdict,
+                   VS_OOM_FRAGMENTED); /* the driver gives multiples of 2 MiB */
   assert_int_equal(fail_once(4096, 3 * MiB, 0).verdict, VS_OOM_REFUSED);
   assert_int_equal(fail_once(4096, MiB, 0).verdict, VS_OOM_ELSEWHERE); /* the holes are of the large pool */
-  assert_int_equal(fail_once(UINT64_MAX, UINT64_MAX - 1, 0).verdict, VS_OOM_FRAGMENTED); /* 1 short, 65 MiB cached */
+  assert_int_equal(fail_once(UINT64_MAX, UINT64_MAX - 1, 0).verdict,
+                   VS_OOM_FRAGMENTED); /* 1 short, 65 MiB cached */
   for (int verdict = 0; verdict < VS_OOM_VERDICTS; verdict++)
     assert_true(strlen(vs_oom_verdict_name((vs_oom_verdict)verdict)) > 0);
 }

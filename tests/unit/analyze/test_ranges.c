@@ -40,7 +40,8 @@ static void test_against_bits(void **state) {
   vs_ranges ranges = {0};
   bool model[ADDRESSES] = {false};
   for (int step = 0; step < STEPS; step++) {
-    const uint64_t start = random_below(&random, ADDRESSES), end = start + random_below(&random, ADDRESSES - start) / 4;
+    const uint64_t start = random_below(&random, ADDRESSES),
+                   end = start + random_below(&random, ADDRESSES - start) / 4;
     const bool add = random_below(&random, 2) == 0;
     if (start < end) {
       assert_int_equal(vs_ranges_cover(&ranges, start, end, NULL), model_all(model, start, end));
@@ -48,7 +49,8 @@ static void test_against_bits(void **state) {
     } else {
       const bool inside = start > 0 && model[start - 1] && model[start];
       assert_int_equal(vs_ranges_meet(&ranges, start, start), inside);
-      assert_int_equal(vs_ranges_cover(&ranges, start, start, NULL), model[start] || (start > 0 && model[start - 1]));
+      assert_int_equal(vs_ranges_cover(&ranges, start, start, NULL),
+                       model[start] || (start > 0 && model[start - 1]));
     }
     expect_ok(add ? vs_ranges_add(host, &ranges, start, end) : vs_ranges_cut(host, &ranges, start, end));
     for (uint64_t i = start; i < end; i++) model[i] = add;

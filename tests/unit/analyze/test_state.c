@@ -23,15 +23,16 @@ static void look_away(made *m, looked *l) {
   vs_lifetimes_deinit(m->host, &l->lifetimes);
 }
 
-static void expect_segment(const vs_state *state, size_t at, uint64_t address, uint64_t size, uint32_t blocks) {
+static void expect_segment(const vs_state *state, size_t at, uint64_t address, uint64_t size,
+                           uint32_t blocks) {
   assert_true(at < state->segments.count);
   assert_int_equal(state->segments.data[at].address, address);
   assert_int_equal(state->segments.data[at].size, size);
   assert_int_equal(state->segments.data[at].block_count, blocks);
 }
 
-static void expect_block(const vs_state *state, size_t at, uint64_t address, uint64_t size, uint64_t requested,
-                         bool is_pending) {
+static void expect_block(const vs_state *state, size_t at, uint64_t address, uint64_t size,
+                         uint64_t requested, bool is_pending) {
   assert_true(at < state->blocks.count);
   assert_int_equal(state->blocks.data[at].address, address);
   assert_int_equal(state->blocks.data[at].size, size);
@@ -99,7 +100,7 @@ static void test_segments_come_and_go(void **state) {
   assert_int_equal(l.state.segments.count, 2);
   expect_segment(&l.state, 0, 20 * MiB, 20 * MiB, 2);
   assert_int_equal(l.state.segments.data[0].row, 0);
-  expect_block(&l.state, 0, 20 * MiB, 1024, 1000, true); /* rounded: estimated */
+  expect_block(&l.state, 0, 20 * MiB, 1024, 1000, true);        /* rounded: estimated */
   expect_block(&l.state, 1, 21 * MiB, 3 * MiB, 2 * MiB, false); /* it is there at the end: known */
   assert_int_equal(l.state.reserved, 22 * MiB);
   look_away(&m, &l);
@@ -115,9 +116,9 @@ static void test_expandable(void **state) {
   (void)state;
   made m = made_begin();
   const uint32_t other = made_stream(&m, 4);
-  (void)made_event(&m, VS_EVENT_SEGMENT_MAP, 100 * MiB, 20 * MiB);   /* 0 */
-  (void)made_event(&m, VS_EVENT_SEGMENT_MAP, 120 * MiB, 40 * MiB);   /* 1: becomes one with it */
-  (void)made_event(&m, VS_EVENT_SEGMENT_MAP, 160 * MiB, 20 * MiB);   /* 2: another stream's, stays apart */
+  (void)made_event(&m, VS_EVENT_SEGMENT_MAP, 100 * MiB, 20 * MiB); /* 0 */
+  (void)made_event(&m, VS_EVENT_SEGMENT_MAP, 120 * MiB, 40 * MiB); /* 1: becomes one with it */
+  (void)made_event(&m, VS_EVENT_SEGMENT_MAP, 160 * MiB, 20 * MiB); /* 2: another stream's, stays apart */
   expect_ok(vs_events_set_stream(m.host, &m.snapshot->events, 2, other));
   (void)made_event(&m, VS_EVENT_SEGMENT_UNMAP, 120 * MiB, 20 * MiB); /* 3: splits it */
   (void)made_event(&m, VS_EVENT_SNAPSHOT, 0, 0);                     /* 4 */

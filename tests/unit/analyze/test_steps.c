@@ -8,7 +8,7 @@ enum { LAYERS = 6 };
 /* A training run: weights, then steps of forward, backward and optimizer. */
 typedef struct run {
   made m;
-  uint64_t next;   /* address */
+  uint64_t next; /* address */
   int64_t now_us;
   test_random random;
   uint32_t weights, activations, gradients, moments, leak, buffer, batch;
@@ -60,7 +60,8 @@ static void train(run *r, const options *o) {
     uint64_t batch;
     (void)alloc(r, r->batch, 1000, &batch);
     const uint64_t length = o->varies ? 1000 + random_below(&r->random, 5000) : 2000;
-    for (int i = 0; i < LAYERS; i++) (void)alloc(r, r->activations, length * (uint64_t)(i + 1), &activation[i]);
+    for (int i = 0; i < LAYERS; i++)
+      (void)alloc(r, r->activations, length * (uint64_t)(i + 1), &activation[i]);
     for (int i = LAYERS; i-- > 0;) {
       if (step == 0) (void)alloc(r, r->gradients, 4096, &ignored); /* appear once and stay */
       release(r, activation[i], length * (uint64_t)(i + 1));
@@ -68,7 +69,8 @@ static void train(run *r, const options *o) {
     release(r, batch, 1000);
     if (o->annotate_optimizer) made_annotation(&r->m, "START", "Optimizer.step#AdamW.step", r->now_us);
     for (int i = 0; i < LAYERS && step == 1; i++) (void)alloc(r, r->moments, 8192, &ignored);
-    if (o->leak > 0 && (o->leak_pauses == 0 || step % o->leak_pauses != 1)) (void)alloc(r, r->leak, o->leak, &ignored);
+    if (o->leak > 0 && (o->leak_pauses == 0 || step % o->leak_pauses != 1))
+      (void)alloc(r, r->leak, o->leak, &ignored);
     if (o->swelling > 0) {
       const uint64_t old = buffer, old_size = buffer_size;
       buffer_size += o->swelling;
@@ -120,7 +122,9 @@ static void expect_growth(const found *f, uint32_t stack, uint64_t bytes_per_ste
 static void test_profiler_steps(void **state) {
   (void)state;
   run r = begin_run();
-  train(&r, &(options){.steps = 6, .annotate_profiler = true, .annotate_optimizer = true, .leak = 300, .varies = true});
+  train(&r,
+        &(options){
+            .steps = 6, .annotate_profiler = true, .annotate_optimizer = true, .leak = 300, .varies = true});
   found f = find(&r);
   assert_int_equal(f.steps.source, VS_STEPS_ANNOTATIONS);
   assert_int_equal(f.steps.boundaries.count, 6);
@@ -166,7 +170,9 @@ static void test_pattern(void **state) {
 static void test_leak_with_pauses(void **state) {
   (void)state;
   run r = begin_run();
-  train(&r, &(options){.steps = 12, .annotate_profiler = true, .leak = 300, .leak_pauses = 6}); /* not in steps 1, 7 */
+  train(&r,
+        &(options){
+            .steps = 12, .annotate_profiler = true, .leak = 300, .leak_pauses = 6}); /* not in steps 1, 7 */
   found f = find(&r);
   expect_growth(&f, r.leak, 245, 11); /* 9 of 11 steps rise */
   assert_int_equal(f.growths.list.data[0].rises, 9);
@@ -281,11 +287,16 @@ static void test_extremes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_profiler_steps),      cmocka_unit_test(test_optimizer_steps),
-      cmocka_unit_test(test_pattern),             cmocka_unit_test(test_leak_with_pauses),
-      cmocka_unit_test(test_swelling_buffer),     cmocka_unit_test(test_healthy_runs),
-      cmocka_unit_test(test_few_steps),           cmocka_unit_test(test_layers_are_no_steps),
-      cmocka_unit_test(test_noise_has_no_steps),  cmocka_unit_test(test_nothing),
+      cmocka_unit_test(test_profiler_steps),
+      cmocka_unit_test(test_optimizer_steps),
+      cmocka_unit_test(test_pattern),
+      cmocka_unit_test(test_leak_with_pauses),
+      cmocka_unit_test(test_swelling_buffer),
+      cmocka_unit_test(test_healthy_runs),
+      cmocka_unit_test(test_few_steps),
+      cmocka_unit_test(test_layers_are_no_steps),
+      cmocka_unit_test(test_noise_has_no_steps),
+      cmocka_unit_test(test_nothing),
       cmocka_unit_test(test_extremes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

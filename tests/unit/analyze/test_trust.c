@@ -144,7 +144,8 @@ static void test_alloc_not_at_end(void **state) {
   (void)made_event(&m, VS_EVENT_ALLOC, SEGMENT + 4 * KiB, 10);
   (void)made_event(&m, VS_EVENT_ALLOC, SEGMENT + 5 * KiB, 10);
   honest_end(&m);
-  EXPECT(&m, {VS_FINDING_ALLOC_NOT_AT_END, 2, NEXT}, {VS_FINDING_NEGATIVE_CURVE, 2, -1}); /* start and event 0 */
+  EXPECT(&m, {VS_FINDING_ALLOC_NOT_AT_END, 2, NEXT},
+         {VS_FINDING_NEGATIVE_CURVE, 2, -1}); /* start and event 0 */
 }
 
 static void test_double_free(void **state) {
@@ -345,7 +346,8 @@ static void test_names(void **state) {
     const char *sentence = vs_finding_sentence((vs_finding_kind)kind);
     assert_true(strlen(sentence) > 0 && sentence[strlen(sentence) - 1] != '.');
     for (int other = 0; other < kind; other++)
-      assert_string_not_equal(vs_finding_name((vs_finding_kind)kind), vs_finding_name((vs_finding_kind)other));
+      assert_string_not_equal(vs_finding_name((vs_finding_kind)kind),
+                              vs_finding_name((vs_finding_kind)other));
   }
   assert_string_equal(vs_severity_name(vs_finding_severity(VS_FINDING_OVERLAP)), "contradiction");
   assert_string_equal(vs_severity_name(vs_finding_severity(VS_FINDING_BEGAN_LATE)), "gap");
@@ -354,17 +356,28 @@ static void test_names(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_honest),           cmocka_unit_test(test_no_trace),
-      cmocka_unit_test(test_ring_wrapped),     cmocka_unit_test(test_began_late),
-      cmocka_unit_test(test_unknown_state),    cmocka_unit_test(test_alloc_not_at_end),
-      cmocka_unit_test(test_double_free),      cmocka_unit_test(test_double_alloc),
-      cmocka_unit_test(test_size_mismatch),    cmocka_unit_test(test_overlap),
-      cmocka_unit_test(test_outside_segment),  cmocka_unit_test(test_double_map),
-      cmocka_unit_test(test_unmap_unknown),    cmocka_unit_test(test_unmap_live),
-      cmocka_unit_test(test_time_backwards),   cmocka_unit_test(test_segment_sums),
-      cmocka_unit_test(test_block_layout),     cmocka_unit_test(test_segment_overlap),
-      cmocka_unit_test(test_frees_at_request), cmocka_unit_test(test_unknown_action),
-      cmocka_unit_test(test_unknown_keys),     cmocka_unit_test(test_mapped_ranges),
+      cmocka_unit_test(test_honest),
+      cmocka_unit_test(test_no_trace),
+      cmocka_unit_test(test_ring_wrapped),
+      cmocka_unit_test(test_began_late),
+      cmocka_unit_test(test_unknown_state),
+      cmocka_unit_test(test_alloc_not_at_end),
+      cmocka_unit_test(test_double_free),
+      cmocka_unit_test(test_double_alloc),
+      cmocka_unit_test(test_size_mismatch),
+      cmocka_unit_test(test_overlap),
+      cmocka_unit_test(test_outside_segment),
+      cmocka_unit_test(test_double_map),
+      cmocka_unit_test(test_unmap_unknown),
+      cmocka_unit_test(test_unmap_live),
+      cmocka_unit_test(test_time_backwards),
+      cmocka_unit_test(test_segment_sums),
+      cmocka_unit_test(test_block_layout),
+      cmocka_unit_test(test_segment_overlap),
+      cmocka_unit_test(test_frees_at_request),
+      cmocka_unit_test(test_unknown_action),
+      cmocka_unit_test(test_unknown_keys),
+      cmocka_unit_test(test_mapped_ranges),
       cmocka_unit_test(test_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

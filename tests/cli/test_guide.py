@@ -1,0 +1,41 @@
+"""The guide shows real output: every console block of docs/guide/cli.md is run again, on the demo's snapshot."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import conftest as make
+
+ROOT = Path(__file__).parents[2]
+GUIDE = ROOT / "docs" / "guide" / "cli.md"
+BLOCK = re.compile(r"^```console\n\$ (.*)\n((?:.*\n)*?)^```$", re.M)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("guide")
+    subprocess.run([sys.executable, ROOT / "tools" / "make_demo_snapshot", folder / "simulated_training.pickle"], check=True)
+    (folder / "bin").mkdir()
+    (folder / "bin" / "vramscope").symlink_to(Path(make.BINARY).resolve())
+    return folder
+
+
+def output(demo, command):
+    path = f"{demo / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["sh", "-c", command], cwd=demo, env=make.environment(PATH=path), capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.skipif(not make.BINARY, reason="VRAMSCOPE does not name the program")
+def test_guide(demo):
+    text = GUIDE.read_text()
+    real = BLOCK.sub(lambda block: f"```console\n$ {block[1]}\n{output(demo, block[1])}```", text)
+    if os.environ.get("UPDATE_GOLDEN") == "1":
+        GUIDE.write_text(real)
+    assert GUIDE.read_text() == real
+    assert len(BLOCK.findall(text)) >= 6

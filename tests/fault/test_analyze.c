@@ -1,0 +1,170 @@
+/* Every question of analyze, with each of its requests for memory failing once: the answer is VS_NO_MEMORY and nothing
+ * is left behind. */
+#include "analyze/report.h"
+#include "analyze/watch.h"
+#include "unit/analyze/made.h"
+
+/* A training loop with a leak, segments that come and go, something older than the trace, and a failure. */
+static made small_training(void) {
+  made m = made_begin();
+  const uint32_t forward = made_stack(&m, "forward", 1), leak = made_stack(&m, "log", 2),
+                 stream = made_stream(&m, 3);
+  const uint32_t pool = made_pool(&m, 0, 1);
+  uint64_t next = 0x200000;
+  (void)made_event(&m, VS_EVENT_SEGMENT_ALLOC, 0x200000, 0x20000);
+  for (int step = 0; step < 6; step++) {
+    const int64_t now = 1000 + 100 * step;
+    made_annotation(&m, "START", "ProfilerStep#0", now - 1);
+    for (uint64_t i = 0; i < 4; i++) made_time(&m, made_alloc(&m, 0x210000 + 2048 * i, 900, forward), now);
+    made_time(&m, made_alloc(&m, next, 300, leak), now + 1);
+    next += 512;
+    for (uint64_t i = 0; i < 4; i++) made_time(&m, made_free(&m, 0x210000 + 2048 * (3 - i), 900), now + 2);
+    made_annotation(&m, "END", "ProfilerStep#0", now + 50);
+  }
+  (void)made_event(&m, VS_EVENT_SEGMENT_UNMAP, 0x600000, 0x200000);
+  (void)made_event(&m, VS_EVENT_SEGMENT_MAP, 0x600000, 0x100000);
+  (void)made_free(&m, 0x500000, 40); /* older */
+  (void)made_event(&m, VS_EVENT_ALLOC, 0x500000, 50);
+  (void)made_event(&m, VS_EVENT_OOM, 100, 1 << 20);
+  made_trace(&m, 0);
+  vs_segment *segment = made_segment(&m, 0, 0x200000, 0x20000, "small");
+  segment->stream = stream;
+  segment->pool = pool;
+  for (int step = 0; step < 6; step++) (void)made_block(&m, 512, 300, VS_BLOCK_ALLOCATED);
+  (void)made_block(&m, 0x20000 - 6 * 512, 0, VS_BLOCK_INACTIVE);
+  (void)made_segment(&m, 0, 0x500000, 1024, "large");
+  (void)made_block(&m, 512, 50, VS_BLOCK_ALLOCATED);
+  (void)made_block(&m, 512, 60, VS_BLOCK_PENDING); /* never mentioned */
+  segment = made_segment(&m, 0, 0x600000, 0x100000, "large");
+  segment->is_expandable = true;
+  segment->has = VS_SEGMENT_HAS_EXPANDABLE;
+  (void)made_block(&m, 0x100000, 0, VS_BLOCK_INACTIVE);
+  return m;
+}
+
+static vs_status use_slices(const vs_host *host, void *ctx) {
+  vs_slices slices;
+  VS_TRY(vs_slices_build(host, ((const made *)ctx)->snapshot, &slices));
+  vs_slices_deinit(host, &slices);
+  return VS_OK;
+}
+
+static vs_status use_report(const vs_host *host, void *ctx) {
+  vs_report report;
+  VS_TRY(vs_report_build(host, ctx, &report));
+  vs_report_deinit(host, &report);
+  return VS_OK;
+}
+
+static vs_status use_curves(const vs_host *host, void *ctx) {
+  vs_curves curves;
+  vs_curve_columns columns;
+  vs_curves_measure(ctx, &curves);
+  VS_TRY(vs_curve_columns_build(host, ctx, &curves, &columns));
+  vs_curve_columns_deinit(host, &columns);
+  return VS_OK;
+}
+
+static vs_status use_ranges(const vs_host *host, void *ctx) {
+  vs_ranges mapped;
+  vs_named_ranges named;
+  VS_TRY(vs_mapped_at(host, ctx, VS_AT_START, &mapped));
+  vs_ranges_deinit(host, &mapped);
+  VS_TRY(vs_named_ranges_build(host, ctx, &named));
+  vs_named_ranges_deinit(host, &named);
+  return VS_OK;
+}
+
+/* Groups by each property, of what lives at one moment. */
+static vs_status use_groups(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment) {
+  vs_liveset live;
+  vs_frames frames;
+  VS_TRY(vs_liveset_build(host, lifetimes, moment, &live));
+  vs_status status = vs_frames_init(host, lifetimes->slice->snapshot, &frames);
+  for (int by = 0; by < VS_GROUP_BYS && status == VS_OK; by++) {
+    vs_groups groups;
+    status =
+        vs_groups_build(host, lifetimes, live.rows.data, live.rows.count, (vs_group_by)by, &frames, &groups);
+    if (status == VS_OK) vs_groups_deinit(host, &groups);
+  }
+  vs_frames_deinit(host, &frames);
+  vs_liveset_deinit(host, &live);
+  return status;
+}
+
+static vs_status use_moments(const vs_host *host, const vs_lifetimes *lifetimes) {
+  for (vs_moment moment = VS_AT_START; moment <= vs_slice_end(lifetimes->slice); moment += 20) {
+    vs_state state;
+    vs_liveset difference;
+    vs_fragmentation fragmentation;
+    VS_TRY(use_groups(host, lifetimes, moment));
+    VS_TRY(vs_liveset_difference(host, lifetimes, moment, vs_slice_end(lifetimes->slice), &difference));
+    vs_liveset_deinit(host, &difference);
+    VS_TRY(vs_state_build(host, lifetimes, moment, &state));
+    vs_state_deinit(host, &state);
+    VS_TRY(vs_fragmentation_build(host, lifetimes, moment, 3, &fragmentation));
+    vs_fragmentation_deinit(host, &fragmentation);
+  }
+  return VS_OK;
+}
+
+static vs_status use_lifetimes(const vs_host *host, void *ctx) {
+  vs_lifetimes lifetimes;
+  VS_TRY(vs_lifetimes_build(host, ctx, &lifetimes));
+  const vs_status status = use_moments(host, &lifetimes);
+  vs_lifetimes_deinit(host, &lifetimes);
+  return status;
+}
+
+static void test_all(void **state) {
+  (void)state;
+  made m = small_training();
+  const vs_slice *slice = made_slice(&m, 0);
+  assert_true(fault_prove(use_slices, &m) > 0);
+  assert_true(fault_prove(use_curves, (void *)(uintptr_t)slice) > 0);
+  assert_true(fault_prove(use_ranges, (void *)(uintptr_t)slice) > 0);
+  assert_true(fault_prove(use_lifetimes, (void *)(uintptr_t)slice) > 0);
+  assert_true(fault_prove(use_report, (void *)(uintptr_t)slice) > 0);
+
+  vs_report report; /* the proof was about something */
+  expect_ok(vs_report_build(m.host, slice, &report));
+  assert_int_equal(report.growths.list.count, 1);
+  assert_int_equal(report.ooms.list.count, 1);
+  assert_true(report.lifetimes.older >= 2);
+  vs_report_deinit(m.host, &report);
+  made_end(&m);
+}
+
+/* The same where steps have to be guessed. */
+static void test_pattern(void **state) {
+  (void)state;
+  made m = small_training();
+  m.snapshot->annotations.count = 0;
+  const vs_slice *slice = made_slice(&m, 0);
+  assert_true(fault_prove(use_report, (void *)(uintptr_t)slice) > 0);
+  vs_report report;
+  expect_ok(vs_report_build(m.host, slice, &report));
+  assert_int_equal(report.steps.source, VS_STEPS_PATTERN);
+  vs_report_deinit(m.host, &report);
+  made_end(&m);
+}
+
+/* Where a free counts at its request. */
+static void test_frees_at_request(void **state) {
+  (void)state;
+  made m = made_begin();
+  for (uint64_t i = 0; i < 20; i++) (void)made_event(&m, VS_EVENT_ALLOC, 4096 * i, 10);
+  for (uint64_t i = 0; i < 20; i++) (void)made_event(&m, VS_EVENT_FREE_REQUESTED, 4096 * (i + 5), 10);
+  made_trace(&m, 0);
+  assert_true(fault_prove(use_report, (void *)(uintptr_t)made_slice(&m, 0)) > 0);
+  made_end(&m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_all),
+      cmocka_unit_test(test_pattern),
+      cmocka_unit_test(test_frees_at_request),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
