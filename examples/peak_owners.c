@@ -32,7 +32,8 @@ static vs_status write_file(void *ctx, const void *data, size_t size) {
 }
 
 int main(int argc, char **argv) {
-  static const char request[] = "{\"method\": \"export\", \"params\": {\"format\": \"collapsed\", \"at\": \"peak\"}}";
+  static const char request[] =
+      "{\"method\": \"export\", \"params\": {\"format\": \"collapsed\", \"at\": \"peak\"}}";
   FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
   if (file == NULL) {
     fprintf(stderr, "usage: peak_owners FILE\n");

@@ -65,7 +65,8 @@ VS_API VS_MUST_CHECK vs_status vs_engine_load(vs_engine *engine, vs_reader reade
  *                         value out of range
  *        VS_NOT_FOUND     no file is loaded; the device, event or moment asked for is not in it
  *        VS_NO_MEMORY, and what the writer fails with */
-VS_API VS_MUST_CHECK vs_status vs_engine_request(vs_engine *engine, vs_str request, vs_writer reply, vs_error *error);
+VS_API VS_MUST_CHECK vs_status vs_engine_request(vs_engine *engine, vs_str request, vs_writer reply,
+                                                 vs_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,24 +1,55 @@
 #include "analyze/lifetimes.h"
 
-/* The matching in progress. Both maps lead from an address to a row; an address is in one of them at most. */
+/* What is at an address now. */
+typedef struct place {
+  uint32_t open; /* the row that is allocated and not ended; VS_NO_ROW if there is none */
+  uint32_t
+      closed; /* the row that a free_requested ended, where it does: a second free of it is no free of another */
+} place;
+
 typedef struct matcher {
   const vs_host *host;
   vs_lifetimes *out;
-  vs_map open;   /* allocated, not ended */
-  vs_map closed; /* ended by a free_requested, where a free counts at its request: to know a second one */
-  /* A free_completed mostly follows its free_requested at once: where that one was found. */
-  size_t last_slot; /* VS_MAP_NONE as soon as `open` has changed */
+  vs_map by_address; /* address -> index into places and out->addresses; only grows */
+  VS_VEC(place) places;
+  uint64_t last_address; /* the last one looked up: a free_completed mostly follows its free_requested */
+  uint32_t last_place;
 } matcher;
 
 static void doubt(vs_tally *tally, uint32_t event) {
   if (tally->count++ == 0) tally->first_event = event;
 }
 
-static vs_status add_row(matcher *m, uint64_t address, uint64_t size, uint32_t start, uint32_t *row) {
+static uint32_t find_place(const matcher *m, uint64_t address) {
+  if (address == m->last_address && m->last_place != VS_NO_ROW) return m->last_place;
+  const size_t slot = vs_map_find(&m->by_address, address);
+  return slot == VS_MAP_NONE ? VS_NO_ROW : m->by_address.slots[slot].value;
+}
+
+/* The place of an address, known or new. */
+static vs_status need_place(matcher *m, uint64_t address, uint32_t *at) {
+  *at = find_place(m, address);
+  if (*at == VS_NO_ROW) {
+    VS_TRY(vs_vec_reserve(m->host, &m->places, 1));
+    VS_TRY(vs_vec_reserve(m->host, &m->out->addresses, 1));
+    VS_TRY(vs_map_reserve(m->host, &m->by_address));
+    *at = (uint32_t)m->places.count;
+    vs_map_add(&m->by_address, address, *at);
+    m->out->addresses.data[m->out->addresses.count++] = address;
+    m->places.data[m->places.count++] = (place){.open = VS_NO_ROW, .closed = VS_NO_ROW};
+  }
+  m->last_address = address;
+  m->last_place = *at;
+  return VS_OK;
+}
+
+static vs_status add_row(matcher *m, uint32_t at, uint64_t size, uint32_t start, uint32_t *row) {
   VS_TRY(vs_vec_reserve(m->host, &m->out->rows, 1));
+  VS_TRY(vs_vec_reserve(m->host, &m->out->places, 1));
   *row = (uint32_t)m->out->rows.count;
+  m->out->places.data[m->out->places.count++] = at;
   m->out->rows.data[m->out->rows.count++] = (vs_lifetime){
-      .address = address,
+      .address = m->out->addresses.data[at],
       .size = size,
       .start = start,
       .free_requested = VS_NO_EVENT,
@@ -29,102 +60,83 @@ static vs_status add_row(matcher *m, uint64_t address, uint64_t size, uint32_t s
   return VS_OK;
 }
 
-static vs_status put(matcher *m, vs_map *map, uint64_t address, uint32_t row) {
-  VS_TRY(vs_map_reserve(m->host, map));
-  vs_map_add(map, address, row);
-  m->last_slot = VS_MAP_NONE;
-  return VS_OK;
-}
-
-static void take_out(matcher *m, vs_map *map, size_t slot) {
-  vs_map_remove(map, slot);
-  m->last_slot = VS_MAP_NONE;
-}
-
-static vs_status on_alloc(matcher *m, uint32_t event, uint64_t address, uint64_t size) {
-  uint32_t row;
-  VS_TRY(add_row(m, address, size, event, &row));
-  if (m->closed.count > 0) {
-    const size_t slot = vs_map_find(&m->closed, address);
-    if (slot != VS_MAP_NONE) take_out(m, &m->closed, slot);
+static vs_status on_alloc(matcher *m, uint32_t event, uint32_t at, uint64_t size, uint32_t *row) {
+  VS_TRY(add_row(m, at, size, event, row));
+  place *here = &m->places.data[at];
+  if (here->open != VS_NO_ROW) {
+    doubt(&m->out->doubts.double_alloc, event);
+    m->out->rows.data[here->open].end = event;
   }
-  const size_t slot = vs_map_find(&m->open, address);
-  if (slot == VS_MAP_NONE) return put(m, &m->open, address, row);
-  doubt(&m->out->doubts.double_alloc, event);
-  m->out->rows.data[m->open.slots[slot].value].end = event;
-  m->open.slots[slot].value = row;
+  *here = (place){.open = *row, .closed = VS_NO_ROW};
   return VS_OK;
 }
 
 /* A free of an address with nothing open: its block is older than the trace. */
-static vs_status add_older(matcher *m, uint32_t event, uint64_t address, uint64_t size, uint32_t *row) {
+static vs_status add_older(matcher *m, uint32_t event, uint32_t at, uint64_t size, uint32_t *row) {
   doubt(&m->out->doubts.free_without_alloc, event);
-  return add_row(m, address, size, VS_NO_EVENT, row);
+  return add_row(m, at, size, VS_NO_EVENT, row);
 }
 
-static vs_status on_free_requested(matcher *m, uint32_t event, uint64_t address, uint64_t size) {
-  const bool at_request = m->out->closing.at_request;
-  const size_t slot = vs_map_find(&m->open, address);
-  uint32_t row;
-  if (slot == VS_MAP_NONE) {
-    if (at_request && vs_map_find(&m->closed, address) != VS_MAP_NONE) {
-      doubt(&m->out->doubts.double_free, event);
-      return VS_OK;
-    }
-    VS_TRY(add_older(m, event, address, size, &row));
-    VS_TRY(put(m, at_request ? &m->closed : &m->open, address, row));
-  } else {
-    row = m->open.slots[slot].value;
-    if (m->out->rows.data[row].free_requested != VS_NO_EVENT) {
-      doubt(&m->out->doubts.double_free, event);
-      return VS_OK;
-    }
-    m->last_slot = slot;
-    if (at_request) {
-      VS_TRY(put(m, &m->closed, address, row));
-      take_out(m, &m->open, slot);
-    }
-  }
-  vs_lifetime *life = &m->out->rows.data[row];
-  life->free_requested = event;
-  if (at_request) life->end = event;
-  if (life->size != size) doubt(&m->out->doubts.size_mismatch, event);
-  return VS_OK;
-}
-
-static vs_status on_free_completed(matcher *m, uint32_t event, uint64_t address, uint64_t size) {
-  size_t slot = m->last_slot;
-  if (slot == VS_MAP_NONE || m->open.slots[slot].key != address) slot = vs_map_find(&m->open, address);
-  if (slot == VS_MAP_NONE) {
-    uint32_t row;
-    VS_TRY(add_older(m, event, address, size, &row));
-    m->out->rows.data[row].end = event;
+static vs_status on_free_requested(matcher *m, uint32_t event, uint32_t at, uint64_t size, uint32_t *row) {
+  place *here = &m->places.data[at];
+  *row = here->open != VS_NO_ROW ? here->open : here->closed;
+  if (*row != VS_NO_ROW && m->out->rows.data[*row].free_requested != VS_NO_EVENT) {
+    doubt(&m->out->doubts.double_free, event);
     return VS_OK;
   }
-  vs_lifetime *life = &m->out->rows.data[m->open.slots[slot].value];
-  life->end = event;
-  if (life->size != size) {
-    const vs_slice *slice = m->out->slice;
-    const bool counted =
-        life->free_requested != VS_NO_EVENT &&
-        vs_events_size(&slice->snapshot->events, vs_slice_row(slice, life->free_requested)) != life->size;
-    if (!counted) doubt(&m->out->doubts.size_mismatch, event);
+  if (*row == VS_NO_ROW) VS_TRY(add_older(m, event, at, size, row));
+  vs_lifetime *life = &m->out->rows.data[*row];
+  life->free_requested = event;
+  if (life->size != size) doubt(&m->out->doubts.size_mismatch, event);
+  if (m->out->closing.at_request) {
+    life->end = event;
+    *here = (place){.open = VS_NO_ROW, .closed = *row};
+  } else {
+    here->open = *row;
   }
-  take_out(m, &m->open, slot);
   return VS_OK;
+}
+
+/* Whether the request of this free told another size already. */
+static bool is_mismatch_known(const matcher *m, const vs_lifetime *life) {
+  const vs_slice *slice = m->out->slice;
+  return life->free_requested != VS_NO_EVENT &&
+         vs_events_size(&slice->snapshot->events, vs_slice_row(slice, life->free_requested)) != life->size;
+}
+
+static vs_status on_free_completed(matcher *m, uint32_t event, uint32_t at, uint64_t size, uint32_t *row) {
+  place *here = &m->places.data[at];
+  *row = here->open;
+  if (*row == VS_NO_ROW) VS_TRY(add_older(m, event, at, size, row));
+  vs_lifetime *life = &m->out->rows.data[*row];
+  life->end = event;
+  if (life->size != size && !is_mismatch_known(m, life)) doubt(&m->out->doubts.size_mismatch, event);
+  here->open = VS_NO_ROW;
+  return VS_OK;
+}
+
+static vs_status match_event(matcher *m, uint32_t event, vs_event_kind kind, uint64_t address, uint64_t size,
+                             uint32_t *row) {
+  uint32_t at;
+  VS_TRY(need_place(m, address, &at));
+  if (kind == VS_EVENT_ALLOC) return on_alloc(m, event, at, size, row);
+  if (kind == VS_EVENT_FREE_REQUESTED) return on_free_requested(m, event, at, size, row);
+  return on_free_completed(m, event, at, size, row);
 }
 
 static vs_status match_trace(matcher *m) {
   const vs_slice *slice = m->out->slice;
   const vs_events *events = &slice->snapshot->events;
+  VS_TRY(vs_vec_reserve(m->host, &m->out->row_of_event, slice->event_count));
   for (uint32_t event = 0; event < slice->event_count; event++) {
-    const uint32_t row = vs_slice_row(slice, event);
-    const vs_event_kind kind = vs_events_kind(events, row);
-    if (kind > VS_EVENT_FREE_COMPLETED) continue;
-    const uint64_t address = vs_events_address(events, row), size = vs_events_size(events, row);
-    if (kind == VS_EVENT_ALLOC) VS_TRY(on_alloc(m, event, address, size));
-    else if (kind == VS_EVENT_FREE_REQUESTED) VS_TRY(on_free_requested(m, event, address, size));
-    else VS_TRY(on_free_completed(m, event, address, size));
+    const uint32_t event_row = vs_slice_row(slice, event);
+    const vs_event_kind kind = vs_events_kind(events, event_row);
+    uint32_t row = VS_NO_ROW;
+    if (kind <= VS_EVENT_FREE_COMPLETED) {
+      const uint64_t address = vs_events_address(events, event_row), size = vs_events_size(events, event_row);
+      VS_TRY(match_event(m, event, kind, address, size, &row));
+    }
+    m->out->row_of_event.data[m->out->row_of_event.count++] = row;
   }
   m->out->mentioned = (uint32_t)m->out->rows.count;
   return VS_OK;
@@ -134,14 +146,13 @@ static vs_status match_trace(matcher *m) {
 static vs_status match_block(matcher *m, uint32_t block_row) {
   const vs_block *block = &m->out->slice->snapshot->blocks.data[block_row];
   const bool waits = m->out->closing.at_request && block->state == VS_BLOCK_PENDING; /* ended already */
-  size_t slot = vs_map_find(&m->open, block->address);
-  vs_map *map = &m->open;
-  if (slot == VS_MAP_NONE && waits) {
-    map = &m->closed;
-    slot = vs_map_find(map, block->address);
+  uint32_t at = find_place(m, block->address), row = VS_NO_ROW;
+  if (at != VS_NO_ROW) {
+    row = m->places.data[at].open;
+    if (row == VS_NO_ROW && waits) row = m->places.data[at].closed;
   }
-  if (slot != VS_MAP_NONE) {
-    vs_lifetime *life = &m->out->rows.data[map->slots[slot].value];
+  if (row != VS_NO_ROW) {
+    vs_lifetime *life = &m->out->rows.data[row];
     if (life->start == VS_NO_EVENT && life->block == VS_NO_ROW) m->out->doubts.live_without_alloc.count++;
     life->block = block_row;
     return VS_OK;
@@ -151,10 +162,22 @@ static vs_status match_block(matcher *m, uint32_t block_row) {
     m->out->older++;
     return VS_OK;
   }
-  uint32_t row;
-  VS_TRY(add_row(m, block->address, block->requested_size, VS_NO_EVENT, &row));
+  VS_TRY(need_place(m, block->address, &at));
+  VS_TRY(add_row(m, at, block->requested_size, VS_NO_EVENT, &row));
   m->out->rows.data[row].block = block_row;
-  return put(m, &m->open, block->address, row);
+  m->places.data[at].open = row;
+  return VS_OK;
+}
+
+static void find_lost(matcher *m) {
+  vs_tally *tally = &m->out->doubts.alloc_not_at_end;
+  for (size_t at = 0; at < m->places.count; at++) {
+    if (m->places.data[at].open == VS_NO_ROW) continue;
+    const vs_lifetime *life = &m->out->rows.data[m->places.data[at].open];
+    if (life->start == VS_NO_EVENT || life->free_requested != VS_NO_EVENT || life->block != VS_NO_ROW)
+      continue;
+    if (tally->count++ == 0 || life->start < tally->first_event) tally->first_event = life->start;
+  }
 }
 
 static vs_status match_end(matcher *m) {
@@ -166,14 +189,7 @@ static vs_status match_end(matcher *m) {
       if (vs_block_is_active(&slice->snapshot->blocks.data[row])) VS_TRY(match_block(m, row));
     }
   }
-  for (size_t slot = 0; slot < m->open.capacity; slot++) {
-    if (!m->open.slots[slot].used) continue;
-    const vs_lifetime *life = &m->out->rows.data[m->open.slots[slot].value];
-    if (life->start == VS_NO_EVENT || life->free_requested != VS_NO_EVENT || life->block != VS_NO_ROW)
-      continue;
-    vs_tally *tally = &m->out->doubts.alloc_not_at_end;
-    if (tally->count++ == 0 || life->start < tally->first_event) tally->first_event = life->start;
-  }
+  find_lost(m);
   return VS_OK;
 }
 
@@ -181,17 +197,20 @@ vs_status vs_lifetimes_build(const vs_host *host, const vs_slice *slice, vs_life
   const vs_tally none = {.first_event = -1};
   *out = (vs_lifetimes){.slice = slice, .closing = vs_slice_closing(slice)};
   out->doubts = (vs_lifetime_doubts){none, none, none, none, none, none};
-  matcher m = {.host = host, .out = out, .last_slot = VS_MAP_NONE};
+  matcher m = {.host = host, .out = out, .last_place = VS_NO_ROW};
   vs_status status = match_trace(&m);
   if (status == VS_OK) status = match_end(&m);
-  vs_map_deinit(host, &m.open);
-  vs_map_deinit(host, &m.closed);
+  vs_map_deinit(host, &m.by_address);
+  vs_vec_free(host, &m.places);
   if (status != VS_OK) vs_lifetimes_deinit(host, out);
   return status;
 }
 
 void vs_lifetimes_deinit(const vs_host *host, vs_lifetimes *lifetimes) {
   vs_vec_free(host, &lifetimes->rows);
+  vs_vec_free(host, &lifetimes->places);
+  vs_vec_free(host, &lifetimes->addresses);
+  vs_vec_free(host, &lifetimes->row_of_event);
 }
 
 /* ---- what a row knows ---------------------------------------------------------------------------------- */
@@ -249,6 +268,8 @@ const char *vs_lifetimes_check(const vs_lifetimes *lifetimes) {
   int64_t last_start = -1;
   for (size_t i = 0; i < lifetimes->rows.count; i++) {
     const vs_lifetime *row = &lifetimes->rows.data[i];
+    if (row->address != lifetimes->addresses.data[lifetimes->places.data[i]])
+      return "a row in another's place";
     if (row->start == VS_NO_EVENT) {
       implied++;
       if (vs_lifetime_event(row) == VS_NO_EVENT && row->block == VS_NO_ROW)

@@ -38,11 +38,14 @@ typedef struct vs_lifetime_doubts {
 } vs_lifetime_doubts;
 
 /* Invariant: of the rows with a start, starts rise; start < free_requested <= end where they are events;
- * size and address never change after an alloc. */
+ * size and address never change after an alloc; rows[i].address = addresses[places[i]]. */
 typedef struct vs_lifetimes {
   const vs_slice *slice;
   vs_closing closing;
   VS_VEC(vs_lifetime) rows;
+  VS_VEC(uint32_t) places;       /* by row: which of the addresses it has, an index into addresses */
+  VS_VEC(uint64_t) addresses;    /* each once, in the order in which they are first met */
+  VS_VEC(uint32_t) row_of_event; /* the row that an alloc began, or that a free freed; else VS_NO_ROW */
   uint32_t mentioned; /* rows that the trace mentions: those behind are known from the end state only */
   /* Blocks that were there before the first event: rows without a start, and pending end blocks that have no row,
    * because a free counts at its request and theirs was before the trace. */

@@ -1,4 +1,6 @@
 #include "analyze/watch.h"
+#include "analyze/rankset.h"
+#include "base/sort.h"
 
 static void note(vs_tally *tally, uint32_t event) {
   if (tally->count++ == 0) tally->first_event = event;
@@ -45,72 +47,105 @@ vs_status vs_mapped_at(const vs_host *host, const vs_slice *slice, vs_moment mom
   return status;
 }
 
-/* ---- watching ------------------------------------------------------------------------------------------ */
+/* ---- watching ------------------------------------------------------------------------------------------- */
+
+/* What lives at an address. Places are ranked by address, so that neighbours in the set are neighbours in memory. */
+typedef struct spot {
+  uint64_t address;
+  uint64_t end; /* of the block that lives there */
+  uint32_t row; /* of lifetimes: that block */
+} spot;
 
 typedef struct watcher {
   const vs_host *host;
   const vs_lifetimes *lifetimes;
   vs_watch *out;
-  vs_ordmap live; /* address -> row of lifetimes: one for each address, the latest */
+  VS_VEC(uint32_t) ranks; /* by place */
+  VS_VEC(spot) spots;     /* by rank */
+  vs_rankset live;        /* ranks */
   vs_ranges mapped;
   vs_range last;     /* the mapped range that held the last block; empty after the ranges changed */
   bool knows_ranges; /* the trace has segment events at all */
-  uint32_t next_row; /* rows before this one began before the current event */
 } watcher;
 
-static const vs_lifetime *life_at(const watcher *w, vs_ordmap_pos pos) {
-  return &w->lifetimes->rows.data[vs_ordmap_value(&w->live, pos)];
+static vs_status rank_places(watcher *w) {
+  const vs_lifetimes *lifetimes = w->lifetimes;
+  const size_t count = lifetimes->addresses.count;
+  VS_VEC(vs_sort_pair) order = {0};
+  VS_TRY(vs_vec_reserve(w->host, &order, count));
+  for (size_t i = 0; i < count; i++)
+    order.data[order.count++] = (vs_sort_pair){lifetimes->addresses.data[i], (uint32_t)i};
+  vs_status status = vs_sort_pairs(w->host, order.data, count);
+  if (status == VS_OK) status = vs_vec_reserve(w->host, &w->ranks, count);
+  if (status == VS_OK) status = vs_vec_reserve(w->host, &w->spots, count);
+  if (status == VS_OK) status = vs_rankset_init(w->host, (uint32_t)count, &w->live);
+  for (size_t rank = 0; rank < count && status == VS_OK; rank++) {
+    w->ranks.data[order.data[rank].value] = (uint32_t)rank;
+    w->spots.data[w->spots.count++] = (spot){.address = order.data[rank].key, .row = VS_NO_ROW};
+  }
+  vs_vec_free(w->host, &order);
+  return status;
+}
+
+static uint32_t rank_of(const watcher *w, uint32_t row) {
+  return w->ranks.data[w->lifetimes->places.data[row]];
 }
 
 /* Where a block ends; one of no bytes still takes its place. */
-static uint64_t end_of(uint64_t address, uint64_t size) {
-  return vs_sat_add_u64(address, size == 0 ? 1 : size);
+static uint64_t end_of(const vs_lifetime *life) {
+  return vs_sat_add_u64(life->address, life->size == 0 ? 1 : life->size);
 }
 
-/* Whether a live block that begins elsewhere reaches into [start, end). `floor` is the last one at or before start. */
-static bool meets_neighbour(const watcher *w, uint64_t start, uint64_t end, bool has_floor,
-                            vs_ordmap_pos floor) {
-  vs_ordmap_pos above = vs_ordmap_begin();
-  if (has_floor) {
-    above = vs_ordmap_next(&w->live, floor);
-    const bool is_same = vs_ordmap_key(&w->live, floor) == start;
-    if (!is_same || vs_ordmap_previous(&w->live, &floor)) {
-      const vs_lifetime *low = life_at(w, floor);
-      if (end_of(low->address, low->size) > start) return true;
-    }
-  }
-  return !vs_ordmap_at_end(&w->live, above) && vs_ordmap_key(&w->live, above) < end;
+static void put(watcher *w, uint32_t rank, uint32_t row) {
+  w->spots.data[rank].end = end_of(&w->lifetimes->rows.data[row]);
+  w->spots.data[rank].row = row;
+  vs_rankset_put(&w->live, rank);
 }
 
-static vs_status on_alloc(watcher *w, uint32_t event, uint32_t event_row) {
-  while (w->lifetimes->rows.data[w->next_row].start != event) w->next_row++;
-  const uint32_t row = w->next_row++;
-  if (!has_address(&w->lifetimes->slice->snapshot->events, event_row)) return VS_OK;
+/* Whether a live block of another address reaches into the block of this one. */
+static bool meets_neighbour(const watcher *w, uint32_t rank, const vs_lifetime *life) {
+  uint32_t other;
+  if (vs_rankset_before(&w->live, rank, &other) && w->spots.data[other].end > life->address) return true;
+  return vs_rankset_after(&w->live, rank, &other) && w->spots.data[other].address < end_of(life);
+}
+
+static void on_alloc(watcher *w, uint32_t event, bool is_placed) {
+  const uint32_t row = w->lifetimes->row_of_event.data[event], rank = rank_of(w, row);
   const vs_lifetime *life = &w->lifetimes->rows.data[row];
-  const uint64_t start = life->address, end = vs_sat_add_u64(start, life->size);
-  if (w->knows_ranges && !(w->last.start <= start && end <= w->last.end)) {
-    if (!vs_ranges_cover(&w->mapped, start, end, &w->last)) note(&w->out->outside_segment, event);
+  if (w->knows_ranges && is_placed) {
+    const uint64_t end = vs_sat_add_u64(life->address, life->size);
+    const bool is_known = w->last.start <= life->address && end <= w->last.end;
+    if (!is_known && !vs_ranges_cover(&w->mapped, life->address, end, &w->last))
+      note(&w->out->outside_segment, event);
   }
-  vs_ordmap_pos floor = {0};
-  const bool has_floor = vs_ordmap_floor(&w->live, start, &floor);
-  if (meets_neighbour(w, start, end_of(start, life->size), has_floor, floor)) note(&w->out->overlap, event);
-  return vs_ordmap_put(w->host, &w->live, start, row);
+  if (is_placed && meets_neighbour(w, rank, life)) note(&w->out->overlap, event);
+  put(w, rank, row);
 }
 
-static void on_free(watcher *w, uint32_t event, uint64_t address) {
-  vs_ordmap_pos pos;
-  if (vs_ordmap_find(&w->live, address, &pos) && life_at(w, pos)->end == event)
-    vs_ordmap_remove(w->host, &w->live, pos);
+static void on_free(watcher *w, uint32_t event) {
+  const uint32_t row = w->lifetimes->row_of_event.data[event];
+  if (w->lifetimes->rows.data[row].end != event) return; /* a second free of it */
+  const uint32_t rank = rank_of(w, row);
+  if (w->spots.data[rank].row == row && vs_rankset_has(&w->live, rank)) vs_rankset_remove(&w->live, rank);
 }
 
 static bool is_in_use(const watcher *w, uint64_t start, uint64_t end) {
-  vs_ordmap_pos pos;
-  if (vs_ordmap_floor(&w->live, start, &pos)) {
-    const vs_lifetime *low = life_at(w, pos);
-    if (low->address < end && end_of(low->address, low->size) > start) return true;
+  size_t low = 0, high = w->spots.count; /* spots before low are below start */
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (w->spots.data[middle].address < start) low = middle + 1;
+    else high = middle;
   }
-  pos = vs_ordmap_lower(&w->live, start);
-  return !vs_ordmap_at_end(&w->live, pos) && vs_ordmap_key(&w->live, pos) < end;
+  uint32_t other;
+  if (vs_rankset_before(&w->live, (uint32_t)low, &other) && w->spots.data[other].end > start &&
+      w->spots.data[other].address < end)
+    return true;
+  if (low == w->spots.count) return false;
+  if (!vs_rankset_has(&w->live, (uint32_t)low)) {
+    if (!vs_rankset_after(&w->live, (uint32_t)low, &other)) return false;
+    low = other;
+  }
+  return w->spots.data[low].address < end;
 }
 
 static vs_status on_range(watcher *w, uint32_t event, vs_event_kind kind, uint64_t start, uint64_t end) {
@@ -133,9 +168,9 @@ static vs_status watch(watcher *w) {
     const uint32_t row = vs_slice_row(slice, event);
     const vs_event_kind kind = vs_events_kind(events, row);
     if (kind == VS_EVENT_ALLOC) {
-      VS_TRY(on_alloc(w, event, row));
+      on_alloc(w, event, has_address(events, row));
     } else if (kind == closing) {
-      on_free(w, event, vs_events_address(events, row));
+      on_free(w, event);
     } else if (changes_ranges(kind) && has_address(events, row)) {
       const uint64_t start = vs_events_address(events, row);
       VS_TRY(on_range(w, event, kind, start, vs_sat_add_u64(start, vs_events_size(events, row))));
@@ -145,15 +180,14 @@ static vs_status watch(watcher *w) {
 }
 
 /* The blocks that were there before the first event. Of several at one address the one that stays longest counts. */
-static vs_status put_older(watcher *w) {
+static void put_older(watcher *w) {
+  const vs_lifetime *rows = w->lifetimes->rows.data;
   for (size_t i = 0; i < w->lifetimes->rows.count; i++) {
-    const vs_lifetime *life = &w->lifetimes->rows.data[i];
-    vs_ordmap_pos pos;
-    if (life->start != VS_NO_EVENT) continue;
-    if (vs_ordmap_find(&w->live, life->address, &pos) && life_at(w, pos)->end >= life->end) continue;
-    VS_TRY(vs_ordmap_put(w->host, &w->live, life->address, (uint32_t)i));
+    if (rows[i].start != VS_NO_EVENT) continue;
+    const uint32_t rank = rank_of(w, (uint32_t)i);
+    if (!vs_rankset_has(&w->live, rank) || rows[w->spots.data[rank].row].end < rows[i].end)
+      put(w, rank, (uint32_t)i);
   }
-  return VS_OK;
 }
 
 static bool has_range_events(const vs_slice *slice) {
@@ -167,10 +201,15 @@ vs_status vs_watch_run(const vs_host *host, const vs_lifetimes *lifetimes, vs_wa
   *out = (vs_watch){none, none, none, none, none};
   watcher w = {
       .host = host, .lifetimes = lifetimes, .out = out, .knows_ranges = has_range_events(lifetimes->slice)};
-  vs_status status = vs_mapped_at(host, lifetimes->slice, VS_AT_START, &w.mapped);
-  if (status == VS_OK) status = put_older(&w);
-  if (status == VS_OK) status = watch(&w);
-  vs_ordmap_deinit(host, &w.live);
+  vs_status status = rank_places(&w);
+  if (status == VS_OK) status = vs_mapped_at(host, lifetimes->slice, VS_AT_START, &w.mapped);
+  if (status == VS_OK) {
+    put_older(&w);
+    status = watch(&w);
+  }
+  vs_vec_free(host, &w.ranks);
+  vs_vec_free(host, &w.spots);
+  vs_rankset_deinit(host, &w.live);
   vs_ranges_deinit(host, &w.mapped);
   return status;
 }

@@ -1,7 +1,7 @@
 /* Hashing for tables that live in memory only: fast, not keyed by a secret, never written to a file.
  *
- * A hostile input can make tables slow, not wrong: every table is bounded by the memory budget of its reader, and a
- * table that probes too far grows (map.h), which the budget then refuses. */
+ * Whoever wants equal hashes can have them: the functions are known, and easy to turn around. So a table must not trust
+ * them. One that probes too far grows, and gives up with VS_LIMIT when that does not help (map.h). */
 #ifndef VS_BASE_HASH_H
 #define VS_BASE_HASH_H
 

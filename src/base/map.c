@@ -1,5 +1,7 @@
 #include "base/map.h"
 
+enum { NEARLY_EMPTY = 8 }; /* one entry in so many slots */
+
 static size_t home(const vs_map *map, uint64_t key) { return (size_t)vs_hash_u64(key) & (map->capacity - 1); }
 
 void vs_map_deinit(const vs_host *host, vs_map *map) {
@@ -10,18 +12,22 @@ void vs_map_deinit(const vs_host *host, vs_map *map) {
 void vs_map_clear(vs_map *map) {
   if (map->capacity != 0) memset(map->slots, 0, map->capacity * sizeof *map->slots);
   map->count = 0;
+  map->crowded = false;
 }
 
 void vs_map_add(vs_map *map, uint64_t key, uint32_t value) {
   VS_ASSERT(map->count < map->capacity);
-  size_t i = home(map, key);
-  while (map->slots[i].used) i = (i + 1) & (map->capacity - 1);
+  const size_t mask = map->capacity - 1, first = home(map, key);
+  size_t i = first;
+  while (map->slots[i].used) i = (i + 1) & mask;
+  if (((i - first) & mask) >= VS_MAP_MOST_PROBES) map->crowded = true;
   map->slots[i] = (vs_map_slot){.key = key, .value = value, .used = 1};
   map->count++;
 }
 
 vs_status vs_map_reserve(const vs_host *host, vs_map *map) {
-  if (map->count < map->capacity - map->capacity / 4) return VS_OK;
+  if (map->count < map->capacity - map->capacity / 4 && !map->crowded) return VS_OK;
+  if (map->crowded && map->count < map->capacity / NEARLY_EMPTY) return VS_LIMIT;
   size_t bytes;
   const size_t capacity = map->capacity == 0 ? 16 : map->capacity * 2;
   if (!vs_mul_size(capacity, sizeof *map->slots, &bytes)) return VS_NO_MEMORY;

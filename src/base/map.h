@@ -21,14 +21,20 @@ typedef struct vs_map {
   vs_map_slot *slots;
   size_t capacity;
   size_t count;
+  bool crowded; /* an entry was put VS_MAP_MOST_PROBES slots or more behind its home */
 } vs_map;
 
 #define VS_MAP_NONE SIZE_MAX
 
+enum { VS_MAP_MOST_PROBES = 1024 };
+
 void vs_map_deinit(const vs_host *host, vs_map *map);
 void vs_map_clear(vs_map *map);
 
-/* Makes room for one more entry: add() after it cannot fail. */
+/* Makes room for one more entry: add() after it cannot fail. A table that is crowded grows, too, whatever its count.
+ *
+ * Fails: VS_LIMIT  it is crowded and nearly empty. Chance does not do that: the keys were chosen so that look-ups would
+ *                  take for ever, or thousands of them are equal */
 VS_MUST_CHECK vs_status vs_map_reserve(const vs_host *host, vs_map *map);
 
 /* Adds an entry without looking for an equal key (a second one of the same key is found after the first). Room must be

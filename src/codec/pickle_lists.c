@@ -1,11 +1,11 @@
 /* Lists of memo references, and the cache of their bodies: see pickle_machine.h. */
 #include "codec/pickle_machine.h"
 
-/* Whether the bytes in front of the cursor are those of a body known since the last change of the memo. */
+/* Whether the bytes in front of the cursor are those of a known body. */
 static bool body_is_next(const vs_pickle_machine *m, uint32_t index) {
   if (index == VS_PICKLE_NO_BODY) return false;
   const vs_pickle_body *b = &m->bodies.data[index];
-  return b->epoch == m->epoch && m->in->end - m->in->pos >= b->size &&
+  return m->in->end - m->in->pos >= b->size &&
          memcmp(m->body_bytes.data + b->at, vs_pickle__cursor(m), b->size) == 0;
 }
 
@@ -26,11 +26,8 @@ static vs_status body_learn(vs_pickle_machine *m, uint64_t hash, size_t size, si
   VS_TRY(vs_map_reserve(m->host, &m->body_by_hash));
   VS_TRY(vs_pickle__fold_items(m, false, false, m->stack.data + m->stack.count - count, count, &value));
   *index = (uint32_t)m->bodies.count++;
-  m->bodies.data[*index] = (vs_pickle_body){.at = m->body_bytes.count,
-                                            .size = (uint32_t)size,
-                                            .next = VS_PICKLE_NO_BODY,
-                                            .epoch = m->epoch,
-                                            .value = value};
+  m->bodies.data[*index] = (vs_pickle_body){
+      .at = m->body_bytes.count, .size = (uint32_t)size, .next = VS_PICKLE_NO_BODY, .value = value};
   memcpy(m->body_bytes.data + m->body_bytes.count, vs_pickle__cursor(m), size);
   m->body_bytes.count += size;
   vs_map_add(&m->body_by_hash, hash, *index);
@@ -95,6 +92,7 @@ static vs_status read_body(vs_pickle_machine *m, bool *done) {
 
 vs_status vs_pickle__empty_list(vs_pickle_machine *m) {
   VS_TRY(vs_pickle__begin_empty(m, false));
+  if (m->overwritten) return VS_OK;
   /* Look ahead for [memo] MARK references APPENDS; whatever is not that is left to the main loop. */
   const vs_status ahead = vs_pickle__need(m, VS_PICKLE_LOOK_AHEAD);
   if (ahead != VS_OK && ahead != VS_TRUNCATED) return ahead;
@@ -119,6 +117,7 @@ vs_status vs_pickle__empty_list(vs_pickle_machine *m) {
     m->op_at++;
     m->in->pos += memo_size;
     VS_TRY(vs_pickle__memo_put(m, index));
+    if (m->overwritten) return VS_OK;
   }
   bool done;
   m->in->pos++;

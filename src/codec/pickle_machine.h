@@ -54,8 +54,7 @@ typedef struct vs_pickle_open {
 typedef struct vs_pickle_body {
   size_t at; /* its bytes: body_bytes[at .. at + size) */
   uint32_t size;
-  uint32_t next;  /* the body that followed it the last time */
-  uint32_t epoch; /* of the memo when it was learnt */
+  uint32_t next; /* the body that followed it the last time */
   vs_value value;
 } vs_pickle_body;
 
@@ -78,7 +77,7 @@ typedef struct vs_pickle_machine {
   VS_VEC(vs_pickle_body) bodies;
   vs_map body_by_hash;
   uint32_t last_body;
-  uint32_t epoch; /* rises when a memo entry is overwritten: what was learnt before is void */
+  bool overwritten; /* a memo entry was: equal bytes may mean different things, so bodies are out of use */
 } vs_pickle_machine;
 
 static inline vs_status vs_pickle__need(vs_pickle_machine *m, size_t count) {

@@ -212,7 +212,7 @@ vs_status vs_pickle__memo_put(vs_pickle_machine *m, uint64_t index) {
   const uint64_t packed = pack(m, value, &status);
   VS_TRY(status);
   if (m->memo.data[index] == 0) m->memo_set++;
-  else m->epoch++;
+  else m->overwritten = true;
   m->memo.data[index] = packed;
   return VS_OK;
 }

@@ -96,8 +96,8 @@ static vs_status take_snapshot(vs_engine *engine, vs_snapshot *snapshot) {
   return make_views(engine);
 }
 
-static vs_status load(vs_engine *engine, vs_reader reader, const vs_source *source, const vs_load_options *options,
-                      vs_error *error) {
+static vs_status load(vs_engine *engine, vs_reader reader, const vs_source *source,
+                      const vs_load_options *options, vs_error *error) {
   counter count = {.reader = reader};
   const vs_reader counted = {.ctx = &count, .read = count_read};
   vs_read_options read_options = {0};
@@ -115,8 +115,8 @@ static vs_status finish(vs_status status, vs_error *error) {
   return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
 }
 
-vs_status vs_engine_load(vs_engine *engine, vs_reader reader, const vs_source *source, const vs_load_options *options,
-                         vs_error *error) {
+vs_status vs_engine_load(vs_engine *engine, vs_reader reader, const vs_source *source,
+                         const vs_load_options *options, vs_error *error) {
   vs_error ignored;
   if (error == NULL) error = &ignored;
   *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
@@ -156,25 +156,29 @@ static vs_status answer_in_json(vs_call *call) {
 /* The device asked for. Where none is asked for, call->view is the default one. */
 static vs_status choose_view(vs_call *call) {
   const vs_device_choice choice = call->request->device;
-  call->view = choice.is_given ? vs_engine_view(call->engine, choice.device) : vs_engine_default_view(call->engine);
+  call->view =
+      choice.is_given ? vs_engine_view(call->engine, choice.device) : vs_engine_default_view(call->engine);
   if (call->view == NULL && !choice.is_given) call->view = &call->engine->nothing;
   if (call->view != NULL) return VS_OK;
   if (choice.device == VS_DEVICE_HOST)
     return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "the file has no pinned host memory");
-  return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "the file has no memory of device %D", (int64_t)choice.device);
+  return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "the file has no memory of device %D",
+                 (int64_t)choice.device);
 }
 
 static vs_status answer(vs_call *call) {
   const vs_method *method = &vs_methods[call->request->method];
   vs_text text;
   if (method->needs == VS_NEEDS_FILE) {
-    if (call->engine->snapshot == NULL) return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "no file is loaded");
+    if (call->engine->snapshot == NULL)
+      return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "no file is loaded");
     VS_TRY(choose_view(call));
   }
   vs_text_init(&text, call->engine->host, method->reply == VS_REPLY_WHOLE ? NULL : call->reply);
   vs_text_init(&call->scratch, call->engine->host, NULL);
   call->text = &text;
-  vs_status status = method->reply == VS_REPLY_BYTES ? handlers[call->request->method](call) : answer_in_json(call);
+  vs_status status =
+      method->reply == VS_REPLY_BYTES ? handlers[call->request->method](call) : answer_in_json(call);
   if (status == VS_OK) status = call->scratch.status;
   if (status == VS_OK) status = vs_text_finish(&text);
   if (status == VS_OK && method->reply == VS_REPLY_WHOLE)

@@ -14,7 +14,8 @@
 typedef struct vs_view {
   const vs_slice *slice;
   uint64_t reserved; /* bytes at the end */
-  bool has_curves, has_lifetimes, has_columns, has_report;
+  bool has_curves, has_lifetimes, has_columns, has_report, has_looked_for_times;
+  int64_t first_us, last_us; /* both VS_NO_TIME where no event has one */
   vs_curves curves;
   vs_lifetimes lifetimes; /* given up once there is a report, which has its own */
   vs_curve_columns columns;
@@ -43,7 +44,7 @@ typedef struct vs_call {
   vs_text *text;
   vs_jsonw *json;
   const vs_writer *reply; /* where `text` goes in the end */
-  vs_text scratch; /* for labels; empty between uses; a failure of it is the reply's in the end */
+  vs_text scratch;        /* for labels; empty between uses; a failure of it is the reply's in the end */
   vs_error *error;
 } vs_call;
 
@@ -61,6 +62,8 @@ vs_view *vs_engine_view(vs_engine *engine, int32_t device); /* NULL: the file ha
 vs_view *vs_engine_default_view(vs_engine *engine);         /* NULL: the file has no device at all */
 
 const vs_curves *vs_view_curves(vs_view *view);
+/* First and last time of the trace; false if it has none, and then both are VS_NO_TIME. */
+bool vs_view_times(vs_view *view, int64_t *first_us, int64_t *last_us);
 VS_MUST_CHECK vs_status vs_view_lifetimes(vs_engine *engine, vs_view *view, const vs_lifetimes **out);
 VS_MUST_CHECK vs_status vs_view_columns(vs_engine *engine, vs_view *view, const vs_curve_columns **out);
 VS_MUST_CHECK vs_status vs_view_report(vs_engine *engine, vs_view *view, vs_report **out);

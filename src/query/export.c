@@ -32,7 +32,8 @@ static size_t character(vs_str s) {
 void vs_put_clean(vs_text *text, vs_str s) {
   while (s.size != 0) {
     size_t plain = 0, length;
-    while (plain < s.size && (length = character((vs_str){s.data + plain, s.size - plain})) != 0) plain += length;
+    while (plain < s.size && (length = character((vs_str){s.data + plain, s.size - plain})) != 0)
+      plain += length;
     vs_text_put(text, s.data, plain);
     if (plain < s.size) {
       vs_text_code_point(text, 0xfffd);
@@ -55,8 +56,8 @@ vs_status vs_profile_build(vs_call *call, vs_profile *out) {
   VS_TRY(vs_selection_build(call, out->view, &selection));
   out->moment = selection.set.moment;
   const vs_status status =
-    vs_groups_build(call->engine->host, selection.lifetimes, selection.set.rows.data, selection.set.rows.count, VS_BY_STACK,
-                    &call->engine->frames, &out->groups);
+      vs_groups_build(call->engine->host, selection.lifetimes, selection.set.rows.data,
+                      selection.set.rows.count, VS_BY_STACK, &call->engine->frames, &out->groups);
   vs_selection_deinit(call, &selection);
   return status;
 }

@@ -5,7 +5,8 @@
 #include "query/reply.h"
 #include "query/selection.h"
 
-#define VS_EXPORT(name, extension, opens_in, sentence) VS_MUST_CHECK vs_status vs_export_##name(vs_call *call);
+#define VS_EXPORT(name, extension, opens_in, sentence) \
+  VS_MUST_CHECK vs_status vs_export_##name(vs_call *call);
 #include "query/exports.def"
 #undef VS_EXPORT
 

@@ -7,10 +7,8 @@ static void put_frame(vs_call *call, uint32_t frame) {
   vs_put_frame_label(call, scratch, frame);
   for (size_t i = 0; i < scratch->bytes.count; i++) {
     char *byte = &scratch->bytes.data[i];
-    if (*byte == ';')
-      *byte = ':';
-    else if ((uint8_t)*byte < 0x20)
-      *byte = ' ';
+    if (*byte == ';') *byte = ':';
+    else if ((uint8_t)*byte < 0x20) *byte = ' ';
   }
   vs_put_clean(call->text, vs_text_view(scratch));
   scratch->bytes.count = 0;

@@ -9,26 +9,20 @@ static void put_header(vs_csv *csv, const char *const *names, size_t count) {
 }
 
 static void put_known(vs_csv *csv, bool is_known, uint64_t value) {
-  if (is_known)
-    vs_csv_u64(csv, value);
-  else
-    vs_csv_unknown(csv);
+  if (is_known) vs_csv_u64(csv, value);
+  else vs_csv_unknown(csv);
 }
 
 static void put_event_number(vs_csv *csv, uint32_t event) { put_known(csv, event != VS_NO_EVENT, event); }
 
 static void put_time(vs_csv *csv, int64_t time_us) {
-  if (time_us == VS_NO_TIME)
-    vs_csv_unknown(csv);
-  else
-    vs_csv_i64(csv, time_us);
+  if (time_us == VS_NO_TIME) vs_csv_unknown(csv);
+  else vs_csv_i64(csv, time_us);
 }
 
 static void put_string(const vs_call *call, vs_csv *csv, uint32_t string) {
-  if (string == VS_STRING_NONE)
-    vs_csv_unknown(csv);
-  else
-    vs_csv_str(csv, vs_snapshot_string(call->engine->snapshot, string));
+  if (string == VS_STRING_NONE) vs_csv_unknown(csv);
+  else vs_csv_str(csv, vs_snapshot_string(call->engine->snapshot, string));
 }
 
 static void put_stream_and_pool(const vs_call *call, vs_csv *csv, uint32_t stream, uint32_t pool) {
@@ -42,18 +36,17 @@ static void put_stream_and_pool(const vs_call *call, vs_csv *csv, uint32_t strea
 static void put_stack(vs_call *call, vs_csv *csv, uint32_t stack) {
   put_known(csv, stack != VS_LIST_NONE, stack);
   vs_put_stack_place(call, &call->scratch, stack);
-  if (call->scratch.bytes.count == 0)
-    vs_csv_unknown(csv);
-  else
-    vs_csv_str(csv, vs_text_view(&call->scratch));
+  if (call->scratch.bytes.count == 0) vs_csv_unknown(csv);
+  else vs_csv_str(csv, vs_text_view(&call->scratch));
   call->scratch.bytes.count = 0;
 }
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
 static const char *const event_names[] = {
-  "device",  "event",             "action",   "address",         "size_bytes",    "stream",   "pool_a", "pool_b",
-  "time_us", "device_free_bytes", "category", "compile_context", "user_metadata", "stack_id", "place",
+    "device",   "event",           "action",        "address",  "size_bytes",
+    "stream",   "pool_a",          "pool_b",        "time_us",  "device_free_bytes",
+    "category", "compile_context", "user_metadata", "stack_id", "place",
 };
 
 static void put_event(vs_call *call, vs_csv *csv, const vs_slice *slice, uint32_t event) {
@@ -91,8 +84,8 @@ static void put_events(vs_call *call, vs_csv *csv, const vs_slice *slice) {
 /* ---- blocks and segments of the end state ---------------------------------------------------------------------- */
 
 static const char *const block_names[] = {
-  "device", "segment_address", "address", "size_bytes", "requested_bytes", "state",
-  "stream", "pool_a",          "pool_b",  "stack_id",   "place",
+    "device", "segment_address", "address", "size_bytes", "requested_bytes", "state",
+    "stream", "pool_a",          "pool_b",  "stack_id",   "place",
 };
 
 static void put_blocks_of(vs_call *call, vs_csv *csv, const vs_segment *segment) {
@@ -114,9 +107,22 @@ static void put_blocks_of(vs_call *call, vs_csv *csv, const vs_segment *segment)
 }
 
 static const char *const segment_names[] = {
-  "device",        "address", "reserved_bytes", "allocated_bytes", "active_bytes", "requested_bytes", "largest_hole_bytes",
-  "blocks",        "active_blocks", "stream",   "pool_a",          "pool_b",       "segment_type",    "is_expandable",
-  "stack_id",      "place",
+    "device",
+    "address",
+    "reserved_bytes",
+    "allocated_bytes",
+    "active_bytes",
+    "requested_bytes",
+    "largest_hole_bytes",
+    "blocks",
+    "active_blocks",
+    "stream",
+    "pool_a",
+    "pool_b",
+    "segment_type",
+    "is_expandable",
+    "stack_id",
+    "place",
 };
 
 static void put_segment(vs_call *call, vs_csv *csv, const vs_segment *segment) {
@@ -143,9 +149,9 @@ static void put_segment(vs_call *call, vs_csv *csv, const vs_segment *segment) {
 /* ---- what was live at a moment --------------------------------------------------------------------------------- */
 
 static const char *const live_names[] = {
-  "device", "address",  "requested_bytes", "size_bytes",    "state",      "stream",       "pool_a",
-  "pool_b", "category", "alloc_event",     "alloc_time_us", "free_event", "free_time_us", "stack_id",
-  "place",
+    "device",        "address",    "requested_bytes", "size_bytes", "state",
+    "stream",        "pool_a",     "pool_b",          "category",   "alloc_event",
+    "alloc_time_us", "free_event", "free_time_us",    "stack_id",   "place",
 };
 
 static void put_event_and_time(vs_csv *csv, const vs_slice *slice, uint32_t event) {
@@ -153,7 +159,8 @@ static void put_event_and_time(vs_csv *csv, const vs_slice *slice, uint32_t even
   put_time(csv, event == VS_NO_EVENT ? VS_NO_TIME : vs_slice_time(slice, event));
 }
 
-static void put_live_block(vs_call *call, vs_csv *csv, const vs_selection *selection, const vs_lifetime *row) {
+static void put_live_block(vs_call *call, vs_csv *csv, const vs_selection *selection,
+                           const vs_lifetime *row) {
   const vs_slice *slice = selection->lifetimes->slice;
   const bool is_at_end = row->block != VS_NO_ROW;
   vs_csv_i64(csv, slice->device);
@@ -195,10 +202,8 @@ static void put_view(vs_call *call, vs_csv *csv, const vs_slice *slice) {
   }
   for (uint32_t i = 0; i < slice->segment_count; i++) {
     const vs_segment *segment = &slice->snapshot->segments.data[slice->segments[i]];
-    if (call->request->what == VS_WHAT_blocks)
-      put_blocks_of(call, csv, segment);
-    else
-      put_segment(call, csv, segment);
+    if (call->request->what == VS_WHAT_blocks) put_blocks_of(call, csv, segment);
+    else put_segment(call, csv, segment);
   }
 }
 
@@ -209,9 +214,10 @@ vs_status vs_export_csv(vs_call *call) {
     uint32_t keys;
     const char *rows;
   } tables[] = {
-    [VS_WHAT_events] = {event_names, sizeof event_names / sizeof *event_names, VS_EVENT_KEYS, "events"},
-    [VS_WHAT_blocks] = {block_names, sizeof block_names / sizeof *block_names, VS_BLOCK_KEYS, "blocks"},
-    [VS_WHAT_segments] = {segment_names, sizeof segment_names / sizeof *segment_names, VS_SEGMENT_KEYS, "segments"},
+      [VS_WHAT_events] = {event_names, sizeof event_names / sizeof *event_names, VS_EVENT_KEYS, "events"},
+      [VS_WHAT_blocks] = {block_names, sizeof block_names / sizeof *block_names, VS_BLOCK_KEYS, "blocks"},
+      [VS_WHAT_segments] = {segment_names, sizeof segment_names / sizeof *segment_names, VS_SEGMENT_KEYS,
+                            "segments"},
   };
   vs_csv csv;
   vs_csv_begin(&csv, call->text);
@@ -221,6 +227,7 @@ vs_status vs_export_csv(vs_call *call) {
   VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot));
   put_header(&csv, tables[what].names, tables[what].count);
   for (size_t i = 0; i < call->engine->views.count; i++)
-    if (vs_export_covers(call, &call->engine->views.data[i])) put_view(call, &csv, call->engine->views.data[i].slice);
+    if (vs_export_covers(call, &call->engine->views.data[i]))
+      put_view(call, &csv, call->engine->views.data[i].slice);
   return VS_OK;
 }

@@ -42,8 +42,9 @@ enum {
 
 /* Tracks of a device: uuid = device's base + one of these; annotation lanes take the rest. */
 enum { TRACK_PROCESS, TRACK_REQUESTED, TRACK_RESERVED, TRACK_OOM, TRACK_LANES };
-static const char *const track_names[] = {
-  [TRACK_REQUESTED] = "requested bytes", [TRACK_RESERVED] = "reserved bytes", [TRACK_OOM] = "out of memory"};
+static const char *const track_names[] = {[TRACK_REQUESTED] = "requested bytes",
+                                          [TRACK_RESERVED] = "reserved bytes",
+                                          [TRACK_OOM] = "out of memory"};
 
 typedef struct perfetto {
   vs_call *call;
@@ -98,10 +99,8 @@ static void put_process(perfetto *p) {
   vs_text *name = &p->call->scratch;
   track_begin(p, TRACK_PROCESS, "");
   vs_proto_i64(&p->inner, PROCESS_PID, (int64_t)device + 2); /* pinned host memory is 1 */
-  if (device == VS_DEVICE_HOST)
-    vs_text_cstr(name, "pinned host memory");
-  else
-    vs_text_format(name, "GPU %d", device);
+  if (device == VS_DEVICE_HOST) vs_text_cstr(name, "pinned host memory");
+  else vs_text_format(name, "GPU %d", device);
   vs_proto_message(&p->inner, PROCESS_NAME, name);
   vs_proto_message(&p->event, DESCRIPTOR_PROCESS, &p->inner);
   track_end(p);
@@ -146,7 +145,8 @@ static void put_oom(perfetto *p, uint32_t event, uint64_t now) {
 }
 
 /* The curves, as changes only, and failed requests. Times that go backwards stay where they were. */
-static void put_trace(perfetto *p, const vs_curves *curves, const vs_curve_columns *columns, int64_t first_us) {
+static void put_trace(perfetto *p, const vs_curves *curves, const vs_curve_columns *columns,
+                      int64_t first_us) {
   static const struct {
     vs_curve_kind kind;
     uint64_t track;
@@ -166,7 +166,8 @@ static void put_trace(perfetto *p, const vs_curves *curves, const vs_curve_colum
       if (value != last[i]) put_counter(p, counters[i].track, now, value);
       last[i] = value;
     }
-    if (vs_events_kind(&p->slice->snapshot->events, vs_slice_row(p->slice, event)) == VS_EVENT_OOM) put_oom(p, event, now);
+    if (vs_events_kind(&p->slice->snapshot->events, vs_slice_row(p->slice, event)) == VS_EVENT_OOM)
+      put_oom(p, event, now);
   }
 }
 
@@ -205,7 +206,7 @@ static vs_status put_device(perfetto *p, vs_view *view) {
   int64_t first_us, last_us;
   p->slice = view->slice;
   p->base = (uint64_t)((int64_t)view->slice->device + 2) << 32;
-  p->has_times = vs_slice_times(view->slice, &first_us, &last_us);
+  p->has_times = vs_view_times(view, &first_us, &last_us);
   VS_TRY(vs_view_columns(engine, view, &columns));
   VS_TRY(vs_named_ranges_build(engine->host, view->slice, &named));
   put_process(p);

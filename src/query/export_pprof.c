@@ -31,18 +31,27 @@ enum {
 };
 
 /* The string table begins with these; the first has to be empty. */
-typedef enum text_id { TEXT_EMPTY, TEXT_OBJECTS, TEXT_COUNT, TEXT_SPACE, TEXT_BYTES, TEXT_NO_STACK, TEXTS } text_id;
+typedef enum text_id {
+  TEXT_EMPTY,
+  TEXT_OBJECTS,
+  TEXT_COUNT,
+  TEXT_SPACE,
+  TEXT_BYTES,
+  TEXT_NO_STACK,
+  TEXTS
+} text_id;
 static const char *const texts[TEXTS] = {
-  [TEXT_EMPTY] = "",      [TEXT_OBJECTS] = "inuse_objects", [TEXT_COUNT] = "count",
-  [TEXT_SPACE] = "inuse_space", [TEXT_BYTES] = "bytes",     [TEXT_NO_STACK] = "no stack recorded",
+    [TEXT_EMPTY] = "",      [TEXT_OBJECTS] = "inuse_objects",
+    [TEXT_COUNT] = "count", [TEXT_SPACE] = "inuse_space",
+    [TEXT_BYTES] = "bytes", [TEXT_NO_STACK] = "no stack recorded",
 };
 
 typedef struct pprof {
   vs_call *call;
   const vs_snapshot *s;
   vs_text *out;
-  vs_text message, inner; /* being built; empty between uses */
-  vs_map functions;       /* name << 32 | file -> function id */
+  vs_text message, inner;   /* being built; empty between uses */
+  vs_map functions;         /* name << 32 | file -> function id */
   VS_VEC(uint8_t) is_used;  /* by frame id */
   VS_VEC(uint32_t) strings; /* of the snapshot, in the order of the string table behind texts[] */
   VS_VEC(uint32_t) index;   /* by string id: 0, or its index in the string table */
@@ -70,7 +79,8 @@ static uint64_t no_stack_location(const pprof *p) { return (uint64_t)p->s->stack
 static void put_sample(pprof *p, const vs_group *group) {
   const vs_list list = vs_stacks_at(&p->s->stacks, group->key);
   bool is_empty = true;
-  for (uint32_t i = vs_profile_frame(p->call, list, 0); i < list.count; i = vs_profile_frame(p->call, list, i + 1)) {
+  for (uint32_t i = vs_profile_frame(p->call, list, 0); i < list.count;
+       i = vs_profile_frame(p->call, list, i + 1)) {
     vs_proto_varint(&p->inner, (uint64_t)list.items[i] + 1);
     p->is_used.data[list.items[i]] = 1;
     is_empty = false;

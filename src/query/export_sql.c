@@ -29,10 +29,8 @@ static void table_end(sql *q) {
 }
 
 static void row_begin(sql *q) {
-  if (q->rows == 0)
-    vs_text_format(q->out, "INSERT INTO %s VALUES(", q->table);
-  else
-    vs_text_cstr(q->out, ",(");
+  if (q->rows == 0) vs_text_format(q->out, "INSERT INTO %s VALUES(", q->table);
+  else vs_text_cstr(q->out, ",(");
   q->in_row = false;
 }
 
@@ -52,10 +50,8 @@ static void put_i64(sql *q, int64_t value) { vs_text_i64(next_value(q), value); 
 static void put_u64(sql *q, uint64_t value) { put_i64(q, (int64_t)value); }
 
 static void put_known(sql *q, bool is_known, uint64_t value) {
-  if (is_known)
-    put_u64(q, value);
-  else
-    put_null(q);
+  if (is_known) put_u64(q, value);
+  else put_null(q);
 }
 
 static void put_time(sql *q, int64_t time_us) { put_known(q, time_us != VS_NO_TIME, (uint64_t)time_us); }
@@ -69,20 +65,16 @@ static void put_str(sql *q, vs_str s) {
     while (plain < s.size && s.data[plain] != '\'' && (uint8_t)s.data[plain] >= 0x20) plain++;
     vs_put_clean(out, (vs_str){s.data, plain});
     if (plain == s.size) break;
-    if (s.data[plain] == '\'')
-      vs_text_cstr(out, "''");
-    else
-      vs_text_format(out, "'||char(%u)||'", (unsigned)(uint8_t)s.data[plain]);
+    if (s.data[plain] == '\'') vs_text_cstr(out, "''");
+    else vs_text_format(out, "'||char(%u)||'", (unsigned)(uint8_t)s.data[plain]);
     s = (vs_str){s.data + plain + 1, s.size - plain - 1};
   }
   vs_text_byte(out, '\'');
 }
 
 static void put_string(sql *q, uint32_t string) {
-  if (string == VS_STRING_NONE)
-    put_null(q);
-  else
-    put_str(q, vs_snapshot_string(q->call->engine->snapshot, string));
+  if (string == VS_STRING_NONE) put_null(q);
+  else put_str(q, vs_snapshot_string(q->call->engine->snapshot, string));
 }
 
 static void put_stream(sql *q, uint32_t stream) {
@@ -105,7 +97,8 @@ static void put_file(sql *q) {
   const vs_snapshot *s = engine->snapshot;
   const bool is_pickle = s->format == VS_FORMAT_PICKLE;
   table_begin(q, "file",
-              "(name TEXT,format TEXT,bytes INTEGER,inflated_bytes INTEGER,compressed INTEGER,pickle_protocol INTEGER,"
+              "(name TEXT,format TEXT,bytes INTEGER,inflated_bytes INTEGER,compressed "
+              "INTEGER,pickle_protocol INTEGER,"
               "vramscope TEXT)");
   row_begin(q);
   put_str(q, (vs_str){engine->name.data, engine->name.count});
@@ -177,16 +170,15 @@ static void put_stacks(sql *q) {
     put_u64(q, id);
     put_u64(q, vs_stacks_at(stacks, id).count);
     vs_put_stack_place(q->call, scratch, id);
-    if (scratch->bytes.count == 0)
-      put_null(q);
-    else
-      put_str(q, vs_text_view(scratch));
+    if (scratch->bytes.count == 0) put_null(q);
+    else put_str(q, vs_text_view(scratch));
     scratch->bytes.count = 0;
     row_end(q);
   }
   table_end(q);
-  table_begin(q, "stack_frames",
-              "(stack_id INTEGER,position INTEGER,frame_id INTEGER,PRIMARY KEY(stack_id,position)) WITHOUT ROWID");
+  table_begin(
+      q, "stack_frames",
+      "(stack_id INTEGER,position INTEGER,frame_id INTEGER,PRIMARY KEY(stack_id,position)) WITHOUT ROWID");
   for (uint32_t id = VS_LIST_EMPTY; id < vs_lists_count(&stacks->lists); id++) {
     const vs_list list = vs_stacks_at(stacks, id);
     for (uint32_t i = 0; i < list.count; i++) {
@@ -340,27 +332,33 @@ vs_status vs_export_sql(vs_call *call) {
   put_stacks(&q);
   VS_TRY(put_views(&q, "devices",
                    "(device INTEGER PRIMARY KEY,events INTEGER,segments INTEGER,reserved_bytes INTEGER,"
-                   "peak_requested_bytes INTEGER,peak_event INTEGER,peak_reserved_bytes INTEGER,peak_reserved_event INTEGER)",
+                   "peak_requested_bytes INTEGER,peak_event INTEGER,peak_reserved_bytes "
+                   "INTEGER,peak_reserved_event INTEGER)",
                    put_device));
-  VS_TRY(put_views(&q, "segments",
-                   "(segment_id INTEGER PRIMARY KEY,device INTEGER,address INTEGER,size_bytes INTEGER,stream INTEGER,"
-                   "pool_a INTEGER,pool_b INTEGER,segment_type TEXT,is_expandable INTEGER,stack_id INTEGER)",
-                   put_segments));
-  VS_TRY(put_views(&q, "blocks",
-                   "(block_id INTEGER PRIMARY KEY,segment_id INTEGER,device INTEGER,address INTEGER,size_bytes INTEGER,"
-                   "requested_bytes INTEGER,state TEXT,stack_id INTEGER)",
-                   put_blocks));
-  VS_TRY(put_views(&q, "events",
-                   "(device INTEGER,event INTEGER,action TEXT,address INTEGER,size_bytes INTEGER,stream INTEGER,"
-                   "pool_a INTEGER,pool_b INTEGER,time_us INTEGER,device_free_bytes INTEGER,category TEXT,"
-                   "compile_context TEXT,user_metadata TEXT,stack_id INTEGER,PRIMARY KEY(device,event)) WITHOUT ROWID",
-                   put_events));
-  VS_TRY(put_views(&q, "allocations",
-                   "(device INTEGER,address INTEGER,requested_bytes INTEGER,alloc_event INTEGER,free_event INTEGER,"
-                   "end_event INTEGER,block_id INTEGER,stack_id INTEGER)",
-                   put_allocations));
+  VS_TRY(put_views(
+      &q, "segments",
+      "(segment_id INTEGER PRIMARY KEY,device INTEGER,address INTEGER,size_bytes INTEGER,stream INTEGER,"
+      "pool_a INTEGER,pool_b INTEGER,segment_type TEXT,is_expandable INTEGER,stack_id INTEGER)",
+      put_segments));
+  VS_TRY(put_views(
+      &q, "blocks",
+      "(block_id INTEGER PRIMARY KEY,segment_id INTEGER,device INTEGER,address INTEGER,size_bytes INTEGER,"
+      "requested_bytes INTEGER,state TEXT,stack_id INTEGER)",
+      put_blocks));
+  VS_TRY(put_views(
+      &q, "events",
+      "(device INTEGER,event INTEGER,action TEXT,address INTEGER,size_bytes INTEGER,stream INTEGER,"
+      "pool_a INTEGER,pool_b INTEGER,time_us INTEGER,device_free_bytes INTEGER,category TEXT,"
+      "compile_context TEXT,user_metadata TEXT,stack_id INTEGER,PRIMARY KEY(device,event)) WITHOUT ROWID",
+      put_events));
+  VS_TRY(put_views(
+      &q, "allocations",
+      "(device INTEGER,address INTEGER,requested_bytes INTEGER,alloc_event INTEGER,free_event INTEGER,"
+      "end_event INTEGER,block_id INTEGER,stack_id INTEGER)",
+      put_allocations));
   VS_TRY(put_views(&q, "annotations",
-                   "(device INTEGER,name TEXT,start_us INTEGER,end_us INTEGER,depth INTEGER)", put_annotations));
+                   "(device INTEGER,name TEXT,start_us INTEGER,end_us INTEGER,depth INTEGER)",
+                   put_annotations));
   vs_text_cstr(q.out, "COMMIT;\n");
   return VS_OK;
 }

@@ -16,8 +16,9 @@ static const struct {
   const char *name;
   vs_comparison comparison;
 } operators[] = {
-  /* the longer ones first */
-  {"!=", VS_NOT_EQUAL}, {"<=", VS_AT_MOST}, {">=", VS_AT_LEAST}, {"=", VS_EQUAL}, {"<", VS_BELOW}, {">", VS_ABOVE},
+    /* the longer ones first */
+    {"!=", VS_NOT_EQUAL}, {"<=", VS_AT_MOST}, {">=", VS_AT_LEAST},
+    {"=", VS_EQUAL},      {"<", VS_BELOW},    {">", VS_ABOVE},
 };
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
@@ -37,12 +38,9 @@ static bool read_hex(vs_str s, uint64_t *value) {
   if (s.size < 3 || s.size > 18 || s.data[0] != '0' || (s.data[1] | 0x20) != 'x') return false;
   for (size_t i = 2; i < s.size; i++) {
     const uint8_t byte = (uint8_t)s.data[i], lower = byte | 0x20;
-    if (byte >= '0' && byte <= '9')
-      *value = *value << 4 | (uint64_t)(byte - '0');
-    else if (lower >= 'a' && lower <= 'f')
-      *value = *value << 4 | (uint64_t)(lower - 'a' + 10);
-    else
-      return false;
+    if (byte >= '0' && byte <= '9') *value = *value << 4 | (uint64_t)(byte - '0');
+    else if (lower >= 'a' && lower <= 'f') *value = *value << 4 | (uint64_t)(lower - 'a' + 10);
+    else return false;
   }
   return true;
 }
@@ -55,20 +53,20 @@ static bool read_size(vs_str s, uint64_t *value) {
     const char *name;
     uint64_t bytes;
   } units[] = {
-    {"", 1},
-    {"B", 1},
-    {"K", UINT64_C(1) << 10},
-    {"KiB", UINT64_C(1) << 10},
-    {"KB", 1000},
-    {"M", UINT64_C(1) << 20},
-    {"MiB", UINT64_C(1) << 20},
-    {"MB", 1000 * 1000},
-    {"G", UINT64_C(1) << 30},
-    {"GiB", UINT64_C(1) << 30},
-    {"GB", 1000 * 1000 * 1000},
-    {"T", UINT64_C(1) << 40},
-    {"TiB", UINT64_C(1) << 40},
-    {"TB", UINT64_C(1000) * 1000 * 1000 * 1000},
+      {"", 1},
+      {"B", 1},
+      {"K", UINT64_C(1) << 10},
+      {"KiB", UINT64_C(1) << 10},
+      {"KB", 1000},
+      {"M", UINT64_C(1) << 20},
+      {"MiB", UINT64_C(1) << 20},
+      {"MB", 1000 * 1000},
+      {"G", UINT64_C(1) << 30},
+      {"GiB", UINT64_C(1) << 30},
+      {"GB", 1000 * 1000 * 1000},
+      {"T", UINT64_C(1) << 40},
+      {"TiB", UINT64_C(1) << 40},
+      {"TB", UINT64_C(1000) * 1000 * 1000 * 1000},
   };
   size_t digits = 0;
   while (digits < s.size && (s.data[digits] == '.' || is_digit(s.data[digits]))) digits++;
@@ -101,8 +99,11 @@ static vs_status read_operand(vs_term *term, vs_str word, vs_str value, vs_error
   const bool is_order = term->comparison > VS_NOT_EQUAL;
   switch (keys[term->key].type) {
     case KEY_BYTES:
-      return read_size(value, &term->number) ? VS_OK : bad(error, word, "a size is a number, perhaps with B, KiB, MiB, GiB");
-    case KEY_NUMBER: return read_number(value, &term->number) ? VS_OK : bad(error, word, "this is compared with a number");
+      return read_size(value, &term->number)
+                 ? VS_OK
+                 : bad(error, word, "a size is a number, perhaps with B, KiB, MiB, GiB");
+    case KEY_NUMBER:
+      return read_number(value, &term->number) ? VS_OK : bad(error, word, "this is compared with a number");
     case KEY_POOL:
       if (is_order) return bad(error, word, "pools have no order, only = and !=");
       return read_pool(value, term) ? VS_OK : bad(error, word, "a pool is written 0,1 or none");
@@ -121,8 +122,8 @@ static bool split(vs_str word, vs_term *term, vs_str *value) {
   const size_t length = name_length(word);
   const vs_str name = {word.data, length}, rest = tail(word, length);
   term->key = VS_FILTER_TEXT;
-  for (uint8_t i = 0; i < VS_FILTER_TEXT; i++)
-    if (vs_str_equal(name, vs_str_from(keys[i].name))) term->key = i;
+  for (unsigned i = 0; i < VS_FILTER_TEXT; i++)
+    if (vs_str_equal(name, vs_str_from(keys[i].name))) term->key = (uint8_t)i;
   if (term->key == VS_FILTER_TEXT) return false;
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
     const vs_str op = vs_str_from(operators[i].name);
@@ -141,7 +142,8 @@ static vs_status read_term(vs_filter *filter, vs_str text, size_t *used, vs_erro
   size_t end = 0;
   vs_str value;
   if (text.data[0] == '"') {
-    for (end = 1; end < text.size && text.data[end] != '"'; end++) {}
+    for (end = 1; end < text.size && text.data[end] != '"'; end++) {
+    }
     if (end == text.size) return bad(error, text, "the quote is not closed");
     value = (vs_str){text.data + 1, end - 1};
     *used = end + 1;
@@ -166,7 +168,8 @@ static vs_status read_terms(vs_filter *filter, vs_str text, vs_error *error) {
   filter->text.count = text.size;
   for (size_t at = 0, used; at < text.size; at += used) {
     used = 1;
-    if (text.data[at] != ' ') VS_TRY(read_term(filter, (vs_str){filter->text.data + at, text.size - at}, &used, error));
+    if (text.data[at] != ' ')
+      VS_TRY(read_term(filter, (vs_str){filter->text.data + at, text.size - at}, &used, error));
   }
   return VS_OK;
 }
@@ -188,7 +191,8 @@ vs_status vs_filter_allow(const vs_filter *filter, uint32_t allowed, const char 
   for (size_t i = 0; i < filter->terms.count; i++) {
     const vs_term *term = &filter->terms.data[i];
     if (term->key != VS_FILTER_TEXT && (allowed >> term->key & 1) == 0)
-      return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "filter: %s have no '%s'", rows, keys[term->key].name);
+      return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "filter: %s have no '%s'", rows,
+                     keys[term->key].name);
   }
   return VS_OK;
 }
@@ -256,14 +260,16 @@ static bool name_matches(const vs_filter *filter, const vs_term *term, vs_str na
   return vs_str_equal(name, text_of(filter, term)) == (term->comparison == VS_EQUAL);
 }
 
-static bool term_keeps(const vs_filter *filter, const vs_snapshot *snapshot, const vs_term *term, uint8_t *seen,
-                       const vs_filter_row *row) {
-  if (term->key != VS_FILTER_TEXT && (row->has >> term->key & 1) == 0) return false; /* not known: neither equal nor not */
+static bool term_keeps(const vs_filter *filter, const vs_snapshot *snapshot, const vs_term *term,
+                       uint8_t *seen, const vs_filter_row *row) {
+  if (term->key != VS_FILTER_TEXT && (row->has >> term->key & 1) == 0)
+    return false; /* not known: neither equal nor not */
   switch (term->key) {
     case VS_FILTER_size: return compare(term->comparison, row->size, term->number);
     case VS_FILTER_address: return compare(term->comparison, row->address, term->number);
     case VS_FILTER_event: return compare(term->comparison, row->event, term->number);
-    case VS_FILTER_stream: return compare(term->comparison, snapshot->streams.data[row->stream], term->number);
+    case VS_FILTER_stream:
+      return compare(term->comparison, snapshot->streams.data[row->stream], term->number);
     case VS_FILTER_pool: return pool_matches(snapshot, term, row->pool) == (term->comparison == VS_EQUAL);
     case VS_FILTER_action: return name_matches(filter, term, row->action);
     case VS_FILTER_state: return name_matches(filter, term, row->state);

@@ -17,7 +17,14 @@ typedef enum vs_filter_key {
   VS_FILTER_TEXT,
 } vs_filter_key;
 
-typedef enum vs_comparison { VS_EQUAL, VS_NOT_EQUAL, VS_BELOW, VS_AT_MOST, VS_ABOVE, VS_AT_LEAST } vs_comparison;
+typedef enum vs_comparison {
+  VS_EQUAL,
+  VS_NOT_EQUAL,
+  VS_BELOW,
+  VS_AT_MOST,
+  VS_ABOVE,
+  VS_AT_LEAST
+} vs_comparison;
 
 typedef struct vs_term {
   uint8_t key;        /* vs_filter_key */
@@ -32,7 +39,8 @@ typedef struct vs_filter {
   const vs_host *host;
   VS_VEC(char) text; /* the filter as it was asked for */
   VS_VEC(vs_term) terms;
-  VS_VEC(uint8_t) seen; /* while matching: for each text term the strings, then the stacks; 0 not looked at, 1 no, 2 yes */
+  VS_VEC(uint8_t)
+  seen; /* while matching: for each text term the strings, then the stacks; 0 not looked at, 1 no, 2 yes */
 } vs_filter;
 
 /* A row as the filter sees it; ids are those of the snapshot. `has` tells what it has: bits 1 << vs_filter_key. */
@@ -48,7 +56,8 @@ VS_MUST_CHECK vs_status vs_filter_init(vs_filter *filter, const vs_host *host, v
 void vs_filter_deinit(vs_filter *filter);
 
 /* Refuses terms that rows of a table never have: `keys` are the bits of those they have. */
-VS_MUST_CHECK vs_status vs_filter_allow(const vs_filter *filter, uint32_t keys, const char *rows, vs_error *error);
+VS_MUST_CHECK vs_status vs_filter_allow(const vs_filter *filter, uint32_t keys, const char *rows,
+                                        vs_error *error);
 
 /* Makes room for remembering; before the first vs_filter_keeps. */
 VS_MUST_CHECK vs_status vs_filter_prepare(vs_filter *filter, const vs_snapshot *snapshot);

@@ -3,7 +3,8 @@
 #include "query/selection.h"
 
 /* An event and its time, null for none. */
-static void write_event(const vs_call *call, const vs_slice *slice, const char *event_key, const char *time_key, uint32_t event) {
+static void write_event(const vs_call *call, const vs_slice *slice, const char *event_key,
+                        const char *time_key, uint32_t event) {
   vs_reply_event(call->json, event_key, event);
   vs_reply_time(call->json, time_key, event == VS_NO_EVENT ? VS_NO_TIME : vs_slice_time(slice, event));
 }
@@ -22,12 +23,14 @@ static void write_block(const vs_call *call, const vs_selection *selection, cons
   vs_reply_pool(call, vs_lifetime_pool(selection->lifetimes, &selection->segments, row));
   vs_reply_string(call, "category", vs_selection_category(selection, row));
   write_event(call, slice, "alloc_event", "alloc_time_us", row->start);
-  write_event(call, slice, "free_event", "free_time_us", row->free_requested != VS_NO_EVENT ? row->free_requested : row->end);
+  write_event(call, slice, "free_event", "free_time_us",
+              row->free_requested != VS_NO_EVENT ? row->free_requested : row->end);
   vs_reply_stack(call, vs_lifetime_stack(selection->lifetimes, row));
   vs_jsonw_object_end(json);
 }
 
-static void write_blocks(const vs_call *call, const vs_view *view, const vs_selection *selection, const vs_rows *rows) {
+static void write_blocks(const vs_call *call, const vs_view *view, const vs_selection *selection,
+                         const vs_rows *rows) {
   vs_jsonw *json = call->json;
   const uint64_t offset = vs_min_u64(call->request->offset, rows->count), top = call->request->top;
   const uint64_t end = top != 0 && top < rows->count - offset ? offset + top : rows->count;
@@ -37,7 +40,8 @@ static void write_blocks(const vs_call *call, const vs_view *view, const vs_sele
   vs_jsonw_member_u64(json, "count", rows->count);
   vs_jsonw_member_u64(json, "offset", offset);
   vs_reply_array_begin(json, "blocks");
-  for (uint64_t i = offset; i < end; i++) write_block(call, selection, &selection->lifetimes->rows.data[rows->data[i]]);
+  for (uint64_t i = offset; i < end; i++)
+    write_block(call, selection, &selection->lifetimes->rows.data[rows->data[i]]);
   vs_jsonw_array_end(json);
 }
 

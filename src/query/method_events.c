@@ -16,7 +16,8 @@ static vs_status find_range(const vs_call *call, vs_view *view, range *r) {
   return VS_OK;
 }
 
-static void write_event(const vs_call *call, const vs_slice *slice, uint32_t event, const vs_curve_columns *columns) {
+static void write_event(const vs_call *call, const vs_slice *slice, uint32_t event,
+                        const vs_curve_columns *columns) {
   vs_jsonw *json = call->json;
   const vs_events *events = &slice->snapshot->events;
   const uint32_t row = vs_slice_row(slice, event);
@@ -42,7 +43,8 @@ static void write_event(const vs_call *call, const vs_slice *slice, uint32_t eve
 }
 
 /* Writes the rows and returns how many the filter keeps. */
-static uint64_t write_events(const vs_call *call, const vs_slice *slice, const range *r, const vs_curve_columns *columns) {
+static uint64_t write_events(const vs_call *call, const vs_slice *slice, const range *r,
+                             const vs_curve_columns *columns) {
   const vs_request *request = call->request;
   const bool keeps_all = vs_filter_is_empty(&request->filter);
   const uint64_t end = request->top == 0 ? UINT64_MAX : vs_sat_add_u64(request->offset, request->top);

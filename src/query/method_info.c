@@ -20,24 +20,25 @@ static void write_annotations(const vs_call *call, const vs_named_ranges *named)
   vs_jsonw_member_u64(json, "annotation_count", named->ranges.count);
 }
 
-static vs_status write_device(const vs_call *call, const vs_view *view) {
+static vs_status write_device(const vs_call *call, vs_view *view) {
   const vs_slice *slice = view->slice;
   const vs_snapshot *s = slice->snapshot;
   vs_jsonw *json = call->json;
   vs_named_ranges named;
   uint64_t blocks = 0;
   int64_t first, last;
-  for (uint32_t i = 0; i < slice->segment_count; i++) blocks += s->segments.data[slice->segments[i]].block_count;
+  for (uint32_t i = 0; i < slice->segment_count; i++)
+    blocks += s->segments.data[slice->segments[i]].block_count;
   VS_TRY(vs_named_ranges_build(call->engine->host, slice, &named));
-  const bool has_times = vs_slice_times(slice, &first, &last);
+  (void)vs_view_times(view, &first, &last);
   vs_jsonw_object_begin(json);
   vs_reply_device(call, view);
   vs_jsonw_member_u64(json, "events", slice->event_count);
   vs_jsonw_member_u64(json, "segments", slice->segment_count);
   vs_jsonw_member_u64(json, "blocks", blocks);
   vs_jsonw_member_u64(json, "reserved_bytes", view->reserved);
-  vs_reply_time(json, "first_time_us", has_times ? first : VS_NO_TIME);
-  vs_reply_time(json, "last_time_us", has_times ? last : VS_NO_TIME);
+  vs_reply_time(json, "first_time_us", first);
+  vs_reply_time(json, "last_time_us", last);
   write_annotations(call, &named);
   vs_jsonw_object_end(json);
   vs_named_ranges_deinit(call->engine->host, &named);
@@ -45,15 +46,13 @@ static vs_status write_device(const vs_call *call, const vs_view *view) {
 }
 
 static vs_status write_devices(const vs_call *call) {
-  const vs_engine *engine = call->engine;
-  const vs_view *host = NULL;
+  vs_engine *engine = call->engine;
+  vs_view *host = NULL;
   vs_reply_array_begin(call->json, "devices");
   for (size_t i = 0; i < engine->views.count; i++) {
-    const vs_view *view = &engine->views.data[i];
-    if (view->slice->device == VS_DEVICE_HOST)
-      host = view;
-    else
-      VS_TRY(write_device(call, view));
+    vs_view *view = &engine->views.data[i];
+    if (view->slice->device == VS_DEVICE_HOST) host = view;
+    else VS_TRY(write_device(call, view));
   }
   vs_jsonw_array_end(call->json);
   vs_jsonw_key(call->json, VS_STR("host"));
@@ -69,7 +68,9 @@ static void write_setting(const vs_call *call, const vs_setting *setting) {
     case VS_SETTING_BOOL: vs_jsonw_bool(json, setting->bits != 0); break;
     case VS_SETTING_INT: vs_jsonw_i64(json, (int64_t)setting->bits); break;
     case VS_SETTING_REAL: vs_jsonw_f64(json, vs_f64_from_bits(setting->bits)); break;
-    case VS_SETTING_STRING: vs_jsonw_str(json, vs_snapshot_string(call->engine->snapshot, (uint32_t)setting->bits)); break;
+    case VS_SETTING_STRING:
+      vs_jsonw_str(json, vs_snapshot_string(call->engine->snapshot, (uint32_t)setting->bits));
+      break;
     case VS_SETTING_DICT: vs_jsonw_object_begin(json); break;
   }
 }

@@ -25,7 +25,8 @@ static void write_groups(vs_call *call, const vs_view *view, vs_moment moment, c
   vs_jsonw_member_u64(json, "bytes", groups->bytes);
   vs_jsonw_member_u64(json, "count", groups->count);
   vs_reply_array_begin(json, "groups");
-  for (size_t i = 0; i < shown; i++) vs_reply_group_value(call, groups->by, &groups->list.data[i], groups->bytes);
+  for (size_t i = 0; i < shown; i++)
+    vs_reply_group_value(call, groups->by, &groups->list.data[i], groups->bytes);
   vs_jsonw_array_end(json);
   vs_jsonw_member_u64(json, "group_count", groups->list.count);
   write_rest(call, groups, shown);
@@ -37,8 +38,9 @@ vs_status vs_method_live(vs_call *call) {
   vs_selection selection;
   vs_groups groups;
   VS_TRY(vs_selection_build(call, view, &selection));
-  const vs_status status = vs_groups_build(host, selection.lifetimes, selection.set.rows.data, selection.set.rows.count,
-                                           call->request->by, &call->engine->frames, &groups);
+  const vs_status status =
+      vs_groups_build(host, selection.lifetimes, selection.set.rows.data, selection.set.rows.count,
+                      call->request->by, &call->engine->frames, &groups);
   if (status == VS_OK) {
     write_groups(call, view, selection.set.moment, &groups);
     vs_groups_deinit(host, &groups);

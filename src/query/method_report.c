@@ -3,10 +3,8 @@
 #include "query/words.h"
 
 static void sentence(vs_jsonw *json, const char *key, const char *words) {
-  if (words == NULL)
-    vs_jsonw_member_null(json, key);
-  else
-    vs_jsonw_member_str(json, key, vs_str_from(words));
+  if (words == NULL) vs_jsonw_member_null(json, key);
+  else vs_jsonw_member_str(json, key, vs_str_from(words));
 }
 
 static size_t at_most(const vs_call *call, size_t count) {
@@ -16,36 +14,37 @@ static size_t at_most(const vs_call *call, size_t count) {
 
 /* ---- trace ----------------------------------------------------------------------------------------------------- */
 
-static void write_trace(const vs_call *call, const vs_report *r) {
+static void write_trace(const vs_call *call, vs_view *view, const vs_report *r) {
   static const struct {
     const char *key;
     vs_event_kind kind;
   } counts[] = {
-    {"allocs", VS_EVENT_ALLOC},
-    {"frees", VS_EVENT_FREE_REQUESTED},
-    {"frees_completed", VS_EVENT_FREE_COMPLETED},
-    {"ooms", VS_EVENT_OOM},
-    {"snapshots", VS_EVENT_SNAPSHOT},
-    {"segment_allocs", VS_EVENT_SEGMENT_ALLOC},
-    {"segment_frees", VS_EVENT_SEGMENT_FREE},
-    {"segment_maps", VS_EVENT_SEGMENT_MAP},
-    {"segment_unmaps", VS_EVENT_SEGMENT_UNMAP},
+      {"allocs", VS_EVENT_ALLOC},
+      {"frees", VS_EVENT_FREE_REQUESTED},
+      {"frees_completed", VS_EVENT_FREE_COMPLETED},
+      {"ooms", VS_EVENT_OOM},
+      {"snapshots", VS_EVENT_SNAPSHOT},
+      {"segment_allocs", VS_EVENT_SEGMENT_ALLOC},
+      {"segment_frees", VS_EVENT_SEGMENT_FREE},
+      {"segment_maps", VS_EVENT_SEGMENT_MAP},
+      {"segment_unmaps", VS_EVENT_SEGMENT_UNMAP},
   };
   static const char *const baselines[VS_CURVE_KINDS] = {
-    [VS_CURVE_REQUESTED] = "baseline_requested_bytes",
-    [VS_CURVE_HELD] = "baseline_held_bytes",
-    [VS_CURVE_RESERVED] = "baseline_reserved_bytes",
+      [VS_CURVE_REQUESTED] = "baseline_requested_bytes",
+      [VS_CURVE_HELD] = "baseline_held_bytes",
+      [VS_CURVE_RESERVED] = "baseline_reserved_bytes",
   };
   vs_jsonw *json = call->json;
-  int64_t first = VS_NO_TIME, last = VS_NO_TIME;
+  int64_t first, last;
   vs_reply_object_begin(json, "trace");
   vs_jsonw_member_u64(json, "events", r->slice->event_count);
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
     vs_jsonw_member_u64(json, counts[i].key, r->counts[counts[i].kind]);
-  for (size_t i = 0; i < VS_CURVE_KINDS; i++) vs_jsonw_member_i64(json, baselines[i], r->curves.curve[i].baseline);
-  const bool has_times = vs_slice_times(r->slice, &first, &last);
-  vs_reply_time(json, "first_time_us", has_times ? first : VS_NO_TIME);
-  vs_reply_time(json, "last_time_us", has_times ? last : VS_NO_TIME);
+  for (size_t i = 0; i < VS_CURVE_KINDS; i++)
+    vs_jsonw_member_i64(json, baselines[i], r->curves.curve[i].baseline);
+  (void)vs_view_times(view, &first, &last);
+  vs_reply_time(json, "first_time_us", first);
+  vs_reply_time(json, "last_time_us", last);
   vs_jsonw_member_bool(json, "frees_at_request", r->curves.closing.at_request);
   vs_jsonw_object_end(json);
 }
@@ -162,7 +161,8 @@ static void write_rounding(const vs_call *call, const vs_report *r) {
 
 /* ---- steps and growth ------------------------------------------------------------------------------------------ */
 
-static void write_period(const vs_call *call, const vs_report *r, uint32_t first, uint32_t last, size_t count) {
+static void write_period(const vs_call *call, const vs_report *r, uint32_t first, uint32_t last,
+                         size_t count) {
   const int64_t from = vs_slice_time(r->slice, first), to = vs_slice_time(r->slice, last);
   const bool is_known = from != VS_NO_TIME && to != VS_NO_TIME && from <= to && count != 0;
   const uint64_t span = is_known ? (uint64_t)to - (uint64_t)from : 0;
@@ -250,8 +250,7 @@ static void write_oom(vs_call *call, const vs_oom *oom) {
   vs_jsonw_key(json, VS_STR("owner"));
   if (oom->is_looked_at && oom->top.count != 0)
     vs_reply_group_value(call, VS_BY_STACK, &oom->top, oom->requested > 0 ? (uint64_t)oom->requested : 0);
-  else
-    vs_jsonw_null(json);
+  else vs_jsonw_null(json);
   vs_reply_stack(call, oom->stack);
   vs_jsonw_object_end(json);
 }
@@ -293,7 +292,7 @@ static vs_status write_device(vs_call *call, vs_view *view) {
   vs_jsonw_object_begin(call->json);
   vs_reply_device(call, view);
   vs_reply_end(call, r);
-  write_trace(call, r);
+  write_trace(call, view, r);
   write_peak(call, r);
   write_other_peak(call, r, VS_CURVE_HELD, "peak_held", "held_bytes");
   write_other_peak(call, r, VS_CURVE_RESERVED, "peak_reserved", "reserved_bytes");

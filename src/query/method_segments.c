@@ -21,8 +21,7 @@ static void write_segment(const vs_call *call, const vs_segment *segment) {
   vs_reply_string(call, "segment_type", segment->type);
   if ((segment->has & VS_SEGMENT_HAS_EXPANDABLE) != 0)
     vs_jsonw_member_bool(json, "is_expandable", segment->is_expandable);
-  else
-    vs_jsonw_member_null(json, "is_expandable");
+  else vs_jsonw_member_null(json, "is_expandable");
   vs_reply_stack(call, segment->stack);
   vs_jsonw_object_end(json);
 }
@@ -58,7 +57,8 @@ static void write_segments(const vs_call *call, const vs_view *view, const pairs
   vs_jsonw_member_u64(json, "count", chosen->count);
   vs_jsonw_member_u64(json, "offset", offset);
   vs_reply_array_begin(json, "segments");
-  for (uint64_t i = offset; i < end; i++) write_segment(call, &call->engine->snapshot->segments.data[chosen->data[i].value]);
+  for (uint64_t i = offset; i < end; i++)
+    write_segment(call, &call->engine->snapshot->segments.data[chosen->data[i].value]);
   vs_jsonw_array_end(json);
 }
 

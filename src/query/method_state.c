@@ -3,7 +3,8 @@
 #include "query/reply.h"
 
 static uint32_t stack_of(const vs_lifetimes *lifetimes, const vs_state_block *block) {
-  if (block->lifetime != VS_NO_ROW) return vs_lifetime_stack(lifetimes, &lifetimes->rows.data[block->lifetime]);
+  if (block->lifetime != VS_NO_ROW)
+    return vs_lifetime_stack(lifetimes, &lifetimes->rows.data[block->lifetime]);
   return block->row == VS_NO_ROW ? VS_LIST_NONE : lifetimes->slice->snapshot->blocks.data[block->row].stack;
 }
 
@@ -14,15 +15,16 @@ static void write_block(const vs_call *call, const vs_lifetimes *lifetimes, cons
   vs_jsonw_member_u64(json, "address", block->address);
   vs_jsonw_member_u64(json, "size_bytes", block->size);
   vs_jsonw_member_u64(json, "requested_bytes", block->requested);
-  vs_jsonw_member_str(json, "state", block->is_pending ? VS_STR("active_pending_free") : VS_STR("active_allocated"));
+  vs_jsonw_member_str(json, "state",
+                      block->is_pending ? VS_STR("active_pending_free") : VS_STR("active_allocated"));
   vs_reply_event(json, "alloc_event",
                  block->lifetime == VS_NO_ROW ? VS_NO_EVENT : lifetimes->rows.data[block->lifetime].start);
   vs_reply_u64_or_null(json, "stack_id", stack != VS_LIST_NONE, stack);
   vs_jsonw_object_end(json);
 }
 
-static void write_blocks(const vs_call *call, const vs_lifetimes *lifetimes, const vs_state *state, const char *key,
-                         size_t first, size_t end) {
+static void write_blocks(const vs_call *call, const vs_lifetimes *lifetimes, const vs_state *state,
+                         const char *key, size_t first, size_t end) {
   vs_reply_array_begin(call->json, key);
   for (size_t i = first; i < end; i++) write_block(call, lifetimes, &state->blocks.data[i]);
   vs_jsonw_array_end(call->json);
@@ -38,14 +40,16 @@ static void write_segment(const vs_call *call, const vs_lifetimes *lifetimes, co
   vs_reply_pool(call, segment->pool);
   vs_jsonw_member_str(json, "kind", vs_str_from(vs_segment_kind_name((vs_segment_kind)segment->kind)));
   vs_jsonw_member_bool(json, "is_expandable", segment->is_expandable);
-  write_blocks(call, lifetimes, state, "blocks", segment->first_block, segment->first_block + segment->block_count);
+  write_blocks(call, lifetimes, state, "blocks", segment->first_block,
+               segment->first_block + segment->block_count);
   vs_jsonw_object_end(json);
 }
 
 /* The stacks of all blocks, each once, by rising id. */
 typedef VS_VEC(vs_sort_pair) stack_ids;
 
-static vs_status collect_stacks(const vs_host *host, const vs_lifetimes *lifetimes, const vs_state *state, stack_ids *out) {
+static vs_status collect_stacks(const vs_host *host, const vs_lifetimes *lifetimes, const vs_state *state,
+                                stack_ids *out) {
   VS_TRY(vs_vec_reserve(host, out, state->blocks.count));
   for (size_t i = 0; i < state->blocks.count; i++) {
     const uint32_t stack = stack_of(lifetimes, &state->blocks.data[i]);
@@ -70,8 +74,8 @@ static void write_stacks(vs_call *call, const stack_ids *stacks) {
   vs_jsonw_object_end(call->json);
 }
 
-static void write_state(vs_call *call, const vs_view *view, const vs_lifetimes *lifetimes, const vs_state *state,
-                        const stack_ids *stacks) {
+static void write_state(vs_call *call, const vs_view *view, const vs_lifetimes *lifetimes,
+                        const vs_state *state, const stack_ids *stacks) {
   vs_jsonw *json = call->json;
   vs_reply_device(call, view);
   vs_reply_moment(call, view, "at", state->moment);
@@ -79,7 +83,8 @@ static void write_state(vs_call *call, const vs_view *view, const vs_lifetimes *
   vs_jsonw_member_u64(json, "reserved_bytes", state->reserved);
   vs_jsonw_member_u64(json, "requested_bytes", state->requested);
   vs_reply_array_begin(json, "segments");
-  for (size_t i = 0; i < state->segments.count; i++) write_segment(call, lifetimes, state, &state->segments.data[i]);
+  for (size_t i = 0; i < state->segments.count; i++)
+    write_segment(call, lifetimes, state, &state->segments.data[i]);
   vs_jsonw_array_end(json);
   write_blocks(call, lifetimes, state, "outside", state->outside, state->blocks.count);
   write_stacks(call, stacks);

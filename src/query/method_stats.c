@@ -6,7 +6,8 @@ typedef enum part_key { PART_STREAM, PART_POOL } part_key;
 typedef VS_VEC(vs_sort_pair) pairs;
 
 /* Writes parts, most reserved first. */
-static vs_status write_parts(const vs_call *call, const char *key, part_key kind, const vs_end_part *parts, size_t count) {
+static vs_status write_parts(const vs_call *call, const char *key, part_key kind, const vs_end_part *parts,
+                             size_t count) {
   const vs_host *host = call->engine->host;
   pairs order = {0};
   VS_TRY(vs_vec_reserve(host, &order, count));
@@ -17,10 +18,8 @@ static vs_status write_parts(const vs_call *call, const char *key, part_key kind
   for (size_t i = 0; i < order.count; i++) {
     const vs_end_part *part = &parts[order.data[i].value];
     vs_jsonw_object_begin(call->json);
-    if (kind == PART_STREAM)
-      vs_reply_stream(call, part->key);
-    else
-      vs_reply_pool(call, part->key);
+    if (kind == PART_STREAM) vs_reply_stream(call, part->key);
+    else vs_reply_pool(call, part->key);
     vs_reply_end_sums(call, &part->sums);
     vs_jsonw_object_end(call->json);
   }
@@ -70,7 +69,8 @@ static void write_sizes(const vs_call *call, const vs_churn *churn, const vs_gro
 static vs_status live_by_size(const vs_host *host, const vs_lifetimes *lifetimes, vs_groups *out) {
   vs_liveset set;
   VS_TRY(vs_liveset_build(host, lifetimes, vs_slice_end(lifetimes->slice), &set));
-  const vs_status status = vs_groups_build(host, lifetimes, set.rows.data, set.rows.count, VS_BY_SIZE, NULL, out);
+  const vs_status status =
+      vs_groups_build(host, lifetimes, set.rows.data, set.rows.count, VS_BY_SIZE, NULL, out);
   vs_liveset_deinit(host, &set);
   return status;
 }

@@ -17,17 +17,17 @@ static vs_status find_span(const vs_call *call, vs_view *view, span *s) {
   const vs_request *request = call->request;
   VS_TRY(vs_view_moment(view, request->from, &s->from, call->error));
   VS_TRY(vs_view_moment(view, request->to, &s->to, call->error));
-  if (s->to < s->from)
-    return vs_fail(call->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "'from' lies behind 'to'");
+  if (s->to < s->from) return vs_fail(call->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "'from' lies behind 'to'");
   s->first = (uint32_t)(s->from + 1);
   s->count = (uint32_t)(s->to - s->from);
-  const uint64_t points = request->points == 0 || request->points > MOST_PIECES ? MOST_PIECES : request->points;
+  const uint64_t points =
+      request->points == 0 || request->points > MOST_PIECES ? MOST_PIECES : request->points;
   s->pieces = (uint32_t)vs_min_u64(points, s->count);
   if (s->pieces == 0) s->pieces = 1;
   if (request->axis == VS_AXIS_event) return VS_OK;
 
   int64_t first_us, last_us;
-  if (!vs_slice_times(view->slice, &first_us, &last_us))
+  if (!vs_view_times(view, &first_us, &last_us))
     return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "this trace has no times");
   s->from_us = vs_slice_time(view->slice, s->from);
   s->to_us = vs_slice_time(view->slice, s->to);
@@ -59,17 +59,16 @@ static void write_axis(const vs_call *call, const vs_slice *slice, const span *s
   for (uint32_t p = 0; p < s->pieces; p++) {
     if (!by_time) event = event_at(s, p);
     /* Times may go backwards for a while: an event without a later time counts with those before it. */
-    while (by_time && event < vs_slice_end(slice) && vs_slice_time(slice, event + 1) <= time_at(s, p)) event++;
+    while (by_time && event < vs_slice_end(slice) && vs_slice_time(slice, event + 1) <= time_at(s, p))
+      event++;
     vs_jsonw_i64(json, event);
   }
   vs_jsonw_array_end(json);
   vs_reply_array_begin(json, "time_us");
   for (uint32_t p = 0; p < s->pieces; p++) {
     const int64_t time = by_time ? time_at(s, p) : vs_slice_time(slice, event_at(s, p));
-    if (time == VS_NO_TIME)
-      vs_jsonw_null(json);
-    else
-      vs_jsonw_i64(json, time);
+    if (time == VS_NO_TIME) vs_jsonw_null(json);
+    else vs_jsonw_i64(json, time);
   }
   vs_jsonw_array_end(json);
 }
@@ -85,21 +84,21 @@ static void write_column(vs_jsonw *json, const char *key, const pieces *drawn, p
   vs_jsonw_array_end(json);
 }
 
-static void draw(const vs_call *call, const vs_slice *slice, const span *s, const vs_curve *curve, const int64_t *column,
-                 pieces *out) {
+static void draw(const vs_call *call, const vs_slice *slice, const span *s, const vs_curve *curve,
+                 const int64_t *column, pieces *out) {
   const int64_t before = s->from == VS_AT_START ? curve->baseline : column[s->from];
   out->count = s->pieces;
   if (call->request->axis == VS_AXIS_time)
     vs_curve_by_time(slice, column, curve->baseline, s->from_us, s->to_us, out->data, s->pieces);
-  else
-    vs_curve_by_event(column, s->first, s->count, before, out->data, s->pieces);
+  else vs_curve_by_event(column, s->first, s->count, before, out->data, s->pieces);
 }
 
-static void write_curves(vs_call *call, vs_view *view, const span *s, const vs_curve_columns *columns, pieces *drawn) {
+static void write_curves(vs_call *call, vs_view *view, const span *s, const vs_curve_columns *columns,
+                         pieces *drawn) {
   static const char *const keys[VS_CURVE_KINDS][3] = {
-    [VS_CURVE_REQUESTED] = {"requested_bytes", "requested_high_bytes", "requested_low_bytes"},
-    [VS_CURVE_HELD] = {"held_bytes", "held_high_bytes", "held_low_bytes"},
-    [VS_CURVE_RESERVED] = {"reserved_bytes", "reserved_high_bytes", "reserved_low_bytes"},
+      [VS_CURVE_REQUESTED] = {"requested_bytes", "requested_high_bytes", "requested_low_bytes"},
+      [VS_CURVE_HELD] = {"held_bytes", "held_high_bytes", "held_low_bytes"},
+      [VS_CURVE_RESERVED] = {"reserved_bytes", "reserved_high_bytes", "reserved_low_bytes"},
   };
   const vs_curves *curves = vs_view_curves(view);
   for (size_t kind = 0; kind < VS_CURVE_KINDS; kind++) {

@@ -31,7 +31,7 @@ static vs_status add_node(tree *t, uint32_t parent, uint32_t frame, uint32_t *ou
   VS_TRY(vs_map_reserve(t->host, &t->by_frame));
   *out = (uint32_t)t->nodes.count;
   t->nodes.data[t->nodes.count++] =
-    (node){.parent = parent, .frame = frame, .first_child = NO_NODE, .next = NO_NODE, .shown_as = NO_NODE};
+      (node){.parent = parent, .frame = frame, .first_child = NO_NODE, .next = NO_NODE, .shown_as = NO_NODE};
   if (parent != NO_NODE) vs_map_add(&t->by_frame, (uint64_t)parent << 32 | frame, *out);
   return VS_OK;
 }
@@ -65,7 +65,8 @@ static vs_status add_stack(tree *t, const vs_stacks *stacks, const vs_group *gro
 static vs_status grow(tree *t, const vs_stacks *stacks, const vs_groups *groups, bool inverted) {
   uint32_t root;
   VS_TRY(add_node(t, NO_NODE, VS_NO_FRAME, &root));
-  for (size_t i = 0; i < groups->list.count; i++) VS_TRY(add_stack(t, stacks, &groups->list.data[i], inverted));
+  for (size_t i = 0; i < groups->list.count; i++)
+    VS_TRY(add_stack(t, stacks, &groups->list.data[i], inverted));
   return VS_OK;
 }
 
@@ -91,7 +92,8 @@ static vs_status choose(tree *t, uint64_t top) {
 static void write_node(const vs_call *call, const tree *t, const node *n) {
   vs_jsonw *json = call->json;
   vs_jsonw_object_begin(json);
-  vs_reply_u64_or_null(json, "parent", n->parent != NO_NODE, n->parent == NO_NODE ? 0 : t->nodes.data[n->parent].shown_as);
+  vs_reply_u64_or_null(json, "parent", n->parent != NO_NODE,
+                       n->parent == NO_NODE ? 0 : t->nodes.data[n->parent].shown_as);
   vs_reply_frame(call, n->frame);
   vs_jsonw_member_u64(json, "bytes", n->bytes);
   vs_jsonw_member_u64(json, "count", n->count);
@@ -135,8 +137,8 @@ vs_status vs_method_tree(vs_call *call) {
   vs_selection selection;
   vs_groups groups;
   VS_TRY(vs_selection_build(call, view, &selection));
-  vs_status status = vs_groups_build(host, selection.lifetimes, selection.set.rows.data, selection.set.rows.count,
-                                     VS_BY_STACK, &call->engine->frames, &groups);
+  vs_status status = vs_groups_build(host, selection.lifetimes, selection.set.rows.data,
+                                     selection.set.rows.count, VS_BY_STACK, &call->engine->frames, &groups);
   if (status == VS_OK) {
     tree t = {.host = host};
     status = grow(&t, &call->engine->snapshot->stacks, &groups, call->request->inverted);

@@ -4,17 +4,13 @@
 /* ---- numbers that may be unknown ------------------------------------------------------------------------------- */
 
 void vs_reply_u64_or_null(vs_jsonw *json, const char *key, bool is_known, uint64_t value) {
-  if (is_known)
-    vs_jsonw_member_u64(json, key, value);
-  else
-    vs_jsonw_member_null(json, key);
+  if (is_known) vs_jsonw_member_u64(json, key, value);
+  else vs_jsonw_member_null(json, key);
 }
 
 void vs_reply_i64_or_null(vs_jsonw *json, const char *key, bool is_known, int64_t value) {
-  if (is_known)
-    vs_jsonw_member_i64(json, key, value);
-  else
-    vs_jsonw_member_null(json, key);
+  if (is_known) vs_jsonw_member_i64(json, key, value);
+  else vs_jsonw_member_null(json, key);
 }
 
 void vs_reply_time(vs_jsonw *json, const char *key, int64_t time_us) {
@@ -26,17 +22,13 @@ void vs_reply_event(vs_jsonw *json, const char *key, uint32_t event) {
 }
 
 void vs_reply_share(vs_jsonw *json, const char *key, uint64_t part, uint64_t whole) {
-  if (whole == 0)
-    vs_jsonw_member_null(json, key);
-  else
-    vs_jsonw_member_f64(json, key, (double)part / (double)whole);
+  if (whole == 0) vs_jsonw_member_null(json, key);
+  else vs_jsonw_member_f64(json, key, (double)part / (double)whole);
 }
 
 void vs_reply_string(const vs_call *call, const char *key, uint32_t string) {
-  if (string == VS_STRING_NONE)
-    vs_jsonw_member_null(call->json, key);
-  else
-    vs_jsonw_member_str(call->json, key, vs_snapshot_string(call->engine->snapshot, string));
+  if (string == VS_STRING_NONE) vs_jsonw_member_null(call->json, key);
+  else vs_jsonw_member_str(call->json, key, vs_snapshot_string(call->engine->snapshot, string));
 }
 
 void vs_reply_scratch(vs_call *call, const char *key) {
@@ -60,7 +52,8 @@ void vs_reply_moment(const vs_call *call, const vs_view *view, const char *key, 
 
 void vs_reply_stream(const vs_call *call, uint32_t stream) {
   const vs_snapshot *s = call->engine->snapshot;
-  vs_reply_u64_or_null(call->json, "stream", stream < s->streams.count, stream < s->streams.count ? s->streams.data[stream] : 0);
+  vs_reply_u64_or_null(call->json, "stream", stream < s->streams.count,
+                       stream < s->streams.count ? s->streams.data[stream] : 0);
 }
 
 static void pool_value(const vs_call *call, uint32_t pool) {
@@ -143,7 +136,8 @@ static void put_place(vs_text *text, vs_str function, vs_str file, bool has_line
 void vs_put_frame_label(const vs_call *call, vs_text *text, uint32_t frame) {
   const vs_snapshot *s = call->engine->snapshot;
   const vs_frame *f = &s->stacks.frames.data[frame];
-  put_place(text, vs_snapshot_string(s, f->name), vs_snapshot_string(s, f->file), vs_frame_has_line(s, frame), f->line);
+  put_place(text, vs_snapshot_string(s, f->name), vs_snapshot_string(s, f->file), vs_frame_has_line(s, frame),
+            f->line);
 }
 
 /* The label of a group, from the pieces that its kind has. */
@@ -278,7 +272,8 @@ void vs_reply_end(const vs_call *call, const vs_report *report) {
 }
 
 /* Rows for the powers of two that occur; the first one begins at 0. */
-static void by_powers(vs_jsonw *json, const char *key, const char *from, const char *below, const uint64_t counts[VS_POWERS]) {
+static void by_powers(vs_jsonw *json, const char *key, const char *from, const char *below,
+                      const uint64_t counts[VS_POWERS]) {
   vs_jsonw_key(json, vs_str_from(key));
   vs_jsonw_array_begin(json);
   for (unsigned n = 0; n < VS_POWERS; n++) {

@@ -56,7 +56,7 @@ void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, 
 
 void vs_reply_file(const vs_call *call); /* "file" */
 void vs_reply_end_sums(const vs_call *call, const vs_end_sums *sums);
-void vs_reply_end(const vs_call *call, const vs_report *report); /* "end" */
+void vs_reply_end(const vs_call *call, const vs_report *report);     /* "end" */
 void vs_reply_lifetimes(const vs_call *call, const vs_churn *churn); /* "lifetimes" */
 
 /* The scratch text as a string member; it is empty again afterwards. */

@@ -28,9 +28,9 @@ typedef enum param_type {
 } param_type;
 
 static const char *const type_names[] = {
-  [TYPE_DEVICE] = "device", [TYPE_MOMENT] = "moment", [TYPE_FILTER] = "filter", [TYPE_COUNT] = "count",
-  [TYPE_FLAG] = "flag",     [TYPE_BY] = "by",         [TYPE_AXIS] = "axis",     [TYPE_WHAT] = "what",
-  [TYPE_FORMAT] = "format",
+    [TYPE_DEVICE] = "device", [TYPE_MOMENT] = "moment", [TYPE_FILTER] = "filter",
+    [TYPE_COUNT] = "count",   [TYPE_FLAG] = "flag",     [TYPE_BY] = "by",
+    [TYPE_AXIS] = "axis",     [TYPE_WHAT] = "what",     [TYPE_FORMAT] = "format",
 };
 
 typedef struct param {
@@ -72,7 +72,8 @@ typedef struct takes {
 static const takes taken[] = {
 #define VS_PARAM(name, TYPE, sentence)
 #define VS_METHOD(name, NEEDS, REPLY, sentence)
-#define VS_TAKES(method_, param_, default_) {.method = VS_METHOD_##method_, .param = PARAM_##param_, .fallback = default_},
+#define VS_TAKES(method_, param_, default_) \
+  {.method = VS_METHOD_##method_, .param = PARAM_##param_, .fallback = default_},
 #include "query/methods.def"
 #undef VS_METHOD
 #undef VS_TAKES
@@ -91,7 +92,8 @@ static const choice choices[] = {
 #define VS_CHOICE(TYPE, name_, sentence_) {.type = TYPE_##TYPE, .name = #name_, .sentence = sentence_},
 #include "query/choices.def"
 #undef VS_CHOICE
-#define VS_EXPORT(name_, extension, opens_in, sentence_) {.type = TYPE_FORMAT, .name = #name_, .sentence = sentence_},
+#define VS_EXPORT(name_, extension, opens_in, sentence_) \
+  {.type = TYPE_FORMAT, .name = #name_, .sentence = sentence_},
 #include "query/exports.def"
 #undef VS_EXPORT
 };
@@ -158,11 +160,13 @@ static const char *nearest(vs_str typed, const char *const *names, size_t count)
   return best;
 }
 
-vs_status vs_unknown_word(vs_error *error, const char *what, vs_str typed, const char *const *names, size_t count) {
+vs_status vs_unknown_word(vs_error *error, const char *what, vs_str typed, const char *const *names,
+                          size_t count) {
   const char *best = nearest(typed, names, count);
   if (typed.size > 2 * LONGEST_WORD) typed.size = 2 * LONGEST_WORD;
   if (best != NULL)
-    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unknown %s '%S': did you mean '%s'?", what, typed, best);
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unknown %s '%S': did you mean '%s'?", what, typed,
+                   best);
   char list[200] = "";
   for (size_t i = 0; i < count; i++) {
     const size_t used = strlen(list);
@@ -207,7 +211,8 @@ static bool read_duration(vs_str text, int64_t *us) {
   } units[] = {{"us", 1}, {"ms", 1e3}, {"min", 60e6}, {"s", 1e6}}; /* "s" last: it ends the others, too */
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
     const vs_str unit = vs_str_from(units[i].name);
-    if (text.size <= unit.size || !vs_str_equal((vs_str){text.data + text.size - unit.size, unit.size}, unit)) continue;
+    if (text.size <= unit.size || !vs_str_equal((vs_str){text.data + text.size - unit.size, unit.size}, unit))
+      continue;
     double number;
     if (!vs_parse_f64((vs_str){text.data, text.size - unit.size}, &number)) return false;
     number *= units[i].us;
@@ -219,11 +224,9 @@ static bool read_duration(vs_str text, int64_t *us) {
 }
 
 static const char *const when_names[] = {
-  [VS_WHEN_START] = "start",
-  [VS_WHEN_END] = "end",
-  [VS_WHEN_PEAK] = "peak",
-  [VS_WHEN_PEAK_RESERVED] = "peak_reserved",
-  [VS_WHEN_OOM] = "oom",
+    [VS_WHEN_START] = "start", [VS_WHEN_END] = "end",
+    [VS_WHEN_PEAK] = "peak",   [VS_WHEN_PEAK_RESERVED] = "peak_reserved",
+    [VS_WHEN_OOM] = "oom",
 };
 enum { WHEN_NAMES = sizeof when_names / sizeof *when_names };
 
@@ -239,7 +242,8 @@ static vs_status read_moment(const param *p, vs_json value, vs_when *out, vs_err
     }
   if (vs_parse_i64(text, &out->value) && out->value >= -1) return VS_OK;
   out->kind = VS_WHEN_TIME;
-  if (vs_str_starts(text, VS_STR("@")) && vs_parse_i64((vs_str){text.data + 1, text.size - 1}, &out->value)) return VS_OK;
+  if (vs_str_starts(text, VS_STR("@")) && vs_parse_i64((vs_str){text.data + 1, text.size - 1}, &out->value))
+    return VS_OK;
   out->kind = VS_WHEN_AFTER;
   if (read_duration(text, &out->value)) return VS_OK;
   return vs_unknown_word(error, "moment", text, when_names, WHEN_NAMES);
@@ -254,7 +258,8 @@ static vs_status read_choice(const param *p, vs_json value, size_t *out, vs_erro
   return vs_unknown_word(error, p->name, text, names, count);
 }
 
-static vs_status read_value(vs_request *request, const vs_host *host, const param *p, vs_json value, vs_error *error) {
+static vs_status read_value(vs_request *request, const vs_host *host, const param *p, vs_json value,
+                            vs_error *error) {
   void *slot = (char *)request + p->offset;
   size_t index = 0;
   switch (p->type) {
@@ -265,7 +270,8 @@ static vs_status read_value(vs_request *request, const vs_host *host, const para
       return vs_filter_init(slot, host, vs_json_str(value, VS_STR("")), error);
     case TYPE_COUNT:
       *(uint64_t *)slot = vs_json_u64(value, 0);
-      return vs_json_u64(value, 1) == vs_json_u64(value, 0) ? VS_OK : wrong(error, p, "a whole number, 0 or more");
+      return vs_json_u64(value, 1) == vs_json_u64(value, 0) ? VS_OK
+                                                            : wrong(error, p, "a whole number, 0 or more");
     case TYPE_FLAG:
       *(bool *)slot = vs_json_bool(value, false);
       return vs_json_kind(value) == VS_VALUE_BOOL ? VS_OK : wrong(error, p, "true or false");
@@ -305,7 +311,8 @@ static vs_status read_params(vs_request *request, const vs_host *host, vs_json g
     while (j < count && !vs_str_equal(name, vs_str_from(names[j]))) j++;
     if (j < count) continue;
     if (count == 0)
-      return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "'%s' takes no parameters", vs_methods[request->method].name);
+      return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "'%s' takes no parameters",
+                     vs_methods[request->method].name);
     return vs_unknown_word(error, "parameter", name, names, count);
   }
   for (size_t i = 0; i < TAKEN_COUNT; i++) {
@@ -313,7 +320,8 @@ static vs_status read_params(vs_request *request, const vs_host *host, vs_json g
     const param *p = &params[taken[i].param];
     const vs_json value = vs_json_member(given, vs_str_from(p->name));
     const bool is_default = vs_json_is_absent(value) || vs_json_kind(value) == VS_VALUE_NONE;
-    VS_TRY(is_default ? read_default(request, host, &taken[i], error) : read_value(request, host, p, value, error));
+    VS_TRY(is_default ? read_default(request, host, &taken[i], error)
+                      : read_value(request, host, p, value, error));
   }
   return VS_OK;
 }
@@ -330,7 +338,8 @@ static vs_status read_request(vs_request *request, const vs_host *host, vs_json 
   }
   const vs_json indent = vs_json_member(root, VS_STR("indent"));
   const uint64_t spaces = vs_json_u64(indent, vs_json_is_absent(indent) ? 0 : UINT64_MAX);
-  if (spaces > 8) return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "'indent' has to be a number from 0 to 8");
+  if (spaces > 8)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "'indent' has to be a number from 0 to 8");
   request->indent = (uint32_t)spaces;
 
   const vs_json method = vs_json_member(root, VS_STR("method"));
@@ -392,14 +401,10 @@ static void describe_choices(vs_jsonw *json, param_type type) {
 static void describe_default(vs_jsonw *json, vs_str fallback) {
   uint64_t number;
   vs_jsonw_key(json, VS_STR("default"));
-  if (fallback.data[0] == '"')
-    vs_jsonw_str(json, (vs_str){fallback.data + 1, fallback.size - 2});
-  else if (vs_parse_u64(fallback, &number))
-    vs_jsonw_u64(json, number);
-  else if (fallback.data[0] == 'n')
-    vs_jsonw_null(json);
-  else
-    vs_jsonw_bool(json, fallback.data[0] == 't');
+  if (fallback.data[0] == '"') vs_jsonw_str(json, (vs_str){fallback.data + 1, fallback.size - 2});
+  else if (vs_parse_u64(fallback, &number)) vs_jsonw_u64(json, number);
+  else if (fallback.data[0] == 'n') vs_jsonw_null(json);
+  else vs_jsonw_bool(json, fallback.data[0] == 't');
 }
 
 static void describe_method(vs_jsonw *json, size_t method) {
@@ -443,7 +448,8 @@ void vs_request_describe(vs_jsonw *json) {
   vs_jsonw_array_end(json);
   vs_jsonw_key(json, VS_STR("formats"));
   vs_jsonw_array_begin(json);
-#define VS_EXPORT(name, extension, opens_in, sentence) describe_format(json, #name, extension, opens_in, sentence);
+#define VS_EXPORT(name, extension, opens_in, sentence) \
+  describe_format(json, #name, extension, opens_in, sentence);
 #include "query/exports.def"
 #undef VS_EXPORT
   vs_jsonw_array_end(json);

@@ -52,11 +52,11 @@ typedef struct vs_when {
 #define VS_C_TYPE_DEVICE vs_device_choice
 #define VS_C_TYPE_MOMENT vs_when
 #define VS_C_TYPE_FILTER vs_filter
-#define VS_C_TYPE_COUNT uint64_t
-#define VS_C_TYPE_FLAG bool
-#define VS_C_TYPE_BY vs_group_by
-#define VS_C_TYPE_AXIS vs_axis
-#define VS_C_TYPE_WHAT vs_what
+#define VS_C_TYPE_COUNT  uint64_t
+#define VS_C_TYPE_FLAG   bool
+#define VS_C_TYPE_BY     vs_group_by
+#define VS_C_TYPE_AXIS   vs_axis
+#define VS_C_TYPE_WHAT   vs_what
 #define VS_C_TYPE_FORMAT vs_export_id
 
 typedef struct vs_request {
@@ -88,13 +88,15 @@ extern const vs_method vs_methods[VS_METHOD_COUNT];
 
 /* Fails: VS_BAD_ARGUMENT with what is wrong, and what was probably meant, in `error`; VS_NO_MEMORY. After a failure there
  * is nothing to deinit. */
-VS_MUST_CHECK vs_status vs_request_init(vs_request *request, const vs_host *host, vs_str bytes, vs_error *error);
+VS_MUST_CHECK vs_status vs_request_init(vs_request *request, const vs_host *host, vs_str bytes,
+                                        vs_error *error);
 void vs_request_deinit(vs_request *request);
 
 /* The members "methods" and "formats" of the reply that lists them. */
 void vs_request_describe(vs_jsonw *json);
 
 /* Fails with VS_BAD_ARGUMENT: "unknown WHAT 'typed': did you mean 'x'?", `names` being those there are. */
-vs_status vs_unknown_word(vs_error *error, const char *what, vs_str typed, const char *const *names, size_t count);
+vs_status vs_unknown_word(vs_error *error, const char *what, vs_str typed, const char *const *names,
+                          size_t count);
 
 #endif

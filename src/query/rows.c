@@ -9,14 +9,14 @@ vs_filter_row vs_row_of_event(const vs_slice *slice, uint32_t event) {
   const uint32_t row = vs_slice_row(slice, event);
   const uint32_t category = vs_events_category(&s->events, row);
   vs_filter_row r = {
-    .size = vs_events_size(&s->events, row),
-    .event = event,
-    .stream = vs_events_stream(&s->events, row),
-    .pool = vs_events_pool(&s->events, row),
-    .stack = vs_events_stack(&s->events, row),
-    .action = vs_snapshot_string(s, s->actions.data[vs_events_action(&s->events, row)]),
-    .category = vs_snapshot_string(s, category),
-    .has = 1u << VS_FILTER_size | 1u << VS_FILTER_event | 1u << VS_FILTER_pool | 1u << VS_FILTER_action,
+      .size = vs_events_size(&s->events, row),
+      .event = event,
+      .stream = vs_events_stream(&s->events, row),
+      .pool = vs_events_pool(&s->events, row),
+      .stack = vs_events_stack(&s->events, row),
+      .action = vs_snapshot_string(s, s->actions.data[vs_events_action(&s->events, row)]),
+      .category = vs_snapshot_string(s, category),
+      .has = 1u << VS_FILTER_size | 1u << VS_FILTER_event | 1u << VS_FILTER_pool | 1u << VS_FILTER_action,
   };
   if (vs_event_address(&s->events, row, &r.address) && vs_events_kind(&s->events, row) != VS_EVENT_OOM)
     r.has |= 1u << VS_FILTER_address;
@@ -27,12 +27,13 @@ vs_filter_row vs_row_of_event(const vs_slice *slice, uint32_t event) {
 
 vs_filter_row vs_row_of_segment(const vs_snapshot *s, const vs_segment *segment, uint64_t reserved) {
   return (vs_filter_row){
-    .size = reserved,
-    .address = segment->address,
-    .stream = segment->stream,
-    .pool = segment->pool,
-    .stack = segment->stack,
-    .has = 1u << VS_FILTER_size | 1u << VS_FILTER_address | 1u << VS_FILTER_pool | stream_key(s, segment->stream),
+      .size = reserved,
+      .address = segment->address,
+      .stream = segment->stream,
+      .pool = segment->pool,
+      .stack = segment->stack,
+      .has = 1u << VS_FILTER_size | 1u << VS_FILTER_address | 1u << VS_FILTER_pool |
+             stream_key(s, segment->stream),
   };
 }
 

@@ -10,22 +10,23 @@ vs_str vs_selection_state(const vs_selection *selection, const vs_lifetime *row)
 uint32_t vs_selection_category(const vs_selection *selection, const vs_lifetime *row) {
   const vs_slice *slice = selection->lifetimes->slice;
   const uint32_t event = vs_lifetime_event(row);
-  return event == VS_NO_EVENT ? VS_STRING_NONE : vs_events_category(&slice->snapshot->events, vs_slice_row(slice, event));
+  return event == VS_NO_EVENT ? VS_STRING_NONE
+                              : vs_events_category(&slice->snapshot->events, vs_slice_row(slice, event));
 }
 
 static vs_filter_row describe(const vs_selection *selection, const vs_lifetime *row) {
   const vs_snapshot *s = selection->lifetimes->slice->snapshot;
   const uint32_t category = vs_selection_category(selection, row);
   vs_filter_row r = {
-    .size = row->size,
-    .address = row->address,
-    .event = row->start,
-    .stream = vs_lifetime_stream(selection->lifetimes, row),
-    .pool = vs_lifetime_pool(selection->lifetimes, &selection->segments, row),
-    .stack = vs_lifetime_stack(selection->lifetimes, row),
-    .state = vs_selection_state(selection, row),
-    .category = vs_snapshot_string(s, category),
-    .has = 1u << VS_FILTER_size | 1u << VS_FILTER_address | 1u << VS_FILTER_pool | 1u << VS_FILTER_state,
+      .size = row->size,
+      .address = row->address,
+      .event = row->start,
+      .stream = vs_lifetime_stream(selection->lifetimes, row),
+      .pool = vs_lifetime_pool(selection->lifetimes, &selection->segments, row),
+      .stack = vs_lifetime_stack(selection->lifetimes, row),
+      .state = vs_selection_state(selection, row),
+      .category = vs_snapshot_string(s, category),
+      .has = 1u << VS_FILTER_size | 1u << VS_FILTER_address | 1u << VS_FILTER_pool | 1u << VS_FILTER_state,
   };
   if (row->start != VS_NO_EVENT) r.has |= 1u << VS_FILTER_event;
   if (r.stream < s->streams.count) r.has |= 1u << VS_FILTER_stream;
@@ -91,7 +92,8 @@ vs_status vs_selection_by_size(const vs_call *call, const vs_selection *selectio
   VS_TRY(vs_vec_reserve(host, out, count));
   memcpy(out->data, selection->set.rows.data, count * sizeof *out->data);
   out->count = count;
-  const vs_status status = vs_sort_rows(host, out->data, count, bigger_first, selection->lifetimes->rows.data);
+  const vs_status status =
+      vs_sort_rows(host, out->data, count, bigger_first, selection->lifetimes->rows.data);
   if (status != VS_OK) vs_vec_free(host, out);
   return status;
 }

@@ -21,6 +21,7 @@ uint32_t vs_selection_category(const vs_selection *selection, const vs_lifetime 
 
 /* Rows of lifetimes in falling order of size, of equals by rising address; the caller frees *out with vs_vec_free. */
 typedef VS_VEC(uint32_t) vs_rows;
-VS_MUST_CHECK vs_status vs_selection_by_size(const vs_call *call, const vs_selection *selection, vs_rows *out);
+VS_MUST_CHECK vs_status vs_selection_by_size(const vs_call *call, const vs_selection *selection,
+                                             vs_rows *out);
 
 #endif

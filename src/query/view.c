@@ -10,9 +10,11 @@ vs_view *vs_engine_default_view(vs_engine *engine) {
   vs_view *best = NULL;
   for (size_t i = 0; i < engine->views.count; i++) {
     vs_view *view = &engine->views.data[i];
-    if (best != NULL && view->slice->device == VS_DEVICE_HOST) continue; /* only where there is nothing else */
-    const bool is_busier = best == NULL || view->slice->event_count > best->slice->event_count ||
-                           (view->slice->event_count == best->slice->event_count && view->reserved > best->reserved);
+    if (best != NULL && view->slice->device == VS_DEVICE_HOST)
+      continue; /* only where there is nothing else */
+    const bool is_busier =
+        best == NULL || view->slice->event_count > best->slice->event_count ||
+        (view->slice->event_count == best->slice->event_count && view->reserved > best->reserved);
     if (is_busier) best = view;
   }
   return best;
@@ -23,6 +25,15 @@ const vs_curves *vs_view_curves(vs_view *view) {
   if (!view->has_curves) vs_curves_measure(view->slice, &view->curves);
   view->has_curves = true;
   return &view->curves;
+}
+
+bool vs_view_times(vs_view *view, int64_t *first_us, int64_t *last_us) {
+  if (!view->has_looked_for_times && !vs_slice_times(view->slice, &view->first_us, &view->last_us))
+    view->first_us = view->last_us = VS_NO_TIME;
+  view->has_looked_for_times = true;
+  *first_us = view->first_us;
+  *last_us = view->last_us;
+  return view->first_us != VS_NO_TIME;
 }
 
 vs_status vs_view_lifetimes(vs_engine *engine, vs_view *view, const vs_lifetimes **out) {
@@ -75,10 +86,10 @@ static vs_status first_oom(const vs_slice *slice, vs_moment *out, vs_error *erro
   return not_there(error, "no request failed in this trace");
 }
 
-static vs_status at_time(const vs_slice *slice, int64_t time_us, bool is_relative, vs_moment *out, vs_error *error) {
+static vs_status at_time(vs_view *view, int64_t time_us, bool is_relative, vs_moment *out, vs_error *error) {
   int64_t first, last;
-  if (!vs_slice_times(slice, &first, &last)) return not_there(error, "this trace has no times");
-  *out = vs_slice_moment_at(slice, is_relative ? vs_sat_add_i64(first, time_us) : time_us);
+  if (!vs_view_times(view, &first, &last)) return not_there(error, "this trace has no times");
+  *out = vs_slice_moment_at(view->slice, is_relative ? vs_sat_add_i64(first, time_us) : time_us);
   return VS_OK;
 }
 
@@ -94,10 +105,10 @@ vs_status vs_view_moment(vs_view *view, vs_when when, vs_moment *out, vs_error *
     case VS_WHEN_EVENT:
       *out = when.value;
       if (when.value <= vs_slice_end(slice)) return VS_OK;
-      return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "there is no event %D: the trace of this device has %u", when.value,
-                     slice->event_count);
-    case VS_WHEN_AFTER: return at_time(slice, when.value, true, out, error);
-    case VS_WHEN_TIME: return at_time(slice, when.value, false, out, error);
+      return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET,
+                     "there is no event %D: the trace of this device has %u", when.value, slice->event_count);
+    case VS_WHEN_AFTER: return at_time(view, when.value, true, out, error);
+    case VS_WHEN_TIME: return at_time(view, when.value, false, out, error);
   }
   return VS_OK;
 }

@@ -4,21 +4,25 @@
 const char *vs_words_of_fragmentation(const vs_holes *holes) {
   if (holes->reserved == 0) return "nothing is reserved";
   if (holes->free == 0) return "all reserved memory is in use";
-  if (holes->free < holes->reserved / 10) return "little of the reserved memory is free, so it hardly matters in how many pieces";
+  if (holes->free < holes->reserved / 10)
+    return "little of the reserved memory is free, so it hardly matters in how many pieces";
   if (holes->releasable >= holes->free - holes->free / 10)
     return "nearly all that is free lies in segments of its own and can go back to the driver";
   if (holes->is_unusable_known && holes->unusable >= holes->free / 4)
     return "much of what is free lies in holes too small for anything that the program asked for";
   if (holes->pinned_pages >= holes->pinned / 2)
-    return "what is free lies between blocks in use, but most of it are whole pages, which can go back to the driver";
+    return "what is free lies between blocks in use, but most of it are whole pages, which can go back to "
+           "the driver";
   if (holes->pinned >= holes->free / 2)
-    return "most of what is free lies in segments that blocks in use pin: it can be used again, but not go back to the driver";
+    return "most of what is free lies in segments that blocks in use pin: it can be used again, but not go "
+           "back to the driver";
   return "some of what is free lies in segments that blocks in use pin, the rest can go back to the driver";
 }
 
 const char *vs_words_of_growth(const vs_growth *growth) {
   if (growth->blocks == 0) return "holds more with the steps, in larger blocks and not in more of them";
-  if (growth->rises == growth->steps) return "holds more after every step: a leak, or a cache without a limit";
+  if (growth->rises == growth->steps)
+    return "holds more after every step: a leak, or a cache without a limit";
   return "holds more after nearly every step: a leak, or a cache without a limit";
 }
 
@@ -26,7 +30,8 @@ const char *vs_words_of_oom(vs_oom_verdict verdict) {
   switch (verdict) {
     case VS_OOM_FULL: return "cached and free memory together were not enough for the request";
     case VS_OOM_FRAGMENTED: return "there was enough cached memory, but in pieces that are too small";
-    case VS_OOM_ELSEWHERE: return "a large enough piece was cached, but for another stream, pool or kind of segment";
+    case VS_OOM_ELSEWHERE:
+      return "a large enough piece was cached, but for another stream, pool or kind of segment";
     case VS_OOM_REFUSED: return "the device had enough free memory, and yet the request was refused";
     case VS_OOM_UNKNOWN: break;
   }
@@ -47,15 +52,19 @@ static bool expandable_segments_are_on(const vs_snapshot *s) {
 const char *vs_advice_for_oom(const vs_snapshot *snapshot, vs_oom_verdict verdict) {
   switch (verdict) {
     case VS_OOM_FULL:
-      return "hold less at that moment: a smaller batch, checkpointed activations, optimizer state on the host";
+      return "hold less at that moment: a smaller batch, checkpointed activations, optimizer state on the "
+             "host";
     case VS_OOM_FRAGMENTED:
       if (expandable_segments_are_on(snapshot))
-        return "expandable segments are on already: free long-lived blocks together, or call torch.cuda.empty_cache() before";
+        return "expandable segments are on already: free long-lived blocks together, or call "
+               "torch.cuda.empty_cache() before";
       return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets segments grow instead of lying in pieces";
     case VS_OOM_ELSEWHERE:
-      return "use one stream and one pool for memory that is to be used again, or torch.cuda.empty_cache() before the request";
+      return "use one stream and one pool for memory that is to be used again, or torch.cuda.empty_cache() "
+             "before the request";
     case VS_OOM_REFUSED:
-      return "look for a limit: torch.cuda.set_per_process_memory_fraction, or one of the container or the driver";
+      return "look for a limit: torch.cuda.set_per_process_memory_fraction, or one of the container or the "
+             "driver";
     case VS_OOM_UNKNOWN: break;
   }
   return NULL;

@@ -20,6 +20,7 @@
 #include "codec/pickle_writer.h"
 #include "snapshot/model.h"
 
+/* Must not move once it is initialised: its writers point at its text. */
 typedef struct vs_emit {
   vs_text text;
   bool is_json;

@@ -47,13 +47,14 @@ static void every_format(void **state) {
 static void filters_groups_and_the_rest(void **state) {
   (void)state;
   char *requests[] = {
-    "{\"method\":\"live\",\"params\":{\"by\":\"annotation\",\"filter\":\"train.py size>1\"}}",
-    "{\"method\":\"blocks\",\"params\":{\"filter\":\"\\\"load; all\\\" pool=none\"}}",
-    "{\"method\":\"events\",\"params\":{\"filter\":\"forward action!=oom\"}}",
-    "{\"method\":\"export\",\"params\":{\"format\":\"csv\",\"what\":\"live\",\"filter\":\"train\"}}",
-    "{\"method\":\"timeline\",\"params\":{\"axis\":\"time\",\"points\":3}}",
+      "{\"method\":\"live\",\"params\":{\"by\":\"annotation\",\"filter\":\"train.py size>1\"}}",
+      "{\"method\":\"blocks\",\"params\":{\"filter\":\"\\\"load; all\\\" pool=none\"}}",
+      "{\"method\":\"events\",\"params\":{\"filter\":\"forward action!=oom\"}}",
+      "{\"method\":\"export\",\"params\":{\"format\":\"csv\",\"what\":\"live\",\"filter\":\"train\"}}",
+      "{\"method\":\"timeline\",\"params\":{\"axis\":\"time\",\"points\":3}}",
   };
-  for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) (void)fault_prove(load_and_ask, requests[i]);
+  for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+    (void)fault_prove(load_and_ask, requests[i]);
 }
 
 /* An engine that ran out of memory once is as good as before. */
@@ -64,7 +65,8 @@ static vs_status ask_again_and_again(const vs_host *host, void *ctx) {
   vs_text_init(&reply, vs_host_default(), NULL);
   const char *requests[] = {"{\"method\":\"live\"}", "{\"method\":\"report\"}", "{\"method\":\"events\"}"};
   vs_status status = VS_OK;
-  for (size_t i = 0; i < 3 && status == VS_OK; i++) status = sample_request(engine, requests[i], &reply, NULL);
+  for (size_t i = 0; i < 3 && status == VS_OK; i++)
+    status = sample_request(engine, requests[i], &reply, NULL);
   vs_text_deinit(&reply);
   return status;
 }
@@ -92,10 +94,10 @@ static void a_failure_does_not_harm_the_engine(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_method),
-    cmocka_unit_test(every_format),
-    cmocka_unit_test(filters_groups_and_the_rest),
-    cmocka_unit_test(a_failure_does_not_harm_the_engine),
+      cmocka_unit_test(every_method),
+      cmocka_unit_test(every_format),
+      cmocka_unit_test(filters_groups_and_the_rest),
+      cmocka_unit_test(a_failure_does_not_harm_the_engine),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include "support/random.h"
 #include "unit/analyze/made.h"
 
-/* ---- the toy allocator ----------------------------------------------------------------------------- */
+/* ---- the toy allocator --------------------------------------------------------------------------------- */
 
 /* Addresses are cells of 512 bytes. The first half holds segments of 8 cells, each for itself; the second is one
  * expandable segment with pages of 4 cells. */
@@ -96,7 +96,7 @@ static void play(book *b, uint64_t seed) {
   }
 }
 
-/* ---- what the analysis sees -------------------------------------------------------------------------- */
+/* ---- what the analysis sees ---------------------------------------------------------------------------- */
 
 typedef struct window {
   uint32_t first;
@@ -165,7 +165,7 @@ static void make_window(made *m, const book *b, window *w) {
   made_trace(m, 0);
 }
 
-/* ---- comparing --------------------------------------------------------------------------------------- */
+/* ---- comparing ----------------------------------------------------------------------------------------- */
 
 /* The moment in the full trace that a moment of the window is: just before the next event that is seen. */
 static int64_t full_moment(const window *w, const book *b, vs_moment moment) {

@@ -5,7 +5,7 @@
 #include "support/random.h"
 #include "unit/analyze/made.h"
 
-/* ---- the rules a second time -------------------------------------------------------------------------------- */
+/* ---- the rules a second time --------------------------------------------------------------------------- */
 
 enum { LIE_EVENTS = 40, LIE_ADDRESSES = 24, LIE_SPACE = 64 };
 
@@ -151,7 +151,7 @@ static void compare_matching(const rules *r, const vs_lifetimes *lifetimes) {
   }
 }
 
-/* ---- ranges, one bit for each address ------------------------------------------------------------------------ */
+/* ---- ranges, one bit for each address ------------------------------------------------------------------ */
 
 static bool all_set(const bool *bits, uint64_t start, uint64_t end) {
   if (start == end) return bits[start] || (start > 0 && bits[start - 1]);

@@ -6,16 +6,32 @@ static vs_exit say(const vs_client *client, const vs_error *error) {
   return vs_say_error(vs_client_shown_name(vs_str_from(client->name)), error);
 }
 
-static vs_status load(vs_client *client, vs_error *error) {
+/* How long a pipe was is known only at its end, and the engine asks only then. */
+typedef struct vs_intake {
   vs_feed feed;
-  VS_TRY(vs_feed_open(&feed, client->host, client->name, &client->progress, error));
-  const vs_source source = {.name = vs_str_from(client->name),
-                            .bytes = feed.file.size == VS_NO_SIZE ? VS_BYTES_UNKNOWN : feed.file.size,
-                            .is_compressed = feed.is_compressed};
+  vs_reader reader;
+  vs_source source;
+} vs_intake;
+
+static vs_status take_in(void *ctx, void *data, size_t capacity, size_t *count) {
+  vs_intake *intake = ctx;
+  const vs_status status = intake->reader.read(intake->reader.ctx, data, capacity, count);
+  if (intake->feed.file.size == VS_NO_SIZE) intake->source.bytes = intake->feed.bytes_read;
+  return status;
+}
+
+static vs_status load(vs_client *client, vs_error *error) {
+  vs_intake intake;
+  VS_TRY(vs_feed_open(&intake.feed, client->host, client->name, &client->progress, error));
+  intake.reader = vs_feed_reader(&intake.feed);
+  intake.source = (vs_source){.name = vs_str_from(client->name),
+                              .bytes = intake.feed.file.size,
+                              .is_compressed = intake.feed.is_compressed};
+  const vs_reader reader = {.ctx = &intake, .read = take_in};
   vs_status status = vs_engine_create(client->host, &client->engine);
-  if (status == VS_OK) status = vs_engine_load(client->engine, vs_feed_reader(&feed), &source, NULL, error);
-  if (status != VS_OK && feed.error.status != VS_OK) *error = feed.error; /* the deeper cause */
-  vs_feed_close(&feed);
+  if (status == VS_OK) status = vs_engine_load(client->engine, reader, &intake.source, NULL, error);
+  if (status != VS_OK && intake.feed.error.status != VS_OK) *error = intake.feed.error; /* the deeper cause */
+  vs_feed_close(&intake.feed);
   return status;
 }
 

@@ -81,8 +81,9 @@ static vs_status judge(vs_inflate *gz, int answer) {
   if (answer == Z_MEM_ERROR) return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "out of memory");
   if (answer != Z_OK && answer != Z_STREAM_END && answer != Z_BUF_ERROR)
     return vs_fail(error, VS_BAD_FORMAT, gz->in, "the gzip data is damaged");
+  /* Not VS_TRUNCATED: behind the end of a snapshot that means that there is nothing more. */
   if (gz->at_end && answer == Z_BUF_ERROR)
-    return vs_fail(error, VS_TRUNCATED, gz->in,
+    return vs_fail(error, VS_BAD_FORMAT, gz->in,
                    "the gzip data ends too early: the file was not copied whole");
   if (gz->out > VS_GROWTH_BASE && (gz->out - VS_GROWTH_BASE) / VS_GROWTH_FACTOR > gz->in)
     return vs_fail(

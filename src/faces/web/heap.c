@@ -167,10 +167,8 @@ static void *take(vs_heap *heap, size_t size) {
 
 static void give_back(vs_heap *heap, void *memory, size_t size) {
   size_t rounded;
-  if (size <= VS_HEAP_SMALL)
-    put_small(heap, memory, class_of(size, &rounded));
-  else
-    put_range(heap, memory, whole_pages(size));
+  if (size <= VS_HEAP_SMALL) put_small(heap, memory, class_of(size, &rounded));
+  else put_range(heap, memory, whole_pages(size));
 }
 
 /* Whether a block can take its new size without moving; then it has. */
@@ -219,10 +217,12 @@ bool vs_heap_check(const vs_heap *heap) {
   bool is_first = true;
   for (vs_heap_range *range = heap->ranges; range != NULL; range = range->next) {
     const unsigned char *start = (unsigned char *)range;
-    if (start < free_from || (!is_first && start == free_from) || range->size % VS_HEAP_PAGE != 0) return false;
+    if (start < free_from || (!is_first && start == free_from) || range->size % VS_HEAP_PAGE != 0)
+      return false;
     if (range->size == 0 || end_of(range) > heap->end) return false;
     free_from = end_of(range);
     is_first = false;
   }
-  return heap->start <= heap->end && heap->bump <= heap->bump_end && heap->used <= (uint64_t)(heap->end - heap->start);
+  return heap->start <= heap->end && heap->bump <= heap->bump_end &&
+         heap->used <= (uint64_t)(heap->end - heap->start);
 }

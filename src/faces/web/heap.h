@@ -24,9 +24,9 @@ typedef struct vs_heap {
   /* Makes the memory longer by so many bytes, a multiple of VS_HEAP_PAGE; false if that cannot be. */
   bool (*extend)(void *ctx, size_t bytes);
   void *ctx;
-  unsigned char *start, *end; /* aligned to 16 */
-  vs_heap_range *ranges;      /* free ones, the lowest first */
-  void *free[VS_HEAP_CLASSES]; /* blocks of each class, each beginning with a pointer to the next */
+  unsigned char *start, *end;     /* aligned to 16 */
+  vs_heap_range *ranges;          /* free ones, the lowest first */
+  void *free[VS_HEAP_CLASSES];    /* blocks of each class, each beginning with a pointer to the next */
   unsigned char *bump, *bump_end; /* where small blocks are cut from */
   uint64_t used;
 } vs_heap;

@@ -69,10 +69,8 @@ int32_t vs_web_feed(uint32_t size) {
   if (next == NULL) return failed(VS_NO_MEMORY);
   *next = (piece){.size = size};
   memcpy(next->data, web.buffer.data, size);
-  if (web.last == NULL)
-    web.first = next;
-  else
-    web.last->next = next;
+  if (web.last == NULL) web.first = next;
+  else web.last->next = next;
   web.last = next;
   return VS_OK;
 }
@@ -95,7 +93,7 @@ static vs_status read_pieces(void *ctx, void *data, size_t capacity, size_t *cou
 int32_t vs_web_load(uint32_t name_size, uint32_t disk_bytes, uint32_t is_compressed) {
   if (name_size > web.buffer.capacity) return failed(VS_BAD_ARGUMENT);
   const vs_source source = {
-    .name = {web.buffer.data, name_size}, .bytes = disk_bytes, .is_compressed = is_compressed != 0};
+      .name = {web.buffer.data, name_size}, .bytes = disk_bytes, .is_compressed = is_compressed != 0};
   const vs_reader reader = {.ctx = NULL, .read = read_pieces};
   const vs_status status = vs_engine_load(web.engine, reader, &source, NULL, &web.error);
   while (web.first != NULL) drop_first();

@@ -37,7 +37,8 @@ VS_WEB_EXPORT(vs_web_feed) int32_t vs_web_feed(uint32_t size);
 
 /* Reads the file that was fed, which is gone then, whether that works or not. The buffer holds its name. `disk_bytes` is
  * its size before it was inflated. */
-VS_WEB_EXPORT(vs_web_load) int32_t vs_web_load(uint32_t name_size, uint32_t disk_bytes, uint32_t is_compressed);
+VS_WEB_EXPORT(vs_web_load)
+int32_t vs_web_load(uint32_t name_size, uint32_t disk_bytes, uint32_t is_compressed);
 
 /* Answers the request in the buffer by calls of `reply`. After a failure throw away what came. */
 VS_WEB_EXPORT(vs_web_request) int32_t vs_web_request(uint32_t size);

@@ -42,7 +42,7 @@ static inline uint32_t made_string(made *m, const char *text) {
   return id;
 }
 
-/* ---- what there is to name ------------------------------------------------------------------------------------ */
+/* ---- what there is to name ----------------------------------------------------------------------------- */
 
 static inline uint32_t made_stream(made *m, uint64_t handle) {
   expect_ok(vs_vec_reserve(m->host, &m->snapshot->streams, 1));
@@ -76,7 +76,7 @@ static inline uint32_t made_stack(made *m, const char *name, int64_t line) {
   return made_stack_of(m, &frame, 1);
 }
 
-/* ---- the trace ------------------------------------------------------------------------------------------------ */
+/* ---- the trace ----------------------------------------------------------------------------------------- */
 
 /* Returns its row; in the first trace that is the event. */
 static inline uint32_t made_event(made *m, vs_event_kind kind, uint64_t address, uint64_t size) {
@@ -119,7 +119,7 @@ static inline void made_trace(made *m, int32_t device) {
   m->first_event = m->snapshot->events.count;
 }
 
-/* ---- the end state -------------------------------------------------------------------------------------------- */
+/* ---- the end state ------------------------------------------------------------------------------------- */
 
 /* Borrowed until the next one. */
 static inline vs_segment *made_segment(made *m, int32_t device, uint64_t address, uint64_t size,
@@ -149,7 +149,7 @@ static inline vs_block *made_block(made *m, uint64_t size, uint64_t requested, v
   return block;
 }
 
-/* ---- looking at it -------------------------------------------------------------------------------------------- */
+/* ---- looking at it ------------------------------------------------------------------------------------- */
 
 static inline const vs_slice *made_slice(made *m, int32_t device) {
   const char *broken = vs_snapshot_check(m->snapshot);

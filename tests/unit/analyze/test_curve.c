@@ -162,7 +162,7 @@ static void test_no_trace(void **state) {
   made_end(&m);
 }
 
-/* ---- pieces ---------------------------------------------------------------------------------------------------- */
+/* ---- pieces -------------------------------------------------------------------------------------------- */
 
 static void expect_piece(const vs_curve_piece *piece, int64_t low, int64_t high, int64_t last) {
   assert_int_equal(piece->low, low);

@@ -117,7 +117,7 @@ static void expect_growth(const found *f, uint32_t stack, uint64_t bytes_per_ste
   assert_int_equal(growth->first_step + growth->steps, f->steps.boundaries.count - 1);
 }
 
-/* ---- a leak, however the steps are found ------------------------------------------------------------------------- */
+/* ---- a leak, however the steps are found --------------------------------------------------------------- */
 
 static void test_profiler_steps(void **state) {
   (void)state;
@@ -191,7 +191,7 @@ static void test_swelling_buffer(void **state) {
   end(&r, &f);
 }
 
-/* ---- no false alarms --------------------------------------------------------------------------------------------- */
+/* ---- no false alarms ----------------------------------------------------------------------------------- */
 
 static void test_healthy_runs(void **state) {
   (void)state;

@@ -74,7 +74,7 @@ static void test_honest(void **state) {
   expect_findings(&m, 0, NULL, 0);
 }
 
-/* ---- gaps ------------------------------------------------------------------------------------------------------- */
+/* ---- gaps ---------------------------------------------------------------------------------------------- */
 
 static void test_no_trace(void **state) {
   (void)state;
@@ -136,7 +136,7 @@ static void test_unknown_state(void **state) {
   EXPECT(&m, {VS_FINDING_UNKNOWN_STATE, 2, -1});
 }
 
-/* ---- contradictions ------------------------------------------------------------------------------------------------ */
+/* ---- contradictions ------------------------------------------------------------------------------------ */
 
 static void test_alloc_not_at_end(void **state) {
   (void)state;
@@ -288,7 +288,7 @@ static void test_segment_overlap(void **state) {
   EXPECT(&m, {VS_FINDING_SEGMENT_OVERLAP, 1, -1});
 }
 
-/* ---- notes -------------------------------------------------------------------------------------------------------- */
+/* ---- notes --------------------------------------------------------------------------------------------- */
 
 static void test_frees_at_request(void **state) {
   (void)state;
@@ -319,7 +319,7 @@ static void test_unknown_keys(void **state) {
   EXPECT(&m, {VS_FINDING_UNKNOWN_KEYS, 7, -1});
 }
 
-/* ---- ranges ------------------------------------------------------------------------------------------------------- */
+/* ---- ranges -------------------------------------------------------------------------------------------- */
 
 static void test_mapped_ranges(void **state) {
   (void)state;

@@ -112,11 +112,46 @@ static void empty_and_cleared(void **state) {
   vs_map_deinit(vs_host_default(), &map);
 }
 
+/* Thousands of equal keys, or of keys made to meet, are refused before they take for ever. */
+static void a_flood_is_refused(void **state) {
+  (void)state;
+  fault_host fault;
+  fault_host_init(&fault, FAULT_NEVER);
+  vs_map map = {0};
+  vs_status status = VS_OK;
+  uint32_t added = 0;
+  for (; added < 100000 && (status = vs_map_reserve(&fault.host, &map)) == VS_OK; added++)
+    vs_map_add(&map, 42, added);
+  expect_status(status, VS_LIMIT);
+  assert_true(added > VS_MAP_MOST_PROBES && added < 2 * VS_MAP_MOST_PROBES);
+  assert_true(fault.peak_bytes < 1024 * 1024);
+  assert_int_equal(map.slots[vs_map_find(&map, 42)].value, 0);
+  vs_map_clear(&map);
+  expect_ok(vs_map_reserve(&fault.host, &map));
+  vs_map_deinit(&fault.host, &map);
+  fault_host_expect_empty(&fault);
+}
+
+/* And chance does nothing of the kind. */
+static void a_large_table_is_not_crowded(void **state) {
+  (void)state;
+  vs_map map = {0};
+  for (uint64_t i = 0; i < 1000000; i++) {
+    expect_ok(vs_map_reserve(vs_host_default(), &map));
+    vs_map_add(&map, i << 9, (uint32_t)i);
+    assert_false(map.crowded);
+  }
+  assert_true(map.capacity <= 2097152);
+  vs_map_deinit(vs_host_default(), &map);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_operations),
       cmocka_unit_test(removes_from_the_middle_of_equal_keys),
       cmocka_unit_test(empty_and_cleared),
+      cmocka_unit_test(a_flood_is_refused),
+      cmocka_unit_test(a_large_table_is_not_crowded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ static vs_json ask(const char *request) {
 
 static vs_str export_as(const char *format, const char *more) {
   char request[200];
-  vs_format(request, sizeof request, "{\"method\":\"export\",\"params\":{\"format\":\"%s\"%s}}", format, more);
+  vs_format(request, sizeof request, "{\"method\":\"export\",\"params\":{\"format\":\"%s\"%s}}", format,
+            more);
   reply.bytes.count = 0;
   if (sample_request(engine, request, &reply, &error) != VS_OK) fail_msg("%s: %s", request, error.text);
   return vs_text_view(&reply);
@@ -74,7 +75,8 @@ static void expect_null(vs_json json, const char *path) {
 
 static void expect_word(vs_json json, const char *path, const char *wanted) {
   const vs_str got = vs_json_str(at(json, path), VS_STR("(none)"));
-  if (!vs_str_equal(got, vs_str_from(wanted))) fail_msg("%s: wanted %s, got %.*s", path, wanted, (int)got.size, got.data);
+  if (!vs_str_equal(got, vs_str_from(wanted)))
+    fail_msg("%s: wanted %s, got %.*s", path, wanted, (int)got.size, got.data);
 }
 
 /* ---- loading and failing --------------------------------------------------------------------------------------- */
@@ -144,7 +146,8 @@ static void a_writer_that_fails_is_heard(void **state) {
 
 static void what_is_not_in_the_file_is_not_found(void **state) {
   (void)state;
-  expect_refused("{\"method\":\"live\",\"params\":{\"device\":5}}", VS_NOT_FOUND, "the file has no memory of device 5");
+  expect_refused("{\"method\":\"live\",\"params\":{\"device\":5}}", VS_NOT_FOUND,
+                 "the file has no memory of device 5");
   expect_refused("{\"method\":\"live\",\"params\":{\"at\":11}}", VS_NOT_FOUND,
                  "there is no event 11: the trace of this device has 11");
   expect_refused("{\"method\":\"live\",\"params\":{\"device\":1,\"at\":\"oom\"}}", VS_NOT_FOUND,
@@ -153,7 +156,8 @@ static void what_is_not_in_the_file_is_not_found(void **state) {
                  "there is no such moment: this trace has no times");
   expect_refused("{\"method\":\"events\",\"params\":{\"filter\":\"state=inactive\"}}", VS_BAD_ARGUMENT,
                  "filter: events have no 'state'");
-  expect_refused("{\"method\":\"timeline\",\"params\":{\"from\":5,\"to\":2}}", VS_BAD_ARGUMENT, "'from' lies behind 'to'");
+  expect_refused("{\"method\":\"timeline\",\"params\":{\"from\":5,\"to\":2}}", VS_BAD_ARGUMENT,
+                 "'from' lies behind 'to'");
   expect_ok(sample_load(engine, empty_json, &error));
   expect_refused("{\"method\":\"live\",\"params\":{\"device\":\"host\"}}", VS_NOT_FOUND,
                  "the file has no pinned host memory");
@@ -191,9 +195,13 @@ static void every_method_answers(void **state) {
 
 static void every_method_answers_about_nothing(void **state) {
   (void)state;
-  const char *nothing[] = {empty_json, "[]", "{\"segments\":[]}", "{\"device_traces\":[[],[],[]]}",
-                           "{\"segments\":[{\"device\":3,\"address\":0,\"total_size\":0,\"blocks\":[]}]}",
-                           "{\"device_traces\":[[{\"action\":\"alloc\",\"addr\":0,\"size\":0,\"stream\":0}]]}"};
+  const char *nothing[] = {
+      empty_json,
+      "[]",
+      "{\"segments\":[]}",
+      "{\"device_traces\":[[],[],[]]}",
+      "{\"segments\":[{\"device\":3,\"address\":0,\"total_size\":0,\"blocks\":[]}]}",
+      "{\"device_traces\":[[{\"action\":\"alloc\",\"addr\":0,\"size\":0,\"stream\":0}]]}"};
   for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
     expect_ok(sample_load(engine, nothing[i], &error));
     ask_everything();
@@ -407,7 +415,7 @@ static void what_the_file_holds(void **state) {
 static void folded_stacks(void **state) {
   (void)state;
   expect_str(export_as("collapsed", ""), "train.py:3 <module>;model.py:12 forward 1001000\n"
-                                          "train.py:5 <module>;data.py:7 load: all 2000\n");
+                                         "train.py:5 <module>;data.py:7 load: all 2000\n");
   expect_str(export_as("collapsed", ",\"at\":\"end\",\"filter\":\"size<1000\""), "no stack recorded 500\n");
   expect_str(export_as("collapsed", ",\"at\":\"start\""), "");
 }
@@ -436,25 +444,25 @@ static void tables_hold_all_devices_or_one(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    ENGINE_TEST(without_a_file_only_the_methods_are_told),
-    ENGINE_TEST(loading_can_be_cancelled),
-    ENGINE_TEST(the_source_is_told_in_replies),
-    ENGINE_TEST(a_writer_that_fails_is_heard),
-    ENGINE_TEST(what_is_not_in_the_file_is_not_found),
-    ENGINE_TEST(every_method_answers),
-    ENGINE_TEST(every_method_answers_about_nothing),
-    ENGINE_TEST(equal_requests_get_equal_bytes),
-    ENGINE_TEST(the_report_adds_up),
-    ENGINE_TEST(live_groups_and_blocks),
-    ENGINE_TEST(the_tree_begins_at_the_programs_entry),
-    ENGINE_TEST(events_in_a_range),
-    ENGINE_TEST(segments_and_the_state),
-    ENGINE_TEST(stats_split_the_end_state),
-    ENGINE_TEST(curves_keep_their_peaks),
-    ENGINE_TEST(what_the_file_holds),
-    ENGINE_TEST(folded_stacks),
-    ENGINE_TEST(sql_is_one_statement_a_line),
-    ENGINE_TEST(tables_hold_all_devices_or_one),
+      ENGINE_TEST(without_a_file_only_the_methods_are_told),
+      ENGINE_TEST(loading_can_be_cancelled),
+      ENGINE_TEST(the_source_is_told_in_replies),
+      ENGINE_TEST(a_writer_that_fails_is_heard),
+      ENGINE_TEST(what_is_not_in_the_file_is_not_found),
+      ENGINE_TEST(every_method_answers),
+      ENGINE_TEST(every_method_answers_about_nothing),
+      ENGINE_TEST(equal_requests_get_equal_bytes),
+      ENGINE_TEST(the_report_adds_up),
+      ENGINE_TEST(live_groups_and_blocks),
+      ENGINE_TEST(the_tree_begins_at_the_programs_entry),
+      ENGINE_TEST(events_in_a_range),
+      ENGINE_TEST(segments_and_the_state),
+      ENGINE_TEST(stats_split_the_end_state),
+      ENGINE_TEST(curves_keep_their_peaks),
+      ENGINE_TEST(what_the_file_holds),
+      ENGINE_TEST(folded_stacks),
+      ENGINE_TEST(sql_is_one_statement_a_line),
+      ENGINE_TEST(tables_hold_all_devices_or_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,37 +38,37 @@ static void expect_refused(const char *text, const char *why) {
 
 static void numbers_are_compared(void **state) {
   (void)state;
-  const vs_filter_row row = {
-    .size = 1 << 20,
-    .address = 0x7f0000000000,
-    .event = 7,
-    .has = 1u << VS_FILTER_size | 1u << VS_FILTER_address | 1u << VS_FILTER_event | 1u << VS_FILTER_stream};
+  const vs_filter_row row = {.size = 1 << 20,
+                             .address = 0x7f0000000000,
+                             .event = 7,
+                             .has = 1u << VS_FILTER_size | 1u << VS_FILTER_address | 1u << VS_FILTER_event |
+                                    1u << VS_FILTER_stream};
   const struct {
     const char *filter;
     bool keeps;
   } cases[] = {
-    {"", true},
-    {"   ", true},
-    {"size=1MiB", true},
-    {"size=1048576B", true},
-    {"size>1MiB", false},
-    {"size>=1MiB", true},
-    {"size<1MiB", false},
-    {"size<=1MiB", true},
-    {"size!=1MiB", false},
-    {"size>1MB", true},
-    {"size<1.1M", true},
-    {"size>0.5KiB size<2G", true},
-    {"size>0.5KiB size>2G", false},
-    {"size<1T", true},
-    {"address=0x7f0000000000", true},
-    {"address=0X7F0000000000", true},
-    {"address=139637976727552", true},
-    {"address<0x7f0000000000", false},
-    {"event=7", true},
-    {"stream=0", true},
-    {"stream=7", false},
-    {"stream!=7", true},
+      {"", true},
+      {"   ", true},
+      {"size=1MiB", true},
+      {"size=1048576B", true},
+      {"size>1MiB", false},
+      {"size>=1MiB", true},
+      {"size<1MiB", false},
+      {"size<=1MiB", true},
+      {"size!=1MiB", false},
+      {"size>1MB", true},
+      {"size<1.1M", true},
+      {"size>0.5KiB size<2G", true},
+      {"size>0.5KiB size>2G", false},
+      {"size<1T", true},
+      {"address=0x7f0000000000", true},
+      {"address=0X7F0000000000", true},
+      {"address=139637976727552", true},
+      {"address<0x7f0000000000", false},
+      {"event=7", true},
+      {"stream=0", true},
+      {"stream=7", false},
+      {"stream!=7", true},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     if (keeps(cases[i].filter, &row) != cases[i].keeps) fail_msg("filter '%s'", cases[i].filter);
@@ -85,7 +85,8 @@ static void what_a_row_does_not_have_is_neither_equal_nor_not(void **state) {
 
 static void pools_and_names(void **state) {
   (void)state;
-  vs_filter_row row = {.pool = 2, .state = VS_STR("inactive"), .has = 1u << VS_FILTER_pool | 1u << VS_FILTER_state};
+  vs_filter_row row = {
+      .pool = 2, .state = VS_STR("inactive"), .has = 1u << VS_FILTER_pool | 1u << VS_FILTER_state};
   assert_true(keeps("pool=0,1", &row));
   assert_true(keeps("pool=(0,1)", &row));
   assert_false(keeps("pool=0,0", &row));
@@ -100,7 +101,8 @@ static void pools_and_names(void **state) {
 
 static void text_is_looked_for_in_functions_and_files(void **state) {
   (void)state;
-  const vs_filter_row load = {.stack = stack_of(0)}, forward = {.stack = stack_of(1)}, none = {.stack = VS_LIST_NONE};
+  const vs_filter_row load = {.stack = stack_of(0)}, forward = {.stack = stack_of(1)},
+                      none = {.stack = VS_LIST_NONE};
   assert_true(keeps("train.py", &load));
   assert_true(keeps("train.py", &forward));
   assert_true(keeps("model", &forward));
@@ -120,7 +122,8 @@ static void mistakes_are_explained(void **state) {
   (void)state;
   expect_refused("size>big", "filter 'size>big': a size is a number, perhaps with B, KiB, MiB, GiB");
   expect_refused("size>1XB", "filter 'size>1XB': a size is a number, perhaps with B, KiB, MiB, GiB");
-  expect_refused("size>99999999T", "filter 'size>99999999T': a size is a number, perhaps with B, KiB, MiB, GiB");
+  expect_refused("size>99999999T",
+                 "filter 'size>99999999T': a size is a number, perhaps with B, KiB, MiB, GiB");
   expect_refused("size>", "filter 'size>': a size is a number, perhaps with B, KiB, MiB, GiB");
   expect_refused("stream=x", "filter 'stream=x': this is compared with a number");
   expect_refused("address=0x", "filter 'address=0x': this is compared with a number");
@@ -138,11 +141,11 @@ static void mistakes_are_explained(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(numbers_are_compared),
-    cmocka_unit_test(what_a_row_does_not_have_is_neither_equal_nor_not),
-    cmocka_unit_test(pools_and_names),
-    cmocka_unit_test(text_is_looked_for_in_functions_and_files),
-    cmocka_unit_test(mistakes_are_explained),
+      cmocka_unit_test(numbers_are_compared),
+      cmocka_unit_test(what_a_row_does_not_have_is_neither_equal_nor_not),
+      cmocka_unit_test(pools_and_names),
+      cmocka_unit_test(text_is_looked_for_in_functions_and_files),
+      cmocka_unit_test(mistakes_are_explained),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

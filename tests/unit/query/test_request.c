@@ -51,7 +51,8 @@ static void groups_have_the_names_that_analyze_gives_them(void **state) {
   (void)state;
   for (int i = 0; i < VS_GROUP_BYS; i++) {
     char text[80];
-    vs_format(text, sizeof text, "{\"method\":\"live\",\"params\":{\"by\":\"%s\"}}", vs_group_by_name((vs_group_by)i));
+    vs_format(text, sizeof text, "{\"method\":\"live\",\"params\":{\"by\":\"%s\"}}",
+              vs_group_by_name((vs_group_by)i));
     expect_ok(read_it(text));
     assert_int_equal(request.by, i);
     vs_request_deinit(&request);
@@ -87,7 +88,8 @@ static void moments_are_names_events_and_times(void **state) {
   expect_moment("\"2min\"", VS_WHEN_AFTER, 120000000);
   expect_moment("\"@1700000000000001\"", VS_WHEN_TIME, INT64_C(1700000000000001));
   expect_moment("\"@-5\"", VS_WHEN_TIME, -5);
-  expect_refused("{\"method\":\"state\",\"params\":{\"at\":\"pek\"}}", "unknown moment 'pek': did you mean 'peak'?");
+  expect_refused("{\"method\":\"state\",\"params\":{\"at\":\"pek\"}}",
+                 "unknown moment 'pek': did you mean 'peak'?");
   expect_refused("{\"method\":\"state\",\"params\":{\"at\":\"1h\"}}",
                  "unknown moment '1h': there is start, end, peak, peak_reserved, oom");
   expect_refused("{\"method\":\"state\",\"params\":{\"at\":\"-3s\"}}",
@@ -118,11 +120,14 @@ static void what_is_unknown_is_refused_with_the_nearest_word(void **state) {
   (void)state;
   expect_refused("{\"method\":\"repot\"}", "unknown method 'repot': did you mean 'report'?");
   expect_refused("{\"method\":\"sta\"}", "unknown method 'sta': did you mean 'stats'?");
-  expect_refused("{\"method\":\"xyz\"}",
-                 "unknown method 'xyz': there is report, stats, live, tree, blocks, events, segments, state, timeline, "
-                 "export, info, methods");
-  expect_refused("{\"method\":\"live\",\"params\":{\"tpo\":1}}", "unknown parameter 'tpo': did you mean 'top'?");
-  expect_refused("{\"method\":\"live\",\"params\":{\"by\":\"streem\"}}", "unknown by 'streem': did you mean 'stream'?");
+  expect_refused(
+      "{\"method\":\"xyz\"}",
+      "unknown method 'xyz': there is report, stats, live, tree, blocks, events, segments, state, timeline, "
+      "export, info, methods");
+  expect_refused("{\"method\":\"live\",\"params\":{\"tpo\":1}}",
+                 "unknown parameter 'tpo': did you mean 'top'?");
+  expect_refused("{\"method\":\"live\",\"params\":{\"by\":\"streem\"}}",
+                 "unknown by 'streem': did you mean 'stream'?");
   expect_refused("{\"method\":\"live\",\"params\":{\"by\":7}}",
                  "parameter 'by' has to be one of the words that the method \"methods\" lists");
   expect_refused("{\"method\":\"export\",\"params\":{\"format\":\"perfeto\"}}",
@@ -140,10 +145,13 @@ static void what_is_no_request_is_refused(void **state) {
   expect_refused("{\"method\":\"live\",\"params\":[]}", "'params' has to be an object");
   expect_refused("{\"method\":\"live\",\"indent\":9}", "'indent' has to be a number from 0 to 8");
   expect_refused("{\"method\":\"live\",\"indent\":null}", "'indent' has to be a number from 0 to 8");
-  expect_refused("{\"method\":\"live\",\"params\":{\"top\":-1}}", "parameter 'top' has to be a whole number, 0 or more");
-  expect_refused("{\"method\":\"live\",\"params\":{\"top\":\"1\"}}", "parameter 'top' has to be a whole number, 0 or more");
+  expect_refused("{\"method\":\"live\",\"params\":{\"top\":-1}}",
+                 "parameter 'top' has to be a whole number, 0 or more");
+  expect_refused("{\"method\":\"live\",\"params\":{\"top\":\"1\"}}",
+                 "parameter 'top' has to be a whole number, 0 or more");
   expect_refused("{\"method\":\"live\",\"params\":{\"filter\":1}}", "parameter 'filter' has to be text");
-  expect_refused("{\"method\":\"tree\",\"params\":{\"inverted\":1}}", "parameter 'inverted' has to be true or false");
+  expect_refused("{\"method\":\"tree\",\"params\":{\"inverted\":1}}",
+                 "parameter 'inverted' has to be true or false");
   expect_status(read_it("{\"method\":\"live\""), VS_BAD_ARGUMENT);
   assert_true(error.offset != VS_NO_OFFSET);
   expect_status(read_it(""), VS_BAD_ARGUMENT);
@@ -163,14 +171,14 @@ static void a_long_word_does_not_hide_what_is_wrong_with_it(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_is_left_out_has_its_default),
-    cmocka_unit_test(every_default_can_be_read),
-    cmocka_unit_test(groups_have_the_names_that_analyze_gives_them),
-    cmocka_unit_test(moments_are_names_events_and_times),
-    cmocka_unit_test(devices_are_numbers_or_the_host),
-    cmocka_unit_test(what_is_unknown_is_refused_with_the_nearest_word),
-    cmocka_unit_test(what_is_no_request_is_refused),
-    cmocka_unit_test(a_long_word_does_not_hide_what_is_wrong_with_it),
+      cmocka_unit_test(what_is_left_out_has_its_default),
+      cmocka_unit_test(every_default_can_be_read),
+      cmocka_unit_test(groups_have_the_names_that_analyze_gives_them),
+      cmocka_unit_test(moments_are_names_events_and_times),
+      cmocka_unit_test(devices_are_numbers_or_the_host),
+      cmocka_unit_test(what_is_unknown_is_refused_with_the_nearest_word),
+      cmocka_unit_test(what_is_no_request_is_refused),
+      cmocka_unit_test(a_long_word_does_not_hide_what_is_wrong_with_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

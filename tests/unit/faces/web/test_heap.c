@@ -25,7 +25,8 @@ static bool extend_space(void *ctx, size_t bytes) {
 
 static int setup(void **state) {
   (void)state;
-  there = (space){.memory = aligned_alloc(VS_HEAP_PAGE, (size_t)MOST_PAGES * VS_HEAP_PAGE), .limit = MOST_PAGES};
+  there =
+      (space){.memory = aligned_alloc(VS_HEAP_PAGE, (size_t)MOST_PAGES * VS_HEAP_PAGE), .limit = MOST_PAGES};
   vs_heap_init(&heap, there.memory, extend_space, &there);
   host = vs_heap_host(&heap);
   return there.memory == NULL;
@@ -51,7 +52,8 @@ static void a_class_holds_what_is_rounded_up_to_it(void **state) {
     const size_t class = class_of(size, &rounded);
     assert_true(rounded >= size && rounded % SMALLEST == 0 && class < VS_HEAP_CLASSES);
     assert_true(rounded <= size + size / 4 + SMALLEST);
-    assert_true(class == last_class ? rounded == last_rounded : class == last_class + 1 && rounded > last_rounded);
+    assert_true(class == last_class ? rounded == last_rounded
+                                    : class == last_class + 1 && rounded > last_rounded);
     assert_int_equal(class_of(rounded, &again), class);
     assert_int_equal(again, rounded);
     last_class = class;
@@ -64,7 +66,8 @@ static void the_last_block_grows_where_it_lies(void **state) {
   (void)state;
   unsigned char *memory = take_block(100000);
   size_t size = 100000;
-  for (; size < 20u << 20; size += size / 2) assert_ptr_equal(host.resize(host.ctx, memory, size, size + size / 2), memory);
+  for (; size < 20u << 20; size += size / 2)
+    assert_ptr_equal(host.resize(host.ctx, memory, size, size + size / 2), memory);
   assert_true(there.pages * VS_HEAP_PAGE < size + 2 * VS_HEAP_PAGE);
   (void)host.resize(host.ctx, memory, size, 0);
   assert_int_equal(heap.used, 0);
@@ -159,12 +162,12 @@ static void blocks_never_meet(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_class_holds_what_is_rounded_up_to_it),
-    cmocka_unit_test_setup_teardown(the_last_block_grows_where_it_lies, setup, teardown),
-    cmocka_unit_test_setup_teardown(what_is_given_back_joins_its_neighbours, setup, teardown),
-    cmocka_unit_test_setup_teardown(shrinking_gives_pages_back, setup, teardown),
-    cmocka_unit_test_setup_teardown(no_memory_leaves_all_as_it_was, setup, teardown),
-    cmocka_unit_test_setup_teardown(blocks_never_meet, setup, teardown),
+      cmocka_unit_test(a_class_holds_what_is_rounded_up_to_it),
+      cmocka_unit_test_setup_teardown(the_last_block_grows_where_it_lies, setup, teardown),
+      cmocka_unit_test_setup_teardown(what_is_given_back_joins_its_neighbours, setup, teardown),
+      cmocka_unit_test_setup_teardown(shrinking_gives_pages_back, setup, teardown),
+      cmocka_unit_test_setup_teardown(no_memory_leaves_all_as_it_was, setup, teardown),
+      cmocka_unit_test_setup_teardown(blocks_never_meet, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

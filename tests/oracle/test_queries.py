@@ -1,0 +1,171 @@
+"""The other questions, asked with --json, against the truth: what was live, the tree, the events, the end state split up.
+
+And docs/formats/query.md names every key that a reply has.
+"""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import cli
+import closed_unpickler
+import shapes
+import truth
+from conftest import real_snapshots
+from normal import HOST, normalise
+from simulate import random_run, sample_run
+from writers import WRITERS
+
+pytestmark = pytest.mark.binary
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "formats" / "query.md"
+SEEDS = range(3000, 3008)
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("queries")
+    runs = {"sample": sample_run(), "late": sample_run().recorded(60)}
+    runs["at_request"] = sample_run().recorded(60, ("free_completed",))
+    runs |= {f"random{seed}": random_run(seed)[0] for seed in SEEDS}
+    made = []
+    for name, run in runs.items():
+        for age in ("2.15", "2.1", "1.13"):
+            made.append(folder / f"{name}-{age}.pickle")
+            made[-1].write_bytes(WRITERS["c-4"].write(shapes.build(run, age)))
+    return made + real_snapshots()
+
+
+def ask(command, path, *options):
+    return cli.run(command, path, "--json", *options).report()
+
+
+def memories(path):
+    snapshot = normalise(closed_unpickler.read_file(path).data)
+    return {**snapshot.devices, **({HOST: snapshot.host} if snapshot.host else {})}
+
+
+def device_option(device):
+    return ("--device", "host" if device == HOST else str(device))
+
+
+def moments(memory):
+    """(option of --at, event)"""
+    last = len(memory.entries) - 1
+    middle = [(str(last // 2), last // 2)] if last >= 0 else []
+    return [("start", -1), ("peak", truth.peaks(memory)["peak"]["event"]), ("end", last), *middle]
+
+
+def cases(paths):
+    for path in paths:
+        for device, memory in memories(path).items():
+            yield path, device, memory
+
+
+def test_what_was_live(paths):
+    for path, device, memory in cases(paths):
+        for at, event in moments(memory):
+            live = truth.live_at(memory, event)
+            where = (*device_option(device), "--at", at, "--top", "0")
+            reply = ask("blocks", path, *where)
+            assert reply["at"]["event"] == event
+            found = Counter((b["address"], b["requested_bytes"]) for b in reply["blocks"])
+            assert found == Counter((a, size) for a, size, _ in live), f"{path.name}, device {device}, {at}"
+            assert (reply["count"], reply["bytes"]) == (len(live), sum(size for _, size, _ in live))
+            groups = ask("blocks", path, *where, "--by", "stack")["groups"]
+            expected = truth.groups_by_stack(live)
+            assert Counter((g["bytes"], g["count"]) for g in groups) == Counter(g[:2] for g in expected)
+            assert [g["bytes"] for g in groups] == sorted((g["bytes"] for g in groups), reverse=True)
+
+
+def test_the_tree_adds_up(paths):
+    for path, device, memory in cases(paths):
+        for at, event in moments(memory):
+            reply = ask("tree", path, *device_option(device), "--at", at, "--top", "0")
+            nodes = reply["nodes"]
+            live = truth.live_at(memory, event)
+            assert nodes[0]["bytes"] == reply["bytes"] == sum(size for _, size, _ in live)
+            assert nodes[0]["count"] == len(live) and len(nodes) == reply["node_count"]
+            rest = [n["bytes"] - n["self_bytes"] for n in nodes]
+            before = {}
+            for i, node in enumerate(nodes[1:], 1):
+                assert node["parent"] < i
+                rest[node["parent"]] -= node["bytes"]
+                assert node["bytes"] <= before.get(node["parent"], node["bytes"]), "siblings stand biggest first"
+                before[node["parent"]] = node["bytes"]
+            assert not any(rest), "a node is what ends in it and its children"
+            depth = max((len(stack) for _, _, stack in live), default=0)
+            depths = [0]
+            for node in nodes[1:]:
+                depths.append(depths[node["parent"]] + 1)
+            assert max(depths) == depth
+
+
+def test_events_and_curves(paths):
+    for path, device, memory in cases(paths):
+        reply = ask("events", path, *device_option(device), "--top", "0")
+        events = reply["events"]
+        assert reply["count"] == len(events) == len(memory.entries)
+        assert [e["action"] for e in events] == [e.action for e in memory.entries]
+        assert [e["size_bytes"] for e in events] == [e.size for e in memory.entries]
+        assert [e["address"] for e in events] == [e.address for e in memory.entries]
+        assert [e["time_us"] for e in events] == [e.time for e in memory.entries]
+        assert [e["requested_after_bytes"] for e in events] == truth.requested_curve(memory)[1:]
+        assert [e["reserved_after_bytes"] for e in events] == truth.reserved_curve(memory)[1:]
+
+
+def test_the_end_state_split_up(paths):
+    for path, device, memory in cases(paths):
+        reply = ask("stats", path, *device_option(device))
+        for rows, key in (("streams", "stream"), ("pools", "pool")):
+            found = {tuple(r[key]) if isinstance(r[key], list) else r[key]: r for r in reply[rows]}
+            expected = truth.end_by(memory, key)
+            assert found.keys() == expected.keys()
+            for value, figures in expected.items():
+                assert {k: found[value][k] for k in figures} == figures, f"{path.name}, {key} {value}"
+
+
+def keys(value, where=""):
+    """The keys of a reply; those of mappings with free keys are left out."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield where, key
+            if key not in ("settings", "stacks"):
+                yield from keys(item, f"{where}.{key}")
+    elif isinstance(value, list):
+        for item in value:
+            yield from keys(item, where)
+
+
+def test_every_key_is_documented(paths):
+    words = set(re.findall(r"\w+", DOCUMENT.read_text()))
+    seen = set()
+    for path in [*paths[:6], *real_snapshots()]:
+        for command in ("report", "stats", "tree", "blocks", "events"):
+            seen |= set(keys(ask(command, path)))
+        seen |= set(keys(ask("blocks", path, "--by", "line", "--at", "peak")))
+    assert len(seen) > 150
+    missing = sorted({f"{where}.{key}" for where, key in seen if key not in words})
+    assert not missing, missing
+
+
+def test_numbers_are_numbers(paths):
+    """Bytes and microseconds are whole numbers or null, as their keys promise."""
+
+    def check(value):
+        if isinstance(value, dict):
+            for key, item in value.items():
+                if key.endswith(("_bytes", "_us")) and not isinstance(item, list):
+                    assert item is None or type(item) is int, (key, item)
+                if key == "share" and item is not None:
+                    assert 0 <= item <= 1, item
+                check(item)
+        elif isinstance(value, list):
+            for item in value:
+                check(item)
+
+    for path in paths:
+        check(json.loads(json.dumps(ask("report", path))))
