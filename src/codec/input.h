@@ -24,12 +24,17 @@ enum { VS_INPUT_WINDOW = VS_HOSTILE ? 64 : 256 * 1024 };
 VS_MUST_CHECK vs_status vs_input_init(vs_input *input, const vs_host *host, vs_reader reader);
 void vs_input_deinit(vs_input *input);
 
-/* Reads on until `count` bytes are in the window: VS_TRUNCATED if the input ends before. The window grows only as far as
+/* Reads on until `count` bytes are in the window: VS_TRUNCATED, and at_end, if the input ends before. The window grows only as far as
  * bytes really arrive, so a length that lies costs nothing. */
 VS_MUST_CHECK vs_status vs_input_fill(vs_input *input, size_t count);
 
 static inline VS_MUST_CHECK vs_status vs_input_need(vs_input *input, size_t count) {
   return input->end - input->pos >= count ? VS_OK : vs_input_fill(input, count);
+}
+
+/* Whether a failure of fill or need only says that the input ends: a reader may say VS_TRUNCATED for its own reasons. */
+static inline bool vs_input_ended(const vs_input *input, vs_status status) {
+  return status == VS_TRUNCATED && input->at_end;
 }
 
 static inline uint64_t vs_input_offset(const vs_input *input) { return input->base + input->pos; }

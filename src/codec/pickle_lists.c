@@ -95,7 +95,7 @@ vs_status vs_pickle__empty_list(vs_pickle_machine *m) {
   if (m->overwritten) return VS_OK;
   /* Look ahead for [memo] MARK references APPENDS; whatever is not that is left to the main loop. */
   const vs_status ahead = vs_pickle__need(m, VS_PICKLE_LOOK_AHEAD);
-  if (ahead != VS_OK && ahead != VS_TRUNCATED) return ahead;
+  if (ahead != VS_OK && !vs_input_ended(m->in, ahead)) return ahead;
   const uint8_t *p = vs_pickle__cursor(m);
   const size_t left = m->in->end - m->in->pos;
   if (left < 8) return VS_OK;

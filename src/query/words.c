@@ -38,8 +38,10 @@ const char *vs_words_of_oom(vs_oom_verdict verdict) {
   return "the recording does not say enough to tell why";
 }
 
-/* Whether the file says that expandable segments were on. */
+/* Whether the file says that expandable segments were on: in its settings, or by having one. */
 static bool expandable_segments_are_on(const vs_snapshot *s) {
+  for (size_t i = 0; i < s->segments.count; i++)
+    if (s->segments.data[i].is_expandable) return true;
   for (size_t i = 0; i < s->settings.count; i++) {
     const vs_setting *setting = &s->settings.data[i];
     if (setting->depth == 0 && setting->kind == VS_SETTING_BOOL && setting->bits != 0 &&

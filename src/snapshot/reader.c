@@ -14,7 +14,7 @@ static bool is_json_space(uint8_t byte) {
 
 static vs_status sniff(vs_input *input, content *out) {
   const vs_status status = vs_input_need(input, 2);
-  if (status != VS_OK && status != VS_TRUNCATED) return status;
+  if (status != VS_OK && !vs_input_ended(input, status)) return status;
   const uint8_t *p = input->data + input->pos;
   const size_t size = input->end - input->pos;
   *out = CONTENT_OTHER;
@@ -78,7 +78,7 @@ static vs_status drain(vs_input *input, uint64_t *other, vs_error *error) {
   const uint64_t end = vs_input_offset(input);
   for (;;) {
     const vs_status status = vs_input_need(input, 1);
-    if (status == VS_TRUNCATED) return VS_OK;
+    if (vs_input_ended(input, status)) return VS_OK;
     if (status != VS_OK) return vs_fail(error, status, vs_input_offset(input), "%s", vs_status_text(status));
     for (; input->pos < input->end; input->pos++) *other += input->data[input->pos] != 0;
     if (vs_input_offset(input) - end > VS_READ_MAX_TRAILING)

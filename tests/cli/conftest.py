@@ -4,6 +4,7 @@ The snapshots are plain dicts with the keys that PyTorch writes. `Recording` pla
 simplest way there is (a segment for each allocation, used again for one of the same size) and keeps the events.
 """
 
+import json
 import os
 import pickle
 import subprocess
@@ -249,6 +250,18 @@ def vramscope(folder):
     if not BINARY:
         pytest.skip("VRAMSCOPE does not name the program")
     return run
+
+
+@pytest.fixture
+def build(vramscope):
+    """What this build says of itself: {"zlib": version or None, "sqlite": version or None, ...}."""
+    return json.loads(vramscope("doctor", "--json").out)
+
+
+@pytest.fixture
+def zlib_built(build):
+    if build["zlib"] is None:
+        pytest.skip("this build cannot read gzip")
 
 
 @pytest.fixture
