@@ -1,5 +1,5 @@
 #include "analyze/end_state.h"
-#include "base/sort.h"
+#include "analyze/arrange.h"
 #include "base/text.h"
 
 vs_segment_kind vs_segment_kind_of(const vs_snapshot *snapshot, const vs_segment *segment) {
@@ -81,6 +81,28 @@ static vs_status build_parts(const vs_host *host, const vs_snapshot *s, vs_sort_
   return VS_OK;
 }
 
+typedef struct order {
+  const vs_snapshot *snapshot;
+  const vs_end_part *parts;
+} order;
+
+static bool stream_before(const void *ctx, uint32_t a, uint32_t b) {
+  const order *o = ctx;
+  const uint64_t *handles = o->snapshot->streams.data;
+  return handles[o->parts[a].key] < handles[o->parts[b].key];
+}
+
+static bool pool_before(const void *ctx, uint32_t a, uint32_t b) {
+  const order *o = ctx;
+  return vs_pool_before(o->snapshot, o->parts[a].key, o->parts[b].key);
+}
+
+static vs_status arrange_parts(const vs_host *host, const vs_snapshot *s, vs_end_parts *parts,
+                               vs_sort_before before) {
+  const order o = {.snapshot = s, .parts = parts->data};
+  return vs_arrange(host, parts->data, parts->count, sizeof *parts->data, before, &o);
+}
+
 static vs_status build_all_parts(const vs_host *host, const vs_slice *slice, vs_end_state *out) {
   const vs_snapshot *s = slice->snapshot;
   const uint32_t count = slice->segment_count;
@@ -92,6 +114,8 @@ static vs_status build_all_parts(const vs_host *host, const vs_slice *slice, vs_
   for (uint32_t i = 0; i < count; i++)
     pairs.data[i] = (vs_sort_pair){s->segments.data[slice->segments[i]].pool, slice->segments[i]};
   if (status == VS_OK) status = build_parts(host, s, pairs.data, count, &out->by_pool);
+  if (status == VS_OK) status = arrange_parts(host, s, &out->by_stream, stream_before);
+  if (status == VS_OK) status = arrange_parts(host, s, &out->by_pool, pool_before);
   vs_vec_free(host, &pairs);
   return status;
 }

@@ -37,8 +37,8 @@ typedef struct vs_end_state {
   vs_end_sums all;
   vs_end_sums by_kind[VS_SEGMENT_KINDS];
   vs_end_sums expandable;
-  vs_end_parts by_stream; /* rising key, only those that have a segment */
-  vs_end_parts by_pool;
+  vs_end_parts by_stream; /* by rising handle, only those that have a segment */
+  vs_end_parts by_pool;   /* by rising id, not said first */
 } vs_end_state;
 
 /* Of the blocks of one segment. */

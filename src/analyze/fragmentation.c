@@ -1,5 +1,5 @@
 #include "analyze/fragmentation.h"
-#include "base/sort.h"
+#include "analyze/arrange.h"
 
 /* Of every request in the trace, by the pool it goes to. Segments of another kind take both. */
 static void find_smallest(const vs_lifetimes *lifetimes, uint64_t smallest[VS_SEGMENT_KINDS]) {
@@ -70,6 +70,7 @@ static void add_holes(vs_holes *to, const vs_holes *holes) {
 
 typedef struct builder {
   const vs_host *host;
+  const vs_snapshot *snapshot;
   vs_fragmentation *out;
   vs_map area_by_hash;
 } builder;
@@ -94,36 +95,21 @@ static vs_status find_area(builder *b, const vs_state_segment *segment, vs_area 
   return VS_OK;
 }
 
+/* By what the file calls them: indices differ between files that say the same. */
 static bool area_before(const void *ctx, uint32_t a, uint32_t b) {
-  const vs_area *x = (const vs_area *)ctx + a, *y = (const vs_area *)ctx + b;
+  const builder *f = ctx;
+  const vs_area *x = &f->out->areas.data[a], *y = &f->out->areas.data[b];
   if (x->holes.reserved != y->holes.reserved) return x->holes.reserved > y->holes.reserved;
-  if (x->pool != y->pool) return x->pool < y->pool;
-  return x->kind != y->kind ? x->kind < y->kind : x->stream < y->stream;
+  if (x->pool != y->pool) return vs_pool_before(f->snapshot, x->pool, y->pool);
+  if (x->kind != y->kind) return x->kind < y->kind;
+  return f->snapshot->streams.data[x->stream] < f->snapshot->streams.data[y->stream];
 }
 
 static bool pinned_before(const void *ctx, uint32_t a, uint32_t b) {
-  const vs_pinned *x = (const vs_pinned *)ctx + a, *y = (const vs_pinned *)ctx + b;
+  const builder *f = ctx;
+  const vs_pinned *x = &f->out->pinned.data[a], *y = &f->out->pinned.data[b];
   if (x->free != y->free) return x->free > y->free;
   return x->active != y->active ? x->active < y->active : x->segment < y->segment;
-}
-
-/* Brings the elements of an array into the order `before` says. */
-static vs_status arrange(const vs_host *host, void *data, size_t count, size_t size, vs_sort_before before) {
-  VS_VEC(uint32_t) order = {0};
-  size_t bytes;
-  if (count < 2) return VS_OK;
-  if (!vs_mul_size(count, size, &bytes)) return VS_NO_MEMORY;
-  uint8_t *copy = vs_host_alloc(host, bytes);
-  vs_status status = copy == NULL ? VS_NO_MEMORY : vs_vec_reserve(host, &order, count);
-  for (size_t i = 0; i < count && status == VS_OK; i++) order.data[order.count++] = (uint32_t)i;
-  if (status == VS_OK) status = vs_sort_rows(host, order.data, count, before, data);
-  if (status == VS_OK) {
-    memcpy(copy, data, bytes);
-    for (size_t i = 0; i < count; i++) memcpy((uint8_t *)data + i * size, copy + order.data[i] * size, size);
-  }
-  vs_vec_free(host, &order);
-  vs_host_free(host, copy, bytes);
-  return status;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
@@ -152,8 +138,9 @@ static vs_status build(builder *b, const vs_lifetimes *lifetimes, vs_moment mome
   find_smallest(lifetimes, out->smallest_request);
   VS_TRY(vs_state_build(b->host, lifetimes, moment, &out->state));
   VS_TRY(add_segments(b));
-  VS_TRY(arrange(b->host, out->areas.data, out->areas.count, sizeof *out->areas.data, area_before));
-  VS_TRY(arrange(b->host, out->pinned.data, out->pinned.count, sizeof *out->pinned.data, pinned_before));
+  VS_TRY(vs_arrange(b->host, out->areas.data, out->areas.count, sizeof *out->areas.data, area_before, b));
+  VS_TRY(
+      vs_arrange(b->host, out->pinned.data, out->pinned.count, sizeof *out->pinned.data, pinned_before, b));
   if (out->pinned.count > most_pinned) out->pinned.count = most_pinned;
   return VS_OK;
 }
@@ -161,7 +148,7 @@ static vs_status build(builder *b, const vs_lifetimes *lifetimes, vs_moment mome
 vs_status vs_fragmentation_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment,
                                  uint32_t most_pinned, vs_fragmentation *out) {
   *out = (vs_fragmentation){0};
-  builder b = {.host = host, .out = out};
+  builder b = {.host = host, .snapshot = lifetimes->slice->snapshot, .out = out};
   const vs_status status = build(&b, lifetimes, moment, most_pinned);
   vs_map_deinit(host, &b.area_by_hash);
   if (status != VS_OK) vs_fragmentation_deinit(host, out);

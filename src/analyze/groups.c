@@ -1,5 +1,5 @@
 #include "analyze/groups.h"
-#include "base/sort.h"
+#include "analyze/arrange.h"
 #include "base/text.h"
 
 static const char *const NAMES[VS_GROUP_BYS] = {
@@ -146,27 +146,6 @@ static bool before(const void *ctx, uint32_t a, uint32_t b) {
   return ga->count > gb->count; /* not by key: ids differ between files that say the same */
 }
 
-static vs_status sort_groups(const vs_host *host, vs_groups *out) {
-  VS_VEC(uint32_t) order = {0};
-  vs_groups sorted = *out;
-  sorted.list.data = NULL;
-  sorted.list.count = sorted.list.capacity = 0;
-  vs_status status = vs_vec_reserve(host, &order, out->list.count);
-  if (status == VS_OK) status = vs_vec_reserve(host, &sorted.list, out->list.count);
-  for (size_t i = 0; i < out->list.count && status == VS_OK; i++) order.data[order.count++] = (uint32_t)i;
-  if (status == VS_OK) status = vs_sort_rows(host, order.data, order.count, before, out->list.data);
-  if (status == VS_OK) {
-    for (size_t i = 0; i < order.count; i++)
-      sorted.list.data[sorted.list.count++] = out->list.data[order.data[i]];
-    vs_groups_deinit(host, out);
-    *out = sorted;
-  } else {
-    vs_groups_deinit(host, &sorted);
-  }
-  vs_vec_free(host, &order);
-  return status;
-}
-
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
 static vs_status build(builder *b, const uint32_t *rows, size_t count, vs_group_by by) {
@@ -175,7 +154,8 @@ static vs_status build(builder *b, const uint32_t *rows, size_t count, vs_group_
   if (by == VS_BY_ANNOTATION) VS_TRY(vs_named_ranges_build(b->host, slice, &b->ranges));
   VS_TRY(add_rows(b, rows, count, by));
   if (by == VS_BY_LINE) VS_TRY(merge_lines(b));
-  return sort_groups(b->host, b->out);
+  vs_group *groups = b->out->list.data;
+  return vs_arrange(b->host, groups, b->out->list.count, sizeof *groups, before, groups);
 }
 
 vs_status vs_groups_build(const vs_host *host, const vs_lifetimes *lifetimes, const uint32_t *rows,

@@ -1,5 +1,5 @@
 #include "analyze/growth.h"
-#include "base/sort.h"
+#include "analyze/arrange.h"
 
 /* What happened to a stack in one step, as its boundaries show it: blocks that came, and blocks that went. */
 typedef struct change {
@@ -125,7 +125,7 @@ static vs_status judge_stacks(builder *b) {
     const uint64_t stack = b->changes.data[from].key >> 32;
     for (to = from; to < count && b->changes.data[to].key >> 32 == stack;) to++;
     if (to - from < VS_GROWTH_STEPS) continue;
-    vs_growth growth = {.stack = (uint32_t)stack};
+    vs_growth growth = {.stack = (uint32_t)stack, .first_row = b->changes.data[from].value / 2};
     change all;
     VS_TRY(spread(b, from, to, &all));
     if (!longest_run(b, &growth)) continue;
@@ -154,35 +154,19 @@ static bool is_plausible(const builder *b) {
   return kept <= allocated / 2;
 }
 
+/* Equal ones in order of their first blocks: ids of stacks differ between files that say the same. */
 static bool before(const void *ctx, uint32_t a, uint32_t b) {
   const vs_growth *x = (const vs_growth *)ctx + a, *y = (const vs_growth *)ctx + b;
-  return x->bytes_per_step != y->bytes_per_step ? x->bytes_per_step > y->bytes_per_step : x->stack < y->stack;
-}
-
-static vs_status sort_growths(const vs_host *host, vs_growths *out) {
-  VS_VEC(uint32_t) order = {0};
-  vs_growths sorted = {0};
-  vs_status status = vs_vec_reserve(host, &order, out->list.count);
-  if (status == VS_OK) status = vs_vec_reserve(host, &sorted.list, out->list.count);
-  for (size_t i = 0; i < out->list.count && status == VS_OK; i++) order.data[order.count++] = (uint32_t)i;
-  if (status == VS_OK) status = vs_sort_rows(host, order.data, order.count, before, out->list.data);
-  if (status == VS_OK) {
-    for (size_t i = 0; i < order.count; i++)
-      sorted.list.data[sorted.list.count++] = out->list.data[order.data[i]];
-    vs_growths_deinit(host, out);
-    *out = sorted;
-  } else {
-    vs_growths_deinit(host, &sorted);
-  }
-  vs_vec_free(host, &order);
-  return status;
+  return x->bytes_per_step != y->bytes_per_step ? x->bytes_per_step > y->bytes_per_step
+                                                : x->first_row < y->first_row;
 }
 
 static vs_status build(builder *b) {
   if (b->steps->boundaries.count < VS_GROWTH_STEPS + 1 || !is_plausible(b)) return VS_OK;
   VS_TRY(collect(b));
   VS_TRY(judge_stacks(b));
-  return sort_growths(b->host, b->out);
+  vs_growth *growths = b->out->list.data;
+  return vs_arrange(b->host, growths, b->out->list.count, sizeof *growths, before, growths);
 }
 
 vs_status vs_growths_build(const vs_host *host, const vs_lifetimes *lifetimes, const vs_steps *steps,

@@ -19,6 +19,7 @@
 
 typedef struct vs_growth {
   uint32_t stack;
+  uint32_t first_row;      /* of lifetimes: its first block that was seen at a boundary */
   uint32_t first_step;     /* index of the first step of the run, 0 = between the first two boundaries */
   uint32_t steps;          /* steps of the run */
   uint32_t rises;          /* of these, the ones it rises in */
@@ -31,7 +32,7 @@ typedef struct vs_growth {
 enum { VS_GROWTH_STEPS = 3 };
 
 typedef struct vs_growths {
-  VS_VEC(vs_growth) list; /* most bytes per step first, then by stack */
+  VS_VEC(vs_growth) list; /* most bytes per step first, then in order of first_row */
 } vs_growths;
 
 VS_MUST_CHECK vs_status vs_growths_build(const vs_host *host, const vs_lifetimes *lifetimes,

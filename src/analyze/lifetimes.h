@@ -45,7 +45,7 @@ typedef struct vs_lifetimes {
   VS_VEC(vs_lifetime) rows;
   VS_VEC(uint32_t) places;       /* by row: which of the addresses it has, an index into addresses */
   VS_VEC(uint64_t) addresses;    /* each once, in the order in which they are first met */
-  VS_VEC(uint32_t) row_of_event; /* the row that an alloc began, or that a free freed; else VS_NO_ROW */
+  VS_VEC(uint32_t) row_of_event; /* the row that an alloc begins or a free is of; else VS_NO_ROW */
   uint32_t mentioned; /* rows that the trace mentions: those behind are known from the end state only */
   /* Blocks that were there before the first event: rows without a start, and pending end blocks that have no row,
    * because a free counts at its request and theirs was before the trace. */

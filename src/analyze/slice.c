@@ -112,6 +112,12 @@ uint32_t vs_segment_of_block(const vs_snapshot *snapshot, uint32_t block) {
   return (uint32_t)low - 1;
 }
 
+bool vs_pool_before(const vs_snapshot *snapshot, uint32_t a, uint32_t b) {
+  if (a == 0 || b == 0) return a < b;
+  const vs_pool_id *x = &snapshot->pools.data[a - 1], *y = &snapshot->pools.data[b - 1];
+  return x->a != y->a ? x->a < y->a : x->b < y->b;
+}
+
 vs_status vs_segment_index_build(const vs_host *host, const vs_slice *slice, vs_segment_index *out) {
   *out = (vs_segment_index){0};
   VS_VEC(vs_sort_pair) pairs = {0};

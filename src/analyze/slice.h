@@ -66,6 +66,9 @@ vs_closing vs_slice_closing(const vs_slice *slice);
 /* The segment (row of snapshot->segments) that owns a row of snapshot->blocks. */
 uint32_t vs_segment_of_block(const vs_snapshot *snapshot, uint32_t block);
 
+/* The order of pools (0: not said, or 1 + index into pools) by their pair of numbers, not said first. */
+bool vs_pool_before(const vs_snapshot *snapshot, uint32_t a, uint32_t b);
+
 /* The segments of a slice by address, for "which segment holds this address at the end?". */
 typedef struct vs_segment_index {
   VS_VEC(uint32_t) rows; /* of snapshot->segments, by rising address */
