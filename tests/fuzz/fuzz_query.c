@@ -1,0 +1,80 @@
+/* Any bytes as a snapshot, and every question asked of what can be read: an answer, or a refusal with a sentence. The
+ * last byte chooses the moment, so that a small change of the input asks something else. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/host.h"
+#include "base/text.h"
+#include "fuzz.h"
+#include <vramscope/query.h>
+
+enum { MEMORY = 32 * 1024 * 1024, MOST_WRITTEN = 8 * 1024 * 1024 };
+
+static void must(bool condition, const char *what) {
+  if (condition) return;
+  fprintf(stderr, "fuzz_query: %s\n", what);
+  abort();
+}
+
+/* Counts what is written; a reply that repeats what a pickle shares is cut short. */
+static vs_status count_bytes(void *ctx, const void *data, size_t size) {
+  size_t *written = ctx;
+  (void)data;
+  *written += size;
+  return *written > MOST_WRITTEN ? VS_CANCELLED : VS_OK;
+}
+
+static void ask(vs_engine *engine, const char *format, const char *moment) {
+  char request[256];
+  size_t written = 0;
+  vs_error error = {0};
+  vs_format(request, sizeof request, format, moment);
+  const vs_status status = vs_engine_request(engine, vs_str_from(request),
+                                             (vs_writer){.ctx = &written, .write = count_bytes}, &error);
+  if (status == VS_OK) {
+    must(written > 0 || vs_str_contains(vs_str_from(format), VS_STR("export")), "an empty reply");
+    return;
+  }
+  must(error.status == status && error.text[0] != 0, "a failure without a sentence");
+  must(status == VS_NOT_FOUND || status == VS_NO_MEMORY || status == VS_CANCELLED || status == VS_LIMIT,
+       error.text);
+}
+
+/* %s is the moment, where one is asked for. */
+static const char *const REQUESTS[] = {
+    "{\"method\":\"report\"}",
+    "{\"method\":\"stats\"}",
+    "{\"method\":\"info\"}",
+    "{\"method\":\"live\",\"params\":{\"at\":%s,\"by\":\"stack\"}}",
+    "{\"method\":\"live\",\"params\":{\"at\":%s,\"by\":\"annotation\",\"filter\":\"size>1\"}}",
+    "{\"method\":\"tree\",\"params\":{\"at\":%s}}",
+    "{\"method\":\"blocks\",\"params\":{\"at\":%s}}",
+    "{\"method\":\"state\",\"params\":{\"at\":%s}}",
+    "{\"method\":\"events\",\"params\":{\"from\":%s}}",
+    "{\"method\":\"segments\"}",
+    "{\"method\":\"timeline\",\"params\":{\"axis\":\"time\",\"points\":7}}",
+    "{\"method\":\"export\",\"params\":{\"format\":\"collapsed\",\"at\":%s}}",
+    "{\"method\":\"export\",\"params\":{\"format\":\"perfetto\"}}",
+    "{\"method\":\"export\",\"params\":{\"format\":\"pprof\",\"at\":%s}}",
+    "{\"method\":\"export\",\"params\":{\"format\":\"sql\"}}",
+};
+static const char *const MOMENTS[] = {"\"peak\"", "\"end\"", "\"start\"", "0",
+                                      "1",        "3",       "\"0.5s\"",  "\"oom\""};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  vs_budget budget;
+  vs_memory_reader bytes;
+  vs_engine *engine = NULL;
+  vs_error error;
+  vs_budget_init(&budget, vs_host_default(), MEMORY);
+  must(vs_engine_create(&budget.host, &engine) == VS_OK, "no engine");
+  const vs_source source = {.name = VS_STR("fuzz"), .bytes = size};
+  if (vs_engine_load(engine, vs_reader_from_bytes(&bytes, data, size), &source, NULL, &error) == VS_OK) {
+    const uint8_t choice = data[size - 1];
+    const char *moment = MOMENTS[choice % (sizeof MOMENTS / sizeof *MOMENTS)];
+    for (size_t i = 0; i < sizeof REQUESTS / sizeof *REQUESTS; i++) ask(engine, REQUESTS[i], moment);
+  }
+  vs_engine_destroy(engine);
+  must(budget.used == 0, "memory was not given back");
+  return 0;
+}
