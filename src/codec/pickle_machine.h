@@ -125,7 +125,7 @@ static inline vs_value vs_pickle__unpack(const vs_pickle_machine *m, uint64_t pa
   return kind == 0xff ? m->wide.data[bits] : (vs_value){.bits = bits, .kind = kind - 1};
 }
 
-/* pickle.c */
+/* pickle_machine.c */
 vs_status vs_pickle__fail(vs_pickle_machine *m, vs_status status, const char *format, ...);
 const char *vs_pickle__opcode_name(uint8_t byte);
 

@@ -148,21 +148,6 @@ static void sort_out(const vs_builder *b, const vs_value *pairs, size_t count, v
   }
 }
 
-vs_status vs_builder_skipped(vs_builder *b, const char *where, uint32_t key) {
-  vs_snapshot *s = b->s;
-  s->unknown_key_count++;
-  for (size_t i = 0; i < s->unknown_keys.count; i++) {
-    if (s->unknown_keys.data[i].where == where && s->unknown_keys.data[i].key == key) {
-      s->unknown_keys.data[i].count++;
-      return VS_OK;
-    }
-  }
-  if (s->unknown_keys.count >= VS_MAX_UNKNOWN_KEYS) return VS_OK;
-  VS_TRY(vs_vec_reserve(b->host, &s->unknown_keys, 1));
-  s->unknown_keys.data[s->unknown_keys.count++] = (vs_unknown_key){.where = where, .key = key, .count = 1};
-  return VS_OK;
-}
-
 /* Counts the keys of a mapping that do not belong to `place`. */
 static vs_status count_unknown(vs_builder *b, const vs_value *pairs, size_t count, const vs_fields *fields,
                                uint8_t place, const char *where) {

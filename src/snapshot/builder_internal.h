@@ -90,7 +90,7 @@ static inline uint32_t vs_row_list_at(const vs_builder *b, const vs_row_list *li
   return list->rows_at == VS_ROWS_RUN ? list->first + index : b->list_rows.data[list->rows_at + index];
 }
 
-/* Counts a key that was skipped. */
+/* Counts a key that was skipped in a mapping that is called `where` (a literal). */
 vs_status vs_builder_skipped(vs_builder *b, const char *where, uint32_t key);
 
 #endif

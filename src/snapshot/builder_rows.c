@@ -86,6 +86,22 @@ static vs_status take_device(const vs_fields *fields, const char *where, int32_t
   return VS_OK;
 }
 
+vs_status vs_builder_skipped(vs_builder *b, const char *where, uint32_t key) {
+  vs_snapshot *s = b->s;
+  s->unknown_key_count++;
+  for (size_t i = 0; i < s->unknown_keys.count; i++) {
+    vs_unknown_key *known = &s->unknown_keys.data[i];
+    if (known->key == key && vs_str_equal(vs_str_from(known->where), vs_str_from(where))) {
+      known->count++;
+      return VS_OK;
+    }
+  }
+  if (s->unknown_keys.count >= VS_MAX_UNKNOWN_KEYS) return VS_OK;
+  VS_TRY(vs_vec_reserve(b->host, &s->unknown_keys, 1));
+  s->unknown_keys.data[s->unknown_keys.count++] = (vs_unknown_key){.where = where, .key = key, .count = 1};
+  return VS_OK;
+}
+
 static vs_status skipped(vs_builder *b, vs_key key, const char *where) {
   return vs_builder_skipped(b, where, b->first_key + key);
 }

@@ -118,11 +118,4 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
   return VS_EXIT_OK;
 }
 
-vs_exit vs_cli_blocks(vs_cli *cli) {
-  vs_client client;
-  vs_exit code = vs_cli_load(cli, &client);
-  if (code != VS_EXIT_OK) return code;
-  code = ask(cli, &client);
-  vs_client_close(&client);
-  return code;
-}
+vs_exit vs_cli_blocks(vs_cli *cli) { return vs_cli_answer(cli, ask); }

@@ -4,6 +4,15 @@ vs_exit vs_cli_load(vs_cli *cli, vs_client *client) {
   return vs_client_open(client, cli->host, cli->line->arguments[0], !vs_cli_has(cli, VS_OPTION_QUIET));
 }
 
+vs_exit vs_cli_answer(vs_cli *cli, vs_exit (*ask)(vs_cli *cli, vs_client *client)) {
+  vs_client client;
+  vs_exit code = vs_cli_load(cli, &client);
+  if (code != VS_EXIT_OK) return code;
+  code = ask(cli, &client);
+  vs_client_close(&client);
+  return code;
+}
+
 static const char *value_of(const vs_cli *cli, vs_option_id id, uint32_t options) {
   return (options >> id & 1) != 0 ? cli->line->values[id] : NULL;
 }

@@ -27,6 +27,9 @@ static inline bool vs_cli_has(const vs_cli *cli, vs_option_id id) { return vs_li
 /* Loads the file of the command line. */
 VS_MUST_CHECK vs_exit vs_cli_load(vs_cli *cli, vs_client *client);
 
+/* Loads it, lets `ask` put its questions, and closes it. */
+VS_MUST_CHECK vs_exit vs_cli_answer(vs_cli *cli, vs_exit (*ask)(vs_cli *cli, vs_client *client));
+
 /* Adds the parameters that stand on the command line under the same names: device, at, by, top, filter. */
 void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint32_t options);
 

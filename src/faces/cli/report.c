@@ -504,14 +504,4 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
   return VS_EXIT_OK;
 }
 
-vs_exit vs_cli_report(vs_cli *cli) {
-  uint64_t owners = OWNERS;
-  if (vs_cli_has(cli, VS_OPTION_TOP))
-    (void)vs_parse_u64(vs_str_from(cli->line->values[VS_OPTION_TOP]), &owners);
-  vs_client client;
-  vs_exit code = vs_cli_load(cli, &client);
-  if (code != VS_EXIT_OK) return code;
-  code = ask(cli, &client);
-  vs_client_close(&client);
-  return code;
-}
+vs_exit vs_cli_report(vs_cli *cli) { return vs_cli_answer(cli, ask); }

@@ -137,7 +137,7 @@ static void test_by_name(void **state) {
   grouped g = {.m = made_begin()};
   static const int64_t times[] = {15, 16, 25, VS_NO_TIME};
   for (uint32_t i = 0; i < 4; i++) {
-    (void)made_alloc(&g.m, 0x1000 * (i + 1), 10 << i, 0);
+    (void)made_alloc(&g.m, 0x1000 * (i + 1), UINT64_C(10) << i, 0);
     made_time(&g.m, i, times[i]);
   }
   const uint32_t weights = made_string(&g.m, "PARAMETER");
