@@ -194,7 +194,7 @@ static size_t read_escape(const uint8_t *text, size_t size, char out[static 4], 
     *out_size = vs_utf8_encode(out, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00));
     return 11;
   }
-  *out_size = vs_utf8_encode(out, unit >= 0xd800 && unit <= 0xdfff ? 0xfffd : unit);
+  *out_size = vs_utf8_encode(out, unit); /* half a pair stays what it is, as in Python's strings */
   return 5;
 }
 

@@ -5,7 +5,7 @@
  * else: no comments, no comma before a closing bracket, no control byte in a string.
  *
  * Integers that are written without fraction and exponent stay integers (INT, UINT, BIG; -0 is 0), every other
- * number is a correctly rounded REAL. A \u escape of half a surrogate pair becomes U+FFFD. Of equal keys in an
+ * number is a correctly rounded REAL. A \u escape of half a surrogate pair becomes its three bytes, as CPython pickles it. Of equal keys in an
  * object all are handed over. */
 #ifndef VS_CODEC_JSON_READER_H
 #define VS_CODEC_JSON_READER_H

@@ -1,5 +1,6 @@
 /* Numbers and strings of every protocol, and the bytes that they are made of. */
 #include "base/real.h"
+#include "base/utf8.h"
 #include "codec/pickle_machine.h"
 
 /* The text of a line argument, without its newline; the input is left behind it. Borrowed until the next read. */
@@ -154,7 +155,8 @@ vs_status vs_pickle__unicode_line(vs_pickle_machine *m) {
       }
       i += count + 1;
     }
-    vs_text_code_point(&utf8, point);
+    char out[4];
+    vs_text_put(&utf8, out, vs_utf8_encode(out, point > 0x10ffff ? 0xfffd : point)); /* surrogates too */
   }
   vs_status status = utf8.status;
   if (status == VS_OK) status = push_string(m, vs_text_view(&utf8));

@@ -18,7 +18,7 @@ static uint32_t take_point(vs_str *rest) {
 static bool is_high(uint32_t point) { return point >= 0xd800 && point <= 0xdbff; }
 static bool is_low(uint32_t point) { return point >= 0xdc00 && point <= 0xdfff; }
 
-/* The same with the halves of a surrogate pair joined, and U+FFFD for a half that is alone. */
+/* The same with the halves of a surrogate pair joined. */
 static uint32_t take_character(vs_str *rest) {
   const uint32_t point = take_point(rest);
   if (is_high(point) && rest->size != 0) {
@@ -29,7 +29,7 @@ static uint32_t take_character(vs_str *rest) {
       return 0x10000 + ((point - 0xd800) << 10) + (low - 0xdc00);
     }
   }
-  return is_high(point) || is_low(point) ? 0xfffd : point;
+  return point;
 }
 
 static bool same_text(vs_str a, vs_str b) {
