@@ -19,11 +19,9 @@ string(REGEX REPLACE "/$" "" up "${up}")
 configure_file(cmake/vramscope.pc.in vramscope.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/vramscope.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-if(TARGET vramscope)
-  install(TARGETS vramscope)
-  install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-  install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.bash RENAME vramscope
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-  install(FILES ${PROJECT_BINARY_DIR}/help/_vramscope DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-  install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-endif()
+install(TARGETS vramscope)
+install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.bash RENAME vramscope
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${PROJECT_BINARY_DIR}/help/_vramscope DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

@@ -32,24 +32,22 @@ if(NOT VS_SANITIZE) # a sanitizer's runtime is found in the program, not in the 
 endif()
 
 file(GLOB cli_sources CONFIGURE_DEPENDS src/faces/cli/*.c)
-if(cli_sources)
-  add_executable(vramscope ${cli_sources})
-  target_link_libraries(vramscope PRIVATE vs_flags vramscope_static
-    $<$<BOOL:${VS_WITH_ZLIB}>:ZLIB::ZLIB> $<$<BOOL:${VS_WITH_SQLITE}>:SQLite::SQLite3>)
-  target_compile_definitions(vramscope PRIVATE _GNU_SOURCE)
-  add_dependencies(vramscope floors)
+add_executable(vramscope ${cli_sources})
+target_link_libraries(vramscope PRIVATE vs_flags vramscope_static
+  $<$<BOOL:${VS_WITH_ZLIB}>:ZLIB::ZLIB> $<$<BOOL:${VS_WITH_SQLITE}>:SQLite::SQLite3>)
+target_compile_definitions(vramscope PRIVATE _GNU_SOURCE)
+add_dependencies(vramscope floors)
 
-  # The man page and the completions are made from the binary's own table of commands.
-  foreach(page "vramscope.1 --man" "vramscope.bash --completion bash" "_vramscope --completion zsh"
-          "vramscope.fish --completion fish")
-    separate_arguments(page)
-    list(POP_FRONT page output)
-    add_custom_command(OUTPUT help/${output}
-      COMMAND ${CMAKE_COMMAND} -E make_directory help
-      COMMAND vramscope help ${page} > help/${output}
-      DEPENDS vramscope
-      COMMENT "Writing ${output}" VERBATIM)
-    list(APPEND vs_help_files ${PROJECT_BINARY_DIR}/help/${output})
-  endforeach()
-  add_custom_target(help_files ALL DEPENDS ${vs_help_files})
-endif()
+# The man page and the completions are made from the binary's own table of commands.
+foreach(page "vramscope.1 --man" "vramscope.bash --completion bash" "_vramscope --completion zsh"
+        "vramscope.fish --completion fish")
+  separate_arguments(page)
+  list(POP_FRONT page output)
+  add_custom_command(OUTPUT help/${output}
+    COMMAND ${CMAKE_COMMAND} -E make_directory help
+    COMMAND vramscope help ${page} > help/${output}
+    DEPENDS vramscope
+    COMMENT "Writing ${output}" VERBATIM)
+  list(APPEND vs_help_files ${PROJECT_BINARY_DIR}/help/${output})
+endforeach()
+add_custom_target(help_files ALL DEPENDS ${vs_help_files})
