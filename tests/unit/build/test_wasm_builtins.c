@@ -10,7 +10,9 @@
 #include "../../../cmake/wasm_builtins.c"
 #undef __multi3
 
-static __int128 wide(uint64_t high, uint64_t low) { return (__int128)(((unsigned __int128)high << 64) | low); }
+static __int128 wide(uint64_t high, uint64_t low) {
+  return (__int128)(((unsigned __int128)high << 64) | low);
+}
 
 static void expect_equal(__int128 a, __int128 b) {
   const unsigned __int128 expected = (unsigned __int128)a * (unsigned __int128)b;
@@ -21,8 +23,16 @@ static void expect_equal(__int128 a, __int128 b) {
 
 static void every_pair_of_edges(void **state) {
   (void)state;
-  const uint64_t edges[] = {0, 1, 2, UINT32_MAX - 1, UINT32_MAX, UINT64_C(1) << 32, INT64_MAX,
-                            UINT64_C(1) << 63, UINT64_MAX - 1, UINT64_MAX};
+  const uint64_t edges[] = {0,
+                            1,
+                            2,
+                            UINT32_MAX - 1,
+                            UINT32_MAX,
+                            UINT64_C(1) << 32,
+                            INT64_MAX,
+                            UINT64_C(1) << 63,
+                            UINT64_MAX - 1,
+                            UINT64_MAX};
   const size_t count = sizeof edges / sizeof *edges;
   for (size_t i = 0; i < count * count; i++)
     for (size_t j = 0; j < count * count; j++)
