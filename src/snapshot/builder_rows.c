@@ -77,6 +77,17 @@ static vs_status take_int(const vs_fields *fields, vs_key key, const char *where
   return wrong(error, key, where, "a whole number of 64 bits");
 }
 
+/* Microseconds. Tools that convert times leave fractions, which are dropped. */
+static vs_status take_time(const vs_fields *fields, const char *where, int64_t *out, vs_error *error) {
+  const vs_value *value = field(fields, VS_KEY_TIME_US);
+  if (value == NULL || value->kind != VS_VALUE_REAL)
+    return take_int(fields, VS_KEY_TIME_US, where, out, error);
+  const double real = vs_f64_from_bits(value->bits);
+  if (!(real > -9e18 && real < 9e18)) return wrong(error, VS_KEY_TIME_US, where, "a time");
+  *out = (int64_t)real;
+  return VS_OK;
+}
+
 static vs_status take_device(const vs_fields *fields, const char *where, int32_t *out, vs_error *error) {
   int64_t device = *out;
   VS_TRY(take_int(fields, VS_KEY_DEVICE, where, &device, error));
@@ -202,7 +213,7 @@ vs_status vs_builder_event(vs_builder *b, const vs_fields *fields, vs_value *out
       index == VS_EVENT_OOM && field(fields, VS_KEY_DEVICE_FREE) != NULL ? VS_KEY_DEVICE_FREE : VS_KEY_ADDR;
   VS_TRY(take_address(fields, address_key, where, &address, error));
   VS_TRY(take_size(fields, VS_KEY_SIZE, where, &size, error));
-  VS_TRY(take_int(fields, VS_KEY_TIME_US, where, &time_us, error));
+  VS_TRY(take_time(fields, where, &time_us, error));
   VS_TRY(take_stream(b, fields, where, &stream, error));
   VS_TRY(take_list(b, fields, VS_KEY_FRAMES, where, VS_BUILT_STACK, &stack));
   VS_TRY(take_list(b, fields, VS_KEY_FORWARD_FRAMES, where, VS_BUILT_TEXTS, &forward_frames));
@@ -356,7 +367,7 @@ vs_status vs_builder_annotation(vs_builder *b, const vs_fields *fields, vs_value
   vs_annotation annotation = {.time_us = VS_NO_TIME};
   VS_TRY(take_string(b, fields, VS_KEY_NAME, where, &annotation.name));
   VS_TRY(take_string(b, fields, VS_KEY_STAGE, where, &annotation.stage));
-  VS_TRY(take_int(fields, VS_KEY_TIME_US, where, &annotation.time_us, error));
+  VS_TRY(take_time(fields, where, &annotation.time_us, error));
   VS_TRY(take_device(fields, where, &annotation.device, error));
   if (b->s->annotations.count >= UINT32_MAX - 2) return VS_LIMIT;
   VS_TRY(vs_vec_reserve(b->host, &b->s->annotations, 1));

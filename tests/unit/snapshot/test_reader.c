@@ -316,7 +316,7 @@ static void numbers_of_other_tools(void **state) {
   (void)state;
   vs_snapshot *s =
       snapshot_of_json("{\"device_traces\": [[{\"action\": \"alloc\", \"addr\": 4096.0, \"size\": 1e3,"
-                       " \"time_us\": 5.0, \"stream\": null}]]}");
+                       " \"time_us\": 5.75, \"stream\": null}]]}");
   assert_int_equal(vs_events_address(&s->events, 0), 4096);
   assert_int_equal(vs_events_size(&s->events, 0), 1000);
   assert_int_equal(vs_events_time_us(&s->events, 0), 5);
