@@ -104,5 +104,6 @@ vs_status vs_method_info(vs_call *call) {
   write_settings(call);
   vs_jsonw_member_u64(call->json, "frames", s->stacks.frames.count);
   vs_jsonw_member_u64(call->json, "stacks", vs_lists_count(&s->stacks.lists) - VS_LIST_EMPTY - 1);
+  vs_jsonw_member_u64(call->json, "trailing_bytes", s->trailing_bytes);
   return VS_OK;
 }

@@ -122,6 +122,9 @@ static void the_source_is_told_in_replies(void **state) {
   vs_source source = {.name = VS_STR(""), .bytes = VS_BYTES_UNKNOWN};
   expect_ok(vs_engine_load(engine, vs_reader_from_bytes(&memory, "[]   ", 5), &source, NULL, NULL));
   expect_number(ask("{\"method\":\"info\"}"), "file.bytes", 5); /* counted */
+  static const char followed[] = "].\0\0more";
+  expect_ok(vs_engine_load(engine, vs_reader_from_bytes(&memory, followed, sizeof followed - 1), &source, NULL, NULL));
+  expect_number(ask("{\"method\":\"info\"}"), "trailing_bytes", 4);
   source.is_compressed = true;
   expect_ok(vs_engine_load(engine, vs_reader_from_bytes(&memory, "[]", 2), &source, NULL, NULL));
   expect_null(ask("{\"method\":\"info\"}"), "file.bytes");
@@ -405,6 +408,7 @@ static void what_the_file_holds(void **state) {
   assert_int_equal(vs_json_count(at(root, "devices.0.annotations")), 2);
   expect_number(root, "devices.0.annotations.1.depth", 1);
   expect_number(root, "host.segments", 1);
+  expect_number(root, "trailing_bytes", 0);
   expect_number(root, "settings.max_split_size", -1);
   expect_number(root, "settings.roundup_power2_divisions.2", 0);
   expect_word(root, "settings.PYTORCH_CUDA_ALLOC_CONF", "");
