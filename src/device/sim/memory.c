@@ -1,0 +1,576 @@
+#include "device/sim/memory_internal.h"
+
+/* ---- the table of ranges ------------------------------------------------------------------------------- */
+
+vs_sim_range *vs_sim_range_from(const vs_sim *sim, const vs_ordmap *map, uint64_t base) {
+  vs_ordmap_pos pos;
+  return vs_ordmap_find(map, base, &pos) ? vs_sim_range_of(sim, map, pos) : NULL;
+}
+
+vs_sim_range *vs_sim_range_with(const vs_sim *sim, const vs_ordmap *map, uint64_t address) {
+  vs_ordmap_pos pos;
+  if (!vs_ordmap_floor(map, address, &pos)) return NULL;
+  vs_sim_range *range = vs_sim_range_of(sim, map, pos);
+  return address - range->base < range->size ? range : NULL;
+}
+
+bool vs_sim_ranges_meet(const vs_sim *sim, const vs_ordmap *map, uint64_t address, uint64_t size) {
+  if (vs_sim_range_with(sim, map, address) != NULL) return true;
+  const vs_ordmap_pos next = vs_ordmap_lower(map, address);
+  return !vs_ordmap_at_end(map, next) && vs_ordmap_key(map, next) - address < size;
+}
+
+vs_sim_error vs_sim_range_add(vs_sim *sim, vs_ordmap *map, const vs_sim_range *range, uint32_t *index) {
+  struct vs_sim_memory *m = &sim->memory;
+  if (m->ranges.count >= VS_SIM_NO_INDEX) return VS_SIM_OUT_OF_MEMORY;
+  VS_SIM_TRY(vs_sim_from_status(vs_vec_reserve(sim->host, &m->ranges, 1)));
+  const bool is_spare = m->spare_range != VS_SIM_NO_INDEX;
+  *index = is_spare ? m->spare_range : (uint32_t)m->ranges.count;
+  VS_SIM_TRY(vs_sim_from_status(vs_ordmap_put(sim->host, map, range->base, *index)));
+  if (is_spare) m->spare_range = m->ranges.data[*index].uses;
+  else m->ranges.count++;
+  m->ranges.data[*index] = *range;
+  m->ranges.data[*index].id = ++m->last_id;
+  return VS_SIM_OK;
+}
+
+void vs_sim_range_undo(vs_sim *sim, vs_ordmap *map, uint64_t base) {
+  struct vs_sim_memory *m = &sim->memory;
+  vs_ordmap_pos pos;
+  if (!vs_ordmap_find(map, base, &pos)) return;
+  const uint32_t index = vs_ordmap_value(map, pos);
+  vs_ordmap_remove(sim->host, map, pos);
+  m->ranges.data[index] = (vs_sim_range){.kind = VS_SIM_RANGE_NONE, .uses = m->spare_range};
+  m->spare_range = index;
+}
+
+void vs_sim_range_remove(vs_sim *sim, vs_ordmap *map, uint64_t base) {
+  const vs_sim_range *range = vs_sim_range_from(sim, map, base);
+  if (range == NULL) return;
+  const bool is_found = range->kind != VS_SIM_RANGE_RESERVED && range->kind != VS_SIM_RANGE_CHUNK;
+  if (is_found && sim->hooks.gone != NULL) sim->hooks.gone(sim->hooks.ctx, range);
+  vs_sim_range_undo(sim, map, base);
+}
+
+/* ---- the account --------------------------------------------------------------------------------------- */
+
+/* Locks the node, in which `bytes` of a card are free if anybody can do something about that. */
+static void lock_with_room(vs_sim *sim, uint32_t device, uint64_t bytes) {
+  vs_sim_lock_node(sim);
+  if (sim->hooks.make_room == NULL || vs_sim_node_free_bytes(sim->node, sim->cards[device]) >= bytes) return;
+  vs_sim_unlock_node(sim);
+  sim->hooks.make_room(sim->hooks.ctx, device, bytes);
+  vs_sim_lock_node(sim);
+}
+
+vs_sim_error vs_sim_pay(vs_sim *sim, uint32_t device, uint64_t bytes) {
+  lock_with_room(sim, device, bytes);
+  const vs_sim_error error = vs_sim_node_take(sim->node, sim->slot, sim->cards[device], bytes);
+  vs_sim_unlock_node(sim);
+  if (error == VS_SIM_OK) sim->memory.windows[device].charged_bytes += bytes;
+  return error;
+}
+
+bool vs_sim_pay_quietly(vs_sim *sim, uint32_t device, uint64_t bytes) {
+  vs_sim_lock_node(sim);
+  const uint32_t card = sim->cards[device];
+  const bool is_enough = vs_sim_node_free_bytes(sim->node, card) >= bytes &&
+                         vs_sim_node_take(sim->node, sim->slot, card, bytes) == VS_SIM_OK;
+  vs_sim_unlock_node(sim);
+  if (is_enough) sim->memory.windows[device].charged_bytes += bytes;
+  return is_enough;
+}
+
+void vs_sim_pay_back(vs_sim *sim, uint32_t device, uint64_t bytes) {
+  VS_ASSERT(bytes <= sim->memory.windows[device].charged_bytes);
+  sim->memory.windows[device].charged_bytes -= bytes;
+  vs_sim_lock_node(sim);
+  vs_sim_node_give(sim->node, sim->slot, sim->cards[device], bytes);
+  vs_sim_unlock_node(sim);
+}
+
+vs_sim_error vs_sim_refuse(vs_sim *sim, uint32_t device, uint64_t bytes) {
+  VS_ASSERT(bytes > VS_SIM_MOST_TOTAL);
+  return vs_sim_pay(sim, device, bytes);
+}
+
+/* ---- the card ------------------------------------------------------------------------------------------ */
+
+vs_sim_error vs_sim_context_use(vs_sim *sim, uint32_t device) {
+  if (device >= sim->device_count) return VS_SIM_INVALID_DEVICE;
+  if (sim->memory.windows[device].is_used) return VS_SIM_OK;
+  VS_SIM_TRY(vs_sim_fault_step(sim, VS_SIM_FAULT_CONTEXT));
+  lock_with_room(sim, device, sim->node->cards[sim->cards[device]].context_bytes);
+  const vs_sim_error error = vs_sim_node_context(sim->node, sim->slot, sim->cards[device]);
+  vs_sim_unlock_node(sim);
+  sim->memory.windows[device].is_used = error == VS_SIM_OK;
+  return error;
+}
+
+vs_sim_error vs_sim_context_grow(vs_sim *sim, uint32_t device, uint64_t bytes) {
+  VS_SIM_TRY(vs_sim_context_use(sim, device));
+  lock_with_room(sim, device, bytes);
+  const vs_sim_error error = vs_sim_node_context_grow(sim->node, sim->slot, sim->cards[device], bytes);
+  vs_sim_unlock_node(sim);
+  return error;
+}
+
+vs_sim_error vs_sim_memory_info(vs_sim *sim, uint32_t device, uint64_t *free_bytes, uint64_t *total_bytes) {
+  VS_SIM_TRY(vs_sim_context_use(sim, device));
+  vs_sim_lock_node(sim);
+  *free_bytes = vs_sim_node_free_bytes(sim->node, sim->cards[device]);
+  vs_sim_unlock_node(sim);
+  *total_bytes = sim->node->cards[sim->cards[device]].figures.total_bytes;
+  return VS_SIM_OK;
+}
+
+bool vs_sim_peer_possible(const vs_sim *sim, uint32_t device, uint32_t peer) {
+  return device != peer && device < sim->device_count && peer < sim->device_count;
+}
+
+vs_sim_error vs_sim_peer_enable(vs_sim *sim, uint32_t device, uint32_t peer) {
+  if (!vs_sim_peer_possible(sim, device, peer)) return VS_SIM_INVALID_DEVICE;
+  uint8_t *peers = &sim->memory.windows[device].peers;
+  if ((*peers >> peer & 1) != 0) return VS_SIM_PEER_ACCESS_ALREADY_ENABLED;
+  VS_SIM_TRY(vs_sim_context_use(sim, device));
+  VS_SIM_TRY(vs_sim_context_use(sim, peer));
+  *peers = (uint8_t)(*peers | 1u << peer);
+  return VS_SIM_OK;
+}
+
+vs_sim_error vs_sim_peer_disable(vs_sim *sim, uint32_t device, uint32_t peer) {
+  if (!vs_sim_peer_possible(sim, device, peer)) return VS_SIM_INVALID_DEVICE;
+  uint8_t *peers = &sim->memory.windows[device].peers;
+  if ((*peers >> peer & 1) == 0) return VS_SIM_PEER_ACCESS_NOT_ENABLED;
+  *peers = (uint8_t)(*peers & ~(1u << peer));
+  return VS_SIM_OK;
+}
+
+/* ---- addresses in a window ----------------------------------------------------------------------------- */
+
+static uint64_t window_base(uint32_t device) { return VS_SIM_WINDOW_BASE + device * VS_SIM_WINDOW_SIZE; }
+
+static vs_sim_span window_span(uint32_t device) {
+  return (vs_sim_span){window_base(device), VS_SIM_WINDOW_SIZE};
+}
+
+static vs_sim_span granule_of(uint64_t address) {
+  return (vs_sim_span){address - address % VS_SIM_GRANULE, VS_SIM_GRANULE};
+}
+
+/* There is at most one hole more than pieces, now and after the next piece. */
+static vs_sim_error make_room_for_granules(vs_sim *sim, uint32_t device) {
+  vs_sim_window *window = &sim->memory.windows[device];
+  return vs_sim_from_status(vs_sim_holes_reserve(sim->host, &window->granules, window->pieces + 2));
+}
+
+vs_sim_error vs_sim_granules_find(vs_sim *sim, uint32_t device, uint64_t bytes, uint64_t *address) {
+  VS_SIM_TRY(make_room_for_granules(sim, device));
+  const vs_sim_holes *granules = &sim->memory.windows[device].granules;
+  return vs_sim_holes_first(granules, bytes, 1, address) ? VS_SIM_OK : VS_SIM_OUT_OF_MEMORY;
+}
+
+void vs_sim_granules_cut(vs_sim *sim, uint32_t device, uint64_t address, uint64_t bytes) {
+  vs_sim_holes_cut(&sim->memory.windows[device].granules, address, bytes);
+  sim->memory.windows[device].pieces++;
+}
+
+void vs_sim_granules_give(vs_sim *sim, uint32_t device, uint64_t address, uint64_t bytes) {
+  (void)vs_sim_holes_put(&sim->memory.windows[device].granules, (vs_sim_span){address, bytes},
+                         window_span(device));
+  sim->memory.windows[device].pieces--;
+}
+
+/* Where a small request goes: into a hole of a shared granule, or into a granule that is to be shared from
+ * now on. A granule with n pieces has at most n + 1 holes, and none is without a piece: so twice the pieces
+ * is room enough. */
+static vs_sim_error find_small(vs_sim *sim, uint32_t device, uint64_t bytes, uint64_t *address,
+                               bool *is_fresh) {
+  vs_sim_window *window = &sim->memory.windows[device];
+  VS_SIM_TRY(
+      vs_sim_from_status(vs_sim_holes_reserve(sim->host, &window->small, 2 * (window->small_pieces + 1))));
+  *is_fresh = !vs_sim_holes_first(&window->small, bytes, 1, address);
+  return *is_fresh ? vs_sim_granules_find(sim, device, VS_SIM_GRANULE, address) : VS_SIM_OK;
+}
+
+static void cut_small(vs_sim *sim, uint32_t device, uint64_t address, uint64_t bytes, bool is_fresh) {
+  vs_sim_window *window = &sim->memory.windows[device];
+  if (is_fresh) {
+    vs_sim_granules_cut(sim, device, address, VS_SIM_GRANULE);
+    (void)vs_sim_holes_put(&window->small, granule_of(address), granule_of(address));
+  }
+  vs_sim_holes_cut(&window->small, address, bytes);
+  window->small_pieces++;
+}
+
+static void give_small(vs_sim *sim, uint32_t device, uint64_t address, uint64_t bytes) {
+  vs_sim_window *window = &sim->memory.windows[device];
+  const vs_sim_span hole =
+      vs_sim_holes_put(&window->small, (vs_sim_span){address, bytes}, granule_of(address));
+  window->small_pieces--;
+  if (hole.size < VS_SIM_GRANULE) return;
+  vs_sim_holes_cut(&window->small, hole.start, hole.size);
+  vs_sim_granules_give(sim, device, hole.start, hole.size);
+  vs_sim_pay_back(sim, device, VS_SIM_GRANULE);
+}
+
+/* ---- device memory ------------------------------------------------------------------------------------- */
+
+/* What a range occupies of its window. */
+static uint64_t footprint(const vs_sim_range *range) {
+  const bool is_small = range->kind == VS_SIM_RANGE_DEVICE && range->size < VS_SIM_SMALL_LIMIT;
+  return vs_sim_round_up(range->size, is_small ? VS_SIM_SMALL_UNIT : VS_SIM_GRANULE);
+}
+
+static vs_sim_error alloc_small(vs_sim *sim, vs_sim_range *range, uint32_t *index) {
+  const uint64_t bytes = footprint(range);
+  bool is_fresh;
+  VS_SIM_TRY(find_small(sim, range->device, bytes, &range->base, &is_fresh));
+  VS_SIM_TRY(vs_sim_range_add(sim, &sim->memory.by_base, range, index));
+  const vs_sim_error error = is_fresh ? vs_sim_pay(sim, range->device, VS_SIM_GRANULE) : VS_SIM_OK;
+  if (error == VS_SIM_OK) cut_small(sim, range->device, range->base, bytes, is_fresh);
+  else vs_sim_range_undo(sim, &sim->memory.by_base, range->base);
+  return error;
+}
+
+static vs_sim_error alloc_granules(vs_sim *sim, vs_sim_range *range, bool is_charged, uint32_t *index) {
+  const uint64_t bytes = footprint(range);
+  VS_SIM_TRY(vs_sim_granules_find(sim, range->device, bytes, &range->base));
+  VS_SIM_TRY(vs_sim_range_add(sim, &sim->memory.by_base, range, index));
+  const vs_sim_error error = is_charged ? vs_sim_pay(sim, range->device, bytes) : VS_SIM_OK;
+  if (error == VS_SIM_OK) vs_sim_granules_cut(sim, range->device, range->base, bytes);
+  else vs_sim_range_undo(sim, &sim->memory.by_base, range->base);
+  return error;
+}
+
+vs_sim_error vs_sim_alloc(vs_sim *sim, uint32_t device, uint64_t size, uint64_t *address) {
+  VS_SIM_TRY(vs_sim_fault_step(sim, VS_SIM_FAULT_ALLOC));
+  if (size == 0) return VS_SIM_INVALID_VALUE;
+  VS_SIM_TRY(vs_sim_context_use(sim, device));
+  if (size > VS_SIM_MOST_TOTAL) return vs_sim_refuse(sim, device, size);
+  vs_sim_range range = {.size = size, .device = device, .kind = VS_SIM_RANGE_DEVICE};
+  uint32_t index;
+  VS_SIM_TRY(size < VS_SIM_SMALL_LIMIT ? alloc_small(sim, &range, &index)
+                                       : alloc_granules(sim, &range, true, &index));
+  *address = range.base;
+  return VS_SIM_OK;
+}
+
+vs_sim_error vs_sim_managed_alloc(vs_sim *sim, uint32_t device, uint64_t size, uint64_t *address) {
+  VS_SIM_TRY(vs_sim_fault_step(sim, VS_SIM_FAULT_MANAGED));
+  if (size == 0) return VS_SIM_INVALID_VALUE;
+  VS_SIM_TRY(vs_sim_context_use(sim, device));
+  if (size > VS_SIM_WINDOW_SIZE) return VS_SIM_OUT_OF_MEMORY;
+  vs_sim_range range = {.size = size, .device = device, .kind = VS_SIM_RANGE_MANAGED};
+  uint32_t index;
+  VS_SIM_TRY(alloc_granules(sim, &range, false, &index));
+  sim->memory.windows[device].managed_bytes += size;
+  *address = range.base;
+  return VS_SIM_OK;
+}
+
+/* A device, managed or imported range, by its copy. */
+static void free_range(vs_sim *sim, const vs_sim_range *range) {
+  const uint64_t bytes = footprint(range);
+  vs_sim_range_remove(sim, &sim->memory.by_base, range->base);
+  if (bytes < VS_SIM_GRANULE) {
+    give_small(sim, range->device, range->base, bytes);
+    return;
+  }
+  vs_sim_granules_give(sim, range->device, range->base, bytes);
+  if (range->kind == VS_SIM_RANGE_DEVICE) vs_sim_pay_back(sim, range->device, bytes);
+  if (range->kind == VS_SIM_RANGE_MANAGED) sim->memory.windows[range->device].managed_bytes -= range->size;
+}
+
+vs_sim_error vs_sim_free(vs_sim *sim, uint64_t address, vs_sim_range *was) {
+  const vs_sim_range *found = vs_sim_range_from(sim, &sim->memory.by_base, address);
+  if (found == NULL) return VS_SIM_INVALID_VALUE;
+  const vs_sim_range range = *found;
+  switch (range.kind) {
+    case VS_SIM_RANGE_DEVICE:
+    case VS_SIM_RANGE_MANAGED: free_range(sim, &range); break;
+    case VS_SIM_RANGE_POOL:
+      VS_SIM_TRY(vs_sim_pool_free(sim, address, range.stream));
+      vs_sim_pools_synchronize(sim, range.device); /* an unordered free waits for the device */
+      break;
+    default: return VS_SIM_INVALID_VALUE;
+  }
+  if (was != NULL) *was = range;
+  return VS_SIM_OK;
+}
+
+/* ---- looking for ranges -------------------------------------------------------------------------------- */
+
+static vs_sim_range *range_at_address(const vs_sim *sim, uint64_t address) {
+  const bool is_reserved = address >= VS_SIM_RESERVED_BASE && address < VS_SIM_RESERVED_END;
+  return vs_sim_range_with(sim, is_reserved ? &sim->memory.mapped : &sim->memory.by_base, address);
+}
+
+const vs_sim_range *vs_sim_find(const vs_sim *sim, uint64_t address) {
+  return range_at_address(sim, address);
+}
+
+vs_sim_range *vs_sim_find_mutable(vs_sim *sim, uint64_t address) { return range_at_address(sim, address); }
+
+static void visit_all(const vs_sim *sim, const vs_ordmap *map,
+                      void (*visit)(void *ctx, const vs_sim_range *range), void *ctx) {
+  for (vs_ordmap_pos pos = vs_ordmap_begin(); !vs_ordmap_at_end(map, pos); pos = vs_ordmap_next(map, pos))
+    visit(ctx, vs_sim_range_of(sim, map, pos));
+}
+
+void vs_sim_for_each_range(const vs_sim *sim, void (*visit)(void *ctx, const vs_sim_range *range),
+                           void *ctx) {
+  visit_all(sim, &sim->memory.by_base, visit, ctx);
+  visit_all(sim, &sim->memory.mapped, visit, ctx);
+}
+
+/* ---- host memory --------------------------------------------------------------------------------------- */
+
+static bool is_host_span(uint64_t address, uint64_t size) {
+  uint64_t end;
+  if (size == 0 || address == 0 || !vs_add_u64(address, size, &end)) return false;
+  return end <= VS_SIM_WINDOW_BASE || address >= VS_SIM_RESERVED_END;
+}
+
+vs_sim_error vs_sim_host_add(vs_sim *sim, uint64_t address, uint64_t size, uint32_t flags, uint64_t user) {
+  VS_SIM_TRY(vs_sim_fault_step(sim, VS_SIM_FAULT_HOST));
+  if (!is_host_span(address, size)) return VS_SIM_INVALID_VALUE;
+  if (vs_sim_ranges_meet(sim, &sim->memory.by_base, address, size))
+    return VS_SIM_HOST_MEMORY_ALREADY_REGISTERED;
+  const vs_sim_range range = {.base = address,
+                              .size = size,
+                              .user = user,
+                              .flags = flags,
+                              .device = VS_SIM_NO_DEVICE_ID,
+                              .kind = VS_SIM_RANGE_HOST};
+  uint32_t index;
+  return vs_sim_range_add(sim, &sim->memory.by_base, &range, &index);
+}
+
+vs_sim_error vs_sim_host_remove(vs_sim *sim, uint64_t address, vs_sim_range *was) {
+  const vs_sim_range *range = vs_sim_range_from(sim, &sim->memory.by_base, address);
+  if (range == NULL || range->kind != VS_SIM_RANGE_HOST) return VS_SIM_HOST_MEMORY_NOT_REGISTERED;
+  if (was != NULL) *was = *range;
+  vs_sim_range_remove(sim, &sim->memory.by_base, address);
+  return VS_SIM_OK;
+}
+
+/* ---- between processes --------------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(vs_sim_token) == 64, "programs hand tokens on as 64 bytes");
+
+void vs_sim_token_make(const vs_sim *sim, vs_sim_token *token) {
+  *token = (vs_sim_token){.magic = VS_SIM_TOKEN_MAGIC,
+                          .pid = sim->node->processes[sim->slot].pid,
+                          .started = sim->node->processes[sim->slot].started};
+}
+
+bool vs_sim_token_is(const vs_sim *sim, const vs_sim_token *token, vs_sim_range_kind kind) {
+  return token->magic == VS_SIM_TOKEN_MAGIC && token->kind == (uint32_t)kind &&
+         vs_sim_token_device(sim, token) < sim->device_count && token->size > 0 &&
+         token->size <= VS_SIM_MOST_TOTAL;
+}
+
+uint32_t vs_sim_token_device(const vs_sim *sim, const vs_sim_token *token) {
+  uint32_t device = 0;
+  while (device < sim->device_count && sim->cards[device] != token->card) device++;
+  return device;
+}
+
+bool vs_sim_token_is_own(const vs_sim *sim, const vs_sim_token *token) {
+  const vs_sim_process *self = &sim->node->processes[sim->slot];
+  return token->pid == self->pid && token->started == self->started;
+}
+
+vs_sim_error vs_sim_ipc_export(const vs_sim *sim, uint64_t address, vs_sim_token *token) {
+  const vs_sim_range *range = vs_sim_find(sim, address);
+  if (range == NULL || range->kind != VS_SIM_RANGE_DEVICE) return VS_SIM_INVALID_VALUE;
+  vs_sim_token_make(sim, token);
+  token->base = range->base;
+  token->size = range->size;
+  token->id = range->id;
+  token->card = sim->cards[range->device];
+  token->kind = VS_SIM_RANGE_DEVICE;
+  return VS_SIM_OK;
+}
+
+/* Who shared what, as one number; the range keeps it in `owner`. Tokens of equal numbers would be taken for
+ * equal: at 64 bits that does not happen by chance, and a program that wants it fools only itself. */
+static uint64_t name_of(const vs_sim_token *token) {
+  const uint64_t who[] = {token->pid, token->started, token->id, token->base};
+  return vs_hash_bytes(who, sizeof who);
+}
+
+vs_sim_error vs_sim_ipc_open(vs_sim *sim, const vs_sim_token *token, uint64_t *address) {
+  struct vs_sim_memory *m = &sim->memory;
+  VS_SIM_TRY(vs_sim_fault_step(sim, VS_SIM_FAULT_IPC));
+  if (!vs_sim_token_is(sim, token, VS_SIM_RANGE_DEVICE)) return VS_SIM_INVALID_VALUE;
+  if (vs_sim_token_is_own(sim, token)) return VS_SIM_INVALID_CONTEXT;
+  const uint32_t device = vs_sim_token_device(sim, token);
+  VS_SIM_TRY(vs_sim_context_use(sim, device));
+  const uint64_t name = name_of(token);
+  const size_t slot = vs_map_find(&m->imports, name);
+  if (slot != VS_MAP_NONE) {
+    vs_sim_range *known = vs_sim_range_at(sim, m->imports.slots[slot].value);
+    known->uses++;
+    *address = known->base;
+    return VS_SIM_OK;
+  }
+  vs_sim_range range = {
+      .size = token->size, .owner = name, .device = device, .kind = VS_SIM_RANGE_IMPORTED, .uses = 1};
+  VS_SIM_TRY(vs_sim_from_status(vs_map_reserve(sim->host, &m->imports)));
+  uint32_t index;
+  VS_SIM_TRY(alloc_granules(sim, &range, false, &index));
+  vs_map_add(&m->imports, name, index);
+  *address = range.base;
+  return VS_SIM_OK;
+}
+
+static void forget_import(vs_sim *sim, const vs_sim_range *range) {
+  const vs_sim_range copy = *range;
+  const size_t slot = vs_map_find(&sim->memory.imports, copy.owner);
+  if (slot != VS_MAP_NONE) vs_map_remove(&sim->memory.imports, slot);
+  free_range(sim, &copy);
+}
+
+vs_sim_error vs_sim_ipc_close(vs_sim *sim, uint64_t address) {
+  vs_sim_range *range = vs_sim_range_from(sim, &sim->memory.by_base, address);
+  if (range == NULL || range->kind != VS_SIM_RANGE_IMPORTED) return VS_SIM_INVALID_VALUE;
+  if (--range->uses == 0) forget_import(sim, range);
+  return VS_SIM_OK;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
+
+vs_sim_error vs_sim_device_reset(vs_sim *sim, uint32_t device) {
+  if (device >= sim->device_count) return VS_SIM_INVALID_DEVICE;
+  vs_sim_pools_reset(sim, device);
+  vs_sim_vmm_reset(sim, device);
+  for (size_t i = 0; i < sim->memory.ranges.count; i++) {
+    const vs_sim_range range = sim->memory.ranges.data[i];
+    if (range.device != device) continue;
+    if (range.kind == VS_SIM_RANGE_IMPORTED) forget_import(sim, &range);
+    else if (range.kind == VS_SIM_RANGE_DEVICE || range.kind == VS_SIM_RANGE_MANAGED) free_range(sim, &range);
+  }
+  vs_sim_lock_node(sim);
+  vs_sim_node_reset(sim->node, sim->slot, sim->cards[device]);
+  vs_sim_unlock_node(sim);
+  sim->memory.windows[device].is_used = false;
+  sim->memory.windows[device].peers = 0;
+  return VS_SIM_OK;
+}
+
+static vs_sim_error init_holes(vs_sim *sim, vs_sim_holes *holes, uint64_t start, uint64_t size) {
+  VS_SIM_TRY(vs_sim_from_status(vs_sim_holes_reserve(sim->host, holes, 1)));
+  (void)vs_sim_holes_put(holes, (vs_sim_span){start, size}, (vs_sim_span){start, size});
+  return VS_SIM_OK;
+}
+
+static vs_sim_error init_all(vs_sim *sim) {
+  VS_SIM_TRY(init_holes(sim, &sim->memory.addresses, VS_SIM_RESERVED_BASE,
+                        VS_SIM_RESERVED_END - VS_SIM_RESERVED_BASE));
+  for (uint32_t d = 0; d < sim->device_count; d++)
+    VS_SIM_TRY(init_holes(sim, &sim->memory.windows[d].granules, window_base(d), VS_SIM_WINDOW_SIZE));
+  return vs_sim_pools_init(sim);
+}
+
+vs_sim_error vs_sim_memory_init(vs_sim *sim) {
+  sim->memory = (struct vs_sim_memory){
+      .spare_range = VS_SIM_NO_INDEX, .spare_physical = VS_SIM_NO_INDEX, .spare_pool = VS_SIM_NO_INDEX};
+  const vs_sim_error error = init_all(sim);
+  if (error != VS_SIM_OK) vs_sim_memory_deinit(sim);
+  return error;
+}
+
+void vs_sim_memory_deinit(vs_sim *sim) {
+  struct vs_sim_memory *m = &sim->memory;
+  vs_sim_pools_deinit(sim);
+  for (uint32_t d = 0; d < VS_SIM_MAX_DEVICES; d++) {
+    vs_sim_holes_deinit(sim->host, &m->windows[d].granules);
+    vs_sim_holes_deinit(sim->host, &m->windows[d].small);
+  }
+  vs_sim_holes_deinit(sim->host, &m->addresses);
+  vs_ordmap_deinit(sim->host, &m->by_base);
+  vs_ordmap_deinit(sim->host, &m->reserved);
+  vs_ordmap_deinit(sim->host, &m->mapped);
+  vs_map_deinit(sim->host, &m->imports);
+  vs_vec_free(sim->host, &m->ranges);
+  vs_vec_free(sim->host, &m->physicals);
+}
+
+/* ---- check --------------------------------------------------------------------------------------------- */
+
+typedef struct window_sums {
+  uint64_t addresses; /* that ranges of their own granules take, charged or not */
+  uint64_t charged;   /* of those */
+  uint64_t small;     /* that ranges in shared granules take */
+  uint64_t small_pieces, managed;
+} window_sums;
+
+static window_sums sum_window(const vs_sim *sim, uint32_t device) {
+  window_sums sums = {0};
+  for (size_t i = 0; i < sim->memory.ranges.count; i++) {
+    const vs_sim_range *range = &sim->memory.ranges.data[i];
+    if (range->device != device) continue;
+    const uint64_t bytes = footprint(range);
+    if (range->kind == VS_SIM_RANGE_MANAGED) sums.managed += range->size;
+    if (range->kind == VS_SIM_RANGE_MANAGED || range->kind == VS_SIM_RANGE_IMPORTED) sums.addresses += bytes;
+    if (range->kind != VS_SIM_RANGE_DEVICE) continue;
+    if (range->size < VS_SIM_SMALL_LIMIT) {
+      sums.small += bytes;
+      sums.small_pieces++;
+    } else {
+      sums.addresses += bytes;
+      sums.charged += bytes;
+    }
+  }
+  return sums;
+}
+
+static bool check_window(vs_sim *sim, uint32_t device) {
+  const vs_sim_window *window = &sim->memory.windows[device];
+  const window_sums sums = sum_window(sim, device);
+  uint64_t free_bytes, free_small, physical, chunks;
+  if (!vs_sim_holes_check(&window->granules, &free_bytes)) return false;
+  if (!vs_sim_holes_check(&window->small, &free_small)) return false;
+  if (!vs_sim_vmm_check(sim, device, &physical) || !vs_sim_pools_check(sim, device, &chunks)) return false;
+  const uint64_t shared = sums.small + free_small; /* whole granules */
+  if (shared % VS_SIM_GRANULE != 0 || sums.small_pieces != window->small_pieces) return false;
+  if (free_bytes + sums.addresses + shared + chunks != VS_SIM_WINDOW_SIZE) return false;
+  if (window->managed_bytes != sums.managed) return false;
+  if (window->charged_bytes != sums.charged + shared + chunks + physical) return false;
+  vs_sim_lock_node(sim);
+  const vs_sim_use *use = &sim->node->processes[sim->slot].use[sim->cards[device]];
+  const bool is_paid = use->used_bytes - use->context_bytes == window->charged_bytes;
+  vs_sim_unlock_node(sim);
+  return is_paid;
+}
+
+/* Every entry of `map` names a range of its base, and none reaches into the next. */
+static bool check_map(const vs_sim *sim, const vs_ordmap *map, size_t *count) {
+  uint64_t end = 0;
+  if (!vs_ordmap_check(map)) return false;
+  for (vs_ordmap_pos pos = vs_ordmap_begin(); !vs_ordmap_at_end(map, pos); pos = vs_ordmap_next(map, pos)) {
+    if (vs_ordmap_value(map, pos) >= sim->memory.ranges.count) return false;
+    const vs_sim_range *range = vs_sim_range_of(sim, map, pos);
+    if (range->kind == VS_SIM_RANGE_NONE || range->base != vs_ordmap_key(map, pos)) return false;
+    if (range->size == 0 || range->base < end) return false;
+    end = range->base + range->size;
+    ++*count;
+  }
+  return true;
+}
+
+bool vs_sim_memory_check(vs_sim *sim) {
+  const struct vs_sim_memory *m = &sim->memory;
+  size_t entered = 0, used = 0;
+  if (!check_map(sim, &m->by_base, &entered) || !check_map(sim, &m->reserved, &entered) ||
+      !check_map(sim, &m->mapped, &entered))
+    return false;
+  for (size_t i = 0; i < m->ranges.count; i++)
+    used += m->ranges.data[i].kind != VS_SIM_RANGE_NONE && m->ranges.data[i].kind != VS_SIM_RANGE_CHUNK;
+  if (entered != used || !vs_sim_holes_check(&m->addresses, NULL)) return false;
+  for (uint32_t d = 0; d < sim->device_count; d++)
+    if (!check_window(sim, d)) return false;
+  return true;
+}
