@@ -40,7 +40,8 @@ static vs_sim_error copy_children(vs_sim *sim, const vs_sim_graph *graph, vs_sim
   return VS_SIM_OK;
 }
 
-/* Fills a new graph. Memory nodes are counted at the end, so that dropping half a copy does not let go of theirs. */
+/* Fills a new graph. Memory nodes are counted at the end, so that dropping half a copy does not let go of
+ * theirs. */
 static vs_sim_error copy_into(vs_sim *sim, const vs_sim_graph *graph, vs_sim_graph *copy) {
   if (vs_vec_reserve(sim->host, &copy->nodes, graph->nodes.count) != VS_OK ||
       vs_vec_reserve(sim->host, &copy->needs, graph->needs.count) != VS_OK)

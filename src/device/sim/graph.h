@@ -1,54 +1,60 @@
 /* Captures and graphs: work that is written down now and given to a stream later.
  *
- * **Capture.** A stream that captures runs nothing: each piece of work becomes a node of a graph, behind the stream's
- * `frontier` (the nodes its next work depends on), and is then the frontier itself.
+ * **Capture.** A stream that captures runs nothing: each piece of work becomes a node of a graph, behind the
+ * stream's `frontier` (the nodes its next work depends on), and is then the frontier itself.
  *
- *   begin(s)                    s is the origin of a new capture
- *   record(e, s)                e remembers s' frontier
- *   wait_event(t, e)            t, if it is in no capture, joins that of e; in the same one, the frontiers become one
- *   end(s)                      all streams leave; the program gets the graph
+ *   begin(s)            s is the origin of a new capture
+ *   record(e, s)        e remembers s' frontier
+ *   wait_event(t, e)    t, if it is in no capture, joins that of e; in the same one, the frontiers become one
+ *   end(s)              all streams leave; the program gets the graph
  *
- * Work that can happen in no graph is refused, and mostly makes the capture worthless: it is *invalidated*. Its streams and
- * events then answer 901 until end(origin), which answers 901 too, gives no graph and frees the streams. What is refused:
+ * Work that can happen in no graph is refused, and mostly makes the capture worthless: it is *invalidated*.
+ * Its streams and events then answer 901 until end(origin), which answers 901 too, gives no graph and frees
+ * the streams. What is refused, and by (*) leaves the capture as it was:
  *
- *   900 UNSUPPORTED  querying or synchronising a captured stream or its device; destroying the stream; beginning on the
- *                    legacy stream (invalidates nothing); an unsafe call (below)
- *   901 INVALIDATED  any use after one of the others
- *   902 MERGE        waiting in one capture for an event of another (both are invalidated)
- *   903 UNMATCHED    end on a stream that joined (invalidates nothing)
- *   904 UNJOINED     end, while a stream that joined has work that the origin did not wait for (the capture is over)
- *   905 ISOLATION    waiting in a capture for an event recorded outside of one
- *   906 IMPLICIT     using the legacy stream while a blocking stream of its device is captured, or letting it join; a
- *                    question about its capture (is_capturing, info) is answered the same and invalidates nothing
- *   907 CAPTURED_EVENT  querying, synchronising or timing an event last recorded in a capture, or waiting for it after the
- *                    capture's end (while it goes on, the capture is invalidated)
- *   908 WRONG_THREAD end by another thread than begin, unless the capture is relaxed (invalidates nothing)
- *   401 ILLEGAL_STATE   begin on a captured stream, end or new dependencies on one that is not
+ *   900 UNSUPPORTED     querying or synchronising a captured stream or its device; destroying the stream;
+ *                       beginning on the legacy stream (*); an unsafe call (below)
+ *   901 INVALIDATED     any use after one of the others
+ *   902 MERGE           waiting in one capture for an event of another: both are invalidated
+ *   903 UNMATCHED       end on a stream that joined (*)
+ *   904 UNJOINED        end, while a stream that joined has work that the origin did not wait for: it is over
+ *   905 ISOLATION       waiting in a capture for an event recorded outside of one
+ *   906 IMPLICIT        using the legacy stream while a blocking stream of its device is captured, or letting
+ *                       it join; asking for its capture (is_capturing, info) is answered the same (*)
+ *   907 CAPTURED_EVENT  querying, synchronising or timing (*) an event last recorded in a capture, whether
+ *                       that goes on or not; waiting for it after the capture's end
+ *   908 WRONG_THREAD    end by another thread than begin, unless the capture is relaxed (*)
+ *   401 ILLEGAL_STATE   begin on a captured stream, end or new dependencies on one that is not (*)
  *
- * Unsafe calls (device allocation, event and stream queries, and others that faces name) are looked at by
- * vs_sim_unsafe_call. By the calling thread's mode they are refused:
+ * These are the rules of CUDA's public documentation. Where that is silent (which of two errors comes first,
+ * what (*) spares, that a never recorded event may be waited for), they are a choice, not a measurement.
+ *
+ * Unsafe calls are looked at by vs_sim_unsafe_call: querying and synchronising an event do it themselves,
+ * faces do it for device allocation and its like. By the calling thread's mode they are refused:
  *   GLOBAL        while this thread captures, not relaxed, or any other thread captures in global mode
  *   THREAD_LOCAL  while this thread captures, not relaxed
  *   RELAXED       never
  * A capture belongs to the thread that began it.
  *
- * **Graphs** are lists of nodes, each with the nodes it depends on. A node's number never changes and is not used again
- * while its graph lives; its handle says graph and number. Order everywhere: nodes by number, edges by target and then as
- * they were added. An executable graph (exec) is a copy; what happens to the graph later does not touch it.
+ * **Graphs** are lists of nodes, each with the nodes it depends on. A node's number never changes and is not
+ * used again while its graph lives; its handle says graph and number. Order everywhere: nodes by number,
+ * edges by target and then as they were added. An executable graph (exec) is a copy; what happens to the
+ * graph later does not touch it.
  *
- * **What has to be called** by launches (host nodes) and ends (destructors of user objects) is the program's code: it is
- * put into a list, in order, which the face drains with vs_sim_next_callback after it let go of its lock.
+ * **What has to be called** by launches (host nodes) and ends (destructors of user objects) is the program's
+ * code: it is put into a list, in order, which the face drains with vs_sim_next_callback after it let go of
+ * its lock.
  *
- * **Memory nodes** take from the device's graph pool (mempool.h) when the node is made, so that their address is good from
- * then on; a real device takes the memory at the first launch. A free node in the same graph gives the piece back at once,
- * for other nodes to take, and each launch takes and gives it again: what is reserved is the most that was held at once.
- * A piece without a free node in its graph stays until the program has freed it, or never used it, and the graph and its
- * execs are gone. As on a device a graph with memory nodes cannot be copied or be a child, has one exec at a time, and loses
- * no nodes or edges.
+ * **Memory nodes** take from the device's graph pool (mempool.h) when the node is made, so that their address
+ * is good from then on; a real device takes the memory at the first launch. A free node in the same graph
+ * gives the piece back at once, for other nodes to take, and each launch takes and gives it again: what is
+ * reserved is the most that was held at once. A piece without a free node in its graph stays until the
+ * program has freed it, or never used it, and the graph and its execs are gone. As on a device a graph with
+ * memory nodes cannot be copied or be a child, has one exec at a time, and loses no nodes or edges.
  *
  * **Bounds**: VS_SIM_HANDLE_PARTS_MOST nodes in a graph, VS_SIM_GRAPH_DEEPEST levels of child graphs, and
- * VS_SIM_GRAPH_MOST_NODES in all levels together; beyond them the answer is VS_SIM_NOT_SUPPORTED, which is also the one for
- * conditional nodes. */
+ * VS_SIM_GRAPH_MOST_NODES in all levels together; beyond them the answer is VS_SIM_NOT_SUPPORTED, which is
+ * also the one for conditional nodes. */
 #ifndef VS_DEVICE_SIM_GRAPH_H
 #define VS_DEVICE_SIM_GRAPH_H
 
@@ -78,10 +84,9 @@ typedef struct vs_sim_graph vs_sim_graph;
 /* A piece of work, and what a node keeps of it. Which members mean something depends on the kind. */
 typedef struct vs_sim_work {
   vs_sim_node_kind kind;
-  uint32_t device; /* MEM_ALLOC */
-  uint64_t
-      object; /* EVENT_*: the event. HOST: the function. MEM_*: the address. Others: whatever the face likes */
-  uint64_t operand; /* HOST: its argument. MEM_ALLOC: bytes. Others: whatever the face likes */
+  uint32_t device;  /* MEM_ALLOC */
+  uint64_t object;  /* EVENT_*: the event. HOST: the function. MEM_*: the address. Others: the face's own */
+  uint64_t operand; /* HOST: its argument. MEM_ALLOC: bytes. Others: the face's own */
 } vs_sim_work;
 
 typedef struct vs_sim_graph_node {
@@ -99,8 +104,8 @@ typedef struct vs_sim_graph_reference {
   uint32_t count;
 } vs_sim_graph_reference;
 
-/* Invariant: live_edges = sum of the nodes' need_count <= needs.count < 2 * live_edges + some (the rest is left over and
- * squeezed out when it is half); gone nodes have no needs and are in nobody's. */
+/* Invariant: live_edges = sum of the nodes' need_count <= needs.count < 2 * live_edges + some (the rest is
+ * left over and squeezed out when it is half); gone nodes have no needs and are in nobody's. */
 struct vs_sim_graph {
   uint64_t handle; /* 0 until somebody may know it: copies inside execs, child graphs that nobody asked for */
   uint32_t number; /* in vs_sim_graphs.graphs, where it has a handle */
@@ -127,7 +132,7 @@ typedef struct vs_sim_exec {
   uint64_t flags;
   uint64_t source_handle; /* of the graph: its node handles name the exec's nodes too */
   vs_sim_graph *copy;
-  /* Of all levels: nodes that are work (all but child graphs), and of those the ones that do something when launched. */
+  /* Of all levels: nodes that are work (all but child graphs), and of those the ones that do something. */
   uint32_t works, hosts, records, waits;
 } vs_sim_exec;
 
@@ -166,8 +171,8 @@ typedef struct vs_sim_graph_range {
   bool is_gone;   /* its device was reset */
 } vs_sim_graph_range;
 
-/* Invariant: callbacks has room for the destructors of all user objects, so that an end cannot fail; by_address leads from
- * each range's address to its row, without free rows and those that are gone. */
+/* Invariant: callbacks has room for the destructors of all user objects, so that an end cannot fail;
+ * by_address leads from each range's address to its row, without free rows and those that are gone. */
 typedef struct vs_sim_graphs {
   vs_sim_handles graphs, execs, user_objects;
   VS_VEC(vs_sim_capture *) captures; /* by row; NULL: free */
@@ -191,8 +196,9 @@ bool vs_sim_next_callback(vs_sim *sim, vs_sim_callback *callback);
 
 /* ---- work: what every face calls for every launch, copy, memset and library call ---- */
 
-/* Captured: a node. Else: the clock goes on. Host functions: the face calls them itself unless *captured (may be NULL)
- * says that a launch will. Fails: 901, 906, INVALID_HANDLE, OUT_OF_MEMORY; INVALID_VALUE for a kind that is no work. */
+/* Captured: a node. Else: the clock goes on. Host functions: the face calls them itself unless *captured (may
+ * be NULL) says that a launch will. Fails: 901, 906, INVALID_HANDLE, OUT_OF_MEMORY; INVALID_VALUE for a kind
+ * that is no work. */
 VS_MUST_CHECK vs_sim_error vs_sim_work_add(vs_sim *sim, uint32_t device, uint64_t stream,
                                            const vs_sim_work *work, bool *captured);
 /* The same where the kind says it all. */
@@ -201,8 +207,8 @@ VS_MUST_CHECK vs_sim_error vs_sim_op(vs_sim *sim, uint32_t device, uint64_t stre
 /* Work that cannot be captured: 900 and an invalidated capture on a captured stream, else as vs_sim_op. */
 VS_MUST_CHECK vs_sim_error vs_sim_op_uncapturable(vs_sim *sim, uint32_t device, uint64_t stream);
 
-/* What faces ask before a potentially unsafe call (cudaMalloc and its like): VS_SIM_OK, or 900, and the captures that are
- * in the way are invalidated. */
+/* What faces ask before a potentially unsafe call (cudaMalloc and its like): VS_SIM_OK, or 900, and the
+ * captures that are in the way are invalidated. */
 VS_MUST_CHECK vs_sim_error vs_sim_unsafe_call(vs_sim *sim, const vs_sim_thread *thread);
 
 /* ---- capture ---- */
@@ -250,7 +256,8 @@ VS_MUST_CHECK vs_sim_error vs_sim_capture_update(vs_sim *sim, uint32_t device, u
 /* ---- graphs ---- */
 
 VS_MUST_CHECK vs_sim_error vs_sim_graph_create(vs_sim *sim, uint32_t flags, uint64_t *graph);
-/* Fails: INVALID_HANDLE; ILLEGAL_STATE for a child graph, which belongs to its node, and while it is captured into. */
+/* Fails: INVALID_HANDLE; ILLEGAL_STATE for a child graph, which belongs to its node, and while it is captured
+ * into. */
 VS_MUST_CHECK vs_sim_error vs_sim_graph_destroy(vs_sim *sim, uint64_t graph);
 /* Fails: NOT_SUPPORTED when it has memory nodes. */
 VS_MUST_CHECK vs_sim_error vs_sim_graph_clone(vs_sim *sim, uint64_t graph, uint64_t *clone);
@@ -258,8 +265,8 @@ VS_MUST_CHECK vs_sim_error vs_sim_graph_clone(vs_sim *sim, uint64_t graph, uint6
 VS_MUST_CHECK vs_sim_error vs_sim_graph_find_in_clone(const vs_sim *sim, uint64_t node, uint64_t clone,
                                                       uint64_t *found);
 
-/* Listings: with `nodes` NULL, *count becomes how many there are; else *count is the room, and becomes how many were
- * written; room that is left over is filled with 0. `from` and `to` are both NULL or neither. */
+/* Listings: with `nodes` NULL, *count becomes how many there are; else *count is the room, and becomes how
+ * many were written; room that is left over is filled with 0. `from` and `to` are both NULL or neither. */
 VS_MUST_CHECK vs_sim_error vs_sim_graph_nodes(const vs_sim *sim, uint64_t graph, uint64_t *nodes,
                                               size_t *count);
 VS_MUST_CHECK vs_sim_error vs_sim_graph_roots(const vs_sim *sim, uint64_t graph, uint64_t *nodes,
@@ -274,15 +281,15 @@ VS_MUST_CHECK vs_sim_error vs_sim_node_dependents(const vs_sim *sim, uint64_t no
 VS_MUST_CHECK vs_sim_error vs_sim_graph_counts(const vs_sim *sim, uint64_t graph,
                                                uint64_t counts[static VS_SIM_NODE_KINDS]);
 
-/* A node behind `dependencies`. Kinds: all but GRAPH (next function) and CONDITIONAL. Fails: INVALID_VALUE for a
- * dependency of another graph or named twice; NOT_SUPPORTED. */
+/* A node behind `dependencies`. Kinds: all but GRAPH (next function) and CONDITIONAL. Fails: INVALID_VALUE
+ * for a dependency of another graph or named twice; NOT_SUPPORTED. */
 VS_MUST_CHECK vs_sim_error vs_sim_graph_add(vs_sim *sim, uint64_t graph, const uint64_t *dependencies,
                                             size_t count, const vs_sim_work *work, uint64_t *node);
 /* A node that holds a copy of `child`. */
 VS_MUST_CHECK vs_sim_error vs_sim_graph_add_child(vs_sim *sim, uint64_t graph, const uint64_t *dependencies,
                                                   size_t count, uint64_t child, uint64_t *node);
-/* Fails: INVALID_VALUE for an edge that is there (add) or not there (remove), from a node to itself, or across graphs;
- * for add, one that would close a circle. All or nothing. */
+/* Fails: INVALID_VALUE for an edge that is there (add) or not there (remove), from a node to itself, or
+ * across graphs; for add, one that would close a circle. All or nothing. */
 VS_MUST_CHECK vs_sim_error vs_sim_graph_add_edges(vs_sim *sim, uint64_t graph, const uint64_t *from,
                                                   const uint64_t *to, size_t count);
 VS_MUST_CHECK vs_sim_error vs_sim_graph_remove_edges(vs_sim *sim, uint64_t graph, const uint64_t *from,
@@ -291,8 +298,8 @@ VS_MUST_CHECK vs_sim_error vs_sim_node_destroy(vs_sim *sim, uint64_t node);
 
 /* What a node keeps; NULL for a handle that names none. Borrowed until its graph changes. */
 const vs_sim_work *vs_sim_node_work(const vs_sim *sim, uint64_t node);
-/* Gives a node a new object and operand; the kind stays. Fails: INVALID_VALUE for another kind, NOT_SUPPORTED for memory
- * nodes. */
+/* Gives a node a new object and operand; the kind stays. Fails: INVALID_VALUE for another kind, NOT_SUPPORTED
+ * for memory nodes. */
 VS_MUST_CHECK vs_sim_error vs_sim_node_set_work(vs_sim *sim, uint64_t node, const vs_sim_work *work);
 /* The graph inside a node of kind GRAPH. It may be read and added to, not destroyed. */
 VS_MUST_CHECK vs_sim_error vs_sim_node_child(vs_sim *sim, uint64_t node, uint64_t *graph);
@@ -320,8 +327,9 @@ typedef enum vs_sim_update_result {
   VS_SIM_UPDATE_NOT_SUPPORTED = 6
 } vs_sim_update_result;
 
-/* The exec becomes a copy of `graph`, if that has the same nodes and edges in the same order. *result is written where the
- * handles are right; *node, the first of `graph` that does not fit, or 0. Either may be NULL.
+/* The exec becomes a copy of `graph`, if that has the same nodes and edges in the same order. *result is
+ * written where the handles are right; *node, the first of `graph` that does not fit, or 0. Either may be
+ * NULL.
  * Fails: GRAPH_EXEC_UPDATE_FAILURE, and the exec stays as it was. */
 VS_MUST_CHECK vs_sim_error vs_sim_exec_update(vs_sim *sim, uint64_t exec, uint64_t graph,
                                               vs_sim_update_result *result, uint64_t *node);
@@ -329,10 +337,10 @@ VS_MUST_CHECK vs_sim_error vs_sim_exec_update(vs_sim *sim, uint64_t exec, uint64
 VS_MUST_CHECK vs_sim_error vs_sim_exec_set_work(vs_sim *sim, uint64_t exec, uint64_t node,
                                                 const vs_sim_work *work);
 
-/* On a captured stream: one node with a copy. Else: the work of all nodes, in the order of their edges; event nodes record
- * their event, host nodes become callbacks, memory nodes take and free.
- * Fails: INVALID_VALUE when its memory of the last launch is not freed and it was not instantiated to do that itself;
- * OUT_OF_MEMORY, and nothing was launched. */
+/* On a captured stream: one node with a copy. Else: the work of all nodes, in the order of their edges; event
+ * nodes record their event, host nodes become callbacks, memory nodes take and free.
+ * Fails: INVALID_VALUE when its memory of the last launch is not freed and it was not instantiated to do that
+ * itself; OUT_OF_MEMORY, and nothing was launched. */
 VS_MUST_CHECK vs_sim_error vs_sim_exec_launch(vs_sim *sim, uint32_t device, uint64_t exec, uint64_t stream);
 /* Refuses what launch would refuse of its arguments; nothing else. */
 VS_MUST_CHECK vs_sim_error vs_sim_exec_upload(vs_sim *sim, uint32_t device, uint64_t exec, uint64_t stream);
@@ -353,15 +361,15 @@ VS_MUST_CHECK vs_sim_error vs_sim_graph_release(vs_sim *sim, uint64_t graph, uin
 
 /* ---- memory by streams, and graph memory ---- */
 
-/* From `pool` (0: the current one of the stream's device); on a captured stream an allocation node, from the device's graph
- * pool. Fails: 901, 906, as vs_sim_pool_alloc. */
+/* From `pool` (0: the current one of the stream's device); on a captured stream an allocation node, from the
+ * device's graph pool. Fails: 901, 906, as vs_sim_pool_alloc. */
 VS_MUST_CHECK vs_sim_error vs_sim_alloc_async(vs_sim *sim, uint32_t device, uint64_t stream, uint64_t pool,
                                               uint64_t size, uint64_t *address);
 /* A piece of a pool or of a graph; on a captured stream a free node, and a graph's only.
  * Fails: 901, 906, INVALID_VALUE (no such piece begins there) */
 VS_MUST_CHECK vs_sim_error vs_sim_free_async(vs_sim *sim, uint32_t device, uint64_t stream, uint64_t address);
-/* What a plain free asks before vs_sim_free. Fails: NOT_FOUND (not a graph's: go on), INVALID_VALUE (freed already, or not
- * launched yet) */
+/* What a plain free asks before vs_sim_free. Fails: NOT_FOUND (not a graph's: go on), INVALID_VALUE (freed
+ * already, or not launched yet) */
 VS_MUST_CHECK vs_sim_error vs_sim_graph_free(vs_sim *sim, uint64_t address);
 
 /* Values as in the runtime. */

@@ -20,7 +20,8 @@ static void count_work(vs_sim_exec *exec, const vs_sim_graph_node *node) {
   exec->waits += node->work.kind == VS_SIM_NODE_EVENT_WAIT;
 }
 
-/* Writes down in which order the nodes are launched, where that is not the order of their numbers, and counts them. */
+/* Writes down in which order the nodes are launched, where that is not the order of their numbers, and counts
+ * them. */
 static vs_sim_error prepare(vs_sim *sim, vs_sim_exec *exec, vs_sim_graph *graph) {
   if (!graph->is_ordered) {
     uint32_t count;

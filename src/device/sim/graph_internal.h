@@ -22,8 +22,8 @@ void vs_sim_events_drop(vs_sim *sim, uint32_t device);
 
 /* ---- capture.c ---- */
 
-/* What every use of a stream as such begins with: 901 where its capture is invalid, 906 for a legacy stream beside which a
- * blocking one is captured (and that capture is invalid then). */
+/* What every use of a stream as such begins with: 901 where its capture is invalid, 906 for a legacy stream
+ * beside which a blocking one is captured (and that capture is invalid then). */
 VS_MUST_CHECK vs_sim_error vs_sim_stream_use(vs_sim *sim, const vs_sim_stream *stream);
 /* 900 for a device of which a stream is captured, whose capture is then invalid. */
 VS_MUST_CHECK vs_sim_error vs_sim_device_use(vs_sim *sim, uint32_t device);
@@ -33,7 +33,8 @@ vs_sim_capture *vs_sim_capture_of(const vs_sim *sim, const vs_sim_event *event);
 /* The next node of a captured stream; as vs_sim_graph_append. */
 VS_MUST_CHECK vs_sim_error vs_sim_capture_node(vs_sim *sim, vs_sim_stream *stream, const vs_sim_work *work,
                                                vs_sim_graph *child, uint32_t *number);
-/* Record on a captured stream, wait on one, and a wait by one that is not for an event that was recorded in a capture. */
+/* Record on a captured stream, wait on one, and a wait by one that is not for an event that was recorded in a
+ * capture. */
 VS_MUST_CHECK vs_sim_error vs_sim_capture_record(vs_sim *sim, vs_sim_stream *stream, vs_sim_event *event,
                                                  uint32_t flags);
 VS_MUST_CHECK vs_sim_error vs_sim_capture_wait(vs_sim *sim, vs_sim_stream *stream, const vs_sim_event *event,
@@ -68,13 +69,13 @@ static inline bool vs_sim_node_mark(vs_sim_graph *graph, uint32_t number) {
 }
 /* Marks everything that marked nodes depend on. */
 VS_MUST_CHECK vs_sim_error vs_sim_graph_mark_needs(vs_sim *sim, vs_sim_graph *graph);
-/* The live nodes of a graph that is not is_ordered, each behind what it depends on. `order` has room for all of them;
- * fewer come out where the edges close a circle, and then it means nothing. */
+/* The live nodes of a graph that is not is_ordered, each behind what it depends on. `order` has room for all
+ * of them; fewer come out where the edges close a circle, and then it means nothing. */
 VS_MUST_CHECK vs_sim_error vs_sim_graph_order(vs_sim *sim, const vs_sim_graph *graph, uint32_t *order,
                                               uint32_t *count);
 
-/* A node behind `count` different live nodes, which are not in graph->needs. Takes over `child` (may be NULL) if it
- * succeeds; takes the memory of an allocation node. */
+/* A node behind `count` different live nodes, which are not in graph->needs. Takes over `child` (may be NULL)
+ * if it succeeds; takes the memory of an allocation node. */
 VS_MUST_CHECK vs_sim_error vs_sim_graph_append(vs_sim *sim, vs_sim_graph *graph, const uint32_t *needs,
                                                size_t count, const vs_sim_work *work, vs_sim_graph *child,
                                                uint32_t *number);
@@ -91,8 +92,8 @@ VS_MUST_CHECK vs_sim_error vs_sim_references_copy(vs_sim *sim, const vs_sim_grap
 
 /* ---- graph_memory.c ---- */
 
-/* Before a memory node is appended. An allocation gets its piece and address (*range is its row), a free node is asked
- * whether there is such a piece. */
+/* Before a memory node is appended. An allocation gets its piece and address (*range is its row), a free node
+ * is asked whether there is such a piece. */
 VS_MUST_CHECK vs_sim_error vs_sim_memory_node_begin(vs_sim *sim, vs_sim_work *work, uint32_t *range);
 /* When the node is there. A free node gives the piece back if the node that made it is in the same graph. */
 void vs_sim_memory_node_end(vs_sim *sim, vs_sim_graph *graph, uint32_t number);
@@ -101,7 +102,8 @@ void vs_sim_ranges_keep(vs_sim *sim, const vs_sim_graph *graph);
 void vs_sim_ranges_let_go(vs_sim *sim, const vs_sim_graph *graph);
 /* All pieces of a device are gone, whoever names them. */
 void vs_sim_ranges_drop(vs_sim *sim, uint32_t device);
-/* Before a launch: takes and gives what comes and goes inside of it, and refuses it while its last memory is used. */
+/* Before a launch: takes and gives what comes and goes inside of it, and refuses it while its last memory is
+ * used. */
 VS_MUST_CHECK vs_sim_error vs_sim_ranges_rehearse(vs_sim *sim, const vs_sim_exec *exec);
 /* A memory node is launched. */
 void vs_sim_memory_node_launch(vs_sim *sim, const vs_sim_graph_node *node);

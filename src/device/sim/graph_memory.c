@@ -122,8 +122,8 @@ static vs_sim_error check_ranges(const vs_sim *sim, const vs_sim_exec *exec) {
   return VS_SIM_OK;
 }
 
-/* Takes for each allocation node with a partner and gives for the partner, in the order of launching. pieces[i]: what
- * node i holds now. */
+/* Takes for each allocation node with a partner and gives for the partner, in the order of launching.
+ * pieces[i]: what node i holds now. */
 static vs_sim_error rehearse(vs_sim *sim, const vs_sim_graph *graph, uint64_t *pieces) {
   const size_t count = graph->is_ordered ? graph->nodes.count : graph->order.count;
   for (size_t i = 0; i < count; i++) {

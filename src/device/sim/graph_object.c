@@ -1,4 +1,5 @@
-/* User objects: something of the program's that must stay as long as graphs need it, and what has to be called then. */
+/* User objects: something of the program's that must stay as long as graphs need it, and what has to be
+ * called then. */
 #include "device/sim/graph_internal.h"
 
 enum { MOST_REFERENCES = INT32_MAX }; /* in one call, and of one graph to one object */

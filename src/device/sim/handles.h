@@ -1,11 +1,11 @@
-/* Handles that can be wrong. A program may pass any 64 bits as an event or a graph; here that is never more than a failed
- * look-up, because a handle is a number into a table and not an address.
+/* Handles that can be wrong. A program may pass any 64 bits as an event or a graph; here that is never more
+ * than a failed look-up, because a handle is a number into a table and not an address.
  *
  *   bits 56..63  what it is (vs_sim_handle_kind)      bits 24..47  which one (the lowest free number first)
  *   bits 48..55  which life of that number            bits  4..23  a node's number in its graph, else 0
  *
- * A handle from before its object's end does not fit the next object of that number: the life differs (255 times in a
- * row). Streams have handles of their own (stream.h), because theirs show up in snapshots. */
+ * A handle from before its object's end does not fit the next object of that number: the life differs (255
+ * times in a row). Streams have handles of their own (stream.h), because theirs show up in snapshots. */
 #ifndef VS_DEVICE_SIM_HANDLES_H
 #define VS_DEVICE_SIM_HANDLES_H
 
@@ -14,8 +14,8 @@
 
 /* Small numbers, given out from the lowest free one on.
  *
- * Invariant: numbers below `next` are out or in `free`, which is a heap with the lowest on top and always has room for all
- * of them: giving back cannot fail. */
+ * Invariant: numbers below `next` are out or in `free`, which is a heap with the lowest on top and always has
+ * room for all of them: giving back cannot fail. */
 typedef struct vs_sim_numbers {
   VS_VEC(uint32_t) free;
   uint32_t next;

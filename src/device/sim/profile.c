@@ -259,8 +259,13 @@ static vs_str for_message(vs_str text) {
   return (vs_str){text.data, text.size > MOST_IN_MESSAGE ? MOST_IN_MESSAGE : text.size};
 }
 
+/* A size, or the plain number of bytes that reports give, which no card is too small for. */
+static bool is_total(vs_str text, uint64_t *bytes) {
+  return vs_sim_size_parse(text, bytes) || (vs_parse_u64(text, bytes) && *bytes >= LEAST_TOTAL);
+}
+
 static vs_status read_total(piece p, uint64_t *bytes, vs_error *error) {
-  if (!vs_sim_size_parse(p.text, bytes))
+  if (!is_total(p.text, bytes))
     return vs_fail(error, VS_BAD_ARGUMENT, p.offset, "'%S' is no size: write it like 20GiB or 512MiB",
                    for_message(p.text));
   *bytes -= *bytes % TOTAL_UNIT;
@@ -270,19 +275,9 @@ static vs_status read_total(piece p, uint64_t *bytes, vs_error *error) {
   return VS_OK;
 }
 
-static uint64_t whole_gib(uint64_t bytes) { return (bytes + (UINT64_C(1) << 29)) >> 30; }
-
+/* The one boundary lies where few cards do, so that a little more or less of a size means the same card. */
 static const vs_sim_profile *of_size(uint64_t bytes) {
-  const vs_sim_profile *best = NULL;
-  uint64_t least = UINT64_MAX;
-  for (uint32_t i = 0; i < PROFILE_COUNT; i++) {
-    const uint64_t has = whole_gib(profiles[i].figures.nvml_total_bytes), wanted = whole_gib(bytes);
-    const uint64_t far = has < wanted ? wanted - has : has - wanted;
-    if (far >= least) continue;
-    least = far;
-    best = &profiles[i];
-  }
-  return best;
+  return vs_sim_profile_find(vs_str_from(bytes <= VS_SIM_SMALL_CARD ? VS_SIM_SMALL_CARD_KEY : VS_SIM_CARD_KEY));
 }
 
 static vs_status unknown(piece p, vs_error *error) {
@@ -304,7 +299,7 @@ static vs_status read_gpu(piece p, vs_sim_gpu *out, vs_error *error) {
   uint64_t ignored;
   if (colon < p.text.size) {
     VS_TRY(read_total(trimmed(part_of(p, colon + 1, p.text.size)), &out->total_bytes, error));
-  } else if (vs_sim_size_parse(name.text, &ignored)) {
+  } else if (is_total(name.text, &ignored)) {
     VS_TRY(read_total(name, &out->total_bytes, error));
     out->profile = of_size(out->total_bytes);
     return VS_OK;

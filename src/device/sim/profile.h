@@ -69,12 +69,18 @@ typedef struct vs_sim_gpu {
   bool has_context_bytes; /* else vs_sim_context_bytes */
 } vs_sim_gpu;
 
-/* "H100"           a card of the table "RTX4090:20GiB"  the same with another total "24GiB"          a card
- * of that size: the profile whose size, in whole GiB as NVML reports it, is nearest; of
- *                  several the one that comes first in gpus.def. Its total is then exactly what was asked for
- * Sizes: a number, perhaps with a fraction, and KiB MiB GiB TiB or K M G T (powers of two), KB MB GB TB
- * (powers of ten). They are rounded down to 64 KiB, as a driver's totals are, and lie between
- * 64 MiB and 1 TiB.
+/* A size alone means a card of the kind that has such a size: the first key up to 48 GiB, the second above. */
+#define VS_SIM_SMALL_CARD     (UINT64_C(48) << 30)
+#define VS_SIM_SMALL_CARD_KEY "RTX4090"
+#define VS_SIM_CARD_KEY       "H100"
+
+/* "H100"           a card of the table
+ * "RTX4090:20GiB"  the same with another total
+ * "24GiB"          a card of that size, see above; its total is exactly what was asked for
+ *
+ * Sizes: a number, perhaps with a fraction, and KiB MiB GiB TiB or K M G T (powers of two), KB MB GB TB (powers of
+ * ten), or a plain number of bytes. They are rounded down to 64 KiB, as a driver's totals are, and lie between 64 MiB
+ * and 1 TiB.
  *
  * Fails: VS_BAD_ARGUMENT  with the offset in `text` and, where something is near, "did you mean" */
 VS_MUST_CHECK vs_status vs_sim_gpu_parse(vs_str text, vs_sim_gpu *out, vs_error *error);

@@ -63,8 +63,8 @@ static void pass_waits(const vs_sim *sim, vs_sim_stream *stream, vs_sim_stream *
   memmove(stream->waits.data, stream->waits.data + passed, stream->waits.count * sizeof *stream->waits.data);
 }
 
-/* Everything that is wanted becomes done, and with it all that it was ordered behind. Goals only rise and stop at the
- * streams' last work, so this ends. */
+/* Everything that is wanted becomes done, and with it all that it was ordered behind. Goals only rise and
+ * stop at the streams' last work, so this ends. */
 static void settle(const vs_sim *sim, vs_sim_stream *open) {
   while (open != NULL) {
     vs_sim_stream *stream = open;

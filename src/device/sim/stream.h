@@ -1,10 +1,12 @@
-/* Streams and events of a simulated device: what was given to it in which order, and what of that counts as done.
+/* Streams and events of a simulated device: what was given to it in which order, and what of that counts as
+ * done.
  *
- * Nothing is ever executed, so a program only meets time in two questions: is this event complete, and how long did that
- * take. Both have exact answers.
+ * Nothing is ever executed, so a program only meets time in two questions: is this event complete, and how
+ * long did that take. Both have exact answers.
  *
- * **Order.** Each piece of work (kernel, copy, memset, event record, wait) gets the next number of one sequence over all
- * streams. A stream knows the number of its last work (`last`) and up to which number it is done (`done`).
+ * **Order.** Each piece of work (kernel, copy, memset, event record, wait) gets the next number of one
+ * sequence over all streams. A stream knows the number of its last work (`last`) and up to which number it is
+ * done (`done`).
  *
  * **Completion**, by rule (vs_sim_event_rule):
  *   VS_SIM_EVENTS_AT_ONCE  work is done as soon as it is given. Queries never say "not ready".
@@ -12,25 +14,26 @@
  *       synchronising an event      the work of its stream up to its record
  *       synchronising a stream      all work it was given
  *       synchronising a device      all work of all streams of the device
- *       destroying a stream         the same as synchronising it (nobody could ask for it later)
+ *       destroying a stream         the same as synchronising it: nobody could ask for it later
  *     and what is done takes with it all that it was ordered behind:
  *       a wait for an event that lies in the done part      the event's stream up to the event's record
  *       work of the legacy stream                           all earlier work of the device's blocking streams
  *       work of a blocking stream                           all earlier work of the device's legacy stream
- *     Synchronising the legacy stream synchronises all blocking streams of its device too. A query makes nothing done.
- *     This is the latest moment at which a real device could be done: an upper bound for what an allocator keeps because
- *     of record_stream. One looseness, on the side of later: a stream remembers VS_SIM_MOST_WAITS waits that are not done
- *     yet, and forgets the oldest ones.
+ *     Synchronising the legacy stream synchronises all blocking streams of its device too. A query makes
+ *     nothing done. This is the latest moment at which a real device could be done: an upper bound for what
+ *     an allocator keeps because of record_stream. One looseness, on the side of later: a stream remembers
+ *     VS_SIM_MOST_WAITS waits that are not done yet, and forgets the oldest ones.
  * An event that was never recorded is complete.
  *
- * **Time** is virtual: sim->streams.clock_ns moves by `work_ns` with each piece of work on whatever stream. Times are
- * therefore positive, small, and the same in every run.
+ * **Time** is virtual: sim->streams.clock_ns moves by `work_ns` with each piece of work on whatever stream.
+ * Times are therefore positive, small, and the same in every run.
  *
- * **Handles.** Created streams: VS_SIM_STREAM_BASE + 256 * i, the lowest free i first. 0 and 1 are the legacy default
- * stream, 2 the per-thread default stream (one for all threads here) of the device that the call names: `device` is the
- * caller's current device, and matters for these three handles only. Everything is validated: VS_SIM_INVALID_HANDLE for a
- * handle that names nothing, VS_SIM_INVALID_DEVICE for a device that is not there, VS_SIM_INVALID_VALUE for a NULL where
- * a result belongs. Results are written on success only, unless a function says otherwise.
+ * **Handles.** Created streams: VS_SIM_STREAM_BASE + 256 * i, the lowest free i first. 0 and 1 are the legacy
+ * default stream, 2 the per-thread default stream (one for all threads here) of the device that the call
+ * names: `device` is the caller's current device, and matters for these three handles only. Everything is
+ * validated: VS_SIM_INVALID_HANDLE for a handle that names nothing, VS_SIM_INVALID_DEVICE for a device that
+ * is not there, VS_SIM_INVALID_VALUE for a NULL where a result belongs. Results are written on success only,
+ * unless a function says otherwise.
  *
  * Streams that are being captured behave differently in nearly every function: the rules are in graph.h.
  *
@@ -72,7 +75,8 @@ typedef enum vs_sim_capture_mode {
   VS_SIM_CAPTURE_RELAXED = 2
 } vs_sim_capture_mode;
 
-/* The calling thread, as far as captures care. Each face's thread keeps one; {its number} is right for a new thread. */
+/* The calling thread, as far as captures care. Each face's thread keeps one; {its number} is right for a new
+ * thread. */
 typedef struct vs_sim_thread {
   uint64_t id;
   vs_sim_capture_mode mode; /* what potentially unsafe calls of this thread are held to */
@@ -122,9 +126,10 @@ typedef struct vs_sim_event {
   VS_VEC(uint32_t) frontier; /* nodes that the record stands behind */
 } vs_sim_event;
 
-/* Invariant: no stream has a goal that is not reached, outside of a call; streams that are not captured have no frontier;
- * rows[2 * d] is the legacy stream of device d, rows[2 * d + 1] its per-thread stream, always there;
- * row 2 * device_count + i is the stream with handle BASE + 256 * i, NULL while the number i is free. */
+/* Invariant: no stream has a goal that is not reached, outside of a call; streams that are not captured have
+ * no frontier; rows[2 * d] is the legacy stream of device d, rows[2 * d + 1] its per-thread stream, always
+ * there; row 2 * device_count + i is the stream with handle BASE + 256 * i, NULL while the number i is
+ * free. */
 typedef struct vs_sim_streams {
   uint32_t device_count;
   vs_sim_event_rule rule;
@@ -137,13 +142,14 @@ typedef struct vs_sim_streams {
   vs_sim_handles events;  /* of vs_sim_event */
 } vs_sim_streams;
 
-/* Makes the default streams of `device_count` devices. sim->host is set, sim->streams and sim->graphs are zero.
+/* Makes the default streams of `device_count` devices. sim->host is set, sim->streams and sim->graphs are
+ * zero.
  * Fails: VS_SIM_OUT_OF_MEMORY, and then there is nothing to deinit. */
 VS_MUST_CHECK vs_sim_error vs_sim_streams_init(vs_sim *sim, uint32_t device_count, vs_sim_event_rule rule);
 /* All streams, events and captures; of a zero struct, nothing. Before vs_sim_graphs_deinit. */
 void vs_sim_streams_deinit(vs_sim *sim);
-/* The half of a device reset that vs_sim_device_reset leaves: ends captures, created streams and events, and the pieces of
- * graphs; its default streams are as new. */
+/* The half of a device reset that vs_sim_device_reset leaves: ends captures, created streams and events, and
+ * the pieces of graphs; its default streams are as new. */
 void vs_sim_streams_reset(vs_sim *sim, uint32_t device);
 
 /* ---- streams ---- */
@@ -151,12 +157,12 @@ void vs_sim_streams_reset(vs_sim *sim, uint32_t device);
 /* The priority is clamped to [GREATEST, LEAST]. Fails: INVALID_VALUE for unknown flags, OUT_OF_MEMORY. */
 VS_MUST_CHECK vs_sim_error vs_sim_stream_create(vs_sim *sim, uint32_t device, uint32_t flags,
                                                 int32_t priority, uint64_t *stream);
-/* Fails: INVALID_HANDLE, also for a default stream; CAPTURE_UNSUPPORTED while it is captured, which invalidates the
- * capture and leaves the stream. */
+/* Fails: INVALID_HANDLE, also for a default stream; CAPTURE_UNSUPPORTED while it is captured, which
+ * invalidates the capture and leaves the stream. */
 VS_MUST_CHECK vs_sim_error vs_sim_stream_destroy(vs_sim *sim, uint64_t stream);
 
-/* The stream that `handle` names for a caller on `device`, NULL if none: its device, flags, priority and id are for
- * reading. Borrowed until it is destroyed. */
+/* The stream that `handle` names for a caller on `device`, NULL if none: its device, flags, priority and id
+ * are for reading. Borrowed until it is destroyed. */
 vs_sim_stream *vs_sim_stream_find(const vs_sim *sim, uint32_t device, uint64_t handle);
 
 /* VS_SIM_OK when all its work is done, VS_SIM_NOT_READY when not. */
@@ -164,7 +170,8 @@ VS_MUST_CHECK vs_sim_error vs_sim_stream_query(vs_sim *sim, uint32_t device, uin
 VS_MUST_CHECK vs_sim_error vs_sim_stream_synchronize(vs_sim *sim, uint32_t device, uint64_t stream);
 /* All streams of `device`. */
 VS_MUST_CHECK vs_sim_error vs_sim_device_synchronize(vs_sim *sim, uint32_t device);
-/* Later work of the stream stands behind the last record of the event, on whatever device. Flags: EXTERNAL or 0. */
+/* Later work of the stream stands behind the last record of the event, on whatever device. Flags: EXTERNAL or
+ * 0. */
 VS_MUST_CHECK vs_sim_error vs_sim_stream_wait_event(vs_sim *sim, uint32_t device, uint64_t stream,
                                                     uint64_t event, uint32_t flags);
 
@@ -182,7 +189,8 @@ VS_MUST_CHECK vs_sim_error vs_sim_event_record(vs_sim *sim, uint32_t device, uin
 VS_MUST_CHECK vs_sim_error vs_sim_event_query(vs_sim *sim, const vs_sim_thread *thread, uint64_t event);
 VS_MUST_CHECK vs_sim_error vs_sim_event_synchronize(vs_sim *sim, const vs_sim_thread *thread, uint64_t event);
 /* From the record of `start` to that of `end`; negative when they were recorded the other way round. Fails:
- * INVALID_HANDLE for an event without timing or a record, or two devices; NOT_READY when one is not complete. */
+ * INVALID_HANDLE for an event without timing or a record, or two devices; NOT_READY when one is not
+ * complete. */
 VS_MUST_CHECK vs_sim_error vs_sim_event_elapsed(vs_sim *sim, uint64_t start, uint64_t end,
                                                 int64_t *nanoseconds);
 

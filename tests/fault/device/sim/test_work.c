@@ -1,5 +1,6 @@
-/* Streams, events, captures and graphs, with each of their requests for host memory failing once. A call that fails so says
- * "out of memory" and changes nothing: done again it succeeds, and all that comes after is as if it had never failed. */
+/* Streams, events, captures and graphs, with each of their requests for host memory failing once. A call that
+ * fails so says "out of memory" and changes nothing: done again it succeeds, and all that comes after is as
+ * if it had never failed. */
 #include "unit/device/sim/work.h"
 
 static vs_sim_node node;
@@ -28,7 +29,7 @@ static vs_status with_sim(const vs_host *host, vs_sim_event_rule rule, bool (*pl
   return failed ? VS_NO_MEMORY : VS_OK;
 }
 
-/* ---- streams and events ------------------------------------------------------------------------------------- */
+/* ---- streams and events -------------------------------------------------------------------------------- */
 
 static bool play_streams(vs_sim *sim) {
   bool failed = false;
@@ -55,7 +56,7 @@ static vs_status use_streams(const vs_host *host, void *ctx) {
   return with_sim(host, VS_SIM_EVENTS_AT_SYNC, play_streams);
 }
 
-/* ---- captures ----------------------------------------------------------------------------------------------- */
+/* ---- captures ------------------------------------------------------------------------------------------ */
 
 static bool play_captures(vs_sim *sim) {
   bool failed = false;
@@ -100,7 +101,7 @@ static vs_status use_captures(const vs_host *host, void *ctx) {
   return with_sim(host, VS_SIM_EVENTS_AT_SYNC, play_captures);
 }
 
-/* ---- graphs by hand ----------------------------------------------------------------------------------------- */
+/* ---- graphs by hand ------------------------------------------------------------------------------------ */
 
 static bool play_graphs(vs_sim *sim) {
   bool failed = false;
@@ -141,7 +142,7 @@ static vs_status use_graphs(const vs_host *host, void *ctx) {
   return with_sim(host, VS_SIM_EVENTS_AT_ONCE, play_graphs);
 }
 
-/* ---- graph memory ------------------------------------------------------------------------------------------- */
+/* ---- graph memory -------------------------------------------------------------------------------------- */
 
 static bool play_memory(vs_sim *sim) {
   bool failed = false;

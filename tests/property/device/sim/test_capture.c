@@ -1,6 +1,6 @@
-/* Captures against a naive model: tables of who captures what, dependencies as rows of a matrix, and the rules of graph.h
- * written down a second time. Every answer is compared, after every call the status of all streams, and every graph that
- * comes out, edge by edge. */
+/* Captures against a naive model: tables of who captures what, dependencies as rows of a matrix, and the
+ * rules of graph.h written down a second time. Every answer is compared, after every call the status of all
+ * streams, and every graph that comes out, edge by edge. */
 #include "support/random.h"
 #include "unit/device/sim/work.h"
 
@@ -39,7 +39,7 @@ static vs_sim *sim;
 /* ROWS stands for one that is over and whose row is used again. */
 static bool goes_on(int capture) { return capture >= 0 && capture < ROWS && !captures[capture].is_over; }
 
-/* ---- the rules --------------------------------------------------------------------------------------------- */
+/* ---- the rules ----------------------------------------------------------------------------------------- */
 
 /* Using the legacy stream beside blocking ones that are captured. */
 static bool spoil_beside_legacy(uint32_t s, bool really) {
@@ -188,7 +188,7 @@ static vs_sim_error model_end(uint32_t t, uint32_t s) {
   return error;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------------------- */
+/* ---- comparing ----------------------------------------------------------------------------------------- */
 
 static void compare_graph(const model_capture *capture, uint64_t graph) {
   uint64_t nodes[NODES], needs[NODES];
@@ -229,7 +229,7 @@ static void compare_streams(void) {
   }
 }
 
-/* ---- playing ----------------------------------------------------------------------------------------------- */
+/* ---- playing ------------------------------------------------------------------------------------------- */
 
 static void begin(uint64_t seed) {
   sim = work_begin(&m, seed % 2 == 0 ? VS_SIM_EVENTS_AT_ONCE : VS_SIM_EVENTS_AT_SYNC);

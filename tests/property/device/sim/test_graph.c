@@ -1,4 +1,5 @@
-/* Graphs against a matrix: nodes and edges come and go, copies are made, and launches keep to the order of the edges. */
+/* Graphs against a matrix: nodes and edges come and go, copies are made, and launches keep to the order of
+ * the edges. */
 #include "support/random.h"
 #include "unit/device/sim/work.h"
 

@@ -1,5 +1,6 @@
-/* A program that passes anything as anything: every call with handles that are right, stale, of another kind, or garbage.
- * Nothing crashes (the hostile build looks), answers are answers, and at the end everything is given back. */
+/* A program that passes anything as anything: every call with handles that are right, stale, of another kind,
+ * or garbage. Nothing crashes (the hostile build looks), answers are answers, and at the end everything is
+ * given back. */
 #include "support/random.h"
 #include "unit/device/sim/work.h"
 

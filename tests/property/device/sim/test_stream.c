@@ -1,5 +1,5 @@
-/* Completion under AT_SYNC against a naive model: a list of all work, each piece with what it stands behind, and a walk
- * over all of it whenever something is synchronised. */
+/* Completion under AT_SYNC against a naive model: a list of all work, each piece with what it stands behind,
+ * and a walk over all of it whenever something is synchronised. */
 #include "support/random.h"
 #include "unit/device/sim/work.h"
 

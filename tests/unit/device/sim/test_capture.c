@@ -2,7 +2,7 @@
 
 static machine m;
 
-/* ---- what comes out ----------------------------------------------------------------------------------------- */
+/* ---- what comes out ------------------------------------------------------------------------------------ */
 
 static void work_becomes_a_chain(void **state) {
   (void)state;
@@ -163,7 +163,7 @@ static void ids_rise(void **state) {
   work_end(&m);
 }
 
-/* ---- dependencies by hand ----------------------------------------------------------------------------------- */
+/* ---- dependencies by hand ------------------------------------------------------------------------------ */
 
 static void dependencies_can_be_set_and_added(void **state) {
   (void)state;
@@ -234,6 +234,12 @@ static void a_capture_can_go_on_in_a_graph(void **state) {
   kernel(sim, stream);
   assert_int_equal(end_capture(sim, stream), graph);
   expect_edges(sim, graph, "0>2 1>2 ");
+  uint64_t outer, node, child; /* but not in one that belongs to a node */
+  expect_sim_ok(vs_sim_graph_create(sim, 0, &outer));
+  expect_sim_ok(vs_sim_graph_add_child(sim, outer, NULL, 0, graph, &node));
+  expect_sim_ok(vs_sim_node_child(sim, node, &child));
+  expect_sim(vs_sim_capture_begin_to(sim, &main_thread, 0, stream, child, NULL, 0, VS_SIM_CAPTURE_GLOBAL),
+             VS_SIM_NOT_SUPPORTED);
   /* One that fails leaves the program its graph, with what came into it. */
   expect_sim_ok(vs_sim_capture_begin_to(sim, &main_thread, 0, stream, graph, NULL, 0, VS_SIM_CAPTURE_GLOBAL));
   kernel(sim, stream);
@@ -273,7 +279,7 @@ static void joins_are_seen_through_any_edge(void **state) {
   work_end(&m);
 }
 
-/* ---- 900 to 908 --------------------------------------------------------------------------------------------- */
+/* ---- 900 to 908 ---------------------------------------------------------------------------------------- */
 
 /* The capture of `stream` is invalid: everything says so, the end too, and then all is well again. */
 static void expect_invalidated(vs_sim *sim, uint64_t stream, uint64_t captured_event) {
@@ -524,9 +530,10 @@ static void wrong_thread(void **state) {
   }
 }
 
-/* ---- unsafe calls ------------------------------------------------------------------------------------------- */
+/* ---- unsafe calls -------------------------------------------------------------------------------------- */
 
-/* The rules of the header as a table: [capture's mode][the caller's mode], by whether it is the capture's thread. */
+/* The rules of the header as a table: [capture's mode][the caller's mode], by whether it is the capture's
+ * thread. */
 static void unsafe_calls_by_mode(void **state) {
   (void)state;
   static const bool refused_to_own[3][3] = {{true, true, false}, {true, true, false}, {false, false, false}};
@@ -569,7 +576,7 @@ static void the_thread_mode_is_exchanged(void **state) {
   assert_int_equal(thread.mode, VS_SIM_CAPTURE_GLOBAL);
 }
 
-/* ---- events as nodes, and ends ------------------------------------------------------------------------------ */
+/* ---- events as nodes, and ends ------------------------------------------------------------------------- */
 
 static void external_events_become_nodes(void **state) {
   (void)state;

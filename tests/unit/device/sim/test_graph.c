@@ -25,7 +25,7 @@ static uint64_t new_diamond(vs_sim *sim, uint64_t nodes[static 4]) {
   return graph;
 }
 
-/* ---- making and listing ------------------------------------------------------------------------------------- */
+/* ---- making and listing -------------------------------------------------------------------------------- */
 
 static void a_diamond_by_hand(void **state) {
   (void)state;
@@ -46,6 +46,10 @@ static void a_diamond_by_hand(void **state) {
   count = 6;
   expect_sim_ok(vs_sim_node_dependents(sim, nodes[0], list, &count));
   assert_true(count == 2 && list[0] == nodes[1] && list[1] == nodes[2]);
+  uint64_t from[5], to[5];
+  count = 5;
+  expect_sim_ok(vs_sim_graph_edges(sim, graph, from, to, &count));
+  assert_true(count == 4 && from[3] == nodes[2] && to[3] == nodes[3] && from[4] == 0 && to[4] == 0);
   count = 2; /* less room than there is */
   list[2] = 77;
   expect_sim_ok(vs_sim_graph_nodes(sim, graph, list, &count));
@@ -134,7 +138,7 @@ static void what_cannot_be_added(void **state) {
   work_end(&m);
 }
 
-/* ---- edges -------------------------------------------------------------------------------------------------- */
+/* ---- edges --------------------------------------------------------------------------------------------- */
 
 static void edges_come_and_go(void **state) {
   (void)state;
@@ -238,7 +242,7 @@ static void walks_can_go_on_for_ever(void **state) {
   work_end(&m);
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------- */
+/* ---- copies -------------------------------------------------------------------------------------------- */
 
 static void a_clone_is_its_own(void **state) {
   (void)state;
@@ -346,7 +350,7 @@ static void what_a_node_does_can_change(void **state) {
   work_end(&m);
 }
 
-/* ---- user objects ------------------------------------------------------------------------------------------- */
+/* ---- user objects -------------------------------------------------------------------------------------- */
 
 static void expect_callback(vs_sim *sim, uint64_t function, uint64_t argument) {
   vs_sim_callback callback = {0};

@@ -117,6 +117,22 @@ static void event_nodes_record_and_wait_at_the_launch(void **state) {
   work_end(&m);
 }
 
+static void each_kind_of_event_node_needs_its_event(void **state) {
+  (void)state;
+  for (int kind = 0; kind < 2; kind++) {
+    vs_sim *sim = work_begin(&m, VS_SIM_EVENTS_AT_ONCE);
+    const uint64_t stream = new_stream(sim), event = new_event(sim);
+    begin_capture(sim, stream);
+    if (kind == 0) expect_sim_ok(vs_sim_event_record(sim, 0, event, stream, VS_SIM_EVENT_EXTERNAL));
+    else expect_sim_ok(vs_sim_stream_wait_event(sim, 0, stream, event, VS_SIM_EVENT_EXTERNAL));
+    const uint64_t exec = instance(sim, end_capture(sim, stream), 0);
+    launch(sim, exec, stream);
+    expect_sim_ok(vs_sim_event_destroy(sim, event));
+    expect_sim(vs_sim_exec_launch(sim, 0, exec, stream), VS_SIM_INVALID_HANDLE);
+    work_end(&m);
+  }
+}
+
 static void many_wait_nodes_are_bounded(void **state) {
   (void)state;
   vs_sim *sim = work_begin(&m, VS_SIM_EVENTS_AT_SYNC);
@@ -159,7 +175,7 @@ static void launching_into_a_capture_makes_a_child(void **state) {
   work_end(&m);
 }
 
-/* ---- updates ------------------------------------------------------------------------------------------------ */
+/* ---- updates ------------------------------------------------------------------------------------------- */
 
 static void expect_update(vs_sim *sim, uint64_t exec, uint64_t graph, vs_sim_update_result wanted,
                           uint64_t wanted_node) {
@@ -272,6 +288,7 @@ int main(void) {
       cmocka_unit_test(flags_and_faults),
       cmocka_unit_test(host_nodes_become_callbacks_in_the_order_of_edges),
       cmocka_unit_test(event_nodes_record_and_wait_at_the_launch),
+      cmocka_unit_test(each_kind_of_event_node_needs_its_event),
       cmocka_unit_test(many_wait_nodes_are_bounded),
       cmocka_unit_test(launching_into_a_capture_makes_a_child),
       cmocka_unit_test(an_update_takes_what_nodes_do),

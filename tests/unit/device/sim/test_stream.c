@@ -2,7 +2,7 @@
 
 static machine m;
 
-/* ---- handles ------------------------------------------------------------------------------------------------ */
+/* ---- handles ------------------------------------------------------------------------------------------- */
 
 static void handles_are_the_lowest_free_ones(void **state) {
   (void)state;
@@ -94,7 +94,7 @@ static void what_a_stream_was_made_with(void **state) {
   work_end(&m);
 }
 
-/* ---- completion --------------------------------------------------------------------------------------------- */
+/* ---- completion ---------------------------------------------------------------------------------------- */
 
 static void at_once_nothing_is_ever_open(void **state) {
   (void)state;
@@ -327,7 +327,9 @@ static void a_reset_leaves_a_new_device(void **state) {
   expect_open(sim, far);
   expect_sim(vs_sim_event_query(sim, &main_thread, far_event), VS_SIM_NOT_READY);
   assert_int_equal(new_stream(sim), a);
+  kernel(sim, a);
   vs_sim_streams_reset(sim, CARDS); /* nothing */
+  expect_open(sim, a);
   work_end(&m);
 }
 
