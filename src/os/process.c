@@ -37,12 +37,17 @@ void vs_process_guard(const char *path) {
   guarded = 1;
 }
 
+static void (*pipe_action)(int) = SIG_DFL; /* what a broken pipe did before prepare */
+
+void vs_process_unprepare(void) { (void)signal(SIGPIPE, pipe_action); }
+
 void vs_process_prepare(void) {
   /* open() takes the lowest free number, which in this order is the one just found closed. */
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
       (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-  (void)signal(SIGPIPE, SIG_IGN);
+  void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+  if (before != SIG_ERR) pipe_action = before;
   catch_signal(SIGINT);
   catch_signal(SIGTERM);
   catch_signal(SIGHUP);
@@ -51,6 +56,37 @@ void vs_process_prepare(void) {
 /* ---- environment, clock, streams */
 
 const char *vs_process_variable(const char *name) { return getenv(name); }
+
+void vs_process_program(char *path, size_t capacity) {
+  const ssize_t size = readlink("/proc/self/exe", path, capacity - 1);
+  path[size < 0 || (size_t)size == capacity - 1 ? 0 : size] = 0; /* as good as cut off is not known */
+}
+
+void vs_process_folder(char *path, size_t capacity) {
+  vs_process_program(path, capacity);
+  char *slash = strrchr(path, '/');
+  if (slash != NULL) *slash = 0;
+}
+
+uint64_t vs_process_id(void) { return (uint64_t)getpid(); }
+
+/* The letter behind the name in /proc/PID/stat; the name may hold anything, brackets too. */
+static char state_of(int64_t pid) {
+  char path[40], line[512];
+  vs_format(path, sizeof path, "/proc/%D/stat", pid);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  const ssize_t size = read(fd, line, sizeof line - 1);
+  (void)close(fd);
+  line[size < 0 ? 0 : size] = 0;
+  const char *bracket = strrchr(line, ')');
+  return bracket == NULL || bracket[1] == 0 ? 0 : bracket[2];
+}
+
+bool vs_process_is_alive(int64_t pid) {
+  const char state = state_of(pid);
+  return state != 0 && state != 'Z' && state != 'X';
+}
 
 uint64_t vs_process_clock_us(void) {
   struct timespec now;
@@ -67,6 +103,11 @@ bool vs_stream_is_terminal(vs_stream stream) { return isatty(descriptor(stream))
 uint32_t vs_stream_columns(vs_stream stream) {
   struct winsize size = {0};
   return ioctl(descriptor(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+uint32_t vs_stream_rows(vs_stream stream) {
+  struct winsize size = {0};
+  return ioctl(descriptor(stream), TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
 
 void vs_stderr_put(const char *data, size_t size) {

@@ -13,11 +13,23 @@ typedef enum vs_stream { VS_STDIN, VS_STDOUT, VS_STDERR } vs_stream;
  * its place), and writing into a pipe that nobody reads fails instead of killing. */
 void vs_process_prepare(void);
 
+/* In a child that is about to become another program: what prepare changed and a program inherits is as it was. */
+void vs_process_unprepare(void);
+
 /* The file that has to go if a signal ends the process now (Ctrl-C, TERM, HUP); NULL: none. One at a time. */
 void vs_process_guard(const char *path);
 
 /* The value of an environment variable, NULL where it is not set. Borrowed until the environment changes. */
 const char *vs_process_variable(const char *name);
+
+/* The path of the running program, and the folder that it lies in; "" where the system does not say. */
+void vs_process_program(char *path, size_t capacity);
+void vs_process_folder(char *path, size_t capacity);
+
+uint64_t vs_process_id(void);
+
+/* Whether a process with that number exists; one that has ended and waits for its parent does not. */
+bool vs_process_is_alive(int64_t pid);
 
 /* Microseconds of a clock that only goes forward; its zero means nothing. */
 uint64_t vs_process_clock_us(void);
@@ -25,6 +37,7 @@ uint64_t vs_process_clock_us(void);
 bool vs_stream_is_terminal(vs_stream stream);
 /* Columns of the terminal behind `stream`, 0 if it is none or does not say. */
 uint32_t vs_stream_columns(vs_stream stream);
+uint32_t vs_stream_rows(vs_stream stream); /* likewise */
 
 /* Writes a message to standard error as one piece, so that lines of several processes do not mix. What cannot be written
  * there cannot be reported either: failures are dropped. */

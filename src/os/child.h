@@ -1,0 +1,71 @@
+/* Child processes: started with a changed environment, watched, and ended with us.
+ *
+ *   vs_child child;
+ *   VS_TRY(vs_child_start(&child, &plan, error));
+ *   while (vs_children_wait(&child, 1, 500000) != 0) draw_progress();
+ *   ...                                        child.exit_code, child.signal
+ *
+ * From the first start until vs_children_done signals that would end this process do not: what somebody sent
+ * to us alone goes on to the running children, and what the terminal sends (Ctrl-C) has reached them anyway.
+ * So whoever watches them can still report. A child whose parent dies all the same (SIGKILL) is asked to end.
+ * Only a program's main thread calls these. */
+#ifndef VS_OS_CHILD_H
+#define VS_OS_CHILD_H
+
+#include <vramscope/base.h>
+
+/* A change to the environment: `value` NULL takes the variable away. */
+typedef struct vs_child_variable {
+  const char *name, *value;
+} vs_child_variable;
+
+typedef enum vs_child_streams {
+  VS_CHILD_STREAMS_OURS,      /* standard input, output and error are those of this process */
+  VS_CHILD_STREAMS_TO_STDERR, /* what it writes to standard output goes to our standard error */
+  VS_CHILD_STREAMS_NONE,      /* reads nothing, and nobody sees what it writes */
+} vs_child_streams;
+
+typedef struct vs_child_plan {
+  char *const *words; /* the program, looked for in PATH, and its arguments; NULL behind the last */
+  const vs_child_variable *variables;
+  size_t variable_count;
+  vs_child_streams streams;
+  const char *output; /* a new file for all that it writes, of VS_CHILD_STREAMS_NONE; NULL: nobody sees it */
+} vs_child_plan;
+
+typedef struct vs_child {
+  int64_t pid;
+  bool is_running;
+  int exit_code; /* once it has ended: what it returned, 0 where a signal ended it */
+  int signal;    /* the signal that ended it, 0 if none did */
+} vs_child;
+
+/* Fails: VS_NOT_FOUND  there is no such program; VS_IO  it cannot be started; `error` says why. */
+VS_MUST_CHECK vs_status vs_child_start(vs_child *child, const vs_child_plan *plan, vs_error *error);
+
+/* Waits until one of the children ends, or `most_us` are over. How many still run. */
+size_t vs_children_wait(vs_child *children, size_t count, uint64_t most_us);
+
+/* Sends a signal to those that run; vs_children_wait tells when they have ended. */
+void vs_children_signal(const vs_child *children, size_t count, int number);
+void vs_children_terminate(const vs_child *children, size_t count); /* SIGTERM */
+void vs_children_kill(const vs_child *children, size_t count);      /* SIGKILL */
+
+/* Whether somebody asked this process to end (INT, TERM, HUP) since the last vs_children_done. */
+bool vs_children_interrupted(void);
+
+/* Whether somebody wants this process to stand still (Ctrl-Z), which made vs_children_wait come back. The
+ * children do already; we do in vs_children_stop, until somebody lets us go on. */
+bool vs_children_stopped(void);
+void vs_children_stop(void);
+
+/* What the first start does first: for who starts threads before it, which are to get none of the signals. */
+void vs_children_begin(void);
+
+/* Signals mean again what they meant before. */
+void vs_children_done(void);
+
+/* "killed", "segmentation fault": what a signal's number means. */
+const char *vs_signal_text(int number);
+
+#endif

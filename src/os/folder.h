@@ -1,0 +1,38 @@
+/* Folders: a temporary one that goes with its owner, and what lies in any.
+ *
+ * A temporary folder is locked as long as its owner lives. One that nobody locks was left by a process that
+ * was killed; it is swept away when the next one with the same prefix is made. */
+#ifndef VS_OS_FOLDER_H
+#define VS_OS_FOLDER_H
+
+#include <vramscope/base.h>
+
+enum { VS_FOLDER_PATH = 4096 };
+
+typedef struct vs_folder {
+  int fd;
+  char path[VS_FOLDER_PATH];
+} vs_folder;
+
+/* A new empty folder PREFIXxxxxxx for this user alone, in TMPDIR or /tmp. */
+VS_MUST_CHECK vs_status vs_folder_create(vs_folder *folder, const char *prefix, vs_error *error);
+
+/* Takes it away with all that lies in it. Fine where there is none. */
+void vs_folder_remove(vs_folder *folder);
+
+typedef enum vs_folder_kind {
+  VS_FOLDER_FILE,
+  VS_FOLDER_LINK,
+  VS_FOLDER_FOLDER,
+  VS_FOLDER_OTHER
+} vs_folder_kind;
+
+/* Calls `each` for what lies in a folder, but not in folders below, in no order. A status of `each` that is
+ * no VS_OK ends it and comes back. Fails: VS_NOT_FOUND  there is no such folder. */
+VS_MUST_CHECK vs_status vs_folder_each(const char *path, void *ctx,
+                                       vs_status (*each)(void *ctx, const char *name, vs_folder_kind kind));
+
+/* Makes `path` another name of `target`. */
+VS_MUST_CHECK vs_status vs_folder_link(const char *target, const char *path, vs_error *error);
+
+#endif

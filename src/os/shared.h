@@ -1,0 +1,18 @@
+/* Memory that other processes of the same user can map while this one lives. It is no file: nothing is left
+ * behind, however this process ends. */
+#ifndef VS_OS_SHARED_H
+#define VS_OS_SHARED_H
+
+#include <vramscope/base.h>
+
+typedef struct vs_shared {
+  int fd;
+  void *memory; /* zeroed at first */
+  size_t size;
+  char path[64]; /* by which others open it: /proc/PID/fd/N */
+} vs_shared;
+
+VS_MUST_CHECK vs_status vs_shared_create(vs_shared *shared, size_t size, vs_error *error);
+void vs_shared_close(vs_shared *shared);
+
+#endif
