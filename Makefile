@@ -7,7 +7,7 @@
 #   make install   to PREFIX (/usr/local), below DESTDIR
 #   make format    clang-format over the C files
 #   make tidy      clang-tidy over src/
-#   make clean     away with build/, except the Python environment
+#   make clean     away with build/, except the Python environments
 
 PREFIX ?= /usr/local
 
@@ -26,8 +26,9 @@ test:
 
 bench:
 	@tools/setup bench
-	@tools/build release -DVS_RINGS= vramscope bench
+	@tools/build release -DVS_RINGS= vramscope bench simcuda
 	@build/venv/bin/python bench/run
+	@build/venv/bin/python bench/run_simulated
 
 fuzz:
 	@tools/setup fuzz
@@ -49,4 +50,4 @@ tidy:
 	@tools/tidy build/clang
 
 clean:
-	@find build -mindepth 1 -maxdepth 1 ! -name venv ! -name 'setup.*' -exec rm -rf {} + 2>/dev/null || true
+	@find build -mindepth 1 -maxdepth 1 ! -name '*venv' ! -name 'setup.*' -exec rm -rf {} + 2>/dev/null || true

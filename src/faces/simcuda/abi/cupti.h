@@ -1,0 +1,27 @@
+/* CUPTI under its public names, as far as it answers. */
+#ifndef VS_SIMCUDA_ABI_CUPTI_H
+#define VS_SIMCUDA_ABI_CUPTI_H
+
+#include <stdint.h>
+
+#ifndef VS_ABI_TOOLKIT
+#define VS_ABI_TOOLKIT 0
+#endif
+
+#if VS_ABI_TOOLKIT
+#include <cupti.h>
+#else
+typedef enum CUptiResult {
+#define VS_CUPTI_RESULT(name, number, text) name = number,
+#include "faces/simcuda/abi/cupti_results.def"
+#undef VS_CUPTI_RESULT
+} CUptiResult;
+#endif
+
+CUptiResult sim_cuptiGetResultString(CUptiResult, const char **);
+CUptiResult sim_cuptiGetErrorMessage(CUptiResult, const char **);
+
+/* What the trampolines of all other names jump to. */
+CUptiResult sim_cupti_refused(void);
+
+#endif

@@ -1,0 +1,98 @@
+#include "faces/simcuda/core/callbacks.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+/* A queue and the one thread that empties it, which is started with the first function and stays. A forked
+ * child has neither: its world is gone, so nothing is added there. */
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t came, done;
+  VS_VEC(vs_callback) waiting;
+  size_t first;           /* [first, count) are still to be called */
+  uint64_t added, called; /* since the beginning */
+  bool has_thread;
+  pthread_t thread;
+} queue = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
+
+static void call(const vs_callback *callback) {
+  void *const argument = (void *)(uintptr_t)callback->argument;
+  if (callback->is_stream_callback) {
+    void (*const function)(void *, int, void *) =
+        (void (*)(void *, int, void *))(uintptr_t)callback->function;
+    function((void *)(uintptr_t)callback->stream, 0, argument);
+  } else {
+    void (*const function)(void *) = (void (*)(void *))(uintptr_t)callback->function;
+    function(argument);
+  }
+}
+
+static void *run(void *nothing) {
+  (void)nothing;
+  pthread_mutex_lock(&queue.lock);
+  for (;;) {
+    while (queue.first == queue.waiting.count) pthread_cond_wait(&queue.came, &queue.lock);
+    const vs_callback next = queue.waiting.data[queue.first++];
+    if (queue.first == queue.waiting.count) queue.first = queue.waiting.count = 0;
+    pthread_mutex_unlock(&queue.lock);
+    call(&next);
+    pthread_mutex_lock(&queue.lock);
+    queue.called++;
+    pthread_cond_broadcast(&queue.done);
+  }
+  return NULL;
+}
+
+/* Signals are the program's threads' business. */
+static bool start(void) {
+  if (queue.has_thread) return true;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  queue.has_thread = pthread_create(&queue.thread, NULL, run, NULL) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (queue.has_thread) pthread_detach(queue.thread);
+  return queue.has_thread;
+}
+
+/* Under the queue's lock. */
+static bool put(const vs_callback *callback) {
+  if (vs_vec_reserve(vs_host_default(), &queue.waiting, 1) != VS_OK || !start()) return false;
+  queue.waiting.data[queue.waiting.count++] = *callback;
+  queue.added++;
+  pthread_cond_signal(&queue.came);
+  return true;
+}
+
+vs_sim_error vs_callbacks_add(const vs_callback *callback) {
+  pthread_mutex_lock(&queue.lock);
+  const bool is_in = put(callback);
+  pthread_mutex_unlock(&queue.lock);
+  return is_in ? VS_SIM_OK : VS_SIM_OUT_OF_MEMORY;
+}
+
+void vs_callbacks_collect(vs_sim *sim) {
+  vs_sim_callback next;
+  if (sim->graphs.first_callback == sim->graphs.callbacks.count) return;
+  pthread_mutex_lock(&queue.lock);
+  while (vs_vec_reserve(vs_host_default(), &queue.waiting, 1) == VS_OK && start() &&
+         vs_sim_next_callback(sim, &next))
+    (void)put(&(vs_callback){.function = next.function, .argument = next.argument});
+  pthread_mutex_unlock(&queue.lock);
+}
+
+void vs_callbacks_wait(void) {
+  pthread_mutex_lock(&queue.lock);
+  const uint64_t until = queue.added;
+  if (!queue.has_thread || !pthread_equal(pthread_self(), queue.thread))
+    while (queue.called < until) pthread_cond_wait(&queue.done, &queue.lock);
+  pthread_mutex_unlock(&queue.lock);
+}
+
+bool vs_callbacks_are_pending(void) {
+  pthread_mutex_lock(&queue.lock);
+  const bool are = queue.called != queue.added;
+  pthread_mutex_unlock(&queue.lock);
+  return are;
+}

@@ -1,0 +1,67 @@
+/* What the files of the core share. */
+#ifndef VS_SIMCUDA_INSIDE_H
+#define VS_SIMCUDA_INSIDE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "faces/simcuda/core/contents.h"
+#include "faces/simcuda/core/machine.h"
+#include "faces/simcuda/core/world.h"
+
+/* One visible device, by figures that stay where they are even when the node goes. */
+typedef struct vs_device {
+  vs_sim_card card;
+  vs_sim_gpu gpu;
+  uint32_t number; /* of the card */
+  atomic_bool is_used;
+} vs_device;
+
+/* The one world of a process. `lock` guards sim and contents; the rest is written before the world is
+ * ready and never after, but for what is atomic. */
+typedef struct vs_world {
+  pthread_mutex_t lock;
+  vs_configuration configuration;
+  vs_machine machine;
+  uint32_t device_count;
+  vs_device devices[VS_SIM_MAX_DEVICES];
+  vs_sim sim;
+  vs_contents contents;
+  vs_sim_process *process; /* this process in the node, for the counts that watchers see */
+} vs_world;
+
+extern vs_world vs_the_world;
+
+/* Locks a world that has begun. */
+static inline void vs_world_lock_begun(void) { (void)pthread_mutex_lock(&vs_the_world.lock); }
+
+/* What vs_world_lock's NULL means. */
+vs_sim_error vs_world_why_not(void);
+
+/* Reads the configuration and opens the machine where that has not been done, and says whether it can be
+ * used. */
+bool vs_world_has_machine(void);
+
+/* Makes the context of a device, under the lock. */
+vs_sim_error vs_world_use_locked(uint32_t device);
+
+/* The pages of managed memory that is gone. */
+void vs_unmap_managed(const vs_sim_range *range);
+
+/* Adds to a count in the node that others may read at any time and only this process writes; under the
+ * lock. */
+static inline void vs_count(uint64_t *count, uint64_t more) {
+  __atomic_store_n(count, *count + more, __ATOMIC_RELAXED);
+}
+
+/* The library of the first face that was called, "" where none was. */
+const char *vs_first_face(void);
+/* The process ends: notes the guesses whose sums have changed. */
+void vs_guesses_end(void);
+
+/* A child after a fork: each file that has a lock of its own makes it anew. */
+void vs_notes_forked(void);
+void vs_reads_forked(void);
+void vs_refused_forked(void);
+
+#endif

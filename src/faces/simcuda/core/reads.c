@@ -1,0 +1,117 @@
+#include "faces/simcuda/core/reads.h"
+
+#include "faces/simcuda/core/inside.h"
+#include "faces/simcuda/core/notes.h"
+#include "faces/simcuda/core/python.h"
+#include <errno.h>
+
+enum { SLOTS = 4 * VS_READS_PLACES, ELSEWHERE = 0 };
+
+typedef struct vs_place_count {
+  uint64_t count, bytes;
+} vs_place_count;
+
+/* Places by the hash of their stack; `ids` is 0 in a free slot. Place 0 is "elsewhere". */
+static struct {
+  pthread_mutex_t lock;
+  uint64_t hashes[SLOTS];
+  uint32_t ids[SLOTS];
+  uint32_t place_count;
+  vs_place_count counts[VS_READS_PLACES];
+} reads = {.lock = PTHREAD_MUTEX_INITIALIZER, .place_count = 1};
+
+static _Thread_local bool is_asking; /* Python code that runs because we ask may read values itself */
+
+void vs_reads_forked(void) { (void)pthread_mutex_init(&reads.lock, NULL); }
+
+static uint64_t hash_of(const vs_python_frame *frames, size_t count, bool is_large) {
+  uint64_t hash = is_large;
+  for (size_t i = 0; i < count; i++)
+    hash = vs_hash_mix(hash ^ (uintptr_t)frames[i].code,
+                       UINT64_C(0x8bb84b93962eacc9) + (uint64_t)(uint32_t)frames[i].at);
+  return hash;
+}
+
+/* The place with this hash; *is_new: it was made now. */
+static uint32_t find_place(uint64_t hash, bool *is_new) {
+  *is_new = false;
+  (void)pthread_mutex_lock(&reads.lock);
+  size_t slot = vs_hash_u64(hash) % SLOTS;
+  while (reads.ids[slot] != 0 && reads.hashes[slot] != hash) slot = (slot + 1) % SLOTS;
+  uint32_t id = reads.ids[slot];
+  if (id == 0 && reads.place_count < VS_READS_PLACES) {
+    id = reads.place_count++;
+    reads.ids[slot] = id;
+    reads.hashes[slot] = hash;
+    *is_new = true;
+  }
+  (void)pthread_mutex_unlock(&reads.lock);
+  return id;
+}
+
+static void note_place(uint32_t id, uint64_t bytes, const vs_python_frame *frames, size_t count) {
+  vs_note note;
+  vs_note_begin(&note, "read");
+  vs_note_number(&note, "id", id);
+  vs_note_number(&note, "bytes", bytes);
+  vs_text_cstr(&note.text, ",\"frames\":[");
+  vs_python_put_frames(&note.text, frames, count);
+  vs_text_byte(&note.text, ']');
+  vs_note_end(&note);
+}
+
+/* The references to the code of a new place stay for ever: its hash would mean something else without
+ * them. */
+static uint32_t place_in_python(uint64_t bytes) {
+  vs_python_frame frames[VS_READS_FRAMES];
+  const size_t count = vs_python_stack(frames, VS_READS_FRAMES);
+  bool is_new = false;
+  const uint32_t id =
+      count == 0 ? ELSEWHERE : find_place(hash_of(frames, count, bytes > VS_READS_LARGE), &is_new);
+  if (is_new) note_place(id, bytes, frames, count);
+  else vs_python_release(frames, count);
+  return id;
+}
+
+static uint32_t place_of_caller(uint64_t bytes) {
+  vs_python_visit visit;
+  if (is_asking || !vs_the_world.configuration.asks_stacks) return ELSEWHERE;
+  is_asking = true;
+  uint32_t id = ELSEWHERE;
+  if (vs_python_enter(&visit)) {
+    id = place_in_python(bytes);
+    vs_python_leave(&visit);
+  }
+  is_asking = false;
+  return id;
+}
+
+void vs_reads_note(uint64_t bytes) {
+  if (!vs_notes_are_wanted()) return;
+  const int number = errno; /* Python leaves its own */
+  const uint32_t id = place_of_caller(bytes);
+  (void)pthread_mutex_lock(&reads.lock);
+  vs_place_count *place = &reads.counts[id];
+  const bool is_first_elsewhere = id == ELSEWHERE && place->count == 0;
+  place->count++;
+  place->bytes = vs_sat_add_u64(place->bytes, bytes);
+  (void)pthread_mutex_unlock(&reads.lock);
+  if (is_first_elsewhere) note_place(id, bytes, NULL, 0);
+  errno = number;
+}
+
+void vs_reads_end(void) {
+  if (!vs_notes_are_wanted()) return;
+  for (uint32_t id = 0; id < reads.place_count; id++) {
+    (void)pthread_mutex_lock(&reads.lock);
+    const vs_place_count place = reads.counts[id];
+    (void)pthread_mutex_unlock(&reads.lock);
+    if (place.count == 0) continue;
+    vs_note note;
+    vs_note_begin(&note, "reads");
+    vs_note_number(&note, "id", id);
+    vs_note_number(&note, "count", place.count);
+    vs_note_number(&note, "bytes", place.bytes);
+    vs_note_end(&note);
+  }
+}

@@ -1,0 +1,178 @@
+/* What is not simulated, what is a guess, and which calls were made: said and noted once. */
+#include "faces/simcuda/core/inside.h"
+
+#include "faces/simcuda/core/notes.h"
+#include "os/process.h"
+
+/* One lock for the three lists below; it is held while a list is looked at, never while something is
+ * written. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void take(void) { (void)pthread_mutex_lock(&lock); }
+static void give(void) { (void)pthread_mutex_unlock(&lock); }
+
+void vs_refused_forked(void) { (void)pthread_mutex_init(&lock, NULL); }
+
+/* ---- faces */
+
+static vs_face *faces;
+
+void vs_world_add_face(vs_face *face) {
+  take();
+  face->next = faces;
+  faces = face;
+  give();
+}
+
+static void note_calls(const vs_face *face) {
+  vs_note note;
+  bool is_first = true;
+  vs_note_begin(&note, "calls");
+  vs_note_string(&note, "library", vs_str_from(face->library));
+  vs_text_cstr(&note.text, ",\"counts\":{");
+  for (const vs_face_call *call = face->begin; call != face->end; call++) {
+    const uint64_t count = __atomic_load_n(&call->count, __ATOMIC_RELAXED);
+    if (count == 0) continue;
+    vs_text_format(&note.text, "%s\"%s\":%U", is_first ? "" : ",", call->name, count);
+    is_first = false;
+  }
+  vs_text_byte(&note.text, '}');
+  if (is_first) vs_text_deinit(&note.text);
+  else vs_note_end(&note);
+}
+
+/* Its library ends: with the process, or because the program unloads it. */
+void vs_world_remove_face(vs_face *face) {
+  take();
+  for (vs_face **at = &faces; *at != NULL; at = &(*at)->next) {
+    if (*at != face) continue;
+    *at = face->next;
+    break;
+  }
+  give();
+  if (vs_notes_are_wanted()) note_calls(face);
+}
+
+const char *vs_first_face(void) {
+  const char *library = "";
+  take();
+  for (const vs_face *face = faces; face != NULL; face = face->next)
+    for (const vs_face_call *call = face->begin; call != face->end; call++)
+      if (__atomic_load_n(&call->count, __ATOMIC_RELAXED) != 0) {
+        library = face->library;
+        break;
+      }
+  give();
+  return library;
+}
+
+static const char *library_of(const vs_face_call *call) {
+  const char *library = "";
+  take();
+  for (const vs_face *face = faces; face != NULL; face = face->next)
+    if (call >= face->begin && call < face->end) library = face->library;
+  give();
+  return library;
+}
+
+/* ---- said once */
+
+/* Whether this text is new. The list is bounded: behind its end nothing is new. */
+static bool is_new(vs_str text) {
+  enum { MOST = 1024 };
+  static uint64_t said[MOST];
+  static size_t count;
+  const uint64_t hash = vs_hash_bytes(text.data, text.size);
+  take();
+  size_t i = 0;
+  while (i < count && said[i] != hash) i++;
+  const bool fresh = i == count && count < MOST;
+  if (fresh) said[count++] = hash;
+  give();
+  return fresh;
+}
+
+void vs_world_say_once(const char *sentence) {
+  if (!is_new(vs_str_from(sentence))) return;
+  char line[VS_CONFIGURATION_PROBLEM + 128];
+  vs_format(line, sizeof line - 1, "vramscope: %s", sentence);
+  const size_t size = strlen(line);
+  line[size] = '\n';
+  vs_stderr_put(line, size + 1);
+}
+
+void vs_world_not_simulated(const char *library, const char *what) {
+  char sentence[512];
+  vs_format(sentence, sizeof sentence, "%s (%s) is not simulated", what, library);
+  if (!is_new(vs_str_from(sentence))) return;
+  char line[sizeof sentence + 16];
+  vs_format(line, sizeof line, "vramscope: %s\n", sentence);
+  vs_stderr_put(line, strlen(line));
+  if (!vs_notes_are_wanted()) return;
+  vs_note note;
+  vs_note_begin(&note, "refused");
+  vs_note_string(&note, "name", vs_str_from(what));
+  vs_note_string(&note, "library", vs_str_from(library));
+  vs_note_end(&note);
+}
+
+uint64_t vs_world_refused(vs_face_call *call) {
+  if (__atomic_exchange_n(&call->was_said, 1, __ATOMIC_RELAXED) == 0) {
+    (void)vs_world_has_machine(); /* so that the note has a file, even where this is the first call of all */
+    vs_world_not_simulated(library_of(call), call->name);
+  }
+  return call->refusal;
+}
+
+/* ---- guesses */
+
+enum { MOST_GUESSES = 64, GUESS_KEY = 48, GUESS_SENTENCE = 240 };
+
+static struct guess {
+  char what[GUESS_KEY], why[GUESS_SENTENCE];
+  uint64_t bytes, noted;
+} guesses[MOST_GUESSES];
+static size_t guess_count;
+
+static void note_guess(const struct guess *guess) {
+  vs_note note;
+  vs_note_begin(&note, "guess");
+  vs_note_string(&note, "what", vs_str_from(guess->what));
+  vs_note_number(&note, "bytes", guess->bytes);
+  vs_note_string(&note, "why", vs_str_from(guess->why));
+  vs_note_end(&note);
+}
+
+/* NULL: no room for another one. */
+static struct guess *find_guess(const char *what, const char *why) {
+  for (size_t i = 0; i < guess_count; i++)
+    if (strncmp(guesses[i].what, what, GUESS_KEY - 1) == 0) return &guesses[i];
+  if (guess_count == MOST_GUESSES) return NULL;
+  struct guess *guess = &guesses[guess_count++];
+  vs_format(guess->what, GUESS_KEY, "%s", what);
+  vs_format(guess->why, GUESS_SENTENCE, "%s", why);
+  guess->noted = UINT64_MAX;
+  return guess;
+}
+
+/* The first one is noted at once; then, so that a killed process does not leave too little and one that
+ * guesses all the time not too many lines, whenever the sum has doubled, and at the end. */
+void vs_world_guess(const char *what, uint64_t bytes, const char *why) {
+  (void)vs_world_has_machine();
+  take();
+  struct guess *guess = find_guess(what, why), now;
+  bool is_due = false;
+  if (guess != NULL) {
+    guess->bytes = vs_sat_add_u64(guess->bytes, bytes);
+    is_due = guess->noted == UINT64_MAX || (guess->bytes != 0 && guess->bytes / 2 >= guess->noted);
+    if (is_due) guess->noted = guess->bytes;
+    now = *guess;
+  }
+  give();
+  if (is_due && vs_notes_are_wanted()) note_guess(&now);
+}
+
+void vs_guesses_end(void) {
+  for (size_t i = 0; i < guess_count && vs_notes_are_wanted(); i++)
+    if (guesses[i].bytes != guesses[i].noted) note_guess(&guesses[i]);
+}

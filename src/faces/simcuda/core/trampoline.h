@@ -1,0 +1,56 @@
+/* The exported names of one face, from its names.def. Each face has a face.c of four lines:
+ *
+ *   #define VS_FACE_REFUSAL 801                       the library's not-supported code, a number
+ *   #include "faces/simcuda/core/trampoline.h"
+ *   #include "faces/simcuda/cudart/names.def"
+ *   VS_FACE_LIBRARY("cudart")                         what people call it
+ *
+ * A name becomes a few instructions: count the call, jump on. Arguments stay where they are, so a
+ * trampoline needs to know nothing about them. A VS_FACE without its sim_ function does not link. */
+#ifndef VS_SIMCUDA_TRAMPOLINE_H
+#define VS_SIMCUDA_TRAMPOLINE_H
+
+#include "faces/simcuda/core/world.h"
+
+#if !defined(__x86_64__)
+#error "the trampolines are written for x86-64"
+#endif
+
+#define VS_TEXT(x)     #x
+#define VS_EXPANDED(x) VS_TEXT(x)
+
+/* The entry of a name in the array of calls (local label 1), and the head of its exported function. */
+#define VS_CALL(name, refusal)               \
+  ".pushsection .rodata\n"                   \
+  "0: .asciz \"" #name "\"\n"                \
+  ".popsection\n"                            \
+  ".pushsection vs_calls,\"aw\",@progbits\n" \
+  "1: .quad 0, 0b, " refusal ", 0\n"         \
+  ".popsection\n"                            \
+  ".pushsection .text\n"                     \
+  ".globl " #name "\n"                       \
+  ".type " #name ", @function\n"             \
+  ".p2align 4\n" #name ":\n"                 \
+  ".cfi_startproc\n"                         \
+  "endbr64\n"                                \
+  "incq 1b(%rip)\n"
+#define VS_CALL_END(name) ".cfi_endproc\n.size " #name ", . - " #name "\n.popsection\n"
+
+#define VS_FACE(name) __asm__(VS_CALL(name, "0") "jmp sim_" #name "\n" VS_CALL_END(name));
+#define VS_REFUSED_AS(name, refusal) \
+  __asm__(VS_CALL(name, refusal) "lea 1b(%rip), %rdi\njmp vs_world_refused@PLT\n" VS_CALL_END(name));
+#define VS_REFUSED(name)      VS_REFUSED_AS(name, VS_EXPANDED(VS_FACE_REFUSAL))
+#define VS_REFUSED_TEXT(name) VS_REFUSED_AS(name, "vs_refusal_text")
+
+__asm__(".pushsection .rodata\n"
+        "vs_refusal_text: .asciz \"not simulated\"\n"
+        ".popsection\n");
+
+extern vs_face_call __start_vs_calls[], __stop_vs_calls[]; /* the linker's marks around the section */
+
+#define VS_FACE_LIBRARY(library)                                                      \
+  static vs_face face = {library, __start_vs_calls, __stop_vs_calls, NULL};           \
+  __attribute__((constructor)) static void arrive(void) { vs_world_add_face(&face); } \
+  __attribute__((destructor)) static void leave(void) { vs_world_remove_face(&face); }
+
+#endif

@@ -1,0 +1,33 @@
+/* The handle of cuBLAS. */
+#ifndef VS_SIMCUDA_CUBLAS_HANDLE_H
+#define VS_SIMCUDA_CUBLAS_HANDLE_H
+
+#include "faces/simcuda/abi/cublas.h"
+#include "faces/simcuda/core/objects.h"
+
+struct cublasContext {
+  vs_object object;
+  uint64_t stream;
+  uint32_t device;
+  bool has_workspace; /* the program's own; a change of stream forgets it */
+  bool was_noted;     /* that it has none */
+  cublasPointerMode_t pointer_mode;
+  cublasAtomicsMode_t atomics_mode;
+  cublasMath_t math_mode;
+  int sm_count_target;
+  cublasEmulationStrategy_t strategy;
+  cudaEmulationSpecialValuesSupport special_values;
+  cudaEmulationMantissaControl mantissa_control;
+  int most_mantissa_bits, mantissa_offset, *mantissa_count;
+};
+
+static inline bool vs_cublas_is(cublasHandle_t handle) { return vs_object_is(handle, VS_TAG_CUBLAS); }
+
+/* A kernel on the handle's stream. */
+cublasStatus_t vs_cublas_work(cublasHandle_t handle);
+
+/* The library would use its own workspace now, unless the program gave it one: the report says so, once for a
+ * handle. */
+void vs_cublas_note_workspace(cublasHandle_t handle);
+
+#endif

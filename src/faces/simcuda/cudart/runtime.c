@@ -1,0 +1,45 @@
+#include "faces/simcuda/cudart/runtime.h"
+
+#include "faces/simcuda/core/context.h"
+
+vs_sim_error vs_rt_use(vs_rt *rt) {
+  VS_SIM_TRY(vs_world_begin());
+  rt->thread = vs_world_this_thread();
+  rt->device = rt->thread->device;
+  VS_SIM_TRY(vs_world_use(rt->device));
+  vs_context_bind(rt->thread, rt->device);
+  return VS_SIM_OK;
+}
+
+static bool lock_world(vs_rt *rt, vs_sim_error error) {
+  rt->sim = error == VS_SIM_OK ? vs_world_lock() : NULL;
+  if (rt->sim != NULL) return true;
+  rt->failure = vs_rt_answer(error != VS_SIM_OK ? error : VS_SIM_NOT_INITIALIZED);
+  return false;
+}
+
+bool vs_rt_enter(vs_rt *rt) { return lock_world(rt, vs_rt_use(rt)); }
+
+bool vs_rt_look(vs_rt *rt) {
+  const vs_sim_error error = vs_world_begin();
+  rt->thread = vs_world_this_thread();
+  rt->device = rt->thread->device;
+  return lock_world(rt, error);
+}
+
+cudaError_t vs_rt_leave(vs_rt *rt, vs_sim_error error) {
+  vs_callbacks_collect(rt->sim);
+  vs_world_unlock();
+  return vs_rt_answer(error);
+}
+
+cudaError_t vs_rt_leave_synchronized(vs_rt *rt, vs_sim_error error) {
+  const cudaError_t answer = vs_rt_leave(rt, error);
+  if (error == VS_SIM_OK) vs_callbacks_wait();
+  return answer;
+}
+
+cudaError_t vs_rt_leave_query(vs_rt *rt, vs_sim_error error) {
+  const cudaError_t answer = vs_rt_leave(rt, error);
+  return error == VS_SIM_OK && vs_callbacks_are_pending() ? (cudaError_t)VS_SIM_NOT_READY : answer;
+}

@@ -1,0 +1,338 @@
+/* Streams, host functions in them, and their capture. */
+#include <stdlib.h>
+
+#include "faces/simcuda/cudart/runtime.h"
+
+/* ---- made and ended */
+
+static cudaError_t create_stream(cudaStream_t *stream, unsigned int flags, int priority) {
+  vs_rt rt;
+  uint64_t handle = 0;
+  if (stream == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  const vs_sim_error error = vs_sim_stream_create(rt.sim, rt.device, flags, priority, &handle);
+  if (error == VS_SIM_OK) *stream = VS_RT_HANDLE(cudaStream_t, handle);
+  return vs_rt_leave(&rt, error);
+}
+
+cudaError_t sim_cudaStreamCreate(cudaStream_t *stream) { return create_stream(stream, 0, 0); }
+cudaError_t sim_cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) {
+  return create_stream(stream, flags, 0);
+}
+cudaError_t sim_cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags, int priority) {
+  return create_stream(stream, flags, priority);
+}
+
+cudaError_t sim_cudaStreamDestroy(cudaStream_t stream) {
+  vs_rt rt;
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  return vs_rt_leave(&rt, vs_sim_stream_destroy(rt.sim, VS_RT_NUMBER(stream)));
+}
+
+/* ---- what a stream is */
+
+/* The stream, borrowed under the lock; NULL and the answer in *failure where it is none. */
+static const vs_sim_stream *look_at_stream(vs_rt *rt, cudaStream_t handle, const void *out) {
+  if (out == NULL) {
+    rt->failure = vs_rt_answer(VS_SIM_INVALID_VALUE);
+    return NULL;
+  }
+  if (!vs_rt_enter(rt)) return NULL;
+  const vs_sim_stream *stream = vs_sim_stream_find(rt->sim, rt->device, VS_RT_NUMBER(handle));
+  if (stream == NULL) rt->failure = vs_rt_leave(rt, VS_SIM_INVALID_HANDLE);
+  return stream;
+}
+
+cudaError_t sim_cudaStreamGetPriority(cudaStream_t handle, int *priority) {
+  vs_rt rt;
+  const vs_sim_stream *stream = look_at_stream(&rt, handle, priority);
+  if (stream == NULL) return rt.failure;
+  *priority = stream->priority;
+  return vs_rt_leave(&rt, VS_SIM_OK);
+}
+
+cudaError_t sim_cudaStreamGetFlags(cudaStream_t handle, unsigned int *flags) {
+  vs_rt rt;
+  const vs_sim_stream *stream = look_at_stream(&rt, handle, flags);
+  if (stream == NULL) return rt.failure;
+  *flags = stream->flags;
+  return vs_rt_leave(&rt, VS_SIM_OK);
+}
+
+cudaError_t sim_cudaStreamGetId(cudaStream_t handle, unsigned long long *id) {
+  vs_rt rt;
+  const vs_sim_stream *stream = look_at_stream(&rt, handle, id);
+  if (stream == NULL) return rt.failure;
+  *id = stream->id;
+  return vs_rt_leave(&rt, VS_SIM_OK);
+}
+
+cudaError_t sim_cudaStreamGetDevice(cudaStream_t handle, int *device) {
+  vs_rt rt;
+  const vs_sim_stream *stream = look_at_stream(&rt, handle, device);
+  if (stream == NULL) return rt.failure;
+  *device = (int)stream->device;
+  return vs_rt_leave(&rt, VS_SIM_OK);
+}
+
+/* Attributes steer caches and the order of work, which are not modelled: they can be set, and read as the
+ * defaults. */
+static bool is_attribute(unsigned attribute) {
+  switch (attribute) {
+    case cudaLaunchAttributeAccessPolicyWindow:
+    case cudaLaunchAttributeSynchronizationPolicy:
+    case cudaLaunchAttributePriority:
+    case cudaLaunchAttributeMemSyncDomainMap:
+    case cudaLaunchAttributeMemSyncDomain: return true;
+    default: return false;
+  }
+}
+
+cudaError_t sim_cudaStreamGetAttribute(cudaStream_t handle, cudaStreamAttrID attribute,
+                                       cudaStreamAttrValue *value) {
+  vs_rt rt;
+  const vs_sim_stream *stream = look_at_stream(&rt, handle, value);
+  if (stream == NULL) return rt.failure;
+  if (!is_attribute((unsigned)attribute)) return vs_rt_leave(&rt, VS_SIM_INVALID_VALUE);
+  memset(value, 0, sizeof *value);
+  if (attribute == cudaLaunchAttributePriority) value->priority = stream->priority;
+  if (attribute == cudaLaunchAttributeSynchronizationPolicy) value->syncPolicy = cudaSyncPolicyAuto;
+  return vs_rt_leave(&rt, VS_SIM_OK);
+}
+
+cudaError_t sim_cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID attribute,
+                                       const cudaStreamAttrValue *value) {
+  vs_rt rt;
+  if (look_at_stream(&rt, handle, value) == NULL) return rt.failure;
+  return vs_rt_leave(&rt, is_attribute((unsigned)attribute) ? VS_SIM_OK : VS_SIM_INVALID_VALUE);
+}
+
+cudaError_t sim_cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
+  vs_rt rt;
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  const bool are_streams = vs_sim_stream_find(rt.sim, rt.device, VS_RT_NUMBER(to)) != NULL &&
+                           vs_sim_stream_find(rt.sim, rt.device, VS_RT_NUMBER(from)) != NULL;
+  return vs_rt_leave(&rt, are_streams ? VS_SIM_OK : VS_SIM_INVALID_HANDLE);
+}
+
+/* ---- order and completion */
+
+cudaError_t sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
+  vs_rt rt;
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  return vs_rt_leave(
+      &rt, vs_sim_stream_wait_event(rt.sim, rt.device, VS_RT_NUMBER(stream), VS_RT_NUMBER(event), flags));
+}
+
+cudaError_t sim_cudaStreamSynchronize(cudaStream_t stream) {
+  vs_rt rt;
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  return vs_rt_leave_synchronized(&rt, vs_sim_stream_synchronize(rt.sim, rt.device, VS_RT_NUMBER(stream)));
+}
+
+cudaError_t sim_cudaStreamQuery(cudaStream_t stream) {
+  vs_rt rt;
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  return vs_rt_leave_query(&rt, vs_sim_stream_query(rt.sim, rt.device, VS_RT_NUMBER(stream)));
+}
+
+/* ---- functions of the host */
+
+/* In a capture the function becomes a node, and is called when its graph is launched. */
+cudaError_t sim_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *argument) {
+  vs_rt rt;
+  bool is_captured = false;
+  if (function == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  const vs_sim_work work = {
+      .kind = VS_SIM_NODE_HOST, .object = VS_RT_NUMBER(function), .operand = VS_RT_NUMBER(argument)};
+  const cudaError_t failure =
+      vs_rt_leave(&rt, vs_sim_work_add(rt.sim, rt.device, VS_RT_NUMBER(stream), &work, &is_captured));
+  if (failure != cudaSuccess || is_captured) return failure;
+  return vs_rt_answer(vs_callbacks_add(
+      &(vs_callback){.function = VS_RT_NUMBER(function), .argument = VS_RT_NUMBER(argument)}));
+}
+
+#if VS_CUDART >= 13
+/* How the host waits for the function is all the same here. */
+cudaError_t sim_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t function, void *argument,
+                                      unsigned int mode) {
+  return mode > 1 ? vs_rt_answer(VS_SIM_INVALID_VALUE) : sim_cudaLaunchHostFunc(stream, function, argument);
+}
+#endif
+
+cudaError_t sim_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void *argument,
+                                      unsigned int flags) {
+  vs_rt rt;
+  if (function == NULL || flags != 0) return vs_rt_answer(VS_SIM_INVALID_VALUE);
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  const cudaError_t failure =
+      vs_rt_leave(&rt, vs_sim_op_uncapturable(rt.sim, rt.device, VS_RT_NUMBER(stream)));
+  if (failure != cudaSuccess) return failure;
+  return vs_rt_answer(vs_callbacks_add(&(vs_callback){.function = VS_RT_NUMBER(function),
+                                                      .argument = VS_RT_NUMBER(argument),
+                                                      .stream = VS_RT_NUMBER(stream),
+                                                      .is_stream_callback = true}));
+}
+
+/* ---- capture */
+
+cudaError_t sim_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
+  vs_rt rt;
+  if ((unsigned)mode > cudaStreamCaptureModeRelaxed) return vs_rt_answer(VS_SIM_INVALID_VALUE);
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  return vs_rt_leave(&rt, vs_sim_capture_begin(rt.sim, &rt.thread->sim, rt.device, VS_RT_NUMBER(stream),
+                                               (vs_sim_capture_mode)mode));
+}
+
+/* Edges carry no data here: only kernels that end early would need some. */
+static bool has_edge_data(const cudaGraphEdgeData *data, size_t count) {
+  for (size_t i = 0; data != NULL && i < count; i++)
+    if (data[i].from_port != 0 || data[i].to_port != 0 || data[i].type != 0) return true;
+  return false;
+}
+
+cudaError_t sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
+                                              const cudaGraphNode_t *dependencies,
+                                              const cudaGraphEdgeData *data, size_t count,
+                                              enum cudaStreamCaptureMode mode) {
+  vs_rt rt;
+  if ((unsigned)mode > cudaStreamCaptureModeRelaxed || (dependencies == NULL && count != 0))
+    return vs_rt_answer(VS_SIM_INVALID_VALUE);
+  if (has_edge_data(data, count))
+    vs_world_not_simulated("cudart", "cudaStreamBeginCaptureToGraph with edge data");
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  return vs_rt_leave(&rt, vs_sim_capture_begin_to(rt.sim, &rt.thread->sim, rt.device, VS_RT_NUMBER(stream),
+                                                  VS_RT_NUMBER(graph), (const uint64_t *)dependencies, count,
+                                                  (vs_sim_capture_mode)mode));
+}
+
+cudaError_t sim_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
+  vs_rt rt;
+  uint64_t handle = 0;
+  if (graph == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  const vs_sim_error error =
+      vs_sim_capture_end(rt.sim, &rt.thread->sim, rt.device, VS_RT_NUMBER(stream), &handle);
+  *graph = VS_RT_HANDLE(cudaGraph_t, handle);
+  return vs_rt_leave(&rt, error);
+}
+
+cudaError_t sim_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
+  vs_sim_capture_mode now;
+  if (mode == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
+  now = (vs_sim_capture_mode)*mode;
+  const vs_sim_error error = vs_sim_exchange_capture_mode(&vs_world_this_thread()->sim, &now);
+  if (error == VS_SIM_OK) *mode = (enum cudaStreamCaptureMode)now;
+  return vs_rt_answer(error);
+}
+
+cudaError_t sim_cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status) {
+  vs_rt rt;
+  vs_sim_capture_info info = {0};
+  if (status == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  const vs_sim_error error = vs_sim_stream_capture_info(rt.sim, rt.device, VS_RT_NUMBER(stream), &info);
+  if (error == VS_SIM_OK) *status = (enum cudaStreamCaptureStatus)info.status;
+  return vs_rt_leave(&rt, error);
+}
+
+/* The nodes that the next work depends on, where a program may read them until this thread asks again. */
+static vs_sim_error list_dependencies(const vs_rt *rt, uint64_t stream, size_t count,
+                                      const uint64_t **nodes) {
+  static _Thread_local struct {
+    uint64_t *data;
+    size_t capacity;
+  } kept;
+  if (kept.capacity < count) {
+    uint64_t *grown = realloc(kept.data, count * sizeof *grown);
+    if (grown == NULL) return VS_SIM_OUT_OF_MEMORY;
+    kept.data = grown;
+    kept.capacity = count;
+  }
+  for (size_t i = 0; i < count; i++) kept.data[i] = vs_sim_capture_dependency(rt->sim, rt->device, stream, i);
+  *nodes = kept.data;
+  return VS_SIM_OK;
+}
+
+/* Any of the results may be NULL but the status. */
+static cudaError_t capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                unsigned long long *id, cudaGraph_t *graph,
+                                const cudaGraphNode_t **dependencies, const cudaGraphEdgeData **data,
+                                size_t *count) {
+  vs_rt rt;
+  vs_sim_capture_info info = {0};
+  const uint64_t *nodes = NULL;
+  if (status == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  vs_sim_error error = vs_sim_stream_capture_info(rt.sim, rt.device, VS_RT_NUMBER(stream), &info);
+  if (error == VS_SIM_OK && dependencies != NULL)
+    error = list_dependencies(&rt, VS_RT_NUMBER(stream), info.dependency_count, &nodes);
+  if (error != VS_SIM_OK) return vs_rt_leave(&rt, error);
+  *status = (enum cudaStreamCaptureStatus)info.status;
+  if (id != NULL) *id = info.id;
+  if (graph != NULL) *graph = VS_RT_HANDLE(cudaGraph_t, info.graph);
+  if (dependencies != NULL) *dependencies = (const cudaGraphNode_t *)nodes;
+  if (data != NULL) *data = NULL;
+  if (count != NULL) *count = info.dependency_count;
+  return vs_rt_leave(&rt, VS_SIM_OK);
+}
+
+static cudaError_t update_dependencies(cudaStream_t stream, const cudaGraphNode_t *dependencies, size_t count,
+                                       unsigned int flags) {
+  vs_rt rt;
+  if (flags > cudaStreamSetCaptureDependencies || (dependencies == NULL && count != 0))
+    return vs_rt_answer(VS_SIM_INVALID_VALUE);
+  if (!vs_rt_enter(&rt)) return rt.failure;
+  return vs_rt_leave(&rt, vs_sim_capture_update(rt.sim, rt.device, VS_RT_NUMBER(stream),
+                                                (const uint64_t *)dependencies, count,
+                                                (vs_sim_dependencies)flags));
+}
+
+#if VS_CUDART >= 13
+cudaError_t sim_cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                         unsigned long long *id, cudaGraph_t *graph,
+                                         const cudaGraphNode_t **dependencies, const cudaGraphEdgeData **data,
+                                         size_t *count) {
+  return capture_info(stream, status, id, graph, dependencies, data, count);
+}
+
+cudaError_t sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies,
+                                                    const cudaGraphEdgeData *data, size_t count,
+                                                    unsigned int flags) {
+  if (has_edge_data(data, count))
+    vs_world_not_simulated("cudart", "cudaStreamUpdateCaptureDependencies with edge data");
+  return update_dependencies(stream, dependencies, count, flags);
+}
+#else
+cudaError_t sim_cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                         unsigned long long *id) {
+  return capture_info(stream, status, id, NULL, NULL, NULL, NULL);
+}
+
+cudaError_t sim_cudaStreamGetCaptureInfo_v2(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                            unsigned long long *id, cudaGraph_t *graph,
+                                            const cudaGraphNode_t **dependencies, size_t *count) {
+  return capture_info(stream, status, id, graph, dependencies, NULL, count);
+}
+
+cudaError_t sim_cudaStreamGetCaptureInfo_v3(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                                            unsigned long long *id, cudaGraph_t *graph,
+                                            const cudaGraphNode_t **dependencies,
+                                            const cudaGraphEdgeData **data, size_t *count) {
+  return capture_info(stream, status, id, graph, dependencies, data, count);
+}
+
+cudaError_t sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies,
+                                                    size_t count, unsigned int flags) {
+  return update_dependencies(stream, dependencies, count, flags);
+}
+
+cudaError_t sim_cudaStreamUpdateCaptureDependencies_v2(cudaStream_t stream, cudaGraphNode_t *dependencies,
+                                                       const cudaGraphEdgeData *data, size_t count,
+                                                       unsigned int flags) {
+  if (has_edge_data(data, count))
+    vs_world_not_simulated("cudart", "cudaStreamUpdateCaptureDependencies with edge data");
+  return update_dependencies(stream, dependencies, count, flags);
+}
+#endif

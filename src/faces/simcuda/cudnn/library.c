@@ -1,0 +1,138 @@
+/* The library as a whole: versions, handles, errors. */
+#include <stdio.h>
+
+#include "faces/simcuda/cudnn/objects.h"
+
+/* A release that PyTorch 2.8 to 2.15 and ONNX Runtime accept: they ask for 9 and at least their own minor. */
+enum { VERSION_MAJOR = 9, VERSION_MINOR = 26, VERSION_PATCH = 0, CUDART_VERSION = 13020 };
+
+size_t sim_cudnnGetVersion(void) { return VERSION_MAJOR * 10000 + VERSION_MINOR * 100 + VERSION_PATCH; }
+size_t sim_cudnnGetCudartVersion(void) { return CUDART_VERSION; }
+size_t sim_cudnnGetMaxDeviceVersion(void) { return 1210; } /* compute capability times 100 */
+
+cudnnStatus_t sim_cudnnGetProperty(libraryPropertyType type, int *value) {
+  static const int values[] = {VERSION_MAJOR, VERSION_MINOR, VERSION_PATCH};
+  if (value == NULL || (unsigned)type > PATCH_LEVEL) return FAIL(BAD_PARAM);
+  *value = values[(unsigned)type];
+  return CUDNN_STATUS_SUCCESS;
+}
+
+/* ---- errors */
+
+static _Thread_local struct {
+  cudnnStatus_t status;
+  const char *function;
+} last_failure;
+
+cudnnStatus_t vs_cudnn_fail(cudnnStatus_t status, const char *function) {
+  last_failure.status = status;
+  last_failure.function = strncmp(function, "sim_", 4) == 0 ? function + 4 : function;
+  return status;
+}
+
+const char *sim_cudnnGetErrorString(cudnnStatus_t status) {
+  switch ((int)status) {
+#define VS_CUDNN_STATUS(name, value) \
+  case name:                         \
+    return #name;
+#include "faces/simcuda/abi/cudnn_status.def"
+#undef VS_CUDNN_STATUS
+    default: return "CUDNN_UNKNOWN_STATUS";
+  }
+}
+
+void sim_cudnnGetLastErrorString(char *text, size_t size) {
+  if (text == NULL || size == 0) return;
+  text[0] = '\0';
+  if (last_failure.function != NULL)
+    (void)snprintf(text, size, "%s: %s (simulated cuDNN)", last_failure.function,
+                   sim_cudnnGetErrorString(last_failure.status));
+  last_failure.function = NULL;
+}
+
+cudnnStatus_t sim_cudnnQueryRuntimeError(cudnnHandle_t handle, cudnnStatus_t *status,
+                                         cudnnErrQueryMode_t mode, cudnnRuntimeTag_t *tag) {
+  (void)mode, (void)tag;
+  if (!IS_HANDLE(handle) || status == NULL) return FAIL(BAD_PARAM);
+  *status = CUDNN_STATUS_SUCCESS;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+static struct {
+  unsigned mask;
+  void *own;
+  cudnnCallback_t function;
+} callback;
+
+cudnnStatus_t sim_cudnnSetCallback(unsigned mask, void *own, cudnnCallback_t function) {
+  callback.mask = mask, callback.own = own, callback.function = function;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t sim_cudnnGetCallback(unsigned *mask, void **own, cudnnCallback_t *function) {
+  if (mask == NULL || own == NULL || function == NULL) return FAIL(BAD_PARAM);
+  *mask = callback.mask, *own = callback.own, *function = callback.function;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+/* The parts of the library are one here: their versions agree. */
+cudnnStatus_t sim_cudnnGraphVersionCheck(void) { return CUDNN_STATUS_SUCCESS; }
+cudnnStatus_t sim_cudnnOpsVersionCheck(void) { return CUDNN_STATUS_SUCCESS; }
+cudnnStatus_t sim_cudnnCnnVersionCheck(void) { return CUDNN_STATUS_SUCCESS; }
+cudnnStatus_t sim_cudnnAdvVersionCheck(void) { return CUDNN_STATUS_SUCCESS; }
+
+/* ---- handles */
+
+static vs_shelf handles = VS_SHELF(CUDNN_TAG_Handle, struct cudnnContext);
+
+cudnnStatus_t sim_cudnnCreate(cudnnHandle_t *handle) {
+  if (handle == NULL) return FAIL(BAD_PARAM_NULL_POINTER);
+  if (vs_begin_library() != VS_SIM_OK) return FAIL(NOT_INITIALIZED);
+  *handle = vs_shelf_take(&handles);
+  return *handle != NULL ? CUDNN_STATUS_SUCCESS : FAIL(INTERNAL_ERROR_HOST_ALLOCATION_FAILED);
+}
+
+cudnnStatus_t sim_cudnnDestroy(cudnnHandle_t handle) {
+  return vs_shelf_put_back(&handles, handle) ? CUDNN_STATUS_SUCCESS : FAIL(BAD_PARAM);
+}
+
+cudnnStatus_t sim_cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
+  if (!IS_HANDLE(handle)) return FAIL(BAD_PARAM);
+  handle->stream = (uintptr_t)stream;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t sim_cudnnGetStream(cudnnHandle_t handle, cudaStream_t *stream) {
+  if (!IS_HANDLE(handle) || stream == NULL) return FAIL(BAD_PARAM);
+  *stream = (cudaStream_t)(uintptr_t)handle->stream;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t vs_cudnn_work(cudnnHandle_t handle) {
+  return vs_world_work_on(handle->stream, VS_WORLD_KERNEL) == VS_SIM_OK ? CUDNN_STATUS_SUCCESS
+                                                                        : FAIL(EXECUTION_FAILED);
+}
+
+/* ---- the guess */
+
+static uint64_t workspace_bytes;
+
+static void read_workspace(void) {
+  const char *text = getenv("VRAMSCOPE_SIM_CUDNN_WORKSPACE");
+  if (text == NULL || *text == '\0') return;
+  if (!vs_sim_size_parse((vs_str){text, strlen(text)}, &workspace_bytes)) {
+    workspace_bytes = 0;
+    vs_world_say_once(
+        "VRAMSCOPE_SIM_CUDNN_WORKSPACE is no size such as 128MiB: convolutions get no workspace");
+  }
+}
+
+uint64_t vs_cudnn_workspace(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  (void)pthread_once(&once, read_workspace);
+  vs_world_guess("cudnn_workspace", workspace_bytes,
+                 "real convolution plans ask for workspaces of 0 to some hundred MiB (3-D: GiB); every plan "
+                 "got the size of "
+                 "VRAMSCOPE_SIM_CUDNN_WORKSPACE, which is 0 unless set");
+  return workspace_bytes;
+}

@@ -1,0 +1,45 @@
+/* CUPTI tells profilers what the GPU does; this one does nothing. All calls fail alike, so one sentence for
+ * all is enough.
+ *
+ * The real CUPTI must not be loaded at all: with a driver that has no private tables for it, it calls itself
+ * without end. */
+#define VS_FACE_REFUSAL 15
+#include "faces/simcuda/core/trampoline.h"
+
+#include "faces/simcuda/abi/cupti.h"
+
+#undef VS_REFUSED
+#define VS_REFUSED(name) __asm__(VS_CALL(name, "0") "jmp sim_cupti_refused\n" VS_CALL_END(name));
+#include "faces/simcuda/cupti/names.def"
+VS_FACE_LIBRARY("CUPTI")
+
+CUptiResult sim_cupti_refused(void) {
+  vs_world_not_simulated("CUPTI", "what profilers want to know of the GPU: they see the processor only");
+  return CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+CUptiResult sim_cuptiGetResultString(CUptiResult result, const char **text) {
+  if (text == NULL) return CUPTI_ERROR_INVALID_PARAMETER;
+  switch ((int)result) {
+#define VS_CUPTI_RESULT(name, number, words) \
+  case number:                               \
+    *text = #name;                           \
+    return CUPTI_SUCCESS;
+#include "faces/simcuda/abi/cupti_results.def"
+#undef VS_CUPTI_RESULT
+    default: *text = "unknown"; return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+}
+
+CUptiResult sim_cuptiGetErrorMessage(CUptiResult result, const char **text) {
+  if (text == NULL) return CUPTI_ERROR_INVALID_PARAMETER;
+  switch ((int)result) {
+#define VS_CUPTI_RESULT(name, number, words) \
+  case number:                               \
+    *text = words;                           \
+    return CUPTI_SUCCESS;
+#include "faces/simcuda/abi/cupti_results.def"
+#undef VS_CUPTI_RESULT
+    default: *text = "unknown error"; return CUPTI_ERROR_INVALID_PARAMETER;
+  }
+}

@@ -1,0 +1,109 @@
+/* What the files of the driver face share.
+ *
+ *   context.c   cuInit, contexts, the stack of each thread     device.c   devices and what they say about themselves
+ *   memory.c    allocation, host memory, what an address is     vmm.c      reserved addresses and physical memory
+ *   pool.c      stream-ordered allocation                       copy.c     copies and memsets; array.c: arrays
+ *   stream.c    streams, events, values in memory               graph.c    captures and graphs
+ *   module.c    images, functions, kernels, globals             launch.c   launches, occupancy
+ *   entry.c     cuGetProcAddress, cuGetExportTable              per_thread.c  the names that end in _ptsz and _ptds
+ *
+ * Every call that needs a context begins with vs_driver_lock and ends with vs_driver_done, or with
+ * vs_driver_enter where it calls the world, which locks by itself. */
+#ifndef VS_SIMCUDA_DRIVER_H
+#define VS_SIMCUDA_DRIVER_H
+
+#include "faces/simcuda/abi/driver.h"
+#include "faces/simcuda/core/attributes.h"
+#include "faces/simcuda/core/context.h"
+#include "faces/simcuda/core/world.h"
+
+/* Where a call finds itself. */
+typedef struct vs_driver_at {
+  vs_world_thread *thread;
+  uint32_t device; /* of the current context, visible numbering */
+  vs_sim *sim;     /* locked; of vs_driver_lock only */
+} vs_driver_at;
+
+/* Returns what went wrong to the caller, if something did (VS_TRY for CUresult). */
+#define VS_CU_TRY(expression)                                      \
+  do {                                                             \
+    const CUresult vs_cu_try_result = (CUresult)(expression);      \
+    if (vs_cu_try_result != CUDA_SUCCESS) return vs_cu_try_result; \
+  } while (0)
+
+/* cuInit was called, or the runtime did all that it does. Fails: NOT_INITIALIZED, NO_DEVICE. */
+CUresult vs_driver_begin(void);
+/* And there is a current context, whose device has its memory. Fails: INVALID_CONTEXT, OUT_OF_MEMORY too. */
+CUresult vs_driver_enter(vs_driver_at *at);
+/* And the simulation is locked, until vs_driver_done. */
+CUresult vs_driver_lock(vs_driver_at *at);
+
+/* For calls that need no context: the simulation, locked until vs_driver_done. */
+CUresult vs_driver_lock_sim(vs_sim **sim);
+
+/* Lets the lock go; what is returned then. */
+static inline CUresult vs_driver_done(vs_sim_error error) {
+  vs_world_unlock();
+  return (CUresult)error;
+}
+
+/* The same, and NULL would have been the place for the answer. */
+#define VS_CU_NEED(condition)                          \
+  do {                                                 \
+    if (!(condition)) return CUDA_ERROR_INVALID_VALUE; \
+  } while (0)
+
+/* Whether `device` is one that the program can see. */
+static inline bool vs_driver_is_device(CUdevice device) {
+  return device >= 0 && (uint32_t)device < vs_world_device_count();
+}
+
+#define VS_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* sim_<name> is another name of sim_<as>, which this file defines: an older version with the same meaning, or
+ * the form for per-thread default streams of a call that waits anyway. */
+#define VS_SAME(name, as) extern __typeof__(sim_##as) sim_##name __attribute__((alias("sim_" #as)))
+
+/* Handles are numbers. */
+static inline uint64_t vs_number(const void *handle) { return (uint64_t)(uintptr_t)handle; }
+static inline void *vs_handle(uint64_t number) { return (void *)(uintptr_t)number; }
+
+/* ---- contexts (context.c) */
+
+/* Whether it is a primary context of a visible device, or a living one that the program made. */
+bool vs_driver_is_context(CUcontext context);
+/* INVALID_CONTEXT for what is none; CONTEXT_IS_DESTROYED for one that was. */
+CUresult vs_driver_check(CUcontext context);
+/* The calling thread's current one, NULL if it has none. */
+CUcontext vs_driver_current(void);
+/* Memory that was allocated, or freed, while a context that the program made was current: goes with it. Under
+ * the lock. */
+vs_sim_error vs_driver_own(vs_driver_at *at, uint64_t address);
+
+/* ---- arrays (array.c) */
+
+/* An array as memory: rows of `pitch` bytes, `height` of them in each of `depth` layers. */
+typedef struct vs_driver_array {
+  uint64_t address;
+  uint64_t pitch, height, depth;
+  uint32_t element_bytes;
+  CUDA_ARRAY3D_DESCRIPTOR descriptor;
+} vs_driver_array;
+
+/* NULL for a handle that names none. */
+const vs_driver_array *vs_driver_array_find(CUarray array);
+
+/* ---- functions (module.c) */
+
+/* What is known of a function; of one that is not ours (cudart's) what is usual. */
+typedef struct vs_driver_function {
+  const char *name; /* NULL: not known */
+  uint32_t registers;
+  uint64_t static_shared;
+  uint64_t dynamic_shared; /* as it was set, else what is allowed without */
+} vs_driver_function;
+
+/* Fails: INVALID_HANDLE for NULL, or one of ours that was unloaded. */
+CUresult vs_driver_function_find(CUfunction function, vs_driver_function *out);
+
+#endif

@@ -1,0 +1,110 @@
+/* How a program, or a runtime, gets at the driver's functions: by name and version.
+ *
+ * The table says from which version on a name means which exported function. Asked for a version, a driver
+ * answers with the newest meaning that is not newer than that. For per-thread default streams there is a
+ * second column.
+ *
+ * cuGetExportTable is where NVIDIA's libraries establish that a driver is genuine. This one is not, and says
+ * so: it refuses, whatever is asked for, and always will. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "faces/simcuda/driver/driver.h"
+
+typedef void (*function)(void);
+
+#define VS_ENTRY(name, version, symbol) extern void symbol(void);
+#define VS_ENTRY_PER_THREAD(name, version, symbol, per_thread) \
+  extern void symbol(void);                                    \
+  extern void per_thread(void);
+#include "faces/simcuda/driver/entry_points.def"
+#undef VS_ENTRY
+#undef VS_ENTRY_PER_THREAD
+
+typedef struct entry {
+  const char *name;
+  int version;
+  function symbol, per_thread;
+} entry;
+
+static const entry entries[] = {
+#define VS_ENTRY(name, version, symbol)                        {#name, version, symbol, symbol},
+#define VS_ENTRY_PER_THREAD(name, version, symbol, per_thread) {#name, version, symbol, per_thread},
+#include "faces/simcuda/driver/entry_points.def"
+#undef VS_ENTRY
+#undef VS_ENTRY_PER_THREAD
+};
+
+/* The first entry of a name; they are sorted by name, then version. NULL for a name that is not there. */
+static const entry *find(const char *name) {
+  size_t low = 0, high = VS_COUNT(entries);
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (strcmp(entries[middle].name, name) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low < VS_COUNT(entries) && strcmp(entries[low].name, name) == 0 ? &entries[low] : NULL;
+}
+
+enum { LEGACY_STREAM = 1, PER_THREAD_STREAM = 2 };
+
+CUresult sim_cuGetProcAddress_v2(const char *name, void **address, int version, cuuint64_t flags,
+                                 CUdriverProcAddressQueryResult *status) {
+  VS_CU_NEED(name != NULL && address != NULL && flags <= PER_THREAD_STREAM);
+  *address = NULL;
+  CUdriverProcAddressQueryResult is = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  for (const entry *e = find(name);
+       e != NULL && e < entries + VS_COUNT(entries) && strcmp(e->name, name) == 0; e++) {
+    if (e->version > version) {
+      if (*address == NULL) is = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+      break;
+    }
+    const function chosen = flags == PER_THREAD_STREAM ? e->per_thread : e->symbol;
+    memcpy(address, &chosen, sizeof chosen);
+    is = CU_GET_PROC_ADDRESS_SUCCESS;
+  }
+  if (status != NULL) {
+    *status = is;
+    return CUDA_SUCCESS; /* who asks for the reason gets no error */
+  }
+  return is == CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult sim_cuGetProcAddress_v2_ptsz(const char *name, void **address, int version, cuuint64_t flags,
+                                      CUdriverProcAddressQueryResult *status) {
+  return sim_cuGetProcAddress_v2(name, address, version,
+                                 flags == LEGACY_STREAM ? LEGACY_STREAM : PER_THREAD_STREAM, status);
+}
+
+CUresult sim_cuGetProcAddress(const char *name, void **address, int version, cuuint64_t flags) {
+  return sim_cuGetProcAddress_v2(name, address, version, flags, NULL);
+}
+
+/* The file that code lies in, without its folders. */
+static const char *file_of(const void *code) {
+  Dl_info info;
+  if (dladdr(code, &info) == 0 || info.dli_fname == NULL) return "the program";
+  const char *slash = strrchr(info.dli_fname, '/');
+  return slash == NULL ? info.dli_fname : slash + 1;
+}
+
+/* NVRTC asks, too, and does its work without. Who else does gets a runtime error from everything that
+ * follows. */
+CUresult sim_cuGetExportTable(const void **table, const CUuuid *id) {
+  (void)id;
+  if (table != NULL) *table = NULL;
+  const char *caller = file_of(__builtin_return_address(0));
+  if (strncmp(caller, "libnvrtc", 8) == 0) return CUDA_ERROR_NOT_SUPPORTED;
+  char sentence[512];
+  snprintf(sentence, sizeof sentence,
+           "%.128s holds a CUDA runtime of NVIDIA's (linked statically, or a real library beside the "
+           "simulation). It wants "
+           "proof that the driver is genuine, which the simulated one is not: its calls will fail. Relink "
+           "with `-cudart "
+           "shared`, or take a build that uses libcudart.so; `vramscope doctor` says what the simulation "
+           "takes the place of.",
+           caller);
+  vs_world_say_once(sentence);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}

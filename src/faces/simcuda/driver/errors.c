@@ -1,0 +1,30 @@
+/* Names and words for results. Programs print them; the words are ours. */
+#include "faces/simcuda/driver/driver.h"
+
+CUresult sim_cuGetErrorName(CUresult error, const char **text) {
+  VS_CU_NEED(text != NULL);
+  *text = NULL;
+  switch ((int)error) {
+#define VS_CU_ERROR(name, number, words) \
+  case number:                           \
+    *text = #name;                       \
+    return CUDA_SUCCESS;
+#include "faces/simcuda/abi/driver_errors.def"
+#undef VS_CU_ERROR
+    default: return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult sim_cuGetErrorString(CUresult error, const char **text) {
+  VS_CU_NEED(text != NULL);
+  *text = NULL;
+  switch ((int)error) {
+#define VS_CU_ERROR(name, number, words) \
+  case number:                           \
+    *text = words;                       \
+    return CUDA_SUCCESS;
+#include "faces/simcuda/abi/driver_errors.def"
+#undef VS_CU_ERROR
+    default: return CUDA_ERROR_INVALID_VALUE;
+  }
+}

@@ -1,0 +1,409 @@
+/* Communicators: made, split, asked, ended. */
+#include "faces/simcuda/nccl/comm.h"
+
+#include "base/text.h"
+#include "os/process.h"
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { VERSION = 23007, CONFIG_MAGIC = (int)0xcafebeef, VERSION_OF_NAMES = 22700, SENTENCE = 256 };
+
+static vs_shelf comms = VS_SHELF(VS_TAG_NCCL, struct ncclComm);
+
+/* ---- failures */
+
+static char last_error[SENTENCE]; /* NCCL's too is one for the whole process */
+static pthread_mutex_t last_error_lock = PTHREAD_MUTEX_INITIALIZER;
+
+ncclResult_t vs_nccl_fail(ncclResult_t result, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  (void)pthread_mutex_lock(&last_error_lock);
+  vs_format_list(last_error, sizeof last_error, format, arguments);
+  (void)pthread_mutex_unlock(&last_error_lock);
+  va_end(arguments);
+  return result;
+}
+
+ncclResult_t vs_nccl_fail_sim(vs_sim_error error, const char *name) {
+  switch (error) {
+    case VS_SIM_OUT_OF_MEMORY:
+      return vs_nccl_fail(ncclUnhandledCudaError, "%s: out of memory on the simulated GPU", name);
+    case VS_SIM_INVALID_VALUE:
+      return vs_nccl_fail(ncclInvalidArgument, "%s: a buffer does not lie in memory of the simulated GPU",
+                          name);
+    default:
+      return vs_nccl_fail(ncclUnhandledCudaError, "%s: CUDA error %d of the simulated GPU", name, (int)error);
+  }
+}
+
+ncclResult_t vs_nccl_check(ncclComm_t comm, const char *name) {
+  if (vs_object_is(comm, VS_TAG_NCCL)) return ncclSuccess;
+  return vs_nccl_fail(ncclInvalidArgument, "%s: this is no communicator, or one that was destroyed", name);
+}
+
+static ncclResult_t check_pointer(const void *pointer, const char *name) {
+  return pointer != NULL ? ncclSuccess : vs_nccl_fail(ncclInvalidArgument, "%s: an argument is NULL", name);
+}
+
+#define CHECK_COMM_AND(pointer)                                     \
+  do {                                                              \
+    NCCL_TRY(vs_nccl_check(comm, __func__ + 4)); /* without sim_ */ \
+    NCCL_TRY(check_pointer(pointer, __func__ + 4));                 \
+  } while (0)
+
+const char *sim_ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+    case ncclSuccess: return "no error";
+    case ncclUnhandledCudaError: return "unhandled cuda error (simulated NCCL)";
+    case ncclSystemError: return "unhandled system error (simulated NCCL)";
+    case ncclInternalError: return "internal error (simulated NCCL)";
+    case ncclInvalidArgument: return "invalid argument (simulated NCCL)";
+    case ncclInvalidUsage: return "invalid usage (simulated NCCL)";
+    case ncclRemoteError: return "remote process exited or there was a network error";
+    case ncclInProgress: return "NCCL operation in progress";
+    case ncclTimeout: return "operation timed out";
+    default: return "unknown result code";
+  }
+}
+
+const char *sim_ncclGetLastError(ncclComm_t comm) {
+  (void)comm;
+  return last_error;
+}
+
+/* ---- the library */
+
+ncclResult_t sim_ncclGetVersion(int *version) {
+  NCCL_TRY(check_pointer(version, "ncclGetVersion"));
+  *version = VERSION;
+  return ncclSuccess;
+}
+
+/* Different for each call; what it says does not matter, since nobody is looked up by it. */
+ncclResult_t sim_ncclGetUniqueId(ncclUniqueId *id) {
+  static _Atomic uint64_t last;
+  NCCL_TRY(check_pointer(id, "ncclGetUniqueId"));
+  memset(id, 0, sizeof *id);
+  vs_format(id->internal, sizeof id->internal, "simulated NCCL, process %D, id %U", (int64_t)getpid(),
+            ++last);
+  return ncclSuccess;
+}
+
+void sim_ncclResetDebugInit(void) {}
+
+uint32_t vs_nccl_enter(uint32_t device) {
+  vs_world_thread *thread = vs_world_this_thread();
+  const uint32_t before = thread->device;
+  thread->device = device;
+  return before;
+}
+
+void vs_nccl_leave(uint32_t device_before) { vs_world_this_thread()->device = device_before; }
+
+/* ---- configuration */
+
+typedef struct vs_nccl_settings {
+  vs_nccl_limits limits;
+  char name[SENTENCE]; /* empty: none */
+} vs_nccl_settings;
+
+/* A program built with an older NCCL has a shorter struct. */
+static ncclResult_t read_config(const ncclConfig_t *given, vs_nccl_settings *settings) {
+  *settings = (vs_nccl_settings){.name = ""};
+  if (given == NULL) return ncclSuccess;
+  ncclConfig_t config;
+  memset(&config, 0, sizeof config);
+  config.blocking = config.minCTAs = config.maxCTAs = config.nvlsCTAs = config.splitShare =
+      NCCL_CONFIG_UNDEF_INT;
+  memcpy(&config, given, given->size < sizeof config ? given->size : sizeof config);
+  if (config.magic != (unsigned)CONFIG_MAGIC)
+    return vs_nccl_fail(ncclInvalidArgument, "the configuration was not made with NCCL_CONFIG_INITIALIZER");
+  const bool has_least = config.minCTAs != NCCL_CONFIG_UNDEF_INT,
+             has_most = config.maxCTAs != NCCL_CONFIG_UNDEF_INT;
+  if (config.blocking != NCCL_CONFIG_UNDEF_INT && config.blocking != 0 && config.blocking != 1)
+    return vs_nccl_fail(ncclInvalidArgument, "the configuration's blocking is %d", config.blocking);
+  if ((has_least && config.minCTAs <= 0) || (has_most && config.maxCTAs <= 0) ||
+      (has_least && has_most && config.minCTAs > config.maxCTAs))
+    return vs_nccl_fail(ncclInvalidArgument, "the configuration's CTAs are %d to %d", config.minCTAs,
+                        config.maxCTAs);
+  if (config.splitShare != NCCL_CONFIG_UNDEF_INT && config.splitShare != 0 && config.splitShare != 1)
+    return vs_nccl_fail(ncclInvalidArgument, "the configuration's splitShare is %d", config.splitShare);
+  settings->limits.least_channels = has_least ? config.minCTAs : 0;
+  settings->limits.most_channels = has_most ? config.maxCTAs : 0;
+  if (config.version < VERSION_OF_NAMES) return ncclSuccess;
+  settings->limits.nvls_channels = config.nvlsCTAs != NCCL_CONFIG_UNDEF_INT ? config.nvlsCTAs : 0;
+  if (config.commName != NULL) vs_format(settings->name, sizeof settings->name, "%s", config.commName);
+  return ncclSuccess;
+}
+
+/* ---- making */
+
+static ncclResult_t make(ncclComm_t *out, uint32_t device, int rank, const vs_nccl_shape *shape,
+                         const vs_nccl_settings *settings) {
+  *out = NULL;
+  const vs_sim_error error = vs_world_use(device);
+  if (error != VS_SIM_OK) return vs_nccl_fail_sim(error, "a communicator's context");
+  ncclComm_t comm = vs_shelf_take(&comms);
+  if (comm == NULL) return vs_nccl_fail(ncclSystemError, "no memory on the host");
+  comm->device = device;
+  comm->rank = rank;
+  comm->count = shape->count;
+  comm->shape = *shape;
+  comm->limits = settings->limits;
+  const char *when = vs_process_variable("NCCL_RUNTIME_CONNECT");
+  ncclResult_t result = ncclSuccess;
+  if (when != NULL && strcmp(when, "0") == 0)
+    result = vs_nccl_connect(comm, VS_NCCL_RING | VS_NCCL_TREE | VS_NCCL_NVLS);
+  if (result == ncclSuccess) {
+    *out = comm;
+    return ncclSuccess;
+  }
+  vs_nccl_disconnect(comm);
+  (void)vs_shelf_put_back(&comms, comm);
+  return result;
+}
+
+static ncclResult_t make_world(ncclComm_t *comm, uint32_t device, int count, int rank,
+                               const ncclConfig_t *config) {
+  NCCL_TRY(check_pointer(comm, "ncclCommInitRank"));
+  if (count < 1 || rank < 0 || rank >= count)
+    return vs_nccl_fail(ncclInvalidArgument, "ncclCommInitRank: there is no rank %d of %d", rank, count);
+  vs_nccl_settings settings;
+  NCCL_TRY(read_config(config, &settings));
+  return make(comm, device, rank, &(vs_nccl_shape){.count = count, .stride = 1}, &settings);
+}
+
+static ncclResult_t make_here(ncclComm_t *comm, int count, int rank, const ncclConfig_t *config) {
+  const vs_sim_error error = vs_world_begin();
+  if (error != VS_SIM_OK) return vs_nccl_fail_sim(error, "ncclCommInitRank");
+  return make_world(comm, vs_world_this_thread()->device, count, rank, config);
+}
+
+ncclResult_t sim_ncclCommInitRank(ncclComm_t *comm, int count, ncclUniqueId id, int rank) {
+  (void)id;
+  return make_here(comm, count, rank, NULL);
+}
+
+ncclResult_t sim_ncclCommInitRankConfig(ncclComm_t *comm, int count, ncclUniqueId id, int rank,
+                                        ncclConfig_t *config) {
+  (void)id;
+  return make_here(comm, count, rank, config);
+}
+
+ncclResult_t sim_ncclCommInitRankScalable(ncclComm_t *comm, int count, int rank, int id_count,
+                                          ncclUniqueId *ids, ncclConfig_t *config) {
+  NCCL_TRY(check_pointer(ids, "ncclCommInitRankScalable"));
+  if (id_count < 1 || id_count > count)
+    return vs_nccl_fail(ncclInvalidArgument, "ncclCommInitRankScalable: %d ids for %d ranks", id_count,
+                        count);
+  return make_here(comm, count, rank, config);
+}
+
+/* All ranks in this process, which is the one case in which all of them are here. */
+ncclResult_t sim_ncclCommInitAll(ncclComm_t *comm, int count, const int *devices) {
+  NCCL_TRY(check_pointer(comm, "ncclCommInitAll"));
+  if (count < 0) return vs_nccl_fail(ncclInvalidArgument, "ncclCommInitAll: %d devices", count);
+  const vs_sim_error error = vs_world_begin();
+  if (error != VS_SIM_OK) return vs_nccl_fail_sim(error, "ncclCommInitAll");
+  for (int i = 0; i < count; i++) {
+    const int device = devices == NULL ? i : devices[i];
+    if (device < 0 || (uint32_t)device >= vs_world_device_count())
+      return vs_nccl_fail(ncclInvalidArgument, "ncclCommInitAll: there is no device %d", device);
+    for (int k = 0; devices != NULL && k < i; k++)
+      if (devices[k] == device)
+        return vs_nccl_fail(ncclInvalidUsage, "ncclCommInitAll: device %d is named twice", device);
+  }
+  for (int i = 0; i < count; i++) {
+    const ncclResult_t result =
+        make_world(&comm[i], devices == NULL ? (uint32_t)i : (uint32_t)devices[i], count, i, NULL);
+    if (result == ncclSuccess) continue;
+    while (i-- > 0) (void)sim_ncclCommDestroy(comm[i]);
+    return result;
+  }
+  return ncclSuccess;
+}
+
+/* ---- making from another one */
+
+/* Members of members: both lists are at equal distances, so the list of both is. */
+static vs_nccl_shape within(const vs_nccl_shape *parent, const vs_nccl_shape *child) {
+  return (vs_nccl_shape){.count = child->count,
+                         .base = parent->base + child->base * parent->stride,
+                         .stride = child->stride * parent->stride};
+}
+
+ncclResult_t sim_ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *child, ncclConfig_t *config) {
+  CHECK_COMM_AND(child);
+  *child = NULL;
+  if (comm->is_suspended)
+    return vs_nccl_fail(ncclInvalidUsage, "ncclCommSplit: the communicator is suspended");
+  if (color == NCCL_SPLIT_NOCOLOR) return ncclSuccess;
+  if (color < 0) return vs_nccl_fail(ncclInvalidArgument, "ncclCommSplit: the color is %d", color);
+  vs_nccl_settings settings;
+  NCCL_TRY(read_config(config, &settings));
+  if (config == NULL) settings.limits = comm->limits;
+  vs_nccl_shape shape;
+  if (!vs_nccl_recognise(comm->count, comm->rank, color, key, settings.name, &shape))
+    vs_world_guess("nccl_split", 0,
+                   "a communicator was split by a color that does not tell which ranks went along, so how "
+                   "many they are is a "
+                   "guess, and what is gathered from them too");
+  const int rank = (comm->rank - shape.base) / shape.stride;
+  shape = within(&comm->shape, &shape);
+  return make(child, comm->device, rank, &shape, &settings);
+}
+
+static bool is_among(int rank, const int *ranks, int count) {
+  for (int i = 0; i < count; i++)
+    if (ranks[i] == rank) return true;
+  return false;
+}
+
+ncclResult_t sim_ncclCommShrink(ncclComm_t comm, int *excluded, int excluded_count, ncclComm_t *child,
+                                ncclConfig_t *config, int flags) {
+  (void)flags; /* whether to abort what runs: nothing does */
+  CHECK_COMM_AND(child);
+  *child = NULL;
+  NCCL_TRY(check_pointer(excluded, "ncclCommShrink"));
+  if (excluded_count <= 0 || is_among(comm->rank, excluded, excluded_count))
+    return vs_nccl_fail(ncclInvalidArgument, "ncclCommShrink: %d ranks go, the caller perhaps among them",
+                        excluded_count);
+  int before = 0, left = 0;
+  for (int rank = 0; rank < comm->count; rank++) {
+    if (is_among(rank, excluded, excluded_count)) continue;
+    if (rank < comm->rank) before++;
+    left++;
+  }
+  vs_nccl_settings settings;
+  NCCL_TRY(read_config(config, &settings));
+  if (config == NULL) settings.limits = comm->limits;
+  const vs_nccl_shape shape = {.count = left, .base = comm->shape.base, .stride = comm->shape.stride};
+  return make(child, comm->device, before, &shape, &settings);
+}
+
+ncclResult_t sim_ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId *id) {
+  CHECK_COMM_AND(id);
+  return sim_ncclGetUniqueId(id);
+}
+
+/* Ranks that are there come with their communicator and rank -1, new ones without and with their rank. */
+ncclResult_t sim_ncclCommGrow(ncclComm_t comm, int count, const ncclUniqueId *id, int rank, ncclComm_t *grown,
+                              ncclConfig_t *config) {
+  NCCL_TRY(check_pointer(grown, "ncclCommGrow"));
+  *grown = NULL;
+  if (comm == NULL) {
+    NCCL_TRY(check_pointer(id, "ncclCommGrow"));
+    return make_here(grown, count, rank, config);
+  }
+  NCCL_TRY(vs_nccl_check(comm, "ncclCommGrow"));
+  if (rank != -1 || count < comm->count)
+    return vs_nccl_fail(ncclInvalidArgument, "ncclCommGrow: rank %d, from %d to %d ranks", rank, comm->count,
+                        count);
+  vs_nccl_settings settings;
+  NCCL_TRY(read_config(config, &settings));
+  const vs_nccl_shape shape = {.count = count, .base = comm->shape.base, .stride = comm->shape.stride};
+  return make(grown, comm->device, comm->rank, &shape, &settings);
+}
+
+/* ---- asking */
+
+ncclResult_t sim_ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error) {
+  CHECK_COMM_AND(error);
+  *error = ncclSuccess;
+  return ncclSuccess;
+}
+
+ncclResult_t sim_ncclCommCount(const ncclComm_t comm, int *count) {
+  CHECK_COMM_AND(count);
+  *count = comm->count;
+  return ncclSuccess;
+}
+
+ncclResult_t sim_ncclCommCuDevice(const ncclComm_t comm, int *device) {
+  CHECK_COMM_AND(device);
+  *device = (int)comm->device;
+  return ncclSuccess;
+}
+
+ncclResult_t sim_ncclCommUserRank(const ncclComm_t comm, int *rank) {
+  CHECK_COMM_AND(rank);
+  *rank = comm->rank;
+  return ncclSuccess;
+}
+
+ncclResult_t sim_ncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat, uint64_t *value) {
+  CHECK_COMM_AND(value);
+  switch (stat) {
+    case ncclStatGpuMemSuspend:
+    case ncclStatGpuMemTotal: *value = comm->buffers.bytes; return ncclSuccess;
+    case ncclStatGpuMemSuspended: *value = comm->is_suspended; return ncclSuccess;
+    case ncclStatGpuMemPersist: *value = 0; return ncclSuccess;
+    default: return vs_nccl_fail(ncclInvalidArgument, "ncclCommMemStats: there is no figure %d", (int)stat);
+  }
+}
+
+/* ---- resting and ending */
+
+ncclResult_t sim_ncclCommSuspend(ncclComm_t comm, int flags) {
+  (void)flags;
+  NCCL_TRY(vs_nccl_check(comm, "ncclCommSuspend"));
+  if (comm->is_suspended) return vs_nccl_fail(ncclInvalidUsage, "ncclCommSuspend: it is suspended already");
+  return vs_nccl_suspend(comm);
+}
+
+ncclResult_t sim_ncclCommResume(ncclComm_t comm) {
+  NCCL_TRY(vs_nccl_check(comm, "ncclCommResume"));
+  if (!comm->is_suspended) return vs_nccl_fail(ncclInvalidUsage, "ncclCommResume: it is not suspended");
+  return vs_nccl_resume(comm);
+}
+
+ncclResult_t sim_ncclCommFinalize(ncclComm_t comm) { return vs_nccl_check(comm, "ncclCommFinalize"); }
+
+ncclResult_t sim_ncclCommRevoke(ncclComm_t comm, int flags) {
+  NCCL_TRY(vs_nccl_check(comm, "ncclCommRevoke"));
+  if (flags != 0) return vs_nccl_fail(ncclInvalidArgument, "ncclCommRevoke: the flags are %d", flags);
+  comm->is_revoked = true;
+  return ncclSuccess;
+}
+
+ncclResult_t sim_ncclCommDestroy(ncclComm_t comm) {
+  if (comm == NULL) return ncclSuccess;
+  NCCL_TRY(vs_nccl_check(comm, "ncclCommDestroy"));
+  vs_nccl_disconnect(comm);
+  (void)vs_shelf_put_back(&comms, comm);
+  return ncclSuccess;
+}
+
+ncclResult_t sim_ncclCommAbort(ncclComm_t comm) { return sim_ncclCommDestroy(comm); }
+
+/* ---- operators of the program's own */
+
+ncclResult_t sim_ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar, ncclDataType_t type,
+                                          ncclScalarResidence_t residence, ncclComm_t comm) {
+  CHECK_COMM_AND(op);
+  NCCL_TRY(check_pointer(scalar, "ncclRedOpCreatePreMulSum"));
+  if ((unsigned)type >= ncclNumTypes || (unsigned)residence > ncclScalarHostImmediate)
+    return vs_nccl_fail(ncclInvalidArgument, "ncclRedOpCreatePreMulSum: type %d, residence %d", (int)type,
+                        (int)residence);
+  for (unsigned i = 0; i < VS_NCCL_OPERATORS; i++) {
+    const uint64_t bit = UINT64_C(1) << (i % 64);
+    if (comm->operators[i / 64] & bit) continue;
+    comm->operators[i / 64] |= bit;
+    *op = (ncclRedOp_t)(ncclNumOps + i);
+    return ncclSuccess;
+  }
+  return vs_nccl_fail(ncclInternalError, "ncclRedOpCreatePreMulSum: more than %d operators",
+                      VS_NCCL_OPERATORS);
+}
+
+ncclResult_t sim_ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
+  NCCL_TRY(vs_nccl_check(comm, "ncclRedOpDestroy"));
+  const unsigned i = (unsigned)op - ncclNumOps;
+  const uint64_t bit = UINT64_C(1) << (i % 64);
+  if ((unsigned)op < ncclNumOps || i >= VS_NCCL_OPERATORS || (comm->operators[i / 64] & bit) == 0)
+    return vs_nccl_fail(ncclInvalidArgument, "ncclRedOpDestroy: there is no operator %d of the program",
+                        (int)op);
+  comm->operators[i / 64] &= ~bit;
+  return ncclSuccess;
+}

@@ -1,0 +1,172 @@
+#include "faces/simcuda/nccl/groups.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+enum { NAMES_MOST = 256, DIGEST = 20, BLOCK = 64, ALL_SIZES_MOST = 4096 };
+
+/* ---- SHA-1 (RFC 3174), fed byte by byte: candidates differ in their last members only */
+
+typedef struct vs_sha1 {
+  uint32_t words[5];
+  uint64_t size;
+  uint8_t block[BLOCK];
+} vs_sha1;
+
+static uint32_t rotate(uint32_t value, unsigned by) { return value << by | value >> (32 - by); }
+
+static void sha1_block(vs_sha1 *sha) {
+  uint32_t w[80], a = sha->words[0], b = sha->words[1], c = sha->words[2], d = sha->words[3],
+                  e = sha->words[4];
+  for (unsigned i = 0; i < 16; i++)
+    w[i] = (uint32_t)sha->block[4 * i] << 24 | (uint32_t)sha->block[4 * i + 1] << 16 |
+           (uint32_t)sha->block[4 * i + 2] << 8 | sha->block[4 * i + 3];
+  for (unsigned i = 16; i < 80; i++) w[i] = rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+  for (unsigned i = 0; i < 80; i++) {
+    static const uint32_t constants[] = {0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6};
+    const uint32_t mixed = i < 20              ? (b & c) | (~b & d)
+                           : i >= 40 && i < 60 ? (b & c) | (b & d) | (c & d)
+                                               : b ^ c ^ d;
+    const uint32_t next = rotate(a, 5) + mixed + e + w[i] + constants[i / 20];
+    e = d, d = c, c = rotate(b, 30), b = a, a = next;
+  }
+  sha->words[0] += a, sha->words[1] += b, sha->words[2] += c, sha->words[3] += d, sha->words[4] += e;
+}
+
+static void sha1_begin(vs_sha1 *sha) {
+  *sha = (vs_sha1){.words = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0}};
+}
+
+static void sha1_byte(vs_sha1 *sha, uint8_t byte) {
+  sha->block[sha->size++ % BLOCK] = byte;
+  if (sha->size % BLOCK == 0) sha1_block(sha);
+}
+
+static void sha1_number(vs_sha1 *sha, unsigned number) {
+  if (number >= 10) sha1_number(sha, number / 10);
+  sha1_byte(sha, (uint8_t)('0' + number % 10));
+}
+
+static void sha1_end(vs_sha1 *sha, uint8_t digest[static DIGEST]) {
+  const uint64_t bits = sha->size * 8;
+  sha1_byte(sha, 0x80);
+  while (sha->size % BLOCK != BLOCK - 8) sha1_byte(sha, 0);
+  for (unsigned i = 0; i < 8; i++) sha1_byte(sha, (uint8_t)(bits >> (56 - 8 * i)));
+  for (unsigned i = 0; i < DIGEST; i++) digest[i] = (uint8_t)(sha->words[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+/* ---- what a group is known by, kept while its members are added one by one */
+
+typedef struct vs_marks {
+  vs_sha1 name;
+  uint64_t python; /* the tuple's hash, before its length is mixed in */
+  uint64_t native;
+  uint64_t length;
+} vs_marks;
+
+static const uint64_t prime1 = UINT64_C(11400714785074694791), prime2 = UINT64_C(14029467366897019727),
+                      prime5 = UINT64_C(2870177450012600261);
+
+static void marks_begin(vs_marks *marks) {
+  *marks = (vs_marks){.python = prime5};
+  sha1_begin(&marks->name);
+}
+
+static void marks_add(vs_marks *marks, unsigned rank) {
+  sha1_number(&marks->name, rank);
+  sha1_byte(&marks->name, '_');
+  marks->python += rank * prime2;
+  marks->python = (marks->python << 31 | marks->python >> 33) * prime1;
+  marks->native ^= rank + UINT64_C(0x9e3779b9) + (marks->native << 6) + (marks->native >> 2);
+  marks->length++;
+}
+
+/* Hashes in two's complement, without their sign. */
+static int color_of(uint64_t hash, uint64_t modulus) {
+  const uint64_t magnitude = hash >> 63 ? 0 - hash : hash;
+  return (int)(magnitude % modulus);
+}
+
+static bool has_color(const vs_marks *marks, int color) {
+  const uint64_t python = marks->python + (marks->length ^ prime5 ^ UINT64_C(3527539));
+  return color == color_of(python, UINT64_C(1) << 31) || color == color_of(marks->native, INT32_MAX);
+}
+
+/* The number behind the ranks is how many groups there were before. */
+static bool has_name(const vs_marks *marks, const uint8_t wanted[static DIGEST]) {
+  for (unsigned number = 0; number < NAMES_MOST; number++) {
+    vs_sha1 sha = marks->name;
+    uint8_t digest[DIGEST];
+    sha1_number(&sha, number);
+    sha1_end(&sha, digest);
+    if (memcmp(digest, wanted, DIGEST) == 0) return true;
+  }
+  return false;
+}
+
+/* ---- the search */
+
+typedef struct vs_hunt {
+  int parent_count, rank, color, key;
+  bool has_digest;
+  uint8_t digest[DIGEST];
+} vs_hunt;
+
+static int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+
+/* 40 hexadecimal digits, perhaps behind a prefix. */
+static bool read_digest(const char *name, uint8_t digest[static DIGEST]) {
+  if (name == NULL) return false;
+  const size_t size = strlen(name);
+  if (size < 2 * DIGEST) return false;
+  const char *at = name + size - (size_t)2 * DIGEST;
+  for (size_t i = 0; i < DIGEST; i++) {
+    const int high = digit(at[2 * i]), low = digit(at[2 * i + 1]);
+    if (high < 0 || low < 0) return false;
+    digest[i] = (uint8_t)(high << 4 | low);
+  }
+  return true;
+}
+
+static bool is_it(const vs_hunt *hunt, const vs_marks *marks, int base) {
+  if (has_color(marks, hunt->color)) return true;
+  return hunt->has_digest && hunt->color == base && has_name(marks, hunt->digest);
+}
+
+/* All sizes of the groups with members at one distance. A mesh divides its world, so those are the ones looked at where
+ * there are many. */
+static bool hunt_stride(const vs_hunt *hunt, int stride, vs_nccl_shape *shape) {
+  const int64_t base = hunt->rank - (int64_t)hunt->key * stride;
+  if (base < 0) return false;
+  vs_marks marks;
+  marks_begin(&marks);
+  for (int count = 1; base + (int64_t)(count - 1) * stride < hunt->parent_count; count++) {
+    marks_add(&marks, (unsigned)(base + (int64_t)(count - 1) * stride));
+    if (count <= hunt->key) continue;
+    if (hunt->parent_count > ALL_SIZES_MOST && hunt->parent_count % count != 0) continue;
+    if (!is_it(hunt, &marks, (int)base)) continue;
+    *shape = (vs_nccl_shape){.count = count, .base = (int)base, .stride = stride};
+    return true;
+  }
+  return false;
+}
+
+bool vs_nccl_recognise(int parent_count, int parent_rank, int color, int key, const char *name,
+                       vs_nccl_shape *shape) {
+  vs_hunt hunt = {.parent_count = parent_count, .rank = parent_rank, .color = color, .key = key};
+  hunt.has_digest = read_digest(name, hunt.digest);
+  if (key >= 0 && key < parent_count)
+    for (int stride = 1; stride <= parent_count; stride++)
+      if (hunt_stride(&hunt, stride, shape)) return true;
+  /* The world again, in the same order. */
+  *shape = (vs_nccl_shape){.count = parent_count, .base = 0, .stride = 1};
+  if (color == 0 && key == parent_rank) return true;
+  /* Color is the first member, as far as that can be: then the key tells the distance. */
+  const bool is_first = color >= 0 && color <= parent_rank && key > 0 && (parent_rank - color) % key == 0;
+  const int stride = is_first && parent_rank > color ? (parent_rank - color) / key : 1;
+  const int base = is_first ? color : parent_rank;
+  const int most = (parent_count - 1 - base) / stride + 1;
+  const int least = is_first ? key + 1 : 1;
+  *shape = (vs_nccl_shape){.count = least < 2 && most >= 2 ? 2 : least, .base = base, .stride = stride};
+  return false;
+}

@@ -1,0 +1,4 @@
+#define VS_FACE_REFUSAL 3
+#include "faces/simcuda/core/trampoline.h"
+#include "faces/simcuda/nvml/names.def"
+VS_FACE_LIBRARY("NVML")

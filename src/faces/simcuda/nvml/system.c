@@ -1,0 +1,104 @@
+/* Beginning and end, versions, names of processes, words. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "faces/simcuda/nvml/nvml.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t users; /* initializations that were not undone */
+
+nvmlReturn_t vs_nvml_begin(void) {
+  pthread_mutex_lock(&lock);
+  const bool is_used = users != 0;
+  pthread_mutex_unlock(&lock);
+  return is_used ? NVML_SUCCESS : NVML_ERROR_UNINITIALIZED;
+}
+
+nvmlReturn_t sim_nvmlInitWithFlags(unsigned int flags) {
+  (void)flags;
+  if (vs_world_lock_node() == NULL) return NVML_ERROR_DRIVER_NOT_LOADED;
+  vs_world_unlock_node();
+  pthread_mutex_lock(&lock);
+  users++;
+  pthread_mutex_unlock(&lock);
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t sim_nvmlInit_v2(void) { return sim_nvmlInitWithFlags(0); }
+nvmlReturn_t sim_nvmlInit(void) { return sim_nvmlInitWithFlags(0); }
+
+nvmlReturn_t sim_nvmlShutdown(void) {
+  VS_NVML_TRY(vs_nvml_begin());
+  pthread_mutex_lock(&lock);
+  if (users != 0) users--;
+  pthread_mutex_unlock(&lock);
+  return NVML_SUCCESS;
+}
+
+const char *sim_nvmlErrorString(nvmlReturn_t error) {
+  switch ((int)error) {
+#define VS_NVML_RETURN(name, number, words) \
+  case number:                              \
+    return words;
+#include "faces/simcuda/abi/nvml_returns.def"
+#undef VS_NVML_RETURN
+    default: return "unknown error";
+  }
+}
+
+static nvmlReturn_t answer(const char *text, char *to, unsigned int size) {
+  VS_NVML_NEED(to != NULL);
+  if (strlen(text) >= size) return NVML_ERROR_INSUFFICIENT_SIZE;
+  strcpy(to, text);
+  return NVML_SUCCESS;
+}
+
+/* No driver was ever numbered so; programs read numbers out of it. */
+nvmlReturn_t sim_nvmlSystemGetDriverVersion(char *version, unsigned int size) {
+  VS_NVML_TRY(vs_nvml_begin());
+  return answer("595.0.0", version, size);
+}
+
+nvmlReturn_t sim_nvmlSystemGetNVMLVersion(char *version, unsigned int size) {
+  VS_NVML_TRY(vs_nvml_begin());
+  return answer("13.595.0.0", version, size);
+}
+
+nvmlReturn_t sim_nvmlSystemGetCudaDriverVersion_v2(int *version) {
+  VS_NVML_NEED(version != NULL);
+  *version = VS_SIMCUDA_DRIVER_VERSION;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t sim_nvmlSystemGetCudaDriverVersion(int *version) {
+  return sim_nvmlSystemGetCudaDriverVersion_v2(version);
+}
+
+nvmlReturn_t sim_nvmlSystemGetProcessName(unsigned int pid, char *name, unsigned int size) {
+  VS_NVML_NEED(name != NULL && size != 0);
+  VS_NVML_TRY(vs_nvml_begin());
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%u/cmdline", pid);
+  FILE *file = fopen(path, "rb");
+  if (file == NULL) return NVML_ERROR_NOT_FOUND;
+  const size_t count = fread(name, 1, size - 1, file); /* its first argument ends in a zero */
+  fclose(file);
+  name[count] = 0;
+  return count == 0 ? NVML_ERROR_NOT_FOUND : NVML_SUCCESS;
+}
+
+static nvmlReturn_t none(unsigned int *count) {
+  VS_NVML_NEED(count != NULL);
+  VS_NVML_TRY(vs_nvml_begin());
+  *count = 0;
+  return NVML_SUCCESS;
+}
+nvmlReturn_t sim_nvmlUnitGetCount(unsigned int *count) { return none(count); }
+nvmlReturn_t sim_nvmlGetExcludedDeviceCount(unsigned int *count) { return none(count); }
+
+/* ---- what nobody can know */
+
+#define VS_NVML_UNKNOWN(name) \
+  nvmlReturn_t sim_##name(void) { return NVML_ERROR_NOT_SUPPORTED; }
+#include "faces/simcuda/abi/nvml_unknown.def"
+#undef VS_NVML_UNKNOWN

@@ -1,0 +1,90 @@
+#include "faces/simcuda/nvrtc/real.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <link.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "faces/simcuda/core/world.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void *library;
+
+/* What we are called ("libnvrtc.so.13"), and where we lie. */
+typedef struct search {
+  const char *name;
+  char own[PATH_MAX];
+} search;
+
+/* Loads folder/name, if it is there and not ourselves. */
+static bool try_folder(const search *s, const char *folder, size_t size) {
+  char path[PATH_MAX], real[PATH_MAX];
+  if (size == 0 || snprintf(path, sizeof path, "%.*s/%s", (int)size, folder, s->name) >= (int)sizeof path)
+    return false;
+  if (realpath(path, real) == NULL || strcmp(real, s->own) == 0) return false;
+  library = dlopen(real, RTLD_NOW | RTLD_LOCAL);
+  return library != NULL;
+}
+
+static bool try_list(const search *s, const char *folders) {
+  while (folders != NULL && *folders != 0) {
+    const size_t size = strcspn(folders, ":");
+    if (try_folder(s, folders, size)) return true;
+    folders += size + (folders[size] == ':');
+  }
+  return false;
+}
+
+static bool try_pattern(const search *s, const char *pattern) {
+  glob_t found;
+  bool is_loaded = false;
+  if (glob(pattern, 0, NULL, &found) != 0) return false;
+  for (size_t i = found.gl_pathc; i-- != 0 && !is_loaded;) /* the last is the newest */
+    is_loaded = try_folder(s, found.gl_pathv[i], strlen(found.gl_pathv[i]));
+  globfree(&found);
+  return is_loaded;
+}
+
+/* A Python environment keeps NVIDIA's libraries beside those that use them. */
+static int try_object(struct dl_phdr_info *object, size_t size, void *ctx) {
+  static const char folder[] = "/site-packages/";
+  (void)size;
+  const char *at = strstr(object->dlpi_name, folder);
+  if (at == NULL) return 0;
+  char pattern[PATH_MAX];
+  const int length = (int)(at - object->dlpi_name) + (int)sizeof folder - 1;
+  if (snprintf(pattern, sizeof pattern, "%.*snvidia/*/lib", length, object->dlpi_name) >= (int)sizeof pattern)
+    return 0;
+  return try_pattern(ctx, pattern);
+}
+
+static bool try_variable(const search *s, const char *variable) {
+  const char *value = getenv(variable);
+  char path[PATH_MAX];
+  if (value == NULL || snprintf(path, sizeof path, "%s/lib64", value) >= (int)sizeof path) return false;
+  return try_folder(s, path, strlen(path));
+}
+
+static void find(void) {
+  search s;
+  Dl_info own;
+  if (dladdr((void *)(uintptr_t)&find, &own) == 0 || realpath(own.dli_fname, s.own) == NULL) return;
+  s.name = strrchr(s.own, '/') + 1;
+  if (try_list(&s, getenv("LD_LIBRARY_PATH")) || dl_iterate_phdr(try_object, &s) != 0 ||
+      try_variable(&s, "CUDA_HOME") || try_variable(&s, "CUDA_PATH") ||
+      try_pattern(&s, "/usr/local/cuda*/lib64") ||
+      try_list(&s, "/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib"))
+    return;
+  char what[128];
+  snprintf(what, sizeof what, "compiling at run time: no real %s was found that could do it", s.name);
+  vs_world_not_simulated("NVRTC", what);
+}
+
+void *vs_nvrtc_real(const char *name) {
+  pthread_once(&once, find);
+  return library == NULL ? NULL : dlsym(library, name);
+}

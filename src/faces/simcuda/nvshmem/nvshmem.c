@@ -1,0 +1,40 @@
+/* NVSHMEM never gets as far as being initialised here: memory shared between GPUs is not simulated. So there
+ * is nothing to free, nobody to wait for, and addresses are none. */
+#include "faces/simcuda/abi/nvshmem.h"
+
+#include "faces/simcuda/core/world.h"
+
+void *sim_nvshmem_malloc(size_t size) {
+  (void)size;
+  vs_world_not_simulated("NVSHMEM", "nvshmem_malloc");
+  return NULL;
+}
+
+void *sim_nvshmem_ptr(const void *address, int pe) {
+  (void)address, (void)pe;
+  vs_world_not_simulated("NVSHMEM", "nvshmem_ptr");
+  return NULL;
+}
+
+void *sim_nvshmemx_mc_ptr(nvshmem_team_t team, const void *address) {
+  (void)team, (void)address;
+  vs_world_not_simulated("NVSHMEM", "nvshmemx_mc_ptr");
+  return NULL;
+}
+
+void sim_nvshmem_free(void *memory) { (void)memory; }
+void sim_nvshmem_barrier_all(void) { vs_world_not_simulated("NVSHMEM", "nvshmem_barrier_all"); }
+
+/* Of the interface, not of a library. */
+void sim_nvshmem_info_get_version(int *major, int *minor) {
+  if (major != NULL) *major = 1;
+  if (minor != NULL) *minor = 3;
+}
+
+int sim_nvshmem_team_n_pes(nvshmem_team_t team) {
+  (void)team;
+  return -1; /* no such team */
+}
+
+int sim_nvshmemid_init_status(void) { return 0; /* not initialised */ }
+void sim_nvshmemid_hostlib_finalize(void) {}

@@ -1,0 +1,511 @@
+/* The NCCL face: a world of identical ranks; who goes along in a split; what buffers cost; what is
+ * refused. */
+#include "faces/simcuda/nccl/buffers.c"
+#include "faces/simcuda/nccl/collectives.c"
+#include "faces/simcuda/nccl/comm.c"
+#include "faces/simcuda/nccl/groups.c"
+
+#include "faces/simcuda/nccl/memory.c"
+#include "unit/faces/simcuda/apart.h"
+
+#define WORLD 64
+
+/* ---- groups: pure */
+
+static void expect_shape(int count, int rank, int color, int key, const char *name, int wanted, int base,
+                         int stride) {
+  vs_nccl_shape shape;
+  assert_true(vs_nccl_recognise(count, rank, color, key, name, &shape));
+  assert_int_equal(shape.count, wanted);
+  assert_int_equal(shape.base, base);
+  assert_int_equal(shape.stride, stride);
+}
+
+/* Colors and names as Python makes them: abs(hash(tuple(ranks))) % 2**31 and sha1("0_2_4_6_3"). */
+static void test_groups_of_pytorch(void **state) {
+  (void)state;
+  expect_shape(8, 4, 2031181855, 2, NULL, 4, 0, 2);
+  expect_shape(8, 1, 2023921969, 0, NULL, 4, 1, 2);
+  expect_shape(64, 11, 2062475300, 3, NULL, 4, 8, 1);
+  expect_shape(1024, 13, 504621969, 1, NULL, 128, 5, 8);
+  expect_shape(64, 2, 1213414813, 1, NULL, 4, 0, 2); /* the one made in C++ */
+  expect_shape(8, 4, 0, 2, "ba793a5024b2586185dc398931a064c848f4eed0", 4, 0, 2);
+  expect_shape(1024, 5, 5, 0, "mesh:345eb09d26a70305a498a91f2bbbb6b75b7c9d74", 128, 5, 8);
+}
+
+static void test_groups_that_cannot_be_told(void **state) {
+  (void)state;
+  vs_nccl_shape shape;
+  expect_shape(64, 7, 0, 7, NULL, 64, 0, 1); /* the same world again */
+  assert_false(vs_nccl_recognise(64, 6, 2, 2, NULL, &shape));
+  assert_int_equal(shape.base, 2);
+  assert_int_equal(shape.stride, 2);
+  assert_true(shape.count >= 3 && shape.base + (shape.count - 1) * shape.stride < 64);
+  assert_false(vs_nccl_recognise(64, 63, 7, 0, "no digest", &shape));
+  assert_int_equal(shape.count, 1);
+  assert_false(vs_nccl_recognise(64, 3, INT32_MAX, INT32_MAX, NULL, &shape));
+  assert_false(vs_nccl_recognise(64, 3, 1, -5, "zz793a5024b2586185dc398931a064c848f4eed0", &shape));
+  assert_true(shape.count >= 1 && shape.base >= 0 && shape.stride > 0);
+}
+
+/* ---- buffers: plain numbers, as read in NCCL's source and in logs */
+
+static vs_nccl_place place_on(uint32_t major, const char *card, int count, int local,
+                              vs_sim_figures *figures) {
+  *figures = (vs_sim_figures){.compute_major = major};
+  return (vs_nccl_place){.figures = figures, .card = card, .count = count, .local = local};
+}
+
+static void test_bytes(void **state) {
+  (void)state;
+  vs_sim_figures figures;
+  vs_nccl_place h100 = place_on(9, "NVIDIA H100 80GB HBM3 (simulated)", 8, 8, &figures);
+  assert_int_equal(vs_nccl_bytes_of(&h100, VS_NCCL_NVLS), 256 * MIB);
+  assert_int_equal(vs_nccl_bytes_of(&h100, VS_NCCL_RING), 16 * 12 * MIB);
+  assert_int_equal(7 * vs_nccl_bytes_of_peer(&h100), 2688 * MIB); /* 8 x H100, all-to-all: NVIDIA/nccl#1685 */
+  h100.limits = (vs_nccl_limits){.most_channels = 4, .nvls_channels = 8};
+  assert_int_equal(vs_nccl_bytes_of(&h100, VS_NCCL_RING), 4 * 12 * MIB);
+  assert_int_equal(vs_nccl_bytes_of(&h100, VS_NCCL_NVLS), 128 * MIB);
+  const vs_nccl_place alone = place_on(9, "NVIDIA H100", 1, 1, &figures);
+  assert_int_equal(vs_nccl_bytes_of(&alone, VS_NCCL_RING), 0);
+  const vs_nccl_place b200 = place_on(10, "NVIDIA B200", 8, 8, &figures);
+  assert_int_equal(vs_nccl_bytes_of(&b200, VS_NCCL_NVLS), 384 * MIB);
+  const vs_nccl_place pcie = place_on(9, "NVIDIA H100 PCIe", 8, 8, &figures);
+  assert_int_equal(vs_nccl_bytes_of(&pcie, VS_NCCL_NVLS), 0);
+  assert_int_equal(vs_nccl_bytes_of(&pcie, VS_NCCL_RING), 2 * 12 * MIB);
+  const vs_nccl_place far = place_on(8, "NVIDIA A100-SXM4-80GB", 8, 1, &figures);
+  assert_int_equal(vs_nccl_bytes_of(&far, VS_NCCL_RING), 24 * 20 * MIB);
+}
+
+static void test_machines(void **state) {
+  (void)state;
+  assert_int_equal(vs_nccl_local(64, 0, 1, 17), 8);
+  assert_int_equal(vs_nccl_local(8, 3, 8, 2), 1);
+  assert_int_equal(vs_nccl_local(32, 1, 2, 5), 4);
+  assert_int_equal(vs_nccl_local(2, 6, 1, 0), 2);
+  assert_int_equal(vs_nccl_local(20, 0, 1, 19), 4);
+}
+
+/* ---- in a world. 64 ranks, this one is number 5. */
+
+enum { RANK = 5 };
+
+static uint64_t memory_of(uint64_t size) {
+  uint64_t address = 0;
+  vs_sim *sim = vs_world_lock();
+  CHECK(sim != NULL);
+  CHECK(vs_sim_alloc(sim, 0, size, &address) == VS_SIM_OK);
+  vs_world_unlock();
+  return address;
+}
+
+static uint64_t used(void) {
+  const vs_sim_node *node = vs_world_lock_node();
+  const uint64_t bytes = node->cards[0].used_bytes;
+  vs_world_unlock_node();
+  return bytes;
+}
+
+static void *pointer(uint64_t address) { return (void *)(uintptr_t)address; }
+
+static ncclComm_t world(int rank) {
+  ncclUniqueId id;
+  ncclComm_t comm;
+  CHECK(sim_ncclGetUniqueId(&id) == ncclSuccess);
+  CHECK(sim_ncclCommInitRank(&comm, WORLD, id, rank) == ncclSuccess);
+  return comm;
+}
+
+static void write_numbers(uint64_t to, const int32_t *numbers, size_t count) {
+  CHECK(vs_world_copy(to, (uintptr_t)numbers, count * 4, VS_WORLD_HOST_TO_DEVICE, VS_WORLD_NO_STREAM) ==
+        VS_SIM_OK);
+}
+
+static int32_t number_at(uint64_t from, size_t index) {
+  int32_t number = -1;
+  CHECK(vs_world_copy((uintptr_t)&number, from + 4 * index, 4, VS_WORLD_DEVICE_TO_HOST, VS_WORLD_NO_STREAM) ==
+        VS_SIM_OK);
+  return number;
+}
+
+static void collectives(void) {
+  const ncclComm_t comm = world(RANK);
+  const uint64_t from = memory_of(MIB), to = memory_of(MIB);
+  int32_t numbers[WORLD];
+  for (int i = 0; i < WORLD; i++) numbers[i] = 100 + i;
+  write_numbers(from, numbers, WORLD);
+  CHECK(sim_ncclAllGather(pointer(from), pointer(to), 2, ncclInt32, comm, NULL) == ncclSuccess);
+  for (size_t i = 0; i < 2 * WORLD; i++) CHECK(number_at(to, i) == 100 + (int32_t)(i % 2));
+  CHECK(sim_ncclAllReduce(pointer(from), pointer(to), 3, ncclInt32, ncclSum, comm, NULL) == ncclSuccess);
+  CHECK(number_at(to, 2) == 102);
+  CHECK(sim_ncclReduceScatter(pointer(from), pointer(to), 1, ncclInt32, ncclAvg, comm, NULL) == ncclSuccess);
+  CHECK(number_at(to, 0) == 100 + RANK);
+  CHECK(sim_ncclAlltoAll(pointer(from), pointer(to), 1, ncclInt32, comm, NULL) == ncclSuccess);
+  CHECK(number_at(to, 0) == 100 + RANK && number_at(to, WORLD - 1) == 100 + RANK);
+  CHECK(sim_ncclGather(pointer(from), pointer(to), 1, ncclInt32, RANK, comm, NULL) == ncclSuccess);
+  CHECK(number_at(to, WORLD - 1) == 100);
+  CHECK(sim_ncclScatter(pointer(from), pointer(to), 1, ncclInt32, RANK, comm, NULL) == ncclSuccess);
+  CHECK(number_at(to, 0) == 100 + RANK && number_at(to, 1) == 100);
+  CHECK(sim_ncclBroadcast(pointer(from), pointer(to), 1, ncclInt32, 0, comm, NULL) == ncclSuccess);
+  CHECK(number_at(to, 0) == 100 + RANK); /* another rank's: it stays */
+  CHECK(sim_ncclBroadcast(pointer(from), pointer(to), 1, ncclInt32, RANK, comm, NULL) == ncclSuccess);
+  CHECK(number_at(to, 0) == 100);
+  CHECK(sim_ncclReduce(pointer(from + 4), pointer(to), 1, ncclInt32, ncclMax, 0, comm, NULL) == ncclSuccess);
+  CHECK(number_at(to, 0) == 100);
+  CHECK(sim_ncclReduce(pointer(from + 4), pointer(to), 1, ncclInt32, ncclMax, RANK, comm, NULL) ==
+        ncclSuccess);
+  CHECK(number_at(to, 0) == 101);
+  CHECK(sim_ncclCommDestroy(comm) == ncclSuccess);
+}
+
+static void test_collectives(void **state) {
+  (void)state;
+  expect_apart(collectives, WITH_NOTHING, "");
+}
+
+/* An all-to-all of messages, an all-gather of broadcasts, an exchange with one neighbour. */
+static void groups(void) {
+  const ncclComm_t comm = world(RANK);
+  const uint64_t from = memory_of(MIB), to = memory_of(MIB);
+  int32_t numbers[WORLD];
+  for (int i = 0; i < WORLD; i++) numbers[i] = 200 + i;
+  write_numbers(from, numbers, WORLD);
+  CHECK(sim_ncclGroupStart() == ncclSuccess);
+  for (int i = 0; i < WORLD; i++) {
+    CHECK(sim_ncclSend(pointer(from + 4 * (uint64_t)i), 1, ncclInt32, i, comm, NULL) == ncclSuccess);
+    CHECK(sim_ncclRecv(pointer(to + 4 * (uint64_t)i), 1, ncclInt32, i, comm, NULL) == ncclSuccess);
+  }
+  CHECK(sim_ncclGroupEnd() == ncclSuccess);
+  for (size_t i = 0; i < WORLD; i++) CHECK(number_at(to, i) == 200 + RANK);
+
+  CHECK(sim_ncclGroupStart() == ncclSuccess && sim_ncclGroupStart() == ncclSuccess);
+  for (int i = 0; i < WORLD; i++)
+    CHECK(sim_ncclBroadcast(pointer(from), pointer(to + 4 * (uint64_t)i), 1, ncclInt32, i, comm, NULL) ==
+          ncclSuccess);
+  CHECK(sim_ncclGroupEnd() == ncclSuccess);
+  CHECK(number_at(to, 0) == 200 + RANK); /* the outer group is still open */
+  CHECK(sim_ncclGroupEnd() == ncclSuccess);
+  for (size_t i = 0; i < WORLD; i++) CHECK(number_at(to, i) == 200);
+
+  CHECK(sim_ncclGroupStart() == ncclSuccess);
+  CHECK(sim_ncclRecv(pointer(to), 2, ncclInt32, 6, comm, NULL) == ncclSuccess);
+  CHECK(sim_ncclSend(pointer(from + 8), 2, ncclInt32, 6, comm, NULL) == ncclSuccess);
+  CHECK(sim_ncclRecv(pointer(to + 16), 1, ncclInt32, 7, comm, NULL) == ncclSuccess);
+  CHECK(sim_ncclGroupEnd() == ncclSuccess);
+  CHECK(number_at(to, 0) == 202 && number_at(to, 1) == 203);
+  CHECK(number_at(to, 4) == 200); /* nobody sent it */
+  CHECK(sim_ncclGroupEnd() == ncclInvalidUsage);
+  CHECK(sim_ncclCommDestroy(comm) == ncclSuccess);
+}
+
+static void test_groups(void **state) {
+  (void)state;
+  expect_apart(groups, WITH_NOTHING, "");
+}
+
+static void refusals(void) {
+  const ncclComm_t comm = world(RANK);
+  const uint64_t memory = memory_of(MIB);
+  void *const buffer = pointer(memory);
+  ncclComm_t other;
+  ncclUniqueId id = {{0}};
+  int number;
+  CHECK(sim_ncclCommInitRank(&other, 4, id, 4) == ncclInvalidArgument);
+  CHECK(strstr(sim_ncclGetLastError(NULL), "no rank 4 of 4") != NULL);
+  CHECK(sim_ncclCommInitRank(&other, 0, id, 0) == ncclInvalidArgument);
+  CHECK(sim_ncclCommInitRank(&other, 4, id, -1) == ncclInvalidArgument);
+  CHECK(sim_ncclCommInitRank(NULL, 4, id, 0) == ncclInvalidArgument);
+  CHECK(sim_ncclCommInitRankScalable(&other, 4, 0, 5, &id, NULL) == ncclInvalidArgument);
+  CHECK(sim_ncclAllReduce(buffer, buffer, 1, ncclInt32, ncclSum, NULL, NULL) == ncclInvalidArgument);
+  CHECK(sim_ncclAllReduce(buffer, buffer, 1, ncclNumTypes, ncclSum, comm, NULL) == ncclInvalidArgument);
+  CHECK(sim_ncclAllReduce(buffer, buffer, 1, ncclInt32, ncclNumOps, comm, NULL) == ncclInvalidArgument);
+  CHECK(sim_ncclAllReduce(buffer, buffer, SIZE_MAX / 2, ncclInt64, ncclSum, comm, NULL) ==
+        ncclInvalidArgument);
+  CHECK(sim_ncclAllReduce(buffer, buffer, MIB, ncclInt32, ncclSum, comm, NULL) == ncclInvalidArgument);
+  CHECK(strstr(sim_ncclGetLastError(NULL), "does not lie in memory") != NULL);
+  CHECK(sim_ncclAllGather(buffer, buffer, MIB / 4 / WORLD, ncclInt32, comm, NULL) == ncclSuccess);
+  CHECK(sim_ncclAllGather(buffer, buffer, MIB / 4 / WORLD + 1, ncclInt32, comm, NULL) == ncclInvalidArgument);
+  CHECK(sim_ncclBroadcast(buffer, buffer, 1, ncclInt32, WORLD, comm, NULL) == ncclInvalidArgument);
+  CHECK(sim_ncclSend(buffer, 1, ncclInt32, -1, comm, NULL) == ncclInvalidArgument);
+  CHECK(sim_ncclAllReduce(buffer, buffer, 1, ncclInt32, ncclSum, comm, pointer(0x1234)) ==
+        ncclUnhandledCudaError);
+  CHECK(sim_ncclAllReduce(NULL, NULL, 0, ncclInt32, ncclSum, comm, NULL) == ncclSuccess);
+  CHECK(sim_ncclGroupStart() == ncclSuccess);
+  CHECK(sim_ncclSend(buffer, 1, ncclInt32, WORLD, comm, NULL) == ncclInvalidArgument);
+  CHECK(sim_ncclGroupEnd() == ncclInvalidArgument);
+  CHECK(sim_ncclGroupStart() == ncclSuccess && sim_ncclGroupEnd() == ncclSuccess);
+  CHECK(sim_ncclCommRevoke(comm, 0) == ncclSuccess);
+  CHECK(sim_ncclAllReduce(buffer, buffer, 1, ncclInt32, ncclSum, comm, NULL) == ncclInvalidUsage);
+  CHECK(sim_ncclCommDestroy(comm) == ncclSuccess);
+  CHECK(sim_ncclCommDestroy(comm) == ncclInvalidArgument);
+  CHECK(sim_ncclCommCount(comm, &number) == ncclInvalidArgument);
+  CHECK(sim_ncclCommDestroy(NULL) == ncclSuccess);
+}
+
+static void test_refusals(void **state) {
+  (void)state;
+  expect_apart(refusals, WITH_NOTHING, "");
+}
+
+/* ---- communicators from communicators */
+
+static ncclConfig_t config_named(const char *name) {
+  ncclConfig_t config;
+  memset(&config, 0xff, sizeof config);
+  config.size = sizeof config;
+  config.magic = (unsigned)CONFIG_MAGIC;
+  config.version = VERSION;
+  config.commName = name;
+  config.blocking = config.minCTAs = config.maxCTAs = config.splitShare = config.nvlsCTAs =
+      NCCL_CONFIG_UNDEF_INT;
+  return config;
+}
+
+static void end_all(const ncclComm_t *list, size_t count) {
+  for (size_t i = 0; i < count; i++) CHECK(sim_ncclCommDestroy(list[i]) == ncclSuccess);
+}
+
+static void expect_comm(ncclComm_t comm, int rank, int count) {
+  int number;
+  CHECK(sim_ncclCommUserRank(comm, &number) == ncclSuccess && number == rank);
+  CHECK(sim_ncclCommCount(comm, &number) == ncclSuccess && number == count);
+  CHECK(sim_ncclCommCuDevice(comm, &number) == ncclSuccess && number == 0);
+}
+
+static void family(void) {
+  const ncclComm_t comm = world(13);
+  ncclComm_t row = NULL, quarter = NULL, fewer = NULL, more = NULL, gone_wrong = NULL;
+  ncclConfig_t config = config_named(NULL);
+  /* The ranks 5, 13, 21, ... of 64: the list that Python hashes to this color. */
+  CHECK(sim_ncclCommSplit(comm, 1633909417, 1, &row, &config) == ncclSuccess);
+  expect_comm(row, 1, 8);
+  CHECK(row->shape.base == 5 && row->shape.stride == 8);
+  config.commName = "92443eca79d52dd3c49e2aa000374655d6f0b569"; /* 1_3_5_7_9 of the eight */
+  CHECK(sim_ncclCommSplit(row, 1, 0, &quarter, &config) == ncclSuccess);
+  expect_comm(quarter, 0, 4);
+  CHECK(quarter->shape.base == 13 && quarter->shape.stride == 16);
+  CHECK(sim_ncclCommSplit(comm, NCCL_SPLIT_NOCOLOR, 1, &gone_wrong, NULL) == ncclSuccess &&
+        gone_wrong == NULL);
+  CHECK(sim_ncclCommSplit(comm, -7, 1, &gone_wrong, NULL) == ncclInvalidArgument);
+  int gone[] = {60, 2, 14};
+  CHECK(sim_ncclCommShrink(comm, gone, 3, &fewer, NULL, 0) == ncclSuccess);
+  expect_comm(fewer, 12, 61);
+  gone[1] = 13;
+  CHECK(sim_ncclCommShrink(comm, gone, 3, &gone_wrong, NULL, 0) == ncclInvalidArgument);
+  CHECK(sim_ncclCommGrow(comm, 70, NULL, -1, &more, NULL) == ncclSuccess);
+  expect_comm(more, 13, 70);
+  CHECK(sim_ncclCommGrow(comm, 60, NULL, -1, &gone_wrong, NULL) == ncclInvalidArgument);
+  config.magic = 0;
+  CHECK(sim_ncclCommSplit(comm, 0, 0, &gone_wrong, &config) == ncclInvalidArgument);
+  end_all((ncclComm_t[]){comm, row, quarter, fewer, more}, 5);
+}
+
+static void test_family(void **state) {
+  (void)state;
+  expect_apart(family, WITH_NOTHING, "");
+}
+
+/* A configuration of an older NCCL is shorter, and nothing behind its end is looked at. */
+static void old_config(void) {
+  ncclUniqueId id = {{0}};
+  ncclComm_t comm;
+  ncclConfig_t config = config_named((const char *)1);
+  config.size = offsetof(ncclConfig_t, netName);
+  config.version = 21700;
+  config.maxCTAs = 3;
+  CHECK(sim_ncclCommInitRankConfig(&comm, 8, id, 0, &config) == ncclSuccess);
+  CHECK(comm->limits.most_channels == 3);
+  CHECK(sim_ncclCommDestroy(comm) == ncclSuccess);
+  config.minCTAs = 4;
+  CHECK(sim_ncclCommInitRankConfig(&comm, 8, id, 0, &config) == ncclInvalidArgument);
+}
+
+static void test_old_config(void **state) {
+  (void)state;
+  expect_apart(old_config, WITH_NOTHING, "");
+}
+
+/* ---- memory */
+
+static void charges(void) {
+  CHECK(vs_world_use(0) == VS_SIM_OK);
+  const uint64_t before = used();
+  const ncclComm_t comm = world(0);
+  CHECK(used() == before); /* nothing before the first use */
+  const uint64_t memory = memory_of(2 * MIB);
+  void *const buffer = pointer(memory);
+  uint64_t value;
+  CHECK(sim_ncclAllGather(buffer, buffer, 1, ncclInt32, comm, NULL) == ncclSuccess);
+  CHECK(used() == before + (2 + 16 * 12 + 256) * MIB);
+  CHECK(sim_ncclReduceScatter(buffer, buffer, 1, ncclInt32, ncclSum, comm, NULL) == ncclSuccess);
+  CHECK(used() == before + (2 + 16 * 12 + 256) * MIB);
+  CHECK(sim_ncclSend(buffer, 1, ncclInt32, 1, comm, NULL) == ncclSuccess);
+  CHECK(sim_ncclSend(buffer, 1, ncclInt32, 1, comm, NULL) == ncclSuccess);
+  CHECK(used() == before + (2 + 16 * 12 + 256 + 32 * 12) * MIB);
+  CHECK(sim_ncclCommMemStats(comm, ncclStatGpuMemTotal, &value) == ncclSuccess &&
+        value == (16 * 12 + 256 + 32 * 12) * MIB);
+  CHECK(sim_ncclCommSuspend(comm, 1) == ncclSuccess);
+  CHECK(used() == before + 2 * MIB);
+  CHECK(sim_ncclAllReduce(buffer, buffer, 1, ncclInt32, ncclSum, comm, NULL) == ncclInvalidUsage);
+  CHECK(sim_ncclCommResume(comm) == ncclSuccess);
+  CHECK(used() == before + (2 + 16 * 12 + 256 + 32 * 12) * MIB);
+  CHECK(sim_ncclCommDestroy(comm) == ncclSuccess);
+  CHECK(used() == before + 2 * MIB);
+}
+
+static void charges_by_the_environment(void) {
+  const ncclComm_t comm = world(0);
+  const uint64_t before = used();
+  void *const buffer = pointer(memory_of(2 * MIB));
+  CHECK(sim_ncclAllGather(buffer, buffer, 1, ncclInt32, comm, NULL) == ncclSuccess);
+  CHECK(used() == before + (2 + 4 * (8 + 2)) * MIB); /* 1 MiB + 4.69 + 0.5 + 4 KiB: four granules */
+  CHECK(sim_ncclCommDestroy(comm) == ncclSuccess);
+}
+
+static void test_charges(void **state) {
+  (void)state;
+  expect_apart(charges, WITH_NOTHING, "");
+  expect_apart(charges_by_the_environment,
+               WITH("NCCL_BUFFSIZE=1048576", "NCCL_MAX_NCHANNELS=4", "NCCL_NVLS_ENABLE=0"), "");
+}
+
+/* A card that is too small says so, and the communicator can be destroyed. */
+static void no_room(void) {
+  const ncclComm_t comm = world(0);
+  void *const buffer = pointer(memory_of(2 * MIB));
+  CHECK(sim_ncclAllGather(buffer, buffer, 1, ncclInt32, comm, NULL) == ncclUnhandledCudaError);
+  CHECK(strstr(sim_ncclGetLastError(comm), "out of memory") != NULL);
+  CHECK(sim_ncclCommDestroy(comm) == ncclSuccess);
+}
+
+static void test_no_room(void **state) {
+  (void)state;
+  expect_apart(no_room, WITH("VRAMSCOPE_SIM_GPU=H100:700MiB"), "");
+}
+
+static void memory(void) {
+  CHECK(vs_world_use(0) == VS_SIM_OK);
+  const uint64_t before = used();
+  void *block = NULL, *handle = NULL, *seen = NULL;
+  ncclWindow_t window = NULL;
+  CHECK(sim_ncclMemAlloc(&block, 3 * MIB) == ncclSuccess);
+  CHECK(used() == before + 4 * MIB);
+  const ncclComm_t comm = world(1), other = world(2);
+  int32_t number = 77;
+  write_numbers((uintptr_t)block, &number, 1);
+  CHECK(sim_ncclCommWindowRegister(comm, block, 4 * MIB, &window, 1) == ncclSuccess);
+  CHECK(sim_ncclWinGetUserPtr(comm, window, &seen) == ncclSuccess && seen == block);
+  CHECK(sim_ncclPutSignal(block, 1, ncclInt32, 0, window, 2 * MIB, 0, 0, 0, comm, NULL) == ncclSuccess);
+  CHECK(number_at((uintptr_t)block + 2 * MIB, 0) == 77);
+  CHECK(sim_ncclCommWindowDeregister(other, window) == ncclInvalidArgument);
+  CHECK(sim_ncclCommWindowDeregister(comm, window) == ncclSuccess);
+  CHECK(sim_ncclCommWindowDeregister(comm, window) == ncclInvalidArgument);
+  CHECK(sim_ncclCommRegister(comm, block, 2 * MIB, &handle) == ncclSuccess);
+  CHECK(sim_ncclCommDeregister(comm, handle) == ncclSuccess);
+  CHECK(sim_ncclMemFree(block) == ncclSuccess);
+  CHECK(used() == before);
+  CHECK(sim_ncclMemFree(block) == ncclInvalidArgument);
+  CHECK(sim_ncclMemFree(pointer(memory_of(MIB))) == ncclSuccess);
+  CHECK(sim_ncclMemAlloc(&block, UINT64_C(1) << 50) == ncclUnhandledCudaError);
+  CHECK(sim_ncclMemAlloc(&block, 0) == ncclInvalidArgument);
+  end_all((ncclComm_t[]){comm, other}, 2);
+  CHECK(used() == before);
+}
+
+static void test_memory(void **state) {
+  (void)state;
+  expect_apart(memory, WITH_NOTHING, "");
+}
+
+static void operators(void) {
+  const ncclComm_t comm = world(0);
+  float scalar = 2;
+  ncclRedOp_t ops[3];
+  void *const buffer = pointer(memory_of(MIB));
+  for (int i = 0; i < 3; i++)
+    CHECK(sim_ncclRedOpCreatePreMulSum(&ops[i], &scalar, ncclFloat32, ncclScalarHostImmediate, comm) ==
+          ncclSuccess);
+  CHECK(ops[0] != ops[1] && ops[1] != ops[2] && ops[0] >= ncclNumOps);
+  CHECK(sim_ncclAllReduce(buffer, buffer, 1, ncclFloat32, ops[1], comm, NULL) == ncclSuccess);
+  CHECK(sim_ncclRedOpDestroy(ops[1], comm) == ncclSuccess);
+  CHECK(sim_ncclAllReduce(buffer, buffer, 1, ncclFloat32, ops[1], comm, NULL) == ncclInvalidArgument);
+  CHECK(sim_ncclRedOpDestroy(ops[1], comm) == ncclInvalidArgument);
+  CHECK(sim_ncclRedOpDestroy(ncclSum, comm) == ncclInvalidArgument);
+  CHECK(sim_ncclRedOpDestroy(ncclMaxRedOp, comm) == ncclInvalidArgument);
+  CHECK(sim_ncclCommDestroy(comm) == ncclSuccess);
+}
+
+static void test_operators(void **state) {
+  (void)state;
+  expect_apart(operators, WITH_NOTHING, "");
+}
+
+/* One node a call, and nothing happens before the graph runs. */
+static void capture(void) {
+  const ncclComm_t comm = world(0);
+  const uint64_t from = memory_of(MIB), to = memory_of(MIB);
+  const int32_t number = 9;
+  uint64_t stream, graph;
+  write_numbers(from, &number, 1);
+  vs_sim *sim = vs_world_lock();
+  const vs_sim_thread *thread = &vs_world_this_thread()->sim;
+  CHECK(vs_sim_stream_create(sim, 0, 1, 0, &stream) == VS_SIM_OK);
+  CHECK(vs_sim_capture_begin(sim, thread, 0, stream, VS_SIM_CAPTURE_RELAXED) == VS_SIM_OK);
+  vs_world_unlock();
+  CHECK(sim_ncclAllGather(pointer(from), pointer(to), 1, ncclInt32, comm, pointer(stream)) == ncclSuccess);
+  CHECK(sim_ncclAllReduce(pointer(to), pointer(to), 1, ncclInt32, ncclSum, comm, pointer(stream)) ==
+        ncclSuccess);
+  sim = vs_world_lock();
+  CHECK(vs_sim_capture_end(sim, thread, 0, stream, &graph) == VS_SIM_OK);
+  size_t nodes = 0;
+  CHECK(vs_sim_graph_nodes(sim, graph, NULL, &nodes) == VS_SIM_OK);
+  vs_world_unlock();
+  CHECK(nodes == 2);
+  CHECK(number_at(to, 0) == 0);
+  CHECK(sim_ncclCommDestroy(comm) == ncclSuccess);
+}
+
+static void test_capture(void **state) {
+  (void)state;
+  expect_apart(capture, WITH_NOTHING, "");
+}
+
+/* Several devices in one process. */
+static void all_here(void) {
+  ncclComm_t both[2], bad[3];
+  const int twice[] = {1, 1}, none[] = {0, 7};
+  int device;
+  CHECK(sim_ncclCommInitAll(both, 2, NULL) == ncclSuccess);
+  CHECK(sim_ncclCommCuDevice(both[1], &device) == ncclSuccess && device == 1);
+  CHECK(sim_ncclCommInitAll(bad, 2, twice) == ncclInvalidUsage);
+  CHECK(sim_ncclCommInitAll(bad, 2, none) == ncclInvalidArgument);
+  CHECK(sim_ncclCommInitAll(bad, -1, NULL) == ncclInvalidArgument);
+  CHECK(vs_world_this_thread()->device == 0);
+  end_all(both, 2);
+}
+
+static void test_all_here(void **state) {
+  (void)state;
+  expect_apart(all_here, WITH("VRAMSCOPE_SIM_GPU=2xH100"), "");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_groups_of_pytorch),
+      cmocka_unit_test(test_groups_that_cannot_be_told),
+      cmocka_unit_test(test_bytes),
+      cmocka_unit_test(test_machines),
+      cmocka_unit_test(test_collectives),
+      cmocka_unit_test(test_groups),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_family),
+      cmocka_unit_test(test_old_config),
+      cmocka_unit_test(test_charges),
+      cmocka_unit_test(test_no_room),
+      cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_operators),
+      cmocka_unit_test(test_capture),
+      cmocka_unit_test(test_all_here),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
