@@ -1,0 +1,46 @@
+"""One training program, timed: simulated_step.py cuda|fake. Prints seconds of a step, and the resident bytes, as JSON.
+
+`cuda` runs on whatever card is there. `fake` is the peer: PyTorch's own FakeTensorMode, which follows shapes and types only
+and knows nothing of the allocator.
+"""
+
+import contextlib
+import json
+import resource
+import statistics
+import sys
+import time
+
+began = time.perf_counter()
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+
+imported = time.perf_counter() - began
+
+
+def main():
+    mode = contextlib.nullcontext()
+    if sys.argv[1] == "fake":
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        mode = FakeTensorMode()
+    with mode:
+        device = "cuda" if sys.argv[1] == "cuda" else "cpu"
+        layer = nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True, device=device)
+        model = nn.TransformerEncoder(layer, 12)
+        optimizer = torch.optim.AdamW(model.parameters())
+        times = []
+        for _ in range(12):
+            start = time.perf_counter()
+            model(torch.empty(8, 256, 512, device=device)).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            times.append(time.perf_counter() - start)
+    print(json.dumps({
+        "import_s": imported,
+        "step_s": statistics.median(times[2:]),
+        "resident_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }))
+
+
+main()

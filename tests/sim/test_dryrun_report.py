@@ -1,0 +1,265 @@
+"""What `vramscope dryrun` says of real PyTorch programs: its figures are the program's own, its sizes are the smallest that do.
+
+The program is the truth here: each one prints at its end what PyTorch's statistics say, and the report must agree to the byte.
+"""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import conftest as make
+
+MiB, GiB = 1 << 20, 1 << 30
+EXAMPLE = make.ROOT / "examples" / "train_gpt.py"
+GUIDE = make.ROOT / "docs" / "guide" / "dryrun.md"
+
+TRAIN = """
+    import json, sys
+    import torch
+    from torch import nn
+
+    def figures():
+        stats = torch.cuda.memory_stats()
+        names = ("allocated", "requested", "reserved")
+        return {f"peak_{name}_bytes": stats[f"{name}_bytes.all.peak"] for name in names} | {
+            "ooms": stats["num_ooms"], "retries": stats["num_alloc_retries"]}
+
+    def train(width=1024, batch=4096, steps=3):
+        model = nn.Sequential(*(m for _ in range(4) for m in (nn.Linear(width, width), nn.GELU()))).cuda()
+        optimizer = torch.optim.AdamW(model.parameters())
+        for _ in range(steps):
+            loss = model(torch.randn(batch, width).cuda()).square().mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return model
+"""
+PARAMETERS = 4 * (1024 * 1024 + 1024)
+
+
+@pytest.fixture
+def report(dryrun):
+    """report(options, script, ...) -> (the JSON, what the program printed)."""
+
+    def run(options, script, *words, code=0, **settings):
+        done = dryrun(["--json", *options], script, *words, **settings)
+        assert done.code == code, done.err[-4000:]
+        return json.loads(done.out), done.err
+
+    return run
+
+
+def last_line(text):
+    return json.loads([line for line in text.splitlines() if line.startswith("{")][-1])
+
+
+# Figures.
+
+
+@pytest.mark.parametrize("conf", ("", "expandable_segments:True", "max_split_size_mb:32,roundup_power2_divisions:4"))
+def test_figures_are_the_programs(report, conf):
+    options = ["--conf", conf] if conf else []
+    reply, printed = report(["--gpu", "A100-80", *options], TRAIN + "    train()\n    print(json.dumps(figures()))\n")
+    own = last_line(printed)
+    assert reply["devices"][0]["torch"] == own == reply["processes"][0]["devices"][0]["torch"]
+    assert own["peak_requested_bytes"] <= own["peak_allocated_bytes"] <= own["peak_reserved_bytes"]
+    # The driver saw the same, the context and nothing that nobody knows.
+    driver = reply["devices"][0]["driver_peak_bytes"]
+    assert driver >= own["peak_reserved_bytes"] + reply["devices"][0]["context_bytes"]
+    assert driver <= own["peak_reserved_bytes"] + reply["devices"][0]["context_bytes"] + 256 * MiB
+    process = reply["processes"][0]
+    assert process["complete"] and process["end"] == "ended" and process["steps"] == 3 and process["history"]["on"]
+    assert process["allocator"]["settings"] == conf
+    assert reply["verdict"] == "fits" and reply["steps"] == 3
+    # The engine's peak is computed from the events: another way to the same number.
+    assert reply["report"][0]["peak"]["requested_bytes"] == own["peak_requested_bytes"]
+    assert reply["report"][0]["trust"]["complete"] is True
+
+
+def test_model(report):
+    """Sizes that follow from the shapes alone."""
+    reply, _ = report([], TRAIN + "    model = train()\n")
+    model = reply["processes"][0]["model"]
+    assert model["parameters"] == PARAMETERS and model["parameter_bytes"] == model["trainable_bytes"] == 4 * PARAMETERS
+    assert model["optimizer_bytes"] == 8 * PARAMETERS and model["optimizer"] == "AdamW"
+
+
+def test_peaks_survive_resets(report):
+    script = TRAIN + "    train()\n    before = figures()\n    torch.cuda.empty_cache()\n"
+    script += "    torch.cuda.reset_peak_memory_stats()\n    print(json.dumps([before, figures()]))\n"
+    reply, printed = report([], script)
+    before, after = json.loads([line for line in printed.splitlines() if line.startswith("[")][-1])
+    assert reply["devices"][0]["torch"] == before and after["peak_reserved_bytes"] < before["peak_reserved_bytes"]
+
+
+def test_own_recording(report, tmp_path):
+    """A program that records and dumps by itself gets its file, and we get all of ours."""
+    script = TRAIN + (
+        "    torch.cuda.memory._record_memory_history(max_entries=10)\n"
+        "    train()\n"
+        "    torch.cuda.memory._dump_snapshot('own.pickle')\n"
+        "    torch.cuda.memory._record_memory_history(enabled=None)\n"
+        "    train(batch=8192)\n"
+        "    print(json.dumps(figures()))\n"
+    )
+    reply, printed = report([], script)
+    assert (tmp_path / "own.pickle").stat().st_size > 1000
+    assert reply["report"][0]["peak"]["requested_bytes"] == last_line(printed)["peak_requested_bytes"]
+    assert [call["enabled"] for call in reply["processes"][0]["history"]["calls"]] == ["all", None]
+
+
+def test_snapshot_is_kept(report, tmp_path):
+    reply, _ = report(["--snapshot", "kept.pickle"], TRAIN + "    train()\n")
+    done = subprocess.run([make.BINARY, "report", "--json", "--top", "5", "kept.pickle"], cwd=tmp_path, capture_output=True, text=True)
+    kept = json.loads(done.stdout)["devices"][0]
+    assert kept["peak"] == reply["report"][0]["peak"]
+    assert any("train" in owner["label"] for owner in kept["peak"]["owners"])
+
+
+# Out of memory.
+
+
+def test_out_of_memory(report, dryrun):
+    script = TRAIN + "    train(batch=1 << 20)\n"
+    reply, printed = report(["--gpu", "4GiB"], script, code=1)
+    assert "OutOfMemoryError" in printed
+    asked = float(re.search(r"Tried to allocate ([0-9.]+) GiB", printed)[1])
+    assert reply["verdict"] == "does_not_fit" and reply["devices"][0]["torch"]["ooms"] == 1
+    assert reply["oom"]["asked_bytes"] == pytest.approx(asked * GiB, rel=0.01)
+    assert reply["oom"]["allocated_bytes"] <= reply["oom"]["reserved_bytes"] < 4 * GiB
+    assert reply["report"][0]["ooms"][-1]["requested_bytes"] == reply["oom"]["asked_bytes"]
+    assert all(row["fits"] in ("no", "unknown") for row in reply["fit"])
+    assert all(row["fits"] == "no" for row in reply["fit"] if row["total_bytes"] < asked * GiB)
+    # The state of the optimizer was not there yet: what it takes is said.
+    text = " ".join(dryrun(["--gpu", "4GiB"], script).out.split())
+    assert "Does not fit" in text and "could not be had" in text and "at least" in text and "AdamW" in text
+
+
+def test_out_of_memory_that_the_program_handles(report):
+    script = TRAIN + (
+        "    batch = 1 << 20\n"
+        "    while True:\n"
+        "        try:\n"
+        "            train(batch=batch)\n"
+        "            break\n"
+        "        except torch.OutOfMemoryError:\n"
+        "            batch //= 2\n"
+        "    print(json.dumps(figures()))\n"
+    )
+    reply, printed = report(["--gpu", "4GiB"], script)
+    assert reply["verdict"] == "handled" and reply["devices"][0]["torch"] == last_line(printed)
+    assert reply["devices"][0]["torch"]["ooms"] >= 2
+
+
+# Ends.
+
+
+@pytest.mark.parametrize(
+    "end, code, is_complete",
+    (
+        ("sys.exit(7)", 7, True),
+        ("raise ValueError('no')", 1, True),
+        ("import os; os._exit(5)", 5, False),
+        ("import os; os.kill(os.getpid(), 9)", 137, False),
+    ),
+)
+def test_ends(report, end, code, is_complete):
+    reply, _ = report([], TRAIN + f"    train(steps=1)\n    {end}\n", code=code)
+    assert reply["verdict"] == "stopped" and reply["processes"][0]["complete"] is is_complete
+    assert (reply["report"] is not None) is is_complete
+    lost = {"kind": "history_lost", "processes": 1} in reply["doubts"]
+    assert lost is not is_complete
+    assert reply["devices"][0]["driver_peak_bytes"] > 100 * MiB  # the node knows, whatever became of the process
+
+
+def test_children_by_spawn(report, tmp_path):
+    (tmp_path / "spawn.py").write_text(
+        "import torch, torch.multiprocessing as multiprocessing\n"
+        "def work(rank):\n"
+        "    torch.cuda.set_device(rank)\n"
+        "    held = torch.empty((rank + 1) << 30, dtype=torch.uint8, device='cuda')\n"
+        "if __name__ == '__main__':\n"
+        "    multiprocessing.spawn(work, nprocs=2)\n"
+    )
+    script = "\nimport runpy, sys\nsys.argv = ['spawn.py']\nrunpy.run_path('spawn.py', run_name='__main__')\n"
+    reply, _ = report(["--gpu", "2xL4"], script)
+    peaks = [device["torch"]["peak_reserved_bytes"] for device in reply["devices"]]
+    assert peaks == [GiB, 2 * GiB]
+    assert sum(process["complete"] for process in reply["processes"]) == 2
+
+
+def test_ranks_on_cards_of_their_own(report):
+    script = TRAIN + (
+        "    import os\n"
+        "    torch.cuda.set_device(int(os.environ['LOCAL_RANK']))\n"
+        "    held = torch.empty((int(os.environ['RANK']) + 1) << 30, dtype=torch.uint8, device='cuda')\n"
+    )
+    reply, _ = report(["--gpu", "L4", "--ranks", "3"], script)
+    assert [device["torch"]["peak_reserved_bytes"] // GiB for device in reply["devices"]] == [1, 2, 3]
+    assert [process["exit_code"] for process in reply["processes"]] == [0, 0, 0]
+
+
+# The smallest size.
+
+
+@pytest.mark.parametrize("conf", ("", "expandable_segments:True"))
+def test_find_smallest(report, dryrun, conf):
+    """2 % below what it says the program fails, 2 % above it runs."""
+    options = ["--conf", conf] if conf else []
+    script = TRAIN + "    train(batch=1 << 17)\n"
+    reply, _ = report(["--gpu", "H100", "--find-smallest", *options], script)
+    smallest = reply["smallest_bytes"]
+    torch, context = reply["devices"][0]["torch"], reply["devices"][0]["context_bytes"]
+    assert torch["peak_allocated_bytes"] + context <= smallest
+    assert smallest <= 1.01 * reply["devices"][0]["driver_peak_bytes"]
+    above = dryrun([*options, "--gpu", f"H100:{int(smallest * 1.02) >> 20}MiB", "--json"], script)
+    assert above.code == 0 and json.loads(above.out)["verdict"] == "fits"
+    below = dryrun([*options, "--gpu", f"H100:{int(smallest * 0.98) >> 20}MiB", "--json"], script)
+    assert below.code == 1 and json.loads(below.out)["verdict"] == "does_not_fit"
+
+
+# The example, and the guide that shows it.
+
+
+def example(*options, words=(), **settings):
+    env = make.environment(LD_PRELOAD=None, TRITON_LIBCUDA_PATH=None, COLUMNS="80", LC_ALL="C.UTF-8", **settings)
+    command = [make.BINARY, "dryrun", *options, "--", str(make.PYTHON), str(EXAMPLE), *words]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=make.TIMEOUT)
+
+
+def test_example():
+    done = example("--gpu", "24GiB")
+    assert done.returncode == 0 and "Fits in" in done.stdout, done.stderr[-2000:]
+    report = done.stdout[done.stdout.index("Fits in") :].splitlines()
+    assert len(report) <= 30 and all(len(line) <= 80 for line in report)
+    assert any("train_gpt.py:" in line for line in report)
+    printed = re.findall(r"peak ([0-9.]+) GiB", done.stdout)[-1]
+    assert f"{printed} GiB allocated" in " ".join(report)
+    done = example("--gpu", "4GiB")
+    assert done.returncode == 1 and "Does not fit" in done.stdout
+
+
+BLOCK = re.compile(r"^```console\n\$ vramscope dryrun (.*)\n((?:.*\n)*?)^```$", re.M)
+TIME = re.compile(r"\b(in|Ran +)[0-9.]+ m?s\b|\b[0-9.]+ m?s;")
+
+
+def shown(command):
+    """What a console block of the guide shows: the program's own output left out."""
+    words = command.split()
+    at = words.index("--")
+    done = example(*words[:at], words=words[at + 3 :])
+    return done.stdout[re.search(r"^(Fits in|Does not fit|Ran through)", done.stdout, re.M).start() :]
+
+
+def test_guide():
+    text = GUIDE.read_text()
+    assert len(BLOCK.findall(text)) >= 2
+    real = BLOCK.sub(lambda block: f"```console\n$ vramscope dryrun {block[1]}\n...\n{shown(block[1])}```", text)
+    if os.environ.get("UPDATE_GOLDEN") == "1":
+        GUIDE.write_text(real)
+    without_time = lambda words: TIME.sub("TIME", words)  # noqa: E731
+    assert without_time(GUIDE.read_text()) == without_time(real)

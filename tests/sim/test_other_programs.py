@@ -1,0 +1,100 @@
+"""Programs that have nothing to do with PyTorch and use the driver or NVML directly: ffmpeg, hashcat, NVIDIA's Python
+binding of NVML. They come from Debian and PyPI (tools/setup test); one that is missing is skipped by name."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from conftest import environment, finish  # noqa: E402
+
+
+def program(name):
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed (apt-get install {name}): the simulated driver was not tried with it")
+    return path
+
+
+def test_ffmpeg_moves_frames_through_the_card(tmp_path):
+    """Frames go to the card and come back: with kept values they are the same bytes."""
+    ffmpeg, frames, back = program("ffmpeg"), tmp_path / "in.yuv", tmp_path / "out.yuv"
+    raw = ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", "320x240"]
+    subprocess.run([ffmpeg, "-loglevel", "error", "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=5:duration=2",
+                    "-pix_fmt", "yuv420p", "-f", "rawvideo", frames], check=True)
+    assert frames.stat().st_size == 10 * 320 * 240 * 3 // 2
+    done = finish([ffmpeg, "-loglevel", "warning", "-init_hw_device", "cuda=card:0", "-filter_hw_device", "card", *raw,
+                   "-i", str(frames), "-vf", "hwupload_cuda,hwdownload,format=yuv420p", "-f", "rawvideo", str(back)],
+                  environment(values="keep"), tmp_path)
+    assert done.code == 0, done.err
+    assert "not simulated" not in done.err
+    assert back.read_bytes() == frames.read_bytes()
+
+
+def test_hashcat_lists_the_card(tmp_path):
+    hashcat = program("hashcat")
+    done = finish([hashcat, "-I"], environment(gpu="RTX4090", HOME=tmp_path), tmp_path)
+    assert done.code == 0, done.err
+    card = re.search(r"Name[.]+: NVIDIA GeForce RTX 4090 \(simulated\)\n(.*?)\n\n", done.out, re.S)
+    assert card, done.out
+    found = dict(re.findall(r"(\S+?)[.]+: (.*)", card[1]))
+    assert found["Processor(s)"] == "128" and found["Memory.Total"] == "24210 MB", found
+
+
+# What NVIDIA's own binding thinks of the layouts, and what it reads out of them.
+NVML = """
+    import ctypes, json, os
+    try:
+        import pynvml as n
+    except ImportError:
+        print(json.dumps("missing"))
+        raise SystemExit
+    n.nvmlInit()
+    sizes = {name: ctypes.sizeof(getattr(n, name)) for name in
+             ("c_nvmlMemory_t", "c_nvmlMemory_v2_t", "nvmlPciInfo_t", "c_nvmlProcessInfo_t", "c_nvmlProcessDetail_v1_t",
+              "c_nvmlGpuFabricInfo_t", "c_nvmlGpuFabricInfo_v2_t", "c_nvmlGpuFabricInfo_v3_t", "c_nvmlFieldValue_t",
+              "c_nvmlUUID_t")}
+    h = n.nvmlDeviceGetHandleByIndex(1)
+    old, new = n.nvmlDeviceGetMemoryInfo(h), n.nvmlDeviceGetMemoryInfo(h, version=n.nvmlMemory_v2)
+    cuda = ctypes.CDLL("libcuda.so.1")
+    context = ctypes.c_void_p()
+    assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 1) == 0
+    mine = n.nvmlDeviceGetComputeRunningProcesses(h)
+    used = n.nvmlDeviceGetMemoryInfo(h, version=n.nvmlMemory_v2).used
+    def refused(call):
+        try:
+            call()
+        except n.NVMLError as error:
+            return error.value
+    print(json.dumps(dict(
+        sizes=sizes, count=n.nvmlDeviceGetCount(), name=n.nvmlDeviceGetName(h), bus=n.nvmlDeviceGetPciInfo(h).busId,
+        by_uuid=n.nvmlDeviceGetIndex(n.nvmlDeviceGetHandleByUUID(n.nvmlDeviceGetUUID(h))),
+        old=[old.total, old.used, old.free], new=[new.total, new.reserved, new.used, new.free],
+        mine=[[p.pid == os.getpid(), p.usedGpuMemory] for p in mine], used=used,
+        capability=n.nvmlDeviceGetCudaComputeCapability(h),
+        temperature=refused(lambda: n.nvmlDeviceGetTemperature(h, 0)),
+        change=refused(lambda: n.nvmlDeviceSetPersistenceMode(h, 1)))))
+"""
+
+
+def test_nvml_binding(python):
+    done = python(NVML, gpu="H100,RTX4090", context="300MiB", CUDA_VISIBLE_DEVICES="0,1")
+    found = done.result
+    if found == "missing":
+        pytest.skip("nvidia-ml-py is not in build/simvenv: NVML's layouts were not compared with NVIDIA's own binding")
+    assert found["sizes"] == {
+        "c_nvmlMemory_t": 24, "c_nvmlMemory_v2_t": 40, "nvmlPciInfo_t": 68, "c_nvmlProcessInfo_t": 24,
+        "c_nvmlProcessDetail_v1_t": 32, "c_nvmlGpuFabricInfo_t": 28, "c_nvmlGpuFabricInfo_v2_t": 36,
+        "c_nvmlGpuFabricInfo_v3_t": 40, "c_nvmlFieldValue_t": 40, "c_nvmlUUID_t": 52}
+    assert found["count"] == 2 and found["name"] == "NVIDIA GeForce RTX 4090 (simulated)"
+    assert found["bus"] == "00000000:02:00.0" and found["by_uuid"] == 1 and found["capability"] == [8, 9]
+    total, reserved, used, free = found["new"]
+    assert total == 24564 << 20 and total - reserved == 25386352640 and used == 0 and free == total - reserved
+    assert found["old"] == [total, reserved, total - reserved]
+    assert found["mine"] == [[True, 300 << 20]] and found["used"] == 300 << 20
+    assert found["temperature"] == 3 and found["change"] == 3
+    assert done.err.count("nvmlDeviceSetPersistenceMode (NVML) is not simulated") == 1
