@@ -20,6 +20,8 @@ configure_file(cmake/vramscope.pc.in vramscope.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/vramscope.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(TARGETS vramscope)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/dryrun DESTINATION ${CMAKE_INSTALL_LIBDIR}/vramscope FILES_MATCHING PATTERN "*.py"
+  PATTERN __pycache__ EXCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${PROJECT_BINARY_DIR}/help/vramscope.bash RENAME vramscope
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

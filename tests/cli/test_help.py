@@ -7,12 +7,12 @@ import subprocess
 
 import pytest
 
-COMMANDS = ("report", "stats", "tree", "blocks", "events", "export", "doctor", "help")
+COMMANDS = ("report", "stats", "tree", "blocks", "events", "export", "dryrun", "doctor", "help")
 
 
 def listed_options(help_text):
     """[(letter or None, name, argument or None)] of a command's help."""
-    pattern = r"^  (?:-(\w), |    )--([a-z]+)(?: (\S+))?"
+    pattern = r"^  (?:-(\w), |    )--([a-z-]+)(?: (\S+))?"
     return [tuple(part or None for part in match) for match in re.findall(pattern, help_text, re.M)]
 
 
@@ -53,14 +53,15 @@ def test_help_keeps_to_the_width(vramscope, width):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_listed_option_is_accepted(vramscope, folder, command):
-    samples = {"N": "3", "N|host": "0", "FILE": "out.txt", "TEXT": "forward"}
-    operands = {"export": ["snapshot.pickle", "json"], "help": []}.get(command, ["snapshot.pickle"])
+    samples = {"N": "3", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SETTINGS": "a:b"}
+    operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"]}.get(command, ["snapshot.pickle"])
     for letter, name, argument in listed_options(vramscope("help", command).out):
         (folder / "out.txt").unlink(missing_ok=True)
         values = [] if argument is None else [samples.get(argument) or argument.split("|")[0]]
+        partner = ["--world", "8"] if name == "rank" else []
         for option in [f"--{name}"] + ([f"-{letter}"] if letter else []):
             (folder / "out.txt").unlink(missing_ok=True)
-            done = vramscope(command, option, *values, *operands)
+            done = vramscope(command, *partner, option, *values, *operands)
             assert done.code == 0, (option, done.err)
 
 
@@ -78,6 +79,7 @@ def test_every_listed_choice_is_accepted(vramscope, command):
 def test_every_example_runs(build, vramscope, folder, command):
     examples = listed_examples(vramscope("help", command).out)
     assert examples
+    (folder / "train.py").write_text("print('hello')\n")
     for example in examples:
         done = vramscope(*shlex.split(example)[1:])
         lacking = "sqlite" in example and build["sqlite"] is None

@@ -12,6 +12,7 @@ typedef struct vs_cli {
   const vs_line *line;
   vs_screen screen;
   vs_outfile out;
+  int program_exit; /* of a program that the command ran: returned in place of VS_EXIT_OK */
 } vs_cli;
 
 /* vs_cli_report, vs_cli_stats, ...: one for each row of commands.def. */

@@ -83,7 +83,7 @@ static bool is_time(vs_str value) {
 
 static bool fits_word(vs_option_id id, vs_str word, vs_str value) {
   if (vs_option_is_choice(word)) return vs_str_equal(word, value);
-  if (id == VS_OPTION_DEVICE || id == VS_OPTION_TOP) return is_number(value);
+  if (vs_str_equal(word, VS_STR("N"))) return is_number(value);
   if (id != VS_OPTION_AT) return true;
   return vs_str_equal(word, VS_STR("EVENT")) ? is_number(value) : is_time(value);
 }
@@ -189,12 +189,24 @@ static vs_status take_letters(parser *p, const char *letters) {
   return VS_OK;
 }
 
+static bool takes_program(const vs_command *command) {
+  return vs_str_contains(vs_str_from(command->arguments), VS_STR("..."));
+}
+
+/* The last word taken and all behind it. */
+static vs_status take_program(parser *p) {
+  p->line->words = p->argv + p->at - 1;
+  p->at = p->argc;
+  return VS_OK;
+}
+
 static vs_status take_argument(parser *p, const char *word) {
   vs_line *line = p->line;
   if (line->command == VS_COMMAND_COUNT) {
     line->command = vs_command_find(vs_str_from(word), p->error);
     return line->command == VS_COMMAND_COUNT ? VS_BAD_ARGUMENT : VS_OK;
   }
+  if (takes_program(&vs_commands[line->command])) return take_program(p);
   if (p->argument_count == VS_MAX_ARGUMENTS)
     return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "\"%S\" is one word too many", vs_str_from(word));
   line->arguments[p->argument_count++] = word;
@@ -213,6 +225,11 @@ static void count_arguments(const char *arguments, int *most, int *least) {
 
 static vs_status check_arguments(const parser *p) {
   const vs_command *command = &vs_commands[p->line->command];
+  if (takes_program(command)) {
+    if (p->line->words != NULL) return VS_OK;
+    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s needs a program to run: vramscope %s -- python3 train.py",
+                   command->name, command->name);
+  }
   int most, least;
   count_arguments(command->arguments, &most, &least);
   if (p->argument_count > most)

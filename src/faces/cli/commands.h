@@ -27,7 +27,7 @@ typedef enum vs_exit {
 } vs_exit;
 
 /* The headings of the options in the help. */
-typedef enum vs_option_group { VS_GROUP_WHAT, VS_GROUP_HOW, VS_GROUP_COUNT } vs_option_group;
+typedef enum vs_option_group { VS_GROUP_RUN, VS_GROUP_WHAT, VS_GROUP_HOW, VS_GROUP_COUNT } vs_option_group;
 
 typedef struct vs_option {
   const char *name;     /* "output" */
@@ -39,7 +39,7 @@ typedef struct vs_option {
 
 typedef struct vs_command {
   const char *name;
-  const char *arguments; /* "FILE [FORMAT]" */
+  const char *arguments; /* "FILE [FORMAT]"; "COMMAND...": the rest of the line is another program's */
   const char *summary;
   const char *description;
   uint32_t options; /* bit VS_OPTION_x: it takes that option */
@@ -72,9 +72,12 @@ typedef struct vs_line {
   uint32_t given;        /* bit VS_OPTION_x */
   const char *values[VS_OPTION_COUNT];
   const char *arguments[VS_MAX_ARGUMENTS]; /* NULL: not given */
+  char *const *words; /* the program to run and its arguments, NULL behind the last; NULL: none */
 } vs_line;
 
 static inline bool vs_line_has(const vs_line *line, vs_option_id id) { return (line->given >> id & 1) != 0; }
+
+_Static_assert(VS_OPTION_COUNT <= 32, "options are bits of a uint32_t");
 
 /* Reads the command line. Checked here: that the command exists and takes the options and arguments, and that choices
  * and numbers are such.

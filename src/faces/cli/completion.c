@@ -133,6 +133,10 @@ static void put_zsh_arguments(vs_text *text, vs_command_id id) {
     vs_text_cstr(text, ")'");
     return;
   }
+  if (id == VS_COMMAND_dryrun) {
+    vs_text_cstr(text, " \\\n        '*::program:_normal'");
+    return;
+  }
   vs_text_cstr(text, " \\\n        '1:snapshot:_files'");
   if (id != VS_COMMAND_export) return;
   vs_text_cstr(text, " \\\n        '2:format:(");

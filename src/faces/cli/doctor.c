@@ -2,13 +2,16 @@
 #include "faces/cli/inflate.h"
 #include "faces/cli/reply.h"
 #include "faces/cli/sqlite.h"
+#include "faces/cli/trial.h"
+#include "device/sim/profile.h"
 #include "os/process.h"
 
 /* What was found out, then shown as text or as JSON. */
 typedef struct vs_findings {
   const char *zlib, *sqlite; /* versions, NULL: not built in */
   bool stdout_is_terminal;
-  vs_json info; /* of the file; absent where none was given */
+  vs_trial trial; /* of the simulated CUDA */
+  vs_json info;   /* of the file; absent where none was given */
 } vs_findings;
 
 #if defined(__clang__)
@@ -60,6 +63,39 @@ static void put_file(vs_cli *cli, vs_json info) {
   vs_text_deinit(&text);
 }
 
+static void put_gpus(vs_cli *cli) {
+  vs_text names;
+  vs_scratch_init(&names, &cli->screen);
+  for (uint32_t i = 0; i < vs_sim_profile_count(); i++)
+    vs_text_format(&names, "%s%s", i == 0 ? "" : ", ", vs_sim_profile_at(i)->key);
+  vs_screen_labelled(&cli->screen, "     simulated GPUs", 25, VS_STYLE_PLAIN, vs_text_view(&names));
+  vs_text_deinit(&names);
+}
+
+static void put_trial(vs_cli *cli, const vs_trial *trial) {
+  vs_text line;
+  vs_scratch_init(&line, &cli->screen);
+  if (trial->loads) vs_text_format(&line, "the core and %u faces in ", trial->simulated.face_count);
+  if (trial->loads) vs_screen_safe(&line, vs_str_from(trial->simulated.libraries));
+  else if (trial->simulated.has_core) vs_screen_safe(&line, vs_str_from(trial->problem));
+  else
+    vs_text_cstr(&line, "its libraries lie neither beside this program (simcuda/) nor in the library folder");
+  vs_text_byte(&line, 0);
+  if (line.status == VS_OK) put_good(cli, trial->loads, "simulated CUDA", "%s", line.bytes.data);
+  line.bytes.count = 0;
+  const bool has_torch = trial->torch_version[0] != 0, has_python = trial->python[0] != 0;
+  vs_screen_safe(&line, vs_str_from(has_python ? trial->python : "there is no python3 in PATH"));
+  if (has_python) vs_text_format(&line, " (%s), ", trial->python_version);
+  if (has_python) vs_text_format(&line, has_torch ? "PyTorch %s" : "without PyTorch", trial->torch_version);
+  if (has_torch && trial->simulated.python[0] == 0)
+    vs_text_cstr(&line, "; what records it is missing (sitecustomize.py)");
+  vs_text_byte(&line, 0);
+  if (line.status == VS_OK)
+    put_good(cli, has_torch && trial->simulated.python[0] != 0, "PyTorch programs", "%s", line.bytes.data);
+  vs_text_deinit(&line);
+  if (trial->simulated.has_core) put_gpus(cli);
+}
+
 static void put_text(vs_cli *cli, const vs_findings *found) {
   vs_screen *screen = &cli->screen;
   vs_text_cstr(&screen->text, "vramscope " VS_VERSION_TEXT ", built with " VS_COMPILER "\n\n");
@@ -80,13 +116,38 @@ static void put_text(vs_cli *cli, const vs_findings *found) {
   put_good(cli, screen->has_unicode, "block characters", "%s",
            screen->has_unicode ? "bars are drawn with them"
                                : "the locale is not UTF-8: bars are drawn with #");
-  put_good(cli, true, "GPU", "%s", "none is needed: this program only reads files");
+  put_good(cli, true, "GPU", "%s", "none is needed: files are read, and programs run on a simulated one");
+  put_trial(cli, &found->trial);
   if (!vs_json_is_absent(found->info)) put_file(cli, found->info);
 }
 
 static void put_version(vs_jsonw *json, const char *key, const char *version) {
   if (version == NULL) vs_jsonw_member_null(json, key);
   else vs_jsonw_member_str(json, key, vs_str_from(version));
+}
+
+static void put_str_or_null(vs_jsonw *json, const char *key, const char *value) {
+  if (*value == 0) vs_jsonw_member_null(json, key);
+  else vs_jsonw_member_str(json, key, vs_str_from(value));
+}
+
+static void put_trial_json(vs_jsonw *json, const vs_trial *trial) {
+  vs_jsonw_key(json, VS_STR("simulated_cuda"));
+  vs_jsonw_object_begin(json);
+  put_str_or_null(json, "libraries", trial->simulated.libraries);
+  vs_jsonw_member_u64(json, "faces", trial->simulated.face_count);
+  vs_jsonw_member_bool(json, "loads", trial->loads);
+  put_str_or_null(json, "problem", trial->problem);
+  put_str_or_null(json, "hooks", trial->simulated.python);
+  put_str_or_null(json, "python", trial->python);
+  put_str_or_null(json, "python_version", trial->python_version);
+  put_str_or_null(json, "torch_version", trial->torch_version);
+  vs_jsonw_key(json, VS_STR("gpus"));
+  vs_jsonw_array_begin(json);
+  for (uint32_t i = 0; i < vs_sim_profile_count(); i++)
+    vs_jsonw_str(json, vs_str_from(vs_sim_profile_at(i)->key));
+  vs_jsonw_array_end(json);
+  vs_jsonw_object_end(json);
 }
 
 static void put_json(vs_cli *cli, const vs_findings *found) {
@@ -101,6 +162,7 @@ static void put_json(vs_cli *cli, const vs_findings *found) {
   put_version(&json, "sqlite", found->sqlite);
   vs_jsonw_member_bool(&json, "terminal", found->stdout_is_terminal);
   vs_jsonw_member_bool(&json, "utf8", cli->screen.has_unicode);
+  put_trial_json(&json, &found->trial);
   vs_jsonw_key(&json, VS_STR("file"));
   if (vs_json_is_absent(found->info)) {
     vs_jsonw_null(&json);
@@ -140,12 +202,13 @@ vs_exit vs_cli_doctor(vs_cli *cli) {
     const vs_exit code = ask_info(cli, &info);
     if (code != VS_EXIT_OK) return code;
   }
-  const vs_findings found = {
+  vs_findings found = {
       .zlib = vs_inflate_version(),
       .sqlite = vs_sqlite_version(),
       .stdout_is_terminal = vs_stream_is_terminal(VS_STDOUT),
       .info = vs_json_root(&info),
   };
+  vs_trial_make(&found.trial, cli->host);
   if (vs_cli_has(cli, VS_OPTION_JSON)) put_json(cli, &found);
   else put_text(cli, &found);
   vs_json_doc_deinit(&info);

@@ -127,6 +127,7 @@ void vs_help_command(vs_screen *screen, vs_command_id id) {
   vs_text_cstr(&screen->text, "\n\n");
   vs_screen_paragraphs(screen, 0, vs_str_from(command->description));
   if (id == VS_COMMAND_export) put_formats(screen);
+  put_options(screen, command->options, VS_GROUP_RUN, "What to simulate");
   put_options(screen, command->options, VS_GROUP_WHAT, "What to show");
   put_options(screen, command->options, VS_GROUP_HOW, "How to show it");
   put_heading(screen, "Examples");

@@ -148,5 +148,6 @@ int main(int argc, char **argv) {
   }
   cli.host = vs_host_default();
   cli.line = &line;
-  return (int)run(&cli);
+  const vs_exit code = run(&cli);
+  return code == VS_EXIT_OK ? cli.program_exit : (int)code;
 }

@@ -1,0 +1,410 @@
+"""What `vramscope dryrun` learns from a program that uses PyTorch: the history of its allocator, and its figures.
+
+Nothing here may change what the program does or prints. Every step stands alone and fails in silence; what could not be learned is
+missing from the report, which says so.
+
+    the first import of torch   counts optimizer steps from then on, and waits for CUDA
+    CUDA is initialized         the history begins, before the first allocation
+    the program ends            DIR/snapshot.PID.pickle and DIR/stats.PID.json are written (DIR is VRAMSCOPE_SIM_RUN)
+
+stats.PID.json is written at the beginning, too, and after an out-of-memory error: a process that is killed leaves that one, with
+"complete" false.
+"""
+
+import os
+import sys
+
+_PEAKS = ("allocated_bytes", "active_bytes", "requested_bytes", "reserved_bytes")
+_COUNTS = ("num_ooms", "num_alloc_retries")
+_MANY = 1_000_000
+
+
+def arrange():
+    """Called once, when Python starts."""
+    if not os.environ.get("VRAMSCOPE_SIM_RUN"):
+        return
+    if "torch" in sys.modules:
+        _Recorder(sys.modules["torch"]).begin()
+    else:
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Finder:
+    """Stands first among those that find modules, and only waits for torch: another one has to find it."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        for finder in list(sys.meta_path):
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find is not None and finder is not self else None
+            if spec is not None:
+                self._watch(spec)
+                return spec
+        return None
+
+    def _watch(self, spec):
+        """Has us told when the module is there. The loader stays what it is: programs look at it."""
+        loader = spec.loader
+        try:
+            original = loader.exec_module
+
+            def exec_module(module):
+                loader.__dict__.pop("exec_module", None)
+                original(module)
+                self._found(module)
+
+            loader.exec_module = exec_module
+        except Exception:
+            pass
+
+    def _found(self, torch):
+        try:
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+                _Recorder(torch).begin()
+        except Exception:
+            pass
+
+
+def _quietly(function):
+    """The same function, whose failures nobody sees."""
+
+    def quiet(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            return None
+
+    return quiet
+
+
+class _Recorder:
+    def __init__(self, torch):
+        self.torch = torch
+        self.folder = os.environ["VRAMSCOPE_SIM_RUN"]
+        self.most_events = int(os.environ.get("VRAMSCOPE_DRYRUN_HISTORY", _MANY))
+        self.pid = None  # of the process that initialized CUDA
+        self.began = None
+        self.history = {"on": False, "why": None, "calls": []}
+        self.folded = {}  # device -> peaks and counts that the program has reset
+        self.measured = {}  # id of an optimizer -> what it and its parameters hold
+        self.oom = None
+        self.ooms = 0
+        self.steps = 0
+        self.note_step = None
+
+    # ---- beginning
+
+    @_quietly
+    def begin(self):
+        import atexit
+
+        self._count_steps()
+        self._follow_resets()
+        self._follow_recording()
+        atexit.register(self.end)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
+        self.torch.cuda._lazy_call(self.cuda_begins)
+
+    def _forget(self):
+        """A forked child cannot use CUDA, and is not the process of which there is something to tell."""
+        self.pid = None
+
+    @_quietly
+    def cuda_begins(self):
+        import time
+
+        self.pid = os.getpid()
+        self.began = time.monotonic()
+        self._begin_history()
+        self._observe_ooms()
+        self.write_stats(False)
+
+    @_quietly
+    def _count_steps(self):
+        from torch.optim.optimizer import register_optimizer_step_post_hook
+
+        register_optimizer_step_post_hook(self.step_done)
+
+    @_quietly
+    def step_done(self, optimizer, args, kwargs):
+        self.steps += 1
+        if self.pid is None:
+            return
+        if self.note_step is None:
+            import ctypes
+
+            self.note_step = getattr(ctypes.CDLL(None), "vs_world_note_step", False)
+        if self.note_step:
+            self.note_step()
+        # By the second step every state is there.
+        seen, held = self.measured.get(id(optimizer), (0, None))
+        if seen < 2:
+            self.measured[id(optimizer)] = (seen + 1, self._held_by([optimizer], []) or held)
+
+    # ---- history: ours runs from beginning to end, whatever the program does with its own
+
+    def _begin_history(self):
+        if self.most_events == 0:
+            self.history["why"] = "it was not wanted"
+            return
+        calls = list(self.history["calls"])
+        try:
+            self.torch.cuda.memory._record_memory_history(max_entries=self.most_events, stacks="python")
+            self.history["on"] = True
+        except Exception as error:
+            self.history["why"] = str(error).split("\n")[0][:200]
+        self.history["calls"] = calls  # without this one
+
+    @_quietly
+    def _follow_recording(self):
+        c, most = self.torch._C, self.most_events
+        original = c._cuda_record_memory_history
+        if most == 0:
+            return
+
+        def record(enabled=None, context="all", stacks="all", max_entries=sys.maxsize, *more, **named):
+            """The program's own wishes. It gets at least the events that it asks for; what would end our history or
+            leave something out is not done. Nor are C++ frames recorded: to name them takes PyTorch minutes."""
+            self.history["calls"].append({"enabled": enabled, "context": context, "stacks": stacks})
+            if enabled is None:
+                return None
+            more = list(more)
+            if more:
+                more[0] = False  # clear_history
+            more = [[] if isinstance(value, list) else value for value in more]  # skip_actions
+            if len(more) > 5:
+                more[5] = True  # record_cuda
+            named.pop("clear_history", None)
+            named.pop("skip_actions", None)
+            return original("all", "all", "python", max(max_entries, most), *more, **named)
+
+        c._cuda_record_memory_history = record
+        if hasattr(c, "_cuda_record_memory_history_legacy"):
+            legacy = lambda enabled, *more, **named: record("all" if enabled else None)  # noqa: E731
+            c._cuda_record_memory_history_legacy = legacy
+
+    # ---- peaks: a reset of the program's does not take them from us
+
+    def _follow_resets(self):
+        for name in ("_cuda_resetPeakMemoryStats", "_cuda_resetAccumulatedMemoryStats"):
+            self._fold_before(name)
+        for name in ("_accelerator_resetPeakStats", "_accelerator_resetAccumulatedStats"):
+            self._fold_before(name)
+
+    @_quietly
+    def _fold_before(self, name):
+        original = getattr(self.torch._C, name)
+
+        def reset(device, *args, **kwargs):
+            self.fold(device, "Accumulated" in name)
+            return original(device, *args, **kwargs)
+
+        setattr(self.torch._C, name, reset)
+
+    @_quietly
+    def fold(self, device, counts):
+        stats = self.torch._C._cuda_memoryStats(device)
+        folded = self.folded.setdefault(device, {})
+        for name in _PEAKS:
+            if name in stats:
+                folded[name] = max(folded.get(name, 0), stats[name]["all"]["peak"])
+        for name in _COUNTS if counts else ():
+            folded[name] = folded.get(name, 0) + stats.get(name, 0)
+
+    def _figures(self, device, stats):
+        folded = self.folded.get(device, {})
+        figures = {}
+        for name in _PEAKS:
+            peak = stats[name]["all"]["peak"] if name in stats else None
+            figures["peak_" + name] = max(peak, folded.get(name, 0)) if peak is not None else folded.get(name)
+        for name in _COUNTS:
+            figures[name] = stats.get(name, 0) + folded.get(name, 0)
+        return figures
+
+    # ---- out of memory
+
+    @_quietly
+    def _observe_ooms(self):
+        self.torch._C._cuda_attach_out_of_memory_observer(self.out_of_memory)
+
+    @_quietly
+    def out_of_memory(self, device, asked, device_total, device_free):
+        self.ooms += 1
+        stats = self.torch._C._cuda_memoryStats(device)
+        self.oom = {
+            "device": device,
+            "asked_bytes": asked,
+            "free_bytes": device_free,
+            "allocated_bytes": stats["allocated_bytes"]["all"]["current"],
+            "reserved_bytes": stats["reserved_bytes"]["all"]["current"],
+            "model": self._model() if self.ooms == 1 else (self.oom or {}).get("model"),
+        }
+        if self.ooms == 1:
+            self.write_stats(False)
+
+    # ---- what a model is made of
+
+    def _held_by(self, optimizers, modules):
+        """Bytes on the GPU of parameters, their gradients, and the state of optimizers."""
+        parameters, trainable = {}, set()
+        for module in modules:
+            for parameter in module._parameters.values():
+                if parameter is not None:
+                    parameters[id(parameter)] = parameter
+        state_bytes = 0
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                for parameter in group["params"]:
+                    parameters[id(parameter)] = parameter
+                    trainable.add(id(parameter))
+            for state in list(optimizer.state.values()):
+                values = state.values() if isinstance(state, dict) else ()
+                state_bytes += sum(self._bytes(value) for value in values)
+        on_gpu = [parameter for parameter in parameters.values() if self._bytes(parameter)]
+        if not on_gpu:
+            return None
+        return {
+            "parameters": sum(self._local(parameter).numel() for parameter in on_gpu),
+            "parameter_bytes": sum(map(self._bytes, on_gpu)),
+            "trainable_bytes": sum(self._bytes(p) for p in on_gpu if id(p) in trainable or p.requires_grad),
+            "gradient_bytes": sum(self._bytes(parameter.grad) for parameter in on_gpu),
+            "optimizer_bytes": state_bytes,
+            "optimizer": type(optimizers[0]).__name__ if optimizers else None,
+        }
+
+    def _local(self, tensor):
+        """Of a tensor that is spread over ranks the part that lies here."""
+        return getattr(tensor, "_local_tensor", tensor)
+
+    def _bytes(self, value):
+        if not isinstance(value, self.torch.Tensor):
+            return 0
+        value = self._local(value)
+        return value.numel() * value.element_size() if value.is_cuda else 0
+
+    @_quietly
+    def _model(self):
+        """The largest that was seen: at an optimizer's first steps, or among what lives now."""
+        import gc
+
+        modules, optimizers = [], []
+        for thing in gc.get_objects():
+            kind = type(thing)
+            if issubclass(kind, self.torch.nn.Module):
+                modules.append(thing)
+            elif issubclass(kind, self.torch.optim.Optimizer):
+                optimizers.append(thing)
+        living = self._held_by(optimizers, modules)
+        return self._larger(living, self._measured())
+
+    def _measured(self):
+        all_held = [held for _, held in self.measured.values() if held]
+        if not all_held:
+            return None
+        total = dict(max(all_held, key=lambda held: held["parameter_bytes"]))
+        for key, value in total.items():
+            if isinstance(value, int):
+                total[key] = sum(held[key] for held in all_held)
+        return total
+
+    def _larger(self, *helds):
+        helds = [held for held in helds if held]
+        weight = lambda held: held["parameter_bytes"] + held["gradient_bytes"] + held["optimizer_bytes"]  # noqa: E731
+        return max(helds, key=weight) if helds else None
+
+    # ---- ending
+
+    @_quietly
+    def end(self):
+        if self.pid != os.getpid() or not self.torch.cuda.is_initialized():
+            return
+        self.write_stats(True)  # the snapshot may take long, and fail
+        self._write_snapshot()
+
+    @_quietly
+    def _write_snapshot(self):
+        import pickle
+
+        if not self.history["on"]:
+            return
+        snapshot = self.torch.cuda.memory._snapshot()
+        self._write("snapshot", "pickle", lambda file: pickle.dump(snapshot, file))
+
+    @_quietly
+    def write_stats(self, is_complete):
+        import json
+        import time
+
+        torch, visible = self.torch, os.environ.get("CUDA_VISIBLE_DEVICES")
+        devices = []
+        for device in range(torch.cuda.device_count()):
+            stats = self._stats_of(device)
+            if stats is not None and not stats["segment"]["all"]["allocated"] and not stats["num_ooms"]:
+                continue  # not used
+            properties = torch.cuda.get_device_properties(device)
+            entry = {"device": device, "card": _card(device, visible), "name": properties.name}
+            entry["total_bytes"] = properties.total_memory
+            if stats is not None:
+                entry.update(self._figures(device, stats), stats=stats)
+            devices.append(entry)
+        everything = {
+            "schema": 1,
+            "complete": is_complete,
+            "pid": self.pid,
+            "rank": os.environ.get("RANK"),
+            "argv": list(getattr(sys, "orig_argv", sys.argv)),
+            "torch": torch.__version__,
+            "cuda": torch.version.cuda,
+            "allocator": {"backend": _backend(torch), "settings": _settings()},
+            "began": self.began,
+            "ended": time.monotonic(),
+            "history": self.history,
+            "steps": self.steps,
+            "devices": devices,
+            "model": self._model() if is_complete else None,
+            "oom": self.oom,
+            "ooms": self.ooms,
+        }
+        text = json.dumps(everything, default=str)
+        self._write("stats", "json", lambda file: file.write(text.encode("utf-8", "surrogateescape")))
+
+    def _stats_of(self, device):
+        """None where the allocator keeps none."""
+        try:
+            return self.torch._C._cuda_memoryStats(device)
+        except Exception:
+            return None
+
+    def _write(self, what, ending, put):
+        """The file appears whole."""
+        path = os.path.join(self.folder, "%s.%d.%s" % (what, self.pid, ending))
+        with open(path + ".part", "wb") as file:
+            put(file)
+        os.replace(path + ".part", path)
+
+
+def _card(device, visible):
+    """The card of the machine that a device of the program is; None where that cannot be told from the variable."""
+    if visible is None:
+        return device
+    try:
+        return int(visible.split(",")[device])
+    except (ValueError, IndexError):
+        return None
+
+
+def _backend(torch):
+    try:
+        return torch.cuda.get_allocator_backend()
+    except Exception:
+        return None
+
+
+def _settings():
+    for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
+        if os.environ.get(name):
+            return os.environ[name]
+    return ""

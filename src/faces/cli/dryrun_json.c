@@ -1,0 +1,246 @@
+/* The report of a dry run as JSON; docs/formats/dryrun.md describes it. */
+#include "faces/cli/dryrun.h"
+#include "faces/cli/words.h"
+
+/* ---- pieces */
+
+/* A value of another document as it is. */
+static void put_value(vs_jsonw *w, vs_json value) {
+  const bool is_object = vs_json_kind(value) == VS_JSON_OBJECT;
+  switch (vs_json_kind(value)) {
+    case VS_JSON_OBJECT:
+    case VS_JSON_ARRAY:
+      if (is_object) vs_jsonw_object_begin(w);
+      else vs_jsonw_array_begin(w);
+      for (size_t i = 0; i < vs_json_count(value); i++) {
+        if (is_object) vs_jsonw_key(w, vs_json_name_at(value, i));
+        put_value(w, vs_json_at(value, i));
+      }
+      if (is_object) vs_jsonw_object_end(w);
+      else vs_jsonw_array_end(w);
+      break;
+    case VS_VALUE_BOOL: vs_jsonw_bool(w, vs_json_bool(value, false)); break;
+    case VS_VALUE_INT:
+      if (vs_json_i64(value, 0) < 0) vs_jsonw_i64(w, vs_json_i64(value, 0));
+      else vs_jsonw_u64(w, vs_json_u64(value, 0));
+      break;
+    case VS_VALUE_UINT: vs_jsonw_u64(w, vs_json_u64(value, 0)); break;
+    case VS_VALUE_REAL: vs_jsonw_f64(w, vs_json_f64(value, 0)); break;
+    case VS_VALUE_NONE:
+    case VS_JSON_ABSENT: vs_jsonw_null(w); break;
+    default: vs_jsonw_str(w, vs_json_str(value, VS_STR(""))); break;
+  }
+}
+
+static void put_member(vs_jsonw *w, const char *key, vs_json value) {
+  vs_jsonw_key(w, vs_str_from(key));
+  put_value(w, value);
+}
+
+static void put_u64_or_null(vs_jsonw *w, const char *key, bool is_known, uint64_t value) {
+  if (is_known) vs_jsonw_member_u64(w, key, value);
+  else vs_jsonw_member_null(w, key);
+}
+
+static void put_torch(vs_jsonw *w, const vs_torch_figures *torch) {
+  vs_jsonw_key(w, VS_STR("torch"));
+  if (!torch->is_known) {
+    vs_jsonw_null(w);
+    return;
+  }
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_u64(w, "peak_reserved_bytes", torch->peak_reserved_bytes);
+  vs_jsonw_member_u64(w, "peak_allocated_bytes", torch->peak_allocated_bytes);
+  vs_jsonw_member_u64(w, "peak_requested_bytes", torch->peak_requested_bytes);
+  vs_jsonw_member_u64(w, "ooms", torch->ooms);
+  vs_jsonw_member_u64(w, "retries", torch->retries);
+  vs_jsonw_object_end(w);
+}
+
+/* ---- parts */
+
+static void put_devices(vs_jsonw *w, const vs_outcome *outcome) {
+  const vs_result *result = outcome->result;
+  vs_jsonw_key(w, VS_STR("devices"));
+  vs_jsonw_array_begin(w);
+  for (uint32_t c = 0; c < result->card_count; c++) {
+    const vs_result_card *card = &result->cards[c];
+    vs_jsonw_object_begin(w);
+    vs_jsonw_member_u64(w, "device", c);
+    vs_jsonw_member_str(w, "name", vs_str_from(card->card->name));
+    vs_jsonw_member_str(w, "gpu", vs_str_from(outcome->plan->gpus[c].profile->key));
+    vs_jsonw_member_u64(w, "total_bytes", card->card->figures.total_bytes);
+    vs_jsonw_member_u64(w, "taken_bytes", card->card->taken_bytes);
+    vs_jsonw_member_bool(w, "used", card->is_used);
+    vs_jsonw_member_u64(w, "driver_peak_bytes", card->driver_peak_bytes);
+    vs_jsonw_member_u64(w, "context_bytes", card->card->context_bytes);
+    vs_jsonw_member_u64(w, "contexts", card->contexts);
+    vs_jsonw_member_u64(w, "driver_refusals", card->refused_count);
+    put_torch(w, &card->torch);
+    vs_jsonw_object_end(w);
+  }
+  vs_jsonw_array_end(w);
+}
+
+static void put_fits(vs_jsonw *w, const vs_outcome *outcome) {
+  vs_jsonw_key(w, VS_STR("fit"));
+  vs_jsonw_array_begin(w);
+  for (size_t i = 0; outcome->need_count != 0 && i < outcome->fits.rows.count; i++) {
+    const vs_fit_row *row = &outcome->fits.rows.data[i];
+    vs_jsonw_object_begin(w);
+    vs_jsonw_member_str(w, "gpu", vs_str_from(row->profile->key));
+    vs_jsonw_member_str(w, "name", vs_str_from(row->profile->name));
+    vs_jsonw_member_u64(w, "total_bytes", row->total_bytes);
+    vs_jsonw_member_str(w, "fits", vs_str_from(vs_fit_word(row->fit)));
+    if (row->fit == VS_FIT_UNKNOWN) vs_jsonw_member_null(w, "headroom_bytes");
+    else vs_jsonw_member_i64(w, "headroom_bytes", row->headroom_bytes);
+    vs_jsonw_object_end(w);
+  }
+  vs_jsonw_array_end(w);
+}
+
+static void put_search(vs_jsonw *w, const vs_search *search) {
+  put_u64_or_null(w, "smallest_bytes", search->is_known, search->smallest_bytes);
+  vs_jsonw_key(w, VS_STR("search"));
+  if (!search->was_made) {
+    vs_jsonw_null(w);
+    return;
+  }
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_u64(w, "runs", search->runs);
+  if (search->is_known) vs_jsonw_member_null(w, "why");
+  else vs_jsonw_member_str(w, "why", vs_str_from(search->why));
+  vs_jsonw_object_end(w);
+}
+
+static void put_oom(vs_jsonw *w, const vs_result *result) {
+  const vs_result_oom *oom = &result->oom;
+  vs_jsonw_key(w, VS_STR("oom"));
+  if (!oom->is_there || result->ooms + result->refused == 0) {
+    vs_jsonw_null(w);
+    return;
+  }
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_u64(w, "device", oom->card);
+  vs_jsonw_member_u64(w, "asked_bytes", oom->asked_bytes);
+  vs_jsonw_member_u64(w, "free_bytes", oom->free_bytes);
+  put_u64_or_null(w, "allocated_bytes", oom->has_torch, oom->allocated_bytes);
+  put_u64_or_null(w, "reserved_bytes", oom->has_torch, oom->reserved_bytes);
+  vs_jsonw_object_end(w);
+}
+
+static void put_processes(vs_jsonw *w, const vs_outcome *outcome) {
+  static const char *const ends[] = {"ended", "killed", "running"};
+  const vs_result *result = outcome->result;
+  vs_jsonw_key(w, VS_STR("processes"));
+  vs_jsonw_array_begin(w);
+  for (size_t i = 0; i < result->processes.count; i++) {
+    const vs_result_process *process = &result->processes.data[i];
+    const vs_json stats = vs_json_root(&process->stats);
+    const bool is_child = process->child != VS_NO_CHILD && process->child < outcome->launch->child_count;
+    const vs_child *child = is_child ? &outcome->launch->children[process->child] : NULL;
+    vs_jsonw_object_begin(w);
+    vs_jsonw_member_u64(w, "pid", process->pid);
+    vs_jsonw_member_str(w, "program", vs_result_string(result, process->program));
+    put_u64_or_null(w, "rank", outcome->plan->has_job && is_child, outcome->plan->job.rank + process->child);
+    vs_jsonw_member_str(w, "end", vs_str_from(ends[process->end]));
+    put_u64_or_null(w, "exit_code", is_child && child->signal == 0,
+                    is_child ? (uint64_t)child->exit_code : 0);
+    put_u64_or_null(w, "signal", is_child && child->signal != 0, is_child ? (uint64_t)child->signal : 0);
+    vs_jsonw_member_u64(w, "steps", process->steps);
+    vs_jsonw_member_u64(w, "kernels", process->kernels);
+    vs_jsonw_member_u64(w, "value_reads", process->reads);
+    put_member(w, "torch_version", vs_reply_at(stats, "torch"));
+    put_member(w, "allocator", vs_reply_at(stats, "allocator"));
+    put_member(w, "history", vs_reply_at(stats, "history"));
+    put_member(w, "model", vs_reply_at(stats, "model"));
+    vs_jsonw_member_bool(w, "complete", process->is_complete);
+    vs_jsonw_key(w, VS_STR("devices"));
+    vs_jsonw_array_begin(w);
+    for (uint32_t c = 0; c < result->card_count; c++) {
+      if (!process->use[c].is_used) continue;
+      vs_jsonw_object_begin(w);
+      vs_jsonw_member_u64(w, "device", c);
+      vs_jsonw_member_u64(w, "driver_peak_bytes", process->use[c].driver_peak_bytes);
+      put_torch(w, &process->use[c].torch);
+      vs_jsonw_object_end(w);
+    }
+    vs_jsonw_array_end(w);
+    vs_jsonw_object_end(w);
+  }
+  vs_jsonw_array_end(w);
+}
+
+static void put_doubt(vs_jsonw *w, const vs_result *result, const vs_doubt *doubt) {
+  const vs_str what = vs_result_string(result, doubt->what), detail = vs_result_string(result, doubt->detail);
+  vs_jsonw_object_begin(w);
+  switch (doubt->kind) {
+    case VS_DOUBT_READ:
+      vs_jsonw_member_str(w, "kind", VS_STR("value_read"));
+      vs_jsonw_member_str(w, "place", what);
+      vs_jsonw_member_str(w, "file", detail);
+      vs_jsonw_key(w, VS_STR("line"));
+      if (doubt->line < 0) vs_jsonw_null(w);
+      else vs_jsonw_i64(w, doubt->line);
+      vs_jsonw_member_u64(w, "count", doubt->count);
+      vs_jsonw_member_u64(w, "bytes", doubt->bytes);
+      break;
+    case VS_DOUBT_GUESS:
+      vs_jsonw_member_str(w, "kind", VS_STR("guess"));
+      vs_jsonw_member_str(w, "what", what);
+      vs_jsonw_member_u64(w, "bytes", doubt->bytes);
+      vs_jsonw_member_str(w, "sentence", detail);
+      break;
+    case VS_DOUBT_REFUSED:
+      vs_jsonw_member_str(w, "kind", VS_STR("refused"));
+      vs_jsonw_member_str(w, "name", what);
+      vs_jsonw_member_str(w, "library", detail);
+      break;
+    case VS_DOUBT_HISTORY:
+      vs_jsonw_member_str(w, "kind", VS_STR("history_lost"));
+      vs_jsonw_member_u64(w, "processes", doubt->count);
+      break;
+  }
+  vs_jsonw_object_end(w);
+}
+
+static void put_command(vs_jsonw *w, char *const *words) {
+  vs_jsonw_key(w, VS_STR("command"));
+  vs_jsonw_array_begin(w);
+  for (size_t i = 0; words[i] != NULL; i++) vs_jsonw_str(w, vs_str_from(words[i]));
+  vs_jsonw_array_end(w);
+}
+
+/* ---- the whole */
+
+void vs_dryrun_put_json(vs_cli *cli, const vs_outcome *outcome) {
+  const vs_result *result = outcome->result;
+  vs_jsonw writer, *w = &writer;
+  vs_jsonw_begin(w, &cli->screen.text, 0);
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_u64(w, "schema", 1);
+  vs_jsonw_member_str(w, "method", VS_STR("dryrun"));
+  vs_jsonw_member_bool(w, "simulated", true);
+  put_command(w, cli->line->words);
+  vs_jsonw_member_str(w, "verdict", vs_str_from(vs_verdict_word(outcome->verdict)));
+  vs_jsonw_member_i64(w, "exit_code", vs_launch_exit(outcome->launch));
+  const int number = vs_launch_signal(outcome->launch);
+  put_u64_or_null(w, "signal", number != 0, (uint64_t)number);
+  vs_jsonw_member_u64(w, "time_us", outcome->launch->took_us);
+  vs_jsonw_member_u64(w, "steps", result->steps);
+  put_devices(w, outcome);
+  put_fits(w, outcome);
+  put_search(w, &outcome->search);
+  put_oom(w, result);
+  vs_jsonw_key(w, VS_STR("doubts"));
+  vs_jsonw_array_begin(w);
+  for (size_t i = 0; i < result->doubts.count; i++) put_doubt(w, result, &result->doubts.data[i]);
+  vs_jsonw_array_end(w);
+  put_processes(w, outcome);
+  put_u64_or_null(w, "report_pid", !vs_json_is_absent(outcome->report),
+                  result->main == SIZE_MAX ? 0 : result->processes.data[result->main].pid);
+  put_member(w, "report", vs_reply_at(outcome->report, "devices"));
+  vs_jsonw_object_end(w);
+  vs_jsonw_end(w);
+  vs_text_byte(&cli->screen.text, '\n');
+}

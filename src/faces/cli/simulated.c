@@ -1,0 +1,117 @@
+#include "faces/cli/simulated.h"
+#include "base/sort.h"
+#include "base/strings.h"
+#include "os/process.h"
+
+/* From the folder of programs to that of libraries, as the build installs them. */
+#ifndef VS_LIBRARIES_FROM_PROGRAMS
+#define VS_LIBRARIES_FROM_PROGRAMS "../lib"
+#endif
+
+static const char core_name[] = "libvramscope-sim.so";
+
+/* ---- finding */
+
+static bool is_library(const char *name) {
+  return vs_str_starts(vs_str_from(name), VS_STR("lib")) && vs_str_contains(vs_str_from(name), VS_STR(".so"));
+}
+
+static vs_status count_library(void *ctx, const char *name, vs_folder_kind kind) {
+  vs_simulated *simulated = ctx;
+  if (kind != VS_FOLDER_FILE || !is_library(name)) return VS_OK;
+  if (vs_str_equal(vs_str_from(name), vs_str_from(core_name))) simulated->has_core = true;
+  else simulated->face_count++;
+  return VS_OK;
+}
+
+static vs_status see_hook(void *ctx, const char *name, vs_folder_kind kind) {
+  (void)kind;
+  *(bool *)ctx = *(bool *)ctx || vs_str_equal(vs_str_from(name), VS_STR("sitecustomize.py"));
+  return VS_OK;
+}
+
+static bool find_libraries(vs_simulated *simulated, const char *folder) {
+  simulated->has_core = false;
+  simulated->face_count = 0;
+  if (vs_folder_each(folder, simulated, count_library) != VS_OK || !simulated->has_core) return false;
+  vs_format(simulated->libraries, sizeof simulated->libraries, "%s", folder);
+  return true;
+}
+
+static bool find_python(vs_simulated *simulated, const char *folder) {
+  bool is_there = false;
+  if (vs_folder_each(folder, &is_there, see_hook) != VS_OK || !is_there) return false;
+  vs_format(simulated->python, sizeof simulated->python, "%s", folder);
+  return true;
+}
+
+void vs_simulated_find(vs_simulated *simulated) {
+  static const struct {
+    const char *libraries, *python;
+  } places[] = {
+      {"simcuda", "dryrun"},
+      {VS_LIBRARIES_FROM_PROGRAMS "/vramscope/simcuda", VS_LIBRARIES_FROM_PROGRAMS "/vramscope/dryrun"},
+  };
+  char base[VS_FOLDER_PATH], path[VS_FOLDER_PATH];
+  bool has_libraries = false, has_python = false;
+  *simulated = (vs_simulated){.face_count = 0};
+  vs_process_folder(base, sizeof base);
+  for (size_t i = 0; i < sizeof places / sizeof places[0] && base[0] != 0; i++) {
+    vs_format(path, sizeof path, "%s/%s", base, places[i].libraries);
+    if (!has_libraries) has_libraries = find_libraries(simulated, path);
+    vs_format(path, sizeof path, "%s/%s", base, places[i].python);
+    if (!has_python) has_python = find_python(simulated, path);
+  }
+}
+
+/* ---- LD_PRELOAD */
+
+bool vs_simulated_is_plain(const char *path) {
+  for (; *path != 0; path++)
+    if (*path == ' ' || *path == ':' || (*path >= '\t' && *path <= '\r')) return false;
+  return true;
+}
+
+typedef struct listing {
+  const vs_host *host;
+  vs_strings names;
+  VS_VEC(uint32_t) rows;
+} listing;
+
+static vs_status list_library(void *ctx, const char *name, vs_folder_kind kind) {
+  listing *list = ctx;
+  const bool is_core = vs_str_equal(vs_str_from(name), vs_str_from(core_name));
+  if (kind != VS_FOLDER_FILE || is_core || !is_library(name)) return VS_OK;
+  uint32_t id;
+  VS_TRY(vs_strings_intern(list->host, &list->names, vs_str_from(name), &id));
+  VS_TRY(vs_vec_reserve(list->host, &list->rows, 1));
+  list->rows.data[list->rows.count++] = id;
+  return VS_OK;
+}
+
+static bool is_before(const void *ctx, uint32_t a, uint32_t b) {
+  const listing *list = ctx;
+  return vs_str_compare(vs_strings_at(&list->names, a), vs_strings_at(&list->names, b)) < 0;
+}
+
+static vs_status put_preload(listing *list, const char *folder, const char *before, vs_text *text) {
+  vs_text_format(text, "%s/%s", folder, core_name);
+  VS_TRY(vs_folder_each(folder, list, list_library));
+  VS_TRY(vs_sort_rows(list->host, list->rows.data, list->rows.count, is_before, list));
+  for (size_t i = 0; i < list->rows.count; i++) {
+    vs_text_format(text, ":%s/", folder);
+    vs_text_str(text, vs_strings_at(&list->names, list->rows.data[i]));
+  }
+  if (before != NULL && *before != 0) vs_text_format(text, ":%s", before);
+  vs_text_byte(text, 0); /* it goes to the C library */
+  return text->status;
+}
+
+vs_status vs_simulated_preload(const vs_host *host, const char *folder, const char *before, vs_text *text) {
+  listing list = {.host = host};
+  VS_TRY(vs_strings_init(host, &list.names));
+  const vs_status status = put_preload(&list, folder, before, text);
+  vs_vec_free(host, &list.rows);
+  vs_strings_deinit(host, &list.names);
+  return status;
+}

@@ -1,0 +1,91 @@
+#include "faces/cli/trial.h"
+#include "os/child.h"
+#include "os/infile.h"
+#include "os/process.h"
+
+enum { PATIENCE_US = 10 * 1000 * 1000 };
+
+/* Runs a program with `preload` (NULL: nothing more) and keeps the beginning of what it writes. False if it
+ * fails. */
+static bool run(char *const *words, const char *preload, const char *output, char *text, size_t capacity) {
+  const vs_child_variable variables[] = {{"LD_PRELOAD", preload}};
+  const vs_child_plan plan = {.words = words,
+                              .variables = variables,
+                              .variable_count = preload == NULL ? 0 : 1,
+                              .streams = VS_CHILD_STREAMS_NONE,
+                              .output = output};
+  vs_child child;
+  vs_error error;
+  text[0] = 0;
+  if (vs_child_start(&child, &plan, &error) != VS_OK) return false;
+  if (vs_children_wait(&child, 1, PATIENCE_US) != 0) vs_children_kill(&child, 1);
+  while (vs_children_wait(&child, 1, PATIENCE_US) != 0) continue;
+  vs_infile file;
+  if (vs_infile_open(&file, output, &error) != VS_OK) return false;
+  const vs_reader reader = vs_infile_reader(&file);
+  size_t count = 0;
+  if (reader.read(reader.ctx, text, capacity - 1, &count) != VS_OK) count = 0;
+  text[count] = 0;
+  vs_infile_close(&file);
+  return child.exit_code == 0 && child.signal == 0;
+}
+
+/* Up to the next line feed; *rest moves behind it. */
+static void take_line(const char **rest, char *to, size_t capacity) {
+  size_t size = 0;
+  while ((*rest)[size] != 0 && (*rest)[size] != '\n') size++;
+  vs_format(to, capacity, "%S", (vs_str){*rest, size});
+  *rest += size + ((*rest)[size] != 0);
+}
+
+static void try_libraries(vs_trial *trial, const vs_host *host, const char *output) {
+  char program[VS_FOLDER_PATH + 16], text[1024];
+  char *words[] = {program, "--version", NULL};
+  vs_text preload;
+  vs_text_init(&preload, host, NULL);
+  vs_process_program(program, sizeof program);
+  if (!vs_simulated_is_plain(trial->simulated.libraries)) {
+    trial->loads = true; /* dryrun gives them another name; what the loader says of them is not tried */
+  } else if (vs_simulated_preload(host, trial->simulated.libraries, NULL, &preload) == VS_OK) {
+    const bool ran = run(words, preload.bytes.data, output, text, sizeof text);
+    trial->loads = ran && vs_str_starts(vs_str_from(text), VS_STR("vramscope "));
+    const char *rest = text;
+    if (!trial->loads) take_line(&rest, trial->problem, sizeof trial->problem);
+    if (!trial->loads && trial->problem[0] == 0)
+      vs_format(trial->problem, sizeof trial->problem, "a program with them in it does not start");
+  }
+  vs_text_deinit(&preload);
+}
+
+static void try_python(vs_trial *trial, const char *output) {
+  char script[] = "import sys, importlib.metadata as m\n"
+                  "print(sys.executable)\n"
+                  "print(sys.version.split()[0])\n"
+                  "try:\n"
+                  "    print(m.version('torch'))\n"
+                  "except m.PackageNotFoundError:\n"
+                  "    print()\n";
+  char *words[] = {"python3", "-c", script, NULL}, text[1024];
+  if (!run(words, NULL, output, text, sizeof text)) return;
+  const char *rest = text;
+  take_line(&rest, trial->python, sizeof trial->python);
+  take_line(&rest, trial->python_version, sizeof trial->python_version);
+  take_line(&rest, trial->torch_version, sizeof trial->torch_version);
+}
+
+void vs_trial_make(vs_trial *trial, const vs_host *host) {
+  vs_folder folder;
+  vs_error error;
+  char output[VS_FOLDER_PATH + 16];
+  *trial = (vs_trial){.loads = false};
+  vs_simulated_find(&trial->simulated);
+  if (vs_folder_create(&folder, "vramscope-doctor-", &error) != VS_OK) {
+    vs_format(trial->problem, sizeof trial->problem, "%s", error.text);
+    return;
+  }
+  vs_format(output, sizeof output, "%s/output", folder.path);
+  if (trial->simulated.has_core) try_libraries(trial, host, output);
+  try_python(trial, output);
+  vs_folder_remove(&folder);
+  vs_children_done();
+}

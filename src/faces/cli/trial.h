@@ -1,0 +1,19 @@
+/* Tries whether programs can run on the simulated GPU here: for doctor. */
+#ifndef VS_CLI_TRIAL_H
+#define VS_CLI_TRIAL_H
+
+#include "faces/cli/simulated.h"
+
+typedef struct vs_trial {
+  vs_simulated simulated;
+  bool loads;        /* a program starts with the libraries in it, and the loader has nothing to say */
+  char problem[256]; /* what it said, else; "" where nothing was tried */
+  char python[256];  /* the interpreter that "python3" is; "" if there is none */
+  char python_version[32];
+  char torch_version[64]; /* "" where it has none */
+} vs_trial;
+
+/* Starts this program and Python, for moments; opens no connection and does not import torch. */
+void vs_trial_make(vs_trial *trial, const vs_host *host);
+
+#endif

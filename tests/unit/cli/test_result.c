@@ -1,0 +1,196 @@
+/* What a dry run left behind, put together. The files belong to the program, not to the library, so they are
+ * compiled into this test. */
+#include "faces/cli/fit.c"
+#include "faces/cli/result.c"
+#include "os/folder.h"
+#include "support/test.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static const uint64_t GiB = UINT64_C(1) << 30;
+
+static vs_sim_node node; /* large for a stack */
+static vs_folder folder;
+
+static int begin(void **state) {
+  (void)state;
+  vs_error error;
+  vs_sim_gpu gpus[2];
+  uint32_t count;
+  return vs_folder_create(&folder, "vramscope-unit-result-", &error) != VS_OK ||
+         vs_sim_gpus_parse(VS_STR("2xL4"), gpus, 2, &count, &error) != VS_OK ||
+         vs_sim_node_init(&node, gpus, count) != VS_OK;
+}
+
+static int end(void **state) {
+  (void)state;
+  vs_folder_remove(&folder);
+  return 0;
+}
+
+static void put_file(const char *name, const char *text) {
+  char path[VS_FOLDER_PATH + 64];
+  vs_format(path, sizeof path, "%s/%s", folder.path, name);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  assert_true(fputs(text, file) >= 0);
+  assert_int_equal(fclose(file), 0);
+}
+
+/* A process that took `bytes` of a card at most, and is gone. Its number is none that lives. */
+static uint32_t add_process(uint32_t pid, uint32_t card, uint64_t bytes) {
+  uint32_t slot;
+  assert_int_equal(vs_sim_node_enter(&node, pid, 1, &slot), VS_SIM_OK);
+  assert_int_equal(vs_sim_node_context(&node, slot, card), VS_SIM_OK);
+  assert_int_equal(vs_sim_node_take(&node, slot, card, bytes), VS_SIM_OK);
+  return slot;
+}
+
+enum { GONE = 0x7ffffff0 }; /* above any process number that Linux gives */
+
+static vs_result make_result(const vs_host *host) {
+  vs_result result;
+  const int64_t pids[] = {GONE, GONE + 1};
+  expect_ok(vs_result_init(&result, host, &node, folder.path, pids, 2));
+  return result;
+}
+
+static void test_nothing(void **state) {
+  (void)state;
+  fault_host fault;
+  fault_host_init(&fault, FAULT_NEVER);
+  vs_result result = make_result(&fault.host);
+  assert_int_equal(result.processes.count, 0);
+  assert_int_equal(result.main, SIZE_MAX);
+  assert_false(result.cards[0].is_used || result.cards[1].is_used);
+  vs_result_deinit(&result);
+  fault_host_expect_empty(&fault);
+}
+
+static void test_three_processes(void **state) {
+  (void)state;
+  /* The first is a child that ended well, the second one that was killed, the third a grandchild. */
+  vs_sim_node_leave(&node, add_process(GONE, 0, 3 * GiB));
+  (void)add_process(GONE + 1, 0, 5 * GiB);
+  (void)add_process(GONE + 2, 1, GiB);
+  char name[64];
+  vs_format(name, sizeof name, "notes.%d.jsonl", GONE);
+  put_file(name,
+           "{\"note\":\"start\",\"pid\":1,\"program\":\"train\",\"face\":\"cudart\"}\n{\"note\":\"exit\"}\n");
+  vs_format(name, sizeof name, "notes.%d.jsonl", GONE + 1);
+  put_file(name, "{\"note\":\"start\",\"pid\":1,\"program\":\"other\",\"face\":\"cudart\"}\n{\"note\":\"re");
+  put_file("notes.nonsense.jsonl", "{\"note\":\"guess\",\"what\":\"x\",\"bytes\":1,\"why\":\"\"}\n");
+  put_file("stats.12.json.part", "{}");
+
+  fault_host fault;
+  fault_host_init(&fault, FAULT_NEVER);
+  vs_result result = make_result(&fault.host);
+  assert_int_equal(result.processes.count, 3);
+  const vs_result_process *processes = result.processes.data;
+  for (size_t i = 0; i < 3; i++) assert_int_equal(processes[i].pid, GONE + i);
+  assert_int_equal(processes[0].child, 0);
+  assert_int_equal(processes[1].child, 1);
+  assert_int_equal(processes[2].child, VS_NO_CHILD);
+  assert_int_equal(processes[0].end, VS_PROCESS_ENDED);
+  assert_int_equal(processes[1].end, VS_PROCESS_KILLED);
+  assert_int_equal(processes[2].end, VS_PROCESS_KILLED);
+  expect_str(vs_result_string(&result, processes[0].program), "train");
+  const uint64_t context = node.cards[0].context_bytes;
+  assert_int_equal(processes[0].use[0].driver_peak_bytes, 3 * GiB + context); /* left, and still known */
+  assert_int_equal(result.cards[0].driver_peak_bytes, 5 * GiB + context);
+  assert_int_equal(result.cards[1].driver_peak_bytes, GiB + context);
+  assert_int_equal(result.main, 1);
+  assert_int_equal(result.doubts.count, 0);
+  vs_result_deinit(&result);
+  fault_host_expect_empty(&fault);
+}
+
+/* What can be looked into comes before what is bigger, and an error before both. */
+static void test_which_to_look_into(void **state) {
+  (void)state;
+  (void)add_process(GONE, 0, GiB);
+  (void)add_process(GONE + 1, 0, 5 * GiB);
+  (void)add_process(GONE + 2, 1, 2 * GiB);
+  char name[64];
+  vs_format(name, sizeof name, "snapshot.%d.pickle", GONE + 2);
+  put_file(name, "");
+  fault_host fault;
+  fault_host_init(&fault, FAULT_NEVER);
+  vs_result result = make_result(&fault.host);
+  assert_int_equal(result.processes.data[result.main].pid, GONE + 2);
+  vs_result_deinit(&result);
+  vs_format(name, sizeof name, "stats.%d.json", GONE);
+  put_file(name, "{\"devices\":[{\"device\":0,\"card\":0,\"peak_reserved_bytes\":1,\"num_ooms\":1}]}");
+  result = make_result(&fault.host);
+  assert_int_equal(result.processes.data[result.main].pid, GONE);
+  assert_int_equal(result.ooms, 1);
+  vs_result_deinit(&result);
+  fault_host_expect_empty(&fault);
+}
+
+static void test_need(void **state) {
+  (void)state;
+  (void)add_process(GONE, 0, 6 * GiB);
+  char name[64];
+  vs_format(name, sizeof name, "stats.%d.json", GONE);
+  put_file(name,
+           "{\"complete\":true,\"devices\":[{\"device\":0,\"card\":0,\"peak_allocated_bytes\":4294967296,"
+           "\"peak_requested_bytes\":4294967290,\"peak_reserved_bytes\":6442450944,\"num_ooms\":0,"
+           "\"num_alloc_retries\":0}]}");
+  fault_host fault;
+  fault_host_init(&fault, FAULT_NEVER);
+  vs_result result = make_result(&fault.host);
+  const uint64_t context = node.cards[0].context_bytes;
+  vs_fit_need need = vs_result_need(&result, 0, false);
+  assert_int_equal(need.bytes, 6 * GiB + context);
+  assert_int_equal(need.cached_bytes, 2 * GiB);
+  assert_int_equal(need.contexts, 1);
+  assert_false(need.is_open_ended);
+  /* With an error that asked for 20 GiB: the cached part could have gone back. */
+  result.ooms = 1;
+  result.oom = (vs_result_oom){.is_there = true,
+                               .card = 0,
+                               .asked_bytes = 20 * GiB,
+                               .free_bytes = node.cards[0].figures.total_bytes - (6 * GiB + context),
+                               .has_torch = true,
+                               .allocated_bytes = 4 * GiB,
+                               .reserved_bytes = 6 * GiB};
+  need = vs_result_need(&result, 0, false);
+  assert_true(need.is_open_ended);
+  assert_int_equal(need.least_bytes, 4 * GiB + context + 20 * GiB);
+  vs_result_deinit(&result);
+  fault_host_expect_empty(&fault);
+}
+
+static vs_status read_all(const vs_host *host, void *ctx) {
+  (void)ctx;
+  vs_result result;
+  VS_TRY(vs_result_init(&result, host, &node, folder.path, NULL, 0));
+  vs_result_deinit(&result);
+  return VS_OK;
+}
+
+static void test_without_memory(void **state) {
+  (void)state;
+  for (uint32_t i = 0; i < 6; i++) (void)add_process(GONE + i, 0, GiB);
+  char name[64];
+  vs_format(name, sizeof name, "stats.%d.json", GONE);
+  put_file(name, "{\"complete\":true,\"devices\":[{\"device\":0,\"card\":0,\"peak_reserved_bytes\":1}]}");
+  vs_format(name, sizeof name, "notes.%d.jsonl", GONE);
+  put_file(name, "{\"note\":\"start\",\"program\":\"train\"}\n{\"note\":\"read\",\"id\":1,\"bytes\":4,"
+                 "\"frames\":[{\"name\":\"f\","
+                 "\"file\":\"/home/me/t.py\",\"line\":3}]}\n{\"note\":\"reads\",\"id\":1,\"count\":5}\n"
+                 "{\"note\":\"guess\",\"what\":\"x\",\"bytes\":1,\"why\":\"y\"}\n{\"note\":\"exit\"}\n");
+  assert_true(fault_prove(read_all, NULL) > 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_nothing, begin, end),
+      cmocka_unit_test_setup_teardown(test_three_processes, begin, end),
+      cmocka_unit_test_setup_teardown(test_which_to_look_into, begin, end),
+      cmocka_unit_test_setup_teardown(test_need, begin, end),
+      cmocka_unit_test_setup_teardown(test_without_memory, begin, end),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
