@@ -183,7 +183,7 @@ class _Recorder:
 
         c._cuda_record_memory_history = record
         if hasattr(c, "_cuda_record_memory_history_legacy"):
-            legacy = lambda enabled, *more, **named: record("all" if enabled else None)  # noqa: E731
+            legacy = lambda *more, **named: record(None)  # noqa: E731  (ours keeps more)
             c._cuda_record_memory_history_legacy = legacy
 
     # ---- peaks: a reset of the program's does not take them from us
@@ -342,7 +342,7 @@ class _Recorder:
         devices = []
         for device in range(torch.cuda.device_count()):
             stats = self._stats_of(device)
-            if stats is not None and not stats["segment"]["all"]["allocated"] and not stats["num_ooms"]:
+            if stats is not None and not stats["reserved_bytes"]["all"]["allocated"] and not stats["num_ooms"]:
                 continue  # not used
             properties = torch.cuda.get_device_properties(device)
             entry = {"device": device, "card": _card(device, visible), "name": properties.name}

@@ -88,7 +88,7 @@ def torch_stats(peaks, complete=True, **more):
 # Starting and ending.
 
 
-@pytest.mark.parametrize("words, code", ((["exit", "0"], 0), (["exit", "3"], 3), (["kill", "9"], 137), (["kill", "11"], 139)))
+@pytest.mark.parametrize("words, code", ((["exit", "0"], 0), (["exit", "3"], 3), (["kill", "9"], 137), (["kill", "15"], 143)))
 def test_exit_code_is_the_programs(dryrun, words, code):
     assert dryrun([], FAKE, *words).code == code
     assert dryrun(["--json"], FAKE, *words).code == code

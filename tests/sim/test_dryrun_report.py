@@ -7,7 +7,7 @@ import json
 import os
 import re
 import subprocess
-from pathlib import Path
+import textwrap
 
 import pytest
 
@@ -38,6 +38,7 @@ TRAIN = """
             optimizer.zero_grad()
         return model
 """
+RUN_FILE = "\nimport runpy\nrunpy.run_path('train.py', run_name='__main__')\n"
 PARAMETERS = 4 * (1024 * 1024 + 1024)
 
 
@@ -113,11 +114,12 @@ def test_own_recording(report, tmp_path):
 
 
 def test_snapshot_is_kept(report, tmp_path):
-    reply, _ = report(["--snapshot", "kept.pickle"], TRAIN + "    train()\n")
+    (tmp_path / "train.py").write_text(textwrap.dedent(TRAIN) + "train()\n")  # lines of a file are the user's own
+    reply, _ = report(["--snapshot", "kept.pickle"], RUN_FILE)
     done = subprocess.run([make.BINARY, "report", "--json", "--top", "5", "kept.pickle"], cwd=tmp_path, capture_output=True, text=True)
     kept = json.loads(done.stdout)["devices"][0]
     assert kept["peak"] == reply["report"][0]["peak"]
-    assert any("train" in owner["label"] for owner in kept["peak"]["owners"])
+    assert any(re.fullmatch(r"train.py:\d+ train", owner["label"]) for owner in kept["peak"]["owners"])
 
 
 # Out of memory.

@@ -8,7 +8,7 @@ import pytest
 def test_pytorch_calls_all_of_them(python):
     done = python("mathematics.py")
     assert done.result["failed"] == {}
-    assert done.result["done"] > 70
+    assert done.result["done"] >= 68
     assert "is not simulated" not in done.err
 
 
@@ -58,5 +58,5 @@ def test_guesses_are_noted(python, tmp_path):
     """, run=tmp_path).result
     notes = [json.loads(line) for path in tmp_path.glob("notes.*.jsonl") for line in path.read_text().splitlines()]
     guesses = {note["what"]: note for note in notes if note["note"] == "guess"}
-    assert guesses["cufft_work_area"]["bytes"] >= 8 << 16
+    assert guesses["cufft_work_area"]["bytes"] == 8 * ((1 << 15) + 1)  # of real values: half the result, and one
     assert guesses["cudnn_workspace"]["bytes"] == 0

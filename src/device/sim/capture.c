@@ -374,10 +374,10 @@ vs_sim_error vs_sim_stream_capture_info(vs_sim *sim, uint32_t device, uint64_t h
   return VS_SIM_OK;
 }
 
-uint64_t vs_sim_capture_dependency(const vs_sim *sim, uint32_t device, uint64_t handle, size_t i) {
-  const vs_sim_stream *stream = vs_sim_stream_find(sim, device, handle);
-  if (stream == NULL || stream->capture == NULL || i >= stream->frontier.count) return 0;
-  return vs_sim_node_handle(sim, stream->capture->graph, stream->frontier.data[i]);
+uint64_t vs_sim_capture_dependency(const vs_sim *sim, uint32_t device, uint64_t stream, size_t i) {
+  const vs_sim_stream *s = vs_sim_stream_find(sim, device, stream);
+  if (s == NULL || s->capture == NULL || i >= s->frontier.count) return 0;
+  return vs_sim_node_handle(sim, s->capture->graph, s->frontier.data[i]);
 }
 
 vs_sim_error vs_sim_capture_update(vs_sim *sim, uint32_t device, uint64_t handle,

@@ -14,8 +14,8 @@ void vs_sim_events_drop(vs_sim *sim, uint32_t device) {
   }
 }
 
-vs_sim_event *vs_sim_event_find(const vs_sim *sim, uint64_t handle) {
-  return vs_sim_handle_find(&sim->streams.events, VS_SIM_HANDLE_EVENT, handle, NULL);
+vs_sim_event *vs_sim_event_find(const vs_sim *sim, uint64_t event) {
+  return vs_sim_handle_find(&sim->streams.events, VS_SIM_HANDLE_EVENT, event, NULL);
 }
 
 vs_sim_error vs_sim_event_create(vs_sim *sim, uint32_t device, uint32_t flags, uint64_t *handle) {

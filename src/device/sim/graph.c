@@ -398,11 +398,9 @@ static vs_sim_error squeeze(vs_sim *sim, vs_sim_graph *graph) {
   if (vs_vec_reserve(sim->host, &fresh, graph->live_edges + 1) != VS_OK) return VS_SIM_OUT_OF_MEMORY;
   for (size_t i = 0; i < graph->nodes.count; i++) {
     vs_sim_graph_node *node = &graph->nodes.data[i];
-    if (node->need_count != 0)
-      memcpy(fresh.data + fresh.count, graph->needs.data + node->first_need,
-             node->need_count * sizeof *fresh.data);
+    const uint32_t first = node->first_need;
     node->first_need = (uint32_t)fresh.count;
-    fresh.count += node->need_count;
+    for (uint32_t n = 0; n < node->need_count; n++) fresh.data[fresh.count++] = graph->needs.data[first + n];
   }
   vs_vec_free(sim->host, &graph->needs);
   graph->needs.data = fresh.data;

@@ -227,8 +227,9 @@ static vs_status check_arguments(const parser *p) {
   const vs_command *command = &vs_commands[p->line->command];
   if (takes_program(command)) {
     if (p->line->words != NULL) return VS_OK;
-    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s needs a program to run: vramscope %s -- python3 train.py",
-                   command->name, command->name);
+    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "%s needs a program to run: vramscope %s -- python3 train.py", command->name,
+                   command->name);
   }
   int most, least;
   count_arguments(command->arguments, &most, &least);

@@ -3,18 +3,20 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* A queue and the one thread that empties it, which is started with the first function and stays. A forked
- * child has neither: its world is gone, so nothing is added there. */
+/* A queue, and a thread that empties it: it is started with the first function, ends with the last one, and
+ * is joined by whoever waits for that or starts the next. A forked child has neither: its world is gone, so
+ * nothing is added or waited for there. */
 static struct {
   pthread_mutex_t lock;
-  pthread_cond_t came, done;
+  pthread_cond_t done;
   VS_VEC(vs_callback) waiting;
   size_t first;           /* [first, count) are still to be called */
   uint64_t added, called; /* since the beginning */
-  bool has_thread;
+  bool runs, has_ended;   /* the thread: at work, or to be joined; neither: there is none */
   pthread_t thread;
-} queue = {
-    .lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
+} queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
+
+static _Thread_local bool is_calling; /* this is that thread */
 
 static void call(const vs_callback *callback) {
   void *const argument = (void *)(uintptr_t)callback->argument;
@@ -30,9 +32,9 @@ static void call(const vs_callback *callback) {
 
 static void *run(void *nothing) {
   (void)nothing;
+  is_calling = true;
   pthread_mutex_lock(&queue.lock);
-  for (;;) {
-    while (queue.first == queue.waiting.count) pthread_cond_wait(&queue.came, &queue.lock);
+  while (queue.first != queue.waiting.count) {
     const vs_callback next = queue.waiting.data[queue.first++];
     if (queue.first == queue.waiting.count) queue.first = queue.waiting.count = 0;
     pthread_mutex_unlock(&queue.lock);
@@ -41,27 +43,35 @@ static void *run(void *nothing) {
     queue.called++;
     pthread_cond_broadcast(&queue.done);
   }
+  queue.runs = false;
+  queue.has_ended = true;
+  pthread_mutex_unlock(&queue.lock);
   return NULL;
+}
+
+/* Under the lock, which a thread that has ended does not need any more. */
+static void join(void) {
+  if (queue.has_ended) (void)pthread_join(queue.thread, NULL);
+  queue.has_ended = false;
 }
 
 /* Signals are the program's threads' business. */
 static bool start(void) {
-  if (queue.has_thread) return true;
+  if (queue.runs) return true;
+  join();
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  queue.has_thread = pthread_create(&queue.thread, NULL, run, NULL) == 0;
+  queue.runs = pthread_create(&queue.thread, NULL, run, NULL) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (queue.has_thread) pthread_detach(queue.thread);
-  return queue.has_thread;
+  return queue.runs;
 }
 
-/* Under the queue's lock. */
+/* Under the lock: the thread that is started sees what was put. */
 static bool put(const vs_callback *callback) {
   if (vs_vec_reserve(vs_host_default(), &queue.waiting, 1) != VS_OK || !start()) return false;
   queue.waiting.data[queue.waiting.count++] = *callback;
   queue.added++;
-  pthread_cond_signal(&queue.came);
   return true;
 }
 
@@ -83,10 +93,11 @@ void vs_callbacks_collect(vs_sim *sim) {
 }
 
 void vs_callbacks_wait(void) {
+  if (is_calling) return;
   pthread_mutex_lock(&queue.lock);
   const uint64_t until = queue.added;
-  if (!queue.has_thread || !pthread_equal(pthread_self(), queue.thread))
-    while (queue.called < until) pthread_cond_wait(&queue.done, &queue.lock);
+  while (queue.called < until) pthread_cond_wait(&queue.done, &queue.lock);
+  join();
   pthread_mutex_unlock(&queue.lock);
 }
 

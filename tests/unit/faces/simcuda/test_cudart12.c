@@ -105,10 +105,16 @@ static void test_older_forms(void **state) {
   expect_apart(ask_versions, WITH_NOTHING, "");
   expect_apart(capture, WITH_NOTHING, "");
   expect_apart(build_graph, WITH_NOTHING, "");
+}
+
+static void test_managed_memory(void **state) {
+  (void)state;
+  SKIP_MANAGED_MEMORY();
   expect_apart(advise_managed, WITH_NOTHING, "");
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_older_forms)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_older_forms),
+                                     cmocka_unit_test(test_managed_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
