@@ -1,10 +1,9 @@
-"""One training program, timed: simulated_step.py cuda|fake. Prints seconds of a step, and the resident bytes, as JSON.
+"""One training program, timed: simulated_step.py cuda|meta. Prints seconds of a step, and the resident bytes, as JSON.
 
-`cuda` runs on whatever card is there. `fake` is the peer: PyTorch's own FakeTensorMode, which follows shapes and types only
-and knows nothing of the allocator.
+`cuda` runs on whatever card is there. `meta` is the peer: PyTorch's own device without memory, which follows shapes and types
+only and knows nothing of the allocator.
 """
 
-import contextlib
 import json
 import resource
 import statistics
@@ -19,23 +18,17 @@ imported = time.perf_counter() - began
 
 
 def main():
-    mode = contextlib.nullcontext()
-    if sys.argv[1] == "fake":
-        from torch._subclasses.fake_tensor import FakeTensorMode
-
-        mode = FakeTensorMode()
-    with mode:
-        device = "cuda" if sys.argv[1] == "cuda" else "cpu"
-        layer = nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True, device=device)
-        model = nn.TransformerEncoder(layer, 12)
-        optimizer = torch.optim.AdamW(model.parameters())
-        times = []
-        for _ in range(12):
-            start = time.perf_counter()
-            model(torch.empty(8, 256, 512, device=device)).sum().backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            times.append(time.perf_counter() - start)
+    device = sys.argv[1]
+    layer = nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True, device=device)
+    model = nn.TransformerEncoder(layer, 12)
+    optimizer = torch.optim.AdamW(model.parameters())
+    times = []
+    for _ in range(12):
+        start = time.perf_counter()
+        model(torch.empty(8, 256, 512, device=device)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        times.append(time.perf_counter() - start)
     print(json.dumps({
         "import_s": imported,
         "step_s": statistics.median(times[2:]),
