@@ -60,10 +60,10 @@ typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL }
 
 typedef struct cuComplex {
   float x, y;
-} cuComplex;
+} __attribute__((aligned(8))) cuComplex;
 typedef struct cuDoubleComplex {
   double x, y;
-} cuDoubleComplex;
+} __attribute__((aligned(16))) cuDoubleComplex;
 #endif
 
 /* A number of 16 bits; nobody here looks into it. */
