@@ -8,9 +8,10 @@ add_custom_target(simcuda) # all of them
 function(vs_simcuda_library target)
   target_link_libraries(${target} PRIVATE vs_flags)
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
-  target_link_options(${target} PRIVATE -Wl,-z,relro,-z,now)
-  if(NOT VS_SANITIZE)
-    target_link_options(${target} PRIVATE -Wl,-z,defs)
+  target_link_options(${target} PRIVATE -Wl,-z,relro,-z,now,-z,defs)
+  if(VS_SANITIZE) # they go into programs that know no sanitizer; tests have the same code inside, with it
+    target_compile_options(${target} PRIVATE -fno-sanitize=all)
+    target_link_options(${target} PRIVATE -fno-sanitize=all)
   endif()
   set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${vs_simcuda_dir} BUILD_RPATH_USE_ORIGIN TRUE
     BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")

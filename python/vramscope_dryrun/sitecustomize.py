@@ -1,6 +1,6 @@
-"""Python imports this file when it starts, because `vramscope dryrun` put its folder into PYTHONPATH. It arranges that the
-program's first import of torch is noticed (vramscope_dryrun.py), and then makes itself forgotten: its folder goes from
-sys.path, and the sitecustomize that Python would have found without it is run in its place."""
+"""Python imports this file when it starts, because `vramscope dryrun` put its folder into PYTHONPATH. It arranges
+that the program's first import of torch is noticed (vramscope_dryrun.py), and then makes itself forgotten: its folder
+goes from sys.path, and the sitecustomize that Python would have found without it is run in its place."""
 
 
 def _arrange():

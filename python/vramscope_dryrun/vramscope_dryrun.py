@@ -1,14 +1,14 @@
 """What `vramscope dryrun` learns from a program that uses PyTorch: the history of its allocator, and its figures.
 
-Nothing here may change what the program does or prints. Every step stands alone and fails in silence; what could not be learned is
-missing from the report, which says so.
+Nothing here may change what the program does or prints. Every step stands alone and fails in silence; what could not
+be learned is missing from the report, which says so.
 
     the first import of torch   counts optimizer steps from then on, and waits for CUDA
     CUDA is initialized         the history begins, before the first allocation
     the program ends            DIR/snapshot.PID.pickle and DIR/stats.PID.json are written (DIR is VRAMSCOPE_SIM_RUN)
 
-stats.PID.json is written at the beginning, too, and after an out-of-memory error: a process that is killed leaves that one, with
-"complete" false.
+stats.PID.json is written at the beginning, too, and after an out-of-memory error: a process that is killed leaves that
+one, with "complete" false.
 """
 
 import os

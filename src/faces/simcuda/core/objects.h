@@ -23,12 +23,18 @@ typedef struct vs_object {
   struct vs_object *next;
 } vs_object;
 
+/* What stands before each object: the one that was made before it, so that none is ever lost sight of. */
+typedef struct vs_made {
+  _Alignas(16) struct vs_made *before;
+} vs_made;
+
 /* All objects of one kind. A library defines one for each: {tag, size of the struct that begins with a
  * vs_object}. */
 typedef struct vs_shelf {
   uint64_t tag;
   size_t size;
   vs_object *free;
+  vs_made *made;
   pthread_mutex_t lock;
 } vs_shelf;
 
@@ -46,13 +52,22 @@ static inline bool vs_object_is(const void *object, uint64_t tag) {
   return object != NULL && ((const vs_object *)object)->tag == tag;
 }
 
+/* Under the shelf's lock. */
+static inline vs_object *vs_shelf_make(vs_shelf *shelf) {
+  vs_made *made = (vs_made *)calloc(1, sizeof *made + shelf->size);
+  if (made == NULL) return NULL;
+  made->before = shelf->made;
+  shelf->made = made;
+  return (vs_object *)(void *)(made + 1);
+}
+
 /* A new object, zero but for its head; NULL where the host has no memory. */
 static inline void *vs_shelf_take(vs_shelf *shelf) {
   pthread_mutex_lock(&shelf->lock);
   vs_object *object = shelf->free;
   if (object != NULL) shelf->free = object->next;
+  else object = vs_shelf_make(shelf);
   pthread_mutex_unlock(&shelf->lock);
-  if (object == NULL) object = calloc(1, shelf->size);
   if (object == NULL) return NULL;
   memset(object, 0, shelf->size);
   object->tag = shelf->tag;

@@ -15,7 +15,7 @@ class OutOfMemoryError(RuntimeError):
 
 class _Device:
     def __init__(self):
-        self.current = self.peak = self.reserved = self.reserved_peak = self.segments = self.ooms = 0
+        self.current = self.peak = self.reserved = self.reserved_peak = self.ooms = 0
 
 
 class _State:
@@ -30,13 +30,12 @@ class _State:
     @staticmethod
     def stats(device):
         d = _State.devices[device]
-        row = lambda current, peak: {"all": {"current": current, "peak": peak}}  # noqa: E731
+        row = lambda current, peak: {"all": {"current": current, "peak": peak, "allocated": peak}}  # noqa: E731
         return {
             "allocated_bytes": row(d.current, d.peak),
             "active_bytes": row(d.current, d.peak),
             "requested_bytes": row(d.current - 1, d.peak - 1 if d.peak else 0),
             "reserved_bytes": row(d.reserved, d.reserved_peak),
-            "segment": {"all": {"allocated": d.segments}},
             "num_ooms": d.ooms,
             "num_alloc_retries": 0,
         }
@@ -89,7 +88,6 @@ def alloc(size, device=0):
         raise OutOfMemoryError("CUDA out of memory (fake)")
     d.current += size
     d.reserved += rounded
-    d.segments += 1
     d.peak, d.reserved_peak = max(d.peak, d.current), max(d.reserved_peak, d.reserved)
 
 

@@ -347,7 +347,7 @@ static void copy_rows_of_many_kinds(void) {
   char in[6][8], out[6][8], *device = NULL;
   size_t pitch = 0;
   memset(in, 0, sizeof in);
-  for (int row = 0; row < 6; row++) (void)snprintf(in[row], 8, "row %d", row);
+  for (int row = 0; row < 6; row++) (void)snprintf(in[row], 8, "row %c", "012345"[row]);
   GOOD(sim_cudaMallocPitch((void **)&device, &pitch, 8, 6));
   GOOD(sim_cudaMemcpy2D(device, pitch, in, 8, 8, 6, cudaMemcpyHostToDevice));
   memset(out, 1, sizeof out);
