@@ -104,13 +104,7 @@ class _Recorder:
         self._follow_resets()
         self._follow_recording()
         atexit.register(self.end)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)
         self.torch.cuda._lazy_call(self.cuda_begins)
-
-    def _forget(self):
-        """A forked child cannot use CUDA, and is not the process of which there is something to tell."""
-        self.pid = None
 
     @_quietly
     def cuda_begins(self):
@@ -319,8 +313,8 @@ class _Recorder:
 
     @_quietly
     def end(self):
-        if self.pid != os.getpid() or not self.torch.cuda.is_initialized():
-            return
+        if self.pid != os.getpid():
+            return  # CUDA was not used, or this is a forked child, which cannot use it
         self.write_stats(True)  # the snapshot may take long, and fail
         self._write_snapshot()
 

@@ -379,6 +379,22 @@ static void sum_together(const vs_result *result, vs_result_card *card, uint32_t
   most->peak_reserved_bytes = vs_max_u64(most->peak_reserved_bytes, together.peak_reserved_bytes);
 }
 
+/* A process holds its memory a little longer than it says. Where the driver saw as much as they all had, they
+ * had it at the same time. */
+static void sum_all(const vs_result *result, vs_result_card *card, uint32_t c) {
+  vs_torch_figures all = {.ooms = card->torch.ooms, .retries = card->torch.retries};
+  uint32_t contexts = 0;
+  for (size_t i = 0; i < result->processes.count; i++) {
+    const vs_result_use *use = &result->processes.data[i].use[c];
+    contexts += use->is_used;
+    add_figures(&all, &use->torch);
+  }
+  const uint64_t needed = vs_sat_add_u64(all.peak_reserved_bytes, contexts * card->card->context_bytes);
+  if (!all.is_known || needed > card->driver_peak_bytes) return;
+  card->torch = all;
+  card->contexts = contexts;
+}
+
 static void sum_card(vs_result *result, uint32_t c) {
   vs_result_card *card = &result->cards[c];
   *card = (vs_result_card){.card = &result->node->cards[c],
@@ -393,6 +409,7 @@ static void sum_card(vs_result *result, uint32_t c) {
     if (!use->torch.is_known) result->refused += use->refused_count;
     sum_together(result, card, c, i);
   }
+  sum_all(result, card, c);
   result->ooms += card->torch.ooms;
 }
 

@@ -128,6 +128,33 @@ static void test_which_to_look_into(void **state) {
   fault_host_expect_empty(&fault);
 }
 
+/* Two that held memory at the same time, as the driver saw, though what they say of their times does not tell. */
+static void test_at_the_same_time(void **state) {
+  (void)state;
+  char name[64], text[512];
+  for (uint32_t i = 0; i < 2; i++) {
+    (void)add_process(GONE + i, 0, (i + 1) * GiB);
+    vs_format(name, sizeof name, "stats.%d.json", GONE + (int)i);
+    vs_format(text, sizeof text,
+              "{\"complete\":true,\"began\":%u,\"ended\":%u,\"devices\":[{\"device\":0,\"card\":0,"
+              "\"peak_allocated_bytes\":1,\"peak_requested_bytes\":1,\"peak_reserved_bytes\":%U}]}",
+              10 * i, 10 * i + 5, (i + 1) * GiB);
+    put_file(name, text);
+  }
+  fault_host fault;
+  fault_host_init(&fault, FAULT_NEVER);
+  vs_result result = make_result(&fault.host);
+  assert_int_equal(result.cards[0].torch.peak_reserved_bytes, 3 * GiB);
+  assert_int_equal(result.cards[0].contexts, 2);
+  vs_result_deinit(&result);
+  node.cards[0].peak_bytes = 2 * GiB + node.cards[0].context_bytes; /* the driver saw one of them at a time */
+  result = make_result(&fault.host);
+  assert_int_equal(result.cards[0].torch.peak_reserved_bytes, 2 * GiB);
+  assert_int_equal(result.cards[0].contexts, 1);
+  vs_result_deinit(&result);
+  fault_host_expect_empty(&fault);
+}
+
 static void test_need(void **state) {
   (void)state;
   (void)add_process(GONE, 0, 6 * GiB);
@@ -189,6 +216,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_nothing, begin, end),
       cmocka_unit_test_setup_teardown(test_three_processes, begin, end),
       cmocka_unit_test_setup_teardown(test_which_to_look_into, begin, end),
+      cmocka_unit_test_setup_teardown(test_at_the_same_time, begin, end),
       cmocka_unit_test_setup_teardown(test_need, begin, end),
       cmocka_unit_test_setup_teardown(test_without_memory, begin, end),
   };

@@ -49,28 +49,28 @@ const char *sim_cublasGetStatusString(cublasStatus_t status);
 cublasStatus_t sim_cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t size);
 cublasStatus_t sim_cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream);
 cublasStatus_t sim_cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *stream);
-cublasStatus_t sim_cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode);
-cublasStatus_t sim_cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t *mode);
-cublasStatus_t sim_cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode);
-cublasStatus_t sim_cublasGetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t *mode);
-cublasStatus_t sim_cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
-cublasStatus_t sim_cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode);
+cublasStatus_t sim_cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t value);
+cublasStatus_t sim_cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t *value);
+cublasStatus_t sim_cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t value);
+cublasStatus_t sim_cublasGetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t *value);
+cublasStatus_t sim_cublasSetMathMode(cublasHandle_t handle, cublasMath_t value);
+cublasStatus_t sim_cublasGetMathMode(cublasHandle_t handle, cublasMath_t *value);
 cublasStatus_t sim_cublasSetSmCountTarget(cublasHandle_t handle, int count);
 cublasStatus_t sim_cublasGetSmCountTarget(cublasHandle_t handle, int *count);
-cublasStatus_t sim_cublasSetEmulationStrategy(cublasHandle_t handle, cublasEmulationStrategy_t strategy);
-cublasStatus_t sim_cublasGetEmulationStrategy(cublasHandle_t handle, cublasEmulationStrategy_t *strategy);
+cublasStatus_t sim_cublasSetEmulationStrategy(cublasHandle_t handle, cublasEmulationStrategy_t value);
+cublasStatus_t sim_cublasGetEmulationStrategy(cublasHandle_t handle, cublasEmulationStrategy_t *value);
 cublasStatus_t sim_cublasSetEmulationSpecialValuesSupport(cublasHandle_t handle,
-                                                          cudaEmulationSpecialValuesSupport mask);
+                                                          cudaEmulationSpecialValuesSupport value);
 cublasStatus_t sim_cublasGetEmulationSpecialValuesSupport(cublasHandle_t handle,
-                                                          cudaEmulationSpecialValuesSupport *mask);
+                                                          cudaEmulationSpecialValuesSupport *value);
 cublasStatus_t sim_cublasSetFixedPointEmulationMantissaControl(cublasHandle_t handle,
-                                                               cudaEmulationMantissaControl control);
+                                                               cudaEmulationMantissaControl value);
 cublasStatus_t sim_cublasGetFixedPointEmulationMantissaControl(cublasHandle_t handle,
-                                                               cudaEmulationMantissaControl *control);
-cublasStatus_t sim_cublasSetFixedPointEmulationMaxMantissaBitCount(cublasHandle_t handle, int count);
-cublasStatus_t sim_cublasGetFixedPointEmulationMaxMantissaBitCount(cublasHandle_t handle, int *count);
-cublasStatus_t sim_cublasSetFixedPointEmulationMantissaBitOffset(cublasHandle_t handle, int offset);
-cublasStatus_t sim_cublasGetFixedPointEmulationMantissaBitOffset(cublasHandle_t handle, int *offset);
+                                                               cudaEmulationMantissaControl *value);
+cublasStatus_t sim_cublasSetFixedPointEmulationMaxMantissaBitCount(cublasHandle_t handle, int value);
+cublasStatus_t sim_cublasGetFixedPointEmulationMaxMantissaBitCount(cublasHandle_t handle, int *value);
+cublasStatus_t sim_cublasSetFixedPointEmulationMantissaBitOffset(cublasHandle_t handle, int value);
+cublasStatus_t sim_cublasGetFixedPointEmulationMantissaBitOffset(cublasHandle_t handle, int *value);
 cublasStatus_t sim_cublasSetFixedPointEmulationMantissaBitCountPointer(cublasHandle_t handle, int *pointer);
 cublasStatus_t sim_cublasGetFixedPointEmulationMantissaBitCountPointer(cublasHandle_t handle, int **pointer);
 

@@ -148,11 +148,11 @@ cublasStatus_t sim_cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t 
                                                      cublasLtMatmulAlgoCapAttributes_t which, void *value,
                                                      size_t size, size_t *written);
 
-cublasStatus_t sim_cublasLtLoggerSetCallback(cublasLtLoggerCallback_t callback);
-cublasStatus_t sim_cublasLtLoggerSetFile(FILE *file);
-cublasStatus_t sim_cublasLtLoggerOpenFile(const char *path);
-cublasStatus_t sim_cublasLtLoggerSetLevel(int level);
-cublasStatus_t sim_cublasLtLoggerSetMask(int mask);
+cublasStatus_t sim_cublasLtLoggerSetCallback(cublasLtLoggerCallback_t value);
+cublasStatus_t sim_cublasLtLoggerSetFile(FILE *value);
+cublasStatus_t sim_cublasLtLoggerOpenFile(const char *value);
+cublasStatus_t sim_cublasLtLoggerSetLevel(int value);
+cublasStatus_t sim_cublasLtLoggerSetMask(int value);
 cublasStatus_t sim_cublasLtLoggerForceDisable(void);
 
 #endif

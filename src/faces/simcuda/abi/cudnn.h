@@ -19,8 +19,8 @@ cudnnStatus_t sim_cudnnCreate(cudnnHandle_t *handle);
 cudnnStatus_t sim_cudnnDestroy(cudnnHandle_t handle);
 cudnnStatus_t sim_cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream);
 cudnnStatus_t sim_cudnnGetStream(cudnnHandle_t handle, cudaStream_t *stream);
-cudnnStatus_t sim_cudnnSetCallback(unsigned mask, void *own, cudnnCallback_t callback);
-cudnnStatus_t sim_cudnnGetCallback(unsigned *mask, void **own, cudnnCallback_t *callback);
+cudnnStatus_t sim_cudnnSetCallback(unsigned mask, void *own, cudnnCallback_t function);
+cudnnStatus_t sim_cudnnGetCallback(unsigned *mask, void **own, cudnnCallback_t *function);
 cudnnStatus_t sim_cudnnGraphVersionCheck(void);
 cudnnStatus_t sim_cudnnOpsVersionCheck(void);
 cudnnStatus_t sim_cudnnCnnVersionCheck(void);
@@ -44,10 +44,11 @@ cudnnStatus_t sim_cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescript
 
 /* ---- tensors, filters, and descriptors of operations: VS_CUDNN_OBJECTS(kind): Create and Destroy of each */
 
-#define VS_CUDNN_OBJECTS(VS_OBJECT)                                                                     \
-  VS_OBJECT(Tensor)                                                                                     \
-  VS_OBJECT(Filter) VS_OBJECT(Convolution) VS_OBJECT(Pooling) VS_OBJECT(Activation) VS_OBJECT(OpTensor) \
-      VS_OBJECT(ReduceTensor) VS_OBJECT(LRN) VS_OBJECT(SpatialTransformer) VS_OBJECT(CTCLoss)           \
+#define VS_CUDNN_OBJECTS(VS_OBJECT)                                                           \
+  VS_OBJECT(Tensor)                                                                           \
+  VS_OBJECT(Filter)                                                                           \
+  VS_OBJECT(Convolution) VS_OBJECT(Pooling) VS_OBJECT(Activation) VS_OBJECT(OpTensor)         \
+      VS_OBJECT(ReduceTensor) VS_OBJECT(LRN) VS_OBJECT(SpatialTransformer) VS_OBJECT(CTCLoss) \
           VS_OBJECT(Dropout) VS_OBJECT(RNN) VS_OBJECT(RNNData)
 #define VS_OBJECT(Kind)                                                                   \
   cudnnStatus_t sim_cudnnCreate##Kind##Descriptor(cudnn##Kind##Descriptor_t *descriptor); \
@@ -143,14 +144,15 @@ cudnnStatus_t sim_cudnnGetPoolingNdForwardOutputDim(const cudnnPoolingDescriptor
 cudnnStatus_t sim_cudnnGetPooling2dForwardOutputDim(const cudnnPoolingDescriptor_t descriptor,
                                                     const cudnnTensorDescriptor_t x, int *n, int *c, int *h,
                                                     int *w);
-cudnnStatus_t sim_cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t descriptor, cudnnMathType_t math);
-cudnnStatus_t sim_cudnnGetConvolutionMathType(cudnnConvolutionDescriptor_t descriptor, cudnnMathType_t *math);
-cudnnStatus_t sim_cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t descriptor, int groups);
-cudnnStatus_t sim_cudnnGetConvolutionGroupCount(cudnnConvolutionDescriptor_t descriptor, int *groups);
+cudnnStatus_t sim_cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t descriptor, cudnnMathType_t value);
+cudnnStatus_t sim_cudnnGetConvolutionMathType(cudnnConvolutionDescriptor_t descriptor,
+                                              cudnnMathType_t *value);
+cudnnStatus_t sim_cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t descriptor, int value);
+cudnnStatus_t sim_cudnnGetConvolutionGroupCount(cudnnConvolutionDescriptor_t descriptor, int *value);
 cudnnStatus_t sim_cudnnSetConvolutionReorderType(cudnnConvolutionDescriptor_t descriptor,
-                                                 cudnnReorderType_t reorder);
+                                                 cudnnReorderType_t value);
 cudnnStatus_t sim_cudnnGetConvolutionReorderType(cudnnConvolutionDescriptor_t descriptor,
-                                                 cudnnReorderType_t *reorder);
+                                                 cudnnReorderType_t *value);
 cudnnStatus_t sim_cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t descriptor, int pad_h,
                                                   int pad_w, int stride_h, int stride_w, int dilation_h,
                                                   int dilation_w, cudnnConvolutionMode_t mode,

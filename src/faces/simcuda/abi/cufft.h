@@ -49,25 +49,25 @@ typedef enum cufftXtWorkAreaPolicy_t {
 } cufftXtWorkAreaPolicy;
 #endif
 
-cufftResult sim_cufftCreate(cufftHandle *plan);
-cufftResult sim_cufftDestroy(cufftHandle plan);
-cufftResult sim_cufftSetStream(cufftHandle plan, cudaStream_t stream);
-cufftResult sim_cufftSetAutoAllocation(cufftHandle plan, int is_automatic);
-cufftResult sim_cufftSetWorkArea(cufftHandle plan, void *area);
-cufftResult sim_cufftXtSetWorkArea(cufftHandle plan, void **areas);
-cufftResult sim_cufftXtSetWorkAreaPolicy(cufftHandle plan, cufftXtWorkAreaPolicy policy, size_t *size);
-cufftResult sim_cufftGetSize(cufftHandle plan, size_t *size);
-cufftResult sim_cufftGetVersion(int *version);
+cufftResult sim_cufftCreate(cufftHandle *handle);
+cufftResult sim_cufftDestroy(cufftHandle handle);
+cufftResult sim_cufftSetStream(cufftHandle handle, cudaStream_t stream);
+cufftResult sim_cufftSetAutoAllocation(cufftHandle handle, int is_automatic);
+cufftResult sim_cufftSetWorkArea(cufftHandle handle, void *area);
+cufftResult sim_cufftXtSetWorkArea(cufftHandle handle, void **areas);
+cufftResult sim_cufftXtSetWorkAreaPolicy(cufftHandle handle, cufftXtWorkAreaPolicy policy, size_t *size);
+cufftResult sim_cufftGetSize(cufftHandle handle, size_t *size);
+cufftResult sim_cufftGetVersion(int *to);
 cufftResult sim_cufftGetProperty(libraryPropertyType type, int *value);
-cufftResult sim_cufftSetPlanPropertyInt64(cufftHandle plan, cufftProperty property,
+cufftResult sim_cufftSetPlanPropertyInt64(cufftHandle handle, cufftProperty property,
                                           const long long int value);
-cufftResult sim_cufftGetPlanPropertyInt64(cufftHandle plan, cufftProperty property, long long int *value);
-cufftResult sim_cufftResetPlanProperty(cufftHandle plan, cufftProperty property);
+cufftResult sim_cufftGetPlanPropertyInt64(cufftHandle handle, cufftProperty property, long long int *value);
+cufftResult sim_cufftResetPlanProperty(cufftHandle handle, cufftProperty property);
 
-cufftResult sim_cufftPlan1d(cufftHandle *plan, int nx, cufftType type, int batch);
-cufftResult sim_cufftPlan2d(cufftHandle *plan, int nx, int ny, cufftType type);
-cufftResult sim_cufftPlan3d(cufftHandle *plan, int nx, int ny, int nz, cufftType type);
-cufftResult sim_cufftPlanMany(cufftHandle *plan, int rank, int *n, int *inembed, int istride, int idist,
+cufftResult sim_cufftPlan1d(cufftHandle *handle, int nx, cufftType type, int batch);
+cufftResult sim_cufftPlan2d(cufftHandle *handle, int nx, int ny, cufftType type);
+cufftResult sim_cufftPlan3d(cufftHandle *handle, int nx, int ny, int nz, cufftType type);
+cufftResult sim_cufftPlanMany(cufftHandle *handle, int rank, int *n, int *inembed, int istride, int idist,
                               int *onembed, int ostride, int odist, cufftType type, int batch);
 
 /* The same sizes are asked for in three ways: when a plan is made (MakePlan), of a plan that is not made
@@ -97,13 +97,13 @@ cufftResult sim_cufftEstimate3d(int nx, int ny, int nz, cufftType type, size_t *
 cufftResult sim_cufftEstimateMany(int rank, int *n, int *inembed, int istride, int idist, int *onembed,
                                   int ostride, int odist, cufftType type, int batch, size_t *size);
 
-cufftResult sim_cufftExecC2C(cufftHandle plan, cufftComplex *in, cufftComplex *out, int direction);
-cufftResult sim_cufftExecR2C(cufftHandle plan, cufftReal *in, cufftComplex *out);
-cufftResult sim_cufftExecC2R(cufftHandle plan, cufftComplex *in, cufftReal *out);
-cufftResult sim_cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex *in, cufftDoubleComplex *out,
+cufftResult sim_cufftExecC2C(cufftHandle handle, cufftComplex *in, cufftComplex *out, int direction);
+cufftResult sim_cufftExecR2C(cufftHandle handle, cufftReal *in, cufftComplex *out);
+cufftResult sim_cufftExecC2R(cufftHandle handle, cufftComplex *in, cufftReal *out);
+cufftResult sim_cufftExecZ2Z(cufftHandle handle, cufftDoubleComplex *in, cufftDoubleComplex *out,
                              int direction);
-cufftResult sim_cufftExecD2Z(cufftHandle plan, cufftDoubleReal *in, cufftDoubleComplex *out);
-cufftResult sim_cufftExecZ2D(cufftHandle plan, cufftDoubleComplex *in, cufftDoubleReal *out);
-cufftResult sim_cufftXtExec(cufftHandle plan, void *in, void *out, int direction);
+cufftResult sim_cufftExecD2Z(cufftHandle handle, cufftDoubleReal *in, cufftDoubleComplex *out);
+cufftResult sim_cufftExecZ2D(cufftHandle handle, cufftDoubleComplex *in, cufftDoubleReal *out);
+cufftResult sim_cufftXtExec(cufftHandle handle, void *in, void *out, int direction);
 
 #endif

@@ -43,7 +43,7 @@ typedef struct curandGenerator_st *curandGenerator_t;
 curandStatus_t sim_curandCreateGenerator(curandGenerator_t *generator, curandRngType_t type);
 curandStatus_t sim_curandCreateGeneratorHost(curandGenerator_t *generator, curandRngType_t type);
 curandStatus_t sim_curandDestroyGenerator(curandGenerator_t generator);
-curandStatus_t sim_curandGetVersion(int *version);
+curandStatus_t sim_curandGetVersion(int *to);
 curandStatus_t sim_curandGetProperty(libraryPropertyType type, int *value);
 curandStatus_t sim_curandSetStream(curandGenerator_t generator, cudaStream_t stream);
 curandStatus_t sim_curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, unsigned long long seed);

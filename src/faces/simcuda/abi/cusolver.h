@@ -41,7 +41,7 @@ typedef enum {
 #endif
 
 cusolverStatus_t sim_cusolverGetProperty(libraryPropertyType type, int *value);
-cusolverStatus_t sim_cusolverGetVersion(int *version);
+cusolverStatus_t sim_cusolverGetVersion(int *to);
 
 /* Handles of the dense and the sparse part. */
 #define VS_CUSOLVER_HANDLE(Part)                                                                        \
@@ -53,8 +53,8 @@ VS_CUSOLVER_HANDLE(Dn)
 VS_CUSOLVER_HANDLE(Sp)
 #undef VS_CUSOLVER_HANDLE
 
-cusolverStatus_t sim_cusolverDnCreateParams(cusolverDnParams_t *params);
-cusolverStatus_t sim_cusolverDnDestroyParams(cusolverDnParams_t params);
+cusolverStatus_t sim_cusolverDnCreateParams(cusolverDnParams_t *made);
+cusolverStatus_t sim_cusolverDnDestroyParams(cusolverDnParams_t made);
 cusolverStatus_t sim_cusolverDnSetAdvOptions(cusolverDnParams_t params, cusolverDnFunction_t function,
                                              cusolverAlgMode_t algorithm);
 cusolverStatus_t sim_cusolverDnSetDeterministicMode(cusolverDnHandle_t handle,

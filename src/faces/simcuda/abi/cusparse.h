@@ -90,7 +90,7 @@ typedef void (*cusparseLoggerCallback_t)(int level, const char *function, const 
 
 cusparseStatus_t sim_cusparseCreate(cusparseHandle_t *handle);
 cusparseStatus_t sim_cusparseDestroy(cusparseHandle_t handle);
-cusparseStatus_t sim_cusparseGetVersion(cusparseHandle_t handle, int *version);
+cusparseStatus_t sim_cusparseGetVersion(cusparseHandle_t handle, int *to);
 cusparseStatus_t sim_cusparseGetProperty(libraryPropertyType type, int *value);
 const char *sim_cusparseGetErrorName(cusparseStatus_t status);
 const char *sim_cusparseGetErrorString(cusparseStatus_t status);
@@ -98,24 +98,24 @@ cusparseStatus_t sim_cusparseSetStream(cusparseHandle_t handle, cudaStream_t str
 cusparseStatus_t sim_cusparseGetStream(cusparseHandle_t handle, cudaStream_t *stream);
 cusparseStatus_t sim_cusparseSetPointerMode(cusparseHandle_t handle, cusparsePointerMode_t mode);
 cusparseStatus_t sim_cusparseGetPointerMode(cusparseHandle_t handle, cusparsePointerMode_t *mode);
-cusparseStatus_t sim_cusparseLoggerSetCallback(cusparseLoggerCallback_t callback);
-cusparseStatus_t sim_cusparseLoggerSetFile(FILE *file);
-cusparseStatus_t sim_cusparseLoggerOpenFile(const char *path);
-cusparseStatus_t sim_cusparseLoggerSetLevel(int level);
-cusparseStatus_t sim_cusparseLoggerSetMask(int mask);
+cusparseStatus_t sim_cusparseLoggerSetCallback(cusparseLoggerCallback_t value);
+cusparseStatus_t sim_cusparseLoggerSetFile(FILE *value);
+cusparseStatus_t sim_cusparseLoggerOpenFile(const char *value);
+cusparseStatus_t sim_cusparseLoggerSetLevel(int value);
+cusparseStatus_t sim_cusparseLoggerSetMask(int value);
 cusparseStatus_t sim_cusparseLoggerForceDisable(void);
 
 /* ---- descriptors of the old interface */
 
 cusparseStatus_t sim_cusparseCreateMatDescr(cusparseMatDescr_t *descriptor);
 cusparseStatus_t sim_cusparseDestroyMatDescr(cusparseMatDescr_t descriptor);
-cusparseStatus_t sim_cusparseSetMatType(cusparseMatDescr_t descriptor, cusparseMatrixType_t type);
+cusparseStatus_t sim_cusparseSetMatType(cusparseMatDescr_t descriptor, cusparseMatrixType_t value);
 cusparseMatrixType_t sim_cusparseGetMatType(const cusparseMatDescr_t descriptor);
-cusparseStatus_t sim_cusparseSetMatFillMode(cusparseMatDescr_t descriptor, cusparseFillMode_t mode);
+cusparseStatus_t sim_cusparseSetMatFillMode(cusparseMatDescr_t descriptor, cusparseFillMode_t value);
 cusparseFillMode_t sim_cusparseGetMatFillMode(const cusparseMatDescr_t descriptor);
-cusparseStatus_t sim_cusparseSetMatDiagType(cusparseMatDescr_t descriptor, cusparseDiagType_t type);
+cusparseStatus_t sim_cusparseSetMatDiagType(cusparseMatDescr_t descriptor, cusparseDiagType_t value);
 cusparseDiagType_t sim_cusparseGetMatDiagType(const cusparseMatDescr_t descriptor);
-cusparseStatus_t sim_cusparseSetMatIndexBase(cusparseMatDescr_t descriptor, cusparseIndexBase_t base);
+cusparseStatus_t sim_cusparseSetMatIndexBase(cusparseMatDescr_t descriptor, cusparseIndexBase_t value);
 cusparseIndexBase_t sim_cusparseGetMatIndexBase(const cusparseMatDescr_t descriptor);
 
 /* What analyses keep: VS_INFO(type, create, destroy). Nothing is in them. */
@@ -210,20 +210,20 @@ VS_CUSPARSE_PARTS(, )
 VS_CUSPARSE_PARTS(Const, const)
 #undef VS_CUSPARSE_PARTS
 
-cusparseStatus_t sim_cusparseDestroySpVec(cusparseConstSpVecDescr_t vector);
-cusparseStatus_t sim_cusparseDestroyDnVec(cusparseConstDnVecDescr_t vector);
-cusparseStatus_t sim_cusparseDestroySpMat(cusparseConstSpMatDescr_t matrix);
-cusparseStatus_t sim_cusparseDestroyDnMat(cusparseConstDnMatDescr_t matrix);
+cusparseStatus_t sim_cusparseDestroySpVec(cusparseConstSpVecDescr_t descriptor);
+cusparseStatus_t sim_cusparseDestroyDnVec(cusparseConstDnVecDescr_t descriptor);
+cusparseStatus_t sim_cusparseDestroySpMat(cusparseConstSpMatDescr_t descriptor);
+cusparseStatus_t sim_cusparseDestroyDnMat(cusparseConstDnMatDescr_t descriptor);
 cusparseStatus_t sim_cusparseSpVecGetIndexBase(cusparseConstSpVecDescr_t vector, cusparseIndexBase_t *base);
-cusparseStatus_t sim_cusparseSpVecSetValues(cusparseSpVecDescr_t vector, void *values);
-cusparseStatus_t sim_cusparseDnVecSetValues(cusparseDnVecDescr_t vector, void *values);
-cusparseStatus_t sim_cusparseDnMatSetValues(cusparseDnMatDescr_t matrix, void *values);
+cusparseStatus_t sim_cusparseSpVecSetValues(cusparseSpVecDescr_t of, void *values);
+cusparseStatus_t sim_cusparseDnVecSetValues(cusparseDnVecDescr_t of, void *values);
+cusparseStatus_t sim_cusparseDnMatSetValues(cusparseDnMatDescr_t of, void *values);
 cusparseStatus_t sim_cusparseDnMatSetStridedBatch(cusparseDnMatDescr_t matrix, int count, int64_t stride);
 cusparseStatus_t sim_cusparseDnMatGetStridedBatch(cusparseConstDnMatDescr_t matrix, int *count,
                                                   int64_t *stride);
 cusparseStatus_t sim_cusparseSpMatGetFormat(cusparseConstSpMatDescr_t matrix, cusparseFormat_t *format);
 cusparseStatus_t sim_cusparseSpMatGetIndexBase(cusparseConstSpMatDescr_t matrix, cusparseIndexBase_t *base);
-cusparseStatus_t sim_cusparseSpMatSetValues(cusparseSpMatDescr_t matrix, void *values);
+cusparseStatus_t sim_cusparseSpMatSetValues(cusparseSpMatDescr_t of, void *values);
 cusparseStatus_t sim_cusparseSpMatGetSize(cusparseConstSpMatDescr_t matrix, int64_t *rows, int64_t *cols,
                                           int64_t *nnz);
 cusparseStatus_t sim_cusparseSpMatGetStridedBatch(cusparseConstSpMatDescr_t matrix, int *count);

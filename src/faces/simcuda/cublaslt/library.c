@@ -4,19 +4,19 @@
 
 /* As the face of cuBLAS. */
 #if VS_TOOLKIT >= 13
-static const int version[] = {13, 3, 0};
+static const unsigned version[] = {13, 3, 0};
 static const size_t cudart_version = 13020;
 #else
-static const int version[] = {12, 8, 4};
+static const unsigned version[] = {12, 8, 4};
 static const size_t cudart_version = 12080;
 #endif
 
-size_t sim_cublasLtGetVersion(void) { return (size_t)(version[0] * 10000 + version[1] * 100 + version[2]); }
+size_t sim_cublasLtGetVersion(void) { return version[0] * 10000 + version[1] * 100 + version[2]; }
 size_t sim_cublasLtGetCudartVersion(void) { return cudart_version; }
 
 cublasStatus_t sim_cublasLtGetProperty(libraryPropertyType type, int *value) {
   if (value == NULL || (unsigned)type > PATCH_LEVEL) return CUBLAS_STATUS_INVALID_VALUE;
-  *value = version[(unsigned)type];
+  *value = (int)version[(unsigned)type];
   return CUBLAS_STATUS_SUCCESS;
 }
 

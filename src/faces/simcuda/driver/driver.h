@@ -104,6 +104,6 @@ typedef struct vs_driver_function {
 } vs_driver_function;
 
 /* Fails: INVALID_HANDLE for NULL, or one of ours that was unloaded. */
-CUresult vs_driver_function_find(CUfunction function, vs_driver_function *out);
+CUresult vs_driver_function_find(CUfunction handle, vs_driver_function *out);
 
 #endif

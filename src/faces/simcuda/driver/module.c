@@ -452,7 +452,7 @@ static variable *find_variable(const module *in, const char *name) {
 static CUresult make_variable(module *in, const char *name, uint64_t size, variable **made) {
   *made = calloc(1, sizeof **made + strlen(name) + 1);
   if (*made == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-  strcpy((*made)->name, name);
+  memcpy((*made)->name, name, strlen(name) + 1);
   (*made)->size = size;
   vs_driver_at at;
   CUresult result = vs_driver_lock(&at);

@@ -124,7 +124,7 @@ VS_SAME(nvmlDeviceGetHandleByPciBusId, nvmlDeviceGetHandleByPciBusId_v2);
 
 static nvmlReturn_t answer(const char *text, char *to, unsigned int size) {
   if (strlen(text) >= size) return NVML_ERROR_INSUFFICIENT_SIZE;
-  strcpy(to, text);
+  memcpy(to, text, strlen(text) + 1);
   return NVML_SUCCESS;
 }
 

@@ -50,7 +50,7 @@ const char *sim_nvmlErrorString(nvmlReturn_t error) {
 static nvmlReturn_t answer(const char *text, char *to, unsigned int size) {
   VS_NVML_NEED(to != NULL);
   if (strlen(text) >= size) return NVML_ERROR_INSUFFICIENT_SIZE;
-  strcpy(to, text);
+  memcpy(to, text, strlen(text) + 1);
   return NVML_SUCCESS;
 }
 
