@@ -43,9 +43,9 @@ typedef enum vs_sim_error {
 } vs_sim_error;
 
 /* Returns the failure of `expression` to the caller, if it is one (VS_TRY for this enum). */
-#define VS_SIM_TRY(expression)                               \
-  do {                                                       \
-    const vs_sim_error vs_sim_try_error = (expression);      \
+#define VS_SIM_TRY(expression)                                  \
+  do {                                                          \
+    const vs_sim_error vs_sim_try_error = (expression);         \
     if (vs_sim_try_error != VS_SIM_OK) return vs_sim_try_error; \
   } while (0)
 

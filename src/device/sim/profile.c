@@ -277,7 +277,8 @@ static vs_status read_total(piece p, uint64_t *bytes, vs_error *error) {
 
 /* The one boundary lies where few cards do, so that a little more or less of a size means the same card. */
 static const vs_sim_profile *of_size(uint64_t bytes) {
-  return vs_sim_profile_find(vs_str_from(bytes <= VS_SIM_SMALL_CARD ? VS_SIM_SMALL_CARD_KEY : VS_SIM_CARD_KEY));
+  return vs_sim_profile_find(
+      vs_str_from(bytes <= VS_SIM_SMALL_CARD ? VS_SIM_SMALL_CARD_KEY : VS_SIM_CARD_KEY));
 }
 
 static vs_status unknown(piece p, vs_error *error) {

@@ -123,7 +123,8 @@ static void the_source_is_told_in_replies(void **state) {
   expect_ok(vs_engine_load(engine, vs_reader_from_bytes(&memory, "[]   ", 5), &source, NULL, NULL));
   expect_number(ask("{\"method\":\"info\"}"), "file.bytes", 5); /* counted */
   static const char followed[] = "].\0\0more";
-  expect_ok(vs_engine_load(engine, vs_reader_from_bytes(&memory, followed, sizeof followed - 1), &source, NULL, NULL));
+  expect_ok(vs_engine_load(engine, vs_reader_from_bytes(&memory, followed, sizeof followed - 1), &source,
+                           NULL, NULL));
   expect_number(ask("{\"method\":\"info\"}"), "trailing_bytes", 4);
   source.is_compressed = true;
   expect_ok(vs_engine_load(engine, vs_reader_from_bytes(&memory, "[]", 2), &source, NULL, NULL));

@@ -44,12 +44,12 @@ cudnnStatus_t sim_cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescript
 
 /* ---- tensors, filters, and descriptors of operations: VS_CUDNN_OBJECTS(kind): Create and Destroy of each */
 
-#define VS_CUDNN_OBJECTS(VS_OBJECT)                                                           \
-  VS_OBJECT(Tensor)                                                                           \
-  VS_OBJECT(Filter)                                                                           \
-  VS_OBJECT(Convolution) VS_OBJECT(Pooling) VS_OBJECT(Activation) VS_OBJECT(OpTensor)         \
-      VS_OBJECT(ReduceTensor) VS_OBJECT(LRN) VS_OBJECT(SpatialTransformer) VS_OBJECT(CTCLoss) \
-          VS_OBJECT(Dropout) VS_OBJECT(RNN) VS_OBJECT(RNNData)
+#define VS_CUDNN_OBJECTS(VS_OBJECT)                                                                   \
+  VS_OBJECT(Tensor)                                                                                   \
+  VS_OBJECT(Filter)                                                                                   \
+  VS_OBJECT(Convolution)                                                                              \
+  VS_OBJECT(Pooling) VS_OBJECT(Activation) VS_OBJECT(OpTensor) VS_OBJECT(ReduceTensor) VS_OBJECT(LRN) \
+      VS_OBJECT(SpatialTransformer) VS_OBJECT(CTCLoss) VS_OBJECT(Dropout) VS_OBJECT(RNN) VS_OBJECT(RNNData)
 #define VS_OBJECT(Kind)                                                                   \
   cudnnStatus_t sim_cudnnCreate##Kind##Descriptor(cudnn##Kind##Descriptor_t *descriptor); \
   cudnnStatus_t sim_cudnnDestroy##Kind##Descriptor(cudnn##Kind##Descriptor_t descriptor);
