@@ -162,6 +162,20 @@ static void put_sentence(page *p, vs_json sentence, const char *label) {
   end(p, label, VS_STYLE_TITLE);
 }
 
+/* No setting of the allocator helps where weights, gradients and optimizer state alone are more than the card has. */
+static bool is_too_much_to_train(const page *p) {
+  const vs_sim_card *card = p->result->cards[p->result->oom.card].card;
+  const uint64_t bytes = vs_result_training_bytes(p->result);
+  return bytes != 0 && vs_sat_add_u64(bytes, card->context_bytes) > card->figures.total_bytes;
+}
+
+static void put_larger(page *p) {
+  vs_text_cstr(begin(p), "a larger card, or less to hold: weights, gradients and Adam's moments alone are ");
+  put_bytes(p, vs_result_training_bytes(p->result));
+  vs_text_cstr(&p->line, ". Several GPUs can share them (FSDP); 8-bit moments or LoRA make them smaller");
+  end(p, "  try", VS_STYLE_TITLE);
+}
+
 static void put_oom(page *p) {
   const vs_result_oom *oom = &p->result->oom;
   const vs_json seen = last_oom(p);
@@ -188,7 +202,8 @@ static void put_oom(page *p) {
   }
   end(p, "  then", VS_STYLE_TITLE);
   put_sentence(p, vs_reply_at(seen, "sentence"), "  why");
-  put_sentence(p, vs_reply_at(seen, "advice"), "  try");
+  if (is_too_much_to_train(p)) put_larger(p);
+  else put_sentence(p, vs_reply_at(seen, "advice"), "  try");
 }
 
 /* ---- the peak */
@@ -310,26 +325,24 @@ static void put_unused(page *p) {
 
 /* ---- the model */
 
-static vs_json model_of(const page *p) {
-  if (p->result->main == SIZE_MAX) return p->device;
-  const vs_json stats = vs_json_root(&p->result->processes.data[p->result->main].stats);
-  const vs_json at_oom = vs_reply_at(vs_reply_at(stats, "oom"), "model"), model = vs_reply_at(stats, "model");
-  return vs_reply_is_unknown(model) ? at_oom : model;
-}
-
 /* Where it ran out before the optimizer had its state: what training takes before the first activation. */
 static void put_training(page *p, vs_json model) {
-  const uint64_t parameters = vs_reply_u64(model, "parameter_bytes"),
-                 trainable = vs_reply_u64(model, "trainable_bytes");
-  const uint64_t states = vs_reply_u64(model, "optimizer_bytes");
-  if (p->outcome->verdict != VS_VERDICT_DOES_NOT_FIT || trainable == 0 || states >= 2 * trainable) return;
-  vs_text_cstr(&p->line, ". To train it all with AdamW in these types takes ");
-  put_bytes(p, parameters + 3 * trainable);
+  const uint64_t bytes = vs_result_training_bytes(p->result);
+  const uint64_t trained = vs_reply_u64(model, "trainable_bytes"),
+                 states = vs_reply_u64(model, "optimizer_bytes");
+  if (p->outcome->verdict != VS_VERDICT_DOES_NOT_FIT || bytes == 0 || states >= 2 * trained) return;
+  vs_text_cstr(&p->line, ". To train it all takes ");
+  put_bytes(p, bytes);
   vs_text_cstr(&p->line, " before the first activation");
+  const uint64_t count = vs_reply_u64(model, "parameters");
+  if (count == 0 || vs_reply_u64(model, "parameter_bytes") != trained || trained % count != 0) return;
+  const uint64_t each = trained / count;
+  vs_text_format(&p->line, ": %U + %U + %U bytes a parameter for weights, gradients and Adam's moments", each,
+                 each, 2 * each);
 }
 
 static void put_model(page *p) {
-  const vs_json model = model_of(p);
+  const vs_json model = vs_result_model(p->result);
   const uint64_t count = vs_reply_u64(model, "parameters"), weights = vs_reply_u64(model, "parameter_bytes");
   const uint64_t gradients = vs_reply_u64(model, "gradient_bytes"),
                  states = vs_reply_u64(model, "optimizer_bytes");
@@ -379,15 +392,15 @@ static void put_least(page *p) {
   put_bytes(p, least);
   vs_text_cstr(line, " to get past this point; what it needs after it is not known");
   const vs_fit_row *largest = &fits->rows.data[fits->rows.count - 1];
+  const uint64_t own = p->result->cards[busiest(p->result)].card->figures.total_bytes;
   uint32_t named = 0;
   for (size_t i = 0; i < fits->rows.count && named < 3; i++) {
     const vs_fit_row *row = &fits->rows.data[i];
-    if (row->fit == VS_FIT_NO) continue;
+    if (row->fit == VS_FIT_NO || row->total_bytes <= own) continue;
     vs_text_cstr(line, named++ == 0 ? ". Cards to try next: " : ", ");
     vs_text_str(line, short_name(row->profile->name));
   }
-  if (largest->total_bytes > p->result->cards[busiest(p->result)].card->figures.total_bytes)
-    vs_text_format(line, "; --gpu %s shows it all", largest->profile->key);
+  if (largest->total_bytes > own) vs_text_format(line, "; --gpu %s shows it all", largest->profile->key);
   end(p, "Needs", VS_STYLE_TITLE);
 }
 

@@ -1,6 +1,7 @@
 #include "faces/cli/result.h"
 #include "os/folder.h"
 #include "os/infile.h"
+#include "faces/cli/reply.h"
 #include "os/process.h"
 
 /* ---- small files */
@@ -493,6 +494,26 @@ void vs_result_deinit(vs_result *result) {
   vs_strings_deinit(result->host, &result->strings);
 }
 
+/* ---- the model */
+
+vs_json vs_result_model(const vs_result *result) {
+  if (result->main == SIZE_MAX) return (vs_json){0};
+  const vs_json stats = vs_json_root(&result->processes.data[result->main].stats);
+  const vs_json model = vs_reply_at(stats, "model");
+  return vs_reply_is_unknown(model) ? vs_reply_at(vs_reply_at(stats, "oom"), "model") : model;
+}
+
+uint64_t vs_result_training_bytes(const vs_result *result) {
+  const vs_json model = vs_result_model(result);
+  const vs_str optimizer = vs_json_str(vs_reply_at(model, "optimizer"), VS_STR(""));
+  const bool is_adam = optimizer.size >= 4 && vs_str_equal((vs_str){optimizer.data, 4}, VS_STR("Adam"));
+  uint32_t used = 0;
+  for (uint32_t c = 0; c < result->card_count; c++) used += result->cards[c].is_used;
+  const uint64_t weights = vs_reply_u64(model, "parameter_bytes"),
+                 trained = vs_reply_u64(model, "trainable_bytes");
+  return is_adam && used == 1 && trained < UINT64_MAX / 8 ? vs_sat_add_u64(weights, 3 * trained) : 0;
+}
+
 /* ---- what it needed */
 
 vs_fit_need vs_result_need(const vs_result *result, uint32_t c, bool is_context_given) {
@@ -509,6 +530,9 @@ vs_fit_need vs_result_need(const vs_result *result, uint32_t c, bool is_context_
   if (!need.is_open_ended) return need;
   const vs_result_oom *oom = &result->oom;
   need.least_bytes = need.bytes - (need.cached_bytes < need.bytes ? need.cached_bytes : need.bytes);
+  if (card->is_used && vs_result_training_bytes(result) != 0)
+    need.least_bytes =
+        vs_max_u64(need.least_bytes, vs_sat_add_u64(vs_result_training_bytes(result), context));
   if (!oom->is_there || oom->card != c) return need;
   const uint64_t used =
       card->card->figures.total_bytes - card->card->taken_bytes -

@@ -100,6 +100,14 @@ VS_MUST_CHECK vs_status vs_result_init(vs_result *result, const vs_host *host, c
                                        const char *folder, const int64_t *pids, size_t pid_count);
 void vs_result_deinit(vs_result *result);
 
+/* The model of the process `main`, as it was found there: {"parameters", "parameter_bytes", ...} of
+ * docs/formats/dryrun.md; unknown where none was found. */
+vs_json vs_result_model(const vs_result *result);
+
+/* What training all of that model takes for weights, gradients and the two moments of Adam, in the types that were
+ * seen: before the first activation. 0 where it is not known to be trained so, or not all of it is on one card. */
+uint64_t vs_result_training_bytes(const vs_result *result);
+
 /* What the run needed of card `card`. */
 vs_fit_need vs_result_need(const vs_result *result, uint32_t card, bool is_context_given);
 

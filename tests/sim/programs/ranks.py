@@ -165,7 +165,7 @@ def main():
     result["rank"] = rank
     with open(f"rank.{rank}.json", "w") as file:
         json.dump(result, file)
-    if rank == 0:
+    if rank == 0 or os.environ.get("RANKS_FAKE"):
         print(json.dumps(result))
 
 

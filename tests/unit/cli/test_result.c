@@ -197,6 +197,33 @@ static vs_status read_all(const vs_host *host, void *ctx) {
   return VS_OK;
 }
 
+/* A run that ended before the optimizer had its state still tells what all of it takes: 2 + 2 + 2 * 2 bytes here. */
+static void test_need_of_training(void **state) {
+  (void)state;
+  static const char model[] =
+      "{\"complete\":true,\"devices\":[],\"model\":{\"parameters\":1000000000,\"parameter_bytes\":2000000000,"
+      "\"trainable_bytes\":2000000000,\"gradient_bytes\":0,\"optimizer_bytes\":0,\"optimizer\":\"%s\"}}";
+  static const char *const optimizers[] = {"AdamW", "SGD"};
+  const uint64_t wanted[] = {UINT64_C(8000000000), 0};
+  (void)add_process(GONE, 0, GiB);
+  char name[64], text[512];
+  vs_format(name, sizeof name, "stats.%d.json", GONE);
+  fault_host fault;
+  fault_host_init(&fault, FAULT_NEVER);
+  for (size_t i = 0; i < 2; i++) {
+    vs_format(text, sizeof text, model, optimizers[i]);
+    put_file(name, text);
+    vs_result result = make_result(&fault.host);
+    result.ooms = 1;
+    assert_int_equal(vs_result_training_bytes(&result), wanted[i]);
+    const uint64_t least = vs_result_need(&result, 0, false).least_bytes,
+                   context = node.cards[0].context_bytes;
+    assert_int_equal(least, i == 0 ? wanted[0] + context : GiB + context);
+    vs_result_deinit(&result);
+  }
+  fault_host_expect_empty(&fault);
+}
+
 static void test_without_memory(void **state) {
   (void)state;
   for (uint32_t i = 0; i < 6; i++) (void)add_process(GONE + i, 0, GiB);
@@ -218,6 +245,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_which_to_look_into, begin, end),
       cmocka_unit_test_setup_teardown(test_at_the_same_time, begin, end),
       cmocka_unit_test_setup_teardown(test_need, begin, end),
+      cmocka_unit_test_setup_teardown(test_need_of_training, begin, end),
       cmocka_unit_test_setup_teardown(test_without_memory, begin, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
