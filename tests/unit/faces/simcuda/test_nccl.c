@@ -194,6 +194,14 @@ static void groups(void) {
   CHECK(sim_ncclGroupEnd() == ncclSuccess);
   CHECK(number_at(to, 0) == 202 && number_at(to, 1) == 203);
   CHECK(number_at(to, 4) == 200); /* nobody sent it */
+
+  CHECK(sim_ncclGroupStart() == ncclSuccess);
+  for (uint64_t i = 0; i < 2; i++) { /* two messages to one peer arrive in their order */
+    CHECK(sim_ncclRecv(pointer(to + 4 * i), 1, ncclInt32, 6, comm, NULL) == ncclSuccess);
+    CHECK(sim_ncclSend(pointer(from + 40 + 4 * i), 1, ncclInt32, 6, comm, NULL) == ncclSuccess);
+  }
+  CHECK(sim_ncclGroupEnd() == ncclSuccess);
+  CHECK(number_at(to, 0) == 210 && number_at(to, 1) == 211);
   CHECK(sim_ncclGroupEnd() == ncclInvalidUsage);
   CHECK(sim_ncclCommDestroy(comm) == ncclSuccess);
 }
@@ -316,6 +324,9 @@ static void old_config(void) {
   CHECK(sim_ncclCommInitRankConfig(&comm, 8, id, 0, &config) == ncclSuccess);
   CHECK(comm->limits.most_channels == 3);
   CHECK(sim_ncclCommDestroy(comm) == ncclSuccess);
+  config.version = VERSION; /* whatever it calls itself */
+  CHECK(sim_ncclCommInitRankConfig(&comm, 8, id, 0, &config) == ncclSuccess);
+  CHECK(sim_ncclCommDestroy(comm) == ncclSuccess);
   config.minCTAs = 4;
   CHECK(sim_ncclCommInitRankConfig(&comm, 8, id, 0, &config) == ncclInvalidArgument);
 }
@@ -405,6 +416,9 @@ static void memory(void) {
   CHECK(sim_ncclMemFree(block) == ncclSuccess);
   CHECK(used() == before);
   CHECK(sim_ncclMemFree(block) == ncclInvalidArgument);
+  void *again = NULL;
+  CHECK(sim_ncclMemAlloc(&again, MIB) == ncclSuccess && again == block); /* the addresses are free, too */
+  CHECK(sim_ncclMemFree(again) == ncclSuccess);
   CHECK(sim_ncclMemFree(pointer(memory_of(MIB))) == ncclSuccess);
   CHECK(sim_ncclMemAlloc(&block, UINT64_C(1) << 50) == ncclUnhandledCudaError);
   CHECK(sim_ncclMemAlloc(&block, 0) == ncclInvalidArgument);
