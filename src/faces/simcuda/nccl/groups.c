@@ -60,7 +60,6 @@ static void sha1_end(vs_sha1 *sha, uint8_t digest[static DIGEST]) {
 typedef struct vs_marks {
   vs_sha1 name;
   uint64_t python; /* the tuple's hash, before its length is mixed in */
-  uint64_t native;
   uint64_t length;
 } vs_marks;
 
@@ -77,19 +76,14 @@ static void marks_add(vs_marks *marks, unsigned rank) {
   sha1_byte(&marks->name, '_');
   marks->python += rank * prime2;
   marks->python = (marks->python << 31 | marks->python >> 33) * prime1;
-  marks->native ^= rank + UINT64_C(0x9e3779b9) + (marks->native << 6) + (marks->native >> 2);
   marks->length++;
 }
 
-/* Hashes in two's complement, without their sign. */
-static int color_of(uint64_t hash, uint64_t modulus) {
-  const uint64_t magnitude = hash >> 63 ? 0 - hash : hash;
-  return (int)(magnitude % modulus);
-}
-
+/* The hash is a number in two's complement; its sign goes. */
 static bool has_color(const vs_marks *marks, int color) {
-  const uint64_t python = marks->python + (marks->length ^ prime5 ^ UINT64_C(3527539));
-  return color == color_of(python, UINT64_C(1) << 31) || color == color_of(marks->native, INT32_MAX);
+  const uint64_t hash = marks->python + (marks->length ^ prime5 ^ UINT64_C(3527539));
+  const uint64_t magnitude = hash >> 63 ? 0 - hash : hash;
+  return color == (int)(magnitude % (UINT64_C(1) << 31));
 }
 
 /* The number behind the ranks is how many groups there were before. */

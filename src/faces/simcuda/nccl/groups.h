@@ -5,9 +5,10 @@
  * group, so a distance fixes the first rank and only the size is open: a short list of candidates. PyTorch's colors and names
  * are made from the list of ranks, so that one candidate fits:
  *
- *   name   SHA-1, in hexadecimal, of "RANK_RANK_..._NUMBER" (split_group since 2.15)
- *   color  the hash of the tuple of ranks in Python (2.4 to 2.14), or one of PyTorch's own in C++, modulo 2^31
+ *   color  the hash of the tuple of ranks in Python, modulo 2^31 (new_group, 2.4 to 2.14)
+ *   name   SHA-1, in hexadecimal, of "RANK_RANK_..._NUMBER", the color being the first rank (split_group, 2.15)
  *
+ * split_group of older versions has the first rank as color and no name: there the size is a guess.
  * Else: a group with this rank's key and a color of 0 is the same world again; anything else is a guess. */
 #ifndef VS_SIMCUDA_NCCL_GROUPS_H
 #define VS_SIMCUDA_NCCL_GROUPS_H

@@ -28,7 +28,6 @@ static void test_groups_of_pytorch(void **state) {
   expect_shape(8, 1, 2023921969, 0, NULL, 4, 1, 2);
   expect_shape(64, 11, 2062475300, 3, NULL, 4, 8, 1);
   expect_shape(1024, 13, 504621969, 1, NULL, 128, 5, 8);
-  expect_shape(64, 2, 1213414813, 1, NULL, 4, 0, 2); /* the one made in C++ */
   expect_shape(8, 4, 0, 2, "ba793a5024b2586185dc398931a064c848f4eed0", 4, 0, 2);
   expect_shape(1024, 5, 5, 0, "mesh:345eb09d26a70305a498a91f2bbbb6b75b7c9d74", 128, 5, 8);
 }
