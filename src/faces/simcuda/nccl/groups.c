@@ -152,9 +152,9 @@ bool vs_nccl_recognise(int parent_count, int parent_rank, int color, int key, co
   if (key >= 0 && key < parent_count)
     for (int stride = 1; stride <= parent_count; stride++)
       if (hunt_stride(&hunt, stride, shape)) return true;
-  /* The world again, in the same order. */
+  /* The world again, in the same order; or the first row of a mesh, which cannot be told from it. */
   *shape = (vs_nccl_shape){.count = parent_count, .base = 0, .stride = 1};
-  if (color == 0 && key == parent_rank) return true;
+  if (color == 0 && key == parent_rank) return false;
   /* Color is the first member, as far as that can be: then the key tells the distance. */
   const bool is_first = color >= 0 && color <= parent_rank && key > 0 && (parent_rank - color) % key == 0;
   const int stride = is_first && parent_rank > color ? (parent_rank - color) / key : 1;

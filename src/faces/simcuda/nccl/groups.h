@@ -9,7 +9,7 @@
  *   name   SHA-1, in hexadecimal, of "RANK_RANK_..._NUMBER", the color being the first rank (split_group, 2.15)
  *
  * split_group of older versions has the first rank as color and no name: there the size is a guess.
- * Else: a group with this rank's key and a color of 0 is the same world again; anything else is a guess. */
+ * So it is for all other programs: a group of color 0 with this rank as its key is taken for the same world again. */
 #ifndef VS_SIMCUDA_NCCL_GROUPS_H
 #define VS_SIMCUDA_NCCL_GROUPS_H
 
