@@ -2,6 +2,7 @@
 #ifndef VS_EVENT_KINDS_H
 #define VS_EVENT_KINDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum vs_event_kind {

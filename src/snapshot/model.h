@@ -22,7 +22,7 @@
 #ifndef VS_SNAPSHOT_MODEL_H
 #define VS_SNAPSHOT_MODEL_H
 
-#include "event/kinds.h"
+#include "event/event.h"
 #include "event/stacks.h"
 
 #define VS_NO_TIME    INT64_MIN
@@ -128,10 +128,6 @@ typedef struct vs_setting {
   uint64_t bits; /* bool, int64_t, the bits of a double, string id, or the number of entries inside */
 } vs_setting;
 
-typedef struct vs_pool_id {
-  uint64_t a, b; /* (0, 0) is the default pool */
-} vs_pool_id;
-
 /* A key that was skipped: where ("event", "segment", ...), its name, how often. */
 typedef struct vs_unknown_key {
   const char *where;
@@ -141,7 +137,28 @@ typedef struct vs_unknown_key {
 
 enum { VS_MAX_UNKNOWN_KEYS = 64 }; /* distinct ones kept by name; the rest is counted in unknown_key_rest */
 
-typedef enum vs_file_format { VS_FORMAT_PICKLE, VS_FORMAT_JSON } vs_file_format;
+typedef enum vs_file_format { VS_FORMAT_PICKLE, VS_FORMAT_JSON, VS_FORMAT_VRAM } vs_file_format;
+
+typedef struct vs_recorded_device {
+  int32_t device;
+  uint32_t name; /* string id */
+  uint64_t total_bytes;
+} vs_recorded_device;
+
+/* What only a recording (.vram) says of itself. */
+typedef struct vs_recording {
+  uint32_t pid, parent;           /* 0: unknown, as in one that was made from a pickle */
+  uint32_t host, program, writer; /* string ids */
+  int64_t wall_us;                /* when it began; VS_NO_TIME */
+  bool is_simulated;
+  VS_VEC(vs_recorded_device) devices;
+  uint64_t frames, compacted_frames, open_frames; /* open: the process was killed, or is still recording */
+  uint64_t lost_frames, lost_bytes, lost_events;  /* by damage to the file */
+  uint64_t lost_entries;                          /* references to names that were in lost frames */
+  uint64_t unrecorded;                            /* events that the recorder could not keep, by its own account */
+  uint64_t unknown_records;                       /* of a newer version */
+  bool is_rebuilt;                                /* the end state was worked out from the events */
+} vs_recording;
 
 /* Which of the top-level keys the file had. */
 enum {
@@ -176,6 +193,7 @@ typedef struct vs_snapshot {
   uint64_t bytes;           /* of the (inflated) input up to its end marker */
   uint64_t trailing_bytes;  /* behind it, zero padding not counted */
   uint32_t has;             /* VS_HAS_... */
+  vs_recording recording;   /* of format VS_FORMAT_VRAM */
 } vs_snapshot;
 
 /* The kind of an event; VS_EVENT_UNKNOWN for an action by another name. */
