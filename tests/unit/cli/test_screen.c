@@ -1,7 +1,6 @@
-/* Text on its way to a terminal: made safe, measured, cut, wrapped; and the nearest word to a slip.
+/* Text on its way to a terminal: made safe, measured, cut, wrapped.
  *
  * These files belong to the program, not to the library, so they are compiled into this test. */
-#include "faces/cli/nearest.c"
 #include "faces/cli/screen.c"
 #include "faces/cli/table.c"
 #include "support/test.h"
@@ -127,32 +126,10 @@ static void test_table(void **state) {
   end_screen(&screen);
 }
 
-static void expect_nearest(const char *typed, const char *wanted) {
-  static const char *const known[] = {"report", "stats", "tree", "blocks", "events", "export", "help"};
-  vs_nearest nearest = vs_nearest_to(vs_str_from(typed));
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-    vs_nearest_offer(&nearest, vs_str_from(known[i]));
-  expect_str_at(nearest.best, vs_str_from(wanted), __FILE__, __LINE__);
-}
-
-static void test_nearest(void **state) {
-  (void)state;
-  expect_nearest("reprot", "report");
-  expect_nearest("rep", "report");
-  expect_nearest("stat", "stats");
-  expect_nearest("block", "blocks");
-  expect_nearest("exprt", "export");
-  expect_nearest("hepl", "help");
-  expect_nearest("xyz", "");
-  expect_nearest("", "");
-  expect_nearest("a word that is far too long to be one of ours", "");
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_safe),    cmocka_unit_test(test_width), cmocka_unit_test(test_fit),
       cmocka_unit_test(test_wrap),    cmocka_unit_test(test_bar),   cmocka_unit_test(test_table),
-      cmocka_unit_test(test_nearest),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* "Did you mean ...?": the known word that is nearest to what was typed. */
-#ifndef VS_CLI_NEAREST_H
-#define VS_CLI_NEAREST_H
+#ifndef VS_BASE_NEAREST_H
+#define VS_BASE_NEAREST_H
 
 #include "base/text.h"
 
@@ -10,7 +10,8 @@ typedef struct vs_nearest {
   uint32_t distance; /* of `best`; one more than is allowed while there is none */
 } vs_nearest;
 
-/* Then offer it every known word. */
+/* Then offer it every known word. How many slips a guess forgives follows from the length of the word: 1
+ * below 4 letters, 2 below 8, else 3. */
 vs_nearest vs_nearest_to(vs_str typed);
 void vs_nearest_offer(vs_nearest *nearest, vs_str known);
 

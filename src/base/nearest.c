@@ -1,6 +1,6 @@
-#include "faces/cli/nearest.h"
+#include "base/nearest.h"
 
-enum { LONGEST = 32 };
+enum { LONGEST = 40 };
 
 static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
