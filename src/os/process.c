@@ -69,6 +69,12 @@ void vs_process_folder(char *path, size_t capacity) {
 }
 
 uint64_t vs_process_id(void) { return (uint64_t)getpid(); }
+uint64_t vs_process_parent(void) { return (uint64_t)getppid(); }
+
+void vs_process_host(char *name, size_t capacity) {
+  if (gethostname(name, capacity) != 0) name[0] = 0;
+  name[capacity - 1] = 0;
+}
 
 /* The letter behind the name in /proc/PID/stat; the name may hold anything, brackets too. */
 static char state_of(int64_t pid) {

@@ -27,6 +27,10 @@ void vs_process_program(char *path, size_t capacity);
 void vs_process_folder(char *path, size_t capacity);
 
 uint64_t vs_process_id(void);
+uint64_t vs_process_parent(void);
+
+/* The name of the machine. */
+void vs_process_host(char *name, size_t capacity);
 
 /* Whether a process with that number exists; one that has ended and waits for its parent does not. */
 bool vs_process_is_alive(int64_t pid);

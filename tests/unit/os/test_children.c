@@ -97,7 +97,7 @@ static void test_signals_are_forwarded(void **state) {
 
 static void test_waits_for_one_of_many(void **state) {
   (void)state;
-  char *lines[] = {"sleep 20", "exit 3", "sleep 20"};
+  char *lines[] = {"exec sleep 20", "exit 3", "exec sleep 20"};
   vs_child children[3];
   vs_error error;
   for (size_t i = 0; i < 3; i++) {
