@@ -1,0 +1,233 @@
+#include "alloc/internal.h"
+
+vs_status vs_alloc_status_of(vs_device_result result) {
+  switch (result) {
+    case VS_DEVICE_OK: return VS_OK;
+    case VS_DEVICE_OUT_OF_MEMORY: return VS_DEVICE_MEMORY;
+    case VS_DEVICE_NOT_SUPPORTED: return VS_UNSUPPORTED;
+    case VS_DEVICE_NO_HOST_MEMORY: return VS_NO_MEMORY;
+    case VS_DEVICE_NOT_READY:
+    case VS_DEVICE_FAILED: break;
+  }
+  return VS_DEVICE;
+}
+
+void vs_alloc_tell_slow(vs_alloc *alloc, vs_event_kind kind, uint64_t address, uint64_t size,
+                        uint64_t rounded, const vs_alloc_lane *lane, vs_context context) {
+  const vs_event event = {
+      .address = address,
+      .size = size,
+      .rounded = rounded,
+      .stream = lane->stream,
+      .pool = vs_alloc_pool_id(lane->pool),
+      .context = context,
+      .kind = kind,
+  };
+  alloc->observer.event(alloc->observer.ctx, &event);
+}
+
+/* ---- making one -------------------------------------------------------------------------------------------- */
+
+static void settings_take(vs_alloc *alloc, const vs_alloc_settings *settings) {
+  alloc->settings = *settings;
+  alloc->max_split_size = settings->max_split_size;
+  alloc->large_segment = settings->large_segment_size;
+  alloc->is_expandable = settings->expandable_segments && settings->rules->has_expandable;
+  alloc->has_divisions = false;
+  for (int i = 0; i < VS_ALLOC_DIVISIONS; i++) alloc->has_divisions |= settings->roundup_divisions[i] > 1;
+  alloc->collects_garbage = alloc->limit != VS_ALLOC_NO_LIMIT && settings->garbage_collection_threshold > 0;
+}
+
+vs_status vs_alloc_create(const vs_host *host, const vs_device *device, const vs_alloc_settings *settings,
+                          const vs_observer *observer, const vs_alloc_hooks *hooks, vs_alloc **out) {
+  vs_alloc *alloc = vs_host_alloc(host, sizeof *alloc);
+  if (alloc == NULL) return VS_NO_MEMORY;
+  memset(alloc, 0, sizeof *alloc);
+  alloc->host = host;
+  alloc->device = *device;
+  if (observer != NULL) alloc->observer = *observer;
+  if (hooks != NULL) alloc->hooks = *hooks;
+  alloc->small = (vs_alloc_pool){.is_small = true, .part = VS_ALLOC_SMALL};
+  alloc->large = (vs_alloc_pool){.part = VS_ALLOC_LARGE};
+  alloc->fraction = 1;
+  alloc->limit = VS_ALLOC_NO_LIMIT;
+  settings_take(alloc, settings);
+  alloc->statistics.max_split_size =
+      settings->max_split_size == UINT64_MAX ? -1 : (int64_t)settings->max_split_size;
+  const vs_status status = vs_alloc_fraction_set(alloc, settings->memory_fraction);
+  if (status != VS_OK) {
+    vs_alloc_destroy(alloc);
+    return status;
+  }
+  *out = alloc;
+  return VS_OK;
+}
+
+void vs_alloc_observer_set(vs_alloc *alloc, const vs_observer *observer) {
+  alloc->observer = observer != NULL ? *observer : (vs_observer){0};
+}
+
+static void owners_deinit(vs_alloc *alloc) {
+  for (uint32_t at = vs_alloc_order_next(&alloc->owners, 0); at != UINT32_MAX;
+       at = vs_alloc_order_next(&alloc->owners, at + 1)) {
+    vs_alloc_owner *owner = alloc->owners.slots[at].value;
+    vs_alloc_pool_deinit(alloc, &owner->small);
+    vs_alloc_pool_deinit(alloc, &owner->large);
+    vs_host_free(alloc->host, owner, sizeof *owner);
+  }
+  vs_alloc_order_deinit(alloc->host, &alloc->owners);
+  vs_alloc_order_deinit(alloc->host, &alloc->freeable);
+}
+
+void vs_alloc_destroy(vs_alloc *alloc) {
+  if (alloc == NULL) return;
+  const vs_host *host = alloc->host;
+  vs_alloc_pending_deinit(alloc);
+  while (alloc->extents != NULL) vs_alloc_extent_destroy(alloc, alloc->extents);
+  owners_deinit(alloc);
+  vs_alloc_pool_deinit(alloc, &alloc->small);
+  vs_alloc_pool_deinit(alloc, &alloc->large);
+  vs_alloc_table_deinit(host, &alloc->allocated);
+  vs_alloc_blocks_deinit(host, &alloc->blocks);
+  vs_vec_free(host, &alloc->privates);
+  vs_alloc_order_deinit(host, &alloc->lenders);
+  vs_vec_free(host, &alloc->routes);
+  vs_vec_free(host, &alloc->stream_classes);
+  vs_host_free(host, alloc, sizeof *alloc);
+}
+
+/* ---- giving all back ---------------------------------------------------------------------------------------------- */
+
+typedef struct segment_list {
+  vs_alloc *alloc;
+  VS_VEC(vs_alloc_segment_info) segments; /* that are not expandable */
+} segment_list;
+
+static vs_status note_segment(void *ctx, const vs_alloc_segment_info *segment) {
+  segment_list *list = ctx;
+  if (segment->is_expandable) return VS_OK;
+  VS_TRY(vs_vec_reserve(list->alloc->host, &list->segments, 1));
+  list->segments.data[list->segments.count++] = *segment;
+  return VS_OK;
+}
+
+static vs_status skip_block(void *ctx, const vs_alloc_block_info *block) {
+  (void)ctx;
+  (void)block;
+  return VS_OK;
+}
+
+static vs_device_result release_one(vs_alloc *alloc, const vs_alloc_segment_info *segment) {
+  const vs_alloc_owner *owner = vs_alloc_owner_find(alloc, segment->pool);
+  if (owner == NULL || owner->source.alloc == NULL)
+    return alloc->device.ops->free(alloc->device.ctx, segment->address);
+  if (owner->source.free != NULL)
+    owner->source.free(owner->source.ctx, segment->address, segment->size, segment->stream);
+  return VS_DEVICE_OK;
+}
+
+static vs_device_result release_extent(vs_alloc *alloc, vs_alloc_extent *extent) {
+  const vs_device *device = &alloc->device;
+  vs_device_result first = VS_DEVICE_OK;
+  for (size_t i = 0; i < extent->handles.count; i++) {
+    if (extent->handles.data[i] == 0) continue;
+    vs_device_result result =
+        device->ops->unmap(device->ctx, extent->address + i * extent->page, extent->page);
+    if (result == VS_DEVICE_OK) result = device->ops->release(device->ctx, extent->handles.data[i]);
+    if (first == VS_DEVICE_OK) first = result;
+  }
+  const vs_device_result result = device->ops->unreserve(device->ctx, extent->address, extent->size);
+  return first == VS_DEVICE_OK ? result : first;
+}
+
+vs_status vs_alloc_release_all(vs_alloc *alloc) {
+  segment_list list = {.alloc = alloc};
+  const vs_alloc_visitor visitor = {.ctx = &list, .segment = note_segment, .block = skip_block};
+  vs_status status = vs_alloc_visit(alloc, (vs_pool_id){0, 0}, &visitor);
+  for (size_t i = 0; i < list.segments.count && status != VS_NO_MEMORY; i++) {
+    const vs_device_result result = release_one(alloc, &list.segments.data[i]);
+    if (status == VS_OK) status = vs_alloc_status_of(result);
+  }
+  vs_vec_free(alloc->host, &list.segments);
+  for (vs_alloc_extent *extent = alloc->extents; extent != NULL && status != VS_NO_MEMORY;
+       extent = extent->next) {
+    const vs_device_result result = release_extent(alloc, extent);
+    if (status == VS_OK) status = vs_alloc_status_of(result);
+  }
+  return status;
+}
+
+/* ---- limits and settings -------------------------------------------------------------------------------------- */
+
+vs_status vs_alloc_fraction_set(vs_alloc *alloc, double fraction) {
+  if (!(fraction >= 0 && fraction <= 1)) return VS_BAD_ARGUMENT;
+  alloc->fraction = fraction;
+  alloc->limit = VS_ALLOC_NO_LIMIT;
+  if (fraction < 1) /* rounded */
+    alloc->limit = (uint64_t)(fraction * (double)alloc->device.total_bytes + 0.5);
+  alloc->collects_garbage =
+      alloc->limit != VS_ALLOC_NO_LIMIT && alloc->settings.garbage_collection_threshold > 0;
+  return VS_OK;
+}
+
+double vs_alloc_fraction(const vs_alloc *alloc) { return alloc->fraction; }
+
+vs_status vs_alloc_settings_apply(vs_alloc *alloc, const vs_alloc_settings *settings) {
+  if (settings->backend != alloc->settings.backend || settings->rules != alloc->settings.rules)
+    return VS_BAD_ARGUMENT;
+  settings_take(alloc, settings);
+  return VS_OK;
+}
+
+const vs_alloc_settings *vs_alloc_settings_of(const vs_alloc *alloc) { return &alloc->settings; }
+
+vs_status vs_alloc_stream_class(vs_alloc *alloc, uint64_t stream, vs_str name) {
+  if (name.size >= VS_ALLOC_CLASS_NAME) return VS_LIMIT;
+  size_t at = 0;
+  while (at < alloc->stream_classes.count && alloc->stream_classes.data[at].stream != stream) at++;
+  if (at == alloc->stream_classes.count) {
+    VS_TRY(vs_vec_reserve(alloc->host, &alloc->stream_classes, 1));
+    alloc->stream_classes.count++;
+  }
+  vs_alloc_class_of_stream *class = &alloc->stream_classes.data[at];
+  *class = (vs_alloc_class_of_stream){.stream = stream};
+  if (name.size > 0) memcpy(class->name, name.data, name.size);
+  return VS_OK;
+}
+
+/* ---- emptying ------------------------------------------------------------------------------------------------- */
+
+vs_status vs_alloc_poll(vs_alloc *alloc, vs_context context) {
+  return vs_alloc_is_caller_capturing(alloc, NULL) ? VS_OK : vs_alloc_pending_poll(alloc, context);
+}
+
+vs_status vs_alloc_empty_cache(vs_alloc *alloc, vs_pool_id pool, vs_context context) {
+  const vs_status status = vs_alloc_release_cached(alloc, pool, context);
+  vs_alloc_assert(alloc);
+  return status;
+}
+
+/* ---- figures -------------------------------------------------------------------------------------------------------- */
+
+const vs_alloc_statistics *vs_alloc_statistics_of(const vs_alloc *alloc) { return &alloc->statistics; }
+
+static void reset_lane_peaks(void *ctx, vs_alloc_pool *pool) {
+  (void)ctx;
+  for (size_t i = 0; i < pool->lanes.count; i++)
+    pool->lanes.data[i]->allocated_peak = pool->lanes.data[i]->allocated_bytes;
+}
+
+void vs_alloc_reset_peak(vs_alloc *alloc) {
+  vs_alloc_statistics_reset_peak(&alloc->statistics);
+  for (size_t i = 0; i < alloc->privates.count; i++)
+    for (int part = 0; part < VS_ALLOC_PARTS; part++)
+      alloc->privates.data[i].reserved[part].peak = alloc->privates.data[i].reserved[part].current;
+  vs_alloc_for_each_pool(alloc, reset_lane_peaks, NULL);
+}
+
+void vs_alloc_reset_totals(vs_alloc *alloc) {
+  vs_alloc_statistics_reset_totals(&alloc->statistics);
+  for (size_t i = 0; i < alloc->privates.count; i++)
+    for (int part = 0; part < VS_ALLOC_PARTS; part++)
+      alloc->privates.data[i].reserved[part].allocated = alloc->privates.data[i].reserved[part].freed = 0;
+}

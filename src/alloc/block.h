@@ -1,0 +1,147 @@
+/* A block: a piece of a segment, and what the allocator knows of it.
+ *
+ * The blocks of a segment tile it: for every block b with a successor, b.address + b.size = b.next->address and
+ * b.next->prev = b. A block is in exactly one of these places, by its state:
+ *
+ *   state       where                                   how it got there
+ *   ALLOCATED   the table of addresses                  handed out
+ *   PENDING     the queues of streams, or deferred      freed by the user, used by other streams
+ *   FREE        the bins of its lane                    cached
+ *   UNMAPPED    the unmapped list of its lane           addresses without memory (expandable segments only)
+ *
+ * No two neighbours are both FREE, none are both UNMAPPED: such two are merged at once. A block *is split* when it has a
+ * neighbour. The first 64 bytes are what an ordinary allocation and free touch. */
+#ifndef VS_ALLOC_BLOCK_H
+#define VS_ALLOC_BLOCK_H
+
+#include "base/vec.h"
+#include "event/event.h"
+
+typedef enum vs_alloc_place {
+  VS_PLACE_ALLOCATED,
+  VS_PLACE_PENDING,
+  VS_PLACE_FREE,
+  VS_PLACE_UNMAPPED
+} vs_alloc_place;
+
+typedef struct vs_alloc_block vs_alloc_block;
+typedef struct vs_alloc_lane vs_alloc_lane;
+typedef struct vs_alloc_extent vs_alloc_extent;
+typedef struct vs_alloc_use vs_alloc_use;
+
+struct vs_alloc_block {
+  uint64_t address, size;       /* multiples of 512 */
+  vs_alloc_block *prev, *next;  /* neighbours in the segment */
+  vs_alloc_block *left, *right; /* FREE, UNMAPPED: see bins.h. A spare block: `right` is the next spare one */
+  vs_alloc_lane *lane;          /* its pool and stream, for ever */
+  vs_context context;           /* of the allocation; none while cached */
+  uint8_t place;                /* vs_alloc_place */
+  uint16_t bin;                 /* FREE: row * 64 + bin, of its size */
+  /* the second 64 bytes */
+  uint64_t requested; /* bytes the user asked for, the last time */
+  uint64_t born;      /* number of the allocation that handed it out */
+  uint64_t looked_up; /* FREE: lookups of the pool when it was put into the bins; its age for collection */
+  vs_alloc_use *uses; /* streams that were recorded on it */
+  vs_alloc_extent *extent;    /* the expandable segment it lies in, NULL for none */
+  uint32_t registration;      /* number of its segment, or extent, in the order in which they were made */
+  uint32_t event_count;       /* PENDING: events it waits for */
+  vs_context segment_context; /* of the driver's allocation; only the first block of a segment has it */
+};
+
+static inline bool vs_alloc_is_split(const vs_alloc_block *block) {
+  return block->prev != NULL || block->next != NULL;
+}
+
+/* Blocks come from slabs and go back to a list of spare ones, so that taking one never fails after a reserve. */
+enum { VS_ALLOC_SLAB = VS_HOSTILE ? 4 : 256 };
+
+typedef struct vs_alloc_blocks {
+  vs_alloc_block *spare; /* list through `right` */
+  uint64_t spare_count;
+  VS_VEC(vs_alloc_block *) slabs;
+} vs_alloc_blocks;
+
+/* At least `count` spare blocks. */
+VS_MUST_CHECK vs_status vs_alloc_blocks_reserve_slow(const vs_host *host, vs_alloc_blocks *blocks,
+                                                     uint64_t count);
+void vs_alloc_blocks_deinit(const vs_host *host, vs_alloc_blocks *blocks);
+
+VS_MUST_CHECK static inline vs_status vs_alloc_blocks_reserve(const vs_host *host, vs_alloc_blocks *blocks,
+                                                              uint64_t count) {
+  return blocks->spare_count >= count ? VS_OK : vs_alloc_blocks_reserve_slow(host, blocks, count);
+}
+
+static inline vs_alloc_block *vs_alloc_blocks_take(vs_alloc_blocks *blocks) {
+  VS_ASSERT(blocks->spare_count > 0);
+  vs_alloc_block *block = blocks->spare;
+  blocks->spare = block->right;
+  blocks->spare_count--;
+  return block;
+}
+
+static inline void vs_alloc_blocks_give(vs_alloc_blocks *blocks, vs_alloc_block *block) {
+  block->right = blocks->spare;
+  blocks->spare = block;
+  blocks->spare_count++;
+}
+
+/* ---- the table of addresses: allocated blocks ------------------------------------------------------------ */
+
+/* Open addressing, linear probing, removal by shifting back. Invariant: capacity is 0 or a power of two, 4 * count <=
+ * capacity; no free entry lies between an address' home and its entry. */
+typedef struct vs_alloc_table {
+  vs_alloc_block **entries; /* NULL: free */
+  uint64_t capacity, count;
+  uint32_t shift; /* 64 - log2(capacity) */
+} vs_alloc_table;
+
+VS_MUST_CHECK vs_status vs_alloc_table_grow(const vs_host *host, vs_alloc_table *table);
+void vs_alloc_table_deinit(const vs_host *host, vs_alloc_table *table);
+
+VS_MUST_CHECK static inline vs_status vs_alloc_table_reserve(const vs_host *host, vs_alloc_table *table) {
+  return 4 * (table->count + 1) <= table->capacity ? VS_OK : vs_alloc_table_grow(host, table);
+}
+
+/* Neighbouring addresses differ by 512 bytes at least: the golden ratio spreads them. */
+static inline uint64_t vs_alloc_table_home(const vs_alloc_table *table, uint64_t address) {
+  return ((address >> 9) * UINT64_C(0x9e3779b97f4a7c15)) >> table->shift;
+}
+
+static inline void vs_alloc_table_add(vs_alloc_table *table, uint64_t address, vs_alloc_block *block) {
+  const uint64_t mask = table->capacity - 1;
+  uint64_t i = vs_alloc_table_home(table, address);
+  while (table->entries[i] != NULL) i = (i + 1) & mask;
+  table->entries[i] = block;
+  table->count++;
+}
+
+/* NULL if there is none. */
+static inline vs_alloc_block *vs_alloc_table_find(const vs_alloc_table *table, uint64_t address) {
+  if (table->count == 0) return NULL;
+  const uint64_t mask = table->capacity - 1;
+  uint64_t i = vs_alloc_table_home(table, address);
+  while (table->entries[i] != NULL && table->entries[i]->address != address) i = (i + 1) & mask;
+  return table->entries[i];
+}
+
+/* Takes the block of an address out; NULL if there is none. */
+static inline vs_alloc_block *vs_alloc_table_take(vs_alloc_table *table, uint64_t address) {
+  if (table->count == 0) return NULL;
+  const uint64_t mask = table->capacity - 1;
+  uint64_t i = vs_alloc_table_home(table, address);
+  while (table->entries[i] != NULL && table->entries[i]->address != address) i = (i + 1) & mask;
+  vs_alloc_block *block = table->entries[i];
+  if (block == NULL) return NULL;
+  /* Entries behind the hole move into it, if the hole lies between their home and them. */
+  for (uint64_t j = (i + 1) & mask; table->entries[j] != NULL; j = (j + 1) & mask) {
+    const uint64_t home = vs_alloc_table_home(table, table->entries[j]->address);
+    if (((j - home) & mask) < ((j - i) & mask)) continue;
+    table->entries[i] = table->entries[j];
+    i = j;
+  }
+  table->entries[i] = NULL;
+  table->count--;
+  return block;
+}
+
+#endif

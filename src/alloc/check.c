@@ -1,0 +1,162 @@
+/* The invariants, executed: everything is counted again from the blocks. */
+#include "alloc/internal.h"
+
+typedef struct recount {
+  const vs_alloc *alloc;
+  const char *broken;
+  int64_t figures[VS_ALLOC_PARTS][VS_ALLOC_GROUPS];
+  uint64_t reserved, allocated_blocks, pending_blocks;
+} recount;
+
+static void expect(recount *tally, bool holds, const char *sentence) {
+  if (!holds && tally->broken == NULL) tally->broken = sentence;
+}
+
+static void count(recount *tally, vs_alloc_part part, vs_alloc_group group, uint64_t amount) {
+  tally->figures[VS_ALLOC_ALL][group] += (int64_t)amount;
+  tally->figures[part][group] += (int64_t)amount;
+}
+
+static void check_block(recount *tally, const vs_alloc_block *block) {
+  const vs_alloc_part part = block->lane->pool->part;
+  expect(tally, block->size > 0 && block->size % VS_ALLOC_MIN_BLOCK == 0,
+         "sizes of blocks are multiples of 512");
+  expect(tally, (block->event_count > 0) <= (block->place == VS_PLACE_PENDING),
+         "only pending blocks wait for events");
+  expect(tally, block->uses == NULL || block->place == VS_PLACE_ALLOCATED || block->place == VS_PLACE_PENDING,
+         "only active blocks are used by other streams");
+  if (block->place != VS_PLACE_UNMAPPED) {
+    tally->reserved += block->size;
+    count(tally, part, VS_ALLOC_RESERVED_BYTES, block->size);
+  }
+  switch ((vs_alloc_place)block->place) {
+    case VS_PLACE_ALLOCATED:
+      tally->allocated_blocks++;
+      expect(tally, vs_alloc_table_find(&tally->alloc->allocated, block->address) == block,
+             "allocated blocks are in the table");
+      count(tally, part, VS_ALLOC_ALLOCATION, 1);
+      count(tally, part, VS_ALLOC_ALLOCATED_BYTES, block->size);
+      break;
+    case VS_PLACE_PENDING: tally->pending_blocks++; break;
+    case VS_PLACE_FREE:
+      if (vs_alloc_is_split(block) && block->extent == NULL) {
+        count(tally, part, VS_ALLOC_INACTIVE_SPLIT, 1);
+        count(tally, part, VS_ALLOC_INACTIVE_SPLIT_BYTES, block->size);
+      }
+      return;
+    case VS_PLACE_UNMAPPED: expect(tally, block->extent != NULL, "unmapped blocks lie in extents"); return;
+  }
+  count(tally, part, VS_ALLOC_ACTIVE, 1);
+  count(tally, part, VS_ALLOC_ACTIVE_BYTES, block->size);
+  count(tally, part, VS_ALLOC_REQUESTED_BYTES, block->requested);
+}
+
+/* A segment or an extent, from its first block on. */
+static void check_chain(recount *tally, const vs_alloc_block *first) {
+  const vs_alloc_block *last = NULL;
+  uint64_t bytes = 0;
+  for (const vs_alloc_block *block = first; block != NULL; block = block->next) {
+    expect(tally, block->prev == last, "neighbours know each other");
+    expect(tally, last == NULL || last->address + last->size == block->address, "blocks tile their segment");
+    expect(tally, block->lane == first->lane && block->extent == first->extent,
+           "a segment belongs to one lane");
+    const bool can_merge = last != NULL && last->place == block->place &&
+                           (block->place == VS_PLACE_FREE || block->place == VS_PLACE_UNMAPPED);
+    expect(tally, !can_merge, "free neighbours are merged");
+    check_block(tally, block);
+    bytes += block->size;
+    last = block;
+  }
+  if (first->extent == NULL) count(tally, first->lane->pool->part, VS_ALLOC_SEGMENT, 1);
+  else
+    expect(tally, first->address == first->extent->address && bytes == first->extent->size,
+           "blocks tile an extent");
+}
+
+static void check_once(recount *tally, vs_alloc_block *block) {
+  if (block->prev == NULL) check_chain(tally, block);
+}
+
+/* First blocks of segments are found where blocks are: in bins, unmapped lists, the table, the queues. */
+static void check_pool(void *ctx, vs_alloc_pool *pool) {
+  recount *all = ctx;
+  for (size_t i = 0; i < pool->lanes.count; i++) {
+    const vs_alloc_lane *lane = pool->lanes.data[i];
+    const char *broken = vs_alloc_lane_check(lane);
+    if (broken != NULL) {
+      expect(all, false, broken);
+      return; /* its links cannot be followed */
+    }
+    expect(all, lane->pool == pool, "a lane knows its pool");
+    expect(all, i == 0 || pool->lanes.data[i - 1]->stream < lane->stream, "lanes are by stream");
+    for (vs_alloc_block *block = vs_alloc_lane_first(lane); block != NULL;
+         block = vs_alloc_lane_after(lane, block))
+      check_once(all, block);
+    for (vs_alloc_block *block = lane->unmapped; block != NULL; block = block->right) check_once(all, block);
+  }
+}
+
+static void check_pending(recount *tally) {
+  const vs_alloc *alloc = tally->alloc;
+  uint64_t uses = 0;
+  for (uint32_t at = vs_alloc_order_next(&alloc->queues, 0); at != UINT32_MAX;
+       at = vs_alloc_order_next(&alloc->queues, at + 1)) {
+    const vs_alloc_queue *queue = alloc->queues.slots[at].value;
+    for (const vs_alloc_use *use = queue->first; use != NULL; use = use->next) {
+      uses++;
+      expect(tally, use->block->place == VS_PLACE_PENDING, "queues hold pending blocks");
+      expect(tally, (use->next == NULL) == (queue->last == use), "a queue knows its end");
+    }
+  }
+  expect(tally, uses == alloc->pending, "pending = events in the queues");
+  expect(tally, alloc->waiting == alloc->pending + alloc->deferred.count, "waiting = pending + deferred");
+}
+
+/* A pending block that stands first in its segment is met through its first event only. */
+static void check_pending_chains(recount *tally) {
+  const vs_alloc *alloc = tally->alloc;
+  for (uint32_t at = vs_alloc_order_next(&alloc->queues, 0); at != UINT32_MAX;
+       at = vs_alloc_order_next(&alloc->queues, at + 1)) {
+    const vs_alloc_queue *queue = alloc->queues.slots[at].value;
+    for (vs_alloc_use *use = queue->first; use != NULL; use = use->next) {
+      bool is_seen = false;
+      for (uint32_t before = vs_alloc_order_next(&alloc->queues, 0); before < at && !is_seen;
+           before = vs_alloc_order_next(&alloc->queues, before + 1)) {
+        const vs_alloc_queue *other = alloc->queues.slots[before].value;
+        for (const vs_alloc_use *seen = other->first; seen != NULL; seen = seen->next)
+          is_seen |= seen->block == use->block;
+      }
+      if (!is_seen) check_once(tally, use->block);
+    }
+  }
+  for (size_t i = 0; i < alloc->deferred.count; i++)
+    if (alloc->deferred.data[i].block->event_count == 0) check_once(tally, alloc->deferred.data[i].block);
+}
+
+static void check_figures(recount *tally) {
+  const vs_alloc *alloc = tally->alloc;
+  for (int part = 0; part < VS_ALLOC_PARTS; part++) {
+    const vs_alloc_figures *figures = &alloc->statistics.part[part];
+    for (int group = 0; group < VS_ALLOC_GROUPS; group++) {
+      expect(tally, figures->current[group] == tally->figures[part][group],
+             "statistics = sums over all blocks");
+      expect(tally, figures->peak[group] >= figures->current[group], "peak >= current");
+    }
+  }
+  expect(tally, tally->reserved == alloc->reserved, "reserved = all blocks with memory");
+  expect(tally, tally->allocated_blocks == alloc->allocated.count, "the table = allocated blocks");
+  expect(tally, (alloc->limit == VS_ALLOC_NO_LIMIT) == (alloc->fraction >= 1),
+         "a limit where there is a fraction");
+}
+
+const char *vs_alloc_check(vs_alloc *alloc) {
+  recount tally = {.alloc = alloc};
+  vs_alloc_for_each_pool(alloc, check_pool, &tally);
+  if (tally.broken != NULL) return tally.broken;
+  for (uint64_t i = 0; i < alloc->allocated.capacity; i++)
+    if (alloc->allocated.entries[i] != NULL) check_once(&tally, alloc->allocated.entries[i]);
+  check_pending(&tally);
+  check_pending_chains(&tally);
+  check_figures(&tally);
+  return tally.broken;
+}

@@ -1,0 +1,20 @@
+#include "alloc/settings.h"
+
+static const vs_alloc_rules rows[] = {
+#define VS_ALLOC_RULES(...) {__VA_ARGS__},
+#include "alloc/rules.def"
+#undef VS_ALLOC_RULES
+};
+
+const vs_alloc_rules *vs_alloc_rules_list(uint32_t *count) {
+  *count = sizeof rows / sizeof *rows;
+  return rows;
+}
+
+const vs_alloc_rules *vs_alloc_rules_default(void) { return rows; }
+
+const vs_alloc_rules *vs_alloc_rules_find(vs_str name) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (vs_str_equal(name, vs_str_from(rows[i].name))) return &rows[i];
+  return NULL;
+}

@@ -1,0 +1,112 @@
+/* What an allocator counts: every figure of torch.cuda.memory_stats(), and a few that it has not got.
+ *
+ * A statistic has four metrics. Three are kept, as `freed` follows from them:
+ *
+ *   freed = allocated - (current - base)        base: what was current when the totals were reset
+ *
+ * Each of the nine groups (groups.def) is kept for all memory, the small pools and the large pools; of all memory only
+ * what does not follow from the other two, which is current and peak. */
+#ifndef VS_ALLOC_STATISTICS_H
+#define VS_ALLOC_STATISTICS_H
+
+#include "base/text.h"
+#include "event/event.h"
+
+typedef enum vs_alloc_group {
+#define VS_ALLOC_GROUP(name, text, is_bytes, words) VS_ALLOC_##name,
+#include "alloc/groups.def"
+#undef VS_ALLOC_GROUP
+  VS_ALLOC_GROUPS
+} vs_alloc_group;
+
+typedef enum vs_alloc_part { VS_ALLOC_ALL, VS_ALLOC_SMALL, VS_ALLOC_LARGE, VS_ALLOC_PARTS } vs_alloc_part;
+
+typedef struct vs_alloc_figures {
+  int64_t current[VS_ALLOC_GROUPS];
+  int64_t peak[VS_ALLOC_GROUPS];
+  int64_t allocated[VS_ALLOC_GROUPS]; /* of the part VS_ALLOC_ALL: not kept, see vs_alloc_statistics_at */
+  int64_t base[VS_ALLOC_GROUPS];      /* likewise */
+} vs_alloc_figures;
+
+/* One statistic that stands alone, in the four metrics as they are shown. */
+typedef struct vs_alloc_stat {
+  int64_t current, peak, allocated, freed;
+} vs_alloc_stat;
+
+/* Why an allocation needed more than a look at the cache, and what came of it. */
+typedef enum vs_alloc_step {
+  VS_ALLOC_FROM_CACHE,      /* a cached block fitted */
+  VS_ALLOC_AFTER_CALLBACK,  /* one did after somebody gave memory back when asked */
+  VS_ALLOC_FROM_DRIVER,     /* the driver gave a new segment, or mapped pages, at once */
+  VS_ALLOC_FROM_OTHER_POOL, /* a pool that lends (use_on_oom) had it */
+  VS_ALLOC_AFTER_RELEASE,   /* after oversize blocks were given back (max_split_size) */
+  VS_ALLOC_AFTER_RETRY,     /* after all cached blocks were given back: a stall */
+  VS_ALLOC_FAILED,          /* out of memory */
+  VS_ALLOC_STEPS
+} vs_alloc_step;
+
+enum { VS_ALLOC_CLASSES = 64 };
+
+typedef struct vs_alloc_statistics {
+  vs_alloc_figures part[VS_ALLOC_PARTS];
+  vs_alloc_stat oversize_allocations, oversize_segments;
+  int64_t num_alloc_retries, num_ooms, num_oom_rejections;
+  int64_t num_sync_all_streams, num_device_alloc, num_device_free;
+  int64_t max_split_size; /* as it was when the allocator was made; -1: unlimited */
+  /* Beyond PyTorch; reset with the totals. */
+  uint64_t steps[VS_ALLOC_STEPS];
+  uint64_t sizes[VS_ALLOC_CLASSES]; /* requests by floor(log2(bytes)) */
+  uint64_t
+      lifetimes[VS_ALLOC_CLASSES]; /* frees by floor(log2(allocations made meanwhile, itself included)) */
+} vs_alloc_statistics;
+
+/* The four metrics of one group. */
+static inline vs_alloc_stat vs_alloc_statistics_at(const vs_alloc_statistics *statistics,
+                                                   vs_alloc_group group, vs_alloc_part part) {
+  const vs_alloc_figures *figures = &statistics->part[part];
+  const vs_alloc_figures *small = &statistics->part[VS_ALLOC_SMALL],
+                         *large = &statistics->part[VS_ALLOC_LARGE];
+  const bool is_sum = part == VS_ALLOC_ALL;
+  const int64_t allocated =
+      is_sum ? small->allocated[group] + large->allocated[group] : figures->allocated[group];
+  const int64_t base = is_sum ? small->base[group] + large->base[group] : figures->base[group];
+  return (vs_alloc_stat){.current = figures->current[group],
+                         .peak = figures->peak[group],
+                         .allocated = allocated,
+                         .freed = allocated - figures->current[group] + base};
+}
+
+static inline void vs_alloc_stat_increase(vs_alloc_stat *stat, int64_t amount) {
+  stat->current += amount;
+  stat->allocated += amount;
+  if (stat->current > stat->peak) stat->peak = stat->current;
+}
+static inline void vs_alloc_stat_decrease(vs_alloc_stat *stat, int64_t amount) {
+  stat->current -= amount;
+  stat->freed += amount;
+}
+
+/* peak := current everywhere; and allocated := freed := 0 with all counters, as PyTorch's two resets do. */
+void vs_alloc_statistics_reset_peak(vs_alloc_statistics *statistics);
+void vs_alloc_statistics_reset_totals(vs_alloc_statistics *statistics);
+
+/* Reserved bytes of one private pool, in PyTorch's three parts. */
+typedef struct vs_alloc_private {
+  vs_pool_id id;
+  vs_alloc_stat reserved[VS_ALLOC_PARTS];
+} vs_alloc_private;
+
+/* Calls `visit` with every key of torch.cuda.memory_stats() in its sorted order, flat ("allocation.all.current"); keys
+ * that the rules of `settings` do not know are left out. `text` of the key is borrowed for the call. */
+struct vs_alloc_settings;
+VS_MUST_CHECK vs_status vs_alloc_statistics_visit(const vs_alloc_statistics *statistics,
+                                                  const vs_alloc_private *pools, uint64_t pool_count,
+                                                  const struct vs_alloc_settings *settings,
+                                                  vs_status (*visit)(void *ctx, vs_str key, int64_t value),
+                                                  void *ctx);
+
+/* Appends torch.cuda.memory_summary(device, abbreviated), byte for byte. */
+VS_MUST_CHECK vs_status vs_alloc_summary_write(const vs_alloc_statistics *statistics, uint32_t device,
+                                               bool abbreviated, vs_text *out);
+
+#endif
