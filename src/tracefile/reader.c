@@ -1,0 +1,339 @@
+/* Frames: where they are, whether they are whole, in which order they count. */
+#include "base/text.h"
+#include "tracefile/decoder.h"
+#include "tracefile/reader_internal.h"
+
+/* Bytes that may be summed for frames that turn out to be none, before somebody is suspected to waste our time. */
+enum { WASTE_BASE = 256 * 1024 * 1024, WASTE_FACTOR = 16 };
+
+typedef struct reading {
+  const vs_host *host;
+  vs_input *input;
+  const vs_trace_inflate *inflate;
+  const vs_frame_visitor *frames; /* may be NULL */
+  vs_trace_report *report;
+  vs_error *error;
+  vs_decoder decoder;
+  uint64_t next_sequence, next_event; /* of the frame that should come */
+  bool has_begun;                     /* a frame was read */
+  vs_trace_damage damage;             /* of what was skipped last; no bytes: nothing was */
+  uint64_t wasted;
+  uint64_t rotated, total; /* a ring: byte 0 of the input is byte `rotated` of the file, which has `total` */
+  uint8_t *plain;          /* of a compacted frame */
+  size_t plain_capacity;
+} reading;
+
+bool vs_trace_is(const void *data, size_t size) {
+  if (size < VS_FRAME_MAGIC_SIZE) return false;
+  size_t same = 0;
+  for (size_t i = 0; i < VS_FRAME_MAGIC_SIZE; i++) same += ((const char *)data)[i] == VS_FRAME_MAGIC[i];
+  return same + 1 >= VS_FRAME_MAGIC_SIZE;
+}
+
+/* Where the input is in the file. */
+static uint64_t here(const reading *r) {
+  const uint64_t at = vs_input_offset(r->input);
+  return at < r->total ? (at + r->rotated) % r->total : at;
+}
+
+static vs_status fail(const reading *r, vs_status status) {
+  return vs_fail(r->error, status, here(r), "%s", vs_status_text(status));
+}
+
+/* As many bytes as there are, up to `count`, in the window; how many there are then. */
+static vs_status look(reading *r, size_t count, size_t *have) {
+  const vs_status status = vs_input_need(r->input, count);
+  *have = r->input->end - r->input->pos;
+  return status == VS_OK || vs_input_ended(r->input, status) ? VS_OK : fail(r, status);
+}
+
+/* ---- damage ---------------------------------------------------------------------------------------------------------- */
+
+static void tell_damage(reading *r, const vs_trace_damage *damage) {
+  vs_trace_report *report = r->report;
+  if (report->damages < VS_TRACE_MOST_DAMAGES) report->damage[report->damages] = *damage;
+  report->damages++;
+  report->lost_bytes = vs_sat_add_u64(report->lost_bytes, damage->bytes);
+  report->lost_frames = vs_sat_add_u64(report->lost_frames, damage->frames);
+  report->lost_events = vs_sat_add_u64(report->lost_events, damage->events);
+}
+
+/* A frame that can be read says what is missing before it: the frames and events between. */
+static void account(reading *r, const vs_frame_header *header) {
+  vs_trace_damage damage = r->damage;
+  const bool follows = header->sequence >= r->next_sequence && header->events_before >= r->next_event;
+  const bool is_cut =
+      !r->has_begun && damage.bytes == 0; /* the beginning of a ring is gone, which is no damage */
+  if (follows && !is_cut) {
+    damage.frames = header->sequence - r->next_sequence;
+    damage.events = header->events_before - r->next_event;
+  }
+  const bool is_gap = damage.frames != 0 || damage.events != 0;
+  if (damage.bytes == 0 && is_gap) {
+    damage.kind = VS_TRACE_GAP;
+    damage.offset = here(r);
+  }
+  if (damage.bytes != 0 || is_gap) tell_damage(r, &damage);
+  r->damage = (vs_trace_damage){0};
+  r->next_sequence = header->sequence + 1;
+}
+
+static void note(reading *r, vs_trace_damage_kind kind) {
+  if (r->damage.bytes == 0) r->damage = (vs_trace_damage){.kind = kind, .offset = here(r)};
+}
+
+/* Moves on to the next place where a frame seems to begin. Zeros up to the end are a file that was made longer than it
+ * is, which is no damage. */
+static vs_status skip(reading *r, vs_trace_damage_kind kind, size_t at_least) {
+  vs_input *input = r->input;
+  bool is_blank = at_least == 0;
+  size_t have;
+  note(r, kind);
+  const uint64_t from = vs_input_offset(input);
+  input->pos += at_least;
+  for (;;) {
+    VS_TRY(look(r, VS_FRAME_MAGIC_SIZE, &have));
+    if (have == 0 || (have >= VS_FRAME_MAGIC_SIZE && vs_frame_begins(input->data + input->pos))) break;
+    is_blank = is_blank && input->data[input->pos] == 0;
+    input->pos++;
+  }
+  if (is_blank && have == 0 && r->damage.bytes == 0) r->damage = (vs_trace_damage){0};
+  else r->damage.bytes += vs_input_offset(input) - from;
+  return VS_OK;
+}
+
+/* ---- one frame --------------------------------------------------------------------------------------------------------- */
+
+static vs_status unpack(reading *r, const vs_frame_header *header, const uint8_t *stored,
+                        const uint8_t **plain) {
+  *plain = stored;
+  if (header->packing == VS_FRAME_RAW) return VS_OK;
+  if (r->inflate == NULL)
+    return vs_fail(r->error, VS_UNSUPPORTED, here(r),
+                   "the recording was compacted, and this build cannot inflate it");
+  if (r->plain_capacity < header->plain) {
+    uint8_t *grown = r->host->resize(r->host->ctx, r->plain, r->plain_capacity, header->plain);
+    if (grown == NULL) return VS_NO_MEMORY;
+    r->plain = grown;
+    r->plain_capacity = header->plain;
+  }
+  *plain = r->plain;
+  return r->inflate->inflate(r->inflate->ctx, stored, header->stored, r->plain, header->plain);
+}
+
+/* The rest of a frame is lost from a record on that makes no sense. Of an open frame it was never there. */
+static void account_rest(reading *r, const vs_frame_header *header, size_t used, bool is_open) {
+  const uint64_t events = header->events > r->decoder.events ? header->events - r->decoder.events : 0;
+  const vs_trace_damage damage = {
+      .kind = VS_TRACE_RECORD,
+      .offset = here(r) + VS_FRAME_HEADER + used,
+      .bytes = is_open ? 0 : header->stored - (header->packing == VS_FRAME_RAW ? used : 0),
+      .events = is_open ? 0 : events};
+  tell_damage(r, &damage);
+}
+
+static vs_status decode(reading *r, const vs_frame_header *header, const uint8_t *records, size_t size,
+                        bool is_open) {
+  size_t used = 0;
+  r->decoder.item.offset = here(r);
+  r->decoder.item.process = header->process;
+  const vs_status status =
+      vs_decoder_frame(&r->decoder, records, size, header->base_address, header->base_time, &used);
+  r->report->events += r->decoder.events;
+  r->next_event = header->events_before + (is_open ? r->decoder.events : header->events);
+  if (status == VS_BAD_FORMAT) account_rest(r, header, used, is_open);
+  else if (status != VS_OK) return r->error->status == status ? status : fail(r, status);
+  r->has_begun = true;
+  r->report->frames++;
+  r->report->compacted_frames += header->packing != VS_FRAME_RAW;
+  r->report->open_frames += is_open;
+  if (r->frames == NULL) return VS_OK;
+  vs_frame_header whole = *header;
+  whole.events = r->decoder.events;
+  return r->frames->frame(r->frames->ctx, &whole, records, used);
+}
+
+/* Of a frame that was being written its length says where the next one would begin; the file may end before. */
+static vs_status read_open(reading *r, const vs_frame_header *header) {
+  size_t have;
+  VS_TRY(look(r, header->size, &have));
+  const size_t size = have < header->size ? have : header->size;
+  const uint8_t *frame = r->input->data + r->input->pos;
+  account(r, header);
+  VS_TRY(decode(r, header, frame + VS_FRAME_HEADER, size - VS_FRAME_HEADER, true));
+  r->input->pos += size;
+  return VS_OK;
+}
+
+/* Skips a frame that is not what it says, without trusting a word of it. */
+static vs_status refuse(reading *r, vs_trace_damage_kind kind, size_t summed) {
+  r->wasted += summed;
+  if (r->wasted > WASTE_BASE + WASTE_FACTOR * vs_input_offset(r->input))
+    return vs_fail(r->error, VS_BAD_FORMAT, here(r),
+                   "nearly every frame is damaged, as if made to waste time");
+  return skip(r, kind, 1);
+}
+
+static vs_status read_sealed(reading *r, const vs_frame_header *header) {
+  size_t have;
+  const size_t whole = VS_FRAME_HEADER + (size_t)header->stored;
+  VS_TRY(look(r, whole, &have));
+  if (have < whole) return refuse(r, VS_TRACE_TORN, 0);
+  const uint8_t *frame = r->input->data + r->input->pos, *records;
+  if (vs_frame_checksum(frame, header->stored) != header->checksum)
+    return refuse(r, VS_TRACE_CHECKSUM, header->stored);
+  if (header->version != VS_FRAME_VERSION || header->packing > VS_FRAME_DEFLATE)
+    return vs_fail(
+        r->error, VS_UNSUPPORTED, here(r),
+        "a recording of format %u, packed in way %u, of a newer vramscope: this one reads format %d",
+        header->version, header->packing, VS_FRAME_VERSION);
+  account(r, header);
+  const vs_status status = unpack(r, header, frame + VS_FRAME_HEADER, &records);
+  if (status == VS_BAD_FORMAT) {
+    r->decoder.events = 0;
+    account_rest(r, header, 0, false);
+    r->next_event = header->events_before + header->events;
+  } else if (status != VS_OK) {
+    return r->error->status == status ? status : fail(r, status);
+  } else {
+    VS_TRY(decode(r, header, records, header->plain, false));
+  }
+  VS_TRY(look(r, header->size, &have));
+  r->input->pos += have < header->size ? have : header->size;
+  return VS_OK;
+}
+
+static bool is_plausible(const vs_frame_header *header) {
+  if (header->size < VS_FRAME_HEADER || header->size > VS_TRACE_MOST_FRAME_SIZE) return false;
+  if (header->checksum == 0) return header->packing == VS_FRAME_RAW && header->version == VS_FRAME_VERSION;
+  if (header->stored > header->size - VS_FRAME_HEADER || header->plain > VS_TRACE_MOST_FRAME_SIZE)
+    return false;
+  if (header->packing == VS_FRAME_RAW) return header->plain == header->stored;
+  return header->plain <= (uint64_t)header->stored * VS_FRAME_MOST_RATIO + VS_FRAME_MOST_EXTRA;
+}
+
+static vs_status read_frame(reading *r, size_t have) {
+  vs_frame_header header;
+  if (have < VS_FRAME_HEADER) {
+    const bool is_magic = have >= VS_FRAME_MAGIC_SIZE && vs_frame_begins(r->input->data + r->input->pos);
+    return skip(r, VS_TRACE_TORN, is_magic);
+  }
+  if (!vs_frame_begins(r->input->data + r->input->pos)) return skip(r, VS_TRACE_GARBAGE, 0);
+  vs_frame_header_get(r->input->data + r->input->pos, &header);
+  if (!is_plausible(&header)) return refuse(r, VS_TRACE_CHECKSUM, 0);
+  return header.checksum == 0 ? read_open(r, &header) : read_sealed(r, &header);
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------------------------ */
+
+static vs_status read_frames(reading *r) {
+  size_t have;
+  for (;;) {
+    VS_TRY(look(r, VS_FRAME_HEADER, &have));
+    if (have == 0) return VS_OK;
+    VS_TRY(read_frame(r, have));
+  }
+}
+
+/* What was skipped at the end belongs to a frame that is not there. */
+static void account_end(reading *r) {
+  if (r->damage.bytes == 0) return;
+  r->damage.frames = 1;
+  tell_damage(r, &r->damage);
+}
+
+/* ---- rings --------------------------------------------------------------------------------------------------------------- */
+
+static void reverse(uint8_t *from, uint8_t *end) {
+  while (from < end && from < --end) {
+    const uint8_t byte = *from;
+    *from++ = *end;
+    *end = byte;
+  }
+}
+
+/* A frame at `data`, whole or open. */
+static bool is_frame(reading *r, const uint8_t *data, size_t size, vs_frame_header *header) {
+  if (size < VS_FRAME_HEADER || !vs_frame_begins(data)) return false;
+  vs_frame_header_get(data, header);
+  if (!is_plausible(header)) return false;
+  if (header->checksum == 0) return true;
+  if (header->stored > size - VS_FRAME_HEADER) return false;
+  if (vs_frame_checksum(data, header->stored) == header->checksum) return true;
+  r->wasted += header->stored;
+  return false;
+}
+
+/* Where the frame with the lowest number lies among `size` bytes. */
+static size_t find_oldest(reading *r, const uint8_t *data, size_t size) {
+  uint64_t lowest = UINT64_MAX;
+  size_t oldest = 0;
+  for (size_t at = 0; at < size && r->wasted < WASTE_BASE;) {
+    vs_frame_header header;
+    if (!is_frame(r, data + at, size - at, &header)) {
+      at++;
+      continue;
+    }
+    if (header.sequence < lowest) {
+      lowest = header.sequence;
+      oldest = at;
+    }
+    at += header.size;
+  }
+  return oldest;
+}
+
+/* A file that does not begin with its first frame may be a ring, whose oldest frame lies somewhere: then all of it is taken
+ * in, and turned until that comes first. */
+static vs_status turn(reading *r) {
+  vs_input *input = r->input;
+  vs_frame_header header;
+  size_t have;
+  VS_TRY(look(r, VS_FRAME_HEADER, &have));
+  if (have < VS_FRAME_HEADER || !vs_frame_begins(input->data + input->pos)) return VS_OK;
+  vs_frame_header_get(input->data + input->pos, &header);
+  if (!is_plausible(&header) || header.sequence == 0) return VS_OK;
+  VS_TRY(look(r, VS_FRAME_HEADER + (size_t)header.stored, &have));
+  if (!is_frame(r, input->data + input->pos, have, &header)) return VS_OK;
+  VS_TRY(look(r, SIZE_MAX / 4, &have));
+  uint8_t *data = input->data + input->pos;
+  const size_t oldest = find_oldest(r, data, have);
+  if (oldest == 0) return VS_OK;
+  reverse(data, data + oldest);
+  reverse(data + oldest, data + have);
+  reverse(data, data + have);
+  r->rotated = oldest;
+  r->total = have;
+  return VS_OK;
+}
+
+static vs_status read_all(reading *r) {
+  VS_TRY(turn(r));
+  VS_TRY(read_frames(r));
+  account_end(r);
+  r->report->bytes = vs_input_offset(r->input);
+  if (r->has_begun) return VS_OK;
+  const uint64_t at = r->report->damages != 0 ? r->report->damage[0].offset : 0;
+  return vs_fail(r->error, VS_BAD_FORMAT, at, "a recording in which no frame can be read");
+}
+
+vs_status vs_trace_read_frames(const vs_host *host, vs_input *input, const vs_trace_inflate *inflate,
+                               const vs_trace_visitor *visitor, const vs_frame_visitor *frames,
+                               vs_trace_report *report, vs_error *error) {
+  vs_error ignored;
+  if (error == NULL) error = &ignored;
+  *error = (vs_error){.offset = VS_NO_OFFSET};
+  *report = (vs_trace_report){0};
+  reading r = {
+      .host = host, .input = input, .inflate = inflate, .frames = frames, .report = report, .error = error};
+  VS_TRY(vs_decoder_init(&r.decoder, host, visitor, report));
+  const vs_status status = read_all(&r);
+  vs_decoder_deinit(&r.decoder);
+  vs_host_free(host, r.plain, r.plain_capacity);
+  return status;
+}
+
+vs_status vs_trace_read(const vs_host *host, vs_input *input, const vs_trace_inflate *inflate,
+                        const vs_trace_visitor *visitor, vs_trace_report *report, vs_error *error) {
+  return vs_trace_read_frames(host, input, inflate, visitor, NULL, report, error);
+}
