@@ -3,22 +3,26 @@
 #include "base/text.h"
 #include "codec/pickle.h"
 #include "snapshot/builder.h"
+#include "snapshot/vram_reader.h"
+#include "tracefile/reader.h"
 
 /* What the first bytes say. A pickle of protocol 2 and up begins with PROTO, older ones with what builds the outermost
- * list or dict; JSON with white space, a bracket or a byte order mark. */
-typedef enum content { CONTENT_PICKLE, CONTENT_JSON, CONTENT_EMPTY, CONTENT_OTHER } content;
+ * list or dict; JSON with white space, a bracket or a byte order mark; a recording with the magic of a frame, of which
+ * one byte may be damaged. */
+typedef enum content { CONTENT_PICKLE, CONTENT_JSON, CONTENT_VRAM, CONTENT_EMPTY, CONTENT_OTHER } content;
 
 static bool is_json_space(uint8_t byte) {
   return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
 static vs_status sniff(vs_input *input, content *out) {
-  const vs_status status = vs_input_need(input, 2);
+  const vs_status status = vs_input_need(input, VS_TRACE_MAGIC_SIZE);
   if (status != VS_OK && !vs_input_ended(input, status)) return status;
   const uint8_t *p = input->data + input->pos;
   const size_t size = input->end - input->pos;
   *out = CONTENT_OTHER;
   if (size == 0) *out = CONTENT_EMPTY;
+  else if (vs_trace_is(p, size)) *out = CONTENT_VRAM;
   else if (p[0] == 0x80 || p[0] == '(' || p[0] == ']' || p[0] == '}') *out = CONTENT_PICKLE;
   else if (p[0] == '{' || p[0] == '[' || is_json_space(p[0]) || p[0] == 0xef) *out = CONTENT_JSON;
   return VS_OK;
@@ -49,11 +53,9 @@ static vs_status refuse_other(const vs_input *input, vs_error *error) {
                  (uint64_t)input->data[input->pos]);
 }
 
-static vs_status fold_input(vs_input *input, const vs_fold *fold, vs_snapshot *facts, vs_value *root,
+static vs_status fold_input(vs_input *input, content found, const vs_fold *fold, vs_snapshot *facts, vs_value *root,
                             vs_error *error) {
-  content found;
-  vs_status status = sniff(input, &found);
-  if (status != VS_OK) return vs_fail(error, status, vs_input_offset(input), "%s", vs_status_text(status));
+  vs_status status;
   switch (found) {
     case CONTENT_EMPTY: return vs_fail(error, VS_TRUNCATED, 0, "the input is empty");
     case CONTENT_OTHER: return refuse_other(input, error);
@@ -62,6 +64,7 @@ static vs_status fold_input(vs_input *input, const vs_fold *fold, vs_snapshot *f
       status = vs_json_fold(input, fold, NULL, root, error);
       facts->bytes = vs_input_offset(input);
       return status;
+    case CONTENT_VRAM:
     case CONTENT_PICKLE: break;
   }
   vs_pickle_info info;
@@ -87,16 +90,19 @@ static vs_status drain(vs_input *input, uint64_t *other, vs_error *error) {
   }
 }
 
-static vs_status read_all(vs_input *input, vs_builder *builder, vs_snapshot **out, vs_error *error) {
+static vs_status read_nested(vs_input *input, content found, vs_snapshot **out, vs_error *error) {
+  vs_builder *builder = NULL;
   vs_snapshot facts = {0};
   vs_value root;
-  VS_TRY(fold_input(input, vs_builder_fold(builder), &facts, &root, error));
-  VS_TRY(drain(input, &facts.trailing_bytes, error));
-  const vs_status status = vs_builder_finish(builder, root, out, error);
-  if (status != VS_OK) {
-    if (error->offset == VS_NO_OFFSET) error->offset = facts.bytes; /* it is the whole that is wrong */
-    return status;
+  VS_TRY(vs_builder_create(input->host, &builder));
+  vs_status status = fold_input(input, found, vs_builder_fold(builder), &facts, &root, error);
+  if (status == VS_OK) status = drain(input, &facts.trailing_bytes, error);
+  if (status == VS_OK) {
+    status = vs_builder_finish(builder, root, out, error);
+    if (status != VS_OK && error->offset == VS_NO_OFFSET) error->offset = facts.bytes; /* it is the whole that is wrong */
   }
+  vs_builder_destroy(builder);
+  VS_TRY(status);
   (*out)->trailing_bytes = facts.trailing_bytes;
   (*out)->format = facts.format;
   (*out)->pickle_protocol = facts.pickle_protocol;
@@ -104,31 +110,47 @@ static vs_status read_all(vs_input *input, vs_builder *builder, vs_snapshot **ou
   return VS_OK;
 }
 
+static vs_status read_recording(vs_input *input, const vs_read_options *options, vs_snapshot **out, vs_error *error) {
+  vs_snapshot *s;
+  VS_TRY(vs_snapshot_create(input->host, &s));
+  input->budget_factor = VS_READ_VRAM_FACTOR;
+  input->budget->limit += (VS_READ_VRAM_FACTOR - VS_READ_FACTOR) * (uint64_t)(input->end - input->pos);
+  const vs_status status = vs_vram_read(s, input, options, error);
+  s->format = VS_FORMAT_VRAM;
+  if (status == VS_OK) *out = s;
+  else vs_snapshot_destroy(s);
+  return status;
+}
+
+static vs_status read_all(vs_input *input, const vs_read_options *options, vs_snapshot **out, vs_error *error) {
+  content found;
+  const vs_status status = sniff(input, &found);
+  if (status != VS_OK) return vs_fail(error, status, vs_input_offset(input), "%s", vs_status_text(status));
+  return found == CONTENT_VRAM ? read_recording(input, options, out, error) : read_nested(input, found, out, error);
+}
+
 vs_status vs_snapshot_read(const vs_host *host, vs_reader reader, const vs_read_options *options,
                            vs_snapshot **out, vs_error *error) {
   vs_budget budget;
-  vs_builder *builder = NULL;
   vs_input input;
   *out = NULL;
   *error = (vs_error){.offset = VS_NO_OFFSET};
   vs_budget_init(&budget, host, VS_READ_BASE_BYTES);
   vs_status status = vs_input_init(&input, &budget.host, reader);
-  if (status == VS_OK) status = vs_builder_create(&budget.host, &builder);
   if (status == VS_OK) {
     input.budget = &budget;
     input.budget_factor = VS_READ_FACTOR;
     input.progress = options == NULL ? NULL : options->progress;
     input.progress_ctx = options == NULL ? NULL : options->progress_ctx;
-    status = read_all(&input, builder, out, error);
+    status = read_all(&input, options, out, error);
   }
   if (status == VS_NO_MEMORY && budget.refused)
     status = vs_fail(
         error, VS_LIMIT, vs_input_offset(&input),
-        "the data unfolds to more memory than its %U bytes justify (limit: %d MiB + %d times the bytes read)",
-        vs_input_offset(&input), VS_READ_BASE_BYTES >> 20, VS_READ_FACTOR);
+        "the data unfolds to more memory than its %U bytes justify (limit: %d MiB + %U times the bytes read)",
+        vs_input_offset(&input), VS_READ_BASE_BYTES >> 20, input.budget_factor);
   else if (status != VS_OK && (error->status != status || error->text[0] == 0))
     (void)vs_fail(error, status, vs_input_offset(&input), "%s", vs_status_text(status));
-  vs_builder_destroy(builder);
   vs_input_deinit(&input);
   if (status == VS_OK)
     (*out)->host = host; /* the budget was for reading; it handed out the parent's memory */

@@ -1,4 +1,5 @@
-/* Reads a snapshot of any age from bytes: a pickle of any protocol and writer, or its JSON form, told by content.
+/* Reads a snapshot of any age from bytes: a pickle of any protocol and writer, its JSON form, or a recording (.vram), told by
+ * content.
  *
  * Bounds (docs/formats/snapshot.md): memory at most VS_READ_BASE_BYTES + VS_READ_FACTOR x the bytes read so far; devices
  * VS_MAX_DEVICES; events and blocks below 2^32; and those of codec/pickle.h and codec/json_reader.h. */
@@ -13,9 +14,18 @@ enum {
   VS_READ_MAX_TRAILING = 16 * 1024 * 1024, /* behind the end marker */
 };
 
+/* Any of the functions may be NULL. */
 typedef struct vs_read_options {
-  bool (*progress)(void *ctx, uint64_t bytes_read); /* may be NULL; called per window; false cancels */
+  bool (*progress)(void *ctx, uint64_t bytes_read); /* called per window; false cancels */
   void *progress_ctx;
+  /* Inflates a compacted frame of a recording (raw deflate): fills all of `to`, or VS_BAD_FORMAT. */
+  vs_status (*inflate)(void *ctx, const void *from, size_t from_size, void *to, size_t to_size);
+  void *inflate_ctx;
+  /* Names the place `offset` of a library, innermost first where calls were inlined; how many names it has, 0 for
+   * unknown, at most VS_MOST_PLACE_NAMES. `build_id` are the bytes of the library's note, or none. The names are borrowed
+   * until the next call. */
+  size_t (*name)(void *ctx, vs_str path, vs_str build_id, uint64_t offset, vs_place_name *names);
+  void *name_ctx;
 } vs_read_options;
 
 /* Reads `reader` to its end; what lies behind the end marker is counted, not read. `options` may be NULL; `error` (never NULL) tells what and where on failure.

@@ -1,6 +1,7 @@
 #include "snapshot/writer.h"
 #include "base/real.h"
 #include "snapshot/emit.h"
+#include "snapshot/vram_writer.h"
 
 typedef enum key {
 #define VS_KEY(name, text, where) KEY_##name,
@@ -293,14 +294,17 @@ static void put_snapshot(writer *w) {
   vs_emit_dict_end(&w->emit);
 }
 
+static vs_status write_nested(const vs_snapshot *snapshot, vs_file_format format, const vs_writer *to) {
+  writer w = {.s = snapshot, .slots = lay_out_slots(snapshot)};
+  VS_TRY(vs_emit_init(&w.emit, snapshot->host, to, format, w.slots.count));
+  put_snapshot(&w);
+  const vs_status status = vs_emit_finish(&w.emit);
+  vs_emit_deinit(&w.emit);
+  return status;
+}
+
 vs_status vs_snapshot_write(const vs_snapshot *snapshot, vs_file_format format, const vs_writer *to,
                             vs_error *error) {
-  writer w = {.s = snapshot, .slots = lay_out_slots(snapshot)};
-  vs_status status = vs_emit_init(&w.emit, snapshot->host, to, format, w.slots.count);
-  if (status == VS_OK) {
-    put_snapshot(&w);
-    status = vs_emit_finish(&w.emit);
-    vs_emit_deinit(&w.emit);
-  }
+  const vs_status status = format == VS_FORMAT_VRAM ? vs_snapshot_write_vram(snapshot, to) : write_nested(snapshot, format, to);
   return status == VS_OK ? VS_OK : vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
 }
