@@ -1,0 +1,378 @@
+#include "record/record.h"
+#include "base/text.h"
+#include "os/clock.h"
+#include "os/pages.h"
+#include "record/recorder.h"
+
+/* ---- who is there
+ *
+ * A thread that ends gives its ring back, to a recorder that may be gone: so it asks this list. */
+
+static vs_lock live_lock;
+static vs_recorder *live_recorders;
+
+static void list_recorder(vs_recorder *r) {
+  vs_lock_take(&live_lock);
+  r->next_live = live_recorders;
+  live_recorders = r;
+  vs_lock_give(&live_lock);
+}
+
+static void unlist_recorder(vs_recorder *r) {
+  vs_lock_take(&live_lock);
+  for (vs_recorder **at = &live_recorders; *at != NULL; at = &(*at)->next_live)
+    if (*at == r) {
+      *at = r->next_live;
+      break;
+    }
+  vs_lock_give(&live_lock);
+}
+
+static bool has_ring(const vs_recorder *r, const vs_ring *ring) {
+  const uint32_t count = atomic_load_explicit(&r->ring_count, memory_order_acquire);
+  for (uint32_t i = 0; i < count; i++)
+    if (r->rings[i] == ring) return true;
+  return false;
+}
+
+/* ---- a thread's ring */
+
+/* The one that the thread used last, and whose it is: the static kind of thread-local, whose first use
+ * takes no memory. */
+typedef struct own_ring {
+  uint64_t serial;
+  vs_ring *ring;
+} own_ring;
+static _Thread_local own_ring own __attribute__((tls_model("initial-exec")));
+static _Thread_local bool is_attaching __attribute__((tls_model("initial-exec")));
+
+static void end_thread(void *value) {
+  vs_ring *ring = value;
+  vs_lock_take(&live_lock);
+  for (const vs_recorder *r = live_recorders; r != NULL; r = r->next_live)
+    if (has_ring(r, ring)) atomic_store_explicit(&ring->state, VS_RING_LEFT, memory_order_release);
+  vs_lock_give(&live_lock);
+  if (own.ring == ring) own = (own_ring){0}; /* what the thread still records goes another way */
+}
+
+/* A ring of this thread's from before (it uses several recorders), else one that nobody has. */
+static vs_ring *find_ring(vs_recorder *r, uint64_t thread) {
+  const uint32_t count = atomic_load_explicit(&r->ring_count, memory_order_acquire);
+  for (uint32_t i = 0; i < count; i++)
+    if (r->rings[i]->owner == thread && r->rings[i]->state == VS_RING_OWNED) return r->rings[i];
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t expected = VS_RING_FREE;
+    if (atomic_compare_exchange_strong(&r->rings[i]->state, &expected, VS_RING_OWNED)) return r->rings[i];
+  }
+  return NULL;
+}
+
+static vs_ring *add_ring(vs_recorder *r) {
+  vs_ring *ring;
+  const uint32_t count = r->ring_count;
+  if (count == VS_RECORD_MOST_THREADS || vs_ring_create(r->options.ring_slots, &ring) != VS_OK) return NULL;
+  ring->state = VS_RING_OWNED;
+  r->rings[count] = ring;
+  atomic_store_explicit(&r->ring_count, count + 1, memory_order_release);
+  return ring;
+}
+
+static vs_ring *__attribute__((noinline)) attach(vs_recorder *r) {
+  if (is_attaching) return NULL; /* in the malloc of what follows, or in a signal handler */
+  is_attaching = true;
+  const uint64_t thread = vs_thread_id();
+  vs_lock_take(&r->lock);
+  vs_ring *ring = find_ring(r, thread);
+  if (ring == NULL) ring = add_ring(r);
+  if (ring != NULL && ring->owner != thread) {
+    const uint32_t number = atomic_fetch_add(&r->threads, 1) + 1;
+    ring->owner = thread;
+    ring->thread = r->options.is_simulated ? number : thread;
+    if (!r->options.is_simulated) vs_thread_name(ring->name);
+  }
+  vs_lock_give(&r->lock);
+  if (ring != NULL) {
+    vs_thread_note_set(&r->note, ring);
+    own = (own_ring){.serial = r->serial, .ring = ring};
+  }
+  is_attaching = false;
+  return ring;
+}
+
+static inline vs_ring *ring_of(vs_recorder *r) {
+  return __builtin_expect(own.serial == r->serial, 1) ? own.ring : attach(r);
+}
+
+/* ---- filling it */
+
+static bool is_here(const vs_recorder *r) { return r->forks == vs_fork_generation(); }
+
+bool vs_record_is_on(const vs_recorder *r) {
+  return atomic_load_explicit(&r->is_on, memory_order_relaxed) && is_here(r);
+}
+
+static void count_lost(_Atomic uint64_t *lost, vs_message_type type) {
+  atomic_fetch_add_explicit(lost, vs_message_events(type), memory_order_relaxed);
+}
+
+/* Waits until `slots` are free. False: the file has failed meanwhile. */
+static bool __attribute__((noinline)) wait_for_room(vs_recorder *r, vs_ring *ring, uint32_t slots) {
+  while (vs_ring_room(ring, slots) < slots) {
+    if (!atomic_load_explicit(&r->is_on, memory_order_relaxed)) return false;
+    vs_sign_give(&r->sign);
+    vs_clock_sleep_ns(50000);
+  }
+  return true;
+}
+
+/* The first slot of a message of `slots`, to be filled and shown by end_message; NULL: it is lost, and
+ * counted. */
+static inline __attribute__((always_inline)) vs_slot *
+begin_message(vs_recorder *r, vs_message_type type, vs_ring **out, uint32_t slots, bool waits) {
+  if (__builtin_expect(!vs_record_is_on(r), 0)) {
+    if (is_here(r)) count_lost(&r->lost_file, type);
+    return NULL;
+  }
+  vs_ring *ring = ring_of(r);
+  if (__builtin_expect(ring == NULL || ring->is_busy, 0)) {
+    count_lost(&r->lost_other, type);
+    return NULL;
+  }
+  ring->is_busy = true;
+  atomic_signal_fence(memory_order_seq_cst);
+  if (__builtin_expect(vs_ring_room(ring, slots) < slots, 0)) {
+    vs_sign_give(&r->sign);
+    if (!waits || !wait_for_room(r, ring, slots)) {
+      count_lost(waits ? &r->lost_file : &ring->lost, type);
+      ring->is_busy = false;
+      return NULL;
+    }
+  }
+  vs_slot *slot = vs_ring_slot(ring, 0);
+  slot->sequence = atomic_fetch_add_explicit(&r->sequence, 1, memory_order_relaxed);
+  slot->slots = (uint16_t)slots;
+  slot->type = (uint8_t)type;
+  *out = ring;
+  return slot;
+}
+
+static inline void end_message(vs_recorder *r, vs_ring *ring, uint32_t slots) {
+  vs_ring_push(ring, slots);
+  atomic_signal_fence(memory_order_seq_cst);
+  ring->is_busy = false;
+  const uint64_t half = ring->capacity / 2;
+  if (__builtin_expect(vs_ring_room(ring, half) < half, 0)) vs_sign_give(&r->sign);
+}
+
+static inline __attribute__((always_inline)) void
+record(vs_recorder *r, vs_message_type type, const vs_event *event, const vs_record_facts *facts) {
+  const uint32_t pool = vs_pool_pack(event->pool);
+  const bool has_more =
+      facts->metadata > UINT16_MAX || facts->compile_context != 0 || pool == VS_POOL_IN_MORE;
+  vs_ring *ring;
+  vs_slot *slot = begin_message(r, type, &ring, has_more ? 2 : 1, r->options.wait);
+  if (slot == NULL) return;
+  slot->kind = (uint8_t)event->kind;
+  slot->device = (int16_t)facts->device;
+  slot->metadata = (uint16_t)facts->metadata;
+  slot->words[0] = facts->time_ns;
+  slot->words[1] = event->address;
+  slot->words[2] = event->size;
+  slot->words[3] = event->rounded;
+  slot->words[4] = event->stream;
+  slot->words[5] = event->context | (uint64_t)pool << 32;
+  if (has_more) {
+    const vs_event_more more = {
+        .pool = event->pool, .metadata = facts->metadata, .compile_context = facts->compile_context};
+    vs_ring_put(ring, 1, &more, sizeof more);
+  }
+  end_message(r, ring, has_more ? 2 : 1);
+}
+
+void vs_record_event(vs_recorder *r, const vs_event *event, const vs_record_facts *facts) {
+  record(r, VS_MESSAGE_EVENT, event, facts);
+}
+
+void vs_record_free(vs_recorder *r, const vs_event *event, const vs_record_facts *facts) {
+  record(r, VS_MESSAGE_FREE, event, facts);
+}
+
+/* ---- what is not hot: a head, and up to two runs of bytes */
+
+typedef struct message {
+  vs_message_type type;
+  int32_t device;
+  uint64_t words[VS_SLOT_WORDS];
+  const void *data;
+  size_t size;
+} message;
+
+static void send(vs_recorder *r, const message *m) {
+  const uint32_t slots = 1 + (uint32_t)((m->size + VS_SLOT_SIZE - 1) / VS_SLOT_SIZE);
+  vs_ring *ring;
+  vs_slot *slot = begin_message(r, m->type, &ring, slots, true);
+  if (slot == NULL) return;
+  slot->kind = 0;
+  slot->device = (int16_t)m->device;
+  slot->metadata = 0;
+  memcpy(slot->words, m->words, sizeof m->words);
+  vs_ring_put(ring, 1, m->data, m->size);
+  end_message(r, ring, slots);
+}
+
+static size_t cut(vs_str text) { return text.size < VS_RECORD_MOST_TEXT ? text.size : VS_RECORD_MOST_TEXT; }
+
+void vs_record_annotation(vs_recorder *r, uint32_t name, bool is_start, int32_t device, uint64_t time_ns) {
+  send(r, &(message){.type = VS_MESSAGE_ANNOTATION, .device = device, .words = {time_ns, name, is_start}});
+}
+
+void vs_record_clock(vs_recorder *r, int64_t wall_ns_at_zero) {
+  send(r, &(message){.type = VS_MESSAGE_CLOCK, .words = {(uint64_t)wall_ns_at_zero}});
+}
+
+void vs_record_device(vs_recorder *r, int32_t device, vs_str name, uint64_t total_bytes) {
+  send(r, &(message){.type = VS_MESSAGE_DEVICE,
+                     .device = device,
+                     .words = {cut(name), total_bytes},
+                     .data = name.data,
+                     .size = cut(name)});
+}
+
+void vs_record_put_setting(vs_recorder *r, const vs_record_setting_value *value) {
+  char bytes[2 * VS_RECORD_MOST_TEXT];
+  const size_t key = cut(value->key), text = cut(value->text);
+  memcpy(bytes, value->key.data, key);
+  if (text != 0) memcpy(bytes + key, value->text.data, text);
+  send(r, &(message){.type = VS_MESSAGE_SETTING,
+                     .words = {key, text, value->kind, value->depth, value->bits},
+                     .data = bytes,
+                     .size = key + text});
+}
+
+void vs_record_state_begin(vs_recorder *r, vs_record_moment moment, uint64_t time_ns) {
+  send(r, &(message){.type = VS_MESSAGE_STATE_BEGIN, .words = {time_ns, moment}});
+}
+
+void vs_record_state_segment(vs_recorder *r, const vs_record_segment *segment) {
+  send(r, &(message){.type = VS_MESSAGE_SEGMENT, .data = segment, .size = sizeof *segment});
+}
+
+void vs_record_state_block(vs_recorder *r, const vs_record_block *block) {
+  send(r, &(message){.type = VS_MESSAGE_BLOCK, .data = block, .size = sizeof *block});
+}
+
+void vs_record_state_end(vs_recorder *r) { send(r, &(message){.type = VS_MESSAGE_STATE_END}); }
+
+void vs_record_flush(vs_recorder *r) {
+  if (!vs_record_is_on(r) || own.serial != r->serial) return;
+  const vs_ring *ring = own.ring;
+  const uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+  while (atomic_load_explicit(&ring->tail, memory_order_acquire) < head) {
+    vs_sign_give(&r->sign);
+    vs_clock_sleep_ns(20000);
+  }
+}
+
+/* ---- life */
+
+static vs_status check_options(const vs_record_options *options, vs_record_options *out, vs_error *error) {
+  *out = *options;
+  if (out->ring_slots == 0) out->ring_slots = VS_RECORD_RING;
+  if (out->flush_ms == 0) out->flush_ms = VS_RECORD_FLUSH_MS;
+  const bool is_power = (out->ring_slots & (out->ring_slots - 1)) == 0;
+  if (is_power && out->ring_slots >= VS_RECORD_LEAST_RING && out->ring_slots <= VS_RECORD_MOST_RING)
+    return VS_OK;
+  return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "a ring has 2^n slots, from %u to %u",
+                 VS_RECORD_LEAST_RING, VS_RECORD_MOST_RING);
+}
+
+static void free_recorder(vs_recorder *r) {
+  unlist_recorder(r);
+  vs_thread_note_free(&r->note);
+  for (uint32_t i = 0; i < r->ring_count; i++) vs_ring_destroy(r->rings[i]);
+  vs_encoder_deinit(&r->encoder);
+  vs_pages_unmap(r, sizeof *r);
+}
+
+static vs_status start(vs_recorder *r, vs_error *error) {
+  vs_status status = vs_encoder_init(r);
+  if (status == VS_OK) status = vs_thread_note_make(&r->note, end_thread);
+  atomic_store(&r->is_on, true);
+  if (status == VS_OK) status = vs_thread_start(&r->thread, "vramscope", vs_recorder_write, r);
+  if (status == VS_OK) return VS_OK;
+  if (r->sink.error.status != VS_OK) *error = r->sink.error;
+  else (void)vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  vs_sink_abandon(&r->sink);
+  return status;
+}
+
+vs_status vs_record_open(const vs_host *host, const vs_record_options *options, vs_recorder **out,
+                         vs_error *error) {
+  static _Atomic uint64_t serials;
+  vs_error unwanted;
+  if (error == NULL) error = &unwanted;
+  vs_record_options checked;
+  *out = NULL;
+  VS_TRY(check_options(options, &checked, error));
+  void *pages = NULL;
+  if (vs_pages_map(sizeof(vs_recorder), VS_PAGES_LAZY, &pages) != VS_OK)
+    return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "%s", vs_status_text(VS_NO_MEMORY));
+  vs_recorder *r = pages;
+  r->host = r->encoder.host = host;
+  r->options = checked;
+  r->serial = atomic_fetch_add(&serials, 1) + 1;
+  vs_fork_watch();
+  r->forks = vs_fork_generation();
+  vs_status status = vs_sink_open(&r->sink, &checked, error);
+  list_recorder(r);
+  if (status == VS_OK) status = start(r, error);
+  if (status == VS_OK) *out = r;
+  else free_recorder(r);
+  return status;
+}
+
+vs_record_figures vs_record_figures_of(const vs_recorder *r) {
+  return (vs_record_figures){.events = r->events,
+                             .lost_ring = vs_recorder_lost_ring(r),
+                             .lost_file = r->lost_file,
+                             .lost_other = r->lost_other,
+                             .bytes = r->bytes,
+                             .threads = r->threads,
+                             .status = (vs_status)r->status};
+}
+
+/* In the child of a fork: the file and the writer thread are the parent's. */
+static vs_status forget(vs_recorder *r) {
+  vs_sink_forget(&r->sink);
+  free_recorder(r);
+  return VS_OK;
+}
+
+/* The last words: how many were lost, and the seal. */
+static void finish(vs_recorder *r) {
+  vs_recorder_drain(r);
+  vs_status status = r->status;
+  if (status == VS_OK) status = vs_tracew_flush(r->encoder.file);
+  if (status != VS_OK) vs_recorder_fail(r, status);
+}
+
+vs_status vs_record_close(vs_recorder *r, vs_record_figures *figures, vs_error *error) {
+  vs_error unwanted;
+  if (error == NULL) error = &unwanted;
+  if (figures != NULL) *figures = (vs_record_figures){0};
+  if (!is_here(r)) return forget(r);
+  atomic_store_explicit(&r->is_stopping, true, memory_order_release);
+  vs_sign_give(&r->sign);
+  vs_thread_join(&r->thread);
+  finish(r);
+  vs_status status = (vs_status)r->status;
+  if (status != VS_OK && r->sink.error.status != VS_OK) *error = r->sink.error;
+  else if (status != VS_OK) (void)vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  vs_error closing;
+  const vs_status closed = vs_sink_close(&r->sink, &closing);
+  if (status == VS_OK && closed != VS_OK) *error = closing;
+  if (status == VS_OK) status = closed;
+  if (figures != NULL) *figures = vs_record_figures_of(r);
+  free_recorder(r);
+  return status;
+}

@@ -1,0 +1,174 @@
+/* The recorder from inside. Private to record.
+ *
+ *   record.c   open, close, and what threads call
+ *   drain.c    the writer thread: from the rings, in order
+ *   encode.c   messages to records of the file
+ *   sink.c     frames in the file's pages
+ *
+ * Invariants
+ *   order      the numbers of all messages are 0 .. sequence - 1, each once; a thread takes one only for a
+ *              message that has room in its ring. `next` <= sequence is the first that the writer thread has
+ *              not taken
+ *   threads    what is marked (w) belongs to the writer thread, or to open and close while there is none */
+#ifndef VS_RECORD_RECORDER_H
+#define VS_RECORD_RECORDER_H
+
+#include "base/vec.h"
+#include "os/mapfile.h"
+#include "os/thread.h"
+#include "record/record.h"
+#include "record/ring.h"
+#include "tracefile/writer.h"
+
+/* ---- messages */
+
+typedef enum vs_message_type {
+  VS_MESSAGE_EVENT, /* time, address, size, rounded, stream, context | pool; second slot: vs_event_more */
+  VS_MESSAGE_FREE,  /* likewise: two events, of kind FREE_REQUESTED and FREE_COMPLETED */
+  VS_MESSAGE_ANNOTATION,
+  VS_MESSAGE_CLOCK,
+  VS_MESSAGE_DEVICE,
+  VS_MESSAGE_SETTING,
+  VS_MESSAGE_STATE_BEGIN,
+  VS_MESSAGE_SEGMENT,
+  VS_MESSAGE_BLOCK,
+  VS_MESSAGE_STATE_END,
+  VS_MESSAGE_BARRIER, /* nothing */
+} vs_message_type;
+
+/* How many events are lost with one. */
+static inline uint32_t vs_message_events(vs_message_type type) {
+  return type == VS_MESSAGE_EVENT ? 1 : type == VS_MESSAGE_FREE ? 2 : 0;
+}
+
+/* What few events have. */
+typedef struct vs_event_more {
+  vs_pool_id pool;
+  uint32_t metadata, compile_context;
+} vs_event_more;
+
+/* A pool in 32 bits: 0 the default one, n << 1 for (n, 0), n << 1 | 1 for (0, n). Of other pools `more`
+ * tells. */
+#define VS_POOL_IN_MORE UINT32_MAX
+static inline uint32_t vs_pool_pack(vs_pool_id pool) {
+  if (pool.b == 0 && pool.a < UINT32_MAX / 2) return (uint32_t)pool.a << 1;
+  if (pool.a == 0 && pool.b < UINT32_MAX / 2) return (uint32_t)pool.b << 1 | 1;
+  return VS_POOL_IN_MORE;
+}
+static inline vs_pool_id vs_pool_unpack(uint32_t packed) {
+  const uint64_t number = packed >> 1;
+  return (packed & 1) != 0 ? (vs_pool_id){0, number} : (vs_pool_id){number, 0};
+}
+
+/* ---- the file */
+
+enum { VS_CHUNK_FRAMES = 16 }; /* mapped at once */
+
+typedef struct vs_sink {
+  vs_mapfile file;
+  uint64_t frame; /* how many were begun */
+  uint64_t most;  /* frames of a ring file, 0: no end */
+  uint8_t *chunk; /* the window that the open frame lies in */
+  uint64_t chunk_number;
+  uint64_t frames_in_chunk;
+  vs_error error; /* of the first failure */
+} vs_sink;
+
+/* ---- encoding */
+
+typedef struct vs_context_key {
+  uint64_t stream;
+  vs_pool_id pool;
+  uint64_t thread;
+  int32_t device;
+  uint32_t metadata, compile_context, reserved;
+} vs_context_key;
+
+typedef struct vs_known_context {
+  vs_context_key key;
+  uint32_t id;
+  bool is_used;
+} vs_known_context;
+
+typedef struct vs_known_module {
+  uint64_t start, end, base;
+  uint32_t id;
+} vs_known_module;
+
+enum { VS_KNOWN_CONTEXTS = 1024 }; /* a power of two */
+
+typedef struct vs_encoder {
+  const vs_host *host;
+  const vs_record_stacks *stacks;
+  vs_tracew *file;
+  int64_t wall_at_zero;
+  VS_VEC(uint32_t) stack_ids; /* by number of the stack, 0: not written yet; likewise below */
+  VS_VEC(uint32_t) text_ids;
+  VS_VEC(uint32_t) frame_ids;
+  VS_VEC(vs_known_module) modules; /* as they came: the newest last */
+  uint64_t modules_version;
+  vs_known_context contexts[VS_KNOWN_CONTEXTS];
+  struct { /* of the last event, as its slot had it: mostly the next one's, too */
+    uint64_t stream, thread;
+    uint32_t pool, id;
+    int16_t device;
+    uint16_t metadata;
+    bool is_set;
+  } last;
+  uint64_t lost_written;
+  uint64_t frames_at_checkpoint;
+} vs_encoder;
+
+/* ---- all of it */
+
+struct vs_recorder {
+  const vs_host *host;
+  vs_record_options options; /* path and the like are the caller's: not used after open */
+  uint64_t serial;           /* tells it from recorders that lay here before */
+  uint32_t forks;            /* vs_fork_generation where it lives */
+  vs_recorder *next_live;    /* the list of all there are */
+
+  _Alignas(64) _Atomic uint64_t sequence;
+  _Alignas(64) _Atomic bool is_on;
+  _Atomic bool is_stopping;
+  vs_sign sign; /* somebody's ring is half full, or wants to be emptied */
+  vs_lock lock; /* guards adding rings */
+  _Atomic uint32_t ring_count;
+  _Atomic uint64_t lost_file, lost_other;
+  _Atomic uint64_t events, bytes;
+  _Atomic uint32_t threads;
+  _Atomic int32_t status;
+  vs_thread thread;
+  vs_thread_note note;
+  uint64_t next;        /* (w) */
+  uint64_t taken;       /* (w) events in the file */
+  uint64_t stuck_since; /* (w) when message `next` was first missed, 0: it was not */
+  uint32_t last_ring;   /* (w) */
+  vs_sink sink;         /* (w) */
+  vs_encoder encoder;   /* (w) */
+  vs_ring *rings[VS_RECORD_MOST_THREADS];
+};
+
+/* drain.c */
+void vs_recorder_write(void *recorder); /* what the writer thread runs */
+void vs_recorder_drain(vs_recorder *r); /* takes all that is there */
+void vs_recorder_fail(vs_recorder *r, vs_status status);
+uint64_t vs_recorder_lost(const vs_recorder *r);
+uint64_t vs_recorder_lost_ring(const vs_recorder *r);
+
+/* encode.c */
+VS_MUST_CHECK vs_status vs_encoder_init(vs_recorder *r);
+void vs_encoder_deinit(vs_encoder *e);
+VS_MUST_CHECK vs_status vs_encoder_put(vs_encoder *e, const vs_ring *ring, const vs_slot *message);
+VS_MUST_CHECK vs_status vs_encoder_thread(vs_encoder *e, const vs_ring *ring);
+VS_MUST_CHECK vs_status vs_encoder_lost(vs_encoder *e, uint64_t lost);
+
+/* sink.c */
+VS_MUST_CHECK vs_status vs_sink_open(vs_sink *sink, const vs_record_options *options, vs_error *error);
+vs_tracew_sink vs_sink_of(vs_sink *sink);
+VS_MUST_CHECK vs_status vs_sink_close(vs_sink *sink, vs_error *error);
+void vs_sink_abandon(vs_sink *sink);
+/* In a child of a fork. */
+void vs_sink_forget(vs_sink *sink);
+
+#endif

@@ -1,0 +1,54 @@
+#include "record/ring.h"
+#include "os/pages.h"
+
+static size_t size_of(uint32_t capacity) { return sizeof(vs_ring) + (size_t)capacity * sizeof(vs_slot); }
+
+vs_status vs_ring_create(uint32_t capacity, vs_ring **out) {
+  void *pages = NULL;
+  *out = NULL;
+  VS_TRY(vs_pages_map(size_of(capacity), VS_PAGES_READY, &pages));
+  vs_ring *ring = pages;
+  ring->capacity = capacity;
+  *out = ring;
+  return VS_OK;
+}
+
+void vs_ring_destroy(vs_ring *ring) {
+  if (ring != NULL) vs_pages_unmap(ring, size_of(ring->capacity));
+}
+
+void vs_ring_put(vs_ring *ring, uint64_t ahead, const void *data, size_t size) {
+  for (const uint8_t *at = data; size != 0; ahead++) {
+    const size_t part = size < VS_SLOT_SIZE ? size : VS_SLOT_SIZE;
+    memcpy(vs_ring_slot(ring, ahead), at, part);
+    at += part;
+    size -= part;
+  }
+}
+
+void vs_ring_get(const vs_ring *ring, void *data, size_t size) {
+  uint64_t from = atomic_load_explicit(&ring->tail, memory_order_relaxed) + 1;
+  for (uint8_t *at = data; size != 0; from++) {
+    const size_t part = size < VS_SLOT_SIZE ? size : VS_SLOT_SIZE;
+    memcpy(at, &ring->slots[from & (ring->capacity - 1)], part);
+    at += part;
+    size -= part;
+  }
+}
+
+const char *vs_ring_check(const vs_ring *ring) {
+  const uint64_t head = ring->head, tail = ring->tail;
+  if (ring->capacity == 0 || (ring->capacity & (ring->capacity - 1)) != 0)
+    return "a ring's capacity is no power of two";
+  if (tail > head || head - tail > ring->capacity) return "a ring holds more than it has room for";
+  if (ring->tail_seen > tail || ring->head_seen > head) return "a ring's side knows the future";
+  uint64_t at = tail, last = 0;
+  while (at < head) {
+    const vs_slot *slot = &ring->slots[at & (ring->capacity - 1)];
+    if (slot->slots == 0) return "a message has no slots";
+    if (at != tail && slot->sequence <= last) return "a ring's messages are out of order";
+    last = slot->sequence;
+    at += slot->slots;
+  }
+  return at == head ? NULL : "a ring ends within a message";
+}

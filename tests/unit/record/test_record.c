@@ -1,0 +1,591 @@
+#include "record/record.h"
+#include "os/clock.h"
+#include "os/folder.h"
+#include "os/thread.h"
+#include "read_back.h"
+#include "record/recorder.h"
+#include "support/random.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- where files go, and the usual recorder */
+
+static vs_folder folder;
+static char path[VS_FOLDER_PATH + 32];
+
+static vs_recorder *open_with(vs_record_options options) {
+  vs_recorder *recorder;
+  vs_error error = {0};
+  options.path = path;
+  options.may_replace = true;
+  if (vs_record_open(vs_host_default(), &options, &recorder, &error) != VS_OK) fail_msg("%s", error.text);
+  return recorder;
+}
+
+static vs_record_figures close_it(vs_recorder *recorder) {
+  vs_record_figures figures;
+  vs_error error = {0};
+  if (vs_record_close(recorder, &figures, &error) != VS_OK) fail_msg("%s", error.text);
+  return figures;
+}
+
+/* Event number i says so everywhere. */
+static void record(vs_recorder *recorder, uint64_t i, vs_context context) {
+  const vs_event event = {.address = UINT64_C(0x7f0000000000) + i * 512,
+                          .size = i + 1,
+                          .rounded = (i / 512 + 1) * 512,
+                          .stream = i % 3,
+                          .context = context,
+                          .kind = VS_EVENT_ALLOC};
+  const vs_record_facts facts = {.time_ns = i * 1000, .device = (int32_t)(i % 2)};
+  vs_record_event(recorder, &event, &facts);
+}
+
+static void expect_numbered(const back *b, uint64_t at, uint64_t i) {
+  const vs_trace_event *event = &b->events.data[at];
+  assert_int_equal(event->address, UINT64_C(0x7f0000000000) + i * 512);
+  assert_int_equal(event->size, i + 1);
+  assert_int_equal(event->rounded, (i / 512 + 1) * 512);
+  assert_int_equal(event->kind, VS_EVENT_ALLOC);
+  assert_int_equal(b->contexts[event->context].stream, i % 3);
+  assert_int_equal(b->contexts[event->context].device, i % 2);
+}
+
+static void put_text_setting(vs_recorder *recorder, vs_str key, vs_str text) {
+  vs_record_put_setting(
+      recorder, &(vs_record_setting_value){.key = key, .kind = VS_RECORD_SETTING_STRING, .text = text});
+}
+
+/* ---- everything that can be recorded comes back */
+
+static void test_all_kinds_of_messages(void **state) {
+  (void)state;
+  vs_record_stacks *stacks;
+  expect_ok(vs_record_stacks_create(NULL, &stacks));
+  uint64_t words[2];
+  uint32_t meta, step, seventh = 0;
+  expect_ok(vs_record_frame_intern(
+      stacks, &(vs_record_frame){.function = VS_STR("forward"), .file = VS_STR("model.py"), .line = 3},
+      &words[0]));
+  words[1] = UINT64_C(0x1234);                /* in no module */
+  for (uint64_t i = 0; i < UINT16_MAX; i++) { /* so that the next one does not fit into a slot */
+    char text[24];
+    vs_format(text, sizeof text, "%U", i);
+    expect_ok(vs_record_text_intern(stacks, vs_str_from(text), &meta));
+    if (i == 7) seventh = meta;
+  }
+  expect_ok(vs_record_text_intern(stacks, VS_STR("layer 1"), &meta));
+  assert_true(meta > UINT16_MAX);
+  expect_ok(vs_record_text_intern(stacks, VS_STR("step"), &step));
+  const vs_context named = vs_record_intern(stacks, words, 2), native = vs_record_capture(stacks);
+
+  vs_recorder *recorder = open_with((vs_record_options){.stacks = stacks});
+  vs_record_clock(recorder, INT64_C(1700000000000000000));
+  vs_record_device(recorder, 1, VS_STR("Simulated 80GB"), UINT64_C(80) << 30);
+  vs_record_put_setting(recorder, &(vs_record_setting_value){.key = VS_STR("expandable_segments"),
+                                                             .kind = VS_RECORD_SETTING_BOOL,
+                                                             .bits = 1});
+  put_text_setting(recorder, VS_STR("rules"), VS_STR("torch-2.15"));
+  vs_record_annotation(recorder, step, true, 1, 1000);
+  vs_event event = {.address = 4096,
+                    .size = 1000,
+                    .rounded = 1024,
+                    .stream = 7,
+                    .pool = {0, 3},
+                    .context = named,
+                    .kind = VS_EVENT_ALLOC};
+  vs_record_facts facts = {.time_ns = 2000, .device = 1, .metadata = meta};
+  vs_record_event(recorder, &event, &facts);
+  event.kind = VS_EVENT_FREE_REQUESTED;
+  event.pool = (vs_pool_id){5, 6}; /* which does not fit into a slot */
+  event.context = native;
+  facts = (vs_record_facts){.time_ns = 3000, .device = 1, .compile_context = step};
+  vs_record_event(recorder, &event, &facts);
+  event.pool = (vs_pool_id){9, 0};
+  event.context = VS_CONTEXT_NONE;
+  event.kind = VS_EVENT_SEGMENT_FREE;
+  facts = (vs_record_facts){.time_ns = 2500, .device = -1, .metadata = seventh};
+  vs_record_event(recorder, &event, &facts);
+  vs_record_annotation(recorder, step, false, 1, 4000);
+  vs_record_state_begin(recorder, VS_RECORD_AT_END, 5000);
+  vs_record_state_segment(recorder, &(vs_record_segment){.address = 4096,
+                                                         .size = 2 << 20,
+                                                         .allocated = 1024,
+                                                         .active = 1024,
+                                                         .requested = 1000,
+                                                         .device = 1,
+                                                         .registration = -1,
+                                                         .is_small = true,
+                                                         .context = named});
+  vs_record_state_block(
+      recorder,
+      &(vs_record_block){
+          .address = 4096, .size = 1024, .requested = 1000, .context = native, .state = VS_RECORD_PENDING});
+  vs_record_state_end(recorder);
+  event.kind = VS_EVENT_ALLOC; /* which vs_record_free does not look at */
+  vs_record_free(recorder, &event, &facts);
+  const vs_record_figures figures = close_it(recorder);
+  assert_int_equal(figures.events, 5);
+  assert_int_equal(figures.lost_ring + figures.lost_file + figures.lost_other, 0);
+  assert_int_equal(figures.threads, 1);
+
+  back *b = back_read(path);
+  assert_int_equal(b->report.damages, 0);
+  assert_int_equal(b->report.open_frames, 0);
+  assert_int_equal(b->process.pid, getpid());
+  assert_string_equal(b->strings[b->device.name], "Simulated 80GB");
+  assert_int_equal(b->settings.count, 2);
+  assert_string_equal(b->strings[b->settings.data[0].key], "expandable_segments");
+  assert_int_equal(b->settings.data[0].kind, VS_TRACE_SETTING_BOOL);
+  assert_string_equal(b->strings[b->settings.data[1].bits], "torch-2.15");
+
+  assert_int_equal(b->events.count, 5);
+  const vs_trace_event *e = b->events.data;
+  const vs_trace_context *c = &b->contexts[e[0].context];
+  assert_int_equal(e[0].time_us, INT64_C(1700000000000002));
+  assert_int_equal(e[0].rounded, 1024);
+  assert_true(c->pool.a == 0 && c->pool.b == 3 && c->stream == 7 && c->device == 1 && c->has_pool);
+  assert_int_equal(c->thread, vs_thread_id());
+  assert_string_equal(b->strings[c->user_metadata], "layer 1");
+  assert_int_equal(b->stacks[e[0].stack].count, 2);
+  const vs_trace_frame *frame = &b->frames[b->stacks[e[0].stack].frames[0]];
+  assert_string_equal(b->strings[frame->name], "forward");
+  assert_string_equal(b->strings[frame->file], "model.py");
+  assert_int_equal(frame->line, 3);
+  assert_int_equal(b->natives[b->stacks[e[0].stack].frames[1]].offset, 0x1234);
+
+  c = &b->contexts[e[1].context];
+  assert_true(c->pool.a == 5 && c->pool.b == 6);
+  assert_string_equal(b->strings[c->compile_context], "step");
+  assert_int_equal(c->user_metadata, VS_TRACE_NONE);
+  c = &b->contexts[e[2].context];
+  assert_true(c->pool.a == 9 && c->pool.b == 0 && c->device == -1);
+  assert_string_equal(b->strings[c->user_metadata], "7");
+  assert_int_equal(e[2].stack, VS_TRACE_NONE);
+  assert_int_equal(e[2].time_us, INT64_C(1700000000000002)); /* time may go back */
+
+  assert_true(e[3].kind == VS_EVENT_FREE_REQUESTED && e[4].kind == VS_EVENT_FREE_COMPLETED);
+  assert_true(e[3].address == 4096 && e[4].address == 4096 && e[4].context == e[2].context);
+
+  /* The native stack, by module and offset. */
+  const uint64_t *addresses;
+  const uint32_t count = vs_record_stack_at(stacks, native, &addresses);
+  assert_int_equal(b->stacks[e[1].stack].count, count);
+  for (uint32_t i = 0; i < count; i++) {
+    const vs_trace_native *n = &b->natives[b->stacks[e[1].stack].frames[i]];
+    const vs_trace_module *module = NULL;
+    for (size_t k = 0; k < b->modules.count; k++)
+      if (b->modules.data[k].id == n->module) module = &b->modules.data[k];
+    assert_non_null(module);
+    assert_int_equal(module->base + n->offset, addresses[i]);
+    assert_true(n->offset < module->size);
+    assert_true(*b->strings[module->path] == '/');
+  }
+
+  assert_int_equal(b->annotations.count, 2);
+  assert_string_equal(b->strings[b->annotations.data[0].stage], "START");
+  assert_string_equal(b->strings[b->annotations.data[1].stage], "END");
+  assert_true(b->states == 1 && b->ended_states == 1 && b->segments.count == 1 && b->blocks.count == 1);
+  assert_string_equal(b->strings[b->segments.data[0].type], "small");
+  assert_int_equal(b->segments.data[0].stack, e[0].stack);
+  assert_int_equal(b->blocks.data[0].state, VS_TRACE_PENDING);
+  assert_int_equal(b->blocks.data[0].stack, e[1].stack);
+  back_free(b);
+  vs_record_stacks_destroy(stacks);
+}
+
+/* ---- order: threads take turns by a lock, as under a device's, and the file has their order */
+
+enum { THREADS = 8, EACH = 5000 };
+
+typedef struct crowd {
+  vs_recorder *recorder;
+  vs_record_stacks *stacks;
+  vs_lock lock;
+  uint64_t next;
+} crowd;
+
+static void record_in_turn(void *ctx) {
+  crowd *c = ctx;
+  for (uint64_t i = 0; i < EACH; i++) {
+    const vs_context context = i % 4 == 0 ? vs_record_capture(c->stacks) : VS_CONTEXT_NONE;
+    vs_lock_take(&c->lock);
+    record(c->recorder, c->next++, context);
+    vs_lock_give(&c->lock);
+  }
+}
+
+static void run_crowd(crowd *c) {
+  vs_thread threads[THREADS];
+  for (unsigned i = 0; i < THREADS; i++) expect_ok(vs_thread_start(&threads[i], "worker", record_in_turn, c));
+  for (unsigned i = 0; i < THREADS; i++) vs_thread_join(&threads[i]);
+}
+
+static void test_the_file_has_the_order_of_all_threads(void **state) {
+  (void)state;
+  crowd c = {0};
+  expect_ok(vs_record_stacks_create(NULL, &c.stacks));
+  c.recorder =
+      open_with((vs_record_options){.stacks = c.stacks, .wait = true, .ring_slots = VS_RECORD_LEAST_RING});
+  run_crowd(&c);
+  const vs_record_figures figures = close_it(c.recorder);
+  assert_int_equal(figures.events, THREADS * EACH);
+  assert_int_equal(figures.threads, THREADS);
+  back *b = back_read(path);
+  assert_int_equal(b->events.count, THREADS * EACH);
+  assert_int_equal(b->report.damages, 0);
+  assert_int_equal(b->threads.count, THREADS);
+  assert_string_equal(b->strings[b->threads.data[0].name], "worker");
+  for (uint64_t i = 0; i < THREADS * EACH; i++) expect_numbered(b, i, i);
+  back_free(b);
+  vs_record_stacks_destroy(c.stacks);
+}
+
+/* ---- losses */
+
+static void test_a_full_ring_loses_and_counts(void **state) {
+  (void)state;
+  enum { COUNT = 60000 };
+  vs_recorder *recorder =
+      open_with((vs_record_options){.ring_slots = VS_RECORD_LEAST_RING, .flush_ms = 1000});
+  for (uint64_t i = 0; i < COUNT; i++) record(recorder, i, VS_CONTEXT_NONE);
+  const vs_record_figures figures = close_it(recorder);
+  assert_int_equal(figures.events + figures.lost_ring, COUNT);
+  assert_int_equal(figures.lost_file + figures.lost_other, 0);
+  back *b = back_read(path);
+  assert_int_equal(b->events.count, figures.events);
+  assert_int_equal(b->lost, figures.lost_ring);
+  assert_int_equal(b->report.unrecorded, figures.lost_ring);
+  uint64_t last = 0;
+  for (size_t i = 0; i < b->events.count; i++) { /* what is there is right, and in order */
+    const uint64_t number = b->events.data[i].size - 1;
+    assert_true(i == 0 || number > last);
+    expect_numbered(b, i, number);
+    last = number;
+  }
+  back_free(b);
+}
+
+static void test_the_ring_takes_what_it_has_room_for(void **state) {
+  (void)state;
+  vs_recorder *recorder = open_with((vs_record_options){.ring_slots = VS_RECORD_LEAST_RING});
+  vs_record_flush(recorder); /* no ring yet: returns */
+  record(recorder, 0, VS_CONTEXT_NONE);
+  vs_record_flush(recorder);
+  /* A number that somebody took and does not show: the writer waits for it. */
+  const uint64_t taken = atomic_fetch_add(&recorder->sequence, 1);
+  for (uint64_t i = 1; i <= VS_RECORD_LEAST_RING + 5; i++) record(recorder, i, VS_CONTEXT_NONE);
+  assert_int_equal(vs_record_figures_of(recorder).lost_ring, 5);
+  const vs_record_figures figures = close_it(recorder); /* now it does not come any more */
+  assert_int_equal(taken, 1);
+  assert_int_equal(figures.events, 1 + VS_RECORD_LEAST_RING);
+  assert_int_equal(figures.lost_other, 1);
+  back *b = back_read(path);
+  assert_int_equal(b->lost, 6);
+  for (uint64_t i = 0; i < figures.events; i++) expect_numbered(b, i, i);
+  back_free(b);
+}
+
+static vs_recorder *interrupted;
+
+static void record_in_handler(int number) {
+  (void)number;
+  record(interrupted, 1, VS_CONTEXT_NONE);
+}
+
+static void test_a_signal_within_an_event_is_lost_and_counted(void **state) {
+  (void)state;
+  interrupted = open_with((vs_record_options){0});
+  record(interrupted, 0, VS_CONTEXT_NONE);
+  (void)signal(SIGUSR1, record_in_handler);
+  (void)raise(SIGUSR1); /* between events it is one */
+  interrupted->rings[0]->is_busy = true;
+  (void)raise(SIGUSR1);
+  interrupted->rings[0]->is_busy = false;
+  (void)signal(SIGUSR1, SIG_DFL);
+  const vs_record_figures figures = close_it(interrupted);
+  assert_int_equal(figures.events, 2);
+  assert_int_equal(figures.lost_other, 1);
+}
+
+/* ---- threads that come and go share rings */
+
+static void record_one(void *ctx) {
+  crowd *c = ctx;
+  record(c->recorder, c->next++, VS_CONTEXT_NONE);
+  vs_record_flush(c->recorder);
+}
+
+static void test_rings_are_used_again(void **state) {
+  (void)state;
+  enum { COUNT = 60 };
+  crowd c = {.recorder = open_with((vs_record_options){.flush_ms = 1})};
+  for (unsigned i = 0; i < COUNT; i++) {
+    vs_thread thread;
+    expect_ok(vs_thread_start(&thread, "short", record_one, &c));
+    vs_thread_join(&thread);
+    vs_clock_sleep_ns(1000000);
+  }
+  assert_true(c.recorder->ring_count < COUNT / 2);
+  const vs_record_figures figures = close_it(c.recorder);
+  assert_int_equal(figures.events, COUNT);
+  assert_int_equal(figures.threads, COUNT);
+  back *b = back_read(path);
+  for (uint64_t i = 0; i < COUNT; i++) {
+    expect_numbered(b, i, i);
+    for (uint64_t k = 0; k < i; k++)
+      assert_int_not_equal(b->contexts[b->events.data[i].context].thread,
+                           b->contexts[b->events.data[k].context].thread);
+  }
+  back_free(b);
+}
+
+/* A thread that still frees memory while it is taken down, after it gave its ring back. */
+static pthread_key_t late_key;
+static bool had_a_ring;
+
+static void record_late(void *value) {
+  crowd *c = value;
+  record(c->recorder, c->next++, VS_CONTEXT_NONE);
+  const uint32_t count = c->recorder->ring_count;
+  for (uint32_t i = 0; i < count; i++)
+    had_a_ring = had_a_ring || (c->recorder->rings[i]->owner == vs_thread_id() &&
+                                c->recorder->rings[i]->state == VS_RING_OWNED);
+}
+
+static void record_and_leave(void *ctx) {
+  record_one(ctx);
+  (void)pthread_setspecific(late_key, ctx);
+}
+
+static void test_a_thread_records_to_its_very_end(void **state) {
+  (void)state;
+  crowd c = {.recorder = open_with((vs_record_options){0})};
+  vs_thread thread;
+  assert_int_equal(pthread_key_create(&late_key, record_late),
+                   0); /* after the recorder's own key: it comes after it */
+  expect_ok(vs_thread_start(&thread, "late", record_and_leave, &c));
+  vs_thread_join(&thread);
+  assert_int_equal(pthread_key_delete(late_key), 0);
+  assert_true(had_a_ring);
+  assert_int_equal(close_it(c.recorder).events, 2);
+  back *b = back_read(path);
+  for (uint64_t i = 0; i < 2; i++) expect_numbered(b, i, i);
+  back_free(b);
+}
+
+/* ---- the file fails, the program goes on */
+
+typedef struct told {
+  unsigned count;
+  char text[512];
+} told;
+
+static void remember(void *ctx, const char *sentence) {
+  told *t = ctx;
+  t->count++;
+  vs_format(t->text, sizeof t->text, "%s", sentence);
+}
+
+static void test_a_full_disk_ends_the_recording_not_the_program(void **state) {
+  (void)state;
+  enum { COUNT = 200000, LIMIT = 3 << 19 }; /* a million bytes is mapped at a time */
+  struct rlimit before, limit;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  limit = before;
+  limit.rlim_cur = LIMIT;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  told t = {0};
+  vs_recorder *recorder = open_with((vs_record_options){.wait = true, .say = remember, .say_ctx = &t});
+  for (uint64_t i = 0; i < COUNT; i++) record(recorder, i * 7919 % COUNT, VS_CONTEXT_NONE);
+  assert_false(vs_record_is_on(recorder));
+  vs_record_flush(recorder);
+  vs_record_figures figures;
+  vs_error error = {0};
+  const vs_status status = vs_record_close(recorder, &figures, &error);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  assert_string_equal(vs_status_name(status), "IO");
+  assert_non_null(strstr(error.text, "too large"));
+  assert_int_equal(t.count, 1);
+  assert_non_null(strstr(t.text, "recording has stopped"));
+  assert_int_equal(figures.events + figures.lost_file, COUNT);
+  assert_true(figures.events > 10000);
+  back *b = back_read(path);
+  assert_int_equal(b->events.count, figures.events);
+  for (uint64_t i = 0; i < b->events.count; i++) expect_numbered(b, i, i * 7919 % COUNT);
+  back_free(b);
+}
+
+static void test_opening_says_why_not(void **state) {
+  (void)state;
+  vs_recorder *recorder;
+  vs_error error = {0};
+  vs_record_options options = {.path = "/nowhere/at/all.vram"};
+  expect_status(vs_record_open(vs_host_default(), &options, &recorder, &error), VS_NOT_FOUND);
+  assert_null(recorder);
+  options.path = folder.path;
+  options.may_replace = true;
+  expect_status(vs_record_open(vs_host_default(), &options, &recorder, &error), VS_IO);
+  options.path = path;
+  expect_ok(vs_record_open(vs_host_default(), &options, &recorder, &error));
+  (void)close_it(recorder);
+  options.may_replace = false;
+  expect_status(vs_record_open(vs_host_default(), &options, &recorder, &error), VS_IO);
+  assert_string_equal(error.text, "it exists already");
+  options.may_replace = true;
+  options.ring_slots = 1000;
+  expect_status(vs_record_open(vs_host_default(), &options, &recorder, &error), VS_BAD_ARGUMENT);
+  back *b = back_read(path); /* which is untouched */
+  assert_int_equal(b->events.count, 0);
+  back_free(b);
+}
+
+/* ---- fork */
+
+static void test_a_child_leaves_the_parents_file_alone(void **state) {
+  (void)state;
+  crowd c = {0};
+  expect_ok(vs_record_stacks_create(NULL, &c.stacks));
+  c.recorder = open_with((vs_record_options){.stacks = c.stacks, .wait = true});
+  for (; c.next < 1000; c.next++) record(c.recorder, c.next, vs_record_capture(c.stacks));
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    if (vs_record_is_on(c.recorder)) _exit(1);
+    for (uint64_t i = 0; i < 100000; i++) record(c.recorder, 5, vs_record_capture(c.stacks));
+    vs_record_flush(c.recorder);
+    put_text_setting(c.recorder, VS_STR("key"), VS_STR("value"));
+    vs_record_figures figures;
+    if (vs_record_close(c.recorder, &figures, NULL) != VS_OK || figures.events != 0) _exit(2);
+#if !defined(__SANITIZE_THREAD__) /* which takes no threads in a child of threads */
+    char own[sizeof path + 8];
+    vs_format(own, sizeof own, "%s.child", path);
+    vs_recorder *recorder;
+    const vs_record_options options = {.path = own, .stacks = c.stacks, .wait = true};
+    if (vs_record_open(vs_host_default(), &options, &recorder, NULL) != VS_OK) _exit(3);
+    for (uint64_t i = 0; i < 500; i++) record(recorder, i, vs_record_capture(c.stacks));
+    _exit(vs_record_close(recorder, NULL, NULL) == VS_OK ? 0 : 4);
+#else
+    _exit(0);
+#endif
+  }
+  for (; c.next < 2000; c.next++) record(c.recorder, c.next, vs_record_capture(c.stacks));
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+  for (; c.next < 3000; c.next++) record(c.recorder, c.next, vs_record_capture(c.stacks));
+  (void)close_it(c.recorder);
+  back *b = back_read(path);
+  assert_int_equal(b->events.count, 3000);
+  assert_int_equal(b->settings.count, 0);
+  for (uint64_t i = 0; i < 3000; i++) expect_numbered(b, i, i);
+  back_free(b);
+#if !defined(__SANITIZE_THREAD__)
+  char own[sizeof path + 8];
+  vs_format(own, sizeof own, "%s.child", path);
+  b = back_read(own);
+  assert_int_equal(b->events.count, 500);
+  assert_int_equal(b->process.pid, child);
+  assert_int_equal(b->process.parent, getpid());
+  back_free(b);
+#endif
+  vs_record_stacks_destroy(c.stacks);
+}
+
+/* ---- equal runs, equal bytes */
+
+static size_t simulate(uint8_t *bytes, size_t capacity) {
+  vs_record_stacks *stacks;
+  expect_ok(vs_record_stacks_create(NULL, &stacks));
+  vs_recorder *recorder =
+      open_with((vs_record_options){.stacks = stacks, .wait = true, .is_simulated = true});
+  for (uint64_t i = 0; i < 50000; i++) {
+    uint64_t word = 0;
+    expect_ok(vs_record_frame_intern(
+        stacks,
+        &(vs_record_frame){.function = VS_STR("f"), .file = VS_STR("x.py"), .line = (int64_t)(i % 100)},
+        &word));
+    record(recorder, i, vs_record_intern(stacks, &word, 1));
+  }
+  (void)close_it(recorder);
+  vs_record_stacks_destroy(stacks);
+  vs_infile file;
+  vs_error error;
+  size_t size = 0, got = 1;
+  expect_ok(vs_infile_open(&file, path, &error));
+  const vs_reader reader = vs_infile_reader(&file);
+  for (; got != 0 && size < capacity; size += got)
+    expect_ok(reader.read(reader.ctx, bytes + size, capacity - size, &got));
+  vs_infile_close(&file);
+  return size;
+}
+
+static void test_simulated_runs_give_equal_bytes(void **state) {
+  (void)state;
+  enum { CAPACITY = 4 << 20 };
+  uint8_t *first = malloc(CAPACITY), *second = malloc(CAPACITY);
+  assert_true(first != NULL && second != NULL);
+  const size_t size = simulate(first, CAPACITY);
+  assert_true(size > 65536 && size < CAPACITY);
+  assert_int_equal(simulate(second, CAPACITY), size);
+  assert_memory_equal(first, second, size);
+  free(first);
+  free(second);
+}
+
+/* ---- a ring file keeps the newest */
+
+static void test_a_ring_file_keeps_the_newest(void **state) {
+  (void)state;
+  enum { COUNT = 300000, BYTES = 1 << 20 };
+  vs_recorder *recorder = open_with((vs_record_options){.wait = true, .max_bytes = BYTES});
+  for (uint64_t i = 0; i < COUNT; i++) record(recorder, i * 7919 % COUNT, VS_CONTEXT_NONE);
+  const vs_record_figures figures = close_it(recorder);
+  assert_int_equal(figures.events, COUNT);
+  struct stat file;
+  assert_int_equal(stat(path, &file), 0);
+  assert_int_equal(file.st_size, BYTES);
+  back *b = back_read(path);
+  assert_true(b->events.count > COUNT / 10 && b->events.count < COUNT);
+  for (uint64_t i = 0; i < b->events.count; i++)
+    expect_numbered(b, i, (COUNT - b->events.count + i) * 7919 % COUNT);
+  back_free(b);
+}
+
+static int make_folder(void **state) {
+  (void)state;
+  vs_error error;
+  if (vs_folder_create(&folder, "vramscope-record-", &error) != VS_OK) return -1;
+  vs_format(path, sizeof path, "%s/test.vram", folder.path);
+  return 0;
+}
+
+static int remove_folder(void **state) {
+  (void)state;
+  vs_folder_remove(&folder);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_all_kinds_of_messages),
+      cmocka_unit_test(test_the_file_has_the_order_of_all_threads),
+      cmocka_unit_test(test_a_full_ring_loses_and_counts),
+      cmocka_unit_test(test_the_ring_takes_what_it_has_room_for),
+      cmocka_unit_test(test_a_signal_within_an_event_is_lost_and_counted),
+      cmocka_unit_test(test_rings_are_used_again),
+      cmocka_unit_test(test_a_thread_records_to_its_very_end),
+      cmocka_unit_test(test_a_full_disk_ends_the_recording_not_the_program),
+      cmocka_unit_test(test_opening_says_why_not),
+      cmocka_unit_test(test_a_child_leaves_the_parents_file_alone),
+      cmocka_unit_test(test_simulated_runs_give_equal_bytes),
+      cmocka_unit_test(test_a_ring_file_keeps_the_newest),
+  };
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
