@@ -81,6 +81,14 @@ typedef struct vs_writer {
   vs_status (*write)(void *ctx, const void *data, size_t size);
 } vs_writer;
 
+/* One name of a place in a program. */
+typedef struct vs_place_name {
+  vs_str name, file;
+  int64_t line; /* 0: unknown */
+} vs_place_name;
+
+#define VS_MOST_PLACE_NAMES 16
+
 /* A reader over bytes in memory; `state` is the caller's and lives as long as the reader. */
 typedef struct vs_memory_reader {
   vs_str rest;

@@ -31,10 +31,20 @@ typedef struct vs_source {
   bool is_compressed; /* the reader inflates what lies on disk */
 } vs_source;
 
+/* What only the caller can do; each function may be NULL. */
 typedef struct vs_load_options {
-  /* May be NULL. Called every few hundred kilobytes with the (inflated) bytes read so far; false cancels. */
+  /* Called every few hundred kilobytes with the (inflated) bytes read so far; false cancels. */
   bool (*progress)(void *ctx, uint64_t bytes_read);
   void *progress_ctx;
+  /* Inflates a frame of a compacted recording (raw deflate, RFC 1951): fills all of `to`, or VS_BAD_FORMAT. NULL: compacted
+   * recordings are refused with VS_UNSUPPORTED. */
+  vs_status (*inflate)(void *ctx, const void *from, size_t from_size, void *to, size_t to_size);
+  void *inflate_ctx;
+  /* Names the place of a return address, `offset` of a library that a recording names by path and build id (the bytes of its
+   * note, or none): innermost first, where calls were inlined. Returns how many names it stored, at most
+   * VS_MOST_PLACE_NAMES; 0: unknown. They are borrowed until the next call. NULL: such places show as library and offset. */
+  size_t (*name)(void *ctx, vs_str path, vs_str build_id, uint64_t offset, vs_place_name *names);
+  void *name_ctx;
 } vs_load_options;
 
 /* An engine without a file: it answers "methods" and refuses the rest with VS_NOT_FOUND.
@@ -45,7 +55,7 @@ typedef struct vs_load_options {
 VS_API VS_MUST_CHECK vs_status vs_engine_create(const vs_host *host, vs_engine **engine);
 VS_API void vs_engine_destroy(vs_engine *engine);
 
-/* Reads a snapshot to its end: a PyTorch pickle of any protocol, or its JSON form, told by content. It replaces the file
+/* Reads a snapshot to its end: a PyTorch pickle of any protocol, its JSON form, or a recording (.vram), told by content. It replaces the file
  * that the engine had; after a failure there is none.
  *
  * `source` is copied after the last byte was read, so that a reader may fill it in while it reads. `options` may be NULL.
@@ -62,7 +72,7 @@ VS_API VS_MUST_CHECK vs_status vs_engine_load(vs_engine *engine, vs_reader reade
  * Equal requests about equal files get equal bytes, on every platform.
  *
  * Fails: VS_BAD_ARGUMENT  not JSON (`error` has the offset), an unknown method or parameter ("did you mean ...?"), a
- *                         value out of range
+ *                         value out of range, settings that make no sense (`error` has the offset in their text)
  *        VS_NOT_FOUND     no file is loaded; the device, event or moment asked for is not in it
  *        VS_NO_MEMORY, and what the writer fails with */
 VS_API VS_MUST_CHECK vs_status vs_engine_request(vs_engine *engine, vs_str request, vs_writer reply,

@@ -1,0 +1,278 @@
+/* One card: its allocator behind its lock, and what hears of its events. */
+#include "live/backend.h"
+#include "os/clock.h"
+
+/* ---- locks and time */
+
+void vs_live_lock_all(vs_live *live) {
+  for (uint32_t i = 0; i < live->machine.count; i++) vs_live_lock_take(&live->devices[i]->lock);
+}
+
+void vs_live_unlock_all(vs_live *live) {
+  for (uint32_t i = live->machine.count; i-- > 0;) vs_live_lock_give(&live->devices[i]->lock);
+}
+
+uint64_t vs_live_now(const vs_live *live) {
+  return live->time == NULL ? vs_clock_ns() : (uint64_t)live->time(live->time_ctx) * 1000;
+}
+
+static vs_live_device *lock(const vs_live *live, uint32_t index) {
+  vs_live_device *device = vs_live_at(live, index);
+  if (device == NULL) return NULL;
+  vs_live_lock_take(&device->lock);
+  device->call_time = 0;
+  return device;
+}
+
+static void unlock(vs_live_device *device) { vs_live_lock_give(&device->lock); }
+
+/* ---- events: under the lock, on the thread that made them happen */
+
+/* The clock costs as much as an allocation, and the thread's own memory is not free: both are asked once for all events of
+ * a call. */
+static void note_call(vs_live_device *device) {
+  enum { NO_TEXT = 1 }; /* the empty one: PyTorch's events always have metadata */
+  const vs_live_thread *thread = vs_live_thread_of(&device->live->identity);
+  device->call_metadata = thread == NULL || thread->metadata == 0 ? NO_TEXT : thread->metadata;
+  device->call_time = vs_live_now(device->live);
+}
+
+/* ---- the recording: a free that is completed at once is one message. So FREE_REQUESTED is held back until the next event of
+ * the call tells, or the call ends. */
+
+static vs_record_facts facts_of(const vs_live_device *device) {
+  return (vs_record_facts){.time_ns = device->call_time,
+                           .metadata = device->call_metadata,
+                           .compile_context = device->live->compile_context,
+                           .device = (int32_t)device->index};
+}
+
+static void record_held(vs_live_device *device) {
+  const vs_record_facts facts = facts_of(device);
+  device->is_held = false;
+  vs_record_event(device->live->recorder, &device->held, &facts);
+}
+
+static void record(vs_live_device *device, const vs_event *event) {
+  const vs_record_facts facts = facts_of(device);
+  if (device->is_held && event->kind == VS_EVENT_FREE_COMPLETED && event->address == device->held.address) {
+    device->is_held = false;
+    vs_record_free(device->live->recorder, event, &facts);
+    return;
+  }
+  if (device->is_held) record_held(device);
+  device->is_held = event->kind == VS_EVENT_FREE_REQUESTED;
+  if (device->is_held) device->held = *event;
+  else vs_record_event(device->live->recorder, event, &facts);
+}
+
+static void remember(vs_live_device *device, const vs_event *event) {
+  if (device->call_time == 0) note_call(device);
+  if ((device->watch & VS_WATCH_HISTORY) != 0)
+    vs_history_add(&device->history, device->live->host, event,
+                   device->kept >= VS_HISTORY_CONTEXT_ALLOC ? event->context : VS_CONTEXT_NONE,
+                   device->call_metadata, device->call_time);
+  if ((device->watch & VS_WATCH_RECORDING) != 0) record(device, event);
+}
+
+static void observe(void *ctx, const vs_event *event) {
+  vs_live_device *device = ctx;
+  if ((device->watch & VS_WATCH_SCOPES) != 0) vs_scopes_event(&device->scopes, event);
+  if ((device->watch & (VS_WATCH_HISTORY | VS_WATCH_RECORDING)) != 0) remember(device, event);
+}
+
+void vs_live_watch(vs_live_device *device, uint32_t who, bool on) {
+  const vs_observer observer = {.ctx = device, .event = observe};
+  device->watch = on ? device->watch | who : device->watch & ~who;
+  vs_alloc_observer_set(device->alloc, device->watch == 0 ? NULL : &observer);
+}
+
+/* What the allocator does without the lock, where the settings say so (release_lock_on_cudamalloc). */
+static void unlock_for_driver(void *ctx) { unlock(ctx); }
+
+static void lock_after_driver(void *ctx) {
+  vs_live_device *device = ctx;
+  vs_live_lock_take(&device->lock);
+  device->call_time = 0; /* others were here */
+}
+
+/* ---- making */
+
+vs_status vs_live_device_create(vs_live *live, uint32_t index, const vs_alloc_settings *settings,
+                                vs_live_device **out) {
+  vs_live_device *device = vs_host_alloc(live->host, sizeof *device);
+  if (device == NULL) return VS_NO_MEMORY;
+  *device = (vs_live_device){.live = live, .index = index, .history = {.capacity = 1}};
+  const vs_device *card = &live->machine.cards[index].device;
+  const vs_alloc_hooks hooks = {.ctx = device, .unlock = unlock_for_driver, .lock = lock_after_driver};
+  vs_status status = vs_alloc_create(live->host, card, settings, NULL, &hooks, &device->alloc);
+  if (status == VS_OK && settings->backend == VS_ALLOC_ASYNC) {
+    const vs_observer observer = {.ctx = device, .event = observe};
+    status = vs_async_create(live->host, card, settings, &observer, &device->async);
+    if (status != VS_OK) vs_alloc_destroy(device->alloc);
+  }
+  if (status != VS_OK) {
+    vs_host_free(live->host, device, sizeof *device);
+    return status;
+  }
+  *out = device;
+  return VS_OK;
+}
+
+/* The simulation goes next, with all that the card held. */
+void vs_live_device_destroy(vs_live_device *device) {
+  const vs_host *host = device->live->host;
+  while (device->scopes.first != NULL) vs_scopes_end(&device->scopes, host, device->scopes.first);
+  vs_history_deinit(&device->history, host);
+  if (device->async != NULL) vs_async_destroy(device->async);
+  vs_alloc_destroy(device->alloc);
+  vs_host_free(host, device, sizeof *device);
+}
+
+/* ---- memory */
+
+/* Where the calling thread is; asked before the lock is taken. */
+static vs_context where(const vs_live *live, uint32_t when) {
+  const uint32_t wanted = atomic_load_explicit(&live->stacks_wanted, memory_order_relaxed);
+  if ((wanted & when) == 0) return VS_CONTEXT_NONE;
+  const vs_live_thread *thread = vs_live_thread_of(&live->identity);
+  if (thread != NULL && thread->stack != VS_CONTEXT_NONE) return thread->stack;
+  return (wanted & VS_STACKS_NATIVE) != 0 ? vs_record_capture(live->stacks) : VS_CONTEXT_NONE;
+}
+
+/* Whether the allocator noted a failure since the last time. Not every VS_DEVICE_MEMORY is one: a driver that has no
+ * addresses left says the same. */
+static bool has_new_oom(vs_live_device *device) {
+  if (vs_backend_is_async(device)) return true;
+  const vs_alloc_statistics *statistics = vs_alloc_statistics_of(device->alloc);
+  const int64_t ooms = statistics->num_ooms + statistics->num_oom_rejections, before = device->ooms_told;
+  device->ooms_told = ooms;
+  return ooms != before;
+}
+
+vs_status vs_live_malloc(vs_live *live, uint32_t index, uint64_t size, uint64_t stream, uint64_t *address) {
+  const vs_context context = where(live, VS_STACKS_ON_MALLOC);
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  const vs_status status = vs_backend_malloc(device, size, stream, context, address);
+  if (status != VS_DEVICE_MEMORY || !has_new_oom(device)) {
+    unlock(device);
+    return status;
+  }
+  const bool is_told = !vs_backend_is_async(device); /* the other back end has no observers */
+  const vs_alloc_oom oom = is_told ? *vs_alloc_last_oom(device->alloc) : (vs_alloc_oom){.requested = size};
+  unlock(device);
+  vs_live_thread_failed(&live->identity, index, &oom);
+  if (is_told) vs_live_tell_oom(live, index, &oom);
+  return status;
+}
+
+vs_status vs_live_free(vs_live *live, uint32_t index, uint64_t address) {
+  const vs_context context = where(live, VS_STACKS_ON_FREE);
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  const vs_status status = vs_backend_free(device, address, context);
+  if (device->is_held) record_held(device);
+  unlock(device);
+  return status;
+}
+
+vs_status vs_live_record_stream(vs_live *live, uint32_t index, uint64_t address, uint64_t stream) {
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  const vs_status status = vs_backend_record_stream(device, address, stream);
+  unlock(device);
+  return status;
+}
+
+vs_status vs_live_empty_cache(vs_live *live) {
+  vs_status first = VS_OK;
+  const vs_context context = where(live, VS_STACKS_ON_FREE);
+  for (uint32_t i = 0; i < live->machine.count; i++) {
+    vs_live_device *device = lock(live, i);
+    const vs_status status = vs_backend_empty_cache(device, context);
+    unlock(device);
+    if (first == VS_OK) first = status;
+  }
+  return first;
+}
+
+/* ---- limits and the card */
+
+vs_status vs_live_fraction_set(vs_live *live, uint32_t index, double fraction) {
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  const vs_status status = vs_backend_fraction_set(device, fraction);
+  unlock(device);
+  return status;
+}
+
+vs_status vs_live_fraction(vs_live *live, uint32_t index, double *fraction) {
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  *fraction = vs_backend_fraction(device);
+  unlock(device);
+  return VS_OK;
+}
+
+vs_status vs_live_stream_create(vs_live *live, uint32_t index, uint64_t *stream) {
+  if (vs_live_at(live, index) == NULL) return VS_BAD_ARGUMENT;
+  return vs_live_machine_stream(&live->machine, index, stream);
+}
+
+/* Not under the card's lock: others may allocate while this one waits. */
+vs_status vs_live_synchronize(vs_live *live, uint32_t index, uint64_t stream) {
+  const vs_live_device *device = vs_live_at(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  const vs_device *card = &live->machine.cards[index].device;
+  return card->ops->stream_synchronize(card->ctx, stream) == VS_DEVICE_OK ? VS_OK : VS_DEVICE;
+}
+
+vs_status vs_live_memory_info(vs_live *live, uint32_t index, uint64_t *free_bytes, uint64_t *total_bytes) {
+  if (vs_live_at(live, index) == NULL) return VS_BAD_ARGUMENT;
+  const vs_device *card = &live->machine.cards[index].device;
+  return card->ops->memory_info(card->ctx, free_bytes, total_bytes) == VS_DEVICE_OK ? VS_OK : VS_DEVICE;
+}
+
+vs_status vs_live_device_of(const vs_live *live, uint32_t index, vs_live_device_info *info) {
+  if (vs_live_at(live, index) == NULL) return VS_BAD_ARGUMENT;
+  *info = (vs_live_device_info){.total_bytes = live->machine.cards[index].device.total_bytes,
+                                .is_simulated = true};
+  vs_format(info->name, sizeof info->name, "%s", vs_live_machine_name(&live->machine, index));
+  return VS_OK;
+}
+
+/* ---- scopes: the lock around scopes.h */
+
+vs_status vs_live_scope_begin(vs_live *live, uint32_t index, vs_scope **scope) {
+  *scope = NULL;
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  vs_alloc_statistics room;
+  const vs_alloc_statistics *now;
+  vs_status status = vs_backend_statistics(device, &room, &now);
+  if (status == VS_OK) status = vs_scopes_begin(&device->scopes, live->host, now, scope);
+  if (status == VS_OK) {
+    (*scope)->device = device;
+    vs_live_watch(device, VS_WATCH_SCOPES, true);
+  }
+  unlock(device);
+  return status;
+}
+
+void vs_live_scope_read(vs_scope *scope, vs_scope_figures *figures) {
+  vs_live_device *device = scope->device;
+  vs_live_lock_take(&device->lock);
+  vs_scopes_read(&device->scopes, scope, figures);
+  unlock(device);
+}
+
+void vs_live_scope_end(vs_scope *scope, vs_scope_figures *figures) {
+  if (scope == NULL) return;
+  vs_live_device *device = scope->device;
+  vs_live_lock_take(&device->lock);
+  if (figures != NULL) vs_scopes_read(&device->scopes, scope, figures);
+  vs_scopes_end(&device->scopes, device->live->host, scope);
+  if (!vs_scopes_are_open(&device->scopes)) vs_live_watch(device, VS_WATCH_SCOPES, false);
+  unlock(device);
+}

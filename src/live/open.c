@@ -1,0 +1,98 @@
+/* Making a vs_live of its parts, and taking it apart. */
+#include "live/settings.h"
+#include "os/clock.h"
+#include "os/process.h"
+
+static vs_status no_memory(vs_error *error) {
+  return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "%s", vs_status_text(VS_NO_MEMORY));
+}
+
+static vs_status init_machine(vs_live *live, const vs_live_options *options, vs_error *error) {
+  static const char variable[] = "VRAMSCOPE_GPU";
+  const char *gpus = options->gpus != NULL ? options->gpus : vs_process_variable(variable);
+  vs_error inner = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  const vs_status status = vs_live_machine_init(
+      &live->machine, live->host, vs_str_from(gpus == NULL ? "H100" : gpus), options->done_at_sync, &inner);
+  if (status == VS_OK) return VS_OK;
+  return vs_fail(error, status, inner.offset, "%s%s%s", options->gpus == NULL && gpus != NULL ? variable : "",
+                 options->gpus == NULL && gpus != NULL ? ": " : "", inner.text);
+}
+
+static vs_status create_devices(vs_live *live, const vs_live_options *options, vs_error *error) {
+  vs_alloc_settings settings;
+  VS_TRY(vs_live_settings_init(&settings, options->settings, error));
+  for (uint32_t i = 0; i < live->machine.count; i++) {
+    const vs_status status = vs_live_device_create(live, i, &settings, &live->devices[i]);
+    if (status == VS_NO_MEMORY) return no_memory(error);
+    if (status != VS_OK)
+      return vs_fail(error, status, VS_NO_OFFSET, "card %u refuses these settings: %s", i,
+                     vs_status_text(status));
+  }
+  return VS_OK;
+}
+
+static vs_status fill(vs_live *live, const vs_live_options *options, vs_error *error) {
+  if (vs_record_stacks_create(NULL, &live->stacks) != VS_OK) return no_memory(error);
+  VS_TRY(vs_record_text_intern(live->stacks, VS_STR("N/A"), &live->compile_context));
+  live->time = options->time;
+  live->time_ctx = options->time_ctx;
+  if (live->time == NULL) live->wall_ns_at_zero = (int64_t)(vs_clock_wall_ns() - vs_clock_ns());
+  VS_TRY(create_devices(live, options, error));
+  if (options->recording == NULL) return VS_OK;
+  return vs_live_recording_start(live, options->recording, options->replace_recording,
+                                 VS_HISTORY_STACKS_NATIVE, error);
+}
+
+static void destroy(vs_live *live) {
+  const vs_host *host = live->host;
+  for (uint32_t i = 0; i < live->machine.count; i++)
+    if (live->devices[i] != NULL) vs_live_device_destroy(live->devices[i]);
+  vs_live_notes_deinit(live);
+  vs_live_machine_deinit(&live->machine);
+  vs_record_stacks_destroy(live->stacks);
+  vs_live_identity_give(&live->identity);
+  vs_host_free(host, live, sizeof *live);
+}
+
+static vs_status create(const vs_host *host, const vs_live_options *options, vs_live **out, vs_error *error) {
+  vs_live *live = vs_host_alloc(host, sizeof *live);
+  if (live == NULL) return no_memory(error);
+  memset(live, 0, sizeof *live);
+  live->host = host;
+  vs_status status = vs_live_identity_take(&live->identity);
+  if (status != VS_OK) {
+    vs_fail(error, status, VS_NO_OFFSET, "%u of them are open in this process already",
+            (unsigned)VS_LIVE_MOST);
+  } else {
+    status = init_machine(live, options, error);
+    if (status != VS_OK) vs_live_identity_give(&live->identity);
+  }
+  if (status != VS_OK) {
+    vs_host_free(host, live, sizeof *live);
+    return status;
+  }
+  *out = live;
+  return VS_OK;
+}
+
+vs_status vs_live_open(const vs_live_options *options, vs_live **out, vs_error *error) {
+  static const vs_live_options defaults;
+  const vs_live_options *wanted = options == NULL ? &defaults : options;
+  vs_live *live = NULL;
+  *out = NULL;
+  VS_TRY(create(wanted->host == NULL ? vs_host_default() : wanted->host, wanted, &live, error));
+  const vs_status status = fill(live, wanted, error);
+  if (status == VS_OK) *out = live;
+  else destroy(live);
+  return status;
+}
+
+vs_status vs_live_close(vs_live *live, vs_error *error) {
+  if (live == NULL) return VS_OK;
+  vs_status status = vs_live_recording_end(live, error);
+  if (status == VS_NOT_FOUND) status = VS_OK;
+  destroy(live);
+  return status;
+}
+
+uint32_t vs_live_device_count(const vs_live *live) { return live->machine.count; }

@@ -1,0 +1,91 @@
+/* Settings: where they come from, for all cards the same. */
+#include "live/settings.h"
+#include "os/process.h"
+
+vs_status vs_live_settings_init(vs_alloc_settings *settings, const char *text, vs_error *error) {
+  const char *values[VS_ALLOC_VARIABLES];
+  vs_alloc_settings_init(settings);
+  if (text != NULL) return vs_alloc_settings_parse(settings, vs_str_from(text), error);
+  for (size_t i = 0; i < VS_ALLOC_VARIABLES; i++) values[i] = vs_process_variable(vs_alloc_variables[i]);
+  const uint32_t which = vs_alloc_variable_choose(values);
+  if (which == VS_ALLOC_VARIABLES) return VS_OK;
+  vs_error inner = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  const vs_status status = vs_alloc_settings_parse(settings, vs_str_from(values[which]), &inner);
+  if (status == VS_OK) return VS_OK;
+  return vs_fail(error, status, inner.offset, "%s: %s", vs_alloc_variables[which], inner.text);
+}
+
+/* Every card has the same settings: what one takes, all take. */
+vs_status vs_live_settings_apply(vs_live *live, const char *text, vs_error *error) {
+  vs_live_lock_all(live);
+  vs_alloc_settings settings = *vs_alloc_settings_of(live->devices[0]->alloc);
+  vs_status status = vs_alloc_settings_parse(&settings, vs_str_from(text), error);
+  for (uint32_t i = 0; i < live->machine.count && status == VS_OK; i++) {
+    status = vs_alloc_settings_apply(live->devices[i]->alloc, &settings);
+    if (status != VS_OK)
+      vs_fail(error, status, VS_NO_OFFSET,
+              "the back end and the version stay what they were at the beginning");
+  }
+  vs_live_unlock_all(live);
+  return status;
+}
+
+vs_status vs_live_settings_write(vs_live *live, vs_writer to) {
+  vs_text text;
+  vs_text_init(&text, live->host, NULL);
+  vs_live_lock_take(&live->devices[0]->lock);
+  const vs_alloc_settings settings = *vs_alloc_settings_of(live->devices[0]->alloc);
+  vs_live_lock_give(&live->devices[0]->lock);
+  vs_status status = vs_alloc_settings_write(&settings, &text);
+  if (status == VS_OK) status = vs_alloc_settings_warn(&settings, &text);
+  if (status == VS_OK) status = vs_text_finish(&text);
+  if (status == VS_OK) status = to.write(to.ctx, text.bytes.data, text.bytes.count);
+  vs_text_deinit(&text);
+  return status;
+}
+
+/* ---- as a snapshot shows them */
+
+static vs_live_setting flag(const char *key, bool value) {
+  return (vs_live_setting){.key = vs_str_from(key), .kind = VS_SETTING_BOOL, .bits = value};
+}
+
+static vs_live_setting number(const char *key, int64_t value) {
+  return (vs_live_setting){.key = vs_str_from(key), .kind = VS_SETTING_INT, .bits = (uint64_t)value};
+}
+
+static int64_t limit(uint64_t bytes) { return bytes == UINT64_MAX ? -1 : (int64_t)bytes; }
+
+static vs_live_setting fraction(const char *key, double value) {
+  vs_live_setting setting = {.key = vs_str_from(key), .kind = VS_SETTING_REAL};
+  memcpy(&setting.bits, &value, sizeof setting.bits);
+  return setting;
+}
+
+vs_status vs_live_settings_visit(const vs_alloc_settings *settings,
+                                 vs_status (*visit)(void *ctx, const vs_live_setting *setting), void *ctx) {
+  const vs_live_setting rows[] = {
+      {.key = VS_STR("PYTORCH_CUDA_ALLOC_CONF"),
+       .kind = VS_SETTING_STRING,
+       .text = {settings->text, settings->text_size}},
+      number("max_split_size", limit(settings->max_split_size)),
+      fraction("garbage_collection_threshold", settings->garbage_collection_threshold),
+      flag("expandable_segments", settings->expandable_segments),
+      number("pinned_num_register_threads", (int64_t)settings->pinned_register_threads),
+      flag("release_lock_on_cudamalloc", settings->release_lock),
+      flag("pinned_use_cuda_host_register", settings->pinned_use_register),
+      flag("graph_capture_record_stream_reuse", settings->capture_reuse),
+      number("max_round_threshold", limit(settings->pinned_max_round_threshold)),
+      number("max_cached_size", limit(settings->pinned_max_cached_size)),
+      {.key = VS_STR("roundup_power2_divisions"), .kind = VS_SETTING_DICT, .bits = VS_ALLOC_DIVISIONS},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) VS_TRY(visit(ctx, &rows[i]));
+  for (size_t i = 0; i < VS_ALLOC_DIVISIONS; i++) {
+    char key[24];
+    vs_format(key, sizeof key, "%U", UINT64_C(1) << i);
+    vs_live_setting division = number(key, (int64_t)settings->roundup_divisions[i]);
+    division.depth = 1;
+    VS_TRY(visit(ctx, &division));
+  }
+  return VS_OK;
+}

@@ -1,0 +1,145 @@
+/* A vs_live and its cards: who has what, and who guards it.
+ *
+ *   vs_live_malloc ──lock──▶ vs_alloc_malloc ──events──▶ observe() ─▶ scopes, history, recorder
+ *
+ * What is asked for on every call is constant, atomic, or guarded by the one lock that is taken anyway. What the observer
+ * of a card does with events is in `watch`, a bit for each listener; the allocator has an observer while one is set, so that nobody pays for what nobody
+ * wants.
+ *
+ * To change something that all cards share (history on, recording on) their locks are taken in the order of their numbers
+ * (vs_live_lock_all). */
+#ifndef VS_LIVE_STATE_H
+#define VS_LIVE_STATE_H
+
+#include "live/history.h"
+#include "live/machine.h"
+#include "live/scopes.h"
+#include "live/thread.h"
+#include "record/record.h"
+#include <vramscope/live.h>
+
+enum { VS_WATCH_SCOPES = 1, VS_WATCH_HISTORY = 2, VS_WATCH_RECORDING = 4 };
+
+/* When stacks are taken, and which: bits of vs_live.stacks_wanted. */
+enum { VS_STACKS_ON_MALLOC = 1, VS_STACKS_ON_FREE = 2, VS_STACKS_NATIVE = 4 };
+
+typedef struct vs_live_device {
+  vs_live_lock lock; /* guards all below, but for what is constant */
+  uint32_t watch;    /* who wants to hear of events */
+  vs_alloc *alloc;
+  struct vs_async *async;  /* NULL: the back end is `alloc`; see backend.h */
+  vs_live *live;           /* constant */
+  uint32_t index;          /* constant */
+  uint64_t call_time;      /* when the events of this call happen; 0: not asked yet */
+  uint32_t call_metadata;  /* text of the thread that calls, once call_time is known */
+  vs_history_context kept; /* which entries of history keep their stacks */
+  bool is_held;            /* `held` is a FREE_REQUESTED that is not recorded yet; never between two calls */
+  vs_event held;
+  int64_t ooms_told; /* num_ooms + num_oom_rejections, as they were when somebody was told last */
+  vs_scopes scopes;
+  vs_history history;
+} vs_live_device;
+
+/* One end of a named part of the program. */
+typedef struct vs_live_note {
+  uint64_t time_ns;
+  uint32_t name; /* text */
+  uint32_t device;
+  bool is_start;
+} vs_live_note;
+
+typedef struct vs_live_notes {
+  vs_live_lock lock; /* guards all below */
+  bool is_kept, is_recorded;
+  uint64_t capacity, first; /* a ring as in history.h */
+  VS_VEC(vs_live_note) entries;
+} vs_live_notes;
+
+enum { VS_LIVE_OBSERVERS = 32 };
+typedef struct vs_live_observer {
+  vs_live_oom_observer call; /* NULL: the place is free, or about to be */
+  void *ctx;
+  uint32_t id; /* 0: free */
+  uint32_t running;
+  vs_live_oom_kind kind;
+} vs_live_observer;
+
+typedef struct vs_live_observers {
+  vs_live_lock lock; /* guards all below */
+  uint32_t last_id;
+  _Atomic uint32_t count; /* atomic, so that nobody takes the lock for nothing */
+  vs_live_observer places[VS_LIVE_OBSERVERS];
+} vs_live_observers;
+
+/* Pinned memory, as torch.cuda.host_memory_stats counts it. */
+typedef struct vs_live_times {
+  int64_t total, most, least, count; /* microseconds; least: of none 0 */
+} vs_live_times;
+typedef struct vs_live_pinned {
+  vs_live_lock lock; /* guards all below */
+  vs_alloc_stat allocations, allocated_bytes, requests, active_bytes;
+  int64_t allocs, frees;
+  vs_live_times alloc_time, free_time;
+} vs_live_pinned;
+
+struct vs_live {
+  const vs_host *host;       /* constant */
+  vs_live_identity identity; /* constant */
+  int64_t (*time)(void *ctx);
+  void *time_ctx;
+  int64_t wall_ns_at_zero; /* constant: 1970's time when this object's clock is 0 */
+  vs_live_machine machine;
+  vs_live_device *devices[VS_SIM_MAX_DEVICES]; /* constant; machine.count of them */
+  vs_record_stacks *stacks;                    /* safe for threads by itself */
+  uint32_t compile_context;                    /* constant: the text "N/A" */
+  _Atomic uint32_t stacks_wanted;              /* changed under all cards' locks */
+  uint32_t history_stacks, recording_stacks;   /* what both add to it; guarded by all cards' locks */
+  vs_recorder *recorder;                       /* changed under all cards' locks and that of the notes */
+  vs_live_notes notes;
+  vs_live_observers observers;
+  vs_live_pinned pinned;
+};
+
+/* The card of a number; NULL for none. */
+static inline vs_live_device *vs_live_at(const vs_live *live, uint32_t device) {
+  return device < live->machine.count ? live->devices[device] : NULL;
+}
+
+void vs_live_lock_all(vs_live *live);
+void vs_live_unlock_all(vs_live *live);
+
+/* Nanoseconds of the object's clock. */
+uint64_t vs_live_now(const vs_live *live);
+static inline int64_t vs_live_time_us(const vs_live *live, uint64_t time_ns) {
+  return ((int64_t)time_ns + live->wall_ns_at_zero) / 1000;
+}
+
+/* ---- device.c */
+
+/* Fails: VS_NO_MEMORY */
+VS_MUST_CHECK vs_status vs_live_device_create(vs_live *live, uint32_t index,
+                                              const vs_alloc_settings *settings, vs_live_device **out);
+void vs_live_device_destroy(vs_live_device *device);
+
+/* Somebody wants to hear of the card's events, or not any more: a bit of `watch`. Its lock is held. */
+void vs_live_watch(vs_live_device *device, uint32_t who, bool on);
+
+/* ---- notes.c: annotations */
+
+void vs_live_notes_deinit(vs_live *live);
+/* As history is set; VS_HISTORY_OFF forgets them. Fails: VS_NO_MEMORY */
+VS_MUST_CHECK vs_status vs_live_notes_keep(vs_live *live, const vs_history_options *options);
+
+/* ---- recording.c */
+
+VS_MUST_CHECK vs_status vs_live_recording_end(vs_live *live, vs_error *error);
+
+/* stacks_wanted is what history and recording want. All cards' locks are held. */
+void vs_live_want_stacks(vs_live *live);
+
+/* ---- oom.c */
+
+/* The allocation of `requested` bytes that this thread just tried failed so. No lock is held. */
+void vs_live_tell_oom(vs_live *live, uint32_t device, const vs_alloc_oom *oom);
+
+#endif

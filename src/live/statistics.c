@@ -1,0 +1,108 @@
+/* Figures of a card: copied or written under its lock, handed on without it. */
+#include "live/backend.h"
+
+static vs_live_device *lock(const vs_live *live, uint32_t index) {
+  vs_live_device *device = vs_live_at(live, index);
+  if (device != NULL) vs_live_lock_take(&device->lock);
+  return device;
+}
+
+static uint64_t at(const vs_alloc_statistics *statistics, vs_alloc_group group, uint64_t *peak) {
+  const vs_alloc_stat stat = vs_alloc_statistics_at(statistics, group, VS_ALLOC_ALL);
+  *peak = (uint64_t)stat.peak;
+  return (uint64_t)stat.current;
+}
+
+static void fill(const vs_alloc_statistics *statistics, vs_live_memory *memory) {
+  memory->allocated = at(statistics, VS_ALLOC_ALLOCATED_BYTES, &memory->allocated_peak);
+  memory->reserved = at(statistics, VS_ALLOC_RESERVED_BYTES, &memory->reserved_peak);
+  memory->requested = at(statistics, VS_ALLOC_REQUESTED_BYTES, &memory->requested_peak);
+  memory->active = at(statistics, VS_ALLOC_ACTIVE_BYTES, &memory->active_peak);
+}
+
+vs_status vs_live_memory_of(vs_live *live, uint32_t index, vs_live_memory *memory) {
+  vs_alloc_statistics room;
+  const vs_alloc_statistics *statistics;
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  const vs_status status = vs_backend_statistics(device, &room, &statistics);
+  if (status == VS_OK) fill(statistics, memory);
+  vs_live_lock_give(&device->lock);
+  return status;
+}
+
+static vs_status visit_all(vs_live_device *device, vs_live_visit visit, void *ctx) {
+  const vs_alloc_private *pools = NULL;
+  const vs_alloc_settings *settings = vs_alloc_settings_of(device->alloc);
+  uint64_t count = 0;
+  if (vs_backend_is_async(device)) {
+    vs_async_figures figures;
+    VS_TRY(vs_async_measure(device->async, &figures));
+    return vs_async_visit(&figures, settings, visit, ctx);
+  }
+  VS_TRY(vs_alloc_private_pools(device->alloc, &pools, &count));
+  return vs_alloc_statistics_visit(vs_alloc_statistics_of(device->alloc), pools, count, settings, visit, ctx);
+}
+
+vs_status vs_live_statistics(vs_live *live, uint32_t index, vs_live_visit visit, void *ctx) {
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  const vs_status status = visit_all(device, visit, ctx);
+  vs_live_lock_give(&device->lock);
+  return status;
+}
+
+typedef struct wanted {
+  vs_str key;
+  int64_t *value;
+  bool is_found;
+} wanted;
+
+static vs_status compare(void *ctx, vs_str key, int64_t value) {
+  wanted *w = ctx;
+  if (!vs_str_equal(key, w->key)) return VS_OK;
+  *w->value = value;
+  w->is_found = true;
+  return VS_OK;
+}
+
+vs_status vs_live_statistic(vs_live *live, uint32_t index, const char *key, int64_t *value) {
+  wanted w = {.key = vs_str_from(key), .value = value};
+  VS_TRY(vs_live_statistics(live, index, compare, &w));
+  return w.is_found ? VS_OK : VS_NOT_FOUND;
+}
+
+vs_status vs_live_summary_write(vs_live *live, uint32_t index, bool abbreviated, vs_writer to) {
+  vs_live_device *device = vs_live_at(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  vs_text text;
+  vs_text_init(&text, live->host, NULL);
+  vs_live_lock_take(&device->lock);
+  vs_alloc_statistics room;
+  const vs_alloc_statistics *statistics;
+  vs_status status = vs_backend_statistics(device, &room, &statistics);
+  if (status == VS_OK) status = vs_alloc_summary_write(statistics, index, abbreviated, &text);
+  vs_live_lock_give(&device->lock);
+  if (status == VS_OK) status = vs_text_finish(&text);
+  if (status == VS_OK) status = to.write(to.ctx, text.bytes.data, text.bytes.count);
+  vs_text_deinit(&text);
+  return status;
+}
+
+vs_status vs_live_reset_peak(vs_live *live, uint32_t index) {
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  vs_alloc_reset_peak(device->alloc);
+  const vs_status status = vs_backend_is_async(device) ? vs_async_reset_peak(device->async) : VS_OK;
+  vs_live_lock_give(&device->lock);
+  return status;
+}
+
+vs_status vs_live_reset_totals(vs_live *live, uint32_t index) {
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  vs_alloc_reset_totals(device->alloc);
+  device->ooms_told = 0;
+  vs_live_lock_give(&device->lock);
+  return VS_OK;
+}

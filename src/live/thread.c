@@ -1,0 +1,64 @@
+#include "live/thread.h"
+#include <stdatomic.h>
+
+/* live is where the library meets the process, so these are the process' own: which slots are taken, and what was handed
+ * out last. */
+static _Atomic uint32_t slots;
+static _Atomic uint64_t last_serial, last_thread;
+
+static _Thread_local struct {
+  vs_live_thread records[VS_LIVE_MOST];
+  uint64_t number;
+  const void *inside;
+  uint64_t failed_serial;
+  uint32_t failed_device;
+  vs_alloc_oom failure;
+} own;
+
+vs_status vs_live_identity_take(vs_live_identity *identity) {
+  uint32_t taken = atomic_load(&slots);
+  for (;;) {
+    uint32_t slot = 0;
+    while (slot < VS_LIVE_MOST && (taken >> slot & 1) != 0) slot++;
+    if (slot == VS_LIVE_MOST) return VS_LIMIT;
+    if (!atomic_compare_exchange_weak(&slots, &taken, taken | UINT32_C(1) << slot)) continue;
+    *identity = (vs_live_identity){.serial = atomic_fetch_add(&last_serial, 1) + 1, .slot = slot};
+    return VS_OK;
+  }
+}
+
+void vs_live_identity_give(const vs_live_identity *identity) {
+  atomic_fetch_and(&slots, ~(UINT32_C(1) << identity->slot));
+}
+
+vs_live_thread *vs_live_thread_of(const vs_live_identity *identity) {
+  vs_live_thread *thread = &own.records[identity->slot];
+  return thread->serial == identity->serial ? thread : NULL;
+}
+
+vs_live_thread *vs_live_thread_make(const vs_live_identity *identity) {
+  vs_live_thread *thread = &own.records[identity->slot];
+  if (thread->serial != identity->serial)
+    *thread = (vs_live_thread){.serial = identity->serial, .stack = VS_CONTEXT_NONE};
+  return thread;
+}
+
+uint64_t vs_live_thread_number(void) {
+  if (own.number == 0) own.number = atomic_fetch_add(&last_thread, 1) + 1;
+  return own.number;
+}
+
+void vs_live_thread_failed(const vs_live_identity *identity, uint32_t device, const vs_alloc_oom *oom) {
+  own.failed_serial = identity->serial;
+  own.failed_device = device;
+  own.failure = *oom;
+}
+
+const vs_alloc_oom *vs_live_thread_failure(const vs_live_identity *identity, uint32_t *device) {
+  if (own.failed_serial != identity->serial) return NULL;
+  *device = own.failed_device;
+  return &own.failure;
+}
+
+const void *vs_live_thread_inside(void) { return own.inside; }
+void vs_live_thread_inside_set(const void *observer) { own.inside = observer; }

@@ -1,0 +1,274 @@
+/* Scopes against a walk over the events, one by one; and that nobody notices them. */
+#include "live/state.h"
+#include "support/random.h"
+#include "support/test.h"
+
+enum { SLOTS = 64, SCOPES = 8 };
+
+static vs_live *open_card(const char *settings) {
+  vs_live *live;
+  vs_error error;
+  const vs_live_options options = {.gpus = "512MiB", .settings = settings, .done_at_sync = true};
+  expect_ok(vs_live_open(&options, &live, &error));
+  return live;
+}
+
+static void close_card(vs_live *live) {
+  vs_error error;
+  for (uint32_t i = 0; i < vs_live_device_count(live); i++)
+    assert_null(vs_alloc_check(live->devices[i]->alloc));
+  expect_ok(vs_live_close(live, &error));
+}
+
+/* ---- the naive model: what every figure was after every event */
+
+typedef struct naive {
+  int64_t now[VS_SCOPE_KINDS], start[VS_SCOPE_KINDS], peak[VS_SCOPE_KINDS];
+} naive;
+
+static void step(naive *n, const vs_history_entry *e, int64_t rounded) {
+  const int64_t size = (int64_t)e->size;
+  switch ((vs_event_kind)e->kind) {
+    case VS_EVENT_ALLOC:
+      n->now[VS_SCOPE_ALLOCATED] += rounded;
+      n->now[VS_SCOPE_ACTIVE] += rounded;
+      n->now[VS_SCOPE_REQUESTED] += size;
+      break;
+    case VS_EVENT_FREE_REQUESTED: n->now[VS_SCOPE_ALLOCATED] -= rounded; break;
+    case VS_EVENT_FREE_COMPLETED:
+      n->now[VS_SCOPE_ACTIVE] -= rounded;
+      n->now[VS_SCOPE_REQUESTED] -= size;
+      break;
+    case VS_EVENT_SEGMENT_ALLOC:
+    case VS_EVENT_SEGMENT_MAP: n->now[VS_SCOPE_RESERVED] += size; break;
+    case VS_EVENT_SEGMENT_FREE:
+    case VS_EVENT_SEGMENT_UNMAP: n->now[VS_SCOPE_RESERVED] -= size; break;
+    default: break;
+  }
+  for (int k = 0; k < VS_SCOPE_KINDS; k++)
+    if (n->now[k] > n->peak[k]) n->peak[k] = n->now[k];
+}
+
+typedef struct measured {
+  vs_scope *scope;
+  naive naive;
+  uint64_t allocations, frees;
+} measured;
+
+typedef struct program {
+  vs_live *live, *twin; /* the twin has no scopes */
+  uint64_t streams[2];
+  uint64_t addresses[SLOTS];
+  measured scopes[SCOPES];
+  naive now;
+  vs_map rounded; /* address -> bytes of the block / 512, from the allocator itself; pending blocks too */
+  uint64_t seen;  /* entries of history that were walked */
+  test_random random;
+} program;
+
+static int64_t rounded_of(program *p, const vs_history_entry *e) {
+  const size_t slot = vs_map_find(&p->rounded, e->address);
+  if (e->kind != VS_EVENT_ALLOC) return slot == VS_MAP_NONE ? 0 : 512 * (int64_t)p->rounded.slots[slot].value;
+  vs_alloc_block_info block;
+  assert_true(vs_alloc_find(p->live->devices[0]->alloc, e->address, &block));
+  if (slot != VS_MAP_NONE) vs_map_remove(&p->rounded, slot);
+  expect_ok(vs_map_reserve(vs_host_default(), &p->rounded));
+  vs_map_add(&p->rounded, e->address, (uint32_t)(block.size / 512));
+  return (int64_t)block.size;
+}
+
+static void walk(program *p) {
+  const vs_history *history = &p->live->devices[0]->history;
+  for (; p->seen < history->entries.count; p->seen++) {
+    const vs_history_entry *e = vs_history_at(history, p->seen);
+    const int64_t rounded = rounded_of(p, e);
+    step(&p->now, e, rounded);
+    for (int s = 0; s < SCOPES; s++) {
+      measured *m = &p->scopes[s];
+      if (m->scope == NULL) continue;
+      step(&m->naive, e, rounded);
+      m->allocations += e->kind == VS_EVENT_ALLOC;
+      m->frees += e->kind == VS_EVENT_FREE_REQUESTED;
+    }
+  }
+}
+
+/* ---- what a random program does */
+
+static void allocate(program *p, uint64_t size) {
+  const uint64_t slot = random_below(&p->random, SLOTS), stream = p->streams[random_below(&p->random, 2)];
+  uint64_t other;
+  if (p->addresses[slot] != 0) return;
+  const vs_status status = vs_live_malloc(p->live, 0, size, stream, &p->addresses[slot]);
+  expect_status(vs_live_malloc(p->twin, 0, size, stream, &other), status);
+  if (status != VS_OK) p->addresses[slot] = 0;
+  else assert_int_equal(other, p->addresses[slot]);
+}
+
+static void release(program *p) {
+  const uint64_t slot = random_below(&p->random, SLOTS), address = p->addresses[slot];
+  if (address == 0) return;
+  if (random_below(&p->random, 4) == 0)
+    for (int i = 0; i < 2; i++) {
+      expect_ok(vs_live_record_stream(p->live, 0, address, p->streams[i]));
+      expect_ok(vs_live_record_stream(p->twin, 0, address, p->streams[i]));
+    }
+  expect_ok(vs_live_free(p->live, 0, address));
+  expect_ok(vs_live_free(p->twin, 0, address));
+  p->addresses[slot] = 0;
+}
+
+static void tidy_up(program *p) {
+  const uint64_t stream = p->streams[random_below(&p->random, 2)];
+  expect_ok(vs_live_synchronize(p->live, 0, stream));
+  expect_ok(vs_live_synchronize(p->twin, 0, stream));
+  if (random_below(&p->random, 4) != 0) return;
+  expect_ok(vs_live_empty_cache(p->live));
+  expect_ok(vs_live_empty_cache(p->twin));
+}
+
+/* The user resets his own peaks whenever he likes. */
+static void reset(program *p) {
+  expect_ok(vs_live_reset_peak(p->live, 0));
+  expect_ok(vs_live_reset_peak(p->twin, 0));
+  expect_ok(vs_live_reset_totals(p->live, 0));
+  expect_ok(vs_live_reset_totals(p->twin, 0));
+}
+
+static void expect_bytes(const vs_scope_bytes *got, const naive *n, vs_scope_kind kind) {
+  const int64_t start = n->start[kind], end = n->now[kind], peak = n->peak[kind];
+  assert_int_equal(got->start, start);
+  assert_int_equal(got->end, end);
+  assert_int_equal(got->peak, peak);
+  assert_int_equal(got->used, end - start);
+  assert_int_equal(got->peaked, peak - (start > end ? start : end));
+}
+
+static void expect_figures(const measured *m, const vs_scope_figures *figures) {
+  expect_bytes(&figures->allocated, &m->naive, VS_SCOPE_ALLOCATED);
+  expect_bytes(&figures->requested, &m->naive, VS_SCOPE_REQUESTED);
+  expect_bytes(&figures->active, &m->naive, VS_SCOPE_ACTIVE);
+  expect_bytes(&figures->reserved, &m->naive, VS_SCOPE_RESERVED);
+  assert_int_equal(figures->allocations, m->allocations);
+  assert_int_equal(figures->frees, m->frees);
+  assert_int_equal(figures->thread_used, figures->allocated.used); /* there is one thread */
+  assert_int_equal(figures->thread_peak, figures->allocated.peak - figures->allocated.start);
+}
+
+/* Begins, reads or ends one, in any order. */
+static void measure(program *p) {
+  measured *m = &p->scopes[random_below(&p->random, SCOPES)];
+  vs_scope_figures figures;
+  if (m->scope == NULL) {
+    expect_ok(vs_live_scope_begin(p->live, 0, &m->scope));
+    m->naive = p->now;
+    memcpy(m->naive.start, p->now.now, sizeof m->naive.start);
+    memcpy(m->naive.peak, p->now.now, sizeof m->naive.peak);
+    m->allocations = m->frees = 0;
+    return;
+  }
+  if (random_below(&p->random, 2) == 0) {
+    vs_live_scope_read(m->scope, &figures);
+    expect_figures(m, &figures);
+    return;
+  }
+  vs_live_scope_end(m->scope, &figures);
+  m->scope = NULL;
+  expect_figures(m, &figures);
+}
+
+static void act(program *p) {
+  const uint64_t what = random_below(&p->random, 100);
+  if (what < 30) allocate(p, 1 + random_below(&p->random, 1 << 20));
+  else if (what < 45) allocate(p, 1 + random_below(&p->random, UINT64_C(24) << 20));
+  else if (what < 85) release(p);
+  else if (what < 95) measure(p);
+  else if (what < 99) tidy_up(p);
+  else reset(p);
+}
+
+typedef struct listed {
+  int64_t values[256];
+  int count, next;
+} listed;
+
+static vs_status list(void *ctx, vs_str key, int64_t value) {
+  listed *l = ctx;
+  (void)key;
+  l->values[l->count++] = value;
+  return VS_OK;
+}
+
+static vs_status compare(void *ctx, vs_str key, int64_t value) {
+  listed *l = ctx;
+  if (l->values[l->next] != value) fail_msg("%.*s", (int)key.size, key.data);
+  l->next++;
+  return VS_OK;
+}
+
+/* Every statistic, peaks among them, is what it is for somebody who measures nothing. */
+static void expect_twins(program *p) {
+  listed l = {.count = 0};
+  expect_ok(vs_live_statistics(p->twin, 0, list, &l));
+  expect_ok(vs_live_statistics(p->live, 0, compare, &l));
+  assert_int_equal(l.next, l.count);
+  assert_true(l.count > 100);
+}
+
+static void run(const char *settings, uint64_t seed, int steps) {
+  program p = {.live = open_card(settings), .twin = open_card(settings), .random = {seed}};
+  const vs_history_options all = {.enabled = VS_HISTORY_EVENTS, .max_entries = UINT64_MAX};
+  vs_error error;
+  expect_ok(vs_live_history(p.live, &all, &error));
+  expect_ok(vs_live_stream_create(p.live, 0, &p.streams[1]));
+  expect_ok(vs_live_stream_create(p.twin, 0, &p.streams[1]));
+  for (int i = 0; i < steps; i++) {
+    act(&p);
+    walk(&p);
+    if (i % 64 == 0) expect_twins(&p);
+  }
+  vs_map_deinit(vs_host_default(), &p.rounded);
+  close_card(p.live); /* with scopes open */
+  close_card(p.twin);
+}
+
+static void figures_are_exact(void **state) {
+  (void)state;
+  for (uint64_t seed = 1; seed <= 4; seed++) {
+    run("", seed, 4000);
+    run("expandable_segments:True", seed, 4000);
+    run("max_split_size_mb:20", seed, 2000);
+  }
+}
+
+static void fastai_words(void **state) {
+  (void)state;
+  vs_live *live = open_card("");
+  vs_scope *outer, *inner;
+  vs_scope_figures figures;
+  uint64_t a, b;
+  expect_ok(vs_live_scope_begin(live, 0, &outer));
+  expect_ok(vs_live_malloc(live, 0, 4 << 20, 0, &a));
+  expect_ok(vs_live_scope_begin(live, 0, &inner));
+  expect_ok(vs_live_malloc(live, 0, 8 << 20, 0, &b));
+  expect_ok(vs_live_free(live, 0, b));
+  vs_live_scope_end(inner, &figures); /* used nothing for good, 8 MiB for a time */
+  assert_int_equal(figures.allocated.used, 0);
+  assert_int_equal(figures.allocated.peaked, 8 << 20);
+  expect_ok(vs_live_free(live, 0, a));
+  vs_live_scope_end(outer, &figures);
+  assert_int_equal(figures.allocated.used, 0);
+  assert_int_equal(figures.allocated.peaked, 12 << 20);
+  vs_live_scope_end(NULL, &figures);
+  expect_status(vs_live_scope_begin(live, 1, &outer), VS_BAD_ARGUMENT);
+  assert_null(outer);
+  close_card(live);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(figures_are_exact),
+      cmocka_unit_test(fastai_words),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
