@@ -69,10 +69,11 @@ vs_str vs_path_base(vs_str path) {
   return (vs_str){path.data + start, path.size - start};
 }
 
-/* No Python function's name has a bracket or two colons; C++ ones with their arguments do. */
+/* No Python function's name has a bracket or two colons; C++ ones with their arguments do. Of what has no name there is the
+ * library and the offset. */
 static bool is_native_name(vs_str name) {
   return vs_str_contains(name, VS_STR("::")) || vs_str_contains(name, VS_STR("(")) ||
-         vs_str_equal(name, VS_STR("??"));
+         vs_str_contains(name, VS_STR("+0x")) || vs_str_equal(name, VS_STR("??"));
 }
 
 /* A program without extension is a script ("torchrun"), unless it is the interpreter. */
@@ -111,8 +112,18 @@ bool vs_frame_is_python(const vs_snapshot *snapshot, uint32_t frame) {
          !is_native_file(vs_snapshot_string(snapshot, f->file));
 }
 
+static const char *const SOURCE_ENDS[] = {
+    ".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hh", ".hpp", ".cuh", ".inl",
+};
+
+/* A recording of ours has a source file only where the debug information said it, with its line. */
 bool vs_frame_has_line(const vs_snapshot *snapshot, uint32_t frame) {
-  return snapshot->stacks.frames.data[frame].line > 0 && vs_frame_is_python(snapshot, frame);
+  const vs_frame *f = &snapshot->stacks.frames.data[frame];
+  if (f->line <= 0) return false;
+  if (snapshot->format == VS_FORMAT_VRAM && snapshot->recording.pid != 0 &&
+      ends_with_any(vs_snapshot_string(snapshot, f->file), SOURCE_ENDS, COUNT(SOURCE_ENDS)))
+    return true;
+  return vs_frame_is_python(snapshot, frame);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------- */

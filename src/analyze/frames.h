@@ -17,7 +17,7 @@
 /* Python code: has a file that is no library, source or header of C++, and a name without "::". */
 bool vs_frame_is_python(const vs_snapshot *snapshot, uint32_t frame);
 
-/* Whether `line` is a line. In C++ frames it may be an offset in the library: never show that as a line. */
+/* Whether `line` is a line. In C++ frames of PyTorch's it may be an offset in the library: never show that as a line. */
 bool vs_frame_has_line(const vs_snapshot *snapshot, uint32_t frame);
 
 /* The last part of a path, of either slash. */

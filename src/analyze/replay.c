@@ -1,0 +1,309 @@
+#include "analyze/replay_course.h"
+
+/* Sums of sizes stay below this: what a file claims must not overflow. */
+#define MOST_VOLUME (UINT64_C(1) << 61)
+
+/* Blocks looked at while the cache is emptied, and holes while an expandable segment grows: so many, and so
+ * many more for each request. */
+enum { MOST_WORK = 1 << 23, MOST_WORK_EACH = 16 };
+
+/* What no program has, and a hostile file could make this take for ever with. */
+enum { MOST_STREAMS = 4096, MOST_WAITS = 256 };
+
+/* Pending blocks wait on made-up streams, one for each order of completion; no real handle looks like
+ * these. */
+#define FIRST_WAIT_STREAM UINT64_C(0xf000000000000000)
+
+static void *resize_noticed(void *ctx, void *old, size_t old_size, size_t new_size) {
+  vs_replay_course *r = ctx;
+  void *memory = r->host->resize(r->host->ctx, old, old_size, new_size);
+  if (memory == NULL && new_size > 0) r->status = VS_NO_MEMORY;
+  return memory;
+}
+
+/* ---- requests ------------------------------------------------------------------------------------------ */
+
+/* Frees a block that waits for other streams until `done`. */
+vs_status vs_replay_free_pending(vs_replay_course *r, uint64_t address, uint32_t done) {
+  size_t at = 0;
+  while (at < r->wait_until.count && at + 1 < MOST_WAITS && r->wait_until.data[at] > done) at++;
+  if (at == r->wait_until.count) {
+    VS_TRY(vs_vec_reserve(r->host, &r->wait_until, 1));
+    r->wait_until.count++;
+  }
+  r->wait_until.data[at] = done;
+  r->device.completes_at = done;
+  VS_TRY(vs_alloc_record_stream(r->alloc, address, FIRST_WAIT_STREAM + at));
+  return vs_alloc_free(r->alloc, address, VS_CONTEXT_NONE);
+}
+
+/* A recording shows that a private pool had no users left by what it gave back of it. */
+static vs_status pools_release(vs_replay_course *r) {
+  for (uint32_t i = r->device.next; i < r->device.end; i++) {
+    const vs_replay_step *step = &r->device.steps[i];
+    const vs_pool_id pool = vs_replay_pool(r, step->pool);
+    if (step->kind != VS_EVENT_SEGMENT_FREE && step->kind != VS_EVENT_SEGMENT_UNMAP) continue;
+    while (!vs_pool_id_is_default(pool) && vs_alloc_pool_users(r->alloc, pool) > 0)
+      VS_TRY(vs_alloc_pool_release(r->alloc, pool));
+  }
+  return VS_OK;
+}
+
+static bool accept_all(void *ctx, uint64_t stream) {
+  (void)ctx, (void)stream;
+  return true;
+}
+
+static vs_status allocate(vs_replay_course *r, const vs_replay_request *request, uint64_t *address) {
+  const uint64_t stream = vs_replay_stream(r->snapshot, request->stream);
+  const vs_pool_id pool = vs_replay_pool(r, request->pool);
+  if (vs_pool_id_is_default(pool))
+    return vs_alloc_malloc(r->alloc, request->size, stream, VS_CONTEXT_NONE, address);
+  VS_TRY(vs_replay_pool_need(r, pool));
+  VS_TRY(vs_alloc_route_begin(r->alloc, pool, accept_all, NULL));
+  const vs_status status = vs_alloc_malloc(r->alloc, request->size, stream, VS_CONTEXT_NONE, address);
+  VS_TRY(vs_alloc_route_end(r->alloc, pool, VS_CONTEXT_NONE));
+  VS_TRY(vs_alloc_pool_release(r->alloc, pool));
+  return status;
+}
+
+static void count_place(vs_replay_course *r, const vs_replay_request *request, uint64_t address) {
+  vs_replay *out = r->out;
+  const uint64_t expected = r->plan->lifetimes->rows.data[request->lifetime].address;
+  out->allocs++;
+  if (address == expected) {
+    out->placed++;
+  } else if (out->first_misplaced == VS_NO_EVENT) {
+    out->first_misplaced = request->event;
+    out->misplaced_at = address;
+    out->misplaced_expected = expected;
+  }
+}
+
+static vs_status run_alloc(vs_replay_course *r, const vs_replay_request *request) {
+  uint64_t address;
+  if (r->device.next < r->device.end) VS_TRY(pools_release(r));
+  const vs_status status = allocate(r, request, &address);
+  if (status == VS_DEVICE_MEMORY) {
+    if (!r->options->follows) {
+      r->out->ran_out = true;
+      r->out->ran_out_at = request->event;
+      r->out->ran_out_for = request->size;
+      return VS_OK;
+    }
+    address = 0;
+  } else if (status != VS_OK) {
+    return status;
+  }
+  r->addresses[request->lifetime] = address;
+  if (r->options->follows) count_place(r, request, address);
+  return VS_OK;
+}
+
+/* What failed when it was recorded. The program went on without; so does the replay. */
+static vs_status run_fail(vs_replay_course *r, const vs_replay_request *request) {
+  uint64_t address;
+  VS_TRY(pools_release(r));
+  const vs_status status = allocate(r, request, &address);
+  if (status == VS_DEVICE_MEMORY) return VS_OK;
+  VS_TRY(status);
+  r->out->avoided++;
+  return vs_alloc_free(r->alloc, address, VS_CONTEXT_NONE);
+}
+
+static vs_status run_free(vs_replay_course *r, const vs_replay_request *request) {
+  const vs_lifetime *life = &r->plan->lifetimes->rows.data[request->lifetime];
+  const uint64_t address = r->addresses[request->lifetime];
+  if (address == 0) return VS_OK;
+  r->addresses[request->lifetime] = 0;
+  if (life->end == request->event || life->end == request->event + 1)
+    return vs_alloc_free(r->alloc, address, VS_CONTEXT_NONE);
+  return vs_replay_free_pending(r, address, life->end);
+}
+
+/* All of the cache, or that of one private pool if nothing else went back. */
+static vs_status run_empty(vs_replay_course *r) {
+  const vs_replay_device *device = &r->device;
+  VS_TRY(pools_release(r));
+  vs_pool_id pool = vs_replay_pool(r, device->steps[device->next].pool);
+  for (uint32_t i = device->next; i < device->end; i++)
+    if (!vs_pool_id_equal(pool, vs_replay_pool(r, device->steps[i].pool))) pool = (vs_pool_id){0, 0};
+  return vs_alloc_empty_cache(r->alloc, pool, VS_CONTEXT_NONE);
+}
+
+static vs_status run_request(vs_replay_course *r, const vs_replay_request *request) {
+  switch ((vs_replay_kind)request->kind) {
+    case VS_REPLAY_ALLOC: return run_alloc(r, request);
+    case VS_REPLAY_FREE: return run_free(r, request);
+    case VS_REPLAY_FAIL: return run_fail(r, request);
+    case VS_REPLAY_EMPTY: return run_empty(r);
+  }
+  return VS_OK;
+}
+
+/* Keeps sums of sizes in 63 bits: no operation adds more to one than the card and a request have. */
+static bool is_too_much(vs_replay_course *r, const vs_replay_request *request) {
+  const uint64_t bytes = vs_sat_add_u64(r->device.used, vs_min_u64(request->size, MOST_VOLUME));
+  r->volume = vs_sat_add_u64(r->volume, bytes);
+  return r->volume > MOST_VOLUME || r->device.pages_left == 0 || r->device.work > r->device.most_work;
+}
+
+/* Every block may have been looked at where the cache was emptied. */
+static void count_work(vs_replay_course *r, const vs_replay_request *request, int64_t retries) {
+  const vs_alloc_statistics *statistics = vs_alloc_statistics_of(r->alloc);
+  if (request->kind < VS_REPLAY_FAIL && statistics->num_alloc_retries == retries) return;
+  const vs_alloc_figures *all = &statistics->part[VS_ALLOC_ALL];
+  r->device.work += 1 + (uint64_t)(all->current[VS_ALLOC_ACTIVE] + all->current[VS_ALLOC_SEGMENT]);
+}
+
+static vs_status run_all(vs_replay_course *r) {
+  for (size_t i = 0; i < r->plan->requests.count && !r->out->ran_out; i++) {
+    const vs_replay_request *request = &r->plan->requests.data[i];
+    const int64_t retries = vs_alloc_statistics_of(r->alloc)->num_alloc_retries;
+    if (request->is_doubtful && r->options->follows) continue;
+    if (is_too_much(r, request)) {
+      r->out->is_cut = true;
+      return VS_OK;
+    }
+    vs_replay_steps_begin(r, request);
+    const vs_status status = run_request(r, request);
+    if (status == VS_DEVICE) {
+      r->out->is_cut = true;
+      return r->status;
+    }
+    VS_TRY(status);
+    VS_TRY(r->status);
+    vs_replay_steps_end(r);
+    count_work(r, request, retries);
+    r->out->last_event = request->event;
+  }
+  r->now = NULL;
+  r->device.end = (uint32_t)r->plan->steps.count;
+  vs_replay_steps_end(r);
+  return r->status;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
+
+/* Bytes that the recorded card had at least. Reserves of addresses must not be made larger than the recorded
+ * ones were, whose size nobody knows: else they meet. */
+static uint64_t least_total(const vs_replay_course *r) {
+  const uint64_t seen = vs_max_u64(r->plan->reserved_peak, r->plan->widest / 9 * 8);
+  return vs_min_u64(vs_max_u64(seen, VS_LARGE_PAGE), VS_REPLAY_ENOUGH);
+}
+
+/* Bytes of the card as the allocator sees them: limits and reserves follow from them. */
+static uint64_t total_of(const vs_replay_course *r) {
+  if (r->options->card != 0) return vs_min_u64(r->options->card, VS_REPLAY_ENOUGH);
+  return r->options->follows ? least_total(r) : VS_REPLAY_ENOUGH;
+}
+
+static vs_status begin(vs_replay_course *r) {
+  const vs_replay_options *options = r->options;
+  vs_alloc_settings settings = options->settings;
+  if (settings.backend != VS_ALLOC_NATIVE) return VS_UNSUPPORTED;
+  r->limit_unknown =
+      options->card == 0 && (settings.memory_fraction < 1 || settings.garbage_collection_threshold > 0);
+  if (options->card == 0) settings.memory_fraction = 1;
+  r->collects = settings.memory_fraction < 1 && settings.garbage_collection_threshold > 0;
+  r->device.capacity = options->follows ? VS_REPLAY_ENOUGH : total_of(r);
+  r->device.follows = options->follows;
+  r->device.steps = r->plan->steps.data;
+  r->device.most_work = MOST_WORK + MOST_WORK_EACH * (uint64_t)r->plan->requests.count;
+  const vs_device device = {.ops = &vs_replay_device_ops, .ctx = &r->device, .total_bytes = total_of(r)};
+  const vs_observer observer = {.ctx = r, .event = vs_replay_observe};
+  VS_TRY(
+      vs_alloc_create(&r->noticed, &device, &settings, options->follows ? &observer : NULL, NULL, &r->alloc));
+  r->out->is_cut = r->snapshot->streams.count > MOST_STREAMS || r->snapshot->pools.count > MOST_STREAMS;
+  if (r->out->is_cut) return VS_OK;
+  VS_TRY(vs_replay_pools_name(r));
+  VS_TRY(vs_replay_start_adopt(r, least_total(r)));
+  return r->status;
+}
+
+static void take_figures(const vs_replay_course *r) {
+  vs_replay *out = r->out;
+  const vs_alloc_statistics *statistics = vs_alloc_statistics_of(r->alloc);
+  const vs_alloc_figures *all = &statistics->part[VS_ALLOC_ALL];
+  out->reserved_peak = (uint64_t)all->peak[VS_ALLOC_RESERVED_BYTES];
+  out->allocated_peak = (uint64_t)all->peak[VS_ALLOC_ALLOCATED_BYTES];
+  out->active_peak = (uint64_t)all->peak[VS_ALLOC_ACTIVE_BYTES];
+  out->requested_peak = (uint64_t)all->peak[VS_ALLOC_REQUESTED_BYTES];
+  out->segments_peak = (uint64_t)all->peak[VS_ALLOC_SEGMENT];
+  out->reserved = (uint64_t)all->current[VS_ALLOC_RESERVED_BYTES];
+  out->allocated = (uint64_t)all->current[VS_ALLOC_ALLOCATED_BYTES];
+  out->retries = (uint64_t)statistics->num_alloc_retries;
+  out->device_allocs = (uint64_t)statistics->num_device_alloc;
+  out->device_frees = (uint64_t)statistics->num_device_free;
+  out->steps = r->plan->steps.count;
+}
+
+static vs_status execute(vs_replay_course *r) {
+  const size_t rows = r->plan->lifetimes->rows.count;
+  r->addresses = vs_host_alloc(r->host, (rows + 1) * sizeof *r->addresses);
+  if (r->addresses == NULL) return VS_NO_MEMORY;
+  memset(r->addresses, 0, (rows + 1) * sizeof *r->addresses);
+  vs_status status = begin(r);
+  if (status == VS_OK && !r->out->is_cut) status = run_all(r);
+  if (status == VS_OK) take_figures(r);
+  vs_alloc_destroy(r->alloc);
+  vs_host_free(r->host, r->addresses, (rows + 1) * sizeof *r->addresses);
+  return status;
+}
+
+vs_status vs_replay_run(const vs_host *host, const vs_replay_plan *plan, const vs_replay_options *options,
+                        vs_replay *out) {
+  *out = (vs_replay){.first_misplaced = VS_NO_EVENT, .ran_out_at = VS_NO_EVENT, .last_event = VS_NO_EVENT};
+  vs_replay_course r = {.host = host,
+                        .plan = plan,
+                        .options = options,
+                        .snapshot = plan->lifetimes->slice->snapshot,
+                        .out = out};
+  r.noticed = (vs_host){.ctx = &r, .resize = resize_noticed};
+  vs_status status = vs_replay_device_init(&r.noticed, &r.device);
+  if (status == VS_OK) status = execute(&r);
+  vs_replay_device_deinit(&r.device);
+  vs_vec_free(host, &r.wait_until);
+  vs_vec_free(host, &r.pools);
+  if (status != VS_OK) vs_replay_deinit(host, out);
+  return status;
+}
+
+void vs_replay_deinit(const vs_host *host, vs_replay *replay) { vs_vec_free(host, &replay->misses); }
+
+/* ---- whose rules? ------------------------------------------------------------------------------------------ */
+
+static bool is_equal(const vs_replay *replay) {
+  return replay->miss_count == 0 && replay->placed == replay->allocs;
+}
+
+static bool is_better(const vs_replay *replay, const vs_replay *than) {
+  if (replay->placed != than->placed) return replay->placed > than->placed;
+  return replay->miss_count < than->miss_count;
+}
+
+vs_status vs_replay_follow(const vs_host *host, const vs_replay_plan *plan, vs_replay_options *options,
+                           vs_replay *out) {
+  uint32_t count;
+  const vs_alloc_rules *rules = vs_alloc_rules_list(&count), *best = options->settings.rules;
+  vs_replay_options trial = *options;
+  trial.follows = true;
+  VS_TRY(vs_replay_run(host, plan, &trial, out));
+  for (uint32_t i = 0; i < count && !is_equal(out); i++) {
+    vs_replay other;
+    if (&rules[i] == options->settings.rules) continue;
+    trial.settings.rules = &rules[i];
+    const vs_status status = vs_replay_run(host, plan, &trial, &other);
+    if (status != VS_OK) {
+      vs_replay_deinit(host, out);
+      return status;
+    }
+    const bool takes_over = is_better(&other, out);
+    vs_replay_deinit(host, takes_over ? out : &other);
+    if (!takes_over) continue;
+    *out = other;
+    best = &rules[i];
+  }
+  options->settings.rules = best;
+  return VS_OK;
+}

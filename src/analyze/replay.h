@@ -1,0 +1,188 @@
+/* What an allocator does with the requests of a recording: vs_alloc run on one device's trace.
+ *
+ * Two uses. *Following* a recording, under the settings it was made with, checks the rules: the device
+ * gives the addresses that the real one gave, refuses where it refused, blocks wait for other streams as
+ * long as they waited, and each segment event of the replay is compared with the recorded one (kind, size,
+ * stream, address). *Another* setting or card, not following, answers what would have happened: a device
+ * of so many bytes, the lowest address that fits in granules of 2 MiB, pending blocks as long as recorded.
+ *
+ * A plan is made once from a trace, and run as often as one likes. It holds the requests:
+ *   ALLOC   an alloc event                        FREE    a free_requested
+ *   FAIL    an oom event                          EMPTY   segments given back for no request: empty_cache()
+ * and before the first one what was there already: segments and blocks, undone from the end state (state.h).
+ *
+ * Segments given back before an ALLOC that needed one are either the ladder of that allocation (the card
+ * or a limit refused it) or an empty_cache() before it. It was empty_cache() if one of them would have
+ * served the request; it was the ladder if they have the allocation's stack. Else it is doubtful, and
+ * empty_cache() if more was reserved at another time. A replay that follows takes what is doubtful for the
+ * ladder, as both come to the same there; one that does not empties the cache.
+ *
+ * Frees that were completed in the course of a request had been found done before it looked for a block,
+ * or were waited for because the device refused memory. The second is assumed where it did: else the block
+ * would have been taken.
+ *
+ * Estimated: a block that was allocated before the trace and freed in it shows its requested size only.
+ * Where it ends is taken from the first allocation placed behind it, else from rounding; ages of cached
+ * blocks begin with the trace. */
+#ifndef VS_ANALYZE_REPLAY_H
+#define VS_ANALYZE_REPLAY_H
+
+#include "alloc/settings.h"
+#include "alloc/statistics.h"
+#include "analyze/state.h"
+
+/* A segment event of the recording, or of the replay. */
+typedef struct vs_replay_step {
+  uint64_t address, size;
+  uint64_t stream; /* handle */
+  uint32_t pool;   /* 0 (not said), or 1 + index into pools */
+  uint32_t event;  /* of the trace; VS_NO_EVENT: of the replay only */
+  vs_event_kind kind;
+} vs_replay_step;
+
+typedef enum vs_replay_kind {
+  VS_REPLAY_ALLOC,
+  VS_REPLAY_FREE,
+  VS_REPLAY_FAIL,
+  VS_REPLAY_EMPTY
+} vs_replay_kind;
+
+/* 32 bytes: a million of them are read once a run. */
+typedef struct vs_replay_request {
+  uint64_t size;     /* ALLOC, FAIL: bytes */
+  uint32_t event;    /* of the trace; EMPTY: that of its first step */
+  uint32_t lifetime; /* ALLOC, FREE: row of lifetimes */
+  uint32_t stream;   /* index into streams */
+  uint32_t pool;     /* 0, or 1 + index into pools */
+  uint32_t steps;    /* recorded steps up to and with this request's: they end before steps[this] */
+  uint8_t kind;      /* vs_replay_kind */
+  bool was_refused;  /* ALLOC, FAIL: the device had no memory for it at first, or so it may be */
+  bool is_doubtful;  /* EMPTY: may have been the ladder of the next request */
+} vs_replay_request;
+
+/* Refers to the lifetimes. Invariant: requests[i].steps rise; the last one's are <= steps.count (what is
+ * behind it belongs to no request); ALLOC and FREE name a row. */
+typedef struct vs_replay_plan {
+  const vs_lifetimes *lifetimes;
+  vs_state start;
+  VS_VEC(vs_replay_request) requests;
+  VS_VEC(vs_replay_step) steps;
+  VS_VEC(uint64_t) bases; /* by segment of the start: where its reserve begins; 0: it is not expandable */
+  uint64_t reserved_peak; /* bytes, as recorded; the start counts */
+  uint64_t widest;   /* bytes between the first and the last page of what looks like one expandable reserve */
+  uint64_t empties;  /* EMPTY requests */
+  uint64_t pendings; /* blocks that waited for other streams */
+  bool has_private_pools, knows_pools;
+} vs_replay_plan;
+
+VS_MUST_CHECK vs_status vs_replay_plan_build(const vs_host *host, const vs_lifetimes *lifetimes,
+                                             vs_replay_plan *out);
+void vs_replay_plan_deinit(const vs_host *host, vs_replay_plan *plan);
+
+/* Executes the invariant; NULL if it holds. */
+const char *vs_replay_plan_check(const vs_replay_plan *plan);
+
+/* Whether a step of this kind gives memory; else it takes it back. */
+static inline bool vs_replay_gives(vs_event_kind kind) {
+  return kind == VS_EVENT_SEGMENT_ALLOC || kind == VS_EVENT_SEGMENT_MAP;
+}
+
+/* The handle of a stream. */
+static inline uint64_t vs_replay_stream(const vs_snapshot *snapshot, uint32_t stream) {
+  return stream < snapshot->streams.count ? snapshot->streams.data[stream] : 0;
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------ */
+
+/* The settings that a snapshot says it was recorded under: allocator_settings, first its string, then its
+ * single values, which say what was in force; the rules by the file's age. false in *is_known where it
+ * does not say: then the defaults. A string that nobody can read is passed over. */
+void vs_replay_settings_of(const vs_snapshot *snapshot, vs_alloc_settings *settings, bool *is_known);
+
+/* A settings string over the defaults, by `rules` (NULL: the newest) or, where these do not know its keys, by
+ * the newest. Fails: VS_BAD_ARGUMENT (`error` says what and where) */
+VS_MUST_CHECK vs_status vs_replay_settings_parse(vs_str text, const vs_alloc_rules *rules,
+                                                 vs_alloc_settings *settings, vs_error *error);
+
+/* Puts the settings that are not the defaults into an empty text, as a settings string; nothing where all
+ * are. */
+void vs_replay_settings_write(const vs_alloc_settings *settings, vs_text *out);
+
+/* ---- running ------------------------------------------------------------------------------------------- */
+
+typedef enum vs_replay_reason {
+#define VS_REPLAY_REASON(name, word, sentence) VS_REPLAY_##name,
+#include "analyze/replay_reasons.def"
+#undef VS_REPLAY_REASON
+} vs_replay_reason;
+
+enum {
+  VS_REPLAY_REASONS = 0
+#define VS_REPLAY_REASON(name, word, sentence) +1
+#include "analyze/replay_reasons.def"
+#undef VS_REPLAY_REASON
+};
+
+const char *vs_replay_reason_word(vs_replay_reason reason);
+const char *vs_replay_reason_sentence(vs_replay_reason reason);
+
+/* One difference: a recorded step that the replay did not make, or made otherwise, or one that it made on
+ * its own. */
+typedef struct vs_replay_miss {
+  uint32_t request; /* event of the request it belongs to; VS_NO_EVENT: to none */
+  bool has_expected, has_got;
+  vs_replay_step expected, got;
+  vs_replay_reason reason;
+} vs_replay_miss;
+
+enum { VS_REPLAY_MOST_MISSES = 64 };
+
+typedef struct vs_replay_options {
+  vs_alloc_settings settings;
+  bool settings_known; /* they are those of the recording: no doubt is cast on them */
+  bool follows;
+  /* Bytes; 0: not known. Following, only limits count by it; else it is what the card has, 0: enough. */
+  uint64_t card;
+} vs_replay_options;
+
+/* Settings as recorded, following. */
+void vs_replay_options_init(vs_replay_options *options, const vs_snapshot *snapshot);
+
+typedef struct vs_replay {
+  /* following: recorded steps, those that came out equal, those that did not, and what came beside */
+  uint64_t steps, matched, extra;
+  /* following: allocations, and those at the recorded address; the first that is not */
+  uint64_t allocs, placed;
+  uint32_t first_misplaced; /* event; VS_NO_EVENT: none */
+  uint64_t misplaced_at, misplaced_expected;
+  VS_VEC(vs_replay_miss) misses; /* the first VS_REPLAY_MOST_MISSES */
+  uint64_t miss_count;
+  uint64_t by_reason[VS_REPLAY_REASONS];
+
+  /* the run */
+  bool ran_out;         /* an allocation that succeeded when recorded failed: it ended there */
+  uint32_t ran_out_at;  /* event */
+  uint64_t ran_out_for; /* bytes it asked for */
+  uint64_t avoided;     /* failures of the recording that succeeded now */
+  uint64_t strays;      /* segments of the start that could not be taken over */
+  bool is_cut;          /* it would have taken too long; figures up to `last_event` */
+  uint32_t last_event;  /* the last request that was run; VS_NO_EVENT: none */
+
+  /* figures: `segments` counts as PyTorch does, expandable ones not at all */
+  uint64_t reserved_peak, allocated_peak, active_peak, requested_peak, segments_peak;
+  uint64_t reserved, allocated; /* at the end of it */
+  uint64_t retries, device_allocs, device_frees;
+} vs_replay;
+
+/* Fails: VS_NO_MEMORY, VS_UNSUPPORTED (settings of another back end than the caching allocator) */
+VS_MUST_CHECK vs_status vs_replay_run(const vs_host *host, const vs_replay_plan *plan,
+                                      const vs_replay_options *options, vs_replay *out);
+void vs_replay_deinit(const vs_host *host, vs_replay *replay);
+
+/* Follows the recording under options->settings. Where it does not come out equal, the rules of other versions
+ * are tried, as no file names its version: those that place the most allocations are left in the settings, and
+ * *out is their run. Fails: as vs_replay_run */
+VS_MUST_CHECK vs_status vs_replay_follow(const vs_host *host, const vs_replay_plan *plan,
+                                         vs_replay_options *options, vs_replay *out);
+
+#endif

@@ -1,0 +1,79 @@
+/* A plan and its replays, and adopting segments, with each of their requests for memory failing once. */
+#include "analyze/replay.h"
+#include "unit/analyze/made.h"
+
+#define MIB  UINT64_C(1048576)
+#define BASE UINT64_C(0x700000000000)
+
+/* Something before the trace, plain and expandable; blocks that wait; a pool; a failure; emptying. */
+static made everything(void) {
+  made m = made_begin();
+  const uint32_t side = made_stream(&m, 7), pool = made_pool(&m, 0, 1);
+  for (uint64_t i = 0; i < 6; i++) {
+    const uint32_t event = made_event(&m, VS_EVENT_SEGMENT_ALLOC, BASE + (40 + 30 * i) * MIB, 30 * MIB);
+    const uint32_t alloc = made_event(&m, VS_EVENT_ALLOC, BASE + (40 + 30 * i) * MIB, 30 * MIB);
+    if (i % 2 != 0) continue;
+    expect_ok(vs_events_set_pool(m.host, &m.snapshot->events, event, pool));
+    expect_ok(vs_events_set_pool(m.host, &m.snapshot->events, alloc, pool));
+  }
+  (void)made_event(&m, VS_EVENT_FREE_REQUESTED, BASE + 40 * MIB, 30 * MIB);
+  (void)made_event(&m, VS_EVENT_ALLOC, BASE + 512, 700);
+  (void)made_event(&m, VS_EVENT_FREE_COMPLETED, BASE + 40 * MIB, 30 * MIB);
+  (void)made_event(&m, VS_EVENT_OOM, 5, 90 * MIB);
+  (void)made_free(&m, BASE + 70 * MIB, 30 * MIB);
+  (void)made_event(&m, VS_EVENT_SEGMENT_FREE, BASE + 70 * MIB, 30 * MIB);
+  (void)made_free(&m, BASE, 300);                     /* older */
+  (void)made_event(&m, VS_EVENT_SEGMENT_ALLOC, 1, 3); /* what nobody does */
+  made_trace(&m, 0);
+  (void)made_segment(&m, 0, BASE, 2 * MIB, "small");
+  (void)made_block(&m, 512, 300, VS_BLOCK_INACTIVE);
+  (void)made_block(&m, 1024, 700, VS_BLOCK_ALLOCATED);
+  (void)made_block(&m, 2 * MIB - 1536, 0, VS_BLOCK_INACTIVE);
+  vs_segment *segment = made_segment(&m, 0, BASE + 400 * MIB, 20 * MIB, "large");
+  segment->is_expandable = true;
+  segment->has = VS_SEGMENT_HAS_EXPANDABLE;
+  segment->stream = side;
+  (void)made_block(&m, 5 * MIB, 5 * MIB, VS_BLOCK_PENDING);
+  (void)made_block(&m, 15 * MIB, 0, VS_BLOCK_INACTIVE);
+  return m;
+}
+
+static vs_status run_all_ways(const vs_host *host, const vs_replay_plan *plan) {
+  vs_replay_options options;
+  vs_replay_options_init(&options, plan->lifetimes->slice->snapshot);
+  for (int way = 0; way < 4; way++) {
+    vs_replay replay;
+    options.follows = way < 2;
+    options.settings.expandable_segments = way % 2 != 0;
+    VS_TRY(way == 0 ? vs_replay_follow(host, plan, &options, &replay)
+                    : vs_replay_run(host, plan, &options, &replay));
+    vs_replay_deinit(host, &replay);
+  }
+  return VS_OK;
+}
+
+static vs_status use_replay(const vs_host *host, void *ctx) {
+  vs_lifetimes lifetimes;
+  vs_replay_plan plan;
+  VS_TRY(vs_lifetimes_build(host, ctx, &lifetimes));
+  vs_status status = vs_replay_plan_build(host, &lifetimes, &plan);
+  if (status == VS_OK) {
+    status = run_all_ways(host, &plan);
+    vs_replay_plan_deinit(host, &plan);
+  }
+  vs_lifetimes_deinit(host, &lifetimes);
+  return status;
+}
+
+static void test_each_request_for_memory_may_fail(void **state) {
+  (void)state;
+  made m = everything();
+  const vs_slice *slice = made_slice(&m, 0);
+  assert_true(fault_prove(use_replay, (void *)(uintptr_t)slice) > 20);
+  made_end(&m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_request_for_memory_may_fail)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
