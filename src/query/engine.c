@@ -102,7 +102,12 @@ static vs_status load(vs_engine *engine, vs_reader reader, const vs_source *sour
   const vs_reader counted = {.ctx = &count, .read = count_read};
   vs_read_options read_options = {0};
   if (options != NULL)
-    read_options = (vs_read_options){.progress = options->progress, .progress_ctx = options->progress_ctx};
+    read_options = (vs_read_options){.progress = options->progress,
+                                     .progress_ctx = options->progress_ctx,
+                                     .inflate = options->inflate,
+                                     .inflate_ctx = options->inflate_ctx,
+                                     .name = options->name,
+                                     .name_ctx = options->name_ctx};
   vs_snapshot *snapshot;
   VS_TRY(vs_snapshot_read(engine->host, counted, &read_options, &snapshot, error));
   VS_TRY(take_snapshot(engine, snapshot));

@@ -10,7 +10,7 @@ static vs_status (*const exporters[VS_EXPORT_COUNT])(vs_call *call) = {
 
 vs_status vs_method_export(vs_call *call) { return exporters[call->request->format](call); }
 
-/* ---- the two formats that hold a snapshot whole ------------------------------------------------------------------ */
+/* ---- the formats that hold a snapshot whole ------------------------------------------------------------------ */
 
 vs_status vs_export_pickle(vs_call *call) {
   return vs_snapshot_write(call->engine->snapshot, VS_FORMAT_PICKLE, call->reply, call->error);
@@ -18,6 +18,10 @@ vs_status vs_export_pickle(vs_call *call) {
 
 vs_status vs_export_json(vs_call *call) {
   return vs_snapshot_write(call->engine->snapshot, VS_FORMAT_JSON, call->reply, call->error);
+}
+
+vs_status vs_export_vram(vs_call *call) {
+  return vs_snapshot_write(call->engine->snapshot, VS_FORMAT_VRAM, call->reply, call->error);
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */

@@ -102,7 +102,7 @@ static void put_file(sql *q) {
               "vramscope TEXT)");
   row_begin(q);
   put_str(q, (vs_str){engine->name.data, engine->name.count});
-  put_str(q, is_pickle ? VS_STR("pickle") : VS_STR("json"));
+  put_str(q, is_pickle ? VS_STR("pickle") : s->format == VS_FORMAT_JSON ? VS_STR("json") : VS_STR("vram"));
   put_known(q, engine->bytes != VS_BYTES_UNKNOWN, engine->bytes);
   put_u64(q, s->bytes);
   put_u64(q, engine->is_compressed);

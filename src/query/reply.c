@@ -230,18 +230,59 @@ static void unknown_keys(const vs_call *call) {
   vs_jsonw_member_u64(call->json, "unknown_key_count", s->unknown_key_count);
 }
 
+/* What only a recording says of itself; null for other files. */
+static void put_recording(const vs_call *call) {
+  const vs_snapshot *s = call->engine->snapshot;
+  const vs_recording *recording = &s->recording;
+  vs_jsonw *json = call->json;
+  if (s->format != VS_FORMAT_VRAM) {
+    vs_jsonw_member_null(json, "recording");
+    return;
+  }
+  vs_reply_object_begin(json, "recording");
+  vs_reply_u64_or_null(json, "pid", recording->pid != 0, recording->pid);
+  vs_reply_string(call, "host", recording->host);
+  vs_reply_string(call, "program", recording->program);
+  vs_jsonw_member_bool(json, "simulated", recording->is_simulated);
+  vs_jsonw_key(json, VS_STR("gpus"));
+  vs_jsonw_array_begin(json);
+  for (size_t i = 0; i < recording->devices.count; i++) {
+    const vs_recorded_device *device = &recording->devices.data[i];
+    vs_jsonw_object_begin(json);
+    vs_jsonw_member_i64(json, "device", device->device);
+    vs_reply_string(call, "name", device->name);
+    vs_jsonw_member_u64(json, "total_bytes", device->total_bytes);
+    vs_jsonw_object_end(json);
+  }
+  vs_jsonw_array_end(json);
+  vs_jsonw_member_u64(json, "frames", recording->frames);
+  vs_jsonw_member_u64(json, "compacted_frames", recording->compacted_frames);
+  vs_jsonw_member_u64(json, "unfinished_frames", recording->open_frames);
+  vs_jsonw_member_u64(json, "lost_frames", recording->lost_frames);
+  vs_jsonw_member_u64(json, "lost_bytes", recording->lost_bytes);
+  vs_jsonw_member_u64(json, "lost_events", recording->lost_events);
+  vs_jsonw_member_u64(json, "lost_names", recording->lost_entries);
+  vs_jsonw_member_u64(json, "unrecorded_events", recording->unrecorded);
+  vs_jsonw_member_u64(json, "unknown_records", recording->unknown_records);
+  vs_jsonw_member_bool(json, "end_rebuilt", recording->is_rebuilt);
+  vs_jsonw_object_end(json);
+}
+
 void vs_reply_file(const vs_call *call) {
   const vs_engine *engine = call->engine;
   const vs_snapshot *s = engine->snapshot;
+  static const char *const formats[] = {
+      [VS_FORMAT_PICKLE] = "pickle", [VS_FORMAT_JSON] = "json", [VS_FORMAT_VRAM] = "vram"};
   const bool is_pickle = s->format == VS_FORMAT_PICKLE;
   vs_reply_object_begin(call->json, "file");
   vs_jsonw_member_str(call->json, "name", (vs_str){engine->name.data, engine->name.count});
-  vs_jsonw_member_str(call->json, "format", is_pickle ? VS_STR("pickle") : VS_STR("json"));
+  vs_jsonw_member_str(call->json, "format", vs_str_from(formats[s->format]));
   vs_reply_u64_or_null(call->json, "bytes", engine->bytes != VS_BYTES_UNKNOWN, engine->bytes);
   vs_jsonw_member_u64(call->json, "inflated_bytes", s->bytes);
   vs_jsonw_member_bool(call->json, "compressed", engine->is_compressed);
   vs_reply_u64_or_null(call->json, "pickle_protocol", is_pickle, s->pickle_protocol);
   unknown_keys(call);
+  put_recording(call);
   vs_jsonw_object_end(call->json);
 }
 

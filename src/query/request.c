@@ -1,4 +1,5 @@
 #include "query/request.h"
+#include "base/nearest.h"
 #include "base/real.h"
 #include "codec/json_doc.h"
 
@@ -19,6 +20,7 @@ typedef enum param_type {
   TYPE_DEVICE,
   TYPE_MOMENT,
   TYPE_FILTER,
+  TYPE_TEXT,
   TYPE_COUNT,
   TYPE_FLAG,
   TYPE_BY,
@@ -28,9 +30,9 @@ typedef enum param_type {
 } param_type;
 
 static const char *const type_names[] = {
-    [TYPE_DEVICE] = "device", [TYPE_MOMENT] = "moment", [TYPE_FILTER] = "filter",
-    [TYPE_COUNT] = "count",   [TYPE_FLAG] = "flag",     [TYPE_BY] = "by",
-    [TYPE_AXIS] = "axis",     [TYPE_WHAT] = "what",     [TYPE_FORMAT] = "format",
+    [TYPE_DEVICE] = "device", [TYPE_MOMENT] = "moment", [TYPE_FILTER] = "filter", [TYPE_TEXT] = "text",
+    [TYPE_COUNT] = "count",   [TYPE_FLAG] = "flag",     [TYPE_BY] = "by",         [TYPE_AXIS] = "axis",
+    [TYPE_WHAT] = "what",     [TYPE_FORMAT] = "format",
 };
 
 typedef struct param {
@@ -109,64 +111,16 @@ static size_t choice_names(param_type type, const char *names[static MAX_NAMES])
 
 /* ---- did you mean? --------------------------------------------------------------------------------------------- */
 
-enum { LONGEST_WORD = 24 };
-
-/* Letters to insert, remove or change to make `b` out of `a`. */
-static size_t edits(vs_str a, vs_str b) {
-  size_t row[LONGEST_WORD + 1];
-  for (size_t j = 0; j <= b.size; j++) row[j] = j;
-  for (size_t i = 0; i < a.size; i++) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size; j++) {
-      const size_t changed = diagonal + (a.data[i] != b.data[j]);
-      diagonal = row[j + 1];
-      size_t least = row[j] < row[j + 1] ? row[j] + 1 : row[j + 1] + 1;
-      if (changed < least) least = changed;
-      row[j + 1] = least;
-    }
-  }
-  return row[b.size];
-}
-
-/* Two neighbours changed places. */
-static bool is_swapped(vs_str a, vs_str b) {
-  size_t i = 0;
-  if (a.size != b.size) return false;
-  while (i < a.size && a.data[i] == b.data[i]) i++;
-  if (i + 2 > a.size || a.data[i] != b.data[i + 1] || a.data[i + 1] != b.data[i]) return false;
-  return vs_str_equal((vs_str){a.data + i + 2, a.size - i - 2}, (vs_str){b.data + i + 2, b.size - i - 2});
-}
-
-/* How much of `typed` was probably a slip; its beginning is enough. */
-static size_t slips(vs_str typed, vs_str name) {
-  if (vs_str_starts(name, typed)) return 0;
-  return is_swapped(typed, name) ? 1 : edits(typed, name);
-}
-
-/* Half of the word may be wrong. */
-static const char *nearest(vs_str typed, const char *const *names, size_t count) {
-  const char *best = NULL;
-  if (typed.size == 0 || typed.size > LONGEST_WORD) return NULL;
-  size_t least = typed.size / 2 + 1;
-  for (size_t i = 0; i < count; i++) {
-    const vs_str name = vs_str_from(names[i]);
-    if (name.size > LONGEST_WORD) continue;
-    const size_t far = slips(typed, name);
-    if (far >= least) continue;
-    least = far;
-    best = names[i];
-  }
-  return best;
-}
+enum { MOST_QUOTED = 48 };
 
 vs_status vs_unknown_word(vs_error *error, const char *what, vs_str typed, const char *const *names,
                           size_t count) {
-  const char *best = nearest(typed, names, count);
-  if (typed.size > 2 * LONGEST_WORD) typed.size = 2 * LONGEST_WORD;
-  if (best != NULL)
-    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unknown %s '%S': did you mean '%s'?", what, typed,
-                   best);
+  vs_nearest nearest = vs_nearest_to(typed);
+  for (size_t i = 0; i < count; i++) vs_nearest_offer(&nearest, vs_str_from(names[i]));
+  if (typed.size > MOST_QUOTED) typed.size = MOST_QUOTED;
+  if (nearest.best.size != 0)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unknown %s '%S': did you mean '%S'?", what, typed,
+                   nearest.best);
   char list[200] = "";
   for (size_t i = 0; i < count; i++) {
     const size_t used = strlen(list);
@@ -258,6 +212,18 @@ static vs_status read_choice(const param *p, vs_json value, size_t *out, vs_erro
   return vs_unknown_word(error, p->name, text, names, count);
 }
 
+static vs_status read_text(const vs_host *host, const param *p, vs_json value, vs_given_text *out,
+                           vs_error *error) {
+  out->is_given = vs_json_kind(value) != VS_VALUE_NONE;
+  if (!out->is_given) return VS_OK;
+  if (!is_string(value)) return wrong(error, p, "text or null");
+  const vs_str text = vs_json_str(value, VS_STR(""));
+  VS_TRY(vs_vec_reserve(host, &out->bytes, text.size));
+  if (text.size > 0) memcpy(out->bytes.data, text.data, text.size);
+  out->bytes.count = text.size;
+  return VS_OK;
+}
+
 static vs_status read_value(vs_request *request, const vs_host *host, const param *p, vs_json value,
                             vs_error *error) {
   void *slot = (char *)request + p->offset;
@@ -268,6 +234,7 @@ static vs_status read_value(vs_request *request, const vs_host *host, const para
     case TYPE_FILTER:
       if (!is_string(value)) return wrong(error, p, "text");
       return vs_filter_init(slot, host, vs_json_str(value, VS_STR("")), error);
+    case TYPE_TEXT: return read_text(host, p, value, slot, error);
     case TYPE_COUNT:
       *(uint64_t *)slot = vs_json_u64(value, 0);
       return vs_json_u64(value, 1) == vs_json_u64(value, 0) ? VS_OK
@@ -376,7 +343,10 @@ vs_status vs_request_init(vs_request *request, const vs_host *host, vs_str bytes
   return status;
 }
 
-void vs_request_deinit(vs_request *request) { vs_filter_deinit(&request->filter); }
+void vs_request_deinit(vs_request *request) {
+  vs_vec_free(request->filter.host, &request->settings.bytes);
+  vs_filter_deinit(&request->filter);
+}
 
 /* ---- the list of methods --------------------------------------------------------------------------------------- */
 

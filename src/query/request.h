@@ -49,9 +49,20 @@ typedef struct vs_when {
   int64_t value; /* of EVENT, AFTER, TIME */
 } vs_when;
 
+/* A text of any kind; not given is told from empty. */
+typedef struct vs_given_text {
+  bool is_given;
+  VS_VEC(char) bytes;
+} vs_given_text;
+
+static inline vs_str vs_given_text_view(const vs_given_text *text) {
+  return (vs_str){text->bytes.data, text->bytes.count};
+}
+
 #define VS_C_TYPE_DEVICE vs_device_choice
 #define VS_C_TYPE_MOMENT vs_when
 #define VS_C_TYPE_FILTER vs_filter
+#define VS_C_TYPE_TEXT   vs_given_text
 #define VS_C_TYPE_COUNT  uint64_t
 #define VS_C_TYPE_FLAG   bool
 #define VS_C_TYPE_BY     vs_group_by

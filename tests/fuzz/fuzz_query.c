@@ -53,6 +53,8 @@ static const char *const REQUESTS[] = {
     "{\"method\":\"events\",\"params\":{\"from\":%s}}",
     "{\"method\":\"segments\"}",
     "{\"method\":\"timeline\",\"params\":{\"axis\":\"time\",\"points\":7}}",
+    "{\"method\":\"replay\"}",
+    "{\"method\":\"replay\",\"params\":{\"settings\":\"expandable_segments:True\",\"card\":1000000000}}",
     "{\"method\":\"export\",\"params\":{\"format\":\"collapsed\",\"at\":%s}}",
     "{\"method\":\"export\",\"params\":{\"format\":\"perfetto\"}}",
     "{\"method\":\"export\",\"params\":{\"format\":\"pprof\",\"at\":%s}}",

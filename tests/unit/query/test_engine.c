@@ -131,6 +131,27 @@ static void the_source_is_told_in_replies(void **state) {
   expect_null(ask("{\"method\":\"info\"}"), "file.bytes");
 }
 
+/* The sample's trace is made up: the replay finds that, and says why. */
+static void a_replay_is_checked_and_run(void **state) {
+  (void)state;
+  vs_json root =
+      ask("{\"method\":\"replay\",\"params\":{\"settings\":\"expandable_segments:True\",\"card\":1}}");
+  const int64_t events = vs_json_i64(at(root, "check.segment_events"), -1);
+  const int64_t matched = vs_json_i64(at(root, "check.matched"), -1);
+  const int64_t extra = vs_json_i64(at(root, "check.extra"), -1);
+  const int64_t misses = vs_json_i64(at(root, "check.miss_count"), -1);
+  assert_true(matched >= 0 && matched <= events && misses >= extra && misses <= events - matched + extra);
+  expect_word(root, "run.settings", "expandable_segments:True");
+  expect_number(root, "run.card_bytes", 1);
+  root = ask("{\"method\":\"replay\"}");
+  expect_null(root, "run.card_bytes");
+  expect_null(root, "run.ran_out");
+  expect_refused("{\"method\":\"replay\",\"params\":{\"settings\":\"max_split_size:3\"}}", VS_BAD_ARGUMENT,
+                 "settings: there is no setting 'max_split_size': did you mean 'max_split_size_mb'?");
+  expect_refused("{\"method\":\"replay\",\"params\":{\"settings\":3}}", VS_BAD_ARGUMENT,
+                 "parameter 'settings' has to be text or null");
+}
+
 static vs_status write_nothing(void *ctx, const void *data, size_t size) {
   (void)ctx;
   (void)data;
@@ -452,6 +473,7 @@ int main(void) {
       ENGINE_TEST(without_a_file_only_the_methods_are_told),
       ENGINE_TEST(loading_can_be_cancelled),
       ENGINE_TEST(the_source_is_told_in_replies),
+      ENGINE_TEST(a_replay_is_checked_and_run),
       ENGINE_TEST(a_writer_that_fails_is_heard),
       ENGINE_TEST(what_is_not_in_the_file_is_not_found),
       ENGINE_TEST(every_method_answers),

@@ -123,7 +123,7 @@ static void what_is_unknown_is_refused_with_the_nearest_word(void **state) {
   expect_refused(
       "{\"method\":\"xyz\"}",
       "unknown method 'xyz': there is report, stats, live, tree, blocks, events, segments, state, timeline, "
-      "export, info, methods");
+      "replay, export, info, settings, methods");
   expect_refused("{\"method\":\"live\",\"params\":{\"tpo\":1}}",
                  "unknown parameter 'tpo': did you mean 'top'?");
   expect_refused("{\"method\":\"live\",\"params\":{\"by\":\"streem\"}}",

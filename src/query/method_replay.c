@@ -1,0 +1,159 @@
+/* "replay": the trace run through the allocator, once as recorded and compared with the recording, once as
+ * asked. */
+#include "analyze/replay.h"
+#include "query/reply.h"
+
+static void write_settings(vs_call *call, const vs_alloc_settings *settings) {
+  vs_replay_settings_write(settings, &call->scratch);
+  vs_reply_scratch(call, "settings");
+}
+
+/* ---- what differs -------------------------------------------------------------------------------------- */
+
+static void write_step(const vs_call *call, const char *key, bool is_there, const vs_replay_step *step) {
+  vs_jsonw *json = call->json;
+  vs_jsonw_key(json, vs_str_from(key));
+  if (!is_there) {
+    vs_jsonw_null(json);
+    return;
+  }
+  vs_jsonw_object_begin(json);
+  vs_jsonw_member_str(json, "action", vs_str_from(vs_event_kind_action(step->kind)));
+  vs_jsonw_member_u64(json, "address", step->address);
+  vs_jsonw_member_u64(json, "size_bytes", step->size);
+  vs_jsonw_member_u64(json, "stream", step->stream);
+  vs_reply_event(json, "event", step->event);
+  vs_jsonw_object_end(json);
+}
+
+static void write_misses(const vs_call *call, const vs_replay *replay) {
+  vs_jsonw *json = call->json;
+  const uint64_t top = call->request->top;
+  vs_reply_array_begin(json, "misses");
+  for (size_t i = 0; i < replay->misses.count && (top == 0 || i < top); i++) {
+    const vs_replay_miss *miss = &replay->misses.data[i];
+    vs_jsonw_object_begin(json);
+    vs_reply_event(json, "request_event", miss->request);
+    write_step(call, "expected", miss->has_expected, &miss->expected);
+    write_step(call, "got", miss->has_got, &miss->got);
+    vs_jsonw_member_str(json, "reason", vs_str_from(vs_replay_reason_word(miss->reason)));
+    vs_jsonw_object_end(json);
+  }
+  vs_jsonw_array_end(json);
+  vs_jsonw_member_u64(json, "miss_count", replay->miss_count);
+  vs_reply_array_begin(json, "reasons");
+  for (int reason = 0; reason < VS_REPLAY_REASONS; reason++) {
+    if (replay->by_reason[reason] == 0) continue;
+    vs_jsonw_object_begin(json);
+    vs_jsonw_member_str(json, "reason", vs_str_from(vs_replay_reason_word((vs_replay_reason)reason)));
+    vs_jsonw_member_u64(json, "count", replay->by_reason[reason]);
+    vs_jsonw_member_str(json, "sentence", vs_str_from(vs_replay_reason_sentence((vs_replay_reason)reason)));
+    vs_jsonw_object_end(json);
+  }
+  vs_jsonw_array_end(json);
+}
+
+static void write_check(vs_call *call, const vs_replay_options *options, const vs_replay *replay) {
+  vs_jsonw *json = call->json;
+  vs_reply_object_begin(json, "check");
+  write_settings(call, &options->settings);
+  vs_jsonw_member_bool(json, "settings_known", options->settings_known);
+  vs_jsonw_member_u64(json, "segment_events", replay->steps);
+  vs_jsonw_member_u64(json, "matched", replay->matched);
+  vs_jsonw_member_u64(json, "extra", replay->extra);
+  vs_jsonw_member_u64(json, "allocations", replay->allocs);
+  vs_jsonw_member_u64(json, "placed", replay->placed);
+  vs_reply_event(json, "first_misplaced_event", replay->first_misplaced);
+  vs_jsonw_member_u64(json, "strays", replay->strays);
+  vs_jsonw_member_bool(json, "is_cut", replay->is_cut);
+  write_misses(call, replay);
+  vs_jsonw_object_end(json);
+}
+
+/* ---- what would be ------------------------------------------------------------------------------------- */
+
+static void write_ran_out(const vs_call *call, const vs_replay *replay) {
+  vs_jsonw *json = call->json;
+  vs_jsonw_key(json, VS_STR("ran_out"));
+  if (!replay->ran_out) {
+    vs_jsonw_null(json);
+    return;
+  }
+  vs_jsonw_object_begin(json);
+  vs_jsonw_member_u64(json, "event", replay->ran_out_at);
+  vs_reply_time(json, "time_us", vs_slice_time(call->view->slice, (vs_moment)replay->ran_out_at));
+  vs_jsonw_member_u64(json, "requested_bytes", replay->ran_out_for);
+  vs_jsonw_object_end(json);
+}
+
+static void write_run(vs_call *call, const vs_replay_options *options, const vs_replay *replay) {
+  vs_jsonw *json = call->json;
+  vs_reply_object_begin(json, "run");
+  write_settings(call, &options->settings);
+  vs_reply_u64_or_null(json, "card_bytes", options->card != 0, options->card);
+  write_ran_out(call, replay);
+  vs_jsonw_member_u64(json, "avoided_ooms", replay->avoided);
+  vs_jsonw_member_bool(json, "is_cut", replay->is_cut);
+  vs_reply_event(json, "last_event", replay->last_event);
+  vs_jsonw_member_u64(json, "reserved_peak_bytes", replay->reserved_peak);
+  vs_jsonw_member_u64(json, "allocated_peak_bytes", replay->allocated_peak);
+  vs_jsonw_member_u64(json, "active_peak_bytes", replay->active_peak);
+  vs_jsonw_member_u64(json, "requested_peak_bytes", replay->requested_peak);
+  vs_jsonw_member_u64(json, "segments_peak", replay->segments_peak);
+  vs_jsonw_member_u64(json, "retries", replay->retries);
+  vs_jsonw_member_u64(json, "device_allocs", replay->device_allocs);
+  vs_jsonw_member_u64(json, "device_frees", replay->device_frees);
+  vs_jsonw_object_end(json);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
+
+static vs_status answer_check(vs_call *call, const vs_replay_plan *plan, vs_replay_options *options) {
+  const vs_host *host = call->engine->host;
+  vs_replay replay;
+  VS_TRY(vs_replay_follow(host, plan, options, &replay));
+  write_check(call, options, &replay);
+  vs_replay_deinit(host, &replay);
+  return VS_OK;
+}
+
+static vs_status answer_run(vs_call *call, const vs_replay_plan *plan, vs_replay_options *options) {
+  const vs_host *host = call->engine->host;
+  const vs_given_text *given = &call->request->settings;
+  vs_replay replay;
+  if (given->is_given)
+    VS_TRY(vs_replay_settings_parse(vs_given_text_view(given), options->settings.rules, &options->settings,
+                                    call->error));
+  options->follows = false;
+  options->card = call->request->card;
+  VS_TRY(vs_replay_run(host, plan, options, &replay));
+  write_run(call, options, &replay);
+  vs_replay_deinit(host, &replay);
+  return VS_OK;
+}
+
+static vs_status answer(vs_call *call, const vs_replay_plan *plan) {
+  vs_replay_options options;
+  vs_replay_options_init(&options, call->engine->snapshot);
+  if (options.settings.backend != VS_ALLOC_NATIVE)
+    return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET,
+                   "this was recorded with another allocator than PyTorch's caching one: it is not replayed");
+  vs_reply_device(call, call->view);
+  vs_jsonw_member_u64(call->json, "events", call->view->slice->event_count);
+  vs_jsonw_member_u64(call->json, "reserved_peak_bytes", plan->reserved_peak);
+  VS_TRY(answer_check(call, plan, &options));
+  return answer_run(call, plan, &options);
+}
+
+vs_status vs_method_replay(vs_call *call) {
+  const vs_lifetimes *lifetimes;
+  vs_replay_plan plan;
+  if (call->view->slice->device == VS_DEVICE_HOST)
+    return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET,
+                   "pinned host memory has an allocator of its own: it is not replayed");
+  VS_TRY(vs_view_lifetimes(call->engine, call->view, &lifetimes));
+  VS_TRY(vs_replay_plan_build(call->engine->host, lifetimes, &plan));
+  const vs_status status = answer(call, &plan);
+  vs_replay_plan_deinit(call->engine->host, &plan);
+  return status;
+}
