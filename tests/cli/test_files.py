@@ -203,7 +203,7 @@ def test_signal_leaves_nothing(vramscope, folder):
 # Exports
 
 
-@pytest.mark.parametrize("form", ("pickle", "json", "csv", "sql", "collapsed", "speedscope", "pprof", "perfetto"))
+@pytest.mark.parametrize("form", ("pickle", "json", "vram", "csv", "sql", "collapsed", "speedscope", "pprof", "perfetto"))
 def test_export(vramscope, folder, form):
     done = vramscope("export", "-o", "out", "snapshot.pickle", form)
     assert done.code == 0 and done.err.startswith("Wrote out: opens in ")
@@ -214,7 +214,7 @@ def test_export(vramscope, folder, form):
 
 
 def test_export_round_trip(vramscope, folder):
-    for form in ("pickle", "json"):
+    for form in ("pickle", "json", "vram"):
         assert vramscope("export", "-o", f"again.{form}", "snapshot.pickle", form).code == 0
         again = json.loads(vramscope("report", "--json", f"again.{form}").out)
         assert again["devices"] == json.loads(vramscope("report", "--json", "snapshot.pickle").out)["devices"]

@@ -1,7 +1,9 @@
 #include "faces/cli/cli.h"
 
 vs_exit vs_cli_load(vs_cli *cli, vs_client *client) {
-  return vs_client_open(client, cli->host, cli->line->arguments[0], !vs_cli_has(cli, VS_OPTION_QUIET));
+  const char *name = cli->line->arguments[0];
+  return vs_client_open(client, cli->host, name, cli->shown_name == NULL ? name : cli->shown_name,
+                        !vs_cli_has(cli, VS_OPTION_QUIET));
 }
 
 vs_exit vs_cli_answer(vs_cli *cli, vs_exit (*ask)(vs_cli *cli, vs_client *client)) {

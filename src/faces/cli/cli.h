@@ -10,6 +10,7 @@
 typedef struct vs_cli {
   const vs_host *host;
   const vs_line *line;
+  const char *shown_name; /* what the file is called where it is shown; NULL: as on the command line */
   vs_screen screen;
   vs_outfile out;
   int program_exit; /* of a program that the command ran: returned in place of VS_EXIT_OK */

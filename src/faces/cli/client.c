@@ -1,4 +1,6 @@
 #include "faces/cli/client.h"
+#include "faces/cli/deflate.h"
+#include "faces/cli/symbols.h"
 
 /* ---- loading */
 
@@ -20,27 +22,35 @@ static vs_status take_in(void *ctx, void *data, size_t capacity, size_t *count) 
   return status;
 }
 
-static vs_status load(vs_client *client, vs_error *error) {
+static vs_status load(vs_client *client, const char *path, vs_error *error) {
   vs_intake intake;
-  VS_TRY(vs_feed_open(&intake.feed, client->host, client->name, &client->progress, error));
+  VS_TRY(vs_feed_open(&intake.feed, client->host, path, &client->progress, error));
   intake.reader = vs_feed_reader(&intake.feed);
   intake.source = (vs_source){.name = vs_str_from(client->name),
                               .bytes = intake.feed.file.size,
                               .is_compressed = intake.feed.is_compressed};
   const vs_reader reader = {.ctx = &intake, .read = take_in};
   vs_status status = vs_engine_create(client->host, &client->engine);
-  if (status == VS_OK) status = vs_engine_load(client->engine, reader, &intake.source, NULL, error);
+  vs_symbols *symbols = NULL; /* without it frames of libraries are library and offset */
+  if (status == VS_OK && vs_symbols_create(client->host, &symbols) == VS_NO_MEMORY) status = VS_NO_MEMORY;
+  const vs_load_options options = {.inflate = vs_inflate_piece,
+                                   .inflate_ctx = (void *)(uintptr_t)client->host,
+                                   .name = vs_symbols_name,
+                                   .name_ctx = symbols};
+  if (status == VS_OK) status = vs_engine_load(client->engine, reader, &intake.source, &options, error);
+  vs_symbols_destroy(symbols);
   if (status != VS_OK && intake.feed.error.status != VS_OK) *error = intake.feed.error; /* the deeper cause */
   vs_feed_close(&intake.feed);
   return status;
 }
 
-vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *name, bool wants_progress) {
+vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path, const char *name,
+                       bool wants_progress) {
   *client = (vs_client){.host = host, .name = name};
   vs_text_init(&client->request, host, NULL);
   vs_progress_begin(&client->progress, wants_progress, vs_client_shown_name(vs_str_from(name)));
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  const vs_status status = load(client, &error);
+  const vs_status status = load(client, path, &error);
   if (status == VS_OK) {
     vs_progress_working(&client->progress);
     return VS_EXIT_OK;
@@ -53,6 +63,14 @@ vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *name,
   return status == VS_NO_MEMORY      ? VS_EXIT_NO_MEMORY
          : status == VS_BAD_ARGUMENT ? VS_EXIT_USAGE
                                      : VS_EXIT_FILE;
+}
+
+vs_exit vs_client_open_empty(vs_client *client, const vs_host *host) {
+  *client = (vs_client){.host = host, .name = ""};
+  vs_text_init(&client->request, host, NULL);
+  vs_error error = {.offset = VS_NO_OFFSET};
+  error.status = vs_engine_create(host, &client->engine);
+  return error.status == VS_OK ? VS_EXIT_OK : say(client, &error);
 }
 
 void vs_client_close(vs_client *client) {
@@ -101,11 +119,17 @@ static vs_status collect(void *ctx, const void *data, size_t size) {
   return text->status;
 }
 
+vs_status vs_client_try(vs_client *client, vs_text *reply, vs_error *error) {
+  *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
+  error->status = send(client, (vs_writer){.ctx = reply, .write = collect}, error);
+  return error->status;
+}
+
 vs_exit vs_client_ask(vs_client *client, vs_json_doc *reply) {
   vs_text bytes;
+  vs_error error;
   vs_text_init(&bytes, client->host, NULL);
-  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  vs_status status = send(client, (vs_writer){.ctx = &bytes, .write = collect}, &error);
+  vs_status status = vs_client_try(client, &bytes, &error);
   if (status == VS_OK) status = vs_json_doc_init(reply, client->host, vs_text_view(&bytes), &error);
   vs_text_deinit(&bytes);
   vs_progress_end(&client->progress);

@@ -18,7 +18,7 @@
 
 typedef struct vs_client {
   const vs_host *host;
-  const char *name; /* the file, as it was given */
+  const char *name; /* the file, as it is shown */
   vs_engine *engine;
   vs_progress progress;
   vs_text request;
@@ -30,11 +30,15 @@ static inline vs_str vs_client_shown_name(vs_str name) {
   return vs_str_equal(name, VS_STR("-")) ? VS_STR("standard input") : name;
 }
 
-VS_MUST_CHECK vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *name,
+/* Loads the file at `path`, which is called `name` in all that is said of it. */
+VS_MUST_CHECK vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path, const char *name,
                                      bool wants_progress);
 void vs_client_close(vs_client *client);
 
-/* ---- a request: begin, parameters, then ask or pass */
+/* A client without a file, for what the engine answers without one. */
+VS_MUST_CHECK vs_exit vs_client_open_empty(vs_client *client, const vs_host *host);
+
+/* ---- a request: begin, parameters, then ask, pass or try */
 
 void vs_client_begin(vs_client *client, const char *method);
 void vs_client_param(vs_client *client, const char *name, const char *text);
@@ -46,5 +50,8 @@ VS_MUST_CHECK vs_exit vs_client_ask(vs_client *client, vs_json_doc *reply);
 
 /* The reply as it is, to `writer`. A failure of the writer is not said here: whoever owns it knows more. */
 VS_MUST_CHECK vs_exit vs_client_pass(vs_client *client, vs_writer writer);
+
+/* The reply, appended to `reply`. A failure is not said but told, with its place in the text that was asked about. */
+VS_MUST_CHECK vs_status vs_client_try(vs_client *client, vs_text *reply, vs_error *error);
 
 #endif

@@ -1,5 +1,5 @@
+#include "base/nearest.h"
 #include "faces/cli/commands.h"
-#include "faces/cli/nearest.h"
 
 /* ---- the tables */
 

@@ -1,5 +1,6 @@
 /* Completions of the shells, from the same tables as the help. Options are offered as the command takes them, choices
  * behind the options that have some, files and formats where arguments stand. */
+#include "alloc/settings.h"
 #include "faces/cli/help.h"
 
 /* Words, with `separator` between them. */
@@ -17,6 +18,12 @@ static void put_format_names(vs_text *text) {
   const char *name, *extension, *opens_in, *sentence;
   for (size_t i = 0; vs_help_format(i, &name, &extension, &opens_in, &sentence); i++)
     vs_text_format(text, "%s%s", i == 0 ? "" : " ", name);
+}
+
+static void put_setting_names(vs_text *text) {
+  uint32_t count;
+  const vs_alloc_setting *list = vs_alloc_setting_list(&count);
+  for (uint32_t i = 0; i < count; i++) vs_text_format(text, "%s%s", i == 0 ? "" : " ", list[i].key);
 }
 
 /* The choices of an option, with spaces between them; false if it has none. */
@@ -95,6 +102,9 @@ static void put_bash(vs_text *text) {
   put_format_names(text);
   vs_text_cstr(text, "' -- \"$word\")) ;;\n    help) COMPREPLY=($(compgen -W '");
   put_command_names(text);
+  vs_text_cstr(text, "' -- \"$word\")) ;;\n    settings) compopt +o filenames -o nospace; "
+                     "COMPREPLY=($(compgen -S : -W '");
+  put_setting_names(text);
   vs_text_cstr(text, "' -- \"$word\")) ;;\n  esac\n}\ncomplete -F _vramscope vramscope\n");
 }
 
@@ -135,6 +145,12 @@ static void put_zsh_arguments(vs_text *text, vs_command_id id) {
   }
   if (id == VS_COMMAND_dryrun) {
     vs_text_cstr(text, " \\\n        '*::program:_normal'");
+    return;
+  }
+  if (id == VS_COMMAND_settings) {
+    vs_text_cstr(text, " \\\n        '1:settings:(");
+    put_setting_names(text);
+    vs_text_cstr(text, ")'");
     return;
   }
   vs_text_cstr(text, " \\\n        '1:snapshot:_files'");
@@ -211,6 +227,8 @@ static void put_fish(vs_text *text) {
   put_format_names(text);
   vs_text_cstr(text, "'\ncomplete -c vramscope -f -n '__fish_seen_subcommand_from help' -a '");
   put_command_names(text);
+  vs_text_cstr(text, "'\ncomplete -c vramscope -f -n '__fish_seen_subcommand_from settings' -a '");
+  put_setting_names(text);
   vs_text_cstr(text, "'\n");
 }
 

@@ -2,13 +2,14 @@
 #include "faces/cli/inflate.h"
 #include "faces/cli/reply.h"
 #include "faces/cli/sqlite.h"
+#include "faces/cli/symbols.h"
 #include "faces/cli/trial.h"
 #include "device/sim/profile.h"
 #include "os/process.h"
 
 /* What was found out, then shown as text or as JSON. */
 typedef struct vs_findings {
-  const char *zlib, *sqlite; /* versions, NULL: not built in */
+  const char *zlib, *sqlite, *elfutils; /* versions, NULL: not built in */
   bool stdout_is_terminal;
   vs_trial trial; /* of the simulated CUDA */
   vs_json info;   /* of the file; absent where none was given */
@@ -109,6 +110,9 @@ static void put_text(vs_cli *cli, const vs_findings *found) {
   else
     put_good(cli, false, "sqlite", "%s",
              "built without SQLite: export sql, then run sqlite3 memory.sqlite < FILE");
+  if (found->elfutils != NULL)
+    put_good(cli, true, "native frames", "named where the libraries are here (elfutils %s)", found->elfutils);
+  else put_good(cli, false, "native frames", "%s", "built without elfutils: shown as library and offset");
   put_good(cli, screen->has_colour, "colours", "%s",
            screen->has_colour          ? "on"
            : found->stdout_is_terminal ? "off: NO_COLOR, TERM or --color says so"
@@ -160,6 +164,7 @@ static void put_json(vs_cli *cli, const vs_findings *found) {
   vs_jsonw_member_str(&json, "compiler", VS_STR(VS_COMPILER));
   put_version(&json, "zlib", found->zlib);
   put_version(&json, "sqlite", found->sqlite);
+  put_version(&json, "elfutils", found->elfutils);
   vs_jsonw_member_bool(&json, "terminal", found->stdout_is_terminal);
   vs_jsonw_member_bool(&json, "utf8", cli->screen.has_unicode);
   put_trial_json(&json, &found->trial);
@@ -204,6 +209,7 @@ vs_exit vs_cli_doctor(vs_cli *cli) {
   }
   vs_findings found = {
       .zlib = vs_inflate_version(),
+      .elfutils = vs_symbols_version(),
       .sqlite = vs_sqlite_version(),
       .stdout_is_terminal = vs_stream_is_terminal(VS_STDOUT),
       .info = vs_json_root(&info),

@@ -59,6 +59,7 @@ void vs_help_overview(vs_screen *screen) {
     put_row(screen, name, 22, vs_commands[id].summary);
   }
   put_heading(screen, "Start with");
+  put_line(screen, "  vramscope demo");
   put_line(screen, "  vramscope report snapshot.pickle");
   put_line(screen, "  vramscope help report");
   vs_text_byte(&screen->text, '\n');
@@ -122,7 +123,8 @@ static void put_exits(vs_screen *screen) {
 void vs_help_command(vs_screen *screen, vs_command_id id) {
   const vs_command *command = &vs_commands[id];
   char usage[128];
-  vs_format(usage, sizeof usage, "vramscope %s [OPTION]... %s", command->name, command->arguments);
+  vs_format(usage, sizeof usage, "vramscope %s [OPTION]...%s%s", command->name,
+            command->arguments[0] == 0 ? "" : " ", command->arguments);
   vs_screen_styled(screen, VS_STYLE_TITLE, vs_str_from(usage));
   vs_text_cstr(&screen->text, "\n\n");
   vs_screen_paragraphs(screen, 0, vs_str_from(command->description));

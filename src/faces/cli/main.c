@@ -78,7 +78,8 @@ static vs_exit say_output(const vs_cli *cli, vs_error *error, vs_status status) 
 
 static vs_exit open_output(vs_cli *cli) {
   const char *name = cli->line->values[VS_OPTION_OUTPUT];
-  if (name == NULL || vs_str_equal(vs_str_from(name), VS_STR("-"))) {
+  const bool is_own = cli->line->command == VS_COMMAND_compact; /* it writes its file itself, and says how that went */
+  if (name == NULL || is_own || vs_str_equal(vs_str_from(name), VS_STR("-"))) {
     vs_outfile_stdout(&cli->out);
     return VS_EXIT_OK;
   }

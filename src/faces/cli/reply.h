@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "codec/json_doc.h"
+#include "codec/json_writer.h"
 
 static inline vs_json vs_reply_at(vs_json object, const char *name) {
   return vs_json_member(object, vs_str_from(name));
@@ -28,5 +29,8 @@ static inline vs_str vs_reply_str(vs_json object, const char *name) {
 static inline bool vs_reply_is_unknown(vs_json json) {
   return vs_json_is_absent(json) || vs_json_kind(json) == VS_VALUE_NONE;
 }
+
+/* Writes a value as it is. */
+void vs_reply_put(vs_jsonw *w, vs_json value);
 
 #endif

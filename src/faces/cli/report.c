@@ -387,7 +387,8 @@ static void put_other(vs_page *page, vs_json device, const char *label) {
 
 static void put_header(vs_page *page, vs_json report, uint64_t device_count) {
   const vs_json file = vs_reply_at(report, "file");
-  vs_text_cstr(begin(page), ": PyTorch memory snapshot");
+  const bool is_recording = vs_str_equal(vs_reply_str(file, "format"), VS_STR("vram"));
+  vs_text_cstr(begin(page), is_recording ? ": recording" : ": PyTorch memory snapshot");
   if (!vs_reply_is_unknown(vs_reply_at(file, "bytes"))) {
     vs_text_cstr(&page->line, ", ");
     put_bytes(page, file, "bytes");

@@ -118,8 +118,20 @@ void vs_words_shell(vs_text *text, const char *word) {
   vs_text_byte(text, '\'');
 }
 
-void vs_words_next(vs_cli *cli, const vs_next *next) {
+void vs_words_next_line(vs_cli *cli, vs_str line, const char *purpose) {
   if (vs_cli_has(cli, VS_OPTION_QUIET)) return;
+  vs_screen_styled(&cli->screen, VS_STYLE_TITLE, VS_STR("Next: "));
+  vs_text_str(&cli->screen.text, line);
+  const size_t width = strlen("Next: ") + vs_screen_width(line);
+  if (width + strlen("  # ") + strlen(purpose) <= cli->screen.columns) {
+    vs_screen_style(&cli->screen, VS_STYLE_FAINT);
+    vs_text_format(&cli->screen.text, "  # %s", purpose);
+    vs_screen_style(&cli->screen, VS_STYLE_PLAIN);
+  }
+  vs_text_byte(&cli->screen.text, '\n');
+}
+
+void vs_words_next(vs_cli *cli, const vs_next *next) {
   const char *device = next->device != NULL ? next->device : cli->line->values[VS_OPTION_DEVICE];
   vs_text line;
   vs_scratch_init(&line, &cli->screen);
@@ -128,14 +140,6 @@ void vs_words_next(vs_cli *cli, const vs_next *next) {
   if (next->option != NULL) vs_text_format(&line, " --%s %s", next->option, next->value);
   vs_text_byte(&line, ' ');
   vs_words_shell(&line, cli->line->arguments[0]);
-  vs_screen_styled(&cli->screen, VS_STYLE_TITLE, VS_STR("Next: "));
-  vs_text_str(&cli->screen.text, vs_text_view(&line));
-  const size_t width = strlen("Next: ") + vs_screen_width(vs_text_view(&line));
-  if (width + strlen("  # ") + strlen(next->purpose) <= cli->screen.columns) {
-    vs_screen_style(&cli->screen, VS_STYLE_FAINT);
-    vs_text_format(&cli->screen.text, "  # %s", next->purpose);
-    vs_screen_style(&cli->screen, VS_STYLE_PLAIN);
-  }
-  vs_text_byte(&cli->screen.text, '\n');
+  vs_words_next_line(cli, vs_text_view(&line), next->purpose);
   vs_text_deinit(&line);
 }

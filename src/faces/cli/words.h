@@ -53,4 +53,7 @@ typedef struct vs_next {
 /* "Next: vramscope tree --at end FILE  # purpose"; the purpose only where it fits. Not shown with --quiet. */
 void vs_words_next(vs_cli *cli, const vs_next *next);
 
+/* The same of a command line without FILE; it is safe. */
+void vs_words_next_line(vs_cli *cli, vs_str line, const char *purpose);
+
 #endif

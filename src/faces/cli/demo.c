@@ -1,0 +1,258 @@
+/* vramscope demo: an invented training run on a simulated GPU, recorded and reported. It shows the whole way: from an
+ * allocator's decisions through a recording to the answer, and what another setting would have changed. */
+#include "faces/cli/demo.h"
+#include "faces/cli/words.h"
+#include "os/folder.h"
+
+enum { LABEL = 15, USUAL_STEPS = 16, MOST_STEPS = 1000 };
+
+static const char cure[] = "expandable_segments:True";
+
+typedef struct vs_demo {
+  vs_cli *cli;
+  vs_demo_plan plan;
+  vs_demo_outcome first, second;
+  bool has_second; /* the same requests with expandable_segments, where the first run had not set it */
+  vs_folder folder;
+  char path[VS_FOLDER_PATH + 16]; /* of the recording */
+  vs_text line;
+} vs_demo;
+
+/* ---- the plan */
+
+static vs_status number_of(const vs_cli *cli, vs_option_id id, uint64_t usual, uint64_t *number) {
+  const char *value = cli->line->values[id];
+  *number = usual;
+  return value == NULL || vs_parse_u64(vs_str_from(value), number) ? VS_OK : VS_BAD_ARGUMENT;
+}
+
+static vs_status make_plan(vs_demo *demo, vs_error *error) {
+  const vs_cli *cli = demo->cli;
+  const char *gpus = cli->line->values[VS_OPTION_GPU], *settings = cli->line->values[VS_OPTION_CONF];
+  vs_demo_plan *plan = &demo->plan;
+  *plan = (vs_demo_plan){.gpus = gpus == NULL ? "8GiB" : gpus, .settings = settings == NULL ? "" : settings};
+  VS_TRY(number_of(cli, VS_OPTION_STEPS, USUAL_STEPS, &plan->steps));
+  VS_TRY(number_of(cli, VS_OPTION_SEED, 1, &plan->seed));
+  if (plan->steps == 0 || plan->steps > MOST_STEPS)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--steps takes 1 to %d, not %U", (int)MOST_STEPS,
+                   plan->steps);
+  plan->recording = cli->line->values[VS_OPTION_KEEP];
+  plan->may_replace = vs_cli_has(cli, VS_OPTION_FORCE);
+  if (plan->recording != NULL) return VS_OK;
+  VS_TRY(vs_folder_create(&demo->folder, "vramscope-demo-", error));
+  vs_format(demo->path, sizeof demo->path, "%s/demo.vram", demo->folder.path);
+  plan->recording = demo->path;
+  return VS_OK;
+}
+
+static vs_status train(vs_demo *demo, vs_error *error) {
+  VS_TRY(vs_demo_train(&demo->plan, &demo->first, error));
+  if (vs_str_contains(vs_str_from(demo->plan.settings), VS_STR("expandable_segments"))) return VS_OK;
+  char settings[512];
+  vs_format(settings, sizeof settings, "%s%s%s", demo->plan.settings, demo->plan.settings[0] == 0 ? "" : ",",
+            cure);
+  vs_demo_plan again = demo->plan;
+  again.settings = settings;
+  again.recording = NULL;
+  demo->has_second = true;
+  return vs_demo_train(&again, &demo->second, error);
+}
+
+/* ---- what is said of the runs */
+
+static vs_text *begin(vs_demo *demo) {
+  demo->line.bytes.count = 0;
+  return &demo->line;
+}
+
+static void end(vs_demo *demo, const char *label, vs_style style) {
+  vs_screen *screen = &demo->cli->screen;
+  if (demo->line.status != VS_OK && screen->text.status == VS_OK) screen->text.status = demo->line.status;
+  vs_screen_labelled(screen, label, LABEL, style, vs_text_view(&demo->line));
+}
+
+static void put_bytes(vs_demo *demo, uint64_t bytes) {
+  vs_text_bytes(&demo->line, bytes, demo->cli->screen.unit);
+}
+
+static void put_introduction(vs_demo *demo) {
+  vs_text *line = begin(demo);
+  vs_text_cstr(line, "A small GPT is trained with AdamW on a GPU of ");
+  put_bytes(demo, demo->first.card.total_bytes);
+  vs_text_cstr(
+      line, ", in batches of changing length. All of it is made up, but for one thing: what becomes of the "
+            "memory that is asked for is what PyTorch's allocator would do.");
+  vs_screen_paragraphs(&demo->cli->screen, 0, vs_text_view(line));
+  vs_text_byte(&demo->cli->screen.text, '\n');
+}
+
+static void put_out_of_memory(vs_demo *demo, const vs_demo_outcome *run) {
+  vs_text *line = &demo->line;
+  vs_text_cstr(line, "out of memory in step ");
+  vs_text_count(line, run->steps + 1);
+  vs_text_format(line, " of %U: ", demo->plan.steps);
+  put_bytes(demo, run->oom.driver_size);
+  vs_text_cstr(line, " could not be had, while ");
+  put_bytes(demo, run->oom.reserved - run->oom.allocated);
+  vs_text_cstr(line, " lay unused in the allocator's cache and ");
+  put_bytes(demo, run->oom.device_free);
+  vs_text_cstr(line, " on the GPU");
+}
+
+static void put_all_steps(vs_demo *demo, const vs_demo_outcome *run) {
+  vs_text *line = &demo->line;
+  vs_text_cstr(line, run->steps == 1 ? "" : "all ");
+  vs_words_count(line, run->steps, "step");
+  vs_text_cstr(line, "; at most ");
+  put_bytes(demo, run->memory.allocated_peak);
+  vs_text_cstr(line, " in use and ");
+  put_bytes(demo, run->memory.reserved_peak);
+  vs_text_cstr(line, " reserved");
+}
+
+static void put_run(vs_demo *demo, const vs_demo_outcome *run, const char *label) {
+  if (run->ran_out) put_out_of_memory(demo, run);
+  else put_all_steps(demo, run);
+  end(demo, label, run->ran_out ? VS_STYLE_BAD : VS_STYLE_GOOD);
+}
+
+static void put_runs(vs_demo *demo) {
+  put_introduction(demo);
+  (void)begin(demo);
+  put_run(demo, &demo->first, "This run");
+  if (demo->has_second) {
+    vs_text_format(begin(demo), "with %s: ", cure);
+    put_run(demo, &demo->second, "The same again");
+  }
+  vs_text_byte(&demo->cli->screen.text, '\n');
+}
+
+/* ---- the report, which is the command `report` on the recording */
+
+static vs_exit put_report(vs_demo *demo) {
+  vs_cli *cli = demo->cli;
+  const bool is_kept = vs_cli_has(cli, VS_OPTION_KEEP);
+  vs_line line = *cli->line;
+  const vs_line *whole = cli->line;
+  line.command = VS_COMMAND_report;
+  line.arguments[0] = demo->plan.recording;
+  if (!is_kept) line.given |= UINT32_C(1) << VS_OPTION_QUIET; /* nobody can ask for more of what is gone */
+  cli->line = &line;
+  cli->shown_name = is_kept ? NULL : "demo.vram";
+  const vs_exit code = vs_cli_report(cli);
+  cli->line = whole;
+  cli->shown_name = NULL;
+  return code;
+}
+
+static void put_next(vs_demo *demo) {
+  vs_text *to = &demo->cli->screen.text;
+  if (vs_cli_has(demo->cli, VS_OPTION_QUIET)) return;
+  if (!vs_cli_has(demo->cli, VS_OPTION_KEEP)) {
+    vs_text_cstr(to,
+                 "Next: vramscope demo --keep demo.vram  # keeps the recording, to look around\n");
+    return;
+  }
+  vs_text_cstr(to, "      vramscope export ");
+  vs_words_shell(to, demo->plan.recording);
+  vs_text_cstr(to, " pickle -o demo.pickle  # for PyTorch's viewer\n");
+}
+
+/* ---- as JSON */
+
+static void put_run_json(const vs_demo *demo, vs_jsonw *w, const vs_demo_outcome *run, bool is_second) {
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_str(w, "settings", vs_str_from(demo->plan.settings));
+  vs_jsonw_member_bool(w, "expandable_segments_added", is_second);
+  vs_jsonw_member_u64(w, "steps_done", run->steps);
+  vs_jsonw_member_bool(w, "ran_out", run->ran_out);
+  vs_jsonw_member_u64(w, "peak_requested_bytes", run->memory.requested_peak);
+  vs_jsonw_member_u64(w, "peak_allocated_bytes", run->memory.allocated_peak);
+  vs_jsonw_member_u64(w, "peak_reserved_bytes", run->memory.reserved_peak);
+  vs_jsonw_member_u64(w, "largest_step_bytes", run->largest_step);
+  vs_jsonw_member_i64(w, "time_us", run->took_us);
+  vs_jsonw_key(w, VS_STR("oom"));
+  if (run->ran_out) {
+    vs_jsonw_object_begin(w);
+    vs_jsonw_member_u64(w, "requested_bytes", run->oom.requested);
+    vs_jsonw_member_u64(w, "driver_bytes", run->oom.driver_size);
+    vs_jsonw_member_u64(w, "device_free_bytes", run->oom.device_free);
+    vs_jsonw_member_u64(w, "allocated_bytes", run->oom.allocated);
+    vs_jsonw_member_u64(w, "reserved_bytes", run->oom.reserved);
+    vs_jsonw_object_end(w);
+  } else {
+    vs_jsonw_null(w);
+  }
+  vs_jsonw_object_end(w);
+}
+
+static void put_json(const vs_demo *demo, vs_json report) {
+  vs_jsonw writer, *w = &writer;
+  vs_jsonw_begin(w, &demo->cli->screen.text, 0);
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_u64(w, "schema", 1);
+  vs_jsonw_member_str(w, "method", VS_STR("demo"));
+  vs_jsonw_member_bool(w, "simulated", true);
+  vs_jsonw_member_str(w, "gpu", vs_str_from(demo->first.card.name));
+  vs_jsonw_member_u64(w, "total_bytes", demo->first.card.total_bytes);
+  vs_jsonw_member_u64(w, "steps", demo->plan.steps);
+  vs_jsonw_member_u64(w, "seed", demo->plan.seed);
+  vs_jsonw_key(w, VS_STR("runs"));
+  vs_jsonw_array_begin(w);
+  put_run_json(demo, w, &demo->first, false);
+  if (demo->has_second) put_run_json(demo, w, &demo->second, true);
+  vs_jsonw_array_end(w);
+  vs_jsonw_key(w, VS_STR("report"));
+  vs_reply_put(w, vs_reply_at(report, "devices"));
+  vs_jsonw_object_end(w);
+  vs_jsonw_end(w);
+  vs_text_byte(&demo->cli->screen.text, '\n');
+}
+
+static vs_exit answer_json(vs_demo *demo) {
+  vs_client client;
+  vs_json_doc reply;
+  vs_exit code = vs_client_open(&client, demo->cli->host, demo->plan.recording, "demo.vram", false);
+  if (code != VS_EXIT_OK) return code;
+  vs_client_begin(&client, "report");
+  code = vs_client_ask(&client, &reply);
+  vs_client_close(&client);
+  if (code != VS_EXIT_OK) return code;
+  put_json(demo, vs_json_root(&reply));
+  vs_json_doc_deinit(&reply);
+  return VS_EXIT_OK;
+}
+
+/* ---- the whole */
+
+static vs_exit answer(vs_demo *demo) {
+  if (vs_cli_has(demo->cli, VS_OPTION_JSON)) return answer_json(demo);
+  vs_scratch_init(&demo->line, &demo->cli->screen);
+  put_runs(demo);
+  vs_text_deinit(&demo->line);
+  const vs_exit code = put_report(demo);
+  if (code == VS_EXIT_OK) put_next(demo);
+  return code;
+}
+
+/* What is wrong with the recording's name is said of that name. */
+static vs_exit say(const vs_demo *demo, vs_error *error, vs_status status) {
+  const char *kept = demo->cli->line->values[VS_OPTION_KEEP];
+  const bool is_file = kept != NULL && (status == VS_IO || status == VS_NOT_FOUND);
+  error->status = status == VS_BAD_FORMAT ? VS_BAD_ARGUMENT : is_file ? VS_IO : status;
+  error->offset = VS_NO_OFFSET; /* it is a short text */
+  if (is_file && vs_str_equal(vs_str_from(error->text), VS_STR("it exists already")))
+    vs_fail(error, error->status, VS_NO_OFFSET, "%s", "it exists already; --force replaces it");
+  return vs_say_error(is_file ? vs_str_from(kept) : VS_STR(""), error);
+}
+
+vs_exit vs_cli_demo(vs_cli *cli) {
+  static vs_demo demo; /* large for a stack */
+  demo = (vs_demo){.cli = cli, .folder = {.fd = -1}};
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  vs_status status = make_plan(&demo, &error);
+  if (status == VS_OK) status = train(&demo, &error);
+  const vs_exit code = status == VS_OK ? answer(&demo) : say(&demo, &error, status);
+  if (demo.folder.path[0] != 0) vs_folder_remove(&demo.folder);
+  return code;
+}

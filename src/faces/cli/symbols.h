@@ -1,0 +1,24 @@
+/* Names for places in programs and libraries: function, file and line from their symbol tables and debug
+ * information, where this machine has the very files that a recording was made with.
+ *
+ * What a recording says is a stranger's word: a file is used only if its build id is the recorded one, and
+ * nothing is fetched from elsewhere. */
+#ifndef VS_CLI_SYMBOLS_H
+#define VS_CLI_SYMBOLS_H
+
+#include "base/text.h"
+
+typedef struct vs_symbols vs_symbols;
+
+/* The version of elfutils, NULL in a build without it. */
+const char *vs_symbols_version(void);
+
+/* Owner: the caller, vs_symbols_destroy, which accepts NULL. Fails: VS_UNSUPPORTED  this build has no
+ * elfutils; VS_NO_MEMORY */
+VS_MUST_CHECK vs_status vs_symbols_create(const vs_host *host, vs_symbols **out);
+void vs_symbols_destroy(vs_symbols *symbols);
+
+/* The name function of vs_load_options; `symbols` NULL: nothing has a name. */
+size_t vs_symbols_name(void *symbols, vs_str path, vs_str build_id, uint64_t offset, vs_place_name *names);
+
+#endif
