@@ -1,0 +1,49 @@
+"""Recordings of PyTorch's own, made here under all kinds of settings, replayed through our allocator event for event.
+
+One run of PyTorch makes them all (programs/recordings.py); REPLAY is tests/programs/replay.c.
+"""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+PROGRAM = os.environ.get("REPLAY", "")
+RECORDINGS = """training churn churn_without_stacks streams streams_alloc full full_then_empty pools dying_pools graph late
+    late_alike late_streams expandable expandable_training expandable_streams expandable_full expandable_pools expandable_dying_pools
+    expandable_graph expandable_late_streams expandable_late split split_full divisions large_segments garbage garbage_streams garbage_split
+    split_late limit""".split()
+FIGURES = re.compile(r"(\w+)=('[^']*'|\S+)")
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    """(folder, what no file says of each recording)"""
+    from conftest import command, environment, finish
+
+    folder = tmp_path_factory.mktemp("recordings")
+    return folder, finish(command("recordings.py", [folder]), environment(gpu="4GiB"), folder).result
+
+
+def test_all_recordings_are_looked_at(recordings):
+    assert sorted(recordings[1]) == sorted(RECORDINGS)
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_every_segment_event_and_address_comes_back(recordings, name):
+    folder, told = recordings
+    facts = told[name]
+    options = ["--card", facts["card"]]
+    if facts["fraction"] < 1:  # set by call: the file does not say
+        parts = [facts["settings"], f"per_process_memory_fraction:{facts['fraction']}"]
+        options += ["--settings", ",".join(filter(None, parts))]
+    done = subprocess.run([PROGRAM, *map(str, options), folder / f"{name}.pickle"], capture_output=True, text=True,
+                          timeout=60, check=False)
+    figures = dict(FIGURES.findall(done.stdout.splitlines()[0]))
+    print(name, figures["matched"], figures["placed"])
+    assert done.returncode == 0 and not done.stderr, (done.stdout, done.stderr)
+    matched, steps = map(int, figures["matched"].split("/"))
+    placed, allocations = map(int, figures["placed"].split("/"))
+    assert matched == steps > 0 and placed == allocations > 0 and figures["extra"] == "0"
+    assert figures["reserved_peak"] == figures["recorded_peak"]
