@@ -29,6 +29,7 @@ bench:
 	@tools/build release -DVS_RINGS= vramscope bench simcuda
 	@build/venv/bin/python bench/run
 	@build/venv/bin/python bench/run_simulated
+	@build/venv/bin/python bench/run_allocator
 
 fuzz:
 	@tools/setup fuzz

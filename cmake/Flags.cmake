@@ -21,8 +21,13 @@ if(NOT VS_WASM)
   check_pie_supported(LANGUAGES C)
   find_package(ZLIB QUIET)
   find_package(SQLite3 QUIET)
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(libdw QUIET IMPORTED_TARGET libdw)
+  endif()
   option(VS_WITH_ZLIB "Read gzip-compressed files (zlib)" ${ZLIB_FOUND})
   option(VS_WITH_SQLITE "Export to SQLite" ${SQLite3_FOUND})
+  option(VS_WITH_LIBDW "Name the native frames of recordings (elfutils)" ${libdw_FOUND})
 endif()
 
 add_library(vs_flags INTERFACE)
@@ -33,7 +38,7 @@ target_compile_options(vs_flags INTERFACE
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=) # __FILE__ says src/..., whoever builds it wherever
 
 # Switches are always defined, to 0 or 1, and asked with #if: -Wundef then catches the misspelt one.
-foreach(switch VS_HOSTILE VS_WITH_ZLIB VS_WITH_SQLITE)
+foreach(switch VS_HOSTILE VS_WITH_ZLIB VS_WITH_SQLITE VS_WITH_LIBDW)
   target_compile_definitions(vs_flags INTERFACE ${switch}=$<BOOL:${${switch}}>)
 endforeach()
 target_compile_definitions(vs_flags INTERFACE VS_FREESTANDING=$<BOOL:${VS_WASM}>)

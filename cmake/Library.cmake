@@ -34,7 +34,8 @@ endif()
 file(GLOB cli_sources CONFIGURE_DEPENDS src/faces/cli/*.c)
 add_executable(vramscope ${cli_sources})
 target_link_libraries(vramscope PRIVATE vs_flags vramscope_static
-  $<$<BOOL:${VS_WITH_ZLIB}>:ZLIB::ZLIB> $<$<BOOL:${VS_WITH_SQLITE}>:SQLite::SQLite3>)
+  $<$<BOOL:${VS_WITH_ZLIB}>:ZLIB::ZLIB> $<$<BOOL:${VS_WITH_SQLITE}>:SQLite::SQLite3>
+  $<$<BOOL:${VS_WITH_LIBDW}>:PkgConfig::libdw> ${CMAKE_DL_LIBS})
 # dryrun finds the simulated CUDA from where the binary lies, in a build as in an installed tree.
 file(RELATIVE_PATH libraries_from_programs /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
 target_compile_definitions(vramscope PRIVATE _GNU_SOURCE VS_LIBRARIES_FROM_PROGRAMS="${libraries_from_programs}")
