@@ -187,7 +187,7 @@ static void *hammer(void *ctx) {
   for (;;)
     for (size_t i = 0; i < trace.count; i++) {
       step(w, &trace.events[i]);
-      w->events++;
+      __atomic_store_n(&w->events, w->events + 1, __ATOMIC_RELAXED);
       /* All that a worker holds is given back at the end of its trace, so it stops there only. */
       if (i + 1 == trace.count && __atomic_load_n(&is_over, __ATOMIC_RELAXED)) return NULL;
     }

@@ -1,12 +1,12 @@
-/* One harness for all allocators: it replays a trace on one of them and says how long that took. Each allocator
- * is a bench_side; the program around it is the same, so that two programs can be compared.
+/* One harness for all allocators: it replays a trace on one of them and says how long that took. Each
+ * allocator is a bench_side; the program around it is the same, so that two programs can be compared.
  *
  *   bench_allocator_ours SIDE TRACE [option=value...]
  *
  *   mode=replay    replay: processor ns an event of each round; latency: of each call; threads: several at once
  *   rounds=20      replays after the first one, which is not measured
- *   burst=0        mode replay: so many events at a time, then a pause that is not measured, in which a recording
- *                  catches up: as a program whose events come with work between them. 0: no pause
+ *   burst=0        mode replay: so many events at a time, then a pause that is not measured, in which a
+ *                  recording catches up: as a program whose events come with work between them. 0: no pause
  *   threads=2      mode threads: each with streams and memory of its own
  *   ms=300         mode threads: how long a round takes
  *   settings=TEXT  of the allocator
@@ -14,9 +14,9 @@
  *   file=PATH      where a recording goes
  *   clock=real     real; or work: 1 to 16 us pass between events, as in a program that uses its memory
  *
- * Prints lines "name value". `digest` is over all addresses of the first replay, `digest_last` over those of the
- * last one: equal digests mean that two allocators did the same. A second thread sleeps all the time, so that
- * locks are real. With a history the calls come from BENCH_SITES places in the program, 30 calls deep. */
+ * Prints lines "name value". `digest` is over all addresses of the first replay, `digest_last` over those of
+ * the last one: equal digests mean that two allocators did the same. A second thread sleeps all the time, so
+ * that locks are real. With a history the calls come from BENCH_SITES places in the program, 30 calls deep. */
 #ifndef BENCH_ALLOCATOR_MEASURE_H
 #define BENCH_ALLOCATOR_MEASURE_H
 

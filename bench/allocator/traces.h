@@ -1,13 +1,13 @@
 /* What programs ask an allocator for: three made-up traces, the same in every run.
  *
- *   train   a small GPT: forward keeps activations, backward frees them and makes gradients, the optimizer updates;
- *           equal shapes in every step. As in recordings of real training half of all memory is freed within three
- *           allocations, three quarters within a dozen, a tenth lives for hundreds
+ *   train   a small GPT: forward keeps activations, backward frees them and makes gradients, the optimizer
+ *           updates; equal shapes in every step. As in recordings of real training half of all memory is freed
+ *           within three allocations, three quarters within a dozen, a tenth lives for hundreds
  *   varlen  the same with another sequence length in every step
  *   serve   sizes without pattern over a live set of about a thousand, on three streams
  *
- * An event is one allocation or one free. At the end of a trace nothing is left allocated. A site is a place in the
- * program that asks: the same operation of every layer and step has the same one. */
+ * An event is one allocation or one free. At the end of a trace nothing is left allocated. A site is a place
+ * in the program that asks: the same operation of every layer and step has the same one. */
 #ifndef BENCH_ALLOCATOR_TRACES_H
 #define BENCH_ALLOCATOR_TRACES_H
 

@@ -1,17 +1,5 @@
 #include "alloc/internal.h"
 
-vs_status vs_alloc_status_of(vs_device_result result) {
-  switch (result) {
-    case VS_DEVICE_OK: return VS_OK;
-    case VS_DEVICE_OUT_OF_MEMORY: return VS_DEVICE_MEMORY;
-    case VS_DEVICE_NOT_SUPPORTED: return VS_UNSUPPORTED;
-    case VS_DEVICE_NO_HOST_MEMORY: return VS_NO_MEMORY;
-    case VS_DEVICE_NOT_READY:
-    case VS_DEVICE_FAILED: break;
-  }
-  return VS_DEVICE;
-}
-
 void vs_alloc_tell_slow(vs_alloc *alloc, vs_event_kind kind, uint64_t address, uint64_t size,
                         uint64_t rounded, const vs_alloc_lane *lane, vs_context context) {
   const vs_event event = {
@@ -146,13 +134,13 @@ vs_status vs_alloc_release_all(vs_alloc *alloc) {
   vs_status status = vs_alloc_visit(alloc, (vs_pool_id){0, 0}, &visitor);
   for (size_t i = 0; i < list.segments.count && status != VS_NO_MEMORY; i++) {
     const vs_device_result result = release_one(alloc, &list.segments.data[i]);
-    if (status == VS_OK) status = vs_alloc_status_of(result);
+    if (status == VS_OK) status = vs_device_status(result);
   }
   vs_vec_free(alloc->host, &list.segments);
   for (vs_alloc_extent *extent = alloc->extents; extent != NULL && status != VS_NO_MEMORY;
        extent = extent->next) {
     const vs_device_result result = release_extent(alloc, extent);
-    if (status == VS_OK) status = vs_alloc_status_of(result);
+    if (status == VS_OK) status = vs_device_status(result);
   }
   return status;
 }

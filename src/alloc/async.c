@@ -56,18 +56,6 @@ struct vs_async {
   failure failure;
 };
 
-static vs_status status_of(vs_device_result result) {
-  switch (result) {
-    case VS_DEVICE_OK: return VS_OK;
-    case VS_DEVICE_OUT_OF_MEMORY: return VS_DEVICE_MEMORY;
-    case VS_DEVICE_NOT_SUPPORTED: return VS_UNSUPPORTED;
-    case VS_DEVICE_NO_HOST_MEMORY: return VS_NO_MEMORY;
-    case VS_DEVICE_NOT_READY:
-    case VS_DEVICE_FAILED: break;
-  }
-  return VS_DEVICE;
-}
-
 /* ---- making one ---------------------------------------------------------------------------------------- */
 
 vs_status vs_async_create(const vs_host *host, const vs_device *device, const vs_alloc_settings *settings,
@@ -148,7 +136,7 @@ static void forget(vs_async *async, uint32_t index, vs_context context) {
 }
 
 static vs_status driver_free(const vs_async *async, const block *b) {
-  return status_of(async->device.ops->async_free(async->device.ctx, b->address, b->stream));
+  return vs_device_status(async->device.ops->async_free(async->device.ctx, b->address, b->stream));
 }
 
 /* ---- other streams ------------------------------------------------------------------------------------- */
@@ -166,7 +154,7 @@ vs_status vs_async_record_stream(vs_async *async, uint64_t address, uint64_t str
   if (async->events.count > 0) {
     event = async->events.data[--async->events.count];
   } else {
-    VS_TRY(status_of(async->device.ops->event_create(async->device.ctx, &event)));
+    VS_TRY(vs_device_status(async->device.ops->event_create(async->device.ctx, &event)));
     async->made++;
   }
   b->uses.data[b->uses.count++] = (use){stream, event};
@@ -181,7 +169,7 @@ static vs_status finish_uses(vs_async *async, block *b, bool waits) {
     const vs_device_result result = waits ? device->ops->event_synchronize(device->ctx, event)
                                           : device->ops->event_query(device->ctx, event);
     if (result == VS_DEVICE_NOT_READY) return VS_OK;
-    VS_TRY(status_of(result));
+    VS_TRY(vs_device_status(result));
     b->uses.count--;
     async->events.data[async->events.count++] = event;
   }
@@ -212,7 +200,8 @@ vs_status vs_async_poll(vs_async *async, vs_context context) { return finish_wai
 static vs_status fail(vs_async *async, uint64_t size) {
   failure *f = &async->failure;
   *f = (failure){.is_there = true, .wanted = async->wanted, .size = size, .limit = async->limit};
-  VS_TRY(status_of(async->device.ops->memory_info(async->device.ctx, &f->device_free, &f->device_total)));
+  VS_TRY(
+      vs_device_status(async->device.ops->memory_info(async->device.ctx, &f->device_free, &f->device_total)));
   return VS_DEVICE_MEMORY;
 }
 
@@ -233,7 +222,7 @@ vs_status vs_async_malloc(vs_async *async, uint64_t size, uint64_t stream, vs_co
   uint64_t got;
   const vs_device_result result = async->device.ops->async_alloc(async->device.ctx, size, stream, &got);
   if (result == VS_DEVICE_OUT_OF_MEMORY) return fail(async, size);
-  VS_TRY(status_of(result));
+  VS_TRY(vs_device_status(result));
   const uint32_t index = async->spare.data[--async->spare.count];
   block *b = &async->blocks.data[index];
   b->address = got;
@@ -255,7 +244,8 @@ vs_status vs_async_free(vs_async *async, uint64_t address, vs_context context) {
   if (b == NULL) return VS_NOT_FOUND;
   const vs_device *device = &async->device;
   for (size_t i = 0; i < b->uses.count; i++)
-    VS_TRY(status_of(device->ops->event_record(device->ctx, b->uses.data[i].event, b->uses.data[i].stream)));
+    VS_TRY(vs_device_status(
+        device->ops->event_record(device->ctx, b->uses.data[i].event, b->uses.data[i].stream)));
   if (b->uses.count == 0) VS_TRY(driver_free(async, b));
   const uint32_t index = async->by_address.slots[slot].value;
   vs_map_remove(&async->by_address, slot);
@@ -268,7 +258,7 @@ vs_status vs_async_free(vs_async *async, uint64_t address, vs_context context) {
 
 vs_status vs_async_empty_cache(vs_async *async, vs_context context) {
   VS_TRY(finish_waiting(async, true, context));
-  return status_of(async->device.ops->async_trim(async->device.ctx, 0));
+  return vs_device_status(async->device.ops->async_trim(async->device.ctx, 0));
 }
 
 /* ---- figures ------------------------------------------------------------------------------------------- */
@@ -276,8 +266,8 @@ vs_status vs_async_empty_cache(vs_async *async, vs_context context) {
 vs_status vs_async_measure(vs_async *async, vs_async_figures *figures) {
   vs_async_figures f = {.wanted = async->wanted, .waiting = async->waiting.count};
   const vs_device *device = &async->device;
-  VS_TRY(
-      status_of(device->ops->async_info(device->ctx, &f.used, &f.used_peak, &f.reserved, &f.reserved_peak)));
+  VS_TRY(vs_device_status(
+      device->ops->async_info(device->ctx, &f.used, &f.used_peak, &f.reserved, &f.reserved_peak)));
   if (async->has_peaks) {
     f.used_peak = async->used_peak = vs_max_u64(async->used_peak, f.used);
     f.reserved_peak = async->reserved_peak = vs_max_u64(async->reserved_peak, f.reserved);

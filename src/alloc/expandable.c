@@ -43,7 +43,7 @@ void vs_alloc_extent_destroy(vs_alloc *alloc, vs_alloc_extent *extent) {
 vs_status vs_alloc_extent_release(vs_alloc *alloc, vs_alloc_block *block) {
   vs_alloc_extent *extent = block->extent;
   VS_ASSERT(block->place == VS_PLACE_UNMAPPED && block->size == extent->size);
-  VS_TRY(vs_alloc_status_of(alloc->device.ops->unreserve(alloc->device.ctx, extent->address, extent->size)));
+  VS_TRY(vs_device_status(alloc->device.ops->unreserve(alloc->device.ctx, extent->address, extent->size)));
   vs_alloc_unmapped_remove(block->lane, block);
   vs_alloc_blocks_give(&alloc->blocks, block);
   vs_alloc_extent_destroy(alloc, extent);
@@ -60,8 +60,7 @@ static vs_status extent_create(vs_alloc *alloc, vs_alloc_lane *lane, vs_alloc_bl
                               .next = alloc->extents};
   vs_status status = vs_alloc_lane_reserve(alloc->host, lane, extent->size);
   if (status == VS_OK)
-    status =
-        vs_alloc_status_of(alloc->device.ops->reserve(alloc->device.ctx, extent->size, &extent->address));
+    status = vs_device_status(alloc->device.ops->reserve(alloc->device.ctx, extent->size, &extent->address));
   if (status != VS_OK) {
     vs_host_free(alloc->host, extent, sizeof *extent);
     return status;
@@ -128,7 +127,7 @@ static vs_status map_block(vs_alloc *alloc, vs_alloc_block *block, uint64_t size
   VS_TRY(vs_alloc_handles_reserve(alloc, extent, end));
   const vs_device_result result = map_pages(alloc, extent, begin, end);
   if (result == VS_DEVICE_OUT_OF_MEMORY) return VS_NOT_FOUND;
-  VS_TRY(vs_alloc_status_of(result));
+  VS_TRY(vs_device_status(result));
 
   vs_alloc_unmapped_remove(lane, block);
   block->place = VS_PLACE_FREE;
@@ -213,13 +212,13 @@ static void keep_edge(vs_alloc *alloc, vs_alloc_block *block, uint64_t address, 
  * released is lost. */
 static vs_status unmap_pages(vs_alloc *alloc, vs_alloc_extent *extent, uint64_t begin, uint64_t *end) {
   const vs_device *device = &alloc->device;
-  vs_status status = vs_alloc_status_of(device->ops->stream_synchronize(device->ctx, extent->stream));
+  vs_status status = vs_device_status(device->ops->stream_synchronize(device->ctx, extent->stream));
   uint64_t i = begin;
   while (i < *end && status == VS_OK) {
     status =
-        vs_alloc_status_of(device->ops->unmap(device->ctx, extent->address + i * extent->page, extent->page));
+        vs_device_status(device->ops->unmap(device->ctx, extent->address + i * extent->page, extent->page));
     if (status != VS_OK) break;
-    status = vs_alloc_status_of(device->ops->release(device->ctx, extent->handles.data[i]));
+    status = vs_device_status(device->ops->release(device->ctx, extent->handles.data[i]));
     extent->handles.data[i++] = 0;
   }
   *end = i;

@@ -199,9 +199,6 @@ static inline vs_pool_id vs_alloc_pool_id(const vs_alloc_pool *pool) {
   return pool->owner != NULL ? pool->owner->id : (vs_pool_id){0, 0};
 }
 
-/* VS_OK, VS_DEVICE_MEMORY, VS_NO_MEMORY or VS_DEVICE. */
-vs_status vs_alloc_status_of(vs_device_result result);
-
 /* ---- cache.c --------------------------------------------------------------------------------------------------- */
 
 uint64_t vs_alloc_round_to_division(const vs_alloc *alloc, uint64_t size);

@@ -38,7 +38,7 @@ void vs_alloc_oom_note(vs_alloc *alloc, const vs_alloc_request *request) {
 
 static vs_status fail_out_of_memory(vs_alloc *alloc, vs_alloc_request *request) {
   vs_alloc_oom_note(alloc, request);
-  VS_TRY(vs_alloc_status_of(
+  VS_TRY(vs_device_status(
       alloc->device.ops->memory_info(alloc->device.ctx, &alloc->oom.device_free, &alloc->oom.device_total)));
   vs_alloc_tell(alloc, VS_EVENT_OOM, alloc->oom.device_free, request->size, request->lane, request->context);
   alloc->statistics.num_ooms++;

@@ -49,7 +49,7 @@ static vs_status event_take(vs_alloc *alloc, uint64_t *event) {
     *event = alloc->spare_events.data[--alloc->spare_events.count];
     return VS_OK;
   }
-  return vs_alloc_status_of(alloc->device.ops->event_create(alloc->device.ctx, event));
+  return vs_device_status(alloc->device.ops->event_create(alloc->device.ctx, event));
 }
 
 static void event_give(vs_alloc *alloc, uint64_t event) {
@@ -82,7 +82,7 @@ static vs_status use_enqueue(vs_alloc *alloc, vs_alloc_use *use) {
   VS_TRY(event_take(alloc, &use->event));
   vs_status status = queue_of(alloc, use->stream, &queue);
   if (status == VS_OK)
-    status = vs_alloc_status_of(alloc->device.ops->event_record(alloc->device.ctx, use->event, use->stream));
+    status = vs_device_status(alloc->device.ops->event_record(alloc->device.ctx, use->event, use->stream));
   if (status != VS_OK) {
     event_give(alloc, use->event);
     use->event = 0;
@@ -210,7 +210,7 @@ vs_status vs_alloc_pending_poll(vs_alloc *alloc, vs_context context) {
       vs_alloc_use *use = queue->first;
       const vs_device_result result = alloc->device.ops->event_query(alloc->device.ctx, use->event);
       if (result == VS_DEVICE_NOT_READY) break;
-      VS_TRY(vs_alloc_status_of(result));
+      VS_TRY(vs_device_status(result));
       queue->first = use->next;
       if (queue->first == NULL) queue->last = NULL;
       use_finish(alloc, use, context);
@@ -236,7 +236,7 @@ static vs_status queue_wait(vs_alloc *alloc, vs_alloc_queue *queue, const vs_all
       link = &use->next;
       continue;
     }
-    VS_TRY(vs_alloc_status_of(alloc->device.ops->event_synchronize(alloc->device.ctx, use->event)));
+    VS_TRY(vs_device_status(alloc->device.ops->event_synchronize(alloc->device.ctx, use->event)));
     *link = use->next;
     if (queue->last == use) queue->last = before;
     use_finish(alloc, use, context);

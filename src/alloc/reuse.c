@@ -10,7 +10,7 @@
 static vs_status mark_one(vs_alloc *alloc, vs_alloc_deferred *deferred, uint64_t stream, bool *is_captured) {
   vs_device_capture capture;
   const vs_device *device = &alloc->device;
-  VS_TRY(vs_alloc_status_of(device->ops->capture_info(device->ctx, stream, &capture)));
+  VS_TRY(vs_device_status(device->ops->capture_info(device->ctx, stream, &capture)));
   *is_captured = capture.is_active;
   if (!capture.is_active) return VS_OK;
   VS_TRY(vs_vec_reserve(alloc->host, &deferred->markers, capture.node_count));
@@ -56,7 +56,7 @@ static vs_status add_ancestors(vs_alloc *alloc, uint64_t graph, node_set *set) {
   for (size_t i = 0; i < set->nodes.count; i++) {
     const uint64_t *nodes;
     uint64_t count;
-    VS_TRY(vs_alloc_status_of(device->ops->needs(device->ctx, graph, set->nodes.data[i], &nodes, &count)));
+    VS_TRY(vs_device_status(device->ops->needs(device->ctx, graph, set->nodes.data[i], &nodes, &count)));
     for (uint64_t n = 0; n < count; n++) VS_TRY(set_add(alloc, set, nodes[n]));
   }
   return VS_OK;
@@ -90,7 +90,7 @@ static void uses_forget(vs_alloc *alloc, vs_alloc_block *block) {
 
 vs_status vs_alloc_reuse_free(vs_alloc *alloc, uint64_t stream, vs_context context) {
   vs_device_capture capture;
-  VS_TRY(vs_alloc_status_of(alloc->device.ops->capture_info(alloc->device.ctx, stream, &capture)));
+  VS_TRY(vs_device_status(alloc->device.ops->capture_info(alloc->device.ctx, stream, &capture)));
   if (!capture.is_active || capture.node_count == 0 || alloc->deferred.count == 0) return VS_OK;
   const size_t before = alloc->deferred.count;
   bool *is_before = vs_host_alloc(alloc->host, before * sizeof *is_before);

@@ -62,7 +62,7 @@ vs_status vs_alloc_segment_get(vs_alloc *alloc, vs_alloc_request *request, bool 
   if (result != VS_DEVICE_OK) {
     vs_alloc_blocks_give(&alloc->blocks, block);
     request->asked_source = vs_alloc_has_source(pool);
-    return result == VS_DEVICE_OUT_OF_MEMORY ? VS_NOT_FOUND : vs_alloc_status_of(result);
+    return result == VS_DEVICE_OUT_OF_MEMORY ? VS_NOT_FOUND : vs_device_status(result);
   }
   alloc->registrations += alloc->settings.rules->orders_by_segment;
   vs_alloc_increase(alloc, pool->part, VS_ALLOC_SEGMENT, 1);
@@ -84,7 +84,7 @@ static vs_status driver_free(vs_alloc *alloc, const vs_alloc_block *block) {
       owner->source.free(owner->source.ctx, block->address, block->size, block->lane->stream);
     return VS_OK;
   }
-  return vs_alloc_status_of(alloc->device.ops->free(alloc->device.ctx, block->address));
+  return vs_device_status(alloc->device.ops->free(alloc->device.ctx, block->address));
 }
 
 /* Gives a whole segment back that is one free block. */

@@ -19,6 +19,19 @@ typedef enum vs_device_result {
   VS_DEVICE_FAILED, /* anything else: `code` has the driver's number */
 } vs_device_result;
 
+/* What the caller of an allocator is told. NOT_READY is no failure: who gets it here asked too early. */
+static inline vs_status vs_device_status(vs_device_result result) {
+  switch (result) {
+    case VS_DEVICE_OK: return VS_OK;
+    case VS_DEVICE_OUT_OF_MEMORY: return VS_DEVICE_MEMORY;
+    case VS_DEVICE_NOT_SUPPORTED: return VS_UNSUPPORTED;
+    case VS_DEVICE_NO_HOST_MEMORY: return VS_NO_MEMORY;
+    case VS_DEVICE_NOT_READY:
+    case VS_DEVICE_FAILED: break;
+  }
+  return VS_DEVICE;
+}
+
 /* A capture that a stream takes part in. `nodes` are what the stream's next work would depend on: borrowed until the
  * next call. */
 typedef struct vs_device_capture {

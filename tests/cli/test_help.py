@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-COMMANDS = ("report", "stats", "tree", "blocks", "events", "export", "compact", "dryrun", "demo", "doctor", "help")
+COMMANDS = ("report", "stats", "tree", "blocks", "events", "export", "compact", "dryrun", "demo", "settings", "doctor", "help")
 
 
 def listed_options(help_text):
@@ -55,7 +55,7 @@ def test_help_keeps_to_the_width(vramscope, width):
 def test_every_listed_option_is_accepted(vramscope, folder, command):
     samples = {"N": "3", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SETTINGS": "expandable_segments:True"}
     operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "demo": [],
-                "compact": ["recording.vram"]}.get(command, ["snapshot.pickle"])
+                "compact": ["recording.vram"], "settings": ["expandable_segments:True"]}.get(command, ["snapshot.pickle"])
     vramscope("demo", "--keep", "recording.vram")
     for letter, name, argument in listed_options(vramscope("help", command).out):
         (folder / "out.txt").unlink(missing_ok=True)

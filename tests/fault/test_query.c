@@ -52,6 +52,7 @@ static void filters_groups_and_the_rest(void **state) {
       "{\"method\":\"events\",\"params\":{\"filter\":\"forward action!=oom\"}}",
       "{\"method\":\"export\",\"params\":{\"format\":\"csv\",\"what\":\"live\",\"filter\":\"train\"}}",
       "{\"method\":\"timeline\",\"params\":{\"axis\":\"time\",\"points\":3}}",
+      "{\"method\":\"settings\",\"params\":{\"settings\":\"expandable_segments:True,max_split_size_mb:64\"}}",
   };
   for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
     (void)fault_prove(load_and_ask, requests[i]);
