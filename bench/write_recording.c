@@ -2,9 +2,10 @@
  *
  *   write_recording [STEPS [FILE]]
  *
- * 24 layers, 11 allocations in each, 30-frame stacks, two streams; forward keeps activations, backward frees them in turn,
- * the optimizer makes and drops what it needs. Times between events are 1 to 40 us. Prints one line of JSON: ns and bytes an
- * event, an event being an allocation or a free. With FILE the recording stays, for vramscope compact. */
+ * 24 layers, 11 allocations in each, 30-frame stacks, two streams; forward keeps activations, backward frees
+ * them in turn, the optimizer makes and drops what it needs. Times between events are 1 to 40 us. Prints one
+ * line of JSON: ns and bytes an event, an event being an allocation or a free. With FILE the recording
+ * stays, for vramscope compact. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 
 enum { LAYERS = 24, OPS = 11, FRAMES = 30, MOST_EVENTS = 1 << 20, MOST_FREE = 4096 };
 
-/* ---- the program: events first, so that only the encoding is measured ------------------------------------------------ */
+/* ---- the program: events first, so that only the encoding is measured ---------------------------------- */
 
 typedef struct cache { /* of one size: addresses to use again, the last one first */
   uint64_t size, free[MOST_FREE];
@@ -94,7 +95,7 @@ static void train_step(void) {
   }
 }
 
-/* ---- the recording ------------------------------------------------------------------------------------------------------- */
+/* ---- the recording ------------------------------------------------------------------------------------- */
 
 static uint8_t slot[VS_TRACE_FRAME_SIZE];
 

@@ -162,6 +162,17 @@ VS_API VS_MUST_CHECK vs_status vs_live_statistics(vs_live *live, uint32_t device
 VS_API VS_MUST_CHECK vs_status vs_live_statistic(vs_live *live, uint32_t device, const char *key,
                                                  int64_t *value);
 
+/* What PyTorch does not count, in the same form, since the totals were reset:
+ *   requests.cache ... .failed   how far allocations had to go: the cache had a block; the driver gave memory; after cached
+ *                                memory was given back ("release", "retry"); out of memory. The cache's hit rate is
+ *                                requests.cache over their sum
+ *   sizes.4096                   allocations that asked for 4096 to 8191 bytes
+ *   lifetimes.8                  frees of what 8 to 15 allocations had followed, itself included
+ *   stream.0.small.cached_bytes  cached blocks of one stream and size of pool; .cached_blocks, .allocated_bytes,
+ *                                .allocated_peak (since peaks were reset); behind "pool.0_1." where the pool is private
+ * With backend:cudaMallocAsync there are none. Passes a failure of `visit` on. */
+VS_API VS_MUST_CHECK vs_status vs_live_extras(vs_live *live, uint32_t device, vs_live_visit visit, void *ctx);
+
 /* torch.cuda.memory_summary(device, abbreviated), byte for byte. Fails as `to` does. */
 VS_API VS_MUST_CHECK vs_status vs_live_summary_write(vs_live *live, uint32_t device, bool abbreviated,
                                                      vs_writer to);

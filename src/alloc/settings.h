@@ -66,7 +66,7 @@ typedef struct vs_alloc_settings {
   bool release_lock;      /* around calls of the driver */
   bool reject_over_limit; /* throw_on_cudamalloc_oom */
   bool capture_reuse;     /* graph_capture_record_stream_reuse */
-  bool no_caching;        /* PYTORCH_NO_CUDA_MEMORY_CACHING */
+  bool no_caching;        /* PYTORCH_NO_CUDA_MEMORY_CACHING: reported, not acted on */
   vs_alloc_reserve reserve;
   uint32_t class_count;
   struct {

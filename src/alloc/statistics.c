@@ -131,3 +131,29 @@ vs_status vs_alloc_statistics_visit(const vs_alloc_statistics *statistics, const
   if (rules->has_private_bytes) VS_TRY(give_pools(&v, pools, pool_count));
   return give_group(&v, s, VS_ALLOC_SEGMENT);
 }
+
+/* ---- beyond PyTorch --------------------------------------------------------------------------------------- */
+
+static vs_status give_classes(const visitor *v, const char *name, const uint64_t *classes) {
+  for (int i = 0; i < VS_ALLOC_CLASSES; i++) {
+    if (classes[i] == 0) continue;
+    char key[64];
+    vs_format(key, sizeof key, "%s.%U", name, UINT64_C(1) << i);
+    VS_TRY(v->visit(v->ctx, vs_str_from(key), (int64_t)classes[i]));
+  }
+  return VS_OK;
+}
+
+vs_status vs_alloc_extras_visit(const vs_alloc_statistics *statistics,
+                                vs_status (*visit)(void *ctx, vs_str key, int64_t value), void *ctx) {
+  static const char *const steps[VS_ALLOC_STEPS] = {
+#define VS_ALLOC_STEP(name, key, words) [VS_ALLOC_##name] = "requests." key,
+#include "alloc/steps.def"
+#undef VS_ALLOC_STEP
+  };
+  const visitor v = {visit, ctx};
+  for (int i = 0; i < VS_ALLOC_STEPS; i++)
+    VS_TRY(visit(ctx, vs_str_from(steps[i]), (int64_t)statistics->steps[i]));
+  VS_TRY(give_classes(&v, "sizes", statistics->sizes));
+  return give_classes(&v, "lifetimes", statistics->lifetimes);
+}

@@ -33,15 +33,11 @@ typedef struct vs_alloc_stat {
   int64_t current, peak, allocated, freed;
 } vs_alloc_stat;
 
-/* Why an allocation needed more than a look at the cache, and what came of it. */
+/* How far an allocation had to go. */
 typedef enum vs_alloc_step {
-  VS_ALLOC_FROM_CACHE,      /* a cached block fitted */
-  VS_ALLOC_AFTER_CALLBACK,  /* one did after somebody gave memory back when asked */
-  VS_ALLOC_FROM_DRIVER,     /* the driver gave a new segment, or mapped pages, at once */
-  VS_ALLOC_FROM_OTHER_POOL, /* a pool that lends (use_on_oom) had it */
-  VS_ALLOC_AFTER_RELEASE,   /* after oversize blocks were given back (max_split_size) */
-  VS_ALLOC_AFTER_RETRY,     /* after all cached blocks were given back: a stall */
-  VS_ALLOC_FAILED,          /* out of memory */
+#define VS_ALLOC_STEP(name, key, words) VS_ALLOC_##name,
+#include "alloc/steps.def"
+#undef VS_ALLOC_STEP
   VS_ALLOC_STEPS
 } vs_alloc_step;
 
@@ -104,6 +100,13 @@ VS_MUST_CHECK vs_status vs_alloc_statistics_visit(const vs_alloc_statistics *sta
                                                   const struct vs_alloc_settings *settings,
                                                   vs_status (*visit)(void *ctx, vs_str key, int64_t value),
                                                   void *ctx);
+
+/* Calls `visit` with what PyTorch does not count: every step ("requests.cache", ...), and the classes of sizes and
+ * lifetimes that are not empty, by their lower bound ("sizes.4096": requests of 4096 to 8191 bytes; "lifetimes.8": frees
+ * of what 8 to 15 allocations had followed, itself included). Passes a failure of `visit` on. */
+VS_MUST_CHECK vs_status vs_alloc_extras_visit(const vs_alloc_statistics *statistics,
+                                              vs_status (*visit)(void *ctx, vs_str key, int64_t value),
+                                              void *ctx);
 
 /* Appends torch.cuda.memory_summary(device, abbreviated), byte for byte. */
 VS_MUST_CHECK vs_status vs_alloc_summary_write(const vs_alloc_statistics *statistics, uint32_t device,

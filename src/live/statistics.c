@@ -52,6 +52,43 @@ vs_status vs_live_statistics(vs_live *live, uint32_t index, vs_live_visit visit,
   return status;
 }
 
+typedef struct stream_visit {
+  vs_live_visit visit;
+  void *ctx;
+  vs_status status; /* of the first failure */
+} stream_visit;
+
+static void give_stream(void *ctx, const vs_alloc_stream_figures *figures) {
+  stream_visit *v = ctx;
+  const struct {
+    const char *name;
+    uint64_t value;
+  } rows[] = {{"allocated_bytes", figures->allocated_bytes},
+              {"allocated_peak", figures->allocated_peak},
+              {"cached_blocks", figures->free_blocks},
+              {"cached_bytes", figures->free_bytes}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows && v->status == VS_OK; i++) {
+    char pool[64] = "", key[160];
+    if (!vs_pool_id_is_default(figures->pool))
+      vs_format(pool, sizeof pool, "pool.%U_%U.", figures->pool.a, figures->pool.b);
+    vs_format(key, sizeof key, "%sstream.%U.%s.%s", pool, figures->stream,
+              figures->is_small ? "small" : "large", rows[i].name);
+    v->status = v->visit(v->ctx, vs_str_from(key), (int64_t)rows[i].value);
+  }
+}
+
+vs_status vs_live_extras(vs_live *live, uint32_t index, vs_live_visit visit, void *ctx) {
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  stream_visit v = {visit, ctx, VS_OK};
+  if (!vs_backend_is_async(device)) {
+    v.status = vs_alloc_extras_visit(vs_alloc_statistics_of(device->alloc), visit, ctx);
+    if (v.status == VS_OK) vs_alloc_visit_streams(device->alloc, give_stream, &v);
+  }
+  vs_live_lock_give(&device->lock);
+  return v.status;
+}
+
 typedef struct wanted {
   vs_str key;
   int64_t *value;

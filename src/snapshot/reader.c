@@ -53,8 +53,8 @@ static vs_status refuse_other(const vs_input *input, vs_error *error) {
                  (uint64_t)input->data[input->pos]);
 }
 
-static vs_status fold_input(vs_input *input, content found, const vs_fold *fold, vs_snapshot *facts, vs_value *root,
-                            vs_error *error) {
+static vs_status fold_input(vs_input *input, content found, const vs_fold *fold, vs_snapshot *facts,
+                            vs_value *root, vs_error *error) {
   vs_status status;
   switch (found) {
     case CONTENT_EMPTY: return vs_fail(error, VS_TRUNCATED, 0, "the input is empty");
@@ -99,7 +99,8 @@ static vs_status read_nested(vs_input *input, content found, vs_snapshot **out, 
   if (status == VS_OK) status = drain(input, &facts.trailing_bytes, error);
   if (status == VS_OK) {
     status = vs_builder_finish(builder, root, out, error);
-    if (status != VS_OK && error->offset == VS_NO_OFFSET) error->offset = facts.bytes; /* it is the whole that is wrong */
+    if (status != VS_OK && error->offset == VS_NO_OFFSET)
+      error->offset = facts.bytes; /* it is the whole that is wrong */
   }
   vs_builder_destroy(builder);
   VS_TRY(status);
@@ -110,7 +111,8 @@ static vs_status read_nested(vs_input *input, content found, vs_snapshot **out, 
   return VS_OK;
 }
 
-static vs_status read_recording(vs_input *input, const vs_read_options *options, vs_snapshot **out, vs_error *error) {
+static vs_status read_recording(vs_input *input, const vs_read_options *options, vs_snapshot **out,
+                                vs_error *error) {
   vs_snapshot *s;
   VS_TRY(vs_snapshot_create(input->host, &s));
   input->budget_factor = VS_READ_VRAM_FACTOR;
@@ -122,11 +124,13 @@ static vs_status read_recording(vs_input *input, const vs_read_options *options,
   return status;
 }
 
-static vs_status read_all(vs_input *input, const vs_read_options *options, vs_snapshot **out, vs_error *error) {
+static vs_status read_all(vs_input *input, const vs_read_options *options, vs_snapshot **out,
+                          vs_error *error) {
   content found;
   const vs_status status = sniff(input, &found);
   if (status != VS_OK) return vs_fail(error, status, vs_input_offset(input), "%s", vs_status_text(status));
-  return found == CONTENT_VRAM ? read_recording(input, options, out, error) : read_nested(input, found, out, error);
+  return found == CONTENT_VRAM ? read_recording(input, options, out, error)
+                               : read_nested(input, found, out, error);
 }
 
 vs_status vs_snapshot_read(const vs_host *host, vs_reader reader, const vs_read_options *options,

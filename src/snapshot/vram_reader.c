@@ -3,7 +3,8 @@
 #include "snapshot/vram_state.h"
 #include "tracefile/reader.h"
 
-/* What the file calls 7 is here called something else: for each id of the file 1 + the id here, 0 for what it never gave. */
+/* What the file calls 7 is here called something else: for each id of the file 1 + the id here, 0 for what
+ * it never gave. */
 typedef VS_VEC(uint32_t) names;
 
 /* The frames of the snapshot that one frame of the file stands for: several, where calls were inlined. */
@@ -45,7 +46,7 @@ typedef struct builder {
   bool has_host, has_shape;
 } builder;
 
-/* ---- tables of the snapshot --------------------------------------------------------------------------------------------- */
+/* ---- tables of the snapshot ---------------------------------------------------------------------------- */
 
 static uint32_t lookup(const uint32_t *data, size_t count, uint32_t id) {
   return id < count && data[id] != 0 ? data[id] - 1 : 0; /* 0 is none in every table */
@@ -108,7 +109,7 @@ static vs_status intern(builder *b, vs_str text, uint32_t *id) {
   return vs_strings_intern(b->host, &b->s->strings, text, id);
 }
 
-/* ---- frames ------------------------------------------------------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------------------------------------- */
 
 static vs_status begin_run(builder *b, uint32_t id) {
   if (id >= b->frames.count) {
@@ -220,7 +221,7 @@ static vs_status take_string(builder *b, const vs_trace_string *string) {
   return put_name(b, &b->strings, string->id, id);
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------------------------------------- */
 
 static void note_device(builder *b, int32_t device) {
   if (device == VS_DEVICE_HOST) b->has_host = true;
@@ -292,7 +293,7 @@ static vs_status take_event(builder *b, const vs_trace_event *event) {
   return vs_events_set_missing(b->host, events, row, event->no_address ? VS_EVENT_NO_ADDRESS : 0);
 }
 
-/* ---- states ----------------------------------------------------------------------------------------------------------------- */
+/* ---- states -------------------------------------------------------------------------------------------- */
 
 static void begin_state(builder *b) {
   b->pending_segments.count = b->pending_blocks.count = 0;
@@ -366,10 +367,10 @@ static vs_status end_state(builder *b) {
   return VS_OK;
 }
 
-/* ---- around it --------------------------------------------------------------------------------------------------------------- */
+/* ---- around it ----------------------------------------------------------------------------------------- */
 
-/* In a ring file they come again: the first one of all begins them anew. What does not fit into the dict before it (some
- * of it was lost) is left out. */
+/* In a ring file they come again: the first one of all begins them anew. What does not fit into the dict
+ * before it (some of it was lost) is left out. */
 static vs_status take_setting(builder *b, const vs_trace_setting *from) {
   vs_snapshot *s = b->s;
   const vs_setting to = {
@@ -476,7 +477,7 @@ static vs_status visit(void *ctx, const vs_trace_item *item) {
   return VS_OK;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------------------------------------- */
 
 /* Where the events of each device begin: device -1 at 0, device 0 at 1 ... In traces the host comes last. */
 static uint32_t rank_of(const builder *b, int32_t device) {

@@ -1,5 +1,5 @@
-/* A small model of an allocator's memory, moved on event by event. What cannot be (a free of a block that is not there) is
- * passed over: a recording may have lost what came before. */
+/* A small model of an allocator's memory, moved on event by event. What cannot be (a free of a block that is
+ * not there) is passed over: a recording may have lost what came before. */
 #include "snapshot/vram_state.h"
 #include "base/ordmap.h"
 #include "base/text.h"
@@ -11,7 +11,8 @@ enum {
   LEAST_LARGE = 1024 * 1024
 };
 
-/* Of one device: segments and blocks by their address. The values index `segments` and `blocks` of the memory. */
+/* Of one device: segments and blocks by their address. The values index `segments` and `blocks` of the
+ * memory. */
 typedef struct device {
   vs_ordmap segments, blocks;
 } device;
@@ -31,7 +32,7 @@ typedef struct memory {
 
 static uint64_t end_of(uint64_t address, uint64_t size) { return vs_sat_add_u64(address, size); }
 
-/* ---- blocks ----------------------------------------------------------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------------------------------------- */
 
 static vs_status add_block(memory *m, device *d, const vs_block *block) {
   uint32_t index;
@@ -108,7 +109,7 @@ static vs_status cut(memory *m, device *d, vs_ordmap_pos pos, uint64_t address, 
   return add_block(m, d, &right);
 }
 
-/* ---- segments --------------------------------------------------------------------------------------------------------------- */
+/* ---- segments ------------------------------------------------------------------------------------------ */
 
 static vs_status add_segment(memory *m, device *d, const vs_segment *segment) {
   uint32_t index;
@@ -226,7 +227,7 @@ static vs_status unmapped(memory *m, device *d, uint64_t address, uint64_t size)
   return right.total_size != 0 ? add_segment(m, d, &right) : VS_OK;
 }
 
-/* ---- allocations ---------------------------------------------------------------------------------------------------------- */
+/* ---- allocations --------------------------------------------------------------------------------------- */
 
 /* Bytes of a block that was cut from a free one of `room` bytes. */
 static uint64_t size_of(uint64_t requested, uint64_t rounded, uint64_t room, bool is_small) {
@@ -297,7 +298,7 @@ static vs_status move_on(memory *m, device *d, uint32_t row, uint64_t rounded) {
   return VS_OK;
 }
 
-/* ---- from and to the snapshot ----------------------------------------------------------------------------------------------- */
+/* ---- from and to the snapshot -------------------------------------------------------------------------- */
 
 static vs_status load(memory *m) {
   vs_snapshot *s = m->s;

@@ -21,7 +21,7 @@ typedef struct converter {
   bool has_last;
 } converter;
 
-/* ---- where frames live: one piece of memory, written out when it is full ------------------------------------------ */
+/* ---- where frames live: one piece of memory, written out when it is full ------------------------------- */
 
 static vs_status begin_frame(void *ctx, size_t at_least, void **memory, size_t *size) {
   converter *c = ctx;
@@ -41,7 +41,7 @@ static vs_status sealed_frame(void *ctx, void *memory, size_t size) {
   return c->to->write(c->to->ctx, memory, size);
 }
 
-/* ---- dictionaries ------------------------------------------------------------------------------------------------- */
+/* ---- dictionaries -------------------------------------------------------------------------------------- */
 
 static vs_status init_names(const vs_host *host, names *n, size_t count) {
   size_t bytes;
@@ -129,7 +129,7 @@ static vs_status texts_id(converter *c, uint32_t texts, uint32_t *id) {
   return VS_OK;
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------------------------------------- */
 
 static vs_pool_id pool_of(const converter *c, uint32_t pool) {
   return pool == 0 ? (vs_pool_id){0, 0} : c->s->pools.data[pool - 1];
@@ -188,7 +188,7 @@ static vs_status put_traces(converter *c) {
   return VS_OK;
 }
 
-/* ---- segments and blocks -------------------------------------------------------------------------------------------- */
+/* ---- segments and blocks ------------------------------------------------------------------------------- */
 
 static vs_status put_block(converter *c, const vs_block *block) {
   vs_trace_block out = {
@@ -235,7 +235,7 @@ static vs_status put_state(converter *c) {
   return vs_tracew_state_end(c->w);
 }
 
-/* ---- around it -------------------------------------------------------------------------------------------------------- */
+/* ---- around it ----------------------------------------------------------------------------------------- */
 
 static vs_status put_settings(converter *c) {
   for (size_t i = 0; i < c->s->settings.count; i++) {
@@ -272,7 +272,7 @@ static vs_status put_shape(converter *c) {
   return vs_tracew_shape(c->w, &shape);
 }
 
-/* ---- the whole -------------------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 _Static_assert((int)VS_TRACE_SETTING_DICT == (int)VS_SETTING_DICT, "the kinds of settings are the same");
 _Static_assert((int)VS_TRACE_OTHER == (int)VS_BLOCK_UNKNOWN, "the states of blocks are the same");

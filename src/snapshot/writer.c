@@ -305,6 +305,7 @@ static vs_status write_nested(const vs_snapshot *snapshot, vs_file_format format
 
 vs_status vs_snapshot_write(const vs_snapshot *snapshot, vs_file_format format, const vs_writer *to,
                             vs_error *error) {
-  const vs_status status = format == VS_FORMAT_VRAM ? vs_snapshot_write_vram(snapshot, to) : write_nested(snapshot, format, to);
+  const vs_status status =
+      format == VS_FORMAT_VRAM ? vs_snapshot_write_vram(snapshot, to) : write_nested(snapshot, format, to);
   return status == VS_OK ? VS_OK : vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
 }

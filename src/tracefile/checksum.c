@@ -1,5 +1,5 @@
-/* Input is mixed with a fixed secret of 192 bytes. Up to 128 and up to 240 bytes there is a short way each; beyond, eight lanes
- * of 64 bits take in stripes of 64 bytes, and are scrambled after every block of 1024. */
+/* Input is mixed with a fixed secret of 192 bytes. Up to 128 and up to 240 bytes there is a short way each;
+ * beyond, eight lanes of 64 bits take in stripes of 64 bytes, and are scrambled after every block of 1024. */
 #include "tracefile/checksum.h"
 #include "tracefile/bytes.h"
 

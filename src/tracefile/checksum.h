@@ -1,5 +1,5 @@
-/* XXH3, 64 bits, default secret, no seed: as xxHash 0.8 has it, and as every language can compute it. Our own lines, because
- * its header wants a C library that WebAssembly does not have. */
+/* XXH3, 64 bits, default secret, no seed: as xxHash 0.8 has it, and as every language can compute it. Our
+ * own lines, because its header wants a C library that WebAssembly does not have. */
 #ifndef VS_TRACEFILE_CHECKSUM_H
 #define VS_TRACEFILE_CHECKSUM_H
 

@@ -39,7 +39,7 @@ vs_status vs_decoder_give(vs_decoder *d, vs_trace_tag tag) {
   return d->visitor->visit(d->visitor->ctx, &d->item);
 }
 
-/* ---- what is known --------------------------------------------------------------------------------------------------- */
+/* ---- what is known ------------------------------------------------------------------------------------- */
 
 static bool is_known(const vs_decoder *d, vs_dictionary dictionary, uint64_t id) {
   return id < d->known[dictionary].count && d->known[dictionary].data[id] != 0;
@@ -86,7 +86,7 @@ static vs_status give_entry(vs_decoder *d, vs_dictionary dictionary, vs_trace_ta
   return vs_decoder_give(d, tag);
 }
 
-/* ---- entries --------------------------------------------------------------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------------------------------------- */
 
 static vs_status take_string(vs_decoder *d, vs_bytes *body) {
   vs_trace_string *entry = &d->item.is.string;
@@ -204,7 +204,7 @@ static vs_status take_context(vs_decoder *d, vs_bytes *body) {
   return vs_decoder_give(d, VS_TRACE_CONTEXT);
 }
 
-/* ---- where numbers begin --------------------------------------------------------------------------------------------- */
+/* ---- where numbers begin ------------------------------------------------------------------------------- */
 
 static vs_status take_base(vs_decoder *d, vs_bytes *body) {
   uint32_t next[VS_DICT_COUNT];
@@ -232,7 +232,7 @@ static vs_status take_record(vs_decoder *d, uint8_t tag, vs_bytes *body) {
   }
 }
 
-/* ---- a frame --------------------------------------------------------------------------------------------------------- */
+/* ---- a frame ------------------------------------------------------------------------------------------- */
 
 static vs_status take_next(vs_decoder *d, vs_bytes *rest) {
   const uint8_t first = *rest->at++;

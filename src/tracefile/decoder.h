@@ -1,8 +1,8 @@
-/* Takes the records of one frame apart: decoder.c (entries of dictionaries), decoder_records.c (the rest), decoder_events.c
- * (events). Private to the reader.
+/* Takes the records of one frame apart: decoder.c (entries of dictionaries), decoder_records.c (the rest),
+ * decoder_events.c (events). Private to the reader.
  *
- * What a record says is judged before it is used: numbers in range, references to entries that were given. A reference to
- * an entry that is lost reads as none. */
+ * What a record says is judged before it is used: numbers in range, references to entries that were given. A
+ * reference to an entry that is lost reads as none. */
 #ifndef VS_TRACEFILE_DECODER_H
 #define VS_TRACEFILE_DECODER_H
 
@@ -20,8 +20,8 @@ typedef struct vs_decoded_block {
   uint32_t free_site; /* where its free was requested; VS_MODEL_NONE: not yet */
 } vs_decoded_block;
 
-/* Invariant: known[d] has a byte for each entry up to the highest that was given, 1 where it was. `contexts` has the ids
- * of those of this frame, by their numbers in it. */
+/* Invariant: known[d] has a byte for each entry up to the highest that was given, 1 where it was. `contexts`
+ * has the ids of those of this frame, by their numbers in it. */
 typedef struct vs_decoder {
   const vs_host *host;
   const vs_trace_visitor *visitor;
@@ -47,8 +47,9 @@ VS_MUST_CHECK vs_status vs_decoder_init(vs_decoder *decoder, const vs_host *host
                                         const vs_trace_visitor *visitor, vs_trace_report *report);
 void vs_decoder_deinit(vs_decoder *decoder);
 
-/* Decodes until the end, or the first byte 0 where a record would begin; *used is how far. item.offset and item.process are
- * set. Fails: VS_BAD_FORMAT (a record makes no sense; `used` is where), VS_LIMIT, and what host and visitor fail with */
+/* Decodes until the end, or the first byte 0 where a record would begin; *used is how far. item.offset and
+ * item.process are set. Fails: VS_BAD_FORMAT (a record makes no sense; `used` is where), VS_LIMIT, and what
+ * host and visitor fail with */
 VS_MUST_CHECK vs_status vs_decoder_frame(vs_decoder *decoder, const uint8_t *records, size_t size,
                                          uint64_t base_address, int64_t base_time, size_t *used);
 

@@ -1,7 +1,7 @@
 /* Events: what writer_events.c leaves out is what the model expects. */
 #include "tracefile/decoder.h"
 
-/* ---- what events are given as ------------------------------------------------------------------------------------- */
+/* ---- what events are given as -------------------------------------------------------------------------- */
 
 static vs_status give_event(vs_decoder *d, uint32_t site, uint32_t sizes, vs_trace_event event) {
   const vs_model_site *where = &d->model.sites.data[site];
@@ -26,7 +26,7 @@ static vs_status give_completion(vs_decoder *d, int64_t time_us) {
   return vs_decoder_give(d, VS_TRACE_EVENT);
 }
 
-/* ---- parts of a record -------------------------------------------------------------------------------------------- */
+/* ---- parts of a record --------------------------------------------------------------------------------- */
 
 /* One that is not there yet is introduced by what follows. */
 static vs_status take_site(vs_decoder *d, uint32_t site, vs_bytes *rest) {
@@ -94,7 +94,7 @@ static vs_status take_number(vs_decoder *d, uint8_t first, vs_bytes *rest, uint3
   return VS_OK;
 }
 
-/* ---- the forms ---------------------------------------------------------------------------------------------------- */
+/* ---- the forms ----------------------------------------------------------------------------------------- */
 
 static vs_status take_alloc(vs_decoder *d, uint8_t first, vs_bytes *rest) {
   vs_model *model = &d->model;
@@ -147,17 +147,23 @@ static vs_status take_free(vs_decoder *d, uint8_t first, vs_bytes *rest) {
   return (first & VS_EVENT_FORM) == VS_EVENT_FREED ? give_completion(d, event.time_us) : VS_OK;
 }
 
-/* What was requested before is completed. */
+/* What was requested before is completed. The site comes before the block, but may be that of the block's
+ * free. */
 static vs_status take_late_completion(vs_decoder *d, uint8_t first, vs_bytes *rest) {
   vs_model *model = &d->model;
   vs_trace_event event = {.kind = VS_EVENT_FREE_COMPLETED};
-  if ((first & VS_FREE_BLOCK) == VS_FREE_TELLS_BLOCK) return VS_BAD_FORMAT;
+  const uint64_t where = vs_get_varint(rest);
+  if (rest->is_bad || where > UINT32_MAX || (first & VS_FREE_BLOCK) == VS_FREE_TELLS_BLOCK)
+    return VS_BAD_FORMAT;
+  if (where == VS_COMPLETED_AT_EXPECTED) VS_TRY(take_site(d, vs_model_expected_site(model), rest));
+  else if (where != VS_COMPLETED_AT_FREE) VS_TRY(take_site(d, (uint32_t)where - VS_COMPLETED_AT_SITE, rest));
   VS_TRY(take_number(d, first, rest, &model->completed));
   const vs_decoded_block *block = &d->blocks.data[model->completed];
+  if (block->free_site == VS_MODEL_NONE) return VS_BAD_FORMAT;
+  if (where == VS_COMPLETED_AT_FREE) vs_model_take_site(model, block->free_site);
   event.address = model->address = block->address;
   event.time_us = take_later(d, first, rest);
-  if (rest->is_bad || block->free_site == VS_MODEL_NONE) return VS_BAD_FORMAT;
-  return give_event(d, block->free_site, block->sizes, event);
+  return rest->is_bad ? VS_BAD_FORMAT : give_event(d, model->site, block->sizes, event);
 }
 
 static vs_status take_as_it_is(vs_decoder *d, uint8_t kind, vs_bytes *rest) {

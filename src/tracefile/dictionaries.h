@@ -1,4 +1,5 @@
-/* The dictionaries of a recording, in the order in which they are written: each refers only to those before it. */
+/* The dictionaries of a recording, in the order in which they are written: each refers only to those before
+ * it. */
 #ifndef VS_TRACEFILE_DICTIONARIES_H
 #define VS_TRACEFILE_DICTIONARIES_H
 

@@ -1,8 +1,10 @@
-/* A frame: about 64 KiB of records behind a header that makes them findable, datable and checkable on their own.
+/* A frame: about 64 KiB of records behind a header that makes them findable, datable and checkable on their
+ * own.
  *
  *   offset  bytes
  *        0      8  magic: 89 56 52 41 4d 0d 0a 1a ("\x89VRAM\r\n\x1a")
- *        8      8  checksum: XXH3 (64 bits, no seed) of all from byte 16 to the end of what is stored; 0: the frame is open
+ *        8      8  checksum: XXH3 (64 bits, no seed) of all from byte 16 to the end of what is stored; 0:
+ *               the frame is open
  *       16      2  version of the format: 1
  *       18      1  packing: 0 as it is, 1 raw deflate
  *       19      1  0
@@ -18,8 +20,8 @@
  *       72      8  events in this frame
  *       80         records
  *
- * Of an open frame (being written, or its writer was killed) stored, plain and events say nothing: its records end at
- * the first zero where a record would begin. */
+ * Of an open frame (being written, or its writer was killed) stored, plain and events say nothing: its
+ * records end at the first zero where a record would begin. */
 #ifndef VS_TRACEFILE_FRAME_H
 #define VS_TRACEFILE_FRAME_H
 

@@ -1,15 +1,16 @@
-/* What the events of a frame so far let one expect of the next. Writer and reader keep the same model, so an event only
- * says where it differs; a training loop differs little from one step to the next.
+/* What the events of a frame so far let one expect of the next. Writer and reader keep the same model, so an
+ * event only says where it differs; a training loop differs little from one step to the next.
  *
- *   site      a stack in a context: the place in the program where something happens. Expected is the site that followed
- *             the last one the time before, and at first the one with the next number.
+ *   site      a stack in a context: the place in the program where something happens. Expected is the site
+ *             that followed the last one the time before, and at first the one with the next number.
  *   sizes     a pair, requested and rounded bytes. Expected are those that the site had the time before.
- *   address   of an allocation: one of the last few that blocks of these sizes were freed at, or right behind the last
- *             allocation; else it is told as the distance from the address before.
+ *   address   of an allocation: one of the last few that blocks of these sizes were freed at, or right
+ *             behind the last allocation; else it is told as the distance from the address before.
  *   block     of a free: how many allocations ago it was allocated, or how far from the one freed before.
  *
- * Sites, sizes and contexts are numbered as the frame meets them; a number that is one too high introduces a new one. So
- * nothing of an event but its stack depends on another frame, and a frame that is lost takes no other with it. */
+ * Sites, sizes and contexts are numbered as the frame meets them; a number that is one too high introduces a
+ * new one. So nothing of an event but its stack depends on another frame, and a frame that is lost takes no
+ * other with it. */
 #ifndef VS_TRACEFILE_MODEL_H
 #define VS_TRACEFILE_MODEL_H
 
@@ -38,8 +39,7 @@ enum {
   VS_FREE_AT_EXPECTED = 0x00,
   VS_FREE_TELLS_SITE = 0x10,
   VS_FREE_AT_ALLOCATION = 0x20, /* the site that allocated it */
-  VS_FREE_COMPLETES =
-      0x30, /* with VS_EVENT_FREED: what was being freed is completed, at the site of that free */
+  VS_FREE_COMPLETES = 0x30,     /* with VS_EVENT_FREED: a free that was requested is completed */
   VS_FREE_BLOCK = 0x0c,
   VS_FREE_TELLS_BLOCK = 0x00, /* sizes and distance of the address follow */
   VS_FREE_AGO = 0x04,         /* how many allocations ago follows */
@@ -48,6 +48,9 @@ enum {
 
   VS_EVENT_LATER = 0x03, /* 0, 1, 2: microseconds since the event before; 3: they follow */
 };
+
+/* Where a free is completed: + the number of the site. */
+enum { VS_COMPLETED_AT_FREE, VS_COMPLETED_AT_EXPECTED, VS_COMPLETED_AT_SITE };
 
 enum { VS_AS_IT_IS_TIME = 1, VS_AS_IT_IS_ADDRESS = 2 }; /* what an event told as it is has */
 

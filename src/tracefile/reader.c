@@ -3,7 +3,8 @@
 #include "tracefile/decoder.h"
 #include "tracefile/reader_internal.h"
 
-/* Bytes that may be summed for frames that turn out to be none, before somebody is suspected to waste our time. */
+/* Bytes that may be summed for frames that turn out to be none, before somebody is suspected to waste our
+ * time. */
 enum { WASTE_BASE = 256 * 1024 * 1024, WASTE_FACTOR = 16 };
 
 typedef struct reading {
@@ -47,7 +48,7 @@ static vs_status look(reading *r, size_t count, size_t *have) {
   return status == VS_OK || vs_input_ended(r->input, status) ? VS_OK : fail(r, status);
 }
 
-/* ---- damage ---------------------------------------------------------------------------------------------------------- */
+/* ---- damage -------------------------------------------------------------------------------------------- */
 
 static void tell_damage(reading *r, const vs_trace_damage *damage) {
   vs_trace_report *report = r->report;
@@ -82,8 +83,8 @@ static void note(reading *r, vs_trace_damage_kind kind) {
   if (r->damage.bytes == 0) r->damage = (vs_trace_damage){.kind = kind, .offset = here(r)};
 }
 
-/* Moves on to the next place where a frame seems to begin. Zeros up to the end are a file that was made longer than it
- * is, which is no damage. */
+/* Moves on to the next place where a frame seems to begin. Zeros up to the end are a file that was made
+ * longer than it is, which is no damage. */
 static vs_status skip(reading *r, vs_trace_damage_kind kind, size_t at_least) {
   vs_input *input = r->input;
   bool is_blank = at_least == 0;
@@ -102,7 +103,7 @@ static vs_status skip(reading *r, vs_trace_damage_kind kind, size_t at_least) {
   return VS_OK;
 }
 
-/* ---- one frame --------------------------------------------------------------------------------------------------------- */
+/* ---- one frame ----------------------------------------------------------------------------------------- */
 
 static vs_status unpack(reading *r, const vs_frame_header *header, const uint8_t *stored,
                         const uint8_t **plain) {
@@ -153,7 +154,8 @@ static vs_status decode(reading *r, const vs_frame_header *header, const uint8_t
   return r->frames->frame(r->frames->ctx, &whole, records, used);
 }
 
-/* Of a frame that was being written its length says where the next one would begin; the file may end before. */
+/* Of a frame that was being written its length says where the next one would begin; the file may end before.
+ * */
 static vs_status read_open(reading *r, const vs_frame_header *header) {
   size_t have;
   VS_TRY(look(r, header->size, &have));
@@ -224,7 +226,7 @@ static vs_status read_frame(reading *r, size_t have) {
   return header.checksum == 0 ? read_open(r, &header) : read_sealed(r, &header);
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------------------ */
+/* ---- the file ------------------------------------------------------------------------------------------ */
 
 static vs_status read_frames(reading *r) {
   size_t have;
@@ -242,7 +244,7 @@ static void account_end(reading *r) {
   tell_damage(r, &r->damage);
 }
 
-/* ---- rings --------------------------------------------------------------------------------------------------------------- */
+/* ---- rings --------------------------------------------------------------------------------------------- */
 
 static void reverse(uint8_t *from, uint8_t *end) {
   while (from < end && from < --end) {
@@ -283,8 +285,8 @@ static size_t find_oldest(reading *r, const uint8_t *data, size_t size) {
   return oldest;
 }
 
-/* A file that does not begin with its first frame may be a ring, whose oldest frame lies somewhere: then all of it is taken
- * in, and turned until that comes first. */
+/* A file that does not begin with its first frame may be a ring, whose oldest frame lies somewhere: then all
+ * of it is taken in, and turned until that comes first. */
 static vs_status turn(reading *r) {
   vs_input *input = r->input;
   vs_frame_header header;

@@ -1,12 +1,13 @@
-/* Reads a recording as a stream, whatever happened to it: damaged frames are skipped and accounted for, the rest is read.
+/* Reads a recording as a stream, whatever happened to it: damaged frames are skipped and accounted for, the
+ * rest is read.
  *
- * Each record is given to `visit` once it is decoded. What an entry or event refers to has been given before, or else the
- * reference is VS_TRACE_NONE and counted (it was in a frame that is lost). Entries come with their ids, which may have
- * gaps where frames are lost, and may come again, the same, at a checkpoint. Contexts come once in each frame that uses
- * them, under a new number each time.
+ * Each record is given to `visit` once it is decoded. What an entry or event refers to has been given
+ * before, or else the reference is VS_TRACE_NONE and counted (it was in a frame that is lost). Entries come
+ * with their ids, which may have gaps where frames are lost, and may come again, the same, at a checkpoint.
+ * Contexts come once in each frame that uses them, under a new number each time.
  *
- * Bounds: a frame is at most VS_TRACE_MOST_FRAME_SIZE, a dictionary has at most 2^28 entries; memory is a byte for each, and
- * two frames with what their events take. */
+ * Bounds: a frame is at most VS_TRACE_MOST_FRAME_SIZE, a dictionary has at most 2^28 entries; memory is a
+ * byte for each, and two frames with what their events take. */
 #ifndef VS_TRACEFILE_READER_H
 #define VS_TRACEFILE_READER_H
 
@@ -58,7 +59,8 @@ enum { VS_TRACE_MAGIC_SIZE = 8 };
 bool vs_trace_is(const void *data, size_t size);
 
 /* Reads `input` to its end. `inflate` NULL: compacted frames are refused (VS_UNSUPPORTED).
- * Fails: VS_BAD_FORMAT  there is no frame at all that can be read; VS_UNSUPPORTED  a newer format; VS_NO_MEMORY; and what
+ * Fails: VS_BAD_FORMAT  there is no frame at all that can be read; VS_UNSUPPORTED  a newer format;
+ * VS_NO_MEMORY; and what
  *        reader, inflate (for want of memory) or visitor fail with. `error`: the sentence and the offset. */
 VS_MUST_CHECK vs_status vs_trace_read(const vs_host *host, vs_input *input, const vs_trace_inflate *inflate,
                                       const vs_trace_visitor *visitor, vs_trace_report *report,

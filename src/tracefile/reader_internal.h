@@ -5,7 +5,8 @@
 #include "tracefile/frame.h"
 #include "tracefile/reader.h"
 
-/* A frame that was read: its records as far as they make sense, inflated, and its header with just their events. */
+/* A frame that was read: its records as far as they make sense, inflated, and its header with just their
+ * events. */
 typedef struct vs_frame_visitor {
   void *ctx;
   vs_status (*frame)(void *ctx, const vs_frame_header *header, const uint8_t *records, size_t size);

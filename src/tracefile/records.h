@@ -1,12 +1,14 @@
-/* What a recording says, as values: what the writer takes and the reader gives. docs/formats/vram.md explains the bytes.
+/* What a recording says, as values: what the writer takes and the reader gives. docs/formats/vram.md
+ * explains the bytes.
  *
- *   dictionaries   strings, lists of strings (texts), modules, frames, stacks: numbered from 0 in the order in which they
- *                  were defined, each defined before it is used. Strings, texts and stacks begin with the two that
- *                  everybody knows: 0 is "there is none", 1 the empty one. Contexts have numbers of the writer's or the
- *                  reader's own: the file introduces them in each frame anew.
+ *   dictionaries   strings, lists of strings (texts), modules, frames, stacks: numbered from 0 in the order
+ *                  in which they were defined, each defined before it is used. Strings, texts and stacks
+ *                  begin with the two that everybody knows: 0 is "there is none", 1 the empty one. Contexts
+ *                  have numbers of the writer's or the reader's own: the file introduces them in each frame
+ *                  anew.
  *   events         in the order in which they happened. An event names a stack (who) and a context (where).
- *   state          all segments and blocks of a moment. What is true at the end is the last whole state, and what the
- *                  events behind it changed.
+ *   state          all segments and blocks of a moment. What is true at the end is the last whole state, and
+ *                  what the events behind it changed.
  *
  * Times are microseconds since 1970, sizes bytes. */
 #ifndef VS_TRACEFILE_RECORDS_H
@@ -33,7 +35,7 @@ typedef enum vs_trace_tag {
   VS_TRACE_EVENT, /* every event, however it was written */
 } vs_trace_tag;
 
-/* ---- dictionaries ------------------------------------------------------------------------------------------ */
+/* ---- dictionaries -------------------------------------------------------------------------------------- */
 
 typedef struct vs_trace_string {
   uint32_t id;
@@ -47,7 +49,8 @@ typedef struct vs_trace_list {
   const uint32_t *items;
 } vs_trace_list;
 
-/* A program or library as the process had it mapped: what a native frame has to be looked up in, on any machine. */
+/* A program or library as the process had it mapped: what a native frame has to be looked up in, on any
+ * machine. */
 typedef struct vs_trace_module {
   uint32_t id;
   uint32_t path;     /* string */
@@ -91,7 +94,7 @@ typedef struct vs_trace_context_entry {
   vs_trace_context context;
 } vs_trace_context_entry;
 
-/* ---- events ------------------------------------------------------------------------------------------------ */
+/* ---- events -------------------------------------------------------------------------------------------- */
 
 typedef struct vs_trace_event {
   uint64_t address; /* OOM: free bytes that the driver reported */
@@ -112,7 +115,7 @@ typedef struct vs_trace_annotation {
   uint32_t name, stage; /* strings; "START", "END" */
 } vs_trace_annotation;
 
-/* ---- the state of a moment --------------------------------------------------------------------------------- */
+/* ---- the state of a moment ----------------------------------------------------------------------------- */
 
 typedef enum vs_trace_moment {
   VS_TRACE_AT_START, /* recording began in the middle of things */
@@ -162,7 +165,7 @@ typedef struct vs_trace_block {
   bool is_address_derived, is_requested_derived; /* the source of a conversion did not say it */
 } vs_trace_block;
 
-/* ---- around it --------------------------------------------------------------------------------------------- */
+/* ---- around it ----------------------------------------------------------------------------------------- */
 
 typedef struct vs_trace_process {
   uint32_t pid, parent;
@@ -183,8 +186,9 @@ typedef struct vs_trace_thread {
   uint32_t name; /* string */
 } vs_trace_thread;
 
-/* Kinds of snapshot/model.h's vs_setting_kind: none, bool, int, real, string, dict. A dict is followed by its entries
- * with depth one more; `bits` is their number, a truth, an int64_t, the bits of a double, or a string. */
+/* Kinds of snapshot/model.h's vs_setting_kind: none, bool, int, real, string, dict. A dict is followed by
+ * its entries with depth one more; `bits` is their number, a truth, an int64_t, the bits of a double, or a
+ * string. */
 typedef enum vs_trace_setting_kind {
   VS_TRACE_SETTING_NONE,
   VS_TRACE_SETTING_BOOL,
@@ -200,8 +204,8 @@ typedef struct vs_trace_setting {
   uint64_t bits;
 } vs_trace_setting;
 
-/* Of a recording that was made from a snapshot: its top-level parts (VS_HAS_... of snapshot/model.h) and how many
- * devices had a trace. */
+/* Of a recording that was made from a snapshot: its top-level parts (VS_HAS_... of snapshot/model.h) and how
+ * many devices had a trace. */
 typedef struct vs_trace_shape {
   uint32_t parts;
   uint32_t devices;

@@ -2,7 +2,7 @@
 #include "tracefile/frame.h"
 #include "tracefile/writer_internal.h"
 
-/* ---- life ------------------------------------------------------------------------------------------------------ */
+/* ---- life ---------------------------------------------------------------------------------------------- */
 
 static void forget_written(vs_tracew *w) {
   for (int d = 0; d < VS_DICT_COUNT; d++) w->written[d] = vs_dictionary_first((vs_dictionary)d);
@@ -56,12 +56,12 @@ uint64_t vs_tracew_bytes(const vs_tracew *w) {
   return w->bytes + (w->frame == NULL ? 0 : (uint64_t)(w->at - w->frame));
 }
 
-/* ---- records --------------------------------------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------------------------------------- */
 
 uint8_t *vs_tracew_body(vs_tracew *w) { return w->at + 2; }
 
-/* The body was written behind one byte for its length; a longer length moves it. The tag comes last: until then a reader
- * sees the end of the frame here. */
+/* The body was written behind one byte for its length; a longer length moves it. The tag comes last: until
+ * then a reader sees the end of the frame here. */
 void vs_tracew_record(vs_tracew *w, vs_trace_tag tag, uint8_t *end) {
   const size_t size = (size_t)(end - (w->at + 2));
   uint8_t length[VS_VARINT_MOST];
@@ -74,7 +74,7 @@ void vs_tracew_record(vs_tracew *w, vs_trace_tag tag, uint8_t *end) {
   w->freeing = NULL;
 }
 
-/* ---- frames ---------------------------------------------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------------------------------------- */
 
 enum { BEGINNING = VS_FRAME_HEADER + 2 * VS_RECORD_FRAMING + VS_DICT_COUNT * VS_VARINT_MOST };
 
@@ -162,7 +162,7 @@ vs_status vs_tracew_flush(vs_tracew *w) {
   return seal(w);
 }
 
-/* ---- dictionaries: what is not in the file yet ------------------------------------------------------------------- */
+/* ---- dictionaries: what is not in the file yet --------------------------------------------------------- */
 
 static uint32_t entries(const vs_tracew *w, vs_dictionary dictionary) {
   switch (dictionary) {
@@ -278,7 +278,7 @@ vs_status vs_tracew_checkpoint(vs_tracew *w) {
   return vs_tracew_prepare(w, 0);
 }
 
-/* ---- dictionaries: an id for what is given ------------------------------------------------------------------------ */
+/* ---- dictionaries: an id for what is given ------------------------------------------------------------- */
 
 /* The entry is known; it is in the file, too, or will be with the next record at the latest. */
 static vs_status known(vs_tracew *w, vs_dictionary dictionary) {

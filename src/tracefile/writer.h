@@ -9,14 +9,16 @@
  *   vs_tracew_flush(w);
  *   vs_tracew_destroy(w);
  *
- * Every record is whole in the sink's memory when the call returns: its first byte is stored last. So a sink that maps a
- * file (MAP_SHARED) keeps each record that was written before the process was killed, in a frame that is not sealed.
+ * Every record is whole in the sink's memory when the call returns: its first byte is stored last. So a sink
+ * that maps a file (MAP_SHARED) keeps each record that was written before the process was killed, in a frame
+ * that is not sealed.
  *
- * Entries are written to the file when they first get their id; equal ones have equal ids. Beside new entries no call
- * asks the host for memory.
+ * Entries are written to the file when they first get their id; equal ones have equal ids. Beside new
+ * entries no call asks the host for memory.
  *
- * A call that fails has written nothing and can be made again: the next one asks the sink for a frame again if there is
- * none. After a frame was lost at the sink, all dictionaries are written once more, by themselves.
+ * A call that fails has written nothing and can be made again: the next one asks the sink for a frame again
+ * if there is none. After a frame was lost at the sink, all dictionaries are written once more, by
+ * themselves.
  *
  * Threads: one writer is used by one thread at a time. */
 #ifndef VS_TRACEFILE_WRITER_H
@@ -28,8 +30,8 @@
 /* Where frames live. */
 typedef struct vs_tracew_sink {
   void *ctx;
-  /* Memory for one more frame of `at_least` bytes: options.frame_size, or more for a very long string. *size is how much
-   * there is. It is cleared, then filled. Stays valid until `sealed` or the next `begin`. */
+  /* Memory for one more frame of `at_least` bytes: options.frame_size, or more for a very long string. *size
+   * is how much there is. It is cleared, then filled. Stays valid until `sealed` or the next `begin`. */
   vs_status (*begin)(void *ctx, size_t at_least, void **memory, size_t *size);
   /* The frame is complete: its first `size` bytes are it. */
   vs_status (*sealed)(void *ctx, void *memory, size_t size);
@@ -53,10 +55,11 @@ void vs_tracew_destroy(vs_tracew *w);
 /* Seals the frame that is open, if it has anything in it. */
 VS_MUST_CHECK vs_status vs_tracew_flush(vs_tracew *w);
 
-/* Writes all dictionaries once more, so that a reader can begin here: a ring file needs it at least once in its length. */
+/* Writes all dictionaries once more, so that a reader can begin here: a ring file needs it at least once in
+ * its length. */
 VS_MUST_CHECK vs_status vs_tracew_checkpoint(vs_tracew *w);
 
-/* ---- dictionaries: the id of what is given, written if it is new. An `id` inside what is given is ignored */
+/* ---- dictionaries: the id of what is given, written if it is new. An `id` inside of it is ignored ------ */
 
 VS_MUST_CHECK vs_status vs_tracew_string(vs_tracew *w, vs_str text, uint32_t *id);
 VS_MUST_CHECK vs_status vs_tracew_texts(vs_tracew *w, const uint32_t *strings, size_t count, uint32_t *id);
@@ -67,8 +70,7 @@ VS_MUST_CHECK vs_status vs_tracew_native(vs_tracew *w, uint32_t module, uint64_t
 VS_MUST_CHECK vs_status vs_tracew_stack(vs_tracew *w, const uint32_t *frames, size_t count, uint32_t *id);
 VS_MUST_CHECK vs_status vs_tracew_context(vs_tracew *w, const vs_trace_context *context, uint32_t *id);
 
-/* ---- what happened. Ids that were never given out are VS_BAD_ARGUMENT, but for stack and context of events, which the
- * hostile build asserts */
+/* ---- what happened. An id that was never given out is VS_BAD_ARGUMENT ----------------------------------- */
 
 /* FREE_COMPLETED directly behind its FREE_REQUESTED costs no byte. */
 VS_MUST_CHECK vs_status vs_tracew_event(vs_tracew *w, const vs_trace_event *event);
@@ -81,7 +83,8 @@ VS_MUST_CHECK vs_status vs_tracew_shape(vs_tracew *w, const vs_trace_shape *shap
 /* `events`: in all. */
 VS_MUST_CHECK vs_status vs_tracew_lost(vs_tracew *w, uint64_t events);
 
-/* A state: begin, then each segment followed by its blocks in address order, then end. Events may not come between. */
+/* A state: begin, then each segment followed by its blocks in address order, then end. Events may not come
+ * between. */
 VS_MUST_CHECK vs_status vs_tracew_state_begin(vs_tracew *w, vs_trace_moment moment, int64_t time_us);
 VS_MUST_CHECK vs_status vs_tracew_segment(vs_tracew *w, const vs_trace_segment *segment);
 VS_MUST_CHECK vs_status vs_tracew_block(vs_tracew *w, const vs_trace_block *block);

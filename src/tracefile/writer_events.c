@@ -10,7 +10,7 @@ void vs_tracew_forget(vs_tracew *w) {
   w->ready = NULL;
 }
 
-/* ---- context, site, sizes: numbers in this frame --------------------------------------------------------------------- */
+/* ---- context, site, sizes: numbers in this frame ------------------------------------------------------- */
 
 /* The number of a context, which is introduced by a record of its own. */
 static uint32_t put_context(vs_tracew *w, uint32_t context) {
@@ -86,7 +86,7 @@ static uint8_t *put_sizes(vs_tracew *w, uint8_t *at, const vs_trace_event *event
   return at;
 }
 
-/* ---- parts of a record -------------------------------------------------------------------------------------------- */
+/* ---- parts of a record --------------------------------------------------------------------------------- */
 
 /* Makes the record visible by its first byte. */
 static void finish(vs_tracew *w, uint8_t first, uint8_t *end) {
@@ -116,7 +116,7 @@ static vs_placed *placed_at(vs_tracew *w, uint64_t address) {
   return &w->placed[vs_hash_u64(address) >> (64 - VS_PLACED_BITS)];
 }
 
-/* ---- short records ---------------------------------------------------------------------------------------------------- */
+/* ---- short records ------------------------------------------------------------------------------------- */
 
 static bool is_in_order(const vs_tracew *w, const vs_trace_event *event) {
   return event->time_us != VS_TRACE_NO_TIME && event->time_us >= w->model.time_us && !event->no_address;
@@ -220,7 +220,7 @@ static void put_free(vs_tracew *w, const vs_trace_event *event, uint32_t context
   finish(w, first, at);
 }
 
-/* ---- completion of a free ------------------------------------------------------------------------------------------ */
+/* ---- completion of a free ------------------------------------------------------------------------------ */
 
 static bool completes(const vs_tracew *w, const vs_trace_event *event) {
   const vs_trace_event *freed = &w->freed;
@@ -241,8 +241,8 @@ static void put_completion(vs_tracew *w, const vs_trace_event *event) {
   w->freeing = NULL;
 }
 
-/* Later, after other events: a record of its own, if the free was a short one of this frame. It happens where somebody
- * looked, or where the free was requested. */
+/* Later, after other events: a record of its own, if the free was a short one of this frame. It happens
+ * where somebody looked, or where the free was requested. */
 static bool put_late_completion(vs_tracew *w, const vs_trace_event *event, uint32_t context) {
   vs_model *model = &w->model;
   const vs_placed *placed = find_block(w, event);
@@ -263,7 +263,7 @@ static bool put_late_completion(vs_tracew *w, const vs_trace_event *event, uint3
   return true;
 }
 
-/* ---- the long way --------------------------------------------------------------------------------------------------------- */
+/* ---- the long way -------------------------------------------------------------------------------------- */
 
 /* What stands where an address stands, but is none. */
 static bool is_number(uint8_t kind) { return kind == VS_EVENT_OOM || kind == VS_EVENT_SNAPSHOT; }
@@ -290,7 +290,7 @@ static void put_as_it_is(vs_tracew *w, const vs_trace_event *event, uint32_t con
   finish(w, (uint8_t)(VS_EVENT_AS_IT_IS + event->kind), at);
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------------------------------------- */
 
 static bool is_sensible(const vs_tracew *w, const vs_trace_event *event) {
   const bool is_known = event->kind < VS_EVENT_UNKNOWN

@@ -1,5 +1,5 @@
-/* What the parts of the writer share: writer.c (frames, dictionaries), writer_events.c (events), writer_records.c (the rest).
- * Private to them. */
+/* What the parts of the writer share: writer.c (frames, dictionaries), writer_events.c (events),
+ * writer_records.c (the rest). Private to them. */
 #ifndef VS_TRACEFILE_WRITER_INTERNAL_H
 #define VS_TRACEFILE_WRITER_INTERNAL_H
 
@@ -18,8 +18,8 @@ typedef struct vs_local {
   uint32_t frame, number; /* as the model counts */
 } vs_local;
 
-/* Where a block is that was allocated in this frame. Keyed by its address, and overwritten by what falls on the same
- * place: then a free has to tell more, that is all. */
+/* Where a block is that was allocated in this frame. Keyed by its address, and overwritten by what falls on
+ * the same place: then a free has to tell more, that is all. */
 typedef struct vs_placed {
   uint64_t address;
   uint32_t frame, number; /* as the model counts */
@@ -28,8 +28,9 @@ typedef struct vs_placed {
 } vs_placed;
 enum { VS_PLACED = VS_HOSTILE ? 64 : 8192, VS_PLACED_BITS = VS_HOSTILE ? 6 : 13 };
 
-/* Invariant: written[d] <= entries of dictionary d; is_behind exactly if some are not equal. While a frame is open
- * frame <= at <= limit, and all bytes from `at` on are 0, or belong to a record that is being written. */
+/* Invariant: written[d] <= entries of dictionary d; is_behind exactly if some are not equal. While a frame
+ * is open frame <= at <= limit, and all bytes from `at` on are 0, or belong to a record that is being
+ * written. */
 struct vs_tracew {
   const vs_host *host;
   vs_tracew_sink sink;
@@ -60,12 +61,12 @@ struct vs_tracew {
 /* writer_events.c: a frame begins. */
 void vs_tracew_forget(vs_tracew *w);
 
-/* writer.c: all entries are in the file, and an open frame has room for `bytes` more. What is at `at` then may be written
- * up to there. The model may have begun anew. */
+/* writer.c: all entries are in the file, and an open frame has room for `bytes` more. What is at `at` then
+ * may be written up to there. The model may have begun anew. */
 VS_MUST_CHECK vs_status vs_tracew_prepare(vs_tracew *w, size_t bytes);
 
-/* A record with a length: its body is to be written to what begin returns, and end to be told where it ends. There has
- * to be room for the body and VS_RECORD_FRAMING bytes. */
+/* A record with a length: its body is to be written to what begin returns, and end to be told where it ends.
+ * There has to be room for the body and VS_RECORD_FRAMING bytes. */
 enum { VS_RECORD_FRAMING = 8 };
 uint8_t *vs_tracew_body(vs_tracew *w);
 void vs_tracew_record(vs_tracew *w, vs_trace_tag tag, uint8_t *end);

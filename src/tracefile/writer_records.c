@@ -1,4 +1,5 @@
-/* The records that are neither entries nor events. Each is a list of numbers; docs/formats/vram.md names them. */
+/* The records that are neither entries nor events. Each is a list of numbers; docs/formats/vram.md names
+ * them. */
 #include "tracefile/writer_internal.h"
 
 enum { MOST_NUMBERS = 16, MOST_BYTES = (MOST_NUMBERS + 1) * VS_VARINT_MOST + VS_RECORD_FRAMING };
@@ -76,7 +77,7 @@ vs_status vs_tracew_annotation(vs_tracew *w, const vs_trace_annotation *annotati
   return put_timed(w, VS_TRACE_ANNOTATION, annotation->time_us, numbers, COUNT(numbers));
 }
 
-/* ---- states ---------------------------------------------------------------------------------------------------- */
+/* ---- states -------------------------------------------------------------------------------------------- */
 
 vs_status vs_tracew_state_begin(vs_tracew *w, vs_trace_moment moment, int64_t time_us) {
   if (moment > VS_TRACE_AT_END) return VS_BAD_ARGUMENT;

@@ -5,7 +5,7 @@
 
 enum { STEPS = 250 };
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static vs_status write_all(const vs_host *host, recording *r) {
   vs_tracew *w;
@@ -78,7 +78,7 @@ static void test_what_failed_can_be_said_again(void **state) {
   }
 }
 
-/* ---- reading, and packing ------------------------------------------------------------------------------------------------------- */
+/* ---- reading, and packing ------------------------------------------------------------------------------ */
 
 static vs_status read_once(const vs_host *host, void *ctx) {
   reading_back got;

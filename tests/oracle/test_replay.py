@@ -1,7 +1,7 @@
 """Replays: real recordings and made-up ones run through our allocator, event for event as recorded.
 
-REPLAY is tests/programs/replay.c. What is made up comes from caching_allocator.py, which gives memory back in the order of
-PyTorch's pools here, and knows no rules newer than 2.6.
+REPLAY is tests/programs/replay.c. What is made up comes from caching_allocator.py, which gives memory back in the order
+of PyTorch's pools here, and knows no rules newer than 2.6.
 """
 
 import os

@@ -367,8 +367,8 @@ class Reader:
         self.time = as_signed(self.time + (rest.number() if distance == 3 else distance))
         return self.time
 
-    def give(self, kind, address, sizes, time, action=None, site=None):
-        stack, context = self.sites[self.site if site is None else site]
+    def give(self, kind, address, sizes, time, action=None):
+        stack, context = self.sites[self.site]
         requested, rounded = self.sizes[sizes]
         self.counted += kind != FREE_COMPLETED
         event = Event(action or KINDS[kind], address, requested, rounded, time, stack, context)
@@ -450,10 +450,15 @@ class Reader:
         return number
 
     def late_completion(self, first, rest):
+        where = rest.number()
+        if where:
+            self.take_site(self.expected_site() if where == 1 else where - 2, rest)
         self.last_completed = self.take_number(first >> 2 & 3, self.last_completed, rest)
+        if not where:
+            self.go_to(self.free_sites[self.last_completed])
         address, _, sizes = self.blocks[self.last_completed]
         self.address = address
-        self.give(FREE_COMPLETED, address, sizes, self.take_time(first, rest), site=self.free_sites[self.last_completed])
+        self.give(FREE_COMPLETED, address, sizes, self.take_time(first, rest))
 
     def as_it_is(self, kind, rest):
         flags = rest.number()

@@ -10,10 +10,12 @@ import subprocess
 import pytest
 
 PROGRAM = os.environ.get("REPLAY", "")
-RECORDINGS = """training churn churn_without_stacks streams streams_alloc full full_then_empty pools dying_pools graph late
-    late_alike late_streams expandable expandable_training expandable_streams expandable_full expandable_pools expandable_dying_pools
-    expandable_graph expandable_late_streams expandable_late split split_full divisions large_segments garbage garbage_streams garbage_split
-    split_late limit""".split()
+RECORDINGS = """
+    training churn churn_without_stacks streams streams_alloc full full_then_empty pools dying_pools graph
+    late late_alike late_streams expandable expandable_training expandable_streams expandable_full
+    expandable_pools expandable_dying_pools expandable_graph expandable_late_streams expandable_late split
+    split_full divisions large_segments garbage garbage_streams garbage_split split_late limit
+""".split()
 FIGURES = re.compile(r"(\w+)=('[^']*'|\S+)")
 
 

@@ -1,7 +1,7 @@
 #include "support/recordings.h"
 #include "base/hash.h"
 
-/* ---- writing into memory ------------------------------------------------------------------------------------------------ */
+/* ---- writing into memory ------------------------------------------------------------------------------- */
 
 static vs_status begin(void *ctx, size_t at_least, void **memory, size_t *size) {
   recording *r = ctx;
@@ -38,7 +38,7 @@ vs_tracew_sink recording_sink(recording *r) {
   return (vs_tracew_sink){.ctx = r, .begin = begin, .sealed = sealed};
 }
 
-/* ---- reading back ---------------------------------------------------------------------------------------------------------- */
+/* ---- reading back -------------------------------------------------------------------------------------- */
 
 static uint64_t join(uint64_t a, uint64_t b) {
   return vs_hash_mix(vs_hash_u64(a), b ^ UINT64_C(0x9fb21c651e98df25));
@@ -234,7 +234,7 @@ bool same_event(const plain_event *a, const plain_event *b) {
          x->forward_frames == y->forward_frames;
 }
 
-/* ---- a recording of everything, made up ------------------------------------------------------------------------------------- */
+/* ---- a recording of everything, made up ---------------------------------------------------------------- */
 
 static uint64_t below(made_up *m, uint64_t bound) { return random_below(&m->random, bound); }
 

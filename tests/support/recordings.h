@@ -66,7 +66,8 @@ typedef struct made_up {
 } made_up;
 
 void made_up_init(made_up *m, vs_tracew *w, reading_back *expected, uint64_t seed);
-/* One more thing happens, most of the time an event of a steady program; sometimes anything that can be said. */
+/* One more thing happens, most of the time an event of a steady program; sometimes anything that can be
+ * said. */
 vs_status made_up_step(made_up *m);
 
 #endif

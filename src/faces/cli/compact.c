@@ -111,7 +111,8 @@ static void put_json(vs_screen *screen, const vs_cli *cli, const result *done) {
   vs_text_byte(&screen->text, '\n');
 }
 
-/* The file that is replaced is the one that is read: it is open until then, and the new one appears whole or not at all. */
+/* The file that is replaced is the one that is read: it is open until then, and the new one appears whole or
+ * not at all. */
 vs_exit vs_cli_compact(vs_cli *cli) {
   static vs_outfile out; /* its buffer is large for a stack */
   const char *name = output_of(cli);

@@ -1,4 +1,5 @@
-/* Raw deflate of one piece at a time, as recordings use it. In a build without zlib both answer VS_UNSUPPORTED. */
+/* Raw deflate of one piece at a time, as recordings use it. In a build without zlib both answer
+ * VS_UNSUPPORTED. */
 #ifndef VS_CLI_DEFLATE_H
 #define VS_CLI_DEFLATE_H
 

@@ -1,6 +1,6 @@
 """Records programs under all kinds of settings, each from an empty allocator on, for tests that replay them.
 
-    recordings.py FOLDER        writes FOLDER/<name>.pickle, prints {name: {"settings": what the file cannot say, "card": bytes}}
+    recordings.py FOLDER        writes FOLDER/<name>.pickle, prints {name: {"settings", "fraction", "card": bytes}}
 """
 
 import json
@@ -39,7 +39,8 @@ def record(name, program, *arguments, settings="", fraction=1.0, context="all", 
     kept = program(*arguments), kept
     torch.cuda.memory._dump_snapshot(str(folder / f"{name}.pickle"))
     torch.cuda.memory._record_memory_history(enabled=None)
-    told[name] = {"card": torch.cuda.get_device_properties(0).total_memory, "settings": settings, "fraction": fraction}
+    card = torch.cuda.get_device_properties(0).total_memory
+    told[name] = {"card": card, "settings": settings, "fraction": fraction}
     del kept
 
 
@@ -249,7 +250,8 @@ record("divisions", churn, 11, settings="roundup_power2_divisions:[4:2,32:4,>:8]
 record("large_segments", churn, 12, settings="large_segment_size_mb:32")
 record("garbage", growth, 13, settings="garbage_collection_threshold:0.4", fraction=0.25)
 record("garbage_streams", growth, 17, 0.3, settings="garbage_collection_threshold:0.5", fraction=0.25)
-record("garbage_split", churn, 14, 900, 0.2, 0.0, settings="garbage_collection_threshold:0.6,max_split_size_mb:24", fraction=0.25)
+garbage_split = "garbage_collection_threshold:0.6,max_split_size_mb:24"
+record("garbage_split", churn, 14, 900, 0.2, 0.0, settings=garbage_split, fraction=0.25)
 record("split_late", churn, 16, 400, 0.1, settings="max_split_size_mb:24", late=late_streams)
 record("limit", churn, 15, 900, 0.1, 0.0, fraction=0.1)
 print(json.dumps(told))

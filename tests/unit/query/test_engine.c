@@ -141,7 +141,7 @@ static void a_replay_is_checked_and_run(void **state) {
   const int64_t extra = vs_json_i64(at(root, "check.extra"), -1);
   const int64_t misses = vs_json_i64(at(root, "check.miss_count"), -1);
   assert_true(matched >= 0 && matched <= events && misses >= extra && misses <= events - matched + extra);
-  expect_word(root, "run.settings", "expandable_segments:True");
+  expect_word(root, "run.settings", "profile:torch-2.6,expandable_segments:True");
   expect_number(root, "run.card_bytes", 1);
   root = ask("{\"method\":\"replay\"}");
   expect_null(root, "run.card_bytes");

@@ -8,7 +8,7 @@ static vs_status read_with(const vs_read_options *options, vs_str bytes, vs_snap
                           out, error);
 }
 
-/* ---- there and back --------------------------------------------------------------------------------------------------------- */
+/* ---- there and back ------------------------------------------------------------------------------------ */
 
 static void check_round_trip(const char *name, vs_str bytes, void *ctx) {
   vs_snapshot *snapshot;
@@ -34,7 +34,7 @@ static void test_every_snapshot_comes_back(void **state) {
   for_each_corpus_file(check_round_trip, NULL);
 }
 
-/* ---- a recorder's own file ---------------------------------------------------------------------------------------------------- */
+/* ---- a recorder's own file ----------------------------------------------------------------------------- */
 
 typedef struct program {
   recording r;
@@ -107,7 +107,7 @@ static void test_who_recorded_and_what(void **state) {
   vs_snapshot_destroy(s);
 }
 
-/* ---- frames without names ------------------------------------------------------------------------------------------------------ */
+/* ---- frames without names ------------------------------------------------------------------------------ */
 
 static size_t name_places(void *ctx, vs_str path, vs_str build_id, uint64_t offset, vs_place_name *names) {
   (void)ctx;
@@ -159,7 +159,7 @@ static void test_native_frames_get_names(void **state) {
   vs_snapshot_destroy(s);
 }
 
-/* ---- the end state of a program that was killed ---------------------------------------------------------------------------------- */
+/* ---- the end state of a program that was killed -------------------------------------------------------- */
 
 enum { MOST = 400 };
 

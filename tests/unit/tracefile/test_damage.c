@@ -1,5 +1,5 @@
-/* What happened to the file on the way: bytes that changed, an end that is missing, a writer that was killed, a disk that
- * was full. Only what was hit is lost, and the reader says how much that was. */
+/* What happened to the file on the way: bytes that changed, an end that is missing, a writer that was
+ * killed, a disk that was full. Only what was hit is lost, and the reader says how much that was. */
 #include <stdlib.h>
 #include "support/recordings.h"
 #include "tracefile/frame.h"
@@ -173,7 +173,7 @@ static void test_a_frame_that_is_missing_is_counted(void **state) {
   unmake(&o);
 }
 
-/* ---- a writer that is killed: the sink's memory at any moment ------------------------------------------------------------------ */
+/* ---- a writer that is killed: the sink's memory at any moment ------------------------------------------ */
 
 static void test_an_open_frame_is_read_to_its_last_record(void **state) {
   (void)state;
@@ -208,7 +208,7 @@ static void test_an_open_frame_is_read_to_its_last_record(void **state) {
   recording_deinit(&r);
 }
 
-/* ---- a disk that is full: the frame is lost, what comes later stands for itself ------------------------------------------------ */
+/* ---- a disk that is full: the frame is lost, what comes later stands for itself ------------------------ */
 
 static void test_a_frame_lost_at_the_sink_takes_no_names_along(void **state) {
   (void)state;
@@ -251,7 +251,7 @@ static void test_a_frame_lost_at_the_sink_takes_no_names_along(void **state) {
   }
 }
 
-/* ---- what a reader cannot do ----------------------------------------------------------------------------------------------------- */
+/* ---- what a reader cannot do --------------------------------------------------------------------------- */
 
 static void test_refusals(void **state) {
   (void)state;

@@ -64,7 +64,7 @@ static void test_nothing_at_all(void **state) {
   recording_deinit(&r);
 }
 
-/* ---- the figures of a steady program: docs/formats/vram.md promises eight bytes -------------------------------------- */
+/* ---- the figures of a steady program: docs/formats/vram.md promises eight bytes ------------------------ */
 
 static void test_a_steady_program_takes_few_bytes(void **state) {
   (void)state;
@@ -100,7 +100,7 @@ static void test_a_steady_program_takes_few_bytes(void **state) {
   recording_deinit(&r);
 }
 
-/* ---- misuse ---------------------------------------------------------------------------------------------------------------- */
+/* ---- misuse -------------------------------------------------------------------------------------------- */
 
 static void test_what_was_never_defined_is_refused(void **state) {
   (void)state;
@@ -127,7 +127,7 @@ static void test_what_was_never_defined_is_refused(void **state) {
   recording_deinit(&r);
 }
 
-/* ---- rings ------------------------------------------------------------------------------------------------------------------ */
+/* ---- rings --------------------------------------------------------------------------------------------- */
 
 enum { SLOT = 2048, SLOTS = 8 };
 
