@@ -141,6 +141,8 @@ def test_bytes_that_are_no_text(vramscope):
     done = vramscope("settings", os.fsdecode(b"\xff\xfe:1"))
     assert done.code == USAGE
     assert marked(done.err)[1] == "\\xff\\xfe:1"
+    before = os.fsdecode(b"expandable_segments_reserve_by_class:[\xff\xfe\xc3\xa9:0.5],")
+    assert marked(vramscope("settings", before + "expandable_segments:tru").err)[1] == "tru"
 
 
 def test_usage(vramscope):

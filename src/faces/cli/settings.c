@@ -174,6 +174,20 @@ static void put_page(vs_cli *cli, const vs_given *given, vs_json reply) {
 
 /* ---- settings that make no sense */
 
+/* Where byte `offset` of the text that the engine saw is in `text`: a byte that is no character reaches it as a
+ * \udcXX, which takes three. */
+static size_t place_of(vs_str text, uint64_t offset) {
+  enum { ESCAPED = 3 };
+  size_t at = 0;
+  for (uint64_t seen = 0; seen < offset && at < text.size;) {
+    char piece[VS_SAFE_PIECE];
+    const size_t begin = at;
+    (void)vs_screen_safe_piece(piece, text, &at);
+    seen += at - begin == 1 && (uint8_t)text.data[begin] >= 0x80 ? ESCAPED : at - begin;
+  }
+  return at;
+}
+
 /* The text below the sentence, with the place marked; of a long one what stands around it. */
 static void say_place(const vs_cli *cli, vs_str text, size_t place) {
   enum { COLUMNS = 76, BEFORE_MOST = 50 };
@@ -203,7 +217,7 @@ static vs_exit refuse(const vs_cli *cli, const vs_given *given, vs_error *error)
   error->offset = VS_NO_OFFSET; /* it is shown instead */
   const vs_exit code =
       vs_say_error(vs_str_from(is_variable ? vs_alloc_variables[given->which] : "settings"), error);
-  if (place <= text.size) say_place(cli, text, (size_t)place);
+  if (place != VS_NO_OFFSET) say_place(cli, text, place_of(text, place));
   return code;
 }
 
