@@ -1,6 +1,8 @@
 #include "alloc/adopt.h"
 
-#include "alloc/internal.h"
+#include "alloc/cache.h"
+#include "alloc/expandable.h"
+#include "alloc/pools.h"
 
 uint64_t vs_alloc_rounded(const vs_alloc *alloc, uint64_t size) {
   return size == 0 ? 0 : vs_alloc_round(alloc, size);

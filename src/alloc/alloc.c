@@ -1,18 +1,10 @@
-#include "alloc/internal.h"
-
-void vs_alloc_tell_slow(vs_alloc *alloc, vs_event_kind kind, uint64_t address, uint64_t size,
-                        uint64_t rounded, const vs_alloc_lane *lane, vs_context context) {
-  const vs_event event = {
-      .address = address,
-      .size = size,
-      .rounded = rounded,
-      .stream = lane->stream,
-      .pool = vs_alloc_pool_id(lane->pool),
-      .context = context,
-      .kind = kind,
-  };
-  alloc->observer.event(alloc->observer.ctx, &event);
-}
+#include "alloc/cache.h"
+#include "alloc/expandable.h"
+#include "alloc/ladder.h"
+#include "alloc/pending.h"
+#include "alloc/pools.h"
+#include "alloc/reuse.h"
+#include "alloc/segments.h"
 
 /* ---- making one -------------------------------------------------------------------------------------------- */
 
@@ -181,6 +173,70 @@ vs_status vs_alloc_stream_class(vs_alloc *alloc, uint64_t stream, vs_str name) {
   *class = (vs_alloc_class_of_stream){.stream = stream};
   if (name.size > 0) memcpy(class->name, name.data, name.size);
   return VS_OK;
+}
+
+/* ---- the two calls ------------------------------------------------------------------------------------------------- */
+
+static vs_status poll_before(vs_alloc *alloc, uint64_t stream, vs_context context) {
+  if (!vs_alloc_is_capturing(alloc, stream))
+    return alloc->waiting == 0 ? VS_OK : vs_alloc_pending_poll(alloc, context);
+  return alloc->settings.capture_reuse ? vs_alloc_reuse_free(alloc, stream, context) : VS_OK;
+}
+
+/* What the cache has not got, with what handing it out takes. Apart, so that the way of nearly all requests is short. */
+__attribute__((noinline)) static vs_status find_elsewhere(vs_alloc *alloc, vs_alloc_request *request) {
+  VS_TRY(vs_alloc_find_block(alloc, request));
+  /* The driver's call let others in, or mapping took the spare blocks. */
+  vs_status status = vs_alloc_blocks_reserve(alloc->host, &alloc->blocks, 1);
+  if (status == VS_OK) status = vs_alloc_table_reserve(alloc->host, &alloc->allocated);
+  if (status != VS_OK) vs_alloc_cache_add(request->block);
+  return status;
+}
+
+vs_status vs_alloc_malloc(vs_alloc *alloc, uint64_t size, uint64_t stream, vs_context context,
+                          uint64_t *address) {
+  *address = 0;
+  if (size == 0) return VS_OK;
+  vs_alloc_request request = {.wanted = size, .stream = stream, .context = context};
+  if (size >= VS_ALLOC_TOO_LARGE) {
+    vs_alloc_oom_note(alloc, &request);
+    return VS_DEVICE_MEMORY;
+  }
+  VS_TRY(poll_before(alloc, stream, context));
+  VS_TRY(vs_alloc_table_reserve(alloc->host, &alloc->allocated));
+  VS_TRY(vs_alloc_blocks_reserve(alloc->host, &alloc->blocks, 4));
+  request.size = vs_alloc_round(alloc, size);
+  request.pool = vs_alloc_pool_for(alloc, request.size, stream);
+  VS_TRY(vs_alloc_lane_of(alloc, request.pool, stream, &request.lane));
+  request.is_expandable = alloc->is_expandable && !vs_alloc_has_source(request.pool);
+  if (vs_alloc_look_up(alloc, &request)) alloc->statistics.steps[VS_ALLOC_FROM_CACHE]++; /* nearly always */
+  else VS_TRY(find_elsewhere(alloc, &request));
+  vs_alloc_hand_out(alloc, &request);
+  *address = request.block->address;
+  vs_alloc_assert(alloc);
+  return VS_OK;
+}
+
+/* ---- freeing ------------------------------------------------------------------------------------------------------ */
+
+vs_status vs_alloc_free(vs_alloc *alloc, uint64_t address, vs_context context) {
+  if (address == 0) return VS_OK;
+  vs_alloc_block *block = vs_alloc_table_take(&alloc->allocated, address);
+  if (block == NULL) return VS_NOT_FOUND;
+  vs_alloc_lane *lane = block->lane;
+  const vs_alloc_part part = lane->pool->part;
+  vs_alloc_decrease(alloc, part, VS_ALLOC_ALLOCATION, 1);
+  vs_alloc_decrease(alloc, part, VS_ALLOC_ALLOCATED_BYTES, block->size);
+  lane->allocated_bytes -= block->size;
+  alloc->statistics.lifetimes[63 - __builtin_clzll(alloc->allocations - block->born)]++;
+  vs_alloc_tell_block(alloc, VS_EVENT_FREE_REQUESTED, block, vs_alloc_either(context, block->context));
+  if (block->size >= alloc->max_split_size)
+    vs_alloc_stat_decrease(&alloc->statistics.oversize_allocations, 1);
+  vs_status status = VS_OK;
+  if (block->uses != NULL) status = vs_alloc_pending_add(alloc, block);
+  else vs_alloc_complete_free(alloc, block, context);
+  vs_alloc_assert(alloc);
+  return status;
 }
 
 /* ---- emptying ------------------------------------------------------------------------------------------------- */

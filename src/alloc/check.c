@@ -1,5 +1,5 @@
 /* The invariants, executed: everything is counted again from the blocks. */
-#include "alloc/internal.h"
+#include "alloc/pools.h"
 
 typedef struct recount {
   const vs_alloc *alloc;

@@ -1,6 +1,8 @@
 /* Expandable segments: addresses for more than the whole card are reserved once; pages get memory when blocks need it and
  * lose it when the cache is emptied. Blocks without memory stand in the unmapped list of their lane. */
-#include "alloc/internal.h"
+#include "alloc/expandable.h"
+#include "alloc/cache.h"
+#include "alloc/pools.h"
 
 const vs_alloc_reserve *vs_alloc_reserve_of(const vs_alloc *alloc, uint64_t stream, const char **class_name) {
   const vs_alloc_settings *settings = &alloc->settings;

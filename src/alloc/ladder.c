@@ -1,4 +1,9 @@
-#include "alloc/internal.h"
+#include "alloc/ladder.h"
+#include "alloc/cache.h"
+#include "alloc/expandable.h"
+#include "alloc/pending.h"
+#include "alloc/pools.h"
+#include "alloc/segments.h"
 
 /* ---- out of memory --------------------------------------------------------------------------------------------- */
 
@@ -46,7 +51,7 @@ static vs_status fail_out_of_memory(vs_alloc *alloc, vs_alloc_request *request) 
   return VS_DEVICE_MEMORY;
 }
 
-vs_status vs_alloc_reject(vs_alloc *alloc, const vs_alloc_request *request) {
+static vs_status reject(vs_alloc *alloc, const vs_alloc_request *request) {
   vs_alloc_oom_note(alloc, request);
   alloc->oom.is_rejected = true;
   alloc->statistics.num_oom_rejections++;
@@ -104,6 +109,7 @@ vs_status vs_alloc_find_block(vs_alloc *alloc, vs_alloc_request *request) {
   if (!was_freed || !vs_alloc_look_up(alloc, request)) {
     const vs_status status = climb(alloc, request, &step);
     if (status == VS_NOT_FOUND) return fail_out_of_memory(alloc, request);
+    if (status == VS_LIMIT) return reject(alloc, request);
     if (status != VS_OK) return status;
   }
   alloc->statistics.steps[step]++;

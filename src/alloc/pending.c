@@ -1,7 +1,9 @@
 /* Blocks that other streams use. A freed block with recorded streams gets an event on each of them and waits in their
  * queues; it is free when all of its events are complete. During a capture no event may be asked, so such blocks are
  * deferred until it ends. */
-#include "alloc/internal.h"
+#include "alloc/pending.h"
+#include "alloc/cache.h"
+#include "alloc/reuse.h"
 
 static uint64_t stream_key(const vs_alloc *alloc, uint64_t stream) {
   return alloc->hooks.stream_hash != NULL ? alloc->hooks.stream_hash(alloc->hooks.ctx, stream) : stream;

@@ -1,4 +1,5 @@
-#include "alloc/internal.h"
+#include "alloc/pools.h"
+#include "alloc/pending.h"
 
 /* ---- lanes ------------------------------------------------------------------------------------------------- */
 
@@ -142,6 +143,30 @@ void vs_alloc_for_each_pool(const vs_alloc *alloc, void (*visit)(void *ctx, vs_a
     visit(ctx, &owner->small);
     visit(ctx, &owner->large);
   }
+}
+
+/* ---- bytes of the driver ----------------------------------------------------------------------------------- */
+
+void vs_alloc_reserved_add(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t bytes) {
+  alloc->reserved += bytes;
+  vs_alloc_increase(alloc, pool->part, VS_ALLOC_RESERVED_BYTES, bytes);
+  alloc->statistics.num_device_alloc++;
+  if (pool->owner == NULL) return;
+  pool->owner->reserved += bytes;
+  vs_alloc_private *figures = vs_alloc_private_find(alloc, pool->owner->id);
+  vs_alloc_stat_increase(&figures->reserved[VS_ALLOC_ALL], (int64_t)bytes);
+  vs_alloc_stat_increase(&figures->reserved[pool->part], (int64_t)bytes);
+}
+
+void vs_alloc_reserved_take(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t bytes) {
+  alloc->reserved -= bytes;
+  vs_alloc_decrease(alloc, pool->part, VS_ALLOC_RESERVED_BYTES, bytes);
+  if (pool->owner == NULL) return;
+  pool->owner->reserved -= bytes;
+  if (pool->owner->calls > 0) pool->owner->calls--;
+  vs_alloc_private *figures = vs_alloc_private_find(alloc, pool->owner->id);
+  vs_alloc_stat_decrease(&figures->reserved[VS_ALLOC_ALL], (int64_t)bytes);
+  vs_alloc_stat_decrease(&figures->reserved[pool->part], (int64_t)bytes);
 }
 
 /* ---- routes -------------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,8 @@
  * When a block with recorded streams is freed during a capture, the nodes that the next work of each of its streams would
  * depend on are kept (*markers*). The block may be handed out to a stream once every marker is among the nodes that the
  * stream's next work will depend on, directly or not: then every use lies before it in the graph. */
-#include "alloc/internal.h"
+#include "alloc/reuse.h"
+#include "alloc/cache.h"
 
 #include "base/map.h"
 

@@ -1,26 +1,8 @@
-#include "alloc/internal.h"
-
-void vs_alloc_reserved_add(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t bytes) {
-  alloc->reserved += bytes;
-  vs_alloc_increase(alloc, pool->part, VS_ALLOC_RESERVED_BYTES, bytes);
-  alloc->statistics.num_device_alloc++;
-  if (pool->owner == NULL) return;
-  pool->owner->reserved += bytes;
-  vs_alloc_private *figures = vs_alloc_private_find(alloc, pool->owner->id);
-  vs_alloc_stat_increase(&figures->reserved[VS_ALLOC_ALL], (int64_t)bytes);
-  vs_alloc_stat_increase(&figures->reserved[pool->part], (int64_t)bytes);
-}
-
-void vs_alloc_reserved_take(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t bytes) {
-  alloc->reserved -= bytes;
-  vs_alloc_decrease(alloc, pool->part, VS_ALLOC_RESERVED_BYTES, bytes);
-  if (pool->owner == NULL) return;
-  pool->owner->reserved -= bytes;
-  if (pool->owner->calls > 0) pool->owner->calls--;
-  vs_alloc_private *figures = vs_alloc_private_find(alloc, pool->owner->id);
-  vs_alloc_stat_decrease(&figures->reserved[VS_ALLOC_ALL], (int64_t)bytes);
-  vs_alloc_stat_decrease(&figures->reserved[pool->part], (int64_t)bytes);
-}
+#include "alloc/segments.h"
+#include "alloc/cache.h"
+#include "alloc/expandable.h"
+#include "alloc/pending.h"
+#include "alloc/pools.h"
 
 /* ---- getting ------------------------------------------------------------------------------------------------- */
 
@@ -48,8 +30,7 @@ vs_status vs_alloc_segment_get(vs_alloc *alloc, vs_alloc_request *request, bool 
   const uint64_t size = request->driver_size;
   vs_alloc_pool *pool = request->pool;
   if (alloc->limit != VS_ALLOC_NO_LIMIT && alloc->reserved + size > alloc->limit) return VS_NOT_FOUND;
-  if (alloc->settings.reject_over_limit && exceeds_fraction(alloc, size))
-    return vs_alloc_reject(alloc, request);
+  if (alloc->settings.reject_over_limit && exceeds_fraction(alloc, size)) return VS_LIMIT;
   if (request->is_expandable) {
     VS_TRY(vs_alloc_expand(alloc, request));
     if (pool->owner != NULL) pool->owner->calls++;

@@ -1,5 +1,5 @@
 /* What there is, as a snapshot shows it. */
-#include "alloc/internal.h"
+#include "alloc/pools.h"
 
 #include "base/sort.h"
 

@@ -1,0 +1,194 @@
+/* Blocks and the cache: what every allocation and free does. The steps of the two are inline here, as they are most of
+ * the time that an allocation takes. */
+#ifndef VS_ALLOC_CACHE_H
+#define VS_ALLOC_CACHE_H
+
+#include "alloc/state.h"
+
+/* ---- telling --------------------------------------------------------------------------------------------- */
+
+void vs_alloc_tell_slow(vs_alloc *alloc, vs_event_kind kind, uint64_t address, uint64_t size,
+                        uint64_t rounded, const vs_alloc_lane *lane, vs_context context);
+
+/* Tells the observer of something that happened to memory of a lane. */
+static inline void vs_alloc_tell(vs_alloc *alloc, vs_event_kind kind, uint64_t address, uint64_t size,
+                                 const vs_alloc_lane *lane, vs_context context) {
+  if (alloc->observer.event != NULL) vs_alloc_tell_slow(alloc, kind, address, size, 0, lane, context);
+}
+
+/* The same of a block; the size of the event is what the user asked for. */
+static inline void vs_alloc_tell_block(vs_alloc *alloc, vs_event_kind kind, const vs_alloc_block *block,
+                                       vs_context context) {
+  if (alloc->observer.event != NULL)
+    vs_alloc_tell_slow(alloc, kind, block->address, block->requested, block->size, block->lane, context);
+}
+
+/* ---- sizes and blocks ------------------------------------------------------------------------------------ */
+
+uint64_t vs_alloc_round_to_division(const vs_alloc *alloc, uint64_t size);
+
+/* Bytes of the block that a request needs. */
+static inline uint64_t vs_alloc_round(const vs_alloc *alloc, uint64_t size) {
+  if (alloc->has_divisions) return vs_alloc_round_to_division(alloc, size);
+  return (size + VS_ALLOC_MIN_BLOCK - 1) & ~(VS_ALLOC_MIN_BLOCK - 1);
+}
+
+uint64_t vs_alloc_driver_size(const vs_alloc *alloc, uint64_t rounded);
+
+/* Into the bins, its age beginning now. */
+void vs_alloc_cache_add(vs_alloc_block *block);
+
+/* Merges `other`, a neighbour of `block` or NULL, into it if both are of one kind (free, or both without memory), and
+ * takes it out of its place; the bytes that it had, 0 if not. */
+uint64_t vs_alloc_merge(vs_alloc *alloc, vs_alloc_block *block, vs_alloc_block *other);
+
+/* A block that no segment knows yet: the first of a new one, or a part of what `whole` is. */
+vs_alloc_block *vs_alloc_block_new(vs_alloc *alloc, vs_alloc_lane *lane, uint64_t address, uint64_t size,
+                                   vs_alloc_extent *extent);
+vs_alloc_block *vs_alloc_block_part(vs_alloc *alloc, const vs_alloc_block *whole, uint64_t address,
+                                    uint64_t size);
+
+/* ---- looking up ------------------------------------------------------------------------------------------- */
+
+/* Of several expandable blocks that fit, one that could grow less is preferred, as far as the order leads there. Where
+ * expandable segments were switched off meanwhile, their blocks are passed over. NULL: none is left. */
+vs_alloc_block *vs_alloc_weigh_expandable(const vs_alloc_request *request, vs_alloc_block *block);
+
+/* Looks for a cached block and takes it out of its bin. */
+static inline bool vs_alloc_look_up(vs_alloc *alloc, vs_alloc_request *request) {
+  if (alloc->collects_garbage) request->pool->lookups++;
+  vs_alloc_lane *lane = request->lane;
+  vs_alloc_block *block = vs_alloc_lane_fit(lane, request->size);
+  if (block == NULL) return false;
+  if (block->extent != NULL) {
+    block = vs_alloc_weigh_expandable(request, block);
+    if (block == NULL) return false;
+  }
+  const uint64_t most = alloc->max_split_size;
+  if (request->size < most && block->size >= most) return false;
+  if (request->size >= most && block->size >= request->size + alloc->settings.max_non_split_rounding)
+    return false;
+  vs_alloc_lane_remove(lane, block);
+  request->block = block;
+  return true;
+}
+
+/* ---- handing out ------------------------------------------------------------------------------------------------- */
+
+static inline bool vs_alloc_wants_split(const vs_alloc *alloc, const vs_alloc_request *request) {
+  const vs_alloc_pool *pool = request->pool;
+  const uint64_t rest = request->block->size - request->size;
+  if (pool->owner != NULL && pool->owner->no_split) return false;
+  if (pool->is_small || request->is_expandable) return rest >= VS_ALLOC_MIN_BLOCK;
+  return request->size < alloc->max_split_size && rest > VS_ALLOC_SMALL_SIZE;
+}
+
+/* The front part becomes a block of its own, the rest goes back into the cache. */
+static inline void vs_alloc_split(vs_alloc *alloc, vs_alloc_request *request, bool was_split) {
+  vs_alloc_block *rest = request->block;
+  const vs_alloc_part part = request->pool->part;
+  vs_alloc_block *front = vs_alloc_block_part(alloc, rest, rest->address, request->size);
+  front->prev = rest->prev;
+  if (front->prev != NULL) front->prev->next = front;
+  front->next = rest;
+  rest->prev = front;
+  rest->address += request->size;
+  rest->size -= request->size;
+  vs_alloc_cache_add(rest);
+  request->block = front;
+  if (rest->extent != NULL) return;
+  if (was_split) {
+    vs_alloc_decrease(alloc, part, VS_ALLOC_INACTIVE_SPLIT_BYTES, request->size);
+  } else {
+    vs_alloc_increase(alloc, part, VS_ALLOC_INACTIVE_SPLIT, 1);
+    vs_alloc_increase(alloc, part, VS_ALLOC_INACTIVE_SPLIT_BYTES, rest->size);
+  }
+}
+
+static inline void vs_alloc_count_hand_out(vs_alloc *alloc, vs_alloc_part part, uint64_t size,
+                                           uint64_t wanted) {
+  vs_alloc_increase(alloc, part, VS_ALLOC_ALLOCATION, 1);
+  vs_alloc_increase(alloc, part, VS_ALLOC_ALLOCATED_BYTES, size);
+  vs_alloc_increase(alloc, part, VS_ALLOC_ACTIVE, 1);
+  vs_alloc_increase(alloc, part, VS_ALLOC_ACTIVE_BYTES, size);
+  vs_alloc_increase(alloc, part, VS_ALLOC_REQUESTED_BYTES, wanted);
+}
+
+/* Splits the block that was found if the rules want it, and hands it out. One spare block and room in the table must be
+ * there. */
+static inline void vs_alloc_hand_out(vs_alloc *alloc, vs_alloc_request *request) {
+  const vs_alloc_part part = request->pool->part;
+  const bool was_split = vs_alloc_is_split(request->block);
+  if (vs_alloc_wants_split(alloc, request)) {
+    vs_alloc_split(alloc, request, was_split);
+  } else if (was_split && request->block->extent == NULL) {
+    vs_alloc_decrease(alloc, part, VS_ALLOC_INACTIVE_SPLIT, 1);
+    vs_alloc_decrease(alloc, part, VS_ALLOC_INACTIVE_SPLIT_BYTES, request->block->size);
+  }
+  vs_alloc_block *block = request->block;
+  vs_alloc_lane *lane = block->lane;
+  block->place = VS_PLACE_ALLOCATED;
+  block->requested = request->wanted;
+  block->context = request->context;
+  block->born = alloc->allocations++;
+  vs_alloc_table_add(&alloc->allocated, block->address, block);
+  vs_alloc_tell_block(alloc, VS_EVENT_ALLOC, block, request->context);
+
+  vs_alloc_statistics *statistics = &alloc->statistics;
+  vs_alloc_count_hand_out(alloc, part, block->size, request->wanted);
+  if (block->size >= alloc->max_split_size) vs_alloc_stat_increase(&statistics->oversize_allocations, 1);
+  lane->allocated_bytes += block->size;
+  if (lane->allocated_bytes > lane->allocated_peak) lane->allocated_peak = lane->allocated_bytes;
+  statistics->sizes[63 - __builtin_clzll(request->wanted)]++;
+}
+
+/* ---- free ---------------------------------------------------------------------------------------------------------- */
+
+/* Up or down, with `more` to the total: whether it is the one or the other cannot be foreseen, so there are no branches. */
+static inline void vs_alloc_move(vs_alloc_figures *figures, vs_alloc_group group, int64_t change,
+                                 int64_t more) {
+  const int64_t current = figures->current[group] += change;
+  const int64_t peak = figures->peak[group];
+  figures->peak[group] = current > peak ? current : peak;
+  figures->allocated[group] += more;
+}
+
+static inline __attribute__((always_inline)) void
+vs_alloc_count_inactive(vs_alloc *alloc, vs_alloc_part part, vs_alloc_group group, int64_t change) {
+  const int64_t more = change > 0 ? change : 0;
+  vs_alloc_move(&alloc->statistics.part[VS_ALLOC_ALL], group, change, 0);
+  vs_alloc_move(&alloc->statistics.part[part], group, change, more);
+}
+
+/* A block that nobody uses any more goes into the cache, merged with its free neighbours. */
+static inline __attribute__((always_inline)) void
+vs_alloc_complete_free(vs_alloc *alloc, vs_alloc_block *block, vs_context context) {
+  vs_alloc_pool *pool = block->lane->pool;
+  const uint64_t size = block->size;
+  vs_alloc_tell_block(alloc, VS_EVENT_FREE_COMPLETED, block, vs_alloc_either(context, block->context));
+  block->context = VS_CONTEXT_NONE;
+
+  int64_t count = 0, bytes = 0;
+  if (block->prev != NULL && block->prev->place == VS_PLACE_FREE) {
+    count--;
+    bytes -= (int64_t)vs_alloc_merge(alloc, block, block->prev);
+  }
+  if (block->next != NULL && block->next->place == VS_PLACE_FREE) {
+    count--;
+    bytes -= (int64_t)vs_alloc_merge(alloc, block, block->next);
+  }
+  vs_alloc_cache_add(block);
+  if (vs_alloc_is_split(block)) {
+    count++;
+    bytes += (int64_t)block->size;
+  }
+  if (block->extent == NULL) {
+    vs_alloc_count_inactive(alloc, pool->part, VS_ALLOC_INACTIVE_SPLIT, count);
+    vs_alloc_count_inactive(alloc, pool->part, VS_ALLOC_INACTIVE_SPLIT_BYTES, bytes);
+  }
+  vs_alloc_decrease(alloc, pool->part, VS_ALLOC_ACTIVE, 1);
+  vs_alloc_decrease(alloc, pool->part, VS_ALLOC_ACTIVE_BYTES, size);
+  vs_alloc_decrease(alloc, pool->part, VS_ALLOC_REQUESTED_BYTES, block->requested);
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* Blocks freed in a capture that may be used again in it. */
+#ifndef VS_ALLOC_REUSE_H
+#define VS_ALLOC_REUSE_H
+
+#include "alloc/state.h"
+
+/* Puts markers of the end of use into the graph being captured, one for each stream of the block; none if one of these
+ * streams is not captured. */
+VS_MUST_CHECK vs_status vs_alloc_reuse_mark(vs_alloc *alloc, vs_alloc_deferred *deferred);
+
+/* Frees the deferred blocks whose markers all lie before what `stream` does next. */
+VS_MUST_CHECK vs_status vs_alloc_reuse_free(vs_alloc *alloc, uint64_t stream, vs_context context);
+
+#endif

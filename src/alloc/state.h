@@ -1,0 +1,190 @@
+/* The allocator's state: what all its files share. Each file may use those above it, and none below:
+ *
+ *   state.h       the structs, and counting
+ *   cache.c       blocks: looking up, splitting, handing out, merging; what every allocation and free does
+ *   reuse.c       blocks freed in a capture that may be used again in it
+ *   pending.c     blocks that other streams use: events, queues, deferral during captures
+ *   pools.c       private pools, routes to them, lanes, reserved bytes
+ *   expandable.c  segments that grow: addresses reserved once, pages mapped and unmapped
+ *   segments.c    whole segments of the driver: getting, releasing, collecting garbage, emptying the cache
+ *   ladder.c      what an allocation does when the cache has nothing, up to running out of memory
+ *   visit.c       segments and blocks as a snapshot shows them
+ *   check.c       the invariants
+ *   alloc.c       the face: making one, allocating, freeing, settings, limits; adopt.c: segments of a recorded run
+ *
+ * Invariant over all of it (check.c executes it):
+ *   reserved  = sum of segments + sum of mapped pages = sum of free + allocated + pending blocks
+ *   statistics: allocated_bytes = allocated blocks, active_bytes = allocated + pending, reserved_bytes = reserved,
+ *               inactive_split_bytes = free blocks that are split and not expandable; the counts likewise */
+#ifndef VS_ALLOC_STATE_H
+#define VS_ALLOC_STATE_H
+
+#include "alloc/alloc.h"
+#include "alloc/bins.h"
+#include "alloc/order.h"
+
+#define VS_ALLOC_MIN_BLOCK    UINT64_C(512)
+#define VS_ALLOC_SMALL_SIZE   VS_MIB        /* largest rounded size of a small pool */
+#define VS_ALLOC_SMALL_BUFFER (2 * VS_MIB)  /* a segment of a small pool, and its expandable page */
+#define VS_ALLOC_MIN_LARGE    (10 * VS_MIB) /* from here on segments are made to measure */
+#define VS_ALLOC_ROUND_LARGE  (2 * VS_MIB)
+#define VS_ALLOC_TOO_LARGE    (UINT64_C(1) << 60) /* refused at once */
+#define VS_ALLOC_NO_LIMIT     UINT64_MAX
+
+enum { VS_ALLOC_RECENT = 4 };
+
+typedef struct vs_alloc_owner vs_alloc_owner;
+
+/* One half of the default pools or of a private pool: the blocks for small or for large requests. */
+typedef struct vs_alloc_pool {
+  bool is_small;
+  vs_alloc_part part;                     /* of the statistics */
+  vs_alloc_owner *owner;                  /* NULL: a default pool */
+  uint64_t lookups;                       /* counted while garbage is collected */
+  VS_VEC(vs_alloc_lane *) lanes;          /* by rising stream */
+  vs_alloc_lane *recent[VS_ALLOC_RECENT]; /* the last one asked for */
+} vs_alloc_pool;
+
+/* A private pool. It lives while it has users or memory. */
+struct vs_alloc_owner {
+  vs_pool_id id;
+  uint64_t users;
+  uint64_t reserved; /* bytes of the driver */
+  uint64_t
+      calls; /* allocations that needed the driver, less calls that gave memory back, as PyTorch counts them */
+  vs_alloc_pool small, large;
+  vs_alloc_source source; /* alloc NULL: the driver */
+  bool no_split;
+};
+
+typedef struct vs_alloc_route {
+  vs_pool_id pool;
+  bool (*filter)(void *ctx, uint64_t stream);
+  void *ctx;
+} vs_alloc_route;
+
+/* Reserved addresses with memory behind some of their pages. */
+struct vs_alloc_extent {
+  uint64_t address, size, page;
+  uint64_t stream;
+  VS_VEC(uint64_t) handles;     /* of page i; 0: not mapped. Pages behind the last one are not mapped */
+  vs_alloc_extent *prev, *next; /* of all extents */
+};
+
+/* A stream that was recorded on a block; when that is freed, an event on the stream. */
+struct vs_alloc_use {
+  uint64_t stream;
+  uint64_t event; /* of the queue; 0 while the block is not pending */
+  vs_alloc_block *block;
+  vs_alloc_use *next;   /* of the block, while it is allocated; of the stream's queue, while it is pending */
+  bool is_from_capture; /* recorded in a capture too: what was before is forgotten, as PyTorch does */
+};
+
+/* Events of one stream, in the order in which they complete. */
+typedef struct vs_alloc_queue {
+  uint64_t stream;
+  vs_alloc_use *first, *last;
+} vs_alloc_queue;
+
+/* A block freed during a capture. */
+typedef struct vs_alloc_deferred {
+  vs_alloc_block *block;
+  VS_VEC(uint64_t)
+  markers; /* nodes of the captured graph, one for each stream; none: wait for the capture's end */
+} vs_alloc_deferred;
+
+typedef struct vs_alloc_class_of_stream {
+  uint64_t stream;
+  char name[VS_ALLOC_CLASS_NAME];
+} vs_alloc_class_of_stream;
+
+struct vs_alloc {
+  /* what every allocation and free touches, first */
+  uint64_t allocations; /* made so far: the clock of lifetimes */
+  uint64_t pending;     /* uses in the queues */
+  uint64_t waiting;     /* pending + deferred blocks: something to look at before an allocation */
+  uint64_t recorded;    /* allocated blocks that have uses */
+  uint64_t max_split_size, large_segment;
+  bool has_divisions, is_expandable, collects_garbage;
+  vs_alloc_table allocated;
+  vs_alloc_blocks blocks;
+  vs_alloc_pool small, large;
+  vs_observer observer;
+  vs_alloc_statistics statistics;
+
+  const vs_host *host;
+  vs_device device;
+  vs_alloc_hooks hooks;
+  vs_alloc_settings settings;
+  uint64_t reserved;      /* bytes of the driver */
+  uint32_t registrations; /* segments and extents made so far; 0 where the rules do not order by them */
+  double fraction;
+  uint64_t limit; /* VS_ALLOC_NO_LIMIT, or fraction * the card */
+
+  vs_alloc_order owners;             /* private pools, by id */
+  vs_alloc_order freeable;           /* those without users */
+  VS_VEC(vs_alloc_private) privates; /* statistics of private pools by rising id */
+  vs_alloc_order lenders;            /* private pools with use_on_oom, by id */
+  VS_VEC(vs_alloc_route) routes;     /* newest last */
+  uint32_t captures;
+
+  vs_alloc_extent *extents;
+  VS_VEC(vs_alloc_class_of_stream) stream_classes;
+
+  vs_alloc_order queues; /* of streams, by their hashes */
+  VS_VEC(vs_alloc_deferred) deferred;
+  VS_VEC(uint64_t) spare_events; /* made once, recorded often */
+
+  bool has_oom;
+  vs_alloc_oom oom;
+};
+
+/* One request on its way. */
+typedef struct vs_alloc_request {
+  uint64_t wanted, size, driver_size; /* as asked, rounded, what the driver would be asked for */
+  uint64_t stream;
+  vs_context context;
+  bool is_expandable; /* from expandable segments: not where the pool has a source of its own */
+  bool asked_source;  /* the pool's source had none */
+  vs_alloc_pool *pool;
+  vs_alloc_lane *lane;
+  vs_alloc_block *block; /* found: in no place */
+} vs_alloc_request;
+
+/* ---- statistics and events ----------------------------------------------------------------------------------- */
+
+static inline void vs_alloc_raise(vs_alloc_figures *figures, vs_alloc_group group, int64_t amount) {
+  const int64_t current = figures->current[group] += amount;
+  if (current > figures->peak[group]) figures->peak[group] = current;
+}
+
+/* Totals are kept for the small and the large pools only: those of all memory are their sums. */
+static inline void vs_alloc_increase(vs_alloc *alloc, vs_alloc_part part, vs_alloc_group group,
+                                     uint64_t amount) {
+  vs_alloc_raise(&alloc->statistics.part[VS_ALLOC_ALL], group, (int64_t)amount);
+  vs_alloc_raise(&alloc->statistics.part[part], group, (int64_t)amount);
+  alloc->statistics.part[part].allocated[group] += (int64_t)amount;
+}
+
+static inline void vs_alloc_decrease(vs_alloc *alloc, vs_alloc_part part, vs_alloc_group group,
+                                     uint64_t amount) {
+  alloc->statistics.part[VS_ALLOC_ALL].current[group] -= (int64_t)amount;
+  alloc->statistics.part[part].current[group] -= (int64_t)amount;
+}
+
+static inline vs_context vs_alloc_either(vs_context first, vs_context second) {
+  return first != VS_CONTEXT_NONE ? first : second;
+}
+
+static inline bool vs_alloc_has_source(const vs_alloc_pool *pool) {
+  return pool->owner != NULL && pool->owner->source.alloc != NULL;
+}
+
+static inline vs_pool_id vs_alloc_pool_id(const vs_alloc_pool *pool) {
+  return pool->owner != NULL ? pool->owner->id : (vs_pool_id){0, 0};
+}
+
+/* In the hostile build, after every change. */
+#define vs_alloc_assert(alloc) VS_ASSERT(vs_alloc_check(alloc) == NULL)
+
+#endif
