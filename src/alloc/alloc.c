@@ -1,3 +1,4 @@
+/* The face: making an allocator, its settings and limits, and the two calls that everything is about. */
 #include "alloc/cache.h"
 #include "alloc/expandable.h"
 #include "alloc/ladder.h"

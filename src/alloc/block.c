@@ -1,3 +1,4 @@
+/* Slabs of blocks, and the growing of their table. */
 #include "alloc/block.h"
 
 vs_status vs_alloc_blocks_reserve_slow(const vs_host *host, vs_alloc_blocks *blocks, uint64_t count) {

@@ -1,3 +1,4 @@
+/* The parts of the cache that are not on every allocation's way: sizes, new blocks, merging. */
 #include "alloc/cache.h"
 
 void vs_alloc_tell_slow(vs_alloc *alloc, vs_event_kind kind, uint64_t address, uint64_t size,

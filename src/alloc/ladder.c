@@ -1,3 +1,4 @@
+/* What is tried, in PyTorch's order, when the cache has no block for a request; and out of memory. */
 #include "alloc/ladder.h"
 #include "alloc/cache.h"
 #include "alloc/expandable.h"

@@ -1,3 +1,4 @@
+/* Who a block belongs to: lanes of pools, private pools, the routes that lead requests there. */
 #include "alloc/pools.h"
 #include "alloc/pending.h"
 

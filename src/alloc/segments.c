@@ -1,3 +1,4 @@
+/* Segments that the driver gives in one piece: getting them, and giving them back one by one or all. */
 #include "alloc/segments.h"
 #include "alloc/cache.h"
 #include "alloc/expandable.h"

@@ -1,3 +1,4 @@
+/* The values of settings: defaults, report, warnings. settings_parse.c reads them. */
 #include "alloc/settings.h"
 #include "base/real.h"
 

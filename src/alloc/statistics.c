@@ -1,3 +1,4 @@
+/* Resets, and every figure under its key. */
 #include "alloc/settings.h"
 #include "alloc/statistics.h"
 
