@@ -13,6 +13,7 @@ import conftest as make
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "guide" / "cli.md"
 BLOCK = re.compile(r"^```console\n\$ (.*)\n((?:.*\n)*?)^```$", re.M)
+PACKED = re.compile(r"(?<=: recording, )[0-9.]+ [KM]iB")  # builds for tests have smaller tables and pack less closely
 
 
 @pytest.fixture(scope="module")
@@ -37,5 +38,5 @@ def test_guide(demo):
     real = BLOCK.sub(lambda block: f"```console\n$ {block[1]}\n{output(demo, block[1])}```", text)
     if os.environ.get("UPDATE_GOLDEN") == "1":
         GUIDE.write_text(real)
-    assert GUIDE.read_text() == real
+    assert PACKED.sub("", GUIDE.read_text()) == PACKED.sub("", real)
     assert len(BLOCK.findall(text)) >= 6
