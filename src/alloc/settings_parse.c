@@ -272,6 +272,13 @@ static vs_status set_divisions(job *j, word found) {
   return VS_OK;
 }
 
+/* What can stand in a message and in a C string. */
+static bool is_name(vs_str name) {
+  for (size_t i = 0; i < name.size; i++)
+    if ((uint8_t)name.data[i] <= ' ' || name.data[i] == 0x7f) return false;
+  return name.size > 0;
+}
+
 /* A list takes the place of the one before. */
 static vs_status set_reserve_list(job *j, word found) {
   vs_alloc_settings *to = j->to;
@@ -284,6 +291,9 @@ static vs_status set_reserve_list(job *j, word found) {
       return vs_fail(j->value.error, VS_LIMIT, it.name.at,
                      "%s: at most %d classes with names of at most %d bytes", j->row->key,
                      VS_ALLOC_MOST_CLASSES, VS_ALLOC_CLASS_NAME - 1);
+    if (!is_name(it.name.text))
+      return vs_fail(j->value.error, VS_BAD_FORMAT, it.name.at,
+                     "%s: the name of a class is plain text, not '%S'", j->row->key, it.name.text);
     for (uint32_t i = 0; i < to->class_count; i++)
       if (vs_str_equal(it.name.text, vs_str_from(to->classes[i].name)))
         return vs_fail(j->value.error, VS_BAD_FORMAT, it.name.at, "%s: class '%S' is named twice",

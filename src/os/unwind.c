@@ -441,9 +441,8 @@ static vs_unwind_rule search(const struct dl_phdr_info *info, uint64_t index, ui
   cursor c, table;
   if (!find_segment(info, index, &c)) return none;
   c.at = (const uint8_t *)(uintptr_t)index;
-  if (take_u8(&c) != INDEX_VERSION || take_u8(&c) != INDEX_POINTER || take_u8(&c) != INDEX_COUNT ||
-      take_u8(&c) != INDEX_TABLE)
-    return none;
+  static const uint8_t head[] = {INDEX_VERSION, INDEX_POINTER, INDEX_COUNT, INDEX_TABLE};
+  if (memcmp(take(&c, sizeof head), head, sizeof head) != 0) return none;
   (void)take_u32(&c); /* where .eh_frame begins: the rows know */
   const uint32_t count = take_u32(&c);
   const uint8_t *rows = take(&c, (uint64_t)count * sizeof(index_row));

@@ -121,7 +121,8 @@ typedef struct vs_encoder {
 
 /* ---- all of it */
 
-struct vs_recorder {
+/* What all threads write lies on lines of its own, what the writer alone uses comes last. */
+struct vs_recorder { // NOLINT(clang-analyzer-optin.performance.Padding)
   const vs_host *host;
   vs_record_options options; /* path and the like are the caller's: not used after open */
   uint64_t serial;           /* tells it from recorders that lay here before */

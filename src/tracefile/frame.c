@@ -44,7 +44,7 @@ uint64_t vs_frame_checksum(const uint8_t *frame, size_t stored) {
 void vs_frame_open(uint8_t *frame) {
   __atomic_signal_fence(
       __ATOMIC_RELEASE); /* a killed process did everything up to some instruction, in order */
-  memcpy(frame, VS_FRAME_MAGIC, VS_FRAME_MAGIC_SIZE);
+  for (size_t i = 0; i < VS_FRAME_MAGIC_SIZE; i++) frame[i] = (uint8_t)VS_FRAME_MAGIC[i];
 }
 
 void vs_frame_seal(uint8_t *frame, size_t stored) {

@@ -56,11 +56,12 @@ def test_every_listed_option_is_accepted(vramscope, folder, command):
     samples = {"N": "3", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SETTINGS": "expandable_segments:True"}
     operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "demo": [],
                 "compact": ["recording.vram"], "settings": ["expandable_segments:True"]}.get(command, ["snapshot.pickle"])
-    vramscope("demo", "--keep", "recording.vram")
+    short = ["--steps", "2"]
+    vramscope("demo", *short, "--keep", "recording.vram")
     for letter, name, argument in listed_options(vramscope("help", command).out):
         (folder / "out.txt").unlink(missing_ok=True)
         values = [] if argument is None else [samples.get(argument) or argument.split("|")[0]]
-        partner = ["--world", "8"] if name == "rank" else []
+        partner = ["--world", "8"] if name == "rank" else short if command == "demo" and name != "steps" else []
         for option in [f"--{name}"] + ([f"-{letter}"] if letter else []):
             (folder / "out.txt").unlink(missing_ok=True)
             done = vramscope(command, *partner, option, *values, *operands)
