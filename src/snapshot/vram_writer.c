@@ -278,8 +278,8 @@ _Static_assert((int)VS_TRACE_SETTING_DICT == (int)VS_SETTING_DICT, "the kinds of
 _Static_assert((int)VS_TRACE_OTHER == (int)VS_BLOCK_UNKNOWN, "the states of blocks are the same");
 _Static_assert((int)VS_TRACE_HAS_EXPANDABLE == (int)VS_SEGMENT_HAS_EXPANDABLE,
                "what segments have is the same");
-_Static_assert(VS_TRACE_NO_TIME == VS_NO_TIME && VS_TRACE_NO_COUNTER == VS_NO_COUNTER,
-               "so is what is unknown");
+// NOLINTNEXTLINE(misc-redundant-expression): two lists of names that have to mean the same
+_Static_assert(VS_TRACE_NO_TIME == VS_NO_TIME && VS_TRACE_NO_COUNTER == VS_NO_COUNTER, "so is the unknown");
 
 static vs_status init(converter *c) {
   const vs_snapshot *s = c->s;

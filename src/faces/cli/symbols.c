@@ -233,7 +233,7 @@ static void set_line(Dwfl_Module *file, Dwarf_Addr address, vs_place_name *found
   found->line = number;
 }
 
-size_t vs_symbols_name(void *symbols, vs_str path, vs_str build_id, uint64_t offset, vs_place_name *found) {
+size_t vs_symbols_name(void *symbols, vs_str path, vs_str build_id, uint64_t offset, vs_place_name *names) {
   vs_symbols *s = symbols;
   if (s == NULL) return 0;
   forget_answer(s);
@@ -242,19 +242,19 @@ size_t vs_symbols_name(void *symbols, vs_str path, vs_str build_id, uint64_t off
   GElf_Addr bias;
   if (m == NULL || m->dwfl == NULL || dwfl_module_getelf(m->file, &bias) == NULL) return 0;
   const Dwarf_Addr address = offset - 1 + bias;
-  found[0] = (vs_place_name){0};
-  set_line(m->file, address, &found[0]);
+  names[0] = (vs_place_name){0};
+  set_line(m->file, address, &names[0]);
   Dwarf_Addr unit_bias;
   Dwarf_Die *unit = dwfl_module_addrdie(m->file, address, &unit_bias);
-  size_t count = unit == NULL ? 0 : expand(s, unit, address - unit_bias, found);
-  if (count == 0 || found[count - 1].name.size == 0) { /* no debug information: the symbol table may know */
+  size_t count = unit == NULL ? 0 : expand(s, unit, address - unit_bias, names);
+  if (count == 0 || names[count - 1].name.size == 0) { /* no debug information: the symbol table may know */
     const char *name = dwfl_module_addrname(m->file, address);
     if (name == NULL) return 0;
-    found[0].name = plain_name(s, name);
+    names[0].name = plain_name(s, name);
     count = 1;
   }
   for (size_t i = 0; i < count; i++)
-    if (found[i].file.data == NULL) found[i].file = (vs_str){m->key.data, m->path_size};
+    if (names[i].file.data == NULL) names[i].file = (vs_str){m->key.data, m->path_size};
   return count;
 }
 
