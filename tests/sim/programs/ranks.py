@@ -166,7 +166,9 @@ def main():
     with open(f"rank.{rank}.json", "w") as file:
         json.dump(result, file)
     if rank == 0 or os.environ.get("RANKS_FAKE"):
-        print(json.dumps(result))
+        print(json.dumps(result), flush=True)
+    if os.environ.get("RANKS_FAKE"):  # with the fake group PyTorch now and then aborts while it takes its threads down
+        os._exit(0)
 
 
 main()
