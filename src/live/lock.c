@@ -1,10 +1,11 @@
 #include "live/lock.h"
 
 /* Looking seldom is what makes it fast: who holds the lock does several things in a row before the memory that it guards
- * has to go to another processor's cache. Measured on two processors that do nothing else, millions of events a second:
- * 30 for one thread; for two that look after 1 pause each time 5, with 4 doubled up to 16 10, up to 64 20; for four the
- * same. Sixty-four pauses are some 2 us on the slowest. */
-enum { FIRST_PAUSES = 4, MOST_PAUSES = 64, LOOKS = 30, YIELDS = 32 };
+ * has to go to another processor's cache. Measured for two threads on two processors that do nothing else, millions of events
+ * a second in a training loop and (with more memory to move) in serving, by the most pauses between two looks: 64 gives 14 and
+ * 6, 256 19 and 8.5, 512 20 and 9, 1024 22 and 10, 2048 22 and 11; one thread alone does 30 and 16. More pauses make others
+ * wait longer: 1024 are some 16 us there, and 50 us where a pause is slowest. */
+enum { FIRST_PAUSES = 64, MOST_PAUSES = 1024, LOOKS = 16, YIELDS = 32 };
 
 static bool is_free(vs_live_lock *lock) {
   return atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 && vs_live_lock_try(lock);
