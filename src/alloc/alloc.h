@@ -196,9 +196,6 @@ bool vs_alloc_find(const vs_alloc *alloc, uint64_t address, vs_alloc_block_info 
 VS_MUST_CHECK vs_status vs_alloc_base(const vs_alloc *alloc, uint64_t address, uint64_t *base,
                                       uint64_t *size);
 
-/* The largest request that the cache could serve on `stream` now without the driver (cacheInfo is over all streams). */
-uint64_t vs_alloc_largest_free(const vs_alloc *alloc, uint64_t stream);
-
 /* ---- out of memory --------------------------------------------------------------------------------------- */
 
 /* The last failure. All bytes; `limit` UINT64_MAX: none. */

@@ -4,8 +4,8 @@
 
 #include "alloc/state.h"
 
-/* Puts markers of the end of use into the graph being captured, one for each stream of the block; none if one of these
- * streams is not captured. */
+/* Notes where the uses of a block end in the graph being captured: the nodes that each of its streams stands behind now.
+ * None if one of these streams is not captured. */
 VS_MUST_CHECK vs_status vs_alloc_reuse_mark(vs_alloc *alloc, vs_alloc_deferred *deferred);
 
 /* Frees the deferred blocks whose markers all lie before what `stream` does next. */

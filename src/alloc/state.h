@@ -90,7 +90,7 @@ typedef struct vs_alloc_queue {
 typedef struct vs_alloc_deferred {
   vs_alloc_block *block;
   VS_VEC(uint64_t)
-  markers; /* nodes of the captured graph, one for each stream; none: wait for the capture's end */
+  markers; /* nodes that its streams stood behind, see reuse.c; none: wait for the capture's end */
 } vs_alloc_deferred;
 
 typedef struct vs_alloc_class_of_stream {

@@ -172,25 +172,6 @@ vs_status vs_alloc_base(const vs_alloc *alloc, uint64_t address, uint64_t *base,
   return VS_OK;
 }
 
-typedef struct largest {
-  uint64_t stream, size;
-} largest;
-
-static void take_largest(void *ctx, vs_alloc_pool *pool) {
-  largest *found = ctx;
-  for (size_t i = 0; i < pool->lanes.count; i++) {
-    if (pool->lanes.data[i]->stream != found->stream) continue;
-    const vs_alloc_block *last = vs_alloc_lane_last(pool->lanes.data[i]);
-    if (last != NULL && last->size > found->size) found->size = last->size;
-  }
-}
-
-uint64_t vs_alloc_largest_free(const vs_alloc *alloc, uint64_t stream) {
-  largest found = {.stream = stream};
-  vs_alloc_for_each_pool(alloc, take_largest, &found);
-  return found.size;
-}
-
 typedef struct stream_visit {
   void (*visit)(void *ctx, const vs_alloc_stream_figures *figures);
   void *ctx;

@@ -227,11 +227,6 @@ static vs_device_result capture_info(void *ctx, uint64_t stream, vs_device_captu
   return VS_DEVICE_OK;
 }
 
-static vs_device_result marker_add(void *ctx, uint64_t stream, uint64_t *node) {
-  (void)ctx, (void)stream, (void)node;
-  return VS_DEVICE_NOT_SUPPORTED;
-}
-
 static vs_device_result needs(void *ctx, uint64_t graph, uint64_t node, const uint64_t **nodes,
                               uint64_t *count) {
   (void)ctx, (void)graph, (void)node, (void)nodes, (void)count;
@@ -283,7 +278,6 @@ const vs_device_ops vs_replay_device_ops = {
     .event_synchronize = event_synchronize,
     .stream_synchronize = stream_synchronize,
     .capture_info = capture_info,
-    .marker_add = marker_add,
     .needs = needs,
     .async_alloc = async_alloc,
     .async_free = async_free,

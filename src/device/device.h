@@ -65,10 +65,8 @@ typedef struct vs_device_ops {
   vs_device_result (*event_synchronize)(void *ctx, uint64_t event);
   vs_device_result (*stream_synchronize)(void *ctx, uint64_t stream);
 
-  /* Graph capture. `marker_add` puts an empty node behind what `stream` did so far and makes the stream's next work
-   * depend on it. `needs`: the nodes that `node` depends on, borrowed until the next call. */
+  /* Graph capture. `needs`: the nodes that `node` depends on, borrowed until the next call. */
   vs_device_result (*capture_info)(void *ctx, uint64_t stream, vs_device_capture *capture);
-  vs_device_result (*marker_add)(void *ctx, uint64_t stream, uint64_t *node);
   vs_device_result (*needs)(void *ctx, uint64_t graph, uint64_t node, const uint64_t **nodes,
                             uint64_t *count);
 

@@ -31,7 +31,6 @@ LOCKED(event_query, (void *ctx, uint64_t event), WITH(event))
 LOCKED(event_synchronize, (void *ctx, uint64_t event), WITH(event))
 LOCKED(stream_synchronize, (void *ctx, uint64_t stream), WITH(stream))
 LOCKED(capture_info, (void *ctx, uint64_t stream, vs_device_capture *capture), WITH(stream, capture))
-LOCKED(marker_add, (void *ctx, uint64_t stream, uint64_t *node), WITH(stream, node))
 LOCKED(needs, (void *ctx, uint64_t graph, uint64_t node, const uint64_t **nodes, uint64_t *count),
        WITH(graph, node, nodes, count))
 LOCKED(async_alloc, (void *ctx, uint64_t size, uint64_t stream, uint64_t *address),
@@ -67,7 +66,6 @@ static const vs_device_ops locked_ops = {
     .event_synchronize = locked_event_synchronize,
     .stream_synchronize = locked_stream_synchronize,
     .capture_info = locked_capture_info,
-    .marker_add = locked_marker_add,
     .needs = locked_needs,
     .async_alloc = locked_async_alloc,
     .async_free = locked_async_free,

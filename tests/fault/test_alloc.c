@@ -202,9 +202,11 @@ static void play_with(const char *settings, fake_call call, uint64_t at, vs_devi
 
 static void test_driver(void **state) {
   (void)state;
+  uint64_t made[FAKE_CALLS] = {0};
   for (size_t which = 0; which < sizeof programs / sizeof *programs; which++) {
     uint64_t calls[FAKE_CALLS];
     play_with(programs[which], FAKE_CALLS, 0, VS_DEVICE_OK, calls);
+    for (int call = 0; call < FAKE_CALLS; call++) made[call] += calls[call];
     for (int call = 0; call < FAKE_CALLS; call++)
       for (uint64_t at = 0; at < calls[call]; at = next_to_fail(at)) {
         play_with(programs[which], (fake_call)call, at, VS_DEVICE_FAILED, NULL);
@@ -213,6 +215,7 @@ static void test_driver(void **state) {
         if (at == 0) play_with(programs[which], (fake_call)call, at, VS_DEVICE_NO_HOST_MEMORY, NULL);
       }
   }
+  for (int call = 0; call < FAKE_CALLS; call++) assert_true(made[call] > 0); /* each could fail */
 }
 
 int main(void) {

@@ -163,21 +163,6 @@ static vs_device_result capture_info(void *ctx, uint64_t stream, vs_device_captu
   return VS_DEVICE_OK;
 }
 
-static vs_device_result marker_add(void *ctx, uint64_t stream, uint64_t *node) {
-  vs_sim_device *device = ctx;
-  vs_device_capture capture;
-  const vs_device_result result = capture_info(ctx, stream, &capture);
-  if (result != VS_DEVICE_OK) return result;
-  if (!capture.is_active) return of_host(device, VS_SIM_ILLEGAL_STATE);
-  const vs_sim_work empty = {.kind = VS_SIM_NODE_EMPTY};
-  vs_sim_error error =
-      vs_sim_graph_add(device->sim, capture.graph, capture.nodes, (size_t)capture.node_count, &empty, node);
-  if (error == VS_SIM_OK)
-    error =
-        vs_sim_capture_update(device->sim, device->device.index, stream, node, 1, VS_SIM_DEPENDENCIES_SET);
-  return of_host(device, error);
-}
-
 static vs_device_result needs(void *ctx, uint64_t graph, uint64_t node, const uint64_t **nodes,
                               uint64_t *count) {
   vs_sim_device *device = ctx;
@@ -257,7 +242,6 @@ static const vs_device_ops ops = {
     .event_synchronize = event_synchronize,
     .stream_synchronize = stream_synchronize,
     .capture_info = capture_info,
-    .marker_add = marker_add,
     .needs = needs,
     .async_alloc = async_alloc,
     .async_free = async_free,
