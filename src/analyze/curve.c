@@ -30,6 +30,13 @@ static effects effects_of(vs_closing closing) {
   return e;
 }
 
+vs_curve_signs vs_curve_signs_of(vs_curve_kind kind, vs_closing closing) {
+  const effects e = effects_of(closing);
+  vs_curve_signs signs;
+  for (size_t event = 0; event <= VS_EVENT_KIND_COUNT; event++) signs.of[event] = e.sign[event][kind];
+  return signs;
+}
+
 /* Moves the three values over one event. */
 static inline void advance(const vs_slice *slice, const effects *e, uint32_t event,
                            int64_t value[VS_CURVE_KINDS]) {
@@ -110,98 +117,4 @@ void vs_curve_cursor_move(vs_curve_cursor *cursor, vs_moment moment) {
   const effects e = effects_of(cursor->closing);
   const vs_moment end = vs_slice_end(cursor->slice), to = moment < end ? moment : end;
   while (cursor->moment < to) advance(cursor->slice, &e, (uint32_t)++cursor->moment, cursor->values);
-}
-
-/* ---- columns ------------------------------------------------------------------------------------------- */
-
-vs_status vs_curve_columns_build(const vs_host *host, const vs_slice *slice, const vs_curves *curves,
-                                 vs_curve_columns *out) {
-  *out = (vs_curve_columns){.count = slice->event_count};
-  if (slice->event_count == 0) return VS_OK;
-  size_t bytes;
-  if (!vs_mul_size(slice->event_count, sizeof(int64_t), &bytes)) return VS_NO_MEMORY;
-  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) {
-    out->column[kind] = vs_host_alloc(host, bytes);
-    if (out->column[kind] == NULL) {
-      vs_curve_columns_deinit(host, out);
-      return VS_NO_MEMORY;
-    }
-  }
-  const effects e = effects_of(curves->closing);
-  int64_t value[VS_CURVE_KINDS];
-  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) value[kind] = curves->curve[kind].baseline;
-  for (uint32_t event = 0; event < slice->event_count; event++) {
-    advance(slice, &e, event, value);
-    for (int kind = 0; kind < VS_CURVE_KINDS; kind++) out->column[kind][event] = value[kind];
-  }
-  return VS_OK;
-}
-
-void vs_curve_columns_deinit(const vs_host *host, vs_curve_columns *columns) {
-  for (int kind = 0; kind < VS_CURVE_KINDS; kind++)
-    vs_host_free(host, columns->column[kind], columns->count * sizeof(int64_t));
-  *columns = (vs_curve_columns){0};
-}
-
-/* ---- drawing ------------------------------------------------------------------------------------------- */
-
-static vs_curve_piece flat_piece(int64_t value) {
-  return (vs_curve_piece){.low = value, .high = value, .last = value};
-}
-
-static void extend_piece(vs_curve_piece *piece, int64_t value) {
-  if (value < piece->low) piece->low = value;
-  if (value > piece->high) piece->high = value;
-  piece->last = value;
-}
-
-void vs_curve_by_event(const int64_t *column, uint32_t first, uint32_t count, int64_t before,
-                       vs_curve_piece *pieces, uint32_t piece_count) {
-  uint64_t done = 0; /* events in pieces so far */
-  for (uint32_t p = 0; p < piece_count; p++) {
-    const uint64_t until = ((uint64_t)p + 1) * count / piece_count;
-    pieces[p] = flat_piece(before);
-    for (; done < until; done++) extend_piece(&pieces[p], column[first + done]);
-    before = pieces[p].last;
-  }
-}
-
-/* Which of `count` nearly equal parts of [0, span) `offset` lies in. */
-static uint32_t part_of(uint64_t offset, uint64_t span, uint32_t count) {
-  const uint64_t width = span / count, wider = span % count; /* the first `wider` parts have one more */
-  if (offset < wider * (width + 1)) return (uint32_t)(offset / (width + 1));
-  return (uint32_t)(wider + (offset - wider * (width + 1)) / width);
-}
-
-void vs_curve_by_time(const vs_slice *slice, const int64_t *column, int64_t baseline, int64_t from_us,
-                      int64_t to_us, vs_curve_piece *pieces, uint32_t piece_count) {
-  const uint64_t span = to_us > from_us ? (uint64_t)to_us - (uint64_t)from_us : 0;
-  int64_t now = VS_NO_TIME, value = baseline; /* VS_NO_TIME is before every time */
-  uint32_t piece = 0, event = 0;
-  for (; event < slice->event_count; event++) {
-    const int64_t time = vs_slice_time(slice, event);
-    if (time > now) now = time;
-    if (now >= from_us) break;
-    value = column[event];
-  }
-  if (piece_count > 0) pieces[0] = flat_piece(value);
-  for (; event < slice->event_count && piece_count > 0; event++) {
-    const int64_t time = vs_slice_time(slice, event);
-    if (time > now) now = time;
-    if (now >= to_us) break;
-    const uint32_t in = part_of((uint64_t)now - (uint64_t)from_us, span, piece_count);
-    for (; piece < in; piece++) pieces[piece + 1] = flat_piece(pieces[piece].last);
-    extend_piece(&pieces[piece], column[event]);
-  }
-  for (; piece + 1 < piece_count; piece++) pieces[piece + 1] = flat_piece(pieces[piece].last);
-}
-
-bool vs_slice_times(const vs_slice *slice, int64_t *first_us, int64_t *last_us) {
-  *first_us = *last_us = VS_NO_TIME;
-  for (uint32_t event = 0; event < slice->event_count; event++) {
-    const int64_t time = vs_slice_time(slice, event);
-    if (*first_us == VS_NO_TIME) *first_us = time;
-    if (time > *last_us) *last_us = time;
-  }
-  return *first_us != VS_NO_TIME;
 }

@@ -37,17 +37,14 @@ typedef struct vs_curves {
 /* Needs no memory. */
 void vs_curves_measure(const vs_slice *slice, vs_curves *out);
 
-/* The values after each event: column[kind][event]. */
-typedef struct vs_curve_columns {
-  uint32_t count; /* = slice->event_count */
-  int64_t *column[VS_CURVE_KINDS];
-} vs_curve_columns;
+/* What each kind of event does to a curve: value += signs.of[kind] * size, saturating. */
+typedef struct vs_curve_signs {
+  int8_t of[VS_EVENT_KIND_COUNT + 1];
+} vs_curve_signs;
+vs_curve_signs vs_curve_signs_of(vs_curve_kind kind, vs_closing closing);
 
-VS_MUST_CHECK vs_status vs_curve_columns_build(const vs_host *host, const vs_slice *slice,
-                                               const vs_curves *curves, vs_curve_columns *out);
-void vs_curve_columns_deinit(const vs_host *host, vs_curve_columns *columns);
-
-/* The three values at one moment after another, without columns: moving costs a scan over the events between. */
+/* The three values at one moment after another, forwards: moving costs a scan over the events between.
+ * levels.h answers for any moment. */
 typedef struct vs_curve_cursor {
   const vs_slice *slice;
   vs_closing closing;
@@ -56,27 +53,7 @@ typedef struct vs_curve_cursor {
 } vs_curve_cursor;
 
 vs_curve_cursor vs_curve_cursor_at_start(const vs_slice *slice, const vs_curves *curves);
-/* Forwards only; a moment before the cursor's, or behind the end, moves it no further than it can. */
+/* A moment before the cursor's, or behind the end, moves it no further than it can. */
 void vs_curve_cursor_move(vs_curve_cursor *cursor, vs_moment moment);
-
-/* ---- drawing: a curve in as many pieces as there are pixels -------------------------------------------- */
-
-/* A curve over one piece of an axis: low and high include the value it came in with. */
-typedef struct vs_curve_piece {
-  int64_t low, high, last;
-} vs_curve_piece;
-
-/* Pieces of equal numbers of events of [first, first + count). `column` as above, `before` the value before `first`.
- * `pieces` is the caller's, `piece_count` > 0 of them. */
-void vs_curve_by_event(const int64_t *column, uint32_t first, uint32_t count, int64_t before,
-                       vs_curve_piece *pieces, uint32_t piece_count);
-
-/* Pieces of equal spans of [from_us, to_us). `baseline` is the value before the first event. An event without a time,
- * or with one before its predecessor's, counts at its predecessor's. */
-void vs_curve_by_time(const vs_slice *slice, const int64_t *column, int64_t baseline, int64_t from_us,
-                      int64_t to_us, vs_curve_piece *pieces, uint32_t piece_count);
-
-/* First and last time of a slice's events; false if no event has one. */
-bool vs_slice_times(const vs_slice *slice, int64_t *first_us, int64_t *last_us);
 
 #endif

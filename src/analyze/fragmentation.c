@@ -2,18 +2,12 @@
 #include "analyze/arrange.h"
 
 /* Of every request in the trace, by the pool it goes to. Segments of another kind take both. */
-static void find_smallest(const vs_lifetimes *lifetimes, uint64_t smallest[VS_SEGMENT_KINDS]) {
+void vs_smallest_requests(const vs_past *past, uint64_t smallest[VS_SEGMENT_KINDS]) {
+  const uint64_t low = past->smallest, large = past->smallest_large;
   for (int kind = 0; kind < VS_SEGMENT_KINDS; kind++) smallest[kind] = VS_NO_SIZE;
-  uint64_t low = VS_NO_SIZE, low_large = VS_NO_SIZE;
-  for (size_t i = 0; i < lifetimes->rows.count; i++) {
-    const vs_lifetime *row = &lifetimes->rows.data[i];
-    if (row->start == VS_NO_EVENT) continue;
-    if (row->size < low) low = row->size;
-    if (row->size > VS_LARGEST_SMALL_REQUEST && row->size < low_large) low_large = row->size;
-  }
   if (low != VS_NO_SIZE) smallest[VS_SEGMENT_OTHER] = vs_round_request(low);
   if (low <= VS_LARGEST_SMALL_REQUEST) smallest[VS_SEGMENT_SMALL] = vs_round_request(low);
-  if (low_large != VS_NO_SIZE) smallest[VS_SEGMENT_LARGE] = vs_round_request(low_large);
+  if (large != VS_NO_SIZE) smallest[VS_SEGMENT_LARGE] = vs_round_request(large);
 }
 
 /* ---- one segment --------------------------------------------------------------------------------------- */
@@ -24,36 +18,69 @@ static uint64_t whole_pages(uint64_t from, uint64_t to, uint64_t page) {
   return last > first ? (last - first) * page : 0;
 }
 
-static void add_hole(const vs_state_segment *segment, uint64_t from, uint64_t to, uint64_t smallest,
-                     vs_holes *holes) {
-  const uint64_t size = to - from;
+uint32_t vs_hole_class(uint64_t size) {
+  uint32_t hole_class = 0;
+  for (size /= 1024; size > 0 && hole_class < VS_HOLE_CLASSES - 1; size /= 2) hole_class++;
+  return hole_class;
+}
+
+uint64_t vs_hole_class_from(uint32_t hole_class) { return hole_class == 0 ? 0 : UINT64_C(512) << hole_class; }
+
+vs_measure vs_measure_begin(const vs_state_segment *segment, uint64_t smallest, uint64_t *class_bytes) {
+  return (vs_measure){.segment = segment,
+                      .smallest = smallest,
+                      .class_bytes = class_bytes,
+                      .cursor = segment->address,
+                      .holes = {.reserved = segment->size, .is_unusable_known = smallest != VS_NO_SIZE}};
+}
+
+static void add_hole(vs_measure *m, uint64_t to) {
+  vs_holes *holes = &m->holes;
+  const uint64_t size = to - m->cursor;
   if (size == 0) return;
   holes->hole_count++;
   holes->largest_hole = vs_max_u64(holes->largest_hole, size);
-  if (holes->is_unusable_known && size < smallest) holes->unusable += size;
-  if (!segment->is_expandable || segment->block_count == 0) return;
-  const uint64_t page = segment->kind == VS_SEGMENT_SMALL ? VS_SMALL_PAGE : VS_LARGE_PAGE;
-  holes->pinned_pages += whole_pages(from - segment->address, to - segment->address, page);
+  if (holes->is_unusable_known && size < m->smallest) holes->unusable += size;
+  if (m->class_bytes != NULL) {
+    uint64_t *bytes = &m->class_bytes[vs_hole_class(size)];
+    *bytes = vs_sat_add_u64(*bytes, size);
+  }
+  if (!m->segment->is_expandable) return;
+  const uint64_t page = m->segment->kind == VS_SEGMENT_SMALL ? VS_SMALL_PAGE : VS_LARGE_PAGE;
+  holes->pinned_pages += whole_pages(m->cursor - m->segment->address, to - m->segment->address, page);
 }
 
-static vs_holes measure(const vs_state *state, const vs_state_segment *segment, uint64_t smallest) {
-  vs_holes holes = {.reserved = segment->size, .is_unusable_known = smallest != VS_NO_SIZE};
-  uint64_t cursor = segment->address;
+void vs_measure_block(vs_measure *m, uint64_t address, uint64_t size) {
+  add_hole(m, address);
+  m->holes.active += size;
+  m->cursor = address + size;
+  m->has_blocks = true;
+}
+
+vs_holes vs_measure_end(vs_measure *m) {
+  vs_holes *holes = &m->holes;
+  add_hole(m, vs_sat_add_u64(m->segment->address, m->segment->size));
+  holes->free = holes->reserved - holes->active;
+  if (m->has_blocks) holes->pinned = holes->free;
+  else {
+    holes->releasable = holes->free;
+    holes->pinned_pages = 0;
+  }
+  if (holes->free == 0) holes->is_unusable_known = true;
+  return *holes;
+}
+
+static vs_holes measure(const vs_state *state, const vs_state_segment *segment, uint64_t smallest,
+                        uint64_t *class_bytes) {
+  vs_measure m = vs_measure_begin(segment, smallest, class_bytes);
   for (uint32_t i = 0; i < segment->block_count; i++) {
     const vs_state_block *block = &state->blocks.data[segment->first_block + i];
-    add_hole(segment, cursor, block->address, smallest, &holes);
-    holes.active += block->size;
-    cursor = block->address + block->size;
+    vs_measure_block(&m, block->address, block->size);
   }
-  add_hole(segment, cursor, vs_sat_add_u64(segment->address, segment->size), smallest, &holes);
-  holes.free = holes.reserved - holes.active;
-  if (segment->block_count > 0) holes.pinned = holes.free;
-  else holes.releasable = holes.free;
-  if (holes.free == 0) holes.is_unusable_known = true;
-  return holes;
+  return vs_measure_end(&m);
 }
 
-static void add_holes(vs_holes *to, const vs_holes *holes) {
+void vs_holes_add(vs_holes *to, const vs_holes *holes) {
   to->reserved = vs_sat_add_u64(to->reserved, holes->reserved);
   to->active = vs_sat_add_u64(to->active, holes->active);
   to->free = vs_sat_add_u64(to->free, holes->free);
@@ -119,12 +146,12 @@ static vs_status add_segments(builder *b) {
   out->all.is_unusable_known = true;
   for (size_t i = 0; i < out->state.segments.count; i++) {
     const vs_state_segment *segment = &out->state.segments.data[i];
-    const vs_holes holes = measure(&out->state, segment, out->smallest_request[segment->kind]);
+    const vs_holes holes = measure(&out->state, segment, out->smallest_request[segment->kind], NULL);
     vs_area *area;
     VS_TRY(find_area(b, segment, &area));
     area->segments++;
-    add_holes(&area->holes, &holes);
-    add_holes(&out->all, &holes);
+    vs_holes_add(&area->holes, &holes);
+    vs_holes_add(&out->all, &holes);
     if (holes.pinned == 0) continue;
     VS_TRY(vs_vec_reserve(b->host, &out->pinned, 1));
     out->pinned.data[out->pinned.count++] =
@@ -133,10 +160,10 @@ static vs_status add_segments(builder *b) {
   return VS_OK;
 }
 
-static vs_status build(builder *b, const vs_lifetimes *lifetimes, vs_moment moment, uint32_t most_pinned) {
+static vs_status build(builder *b, const vs_past *past, vs_moment moment, uint32_t most_pinned) {
   vs_fragmentation *out = b->out;
-  find_smallest(lifetimes, out->smallest_request);
-  VS_TRY(vs_state_build(b->host, lifetimes, moment, &out->state));
+  vs_smallest_requests(past, out->smallest_request);
+  VS_TRY(vs_state_at(b->host, past, moment, &out->state));
   VS_TRY(add_segments(b));
   VS_TRY(vs_arrange(b->host, out->areas.data, out->areas.count, sizeof *out->areas.data, area_before, b));
   VS_TRY(
@@ -145,14 +172,40 @@ static vs_status build(builder *b, const vs_lifetimes *lifetimes, vs_moment mome
   return VS_OK;
 }
 
-vs_status vs_fragmentation_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment,
-                                 uint32_t most_pinned, vs_fragmentation *out) {
+vs_status vs_fragmentation_at(const vs_host *host, const vs_past *past, vs_moment moment,
+                              uint32_t most_pinned, vs_fragmentation *out) {
   *out = (vs_fragmentation){0};
-  builder b = {.host = host, .snapshot = lifetimes->slice->snapshot, .out = out};
-  const vs_status status = build(&b, lifetimes, moment, most_pinned);
+  builder b = {.host = host, .snapshot = past->lifetimes->slice->snapshot, .out = out};
+  const vs_status status = build(&b, past, moment, most_pinned);
   vs_map_deinit(host, &b.area_by_hash);
   if (status != VS_OK) vs_fragmentation_deinit(host, out);
   return status;
+}
+
+vs_status vs_fragmentation_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment,
+                                 uint32_t most_pinned, vs_fragmentation *out) {
+  vs_past past;
+  VS_TRY(vs_past_build(host, lifetimes, &past));
+  const vs_status status = vs_fragmentation_at(host, &past, moment, most_pinned, out);
+  vs_past_deinit(host, &past);
+  return status;
+}
+
+vs_status vs_holes_at(const vs_host *host, const vs_past *past, vs_moment moment, vs_holes *out,
+                      uint64_t class_bytes[VS_HOLE_CLASSES]) {
+  vs_state state;
+  uint64_t smallest[VS_SEGMENT_KINDS];
+  vs_smallest_requests(past, smallest);
+  *out = (vs_holes){.is_unusable_known = true};
+  memset(class_bytes, 0, VS_HOLE_CLASSES * sizeof *class_bytes);
+  VS_TRY(vs_state_at(host, past, moment, &state));
+  for (size_t i = 0; i < state.segments.count; i++) {
+    const vs_state_segment *segment = &state.segments.data[i];
+    const vs_holes holes = measure(&state, segment, smallest[segment->kind], class_bytes);
+    vs_holes_add(out, &holes);
+  }
+  vs_state_deinit(host, &state);
+  return VS_OK;
 }
 
 void vs_fragmentation_deinit(const vs_host *host, vs_fragmentation *fragmentation) {

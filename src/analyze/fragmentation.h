@@ -13,9 +13,6 @@
 
 #include "analyze/state.h"
 
-enum { VS_LARGEST_SMALL_REQUEST = 1024 * 1024 };
-#define VS_NO_SIZE UINT64_MAX
-
 typedef struct vs_holes {
   uint64_t reserved, active, free; /* bytes; reserved = active + free */
   uint64_t pinned, releasable;     /* free = pinned + releasable */
@@ -51,6 +48,40 @@ typedef struct vs_fragmentation {
 /* `most_pinned`: how many of `pinned` to keep. */
 VS_MUST_CHECK vs_status vs_fragmentation_build(const vs_host *host, const vs_lifetimes *lifetimes,
                                                vs_moment moment, uint32_t most_pinned, vs_fragmentation *out);
+/* The same; at 10 million events in milliseconds. */
+VS_MUST_CHECK vs_status vs_fragmentation_at(const vs_host *host, const vs_past *past, vs_moment moment,
+                                            uint32_t most_pinned, vs_fragmentation *out);
 void vs_fragmentation_deinit(const vs_host *host, vs_fragmentation *fragmentation);
+
+/* Class 0 is of holes below 1 KiB, class c of those in [512 << c, 1024 << c), the last one of all that are larger. */
+enum { VS_HOLE_CLASSES = 28 };
+uint32_t vs_hole_class(uint64_t size);
+uint64_t vs_hole_class_from(uint32_t hole_class); /* 0 for the first */
+
+/* Only `all` of a moment, and the bytes of its holes by their size. holes.h does it for many moments. */
+VS_MUST_CHECK vs_status vs_holes_at(const vs_host *host, const vs_past *past, vs_moment moment, vs_holes *out,
+                                    uint64_t class_bytes[VS_HOLE_CLASSES]);
+
+/* ---- one segment after another ------------------------------------------------------------------------- */
+
+/* Begin, each block that lies in the segment by rising address, end. `class_bytes` may be NULL. */
+typedef struct vs_measure {
+  const vs_state_segment *segment;
+  uint64_t smallest; /* request that the segment's kind serves */
+  uint64_t *class_bytes;
+  uint64_t cursor; /* where the last block ends */
+  bool has_blocks;
+  vs_holes holes;
+} vs_measure;
+
+vs_measure vs_measure_begin(const vs_state_segment *segment, uint64_t smallest, uint64_t *class_bytes);
+void vs_measure_block(vs_measure *measure, uint64_t address, uint64_t size);
+vs_holes vs_measure_end(vs_measure *measure);
+
+/* `to` begins as a vs_holes with is_unusable_known. */
+void vs_holes_add(vs_holes *to, const vs_holes *holes);
+
+/* By kind of segment; VS_NO_SIZE where the trace shows none. */
+void vs_smallest_requests(const vs_past *past, uint64_t smallest[VS_SEGMENT_KINDS]);
 
 #endif

@@ -10,6 +10,7 @@ static const char *const NAMES[VS_GROUP_BYS] = {
     [VS_BY_SIZE] = "size",
     [VS_BY_CATEGORY] = "category",
     [VS_BY_ANNOTATION] = "annotation",
+    [VS_BY_LIFETIME] = "lifetime",
 };
 
 const char *vs_group_by_name(vs_group_by by) { return NAMES[by]; }
@@ -23,75 +24,55 @@ bool vs_group_by_find(vs_str name, vs_group_by *by) {
   return false;
 }
 
-/* ---- summing up ---------------------------------------------------------------------------------------- */
-
-typedef struct builder {
-  const vs_host *host;
-  const vs_lifetimes *lifetimes;
-  vs_frames *frames;
-  vs_groups *out;
-  VS_VEC(uint64_t) largest; /* of each group: bytes of the largest allocation */
-  vs_map by_key;            /* key -> group */
-  vs_map lines;             /* hash of a frame's place -> frame, the first one met there */
-  vs_segment_index segments;
-  vs_named_ranges ranges;
-} builder;
-
-static vs_status add(builder *b, uint32_t key, const vs_group *part, uint64_t largest) {
-  size_t slot = vs_map_find(&b->by_key, key);
-  if (slot == VS_MAP_NONE) {
-    VS_TRY(vs_vec_reserve(b->host, &b->out->list, 1));
-    VS_TRY(vs_vec_reserve(b->host, &b->largest, 1));
-    VS_TRY(vs_map_reserve(b->host, &b->by_key));
-    vs_map_add(&b->by_key, key, (uint32_t)b->out->list.count);
-    b->out->list.data[b->out->list.count++] =
-        (vs_group){.bytes = part->bytes, .count = part->count, .key = key, .stack = part->stack};
-    b->largest.data[b->largest.count++] = largest;
-    return VS_OK;
-  }
-  const uint32_t at = b->by_key.slots[slot].value;
-  vs_group *group = &b->out->list.data[at];
-  group->bytes = vs_sat_add_u64(group->bytes, part->bytes);
-  group->count += part->count;
-  if (largest > b->largest.data[at]) {
-    b->largest.data[at] = largest;
-    group->stack = part->stack;
-  }
-  return VS_OK;
-}
+/* ---- keys ---------------------------------------------------------------------------------------------- */
 
 static uint32_t exponent(uint64_t size) { return size == 0 ? 0 : 63 - (uint32_t)__builtin_clzll(size); }
 
-static uint32_t key_of(const builder *b, vs_group_by by, const vs_lifetime *row, uint32_t stack) {
-  const vs_slice *slice = b->lifetimes->slice;
-  const vs_events *events = &slice->snapshot->events;
-  const bool has_start = row->start != VS_NO_EVENT;
-  switch (by) {
-    case VS_BY_STREAM: return vs_lifetime_stream(b->lifetimes, row);
-    case VS_BY_POOL: return vs_lifetime_pool(b->lifetimes, &b->segments, row);
-    case VS_BY_SIZE: return exponent(row->size);
-    case VS_BY_CATEGORY:
-      return has_start ? vs_events_category(events, vs_slice_row(slice, row->start)) : VS_STRING_NONE;
-    case VS_BY_ANNOTATION:
-      return has_start ? vs_named_ranges_at(&b->ranges, vs_slice_time(slice, row->start)) : VS_STRING_NONE;
-    case VS_BY_STACK:
-    case VS_BY_LINE: break;
-  }
-  return stack == VS_LIST_EMPTY ? VS_LIST_NONE : stack;
+static uint32_t power_of_ten(uint64_t number) {
+  uint32_t power = 0;
+  for (; number >= 10; number /= 10) power++;
+  return power;
 }
 
-static vs_status add_rows(builder *b, const uint32_t *rows, size_t count, vs_group_by by) {
-  for (size_t i = 0; i < count; i++) {
-    const vs_lifetime *row = &b->lifetimes->rows.data[rows[i]];
-    const vs_group part = {.bytes = row->size, .count = 1, .stack = vs_lifetime_stack(b->lifetimes, row)};
-    VS_TRY(add(b, key_of(b, by, row, part.stack), &part, row->size));
-    b->out->bytes = vs_sat_add_u64(b->out->bytes, row->size);
+static uint32_t bound_of(const vs_snapshot *s, vs_group_by by) {
+  switch (by) {
+    case VS_BY_STACK: return vs_lists_count(&s->stacks.lists);
+    case VS_BY_LINE: return (uint32_t)s->stacks.frames.count + 1;
+    case VS_BY_STREAM: return (uint32_t)s->streams.count + 1;
+    case VS_BY_POOL: return (uint32_t)s->pools.count + 1;
+    case VS_BY_SIZE: return 64;
+    case VS_BY_CATEGORY:
+    case VS_BY_ANNOTATION: return vs_strings_count(&s->strings);
+    case VS_BY_LIFETIME: break;
   }
-  b->out->count = count;
+  return VS_LIVES_KINDS;
+}
+
+static vs_status prepare(vs_keys *keys) {
+  if (keys->by == VS_BY_ANNOTATION) return vs_named_ranges_build(keys->host, keys->slice, &keys->ranges);
+  if (keys->by != VS_BY_LINE) return VS_OK;
+  const size_t stacks = vs_lists_count(&keys->slice->snapshot->stacks.lists);
+  VS_TRY(vs_vec_reserve(keys->host, &keys->line_of_stack, stacks));
+  memset(keys->line_of_stack.data, 0, stacks * sizeof *keys->line_of_stack.data);
+  keys->line_of_stack.count = stacks;
   return VS_OK;
 }
 
-/* ---- lines: groups of groups by stack ------------------------------------------------------------------ */
+vs_status vs_keys_init(vs_keys *keys, const vs_host *host, const vs_slice *slice, vs_group_by by,
+                       vs_frames *frames) {
+  *keys = (vs_keys){.host = host, .slice = slice, .by = by, .frames = frames};
+  if (by == VS_BY_LINE && frames == NULL) return VS_BAD_ARGUMENT;
+  keys->bound = bound_of(slice->snapshot, by);
+  const vs_status status = prepare(keys);
+  if (status != VS_OK) vs_keys_deinit(keys);
+  return status;
+}
+
+void vs_keys_deinit(vs_keys *keys) {
+  vs_vec_free(keys->host, &keys->line_of_stack);
+  vs_map_deinit(keys->host, &keys->lines);
+  vs_named_ranges_deinit(keys->host, &keys->ranges);
+}
 
 static bool same_place(const vs_snapshot *s, uint32_t a, uint32_t b) {
   const vs_frame *fa = &s->stacks.frames.data[a], *fb = &s->stacks.frames.data[b];
@@ -101,41 +82,123 @@ static bool same_place(const vs_snapshot *s, uint32_t a, uint32_t b) {
 }
 
 /* One frame for all that name the same line, or, where there is no line, the same function. */
-static vs_status line_key(builder *b, uint32_t frame, uint32_t *key) {
-  const vs_snapshot *s = b->frames->snapshot;
+static vs_status line_key(vs_keys *keys, uint32_t frame, uint32_t *key) {
+  const vs_snapshot *s = keys->slice->snapshot;
   const vs_frame *f = &s->stacks.frames.data[frame];
   const uint64_t place = vs_frame_has_line(s, frame) ? (uint64_t)f->line : f->name;
   const uint64_t hash = vs_hash_mix(place ^ UINT64_C(0x9e3779b97f4a7c15), vs_hash_u64(f->file));
-  for (size_t slot = vs_map_find(&b->lines, hash); slot != VS_MAP_NONE;
-       slot = vs_map_find_next(&b->lines, slot)) {
-    *key = 1 + b->lines.slots[slot].value;
+  for (size_t slot = vs_map_find(&keys->lines, hash); slot != VS_MAP_NONE;
+       slot = vs_map_find_next(&keys->lines, slot)) {
+    *key = 1 + keys->lines.slots[slot].value;
     if (same_place(s, frame, *key - 1)) return VS_OK;
   }
-  VS_TRY(vs_map_reserve(b->host, &b->lines));
-  vs_map_add(&b->lines, hash, frame);
+  VS_TRY(vs_map_reserve(keys->host, &keys->lines));
+  vs_map_add(&keys->lines, hash, frame);
   *key = 1 + frame;
   return VS_OK;
 }
 
-static vs_status merge_lines(builder *b) {
-  vs_groups stacks = *b->out;
-  *b->out = (vs_groups){.by = VS_BY_LINE, .bytes = stacks.bytes, .count = stacks.count};
-  uint64_t *largest = b->largest.data;
-  const size_t largest_capacity = b->largest.capacity;
-  b->largest.data = NULL;
-  b->largest.count = b->largest.capacity = 0;
-  vs_map_clear(&b->by_key);
-  vs_status status = VS_OK;
-  for (size_t i = 0; i < stacks.list.count && status == VS_OK; i++) {
-    const vs_group *group = &stacks.list.data[i];
-    const uint32_t frame = vs_frames_user(b->frames, group->key);
-    uint32_t key = 0;
-    if (frame != VS_NO_FRAME) status = line_key(b, frame, &key);
-    if (status == VS_OK) status = add(b, key, group, largest[i]);
+static vs_status line_of_stack(vs_keys *keys, uint32_t stack, uint32_t *key) {
+  uint32_t *known = &keys->line_of_stack.data[stack];
+  if (*known == 0) {
+    const uint32_t frame = vs_frames_user(keys->frames, stack);
+    *key = 0;
+    if (frame != VS_NO_FRAME) VS_TRY(line_key(keys, frame, key));
+    *known = 1 + *key;
   }
-  vs_host_free(b->host, largest, largest_capacity * sizeof *largest);
-  vs_groups_deinit(b->host, &stacks);
-  return status;
+  *key = *known - 1;
+  return VS_OK;
+}
+
+static uint32_t lifetime_key(const vs_slice *slice, const vs_keyed *what) {
+  if (what->end == VS_NO_EVENT) return VS_LIVES_ON;
+  if (what->start == VS_NO_EVENT) return VS_LIVES_SINCE_BEFORE;
+  const int64_t from = vs_slice_time(slice, what->start), to = vs_slice_time(slice, what->end);
+  if (from == VS_NO_TIME || to == VS_NO_TIME) return VS_LIVES_EVENTS + power_of_ten(what->end - what->start);
+  return VS_LIVES_US + power_of_ten(to > from ? (uint64_t)to - (uint64_t)from : 0);
+}
+
+vs_status vs_key_of(vs_keys *keys, const vs_keyed *what, uint32_t *key) {
+  const vs_slice *slice = keys->slice;
+  const bool has_start = what->start != VS_NO_EVENT;
+  switch (keys->by) {
+    case VS_BY_STACK: *key = what->stack == VS_LIST_EMPTY ? VS_LIST_NONE : what->stack; break;
+    case VS_BY_LINE: return line_of_stack(keys, what->stack, key);
+    case VS_BY_STREAM: *key = what->stream; break;
+    case VS_BY_POOL: *key = what->pool; break;
+    case VS_BY_SIZE: *key = exponent(what->size); break;
+    case VS_BY_CATEGORY:
+      *key = has_start ? vs_events_category(&slice->snapshot->events, vs_slice_row(slice, what->start))
+                       : VS_STRING_NONE;
+      break;
+    case VS_BY_ANNOTATION:
+      *key =
+          has_start ? vs_named_ranges_at(&keys->ranges, vs_slice_time(slice, what->start)) : VS_STRING_NONE;
+      break;
+    case VS_BY_LIFETIME: *key = lifetime_key(slice, what); break;
+  }
+  return VS_OK;
+}
+
+vs_keyed vs_keyed_lifetime(const vs_lifetimes *lifetimes, const vs_segment_index *segments, uint32_t row) {
+  const vs_lifetime *life = &lifetimes->rows.data[row];
+  return (vs_keyed){
+      .size = life->size,
+      .start = life->start,
+      .end = life->end,
+      .stack = vs_lifetime_stack(lifetimes, life),
+      .stream = vs_lifetime_stream(lifetimes, life),
+      .pool = segments == NULL ? 0 : vs_lifetime_pool(lifetimes, segments, life),
+  };
+}
+
+/* ---- summing up ---------------------------------------------------------------------------------------- */
+
+typedef struct builder {
+  const vs_host *host;
+  const vs_lifetimes *lifetimes;
+  vs_groups *out;
+  VS_VEC(uint64_t) largest; /* of each group: bytes of the largest allocation */
+  vs_map by_key;            /* key -> group */
+  vs_keys keys;
+  vs_segment_index segments;
+} builder;
+
+static vs_status add(builder *b, uint32_t key, uint64_t bytes, uint32_t stack) {
+  const size_t slot = vs_map_find(&b->by_key, key);
+  if (slot == VS_MAP_NONE) {
+    VS_TRY(vs_vec_reserve(b->host, &b->out->list, 1));
+    VS_TRY(vs_vec_reserve(b->host, &b->largest, 1));
+    VS_TRY(vs_map_reserve(b->host, &b->by_key));
+    vs_map_add(&b->by_key, key, (uint32_t)b->out->list.count);
+    b->out->list.data[b->out->list.count++] =
+        (vs_group){.bytes = bytes, .count = 1, .key = key, .stack = stack};
+    b->largest.data[b->largest.count++] = bytes;
+    return VS_OK;
+  }
+  const uint32_t at = b->by_key.slots[slot].value;
+  vs_group *group = &b->out->list.data[at];
+  group->bytes = vs_sat_add_u64(group->bytes, bytes);
+  group->count++;
+  if (bytes > b->largest.data[at]) {
+    b->largest.data[at] = bytes;
+    group->stack = stack;
+  }
+  return VS_OK;
+}
+
+static vs_status add_rows(builder *b, const uint32_t *rows, const uint64_t *bytes, size_t count) {
+  const vs_segment_index *segments = b->keys.by == VS_BY_POOL ? &b->segments : NULL;
+  for (size_t i = 0; i < count; i++) {
+    const vs_keyed keyed = vs_keyed_lifetime(b->lifetimes, segments, rows[i]);
+    const uint64_t size = bytes == NULL ? keyed.size : bytes[i];
+    uint32_t key;
+    VS_TRY(vs_key_of(&b->keys, &keyed, &key));
+    VS_TRY(add(b, key, size, keyed.stack));
+    b->out->bytes = vs_sat_add_u64(b->out->bytes, size);
+  }
+  b->out->count = count;
+  return VS_OK;
 }
 
 /* ---- order --------------------------------------------------------------------------------------------- */
@@ -146,31 +209,39 @@ static bool before(const void *ctx, uint32_t a, uint32_t b) {
   return ga->count > gb->count; /* not by key: ids differ between files that say the same */
 }
 
+vs_status vs_groups_arrange(const vs_host *host, vs_groups *groups) {
+  vs_group *list = groups->list.data;
+  return vs_arrange(host, list, groups->list.count, sizeof *list, before, list);
+}
+
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-static vs_status build(builder *b, const uint32_t *rows, size_t count, vs_group_by by) {
+static vs_status build(builder *b, const uint32_t *rows, const uint64_t *bytes, size_t count,
+                       vs_frames *frames) {
   const vs_slice *slice = b->lifetimes->slice;
-  if (by == VS_BY_POOL) VS_TRY(vs_segment_index_build(b->host, slice, &b->segments));
-  if (by == VS_BY_ANNOTATION) VS_TRY(vs_named_ranges_build(b->host, slice, &b->ranges));
-  VS_TRY(add_rows(b, rows, count, by));
-  if (by == VS_BY_LINE) VS_TRY(merge_lines(b));
-  vs_group *groups = b->out->list.data;
-  return vs_arrange(b->host, groups, b->out->list.count, sizeof *groups, before, groups);
+  VS_TRY(vs_keys_init(&b->keys, b->host, slice, b->out->by, frames));
+  if (b->out->by == VS_BY_POOL) VS_TRY(vs_segment_index_build(b->host, slice, &b->segments));
+  VS_TRY(add_rows(b, rows, bytes, count));
+  return vs_groups_arrange(b->host, b->out);
+}
+
+vs_status vs_groups_build_weighed(const vs_host *host, const vs_lifetimes *lifetimes, const uint32_t *rows,
+                                  const uint64_t *bytes, size_t count, vs_group_by by, vs_frames *frames,
+                                  vs_groups *out) {
+  *out = (vs_groups){.by = by};
+  builder b = {.host = host, .lifetimes = lifetimes, .out = out};
+  const vs_status status = build(&b, rows, bytes, count, frames);
+  vs_vec_free(host, &b.largest);
+  vs_map_deinit(host, &b.by_key);
+  vs_keys_deinit(&b.keys);
+  vs_segment_index_deinit(host, &b.segments);
+  if (status != VS_OK) vs_groups_deinit(host, out);
+  return status;
 }
 
 vs_status vs_groups_build(const vs_host *host, const vs_lifetimes *lifetimes, const uint32_t *rows,
                           size_t count, vs_group_by by, vs_frames *frames, vs_groups *out) {
-  *out = (vs_groups){.by = by};
-  if (by == VS_BY_LINE && frames == NULL) return VS_BAD_ARGUMENT;
-  builder b = {.host = host, .lifetimes = lifetimes, .frames = frames, .out = out};
-  const vs_status status = build(&b, rows, count, by);
-  vs_vec_free(host, &b.largest);
-  vs_map_deinit(host, &b.by_key);
-  vs_map_deinit(host, &b.lines);
-  vs_segment_index_deinit(host, &b.segments);
-  vs_named_ranges_deinit(host, &b.ranges);
-  if (status != VS_OK) vs_groups_deinit(host, out);
-  return status;
+  return vs_groups_build_weighed(host, lifetimes, rows, NULL, count, by, frames, out);
 }
 
 void vs_groups_deinit(const vs_host *host, vs_groups *groups) { vs_vec_free(host, &groups->list); }
@@ -194,6 +265,19 @@ static void frame_name(const vs_snapshot *s, uint32_t frame, vs_group_name *out)
 static void string_name(const vs_snapshot *s, uint32_t string, vs_str otherwise, vs_group_name *out) {
   out->known = string != VS_STRING_NONE;
   out->text = out->known ? vs_snapshot_string(s, string) : otherwise;
+}
+
+static void lifetime_name(uint32_t key, vs_group_name *out) {
+  out->known = key >= VS_LIVES_US;
+  if (key == VS_LIVES_ON) out->text = VS_STR("to the end");
+  else if (key == VS_LIVES_SINCE_BEFORE) out->text = VS_STR("from before the trace");
+  if (!out->known) return;
+  out->is_in_events = key >= VS_LIVES_EVENTS;
+  uint64_t from = 1;
+  const uint32_t power = key - (out->is_in_events ? VS_LIVES_EVENTS : VS_LIVES_US);
+  for (uint32_t n = 0; n < power; n++) from *= 10;
+  out->numbers[0] = power == 0 ? 0 : from;
+  out->numbers[1] = power == VS_LIVES_EVENTS - VS_LIVES_US - 1 ? UINT64_MAX : from * 10;
 }
 
 void vs_group_name_get(const vs_snapshot *snapshot, vs_frames *frames, vs_group_by by, const vs_group *group,
@@ -224,5 +308,6 @@ void vs_group_name_get(const vs_snapshot *snapshot, vs_frames *frames, vs_group_
       break;
     case VS_BY_CATEGORY: string_name(snapshot, key, VS_STR("no category recorded"), out); break;
     case VS_BY_ANNOTATION: string_name(snapshot, key, VS_STR("outside of every annotation"), out); break;
+    case VS_BY_LIFETIME: lifetime_name(key, out); break;
   }
 }

@@ -10,7 +10,10 @@
  *   POOL         1 + index into pools                             0: not known
  *   SIZE         exponent: sizes in [2^key, 2^(key+1))            0 is also size 0
  *   CATEGORY     string id                                        VS_STRING_NONE: no category recorded
- *   ANNOTATION   string id of the innermost range at its alloc    VS_STRING_NONE: outside of every range, or not known */
+ *   ANNOTATION   string id of the innermost range at its alloc    VS_STRING_NONE: outside of every range, or not known
+ *   LIFETIME     VS_LIVES_US + n: ended 10^n us up to 10^(n+1)    VS_LIVES_ON: it does not end in the trace
+ *                after it began; where there are no times         VS_LIVES_SINCE_BEFORE: it ends, but began before
+ *                VS_LIVES_EVENTS + n, likewise; n = 0 is also 0 */
 #ifndef VS_ANALYZE_GROUPS_H
 #define VS_ANALYZE_GROUPS_H
 
@@ -26,12 +29,52 @@ typedef enum vs_group_by {
   VS_BY_SIZE,
   VS_BY_CATEGORY,
   VS_BY_ANNOTATION,
+  VS_BY_LIFETIME,
 } vs_group_by;
-enum { VS_GROUP_BYS = VS_BY_ANNOTATION + 1 };
+enum { VS_GROUP_BYS = VS_BY_LIFETIME + 1 };
+enum {
+  VS_LIVES_ON,
+  VS_LIVES_SINCE_BEFORE,
+  VS_LIVES_US,
+  VS_LIVES_EVENTS = VS_LIVES_US + 20,
+  VS_LIVES_KINDS = 42
+};
 
-/* "stack", "line", "stream", "pool", "size", "category", "annotation"; false if `name` is none of them. */
+/* "stack", "line", "stream", "pool", "size", "category", "annotation", "lifetime"; false if `name` is none of them. */
 const char *vs_group_by_name(vs_group_by by);
 bool vs_group_by_find(vs_str name, vs_group_by *by);
+
+/* ---- keys ---------------------------------------------------------------------------------------------- */
+
+/* Anything that was there for a while, as far as it makes a difference to a group. */
+typedef struct vs_keyed {
+  uint64_t size;
+  uint32_t start, end; /* events, VS_NO_EVENT */
+  uint32_t stack, stream, pool;
+} vs_keyed;
+
+/* What keys are made with. A key is below `bound`. */
+typedef struct vs_keys {
+  const vs_host *host;
+  const vs_slice *slice;
+  vs_group_by by;
+  vs_frames *frames; /* of VS_BY_LINE */
+  uint32_t bound;
+  VS_VEC(uint32_t) line_of_stack; /* 0: not asked yet, else 1 + key */
+  vs_map lines;                   /* hash of a frame's place -> frame, the first one met there */
+  vs_named_ranges ranges;
+} vs_keys;
+
+/* `frames` is asked for VS_BY_LINE only and may be NULL otherwise. */
+VS_MUST_CHECK vs_status vs_keys_init(vs_keys *keys, const vs_host *host, const vs_slice *slice,
+                                     vs_group_by by, vs_frames *frames);
+void vs_keys_deinit(vs_keys *keys);
+VS_MUST_CHECK vs_status vs_key_of(vs_keys *keys, const vs_keyed *what, uint32_t *key);
+
+/* An allocation as such; its pool is looked up in `segments`, which may be NULL if nobody asks for the pool. */
+vs_keyed vs_keyed_lifetime(const vs_lifetimes *lifetimes, const vs_segment_index *segments, uint32_t row);
+
+/* ---- groups -------------------------------------------------------------------------------------------- */
 
 typedef struct vs_group {
   uint64_t bytes; /* requested; saturates */
@@ -46,11 +89,16 @@ typedef struct vs_groups {
   uint64_t bytes, count; /* of all groups */
 } vs_groups;
 
-/* `rows` are rows of `lifetimes`, each counted once (a vs_liveset's, or any other choice). `frames` is asked for
- * VS_BY_LINE only and may be NULL otherwise. */
+/* `rows` are rows of `lifetimes`, each counted once (a vs_liveset's, or any other choice). */
 VS_MUST_CHECK vs_status vs_groups_build(const vs_host *host, const vs_lifetimes *lifetimes,
                                         const uint32_t *rows, size_t count, vs_group_by by, vs_frames *frames,
                                         vs_groups *out);
+/* With bytes[i] for rows[i] instead of its size. */
+VS_MUST_CHECK vs_status vs_groups_build_weighed(const vs_host *host, const vs_lifetimes *lifetimes,
+                                                const uint32_t *rows, const uint64_t *bytes, size_t count,
+                                                vs_group_by by, vs_frames *frames, vs_groups *out);
+/* Brings groups into the order above, after their bytes were changed. */
+VS_MUST_CHECK vs_status vs_groups_arrange(const vs_host *host, vs_groups *groups);
 void vs_groups_deinit(const vs_host *host, vs_groups *groups);
 
 /* The pieces of a group's name, for a face to put together; borrowed from the snapshot. */
@@ -59,9 +107,11 @@ typedef struct vs_group_name {
   vs_str text; /* function, category, range, or a sentence; empty for numbers */
   vs_str file; /* STACK and LINE: of the user's frame */
   bool has_line;
-  int64_t line;        /* meaningful where has_line */
-  uint32_t frame;      /* STACK and LINE: the frame shown, or VS_NO_FRAME */
-  uint64_t numbers[2]; /* STREAM: handle; POOL: the pair; SIZE: smallest and largest size */
+  int64_t line;   /* meaningful where has_line */
+  uint32_t frame; /* STACK and LINE: the frame shown, or VS_NO_FRAME */
+  uint64_t
+      numbers[2]; /* STREAM: handle; POOL: the pair; SIZE: smallest and largest; LIFETIME: from and below */
+  bool is_in_events; /* LIFETIME: the numbers are events, not microseconds */
 } vs_group_name;
 
 void vs_group_name_get(const vs_snapshot *snapshot, vs_frames *frames, vs_group_by by, const vs_group *group,

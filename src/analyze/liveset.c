@@ -1,4 +1,5 @@
 #include "analyze/liveset.h"
+#include "base/sort.h"
 
 static vs_moment within(const vs_lifetimes *lifetimes, vs_moment moment) {
   const vs_moment end = vs_slice_end(lifetimes->slice);
@@ -28,6 +29,33 @@ vs_status vs_liveset_build(const vs_host *host, const vs_lifetimes *lifetimes, v
     return status;
   }
   return VS_OK;
+}
+
+typedef VS_VEC(vs_sort_pair) pairs;
+
+/* Rows from before the trace may stand anywhere among the others, but are the first spans. */
+static vs_status list_alive(const vs_host *host, const vs_spans *spans, uint32_t done, pairs *rows) {
+  bool rises = true;
+  for (uint32_t span = vs_spans_next(spans, done, 0); span < spans->count;
+       span = vs_spans_next(spans, done, span + 1)) {
+    VS_TRY(vs_vec_reserve(host, rows, 1));
+    rises &= rows->count == 0 || rows->data[rows->count - 1].key < spans->row.data[span];
+    rows->data[rows->count++] = (vs_sort_pair){.key = spans->row.data[span]};
+  }
+  return rises ? VS_OK : vs_sort_pairs(host, rows->data, rows->count);
+}
+
+vs_status vs_liveset_at(const vs_host *host, const vs_lifetimes *lifetimes, const vs_spans *spans,
+                        vs_moment moment, vs_liveset *out) {
+  *out = (vs_liveset){.moment = within(lifetimes, moment)};
+  pairs rows = {0};
+  vs_status status = list_alive(host, spans, vs_done(spans->event_count, moment), &rows);
+  if (status == VS_OK) status = vs_vec_reserve(host, &out->rows, rows.count);
+  for (size_t i = 0; i < rows.count && status == VS_OK; i++)
+    status = add(host, lifetimes, (uint32_t)rows.data[i].key, out);
+  vs_vec_free(host, &rows);
+  if (status != VS_OK) vs_liveset_deinit(host, out);
+  return status;
 }
 
 void vs_liveset_deinit(const vs_host *host, vs_liveset *set) {

@@ -14,14 +14,15 @@
 
 enum { VS_REPORT_MOST_PINNED = 10 };
 
-/* Refers to its slice and snapshot. The parts may be used for further questions (lifetimes for another moment, frames
- * for names). */
+/* Refers to its slice and snapshot, and to itself: it must not move. The parts may be used for further questions
+ * (lifetimes for another moment, frames for names). */
 typedef struct vs_report {
   const vs_slice *slice;
   uint64_t counts[VS_EVENT_KIND_COUNT + 1]; /* events of each kind; the last: unknown actions */
   vs_end_state end;
   vs_curves curves;
-  vs_lifetimes lifetimes;
+  vs_lifetimes own_lifetimes; /* empty where they are borrowed */
+  const vs_lifetimes *lifetimes;
   vs_frames frames;
   vs_moment peak_moment;   /* = curves.curve[VS_CURVE_REQUESTED].peak_at */
   int64_t peak_time_us;    /* VS_NO_TIME where absent */
@@ -38,6 +39,9 @@ typedef struct vs_report {
 
 /* On failure nothing is left to free. */
 VS_MUST_CHECK vs_status vs_report_build(const vs_host *host, const vs_slice *slice, vs_report *out);
+/* With what somebody has already; the report borrows its lifetimes. */
+VS_MUST_CHECK vs_status vs_report_build_with(const vs_host *host, const vs_past *past,
+                                             const vs_curves *curves, vs_report *out);
 void vs_report_deinit(const vs_host *host, vs_report *report);
 
 #endif

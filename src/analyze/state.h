@@ -11,6 +11,7 @@
 
 #include "analyze/end_state.h"
 #include "analyze/liveset.h"
+#include "analyze/past.h"
 
 typedef struct vs_state_segment {
   uint64_t address, size;
@@ -42,13 +43,19 @@ typedef struct vs_state {
   uint64_t reserved, requested; /* bytes, of all segments and blocks */
 } vs_state;
 
-enum { VS_SMALLEST_BLOCK = 512, VS_SMALL_PAGE = 2 * 1024 * 1024, VS_LARGE_PAGE = 20 * 1024 * 1024 };
+enum { VS_SMALLEST_BLOCK = 512 };
 
 /* Up to a multiple of 512, and at least that: how PyTorch rounds by default. */
 uint64_t vs_round_request(uint64_t size);
 
 VS_MUST_CHECK vs_status vs_state_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment,
                                        vs_state *out);
+/* The same without a scan of the trace. */
+VS_MUST_CHECK vs_status vs_state_at(const vs_host *host, const vs_past *past, vs_moment moment,
+                                    vs_state *out);
+/* Only the segments, as if there were no blocks. */
+VS_MUST_CHECK vs_status vs_state_segments_at(const vs_host *host, const vs_past *past, vs_moment moment,
+                                             vs_state *out);
 void vs_state_deinit(const vs_host *host, vs_state *state);
 
 /* Executes the invariant; NULL if it holds, else the sentence that does not. */

@@ -1,4 +1,4 @@
-/* The three curves: rebuilt from the end, their peaks, below zero, and drawn in pieces. */
+/* The three curves: rebuilt from the end, their peaks, and below zero. */
 #include "analyze/curve.h"
 #include "unit/analyze/made.h"
 
@@ -31,17 +31,12 @@ static void test_values(void **state) {
   made m = small_run();
   const vs_slice *slice = made_slice(&m, 0);
   vs_curves curves;
-  vs_curve_columns columns;
   vs_curves_measure(slice, &curves);
-  expect_ok(vs_curve_columns_build(m.host, slice, &curves, &columns));
   vs_curve_cursor cursor = vs_curve_cursor_at_start(slice, &curves);
-  assert_int_equal(columns.count, 10);
   for (uint32_t event = 0; event < 10; event++) {
     vs_curve_cursor_move(&cursor, event);
-    for (int kind = 0; kind < VS_CURVE_KINDS; kind++) {
-      assert_int_equal(columns.column[kind][event], wanted[kind][event]);
+    for (int kind = 0; kind < VS_CURVE_KINDS; kind++)
       assert_int_equal(cursor.values[kind], wanted[kind][event]);
-    }
   }
   vs_curve_cursor_move(&cursor, 100);
   assert_int_equal(cursor.moment, 9);
@@ -55,7 +50,6 @@ static void test_values(void **state) {
   assert_int_equal(curve[VS_CURVE_RESERVED].peak, 6144);
   assert_int_equal(curve[VS_CURVE_RESERVED].peak_at, 0);
   for (int kind = 0; kind < VS_CURVE_KINDS; kind++) assert_int_equal(curve[kind].below_zero, 0);
-  vs_curve_columns_deinit(m.host, &columns);
   made_end(&m);
 }
 
@@ -150,74 +144,9 @@ static void test_no_trace(void **state) {
   (void)made_block(&m, 512, 70, VS_BLOCK_ALLOCATED);
   const vs_slice *slice = made_slice(&m, 0);
   vs_curves curves;
-  vs_curve_columns columns;
   vs_curves_measure(slice, &curves);
   assert_int_equal(curves.curve[VS_CURVE_REQUESTED].baseline, 70);
   assert_int_equal(curves.curve[VS_CURVE_REQUESTED].peak_at, VS_AT_START);
-  expect_ok(vs_curve_columns_build(m.host, slice, &curves, &columns));
-  assert_int_equal(columns.count, 0);
-  vs_curve_columns_deinit(m.host, &columns);
-  int64_t first, last;
-  assert_false(vs_slice_times(slice, &first, &last));
-  made_end(&m);
-}
-
-/* ---- pieces -------------------------------------------------------------------------------------------- */
-
-static void expect_piece(const vs_curve_piece *piece, int64_t low, int64_t high, int64_t last) {
-  assert_int_equal(piece->low, low);
-  assert_int_equal(piece->high, high);
-  assert_int_equal(piece->last, last);
-}
-
-static void test_pieces_by_event(void **state) {
-  (void)state;
-  static const int64_t column[] = {5, 9, 1, 4, 4, 7};
-  vs_curve_piece pieces[8];
-  vs_curve_by_event(column, 0, 6, 0, pieces, 3);
-  expect_piece(&pieces[0], 0, 9, 9);
-  expect_piece(&pieces[1], 1, 9, 4);
-  expect_piece(&pieces[2], 4, 7, 7);
-  vs_curve_by_event(column, 2, 2, 9, pieces, 1);
-  expect_piece(&pieces[0], 1, 9, 4);
-  vs_curve_by_event(column, 0, 2, 3, pieces, 4); /* fewer events than pieces */
-  expect_piece(&pieces[0], 3, 3, 3);
-  expect_piece(&pieces[1], 3, 5, 5);
-  expect_piece(&pieces[2], 5, 5, 5);
-  expect_piece(&pieces[3], 5, 9, 9);
-}
-
-static void test_pieces_by_time(void **state) {
-  (void)state;
-  static const int64_t times[] = {100, 110, 105, 130, VS_NO_TIME, 160};
-  static const int64_t column[] = {5, 9, 1, 4, 2, 7};
-  made m = made_begin();
-  for (uint32_t i = 0; i < 6; i++) {
-    (void)made_event(&m, VS_EVENT_ALLOC, 512 * i, 1);
-    made_time(&m, i, times[i]);
-  }
-  made_trace(&m, 0);
-  const vs_slice *slice = made_slice(&m, 0);
-  vs_curve_piece pieces[4];
-  vs_curve_by_time(slice, column, 3, 100, 180, pieces, 4); /* 20 us each */
-  expect_piece(&pieces[0], 1, 9, 1);
-  expect_piece(&pieces[1], 1, 4, 2);
-  expect_piece(&pieces[2], 2, 2, 2);
-  expect_piece(&pieces[3], 2, 7, 7);
-  vs_curve_by_time(slice, column, 3, 120, 121, pieces, 4); /* more pieces than microseconds */
-  for (int i = 0; i < 4; i++) expect_piece(&pieces[i], 1, 1, 1);
-  vs_curve_by_time(slice, column, 3, 0, 50, pieces, 2);
-  expect_piece(&pieces[0], 3, 3, 3);
-  expect_piece(&pieces[1], 3, 3, 3);
-  vs_curve_by_time(slice, column, 3, INT64_MIN, INT64_MAX, pieces, 2); /* the widest axis there is */
-  expect_piece(&pieces[0], 3, 3, 3);
-  expect_piece(&pieces[1], 1, 9, 7);
-  vs_curve_by_time(slice, column, 3, 200, 100, pieces, 1); /* an axis that ends before it begins */
-  expect_piece(&pieces[0], 7, 7, 7);
-  int64_t first, last;
-  assert_true(vs_slice_times(slice, &first, &last));
-  assert_int_equal(first, 100);
-  assert_int_equal(last, 160);
   made_end(&m);
 }
 
@@ -226,8 +155,7 @@ int main(void) {
       cmocka_unit_test(test_values),           cmocka_unit_test(test_peak_before_the_trace),
       cmocka_unit_test(test_below_zero),       cmocka_unit_test(test_frees_at_request),
       cmocka_unit_test(test_only_completions), cmocka_unit_test(test_saturation),
-      cmocka_unit_test(test_no_trace),         cmocka_unit_test(test_pieces_by_event),
-      cmocka_unit_test(test_pieces_by_time),
+      cmocka_unit_test(test_no_trace),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

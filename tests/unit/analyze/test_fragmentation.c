@@ -129,12 +129,22 @@ static void test_at_a_moment(void **state) {
   made_end(&m);
 }
 
+static void test_classes(void **state) {
+  (void)state;
+  static const uint64_t sizes[] = {1, 1023, 1024, 2047, 2048, 1 << 20, UINT64_MAX};
+  static const uint32_t classes[] = {0, 0, 1, 1, 2, 11, VS_HOLE_CLASSES - 1};
+  for (int i = 0; i < 7; i++) assert_int_equal(vs_hole_class(sizes[i]), classes[i]);
+  assert_int_equal(vs_hole_class_from(0), 0);
+  for (uint32_t c = 1; c < VS_HOLE_CLASSES; c++) {
+    assert_int_equal(vs_hole_class(vs_hole_class_from(c)), c);
+    assert_int_equal(vs_hole_class(vs_hole_class_from(c) - 1), c - 1);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_areas),
-      cmocka_unit_test(test_unknown),
-      cmocka_unit_test(test_pages),
-      cmocka_unit_test(test_at_a_moment),
+      cmocka_unit_test(test_classes), cmocka_unit_test(test_areas),       cmocka_unit_test(test_unknown),
+      cmocka_unit_test(test_pages),   cmocka_unit_test(test_at_a_moment),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,10 +201,50 @@ static void test_rounding(void **state) {
   assert_true(vs_round_request(UINT64_MAX) == UINT64_MAX - 511);
 }
 
+/* Pages that touch are one segment where stream and pool allow it; what stands at the end says what it is. A segment that
+ * was given back as one is one, also where the trace says that a part of it came later. */
+static void test_what_is_one_segment(void **state) {
+  (void)state;
+  made m = made_begin();
+  const uint32_t stream = made_stream(&m, 7), pool = made_pool(&m, 0, 1);
+  (void)made_event(&m, VS_EVENT_SEGMENT_UNMAP, 20 * MiB, 20 * MiB);
+  expect_ok(vs_events_set_stream(m.host, &m.snapshot->events, 0, stream));
+  (void)made_event(&m, VS_EVENT_SEGMENT_UNMAP, 60 * MiB, 20 * MiB);
+  (void)made_event(&m, VS_EVENT_SEGMENT_MAP, 105 * MiB, 5 * MiB);
+  (void)made_event(&m, VS_EVENT_SEGMENT_FREE, 100 * MiB, 20 * MiB);
+  made_trace(&m, 0);
+  vs_segment *segment = made_segment(&m, 0, 40 * MiB, 20 * MiB, "small");
+  segment->stream = stream;
+  segment->pool = pool;
+  segment->is_expandable = true;
+  segment->has = VS_SEGMENT_HAS_EXPANDABLE;
+  (void)made_block(&m, 20 * MiB, 0, VS_BLOCK_INACTIVE);
+
+  looked l = look(&m, VS_AT_START);
+  assert_int_equal(l.state.segments.count, 4);
+  expect_segment(&l.state, 0, 20 * MiB, 40 * MiB, 0);
+  assert_int_equal(l.state.segments.data[0].row, 0);
+  assert_int_equal(l.state.segments.data[0].pool, pool);
+  assert_int_equal(l.state.segments.data[0].kind, VS_SEGMENT_SMALL);
+  expect_segment(&l.state, 1, 60 * MiB, 20 * MiB, 0);
+  assert_int_equal(l.state.segments.data[1].kind, VS_SEGMENT_LARGE);
+  expect_segment(&l.state, 2, 100 * MiB, 5 * MiB, 0);
+  expect_segment(&l.state, 3, 110 * MiB, 10 * MiB, 0);
+  look_away(&m, &l);
+  l = look(&m, 2);
+  assert_int_equal(l.state.segments.count, 2);
+  expect_segment(&l.state, 1, 100 * MiB, 20 * MiB, 0);
+  look_away(&m, &l);
+  made_end(&m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_end_is_exact), cmocka_unit_test(test_segments_come_and_go),
-      cmocka_unit_test(test_expandable),       cmocka_unit_test(test_damaged),
+      cmocka_unit_test(test_what_is_one_segment),
+      cmocka_unit_test(test_the_end_is_exact),
+      cmocka_unit_test(test_segments_come_and_go),
+      cmocka_unit_test(test_expandable),
+      cmocka_unit_test(test_damaged),
       cmocka_unit_test(test_rounding),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,114 @@
+#include "analyze/holes.h"
+#include "base/sort.h"
+
+typedef struct course {
+  const vs_host *host;
+  const vs_past *past;
+  uint64_t smallest[VS_SEGMENT_KINDS];
+  VS_VEC(uint32_t) rank_of_place;
+  VS_VEC(uint64_t) address; /* by rank, rising */
+  VS_VEC(uint32_t) row;     /* by rank: which one is in use there, where `used` says so */
+  VS_VEC(uint64_t) used;    /* a bit for each rank */
+} course;
+
+/* Addresses of lifetimes are known once each. */
+static vs_status rank_addresses(course *c) {
+  const vs_lifetimes *lifetimes = c->past->lifetimes;
+  const size_t count = lifetimes->addresses.count;
+  VS_VEC(vs_sort_pair) order = {0};
+  vs_status status = vs_vec_reserve(c->host, &order, count);
+  if (status == VS_OK) status = vs_vec_reserve(c->host, &c->rank_of_place, count);
+  if (status == VS_OK) status = vs_vec_reserve(c->host, &c->address, count);
+  if (status == VS_OK) status = vs_vec_reserve(c->host, &c->row, count);
+  if (status == VS_OK) status = vs_vec_reserve(c->host, &c->used, count / 64 + 1);
+  for (size_t i = 0; i < count && status == VS_OK; i++)
+    order.data[order.count++] = (vs_sort_pair){lifetimes->addresses.data[i], (uint32_t)i};
+  if (status == VS_OK) status = vs_sort_pairs(c->host, order.data, count);
+  for (size_t rank = 0; rank < count && status == VS_OK; rank++) {
+    c->address.data[rank] = order.data[rank].key;
+    c->rank_of_place.data[order.data[rank].value] = (uint32_t)rank;
+  }
+  vs_vec_free(c->host, &order);
+  return status;
+}
+
+/* Of two at one address (the trace contradicts itself) the later row is cut least, see state.h. */
+static void mark_used(course *c, uint32_t done) {
+  const vs_spans *spans = &c->past->spans;
+  const uint32_t *places = c->past->lifetimes->places.data;
+  memset(c->used.data, 0, (c->past->lifetimes->addresses.count / 64 + 1) * sizeof *c->used.data);
+  for (uint32_t span = vs_spans_next(spans, done, 0); span < spans->count;
+       span = vs_spans_next(spans, done, span + 1)) {
+    const uint32_t row = spans->row.data[span], rank = c->rank_of_place.data[places[row]];
+    const uint64_t bit = UINT64_C(1) << rank % 64;
+    if ((c->used.data[rank / 64] & bit) == 0 || c->row.data[rank] < row) c->row.data[rank] = row;
+    c->used.data[rank / 64] |= bit;
+  }
+}
+
+/* The first rank in use from `rank` on; the number of ranks if there is none. */
+static uint32_t next_used(const course *c, uint32_t rank) {
+  const uint32_t count = (uint32_t)c->past->lifetimes->addresses.count;
+  if (rank >= count) return count;
+  uint64_t word = c->used.data[rank / 64] & (UINT64_MAX << rank % 64);
+  for (uint32_t at = rank / 64;; word = c->used.data[++at]) {
+    if (word != 0) return at * 64 + (uint32_t)__builtin_ctzll(word);
+    if (at >= count / 64) return count;
+  }
+}
+
+static uint64_t size_in_use(const course *c, uint32_t rank) {
+  const vs_lifetimes *lifetimes = c->past->lifetimes;
+  const vs_lifetime *row = &lifetimes->rows.data[c->row.data[rank]];
+  return row->block != VS_NO_ROW ? lifetimes->slice->snapshot->blocks.data[row->block].size
+                                 : vs_round_request(row->size);
+}
+
+/* The blocks in one segment, from the first at or behind `rank` on; returns the first behind it. */
+static uint32_t measure_segment(const course *c, const vs_state_segment *segment, uint32_t rank,
+                                vs_holes_point *point) {
+  const uint32_t count = (uint32_t)c->past->lifetimes->addresses.count;
+  const uint64_t end = vs_sat_add_u64(segment->address, segment->size);
+  vs_measure m = vs_measure_begin(segment, c->smallest[segment->kind], point->class_bytes);
+  while (rank < count && c->address.data[rank] < segment->address) rank = next_used(c, rank + 1);
+  while (rank < count && c->address.data[rank] < end) {
+    const uint64_t address = c->address.data[rank];
+    const uint32_t next = next_used(c, rank + 1);
+    const uint64_t room = (next < count ? vs_min_u64(end, c->address.data[next]) : end) - address;
+    vs_measure_block(&m, address, vs_min_u64(size_in_use(c, rank), room));
+    rank = next;
+  }
+  const vs_holes holes = vs_measure_end(&m);
+  vs_holes_add(&point->holes, &holes);
+  return rank;
+}
+
+static vs_status fill_in(course *c, vs_holes_point *point) {
+  vs_state state;
+  if (point->moment >=
+      vs_slice_end(c->past->lifetimes->slice)) /* what the file says, not what is estimated */
+    return vs_holes_at(c->host, c->past, point->moment, &point->holes, point->class_bytes);
+  VS_TRY(vs_state_segments_at(c->host, c->past, point->moment, &state));
+  *point = (vs_holes_point){.moment = point->moment, .holes = {.is_unusable_known = true}};
+  mark_used(c, vs_done(c->past->spans.event_count, point->moment));
+  uint32_t rank = next_used(c, 0);
+  for (size_t i = 0; i < state.segments.count; i++)
+    rank = measure_segment(c, &state.segments.data[i], rank, point);
+  vs_state_deinit(c->host, &state);
+  return VS_OK;
+}
+
+vs_status vs_holes_course(const vs_host *host, const vs_past *past, vs_holes_point *points, size_t count) {
+  course c = {.host = host, .past = past};
+  vs_smallest_requests(past, c.smallest);
+  vs_status status = rank_addresses(&c);
+  for (size_t i = 0; i < count && status == VS_OK; i++) {
+    if (i > 0 && points[i].moment == points[i - 1].moment) points[i] = points[i - 1];
+    else status = fill_in(&c, &points[i]);
+  }
+  vs_vec_free(host, &c.rank_of_place);
+  vs_vec_free(host, &c.address);
+  vs_vec_free(host, &c.row);
+  vs_vec_free(host, &c.used);
+  return status;
+}

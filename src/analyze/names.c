@@ -1,0 +1,38 @@
+#include "analyze/names.h"
+
+/* A row's end is a completed free that it counts for those behind it, unless another alloc ended it. */
+static bool counts(const vs_lifetimes *lifetimes, const vs_lifetime *row) {
+  if (row->end == VS_NO_EVENT) return false;
+  const vs_slice *slice = lifetimes->slice;
+  return vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, row->end)) != VS_EVENT_ALLOC;
+}
+
+/* Rows of one address stand in the order in which the trace first mentions them, and none begins before the last ended. */
+vs_status vs_names_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_names *out) {
+  const size_t rows = lifetimes->rows.count, places = lifetimes->addresses.count;
+  VS_VEC(uint32_t) frees = {0}; /* by place: so far */
+  *out = (vs_names){0};
+  vs_status status = vs_vec_reserve(host, &frees, places);
+  if (status == VS_OK) status = vs_vec_reserve(host, &out->versions, rows);
+  if (status == VS_OK) {
+    if (places > 0) memset(frees.data, 0, places * sizeof *frees.data);
+    for (size_t row = 0; row < rows; row++) {
+      uint32_t *version = &frees.data[lifetimes->places.data[row]];
+      out->versions.data[out->versions.count++] = *version;
+      *version += counts(lifetimes, &lifetimes->rows.data[row]);
+    }
+  }
+  vs_vec_free(host, &frees);
+  if (status != VS_OK) vs_names_deinit(host, out);
+  return status;
+}
+
+void vs_names_deinit(const vs_host *host, vs_names *names) { vs_vec_free(host, &names->versions); }
+
+uint32_t vs_names_find(const vs_names *names, const vs_lifetimes *lifetimes, uint64_t address,
+                       uint32_t version) {
+  for (size_t row = 0; row < lifetimes->rows.count; row++)
+    if (lifetimes->rows.data[row].address == address && names->versions.data[row] == version)
+      return (uint32_t)row;
+  return VS_NO_ROW;
+}

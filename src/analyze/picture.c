@@ -1,0 +1,226 @@
+#include "analyze/picture.h"
+#include "analyze/pile.h"
+
+typedef struct sketch {
+  const vs_host *host;
+  const vs_spans *spans;
+  const vs_look *look;
+  vs_picture *out;
+  vs_pile pile;
+  uint64_t pixel;           /* bytes: what is smaller is smaller than a pixel */
+  VS_VEC(uint64_t) centres; /* by pixel row, the byte that it shows; one more that is never reached */
+} sketch;
+
+/* ---- samples: one moment a column ---------------------------------------------------------------------- */
+
+static vs_status add_sample(sketch *s, uint32_t column, vs_moment moment, int64_t bytes) {
+  vs_picture *out = s->out;
+  const size_t count = out->sample_event.count;
+  if (count > 0 && out->sample_event.data[count - 1] == (int32_t)moment) return VS_OK;
+  VS_TRY(vs_vec_reserve(s->host, &out->sample_column, 1));
+  VS_TRY(vs_vec_reserve(s->host, &out->sample_event, 1));
+  VS_TRY(vs_vec_reserve(s->host, &out->sample_bytes, 1));
+  out->sample_column.data[out->sample_column.count++] = column;
+  out->sample_event.data[out->sample_event.count++] = (int32_t)moment;
+  out->sample_bytes.data[out->sample_bytes.count++] = (double)bytes;
+  return VS_OK;
+}
+
+static vs_status choose_samples(sketch *s, const vs_levels *levels, vs_moment *first, vs_moment *last) {
+  vs_picture *out = s->out;
+  vs_levels_reader reader;
+  vs_levels_reader_init(&reader, levels);
+  *first = *last = VS_NO_MOMENT;
+  for (uint32_t column = 0; column < s->look->window.columns; column++) {
+    vs_moment from, to;
+    if (!vs_window_column(&s->look->window, column, &from, &to)) {
+      VS_TRY(add_sample(s, column, VS_NO_MOMENT, 0));
+      continue;
+    }
+    const vs_level level = vs_levels_between(&reader, from, to);
+    if (*first == VS_NO_MOMENT) *first = from;
+    *last = to;
+    if (out->highest_at == VS_NO_MOMENT || (uint64_t)level.high > out->highest) {
+      out->highest = (uint64_t)level.high;
+      out->highest_at = level.high_at;
+    }
+    VS_TRY(add_sample(s, column, level.high_at, level.high));
+  }
+  VS_TRY(vs_vec_reserve(s->host, &out->sample_column, 1));
+  out->sample_column.data[out->sample_column.count++] = s->look->window.columns;
+  return VS_OK;
+}
+
+/* ---- what is in the window ----------------------------------------------------------------------------- */
+
+static void count_marked(sketch *s, uint32_t first, uint32_t last) {
+  const vs_spans *spans = s->spans;
+  const uint32_t peak = vs_done(spans->event_count, s->out->highest_at);
+  uint32_t span = 0;
+  while (span < spans->count && spans->from.data[span] <= last) {
+    if (span % VS_SPAN_GROUP == 0 && spans->latest.data[span / VS_SPAN_GROUP] <= first) {
+      span += VS_SPAN_GROUP;
+      continue;
+    }
+    const uint32_t from = spans->from.data[span], until = spans->until.data[span];
+    if (until > first && vs_bit(s->look->marked, spans->row.data[span])) {
+      s->out->marked_count++;
+      if (from <= peak && until > peak) s->out->marked_bytes += spans->size.data[span];
+    }
+    span++;
+  }
+}
+
+static void count_window(sketch *s, vs_moment first, vs_moment last) {
+  if (first == VS_NO_MOMENT) return;
+  const uint32_t from = vs_done(s->spans->event_count, first), to = vs_done(s->spans->event_count, last);
+  s->out->count = vs_spans_between(s->spans, from, to);
+  if (s->look->marked != NULL) count_marked(s, from, to);
+}
+
+/* ---- pixels -------------------------------------------------------------------------------------------- */
+
+/* Heights fit into 63 bits, as all sizes together do. */
+static vs_status place_pixels(sketch *s) {
+  vs_picture *out = s->out;
+  const uint64_t twice = 2 * (uint64_t)s->look->rows;
+  out->y0 = vs_min_u64(s->look->y0, INT64_MAX - 1);
+  out->y1 = s->look->y1 == VS_FIT ? out->highest : vs_min_u64(s->look->y1, INT64_MAX);
+  if (out->y1 <= out->y0) out->y1 = out->y0 + 1;
+  if (s->look->rows == 0) return VS_OK;
+  const uint64_t height = out->y1 - out->y0, whole = height / twice, rest = height % twice;
+  s->pixel = height / s->look->rows + (height % s->look->rows != 0);
+  VS_TRY(vs_vec_reserve(s->host, &s->centres, (size_t)s->look->rows + 1));
+  for (uint64_t p = 0; p < s->look->rows; p++) /* (2 p + 1) * height / twice, which could overflow */
+    s->centres.data[s->centres.count++] = out->y0 + (2 * p + 1) * whole + (2 * p + 1) * rest / twice;
+  s->centres.data[s->centres.count++] = UINT64_MAX;
+  return VS_OK;
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------------- */
+
+static vs_status reserve_runs(sketch *s) {
+  VS_TRY(vs_vec_reserve(s->host, &s->out->run_end, s->look->rows));
+  VS_TRY(vs_vec_reserve(s->host, &s->out->run_row, s->look->rows));
+  VS_TRY(vs_vec_reserve(s->host, &s->out->run_group, s->look->rows));
+  return vs_vec_reserve(s->host, &s->out->run_flags, s->look->rows);
+}
+
+static void put_run(vs_picture *out, uint32_t end, uint32_t row, uint16_t group, uint8_t flags) {
+  const size_t at = out->run_end.count++;
+  out->run_row.count = out->run_group.count = out->run_flags.count = at + 1;
+  out->run_end.data[at] = (uint16_t)end;
+  out->run_row.data[at] = row;
+  out->run_group.data[at] = group;
+  out->run_flags.data[at] = flags;
+}
+
+/* The pixels up to `end` show a span. `first` is the sample's first run. */
+static void draw_span(sketch *s, size_t first, uint32_t end, uint32_t row, uint64_t size) {
+  const vs_look *look = s->look;
+  vs_picture *out = s->out;
+  const uint16_t group = look->groups != NULL ? look->groups[row] : (uint16_t)(row % VS_OWN_GROUPS);
+  uint8_t flags = size < s->pixel ? VS_RUN_SEVERAL : 0;
+  if (look->marked != NULL && vs_bit(look->marked, row)) flags |= VS_RUN_MARKED;
+  const size_t count = out->run_end.count;
+  const bool goes_on = (flags & VS_RUN_SEVERAL) != 0 && count > first &&
+                       out->run_flags.data[count - 1] == flags && out->run_group.data[count - 1] == group;
+  if (goes_on) out->run_end.data[count - 1] = (uint16_t)end;
+  else put_run(out, end, row, group, flags);
+}
+
+/* The spans of a group that hold the centres of pixel p and those above it. `offset` is the height below the group, which
+ * holds that of p. Steps of STRIDE first: mostly a pixel is many spans high, or a span many pixels. */
+static uint32_t draw_group(sketch *s, size_t first, const vs_pile_group *group, uint64_t offset, uint32_t p) {
+  enum { STRIDE = 8 };
+  const vs_pile_chunk *chunk = &s->pile.chunks.data[group->chunk];
+  const uint64_t *centres = s->centres.data;
+  for (uint32_t i = 0; p < s->look->rows && centres[p] - offset < group->bytes;) {
+    const uint64_t centre = centres[p] - offset;
+    while (i + STRIDE < group->count && chunk->top[i + STRIDE - 1] <= centre) i += STRIDE;
+    while (chunk->top[i] <= centre) i++;
+    do p++;
+    while (centres[p] - offset < chunk->top[i]);
+    draw_span(s, first, p, chunk->row[i], chunk->top[i] - (i == 0 ? 0 : chunk->top[i - 1]));
+  }
+  return p;
+}
+
+/* What the sample before showed where nothing has changed since, but for a last run that could go on now. Returns the
+ * pixel rows that it fills. */
+static uint32_t copy_steady(sketch *s, size_t before) {
+  vs_picture *out = s->out;
+  const size_t end = out->run_end.count;
+  uint32_t p = 0;
+  for (size_t run = before; run < end; run++) {
+    const uint32_t to = out->run_end.data[run];
+    if (s->centres.data[to] >= s->pile.steady) break; /* the pixel above it has changed */
+    put_run(out, to, out->run_row.data[run], out->run_group.data[run], out->run_flags.data[run]);
+    p = to;
+  }
+  return p;
+}
+
+static vs_status draw_sample(sketch *s, uint32_t done, size_t before) {
+  VS_TRY(vs_pile_move(s->host, &s->pile, done));
+  VS_TRY(reserve_runs(s));
+  const size_t first = s->out->run_end.count;
+  uint32_t p = copy_steady(s, before);
+  uint64_t offset = 0;
+  for (size_t g = 0; g < s->pile.groups.count && p < s->look->rows; g++) {
+    const vs_pile_group *group = &s->pile.groups.data[g];
+    if (offset + group->bytes > s->centres.data[p]) p = draw_group(s, first, group, offset, p);
+    offset += group->bytes;
+  }
+  return VS_OK;
+}
+
+static vs_status draw_samples(sketch *s) {
+  vs_picture *out = s->out;
+  const size_t samples = out->sample_event.count;
+  size_t before = 0; /* the first run of the sample before */
+  VS_TRY(vs_vec_reserve(s->host, &out->sample_run, samples + 1));
+  for (size_t i = 0; i < samples; i++) {
+    const size_t first = out->run_end.count;
+    const vs_moment moment = out->sample_event.data[i];
+    out->sample_run.data[out->sample_run.count++] = (uint32_t)first;
+    if (s->look->rows == 0 || moment == VS_NO_MOMENT) continue;
+    VS_TRY(draw_sample(s, vs_done(s->spans->event_count, moment), before));
+    before = first;
+  }
+  out->sample_run.data[out->sample_run.count++] = (uint32_t)out->run_end.count;
+  return VS_OK;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
+
+static vs_status build(sketch *s, const vs_levels *levels) {
+  vs_moment first, last;
+  VS_TRY(choose_samples(s, levels, &first, &last));
+  count_window(s, first, last);
+  VS_TRY(place_pixels(s));
+  return draw_samples(s);
+}
+
+vs_status vs_picture_build(const vs_host *host, const vs_spans *spans, const vs_levels *levels,
+                           const vs_look *look, vs_picture *out) {
+  VS_ASSERT(look->rows <= VS_MOST_PIXEL_ROWS && levels->spans == spans);
+  *out = (vs_picture){.highest_at = VS_NO_MOMENT};
+  sketch s = {.host = host, .spans = spans, .look = look, .out = out, .pile = vs_pile_of(spans)};
+  const vs_status status = build(&s, levels);
+  vs_pile_deinit(host, &s.pile);
+  vs_vec_free(host, &s.centres);
+  if (status != VS_OK) vs_picture_deinit(host, out);
+  return status;
+}
+
+void vs_picture_deinit(const vs_host *host, vs_picture *picture) {
+  vs_vec_free(host, &picture->sample_column);
+  vs_vec_free(host, &picture->sample_event);
+  vs_vec_free(host, &picture->sample_bytes);
+  vs_vec_free(host, &picture->sample_run);
+  vs_vec_free(host, &picture->run_end);
+  vs_vec_free(host, &picture->run_row);
+  vs_vec_free(host, &picture->run_group);
+  vs_vec_free(host, &picture->run_flags);
+}

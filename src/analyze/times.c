@@ -1,0 +1,50 @@
+#include "analyze/times.h"
+
+static int64_t time_of(const vs_slice *slice, uint32_t event) {
+  return vs_events_time_us(&slice->snapshot->events, vs_slice_row(slice, event));
+}
+
+vs_status vs_times_build(const vs_host *host, const vs_slice *slice, vs_times *out) {
+  *out = (vs_times){.slice = slice, .first_us = VS_NO_TIME};
+  VS_TRY(vs_vec_reserve(host, &out->block_us, slice->event_count / VS_TIMES_BLOCK + 1));
+  for (uint32_t event = 0; event < slice->event_count && out->first_us == VS_NO_TIME; event++)
+    out->first_us = time_of(slice, event);
+  int64_t now = out->first_us;
+  for (uint32_t event = 0; event < slice->event_count; event++) {
+    const int64_t time = time_of(slice, event); /* VS_NO_TIME is before every time */
+    if (time > now) now = time;
+    if (event % VS_TIMES_BLOCK == 0) out->block_us.data[out->block_us.count++] = now;
+  }
+  out->last_us = now;
+  return VS_OK;
+}
+
+void vs_times_deinit(const vs_host *host, vs_times *times) { vs_vec_free(host, &times->block_us); }
+
+int64_t vs_times_at(const vs_times *times, vs_moment moment) {
+  if (moment < 0 || times->slice->event_count == 0) return times->first_us;
+  const vs_moment end = vs_slice_end(times->slice);
+  const uint32_t until = (uint32_t)(moment < end ? moment : end), block = until / VS_TIMES_BLOCK;
+  int64_t now = times->block_us.data[block];
+  for (uint32_t event = block * VS_TIMES_BLOCK + 1; event <= until; event++) {
+    const int64_t time = time_of(times->slice, event);
+    if (time > now) now = time;
+  }
+  return now;
+}
+
+vs_moment vs_times_first(const vs_times *times, int64_t time_us) {
+  const vs_slice *slice = times->slice;
+  if (time_us <= times->first_us) return VS_AT_START;
+  if (time_us > times->last_us) return slice->event_count;
+  size_t low = 0, high = times->block_us.count; /* blocks before low begin too early */
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (times->block_us.data[middle] < time_us) low = middle + 1;
+    else high = middle;
+  }
+  if (low == 0) return 0;
+  uint32_t event = (uint32_t)(low - 1) * VS_TIMES_BLOCK + 1;
+  while (event < slice->event_count && time_of(slice, event) < time_us) event++;
+  return event;
+}
