@@ -1,7 +1,8 @@
 /* vramscope query: one entry for every question about a snapshot file.
  *
  * Load a file, then send requests and get replies, both as bytes. A request is JSON, a method and its parameters; a reply
- * is JSON too, or, for the method "export", the bytes of another program's format:
+ * is JSON too, or binary columns for the methods that "methods" says so of, or, for the method "export", the bytes of
+ * another program's format:
  *
  *   {"method": "report", "params": {"device": 0, "top": 5}}
  *

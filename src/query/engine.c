@@ -153,9 +153,24 @@ static vs_status answer_in_json(vs_call *call) {
   vs_jsonw_member_u64(&json, "schema", SCHEMA);
   vs_jsonw_member_str(&json, "method", vs_str_from(vs_methods[call->request->method].name));
   VS_TRY(handlers[call->request->method](call));
+  if (vs_methods[call->request->method].reply == VS_REPLY_COLUMNS)
+    return vs_columns_end(&call->columns, &json);
   vs_jsonw_object_end(&json);
   vs_jsonw_end(&json);
   return VS_OK;
+}
+
+static vs_status answer_in_columns(vs_call *call) {
+  call->columns = (vs_columns){.host = call->engine->host};
+  vs_columns_begin(call->text);
+  const vs_status status = answer_in_json(call);
+  vs_columns_deinit(&call->columns);
+  return status;
+}
+
+static vs_status answer_as(vs_call *call, vs_reply_kind kind) {
+  if (kind == VS_REPLY_BYTES) return handlers[call->request->method](call);
+  return kind == VS_REPLY_COLUMNS ? answer_in_columns(call) : answer_in_json(call);
 }
 
 /* The device asked for. Where none is asked for, call->view is the default one. */
@@ -179,14 +194,14 @@ static vs_status answer(vs_call *call) {
       return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "no file is loaded");
     VS_TRY(choose_view(call));
   }
-  vs_text_init(&text, call->engine->host, method->reply == VS_REPLY_WHOLE ? NULL : call->reply);
+  const bool is_whole = method->reply == VS_REPLY_WHOLE || method->reply == VS_REPLY_COLUMNS;
+  vs_text_init(&text, call->engine->host, is_whole ? NULL : call->reply);
   vs_text_init(&call->scratch, call->engine->host, NULL);
   call->text = &text;
-  vs_status status =
-      method->reply == VS_REPLY_BYTES ? handlers[call->request->method](call) : answer_in_json(call);
+  vs_status status = answer_as(call, method->reply);
   if (status == VS_OK) status = call->scratch.status;
   if (status == VS_OK) status = vs_text_finish(&text);
-  if (status == VS_OK && method->reply == VS_REPLY_WHOLE)
+  if (status == VS_OK && is_whole)
     status = call->reply->write(call->reply->ctx, vs_text_view(&text).data, vs_text_view(&text).size);
   vs_text_deinit(&call->scratch);
   vs_text_deinit(&text);

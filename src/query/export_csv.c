@@ -169,7 +169,7 @@ static void put_live_block(vs_call *call, vs_csv *csv, const vs_selection *selec
   put_known(csv, is_at_end, is_at_end ? slice->snapshot->blocks.data[row->block].size : 0);
   vs_csv_str(csv, vs_selection_state(selection, row));
   put_stream_and_pool(call, csv, vs_lifetime_stream(selection->lifetimes, row),
-                      vs_lifetime_pool(selection->lifetimes, &selection->segments, row));
+                      vs_lifetime_pool(selection->lifetimes, selection->things.segments, row));
   put_string(call, csv, vs_selection_category(selection, row));
   put_event_and_time(csv, slice, row->start);
   put_event_and_time(csv, slice, row->free_requested != VS_NO_EVENT ? row->free_requested : row->end);
@@ -224,7 +224,7 @@ vs_status vs_export_csv(vs_call *call) {
   const vs_what what = call->request->what;
   if (what == VS_WHAT_live) return put_live(call, &csv);
   VS_TRY(vs_filter_allow(&call->request->filter, tables[what].keys, tables[what].rows, call->error));
-  VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot));
+  VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot, &call->engine->frames));
   put_header(&csv, tables[what].names, tables[what].count);
   for (size_t i = 0; i < call->engine->views.count; i++)
     if (vs_export_covers(call, &call->engine->views.data[i]))

@@ -145,12 +145,12 @@ static void put_oom(perfetto *p, uint32_t event, uint64_t now) {
 }
 
 /* The curves, as changes only, and failed requests. Times that go backwards stay where they were. */
-static void put_trace(perfetto *p, const vs_curves *curves, const vs_curve_columns *columns,
-                      int64_t first_us) {
+static void put_trace(perfetto *p, const vs_curves *curves, int64_t first_us) {
   static const struct {
     vs_curve_kind kind;
     uint64_t track;
   } counters[] = {{VS_CURVE_REQUESTED, TRACK_REQUESTED}, {VS_CURVE_RESERVED, TRACK_RESERVED}};
+  vs_curve_cursor cursor = vs_curve_cursor_at_start(p->slice, curves);
   int64_t last[2];
   uint64_t now = p->has_times ? nanoseconds_of(first_us) : 0;
   for (size_t i = 0; i < 2; i++) {
@@ -161,8 +161,9 @@ static void put_trace(perfetto *p, const vs_curves *curves, const vs_curve_colum
     const int64_t time_us = vs_slice_time(p->slice, event);
     const uint64_t time = p->has_times ? nanoseconds_of(time_us) : ((uint64_t)event + 1) * 1000;
     now = vs_max_u64(now, time);
+    vs_curve_cursor_move(&cursor, event);
     for (size_t i = 0; i < 2; i++) {
-      const int64_t value = columns->column[counters[i].kind][event];
+      const int64_t value = cursor.values[counters[i].kind];
       if (value != last[i]) put_counter(p, counters[i].track, now, value);
       last[i] = value;
     }
@@ -201,21 +202,19 @@ static void put_ranges(perfetto *p, const vs_named_ranges *named) {
 
 static vs_status put_device(perfetto *p, vs_view *view) {
   vs_engine *engine = p->call->engine;
-  const vs_curve_columns *columns;
-  vs_named_ranges named;
-  int64_t first_us, last_us;
+  const vs_named_ranges *named;
+  const vs_times *times;
   p->slice = view->slice;
   p->base = (uint64_t)((int64_t)view->slice->device + 2) << 32;
-  p->has_times = vs_view_times(view, &first_us, &last_us);
-  VS_TRY(vs_view_columns(engine, view, &columns));
-  VS_TRY(vs_named_ranges_build(engine->host, view->slice, &named));
+  VS_TRY(vs_view_times(engine, view, &times));
+  VS_TRY(vs_view_ranges(engine, view, &named));
+  p->has_times = times->first_us != VS_NO_TIME;
   put_process(p);
   put_counter_track(p, TRACK_REQUESTED);
   put_counter_track(p, TRACK_RESERVED);
   put_plain_track(p, TRACK_OOM, track_names[TRACK_OOM]);
-  put_trace(p, vs_view_curves(view), columns, first_us);
-  put_ranges(p, &named);
-  vs_named_ranges_deinit(engine->host, &named);
+  put_trace(p, vs_view_curves(view), times->first_us);
+  put_ranges(p, named);
   return VS_OK;
 }
 

@@ -1,7 +1,7 @@
 #include "query/filter.h"
 #include "base/real.h"
 
-typedef enum key_type { KEY_BYTES, KEY_NUMBER, KEY_POOL, KEY_NAME } key_type;
+typedef enum key_type { KEY_BYTES, KEY_NUMBER, KEY_POOL, KEY_NAME, KEY_LINE, KEY_TIME, KEY_THING } key_type;
 
 static const struct {
   const char *name;
@@ -84,6 +84,25 @@ static bool read_size(vs_str s, uint64_t *value) {
   return false;
 }
 
+bool vs_read_duration(vs_str text, int64_t *us) {
+  static const struct {
+    const char *name;
+    double us;
+  } units[] = {{"us", 1}, {"ms", 1e3}, {"min", 60e6}, {"s", 1e6}}; /* "s" last: it ends the others, too */
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    const vs_str unit = vs_str_from(units[i].name);
+    if (text.size <= unit.size || !vs_str_equal((vs_str){text.data + text.size - unit.size, unit.size}, unit))
+      continue;
+    double number;
+    if (!vs_parse_f64((vs_str){text.data, text.size - unit.size}, &number)) return false;
+    number *= units[i].us;
+    if (!(number >= 0 && number < 9e18)) return false;
+    *us = (int64_t)(number + 0.5);
+    return true;
+  }
+  return false;
+}
+
 /* "0,1", "(0,1)" or "none". */
 static bool read_pool(vs_str s, vs_term *term) {
   term->is_none = vs_str_equal(s, VS_STR("none"));
@@ -95,8 +114,21 @@ static bool read_pool(vs_str s, vs_term *term) {
          vs_parse_u64(tail(s, comma + 1), &term->number2);
 }
 
+/* "b7f0000_2", "s7f0000_0". */
+static bool read_name(vs_str s, vs_term *term) {
+  size_t line = 0;
+  char hex[18] = "0x";
+  while (line < s.size && s.data[line] != '_') line++;
+  if (line < 2 || line - 1 > 16 || (s.data[0] != 'b' && s.data[0] != 's')) return false;
+  memcpy(hex + 2, s.data + 1, line - 1);
+  term->is_segment = s.data[0] == 's';
+  return read_hex((vs_str){hex, line + 1}, &term->number) && line < s.size &&
+         vs_parse_u64(tail(s, line + 1), &term->number2);
+}
+
 static vs_status read_operand(vs_term *term, vs_str word, vs_str value, vs_error *error) {
   const bool is_order = term->comparison > VS_NOT_EQUAL;
+  int64_t us;
   switch (keys[term->key].type) {
     case KEY_BYTES:
       return read_size(value, &term->number)
@@ -104,11 +136,20 @@ static vs_status read_operand(vs_term *term, vs_str word, vs_str value, vs_error
                  : bad(error, word, "a size is a number, perhaps with B, KiB, MiB, GiB");
     case KEY_NUMBER:
       return read_number(value, &term->number) ? VS_OK : bad(error, word, "this is compared with a number");
+    case KEY_THING:
+      if (is_order) break;
+      return read_name(value, term) ? VS_OK : bad(error, word, "a name is written b7f0000_2 or s7f0000_0");
+    case KEY_TIME:
+      if (!vs_read_duration(value, &us)) return bad(error, word, "a time is a number with us, ms, s or min");
+      term->number = (uint64_t)us;
+      return VS_OK;
     case KEY_POOL:
       if (is_order) return bad(error, word, "pools have no order, only = and !=");
       return read_pool(value, term) ? VS_OK : bad(error, word, "a pool is written 0,1 or none");
-    default: return is_order ? bad(error, word, "names have no order, only = and !=") : VS_OK;
+    case KEY_NAME:
+    case KEY_LINE: break;
   }
+  return is_order ? bad(error, word, "names have no order, only = and !=") : VS_OK;
 }
 
 static size_t name_length(vs_str word) {
@@ -136,6 +177,16 @@ static bool split(vs_str word, vs_term *term, vs_str *value) {
   return false;
 }
 
+/* The value of a word begins with a quote: both then end with the closing one; false if there is none. */
+static bool unquote(vs_str text, vs_str *word, vs_str *value) {
+  size_t end = (size_t)(value->data - text.data) + 1;
+  *value = (vs_str){text.data + end, 0};
+  for (; end < text.size && text.data[end] != '"'; end++) value->size++;
+  if (end == text.size) return false;
+  word->size = end + 1;
+  return true;
+}
+
 /* Reads one term, `text` beginning with its first byte; *used tells how many bytes it took. */
 static vs_status read_term(vs_filter *filter, vs_str text, size_t *used, vs_error *error) {
   vs_term term = {.key = VS_FILTER_TEXT};
@@ -149,10 +200,13 @@ static vs_status read_term(vs_filter *filter, vs_str text, size_t *used, vs_erro
     *used = end + 1;
   } else {
     while (end < text.size && text.data[end] != ' ') end++;
-    const vs_str word = {text.data, end};
+    vs_str word = {text.data, end};
     value = word;
-    if (split(word, &term, &value)) VS_TRY(read_operand(&term, word, value, error));
-    *used = end;
+    const bool has_key = split(word, &term, &value);
+    if (has_key && value.size > 0 && value.data[0] == '"')
+      if (!unquote(text, &word, &value)) return bad(error, word, "the quote is not closed");
+    if (has_key) VS_TRY(read_operand(&term, word, value, error));
+    *used = word.size;
   }
   term.start = (size_t)(value.data - filter->text.data);
   term.size = value.size;
@@ -205,9 +259,21 @@ static size_t seen_by_term(const vs_snapshot *snapshot) {
   return (size_t)vs_strings_count(&snapshot->strings) + vs_lists_count(&snapshot->stacks.lists);
 }
 
-vs_status vs_filter_prepare(vs_filter *filter, const vs_snapshot *snapshot) {
+/* Whether a term is about stacks, of which there are far fewer than rows. */
+static bool is_remembered(const vs_term *term) {
+  return term->key == VS_FILTER_TEXT || term->key == VS_FILTER_line;
+}
+
+bool vs_filter_asks(const vs_filter *filter, vs_filter_key key) {
+  for (size_t i = 0; i < filter->terms.count; i++)
+    if (filter->terms.data[i].key == (uint8_t)key) return true;
+  return false;
+}
+
+vs_status vs_filter_prepare(vs_filter *filter, const vs_snapshot *snapshot, vs_frames *frames) {
   size_t texts = 0, size;
-  for (size_t i = 0; i < filter->terms.count; i++) texts += filter->terms.data[i].key == VS_FILTER_TEXT;
+  filter->frames = frames;
+  for (size_t i = 0; i < filter->terms.count; i++) texts += is_remembered(&filter->terms.data[i]);
   if (!vs_mul_size(texts, seen_by_term(snapshot), &size)) return VS_NO_MEMORY;
   filter->seen.count = 0;
   VS_TRY(vs_vec_reserve(filter->host, &filter->seen, size));
@@ -239,6 +305,35 @@ static bool stack_has(const vs_snapshot *snapshot, uint8_t *seen, uint32_t stack
   return *answer == SEEN_YES;
 }
 
+/* "/home/u/train.py" is what "train.py" and "u/train.py" mean. */
+static bool is_end_of_path(vs_str path, vs_str end) {
+  if (path.size < end.size || end.size == 0) return false;
+  const size_t before = path.size - end.size;
+  if (!vs_str_equal((vs_str){path.data + before, end.size}, end)) return false;
+  return before == 0 || path.data[before - 1] == '/' || path.data[before - 1] == '\\';
+}
+
+/* Whether "train.py:42", or the name of a function where a frame has no line, is the frame's. */
+static bool is_line(const vs_snapshot *snapshot, uint32_t frame, vs_str text) {
+  if (frame == VS_NO_FRAME) return false;
+  const vs_frame *f = &snapshot->stacks.frames.data[frame];
+  if (!vs_frame_has_line(snapshot, frame)) return vs_str_equal(vs_snapshot_string(snapshot, f->name), text);
+  size_t colon = text.size;
+  while (colon > 0 && text.data[colon - 1] != ':') colon--;
+  int64_t line;
+  return colon > 1 && vs_parse_i64(tail(text, colon), &line) && line == f->line &&
+         is_end_of_path(vs_snapshot_string(snapshot, f->file), (vs_str){text.data, colon - 1});
+}
+
+static bool line_matches(const vs_filter *filter, const vs_snapshot *snapshot, const vs_term *term,
+                         uint8_t *seen, uint32_t stack) {
+  uint8_t *answer = &seen[vs_strings_count(&snapshot->strings) + stack];
+  if (*answer == NOT_SEEN)
+    *answer =
+        is_line(snapshot, vs_frames_user(filter->frames, stack), text_of(filter, term)) ? SEEN_YES : SEEN_NO;
+  return (*answer == SEEN_YES) == (term->comparison == VS_EQUAL);
+}
+
 static bool compare(uint8_t comparison, uint64_t a, uint64_t b) {
   switch (comparison) {
     case VS_EQUAL: return a == b;
@@ -256,14 +351,19 @@ static bool pool_matches(const vs_snapshot *snapshot, const vs_term *term, uint3
   return id.a == term->number && id.b == term->number2;
 }
 
+static bool thing_matches(const vs_term *term, const vs_filter_row *row) {
+  return row->is_segment == term->is_segment && row->thing_address == term->number &&
+         row->version == term->number2;
+}
+
 static bool name_matches(const vs_filter *filter, const vs_term *term, vs_str name) {
   return vs_str_equal(name, text_of(filter, term)) == (term->comparison == VS_EQUAL);
 }
 
 static bool term_keeps(const vs_filter *filter, const vs_snapshot *snapshot, const vs_term *term,
                        uint8_t *seen, const vs_filter_row *row) {
-  if (term->key != VS_FILTER_TEXT && (row->has >> term->key & 1) == 0)
-    return false; /* not known: neither equal nor not */
+  const bool is_of_stack = is_remembered(term) || term->key == VS_FILTER_stack;
+  if (!is_of_stack && (row->has >> term->key & 1) == 0) return false; /* not known: neither equal nor not */
   switch (term->key) {
     case VS_FILTER_size: return compare(term->comparison, row->size, term->number);
     case VS_FILTER_address: return compare(term->comparison, row->address, term->number);
@@ -274,6 +374,12 @@ static bool term_keeps(const vs_filter *filter, const vs_snapshot *snapshot, con
     case VS_FILTER_action: return name_matches(filter, term, row->action);
     case VS_FILTER_state: return name_matches(filter, term, row->state);
     case VS_FILTER_category: return name_matches(filter, term, row->category);
+    case VS_FILTER_row: return compare(term->comparison, row->number, term->number);
+    case VS_FILTER_name: return thing_matches(term, row) == (term->comparison == VS_EQUAL);
+    case VS_FILTER_annotation: return name_matches(filter, term, row->annotation);
+    case VS_FILTER_stack: return compare(term->comparison, row->stack, term->number);
+    case VS_FILTER_lifetime: return compare(term->comparison, row->lifetime_us, term->number);
+    case VS_FILTER_line: return line_matches(filter, snapshot, term, seen, row->stack);
     default: return stack_has(snapshot, seen, row->stack, text_of(filter, term));
   }
 }
@@ -283,7 +389,7 @@ bool vs_filter_keeps(const vs_filter *filter, const vs_snapshot *snapshot, const
   for (size_t i = 0; i < filter->terms.count; i++) {
     const vs_term *term = &filter->terms.data[i];
     if (!term_keeps(filter, snapshot, term, seen, row)) return false;
-    if (term->key == VS_FILTER_TEXT) seen += seen_by_term(snapshot);
+    if (is_remembered(term)) seen += seen_by_term(snapshot);
   }
   return true;
 }

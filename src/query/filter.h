@@ -2,13 +2,14 @@
  *
  * Grammar: terms with spaces between them. A term is key OP value without spaces (keys: filter_keys.def; OP one of
  * = != < <= > >=), or text, which has to occur in the function or the file of a frame. Double quotes make any characters
- * text. A word whose beginning is not a key is text too, so C++ names need no quotes unless they have spaces.
+ * text, or a value with spaces. A word whose beginning is not a key is text too, so C++ names need no quotes unless they
+ * have spaces.
  *
  * Searching frames is done once for each string and each stack, not for each row. */
 #ifndef VS_QUERY_FILTER_H
 #define VS_QUERY_FILTER_H
 
-#include "snapshot/model.h"
+#include "analyze/frames.h"
 
 typedef enum vs_filter_key {
 #define VS_FILTER_KEY(name, TYPE, sentence) VS_FILTER_##name,
@@ -30,8 +31,9 @@ typedef struct vs_term {
   uint8_t key;        /* vs_filter_key */
   uint8_t comparison; /* vs_comparison */
   bool is_none;       /* pool=none */
-  uint64_t number;    /* a bound; pool: its first half */
-  uint64_t number2;   /* pool: its second half */
+  bool is_segment;    /* name=s... */
+  uint64_t number;    /* a bound; pool: its first half; name: the address */
+  uint64_t number2;   /* pool: its second half; name: the number behind it */
   size_t start, size; /* NAME, TEXT: in vs_filter.text */
 } vs_term;
 
@@ -39,15 +41,18 @@ typedef struct vs_filter {
   const vs_host *host;
   VS_VEC(char) text; /* the filter as it was asked for */
   VS_VEC(vs_term) terms;
+  vs_frames *frames; /* while matching */
   VS_VEC(uint8_t)
-  seen; /* while matching: for each text term the strings, then the stacks; 0 not looked at, 1 no, 2 yes */
+  seen; /* while matching: for each term on stacks the strings, then the stacks; 0 not looked at, 1 no, 2 yes */
 } vs_filter;
 
 /* A row as the filter sees it; ids are those of the snapshot. `has` tells what it has: bits 1 << vs_filter_key. */
 typedef struct vs_filter_row {
-  uint64_t size, address, event;
-  vs_str action, state, category;
-  uint32_t stream, pool, stack;
+  uint64_t size, address, event, lifetime_us, number; /* number: of the row that "row" and "name" are about */
+  vs_str action, state, category, annotation;
+  uint32_t stream, pool, stack, version;
+  bool is_segment; /* with `version` and `thing_address`, what "name" is compared with */
+  uint64_t thing_address;
   uint32_t has;
 } vs_filter_row;
 
@@ -60,8 +65,14 @@ VS_MUST_CHECK vs_status vs_filter_allow(const vs_filter *filter, uint32_t keys, 
                                         vs_error *error);
 
 /* Makes room for remembering; before the first vs_filter_keeps. */
-VS_MUST_CHECK vs_status vs_filter_prepare(vs_filter *filter, const vs_snapshot *snapshot);
+VS_MUST_CHECK vs_status vs_filter_prepare(vs_filter *filter, const vs_snapshot *snapshot, vs_frames *frames);
 bool vs_filter_keeps(const vs_filter *filter, const vs_snapshot *snapshot, const vs_filter_row *row);
+
+/* Whether a term asks for this key. */
+bool vs_filter_asks(const vs_filter *filter, vs_filter_key key);
+
+/* A number with a unit of time (us, ms, s, min), in microseconds. */
+bool vs_read_duration(vs_str text, int64_t *us);
 
 static inline bool vs_filter_is_empty(const vs_filter *filter) { return filter->terms.count == 0; }
 

@@ -20,7 +20,7 @@ static void write_block(const vs_call *call, const vs_selection *selection, cons
   vs_reply_u64_or_null(json, "size_bytes", is_at_end, is_at_end ? s->blocks.data[row->block].size : 0);
   vs_jsonw_member_str(json, "state", vs_selection_state(selection, row));
   vs_reply_stream(call, vs_lifetime_stream(selection->lifetimes, row));
-  vs_reply_pool(call, vs_lifetime_pool(selection->lifetimes, &selection->segments, row));
+  vs_reply_pool(call, vs_lifetime_pool(selection->lifetimes, selection->things.segments, row));
   vs_reply_string(call, "category", vs_selection_category(selection, row));
   write_event(call, slice, "alloc_event", "alloc_time_us", row->start);
   write_event(call, slice, "free_event", "free_time_us",

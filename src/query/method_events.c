@@ -1,6 +1,8 @@
 /* "events": the trace of a device, event by event. */
 #include "query/reply.h"
 #include "query/rows.h"
+#include "query/things.h"
+#include "query/trace.h"
 
 typedef struct range {
   vs_moment from, to;
@@ -8,25 +10,47 @@ typedef struct range {
 } range;
 
 static vs_status find_range(const vs_call *call, vs_view *view, range *r) {
-  VS_TRY(vs_view_moment(view, call->request->from, &r->from, call->error));
-  VS_TRY(vs_view_moment(view, call->request->to, &r->to, call->error));
+  VS_TRY(vs_view_moment(call->engine, view, call->request->from, &r->from, call->error));
+  VS_TRY(vs_view_moment(call->engine, view, call->request->to, &r->to, call->error));
   r->first = r->from < 0 ? 0 : (uint32_t)r->from;
   r->end = (uint32_t)(r->to + 1);
   if (r->end < r->first) r->end = r->first;
   return VS_OK;
 }
 
-static void write_event(const vs_call *call, const vs_slice *slice, uint32_t event,
-                        const vs_curve_columns *columns) {
+/* What writing an event takes. */
+typedef struct writer {
+  vs_call *call;
+  vs_things allocations, segments;
+  vs_levels_reader requested, reserved;
+} writer;
+
+/* The allocation or segment that an event is about: "row" and "name". */
+static vs_status write_thing(const writer *w, vs_event_kind kind, uint32_t event) {
+  const vs_things *things = vs_is_of_segment(kind) ? &w->segments : &w->allocations;
+  const uint32_t row = vs_row_of_event_thing(w->call->view, event);
+  vs_reply_u64_or_null(w->call->json, "row", row != VS_NO_ROW, row);
+  if (row != VS_NO_ROW) {
+    const vs_thing thing = vs_thing_at(things, row);
+    return vs_reply_thing_name(w->call, things, &thing);
+  }
+  vs_jsonw_member_null(w->call->json, "name");
+  return VS_OK;
+}
+
+static vs_status write_event(writer *w, const vs_slice *slice, uint32_t event) {
+  vs_call *call = w->call;
   vs_jsonw *json = call->json;
   const vs_events *events = &slice->snapshot->events;
   const uint32_t row = vs_slice_row(slice, event);
-  const bool is_oom = vs_events_kind(events, row) == VS_EVENT_OOM;
+  const vs_event_kind kind = vs_events_kind(events, row);
+  const bool is_oom = kind == VS_EVENT_OOM;
   uint64_t address;
   const bool has_address = vs_event_address(events, row, &address);
   vs_jsonw_object_begin(json);
   vs_jsonw_member_u64(json, "event", event);
   vs_reply_string(call, "action", slice->snapshot->actions.data[vs_events_action(events, row)]);
+  VS_TRY(write_thing(w, kind, event));
   vs_reply_u64_or_null(json, "address", has_address && !is_oom, address);
   vs_jsonw_member_u64(json, "size_bytes", vs_events_size(events, row));
   vs_reply_stream(call, vs_events_stream(events, row));
@@ -36,47 +60,56 @@ static void write_event(const vs_call *call, const vs_slice *slice, uint32_t eve
   vs_reply_string(call, "category", vs_events_category(events, row));
   vs_reply_string(call, "compile_context", vs_events_compile_context(events, row));
   vs_reply_string(call, "user_metadata", vs_events_user_metadata(events, row));
-  vs_jsonw_member_i64(json, "requested_after_bytes", columns->column[VS_CURVE_REQUESTED][event]);
-  vs_jsonw_member_i64(json, "reserved_after_bytes", columns->column[VS_CURVE_RESERVED][event]);
+  vs_jsonw_member_i64(json, "requested_after_bytes", vs_levels_at(&w->requested, event));
+  vs_jsonw_member_i64(json, "reserved_after_bytes", vs_levels_at(&w->reserved, event));
+  if (call->request->folded)
+    vs_jsonw_member_bool(json, "folded", event + 1 < slice->event_count && vs_is_folded(slice, event + 1));
+  vs_reply_stack_label(call, vs_events_stack(events, row));
   vs_reply_stack(call, vs_events_stack(events, row));
   vs_jsonw_object_end(json);
+  return VS_OK;
 }
 
-/* Writes the rows and returns how many the filter keeps. */
-static uint64_t write_events(const vs_call *call, const vs_slice *slice, const range *r,
-                             const vs_curve_columns *columns) {
-  const vs_request *request = call->request;
-  const bool keeps_all = vs_filter_is_empty(&request->filter);
-  const uint64_t end = request->top == 0 ? UINT64_MAX : vs_sat_add_u64(request->offset, request->top);
-  uint64_t kept = 0;
-  for (uint32_t event = r->first; event < r->end; event++) {
-    if (keeps_all && kept >= end) return r->end - r->first;
-    if (!keeps_all) {
-      const vs_filter_row row = vs_row_of_event(slice, event);
-      if (!vs_filter_keeps(&request->filter, slice->snapshot, &row)) continue;
-    }
-    if (kept >= request->offset && kept < end) write_event(call, slice, event, columns);
-    kept++;
-  }
-  return kept;
+/* The events of the range that the filter keeps are numbers [first, end) of those that it keeps at all. */
+static vs_status write_events(writer *w, const vs_matches *matches, uint64_t first, uint64_t end) {
+  const vs_request *request = w->call->request;
+  const vs_slice *slice = w->call->view->slice;
+  first = vs_sat_add_u64(first, request->offset);
+  if (request->top != 0) end = vs_min_u64(end, vs_sat_add_u64(first, request->top));
+  for (uint64_t n = first; n < end; n++)
+    VS_TRY(write_event(w, slice, vs_trace_nth(slice, matches, (uint32_t)n)));
+  return VS_OK;
+}
+
+static vs_status writer_init(writer *w, vs_call *call) {
+  const vs_levels *curves;
+  w->call = call;
+  VS_TRY(vs_things_init(call->engine, call->view, VS_DRAWN_allocations, &w->allocations));
+  VS_TRY(vs_things_init(call->engine, call->view, VS_DRAWN_segments, &w->segments));
+  VS_TRY(vs_view_levels(call->engine, call->view, &curves));
+  vs_levels_reader_init(&w->requested, &curves[VS_CURVE_REQUESTED]);
+  vs_levels_reader_init(&w->reserved, &curves[VS_CURVE_RESERVED]);
+  return VS_OK;
 }
 
 vs_status vs_method_events(vs_call *call) {
   vs_view *view = call->view;
-  range r;
-  const vs_curve_columns *columns;
   vs_jsonw *json = call->json;
+  const vs_matches *matches;
+  range r;
+  writer w;
   VS_TRY(find_range(call, view, &r));
-  VS_TRY(vs_filter_allow(&call->request->filter, VS_EVENT_KEYS, "events", call->error));
-  VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot));
-  VS_TRY(vs_view_columns(call->engine, view, &columns));
+  VS_TRY(vs_trace_matches(call, &matches));
+  VS_TRY(writer_init(&w, call));
+  const uint32_t first = vs_trace_before(view->slice, matches, r.first);
+  const uint32_t end = vs_trace_before(view->slice, matches, r.end);
   vs_reply_device(call, view);
   vs_reply_moment(call, view, "from", r.from);
   vs_reply_moment(call, view, "to", r.to);
   vs_jsonw_member_u64(json, "offset", call->request->offset);
   vs_reply_array_begin(json, "events");
-  const uint64_t count = write_events(call, view->slice, &r, columns);
+  VS_TRY(write_events(&w, matches, first, end));
   vs_jsonw_array_end(json);
-  vs_jsonw_member_u64(json, "count", count);
+  vs_jsonw_member_u64(json, "count", end - first);
   return VS_OK;
 }

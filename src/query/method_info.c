@@ -24,24 +24,23 @@ static vs_status write_device(const vs_call *call, vs_view *view) {
   const vs_slice *slice = view->slice;
   const vs_snapshot *s = slice->snapshot;
   vs_jsonw *json = call->json;
-  vs_named_ranges named;
+  const vs_named_ranges *named;
   uint64_t blocks = 0;
-  int64_t first, last;
+  const vs_times *times;
   for (uint32_t i = 0; i < slice->segment_count; i++)
     blocks += s->segments.data[slice->segments[i]].block_count;
-  VS_TRY(vs_named_ranges_build(call->engine->host, slice, &named));
-  (void)vs_view_times(view, &first, &last);
+  VS_TRY(vs_view_times(call->engine, view, &times));
+  VS_TRY(vs_view_ranges(call->engine, view, &named));
   vs_jsonw_object_begin(json);
   vs_reply_device(call, view);
   vs_jsonw_member_u64(json, "events", slice->event_count);
   vs_jsonw_member_u64(json, "segments", slice->segment_count);
   vs_jsonw_member_u64(json, "blocks", blocks);
   vs_jsonw_member_u64(json, "reserved_bytes", view->reserved);
-  vs_reply_time(json, "first_time_us", first);
-  vs_reply_time(json, "last_time_us", last);
-  write_annotations(call, &named);
+  vs_reply_time(json, "first_time_us", times->first_us);
+  vs_reply_time(json, "last_time_us", times->last_us);
+  write_annotations(call, named);
   vs_jsonw_object_end(json);
-  vs_named_ranges_deinit(call->engine->host, &named);
   return VS_OK;
 }
 

@@ -15,12 +15,13 @@ static void write_rest(const vs_call *call, const vs_groups *groups, size_t show
   vs_jsonw_object_end(call->json);
 }
 
-static void write_groups(vs_call *call, const vs_view *view, vs_moment moment, const vs_groups *groups) {
+static void write_groups(vs_call *call, const vs_view *view, const vs_selection *selection,
+                         const vs_groups *groups) {
   const uint64_t top = call->request->top;
   const size_t shown = top != 0 && top < groups->list.count ? (size_t)top : groups->list.count;
   vs_jsonw *json = call->json;
   vs_reply_device(call, view);
-  vs_reply_moment(call, view, "at", moment);
+  vs_reply_selection(call, view, selection);
   vs_jsonw_member_str(json, "by", vs_str_from(vs_group_by_name(groups->by)));
   vs_jsonw_member_u64(json, "bytes", groups->bytes);
   vs_jsonw_member_u64(json, "count", groups->count);
@@ -38,11 +39,9 @@ vs_status vs_method_live(vs_call *call) {
   vs_selection selection;
   vs_groups groups;
   VS_TRY(vs_selection_build(call, view, &selection));
-  const vs_status status =
-      vs_groups_build(host, selection.lifetimes, selection.set.rows.data, selection.set.rows.count,
-                      call->request->by, &call->engine->frames, &groups);
+  const vs_status status = vs_selection_groups(call, &selection, call->request->by, &groups);
   if (status == VS_OK) {
-    write_groups(call, view, selection.set.moment, &groups);
+    write_groups(call, view, &selection, &groups);
     vs_groups_deinit(host, &groups);
   }
   vs_selection_deinit(call, &selection);

@@ -14,7 +14,7 @@ static size_t at_most(const vs_call *call, size_t count) {
 
 /* ---- trace ----------------------------------------------------------------------------------------------------- */
 
-static void write_trace(const vs_call *call, vs_view *view, const vs_report *r) {
+static void write_trace(const vs_call *call, const vs_times *times, const vs_report *r) {
   static const struct {
     const char *key;
     vs_event_kind kind;
@@ -35,16 +35,14 @@ static void write_trace(const vs_call *call, vs_view *view, const vs_report *r) 
       [VS_CURVE_RESERVED] = "baseline_reserved_bytes",
   };
   vs_jsonw *json = call->json;
-  int64_t first, last;
   vs_reply_object_begin(json, "trace");
   vs_jsonw_member_u64(json, "events", r->slice->event_count);
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
     vs_jsonw_member_u64(json, counts[i].key, r->counts[counts[i].kind]);
   for (size_t i = 0; i < VS_CURVE_KINDS; i++)
     vs_jsonw_member_i64(json, baselines[i], r->curves.curve[i].baseline);
-  (void)vs_view_times(view, &first, &last);
-  vs_reply_time(json, "first_time_us", first);
-  vs_reply_time(json, "last_time_us", last);
+  vs_reply_time(json, "first_time_us", times->first_us);
+  vs_reply_time(json, "last_time_us", times->last_us);
   vs_jsonw_member_bool(json, "frees_at_request", r->curves.closing.at_request);
   vs_jsonw_object_end(json);
 }
@@ -82,26 +80,10 @@ static void write_other_peak(const vs_call *call, const vs_report *r, vs_curve_k
 
 /* ---- fragmentation --------------------------------------------------------------------------------------------- */
 
-static void write_area(const vs_call *call, const vs_area *area) {
-  vs_jsonw *json = call->json;
-  vs_jsonw_object_begin(json);
-  vs_reply_pool(call, area->pool);
-  vs_reply_stream(call, area->stream);
-  vs_jsonw_member_str(json, "kind", vs_str_from(vs_segment_kind_name(area->kind)));
-  vs_jsonw_member_u64(json, "segments", area->segments);
-  vs_jsonw_member_u64(json, "reserved_bytes", area->holes.reserved);
-  vs_jsonw_member_u64(json, "free_bytes", area->holes.free);
-  vs_jsonw_member_u64(json, "pinned_bytes", area->holes.pinned);
-  vs_jsonw_member_u64(json, "releasable_bytes", area->holes.releasable);
-  vs_jsonw_member_u64(json, "largest_hole_bytes", area->holes.largest_hole);
-  vs_jsonw_member_u64(json, "holes", area->holes.hole_count);
-  vs_jsonw_object_end(json);
-}
-
 /* The stack that a block of the state was asked for with. */
 static uint32_t stack_of(const vs_report *r, const vs_state_block *block) {
   if (block->lifetime != VS_NO_ROW)
-    return vs_lifetime_stack(&r->lifetimes, &r->lifetimes.rows.data[block->lifetime]);
+    return vs_lifetime_stack(r->lifetimes, &r->lifetimes->rows.data[block->lifetime]);
   return block->row == VS_NO_ROW ? VS_LIST_NONE : r->slice->snapshot->blocks.data[block->row].stack;
 }
 
@@ -143,9 +125,7 @@ static void write_fragmentation(vs_call *call, const vs_report *r) {
   vs_reply_u64_or_null(json, "unusable_bytes", holes->is_unusable_known, holes->unusable);
   vs_reply_share(json, "share", holes->free - vs_min_u64(holes->largest_hole, holes->free), holes->free);
   sentence(json, "sentence", vs_words_of_fragmentation(holes));
-  vs_reply_array_begin(json, "areas");
-  for (size_t i = 0; i < f->areas.count; i++) write_area(call, &f->areas.data[i]);
-  vs_jsonw_array_end(json);
+  vs_reply_areas(call, f);
   vs_reply_array_begin(json, "pinned");
   for (size_t i = 0; i < f->pinned.count; i++) write_pinned(call, r, &f->pinned.data[i]);
   vs_jsonw_array_end(json);
@@ -288,11 +268,13 @@ static void write_trust(const vs_call *call, const vs_report *r) {
 
 static vs_status write_device(vs_call *call, vs_view *view) {
   vs_report *r;
+  const vs_times *times;
+  VS_TRY(vs_view_times(call->engine, view, &times));
   VS_TRY(vs_view_report(call->engine, view, &r));
   vs_jsonw_object_begin(call->json);
   vs_reply_device(call, view);
   vs_reply_end(call, r);
-  write_trace(call, view, r);
+  write_trace(call, times, r);
   write_peak(call, r);
   write_other_peak(call, r, VS_CURVE_HELD, "peak_held", "held_bytes");
   write_other_peak(call, r, VS_CURVE_RESERVED, "peak_reserved", "reserved_bytes");

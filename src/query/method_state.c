@@ -93,13 +93,15 @@ static void write_state(vs_call *call, const vs_view *view, const vs_lifetimes *
 vs_status vs_method_state(vs_call *call) {
   const vs_host *host = call->engine->host;
   vs_view *view = call->view;
+  const vs_past *past;
   const vs_lifetimes *lifetimes;
   vs_moment moment;
   vs_state state;
   stack_ids stacks = {0};
-  VS_TRY(vs_view_moment(view, call->request->at, &moment, call->error));
-  VS_TRY(vs_view_lifetimes(call->engine, view, &lifetimes));
-  VS_TRY(vs_state_build(host, lifetimes, moment, &state));
+  VS_TRY(vs_view_moment(call->engine, view, call->request->at, &moment, call->error));
+  VS_TRY(vs_view_past(call->engine, view, &past));
+  lifetimes = past->lifetimes;
+  VS_TRY(vs_state_at(host, past, moment, &state));
   const vs_status status = collect_stacks(host, lifetimes, &state, &stacks);
   if (status == VS_OK) write_state(call, view, lifetimes, &state, &stacks);
   vs_vec_free(host, &stacks);

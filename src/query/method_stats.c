@@ -85,7 +85,7 @@ vs_status vs_method_stats(vs_call *call) {
   VS_TRY(write_parts(call, "streams", PART_STREAM, r->end.by_stream.data, r->end.by_stream.count));
   VS_TRY(write_parts(call, "pools", PART_POOL, r->end.by_pool.data, r->end.by_pool.count));
   write_kinds(call, &r->end);
-  VS_TRY(live_by_size(call->engine->host, &r->lifetimes, &live));
+  VS_TRY(live_by_size(call->engine->host, r->lifetimes, &live));
   write_sizes(call, &r->churn, &live);
   vs_groups_deinit(call->engine->host, &live);
   vs_reply_lifetimes(call, &r->churn);

@@ -118,10 +118,10 @@ static void write_nodes(const vs_call *call, tree *t) {
   }
 }
 
-static void write_tree(const vs_call *call, const vs_view *view, vs_moment moment, tree *t) {
+static void write_tree(const vs_call *call, const vs_view *view, const vs_selection *selection, tree *t) {
   vs_jsonw *json = call->json;
   vs_reply_device(call, view);
-  vs_reply_moment(call, view, "at", moment);
+  vs_reply_selection(call, view, selection);
   vs_jsonw_member_bool(json, "inverted", call->request->inverted);
   vs_jsonw_member_u64(json, "bytes", t->nodes.data[0].bytes);
   vs_jsonw_member_u64(json, "count", t->nodes.data[0].count);
@@ -137,13 +137,12 @@ vs_status vs_method_tree(vs_call *call) {
   vs_selection selection;
   vs_groups groups;
   VS_TRY(vs_selection_build(call, view, &selection));
-  vs_status status = vs_groups_build(host, selection.lifetimes, selection.set.rows.data,
-                                     selection.set.rows.count, VS_BY_STACK, &call->engine->frames, &groups);
+  vs_status status = vs_selection_groups(call, &selection, VS_BY_STACK, &groups);
   if (status == VS_OK) {
     tree t = {.host = host};
     status = grow(&t, &call->engine->snapshot->stacks, &groups, call->request->inverted);
     if (status == VS_OK) status = choose(&t, call->request->top);
-    if (status == VS_OK) write_tree(call, view, selection.set.moment, &t);
+    if (status == VS_OK) write_tree(call, view, &selection, &t);
     tree_deinit(&t);
     vs_groups_deinit(host, &groups);
   }

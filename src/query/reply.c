@@ -140,6 +140,19 @@ void vs_put_frame_label(const vs_call *call, vs_text *text, uint32_t frame) {
             f->line);
 }
 
+static void put_lifetime(vs_text *text, const vs_group_name *name) {
+  if (name->is_in_events) {
+    vs_text_count(text, name->numbers[0]);
+    vs_text_cstr(text, " to ");
+    vs_text_count(text, name->numbers[1]);
+    vs_text_cstr(text, " events");
+    return;
+  }
+  vs_text_duration(text, name->numbers[0]);
+  vs_text_cstr(text, " to ");
+  vs_text_duration(text, name->numbers[1]);
+}
+
 /* The label of a group, from the pieces that its kind has. */
 static void put_label(vs_call *call, vs_group_by by, const vs_group_name *name) {
   vs_text *text = &call->scratch;
@@ -159,6 +172,7 @@ static void put_label(vs_call *call, vs_group_by by, const vs_group_name *name) 
       break;
     case VS_BY_CATEGORY:
     case VS_BY_ANNOTATION: vs_text_str(text, name->text); break;
+    case VS_BY_LIFETIME: put_lifetime(text, name); break;
   }
 }
 
@@ -194,20 +208,79 @@ static void group_key(vs_call *call, vs_group_by by, const vs_group *group, cons
       break;
     case VS_BY_CATEGORY:
     case VS_BY_ANNOTATION: vs_jsonw_str(json, name->text); break;
+    case VS_BY_LIFETIME:
+      vs_jsonw_object_begin(json);
+      vs_jsonw_member_u64(json, name->is_in_events ? "from_events" : "from_us", name->numbers[0]);
+      vs_jsonw_member_u64(json, name->is_in_events ? "below_events" : "below_us", name->numbers[1]);
+      vs_jsonw_object_end(json);
+      break;
   }
+}
+
+/* A value in quotes, if it can stand in them. */
+static bool put_quoted(vs_text *text, vs_str value) {
+  vs_text_byte(text, '"');
+  for (size_t i = 0; i < value.size; i++) {
+    if (value.data[i] == '"') return false;
+    vs_text_byte(text, (uint8_t)value.data[i]);
+  }
+  vs_text_byte(text, '"');
+  return true;
+}
+
+/* The text after a key that keeps the members of a group, and only those; false where there is none. */
+static bool put_filter(vs_call *call, vs_group_by by, const vs_group *group, const vs_group_name *name) {
+  vs_text *text = &call->scratch;
+  switch (by) {
+    case VS_BY_STACK: vs_text_format(text, "stack=%u", group->key); return true;
+    case VS_BY_LINE:
+      vs_text_cstr(text, "line=");
+      if (!name->has_line) return put_quoted(text, name->text);
+      vs_text_byte(text, '"');
+      for (size_t i = 0; i < name->file.size; i++)
+        if (name->file.data[i] == '"') return false;
+      vs_text_str(text, name->file);
+      vs_text_format(text, ":%D\"", name->line);
+      return true;
+    case VS_BY_STREAM: vs_text_format(text, "stream=%U", name->numbers[0]); return true;
+    case VS_BY_POOL: vs_text_format(text, "pool=%U,%U", name->numbers[0], name->numbers[1]); return true;
+    case VS_BY_SIZE:
+      vs_text_format(text, "size>=%U size<=%U", name->numbers[0], name->numbers[1]);
+      return true;
+    case VS_BY_CATEGORY: vs_text_cstr(text, "category="); return put_quoted(text, name->text);
+    case VS_BY_ANNOTATION: vs_text_cstr(text, "annotation="); return put_quoted(text, name->text);
+    case VS_BY_LIFETIME:
+      if (name->is_in_events || name->numbers[1] > INT64_MAX) return false;
+      vs_text_format(text, "lifetime>=%Uus lifetime<%Uus", name->numbers[0], name->numbers[1]);
+      return true;
+  }
+  return false;
+}
+
+/* "filter": what keeps the members of a group; null where no filter says it. */
+static void group_filter(vs_call *call, vs_group_by by, const vs_group *group, const vs_group_name *name) {
+  if (by == VS_BY_POOL && !name->known) vs_text_cstr(&call->scratch, "pool=none");
+  else if (!name->known || !put_filter(call, by, group, name)) call->scratch.bytes.count = 0;
+  if (call->scratch.bytes.count == 0) vs_jsonw_member_null(call->json, "filter");
+  else vs_reply_scratch(call, "filter");
+}
+
+void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group) {
+  vs_group_name name;
+  vs_group_name_get(call->engine->snapshot, &call->engine->frames, by, group, &name);
+  put_label(call, by, &name);
+  vs_reply_scratch(call, "label");
+  group_key(call, by, group, &name);
+  group_filter(call, by, group, &name);
 }
 
 void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole) {
   vs_jsonw *json = call->json;
-  vs_group_name name;
-  vs_group_name_get(call->engine->snapshot, &call->engine->frames, by, group, &name);
   vs_jsonw_object_begin(json);
-  put_label(call, by, &name);
-  vs_reply_scratch(call, "label");
+  vs_reply_group_name(call, by, group);
   vs_jsonw_member_u64(json, "bytes", group->bytes);
   vs_jsonw_member_u64(json, "count", group->count);
   vs_reply_share(json, "share", group->bytes, whole);
-  group_key(call, by, group, &name);
   vs_reply_stack(call, group->stack);
   vs_jsonw_object_end(json);
 }
@@ -341,4 +414,26 @@ void vs_reply_lifetimes(const vs_call *call, const vs_churn *churn) {
   by_powers(json, "by_us", "from_us", "below_us", churn->by_us);
   by_powers(json, "by_events", "from_events", "below_events", churn->by_events);
   vs_jsonw_object_end(json);
+}
+
+static void put_area(const vs_call *call, const vs_area *area) {
+  vs_jsonw *json = call->json;
+  vs_jsonw_object_begin(json);
+  vs_reply_pool(call, area->pool);
+  vs_reply_stream(call, area->stream);
+  vs_jsonw_member_str(json, "kind", vs_str_from(vs_segment_kind_name(area->kind)));
+  vs_jsonw_member_u64(json, "segments", area->segments);
+  vs_jsonw_member_u64(json, "reserved_bytes", area->holes.reserved);
+  vs_jsonw_member_u64(json, "free_bytes", area->holes.free);
+  vs_jsonw_member_u64(json, "pinned_bytes", area->holes.pinned);
+  vs_jsonw_member_u64(json, "releasable_bytes", area->holes.releasable);
+  vs_jsonw_member_u64(json, "largest_hole_bytes", area->holes.largest_hole);
+  vs_jsonw_member_u64(json, "holes", area->holes.hole_count);
+  vs_jsonw_object_end(json);
+}
+
+void vs_reply_areas(const vs_call *call, const vs_fragmentation *fragmentation) {
+  vs_reply_array_begin(call->json, "areas");
+  for (size_t i = 0; i < fragmentation->areas.count; i++) put_area(call, &fragmentation->areas.data[i]);
+  vs_jsonw_array_end(call->json);
 }

@@ -49,6 +49,8 @@ void vs_put_frame_label(const vs_call *call, vs_text *text, uint32_t frame);
 /* A stack's label: that of its user's frame, or why there is none. */
 void vs_reply_stack_label(vs_call *call, uint32_t stack);
 
+/* "label" and "key" of a group. */
+void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group);
 /* A group as an object; `whole` is what its share is a part of. */
 void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole);
 
@@ -58,6 +60,8 @@ void vs_reply_file(const vs_call *call); /* "file" */
 void vs_reply_end_sums(const vs_call *call, const vs_end_sums *sums);
 void vs_reply_end(const vs_call *call, const vs_report *report);     /* "end" */
 void vs_reply_lifetimes(const vs_call *call, const vs_churn *churn); /* "lifetimes" */
+
+void vs_reply_areas(const vs_call *call, const vs_fragmentation *fragmentation); /* "areas" */
 
 /* The scratch text as a string member; it is empty again afterwards. */
 void vs_reply_scratch(vs_call *call, const char *key);

@@ -22,17 +22,23 @@ typedef enum param_type {
   TYPE_FILTER,
   TYPE_TEXT,
   TYPE_COUNT,
+  TYPE_REAL,
   TYPE_FLAG,
-  TYPE_BY,
+  TYPE_BY, /* from here on choices */
+  TYPE_COLOUR,
   TYPE_AXIS,
   TYPE_WHAT,
+  TYPE_DRAWN,
+  TYPE_MEASURE,
+  TYPE_SORT,
   TYPE_FORMAT,
 } param_type;
 
 static const char *const type_names[] = {
-    [TYPE_DEVICE] = "device", [TYPE_MOMENT] = "moment", [TYPE_FILTER] = "filter", [TYPE_TEXT] = "text",
-    [TYPE_COUNT] = "count",   [TYPE_FLAG] = "flag",     [TYPE_BY] = "by",         [TYPE_AXIS] = "axis",
-    [TYPE_WHAT] = "what",     [TYPE_FORMAT] = "format",
+    [TYPE_DEVICE] = "device",   [TYPE_MOMENT] = "moment", [TYPE_FILTER] = "filter", [TYPE_TEXT] = "text",
+    [TYPE_COUNT] = "count",     [TYPE_REAL] = "real",     [TYPE_FLAG] = "flag",     [TYPE_BY] = "by",
+    [TYPE_COLOUR] = "colour",   [TYPE_AXIS] = "axis",     [TYPE_WHAT] = "what",     [TYPE_DRAWN] = "drawn",
+    [TYPE_MEASURE] = "measure", [TYPE_SORT] = "sort",     [TYPE_FORMAT] = "format",
 };
 
 typedef struct param {
@@ -43,8 +49,9 @@ typedef struct param {
 } param;
 
 static const param params[PARAM_COUNT] = {
-#define VS_PARAM(name_, TYPE, sentence_) \
-  {.name = #name_, .sentence = sentence_, .type = TYPE_##TYPE, .offset = offsetof(vs_request, name_)},
+#define VS_PARAM(name, TYPE, sentence) VS_PARAM_AS(name, #name, TYPE, sentence)
+#define VS_PARAM_AS(id, name_, TYPE, sentence_) \
+  {.name = name_, .sentence = sentence_, .type = TYPE_##TYPE, .offset = offsetof(vs_request, id)},
 #define VS_METHOD(name, NEEDS, REPLY, sentence)
 #define VS_TAKES(method, param, default)
 #include "query/methods.def"
@@ -121,7 +128,7 @@ vs_status vs_unknown_word(vs_error *error, const char *what, vs_str typed, const
   if (nearest.best.size != 0)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unknown %s '%S': did you mean '%S'?", what, typed,
                    nearest.best);
-  char list[200] = "";
+  char list[400] = "";
   for (size_t i = 0; i < count; i++) {
     const size_t used = strlen(list);
     vs_format(list + used, sizeof list - used, "%s%s", i == 0 ? "" : ", ", names[i]);
@@ -157,26 +164,6 @@ static vs_status read_device(const param *p, vs_json value, vs_device_choice *ou
   return VS_OK;
 }
 
-/* A number with a unit of time, in microseconds. */
-static bool read_duration(vs_str text, int64_t *us) {
-  static const struct {
-    const char *name;
-    double us;
-  } units[] = {{"us", 1}, {"ms", 1e3}, {"min", 60e6}, {"s", 1e6}}; /* "s" last: it ends the others, too */
-  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-    const vs_str unit = vs_str_from(units[i].name);
-    if (text.size <= unit.size || !vs_str_equal((vs_str){text.data + text.size - unit.size, unit.size}, unit))
-      continue;
-    double number;
-    if (!vs_parse_f64((vs_str){text.data, text.size - unit.size}, &number)) return false;
-    number *= units[i].us;
-    if (!(number >= 0 && number < 9e18)) return false;
-    *us = (int64_t)(number + 0.5);
-    return true;
-  }
-  return false;
-}
-
 static const char *const when_names[] = {
     [VS_WHEN_START] = "start", [VS_WHEN_END] = "end",
     [VS_WHEN_PEAK] = "peak",   [VS_WHEN_PEAK_RESERVED] = "peak_reserved",
@@ -185,6 +172,8 @@ static const char *const when_names[] = {
 enum { WHEN_NAMES = sizeof when_names / sizeof *when_names };
 
 static vs_status read_moment(const param *p, vs_json value, vs_when *out, vs_error *error) {
+  *out = (vs_when){.kind = VS_WHEN_NONE};
+  if (vs_json_kind(value) == VS_VALUE_NONE) return VS_OK;
   *out = (vs_when){.kind = VS_WHEN_EVENT, .value = vs_json_i64(value, INT64_MIN)};
   if (!is_string(value))
     return out->value >= -1 ? VS_OK : wrong(error, p, "an event number, a name such as \"peak\", or a time");
@@ -199,8 +188,16 @@ static vs_status read_moment(const param *p, vs_json value, vs_when *out, vs_err
   if (vs_str_starts(text, VS_STR("@")) && vs_parse_i64((vs_str){text.data + 1, text.size - 1}, &out->value))
     return VS_OK;
   out->kind = VS_WHEN_AFTER;
-  if (read_duration(text, &out->value)) return VS_OK;
+  if (vs_read_duration(text, &out->value)) return VS_OK;
   return vs_unknown_word(error, "moment", text, when_names, WHEN_NAMES);
+}
+
+static vs_status read_real(const param *p, vs_json value, vs_real *out, vs_error *error) {
+  const uint32_t kind = vs_json_kind(value);
+  *out = (vs_real){.is_given = kind != VS_VALUE_NONE, .value = vs_json_f64(value, 0)};
+  if (!out->is_given) return VS_OK;
+  const bool is_number = kind == VS_VALUE_INT || kind == VS_VALUE_REAL || kind == VS_VALUE_UINT;
+  return is_number && vs_f64_is_finite(out->value) ? VS_OK : wrong(error, p, "a number or null");
 }
 
 static vs_status read_choice(const param *p, vs_json value, size_t *out, vs_error *error) {
@@ -239,6 +236,7 @@ static vs_status read_value(vs_request *request, const vs_host *host, const para
       *(uint64_t *)slot = vs_json_u64(value, 0);
       return vs_json_u64(value, 1) == vs_json_u64(value, 0) ? VS_OK
                                                             : wrong(error, p, "a whole number, 0 or more");
+    case TYPE_REAL: return read_real(p, value, slot, error);
     case TYPE_FLAG:
       *(bool *)slot = vs_json_bool(value, false);
       return vs_json_kind(value) == VS_VALUE_BOOL ? VS_OK : wrong(error, p, "true or false");
@@ -248,7 +246,11 @@ static vs_status read_value(vs_request *request, const vs_host *host, const para
   VS_TRY(read_choice(p, value, &index, error));
   switch (p->type) {
     case TYPE_BY: *(vs_group_by *)slot = (vs_group_by)index; break;
+    case TYPE_COLOUR: *(vs_colour *)slot = (vs_colour)index; break;
     case TYPE_AXIS: *(vs_axis *)slot = (vs_axis)index; break;
+    case TYPE_DRAWN: *(vs_drawn *)slot = (vs_drawn)index; break;
+    case TYPE_MEASURE: *(vs_live_measure *)slot = (vs_live_measure)index; break;
+    case TYPE_SORT: *(vs_sort *)slot = (vs_sort)index; break;
     case TYPE_WHAT: *(vs_what *)slot = (vs_what)index; break;
     default: *(vs_export_id *)slot = (vs_export_id)index; break;
   }
@@ -329,7 +331,7 @@ static vs_status read_request(vs_request *request, const vs_host *host, vs_json 
 }
 
 vs_status vs_request_init(vs_request *request, const vs_host *host, vs_str bytes, vs_error *error) {
-  *request = (vs_request){.filter = {.host = host}};
+  *request = (vs_request){.filter = {.host = host}, .mark = {.host = host}};
   vs_json_doc doc;
   vs_error inner = {.status = VS_OK, .offset = VS_NO_OFFSET};
   vs_status status = vs_json_doc_init(&doc, host, bytes, &inner);
@@ -346,6 +348,7 @@ vs_status vs_request_init(vs_request *request, const vs_host *host, vs_str bytes
 void vs_request_deinit(vs_request *request) {
   vs_vec_free(request->filter.host, &request->settings.bytes);
   vs_filter_deinit(&request->filter);
+  vs_filter_deinit(&request->mark);
 }
 
 /* ---- the list of methods --------------------------------------------------------------------------------------- */
@@ -377,12 +380,20 @@ static void describe_default(vs_jsonw *json, vs_str fallback) {
   else vs_jsonw_bool(json, fallback.data[0] == 't');
 }
 
+static const char *const reply_names[] = {
+    [VS_REPLY_WHOLE] = "json",
+    [VS_REPLY_STREAMED] = "json",
+    [VS_REPLY_COLUMNS] = "columns",
+    [VS_REPLY_BYTES] = "bytes",
+};
+
 static void describe_method(vs_jsonw *json, size_t method) {
   const vs_method *m = &vs_methods[method];
   vs_jsonw_object_begin(json);
   vs_jsonw_member_str(json, "name", vs_str_from(m->name));
   vs_jsonw_member_str(json, "sentence", vs_str_from(m->sentence));
-  vs_jsonw_member_bool(json, "streamed", m->reply != VS_REPLY_WHOLE);
+  vs_jsonw_member_str(json, "reply", vs_str_from(reply_names[m->reply]));
+  vs_jsonw_member_bool(json, "streamed", m->reply == VS_REPLY_STREAMED || m->reply == VS_REPLY_BYTES);
   vs_jsonw_member_bool(json, "needs_file", m->needs == VS_NEEDS_FILE);
   vs_jsonw_key(json, VS_STR("params"));
   vs_jsonw_array_begin(json);

@@ -19,6 +19,20 @@ typedef enum vs_method_id {
 } vs_method_id;
 
 typedef enum vs_axis { VS_AXIS_event, VS_AXIS_time } vs_axis;
+typedef enum vs_drawn { VS_DRAWN_allocations, VS_DRAWN_segments } vs_drawn;
+typedef enum vs_live_measure {
+  VS_MEASURE_live,
+  VS_MEASURE_grown,
+  VS_MEASURE_freed,
+  VS_MEASURE_allocated,
+  VS_MEASURE_average
+} vs_live_measure;
+typedef enum vs_sort { VS_SORT_size, VS_SORT_start, VS_SORT_lifetime } vs_sort;
+
+/* A vs_group_by, or, one behind the last of them, everyone on its own. */
+typedef uint32_t vs_colour;
+enum { VS_COLOUR_ALLOCATION = VS_GROUP_BYS, VS_COLOURS };
+
 typedef enum vs_what { VS_WHAT_events, VS_WHAT_blocks, VS_WHAT_segments, VS_WHAT_live } vs_what;
 
 typedef enum vs_export_id {
@@ -33,6 +47,12 @@ typedef struct vs_device_choice {
   int32_t device;
 } vs_device_choice;
 
+/* A number that is finite, or none. */
+typedef struct vs_real {
+  bool is_given;
+  double value;
+} vs_real;
+
 typedef enum vs_when_kind {
   VS_WHEN_START,
   VS_WHEN_END,
@@ -42,6 +62,7 @@ typedef enum vs_when_kind {
   VS_WHEN_EVENT,
   VS_WHEN_AFTER, /* microseconds after the first event */
   VS_WHEN_TIME,  /* microseconds since 1970 */
+  VS_WHEN_NONE,  /* only where the default is null */
 } vs_when_kind;
 
 typedef struct vs_when {
@@ -59,16 +80,21 @@ static inline vs_str vs_given_text_view(const vs_given_text *text) {
   return (vs_str){text->bytes.data, text->bytes.count};
 }
 
-#define VS_C_TYPE_DEVICE vs_device_choice
-#define VS_C_TYPE_MOMENT vs_when
-#define VS_C_TYPE_FILTER vs_filter
-#define VS_C_TYPE_TEXT   vs_given_text
-#define VS_C_TYPE_COUNT  uint64_t
-#define VS_C_TYPE_FLAG   bool
-#define VS_C_TYPE_BY     vs_group_by
-#define VS_C_TYPE_AXIS   vs_axis
-#define VS_C_TYPE_WHAT   vs_what
-#define VS_C_TYPE_FORMAT vs_export_id
+#define VS_C_TYPE_DEVICE  vs_device_choice
+#define VS_C_TYPE_MOMENT  vs_when
+#define VS_C_TYPE_FILTER  vs_filter
+#define VS_C_TYPE_TEXT    vs_given_text
+#define VS_C_TYPE_COUNT   uint64_t
+#define VS_C_TYPE_REAL    vs_real
+#define VS_C_TYPE_FLAG    bool
+#define VS_C_TYPE_BY      vs_group_by
+#define VS_C_TYPE_COLOUR  vs_colour
+#define VS_C_TYPE_DRAWN   vs_drawn
+#define VS_C_TYPE_MEASURE vs_live_measure
+#define VS_C_TYPE_SORT    vs_sort
+#define VS_C_TYPE_AXIS    vs_axis
+#define VS_C_TYPE_WHAT    vs_what
+#define VS_C_TYPE_FORMAT  vs_export_id
 
 typedef struct vs_request {
   vs_method_id method;
@@ -86,6 +112,7 @@ typedef enum vs_needs { VS_NEEDS_NOTHING, VS_NEEDS_FILE } vs_needs;
 typedef enum vs_reply_kind {
   VS_REPLY_WHOLE,    /* JSON, built in memory */
   VS_REPLY_STREAMED, /* JSON, written as it is made */
+  VS_REPLY_COLUMNS,  /* binary columns, built in memory */
   VS_REPLY_BYTES,    /* another program's format, written as it is made */
 } vs_reply_kind;
 

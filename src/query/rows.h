@@ -7,13 +7,13 @@
 
 /* What a filter can ask of each table: bits 1 << vs_filter_key. */
 enum {
-  VS_EVENT_KEYS = 1 << VS_FILTER_size | 1 << VS_FILTER_stream | 1 << VS_FILTER_address |
+  VS_STACK_KEYS = 1 << VS_FILTER_stack | 1 << VS_FILTER_line,
+  VS_EVENT_KEYS = VS_STACK_KEYS | 1 << VS_FILTER_size | 1 << VS_FILTER_stream | 1 << VS_FILTER_address |
                   1 << VS_FILTER_event | 1 << VS_FILTER_pool | 1 << VS_FILTER_action |
                   1 << VS_FILTER_category,
-  VS_SEGMENT_KEYS =
-      1 << VS_FILTER_size | 1 << VS_FILTER_stream | 1 << VS_FILTER_address | 1 << VS_FILTER_pool,
+  VS_SEGMENT_KEYS = VS_STACK_KEYS | 1 << VS_FILTER_size | 1 << VS_FILTER_stream | 1 << VS_FILTER_address |
+                    1 << VS_FILTER_pool,
   VS_BLOCK_KEYS = VS_SEGMENT_KEYS | 1 << VS_FILTER_state,
-  VS_LIFE_KEYS = VS_BLOCK_KEYS | 1 << VS_FILTER_event | 1 << VS_FILTER_category,
 };
 
 vs_filter_row vs_row_of_event(const vs_slice *slice, uint32_t event);

@@ -1,6 +1,6 @@
 #include "query/selection.h"
 #include "base/sort.h"
-#include "query/rows.h"
+#include "query/reply.h"
 
 vs_str vs_selection_state(const vs_selection *selection, const vs_lifetime *row) {
   const bool is_pending = vs_lifetime_is_pending(selection->lifetimes, row, selection->set.moment);
@@ -14,56 +14,144 @@ uint32_t vs_selection_category(const vs_selection *selection, const vs_lifetime 
                               : vs_events_category(&slice->snapshot->events, vs_slice_row(slice, event));
 }
 
-static vs_filter_row describe(const vs_selection *selection, const vs_lifetime *row) {
-  const vs_snapshot *s = selection->lifetimes->slice->snapshot;
-  const uint32_t category = vs_selection_category(selection, row);
-  vs_filter_row r = {
-      .size = row->size,
-      .address = row->address,
-      .event = row->start,
-      .stream = vs_lifetime_stream(selection->lifetimes, row),
-      .pool = vs_lifetime_pool(selection->lifetimes, &selection->segments, row),
-      .stack = vs_lifetime_stack(selection->lifetimes, row),
-      .state = vs_selection_state(selection, row),
-      .category = vs_snapshot_string(s, category),
-      .has = 1u << VS_FILTER_size | 1u << VS_FILTER_address | 1u << VS_FILTER_pool | 1u << VS_FILTER_state,
-  };
-  if (row->start != VS_NO_EVENT) r.has |= 1u << VS_FILTER_event;
-  if (r.stream < s->streams.count) r.has |= 1u << VS_FILTER_stream;
-  if (category != VS_STRING_NONE) r.has |= 1u << VS_FILTER_category;
-  return r;
-}
-
 /* Leaves the rows that the filter keeps. */
-static void apply_filter(const vs_filter *filter, vs_selection *selection) {
+static vs_status apply_filter(vs_call *call, const vs_filter *filter, vs_selection *selection) {
   vs_liveset *set = &selection->set;
   const size_t count = set->rows.count;
+  const vs_named_ranges *ranges;
+  VS_TRY(vs_ranges_for(call, filter, &ranges));
+  if (vs_filter_asks(filter, VS_FILTER_name))
+    VS_TRY(vs_things_want_names(call->engine, call->view, &selection->things));
   set->rows.count = 0;
   set->bytes = set->pending_bytes = set->pending_count = 0;
   for (size_t i = 0; i < count; i++) {
     const vs_lifetime *row = &selection->lifetimes->rows.data[set->rows.data[i]];
-    const vs_filter_row described = describe(selection, row);
-    if (!vs_filter_keeps(filter, selection->lifetimes->slice->snapshot, &described)) continue;
+    const vs_thing thing = vs_thing_at(&selection->things, set->rows.data[i]);
+    vs_filter_row described = vs_row_of_thing(&selection->things, &thing, ranges);
+    described.state = vs_selection_state(selection, row);
+    described.has |= 1u << VS_FILTER_state;
+    if (!vs_filter_keeps(filter, call->engine->snapshot, &described)) continue;
     set->rows.data[set->rows.count++] = set->rows.data[i];
     set->bytes = vs_sat_add_u64(set->bytes, row->size);
     if (!vs_lifetime_is_pending(selection->lifetimes, row, set->moment)) continue;
     set->pending_bytes = vs_sat_add_u64(set->pending_bytes, row->size);
     set->pending_count++;
   }
+  return VS_OK;
+}
+
+/* ---- measures -------------------------------------------------------------------------------------------------- */
+
+static vs_moment start_of(const vs_lifetime *row) {
+  return row->start == VS_NO_EVENT ? VS_AT_START : (vs_moment)row->start;
+}
+
+/* Rows that begin in (from, to], or, if `alive` are enough, that are alive at one of the moments from .. to. */
+static vs_status collect_between(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment from,
+                                 vs_moment to, bool alive, vs_liveset *out) {
+  *out = (vs_liveset){.moment = to};
+  for (size_t i = 0; i < lifetimes->rows.count; i++) {
+    const vs_lifetime *row = &lifetimes->rows.data[i];
+    const vs_moment start = start_of(row);
+    const bool begins = row->start != VS_NO_EVENT && start > from && start <= to;
+    const bool lives = start <= to && (row->end == VS_NO_EVENT || (vs_moment)row->end > from);
+    if (alive ? !lives : !begins) continue;
+    VS_TRY(vs_vec_reserve(host, &out->rows, 1));
+    out->rows.data[out->rows.count++] = (uint32_t)i;
+    out->bytes = vs_sat_add_u64(out->bytes, row->size);
+  }
+  return VS_OK;
+}
+
+static vs_status collect(const vs_call *call, const vs_past *past, vs_selection *out) {
+  const vs_host *host = call->engine->host;
+  const vs_lifetimes *lifetimes = out->lifetimes;
+  const vs_moment low = out->since < out->at ? out->since : out->at;
+  const vs_moment high = out->since < out->at ? out->at : out->since;
+  switch (call->request->measure) {
+    case VS_MEASURE_live: break;
+    case VS_MEASURE_grown: return vs_liveset_difference(host, lifetimes, out->since, out->at, &out->set);
+    case VS_MEASURE_freed: return vs_liveset_difference(host, lifetimes, out->at, out->since, &out->set);
+    case VS_MEASURE_allocated: return collect_between(host, lifetimes, low, high, false, &out->set);
+    case VS_MEASURE_average: return collect_between(host, lifetimes, low, high, true, &out->set);
+  }
+  return vs_liveset_at(host, lifetimes, &past->spans, out->at, &out->set);
+}
+
+/* The range of an average, by time where time passes in it, else by events. */
+typedef struct range {
+  const vs_slice *slice;
+  vs_moment low, high;
+  bool by_time;
+  int64_t from, to; /* on that axis */
+} range;
+
+static vs_status find_range(vs_call *call, vs_view *view, const vs_selection *selection, range *r) {
+  const vs_times *times;
+  VS_TRY(vs_view_times(call->engine, view, &times));
+  *r = (range){.slice = view->slice, .low = selection->since, .high = selection->at};
+  if (r->low > r->high) *r = (range){.slice = view->slice, .low = selection->at, .high = selection->since};
+  r->from = r->low;
+  r->to = r->high;
+  if (times->first_us == VS_NO_TIME) return VS_OK;
+  const int64_t from = vs_times_at(times, r->low), to = vs_times_at(times, r->high);
+  if (from >= to) return VS_OK;
+  r->by_time = true;
+  r->from = from;
+  r->to = to;
+  return VS_OK;
+}
+
+static int64_t place_on(const range *r, vs_moment moment) {
+  if (moment <= r->low) return r->from;
+  if (moment >= r->high) return r->to;
+  const int64_t place = r->by_time ? vs_slice_time(r->slice, moment) : moment;
+  return place < r->from ? r->from : place > r->to ? r->to : place;
+}
+
+static uint64_t times_saturating(uint64_t a, uint64_t b) {
+  uint64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+/* size * part / whole * VS_WEIGHT_PARTS. part <= whole; both lose the same low bits where they are long. */
+static uint64_t weight_of(uint64_t size, uint64_t part, uint64_t whole) {
+  if (whole == 0) return times_saturating(size, VS_WEIGHT_PARTS);
+  for (; whole >> 31 != 0; whole >>= 1) part >>= 1;
+  const uint64_t fraction = (part << 32) / whole; /* of 2^32 */
+  return vs_sat_add_u64(times_saturating(size / VS_WEIGHT_PARTS, fraction),
+                        size % VS_WEIGHT_PARTS * fraction / VS_WEIGHT_PARTS);
+}
+
+static vs_status weigh(vs_call *call, vs_view *view, vs_selection *out) {
+  range r;
+  VS_TRY(find_range(call, view, out, &r));
+  VS_TRY(vs_vec_reserve(call->engine->host, &out->weights, out->set.rows.count));
+  for (size_t i = 0; i < out->set.rows.count; i++) {
+    const vs_lifetime *row = &out->lifetimes->rows.data[out->set.rows.data[i]];
+    const int64_t from = place_on(&r, start_of(row));
+    const int64_t to = row->end == VS_NO_EVENT ? r.to : place_on(&r, row->end);
+    const uint64_t part = to > from ? (uint64_t)to - (uint64_t)from : 0;
+    out->weights.data[out->weights.count++] = weight_of(row->size, part, (uint64_t)r.to - (uint64_t)r.from);
+  }
+  return VS_OK;
 }
 
 static vs_status fill(vs_call *call, vs_view *view, vs_selection *out) {
   vs_filter *filter = &call->request->filter;
-  vs_moment moment;
-  VS_TRY(vs_filter_allow(filter, VS_LIFE_KEYS, "blocks", call->error));
-  VS_TRY(vs_view_moment(view, call->request->at, &moment, call->error));
-  VS_TRY(vs_view_lifetimes(call->engine, view, &out->lifetimes));
-  VS_TRY(vs_segment_index_build(call->engine->host, view->slice, &out->segments));
-  VS_TRY(vs_liveset_build(call->engine->host, out->lifetimes, moment, &out->set));
-  if (vs_filter_is_empty(filter)) return VS_OK;
-  VS_TRY(vs_filter_prepare(filter, call->engine->snapshot));
-  apply_filter(filter, out);
-  return VS_OK;
+  const vs_past *past;
+  VS_TRY(vs_filter_allow(filter, VS_LIVE_KEYS, "blocks", call->error));
+  VS_TRY(vs_view_moment(call->engine, view, call->request->at, &out->at, call->error));
+  VS_TRY(vs_view_moment(call->engine, view, call->request->since, &out->since, call->error));
+  VS_TRY(vs_things_init(call->engine, view, VS_DRAWN_allocations, &out->things));
+  VS_TRY(vs_view_past(call->engine, view, &past));
+  out->lifetimes = out->things.lifetimes;
+  VS_TRY(collect(call, past, out));
+  if (!vs_filter_is_empty(filter)) {
+    VS_TRY(vs_filter_prepare(filter, call->engine->snapshot, &call->engine->frames));
+    VS_TRY(apply_filter(call, filter, out));
+  }
+  return call->request->measure == VS_MEASURE_average ? weigh(call, view, out) : VS_OK;
 }
 
 vs_status vs_selection_build(vs_call *call, vs_view *view, vs_selection *out) {
@@ -74,8 +162,8 @@ vs_status vs_selection_build(vs_call *call, vs_view *view, vs_selection *out) {
 }
 
 void vs_selection_deinit(const vs_call *call, vs_selection *selection) {
-  vs_segment_index_deinit(call->engine->host, &selection->segments);
   vs_liveset_deinit(call->engine->host, &selection->set);
+  vs_vec_free(call->engine->host, &selection->weights);
 }
 
 static bool bigger_first(const void *ctx, uint32_t a, uint32_t b) {
@@ -96,4 +184,37 @@ vs_status vs_selection_by_size(const vs_call *call, const vs_selection *selectio
       vs_sort_rows(host, out->data, count, bigger_first, selection->lifetimes->rows.data);
   if (status != VS_OK) vs_vec_free(host, out);
   return status;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t whole_bytes(uint64_t weight) {
+  return weight / VS_WEIGHT_PARTS + (weight % VS_WEIGHT_PARTS >= VS_WEIGHT_PARTS / 2);
+}
+
+vs_status vs_selection_groups(vs_call *call, const vs_selection *selection, vs_group_by by, vs_groups *out) {
+  const vs_host *host = call->engine->host;
+  VS_TRY(vs_groups_build_weighed(host, selection->lifetimes, selection->set.rows.data,
+                                 selection->weights.data, selection->set.rows.count, by,
+                                 &call->engine->frames, out));
+  if (call->request->measure != VS_MEASURE_average) return VS_OK;
+  out->bytes = 0; /* so that shares add up */
+  for (size_t i = 0; i < out->list.count; i++) {
+    out->list.data[i].bytes = whole_bytes(out->list.data[i].bytes);
+    out->bytes = vs_sat_add_u64(out->bytes, out->list.data[i].bytes);
+  }
+  const vs_status status = vs_groups_arrange(host, out);
+  if (status != VS_OK) vs_groups_deinit(host, out);
+  return status;
+}
+
+void vs_reply_selection(const vs_call *call, const vs_view *view, const vs_selection *selection) {
+  static const char *const names[] = {
+      [VS_MEASURE_live] = "live",           [VS_MEASURE_grown] = "grown",     [VS_MEASURE_freed] = "freed",
+      [VS_MEASURE_allocated] = "allocated", [VS_MEASURE_average] = "average",
+  };
+  vs_reply_moment(call, view, "at", selection->at);
+  if (call->request->measure == VS_MEASURE_live) vs_jsonw_member_null(call->json, "since");
+  else vs_reply_moment(call, view, "since", selection->since);
+  vs_jsonw_member_str(call->json, "measure", vs_str_from(names[call->request->measure]));
 }

@@ -1,18 +1,31 @@
-/* The allocations that a request is about: those alive at its moment which its filter keeps. */
+/* The allocations that a request is about: those alive at its moment which its filter keeps, or what else its measure asks
+ * for (choices.def), between `since` and `at`. */
 #ifndef VS_QUERY_SELECTION_H
 #define VS_QUERY_SELECTION_H
 
-#include "query/engine.h"
+#include "query/things.h"
 
 typedef struct vs_selection {
-  const vs_lifetimes *lifetimes; /* borrowed from the view */
-  vs_segment_index segments;     /* of the view's slice, to find pools */
-  vs_liveset set;                /* its bytes are those of the rows that are left */
+  const vs_lifetimes *lifetimes; /* borrowed from the view, as the next */
+  vs_things things;
+  vs_moment at, since;
+  vs_liveset
+      set; /* its moment is the one at which its rows are alive, its bytes are those of the rows that are left */
+  VS_VEC(uint64_t)
+  weights; /* VS_MEASURE_average: of each row, mean bytes in 1 / VS_WEIGHT_PARTS; else empty */
 } vs_selection;
 
-/* Of call->request: "at" and "filter". */
+enum { VS_WEIGHT_PARTS = 65536 };
+
+/* Of call->request: "at", "since", "measure" and "filter". */
 VS_MUST_CHECK vs_status vs_selection_build(vs_call *call, vs_view *view, vs_selection *out);
 void vs_selection_deinit(const vs_call *call, vs_selection *selection);
+
+/* In groups. Bytes are what the measure asks for. */
+VS_MUST_CHECK vs_status vs_selection_groups(vs_call *call, const vs_selection *selection, vs_group_by by,
+                                            vs_groups *out);
+/* Members "at", "since", "measure". */
+void vs_reply_selection(const vs_call *call, const vs_view *view, const vs_selection *selection);
 
 /* "active_allocated" or "active_pending_free" at the moment. */
 vs_str vs_selection_state(const vs_selection *selection, const vs_lifetime *row);

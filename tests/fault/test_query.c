@@ -52,6 +52,15 @@ static void filters_groups_and_the_rest(void **state) {
       "{\"method\":\"events\",\"params\":{\"filter\":\"forward action!=oom\"}}",
       "{\"method\":\"export\",\"params\":{\"format\":\"csv\",\"what\":\"live\",\"filter\":\"train\"}}",
       "{\"method\":\"timeline\",\"params\":{\"axis\":\"time\",\"points\":3}}",
+      "{\"method\":\"picture\",\"params\":{\"axis\":\"time\",\"filter\":\"size>1\",\"mark\":\"train.py\","
+      "\"by\":\"pool\"}}",
+      "{\"method\":\"picture\",\"params\":{\"what\":\"segments\",\"filter\":\"size>5000\",\"by\":"
+      "\"annotation\"}}",
+      "{\"method\":\"groups\",\"params\":{\"by\":\"lifetime\",\"filter\":\"annotation=x line=y:1\"}}",
+      "{\"method\":\"allocations\",\"params\":{\"sort\":\"lifetime\",\"at\":4,\"filter\":\"data.py\"}}",
+      "{\"method\":\"events\",\"params\":{\"folded\":true,\"filter\":\"size>1\"}}",
+      "{\"method\":\"live\",\"params\":{\"measure\":\"average\",\"since\":2,\"at\":6,\"by\":\"stack\"}}",
+      "{\"method\":\"tree\",\"params\":{\"measure\":\"grown\",\"since\":2,\"at\":6}}",
       "{\"method\":\"settings\",\"params\":{\"settings\":\"expandable_segments:True,max_split_size_mb:64\"}}",
   };
   for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
@@ -64,9 +73,11 @@ static vs_status ask_again_and_again(const vs_host *host, void *ctx) {
   vs_text reply;
   (void)host;
   vs_text_init(&reply, vs_host_default(), NULL);
-  const char *requests[] = {"{\"method\":\"live\"}", "{\"method\":\"report\"}", "{\"method\":\"events\"}"};
+  const char *requests[] = {"{\"method\":\"live\"}", "{\"method\":\"report\"}", "{\"method\":\"events\"}",
+                            "{\"method\":\"picture\",\"params\":{\"filter\":\"size>1\"}}",
+                            "{\"method\":\"map\"}"};
   vs_status status = VS_OK;
-  for (size_t i = 0; i < 3 && status == VS_OK; i++)
+  for (size_t i = 0; i < sizeof requests / sizeof *requests && status == VS_OK; i++)
     status = sample_request(engine, requests[i], &reply, NULL);
   vs_text_deinit(&reply);
   return status;

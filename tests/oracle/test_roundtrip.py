@@ -51,7 +51,8 @@ def without_numbers(value):
     an empty one are the same here: old files are written back with the empty lists that they lack."""
     if isinstance(value, dict):
         return {key: [] if key == "stack" and item is None else without_numbers(item) for key, item in value.items()
-                if key != "stack_id" and not (key == "key" and isinstance(item, int))}
+                if key != "stack_id" and not (key == "key" and isinstance(item, int))
+                and not (key == "filter" and str(item).startswith("stack="))}
     return [without_numbers(item) for item in value] if isinstance(value, list) else value
 
 

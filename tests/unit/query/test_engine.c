@@ -28,7 +28,13 @@ static vs_json ask(const char *request) {
   reply.bytes.count = 0;
   vs_json_doc_deinit(&doc);
   if (sample_request(engine, request, &reply, &error) != VS_OK) fail_msg("%s: %s", request, error.text);
-  expect_ok(vs_json_doc_init(&doc, vs_host_default(), vs_text_view(&reply), &error));
+  vs_str json = vs_text_view(&reply);
+  if (vs_str_starts(json, VS_STR("VSC1"))) {
+    uint32_t size;
+    memcpy(&size, json.data + 4, sizeof size);
+    json = (vs_str){json.data + 8, size};
+  }
+  expect_ok(vs_json_doc_init(&doc, vs_host_default(), json, &error));
   return vs_json_root(&doc);
 }
 
@@ -190,9 +196,10 @@ static void what_is_not_in_the_file_is_not_found(void **state) {
 
 /* ---- every method ---------------------------------------------------------------------------------------------- */
 
-static void ask_everything(void) {
+static void ask_everything(bool has_allocations) {
   for (int i = 0; i < VS_METHOD_COUNT; i++) {
     if (i == VS_METHOD_export) continue;
+    if (i == VS_METHOD_allocation && !has_allocations) continue;
     char request[80];
     vs_format(request, sizeof request, "{\"method\":\"%s\",\"indent\":%d}", vs_methods[i].name, i % 3);
     const vs_json root = ask(request);
@@ -215,7 +222,7 @@ static void ask_everything(void) {
 
 static void every_method_answers(void **state) {
   (void)state;
-  ask_everything();
+  ask_everything(true);
 }
 
 static void every_method_answers_about_nothing(void **state) {
@@ -229,7 +236,7 @@ static void every_method_answers_about_nothing(void **state) {
       "{\"device_traces\":[[{\"action\":\"alloc\",\"addr\":0,\"size\":0,\"stream\":0}]]}"};
   for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
     expect_ok(sample_load(engine, nothing[i], &error));
-    ask_everything();
+    ask_everything(i + 1 == sizeof nothing / sizeof *nothing);
   }
   expect_ok(sample_load(engine, empty_json, &error));
   expect_null(ask("{\"method\":\"live\"}"), "device");

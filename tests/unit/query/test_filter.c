@@ -3,16 +3,18 @@
 #include "unit/query/sample.h"
 
 static vs_snapshot *s;
+static vs_frames frames;
 static vs_error error;
 
 static int setup(void **state) {
   (void)state;
   s = snapshot_of(vs_str_from(sample_json));
-  return 0;
+  return vs_frames_init(vs_host_default(), s, &frames) == VS_OK ? 0 : 1;
 }
 
 static int teardown(void **state) {
   (void)state;
+  vs_frames_deinit(vs_host_default(), &frames);
   vs_snapshot_destroy(s);
   return 0;
 }
@@ -23,7 +25,7 @@ static uint32_t stack_of(uint32_t event) { return vs_events_stack(&s->events, ev
 static bool keeps(const char *text, const vs_filter_row *row) {
   vs_filter filter;
   expect_ok(vs_filter_init(&filter, vs_host_default(), vs_str_from(text), &error));
-  expect_ok(vs_filter_prepare(&filter, s));
+  expect_ok(vs_filter_prepare(&filter, s, &frames));
   const bool first = vs_filter_keeps(&filter, s, row), second = vs_filter_keeps(&filter, s, row);
   assert_int_equal(first, second); /* the second time from what it remembers */
   vs_filter_deinit(&filter);
@@ -118,6 +120,46 @@ static void text_is_looked_for_in_functions_and_files(void **state) {
   assert_true(keeps("<module>", &load));
 }
 
+static void stacks_and_lines(void **state) {
+  (void)state;
+  const vs_filter_row load = {.stack = stack_of(0)}, forward = {.stack = stack_of(1)},
+                      none = {.stack = VS_LIST_NONE};
+  char same[40], other[40];
+  vs_format(same, sizeof same, "stack=%u", load.stack);
+  vs_format(other, sizeof other, "stack!=%u", load.stack);
+  assert_true(keeps(same, &load));
+  assert_false(keeps(same, &forward));
+  assert_true(keeps(other, &forward));
+  assert_true(keeps("line=model.py:12", &forward)); /* the frame of noise above it does not count */
+  assert_true(keeps("line=u/model.py:12", &forward));
+  assert_true(keeps("line=\"/home/u/model.py:12\"", &forward));
+  assert_false(keeps("line=odel.py:12", &forward));
+  assert_false(keeps("line=model.py:13", &forward));
+  assert_false(keeps("line=model.py", &forward));
+  assert_false(keeps("line=train.py:3", &forward)); /* not the innermost */
+  assert_false(keeps("line=model.py:12", &none));
+  assert_true(keeps("line!=model.py:12", &load));
+  assert_true(keeps("line=model.py:12 train", &forward));
+  assert_false(keeps("line=model.py:12 train.py line=data.py:7", &forward));
+}
+
+static void values_can_be_quoted(void **state) {
+  (void)state;
+  const vs_filter_row row = {.annotation = VS_STR("ProfilerStep# 1"),
+                             .lifetime_us = 1500,
+                             .size = 7,
+                             .has = 1u << VS_FILTER_annotation | 1u << VS_FILTER_lifetime |
+                                    1u << VS_FILTER_size};
+  assert_true(keeps("annotation=\"ProfilerStep# 1\"", &row));
+  assert_true(keeps("annotation=\"ProfilerStep# 1\" size=7", &row));
+  assert_false(keeps("annotation=\"ProfilerStep# 1\" size=8", &row));
+  assert_false(keeps("annotation!=\"ProfilerStep# 1\"", &row));
+  assert_false(keeps("annotation=\"\"", &row));
+  assert_true(keeps("size=\"7\"", &row));
+  assert_true(keeps("lifetime=1.5ms lifetime>1499us lifetime<2s", &row));
+  assert_false(keeps("lifetime>=2ms", &row));
+}
+
 static void mistakes_are_explained(void **state) {
   (void)state;
   expect_refused("size>big", "filter 'size>big': a size is a number, perhaps with B, KiB, MiB, GiB");
@@ -130,6 +172,17 @@ static void mistakes_are_explained(void **state) {
   expect_refused("pool>0,1", "filter 'pool>0,1': pools have no order, only = and !=");
   expect_refused("pool=1", "filter 'pool=1': a pool is written 0,1 or none");
   expect_refused("state<x", "filter 'state<x': names have no order, only = and !=");
+  expect_refused("annotation=\"b", "filter 'annotation=\"b': the quote is not closed");
+  expect_refused("lifetime>3", "filter 'lifetime>3': a time is a number with us, ms, s or min");
+  expect_refused("line<x:1", "filter 'line<x:1': names have no order, only = and !=");
+  expect_refused("stack=x", "filter 'stack=x': this is compared with a number");
+  expect_refused("name=x1_2", "filter 'name=x1_2': a name is written b7f0000_2 or s7f0000_0");
+  expect_refused("name=b_2", "filter 'name=b_2': a name is written b7f0000_2 or s7f0000_0");
+  expect_refused("name=b12", "filter 'name=b12': a name is written b7f0000_2 or s7f0000_0");
+  expect_refused("name=b12_", "filter 'name=b12_': a name is written b7f0000_2 or s7f0000_0");
+  expect_refused("name=b12345678901234567_1",
+                 "filter 'name=b12345678901234567_1': a name is written b7f0000_2 or s7f0000_0");
+  expect_refused("name<b1_2", "filter 'name<b1_2': names have no order, only = and !=");
   expect_refused("a \"b", "filter '\"b': the quote is not closed");
   vs_filter filter;
   expect_ok(vs_filter_init(&filter, vs_host_default(), VS_STR("size>1 state=x"), &error));
@@ -145,6 +198,8 @@ int main(void) {
       cmocka_unit_test(what_a_row_does_not_have_is_neither_equal_nor_not),
       cmocka_unit_test(pools_and_names),
       cmocka_unit_test(text_is_looked_for_in_functions_and_files),
+      cmocka_unit_test(stacks_and_lines),
+      cmocka_unit_test(values_can_be_quoted),
       cmocka_unit_test(mistakes_are_explained),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

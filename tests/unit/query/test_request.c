@@ -122,8 +122,9 @@ static void what_is_unknown_is_refused_with_the_nearest_word(void **state) {
   expect_refused("{\"method\":\"sta\"}", "unknown method 'sta': did you mean 'stats'?");
   expect_refused(
       "{\"method\":\"xyz\"}",
-      "unknown method 'xyz': there is report, stats, live, tree, blocks, events, segments, state, timeline, "
-      "replay, export, info, settings, methods");
+      "unknown method 'xyz': there is report, stats, live, tree, blocks, events, find, segments, state, "
+      "timeline, marks, picture, groups, pick, allocation, allocations, map, holes, fragmentation, replay, "
+      "export, info, settings, methods");
   expect_refused("{\"method\":\"live\",\"params\":{\"tpo\":1}}",
                  "unknown parameter 'tpo': did you mean 'top'?");
   expect_refused("{\"method\":\"live\",\"params\":{\"by\":\"streem\"}}",
@@ -169,12 +170,68 @@ static void a_long_word_does_not_hide_what_is_wrong_with_it(void **state) {
   assert_non_null(strstr(error.text, "there is report, stats"));
 }
 
+/* The same name can stand for different things in different methods. */
+static void what_and_by_depend_on_the_method(void **state) {
+  (void)state;
+  expect_ok(read_it("{\"method\":\"picture\",\"params\":{\"what\":\"segments\",\"by\":\"allocation\"}}"));
+  assert_int_equal(request.drawn, VS_DRAWN_segments);
+  assert_int_equal(request.colour, VS_COLOUR_ALLOCATION);
+  vs_request_deinit(&request);
+  for (int i = 0; i < VS_GROUP_BYS; i++) {
+    char text[80];
+    vs_format(text, sizeof text, "{\"method\":\"groups\",\"params\":{\"by\":\"%s\"}}",
+              vs_group_by_name((vs_group_by)i));
+    expect_ok(read_it(text));
+    assert_int_equal(request.colour, i);
+    vs_request_deinit(&request);
+  }
+  expect_refused("{\"method\":\"picture\",\"params\":{\"what\":\"events\"}}",
+                 "unknown what 'events': there is allocations, segments");
+  expect_refused("{\"method\":\"live\",\"params\":{\"by\":\"allocation\"}}",
+                 "unknown by 'allocation': did you mean 'annotation'?");
+  expect_refused("{\"method\":\"live\",\"params\":{\"measure\":\"grow\"}}",
+                 "unknown measure 'grow': did you mean 'grown'?");
+}
+
+static void reals_are_any_finite_number_or_none(void **state) {
+  (void)state;
+  expect_ok(
+      read_it("{\"method\":\"picture\",\"params\":{\"x0\":-1,\"x1\":2.5e3,\"y1\":18446744073709551615}}"));
+  assert_true(request.x0.is_given && request.x0.value == -1);
+  assert_true(request.x1.is_given && request.x1.value == 2500);
+  assert_true(request.y1.is_given && request.y1.value == 18446744073709551616.0);
+  assert_true(request.y0.is_given && request.y0.value == 0); /* its default */
+  vs_request_deinit(&request);
+  expect_ok(read_it("{\"method\":\"picture\",\"params\":{\"x0\":null}}"));
+  assert_false(request.x0.is_given || request.x1.is_given);
+  vs_request_deinit(&request);
+  const char *why = "parameter 'x0' has to be a number or null";
+  expect_refused("{\"method\":\"picture\",\"params\":{\"x0\":\"1\"}}", why);
+  expect_refused("{\"method\":\"picture\",\"params\":{\"x0\":true}}", why);
+  expect_refused("{\"method\":\"picture\",\"params\":{\"x0\":1e999}}", why);
+  expect_refused("{\"method\":\"picture\",\"params\":{\"x0\":[1]}}", why);
+}
+
+static void a_moment_can_be_none(void **state) {
+  (void)state;
+  expect_ok(read_it("{\"method\":\"allocations\"}"));
+  assert_int_equal(request.at.kind, VS_WHEN_NONE);
+  vs_request_deinit(&request);
+  expect_ok(read_it("{\"method\":\"live\",\"params\":{\"since\":null,\"at\":null}}"));
+  assert_int_equal(request.since.kind, VS_WHEN_NONE);
+  assert_int_equal(request.at.kind, VS_WHEN_PEAK);
+  vs_request_deinit(&request);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_left_out_has_its_default),
       cmocka_unit_test(every_default_can_be_read),
       cmocka_unit_test(groups_have_the_names_that_analyze_gives_them),
       cmocka_unit_test(moments_are_names_events_and_times),
+      cmocka_unit_test(what_and_by_depend_on_the_method),
+      cmocka_unit_test(reals_are_any_finite_number_or_none),
+      cmocka_unit_test(a_moment_can_be_none),
       cmocka_unit_test(devices_are_numbers_or_the_host),
       cmocka_unit_test(what_is_unknown_is_refused_with_the_nearest_word),
       cmocka_unit_test(what_is_no_request_is_refused),

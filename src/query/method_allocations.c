@@ -1,0 +1,121 @@
+/* "allocations": a list of allocations, or segments. */
+#include "base/sort.h"
+#include "query/reply.h"
+#include "query/scene.h"
+
+/* The best of many in order, without keeping them all: `list` is cut to the best `most` whenever it is full. */
+typedef struct best {
+  const vs_host *host;
+  size_t most;
+  VS_VEC(vs_sort_pair) list; /* the smallest keys first, of equals the first row */
+  uint64_t limit;            /* a key above it is not among them */
+  uint64_t count, bytes;     /* of all */
+} best;
+
+typedef VS_VEC(vs_sort_pair) rows;
+
+enum { MORE_AT_ONCE = VS_HOSTILE ? 4 : 65536 };
+
+static vs_status cut(best *b) {
+  VS_TRY(vs_sort_pairs(b->host, b->list.data, b->list.count));
+  if (b->list.count <= b->most) return VS_OK;
+  b->list.count = b->most;
+  if (b->most != 0) b->limit = b->list.data[b->most - 1].key;
+  return VS_OK;
+}
+
+/* Rows come in rising order, and the sort is stable: so of equal keys the first rows stay. */
+static vs_status add(best *b, uint64_t key, uint32_t row) {
+  if (key > b->limit || b->most == 0) return VS_OK;
+  if (b->list.count >= b->most && b->list.count - b->most >= MORE_AT_ONCE) VS_TRY(cut(b));
+  VS_TRY(vs_vec_reserve(b->host, &b->list, 1));
+  b->list.data[b->list.count++] = (vs_sort_pair){.key = key, .value = row};
+  return VS_OK;
+}
+
+static uint64_t key_of(const vs_call *call, const vs_thing *thing) {
+  switch (call->request->sort) {
+    case VS_SORT_size: return ~thing->size;
+    case VS_SORT_start: return thing->start == VS_NO_EVENT ? 0 : (uint64_t)thing->start + 1;
+    case VS_SORT_lifetime: break;
+  }
+  return ~vs_thing_moments(call->view->slice, thing);
+}
+
+static vs_status consider(const vs_call *call, const vs_stage *stage, uint32_t row, best *b) {
+  if (stage->matches != NULL && !vs_matches_has(stage->matches, row)) return VS_OK;
+  const vs_thing thing = vs_thing_at(&stage->things, row);
+  b->count++;
+  b->bytes = vs_sat_add_u64(b->bytes, thing.size);
+  return add(b, key_of(call, &thing), row);
+}
+
+/* The rows alive at a moment, rising. */
+static vs_status list_alive(vs_call *call, const vs_stage *stage, vs_moment moment, rows *out) {
+  const vs_stage everything = {.things = stage->things};
+  const uint32_t done = vs_done(call->view->slice->event_count, moment);
+  const vs_spans *spans;
+  VS_TRY(vs_stage_spans(call, &everything, &spans));
+  for (uint32_t at = vs_spans_next(spans, done, 0); at < spans->count;
+       at = vs_spans_next(spans, done, at + 1)) {
+    VS_TRY(vs_vec_reserve(call->engine->host, out, 1));
+    out->data[out->count++] = (vs_sort_pair){.key = spans->row.data[at]};
+  }
+  return vs_sort_pairs(call->engine->host, out->data, out->count);
+}
+
+static vs_status collect(vs_call *call, const vs_stage *stage, vs_moment moment, best *b) {
+  rows alive = {0};
+  vs_status status = VS_OK;
+  if (call->request->at.kind == VS_WHEN_NONE) {
+    for (uint32_t row = 0; row < stage->things.count && status == VS_OK; row++)
+      status = consider(call, stage, row, b);
+  } else {
+    status = list_alive(call, stage, moment, &alive);
+    for (size_t i = 0; i < alive.count && status == VS_OK; i++)
+      status = consider(call, stage, (uint32_t)alive.data[i].key, b);
+  }
+  vs_vec_free(call->engine->host, &alive);
+  return status == VS_OK ? cut(b) : status;
+}
+
+static vs_status write_row(vs_call *call, const vs_stage *stage, uint32_t row) {
+  const vs_thing thing = vs_thing_at(&stage->things, row);
+  vs_jsonw_object_begin(call->json);
+  VS_TRY(vs_reply_thing(call, &stage->things, &thing));
+  vs_reply_stack(call, thing.stack);
+  vs_jsonw_object_end(call->json);
+  return VS_OK;
+}
+
+static vs_status write_list(vs_call *call, const vs_stage *stage, vs_moment moment, const best *b) {
+  vs_jsonw *json = call->json;
+  vs_reply_device(call, call->view);
+  vs_reply_drawn(call, stage->things.drawn);
+  if (call->request->at.kind == VS_WHEN_NONE) vs_jsonw_member_null(json, "at");
+  else vs_reply_moment(call, call->view, "at", moment);
+  vs_jsonw_member_u64(json, "count", b->count);
+  vs_jsonw_member_u64(json, "bytes", b->bytes);
+  vs_jsonw_member_u64(json, "offset", call->request->offset);
+  vs_reply_array_begin(json, "rows");
+  for (uint64_t i = call->request->offset; i < b->list.count; i++)
+    VS_TRY(write_row(call, stage, b->list.data[i].value));
+  vs_jsonw_array_end(json);
+  return VS_OK;
+}
+
+vs_status vs_method_allocations(vs_call *call) {
+  const vs_request *request = call->request;
+  vs_moment moment;
+  vs_stage stage;
+  VS_TRY(vs_view_moment(call->engine, call->view, request->at, &moment, call->error));
+  VS_TRY(vs_stage_build(call, &stage));
+  stage.things.without_pools = true;
+  const uint64_t most = request->top == 0 ? UINT64_MAX : vs_sat_add_u64(request->offset, request->top);
+  best b = {.host = call->engine->host, .limit = UINT64_MAX};
+  b.most = (size_t)vs_min_u64(most, stage.things.count);
+  vs_status status = collect(call, &stage, moment, &b);
+  if (status == VS_OK) status = write_list(call, &stage, moment, &b);
+  vs_vec_free(call->engine->host, &b.list);
+  return status;
+}

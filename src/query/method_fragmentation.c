@@ -1,0 +1,102 @@
+/* "fragmentation": what is free at a moment, in how large pieces, and which blocks keep it from the driver. */
+#include "query/reply.h"
+#include "query/things.h"
+#include "query/words.h"
+
+static void write_all(const vs_call *call, const vs_holes *holes) {
+  vs_jsonw *json = call->json;
+  vs_reply_object_begin(json, "all");
+  vs_jsonw_member_u64(json, "reserved", holes->reserved);
+  vs_jsonw_member_u64(json, "active", holes->active);
+  vs_jsonw_member_u64(json, "free", holes->free);
+  vs_jsonw_member_u64(json, "pinned", holes->pinned);
+  vs_jsonw_member_u64(json, "releasable", holes->releasable);
+  vs_jsonw_member_u64(json, "largest_hole", holes->largest_hole);
+  vs_jsonw_member_u64(json, "hole_count", holes->hole_count);
+  vs_reply_u64_or_null(json, "unusable", holes->is_unusable_known, holes->unusable);
+  vs_jsonw_object_end(json);
+}
+
+static vs_status write_block(vs_call *call, const vs_things *things, const vs_state_segment *segment,
+                             const vs_state_block *block) {
+  vs_jsonw *json = call->json;
+  vs_jsonw_object_begin(json);
+  vs_reply_u64_or_null(json, "row", block->lifetime != VS_NO_ROW, block->lifetime);
+  if (block->lifetime != VS_NO_ROW) {
+    const vs_thing thing = vs_thing_at(things, block->lifetime);
+    VS_TRY(vs_reply_thing_name(call, things, &thing));
+    vs_reply_stack_label(call, thing.stack);
+  } else {
+    vs_jsonw_member_null(json, "name");
+    vs_reply_stack_label(
+        call, block->row == VS_NO_ROW ? VS_LIST_NONE : call->engine->snapshot->blocks.data[block->row].stack);
+  }
+  vs_jsonw_member_u64(json, "size_bytes", block->size);
+  vs_jsonw_member_u64(json, "offset_bytes", block->address - segment->address);
+  vs_jsonw_object_end(json);
+  return VS_OK;
+}
+
+/* The mapping that begins a segment of the state. */
+static uint32_t mapping_at(const vs_mappings *mappings, uint64_t address, vs_moment moment) {
+  for (size_t i = 0; i < mappings->rows.count; i++)
+    if (mappings->rows.data[i].address == address && vs_mapping_is_live(&mappings->rows.data[i], moment))
+      return (uint32_t)i;
+  return VS_NO_ROW;
+}
+
+enum { MOST_BLOCKS = 100 }; /* of one segment */
+
+static vs_status write_pinned(vs_call *call, const vs_things *things, const vs_state *state,
+                              const vs_pinned *pinned) {
+  vs_jsonw *json = call->json;
+  const vs_state_segment *segment = &state->segments.data[pinned->segment];
+  const uint32_t row = mapping_at(things->mappings, segment->address, state->moment);
+  vs_jsonw_object_begin(json);
+  vs_reply_u64_or_null(json, "row", row != VS_NO_ROW, row);
+  vs_jsonw_member_u64(json, "address", segment->address);
+  vs_jsonw_member_u64(json, "size_bytes", segment->size);
+  vs_jsonw_member_u64(json, "active_bytes", pinned->active);
+  vs_jsonw_member_u64(json, "free_bytes", pinned->free);
+  vs_reply_pool(call, segment->pool);
+  vs_reply_stream(call, segment->stream);
+  vs_jsonw_member_u64(json, "block_count", segment->block_count);
+  vs_reply_array_begin(json, "blocks");
+  for (uint32_t i = 0; i < segment->block_count && i < MOST_BLOCKS; i++)
+    VS_TRY(write_block(call, things, segment, &state->blocks.data[segment->first_block + i]));
+  vs_jsonw_array_end(json);
+  vs_jsonw_object_end(json);
+  return VS_OK;
+}
+
+static vs_status write_fragmentation(vs_call *call, const vs_things *things, const vs_fragmentation *f) {
+  vs_jsonw *json = call->json;
+  vs_reply_device(call, call->view);
+  vs_reply_moment(call, call->view, "at", f->state.moment);
+  vs_jsonw_member_bool(json, "is_exact", f->state.is_exact);
+  write_all(call, &f->all);
+  vs_reply_areas(call, f);
+  vs_reply_array_begin(json, "pinned");
+  for (size_t i = 0; i < f->pinned.count; i++)
+    VS_TRY(write_pinned(call, things, &f->state, &f->pinned.data[i]));
+  vs_jsonw_array_end(json);
+  vs_jsonw_member_str(json, "sentence", vs_str_from(vs_words_of_fragmentation(&f->all)));
+  return VS_OK;
+}
+
+vs_status vs_method_fragmentation(vs_call *call) {
+  const vs_host *host = call->engine->host;
+  const uint64_t top = call->request->top;
+  const uint32_t most = top == 0 || top > UINT32_MAX ? UINT32_MAX : (uint32_t)top;
+  const vs_past *past;
+  vs_things things;
+  vs_moment moment;
+  vs_fragmentation f;
+  VS_TRY(vs_view_moment(call->engine, call->view, call->request->at, &moment, call->error));
+  VS_TRY(vs_things_init(call->engine, call->view, VS_DRAWN_allocations, &things));
+  VS_TRY(vs_view_past(call->engine, call->view, &past));
+  VS_TRY(vs_fragmentation_at(host, past, moment, most, &f));
+  const vs_status status = write_fragmentation(call, &things, &f);
+  vs_fragmentation_deinit(host, &f);
+  return status;
+}

@@ -1,0 +1,145 @@
+/* "map": the address space at a moment, in columns: segments, and in them the blocks in use. */
+#include "base/sort.h"
+#include "query/reply.h"
+#include "query/scene.h"
+
+typedef VS_VEC(vs_sort_pair) pairs;
+
+/* The rows of mappings alive at a moment, by address. */
+static vs_status find_mappings(const vs_host *host, const vs_mappings *mappings, vs_moment moment,
+                               pairs *out) {
+  for (size_t i = 0; i < mappings->rows.count; i++) {
+    if (!vs_mapping_is_live(&mappings->rows.data[i], moment)) continue;
+    VS_TRY(vs_vec_reserve(host, out, 1));
+    out->data[out->count++] = (vs_sort_pair){.key = mappings->rows.data[i].address, .value = (uint32_t)i};
+  }
+  return vs_sort_pairs(host, out->data, out->count);
+}
+
+/* The mapping that begins where a segment does. Segments come by rising address; *at goes with them. */
+static uint32_t mapping_of(const pairs *mappings, uint64_t address, size_t *at) {
+  while (*at < mappings->count && mappings->data[*at].key < address) ++*at;
+  return *at < mappings->count && mappings->data[*at].key == address ? mappings->data[*at].value : VS_NO_ROW;
+}
+
+static void add_segments(vs_call *call, const vs_state *state, const pairs *mappings) {
+  vs_columns *columns = &call->columns;
+  const size_t count = state->segments.count;
+  uint64_t *address = vs_columns_add(columns, "segment_address", VS_COLUMN_U64, count);
+  double *size = vs_columns_add(columns, "segment_size", VS_COLUMN_F64, count);
+  uint32_t *stream = vs_columns_add(columns, "segment_stream", VS_COLUMN_U32, count);
+  uint32_t *pool = vs_columns_add(columns, "segment_pool", VS_COLUMN_U32, count);
+  uint8_t *kind = vs_columns_add(columns, "segment_kind", VS_COLUMN_U8, count);
+  uint8_t *flags = vs_columns_add(columns, "segment_flags", VS_COLUMN_U8, count);
+  uint32_t *row = vs_columns_add(columns, "segment_row", VS_COLUMN_U32, count);
+  uint32_t *block = vs_columns_add(columns, "segment_block", VS_COLUMN_U32, count + 1);
+  if (columns->status != VS_OK) return;
+  size_t at = 0;
+  for (size_t i = 0; i < count; i++) {
+    const vs_state_segment *segment = &state->segments.data[i];
+    address[i] = segment->address;
+    size[i] = (double)segment->size;
+    stream[i] = segment->stream;
+    pool[i] = segment->pool;
+    kind[i] = segment->kind;
+    flags[i] = segment->is_expandable;
+    row[i] = mapping_of(mappings, segment->address, &at);
+    block[i] = segment->first_block;
+  }
+  block[count] = state->outside;
+}
+
+enum { FLAG_PENDING = 1, FLAG_ESTIMATED = 2 };
+
+static uint16_t group_of(const vs_colours *colours, uint32_t row) {
+  if (colours == NULL) return (uint16_t)(row % VS_OWN_GROUPS);
+  return row == VS_NO_ROW ? VS_LEGEND : colours->of_row.data[row];
+}
+
+static void add_blocks(vs_call *call, const vs_state *state, const vs_colours *colours) {
+  vs_columns *columns = &call->columns;
+  const size_t count = state->outside;
+  double *offset = vs_columns_add(columns, "block_offset", VS_COLUMN_F64, count);
+  double *size = vs_columns_add(columns, "block_size", VS_COLUMN_F64, count);
+  double *requested = vs_columns_add(columns, "block_requested", VS_COLUMN_F64, count);
+  uint32_t *row = vs_columns_add(columns, "block_row", VS_COLUMN_U32, count);
+  uint16_t *group = vs_columns_add(columns, "block_group", VS_COLUMN_U16, count);
+  uint8_t *flags = vs_columns_add(columns, "block_flags", VS_COLUMN_U8, count);
+  if (columns->status != VS_OK) return;
+  for (size_t s = 0; s < state->segments.count; s++) {
+    const vs_state_segment *segment = &state->segments.data[s];
+    for (size_t i = segment->first_block; i < segment->first_block + segment->block_count; i++) {
+      const vs_state_block *block = &state->blocks.data[i];
+      offset[i] = (double)(block->address - segment->address);
+      size[i] = (double)block->size;
+      requested[i] = (double)block->requested;
+      row[i] = block->lifetime;
+      group[i] = group_of(colours, block->lifetime);
+      flags[i] =
+          (uint8_t)((block->is_pending ? FLAG_PENDING : 0) | (block->row == VS_NO_ROW ? FLAG_ESTIMATED : 0));
+    }
+  }
+}
+
+static void write_outside(const vs_call *call, const vs_state *state) {
+  uint64_t bytes = 0;
+  for (size_t i = state->outside; i < state->blocks.count; i++)
+    bytes = vs_sat_add_u64(bytes, state->blocks.data[i].size);
+  vs_reply_object_begin(call->json, "outside");
+  vs_jsonw_member_u64(call->json, "count", state->blocks.count - state->outside);
+  vs_jsonw_member_u64(call->json, "bytes", bytes);
+  vs_jsonw_object_end(call->json);
+}
+
+static void write_header(const vs_call *call, const vs_state *state) {
+  vs_jsonw *json = call->json;
+  const vs_snapshot *s = call->engine->snapshot;
+  vs_reply_device(call, call->view);
+  vs_reply_moment(call, call->view, "at", state->moment);
+  vs_jsonw_member_bool(json, "is_exact", state->is_exact);
+  vs_jsonw_member_u64(json, "reserved_bytes", state->reserved);
+  vs_jsonw_member_u64(json, "requested_bytes", state->requested);
+  vs_reply_array_begin(json, "streams");
+  for (size_t i = 0; i < s->streams.count; i++) vs_jsonw_u64(json, s->streams.data[i]);
+  vs_jsonw_array_end(json);
+  vs_reply_array_begin(json, "pools");
+  for (size_t i = 0; i < s->pools.count; i++) {
+    vs_jsonw_array_begin(json);
+    vs_jsonw_u64(json, s->pools.data[i].a);
+    vs_jsonw_u64(json, s->pools.data[i].b);
+    vs_jsonw_array_end(json);
+  }
+  vs_jsonw_array_end(json);
+  write_outside(call, state);
+}
+
+static vs_status write_map(vs_call *call, const vs_stage *stage, const vs_state *state) {
+  const vs_colours *colours = NULL;
+  pairs mappings = {0};
+  if (call->request->colour != VS_COLOUR_ALLOCATION)
+    VS_TRY(vs_stage_colours(call, stage, (vs_group_by)call->request->colour, &colours));
+  const vs_status status =
+      find_mappings(call->engine->host, stage->things.mappings, state->moment, &mappings);
+  if (status == VS_OK) {
+    write_header(call, state);
+    add_segments(call, state, &mappings);
+    add_blocks(call, state, colours);
+  }
+  vs_vec_free(call->engine->host, &mappings);
+  return status;
+}
+
+vs_status vs_method_map(vs_call *call) {
+  const vs_host *host = call->engine->host;
+  const vs_past *past;
+  vs_moment moment;
+  vs_stage stage; /* of all allocations: the request has no "what" and no filter */
+  vs_state state;
+  VS_TRY(vs_view_moment(call->engine, call->view, call->request->at, &moment, call->error));
+  VS_TRY(vs_stage_build(call, &stage));
+  VS_TRY(vs_view_past(call->engine, call->view, &past));
+  VS_TRY(vs_state_at(host, past, moment, &state));
+  const vs_status status = write_map(call, &stage, &state);
+  vs_state_deinit(host, &state);
+  return status;
+}

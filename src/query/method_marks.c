@@ -1,0 +1,100 @@
+/* "marks": what belongs on the axis of a picture. */
+#include "query/reply.h"
+
+static void write_moment(const vs_call *call, const char *key, vs_moment moment, int64_t bytes) {
+  vs_reply_object_begin(call->json, key);
+  vs_jsonw_member_i64(call->json, "event", moment);
+  vs_reply_time(call->json, "time_us", vs_slice_time(call->view->slice, moment));
+  vs_jsonw_member_i64(call->json, "bytes", bytes);
+  vs_jsonw_object_end(call->json);
+}
+
+static void write_peaks(const vs_call *call, const vs_curves *curves) {
+  const vs_curve *requested = &curves->curve[VS_CURVE_REQUESTED],
+                 *reserved = &curves->curve[VS_CURVE_RESERVED];
+  write_moment(call, "peak", requested->peak_at, requested->peak);
+  write_moment(call, "peak_reserved", reserved->peak_at, reserved->peak);
+  write_moment(call, "end", vs_slice_end(call->view->slice), requested->end);
+}
+
+static void write_rise(const vs_call *call, const vs_rise *rise) {
+  vs_reply_object_begin(call->json, "rise");
+  vs_jsonw_member_i64(call->json, "from_event", rise->from);
+  vs_jsonw_member_i64(call->json, "to_event", rise->to);
+  vs_jsonw_member_u64(call->json, "bytes", rise->bytes);
+  vs_jsonw_object_end(call->json);
+}
+
+static void write_event(const vs_call *call, uint32_t event, bool is_oom) {
+  const vs_slice *slice = call->view->slice;
+  const vs_events *events = &slice->snapshot->events;
+  vs_jsonw_object_begin(call->json);
+  vs_jsonw_member_u64(call->json, "event", event);
+  vs_reply_time(call->json, "time_us", vs_slice_time(slice, event));
+  if (is_oom)
+    vs_jsonw_member_u64(call->json, "requested_bytes", vs_events_size(events, vs_slice_row(slice, event)));
+  vs_jsonw_object_end(call->json);
+}
+
+/* The first `top` events of a kind, and how many there are. */
+static void write_events(const vs_call *call, const char *key, const char *count_key, vs_event_kind kind) {
+  const vs_slice *slice = call->view->slice;
+  const uint64_t top = call->request->top == 0 ? UINT64_MAX : call->request->top;
+  uint64_t count = 0;
+  vs_reply_array_begin(call->json, key);
+  for (uint32_t event = 0; event < slice->event_count; event++) {
+    if (vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)) != kind) continue;
+    if (count++ < top) write_event(call, event, kind == VS_EVENT_OOM);
+  }
+  vs_jsonw_array_end(call->json);
+  vs_jsonw_member_u64(call->json, count_key, count);
+}
+
+/* The last moment at or before a time. */
+static vs_moment moment_at(const vs_times *times, int64_t time_us) {
+  return time_us == INT64_MAX ? vs_slice_end(times->slice) : vs_times_first(times, time_us + 1) - 1;
+}
+
+static void write_annotation(const vs_call *call, const vs_times *times, const vs_named_range *range) {
+  vs_jsonw *json = call->json;
+  const bool has_end = range->to_us != INT64_MAX, has_times = times->first_us != VS_NO_TIME;
+  vs_jsonw_object_begin(json);
+  vs_reply_string(call, "name", range->name);
+  vs_jsonw_member_u64(json, "depth", range->depth);
+  vs_reply_i64_or_null(json, "begin_event", has_times, has_times ? moment_at(times, range->from_us) : 0);
+  vs_reply_i64_or_null(json, "end_event", has_times && has_end,
+                       has_times && has_end ? moment_at(times, range->to_us) : 0);
+  vs_jsonw_member_i64(json, "begin_us", range->from_us);
+  vs_reply_i64_or_null(json, "end_us", has_end, range->to_us);
+  vs_jsonw_object_end(json);
+}
+
+static void write_annotations(const vs_call *call, const vs_times *times, const vs_named_ranges *named) {
+  const uint64_t top = call->request->top;
+  const size_t count = named->ranges.count, shown = top != 0 && top < count ? (size_t)top : count;
+  vs_reply_array_begin(call->json, "annotations");
+  for (size_t i = 0; i < shown; i++) write_annotation(call, times, &named->ranges.data[i]);
+  vs_jsonw_array_end(call->json);
+  vs_jsonw_member_u64(call->json, "annotation_count", count);
+}
+
+vs_status vs_method_marks(vs_call *call) {
+  vs_view *view = call->view;
+  const vs_times *times;
+  const vs_named_ranges *named;
+  const vs_levels *curves;
+  VS_TRY(vs_view_times(call->engine, view, &times));
+  VS_TRY(vs_view_ranges(call->engine, view, &named));
+  VS_TRY(vs_view_levels(call->engine, view, &curves));
+  const vs_rise rise = vs_levels_rise(&curves[VS_CURVE_REQUESTED]);
+  vs_reply_device(call, view);
+  write_peaks(call, vs_view_curves(view));
+  write_rise(call, &rise);
+  write_events(call, "ooms", "oom_count", VS_EVENT_OOM);
+  write_events(call, "snapshots", "snapshot_count", VS_EVENT_SNAPSHOT);
+  write_annotations(call, times, named);
+  vs_reply_time(call->json, "first_us", times->first_us);
+  vs_reply_time(call->json, "last_us", times->last_us);
+  vs_jsonw_member_u64(call->json, "event_count", view->slice->event_count);
+  return VS_OK;
+}

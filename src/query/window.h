@@ -1,0 +1,19 @@
+/* The parameters of a window of the trace: axis, x0, x1, y0, y1. */
+#ifndef VS_QUERY_WINDOW_H
+#define VS_QUERY_WINDOW_H
+
+#include "analyze/window.h"
+#include "query/engine.h"
+
+enum { VS_MOST_COLUMNS = 8192 };
+
+/* `columns`, the parameter called `name`, is what the window is cut into, 1 to VS_MOST_COLUMNS. */
+VS_MUST_CHECK vs_status vs_find_window(vs_call *call, uint64_t columns, const char *name, vs_window *out);
+
+/* y0 and y1 as bytes; *y1 = otherwise where none is given. */
+VS_MUST_CHECK vs_status vs_find_bytes(const vs_call *call, uint64_t otherwise, uint64_t *y0, uint64_t *y1);
+
+/* Members: "axis", "x0", "x1", "whole". */
+void vs_reply_window(const vs_call *call, const vs_window *window);
+
+#endif
