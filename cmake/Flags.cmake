@@ -24,10 +24,12 @@ if(NOT VS_WASM)
   find_package(PkgConfig QUIET)
   if(PkgConfig_FOUND)
     pkg_check_modules(libdw QUIET IMPORTED_TARGET libdw)
+    pkg_check_modules(microhttpd QUIET IMPORTED_TARGET libmicrohttpd)
   endif()
   option(VS_WITH_ZLIB "Read gzip-compressed files (zlib)" ${ZLIB_FOUND})
   option(VS_WITH_SQLITE "Export to SQLite" ${SQLite3_FOUND})
   option(VS_WITH_LIBDW "Name the native frames of recordings (elfutils)" ${libdw_FOUND})
+  option(VS_WITH_SERVER "Serve the viewer's page (libmicrohttpd)" ${microhttpd_FOUND})
 endif()
 
 add_library(vs_flags INTERFACE)
@@ -38,13 +40,14 @@ target_compile_options(vs_flags INTERFACE
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=) # __FILE__ says src/..., whoever builds it wherever
 
 # Switches are always defined, to 0 or 1, and asked with #if: -Wundef then catches the misspelt one.
-foreach(switch VS_HOSTILE VS_WITH_ZLIB VS_WITH_SQLITE VS_WITH_LIBDW)
+foreach(switch VS_HOSTILE VS_WITH_ZLIB VS_WITH_SQLITE VS_WITH_LIBDW VS_WITH_SERVER)
   target_compile_definitions(vs_flags INTERFACE ${switch}=$<BOOL:${${switch}}>)
 endforeach()
 target_compile_definitions(vs_flags INTERFACE VS_FREESTANDING=$<BOOL:${VS_WASM}>)
 
 if(VS_WASM)
-  target_compile_options(vs_flags INTERFACE -nostdlibinc) # the build machine's headers are not ours
+  target_compile_options(vs_flags INTERFACE -msimd128 # in every browser since 2023
+    -nostdlibinc) # the build machine's headers are not ours
 endif()
 
 if(VS_SANITIZE)

@@ -31,11 +31,11 @@ if(NOT VS_SANITIZE) # a sanitizer's runtime is found in the program, not in the 
   target_link_options(vramscope_shared PRIVATE -Wl,-z,defs)
 endif()
 
-file(GLOB cli_sources CONFIGURE_DEPENDS src/faces/cli/*.c)
+file(GLOB cli_sources CONFIGURE_DEPENDS src/faces/cli/*.c src/faces/server/*.c)
 add_executable(vramscope ${cli_sources})
 target_link_libraries(vramscope PRIVATE vs_flags vramscope_static
   $<$<BOOL:${VS_WITH_ZLIB}>:ZLIB::ZLIB> $<$<BOOL:${VS_WITH_SQLITE}>:SQLite::SQLite3>
-  $<$<BOOL:${VS_WITH_LIBDW}>:PkgConfig::libdw> ${CMAKE_DL_LIBS})
+  $<$<BOOL:${VS_WITH_LIBDW}>:PkgConfig::libdw> $<$<BOOL:${VS_WITH_SERVER}>:PkgConfig::microhttpd> ${CMAKE_DL_LIBS})
 # dryrun finds the simulated CUDA from where the binary lies, in a build as in an installed tree.
 file(RELATIVE_PATH libraries_from_programs /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
 target_compile_definitions(vramscope PRIVATE _GNU_SOURCE VS_LIBRARIES_FROM_PROGRAMS="${libraries_from_programs}")
@@ -43,6 +43,11 @@ foreach(module sitecustomize vramscope_dryrun)
   configure_file(python/vramscope_dryrun/${module}.py ${PROJECT_BINARY_DIR}/dryrun/${module}.py COPYONLY)
 endforeach()
 add_dependencies(vramscope floors)
+
+# The viewer's page lies in the program: the assembler takes it in (page.c).
+add_dependencies(vramscope vs_page)
+set_source_files_properties(src/faces/cli/page.c PROPERTIES
+  COMPILE_DEFINITIONS VS_PAGE_FILE="${vs_page_file}" OBJECT_DEPENDS ${vs_page_file})
 
 # The man page and the completions are made from the binary's own table of commands.
 foreach(page "vramscope.1 --man" "vramscope.bash --completion bash" "_vramscope --completion zsh"

@@ -10,7 +10,11 @@
 
 /* The high and low half of a 64 x 64 bit product, folded: every input bit reaches every output bit. */
 static inline uint64_t vs_hash_mix(uint64_t a, uint64_t b) {
-#if defined(__SIZEOF_INT128__)
+#if defined(__wasm__) /* has no such product: by halves, without the call that clang makes of it */
+  const uint64_t a0 = a & UINT32_MAX, a1 = a >> 32, b0 = b & UINT32_MAX, b1 = b >> 32;
+  const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), middle2 = a0 * b1 + (middle & UINT32_MAX);
+  return (a * b) ^ (a1 * b1 + (middle >> 32) + (middle2 >> 32));
+#elif defined(__SIZEOF_INT128__)
   const unsigned __int128 product = (unsigned __int128)a * b;
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 #else

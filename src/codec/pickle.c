@@ -2,6 +2,8 @@
  * memo are in pickle_stack.c, repeated lists in pickle_lists.c, numbers and strings in pickle_scalars.c. */
 #include "codec/pickle_machine.h"
 
+enum { BATCH = 4096 };
+
 /* ---- refusals -------------------------------------------------------------------------------------------------- */
 
 static vs_status refuse_named(vs_pickle_machine *m, const char *op, vs_str module, vs_str name) {
@@ -157,15 +159,41 @@ static vs_status execute(vs_pickle_machine *m, uint8_t op) {
   }
 }
 
-static vs_status run(vs_pickle_machine *m, vs_value *root) {
-  VS_TRY(vs_vec_reserve(m->host, &m->stack, 16)); /* never NULL: an empty range of it is a valid one */
-  for (;;) {
+/* Pushes what the references in front of the cursor mean, as far as that is simple: they are three of four opcodes. */
+static void take_references(vs_pickle_machine *m) {
+  const uint8_t *p = vs_pickle__cursor(m), *const end = m->in->data + m->in->end;
+  uint64_t index = 0;
+  while (end - p >= 5 && m->stack.count < m->stack.capacity) {
+    const size_t size = vs_pickle__reference(p, &index);
+    if (size == 0 || index >= m->memo.count || m->memo.data[index] == 0) break;
+    const vs_value value = vs_pickle__unpack(m, m->memo.data[index]);
+    if (value.kind == VS_PICKLE_KIND_OPEN) break;
+    m->stack.data[m->stack.count++] = value;
+    p += size;
+  }
+  m->in->pos = (size_t)(p - m->in->data);
+}
+
+/* The next opcodes, up to STOP. A call of its own for every few thousand: WebAssembly engines compile a function better
+ * while it runs, but only the next call has that code. */
+__attribute__((noinline)) static vs_status run_batch(vs_pickle_machine *m) {
+  for (size_t i = 0; i < BATCH; i++) {
+    take_references(m);
     m->op_at = vs_input_offset(m->in);
     VS_TRY(vs_pickle__need(m, 1));
     m->op = m->in->data[m->in->pos++];
-    if (m->op == VS_OP_STOP) return stop(m, root);
+    if (m->op == VS_OP_STOP) return VS_OK;
     VS_TRY(execute(m, m->op));
   }
+  return VS_OK;
+}
+
+static vs_status run(vs_pickle_machine *m, vs_value *root) {
+  VS_TRY(vs_vec_reserve(m->host, &m->stack, 16)); /* never NULL: an empty range of it is a valid one */
+  do {
+    VS_TRY(run_batch(m));
+  } while (m->op != VS_OP_STOP);
+  return stop(m, root);
 }
 
 /* Gives every failure a sentence and an offset. */

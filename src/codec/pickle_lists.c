@@ -34,55 +34,66 @@ static vs_status body_learn(vs_pickle_machine *m, uint64_t hash, size_t size, si
   return VS_OK;
 }
 
-/* Steps over "reference ... reference APPENDS" in front of the cursor, pushing what the references mean. *size is 0 if
- * the bytes are not just that, are not all in the window, or if an open container is among them. */
-static vs_status walk_references(vs_pickle_machine *m, size_t *size, size_t *count) {
+/* How many bytes "reference ... reference APPENDS" in front of the cursor are, and how many references. *size is 0 if the
+ * bytes are not just that or are not all in the window. */
+static void measure_body(const vs_pickle_machine *m, size_t *size, size_t *count) {
   const uint8_t *const start = vs_pickle__cursor(m), *const end = m->in->data + m->in->end;
+  const uint8_t *p = start;
+  uint64_t index;
   *size = *count = 0;
-  for (const uint8_t *p = start; end - p >= 5 && p - start < VS_PICKLE_BODY_MAX; ++*count) {
-    uint64_t index;
-    if (*p == VS_OP_BINGET) {
-      index = p[1];
-      p += 2;
-    } else if (*p == VS_OP_LONG_BINGET) {
-      index = (uint64_t)p[1] | (uint64_t)p[2] << 8 | (uint64_t)p[3] << 16 | (uint64_t)p[4] << 24;
-      p += 5;
-    } else {
+  for (size_t step; end - p >= 5 && p - start < VS_PICKLE_BODY_MAX; p += step, ++*count)
+    if ((step = vs_pickle__reference(p, &index)) == 0) {
       if (*p == VS_OP_APPENDS) *size = (size_t)(p + 1 - start);
-      return VS_OK;
+      return;
     }
+}
+
+/* Pushes what the `count` references in front of the cursor mean; false if one of them is unset or an open container. */
+static vs_status push_body(vs_pickle_machine *m, size_t count, bool *is_plain) {
+  const uint8_t *p = vs_pickle__cursor(m);
+  uint64_t index = 0;
+  *is_plain = false;
+  VS_TRY(vs_vec_reserve(m->host, &m->stack, count));
+  for (size_t i = 0; i < count; i++) {
+    p += vs_pickle__reference(p, &index);
     if (index >= m->memo.count || m->memo.data[index] == 0) return VS_OK;
     const vs_value value = vs_pickle__unpack(m, m->memo.data[index]);
     if (value.kind == VS_PICKLE_KIND_OPEN) return VS_OK;
-    VS_TRY(vs_pickle__push(m, value));
+    m->stack.data[m->stack.count++] = value;
   }
+  *is_plain = true;
   return VS_OK;
+}
+
+/* The body of `size` bytes in front of the cursor: one that is known, or a new one. VS_PICKLE_NO_BODY: it cannot be one. */
+static vs_status body_of(vs_pickle_machine *m, size_t size, size_t count, uint32_t *index) {
+  const uint64_t hash = vs_hash_bytes(vs_pickle__cursor(m), size);
+  *index = body_find(m, hash, size);
+  if (*index != VS_PICKLE_NO_BODY || m->body_bytes.count + size > VS_PICKLE_BODIES_MAX_BYTES) return VS_OK;
+  const size_t base = m->stack.count;
+  bool is_plain;
+  vs_status status = push_body(m, count, &is_plain);
+  if (status == VS_OK && is_plain) status = body_learn(m, hash, size, count, index);
+  m->stack.count = base;
+  return status;
 }
 
 /* The cursor is behind the MARK of a list that was just begun (the innermost). If its body is nothing but references, it
  * is read here as a whole; if not, nothing is read. */
 static vs_status read_body(vs_pickle_machine *m, bool *done) {
   uint32_t index = m->last_body == VS_PICKLE_NO_BODY ? VS_PICKLE_NO_BODY : m->bodies.data[m->last_body].next;
-  *done = true;
+  *done = false;
   if (body_is_next(m, index)) {
     m->info->lists_known++;
   } else {
-    const size_t base = m->stack.count;
     size_t size, count;
-    vs_status status = walk_references(m, &size, &count);
-    if (status != VS_OK || size == 0 || count == 0 || count >= VS_PICKLE_CPYTHON_BATCH ||
-        m->body_bytes.count + size > VS_PICKLE_BODIES_MAX_BYTES) {
-      m->stack.count = base;
-      *done = false;
-      return status;
-    }
-    const uint64_t hash = vs_hash_bytes(vs_pickle__cursor(m), size);
-    index = body_find(m, hash, size);
-    if (index == VS_PICKLE_NO_BODY) status = body_learn(m, hash, size, count, &index);
-    m->stack.count = base;
-    VS_TRY(status);
+    measure_body(m, &size, &count);
+    if (size == 0 || count == 0 || count >= VS_PICKLE_CPYTHON_BATCH) return VS_OK;
+    VS_TRY(body_of(m, size, count, &index));
+    if (index == VS_PICKLE_NO_BODY) return VS_OK;
     if (m->last_body != VS_PICKLE_NO_BODY) m->bodies.data[m->last_body].next = index;
   }
+  *done = true;
   m->info->lists++;
   m->last_body = index;
   m->in->pos += m->bodies.data[index].size;

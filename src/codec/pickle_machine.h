@@ -125,6 +125,18 @@ static inline vs_value vs_pickle__unpack(const vs_pickle_machine *m, uint64_t pa
   return kind == 0xff ? m->wide.data[bits] : (vs_value){.bits = bits, .kind = kind - 1};
 }
 
+/* A reference to a memo entry in front of the cursor `p`, behind which at least 5 bytes are in the window: BINGET or
+ * LONG_BINGET. Returns its bytes, 0 if there is none. */
+static inline size_t vs_pickle__reference(const uint8_t *p, uint64_t *index) {
+  if (*p == VS_OP_BINGET) {
+    *index = p[1];
+    return 2;
+  }
+  if (*p != VS_OP_LONG_BINGET) return 0;
+  *index = (uint64_t)p[1] | (uint64_t)p[2] << 8 | (uint64_t)p[3] << 16 | (uint64_t)p[4] << 24;
+  return 5;
+}
+
 /* pickle_machine.c */
 vs_status vs_pickle__fail(vs_pickle_machine *m, vs_status status, const char *format, ...);
 const char *vs_pickle__opcode_name(uint8_t byte);

@@ -195,8 +195,7 @@ vs_status vs_pickle__memo_put(vs_pickle_machine *m, uint64_t index) {
   if (index >= m->memo.count) {
     const size_t missing = (size_t)index + 1 - m->memo.count;
     VS_TRY(vs_vec_reserve(m->host, &m->memo, missing));
-    memset(m->memo.data + m->memo.count, 0, missing * sizeof *m->memo.data);
-    m->memo.count += missing;
+    for (size_t i = 0; i < missing; i++) m->memo.data[m->memo.count++] = 0; /* mostly one */
   }
   vs_value value = m->stack.data[start];
   if (value.kind == VS_PICKLE_KIND_OPEN) {

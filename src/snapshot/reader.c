@@ -1,6 +1,7 @@
 #include "snapshot/reader.h"
-#include "codec/json_reader.h"
 #include "base/text.h"
+#include "codec/foreign.h"
+#include "codec/json_reader.h"
 #include "codec/pickle.h"
 #include "snapshot/builder.h"
 #include "snapshot/vram_reader.h"
@@ -16,7 +17,7 @@ static bool is_json_space(uint8_t byte) {
 }
 
 static vs_status sniff(vs_input *input, content *out) {
-  const vs_status status = vs_input_need(input, VS_TRACE_MAGIC_SIZE);
+  const vs_status status = vs_input_need(input, VS_FOREIGN_HEAD);
   if (status != VS_OK && !vs_input_ended(input, status)) return status;
   const uint8_t *p = input->data + input->pos;
   const size_t size = input->end - input->pos;
@@ -24,40 +25,28 @@ static vs_status sniff(vs_input *input, content *out) {
   if (size == 0) *out = CONTENT_EMPTY;
   else if (vs_trace_is(p, size)) *out = CONTENT_VRAM;
   else if (p[0] == 0x80 || p[0] == '(' || p[0] == ']' || p[0] == '}') *out = CONTENT_PICKLE;
+  else if (vs_foreign_sentence(p, size) != NULL) *out = CONTENT_OTHER; /* pages may begin with white space */
   else if (p[0] == '{' || p[0] == '[' || is_json_space(p[0]) || p[0] == 0xef) *out = CONTENT_JSON;
   return VS_OK;
 }
 
-/* Formats that users hand in by mistake, by their first bytes. */
 static vs_status refuse_other(const vs_input *input, vs_error *error) {
-  static const struct {
-    const char *magic;
-    size_t size;
-    const char *advice;
-  } known[] = {
-      {"\x1f\x8b", 2, "the data is compressed with gzip twice, or was not inflated: use gunzip"},
-      {"\x28\xb5\x2f\xfd", 4, "the data is compressed with zstd: use unzstd"},
-      {"PK\x03\x04", 4, "a zip archive (a file of torch.save?), not a memory snapshot; unzip it first"},
-      {"BZh", 3, "the data is compressed with bzip2: use bunzip2"},
-      {"\xfd"
-       "7zXZ",
-       5, "the data is compressed with xz: use unxz"},
-      {"<", 1, "an HTML page; give the pickle that it was made from"},
-      {"\x89PNG", 4, "a picture; give the pickle that it was made from"},
-  };
-  const size_t left = input->end - input->pos;
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (left >= known[i].size && memcmp(input->data + input->pos, known[i].magic, known[i].size) == 0)
-      return vs_fail(error, VS_BAD_FORMAT, 0, "%s", known[i].advice);
+  const uint8_t *p = input->data + input->pos;
+  const size_t size = input->end - input->pos;
+  const char *sentence = vs_foreign_sentence(p, size);
+  if (sentence != NULL) return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "%s", sentence);
+  if (vs_begins_as_gzip(p, size))
+    return vs_fail(error, VS_BAD_FORMAT, 0,
+                   "the data is compressed with gzip twice, or was not inflated: use gunzip");
   return vs_fail(error, VS_BAD_FORMAT, 0, "neither a pickle nor JSON (the first byte is 0x%x)",
-                 (uint64_t)input->data[input->pos]);
+                 (uint64_t)p[0]);
 }
 
 static vs_status fold_input(vs_input *input, content found, const vs_fold *fold, vs_snapshot *facts,
                             vs_value *root, vs_error *error) {
   vs_status status;
   switch (found) {
-    case CONTENT_EMPTY: return vs_fail(error, VS_TRUNCATED, 0, "the input is empty");
+    case CONTENT_EMPTY: return vs_fail(error, VS_TRUNCATED, VS_NO_OFFSET, "the file is empty");
     case CONTENT_OTHER: return refuse_other(input, error);
     case CONTENT_JSON:
       facts->format = VS_FORMAT_JSON;

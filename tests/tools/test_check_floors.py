@@ -62,7 +62,7 @@ def test_a_lawful_tree_passes_in_silence(tree):
     ("src/base/mem.h", "#if !VS_FREESTANDING\n#else\n#include <string.h>\n#endif", "base is pure"),
     ("include/vramscope/base.h", "#include <stdio.h>", "base is pure"),
     ("src/faces/web/web.c", "#include <stdlib.h>", "faces/web is pure"),
-    ("src/faces/web/web.c", '#include "faces/cli/main.h"', "siblings never meet"),
+    ("src/faces/web/web.c", '#include "faces/server/main.h"', "siblings never meet"),
     ("src/record/record.c", "#include <pthread.h>", "header of the operating system"),
 ])
 def test_a_planted_include_fails_at_its_line(tree, file, line, says):

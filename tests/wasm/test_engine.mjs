@@ -2,18 +2,19 @@
 //
 // VRAMSCOPE_WASM: the module. VRAMSCOPE: the native program, beside which the examples were built.
 
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Engine, STATUS_OK } from "./engine.mjs";
+import { BAD_FORMAT, Engine, STATUS_OK, withMostPages } from "./engine.mjs";
 
+const NO_MEMORY = -1;
 const BAD_ARGUMENT = -2;
 const NOT_FOUND = -3;
-const BAD_FORMAT = -4;
+const CANCELLED = -10;
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const module = process.env.VRAMSCOPE_WASM;
 const ask = join(dirname(process.env.VRAMSCOPE), "tests", "example_ask");
@@ -33,6 +34,25 @@ function loaded(pieceSize = 1 << 20) {
   return engine;
 }
 
+// Windows of the pictures, by each axis: columns are binary and have to be equal, too.
+const windows = [
+  { axis: "event", x0: -1, x1: 50, columns: 64, rows: 48 },
+  { axis: "event", x0: 10.25, x1: 900.5, columns: 333, rows: 100, by: "size", mark: "size>1MiB" },
+  { axis: "time", x0: 5, x1: 5000, columns: 200, rows: 20, what: "segments" },
+];
+
+// What is computed in doubles, and what lies between two moments.
+const PICTURES = [
+  ["picture", { x0: 100.25, x1: 1000 / 3, columns: 777, rows: 333 }],
+  ["picture", { axis: "time", x0: 0.1, x1: 1e5 / 7, columns: 1001, rows: 97, y0: 1e6, y1: 7e8 / 3, mark: "size>1MiB" }],
+  ["picture", { x0: -1e300, x1: 1e300, filter: "size>4KiB", by: "lifetime" }],
+  ["holes", { axis: "time", x0: -3.3, x1: 99999.9, points: 77 }],
+  ["pick", { at: 500, y0: 1e8 / 3, y1: 1e9 / 3 }],
+  ["live", { measure: "average", since: "3ms", at: "90ms", by: "stack" }],
+  ["tree", { measure: "average", since: 100, at: 900 }],
+  ["events", { filter: "size>1MiB", folded: true, offset: 7, top: 9 }],
+];
+
 // Every method with its defaults, every choice of every parameter, every format.
 function allRequests(methods, formats) {
   const requests = [];
@@ -44,6 +64,10 @@ function allRequests(methods, formats) {
     for (const at of ["start", "end", "peak_reserved", 100, "50ms"])
       if (method.params.some((p) => p.name === "at")) requests.push({ method: method.name, params: { at } });
   }
+  for (const params of windows) requests.push({ method: "picture", params });
+  for (const axis of ["event", "time"]) requests.push({ method: "holes", params: { axis, points: 31 } });
+  for (const row of [0, 7, 100]) requests.push({ method: "allocation", params: { row, at: "peak" } });
+  requests.push(...PICTURES.map(([method, params]) => ({ method, params })));
   for (const { name } of formats) requests.push({ method: "export", params: { format: name } });
   for (const what of ["events", "blocks", "segments", "live"])
     requests.push({ method: "export", params: { format: "csv", what, filter: "size>1KiB" } });
@@ -73,6 +97,68 @@ test("pieces of any size make the same file", () => {
   }
 });
 
+test("a compacted recording is inflated through the page", () => {
+  const recording = join(folder, "run.vram");
+  const compacted = join(folder, "small.vram");
+  execFileSync(process.env.VRAMSCOPE, ["demo", "--keep", recording], { stdio: "ignore" });
+  execFileSync(process.env.VRAMSCOPE, ["compact", recording, "-o", compacted], { stdio: "ignore" });
+  const engine = new Engine(module);
+  for (const file of [recording, compacted]) {
+    engine.must(engine.load(file, readFileSync(file), 4096));
+    engine.must(engine.request('{"method": "report"}'));
+    const expected = execFileSync(process.env.VRAMSCOPE, ["report", "--json", file], { stdio: ["ignore", "pipe", "ignore"] });
+    assert.deepEqual(JSON.parse(engine.reply), JSON.parse(expected), file);
+  }
+  const broken = readFileSync(compacted);
+  broken[broken.length >> 1] ^= 0x10;
+  writeFileSync(recording, broken);
+  const told = spawnSync(process.env.VRAMSCOPE, ["report", recording]).stderr.toString();
+  assert.equal(engine.load(recording, broken, 4096), BAD_FORMAT);
+  assert.ok(told.includes(engine.error().text), told);
+});
+
+test("a page that ends the reading is obeyed", () => {
+  const engine = new Engine(module);
+  assert.equal(engine.load("x", bytes, 4096, { cancelAt: 16384 }), CANCELLED);
+  assert.equal(engine.error().text, "cancelled");
+  engine.must(engine.load("x", bytes, 4096));
+});
+
+// A few hundred bytes changed and files cut short, always the same ones.
+function* damaged() {
+  let random = 12345;
+  const next = (below) => {
+    random = (Math.imul(random, 1664525) + 1013904223) >>> 0;
+    return random % below;
+  };
+  for (let i = 0; i < 40; i++) {
+    const copy = Buffer.from(bytes);
+    copy[next(copy.length)] ^= 1 << next(8);
+    yield copy;
+    yield bytes.subarray(0, next(bytes.length));
+  }
+  for (const text of ["", "hello", "PK\x03\x04...", " <!DOCTYPE html>", '{"segments": 5}', "[1, 2"]) yield Buffer.from(text);
+}
+
+test("damaged files fail as they fail natively", () => {
+  const engine = new Engine(module);
+  const file = join(folder, "damaged");
+  let failed = 0;
+  for (const damage of damaged()) {
+    writeFileSync(file, damage);
+    const expected = spawnSync(ask, [file, '{"method":"report"}']);
+    const status = engine.load(file, damage, 1 << 20);
+    if (status === STATUS_OK) {
+      engine.must(engine.request('{"method":"report"}'));
+      assert.ok(engine.reply.equals(expected.stdout));
+    } else {
+      failed++;
+      assert.ok(expected.stderr.toString().endsWith(`: ${engine.error().text}\n`), `${expected.stderr}${engine.error().text}`);
+    }
+  }
+  assert.ok(failed > 40, `${failed} failed`);
+});
+
 test("failures have a status, a sentence and a place, and leave nothing behind", () => {
   const engine = new Engine(module);
   assert.equal(engine.request('{"method": "report"}'), NOT_FOUND);
@@ -86,6 +172,17 @@ test("failures have a status, a sentence and a place, and leave nothing behind",
   for (let i = 0; i < 20; i++) assert.equal(engine.load("x", bytes.subarray(0, bytes.length / 2), 4096) === STATUS_OK, false);
   assert.ok(engine.used <= before + 65536, `${before} bytes before, ${engine.used} after`);
   assert.equal(engine.request('{"method": "report"}'), NOT_FOUND);
+});
+
+test("no memory is a failure like others", () => {
+  const few = withMostPages(readFileSync(module), 64);
+  const engine = new Engine(module, few);
+  for (let i = 0; i < 3; i++) {
+    assert.equal(engine.load("x", bytes, 65536), NO_MEMORY);
+    assert.equal(engine.error().text, "out of memory");
+  }
+  engine.must(engine.load("x", Buffer.from('{"segments": []}'), 100));
+  engine.must(engine.request('{"method": "report"}'));
 });
 
 test("loading again gives the memory of the file before", () => {

@@ -1,7 +1,14 @@
 #include "faces/web/heap.h"
 #include "base/mem.h"
 
-enum { SMALLEST = 16, STEPS = 4 };
+enum {
+  SMALLEST = 16,
+  STEPS = 4,
+  MOST_EXTRA = 64 << 20, /* bytes that the memory grows by more than is needed */
+  ROOMY_FROM = 1 << 20,  /* blocks of this size ... */
+  ROOM = 4,              /* ... that have grown get so many times their size to grow on ... */
+};
+#define MOST_ROOMY ((size_t)1 << 31) /* ... while the memory is no longer than that */
 
 /* A free range of pages; it stands in its own first bytes. */
 struct vs_heap_range {
@@ -55,11 +62,18 @@ static void take_front(vs_heap_range **link, size_t size) {
   *link = rest;
 }
 
-static bool extend(vs_heap *heap, size_t size) {
+static bool extend_exactly(vs_heap *heap, size_t size) {
   if (!heap->extend(heap->ctx, size)) return false;
   put_range(heap, heap->end, size);
   heap->end += size;
   return true;
+}
+
+/* Makes the memory longer by at least `size`, a multiple of pages. Each time costs a call of the system, and pages that
+ * nobody touches cost nothing: so by a part of what there is, as long as it can be had. */
+static bool extend(vs_heap *heap, size_t size) {
+  const size_t step = smaller(whole_pages((size_t)(heap->end - heap->start) / 4), MOST_EXTRA);
+  return (step > size && extend_exactly(heap, step)) || extend_exactly(heap, size);
 }
 
 /* The link to the free range at `address`, or behind all if there is none. */
@@ -77,17 +91,46 @@ static vs_heap_range **best_fit(vs_heap *heap, size_t size) {
   return best;
 }
 
+/* Bytes of the free range that ends where the memory does. */
+static size_t free_at_end(const vs_heap *heap) {
+  vs_heap_range *last = heap->ranges;
+  while (last != NULL && last->next != NULL) last = last->next;
+  return last != NULL && end_of(last) == heap->end ? last->size : 0;
+}
+
 static void *take_pages(vs_heap *heap, size_t size) {
   vs_heap_range **link = best_fit(heap, size);
   if (link == NULL) {
-    vs_heap_range *last = heap->ranges;
-    while (last != NULL && last->next != NULL) last = last->next;
-    const size_t there = last != NULL && end_of(last) == heap->end ? last->size : 0;
-    if (!extend(heap, size - there)) return NULL;
+    if (!extend(heap, size - free_at_end(heap))) return NULL;
     link = best_fit(heap, size);
   }
   void *memory = *link;
   take_front(link, size);
+  return memory;
+}
+
+static vs_heap_range *widest(const vs_heap *heap) {
+  vs_heap_range *best = heap->ranges;
+  for (vs_heap_range *range = best; range != NULL; range = range->next)
+    if (range->size > best->size) best = range;
+  return best;
+}
+
+/* A place for a block that has grown and will grow on: in the middle of the widest range, so that what lies before it can
+ * go on growing, too. As long as addresses are plenty, that range is made wide enough for it. */
+static void *take_roomy(vs_heap *heap, size_t size) {
+  vs_heap_range *range = widest(heap);
+  const size_t room = size <= MOST_ROOMY / ROOM ? ROOM * size : size, there = free_at_end(heap);
+  if ((range == NULL || range->size < room) && there < room &&
+      (size_t)(heap->end - heap->start) + (room - there) <= MOST_ROOMY && extend_exactly(heap, room - there))
+    range = widest(heap);
+  if (range == NULL || range->size < size + 2 * VS_HEAP_PAGE) return take_pages(heap, size);
+  const size_t before = (range->size - size) / 2 / VS_HEAP_PAGE * VS_HEAP_PAGE;
+  unsigned char *memory = (unsigned char *)range + before;
+  vs_heap_range *behind = (vs_heap_range *)(void *)(memory + size);
+  *behind = (vs_heap_range){.next = range->next, .size = range->size - before - size};
+  range->size = before;
+  range->next = behind;
   return memory;
 }
 
@@ -186,7 +229,9 @@ static bool fits(vs_heap *heap, void *memory, size_t old_size, size_t new_size) 
 }
 
 static void *move(vs_heap *heap, void *old, size_t old_size, size_t new_size) {
-  void *memory = take(heap, new_size);
+  const bool grows = old_size > VS_HEAP_SMALL && new_size > old_size && new_size >= ROOMY_FROM;
+  const size_t pages = grows ? whole_pages(new_size) : 0;
+  void *memory = pages != 0 ? take_roomy(heap, pages) : take(heap, new_size);
   if (memory == NULL || old == NULL) return memory;
   memcpy(memory, old, smaller(old_size, new_size));
   give_back(heap, old, old_size);

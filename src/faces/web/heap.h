@@ -6,7 +6,8 @@
  *   small   up to VS_HEAP_SMALL bytes: rounded up to a class (four for each doubling), cut from pages, and kept in the
  *           class's free list for ever
  *   large   whole pages. Free ranges are kept by address, neighbours joined. A block grows where it lies if what is behind
- *           it is free or is the end of the memory; else it moves
+ *           it is free or is the end of the memory; else it moves, to where it has room to grow on: addresses cost nothing
+ *           until they are touched, and copies of what grows to hundreds of megabytes do
  *
  * Invariant: start <= end; free ranges lie in [start, end), rise, and never touch; every byte of [start, end) belongs to
  * exactly one block, free range, small free list or to [bump, bump_end). `used` is the sum of the sizes handed out, as they

@@ -7,21 +7,12 @@
 #error "the web face is for WebAssembly"
 #endif
 
-/* A piece of the file that waits to be read. */
-typedef struct piece {
-  struct piece *next;
-  size_t size;
-  char data[];
-} piece;
-
 /* The one engine of the module. A module is one thread's. */
 static struct {
   vs_heap heap;
   vs_host host;
   vs_engine *engine;
   VS_VEC(char) buffer;
-  piece *first, *last; /* fed and not read yet */
-  size_t read;         /* bytes of `first` that were read */
   vs_error error;
 } web;
 
@@ -54,50 +45,28 @@ void *vs_web_buffer(uint32_t size) {
 
 /* ---- the file -------------------------------------------------------------------------------------------------- */
 
-static void drop_first(void) {
-  piece *gone = web.first;
-  web.first = gone->next;
-  web.read = 0;
-  if (web.first == NULL) web.last = NULL;
-  vs_host_free(&web.host, gone, sizeof *gone + gone->size);
-}
-
-int32_t vs_web_feed(uint32_t size) {
-  if (size == 0) return VS_OK;
-  if (size > web.buffer.capacity) return failed(VS_BAD_ARGUMENT);
-  piece *next = size <= SIZE_MAX - sizeof *next ? vs_host_alloc(&web.host, sizeof *next + size) : NULL;
-  if (next == NULL) return failed(VS_NO_MEMORY);
-  *next = (piece){.size = size};
-  memcpy(next->data, web.buffer.data, size);
-  if (web.last == NULL) web.first = next;
-  else web.last->next = next;
-  web.last = next;
-  return VS_OK;
-}
-
-/* Pieces go as soon as they are read, so that what is built of them can take their place. */
-static vs_status read_pieces(void *ctx, void *data, size_t capacity, size_t *count) {
+static vs_status read_file(void *ctx, void *data, size_t capacity, size_t *count) {
   (void)ctx;
-  *count = 0;
-  while (*count < capacity && web.first != NULL) {
-    const size_t there = web.first->size - web.read;
-    const size_t part = capacity - *count < there ? capacity - *count : there;
-    memcpy((char *)data + *count, web.first->data + web.read, part);
-    *count += part;
-    web.read += part;
-    if (web.read == web.first->size) drop_first();
-  }
-  return VS_OK;
+  const uint32_t most = capacity > INT32_MAX ? INT32_MAX : (uint32_t)capacity;
+  const int32_t answer = vs_web_read(data, most);
+  *count = answer < 0 ? 0 : (size_t)answer;
+  return answer < 0 ? (vs_status)answer : VS_OK;
 }
 
-int32_t vs_web_load(uint32_t name_size, uint32_t disk_bytes, uint32_t is_compressed) {
-  if (name_size > web.buffer.capacity) return failed(VS_BAD_ARGUMENT);
-  const vs_source source = {
-      .name = {web.buffer.data, name_size}, .bytes = disk_bytes, .is_compressed = is_compressed != 0};
-  const vs_reader reader = {.ctx = NULL, .read = read_pieces};
-  const vs_status status = vs_engine_load(web.engine, reader, &source, NULL, &web.error);
-  while (web.first != NULL) drop_first();
-  return status;
+static vs_status inflate_frame(void *ctx, const void *from, size_t from_size, void *to, size_t to_size) {
+  (void)ctx;
+  return (vs_status)vs_web_inflate(from, (uint32_t)from_size, to, (uint32_t)to_size);
+}
+
+int32_t vs_web_load(uint32_t name_size, double disk_bytes, uint32_t flags) {
+  if (name_size > web.buffer.capacity || !(disk_bytes >= 0 && disk_bytes <= 0x1p53))
+    return failed(VS_BAD_ARGUMENT);
+  const vs_source source = {.name = {web.buffer.data, name_size},
+                            .bytes = (uint64_t)disk_bytes,
+                            .is_compressed = (flags & VS_WEB_COMPRESSED) != 0};
+  const vs_load_options options = {.inflate = (flags & VS_WEB_CAN_INFLATE) != 0 ? inflate_frame : NULL};
+  const vs_reader reader = {.ctx = NULL, .read = read_file};
+  return vs_engine_load(web.engine, reader, &source, &options, &web.error);
 }
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */

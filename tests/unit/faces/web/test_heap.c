@@ -160,6 +160,31 @@ static void blocks_never_meet(void **state) {
   }
 }
 
+/* Columns of a table grow by turns. From some size on they stay where they are for three turns of four, and what is in them
+ * is never lost, even where the memory ends. */
+static void what_grows_moves_seldom(void **state) {
+  (void)state;
+  enum { BLOCKS = 3, START = 1 << 18 };
+  unsigned char *blocks[BLOCKS];
+  size_t size = START, moves = 0, turns = 0;
+  for (size_t i = 0; i < BLOCKS; i++) memset(blocks[i] = take_block(size), (int)i + 1, size);
+  for (; size < 4u << 20; size += size / 2)
+    for (size_t i = 0; i < BLOCKS; i++) {
+      unsigned char *grown = host.resize(host.ctx, blocks[i], size, size + size / 2);
+      assert_non_null(grown);
+      turns += size >= ROOMY_FROM;
+      moves += size >= ROOMY_FROM && grown != blocks[i];
+      assert_true(grown[0] == i + 1 && grown[size - 1] == i + 1);
+      memset(grown + size, (int)i + 1, size / 2);
+      blocks[i] = grown;
+      assert_true(vs_heap_check(&heap));
+    }
+  assert_true(turns >= 3 * (size_t)BLOCKS && moves * 2 <= turns);
+  for (size_t i = 0; i < BLOCKS; i++) (void)host.resize(host.ctx, blocks[i], size, 0);
+  assert_int_equal(heap.used, 0);
+  assert_true(heap.ranges->next == NULL && heap.ranges->size == (size_t)(heap.end - heap.start));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_class_holds_what_is_rounded_up_to_it),
@@ -167,6 +192,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(what_is_given_back_joins_its_neighbours, setup, teardown),
       cmocka_unit_test_setup_teardown(shrinking_gives_pages_back, setup, teardown),
       cmocka_unit_test_setup_teardown(no_memory_leaves_all_as_it_was, setup, teardown),
+      cmocka_unit_test_setup_teardown(what_grows_moves_seldom, setup, teardown),
       cmocka_unit_test_setup_teardown(blocks_never_meet, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

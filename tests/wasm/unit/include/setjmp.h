@@ -1,0 +1,1 @@
+/* cmocka wants it to be included; nothing here jumps. */
