@@ -123,6 +123,8 @@ static vs_status write_outfile(void *ctx, const void *data, size_t size) {
   return VS_OK;
 }
 
+vs_status vs_outfile_flush(vs_outfile *file) { return flush(file); }
+
 vs_writer vs_outfile_writer(vs_outfile *file) { return (vs_writer){.ctx = file, .write = write_outfile}; }
 
 /* ---- ending */

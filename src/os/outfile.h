@@ -40,6 +40,9 @@ void vs_outfile_stdout(vs_outfile *file);
 /* Valid as long as the file, which must not move. */
 vs_writer vs_outfile_writer(vs_outfile *file);
 
+/* Writes what is buffered, for somebody who reads along. */
+VS_MUST_CHECK vs_status vs_outfile_flush(vs_outfile *file);
+
 /* Writes what is buffered, closes and renames. After a failure there is nothing left to abandon. */
 VS_MUST_CHECK vs_status vs_outfile_finish(vs_outfile *file, vs_error *error);
 

@@ -1,11 +1,13 @@
 #include "os/process.h"
 #include "base/text.h"
+#include "os/failure.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +39,29 @@ void vs_process_guard(const char *path) {
   guarded = 1;
 }
 
+static sigset_t held; /* the signals that wait to be asked for */
+
+static bool is_ignored(int number) {
+  struct sigaction action;
+  return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+void vs_process_hold_end(void) {
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+  (void)sigemptyset(&held);
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    if (!is_ignored(numbers[i])) (void)sigaddset(&held, numbers[i]);
+  (void)pthread_sigmask(SIG_BLOCK, &held, NULL);
+}
+
+bool vs_process_wait_end(uint64_t most_us) {
+  const struct timespec most = {.tv_sec = (time_t)(most_us / 1000000),
+                                .tv_nsec = (long)(most_us % 1000000) * 1000};
+  if (sigtimedwait(&held, NULL, &most) < 0) return false;
+  (void)pthread_sigmask(SIG_UNBLOCK, &held, NULL);
+  return true;
+}
+
 static void (*pipe_action)(int) = SIG_DFL; /* what a broken pipe did before prepare */
 
 void vs_process_unprepare(void) { (void)signal(SIGPIPE, pipe_action); }
@@ -51,6 +76,47 @@ void vs_process_prepare(void) {
   catch_signal(SIGINT);
   catch_signal(SIGTERM);
   catch_signal(SIGHUP);
+}
+
+/* ---- launching: a child of a child, so that nobody waits for it. Between fork and exec only what a signal handler may do,
+ * as other threads may have been in the middle of anything. */
+
+static void become(const char *program, const char *argument, int report) {
+  char *const words[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)argument, NULL};
+  sigset_t none;
+  (void)sigemptyset(&none);
+  (void)sigprocmask(SIG_SETMASK, &none, NULL);
+  (void)signal(SIGPIPE, SIG_DFL);
+  (void)setsid();
+  const int nothing = open("/dev/null", O_RDWR);
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && nothing >= 0; fd++) (void)dup2(nothing, fd);
+  (void)execvp(program, words);
+  const int number = errno;
+  _exit(write(report, &number, sizeof number) < 0 ? 126 : 127);
+}
+
+static int launch(const char *program, const char *argument) {
+  int report[2], number = 0;
+  if (pipe2(report, O_CLOEXEC) != 0) return errno;
+  const pid_t between = fork();
+  if (between == 0) {
+    if (fork() == 0) become(program, argument, report[1]);
+    _exit(0);
+  }
+  (void)close(report[1]);
+  if (between < 0) number = EAGAIN;
+  else (void)waitpid(between, NULL, 0);
+  /* Closed without a word: it has become the program. */
+  if (number == 0 && read(report[0], &number, sizeof number) != (ssize_t)sizeof number) number = 0;
+  (void)close(report[0]);
+  return number;
+}
+
+vs_status vs_process_launch(const char *program, const char *argument, vs_error *error) {
+  const int number = launch(program, argument);
+  if (number == 0) return VS_OK;
+  if (number == ENOENT) return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "there is no %s here", program);
+  return vs_os__fail(error, number, program);
 }
 
 /* ---- environment, clock, streams */

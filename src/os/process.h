@@ -19,6 +19,16 @@ void vs_process_unprepare(void);
 /* The file that has to go if a signal ends the process now (Ctrl-C, TERM, HUP); NULL: none. One at a time. */
 void vs_process_guard(const char *path);
 
+/* From now on a wish to end the process (Ctrl-C, TERM, HUP) waits to be asked for, in this thread and in those that it starts.
+ * What the parent chose to ignore (nohup) stays ignored. */
+void vs_process_hold_end(void);
+/* Waits for such a wish, but not longer than `most_us`; true: there was one. Then the next one ends the process at once. */
+bool vs_process_wait_end(uint64_t most_us);
+
+/* Starts a program, looked for in PATH, which may outlive this process and has nothing to do with its terminal. Nobody
+ * waits for it. Fails: VS_NOT_FOUND  there is none; VS_IO  it cannot be started; `error` says why. */
+VS_MUST_CHECK vs_status vs_process_launch(const char *program, const char *argument, vs_error *error);
+
 /* The value of an environment variable, NULL where it is not set. Borrowed until the environment changes. */
 const char *vs_process_variable(const char *name);
 

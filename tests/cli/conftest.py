@@ -4,9 +4,12 @@ The snapshots are plain dicts with the keys that PyTorch writes. `Recording` pla
 simplest way there is (a segment for each allocation, used again for one of the same size) and keeps the events.
 """
 
+import contextlib
 import json
 import os
 import pickle
+import re
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -221,7 +224,7 @@ def write(path, data):
 
 
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "COLUMNS": "80", "TERM": "xterm", "PATH": os.environ.get("PATH", "")}
-PASSED_ON = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")  # how a build with sanitizers is run
+PASSED_ON = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS")  # how a build with sanitizers is run
 
 
 def environment(**changes):
@@ -262,6 +265,49 @@ def build(vramscope):
 def zlib_built(build):
     if build["zlib"] is None:
         pytest.skip("this build cannot read gzip")
+
+
+class Served:
+    """`vramscope view` while it runs: what it has printed up to the end of its words, and where it is."""
+
+    def __init__(self, process, is_quiet):
+        self.process = process
+        self.printed = ""
+        for line in process.stdout:
+            self.printed += line
+            if is_quiet or line.startswith("Ctrl-C"):
+                break
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/(?:([0-9a-f]+)/)?", self.printed)
+        self.address, self.port, self.token = (found[0], int(found[1]), found[2]) if found else (None, None, None)
+
+    def end(self, number=signal.SIGINT):
+        """Ends it, if it has not ended; its exit code and what it said on standard error."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        _, self.errors = self.process.communicate(timeout=30)
+        return self.process.returncode
+
+
+@pytest.fixture
+def view(build, folder):
+    """with view("snapshot.pickle", "--port", 8000) as server: ...   in the test's folder; it has to end well."""
+
+    @contextlib.contextmanager
+    def run(*args, env=None, **more):
+        process = subprocess.Popen([BINARY, "view", *map(str, args)], cwd=folder, env=environment(**(env or {})),
+                                   stdin=more.pop("stdin", subprocess.DEVNULL), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        server = Served(process, "-q" in args or "--quiet" in args)
+        try:
+            yield server
+            assert server.end() == 0, server.errors
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+    if build["microhttpd"] is None:
+        pytest.skip("this build has no server")
+    return run
 
 
 @pytest.fixture

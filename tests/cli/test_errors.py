@@ -35,7 +35,7 @@ def assert_one_line(done, code):
         (["export", "snapshot.pickle", "jsn"], "did you mean json?"),
         (["export", "snapshot.pickle", "docx"], "there is no format"),
         (["report", "a", "b"], "is too much"),
-        (["export", "a", "b", "c"], "too many"),
+        (["export", "a", "b", "c"], "is too much"),
         (["report", "--tpo", "3", "x"], "did you mean --top?"),
         (["report", "--jsn", "x"], "did you mean --json?"),
         (["report", "-x", "y"], "no option -x"),

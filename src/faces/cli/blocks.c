@@ -106,7 +106,7 @@ static void put_reply(vs_cli *cli, vs_json reply, bool in_groups) {
 static vs_exit ask(vs_cli *cli, vs_client *client) {
   const bool in_groups = vs_cli_has(cli, VS_OPTION_BY), as_json = vs_cli_has(cli, VS_OPTION_JSON);
   vs_client_begin(client, in_groups ? "live" : "blocks");
-  vs_cli_pass_options(cli, client, UINT32_MAX);
+  vs_cli_pass_options(cli, client, VS_EVERY_OPTION);
   if (!vs_cli_has(cli, VS_OPTION_AT)) vs_client_param(client, "at", "end");
   if (as_json) return vs_cli_pass_reply(cli, client);
   if (!vs_cli_has(cli, VS_OPTION_TOP)) vs_client_param_u64(client, "top", ROWS);

@@ -15,11 +15,11 @@ vs_exit vs_cli_answer(vs_cli *cli, vs_exit (*ask)(vs_cli *cli, vs_client *client
   return code;
 }
 
-static const char *value_of(const vs_cli *cli, vs_option_id id, uint32_t options) {
+static const char *value_of(const vs_cli *cli, vs_option_id id, uint64_t options) {
   return (options >> id & 1) != 0 ? cli->line->values[id] : NULL;
 }
 
-void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint32_t options) {
+void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint64_t options) {
   const char *device = value_of(cli, VS_OPTION_DEVICE, options), *at = value_of(cli, VS_OPTION_AT, options);
   const char *by = value_of(cli, VS_OPTION_BY, options), *top = value_of(cli, VS_OPTION_TOP, options);
   const char *filter = value_of(cli, VS_OPTION_FILTER, options);

@@ -33,7 +33,7 @@ VS_MUST_CHECK vs_exit vs_cli_load(vs_cli *cli, vs_client *client);
 VS_MUST_CHECK vs_exit vs_cli_answer(vs_cli *cli, vs_exit (*ask)(vs_cli *cli, vs_client *client));
 
 /* Adds the parameters that stand on the command line under the same names: device, at, by, top, filter. */
-void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint32_t options);
+void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint64_t options);
 
 /* Writes the reply of the request that was begun, and a line feed. */
 VS_MUST_CHECK vs_exit vs_cli_pass_reply(vs_cli *cli, vs_client *client);

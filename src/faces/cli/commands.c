@@ -15,7 +15,7 @@ const vs_option vs_options[VS_OPTION_COUNT] = {
 };
 
 /* Beside what a command lists, each takes these. */
-#define VS_O(id)         (UINT32_C(1) << VS_OPTION_##id)
+#define VS_O(id)         VS_OPTION_BIT(VS_OPTION_##id)
 #define VS_EVERY_COMMAND (VS_O(HELP) | VS_O(VERSION))
 
 const vs_command vs_commands[VS_COMMAND_COUNT] = {
@@ -147,7 +147,6 @@ typedef struct parser {
   int argc;
   char *const *argv;
   int at; /* the next word */
-  int argument_count;
   vs_error *error;
 } parser;
 
@@ -164,7 +163,7 @@ static vs_status take_option(parser *p, vs_option_id id, const char *attached) {
     value = p->argv[p->at++];
   }
   if (value != NULL) VS_TRY(check_value(id, vs_str_from(value), p->error));
-  p->line->given |= UINT32_C(1) << id;
+  p->line->given |= VS_OPTION_BIT(id);
   p->line->values[id] = value;
   return VS_OK;
 }
@@ -190,7 +189,7 @@ static vs_status take_letters(parser *p, const char *letters) {
 }
 
 static bool takes_program(const vs_command *command) {
-  return vs_str_contains(vs_str_from(command->arguments), VS_STR("..."));
+  return vs_str_equal(vs_str_from(command->arguments), VS_STR("COMMAND..."));
 }
 
 /* The last word taken and all behind it. */
@@ -207,20 +206,22 @@ static vs_status take_argument(parser *p, const char *word) {
     return line->command == VS_COMMAND_COUNT ? VS_BAD_ARGUMENT : VS_OK;
   }
   if (takes_program(&vs_commands[line->command])) return take_program(p);
-  if (p->argument_count == VS_MAX_ARGUMENTS)
+  if (line->argument_count == VS_MAX_ARGUMENTS)
     return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "\"%S\" is one word too many", vs_str_from(word));
-  line->arguments[p->argument_count++] = word;
+  line->arguments[line->argument_count++] = word;
   return VS_OK;
 }
 
-/* The words in `arguments` of a command, and how many of them are not in brackets. */
-static void count_arguments(const char *arguments, int *most, int *least) {
+/* The words in `arguments` of a command, and how many of them are not in brackets. One with "..." stands for many. */
+static void count_arguments(const char *arguments, size_t *most, size_t *least) {
   *most = *least = 0;
+  const bool are_many = vs_str_contains(vs_str_from(arguments), VS_STR("..."));
   for (const char *c = arguments; *c != 0; c++) {
     const bool begins = c == arguments || c[-1] == ' ';
     *most += begins;
     *least += begins && *c != '[';
   }
+  if (are_many) *most = VS_MAX_ARGUMENTS;
 }
 
 static vs_status check_arguments(const parser *p) {
@@ -231,26 +232,26 @@ static vs_status check_arguments(const parser *p) {
                    "%s needs a program to run: vramscope %s -- python3 train.py", command->name,
                    command->name);
   }
-  int most, least;
+  size_t most, least;
   count_arguments(command->arguments, &most, &least);
-  if (p->argument_count > most)
+  if (p->line->argument_count > most)
     return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s takes %s: \"%S\" is too much", command->name,
                    command->arguments, vs_str_from(p->line->arguments[most]));
-  if (p->argument_count < least)
+  if (p->line->argument_count < least)
     return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s needs %s: vramscope %s %s", command->name,
-                   p->argument_count == 0 ? "a file" : "a format", command->name, command->arguments);
+                   p->line->argument_count == 0 ? "a file" : "a format", command->name, command->arguments);
   return VS_OK;
 }
 
 /* Every option given is one that the command takes; else the sentence says which commands do. */
 static vs_status check_options(const parser *p) {
   const vs_command *command = &vs_commands[p->line->command];
-  const uint32_t foreign = p->line->given & ~command->options;
+  const uint64_t foreign = p->line->given & ~command->options;
   if (foreign == 0) return VS_OK;
-  const int id = __builtin_ctz(foreign);
+  const int id = __builtin_ctzll(foreign);
   char takers[128] = "", longer[128];
   for (unsigned i = 0; i < VS_COMMAND_COUNT; i++) {
-    if ((vs_commands[i].options & UINT32_C(1) << id) == 0) continue;
+    if ((vs_commands[i].options & VS_OPTION_BIT(id)) == 0) continue;
     vs_format(longer, sizeof longer, "%s%s%s", takers, takers[0] == 0 ? "" : ", ", vs_commands[i].name);
     memcpy(takers, longer, sizeof takers);
   }

@@ -29,6 +29,10 @@ typedef enum vs_exit {
 /* The headings of the options in the help. */
 typedef enum vs_option_group { VS_GROUP_RUN, VS_GROUP_WHAT, VS_GROUP_HOW, VS_GROUP_COUNT } vs_option_group;
 
+/* A set of options is bits. */
+#define VS_OPTION_BIT(id) (UINT64_C(1) << (id))
+#define VS_EVERY_OPTION   UINT64_MAX
+
 typedef struct vs_option {
   const char *name;     /* "output" */
   const char *argument; /* "peak|end|EVENT", NULL: it takes none */
@@ -39,10 +43,11 @@ typedef struct vs_option {
 
 typedef struct vs_command {
   const char *name;
-  const char *arguments; /* "FILE [FORMAT]"; "COMMAND...": the rest of the line is another program's */
+  const char
+      *arguments; /* "FILE [FORMAT]"; "FILE...": one or more; "COMMAND...": another program's command line */
   const char *summary;
   const char *description;
-  uint32_t options; /* bit VS_OPTION_x: it takes that option */
+  uint64_t options; /* bit VS_OPTION_x: it takes that option */
 } vs_command;
 
 typedef struct vs_example {
@@ -65,19 +70,20 @@ bool vs_option_is_choice(vs_str word);
 
 /* ---- the command line */
 
-enum { VS_MAX_ARGUMENTS = 2 };
+enum { VS_MAX_ARGUMENTS = 256 };
 
 typedef struct vs_line {
   vs_command_id command; /* VS_COMMAND_COUNT: none was given */
-  uint32_t given;        /* bit VS_OPTION_x */
+  uint64_t given;        /* bit VS_OPTION_x */
   const char *values[VS_OPTION_COUNT];
   const char *arguments[VS_MAX_ARGUMENTS]; /* NULL: not given */
+  size_t argument_count;
   char *const *words; /* the program to run and its arguments, NULL behind the last; NULL: none */
 } vs_line;
 
 static inline bool vs_line_has(const vs_line *line, vs_option_id id) { return (line->given >> id & 1) != 0; }
 
-_Static_assert(VS_OPTION_COUNT <= 32, "options are bits of a uint32_t");
+_Static_assert(VS_OPTION_COUNT <= 64, "options are bits of a uint64_t");
 
 /* Reads the command line. Checked here: that the command exists and takes the options and arguments, and that choices
  * and numbers are such.

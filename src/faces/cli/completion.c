@@ -153,7 +153,8 @@ static void put_zsh_arguments(vs_text *text, vs_command_id id) {
     vs_text_cstr(text, ")'");
     return;
   }
-  vs_text_cstr(text, " \\\n        '1:snapshot:_files'");
+  vs_text_cstr(text, id == VS_COMMAND_view ? " \\\n        '*:snapshot:_files'"
+                                           : " \\\n        '1:snapshot:_files'");
   if (id != VS_COMMAND_export) return;
   vs_text_cstr(text, " \\\n        '2:format:(");
   put_format_names(text);

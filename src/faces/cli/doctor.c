@@ -1,15 +1,17 @@
 #include "faces/cli/cli.h"
 #include "faces/cli/inflate.h"
+#include "faces/cli/page.h"
 #include "faces/cli/reply.h"
 #include "faces/cli/sqlite.h"
 #include "faces/cli/symbols.h"
 #include "faces/cli/trial.h"
+#include "faces/server/server.h"
 #include "device/sim/profile.h"
 #include "os/process.h"
 
 /* What was found out, then shown as text or as JSON. */
 typedef struct vs_findings {
-  const char *zlib, *sqlite, *elfutils; /* versions, NULL: not built in */
+  const char *zlib, *sqlite, *elfutils, *microhttpd; /* versions, NULL: not built in */
   bool stdout_is_terminal;
   vs_trial trial; /* of the simulated CUDA */
   vs_json info;   /* of the file; absent where none was given */
@@ -113,6 +115,13 @@ static void put_text(vs_cli *cli, const vs_findings *found) {
   if (found->elfutils != NULL)
     put_good(cli, true, "native frames", "named where the libraries are here (elfutils %s)", found->elfutils);
   else put_good(cli, false, "native frames", "%s", "built without elfutils: shown as library and offset");
+  if (found->microhttpd != NULL)
+    put_good(cli, true, "viewer", "view serves it to this machine alone (libmicrohttpd %s)",
+             found->microhttpd);
+  else put_good(cli, false, "viewer", "%s", "built without libmicrohttpd: view takes only --html");
+  put_good(cli, vs_page_has_engine(), "page to mail", "%s",
+           vs_page_has_engine() ? "view --html writes one that reads files by itself"
+                                : "built without clang and wasm-ld: its page cannot read files by itself");
   put_good(cli, screen->has_colour, "colours", "%s",
            screen->has_colour          ? "on"
            : found->stdout_is_terminal ? "off: NO_COLOR, TERM or --color says so"
@@ -165,6 +174,8 @@ static void put_json(vs_cli *cli, const vs_findings *found) {
   put_version(&json, "zlib", found->zlib);
   put_version(&json, "sqlite", found->sqlite);
   put_version(&json, "elfutils", found->elfutils);
+  put_version(&json, "microhttpd", found->microhttpd);
+  vs_jsonw_member_bool(&json, "page_reads_files", vs_page_has_engine());
   vs_jsonw_member_bool(&json, "terminal", found->stdout_is_terminal);
   vs_jsonw_member_bool(&json, "utf8", cli->screen.has_unicode);
   put_trial_json(&json, &found->trial);
@@ -211,6 +222,7 @@ vs_exit vs_cli_doctor(vs_cli *cli) {
       .zlib = vs_inflate_version(),
       .elfutils = vs_symbols_version(),
       .sqlite = vs_sqlite_version(),
+      .microhttpd = vs_server_version(),
       .stdout_is_terminal = vs_stream_is_terminal(VS_STDOUT),
       .info = vs_json_root(&info),
   };

@@ -14,7 +14,7 @@ typedef struct vs_window {
 static vs_exit find_window(vs_cli *cli, vs_client *client, vs_window *window) {
   *window = (vs_window){.top = vs_words_top(cli, ROWS), .marked = -1};
   if (!vs_cli_has(cli, VS_OPTION_AT)) return VS_EXIT_OK;
-  const uint32_t at = UINT32_C(1) << VS_OPTION_AT, top = UINT32_C(1) << VS_OPTION_TOP;
+  const uint64_t at = VS_OPTION_BIT(VS_OPTION_AT), top = VS_OPTION_BIT(VS_OPTION_TOP);
   vs_client_begin(client, "events");
   vs_cli_pass_options(cli, client, ~(at | top));
   vs_client_param(client, "to", cli->line->values[VS_OPTION_AT]);
@@ -31,7 +31,7 @@ static vs_exit find_window(vs_cli *cli, vs_client *client, vs_window *window) {
 }
 
 static void begin_request(vs_cli *cli, vs_client *client, const vs_window *window) {
-  const uint32_t at = UINT32_C(1) << VS_OPTION_AT, top = UINT32_C(1) << VS_OPTION_TOP;
+  const uint64_t at = VS_OPTION_BIT(VS_OPTION_AT), top = VS_OPTION_BIT(VS_OPTION_TOP);
   vs_client_begin(client, "events");
   vs_cli_pass_options(cli, client, ~(at | top));
   vs_client_param_u64(client, "top", window->top == UINT64_MAX ? 0 : window->top);
@@ -150,7 +150,7 @@ static void put_next(vs_cli *cli, const vs_window *window) {
 /* The time of the first event, null where there are no times. */
 static vs_exit ask_first_time(vs_cli *cli, vs_client *client, vs_json_doc *reply) {
   vs_client_begin(client, "events");
-  vs_cli_pass_options(cli, client, UINT32_C(1) << VS_OPTION_DEVICE);
+  vs_cli_pass_options(cli, client, VS_OPTION_BIT(VS_OPTION_DEVICE));
   vs_client_param_u64(client, "top", 1);
   return vs_client_ask(client, reply);
 }

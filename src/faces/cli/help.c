@@ -88,7 +88,7 @@ bool vs_help_format(size_t index, const char **name, const char **extension, con
   return true;
 }
 
-static void put_options(vs_screen *screen, uint32_t options, vs_option_group group, const char *heading) {
+static void put_options(vs_screen *screen, uint64_t options, vs_option_group group, const char *heading) {
   bool first = true;
   for (unsigned id = 0; id < VS_OPTION_COUNT; id++) {
     const vs_option *option = &vs_options[id];

@@ -461,6 +461,7 @@ static void put_next(vs_page *page, size_t device_count) {
   if (device_count == 0) next.device = "host";
   vs_text_byte(&page->screen->text, '\n');
   vs_words_next(page->cli, &next);
+  vs_words_next_view(page->cli);
 }
 
 static void put_report(vs_page *page, vs_json report) {
@@ -491,7 +492,7 @@ static void put_report(vs_page *page, vs_json report) {
 
 static vs_exit ask(vs_cli *cli, vs_client *client) {
   vs_client_begin(client, "report");
-  vs_cli_pass_options(cli, client, UINT32_MAX);
+  vs_cli_pass_options(cli, client, VS_EVERY_OPTION);
   if (vs_cli_has(cli, VS_OPTION_JSON)) return vs_cli_pass_reply(cli, client);
   if (!vs_cli_has(cli, VS_OPTION_TOP)) vs_client_param_u64(client, "top", OWNERS);
   vs_json_doc reply;

@@ -130,7 +130,7 @@ static void put_sum(vs_cli *cli, vs_json reply) {
 
 static vs_exit ask(vs_cli *cli, vs_client *client) {
   vs_client_begin(client, "stats");
-  vs_cli_pass_options(cli, client, UINT32_MAX);
+  vs_cli_pass_options(cli, client, VS_EVERY_OPTION);
   if (vs_cli_has(cli, VS_OPTION_JSON)) return vs_cli_pass_reply(cli, client);
   vs_json_doc document;
   const vs_exit code = vs_client_ask(client, &document);

@@ -135,10 +135,10 @@ static vs_exit put_reply(vs_cli *cli, vs_json reply) {
 }
 
 static vs_exit ask(vs_cli *cli, vs_client *client) {
-  const uint32_t top = UINT32_C(1) << VS_OPTION_TOP;
+  const uint64_t top = VS_OPTION_BIT(VS_OPTION_TOP);
   const bool as_json = vs_cli_has(cli, VS_OPTION_JSON);
   vs_client_begin(client, "tree");
-  vs_cli_pass_options(cli, client, as_json ? UINT32_MAX : ~top);
+  vs_cli_pass_options(cli, client, as_json ? VS_EVERY_OPTION : ~top);
   if (as_json) return vs_cli_pass_reply(cli, client);
   vs_client_param_u64(client, "top",
                       0); /* what is folded away here must not take the place of what is shown */

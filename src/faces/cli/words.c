@@ -1,4 +1,5 @@
 #include "faces/cli/words.h"
+#include "faces/server/server.h"
 
 const char vs_words_record[] = "call torch.cuda.memory._record_memory_history() before the first allocation";
 
@@ -118,17 +119,34 @@ void vs_words_shell(vs_text *text, const char *word) {
   vs_text_byte(text, '\'');
 }
 
-void vs_words_next_line(vs_cli *cli, vs_str line, const char *purpose) {
+static const char next_label[] = "Next: ", next_margin[] = "      ";
+
+static void put_next(vs_cli *cli, const char *label, vs_str line, const char *purpose) {
   if (vs_cli_has(cli, VS_OPTION_QUIET)) return;
-  vs_screen_styled(&cli->screen, VS_STYLE_TITLE, VS_STR("Next: "));
+  vs_screen_styled(&cli->screen, label == next_label ? VS_STYLE_TITLE : VS_STYLE_PLAIN, vs_str_from(label));
   vs_text_str(&cli->screen.text, line);
-  const size_t width = strlen("Next: ") + vs_screen_width(line);
+  const size_t width = strlen(label) + vs_screen_width(line);
   if (width + strlen("  # ") + strlen(purpose) <= cli->screen.columns) {
     vs_screen_style(&cli->screen, VS_STYLE_FAINT);
     vs_text_format(&cli->screen.text, "  # %s", purpose);
     vs_screen_style(&cli->screen, VS_STYLE_PLAIN);
   }
   vs_text_byte(&cli->screen.text, '\n');
+}
+
+void vs_words_next_line(vs_cli *cli, vs_str line, const char *purpose) {
+  put_next(cli, next_label, line, purpose);
+}
+
+void vs_words_next_view(vs_cli *cli) {
+  const char *name = cli->line->arguments[0];
+  if (vs_server_version() == NULL || vs_str_equal(vs_str_from(name), VS_STR("-"))) return;
+  vs_text line;
+  vs_scratch_init(&line, &cli->screen);
+  vs_text_cstr(&line, "vramscope view ");
+  vs_words_shell(&line, name);
+  put_next(cli, next_margin, vs_text_view(&line), "to look around in the browser");
+  vs_text_deinit(&line);
 }
 
 void vs_words_next(vs_cli *cli, const vs_next *next) {

@@ -56,4 +56,7 @@ void vs_words_next(vs_cli *cli, const vs_next *next);
 /* The same of a command line without FILE; it is safe. */
 void vs_words_next_line(vs_cli *cli, vs_str line, const char *purpose);
 
+/* "      vramscope view FILE  # purpose" below it, where this build can. Not of standard input, which has been read. */
+void vs_words_next_view(vs_cli *cli);
+
 #endif

@@ -1,0 +1,133 @@
+#include "faces/cli/enclose.h"
+#include "base/text.h"
+
+#if VS_WITH_ZLIB
+#include <zlib.h>
+
+enum { WINDOW = VS_HOSTILE ? 64 : 64 * 1024, GROUP = 3, DIGITS = 4 };
+
+/* Invariant: group_count < GROUP between writes. */
+struct vs_enclosure {
+  const vs_host *host;
+  vs_writer to;
+  uint8_t group[GROUP]; /* bytes that wait to become digits */
+  size_t group_count;
+  size_t digit_count;
+  z_stream stream;
+  uint8_t packed[WINDOW];
+  char digits[WINDOW];
+};
+
+/* ---- base64 */
+
+static vs_status flush_digits(vs_enclosure *e) {
+  const size_t count = e->digit_count;
+  e->digit_count = 0;
+  return count == 0 ? VS_OK : e->to.write(e->to.ctx, e->digits, count);
+}
+
+static vs_status put_group(vs_enclosure *e, size_t bytes) {
+  static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  if (e->digit_count + DIGITS > sizeof e->digits) VS_TRY(flush_digits(e));
+  const uint32_t bits = (uint32_t)e->group[0] << 16 | (uint32_t)e->group[1] << 8 | e->group[2];
+  for (size_t i = 0; i < DIGITS; i++)
+    e->digits[e->digit_count++] = i <= bytes ? alphabet[bits >> (18 - 6 * i) & 63] : '=';
+  return VS_OK;
+}
+
+static vs_status put_bytes(vs_enclosure *e, const uint8_t *data, size_t size) {
+  for (size_t i = 0; i < size; i++) {
+    e->group[e->group_count++] = data[i];
+    if (e->group_count < GROUP) continue;
+    VS_TRY(put_group(e, GROUP));
+    e->group_count = 0;
+  }
+  return VS_OK;
+}
+
+static vs_status finish_digits(vs_enclosure *e) {
+  const size_t left = e->group_count;
+  for (size_t i = left; i < GROUP; i++) e->group[i] = 0;
+  if (left != 0) VS_TRY(put_group(e, left));
+  e->group_count = 0;
+  return flush_digits(e);
+}
+
+/* ---- gzip */
+
+enum { LEVEL = 6, GZIP = 16 + MAX_WBITS, USUAL_MEMORY = 8, MOST_AT_ONCE = 1 << 30 };
+
+static vs_status begin_packing(vs_enclosure *e) {
+  const int answer = deflateInit2(&e->stream, LEVEL, Z_DEFLATED, GZIP, USUAL_MEMORY, Z_DEFAULT_STRATEGY);
+  return answer == Z_OK ? VS_OK : VS_NO_MEMORY;
+}
+
+static void end_packing(vs_enclosure *e) { (void)deflateEnd(&e->stream); }
+
+/* Until all is taken or, at the end of the file, all is out. */
+static vs_status pack(vs_enclosure *e, const uint8_t *data, size_t size, int flush) {
+  e->stream.next_in = (void *)(uintptr_t)data; /* zlib does not write to it */
+  e->stream.avail_in = (unsigned)size;
+  do {
+    e->stream.next_out = e->packed;
+    e->stream.avail_out = sizeof e->packed;
+    (void)deflate(&e->stream, flush); /* cannot fail on a sound stream with room */
+    VS_TRY(put_bytes(e, e->packed, sizeof e->packed - e->stream.avail_out));
+  } while (e->stream.avail_out == 0);
+  return VS_OK;
+}
+
+static vs_status put_packed(vs_enclosure *e, const uint8_t *data, size_t size) {
+  for (size_t at = 0; at < size; at += MOST_AT_ONCE)
+    VS_TRY(pack(e, data + at, size - at < MOST_AT_ONCE ? size - at : MOST_AT_ONCE, Z_NO_FLUSH));
+  return VS_OK;
+}
+
+/* ---- the whole */
+
+vs_status vs_enclosure_create(const vs_host *host, vs_writer to, vs_enclosure **out) {
+  vs_enclosure *e = vs_host_alloc(host, sizeof *e);
+  if (e == NULL) return VS_NO_MEMORY;
+  memset(e, 0, sizeof *e);
+  e->host = host;
+  e->to = to;
+  const vs_status status = begin_packing(e);
+  if (status == VS_OK) *out = e;
+  else vs_host_free(host, e, sizeof *e);
+  return status;
+}
+
+void vs_enclosure_destroy(vs_enclosure *e) {
+  if (e == NULL) return;
+  end_packing(e);
+  vs_host_free(e->host, e, sizeof *e);
+}
+
+static vs_status take(void *ctx, const void *data, size_t size) { return put_packed(ctx, data, size); }
+
+vs_writer vs_enclosure_writer(vs_enclosure *e) { return (vs_writer){.ctx = e, .write = take}; }
+
+vs_status vs_enclosure_finish(vs_enclosure *e) {
+  VS_TRY(pack(e, NULL, 0, Z_FINISH));
+  return finish_digits(e);
+}
+
+#else
+
+vs_status vs_enclosure_create(const vs_host *host, vs_writer to, vs_enclosure **out) {
+  (void)host;
+  (void)to;
+  (void)out;
+  return VS_UNSUPPORTED;
+}
+
+void vs_enclosure_destroy(vs_enclosure *e) { (void)e; }
+
+vs_writer vs_enclosure_writer(vs_enclosure *e) { return (vs_writer){.ctx = e, .write = NULL}; }
+
+vs_status vs_enclosure_finish(vs_enclosure *e) {
+  (void)e;
+  return VS_UNSUPPORTED;
+}
+
+#endif

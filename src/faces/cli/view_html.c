@@ -1,0 +1,166 @@
+/* vramscope view --html: a page that holds the files, compressed, and everything to look at them. What is
+ * written is read on the way, as any other command would read it: a page with a file in it that nobody can
+ * read is not made. */
+#include "faces/cli/enclose.h"
+#include "faces/cli/inflate.h"
+#include "faces/cli/view.h"
+#include "os/process.h"
+
+enum { MIB = 1024 * 1024, HEAVY_MIB = 100 }; /* from about there on browsers take their time with a page */
+
+typedef struct writing {
+  vs_cli *cli;
+  vs_page page;
+  vs_page_file files[VS_MAX_ARGUMENTS];
+  vs_outfile out;
+} writing;
+
+static vs_exit refuse(const char *sentence) {
+  vs_error error;
+  vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s", sentence);
+  return vs_say_error(VS_STR(""), &error);
+}
+
+static vs_exit check(const vs_cli *cli) {
+  static const vs_option_id serving[] = {VS_OPTION_PORT, VS_OPTION_OPEN, VS_OPTION_NO_TOKEN};
+  for (size_t i = 0; i < sizeof serving / sizeof serving[0]; i++) {
+    char sentence[80];
+    vs_format(sentence, sizeof sentence, "--html serves nothing, so --%s has no meaning",
+              vs_options[serving[i]].name);
+    if (vs_cli_has(cli, serving[i])) return refuse(sentence);
+  }
+  vs_error error;
+  if (cli->line->argument_count != 0 && vs_inflate_version() == NULL) {
+    vs_fail(&error, VS_UNSUPPORTED, VS_NO_OFFSET,
+            "this build cannot compress (zlib), as the files of a page are");
+    return vs_say_error(VS_STR(""), &error);
+  }
+  if (vs_page_has_engine()) return VS_EXIT_OK;
+  vs_fail(&error, VS_UNSUPPORTED, VS_NO_OFFSET, "%s",
+          "this build's page cannot read files by itself (it was built without clang and wasm-ld): serve "
+          "them with "
+          "vramscope view FILE");
+  return vs_say_error(VS_STR(""), &error);
+}
+
+static vs_str output_name(const writing *w) { return vs_str_from(w->cli->line->values[VS_OPTION_HTML]); }
+
+static vs_exit say_output(const writing *w, vs_error *error) {
+  if (vs_str_equal(vs_str_from(error->text), VS_STR("it exists already")))
+    vs_fail(error, VS_IO, VS_NO_OFFSET, "%s", "it exists already; --force replaces it");
+  if (error->status != VS_NO_MEMORY) error->status = VS_IO;
+  return vs_say_error(output_name(w), error);
+}
+
+static vs_status put(writing *w, vs_str text) {
+  const vs_writer writer = vs_outfile_writer(&w->out);
+  return writer.write(writer.ctx, text.data, text.size);
+}
+
+/* ---- a file */
+
+static vs_status enclose(writing *w, const char *path, vs_progress *progress, vs_enclosure *enclosure,
+                         vs_error *error) {
+  const vs_writer tap = vs_enclosure_writer(enclosure);
+  const vs_load_watch watch = {.tap = &tap};
+  vs_engine *engine;
+  VS_TRY(vs_client_load(w->cli->host, path, path, progress, &watch, &engine, error));
+  vs_engine_destroy(engine);
+  return vs_enclosure_finish(enclosure);
+}
+
+/* Whose failure it was, the output's or the input's. */
+static vs_exit say_failure(writing *w, vs_str name, vs_error *error, vs_status status) {
+  if (w->out.error.status != VS_OK) {
+    *error = w->out.error;
+    return status == VS_CANCELLED ? VS_EXIT_FILE : say_output(w, error);
+  }
+  if (error->status == VS_OK) vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  error->status = status;
+  (void)vs_say_error(name, error);
+  return status == VS_NO_MEMORY ? VS_EXIT_NO_MEMORY : VS_EXIT_FILE;
+}
+
+static vs_exit put_file(writing *w, size_t number) {
+  const char *path = w->cli->line->arguments[number];
+  const vs_str name = vs_client_shown_name(vs_str_from(path));
+  char element[96];
+  vs_format(element, sizeof element, "\n<script type=\"application/octet-stream\" id=\"data-%U\">",
+            (uint64_t)number);
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  vs_progress progress;
+  vs_enclosure *enclosure = NULL;
+  vs_progress_begin(&progress, !vs_cli_has(w->cli, VS_OPTION_QUIET), name);
+  vs_status status = put(w, vs_str_from(element));
+  if (status == VS_OK) status = vs_enclosure_create(w->cli->host, vs_outfile_writer(&w->out), &enclosure);
+  if (status == VS_OK) status = enclose(w, path, &progress, enclosure, &error);
+  if (status == VS_OK) status = put(w, VS_STR("</script>"));
+  vs_enclosure_destroy(enclosure);
+  vs_progress_end(&progress);
+  return status == VS_OK ? VS_EXIT_OK : say_failure(w, name, &error, status);
+}
+
+/* ---- the page */
+
+static vs_status put_beginning(writing *w) {
+  const size_t count = w->cli->line->argument_count;
+  const vs_writer writer = vs_outfile_writer(&w->out);
+  vs_text text;
+  vs_text_init(&text, w->cli->host, &writer);
+  vs_text_str(&text, w->page.before);
+  vs_page_put_boot(&text, count == 0 ? VS_PAGE_EMPTY : VS_PAGE_INLINED, w->files, count);
+  vs_text_str(&text, w->page.between);
+  const vs_status status = vs_text_finish(&text);
+  vs_text_deinit(&text);
+  return status;
+}
+
+static vs_exit put_page(writing *w) {
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  vs_status status = put_beginning(w);
+  if (status != VS_OK) return say_failure(w, output_name(w), &error, status);
+  for (size_t i = 0; i < w->cli->line->argument_count; i++) {
+    const vs_exit code = put_file(w, i);
+    if (code != VS_EXIT_OK) return code;
+  }
+  status = put(w, w->page.after);
+  return status == VS_OK ? VS_EXIT_OK : say_failure(w, output_name(w), &error, status);
+}
+
+static void say_done(const writing *w) {
+  const uint64_t bytes = w->out.written;
+  vs_text note;
+  vs_text_init(&note, w->cli->host, NULL);
+  vs_text_format(&note, "Wrote %S, ", output_name(w));
+  vs_text_bytes(&note, bytes, VS_UNIT_BINARY);
+  vs_text_cstr(&note, ": opens in any browser, from disk\n");
+  if (bytes / MIB >= HEAVY_MIB)
+    vs_text_cstr(&note, "Browsers take their time with a page of this size, or give up: vramscope view FILE "
+                        "serves it without one\n");
+  const vs_str view = vs_text_view(&note);
+  if (note.status == VS_OK) vs_stderr_put(view.data, view.size);
+  vs_text_deinit(&note);
+}
+
+vs_exit vs_view_write_page(vs_cli *cli) {
+  static writing w; /* its buffer is large for a stack */
+  w.cli = cli;
+  vs_page_open(&w.page);
+  vs_exit code = check(cli);
+  if (code == VS_EXIT_OK) code = vs_view_files(cli, w.files);
+  if (code != VS_EXIT_OK) return code;
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  const char *name = cli->line->values[VS_OPTION_HTML];
+  if (vs_str_equal(vs_str_from(name), VS_STR("-"))) vs_outfile_stdout(&w.out);
+  else if (vs_outfile_create(&w.out, name, vs_cli_has(cli, VS_OPTION_FORCE), &error) != VS_OK)
+    return say_output(&w, &error);
+  code = put_page(&w);
+  if (code != VS_EXIT_OK) {
+    vs_outfile_abandon(&w.out);
+    return code;
+  }
+  if (vs_outfile_finish(&w.out, &error) != VS_OK)
+    return error.status == VS_CANCELLED ? VS_EXIT_OK : say_output(&w, &error);
+  if (!vs_cli_has(cli, VS_OPTION_QUIET)) say_done(&w);
+  return VS_EXIT_OK;
+}

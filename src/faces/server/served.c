@@ -1,0 +1,64 @@
+#include "faces/server/served.h"
+#include "base/check.h"
+
+void vs_served_init(vs_served *file) {
+  *file = (vs_served){.drawn = 1, .state = VS_SERVED_READING, .error = {.offset = VS_NO_OFFSET}};
+  (void)pthread_mutex_init(&file->lock, NULL); /* neither fails with the usual attributes */
+  (void)pthread_cond_init(&file->moved, NULL);
+  atomic_init(&file->bytes, VS_BYTES_UNKNOWN);
+}
+
+void vs_served_deinit(vs_served *file) {
+  vs_engine_destroy(file->engine);
+  file->engine = NULL;
+  (void)pthread_cond_destroy(&file->moved);
+  (void)pthread_mutex_destroy(&file->lock);
+}
+
+/* ---- turns */
+
+/* The lock is held. */
+static void call_next(vs_served *file) {
+  VS_ASSERT(file->called < file->drawn);
+  file->called++;
+  (void)pthread_cond_broadcast(&file->moved);
+}
+
+void vs_served_take(vs_served *file) {
+  (void)pthread_mutex_lock(&file->lock);
+  const uint64_t mine = file->drawn++;
+  while (file->called != mine) (void)pthread_cond_wait(&file->moved, &file->lock);
+  (void)pthread_mutex_unlock(&file->lock);
+}
+
+void vs_served_give(vs_served *file) {
+  (void)pthread_mutex_lock(&file->lock);
+  call_next(file);
+  (void)pthread_mutex_unlock(&file->lock);
+}
+
+void vs_served_loaded(vs_served *file, vs_engine *engine, const vs_error *error) {
+  (void)pthread_mutex_lock(&file->lock);
+  file->engine = engine;
+  file->state = engine != NULL ? VS_SERVED_READY : VS_SERVED_FAILED;
+  if (engine == NULL) file->error = *error;
+  call_next(file);
+  (void)pthread_mutex_unlock(&file->lock);
+}
+
+/* ---- looking */
+
+void vs_served_look(vs_served *file, vs_served_view *view) {
+  (void)pthread_mutex_lock(&file->lock);
+  *view = (vs_served_view){.state = file->state, .error = file->error};
+  (void)pthread_mutex_unlock(&file->lock);
+  view->bytes_read = atomic_load(&file->bytes_read);
+  view->bytes = atomic_load(&file->bytes);
+}
+
+bool vs_served_is_idle(vs_served *file) {
+  (void)pthread_mutex_lock(&file->lock);
+  const bool is_idle = file->called == file->drawn;
+  (void)pthread_mutex_unlock(&file->lock);
+  return is_idle;
+}
