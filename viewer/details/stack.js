@@ -1,0 +1,176 @@
+// A call stack to read: the user's own line first, then the whole stack, innermost frame first, in which
+// the frames of the allocator and of C++ are folded into one line each.
+
+import { callLabel } from "../who/flame_tree.js";
+import { buttonEl, copyText, el, fill, setText } from "../shared/dom.js";
+import { pluralText } from "../shared/format.js";
+
+const RETURNED_TYPE = /^(?:[\w:]+[\s*&]+)+(?=[\w:~]+[<(])/;
+const SHOWN_PATH = 2; // parts of a path
+
+/** A C++ name without the parameters and template arguments in it: at::native::empty_cuda(…). */
+export function shortFunction(name) {
+  let depth = 0;
+  let out = "";
+  let isCut = false;
+  const named = name.replaceAll("(anonymous namespace)::", "");
+  const text = named.includes("operator ") ? named : named.replace(RETURNED_TYPE, "");
+  for (const letter of text) {
+    const isOpen = letter === "(" || letter === "<";
+    if (isOpen && depth++ === 0) {
+      out += `${letter}…`;
+      isCut = true;
+    } else if ((letter === ")" || letter === ">") && depth > 0) {
+      if (--depth === 0) out += letter;
+    } else if (depth === 0) out += letter;
+  }
+  const isWhole = depth === 0 && isCut && out.length > 3;
+  const short = isWhole ? out.replaceAll("(…)", "()").replaceAll("<…>", "<>") : name;
+  return short.replace(/\(\)( const)?$/, "()");
+}
+
+/** A label of a group: as it is, unless it is a C++ name. */
+export function shortLabel(label) {
+  return label?.includes("::") ? callLabel(label) : label;
+}
+
+function shortPath(path) {
+  const parts = (path ?? "").split(/[/\\]/);
+  return parts.length <= SHOWN_PATH ? path : `…/${parts.slice(-SHOWN_PATH).join("/")}`;
+}
+
+function placeText(frame, path) {
+  return frame.line === null || frame.line === undefined ? path : `${path}:${frame.line}`;
+}
+
+/** A frame on one line of plain text, whole. */
+export function plainFrame(frame) {
+  return `${placeText(frame, frame.file || "??")} ${frame.function}`;
+}
+
+function isNoise(frame) {
+  return frame.kind === "native" || frame.kind === "noise";
+}
+
+/** [{frames, isFolded}]: what follows one another and is folded together. */
+function runsOfStack(stack) {
+  const runs = [];
+  for (const frame of stack) {
+    const last = runs[runs.length - 1];
+    if (isNoise(frame) && last?.isFolded) last.frames.push(frame);
+    else runs.push({ isFolded: isNoise(frame), frames: [frame] });
+  }
+  return runs;
+}
+
+/** The frame that says who asked: the innermost one of the user's, else of a library, else none. */
+export function userFrame(stack) {
+  const innermost = (kind) => stack?.find((frame) => frame.kind === kind);
+  return innermost("user") ?? innermost("library") ?? null;
+}
+
+function frameItem(frame, isChief) {
+  const name = isNoise(frame) ? shortFunction(frame.function) : frame.function;
+  const place = frame.file === "??" ? "" : placeText(frame, shortPath(frame.file));
+  const words = el("span", { class: "details-function" }, name || "??");
+  const kind = `details-frame is-${frame.kind}${isChief ? " is-chief" : ""}`;
+  const item = el("li", { class: kind, title: plainFrame(frame) },
+    [words, place ? el("span", { class: "details-place" }, place) : null]);
+  if (name !== frame.function) {
+    const more = buttonEl("…", () => {
+      const isWhole = more.getAttribute("aria-expanded") === "true";
+      more.setAttribute("aria-expanded", String(!isWhole));
+      setText(words, isWhole ? name : frame.function);
+    }, { class: "details-more", "aria-expanded": "false", "aria-label": "Whole name", title: "Whole name" });
+    item.append(more);
+  }
+  return item;
+}
+
+/** What folded frames are called: of the allocator where they are the innermost, else of C++. */
+function foldWords(run, isInnermost) {
+  if (isInnermost) return `${pluralText(run.frames.length, "frame")} of the allocator`;
+  return `+ ${run.frames.length} C++`;
+}
+
+/**
+ * A button in whose place the frames come: behind the item `place`, or, where that is null, as an item of
+ * its own.
+ */
+function foldButton(run, place) {
+  const words = `${pluralText(run.frames.length, "frame")} of C++ or the interpreter`;
+  const button = buttonEl(foldWords(run, place === null), () => {
+    const items = run.frames.map((frame) => frameItem(frame, false));
+    items[0].tabIndex = -1;
+    if (place === null) button.parentElement.replaceWith(...items);
+    else place.after(...items);
+    button.remove();
+    items[0].focus();
+  }, { class: "details-unfold", "aria-expanded": "false", title: words, "aria-label": `Show ${words}` });
+  if (place === null) return el("li", { class: "details-fold" }, button);
+  place.append(button);
+  return null;
+}
+
+/**
+ * The items of a stack: those of Python one by one, what is folded as a button at the end of the item
+ * before.
+ */
+function stackItems(runs, chief) {
+  const items = [];
+  for (const run of runs) {
+    const fold = run.isFolded ? foldButton(run, items[items.length - 1] ?? null) : null;
+    if (run.isFolded) items.push(...(fold ? [fold] : []));
+    else items.push(...run.frames.map((frame) => frameItem(frame, frame === chief)));
+  }
+  return items;
+}
+
+/** The user's line, large. Null where the stack has only C++. */
+export function chiefBlock(stack) {
+  const frame = userFrame(stack);
+  if (frame === null) return null;
+  return el("div", { class: `details-chief is-${frame.kind}`, title: plainFrame(frame) }, [
+    el("span", { class: "details-chief-name" }, frame.function),
+    el("span", { class: "details-chief-place mono" }, placeText(frame, shortPath(frame.file))),
+  ]);
+}
+
+/**
+ * The frames of a stack under a title, with a button that copies them all.
+ * @param {object} app
+ * @param {string} title
+ * @param {Array<{function, file, line, kind}>} stack  innermost first, not empty
+ */
+export function stackSection(app, title, stack) {
+  const chief = userFrame(stack);
+  const runs = runsOfStack(stack);
+  const isAllFolded = runs.every((run) => run.isFolded);
+  const items = isAllFolded ? stack.map((frame) => frameItem(frame, false)) : stackItems(runs, chief);
+  const copy = buttonEl("Copy", async () => {
+    const isDone = await copyText(stack.map(plainFrame).join("\n"));
+    if (isDone) setText(copy, "Copied");
+    app.announce(isDone ? "Copied all frames" : "The browser does not allow to copy");
+  }, { class: "quiet", title: "Copy all frames as text" });
+  const head = el("div", { class: "details-head" }, [el("h3", {}, title),
+    el("span", { class: "faint" }, pluralText(stack.length, "frame")), copy]);
+  const list = el("ol", { class: "details-stack" }, items);
+  return el("section", {}, [head, list]);
+}
+
+/** Why there is no stack, and how there would be one. */
+export function noStack(stack, isBefore) {
+  const why = isBefore
+    ? "It was there before recording began. To know who asked, record from the top of the program:"
+    : stack === null ? "The recording has no stacks. To have them:"
+      : "The recording was made without stacks. To have them:";
+  const ways = el("ul", { class: "details-ways" }, [
+    el("li", {}, el("code", {}, "torch.cuda.memory._record_memory_history(context=\"all\")")),
+    el("li", {}, el("code", {}, "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")"))]);
+  return el("section", {}, [el("h3", {}, "No stack"), el("p", { class: "second" }, why), ways]);
+}
+
+/** Replaces a node's content with sections, leaving out null ones. */
+export function fillSections(node, sections) {
+  return fill(node, sections.filter((section) => section !== null));
+}

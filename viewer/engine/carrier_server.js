@@ -1,0 +1,77 @@
+/**
+ * Questions to the server that served this page: `vramscope view`, on this machine. The files lie there; it
+ * began to read them before the page came.
+ */
+import { EngineError } from "./engine.js";
+
+/**
+ * @param {string} base  address of the server's files, such as "api"
+ * @param {number} index  which of them
+ */
+export function serverCarrier(base, index) {
+  const address = `${base}/${index}`;
+  const pending = new Set();
+
+  /** An answer that is no failure. Every fetch can be cancelled. */
+  async function fetchFromServer(options) {
+    const abort = new AbortController();
+    pending.add(abort);
+    try {
+      const response = await fetch(address, { ...options, signal: abort.signal });
+      if (response.ok && !isProblem(response)) return await response.arrayBuffer();
+      throw await serverFailure(response);
+    } catch (error) {
+      throw serverError(error);
+    } finally {
+      pending.delete(abort);
+    }
+  }
+
+  /** Waits until the server has read the file, and tells how far it is. The server is its source. */
+  async function load(source, onProgress) {
+    for (;;) {
+      const state = JSON.parse(new TextDecoder().decode(await fetchFromServer({})));
+      if (state.state === "ready") return null;
+      if (state.state === "failed") throw new EngineError(state.error, state.status ?? null, state.offset);
+      onProgress?.(state.bytes_read, state.bytes);
+      await serverPause(pending);
+    }
+  }
+
+  const request = (bytes) => fetchFromServer({ method: "POST", body: bytes });
+  const cancel = () => pending.forEach((abort) => abort.abort());
+  return { load, request, cancel, close: cancel };
+}
+
+const SERVER_LOOK_MS = 60;
+const STATUS_CANCELLED = -10;
+
+/** A pause that a cancel ends. */
+function serverPause(pending) {
+  const abort = new AbortController();
+  pending.add(abort);
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, SERVER_LOOK_MS);
+    abort.signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new EngineError("cancelled", STATUS_CANCELLED));
+    });
+  }).finally(() => pending.delete(abort));
+}
+
+/** The engine's word that it does not answer; all else is the server's. */
+function isProblem(response) {
+  return response.headers.get("Content-Type") === "application/problem+json";
+}
+
+async function serverFailure(response) {
+  if (!isProblem(response)) return new EngineError((await response.text()).trim() || response.statusText);
+  const { status, error, offset } = await response.json();
+  return new EngineError(error, status, offset);
+}
+
+function serverError(error) {
+  if (error instanceof EngineError) return error;
+  if (error?.name === "AbortError") return new EngineError("cancelled", STATUS_CANCELLED);
+  return new EngineError("the server does not answer: it has ended, or the way to it has");
+}

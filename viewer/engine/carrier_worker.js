@@ -1,0 +1,111 @@
+/**
+ * Questions to an engine in this page: a worker for each file, which never leaves the machine.
+ *
+ * The built page (tools/bundle_viewer) holds the engine and the worker's source in elements of their own, and
+ * has unpackElement; unbundled they are files beside it.
+ */
+import { EngineError } from "./engine.js";
+
+const CANCELLED_STATUS = -10;
+const NO_ENGINE = "this page was built without its engine: open the file with vramscope view FILE";
+let compiledEngine = null; // the promise of the module, which all workers share
+let workerAddress = null; // of the inlined source
+
+/** Whether this page can read files by itself. */
+export function hasEngine() {
+  return document.getElementById("engine") !== null || document.getElementById("program") === null;
+}
+
+/** Begins to compile the engine, for a page where a file may come soon. */
+export function warmEngine() {
+  if (hasEngine()) readyEngine().catch(() => {}); // who loads hears of it
+}
+
+/**
+ * @param {Blob} blob  a file as it was chosen, also packed by gzip
+ * @param {string} [name]  where it is no File
+ * @returns {object} a carrier, see engine.js
+ */
+export function workerCarrier(blob, name = blob.name ?? "file") {
+  let worker = null;
+  let onProgress = () => {};
+  let count = 0; // of messages
+  let turn = 0; // of loads and of what ends them
+  const waiting = new Map();
+
+  const settle = ({ data }) => {
+    if (data.kind === "progress") return onProgress(data.bytesRead);
+    const asked = waiting.get(data.number); // nobody, where a worker that was ended had the last word
+    waiting.delete(data.number);
+    if (data.kind === "done") return asked?.resolve(data.reply);
+    return asked?.reject(new EngineError(data.error.message, data.error.status, data.error.offset));
+  };
+  const stop = (error) => {
+    turn++;
+    worker?.terminate();
+    worker = null;
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
+  const send = (message, transfer = []) => new Promise((resolve, reject) => {
+    if (worker === null) return reject(new EngineError("no file is loaded"));
+    count++;
+    waiting.set(count, { resolve, reject });
+    return worker.postMessage({ ...message, number: count }, transfer);
+  });
+
+  return {
+    async load(source = blob, report = () => {}) {
+      stop(cancelledError());
+      const mine = turn;
+      const module = await readyEngine();
+      if (turn !== mine) throw cancelledError();
+      onProgress = (bytesRead) => report(bytesRead, source.size);
+      worker = startWorker();
+      worker.onmessage = settle;
+      const reader = startWorker();
+      worker.onerror = reader.onerror = (event) => stop(stoppedError(event));
+      const { port1, port2 } = new MessageChannel();
+      reader.postMessage({ kind: "read", blob: source, port: port1 }, [port1]);
+      const file = { name: source.name ?? name, size: source.size, port: port2 };
+      try {
+        await send({ kind: "load", module, ...file }, [port2]);
+      } finally {
+        reader.terminate();
+      }
+      const info = await send({ kind: "request", bytes: new TextEncoder().encode('{"method":"info"}') });
+      return JSON.parse(new TextDecoder().decode(info));
+    },
+    request: (bytes) => send({ kind: "request", bytes }),
+    cancel: () => stop(cancelledError()),
+    close: () => stop(cancelledError()),
+  };
+}
+
+function cancelledError() {
+  return new EngineError("cancelled", CANCELLED_STATUS);
+}
+
+function stoppedError(event) {
+  return new EngineError(`the engine stopped: ${event.message ?? "the browser gives no reason"}`);
+}
+
+/** The compiled engine. */
+async function readyEngine() {
+  if (!hasEngine()) throw new EngineError(NO_ENGINE);
+  compiledEngine ??= compileEngine();
+  return compiledEngine;
+}
+
+function startWorker() {
+  const inlined = document.getElementById("worker");
+  if (inlined === null) return new Worker("worker.js", { type: "module" });
+  workerAddress ??= URL.createObjectURL(new Blob([inlined.textContent], { type: "text/javascript" }));
+  return new Worker(workerAddress);
+}
+
+async function compileEngine() {
+  const isBuiltIn = document.getElementById("engine") !== null;
+  const response = isBuiltIn ? globalThis.unpackElement("engine") : await fetch("vramscope.wasm");
+  return WebAssembly.compile(await response.arrayBuffer());
+}

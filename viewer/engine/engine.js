@@ -1,0 +1,106 @@
+/**
+ * Questions to one file. The bytes of request and reply are those of `vramscope query`; whether they go to a
+ * worker in this page or to a server on this machine is the carrier's affair.
+ *
+ * A carrier: {load(source, onProgress) -> Promise<info>, request(Uint8Array) -> Promise<ArrayBuffer>,
+ * cancel(), close()}.
+ */
+
+/** Why a question has no answer: a sentence, the stable status and the byte in the file (or null). */
+export class EngineError extends Error {
+  constructor(message, status = null, offset = null) {
+    super(message);
+    this.name = "EngineError";
+    this.status = status;
+    this.offset = offset;
+  }
+}
+
+/**
+ * @param {object} carrier  that has loaded its file
+ * @returns {{
+ *   ask: (method: string, params?: object) => Promise<object>,
+ *   once: (method: string, params?: object) => Promise<object>,
+ *   latest: (slot: string, method: string, params?: object) => Promise<object|null>,
+ *   close: () => void, carrier: object}}
+ *   ask: the reply, or an EngineError. once: the same question is asked only once, for what never changes
+ *   (marks, report, info). latest: one in flight per slot; of those that wait only the newest is sent, the
+ *   others give null.
+ */
+export function openEngine(carrier) {
+  const kept = new Map();
+  const slots = new Map();
+  const ask = (method, params = {}) => askCarrier(carrier, method, params);
+  const once = (method, params = {}) => {
+    const key = JSON.stringify([method, params]);
+    if (!kept.has(key)) {
+      const reply = ask(method, params);
+      kept.set(key, reply);
+      reply.catch(() => kept.delete(key));
+    }
+    return kept.get(key);
+  };
+  const latest = (slot, method, params = {}) => {
+    if (!slots.has(slot)) slots.set(slot, { busy: false, waiting: null });
+    return askLatest(slots.get(slot), () => ask(method, params));
+  };
+  return { ask, once, latest, carrier, close: () => carrier.close() };
+}
+
+/**
+ * A reply's bytes as an object. Columns become typed arrays on the reply's own memory: header members and
+ * `columns: {name: TypedArray}`.
+ * @param {ArrayBuffer} buffer
+ */
+export function decodeReply(buffer) {
+  const bytes = new Uint8Array(buffer);
+  const isColumns = COLUMNS_MAGIC.every((code, at) => bytes[at] === code);
+  if (!isColumns) return JSON.parse(new TextDecoder().decode(bytes));
+  const headerBytes = new DataView(buffer).getUint32(4, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + headerBytes)));
+  const columns = {};
+  for (const [name, { type, count, at }] of Object.entries(header.columns)) {
+    columns[name] = new COLUMN_TYPES[type](buffer, at, count);
+  }
+  return { ...header, columns };
+}
+
+/** An Error of any kind as a sentence; what the engine did not say is a fault of the page. */
+export function errorSentence(error) {
+  const text = error?.message ? String(error.message) : String(error);
+  if (!(error instanceof EngineError)) return `This page has a fault: ${text}`;
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const COLUMNS_MAGIC = [0x56, 0x53, 0x43, 0x31];
+const COLUMN_TYPES = {
+  u8: Uint8Array,
+  u16: Uint16Array,
+  i32: Int32Array,
+  u32: Uint32Array,
+  u64: BigUint64Array,
+  f64: Float64Array,
+};
+
+async function askCarrier(carrier, method, params) {
+  const request = new TextEncoder().encode(JSON.stringify({ method, params }, bigintAsNumber));
+  return decodeReply(await carrier.request(request));
+}
+
+function bigintAsNumber(key, value) {
+  return typeof value === "bigint" ? Number(value) : value;
+}
+
+function askLatest(slot, send) {
+  if (slot.busy) {
+    slot.waiting?.resolve(null);
+    return new Promise((resolve, reject) => { slot.waiting = { send, resolve, reject }; });
+  }
+  slot.busy = true;
+  return send().finally(() => {
+    slot.busy = false;
+    const next = slot.waiting;
+    slot.waiting = null;
+    if (next) askLatest(slot, next.send).then(next.resolve, next.reject);
+  });
+}

@@ -1,0 +1,439 @@
+/**
+ * Fragmentation: how much of what is reserved lies free, in how large pieces, over time and at the cursor,
+ * and which blocks keep half-empty segments from going back to the driver.
+ */
+import { xPlaceText } from "../shared/axis.js";
+import { el, fill, iconButton, iconEl, setText } from "../shared/dom.js";
+import { errorSentence } from "../engine/engine.js";
+import { exportMenu } from "../shared/export.js";
+import { CanvasPaper, drawnAsCanvas, drawnAsSvg } from "../shared/export_paper.js";
+import {
+  bandText, chartAreas, chartLegends, drawChartLegends, drawFragmentationCharts, fragmentationModel,
+  fragmentationPointAt, placeOfPoint,
+} from "./charts.js";
+import { pinnedSegment } from "./pinned.js";
+import { bytesText, countText, eventText, poolText, shareText, streamText } from "../shared/format.js";
+import { clearCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
+import { themeToken } from "../shared/palette.js";
+import { SortTable } from "../shared/table.js";
+import { keepRange, sameRange, zoomRange } from "../timeline/window.js";
+import { MomentChoice, withinTrace } from "../who/moment.js";
+import { createPointerTip, tipContent } from "../who/tip.js";
+
+/* Points of the charts: about one for each pixel, in steps so that a little resizing asks nothing again. */
+const FRAGMENTATION_STEP = 200;
+const FRAGMENTATION_MOST = 1200;
+const FRAGMENTATION_PINNED = 50;
+const FRAGMENTATION_LEAST = 8; /* events or microseconds in the window */
+const CHART_HELP = "Reserved and free memory over time. Arrow keys walk along it, Enter puts the cursor " +
+  "there, + and - change the window.";
+
+const AREA_COLUMNS = [
+  { key: "pool", title: "Pool", value: (area) => poolText(area.pool) },
+  { key: "stream", title: "Stream", value: (area) => streamText(area.stream) },
+  { key: "kind", title: "Kind", value: (area) => area.kind },
+  { key: "segments", title: "Segments", number: true, value: (area) => area.segments,
+    cell: (area) => countText(area.segments) },
+  byteColumn("reserved", "Reserved"),
+  byteColumn("free", "Free"),
+  byteColumn("pinned", "Pinned"),
+  byteColumn("releasable", "Can go back"),
+  byteColumn("largest_hole", "Largest hole"),
+  { key: "holes", title: "Holes", number: true, value: (area) => areaFigure(area, "hole_count"),
+    cell: (area) => countText(areaFigure(area, "hole_count")) },
+];
+
+/* The reply of "fragmentation" names bytes without a unit or with one, as that of "report" does. */
+function areaFigure(area, key) {
+  return area[key] ?? area[`${key}_bytes`] ?? (key === "hole_count" ? area.holes : null) ?? null;
+}
+
+function byteColumn(key, title) {
+  return { key, title, number: true, csv: `${key}_bytes`, value: (area) => areaFigure(area, key),
+    cell: (area) => bytesText(areaFigure(area, key)) };
+}
+
+class FragmentationPart {
+  constructor(app) {
+    this.app = app;
+    this.model = null;
+    this.point = -1;
+    this.asked = { holes: "", moment: "" };
+    this.failed = { holes: null, moment: null };
+    this.moment = new MomentChoice(app,
+      [["Worst", "Where blocks in use pin most free bytes", () => this.goWorst()]]);
+    this.tip = createPointerTip();
+    this.paint = oncePerFrame(() => this.paintNow());
+    this.element = el("section", { class: "frag", "aria-label": "Fragmentation" },
+      [this.toolbar(), this.body(), this.tip.element]);
+  }
+
+  toolbar() {
+    const { app } = this;
+    const menu = exportMenu(app, { what: "fragmentation", svg: () => this.svg(), png: () => this.png(),
+      csv: () => this.csv() });
+    const zoom = el("div", { class: "frag-zoom", role: "group", "aria-label": "Window" }, [
+      iconButton("minus", "Show more (-)", () => this.zoom(2)),
+      iconButton("plus", "Show less, closer (+)", () => this.zoom(0.5)),
+      iconButton("fit", "Show the whole run (0)", () => app.store.set({ x0: null, x1: null })),
+    ]);
+    return el("div", { class: "toolbar" }, [this.moment.element, el("span", { class: "space" }), zoom, menu]);
+  }
+
+  body() {
+    this.canvas = el("canvas", { class: "frag-canvas" });
+    this.stage = el("div", { class: "frag-stage inner-focus", tabindex: "0", role: "application",
+      "aria-roledescription": "chart", "aria-label": CHART_HELP }, this.canvas);
+    const legend = (name) => el("ul", { class: "who-legend frag-legend", "aria-label": name });
+    this.legend = legend("Colours of the upper chart");
+    this.holesLegend = legend("Colours of the lower chart");
+    this.fail = el("div", { class: "part-fail", hidden: true });
+    this.sentence = el("p", { class: "frag-sentence" });
+    this.figures = el("dl", { class: "frag-figures" });
+    this.areas = new SortTable({ label: "Areas that do not share their holes", sort: "reserved",
+      columns: AREA_COLUMNS, keyOf: (area) => JSON.stringify([area.pool, area.stream, area.kind]) });
+    this.pinned = el("ul", { class: "pinned-list" });
+    this.pinnedTitle = el("h2", {}, "Segments that are nearly empty");
+    this.listen();
+    const moment = el("div", { class: "frag-moment" }, [
+      el("section", { class: "frag-section", "aria-label": "At this moment" }, [this.sentence, this.figures,
+        el("h2", {}, "Areas"),
+        el("p", { class: "faint" }, "A request is only ever served from holes of its own area."),
+        this.areas.element]),
+      el("section", { class: "frag-section", "aria-label": "Pinned segments" },
+        [this.pinnedTitle, this.pinned])]);
+    this.content = el("div", { class: "frag-scroll" }, [this.stage, this.legend, this.holesLegend, moment]);
+    return el("div", { class: "frag-main" }, [this.fail, this.content]);
+  }
+
+  listen() {
+    watchSize(this.stage, (width, height) => {
+      [this.width, this.height] = [width, height];
+      this.paintNow();
+      if (this.app.engine() !== null) this.askHoles(this.app.store.state);
+    });
+    this.stage.addEventListener("pointermove", (event) => this.hover(event));
+    this.stage.addEventListener("pointerleave", () => this.choosePoint(-1));
+    this.stage.addEventListener("blur", () => this.choosePoint(-1));
+    this.stage.addEventListener("click", (event) => this.goTo(this.pointUnder(event)));
+    this.stage.addEventListener("keydown", (event) => this.key(event));
+    this.stage.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+  }
+
+  update(state, changed) {
+    if (this.app.engine() === null) return;
+    if (this.app.engine() !== this.engine || changed.has("device")) this.forget();
+    this.moment.show(state, this.reply?.at?.event ?? null);
+    this.askMarks();
+    this.askHoles(state);
+    this.askMoment(state);
+    if (changed.has("theme")) this.showLegend();
+    this.paint();
+  }
+
+  forget() {
+    this.engine = this.app.engine();
+    this.asked = { holes: "", moment: "" };
+    this.failed = { holes: null, moment: null };
+    this.askedMarks = false;
+  }
+
+  isNew(kind, params) {
+    const text = JSON.stringify([this.app.store.state.file, params]);
+    if (this.asked[kind] === text) return false;
+    this.asked[kind] = text;
+    return true;
+  }
+
+  /* The newest answer, or null: also where another file has been chosen meanwhile. */
+  async askLatest(slot, method, params) {
+    const { engine } = this;
+    const reply = await engine.latest(slot, method, params);
+    return engine === this.engine ? reply : null;
+  }
+
+  async askMarks() {
+    if (this.askedMarks) return;
+    this.askedMarks = true;
+    try {
+      this.moment.setMarks(await this.app.marks());
+    } catch {
+      this.moment.setMarks(null);
+    }
+  }
+
+  async askHoles(state) {
+    if (!this.width) return;
+    const hasTimes = (this.app.info()?.devices ?? []).some((device) => device.first_time_us !== null);
+    const isEvent = state.axis === "event" || !hasTimes;
+    const axis = isEvent ? "event" : "time";
+    const [x0, x1] = axis === state.axis ? [state.x0, state.x1] : [null, null];
+    const steps = Math.ceil(this.width / FRAGMENTATION_STEP);
+    const points = Math.min(FRAGMENTATION_MOST, steps * FRAGMENTATION_STEP);
+    const params = { device: this.app.device(), axis, x0, x1, points };
+    if (!this.isNew("holes", params)) return;
+    this.canvas.dataset.settled = "false";
+    try {
+      const reply = await this.askLatest("fragmentation-holes", "holes", params);
+      if (reply === null) return;
+      const event = this.point < 0 ? null : this.model.columns.point_event[this.point];
+      this.model = fragmentationModel(reply);
+      if (event !== null) this.keepPoint(event);
+      this.showFail("holes", null);
+      this.showLegend();
+      this.paint();
+    } catch (error) {
+      this.asked.holes = "";
+      this.showFail("holes", error);
+    }
+  }
+
+  async askMoment(state) {
+    const at = withinTrace(this.app, state).cursor ?? "peak";
+    const params = { device: this.app.device(), at, top: FRAGMENTATION_PINNED };
+    if (!this.isNew("moment", params)) return;
+    try {
+      const reply = await this.askLatest("fragmentation-moment", "fragmentation", params);
+      if (reply === null) return;
+      this.reply = reply;
+      this.showFail("moment", null);
+      this.showMoment(reply);
+      this.paint();
+      this.moment.show(this.app.store.state, this.eventOf(reply));
+    } catch (error) {
+      this.asked.moment = "";
+      this.showFail("moment", error);
+    }
+  }
+
+  eventOf(reply) {
+    return typeof reply.at === "number" ? reply.at : reply.at?.event ?? null;
+  }
+
+  /* Why a question has no answer, until it has one. */
+  showFail(kind, error) {
+    this.failed[kind] = error;
+    const errors = Object.values(this.failed).filter((one) => one !== null);
+    this.fail.hidden = errors.length === 0;
+    fill(this.fail, errors.map((one) =>
+      el("div", { class: "message bad", role: "alert" }, [iconEl("warn"), errorSentence(one)])));
+  }
+
+  showLegend() {
+    if (this.model === null) return;
+    const legends = chartLegends(this.model);
+    const item = ({ colour, text, isLine }) => {
+      const swatch = el("span", { class: isLine ? "frag-dash" : "swatch" });
+      if (!isLine) swatch.style.background = colour;
+      return el("li", {}, [swatch, text]);
+    };
+    fill(this.legend, legends.reserved.map(item));
+    fill(this.holesLegend, legends.holes.map(item));
+  }
+
+  showMoment(reply) {
+    const all = reply.all;
+    const { sentence } = reply;
+    setText(this.sentence, `${sentence[0].toUpperCase()}${sentence.slice(1)}.`);
+    const pair = (name, text, hint) =>
+      el("div", { class: "frag-figure", title: hint }, [el("dt", {}, name), el("dd", {}, text)]);
+    const figure = (name, key, hint = null) => pair(name, bytesText(areaFigure(all, key)), hint);
+    const free = areaFigure(all, "free");
+    fill(this.figures, [
+      figure("Reserved", "reserved"), figure("In use", "active"), figure("Free", "free"),
+      figure("of it pinned", "pinned", "in segments that also hold a block in use"),
+      figure("of it can go back", "releasable", "in segments without a block in use"),
+      figure("Largest hole", "largest_hole"),
+      figure("Too small to use", "unusable", "in holes smaller than any request of the trace"),
+      pair("Holes", countText(areaFigure(all, "hole_count")), null),
+      pair("Fragmented", free > 0 ? shareText(1 - areaFigure(all, "largest_hole") / free) : "–",
+        "1 − largest hole / free"),
+    ]);
+    this.areas.show(reply.areas);
+    this.showPinned(reply.pinned);
+  }
+
+  showPinned(list) {
+    const title = list.length === 0 ? "No segment with blocks in use has free memory" : "What pins free memory";
+    setText(this.pinnedTitle, title);
+    const toState = (segment) => {
+      this.app.jump({ part: "state", cursor: this.eventOf(this.reply) });
+      if (segment.row !== null) this.app.showDetails("segments", segment.row);
+    };
+    fill(this.pinned, list.map((segment) => pinnedSegment(this.app, segment, toState)));
+  }
+
+  /* ---- the charts */
+
+  paintNow() {
+    if (!this.width || this.model === null) return;
+    const { context } = clearCanvas(this.canvas, this.width, this.height);
+    drawFragmentationCharts(new CanvasPaper(context, this.width, this.height), this.model,
+      { cursor: this.cursorOnAxis(), point: this.point });
+    this.canvas.dataset.settled = "true";
+  }
+
+  /* The cursor is an event; on the axis of time the piece that shows it tells where it is. */
+  cursorOnAxis() {
+    const { cursor } = this.app.store.state;
+    const { model } = this;
+    const event = cursor ?? this.eventOf(this.reply ?? {});
+    if (event === null || model === null) return null;
+    if (model.axis === "event") return event + 0.5;
+    const events = model.columns.point_event;
+    let at = 0;
+    while (at < events.length && events[at] < event) at += 1;
+    return at === events.length ? null : model.x0 + ((at + 0.5) / model.count) * (model.x1 - model.x0);
+  }
+
+  pointUnder(event) {
+    if (this.model === null) return -1;
+    const box = this.stage.getBoundingClientRect();
+    return fragmentationPointAt(this.model, chartAreas(this.width, this.height), event.clientX - box.left);
+  }
+
+  hover(event) {
+    this.choosePoint(this.pointUnder(event), event.clientX, event.clientY);
+  }
+
+  choosePoint(point, x = 0, y = 0) {
+    if (point !== this.point) {
+      this.point = point;
+      this.paint();
+    }
+    if (point < 0) this.tip.hide();
+    else this.tip.show(this.tipOf(point), x, y);
+  }
+
+  /* The chosen event in another window: where it is now, or nowhere. */
+  keepPoint(event) {
+    const point = this.model.columns.point_event.findIndex((one) => one >= event);
+    if (point < 0) this.choosePoint(-1);
+    else this.showPoint(point);
+  }
+
+  showPoint(point) {
+    const box = this.stage.getBoundingClientRect();
+    const areas = chartAreas(this.width, this.height);
+    this.choosePoint(point, box.left + placeOfPoint(this.model, areas, point), box.top + areas.reserved.y);
+  }
+
+  tipOf(point) {
+    const { columns, bands, axis, x0, x1, count } = this.model;
+    const event = columns.point_event[point];
+    const place = axis === "time" ? xPlaceText(axis, x0 + ((point + 0.5) / count) * (x1 - x0), null) : "";
+    return tipContent(eventText(event), place, [
+      ["reserved", bytesText(columns.reserved[point])],
+      ["in use", bytesText(columns.active[point])],
+      ["free, pinned", bytesText(columns.pinned[point])],
+      ["free, can go back", bytesText(columns.releasable[point])],
+      ["largest hole", bytesText(columns.largest_hole[point])],
+      ["holes", countText(columns.hole_count[point])],
+      ...[...bands].reverse().map((band) => [bandText(band.range), bytesText(band.bytes[point])]),
+    ]);
+  }
+
+  /* The wheel scrolls the part; with Ctrl, as a pinch gives it, the window of this part and of the timeline. */
+  wheel(event) {
+    const point = this.pointUnder(event);
+    if (!(event.ctrlKey || event.metaKey) || point < 0) return;
+    event.preventDefault();
+    this.zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY / 200))), point);
+  }
+
+  /* A window `factor` as wide around a point, or around the middle. */
+  zoom(factor, point = this.point) {
+    const { model } = this;
+    if (model === null || model.axis !== this.app.store.state.axis) return;
+    const range = { from: model.x0, to: model.x1 };
+    const share = point < 0 ? 0.5 : (point + 0.5) / model.count;
+    const at = range.from + share * (range.to - range.from);
+    const whole = { from: model.whole.x0, to: model.whole.x1 };
+    const next = keepRange(zoomRange(range, at, factor), whole, FRAGMENTATION_LEAST);
+    const isWhole = sameRange(next, whole);
+    this.app.store.set({ x0: isWhole ? null : next.from, x1: isWhole ? null : next.to });
+  }
+
+  goTo(point) {
+    if (point >= 0) this.app.jump({ cursor: this.model.columns.point_event[point], cursor2: null });
+  }
+
+  goWorst() {
+    if (this.model === null) return;
+    const { pinned } = this.model.columns;
+    let worst = 0;
+    for (let i = 1; i < pinned.length; i++) if (pinned[i] > pinned[worst]) worst = i;
+    this.goTo(worst);
+  }
+
+  key(event) {
+    if (this.model === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
+    const last = this.model.count - 1;
+    if (step !== undefined) this.walk(Math.max(0, Math.min(last, Math.max(0, this.point) + step)));
+    else if (event.key === "+" || event.key === "-") this.zoom(event.key === "+" ? 0.5 : 2);
+    else if (event.key === "0") this.app.store.set({ x0: null, x1: null });
+    else if (event.key === "Home") this.walk(0);
+    else if (event.key === "End") this.walk(last);
+    else if (event.key === "Enter" || event.key === " ") this.goTo(this.point);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  walk(point) {
+    this.showPoint(point);
+    const { columns } = this.model;
+    this.app.announce(`${eventText(columns.point_event[point])}: ${bytesText(columns.free[point])} free of ` +
+      `${bytesText(columns.reserved[point])}, largest hole ${bytesText(columns.largest_hole[point])}`);
+  }
+
+  /* ---- export */
+
+  drawing() {
+    const [width, height] = [Math.max(720, this.width), this.height];
+    const draw = (paper) => {
+      paper.rect(0, 0, width, height + 50, themeToken("canvas"));
+      const look = { cursor: this.cursorOnAxis(), point: -1 };
+      drawFragmentationCharts(sizedPaper(paper, width, height), this.model, look);
+      drawChartLegends(paper, this.model, height);
+    };
+    return { width, height: height + 50, draw };
+  }
+
+  svg() {
+    const { width, height, draw } = this.drawing();
+    return drawnAsSvg(width, height, "Fragmentation over time", draw);
+  }
+
+  png() {
+    const { width, height, draw } = this.drawing();
+    return drawnAsCanvas(width, height, draw);
+  }
+
+  csv() {
+    const { columns, bands, count } = this.model;
+    const names = ["reserved", "active", "free", "pinned", "releasable", "largest_hole"];
+    const head = ["event", ...names.map((name) => `${name}_bytes`), "holes",
+      ...bands.map((band) => `${bandText(band.range)} (bytes)`)];
+    const rows = Array.from({ length: count }, (_, i) => [columns.point_event[i],
+      ...names.map((name) => columns[name][i]), columns.hole_count[i], ...bands.map((band) => band.bytes[i])]);
+    return [head, ...rows];
+  }
+}
+
+/* The same paper, for a drawing that fills only this much of it. */
+function sizedPaper(paper, width, height) {
+  return Object.create(paper, { width: { value: width }, height: { value: height } });
+}
+
+/** The part "fragmentation". @param {object} app */
+export function createFragmentation(app) {
+  const part = new FragmentationPart(app);
+  return {
+    element: part.element,
+    show: () => {},
+    hide: () => part.tip.hide(),
+    update: (state, changed) => part.update(state, changed),
+  };
+}

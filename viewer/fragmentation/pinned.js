@@ -1,0 +1,55 @@
+/** Segments that little keeps from going back to the driver: each as a bar with the blocks that pin it. */
+import { buttonEl, el } from "../shared/dom.js";
+import { callLabel } from "../who/flame_tree.js";
+import { addressText, bytesText, pluralText, poolText, shareText, streamText } from "../shared/format.js";
+
+const PINNED_NAMED = 4;
+
+/* A block as part of the bar: where it lies, but never thinner than can be seen. */
+function pinnedBlock(segment, block, from) {
+  const node = el("span", { class: "pinned-block" });
+  const width = Math.max(0.6, (block.size_bytes / segment.size_bytes) * 100);
+  node.style.left = `${Math.min(100 - width, (from / segment.size_bytes) * 100)}%`;
+  node.style.width = `${width}%`;
+  return node;
+}
+
+function pinnedBar(segment) {
+  let packed = 0;
+  const blocks = segment.blocks.map((block) => {
+    const from = block.offset_bytes ?? packed;
+    packed += block.size_bytes;
+    return pinnedBlock(segment, block, from);
+  });
+  return el("div", { class: "pinned-bar", "aria-hidden": "true" }, blocks);
+}
+
+function pinnedName(app, block) {
+  const isKnown = block.row !== null && block.row !== undefined;
+  const words = [el("span", { class: "mono" }, block.name ?? "block"),
+    el("span", { class: "second" }, bytesText(block.size_bytes)),
+    el("span", { class: "cut" }, callLabel(block.label ?? ""))];
+  return buttonEl(words, () => app.showDetails("allocations", block.row),
+    { class: "quiet pinned-name", disabled: !isKnown });
+}
+
+/** One segment. `onstate` shows it in the part State. */
+export function pinnedSegment(app, segment, onstate) {
+  const count = segment.block_count ?? segment.blocks.length;
+  const place = [poolText(segment.pool), streamText(segment.stream)].join(", ");
+  const named = [...segment.blocks].sort((a, b) => b.size_bytes - a.size_bytes).slice(0, PINNED_NAMED);
+  const more = count - named.length;
+  return el("li", { class: "pinned" }, [
+    el("div", { class: "pinned-head" }, [
+      el("strong", {}, `${bytesText(segment.free_bytes)} free`),
+      el("span", { class: "second" }, `of ${bytesText(segment.size_bytes)}, pinned by ` +
+        `${pluralText(count, "block")} with ${bytesText(segment.active_bytes)} ` +
+        `(${shareText(segment.active_bytes / segment.size_bytes)})`),
+      el("span", { class: "faint" }, `${place}, ${addressText(segment.address)}`),
+      buttonEl("Show in State", () => onstate(segment), { class: "link" }),
+    ]),
+    pinnedBar(segment),
+    el("ul", { class: "pinned-names" }, [...named.map((block) => el("li", {}, pinnedName(app, block))),
+      more > 0 ? el("li", { class: "faint" }, `and ${pluralText(more, "block")} more`) : null]),
+  ]);
+}

@@ -1,0 +1,22 @@
+/** Where the page starts. */
+
+import { createApp } from "./page/app.js";
+import { openBootFiles } from "./page/files.js";
+import { listenForKeys } from "./page/keys.js";
+import { buildShell } from "./page/shell.js";
+import { createStore, stateOfHash, tieHash } from "./page/store.js";
+import { followTheme, keptTheme } from "./page/theme.js";
+
+function startPage() {
+  const store = createStore({ ...stateOfHash(location.hash), theme: keptTheme() });
+  const app = createApp(store);
+  followTheme(store, () => app.themeChanged());
+  buildShell(app, document.getElementById("page"));
+  tieHash(store);
+  listenForKeys(app);
+  addEventListener("error", (event) => app.fail(event.error ?? event.message));
+  addEventListener("unhandledrejection", (event) => app.fail(event.reason));
+  openBootFiles(app, JSON.parse(document.getElementById("boot").textContent));
+}
+
+startPage();

@@ -1,0 +1,149 @@
+/**
+ * The files of the page: each is read by a carrier of its own and has its own engine, so several ranks are
+ * several entries of app.files.
+ *
+ * @typedef {object} FileEntry
+ * @property {string} name
+ * @property {number|null} bytes
+ * @property {"reading"|"ready"|"failed"} state
+ * @property {number} bytesRead
+ * @property {Error|null} error
+ * @property {object|null} engine
+ * @property {object|null} info  the reply of `info`
+ * @property {object|null} marks  of the device that was shown last
+ * @property {Promise<void>} picture  settles when the first picture of the file is on the screen
+ * @property {() => void} pictureShown  says that it is
+ */
+
+import { EngineError, openEngine } from "../engine/engine.js";
+import { serverCarrier } from "../engine/carrier_server.js";
+import { warmEngine, workerCarrier } from "../engine/carrier_worker.js";
+import { VIEW_DEFAULTS } from "./store.js";
+
+const BASE64_STEP = 1 << 20; // characters that are decoded at once: some milliseconds
+
+/** Opens what the page was served or written with. @param {object} boot  of the script element "boot" */
+export function openBootFiles(app, boot) {
+  if (boot.mode === "server") {
+    boot.files.forEach((file, index) => {
+      readFile(app, addEntry(app, file), () => serverCarrier("api", index), undefined);
+    });
+  } else if (boot.mode === "empty") {
+    warmEngine();
+  } else if (boot.mode === "inlined") {
+    boot.files.forEach((file) => readInlined(app, addEntry(app, file), file.element));
+  }
+}
+
+/** Opens files that a person chose or dropped; they are read here and go nowhere. @param {File[]} files */
+export function openLocalFiles(app, files) {
+  for (const file of files) {
+    readFile(app, addEntry(app, { name: file.name, bytes: file.size }), () => workerCarrier(file), file);
+  }
+}
+
+/** Lets a file go: its reading is cancelled, its engine ended. What the view was in it goes, too. */
+export function closeFile(app, entry) {
+  const at = app.files.indexOf(entry);
+  if (at < 0) return;
+  entry.carrier?.cancel?.();
+  entry.carrier?.close?.();
+  app.files.splice(at, 1);
+  const { file } = app.store.state;
+  if (at < file) app.store.set({ file: file - 1 });
+  else if (at === file && entry.state === "ready") forgetView(app, { file: Math.max(0, at - 1) });
+  app.filesChanged();
+}
+
+/** The view of no file in particular: colours and parts stay as they were chosen. */
+export function forgetView(app, patch = {}) {
+  const { part, axis, by, theme } = app.store.state;
+  app.store.set({ ...VIEW_DEFAULTS, part, axis, by, theme, ...patch }, { push: true });
+}
+
+/** Forgets all files. */
+export function closeAllFiles(app) {
+  for (const entry of [...app.files]) {
+    entry.carrier?.cancel?.();
+    entry.carrier?.close?.();
+  }
+  app.files.length = 0;
+  app.filesChanged();
+}
+
+/** How much of a file was read, 0 to 1. @param {FileEntry} entry */
+export function progressOf(entry) {
+  return entry.bytes ? Math.min(1, entry.bytesRead / entry.bytes) : 0;
+}
+
+function addEntry(app, { name, bytes }) {
+  const entry = {
+    name, bytes: bytes ?? null, state: "reading", bytesRead: 0, error: null,
+    engine: null, info: null, marks: null, carrier: null, since: performance.now(),
+  };
+  entry.picture = new Promise((resolve) => { entry.pictureShown = resolve; });
+  app.files.push(entry);
+  app.filesChanged();
+  return entry;
+}
+
+async function readFile(app, entry, makeCarrier, source) {
+  try {
+    entry.carrier = makeCarrier();
+    const loaded = await entry.carrier.load(source, (read, all) => noteProgress(app, entry, read, all));
+    entry.engine = openEngine(entry.carrier);
+    entry.info = isInfo(loaded) ? loaded : await entry.engine.once("info", { top: 1 });
+    entry.state = "ready";
+  } catch (error) {
+    entry.state = "failed";
+    entry.error = error;
+    entry.carrier?.close?.();
+  }
+  if (app.files.includes(entry)) app.filesChanged(entry);
+}
+
+async function readInlined(app, entry, id) {
+  try {
+    const blob = await blobOfElement(id);
+    await readFile(app, entry, () => workerCarrier(blob, entry.name), blob);
+  } catch (error) {
+    entry.state = "failed";
+    entry.error = error;
+    app.filesChanged(entry);
+  }
+}
+
+/** The data of the page, from base64, in steps that leave the page alive. */
+async function blobOfElement(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new EngineError("the data of this page is missing: it was cut off when saved or sent");
+  const text = element.textContent.trim();
+  element.remove();
+  const parts = [];
+  for (let at = 0; at < text.length; at += BASE64_STEP) {
+    parts.push(bytesOfBase64(text.slice(at, at + BASE64_STEP)));
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  return new Blob(parts);
+}
+
+function bytesOfBase64(text) {
+  let binary = "";
+  try {
+    binary = atob(text);
+  } catch {
+    throw new EngineError("the data of this page is damaged: it was changed when it was saved or sent");
+  }
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+}
+
+function noteProgress(app, entry, read, all) {
+  const progress = typeof read === "object" ? read : { bytesRead: read, bytes: all };
+  entry.bytesRead = progress.bytesRead ?? entry.bytesRead;
+  entry.bytes = progress.bytes ?? entry.bytes;
+  app.progressChanged(entry);
+}
+
+function isInfo(reply) {
+  return Boolean(reply && Array.isArray(reply.devices));
+}

@@ -1,0 +1,155 @@
+/** "What am I looking at?": each part in plain words, with its gestures. */
+
+import { el, fill, iconButton } from "../shared/dom.js";
+
+/** @returns {{element: HTMLDialogElement, toggle: () => void}} */
+export function createHelp(app) {
+  const body = el("div", { class: "help-body", tabindex: "0", role: "document" });
+  const close = iconButton("close", "Close (Esc)", () => element.close());
+  const element = el("dialog", { class: "help", "aria-labelledby": "help-title" }, [
+    el("div", { class: "help-head" }, [el("h2", { id: "help-title" }, "What am I looking at?"), close]), body,
+  ]);
+  element.addEventListener("click", (event) => {
+    if (event.target === element) element.close();
+  });
+  element.addEventListener("keydown", (event) => {
+    if (event.key !== "?") return;
+    event.preventDefault();
+    event.stopPropagation();
+    element.close();
+  });
+  const open = () => {
+    const isHere = (text) => text.part === app.store.state.part;
+    const sorted = [...HELP_TEXTS.filter(isHere), ...HELP_TEXTS.filter((text) => !isHere(text))];
+    fill(body, sorted.map((text) => helpSection(text, isHere(text))));
+    element.showModal();
+    body.scrollTop = 0;
+  };
+  return { element, toggle: () => (element.open ? element.close() : open()) };
+}
+
+function helpSection({ title, words, keys }, isHere) {
+  return el("section", { class: isHere ? "is-here" : "" }, [
+    el("h3", {}, title),
+    ...words.map((text) => el("p", {}, text)),
+    keys.length > 0 ? el("dl", { class: "help-keys" }, keys.flatMap(helpKey)) : null,
+  ]);
+}
+
+/**
+ * A row: keys, given as "a b" (each in a frame of its own) or, for what a hand does, as plain words after
+ * "*".
+ */
+function helpKey([keys, text]) {
+  const names = keys.startsWith("*") ? keys.slice(1) : keys.split(" ").map((key) => el("kbd", {}, key));
+  return [el("dt", {}, names), el("dd", {}, text)];
+}
+
+const HELP_TEXTS = [
+  {
+    title: "The strip at the top",
+    words: [
+      "The answer in short. Peak: the most memory that was in use at once, and the line that held most of " +
+      "it. End: what was still in use when the recording ended, of what PyTorch had reserved from the GPU." +
+      " Out of memory: what was asked for, and what was free then. Unused: reserved, but in no block; the " +
+      "stuck part lies between blocks in use and cannot go back to the GPU. Recording: whether the file " +
+      "can answer for all of it.",
+      "Cells are buttons: they move the view there. The arrow at the right unfolds the whole answer.",
+    ],
+    keys: [["s", "unfold or fold the whole answer"]],
+  },
+  {
+    part: "timeline",
+    title: "1 Timeline",
+    words: [
+      "Memory over time: to the right are later events (or seconds), upwards are bytes. Each coloured " +
+      "stripe is an allocation, from when it was made to when it was freed, as tall as it has bytes; the " +
+      "oldest lie at the bottom. Equal colour means equal thing, and the legend says which thing. Lines " +
+      "are what was requested, what the program held and what was reserved; the gap up to the reserved " +
+      "line is cache that nobody used.",
+      "From far away, allocations that are smaller than a pixel share one colour. The height is right all " +
+      "the same, and each comes apart when you go nearer.",
+    ],
+    keys: [
+      ["*wheel, pinch", "nearer or farther, around the pointer; with Alt: in height"],
+      ["*drag", "move along; on the axis: choose a window; in the small picture: move or stretch it"],
+      ["*hover", "what lies there: size, lifetime, who asked"],
+      ["*click", "pin it: its whole stack appears at the right"],
+      ["*Shift + drag", "choose a range a to b; [ and ] set its ends at the pointer"],
+      ["*double click", "the whole life of what lies there; on the axis: the whole run"],
+      ["\u2190 \u2192 \u2191 \u2193", "move along; with Alt: from allocation to allocation, Enter pins it"],
+      ["+ \u2212 0", "nearer, farther, the whole"],
+      ["Home End", "the beginning, the end"],
+      ["f p o O", "fit the height; go to the peak; to the next failed request; the one before"],
+      ["/ n N", "find a frame, a file or a size; the next one; the one before"],
+    ],
+  },
+  {
+    part: "state",
+    title: "2 State",
+    words: [
+      "The GPU's memory at one moment, the cursor's. Each bar is a segment, a range that PyTorch got from " +
+      "the driver, in the order of addresses; coloured blocks in it are in use, and what is empty between " +
+      "them are holes. Beside it is the list of what happened: choose an event, and the picture is the " +
+      "state right after it.",
+    ],
+    keys: [
+      ["*click on a block", "pin it: who asked, since when, until when"],
+      ["*wheel, drag", "nearer or farther, move along"],
+      [", .", "the event before, the next event; with Shift: a hundred"],
+      ["\u2190 \u2192 \u2191 \u2193", "on the map from block to block, Enter pins; in the list from event to event"],
+      ["+ \u2212 0", "nearer, farther, the whole map"],
+      ["*a number", "in the list: go to that event"],
+    ],
+  },
+  {
+    part: "who",
+    title: "3 Who",
+    words: [
+      "Who holds the memory that was in use at the cursor, added up by call stack: the wider a frame, the " +
+      "more bytes it and what it called hold. With a range a to b it is the change between the two, what " +
+      "was allocated in it, or the mean over it. The table has the same as numbers.",
+    ],
+    keys: [
+      ["*click on a frame", "look at it alone"],
+      ["Backspace Esc", "one frame out; all of them"],
+      ["\u2190 \u2192 \u2191 \u2193", "from frame to frame; Enter looks at it alone"],
+      ["/", "find a frame"],
+      ["*click on a row", "its stack, its biggest allocations, and how to see only them"],
+    ],
+  },
+  {
+    part: "fragmentation",
+    title: "4 Fragmentation",
+    words: [
+      "Memory that is reserved and yet of no use: holes between blocks that are too small for what is " +
+      "asked. Over time, by the size of the hole; then the segments that few bytes keep from going back to" +
+      " the GPU, and the blocks that pin them.",
+    ],
+    keys: [
+      ["\u2190 \u2192", "from moment to moment; Enter puts the cursor there"],
+      ["+ \u2212 0", "nearer, farther, the whole; Ctrl + wheel, too"],
+    ],
+  },
+  {
+    part: "settings",
+    title: "5 Settings",
+    words: ["How PyTorch's allocator was set up, what each setting does, facts of the file and its devices."],
+    keys: [],
+  },
+  {
+    title: "Everywhere",
+    words: [
+      "The address of the page holds the view: copy it, and whoever has the same file sees the same. Back " +
+      "undoes a jump. A file that is dropped on the page is read by this browser and goes nowhere.",
+    ],
+    keys: [
+      ["1 2 3 4 5", "the parts"],
+      ["/", "search"],
+      ["t", "light or dark"],
+      ["?", "this help"],
+      ["Esc", "close what is open, let go of what is pinned"],
+      ["Tab", "to the next control; in a picture the arrows move"],
+    ],
+  },
+];

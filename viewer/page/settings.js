@@ -1,0 +1,179 @@
+/** The part Settings: how the allocator was set up, what that means, and what the file is. */
+
+import { devicesOfInfo, infoOfDevice } from "./app.js";
+import { el, fill } from "../shared/dom.js";
+import { errorSentence } from "../engine/engine.js";
+import {
+  bytesText, clockText, countText, deviceText, exactBytesText, pluralText, sentenceText, timeText,
+  UNKNOWN_TEXT,
+} from "../shared/format.js";
+
+const OWN_KEY = "profile"; // of vramscope, not of PyTorch
+const DEVICE_HEADS = [
+  "device", "events", "from", "length", "segments", "blocks", "reserved", "named ranges",
+];
+const SETTINGS_KEY = "PYTORCH_CUDA_ALLOC_CONF";
+
+/** @returns {{element: HTMLElement, show: () => void, hide: () => void, update: Function}} */
+export function createSettings(app) {
+  const body = el("div", { class: "settings" });
+  const scroll = { class: "scroll inner-focus", tabindex: "0", role: "region", "aria-label": "Settings" };
+  const element = el("div", {}, el("div", scroll, body));
+  const panel = { app, body, shownOf: null };
+  return {
+    element,
+    show() {},
+    hide() {},
+    update: () => showSettings(panel),
+  };
+}
+
+async function showSettings(panel) {
+  const { app, body } = panel;
+  const entry = app.file();
+  if (panel.shownOf === entry) return;
+  panel.shownOf = entry;
+  const { info } = entry;
+  const meaning = await askMeaning(entry);
+  if (panel.shownOf !== entry) return;
+  fill(body, [
+    meaningSection(info.settings, meaning), recordedSection(info.settings), fileSection(info),
+    devicesSection(info),
+  ].filter(Boolean));
+}
+
+/** What the settings text of the file makes of the allocator; a sentence where it makes no sense. */
+async function askMeaning(entry) {
+  const text = entry.info.settings?.[SETTINGS_KEY] ?? null;
+  try {
+    return await entry.engine.once("settings", { settings: text });
+  } catch (error) {
+    return { error };
+  }
+}
+
+/* ---- what the settings mean */
+
+function meaningSection(recorded, meaning) {
+  const text = recorded?.[SETTINGS_KEY] ?? null;
+  const title = el("h2", {}, "Allocator settings");
+  if (meaning.error) {
+    return el("section", {}, [title, settingsLine(recorded, text), el("p", { class: "bad" },
+      sentenceText(errorSentence(meaning.error)))]);
+  }
+  const named = meaning.settings.filter((setting) => setting.key !== OWN_KEY || setting.differs);
+  const rows = named.sort((a, b) => Number(b.differs) - Number(a.differs)).map(meaningRow);
+  const warnings = meaning.warnings.map((warning) => el("p", { class: "warn" }, sentenceText(warning)));
+  return el("section", {}, [
+    title, settingsLine(recorded, text), ...warnings,
+    tableOf(["setting", "value", "default", "what it does"], rows),
+  ]);
+}
+
+function settingsLine(recorded, text) {
+  const unsaid = recorded === null
+    ? "The file does not say how the allocator was set up. These are the defaults."
+    : `${SETTINGS_KEY} was not set: the defaults of PyTorch hold, unless a call changed them.`;
+  if (!text) return el("p", { class: "second" }, unsaid);
+  return el("p", {}, [el("span", { class: "second" }, `${SETTINGS_KEY} = `), el("code", {}, text)]);
+}
+
+function meaningRow(setting) {
+  return el("tr", { class: setting.differs ? "is-set" : "" }, [
+    el("td", {}, el("code", {}, setting.key)),
+    el("td", { data: { head: "value" } }, setting.differs ? el("strong", {}, setting.value) : setting.value),
+    el("td", { class: "faint", data: { head: "default" } }, setting.default),
+    el("td", { class: "second" }, sentenceText(setting.sentence)),
+  ]);
+}
+
+/* ---- as it stands in the file */
+
+function recordedSection(recorded) {
+  if (recorded === null) return null;
+  const rows = Object.entries(recorded).map(([key, value]) => el("tr", {}, [
+    el("td", {}, el("code", {}, key)), el("td", {}, recordedValue(value)),
+  ]));
+  return el("section", {}, [
+    el("h2", {}, "As recorded"),
+    el("p", { class: "second" }, "allocator_settings, word for word as the program's own PyTorch wrote it."),
+    tableOf(["key", "value"], rows),
+  ]);
+}
+
+function recordedValue(value) {
+  if (value === "") return el("span", { class: "faint" }, "empty");
+  return el("code", {}, typeof value === "string" ? value : JSON.stringify(value).replaceAll(",", ", "));
+}
+
+/* ---- the file and its devices */
+
+function fileSection(info) {
+  const { file } = info;
+  const { recording } = file;
+  const rows = [
+    ["Name", file.name],
+    ["Kind", formatWords(file)],
+    ["Size", exactBytesText(file.bytes)],
+    ["Unpacked", file.compressed ? exactBytesText(file.inflated_bytes) : null],
+    ["Behind its end", info.trailing_bytes > 0 ? `${bytesText(info.trailing_bytes)}, not read` : null],
+    ["Stacks", `${pluralText(info.stacks, "distinct stack")}, ${pluralText(info.frames, "distinct frame")}`],
+    ["Unknown keys", unknownKeys(file)],
+    ...(recording ? recordingRows(recording) : []),
+  ];
+  const shown = rows.filter(([, value]) => value !== null && value !== undefined);
+  return el("section", {}, [el("h2", {}, "The file"), tableOf(null, shown.map(([key, value]) => el("tr", {}, [
+    el("td", { class: "second" }, key), el("td", {}, value),
+  ])))]);
+}
+
+function formatWords(file) {
+  if (file.format === "vram") return "vramscope recording";
+  if (file.format === "json") return "PyTorch memory snapshot as JSON";
+  return `PyTorch memory snapshot, pickle protocol ${file.pickle_protocol}`;
+}
+
+function unknownKeys(file) {
+  if (file.unknown_key_count === 0) return null;
+  const names = file.unknown_keys.map((key) => `${key.where}.${key.key}`).join(", ");
+  const count = pluralText(file.unknown_key_count, "entry", "entries");
+  return `${count} that this version does not know: ${names}`;
+}
+
+function recordingRows(recording) {
+  const gpuText = (gpu) => `${deviceText(gpu.device)}: ${gpu.name}, ${bytesText(gpu.total_bytes)}`;
+  const gpus = recording.gpus.map(gpuText);
+  const places = pluralText(recording.lost_frames, "damaged place");
+  const events = pluralText(recording.lost_events, "event");
+  const lost = recording.lost_frames > 0 ? `${events} in ${places}` : null;
+  const unrecorded = recording.unrecorded_events;
+  return [
+    ["Program", recording.program],
+    ["Process", recording.pid === null ? null : `${recording.pid} on ${recording.host ?? "an unknown host"}`],
+    ["GPUs", gpus.length > 0 ? gpus.join("; ") + (recording.simulated ? " (simulated)" : "") : null],
+    ["Lost", lost],
+    ["Not recorded", unrecorded > 0 ? pluralText(unrecorded, "event") : null],
+  ];
+}
+
+function devicesSection(info) {
+  const rows = devicesOfInfo(info).map((device) => deviceRow(device, infoOfDevice(info, device)));
+  if (rows.length === 0) return null;
+  return el("section", {}, [el("h2", {}, "Devices"), tableOf(DEVICE_HEADS, rows)]);
+}
+
+function deviceRow(device, facts) {
+  const length = facts.first_time_us === null ? null : facts.last_time_us - facts.first_time_us;
+  const texts = [
+    deviceText(device), countText(facts.events), clockText(facts.first_time_us),
+    length === null ? UNKNOWN_TEXT : timeText(length), countText(facts.segments), countText(facts.blocks),
+    bytesText(facts.reserved_bytes), countText(facts.annotation_count),
+  ];
+  return el("tr", {}, texts.map((text, at) => el("td", { data: { head: DEVICE_HEADS[at] } }, text)));
+}
+
+function tableOf(heads, rows) {
+  const cells = (heads ?? []).map((text) => el("th", { scope: "col" }, text));
+  const head = heads ? el("thead", {}, el("tr", {}, cells)) : null;
+  return el("div", { class: "settings-scroll" }, el("table", {}, [head, el("tbody", {}, rows)]));
+}

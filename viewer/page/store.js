@@ -1,0 +1,194 @@
+/**
+ * What the page shows, as one plain object. What is worth sending to somebody lives in the address behind the
+ * #, as key=value&...; a key at its default is left out, so the address of an untouched view is empty.
+ */
+
+/**
+ * @typedef {object} ViewState
+ * @property {number} file  index into app.files
+ * @property {number|"host"|null} device  null: the file's default
+ * @property {"timeline"|"state"|"who"|"fragmentation"|"settings"} part
+ * @property {"allocations"|"segments"} what
+ * @property {"event"|"time"} axis
+ * @property {number|null} x0  window of the timeline in units of the axis; null: the whole
+ * @property {number|null} x1
+ * @property {number|null} y0  bytes; null: fit
+ * @property {number|null} y1
+ * @property {string} by  what colours mean
+ * @property {string} filter
+ * @property {string} search
+ * @property {number|null} cursor  event; null: none was chosen
+ * @property {number|null} cursor2  the other end of a range
+ * @property {number|null} row  pinned allocation
+ * @property {"allocations"|"segments"|"event"} rowWhat
+ * @property {"live"|"grown"|"freed"|"allocated"|"average"} measure
+ * @property {boolean} inverted
+ * @property {string} focus  of the flame graph
+ * @property {"auto"|"light"|"dark"} theme  kept in the browser, not in the address
+ */
+
+/** @type {ViewState} */
+export const VIEW_DEFAULTS = Object.freeze({
+  file: 0,
+  device: null,
+  part: "timeline",
+  what: "allocations",
+  axis: "event",
+  x0: null,
+  x1: null,
+  y0: null,
+  y1: null,
+  by: "line",
+  filter: "",
+  search: "",
+  cursor: null,
+  cursor2: null,
+  row: null,
+  rowWhat: "allocations",
+  measure: "live",
+  inverted: false,
+  focus: "",
+  theme: "auto",
+});
+
+/**
+ * @param {Partial<ViewState>} [start]
+ * @returns {{state: ViewState, set: (patch: Partial<ViewState>, how?: {push?: boolean}) => void,
+ *   on: (listener: (state: ViewState, changed: Set<string>) => void) => (() => void)}}
+ *   set: listeners run at once, after the state has changed, with the keys that did. push: the step is worth
+ *   a place in the history of the browser, so that Back undoes it. on: gives the function that ends it.
+ */
+export function createStore(start = {}) {
+  const listeners = new Set();
+  const store = { state: Object.freeze({ ...VIEW_DEFAULTS, ...start }) };
+  store.set = (patch, how = {}) => {
+    const changed = new Set(Object.keys(patch).filter((key) => !Object.is(patch[key], store.state[key])));
+    if (changed.size === 0) return;
+    store.state = Object.freeze({ ...store.state, ...patch });
+    for (const listener of [...listeners]) listener(store.state, changed, how);
+  };
+  store.on = (listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  return store;
+}
+
+/** The address of a state, without the #. @param {ViewState} state */
+export function hashOfState(state) {
+  const parts = [];
+  for (const key of Object.keys(VIEW_DEFAULTS)) {
+    if (UNSENT_KEYS.has(key) || Object.is(state[key], VIEW_DEFAULTS[key])) continue;
+    parts.push(`${key}=${hashText(state[key])}`);
+  }
+  return parts.join("&");
+}
+
+/**
+ * The whole state that an address asks for; what makes no sense in it is left at its default.
+ * @returns {ViewState}
+ */
+export function stateOfHash(hash) {
+  const state = { ...VIEW_DEFAULTS };
+  for (const part of hash.replace(/^#/, "").split("&")) {
+    const equals = part.indexOf("=");
+    const key = equals < 0 ? part : part.slice(0, equals);
+    if (UNSENT_KEYS.has(key) || !Object.hasOwn(HASH_READERS, key)) continue;
+    const value = HASH_READERS[key](plainText(equals < 0 ? "" : part.slice(equals + 1)));
+    if (value !== undefined) state[key] = value;
+  }
+  return state;
+}
+
+/**
+ * Keeps the address and the store equal. Small changes replace the address, at most four times a second; big
+ * ones (set with push) get a place in the history.
+ */
+export function tieHash(store) {
+  let timer = 0;
+  let last = store.state;
+  let written = location.hash.replace(/^#/, "");
+  const write = (state, push) => {
+    clearTimeout(timer);
+    timer = 0;
+    const hash = hashOfState(state);
+    if (hash === written) return;
+    written = hash;
+    writeAddress(hash, push);
+  };
+  const read = () => {
+    const hash = location.hash.replace(/^#/, "");
+    if (hash === written) return;
+    clearTimeout(timer);
+    timer = 0;
+    written = hash;
+    const { theme, ...asked } = stateOfHash(hash);
+    store.set(asked, { fromHash: true });
+  };
+  store.on((state, changed, how) => {
+    if (how.push && timer) write(last, false);
+    if (how.push) write(state, true);
+    else if (!how.fromHash && !timer) timer = setTimeout(() => write(store.state, false), 250);
+    last = state;
+  });
+  addEventListener("popstate", read);
+  addEventListener("hashchange", read);
+}
+
+const UNSENT_KEYS = new Set(["theme"]);
+
+const HASH_READERS = {
+  file: readCount,
+  device: (text) => (text === "host" ? "host" : readCount(text)),
+  part: oneOf("timeline", "state", "who", "fragmentation", "settings"),
+  what: oneOf("allocations", "segments"),
+  axis: oneOf("event", "time"),
+  x0: readNumber,
+  x1: readNumber,
+  y0: readNumber,
+  y1: readNumber,
+  by: oneOf("stack", "line", "stream", "pool", "size", "category", "annotation", "lifetime", "allocation"),
+  filter: (text) => text,
+  search: (text) => text,
+  cursor: readNumber,
+  cursor2: readNumber,
+  row: readCount,
+  rowWhat: oneOf("allocations", "segments", "event"),
+  measure: oneOf("live", "grown", "freed", "allocated", "average"),
+  inverted: (text) => text === "true",
+  focus: (text) => text,
+};
+
+function writeAddress(hash, push) {
+  const address = hash === "" ? location.pathname + location.search : `#${hash}`;
+  if (push) history.pushState(null, "", address);
+  else history.replaceState(null, "", address);
+}
+
+function oneOf(...values) {
+  return (text) => (values.includes(text) ? text : undefined);
+}
+
+function readNumber(text) {
+  const value = Number(text);
+  return text !== "" && Number.isFinite(value) ? value : undefined;
+}
+
+function readCount(text) {
+  const value = readNumber(text);
+  return Number.isInteger(value) && value >= 0 ? value : undefined;
+}
+
+function plainText(text) {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return "";
+  }
+}
+
+/** Readable where that is safe: only what would break the address is escaped. */
+function hashText(value) {
+  const text = typeof value === "number" ? String(Math.round(value * 1000) / 1000) : String(value);
+  return text.replace(/[%&#+"<>\\^`{|}\s]|[^\x20-\x7e]/gu, (c) => (c === " " ? "+" : encodeURIComponent(c)));
+}

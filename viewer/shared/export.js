@@ -1,0 +1,98 @@
+/**
+ * The menu "Export" of every part: what is shown, as a file that the browser saves. Nothing leaves the
+ * machine.
+ */
+import { buttonEl, el, fill, iconEl } from "./dom.js";
+import { csvText } from "./export_csv.js";
+
+const EXPORT_KINDS = [
+  ["svg", "Vector picture (SVG)", "image/svg+xml"],
+  ["png", "Picture, twice the size (PNG)", "image/png"],
+  ["csv", "Table for spreadsheets (CSV)", "text/csv"],
+];
+
+/**
+ * A button with a menu of what a part can give; each is asked when it is chosen, and may take its time.
+ * @param {object} app
+ * @param {{what: string, svg?: () => (string|Promise<string>), png?: () => (HTMLCanvasElement|Blob|Promise),
+ *   csv?: () => (Array<Array>|Promise<Array<Array>>)}} offers  what: a word for the file's name; csv: rows,
+ * names first
+ * @returns {HTMLElement}
+ */
+export function exportMenu(app, offers) {
+  const button = buttonEl([iconEl("download"), el("span", {}, "Export")], () => setOpen(list.hidden),
+    { class: "export-button", title: "Save what is shown", "aria-haspopup": "menu", "aria-expanded": "false" });
+  const list = el("div", { class: "export-list", role: "menu", "aria-label": "Export", hidden: true });
+  const element = el("div", { class: "export" }, [button, list]);
+  const setOpen = (isOpen) => {
+    list.hidden = !isOpen;
+    button.setAttribute("aria-expanded", String(isOpen));
+    if (isOpen) list.firstElementChild?.focus();
+  };
+  const choose = (kind, type) => {
+    close();
+    saveOffer(app, offers, kind, type);
+  };
+  fill(list, EXPORT_KINDS.filter(([kind]) => offers[kind]).map(([kind, text, type]) =>
+    buttonEl(text, () => choose(kind, type), { role: "menuitem", tabindex: "-1", data: { kind } })));
+  const close = () => {
+    setOpen(false);
+    button.focus();
+  };
+  list.addEventListener("keydown", (event) => stepExportMenu(event, list, close));
+  element.addEventListener("focusout", (event) => {
+    if (!element.contains(event.relatedTarget)) setOpen(false);
+  });
+  return element;
+}
+
+function stepExportMenu(event, list, close) {
+  const items = [...list.children];
+  const at = items.indexOf(document.activeElement);
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
+  if (event.key === "Escape") close();
+  else if (to !== undefined) items[(to + items.length) % items.length].focus();
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+async function saveOffer(app, offers, kind, type) {
+  const name = exportName(app, offers.what, kind);
+  try {
+    const made = await offers[kind]();
+    saveBlob(name, await exportBlob(made, kind, type));
+    app.announce(`Saved ${name}`);
+  } catch (error) {
+    app.announce(`Could not make ${name}: ${error?.message ?? error}`);
+  }
+}
+
+async function exportBlob(made, kind, type) {
+  if (made instanceof Blob) return made;
+  if (made instanceof HTMLCanvasElement) return canvasBlob(made, type);
+  return new Blob([kind === "csv" ? csvText(made) : made], { type: `${type};charset=utf-8` });
+}
+
+function canvasBlob(canvas, type) {
+  return new Promise((resolve, reject) => {
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture is too large"))), type);
+  });
+}
+
+/** "snapshot-who.svg" of "snapshot.pickle.gz": only characters that every file system takes. */
+export function exportName(app, what, ending) {
+  const file = app.files?.[app.store.state.file]?.name ?? "memory";
+  const stem = file.replace(/(\.(pickle|pkl|json|vram|gz))+$/i, "")
+    .replace(/[^\p{L}\p{N}._-]+/gu, "_").replace(/^[._]+/, "").slice(-80);
+  return `${stem === "" ? "memory" : stem}-${what}.${ending}`;
+}
+
+function saveBlob(name, blob) {
+  const address = URL.createObjectURL(blob);
+  const link = el("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

@@ -1,0 +1,16 @@
+/**
+ * Tables for spreadsheets: RFC 4180, with a row of names first. Numbers stand as they are. A text that a
+ * spreadsheet would take for a formula (it begins with = + - @, a tab or a line break) gets a ' in front, as
+ * spreadsheets themselves write "this is text": what stands in a snapshot is anybody's.
+ */
+function csvField(value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  const text = /^[\t\r\n]|^\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/.test(value) ? `'${value}` : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** `rows`: arrays of numbers, texts and nulls; the first one holds the names. */
+export function csvText(rows) {
+  return rows.map((row) => row.map(csvField).join(",")).join("\r\n") + "\r\n";
+}

@@ -1,0 +1,104 @@
+// What every canvas of the page needs: device pixels, crisp lines, text that fits. And colours as numbers.
+
+/** How many device pixels a CSS pixel has, at least 1: canvases are that much larger than they look. */
+export function pixelRatio() {
+  return Math.max(1, Math.min(4, window.devicePixelRatio || 1));
+}
+
+/**
+ * Gives a canvas `width` x `height` CSS pixels and as many device pixels as the screen has there. The
+ * context's transform is reset to CSS pixels, its content only cleared if the size changed.
+ * @returns {{context: CanvasRenderingContext2D, width: number, height: number, ratio: number, changed:
+ *   boolean}}
+ */
+export function fitCanvas(canvas, width, height) {
+  const ratio = pixelRatio();
+  const deviceWidth = Math.max(1, Math.round(width * ratio));
+  const deviceHeight = Math.max(1, Math.round(height * ratio));
+  const changed = canvas.width !== deviceWidth || canvas.height !== deviceHeight;
+  if (changed) {
+    canvas.width = deviceWidth;
+    canvas.height = deviceHeight;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return { context, width, height, ratio, changed };
+}
+
+/** fitCanvas for a frame that starts empty. */
+export function clearCanvas(canvas, width, height) {
+  const fitted = fitCanvas(canvas, width, height);
+  if (!fitted.changed) fitted.context.clearRect(0, 0, width, height);
+  return fitted;
+}
+
+/**
+ * Calls `changed(width, height)` with the content box of `element` now and whenever it changes. Returns how
+ * to stop.
+ */
+export function watchSize(element, changed) {
+  const watcher = new ResizeObserver((entries) => {
+    const box = entries[entries.length - 1].contentRect;
+    if (box.width > 0 && box.height > 0) changed(Math.floor(box.width), Math.floor(box.height));
+  });
+  watcher.observe(element);
+  return () => watcher.disconnect();
+}
+
+/** At most one call a frame, with the newest arguments. */
+export function oncePerFrame(work) {
+  let waiting = null;
+  return (...values) => {
+    const isNew = waiting === null;
+    waiting = values;
+    if (!isNew) return;
+    requestAnimationFrame(() => {
+      const newest = waiting;
+      waiting = null;
+      work(...newest);
+    });
+  };
+}
+
+/**
+ * The place nearest to `position` at which a line one device pixel wide covers exactly one row of device
+ * pixels.
+ */
+export function crisp(position, ratio) {
+  return (Math.floor(position * ratio) + 0.5) / ratio;
+}
+
+/**
+ * `text`, cut with an ellipsis so that it is no wider than `width` in the context's font; "" if nothing fits.
+ */
+export function textThatFits(context, text, width) {
+  if (width <= 0) return "";
+  if (context.measureText(text).width <= width) return text;
+  const ellipsis = "…";
+  let low = 0;
+  let high = text.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (context.measureText(text.slice(0, middle) + ellipsis).width <= width) low = middle;
+    else high = middle - 1;
+  }
+  return low === 0 ? "" : text.slice(0, low) + ellipsis;
+}
+
+/** "#rrggbb" as [red, green, blue], 0 to 255. */
+export function colourParts(text) {
+  const value = parseInt(text.slice(1), 16);
+  return [value >> 16, (value >> 8) & 255, value & 255];
+}
+
+/** `part` of the way from colour `from` to colour `to`, both [red, green, blue]. */
+export function mixParts(from, to, part) {
+  return from.map((value, i) => Math.round(value + (to[i] - value) * part));
+}
+
+/** [red, green, blue] as an opaque pixel of a Uint32Array over ImageData. */
+export function pixelOf(parts) {
+  return ((255 << 24) | (parts[2] << 16) | (parts[1] << 8) | parts[0]) >>> 0;
+}

@@ -1,0 +1,256 @@
+/**
+ * A table that sorts by a click on a column, opens a row to show more, and holds as many rows as there are:
+ * only those in sight exist. Rows are walked with the arrow keys; Enter opens one.
+ */
+import { el, fill, iconEl } from "./dom.js";
+import { oncePerFrame, watchSize } from "./paint.js";
+
+const TABLE_ROW = 26;
+const TABLE_HEAD = 26; /* which stays in sight */
+const TABLE_SPARE = 12; /* rows beyond what is in sight */
+
+/**
+ * @typedef {object} TableColumn
+ * @property {string} key
+ * @property {string} title
+ * @property {boolean} [number]  right aligned, and sorted from the biggest
+ * @property {(row: object) => (number|string|null)} value  what it is sorted by, and what a CSV holds
+ * @property {(row: object) => (string|Node)} [cell]  what is shown; the value where it is left out
+ * @property {string} [class]
+ */
+export class SortTable {
+  /**
+   * @param {{label: string, columns: Array<TableColumn>, sort: string, keyOf: (row) => string,
+   *   detail?: (row) => Node}} options
+   */
+  constructor(options) {
+    this.options = options;
+    this.sort = { key: options.sort, isUp: false };
+    this.rows = [];
+    this.order = [];
+    this.at = 0; /* the row that the keyboard is on */
+    this.open = null; /* key of the row that is open */
+    this.openHeight = 0;
+    this.head = el("tr");
+    this.body = el("tbody");
+    this.table = el("table", { class: "sort-table", role: options.detail ? "treegrid" : "grid",
+      "aria-label": options.label }, [el("thead", {}, this.head), this.body]);
+    this.element = el("div", { class: "sort-table-scroll" }, this.table);
+    this.refresh = oncePerFrame(() => this.fillBody());
+    this.element.addEventListener("scroll", () => this.refresh());
+    this.body.addEventListener("keydown", (event) => this.key(event));
+    this.body.addEventListener("click", (event) => this.click(event));
+    watchSize(this.element, () => this.refresh());
+    this.setColumns(options.columns);
+  }
+
+  setColumns(columns) {
+    this.columns = columns;
+    if (!columns.some((column) => column.key === this.sort.key)) {
+      this.sort = { key: this.options.sort, isUp: false };
+    }
+    this.fillHead();
+  }
+
+  show(rows) {
+    this.rows = rows;
+    this.arrange();
+  }
+
+  arrange() {
+    const column = this.columns.find((one) => one.key === this.sort.key);
+    const sign = this.sort.isUp ? 1 : -1;
+    const compare = column.number
+      ? (a, b) => sign * ((column.value(a) ?? -Infinity) - (column.value(b) ?? -Infinity))
+      : (a, b) => sign * TABLE_ORDER.compare(String(column.value(a) ?? ""), String(column.value(b) ?? ""));
+    this.order = [...this.rows].sort(compare);
+    this.at = Math.max(0, Math.min(this.at, this.order.length - 1));
+    if (!this.rows.some((row) => this.options.keyOf(row) === this.open)) this.open = null;
+    this.fillBody();
+  }
+
+  /** What is shown as rows for a CSV, names first. */
+  csvRows() {
+    const names = this.columns.map((column) => column.csv ?? column.title);
+    return [names, ...this.order.map((row) => this.columns.map((column) => column.value(row)))];
+  }
+
+  fillHead() {
+    fill(this.head, this.columns.map((column) => {
+      const isSorted = column.key === this.sort.key;
+      const button = el("button", { type: "button", class: "sort-button", title: column.hint,
+        onclick: () => this.sortBy(column) },
+      [el("span", {}, column.title), isSorted ? iconEl(this.sort.isUp ? "up" : "down") : null]);
+      const sorted = this.sort.isUp ? "ascending" : "descending";
+      return el("th", { scope: "col", class: tableCellClass(column),
+        "aria-sort": isSorted ? sorted : "none" }, button);
+    }));
+  }
+
+  sortBy(column) {
+    const isSame = this.sort.key === column.key;
+    this.sort = { key: column.key, isUp: isSame ? !this.sort.isUp : !column.number };
+    this.at = 0;
+    this.element.scrollTop = 0;
+    this.fillHead();
+    this.arrange();
+    this.head.querySelector("[aria-sort=ascending] button, [aria-sort=descending] button")?.focus();
+  }
+
+  openIndex() {
+    if (this.open === null) return -1;
+    return this.order.findIndex((row) => this.options.keyOf(row) === this.open);
+  }
+
+  /* Height from the first row to row `index`. */
+  topOf(index) {
+    const open = this.openIndex();
+    return index * TABLE_ROW + (open >= 0 && open < index ? this.openHeight : 0);
+  }
+
+  indexAt(y) {
+    const open = this.openIndex();
+    if (open < 0 || y < (open + 1) * TABLE_ROW) return Math.floor(y / TABLE_ROW);
+    return Math.max(open, Math.floor((y - this.openHeight) / TABLE_ROW));
+  }
+
+  fillBody() {
+    const hadFocus = this.body.contains(document.activeElement);
+    const wasInside = hadFocus && document.activeElement.closest(".table-detail") !== null;
+    const count = this.order.length;
+    const from = Math.max(0, this.indexAt(this.element.scrollTop) - TABLE_SPARE);
+    const bottom = this.element.scrollTop + this.element.clientHeight;
+    const to = Math.min(count, this.indexAt(bottom) + TABLE_SPARE + 1);
+    const rows = [];
+    for (let i = from; i < to; i++) rows.push(this.rowNode(i), this.detailNode(i));
+    const kept = wasInside ? this.detail?.node : null;
+    if (!(kept && this.from === from && this.to === to && this.drawn === this.order)) {
+      const { scrollTop } = this.element; /* lost where the rows are shorter for a moment */
+      fill(this.body, [spacerRow(this.topOf(from)), ...rows, spacerRow(this.topOf(count) - this.topOf(to))]);
+      if (this.element.scrollTop !== scrollTop) this.element.scrollTop = scrollTop;
+    }
+    [this.from, this.to, this.drawn] = [from, to, this.order];
+    this.table.setAttribute("aria-rowcount", String(count + 1));
+    this.measureDetail();
+    if (hadFocus && !wasInside) this.focusRow();
+  }
+
+  rowNode(index) {
+    const row = this.order[index];
+    const isOpen = this.options.keyOf(row) === this.open;
+    const cells = this.columns.map((column, i) => {
+      const value = column.cell ? column.cell(row) : column.value(row);
+      const mark = i === 0 && this.options.detail ? iconEl(isOpen ? "down" : "right") : null;
+      return el("td", { class: tableCellClass(column), role: "gridcell" },
+        mark === null ? value : el("div", { class: "table-first" }, [mark, value]));
+    });
+    return el("tr", { tabindex: index === this.at ? "0" : "-1", "aria-rowindex": String(index + 2),
+      "aria-expanded": this.options.detail ? String(isOpen) : null, data: { index: String(index) },
+      class: "table-row inner-focus" }, cells);
+  }
+
+  /* Made once when the row is opened: it may hold what somebody has changed. */
+  detailNode(index) {
+    const row = this.order[index];
+    if (this.open === null || this.options.keyOf(row) !== this.open) return null;
+    if (this.detail?.row !== row) {
+      const cell = el("td", { colspan: String(this.columns.length), role: "gridcell" },
+        this.options.detail(row));
+      this.detail = { row, node: el("tr", { class: "table-detail" }, cell) };
+    }
+    return this.detail.node;
+  }
+
+  /** What the open row shows has changed its height: called by who filled it, too. */
+  detailChanged() {
+    this.measureDetail();
+    this.showOpen();
+  }
+
+  measureDetail() {
+    if (this.open === null || !this.detail?.node.isConnected) return;
+    const height = this.detail.node.offsetHeight;
+    if (height === this.openHeight) return;
+    this.openHeight = height;
+    this.refresh();
+  }
+
+  click(event) {
+    const row = event.target.closest("tr[data-index]");
+    if (row === null || event.target.closest("button, a") !== null) return;
+    this.at = Number(row.dataset.index);
+    this.toggle();
+    this.focusRow();
+  }
+
+  toggle(isOpen = null) {
+    if (!this.options.detail || this.order.length === 0) return;
+    const key = this.options.keyOf(this.order[this.at]);
+    this.open = (isOpen ?? this.open !== key) ? key : null;
+    this.openHeight = 0;
+    this.detail = null;
+    this.drawn = null;
+    this.fillBody();
+    this.showOpen();
+  }
+
+  /* What has been opened is in sight, as far as there is room. */
+  showOpen() {
+    if (this.open === null) return;
+    const top = this.topOf(this.openIndex());
+    const room = this.element.clientHeight - TABLE_HEAD - TABLE_ROW;
+    const { scrollTop } = this.element;
+    const least = top + Math.min(0, this.openHeight - room);
+    if (scrollTop < least || scrollTop > top) this.element.scrollTop = Math.min(top, Math.max(least, 0));
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest(".table-detail") !== null) return;
+    const page = Math.max(1, Math.floor(this.element.clientHeight / TABLE_ROW) - 2);
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity,
+      End: Infinity }[event.key];
+    if (step !== undefined) this.moveTo(this.at + step);
+    else if (event.key === "Enter" || event.key === " ") this.toggle();
+    else if (event.key === "ArrowRight") this.toggle(true);
+    else if (event.key === "ArrowLeft") this.toggle(false);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  moveTo(index) {
+    this.at = Math.max(0, Math.min(index, this.order.length - 1));
+    const top = this.topOf(this.at);
+    const room = this.element.clientHeight - TABLE_ROW; /* the head stays in sight */
+    if (top < this.element.scrollTop) this.element.scrollTop = top;
+    else if (top + TABLE_ROW > this.element.scrollTop + room) this.element.scrollTop = top + TABLE_ROW - room;
+    this.drawn = null;
+    this.fillBody();
+    this.focusRow();
+  }
+
+  focusRow() {
+    this.body.querySelector(`tr[data-index="${this.at}"]`)?.focus({ preventScroll: true });
+  }
+}
+
+const TABLE_ORDER = new Intl.Collator("en", { numeric: true });
+
+function tableCellClass(column) {
+  return [column.number ? "number" : null, column.class].filter(Boolean).join(" ");
+}
+
+function spacerRow(height) {
+  const row = el("tr", { class: "table-space", "aria-hidden": "true" }, el("td"));
+  row.firstChild.style.height = `${Math.max(0, height)}px`;
+  return row;
+}
+
+/** A bar as long as a share of 1, with the share beside it as text. */
+export function shareBar(share, text) {
+  const bar = el("span", { class: "share-fill" });
+  bar.style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
+  return el("span", { class: "share" }, [el("span", { class: "share-bar", "aria-hidden": "true" }, bar),
+    el("span", { class: "share-text" }, text)]);
+}

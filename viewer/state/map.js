@@ -1,0 +1,325 @@
+// The State part: the address space at the cursor's moment, the moment itself as a slider, the events
+// beside it.
+//
+// store.cursor is the moment: what is shown is the state right after that event. Where none was chosen it
+// is the peak.
+
+import { infoOfDevice } from "../page/app.js";
+import { EventPanel } from "./events_panel.js";
+import { endsMemory, eventSentence, isSegmentEvent } from "./events_words.js";
+import { shortLabel } from "../details/stack.js";
+import { exportMenu } from "../shared/export.js";
+import { el, fill, iconButton, isTyping, selectEl, setText } from "../shared/dom.js";
+import { addressText, bytesText, countText, eventText, exactBytesText, timeText } from "../shared/format.js";
+import { MapPicture } from "./map_picture.js";
+import { MapScrubber, askScrubCurve } from "./map_scrubber.js";
+import { MAP_BLOCK_PENDING } from "./map_totals.js";
+import { groupColour } from "../shared/palette.js";
+
+const KNOWN_KEPT = 400;
+const STATE_COLOURS = [
+  ["line", "line of your code"], ["stack", "stack"], ["size", "size"], ["lifetime", "lifetime"],
+  ["category", "category"], ["annotation", "annotation"], ["stream", "stream"], ["pool", "pool"],
+  ["allocation", "allocation (each its own)"],
+];
+const FIGURES = [
+  ["reserved", "Reserved"], ["allActive", "Active"], ["free", "Free"], ["largestHole", "Largest hole"],
+  ["pending", "Pending"], ["rounding", "Rounding"], ["outside", "In no segment"],
+];
+const QUIET_FIGURES = ["pending", "rounding", "outside"]; // not worth a word where they are nothing
+const FIGURE_SENTENCES = {
+  reserved: "Got from the driver",
+  allActive: "In blocks in use, with what rounding adds",
+  free: "Reserved, but in no block: cached",
+  largestHole: "The longest run of free bytes inside one segment",
+  pending: "Given back, but another stream may still use it",
+  rounding: "Inside blocks, but not asked for",
+  outside: "Blocks that lie in no segment: the trace contradicts itself",
+};
+const EXACT_SENTENCE = "The file knows every block of this moment";
+const ESTIMATED_SENTENCE = "Within a trace only requested sizes are known: "
+  + "what rounding added is worked out from the rules of the allocator";
+const LEGEND_GROUPS = 8;
+const MAP_COLUMNS = ["segment_address", "segment_bytes", "stream", "block_address", "block_bytes",
+  "requested_bytes", "pending"];
+
+class StatePart {
+  constructor(app) {
+    this.app = app;
+    this.known = new Map();
+    this.source = null;
+    this.picture = new MapPicture({
+      pickBlock: (row) => app.showDetails("allocations", row),
+      pickSegment: (row) => app.showDetails("segments", row),
+      known: (row) => this.askKnown(row),
+      say: (text) => app.announce(text),
+    });
+    this.events = new EventPanel(app, {
+      choose: (event) => this.chooseEvent(event), jump: (event) => this.moveTo(event, true) });
+    this.scrubber = new MapScrubber({ move: (event) => this.scrubTo(event) });
+    this.build();
+  }
+
+  build() {
+    const { picture } = this;
+    this.moment = el("p", { class: "state-moment cut" });
+    this.colour = selectEl("Colour by", STATE_COLOURS, "line", (by) => this.app.store.set({ by }));
+    const steps = [iconButton("left", "Event before (,)", () => this.stepBy(-1)),
+      iconButton("right", "Next event (.)", () => this.stepBy(1))];
+    const zooms = [iconButton("minus", "Zoom out (-)", () => picture.zoomBy(0.5)),
+      iconButton("plus", "Zoom in (+)", () => picture.zoomBy(2)),
+      iconButton("fit", "Whole map (0)", () => picture.fit())];
+    const bar = el("div", { class: "toolbar state-bar" },
+      [...steps, this.moment, this.colour, el("span", {}, zooms), this.exports()]);
+    this.figures = new Map(FIGURES.map(([key]) => [key, el("dd", {})]));
+    const strip = el("dl", { class: "state-figures" }, FIGURES.map(([key, name]) =>
+      el("div", { data: { key } }, [el("dt", {}, name), this.figures.get(key)])));
+    this.exact = el("span", { class: "state-exact" });
+    strip.append(this.exact);
+    this.groups = el("ul", { class: "state-groups" });
+    this.signs = el("ul", { class: "state-signs" });
+    const legend = el("div", { class: "state-legend", role: "group", "aria-label": "Legend" },
+      [this.groups, this.signs]);
+    this.nothing = el("div", { class: "state-nothing", hidden: true }, el("p", { class: "faint" },
+      "Nothing was reserved at this moment."));
+    const left = el("div", { class: "state-map" }, [strip, el("div", { class: "state-frame" },
+      [picture.stage, this.nothing]), legend, this.scrubber.element]);
+    this.element = el("div", { class: "state-part" },
+      [bar, el("div", { class: "state-body" }, [left, this.events.element])]);
+    this.onKey = (event) => this.key(event);
+  }
+
+  exports() {
+    return exportMenu(this.app, { what: "state", png: () => this.picture.asCanvas(),
+      csv: () => mapRows(this.map) });
+  }
+
+  update(state, changed) {
+    const engine = this.app.engine();
+    if (!engine) return;
+    const source = `${state.file}/${this.app.device()}`;
+    const isOther = source !== this.source || engine !== this.engine;
+    if (isOther) this.open(engine, source);
+    if (changed.has("theme")) this.retint();
+    if (changed.has("by") || isOther) this.colour.choose(state.by);
+    if (!isOther && changed.has("filter") && this.shownFilter !== state.filter) this.events.reset();
+    this.shownFilter = state.filter;
+    if (isOther || changed.has("cursor") || changed.has("by")) this.showMoment(isOther);
+    if (changed.has("row") || changed.has("rowWhat")) this.showRow(state, true);
+  }
+
+  open(engine, source) {
+    this.engine = engine;
+    this.source = source;
+    this.known.clear();
+    this.peak = null;
+    this.count = null;
+    this.shownAt = null;
+    this.askTrace(engine, source);
+  }
+
+  /** What is asked once for a trace: its length, peak and small curve. */
+  async askTrace(engine, source) {
+    const device = this.app.device();
+    try {
+      const marks = await this.app.marks();
+      if (source !== this.source) return;
+      this.count = marks.event_count;
+      this.peak = marks.peak?.event ?? -1;
+      this.scrubber.element.hidden = this.count === 0;
+      this.events.reset(this.count);
+      this.showMoment(true);
+      const curve = await askScrubCurve(engine, device);
+      if (source === this.source) this.scrubber.load(this.count, curve.columns, scrubMarks(marks));
+    } catch (error) {
+      this.app.fail(error);
+    }
+  }
+
+  /** The moment that is shown: that of the cursor, within the trace; null while the peak is not known. */
+  at() {
+    const { cursor } = this.app.store.state;
+    if (this.count === null) return null;
+    return Math.max(-1, Math.min(this.count - 1, Math.round(cursor ?? this.peak)));
+  }
+
+  async showMoment(isNew) {
+    const at = this.at();
+    if (at === null) return;
+    const { by } = this.app.store.state;
+    this.scrubber.setEvent(at, null);
+    this.events.setCursor(at);
+    this.picture.await();
+    try {
+      const map = await this.engine.latest("state-map", "map", { device: this.app.device(), at, by });
+      if (map === null) return;
+      this.showMap(map, by);
+      if (isNew || this.shownAt !== at) await this.showEvent(at);
+      this.shownAt = at;
+    } catch (error) {
+      this.app.fail(error);
+    }
+  }
+
+  showMap(map, by) {
+    this.totals = { ...this.picture.show(map, by), outside: map.outside.bytes };
+    this.map = map;
+    for (const [key, node] of this.figures) {
+      setText(node, bytesText(this.totals[key]));
+      node.dataset.bytes = String(this.totals[key]);
+      node.parentElement.hidden = this.totals[key] === 0 && QUIET_FIGURES.includes(key);
+      node.parentElement.title = `${FIGURE_SENTENCES[key]}: ${exactBytesText(this.totals[key])}`;
+    }
+    setText(this.exact, map.is_exact ? "exact" : "estimated");
+    this.exact.title = map.is_exact ? EXACT_SENTENCE : ESTIMATED_SENTENCE;
+    this.nothing.hidden = map.columns.segment_size.length > 0;
+    this.scrubber.setEvent(this.at(), map.requested_bytes);
+    this.showRow(this.app.store.state, false);
+    this.showLegend(map, by);
+    this.element.dataset.at = String(typeof map.at === "object" ? map.at.event : map.at);
+  }
+
+  async showEvent(at) {
+    const event = at < 0 ? null : await this.askEvent(at);
+    if (at !== this.at()) return;
+    this.event = event;
+    setText(this.moment, this.momentText(at, event));
+    this.moment.title = this.moment.textContent;
+    this.picture.markEvent(event, event !== null && endsMemory(event.action), this.followsEvent !== false);
+  }
+
+  momentText(at, event) {
+    if (this.count === 0) return "At the end: the file has no history";
+    if (at < 0) return "Before the first event";
+    const words = [`After ${eventText(at)} of ${countText(this.count)}`];
+    const first = infoOfDevice(this.app.info(), this.app.device())?.first_time_us;
+    const isTimed = typeof event?.time_us === "number" && typeof first === "number";
+    if (isTimed) words.push(timeText(event.time_us - first));
+    if (at === this.peak) words.push("the peak");
+    if (event) words.push(`${eventSentence(event).toLowerCase()}: ${bytesText(event.size_bytes)}`);
+    return words.join(" · ");
+  }
+
+  async askEvent(at) {
+    const params = { device: this.app.device(), from: at, to: at, top: 1, frames: 1 };
+    return (await this.engine.latest("state-event", "events", params))?.events[0] ?? null;
+  }
+
+  /** The groups that hold most of this moment, with their colours, then what the patterns mean. */
+  async showLegend(map, by) {
+    const rows = groupsOfMap(map.columns);
+    const groups = by === "allocation" ? null : await this.app.groups({ what: "allocations", filter: null })
+      .catch(() => null);
+    if (map !== this.map) return;
+    const label = (index) => groups?.groups.find((group) => group.index === index)?.label ?? "others";
+    const chips = groups === null ? [] : rows.slice(0, LEGEND_GROUPS).map(({ index, bytes }) =>
+      legendChip(groupColour(index, by), shortLabel(label(index)), bytesText(bytes)));
+    fill(this.groups, chips);
+    fill(this.signs, ["free", "pending", "rounding"].filter((key) => this.totals[key] > 0).map((key) =>
+      el("li", {}, [el("span", { class: `swatch state-sign is-${key}` }), key])));
+  }
+
+  askKnown(row) {
+    if (row === 0xffffffff) return Promise.resolve(null);
+    if (!this.known.has(row)) {
+      if (this.known.size >= KNOWN_KEPT) this.known.clear();
+      const params = { device: this.app.device(), what: "allocations", row };
+      const reply = this.engine.latest("state-known", "allocation", params).catch(() => null);
+      this.known.set(row, reply);
+      reply.then((known) => { if (known === null) this.known.delete(row); });
+    }
+    return this.known.get(row);
+  }
+
+  showRow(state, isRevealed) {
+    this.picture.pinRow(state.rowWhat === "allocations" ? state.row : null, isRevealed);
+  }
+
+  chooseEvent(event) {
+    this.moveTo(event.folded ? event.event + 1 : event.event);
+    const row = event.row ?? null;
+    const what = isSegmentEvent(event.action) ? "segments" : "allocations";
+    if (row !== null) this.app.showDetails(what, row);
+    else this.app.showDetails("event", event.event);
+  }
+
+  moveTo(event, isJump = false) {
+    if (this.count === null) return;
+    this.followsEvent = !this.isScrubbed;
+    this.isScrubbed = false;
+    const cursor = Math.max(-1, Math.min(this.count - 1, event));
+    this.app.store.set({ cursor }, { push: isJump });
+  }
+
+  /** A hand on the slider does not want the map to jump to each event that it passes. */
+  scrubTo(event) {
+    this.isScrubbed = true;
+    this.moveTo(event);
+  }
+
+  stepBy(step) {
+    const at = this.at();
+    if (at !== null) this.moveTo(at + step);
+  }
+
+  key(event) {
+    if (event.defaultPrevented || isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = { ",": -1, ".": 1, "<": -100, ">": 100 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    this.stepBy(event.shiftKey && Math.abs(step) === 1 ? step * 100 : step);
+  }
+
+  retint() {
+    this.picture.repaint();
+    this.scrubber.render();
+    if (this.map) this.showLegend(this.map, this.app.store.state.by);
+  }
+}
+
+function legendChip(colour, label, amount) {
+  const swatch = el("span", { class: "swatch" });
+  swatch.style.background = colour;
+  return el("li", { title: `${label}: ${amount}` }, [swatch, el("span", { class: "cut" }, label),
+    el("span", { class: "faint" }, amount)]);
+}
+
+/** The groups of a map's blocks, most bytes first. */
+function groupsOfMap(columns) {
+  const bytes = new Map();
+  const { block_group: group, block_size: size } = columns;
+  for (let i = 0; i < group.length; i++) bytes.set(group[i], (bytes.get(group[i]) ?? 0) + size[i]);
+  return [...bytes].map(([index, sum]) => ({ index, bytes: sum })).sort((a, b) => b.bytes - a.bytes);
+}
+
+/** Every block of a map as a table, names first. */
+function mapRows(map) {
+  const { columns } = map;
+  const rows = [MAP_COLUMNS];
+  for (let segment = 0; segment < columns.segment_size.length; segment++) {
+    const start = columns.segment_address[segment];
+    for (let i = columns.segment_block[segment]; i < columns.segment_block[segment + 1]; i++) {
+      rows.push([addressText(start), columns.segment_size[segment],
+        map.streams[columns.segment_stream[segment]],
+        addressText(start + BigInt(columns.block_offset[i])), columns.block_size[i],
+        columns.block_requested[i], columns.block_flags[i] & MAP_BLOCK_PENDING]);
+    }
+  }
+  return rows;
+}
+
+function scrubMarks(marks) {
+  const peak = marks.peak ? [{ event: marks.peak.event, kind: "peak" }] : [];
+  return [...peak, ...(marks.ooms ?? []).map((oom) => ({ event: oom.event, kind: "oom" }))];
+}
+
+export function createState(app) {
+  const part = new StatePart(app);
+  return {
+    element: part.element,
+    show: () => addEventListener("keydown", part.onKey),
+    hide: () => removeEventListener("keydown", part.onKey),
+    update: (state, changed) => part.update(state, changed),
+    search: () => part.events.focusSearch(),
+  };
+}

@@ -1,0 +1,152 @@
+// The moment as a place on the trace: the requested curve, small, with a line that can be dragged. A
+// slider by keyboard.
+
+import { el } from "../shared/dom.js";
+import { bytesText, countText, eventText } from "../shared/format.js";
+import { clearCanvas, crisp, oncePerFrame, watchSize } from "../shared/paint.js";
+import { themeToken } from "../shared/palette.js";
+
+const POINTS = 600;
+const SCRUB_TOP = 5; // pixels left free above the curve
+
+export class MapScrubber {
+  /** @param {{move: (event: number) => void}} on  the moment that was chosen: -1 to the last event */
+  constructor(on) {
+    this.on = on;
+    this.canvas = el("canvas", {});
+    this.element = el("div", { class: "map-scrubber", role: "slider", tabindex: "0", "aria-label": "Moment",
+      "aria-orientation": "horizontal", "aria-valuemin": "-1" }, this.canvas);
+    this.count = 0;
+    this.event = -1;
+    this.curve = null;
+    this.marks = [];
+    this.size = null;
+    this.render = oncePerFrame(() => this.paint());
+    this.listen();
+  }
+
+  listen() {
+    watchSize(this.element, (width, height) => {
+      this.size = { width, height };
+      this.paint();
+    });
+    const move = (event) => {
+      const box = this.element.getBoundingClientRect();
+      this.on.move(this.eventAt(event.clientX - box.left));
+    };
+    this.element.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      this.element.setPointerCapture(event.pointerId);
+      move(event);
+    });
+    this.element.addEventListener("pointermove", (event) => {
+      if (this.element.hasPointerCapture(event.pointerId)) move(event);
+    });
+    this.element.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  key(event) {
+    const step = event.shiftKey ? 100 : 1;
+    const leap = Math.max(1, Math.round(this.count / 20));
+    const to = { ArrowRight: this.event + step, ArrowUp: this.event + step, ArrowLeft: this.event - step,
+      ArrowDown: this.event - step, PageUp: this.event + leap, PageDown: this.event - leap,
+      Home: -1, End: this.count - 1 }[event.key];
+    if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.on.move(this.bounded(to));
+  }
+
+  bounded(event) {
+    return Math.max(-1, Math.min(this.count - 1, event));
+  }
+
+  /** The moments -1 to count - 1 lie side by side over the width. */
+  eventAt(x) {
+    return this.bounded(Math.floor((x / this.size.width) * (this.count + 1)) - 1);
+  }
+
+  xOf(event) {
+    return ((event + 1.5) / (this.count + 1)) * this.size.width;
+  }
+
+  /** @param curve the columns of `timeline`, or null; marks: [{event, kind: "peak"|"oom"}] */
+  load(count, curve, marks) {
+    this.count = count;
+    this.curve = curve;
+    this.marks = marks;
+    this.element.setAttribute("aria-valuemax", String(count - 1));
+    this.render();
+  }
+
+  setEvent(event, bytes) {
+    this.event = event;
+    this.element.setAttribute("aria-valuenow", String(event));
+    const amount = bytes === null ? "" : `, ${bytesText(bytes)} requested`;
+    this.element.setAttribute("aria-valuetext", `${eventText(event)} of ${countText(this.count)}${amount}`);
+    this.render();
+  }
+
+  paint() {
+    if (!this.size) return;
+    const { context, ratio } = clearCanvas(this.canvas, this.size.width, this.size.height);
+    if (this.curve) this.paintCurve(context);
+    for (const mark of this.marks) this.paintMark(context, mark);
+    if (this.count > 0) this.paintCursor(context, ratio);
+  }
+
+  paintCurve(context) {
+    const { event, requested_high_bytes: high } = this.curve;
+    const { width, height } = this.size;
+    const most = Math.max(1, this.highest ?? high.reduce((a, b) => Math.max(a, b), 0));
+    const y = (bytes) => height - (bytes / most) * (height - SCRUB_TOP);
+    context.beginPath();
+    context.moveTo(0, height);
+    let x = 0;
+    for (let i = 0; i < event.length; i++) {
+      context.lineTo(x, y(high[i]));
+      x = ((event[i] + 2) / (this.count + 1)) * width;
+      context.lineTo(x, y(high[i]));
+    }
+    context.lineTo(x, height);
+    context.closePath();
+    context.fillStyle = themeToken("several");
+    context.fill();
+  }
+
+  paintMark(context, mark) {
+    const x = this.xOf(mark.event);
+    context.fillStyle = themeToken(mark.kind === "oom" ? "oom" : "requested");
+    context.beginPath();
+    context.moveTo(x - 4, 0);
+    context.lineTo(x + 4, 0);
+    context.lineTo(x, 6);
+    context.fill();
+  }
+
+  paintCursor(context, ratio) {
+    const x = crisp(this.xOf(this.event), ratio);
+    context.strokeStyle = themeToken("canvas");
+    context.lineWidth = 4;
+    this.strokeUpright(context, x);
+    context.strokeStyle = themeToken("cursor");
+    context.lineWidth = 2;
+    this.strokeUpright(context, x);
+    context.fillStyle = themeToken("cursor");
+    context.beginPath();
+    context.arc(x, this.size.height / 2, 5, 0, 2 * Math.PI);
+    context.fill();
+  }
+
+  strokeUpright(context, x) {
+    context.beginPath();
+    context.moveTo(x, 0);
+    context.lineTo(x, this.size.height);
+    context.stroke();
+  }
+}
+
+/** Asks for the small curve. */
+export function askScrubCurve(engine, device) {
+  return engine.once("timeline", { device, axis: "event", points: POINTS });
+}

@@ -1,0 +1,121 @@
+/** What gestures on the lanes and on the axis do. */
+
+import { listenForGestures } from "./gestures.js";
+import { hitPicture } from "./hit.js";
+import {
+  goToEvent, moveWindowTo, panTimelineX, panTimelineY, showWholeRun, zoomTimelineX, zoomTimelineY,
+} from "./moves.js";
+import { clickTimeline, leaveTimeline, pointAt, pointedRow } from "./pointer.js";
+import { scaleOf } from "./window.js";
+
+const CLOSER = 0.25; // by a double click where no single allocation is
+const MARGIN = 0.15; // around what a double click goes to
+
+/** Wheel, drag, pinch, clicks on a lane. */
+export function listenToLane(timeline, lane) {
+  listenForGestures(lane.canvases.over, {
+    zoomX: (x, factor) => zoomTimelineX(timeline, x - lane.plot.left, factor),
+    zoomY: (y, factor) => zoomTimelineY(timeline, lane, y - lane.plot.top, factor),
+    pan: (x, y) => {
+      panTimelineX(timeline, x);
+      panTimelineY(timeline, lane, y);
+    },
+    hover: (x, y) => pointAt(timeline, lane, x, y),
+    leave: () => leaveTimeline(timeline),
+    click: (x, y) => {
+      timeline.stage.focus({ preventScroll: true, focusVisible: false });
+      clickTimeline(timeline, lane, x, y);
+    },
+    doubleClick: () => zoomToClicked(timeline),
+    range: (from, to, isDone) => {
+      const { left } = lane.plot;
+      chooseRange(timeline, lane, from - left, to - left, isDone);
+    },
+    startsRange: () => false,
+  });
+}
+
+/** The axis: a drag is the new window, the wheel zooms, a double click shows the whole run. */
+export function listenToAxis(timeline) {
+  listenForGestures(timeline.axisCanvas, {
+    zoomX: (x, factor) => zoomTimelineX(timeline, x - timeline.gutter, factor),
+    zoomY: (y, factor) => zoomTimelineX(timeline, timeline.plotWidth / 2, factor),
+    pan: (x) => panTimelineX(timeline, x),
+    hover: () => {},
+    leave: () => {},
+    click: () => {},
+    doubleClick: () => showWholeRun(timeline),
+    range: (from, to, isDone) => {
+      const range = dragged(timeline, from - timeline.gutter, to - timeline.gutter);
+      timeline.drag = isDone ? null : range;
+      if (isDone) moveWindowTo(timeline, range, true);
+      else timeline.drawOver();
+    },
+    startsRange: () => true,
+  });
+}
+
+function dragged(timeline, from, to) {
+  const scale = scaleOf(timeline.view.range, timeline.plotWidth);
+  const inside = (pixel) => scale.toValue(Math.max(0, Math.min(timeline.plotWidth, pixel)));
+  return { from: inside(Math.min(from, to)), to: inside(Math.max(from, to)) };
+}
+
+/** Shift and drag: both cursors. */
+function chooseRange(timeline, lane, from, to, isDone) {
+  const range = dragged(timeline, from, to);
+  timeline.drag = isDone ? null : range;
+  if (!isDone) {
+    timeline.drawOver();
+    return;
+  }
+  const [first, last] = [range.from, range.to].map((x) => eventAt(timeline, lane, x - lane.offset));
+  if (first !== null && last !== null) timeline.app.store.set({ cursor: first, cursor2: last });
+}
+
+/** The event at a place of the lane's axis. */
+function eventAt(timeline, lane, x) {
+  const { picture } = lane;
+  if (timeline.view.axis === "event") return Math.floor(Math.max(-1, Math.min(lane.coarse.whole.x1 - 1, x)));
+  return picture === null ? null : hitPicture(picture, x, 0)?.event ?? null;
+}
+
+/** A click on a named range shows it, one on a flag goes there. */
+export function openRange(timeline, lane, range) {
+  if (range.event !== undefined) {
+    goToEvent(timeline, lane, range.event);
+    return;
+  }
+  const margin = (range.to - range.from) * 0.02;
+  const { offset } = lane;
+  moveWindowTo(timeline, { from: range.from - margin + offset, to: range.to + margin + offset }, true);
+}
+
+/**
+ * A double click: the whole life of an allocation, or four times closer where they are too small to tell
+ * apart.
+ */
+async function zoomToClicked(timeline) {
+  const { clicked, view } = timeline;
+  if (clicked === null || clicked.hit === null) return;
+  const { lane, hit } = clicked;
+  const row = pointedRow({ hit });
+  if (row === null) {
+    zoomTimelineX(timeline, timeline.pointer.pixelX - lane.plot.left, CLOSER);
+    if (hit.isSeveral) zoomTimelineY(timeline, lane, timeline.pointer.y, CLOSER);
+    return;
+  }
+  const found = await lane.source.engine.ask("allocation", { device: lane.device, what: view.what, row });
+  const life = lifeOf(timeline, lane, found);
+  const margin = Math.max((life.to - life.from) * MARGIN, 1);
+  moveWindowTo(timeline, { from: life.from - margin + lane.offset, to: life.to + margin + lane.offset }, true,
+    { y0: null, y1: null });
+}
+
+function lifeOf(timeline, lane, found) {
+  const { x0, x1 } = lane.coarse.whole;
+  if (timeline.view.axis === "event") return { from: found.start_event ?? x0, to: found.end_event ?? x1 };
+  const first = lane.marks.first_us;
+  const place = (us, otherwise) => (us === null || us === undefined ? otherwise : us - first);
+  return { from: place(found.start_us, x0), to: place(found.end_us, x1) };
+}

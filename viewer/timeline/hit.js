@@ -1,0 +1,115 @@
+/**
+ * Which allocation is at a place of a picture, and what its outline is: from the runs alone, without the
+ * engine.
+ */
+
+import { RUN_SEVERAL } from "./pixels.js";
+
+/** A row that stands for nothing. */
+export const NO_ROW = 4294967295;
+
+/** A moment of a picture's column that lies outside of the run. */
+const NO_MOMENT = -2;
+
+/** The last index of a rising column whose value is no greater than `value`; -1 where all are. */
+export function lastNotAbove(column, value, from = 0, to = column.length) {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (column[middle] <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/**
+ * What a picture shows at a place of its axis and a height in bytes.
+ * @returns {null|{sample: number, event: number, total: number, run: number, row: number, group: number,
+ *   isSeveral: boolean, fromBytes: number, toBytes: number, bytes: number}} null outside of the run; run is
+ *   -1 above the stack. fromBytes..toBytes: of the pixel; bytes: at its centre.
+ */
+export function hitPicture(picture, x, bytes) {
+  const { columns } = picture;
+  const column = Math.floor(((x - picture.x0) / (picture.x1 - picture.x0)) * picture.columns_count);
+  if (column < 0 || column >= picture.columns_count) return null;
+  const sample = lastNotAbove(columns.sample_column, column, 0, columns.sample_column.length - 1);
+  if (sample < 0 || columns.sample_event[sample] === NO_MOMENT) return null;
+  const perRow = (picture.y1 - picture.y0) / picture.rows_count;
+  const pixel = Math.floor((bytes - picture.y0) / perRow);
+  const found = {
+    sample, event: columns.sample_event[sample], total: columns.sample_bytes[sample],
+    run: -1, row: NO_ROW, group: -1, isSeveral: false, fromBytes: bytes, toBytes: bytes, bytes,
+  };
+  const first = columns.sample_run[sample];
+  const end = columns.sample_run[sample + 1];
+  const run = lastNotAbove(columns.run_end, pixel, first, end) + 1;
+  if (pixel < 0 || run >= end) return found;
+  return {
+    ...found, run, row: columns.run_row[run], group: columns.run_group[run],
+    isSeveral: (columns.run_flags[run] & RUN_SEVERAL) !== 0,
+    fromBytes: picture.y0 + pixel * perRow, toBytes: picture.y0 + (pixel + 1) * perRow,
+    bytes: picture.y0 + (pixel + 0.5) * perRow,
+  };
+}
+
+/**
+ * Where a picture shows an allocation: pieces of neighbouring samples, each {columns: [from, to), bottom,
+ * top} in pixels, bottom up.
+ */
+export function piecesOfRow(picture, row) {
+  const { sample_column: starts, sample_run: runs } = picture.columns;
+  const { run_row: rows, run_end: ends, run_flags: flags } = picture.columns;
+  const pieces = [];
+  for (let sample = 0; sample + 1 < starts.length; sample++) {
+    for (let run = runs[sample]; run < runs[sample + 1]; run++) {
+      if (rows[run] !== row || (flags[run] & RUN_SEVERAL) !== 0) continue;
+      const bottom = run === runs[sample] ? 0 : ends[run - 1];
+      pieces.push({ from: starts[sample], to: starts[sample + 1], bottom, top: ends[run] });
+      break;
+    }
+  }
+  return pieces;
+}
+
+/** The outline of pieces as a path: pieces that touch are one shape. `place(column, row)` gives a point. */
+export function outlinePath(pieces, place) {
+  const path = new Path2D();
+  let at = 0;
+  while (at < pieces.length) {
+    let end = at + 1;
+    while (end < pieces.length && pieces[end].from === pieces[end - 1].to) end++;
+    traceShape(path, pieces, at, end, place);
+    at = end;
+  }
+  return path;
+}
+
+function traceShape(path, pieces, at, end, place) {
+  const [x, y] = place(pieces[at].from, pieces[at].bottom);
+  path.moveTo(x, y);
+  for (let i = at; i < end; i++) {
+    path.lineTo(...place(pieces[i].from, pieces[i].top));
+    path.lineTo(...place(pieces[i].to, pieces[i].top));
+  }
+  for (let i = end - 1; i >= at; i--) {
+    path.lineTo(...place(pieces[i].to, pieces[i].bottom));
+    path.lineTo(...place(pieces[i].from, pieces[i].bottom));
+  }
+  path.closePath();
+}
+
+/** The place of the axis in the middle of a sample. */
+export function middleOfSample(picture, sample) {
+  const { sample_column: starts } = picture.columns;
+  const perColumn = (picture.x1 - picture.x0) / picture.columns_count;
+  return picture.x0 + ((starts[sample] + starts[sample + 1]) / 2) * perColumn;
+}
+
+/** The bytes in the middle of a run. */
+export function middleOfRun(picture, sample, run) {
+  const { sample_run: runs, run_end: ends } = picture.columns;
+  const perRow = (picture.y1 - picture.y0) / picture.rows_count;
+  const bottom = run === runs[sample] ? 0 : ends[run - 1];
+  return picture.y0 + ((bottom + ends[run]) / 2) * perRow;
+}

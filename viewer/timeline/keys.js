@@ -1,0 +1,112 @@
+/** The timeline without a mouse. */
+
+import { isTyping } from "../shared/dom.js";
+import {
+  fitTimelineY, goToEvent, moveWindowTo, nextOf, panTimelineX, panTimelineY, showWholeRun, zoomTimelineX,
+  zoomTimelineY,
+} from "./moves.js";
+import { clickTimeline, stepCrosshair } from "./pointer.js";
+
+const KEY_PAN = 0.12; // of the width
+const KEY_ZOOM = 0.7;
+
+/** Does what a key asks for; true if it meant something. @param {KeyboardEvent} event */
+export function timelineKey(timeline, event) {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || isTyping(event)) return false;
+  if (document.querySelector("dialog[open]") || timeline.view === null) return false;
+  const lane = timeline.currentLane();
+  if (lane === null) return false;
+  const acts = event.altKey ? crosshairKeys(timeline, lane) : plainKeys(timeline, lane, event);
+  if (event.shiftKey && !event.altKey) Object.assign(acts, shiftKeys(timeline, lane));
+  const act = Object.hasOwn(acts, event.key) ? acts[event.key] : null;
+  if (act === null) return false;
+  act();
+  return true;
+}
+
+/** Alt and arrows: from moment to moment and from allocation to allocation. */
+function crosshairKeys(timeline, lane) {
+  return {
+    ArrowLeft: () => stepCrosshair(timeline, lane, -1, 0),
+    ArrowRight: () => stepCrosshair(timeline, lane, 1, 0),
+    ArrowUp: () => stepCrosshair(timeline, lane, 0, 1),
+    ArrowDown: () => stepCrosshair(timeline, lane, 0, -1),
+  };
+}
+
+function shiftKeys(timeline, lane) {
+  const { height } = lane.plot;
+  return {
+    ArrowUp: () => zoomTimelineY(timeline, lane, height, KEY_ZOOM),
+    ArrowDown: () => zoomTimelineY(timeline, lane, height, 1 / KEY_ZOOM),
+  };
+}
+
+function plainKeys(timeline, lane, event) {
+  const { plotWidth: width, view, whole } = timeline;
+  const length = view.range.to - view.range.from;
+  const middle = pixelToZoomAt(timeline, lane);
+  const closer = () => zoomTimelineX(timeline, middle, KEY_ZOOM);
+  const further = () => zoomTimelineX(timeline, middle, 1 / KEY_ZOOM);
+  const keys = {
+    ArrowLeft: () => panTimelineX(timeline, width * KEY_PAN),
+    ArrowRight: () => panTimelineX(timeline, -width * KEY_PAN),
+    ArrowUp: () => panTimelineY(timeline, lane, lane.plot.height * KEY_PAN),
+    ArrowDown: () => panTimelineY(timeline, lane, -lane.plot.height * KEY_PAN),
+    "+": closer, "=": closer, "-": further, _: further,
+    Home: () => moveWindowTo(timeline, { from: whole.from, to: whole.from + length }),
+    End: () => moveWindowTo(timeline, { from: whole.to - length, to: whole.to }),
+    0: () => showWholeRun(timeline),
+    f: () => fitTimelineY(timeline),
+    p: () => goToPeak(timeline, lane),
+    o: () => goToOom(timeline, lane, false), O: () => goToOom(timeline, lane, true),
+    n: () => timeline.stepSearch(false), N: () => timeline.stepSearch(true),
+    "[": () => setCursorHere(timeline, "cursor"), "]": () => setCursorHere(timeline, "cursor2"),
+  };
+  if (event.key === "Enter" && isOnPicture(timeline, event)) keys.Enter = () => pinCrosshair(timeline);
+  return keys;
+}
+
+/** Enter belongs to buttons where one has the focus. */
+function isOnPicture(timeline, event) {
+  if (timeline.pointer.lane === null) return false;
+  return event.target === timeline.stage || event.target === document.body;
+}
+
+/** Zooming by keys keeps what is pointed at, else the cursor, else the middle. */
+function pixelToZoomAt(timeline, lane) {
+  const { pointer, plotWidth } = timeline;
+  if (pointer.lane !== null) return pointer.pixelX - lane.plot.left;
+  const cursor = timeline.cursors.cursor;
+  if (cursor === null) return plotWidth / 2;
+  const { from, to } = timeline.view.range;
+  const pixel = ((cursor - from) / (to - from)) * plotWidth;
+  return pixel >= 0 && pixel <= plotWidth ? pixel : plotWidth / 2;
+}
+
+function goToPeak(timeline, lane) {
+  const event = lane.marks?.peak?.event;
+  if (event !== undefined && event !== null) goToEvent(timeline, lane, event);
+}
+
+function goToOom(timeline, lane, isBackwards) {
+  const ooms = (lane.marks?.ooms ?? []).map((oom) => oom.event);
+  const event = nextOf(ooms, timeline.app.store.state.cursor ?? -2, isBackwards);
+  if (event === null) timeline.app.announce("This run has no out-of-memory event.");
+  else goToEvent(timeline, lane, event);
+}
+
+/** `[` and `]`: the ends of a range, at what is pointed at. */
+function setCursorHere(timeline, key) {
+  const { hit } = timeline.pointer;
+  const { state } = timeline.app.store;
+  if (hit === null) return;
+  const other = key === "cursor2" && state.cursor === null ? { cursor: hit.event } : {};
+  timeline.app.store.set({ ...other, [key]: hit.event });
+  timeline.app.announce(`${key === "cursor" ? "Start" : "End"} of the range: event ${hit.event}`);
+}
+
+function pinCrosshair(timeline) {
+  const { pointer } = timeline;
+  clickTimeline(timeline, pointer.lane, pointer.pixelX, pointer.lane.plot.top + pointer.y);
+}

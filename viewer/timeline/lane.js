@@ -1,0 +1,340 @@
+/**
+ * One file's (or device's) lane of the timeline: the stacked picture, curves, annotations and marks above it.
+ *
+ * Four canvases lie over one another: `frame` (grid, byte axis, annotations), `picture` (nothing but the
+ * pixels of the allocations, so that a column's filled pixels are its total), `lines` (curves, marks) and
+ * `over` (what follows the pointer). A picture that is on its way does not hold anything up: the last one is
+ * shown where it now belongs.
+ */
+
+import { drawYAxis } from "../shared/axis.js";
+import { el, fill } from "../shared/dom.js";
+import { errorSentence } from "../engine/engine.js";
+import { clearCanvas, fitCanvas, pixelRatio } from "../shared/paint.js";
+import { GROUP_COLOURS, groupColour, shownTheme, themeToken } from "../shared/palette.js";
+import { drawCurves, drawPeakLevel, drawSegmentTicks } from "./lines.js";
+import { annotationRows, drawAnnotations, drawFlags, marksOnAxis } from "./marks.js";
+import { paintPicture, pixelTable } from "./pixels.js";
+import { scaleOf } from "./window.js";
+
+/** Heights in CSS pixels. */
+export const ANNOTATION_ROW = 17;
+const FLAG_ROW = 18;
+const SEGMENT_ROW = 9;
+const HEADROOM = 1.06;
+/** As many colours as there are for allocations of their own. */
+const OWN_LANE_COLOURS = 4096;
+
+/** Rows of the small picture of the whole run, which is also what the byte axis is fitted by. */
+export const COARSE_ROWS = 40;
+
+/**
+ * @param {{engine: object, name: string, index: number}} source
+ * @param {{changed: () => void, failed: (lane: object, error: Error) => void}} host
+ */
+export function createLane(source, host) {
+  const canvases = {};
+  for (const name of ["frame", "picture", "lines", "over"]) {
+    canvases[name] = el("canvas", { class: `timeline-canvas timeline-${name}`, "aria-hidden": "true" });
+  }
+  const title = el("div", { class: "timeline-lane-name cut", hidden: true });
+  const message = el("div", { class: "timeline-message", hidden: true });
+  const element = el("div", { class: "timeline-lane" }, [...Object.values(canvases), title, message]);
+  return {
+    source, host, element, canvases, title, message,
+    width: 0, height: 0, gutter: 64, offset: 0,
+    marks: null, marksHere: null, marksAxis: "",
+    coarse: null, coarseKey: "", picture: null, askedKey: "", shownKey: "",
+    image: null, copy: document.createElement("canvas"), isCopied: false, framePlace: "", insidePlace: "",
+    table: null, colourOf: null, groups: null, device: null,
+    plot: { left: 64, top: 0, width: 1, height: 1 }, annotationRows: 0,
+  };
+}
+
+/** Gives a lane its place: CSS pixels. The byte axis takes `gutter` at the left. */
+export function placeLane(lane, width, height, gutter, isAlone) {
+  const room = isAlone ? Math.floor((height - 220) / ANNOTATION_ROW) : height > 200 ? 1 : 0;
+  const most = Math.max(0, Math.min(4, room));
+  const rows = lane.marks === null ? 0 : Math.min(most, annotationRows(lane.marks));
+  const top = rows * ANNOTATION_ROW + (rows > 0 ? 3 : 0) + FLAG_ROW;
+  Object.assign(lane, { width, height, gutter, annotationRows: rows });
+  lane.plot = {
+    left: gutter, top, width: Math.max(1, width - gutter),
+    height: Math.max(1, height - top - SEGMENT_ROW),
+  };
+}
+
+/** The part of the request that pictures of every size share. */
+function pictureRequest(lane, view) {
+  return {
+    device: lane.device, what: view.what, axis: view.axis, by: view.by,
+    filter: view.filter || null, mark: view.mark || null,
+  };
+}
+
+/** Asks for the small picture of the whole run, once for each way to look at it. */
+export async function askCoarse(lane, view) {
+  const columns = Math.max(16, Math.min(8192, Math.round(lane.plot.width * pixelRatio())));
+  const rows = Math.round(COARSE_ROWS * pixelRatio());
+  const params = { ...pictureRequest(lane, view), x0: null, x1: null, y0: 0, y1: null, columns, rows };
+  const key = JSON.stringify(params);
+  if (key === lane.coarseKey) return;
+  lane.coarseKey = key;
+  try {
+    const reply = await lane.source.engine.latest("coarse", "picture", params);
+    if (reply === null || key !== lane.coarseKey) return;
+    lane.coarse = reply;
+    lane.coarse.by = view.by;
+    lane.coarse.isMarking = view.mark !== "";
+    lane.host.changed();
+  } catch (error) {
+    lane.host.failed(lane, error);
+  }
+}
+
+/** Asks for exactly what the view shows, if it is not there or on its way. */
+export async function askPicture(lane, view) {
+  const params = exactRequest(lane, view);
+  if (params === null) return;
+  const key = JSON.stringify(params);
+  if (key === lane.askedKey) return;
+  lane.askedKey = key;
+  try {
+    const reply = await lane.source.engine.latest("picture", "picture", params);
+    if (reply === null) return;
+    lane.picture = reply;
+    lane.picture.by = view.by;
+    lane.picture.isMarking = view.mark !== "";
+    lane.shownKey = key;
+    lane.isCopied = false;
+    showLaneMessage(lane, "");
+    lane.host.changed();
+  } catch (error) {
+    lane.host.failed(lane, error);
+  }
+}
+
+function exactRequest(lane, view) {
+  if (lane.coarse === null) return null;
+  const ratio = pixelRatio();
+  const bytes = laneBytes(lane, view);
+  return {
+    ...pictureRequest(lane, view),
+    x0: view.range.from - lane.offset, x1: view.range.to - lane.offset, y0: bytes.from, y1: bytes.to,
+    columns: Math.min(8192, Math.round(lane.plot.width * ratio)),
+    rows: Math.min(4096, Math.round(lane.plot.height * ratio)),
+  };
+}
+
+/** Whether what is shown is exactly what the view asks for. */
+export function isLaneSettled(lane, view) {
+  const params = exactRequest(lane, view);
+  return params !== null && lane.picture !== null && lane.shownKey === JSON.stringify(params);
+}
+
+/**
+ * The bytes from the bottom to the top of the plot: as chosen, else all that is known to lie in the window.
+ */
+export function laneBytes(lane, view) {
+  if (view.bytes !== null) return view.bytes;
+  const { coarse } = lane;
+  if (coarse === null) return { from: 0, to: 1 };
+  const perColumn = (coarse.x1 - coarse.x0) / coarse.columns_count;
+  const first = Math.floor((view.range.from - lane.offset - coarse.x0) / perColumn);
+  const last = Math.ceil((view.range.to - lane.offset - coarse.x0) / perColumn);
+  const isFiltered = view.filter !== "" || view.fit === "stack";
+  const highest = highestOfColumns(coarse, first, last, isFiltered);
+  return { from: 0, to: Math.max(1024, Math.ceil(highest * HEADROOM)) };
+}
+
+function highestOfColumns(picture, first, last, onlyStack) {
+  const { sample_column: starts, sample_bytes: totals } = picture.columns;
+  let highest = 0;
+  for (let s = 0; s + 1 < starts.length; s++) {
+    if (starts[s + 1] > first && starts[s] < last) highest = Math.max(highest, totals[s]);
+  }
+  if (onlyStack) return highest;
+  const { requested_high: requested, reserved_high: reserved } = picture.columns;
+  for (let c = Math.max(0, first); c < Math.min(last, picture.columns_count); c++) {
+    if (requested[c] > highest) highest = requested[c]; // neither is a number outside of the run
+    if (reserved[c] > highest) highest = reserved[c];
+  }
+  return highest;
+}
+
+/** Says something in the middle of the lane; "" takes it away. */
+export function showLaneMessage(lane, text) {
+  lane.message.hidden = text === "";
+  fill(lane.message, text);
+}
+
+/** A failed picture says why, in the place where the picture would be. */
+export function failLane(lane, error) {
+  showLaneMessage(lane, errorSentence(error));
+}
+
+/** Draws everything but what follows the pointer; of that, only what is another than before. */
+export function drawLane(lane, view) {
+  const scales = laneScales(lane, view);
+  const place = [
+    scales.x.toValue(0), scales.x.perUnit, scales.bytes.from, scales.bytes.to,
+    lane.width, lane.height, lane.plot.left, lane.plot.top,
+    view.axis, shownTheme(), pixelRatio(), lane.marks === null,
+  ].join(" ");
+  if (place !== lane.framePlace) drawFrame(lane, view, scales);
+  lane.framePlace = place;
+  const isSettled = isLaneSettled(lane, view);
+  const inside = [
+    place, isSettled, lane.shownKey, view.filter, view.lit, [...view.hiddenCurves], lane.colourOf,
+  ].join(" ");
+  const isTold = lane.canvases.picture.dataset.settled === String(isSettled);
+  if (inside === lane.insidePlace && lane.isCopied && isTold) return;
+  lane.insidePlace = inside;
+  drawPicture(lane, view, scales, isSettled);
+  drawLines(lane, view, scales);
+  tellWhatIsShown(lane, isSettled);
+}
+
+/** From the shared x axis and from bytes to CSS pixels of the plot. */
+export function laneScales(lane, view) {
+  const bytes = laneBytes(lane, view);
+  return {
+    x: scaleOf({ from: view.range.from - lane.offset, to: view.range.to - lane.offset }, lane.plot.width),
+    bytes,
+    y: scaleOf({ from: bytes.to, to: bytes.from }, lane.plot.height),
+  };
+}
+
+/** Marks and annotations with places of the axis. */
+export function laneMarks(lane, axis) {
+  if (lane.marks === null) return null;
+  if (lane.marksAxis !== axis) {
+    lane.marksAxis = axis;
+    lane.marksHere = marksOnAxis(lane.marks, axis);
+  }
+  return lane.marksHere;
+}
+
+function drawFrame(lane, view, scales) {
+  const { context, ratio } = clearCanvas(lane.canvases.frame, lane.width, lane.height);
+  const { plot } = lane;
+  const font = `11px ${themeToken("sans")}`;
+  drawYAxis(context, {
+    ...plot, ratio, range: scales.bytes, font, colour: themeToken("axis"), grid: themeToken("grid"),
+  });
+  const marks = laneMarks(lane, view.axis);
+  if (marks === null) return;
+  context.save();
+  context.beginPath();
+  context.rect(plot.left, 0, plot.width, lane.height);
+  context.clip();
+  context.translate(plot.left, 0);
+  drawAnnotations(context, marks, scales.x, {
+    rows: lane.annotationRows, rowHeight: ANNOTATION_ROW, width: plot.width, font, ratio,
+  });
+  context.restore();
+}
+
+function drawPicture(lane, view, scales, isSettled) {
+  const { picture, plot } = lane;
+  const { context, ratio } = fitCanvas(lane.canvases.picture, plot.width, plot.height);
+  placeCanvas(lane.canvases.picture, plot);
+  const { canvas } = context;
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  if (picture === null) return;
+  refreshCopy(lane, view, ratio);
+  context.imageSmoothingEnabled = false;
+  if (isSettled) {
+    context.drawImage(lane.copy, 0, 0, canvas.width, canvas.height);
+    return;
+  }
+  const left = scales.x.toPixel(picture.x0) * ratio;
+  const width = (picture.x1 - picture.x0) * scales.x.perUnit * ratio;
+  const top = scales.y.toPixel(picture.y1) * ratio;
+  const height = scales.y.toPixel(picture.y0) * ratio - top;
+  context.drawImage(lane.copy, left, top, width, height);
+}
+
+/** Paints the pixels again where the picture or what colours mean has changed. */
+function refreshCopy(lane, view, ratio) {
+  const { picture } = lane;
+  const table = tableFor(lane, picture.by, picture.isMarking, view.lit);
+  if (lane.isCopied && table === lane.table) return;
+  lane.table = table;
+  lane.image = paintPicture(picture, table, ratio, lane.image);
+  const { copy } = lane;
+  if (copy.width !== picture.columns_count) copy.width = picture.columns_count;
+  if (copy.height !== picture.rows_count) copy.height = picture.rows_count;
+  copy.getContext("2d").putImageData(lane.image, 0, 0);
+  lane.isCopied = true;
+}
+
+const laneTables = new Map();
+
+/**
+ * Pixels by group. Lanes of other files have their own order of groups: `colourOf` brings it to the legend's.
+ */
+function tableFor(lane, by, isMarking, lit) {
+  const key = [by, shownTheme(), isMarking, lit, lane.colourOf?.join(",")].join(" ");
+  if (laneTables.size > 64) laneTables.clear();
+  if (!laneTables.has(key)) {
+    const count = by === "allocation" ? OWN_LANE_COLOURS : GROUP_COLOURS + 1;
+    const indexes = Array.from({ length: count }, (_, group) => lane.colourOf?.[group] ?? group);
+    laneTables.set(key, pixelTable(indexes.map((index) => groupColour(index, by)), {
+      ground: themeToken("canvas"), marked: themeToken("marked"),
+      isDark: shownTheme() === "dark", dims: isMarking,
+      lit: lit === null ? null : indexes.indexOf(lit),
+    }));
+  }
+  return laneTables.get(key);
+}
+
+/** The pixels of a lane's small picture: nothing is lit in it. */
+export function coarseTable(lane, by, isMarking) {
+  return tableFor(lane, by, isMarking, null);
+}
+
+function placeCanvas(canvas, plot) {
+  canvas.style.left = `${plot.left}px`;
+  canvas.style.top = `${plot.top}px`;
+}
+
+function drawLines(lane, view, scales) {
+  const { plot, picture } = lane;
+  const { context, ratio } = clearCanvas(lane.canvases.lines, lane.width, lane.height);
+  const marks = laneMarks(lane, view.axis);
+  const look = { width: plot.width, height: FLAG_ROW, depth: plot.height, ratio };
+  const foot = plot.top + plot.height;
+  const clipped = (top, bottom, draw) => {
+    context.save();
+    context.translate(plot.left, top);
+    context.beginPath();
+    context.rect(0, 0, plot.width, bottom - top);
+    context.clip();
+    draw();
+    context.restore();
+  };
+  if (marks !== null) clipped(plot.top - FLAG_ROW, foot, () => drawFlags(context, marks, scales.x, look));
+  clipped(foot + 2, lane.height, () => {
+    if (picture !== null) drawSegmentTicks(context, picture, scales.x, SEGMENT_ROW - 2);
+  });
+  clipped(plot.top, foot, () => {
+    // curves are of all there is, whatever a filter leaves out of the stack
+    if (view.filter !== "") return;
+    if (picture !== null) drawCurves(context, picture, scales, { hidden: view.hiddenCurves });
+    if (marks !== null && view.what === "allocations") drawPeakLevel(context, marks, scales, plot, ratio);
+  });
+}
+
+/** What is drawn, for whoever looks at the page without eyes. */
+function tellWhatIsShown(lane, isSettled) {
+  const { dataset } = lane.canvases.picture;
+  const { picture } = lane;
+  dataset.settled = String(isSettled);
+  dataset.columns = String(picture?.columns_count ?? 0);
+  dataset.rows = String(picture?.rows_count ?? 0);
+  dataset.left = dataset.top = "0";
+  if (picture === null) return;
+  for (const key of ["x0", "x1", "y0", "y1"]) dataset[key] = String(picture[key]);
+}

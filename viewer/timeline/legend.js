@@ -1,0 +1,112 @@
+/** What the colours and lines of the timeline mean, and how much each stands for at the peak. */
+
+import { buttonEl, el, fill, selectEl } from "../shared/dom.js";
+import { bytesText, pluralText, shareText } from "../shared/format.js";
+import { groupColour, themeToken } from "../shared/palette.js";
+import { TIMELINE_CURVES } from "./lines.js";
+
+const COLOUR_KEYS = [
+  ["line", "line of your code"], ["stack", "stack"], ["size", "size"], ["lifetime", "lifetime"],
+  ["category", "category"], ["annotation", "annotation"], ["stream", "stream"], ["pool", "pool"],
+  ["allocation", "allocation (each its own)"],
+];
+
+/**
+ * @param {object} app
+ * @param {{light: (group: number|null, isKept: boolean) => void, toggleCurve: (key: string) => void}} does
+ */
+export function createLegend(app, does) {
+  const select = selectEl("Colours", COLOUR_KEYS, app.store.state.by, (by) => app.store.set({ by }));
+  const curves = el("ul", { class: "legend-curves", "aria-label": "Lines" });
+  const groups = el("ul", { class: "legend-groups scroll", "aria-label": "Colours" });
+  const head = el("div", { class: "legend-head faint" }, [
+    el("span", {}, "share of the peak"), el("span", {}, "at the peak"),
+  ]);
+  const element = el("aside", { class: "legend", "aria-label": "Legend" }, [
+    el("div", { class: "legend-top" }, select), curves, head, groups,
+  ]);
+  const legend = { element, select, curves, groups, head, app, does };
+  groups.addEventListener("pointerleave", () => does.light(null, false));
+  return legend;
+}
+
+/** Shows the lines; `hidden` has the keys of those that are off. */
+export function showLegendCurves(legend, hidden) {
+  const rows = TIMELINE_CURVES.toReversed().map((curve) => {
+    const line = el("i", { class: "legend-line", data: { dash: String(curve.dash.length > 0) } });
+    line.style.color = themeToken(curve.key);
+    const button = buttonEl([line, el("span", {}, curve.text)], () => legend.does.toggleCurve(curve.key), {
+      class: "legend-row quiet", "aria-pressed": String(!hidden.has(curve.key)), title: curve.sentence,
+      data: { curve: curve.key },
+    });
+    return el("li", {}, button);
+  });
+  fill(legend.curves, rows);
+}
+
+/**
+ * Shows the groups of a reply of `groups`; null: colours have no legend. `lit` is the group that is kept
+ * alight.
+ */
+export function showLegendGroups(legend, reply, by, lit) {
+  legend.select.choose(by);
+  legend.head.hidden = reply === null;
+  if (reply === null) {
+    fill(legend.groups, el("li", { class: "legend-note faint" }, by === "allocation"
+      ? "Every allocation has a colour of its own." : ""));
+    return;
+  }
+  const peak = reply.groups.reduce((sum, group) => sum + group.bytes_at_peak, 0);
+  fill(legend.groups, reply.groups.map((group) => legendRow(legend, group, peak, by, lit)));
+}
+
+/** Shows which lines are on. */
+export function showLegendHidden(legend, hidden) {
+  for (const row of legend.curves.querySelectorAll(".legend-row")) {
+    row.setAttribute("aria-pressed", String(!hidden.has(row.dataset.curve)));
+  }
+}
+
+/** Shows which colour is kept alight. */
+export function showLegendLit(legend, lit) {
+  for (const row of legend.groups.querySelectorAll(".legend-row")) {
+    row.setAttribute("aria-pressed", String(row.dataset.colour === String(lit)));
+  }
+}
+
+function legendRow(legend, group, peak, by, lit) {
+  const share = peak > 0 ? group.bytes_at_peak / peak : 0;
+  const swatch = el("i", { class: "swatch" });
+  swatch.style.background = groupColour(group.colour, by);
+  const bar = el("i", { class: "legend-bar" });
+  bar.style.width = `${(share * 100).toFixed(1)}%`;
+  bar.style.background = groupColour(group.colour, by);
+  const isKept = () => row.getAttribute("aria-pressed") === "true";
+  const row = buttonEl([], () => legend.does.light(isKept() ? null : group.colour, true), {
+    class: "legend-row quiet", "aria-pressed": String(lit === group.colour), data: { colour: group.colour },
+    title: [
+      group.label, `${pluralText(group.count, "allocation")}`,
+      `${bytesText(group.bytes_at_peak)} at the peak (${shareText(share)})`,
+      `${shareText(group.share_of_time)} of all bytes over the run`, "Click: keep it alight",
+    ].join("\n"),
+  });
+  fill(row, [
+    swatch, el("span", { class: "legend-label cut" }, group.label),
+    el("span", { class: "legend-share faint number" }, shareText(share)),
+    el("span", { class: "legend-bytes number" }, bytesText(group.bytes_at_peak)), bar,
+  ]);
+  row.addEventListener("pointerenter", () => legend.does.light(group.colour, false));
+  row.addEventListener("focus", () => legend.does.light(group.colour, false));
+  row.addEventListener("blur", () => legend.does.light(null, false));
+  return el("li", {}, [row, onlyButton(legend, group)]);
+}
+
+/** Leaves all other groups out, where a filter can say so. */
+function onlyButton(legend, group) {
+  if (typeof group.filter !== "string") return null;
+  const { store } = legend.app;
+  const keep = () => legend.app.jump({
+    filter: [store.state.filter, group.filter].filter(Boolean).join(" "), y0: null, y1: null,
+  });
+  return buttonEl("only", keep, { class: "legend-only", "aria-label": `Only ${group.label}` });
+}

@@ -1,0 +1,164 @@
+/**
+ * The curves over the stacked picture: requested, held and reserved bytes, the peak, and what the driver was
+ * asked.
+ */
+
+import { bytesText } from "../shared/format.js";
+import { crisp } from "../shared/paint.js";
+import { themeToken } from "../shared/palette.js";
+
+/** The curves, lowest line first. `column` is a member of a picture. */
+export const TIMELINE_CURVES = [
+  {
+    key: "reserved", text: "reserved", column: "reserved_high", dash: [], thickness: 1.75,
+    sentence: "got from the driver: what nvidia-smi sees of the caching allocator",
+  },
+  {
+    key: "held", text: "held by the program", column: "held_high", dash: [4, 3], thickness: 1,
+    sentence: "until the program gives it back, even if a stream still uses it",
+  },
+  {
+    key: "requested", text: "in use (requested)", column: "requested_high", dash: [], thickness: 1,
+    sentence: "as PyTorch counts requested bytes: the height of the stack",
+  },
+];
+
+/** Along the stack, a step of so many pixels is joined however short the levels are: a slope, not a comb. */
+const SMALL_STEP = 14;
+/** A level of so many pixels is drawn for itself. */
+const LEAST_LEVEL = 5;
+
+/**
+ * @param {CanvasRenderingContext2D} context  with the plot's corner at 0, 0
+ * @param {object} picture
+ * @param {{x: object, y: object}} scales
+ * @param {{ratio: number, hidden: Set<string>}} look
+ */
+export function drawCurves(context, picture, scales, look) {
+  for (const curve of drawnCurves(picture, look.hidden)) {
+    context.setLineDash(curve.dash);
+    const isStackEdge = picture.what === "allocations" && curve.key !== "reserved";
+    strokeCurve(context, picture, curve, scales, isStackEdge ? SMALL_STEP : Infinity);
+  }
+  context.setLineDash([]);
+}
+
+/** The curves that are worth a line, with their levels; one that lies on another is not. */
+export function drawnCurves(picture, hidden) {
+  const { requested_high: requested } = picture.columns;
+  return TIMELINE_CURVES
+    .map((curve) => ({ ...curve, values: picture.columns[curve.column] }))
+    .filter((curve) => !hidden.has(curve.key))
+    .filter((curve) => curve.key !== "held" || differsFrom(curve.values, requested))
+    .map((curve) => ({ ...curve, levels: levelsOf(picture, curve.values) }));
+}
+
+function differsFrom(one, other) {
+  for (let c = 0; c < one.length; c++) if (one[c] < other[c] || one[c] > other[c]) return true;
+  return false;
+}
+
+/**
+ * Steps, as the values hold until the next moment. Where values jump from column to column there is no room
+ * for a line that goes up and down: the stack's own edge is what can be seen there.
+ */
+function strokeCurve(context, picture, curve, scales, smallStep) {
+  const left = scales.x.toPixel(picture.x0);
+  const perColumn = ((picture.x1 - picture.x0) * scales.x.perUnit) / picture.columns_count;
+  const { levels } = curve;
+  for (const level of levels) {
+    level.y = scales.y.toPixel(level.value);
+    level.isHeld = (level.to - level.from) * perColumn >= LEAST_LEVEL;
+  }
+  const path = new Path2D();
+  levels.forEach((level, i) => {
+    const isJoined = joinsLevel(levels[i - 1], level, smallStep);
+    if (!isJoined && !level.isHeld && !joinsLevel(level, levels[i + 1], smallStep)) return;
+    if (isJoined) path.lineTo(left + level.from * perColumn, level.y);
+    else path.moveTo(left + level.from * perColumn, level.y);
+    path.lineTo(left + level.to * perColumn, level.y);
+  });
+  context.lineJoin = "bevel";
+  context.strokeStyle = themeToken(curve.key);
+  context.lineWidth = curve.thickness;
+  context.stroke(path);
+}
+
+function joinsLevel(one, next, smallStep) {
+  if (one === undefined || next === undefined || one.to !== next.from) return false;
+  return one.isHeld || next.isHeld || Math.abs(one.y - next.y) <= smallStep;
+}
+
+/** Columns of equal value as one: {from, to, value}, of those that show any of the run. */
+function levelsOf(picture, values) {
+  const levels = [];
+  let last = null;
+  for (let c = 0; c < values.length; c++) {
+    if (!isWithin(picture, c)) continue;
+    if (last !== null && last.to === c && last.value === values[c]) last.to = c + 1;
+    else levels.push(last = { from: c, to: c + 1, value: values[c] });
+  }
+  return levels;
+}
+
+/** Whether a column shows any of the run: windows may reach outside. */
+function isWithin(picture, column) {
+  const perColumn = (picture.x1 - picture.x0) / picture.columns_count;
+  const from = picture.x0 + column * perColumn;
+  return from + perColumn > picture.whole.x0 && from < picture.whole.x1;
+}
+
+/** The highest requested bytes of the run, as a level with its figure. */
+export function drawPeakLevel(context, marks, scales, plot, ratio) {
+  const { peak } = marks;
+  if (!peak || !(peak.bytes > 0)) return;
+  const y = scales.y.toPixel(peak.bytes);
+  if (y < 0 || y > plot.height) return;
+  context.strokeStyle = themeToken("text-2");
+  context.globalAlpha = 0.75;
+  context.lineWidth = 1;
+  context.setLineDash([2, 4]);
+  context.beginPath();
+  context.moveTo(0, crisp(y, ratio));
+  context.lineTo(plot.width, crisp(y, ratio));
+  context.stroke();
+  context.setLineDash([]);
+  context.globalAlpha = 1;
+  drawPlate(context, `peak ${bytesText(peak.bytes)}`, plot.width - 6, y, "right", plot.height);
+}
+
+/** A text on a plate of the ground's colour, so that it can be read on any fill. */
+export function drawPlate(context, text, x, y, align, height) {
+  context.font = `600 11px ${themeToken("sans")}`;
+  const width = context.measureText(text).width + 10;
+  const left = align === "right" ? x - width : x;
+  const top = Math.max(2, Math.min(height - 18, y - 8));
+  context.fillStyle = themeToken("canvas");
+  context.globalAlpha = 0.88;
+  context.beginPath();
+  context.roundRect(left, top, width, 16, 3);
+  context.fill();
+  context.globalAlpha = 1;
+  context.fillStyle = themeToken("text");
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.fillText(text, left + 5, top + 8.5);
+}
+
+/** What the driver was asked for in each column: memory got above the middle, given back below. */
+export function drawSegmentTicks(context, picture, scale, height) {
+  const { segment_gets: gets, segment_gives: gives } = picture.columns;
+  const perColumn = ((picture.x1 - picture.x0) * scale.perUnit) / picture.columns_count;
+  const left = scale.toPixel(picture.x0);
+  const middle = height / 2;
+  const thick = Math.max(perColumn, 1.5);
+  for (const [counts, top, colour] of [[gets, 0, "good"], [gives, middle, "warn"]]) {
+    context.fillStyle = themeToken(colour);
+    for (let c = 0; c < counts.length; c++) {
+      if (counts[c] === 0) continue;
+      context.globalAlpha = Math.min(1, 0.45 + 0.14 * counts[c]);
+      context.fillRect(left + c * perColumn, top, thick, middle - 0.5);
+    }
+  }
+  context.globalAlpha = 1;
+}

@@ -1,0 +1,81 @@
+/** How the window of the timeline moves. Every move ends in the store; a null window is the whole. */
+
+import { keepRange, revealInRange, sameRange, scaleOf, shiftRange, zoomRange } from "./window.js";
+import { laneBytes } from "./lane.js";
+
+/** The narrowest window: events or microseconds. */
+const LEAST_WIDTH = 2;
+const LEAST_BYTES = 64;
+
+/** What is asked for whatever the gesture; the whole becomes null, so that the address stays short. */
+export function moveWindowTo(timeline, range, isJump = false, more = {}) {
+  const { whole } = timeline;
+  if (whole === null) return;
+  const kept = keepRange(range, whole, LEAST_WIDTH);
+  const isWhole = sameRange(kept, whole);
+  const patch = { x0: isWhole ? null : kept.from, x1: isWhole ? null : kept.to, ...more };
+  timeline.app.store.set(patch, { push: isJump });
+}
+
+/** Zooms around a pixel of the plot. */
+export function zoomTimelineX(timeline, pixel, factor) {
+  const { range } = timeline.view;
+  const at = scaleOf(range, timeline.plotWidth).toValue(pixel);
+  moveWindowTo(timeline, zoomRange(range, at, factor));
+}
+
+/** Moves the picture by pixels to the right. */
+export function panTimelineX(timeline, pixels) {
+  const { range } = timeline.view;
+  moveWindowTo(timeline, shiftRange(range, (-pixels * (range.to - range.from)) / timeline.plotWidth));
+}
+
+/** Zooms the bytes around a pixel of a lane's plot; all the way out is fitted again. */
+export function zoomTimelineY(timeline, lane, pixel, factor) {
+  const bytes = laneBytes(lane, timeline.view);
+  const at = scaleOf({ from: bytes.to, to: bytes.from }, lane.plot.height).toValue(pixel);
+  setBytes(timeline, lane, zoomRange(bytes, at, factor));
+}
+
+/** Moves the picture by pixels downwards, where the bytes are zoomed. */
+export function panTimelineY(timeline, lane, pixels) {
+  if (timeline.view.bytes === null) return;
+  const { bytes } = timeline.view;
+  setBytes(timeline, lane, shiftRange(bytes, (pixels * (bytes.to - bytes.from)) / lane.plot.height));
+}
+
+function setBytes(timeline, lane, bytes) {
+  const fitted = laneBytes(lane, { ...timeline.view, bytes: null });
+  const kept = keepRange(bytes, fitted, LEAST_BYTES);
+  const isFitted = sameRange(kept, fitted);
+  const [y0, y1] = isFitted ? [null, null] : [Math.round(kept.from), Math.round(kept.to)];
+  timeline.app.store.set({ y0, y1 });
+}
+
+/** The whole run. */
+export function showWholeRun(timeline) {
+  timeline.app.jump({ x0: null, x1: null, y0: null, y1: null });
+}
+
+/** Fits the bytes: to all that is drawn, or, where they are, to the stack alone. */
+export function fitTimelineY(timeline) {
+  const { app, view } = timeline;
+  if (view.bytes === null) timeline.fit = timeline.fit === "all" ? "stack" : "all";
+  app.store.set({ y0: null, y1: null });
+  timeline.draw();
+}
+
+/** Puts the cursor on an event, and the window where it can be seen. */
+export async function goToEvent(timeline, lane, event) {
+  const x = await timeline.placeOfEvent(lane, event);
+  const range = revealInRange(timeline.view.range, x + lane.offset);
+  if (range === timeline.view.range) timeline.app.store.set({ cursor: event });
+  else moveWindowTo(timeline, range, true, { cursor: event });
+}
+
+/** The next of events in rising order behind `event`; around the end it is the first again. */
+export function nextOf(events, event, isBackwards) {
+  const sorted = [...events].sort((a, b) => a - b);
+  if (isBackwards) return sorted.findLast((one) => one < event) ?? sorted[sorted.length - 1] ?? null;
+  return sorted.find((one) => one > event) ?? sorted[0] ?? null;
+}

@@ -1,0 +1,224 @@
+/** What the pointer or the keyboard's crosshair is at: found in the picture at once, named by the engine. */
+
+import { xPlaceText } from "../shared/axis.js";
+import { el } from "../shared/dom.js";
+import { bytesText } from "../shared/format.js";
+import { hitPicture, middleOfRun, middleOfSample, NO_ROW } from "./hit.js";
+import { ANNOTATION_ROW, laneMarks, laneScales } from "./lane.js";
+import { panTimelineX, panTimelineY } from "./moves.js";
+import { annotationAt, annotationText, flagText } from "./marks.js";
+import { tipLines, tipSentence } from "./tip.js";
+
+const EDGE_PAN = 0.3; // of what is shown
+
+/** Nothing is pointed at. */
+export function noPointer() {
+  return {
+    lane: null, x: null, y: null, bytes: 0, pixelX: 0, isCrosshair: false, hit: null, picked: null,
+    key: "", range: null,
+  };
+}
+
+/** Points at a pixel of a lane's element. */
+export function pointAt(timeline, lane, pixelX, pixelY, isCrosshair = false) {
+  const { plot } = lane;
+  const inPlot = pixelX >= plot.left && pixelX < plot.left + plot.width;
+  if (!inPlot || timeline.view === null || pixelY < 0 || pixelY > lane.height) {
+    leaveTimeline(timeline);
+    return;
+  }
+  const scales = laneScales(lane, timeline.view);
+  const pointer = {
+    ...noPointer(), lane, pixelX, isCrosshair,
+    x: scales.x.toValue(pixelX - plot.left), y: pixelY - plot.top,
+    bytes: scales.y.toValue(pixelY - plot.top),
+  };
+  const isAbove = pixelY < plot.top;
+  if (isAbove) pointer.range = rangeUnder(timeline, lane, pixelY, pointer.x, scales);
+  else if (pixelY < plot.top + plot.height && lane.picture !== null) {
+    pointer.hit = hitPicture(lane.picture, pointer.x, pointer.bytes);
+  }
+  showPointer(timeline, pointer);
+}
+
+/** The named range or the flag under a place above the plot: {text, from, to}, or null. */
+function rangeUnder(timeline, lane, pixelY, x, scales) {
+  const marks = laneMarks(lane, timeline.view.axis);
+  if (marks === null) return null;
+  const depth = Math.floor(pixelY / ANNOTATION_ROW);
+  if (depth < lane.annotationRows) {
+    const range = annotationAt(marks, depth, x);
+    return range && { text: annotationText(range), from: range.from, to: range.to };
+  }
+  const reach = 6 / scales.x.perUnit;
+  const flag = marks.flags.findLast((one) => Math.abs(one.x - x) <= reach);
+  return flag ? { text: flagText(flag), event: flag.event } : null;
+}
+
+function showPointer(timeline, pointer) {
+  const before = timeline.pointer;
+  const { hit, lane } = pointer;
+  pointer.key = hit === null || hit.run < 0 ? "" : hit.isSeveral
+    ? `several ${hit.event} ${hit.fromBytes} ${hit.toBytes}` : `one ${lane.source.index} ${hit.row}`;
+  if (pointer.key === before.key && before.lane === lane) pointer.picked = before.picked;
+  timeline.pointer = pointer;
+  timeline.drawOver();
+  showTip(timeline);
+  if (pointer.key !== "" && pointer.picked === null) askWhoIsThere(timeline, pointer);
+  else if (pointer.isCrosshair) announcePointer(timeline);
+}
+
+/** One question at a time; what came too late for the pointer is dropped. */
+async function askWhoIsThere(timeline, pointer) {
+  const { lane, hit, key } = pointer;
+  const { what, filter } = timeline.view;
+  const centre = Math.floor(hit.bytes);
+  const bytes = hit.isSeveral ? [hit.fromBytes, hit.toBytes] : [centre, centre + 1];
+  const params = {
+    device: lane.device, what, at: hit.event, y0: Math.floor(bytes[0]), y1: Math.ceil(bytes[1]),
+    filter: filter || null, top: hit.isSeveral ? 3 : 1,
+  };
+  try {
+    const reply = await lane.source.engine.latest("pick", "pick", params);
+    if (reply === null || timeline.pointer.key !== key) return;
+    timeline.pointer.picked = reply;
+    showTip(timeline);
+    if (timeline.pointer.isCrosshair) announcePointer(timeline);
+  } catch (error) {
+    if (timeline.pointer.key === key) timeline.tip.hide();
+  }
+}
+
+function lookOf(timeline, lane, x) {
+  const { view } = timeline;
+  return {
+    by: view.by, what: view.what, groups: groupsOfLane(timeline, lane), colourOf: lane.colourOf,
+    place: xPlaceText(view.axis, x, lane.marks?.first_us),
+  };
+}
+
+/** The legend's groups with the numbers that the lane's picture has for them. */
+function groupsOfLane(timeline, lane) {
+  return timeline.groups === null ? [] : lane.groups ?? timeline.groups.groups;
+}
+
+function showTip(timeline) {
+  const { pointer, tip } = timeline;
+  const { lane, hit, range } = pointer;
+  if (lane === null || (hit === null && range === null)) {
+    tip.hide();
+    return;
+  }
+  const box = timeline.stage.getBoundingClientRect();
+  const laneBox = lane.element.getBoundingClientRect();
+  const place = {
+    x: laneBox.left - box.left + pointer.pixelX, y: laneBox.top - box.top + lane.plot.top + pointer.y,
+    width: box.width, height: box.height,
+  };
+  const lines = range !== null ? [el("div", {}, range.text)]
+    : tipLines(hit, pointer.picked, lookOf(timeline, lane, shownPlace(timeline, lane, pointer)));
+  const single = hit !== null && !hit.isSeveral ? pointer.picked?.rows[0] ?? null : null;
+  tip.show(lines, place, single);
+}
+
+/** By event the words name the moment that is drawn, which is the highest of its column. */
+function shownPlace(timeline, lane, pointer) {
+  return timeline.view.axis === "time" ? pointer.x : pointer.hit.event;
+}
+
+function announcePointer(timeline) {
+  const { pointer } = timeline;
+  if (pointer.hit === null) return;
+  const look = lookOf(timeline, pointer.lane, shownPlace(timeline, pointer.lane, pointer));
+  timeline.app.announce(tipSentence(pointer.hit, pointer.picked, look));
+}
+
+/** Nothing is pointed at any more. */
+export function leaveTimeline(timeline) {
+  timeline.pointer = noPointer();
+  timeline.tip.hide();
+  timeline.drawOver();
+}
+
+/** The row under the pointer where the picture shows one alone, else null. */
+export function pointedRow(pointer) {
+  const { hit } = pointer;
+  return hit === null || hit.run < 0 || hit.isSeveral || hit.row === NO_ROW ? null : hit.row;
+}
+
+/** A click: the moment becomes the cursor, an allocation is pinned, an empty place lets go. */
+export function clickTimeline(timeline, lane, pixelX, pixelY) {
+  const { app } = timeline;
+  pointAt(timeline, lane, pixelX, pixelY, timeline.pointer.isCrosshair);
+  const { hit, range } = timeline.pointer;
+  timeline.clicked = { lane, hit };
+  if (range !== null) {
+    timeline.openRange(lane, range);
+    return;
+  }
+  if (hit === null) return;
+  if (lane.source.index !== app.store.state.file) app.store.set({ file: lane.source.index });
+  app.store.set({ cursor: hit.event, cursor2: null });
+  const row = pointedRow(timeline.pointer);
+  if (row !== null) app.showDetails(timeline.view.what, row);
+  else if (app.store.state.row !== null) {
+    app.store.set({ row: null });
+    app.hideDetails?.();
+  }
+}
+
+/** Moves the crosshair: to the neighbouring moment that is drawn, or the allocation above or below. */
+export function stepCrosshair(timeline, lane, right, up) {
+  const { picture, plot } = lane;
+  if (picture === null) return;
+  const scales = laneScales(lane, timeline.view);
+  const { pointer } = timeline;
+  const isOn = pointer.lane === lane && pointer.hit !== null;
+  const middle = hitPicture(picture, (picture.x0 + picture.x1) / 2, (picture.y0 + picture.y1) / 4);
+  const from = isOn ? pointer.hit : middle;
+  if (from === null) return;
+  const last = picture.columns.sample_column.length - 2;
+  if (isOn && panAtEdge(timeline, lane, from, last, right, up)) return;
+  const sample = Math.max(0, Math.min(last, from.sample + right));
+  const x = right === 0 && isOn ? pointer.x : middleOfSample(picture, sample);
+  const bytes = up === 0 ? from.bytes : bytesOfNeighbour(picture, from, up);
+  const pixelY = Math.max(0, Math.min(plot.height - 0.5, scales.y.toPixel(bytes)));
+  pointAt(timeline, lane, plot.left + scales.x.toPixel(x), plot.top + pixelY, true);
+}
+
+/** Where the crosshair would leave what is shown, the window moves first. */
+function panAtEdge(timeline, lane, from, last, right, up) {
+  const { plot, picture } = lane;
+  const { x0, x1 } = lane.coarse.whole;
+  const goes = from.sample + right;
+  const isOutside = right !== 0 && (goes < 0 || goes > last);
+  if (isOutside && (right < 0 ? picture.x0 > x0 : picture.x1 < x1)) {
+    panTimelineX(timeline, -right * plot.width * EDGE_PAN);
+    return true;
+  }
+  const { sample_run: runs } = picture.columns;
+  const run = from.run + up;
+  const isAbove = up > 0 && run >= runs[from.sample + 1] && from.total > picture.y1;
+  const isBelow = up < 0 && run < runs[from.sample] && picture.y0 > 0;
+  if (!isAbove && !isBelow) return false;
+  panTimelineY(timeline, lane, up * plot.height * EDGE_PAN);
+  return true;
+}
+
+function bytesOfNeighbour(picture, from, up) {
+  const { sample_run: runs } = picture.columns;
+  const first = runs[from.sample];
+  const last = runs[from.sample + 1] - 1;
+  if (last < first) return from.bytes;
+  const run = from.run < 0 ? last : Math.max(first, Math.min(last, from.run + up));
+  return middleOfRun(picture, from.sample, run);
+}
+
+/** How many bytes a range of the run holds more at its end, in words. */
+export function changeOfRange(picture, from, to) {
+  const start = hitPicture(picture, from, 0);
+  const end = hitPicture(picture, to, 0);
+  if (start === null || end === null) return "";
+  const change = end.total - start.total;
+  return `${change < 0 ? "−" : "+"}${bytesText(Math.abs(change))}`;
+}

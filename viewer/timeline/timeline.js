@@ -1,0 +1,451 @@
+/**
+ * The timeline: everything that was in use, stacked over events or time. The window lives in the store;
+ * gestures change the store, and each change of it is drawn in the next frame from what is there, and asked
+ * for exactly.
+ */
+
+import { deviceOfFile } from "../page/app.js";
+import { drawXAxis } from "../shared/axis.js";
+import { el } from "../shared/dom.js";
+import { clearCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
+import { GROUP_COLOURS, themeToken } from "../shared/palette.js";
+import { showFound, showSearchError, filterOfSearch } from "./search.js";
+import { drawMinimap, MINIMAP_HEIGHT } from "./minimap.js";
+import { createTimelineTools, showTimelineTools } from "./tools.js";
+import {
+  askCoarse, askPicture, createLane, drawLane, failLane, isLaneSettled, laneScales, placeLane,
+} from "./lane.js";
+import { listenToAxis, listenToLane } from "./hands.js";
+import { timelineKey } from "./keys.js";
+import { goToEvent } from "./moves.js";
+import { drawOver } from "./over.js";
+import { leaveTimeline, noPointer, pointAt, pointedRow } from "./pointer.js";
+import { createTimelineTip } from "./tip.js";
+
+const X_AXIS_HEIGHT = 24;
+const LEAST_LANE = 120;
+const MOST_MARKS = 20000;
+/** Lanes with less in common than that have their own colours. */
+const LEAST_COMMON = 0.3;
+
+/** @param {object} app  of app.js */
+export function createTimeline(app) {
+  const timeline = newTimeline(app);
+  const tools = createTimelineTools(timeline);
+  Object.assign(timeline, tools);
+  const { stage, lanesBox, axisCanvas, minimap, tip, rangeBar } = timeline;
+  stage.append(lanesBox, axisCanvas, minimap.element, tip.element, rangeBar);
+  const body = el("div", { class: "timeline-body" }, [stage, timeline.legend.element]);
+  timeline.element.append(timeline.toolbar, body);
+  watchSize(stage, () => timeline.draw());
+  listenToAxis(timeline);
+  const onKey = (event) => { if (timelineKey(timeline, event)) event.preventDefault(); };
+  return {
+    element: timeline.element,
+    show() {
+      timeline.isShown = true;
+      document.addEventListener("keydown", onKey);
+      timeline.draw();
+    },
+    hide() {
+      timeline.isShown = false;
+      document.removeEventListener("keydown", onKey);
+      leaveTimeline(timeline);
+    },
+    update: (state, changed) => updateTimeline(timeline, state, changed),
+    filesChanged: () => timeline.draw(),
+    search: () => timeline.search.input.focus(),
+    escape: () => letGo(timeline),
+  };
+}
+
+function newTimeline(app) {
+  const stage = el("div", {
+    class: "timeline-stage inner-focus", tabindex: "0", role: "application",
+    "aria-roledescription": "timeline",
+    "aria-label": "Memory in use over the run. Arrows move, plus and minus zoom, Alt and arrows go from " +
+      "allocation to allocation, Enter pins one.",
+  });
+  const timeline = {
+    app, stage, element: el("div", { class: "timeline" }), isShown: false, lanes: [],
+    lanesBox: el("div", { class: "timeline-lanes" }),
+    axisCanvas: el("canvas", { class: "timeline-axis", "aria-hidden": "true" }),
+    tip: createTimelineTip(), view: null, whole: null, plotWidth: 1, fit: "all", alignment: "start",
+    lit: null, keptLit: null, hiddenCurves: new Set(), groups: null, groupsKey: "", badMark: null,
+    pointer: noPointer(), clicked: null, drag: null,
+    cursors: { cursor: null, cursor2: null }, places: new Map(),
+  };
+  timeline.draw = oncePerFrame(() => drawTimeline(timeline));
+  timeline.drawOver = oncePerFrame(() => drawOvers(timeline));
+  timeline.currentLane = () => currentLane(timeline);
+  timeline.placeOfEvent = (lane, event) => placeOfLaneEvent(timeline, lane, event);
+  timeline.stepSearch = (isBackwards) => stepSearch(timeline, isBackwards);
+  return timeline;
+}
+
+function updateTimeline(timeline, state, changed) {
+  if (changed.has("device") || changed.has("what")) forgetPictures(timeline);
+  if (changed.has("device") || changed.has("axis")) timeline.places = new Map();
+  if (changed.has("search") || changed.has("what")) timeline.badMark = null;
+  if (["by", "what", "filter", "device", "file"].some((key) => changed.has(key))) {
+    timeline.lit = timeline.keptLit = null;
+  }
+  showTimelineTools(timeline, state, changed);
+  askAhead(timeline, state);
+  timeline.draw();
+}
+
+/** The next picture is asked for at once, not only when the frame is drawn: that is half a frame sooner. */
+function askAhead(timeline, state) {
+  if (!timeline.isShown || timeline.whole === null) return;
+  const view = viewOf(timeline, state, timeline.whole);
+  for (const lane of timeline.lanes) {
+    if (lane.coarse?.axis === view.axis) askPicture(lane, view);
+    if (!isLaneSettled(lane, view)) lane.canvases.picture.dataset.settled = "false";
+  }
+}
+
+function forgetPictures(timeline) {
+  const nothing = { coarse: null, coarseKey: "", picture: null, askedKey: "", shownKey: "" };
+  for (const lane of timeline.lanes) Object.assign(lane, nothing);
+}
+
+function currentLane(timeline) {
+  const { file } = timeline.app.store.state;
+  return timeline.lanes.find((lane) => lane.source.index === file) ?? timeline.lanes[0] ?? null;
+}
+
+/** Lanes are the files that can be asked; each keeps its own as long as its file is open. */
+function matchLanes(timeline) {
+  const { app } = timeline;
+  const ready = app.files.filter((entry) => entry.engine !== null);
+  const kept = new Map(timeline.lanes.map((lane) => [lane.source.entry, lane]));
+  const lanes = ready.map((entry) => kept.get(entry) ?? newLane(timeline, entry));
+  lanes.forEach((lane) => {
+    lane.source.index = app.files.indexOf(lane.source.entry);
+    const device = deviceOfFile(app, lane.source.entry);
+    if (device !== lane.device) {
+      Object.assign(lane, { device, marks: null, marksAxis: "", coarse: null, coarseKey: "", picture: null });
+      askMarks(timeline, lane);
+    }
+    lane.title.hidden = lanes.length < 2;
+    lane.title.textContent = lane.source.entry.name;
+  });
+  const before = timeline.lanes;
+  const isSame = lanes.length === before.length && lanes.every((lane, i) => lane === before[i]);
+  timeline.lanes = lanes;
+  if (!isSame) timeline.lanesBox.replaceChildren(...lanes.map((lane) => lane.element));
+}
+
+function newLane(timeline, entry) {
+  const lane = createLane({ engine: entry.engine, name: entry.name, entry, index: -1 }, {
+    changed: () => laneChanged(timeline, lane),
+    failed: (which, error) => laneFailed(timeline, which, error),
+  });
+  lane.device = undefined;
+  listenToLane(timeline, lane);
+  return lane;
+}
+
+function laneChanged(timeline, lane) {
+  if (lane === currentLane(timeline) && lane.picture !== null) {
+    showFound(timeline.search, lane.picture.marked, lane.picture.isMarking);
+  }
+  timeline.draw();
+}
+
+/** A search that makes no sense is said at the field; the picture goes on without it. */
+function laneFailed(timeline, lane, error) {
+  const { view } = timeline;
+  if (view.mark !== "") {
+    timeline.badMark = view.mark;
+    showSearchError(timeline.search, error);
+    lane.askedKey = lane.coarseKey = "";
+    timeline.draw();
+  } else {
+    failLane(lane, error);
+  }
+}
+
+/**
+ * Marks come in two steps: what the whole page wants, then, where there are more named ranges, most of them.
+ */
+async function askMarks(timeline, lane) {
+  const { device } = lane;
+  const { engine } = lane.source;
+  const take = (marks) => {
+    if (device !== lane.device) return;
+    lane.marks = marks;
+    lane.marksAxis = lane.framePlace = lane.insidePlace = "";
+    timeline.draw();
+  };
+  try {
+    const marks = await engine.once("marks", { device });
+    take(marks);
+    if (marks.annotation_count <= marks.annotations.length) return;
+    take(await engine.ask("marks", { device, top: MOST_MARKS }));
+  } catch (error) {
+    timeline.app.fail(error);
+  }
+}
+
+// ---- what is shown ----
+
+function viewOf(timeline, state, whole) {
+  const mark = state.search === "" ? "" : filterOfSearch(state.search);
+  const isWhole = state.x0 === null || state.x1 === null || state.x1 <= state.x0;
+  const isFitted = state.y0 === null || state.y1 === null || state.y1 <= state.y0;
+  return {
+    axis: state.axis, what: state.what, by: state.by, filter: state.filter,
+    mark: mark === timeline.badMark ? "" : mark,
+    range: isWhole ? whole : { from: state.x0, to: state.x1 },
+    bytes: isFitted ? null : { from: state.y0, to: state.y1 },
+    fit: timeline.fit, lit: timeline.lit ?? timeline.keptLit, hiddenCurves: timeline.hiddenCurves,
+  };
+}
+
+/** All lanes together, each where it stands on the shared axis; null until one has told. */
+function wholeOfLanes(timeline) {
+  const { axis } = timeline.app.store.state;
+  const told = timeline.lanes.filter((lane) => lane.coarse !== null && lane.coarse.axis === axis);
+  if (told.length === 0) return null;
+  return {
+    from: Math.min(...told.map((lane) => lane.coarse.whole.x0 + lane.offset)),
+    to: Math.max(...told.map((lane) => lane.coarse.whole.x1 + lane.offset)),
+  };
+}
+
+/** By time, lanes of one program can stand where the clock says; else all begin at 0. */
+function alignLanes(timeline) {
+  const isByClock = timeline.app.store.state.axis === "time" && timeline.alignment === "clock";
+  const firsts = timeline.lanes.map((lane) => lane.marks?.first_us ?? null).filter((us) => us !== null);
+  const first = Math.min(...firsts);
+  for (const lane of timeline.lanes) {
+    lane.offset = isByClock && lane.marks?.first_us ? lane.marks.first_us - first : 0;
+  }
+}
+
+function placeAll(timeline) {
+  const width = timeline.stage.clientWidth;
+  const gutter = width < 560 ? 58 : 70;
+  const room = timeline.stage.clientHeight - X_AXIS_HEIGHT - MINIMAP_HEIGHT - 10;
+  const count = Math.max(1, timeline.lanes.length);
+  const height = Math.max(Math.min(LEAST_LANE, room), Math.floor(room / count));
+  for (const lane of timeline.lanes) {
+    lane.element.style.height = `${height}px`;
+    placeLane(lane, width - 10, height, gutter, count === 1);
+  }
+  timeline.plotWidth = Math.max(1, width - 10 - gutter);
+  timeline.gutter = gutter;
+}
+
+function drawTimeline(timeline) {
+  if (!timeline.isShown || timeline.stage.clientWidth === 0) return;
+  const { state } = timeline.app.store;
+  matchLanes(timeline);
+  placeAll(timeline);
+  alignLanes(timeline);
+  timeline.whole = wholeOfLanes(timeline);
+  const isFirst = timeline.whole === null;
+  const view = viewOf(timeline, state, timeline.whole ?? { from: -1, to: 1 });
+  timeline.view = view;
+  for (const lane of timeline.lanes) {
+    if (!isFirst && lane.coarse?.axis === view.axis) askPicture(lane, view);
+    askCoarse(lane, view);
+    drawLane(lane, view);
+  }
+  followGroups(timeline, state);
+  followCursors(timeline, state);
+  drawSharedAxis(timeline, view);
+  const lane = currentLane(timeline);
+  if (lane !== null && timeline.whole !== null) drawMinimap(timeline.minimap, lane, view, timeline.whole);
+  if (lane !== null && isLaneSettled(lane, view)) timeline.app.pictureShown?.();
+  followPointer(timeline);
+  drawOvers(timeline);
+}
+
+/** The picture has moved below the pointer, or, for the crosshair, with it. */
+function followPointer(timeline) {
+  const { pointer, view } = timeline;
+  const { lane } = pointer;
+  if (lane === null) return;
+  const key = [view.range.from, view.range.to, lane.shownKey, lane.width, lane.height].join(" ");
+  if (key === timeline.pointedKey || !isLaneSettled(lane, view)) return;
+  timeline.pointedKey = key;
+  const { plot } = lane;
+  const scales = laneScales(lane, view);
+  const [x, y] = pointer.isCrosshair
+    ? [plot.left + scales.x.toPixel(pointer.x), scales.y.toPixel(pointer.bytes)]
+    : [pointer.pixelX, pointer.y];
+  pointAt(timeline, lane, x, plot.top + y, pointer.isCrosshair);
+}
+
+function drawSharedAxis(timeline, view) {
+  const { plotWidth } = timeline;
+  const key = JSON.stringify([view.range, view.axis, plotWidth, themeToken("axis"), devicePixelRatio]);
+  if (key === timeline.axisKey) return;
+  timeline.axisKey = key;
+  const width = timeline.stage.clientWidth;
+  const { context, ratio } = clearCanvas(timeline.axisCanvas, width, X_AXIS_HEIGHT);
+  drawXAxis(context, {
+    left: timeline.gutter, width: plotWidth, height: X_AXIS_HEIGHT, ratio, axis: view.axis, range: view.range,
+    colour: themeToken("axis"), line: themeToken("edge-strong"), font: `11px ${themeToken("sans")}`,
+    unit: view.axis === "time" ? "time" : "events",
+  });
+}
+
+function drawOvers(timeline) {
+  const { view, pointer, cursors } = timeline;
+  if (view === null || !timeline.isShown) return;
+  const { state } = timeline.app.store;
+  for (const lane of timeline.lanes) {
+    const isHere = pointer.lane === lane;
+    const isCurrent = lane.source.index === state.file;
+    const place = pointer.lane === null ? null : pointer.x + pointer.lane.offset - lane.offset;
+    drawOver(lane, view, {
+      x: place, y: isHere ? pointer.y : null, isCrosshair: pointer.isCrosshair,
+      row: isHere ? pointedRow(pointer) : null,
+      pinned: isCurrent && state.rowWhat === view.what ? state.row : null,
+      ...cursors, drag: timeline.drag,
+    });
+  }
+}
+
+// ---- what follows the state ----
+
+/** The legend's groups; a group keeps its colour under a filter, and in the lanes of other files. */
+async function followGroups(timeline, state) {
+  const { app } = timeline;
+  const lane = currentLane(timeline);
+  if (lane === null || lane.picture === null) return;
+  const { by, what, filter, file } = state;
+  const key = JSON.stringify([by, what, filter, file, app.device(), timeline.lanes.length]);
+  if (key === timeline.groupsKey) return;
+  timeline.groupsKey = key;
+  try {
+    const groups = by === "allocation" ? null : await colouredGroups(app, filter);
+    if (key !== timeline.groupsKey) return;
+    timeline.groups = groups;
+    lane.colourOf = groups === null || filter === "" ? null : coloursByIndex(groups.groups);
+    lane.groups = null;
+    timeline.showGroups();
+    for (const other of timeline.lanes) if (other !== lane) await followLaneGroups(other, groups, state);
+    timeline.draw();
+  } catch (error) {
+    timeline.groups = null;
+    timeline.showGroups();
+  }
+}
+
+/** A reply of `groups` in which each has the colour it has without the filter; new ones take free colours. */
+async function colouredGroups(app, filter) {
+  const reply = await app.groups();
+  const all = filter === "" ? reply : await app.groups({ filter: null });
+  const known = new Map(all.groups.map((group) => [group.label, group.index]));
+  const taken = new Set(reply.groups.map((group) => known.get(group.label)));
+  const free = [...Array(GROUP_COLOURS).keys()].filter((colour) => !taken.has(colour));
+  const colourOf = (group) => known.get(group.label) ?? free.shift() ?? GROUP_COLOURS;
+  return { ...reply, groups: reply.groups.map((group) => ({ ...group, colour: colourOf(group) })) };
+}
+
+function coloursByIndex(groups) {
+  const colours = Array.from({ length: GROUP_COLOURS + 1 }, () => GROUP_COLOURS);
+  for (const group of groups) colours[group.index] = group.colour;
+  return colours;
+}
+
+async function followLaneGroups(lane, groups, state) {
+  lane.colourOf = lane.groups = null;
+  if (groups === null) return;
+  const { what, by, filter } = state;
+  const params = { device: lane.device, what, by, filter: filter || null, top: GROUP_COLOURS };
+  const own = await lane.source.engine.once("groups", params);
+  const byLabel = new Map(groups.groups.map((group) => [group.label, group.colour]));
+  const known = own.groups.filter((group) => byLabel.has(group.label));
+  const common = known.reduce((sum, group) => sum + group.share_of_time, 0);
+  lane.groups = own.groups;
+  if (common < LEAST_COMMON) return;
+  lane.colourOf = coloursByIndex(known.map((group) => ({ ...group, colour: byLabel.get(group.label) })));
+}
+
+function followCursors(timeline, state) {
+  const lane = currentLane(timeline);
+  for (const key of ["cursor", "cursor2"]) {
+    const event = state[key];
+    if (event === null || lane === null) timeline.cursors[key] = null;
+    else followCursor(timeline, lane, key, event);
+  }
+  timeline.showRange(state);
+}
+
+function followCursor(timeline, lane, key, event) {
+  const known = knownPlace(timeline, lane, event);
+  if (known !== null) {
+    timeline.cursors[key] = known + lane.offset;
+    return;
+  }
+  timeline.cursors[key] = null;
+  placeOfLaneEvent(timeline, lane, event).then(() => timeline.draw(), () => {});
+}
+
+/** Where an event stands on the lane's axis, where that is known without a question; else null. */
+function knownPlace(timeline, lane, event) {
+  if (timeline.app.store.state.axis === "event") return event < 0 ? -1 : event + 0.5;
+  if (event < 0) return 0;
+  const place = timeline.places.get(`${lane.source.index} ${event}`);
+  return typeof place === "number" ? place : null;
+}
+
+/** The same; times are asked for, each once. */
+function placeOfLaneEvent(timeline, lane, event) {
+  const known = knownPlace(timeline, lane, event);
+  if (known !== null) return Promise.resolve(known);
+  const { places } = timeline;
+  const key = `${lane.source.index} ${event}`;
+  if (!places.has(key)) places.set(key, askPlace(timeline, lane, event, key));
+  return places.get(key);
+}
+
+async function askPlace(timeline, lane, event, key) {
+  const { places } = timeline;
+  const { device } = lane;
+  const { engine } = lane.source;
+  const marks = await engine.once("marks", { device });
+  const reply = await engine.ask("events", { device, from: event, to: event, top: 1 });
+  const us = reply.events[0]?.time_us ?? null;
+  const place = us === null ? 0 : us - marks.first_us;
+  if (timeline.places === places) places.set(key, place);
+  return place;
+}
+
+async function stepSearch(timeline, isBackwards) {
+  const { app, view } = timeline;
+  const lane = currentLane(timeline);
+  if (lane === null || view.mark === "") {
+    timeline.search.input.focus();
+    return;
+  }
+  const from = app.store.state.cursor ?? -1;
+  const event = isBackwards ? from - 1 : from + 1;
+  try {
+    const params = { device: lane.device, filter: view.mark, event, backwards: isBackwards };
+    const reply = await lane.source.engine.latest("find", "find", params);
+    if (reply === null) return;
+    if (reply.event !== null) await goToEvent(timeline, lane, reply.event);
+    timeline.showStep(reply);
+  } catch (error) {
+    showSearchError(timeline.search, error);
+  }
+}
+
+/** Escape: the crosshair, the light, the range, the pin, one after another. */
+function letGo(timeline) {
+  const { app } = timeline;
+  const { state } = app.store;
+  if (timeline.pointer.isCrosshair) leaveTimeline(timeline);
+  else if (timeline.keptLit !== null) timeline.light(null, true);
+  else if (state.cursor2 !== null) app.store.set({ cursor2: null });
+  else if (state.search !== "") app.store.set({ search: "" });
+  else return false;
+  return true;
+}

@@ -1,0 +1,119 @@
+/**
+ * What stands around the picture: the row of controls, the legend, the minimap, the bar of a chosen range.
+ */
+
+import { buttonEl, el, fill, iconButton, segmentedEl, setText } from "../shared/dom.js";
+import { pluralText, timeText } from "../shared/format.js";
+import {
+  createLegend, showLegendCurves, showLegendGroups, showLegendHidden, showLegendLit,
+} from "./legend.js";
+import { createMinimap } from "./minimap.js";
+import { createSearch, showFoundStep, showSearch } from "./search.js";
+import { openRange } from "./hands.js";
+import { moveWindowTo, showWholeRun, zoomTimelineX } from "./moves.js";
+import { changeOfRange } from "./pointer.js";
+import { timelineExport } from "./export.js";
+
+/** Members for the timeline: elements, and what they do. */
+export function createTimelineTools(timeline) {
+  const { app } = timeline;
+  const { state } = app.store;
+  const stacked = [["allocations", "Allocations"], ["segments", "Segments"]];
+  const what = segmentedEl("What is stacked", stacked, state.what,
+    (value) => app.store.set({ what: value, y0: null, y1: null }));
+  const axis = segmentedEl("Axis", [["event", "By event"], ["time", "By time"]], state.axis,
+    (value) => app.store.set({ axis: value, x0: null, x1: null }));
+  const beginnings = [["start", "At their start"], ["clock", "By the clock"]];
+  const alignment = segmentedEl("Lanes begin", beginnings, "start",
+    (value) => {
+      timeline.alignment = value;
+      timeline.draw();
+    });
+  const search = createSearch(app, { step: (isBackwards) => timeline.stepSearch(isBackwards) });
+  const filter = el("button", {
+    type: "button", class: "timeline-filter cut", hidden: true, title: "Show everything again",
+    onclick: () => app.jump({ filter: "", y0: null, y1: null }),
+  });
+  const middle = () => timeline.plotWidth / 2;
+  const toolbar = el("div", { class: "toolbar timeline-toolbar" }, [
+    what, axis, alignment, el("span", { class: "timeline-zoom" }, [
+      iconButton("minus", "Zoom out (-)", () => zoomTimelineX(timeline, middle(), 2)),
+      iconButton("plus", "Zoom in (+)", () => zoomTimelineX(timeline, middle(), 0.5)),
+      iconButton("fit", "Whole run (0)", () => showWholeRun(timeline)),
+    ]), filter, el("span", { class: "space" }), search.element, timelineExport(timeline),
+  ]);
+  const legend = createLegend(app, {
+    light: (group, isKept) => timeline.light(group, isKept),
+    toggleCurve: (key) => toggleCurve(timeline, key),
+  });
+  const minimap = createMinimap({ range: (range, isJump) => moveWindowTo(timeline, range, isJump) });
+  return {
+    toolbar, search, legend, minimap, rangeBar: rangeBarOf(timeline),
+    controls: { what, axis, alignment, filter },
+    light: (group, isKept) => lightGroup(timeline, group, isKept),
+    showGroups: () => showLegendGroups(legend, timeline.groups, app.store.state.by, timeline.keptLit),
+    showRange: (now) => showRangeBar(timeline, now),
+    showStep: (reply) => showFoundStep(search, reply),
+    openRange: (lane, range) => openRange(timeline, lane, range),
+  };
+}
+
+/** Brings the controls up to the state. */
+export function showTimelineTools(timeline, state, changed) {
+  const { controls, legend, search } = timeline;
+  controls.what.choose(state.what);
+  controls.axis.choose(state.axis);
+  controls.alignment.hidden = state.axis !== "time" || timeline.app.files.length < 2;
+  controls.filter.hidden = state.filter === "";
+  setText(controls.filter, `Only ${state.filter} ×`);
+  showSearch(search, state.search);
+  legend.select.choose(state.by);
+  if (changed.has("theme") || legend.curves.childElementCount === 0) {
+    showLegendCurves(legend, timeline.hiddenCurves);
+    if (timeline.groups !== null) timeline.showGroups();
+  }
+}
+
+function toggleCurve(timeline, key) {
+  const { hiddenCurves } = timeline;
+  if (!hiddenCurves.delete(key)) hiddenCurves.add(key);
+  showLegendHidden(timeline.legend, hiddenCurves);
+  timeline.draw();
+}
+
+function lightGroup(timeline, group, isKept) {
+  if (isKept) {
+    timeline.keptLit = group;
+    timeline.lit = null;
+    showLegendLit(timeline.legend, group);
+  } else {
+    timeline.lit = group;
+  }
+  timeline.draw();
+}
+
+function rangeBarOf(timeline) {
+  const text = el("span", {});
+  const zoom = buttonEl("Zoom here", () => {
+    const { cursor, cursor2 } = timeline.cursors;
+    moveWindowTo(timeline, { from: Math.min(cursor, cursor2), to: Math.max(cursor, cursor2) }, true);
+  });
+  const clear = iconButton("close", "Let the range go", () => timeline.app.store.set({ cursor2: null }));
+  const bar = el("div", { class: "timeline-range", hidden: true }, [text, zoom, clear]);
+  bar.say = (words) => fill(text, words);
+  return bar;
+}
+
+function showRangeBar(timeline, state) {
+  const { cursors, rangeBar, view } = timeline;
+  const isOn = cursors.cursor !== null && cursors.cursor2 !== null;
+  rangeBar.hidden = !isOn;
+  if (!isOn) return;
+  const length = Math.abs(cursors.cursor2 - cursors.cursor);
+  const lane = timeline.currentLane();
+  const [from, to] = [cursors.cursor, cursors.cursor2].sort((a, b) => a - b).map((x) => x - lane.offset);
+  const change = lane.picture === null ? "" : changeOfRange(lane.picture, from, to);
+  const events = Math.abs(state.cursor2 - state.cursor);
+  const long = view.axis === "time" ? timeText(length) : pluralText(events, "event");
+  rangeBar.say(["a – b: ", long, change === "" ? "" : `, ${change}`].join(""));
+}

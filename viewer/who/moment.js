@@ -1,0 +1,152 @@
+/**
+ * Which moment, or which change between two, Who looks at. Everything is in the store's cursor and cursor2,
+ * so that the timeline shows the same: no cursor is the peak, two cursors are a change.
+ */
+import { infoOfDevice } from "../page/app.js";
+import { buttonEl, el, segmentedEl } from "../shared/dom.js";
+import { eventText } from "../shared/format.js";
+
+/** What there is to see of a change: [measure, its name, what it means]. */
+export const WHO_CHANGES = [
+  ["grown", "Grown", "In use at the end and not yet at the beginning"],
+  ["freed", "Freed", "In use at the beginning and no more at the end"],
+  ["allocated", "Allocated", "Asked for in between, whether it was freed or not"],
+  ["average", "Average", "In use in between: bytes × time, divided by the time"],
+];
+
+/** {at, since, measure} to ask for; `since` is null for a moment. */
+export function whoQuestion(state) {
+  const { cursor, cursor2 } = state;
+  if (cursor2 === null) return { at: cursor ?? "peak", since: null, measure: "live" };
+  const other = cursor ?? cursor2;
+  const measure = state.measure === "live" ? "grown" : state.measure;
+  return { at: Math.max(other, cursor2), since: Math.min(other, cursor2), measure };
+}
+
+/**
+ * The state with cursors that this file has: the cursors of several files are linked, and one may be shorter.
+ */
+export function withinTrace(app, state) {
+  const events = infoOfDevice(app.info(), app.device())?.events ?? 0;
+  const within = (event) => (event === null ? null : Math.min(event, events - 1));
+  return { ...state, cursor: within(state.cursor), cursor2: within(state.cursor2) };
+}
+
+/** The parameters of a question as the engine takes them; those of a change only where there is one. */
+export function whoParams(app, state) {
+  const { at, since, measure } = whoQuestion(withinTrace(app, state));
+  const params = { device: app.device(), at, filter: state.filter };
+  return since === null ? params : { ...params, since, measure };
+}
+
+export class MomentChoice {
+  /** `more`: chips of one part alone, [text, hint, onclick]; with any, there is no change to look at. */
+  constructor(app, more = []) {
+    this.app = app;
+    this.hasChange = more.length === 0;
+    this.marks = null;
+    this.peak = this.chip("Peak", "The moment with the most bytes in use", () => this.go(null, null));
+    this.oom = this.chip("Out of memory", "When the first request failed",
+      () => this.go(this.marks.ooms[0].event, null));
+    this.end = this.chip("End", "After the last event", () => this.go(this.marks?.end.event ?? "end", null));
+    this.cursor = this.chip("Cursor", "The moment of the timeline's cursor",
+      () => this.go(app.store.state.cursor, null));
+    this.change = this.chip("Change", "What changed between two moments", () => this.startChange());
+    this.at = this.numberField("event",
+      (event) => this.go(event, this.hasChange ? app.store.state.cursor2 : null));
+    this.since = this.numberField("from event", (event) => this.go(whoQuestion(app.store.state).at, event));
+    this.measure = segmentedEl("What to count", WHO_CHANGES.map(([key, name]) => [key, name]), "grown",
+      (measure) => app.store.set({ measure }));
+    for (const [key, , meaning] of WHO_CHANGES) {
+      this.measure.querySelector(`[data-value="${key}"]`).title = meaning;
+    }
+    const chips = el("div", { class: "who-chips", role: "group", "aria-label": "Moment" },
+      [this.peak, this.oom, this.end, ...more.map((one) => this.chip(...one)), this.cursor,
+        this.hasChange ? this.change : null]);
+    this.element = el("div", { class: "who-moment" }, [chips, this.since.label, this.at.label, this.measure]);
+  }
+
+  chip(text, hint, onclick) {
+    return buttonEl(text, onclick, { class: "who-chip", title: hint, "aria-pressed": "false" });
+  }
+
+  numberField(text, onchange) {
+    const input = el("input", { type: "text", inputmode: "numeric", class: "who-event", "aria-label": text,
+      onchange: () => {
+        const event = readEventField(input.value);
+        if (event !== null) onchange(event);
+        else this.show(this.app.store.state);
+      } });
+    const name = el("span", { class: "select-label" }, text);
+    return { input, name, label: el("label", { class: "select" }, [name, input]) };
+  }
+
+  go(cursor, cursor2) {
+    if (cursor === "end") return;
+    this.app.jump({ cursor, cursor2 });
+  }
+
+  /* From the largest rise where nobody has chosen a moment, else from the start of the trace to the
+   * cursor. */
+  startChange() {
+    const { cursor, cursor2 } = this.app.store.state;
+    if (cursor2 !== null) return;
+    const rise = this.marks?.rise;
+    if (cursor === null && rise) this.go(rise.to_event, rise.from_event);
+    else this.go(cursor ?? this.marks?.peak?.event ?? 0, -1);
+  }
+
+  setMarks(marks) {
+    this.marks = marks;
+    this.show(this.app.store.state);
+  }
+
+  /** `event`: the one that the reply was about, where the state does not say it. */
+  show(state, event = null) {
+    const asked = withinTrace(this.app, state);
+    const { at, since, measure } = whoQuestion(this.hasChange ? asked : { ...asked, cursor2: null });
+    const peak = this.marks?.peak?.event ?? null;
+    const end = this.marks?.end?.event ?? null;
+    const isChange = since !== null;
+    const isPeak = !isChange && (state.cursor === null || state.cursor === peak);
+    const oom = this.marks?.ooms?.[0]?.event ?? null;
+    const isOom = !isChange && !isPeak && oom !== null && state.cursor === oom;
+    const isEnd = !isChange && state.cursor !== null && state.cursor === end && !isPeak && !isOom;
+    press(this.peak, isPeak);
+    press(this.end, isEnd);
+    press(this.oom, isOom);
+    this.oom.hidden = oom === null;
+    press(this.cursor, !isChange && !isPeak && !isEnd && !isOom);
+    press(this.change, isChange);
+    this.end.disabled = end === null;
+    this.cursor.hidden = state.cursor === null || (!isChange && (isPeak || isEnd || isOom));
+    this.cursor.textContent = state.cursor === null ? "Cursor" : `Cursor: ${eventText(state.cursor)}`;
+    this.since.label.hidden = !isChange;
+    this.measure.hidden = !isChange;
+    this.at.name.textContent = isChange ? "to" : "at event";
+    if (isChange) {
+      this.measure.choose(measure);
+      this.since.input.value = eventField(since);
+    }
+    const shown = typeof at === "number" ? at : event ?? peak;
+    if (document.activeElement !== this.at.input) {
+      this.at.input.value = shown === null ? "" : eventField(shown);
+    }
+  }
+}
+
+/* Events are counted from 0; the state before the first is "start", -1 inside. */
+function eventField(event) {
+  return event < 0 ? "start" : String(event);
+}
+
+function readEventField(text) {
+  const word = text.trim().toLowerCase();
+  if (word === "start") return -1;
+  const event = Number(word.replace(/[\s,.]/g, ""));
+  return word !== "" && Number.isInteger(event) && event >= -1 ? event : null;
+}
+
+function press(button, isPressed) {
+  button.setAttribute("aria-pressed", String(isPressed));
+}

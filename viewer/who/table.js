@@ -1,0 +1,175 @@
+/** The table of Who: groups of what is in use, or of what changed, with an example of who asked for each. */
+import { buttonEl, el, fill, selectEl, setText } from "../shared/dom.js";
+import { bytesText, countText, pluralText, shareText } from "../shared/format.js";
+import { groupColour } from "../shared/palette.js";
+import { noStack, stackSection } from "../details/stack.js";
+import { SortTable, shareBar } from "../shared/table.js";
+import { callLabel } from "./flame_tree.js";
+import { bothFilters } from "./words.js";
+
+const WHO_GROUPS = [
+  ["line", "line of code"], ["stack", "call stack"], ["stream", "stream"], ["pool", "memory pool"],
+  ["size", "size"], ["category", "category"], ["annotation", "annotation"], ["lifetime", "lifetime"],
+];
+export const WHO_FIRST_ROWS = 500;
+const WHO_MORE_ROWS = 20;
+const WHO_NAMES = { line: "Line", stack: "Innermost line of the stack", stream: "Stream", pool: "Pool",
+  size: "Size", category: "Category", annotation: "Annotation", lifetime: "Lifetime" };
+
+/** By what the table groups: "everyone on its own" is for pictures. */
+export function whoTableBy(state) {
+  return state.by === "allocation" ? "line" : state.by;
+}
+
+/* Which allocations a group counts: {at, filter} of the method "allocations", or null. */
+function whoMembers(params, filter) {
+  const { at, since, measure } = params;
+  const own = bothFilters(params.filter, filter);
+  const inUse = measure === undefined || measure === "live";
+  if (inUse) return { at, filter: own };
+  if (measure === "grown") return { at, filter: bothFilters(own, `event>=${since + 1}`) };
+  if (measure !== "allocated") return null;
+  return { at: null, filter: bothFilters(own, `event>=${since + 1} event<=${at}`) };
+}
+
+export class WhoTable {
+  constructor(app) {
+    this.app = app;
+    this.top = WHO_FIRST_ROWS;
+    this.reply = null;
+    this.colours = new Map();
+    this.by = selectEl("Group by", WHO_GROUPS, "line", (by) => app.store.set({ by }));
+    this.total = el("span", { class: "faint" });
+    this.rest = el("div", { class: "who-rest", hidden: true });
+    this.table = new SortTable({ label: "Who holds the memory", sort: "bytes",
+      columns: this.columns("line", "live"), keyOf: (group) => group.id,
+      detail: (group) => this.detail(group) });
+    this.element = el("section", { class: "who-table", "aria-label": "Table" },
+      [el("div", { class: "who-table-head" }, [this.by, this.total]), this.table.element, this.rest]);
+  }
+
+  columns(by, measure) {
+    const isAverage = measure === "average";
+    const bytes = isAverage ? "Mean bytes" : "Bytes";
+    const meanSize = (group) =>
+      (isAverage || group.count === 0 ? null : Math.round(group.bytes / group.count));
+    return [
+      { key: "label", title: WHO_NAMES[by] ?? "Group", value: (group) => group.text,
+        cell: (group) => this.labelCell(group), class: "who-label" },
+      { key: "bytes", title: bytes, number: true, csv: "bytes", value: (group) => group.bytes,
+        cell: (group) => bytesText(group.bytes) },
+      { key: "share", title: "Share", number: true, csv: "share", class: "who-share",
+        value: (group) => group.share, cell: (group) => shareBar(group.share, shareText(group.share)) },
+      { key: "count", title: "Count", number: true, csv: "count", value: (group) => group.count,
+        cell: (group) => countText(group.count) },
+      { key: "mean", title: "Mean size", number: true, csv: "mean_size_bytes", class: "who-mean",
+        value: meanSize, cell: (group) => bytesText(meanSize(group)) },
+    ];
+  }
+
+  labelCell(group) {
+    const colour = this.colours.get(group.label);
+    const swatch = el("span", { class: "swatch", "aria-hidden": "true" });
+    if (colour === undefined) swatch.classList.add("swatch-none");
+    else swatch.style.background = colour;
+    const text = el("span", { class: "cut" }, group.text);
+    return el("span", { class: "who-name", title: group.text }, [swatch, text]);
+  }
+
+  show(reply, params) {
+    const measure = params.measure ?? "live";
+    this.params = params;
+    if (this.reply?.by !== reply.by || this.measure !== measure) {
+      this.table.setColumns(this.columns(reply.by, measure));
+      this.table.table.setAttribute("data-by", reply.by);
+    }
+    [this.reply, this.measure] = [reply, measure];
+    this.by.choose(reply.by);
+    const rows = reply.groups.map((group, rank) => ({ ...group, rank, text: callLabel(group.label),
+      id: JSON.stringify(group.key) }));
+    this.table.show(rows);
+    setText(this.total, pluralText(reply.group_count, "group"));
+    this.showRest(reply.rest);
+  }
+
+  showRest(rest) {
+    this.rest.hidden = rest.groups === 0;
+    const words = `and ${pluralText(rest.groups, "smaller group")} with ${bytesText(rest.bytes)} in ` +
+      pluralText(rest.count, "allocation");
+    const showAll = () => {
+      this.top = 0;
+      this.onmore();
+    };
+    fill(this.rest, [el("span", {}, words), buttonEl("Show all", showAll, { class: "link" })]);
+  }
+
+  /* A group has the colour that it has in the timeline's legend; without a reply: the theme is another one. */
+  setColours(reply = this.legend) {
+    this.legend = reply;
+    this.colours = new Map((reply?.groups ?? []).map((group) => [group.label, groupColour(group.index)]));
+    if (this.reply !== null) this.table.show(this.table.rows);
+  }
+
+  detail(group) {
+    const place = el("div", { class: "who-stack" }, el("p", { class: "faint" }, "…"));
+    const { filter } = group;
+    const { app } = this;
+    const toTimeline = (patch) => app.jump({ ...patch, part: "timeline" });
+    const buttons = filter === null ? [] : [
+      buttonEl("Mark in timeline", () => toTimeline({ search: filter }), { title: `Search: ${filter}` }),
+      buttonEl("Only this", () => app.jump({ filter: bothFilters(app.store.state.filter, filter) }),
+        { title: `Filter: ${filter}` }),
+    ];
+    const list = el("div", { class: "who-members" });
+    this.fillStack(group, place);
+    if (filter !== null) this.fillMembers(filter, list);
+    return el("div", { class: "who-detail" }, [el("div", { class: "who-detail-tools" }, buttons),
+      el("div", { class: "who-detail-columns" },
+        [place, list])]);
+  }
+
+  /* The rows come with one frame each; the whole stack is asked for when it is wanted. */
+  async fillStack(group, place) {
+    try {
+      const reply = await this.app.engine().ask("live",
+        { ...this.params, top: group.rank + 1, frames: 0 });
+      const stack = reply.groups[group.rank]?.stack ?? null;
+      const title = "Who asked for the biggest";
+      fill(place, stack?.length > 0 ? stackSection(this.app, title, stack) : noStack(stack, false));
+    } catch (error) {
+      fill(place, el("p", { class: "bad" }, String(error.message ?? error)));
+    }
+    this.table.detailChanged();
+  }
+
+  /* The biggest single allocations of the group, where the engine can be asked for just these. */
+  async fillMembers(filter, list) {
+    const members = whoMembers(this.params, filter);
+    if (members === null) return;
+    const params = { device: this.params.device, what: "allocations", sort: "size", top: WHO_MORE_ROWS,
+      frames: 1, ...members };
+    try {
+      const reply = await this.app.engine().ask("allocations", params);
+      fill(list, [el("h3", {}, `The biggest of ${pluralText(reply.count, "allocation")}`),
+        el("ul", {}, reply.rows.map((row) => el("li", {}, this.memberButton(row))))]);
+    } catch {
+      fill(list, []);
+    }
+    this.table.detailChanged();
+  }
+
+  memberButton(row) {
+    const words = [el("span", { class: "mono" }, row.name),
+      el("span", { class: "second" }, bytesText(row.size_bytes))];
+    return buttonEl(words, () => this.app.showDetails("allocations", row.row), { class: "quiet who-member" });
+  }
+}
+
+/** The rows of a table for a CSV, and in one line what it leaves out. */
+export function whoCsvRows(whoTable) {
+  const rows = whoTable.table.csvRows();
+  const { rest, bytes } = whoTable.reply;
+  const name = `${rest.groups} smaller groups`;
+  if (rest.groups > 0) rows.push([name, rest.bytes, rest.bytes / bytes, rest.count, null]);
+  return rows;
+}

@@ -1,0 +1,377 @@
+/**
+ * Who holds the memory: a flame graph and a table of what was in use at a moment, or of what changed between
+ * two. Both answer the same question; the colours and names of the table are those of the timeline's legend.
+ */
+import { buttonEl, el, fill, iconEl, selectEl, setText } from "../shared/dom.js";
+import { errorSentence } from "../engine/engine.js";
+import { exportMenu } from "../shared/export.js";
+import { drawnAsCanvas, drawnAsSvg } from "../shared/export_paper.js";
+import { FlameGraph } from "./flame.js";
+import { flameLegend, flameLines, rankFlameFiles } from "./flame_paint.js";
+import { buildFlameTree } from "./flame_tree.js";
+import { bytesText, shareText } from "../shared/format.js";
+import { themeToken } from "../shared/palette.js";
+import { MomentChoice, whoParams, whoQuestion, withinTrace } from "./moment.js";
+import { WHO_FIRST_ROWS, WhoTable, whoCsvRows, whoTableBy } from "./table.js";
+import { bothFilters, frameMarks, whoSentence } from "./words.js";
+
+/** Calls that are asked for at first, and how many times more when somebody wants to see the smaller ones. */
+const WHO_TREE_FIRST = 12000;
+const WHO_TREE_MORE = 4;
+
+const WHO_COLOURS = [["line", "line, as in the timeline"], ["kind", "kind of frame"], ["file", "file"]];
+const WHO_FRAMES = [["calls", "your calls"], ["python", "all of Python"], ["all", "everything"]];
+
+class WhoPart {
+  constructor(app) {
+    this.app = app;
+    this.treeTop = WHO_TREE_FIRST;
+    this.frames = "calls";
+    this.colourBy = "line";
+    this.lines = new Map();
+    this.reply = null;
+    this.asked = { tree: "", table: "", search: "", colours: "" };
+    this.moment = new MomentChoice(app);
+    this.flame = new FlameGraph({ onfocus: (focus) => app.jump({ focus }),
+      onmark: (node) => this.markCall(node), announce: (text) => app.announce(text) });
+    this.table = new WhoTable(app);
+    this.table.onmore = () => this.askTable(app.store.state);
+    this.element = el("section", { class: "who", "aria-label": "Who holds the memory" },
+      [this.toolbar(), this.graphTools(), this.body()]);
+  }
+
+  toolbar() {
+    this.figure = el("strong", { class: "who-figure" });
+    this.words = el("span", { class: "second" });
+    this.filterChip = buttonEl("", () => this.app.jump({ filter: "" }),
+      { class: "who-filter", hidden: true, title: "Show everything again" });
+    return el("div", { class: "toolbar" }, this.moment.element);
+  }
+
+  graphTools() {
+    const { app } = this;
+    const frames = selectEl("Frames", WHO_FRAMES, this.frames,
+      (value) => this.setFrames(value));
+    const colours = selectEl("Colour", WHO_COLOURS, this.colourBy,
+      (value) => { this.colourBy = value; this.showTree(); });
+    this.invert = buttonEl("Invert", () => app.store.set({ inverted: !app.store.state.inverted, focus: "" }),
+      { "aria-pressed": "false", title: "Begin with who allocated, and go from there to the callers" });
+    this.search = el("input", { type: "search", class: "who-search",
+      placeholder: "Search a function, file, size>1MiB", "aria-label": "Search", spellcheck: "false",
+      oninput: () => this.searchSoon(), onchange: () => this.searchNow() });
+    this.found = el("span", { class: "who-found", role: "status" });
+    const menu = exportMenu(app, { what: "who", svg: () => this.svg(), png: () => this.png(),
+      csv: () => this.csv() });
+    return el("div", { class: "toolbar who-tools" }, [frames, colours, this.invert,
+      el("span", { class: "who-search-box" }, [iconEl("search"), this.search]), this.found, this.filterChip,
+      el("span", { class: "space" }), menu]);
+  }
+
+  body() {
+    this.legend = el("ul", { class: "who-legend", "aria-label": "Colours" });
+    this.note = el("div", { class: "who-note", hidden: true });
+    this.fail = el("div", { class: "part-fail", hidden: true });
+    this.heading = el("div", { class: "who-heading" }, [el("p", { class: "who-sentence" },
+      [this.figure, " ", this.words]), this.legend]);
+    this.graph = el("section", { class: "who-graph", "aria-label": "Flame graph" },
+      [this.heading, this.flame.element, this.note]);
+    this.content = el("div", { class: "who-body" }, [this.graph, this.table.element]);
+    return el("div", { class: "who-main" }, [this.fail, this.content]);
+  }
+
+  show() {
+    this.isShown = true;
+  }
+
+  hide() {
+    this.isShown = false;
+    this.flame.tip.hide();
+  }
+
+  update(state, changed) {
+    if (this.app.engine() === null) return;
+    if (this.app.engine() !== this.engine || changed.has("device")) this.forget();
+    if (changed.has("search") && this.search.value !== state.search) this.search.value = state.search;
+    this.invert.setAttribute("aria-pressed", String(state.inverted));
+    this.showFilter(state.filter);
+    this.moment.show(state, this.reply?.at.event ?? null);
+    this.askMarks();
+    this.askTree(state);
+    this.askTable(state);
+    this.askSearch(state);
+    this.askColours(state);
+    if (this.reply !== null && changed.has("inverted")) this.buildTree();
+    if (changed.has("theme")) this.table.setColours();
+    if (["inverted", "focus", "search", "theme"].some((key) => changed.has(key))) this.showTree();
+  }
+
+  forget() {
+    this.engine = this.app.engine();
+    this.asked = { tree: "", table: "", search: "", colours: "" };
+    this.treeTop = WHO_TREE_FIRST;
+    this.table.top = WHO_FIRST_ROWS;
+    this.askedMarks = false;
+  }
+
+  /* True where this is another question than the last one of its kind. */
+  isNew(kind, params) {
+    const text = JSON.stringify([this.app.store.state.file, params]);
+    if (this.asked[kind] === text) return false;
+    this.asked[kind] = text;
+    return true;
+  }
+
+  /* The newest answer, or null: also where another file has been chosen meanwhile. */
+  async askLatest(slot, method, params) {
+    const { engine } = this;
+    const reply = await engine.latest(slot, method, params);
+    return engine === this.engine ? reply : null;
+  }
+
+  async askMarks() {
+    if (this.askedMarks) return;
+    this.askedMarks = true;
+    try {
+      this.moment.setMarks(await this.app.marks());
+    } catch {
+      this.moment.setMarks(null);
+    }
+  }
+
+  async askTree(state) {
+    const params = { ...whoParams(this.app, state), top: this.treeTop };
+    if (!this.isNew("tree", params)) return;
+    this.graph.setAttribute("aria-busy", "true");
+    this.flame.canvas.dataset.settled = "false";
+    try {
+      const reply = await this.askLatest("who-tree", "tree", params);
+      if (reply === null) return;
+      this.reply = reply;
+      this.question = whoQuestion(withinTrace(this.app, state));
+      this.showFail(null);
+      this.buildTree();
+      this.showTree();
+      this.moment.show(this.app.store.state, reply.at.event);
+    } catch (error) {
+      this.asked.tree = "";
+      this.showFail(error);
+    }
+    this.graph.setAttribute("aria-busy", "false");
+  }
+
+  async askTable(state) {
+    const asked = { ...whoParams(this.app, state), by: whoTableBy(state), frames: 1 };
+    const params = { ...asked, top: this.table.top };
+    if (!this.isNew("table", params)) return;
+    try {
+      const reply = await this.askLatest("who-table", "live", params);
+      if (reply !== null) this.table.show(reply, asked);
+    } catch (error) {
+      this.asked.table = "";
+      this.showFail(error);
+    }
+  }
+
+  /* How much of what is shown has what is searched for: the engine says it, to the byte. */
+  async askSearch(state) {
+    const search = state.search.trim();
+    const filter = bothFilters(state.filter, search);
+    const params = { ...whoParams(this.app, state), filter, top: 1, frames: 1 };
+    if (!this.isNew("search", [search, params])) return;
+    if (search === "") {
+      setText(this.found, "");
+      return;
+    }
+    try {
+      const reply = await this.askLatest("who-search", "live", params);
+      if (reply === null || this.app.store.state.search.trim() !== search) return;
+      const share = this.reply === null || this.reply.bytes === 0 ? null : reply.bytes / this.reply.bytes;
+      this.showUnfound(reply.count === 0 ? state.search : null);
+      const found = `${bytesText(reply.bytes)}, ${shareText(share)}`;
+      setText(this.found, reply.count === 0 ? "nothing found" : found);
+      this.found.classList.remove("bad");
+    } catch (error) {
+      setText(this.found, errorSentence(error));
+      this.found.classList.add("bad");
+    }
+  }
+
+  /* What nothing is found for marks nothing, even if some frames have some of its words. */
+  showUnfound(search) {
+    if (search === (this.unfound ?? null)) return;
+    this.unfound = search;
+    this.showTree();
+  }
+
+  async askColours(state) {
+    if (!this.isNew("colours", [state.by, state.filter, this.app.device()])) return;
+    try {
+      this.table.setColours(await this.app.groups({ what: "allocations", by: whoTableBy(state) }));
+      this.lines = flameLines(await this.app.groups({ what: "allocations", by: "line" }));
+    } catch {
+      this.table.setColours(null);
+    }
+    this.showTree();
+  }
+
+  buildTree() {
+    this.tree = buildFlameTree(this.reply, { frames: this.frames, inverted: this.app.store.state.inverted });
+    this.files = null;
+  }
+
+  showTree() {
+    if (this.reply === null) return;
+    const { state } = this.app.store;
+    if (this.colourBy === "file") this.files ??= rankFlameFiles(this.tree.root);
+    const files = this.colourBy === "file" ? this.files : null;
+    const lines = this.colourBy === "line" ? this.lines : null;
+    const marks = state.search === this.unfound ? () => false : frameMarks(state.search, this.tree.root);
+    const look = { lines, files, marks, search: state.search, inverted: state.inverted };
+    this.flame.show(this.tree, state.focus, look);
+    this.showSentence();
+    this.showLegend(flameLegend(this.tree.root, look));
+    this.showNote();
+  }
+
+  firstUs() {
+    return this.moment.marks?.first_us ?? null;
+  }
+
+  showSentence() {
+    const sentence = whoSentence(this.reply, this.question, this.firstUs());
+    setText(this.figure, sentence.bytes);
+    Object.assign(this.figure.dataset, { bytes: this.reply.bytes, count: this.reply.count });
+    setText(this.words, sentence.rest);
+  }
+
+  showLegend(entries) {
+    this.legendEntries = entries;
+    fill(this.legend, entries.map(({ colour, text }) => {
+      const swatch = el("span", { class: "swatch" });
+      swatch.style.background = colour;
+      return el("li", {}, [swatch, text]);
+    }));
+  }
+
+  /* What the reply left out, and how to get it; and a tree without anything in it. */
+  showNote() {
+    const { nodes, node_count: all } = this.reply;
+    const isEmpty = this.reply.count === 0;
+    this.note.hidden = !isEmpty && nodes.length >= all;
+    if (isEmpty) {
+      fill(this.note, el("span", {}, this.app.store.state.filter === "" ? "Nothing was in use there."
+        : "Nothing there passes the filter."));
+    } else if (!this.note.hidden) {
+      fill(this.note, [el("span", {}, `The biggest ${nodes.length.toLocaleString("en-US")} of ` +
+        `${all.toLocaleString("en-US")} calls; the rest is drawn as “smaller calls”.`),
+      buttonEl("Load more", () => this.loadMore(), { class: "link" })]);
+    }
+  }
+
+  loadMore() {
+    this.treeTop *= WHO_TREE_MORE;
+    this.askTree(this.app.store.state);
+  }
+
+  showFilter(filter) {
+    this.filterChip.hidden = filter === "";
+    const words = el("span", { class: "cut" }, `Only ${filter}`);
+    if (filter !== "") fill(this.filterChip, [words, iconEl("close")]);
+  }
+
+  showFail(error) {
+    this.fail.hidden = error === null;
+    this.content.hidden = error !== null;
+    if (error === null) return;
+    const words = [iconEl("warn"), errorSentence(error)];
+    fill(this.fail, el("div", { class: "message bad", role: "alert" }, words));
+  }
+
+  /* Marks in the timeline what has a frame like this one in its stack. */
+  markCall({ frame }) {
+    const terms = [frame.file, frame.function].filter((text) => text && !text.includes('"'));
+    this.app.jump({ search: terms.map((text) => `"${text}"`).join(" "), part: "timeline" });
+  }
+
+  setFrames(frames) {
+    this.frames = frames;
+    if (this.reply === null) return;
+    this.buildTree();
+    this.showTree();
+  }
+
+  searchSoon() {
+    clearTimeout(this.searchTimer);
+    this.searchTimer = setTimeout(() => this.searchNow(), 200);
+  }
+
+  searchNow() {
+    clearTimeout(this.searchTimer);
+    this.app.store.set({ search: this.search.value });
+  }
+
+  /* The graph with its sentence and its colours, as one picture. */
+  drawing() {
+    const graph = this.flame.drawing();
+    const width = Math.max(graph.width, 480);
+    const top = 66;
+    const draw = (paper) => {
+      paper.rect(0, 0, width, graph.height + top + 12, themeToken("canvas"));
+      paper.text(this.figure.textContent, 8, 20, { size: 16, weight: 600, colour: themeToken("text") });
+      const x = 16 + paper.measure(this.figure.textContent, { size: 16, weight: 600 });
+      paper.text(this.words.textContent, x, 21, { size: 12, colour: themeToken("text-2") });
+      drawWhoLegend(paper, this.legendEntries, 8, 46, width);
+      paper.clipped(0, top, width, graph.height, () => shiftedPaper(paper, top, graph.draw));
+    };
+    return { width, height: graph.height + top + 12, draw };
+  }
+
+  svg() {
+    const { width, height, draw } = this.drawing();
+    return drawnAsSvg(width, height, `${this.figure.textContent} ${this.words.textContent}`, draw);
+  }
+
+  png() {
+    const { width, height, draw } = this.drawing();
+    return drawnAsCanvas(width, height, draw);
+  }
+
+  csv() {
+    return whoCsvRows(this.table);
+  }
+}
+
+function drawWhoLegend(paper, entries, left, y, width) {
+  let x = left;
+  for (const { colour, text } of entries) {
+    const length = 14 + paper.measure(text, { size: 11 }) + 14;
+    if (x + length > width) return;
+    paper.rect(x, y - 5, 10, 10, colour);
+    paper.text(text, x + 14, y, { size: 11, colour: themeToken("text-2") });
+    x += length;
+  }
+}
+
+/* What a drawing puts on a paper, lower by `down`. */
+function shiftedPaper(paper, down, draw) {
+  draw({
+    width: paper.width,
+    height: Infinity,
+    rect: (x, y, width, height, fill) => paper.rect(x, y + down, width, height, fill),
+    text: (text, x, y, options) => paper.text(text, x, y + down, options),
+    measure: (text, options) => paper.measure(text, options),
+    line: (numbers, ...more) => paper.line(numbers.map((n, i) => (i % 2 === 1 ? n + down : n)), ...more),
+  });
+}
+
+/** The part "who". @param {object} app */
+export function createWho(app) {
+  const part = new WhoPart(app);
+  return {
+    element: part.element,
+    show: () => part.show(),
+    hide: () => part.hide(),
+    update: (state, changed) => part.update(state, changed),
+    search: () => part.search.focus(),
+  };
+}

@@ -1,0 +1,70 @@
+/** What a picture or a table of Who shows, as a sentence; and what finds a group again elsewhere. */
+import { bytesText, countText, pluralText, timeText } from "../shared/format.js";
+
+function whoEventText(event) {
+  return event < 0 ? "before the first event" : `after event ${countText(event)}`;
+}
+
+function whoTimeText(moment, firstUs) {
+  const time = moment?.time_us ?? null;
+  return time === null || firstUs === null ? "" : ` (${timeText(time - firstUs)})`;
+}
+
+/** {bytes, rest}: the figure, and what it is. `reply` is of tree or live. */
+export function whoSentence(reply, question, firstUs) {
+  const many = pluralText(reply.count, "allocation");
+  const end = `event ${countText(reply.at.event)}${whoTimeText(reply.at, firstUs)}`;
+  const isStart = question.since !== null && question.since < 0;
+  const since = `event ${countText(question.since)}${whoTimeText(reply.since, firstUs)}`;
+  const start = isStart ? "the start" : since;
+  const bytes = bytesText(reply.bytes);
+  if (question.measure === "grown") {
+    return { bytes: `+${bytes}`, rest: `in ${many} that were made after ${start} and still in use at ${end}` };
+  }
+  if (question.measure === "freed") {
+    return { bytes: `−${bytes}`, rest: `in ${many} that were in use at ${start} and no more at ${end}` };
+  }
+  if (question.measure === "allocated") {
+    return { bytes, rest: `asked for in ${many} between ${start} and ${end}` };
+  }
+  if (question.measure === "average") {
+    return { bytes, rest: `in use on average between ${start} and ${end}, in ${many}` };
+  }
+  const when = question.at === "peak" ? "at the peak, " : "";
+  const where = `${whoEventText(reply.at.event)}${whoTimeText(reply.at, firstUs)}`;
+  return { bytes, rest: `in use in ${many} ${when}${where}` };
+}
+
+/** Two filters that must both hold. */
+export function bothFilters(one, other) {
+  return [one, other].filter((text) => text.trim() !== "").join(" ");
+}
+
+/* Whether a frame has what a term of a filter asks for; null for terms that are not about frames. */
+function frameTerm(key, text) {
+  const has = (name) => typeof name === "string" && name.includes(text);
+  if (key === "line=") return ({ file, line }) => `/${file}:${line}`.endsWith(`/${text}`);
+  return key === "" && text !== "" ? (frame) => has(frame.function) || has(frame.file) : null;
+}
+
+function frameTerms(filter) {
+  const terms = filter.matchAll(/([A-Za-z_]+(?:!=|<=|>=|=|<|>))?(?:"([^"]*)"|([^\s"]+))/g);
+  return [...terms].map(([, key = "", quoted, word]) => frameTerm(key, quoted ?? word))
+    .filter((term) => term !== null);
+}
+
+/**
+ * Which calls of a tree a search marks: those whose frame has all that the search says of frames or, where no
+ * frame has all of it, those that have some. Null: it says nothing of frames.
+ */
+export function frameMarks(search, root) {
+  const terms = frameTerms(search);
+  if (terms.length === 0) return null;
+  const all = (node) => node.frame !== null && terms.every((term) => term(node.frame));
+  const some = (node) => node.frame !== null && terms.some((term) => term(node.frame));
+  return hasNode(root, all) ? all : some;
+}
+
+function hasNode(node, wanted) {
+  return wanted(node) || node.children.some((child) => hasNode(child, wanted));
+}
