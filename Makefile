@@ -30,6 +30,7 @@ bench:
 	@build/venv/bin/python bench/run
 	@build/venv/bin/python bench/run_simulated
 	@build/venv/bin/python bench/run_allocator
+	@build/venv/bin/python bench/run_viewer
 
 fuzz:
 	@tools/setup fuzz

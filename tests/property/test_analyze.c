@@ -180,11 +180,10 @@ static uint32_t end_of_life(const life *l, vs_closing closing) {
   return closing.at_request ? l->requested : l->completed;
 }
 
-static void compare_curves(made *m, const book *b, const window *w, const vs_slice *slice) {
+static void compare_curves(const book *b, const window *w, const vs_slice *slice) {
   vs_curves curves;
-  vs_curve_columns columns;
   vs_curves_measure(slice, &curves);
-  expect_ok(vs_curve_columns_build(m->host, slice, &curves, &columns));
+  vs_curve_cursor cursor = vs_curve_cursor_at_start(slice, &curves);
   int64_t peak = INT64_MIN;
   vs_moment peak_at = VS_AT_START;
   for (vs_moment moment = VS_AT_START; moment < (vs_moment)w->count; moment++) {
@@ -199,10 +198,8 @@ static void compare_curves(made *m, const book *b, const window *w, const vs_sli
     }
     wanted[VS_CURVE_RESERVED] =
         now < 0 ? 0 : __builtin_popcountll(b->events[now].mapped_after) * (int64_t)CELL;
-    for (int kind = 0; kind < VS_CURVE_KINDS; kind++) {
-      const int64_t got = moment < 0 ? curves.curve[kind].baseline : columns.column[kind][moment];
-      assert_int_equal(got, wanted[kind]);
-    }
+    vs_curve_cursor_move(&cursor, moment);
+    for (int kind = 0; kind < VS_CURVE_KINDS; kind++) assert_int_equal(cursor.values[kind], wanted[kind]);
     if (wanted[VS_CURVE_REQUESTED] > peak) {
       peak = wanted[VS_CURVE_REQUESTED];
       peak_at = moment;
@@ -210,7 +207,6 @@ static void compare_curves(made *m, const book *b, const window *w, const vs_sli
   }
   assert_int_equal(curves.curve[VS_CURVE_REQUESTED].peak, peak);
   assert_int_equal(curves.curve[VS_CURVE_REQUESTED].peak_at, peak_at);
-  vs_curve_columns_deinit(m->host, &columns);
 }
 
 static void compare_live_set(made *m, const book *b, const vs_lifetimes *lifetimes, vs_moment moment,
@@ -304,7 +300,7 @@ static void compare_honest(uint64_t seed, uint32_t first, vs_event_kind skipped)
     vs_lifetimes lifetimes;
     expect_ok(vs_lifetimes_build(m.host, slice, &lifetimes));
     assert_null(vs_lifetimes_check(&lifetimes));
-    compare_curves(&m, &b, &w, slice);
+    compare_curves(&b, &w, slice);
     for (vs_moment moment = VS_AT_START; moment < (vs_moment)w.count; moment++) {
       compare_live_set(&m, &b, &lifetimes, moment, full_moment(&w, &b, moment));
       compare_state(&m, &b, &w, &lifetimes, moment, full_moment(&w, &b, moment));

@@ -1,0 +1,130 @@
+"""Every file opens, and the page says what `report --json` says."""
+
+import gzip
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "oracle"))
+
+from conftest import real_snapshots  # noqa: E402
+from page import report  # noqa: E402
+from shapes import AGES, build  # noqa: E402
+from simulate import sample_run  # noqa: E402
+from writers import WRITERS  # noqa: E402
+
+
+def busiest(answer):
+    """The device that a page shows first: the one with the most events, of equals the most reserved bytes."""
+    devices = [*answer["devices"], *([answer["host"]] if answer["host"] else [])]
+    return max(devices, key=lambda device: (device["trace"]["events"], device["end"]["reserved_bytes"]), default=None)
+
+
+def assert_same_figures(page, path):
+    device = busiest(report(path))
+    if device is None:
+        assert page.tab.get_by_text("no device").count() > 0
+        return
+    page.wait_for_picture()
+    page.tab.wait_for_selector("[data-figure=peak][data-bytes]")
+    assert page.figure("peak") == device["peak"]["requested_bytes"]
+    if device["trace"]["events"] > 0:  # else the end is all there is, and the page says it once
+        assert page.figure("end") == device["end"]["requested_bytes"]
+    assert page.figure("reserved") == device["end"]["reserved_bytes"]
+    oom = device["ooms"][0] if device["ooms"] else None
+    assert page.figure("oom") == (oom["requested_bytes"] if oom else None)
+
+
+@pytest.fixture(scope="module")
+def run():
+    run, _ = sample_run()
+    return run
+
+
+@pytest.mark.parametrize("path", real_snapshots(), ids=lambda path: path.name[:24])
+def test_real_snapshots(open_page, path):
+    assert_same_figures(open_page().choose(path), path)
+
+
+@pytest.mark.parametrize("age", AGES)
+def test_every_age(open_page, run, tmp_path, age):
+    path = tmp_path / f"age-{age}.pickle"
+    path.write_bytes(WRITERS["c-4"].write(build(run, AGES[age])))
+    assert_same_figures(open_page().choose(path), path)
+
+
+@pytest.mark.parametrize("writer", ["c-0", "c-2", "c-5", "python-3", "memoless-2", "cpp", "json", "json.gz", "c-4.gz"])
+def test_every_writer(open_page, run, tmp_path, writer):
+    path = tmp_path / f"written.{writer}"
+    path.write_bytes(WRITERS[writer].write(build(run, AGES["2.15"])))
+    assert_same_figures(open_page().choose(path), path)
+
+
+def test_recordings(open_page, demo, tmp_path):
+    """As the program writes it, compacted, and gzipped on top of it."""
+    import subprocess
+
+    from page import PROGRAM
+
+    compacted, packed = tmp_path / "small.vram", tmp_path / "small.vram.gz"
+    subprocess.run([PROGRAM, "compact", demo, "-o", compacted], check=True, capture_output=True)
+    packed.write_bytes(gzip.compress(compacted.read_bytes()))
+    for path in (demo, compacted, packed):
+        assert_same_figures(open_page().choose(path), path)
+
+
+def test_dropped(open_page, trace):
+    """A file that is dropped on the page is a file that was chosen."""
+    path = trace(2000)
+    page = open_page()
+    page.tab.evaluate(
+        """async (bytes) => {
+          const transfer = new DataTransfer();
+          transfer.items.add(new File([Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0))], "dropped.pickle"));
+          for (const type of ["dragenter", "dragover", "drop"])
+            document.body.dispatchEvent(new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+        }""", __import__("base64").b64encode(path.read_bytes()).decode())
+    assert_same_figures(page, path)
+
+
+def test_served(open_page, served, trace, demo):
+    for path in (trace(2000), demo):
+        with served(path) as address:
+            assert_same_figures(open_page(address), path)
+
+
+def test_mailed_with_data(open_page, trace, demo, tmp_path):
+    """One page that holds its data, opened from the disk with networking off."""
+    import subprocess
+
+    from page import PROGRAM
+
+    for path in (trace(2000), demo):
+        mailed = tmp_path / f"{path.stem}.html"
+        subprocess.run([PROGRAM, "view", path, "--html", mailed], check=True, capture_output=True)
+        assert_same_figures(open_page(mailed.as_uri()), path)
+
+
+def test_several_files(open_page, trace, demo):
+    """Both are there, and each says its own figures."""
+    page = open_page().choose(trace(2000), demo)
+    assert_same_figures(page, trace(2000))
+    page.go(file=1)
+    page.tab.wait_for_function(
+        "(bytes) => document.querySelector('[data-figure=peak]')?.dataset.bytes === String(bytes)",
+        arg=busiest(report(demo))["peak"]["requested_bytes"])
+    assert_same_figures(page, demo)
+
+
+def test_policy(open_page, served, trace):
+    """A page from the disk may ask nobody for anything; a served one only where it came from."""
+    policy = """() => document.querySelector("meta[http-equiv='Content-Security-Policy']").content"""
+    mailed = open_page().tab.evaluate(policy)
+    assert "default-src 'none'" in mailed and "unsafe-inline" not in mailed and "'unsafe-eval'" not in mailed
+    assert "http" not in mailed and "*" not in mailed
+    with served(trace(2000)) as address:
+        tab = open_page(address).tab
+        answer = tab.context.request.get(address)
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert "*" not in answer.headers["content-security-policy"]
