@@ -1,6 +1,12 @@
 #include "analyze/picture.h"
 #include "analyze/pile.h"
 
+typedef struct run {
+  uint32_t row;
+  uint16_t end, group;
+  uint8_t flags;
+} run;
+
 typedef struct sketch {
   const vs_host *host;
   const vs_spans *spans;
@@ -9,6 +15,7 @@ typedef struct sketch {
   vs_pile pile;
   uint64_t pixel;           /* bytes: what is smaller is smaller than a pixel */
   VS_VEC(uint64_t) centres; /* by pixel row, the byte that it shows; one more that is never reached */
+  VS_VEC(run) runs;         /* all of the sample, from pixel row 0; look->rows at most */
 } sketch;
 
 /* ---- samples: one moment a column ---------------------------------------------------------------------- */
@@ -99,39 +106,21 @@ static vs_status place_pixels(sketch *s) {
 
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
-static vs_status reserve_runs(sketch *s) {
-  VS_TRY(vs_vec_reserve(s->host, &s->out->run_end, s->look->rows));
-  VS_TRY(vs_vec_reserve(s->host, &s->out->run_row, s->look->rows));
-  VS_TRY(vs_vec_reserve(s->host, &s->out->run_group, s->look->rows));
-  return vs_vec_reserve(s->host, &s->out->run_flags, s->look->rows);
-}
-
-static void put_run(vs_picture *out, uint32_t end, uint32_t row, uint16_t group, uint8_t flags) {
-  const size_t at = out->run_end.count++;
-  out->run_row.count = out->run_group.count = out->run_flags.count = at + 1;
-  out->run_end.data[at] = (uint16_t)end;
-  out->run_row.data[at] = row;
-  out->run_group.data[at] = group;
-  out->run_flags.data[at] = flags;
-}
-
-/* The pixels up to `end` show a span. `first` is the sample's first run. */
-static void draw_span(sketch *s, size_t first, uint32_t end, uint32_t row, uint64_t size) {
+/* The pixels up to `end` show a span. No run that was kept goes on: see keep_steady. */
+static void draw_span(sketch *s, uint32_t end, uint32_t row, uint64_t size) {
   const vs_look *look = s->look;
-  vs_picture *out = s->out;
   const uint16_t group = look->groups != NULL ? look->groups[row] : (uint16_t)(row % VS_OWN_GROUPS);
   uint8_t flags = size < s->pixel ? VS_RUN_SEVERAL : 0;
   if (look->marked != NULL && vs_bit(look->marked, row)) flags |= VS_RUN_MARKED;
-  const size_t count = out->run_end.count;
-  const bool goes_on = (flags & VS_RUN_SEVERAL) != 0 && count > first &&
-                       out->run_flags.data[count - 1] == flags && out->run_group.data[count - 1] == group;
-  if (goes_on) out->run_end.data[count - 1] = (uint16_t)end;
-  else put_run(out, end, row, group, flags);
+  run *below = s->runs.count > 0 ? &s->runs.data[s->runs.count - 1] : NULL;
+  if (below != NULL && (flags & VS_RUN_SEVERAL) != 0 && below->flags == flags && below->group == group)
+    below->end = (uint16_t)end;
+  else s->runs.data[s->runs.count++] = (run){row, (uint16_t)end, group, flags};
 }
 
 /* The spans of a group that hold the centres of pixel p and those above it. `offset` is the height below the group, which
  * holds that of p. Steps of STRIDE first: mostly a pixel is many spans high, or a span many pixels. */
-static uint32_t draw_group(sketch *s, size_t first, const vs_pile_group *group, uint64_t offset, uint32_t p) {
+static uint32_t draw_group(sketch *s, const vs_pile_group *group, uint64_t offset, uint32_t p) {
   enum { STRIDE = 8 };
   const vs_pile_chunk *chunk = &s->pile.chunks.data[group->chunk];
   const uint64_t *centres = s->centres.data;
@@ -141,52 +130,68 @@ static uint32_t draw_group(sketch *s, size_t first, const vs_pile_group *group, 
     while (chunk->top[i] <= centre) i++;
     do p++;
     while (centres[p] - offset < chunk->top[i]);
-    draw_span(s, first, p, chunk->row[i], chunk->top[i] - (i == 0 ? 0 : chunk->top[i - 1]));
+    draw_span(s, p, chunk->row[i], chunk->top[i] - (i == 0 ? 0 : chunk->top[i - 1]));
   }
   return p;
 }
 
-/* What the sample before showed where nothing has changed since, but for a last run that could go on now. Returns the
- * pixel rows that it fills. */
-static uint32_t copy_steady(sketch *s, size_t before) {
+/* Leaves the runs of the sample before whose pixels have not changed since. One that is SEVERAL could go on now, so the pixel
+ * above it must be as it was, too. Returns the pixel rows that they fill. */
+static uint32_t keep_steady(sketch *s) {
+  size_t kept = 0;
+  for (; kept < s->runs.count; kept++) {
+    const run *old = &s->runs.data[kept];
+    const size_t last = (old->flags & VS_RUN_SEVERAL) != 0 ? old->end : old->end - 1u;
+    if (s->centres.data[last] >= s->pile.steady) break;
+  }
+  s->runs.count = kept;
+  return kept == 0 ? 0 : s->runs.data[kept - 1].end;
+}
+
+static vs_status put_runs(sketch *s, size_t first) {
   vs_picture *out = s->out;
-  const size_t end = out->run_end.count;
-  uint32_t p = 0;
-  for (size_t run = before; run < end; run++) {
-    const uint32_t to = out->run_end.data[run];
-    if (s->centres.data[to] >= s->pile.steady) break; /* the pixel above it has changed */
-    put_run(out, to, out->run_row.data[run], out->run_group.data[run], out->run_flags.data[run]);
-    p = to;
+  const size_t count = s->runs.count - first;
+  VS_TRY(vs_vec_reserve(s->host, &out->run_end, count));
+  VS_TRY(vs_vec_reserve(s->host, &out->run_row, count));
+  VS_TRY(vs_vec_reserve(s->host, &out->run_group, count));
+  VS_TRY(vs_vec_reserve(s->host, &out->run_flags, count));
+  for (size_t i = first; i < s->runs.count; i++) {
+    const run *drawn = &s->runs.data[i];
+    out->run_end.data[out->run_end.count++] = drawn->end;
+    out->run_row.data[out->run_row.count++] = drawn->row;
+    out->run_group.data[out->run_group.count++] = drawn->group;
+    out->run_flags.data[out->run_flags.count++] = drawn->flags;
   }
-  return p;
+  return VS_OK;
 }
 
-static vs_status draw_sample(sketch *s, uint32_t done, size_t before) {
+static vs_status draw_sample(sketch *s, uint32_t done, uint16_t *kept) {
   VS_TRY(vs_pile_move(s->host, &s->pile, done));
-  VS_TRY(reserve_runs(s));
-  const size_t first = s->out->run_end.count;
-  uint32_t p = copy_steady(s, before);
+  uint32_t p = keep_steady(s);
+  *kept = (uint16_t)p;
+  const size_t first = s->runs.count;
   uint64_t offset = 0;
   for (size_t g = 0; g < s->pile.groups.count && p < s->look->rows; g++) {
     const vs_pile_group *group = &s->pile.groups.data[g];
-    if (offset + group->bytes > s->centres.data[p]) p = draw_group(s, first, group, offset, p);
+    if (offset + group->bytes > s->centres.data[p]) p = draw_group(s, group, offset, p);
     offset += group->bytes;
   }
-  return VS_OK;
+  return put_runs(s, first);
 }
 
 static vs_status draw_samples(sketch *s) {
   vs_picture *out = s->out;
   const size_t samples = out->sample_event.count;
-  size_t before = 0; /* the first run of the sample before */
+  VS_TRY(vs_vec_reserve(s->host, &out->sample_kept, samples));
   VS_TRY(vs_vec_reserve(s->host, &out->sample_run, samples + 1));
+  VS_TRY(vs_vec_reserve(s->host, &s->runs, s->look->rows));
   for (size_t i = 0; i < samples; i++) {
-    const size_t first = out->run_end.count;
     const vs_moment moment = out->sample_event.data[i];
-    out->sample_run.data[out->sample_run.count++] = (uint32_t)first;
-    if (s->look->rows == 0 || moment == VS_NO_MOMENT) continue;
-    VS_TRY(draw_sample(s, vs_done(s->spans->event_count, moment), before));
-    before = first;
+    uint16_t kept = 0;
+    out->sample_run.data[out->sample_run.count++] = (uint32_t)out->run_end.count;
+    if (moment == VS_NO_MOMENT) s->runs.count = 0;
+    else if (s->look->rows > 0) VS_TRY(draw_sample(s, vs_done(s->spans->event_count, moment), &kept));
+    out->sample_kept.data[out->sample_kept.count++] = kept;
   }
   out->sample_run.data[out->sample_run.count++] = (uint32_t)out->run_end.count;
   return VS_OK;
@@ -210,6 +215,7 @@ vs_status vs_picture_build(const vs_host *host, const vs_spans *spans, const vs_
   const vs_status status = build(&s, levels);
   vs_pile_deinit(host, &s.pile);
   vs_vec_free(host, &s.centres);
+  vs_vec_free(host, &s.runs);
   if (status != VS_OK) vs_picture_deinit(host, out);
   return status;
 }
@@ -218,6 +224,7 @@ void vs_picture_deinit(const vs_host *host, vs_picture *picture) {
   vs_vec_free(host, &picture->sample_column);
   vs_vec_free(host, &picture->sample_event);
   vs_vec_free(host, &picture->sample_bytes);
+  vs_vec_free(host, &picture->sample_kept);
   vs_vec_free(host, &picture->sample_run);
   vs_vec_free(host, &picture->run_end);
   vs_vec_free(host, &picture->run_row);

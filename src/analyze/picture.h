@@ -6,7 +6,10 @@
  *            and shows the span that holds its centre, rounded down to a byte. Above the stack there is none
  *   run      pixels one upon the other of one span; or of spans that are smaller than a pixel, with the same group and the
  *            same mark: then it is SEVERAL, and its row is that of the lowest pixel
- * So the number of pixels filled is the true height, rounded, and what is at least a pixel high is always shown. */
+ * So the number of pixels filled is the true height, rounded, and what is at least a pixel high is always shown.
+ *
+ * Most of a stack does not change from one sample to the next: a sample has runs only above the pixels that are those of the
+ * sample before (`sample_kept`), which is a tenth of all runs. */
 #ifndef VS_ANALYZE_PICTURE_H
 #define VS_ANALYZE_PICTURE_H
 
@@ -26,8 +29,9 @@ typedef struct vs_look {
 } vs_look;
 
 /* Invariant: sample_column has one entry more than there are samples, the last is the number of columns; sample_run
- * likewise, the last is the number of runs. Runs of a sample go from the bottom up, the first begins at pixel row 0, each
- * other where the one below ends; the columns named run_ are equally long. */
+ * likewise, the last is the number of runs. Runs of a sample go from the bottom up, the first begins at its sample_kept, each
+ * other where the one below ends; the columns named run_ are equally long. A run of the sample before ends at sample_kept,
+ * which is 0 for the first sample and behind VS_NO_MOMENT. */
 typedef struct vs_picture {
   uint64_t y0, y1;  /* as used */
   uint64_t highest; /* bytes: the highest total in the window; 0 at VS_NO_MOMENT if it is empty */
@@ -38,6 +42,7 @@ typedef struct vs_picture {
   VS_VEC(uint32_t) sample_column;
   VS_VEC(int32_t) sample_event; /* moments */
   VS_VEC(double) sample_bytes;  /* totals */
+  VS_VEC(uint16_t) sample_kept; /* pixel rows at the bottom that are those of the sample before */
   VS_VEC(uint32_t) sample_run;
   VS_VEC(uint16_t) run_end; /* pixel row, exclusive */
   VS_VEC(uint32_t) run_row;

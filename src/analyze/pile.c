@@ -51,13 +51,21 @@ static bool join(vs_pile *pile, vs_pile_group *below, const vs_pile_group *group
   return true;
 }
 
+/* The height below the first span of a group that has ended, above the group's lower edge. */
+static uint64_t height_below_ended(vs_pile *pile, const vs_pile_group *group, uint32_t done) {
+  const vs_pile_chunk *chunk = chunk_of(pile, group);
+  uint32_t i = 0;
+  while (chunk->until[i] > done) i++;
+  return i == 0 ? 0 : chunk->top[i - 1];
+}
+
 static void take_out(vs_pile *pile, uint32_t done) {
   vs_pile_group *groups = pile->groups.data;
   size_t kept = 0, at = 0;
   uint64_t below = 0;
   while (at < pile->groups.count && groups[at].earliest > done) below += groups[at++].bytes;
   kept = at;
-  if (at < pile->groups.count) pile->steady = below;
+  if (at < pile->groups.count) pile->steady = below + height_below_ended(pile, &groups[at], done);
   for (; at < pile->groups.count; at++) {
     vs_pile_group group = groups[at];
     const bool is_thinner = group.earliest <= done;

@@ -66,6 +66,7 @@ static void add_stack(vs_call *call, const vs_picture *picture) {
   vs_columns_copy(columns, "sample_column", VS_COLUMN_U32, picture->sample_column.data, samples + 1);
   vs_columns_copy(columns, "sample_event", VS_COLUMN_I32, picture->sample_event.data, samples);
   vs_columns_copy(columns, "sample_bytes", VS_COLUMN_F64, picture->sample_bytes.data, samples);
+  vs_columns_copy(columns, "sample_kept", VS_COLUMN_U16, picture->sample_kept.data, samples);
   vs_columns_copy(columns, "sample_run", VS_COLUMN_U32, picture->sample_run.data, samples + 1);
   vs_columns_copy(columns, "run_end", VS_COLUMN_U16, picture->run_end.data, runs);
   vs_columns_copy(columns, "run_row", VS_COLUMN_U32, picture->run_row.data, runs);

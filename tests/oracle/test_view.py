@@ -262,6 +262,15 @@ def expected_samples(case, axis, x0, x1, columns, kept):
     return samples, window
 
 
+def runs_of(columns, sample):
+    """All runs of a sample: those of the sample before up to the pixels that it keeps, then its own."""
+    kept = columns["sample_kept"][sample]
+    own = range(columns["sample_run"][sample], columns["sample_run"][sample + 1])
+    before = [run for run in runs_of(columns, sample - 1) if columns["run_end"][run] <= kept] if kept else []
+    assert not kept or columns["run_end"][before[-1]] == kept
+    return [*before, *own]
+
+
 def check_pixels(case, reply, sample, kept, groups, marked):
     """Every pixel of one column, against the stack of its moment."""
     c, rows = reply["columns"], reply["rows_count"]
@@ -269,7 +278,7 @@ def check_pixels(case, reply, sample, kept, groups, marked):
     y0, height = reply["y0"], reply["y1"] - reply["y0"]
     stack = [n for n in stacked(case.rows, moment) if n in kept] if moment != NO_MOMENT else []
     pixels = []
-    for run in range(c["sample_run"][sample], c["sample_run"][sample + 1]):
+    for run in runs_of(c, sample):
         assert c["run_end"][run] > len(pixels)
         pixels += [(run, len(pixels))] * (c["run_end"][run] - len(pixels))
     below, at, filled = 0, 0, 0

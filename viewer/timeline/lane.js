@@ -15,6 +15,7 @@ import { GROUP_COLOURS, groupColour, shownTheme, themeToken } from "../shared/pa
 import { drawCurves, drawPeakLevel, drawSegmentTicks } from "./lines.js";
 import { annotationRows, drawAnnotations, drawFlags, marksOnAxis } from "./marks.js";
 import { paintPicture, pixelTable } from "./pixels.js";
+import { withWholeSamples } from "./runs.js";
 import { scaleOf } from "./window.js";
 
 /** Heights in CSS pixels. */
@@ -83,7 +84,7 @@ export async function askCoarse(lane, view) {
   try {
     const reply = await lane.source.engine.latest("coarse", "picture", params);
     if (reply === null || key !== lane.coarseKey) return;
-    lane.coarse = reply;
+    lane.coarse = withWholeSamples(reply);
     lane.coarse.by = view.by;
     lane.coarse.isMarking = view.mark !== "";
     lane.host.changed();
@@ -102,7 +103,7 @@ export async function askPicture(lane, view) {
   try {
     const reply = await lane.source.engine.latest("picture", "picture", params);
     if (reply === null) return;
-    lane.picture = reply;
+    lane.picture = withWholeSamples(reply);
     lane.picture.by = view.by;
     lane.picture.isMarking = view.mark !== "";
     lane.shownKey = key;

@@ -87,12 +87,17 @@ static void test_whole(void **state) {
   expect_run(&p, 0, 5, 5, 5, 0);
   expect_run(&p, 1, 7, 3, 3, 0);
   expect_run(&p, 2, 8, 0, 0, VS_RUN_SEVERAL); /* [100, 110) holds 105 */
+  /* Moment 2 puts two small ones on top: all pixels are those of the sample before. */
+  assert_int_equal(p.sample_kept.data[0], 0);
+  assert_int_equal(p.sample_kept.data[1], 7); /* the uppermost is SEVERAL and could go on */
+  assert_int_equal(p.sample_run.data[2], 4);
+  expect_run(&p, 3, 8, 0, 0, VS_RUN_SEVERAL);
   /* Moment 4: 70, then 10, 1, 1, 28: 77 is in [70, 80), 91 and 105 in [82, 110). */
   const uint32_t first = p.sample_run.data[2];
-  assert_int_equal(p.sample_run.data[3] - first, 3);
-  expect_run(&p, first, 5, 5, 5, 0);
-  expect_run(&p, first + 1, 6, 0, 0, VS_RUN_SEVERAL);
-  expect_run(&p, first + 2, 8, 4, 4, 0);
+  assert_int_equal(p.sample_kept.data[2], 5);
+  assert_int_equal(p.sample_run.data[3] - first, 2);
+  expect_run(&p, first, 6, 0, 0, VS_RUN_SEVERAL);
+  expect_run(&p, first + 1, 8, 4, 4, 0);
   assert_int_equal(p.sample_run.data[4], p.run_end.count);
   vs_picture_deinit(s.m.host, &p);
   close_scene(&s);

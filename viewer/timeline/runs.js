@@ -1,0 +1,45 @@
+// The runs of a `picture`. On their way samples have only those above the pixels that they share with the sample before
+// (a tenth of all); here each sample gets all of its own, from the bottom up, as everybody who draws or looks wants them.
+
+/**
+ * @param {object} picture  reply of `picture`
+ * @returns {object} the same with whole samples: `sample_run` and the columns named run_ are new
+ */
+export function withWholeSamples(picture) {
+  const { columns } = picture;
+  const { sample_kept: kept, sample_run: own } = columns;
+  const { starts, shared } = countRuns(columns, picture.rows_count);
+  const whole = { sample_run: starts };
+  for (const name of ["run_end", "run_row", "run_group", "run_flags"]) {
+    const from = columns[name];
+    const to = new from.constructor(starts[kept.length]);
+    for (let sample = 0; sample < kept.length; sample++) {
+      const at = starts[sample];
+      if (shared[sample] > 0) to.copyWithin(at, starts[sample - 1], starts[sample - 1] + shared[sample]);
+      to.set(from.subarray(own[sample], own[sample + 1]), at + shared[sample]);
+    }
+    whole[name] = to;
+  }
+  return { ...picture, columns: { ...columns, ...whole } };
+}
+
+/** Where the runs of each sample begin, and how many of them are those of the sample before. */
+function countRuns({ sample_kept: kept, sample_run: own, run_end: ends }, rows) {
+  const starts = new Uint32Array(kept.length + 1);
+  const shared = new Uint32Array(kept.length);
+  const pile = new Uint16Array(rows); // where the runs of the last sample end
+  let count = 0;
+  for (let sample = 0; sample < kept.length; sample++) {
+    let [low, high] = [0, count];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (pile[middle] <= kept[sample]) low = middle + 1;
+      else high = middle;
+    }
+    shared[sample] = low;
+    pile.set(ends.subarray(own[sample], own[sample + 1]), low);
+    count = low + own[sample + 1] - own[sample];
+    starts[sample + 1] = starts[sample] + count;
+  }
+  return { starts, shared };
+}
