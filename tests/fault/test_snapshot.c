@@ -87,7 +87,8 @@ static void expect_clean(vs_str bytes, const char *path, size_t at) {
     case VS_UNSUPPORTED:
       expect_status(error.status, status);
       assert_true(error.text[0] != 0);
-      assert_true(error.offset <= bytes.size || error.offset == VS_NO_OFFSET); /* none: of the file as a whole */
+      assert_true(error.offset <= bytes.size ||
+                  error.offset == VS_NO_OFFSET); /* none: of the file as a whole */
       return;
     default: fail_msg("%s, byte %zu: %s", path, at, vs_status_name(status));
   }

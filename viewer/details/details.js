@@ -158,7 +158,7 @@ class DetailsPanel {
 }
 
 /** A filter that keeps what the line of this frame asked for. */
-export function lineFilter(frame) {
+function lineFilter(frame) {
   const place = `${frame.file}:${frame.line}`;
   return /[\s"]/.test(place) ? `line="${place}"` : `line=${place}`;
 }

@@ -8,17 +8,17 @@ import {
 import { eventSentence } from "../state/events_words.js";
 
 /** A row: a name and what belongs to it, left out where that is null. */
-export function factRow(name, value) {
+function factRow(name, value) {
   if (value === null || value === undefined || value === "") return null;
   return el("div", { class: "details-fact" }, [el("dt", {}, name), el("dd", {}, value)]);
 }
 
-export function factList(rows) {
+function factList(rows) {
   return el("dl", { class: "details-facts" }, rows.filter((row) => row !== null));
 }
 
 /** A button that moves the cursor to an event. */
-export function eventButton(app, event, more = "") {
+function eventButton(app, event, more = "") {
   if (event === null || event === undefined) return null;
   const go = () => app.jump({ cursor: event });
   return [buttonEl(`event ${countText(event)}`, go, { class: "link", title: "Move the cursor there" }),

@@ -9,7 +9,7 @@ const RETURNED_TYPE = /^(?:[\w:]+[\s*&]+)+(?=[\w:~]+[<(])/;
 const SHOWN_PATH = 2; // parts of a path
 
 /** A C++ name without the parameters and template arguments in it: at::native::empty_cuda(…). */
-export function shortFunction(name) {
+function shortFunction(name) {
   let depth = 0;
   let out = "";
   let isCut = false;
@@ -44,7 +44,7 @@ function placeText(frame, path) {
 }
 
 /** A frame on one line of plain text, whole. */
-export function plainFrame(frame) {
+function plainFrame(frame) {
   return `${placeText(frame, frame.file || "??")} ${frame.function}`;
 }
 

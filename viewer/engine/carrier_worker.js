@@ -12,7 +12,7 @@ let compiledEngine = null; // the promise of the module, which all workers share
 let workerAddress = null; // of the inlined source
 
 /** Whether this page can read files by itself. */
-export function hasEngine() {
+function hasEngine() {
   return document.getElementById("engine") !== null || document.getElementById("program") === null;
 }
 

@@ -52,7 +52,7 @@ export function openEngine(carrier) {
  * `columns: {name: TypedArray}`.
  * @param {ArrayBuffer} buffer
  */
-export function decodeReply(buffer) {
+function decodeReply(buffer) {
   const bytes = new Uint8Array(buffer);
   const isColumns = COLUMNS_MAGIC.every((code, at) => bytes[at] === code);
   if (!isColumns) return JSON.parse(new TextDecoder().decode(bytes));

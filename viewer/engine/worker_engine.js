@@ -8,7 +8,7 @@ const WASM_COMPRESSED = 1;
 const WASM_CAN_INFLATE = 2;
 
 /** Whether a load can wait for its bytes. */
-export function canSuspend() {
+function canSuspend() {
   return typeof WebAssembly.Suspending === "function" && typeof WebAssembly.promising === "function";
 }
 

@@ -24,7 +24,7 @@ const HOLE_BANDS = [
 ];
 
 /** The three parts of what is reserved, from the bottom: [token, words]. */
-export const RESERVED_PARTS = [
+const RESERVED_PARTS = [
   ["frag-active", "in use"], ["frag-pinned", "free, pinned by blocks in use"],
   ["frag-releasable", "free, can go back"],
 ];

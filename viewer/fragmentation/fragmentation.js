@@ -15,6 +15,7 @@ import { pinnedSegment } from "./pinned.js";
 import { bytesText, countText, eventText, poolText, shareText, streamText } from "../shared/format.js";
 import { clearCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
 import { themeToken } from "../shared/palette.js";
+import { PartQuestions } from "../shared/questions.js";
 import { SortTable } from "../shared/table.js";
 import { keepRange, sameRange, zoomRange } from "../timeline/window.js";
 import { MomentChoice, withinTrace } from "../who/moment.js";
@@ -56,9 +57,9 @@ function byteColumn(key, title) {
 class FragmentationPart {
   constructor(app) {
     this.app = app;
+    this.questions = new PartQuestions(app);
     this.model = null;
     this.point = -1;
-    this.asked = { holes: "", moment: "" };
     this.failed = { holes: null, moment: null };
     this.moment = new MomentChoice(app,
       [["Worst", "Where blocks in use pin most free bytes", () => this.goWorst()]]);
@@ -122,9 +123,9 @@ class FragmentationPart {
 
   update(state, changed) {
     if (this.app.engine() === null) return;
-    if (this.app.engine() !== this.engine || changed.has("device")) this.forget();
+    if (this.questions.isOfAnotherFile() || changed.has("device")) this.forget();
     this.moment.show(state, this.reply?.at?.event ?? null);
-    this.askMarks();
+    this.questions.askMarks((marks) => this.moment.setMarks(marks));
     this.askHoles(state);
     this.askMoment(state);
     if (changed.has("theme")) this.showLegend();
@@ -132,34 +133,8 @@ class FragmentationPart {
   }
 
   forget() {
-    this.engine = this.app.engine();
-    this.asked = { holes: "", moment: "" };
+    this.questions.forget();
     this.failed = { holes: null, moment: null };
-    this.askedMarks = false;
-  }
-
-  isNew(kind, params) {
-    const text = JSON.stringify([this.app.store.state.file, params]);
-    if (this.asked[kind] === text) return false;
-    this.asked[kind] = text;
-    return true;
-  }
-
-  /* The newest answer, or null: also where another file has been chosen meanwhile. */
-  async askLatest(slot, method, params) {
-    const { engine } = this;
-    const reply = await engine.latest(slot, method, params);
-    return engine === this.engine ? reply : null;
-  }
-
-  async askMarks() {
-    if (this.askedMarks) return;
-    this.askedMarks = true;
-    try {
-      this.moment.setMarks(await this.app.marks());
-    } catch {
-      this.moment.setMarks(null);
-    }
   }
 
   async askHoles(state) {
@@ -171,10 +146,10 @@ class FragmentationPart {
     const steps = Math.ceil(this.width / FRAGMENTATION_STEP);
     const points = Math.min(FRAGMENTATION_MOST, steps * FRAGMENTATION_STEP);
     const params = { device: this.app.device(), axis, x0, x1, points };
-    if (!this.isNew("holes", params)) return;
+    if (!this.questions.isNew("holes", params)) return;
     this.canvas.dataset.settled = "false";
     try {
-      const reply = await this.askLatest("fragmentation-holes", "holes", params);
+      const reply = await this.questions.latest("fragmentation-holes", "holes", params);
       if (reply === null) return;
       const event = this.point < 0 ? null : this.model.columns.point_event[this.point];
       this.model = fragmentationModel(reply);
@@ -183,7 +158,7 @@ class FragmentationPart {
       this.showLegend();
       this.paint();
     } catch (error) {
-      this.asked.holes = "";
+      this.questions.mayAskAgain("holes");
       this.showFail("holes", error);
     }
   }
@@ -191,9 +166,9 @@ class FragmentationPart {
   async askMoment(state) {
     const at = withinTrace(this.app, state).cursor ?? "peak";
     const params = { device: this.app.device(), at, top: FRAGMENTATION_PINNED };
-    if (!this.isNew("moment", params)) return;
+    if (!this.questions.isNew("moment", params)) return;
     try {
-      const reply = await this.askLatest("fragmentation-moment", "fragmentation", params);
+      const reply = await this.questions.latest("fragmentation-moment", "fragmentation", params);
       if (reply === null) return;
       this.reply = reply;
       this.showFail("moment", null);
@@ -201,7 +176,7 @@ class FragmentationPart {
       this.paint();
       this.moment.show(this.app.store.state, this.eventOf(reply));
     } catch (error) {
-      this.asked.moment = "";
+      this.questions.mayAskAgain("moment");
       this.showFail("moment", error);
     }
   }

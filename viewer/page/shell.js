@@ -62,7 +62,7 @@ export function buildShell(app, page) {
 }
 
 /** Every key of the state: what a part is told when it is shown. */
-export function allKeys() {
+function allKeys() {
   return new Set([...Object.keys(VIEW_DEFAULTS), "ready"]);
 }
 

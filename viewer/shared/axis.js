@@ -5,7 +5,7 @@ import { clockText, countText, countTicks, timeTickText, timeTicks } from "./for
 import { crisp } from "./paint.js";
 
 /** The smallest power of two that is no smaller than `least`; at least 1. */
-export function axisByteStep(least) {
+function axisByteStep(least) {
   return 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(least, 1)) - 1e-9));
 }
 

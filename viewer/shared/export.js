@@ -81,7 +81,7 @@ function canvasBlob(canvas, type) {
 }
 
 /** "snapshot-who.svg" of "snapshot.pickle.gz": only characters that every file system takes. */
-export function exportName(app, what, ending) {
+function exportName(app, what, ending) {
   const file = app.files?.[app.store.state.file]?.name ?? "memory";
   const stem = file.replace(/(\.(pickle|pkl|json|vram|gz))+$/i, "")
     .replace(/[^\p{L}\p{N}._-]+/gu, "_").replace(/^[._]+/, "").slice(-80);

@@ -101,14 +101,14 @@ function svgNumber(number) {
 }
 
 /** Text of a file inside XML: it may hold anything, XML may not. */
-export function svgEscape(text) {
+function svgEscape(text) {
   return String(text)
     .toWellFormed()
     .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "\uFFFD")
     .replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }
 
-export class SvgPaper {
+class SvgPaper {
   constructor(width, height) {
     this.width = width;
     this.height = height;

@@ -131,16 +131,6 @@ export function timeTicks(from, to, most) {
   return ticksOfStep(from, to, long ?? decimalStep(least / 3.6e9) * 3.6e9);
 }
 
-/** The text at a tick of bytes, all ticks of one axis with as many places: "0", "512 MiB", "1.25 GiB". */
-export function byteTickText(bytes, step) {
-  if (bytes === 0) return "0";
-  const largest = Math.max(Math.abs(bytes), step);
-  let power = 0;
-  while (power < BYTE_UNITS.length - 1 && largest >= 1024 ** (power + 1)) power += 1;
-  const places = power === 0 ? 0 : placesOfStep(step / 1024 ** power);
-  return `${(bytes / 1024 ** power).toFixed(places)} ${BYTE_UNITS[power]}`;
-}
-
 /** The text at a tick of time, with as many places as the step needs: "1.25 s", "300 ms", "2:30 min". */
 export function timeTickText(us, step) {
   if (us === 0) return "0";

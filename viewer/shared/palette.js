@@ -21,7 +21,7 @@ const OWN_COLOURS = 4096;
 export const GROUP_COLOURS = GROUPS_DARK.length;
 
 /** By which each allocation has a colour of its own, for which there is no legend. */
-export const BY_ALLOCATION = "allocation";
+const BY_ALLOCATION = "allocation";
 
 let paletteTheme = "dark";
 let themeTokens = new Map();

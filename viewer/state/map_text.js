@@ -9,11 +9,11 @@ import { groupColour, inkOn, themeToken } from "../shared/palette.js";
 
 const SCALE_BAR = 56; // pixels that the bar has at least
 
-export function mapFont(size, weight = 400) {
+function mapFont(size, weight = 400) {
   return `${weight} ${size}px system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif`;
 }
 
-export function bandTitle(band) {
+function bandTitle(band) {
   return `${poolText(band.pool)} · ${streamText(band.stream)} · ${band.kind}`;
 }
 
@@ -28,7 +28,7 @@ function bandTotals(band) {
 const SCALED_FROM = 440; // pixels: a narrower map needs them for the totals
 
 /** A round number of bytes and the pixels that they take at this zoom. */
-export function scaleBar(band, zoom) {
+function scaleBar(band, zoom) {
   const bytes = 2 ** Math.ceil(Math.log2((SCALE_BAR * band.scale) / zoom));
   return { bytes, width: (bytes / band.scale) * zoom };
 }
@@ -71,7 +71,7 @@ function writeBand(context, view, band, right) {
 }
 
 /** What the pieces that end in a row come to; null where a longer segment goes on in the next row. */
-export function rowTotals(view, totals, row) {
+function rowTotals(view, totals, row) {
   const { pieces, rowPiece } = view.layout;
   const sum = { count: 0, size: 0, free: 0, hole: 0 };
   for (let piece = rowPiece[row]; piece < rowPiece[row + 1]; piece++) {

@@ -12,7 +12,7 @@ export const NO_ROW = 4294967295;
 const NO_MOMENT = -2;
 
 /** The last index of a rising column whose value is no greater than `value`; -1 where all are. */
-export function lastNotAbove(column, value, from = 0, to = column.length) {
+function lastNotAbove(column, value, from = 0, to = column.length) {
   let low = from;
   let high = to;
   while (low < high) {

@@ -27,7 +27,7 @@ const HEADROOM = 1.06;
 const OWN_LANE_COLOURS = 4096;
 
 /** Rows of the small picture of the whole run, which is also what the byte axis is fitted by. */
-export const COARSE_ROWS = 40;
+const COARSE_ROWS = 40;
 
 /**
  * @param {{engine: object, name: string, index: number}} source
@@ -164,7 +164,7 @@ function highestOfColumns(picture, first, last, onlyStack) {
 }
 
 /** Says something in the middle of the lane; "" takes it away. */
-export function showLaneMessage(lane, text) {
+function showLaneMessage(lane, text) {
   lane.message.hidden = text === "";
   fill(lane.message, text);
 }

@@ -128,7 +128,7 @@ export function drawPeakLevel(context, marks, scales, plot, ratio) {
 }
 
 /** A text on a plate of the ground's colour, so that it can be read on any fill. */
-export function drawPlate(context, text, x, y, align, height) {
+function drawPlate(context, text, x, y, align, height) {
   context.font = `600 11px ${themeToken("sans")}`;
   const width = context.measureText(text).width + 10;
   const left = align === "right" ? x - width : x;

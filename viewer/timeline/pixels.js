@@ -5,7 +5,7 @@ import { colourParts, mixParts, pixelOf } from "../shared/paint.js";
 
 /** Flags of a run. */
 export const RUN_SEVERAL = 1;
-export const RUN_MARKED = 2;
+const RUN_MARKED = 2;
 
 /** Pixels of a group in a table: 4 for runs that stand back, then 4 for those that stand out. */
 const TABLE_PIXELS = 8;

@@ -87,7 +87,7 @@ function tipFoot(hit, look) {
 }
 
 /** From when to when something was there, and how long that was. */
-export function lifetimeText(row) {
+function lifetimeText(row) {
   const [start, end] = [row.start_event ?? null, row.end_event ?? null];
   if (start === null && end === null) return "there all the time";
   const from = start === null ? "the start" : eventText(start);

@@ -11,7 +11,7 @@ const FLAME_TYPE = { size: 12 };
 const FLAME_TYPE_BOLD = { size: 12, weight: 600 };
 
 /** What the colours mean, in the order of the legend. */
-export const FLAME_KINDS = [
+const FLAME_KINDS = [
   ["user", "your code"],
   ["library", "packages"],
   ["backward", "backward pass"],

@@ -20,7 +20,7 @@ function backwardStep(name) {
 /**
  * What a frame says of its owner: "user", "library", "backward" (a step of autograd), "native" or "noise".
  */
-export function flameFrameKind(frame) {
+function flameFrameKind(frame) {
   if (frame.kind === "noise") return "noise";
   if (frame.line === null) return backwardStep(frame.function ?? "") !== "" ? "backward" : "native";
   return frame.kind === "user" ? "user" : "library";

@@ -7,7 +7,7 @@ import { buttonEl, el, segmentedEl } from "../shared/dom.js";
 import { eventText } from "../shared/format.js";
 
 /** What there is to see of a change: [measure, its name, what it means]. */
-export const WHO_CHANGES = [
+const WHO_CHANGES = [
   ["grown", "Grown", "In use at the end and not yet at the beginning"],
   ["freed", "Freed", "In use at the beginning and no more at the end"],
   ["allocated", "Allocated", "Asked for in between, whether it was freed or not"],

@@ -11,6 +11,7 @@ import { flameLegend, flameLines, rankFlameFiles } from "./flame_paint.js";
 import { buildFlameTree } from "./flame_tree.js";
 import { bytesText, shareText } from "../shared/format.js";
 import { themeToken } from "../shared/palette.js";
+import { PartQuestions } from "../shared/questions.js";
 import { MomentChoice, whoParams, whoQuestion, withinTrace } from "./moment.js";
 import { WHO_FIRST_ROWS, WhoTable, whoCsvRows, whoTableBy } from "./table.js";
 import { bothFilters, frameMarks, whoSentence } from "./words.js";
@@ -25,12 +26,12 @@ const WHO_FRAMES = [["calls", "your calls"], ["python", "all of Python"], ["all"
 class WhoPart {
   constructor(app) {
     this.app = app;
+    this.questions = new PartQuestions(app);
     this.treeTop = WHO_TREE_FIRST;
     this.frames = "calls";
     this.colourBy = "line";
     this.lines = new Map();
     this.reply = null;
-    this.asked = { tree: "", table: "", search: "", colours: "" };
     this.moment = new MomentChoice(app);
     this.flame = new FlameGraph({ onfocus: (focus) => app.jump({ focus }),
       onmark: (node) => this.markCall(node), announce: (text) => app.announce(text) });
@@ -90,12 +91,12 @@ class WhoPart {
 
   update(state, changed) {
     if (this.app.engine() === null) return;
-    if (this.app.engine() !== this.engine || changed.has("device")) this.forget();
+    if (this.questions.isOfAnotherFile() || changed.has("device")) this.forget();
     if (changed.has("search") && this.search.value !== state.search) this.search.value = state.search;
     this.invert.setAttribute("aria-pressed", String(state.inverted));
     this.showFilter(state.filter);
     this.moment.show(state, this.reply?.at.event ?? null);
-    this.askMarks();
+    this.questions.askMarks((marks) => this.moment.setMarks(marks));
     this.askTree(state);
     this.askTable(state);
     this.askSearch(state);
@@ -106,45 +107,18 @@ class WhoPart {
   }
 
   forget() {
-    this.engine = this.app.engine();
-    this.asked = { tree: "", table: "", search: "", colours: "" };
+    this.questions.forget();
     this.treeTop = WHO_TREE_FIRST;
     this.table.top = WHO_FIRST_ROWS;
-    this.askedMarks = false;
-  }
-
-  /* True where this is another question than the last one of its kind. */
-  isNew(kind, params) {
-    const text = JSON.stringify([this.app.store.state.file, params]);
-    if (this.asked[kind] === text) return false;
-    this.asked[kind] = text;
-    return true;
-  }
-
-  /* The newest answer, or null: also where another file has been chosen meanwhile. */
-  async askLatest(slot, method, params) {
-    const { engine } = this;
-    const reply = await engine.latest(slot, method, params);
-    return engine === this.engine ? reply : null;
-  }
-
-  async askMarks() {
-    if (this.askedMarks) return;
-    this.askedMarks = true;
-    try {
-      this.moment.setMarks(await this.app.marks());
-    } catch {
-      this.moment.setMarks(null);
-    }
   }
 
   async askTree(state) {
     const params = { ...whoParams(this.app, state), top: this.treeTop };
-    if (!this.isNew("tree", params)) return;
+    if (!this.questions.isNew("tree", params)) return;
     this.graph.setAttribute("aria-busy", "true");
     this.flame.canvas.dataset.settled = "false";
     try {
-      const reply = await this.askLatest("who-tree", "tree", params);
+      const reply = await this.questions.latest("who-tree", "tree", params);
       if (reply === null) return;
       this.reply = reply;
       this.question = whoQuestion(withinTrace(this.app, state));
@@ -153,7 +127,7 @@ class WhoPart {
       this.showTree();
       this.moment.show(this.app.store.state, reply.at.event);
     } catch (error) {
-      this.asked.tree = "";
+      this.questions.mayAskAgain("tree");
       this.showFail(error);
     }
     this.graph.setAttribute("aria-busy", "false");
@@ -162,12 +136,12 @@ class WhoPart {
   async askTable(state) {
     const asked = { ...whoParams(this.app, state), by: whoTableBy(state), frames: 1 };
     const params = { ...asked, top: this.table.top };
-    if (!this.isNew("table", params)) return;
+    if (!this.questions.isNew("table", params)) return;
     try {
-      const reply = await this.askLatest("who-table", "live", params);
+      const reply = await this.questions.latest("who-table", "live", params);
       if (reply !== null) this.table.show(reply, asked);
     } catch (error) {
-      this.asked.table = "";
+      this.questions.mayAskAgain("table");
       this.showFail(error);
     }
   }
@@ -177,13 +151,13 @@ class WhoPart {
     const search = state.search.trim();
     const filter = bothFilters(state.filter, search);
     const params = { ...whoParams(this.app, state), filter, top: 1, frames: 1 };
-    if (!this.isNew("search", [search, params])) return;
+    if (!this.questions.isNew("search", [search, params])) return;
     if (search === "") {
       setText(this.found, "");
       return;
     }
     try {
-      const reply = await this.askLatest("who-search", "live", params);
+      const reply = await this.questions.latest("who-search", "live", params);
       if (reply === null || this.app.store.state.search.trim() !== search) return;
       const share = this.reply === null || this.reply.bytes === 0 ? null : reply.bytes / this.reply.bytes;
       this.showUnfound(reply.count === 0 ? state.search : null);
@@ -204,7 +178,7 @@ class WhoPart {
   }
 
   async askColours(state) {
-    if (!this.isNew("colours", [state.by, state.filter, this.app.device()])) return;
+    if (!this.questions.isNew("colours", [state.by, state.filter, this.app.device()])) return;
     try {
       this.table.setColours(await this.app.groups({ what: "allocations", by: whoTableBy(state) }));
       this.lines = flameLines(await this.app.groups({ what: "allocations", by: "line" }));

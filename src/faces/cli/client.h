@@ -44,8 +44,8 @@ VS_MUST_CHECK vs_status vs_client_load(const vs_host *host, const char *path, co
                                        vs_error *error);
 
 /* Loads the file at `path`, which is called `name` in all that is said of it. */
-VS_MUST_CHECK vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path, const char *name,
-                                     bool wants_progress);
+VS_MUST_CHECK vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path,
+                                     const char *name, bool wants_progress);
 void vs_client_close(vs_client *client);
 
 /* A client without a file, for what the engine answers without one. */

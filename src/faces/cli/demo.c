@@ -149,8 +149,7 @@ static void put_next(vs_demo *demo) {
   vs_text *to = &demo->cli->screen.text;
   if (vs_cli_has(demo->cli, VS_OPTION_QUIET)) return;
   if (!vs_cli_has(demo->cli, VS_OPTION_KEEP)) {
-    vs_text_cstr(to,
-                 "Next: vramscope demo --keep demo.vram  # keeps the recording, to look around\n");
+    vs_text_cstr(to, "Next: vramscope demo --keep demo.vram  # keeps the recording, to look around\n");
     return;
   }
   vs_text_cstr(to, "      vramscope export ");

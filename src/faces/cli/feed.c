@@ -27,65 +27,10 @@ static vs_status fill_head(vs_head *head, vs_reader reader) {
 
 static vs_reader head_reader(vs_head *head) { return (vs_reader){.ctx = head, .read = read_head}; }
 
-/* ---- what a file is, by how it begins */
-
-typedef struct vs_signature {
-  const char *bytes;
-  size_t size;
-  const char *sentence;
-} vs_signature;
-
-#define SIGNATURE(literal, sentence_) \
-  { .bytes = (literal), .size = sizeof(literal) - 1, .sentence = (sentence_) }
-static const vs_signature gzip = SIGNATURE("\x1f\x8b", "it is compressed with gzip");
-static const vs_signature foreign[] = {
-    SIGNATURE("\x28\xb5\x2f\xfd", "it is compressed with zstd; unpack it first: zstd -d FILE"),
-    SIGNATURE("\xfd"
-              "7zXZ",
-              "it is compressed with xz; unpack it first: xz -d FILE"),
-    SIGNATURE("BZh", "it is compressed with bzip2; unpack it first: bzip2 -d FILE"),
-    SIGNATURE("PK\x03\x04",
-              "it is a zip archive, as torch.save writes them for models; a memory snapshot comes from "
-              "torch.cuda.memory._dump_snapshot(). If a snapshot is inside, unpack it first: unzip FILE"),
-    SIGNATURE("\x7f"
-              "ELF",
-              "it is a program, not a memory snapshot"),
-    SIGNATURE("SQLite format 3", "it is an SQLite database, not a memory snapshot"),
-    SIGNATURE("version https://git-lfs",
-              "it only points to a file in Git LFS; fetch that first: git lfs pull"),
-};
-static const char page_sentence[] =
-    "it is a web page, as PyTorch's memory_viz writes them; give the .pickle file that it was made from";
-
-static bool begins(const vs_head *head, const vs_signature *signature) {
-  return head->count >= signature->size && memcmp(head->bytes, signature->bytes, signature->size) == 0;
-}
-
-/* "<!doctype html", "<html", in any case, behind white space. */
-static bool is_page(const vs_head *head) {
-  size_t at = 0;
-  while (at < head->count && (head->bytes[at] == ' ' || (head->bytes[at] >= '\t' && head->bytes[at] <= '\r')))
-    at++;
-  static const char *const tags[] = {"<!doctype", "<html"};
-  for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
-    const size_t size = strlen(tags[i]);
-    size_t same = 0;
-    while (same < size && at + same < head->count &&
-           (head->bytes[at + same] |
-            (head->bytes[at + same] >= 'A' && head->bytes[at + same] <= 'Z' ? 0x20 : 0)) == tags[i][same])
-      same++;
-    if (same == size) return true;
-  }
-  return false;
-}
-
 static vs_status refuse_foreign(const vs_head *head, vs_error *error) {
   if (head->count == 0) return vs_fail(error, VS_TRUNCATED, VS_NO_OFFSET, "the file is empty");
-  for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
-    if (begins(head, &foreign[i]))
-      return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "%s", foreign[i].sentence);
-  if (is_page(head)) return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "%s", page_sentence);
-  return VS_OK;
+  const char *sentence = vs_foreign_sentence(head->bytes, head->count);
+  return sentence == NULL ? VS_OK : vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "%s", sentence);
 }
 
 /* ---- the feed */
@@ -110,7 +55,7 @@ static vs_status begin_inflating(vs_feed *feed) {
                    "it is compressed with gzip, which this build cannot read; unpack it first: gzip -d FILE");
   if (status != VS_OK) return vs_fail(&feed->error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
   VS_TRY(fill_head(&feed->plain, vs_inflate_reader(feed->inflate)));
-  if (begins(&feed->plain, &gzip))
+  if (vs_begins_as_gzip(feed->plain.bytes, feed->plain.count))
     return vs_fail(&feed->error, VS_UNSUPPORTED, VS_NO_OFFSET,
                    "it is compressed twice; unpack it first: gzip -d FILE");
   return refuse_foreign(&feed->plain, &feed->error);
@@ -126,7 +71,7 @@ static vs_status open_file(vs_feed *feed, const char *name) {
 static vs_status open_feed(vs_feed *feed, const char *name) {
   VS_TRY(open_file(feed, name));
   VS_TRY(fill_head(&feed->raw, (vs_reader){.ctx = feed, .read = read_file}));
-  if (begins(&feed->raw, &gzip)) return begin_inflating(feed);
+  if (vs_begins_as_gzip(feed->raw.bytes, feed->raw.count)) return begin_inflating(feed);
   return refuse_foreign(&feed->raw, &feed->error);
 }
 

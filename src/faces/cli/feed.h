@@ -7,15 +7,16 @@
 #ifndef VS_CLI_FEED_H
 #define VS_CLI_FEED_H
 
+#include "codec/foreign.h"
 #include "faces/cli/say.h"
 #include "os/infile.h"
 
-enum { VS_GROWTH_BASE = 32 * 1024 * 1024, VS_GROWTH_FACTOR = 256, VS_FEED_HEAD = 512 };
+enum { VS_GROWTH_BASE = 32 * 1024 * 1024, VS_GROWTH_FACTOR = 256 };
 
 /* The beginning of a stream, looked at before it is used. */
 typedef struct vs_head {
   vs_reader reader; /* the rest */
-  uint8_t bytes[VS_FEED_HEAD];
+  uint8_t bytes[VS_FOREIGN_HEAD];
   size_t count, at;
 } vs_head;
 

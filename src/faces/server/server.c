@@ -43,7 +43,8 @@ uint16_t vs_server_port(const vs_server *server) { return server->access.port; }
 
 /* ---- answers */
 
-static const char json_type[] = "application/json", problem_type[] = "application/problem+json", text_type[] = "text/plain; charset=utf-8";
+static const char json_type[] = "application/json", problem_type[] = "application/problem+json";
+static const char text_type[] = "text/plain; charset=utf-8";
 
 /* No other site shows it, reads it or learns its address, and no disk keeps it. */
 static const char *const every_header[][2] = {

@@ -123,8 +123,7 @@ static size_t drawn_runs(const vs_picture *p, size_t sample, run *runs) {
     assert_true(count > 0 && runs[count - 1].end == kept);
   }
   for (uint32_t i = p->sample_run.data[sample]; i < p->sample_run.data[sample + 1]; i++)
-    runs[count++] =
-        (run){p->run_end.data[i], p->run_row.data[i], p->run_group.data[i], p->run_flags.data[i]};
+    runs[count++] = (run){p->run_end.data[i], p->run_row.data[i], p->run_group.data[i], p->run_flags.data[i]};
   return count;
 }
 

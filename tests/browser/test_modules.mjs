@@ -1,0 +1,90 @@
+// The page's modules that need no page: words for numbers, the address of a view, tables for spreadsheets, whole samples.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { csvText } from "../../viewer/shared/export_csv.js";
+import { bytesText, shareText } from "../../viewer/shared/format.js";
+import { hashOfState, stateOfHash, VIEW_DEFAULTS } from "../../viewer/page/store.js";
+import { withWholeSamples } from "../../viewer/timeline/runs.js";
+
+// Equal runs of everything random: a number from 0 to below `most`.
+function dice(seed) {
+  let state = seed;
+  return (most) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * most);
+  };
+}
+
+test("bytes are written as the command line writes them", () => {
+  const known = [[0, "0 B"], [1023, "1,023 B"], [1024, "1.00 KiB"], [10 * 1024, "10.00 KiB"], [1023.999 * 1024, "1.00 MiB"],
+    [100 * 1024 ** 2, "100.0 MiB"], [1.5 * 1024 ** 3, "1.50 GiB"]];
+  for (const [bytes, text] of known) assert.equal(bytesText(bytes), text);
+  assert.equal(bytesText(null), "\u2013");
+  assert.equal(shareText(null), "\u2013");
+});
+
+test("an address gives the view back that made it", () => {
+  const roll = dice(1);
+  const pick = (...choices) => choices[roll(choices.length)];
+  for (let i = 0; i < 2000; i++) {
+    const state = {
+      ...VIEW_DEFAULTS, file: roll(4), device: pick(null, 0, 3, "host"), part: pick("timeline", "state", "who", "settings"),
+      what: pick("allocations", "segments"), axis: pick("event", "time"), x0: pick(null, roll(1e6), -1.25), x1: pick(null, 2e6 + roll(9) / 8),
+      y0: pick(null, roll(1e9)), y1: pick(null, 2e9), by: pick("line", "stack", "lifetime"), filter: pick("", "size>1MiB a&b=c #%"),
+      search: pick("", "für \"x y\" +1"), cursor: pick(null, roll(1e6)), row: pick(null, roll(1e6)), inverted: pick(true, false),
+    };
+    const { theme, ...back } = stateOfHash(hashOfState(state));
+    const { theme: _, ...sent } = state;
+    assert.deepEqual(back, sent);
+  }
+});
+
+test("an address of nonsense is the default view", () => {
+  const { theme, ...back } = stateOfHash("part=evil&x0=NaN&__proto__=1&device=-7&file=1e99&cursor=&row=%zz");
+  const { theme: _, ...defaults } = VIEW_DEFAULTS;
+  assert.deepEqual(Object.keys(back).sort(), Object.keys(defaults).sort());
+  for (const key of ["part", "x0", "row"]) assert.equal(back[key], defaults[key]);
+});
+
+test("a table runs nothing in a spreadsheet", () => {
+  const text = csvText([["name", "bytes"], ["=1+1", 5], ["a,\"b\"\n", -3], ["@x", 0], ["-cmd", 1], ["+", 2]]);
+  for (const line of text.split("\r\n")) assert.doesNotMatch(line, /(^|,)"?[=@+-](?!\d)/, line);
+  assert.match(text, /"a,""b""\n"/);
+});
+
+// The naive way: every sample written out, then folded as the engine folds it.
+test("samples are whole again", () => {
+  const roll = dice(7);
+  for (let round = 0; round < 300; round++) {
+    const rows = 1 + roll(40);
+    const whole = [];
+    const columns = { sample_kept: [], sample_run: [0], run_end: [], run_row: [], run_group: [], run_flags: [] };
+    for (let sample = 0; sample < 1 + roll(12); sample++) {
+      const before = whole[sample - 1] ?? [];
+      const shared = before.slice(0, roll(before.length + 1));
+      const runs = [...shared];
+      for (let end = shared.at(-1)?.end ?? 0; end < rows && roll(4) > 0;) {
+        end += 1 + roll(rows - end);
+        runs.push({ end, row: roll(1000), group: roll(20), flags: roll(4) });
+      }
+      columns.sample_kept.push(shared.at(-1)?.end ?? 0);
+      for (const run of runs.slice(shared.length)) for (const key of Object.keys(run)) columns[`run_${key}`].push(run[key]);
+      columns.sample_run.push(columns.run_end.length);
+      whole.push(runs);
+    }
+    const picture = withWholeSamples({ rows_count: rows, columns: {
+      sample_kept: Uint16Array.from(columns.sample_kept), sample_run: Uint32Array.from(columns.sample_run),
+      run_end: Uint16Array.from(columns.run_end), run_row: Uint32Array.from(columns.run_row),
+      run_group: Uint16Array.from(columns.run_group), run_flags: Uint8Array.from(columns.run_flags) } });
+    const { sample_run: starts } = picture.columns;
+    whole.forEach((runs, sample) => {
+      const drawn = [];
+      for (let at = starts[sample]; at < starts[sample + 1]; at++) {
+        drawn.push({ end: picture.columns.run_end[at], row: picture.columns.run_row[at],
+          group: picture.columns.run_group[at], flags: picture.columns.run_flags[at] });
+      }
+      assert.deepEqual(drawn, runs);
+    });
+  }
+});

@@ -1,0 +1,49 @@
+/** What a part has asked of the file that it shows: no question twice, and only the newest answer counts. */
+export class PartQuestions {
+  constructor(app) {
+    this.app = app;
+    this.forget();
+  }
+
+  /** Another file, or another device of it: all may be asked again. */
+  forget() {
+    this.engine = this.app.engine();
+    this.asked = new Map();
+    this.hasAskedMarks = false;
+  }
+
+  isOfAnotherFile() {
+    return this.app.engine() !== this.engine;
+  }
+
+  /** True where this is another question than the last one of its kind. */
+  isNew(kind, params) {
+    const text = JSON.stringify([this.app.store.state.file, params]);
+    if (this.asked.get(kind) === text) return false;
+    this.asked.set(kind, text);
+    return true;
+  }
+
+  /** After a failure: the same question is a new one. */
+  mayAskAgain(kind) {
+    this.asked.delete(kind);
+  }
+
+  /** The newest answer, or null: also where another file has been chosen meanwhile. */
+  async latest(slot, method, params) {
+    const { engine } = this;
+    const reply = await engine.latest(slot, method, params);
+    return engine === this.engine ? reply : null;
+  }
+
+  /** Hands over the marks of the file once, null where there are none. */
+  async askMarks(take) {
+    if (this.hasAskedMarks) return;
+    this.hasAskedMarks = true;
+    try {
+      take(await this.app.marks());
+    } catch {
+      take(null);
+    }
+  }
+}
