@@ -1,11 +1,11 @@
 /** Where the page starts. */
 
-import { createApp } from "./page/app.js";
 import { openBootFiles } from "./page/files.js";
 import { listenForKeys } from "./page/keys.js";
 import { buildShell } from "./page/shell.js";
 import { createStore, stateOfHash, tieHash } from "./page/store.js";
 import { followTheme, keptTheme } from "./page/theme.js";
+import { createApp } from "./shared/app.js";
 
 function startPage() {
   const store = createStore({ ...stateOfHash(location.hash), theme: keptTheme() });

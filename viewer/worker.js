@@ -5,8 +5,8 @@
  * In:  {number, kind: "load", module, port, name, size} | {number, kind: "request", bytes}
  * Out: {kind: "progress", bytesRead} | {kind: "done", number, reply} | {kind: "failed", number, error}
  */
-import { InputError, INPUT_STATUS, receivedInput, serveInput } from "./engine/worker_input.js";
 import { WasmEngine } from "./engine/worker_engine.js";
+import { INPUT_STATUS, InputError, receivedInput, serveInput } from "./engine/worker_input.js";
 
 const PROGRESS_EVERY_MS = 50;
 let workerEngine = null;

@@ -66,7 +66,7 @@ def open_page(browser):
                                       device_scale_factor=ratio, has_touch=touch, reduced_motion="reduce")
         contexts.append(context)
         tab = context.new_page()
-        tab.set_default_timeout(20_000)
+        tab.set_default_timeout(60_000)
         watches.append(Watch(tab, address.split("#")[0]))
         tab.goto(address)
         return Page(tab)

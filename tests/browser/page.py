@@ -101,7 +101,7 @@ class Page:
                 const all = [...document.querySelectorAll(`[data-part=${part}] [data-settled]`)];
                 return all.length > 0 && all.every(isThere);
               };
-              const deadline = performance.now() + 20000;
+              const deadline = performance.now() + 60000;
               for (let frames = 0; frames < 3; frames = isSettled() ? frames + 1 : 0) {
                 if (performance.now() > deadline) return false;
                 await frame();

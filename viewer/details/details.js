@@ -1,13 +1,14 @@
 // The details panel: everything about one allocation, one segment or one event, whichever part it was
 // chosen in.
 
-import { infoOfDevice } from "../page/app.js";
-import { allocationFacts, eventFacts, segmentFacts } from "./facts.js";
-import { chiefBlock, fillSections, noStack, shortLabel, stackSection, userFrame } from "./stack.js";
-import { buttonEl, copyText, el, fill, iconButton, iconEl, setText } from "../shared/dom.js";
 import { errorSentence } from "../engine/engine.js";
+import { infoOfDevice } from "../shared/app.js";
+import { buttonEl, copyText, el, fill, iconButton, iconEl, setText } from "../shared/dom.js";
+import { eventSign } from "../shared/event_words.js";
 import { bytesText, countText } from "../shared/format.js";
-import { eventSign } from "../state/events_words.js";
+import { shortLabel } from "../shared/frame_words.js";
+import { allocationFacts, eventFacts, segmentFacts } from "./facts.js";
+import { chiefBlock, fillSections, noStack, stackSection, userFrame } from "./stack.js";
 
 const REPORTED_OWNERS = 12; // as the summary asks, so that the reply is shared
 const WINDOW_OF_LIFE = 1.5; // of a lifetime is shown around it

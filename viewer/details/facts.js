@@ -1,11 +1,11 @@
 // The facts about one allocation, one segment or one event, as the rows of a definition list.
 
-import { infoOfDevice } from "../page/app.js";
+import { infoOfDevice } from "../shared/app.js";
 import { buttonEl, el } from "../shared/dom.js";
+import { eventSentence } from "../shared/event_words.js";
 import {
   addressText, bytesText, clockText, countText, exactBytesText, poolText, streamText, timeText,
 } from "../shared/format.js";
-import { eventSentence } from "../state/events_words.js";
 
 /** A row: a name and what belongs to it, left out where that is null. */
 function factRow(name, value) {

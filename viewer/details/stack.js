@@ -1,9 +1,9 @@
 // A call stack to read: the user's own line first, then the whole stack, innermost frame first, in which
 // the frames of the allocator and of C++ are folded into one line each.
 
-import { callLabel } from "../who/flame_tree.js";
 import { buttonEl, copyText, el, fill, setText } from "../shared/dom.js";
 import { pluralText } from "../shared/format.js";
+import { callLabel } from "../shared/frame_words.js";
 
 const RETURNED_TYPE = /^(?:[\w:]+[\s*&]+)+(?=[\w:~]+[<(])/;
 const SHOWN_PATH = 2; // parts of a path
@@ -27,11 +27,6 @@ function shortFunction(name) {
   const isWhole = depth === 0 && isCut && out.length > 3;
   const short = isWhole ? out.replaceAll("(…)", "()").replaceAll("<…>", "<>") : name;
   return short.replace(/\(\)( const)?$/, "()");
-}
-
-/** A label of a group: as it is, unless it is a C++ name. */
-export function shortLabel(label) {
-  return label?.includes("::") ? callLabel(label) : label;
 }
 
 function shortPath(path) {

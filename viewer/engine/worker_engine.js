@@ -2,7 +2,7 @@
  * The engine, a WebAssembly module, as src/faces/web/web.h explains it: one instance, one file. Where the
  * browser can suspend WebAssembly (JSPI) the file streams in while it is parsed; elsewhere it is read first.
  */
-import { InputError, inflateFrame, INPUT_STATUS } from "./worker_input.js";
+import { inflateFrame, INPUT_STATUS, InputError } from "./worker_input.js";
 
 const WASM_COMPRESSED = 1;
 const WASM_CAN_INFLATE = 2;

@@ -2,24 +2,24 @@
  * Fragmentation: how much of what is reserved lies free, in how large pieces, over time and at the cursor,
  * and which blocks keep half-empty segments from going back to the driver.
  */
+import { errorSentence } from "../engine/engine.js";
 import { xPlaceText } from "../shared/axis.js";
 import { el, fill, iconButton, iconEl, setText } from "../shared/dom.js";
-import { errorSentence } from "../engine/engine.js";
 import { exportMenu } from "../shared/export.js";
 import { CanvasPaper, drawnAsCanvas, drawnAsSvg } from "../shared/export_paper.js";
+import { bytesText, countText, eventText, poolText, shareText, streamText } from "../shared/format.js";
+import { MomentChoice, withinTrace } from "../shared/moment.js";
+import { clearCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
+import { themeToken } from "../shared/palette.js";
+import { PartQuestions } from "../shared/questions.js";
+import { keepRange, sameRange, zoomRange } from "../shared/ranges.js";
+import { SortTable } from "../shared/table.js";
+import { createPointerTip, tipContent } from "../shared/tip.js";
 import {
   bandText, chartAreas, chartLegends, drawChartLegends, drawFragmentationCharts, fragmentationModel,
   fragmentationPointAt, placeOfPoint,
 } from "./charts.js";
 import { pinnedSegment } from "./pinned.js";
-import { bytesText, countText, eventText, poolText, shareText, streamText } from "../shared/format.js";
-import { clearCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
-import { themeToken } from "../shared/palette.js";
-import { PartQuestions } from "../shared/questions.js";
-import { SortTable } from "../shared/table.js";
-import { keepRange, sameRange, zoomRange } from "../timeline/window.js";
-import { MomentChoice, withinTrace } from "../who/moment.js";
-import { createPointerTip, tipContent } from "../who/tip.js";
 
 /* Points of the charts: about one for each pixel, in steps so that a little resizing asks nothing again. */
 const FRAGMENTATION_STEP = 200;

@@ -1,7 +1,7 @@
 /** Segments that little keeps from going back to the driver: each as a bar with the blocks that pin it. */
 import { buttonEl, el } from "../shared/dom.js";
-import { callLabel } from "../who/flame_tree.js";
 import { addressText, bytesText, pluralText, poolText, shareText, streamText } from "../shared/format.js";
+import { callLabel } from "../shared/frame_words.js";
 
 const PINNED_NAMED = 4;
 

@@ -3,10 +3,10 @@
  * cannot be.
  */
 
-import { buttonEl, el, fill, iconEl } from "../shared/dom.js";
 import { EngineError, errorSentence } from "../engine/engine.js";
-import { closeAllFiles, closeFile, forgetView, openLocalFiles, progressOf } from "./files.js";
+import { buttonEl, el, fill, iconEl } from "../shared/dom.js";
 import { bytesText, countText, sentenceText } from "../shared/format.js";
+import { closeAllFiles, closeFile, forgetView, openLocalFiles, progressOf } from "./files.js";
 
 /** The one file chooser of the page: app.pickFiles("replace" or "add") opens it. */
 export function createFileInput(app) {

@@ -15,9 +15,9 @@
  * @property {() => void} pictureShown  says that it is
  */
 
-import { EngineError, openEngine } from "../engine/engine.js";
 import { serverCarrier } from "../engine/carrier_server.js";
 import { warmEngine, workerCarrier } from "../engine/carrier_worker.js";
+import { EngineError, openEngine } from "../engine/engine.js";
 import { VIEW_DEFAULTS } from "./store.js";
 
 const BASE64_STEP = 1 << 20; // characters that are decoded at once: some milliseconds

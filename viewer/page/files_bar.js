@@ -1,9 +1,9 @@
 /** In the bar: which file is shown, which others are open, which device. */
 
-import { devicesOfInfo } from "./app.js";
+import { devicesOfInfo } from "../shared/app.js";
 import { buttonEl, el, fill, iconButton, iconEl, selectEl } from "../shared/dom.js";
-import { closeFile, progressOf } from "./files.js";
 import { bytesText, deviceText } from "../shared/format.js";
+import { closeFile, progressOf } from "./files.js";
 
 /** @returns {{element: HTMLElement, update: () => void, progress: (entry) => void, close: () => boolean}} */
 export function createFilesBar(app) {

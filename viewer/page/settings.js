@@ -1,8 +1,8 @@
 /** The part Settings: how the allocator was set up, what that means, and what the file is. */
 
-import { devicesOfInfo, infoOfDevice } from "./app.js";
-import { el, fill } from "../shared/dom.js";
 import { errorSentence } from "../engine/engine.js";
+import { devicesOfInfo, infoOfDevice } from "../shared/app.js";
+import { el, fill } from "../shared/dom.js";
 import {
   bytesText, clockText, countText, deviceText, exactBytesText, pluralText, sentenceText, timeText,
   UNKNOWN_TEXT,

@@ -1,20 +1,20 @@
 /** The frame of the page: bar, summary, the chosen part, details. */
 
 import { createDetails } from "../details/details.js";
-import { createDropTarget, createFileInput, createOpening } from "./drop.js";
 import { errorSentence } from "../engine/engine.js";
-import { createFilesBar } from "./files_bar.js";
 import { createFragmentation } from "../fragmentation/fragmentation.js";
-import { createHelp } from "./help.js";
 import { buttonEl, el, fill, iconButton, iconEl, setText } from "../shared/dom.js";
 import { sentenceText } from "../shared/format.js";
 import { createState } from "../state/map.js";
-import { createSettings } from "./settings.js";
-import { VIEW_DEFAULTS } from "./store.js";
 import { createSummary } from "../summary/summary.js";
-import { otherTheme } from "./theme.js";
 import { createTimeline } from "../timeline/timeline.js";
 import { createWho } from "../who/who.js";
+import { createDropTarget, createFileInput, createOpening } from "./drop.js";
+import { createFilesBar } from "./files_bar.js";
+import { createHelp } from "./help.js";
+import { createSettings } from "./settings.js";
+import { VIEW_DEFAULTS } from "./store.js";
+import { otherTheme } from "./theme.js";
 
 const CANCELLED = -10; // the status of what nobody waits for any more
 

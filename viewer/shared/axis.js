@@ -1,7 +1,7 @@
 // Axes: which ticks there are and what they say. Bytes go in powers of two, events in 1-2-5 steps, time in
 // the steps of a clock (format.js). Ticks of one axis have as many places as their step needs.
 
-import { clockText, countText, countTicks, timeTickText, timeTicks } from "./format.js";
+import { clockText, countText, countTicks, timeTicks, timeTickText } from "./format.js";
 import { crisp } from "./paint.js";
 
 /** The smallest power of two that is no smaller than `least`; at least 1. */

@@ -1,14 +1,14 @@
 // The list of events: a grid of which only the rows on the screen exist. Rows are recycled: row r of the
 // list is shown by element r mod (number of elements), so that scrolling by a line fills one element anew.
 
-import { shortLabel } from "../details/stack.js";
 import { el, fill, setText, svgEl } from "../shared/dom.js";
+import { eventSign } from "../shared/event_words.js";
 import { bytesText, countText, pluralText, streamText } from "../shared/format.js";
-import { EventPages } from "./events_pages.js";
-import { EventScroll, dragByTouch } from "./events_scroll.js";
-import { eventSign } from "./events_words.js";
-import { wheelPixels } from "./map_gestures.js";
+import { shortLabel } from "../shared/frame_words.js";
 import { oncePerFrame, watchSize } from "../shared/paint.js";
+import { EventPages } from "./events_pages.js";
+import { dragByTouch, EventScroll } from "./events_scroll.js";
+import { wheelPixels } from "./map_gestures.js";
 
 const ROW_HEIGHT = 24;
 const MOST_ELEMENTS = 80;

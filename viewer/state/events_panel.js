@@ -2,8 +2,8 @@
 // to type an event's number, and whether pairs of free_requested and free_completed are folded into one
 // row.
 
-import { buttonEl, el, iconButton, setText } from "../shared/dom.js";
 import { errorSentence } from "../engine/engine.js";
+import { buttonEl, el, iconButton, setText } from "../shared/dom.js";
 import { countText, pluralText } from "../shared/format.js";
 import { EventList } from "./events.js";
 

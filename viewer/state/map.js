@@ -4,17 +4,17 @@
 // store.cursor is the moment: what is shown is the state right after that event. Where none was chosen it
 // is the peak.
 
-import { infoOfDevice } from "../page/app.js";
-import { EventPanel } from "./events_panel.js";
-import { endsMemory, eventSentence, isSegmentEvent } from "./events_words.js";
-import { shortLabel } from "../details/stack.js";
-import { exportMenu } from "../shared/export.js";
+import { infoOfDevice } from "../shared/app.js";
 import { el, fill, iconButton, isTyping, selectEl, setText } from "../shared/dom.js";
+import { endsMemory, eventSentence, isSegmentEvent } from "../shared/event_words.js";
+import { exportMenu } from "../shared/export.js";
 import { addressText, bytesText, countText, eventText, exactBytesText, timeText } from "../shared/format.js";
-import { MapPicture } from "./map_picture.js";
-import { MapScrubber, askScrubCurve } from "./map_scrubber.js";
-import { MAP_BLOCK_PENDING } from "./map_totals.js";
+import { shortLabel } from "../shared/frame_words.js";
 import { groupColour } from "../shared/palette.js";
+import { EventPanel } from "./events_panel.js";
+import { MapPicture } from "./map_picture.js";
+import { askScrubCurve, MapScrubber } from "./map_scrubber.js";
+import { MAP_BLOCK_PENDING } from "./map_totals.js";
 
 const KNOWN_KEPT = 400;
 const STATE_COLOURS = [

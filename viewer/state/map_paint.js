@@ -6,8 +6,8 @@
 // bounded by pixels and visible blocks. A pixel with any block in it is at least LEAST_COVER: one block of
 // 512 bytes in a gigabyte of holes can still be found.
 
-import { MAP_BLOCK_PENDING, firstIndex } from "./map_totals.js";
 import { mixParts, pixelOf } from "../shared/paint.js";
+import { firstIndex, MAP_BLOCK_PENDING } from "./map_totals.js";
 
 const LEAST_COVER = 0.3;
 const EDGED = 3; // device pixels (x ratio): wider blocks have an edge at their start

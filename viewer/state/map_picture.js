@@ -3,16 +3,16 @@
 // the map again.
 
 import { el, prefersStillness } from "../shared/dom.js";
+import { clearCanvas, colourParts, fitCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
+import { groupColour, themeToken } from "../shared/palette.js";
 import { handleMap } from "./map_gestures.js";
 import { layoutMap } from "./map_layout.js";
 import { MapPainter } from "./map_paint.js";
 import { writeBlockSizes, writeMap } from "./map_text.js";
-import { MapTip, blockLines, holeLines, segmentLine } from "./map_tip.js";
+import { blockLines, holeLines, MapTip, segmentLine } from "./map_tip.js";
 import { blockOfRow, segmentAtAddress, segmentOfBlock, totalMap } from "./map_totals.js";
 import { MapViewport } from "./map_view.js";
 import { blockInNextRow, stepBlock } from "./map_walk.js";
-import { clearCanvas, colourParts, fitCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
-import { groupColour, themeToken } from "../shared/palette.js";
 
 const TOTALS_ROOM = 176; // pixels right of the rows
 const TOTALS_FROM = 620; // a narrower map has no such room

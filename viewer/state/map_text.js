@@ -1,11 +1,11 @@
 // The words on the map: a line above each band with its totals and a scale, totals behind rows, sizes on
 // wide blocks.
 
-import { MAP_BAND_HEIGHT, MAP_ROW_GAP } from "./map_layout.js";
 import { bytesText, pluralText, poolText, streamText } from "../shared/format.js";
-import { MAP_BLOCK_PENDING } from "./map_totals.js";
 import { textThatFits } from "../shared/paint.js";
 import { groupColour, inkOn, themeToken } from "../shared/palette.js";
+import { MAP_BAND_HEIGHT, MAP_ROW_GAP } from "./map_layout.js";
+import { MAP_BLOCK_PENDING } from "./map_totals.js";
 
 const SCALE_BAR = 56; // pixels that the bar has at least
 

@@ -1,9 +1,9 @@
 // What the pointer is on: a few lines beside it. Sizes come from the map at once, names from the engine a
 // moment later.
 
-import { shortLabel } from "../details/stack.js";
 import { el, fill } from "../shared/dom.js";
 import { addressText, bytesText, poolText, streamText } from "../shared/format.js";
+import { shortLabel } from "../shared/frame_words.js";
 import { MAP_BLOCK_PENDING, MAP_SEGMENT_EXPANDABLE } from "./map_totals.js";
 
 const TIP_AWAY = 14; // pixels from the pointer

@@ -1,13 +1,11 @@
 /** The whole answer: what `vramscope report` says of the device, unfolded below the strip. */
 
-import { buttonEl, el } from "../shared/dom.js";
 import { errorSentence } from "../engine/engine.js";
+import { buttonEl, el } from "../shared/dom.js";
 import {
   bytesText, changeText, countText, eventText, pluralText, sentenceText, shareText,
 } from "../shared/format.js";
-import {
-  doubtsOf, extentText, fragmentationWord, hasTrace, shownGrowth, stuckBytes, whenText,
-} from "./facts.js";
+import { doubtsOf, extentText, fragmentationWord, hasTrace, shownGrowth, stuckBytes, whenText } from "./facts.js";
 
 const OOMS_SHOWN = 5;
 const NO_DEVICE_WORDS = "The file is whole, and there is no memory of any GPU in it: the snapshot was made " +

@@ -3,13 +3,13 @@
  * value to the byte; act moves the view there.
  */
 
-import { infoOfDevice } from "../page/app.js";
+import { errorSentence } from "../engine/engine.js";
+import { infoOfDevice } from "../shared/app.js";
 import { el } from "../shared/dom.js";
 import {
-  bytesText, changeText, countText, eventText, exactBytesText, pluralText, sentenceText, shareText,
-  timeText, UNKNOWN_TEXT,
+  bytesText, changeText, countText, eventText, exactBytesText, pluralText, sentenceText, shareText, timeText,
+  UNKNOWN_TEXT,
 } from "../shared/format.js";
-import { errorSentence } from "../engine/engine.js";
 
 const LITTLE_UNUSED = 0.05; // parts of what is reserved, as the command line has them
 const LOW_STUCK = 0.1;

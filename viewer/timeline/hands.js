@@ -1,12 +1,12 @@
 /** What gestures on the lanes and on the axis do. */
 
+import { scaleOf } from "../shared/ranges.js";
 import { listenForGestures } from "./gestures.js";
 import { hitPicture } from "./hit.js";
 import {
   goToEvent, moveWindowTo, panTimelineX, panTimelineY, showWholeRun, zoomTimelineX, zoomTimelineY,
 } from "./moves.js";
 import { clickTimeline, leaveTimeline, pointAt, pointedRow } from "./pointer.js";
-import { scaleOf } from "./window.js";
 
 const CLOSER = 0.25; // by a double click where no single allocation is
 const MARGIN = 0.15; // around what a double click goes to

@@ -7,16 +7,16 @@
  * shown where it now belongs.
  */
 
+import { errorSentence } from "../engine/engine.js";
 import { drawYAxis } from "../shared/axis.js";
 import { el, fill } from "../shared/dom.js";
-import { errorSentence } from "../engine/engine.js";
 import { clearCanvas, fitCanvas, pixelRatio } from "../shared/paint.js";
 import { GROUP_COLOURS, groupColour, shownTheme, themeToken } from "../shared/palette.js";
+import { scaleOf } from "../shared/ranges.js";
 import { drawCurves, drawPeakLevel, drawSegmentTicks } from "./lines.js";
 import { annotationRows, drawAnnotations, drawFlags, marksOnAxis } from "./marks.js";
 import { paintPicture, pixelTable } from "./pixels.js";
 import { withWholeSamples } from "./runs.js";
-import { scaleOf } from "./window.js";
 
 /** Heights in CSS pixels. */
 export const ANNOTATION_ROW = 17;

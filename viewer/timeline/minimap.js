@@ -6,9 +6,9 @@
 import { el } from "../shared/dom.js";
 import { clearCanvas } from "../shared/paint.js";
 import { themeToken } from "../shared/palette.js";
-import { laneMarks, coarseTable } from "./lane.js";
+import { scaleOf } from "../shared/ranges.js";
+import { coarseTable, laneMarks } from "./lane.js";
 import { paintPicture } from "./pixels.js";
-import { scaleOf } from "./window.js";
 
 const EDGE_REACH = 7;
 export const MINIMAP_HEIGHT = 48;

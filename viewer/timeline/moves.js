@@ -1,6 +1,6 @@
 /** How the window of the timeline moves. Every move ends in the store; a null window is the whole. */
 
-import { keepRange, revealInRange, sameRange, scaleOf, shiftRange, zoomRange } from "./window.js";
+import { keepRange, revealInRange, sameRange, scaleOf, shiftRange, zoomRange } from "../shared/ranges.js";
 import { laneBytes } from "./lane.js";
 
 /** The narrowest window: events or microseconds. */

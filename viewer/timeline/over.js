@@ -2,8 +2,8 @@
 
 import { clearCanvas, crisp } from "../shared/paint.js";
 import { themeToken } from "../shared/palette.js";
-import { laneScales } from "./lane.js";
 import { outlinePath, piecesOfRow } from "./hit.js";
+import { laneScales } from "./lane.js";
 
 /**
  * @param {object} lane

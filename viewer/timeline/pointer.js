@@ -5,8 +5,8 @@ import { el } from "../shared/dom.js";
 import { bytesText } from "../shared/format.js";
 import { hitPicture, middleOfRun, middleOfSample, NO_ROW } from "./hit.js";
 import { ANNOTATION_ROW, laneMarks, laneScales } from "./lane.js";
-import { panTimelineX, panTimelineY } from "./moves.js";
 import { annotationAt, annotationText, flagText } from "./marks.js";
+import { panTimelineX, panTimelineY } from "./moves.js";
 import { tipLines, tipSentence } from "./tip.js";
 
 const EDGE_PAN = 0.3; // of what is shown

@@ -2,8 +2,8 @@
  * The search field of the timeline: what it finds is marked in the picture, counted, and can be gone through.
  */
 
-import { buttonEl, el, iconButton, iconEl, setText } from "../shared/dom.js";
 import { errorSentence } from "../engine/engine.js";
+import { buttonEl, el, iconButton, iconEl, setText } from "../shared/dom.js";
 import { bytesText, countText, pluralText } from "../shared/format.js";
 
 const SEARCH_PAUSE = 180; // ms

@@ -4,23 +4,23 @@
  * for exactly.
  */
 
-import { deviceOfFile } from "../page/app.js";
+import { deviceOfFile } from "../shared/app.js";
 import { drawXAxis } from "../shared/axis.js";
 import { el } from "../shared/dom.js";
 import { clearCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
 import { GROUP_COLOURS, themeToken } from "../shared/palette.js";
-import { showFound, showSearchError, filterOfSearch } from "./search.js";
-import { drawMinimap, MINIMAP_HEIGHT } from "./minimap.js";
-import { createTimelineTools, showTimelineTools } from "./tools.js";
+import { listenToAxis, listenToLane } from "./hands.js";
+import { timelineKey } from "./keys.js";
 import {
   askCoarse, askPicture, createLane, drawLane, failLane, isLaneSettled, laneScales, placeLane,
 } from "./lane.js";
-import { listenToAxis, listenToLane } from "./hands.js";
-import { timelineKey } from "./keys.js";
+import { drawMinimap, MINIMAP_HEIGHT } from "./minimap.js";
 import { goToEvent } from "./moves.js";
 import { drawOver } from "./over.js";
 import { leaveTimeline, noPointer, pointAt, pointedRow } from "./pointer.js";
+import { filterOfSearch, showFound, showSearchError } from "./search.js";
 import { createTimelineTip } from "./tip.js";
+import { createTimelineTools, showTimelineTools } from "./tools.js";
 
 const X_AXIS_HEIGHT = 24;
 const LEAST_LANE = 120;

@@ -4,15 +4,13 @@
 
 import { buttonEl, el, fill, iconButton, segmentedEl, setText } from "../shared/dom.js";
 import { pluralText, timeText } from "../shared/format.js";
-import {
-  createLegend, showLegendCurves, showLegendGroups, showLegendHidden, showLegendLit,
-} from "./legend.js";
-import { createMinimap } from "./minimap.js";
-import { createSearch, showFoundStep, showSearch } from "./search.js";
+import { timelineExport } from "./export.js";
 import { openRange } from "./hands.js";
+import { createLegend, showLegendCurves, showLegendGroups, showLegendHidden, showLegendLit } from "./legend.js";
+import { createMinimap } from "./minimap.js";
 import { moveWindowTo, showWholeRun, zoomTimelineX } from "./moves.js";
 import { changeOfRange } from "./pointer.js";
-import { timelineExport } from "./export.js";
+import { createSearch, showFoundStep, showSearch } from "./search.js";
 
 /** Members for the timeline: elements, and what they do. */
 export function createTimelineTools(timeline) {

@@ -4,11 +4,12 @@
  */
 import { buttonEl, el, fill } from "../shared/dom.js";
 import { CanvasPaper } from "../shared/export_paper.js";
-import { FLAME_ROW, FlameColours, drawFlame } from "./flame_paint.js";
-import { findFlamePath, flameFrameWords, flamePathText, layoutFlame } from "./flame_tree.js";
 import { bytesText, countText, exactBytesText, pluralText, shareText } from "../shared/format.js";
+import { frameWords } from "../shared/frame_words.js";
 import { clearCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
-import { createPointerTip, tipContent } from "./tip.js";
+import { createPointerTip, tipContent } from "../shared/tip.js";
+import { drawFlame, FLAME_ROW, FlameColours } from "./flame_paint.js";
+import { findFlamePath, flamePathText, layoutFlame } from "./flame_tree.js";
 
 /** What is narrower shares a box with its siblings. */
 const FLAME_LEAST = 4;
@@ -133,11 +134,11 @@ export class FlameGraph {
   tipOf(box) {
     const { node } = box;
     if (box.small > 1) {
-      return tipContent(`${pluralText(box.small, "small call")} of ${flameFrameWords(node).main}`,
+      return tipContent(`${pluralText(box.small, "small call")} of ${frameWords(node).main}`,
         "Zoom in to see them", this.tipPairs(box, node));
     }
     const frame = node.frame;
-    const words = flameFrameWords(node);
+    const words = frameWords(node);
     const place = frame === null ? words.place
       : frame.line === null ? [words.place, frame.function, frame.file].filter(Boolean).join("\n")
         : `${frame.file}:${frame.line}`;
@@ -207,7 +208,7 @@ export class FlameGraph {
     const area = scroll.getBoundingClientRect();
     const left = area.left + Math.min(box.x + 4, area.width - 40);
     this.choose(box, left, area.top + y - scroll.scrollTop + FLAME_ROW);
-    const words = flameFrameWords(box.node);
+    const words = frameWords(box.node);
     const name = box.small > 1 ? `${box.small} small calls` : `${words.main} ${words.place}`;
     this.announce(`${name}, ${bytesText(box.bytes)}, ${shareText(box.bytes / this.tree.root.bytes)}`);
   }
@@ -218,7 +219,7 @@ export class FlameGraph {
     for (let node = this.focus; node !== null; node = node.parent) path.unshift(node);
     this.crumbs.hidden = path.length < 2 && !this.isLost;
     const crumb = (node, i) => {
-      const words = flameFrameWords(node);
+      const words = frameWords(node);
       const isLast = i === path.length - 1;
       return el("button", { type: "button", class: "link", "aria-current": isLast ? "location" : null,
         title: `${words.main} ${words.place}`, onclick: () => this.onfocus(flamePathText(node)) },

@@ -2,9 +2,9 @@
  * How boxes of a flame graph look: colours that mean the kind of a frame or its file, and words cut to their
  * width.
  */
-import { GROUP_COLOURS, contrastOf, groupColour, inkOn, mixedColour, themeToken } from "../shared/palette.js";
-import { flameBaseName, flameFrameWords } from "./flame_tree.js";
 import { countText } from "../shared/format.js";
+import { baseName, frameWords } from "../shared/frame_words.js";
+import { contrastOf, GROUP_COLOURS, groupColour, inkOn, mixedColour, themeToken } from "../shared/palette.js";
 
 export const FLAME_ROW = 20;
 const FLAME_TYPE = { size: 12 };
@@ -78,7 +78,7 @@ export function flameLegend(root, { files, lines, inverted }) {
   if (lines !== null) return lineLegend(root, lines, inverted);
   if (files !== null) {
     const entries = [...files].map(([file, index]) =>
-      ({ colour: groupColour(index), text: flameBaseName(file) }));
+      ({ colour: groupColour(index), text: baseName(file) }));
     return [...entries, { colour: themeToken("others"), text: "other files" }];
   }
   const kinds = new Set();
@@ -94,8 +94,8 @@ export function flameLegend(root, { files, lines, inverted }) {
 const LEGEND_LINES = 6;
 
 function lineText(frame) {
-  return frame.line === null ? flameFrameWords({ kind: "native", frame }).main
-    : `${flameBaseName(frame.file ?? "??")}:${frame.line}`;
+  return frame.line === null ? frameWords({ kind: "native", frame }).main
+    : `${baseName(frame.file ?? "??")}:${frame.line}`;
 }
 
 /* The biggest lines that are there; the table and the timeline name all of them. */
@@ -220,7 +220,7 @@ function drawFlameWords(paper, box, y, inks, isFocus) {
   const room = box.width - 9;
   if (room < 14) return;
   const isSmall = box.small > 1;
-  const words = isSmall ? { main: `… ${countText(box.small)} small`, place: "" } : flameFrameWords(box.node);
+  const words = isSmall ? { main: `… ${countText(box.small)} small`, place: "" } : frameWords(box.node);
   const type = isFocus ? FLAME_TYPE_BOLD : FLAME_TYPE;
   const main = cutFlameText(paper, words.main, room, type);
   if (main === "") return;

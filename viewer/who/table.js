@@ -1,10 +1,10 @@
 /** The table of Who: groups of what is in use, or of what changed, with an example of who asked for each. */
+import { noStack, stackSection } from "../details/stack.js";
 import { buttonEl, el, fill, selectEl, setText } from "../shared/dom.js";
 import { bytesText, countText, pluralText, shareText } from "../shared/format.js";
+import { callLabel } from "../shared/frame_words.js";
 import { groupColour } from "../shared/palette.js";
-import { noStack, stackSection } from "../details/stack.js";
-import { SortTable, shareBar } from "../shared/table.js";
-import { callLabel } from "./flame_tree.js";
+import { shareBar, SortTable } from "../shared/table.js";
 import { bothFilters } from "./words.js";
 
 const WHO_GROUPS = [

@@ -2,18 +2,18 @@
  * Who holds the memory: a flame graph and a table of what was in use at a moment, or of what changed between
  * two. Both answer the same question; the colours and names of the table are those of the timeline's legend.
  */
-import { buttonEl, el, fill, iconEl, selectEl, setText } from "../shared/dom.js";
 import { errorSentence } from "../engine/engine.js";
+import { buttonEl, el, fill, iconEl, selectEl, setText } from "../shared/dom.js";
 import { exportMenu } from "../shared/export.js";
 import { drawnAsCanvas, drawnAsSvg } from "../shared/export_paper.js";
+import { bytesText, shareText } from "../shared/format.js";
+import { MomentChoice, whoParams, whoQuestion, withinTrace } from "../shared/moment.js";
+import { themeToken } from "../shared/palette.js";
+import { PartQuestions } from "../shared/questions.js";
 import { FlameGraph } from "./flame.js";
 import { flameLegend, flameLines, rankFlameFiles } from "./flame_paint.js";
 import { buildFlameTree } from "./flame_tree.js";
-import { bytesText, shareText } from "../shared/format.js";
-import { themeToken } from "../shared/palette.js";
-import { PartQuestions } from "../shared/questions.js";
-import { MomentChoice, whoParams, whoQuestion, withinTrace } from "./moment.js";
-import { WHO_FIRST_ROWS, WhoTable, whoCsvRows, whoTableBy } from "./table.js";
+import { WHO_FIRST_ROWS, whoCsvRows, WhoTable, whoTableBy } from "./table.js";
 import { bothFilters, frameMarks, whoSentence } from "./words.js";
 
 /** Calls that are asked for at first, and how many times more when somebody wants to see the smaller ones. */

@@ -3,10 +3,11 @@
 import {
   addressText, bytesText, changeText, clockText, countText, deviceText, eventText, exactBytesText, frameText,
   middleCut, pluralText, poolText, shareText, streamText, timeText,
-} from "../shared/format.js";
+} from "./format.js";
 import {
-  contrastOf, groupColour, groupPixels, inkOn, mixedColour, pixelOfColour, shownTheme, themeToken, tokenPixel,
-} from "../shared/palette.js";
+  contrastOf, groupColour, groupPixels, inkOn, mixedColour, pixelOfColour, shownTheme, themeToken,
+  tokenPixel,
+} from "./palette.js";
 
 const GROUPS_SHOWN = 19;
 

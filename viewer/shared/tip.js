@@ -2,7 +2,7 @@
  * A note beside the pointer or beside what the keyboard has chosen. It is for eyes: the same is announced to
  * others.
  */
-import { el, fill } from "../shared/dom.js";
+import { el, fill } from "./dom.js";
 
 /**
  * @returns {{element: HTMLElement, show: (content: Array<Node>, x: number, y: number) => void, hide: () =>

@@ -2,9 +2,9 @@
  * Which moment, or which change between two, Who looks at. Everything is in the store's cursor and cursor2,
  * so that the timeline shows the same: no cursor is the peak, two cursors are a change.
  */
-import { infoOfDevice } from "../page/app.js";
-import { buttonEl, el, segmentedEl } from "../shared/dom.js";
-import { eventText } from "../shared/format.js";
+import { infoOfDevice } from "./app.js";
+import { buttonEl, el, segmentedEl } from "./dom.js";
+import { eventText } from "./format.js";
 
 /** What there is to see of a change: [measure, its name, what it means]. */
 const WHO_CHANGES = [
