@@ -77,7 +77,7 @@ def test_every_allocation_is_reached(open_page, trace):
     page = open_page().choose(path).wait_for_picture()
     for moment, found in places_of(path, rows):
         page.hover(*go_to(page, moment, found))
-        tip = page.tab.wait_for_selector(f"[data-row='{found['row']}']", timeout=5000)
+        tip = page.tab.wait_for_selector(f"[data-row='{found['row']}']")
         assert tip.get_attribute("data-name") == found["name"]
 
 
