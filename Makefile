@@ -38,7 +38,7 @@ fuzz:
 	@tools/fuzz
 
 install:
-	@tools/setup demo
+	@tools/setup install
 	@tools/build release -DVS_RINGS=
 	@cmake --install build/release --prefix $(PREFIX)
 
