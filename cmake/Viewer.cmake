@@ -11,7 +11,7 @@ endif()
 option(VS_WITH_PAGE "Build the viewer's engine for the page (clang, wasm-ld)" ${page_is_possible})
 
 set(vs_page_file ${PROJECT_BINARY_DIR}/viewer/vramscope.html)
-file(GLOB_RECURSE viewer_files CONFIGURE_DEPENDS viewer/*.js viewer/*.css viewer/*.html)
+file(GLOB_RECURSE viewer_files CONFIGURE_DEPENDS viewer/*.js viewer/*.css viewer/*.html viewer/FLOORS)
 set(page_needs ${viewer_files} ${PROJECT_SOURCE_DIR}/tools/bundle_viewer)
 set(page_command ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/bundle_viewer ${PROJECT_SOURCE_DIR}/viewer ${vs_page_file})
 

@@ -188,3 +188,22 @@ def test_the_viewer_itself_keeps_the_rules(tmp_path):
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "page.html").read_text()
     assert not re.search(r"(?:https?:)?//(?!www\.w3\.org)[a-z]+\.[a-z]", Page(text).part("script"))
+
+
+def test_floors(tmp_path):
+    """Where FLOORS says so, rooms know only those below them."""
+    viewer = Viewer(tmp_path)
+    for room in ("low", "left", "right"):
+        (viewer.folder / room).mkdir()
+    viewer.write("FLOORS", "# from below\nlow\nleft right\n")
+    viewer.write("low/a.js", "export const A = 1;\n")
+    viewer.write("left/b.js", 'import { A } from "../low/a.js";\n\nexport const B = A;\n')
+    viewer.write("right/c.js", "export const C = 2;\n")
+    viewer.write("main.js", 'import { B } from "./left/b.js";\n\nglobalThis.result = B;\n')
+    viewer.made()
+    viewer.page.unlink()
+    sideways = viewer.refused("left/b.js", 'import { C } from "../right/c.js";\n\nexport const B = C;\n')
+    assert "left/b.js:1: ../right/c.js is no module of a lower floor" in sideways
+    viewer.write("main.js", 'import { A } from "./low/a.js";\n\nglobalThis.result = A;\n')
+    upwards = viewer.refused("low/a.js", 'import { C } from "../right/c.js";\n\nexport const A = C;\n')
+    assert "low/a.js:1: ../right/c.js is no module of a lower floor" in upwards
