@@ -30,7 +30,7 @@ bench:
 	@build/venv/bin/python bench/run
 	@build/venv/bin/python bench/run_simulated
 	@build/venv/bin/python bench/run_allocator
-	@build/venv/bin/python bench/run_viewer
+	@build/venv/bin/python bench/run_viewer --events 10000,100000,1000000
 
 fuzz:
 	@tools/setup fuzz
