@@ -187,7 +187,8 @@ bool vs_parse_u64(vs_str s, uint64_t *value) {
 }
 
 bool vs_parse_i64(vs_str s, int64_t *value) {
-  const bool negative = s.size != 0 && s.data[0] == '-';
+  if (s.size == 0) return false; /* perhaps without data: then nothing lies behind a sign */
+  const bool negative = s.data[0] == '-';
   uint64_t magnitude;
   if (!vs_parse_u64((vs_str){s.data + negative, s.size - negative}, &magnitude)) return false;
   if (magnitude > (uint64_t)INT64_MAX + negative) return false;

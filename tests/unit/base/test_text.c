@@ -148,6 +148,7 @@ static void parsing(void **state) {
   static const char *const no_i64[] = {"", "-", "--1", "9223372036854775808", "-9223372036854775809", "1e3"};
   for (size_t n = 0; n < sizeof no_i64 / sizeof *no_i64; n++)
     assert_false(vs_parse_i64(vs_str_from(no_i64[n]), &i));
+  assert_false(vs_parse_i64((vs_str){0}, &i));
 }
 
 static void failing(void **state) {
