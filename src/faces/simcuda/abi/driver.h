@@ -1,8 +1,16 @@
-/* The functions of the driver that are written by hand, by the names that they are exported under. */
+/* The functions of the driver that are written by hand, by the names that they are exported under.
+ *
+ * VS_ABI_TOOLKIT takes the types from the toolkit's cuda.h instead (with __CUDA_API_VERSION_INTERNAL: all versions
+ * of all functions), so that tests/abi can compare signatures. */
 #ifndef VS_SIMCUDA_ABI_DRIVER_H
 #define VS_SIMCUDA_ABI_DRIVER_H
 
-#include "faces/simcuda/abi/driver_types.h"
+#if defined(VS_ABI_TOOLKIT) && VS_ABI_TOOLKIT
+#include <cuda.h>
+#include <cudaProfiler.h>
+#else
+#include "device/abi/driver_types.h"
+#endif
 
 CUresult sim_cuArray3DCreate_v2(CUarray *, const CUDA_ARRAY3D_DESCRIPTOR *);
 CUresult sim_cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *, CUarray);

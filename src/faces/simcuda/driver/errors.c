@@ -9,7 +9,7 @@ CUresult sim_cuGetErrorName(CUresult error, const char **text) {
   case number:                           \
     *text = #name;                       \
     return CUDA_SUCCESS;
-#include "faces/simcuda/abi/driver_errors.def"
+#include "device/abi/driver_errors.def"
 #undef VS_CU_ERROR
     default: return CUDA_ERROR_INVALID_VALUE;
   }
@@ -23,7 +23,7 @@ CUresult sim_cuGetErrorString(CUresult error, const char **text) {
   case number:                           \
     *text = words;                       \
     return CUDA_SUCCESS;
-#include "faces/simcuda/abi/driver_errors.def"
+#include "device/abi/driver_errors.def"
 #undef VS_CU_ERROR
     default: return CUDA_ERROR_INVALID_VALUE;
   }

@@ -41,7 +41,7 @@ const char *sim_nvmlErrorString(nvmlReturn_t error) {
 #define VS_NVML_RETURN(name, number, words) \
   case number:                              \
     return words;
-#include "faces/simcuda/abi/nvml_returns.def"
+#include "device/abi/nvml_returns.def"
 #undef VS_NVML_RETURN
     default: return "unknown error";
   }

@@ -1,26 +1,14 @@
 /* The types of the CUDA driver under their public names: declarations of our own, made from published names,
- * numbers and layouts, as far as the functions written by hand need them.
- *
- * VS_ABI_TOOLKIT takes them from the toolkit's cuda.h instead (with __CUDA_API_VERSION_INTERNAL: all versions
- * of all functions), so that tests/abi can compare signatures. */
-#ifndef VS_SIMCUDA_ABI_DRIVER_TYPES_H
-#define VS_SIMCUDA_ABI_DRIVER_TYPES_H
+ * numbers and layouts, as far as the functions written by hand need them. */
+#ifndef VS_DEVICE_ABI_DRIVER_TYPES_H
+#define VS_DEVICE_ABI_DRIVER_TYPES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#ifndef VS_ABI_TOOLKIT
-#define VS_ABI_TOOLKIT 0
-#endif
-
-#if VS_ABI_TOOLKIT
-#include <cuda.h>
-#include <cudaProfiler.h>
-#else
-
 typedef enum CUresult {
 #define VS_CU_ERROR(name, number, text) name = number,
-#include "faces/simcuda/abi/driver_errors.def"
+#include "device/abi/driver_errors.def"
 #undef VS_CU_ERROR
 } CUresult;
 
@@ -509,7 +497,5 @@ typedef struct CUgraphExecUpdateResultInfo {
   CUgraphExecUpdateResult result;
   CUgraphNode errorNode, errorFromNode;
 } CUgraphExecUpdateResultInfo;
-
-#endif /* !VS_ABI_TOOLKIT */
 
 #endif
