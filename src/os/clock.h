@@ -14,4 +14,14 @@ uint64_t vs_clock_wall_ns(void);
 /* Gives the processor away for about that long. */
 void vs_clock_sleep_ns(uint64_t ns);
 
+/* Sleeps until vs_clock_ns() is `deadline`; at once where that is past. A signal does not end it early, so a row of deadlines
+ * does not drift. */
+void vs_clock_sleep_until_ns(uint64_t deadline);
+
+/* A moment of vs_clock_wall_ns in the time zone of the process. */
+typedef struct vs_clock_calendar {
+  uint32_t year, month, day, hour, minute, second, millisecond; /* month and day count from 1 */
+} vs_clock_calendar;
+void vs_clock_local(uint64_t wall_ns, vs_clock_calendar *calendar);
+
 #endif

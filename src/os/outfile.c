@@ -85,6 +85,14 @@ vs_status vs_outfile_create(vs_outfile *file, const char *path, bool may_replace
   return open_temporary(file, error);
 }
 
+vs_status vs_outfile_log(vs_outfile *file, const char *path, vs_error *error) {
+  init(file, open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
+  file->is_ours = true;
+  if (file->fd >= 0) return VS_OK;
+  if (errno == ENOENT) return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "its folder does not exist");
+  return vs_os__fail(error, errno, "");
+}
+
 void vs_outfile_stdout(vs_outfile *file) { init(file, STDOUT_FILENO); }
 
 /* ---- writing */

@@ -35,6 +35,10 @@ typedef struct vs_outfile {
 VS_MUST_CHECK vs_status vs_outfile_create(vs_outfile *file, const char *path, bool may_replace,
                                           vs_error *error);
 
+/* A file that grows before the eyes of who reads along: bytes go to it as they are flushed, and what was in it is gone at
+ * once. Fails as vs_outfile_create does. */
+VS_MUST_CHECK vs_status vs_outfile_log(vs_outfile *file, const char *path, vs_error *error);
+
 void vs_outfile_stdout(vs_outfile *file);
 
 /* Valid as long as the file, which must not move. */

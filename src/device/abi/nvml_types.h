@@ -100,6 +100,59 @@ typedef struct nvmlUUID_t {
   } value;
 } nvmlUUID_t;
 
+typedef struct nvmlBAR1Memory_t {
+  unsigned long long bar1Total, bar1Free, bar1Used;
+} nvmlBAR1Memory_t;
+
+typedef struct nvmlConfComputeMemSizeInfo_t {
+  unsigned long long protectedMemSizeKib, unprotectedMemSizeKib;
+} nvmlConfComputeMemSizeInfo_t;
+
+typedef struct nvmlTemperature_v1_t {
+  unsigned int version, sensorType;
+  int temperature;
+} nvmlTemperature_v1_t;
+typedef struct nvmlMarginTemperature_v1_t {
+  unsigned int version;
+  int marginTemperature;
+} nvmlMarginTemperature_v1_t;
+
+typedef struct nvmlDeviceAddressingMode_v1_t {
+  unsigned int version, value;
+} nvmlDeviceAddressingMode_v1_t;
+typedef struct nvmlDramEncryptionInfo_v1_t {
+  unsigned int version, encryptionState;
+} nvmlDramEncryptionInfo_v1_t;
+typedef struct nvmlC2cModeInfo_v1_t { /* the word is no member: the call has it in its name */
+  unsigned int isC2cEnabled;
+} nvmlC2cModeInfo_v1_t;
+typedef struct nvmlHostname_v1_t {
+  char value[64];
+} nvmlHostname_v1_t;
+
+typedef struct nvmlDeviceAttributes_t {
+  unsigned int multiprocessorCount, sharedCopyEngineCount, sharedDecoderCount, sharedEncoderCount,
+      sharedJpegCount, sharedOfaCount, gpuInstanceSliceCount, computeInstanceSliceCount;
+  unsigned long long memorySizeMB;
+} nvmlDeviceAttributes_t;
+
+typedef struct nvmlEccSramErrorStatus_v1_t {
+  unsigned int version;
+  unsigned long long aggregateUncParity, aggregateUncSecDed, aggregateCor, volatileUncParity,
+      volatileUncSecDed, volatileCor, aggregateUncBucketL2, aggregateUncBucketSm, aggregateUncBucketPcie,
+      aggregateUncBucketMcu, aggregateUncBucketOther;
+  unsigned int bThresholdExceeded;
+} nvmlEccSramErrorStatus_v1_t;
+typedef struct nvmlRowRemapperHistogramValues_t {
+  unsigned int max, high, partial, low, none;
+} nvmlRowRemapperHistogramValues_t;
+
+typedef struct nvmlAccountingStats_t {
+  unsigned int gpuUtilization, memoryUtilization;
+  unsigned long long maxMemoryUsage, time, startTime; /* bytes, milliseconds, microseconds since 1970 */
+  unsigned int isRunning, reserved[5];
+} nvmlAccountingStats_t;
+
 /* A version word: the size, and the version above it. */
 #define VS_NVML_VERSION(type, version) ((unsigned int)(sizeof(type) | (unsigned int)(version) << 24))
 
@@ -118,6 +171,18 @@ VS_LAYOUT(nvmlGpuFabricInfo_t, 28);
 VS_LAYOUT(nvmlGpuFabricInfoV_t, 40);
 VS_LAYOUT(nvmlFieldValue_t, 40);
 VS_LAYOUT(nvmlUUID_t, 52);
+VS_LAYOUT(nvmlBAR1Memory_t, 24);
+VS_LAYOUT(nvmlConfComputeMemSizeInfo_t, 16);
+VS_LAYOUT(nvmlTemperature_v1_t, 0x0c);
+VS_LAYOUT(nvmlMarginTemperature_v1_t, 0x08);
+VS_LAYOUT(nvmlDeviceAddressingMode_v1_t, 0x08);
+VS_LAYOUT(nvmlDramEncryptionInfo_v1_t, 0x08);
+VS_LAYOUT(nvmlC2cModeInfo_v1_t, 0x04);
+VS_LAYOUT(nvmlHostname_v1_t, 64);
+VS_LAYOUT(nvmlDeviceAttributes_t, 40);
+VS_LAYOUT(nvmlEccSramErrorStatus_v1_t, 0x68);
+VS_LAYOUT(nvmlRowRemapperHistogramValues_t, 20);
+VS_LAYOUT(nvmlAccountingStats_t, 56);
 #undef VS_LAYOUT
 
 #endif

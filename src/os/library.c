@@ -1,0 +1,46 @@
+#include "os/library.h"
+#include "base/text.h"
+#include <dlfcn.h>
+#include <link.h>
+
+/* Whether the loader's sentence says that the file itself is not there. One that is there and needs another that is not has
+ * that other's name in front. */
+static bool says_not_there(vs_str sentence, vs_str name) {
+  return vs_str_starts(sentence, name) && vs_str_contains(sentence, VS_STR("No such file"));
+}
+
+static const char *path_of(void *handle, const char *name) {
+  const struct link_map *map = NULL;
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name[0] != 0 ? map->l_name : name;
+}
+
+vs_status vs_library_open(vs_library *library, const char *const *names, vs_error *error) {
+  vs_status status = VS_NOT_FOUND;
+  *library = (vs_library){0};
+  for (const char *const *name = names; *name != NULL; name++) {
+    library->handle = dlopen(*name, RTLD_NOW | RTLD_LOCAL);
+    if (library->handle != NULL) {
+      library->name = *name;
+      library->path = path_of(library->handle, *name);
+      return VS_OK;
+    }
+    const char *why = dlerror();
+    const vs_str sentence = vs_str_from(why == NULL ? "it cannot be loaded" : why);
+    const bool is_there = !says_not_there(sentence, vs_str_from(*name));
+    if (name == names || (is_there && status == VS_NOT_FOUND)) {
+      status = is_there ? VS_IO : VS_NOT_FOUND;
+      (void)vs_fail(error, status, VS_NO_OFFSET, "%S", sentence);
+    }
+  }
+  return status;
+}
+
+void vs_library_close(vs_library *library) {
+  if (library->handle != NULL) (void)dlclose(library->handle);
+  *library = (vs_library){0};
+}
+
+void vs_library_find(const vs_library *library, const char *name, void *function) {
+  void *address = dlsym(library->handle, name);
+  memcpy(function, &address, sizeof address); /* POSIX: a function's address fits; ISO C has no cast for it */
+}

@@ -1,0 +1,36 @@
+/* A shared library that is looked for while the program runs: what is not there is an answer, and no failure to start.
+ *
+ *   static const char *const names[] = {"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1", NULL};
+ *   vs_library library;
+ *   VS_TRY(vs_library_open(&library, names, error));
+ *   int (*init)(void) = NULL;
+ *   vs_library_find(&library, "nvmlInit_v2", &init);        NULL: it has no such function
+ *   vs_library_close(&library);
+ *
+ * Its names stay its own (RTLD_LOCAL) and all that it needs is found when it is opened (RTLD_NOW), so that nothing is missing
+ * in the middle of a call. */
+#ifndef VS_OS_LIBRARY_H
+#define VS_OS_LIBRARY_H
+
+#include <vramscope/base.h>
+
+/* Invariant: handle is NULL exactly while it is closed, and the texts are then NULL, too. */
+typedef struct vs_library {
+  void *handle;
+  const char *name; /* the one of the caller's that was found */
+  const char *path; /* the file that it was loaded from */
+} vs_library;
+
+/* Opens the first of `names` that can be; the last is NULL. A name without a slash is looked for where the system does, one
+ * with a slash is a path.
+ * Fails: VS_NOT_FOUND  there is none of them; VS_IO  there is one, and it cannot be loaded; `error` says why, with the
+ *                      loader's own words of the first that exists, else of the first */
+VS_MUST_CHECK vs_status vs_library_open(vs_library *library, const char *const *names, vs_error *error);
+
+/* Fine where it is closed. What was found in it must not be called any more. */
+void vs_library_close(vs_library *library);
+
+/* Stores the address of a function in *function, which is a pointer to a function; NULL where there is none. */
+void vs_library_find(const vs_library *library, const char *name, void *function);
+
+#endif

@@ -1,0 +1,239 @@
+#include "os/proc.h"
+#include "base/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH = 4096, PIECE = 4096 };
+
+static int open_at(const char *root, uint64_t pid, const char *name) {
+  char path[PATH];
+  if (strlen(root) + strlen(name) + 24 > sizeof path) return -1;
+  if (pid == 0) vs_format(path, sizeof path, "%s/%s", root, name);
+  else vs_format(path, sizeof path, "%s/%U/%s", root, pid, name);
+  int fd;
+  do fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+/* Files of /proc say no size and come in pieces. */
+static size_t read_some(int fd, char *to, size_t capacity) {
+  size_t size = 0;
+  while (size < capacity) {
+    const ssize_t got = read(fd, to + size, capacity - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    size += (size_t)got;
+  }
+  return size;
+}
+
+/* pid 0: a file of the machine. What does not fit is cut. */
+static size_t read_text(const char *root, uint64_t pid, const char *name, char *to, size_t capacity) {
+  size_t size = 0;
+  const int fd = open_at(root, pid, name);
+  if (fd >= 0) {
+    size = read_some(fd, to, capacity - 1);
+    (void)close(fd);
+  }
+  to[size] = 0;
+  return size;
+}
+
+size_t vs_proc_text(const char *root, const char *name, char *to, size_t capacity) {
+  return read_text(root, 0, name, to, capacity);
+}
+
+/* ---- numbers in texts */
+
+/* The number that `text` begins with, blanks before it skipped; 0 where there is none. Moves behind it. */
+static uint64_t number_at(const char **text) {
+  const char *at = *text;
+  uint64_t number = 0;
+  while (*at == ' ' || *at == '\t') at++;
+  for (; *at >= '0' && *at <= '9'; at++) number = number * 10 + (uint64_t)(*at - '0');
+  *text = at;
+  return number;
+}
+
+/* Behind "\nKEY:" of a text of such lines, NULL where it is not. */
+static const char *value_of(const char *text, const char *key) {
+  const size_t size = strlen(key);
+  for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+    if (*line == '\n') line++;
+    if (strncmp(line, key, size) == 0 && line[size] == ':') return line + size + 1;
+  }
+  return NULL;
+}
+
+/* ---- one process */
+
+/* Seconds since 1970 at which the machine started. */
+static uint64_t boot_seconds(const char *root) {
+  /* The line stands behind one for each processor, and one of all interrupts, which may be long. */
+  char piece[PIECE];
+  const int fd = open_at(root, 0, "stat");
+  if (fd < 0) return 0;
+  uint64_t seconds = 0;
+  size_t kept = 0;
+  for (;;) {
+    const size_t size = kept + read_some(fd, piece + kept, sizeof piece - 1 - kept);
+    piece[size] = 0;
+    const char *line = strstr(piece, "btime ");
+    if (line != NULL && strchr(line, '\n') != NULL) {
+      line += 6;
+      seconds = number_at(&line);
+    }
+    if (seconds != 0 || size < sizeof piece - 1) break;
+    kept = 64; /* the line may be cut by the end of the piece */
+    memmove(piece, piece + size - kept, kept);
+  }
+  (void)close(fd);
+  return seconds;
+}
+
+/* The 22nd field of /proc/PID/stat, in ticks since the machine started. The second, the name, may hold anything,
+ * brackets and blanks too: what counts begins behind its last bracket. */
+static uint64_t start_of(const char *root, const char *stat) {
+  const char *at = strrchr(stat, ')');
+  if (at == NULL) return 0;
+  for (uint32_t field = 2; field < 22; field++) {
+    at = strchr(at + 1, ' ');
+    if (at == NULL) return 0;
+  }
+  const uint64_t ticks = number_at(&at), boot = boot_seconds(root);
+  const long per_second = sysconf(_SC_CLK_TCK);
+  if (boot == 0 || per_second <= 0) return 0;
+  const uint64_t rate = (uint64_t)per_second;
+  return (boot + ticks / rate) * 1000000 + ticks % rate * 1000000 / rate;
+}
+
+static void read_status(vs_proc *proc, const char *status) {
+  const char *name = value_of(status, "Name"), *user = value_of(status, "Uid"),
+             *numbers = value_of(status, "NSpid");
+  if (name != NULL) {
+    while (*name == ' ' || *name == '\t') name++;
+    size_t size = strcspn(name, "\n");
+    if (size >= sizeof proc->name) size = sizeof proc->name - 1;
+    memcpy(proc->name, name, size);
+    proc->name[size] = 0;
+  }
+  if (user != NULL) proc->user_id = (uint32_t)number_at(&user);
+  if (numbers == NULL) return;
+  for (const char *before = NULL; numbers != before && *numbers != '\n' && *numbers != 0;) {
+    before = numbers;
+    const uint64_t number = number_at(&numbers);
+    if (number != 0) proc->inner_pid = number;
+  }
+}
+
+/* ---- containers: what made the control group put its name into the path */
+
+static bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
+
+/* The last run of exactly 64 digits in the line: docker, containerd, CRI-O and podman name a container so. */
+static const char *id_in(const char *line, const char *end) {
+  const char *found = NULL;
+  for (const char *at = line; at < end;) {
+    const char *begin = at;
+    while (at < end && is_hex(*at)) at++;
+    if (at - begin == 64) found = begin;
+    if (at < end && at == begin) at++;
+  }
+  return found;
+}
+
+static void container_of(vs_proc *proc, const char *groups) {
+  static const char *const lxc[] = {"/lxc.payload.", "/lxc/"};
+  for (const char *line = groups; *line != 0;) {
+    const char *end = line + strcspn(line, "\n"), *id = id_in(line, end);
+    if (id != NULL) {
+      vs_format(proc->container, 13, "%s", id); /* as short as docker shows it */
+      return;
+    }
+    for (size_t i = 0; i < sizeof lxc / sizeof *lxc; i++) {
+      const char *at = strstr(line, lxc[i]);
+      if (at == NULL || at >= end || proc->container[0] != 0) continue;
+      at += strlen(lxc[i]);
+      size_t size = strcspn(at, "/\n");
+      if (size >= sizeof proc->container) size = sizeof proc->container - 1;
+      memcpy(proc->container, at, size);
+      proc->container[size] = 0;
+    }
+    line = *end == 0 ? end : end + 1;
+  }
+}
+
+vs_status vs_proc_read(const char *root, uint64_t pid, vs_proc *proc) {
+  char text[PIECE];
+  *proc = (vs_proc){.user_id = VS_PROC_NO_USER};
+  if (pid == 0 || read_text(root, pid, "status", text, sizeof text) == 0) return VS_NOT_FOUND;
+  read_status(proc, text);
+  if (read_text(root, pid, "stat", text, sizeof text) != 0) proc->start_us = start_of(root, text);
+  if (read_text(root, pid, "cgroup", text, sizeof text) != 0) container_of(proc, text);
+  return VS_OK;
+}
+
+size_t vs_proc_command(const char *root, uint64_t pid, char *to, size_t capacity) {
+  size_t size = pid == 0 ? 0 : read_text(root, pid, "cmdline", to, capacity);
+  while (size != 0 && (to[size - 1] == 0 || to[size - 1] == ' ')) size--; /* arguments end with a 0 each */
+  to[size] = 0;
+  for (size_t i = 0; i < size; i++)
+    if (to[i] == 0) to[i] = ' ';
+  return size;
+}
+
+bool vs_proc_has_mapped(const char *root, uint64_t pid, const char *const *parts) {
+  enum { KEPT = 512 }; /* a part may lie across two pieces */
+  char piece[4 * PIECE + 1];
+  const int fd = pid == 0 ? -1 : open_at(root, pid, "maps");
+  if (fd < 0) return false;
+  bool found = false;
+  for (size_t kept = 0; !found;) {
+    const size_t got = read_some(fd, piece + kept, sizeof piece - 1 - kept), size = kept + got;
+    piece[size] = 0;
+    for (const char *const *part = parts; *part != NULL && !found; part++)
+      found = strstr(piece, *part) != NULL;
+    if (got == 0 || size < KEPT) break;
+    kept = KEPT;
+    memmove(piece, piece + size - kept, kept);
+  }
+  (void)close(fd);
+  return found;
+}
+
+/* ---- the machine */
+
+vs_proc_view vs_proc_view_of(const char *root) {
+  /* The first pid namespace of a kernel has this number, fixed in its sources (proc_ns.h: PROC_PID_INIT_INO). */
+  static const char first[] = "pid:[4026531836]";
+  char path[PATH], to[64];
+  if (strlen(root) + 16 > sizeof path) return VS_PROC_UNKNOWN;
+  vs_format(path, sizeof path, "%s/self/ns/pid", root);
+  const ssize_t size = readlink(path, to, sizeof to);
+  if (size < 5 || memcmp(to, first, 5) != 0) return VS_PROC_UNKNOWN;
+  return (size_t)size == sizeof first - 1 && memcmp(to, first, (size_t)size) == 0 ? VS_PROC_WHOLE
+                                                                                  : VS_PROC_OWN;
+}
+
+bool vs_proc_memory(const char *root, uint64_t *total_bytes, uint64_t *available_bytes) {
+  char text[PIECE];
+  *total_bytes = *available_bytes = 0;
+  if (read_text(root, 0, "meminfo", text, sizeof text) == 0) return false;
+  const char *total = value_of(text, "MemTotal"), *available = value_of(text, "MemAvailable");
+  if (total == NULL || available == NULL) return false;
+  *total_bytes = number_at(&total) * 1024; /* the kernel writes "kB" and means KiB */
+  *available_bytes = number_at(&available) * 1024;
+  return true;
+}
+
+void vs_proc_user(uint32_t user_id, char *name, size_t capacity) {
+  struct passwd entry, *found = NULL;
+  char texts[PIECE];
+  if (getpwuid_r((uid_t)user_id, &entry, texts, sizeof texts, &found) == 0 && found != NULL)
+    vs_format(name, capacity, "%s", entry.pw_name);
+  else vs_format(name, capacity, "%u", user_id);
+}

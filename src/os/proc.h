@@ -1,0 +1,48 @@
+/* Other processes and this machine, as /proc shows them. `root` is what stands for /proc: tests give a tree that
+ * they made.
+ *
+ * Whoever is looked at may end meanwhile, and its number may come again: what is read here is of one moment each. */
+#ifndef VS_OS_PROC_H
+#define VS_OS_PROC_H
+
+#include <vramscope/base.h>
+
+#define VS_PROC_NO_USER UINT32_MAX
+
+typedef struct vs_proc {
+  uint32_t user_id;   /* VS_PROC_NO_USER: not told */
+  uint64_t start_us;  /* since 1970, to a hundredth of a second; 0: not told */
+  uint64_t inner_pid; /* its number in its own pid namespace (the last of NSpid); 0: not told */
+  char name[64];      /* short: "python3" */
+  char container
+      [64]; /* its id by the control group, at most 12 digits of it, or an LXC container's name; "": none */
+} vs_proc;
+
+/* Fails: VS_NOT_FOUND  there is no such process, or /proc is not there */
+VS_MUST_CHECK vs_status vs_proc_read(const char *root, uint64_t pid, vs_proc *proc);
+
+/* Its command with its arguments, blanks between them, cut at the end of `to`; "" where it has none or is not told.
+ * Bytes of it may be anything but 0. Returns its length in `to`. */
+size_t vs_proc_command(const char *root, uint64_t pid, char *to, size_t capacity);
+
+/* Whether the process has mapped a file whose path holds one of `parts`, a list that ends with NULL. False where it
+ * may not be known: other people's processes do not tell. */
+bool vs_proc_has_mapped(const char *root, uint64_t pid, const char *const *parts);
+
+/* Whether this process sees the processes of the whole machine or those of a pid namespace of its own, as in a
+ * container. */
+typedef enum vs_proc_view { VS_PROC_UNKNOWN, VS_PROC_WHOLE, VS_PROC_OWN } vs_proc_view;
+vs_proc_view vs_proc_view_of(const char *root);
+
+/* The machine's memory, and how much of it programs could still get. False: not told. */
+bool vs_proc_memory(const char *root, uint64_t *total_bytes, uint64_t *available_bytes);
+
+/* The beginning of the file `name` below root, NUL terminated; returns its length. 0: there is none, or nothing in
+ * it. */
+size_t vs_proc_text(const char *root, const char *name, char *to, size_t capacity);
+
+/* The name of a user, else the number as text. May ask a server (as the system is set up), so who asks often keeps
+ * it. */
+void vs_proc_user(uint32_t user_id, char *name, size_t capacity);
+
+#endif

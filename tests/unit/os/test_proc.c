@@ -1,0 +1,179 @@
+/* What /proc says, read from trees that were made for it, and once from the real one. */
+#include "os/proc.h"
+#include "os/process.h"
+#include "support/made_proc.h"
+#include "support/test.h"
+
+#include <unistd.h>
+
+#define CONTAINER "3f2a9c1e5b7d3f2a9c1e5b7d3f2a9c1e5b7d3f2a9c1e5b7d3f2a9c1e5b7d3f2a"
+
+static void test_process(void **state) {
+  vs_folder folder;
+  vs_proc proc;
+  char command[64];
+  (void)state;
+  made_proc_begin(&folder);
+  made_proc_process(&folder, &(made_process){.pid = 41234,
+                                             .arguments = "python3|train.py|--epochs|3|",
+                                             .user = 1000,
+                                             .numbers = "41234\t17",
+                                             .start_ticks = 250});
+  expect_ok(vs_proc_read(folder.path, 41234, &proc));
+  assert_int_equal(proc.user_id, 1000);
+  assert_int_equal(proc.inner_pid, 17);
+  assert_string_equal(proc.name, "python3");
+  assert_string_equal(proc.container, "");
+  assert_int_equal(sysconf(_SC_CLK_TCK), 100); /* everywhere that we know; the next figure stands on it */
+  assert_int_equal(proc.start_us, UINT64_C(1000002500000));
+  assert_int_equal(vs_proc_command(folder.path, 41234, command, sizeof command), 27);
+  assert_string_equal(command, "python3 train.py --epochs 3");
+  char cut[10];
+  assert_int_equal(vs_proc_command(folder.path, 41234, cut, sizeof cut), 9);
+  assert_string_equal(cut, "python3 t");
+  expect_status(vs_proc_read(folder.path, 41235, &proc), VS_NOT_FOUND);
+  expect_status(vs_proc_read(folder.path, 0, &proc), VS_NOT_FOUND);
+  expect_status(vs_proc_read("/not/there", 41234, &proc), VS_NOT_FOUND);
+  assert_int_equal(vs_proc_command(folder.path, 41235, command, sizeof command), 0);
+  assert_string_equal(command, "");
+  vs_folder_remove(&folder);
+}
+
+/* A name may hold what the line is made of. */
+static void test_odd_name(void **state) {
+  vs_folder folder;
+  vs_proc proc;
+  (void)state;
+  made_proc_begin(&folder);
+  made_proc_process(&folder, &(made_process){.pid = 5, .name = "a) S 9 (b", .start_ticks = 100});
+  expect_ok(vs_proc_read(folder.path, 5, &proc));
+  assert_string_equal(proc.name, "a) S 9 (b");
+  assert_int_equal(proc.start_us, UINT64_C(1000001000000));
+  assert_int_equal(proc.inner_pid, 5);
+  vs_folder_remove(&folder);
+}
+
+/* With hundreds of processors the line of the boot time stands far behind, and may be cut by a read. */
+static void test_boot_time_far_behind(void **state) {
+  static char text[16384];
+  vs_folder folder;
+  vs_proc proc;
+  (void)state;
+  made_proc_begin(&folder);
+  made_proc_process(&folder, &(made_process){.pid = 5, .start_ticks = 100});
+  for (size_t before = 4060; before < 4110; before++) {
+    memset(text, '7', before);
+    vs_format(text + before, sizeof text - before, "\nbtime 2000000\nprocesses 1\n");
+    made_proc_file(&folder, "stat", text);
+    expect_ok(vs_proc_read(folder.path, 5, &proc));
+    assert_int_equal(proc.start_us, UINT64_C(2000001000000));
+  }
+  made_proc_file(&folder, "stat", "cpu 1\n");
+  expect_ok(vs_proc_read(folder.path, 5, &proc));
+  assert_int_equal(proc.start_us, 0); /* not told, so not guessed */
+  vs_folder_remove(&folder);
+}
+
+static void test_containers(void **state) {
+  static const struct {
+    const char *groups, *wanted;
+  } cases[] = {
+      {"0::/\n", ""},
+      {"0::/user.slice/user-1000.slice/session-3.scope\n", ""},
+      {"12:memory:/docker/" CONTAINER "\n11:cpu:/docker/" CONTAINER "\n", "3f2a9c1e5b7d"},
+      {"0::/system.slice/docker-" CONTAINER ".scope\n", "3f2a9c1e5b7d"},
+      {"0::/kubepods.slice/kubepods-pod0a1b2c3d_0001.slice/cri-containerd-" CONTAINER ".scope\n",
+       "3f2a9c1e5b7d"},
+      {"0::/machine.slice/libpod-" CONTAINER ".scope/container\n", "3f2a9c1e5b7d"},
+      {"4:pids:/\n0::/lxc.payload.web/init.scope\n", "web"},
+      {"4:pids:/lxc/db\n", "db"},
+      {"0::/" CONTAINER "a\n", ""}, /* 65 digits are something else */
+  };
+  vs_folder folder;
+  vs_proc proc;
+  (void)state;
+  made_proc_begin(&folder);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    made_proc_process(&folder, &(made_process){.pid = 7, .groups = cases[i].groups});
+    expect_ok(vs_proc_read(folder.path, 7, &proc));
+    assert_string_equal(proc.container, cases[i].wanted);
+  }
+  vs_folder_remove(&folder);
+}
+
+static void test_maps(void **state) {
+  static const char *const parts[] = {"/dev/nvidia", "libcuda.so", NULL};
+  static char text[40000];
+  vs_folder folder;
+  (void)state;
+  made_proc_begin(&folder);
+  made_proc_process(&folder,
+                    &(made_process){.pid = 7, .maps = "7f00-7f01 r-xp 0 08:01 1 /usr/lib/libc.so.6\n"});
+  assert_false(vs_proc_has_mapped(folder.path, 7, parts));
+  for (size_t before = 16300; before < 16400; before++) { /* across the end of a piece */
+    memset(text, 'x', before);
+    vs_format(text + before, sizeof text - before, " /usr/lib/libcuda.so.1\n");
+    made_proc_process(&folder, &(made_process){.pid = 7, .maps = text});
+    assert_true(vs_proc_has_mapped(folder.path, 7, parts));
+  }
+  assert_false(vs_proc_has_mapped(folder.path, 8, parts));
+  vs_folder_remove(&folder);
+}
+
+static void test_machine(void **state) {
+  vs_folder folder;
+  uint64_t total, available;
+  char text[16];
+  (void)state;
+  made_proc_begin(&folder);
+  assert_true(vs_proc_memory(folder.path, &total, &available));
+  assert_int_equal(total, UINT64_C(64) << 30);
+  assert_int_equal(available, UINT64_C(40) << 30);
+  made_proc_file(&folder, "meminfo", "MemTotal: 5 kB\n"); /* before Linux 3.14 */
+  assert_false(vs_proc_memory(folder.path, &total, &available));
+  assert_int_equal(vs_proc_view_of(folder.path), VS_PROC_WHOLE);
+  made_proc_namespace(&folder, "pid:[4026532500]");
+  assert_int_equal(vs_proc_view_of(folder.path), VS_PROC_OWN);
+  made_proc_namespace(&folder, "pid:[40265318360]");
+  assert_int_equal(vs_proc_view_of(folder.path), VS_PROC_OWN);
+  made_proc_namespace(&folder, "nowhere");
+  assert_int_equal(vs_proc_view_of(folder.path), VS_PROC_UNKNOWN);
+  assert_int_equal(vs_proc_view_of("/not/there"), VS_PROC_UNKNOWN);
+  made_proc_file(&folder, "driver/nvidia/version", "0123456789abcdefgh");
+  assert_int_equal(vs_proc_text(folder.path, "driver/nvidia/version", text, sizeof text), 15);
+  assert_string_equal(text, "0123456789abcde");
+  assert_int_equal(vs_proc_text(folder.path, "nothing", text, sizeof text), 0);
+  assert_string_equal(text, "");
+  vs_folder_remove(&folder);
+}
+
+static void test_this_process(void **state) {
+  vs_proc proc;
+  char text[4096], user[64];
+  (void)state;
+  expect_ok(vs_proc_read("/proc", vs_process_id(), &proc));
+  assert_int_equal(proc.user_id, getuid());
+  assert_int_not_equal(proc.inner_pid, 0);
+  assert_true(proc.start_us > UINT64_C(1600000000) * 1000000);
+  assert_int_not_equal(proc.name[0], 0);
+  assert_true(vs_proc_command("/proc", vs_process_id(), text, sizeof text) > 4);
+  assert_true(vs_str_contains(vs_str_from(text), VS_STR("os.proc")));
+  assert_true(vs_proc_has_mapped("/proc", vs_process_id(), (const char *const[]){"libc.so", NULL}));
+  vs_proc_user(0, user, sizeof user);
+  assert_string_equal(user, "root");
+  vs_proc_user(3999999999u, user, sizeof user);
+  assert_string_equal(user, "3999999999");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_process),
+      cmocka_unit_test(test_odd_name),
+      cmocka_unit_test(test_boot_time_far_behind),
+      cmocka_unit_test(test_containers),
+      cmocka_unit_test(test_maps),
+      cmocka_unit_test(test_machine),
+      cmocka_unit_test(test_this_process),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
