@@ -22,6 +22,9 @@
  * Back ends backend:cudaMallocAsync in the settings leaves memory to the driver's own pool. History, snapshots and
  *           recordings are then VS_UNSUPPORTED, nobody is told of failures, and of the figures there are bytes allocated
  *           and reserved and their peaks: as PyTorch.
+ * Real      Cards of the CUDA driver ("cuda") are found when the object is opened, which initialises the driver and makes no
+ * cards     context; the first call that needs one makes the card's primary context, which everybody in the process shares.
+ *           Threads keep the context and the capture mode that they have. Streams are the driver's (cudaStream_t as a number).
  * Sources   "as PyTorch": as PyTorch 2.15 does it, by its documentation and by running it (docs/formats/snapshot.md).
  */
 #ifndef VRAMSCOPE_LIVE_H
@@ -41,13 +44,21 @@ typedef uint32_t vs_stack;
 
 /* ---- open and close --------------------------------------------------------------------------------------- */
 
+/* Somebody who holds memory of a card, for the message of a failure. */
+typedef struct vs_live_process {
+  uint64_t pid, bytes;
+  bool is_self;
+} vs_live_process;
+
 /* All zero are the defaults. Texts are read during the call only. */
 typedef struct vs_live_options {
   /* Memory for the bookkeeping; NULL: vs_host_default(). It is called by several threads at once. */
   const vs_host *host;
 
-  /* The cards: simulated ones as `vramscope dryrun --gpu` takes them: "8GiB", "H100", "RTX4090:20GiB", "2xA100". NULL:
-   * the variable VRAMSCOPE_GPU, and without it one H100. */
+  /* The cards: simulated ones as `vramscope dryrun --gpu` takes them: "8GiB", "H100", "RTX4090:20GiB", "2xA100". Or those
+   * of the machine, by its CUDA driver: "cuda" is all that CUDA_VISIBLE_DEVICES leaves, "cuda:0,2" some of them, by the
+   * driver's numbers and in that order; see "real cards". NULL: the variable VRAMSCOPE_GPU, and without it one simulated
+   * H100. */
   const char *gpus;
 
   /* Allocator settings in PyTorch's words: "expandable_segments:True,max_split_size_mb:128". NULL: the variable
@@ -67,17 +78,30 @@ typedef struct vs_live_options {
    * buffer waits. Equal runs write equal files. */
   int64_t (*time)(void *ctx);
   void *time_ctx;
+
+  /* The stream that the calling thread works on, for who has such a notion; NULL: a free belongs to the stream of its
+   * allocation. It matters only while streams are captured. Called with the card's lock held. */
+  uint64_t (*current_stream)(void *ctx, uint32_t device);
+  void *current_stream_ctx;
+
+  /* Who holds memory of the card, up to `capacity` of them, for the message of a failure; returns how many. NULL: nothing is
+   * said of processes, but that a simulated card has only this one. Called by the thread that asks for the message, with no
+   * lock held. */
+  size_t (*processes)(void *ctx, uint32_t device, vs_live_process *rows, size_t capacity);
+  void *processes_ctx;
 } vs_live_options;
 
 /* Owner: the caller, vs_live_close. `options` may be NULL.
  * Fails: VS_BAD_ARGUMENT, VS_BAD_FORMAT  the cards or the settings; `error` has the sentence, with "did you mean", and
  *                                        the byte in that text
+ *        VS_NOT_FOUND, VS_UNSUPPORTED    there is no CUDA driver, or it refuses
  *        VS_IO  the recording; VS_NO_MEMORY */
 VS_API VS_MUST_CHECK vs_status vs_live_open(const vs_live_options *options, vs_live **live, vs_error *error);
 
-/* Ends the recording, gives all memory back to the cards, whoever uses it, and forgets everything. Scopes that are open
- * end with it. NULL is fine.
- * Fails: VS_IO  the recording is not complete; `error` says why, and all else was done */
+/* Ends the recording, gives all memory back to the cards, whoever uses it, and forgets everything (but for what of a real
+ * card backend:cudaMallocAsync has handed out: that stays with the process). Scopes that are open end with it. NULL is fine.
+ * Fails: VS_IO                    the recording is not complete; `error` says why, and all else was done
+ *        VS_DEVICE, VS_NO_MEMORY  a real card did not take all back: that stays with the process; all else was done */
 VS_API VS_MUST_CHECK vs_status vs_live_close(vs_live *live, vs_error *error);
 
 VS_API uint32_t vs_live_device_count(const vs_live *live);
@@ -136,6 +160,30 @@ VS_API VS_MUST_CHECK vs_status vs_live_stream_create(vs_live *live, uint32_t dev
 /* Waits until the card has done what `stream` was given. Fails: VS_DEVICE */
 VS_API VS_MUST_CHECK vs_status vs_live_synchronize(vs_live *live, uint32_t device, uint64_t stream);
 
+/* ---- private pools: memory of its own for a part of a program, such as a captured graph ---------------------- */
+
+/* Any two numbers but 0, 0, which are the default pool. */
+typedef struct vs_live_pool {
+  uint64_t a, b;
+} vs_live_pool;
+
+/* From now on requests whose stream `filter` accepts (NULL: all) come from `pool`, which is made if need be and has one user
+ * more (torch.cuda.graph's beginAllocateToPool). The newest pool that accepts wins. `filter` is called with the card's lock
+ * held, and not any more once vs_live_pool_end has returned.
+ * Fails: VS_BAD_ARGUMENT (the default pool, or begun already), VS_NO_MEMORY, VS_UNSUPPORTED (backend:cudaMallocAsync) */
+VS_API VS_MUST_CHECK vs_status vs_live_pool_begin(vs_live *live, uint32_t device, vs_live_pool pool,
+                                                  bool (*filter)(void *ctx, uint64_t stream), void *ctx);
+/* Fails: VS_NOT_FOUND (it was not begun), VS_DEVICE, VS_NO_MEMORY */
+VS_API VS_MUST_CHECK vs_status vs_live_pool_end(vs_live *live, uint32_t device, vs_live_pool pool);
+
+/* One user less; without users its cached memory may go back to the card. Fails: VS_NOT_FOUND */
+VS_API VS_MUST_CHECK vs_status vs_live_pool_release(vs_live *live, uint32_t device, vs_live_pool pool);
+
+/* Streams of the card are captured between the two: what is freed then and used by other streams waits for the second call,
+ * since nobody may ask a captured stream how far it is. They nest. Fails: VS_BAD_ARGUMENT */
+VS_API VS_MUST_CHECK vs_status vs_live_capture_begin(vs_live *live, uint32_t device);
+VS_API VS_MUST_CHECK vs_status vs_live_capture_end(vs_live *live, uint32_t device);
+
 /* ---- statistics ------------------------------------------------------------------------------------------- */
 
 /* What people ask for most; the names are those of torch.cuda. */
@@ -151,6 +199,27 @@ VS_API VS_MUST_CHECK vs_status vs_live_memory_of(vs_live *live, uint32_t device,
 /* Free and total bytes of the card as its driver reports them, other processes counted (torch.cuda.mem_get_info). */
 VS_API VS_MUST_CHECK vs_status vs_live_memory_info(vs_live *live, uint32_t device, uint64_t *free_bytes,
                                                    uint64_t *total_bytes);
+
+/* The same once this object's cached memory of that card was given back: what is free where nobody keeps anything for later
+ * (fastai's gpu_mem_get_free_no_cache). The cache is empty then. Fails: VS_DEVICE */
+VS_API VS_MUST_CHECK vs_status vs_live_memory_info_no_cache(vs_live *live, uint32_t device,
+                                                            uint64_t *free_bytes, uint64_t *total_bytes);
+
+/* All figures of one moment. total - free is what all processes together hold, `reserved` this object's part of it. */
+typedef struct vs_live_room {
+  uint64_t total, free; /* of the card */
+  uint64_t reserved;    /* held of the card by this object */
+  uint64_t allocated;   /* of it, in the caller's hands */
+  uint64_t cached;      /* of it, free in the cache: reserved - allocated */
+  uint64_t waiting;     /* of `cached`, freed but in use by other streams yet */
+} vs_live_room;
+VS_API VS_MUST_CHECK vs_status vs_live_room_of(vs_live *live, uint32_t device, vs_live_room *room);
+
+/* The allocation that begins at `address`: where its segment begins, and how many bytes lie contiguous from there on (what
+ * sharing memory with another process needs). With backend:cudaMallocAsync each is a segment of its own, of unknown size (0).
+ * Fails: VS_NOT_FOUND */
+VS_API VS_MUST_CHECK vs_status vs_live_base(vs_live *live, uint32_t device, uint64_t address, uint64_t *base,
+                                            uint64_t *size);
 
 /* Every key of torch.cuda.memory_stats(), flat ("allocated_bytes.all.peak") and sorted. `key` is borrowed for the call,
  * in which no function of this header may be used. Passes a failure of `visit` on. */

@@ -96,6 +96,11 @@ static void lock_after_driver(void *ctx) {
   device->call_time = 0; /* others were here */
 }
 
+static uint64_t current_stream(void *ctx) {
+  const vs_live_device *device = ctx;
+  return device->live->current_stream(device->live->current_stream_ctx, device->index);
+}
+
 /* ---- making */
 
 vs_status vs_live_device_create(vs_live *live, uint32_t index, const vs_alloc_settings *settings,
@@ -104,7 +109,10 @@ vs_status vs_live_device_create(vs_live *live, uint32_t index, const vs_alloc_se
   if (device == NULL) return VS_NO_MEMORY;
   *device = (vs_live_device){.live = live, .index = index, .history = {.capacity = 1}};
   const vs_device *card = &live->machine.cards[index].device;
-  const vs_alloc_hooks hooks = {.ctx = device, .unlock = unlock_for_driver, .lock = lock_after_driver};
+  const vs_alloc_hooks hooks = {.ctx = device,
+                                .unlock = unlock_for_driver,
+                                .lock = lock_after_driver,
+                                .current_stream = live->current_stream == NULL ? NULL : current_stream};
   vs_status status = vs_alloc_create(live->host, card, settings, NULL, &hooks, &device->alloc);
   if (status == VS_OK && settings->backend == VS_ALLOC_ASYNC) {
     const vs_observer observer = {.ctx = device, .event = observe};
@@ -119,14 +127,22 @@ vs_status vs_live_device_create(vs_live *live, uint32_t index, const vs_alloc_se
   return VS_OK;
 }
 
-/* The simulation goes next, with all that the card held. */
-void vs_live_device_destroy(vs_live_device *device) {
+/* A simulation goes next, with all that the card held; a driver's card stays. */
+static vs_status release_all(vs_live_device *device) {
+  if (device->live->machine.cuda == NULL) return VS_OK;
+  vs_alloc_observer_set(device->alloc, NULL);
+  return vs_alloc_release_all(device->alloc);
+}
+
+vs_status vs_live_device_destroy(vs_live_device *device) {
   const vs_host *host = device->live->host;
   while (device->scopes.first != NULL) vs_scopes_end(&device->scopes, host, device->scopes.first);
   vs_history_deinit(&device->history, host);
+  const vs_status status = release_all(device);
   if (device->async != NULL) vs_async_destroy(device->async);
   vs_alloc_destroy(device->alloc);
   vs_host_free(host, device, sizeof *device);
+  return status;
 }
 
 /* ---- memory */
@@ -237,7 +253,7 @@ vs_status vs_live_memory_info(vs_live *live, uint32_t index, uint64_t *free_byte
 vs_status vs_live_device_of(const vs_live *live, uint32_t index, vs_live_device_info *info) {
   if (vs_live_at(live, index) == NULL) return VS_BAD_ARGUMENT;
   *info = (vs_live_device_info){.total_bytes = live->machine.cards[index].device.total_bytes,
-                                .is_simulated = true};
+                                .is_simulated = live->machine.cuda == NULL};
   vs_format(info->name, sizeof info->name, "%s", vs_live_machine_name(&live->machine, index));
   return VS_OK;
 }

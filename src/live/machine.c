@@ -1,4 +1,5 @@
 #include "live/machine.h"
+#include "base/text.h"
 #include "os/process.h"
 
 /* ---- each function of the driver, under the machine's lock */
@@ -98,13 +99,13 @@ static void init_card(vs_live_machine *machine, uint32_t index) {
   vs_sim_device_init(&card->sim, &machine->sim, index);
   card->device = (vs_device){
       .ops = &locked_ops, .ctx = card, .index = index, .total_bytes = card->sim.device.total_bytes};
+  vs_format(card->name, sizeof card->name, "%s", machine->node->cards[index].name);
 }
 
-vs_status vs_live_machine_init(vs_live_machine *machine, const vs_host *host, vs_str gpus, bool done_at_sync,
-                               vs_error *error) {
+static vs_status simulate(vs_live_machine *machine, vs_str gpus, bool done_at_sync, vs_error *error) {
+  const vs_host *host = machine->host;
   vs_sim_gpu wanted[VS_SIM_MAX_DEVICES];
   uint32_t count = 0, slot = 0;
-  *machine = (vs_live_machine){.host = host};
   VS_TRY(vs_sim_gpus_parse(gpus, wanted, VS_SIM_MAX_DEVICES, &count, error));
   if (count == 0) return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "no card is named");
   machine->node = vs_host_alloc(host, sizeof *machine->node);
@@ -121,17 +122,29 @@ vs_status vs_live_machine_init(vs_live_machine *machine, const vs_host *host, vs
   return VS_OK;
 }
 
+vs_status vs_live_machine_init(vs_live_machine *machine, const vs_host *host, vs_str gpus, bool done_at_sync,
+                               vs_error *error) {
+  *machine = (vs_live_machine){.host = host};
+  return vs_live_machine__is_cuda(gpus) ? vs_live_machine__cuda_init(machine, gpus, error)
+                                        : simulate(machine, gpus, done_at_sync, error);
+}
+
 void vs_live_machine_deinit(vs_live_machine *machine) {
+  if (machine->cuda != NULL) {
+    vs_live_machine__cuda_deinit(machine);
+    return;
+  }
   for (uint32_t i = 0; i < machine->count; i++) vs_sim_device_deinit(&machine->cards[i].sim);
   vs_sim_deinit(&machine->sim);
   vs_host_free(machine->host, machine->node, sizeof *machine->node);
 }
 
 const char *vs_live_machine_name(const vs_live_machine *machine, uint32_t card) {
-  return machine->node->cards[card].name;
+  return machine->cards[card].name;
 }
 
 vs_status vs_live_machine_stream(vs_live_machine *machine, uint32_t card, uint64_t *stream) {
+  if (machine->cuda != NULL) return VS_UNSUPPORTED;
   vs_live_lock_take(&machine->lock);
   const vs_sim_error error = vs_sim_stream_create(&machine->sim, card, VS_SIM_STREAM_NON_BLOCKING, 0, stream);
   vs_live_lock_give(&machine->lock);

@@ -115,11 +115,26 @@ void vs_live_unobserve_oom(vs_live *live, uint32_t id) {
 
 /* ---- the sentence */
 
-/* On a simulated card there is only this process: all that is not free is its own. */
-static void write_process(const vs_alloc_oom *oom, vs_text *out) {
-  vs_text_cstr(out, "Including non-PyTorch memory, this process has ");
-  vs_alloc_write_size(out, oom->device_total - oom->device_free);
+static void write_process(const vs_live_process *process, vs_text *out) {
+  if (process->is_self) vs_text_cstr(out, "Including non-PyTorch memory, this process");
+  else vs_text_format(out, "Process %U", process->pid);
+  vs_text_cstr(out, " has ");
+  vs_alloc_write_size(out, process->bytes);
   vs_text_cstr(out, " memory in use. ");
+}
+
+/* On a simulated card there is only this process: all that is not free is its own. Who uses a real one the caller may know. */
+static void write_processes(const vs_live *live, uint32_t device, const vs_alloc_oom *oom, vs_text *out) {
+  enum { MOST = 32 };
+  vs_live_process rows[MOST];
+  size_t count = 0;
+  if (live->processes != NULL) {
+    count = live->processes(live->processes_ctx, device, rows, MOST);
+  } else if (live->machine.cuda == NULL) {
+    rows[0] = (vs_live_process){.bytes = oom->device_total - oom->device_free, .is_self = true};
+    count = 1;
+  }
+  for (size_t i = 0; i < count; i++) write_process(&rows[i], out);
 }
 
 vs_status vs_live_oom_write(vs_live *live, vs_writer to) {
@@ -136,7 +151,7 @@ vs_status vs_live_oom_write(vs_live *live, vs_writer to) {
     status = vs_async_oom_write(card->async, &text);
     vs_live_lock_give(&card->lock);
   } else {
-    write_process(oom, &process);
+    write_processes(live, device, oom, &process);
     status = vs_text_finish(&process);
     if (status == VS_OK) status = vs_alloc_oom_write(oom, device, vs_text_view(&process), &text);
   }

@@ -36,6 +36,10 @@ static vs_status fill(vs_live *live, const vs_live_options *options, vs_error *e
   VS_TRY(vs_record_text_intern(live->stacks, VS_STR("N/A"), &live->compile_context));
   live->time = options->time;
   live->time_ctx = options->time_ctx;
+  live->current_stream = options->current_stream;
+  live->current_stream_ctx = options->current_stream_ctx;
+  live->processes = options->processes;
+  live->processes_ctx = options->processes_ctx;
   if (live->time == NULL) live->wall_ns_at_zero = (int64_t)(vs_clock_wall_ns() - vs_clock_ns());
   VS_TRY(create_devices(live, options, error));
   if (options->recording == NULL) return VS_OK;
@@ -43,15 +47,20 @@ static vs_status fill(vs_live *live, const vs_live_options *options, vs_error *e
                                  VS_HISTORY_STACKS_NATIVE, error);
 }
 
-static void destroy(vs_live *live) {
+/* Does all of it, and tells the first failure. */
+static vs_status destroy(vs_live *live) {
   const vs_host *host = live->host;
-  for (uint32_t i = 0; i < live->machine.count; i++)
-    if (live->devices[i] != NULL) vs_live_device_destroy(live->devices[i]);
+  vs_status first = VS_OK;
+  for (uint32_t i = 0; i < live->machine.count; i++) {
+    const vs_status status = live->devices[i] == NULL ? VS_OK : vs_live_device_destroy(live->devices[i]);
+    if (first == VS_OK) first = status;
+  }
   vs_live_notes_deinit(live);
   vs_live_machine_deinit(&live->machine);
   vs_record_stacks_destroy(live->stacks);
   vs_live_identity_give(&live->identity);
   vs_host_free(host, live, sizeof *live);
+  return first;
 }
 
 static vs_status create(const vs_host *host, const vs_live_options *options, vs_live **out, vs_error *error) {
@@ -82,8 +91,12 @@ vs_status vs_live_open(const vs_live_options *options, vs_live **out, vs_error *
   *out = NULL;
   VS_TRY(create(wanted->host == NULL ? vs_host_default() : wanted->host, wanted, &live, error));
   const vs_status status = fill(live, wanted, error);
-  if (status == VS_OK) *out = live;
-  else destroy(live);
+  if (status == VS_OK) {
+    *out = live;
+    return VS_OK;
+  }
+  const vs_status left = destroy(live);
+  (void)left; /* it had nothing yet */
   return status;
 }
 
@@ -91,8 +104,10 @@ vs_status vs_live_close(vs_live *live, vs_error *error) {
   if (live == NULL) return VS_OK;
   vs_status status = vs_live_recording_end(live, error);
   if (status == VS_NOT_FOUND) status = VS_OK;
-  destroy(live);
-  return status;
+  const vs_status left = destroy(live);
+  if (status != VS_OK || left == VS_OK) return status;
+  return vs_fail(error, left, VS_NO_OFFSET, "memory of a card stays with the process: %s",
+                 vs_status_text(left));
 }
 
 uint32_t vs_live_device_count(const vs_live *live) { return live->machine.count; }

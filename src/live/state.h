@@ -87,14 +87,18 @@ struct vs_live {
   vs_live_identity identity; /* constant */
   int64_t (*time)(void *ctx);
   void *time_ctx;
+  uint64_t (*current_stream)(void *ctx, uint32_t device); /* constant; may be NULL */
+  void *current_stream_ctx;
+  size_t (*processes)(void *ctx, uint32_t device, vs_live_process *rows, size_t capacity); /* the same */
+  void *processes_ctx;
   int64_t wall_ns_at_zero; /* constant: 1970's time when this object's clock is 0 */
   vs_live_machine machine;
-  vs_live_device *devices[VS_SIM_MAX_DEVICES]; /* constant; machine.count of them */
-  vs_record_stacks *stacks;                    /* safe for threads by itself */
-  uint32_t compile_context;                    /* constant: the text "N/A" */
-  _Atomic uint32_t stacks_wanted;              /* changed under all cards' locks */
-  uint32_t history_stacks, recording_stacks;   /* what both add to it; guarded by all cards' locks */
-  vs_recorder *recorder;                       /* changed under all cards' locks and that of the notes */
+  vs_live_device *devices[VS_LIVE_CARDS];    /* constant; machine.count of them */
+  vs_record_stacks *stacks;                  /* safe for threads by itself */
+  uint32_t compile_context;                  /* constant: the text "N/A" */
+  _Atomic uint32_t stacks_wanted;            /* changed under all cards' locks */
+  uint32_t history_stacks, recording_stacks; /* what both add to it; guarded by all cards' locks */
+  vs_recorder *recorder;                     /* changed under all cards' locks and that of the notes */
   vs_live_notes notes;
   vs_live_observers observers;
   vs_live_pinned pinned;
@@ -119,7 +123,8 @@ static inline int64_t vs_live_time_us(const vs_live *live, uint64_t time_ns) {
 /* Fails: VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_live_device_create(vs_live *live, uint32_t index,
                                               const vs_alloc_settings *settings, vs_live_device **out);
-void vs_live_device_destroy(vs_live_device *device);
+/* Fails, having done all else: VS_DEVICE, VS_NO_MEMORY (what it had of the driver's card stays with the process) */
+VS_MUST_CHECK vs_status vs_live_device_destroy(vs_live_device *device);
 
 /* Somebody wants to hear of the card's events, or not any more: a bit of `watch`. Its lock is held. */
 void vs_live_watch(vs_live_device *device, uint32_t who, bool on);

@@ -1,0 +1,59 @@
+/* Private to device*.c: the way into the driver and back, and the parts of the table of calls. */
+#ifndef VS_DEVICE_CUDA_DEVICE_INTERNAL_H
+#define VS_DEVICE_CUDA_DEVICE_INTERNAL_H
+
+#include "device/cuda/calls.h"
+#include "device/cuda/device.h"
+
+enum { VS_CUDA__MISSING = -1 };
+
+/* The context, made if need be, becomes current. */
+CUresult vs_cuda__begin(vs_cuda_device *device, vs_cuda_visit *visit);
+void vs_cuda__end(vs_cuda_device *device, const vs_cuda_visit *visit);
+
+/* A function of the driver with the card's context current. */
+#define VS_CUDA__CALL(device, name, ...)                  \
+  __extension__({                                         \
+    vs_cuda_visit visit_;                                 \
+    CUresult result_ = vs_cuda__begin((device), &visit_); \
+    if (result_ == CUDA_SUCCESS) {                        \
+      result_ = (device)->cuda->api.name(__VA_ARGS__);    \
+      vs_cuda__end((device), &visit_);                    \
+    }                                                     \
+    result_;                                              \
+  })
+
+/* `memory`: what "out of memory" means where it was said; the driver has one word for the card's and the host's. */
+vs_device_result vs_cuda__answer(vs_cuda_device *device, CUresult error, vs_device_result memory);
+/* Of a call that gives something back: when the process ends the driver may be gone before us, and all with it. */
+vs_device_result vs_cuda__answer_giving(vs_cuda_device *device, CUresult error);
+vs_device_result vs_cuda__missing(vs_cuda_device *device);
+
+/* Handles are pointers to the driver, and numbers to an allocator. */
+static inline uint64_t vs_cuda__number(const void *handle) { return (uint64_t)(uintptr_t)handle; }
+static inline void *vs_cuda__handle(uint64_t number) {
+  return (void *)(uintptr_t)number; /* NOLINT(performance-no-int-to-ptr): that is what it is */
+}
+
+/* vmm.c */
+vs_device_result vs_cuda__reserve(void *ctx, uint64_t size, uint64_t *address);
+vs_device_result vs_cuda__unreserve(void *ctx, uint64_t address, uint64_t size);
+vs_device_result vs_cuda__create(void *ctx, uint64_t size, uint64_t *handle);
+vs_device_result vs_cuda__release(void *ctx, uint64_t handle);
+vs_device_result vs_cuda__map(void *ctx, uint64_t address, uint64_t size, uint64_t handle);
+vs_device_result vs_cuda__access(void *ctx, uint64_t address, uint64_t size);
+vs_device_result vs_cuda__unmap(void *ctx, uint64_t address, uint64_t size);
+
+/* capture.c */
+vs_device_result vs_cuda__capture_info(void *ctx, uint64_t stream, vs_device_capture *capture);
+vs_device_result vs_cuda__needs(void *ctx, uint64_t graph, uint64_t number, const uint64_t **nodes,
+                                uint64_t *count);
+
+/* pool.c */
+vs_device_result vs_cuda__async_alloc(void *ctx, uint64_t size, uint64_t stream, uint64_t *address);
+vs_device_result vs_cuda__async_free(void *ctx, uint64_t address, uint64_t stream);
+vs_device_result vs_cuda__async_trim(void *ctx, uint64_t keep);
+vs_device_result vs_cuda__async_info(void *ctx, uint64_t *used, uint64_t *used_peak, uint64_t *reserved,
+                                     uint64_t *reserved_peak);
+
+#endif

@@ -1,0 +1,139 @@
+#include "faces/torch/throw.h"
+#include "base/text.h"
+#include "faces/torch/library.h"
+#include "os/process.h"
+#include <stdlib.h>
+
+/* ---- C++, as the ABI of Linux has it */
+
+/* c10::SourceLocation: it goes by value. */
+typedef struct location {
+  const char *function, *file;
+  uint32_t line;
+} location;
+
+/* std::string of libstdc++ since GCC 5: short texts lie inside. It goes by hidden reference, and whoever calls destroys it. */
+typedef struct string {
+  char *data;
+  size_t size;
+  union {
+    char inside[16];
+    size_t capacity;
+  };
+} string;
+_Static_assert(sizeof(string) == 32, "std::__cxx11::string");
+
+/* The first four words of a virtual table: two of the class, then the destructor that leaves the memory, which is the first
+ * virtual function of every exception. */
+enum { VTABLE_DESTRUCTOR = 2 };
+
+/* Both classes are a hundred and some bytes; room for what they may grow by. */
+enum { EXCEPTION_ROOM = 1024 };
+
+typedef struct exception_class {
+  void (*construct)(void *object, location at, string *text);
+  void *type;
+  void **table;
+} exception_class;
+
+static struct {
+  void *(*allocate_exception)(size_t size);
+  void (*throw)(void *object, void *type, void (*destructor)(void *object));
+  void *(*new)(size_t size);
+  void (*delete)(void *memory);
+  exception_class memory, error; /* c10::OutOfMemoryError, c10::Error */
+} cxx;
+
+/* ---- looking it up */
+
+#define ARGUMENTS "ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+
+static const char runtime[] = "libstdc++.so.6", c10[] = "libc10.so";
+
+static vs_status missing(const char *library, const char *symbol, vs_error *error) {
+  return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET,
+                 "running out of memory could not be raised: %s has no %s (is PyTorch imported?)", library,
+                 symbol);
+}
+
+static vs_status find_runtime(vs_error *error) {
+  const struct {
+    const char *symbol;
+    void *function;
+  } needed[] = {{"__cxa_allocate_exception", &cxx.allocate_exception},
+                {"__cxa_throw", &cxx.throw},
+                {"_Znwm", &cxx.new},
+                {"_ZdlPv", &cxx.delete}};
+  for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+    /* Who replaces malloc replaces new, too: then PyTorch's libraries have that one. */
+    void *address = vs_torch__find(NULL, needed[i].symbol);
+    if (address == NULL) address = vs_torch__find(runtime, needed[i].symbol);
+    if (address == NULL) return missing(runtime, needed[i].symbol, error);
+    memcpy(needed[i].function, &address, sizeof address);
+  }
+  return VS_OK;
+}
+
+static vs_status find_class(exception_class *class, const char *constructor, const char *type,
+                            const char *table, vs_error *error) {
+  vs_torch__find_function(c10, constructor, &class->construct);
+  class->type = vs_torch__find(c10, type);
+  class->table = vs_torch__find(c10, table);
+  if (class->construct == NULL) return missing(c10, constructor, error);
+  if (class->type == NULL) return missing(c10, type, error);
+  return class->table == NULL ? missing(c10, table, error) : VS_OK;
+}
+
+vs_status vs_torch__throw_prepare(vs_error *error) {
+  static const char own[] = "_ZN3c1016OutOfMemoryErrorC1" ARGUMENTS, base[] = "_ZN3c105ErrorC1" ARGUMENTS;
+  VS_TRY(find_runtime(error));
+  VS_TRY(find_class(&cxx.error, base, "_ZTIN3c105ErrorE", "_ZTVN3c105ErrorE", error));
+  /* Before 2.15 the derived class inherits the constructor without exporting it: the base's, with the derived one's table
+   * behind it, is the same. */
+  const char *constructor = vs_torch__find(c10, own) != NULL ? own : base;
+  return find_class(&cxx.memory, constructor, "_ZTIN3c1016OutOfMemoryErrorE", "_ZTVN3c1016OutOfMemoryErrorE",
+                    error);
+}
+
+/* ---- throwing */
+
+_Noreturn static void give_up(const char *text, size_t size) {
+  vs_stderr_put("vramscope: ", 11);
+  vs_stderr_put(text, size);
+  vs_stderr_put("\n", 1);
+  abort(); /* a null pointer would go on as a tensor */
+}
+
+/* The constructor may keep the memory: it is of C++'s kind. `new` throws where there is none, which is an exception, too. */
+static void make_string(string *to, const char *text, size_t size) {
+  *to = (string){.data = to->inside, .size = size};
+  if (size >= sizeof to->inside) {
+    to->data = cxx.new(size + 1);
+    to->capacity = size;
+  }
+  memcpy(to->data, text, size);
+  to->data[size] = 0;
+}
+
+static void destroy_string(string *s) {
+  if (s->data != s->inside) cxx.delete(s->data);
+}
+
+_Noreturn static void throw(const exception_class *class, const char *text, size_t size) {
+  string what;
+  if (class->construct == NULL) give_up(text, size);
+  make_string(&what, text, size);
+  void *exception = cxx.allocate_exception(EXCEPTION_ROOM);
+  class->construct(exception, (location){"malloc", "vramscope", 0}, &what);
+  destroy_string(&what);
+  /* Its table, where the constructor was the base's. */
+  void *table = &class->table[VTABLE_DESTRUCTOR];
+  memcpy(exception, &table, sizeof table);
+  void (*destructor)(void *object);
+  memcpy(&destructor, table, sizeof destructor);
+  cxx.throw(exception, class->type, destructor);
+  give_up(text, size); /* it does not return */
+}
+
+_Noreturn void vs_torch__throw_memory(const char *text, size_t size) { throw(&cxx.memory, text, size); }
+_Noreturn void vs_torch__throw_error(const char *text, size_t size) { throw(&cxx.error, text, size); }

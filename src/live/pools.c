@@ -1,0 +1,111 @@
+/* Private pools, and where memory lies: the lock around alloc's functions. */
+#include "live/backend.h"
+
+static vs_live_device *lock(const vs_live *live, uint32_t index) {
+  vs_live_device *device = vs_live_at(live, index);
+  if (device == NULL) return NULL;
+  vs_live_lock_take(&device->lock);
+  device->call_time = 0;
+  return device;
+}
+
+static void unlock(vs_live_device *device) { vs_live_lock_give(&device->lock); }
+
+/* ---- pools */
+
+static bool accept(void *ctx, uint64_t stream) {
+  (void)ctx;
+  (void)stream;
+  return true;
+}
+
+vs_status vs_live_pool_begin(vs_live *live, uint32_t index, vs_live_pool pool,
+                             bool (*filter)(void *ctx, uint64_t stream), void *ctx) {
+  const vs_pool_id id = {pool.a, pool.b};
+  if (vs_pool_id_is_default(id)) return VS_BAD_ARGUMENT;
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  const vs_status status =
+      vs_backend_is_async(device)
+          ? VS_UNSUPPORTED
+          : vs_alloc_route_begin(device->alloc, id, filter == NULL ? accept : filter, ctx);
+  unlock(device);
+  return status;
+}
+
+vs_status vs_live_pool_end(vs_live *live, uint32_t index, vs_live_pool pool) {
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  const vs_status status = vs_alloc_route_end(device->alloc, (vs_pool_id){pool.a, pool.b}, VS_CONTEXT_NONE);
+  unlock(device);
+  return status;
+}
+
+vs_status vs_live_pool_release(vs_live *live, uint32_t index, vs_live_pool pool) {
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  const vs_status status = vs_alloc_pool_release(device->alloc, (vs_pool_id){pool.a, pool.b});
+  unlock(device);
+  return status;
+}
+
+vs_status vs_live_capture_begin(vs_live *live, uint32_t index) {
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  vs_alloc_capture_begin(device->alloc);
+  unlock(device);
+  return VS_OK;
+}
+
+vs_status vs_live_capture_end(vs_live *live, uint32_t index) {
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  vs_alloc_capture_end(device->alloc);
+  unlock(device);
+  return VS_OK;
+}
+
+/* ---- where memory lies, and how much there is */
+
+vs_status vs_live_base(vs_live *live, uint32_t index, uint64_t address, uint64_t *base, uint64_t *size) {
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  *base = address;
+  *size = 0;
+  const vs_status status =
+      vs_backend_is_async(device) ? VS_OK : vs_alloc_base(device->alloc, address, base, size);
+  unlock(device);
+  return status;
+}
+
+vs_status vs_live_memory_info_no_cache(vs_live *live, uint32_t index, uint64_t *free_bytes,
+                                       uint64_t *total_bytes) {
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  const vs_status status = vs_backend_empty_cache(device, VS_CONTEXT_NONE);
+  unlock(device);
+  return status != VS_OK ? status : vs_live_memory_info(live, index, free_bytes, total_bytes);
+}
+
+static uint64_t current(const vs_alloc_statistics *statistics, vs_alloc_group group) {
+  return (uint64_t)vs_alloc_statistics_at(statistics, group, VS_ALLOC_ALL).current;
+}
+
+/* The lock is held while the driver is asked, so that nothing of ours changes between the figures. */
+vs_status vs_live_room_of(vs_live *live, uint32_t index, vs_live_room *room) {
+  vs_alloc_statistics own;
+  const vs_alloc_statistics *now = NULL;
+  *room = (vs_live_room){0};
+  vs_live_device *device = lock(live, index);
+  if (device == NULL) return VS_BAD_ARGUMENT;
+  vs_status status = vs_backend_statistics(device, &own, &now);
+  if (status == VS_OK) status = vs_live_memory_info(live, index, &room->free, &room->total);
+  if (status == VS_OK) {
+    room->reserved = current(now, VS_ALLOC_RESERVED_BYTES);
+    room->allocated = current(now, VS_ALLOC_ALLOCATED_BYTES);
+    room->cached = room->reserved - room->allocated;
+    if (!vs_backend_is_async(device)) room->waiting = current(now, VS_ALLOC_ACTIVE_BYTES) - room->allocated;
+  }
+  unlock(device);
+  return status;
+}
