@@ -3,6 +3,7 @@
 #define VRAMSCOPE_H
 
 #include <vramscope/base.h>
+#include <vramscope/devices.h>
 #include <vramscope/live.h>
 #include <vramscope/query.h>
 

@@ -1,4 +1,4 @@
-#include "faces/cli/cli.h"
+#include "faces/cli/doctor.h"
 #include "faces/cli/inflate.h"
 #include "faces/cli/page.h"
 #include "faces/cli/reply.h"
@@ -6,15 +6,17 @@
 #include "faces/cli/symbols.h"
 #include "faces/cli/trial.h"
 #include "faces/server/server.h"
+#include "faces/tui/terminal.h"
 #include "device/sim/profile.h"
 #include "os/process.h"
 
 /* What was found out, then shown as text or as JSON. */
 typedef struct vs_findings {
-  const char *zlib, *sqlite, *elfutils, *microhttpd; /* versions, NULL: not built in */
+  const char *zlib, *sqlite, *elfutils, *microhttpd, *ncurses; /* versions, NULL: not built in */
   bool stdout_is_terminal;
-  vs_trial trial; /* of the simulated CUDA */
-  vs_json info;   /* of the file; absent where none was given */
+  vs_machine machine; /* its GPUs and their driver */
+  vs_trial trial;     /* of the simulated CUDA */
+  vs_json info;       /* of the file; absent where none was given */
 } vs_findings;
 
 #if defined(__clang__)
@@ -25,7 +27,7 @@ typedef struct vs_findings {
 #define VS_COMPILER "an unknown compiler"
 #endif
 
-static void put_good(vs_cli *cli, bool is_good, const char *what, const char *format, const char *value) {
+void vs_doctor_put(vs_cli *cli, bool is_good, const char *what, const char *format, const char *value) {
   char label[48];
   vs_text text;
   vs_format(label, sizeof label, "%s  %s", is_good ? "yes" : "no ", what);
@@ -62,7 +64,7 @@ static void put_file(vs_cli *cli, vs_json info) {
     vs_text_cstr(&text, " entries that this version does not know were skipped");
   }
   vs_text_byte(&text, 0);
-  if (text.status == VS_OK) put_good(cli, true, "this file", "can be read: %s", text.bytes.data);
+  if (text.status == VS_OK) vs_doctor_put(cli, true, "this file", "can be read: %s", text.bytes.data);
   vs_text_deinit(&text);
 }
 
@@ -84,7 +86,7 @@ static void put_trial(vs_cli *cli, const vs_trial *trial) {
   else
     vs_text_cstr(&line, "its libraries lie neither beside this program (simcuda/) nor in the library folder");
   vs_text_byte(&line, 0);
-  if (line.status == VS_OK) put_good(cli, trial->loads, "simulated CUDA", "%s", line.bytes.data);
+  if (line.status == VS_OK) vs_doctor_put(cli, trial->loads, "simulated CUDA", "%s", line.bytes.data);
   line.bytes.count = 0;
   const bool has_torch = trial->torch_version[0] != 0, has_python = trial->python[0] != 0;
   vs_screen_safe(&line, vs_str_from(has_python ? trial->python : "there is no python3 in PATH"));
@@ -94,7 +96,8 @@ static void put_trial(vs_cli *cli, const vs_trial *trial) {
     vs_text_cstr(&line, "; what records it is missing (sitecustomize.py)");
   vs_text_byte(&line, 0);
   if (line.status == VS_OK)
-    put_good(cli, has_torch && trial->simulated.python[0] != 0, "PyTorch programs", "%s", line.bytes.data);
+    vs_doctor_put(cli, has_torch && trial->simulated.python[0] != 0, "PyTorch programs", "%s",
+                  line.bytes.data);
   vs_text_deinit(&line);
   if (trial->simulated.has_core) put_gpus(cli);
 }
@@ -102,34 +105,43 @@ static void put_trial(vs_cli *cli, const vs_trial *trial) {
 static void put_text(vs_cli *cli, const vs_findings *found) {
   vs_screen *screen = &cli->screen;
   vs_text_cstr(&screen->text, "vramscope " VS_VERSION_TEXT ", built with " VS_COMPILER "\n\n");
-  put_good(cli, true, "PyTorch snapshots", "%s", "pickles of every protocol, and JSON; read, never run");
-  if (found->zlib != NULL) put_good(cli, true, "gzip", "unpacked while reading (zlib %s)", found->zlib);
-  else put_good(cli, false, "gzip", "%s", "built without zlib: unpack first, with gzip -d");
-  put_good(cli, true, "text formats", "%s",
-           "export writes csv, json, sql, collapsed and more: vramscope export --help");
+  vs_doctor_put(cli, true, "PyTorch snapshots", "%s", "pickles of every protocol, and JSON; read, never run");
+  if (found->zlib != NULL) vs_doctor_put(cli, true, "gzip", "unpacked while reading (zlib %s)", found->zlib);
+  else vs_doctor_put(cli, false, "gzip", "%s", "built without zlib: unpack first, with gzip -d");
+  vs_doctor_put(cli, true, "text formats", "%s",
+                "export writes csv, json, sql, collapsed and more: vramscope export --help");
   if (found->sqlite != NULL)
-    put_good(cli, true, "sqlite", "export writes databases (SQLite %s)", found->sqlite);
+    vs_doctor_put(cli, true, "sqlite", "export writes databases (SQLite %s)", found->sqlite);
   else
-    put_good(cli, false, "sqlite", "%s",
-             "built without SQLite: export sql, then run sqlite3 memory.sqlite < FILE");
+    vs_doctor_put(cli, false, "sqlite", "%s",
+                  "built without SQLite: export sql, then run sqlite3 memory.sqlite < FILE");
   if (found->elfutils != NULL)
-    put_good(cli, true, "native frames", "named where the libraries are here (elfutils %s)", found->elfutils);
-  else put_good(cli, false, "native frames", "%s", "built without elfutils: shown as library and offset");
+    vs_doctor_put(cli, true, "native frames", "named where the libraries are here (elfutils %s)",
+                  found->elfutils);
+  else
+    vs_doctor_put(cli, false, "native frames", "%s", "built without elfutils: shown as library and offset");
   if (found->microhttpd != NULL)
-    put_good(cli, true, "viewer", "view serves it to this machine alone (libmicrohttpd %s)",
-             found->microhttpd);
-  else put_good(cli, false, "viewer", "%s", "built without libmicrohttpd: view takes only --html");
-  put_good(cli, vs_page_has_engine(), "page to mail", "%s",
-           vs_page_has_engine() ? "view --html writes one that reads files by itself"
-                                : "built without clang and wasm-ld: its page cannot read files by itself");
-  put_good(cli, screen->has_colour, "colours", "%s",
-           screen->has_colour          ? "on"
-           : found->stdout_is_terminal ? "off: NO_COLOR, TERM or --color says so"
-                                       : "off: the output is no terminal");
-  put_good(cli, screen->has_unicode, "block characters", "%s",
-           screen->has_unicode ? "bars are drawn with them"
-                               : "the locale is not UTF-8: bars are drawn with #");
-  put_good(cli, true, "GPU", "%s", "none is needed: files are read, and programs run on a simulated one");
+    vs_doctor_put(cli, true, "viewer", "view serves it to this machine alone (libmicrohttpd %s)",
+                  found->microhttpd);
+  else vs_doctor_put(cli, false, "viewer", "%s", "built without libmicrohttpd: view takes only --html");
+  if (found->ncurses != NULL)
+    vs_doctor_put(cli, true, "top", "the screen of top (ncurses %s)", found->ncurses);
+  else
+    vs_doctor_put(cli, false, "top", "%s", "built without ncursesw: top takes only --once, --json, --ndjson");
+  vs_doctor_put(cli, vs_page_has_engine(), "page to mail", "%s",
+                vs_page_has_engine()
+                    ? "view --html writes one that reads files by itself"
+                    : "built without clang and wasm-ld: its page cannot read files by itself");
+  vs_doctor_put(cli, screen->has_colour, "colours", "%s",
+                screen->has_colour          ? "on"
+                : found->stdout_is_terminal ? "off: NO_COLOR, TERM or --color says so"
+                                            : "off: the output is no terminal");
+  vs_doctor_put(cli, screen->has_unicode, "block characters", "%s",
+                screen->has_unicode ? "bars are drawn with them"
+                                    : "the locale is not UTF-8: bars are drawn with #");
+  vs_doctor_put(cli, true, "GPU", "%s",
+                "none is needed: files are read, and programs run on a simulated one");
+  vs_machine_put(cli, &found->machine);
   put_trial(cli, &found->trial);
   if (!vs_json_is_absent(found->info)) put_file(cli, found->info);
 }
@@ -175,9 +187,11 @@ static void put_json(vs_cli *cli, const vs_findings *found) {
   put_version(&json, "sqlite", found->sqlite);
   put_version(&json, "elfutils", found->elfutils);
   put_version(&json, "microhttpd", found->microhttpd);
+  put_version(&json, "ncurses", found->ncurses);
   vs_jsonw_member_bool(&json, "page_reads_files", vs_page_has_engine());
   vs_jsonw_member_bool(&json, "terminal", found->stdout_is_terminal);
   vs_jsonw_member_bool(&json, "utf8", cli->screen.has_unicode);
+  vs_machine_put_json(&json, &found->machine);
   put_trial_json(&json, &found->trial);
   vs_jsonw_key(&json, VS_STR("file"));
   if (vs_json_is_absent(found->info)) {
@@ -223,12 +237,15 @@ vs_exit vs_cli_doctor(vs_cli *cli) {
       .elfutils = vs_symbols_version(),
       .sqlite = vs_sqlite_version(),
       .microhttpd = vs_server_version(),
+      .ncurses = vs_terminal_version(),
       .stdout_is_terminal = vs_stream_is_terminal(VS_STDOUT),
       .info = vs_json_root(&info),
   };
+  vs_machine_look(&found.machine, cli->host);
   vs_trial_make(&found.trial, cli->host);
   if (vs_cli_has(cli, VS_OPTION_JSON)) put_json(cli, &found);
   else put_text(cli, &found);
+  vs_machine_close(&found.machine);
   vs_json_doc_deinit(&info);
   return VS_EXIT_OK;
 }
