@@ -25,11 +25,13 @@ if(NOT VS_WASM)
   if(PkgConfig_FOUND)
     pkg_check_modules(libdw QUIET IMPORTED_TARGET libdw)
     pkg_check_modules(microhttpd QUIET IMPORTED_TARGET libmicrohttpd)
+    pkg_check_modules(ncursesw QUIET IMPORTED_TARGET ncursesw)
   endif()
   option(VS_WITH_ZLIB "Read gzip-compressed files (zlib)" ${ZLIB_FOUND})
   option(VS_WITH_SQLITE "Export to SQLite" ${SQLite3_FOUND})
   option(VS_WITH_LIBDW "Name the native frames of recordings (elfutils)" ${libdw_FOUND})
   option(VS_WITH_SERVER "Serve the viewer's page (libmicrohttpd)" ${microhttpd_FOUND})
+  option(VS_WITH_TUI "The screen of `top` (ncursesw)" ${ncursesw_FOUND})
 endif()
 
 add_library(vs_flags INTERFACE)
@@ -40,7 +42,7 @@ target_compile_options(vs_flags INTERFACE
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=) # __FILE__ says src/..., whoever builds it wherever
 
 # Switches are always defined, to 0 or 1, and asked with #if: -Wundef then catches the misspelt one.
-foreach(switch VS_HOSTILE VS_WITH_ZLIB VS_WITH_SQLITE VS_WITH_LIBDW VS_WITH_SERVER)
+foreach(switch VS_HOSTILE VS_WITH_ZLIB VS_WITH_SQLITE VS_WITH_LIBDW VS_WITH_SERVER VS_WITH_TUI)
   target_compile_definitions(vs_flags INTERFACE ${switch}=$<BOOL:${${switch}}>)
 endforeach()
 target_compile_definitions(vs_flags INTERFACE VS_FREESTANDING=$<BOOL:${VS_WASM}>)

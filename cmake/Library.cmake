@@ -31,9 +31,16 @@ if(NOT VS_SANITIZE) # a sanitizer's runtime is found in the program, not in the 
   target_link_options(vramscope_shared PRIVATE -Wl,-z,defs)
 endif()
 
+# The screen of `top`, which tests link, too.
+file(GLOB tui_sources CONFIGURE_DEPENDS src/faces/tui/*.c)
+add_library(vs_tui STATIC ${tui_sources})
+target_compile_definitions(vs_tui PRIVATE _GNU_SOURCE)
+target_link_libraries(vs_tui PRIVATE vs_flags $<$<BOOL:${VS_WITH_TUI}>:PkgConfig::ncursesw> PUBLIC vramscope_static)
+add_dependencies(vs_tui floors)
+
 file(GLOB cli_sources CONFIGURE_DEPENDS src/faces/cli/*.c src/faces/server/*.c)
 add_executable(vramscope ${cli_sources})
-target_link_libraries(vramscope PRIVATE vs_flags vramscope_static
+target_link_libraries(vramscope PRIVATE vs_flags vs_tui vramscope_static
   $<$<BOOL:${VS_WITH_ZLIB}>:ZLIB::ZLIB> $<$<BOOL:${VS_WITH_SQLITE}>:SQLite::SQLite3>
   $<$<BOOL:${VS_WITH_LIBDW}>:PkgConfig::libdw> $<$<BOOL:${VS_WITH_SERVER}>:PkgConfig::microhttpd> ${CMAKE_DL_LIBS})
 # dryrun finds the simulated CUDA from where the binary lies, in a build as in an installed tree.

@@ -6,12 +6,19 @@ import shlex
 import shutil
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from conftest import Run
 
-COMMANDS = ("report", "stats", "tree", "blocks", "events", "view", "export", "compact", "dryrun", "demo", "settings", "doctor", "help")
+COMMANDS = ("report", "stats", "tree", "blocks", "events", "view", "export", "compact", "dryrun", "demo", "smi", "top",
+            "settings", "doctor", "help")
+
+FAKE = os.environ.get("VRAMSCOPE_FAKE", "")
+# A machine with two cards, for the commands that look at cards.
+FAKE_MACHINE = {"VRAMSCOPE_NVML": f"{FAKE}/libnvidia-ml.so.1",
+                "VRAMSCOPE_FAKE_NVML": str(Path(__file__).parents[1] / "fake/scenarios/two.txt")}
 
 
 @pytest.fixture
@@ -23,6 +30,8 @@ def call(vramscope, view, folder, build):
     browser.chmod(0o755)
 
     def run(*args):
+        if args[0] in ("smi", "top"):
+            return vramscope(*args, env=FAKE_MACHINE)
         if args[0] != "view" or {"--html", "--help", "-h", "--version", "-V"} & set(args):
             return vramscope(*args)
         with view(*args[1:], env={"PATH": f"{browser.parent}:{os.environ['PATH']}"}) as server:
@@ -81,8 +90,9 @@ def test_help_keeps_to_the_width(vramscope, width):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_listed_option_is_accepted(build, vramscope, call, folder, command):
-    samples = {"N": "3", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SETTINGS": "expandable_segments:True"}
-    operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "demo": [],
+    samples = {"N": "3", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SETTINGS": "expandable_segments:True",
+               "FIELDS": "gpu_name", "LIST": "0", "FORMAT": "csv", "[N]": "3", "SECONDS": "0.5"}
+    operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "demo": [], "smi": [], "top": [],
                 "compact": ["recording.vram"], "settings": ["expandable_segments:True"]}.get(command, ["snapshot.pickle"])
     short = ["--steps", "2"]
     vramscope("demo", *short, "--keep", "recording.vram")
@@ -91,7 +101,7 @@ def test_every_listed_option_is_accepted(build, vramscope, call, folder, command
         values = [] if argument is None else [samples.get(argument) or argument.split("|")[0]]
         if name == "port":
             values = [str(free_port())]
-        partner = ["--world", "8"] if name == "rank" else short if command == "demo" and name != "steps" else []
+        partner = ["--world", "8"] if name == "rank" else ["--count", "1"] if name in ("loop", "loop-ms", "ndjson") else short if command == "demo" and name != "steps" else []
         for option in [f"--{name}"] + ([f"-{letter}"] if letter else []):
             (folder / "out.txt").unlink(missing_ok=True)
             done = call(command, *partner, option, *values, *operands)

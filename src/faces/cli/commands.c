@@ -42,6 +42,18 @@ const vs_example vs_examples[] = {
 };
 const size_t vs_example_count = sizeof vs_examples / sizeof vs_examples[0];
 
+/* Options of several letters behind one dash. */
+static const struct {
+  vs_command_id command;
+  const char *word;
+  vs_option_id option;
+} spellings[] = {
+#define VS_SPELLING(command_, word_, option_) \
+  {.command = VS_COMMAND_##command_, .word = word_, .option = VS_OPTION_##option_},
+#include "faces/cli/spellings.def"
+#undef VS_SPELLING
+};
+
 /* ---- words of an option's argument */
 
 bool vs_option_next_word(const char **rest, vs_str *word) {
@@ -52,6 +64,8 @@ bool vs_option_next_word(const char **rest, vs_str *word) {
   if (**rest == '|') ++*rest;
   return true;
 }
+
+bool vs_option_may_stand_alone(const vs_option *option) { return option->argument[0] == '['; }
 
 bool vs_option_is_choice(vs_str word) { return word.size != 0 && word.data[0] >= 'a' && word.data[0] <= 'z'; }
 
@@ -83,7 +97,7 @@ static bool is_time(vs_str value) {
 
 static bool fits_word(vs_option_id id, vs_str word, vs_str value) {
   if (vs_option_is_choice(word)) return vs_str_equal(word, value);
-  if (vs_str_equal(word, VS_STR("N"))) return is_number(value);
+  if (vs_str_equal(word, VS_STR("N")) || vs_str_equal(word, VS_STR("[N]"))) return is_number(value);
   if (id != VS_OPTION_AT) return true;
   return vs_str_equal(word, VS_STR("EVENT")) ? is_number(value) : is_time(value);
 }
@@ -132,9 +146,16 @@ static vs_option_id find_option(vs_str name, vs_error *error) {
   return VS_OPTION_COUNT;
 }
 
-static vs_option_id find_letter(char letter, vs_error *error) {
-  for (unsigned id = 0; id < VS_OPTION_COUNT; id++)
-    if (vs_options[id].letter == letter) return (vs_option_id)id;
+/* A letter may stand for several options, but only for one of those that a command takes. */
+static vs_option_id find_letter(vs_command_id command, char letter, vs_error *error) {
+  unsigned found = VS_OPTION_COUNT;
+  for (unsigned id = VS_OPTION_COUNT; id-- > 0;) {
+    if (vs_options[id].letter != letter) continue;
+    if (command != VS_COMMAND_COUNT && (vs_commands[command].options & VS_OPTION_BIT(id)) != 0)
+      return (vs_option_id)id;
+    found = id;
+  }
+  if (found != VS_OPTION_COUNT) return (vs_option_id)found;
   vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "there is no option -%S; see: vramscope help",
           (vs_str){&letter, 1});
   return VS_OPTION_COUNT;
@@ -156,7 +177,9 @@ static vs_status take_option(parser *p, vs_option_id id, const char *attached) {
   const char *value = attached;
   if (option->argument == NULL && attached != NULL)
     return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--%s takes no value", option->name);
-  if (option->argument != NULL && value == NULL) {
+  if (option->argument != NULL && value == NULL && vs_option_may_stand_alone(option)) {
+    if (p->at < p->argc && is_number(vs_str_from(p->argv[p->at]))) value = p->argv[p->at++];
+  } else if (option->argument != NULL && value == NULL) {
     if (p->at >= p->argc)
       return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--%s needs a value: %s", option->name,
                      option->argument);
@@ -176,10 +199,25 @@ static vs_status take_long(parser *p, const char *word) {
   return take_option(p, id, word[size] == '=' ? word + size + 1 : NULL);
 }
 
+/* "-lms 100" and "-lms=100", where the command has such a spelling; else VS_OPTION_COUNT. *value is what stands behind =. */
+static vs_option_id find_spelling(const parser *p, const char *word, const char **value) {
+  size_t size = 0;
+  while (word[size] != 0 && word[size] != '=') size++;
+  *value = word[size] == '=' ? word + size + 1 : NULL;
+  for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
+    if (spellings[i].command == p->line->command &&
+        vs_str_equal(vs_str_from(spellings[i].word), (vs_str){word, size}))
+      return spellings[i].option;
+  return VS_OPTION_COUNT;
+}
+
 /* "-qf" and "-oFILE". */
 static vs_status take_letters(parser *p, const char *letters) {
+  const char *value;
+  const vs_option_id spelt = find_spelling(p, letters, &value);
+  if (spelt != VS_OPTION_COUNT) return take_option(p, spelt, value);
   for (; *letters != 0; letters++) {
-    const vs_option_id id = find_letter(*letters, p->error);
+    const vs_option_id id = find_letter(p->line->command, *letters, p->error);
     if (id == VS_OPTION_COUNT) return VS_BAD_ARGUMENT;
     const bool takes_rest = vs_options[id].argument != NULL && letters[1] != 0;
     VS_TRY(take_option(p, id, takes_rest ? letters + 1 : NULL));

@@ -35,7 +35,7 @@ typedef enum vs_option_group { VS_GROUP_RUN, VS_GROUP_WHAT, VS_GROUP_HOW, VS_GRO
 
 typedef struct vs_option {
   const char *name;     /* "output" */
-  const char *argument; /* "peak|end|EVENT", NULL: it takes none */
+  const char *argument; /* "peak|end|EVENT", NULL: it takes none; "[N]": it may be left out */
   const char *sentence;
   char letter; /* 'o', 0: it has none */
   vs_option_group group;
@@ -65,6 +65,8 @@ extern const size_t vs_example_count;
 
 /* The word behind *rest, which moves on; false at the end. */
 bool vs_option_next_word(const char **rest, vs_str *word);
+/* Of an option with an argument: whether that may be left out. */
+bool vs_option_may_stand_alone(const vs_option *option);
 /* In small letters: one of the words that the option accepts as they are. */
 bool vs_option_is_choice(vs_str word);
 

@@ -113,8 +113,13 @@ static void put_formats(vs_screen *screen) {
   }
 }
 
-static void put_exits(vs_screen *screen) {
+static void put_exits(vs_screen *screen, vs_command_id id) {
   put_heading(screen, "Exit status");
+#define VS_SMI_EXIT(name, value, meaning) \
+  if (id == VS_COMMAND_smi) put_row(screen, #value, 7, meaning);
+#include "faces/cli/smi_exits.def"
+#undef VS_SMI_EXIT
+  if (id == VS_COMMAND_smi) return;
 #define VS_EXIT(name, value, meaning) put_row(screen, #value, 5, meaning);
 #include "faces/cli/exits.def"
 #undef VS_EXIT
@@ -139,7 +144,7 @@ void vs_help_command(vs_screen *screen, vs_command_id id) {
     vs_format(line, sizeof line, "vramscope %s", vs_examples[i].line);
     put_row(screen, line, 6, vs_examples[i].purpose);
   }
-  put_exits(screen);
+  put_exits(screen, id);
 }
 
 /* ---- the command */

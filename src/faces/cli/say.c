@@ -1,4 +1,5 @@
 #include "faces/cli/say.h"
+#include "base/glyph.h"
 #include "faces/cli/screen.h"
 #include "os/infile.h"
 #include "os/process.h"
@@ -19,8 +20,8 @@ vs_exit vs_exit_for(vs_status status) {
 static vs_str make_safe(char *to, size_t capacity, vs_str s) {
   size_t size = 0;
   for (size_t at = 0; at < s.size;) {
-    char piece[VS_SAFE_PIECE];
-    const size_t taken = vs_screen_safe_piece(piece, s, &at);
+    char piece[VS_GLYPH_PIECE];
+    const size_t taken = vs_glyph_safe_piece(piece, s, &at);
     if (size + taken > capacity) break;
     memcpy(to + size, piece, taken);
     size += taken;
@@ -31,9 +32,9 @@ static vs_str make_safe(char *to, size_t capacity, vs_str s) {
 /* The longest end of `s` that takes at most `capacity` bytes when made safe: of a long path the end says more. */
 static vs_str end_that_fits(vs_str s, size_t capacity) {
   size_t size = 0, skipped = 0;
-  char piece[VS_SAFE_PIECE];
-  for (size_t at = 0; at < s.size;) size += vs_screen_safe_piece(piece, s, &at);
-  while (size > capacity) size -= vs_screen_safe_piece(piece, s, &skipped);
+  char piece[VS_GLYPH_PIECE];
+  for (size_t at = 0; at < s.size;) size += vs_glyph_safe_piece(piece, s, &at);
+  while (size > capacity) size -= vs_glyph_safe_piece(piece, s, &skipped);
   return (vs_str){s.data + skipped, s.size - skipped};
 }
 

@@ -1,71 +1,11 @@
 #include "faces/cli/screen.h"
+#include "base/glyph.h"
 #include "base/utf8.h"
 
-/* ---- characters */
-
-typedef struct range {
-  uint32_t first, last;
-} range;
-
-static bool is_in(uint32_t point, const range *ranges, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (point >= ranges[i].first && point <= ranges[i].last) return true;
-  return false;
-}
-#define IS_IN(point, ranges) is_in(point, ranges, sizeof(ranges) / sizeof(ranges)[0])
-
-/* Not to be sent to a terminal: control characters, what reorders a line, lone surrogates (bytes that are no text). */
-static bool is_unsafe(uint32_t point) {
-  static const range unsafe[] = {
-      {0x00, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},   {0x200e, 0x200f}, {0x2028, 0x202e},
-      {0x2066, 0x2069}, {0xd800, 0xdfff}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f},
-  };
-  return IS_IN(point, unsafe);
-}
-
-/* Blocks of Unicode, coarsely: names in source files hardly ever leave them, and a wrong guess costs one column. */
-static size_t columns_of(uint32_t point) {
-  static const range none[] = {{0x300, 0x36f}, {0x200b, 0x200d}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}};
-  static const range two[] = {{0x1100, 0x115f},   {0x2e80, 0xa4cf},  {0xac00, 0xd7a3}, {0xf900, 0xfaff},
-                              {0xfe30, 0xfe6f},   {0xff00, 0xff60},  {0xffe0, 0xffe6}, {0x1f300, 0x1f64f},
-                              {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
-  return IS_IN(point, none) ? 0 : IS_IN(point, two) ? 2 : 1;
-}
-
-/* The character that begins with `length` well-formed bytes. */
-static uint32_t decode(const char *data, size_t length) {
-  const uint8_t *p = (const uint8_t *)data;
-  uint32_t point = length == 1 ? p[0] : p[0] & (0x7fU >> length);
-  for (size_t i = 1; i < length; i++) point = point << 6 | (p[i] & 0x3fU);
-  return point;
-}
-
-static size_t escape(char *out, uint8_t byte) {
-  const char escaped[4] = {'\\', 'x', "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
-  memcpy(out, escaped, sizeof escaped);
-  return sizeof escaped;
-}
-
-size_t vs_screen_safe_piece(char out[static VS_SAFE_PIECE], vs_str s, size_t *at) {
-  const char *data = s.data + *at;
-  const size_t length = vs_utf8_length((vs_str){data, s.size - *at});
-  *at += length == 0 ? 1 : length;
-  if (length == 0) return escape(out, (uint8_t)data[0]);
-  const uint32_t point = decode(data, length);
-  if (point >= 0xdc80 && point <= 0xdcff) return escape(out, (uint8_t)point); /* a byte, as Python keeps it */
-  if (!is_unsafe(point)) {
-    memcpy(out, data, length);
-    return length;
-  }
-  size_t size = 0;
-  for (size_t i = 0; i < length; i++) size += escape(out + size, (uint8_t)data[i]);
-  return size;
-}
-
 void vs_screen_safe(vs_text *text, vs_str s) {
-  char piece[VS_SAFE_PIECE];
+  char piece[VS_GLYPH_PIECE];
   for (size_t at = 0; at < s.size;) {
-    const size_t size = vs_screen_safe_piece(piece, s, &at);
+    const size_t size = vs_glyph_safe_piece(piece, s, &at);
     vs_text_put(text, piece, size);
   }
 }
@@ -74,7 +14,7 @@ void vs_screen_safe(vs_text *text, vs_str s) {
 
 static size_t step(vs_str s, size_t at, size_t *columns) {
   const size_t length = vs_utf8_length((vs_str){s.data + at, s.size - at});
-  *columns = length == 0 ? 1 : columns_of(decode(s.data + at, length));
+  *columns = length == 0 ? 1 : vs_glyph_columns(vs_glyph_decode(s.data + at, length));
   return length == 0 ? 1 : length;
 }
 

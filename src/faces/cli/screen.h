@@ -36,10 +36,6 @@ static inline void vs_scratch_init(vs_text *scratch, const vs_screen *screen) {
 /* Printable text as it is; control characters, bytes that are no text, and characters that reorder a line as \xNN. */
 void vs_screen_safe(vs_text *text, vs_str s);
 
-/* The same piece by piece: the one that begins at s[*at] goes to `out`, *at moves on; returns its bytes. */
-enum { VS_SAFE_PIECE = 16 };
-size_t vs_screen_safe_piece(char out[static VS_SAFE_PIECE], vs_str s, size_t *at);
-
 /* How many columns `s` takes; it is safe text. */
 size_t vs_screen_width(vs_str s);
 

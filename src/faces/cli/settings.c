@@ -1,5 +1,6 @@
 /* vramscope settings: what settings of the allocator mean, given or found in the environment. */
 #include "alloc/settings.h"
+#include "base/glyph.h"
 #include "faces/cli/words.h"
 #include "os/process.h"
 
@@ -180,9 +181,9 @@ static size_t place_of(vs_str text, uint64_t offset) {
   enum { ESCAPED = 3 };
   size_t at = 0;
   for (uint64_t seen = 0; seen < offset && at < text.size;) {
-    char piece[VS_SAFE_PIECE];
+    char piece[VS_GLYPH_PIECE];
     const size_t begin = at;
-    (void)vs_screen_safe_piece(piece, text, &at);
+    (void)vs_glyph_safe_piece(piece, text, &at);
     seen += at - begin == 1 && (uint8_t)text.data[begin] >= 0x80 ? ESCAPED : at - begin;
   }
   return at;

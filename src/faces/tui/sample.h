@@ -1,0 +1,56 @@
+/* What was seen at one moment, as plain data: the devices in the order in which they are shown, and the
+ * processes on them.
+ *
+ * It is made on one thread and read on another, so nothing in it points into the devices object: texts are
+ * copied, and cut where they are longer than any terminal. Invariant: process.device < devices.count. */
+#ifndef VS_TUI_SAMPLE_H
+#define VS_TUI_SAMPLE_H
+
+#include "base/text.h"
+#include <vramscope/devices.h>
+
+enum { VS_TOP_LABEL = 24, VS_TOP_USER = 48, VS_TOP_NAME = 64, VS_TOP_COMMAND = 1024, VS_TOP_CONTAINER = 24 };
+
+typedef struct vs_top_device {
+  vs_devices_info info;
+  char label[VS_TOP_LABEL]; /* "0", of a MIG device "0:2" */
+  vs_devices_memory memory;
+  vs_metric utilization, memory_utilization, temperature, power, power_limit;
+  vs_metric clock_reasons, recovery_action;
+  vs_metric process_count;
+  bool may_miss;   /* processes: this one lives in a pid namespace of its own */
+  bool is_sharing; /* a MIG device whose memory is that of others of its GPU instance, too */
+} vs_top_device;
+
+typedef struct vs_top_process {
+  uint32_t device; /* row of devices */
+  uint64_t pid, inner_pid;
+  uint64_t start_us; /* since 1970, 0: unknown */
+  vs_metric bytes;
+  bool is_visible;
+  char kind[8];
+  char user[VS_TOP_USER], name[VS_TOP_NAME], command[VS_TOP_COMMAND], container[VS_TOP_CONTAINER];
+} vs_top_process;
+
+typedef struct vs_top_sample {
+  uint64_t number;  /* 1, 2, ...; 0: nothing was seen yet */
+  uint64_t at_us;   /* by the clock that only goes forward */
+  uint64_t wall_us; /* since 1970 */
+  char clock[12];   /* the same as people here write it: "22:10:46" */
+  char host[64];
+  vs_devices_driver driver;
+  /* Why there is no driver now; "" while there is one. Then all figures are unknown. */
+  char trouble[VS_ERROR_TEXT_SIZE];
+  VS_VEC(vs_top_device) devices;
+  VS_VEC(vs_top_process) processes;
+} vs_top_sample;
+
+void vs_top_sample_deinit(const vs_host *host, vs_top_sample *sample);
+
+/* Makes `to` equal to `from`, with the memory that it has. */
+VS_MUST_CHECK vs_status vs_top_sample_copy(const vs_host *host, vs_top_sample *to, const vs_top_sample *from);
+
+/* The row of the device with this UUID, devices.count where there is none. */
+size_t vs_top_sample_device(const vs_top_sample *sample, const char *uuid);
+
+#endif

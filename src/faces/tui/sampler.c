@@ -1,0 +1,107 @@
+#include "faces/tui/sampler.h"
+#include "os/clock.h"
+#include "os/process.h"
+
+/* ---- the thread */
+
+static void publish(vs_top_sampler *s, vs_status status, const vs_error *error) {
+  vs_lock_take(&s->lock);
+  if (status == VS_OK) {
+    const vs_top_sample ready = s->ready;
+    s->ready = s->filling;
+    s->filling = ready;
+  } else {
+    s->status = status;
+    s->error = *error;
+  }
+  vs_lock_give(&s->lock);
+}
+
+/* The next sample begins with what the last one knew, for when the driver goes. Without memory for that it
+ * begins empty. */
+static vs_status carry_over(vs_top_sampler *s, vs_top_sample *last) {
+  return s->collector.count == 0 ? VS_OK : vs_top_sample_copy(s->host, &s->filling, last);
+}
+
+static bool look(vs_top_sampler *s, vs_top_sample *last) {
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  atomic_store(&s->asked_us, vs_process_clock_us());
+  vs_status status = carry_over(s, last);
+  if (status == VS_OK) status = vs_top_collect(&s->collector, &s->filling, &error);
+  if (status == VS_OK) status = vs_top_sample_copy(s->host, last, &s->filling);
+  atomic_store(&s->asked_us, 0);
+  if (status != VS_OK && error.text[0] == 0)
+    vs_fail(&error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  publish(s, status, &error);
+  return status == VS_OK;
+}
+
+/* Looks at fixed moments: a slow answer does not shift the next. Those that were missed meanwhile are left
+ * out. */
+static void run(void *ctx) {
+  vs_top_sampler *s = ctx;
+  vs_top_sample last = {0};
+  uint64_t due = vs_process_clock_us();
+  while (!atomic_load(&s->is_over)) {
+    const uint64_t interval = atomic_load(&s->interval_us), now = vs_process_clock_us();
+    if (now < due) {
+      const uint64_t most = due - now < interval ? due - now : interval; /* it may have become shorter */
+      vs_sign_wait(&s->wake, most * 1000);
+      if (due - now > interval) due = now + interval;
+      continue;
+    }
+    if (!look(s, &last) || interval == 0) break;
+    due = due + interval > now ? due + interval : now + interval;
+  }
+  vs_top_sample_deinit(s->host, &last);
+  atomic_store(&s->has_ended, true);
+}
+
+/* ---- the others */
+
+vs_status vs_top_sampler_start(vs_top_sampler *s, const vs_host *host, const char *selection,
+                               uint64_t interval_us) {
+  *s = (vs_top_sampler){.host = host, .status = VS_OK};
+  vs_top_collector_init(&s->collector, host, selection);
+  atomic_store(&s->interval_us, interval_us);
+  return vs_thread_start(&s->thread, "vs-top", run, s);
+}
+
+bool vs_top_sampler_stop(vs_top_sampler *s) {
+  enum { PATIENCE_MS = 300, STEP_MS = 5 };
+  atomic_store(&s->is_over, true);
+  vs_sign_give(&s->wake);
+  for (int i = 0; i < PATIENCE_MS / STEP_MS && !atomic_load(&s->has_ended); i++)
+    vs_clock_sleep_ns(UINT64_C(1000000) * STEP_MS);
+  if (!atomic_load(&s->has_ended)) return false;
+  vs_thread_join(&s->thread);
+  vs_top_collector_deinit(&s->collector);
+  vs_top_sample_deinit(s->host, &s->filling);
+  vs_top_sample_deinit(s->host, &s->ready);
+  return true;
+}
+
+void vs_top_sampler_set_interval(vs_top_sampler *s, uint64_t interval_us) {
+  atomic_store(&s->interval_us, interval_us);
+  vs_sign_give(&s->wake);
+}
+
+vs_status vs_top_sampler_take(vs_top_sampler *s, vs_top_sample *mine, bool *is_new, vs_error *error) {
+  vs_lock_take(&s->lock);
+  const vs_status status = s->status;
+  if (status != VS_OK) *error = s->error;
+  *is_new = s->ready.number > mine->number;
+  if (*is_new) {
+    const vs_top_sample taken = s->ready;
+    s->ready = *mine;
+    *mine = taken;
+  }
+  vs_lock_give(&s->lock);
+  return status;
+}
+
+uint64_t vs_top_sampler_silence(const vs_top_sampler *s, uint32_t *row) {
+  const uint64_t asked = atomic_load(&s->asked_us), now = vs_process_clock_us();
+  *row = asked == 0 ? UINT32_MAX : atomic_load_explicit(&s->collector.at, memory_order_relaxed);
+  return asked == 0 || now < asked ? 0 : now - asked;
+}

@@ -1,0 +1,198 @@
+#include "faces/tui/top.h"
+#include "faces/tui/draw.h"
+#include "faces/tui/json.h"
+#include "faces/tui/sampler.h"
+#include "faces/tui/terminal.h"
+#include "os/process.h"
+
+enum { KEY_MS = 50, WAIT_US = 5000, WAITING_US = 3000000, SILENCE_US = 2000000 };
+
+/* It outlives the run where a driver hangs: then the thread is still in it. */
+static vs_top_sampler sampler;
+
+typedef struct running {
+  const vs_top_plan *plan;
+  vs_top_state state;
+  vs_top_view view;
+  vs_top_history history;
+  vs_top_sample shown; /* on the screen; while it stands still, older than `newest` */
+  vs_top_sample newest;
+  vs_canvas canvas;
+  uint64_t stopped_us; /* when the picture was stopped */
+  uint64_t hold_us;
+  uint64_t
+      silent_s; /* whole seconds for which the driver has owed an answer, 0: fewer than are worth a word */
+  uint32_t page;
+} running;
+
+static void deinit(running *r) {
+  const vs_host *host = r->plan->host;
+  vs_top_view_deinit(host, &r->view);
+  vs_top_history_deinit(host, &r->history);
+  vs_top_sample_deinit(host, &r->shown);
+  vs_top_sample_deinit(host, &r->newest);
+  vs_canvas_deinit(host, &r->canvas);
+}
+
+/* ---- the first answer: nothing to show before it, and no reason to take the screen */
+
+/* *is_ended: somebody wished so. */
+static vs_status wait_for_first(running *r, bool *is_ended, vs_error *error) {
+  const uint64_t began = vs_process_clock_us();
+  bool is_new = false, is_said = false;
+  *is_ended = false;
+  for (;;) {
+    VS_TRY(vs_top_sampler_take(&sampler, &r->newest, &is_new, error));
+    if (is_new) return VS_OK;
+    *is_ended = vs_process_wait_end(WAIT_US);
+    if (*is_ended) return VS_OK;
+    if (!is_said && vs_process_clock_us() - began > WAITING_US) {
+      r->plan->waiting(r->plan->ctx);
+      is_said = true;
+    }
+  }
+}
+
+/* ---- text and data */
+
+static vs_status put_text(running *r) {
+  const vs_top_scene scene = {
+      .sample = &r->newest, .state = &r->state, .view = &r->view, .now_us = r->newest.at_us};
+  r->canvas.has_unicode = r->plan->has_unicode;
+  VS_TRY(vs_top_draw(r->plan->host, &r->canvas, &scene, r->plan->columns, VS_LAYOUT_UNBOUNDED, &r->page));
+  vs_canvas_write(&r->canvas, r->plan->text, r->plan->has_colour);
+  return VS_OK;
+}
+
+static vs_status put_newest(running *r, vs_top_shape shape) {
+  VS_TRY(vs_top_view_build(r->plan->host, &r->view, &r->newest, &r->state));
+  if (shape == VS_TOP_ONCE) VS_TRY(put_text(r));
+  else vs_top_put_json(r->plan->text, &r->newest, &r->view, shape == VS_TOP_JSON ? 2 : 0);
+  return r->plan->flush(r->plan->ctx);
+}
+
+static vs_status run_data(running *r, vs_error *error) {
+  bool is_ended, is_new;
+  VS_TRY(wait_for_first(r, &is_ended, error));
+  if (is_ended) return VS_OK;
+  VS_TRY(put_newest(r, r->plan->shape));
+  uint64_t rounds = r->plan->shape == VS_TOP_NDJSON ? r->plan->rounds : 1;
+  while (rounds != 1 && !vs_process_wait_end(WAIT_US)) {
+    VS_TRY(vs_top_sampler_take(&sampler, &r->newest, &is_new, error));
+    if (!is_new) continue;
+    VS_TRY(put_newest(r, r->plan->shape));
+    rounds -= rounds != 0;
+  }
+  return VS_OK;
+}
+
+/* ---- the screen */
+
+/* The device that does not answer: what was known of it is old. */
+static void mark_stale(vs_top_sample *sample, uint32_t row) {
+  const vs_metric stale = {.reason = VS_REASON_STALE};
+  if (row >= sample->devices.count) return;
+  vs_top_device *device = &sample->devices.data[row];
+  device->utilization = device->temperature = device->power = stale;
+  device->memory.used = device->memory.free = device->memory.reserved = stale;
+  device->memory.attributed = device->memory.unattributed = stale;
+}
+
+static vs_status draw(running *r) {
+  uint32_t columns, rows;
+  const bool is_silent = r->silent_s != 0;
+  vs_terminal_size(&columns, &rows);
+  VS_TRY(vs_top_view_build(r->plan->host, &r->view, &r->shown, &r->state));
+  const vs_top_scene scene = {.sample = &r->shown,
+                              .history = &r->history,
+                              .state = &r->state,
+                              .view = &r->view,
+                              .now_us = r->state.is_paused ? r->stopped_us
+                                        : is_silent        ? vs_process_clock_us()
+                                                           : r->shown.at_us,
+                              .silent_us = r->silent_s * 1000000,
+                              .hold_us = r->hold_us};
+  VS_TRY(vs_top_draw(r->plan->host, &r->canvas, &scene, columns, rows, &r->page));
+  vs_terminal_show(&r->canvas);
+  return VS_OK;
+}
+
+/* What is newer goes into the history, and onto the screen unless that stands still. */
+static vs_status follow(running *r, bool *is_changed, vs_error *error) {
+  bool is_new;
+  uint32_t row;
+  VS_TRY(vs_top_sampler_take(&sampler, &r->newest, &is_new, error));
+  if (is_new) vs_top_history_add(r->plan->host, &r->history, &r->newest);
+  if (!r->state.is_paused && r->newest.number > r->shown.number) {
+    const vs_top_sample shown = r->shown;
+    r->shown = r->newest;
+    r->newest = shown;
+    r->newest.number = r->shown.number; /* what is asked for is newer than what was had */
+    *is_changed = true;
+  }
+  const uint64_t silent = vs_top_sampler_silence(&sampler, &row);
+  const uint64_t silent_s = silent < SILENCE_US ? 0 : silent / 1000000;
+  if (silent_s != r->silent_s && !r->state.is_paused) {
+    if (silent_s != 0) mark_stale(&r->shown, row);
+    *is_changed = true;
+  }
+  if (!r->state.is_paused) r->silent_s = silent_s;
+  return VS_OK;
+}
+
+static void press(running *r, uint32_t key) {
+  const bool was_paused = r->state.is_paused;
+  const uint64_t interval = r->state.interval_us;
+  vs_top_press(&r->state, &r->shown, &r->view, key, r->page);
+  if (r->state.is_paused && !was_paused) r->stopped_us = r->shown.at_us;
+  if (r->state.interval_us == interval) return;
+  if (r->state.interval_us > r->hold_us) r->hold_us = r->state.interval_us;
+  vs_top_sampler_set_interval(&sampler, r->state.interval_us);
+}
+
+static vs_status loop(running *r, vs_error *error) {
+  bool is_changed = true, is_gone = false;
+  while (!r->state.is_over && !is_gone) {
+    VS_TRY(follow(r, &is_changed, error));
+    if (is_changed) VS_TRY(draw(r));
+    const uint32_t key = vs_terminal_key(KEY_MS, &is_gone);
+    is_changed = key != VS_KEY_NONE;
+    if (is_changed) press(r, key);
+    if (vs_process_wait_end(0)) break;
+  }
+  return VS_OK;
+}
+
+static vs_status run_screen(running *r, vs_error *error) {
+  bool is_ended;
+  VS_TRY(wait_for_first(r, &is_ended, error));
+  if (is_ended) return VS_OK;
+  vs_top_history_add(r->plan->host, &r->history, &r->newest);
+  r->canvas.has_unicode = r->plan->has_unicode;
+  r->hold_us = r->state.interval_us;
+  const vs_status opened = vs_terminal_open(r->plan->has_colour, &r->canvas.has_unicode, error);
+  if (opened != VS_OK) {
+    r->plan->no_screen(r->plan->ctx, error);
+    return put_newest(r, VS_TOP_ONCE);
+  }
+  const vs_status status = loop(r, error);
+  vs_terminal_close();
+  return status;
+}
+
+vs_status vs_top_run(const vs_top_plan *plan, vs_error *error) {
+  running r = {.plan = plan};
+  const bool is_repeated = plan->shape == VS_TOP_SCREEN || plan->shape == VS_TOP_NDJSON;
+  vs_top_state_init(&r.state, plan->interval_us);
+  r.state.wanted = plan->wanted;
+  vs_status status =
+      vs_top_sampler_start(&sampler, plan->host, plan->selection, is_repeated ? plan->interval_us : 0);
+  if (status == VS_OK) {
+    status = plan->shape == VS_TOP_SCREEN ? run_screen(&r, error) : run_data(&r, error);
+    (void)vs_top_sampler_stop(&sampler);
+  }
+  if (status != VS_OK && error->text[0] == 0)
+    vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  deinit(&r);
+  return status;
+}

@@ -1,0 +1,36 @@
+/* `vramscope top` as a whole, in its three shapes: a screen, text, data. */
+#ifndef VS_TUI_TOP_H
+#define VS_TUI_TOP_H
+
+#include "faces/tui/state.h"
+
+typedef enum vs_top_shape {
+  VS_TOP_SCREEN,
+  VS_TOP_ONCE,  /* what the screen would show, as text */
+  VS_TOP_JSON,  /* one sample */
+  VS_TOP_NDJSON /* a sample in a line, again and again */
+} vs_top_shape;
+
+typedef struct vs_top_plan {
+  const vs_host *host;
+  vs_top_shape shape;
+  const char *selection; /* vs_devices_select; NULL: every GPU */
+  vs_top_wanted wanted;
+  uint64_t interval_us;
+  uint64_t rounds; /* of NDJSON; 0: until somebody ends it */
+  bool has_unicode, has_colour;
+  uint32_t columns; /* of text */
+  void *ctx;        /* of the functions */
+  vs_text *text;    /* where text and data go */
+  /* Hands on what is in `text`, after each sample of data. VS_CANCELLED: nobody reads it any more. */
+  vs_status (*flush)(void *ctx);
+  void (*waiting)(void *ctx); /* the driver takes long for its first answer */
+  /* The terminal cannot have a screen, the sentence says why: it is text, once, instead. */
+  void (*no_screen)(void *ctx, const vs_error *error);
+} vs_top_plan;
+
+/* Runs until it is done or ended (Ctrl-C, TERM, HUP: vs_process_hold_end was called). Only one at a time.
+ * Fails: as vs_top_collect and flush; `error` has the sentence */
+VS_MUST_CHECK vs_status vs_top_run(const vs_top_plan *plan, vs_error *error);
+
+#endif
