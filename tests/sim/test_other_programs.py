@@ -57,7 +57,10 @@ NVML = """
     sizes = {name: ctypes.sizeof(getattr(n, name)) for name in
              ("c_nvmlMemory_t", "c_nvmlMemory_v2_t", "nvmlPciInfo_t", "c_nvmlProcessInfo_t", "c_nvmlProcessDetail_v1_t",
               "c_nvmlGpuFabricInfo_t", "c_nvmlGpuFabricInfo_v2_t", "c_nvmlGpuFabricInfo_v3_t", "c_nvmlFieldValue_t",
-              "c_nvmlUUID_t")}
+              "c_nvmlUUID_t", "c_nvmlBAR1Memory_t", "c_nvmlConfComputeMemSizeInfo_t", "c_nvmlTemperature_v1_t",
+              "c_nvmlMarginTemperature_v1_t", "c_nvmlDeviceAddressingMode_t", "c_nvmlDramEncryptionInfo_t",
+              "c_nvmlC2cModeInfo_v1_t", "c_nvmlHostname_v1_t", "c_nvmlDeviceAttributes", "c_nvmlEccSramErrorStatus_v1_t",
+              "c_nvmlRowRemapperHistogramValues", "c_nvmlAccountingStats_t")}
     h = n.nvmlDeviceGetHandleByIndex(1)
     old, new = n.nvmlDeviceGetMemoryInfo(h), n.nvmlDeviceGetMemoryInfo(h, version=n.nvmlMemory_v2)
     cuda = ctypes.CDLL("libcuda.so.1")
@@ -89,7 +92,11 @@ def test_nvml_binding(python):
     assert found["sizes"] == {
         "c_nvmlMemory_t": 24, "c_nvmlMemory_v2_t": 40, "nvmlPciInfo_t": 68, "c_nvmlProcessInfo_t": 24,
         "c_nvmlProcessDetail_v1_t": 32, "c_nvmlGpuFabricInfo_t": 28, "c_nvmlGpuFabricInfo_v2_t": 36,
-        "c_nvmlGpuFabricInfo_v3_t": 40, "c_nvmlFieldValue_t": 40, "c_nvmlUUID_t": 52}
+        "c_nvmlGpuFabricInfo_v3_t": 40, "c_nvmlFieldValue_t": 40, "c_nvmlUUID_t": 52,
+        "c_nvmlBAR1Memory_t": 24, "c_nvmlConfComputeMemSizeInfo_t": 16, "c_nvmlTemperature_v1_t": 12,
+        "c_nvmlMarginTemperature_v1_t": 8, "c_nvmlDeviceAddressingMode_t": 8, "c_nvmlDramEncryptionInfo_t": 8,
+        "c_nvmlC2cModeInfo_v1_t": 4, "c_nvmlHostname_v1_t": 64, "c_nvmlDeviceAttributes": 40,
+        "c_nvmlEccSramErrorStatus_v1_t": 104, "c_nvmlRowRemapperHistogramValues": 20, "c_nvmlAccountingStats_t": 56}
     assert found["count"] == 2 and found["name"] == "NVIDIA GeForce RTX 4090 (simulated)"
     assert found["bus"] == "00000000:02:00.0" and found["by_uuid"] == 1 and found["capability"] == [8, 9]
     total, reserved, used, free = found["new"]

@@ -1,0 +1,70 @@
+# The Python package vramscope: the extension vramscope._native by CPython's limited API, so that one file serves 3.11 and
+# all that follow, and `python`, a target that lays out a package that runs as it lies:
+#
+#   <build>/python/vramscope/*.py *.pyi py.typed      links to python/vramscope: edit and run
+#   <build>/python/vramscope/_native.abi3.so
+#   <build>/python/vramscope/bin, lib                 links to the command and what it looks for beside itself
+#
+# A wheel has the same, installed (pyproject.toml).
+
+if(NOT DEFINED Python_EXECUTABLE)
+  set(Python_EXECUTABLE ${Python3_EXECUTABLE}) # of Modules.cmake, which runs our tools and may be older
+endif()
+find_package(Python 3.11 QUIET COMPONENTS Interpreter Development.Module)
+set(python_is_possible ${Python_Development.Module_FOUND})
+if(VS_SANITIZE OR VS_FUZZ) # an interpreter without a sanitizer cannot load what wants one
+  set(python_is_possible OFF)
+endif()
+option(VS_WITH_PYTHON "Build the Python package (Python.h of 3.11 or later)" ${python_is_possible})
+if(NOT VS_WITH_PYTHON)
+  return()
+endif()
+if(NOT Python_Development.Module_FOUND)
+  message(FATAL_ERROR "VS_WITH_PYTHON wants the headers of Python 3.11 or later (Debian: python3-dev)")
+endif()
+
+set(vs_python_dir ${PROJECT_BINARY_DIR}/python)
+set(package ${vs_python_dir}/vramscope)
+set(package_source ${PROJECT_SOURCE_DIR}/python/vramscope)
+file(GLOB native_sources CONFIGURE_DEPENDS src/faces/python/*.c)
+file(GLOB torch_sources CONFIGURE_DEPENDS src/faces/torch/*.c)
+set_source_files_properties(${torch_sources} PROPERTIES COMPILE_OPTIONS -fexceptions) # PyTorch's pass through them
+add_library(vs_native MODULE ${native_sources} ${torch_sources})
+target_include_directories(vs_native SYSTEM PRIVATE ${Python_INCLUDE_DIRS})
+target_compile_definitions(vs_native PRIVATE _GNU_SOURCE Py_LIMITED_API=0x030b0000)
+target_link_libraries(vs_native PRIVATE vs_flags vramscope_static Threads::Threads ${CMAKE_DL_LIBS})
+add_dependencies(vs_native floors)
+
+# It lives in other people's processes: nothing but its entry, and what PyTorch looks up by name, can be seen from outside.
+set(map ${CMAKE_CURRENT_BINARY_DIR}/vs_native.map)
+file(GENERATE OUTPUT ${map} CONTENT "{ global: PyInit__native; vs_torch_*; local: *; };\n")
+target_link_options(vs_native PRIVATE -Wl,--version-script=${map} -Wl,-z,relro,-z,now)
+set_target_properties(vs_native PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX .abi3.so LINK_DEPENDS ${map}
+  LIBRARY_OUTPUT_DIRECTORY ${package})
+
+# ---- the package as it lies in a build
+
+file(GLOB_RECURSE package_files CONFIGURE_DEPENDS RELATIVE ${package_source}
+  ${package_source}/*.py ${package_source}/*.pyi ${package_source}/py.typed)
+foreach(file ${package_files})
+  get_filename_component(folder ${package}/${file} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  file(CREATE_LINK ${package_source}/${file} ${package}/${file} SYMBOLIC)
+endforeach()
+file(MAKE_DIRECTORY ${package}/bin ${package}/lib/vramscope)
+file(CREATE_LINK ${PROJECT_BINARY_DIR}/vramscope ${package}/bin/vramscope SYMBOLIC)
+file(CREATE_LINK ${vs_simcuda_dir} ${package}/lib/vramscope/simcuda SYMBOLIC)
+file(CREATE_LINK ${PROJECT_BINARY_DIR}/dryrun ${package}/lib/vramscope/dryrun SYMBOLIC)
+
+add_custom_target(python ALL)
+add_dependencies(python vs_native vramscope simcuda)
+
+# ---- the package as a wheel has it: `cmake --install . --component python`, which scikit-build-core does (pyproject.toml)
+
+set(python_part COMPONENT python EXCLUDE_FROM_ALL)
+get_target_property(simcuda_libraries simcuda MANUALLY_ADDED_DEPENDENCIES)
+install(TARGETS vs_native LIBRARY DESTINATION vramscope ${python_part})
+install(TARGETS vramscope RUNTIME DESTINATION vramscope/bin ${python_part})
+install(TARGETS ${simcuda_libraries} LIBRARY DESTINATION vramscope/lib/vramscope/simcuda ${python_part})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/dryrun DESTINATION vramscope/lib/vramscope ${python_part}
+  FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)

@@ -1,0 +1,73 @@
+# Written by tools/make_python_stubs from the list of names in __init__.py.
+from typing import Any
+
+from vramscope import devices as devices
+from vramscope import errors as errors
+from vramscope import fastai as fastai
+from vramscope import gpu_mem_track as gpu_mem_track
+from vramscope import memory as memory
+from vramscope import modelsize_estimate as modelsize_estimate
+from vramscope import query as query
+from vramscope import scopes as scopes
+from vramscope import torch as torch
+from vramscope._dryrun import DryRun as DryRun
+from vramscope._dryrun import dryrun as dryrun
+from vramscope._report import Report as Report
+from vramscope.errors import ArgumentError as ArgumentError
+from vramscope.errors import CancelledError as CancelledError
+from vramscope.errors import DeviceError as DeviceError
+from vramscope.errors import DeviceMemoryError as DeviceMemoryError
+from vramscope.errors import Error as Error
+from vramscope.errors import FileError as FileError
+from vramscope.errors import FormatError as FormatError
+from vramscope.errors import LimitError as LimitError
+from vramscope.errors import NoMemoryError as NoMemoryError
+from vramscope.errors import NotFoundError as NotFoundError
+from vramscope.errors import RefusedError as RefusedError
+from vramscope.errors import UnsupportedError as UnsupportedError
+from vramscope.fastai import GPUMemTrace as GPUMemTrace
+from vramscope.fastai import GPUMemory as GPUMemory
+from vramscope.fastai import b2mb as b2mb
+from vramscope.fastai import get_ref_free_exc_info as get_ref_free_exc_info
+from vramscope.fastai import gpu_mem_get as gpu_mem_get
+from vramscope.fastai import gpu_mem_get_all as gpu_mem_get_all
+from vramscope.fastai import gpu_mem_get_free as gpu_mem_get_free
+from vramscope.fastai import gpu_mem_get_free_no_cache as gpu_mem_get_free_no_cache
+from vramscope.fastai import gpu_mem_get_used as gpu_mem_get_used
+from vramscope.fastai import gpu_mem_get_used_fast as gpu_mem_get_used_fast
+from vramscope.fastai import gpu_mem_get_used_no_cache as gpu_mem_get_used_no_cache
+from vramscope.fastai import gpu_mem_held_by_error as gpu_mem_held_by_error
+from vramscope.fastai import gpu_mem_restore as gpu_mem_restore
+from vramscope.fastai import gpu_mem_restore_ctx as gpu_mem_restore_ctx
+from vramscope.fastai import gpu_mem_trace as gpu_mem_trace
+from vramscope.fastai import gpu_with_max_free_mem as gpu_with_max_free_mem
+from vramscope.fastai import preload_pytorch as preload_pytorch
+from vramscope.gpu_mem_track import Growth as Growth
+from vramscope.gpu_mem_track import MemTracker as MemTracker
+from vramscope.gpu_mem_track import TrackedTensor as TrackedTensor
+from vramscope.memory import Freed as Freed
+from vramscope.memory import MemoryFigures as MemoryFigures
+from vramscope.memory import dump_snapshot as dump_snapshot
+from vramscope.memory import empty_cache as empty_cache
+from vramscope.memory import free_tensor as free_tensor
+from vramscope.memory import memory_stats as memory_stats
+from vramscope.memory import memory_stats_as_nested_dict as memory_stats_as_nested_dict
+from vramscope.memory import memory_summary as memory_summary
+from vramscope.memory import record_memory_history as record_memory_history
+from vramscope.memory import reset_accumulated_memory_stats as reset_accumulated_memory_stats
+from vramscope.memory import reset_peak_memory_stats as reset_peak_memory_stats
+from vramscope.memory import snapshot as snapshot
+from vramscope.memory import total_reserved_allocated_free as total_reserved_allocated_free
+from vramscope.modelsize_estimate import ModelSize as ModelSize
+from vramscope.modelsize_estimate import modelsize as modelsize
+from vramscope.query import Snapshot as Snapshot
+from vramscope.query import open as open
+from vramscope.query import report as report
+from vramscope.scopes import Figures as Figures
+from vramscope.scopes import Scope as Scope
+from vramscope.scopes import scope_source as scope_source
+from vramscope.torch import use_allocator as use_allocator
+
+__version__: str
+
+def load_ipython_extension(shell: Any) -> None: ...

@@ -1,0 +1,278 @@
+"""Who holds a tensor: the variables, attributes and containers that keep it alive, in words.
+
+Python's garbage collector knows which objects refer to which, but not the variables of running functions; those are
+asked frame by frame. What only C++ holds (what autograd saved for the backward pass) shows as references to the storage
+that nobody here has.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterable, Mapping
+from types import CellType, FrameType, ModuleType
+from typing import Any, NamedTuple
+
+_MOST_HOLDERS = 20
+_MOST_DEPTH = 4  # of containers in containers
+_OPTIMIZED = 0x1  # of code flags: the variables of a function, which f_locals copies
+
+
+def tensors_of(obj: Any) -> list[Any]:
+    """The tensors on GPUs that `obj` is or has: a tensor, a module, an optimizer, or any nesting of dicts and
+    sequences."""
+    torch = sys.modules.get("torch")
+    found: dict[int, Any] = {}
+    if torch is not None:
+        _collect(obj, torch, found, set())
+    return list(found.values())
+
+
+def _collect(obj: Any, torch: Any, found: dict[int, Any], seen: set[int]) -> None:
+    if id(obj) in seen:
+        return
+    seen.add(id(obj))
+    inner: Iterable[Any] = ()
+    if isinstance(obj, torch.Tensor):
+        if obj.is_cuda:
+            found[id(obj)] = obj
+        inner = [obj.grad] if obj.is_leaf and obj.grad is not None else ()
+    elif isinstance(obj, torch.nn.Module):
+        inner = [*obj.parameters(), *obj.buffers()]
+    elif isinstance(obj, torch.optim.Optimizer):
+        inner = list(obj.state.values())
+    elif isinstance(obj, Mapping):
+        inner = list(obj.values())
+    elif isinstance(obj, (list, tuple, set, frozenset)):
+        inner = list(obj)
+    for one in inner:
+        _collect(one, torch, found, seen)
+
+
+class Storages:
+    """The memory beneath tensors: each storage once, without keeping it."""
+
+    def __init__(self, tensors: list[Any]) -> None:
+        import torch
+
+        self._count = torch._C._storage_Use_Count
+        self._weak: dict[int, tuple[Any, int]] = {}  # the address -> (a weak reference, bytes)
+        for tensor in tensors:
+            storage = _local(tensor).untyped_storage()
+            if storage._cdata not in self._weak:
+                self._weak[storage._cdata] = storage._weak_ref(), storage.nbytes()
+        self.bytes = sum(size for _, size in self._weak.values())
+
+    def _alive(self) -> list[tuple[Any, int]]:
+        import torch
+
+        found = []
+        for weak, size in self._weak.values():
+            storage = torch.UntypedStorage._new_with_weak_ptr(weak)
+            if storage is not None:
+                found.append((storage, size))
+        return found
+
+    def held_bytes(self) -> int:
+        """Bytes of those that somebody holds, as they are now."""
+        return sum(storage.nbytes() for storage, _ in self._alive())
+
+    def empty(self) -> None:
+        """Takes the memory away from whoever holds it."""
+        for storage, _ in self._alive():
+            storage.resize_(0)
+
+    def __del__(self) -> None:
+        torch = sys.modules.get("torch")
+        for weak, _ in self._weak.values() if torch is not None else ():
+            torch.UntypedStorage._free_weak_ref(weak)
+
+
+def _local(tensor: Any) -> Any:
+    """Of a tensor that is spread over ranks the part that lies here."""
+    return getattr(tensor, "_local_tensor", tensor)
+
+
+def who_holds(tensors: list[Any], owner: Any, ignore: list[Any]) -> list[str]:
+    """Sentences about who holds these tensors (and `owner`, the object they came from), views and gradients of them
+    included."""
+    storages = {_local(tensor).untyped_storage()._cdata for tensor in tensors}
+    targets = _with_views(tensors, storages)
+    if owner is not None and not _has(targets, owner):
+        targets.append(owner)
+    search = _Search({id(tensors), id(targets), id(ignore), *map(id, ignore)})
+    found: dict[str, None] = {}
+    for target in targets:
+        found.update(dict.fromkeys(search.holders_of(target, 0)))
+    return list(found)[:_MOST_HOLDERS]
+
+
+def _with_views(tensors: list[Any], storages: set[int]) -> list[Any]:
+    import torch
+
+    targets = list(tensors)
+    for other in gc.get_objects():
+        if _is_tensor(other, torch) and not _has(targets, other) and _shares(other, storages):
+            targets.append(other)
+    return targets
+
+
+def _has(objects: list[Any], wanted: Any) -> bool:
+    for one in objects:  # no generator: its closure would be among the holders
+        if one is wanted:
+            return True
+    return False
+
+
+def _is_tensor(obj: Any, torch: Any) -> bool:
+    return issubclass(type(obj), torch.Tensor)  # not isinstance: that asks objects for __class__, which may do anything
+
+
+def _shares(tensor: Any, storages: set[int]) -> bool:
+    try:
+        return bool(tensor.is_cuda) and _local(tensor).untyped_storage()._cdata in storages
+    except Exception:  # a tensor without storage
+        return False
+
+
+class _Search:
+    """Looks for holders. `ignored`: the identities of what the search itself holds. No comprehension here names the
+    target: that would make a closure, which holds it, too."""
+
+    def __init__(self, ignored: set[int]) -> None:
+        self._frames = _user_frames()
+        self._ignored = ignored | {id(self._frames)}
+
+    def holders_of(self, target: Any, depth: int) -> list[str]:
+        found: list[str] = []
+        for frame in self._frames:
+            found += _in_frame(frame, target)
+        referrers = gc.get_referrers(target)
+        self._ignored.add(id(referrers))
+        for referrer in referrers:
+            if id(referrer) not in self._ignored and not isinstance(referrer, FrameType):
+                found += self._describe(referrer, target, depth)
+        self._ignored.discard(id(referrers))
+        return found
+
+    def _describe(self, holder: Any, target: Any, depth: int) -> list[str]:
+        """What `holder`, which refers to `target`, is; where it is a nameless container, who has that."""
+        if isinstance(holder, dict):
+            return self._describe_dict(holder, target, depth)
+        if isinstance(holder, (list, tuple, set, frozenset)):
+            return self._above(holder, f"{type(holder).__name__} of {len(holder)}", depth)
+        if isinstance(holder, CellType):
+            return ["a function's closure"]
+        kind = type(holder).__name__
+        names = _names_of(_attributes(holder), target)
+        return [f"attribute {name} of {kind}" for name in names] or [f"an object of type {kind}"]
+
+    def _describe_dict(self, holder: dict[Any, Any], target: Any, depth: int) -> list[str]:
+        names = _names_of(list(holder.items()), target)
+        module = sys.modules.get(str(holder.get("__name__")))
+        if isinstance(module, ModuleType) and vars(module) is holder:
+            return [f"global {name} of {module.__name__}" for name in names]
+        for owner in gc.get_referrers(holder):
+            if getattr(owner, "__dict__", None) is holder:
+                return [f"attribute {name} of {type(owner).__name__}" for name in names]
+        keys = ", ".join(repr(name) for name in names[:3])
+        return self._above(holder, f"dict under {keys}" if keys else "dict", depth)
+
+    def _above(self, container: Any, text: str, depth: int) -> list[str]:
+        if depth >= _MOST_DEPTH:
+            return [f"a {text}"]
+        return [f"a {text}, {owner}" for owner in self.holders_of(container, depth + 1)] or [f"a {text}"]
+
+
+def _names_of(items: list[tuple[Any, Any]], target: Any) -> list[str]:
+    found = []
+    for name, value in items:
+        if value is target:
+            found.append(str(name))
+    return found
+
+
+def _attributes(holder: Any) -> list[tuple[str, Any]]:
+    try:
+        return list(vars(holder).items())
+    except TypeError:
+        return []
+
+
+def _user_frames() -> list[FrameType]:
+    """The functions that run, in all threads, without those of vramscope."""
+    found: list[FrameType] = []
+    here: FrameType | None = None
+    for here in sys._current_frames().values():
+        while here is not None:
+            if not str(here.f_globals.get("__name__", "")).startswith("vramscope."):
+                found.append(here)
+            here = here.f_back
+    del here
+    return found
+
+
+def _in_frame(frame: FrameType, target: Any) -> list[str]:
+    """The local variables of a function that are `target`."""
+    code = frame.f_code
+    if not code.co_flags & _OPTIMIZED:
+        return []  # a module or a class: its dict is among the holders
+    variables = frame.f_locals
+    where = f"{code.co_name} ({code.co_filename}:{frame.f_lineno})"
+    found = [f"variable {name} of {where}" for name in _names_of(list(variables.items()), target)]
+    if sys.version_info < (3, 13):
+        variables.clear()  # a copy, which the frame would keep, and with it all that it names
+    return found
+
+
+# ---- what the frames of an error hold
+
+
+class FrameHold(NamedTuple):
+    """A frame of a failed call and the GPU memory that its variables keep.
+
+    bytes   of the storages that no frame before it in the list has, too
+    """
+
+    function: str
+    file: str
+    line: int
+    bytes: int
+    variables: tuple[str, ...]
+
+
+def held_by_frames(errors: list[BaseException]) -> list[FrameHold]:
+    """The frames of these errors that hold tensors on a GPU, in the order of their calls; a storage counts for the first."""
+    found, seen = [], set[int]()
+    for error in errors:
+        trace = error.__traceback__
+        while trace is not None:
+            held = _held_by_frame(trace.tb_frame, trace.tb_lineno, seen)
+            if held is not None:
+                found.append(held)
+            trace = trace.tb_next
+    return found
+
+
+def _held_by_frame(frame: FrameType, line: int, seen: set[int]) -> FrameHold | None:
+    code = frame.f_code
+    if not code.co_flags & _OPTIMIZED:
+        return None  # the program's globals: they are nobody's leftovers
+    variables = frame.f_locals
+    size, names = 0, []
+    for name, value in list(variables.items()):
+        more = sum(_new_bytes(tensor, seen) for tensor in tensors_of(value))
+        size += more
+        if more:
+            names.append(name)
+    if sys.version_info < (3, 13):
+        variables.clear()  # as in _in_frame
+    return FrameHold(code.co_name, code.co_filename, line, size, tuple(names)) if names else None
+
+
+def _new_bytes(tensor: Any, seen: set[int]) -> int:
+    storage = _local(tensor).untyped_storage()
+    if storage._cdata in seen:
+        return 0
+    seen.add(storage._cdata)
+    return int(storage.nbytes())

@@ -1,0 +1,166 @@
+"""What a piece of a program did to GPU memory: exact figures from a scope, and who owned it from PyTorch's history.
+
+The pytest plugin and the notebook magic both stand on this. Sizes are bytes.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from vramscope.scopes import Scope
+
+__all__ = ["Watch", "why_not"]
+
+_MOST_EVENTS = 1_000_000
+
+
+_SIMULATION = "a simulated one will do: pytest --vramscope-simulate H100, or vramscope dryrun -- COMMAND"
+
+
+def why_not() -> str | None:
+    """Why GPU memory cannot be measured here, in a sentence; None where it can."""
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return "PyTorch is not installed here"
+    except (ImportError, OSError) as error:  # a build of it for CUDA, without CUDA's libraries
+        return f"PyTorch does not load here ({str(error).splitlines()[0]}); on a GPU it would: {_SIMULATION}"
+    if not torch.cuda.is_available():
+        return f"there is no GPU here; {_SIMULATION}"
+    return None
+
+
+class Watch:
+    """Measures from `__enter__` to `__exit__` on each of `devices`; None among them is the current one at the beginning.
+
+    who=True keeps PyTorch's history meanwhile, so that `owners` can name lines; one that the program keeps itself is left
+    alone and read. What began before is told apart by time.
+    """
+
+    def __init__(self, devices: Iterable[int | None] = (None,), who: bool = True):
+        self.scopes: dict[int, Scope] = {}
+        self.current = 0  #: the device that None stands for
+        self._wanted = list(devices)
+        self._who = who
+        self._began_history = False
+        self._began_us = 0
+        self._snapshot: Any = None
+        self._pickle: bytes | None = None
+
+    def __enter__(self) -> Watch:
+        import torch
+
+        torch.cuda.init()
+        self.current = torch.cuda.current_device()
+        if self._who:
+            self._begin_history()
+        self._began_us = time.time_ns() // 1000
+        for device in dict.fromkeys(self.number(device) for device in self._wanted):
+            torch.cuda.synchronize(device)
+            self.scopes[device] = Scope(device)
+        for scope in self.scopes.values():
+            scope.begin()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        import torch
+
+        for device, scope in self.scopes.items():
+            try:
+                torch.cuda.synchronize(device)
+            except Exception:  # noqa: BLE001  (a device-side assertion: the figures are what they are)
+                pass
+            scope.end()
+
+    def number(self, device: int | None) -> int:
+        return self.current if device is None else device
+
+    def figures(self, device: int | None) -> Scope:
+        return self.scopes[self.number(device)]
+
+    def close(self) -> None:
+        """Ends the history, where it was ours. Who wants to know owners asks before."""
+        if self._began_history:
+            self._began_history = False
+            from vramscope import memory
+
+            memory.record_memory_history(enabled=None)
+
+    # ---- who
+
+    def _begin_history(self) -> None:
+        import torch
+        from vramscope import memory
+
+        enabled = getattr(torch._C, "_cuda_isHistoryEnabled", lambda: False)
+        try:
+            if not enabled():
+                memory.record_memory_history(enabled="all", context="alloc", stacks="python", max_entries=_MOST_EVENTS)
+                self._began_history = True
+        except RuntimeError:  # a back end that keeps none, such as cudaMallocAsync
+            self._who = False
+
+    def snapshot(self) -> Any:
+        """The history when this was first asked, opened (`vramscope.open`); None where there is none."""
+        if self._snapshot is None and self._who:
+            import vramscope
+
+            self._snapshot = vramscope.open(self.snapshot_bytes())
+        return self._snapshot
+
+    def snapshot_bytes(self) -> bytes:
+        """The same as the pickle that PyTorch would write."""
+        from vramscope import memory
+
+        if self._pickle is None:
+            self._pickle = pickle.dumps(memory.snapshot())
+        return self._pickle
+
+    def owners(self, of: str, device: int | None = None, top: int = 5) -> dict[str, Any] | None:
+        """Whose memory it was: the reply of the query `live` by line. of="peak": at the highest moment since the beginning;
+        of="left": allocated since the beginning and still there. None where nobody knows."""
+        snapshot = self.snapshot()
+        if snapshot is None:
+            return None
+        device = self.number(device)
+        since = "start" if self._began_history else f"@{self._began_us}"
+        if of == "left":
+            return snapshot.query("live", device=device, at="end", since=since, measure="grown", by="line", top=top)
+        at = "peak" if self._began_history else self._peak_since(snapshot, device, since)
+        return snapshot.query("live", device=device, at=at, by="line", top=top)
+
+    def _peak_since(self, snapshot: Any, device: int, since: Any) -> int:
+        """The event with the most requested bytes from `since` on: the piece of the curve that holds it, cut again and again."""
+        until: Any = "end"
+        while True:
+            reply = snapshot.query("timeline", device=device, axis="event", points=256, **{"from": since, "to": until})
+            columns = reply["columns"]
+            highs = columns["requested_high_bytes"]
+            piece = max(range(len(highs)), key=highs.__getitem__)
+            end = columns["event"][piece]
+            begin = columns["event"][piece - 1] if piece else reply["from"]["event"]
+            if end - begin <= 1 or (begin, end) == (since, until):
+                return end
+            since, until = begin, end
+
+
+def owners_text(reply: dict[str, Any] | None, indent: str = "  ") -> list[str]:
+    """The lines of a table for people: bytes and who, biggest first."""
+    from vramscope._sizes import bytes_text
+
+    if reply is None:
+        return [indent + "unknown: PyTorch keeps no history with this allocator"]
+    lines = [f"{indent}{bytes_text(group['bytes']):>10}  {group['label']}" for group in reply["groups"]]
+    rest = reply["rest"]
+    if rest["groups"]:
+        lines.append(f"{indent}{bytes_text(rest['bytes']):>10}  in {rest['groups']} more places")
+    return lines or [indent + "nothing"]
+
+
+def device_text(device: int) -> str:
+    """ "cuda:0, NVIDIA H100 80GB HBM3 (simulated)"."""
+    return f"cuda:{device}, {sys.modules['torch'].cuda.get_device_name(device)}"

@@ -1,0 +1,379 @@
+"""`MemTracker`: writes, line by line, which tensors came to a GPU and which left it since the last time it was asked.
+
+    from vramscope.gpu_mem_track import MemTracker
+
+    tracker = MemTracker()
+    tracker.track()
+    model = Model().cuda()
+    tracker.track()                     # + | 8 * Size:(512,)   | Memory: 0.0156 M | <class '...Parameter'> |
+    torch.float32
+
+The class, its methods, the name of the log file and its lines are those of Pytorch-Memory-Utils' gpu_mem_track.py, so
+that scripts that call it or read its logs go on working. What the figures mean is stated at `MemTracker`; `tensors`,
+`growth` and `summary` are new.
+"""
+
+from __future__ import annotations
+
+import atexit
+import datetime
+import gc
+import sys
+import weakref
+from collections.abc import Iterator
+from types import FrameType, TracebackType
+from typing import Any, NamedTuple, TextIO
+
+from vramscope._tensors import EMPTY, Census, Counters, Kind, Reader, counters, devices_of, every_device
+
+__all__ = ["Growth", "MemTracker", "TrackedTensor"]
+
+_MIB = 1024**2
+
+
+class TrackedTensor(NamedTuple):
+    """One tensor on a GPU, as `MemTracker.tensors` gives it. Holds no reference to the tensor."""
+
+    name: str  # "model.0.weight", "model.0.weight.grad", "batch" ...; "" where none was found
+    size: tuple  # of int; None stands for a ragged dimension of a nested tensor
+    dtype: Any  # torch.dtype
+    type: type  # torch.Tensor, torch.nn.Parameter, DTensor ...
+    device: int
+    bytes: int  # counted at this tensor; 0 where another one shows more of the same storage
+
+
+class Growth(NamedTuple):
+    """What happened between two lines that call `track()`, over all the times that the program went from one to the
+    other. All figures are bytes, in the sense of "Total Tensor Used Memory" and, `allocated`, of "Total Allocated
+    Memory"."""
+
+    begin: str  # "main.py line 12: <module>", or "" before the first call
+    end: str
+    passes: int
+    first: int  # the growth of the first pass, apart: that is where caches, states and workspaces come from
+    later: int  # the growth of all other passes together
+    allocated_first: int
+    allocated_later: int
+    returned: int  # how much more there is at `end` than at the second arrival there (the first round being apart)
+    kinds: tuple[tuple[Kind, int, int], ...]  # of what, largest first: ((class, size, dtype), how many, bytes)
+
+
+class MemTracker:
+    """Writes a log of the tensors on a GPU: at each `track()` the kinds of tensors that are new, or of which there are
+    more or fewer, since the last one, and the totals.
+
+    detail: write the lines of kinds, not only the totals.
+    path: put before the file's name as it stands: "logs/" is a folder, "logs/a-" a prefix.
+    verbose: say on standard output which tensor could not be read, and why.
+    device: a number, "cuda:1", a torch.device, several of them, or None for all GPUs together.
+    names: below each line of a kind, write the names of these tensors, in lines that begin with blanks.
+    summary: write `summary()` at the end of the program, or of a `with` block, into the log.
+
+    The log: `<path><dd-Mon-yy-HH:MM:SS>-gpu_mem_track.txt`, opened to append at each `track()`.
+
+        + | 7 * Size:(512, 512, 3, 3)     | Memory: 63.0 M | <class 'torch.nn.parameter.Parameter'> | torch.float32
+
+    A line tells how many tensors of this class, size and dtype there are now (`+`) or were (`-`), and MiB (2**20
+    bytes) of all of them together; a kind of which there were 2 and are 3 has both lines. Its figure is that of the
+    storages, each counted once, at the tensor that shows most of it: the lines add up to "Total Tensor Used Memory".
+    "Total Allocated Memory" is `torch.cuda.memory_allocated` of the device, which rounds each tensor up to 512 bytes
+    and holds what no Python object shows (activations that only autograd has, workspaces).
+
+    Nothing is emptied, synchronized or kept alive, and CUDA is never started. Where the allocator's counters say that
+    nothing was allocated or freed since the last call, no object is looked at: a new view of an old tensor then is
+    seen when something else changes. (Counters that the program resets, in a loop that allocates and frees the same
+    each time, can look unchanged, too.)
+
+    The format, the names and the defaults are those of Pytorch-Memory-Utils.
+    """
+
+    def __init__(self, detail: bool = True, path: str = "", verbose: bool = False, device: Any = 0, *,
+                 names: bool = False, summary: bool = False) -> None:
+        self.print_detail = detail
+        self.gpu_profile_fn = path + f"{datetime.datetime.now():%d-%b-%y-%H:%M:%S}-gpu_mem_track.txt"
+        self.verbose = verbose
+        self.begin = True
+        self.device = device
+        self.names = names
+        self._logged: Census = EMPTY  # what the last track() has told
+        self._names: dict[Kind, list[str]] = {}  # of the same
+        self._census: Census = EMPTY  # what was seen last
+        self._counted: tuple[Counters, ...] | None = None  # the counters just before that
+        self._lines: dict[tuple[str, str], _Passes] = {}
+        self._arrivals: dict[str, _Arrivals] = {}
+        self._last = _Moment("", 0, 0)
+        self._reader: Reader | None = None
+        self._summary = summary
+        if summary:
+            atexit.register(_write_at_exit, weakref.ref(self))
+
+    # ---- what there is
+
+    def get_tensors(self) -> Iterator[Any]:
+        """The tensors on the device that Python can reach: also gradients nobody has asked for yet, and not the
+        tensors inside a wrapper (a DTensor's part), which are the wrapper's memory."""
+        yield from self._read().all(self._devices())
+
+    def get_tensor_usage(self) -> float:
+        """MiB of the tensors on the device, each storage once, as it is now."""
+        return self._now()[0].bytes / _MIB
+
+    def get_allocate_usage(self) -> float:
+        """MiB that PyTorch's allocator has handed out on the device."""
+        return sum(each.bytes for each in self._counters()) / _MIB
+
+    def clear_cache(self) -> None:
+        """`gc.collect()`, and then `torch.cuda.empty_cache()`: what is free goes back to the driver."""
+        gc.collect()
+        _torch().cuda.empty_cache()
+
+    def print_all_gpu_tensor(self, file: TextIO | None = None) -> None:
+        """Prints size, dtype and MiB of each tensor on the device, one a line, to `file` or standard output."""
+        reader = self._read()
+        for _, (_, size, dtype), count in reader.entries(reader.all(self._devices())):
+            print(f"torch.Size({list(size)})", dtype, count / _MIB, file=file)
+
+    def tensors(self) -> list[TrackedTensor]:
+        """The tensors on the device with their names, largest first: names of parameters and buffers as seen from a
+        module that is no part of another, of gradients and of optimizer state by their parameter, of variables of the
+        caller."""
+        return self._tensors(sys._getframe(1))
+
+    def _tensors(self, frame: FrameType | None) -> list[TrackedTensor]:
+        from vramscope._names import names_of
+
+        reader = self._read()
+        entries = reader.entries(reader.all(self._devices()))
+        names = names_of(reader, frame)
+        rows = [TrackedTensor(names.get(id(tensor), ""), size, dtype, kind, reader.device(tensor), count)
+                for tensor, (kind, size, dtype), count in entries]
+        return sorted(rows, key=lambda row: (-row.bytes, row.name, str(row.size)))
+
+    # ---- the log
+
+    def track(self) -> None:
+        """Writes what changed since the last call, and the totals now, with the line that called."""
+        frame = sys._getframe(1)
+        where = f"{frame.f_code.co_filename} line {frame.f_lineno}: {frame.f_code.co_name}"
+        before, names_before = self._logged, self._names
+        now, allocated = self._now()
+        if self.names and self.print_detail and now is not before:
+            self._names = self._names_by_kind(frame)
+        del frame
+        totals = (f" Total Tensor Used Memory:{now.bytes / _MIB:<7.1f}Mb"
+                  f" Total Allocated Memory:{allocated / _MIB:<7.1f}Mb\n\n")
+        with open(self.gpu_profile_fn, "a", encoding="utf-8") as log:
+            if self.begin:
+                log.write(f"GPU Memory Track | {datetime.datetime.now():%d-%b-%y-%H:%M:%S} |{totals}")
+                self.begin = False
+            if self.print_detail and now is not before:
+                log.writelines(_changes("+", now, before, self._names))
+                log.writelines(_changes("-", before, now, names_before))
+            log.write(f"\nAt {where:<50}{totals}")
+        self._logged = now
+        self._note(where, now, allocated)
+
+    @property
+    def last_tensor_sizes(self) -> set[tuple]:
+        """What the last `track()` saw: {(class, size, how many, MiB of one, dtype)}."""
+        return {(kind, size, count, held / count / _MIB, dtype) for (kind, size, dtype), (count, held)
+                in self._logged.kinds.items()}
+
+    # ---- growth
+
+    def growth(self) -> list[Growth]:
+        """By pair of lines that follow each other: how memory grew from one to the other. Those that grew most after
+        their first pass come first: in a loop that keeps nothing, `later` is 0 over a whole round, and `returned` at
+        each line."""
+        rows = [passes.growth(begin, end, self._arrivals[end]) for (begin, end), passes in self._lines.items()]
+        return sorted(rows, key=lambda row: (-row.later, -row.first))
+
+    def summary(self) -> str:
+        """`growth()` as a text: a table of lines, and for the lines to which the program came back to more memory than
+        before, of what there is more, with names where they can be found."""
+        return _summary(self, sys._getframe(1))
+
+    def __enter__(self) -> MemTracker:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if self._summary:
+            self._summary = False
+            self._write_summary(None)
+
+    def _write_summary(self, frame: FrameType | None) -> None:
+        with open(self.gpu_profile_fn, "a", encoding="utf-8") as log:
+            log.write("\n" + _summary(self, frame))
+
+    # ---- within
+
+    def _read(self) -> Reader:
+        if self._reader is None:
+            self._reader = Reader(_torch(), self._trivial)
+        return self._reader
+
+    def _devices(self) -> frozenset[int] | None:
+        return devices_of(_torch(), self.device)
+
+    def _trivial(self, error: Exception) -> None:
+        if self.verbose:
+            print(f"A trivial exception occured: {error}")
+
+    def _counters(self) -> tuple[Counters, ...]:
+        torch = _torch()
+        return tuple(counters(torch, device) for device in every_device(torch, self._devices()))
+
+    def _now(self) -> tuple[Census, int]:
+        """The census as it is now, the last one itself where the counters say that nothing has changed; and what the
+        allocator has handed out."""
+        counted = self._counters()
+        if not _torch().cuda.is_initialized():
+            return EMPTY, 0
+        if counted != self._counted or not all(each.is_counting for each in counted):
+            self._census = self._read().census(self._devices())
+            self._counted = counted
+        return self._census, sum(each.bytes for each in counted)
+
+    def _names_by_kind(self, frame: FrameType) -> dict[Kind, list[str]]:
+        names: dict[Kind, list[str]] = {}
+        for row in self._tensors(frame):
+            names.setdefault((row.type, row.size, row.dtype), []).append(row.name)
+        return names
+
+    def _note(self, where: str, now: Census, allocated: int) -> None:
+        """Remembers the pass that ends here; a constant amount for each pair of lines, however often it is passed."""
+        last, self._last = self._last, _Moment(where, now.bytes, allocated)
+        passes = self._lines.get((last.where, where))
+        if passes is None:
+            passes = self._lines[last.where, where] = _Passes()
+        passes.add(now.bytes - last.bytes, allocated - last.allocated)
+        arrivals = self._arrivals.get(where)
+        if arrivals is None:
+            arrivals = self._arrivals[where] = _Arrivals()
+        arrivals.add(now)
+
+
+class _Moment(NamedTuple):
+    where: str
+    bytes: int
+    allocated: int
+
+
+class _Passes:
+    """The times that a program went from one line to another."""
+
+    __slots__ = ("count", "first", "later")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first = self.later = (0, 0)
+
+    def add(self, grown: int, allocated: int) -> None:
+        if self.count == 0:
+            self.first = (grown, allocated)
+        else:
+            self.later = (self.later[0] + grown, self.later[1] + allocated)
+        self.count += 1
+
+    def growth(self, begin: str, end: str, arrivals: _Arrivals) -> Growth:
+        (first, allocated_first), (later, allocated_later) = self.first, self.later
+        return Growth(begin, end, self.count, first, later, allocated_first, allocated_later, *arrivals.grown())
+
+
+class _Arrivals:
+    """What there was at a line when the program came there for the second time, and the last time."""
+
+    __slots__ = ("base", "count", "last")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.base = self.last = EMPTY
+
+    def add(self, now: Census) -> None:
+        self.count += 1
+        if self.count <= 2:
+            self.base = now
+        self.last = now
+
+    def grown(self) -> tuple[int, tuple[tuple[Kind, int, int], ...]]:
+        rows = []
+        for kind in {**self.base.kinds, **self.last.kinds}:
+            count, held = self.last.kinds.get(kind, (0, 0))
+            count_then, held_then = self.base.kinds.get(kind, (0, 0))
+            if (count, held) != (count_then, held_then):
+                rows.append((kind, count - count_then, held - held_then))
+        return self.last.bytes - self.base.bytes, tuple(sorted(rows, key=lambda row: (-row[2], -row[1], str(row[0]))))
+
+
+def _torch() -> Any:
+    import torch
+
+    return torch
+
+
+def _write_at_exit(tracker: weakref.ref[MemTracker]) -> None:
+    alive = tracker()
+    if alive is not None and alive._summary and not alive.begin:
+        alive.__exit__(None, None, None)
+
+
+# ---- words
+
+
+def _changes(sign: str, there: Census, elsewhere: Census, names: dict[Kind, list[str]]) -> list[str]:
+    """The lines of the kinds of `there` that are not the same in `elsewhere`: the largest first."""
+    rows = [(kind, *figures) for kind, figures in there.kinds.items() if elsewhere.kinds.get(kind) != figures]
+    rows.sort(key=lambda row: (-row[2], str(row[0])))
+    return [_line(sign, kind, count, held) + _line_of_names(names.get(kind)) for kind, count, held in rows]
+
+
+def _line(sign: str, kind: Kind, count: int, held: int) -> str:
+    cls, size, dtype = kind
+    return f"{sign} | {count} * Size:{size!s:<20} | Memory: {_mib_text(held)} M | {cls!s:<20} | {dtype}\n"
+
+
+def _line_of_names(names: list[str] | None) -> str:
+    known = [name for name in names or () if name]
+    return f"    {', '.join(known)}\n" if known else ""
+
+
+def _mib_text(held: int) -> str:
+    """MiB in six characters, cut and not rounded, as logs have always had it: "180.0", "0.1406". Where that would lose
+    the number (a few bytes, which need an exponent, or a million of MiB) it is longer."""
+    mib = held / _MIB
+    if 0 < mib < 0.0001:
+        return f"{mib:.6f}"
+    text = repr(float(mib))
+    return text[:6] if mib < 100_000 else text.split(".")[0]
+
+
+def _signed(count: int) -> str:
+    return f"{count / _MIB:+.4f} M"
+
+
+def _summary(tracker: MemTracker, frame: FrameType | None) -> str:
+    rows = tracker.growth()
+    lines = [f"GPU Memory Growth | {len(rows)} ways between lines | MiB of tensors (and allocated)", ""]
+    lines.append(f"{'passes':>8} {'first pass':>16} {'later passes':>16} {'(allocated)':>16}  from -> to")
+    for row in rows:
+        figures = "".join(f" {_signed(figure):>16}" for figure in (row.first, row.later, row.allocated_later))
+        lines.append(f"{row.passes:>8}{figures}  {row.begin or 'the beginning'} -> {row.end}")
+    seen = set()
+    for row in sorted(rows, key=lambda row: -row.returned):
+        if row.returned <= 0 or row.end in seen:
+            continue
+        seen.add(row.end)
+        lines += ["", f"More at {row.end} than at the second arrival there: {_signed(row.returned)}"]
+        lines += [f"  {count:+d} * Size:{size!s:<20} | {_signed(held)} | {cls} | {dtype}"
+                  for (cls, size, dtype), count, held in row.kinds[:10]]
+    if seen:
+        lines += _largest(tracker._tensors(frame))
+    return "\n".join(lines) + "\n"
+
+
+def _largest(rows: list[TrackedTensor]) -> list[str]:
+    if not rows:
+        return []
+    largest = [f"  {_mib_text(row.bytes):>8} M | {row.size!s:<20} | {row.name or '(no name found)'}" for row in rows[:10]]
+    return ["", "The largest tensors now", *largest]

@@ -1,0 +1,180 @@
+"""In notebooks: `%load_ext vramscope`.
+
+    %vramscope                     the GPUs and what is free on them, and what PyTorch holds
+    %%vramscope [OPTION]...        runs the cell, then says what it took: two numbers first, then the picture
+
+        --device N      the GPU to look at; by default the current one
+        --top N         rows at most; 5 by default
+        --leaks         who holds what the cell left behind, instead of who held the peak
+        --no-picture    the numbers only
+        --save FILE     keep PyTorch's memory snapshot of the cell
+
+The cell's result is `_vramscope` in the notebook: its figures as numbers, and its snapshot opened. Terminals get text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import shlex
+from typing import Any
+
+from vramscope._sizes import bytes_text
+from vramscope._watch import Watch, device_text, owners_text, why_not
+
+__all__ = ["CellMemory", "load_ipython_extension"]
+
+
+class CellMemory:
+    """What one cell did to GPU memory. Bytes: `peak_bytes` is the most above `start_bytes`, `left_bytes` what it added for good
+    (negative: it freed more)."""
+
+    def __init__(self, watch: Watch, device: int | None, leaks: bool, top: int, picture: bool):
+        figures = watch.figures(device).allocated
+        self.device = watch.number(device)
+        self.name = device_text(self.device)
+        self.start_bytes: int = figures.start
+        self.peak_bytes: int = figures.peak - figures.start
+        self.left_bytes: int = figures.used
+        self.note: str = watch.figures(device).note
+        self.of = "left" if leaks else "peak"
+        self.owners = watch.owners(self.of, self.device, top)
+        self.snapshot = watch.snapshot()  #: `vramscope.open`ed; None where PyTorch keeps no history
+        self._curve = _curve(self.snapshot, self.device) if picture and self.snapshot is not None else None
+
+    @property
+    def _heading(self) -> str:
+        return "Left behind by" if self.of == "left" else "In use at the peak"
+
+    def __repr__(self) -> str:
+        lines = [f"GPU memory of this cell ({self.name})",
+                 f"  peak       {bytes_text(self.peak_bytes)} above the {bytes_text(self.start_bytes)} that were there before",
+                 f"  left over  {_signed(self.left_bytes)}"]
+        lines += [f"  {self.note}"] if self.note else []
+        return "\n".join([*lines, self._heading + ":", *owners_text(self.owners)])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td style='text-align:right'>{_escaped(bytes_text(group['bytes']))}</td>"
+                       f"<td style='text-align:left'>{_escaped(group['label'])}</td></tr>"
+                       for group in (self.owners or {"groups": []})["groups"])
+        if not rows:
+            rows = "<tr><td style='text-align:left'>" + _escaped(" ".join(owners_text(self.owners)).strip()) + "</td></tr>"
+        note = f"<div>{_escaped(self.note)}</div>" if self.note else ""
+        return (
+            "<div style='font-family:system-ui,sans-serif'>"
+            f"<div style='display:flex;gap:2.5em'>{_number('peak', bytes_text(self.peak_bytes))}"
+            f"{_number('left over', _signed(self.left_bytes))}</div>"
+            f"<div style='opacity:.7'>{_escaped(self.name)}, above the {_escaped(bytes_text(self.start_bytes))} that were "
+            f"there before</div>{note}{self._curve or ''}"
+            f"<table><thead><tr><th colspan='2' style='text-align:left'>{_escaped(self._heading)}</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table></div>"
+        )
+
+
+def _number(what: str, value: str) -> str:
+    return (f"<div><div style='font-size:1.6em;font-weight:600'>{_escaped(value)}</div>"
+            f"<div style='opacity:.7'>{_escaped(what)}</div></div>")
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text, quote=True)
+
+
+def _signed(size: int) -> str:
+    return ("+" if size > 0 else "-" if size < 0 else "") + bytes_text(abs(size))
+
+
+def _curve(snapshot: Any, device: int, width: int = 720, height: int = 140) -> str:
+    """Requested bytes over the cell's events as a picture: each pixel the highest of its events, reserved behind it."""
+    columns = snapshot.query("timeline", device=device, axis="event", points=width)["columns"]
+    highs, reserved = columns["requested_high_bytes"], columns["reserved_high_bytes"]
+    most = max([*highs, *(value or 0 for value in reserved), 1])
+    if not highs:
+        return ""
+
+    def area(values: list[int | None]) -> str:
+        step = width / len(values)
+        tops = " ".join(f"L{index * step:.1f} {y:.1f}L{(index + 1) * step:.1f} {y:.1f}"
+                        for index, value in enumerate(values) for y in [height - height * (value or 0) / most])
+        return f"M0 {height}{tops}L{width} {height}Z"
+
+    return (
+        f"<svg viewBox='0 0 {width} {height + 18}' width='{width}' style='max-width:100%;display:block;margin:.6em 0' "
+        f"role='img' aria-label='GPU memory over the cell, at most {_escaped(bytes_text(most))}'>"
+        f"<path d='{area(reserved)}' fill='#8886' /><path d='{area(highs)}' fill='#3b82f6' />"
+        f"<text x='0' y='{height + 14}' font-size='12' fill='currentColor'>requested (blue) and reserved (grey) bytes, event by "
+        f"event; full height is {_escaped(bytes_text(most))}</text></svg>"
+    )
+
+
+# ---- the magics
+
+
+class _Wrong(Exception):
+    """A line that makes no sense; its text is for people."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:
+        raise _Wrong(f"%%vramscope: {message}\n{self.format_usage()}")
+
+
+def _parsed(line: str) -> argparse.Namespace:
+    parser = _Parser(prog="%%vramscope", add_help=False)
+    parser.add_argument("--device", type=int)
+    parser.add_argument("--top", type=int, default=5)
+    parser.add_argument("--leaks", action="store_true")
+    parser.add_argument("--no-picture", action="store_true")
+    parser.add_argument("--save", metavar="FILE")
+    try:
+        return parser.parse_args(shlex.split(line))
+    except ValueError as error:
+        raise _Wrong(f"%%vramscope: {error}") from error
+
+
+def _run_cell(shell: Any, line: str, cell: str) -> None:
+    options = _parsed(line)
+    if (why := why_not()) is not None:
+        shell.run_cell(cell)
+        print(f"vramscope: GPU memory was not measured: {why}")
+        return
+    watch = Watch([options.device])
+    try:
+        with watch:
+            result = shell.run_cell(cell)
+        if result.error_before_exec is not None:
+            return  # it did not run
+        memory = CellMemory(watch, options.device, options.leaks, options.top, not options.no_picture)
+        if options.save and memory.snapshot is not None:
+            with open(options.save, "xb") as file:
+                file.write(watch.snapshot_bytes())
+    finally:
+        watch.close()
+    shell.user_ns["_vramscope"] = memory
+    from IPython.display import display
+
+    display(memory)
+
+
+def _show_devices(line: str) -> None:
+    if line.strip():
+        raise _Wrong(f"%vramscope takes no words ({line.strip()!r}); %%vramscope, with two signs, measures a cell")
+    from vramscope import devices
+
+    print(devices.text())
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Called by `%load_ext vramscope`."""
+
+    def vramscope(line: str, cell: str | None = None) -> None:
+        """%vramscope: the GPUs. %%vramscope [--device N] [--top N] [--leaks] [--no-picture] [--save FILE]: what the cell took."""
+        try:
+            if cell is None:
+                _show_devices(line)
+            else:
+                _run_cell(shell, line, cell)
+        except _Wrong as error:
+            print(error)
+
+    shell.register_magic_function(vramscope, "line_cell", "vramscope")

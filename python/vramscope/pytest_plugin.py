@@ -1,0 +1,400 @@
+"""The pytest plugin: GPU memory limits, leaks and figures in tests, and tests of GPU memory on a machine without a GPU.
+
+    @pytest.mark.limit_gpu_memory("2 GiB")         fails a test that takes more at its peak than it began with
+    @pytest.mark.limit_gpu_leaks("0 B", warmup=2)  fails a test that leaves memory behind
+    def test_step(gpu_memory): ...                 the figures, while the test runs
+
+    pytest --vramscope-simulate H100               runs the tests on a simulated GPU
+    pytest --vramscope                             measures every test and shows those that took most
+    pytest --vramscope-fail-on-increase            fails a test that takes more than when it last passed
+
+Nothing of PyTorch is imported, and nothing measured, before a test that wants it.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from vramscope._sizes import bytes_text, parse_size
+
+__all__ = ["GPUMemoryFixture"]
+
+_SIMULATED = "VRAMSCOPE_PYTEST_SIMULATED"  # set in the run that has the simulated GPU: its name
+_PROPERTY = "vramscope_gpu_peak_bytes"  # among a report's properties, and in JUnit's XML
+_CACHE = "vramscope/gpu_peaks"
+_KINDS = ("allocated", "reserved", "requested")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("vramscope", "GPU memory (vramscope)")
+    group.addoption("--vramscope", action="store_true", help="measure the GPU memory of every test")
+    group.addoption("--vramscope-most", type=int, metavar="N", help="show the N tests that took most; 5 by default")
+    group.addoption("--vramscope-fail-on-increase", action="store_true",
+                    help="measure every test, and fail those that take more than when they last passed")
+    group.addoption("--vramscope-simulate", metavar="GPU",
+                    help="run the tests on a simulated GPU: H100, 24GiB, 2xA100 ... (vramscope doctor lists the names)")
+    group.addoption("--vramscope-snapshots", metavar="DIR",
+                    help="keep PyTorch's memory snapshot of each test that fails for its GPU memory here")
+    parser.addini("vramscope", "measure the GPU memory of every test", type="bool", default=False)
+    parser.addini("vramscope_most", "show the N tests that took most", default="5")
+    parser.addini("vramscope_fail_on_increase", "fail tests that take more GPU memory than when they last passed",
+                  type="bool", default=False)
+    parser.addini("vramscope_snapshots", "where snapshots of tests that fail for their GPU memory are kept", default="")
+
+
+# ---- the simulated GPU: the same command again, below `vramscope dryrun`
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    gpu = early_config.known_args_namespace.vramscope_simulate
+    if not gpu or os.environ.get(_SIMULATED):
+        return
+    from vramscope._command import binary
+
+    capture = early_config.pluginmanager.getplugin("capturemanager")
+    if capture is not None:
+        capture.suspend_global_capture(in_=True)  # what comes next writes where pytest was to write
+    sys.stdout.flush()
+    sys.stderr.flush()
+    command = [os.fspath(binary()), "dryrun", "--gpu", gpu, "--quiet", "--no-history", "--force", "--output", os.devnull,
+               "--", sys.executable, *sys.orig_argv[1:]]
+    os.execve(command[0], command, {**os.environ, _SIMULATED: gpu})
+
+
+def pytest_report_header() -> list[str]:
+    gpu = os.environ.get(_SIMULATED)
+    return [f"vramscope: on a simulated GPU ({gpu}): memory is exact, kernels compute nothing"] if gpu else []
+
+
+# ---- what is asked of a test
+
+
+class _Plan:
+    """What one test is measured for: its marks, and the options."""
+
+    def __init__(self, item: pytest.Item):
+        config = item.config
+        self.limits = [_Limit.of(mark) for mark in item.iter_markers("limit_gpu_memory")]
+        self.leaks = [_Leaks.of(mark) for mark in item.iter_markers("limit_gpu_leaks")]
+        self.fail_on_increase = _option(config, "vramscope_fail_on_increase")
+        self.measure = _option(config, "vramscope") or self.fail_on_increase
+
+    @property
+    def is_marked(self) -> bool:
+        return bool(self.limits or self.leaks)
+
+
+class _Limit:
+    """@pytest.mark.limit_gpu_memory(limit, device=None, kind="allocated")"""
+
+    def __init__(self, limit: str | int, device: int | None = None, kind: str = "allocated"):
+        if kind not in _KINDS:
+            raise ValueError(f'limit_gpu_memory: kind={kind!r} is none of {", ".join(_KINDS)}')
+        self.bytes, self.device, self.kind = parse_size(limit), device, kind
+
+    @classmethod
+    def of(cls, mark: pytest.Mark) -> _Limit:
+        return cls(*mark.args, **mark.kwargs)
+
+
+class _Leaks:
+    """@pytest.mark.limit_gpu_leaks(limit="0 B", warmup=2, filter_fn=None, device=None)"""
+
+    def __init__(self, limit: str | int = 0, warmup: int = 2, filter_fn: Callable[[dict[str, Any]], bool] | None = None,
+                 device: int | None = None):
+        self.bytes, self.warmup, self.filter_fn, self.device = parse_size(limit), warmup, filter_fn, device
+
+    @classmethod
+    def of(cls, mark: pytest.Mark) -> _Leaks:
+        return cls(*mark.args, **mark.kwargs)
+
+
+def _option(config: pytest.Config, name: str) -> Any:
+    given = config.getoption(name, None)
+    return given if given not in (None, False) else config.getini(name)
+
+
+def _cache(config: pytest.Config) -> Any:
+    """pytest's cache; None where it is switched off."""
+    return getattr(config, "cache", None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", 'limit_gpu_memory(limit, device=None, kind="allocated"): fail a test whose peak of GPU '
+                            "memory, above what was there when it began, is over the limit (vramscope)")
+    config.addinivalue_line("markers", 'limit_gpu_leaks(limit="0 B", warmup=2, filter_fn=None, device=None): call the test '
+                            "warmup times, then once more; fail if that leaves more GPU memory behind (vramscope)")
+
+
+# ---- measuring
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before the fixtures: those of a test about GPU memory may need a GPU themselves."""
+    if not any(item.iter_markers("limit_gpu_memory")) and not any(item.iter_markers("limit_gpu_leaks")):
+        return
+    from vramscope._watch import why_not
+
+    if (why := why_not()) is not None:
+        pytest.skip(f"GPU memory cannot be measured: {why}")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    plan = _Plan(pyfuncitem)
+    if not plan.is_marked and not plan.measure:
+        yield
+        return
+    from vramscope._watch import why_not
+
+    if why_not() is not None:
+        yield
+        return
+    test = pyfuncitem.obj
+    pyfuncitem.obj = functools.wraps(test)(functools.partial(_measured, pyfuncitem, plan, test))
+    try:
+        yield
+    finally:
+        pyfuncitem.obj = test
+
+
+def _measured(item: pytest.Function, plan: _Plan, test: Callable[..., Any], **arguments: Any) -> Any:
+    """Calls the test inside of what it is measured for. A failure of the test's own comes first."""
+    from vramscope._watch import Watch
+
+    watch = Watch([None, *(limit.device for limit in plan.limits)], who=plan.is_marked or plan.fail_on_increase)
+    try:
+        with watch:
+            result = test(**arguments)
+        item.user_properties.append((_PROPERTY, _rise(watch, None, "allocated")))
+        problems = [text for limit in plan.limits for text in _over_limit(item, limit, watch)]
+        if plan.fail_on_increase:
+            problems += _increase(item, watch)
+        if problems:
+            problems += _kept(item, watch)
+    finally:
+        watch.close()
+    for leaks in plan.leaks:
+        problems += _leaked(item, leaks, functools.partial(test, **arguments))
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
+    return result
+
+
+def _rise(watch: Any, device: int | None, kind: str) -> int:
+    """How far over its beginning the figure went."""
+    figures = getattr(watch.figures(device), kind)
+    return figures.peak - figures.start
+
+
+def _over_limit(item: pytest.Function, limit: _Limit, watch: Any) -> list[str]:
+    from vramscope._watch import device_text, owners_text
+
+    rise = _rise(watch, limit.device, limit.kind)
+    if rise <= limit.bytes:
+        return []
+    figures = watch.figures(limit.device)
+    return [
+        f"{item.name} took {bytes_text(rise)} of GPU memory at its peak; its limit is {bytes_text(limit.bytes)}",
+        f"({limit.kind}, on {device_text(watch.number(limit.device))}, above the "
+        f"{bytes_text(getattr(figures, limit.kind).start)} that were there when it began{_doubt(figures)})",
+        "In use at the peak:",
+        *owners_text(watch.owners("peak", limit.device)),
+    ]
+
+
+def _doubt(figures: Any) -> str:
+    return f"; {figures.note}" if figures.note else ""
+
+
+def _leaked(item: pytest.Function, leaks: _Leaks, test: Callable[[], Any]) -> list[str]:
+    """The test was called once. Contexts, workspaces and caches are there only after some more calls."""
+    from vramscope._watch import Watch, device_text, owners_text
+
+    for _ in range(max(leaks.warmup - 1, 0)):
+        test()
+    gc.collect()
+    watch = Watch([leaks.device])
+    try:
+        with watch:
+            test()
+            gc.collect()
+        left = watch.figures(leaks.device).allocated.used
+        reply = watch.owners("left", leaks.device, top=0 if leaks.filter_fn else 5)
+        if reply is not None and leaks.filter_fn is not None:
+            reply["groups"] = [group for group in reply["groups"] if leaks.filter_fn(group)]
+            left = sum(group["bytes"] for group in reply["groups"])
+        if left <= leaks.bytes:
+            return []
+        return [
+            f"{item.name} left {bytes_text(left)} of GPU memory behind; its limit is {bytes_text(leaks.bytes)}",
+            f"(of one call after {leaks.warmup} others, on {device_text(watch.number(leaks.device))})",
+            "Allocated by:",
+            *owners_text(reply),
+            *_kept(item, watch),
+        ]
+    finally:
+        watch.close()
+
+
+def _increase(item: pytest.Function, watch: Any) -> list[str]:
+    from vramscope._watch import owners_text
+
+    cache = _cache(item.config)
+    last = cache.get(_CACHE, {}).get(item.nodeid) if cache is not None else None
+    peak = _rise(watch, None, "allocated")
+    if last is None or peak <= last:
+        return []
+    return [
+        f"{item.name} took {bytes_text(peak)} of GPU memory at its peak, {bytes_text(peak - last)} more than the "
+        f"{bytes_text(last)} of when it last passed",
+        "In use at the peak:",
+        *owners_text(watch.owners("peak")),
+    ]
+
+
+def _kept(item: pytest.Function, watch: Any) -> list[str]:
+    """Keeps the snapshot where somebody wants it; a line that says where."""
+    folder = _option(item.config, "vramscope_snapshots")
+    if not folder or watch.snapshot() is None:
+        return []
+    os.makedirs(folder, exist_ok=True)
+    name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in item.nodeid)
+    path = os.path.join(folder, name[-200:] + ".pickle")
+    with open(path, "wb") as file:
+        file.write(watch.snapshot_bytes())
+    return [f"Look closer: vramscope report {path}"]
+
+
+# ---- what all tests took
+
+
+class _Peaks:
+    """Of the run's tests, from their reports: so it is complete where workers of xdist ran them."""
+
+    def __init__(self) -> None:
+        self.bytes: dict[str, int] = {}
+        self.passed: dict[str, int] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, value in report.user_properties if report.when == "call" else ():
+            if name == _PROPERTY:
+                self.bytes[report.nodeid] = value
+                if report.passed:
+                    self.passed[report.nodeid] = value
+
+
+_PEAKS = pytest.StashKey[_Peaks]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    peaks = session.config.stash[_PEAKS] = _Peaks()
+    session.config.pluginmanager.register(peaks, "vramscope_peaks")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    peaks = session.config.stash.get(_PEAKS, None)
+    cache = _cache(session.config)
+    if peaks is None or cache is None or hasattr(session.config, "workerinput") or not peaks.passed:
+        return
+    cache.set(_CACHE, {**cache.get(_CACHE, {}), **peaks.passed})
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    peaks = config.stash.get(_PEAKS, None)
+    if peaks is None or not peaks.bytes or not (_option(config, "vramscope") or config.getoption("vramscope_most")):
+        return
+    most = int(_option(config, "vramscope_most"))
+    terminalreporter.section("GPU memory: the tests that took most")
+    for nodeid, size in sorted(peaks.bytes.items(), key=lambda entry: (-entry[1], entry[0]))[:most]:
+        terminalreporter.write_line(f"{bytes_text(size):>10}  {nodeid}")
+
+
+# ---- the fixture
+
+
+class GPUMemoryFixture:
+    """GPU memory of the running test on one device, exact, in bytes: `gpu_memory`.
+
+    start      allocated when the test began (or at the last reset)
+    used       allocated now, less start
+    peak       the most that was allocated above start
+    reserved_peak, requested_peak
+               likewise of what PyTorch reserved, and of what was asked for before rounding
+    """
+
+    def __init__(self, device: int):
+        self.device = device
+        self._scope: Any = None
+        self.reset()
+
+    def reset(self) -> None:
+        """Begins anew; nobody else's figures change."""
+        from vramscope.scopes import Scope
+
+        self.close()
+        self._scope = Scope(self.device)
+        self._scope.begin()
+
+    def close(self) -> None:
+        if self._scope is not None:
+            self._scope.end()
+            self._scope = None
+
+    def _figures(self, kind: str) -> Any:
+        import torch
+
+        torch.cuda.synchronize(self.device)
+        return getattr(self._scope, kind)
+
+    @property
+    def start(self) -> int:
+        return self._figures("allocated").start
+
+    @property
+    def used(self) -> int:
+        return self._figures("allocated").used
+
+    @property
+    def peak(self) -> int:
+        figures = self._figures("allocated")
+        return figures.peak - figures.start
+
+    @property
+    def reserved_peak(self) -> int:
+        figures = self._figures("reserved")
+        return figures.peak - figures.start
+
+    @property
+    def requested_peak(self) -> int:
+        figures = self._figures("requested")
+        return figures.peak - figures.start
+
+    def __repr__(self) -> str:
+        return f"<GPU memory of cuda:{self.device}: used {bytes_text(self.used)}, peak {bytes_text(self.peak)}>"
+
+
+@pytest.fixture
+def gpu_memory() -> Iterator[GPUMemoryFixture]:
+    """Exact GPU memory of this test on the current device; skips where there is no GPU."""
+    from vramscope._watch import why_not
+
+    if (why := why_not()) is not None:
+        pytest.skip(f"GPU memory cannot be measured: {why}")
+    import torch
+
+    torch.cuda.init()
+    memory = GPUMemoryFixture(torch.cuda.current_device())
+    try:
+        yield memory
+    finally:
+        memory.close()

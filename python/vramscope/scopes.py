@@ -1,0 +1,393 @@
+"""What a piece of code takes of the GPU's memory, and what it takes at most: exactly.
+
+    with Scope() as scope:
+        train_one_step()
+    scope.allocated.used      # bytes that it left behind
+    scope.allocated.peak      # the most that was allocated while it ran
+    scope.allocated.peaked    # how much of that is gone again
+
+Scopes nest and overlap as they like, in any thread, and each has its own peak of its own device. PyTorch's allocator
+keeps one peak for all; at the beginning of a scope it is read, given to every scope that is open, and reset. Nobody
+else notices: `torch.cuda.max_memory_allocated()`, `memory_stats()` and `reset_peak_memory_stats()` go on as if there
+were no scope, because the first one takes their place in `torch._C` and puts the peaks back that were reset. A scope
+takes about four microseconds.
+
+A scope sees all of its device: what other threads allocate meanwhile is in its figures, as it is in PyTorch's.
+
+What cannot be known is said. Where another thread allocates and frees in the microsecond between reading and resetting,
+or where somebody resets the peak by ways that cannot be seen, the true peak lies between `peak` and `most`; `is_exact`
+is False then and `note` says why.
+
+With PyTorch's backend:cudaMallocAsync, which keeps no sums, the first of these cannot be noticed.
+
+Where vramscope's own allocator serves PyTorch (`vramscope.torch.use_allocator`) the figures are that allocator's, exact
+always.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import BuiltinFunctionType, TracebackType
+from typing import Any, Callable, NamedTuple
+
+__all__ = ["Figures", "KINDS", "Scope", "device_number", "scope_source"]
+
+KINDS = ("allocated", "requested", "active", "reserved")
+
+_NOTES = (
+    (1, "other threads allocated and freed memory in the moment in which PyTorch's peak was reset"),
+    (2, "PyTorch's peak was reset in a way that vramscope could not follow"),
+    (4, "PyTorch's sums were reset in a way that vramscope could not follow"),
+    (8, "PyTorch's statistics could not be read at the end"),
+    (16, "other threads used memory all the while it began"),
+)
+
+
+class Figures(NamedTuple):
+    """One kind of bytes over the life of a scope, on the scope's device.
+
+    start  in use when it began        end   in use when it ended, or was last read
+    peak   the most in between         most  the same; where that is not known exactly, the most that it can have been
+    """
+
+    start: int
+    end: int
+    peak: int
+    most: int
+
+    @property
+    def used(self) -> int:
+        """Bytes that are in use at the end and were not at the start; negative where more was freed than allocated."""
+        return self.end - self.start
+
+    @property
+    def peaked(self) -> int:
+        """Bytes that the peak was higher than both ends: fastai's "delta peaked"."""
+        return self.peak - self.start - max(0, self.used)
+
+    @property
+    def is_exact(self) -> bool:
+        """True: `peak` is the peak. False: it is at least `peak` and at most `most`."""
+        return self.most <= self.peak
+
+
+_NOTHING = Figures(0, 0, 0, 0)
+
+
+class Scope:
+    """A piece of code and its GPU memory: `with Scope() as scope: ...`, or begin() and end().
+
+    device: a number, "cuda:1" or a torch.device; None is the device that is current when it begins.
+
+    allocated, requested, active, reserved: its Figures, in bytes, as PyTorch's statistics of these names (all pools):
+    up to now while it is open. A scope can begin again; its figures then do.
+
+    It needs PyTorch, but no GPU: where CUDA is not used, all figures are 0.
+    """
+
+    __slots__ = ("_asked", "_begin", "_figures", "_native", "_notes", "device")
+
+    device: int | None
+
+    def __init__(self, device: Any = None) -> None:
+        self._asked = None if device is None else device_number(device)
+        self._native: Any = None
+        self._begin: Any = None
+        self._figures: dict[str, Figures] = {}
+        self.device = self._asked
+
+    # ---- the life of a scope
+
+    def begin(self) -> Scope:
+        """Begins, now. Returns itself."""
+        if _book is None:
+            _install()
+        if self._native is not None:
+            self.end()
+        asked = self._asked
+        number = asked if asked is not None else _current_device()
+        ours = sys.modules.get("vramscope.torch")
+        if ours is not None and (allocator := ours.active_allocator(number)) is not None:
+            self._native = _OurScope(allocator, number)
+        elif _book:
+            self._native = _book.begin(number, _has_begun())
+        self.device = number
+        return self
+
+    def end(self) -> Scope:
+        """Ends; the figures stay as they are. Returns itself. A scope that is not open stays as it is."""
+        if self._native is not None:
+            self._native.end(_has_begun())
+        return self
+
+    __enter__ = begin
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if self._native is not None:
+            self._native.end(_has_begun())
+
+    @property
+    def is_open(self) -> bool:
+        """Has it begun, and not ended?"""
+        return self._native is not None and self._native.is_open
+
+    # ---- its figures
+
+    def figures(self) -> dict[str, Figures]:
+        """All of them by kind: {"allocated": Figures, ...}. Of an open scope: until now."""
+        native = self._native
+        if native is None:
+            return dict.fromkeys(KINDS, _NOTHING)
+        if native.is_open:
+            native.read(_has_begun())
+        return {kind: Figures(*four) for kind, four in native.figures.items()}
+
+    @property
+    def allocated(self) -> Figures:
+        """Bytes of blocks that tensors hold (torch.cuda.memory_allocated)."""
+        return self.figures()["allocated"]
+
+    @property
+    def requested(self) -> Figures:
+        """The same before rounding: what was asked for."""
+        return self.figures()["requested"]
+
+    @property
+    def active(self) -> Figures:
+        """Bytes allocated, or freed and waiting for another stream."""
+        return self.figures()["active"]
+
+    @property
+    def reserved(self) -> Figures:
+        """Bytes that the allocator has of the driver (torch.cuda.memory_reserved)."""
+        return self.figures()["reserved"]
+
+    @property
+    def is_exact(self) -> bool:
+        """Are all peaks exact?"""
+        figures = self.figures().values()
+        return not self._bits() & 24 and all(figure.is_exact for figure in figures)
+
+    @property
+    def note(self) -> str:
+        """Why a peak is not exact: a sentence, or "" where all are."""
+        if self.is_exact:
+            return ""
+        return "; ".join(text for bit, text in _NOTES if self._bits() & bit)
+
+    @property
+    def events(self) -> tuple[int, int, int, int]:
+        """Its place among all events of its device: blocks allocated and freed there until it began, and until it
+        ended."""
+        return (0, 0, 0, 0) if self._native is None else self._native.events
+
+    def _bits(self) -> int:
+        return 0 if self._native is None else self._native.notes
+
+    def __repr__(self) -> str:
+        if self._native is None:
+            return "<vramscope.Scope, not begun>"
+        used, peak = self.allocated.used, self.allocated.peak
+        state = "open" if self.is_open else "ended"
+        doubt = "" if self.is_exact else f", or up to {self.allocated.most:,}"
+        return f"<vramscope.Scope of cuda:{self.device}, {state}: {used:+,} bytes allocated, peak {peak:,}{doubt}>"
+
+
+class _OurScope:
+    """A scope of vramscope's own allocator, with the methods of _native.TorchScope."""
+
+    notes = 0
+    events = (0, 0, 0, 0)
+
+    def __init__(self, allocator: Any, device: int) -> None:
+        self._scope = allocator.scope_begin(device)
+        self._last: dict[str, tuple[int, int, int]] = {}
+        self.is_open = True
+
+    def read(self, has_begun: bool) -> None:
+        self._last = self._scope.read()
+
+    def end(self, has_begun: bool) -> None:
+        if self.is_open:
+            self._last = self._scope.end()
+            self.is_open = False
+
+    @property
+    def figures(self) -> dict[str, tuple[int, int, int, int]]:
+        return {kind: (*self._last[kind], self._last[kind][2]) for kind in KINDS}
+
+
+# ---- PyTorch
+
+# None: nobody has asked yet. False: PyTorch is not there, or is without CUDA.
+_book: Any = None
+_torch: Any = None
+_installing = threading.Lock()
+_pool_peaks: dict[int, dict[tuple[Any, str], int]] = {}  # by device; as _native's for what private pools have reserved
+
+
+def device_number(device: Any = None) -> int:
+    """The number of a device that is given as PyTorch takes it: None (the current one), 1, "cuda:1",
+    torch.device("cuda", 1).
+
+    Raises ValueError for what is no CUDA device.
+    """
+    if device is None:
+        if _book is None:
+            _install()
+        return _current_device()
+    if isinstance(device, int):
+        return device
+    import torch
+
+    found = torch.device(device)
+    if found.type != "cuda":
+        raise ValueError(f"a CUDA device was expected, not {device!r}")
+    return found.index if found.index is not None else device_number(None)
+
+
+def scope_source(device: int = 0) -> str:
+    """Where the scopes of this device have their figures from: "memory" (fast), "dict" (right in any case), or
+    "none"."""
+    if _book is None:
+        _install()
+    return _book.state(device)[0].split(",")[0] if _book else "none"
+
+
+def _current_device() -> int:
+    return _torch._C._cuda_getDevice() if _has_begun() else 0  # to ask begins CUDA, on its first device
+
+
+def _never() -> bool:
+    return False
+
+
+_has_begun: Callable[[], bool] = _never
+
+
+def _builtin(name: str) -> Any:
+    """PyTorch's own function, beneath those that others have put in its place (they remember it): what a scope reads
+    and resets is nobody's business but ours."""
+    found = getattr(_torch._C, name)
+    for _ in range(8):
+        if isinstance(found, BuiltinFunctionType):
+            break
+        cells = [cell.cell_contents for cell in getattr(found, "__closure__", None) or ()]
+        found = next((it for it in cells if callable(it) and getattr(it, "__name__", "") in (name, "reset")), None)
+    return found if found is not None else getattr(_torch._C, name)
+
+
+def _install() -> None:
+    """Before the first scope: finds PyTorch, and takes the place of its functions that tell peaks or reset them."""
+    with _installing:
+        if _book is None:
+            _install_once()
+
+
+def _install_once() -> None:
+    global _book, _has_begun, _torch
+    try:
+        import torch
+    except ImportError:
+        _book = False
+        return
+    if not hasattr(torch._C, "_cuda_memoryStats"):
+        _book = False
+        return
+    from vramscope._native import TorchStatistics
+
+    _torch = torch
+    _has_begun = torch.cuda.is_initialized
+    read, reset = _builtin("_cuda_memoryStats"), _builtin("_cuda_resetPeakMemoryStats")
+    book = TorchStatistics(read, reset, _reset_with_pools(read, reset))
+    _replace_all()
+    _book = book
+
+
+def _replace_all() -> None:
+    for name in ("_cuda_memoryStats", "_accelerator_getDeviceStats"):
+        _replace(name, _telling)
+    for name in ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats"):
+        _replace(name, _resetting)
+    for name in ("_cuda_resetAccumulatedMemoryStats", "_accelerator_resetAccumulatedStats"):
+        _replace(name, _resetting_sums)
+
+
+def _replace(name: str, make: Callable[[Any], Any]) -> None:
+    original = getattr(_torch._C, name, None)
+    if original is None:
+        return
+    replacement = make(original)
+    replacement.__name__ = replacement.__qualname__ = name
+    replacement.__doc__ = original.__doc__
+    replacement.__wrapped__ = original
+    setattr(_torch._C, name, replacement)
+
+
+def _telling(original: Any) -> Any:
+    def stats(device: Any) -> Any:
+        told = original(device)
+        if _book is None or not _has_begun() or not isinstance(device, int):
+            return told
+        pools = _pool_peaks.get(device)
+        if pools:
+            _raise_pools(told, pools)
+        return _book.view(device, told)
+
+    return stats
+
+
+def _resetting(original: Any) -> Any:
+    def reset(device: Any) -> Any:
+        if not _is_followed(device):
+            return original(device)
+        result = _book.reset(device, original)
+        _pool_peaks.pop(device, None)
+        return result
+
+    return reset
+
+
+def _resetting_sums(original: Any) -> Any:
+    def reset(device: Any) -> Any:
+        if not _is_followed(device):
+            return original(device)
+        return _book.reset_sums(device, original)
+
+    return reset
+
+
+def _is_followed(device: Any) -> bool:
+    """Is it a device of PyTorch's own allocator, which is in use?"""
+    if _book is None or not _has_begun() or not isinstance(device, int):
+        return False
+    ours = sys.modules.get("vramscope.torch")
+    return ours is None or ours.active_allocator(device) is None
+
+
+# ---- private pools (CUDA graphs, torch.cuda.MemPool): what they have reserved has peaks that only the dict tells
+
+
+def _pools_of(stats: Any) -> dict[Any, Any]:
+    return stats.get("reserved_bytes_by_private_pools") or {}
+
+
+def _reset_with_pools(read: Any, reset: Any) -> Callable[[int], None]:
+    def reset_with_pools(device: int) -> None:
+        taken = _pool_peaks.setdefault(device, {})
+        for pool, kinds in _pools_of(read(device)).items():
+            for kind, figures in kinds.items():
+                taken[pool, kind] = max(taken.get((pool, kind), 0), figures["peak"])
+        reset(device)
+
+    return reset_with_pools
+
+
+def _raise_pools(stats: Any, taken: dict[tuple[Any, str], int]) -> None:
+    pools = _pools_of(stats)
+    for (pool, kind), peak in taken.items():
+        figures = pools.get(pool, {}).get(kind)
+        if figures is not None:
+            figures["peak"] = max(figures["peak"], peak)

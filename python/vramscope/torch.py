@@ -1,0 +1,465 @@
+"""PyTorch on vramscope's own allocator.
+
+    import torch, vramscope
+
+    vramscope.use_allocator()                       # before anything of CUDA is used
+    ... the program as it is ...
+    torch.cuda.memory_summary()                     # PyTorch's functions answer as ever
+
+The allocator makes the decisions of PyTorch's own: the same sizes, segments and addresses, the same statistics and
+history. What is new is around it: exact scopes, recordings (`.vram`) that survive the process, figures that PyTorch
+does not keep.
+
+PyTorch calls such an allocator "pluggable" and refuses, with it, statistics, history, snapshots, observers of
+failures and the memory fraction's reading. While an allocator of ours is in use those functions of PyTorch ask it, so
+the program and its libraries need no change. What still differs is in `Allocator`.
+
+Where PyTorch has begun with its own allocator, or only a part of a program is meant, `use_allocator(pool=True)` is
+for a `with`: what is allocated in it comes from a `torch.cuda.MemPool` that asks vramscope for its segments.
+
+Sizes are bytes. `device` is a number, "cuda:1", a torch.device, or None for the current one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import json
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from os import PathLike, fspath
+from typing import Any, NamedTuple
+
+from vramscope import _native
+from vramscope.errors import ArgumentError, Error, UnsupportedError
+
+__all__ = ["Allocator", "Room", "active", "active_allocator", "use_allocator"]
+
+
+class Room(NamedTuple):
+    """Bytes of a card and of the allocator, of one moment.
+
+    total      of the card
+    free       of the card, for whoever asks its driver
+    reserved   held of the card by the allocator
+    allocated  of that, in the program's hands
+    cached     of that, free to be handed out again: reserved - allocated
+    waiting    of `cached`, freed but in use by another stream yet
+    """
+
+    total: int
+    free: int
+    reserved: int
+    allocated: int
+    cached: int
+    waiting: int
+
+
+# ---- which one is in use: a process has at most one, since PyTorch never gives one back
+
+_active: Allocator | None = None
+_metadata = threading.local()  # .text: what this thread set for its events, for who asks
+
+
+def active() -> Allocator | None:
+    """The allocator that serves all of PyTorch in this process, None where PyTorch's own does."""
+    return _active
+
+
+def active_allocator(device: int = 0) -> Allocator | None:
+    """The same, asked for one device: all devices have the same one."""
+    return _active
+
+
+def use_allocator(
+    conf: str | None = None,
+    *,
+    pool: bool = False,
+    gpus: str = "cuda",
+    recording: str | PathLike[str] | None = None,
+    replace: bool = False,
+) -> Allocator:
+    """Puts vramscope's allocator under PyTorch, for the rest of the process, and returns it.
+
+    conf       settings in PyTorch's words, "expandable_segments:True,max_split_size_mb:128". None:
+               VRAMSCOPE_ALLOC_CONF, else PYTORCH_CUDA_ALLOC_CONF, else PYTORCH_ALLOC_CONF.
+    pool       not for all of PyTorch, but for what is allocated inside `with use_allocator(pool=True):`.
+    gpus       "cuda", all cards that this process sees. (A simulated card is CUDA's here, too, under `vramscope
+               dryrun`.)
+    recording  a new `.vram` file to record every event to, from now on; `replace`: one that is there goes.
+
+    Initialises the CUDA driver, makes no context; so, as after torch.cuda.init(), children that use CUDA have to be
+    spawned, not forked.
+
+    Raises RuntimeError where PyTorch has begun to use its own allocator; vramscope.UnsupportedError where there is no
+    CUDA, or where this PyTorch has no way to be told of a failure; vramscope.FormatError for settings that are none,
+    with the byte.
+    """
+    import torch
+
+    path = None if recording is None else fspath(recording)
+    if pool:
+        return _pool_allocator(torch, conf, gpus, path, replace)
+    return _global_allocator(torch, conf, gpus, path, replace)
+
+
+def _open(conf: str | None, gpus: str, recording: str | None, replace: bool, is_global: bool) -> None:
+    if _native.live_is_open():
+        raise ArgumentError("this process has an allocator of vramscope's already")
+    _native.live_open(gpus, conf, recording, replace, is_global)
+    atexit.register(_leave)
+
+
+def _leave() -> None:
+    """The interpreter ends: nobody asks it where a thread is any more, and a recording gets its end."""
+    _native.live_leave()
+    try:
+        _native.live_recording_stop()
+    except Error:
+        pass  # there is none
+
+
+def _global_allocator(torch: Any, conf: str | None, gpus: str, recording: str | None, replace: bool) -> Allocator:
+    global _active
+    if not torch.backends.cuda.is_built():
+        raise UnsupportedError("this PyTorch is built without CUDA")
+    if torch.cuda.is_initialized():
+        raise RuntimeError(
+            "vramscope.use_allocator() comes too late: PyTorch has begun to use CUDA with its own allocator. "
+            "Call it before anything of torch.cuda is used, or use use_allocator(pool=True) for a part of the program."
+        )
+    _open(conf, gpus, recording, replace, is_global=True)
+    pluggable = _pluggable(torch, "vs_torch_alloc")
+    _set_functions(pluggable.allocator())
+    torch.cuda.memory.change_current_allocator(pluggable)
+    _active = Allocator(torch, pluggable)
+    _active.patch()
+    return _active
+
+
+def _pool_allocator(torch: Any, conf: str | None, gpus: str, recording: str | None, replace: bool) -> Allocator:
+    if _active is not None:
+        raise ArgumentError("all of PyTorch is on vramscope's allocator already")
+    if not _native.live_is_open():
+        _open(conf, gpus, recording, replace, is_global=False)
+    elif conf is not None:
+        _native.live_settings_apply(conf)
+    return Allocator(torch, _pluggable(torch, "vs_torch_segment_alloc"), is_global=False)
+
+
+# ---- PyTorch's side: functions by their addresses
+
+
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(_native.__file__)
+
+
+def _pluggable(torch: Any, alloc: str) -> Any:
+    return torch.cuda.memory.CUDAPluggableAllocator(_native.__file__, alloc, "vs_torch_free")
+
+
+# Setter of PyTorch's allocator object, our function. The names are PyTorch's, one of them with its slip.
+_FUNCTIONS = (
+    ("set_init_fn", "vs_torch_init"),
+    ("set_reset_fn", "vs_torch_reset"),
+    ("set_memory_fraction_fn", "vs_torch_memory_fraction"),
+    ("set_base_alloc_fn", "vs_torch_base_alloc"),
+    ("set_record_stream_fn", "vs_torch_record_stream"),
+    ("set_begin_allocate_to_pool", "vs_torch_begin_allocate_to_pool"),
+    ("set_end_allocate_to_pool_fn", "vs_torch_end_allocate_to_pool"),
+    ("set_release_pool", "vs_torch_release_pool"),
+)
+
+
+def _set_functions(allocator: Any) -> None:
+    library = _library()
+    for setter, name in _FUNCTIONS:
+        if not hasattr(allocator, setter):
+            # Unset, it would silently do nothing: memory used by other streams, or by graphs, would be handed out
+            # again.
+            raise UnsupportedError(f"this PyTorch's pluggable allocator has no {setter}")
+        getattr(allocator, setter)(ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+
+
+# ---- the allocator
+
+
+_ENABLED = {None: 0, "state": 1, "all": 2}
+_CONTEXTS = {None: 0, "state": 1, "alloc": 2, "all": 3}
+_NO_BOUND = 2**64 - 1
+
+
+class Allocator:
+    """vramscope's allocator, serving PyTorch.
+
+    What PyTorch's functions say is what this says; the methods are for what they have not, and for who has no
+    torch.cuda at hand.
+
+    As a context manager: with `pool=True`, what is allocated inside comes from it. Without, leaving takes back only
+    what was put into PyTorch's functions: the allocator itself stays, since PyTorch cannot give one back.
+
+    With all of PyTorch on it, these are still PyTorch's refusals: torch.cuda.MemPool, CUDA IPC (tensors shared
+    between processes), the checkpoints of torch.compile's graph trees, and what asks for the largest free block
+    (cacheInfo), as old modes of cuDNN do.
+    """
+
+    def __init__(self, torch: Any, pluggable: Any, is_global: bool = True) -> None:
+        self._torch = torch
+        self._pluggable = pluggable
+        self._patches: list[tuple[Any, str, Any]] = []
+        self._pools: list[Any] = []
+        self.is_global = is_global
+        """Does it serve all of PyTorch, and not only what is allocated inside `with`?"""
+
+    def __enter__(self) -> Allocator:
+        if self.is_global:
+            if not self._patches:
+                self.patch()
+            return self
+        pool = self._torch.cuda.MemPool(self._pluggable.allocator())
+        using = self._torch.cuda.use_mem_pool(pool)
+        using.__enter__()
+        self._pools.append((pool, using))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self.is_global:
+            self.unpatch()
+            return
+        _, using = self._pools.pop()
+        using.__exit__(*error)
+
+    def __repr__(self) -> str:
+        what = "all of PyTorch" if self.is_global else "a MemPool"
+        return f"<vramscope.torch.Allocator of {what}, {len(_native.live_devices())} device(s)>"
+
+    # ---- figures
+
+    def memory_stats(self, device: Any = None) -> dict[str, Any]:
+        """{group: {pool: {metric: figure}}, scalar: figure}: torch.cuda.memory_stats_as_nested_dict, with PyTorch's
+        keys."""
+        return _nested(_native.live_statistics(self._number(device)))
+
+    def flat_stats(self, device: Any = None) -> dict[str, int]:
+        """{"allocated_bytes.all.peak": figure, ...}, sorted: torch.cuda.memory_stats."""
+        return _native.live_statistics(self._number(device))
+
+    def extras(self, device: Any = None) -> dict[str, int]:
+        """What PyTorch does not count, in the same form (vs_live_extras in live.h): how far requests had to go
+        (`requests.cache` and on), sizes and lifetimes by powers of two, what each stream has
+        (`stream.0.small.cached_bytes`)."""
+        return _native.live_extras(self._number(device))
+
+    def room(self, device: Any = None) -> Room:
+        """Total, free, reserved, allocated, cached and waiting bytes of one moment."""
+        return Room(*_native.live_room(self._number(device)))
+
+    def memory_summary(self, device: Any = None, abbreviated: bool = False) -> str:
+        """The table of torch.cuda.memory_summary."""
+        return _native.live_summary(self._number(device), abbreviated)
+
+    def reset_peak(self, device: Any = None) -> None:
+        """Peaks begin anew at what is in use now. Open scopes do not notice."""
+        _native.live_reset_peak(self._number(device))
+
+    def reset_accumulated(self, device: Any = None) -> None:
+        """The sums (`allocated`, `freed`, `num_...`) begin anew at 0."""
+        _native.live_reset_totals(self._number(device))
+
+    def scope_begin(self, device: Any = None) -> Any:
+        """A scope with exact peaks: an object with read() and end(), both {"allocated": (start, end, peak), ...} in
+        bytes."""
+        return _native.live_scope_begin(self._number(device))
+
+    # ---- the cache, limits, settings
+
+    def empty_cache(self) -> None:
+        """Gives cached memory of every device back to its driver."""
+        _native.live_empty_cache()
+
+    def fraction(self, device: Any = None) -> float:
+        """What torch.cuda.set_per_process_memory_fraction set, 0 to 1."""
+        return _native.live_fraction(self._number(device))
+
+    def settings(self) -> str:
+        """The settings in effect, a line each, and a line for each that does nothing as things stand."""
+        return _native.live_settings()
+
+    def apply(self, conf: str) -> None:
+        """New settings for what comes. Raises vramscope.FormatError with the byte."""
+        _native.live_settings_apply(conf)
+
+    # ---- history, snapshots, recording
+
+    def record_memory_history(
+        self,
+        enabled: str | None = "all",
+        context: str | None = "all",
+        stacks: str = "all",
+        max_entries: int = sys.maxsize,
+        device: Any = None,
+        clear_history: bool = False,
+        compile_context: bool = False,
+        global_record_annotations: bool = False,
+        skip_actions: list[str] | None = None,
+        **more: Any,
+    ) -> None:
+        """torch.cuda.memory._record_memory_history, with its arguments and meanings.
+
+        Stacks are Python's, and with stacks="all" the machine's on threads that run no Python. `compile_context`,
+        `global_record_annotations` and what is newer are taken, and do nothing.
+        """
+        if enabled not in _ENABLED:
+            raise RuntimeError(f"expected state to be 'all', 'state', or None, not {enabled!r}")
+        if context not in _CONTEXTS:
+            raise RuntimeError(f"expected context to be 'all', 'alloc', 'state', or None, not {context!r}")
+        if stacks not in ("python", "all"):
+            raise RuntimeError(f"expected stacks to be 'python', or 'all', not {stacks!r}")
+        entries = _NO_BOUND if max_entries >= sys.maxsize else max_entries
+        skipped = ",".join(skip_actions) if skip_actions else None
+        _native.live_history(_ENABLED[enabled], _CONTEXTS[context], stacks == "all", entries, clear_history, skipped)
+
+    def memory_snapshot(self, pool: tuple[int, int] = (0, 0), include_traces: bool = True) -> dict[str, Any]:
+        """What torch.cuda.memory._snapshot() gives: segments with their blocks, history, settings; of one private pool
+        only that pool's segments."""
+        snapshot: dict[str, Any] = pickle.loads(_native.live_snapshot(False, include_traces))  # ours: plain data
+        if tuple(pool) != (0, 0):
+            snapshot["segments"] = [s for s in snapshot["segments"] if tuple(s["segment_pool_id"]) == tuple(pool)]
+        return snapshot
+
+    def dump_snapshot(self, filename: str | PathLike[str] = "dump_snapshot.pickle") -> None:
+        """Writes the snapshot to a file that `vramscope report` and PyTorch's viewer open."""
+        data = _native.live_snapshot(False, True)
+        with open(filename, "wb") as file:
+            file.write(data)
+
+    def record(self, path: str | PathLike[str], replace: bool = False) -> None:
+        """Records every event to a new `.vram` file from now on, until `stop_recording` or the process' end, however
+        that comes."""
+        _native.live_recording_start(fspath(path), replace)
+
+    def stop_recording(self) -> None:
+        """Ends the recording. Raises vramscope.NotFoundError where there is none, vramscope.FileError where it is not
+        complete."""
+        _native.live_recording_stop()
+
+    @contextmanager
+    def annotate(self, name: str, device: Any = None) -> Iterator[None]:
+        """A named part of the program on the time axis of history and recording."""
+        number = self._number(device)
+        _native.live_annotation(number, name, True)
+        try:
+            yield
+        finally:
+            _native.live_annotation(number, name, False)
+
+    # ---- running out
+
+    def observe_oom(self, observer: Callable[[int, int, int, int], Any], on_rejection: bool = False) -> None:
+        """`observer(device, size, limit, free)` is called where memory runs out, before the error is raised, in bytes:
+        what the card would have had to give, its limit (or total), what it has free. PyTorch's own way to it is
+        torch._C._cuda_attach_out_of_memory_observer."""
+        _native.live_observe_oom(observer, on_rejection)
+
+    def oom_text(self) -> str | None:
+        """The sentence of this thread's last failure, as torch.OutOfMemoryError had it; None: there was none."""
+        return _native.live_oom_text()
+
+    # ---- PyTorch's functions that refuse a pluggable allocator
+
+    def patch(self) -> None:
+        """Puts this allocator's answers where PyTorch's functions would refuse. Done by use_allocator."""
+        module = self._torch._C
+        for name, function in _patches(self):
+            if hasattr(module, name):
+                self._patches.append((module, name, getattr(module, name)))
+                setattr(module, name, function)
+
+    def unpatch(self) -> None:
+        """PyTorch's functions are its own again, and refuse."""
+        while self._patches:
+            module, name, original = self._patches.pop()
+            setattr(module, name, original)
+
+    def is_begun(self) -> bool:
+        """Has PyTorch begun to use CUDA?"""
+        return self._torch.cuda.is_initialized()
+
+    def _number(self, device: Any) -> int:
+        if isinstance(device, int):
+            return device
+        if device is not None:
+            index = self._torch.device(device).index
+            if index is not None:
+                return index
+        return self._torch.cuda.current_device() if self._torch.cuda.is_initialized() else 0
+
+
+# ---- forms
+
+
+def _nested(flat: dict[str, int]) -> dict[str, Any]:
+    """Keys with dots as PyTorch nests them; a private pool's part, "0_1", is a pair of numbers there."""
+    nested: dict[Any, Any] = {}
+    for key, value in flat.items():
+        *groups, last = key.split(".")
+        at = nested
+        for group in groups:
+            part: Any = group
+            if at is nested.get("reserved_bytes_by_private_pools"):
+                part = tuple(map(int, group.split("_")))
+            at = at.setdefault(part, {})
+        at[last] = value
+    return nested
+
+
+def _patches(allocator: Allocator) -> list[tuple[str, Callable[..., Any]]]:
+    """Names of torch._C, and what is to be there."""
+
+    def snapshot(pool: Any = None) -> dict[str, Any]:
+        pool = pool or (0, 0)
+        return allocator.memory_snapshot((pool[0], pool[1]), pool[2] if len(pool) > 2 else True)
+
+    def record(
+        enabled: Any, context: Any, stacks: Any, max_entries: Any, clear: Any = False, compile_context: Any = False,
+        annotations: Any = False, skip: Any = None, host: Any = False, cuda: Any = True,
+    ) -> None:
+        if cuda:
+            allocator.record_memory_history(enabled, context, stacks, max_entries, None, clear, skip_actions=skip)
+
+    def record_legacy(
+        enabled: Any, context: Any = True, max_entries: Any = 1, trace_context: Any = False, native: Any = False,
+        clear: Any = False, compile_context: Any = False, annotations: Any = False, skip: Any = None, host: Any = False,
+        cuda: Any = True,
+    ) -> None:
+        level = "alloc" if trace_context else "state" if context else None
+        stacks = "all" if native else "python"
+        record("all" if enabled else None, level, stacks, max_entries, clear, skip=skip, cuda=cuda)
+
+    def set_metadata(metadata: Any) -> None:
+        text = metadata if isinstance(metadata, str) else json.dumps(metadata, separators=(",", ":"))
+        _metadata.text = text
+        _native.live_metadata(text)
+
+    return [
+        ("_cuda_memoryStats", allocator.memory_stats),
+        ("_cuda_resetPeakMemoryStats", allocator.reset_peak),
+        ("_cuda_resetAccumulatedMemoryStats", allocator.reset_accumulated),
+        ("_accelerator_isAllocatorInitialized", allocator.is_begun),
+        ("_accelerator_emptyCache", allocator.empty_cache),
+        ("_accelerator_getDeviceStats", allocator.memory_stats),
+        ("_accelerator_resetPeakStats", allocator.reset_peak),
+        ("_accelerator_resetAccumulatedStats", allocator.reset_accumulated),
+        ("_cuda_memorySnapshot", snapshot),
+        ("_cuda_record_memory_history", record),
+        ("_cuda_record_memory_history_legacy", record_legacy),
+        ("_cuda_getMemoryFraction", allocator.fraction),
+        ("_cuda_attach_out_of_memory_observer", allocator.observe_oom),
+        ("_cuda_memoryMetadataSupported", lambda: True),
+        ("_cuda_setMemoryMetadata", set_metadata),
+        ("_cuda_getMemoryMetadata", lambda: getattr(_metadata, "text", "")),
+        ("_accelerator_setAllocatorSettings", allocator.apply),
+    ]

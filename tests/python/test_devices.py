@@ -1,0 +1,209 @@
+"""Devices in Python over a fake NVML (tests/fake): the figures of a client that nobody here wrote, reasons for what is
+not known, and no driver as nothing special."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import PACKAGE, ROOT
+
+sys.path.insert(0, str(PACKAGE))
+
+FAKE = Path(os.environ["VRAMSCOPE_FAKE"])
+SCENARIOS = ROOT / "tests" / "fake" / "scenarios"
+
+
+def machine(name):
+    """The environment of a child on that machine."""
+    return {"VRAMSCOPE_NVML": FAKE / "libnvidia-ml.so.1", "VRAMSCOPE_FAKE_NVML": SCENARIOS / f"{name}.txt"}
+
+
+def test_the_figures_are_those_of_pynvml(plain):
+    """nvidia-ml-py looks the library up by its name; both ask the same one in one process."""
+    result = plain("""
+        import json
+        import pynvml
+        from vramscope import devices
+        pynvml.nvmlInit()
+        rows = []
+        for device in devices.all():
+            handle = pynvml.nvmlDeviceGetHandleByIndex(device.index)
+            memory = pynvml.nvmlDeviceGetMemoryInfo(handle, version=pynvml.nvmlMemory_v2)
+            processes = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
+            theirs = [memory.total, memory.reserved, memory.used, memory.free, pynvml.nvmlDeviceGetName(handle),
+                      pynvml.nvmlDeviceGetUUID(handle), pynvml.nvmlDeviceGetPowerUsage(handle),
+                      pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU),
+                      sorted([p.pid, p.usedGpuMemory] for p in processes)]
+            mine = device.memory(with_processes=True)
+            ours = [mine.total, mine.reserved, mine.used, mine.free, device.name, device.uuid,
+                    device.metric("power_draw"), device.metric("TEMPERATURE"),
+                    sorted([p.pid, p.bytes] for p in device.processes())]
+            rows.append([ours == theirs, mine.used == device.used_fast(),
+                         mine.total == mine.reserved + mine.used + mine.free,
+                         mine.used == mine.attributed + mine.unattributed, len(processes)])
+        most, free = devices.most_free()
+        print(json.dumps([rows, most.index, free == most.memory().free]))
+        """, LD_LIBRARY_PATH=FAKE, **machine("two")).result
+    assert result == [[[True, True, True, True, 0], [True, True, True, True, 1]], 0, True]
+
+
+def test_what_is_not_known_is_none_and_says_why(plain):
+    program = """
+        import json, sys
+        from vramscope import devices
+        device = devices.all()[int(sys.argv[1])]
+        memory = device.memory()
+        print(json.dumps([memory.total, memory.reasons.get("total"), device.metric("FAN_SPEED"),
+                          device.metric_reason("FAN_SPEED"), memory.attributed, memory.reasons["attributed"]]))
+        """
+    total, reason, fan, fan_reason, attributed, asked = plain(program, 0, **machine("h200")).result
+    assert total == 150754820096 and reason is None and (attributed, asked) == (None, "NOT_SAMPLED")
+    assert (fan, fan_reason) == (None, "NOT_SUPPORTED")
+    for number, name, why in ((1, "lost", "LOST"), (0, "not_permitted", "NO_PERMISSION")):
+        total, reason, *_ = plain(program, number, **machine(name)).result
+        assert total is None and reason == why
+
+
+def test_mig_devices_stand_behind_their_card(plain):
+    result = plain("""
+        import json
+        from vramscope import devices
+        found = devices.all()
+        by_name = [[d.index, d.mig_index] for d in devices.select("0:1,0")]
+        print(json.dumps([[d.is_divided, d.is_mig, d.parent, d.cuda_index] for d in found] + [by_name, devices.text()]))
+        """, **machine("mig")).result
+    *units, by_name, text = result
+    assert units[0] == [True, False, None, None] and units[1] == [False, True, 0, 0]
+    assert by_name == [[0, 1], [0, None]] and "0:1 " in text and "GiB" in text
+
+
+@pytest.mark.parametrize("name, kind, code, sentence", [("no_driver", "NotFoundError", 9, "driver"),
+                                                        ("mismatch", "DeviceError", 18, "versions")])
+def test_no_driver(plain, name, kind, code, sentence):
+    result = plain("""
+        import json
+        from vramscope import devices, errors
+        def ask(function, *arguments):
+            try:
+                return function(*arguments)
+            except errors.Error as error:
+                return [type(error).__name__, str(error), getattr(error, "code", None)]
+        print(json.dumps([ask(devices.all), ask(devices.most_free), ask(devices.driver), devices.text()]))
+        """, **machine(name)).result
+    found, most, driver, text = result
+    assert driver[0] == kind and driver[2] == code and sentence in driver[1] and text == driver[1]
+    assert (found, most) == (([], [None, 0]) if kind == "NotFoundError" else (driver, driver))
+
+
+def test_a_card_by_its_uuid_after_a_fork_and_in_threads(plain):
+    """A child has its own NVML; a Device finds its card again."""
+    result = plain("""
+        import json, os, threading
+        from vramscope import devices
+        device = devices.all()[1]
+        used = device.memory().used
+        seen = []
+        def ask():
+            seen.extend(device.memory().used for _ in range(200))
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        [t.start() for t in threads]; [t.join() for t in threads]
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0 if device.memory().used == used and devices._shared is not None else 1)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        devices.close()
+        print(json.dumps([set(seen) == {used}, len(seen), status, device.memory().used == used]))
+        """, **machine("two")).result
+    assert result == [True, 800, 0, True]
+
+
+def test_each_metric_can_be_asked_for(plain):
+    result = plain("""
+        import json
+        from vramscope import devices, errors
+        device = devices.all()[0]
+        known = 0
+        for name, (unit, cost, meaning) in devices.METRICS.items():
+            value = device.text(name) if unit == "TEXT" else device.metric(name)
+            known += value is not None
+            assert meaning and cost in ("CHEAP", "SLOW", "LOCKS")
+            assert unit == "TEXT" or (value is None) == (device.metric_reason(name) != "KNOWN") or cost != "CHEAP", name
+        try:
+            device.metric("nonsense")
+        except errors.ArgumentError as error:
+            print(json.dumps([len(devices.METRICS), known, str(error)]))
+        """, **machine("h200")).result
+    assert result[0] > 60 and result[1] > 50 and "NONSENSE" in result[2]
+
+
+def test_cuda_is_not_initialized_for_its_numbers(plain):
+    """Different cards, fastest first: only CUDA's driver knows the order. A process where it is initialized cannot use CUDA
+    in a forked child, so that is left alone; with the order of the PCI bus the numbers are known."""
+    program = """
+        import json
+        from vramscope import devices, errors
+        try:
+            found = [device.name for device in devices.select("cuda:0")]
+        except errors.UnsupportedError as error:
+            found = str(error)
+        with open("/proc/self/maps") as maps:
+            loaded = any("libcuda" in line for line in maps)
+        print(json.dumps([found, [device.cuda_index for device in devices.all()], loaded]))
+        """
+    found, numbers, loaded = plain(program, **machine("mixed")).result
+    assert isinstance(found, str) and set(numbers) == {None} and not loaded
+    found, numbers, loaded = plain(program, CUDA_DEVICE_ORDER="PCI_BUS_ID", **machine("mixed")).result
+    assert len(found) == 1 and 0 in numbers and not loaded
+
+
+def test_nothing_leaks(plain):
+    """Opened, asked everything and closed 60 times; and errors."""
+    grown = plain("""
+        import gc, json, resource
+        from vramscope import _native, errors
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * resource.getpagesize()
+        def everything():
+            found = _native.Devices()
+            for unit in range(found.count()):
+                found.info(unit), found.memory(unit, True), found.processes(unit), found.accounts(unit)
+                found.used_fast(unit), found.metric(unit, "TEMPERATURE"), found.text(unit, "NAME")
+            found.driver(), found.costs(), found.select("all"), found.most_free(), found.refresh(), found.spared()
+            for wrong in (lambda: found.select("99"), lambda: found.info(99), lambda: found.metric(0, "x"),
+                          lambda: found.preload(0)):
+                try:
+                    wrong()
+                except errors.Error:
+                    pass
+            found.close()
+            try:
+                found.count()
+            except ValueError:
+                return
+            raise AssertionError("closed, and it answers")
+        for _ in range(20):
+            everything()
+        gc.collect()
+        before = resident()
+        for _ in range(60):
+            everything()
+        gc.collect()
+        print(json.dumps(resident() - before))
+        """, **machine("two")).result
+    assert grown < 1 << 20
+
+
+def test_cuda_context_of_a_simulated_gpu(simulated):
+    """preload makes the context: CUDA's own figure of it, and the second time it was there."""
+    result = simulated("""
+        import json
+        from vramscope import devices
+        first, second = devices.preload(0), devices.preload(0)
+        print(json.dumps([first["was_there"], first["bytes"], second["was_there"], devices.all()[0].is_simulated,
+                          devices.all()[0].memory().used]))
+        """, gpu="8GiB").result
+    was_there, taken, again, is_simulated, used = result
+    assert (was_there, again, is_simulated) == (False, True, True) and taken and used >= taken
