@@ -344,7 +344,7 @@ class _ScopeMeter:
         return self.figures()
 
     def figures(self) -> Any:
-        return self._scope.figures()[self._kind]
+        return self._scope.of(self._kind)
 
     def note(self) -> str:
         figures = self.figures()

@@ -144,25 +144,34 @@ class Scope:
             native.read(_has_begun())
         return {kind: Figures(*four) for kind, four in native.figures.items()}
 
+    def of(self, kind: str) -> Figures:
+        """The same of one kind alone: `scope.of("reserved")` is `scope.reserved`."""
+        native = self._native
+        if native is None:
+            return _NOTHING
+        if native.is_open:
+            native.read(_has_begun())
+        return Figures(*native.figures[kind])
+
     @property
     def allocated(self) -> Figures:
         """Bytes of blocks that tensors hold (torch.cuda.memory_allocated)."""
-        return self.figures()["allocated"]
+        return self.of("allocated")
 
     @property
     def requested(self) -> Figures:
         """The same before rounding: what was asked for."""
-        return self.figures()["requested"]
+        return self.of("requested")
 
     @property
     def active(self) -> Figures:
         """Bytes allocated, or freed and waiting for another stream."""
-        return self.figures()["active"]
+        return self.of("active")
 
     @property
     def reserved(self) -> Figures:
         """Bytes that the allocator has of the driver (torch.cuda.memory_reserved)."""
-        return self.figures()["reserved"]
+        return self.of("reserved")
 
     @property
     def is_exact(self) -> bool:
