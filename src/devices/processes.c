@@ -30,6 +30,7 @@ static void settle_texts(vs_devices *devices) {
     row->user = base + at->user;
     row->name = base + at->name;
     row->command = base + at->command;
+    row->program = base + at->program;
     row->container = base + at->container;
   }
 }
@@ -69,7 +70,7 @@ static vs_status look_at(vs_devices *devices, vs_devices_process *row, vs_row_te
   char command[COMMAND];
   const char *user = "";
   row->user_id = VS_DEVICES_NONE;
-  at->user = at->name = at->command = at->container = keep(texts, "", 0);
+  at->user = at->name = at->command = at->program = at->container = keep(texts, "", 0);
   if (vs_proc_read(root, row->pid, &proc) != VS_OK || !is_the_one(devices, row->pid)) return texts->status;
   row->is_visible = true;
   row->is_self = row->pid == vs_process_id();
@@ -78,7 +79,10 @@ static vs_status look_at(vs_devices *devices, vs_devices_process *row, vs_row_te
   row->user_id = proc.user_id == VS_PROC_NO_USER ? VS_DEVICES_NONE : proc.user_id;
   at->name = keep(texts, proc.name, strlen(proc.name));
   at->container = keep(texts, proc.container, strlen(proc.container));
-  at->command = keep(texts, command, vs_proc_command(root, row->pid, command, sizeof command));
+  size_t program;
+  const size_t size = vs_proc_command(root, row->pid, command, sizeof command, &program);
+  at->command = keep(texts, command, size);
+  at->program = keep(texts, command, program);
   if (row->user_id != VS_DEVICES_NONE) VS_TRY(user_of(devices, row->user_id, &user));
   at->user = keep(texts, user, strlen(user));
   return texts->status;

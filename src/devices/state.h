@@ -29,7 +29,7 @@ typedef struct vs_user {
 
 /* Where the texts of a row begin in `texts`. */
 typedef struct vs_row_texts {
-  size_t user, name, command, container;
+  size_t user, name, command, program, container;
 } vs_row_texts;
 
 struct vs_devices {

@@ -177,10 +177,11 @@ vs_status vs_proc_read(const char *root, uint64_t pid, vs_proc *proc) {
   return VS_OK;
 }
 
-size_t vs_proc_command(const char *root, uint64_t pid, char *to, size_t capacity) {
+size_t vs_proc_command(const char *root, uint64_t pid, char *to, size_t capacity, size_t *program) {
   size_t size = pid == 0 ? 0 : read_text(root, pid, "cmdline", to, capacity);
   while (size != 0 && (to[size - 1] == 0 || to[size - 1] == ' ')) size--; /* arguments end with a 0 each */
   to[size] = 0;
+  if (program != NULL) *program = strlen(to);
   for (size_t i = 0; i < size; i++)
     if (to[i] == 0) to[i] = ' ';
   return size;

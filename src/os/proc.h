@@ -22,8 +22,9 @@ typedef struct vs_proc {
 VS_MUST_CHECK vs_status vs_proc_read(const char *root, uint64_t pid, vs_proc *proc);
 
 /* Its command with its arguments, blanks between them, cut at the end of `to`; "" where it has none or is not told.
- * Bytes of it may be anything but 0. Returns its length in `to`. */
-size_t vs_proc_command(const char *root, uint64_t pid, char *to, size_t capacity);
+ * Bytes of it may be anything but 0. Returns its length in `to`, and in *program (may be NULL) that of the first argument, which
+ * may hold blanks itself. */
+size_t vs_proc_command(const char *root, uint64_t pid, char *to, size_t capacity, size_t *program);
 
 /* Whether the process has mapped a file whose path holds one of `parts`, a list that ends with NULL. False where it
  * may not be known: other people's processes do not tell. */

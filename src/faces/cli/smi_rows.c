@@ -2,7 +2,6 @@
 #include "base/sort.h"
 #include "faces/cli/smi.h"
 #include "faces/cli/smi_value.h"
-#include "os/proc.h"
 
 /* What a line is about, and what was found out about it. */
 typedef struct vs_smi_row {
@@ -63,22 +62,17 @@ static vs_smi_cell cell_from_here(vs_smi_row *row, vs_smi_here what) {
   return vs_smi_cell_unknown(VS_REASON_NOT_SAMPLED);
 }
 
-/* The program as it was started: the first word of its command line, up to the NUL behind it. */
-static vs_smi_cell cell_of_program(vs_smi_row *row) {
-  char file[32];
-  const vs_devices_process *process = row->process;
+/* The program as it was started; a kernel's own has a name only. */
+static vs_smi_cell cell_of_program(const vs_devices_process *process) {
   if (!process->is_visible) return vs_smi_cell_unknown(VS_REASON_NOT_FOUND);
-  vs_format(file, sizeof file, "%U/cmdline", process->pid);
-  if (vs_proc_text("/proc", file, row->text, sizeof row->text) == 0 || row->text[0] == 0)
-    return text_or_unknown(process->name);
-  return vs_smi_cell_text(row->text);
+  return text_or_unknown(process->program[0] != 0 ? process->program : process->name);
 }
 
 static vs_smi_cell cell_from_process(vs_smi_row *row, vs_smi_app what) {
   const vs_devices_process *process = row->process;
   switch (what) {
     case VS_SMI_APP_PID: return vs_smi_cell_number(process->pid);
-    case VS_SMI_APP_NAME: return cell_of_program(row);
+    case VS_SMI_APP_NAME: return cell_of_program(process);
     case VS_SMI_APP_USED: return cell_of_metric(process->bytes);
     case VS_SMI_APP_USER: return text_or_unknown(process->user);
     case VS_SMI_APP_COMMAND: return text_or_unknown(process->command);

@@ -12,6 +12,7 @@ static void test_process(void **state) {
   vs_folder folder;
   vs_proc proc;
   char command[64];
+  size_t program;
   (void)state;
   made_proc_begin(&folder);
   made_proc_process(&folder, &(made_process){.pid = 41234,
@@ -26,15 +27,18 @@ static void test_process(void **state) {
   assert_string_equal(proc.container, "");
   assert_int_equal(sysconf(_SC_CLK_TCK), 100); /* everywhere that we know; the next figure stands on it */
   assert_int_equal(proc.start_us, UINT64_C(1000002500000));
-  assert_int_equal(vs_proc_command(folder.path, 41234, command, sizeof command), 27);
+  assert_int_equal(vs_proc_command(folder.path, 41234, command, sizeof command, &program), 27);
+  assert_int_equal(program, 7);
   assert_string_equal(command, "python3 train.py --epochs 3");
   char cut[10];
-  assert_int_equal(vs_proc_command(folder.path, 41234, cut, sizeof cut), 9);
+  assert_int_equal(vs_proc_command(folder.path, 41234, cut, sizeof cut, &program), 9);
+  assert_int_equal(program, 7);
   assert_string_equal(cut, "python3 t");
   expect_status(vs_proc_read(folder.path, 41235, &proc), VS_NOT_FOUND);
   expect_status(vs_proc_read(folder.path, 0, &proc), VS_NOT_FOUND);
   expect_status(vs_proc_read("/not/there", 41234, &proc), VS_NOT_FOUND);
-  assert_int_equal(vs_proc_command(folder.path, 41235, command, sizeof command), 0);
+  assert_int_equal(vs_proc_command(folder.path, 41235, command, sizeof command, &program), 0);
+  assert_int_equal(program, 0);
   assert_string_equal(command, "");
   vs_folder_remove(&folder);
 }
@@ -156,7 +160,7 @@ static void test_this_process(void **state) {
   assert_int_not_equal(proc.inner_pid, 0);
   assert_true(proc.start_us > UINT64_C(1600000000) * 1000000);
   assert_int_not_equal(proc.name[0], 0);
-  assert_true(vs_proc_command("/proc", vs_process_id(), text, sizeof text) > 4);
+  assert_true(vs_proc_command("/proc", vs_process_id(), text, sizeof text, NULL) > 4);
   assert_true(vs_str_contains(vs_str_from(text), VS_STR("os.proc")));
   assert_true(vs_proc_has_mapped("/proc", vs_process_id(), (const char *const[]){"libc.so", NULL}));
   vs_proc_user(0, user, sizeof user);
