@@ -218,11 +218,13 @@ static void test_processes_of_the_machine(void **state) {
   assert_string_equal(row[0].user, "root");
   assert_string_equal(row[0].name, "python3");
   assert_string_equal(row[0].command, "python3 train.py");
+  assert_string_equal(row[0].program, "python3");
   assert_string_equal(row[0].container, "3f2a9c1e5b7d");
   assert_int_equal(row[1].pid, 41300); /* gone meanwhile, or never here */
   assert_false(row[1].is_visible);
   assert_string_equal(row[1].user, "");
   assert_string_equal(row[1].command, "");
+  assert_string_equal(row[1].program, "");
   assert_int_equal(row[1].user_id, VS_DEVICES_NONE);
   assert_string_equal(row[2].kind, "G");
   assert_string_equal(row[2].name, "Xorg");
