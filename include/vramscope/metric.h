@@ -24,7 +24,9 @@ typedef struct vs_metric {
   uint64_t value;
 } vs_metric;
 
-static inline bool vs_metric_is_known(vs_metric metric) { return metric.reason == VS_REASON_KNOWN; }
+__attribute__((unused)) static inline bool vs_metric_is_known(vs_metric metric) {
+  return metric.reason == VS_REASON_KNOWN;
+}
 
 /* The name of a reason ("NO_PERMISSION") and its sentence ("not permitted to this user"); "?" for a value that is none. */
 VS_API const char *vs_reason_name(vs_reason reason);
