@@ -21,8 +21,7 @@ enum {
   MOST_TRIES = 16, /* of a reading that other threads disturb */
 };
 
-/* ---- memory that may not be there
- * ------------------------------------------------------------------------------- */
+/* ---- memory that may not be there */
 
 #if defined(__linux__)
 
@@ -81,8 +80,7 @@ uint64_t vs_torch_allocator(void) { return 0; }
 
 #endif
 
-/* ---- finding
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- finding */
 
 static bool all_zero(const void *data, size_t words) {
   const uint64_t *each = data;
@@ -190,8 +188,7 @@ bool vs_torch_place_find(uint64_t allocator, uint32_t card, const vs_torch_stats
   return false;
 }
 
-/* ---- reading
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- reading */
 
 static bool has_same_gaps(const vs_torch_place *place, const uint64_t *words) {
   for (size_t i = 0; i < place->gaps; i++)

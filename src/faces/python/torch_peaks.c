@@ -11,8 +11,7 @@ static const uint16_t STAT_OF[VS_PEAK_KINDS] = {
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* ---- the open scopes
- * --------------------------------------------------------------------------------------------- */
+/* ---- the open scopes */
 
 static void link_scope(vs_peak_card *card, vs_peak_scope *scope) {
   vs_peak_scope *first = card->open;
@@ -52,8 +51,7 @@ static void note_all(vs_peak_card *card, uint32_t note) {
   while (scope != card->open);
 }
 
-/* ---- what happened between two readings
- * -------------------------------------------------------------------------- */
+/* ---- what happened between two readings */
 
 /* The most that the bytes can have reached from one reading to another whose peak does not cover all of that
  * time. */
@@ -99,8 +97,7 @@ void vs_peak_seen(vs_peak_card *card, const vs_torch_stats *now) {
   card->is_known = true;
 }
 
-/* ---- resets
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- resets */
 
 /* Peaks were reset somewhere between `card->last` and `after`. */
 static void passed_reset(vs_peak_card *card, const vs_torch_stats *after) {
@@ -136,8 +133,7 @@ void vs_peak_user_reset_sums(vs_peak_card *card, const vs_torch_stats *after) {
   card->is_known = true;
 }
 
-/* ---- scopes
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- scopes */
 
 static bool has_old_peak(const vs_torch_stats *stats) {
   for (vs_peak_kind kind = 0; kind < VS_PEAK_KINDS; kind++)

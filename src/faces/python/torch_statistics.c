@@ -47,8 +47,7 @@ typedef struct torch_scope {
   vs_peak_scope scope;
 } torch_scope;
 
-/* ---- the dict
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the dict */
 
 static const char *const STAT_NAMES[VS_TORCH_STATS] = {
 #define VS_TORCH_GROUP(name)  #name, #name, #name,
@@ -113,8 +112,7 @@ static void parse(const dict_words *words, PyObject *dict, vs_torch_stats *stats
   stats->has_pools = pools != NULL && PyDict_Check(pools) && PyDict_Size(pools) > 0;
 }
 
-/* ---- readings
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- readings */
 
 typedef struct reading {
   torch_statistics *owner;
@@ -213,8 +211,7 @@ static bool open_argument(PyObject *self, PyObject *argument, reading *of) {
   return open_card((torch_statistics *)self, device, of);
 }
 
-/* ---- TorchScope
- * -------------------------------------------------------------------------------------------------- */
+/* ---- TorchScope */
 
 /* begin(device, has_begun): a scope, open. */
 static PyObject *begin(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
@@ -324,8 +321,7 @@ static PyTypeObject *make_scope_type(PyObject *module) {
   return (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
 }
 
-/* ---- the user's own figures
- * -------------------------------------------------------------------------------------- */
+/* ---- the user's own figures */
 
 static int raise_peak(PyObject *dict, PyObject *key, int64_t taken) {
   if (number(dict, key) >= taken) return 0;
@@ -374,8 +370,7 @@ static PyObject *reset_sums(PyObject *self, PyObject *const *arguments, Py_ssize
   return user_reset(self, arguments, count, vs_peak_user_reset_sums);
 }
 
-/* ---- TorchStatistics
- * --------------------------------------------------------------------------------------------- */
+/* ---- TorchStatistics */
 
 /* state(device): (where figures come from, disturbed resets, resets behind our back). */
 static PyObject *state(PyObject *self, PyObject *argument) {
