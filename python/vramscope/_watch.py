@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from vramscope.scopes import Scope
+from vramscope.fastai import GPUMemTrace
+from vramscope.scopes import Figures, Scope
 
 __all__ = ["Watch", "why_not"]
 
@@ -35,16 +36,19 @@ def why_not() -> str | None:
 
 
 class Watch:
-    """Measures from `__enter__` to `__exit__` on each of `devices`; None among them is the current one at the beginning.
+    """Measures from `__enter__` to `__exit__` on each of `devices`; None among them is the current one at the beginning. On those
+    of `sampled` also what NVML says of the whole GPU, each millisecond.
 
     who=True keeps PyTorch's history meanwhile, so that `owners` can name lines; one that the program keeps itself is left
     alone and read. What began before is told apart by time.
     """
 
-    def __init__(self, devices: Iterable[int | None] = (None,), who: bool = True):
+    def __init__(self, devices: Iterable[int | None] = (None,), who: bool = True, sampled: Iterable[int | None] = ()):
         self.scopes: dict[int, Scope] = {}
+        self.traces: dict[int, GPUMemTrace] = {}
         self.current = 0  #: the device that None stands for
         self._wanted = list(devices)
+        self._sampled = list(sampled)
         self._who = who
         self._began_history = False
         self._began_us = 0
@@ -62,6 +66,8 @@ class Watch:
         for device in dict.fromkeys(self.number(device) for device in self._wanted):
             torch.cuda.synchronize(device)
             self.scopes[device] = Scope(device)
+        for device in dict.fromkeys(self.number(device) for device in self._sampled):
+            self.traces[device] = GPUMemTrace(silent=True, kind="device", device=device)
         for scope in self.scopes.values():
             scope.begin()
         return self
@@ -75,12 +81,21 @@ class Watch:
             except Exception:  # noqa: BLE001  (a device-side assertion: the figures are what they are)
                 pass
             scope.end()
+        for trace in self.traces.values():
+            trace.stop()
 
     def number(self, device: int | None) -> int:
         return self.current if device is None else device
 
-    def figures(self, device: int | None) -> Scope:
-        return self.scopes[self.number(device)]
+    def figures(self, kind: str, device: int | None = None) -> Figures:
+        """Of one kind of bytes; "device": of the whole GPU, sampled."""
+        number = self.number(device)
+        return self.traces[number].figures() if kind == "device" else self.scopes[number].of(kind)
+
+    def note(self, kind: str, device: int | None = None) -> str:
+        """What is to be known about these figures; "": they are exact."""
+        number = self.number(device)
+        return self.traces[number].note if kind == "device" else self.scopes[number].note
 
     def close(self) -> None:
         """Ends the history, where it was ours. Who wants to know owners asks before."""

@@ -30,13 +30,13 @@ class CellMemory:
     (negative: it freed more)."""
 
     def __init__(self, watch: Watch, device: int | None, leaks: bool, top: int, picture: bool):
-        figures = watch.figures(device).allocated
+        figures = watch.figures("allocated", device)
         self.device = watch.number(device)
         self.name = device_text(self.device)
         self.start_bytes: int = figures.start
         self.peak_bytes: int = figures.peak - figures.start
         self.left_bytes: int = figures.used
-        self.note: str = watch.figures(device).note
+        self.note: str = watch.note("allocated", device)
         self.of = "left" if leaks else "peak"
         self.owners = watch.owners(self.of, self.device, top)
         self.snapshot = watch.snapshot()  #: `vramscope.open`ed; None where PyTorch keeps no history

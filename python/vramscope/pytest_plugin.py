@@ -29,7 +29,7 @@ __all__ = ["GPUMemoryFixture"]
 _SIMULATED = "VRAMSCOPE_PYTEST_SIMULATED"  # set in the run that has the simulated GPU: its name
 _PROPERTY = "vramscope_gpu_peak_bytes"  # among a report's properties, and in JUnit's XML
 _CACHE = "vramscope/gpu_peaks"
-_KINDS = ("allocated", "reserved", "requested")
+_KINDS = ("allocated", "reserved", "requested", "device")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -171,7 +171,8 @@ def _measured(item: pytest.Function, plan: _Plan, test: Callable[..., Any], **ar
     """Calls the test inside of what it is measured for. A failure of the test's own comes first."""
     from vramscope._watch import Watch
 
-    watch = Watch([None, *(limit.device for limit in plan.limits)], who=plan.is_marked or plan.fail_on_increase)
+    watch = Watch([None, *(limit.device for limit in plan.limits)], who=plan.is_marked or plan.fail_on_increase,
+                  sampled=[limit.device for limit in plan.limits if limit.kind == "device"])
     try:
         with watch:
             result = test(**arguments)
@@ -192,7 +193,7 @@ def _measured(item: pytest.Function, plan: _Plan, test: Callable[..., Any], **ar
 
 def _rise(watch: Any, device: int | None, kind: str) -> int:
     """How far over its beginning the figure went."""
-    figures = getattr(watch.figures(device), kind)
+    figures = watch.figures(kind, device)
     return figures.peak - figures.start
 
 
@@ -202,18 +203,14 @@ def _over_limit(item: pytest.Function, limit: _Limit, watch: Any) -> list[str]:
     rise = _rise(watch, limit.device, limit.kind)
     if rise <= limit.bytes:
         return []
-    figures = watch.figures(limit.device)
+    note = watch.note(limit.kind, limit.device)
     return [
         f"{item.name} took {bytes_text(rise)} of GPU memory at its peak; its limit is {bytes_text(limit.bytes)}",
         f"({limit.kind}, on {device_text(watch.number(limit.device))}, above the "
-        f"{bytes_text(getattr(figures, limit.kind).start)} that were there when it began{_doubt(figures)})",
+        f"{bytes_text(watch.figures(limit.kind, limit.device).start)} that were there when it began{'; ' + note if note else ''})",
         "In use at the peak:",
         *owners_text(watch.owners("peak", limit.device)),
     ]
-
-
-def _doubt(figures: Any) -> str:
-    return f"; {figures.note}" if figures.note else ""
 
 
 def _leaked(item: pytest.Function, leaks: _Leaks, test: Callable[[], Any]) -> list[str]:
@@ -228,7 +225,7 @@ def _leaked(item: pytest.Function, leaks: _Leaks, test: Callable[[], Any]) -> li
         with watch:
             test()
             gc.collect()
-        left = watch.figures(leaks.device).allocated.used
+        left = watch.figures("allocated", leaks.device).used
         reply = watch.owners("left", leaks.device, top=0 if leaks.filter_fn else 5)
         if reply is not None and leaks.filter_fn is not None:
             reply["groups"] = [group for group in reply["groups"] if leaks.filter_fn(group)]

@@ -44,18 +44,20 @@ def test_marks_and_fixture(suite):
     assert "simulated GPU (8GiB)" in done.out, done.out + done.err
     assert "Fits in" not in done.out + done.err  # pytest's output, and nobody else's
     assert done.code == 1
-    failed = ["over", "reserved_over", "what_was_there_before_does_not_count", "own_failure_comes_first", "bad_size", "leaks"]
+    failed = ["over", "reserved_over", "what_was_there_before_does_not_count", "device_over", "own_failure_comes_first",
+              "bad_size", "leaks"]
     assert [name for name, (outcome, _, _) in found.items() if outcome != "passed"] == [f"test_{name}" for name in failed]
-    assert len(found) == 15
+    assert len(found) == 16
     message = {name.removeprefix("test_"): text for name, (_, text, _) in found.items()}
     assert "test_over took 65.00 MiB of GPU memory at its peak; its limit is 64.00 MiB" in message["over"]
-    assert "65.00 MiB  test_users.py:8 take" in message["over"] and "(simulated)" in message["over"]
+    assert "65.00 MiB  test_users.py:10 take" in message["over"] and "(simulated)" in message["over"]
     assert "(reserved," in message["reserved_over"]
+    assert "(device," in message["device_over"] and "sampled" in message["device_over"]
     assert "took 100.0 MiB" in message["what_was_there_before_does_not_count"]  # what the test itself takes does
     assert "limit is" not in message["own_failure_comes_first"]
     assert "'a lot' is no size" in message["bad_size"]
     assert "test_leaks left 3.00 MiB of GPU memory behind; its limit is 0 B" in message["leaks"]
-    assert "3.00 MiB  test_users.py:67 forget_to_free" in message["leaks"]
+    assert "3.00 MiB  test_users.py:75 forget_to_free" in message["leaks"]
     assert int(found["test_over"][2]["vramscope_gpu_peak_bytes"]) == 65 << 20
 
 

@@ -1,5 +1,7 @@
 """A user's tests, of which some fail: test_pytest_plugin.py runs them and compares."""
 
+import time
+
 import pytest
 import torch
 
@@ -31,6 +33,12 @@ def test_reserved_over():
 def test_what_was_there_before_does_not_count():
     kept.append(take(100))
     del kept[:]
+
+
+@pytest.mark.limit_gpu_memory("64 MiB", kind="device")
+def test_device_over():
+    held = take(300)
+    time.sleep(0.1)  # it is sampled
 
 
 @pytest.fixture
