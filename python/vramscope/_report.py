@@ -57,7 +57,7 @@ class Report(dict[str, Any]):
             f"<td style='text-align:left'>{html.escape(sentence)}</td></tr>"
             for what, sentence in _sentences(device)
         )
-        return f"<p><b>{title}</b></p>{_picture(self.curves.get(device['device']))}<table>{rows}</table>"
+        return f"<p><b>{title}</b></p>{picture(self.curves.get(device['device']))}<table>{rows}</table>"
 
 
 _FORMATS = {"pickle": "PyTorch memory snapshot", "json": "PyTorch memory snapshot (JSON)", "vram": "recording"}
@@ -122,16 +122,17 @@ def _trust(trust: dict[str, Any], trace: dict[str, Any]) -> Iterator[tuple[str, 
 # ---- the picture: reserved and requested bytes over the events
 
 
-def _picture(curve: dict[str, Any] | None) -> str:
+def picture(curve: dict[str, Any] | None) -> str:
+    """The columns of a timeline as SVG: each piece as high as its highest event; "" where there are none."""
     if curve is None or not curve["event"]:
         return ""
-    top = max(max(curve["reserved_high_bytes"]), max(curve["requested_high_bytes"]), 1)
-    shapes = [_area(curve["reserved_high_bytes"], top, _COLOURS[1], 0.35),
-              _area(curve["requested_high_bytes"], top, _COLOURS[0], 0.9)]
+    requested, reserved = ([value or 0 for value in curve[name]] for name in ("requested_high_bytes", "reserved_high_bytes"))
+    top = max(*requested, *reserved, 1)
+    shapes = [_area(reserved, top, _COLOURS[1], 0.35), _area(requested, top, _COLOURS[0], 0.9)]
     label = (f"<text x='4' y='12' font-size='11' fill='currentColor'>{bytes_text(top)}; "
              "in use (dark) of reserved (light), over the events</text>")
-    return (f"<svg viewBox='0 0 {_WIDTH} {_HEIGHT}' width='100%' role='img' style='max-width:{_WIDTH}px' "
-            f"xmlns='http://www.w3.org/2000/svg'>{''.join(shapes)}{label}</svg>")
+    return (f"<svg viewBox='0 0 {_WIDTH} {_HEIGHT}' width='100%' role='img' aria-label='GPU memory over the events, at most "
+            f"{bytes_text(top)}' style='max-width:{_WIDTH}px' xmlns='http://www.w3.org/2000/svg'>{''.join(shapes)}{label}</svg>")
 
 
 def _area(values: list[int], top: int, colour: str, opacity: float) -> str:

@@ -19,6 +19,7 @@ import html
 import shlex
 from typing import Any
 
+from vramscope._report import picture
 from vramscope._sizes import bytes_text
 from vramscope._watch import Watch, device_text, owners_text, why_not
 
@@ -84,27 +85,9 @@ def _signed(size: int) -> str:
     return ("+" if size > 0 else "-" if size < 0 else "") + bytes_text(abs(size))
 
 
-def _curve(snapshot: Any, device: int, width: int = 720, height: int = 140) -> str:
-    """Requested bytes over the cell's events as a picture: each pixel the highest of its events, reserved behind it."""
-    columns = snapshot.query("timeline", device=device, axis="event", points=width)["columns"]
-    highs, reserved = columns["requested_high_bytes"], columns["reserved_high_bytes"]
-    most = max([*highs, *(value or 0 for value in reserved), 1])
-    if not highs:
-        return ""
-
-    def area(values: list[int | None]) -> str:
-        step = width / len(values)
-        tops = " ".join(f"L{index * step:.1f} {y:.1f}L{(index + 1) * step:.1f} {y:.1f}"
-                        for index, value in enumerate(values) for y in [height - height * (value or 0) / most])
-        return f"M0 {height}{tops}L{width} {height}Z"
-
-    return (
-        f"<svg viewBox='0 0 {width} {height + 18}' width='{width}' style='max-width:100%;display:block;margin:.6em 0' "
-        f"role='img' aria-label='GPU memory over the cell, at most {_escaped(bytes_text(most))}'>"
-        f"<path d='{area(reserved)}' fill='#8886' /><path d='{area(highs)}' fill='#3b82f6' />"
-        f"<text x='0' y='{height + 14}' font-size='12' fill='currentColor'>requested (blue) and reserved (grey) bytes, event by "
-        f"event; full height is {_escaped(bytes_text(most))}</text></svg>"
-    )
+def _curve(snapshot: Any, device: int) -> str:
+    """Requested bytes over the cell's events, reserved behind them."""
+    return picture(snapshot.query("timeline", device=device, axis="event", points=720)["columns"])
 
 
 # ---- the magics
