@@ -260,7 +260,7 @@ typedef struct vs_devices_process {
   const char *user;    /* name, or the number as text where it has none here */
   const char *name;    /* short: "python3" */
   const char *command; /* with its arguments, separated by spaces; control bytes and all: faces escape it */
-  const char *program; /* of that the first argument: as it was started, "python3", "/root/my tools/train" */
+  const char *program; /* of that the first argument: as it was started, "python3", "/opt/my tools/train" */
   const char *container; /* its id by the control group, 12 digits as docker prints it; "": none */
 } vs_devices_process;
 
