@@ -120,22 +120,24 @@ static PyObject *give_figures(figures *all, vs_status status) {
   return dict;
 }
 
-static PyObject *live_statistics(PyObject *module, PyObject *argument) {
+typedef vs_status (*figures_of)(vs_live *live, uint32_t device, vs_live_visit visit, void *ctx);
+
+static PyObject *figures_by(figures_of tell, PyObject *argument) {
   vs_live *live = vs_python__live();
   figures all = {0};
   uint32_t device;
-  (void)module;
   if (live == NULL || !read_device(argument, &device)) return NULL;
-  return give_figures(&all, vs_live_statistics(live, device, keep_figure, &all));
+  return give_figures(&all, tell(live, device, keep_figure, &all));
+}
+
+static PyObject *live_statistics(PyObject *module, PyObject *argument) {
+  (void)module;
+  return figures_by(vs_live_statistics, argument);
 }
 
 static PyObject *live_extras(PyObject *module, PyObject *argument) {
-  vs_live *live = vs_python__live();
-  figures all = {0};
-  uint32_t device;
   (void)module;
-  if (live == NULL || !read_device(argument, &device)) return NULL;
-  return give_figures(&all, vs_live_extras(live, device, keep_figure, &all));
+  return figures_by(vs_live_extras, argument);
 }
 
 static PyObject *live_room(PyObject *module, PyObject *argument) {
