@@ -110,7 +110,7 @@ class _Leaks:
 
     def __init__(self, limit: str | int = 0, warmup: int = 2, filter_fn: Callable[[dict[str, Any]], bool] | None = None,
                  device: int | None = None):
-        self.bytes, self.warmup, self.filter_fn, self.device = parse_size(limit), warmup, filter_fn, device
+        self.bytes, self.warmup, self.filter_fn, self.device = parse_size(limit), max(warmup, 1), filter_fn, device
 
     @classmethod
     def of(cls, mark: pytest.Mark) -> _Leaks:
@@ -217,7 +217,7 @@ def _leaked(item: pytest.Function, leaks: _Leaks, test: Callable[[], Any]) -> li
     """The test was called once. Contexts, workspaces and caches are there only after some more calls."""
     from vramscope._watch import Watch, device_text, owners_text
 
-    for _ in range(max(leaks.warmup - 1, 0)):
+    for _ in range(leaks.warmup - 1):
         test()
     gc.collect()
     watch = Watch([leaks.device])

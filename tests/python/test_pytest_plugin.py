@@ -45,9 +45,9 @@ def test_marks_and_fixture(suite):
     assert "Fits in" not in done.out + done.err  # pytest's output, and nobody else's
     assert done.code == 1
     failed = ["over", "reserved_over", "what_was_there_before_does_not_count", "device_over", "own_failure_comes_first",
-              "bad_size", "leaks"]
+              "bad_size", "leaks", "over_with_the_users_history", "leaks_with_the_users_history"]
     assert [name for name, (outcome, _, _) in found.items() if outcome != "passed"] == [f"test_{name}" for name in failed]
-    assert len(found) == 16
+    assert len(found) == 20
     message = {name.removeprefix("test_"): text for name, (_, text, _) in found.items()}
     assert "test_over took 65.00 MiB of GPU memory at its peak; its limit is 64.00 MiB" in message["over"]
     assert "65.00 MiB  test_users.py:10 take" in message["over"] and "(simulated)" in message["over"]
@@ -58,6 +58,9 @@ def test_marks_and_fixture(suite):
     assert "'a lot' is no size" in message["bad_size"]
     assert "test_leaks left 3.00 MiB of GPU memory behind; its limit is 0 B" in message["leaks"]
     assert "3.00 MiB  test_users.py:75 forget_to_free" in message["leaks"]
+    of_users = message["over_with_the_users_history"], message["leaks_with_the_users_history"]
+    assert "17.00 MiB  test_users.py:10 take" in of_users[0] and "7.00 MiB  test_users.py:10 take" in of_users[1]
+    assert not any("take_before" in text or "90.00 MiB" in text or "270.0 MiB" in text for text in of_users)
     assert int(found["test_over"][2]["vramscope_gpu_peak_bytes"]) == 65 << 20
 
 

@@ -102,6 +102,32 @@ def test_cycles_are_collected():
     cycle.append(cycle)
 
 
+def take_before():
+    return take(90)
+
+
+def test_keeps_history_of_its_own():
+    torch.cuda.memory._record_memory_history(stacks="python")
+    before = [take_before() for _ in range(3)]
+
+
+@pytest.mark.limit_gpu_memory("16 MiB")
+def test_over_with_the_users_history():
+    for mib in (3, 17, 5):
+        take(mib)
+    assert torch._C._cuda_isHistoryEnabled()  # it is left alone
+
+
+@pytest.mark.limit_gpu_leaks("0 B")
+def test_leaks_with_the_users_history():
+    kept.append(take(7))
+
+
+def test_ends_history_of_its_own():
+    assert torch._C._cuda_isHistoryEnabled()
+    torch.cuda.memory._record_memory_history(None)
+
+
 def test_figures(gpu_memory):
     a = torch.empty(8 << 20, dtype=torch.uint8, device="cuda")
     b = torch.empty(4 << 20, dtype=torch.uint8, device="cuda")
