@@ -32,9 +32,9 @@ def test_two_cards(doctor):
     assert "yes NVIDIA driver 590.48.01, for CUDA up to 13.1" in words
     assert f"yes NVML 13.590.48.01 in {FAKE}" in words
     assert "yes GPU 0 NVIDIA H200, cuda:0 here yes GPU 1 NVIDIA H200, cuda:1 here" in words
-    assert (driver["version"], driver["nvml"], driver["cuda_version"]) == ("590.48.01", "13.590.48.01", 13010)
+    assert (driver["version"], driver["nvml_version"], driver["cuda_version"]) == ("590.48.01", "13.590.48.01", 13010)
     assert [gpu["cuda"] for gpu in driver["gpus"]] == [0, 1]
-    assert driver["problem"] is None and driver["code"] == 0 and not driver["simulated"]
+    assert driver["problem"] is None and driver["code"] == 0 and not driver["is_simulated"]
     assert driver["functions_missing"] == 0 < driver["functions"]
 
 
@@ -54,7 +54,7 @@ def test_divided(doctor):
 
 def test_unified(doctor):
     words, driver = doctor("gb10")
-    assert "uses the machine's memory" in words and driver["gpus"][0]["unified"]
+    assert "uses the machine's memory" in words and driver["gpus"][0]["is_unified"]
 
 
 def test_old_driver(doctor):
@@ -84,4 +84,4 @@ def test_no_card(doctor):
 
 def test_no_library(doctor):
     words, driver = doctor("none", "/not/there.so")
-    assert "no NVIDIA driver " in words and driver["code"] == 12 and driver["nvml"] is None
+    assert "no NVIDIA driver " in words and driver["code"] == 12 and driver["nvml_version"] is None

@@ -442,7 +442,7 @@ def test_json(top, scenario):
     assert done.code == 0
     answer = json.loads(done.out)
     assert answer["schema"] == 1 and answer["trouble"] is None
-    assert answer["driver"]["driver_version"] == "590.48.01"
+    assert answer["driver"]["version"] == "590.48.01"
     assert abs(answer["time_us"] / 1e6 - time.time()) < 3600
     for device in answer["devices"]:
         total, used, free, reserved, attributed, unattributed = (

@@ -162,7 +162,7 @@ static void put_card_json(vs_jsonw *json, const vs_machine *machine, uint32_t un
   put_metric(json, "cuda", info->cuda_index);
   vs_jsonw_member_bool(json, "divided", info->is_divided);
   vs_jsonw_member_u64(json, "mig_devices", parts_of(machine->devices, unit));
-  vs_jsonw_member_bool(json, "unified", info->is_unified);
+  vs_jsonw_member_bool(json, "is_unified", info->is_unified);
   if (vs_devices_memory_of(machine->devices, unit, false, &memory) == VS_OK)
     vs_jsonw_member_str(json, "memory", vs_str_from(vs_reason_name(memory.free.reason)));
   vs_jsonw_object_end(json);
@@ -174,12 +174,12 @@ void vs_machine_put_json(vs_jsonw *json, const vs_machine *machine) {
   vs_jsonw_key(json, VS_STR("driver"));
   vs_jsonw_object_begin(json);
   put_str_or_null(json, "version", driver->driver_version);
-  put_str_or_null(json, "kernel_module", driver->kernel_version);
-  put_str_or_null(json, "nvml", driver->library_version);
+  put_str_or_null(json, "kernel_version", driver->kernel_version);
+  put_str_or_null(json, "nvml_version", driver->library_version);
   put_str_or_null(json, "nvml_library", driver->library);
   put_metric(json, "cuda_version", driver->cuda_version);
   vs_jsonw_member_bool(json, "versions_differ", driver->versions_differ);
-  vs_jsonw_member_bool(json, "simulated", driver->is_simulated);
+  vs_jsonw_member_bool(json, "is_simulated", driver->is_simulated);
   vs_jsonw_member_bool(json, "wsl", driver->is_wsl);
   put_metric(json, "pids_hidden", driver->is_pid_hidden);
   vs_jsonw_member_bool(json, "libcuda", machine->has_cuda);

@@ -110,8 +110,8 @@ static void put_process(vs_jsonw *w, const vs_top_sample *sample, const vs_top_p
 static void put_driver(vs_jsonw *w, const vs_devices_driver *driver) {
   vs_jsonw_key(w, VS_STR("driver"));
   vs_jsonw_object_begin(w);
-  put_text_or_null(w, "driver_version", driver->driver_version);
-  put_text_or_null(w, "library_version", driver->library_version);
+  put_text_or_null(w, "version", driver->driver_version);
+  put_text_or_null(w, "nvml_version", driver->library_version);
   put_text_or_null(w, "kernel_version", driver->kernel_version);
   put_figure(w, "cuda_version", driver->cuda_version);
   vs_jsonw_member_bool(w, "versions_differ", driver->versions_differ);
