@@ -16,6 +16,7 @@ add_custom_command(OUTPUT floors.stamp
   COMMENT "Checking src/FLOORS" VERBATIM)
 add_custom_target(floors ALL DEPENDS floors.stamp)
 
+# A row `folder/*` is none of these: its folders are faces.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/FLOORS)
 file(STRINGS src/FLOORS rows REGEX "^[0-9]+ +(pure +)?[a-z0-9_/]+ *:")
 foreach(row ${rows})

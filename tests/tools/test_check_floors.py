@@ -1,5 +1,4 @@
 """check_floors sees each kind of offence, names its place, and lets the lawful through."""
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,37 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 # Lawful: one file of each kind of module, and the public headers between them.
+FLOORS = """\
+0  pure  base        :
+      statuses
+1        os          : base
+      files
+1  pure  codec       : base
+      formats
+1  pure  event       : base
+      what happens
+2  pure  device      : base
+      what a GPU is
+3  pure  device/sim  : base
+      a GPU
+3        record      : event
+      the recorder
+4  pure  analyze     : device/sim
+      questions
+6  pure  faces/web   :
+      a module
+6        faces/server :
+      a server
+7        faces/cli   :
+      a program
+7        faces/gpu/* : base os
+      one library each
+public  metric  : device
+hosted  base/mem.h  : string.h
+"""
 TREE = {
+    "src/FLOORS": FLOORS,
+    "docs/architecture.md": "# Floors\n\n| floor | module | pure | what it is |\n\n# More\n",
     "include/vramscope/base.h": "#include <stdint.h>\n#include <vramscope/status.def>\n",
     "include/vramscope/status.def": "VS_STATUS(OK)\n",
     "include/vramscope/event.h": "#include <vramscope/base.h>\n",
@@ -26,6 +55,10 @@ TREE = {
     "src/analyze/leaks.c": "#include <vramscope/sim.h>\n",
     "src/faces/cli/main.c": "#include <unistd.h>\n#include <zlib.h>\n",
     "src/faces/web/web.c": "#include <stdint.h>\n",
+    "src/faces/server/main.c": "#include <sys/socket.h>\n",
+    "src/faces/gpu/blas/face.c": '#include "base/mem.h"\n',
+    "src/faces/gpu/fft/face.c": '#include "os/file.h"\n',
+    "src/faces/gpu/fft/face.h": "",
 }
 
 
@@ -35,12 +68,11 @@ def tree(tmp_path):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    shutil.copy(ROOT / "src" / "FLOORS", tmp_path / "src" / "FLOORS")
     return tmp_path
 
 
-def check(root):
-    return subprocess.run([sys.executable, ROOT / "tools" / "check_floors", root], capture_output=True, text=True)
+def check(root, *options):
+    return subprocess.run([sys.executable, ROOT / "tools" / "check_floors", *options, root], capture_output=True, text=True)
 
 
 def test_a_lawful_tree_passes_in_silence(tree):
@@ -53,9 +85,9 @@ def test_a_lawful_tree_passes_in_silence(tree):
     ("src/codec/json.c", "#include <vramscope/analyze.h>", "only descend"),
     ("src/codec/json.c", '#include "os/file.h"', "siblings never meet"),
     ("src/codec/json.c", "#include <vramscope/event.h>", "siblings never meet"),
-    ("src/record/record.c", '#include "codec/json.h"', "record may include only: base os event tracefile"),
-    ("include/vramscope/event.h", "#include <vramscope/snapshot.h>", "only descend"),
-    ("include/vramscope/metric.h", "#include <vramscope/devices.h>", "only descend"),
+    ("src/record/record.c", '#include "codec/json.h"', "record may include only: event"),
+    ("include/vramscope/event.h", "#include <vramscope/analyze.h>", "only descend"),
+    ("include/vramscope/metric.h", "#include <vramscope/snapshot.h>", "belongs to no module"),
     ("src/codec/json.c", "#include <vramscope/metric.h>", "only descend"),
     ("src/codec/json.c", '#include "../base/mem.h"', "path from src/"),
     ("src/codec/json.c", '#include "json.h"', "path from src/"),
@@ -68,6 +100,8 @@ def test_a_lawful_tree_passes_in_silence(tree):
     ("include/vramscope/base.h", "#include <stdio.h>", "base is pure"),
     ("src/faces/web/web.c", "#include <stdlib.h>", "faces/web is pure"),
     ("src/faces/web/web.c", '#include "faces/server/main.h"', "siblings never meet"),
+    ("src/faces/gpu/blas/face.c", '#include "faces/gpu/fft/face.h"', "siblings never meet"),
+    ("src/faces/gpu/blas/face.c", '#include "codec/json.h"', "faces/gpu/blas may include only: base os"),
     ("src/record/record.c", "#include <pthread.h>", "header of the operating system"),
 ])
 def test_a_planted_include_fails_at_its_line(tree, file, line, says):
@@ -89,16 +123,46 @@ def test_a_folder_without_a_row_fails(tree):
     assert "src/misc/stuff.c:1: no row of src/FLOORS" in done.stderr
 
 
+@pytest.mark.parametrize("rows, says", [
+    ("6 faces/preload :\n  a library", "no folder src/faces/preload has a C file"),
+    ("6 faces/old/* :\n  libraries", "no folder src/faces/old/* has a C file"),
+    ("3 record : base event\n  the recorder", "record may include base, and none of its files does"),
+    ("7 faces/gpu/* : base codec os\n  libraries", "faces/gpu/* may include codec, and none of its files does"),
+])
+def test_a_row_that_says_more_than_there_is_fails(tree, rows, says):
+    (tree / "src" / "FLOORS").write_text(FLOORS + rows + "\n")
+    done = check(tree)
+    assert done.returncode == 1
+    assert f"src/FLOORS:{FLOORS.count(chr(10)) + 1}: {says}" in done.stderr
+    assert "Instead: remove" in done.stderr
+
+
 @pytest.mark.parametrize("row, says", [
     ("1 pure codec : base analyze", "analyze is not on a lower floor"),
     ("1 pure codec : base event", "event is not on a lower floor"),
     ("4 pure query : base os", "os is not pure"),
     ("4 model : base colour", "colour has no row"),
     ("codec may include anything", "cannot read this row"),
+    ("4 model : base", "model is not described"),
 ])
 def test_a_law_that_contradicts_itself_fails(tree, row, says):
-    with open(tree / "src" / "FLOORS", "a") as floors:
-        floors.write(row + "\n")
+    (tree / "src" / "FLOORS").write_text(FLOORS + row + "\n")
     done = check(tree)
     assert done.returncode == 2
     assert says in done.stderr
+
+
+def test_the_documentation_has_the_table_of_the_law(tree):
+    page = tree / "docs" / "architecture.md"
+    table = check(tree, "--table").stdout
+    assert "| 1 | `codec` | pure | formats |\n" in table
+    assert "| 7 | `faces/gpu/*` |  | one library each |\n" in table
+    done = check(tree, "--check-docs")
+    assert done.returncode == 1
+    assert "docs/architecture.md:3: the table of floors" in done.stderr
+    assert "run tools/check_floors --write-docs" in done.stderr
+    assert check(tree, "--write-docs").returncode == 0
+    assert page.read_text() == f"# Floors\n\n{table}\n# More\n"
+    assert check(tree, "--check-docs").returncode == 0
+    page.write_text("# Floors\n")
+    assert "add this line" in check(tree, "--check-docs").stderr
