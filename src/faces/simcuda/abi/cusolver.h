@@ -3,7 +3,7 @@
 #ifndef VS_SIMCUDA_ABI_CUSOLVER_H
 #define VS_SIMCUDA_ABI_CUSOLVER_H
 
-#include "faces/simcuda/abi/cublas.h"
+#include "faces/simcuda/abi/cublas_types.h"
 
 #if VS_ABI_TOOLKIT
 #include <cusolverDn.h>

@@ -7,6 +7,9 @@
  *   VS_REFUSED(cudaGraphicsMapResources) not simulated: says so once, returns the not-supported code
  *   VS_REFUSED_TEXT(cusparseGetErrorName) the same for a function that returns a string
  *
+ * The computations of the mathematics libraries are rows of abi/<library>_computes.def, which have their
+ * arguments, too: names.def includes that list and exports each of them as a VS_FACE.
+ *
  * from which core/trampoline.h makes the exported functions. The calls of a face lie in one array, in the
  * order of the list, between the linker's two marks. */
 #ifndef VS_SIMCUDA_FACE_H
