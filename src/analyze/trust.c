@@ -32,15 +32,28 @@ static void found(vs_trust *out, vs_finding_kind kind, uint64_t count, int64_t f
 
 /* ---- what the file says of itself ---------------------------------------------------------------------- */
 
-/* PyTorch's own recorder never says so; other producers do. */
-static bool ring_wrapped(const vs_snapshot *s) {
-  for (size_t i = 0; i < s->settings.count; i++) {
+/* The setting is a statement about the rings of devices; pinned memory has one of its own. PyTorch's own recorder never
+ * says it, other producers do. */
+static bool ring_wrapped(const vs_slice *slice) {
+  const vs_snapshot *s = slice->snapshot;
+  if (s->recording.earlier_frames != 0) return true;
+  for (size_t i = 0; i < s->settings.count && slice->device != VS_DEVICE_HOST; i++) {
     const vs_setting *setting = &s->settings.data[i];
     if (setting->depth == 0 && setting->kind == VS_SETTING_BOOL && setting->bits != 0 &&
         vs_str_equal(vs_snapshot_string(s, setting->key), VS_STR("trace_alloc_overflowed")))
       return true;
   }
   return false;
+}
+
+/* What a recording lost holds for each of its devices: which of them the lost events were about is not known. */
+static void check_recording(const vs_snapshot *s, vs_trust *out) {
+  const vs_recording *recording = &s->recording;
+  if (s->format != VS_FORMAT_VRAM) return;
+  const bool is_damaged = recording->lost_bytes != 0 || recording->lost_events != 0;
+  found(out, VS_FINDING_DAMAGED_FILE, vs_max_u64(recording->lost_frames, is_damaged), -1);
+  found(out, VS_FINDING_UNRECORDED_EVENTS, recording->unrecorded, -1);
+  found(out, VS_FINDING_NOT_ENDED, !recording->is_ended, -1);
 }
 
 static bool sums_agree(const vs_segment *segment, const vs_end_sums *sums) {
@@ -140,12 +153,12 @@ vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, con
   *out = (vs_trust){.is_complete = true};
   for (int kind = 0; kind < VS_FINDING_KINDS; kind++) out->findings[kind].first_event = -1;
   VS_TRY(check_segments(host, slice, out));
+  check_recording(slice->snapshot, out);
   found(out, VS_FINDING_UNKNOWN_KEYS, slice->snapshot->unknown_key_count, -1);
   if (slice->event_count == 0) {
     found(out, VS_FINDING_NO_TRACE, 1, -1);
   } else {
-    if (slice->device != VS_DEVICE_HOST && ring_wrapped(slice->snapshot))
-      found(out, VS_FINDING_RING_WRAPPED, 1, -1);
+    found(out, VS_FINDING_RING_WRAPPED, ring_wrapped(slice), -1);
     if (lifetimes->closing.at_request) found(out, VS_FINDING_FREES_AT_REQUEST, 1, -1);
     check_entries(slice, out);
     check_curves(curves, out);

@@ -337,7 +337,9 @@ static void put_recording(const vs_call *call) {
   vs_jsonw_member_u64(json, "lost_names", recording->lost_entries);
   vs_jsonw_member_u64(json, "unrecorded_events", recording->unrecorded);
   vs_jsonw_member_u64(json, "unknown_records", recording->unknown_records);
+  vs_jsonw_member_u64(json, "earlier_frames", recording->earlier_frames);
   vs_jsonw_member_bool(json, "end_rebuilt", recording->is_rebuilt);
+  vs_jsonw_member_bool(json, "ended", recording->is_ended);
   vs_jsonw_object_end(json);
 }
 

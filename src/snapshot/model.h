@@ -155,9 +155,11 @@ typedef struct vs_recording {
   uint64_t frames, compacted_frames, open_frames; /* open: the process was killed, or is still recording */
   uint64_t lost_frames, lost_bytes, lost_events;  /* by damage to the file */
   uint64_t lost_entries;                          /* references to names that were in lost frames */
+  uint64_t earlier_frames;                        /* before the first one of the file: a ring overwrote them */
   uint64_t unrecorded;                            /* events that the recorder could not keep, by its own account */
   uint64_t unknown_records;                       /* of a newer version */
   bool is_rebuilt;                                /* the end state was worked out from the events */
+  bool is_ended; /* all frames are sealed, and the last whole state is that of the end, with no event behind it */
 } vs_recording;
 
 /* Which of the top-level keys the file had. */

@@ -41,7 +41,8 @@ typedef struct builder {
   VS_VEC(vs_segment) pending_segments;
   VS_VEC(vs_block) pending_blocks;
   bool is_in_state;
-  uint32_t state_row; /* events before the state that counts */
+  vs_trace_moment pending_moment, moment; /* of the state that is being read; of the one that counts */
+  uint32_t state_row;                     /* events before the state that counts */
   uint32_t device_count;
   bool has_host, has_shape;
 } builder;
@@ -295,8 +296,9 @@ static vs_status take_event(builder *b, const vs_trace_event *event) {
 
 /* ---- states -------------------------------------------------------------------------------------------- */
 
-static void begin_state(builder *b) {
+static void begin_state(builder *b, vs_trace_moment moment) {
   b->pending_segments.count = b->pending_blocks.count = 0;
+  b->pending_moment = moment;
   b->is_in_state = true;
 }
 
@@ -363,6 +365,7 @@ static vs_status end_state(builder *b) {
     memcpy(s->blocks.data, b->pending_blocks.data, b->pending_blocks.count * sizeof *s->blocks.data);
   s->segments.count = b->pending_segments.count;
   s->blocks.count = b->pending_blocks.count;
+  b->moment = b->pending_moment;
   b->state_row = s->events.count;
   return VS_OK;
 }
@@ -461,7 +464,7 @@ static vs_status visit(void *ctx, const vs_trace_item *item) {
     case VS_TRACE_CONTEXT: return take_context(b, &item->is.context);
     case VS_TRACE_EVENT: return take_event(b, &item->is.event);
     case VS_TRACE_ANNOTATION: return take_annotation(b, &item->is.annotation);
-    case VS_TRACE_STATE_BEGIN: begin_state(b); return VS_OK;
+    case VS_TRACE_STATE_BEGIN: begin_state(b, item->is.state.moment); return VS_OK;
     case VS_TRACE_SEGMENT: return take_segment(b, &item->is.segment);
     case VS_TRACE_BLOCK: return take_block(b, &item->is.block);
     case VS_TRACE_STATE_END: return end_state(b);
@@ -546,6 +549,7 @@ static void take_report(vs_snapshot *s, const vs_trace_report *report) {
   recording->lost_bytes = report->lost_bytes;
   recording->lost_events = report->lost_events;
   recording->lost_entries = report->lost_entries;
+  recording->earlier_frames = report->earlier_frames;
   recording->unrecorded = report->unrecorded;
   recording->unknown_records = report->unknown_records;
   s->bytes = report->bytes;
@@ -563,6 +567,8 @@ static vs_status finish(builder *b) {
     VS_TRY(vs_vram_rebuild(s, b->state_row, b->rounded.data, b->devices.data));
     s->recording.is_rebuilt = true;
   }
+  s->recording.is_ended =
+      b->moment == VS_TRACE_AT_END && !s->recording.is_rebuilt && s->recording.open_frames == 0;
   return make_traces(b);
 }
 

@@ -65,6 +65,7 @@ static void account(reading *r, const vs_frame_header *header) {
   const bool follows = header->sequence >= r->next_sequence && header->events_before >= r->next_event;
   const bool is_cut =
       !r->has_begun && damage.bytes == 0; /* the beginning of a ring is gone, which is no damage */
+  if (is_cut) r->report->earlier_frames = header->sequence;
   if (follows && !is_cut) {
     damage.frames = header->sequence - r->next_sequence;
     damage.events = header->events_before - r->next_event;

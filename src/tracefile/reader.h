@@ -42,6 +42,7 @@ typedef struct vs_trace_report {
   uint64_t
       open_frames; /* not sealed (the process was killed, or goes on): read up to the last whole record */
   uint64_t lost_bytes, lost_frames, lost_events; /* by damage */
+  uint64_t earlier_frames;  /* before the first one of the file: a ring overwrote them, which is no damage */
   uint64_t unrecorded;      /* events that the recorder could not keep, by its own account */
   uint64_t lost_entries;    /* references to entries that are lost */
   uint64_t unknown_records; /* of a newer version */

@@ -9,6 +9,7 @@ COUNT_AND_PLACE = {
     "alloc_not_at_end",
     "double_free",
     "double_alloc",
+    "size_mismatch",
     "time_backwards",
     "unknown_action",
 }

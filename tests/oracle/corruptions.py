@@ -137,6 +137,13 @@ def double_alloc(data):
     return 1, at + 1
 
 
+def size_mismatch(data):
+    at = find(data, "free_requested", size=700)
+    completed = find(data, "free_completed", size=700)
+    trace_of(data)[at]["size"] = trace_of(data)[completed]["size"] = 701
+    return 1, at
+
+
 def overlap(data):
     live = live_alloc(data)
     at = len(trace_of(data)) - 1
@@ -242,6 +249,7 @@ CORRUPTIONS = [
     ("alloc_not_at_end", alloc_not_at_end),
     ("double_free", double_free),
     ("double_alloc", double_alloc),
+    ("size_mismatch", size_mismatch),
     ("overlap", overlap),
     ("outside_segment", outside_segment),
     ("double_map", double_map),

@@ -45,6 +45,13 @@ class Life:
         self.address, self.size, self.born = address, size, born
         self.requested_at = None  # entry of its free_requested
         self.ended_at = None  # entry after which its memory is free again
+        self.mismatched = False  # a free told another size
+
+    def freed(self, size, event, findings):
+        """A free of `size` bytes, requested or completed; a difference counts once."""
+        if size != self.size and not self.mismatched:
+            findings.add("size_mismatch", event)
+            self.mismatched = True
 
     def is_block(self, block):
         """Whether `block`, which is active at the end, is this one: still open, or waiting since its free."""
@@ -83,12 +90,14 @@ def match_lives(memory, at_request, findings):
                 findings.add("free_without_alloc", i)
                 life = older(entry)
             life.requested_at = i
+            life.freed(entry.size, i, findings)
             if at_request:
                 life.ended_at = i
         elif entry.action == "free_completed":
             if life is None or life.ended_at is not None:
                 findings.add("free_without_alloc", i)
                 life = older(entry)
+            life.freed(entry.size, i, findings)
             life.ended_at = i
     return lives, current
 

@@ -1,6 +1,8 @@
 """A reader must notice every kind of contradiction, and none in an honest trace."""
 
 import copy
+import re
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +13,19 @@ from compare import DEVICE_FIGURES, assert_same_report, figure_lines, finding_nu
 from corruptions import CORRUPTIONS, honest
 from findings import INFORMATIONAL
 from simulate import sample_run
+from test_vram import LOSSES
 from writers import WRITERS
 
 NAMES = [f"{kind}-{i}" for i, (kind, _) in enumerate(CORRUPTIONS)]
+
+
+FINDINGS = Path(__file__).parents[2] / "src" / "analyze" / "findings.def"
+PLANTED_ELSEWHERE = {"unknown_keys", *(kind for _, kinds in LOSSES.values() for kind in kinds)}  # below; test_vram.py
+
+
+def test_every_finding_is_planted():
+    rows = set(re.findall(r'^VS_FINDING\(\w+, "(\w+)"', FINDINGS.read_text(), re.MULTILINE))
+    assert rows == {kind for kind, _ in CORRUPTIONS} | PLANTED_ELSEWHERE
 
 
 def planted(kind, lie):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import xxhash
 
 import cli
 import closed_unpickler
@@ -164,3 +165,69 @@ def test_damage_is_told_and_left_out(recording_file, tmp_path):
     again = vram_reader.read(path.read_bytes())
     assert again.skipped_bytes == 0 and len(again.frames) == len(frames) - 1
     assert cli.run("report", path).code == 0
+
+
+# ---- what is missing is said: no figure of these files is called complete
+
+
+def frame_offsets(raw):
+    """Where each frame begins, and the end."""
+    offsets = [0]
+    for header in vram_reader.read(bytes(raw)).frames:
+        offsets.append(offsets[-1] + header.size)
+    return offsets
+
+
+def with_record(raw, record):
+    """`raw` with one more record at the end of its last frame."""
+    at = frame_offsets(raw)[-2]
+    fields = list(vram_reader.HEADER.unpack_from(raw, at))
+    records = raw[at + vram_reader.HEADER.size:][:fields[6]] + record
+    fields[5:8] = vram_reader.HEADER.size + len(records), len(records), len(records)
+    frame = vram_reader.HEADER.pack(*fields) + records
+    checksum = xxhash.xxh3_64_intdigest(frame[16:]) or 1
+    return raw[:at] + frame[:8] + checksum.to_bytes(8, "little") + frame[16:]
+
+
+def changed_byte(raw):
+    offsets = frame_offsets(raw)
+    raw = bytearray(raw)
+    raw[offsets[len(offsets) // 2] + 200] ^= 0x10
+    return bytes(raw)
+
+
+LOSSES = {
+    "unrecorded": (lambda raw: with_record(raw, b"\x10\x01\x07"), {"unrecorded_events"}),  # the record LOST: 7 events
+    "frame": (changed_byte, {"damaged_file"}),
+    "torn": (lambda raw: raw[:-100], {"damaged_file", "not_ended"}),
+    "tail": (lambda raw: raw[:frame_offsets(raw)[-2]], {"not_ended"}),
+    "head": (lambda raw: raw[frame_offsets(raw)[2]:], {"ring_wrapped"}),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_what_is_missing_is_said(loss, recording_file):
+    whole = cli.report_of(recording_file)
+    assert all(device["trust"]["complete"] for device in whole["devices"]) and whole["file"]["recording"]["ended"]
+    lose, wanted = LOSSES[loss]
+    recording_file.write_bytes(lose(recording_file.read_bytes()))
+    report = cli.report_of(recording_file)
+    for device in [*report["devices"], *([report["host"]] if report["host"] else [])]:
+        kinds = {finding["kind"] for finding in device["trust"]["findings"]}
+        assert wanted <= kinds and device["trust"]["complete"] is False, device["trust"]
+    assert "complete" not in cli.run("report", recording_file).out.decode()
+    compacted(recording_file, recording_file.with_suffix(".packed"))
+    packed = cli.report_of(recording_file.with_suffix(".packed"))
+    assert not any(device["trust"]["complete"] for device in packed["devices"])
+
+
+@pytest.mark.parametrize("says_so", [True, False])
+def test_a_ring_of_pytorch_that_wrapped_is_not_complete(says_so, snapshot_file):
+    data = shapes.build(sample_run(), "2.15")
+    if says_so:
+        data["allocator_settings"]["trace_alloc_overflowed"] = True
+    else:
+        data["device_traces"] = [trace[len(trace) // 2:] for trace in data["device_traces"]]
+    path = snapshot_file(WRITERS["c-4"].write(data))
+    assert not any(device["trust"]["complete"] for device in cli.report_of(path)["devices"])
+    assert "complete" not in cli.run("report", path).out.decode()

@@ -19,6 +19,7 @@ static void check_round_trip(const char *name, vs_str bytes, void *ctx) {
   vs_snapshot *back = snapshot_of(vs_text_view(&vram));
   assert_int_equal(back->format, VS_FORMAT_VRAM);
   assert_false(back->recording.is_rebuilt);
+  assert_true(back->recording.is_ended);
   expect_equal_snapshots(snapshot, back, name);
   vs_text once = written(snapshot, VS_FORMAT_JSON), twice = written(back, VS_FORMAT_JSON);
   assert_true(vs_str_equal(vs_text_view(&once), vs_text_view(&twice)));
@@ -348,6 +349,7 @@ static void rebuild(uint64_t seed, int before, int after) {
   step(&n);
   vs_snapshot *s = finish(&n.p, NULL);
   assert_true(s->recording.is_rebuilt || s->events.count == 0);
+  assert_false(s->recording.is_ended);
   expect_state(&n, s);
   vs_snapshot_destroy(s);
 }
