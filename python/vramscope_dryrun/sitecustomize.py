@@ -3,6 +3,24 @@ that the program's first import of torch is noticed (vramscope_dryrun.py), and t
 goes from sys.path, and the sitecustomize that Python would have found without it is run in its place."""
 
 
+def _note(what, error, seen=set()):
+    """For the report: what will be missing from it, and the exception that is why. Each line is written once; where even
+    this file cannot be written, the report says that the figures are missing and that the reason is not known."""
+    import json
+    import os
+
+    line = json.dumps({"what": what, "why": "%s: %s" % (type(error).__name__, str(error).split("\n")[0][:200])})
+    folder = os.environ.get("VRAMSCOPE_SIM_RUN")
+    if not folder or (os.getpid(), line) in seen or len(seen) > 100:
+        return
+    seen.add((os.getpid(), line))
+    try:
+        with open(os.path.join(folder, "problems.%d.jsonl" % os.getpid()), "a") as file:
+            file.write(line + "\n")
+    except OSError:
+        pass
+
+
 def _arrange():
     import importlib.util
     import os
@@ -14,9 +32,9 @@ def _arrange():
         spec = importlib.util.spec_from_file_location("_vramscope_dryrun", os.path.join(here, "vramscope_dryrun.py"))
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        module.arrange()
-    except Exception:
-        pass  # the program comes first: without figures the report says so
+        module.arrange(_note)
+    except Exception as error:
+        _note("PyTorch's figures", error)  # the program comes first
 
 
 def _find_other():

@@ -1,7 +1,7 @@
 """What `vramscope dryrun` learns from a program that uses PyTorch: the history of its allocator, and its figures.
 
-Nothing here may change what the program does or prints. Every step stands alone and fails in silence; what could not
-be learned is missing from the report, which says so.
+Nothing here may change what the program does or prints. Every step stands alone: an exception in it never reaches the
+program, it becomes a line in DIR/problems.PID.jsonl, and the report says what is missing and why.
 
     the first import of torch   counts optimizer steps from then on, and waits for CUDA
     CUDA is initialized         the history begins, before the first allocation
@@ -19,8 +19,13 @@ _COUNTS = ("num_ooms", "num_alloc_retries")
 _MANY = 1_000_000
 
 
-def arrange():
+_note = None  # sitecustomize.py's: writes (what is missing, the exception) for the report
+
+
+def arrange(note):
     """Called once, when Python starts."""
+    global _note
+    _note = note
     if not os.environ.get("VRAMSCOPE_SIM_RUN"):
         return
     if "torch" in sys.modules:
@@ -55,28 +60,35 @@ class _Finder:
                 self._found(module)
 
             loader.exec_module = exec_module
-        except Exception:
-            pass
+        except Exception as error:
+            _note(FIGURES, error)
 
     def _found(self, torch):
         try:
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
                 _Recorder(torch).begin()
-        except Exception:
-            pass
+        except Exception as error:
+            _note(FIGURES, error)
 
 
-def _quietly(function):
-    """The same function, whose failures nobody sees."""
+FIGURES = "PyTorch's figures"
 
-    def quiet(*args, **kwargs):
-        try:
-            return function(*args, **kwargs)
-        except Exception:
-            return None
 
-    return quiet
+def _or_note(what):
+    """The function returns None where it raises; the report then says that `what` is missing, and the exception."""
+
+    def decorate(function):
+        def guarded(*args, **kwargs):
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                _note(what, error)
+                return None
+
+        return guarded
+
+    return decorate
 
 
 class _Recorder:
@@ -96,7 +108,7 @@ class _Recorder:
 
     # ---- beginning
 
-    @_quietly
+    @_or_note(FIGURES)
     def begin(self):
         import atexit
 
@@ -106,7 +118,7 @@ class _Recorder:
         atexit.register(self.end)
         self.torch.cuda._lazy_call(self.cuda_begins)
 
-    @_quietly
+    @_or_note(FIGURES)
     def cuda_begins(self):
         import time
 
@@ -116,13 +128,13 @@ class _Recorder:
         self._observe_ooms()
         self.write_stats(False)
 
-    @_quietly
+    @_or_note("optimizer steps")
     def _count_steps(self):
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
         register_optimizer_step_post_hook(self.step_done)
 
-    @_quietly
+    @_or_note("optimizer steps")
     def step_done(self, optimizer, args, kwargs):
         self.steps += 1
         if self.pid is None:
@@ -150,9 +162,10 @@ class _Recorder:
             self.history["on"] = True
         except Exception as error:
             self.history["why"] = str(error).split("\n")[0][:200]
+            _note("the history", error)
         self.history["calls"] = calls  # without this one
 
-    @_quietly
+    @_or_note("the program's own recording")
     def _follow_recording(self):
         c, most = self.torch._C, self.most_events
         original = c._cuda_record_memory_history
@@ -188,9 +201,11 @@ class _Recorder:
         for name in ("_accelerator_resetPeakStats", "_accelerator_resetAccumulatedStats"):
             self._fold_before(name)
 
-    @_quietly
+    @_or_note("peaks before a reset")
     def _fold_before(self, name):
-        original = getattr(self.torch._C, name)
+        original = getattr(self.torch._C, name, None)
+        if original is None:
+            return  # this PyTorch has no such function
 
         def reset(device, *args, **kwargs):
             self.fold(device, "Accumulated" in name)
@@ -198,7 +213,7 @@ class _Recorder:
 
         setattr(self.torch._C, name, reset)
 
-    @_quietly
+    @_or_note("peaks before a reset")
     def fold(self, device, counts):
         stats = self.torch._C._cuda_memoryStats(device)
         folded = self.folded.setdefault(device, {})
@@ -220,11 +235,11 @@ class _Recorder:
 
     # ---- out of memory
 
-    @_quietly
+    @_or_note("out-of-memory errors")
     def _observe_ooms(self):
         self.torch._C._cuda_attach_out_of_memory_observer(self.out_of_memory)
 
-    @_quietly
+    @_or_note("out-of-memory errors")
     def out_of_memory(self, device, asked, device_total, device_free):
         self.ooms += 1
         stats = self.torch._C._cuda_memoryStats(device)
@@ -279,7 +294,7 @@ class _Recorder:
         value = self._local(value)
         return value.numel() * value.element_size() if value.is_cuda else 0
 
-    @_quietly
+    @_or_note("the model's sizes")
     def _model(self):
         """The largest that was seen: at an optimizer's first steps, or among what lives now."""
         import gc
@@ -311,14 +326,14 @@ class _Recorder:
 
     # ---- ending
 
-    @_quietly
+    @_or_note(FIGURES)
     def end(self):
         if self.pid != os.getpid():
             return  # CUDA was not used, or this is a forked child, which cannot use it
         self.write_stats(True)  # the snapshot may take long, and fail
         self._write_snapshot()
 
-    @_quietly
+    @_or_note("the history")
     def _write_snapshot(self):
         import pickle
 
@@ -327,7 +342,7 @@ class _Recorder:
         snapshot = self.torch.cuda.memory._snapshot()
         self._write("snapshot", "pickle", lambda file: pickle.dump(snapshot, file))
 
-    @_quietly
+    @_or_note(FIGURES)
     def write_stats(self, is_complete):
         import json
         import time
@@ -342,7 +357,7 @@ class _Recorder:
             entry = {"device": device, "card": _card(device, visible), "name": properties.name}
             entry["total_bytes"] = properties.total_memory
             if stats is not None:
-                entry.update(self._figures(device, stats), stats=stats)
+                entry.update(self._figures(device, stats))
             devices.append(entry)
         everything = {
             "schema": 1,
@@ -365,12 +380,10 @@ class _Recorder:
         text = json.dumps(everything, default=str)
         self._write("stats", "json", lambda file: file.write(text.encode("utf-8", "surrogateescape")))
 
+    @_or_note(FIGURES)
     def _stats_of(self, device):
-        """None where the allocator keeps none."""
-        try:
-            return self.torch._C._cuda_memoryStats(device)
-        except Exception:
-            return None
+        """Raises where the allocator keeps none (a pluggable one)."""
+        return self.torch._C._cuda_memoryStats(device)
 
     def _write(self, what, ending, put):
         """The file appears whole."""

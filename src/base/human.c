@@ -1,6 +1,8 @@
 #include "base/human.h"
 
-/* ---- a quantity in a unit, rounded half up to so many decimal places */
+/* ---- a quantity in a unit, rounded to so many decimal places */
+
+typedef enum rounding { HALF_UP, UP } rounding;
 
 typedef struct rounded {
   uint64_t whole;
@@ -8,14 +10,14 @@ typedef struct rounded {
 } rounded;
 
 /* value / unit. The remainder is below unit <= 2^60, so ten times it fits; digit by digit nothing overflows. */
-static rounded divide(uint64_t value, uint64_t unit, unsigned places) {
+static rounded divide(uint64_t value, uint64_t unit, unsigned places, rounding how) {
   rounded r = {.whole = value / unit};
   uint64_t rest = value % unit, scale = 1;
   for (unsigned i = 0; i < places; i++, scale *= 10) {
     r.decimals = r.decimals * 10 + rest * 10 / unit;
     rest = rest * 10 % unit;
   }
-  if (rest >= unit - rest) r.decimals++;
+  if (how == UP ? rest != 0 : rest >= unit - rest) r.decimals++;
   if (r.decimals == scale) {
     r.decimals = 0;
     r.whole++;
@@ -41,39 +43,42 @@ static void put_rounded(vs_text *text, rounded r, unsigned places) {
 enum { UNIT_COUNT = 7 };
 
 /* The places that leave four digits; decided after rounding, so that 99.996 becomes 100.0. */
-static rounded four_digits(uint64_t value, uint64_t unit, unsigned *places) {
+static rounded four_digits(uint64_t value, uint64_t unit, unsigned *places, rounding how) {
   static const uint64_t too_large[] = {UINT64_MAX, 1000, 100};
   for (*places = 2;; --*places) {
-    const rounded r = divide(value, unit, *places);
+    const rounded r = divide(value, unit, *places, how);
     if (r.whole < too_large[*places]) return r;
   }
 }
 
-static void put_scaled(vs_text *text, uint64_t bytes, uint64_t step, const char *const *names) {
+static void put_scaled(vs_text *text, uint64_t bytes, uint64_t step, const char *const *names, rounding how) {
   uint64_t unit = step;
   unsigned places, name = 1;
-  rounded r = four_digits(bytes, unit, &places);
+  rounded r = four_digits(bytes, unit, &places, how);
   while (r.whole >= step && name + 1 < UNIT_COUNT) {
     unit *= step;
     name++;
-    r = four_digits(bytes, unit, &places);
+    r = four_digits(bytes, unit, &places, how);
   }
   put_rounded(text, r, places);
   vs_text_byte(text, ' ');
   vs_text_cstr(text, names[name]);
 }
 
-void vs_text_bytes(vs_text *text, uint64_t bytes, vs_unit unit) {
+static void put_bytes(vs_text *text, uint64_t bytes, vs_unit unit, rounding how) {
   static const char *const binary[UNIT_COUNT] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   static const char *const si[UNIT_COUNT] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   const uint64_t step = unit == VS_UNIT_BINARY ? 1024 : 1000;
   if (unit != VS_UNIT_PLAIN && bytes >= step) {
-    put_scaled(text, bytes, step, unit == VS_UNIT_BINARY ? binary : si);
+    put_scaled(text, bytes, step, unit == VS_UNIT_BINARY ? binary : si, how);
   } else {
     vs_text_count(text, bytes);
     vs_text_cstr(text, " B");
   }
 }
+
+void vs_text_bytes(vs_text *text, uint64_t bytes, vs_unit unit) { put_bytes(text, bytes, unit, HALF_UP); }
+void vs_text_bytes_up(vs_text *text, uint64_t bytes, vs_unit unit) { put_bytes(text, bytes, unit, UP); }
 
 void vs_text_bytes_change(vs_text *text, int64_t bytes, vs_unit unit) {
   if (bytes != 0) vs_text_byte(text, bytes < 0 ? '-' : '+');
@@ -104,16 +109,16 @@ static void put_two_units(vs_text *text, uint64_t value, uint64_t per_large, con
 }
 
 static void put_decimal(vs_text *text, uint64_t value, uint64_t unit, unsigned places, const char *name) {
-  put_rounded(text, divide(value, unit, places), places);
+  put_rounded(text, divide(value, unit, places, HALF_UP), places);
   vs_text_byte(text, ' ');
   vs_text_cstr(text, name);
 }
 
 /* Each bound is where the text of its row would round up to the next row's. */
 void vs_text_duration(vs_text *text, uint64_t microseconds) {
-  const uint64_t seconds = divide(microseconds, SECOND, 0).whole,
-                 minutes = divide(microseconds, 60 * SECOND, 0).whole,
-                 hours = divide(microseconds, 3600 * SECOND, 0).whole;
+  const uint64_t seconds = divide(microseconds, SECOND, 0, HALF_UP).whole,
+                 minutes = divide(microseconds, 60 * SECOND, 0, HALF_UP).whole,
+                 hours = divide(microseconds, 3600 * SECOND, 0, HALF_UP).whole;
   if (microseconds < MILLISECOND) vs_text_format(text, "%U us", microseconds);
   else if (microseconds < 9950) put_decimal(text, microseconds, MILLISECOND, 1, "ms");
   else if (microseconds < 999500) put_decimal(text, microseconds, MILLISECOND, 0, "ms");
@@ -132,7 +137,7 @@ void vs_text_percent(vs_text *text, uint64_t part, uint64_t whole) {
     return;
   }
   const unsigned excess = whole >> 60 != 0 ? 4 : 0; /* divide() wants a unit of at most 2^60 */
-  const rounded share = divide(part >> excess, whole >> excess, 3);
+  const rounded share = divide(part >> excess, whole >> excess, 3, HALF_UP);
   const uint64_t permille = vs_min_u64(share.whole, UINT64_MAX / 1000 - 1) * 1000 + share.decimals;
   if (permille == 0 && part != 0) vs_text_cstr(text, "<0.1 %");
   else if (permille >= 1000 && part < whole) vs_text_cstr(text, ">99.9 %");

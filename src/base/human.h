@@ -1,5 +1,5 @@
-/* Numbers as people read them. All of it rounds half up in integers, and carries: 1023.996 MiB is "1.00 GiB", never
- * "1024 MiB". Nothing here is for machines to read back. */
+/* Numbers as people read them. All of it rounds half up in integers, where it does not say otherwise, and carries:
+ * 1023.996 MiB is "1.00 GiB", never "1024 MiB". Nothing here is for machines to read back. */
 #ifndef VS_BASE_HUMAN_H
 #define VS_BASE_HUMAN_H
 
@@ -12,6 +12,8 @@ typedef enum vs_unit {
 } vs_unit;
 
 void vs_text_bytes(vs_text *text, uint64_t bytes, vs_unit unit);
+/* Rounded up: what is shown is never less than `bytes`. For a size that has to be enough. */
+void vs_text_bytes_up(vs_text *text, uint64_t bytes, vs_unit unit);
 /* With its sign: "+1.50 GiB", "-20.00 MiB", "0 B". */
 void vs_text_bytes_change(vs_text *text, int64_t bytes, vs_unit unit);
 

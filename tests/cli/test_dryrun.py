@@ -440,6 +440,20 @@ def test_find_smallest_by_memory_alone(figures, dryrun):
     assert done.out.count("hello") == 1 and "Smallest" in done.out  # the further runs are silent
 
 
+@pytest.mark.parametrize("gpu", ("H100", "T4", "24GiB", "2xL4"))
+@pytest.mark.parametrize("taken", (3 * GiB + 2 * MiB, 5 * GiB + 12345, 611 * MiB + 5))
+def test_the_size_that_is_printed_fits(dryrun, figures, gpu, taken):
+    program = [FAKE, "context", "0", "take", "0", str(taken), "need", "0"]
+    for unit in ([], ["--si"]):
+        out = " ".join(dryrun(["--gpu", gpu, "--find-smallest", *unit], *program).out.split())
+        found = re.search(r"Smallest ([0-9.]+) (\S+) will do \(--gpu (\S+)\)", out)
+        card = found[3].split(":")[0] + ":" if ":" in found[3] else ""
+        for size in (found[3], f"{card}{found[1]}{found[2]}"):
+            assert figures(["--gpu", size], *program)["verdict"] == "fits"
+    search = figures(["--gpu", gpu, "--find-smallest"], *program)["search"]
+    assert search["gpu"] == found[3] and search["why"] is None
+
+
 def test_find_smallest_of_a_program_that_fails(figures):
     reply = figures(["--find-smallest"], FAKE, "context", "0", *torch_stats([(1, 1, 1, 1, 0)]), "exit", "1")
     assert reply["smallest_bytes"] is None and "out-of-memory" in reply["search"]["why"]
@@ -605,6 +619,35 @@ def test_ways_out_that_nobody_sees(python, end, code):
     reply = python([], TRAIN + "import os; " + end, code=code)
     assert reply["processes"][0]["complete"] is False
     assert {"kind": "history_lost", "processes": 1} in reply["doubts"]
+
+
+def not_recorded(reply):
+    return [doubt for doubt in reply["doubts"] if doubt["kind"] == "not_recorded"]
+
+
+def test_what_the_hook_cannot_write_is_said(python, dryrun, folder):
+    """The program goes on undisturbed, and the report says what is missing and why."""
+    reply = python([], TRAIN, env={"FAKE_NO_STATS": "1"})
+    why = "RuntimeError: this allocator keeps no statistics"
+    assert not_recorded(reply) == [{"kind": "not_recorded", "what": "PyTorch's figures", "why": why, "processes": 1}]
+    assert reply["printed"] == "" and reply["devices"][0]["torch"] is None
+    reply = python([], TRAIN, env={"FAKE_SNAPSHOT": str(folder / "gone.pickle")})
+    assert peaks(reply) == TRAINED
+    assert [(doubt["what"], doubt["why"].split(":")[0]) for doubt in not_recorded(reply)] == [("the history", "FileNotFoundError")]
+    (folder / "program.py").write_text(TRAIN)
+    env = {"PYTHONPATH": FAKE_TORCH, "HOME": str(folder), "FAKE_NO_STATS": "1"}
+    out = " ".join(dryrun([], PYTHON, "program.py", env=env).out.split())
+    assert f"not recorded: PyTorch's figures ({why})" in out
+
+
+def test_an_exit_without_figures(figures):
+    """It ended as programs do, and still the figures of its end are not there."""
+    words = [FAKE, "context", "0", *torch_stats([], complete=False), *note(note="exit")]
+    reply = figures([], *words)
+    assert [doubt["what"] for doubt in not_recorded(reply)] == ["PyTorch's figures"] and len(reply["doubts"]) == 1
+    problem = ["file", "problems.%p.jsonl", '{"what": "PyTorch\'s figures", "why": "OSError: no space"}\n{"what": 3}\n{"wh']
+    reply = figures([], *words, *problem)
+    assert [doubt["why"] for doubt in not_recorded(reply)] == ["OSError: no space"] and len(reply["doubts"]) == 1
 
 
 def test_children_by_spawn_and_fork(python):

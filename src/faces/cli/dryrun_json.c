@@ -82,6 +82,8 @@ static void put_search(vs_jsonw *w, const vs_search *search) {
   vs_jsonw_member_u64(w, "runs", search->runs);
   if (search->is_known) vs_jsonw_member_null(w, "why");
   else vs_jsonw_member_str(w, "why", vs_str_from(search->why));
+  if (search->is_known) vs_jsonw_member_str(w, "gpu", vs_str_from(search->gpu));
+  else vs_jsonw_member_null(w, "gpu");
   vs_jsonw_object_end(w);
 }
 
@@ -170,6 +172,12 @@ static void put_doubt(vs_jsonw *w, const vs_result *result, const vs_doubt *doub
       break;
     case VS_DOUBT_HISTORY:
       vs_jsonw_member_str(w, "kind", VS_STR("history_lost"));
+      vs_jsonw_member_u64(w, "processes", doubt->count);
+      break;
+    case VS_DOUBT_NOT_RECORDED:
+      vs_jsonw_member_str(w, "kind", VS_STR("not_recorded"));
+      vs_jsonw_member_str(w, "what", what);
+      vs_jsonw_member_str(w, "why", detail);
       vs_jsonw_member_u64(w, "processes", doubt->count);
       break;
   }

@@ -447,8 +447,8 @@ static void put_search(page *p) {
     end(p, "Smallest", VS_STYLE_BAD);
     return;
   }
-  put_bytes(p, search->smallest_bytes);
-  vs_text_cstr(line, " will do, known to 1 % after ");
+  vs_text_bytes_up(line, search->smallest_bytes, p->screen->unit);
+  vs_text_format(line, " will do (--gpu %s), known to 1 %% after ", search->gpu);
   vs_words_count(line, search->runs, "more run");
   unsigned named = 0;
   for (size_t i = 0; i < p->outcome->fits.rows.count && named < 3; i++) {
@@ -495,6 +495,11 @@ static void put_doubts_of(page *p, vs_doubt_kind kind, size_t count) {
       vs_text_byte(&p->line, ' ');
       put_bytes(p, doubt->bytes);
     }
+    if (kind == VS_DOUBT_NOT_RECORDED) {
+      vs_text_cstr(&p->line, " (");
+      put_safe(p, doubt->detail);
+      vs_text_byte(&p->line, ')');
+    }
   }
   if (count > shown) vs_text_format(&p->line, " and %U more", (uint64_t)(count - shown));
 }
@@ -538,6 +543,13 @@ static void put_doubts(page *p) {
     vs_text_cstr(&p->line,
                  " ended by a signal or os._exit: what PyTorch knew of its memory is lost, and only the "
                  "driver's figures are left");
+    end(p, label, VS_STYLE_TITLE);
+    label = "";
+  }
+  count = count_doubts(p->result, VS_DOUBT_NOT_RECORDED, &sum);
+  if (count != 0) {
+    vs_text_cstr(begin(p), "not recorded: ");
+    put_doubts_of(p, VS_DOUBT_NOT_RECORDED, count);
     end(p, label, VS_STYLE_TITLE);
   }
 }

@@ -231,13 +231,24 @@ static vs_status take_note(note_reader *reader, vs_json note) {
   return VS_OK; /* those of later versions */
 }
 
-static vs_status take_lines(note_reader *reader, vs_str text) {
+/* The hook in a Python program could not do something: python/vramscope_dryrun writes what is missing, and why. */
+static vs_status take_problem(note_reader *reader, vs_json note) {
+  const vs_str what = vs_reply_str(note, "what");
+  if (what.size == 0) return VS_OK;
+  vs_doubt *doubt = doubt_of(reader->g->result, VS_DOUBT_NOT_RECORDED, what, vs_reply_str(note, "why"), -1);
+  if (doubt == NULL) return VS_NO_MEMORY;
+  doubt->count++;
+  return VS_OK;
+}
+
+static vs_status take_lines(note_reader *reader, vs_str text,
+                            vs_status (*take)(note_reader *reader, vs_json note)) {
   for (size_t at = 0; at < text.size;) {
     size_t end = at;
     while (end < text.size && text.data[end] != '\n') end++;
     vs_json_doc line;
     VS_TRY(read_json(&line, reader->g->result->host, (vs_str){text.data + at, end - at}));
-    const vs_status status = take_note(reader, vs_json_root(&line));
+    const vs_status status = take(reader, vs_json_root(&line));
     vs_json_doc_deinit(&line);
     VS_TRY(status);
     at = end + 1;
@@ -245,19 +256,30 @@ static vs_status take_lines(note_reader *reader, vs_str text) {
   return VS_OK;
 }
 
+static vs_status take_file_of_lines(note_reader *reader, const char *path,
+                                    vs_status (*take)(note_reader *reader, vs_json note)) {
+  vs_text text;
+  vs_text_init(&text, reader->g->result->host, NULL);
+  vs_status status = read_file(path, &text);
+  if (status == VS_OK) status = take_lines(reader, vs_text_view(&text), take);
+  vs_text_deinit(&text);
+  return status;
+}
+
+static vs_status take_problems(gathering *g, const char *path) {
+  note_reader reader = {.g = g};
+  return take_file_of_lines(&reader, path, take_problem);
+}
+
 static vs_status take_notes(gathering *g, const char *path, uint64_t pid) {
   note_reader reader = {.g = g, .process = process_of(g, pid)};
   if (reader.process == NULL) return VS_NO_MEMORY;
-  vs_text text;
-  vs_text_init(&text, g->result->host, NULL);
-  vs_status status = read_file(path, &text);
-  if (status == VS_OK) status = take_lines(&reader, vs_text_view(&text));
+  const vs_status status = take_file_of_lines(&reader, path, take_note);
   reader.process->end = reader.has_exit                     ? VS_PROCESS_ENDED
                         : vs_process_is_alive((int64_t)pid) ? VS_PROCESS_RUNS
                                                             : VS_PROCESS_KILLED;
   reader.process->has_node = true;
   vs_vec_free(g->result->host, &reader.places);
-  vs_text_deinit(&text);
   return status;
 }
 
@@ -335,6 +357,7 @@ static vs_status take_file(void *ctx, const char *name, vs_folder_kind kind) {
   if (kind != VS_FOLDER_FILE) return VS_OK;
   if (number_in(name, "notes.", ".jsonl", &pid)) return take_notes(g, path, pid);
   if (number_in(name, "stats.", ".json", &pid)) return take_stats(g, path, pid);
+  if (number_in(name, "problems.", ".jsonl", &pid)) return take_problems(g, path);
   if (!number_in(name, "snapshot.", ".pickle", &pid)) return VS_OK;
   vs_result_process *process = process_of(g, pid);
   if (process == NULL) return VS_NO_MEMORY;
@@ -437,12 +460,29 @@ static void find_main(vs_result *result) {
   }
 }
 
-/* A history that ends before the process does. */
+/* What the hook's own sentence calls the figures that a process leaves at its end. */
+static const char figures_name[] = "PyTorch's figures";
+
+static bool is_figures_problem_known(const vs_result *result) {
+  for (size_t i = 0; i < result->doubts.count; i++)
+    if (result->doubts.data[i].kind == VS_DOUBT_NOT_RECORDED &&
+        vs_str_equal(vs_result_string(result, result->doubts.data[i].what), vs_str_from(figures_name)))
+      return true;
+  return false;
+}
+
+/* Figures that end before the process does. Of a process that the simulated libraries saw ending by exit(), the hook
+ * says why it did not write them; where it says nothing, it was not called. */
 static vs_status doubt_histories(vs_result *result) {
   for (size_t i = 0; i < result->processes.count; i++) {
     const vs_result_process *process = &result->processes.data[i];
     if (!process->has_stats || process->is_complete || process->end == VS_PROCESS_RUNS) continue;
-    vs_doubt *doubt = doubt_of(result, VS_DOUBT_HISTORY, VS_STR("lost"), VS_STR(""), -1);
+    const bool was_cut = !process->has_node || process->end == VS_PROCESS_KILLED;
+    if (!was_cut && is_figures_problem_known(result)) continue;
+    vs_doubt *doubt =
+        was_cut ? doubt_of(result, VS_DOUBT_HISTORY, VS_STR("lost"), VS_STR(""), -1)
+                : doubt_of(result, VS_DOUBT_NOT_RECORDED, vs_str_from(figures_name),
+                           VS_STR("Python's exit handlers did not run, or could write nothing"), -1);
     if (doubt == NULL) return VS_NO_MEMORY;
     doubt->count++;
   }

@@ -48,15 +48,16 @@ typedef enum vs_doubt_kind {
   VS_DOUBT_READ,
   VS_DOUBT_GUESS,
   VS_DOUBT_REFUSED,
-  VS_DOUBT_HISTORY
+  VS_DOUBT_HISTORY,
+  VS_DOUBT_NOT_RECORDED /* the hook in the program failed at something */
 } vs_doubt_kind;
 
 typedef struct vs_doubt {
   vs_doubt_kind kind;
-  uint32_t what;   /* string: the place of a read, the key of a guess, the name that is not simulated */
-  uint32_t detail; /* string: the file of a read, the sentence of a guess, the library */
+  uint32_t what; /* string: the place of a read, the key of a guess, what is not simulated, what is missing */
+  uint32_t detail; /* string: the file of a read, the sentence of a guess, the library, why it is missing */
   int64_t line;    /* of a read; below 0: not known */
-  uint64_t count;  /* of reads */
+  uint64_t count;  /* of reads, of processes */
   uint64_t bytes;  /* of one read, of all that is guessed */
 } vs_doubt;
 

@@ -50,6 +50,36 @@ static void bytes(void **state) {
   vs_text_deinit(&text);
 }
 
+static void bytes_up(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t bytes;
+    vs_unit unit;
+    const char *text;
+  } cases[] = {
+      {0, VS_UNIT_BINARY, "0 B"},
+      {1023, VS_UNIT_BINARY, "1,023 B"},
+      {1024, VS_UNIT_BINARY, "1.00 KiB"},
+      {1536 * MIB, VS_UNIT_BINARY, "1.50 GiB"},
+      {1536 * MIB + 1, VS_UNIT_BINARY, "1.51 GiB"},
+      {100 * MIB + 1, VS_UNIT_BINARY, "100.1 MiB"},
+      {1023 * MIB, VS_UNIT_BINARY, "1023 MiB"},
+      {1023 * MIB + 1, VS_UNIT_BINARY, "1.00 GiB"},
+      {UINT64_MAX, VS_UNIT_BINARY, "16.00 EiB"},
+      {1500 * MIB, VS_UNIT_SI, "1.58 GB"}, /* 1.5729 */
+      {1536 * MIB, VS_UNIT_PLAIN, "1,610,612,736 B"},
+  };
+  vs_text text;
+  vs_text_init(&text, vs_host_default(), NULL);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    vs_text_bytes_up(&text, cases[i].bytes, cases[i].unit);
+    vs_text_byte(&text, 0);
+    assert_string_equal(text.bytes.data, cases[i].text);
+    text.bytes.count = 0;
+  }
+  vs_text_deinit(&text);
+}
+
 static void changes(void **state) {
   (void)state;
   vs_text text;
@@ -159,7 +189,8 @@ static void shares(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bytes),     cmocka_unit_test(changes), cmocka_unit_test(counts),
+      cmocka_unit_test(bytes),
+      cmocka_unit_test(bytes_up),     cmocka_unit_test(changes), cmocka_unit_test(counts),
       cmocka_unit_test(durations), cmocka_unit_test(shares),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

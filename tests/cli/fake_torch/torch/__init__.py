@@ -29,6 +29,8 @@ class _State:
 
     @staticmethod
     def stats(device):
+        if os.environ.get("FAKE_NO_STATS"):
+            raise RuntimeError("this allocator keeps no statistics\nas its author explains on a second line")
         d = _State.devices[device]
         row = lambda current, peak: {"all": {"current": current, "peak": peak, "allocated": peak}}  # noqa: E731
         return {
@@ -36,6 +38,7 @@ class _State:
             "active_bytes": row(d.current, d.peak),
             "requested_bytes": row(d.current - 1, d.peak - 1 if d.peak else 0),
             "reserved_bytes": row(d.reserved, d.reserved_peak),
+            "reserved_bytes_by_private_pools": {(0, 1): row(0, 0)},  # as since PyTorch 2.15
             "num_ooms": d.ooms,
             "num_alloc_retries": 0,
         }
