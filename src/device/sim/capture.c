@@ -98,7 +98,7 @@ static vs_sim_error new_capture(vs_sim *sim, vs_sim_capture **out) {
   return error;
 }
 
-static void enter(vs_sim_capture *capture, vs_sim_stream *stream) {
+void vs_sim_capture_enter(vs_sim_capture *capture, vs_sim_stream *stream) {
   capture->streams.data[capture->streams.count++] = stream;
   stream->capture = capture;
 }
@@ -116,7 +116,7 @@ static vs_sim_error begin(vs_sim *sim, const vs_sim_thread *thread, vs_sim_strea
   capture->graph = graph;
   capture->origin = stream;
   graph->is_captured = true;
-  enter(capture, stream);
+  vs_sim_capture_enter(capture, stream);
   if (capture->row == graphs->captures.count) graphs->captures.count++;
   graphs->captures.data[capture->row] = capture;
   graphs->live_captures++;
@@ -238,125 +238,13 @@ vs_sim_error vs_sim_capture_end(vs_sim *sim, const vs_sim_thread *thread, uint32
   return error;
 }
 
-/* ---- what captured streams do ---- */
-
-vs_sim_error vs_sim_capture_node(vs_sim *sim, vs_sim_stream *stream, const vs_sim_work *work,
-                                 vs_sim_graph *child, uint32_t *number) {
-  if (vs_vec_reserve(sim->host, &stream->frontier, 1) != VS_OK) return VS_SIM_OUT_OF_MEMORY;
-  VS_SIM_TRY(vs_sim_graph_append(sim, stream->capture->graph, stream->frontier.data, stream->frontier.count,
-                                 work, child, number));
-  stream->frontier.data[0] = *number;
-  stream->frontier.count = 1;
-  return VS_SIM_OK;
-}
-
-static bool is_work(vs_sim_node_kind kind) {
-  return kind == VS_SIM_NODE_KERNEL || kind == VS_SIM_NODE_MEMCPY || kind == VS_SIM_NODE_MEMSET ||
-         kind == VS_SIM_NODE_HOST || kind == VS_SIM_NODE_EMPTY;
-}
-
-vs_sim_error vs_sim_work_add(vs_sim *sim, uint32_t device, uint64_t handle, const vs_sim_work *work,
-                             bool *captured) {
-  uint32_t number;
-  vs_sim_stream *stream = vs_sim_stream_find(sim, device, handle);
-  if (stream == NULL) return VS_SIM_INVALID_HANDLE;
-  if (work == NULL || !is_work(work->kind)) return VS_SIM_INVALID_VALUE;
-  VS_SIM_TRY(vs_sim_stream_use(sim, stream));
-  if (stream->capture != NULL) VS_SIM_TRY(vs_sim_capture_node(sim, stream, work, NULL, &number));
-  else vs_sim_stream_advance(sim, stream);
-  if (captured != NULL) *captured = stream->capture != NULL;
-  return VS_SIM_OK;
-}
-
-vs_sim_error vs_sim_op(vs_sim *sim, uint32_t device, uint64_t stream, vs_sim_node_kind kind) {
-  return vs_sim_work_add(sim, device, stream, &(vs_sim_work){.kind = kind}, NULL);
-}
-
-vs_sim_error vs_sim_op_uncapturable(vs_sim *sim, uint32_t device, uint64_t handle) {
-  vs_sim_stream *stream = vs_sim_stream_find(sim, device, handle);
-  if (stream == NULL) return VS_SIM_INVALID_HANDLE;
-  VS_SIM_TRY(vs_sim_stream_use(sim, stream));
-  if (stream->capture != NULL) {
-    stream->capture->is_invalid = true;
-    return VS_SIM_CAPTURE_UNSUPPORTED;
-  }
-  vs_sim_stream_advance(sim, stream);
-  return VS_SIM_OK;
-}
-
-/* ---- events inside of captures ---- */
+/* ---- questions, and dependencies by hand ---- */
 
 vs_sim_capture *vs_sim_capture_of(const vs_sim *sim, const vs_sim_event *event) {
   if (event->capture_id == 0 || event->capture_row >= sim->graphs.captures.count) return NULL;
   vs_sim_capture *capture = sim->graphs.captures.data[event->capture_row];
   return capture != NULL && capture->id == event->capture_id ? capture : NULL;
 }
-
-vs_sim_error vs_sim_capture_record(vs_sim *sim, vs_sim_stream *stream, vs_sim_event *event, uint32_t flags) {
-  uint32_t number;
-  if (flags == VS_SIM_EVENT_EXTERNAL) {
-    const vs_sim_work work = {.kind = VS_SIM_NODE_EVENT_RECORD, .object = event->handle};
-    return vs_sim_capture_node(sim, stream, &work, NULL, &number);
-  }
-  const size_t count = stream->frontier.count, had = event->frontier.count;
-  if (vs_vec_reserve(sim->host, &event->frontier, count > had ? count - had : 0) != VS_OK)
-    return VS_SIM_OUT_OF_MEMORY;
-  event->is_recorded = false;
-  event->capture_id = stream->capture->id;
-  event->capture_row = stream->capture->row;
-  event->frontier.count = count;
-  if (count != 0) memcpy(event->frontier.data, stream->frontier.data, count * sizeof(uint32_t));
-  return VS_SIM_OK;
-}
-
-/* The stream's frontier and the event's become one. */
-static vs_sim_error merge(vs_sim *sim, vs_sim_stream *stream, const vs_sim_event *event) {
-  vs_sim_graph *graph = stream->capture->graph;
-  if (vs_vec_reserve(sim->host, &stream->frontier, event->frontier.count) != VS_OK)
-    return VS_SIM_OUT_OF_MEMORY;
-  vs_sim_graph_unmark(graph);
-  for (size_t i = 0; i < stream->frontier.count; i++) (void)vs_sim_node_mark(graph, stream->frontier.data[i]);
-  for (size_t i = 0; i < event->frontier.count; i++)
-    if (vs_sim_node_mark(graph, event->frontier.data[i]))
-      stream->frontier.data[stream->frontier.count++] = event->frontier.data[i];
-  return VS_SIM_OK;
-}
-
-vs_sim_error vs_sim_capture_wait(vs_sim *sim, vs_sim_stream *stream, const vs_sim_event *event,
-                                 uint32_t flags) {
-  uint32_t number;
-  VS_SIM_TRY(vs_sim_stream_use(sim, stream));
-  if (flags == VS_SIM_EVENT_EXTERNAL) {
-    const vs_sim_work work = {.kind = VS_SIM_NODE_EVENT_WAIT, .object = event->handle};
-    return vs_sim_capture_node(sim, stream, &work, NULL, &number);
-  }
-  if (event->capture_id == 0 && !event->is_recorded) return VS_SIM_OK; /* it counts as complete */
-  vs_sim_capture *capture = vs_sim_capture_of(sim, event);
-  if (capture == stream->capture) return merge(sim, stream, event);
-  stream->capture->is_invalid = true;
-  if (event->capture_id == 0) return VS_SIM_CAPTURE_ISOLATION;
-  if (capture == NULL) return VS_SIM_CAPTURED_EVENT;
-  capture->is_invalid = true;
-  return VS_SIM_CAPTURE_MERGE;
-}
-
-vs_sim_error vs_sim_capture_join(vs_sim *sim, vs_sim_stream *stream, const vs_sim_event *event) {
-  vs_sim_capture *capture = vs_sim_capture_of(sim, event);
-  if (capture == NULL) return VS_SIM_CAPTURED_EVENT;
-  if (capture->is_invalid) return VS_SIM_CAPTURE_INVALIDATED;
-  if (stream->is_legacy) {
-    capture->is_invalid = true;
-    return VS_SIM_CAPTURE_IMPLICIT;
-  }
-  stream->frontier.count = 0;
-  if (vs_vec_reserve(sim->host, &capture->streams, 1) != VS_OK ||
-      vs_vec_reserve(sim->host, &stream->frontier, event->frontier.count) != VS_OK)
-    return VS_SIM_OUT_OF_MEMORY;
-  enter(capture, stream);
-  return merge(sim, stream, event);
-}
-
-/* ---- questions, and dependencies by hand ---- */
 
 vs_sim_error vs_sim_stream_capture_info(vs_sim *sim, uint32_t device, uint64_t handle,
                                         vs_sim_capture_info *info) {

@@ -61,9 +61,7 @@ static vs_device_result alloc(void *ctx, uint64_t size, uint64_t *address) {
 
 static vs_device_result free_segment(void *ctx, uint64_t address) {
   vs_sim_device *device = ctx;
-  vs_sim_error error = vs_sim_graph_free(device->sim, address);
-  if (error == VS_SIM_NOT_FOUND) error = vs_sim_free(device->sim, address, NULL);
-  return of_host(device, error);
+  return of_host(device, vs_sim_free(device->sim, address, NULL));
 }
 
 static vs_device_result memory_info(void *ctx, uint64_t *free_bytes, uint64_t *total_bytes) {

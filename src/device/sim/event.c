@@ -55,62 +55,10 @@ void vs_sim_event_record_now(vs_sim *sim, vs_sim_event *event, vs_sim_stream *st
   event->time_ns = sim->streams.clock_ns;
 }
 
-vs_sim_error vs_sim_event_record(vs_sim *sim, uint32_t device, uint64_t event_handle, uint64_t stream_handle,
-                                 uint32_t flags) {
-  vs_sim_event *event = vs_sim_event_find(sim, event_handle);
-  vs_sim_stream *stream = vs_sim_stream_find(sim, device, stream_handle);
-  if (event == NULL || stream == NULL || event->device != stream->device) return VS_SIM_INVALID_HANDLE;
-  if ((flags & ~(uint32_t)VS_SIM_EVENT_EXTERNAL) != 0) return VS_SIM_INVALID_VALUE;
-  VS_SIM_TRY(vs_sim_stream_use(sim, stream));
-  if (stream->capture != NULL) return vs_sim_capture_record(sim, stream, event, flags);
-  if (flags != 0) return VS_SIM_INVALID_VALUE;
-  vs_sim_event_record_now(sim, event, stream);
-  return VS_SIM_OK;
-}
-
-vs_sim_error vs_sim_stream_wait_event(vs_sim *sim, uint32_t device, uint64_t stream_handle,
-                                      uint64_t event_handle, uint32_t flags) {
-  vs_sim_event *event = vs_sim_event_find(sim, event_handle);
-  vs_sim_stream *stream = vs_sim_stream_find(sim, device, stream_handle);
-  if (event == NULL || stream == NULL) return VS_SIM_INVALID_HANDLE;
-  if ((flags & ~(uint32_t)VS_SIM_EVENT_EXTERNAL) != 0) return VS_SIM_INVALID_VALUE;
-  if (stream->capture != NULL) return vs_sim_capture_wait(sim, stream, event, flags);
-  if (flags != 0) return VS_SIM_INVALID_VALUE;
-  if (event->capture_id != 0) return vs_sim_capture_join(sim, stream, event);
-  VS_SIM_TRY(vs_sim_stream_use(sim, stream));
-  VS_SIM_TRY(vs_sim_stream_waits_reserve(sim, stream, 1));
-  vs_sim_stream_wait_now(sim, stream, event);
-  return VS_SIM_OK;
-}
-
 /* ---- questions ---- */
 
-static vs_sim_error ask(vs_sim *sim, const vs_sim_thread *thread, vs_sim_event *event) {
-  if (event == NULL) return VS_SIM_INVALID_HANDLE;
-  if (event->capture_id != 0) {
-    vs_sim_capture *capture = vs_sim_capture_of(sim, event);
-    if (capture != NULL) capture->is_invalid = true;
-    return VS_SIM_CAPTURED_EVENT;
-  }
-  return vs_sim_unsafe_call(sim, thread);
-}
-
-static bool is_complete(const vs_sim *sim, const vs_sim_event *event) {
+bool vs_sim_event_is_complete(const vs_sim *sim, const vs_sim_event *event) {
   return !event->is_recorded || vs_sim_point_is_done(sim, &event->at);
-}
-
-vs_sim_error vs_sim_event_query(vs_sim *sim, const vs_sim_thread *thread, uint64_t handle) {
-  vs_sim_event *event = vs_sim_event_find(sim, handle);
-  VS_SIM_TRY(ask(sim, thread, event));
-  return is_complete(sim, event) ? VS_SIM_OK : VS_SIM_NOT_READY;
-}
-
-vs_sim_error vs_sim_event_synchronize(vs_sim *sim, const vs_sim_thread *thread, uint64_t handle) {
-  vs_sim_event *event = vs_sim_event_find(sim, handle);
-  VS_SIM_TRY(ask(sim, thread, event));
-  if (event->is_recorded) vs_sim_point_complete(sim, &event->at);
-  vs_sim_pools_synchronize(sim, event->device);
-  return VS_SIM_OK;
 }
 
 vs_sim_error vs_sim_event_elapsed(vs_sim *sim, uint64_t start_handle, uint64_t end_handle,
@@ -122,7 +70,7 @@ vs_sim_error vs_sim_event_elapsed(vs_sim *sim, uint64_t start_handle, uint64_t e
   if (((start->flags | end->flags) & VS_SIM_EVENT_NO_TIMING) != 0) return VS_SIM_INVALID_HANDLE;
   if (start->capture_id != 0 || end->capture_id != 0) return VS_SIM_CAPTURED_EVENT;
   if (!start->is_recorded || !end->is_recorded) return VS_SIM_INVALID_HANDLE;
-  if (!is_complete(sim, start) || !is_complete(sim, end)) return VS_SIM_NOT_READY;
+  if (!vs_sim_event_is_complete(sim, start) || !vs_sim_event_is_complete(sim, end)) return VS_SIM_NOT_READY;
   *nanoseconds = (int64_t)(end->time_ns - start->time_ns);
   return VS_SIM_OK;
 }

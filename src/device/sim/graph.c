@@ -143,20 +143,6 @@ vs_sim_error vs_sim_graph_clone(vs_sim *sim, uint64_t handle, uint64_t *clone) {
 
 /* ---- handles ---- */
 
-vs_sim_graph *vs_sim_graph_find(const vs_sim *sim, uint64_t handle) {
-  return vs_sim_handle_find(&sim->graphs.graphs, VS_SIM_HANDLE_GRAPH, handle, NULL);
-}
-
-vs_sim_graph *vs_sim_graph_of_node(const vs_sim *sim, uint64_t handle, uint32_t *number) {
-  vs_sim_graph *graph = vs_sim_handle_find(&sim->graphs.graphs, VS_SIM_HANDLE_NODE, handle, number);
-  if (graph == NULL || *number >= graph->nodes.count || graph->nodes.data[*number].is_gone) return NULL;
-  return graph;
-}
-
-uint64_t vs_sim_node_handle(const vs_sim *sim, const vs_sim_graph *graph, uint32_t number) {
-  return vs_sim_handle_make(&sim->graphs.graphs, VS_SIM_HANDLE_NODE, graph->number, number);
-}
-
 vs_sim_error vs_sim_graph_find_in_clone(const vs_sim *sim, uint64_t node, uint64_t clone, uint64_t *found) {
   uint32_t number;
   const vs_sim_graph *graph = vs_sim_graph_of_node(sim, node, &number);

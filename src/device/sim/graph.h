@@ -188,9 +188,6 @@ typedef struct vs_sim_graphs {
   VS_VEC(uint32_t) scratch; /* numbers of nodes, of the call that is going on */
 } vs_sim_graphs;
 
-/* All that is left, without callbacks. After vs_sim_streams_deinit. */
-void vs_sim_graphs_deinit(vs_sim *sim);
-
 /* The next thing to call, in order; false when there is none. */
 bool vs_sim_next_callback(vs_sim *sim, vs_sim_callback *callback);
 
@@ -368,8 +365,8 @@ VS_MUST_CHECK vs_sim_error vs_sim_alloc_async(vs_sim *sim, uint32_t device, uint
 /* A piece of a pool or of a graph; on a captured stream a free node, and a graph's only.
  * Fails: 901, 906, INVALID_VALUE (no such piece begins there) */
 VS_MUST_CHECK vs_sim_error vs_sim_free_async(vs_sim *sim, uint32_t device, uint64_t stream, uint64_t address);
-/* What a plain free asks before vs_sim_free. Fails: NOT_FOUND (not a graph's: go on), INVALID_VALUE (freed
- * already, or not launched yet) */
+/* A graph's piece; vs_sim_free does this, too. Fails: NOT_FOUND (no graph's), INVALID_VALUE (freed already, or
+ * not launched yet) */
 VS_MUST_CHECK vs_sim_error vs_sim_graph_free(vs_sim *sim, uint64_t address);
 
 /* Values as in the runtime. */
@@ -388,8 +385,5 @@ VS_MUST_CHECK vs_sim_error vs_sim_graph_memory_reset(vs_sim *sim, uint32_t devic
                                                      vs_sim_graph_memory figure);
 /* Gives back what is reserved and not used. */
 VS_MUST_CHECK vs_sim_error vs_sim_graph_memory_trim(vs_sim *sim, uint32_t device);
-
-/* Executes the invariants. For tests. */
-bool vs_sim_graphs_check(const vs_sim *sim);
 
 #endif

@@ -6,6 +6,23 @@
 
 #define VS_SIM_ALL_DEVICES UINT32_MAX
 
+/* ---- handles of graphs and nodes ---- */
+
+static inline vs_sim_graph *vs_sim_graph_find(const vs_sim *sim, uint64_t handle) {
+  return vs_sim_handle_find(&sim->graphs.graphs, VS_SIM_HANDLE_GRAPH, handle, NULL);
+}
+
+/* The graph of a node, and its number there; NULL for a handle that names none, or a gone one. */
+static inline vs_sim_graph *vs_sim_graph_of_node(const vs_sim *sim, uint64_t handle, uint32_t *number) {
+  vs_sim_graph *graph = vs_sim_handle_find(&sim->graphs.graphs, VS_SIM_HANDLE_NODE, handle, number);
+  if (graph == NULL || *number >= graph->nodes.count || graph->nodes.data[*number].is_gone) return NULL;
+  return graph;
+}
+
+static inline uint64_t vs_sim_node_handle(const vs_sim *sim, const vs_sim_graph *graph, uint32_t number) {
+  return vs_sim_handle_make(&sim->graphs.graphs, VS_SIM_HANDLE_NODE, graph->number, number);
+}
+
 /* ---- stream.c, event.c ---- */
 
 /* Work on a stream that is not captured; the clock goes on. */
@@ -18,7 +35,12 @@ void vs_sim_stream_wait_now(vs_sim *sim, vs_sim_stream *stream, const vs_sim_eve
 vs_sim_point vs_sim_stream_point(const vs_sim_stream *stream);
 bool vs_sim_point_is_done(const vs_sim *sim, const vs_sim_point *point);
 void vs_sim_point_complete(vs_sim *sim, const vs_sim_point *point);
-void vs_sim_events_drop(vs_sim *sim, uint32_t device);
+/* The same of a stream's work, or of all streams of a device. */
+bool vs_sim_stream_is_done(const vs_sim *sim, const vs_sim_stream *stream);
+void vs_sim_stream_complete(vs_sim *sim, const vs_sim_stream *stream);
+void vs_sim_streams_complete(vs_sim *sim, uint32_t device);
+/* Whether an event that was not recorded in a capture is complete. */
+bool vs_sim_event_is_complete(const vs_sim *sim, const vs_sim_event *event);
 
 /* ---- capture.c ---- */
 
@@ -30,18 +52,14 @@ VS_MUST_CHECK vs_sim_error vs_sim_device_use(vs_sim *sim, uint32_t device);
 
 /* The capture that an event was recorded in, while it goes on; else NULL. */
 vs_sim_capture *vs_sim_capture_of(const vs_sim *sim, const vs_sim_event *event);
+/* The stream takes part from now on; there is room in capture->streams. */
+void vs_sim_capture_enter(vs_sim_capture *capture, vs_sim_stream *stream);
+
+/* ---- work.c ---- */
+
 /* The next node of a captured stream; as vs_sim_graph_append. */
 VS_MUST_CHECK vs_sim_error vs_sim_capture_node(vs_sim *sim, vs_sim_stream *stream, const vs_sim_work *work,
                                                vs_sim_graph *child, uint32_t *number);
-/* Record on a captured stream, wait on one, and a wait by one that is not for an event that was recorded in a
- * capture. */
-VS_MUST_CHECK vs_sim_error vs_sim_capture_record(vs_sim *sim, vs_sim_stream *stream, vs_sim_event *event,
-                                                 uint32_t flags);
-VS_MUST_CHECK vs_sim_error vs_sim_capture_wait(vs_sim *sim, vs_sim_stream *stream, const vs_sim_event *event,
-                                               uint32_t flags);
-VS_MUST_CHECK vs_sim_error vs_sim_capture_join(vs_sim *sim, vs_sim_stream *stream, const vs_sim_event *event);
-/* Ends, without a graph, all captures with a stream of the device. */
-void vs_sim_captures_drop(vs_sim *sim, uint32_t device);
 
 /* ---- graph.c ---- */
 
@@ -53,11 +71,6 @@ VS_MUST_CHECK vs_sim_error vs_sim_graph_publish(vs_sim *sim, vs_sim_graph *graph
 void vs_sim_graph_drop(vs_sim *sim, vs_sim_graph *graph);
 /* A copy with the same numbers and without a handle. */
 VS_MUST_CHECK vs_sim_error vs_sim_graph_copy(vs_sim *sim, const vs_sim_graph *graph, vs_sim_graph **copy);
-
-vs_sim_graph *vs_sim_graph_find(const vs_sim *sim, uint64_t handle);
-/* The graph of a node, and its number there; NULL for a handle that names none, or a gone one. */
-vs_sim_graph *vs_sim_graph_of_node(const vs_sim *sim, uint64_t handle, uint32_t *number);
-uint64_t vs_sim_node_handle(const vs_sim *sim, const vs_sim_graph *graph, uint32_t number);
 
 /* Begins a walk: no node counts as seen. */
 void vs_sim_graph_unmark(vs_sim_graph *graph);
@@ -100,12 +113,32 @@ void vs_sim_memory_node_end(vs_sim *sim, vs_sim_graph *graph, uint32_t number);
 /* A copy of the graph names its pieces too; a graph that goes no longer does. */
 void vs_sim_ranges_keep(vs_sim *sim, const vs_sim_graph *graph);
 void vs_sim_ranges_let_go(vs_sim *sim, const vs_sim_graph *graph);
-/* All pieces of a device are gone, whoever names them. */
-void vs_sim_ranges_drop(vs_sim *sim, uint32_t device);
 /* Before a launch: takes and gives what comes and goes inside of it, and refuses it while its last memory is
  * used. */
 VS_MUST_CHECK vs_sim_error vs_sim_ranges_rehearse(vs_sim *sim, const vs_sim_exec *exec);
 /* A memory node is launched. */
 void vs_sim_memory_node_launch(vs_sim *sim, const vs_sim_graph_node *node);
+
+/* ---- what sim.c does with each part --------------------------------------------------------------------
+ *
+ * Captures end before the events and streams that they name, and these before the graphs. */
+
+/* Ends, without a graph, all captures with a stream of the device. */
+void vs_sim_captures_drop(vs_sim *sim, uint32_t device);
+void vs_sim_events_drop(vs_sim *sim, uint32_t device);
+/* All pieces of a device are gone: what still names them can no longer be launched. */
+void vs_sim_ranges_drop(vs_sim *sim, uint32_t device);
+
+/* Makes the default streams of `device_count` devices. sim->host is set, sim->streams is zero.
+ * Fails: VS_SIM_OUT_OF_MEMORY, and then there is nothing to deinit. */
+VS_MUST_CHECK vs_sim_error vs_sim_streams_init(vs_sim *sim, uint32_t device_count, vs_sim_event_rule rule);
+void vs_sim_streams_deinit(vs_sim *sim);
+/* Ends created streams of the device; its default streams are as new. */
+void vs_sim_streams_reset(vs_sim *sim, uint32_t device);
+bool vs_sim_streams_check(const vs_sim *sim);
+
+/* All that is left, without callbacks. */
+void vs_sim_graphs_deinit(vs_sim *sim);
+bool vs_sim_graphs_check(const vs_sim *sim);
 
 #endif

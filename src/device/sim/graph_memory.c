@@ -1,4 +1,4 @@
-/* Memory nodes, and allocation in the order of a stream: where graphs and memory pools meet. */
+/* Memory nodes: where graphs and memory pools meet. */
 #include "device/sim/graph_internal.h"
 
 /* ---- ranges ---- */
@@ -167,42 +167,6 @@ vs_sim_error vs_sim_graph_free(vs_sim *sim, uint64_t address) {
 void vs_sim_memory_node_launch(vs_sim *sim, const vs_sim_graph_node *node) {
   if (has_range(node)) sim->graphs.ranges.data[node->range].is_used = true;
   else if (node->partner == 0) (void)!vs_sim_graph_free(sim, node->work.object); /* twice is nothing */
-}
-
-/* ---- in the order of a stream ---- */
-
-vs_sim_error vs_sim_alloc_async(vs_sim *sim, uint32_t device, uint64_t handle, uint64_t pool, uint64_t size,
-                                uint64_t *address) {
-  uint32_t number;
-  vs_sim_stream *stream = vs_sim_stream_find(sim, device, handle);
-  if (stream == NULL) return VS_SIM_INVALID_HANDLE;
-  if (address == NULL) return VS_SIM_INVALID_VALUE;
-  VS_SIM_TRY(vs_sim_stream_use(sim, stream));
-  if (stream->capture != NULL) {
-    const vs_sim_work work = {.kind = VS_SIM_NODE_MEM_ALLOC, .device = stream->device, .operand = size};
-    VS_SIM_TRY(vs_sim_capture_node(sim, stream, &work, NULL, &number));
-    *address = stream->capture->graph->nodes.data[number].work.object;
-    return VS_SIM_OK;
-  }
-  if (pool == 0) pool = vs_sim_pool_current(sim, stream->device);
-  VS_SIM_TRY(vs_sim_pool_alloc(sim, pool, size, handle, address));
-  vs_sim_stream_advance(sim, stream);
-  return VS_SIM_OK;
-}
-
-vs_sim_error vs_sim_free_async(vs_sim *sim, uint32_t device, uint64_t handle, uint64_t address) {
-  uint32_t number;
-  vs_sim_stream *stream = vs_sim_stream_find(sim, device, handle);
-  if (stream == NULL) return VS_SIM_INVALID_HANDLE;
-  VS_SIM_TRY(vs_sim_stream_use(sim, stream));
-  if (stream->capture != NULL) {
-    const vs_sim_work work = {.kind = VS_SIM_NODE_MEM_FREE, .object = address};
-    return vs_sim_capture_node(sim, stream, &work, NULL, &number);
-  }
-  vs_sim_error error = vs_sim_graph_free(sim, address);
-  if (error == VS_SIM_NOT_FOUND) error = vs_sim_pool_free(sim, address, handle);
-  if (error == VS_SIM_OK) vs_sim_stream_advance(sim, stream);
-  return error;
 }
 
 /* ---- figures ---- */

@@ -269,8 +269,7 @@ vs_sim_error vs_sim_managed_alloc(vs_sim *sim, uint32_t device, uint64_t size, u
   return VS_SIM_OK;
 }
 
-/* A device, managed or imported range, by its copy. */
-static void free_range(vs_sim *sim, const vs_sim_range *range) {
+void vs_sim_range_free(vs_sim *sim, const vs_sim_range *range) {
   const uint64_t bytes = footprint(range);
   vs_sim_range_remove(sim, &sim->memory.by_base, range->base);
   if (bytes < VS_SIM_GRANULE) {
@@ -280,23 +279,6 @@ static void free_range(vs_sim *sim, const vs_sim_range *range) {
   vs_sim_granules_give(sim, range->device, range->base, bytes);
   if (range->kind == VS_SIM_RANGE_DEVICE) vs_sim_pay_back(sim, range->device, bytes);
   if (range->kind == VS_SIM_RANGE_MANAGED) sim->memory.windows[range->device].managed_bytes -= range->size;
-}
-
-vs_sim_error vs_sim_free(vs_sim *sim, uint64_t address, vs_sim_range *was) {
-  const vs_sim_range *found = vs_sim_range_from(sim, &sim->memory.by_base, address);
-  if (found == NULL) return VS_SIM_INVALID_VALUE;
-  const vs_sim_range range = *found;
-  switch (range.kind) {
-    case VS_SIM_RANGE_DEVICE:
-    case VS_SIM_RANGE_MANAGED: free_range(sim, &range); break;
-    case VS_SIM_RANGE_POOL:
-      VS_SIM_TRY(vs_sim_pool_free(sim, address, range.stream));
-      vs_sim_pools_synchronize(sim, range.device); /* an unordered free waits for the device */
-      break;
-    default: return VS_SIM_INVALID_VALUE;
-  }
-  if (was != NULL) *was = range;
-  return VS_SIM_OK;
 }
 
 /* ---- looking for ranges -------------------------------------------------------------------------------- */
@@ -430,7 +412,7 @@ static void forget_import(vs_sim *sim, const vs_sim_range *range) {
   const vs_sim_range copy = *range;
   const size_t slot = vs_map_find(&sim->memory.imports, copy.owner);
   if (slot != VS_MAP_NONE) vs_map_remove(&sim->memory.imports, slot);
-  free_range(sim, &copy);
+  vs_sim_range_free(sim, &copy);
 }
 
 vs_sim_error vs_sim_ipc_close(vs_sim *sim, uint64_t address) {
@@ -442,22 +424,19 @@ vs_sim_error vs_sim_ipc_close(vs_sim *sim, uint64_t address) {
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-vs_sim_error vs_sim_device_reset(vs_sim *sim, uint32_t device) {
-  if (device >= sim->device_count) return VS_SIM_INVALID_DEVICE;
-  vs_sim_pools_reset(sim, device);
-  vs_sim_vmm_reset(sim, device);
+void vs_sim_memory_reset(vs_sim *sim, uint32_t device) {
   for (size_t i = 0; i < sim->memory.ranges.count; i++) {
     const vs_sim_range range = sim->memory.ranges.data[i];
     if (range.device != device) continue;
     if (range.kind == VS_SIM_RANGE_IMPORTED) forget_import(sim, &range);
-    else if (range.kind == VS_SIM_RANGE_DEVICE || range.kind == VS_SIM_RANGE_MANAGED) free_range(sim, &range);
+    else if (range.kind == VS_SIM_RANGE_DEVICE || range.kind == VS_SIM_RANGE_MANAGED)
+      vs_sim_range_free(sim, &range);
   }
   vs_sim_lock_node(sim);
   vs_sim_node_reset(sim->node, sim->slot, sim->cards[device]);
   vs_sim_unlock_node(sim);
   sim->memory.windows[device].is_used = false;
   sim->memory.windows[device].peers = 0;
-  return VS_SIM_OK;
 }
 
 static vs_sim_error init_holes(vs_sim *sim, vs_sim_holes *holes, uint64_t start, uint64_t size) {
@@ -471,7 +450,7 @@ static vs_sim_error init_all(vs_sim *sim) {
                         VS_SIM_RESERVED_END - VS_SIM_RESERVED_BASE));
   for (uint32_t d = 0; d < sim->device_count; d++)
     VS_SIM_TRY(init_holes(sim, &sim->memory.windows[d].granules, window_base(d), VS_SIM_WINDOW_SIZE));
-  return vs_sim_pools_init(sim);
+  return VS_SIM_OK;
 }
 
 vs_sim_error vs_sim_memory_init(vs_sim *sim) {
@@ -484,7 +463,6 @@ vs_sim_error vs_sim_memory_init(vs_sim *sim) {
 
 void vs_sim_memory_deinit(vs_sim *sim) {
   struct vs_sim_memory *m = &sim->memory;
-  vs_sim_pools_deinit(sim);
   for (uint32_t d = 0; d < VS_SIM_MAX_DEVICES; d++) {
     vs_sim_holes_deinit(sim->host, &m->windows[d].granules);
     vs_sim_holes_deinit(sim->host, &m->windows[d].small);
@@ -527,13 +505,12 @@ static window_sums sum_window(const vs_sim *sim, uint32_t device) {
   return sums;
 }
 
-static bool check_window(vs_sim *sim, uint32_t device) {
+bool vs_sim_window_check(vs_sim *sim, uint32_t device, uint64_t physical, uint64_t chunks) {
   const vs_sim_window *window = &sim->memory.windows[device];
   const window_sums sums = sum_window(sim, device);
-  uint64_t free_bytes, free_small, physical, chunks;
+  uint64_t free_bytes, free_small;
   if (!vs_sim_holes_check(&window->granules, &free_bytes)) return false;
   if (!vs_sim_holes_check(&window->small, &free_small)) return false;
-  if (!vs_sim_vmm_check(sim, device, &physical) || !vs_sim_pools_check(sim, device, &chunks)) return false;
   const uint64_t shared = sums.small + free_small; /* whole granules */
   if (shared % VS_SIM_GRANULE != 0 || sums.small_pieces != window->small_pieces) return false;
   if (free_bytes + sums.addresses + shared + chunks != VS_SIM_WINDOW_SIZE) return false;
@@ -561,7 +538,7 @@ static bool check_map(const vs_sim *sim, const vs_ordmap *map, size_t *count) {
   return true;
 }
 
-bool vs_sim_memory_check(vs_sim *sim) {
+bool vs_sim_ranges_check(const vs_sim *sim) {
   const struct vs_sim_memory *m = &sim->memory;
   size_t entered = 0, used = 0;
   if (!check_map(sim, &m->by_base, &entered) || !check_map(sim, &m->reserved, &entered) ||
@@ -569,8 +546,5 @@ bool vs_sim_memory_check(vs_sim *sim) {
     return false;
   for (size_t i = 0; i < m->ranges.count; i++)
     used += m->ranges.data[i].kind != VS_SIM_RANGE_NONE && m->ranges.data[i].kind != VS_SIM_RANGE_CHUNK;
-  if (entered != used || !vs_sim_holes_check(&m->addresses, NULL)) return false;
-  for (uint32_t d = 0; d < sim->device_count; d++)
-    if (!check_window(sim, d)) return false;
-  return true;
+  return entered == used && vs_sim_holes_check(&m->addresses, NULL);
 }

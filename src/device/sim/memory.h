@@ -117,9 +117,6 @@ VS_MUST_CHECK vs_sim_error vs_sim_context_grow(vs_sim *sim, uint32_t device, uin
 VS_MUST_CHECK vs_sim_error vs_sim_memory_info(vs_sim *sim, uint32_t device, uint64_t *free_bytes,
                                               uint64_t *total_bytes);
 
-/* Frees all memory that this process has on a card, mappings too, and its context. Not the streams. */
-VS_MUST_CHECK vs_sim_error vs_sim_device_reset(vs_sim *sim, uint32_t device);
-
 /* Peers. Every pair of different cards can.
  * Fails: VS_SIM_INVALID_DEVICE, VS_SIM_PEER_ACCESS_ALREADY_ENABLED, VS_SIM_PEER_ACCESS_NOT_ENABLED */
 bool vs_sim_peer_possible(const vs_sim *sim, uint32_t device, uint32_t peer);
@@ -145,11 +142,6 @@ VS_MUST_CHECK vs_sim_error vs_sim_alloc(vs_sim *sim, uint32_t device, uint64_t s
 VS_MUST_CHECK vs_sim_error vs_sim_managed_alloc(vs_sim *sim, uint32_t device, uint64_t size,
                                                 uint64_t *address);
 
-/* Frees what begins at exactly `address`: device, managed or pool memory. *was (may be NULL) is what it had
- * been.
- * Fails: VS_SIM_INVALID_VALUE  nothing of that kind begins there, so a second free too */
-VS_MUST_CHECK vs_sim_error vs_sim_free(vs_sim *sim, uint64_t address, vs_sim_range *was);
-
 /* Host memory that the device may use, at the caller's address.
  * Fails: VS_SIM_INVALID_VALUE (empty, wraps, or lies in addresses of devices),
  * VS_SIM_HOST_MEMORY_ALREADY_REGISTERED (meets another one), VS_SIM_OUT_OF_MEMORY; remove:
@@ -169,14 +161,5 @@ VS_MUST_CHECK vs_sim_error vs_sim_ipc_export(const vs_sim *sim, uint64_t address
  * Fails: VS_SIM_INVALID_VALUE (no token), VS_SIM_INVALID_CONTEXT (this process' own), VS_SIM_OUT_OF_MEMORY */
 VS_MUST_CHECK vs_sim_error vs_sim_ipc_open(vs_sim *sim, const vs_sim_token *token, uint64_t *address);
 VS_MUST_CHECK vs_sim_error vs_sim_ipc_close(vs_sim *sim, uint64_t address);
-
-/* ---- inside -------------------------------------------------------------------------------------------- */
-
-/* Behind vs_sim_init and vs_sim_deinit. */
-VS_MUST_CHECK vs_sim_error vs_sim_memory_init(vs_sim *sim);
-void vs_sim_memory_deinit(vs_sim *sim);
-
-/* Executes the invariants: tables, holes, and that the node was charged with what is held. For tests. */
-bool vs_sim_memory_check(vs_sim *sim);
 
 #endif

@@ -61,15 +61,28 @@ bool vs_sim_token_is(const vs_sim *sim, const vs_sim_token *token, vs_sim_range_
 uint32_t vs_sim_token_device(const vs_sim *sim, const vs_sim_token *token);
 bool vs_sim_token_is_own(const vs_sim *sim, const vs_sim_token *token);
 
-/* Everything of one device, for the reset: mappings and physical memory, pools. */
+/* Gives back a device, managed or imported range; `range` is a copy of it. */
+void vs_sim_range_free(vs_sim *sim, const vs_sim_range *range);
+
+/* ---- what sim.c does with each part --------------------------------------------------------------------
+ *
+ * A reset of a device ends its pools, then its mappings, then its other ranges and its context. */
+
+VS_MUST_CHECK vs_sim_error vs_sim_memory_init(vs_sim *sim);
+void vs_sim_memory_deinit(vs_sim *sim);
+void vs_sim_memory_reset(vs_sim *sim, uint32_t device);
+/* The tables of ranges. */
+bool vs_sim_ranges_check(const vs_sim *sim);
+/* A device's window, of whose charge physical memory and the pools' chunks are a part; and that the node was
+ * charged with it. */
+bool vs_sim_window_check(vs_sim *sim, uint32_t device, uint64_t physical, uint64_t chunks);
+
 void vs_sim_vmm_reset(vs_sim *sim, uint32_t device);
-void vs_sim_pools_reset(vs_sim *sim, uint32_t device);
+bool vs_sim_vmm_check(const vs_sim *sim, uint32_t device, uint64_t *charged);
 
 VS_MUST_CHECK vs_sim_error vs_sim_pools_init(vs_sim *sim);
 void vs_sim_pools_deinit(vs_sim *sim);
-
-/* For vs_sim_memory_check: the invariants, and what of a device's charge is theirs. */
-bool vs_sim_vmm_check(const vs_sim *sim, uint32_t device, uint64_t *charged);
+void vs_sim_pools_reset(vs_sim *sim, uint32_t device);
 bool vs_sim_pools_check(const vs_sim *sim, uint32_t device, uint64_t *charged);
 
 #endif

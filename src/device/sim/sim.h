@@ -7,6 +7,8 @@
  *   mempool.h   memory pools (stream-ordered allocation)
  *   stream.h    streams and events; graph.h: capture and graphs
  *   fault.h     failures on request
+ * What concerns several of them is here: begin and end, reset, a plain free, the check. README.md says which
+ * file stands on which.
  *
  * Not safe for threads: the caller holds a lock around every call. Nothing here blocks, waits or looks at a
  * clock; time is streams.clock_ns, which calls move on. Equal calls in equal order give equal answers,
@@ -64,6 +66,19 @@ VS_MUST_CHECK vs_sim_error vs_sim_show(vs_sim *sim, const uint32_t *cards, uint3
 
 /* Gives the host's memory back. What the process holds of the cards is vs_sim_node_leave's business. */
 void vs_sim_deinit(vs_sim *sim);
+
+/* Ends what this process has on a card: captures, created streams, events, memory, mappings too, and the
+ * context. Graphs stay; those with memory nodes of the card can no longer be launched.
+ * Fails: VS_SIM_INVALID_DEVICE */
+VS_MUST_CHECK vs_sim_error vs_sim_device_reset(vs_sim *sim, uint32_t device);
+
+/* Frees what begins at exactly `address`: device, managed or pool memory, or a graph's piece. *was (may be
+ * NULL) is what it had been.
+ * Fails: VS_SIM_INVALID_VALUE  nothing of that kind begins there, so a second free too */
+VS_MUST_CHECK vs_sim_error vs_sim_free(vs_sim *sim, uint64_t address, vs_sim_range *was);
+
+/* Executes the invariants of all parts, and that the node was charged with what is held. For tests. */
+bool vs_sim_check(vs_sim *sim);
 
 static inline void vs_sim_lock_node(vs_sim *sim) {
   if (sim->hooks.lock_node != NULL) sim->hooks.lock_node(sim->hooks.ctx);

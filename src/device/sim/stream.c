@@ -81,7 +81,7 @@ void vs_sim_point_complete(vs_sim *sim, const vs_sim_point *point) {
   settle(sim, open);
 }
 
-static void complete_stream(vs_sim *sim, const vs_sim_stream *stream) {
+void vs_sim_stream_complete(vs_sim *sim, const vs_sim_stream *stream) {
   vs_sim_stream *open = NULL;
   const vs_sim_point point = vs_sim_stream_point(stream);
   want_point(sim, &point, &open);
@@ -89,7 +89,16 @@ static void complete_stream(vs_sim *sim, const vs_sim_stream *stream) {
   settle(sim, open);
 }
 
-static bool is_done(const vs_sim *sim, const vs_sim_stream *stream) {
+void vs_sim_streams_complete(vs_sim *sim, uint32_t device) {
+  vs_sim_stream *open = NULL;
+  for (size_t row = 0; row < sim->streams.rows.count; row++) {
+    vs_sim_stream *stream = sim->streams.rows.data[row];
+    if (stream != NULL && stream->device == device) want(stream, UINT64_MAX, &open);
+  }
+  settle(sim, open);
+}
+
+bool vs_sim_stream_is_done(const vs_sim *sim, const vs_sim_stream *stream) {
   if (stream->done < stream->last) return false;
   for (size_t row = 0; stream->is_legacy && row < sim->streams.rows.count; row++) {
     const vs_sim_stream *other = sim->streams.rows.data[row];
@@ -172,8 +181,6 @@ vs_sim_error vs_sim_streams_init(vs_sim *sim, uint32_t device_count, vs_sim_even
 
 void vs_sim_streams_deinit(vs_sim *sim) {
   vs_sim_streams *streams = &sim->streams;
-  vs_sim_captures_drop(sim, VS_SIM_ALL_DEVICES);
-  vs_sim_events_drop(sim, VS_SIM_ALL_DEVICES);
   for (size_t row = 0; row < streams->rows.count; row++)
     if (streams->rows.data[row] != NULL) drop_stream(sim, streams->rows.data[row]);
   vs_vec_free(sim->host, &streams->rows);
@@ -192,10 +199,6 @@ static void renew(vs_sim *sim, vs_sim_stream *stream) {
 
 void vs_sim_streams_reset(vs_sim *sim, uint32_t device) {
   vs_sim_streams *streams = &sim->streams;
-  if (device >= streams->device_count) return;
-  vs_sim_captures_drop(sim, device);
-  vs_sim_events_drop(sim, device);
-  vs_sim_ranges_drop(sim, device);
   const uint32_t first = 2 * streams->device_count;
   for (uint32_t row = first; row < streams->rows.count; row++) {
     vs_sim_stream *stream = streams->rows.data[row];
@@ -260,47 +263,10 @@ vs_sim_error vs_sim_stream_destroy(vs_sim *sim, uint64_t handle) {
     stream->capture->is_invalid = true;
     return VS_SIM_CAPTURE_UNSUPPORTED;
   }
-  complete_stream(sim, stream);
+  vs_sim_stream_complete(sim, stream);
   const uint32_t number = stream->row - 2 * sim->streams.device_count;
   drop_stream(sim, stream);
   vs_sim_numbers_give(&sim->streams.numbers, number);
-  return VS_SIM_OK;
-}
-
-/* A question about the work of a stream, which a captured one cannot answer. */
-static vs_sim_error ask(vs_sim *sim, uint32_t device, uint64_t handle, vs_sim_stream **stream) {
-  *stream = vs_sim_stream_find(sim, device, handle);
-  if (*stream == NULL) return VS_SIM_INVALID_HANDLE;
-  VS_SIM_TRY(vs_sim_stream_use(sim, *stream));
-  if ((*stream)->capture == NULL) return VS_SIM_OK;
-  (*stream)->capture->is_invalid = true;
-  return VS_SIM_CAPTURE_UNSUPPORTED;
-}
-
-vs_sim_error vs_sim_stream_query(vs_sim *sim, uint32_t device, uint64_t handle) {
-  vs_sim_stream *stream;
-  VS_SIM_TRY(ask(sim, device, handle, &stream));
-  return is_done(sim, stream) ? VS_SIM_OK : VS_SIM_NOT_READY;
-}
-
-vs_sim_error vs_sim_stream_synchronize(vs_sim *sim, uint32_t device, uint64_t handle) {
-  vs_sim_stream *stream;
-  VS_SIM_TRY(ask(sim, device, handle, &stream));
-  complete_stream(sim, stream);
-  vs_sim_pools_synchronize(sim, stream->device);
-  return VS_SIM_OK;
-}
-
-vs_sim_error vs_sim_device_synchronize(vs_sim *sim, uint32_t device) {
-  if (device >= sim->streams.device_count) return VS_SIM_INVALID_DEVICE;
-  VS_SIM_TRY(vs_sim_device_use(sim, device));
-  vs_sim_stream *open = NULL;
-  for (size_t row = 0; row < sim->streams.rows.count; row++) {
-    vs_sim_stream *stream = sim->streams.rows.data[row];
-    if (stream != NULL && stream->device == device) want(stream, UINT64_MAX, &open);
-  }
-  settle(sim, open);
-  vs_sim_pools_synchronize(sim, device);
   return VS_SIM_OK;
 }
 

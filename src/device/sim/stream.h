@@ -36,8 +36,7 @@
  * unless a function says otherwise.
  *
  * Streams that are being captured behave differently in nearly every function: the rules are in graph.h.
- *
- * Needs of struct vs_sim (sim.h): host, and vs_sim_streams and vs_sim_graphs as `streams` and `graphs`. */
+ */
 #ifndef VS_DEVICE_SIM_STREAM_H
 #define VS_DEVICE_SIM_STREAM_H
 
@@ -142,16 +141,6 @@ typedef struct vs_sim_streams {
   vs_sim_handles events;  /* of vs_sim_event */
 } vs_sim_streams;
 
-/* Makes the default streams of `device_count` devices. sim->host is set, sim->streams and sim->graphs are
- * zero.
- * Fails: VS_SIM_OUT_OF_MEMORY, and then there is nothing to deinit. */
-VS_MUST_CHECK vs_sim_error vs_sim_streams_init(vs_sim *sim, uint32_t device_count, vs_sim_event_rule rule);
-/* All streams, events and captures; of a zero struct, nothing. Before vs_sim_graphs_deinit. */
-void vs_sim_streams_deinit(vs_sim *sim);
-/* The half of a device reset that vs_sim_device_reset leaves: ends captures, created streams and events, and
- * the pieces of graphs; its default streams are as new. */
-void vs_sim_streams_reset(vs_sim *sim, uint32_t device);
-
 /* ---- streams ---- */
 
 /* The priority is clamped to [GREATEST, LEAST]. Fails: INVALID_VALUE for unknown flags, OUT_OF_MEMORY. */
@@ -193,8 +182,5 @@ VS_MUST_CHECK vs_sim_error vs_sim_event_synchronize(vs_sim *sim, const vs_sim_th
  * complete. */
 VS_MUST_CHECK vs_sim_error vs_sim_event_elapsed(vs_sim *sim, uint64_t start, uint64_t end,
                                                 int64_t *nanoseconds);
-
-/* Executes the invariants. For tests. */
-bool vs_sim_streams_check(const vs_sim *sim);
 
 #endif

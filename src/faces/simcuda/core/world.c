@@ -273,10 +273,8 @@ vs_sim_error vs_world_reset(uint32_t device) {
   vs_sim *sim = vs_world_lock();
   if (sim == NULL) return vs_world_why_not();
   const vs_sim_error error = vs_sim_device_reset(sim, device);
-  if (error == VS_SIM_OK) {
-    vs_sim_streams_reset(sim, device);
+  if (error == VS_SIM_OK)
     atomic_store_explicit(&vs_the_world.devices[device].is_used, false, memory_order_relaxed);
-  }
   vs_world_unlock();
   return error;
 }

@@ -91,13 +91,13 @@ static vs_status live(const vs_host *host, void *ctx) {
     const uint64_t before = held(&sim, 0);
     error = one(&sim, round);
     if (error != VS_SIM_OK && one != call_pool && one != call_map) assert_int_equal(held(&sim, 0), before);
-    assert_true(vs_sim_memory_check(&sim));
+    assert_true(vs_sim_check(&sim));
   }
   if (error != VS_SIM_OK) expect_sim(error, VS_SIM_OUT_OF_MEMORY);
   assert_int_equal(m.node.cards[0].refused_count, 0); /* the card has room for all of it */
   /* Whatever happened, the end needs no memory and finds everything. */
   expect_sim_ok(vs_sim_device_reset(&sim, 0));
-  assert_true(vs_sim_memory_check(&sim));
+  assert_true(vs_sim_check(&sim));
   assert_int_equal(m.node.cards[0].used_bytes, 0);
   vs_sim_deinit(&sim);
   return error == VS_SIM_OK ? VS_OK : VS_NO_MEMORY;
@@ -132,7 +132,7 @@ static void giving_back_needs_nothing(void **state) {
       expect_sim_ok(vs_sim_pool_free(sim, pieces[i], 0));
       expect_sim_ok(vs_sim_unreserve(sim, reserved[i], VS_SIM_GRANULE));
     }
-    assert_true(vs_sim_memory_check(sim));
+    assert_true(vs_sim_check(sim));
   }
   vs_sim_pools_synchronize(sim, 0);
   assert_int_equal(m.host.requests, requests);

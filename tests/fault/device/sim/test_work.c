@@ -24,7 +24,7 @@ static vs_status with_sim(const vs_host *host, vs_sim_event_rule rule, bool (*pl
   const vs_sim_error error = vs_sim_init(&sim, host, &node, slot, NULL, rule);
   if (error != VS_SIM_OK) return error == VS_SIM_OUT_OF_MEMORY ? VS_NO_MEMORY : VS_BAD_ARGUMENT;
   const bool failed = play(&sim);
-  assert_true(vs_sim_memory_check(&sim));
+  assert_true(vs_sim_check(&sim));
   vs_sim_deinit(&sim);
   return failed ? VS_NO_MEMORY : VS_OK;
 }

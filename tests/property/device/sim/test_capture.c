@@ -336,9 +336,9 @@ static void captures_follow_the_rules(void **state) {
     for (int i = 0; i < STEPS; i++) {
       step(&random, seed % 4 != 0);
       compare_streams();
-      assert_true(vs_sim_graphs_check(sim));
+      assert_true(vs_sim_check(sim));
     }
-    work_end(&m);
+    machine_end(&m);
   }
 }
 

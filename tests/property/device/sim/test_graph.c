@@ -118,7 +118,7 @@ static void compare(const model *g) {
       if (g->edge[a][b]) assert_int_equal(nodes[at++], g->nodes[b]);
     assert_int_equal(count, at);
   }
-  assert_true(vs_sim_graphs_check(sim));
+  assert_true(vs_sim_check(sim));
 }
 
 /* Every node is launched once, and behind all that it depends on. */
@@ -159,7 +159,7 @@ static void graphs_are_their_matrix(void **state) {
       else launch(&g);
       compare(&g);
     }
-    work_end(&m);
+    machine_end(&m);
   }
 }
 

@@ -395,7 +395,7 @@ static void play(uint64_t seed) {
       expect_found(sim, p, t->base + dice(t->size + 2 * GRANULE) - GRANULE);
       expect_found(sim, p, t->base + dice(t->size));
     }
-    if (i % 16 == 0) assert_true(vs_sim_memory_check(sim));
+    if (i % 16 == 0) assert_true(vs_sim_check(sim));
     if (i % 1500 != 1499) continue;
     expect_sim_ok(vs_sim_device_reset(sim, 0)); /* reservations and host memory stay */
     for (uint32_t k = p->count; k-- > 0;)
@@ -508,7 +508,7 @@ static void pools_against_their_sums(void **state) {
     }
     assert_true(pool_figure(sim, p.pools[2], VS_SIM_POOL_RESERVED_CURRENT) <= 90 * MIB);
     assert_int_equal(held(sim, 0), reserved);
-    assert_true(vs_sim_memory_check(sim));
+    assert_true(vs_sim_check(sim));
   }
   machine_end(&m);
 }

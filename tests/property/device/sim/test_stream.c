@@ -157,7 +157,7 @@ static void step(model *w, vs_sim *sim, test_random *random) {
 }
 
 static void compare(const model *w, vs_sim *sim) {
-  assert_true(vs_sim_streams_check(sim));
+  assert_true(vs_sim_check(sim));
   for (uint32_t s = 0; s < STREAMS; s++)
     assert_int_equal(vs_sim_stream_query(sim, w->streams[s].device, w->streams[s].handle),
                      is_stream_finished(w, s) ? VS_SIM_OK : VS_SIM_NOT_READY);
@@ -176,7 +176,7 @@ static void completion_is_the_closure_of_order(void **state) {
       step(&model_now, sim, &random);
       compare(&model_now, sim);
     }
-    work_end(&m);
+    machine_end(&m);
   }
 }
 

@@ -57,7 +57,7 @@ static inline vs_sim *process_begin(machine *m, uint32_t pid) {
 
 static inline void machine_end(machine *m) {
   for (uint32_t i = 0; i < m->view_count; i++) {
-    assert_true(vs_sim_memory_check(&m->views[i]));
+    assert_true(vs_sim_check(&m->views[i]));
     vs_sim_deinit(&m->views[i]);
   }
   assert_true(vs_sim_node_check(&m->node));

@@ -24,7 +24,7 @@ static void work_becomes_a_chain(void **state) {
   for (size_t i = 0; i < 6; i++)
     assert_int_equal(vs_sim_node_work(sim, node_at(sim, graph, i))->kind, kinds[i]);
   assert_int_equal(sim->streams.clock_ns, before); /* nothing ran */
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void an_empty_capture_is_an_empty_graph(void **state) {
@@ -33,7 +33,7 @@ static void an_empty_capture_is_an_empty_graph(void **state) {
   const uint64_t stream = new_stream(sim);
   begin_capture(sim, stream);
   assert_int_equal(node_count(sim, end_capture(sim, stream)), 0);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void work_says_whether_it_was_captured(void **state) {
@@ -55,7 +55,7 @@ static void work_says_whether_it_was_captured(void **state) {
   const uint64_t graph = end_capture(sim, stream);
   assert_int_equal(node_count(sim, graph), 1);
   assert_int_equal(vs_sim_node_work(sim, node_at(sim, graph, 0))->operand, 6);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void a_side_stream_forks_and_joins(void **state) {
@@ -81,7 +81,7 @@ static void a_side_stream_forks_and_joins(void **state) {
   expect_edges(sim, graph, "0>1 0>2 2>3 1>3 ");
   kernel(sim, side); /* after: neither */
   assert_int_equal(node_count(sim, graph), 4);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void a_stream_of_another_device_joins_too(void **state) {
@@ -102,7 +102,7 @@ static void a_stream_of_another_device_joins_too(void **state) {
   expect_sim_ok(vs_sim_event_record(sim, 1, back, far, 0));
   wait_for(sim, stream, back);
   expect_edges(sim, end_capture(sim, stream), "0>1 ");
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void joining_twice_adds_no_edge_twice(void **state) {
@@ -117,7 +117,7 @@ static void joining_twice_adds_no_edge_twice(void **state) {
   wait_for(sim, stream, new_event(sim)); /* never recorded: complete */
   kernel(sim, stream);
   expect_edges(sim, end_capture(sim, stream), "0>1 ");
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* The graph is there while it is written, with the nodes that came so far. */
@@ -140,7 +140,7 @@ static void the_graph_can_be_asked_for(void **state) {
   assert_int_equal(end_capture(sim, stream), info.graph);
   expect_sim_ok(vs_sim_graph_destroy(sim, info.graph));
   expect_sim(vs_sim_stream_capture_info(sim, 0, stream, NULL), VS_SIM_INVALID_VALUE);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void ids_rise(void **state) {
@@ -160,7 +160,7 @@ static void ids_rise(void **state) {
   assert_true(info_of(sim, a).id > second);
   assert_int_equal(node_count(sim, end_capture(sim, b)), 2);
   assert_int_equal(node_count(sim, end_capture(sim, a)), 0);
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* ---- dependencies by hand ------------------------------------------------------------------------------ */
@@ -186,7 +186,7 @@ static void dependencies_can_be_set_and_added(void **state) {
   expect_edges(sim, graph, "1>2 0>2 0>3 3>4 ");
   /* 2 was taken from the frontier by hand: nothing is unjoined. */
   assert_int_equal(end_capture(sim, stream), graph);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void wrong_dependencies_change_nothing(void **state) {
@@ -212,7 +212,7 @@ static void wrong_dependencies_change_nothing(void **state) {
   expect_sim(vs_sim_capture_update(sim, 0, stream, NULL, 1, VS_SIM_DEPENDENCIES_SET), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_capture_update(sim, 0, stream, &own, 1, (vs_sim_dependencies)2), VS_SIM_INVALID_VALUE);
   (void)end_capture(sim, stream);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void a_capture_can_go_on_in_a_graph(void **state) {
@@ -250,7 +250,7 @@ static void a_capture_can_go_on_in_a_graph(void **state) {
   begin_capture(sim, stream); /* and nothing of it behind */
   assert_int_equal(info_of(sim, stream).dependency_count, 0);
   (void)end_capture(sim, stream);
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* Edges against the order of the nodes are there, too, when the end asks who was joined. */
@@ -276,7 +276,7 @@ static void joins_are_seen_through_any_edge(void **state) {
     if (joined) expect_edges(sim, end_capture(sim, stream), "0>1 4>1 0>2 2>3 3>4 ");
     else expect_end(sim, stream, VS_SIM_CAPTURE_UNJOINED);
   }
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* ---- 900 to 908 ---------------------------------------------------------------------------------------- */
@@ -339,7 +339,7 @@ static void unsupported(void **state) {
     assert_int_equal(got, VS_SIM_CAPTURE_UNSUPPORTED);
     expect_invalidated(c.sim, c.stream, c.event);
     assert_int_equal(status_of(c.sim, c.side), VS_SIM_NOT_CAPTURED);
-    work_end(&m);
+    machine_end(&m);
   }
 }
 
@@ -349,7 +349,7 @@ static void other_devices_can_be_synchronised(void **state) {
   expect_sim_ok(vs_sim_device_synchronize(c.sim, 1));
   assert_int_equal(status_of(c.sim, c.stream), VS_SIM_CAPTURE_ACTIVE);
   (void)end_capture(c.sim, c.stream);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void the_legacy_stream_cannot_capture(void **state) {
@@ -360,7 +360,7 @@ static void the_legacy_stream_cannot_capture(void **state) {
                VS_SIM_CAPTURE_UNSUPPORTED);
   begin_capture(sim, VS_SIM_STREAM_PER_THREAD); /* the other default stream can */
   (void)end_capture(sim, VS_SIM_STREAM_PER_THREAD);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void illegal_state_and_values(void **state) {
@@ -380,7 +380,7 @@ static void illegal_state_and_values(void **state) {
   expect_sim(vs_sim_capture_end(c.sim, &main_thread, 0, c.stream, NULL), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_capture_end(c.sim, NULL, 0, c.stream, &graph), VS_SIM_INVALID_VALUE);
   assert_int_equal(node_count(c.sim, end_capture(c.sim, c.stream)), 1); /* nothing was spoilt */
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void merge(void **state) {
@@ -392,7 +392,7 @@ static void merge(void **state) {
   expect_sim(vs_sim_stream_wait_event(c.sim, 0, other, c.event, 0), VS_SIM_CAPTURE_MERGE);
   expect_invalidated(c.sim, other, others);
   expect_invalidated(c.sim, c.stream, c.event);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void unmatched(void **state) {
@@ -400,7 +400,7 @@ static void unmatched(void **state) {
   const capturing c = capture_something();
   expect_end(c.sim, c.side, VS_SIM_CAPTURE_UNMATCHED);
   (void)end_capture(c.sim, c.stream);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void unjoined(void **state) {
@@ -410,14 +410,14 @@ static void unjoined(void **state) {
   expect_end(c.sim, c.stream, VS_SIM_CAPTURE_UNJOINED);
   assert_int_equal(status_of(c.sim, c.stream), VS_SIM_NOT_CAPTURED);
   assert_int_equal(status_of(c.sim, c.side), VS_SIM_NOT_CAPTURED);
-  work_end(&m);
+  machine_end(&m);
 
   c = capture_something(); /* joined, and then more work */
   kernel(c.sim, c.side);
   wait_for(c.sim, c.stream, mark(c.sim, c.side));
   kernel(c.sim, c.side);
   expect_end(c.sim, c.stream, VS_SIM_CAPTURE_UNJOINED);
-  work_end(&m);
+  machine_end(&m);
 
   c = capture_something(); /* joined through a third stream */
   const uint64_t third = new_stream(c.sim);
@@ -426,7 +426,7 @@ static void unjoined(void **state) {
   kernel(c.sim, third);
   wait_for(c.sim, c.stream, mark(c.sim, third));
   (void)end_capture(c.sim, c.stream);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void isolation(void **state) {
@@ -434,7 +434,7 @@ static void isolation(void **state) {
   const capturing c = capture_something();
   expect_sim(vs_sim_stream_wait_event(c.sim, 0, c.side, c.outside, 0), VS_SIM_CAPTURE_ISOLATION);
   expect_invalidated(c.sim, c.stream, c.event);
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* Uses of the legacy stream beside a blocking stream that is captured. */
@@ -465,7 +465,7 @@ static void implicit(void **state) {
     assert_int_equal(use_legacy(sim, which, outside), VS_SIM_CAPTURE_IMPLICIT);
     expect_invalidated(sim, stream, event);
     expect_sim_ok(vs_sim_op(sim, 0, VS_SIM_STREAM_NULL, VS_SIM_NODE_KERNEL));
-    work_end(&m);
+    machine_end(&m);
   }
 }
 
@@ -475,7 +475,7 @@ static void a_stream_that_does_not_block_leaves_the_legacy_stream_alone(void **s
   for (int which = 0; which < 6; which++) assert_int_equal(use_legacy(c.sim, which, c.outside), VS_SIM_OK);
   assert_int_equal(status_of(c.sim, VS_SIM_STREAM_NULL), VS_SIM_NOT_CAPTURED);
   (void)end_capture(c.sim, c.stream);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void the_legacy_stream_cannot_join(void **state) {
@@ -483,7 +483,7 @@ static void the_legacy_stream_cannot_join(void **state) {
   const capturing c = capture_something();
   expect_sim(vs_sim_stream_wait_event(c.sim, 0, VS_SIM_STREAM_NULL, c.event, 0), VS_SIM_CAPTURE_IMPLICIT);
   expect_invalidated(c.sim, c.stream, c.event);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void captured_event(void **state) {
@@ -494,7 +494,7 @@ static void captured_event(void **state) {
                                 : vs_sim_event_synchronize(c.sim, &main_thread, c.event),
                      VS_SIM_CAPTURED_EVENT);
     expect_invalidated(c.sim, c.stream, c.event);
-    work_end(&m);
+    machine_end(&m);
   }
   const capturing c = capture_something();
   const uint64_t late = new_stream(c.sim);
@@ -511,7 +511,7 @@ static void captured_event(void **state) {
   record(c.sim, c.event, late);
   expect_sim_ok(vs_sim_event_query(c.sim, &main_thread, c.event));
   expect_sim_ok(vs_sim_event_elapsed(c.sim, c.outside, c.event, &ns));
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void wrong_thread(void **state) {
@@ -526,7 +526,7 @@ static void wrong_thread(void **state) {
                mode == VS_SIM_CAPTURE_RELAXED ? VS_SIM_OK : VS_SIM_CAPTURE_WRONG_THREAD);
     if (mode != VS_SIM_CAPTURE_RELAXED) graph = end_capture(sim, stream); /* the right one still can */
     assert_int_equal(node_count(sim, graph), 1);
-    work_end(&m);
+    machine_end(&m);
   }
 }
 
@@ -557,7 +557,7 @@ static void unsafe_calls_by_mode(void **state) {
         if (refused) expect_end(sim, stream, VS_SIM_CAPTURE_INVALIDATED);
         else (void)end_capture(sim, stream);
         expect_sim_ok(vs_sim_event_synchronize(sim, &caller, outside));
-        work_end(&m);
+        machine_end(&m);
       }
 }
 
@@ -590,7 +590,7 @@ static void external_events_become_nodes(void **state) {
   assert_int_equal(vs_sim_node_work(c.sim, node_at(c.sim, graph, 1))->object, timed);
   assert_int_equal(vs_sim_node_work(c.sim, node_at(c.sim, graph, 2))->kind, VS_SIM_NODE_EVENT_WAIT);
   expect_sim_ok(vs_sim_event_query(c.sim, &main_thread, timed)); /* not recorded yet, and no captured event */
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void ending_the_machine_ends_captures(void **state) {
@@ -598,7 +598,7 @@ static void ending_the_machine_ends_captures(void **state) {
   const capturing c = capture_something();
   expect_sim_ok(vs_sim_event_destroy(c.sim, c.event)); /* which nobody needs any more */
   kernel(c.sim, c.side);
-  work_end(&m); /* nothing is left */
+  machine_end(&m); /* nothing is left */
 }
 
 int main(void) {

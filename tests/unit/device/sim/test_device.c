@@ -16,7 +16,7 @@ static vs_sim *card_begin(vs_sim_event_rule rule) {
 
 static void card_end(void) {
   vs_sim_device_deinit(&card);
-  work_end(&m);
+  machine_end(&m);
 }
 
 #define expect_device(call, wanted) assert_int_equal((call), (wanted))

@@ -24,7 +24,7 @@ static void wrong_handles_are_refused(void **state) {
     expect_sim(vs_sim_event_elapsed(sim, event, wrong[i], &ns), VS_SIM_INVALID_HANDLE);
     assert_null(vs_sim_event_find(sim, wrong[i]));
   }
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void flags(void **state) {
@@ -42,7 +42,7 @@ static void flags(void **state) {
     expect_sim(vs_sim_event_record(sim, 0, event, stream, flag), VS_SIM_INVALID_VALUE);
     expect_sim(vs_sim_stream_wait_event(sim, 0, stream, event, flag), VS_SIM_INVALID_VALUE);
   }
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void an_event_belongs_to_its_device(void **state) {
@@ -53,7 +53,7 @@ static void an_event_belongs_to_its_device(void **state) {
   expect_sim(vs_sim_event_record(sim, 1, event, VS_SIM_STREAM_NULL, 0), VS_SIM_INVALID_HANDLE);
   expect_sim_ok(vs_sim_event_record(sim, 1, event, near, 0)); /* the caller's device does not matter */
   expect_sim_ok(vs_sim_stream_wait_event(sim, 1, far, event, 0));
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void an_event_without_a_record_is_complete(void **state) {
@@ -64,7 +64,7 @@ static void an_event_without_a_record_is_complete(void **state) {
   expect_sim_ok(vs_sim_event_synchronize(sim, &main_thread, event));
   expect_sim_ok(vs_sim_stream_wait_event(sim, 0, stream, event, 0));
   assert_int_equal(vs_sim_stream_find(sim, 0, stream)->waits.count, 0);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void at_sync_an_event_completes_what_stands_before_it(void **state) {
@@ -82,7 +82,7 @@ static void at_sync_an_event_completes_what_stands_before_it(void **state) {
   expect_sim_ok(vs_sim_stream_synchronize(sim, 0, stream));
   expect_sim_ok(query(sim, first));
   expect_sim_ok(query(sim, third));
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* What an allocator sees that records an event on a side stream and asks later: open until somebody waits. */
@@ -102,7 +102,7 @@ static void at_sync_holds_back_what_was_recorded_on_a_side_stream(void **state) 
   expect_sim(query(sim, event), VS_SIM_NOT_READY);
   expect_sim_ok(vs_sim_stream_synchronize(sim, 0, 0));
   expect_sim_ok(query(sim, event));
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void a_wait_is_for_the_record_it_saw(void **state) {
@@ -115,7 +115,7 @@ static void a_wait_is_for_the_record_it_saw(void **state) {
   expect_sim_ok(vs_sim_stream_synchronize(sim, 0, b));
   expect_sim(query(sim, event), VS_SIM_NOT_READY);
   expect_sim_ok(vs_sim_event_destroy(sim, event)); /* nobody minds */
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void time_is_virtual(void **state) {
@@ -134,7 +134,7 @@ static void time_is_virtual(void **state) {
   expect_sim_ok(vs_sim_event_elapsed(sim, end, end, &ns));
   assert_int_equal(ns, 0);
   expect_sim(vs_sim_event_elapsed(sim, start, end, NULL), VS_SIM_INVALID_VALUE);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void what_has_no_time(void **state) {
@@ -152,7 +152,7 @@ static void what_has_no_time(void **state) {
     expect_sim(vs_sim_event_elapsed(sim, good, bad[i], &ns), VS_SIM_INVALID_HANDLE);
     expect_sim(vs_sim_event_elapsed(sim, bad[i], good, &ns), VS_SIM_INVALID_HANDLE);
   }
-  work_end(&m);
+  machine_end(&m);
 }
 
 int main(void) {

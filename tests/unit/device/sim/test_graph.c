@@ -62,7 +62,7 @@ static void a_diamond_by_hand(void **state) {
   expect_sim(vs_sim_graph_edges(sim, graph, list, NULL, &count), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_node_dependencies(sim, nodes[0], NULL, NULL), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_node_dependents(sim, nodes[0], NULL, NULL), VS_SIM_INVALID_VALUE);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void wrong_handles_are_refused(void **state) {
@@ -110,7 +110,7 @@ static void wrong_handles_are_refused(void **state) {
     expect_sim(vs_sim_user_object_retain(sim, w, 1), VS_SIM_INVALID_HANDLE);
     expect_sim(vs_sim_user_object_release(sim, w, 1), VS_SIM_INVALID_HANDLE);
   }
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void what_cannot_be_added(void **state) {
@@ -135,7 +135,7 @@ static void what_cannot_be_added(void **state) {
   expect_sim(vs_sim_graph_create(sim, 1, &out), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_graph_create(sim, 0, NULL), VS_SIM_INVALID_VALUE);
   assert_int_equal(node_count(sim, graph), 4);
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* ---- edges --------------------------------------------------------------------------------------------- */
@@ -151,7 +151,7 @@ static void edges_come_and_go(void **state) {
   const uint64_t away_from[] = {n[2], n[0]}, away_to[] = {n[3], n[1]};
   expect_sim_ok(vs_sim_graph_remove_edges(sim, graph, away_from, away_to, 2));
   expect_edges(sim, graph, "2>1 0>2 1>3 0>3 ");
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void edges_are_all_or_nothing(void **state) {
@@ -184,7 +184,7 @@ static void edges_are_all_or_nothing(void **state) {
   expect_sim(vs_sim_graph_add_edges(sim, graph, NULL, to, 1), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_graph_remove_edges(sim, graph, from, NULL, 1), VS_SIM_INVALID_VALUE);
   expect_sim_ok(vs_sim_graph_add_edges(sim, graph, NULL, NULL, 0));
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* Edges added one by one to two nodes in turn: what their lists leave behind is squeezed out. */
@@ -208,7 +208,7 @@ static void left_overs_are_bounded(void **state) {
     assert_int_equal(count, MANY);
     for (int i = 0; i < MANY; i++) assert_int_equal(list[i], n[i]);
   }
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void a_node_goes_with_its_edges(void **state) {
@@ -224,7 +224,7 @@ static void a_node_goes_with_its_edges(void **state) {
   const uint64_t fresh = add(sim, graph, &n[3], 1);
   assert_int_not_equal(fresh, n[1]); /* the number is not used again */
   assert_int_equal(node_count(sim, graph), 4);
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* Marks of walks are numbered; when the numbers are used up they begin again. */
@@ -239,7 +239,7 @@ static void walks_can_go_on_for_ever(void **state) {
   for (int i = 0; i < 8; i++) (void)add(sim, graph, n, 4);
   assert_int_equal(edge_count(sim, graph), 4 + 8 * 4);
   assert_true(inside->epoch < 10);
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* ---- copies -------------------------------------------------------------------------------------------- */
@@ -269,7 +269,7 @@ static void a_clone_is_its_own(void **state) {
   expect_sim_ok(vs_sim_graph_destroy(sim, graph));
   assert_int_equal(node_count(sim, clone), 3);
   expect_sim(vs_sim_graph_clone(sim, clone, NULL), VS_SIM_INVALID_VALUE);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void a_child_is_a_copy_inside(void **state) {
@@ -298,7 +298,7 @@ static void a_child_is_a_copy_inside(void **state) {
   expect_sim_ok(vs_sim_graph_add_child(sim, graph, NULL, 0, graph, &node)); /* a copy of itself as it was */
   expect_sim_ok(vs_sim_node_child(sim, node, &inside));
   assert_int_equal(node_count(sim, inside), 1);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void depth_and_size_are_bounded(void **state) {
@@ -328,7 +328,7 @@ static void depth_and_size_are_bounded(void **state) {
   expect_sim(vs_sim_graph_add(sim, graph, NULL, 0, &work, &node), VS_SIM_NOT_SUPPORTED);
   expect_sim(vs_sim_graph_add_child(sim, new_graph(sim), NULL, 0, graph, &node), VS_SIM_NOT_SUPPORTED);
   large->total_nodes = large->live_nodes;
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void what_a_node_does_can_change(void **state) {
@@ -347,7 +347,7 @@ static void what_a_node_does_can_change(void **state) {
   expect_sim_ok(vs_sim_graph_add(sim, graph, NULL, 0, &record, &node));
   expect_sim(vs_sim_node_set_work(sim, node, &no_event), VS_SIM_INVALID_VALUE);
   assert_int_equal(vs_sim_node_work(sim, node)->object, event);
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* ---- user objects -------------------------------------------------------------------------------------- */
@@ -381,7 +381,7 @@ static void an_object_ends_with_its_last_reference(void **state) {
   expect_callback(sim, 100, 1);
   expect_no_callback(sim);
   expect_sim(vs_sim_user_object_retain(sim, object, 1), VS_SIM_INVALID_HANDLE);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void graphs_clones_and_execs_keep_objects(void **state) {
@@ -404,7 +404,7 @@ static void graphs_clones_and_execs_keep_objects(void **state) {
   expect_no_callback(sim);
   expect_sim_ok(vs_sim_exec_destroy(sim, exec));
   expect_callback(sim, 100, 1);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void an_update_changes_what_the_exec_keeps(void **state) {
@@ -423,7 +423,7 @@ static void an_update_changes_what_the_exec_keeps(void **state) {
   expect_no_callback(sim);
   expect_sim_ok(vs_sim_exec_destroy(sim, exec));
   expect_callback(sim, 100, 2);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void callbacks_come_in_order(void **state) {
@@ -439,7 +439,7 @@ static void callbacks_come_in_order(void **state) {
   for (uint64_t i = 5; i < 20; i++) expect_callback(sim, 100, i);
   expect_callback(sim, 100, 99);
   expect_no_callback(sim);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void counts_of_references(void **state) {
@@ -460,7 +460,7 @@ static void counts_of_references(void **state) {
   expect_sim(vs_sim_graph_retain(sim, graph, new_object(sim, 2, 1), 2, VS_SIM_USER_OBJECT_MOVE),
              VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_graph_release(sim, graph, new_object(sim, 3, 1), 1), VS_SIM_INVALID_VALUE);
-  work_end(&m);
+  machine_end(&m);
 }
 
 int main(void) {

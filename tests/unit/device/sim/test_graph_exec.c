@@ -29,7 +29,7 @@ static void a_launch_takes_the_time_of_its_nodes(void **state) {
   expect_sim_ok(vs_sim_stream_synchronize(sim, 0, stream));
   launch(sim, instance(sim, captured_row(sim, stream, 0), 0), stream); /* nothing, but given to the stream */
   expect_sim(vs_sim_stream_query(sim, 0, stream), VS_SIM_NOT_READY);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void an_exec_outlives_its_graph(void **state) {
@@ -44,7 +44,7 @@ static void an_exec_outlives_its_graph(void **state) {
   expect_sim_ok(vs_sim_exec_destroy(sim, exec));
   expect_sim(vs_sim_exec_launch(sim, 0, exec, stream), VS_SIM_INVALID_HANDLE);
   expect_sim(vs_sim_exec_destroy(sim, exec), VS_SIM_INVALID_HANDLE);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void flags_and_faults(void **state) {
@@ -63,7 +63,7 @@ static void flags_and_faults(void **state) {
   expect_sim(vs_sim_capture_begin(sim, &main_thread, 0, stream, VS_SIM_CAPTURE_GLOBAL), VS_SIM_OUT_OF_MEMORY);
   assert_int_equal(status_of(sim, stream), VS_SIM_NOT_CAPTURED);
   (void)captured_row(sim, stream, 1);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void host_nodes_become_callbacks_in_the_order_of_edges(void **state) {
@@ -89,7 +89,7 @@ static void host_nodes_become_callbacks_in_the_order_of_edges(void **state) {
     assert_true(callback.function == 7 && callback.argument == wanted[i]);
   }
   assert_false(vs_sim_next_callback(sim, &callback));
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void event_nodes_record_and_wait_at_the_launch(void **state) {
@@ -114,7 +114,7 @@ static void event_nodes_record_and_wait_at_the_launch(void **state) {
   const uint64_t before = sim->streams.clock_ns;
   expect_sim(vs_sim_exec_launch(sim, 0, exec, stream), VS_SIM_INVALID_HANDLE);
   assert_int_equal(sim->streams.clock_ns, before);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void each_kind_of_event_node_needs_its_event(void **state) {
@@ -129,7 +129,7 @@ static void each_kind_of_event_node_needs_its_event(void **state) {
     launch(sim, exec, stream);
     expect_sim_ok(vs_sim_event_destroy(sim, event));
     expect_sim(vs_sim_exec_launch(sim, 0, exec, stream), VS_SIM_INVALID_HANDLE);
-    work_end(&m);
+    machine_end(&m);
   }
 }
 
@@ -145,7 +145,7 @@ static void many_wait_nodes_are_bounded(void **state) {
   assert_true(vs_sim_stream_find(sim, 0, stream)->waits.count <= VS_SIM_MOST_WAITS);
   expect_sim_ok(vs_sim_stream_synchronize(sim, 0, stream));
   expect_sim_ok(vs_sim_event_query(sim, &main_thread, outside));
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void launching_into_a_capture_makes_a_child(void **state) {
@@ -172,7 +172,7 @@ static void launching_into_a_capture_makes_a_child(void **state) {
   assert_int_equal(sim->streams.clock_ns, before);
   launch(sim, instance(sim, graph, 0), stream);
   assert_int_equal(sim->streams.clock_ns, before + 5 * VS_SIM_WORK_NS);
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* ---- updates ------------------------------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ static void an_update_takes_what_nodes_do(void **state) {
   expect_update(sim, outer, outer_b, VS_SIM_UPDATE_SUCCESS, 0);
   launch(sim, outer, stream);
   for (int i = 0; i < 2; i++) assert_true(vs_sim_next_callback(sim, &callback) && callback.function == 2);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void an_update_wants_the_same_topology(void **state) {
@@ -241,7 +241,7 @@ static void an_update_wants_the_same_topology(void **state) {
   (void)end_capture(sim, stream);
   expect_sim(vs_sim_exec_update(sim, exec, exec, NULL, NULL), VS_SIM_INVALID_HANDLE);
   launch(sim, exec, stream);
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* Nodes are compared by their rank among the living, not by number. */
@@ -258,7 +258,7 @@ static void an_update_sees_past_gaps(void **state) {
   begin_capture(sim, stream); /* marks are marks again */
   kernel(sim, stream);
   (void)end_capture(sim, stream);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void single_nodes_of_an_exec_can_be_set(void **state) {
@@ -278,7 +278,7 @@ static void single_nodes_of_an_exec_can_be_set(void **state) {
   launch(sim, exec, stream);
   assert_true(vs_sim_next_callback(sim, &callback) && callback.function == 1);
   assert_true(vs_sim_next_callback(sim, &callback) && callback.function == 9);
-  work_end(&m);
+  machine_end(&m);
 }
 
 int main(void) {

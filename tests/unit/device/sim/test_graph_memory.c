@@ -41,7 +41,7 @@ static void outside_of_captures_it_is_a_pool(void **state) {
   expect_sim(vs_sim_alloc_async(sim, 0, stream, 77, 1, &address), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_alloc_async(sim, 0, stream, 0, 1, NULL), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_alloc_async(sim, 0, stream, 0, UINT64_C(2) << 30, &address), VS_SIM_OUT_OF_MEMORY);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void what_comes_and_goes_in_a_graph(void **state) {
@@ -80,7 +80,7 @@ static void what_comes_and_goes_in_a_graph(void **state) {
   assert_int_equal(figure(sim, VS_SIM_GRAPH_USED), 0);
   assert_int_equal(figure(sim, VS_SIM_GRAPH_USED_HIGH), 100 * MIB);
   assert_int_equal(figure(sim, VS_SIM_GRAPH_RESERVED_HIGH), 128 * MIB);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void a_launch_without_memory_is_none(void **state) {
@@ -99,7 +99,7 @@ static void a_launch_without_memory_is_none(void **state) {
   assert_int_equal(figure(sim, VS_SIM_GRAPH_USED), 0); /* the half that it had went back */
   expect_sim_ok(vs_sim_free(sim, other, NULL));
   expect_sim_ok(vs_sim_exec_launch(sim, 0, exec, stream));
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void what_a_graph_leaves(void **state) {
@@ -129,7 +129,7 @@ static void what_a_graph_leaves(void **state) {
   give(sim, stream, a);
   assert_int_equal(figure(sim, VS_SIM_GRAPH_USED), 0);
   expect_sim(vs_sim_graph_free(sim, a), VS_SIM_NOT_FOUND);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void auto_free_frees_the_last_launch(void **state) {
@@ -141,7 +141,7 @@ static void auto_free_frees_the_last_launch(void **state) {
   const uint64_t exec = instance(sim, end_capture(sim, stream), VS_SIM_INSTANTIATE_AUTO_FREE);
   for (int i = 0; i < 5; i++) expect_sim_ok(vs_sim_exec_launch(sim, 0, exec, stream));
   assert_int_equal(figure(sim, VS_SIM_GRAPH_USED), 10 * MIB);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void one_graph_frees_what_another_made(void **state) {
@@ -162,7 +162,7 @@ static void one_graph_frees_what_another_made(void **state) {
   expect_sim_ok(vs_sim_exec_launch(sim, 0, freer, stream)); /* nothing left to free */
   expect_sim_ok(vs_sim_exec_destroy(sim, maker));
   expect_sim_ok(vs_sim_exec_launch(sim, 0, freer, stream));
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* A free node that comes after the exec was made: the exec still leaves its memory. */
@@ -183,7 +183,7 @@ static void a_later_free_node_does_not_change_an_exec(void **state) {
   expect_sim_ok(vs_sim_graph_free(sim, a));
   expect_sim_ok(vs_sim_exec_destroy(sim, exec));
   assert_int_equal(figure(sim, VS_SIM_GRAPH_USED), 0);
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* Nor does one that comes while the program has the piece take it away. */
@@ -204,7 +204,7 @@ static void a_later_free_node_leaves_what_is_used(void **state) {
   expect_sim_ok(vs_sim_graph_free(sim, a));
   expect_sim_ok(vs_sim_graph_destroy(sim, graph));
   assert_int_equal(figure(sim, VS_SIM_GRAPH_USED), 0);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void graphs_with_memory_are_special(void **state) {
@@ -244,7 +244,7 @@ static void graphs_with_memory_are_special(void **state) {
   expect_sim_ok(vs_sim_graph_add_child(sim, other, NULL, 0, other, &node));
   expect_sim_ok(vs_sim_node_child(sim, node, &child));
   expect_sim(vs_sim_graph_add(sim, child, NULL, 0, &alloc, &out), VS_SIM_NOT_SUPPORTED);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void a_capture_that_fails_gives_its_memory_back(void **state) {
@@ -261,34 +261,30 @@ static void a_capture_that_fails_gives_its_memory_back(void **state) {
   expect_sim(vs_sim_free_async(sim, 0, stream, address), VS_SIM_CAPTURE_INVALIDATED);
   expect_end(sim, stream, VS_SIM_CAPTURE_INVALIDATED);
   assert_int_equal(figure(sim, VS_SIM_GRAPH_USED), 0);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void a_reset_takes_the_memory_of_graphs(void **state) {
   (void)state;
-  for (int order = 0; order < 2; order++) {
-    vs_sim *sim = work_begin(&m, VS_SIM_EVENTS_AT_ONCE);
-    const uint64_t stream = new_stream(sim);
-    begin_capture(sim, stream);
-    const uint64_t a = take(sim, stream, MIB), b = take(sim, stream, MIB);
-    give(sim, stream, b);
-    const uint64_t graph = end_capture(sim, stream), exec = instance(sim, graph, 0);
-    expect_sim_ok(vs_sim_exec_launch(sim, 0, exec, stream));
-    begin_capture(sim, stream);
-    (void)take(sim, stream, MIB);
-    if (order == 0) vs_sim_streams_reset(sim, 0);
-    expect_sim_ok(vs_sim_device_reset(sim, 0));
-    if (order == 1) vs_sim_streams_reset(sim, 0);
-    assert_null(vs_sim_find(sim, a));
-    assert_int_equal(held(sim, 0), 0);
-    expect_sim(vs_sim_graph_free(sim, a), VS_SIM_NOT_FOUND);
-    const uint64_t fresh = new_stream(sim), piece = take(sim, fresh, MIB);
-    expect_sim(vs_sim_exec_launch(sim, 0, exec, fresh), VS_SIM_INVALID_VALUE);
-    expect_sim_ok(vs_sim_exec_destroy(sim, exec));
-    expect_sim_ok(vs_sim_graph_destroy(sim, graph));
-    assert_non_null(vs_sim_find(sim, piece)); /* somebody else's by now */
-    work_end(&m);
-  }
+  vs_sim *sim = work_begin(&m, VS_SIM_EVENTS_AT_ONCE);
+  const uint64_t stream = new_stream(sim);
+  begin_capture(sim, stream);
+  const uint64_t a = take(sim, stream, MIB), b = take(sim, stream, MIB);
+  give(sim, stream, b);
+  const uint64_t graph = end_capture(sim, stream), exec = instance(sim, graph, 0);
+  expect_sim_ok(vs_sim_exec_launch(sim, 0, exec, stream));
+  begin_capture(sim, stream);
+  (void)take(sim, stream, MIB);
+  expect_sim_ok(vs_sim_device_reset(sim, 0));
+  assert_null(vs_sim_find(sim, a));
+  assert_int_equal(held(sim, 0), 0);
+  expect_sim(vs_sim_graph_free(sim, a), VS_SIM_NOT_FOUND);
+  const uint64_t fresh = new_stream(sim), piece = take(sim, fresh, MIB);
+  expect_sim(vs_sim_exec_launch(sim, 0, exec, fresh), VS_SIM_INVALID_VALUE);
+  expect_sim_ok(vs_sim_exec_destroy(sim, exec));
+  expect_sim_ok(vs_sim_graph_destroy(sim, graph));
+  assert_non_null(vs_sim_find(sim, piece)); /* somebody else's by now */
+  machine_end(&m);
 }
 
 static void figures(void **state) {
@@ -303,7 +299,7 @@ static void figures(void **state) {
   expect_sim(vs_sim_graph_memory_reset(sim, 0, VS_SIM_GRAPH_RESERVED), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_graph_memory_trim(sim, CARDS), VS_SIM_INVALID_DEVICE);
   for (int i = 0; i < 4; i++) assert_int_equal(figure(sim, (vs_sim_graph_memory)i), 0);
-  work_end(&m);
+  machine_end(&m);
 }
 
 int main(void) {

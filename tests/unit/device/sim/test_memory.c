@@ -40,7 +40,7 @@ static void a_full_card_takes_no_process_in(void **state) {
   vs_sim_node_leave(&m.node, a->slot);
   a->memory.windows[0].charged_bytes = 0; /* the view of a process that is gone */
   (void)allocated(b, 0, GIB - CONTEXT);
-  assert_true(vs_sim_memory_check(b));
+  assert_true(vs_sim_check(b));
   vs_sim_deinit(a);
   vs_sim_deinit(b);
   fault_host_expect_empty(&m.host);
@@ -124,7 +124,7 @@ static void small_holes_end_at_their_granule(void **state) {
   assert_int_equal(held(sim, 0), 3 * GRANULE);
   assert_int_equal(allocated(sim, 0, MIB - 512), pieces[2]);
   assert_int_equal(allocated(sim, 0, MIB - 512), pieces[4]);
-  assert_true(vs_sim_memory_check(sim));
+  assert_true(vs_sim_check(sim));
   for (int i = 8; i < 12; i++) expect_sim_ok(vs_sim_free(sim, pieces[i], NULL));
   assert_int_equal(held(sim, 0), 2 * GRANULE);
   machine_end(&m);
@@ -401,10 +401,10 @@ static void a_reset_takes_all_of_one_device(void **state) {
   token.id++;
   one_of_each_kind(sim, 1, &token);
   expect_sim_ok(vs_sim_host_add(sim, 0x1000, 0x1000, 0, 0));
-  assert_true(vs_sim_memory_check(sim));
+  assert_true(vs_sim_check(sim));
   const uint64_t used = m.node.cards[1].used_bytes;
   expect_sim_ok(vs_sim_device_reset(sim, 0));
-  assert_true(vs_sim_memory_check(sim));
+  assert_true(vs_sim_check(sim));
   assert_int_equal(m.node.cards[0].used_bytes, CONTEXT + GRANULE); /* the other process' */
   assert_int_equal(m.node.cards[1].used_bytes, used);
   int kinds[8] = {0};
@@ -544,7 +544,7 @@ static void a_process_may_see_some_cards(void **state) {
   expect_sim_ok(vs_sim_physical_export(a, handle, &token));
   expect_sim_ok(vs_sim_physical_import(b, &token, &handle));
   assert_int_equal(vs_sim_physical_find(b, handle)->device, 1);
-  assert_true(vs_sim_memory_check(a) && vs_sim_memory_check(b));
+  assert_true(vs_sim_check(a) && vs_sim_check(b));
   expect_sim_ok(vs_sim_device_reset(a, 0));
   assert_int_equal(m.node.cards[2].used_bytes, CONTEXT); /* the other process' */
   expect_sim_ok(vs_sim_show(b, NULL, 0));                /* no card at all */

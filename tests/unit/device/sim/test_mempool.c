@@ -153,7 +153,7 @@ static void many_chunks_and_few_pieces(void **state) {
   expect_sim_ok(vs_sim_pool_set(sim, pool, VS_SIM_POOL_RELEASE_THRESHOLD, FOREVER));
   for (uint64_t i = 1; i <= 50; i++) {
     expect_sim_ok(vs_sim_pool_free(sim, pooled(sim, pool, i * CHUNK - MIB), 0));
-    assert_true(vs_sim_memory_check(sim));
+    assert_true(vs_sim_check(sim));
   }
   assert_int_equal(figure(sim, pool, VS_SIM_POOL_RESERVED_CURRENT), 50 * 51 / 2 * CHUNK);
   machine_end(&m);
@@ -184,7 +184,7 @@ static void pools_of_the_program(void **state) {
   assert_non_null(vs_sim_find(sim, a)); /* pieces stay good */
   assert_int_equal(held(sim, 1), 3 * CHUNK);
   expect_sim_ok(vs_sim_pool_free(sim, a, 0));
-  assert_true(vs_sim_memory_check(sim));
+  assert_true(vs_sim_check(sim));
   vs_sim_pools_synchronize(sim, 1); /* a threshold means nothing any more */
   assert_int_equal(held(sim, 1), 2 * CHUNK);
   expect_sim_ok(vs_sim_pool_free(sim, b, 0));

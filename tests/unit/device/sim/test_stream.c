@@ -19,7 +19,7 @@ static void handles_are_the_lowest_free_ones(void **state) {
   assert_int_equal(new_stream(sim), s[20]);
   assert_int_equal(new_stream(sim), s[30]);
   assert_int_equal(new_stream(sim), 0x50000000 + 256 * 40);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void wrong_handles_are_refused(void **state) {
@@ -50,7 +50,7 @@ static void wrong_handles_are_refused(void **state) {
   }
   expect_sim_ok(vs_sim_stream_destroy(sim, stream));
   expect_sim(vs_sim_stream_destroy(sim, stream), VS_SIM_INVALID_HANDLE);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void default_streams_belong_to_the_device_of_the_caller(void **state) {
@@ -68,7 +68,7 @@ static void default_streams_belong_to_the_device_of_the_caller(void **state) {
   assert_null(vs_sim_stream_find(sim, CARDS, VS_SIM_STREAM_LEGACY));
   for (uint64_t handle = 0; handle <= VS_SIM_STREAM_PER_THREAD; handle++)
     expect_sim(vs_sim_stream_destroy(sim, handle), VS_SIM_INVALID_HANDLE);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void what_a_stream_was_made_with(void **state) {
@@ -91,7 +91,7 @@ static void what_a_stream_was_made_with(void **state) {
   expect_sim(vs_sim_stream_create(sim, CARDS, 0, 0, &stream), VS_SIM_INVALID_DEVICE);
   expect_sim(vs_sim_stream_create(sim, 0, 2, 0, &stream), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_stream_create(sim, 0, 0, 0, NULL), VS_SIM_INVALID_VALUE);
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* ---- completion ---------------------------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ static void at_once_nothing_is_ever_open(void **state) {
   expect_sim_ok(vs_sim_stream_query(sim, 0, 0));
   expect_sim_ok(vs_sim_event_query(sim, &main_thread, e));
   assert_int_equal(vs_sim_stream_find(sim, 0, b)->waits.count, 0);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void expect_open(vs_sim *sim, uint64_t stream) {
@@ -131,7 +131,7 @@ static void at_sync_a_stream_is_open_until_it_is_synchronised(void **state) {
   expect_open(sim, b);
   kernel(sim, a);
   expect_open(sim, a);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void at_sync_waits_pull(void **state) {
@@ -150,7 +150,7 @@ static void at_sync_waits_pull(void **state) {
   expect_done(sim, b);
   expect_sim_ok(vs_sim_event_query(sim, &main_thread, in_a));
   expect_open(sim, a);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void at_sync_a_wait_behind_the_place_does_not_pull(void **state) {
@@ -165,7 +165,7 @@ static void at_sync_a_wait_behind_the_place_does_not_pull(void **state) {
   expect_open(sim, b);
   expect_sim_ok(vs_sim_stream_synchronize(sim, 0, b));
   expect_sim_ok(vs_sim_event_query(sim, &main_thread, in_a));
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void at_sync_a_device_is_all_its_streams(void **state) {
@@ -185,7 +185,7 @@ static void at_sync_a_device_is_all_its_streams(void **state) {
   expect_done(sim, far);
   expect_open(sim, farther);
   expect_sim(vs_sim_device_synchronize(sim, CARDS), VS_SIM_INVALID_DEVICE);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void at_sync_the_legacy_stream_stands_between(void **state) {
@@ -207,7 +207,7 @@ static void at_sync_the_legacy_stream_stands_between(void **state) {
   expect_done(sim, b);
   expect_done(sim, 0);
   expect_open(sim, free);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void at_sync_blocking_streams_alone_are_strangers(void **state) {
@@ -223,7 +223,7 @@ static void at_sync_blocking_streams_alone_are_strangers(void **state) {
   kernel(sim, a);
   expect_sim_ok(vs_sim_event_synchronize(sim, &main_thread, early));
   assert_true(vs_sim_stream_find(sim, 0, 0)->done < vs_sim_stream_find(sim, 0, 0)->last);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void destroying_a_stream_ends_its_work(void **state) {
@@ -241,7 +241,7 @@ static void destroying_a_stream_ends_its_work(void **state) {
   expect_sim_ok(vs_sim_event_query(sim, &main_thread, in_b));
   expect_sim_ok(vs_sim_event_synchronize(sim, &main_thread, in_b));
   expect_open(sim, b);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void a_ring_of_waits_ends(void **state) {
@@ -262,7 +262,7 @@ static void a_ring_of_waits_ends(void **state) {
     expect_done(sim, s[i]);
     assert_int_equal(vs_sim_stream_find(sim, 0, s[i])->waits.count, 0);
   }
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* A program that never synchronises has bounded memory, and what is forgotten is only ever late. */
@@ -282,7 +282,7 @@ static void waits_are_bounded(void **state) {
   expect_sim_ok(vs_sim_event_query(sim, &main_thread, last));
   expect_sim_ok(vs_sim_event_query(sim, &main_thread, first));
   expect_sim(vs_sim_event_query(sim, &main_thread, other), VS_SIM_NOT_READY); /* forgotten */
-  work_end(&m);
+  machine_end(&m);
 }
 
 /* Those that are done make room before any is forgotten. */
@@ -304,7 +304,7 @@ static void what_is_done_is_forgotten_first(void **state) {
   assert_int_equal(vs_sim_stream_find(sim, 0, b)->waits.count, KEPT + 1);
   expect_sim_ok(vs_sim_stream_synchronize(sim, 0, b));
   for (int i = 0; i < KEPT; i++) expect_sim_ok(vs_sim_event_query(sim, &main_thread, kept[i]));
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void a_reset_leaves_a_new_device(void **state) {
@@ -318,7 +318,7 @@ static void a_reset_leaves_a_new_device(void **state) {
   begin_capture(sim, captured);
   kernel(sim, captured);
   kernel(sim, 0);
-  vs_sim_streams_reset(sim, 0);
+  expect_sim_ok(vs_sim_device_reset(sim, 0));
   expect_sim(vs_sim_stream_query(sim, 0, a), VS_SIM_INVALID_HANDLE);
   expect_sim(vs_sim_stream_query(sim, 0, captured), VS_SIM_INVALID_HANDLE);
   expect_sim(vs_sim_event_query(sim, &main_thread, e), VS_SIM_INVALID_HANDLE);
@@ -328,9 +328,9 @@ static void a_reset_leaves_a_new_device(void **state) {
   expect_sim(vs_sim_event_query(sim, &main_thread, far_event), VS_SIM_NOT_READY);
   assert_int_equal(new_stream(sim), a);
   kernel(sim, a);
-  vs_sim_streams_reset(sim, CARDS); /* nothing */
+  expect_sim(vs_sim_device_reset(sim, CARDS), VS_SIM_INVALID_DEVICE);
   expect_open(sim, a);
-  work_end(&m);
+  machine_end(&m);
 }
 
 static void faults_on_request(void **state) {
@@ -344,7 +344,7 @@ static void faults_on_request(void **state) {
   expect_sim(vs_sim_event_create(sim, 0, 0, &out), VS_SIM_OUT_OF_MEMORY);
   assert_int_equal(new_stream(sim), VS_SIM_STREAM_BASE + VS_SIM_STREAM_STEP);
   (void)new_event(sim);
-  work_end(&m);
+  machine_end(&m);
 }
 
 int main(void) {

@@ -16,15 +16,6 @@ static inline vs_sim *work_begin(machine *m, vs_sim_event_rule rule) {
   return sim;
 }
 
-/* Ends the machine, when all is as it should be. */
-static inline void work_end(machine *m) {
-  for (uint32_t i = 0; i < m->view_count; i++) {
-    assert_true(vs_sim_streams_check(&m->views[i]));
-    assert_true(vs_sim_graphs_check(&m->views[i]));
-  }
-  machine_end(m);
-}
-
 static inline uint64_t new_stream_on(vs_sim *sim, uint32_t device, uint32_t flags) {
   uint64_t stream = 0;
   expect_sim_ok(vs_sim_stream_create(sim, device, flags, 0, &stream));

@@ -75,7 +75,7 @@ static void live_together(void) {
   CHECK(node->processes[0].reads >= THREADS * ROUNDS);
   CHECK(node->process_limit == 1); /* the world began once */
   vs_world_unlock_node();
-  CHECK(vs_sim_memory_check(vs_world_lock()));
+  CHECK(vs_sim_check(vs_world_lock()));
   vs_world_unlock();
 }
 
