@@ -31,6 +31,15 @@ if(NOT VS_SANITIZE) # a sanitizer's runtime is found in the program, not in the 
   target_link_options(vramscope_shared PRIVATE -Wl,-z,defs)
 endif()
 
+# What opens files, for the faces: with the libraries that the build has. Faces that use only what needs none of them link
+# it with --as-needed (cmake/Python.cmake).
+file(GLOB intake_sources CONFIGURE_DEPENDS src/intake/*.c)
+add_library(vs_intake STATIC ${intake_sources})
+target_compile_definitions(vs_intake PRIVATE _GNU_SOURCE)
+target_link_libraries(vs_intake PRIVATE vs_flags $<$<BOOL:${VS_WITH_ZLIB}>:ZLIB::ZLIB>
+  $<$<BOOL:${VS_WITH_SQLITE}>:SQLite::SQLite3> $<$<BOOL:${VS_WITH_LIBDW}>:PkgConfig::libdw> PUBLIC vramscope_static)
+add_dependencies(vs_intake floors)
+
 # The screen of `top`, which tests link, too.
 file(GLOB tui_sources CONFIGURE_DEPENDS src/faces/tui/*.c)
 add_library(vs_tui STATIC ${tui_sources})
@@ -40,9 +49,8 @@ add_dependencies(vs_tui floors)
 
 file(GLOB cli_sources CONFIGURE_DEPENDS src/faces/cli/*.c src/faces/server/*.c)
 add_executable(vramscope ${cli_sources})
-target_link_libraries(vramscope PRIVATE vs_flags vs_tui vramscope_static
-  $<$<BOOL:${VS_WITH_ZLIB}>:ZLIB::ZLIB> $<$<BOOL:${VS_WITH_SQLITE}>:SQLite::SQLite3>
-  $<$<BOOL:${VS_WITH_LIBDW}>:PkgConfig::libdw> $<$<BOOL:${VS_WITH_SERVER}>:PkgConfig::microhttpd> ${CMAKE_DL_LIBS})
+target_link_libraries(vramscope PRIVATE vs_flags vs_tui vs_intake vramscope_static
+  $<$<BOOL:${VS_WITH_SERVER}>:PkgConfig::microhttpd> ${CMAKE_DL_LIBS})
 # dryrun finds the simulated CUDA from where the binary lies, in a build as in an installed tree.
 file(RELATIVE_PATH libraries_from_programs /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
 target_compile_definitions(vramscope PRIVATE _GNU_SOURCE VS_LIBRARIES_FROM_PROGRAMS="${libraries_from_programs}")

@@ -18,13 +18,15 @@ add_custom_target(floors ALL DEPENDS floors.stamp)
 
 # A row `folder/*` is none of these: its folders are faces.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/FLOORS)
+file(STRINGS src/FLOORS apart REGEX "^links +") # they link other libraries, which libvramscope does not
+list(TRANSFORM apart REPLACE "^links +([a-z0-9_/]+).*" "\\1")
 file(STRINGS src/FLOORS rows REGEX "^[0-9]+ +(pure +)?[a-z0-9_/]+ *:")
 foreach(row ${rows})
   string(REGEX MATCH "^[0-9]+ +(pure +)?([a-z0-9_/]+)" row "${row}")
   set(module ${CMAKE_MATCH_2})
   set(pure ${CMAKE_MATCH_1})
   file(GLOB sources CONFIGURE_DEPENDS src/${module}/*.c)
-  if(NOT sources OR module MATCHES "^faces/" OR (VS_WASM AND NOT pure))
+  if(NOT sources OR module MATCHES "^faces/" OR module IN_LIST apart OR (VS_WASM AND NOT pure))
     continue()
   endif()
   string(REPLACE "/" "_" target vs_${module}) # device/sim -> vs_device_sim

@@ -22,9 +22,8 @@ class Engine:
         source: int | bytes | bytearray | memoryview | Callable[[memoryview], int],
         name: bytes,
         disk_bytes: int | None,
-        is_compressed: bool,
-        progress: Callable[[int], bool | None] | None,
-        inflate: Callable[[memoryview, int], bytes | None] | None,
+        progress: Callable[[int, int | None], bool | None] | None,
+        inflater: Any,
         /,
     ) -> None: ...
     def request(self, request: bytes, /) -> Reply: ...

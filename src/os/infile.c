@@ -32,6 +32,11 @@ vs_status vs_infile_stdin(vs_infile *file, vs_error *error) {
   return adopt(file, STDIN_FILENO, false, error);
 }
 
+bool vs_infile_is_regular(const char *path) {
+  struct stat facts;
+  return stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
 void vs_infile_close(vs_infile *file) {
   if (file->is_ours && file->fd >= 0) (void)close(file->fd);
   file->fd = -1;

@@ -28,6 +28,9 @@ VS_MUST_CHECK vs_status vs_infile_open(vs_infile *file, const char *path, vs_err
 /* Standard input. Fails: VS_IO  it is closed. */
 VS_MUST_CHECK vs_status vs_infile_stdin(vs_infile *file, vs_error *error);
 
+/* Whether there is a file of that name that reads as bytes: no folder, pipe or device. */
+bool vs_infile_is_regular(const char *path);
+
 void vs_infile_close(vs_infile *file);
 
 /* Valid as long as the file, which must not move. */

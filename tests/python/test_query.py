@@ -254,7 +254,7 @@ def test_what_the_file_says_of_itself(folder):
     assert said(folder / "named.gz") == (str(folder / "named.gz"), len(packed), len(data), True)
     assert said(folder / "demo.pickle", name="x") == ("x", len(data), len(data), False)
     assert said(data) == ("bytes", len(data), len(data), False)
-    assert said(io.BytesIO(packed)) == ("file", None, len(data), True)
+    assert said(io.BytesIO(packed)) == ("file", len(packed), len(data), True)
     assert said(pickle.loads(data))[0] == "snapshot"
     strange = "caf\udce9.pickle"  # a file name that is no UTF-8
     (folder / strange).write_bytes(data)
@@ -360,7 +360,7 @@ def test_inflating_to_another_length_is_damage(folder):
 
     def lost(change):
         engine = _native.Engine()
-        engine.load(data, b"x", None, False, None, lambda packed, size: change(zlib.decompress(packed, -15)))
+        engine.load(data, b"x", None, None, Inflater(lambda packed, size: change(zlib.decompress(packed, -15))))
         return json.loads(str(engine.request(b'{"method":"info"}'), "utf-8"))["file"]["recording"]["lost_frames"]
 
     assert lost(lambda plain: plain) == 0
@@ -371,6 +371,38 @@ def test_inflating_to_another_length_is_damage(folder):
             pass
     with pytest.raises(TypeError):
         lost(lambda plain: 5)
+
+
+class Inflater:
+    """One for frames, or one for gzip."""
+
+    def __init__(self, frame=None, unpack=None):
+        self.frame, self.unpack = frame, unpack
+
+    def begin(self):
+        pass
+
+
+def test_a_gzip_inflater_that_misbehaves():
+    """Never a byte beyond what there is room for, and what it raises is raised."""
+
+    def load(unpack):
+        _native.Engine().load(gzip.compress(b"x"), b"x", None, None, Inflater(unpack=unpack))
+
+    for wrong in (lambda packed, room: (bytes(room + 1), 0, False), lambda packed, room: (b"", len(packed) + 1, False),
+                  lambda packed, room: (b"", -1, False)):
+        with pytest.raises(ValueError, match="more than there was"):
+            load(wrong)
+    with pytest.raises(TypeError):
+        load(lambda packed, room: "much")
+    with pytest.raises(ZeroDivisionError):
+        load(lambda packed, room: 1 // 0)
+    with pytest.raises(AttributeError):
+        _native.Engine().load(gzip.compress(b"x"), b"x", None, None, object())
+    with pytest.raises(errors.FormatError, match="damaged"):
+        load(lambda packed, room: None)
+    with pytest.raises(errors.UnsupportedError, match="cannot read"):
+        _native.Engine().load(gzip.compress(b"x"), b"x", None, None, None)
 
 
 def test_text_of_a_file_that_is_no_utf8():
@@ -408,9 +440,12 @@ def test_progress_is_told_and_may_cancel(folder):
         vramscope.open(big, progress=lambda count, total: False)
     with pytest.raises(ZeroDivisionError):
         vramscope.open(big, progress=lambda count, total: 1 // 0)
-    packed = []
-    vramscope.open(gzip.compress(big, 1), progress=lambda count, total: packed.append(total))
-    assert set(packed) == {None}
+    far, packed = [], gzip.compress(pickle.dumps({**demo, "more": [os.urandom(1000) for _ in range(4000)]}), 1)
+    vramscope.open(packed, progress=lambda *now: far.append(now))
+    assert len(far) > 2 and {total for _, total in far} == {len(packed)} and far[-1][0] <= len(packed)
+    far = []
+    vramscope.open(io.BytesIO(packed), progress=lambda *now: far.append(now))
+    assert len(far) > 2 and {total for _, total in far} == {None}
     assert snapshot.info()["file"]["bytes"] == size
 
 
@@ -419,18 +454,18 @@ def test_a_callback_cannot_use_the_engine_that_calls_it(folder):
     data = (folder / "demo.pickle").read_bytes()
     seen = []
 
-    def progress(count):
+    def progress(count, total):
         with pytest.raises(RuntimeError, match="callback"):
             engine.request(b'{"method":"methods"}')
         seen.append(count)
 
-    engine.load(data, b"x", None, False, progress, None)
+    engine.load(data, b"x", None, progress, None)
     assert seen and len(engine.request(b'{"method":"info"}')) > 100
 
 
 def test_readers_that_misbehave(folder):
     def load(readinto):
-        _native.Engine().load(readinto, b"x", None, False, None, None)
+        _native.Engine().load(readinto, b"x", None, None, None)
 
     with pytest.raises(ZeroDivisionError):
         load(lambda view: 1 // 0)
@@ -458,7 +493,7 @@ def test_loading_lets_other_threads_run(folder):
     data = (folder / "demo.pickle").read_bytes()
     reading, writing = os.pipe()
     engine = _native.Engine()
-    thread = threading.Thread(target=engine.load, args=(reading, b"pipe", None, False, None, None))
+    thread = threading.Thread(target=engine.load, args=(reading, b"pipe", None, None, None))
     thread.start()
     with os.fdopen(writing, "wb") as file:
         file.write(data)
@@ -479,7 +514,7 @@ def test_who_comes_second_waits(folder):
         assert go.wait(60)
         return file.readinto(view)
 
-    loader = threading.Thread(target=engine.load, args=(readinto, b"x", None, False, None, None))
+    loader = threading.Thread(target=engine.load, args=(readinto, b"x", None, None, None))
     asker = threading.Thread(target=lambda: answers.append(engine.request(b'{"method":"info"}')))
     loader.start()
     assert began.wait(60)

@@ -35,6 +35,7 @@ FLOORS = """\
       one library each
 public  metric  : device
 hosted  base/mem.h  : string.h
+links   record      : zlib.h
 """
 TREE = {
     "src/FLOORS": FLOORS,
@@ -51,7 +52,7 @@ TREE = {
     "src/codec/json.c": '#include "codec/json.h"\n#include "base/mem.h"\n#include <vramscope/base.h>\n',
     "src/codec/json.h": "#include <stddef.h>\n",
     "src/os/file.c": '#include "base/mem.h"\n#include <sys/mman.h>\n',
-    "src/record/record.c": "#include <stdatomic.h>\n#include <vramscope/event.h>\n",
+    "src/record/record.c": "#include <stdatomic.h>\n#include <zlib.h>\n#include <vramscope/event.h>\n",
     "src/analyze/leaks.c": "#include <vramscope/sim.h>\n",
     "src/faces/cli/main.c": "#include <unistd.h>\n#include <zlib.h>\n",
     "src/faces/web/web.c": "#include <stdint.h>\n",
@@ -103,6 +104,7 @@ def test_a_lawful_tree_passes_in_silence(tree):
     ("src/faces/gpu/blas/face.c", '#include "faces/gpu/fft/face.h"', "siblings never meet"),
     ("src/faces/gpu/blas/face.c", '#include "codec/json.h"', "faces/gpu/blas may include only: base os"),
     ("src/record/record.c", "#include <pthread.h>", "header of the operating system"),
+    ("src/record/record.c", "#include <sqlite3.h>", "needs a row `links`"),
 ])
 def test_a_planted_include_fails_at_its_line(tree, file, line, says):
     path = tree / file

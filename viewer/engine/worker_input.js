@@ -20,7 +20,7 @@ export class InputError extends Error {
 
 const INPUT_PIECE = 8 * 1024 * 1024;
 const INPUT_AHEAD = 2;
-// What gzip may make of a file, as in src/faces/cli/feed.h: what grows more was made to fill the memory.
+// What gzip may make of a file, as in src/intake/gzip.h: what grows more was made to fill the memory.
 const INPUT_GROWTH_BASE = 32 * 1024 * 1024;
 const INPUT_GROWTH_FACTOR = 256;
 const BEHIND = "something follows behind the end of the gzip data; unpack it first: gzip -d FILE";

@@ -1,61 +1,9 @@
 #include "faces/cli/client.h"
-#include "faces/cli/deflate.h"
-#include "faces/cli/symbols.h"
 
 /* ---- loading */
 
 static vs_exit say(const vs_client *client, const vs_error *error) {
   return vs_say_error(vs_client_shown_name(vs_str_from(client->name)), error);
-}
-
-/* How long a pipe was is known only at its end, and the engine asks only then. */
-typedef struct vs_intake {
-  vs_feed feed;
-  vs_reader reader;
-  vs_source source;
-  const vs_load_watch *watch;
-} vs_intake;
-
-static vs_status take_in(void *ctx, void *data, size_t capacity, size_t *count) {
-  vs_intake *intake = ctx;
-  const vs_load_watch *watch = intake->watch;
-  const vs_status status = intake->reader.read(intake->reader.ctx, data, capacity, count);
-  if (intake->feed.file.size == VS_NO_SIZE) intake->source.bytes = intake->feed.bytes_read;
-  if (watch->reading != NULL && !watch->reading(watch->ctx, intake->feed.bytes_read, intake->feed.file.size))
-    return VS_CANCELLED;
-  if (status != VS_OK || watch->tap == NULL || *count == 0) return status;
-  return watch->tap->write(watch->tap->ctx, data, *count);
-}
-
-static vs_status load_engine(const vs_host *host, vs_intake *intake, vs_engine *engine, vs_error *error) {
-  vs_symbols *symbols = NULL; /* without it frames of libraries are library and offset */
-  if (vs_symbols_create(host, &symbols) == VS_NO_MEMORY) return VS_NO_MEMORY;
-  const vs_load_options options = {.inflate = vs_inflate_piece,
-                                   .inflate_ctx = (void *)(uintptr_t)host,
-                                   .name = vs_symbols_name,
-                                   .name_ctx = symbols};
-  const vs_reader reader = {.ctx = intake, .read = take_in};
-  const vs_status status = vs_engine_load(engine, reader, &intake->source, &options, error);
-  vs_symbols_destroy(symbols);
-  return status;
-}
-
-vs_status vs_client_load(const vs_host *host, const char *path, const char *name, vs_progress *progress,
-                         const vs_load_watch *watch, vs_engine **engine, vs_error *error) {
-  vs_intake intake = {.watch = watch};
-  VS_TRY(vs_feed_open(&intake.feed, host, path, progress, error));
-  intake.reader = vs_feed_reader(&intake.feed);
-  intake.source = (vs_source){
-      .name = vs_str_from(name), .bytes = intake.feed.file.size, .is_compressed = intake.feed.is_compressed};
-  *engine = NULL;
-  vs_status status = vs_engine_create(host, engine);
-  if (status == VS_OK) status = load_engine(host, &intake, *engine, error);
-  if (status != VS_OK && intake.feed.error.status != VS_OK) *error = intake.feed.error; /* the deeper cause */
-  vs_feed_close(&intake.feed);
-  if (status == VS_OK) return VS_OK;
-  vs_engine_destroy(*engine);
-  *engine = NULL;
-  return status;
 }
 
 vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path, const char *name,
@@ -64,9 +12,9 @@ vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path,
   vs_text_init(&client->request, host, NULL);
   vs_progress_begin(&client->progress, wants_progress, vs_client_shown_name(vs_str_from(name)));
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  const vs_load_watch nobody = {0};
-  const vs_status status =
-      vs_client_load(host, path, name, &client->progress, &nobody, &client->engine, &error);
+  const vs_intake intake = {.name = vs_str_from(name),
+                            .input = {.watch = vs_progress_watch(&client->progress)}};
+  const vs_status status = vs_intake_open(host, &intake, path, &client->engine, &error);
   if (status == VS_OK) {
     vs_progress_working(&client->progress);
     return VS_EXIT_OK;

@@ -13,8 +13,8 @@
 
 #include "codec/json_doc.h"
 #include "codec/json_writer.h"
-#include "faces/cli/feed.h"
-#include <vramscope/query.h>
+#include "faces/cli/say.h"
+#include "intake/open.h"
 
 typedef struct vs_client {
   const vs_host *host;
@@ -29,19 +29,6 @@ typedef struct vs_client {
 static inline vs_str vs_client_shown_name(vs_str name) {
   return vs_str_equal(name, VS_STR("-")) ? VS_STR("standard input") : name;
 }
-
-/* Who reads along while a file is loaded. */
-typedef struct vs_load_watch {
-  void *ctx;
-  /* How far it is; `bytes`: VS_NO_SIZE of a pipe. false: give up. NULL: nobody asks. */
-  bool (*reading)(void *ctx, uint64_t bytes_read, uint64_t bytes);
-  const vs_writer *tap; /* gets the (inflated) file, which is always read to its end; NULL: nobody does */
-} vs_load_watch;
-
-/* The file at `path`, called `name`, in a new engine. Says nothing. Owner: the caller, vs_engine_destroy. */
-VS_MUST_CHECK vs_status vs_client_load(const vs_host *host, const char *path, const char *name,
-                                       vs_progress *progress, const vs_load_watch *watch, vs_engine **engine,
-                                       vs_error *error);
 
 /* Loads the file at `path`, which is called `name` in all that is said of it. */
 VS_MUST_CHECK vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path,

@@ -1,6 +1,5 @@
 /* vramscope compact: a recording's frames packed, in place or into another file, and what that brought. */
 #include "faces/cli/cli.h"
-#include "faces/cli/deflate.h"
 #include "tracefile/compact.h"
 
 typedef struct result {
@@ -13,11 +12,11 @@ static const char *output_of(const vs_cli *cli) {
   return name != NULL ? name : cli->line->arguments[0];
 }
 
-static vs_status pack(const vs_cli *cli, vs_input *input, vs_outfile *out, result *done, vs_error *error) {
-  void *host =
-      (void *)(uintptr_t)cli->host; /* the hooks take a context that they may write to; these do not */
-  const vs_trace_inflate inflate = {.ctx = host, .inflate = vs_inflate_piece};
-  const vs_trace_deflate deflate = {.ctx = host, .deflate = vs_deflate_piece};
+static vs_status pack(const vs_cli *cli, vs_input *input, const vs_inflater *inflater, vs_outfile *out,
+                      result *done, vs_error *error) {
+  void *host = (void *)(uintptr_t)cli->host; /* a hook's context may be written to; this one is not */
+  const vs_trace_inflate inflate = {.ctx = inflater->ctx, .inflate = inflater->frame};
+  const vs_trace_deflate deflate = {.ctx = host, .deflate = vs_zlib_deflate_frame};
   const vs_writer writer = vs_outfile_writer(out);
   const vs_status status = vs_input_need(input, VS_TRACE_MAGIC_SIZE);
   if (status != VS_OK && !vs_input_ended(input, status)) return status;
@@ -26,19 +25,32 @@ static vs_status pack(const vs_cli *cli, vs_input *input, vs_outfile *out, resul
   return vs_trace_compact(cli->host, input, &inflate, &deflate, &writer, &done->report, &done->after, error);
 }
 
-static vs_status pack_file(const vs_cli *cli, vs_progress *progress, vs_outfile *out, result *done,
+static vs_status pack_file(const vs_cli *cli, vs_input_file *file, vs_outfile *out, result *done,
                            vs_error *error) {
-  vs_feed feed;
   vs_input input;
-  VS_TRY(vs_feed_open(&feed, cli->host, cli->line->arguments[0], progress, error));
-  vs_status status = vs_input_init(&input, cli->host, vs_feed_reader(&feed));
+  VS_TRY(vs_input_init(&input, cli->host, vs_input_file_reader(file)));
+  const vs_status status = pack(cli, &input, &file->inflater, out, done, error);
+  vs_input_deinit(&input);
+  done->before = file->bytes_read;
+  if (status != VS_OK && file->error.status != VS_OK) *error = file->error; /* the deeper cause */
+  return status;
+}
+
+static vs_status pack_named(const vs_cli *cli, vs_progress *progress, vs_outfile *out, result *done,
+                            vs_error *error) {
+  vs_zlib *zlib;
+  vs_input_file file;
+  vs_status status = vs_zlib_create(cli->host, &zlib);
+  if (status == VS_UNSUPPORTED)
+    return vs_fail(error, status, VS_NO_OFFSET, "this build cannot compress: it was built without zlib");
+  VS_TRY(status);
+  const vs_input_options options = {.inflater = vs_zlib_inflater(zlib), .watch = vs_progress_watch(progress)};
+  status = vs_input_file_open(&file, cli->host, cli->line->arguments[0], &options, error);
   if (status == VS_OK) {
-    status = pack(cli, &input, out, done, error);
-    done->before = feed.bytes_read;
-    if (status != VS_OK && feed.error.status != VS_OK) *error = feed.error; /* the deeper cause */
-    vs_input_deinit(&input);
+    status = pack_file(cli, &file, out, done, error);
+    vs_input_file_close(&file);
   }
-  vs_feed_close(&feed);
+  vs_zlib_destroy(zlib);
   return status;
 }
 
@@ -128,7 +140,7 @@ vs_exit vs_cli_compact(vs_cli *cli) {
   result done = {0};
   const vs_str shown = vs_client_shown_name(vs_str_from(cli->line->arguments[0]));
   vs_progress_begin(&progress, !vs_cli_has(cli, VS_OPTION_QUIET), shown);
-  vs_status status = pack_file(cli, &progress, &out, &done, &error);
+  vs_status status = pack_named(cli, &progress, &out, &done, &error);
   vs_progress_end(&progress);
   if (status != VS_OK) {
     const bool is_output = out.error.status != VS_OK;

@@ -1,13 +1,12 @@
 #include "faces/cli/doctor.h"
-#include "faces/cli/inflate.h"
 #include "faces/cli/page.h"
 #include "faces/cli/reply.h"
-#include "faces/cli/sqlite.h"
-#include "faces/cli/symbols.h"
 #include "faces/cli/trial.h"
 #include "faces/server/server.h"
 #include "faces/tui/terminal.h"
 #include "device/sim/profile.h"
+#include "intake/open.h"
+#include "intake/sqlite.h"
 #include "os/process.h"
 
 /* What was found out, then shown as text or as JSON. */
@@ -233,7 +232,7 @@ vs_exit vs_cli_doctor(vs_cli *cli) {
     if (code != VS_EXIT_OK) return code;
   }
   vs_findings found = {
-      .zlib = vs_inflate_version(),
+      .zlib = vs_zlib_version(),
       .elfutils = vs_symbols_version(),
       .sqlite = vs_sqlite_version(),
       .microhttpd = vs_server_version(),

@@ -1,7 +1,7 @@
 #include "base/nearest.h"
 #include "faces/cli/cli.h"
 #include "faces/cli/help.h"
-#include "faces/cli/sqlite.h"
+#include "intake/sqlite.h"
 #include "os/process.h"
 
 static const char sqlite_name[] = "sqlite";

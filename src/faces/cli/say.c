@@ -1,7 +1,6 @@
 #include "faces/cli/say.h"
 #include "base/glyph.h"
 #include "faces/cli/screen.h"
-#include "os/infile.h"
 #include "os/process.h"
 
 vs_exit vs_exit_for(vs_status status) {
@@ -97,6 +96,15 @@ static void draw(vs_progress *progress, const char *what, uint64_t done, uint64_
 
 void vs_progress_bytes(vs_progress *progress, uint64_t done, uint64_t total) {
   if (is_time_to_draw(progress)) draw(progress, "Reading", done, total);
+}
+
+static bool show_reading(void *ctx, uint64_t bytes_read, uint64_t bytes) {
+  vs_progress_bytes(ctx, bytes_read, bytes);
+  return true;
+}
+
+vs_input_watch vs_progress_watch(vs_progress *progress) {
+  return (vs_input_watch){.ctx = progress, .reading = show_reading};
 }
 
 void vs_progress_working(vs_progress *progress) {

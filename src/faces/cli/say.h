@@ -3,6 +3,7 @@
 #define VS_CLI_SAY_H
 
 #include "faces/cli/commands.h"
+#include "intake/input_file.h"
 
 enum { VS_SAY_MOST = 500 }; /* bytes of a line, with its line feed */
 
@@ -25,6 +26,8 @@ typedef struct vs_progress {
 void vs_progress_begin(vs_progress *progress, bool is_wanted, vs_str name);
 /* `total`: VS_NO_SIZE where it is not known. */
 void vs_progress_bytes(vs_progress *progress, uint64_t done, uint64_t total);
+/* Shows how far the reading of a file is. `progress` outlives it. */
+vs_input_watch vs_progress_watch(vs_progress *progress);
 /* Read, and now being worked on. */
 void vs_progress_working(vs_progress *progress);
 void vs_progress_end(vs_progress *progress);

@@ -87,14 +87,13 @@ static bool tell(void *ctx, uint64_t bytes_read, uint64_t bytes) {
   return vs_server_reading(now->server, now->file, bytes_read, bytes);
 }
 
-/* On a thread of the server. */
+/* On a thread of the server; the main thread shows how far all files are. */
 static vs_status load(void *ctx, vs_server *server, size_t file, vs_engine **engine, vs_error *error) {
   const viewing *view = ctx;
   const char *path = view->cli->line->arguments[file];
   reading now = {.server = server, .file = file};
-  const vs_load_watch watch = {.ctx = &now, .reading = tell};
-  vs_progress nobody = {0}; /* the main thread shows how far all of them are */
-  return vs_client_load(view->cli->host, path, path, &nobody, &watch, engine, error);
+  const vs_intake intake = {.name = vs_str_from(path), .input = {.watch = {.ctx = &now, .reading = tell}}};
+  return vs_intake_open(view->cli->host, &intake, path, engine, error);
 }
 
 /* ---- what is printed */

@@ -1,9 +1,8 @@
 /* vramscope view --html: a page that holds the files, compressed, and everything to look at them. What is
  * written is read on the way, as any other command would read it: a page with a file in it that nobody can
  * read is not made. */
-#include "faces/cli/enclose.h"
-#include "faces/cli/inflate.h"
 #include "faces/cli/view.h"
+#include "intake/embed.h"
 #include "os/process.h"
 
 enum { MIB = 1024 * 1024, HEAVY_MIB = 100 }; /* from about there on browsers take their time with a page */
@@ -30,7 +29,7 @@ static vs_exit check(const vs_cli *cli) {
     if (vs_cli_has(cli, serving[i])) return refuse(sentence);
   }
   vs_error error;
-  if (cli->line->argument_count != 0 && vs_inflate_version() == NULL) {
+  if (cli->line->argument_count != 0 && vs_zlib_version() == NULL) {
     vs_fail(&error, VS_UNSUPPORTED, VS_NO_OFFSET,
             "this build cannot compress (zlib), as the files of a page are");
     return vs_say_error(VS_STR(""), &error);
@@ -59,14 +58,15 @@ static vs_status put(writing *w, vs_str text) {
 
 /* ---- a file */
 
-static vs_status enclose(writing *w, const char *path, vs_progress *progress, vs_enclosure *enclosure,
-                         vs_error *error) {
-  const vs_writer tap = vs_enclosure_writer(enclosure);
-  const vs_load_watch watch = {.tap = &tap};
+static vs_status embed(writing *w, const char *path, vs_progress *progress, vs_embedding *embedding,
+                       vs_error *error) {
+  const vs_writer tap = vs_embedding_writer(embedding);
+  const vs_intake intake = {
+      .name = vs_str_from(path), .input = {.watch = vs_progress_watch(progress)}, .tap = &tap};
   vs_engine *engine;
-  VS_TRY(vs_client_load(w->cli->host, path, path, progress, &watch, &engine, error));
+  VS_TRY(vs_intake_open(w->cli->host, &intake, path, &engine, error));
   vs_engine_destroy(engine);
-  return vs_enclosure_finish(enclosure);
+  return vs_embedding_finish(embedding);
 }
 
 /* Whose failure it was, the output's or the input's. */
@@ -89,13 +89,13 @@ static vs_exit put_file(writing *w, size_t number) {
             (uint64_t)number);
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   vs_progress progress;
-  vs_enclosure *enclosure = NULL;
+  vs_embedding *embedding = NULL;
   vs_progress_begin(&progress, !vs_cli_has(w->cli, VS_OPTION_QUIET), name);
   vs_status status = put(w, vs_str_from(element));
-  if (status == VS_OK) status = vs_enclosure_create(w->cli->host, vs_outfile_writer(&w->out), &enclosure);
-  if (status == VS_OK) status = enclose(w, path, &progress, enclosure, &error);
+  if (status == VS_OK) status = vs_embedding_create(w->cli->host, vs_outfile_writer(&w->out), &embedding);
+  if (status == VS_OK) status = embed(w, path, &progress, embedding, &error);
   if (status == VS_OK) status = put(w, VS_STR("</script>"));
-  vs_enclosure_destroy(enclosure);
+  vs_embedding_destroy(embedding);
   vs_progress_end(&progress);
   return status == VS_OK ? VS_EXIT_OK : say_failure(w, name, &error, status);
 }

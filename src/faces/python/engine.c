@@ -8,6 +8,7 @@
  * What a request may be and what comes back is written in docs/formats/query.md; nothing of it is known here. */
 #include "faces/python/python.h"
 #include "base/text.h"
+#include "intake/load.h"
 #include "os/infile.h"
 #include <vramscope/query.h>
 
@@ -86,12 +87,17 @@ enum { PROGRESS_STEP = 1 << 20, SIGNAL_STEP = 16 << 20 }; /* bytes between two c
  * raises stays set, ends the load, and is what the load raises. */
 typedef struct load_call {
   PyThreadState *thread;
-  PyObject *readinto, *progress, *inflate; /* borrowed, NULL: none */
-  uint64_t next_call;                      /* of the progress, in bytes read */
+  PyObject *readinto, *progress, *inflater; /* borrowed, NULL: none */
+  PyObject *total;    /* borrowed: what the progress is told of the whole, an int or None */
+  uint64_t next_call; /* of the progress, in bytes read */
   bool has_raised;
 } load_call;
 
-static void take(load_call *call) { PyEval_RestoreThread(call->thread); }
+/* false: a callback has raised, and nothing more is called. */
+static bool take(load_call *call) {
+  if (!call->has_raised) PyEval_RestoreThread(call->thread);
+  return !call->has_raised;
+}
 
 static vs_status give(load_call *call) {
   call->has_raised = PyErr_Occurred() != NULL;
@@ -114,8 +120,7 @@ static PyObject *call_with_view(PyObject *function, void *data, size_t size, int
 static vs_status read_more(void *ctx, void *data, size_t capacity, size_t *count) {
   load_call *call = ctx;
   *count = 0;
-  if (call->has_raised) return VS_CANCELLED;
-  take(call);
+  if (!take(call)) return VS_CANCELLED;
   PyObject *answer = call_with_view(call->readinto, data, capacity, PyBUF_WRITE, NULL);
   const size_t got = answer == NULL || answer == Py_None ? 0 : PyLong_AsSize_t(answer);
   if (PyErr_Occurred() == NULL && got > capacity)
@@ -126,39 +131,87 @@ static vs_status read_more(void *ctx, void *data, size_t capacity, size_t *count
   return VS_OK;
 }
 
-static bool report_progress(void *ctx, uint64_t bytes) {
+static bool report_progress(void *ctx, uint64_t bytes, uint64_t total) {
   load_call *call = ctx;
-  if (call->has_raised) return false;
-  if (bytes < call->next_call) return true;
+  (void)total;
+  if (bytes < call->next_call) return !call->has_raised;
   call->next_call = bytes + (call->progress == NULL ? SIGNAL_STEP : PROGRESS_STEP);
-  take(call);
+  if (!take(call)) return false;
   bool goes_on = PyErr_CheckSignals() == 0; /* Ctrl-C */
   if (goes_on && call->progress != NULL) {
-    PyObject *answer = PyObject_CallFunction(call->progress, "K", (unsigned long long)bytes);
+    PyObject *answer = PyObject_CallFunction(call->progress, "KO", (unsigned long long)bytes, call->total);
     goes_on = answer != NULL && answer != Py_False;
     Py_XDECREF(answer);
   }
   return give(call) == VS_OK && goes_on;
 }
 
-/* inflate(packed, size) -> bytes, all `size` of them, or None: a damaged recording. */
+/* ---- decompression: a Python object as a vs_inflater. It is Python's zlib, so that the extension links none. */
+
+static vs_status begin_member(void *ctx) {
+  load_call *call = ctx;
+  if (!take(call)) return VS_CANCELLED;
+  Py_XDECREF(PyObject_CallMethod(call->inflater, "begin", NULL));
+  return give(call);
+}
+
+/* inflater.METHOD(packed, room): a new reference; NULL: an error is set. */
+static PyObject *inflate(load_call *call, const char *method, const void *packed, size_t size, size_t room) {
+  PyObject *function = PyObject_GetAttrString(call->inflater, method), *most = PyLong_FromSize_t(room);
+  PyObject *answer = NULL;
+  if (function != NULL && most != NULL)
+    answer = call_with_view(function, (void *)(uintptr_t)packed, size, PyBUF_READ, most);
+  Py_XDECREF(most);
+  Py_XDECREF(function);
+  return answer;
+}
+
+/* inflater.unpack(packed, room) -> (bytes, taken, has_ended), or None: damaged. */
+static vs_status unpack(void *ctx, const void *packed, size_t size, void *to, size_t room,
+                        vs_unpacked *done) {
+  load_call *call = ctx;
+  if (!take(call)) return VS_CANCELLED;
+  PyObject *answer = inflate(call, "unpack", packed, size, room);
+  const char *plain = NULL;
+  Py_ssize_t made = 0, taken = 0;
+  int has_ended = 0;
+  const bool is_damaged = answer == Py_None;
+  if (answer != NULL && !is_damaged && !PyTuple_Check(answer))
+    PyErr_SetString(PyExc_TypeError, "unpack returns a tuple, or None");
+  else if (answer != NULL && !is_damaged &&
+           PyArg_ParseTuple(answer, "y#np", &plain, &made, &taken, &has_ended) != 0 &&
+           ((size_t)made > room || taken < 0 || (size_t)taken > size))
+    PyErr_SetString(PyExc_ValueError, "unpack says that it took or made more than there was");
+  if (PyErr_Occurred() == NULL && !is_damaged) {
+    memcpy(to, plain, (size_t)made);
+    *done = (vs_unpacked){.taken = (size_t)taken, .made = (size_t)made, .has_ended = has_ended != 0};
+  }
+  Py_XDECREF(answer);
+  VS_TRY(give(call));
+  return is_damaged ? VS_BAD_FORMAT : VS_OK;
+}
+
+/* inflater.frame(packed, size) -> bytes, all `size` of them, or None: damaged. */
 static vs_status inflate_frame(void *ctx, const void *from, size_t from_size, void *to, size_t to_size) {
   load_call *call = ctx;
-  if (call->has_raised) return VS_CANCELLED;
-  take(call);
-  PyObject *size = PyLong_FromSize_t(to_size), *plain = NULL;
-  if (size != NULL)
-    plain = call_with_view(call->inflate, (void *)(uintptr_t)from, from_size, PyBUF_READ, size);
+  if (!take(call)) return VS_CANCELLED;
+  PyObject *plain = inflate(call, "frame", from, from_size, to_size);
   char *bytes = NULL;
   Py_ssize_t count = 0;
   bool is_good = plain != NULL && plain != Py_None && PyBytes_AsStringAndSize(plain, &bytes, &count) == 0;
   is_good = is_good && (size_t)count == to_size;
   if (is_good) memcpy(to, bytes, to_size);
-  Py_XDECREF(size);
   Py_XDECREF(plain);
   VS_TRY(give(call));
   return is_good ? VS_OK : VS_BAD_FORMAT;
 }
+
+static vs_inflater inflater_of(load_call *call) {
+  if (call->inflater == NULL) return (vs_inflater){0};
+  return (vs_inflater){.ctx = call, .begin = begin_member, .unpack = unpack, .frame = inflate_frame};
+}
+
+/* ---- the load */
 
 /* Where the bytes come from: one of three. */
 typedef struct load_source {
@@ -166,9 +219,12 @@ typedef struct load_source {
   vs_memory_reader memory;
   vs_infile file;
   vs_reader reader;
+  uint64_t bytes; /* VS_NO_SIZE: unknown */
 } load_source;
 
 static bool open_source(load_source *source, PyObject *from, load_call *call) {
+  source->bytes = call->total == Py_None ? VS_NO_SIZE : PyLong_AsUnsignedLongLong(call->total);
+  if (PyErr_Occurred() != NULL) return false;
   if (PyLong_Check(from)) {
     source->file = (vs_infile){.fd = (int)PyLong_AsLong(from)};
     source->reader = vs_infile_reader(&source->file);
@@ -184,51 +240,54 @@ static bool open_source(load_source *source, PyObject *from, load_call *call) {
 
 static PyObject *none_to_null(PyObject *object) { return object == Py_None ? NULL : object; }
 
-static vs_status run_load(engine_object *self, load_source *from, const vs_source *source, load_call *call,
+static vs_status read_source(engine_object *self, const load_source *from, vs_str name, load_call *call,
+                             vs_error *error) {
+  const vs_intake intake = {
+      .name = name,
+      .input = {.inflater = inflater_of(call), .watch = {.ctx = call, .reading = report_progress}}};
+  vs_input_file file;
+  VS_TRY(vs_input_file_over(&file, vs_host_default(), from->reader, from->bytes, &intake.input, error));
+  const vs_status status = vs_intake_load(&intake, &file, self->engine, error);
+  vs_input_file_close(&file);
+  return status;
+}
+
+static vs_status run_load(engine_object *self, load_source *from, vs_str name, load_call *call,
                           vs_error *error) {
-  const vs_load_options options = {
-      .progress = report_progress,
-      .progress_ctx = call,
-      .inflate = call->inflate == NULL ? NULL : inflate_frame,
-      .inflate_ctx = call,
-  };
   call->thread = PyEval_SaveThread();
-  const vs_status status = vs_engine_load(self->engine, from->reader, source, &options, error);
+  const vs_status status = read_source(self, from, name, call, error);
   PyEval_RestoreThread(call->thread);
   if (status != VS_OK && from->file.error.text[0] != 0) *error = from->file.error; /* the deeper cause */
   return status;
 }
 
 static const char load_doc[] =
-    "load(source, name, disk_bytes, is_compressed, progress, inflate): reads a snapshot, which replaces the\n"
-    "one before.\n\n"
+    "load(source, name, disk_bytes, progress, inflater): reads a snapshot, which replaces the one before.\n\n"
     "source: a file descriptor at the first byte, bytes or another buffer, or readinto(view) -> count.\n"
     "name: bytes, as replies quote it. disk_bytes: an int, or None: what was read.\n"
-    "progress(bytes_read): False cancels. inflate(packed, size) -> bytes: raw deflate, for compacted "
-    "recordings.";
+    "progress(bytes_read, disk_bytes): False cancels. inflater: has begin(), unpack(packed, room) -> "
+    "(bytes,\n"
+    "taken, has_ended) for gzip, and frame(packed, size) -> bytes: raw deflate, for compacted recordings.";
 
 static PyObject *load(PyObject *object, PyObject *arguments) {
   engine_object *self = (engine_object *)object;
-  PyObject *from, *disk_bytes, *progress, *inflate;
+  PyObject *from, *disk_bytes, *progress, *inflater;
   const char *name;
   Py_ssize_t name_size;
-  int is_compressed;
-  if (PyArg_ParseTuple(arguments, "Oy#OpOO:load", &from, &name, &name_size, &disk_bytes, &is_compressed,
-                       &progress, &inflate) == 0)
+  if (PyArg_ParseTuple(arguments, "Oy#OOO:load", &from, &name, &name_size, &disk_bytes, &progress,
+                       &inflater) == 0)
     return NULL;
-  vs_source source = {
-      .name = {name, (size_t)name_size}, .bytes = VS_BYTES_UNKNOWN, .is_compressed = is_compressed != 0};
-  if (disk_bytes != Py_None) source.bytes = PyLong_AsUnsignedLongLong(disk_bytes);
-  load_call call = {.progress = none_to_null(progress), .inflate = none_to_null(inflate)};
-  load_source reader = {.view = {.obj = NULL}};
-  if (PyErr_Occurred() != NULL || !open_source(&reader, from, &call) || !vs_python_lock_enter(&self->lock)) {
-    PyBuffer_Release(&reader.view);
+  load_call call = {
+      .progress = none_to_null(progress), .inflater = none_to_null(inflater), .total = disk_bytes};
+  load_source source = {.view = {.obj = NULL}};
+  if (!open_source(&source, from, &call) || !vs_python_lock_enter(&self->lock)) {
+    PyBuffer_Release(&source.view);
     return NULL;
   }
   vs_error error = {.offset = VS_NO_OFFSET};
-  const vs_status status = run_load(self, &reader, &source, &call, &error);
+  const vs_status status = run_load(self, &source, (vs_str){name, (size_t)name_size}, &call, &error);
   vs_python_lock_leave(&self->lock);
-  PyBuffer_Release(&reader.view);
+  PyBuffer_Release(&source.view);
   if (PyErr_Occurred() != NULL) return NULL; /* a callback's */
   return status == VS_OK ? Py_NewRef(Py_None) : vs_python_raise(status, &error);
 }

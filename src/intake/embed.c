@@ -1,4 +1,4 @@
-#include "faces/cli/enclose.h"
+#include "intake/embed.h"
 #include "base/text.h"
 
 #if VS_WITH_ZLIB
@@ -7,7 +7,7 @@
 enum { WINDOW = VS_HOSTILE ? 64 : 64 * 1024, GROUP = 3, DIGITS = 4 };
 
 /* Invariant: group_count < GROUP between writes. */
-struct vs_enclosure {
+struct vs_embedding {
   const vs_host *host;
   vs_writer to;
   uint8_t group[GROUP]; /* bytes that wait to become digits */
@@ -20,13 +20,13 @@ struct vs_enclosure {
 
 /* ---- base64 */
 
-static vs_status flush_digits(vs_enclosure *e) {
+static vs_status flush_digits(vs_embedding *e) {
   const size_t count = e->digit_count;
   e->digit_count = 0;
   return count == 0 ? VS_OK : e->to.write(e->to.ctx, e->digits, count);
 }
 
-static vs_status put_group(vs_enclosure *e, size_t bytes) {
+static vs_status put_group(vs_embedding *e, size_t bytes) {
   static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   if (e->digit_count + DIGITS > sizeof e->digits) VS_TRY(flush_digits(e));
   const uint32_t bits = (uint32_t)e->group[0] << 16 | (uint32_t)e->group[1] << 8 | e->group[2];
@@ -35,7 +35,7 @@ static vs_status put_group(vs_enclosure *e, size_t bytes) {
   return VS_OK;
 }
 
-static vs_status put_bytes(vs_enclosure *e, const uint8_t *data, size_t size) {
+static vs_status put_bytes(vs_embedding *e, const uint8_t *data, size_t size) {
   for (size_t i = 0; i < size; i++) {
     e->group[e->group_count++] = data[i];
     if (e->group_count < GROUP) continue;
@@ -45,7 +45,7 @@ static vs_status put_bytes(vs_enclosure *e, const uint8_t *data, size_t size) {
   return VS_OK;
 }
 
-static vs_status finish_digits(vs_enclosure *e) {
+static vs_status finish_digits(vs_embedding *e) {
   const size_t left = e->group_count;
   for (size_t i = left; i < GROUP; i++) e->group[i] = 0;
   if (left != 0) VS_TRY(put_group(e, left));
@@ -57,15 +57,15 @@ static vs_status finish_digits(vs_enclosure *e) {
 
 enum { LEVEL = 6, GZIP = 16 + MAX_WBITS, USUAL_MEMORY = 8, MOST_AT_ONCE = 1 << 30 };
 
-static vs_status begin_packing(vs_enclosure *e) {
+static vs_status begin_packing(vs_embedding *e) {
   const int answer = deflateInit2(&e->stream, LEVEL, Z_DEFLATED, GZIP, USUAL_MEMORY, Z_DEFAULT_STRATEGY);
   return answer == Z_OK ? VS_OK : VS_NO_MEMORY;
 }
 
-static void end_packing(vs_enclosure *e) { (void)deflateEnd(&e->stream); }
+static void end_packing(vs_embedding *e) { (void)deflateEnd(&e->stream); }
 
 /* Until all is taken or, at the end of the file, all is out. */
-static vs_status pack(vs_enclosure *e, const uint8_t *data, size_t size, int flush) {
+static vs_status pack(vs_embedding *e, const uint8_t *data, size_t size, int flush) {
   e->stream.next_in = (void *)(uintptr_t)data; /* zlib does not write to it */
   e->stream.avail_in = (unsigned)size;
   do {
@@ -77,7 +77,7 @@ static vs_status pack(vs_enclosure *e, const uint8_t *data, size_t size, int flu
   return VS_OK;
 }
 
-static vs_status put_packed(vs_enclosure *e, const uint8_t *data, size_t size) {
+static vs_status put_packed(vs_embedding *e, const uint8_t *data, size_t size) {
   for (size_t at = 0; at < size; at += MOST_AT_ONCE)
     VS_TRY(pack(e, data + at, size - at < MOST_AT_ONCE ? size - at : MOST_AT_ONCE, Z_NO_FLUSH));
   return VS_OK;
@@ -85,8 +85,8 @@ static vs_status put_packed(vs_enclosure *e, const uint8_t *data, size_t size) {
 
 /* ---- the whole */
 
-vs_status vs_enclosure_create(const vs_host *host, vs_writer to, vs_enclosure **out) {
-  vs_enclosure *e = vs_host_alloc(host, sizeof *e);
+vs_status vs_embedding_create(const vs_host *host, vs_writer to, vs_embedding **out) {
+  vs_embedding *e = vs_host_alloc(host, sizeof *e);
   if (e == NULL) return VS_NO_MEMORY;
   memset(e, 0, sizeof *e);
   e->host = host;
@@ -97,7 +97,7 @@ vs_status vs_enclosure_create(const vs_host *host, vs_writer to, vs_enclosure **
   return status;
 }
 
-void vs_enclosure_destroy(vs_enclosure *e) {
+void vs_embedding_destroy(vs_embedding *e) {
   if (e == NULL) return;
   end_packing(e);
   vs_host_free(e->host, e, sizeof *e);
@@ -105,27 +105,27 @@ void vs_enclosure_destroy(vs_enclosure *e) {
 
 static vs_status take(void *ctx, const void *data, size_t size) { return put_packed(ctx, data, size); }
 
-vs_writer vs_enclosure_writer(vs_enclosure *e) { return (vs_writer){.ctx = e, .write = take}; }
+vs_writer vs_embedding_writer(vs_embedding *e) { return (vs_writer){.ctx = e, .write = take}; }
 
-vs_status vs_enclosure_finish(vs_enclosure *e) {
+vs_status vs_embedding_finish(vs_embedding *e) {
   VS_TRY(pack(e, NULL, 0, Z_FINISH));
   return finish_digits(e);
 }
 
 #else
 
-vs_status vs_enclosure_create(const vs_host *host, vs_writer to, vs_enclosure **out) {
+vs_status vs_embedding_create(const vs_host *host, vs_writer to, vs_embedding **out) {
   (void)host;
   (void)to;
   (void)out;
   return VS_UNSUPPORTED;
 }
 
-void vs_enclosure_destroy(vs_enclosure *e) { (void)e; }
+void vs_embedding_destroy(vs_embedding *e) { (void)e; }
 
-vs_writer vs_enclosure_writer(vs_enclosure *e) { return (vs_writer){.ctx = e, .write = NULL}; }
+vs_writer vs_embedding_writer(vs_embedding *e) { return (vs_writer){.ctx = e, .write = NULL}; }
 
-vs_status vs_enclosure_finish(vs_enclosure *e) {
+vs_status vs_embedding_finish(vs_embedding *e) {
   (void)e;
   return VS_UNSUPPORTED;
 }

@@ -1,13 +1,13 @@
-#include "faces/cli/symbols.h"
+#include "intake/symbols.h"
+#include "os/infile.h"
+#include "os/library.h"
 
 #if VS_WITH_LIBDW
-#include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <elfutils/version.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #define TEXT_OF(number)       #number
 #define VERSION_TEXT(version) TEXT_OF(version)
@@ -29,7 +29,7 @@ struct vs_symbols {
   const vs_host *host;
   VS_VEC(module) modules;
   bool has_looked;
-  void *cxx; /* libstdc++, where there is one */
+  vs_library cxx; /* libstdc++, where there is one */
   demangle_function *demangle;
   char *demangled[VS_MOST_PLACE_NAMES]; /* of the last answer */
   size_t demangled_count;
@@ -59,7 +59,7 @@ void vs_symbols_destroy(vs_symbols *s) {
     vs_host_free(s->host, (void *)(uintptr_t)s->modules.data[i].key.data, s->modules.data[i].key.size);
   }
   vs_vec_free(s->host, &s->modules);
-  if (s->cxx != NULL) (void)dlclose(s->cxx);
+  vs_library_close(&s->cxx);
   vs_host_free(s->host, s, sizeof *s);
 }
 
@@ -83,8 +83,7 @@ static bool has_build_id(Dwfl_Module *file, vs_str wanted) {
 }
 
 static bool open_file(module *m, const char *path, vs_str build_id) {
-  struct stat file;
-  if (stat(path, &file) != 0 || !S_ISREG(file.st_mode)) return false;
+  if (!vs_infile_is_regular(path)) return false;
   m->dwfl = dwfl_begin(&callbacks);
   if (m->dwfl == NULL) return false;
   dwfl_report_begin(m->dwfl);
@@ -155,10 +154,10 @@ static module *module_of(vs_symbols *s, vs_str path, vs_str build_id) {
 /* Without the library, names stay as the compiler made them. */
 static void find_demangle(vs_symbols *s) {
   s->has_looked = true;
-  s->cxx = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
-  if (s->cxx == NULL) return;
-  void *function = dlsym(s->cxx, "__cxa_demangle");
-  memcpy(&s->demangle, &function, sizeof function);
+  static const char *const names[] = {"libstdc++.so.6", NULL};
+  vs_error none; /* without it names are less pretty, that is all */
+  if (vs_library_open(&s->cxx, names, &none) == VS_OK)
+    vs_library_find(&s->cxx, "__cxa_demangle", &s->demangle);
 }
 
 static vs_str plain_name(vs_symbols *s, const char *name) {

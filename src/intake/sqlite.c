@@ -1,4 +1,4 @@
-#include "faces/cli/sqlite.h"
+#include "intake/sqlite.h"
 
 #if VS_WITH_SQLITE
 #include <sqlite3.h>

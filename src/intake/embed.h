@@ -1,0 +1,20 @@
+/* A file as text inside a page: gzip (RFC 1952), then base64 (RFC 4648), handed on as it comes. */
+#ifndef VS_INTAKE_EMBED_H
+#define VS_INTAKE_EMBED_H
+
+#include "base/host.h"
+
+typedef struct vs_embedding vs_embedding;
+
+/* Owner: the caller, vs_embedding_destroy, which accepts NULL. Fails: VS_UNSUPPORTED  this
+ * build has no zlib; VS_NO_MEMORY */
+VS_MUST_CHECK vs_status vs_embedding_create(const vs_host *host, vs_writer to, vs_embedding **out);
+void vs_embedding_destroy(vs_embedding *embedding);
+
+/* Takes the file, in pieces cut anywhere. */
+vs_writer vs_embedding_writer(vs_embedding *embedding);
+
+/* The file is complete. */
+VS_MUST_CHECK vs_status vs_embedding_finish(vs_embedding *embedding);
+
+#endif

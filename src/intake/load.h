@@ -1,0 +1,25 @@
+/* A file of the user's, loaded into an engine: what every face does that opens one.
+ *
+ * vs_intake_load links nothing: decompression and names come from its caller. vs_intake_open (open.h) is for programs that
+ * link zlib and elfutils. */
+#ifndef VS_INTAKE_LOAD_H
+#define VS_INTAKE_LOAD_H
+
+#include "intake/input_file.h"
+#include <vramscope/query.h>
+
+typedef struct vs_intake {
+  vs_str name; /* as replies quote it */
+  vs_input_options input;
+  /* vs_load_options.name: the names of places in programs and libraries. NULL: none are known. */
+  size_t (*name_place)(void *ctx, vs_str path, vs_str build_id, uint64_t offset, vs_place_name *names);
+  void *name_ctx;
+  const vs_writer *tap; /* gets the decompressed bytes as they are read; NULL: none */
+} vs_intake;
+
+/* What `file` has becomes the file of `engine`, instead of the one before. It is read to its end, and stays open.
+ * Fails with what vs_engine_load and the reader of `file` fail with; `error` tells the first cause. */
+VS_MUST_CHECK vs_status vs_intake_load(const vs_intake *intake, vs_input_file *file, vs_engine *engine,
+                                       vs_error *error);
+
+#endif
