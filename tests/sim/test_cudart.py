@@ -11,9 +11,12 @@ MiB = 1 << 20
 VERSIONS = (12, 13)
 
 
+MACROS = ("VS_FACE", "VS_SAME", "VS_PER_THREAD", "VS_REFUSED", "VS_REFUSED_TEXT")
+
+
 def listed(version, *macros):
     """The names of names.def, by the macros that they stand in."""
-    text = "".join(f"#define {m}(name) {'@name@' if m in macros else ''}\n" for m in ("VS_FACE", "VS_REFUSED", "VS_REFUSED_TEXT"))
+    text = "".join(f"#define {m}(name, ...) {'@name@' if m in macros else ''}\n" for m in MACROS)
     text += '#include "faces/simcuda/cudart/names.def"\n'
     done = subprocess.run(["cc", "-E", "-P", f"-DVS_CUDART={version}", f"-I{ROOT}/src", "-x", "c", "-"], input=text,
                           capture_output=True, text=True, check=True)
@@ -53,7 +56,7 @@ def test_linked_program(version, tmp_path):
 def test_exports(version):
     """Exactly the names of the list, each of the version that the real library gives it."""
     symbols = exported(LIBRARIES / f"libcudart.so.{version}")
-    assert set(symbols) == listed(version, "VS_FACE", "VS_REFUSED", "VS_REFUSED_TEXT")
+    assert set(symbols) == listed(version, *MACROS)
     assert set(symbols.values()) == {f"libcudart.so.{version}"}
 
 

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 
 /* The public names, declared by our own prototypes of them. */
-#define VS_FACE(name)         extern __typeof__(sim_##name) name;
-#define VS_REFUSED(name)      extern cudaError_t name();
-#define VS_REFUSED_TEXT(name) VS_REFUSED(name)
+#define VS_FACE(name)                   extern __typeof__(sim_##name) name;
+#define VS_SAME(name, as)               extern __typeof__(sim_##as) name;
+#define VS_PER_THREAD(name, as, stream) VS_SAME(name, as)
+#define VS_REFUSED(name)                extern cudaError_t name();
+#define VS_REFUSED_TEXT(name)           VS_REFUSED(name)
 #include "faces/simcuda/cudart/names.def"
 
 static void need(cudaError_t error, const char *what) {

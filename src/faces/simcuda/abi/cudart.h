@@ -508,148 +508,23 @@ cudaError_t sim_cudaGetDriverEntryPointByVersion(const char *name, void **functi
                                                  unsigned long long flags,
                                                  enum cudaDriverEntryPointQueryResult *status);
 
-/* ---- the same for per-thread default streams */
+/* ---- the same for per-thread default streams, where names.def cannot make them of the others */
 
-cudaError_t sim___cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
-                                        size_t shared_bytes, cudaStream_t stream);
-cudaError_t sim_cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream, unsigned int flags);
-cudaError_t sim_cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream);
-cudaError_t sim_cudaFreeAsync_ptsz(void *memory, cudaStream_t stream);
-cudaError_t sim_cudaGetDriverEntryPointByVersion_ptsz(const char *name, void **function, unsigned int version,
-                                                      unsigned long long flags,
-                                                      enum cudaDriverEntryPointQueryResult *status);
-cudaError_t sim_cudaGetDriverEntryPoint_ptsz(const char *name, void **function, unsigned long long flags,
-                                             enum cudaDriverEntryPointQueryResult *status);
-cudaError_t sim_cudaGraphInstantiateWithParams_ptsz(cudaGraphExec_t *exec, cudaGraph_t graph,
-                                                    cudaGraphInstantiateParams *how);
-cudaError_t sim_cudaGraphLaunch_ptsz(cudaGraphExec_t exec, cudaStream_t stream);
-cudaError_t sim_cudaGraphUpload_ptsz(cudaGraphExec_t exec, cudaStream_t stream);
-cudaError_t sim_cudaLaunchCooperativeKernel_ptsz(const void *function, dim3 grid, dim3 block,
-                                                 void **arguments, size_t shared_bytes, cudaStream_t stream);
-cudaError_t sim_cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t function, void *argument);
-cudaError_t sim_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *function,
-                                         void **arguments);
-cudaError_t sim_cudaLaunchKernel_ptsz(const void *function, dim3 grid, dim3 block, void **arguments,
-                                      size_t shared_bytes, cudaStream_t stream);
-cudaError_t sim_cudaMallocAsync_ptsz(void **memory, size_t size, cudaStream_t stream);
-cudaError_t sim_cudaMallocFromPoolAsync_ptsz(void **memory, size_t size, cudaMemPool_t pool,
-                                             cudaStream_t stream);
-cudaError_t sim_cudaMemcpy2DArrayToArray_ptds(cudaArray_t to, size_t to_x, size_t to_y,
-                                              cudaArray_const_t from, size_t from_x, size_t from_y,
-                                              size_t width, size_t height, enum cudaMemcpyKind kind);
-cudaError_t sim_cudaMemcpy2DAsync_ptsz(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                                       size_t width, size_t height, enum cudaMemcpyKind kind,
-                                       cudaStream_t stream);
-cudaError_t sim_cudaMemcpy2DFromArrayAsync_ptsz(void *to, size_t pitch, cudaArray_const_t array, size_t x,
-                                                size_t y, size_t width, size_t height,
-                                                enum cudaMemcpyKind kind, cudaStream_t stream);
-cudaError_t sim_cudaMemcpy2DFromArray_ptds(void *to, size_t pitch, cudaArray_const_t array, size_t x,
-                                           size_t y, size_t width, size_t height, enum cudaMemcpyKind kind);
-cudaError_t sim_cudaMemcpy2DToArrayAsync_ptsz(cudaArray_t array, size_t x, size_t y, const void *from,
-                                              size_t pitch, size_t width, size_t height,
-                                              enum cudaMemcpyKind kind, cudaStream_t stream);
-cudaError_t sim_cudaMemcpy2DToArray_ptds(cudaArray_t array, size_t x, size_t y, const void *from,
-                                         size_t pitch, size_t width, size_t height, enum cudaMemcpyKind kind);
-cudaError_t sim_cudaMemcpy2D_ptds(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                                  size_t width, size_t height, enum cudaMemcpyKind kind);
-cudaError_t sim_cudaMemcpy3DAsync_ptsz(const struct cudaMemcpy3DParms *what, cudaStream_t stream);
-cudaError_t sim_cudaMemcpy3DPeerAsync_ptsz(const struct cudaMemcpy3DPeerParms *what, cudaStream_t stream);
-cudaError_t sim_cudaMemcpy3DPeer_ptds(const struct cudaMemcpy3DPeerParms *what);
-cudaError_t sim_cudaMemcpy3D_ptds(const struct cudaMemcpy3DParms *what);
-cudaError_t sim_cudaMemcpyArrayToArray_ptds(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
-                                            size_t from_x, size_t from_y, size_t size,
-                                            enum cudaMemcpyKind kind);
-cudaError_t sim_cudaMemcpyAsync_ptsz(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
-                                     cudaStream_t stream);
-cudaError_t sim_cudaMemcpyFromArrayAsync_ptsz(void *to, cudaArray_const_t array, size_t x, size_t y,
-                                              size_t size, enum cudaMemcpyKind kind, cudaStream_t stream);
-cudaError_t sim_cudaMemcpyFromArray_ptds(void *to, cudaArray_const_t array, size_t x, size_t y, size_t size,
-                                         enum cudaMemcpyKind kind);
-cudaError_t sim_cudaMemcpyFromSymbolAsync_ptsz(void *to, const void *symbol, size_t size, size_t offset,
-                                               enum cudaMemcpyKind kind, cudaStream_t stream);
-cudaError_t sim_cudaMemcpyFromSymbol_ptds(void *to, const void *symbol, size_t size, size_t offset,
-                                          enum cudaMemcpyKind kind);
-cudaError_t sim_cudaMemcpyToArrayAsync_ptsz(cudaArray_t array, size_t x, size_t y, const void *from,
-                                            size_t size, enum cudaMemcpyKind kind, cudaStream_t stream);
-cudaError_t sim_cudaMemcpyToArray_ptds(cudaArray_t array, size_t x, size_t y, const void *from, size_t size,
-                                       enum cudaMemcpyKind kind);
-cudaError_t sim_cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const void *from, size_t size, size_t offset,
-                                             enum cudaMemcpyKind kind, cudaStream_t stream);
-cudaError_t sim_cudaMemcpyToSymbol_ptds(const void *symbol, const void *from, size_t size, size_t offset,
-                                        enum cudaMemcpyKind kind);
-cudaError_t sim_cudaMemcpy_ptds(void *to, const void *from, size_t size, enum cudaMemcpyKind kind);
-cudaError_t sim_cudaMemset2DAsync_ptsz(void *to, size_t pitch, int value, size_t width, size_t height,
-                                       cudaStream_t stream);
-cudaError_t sim_cudaMemset2D_ptds(void *to, size_t pitch, int value, size_t width, size_t height);
-cudaError_t sim_cudaMemset3DAsync_ptsz(struct cudaPitchedPtr to, int value, struct cudaExtent size,
-                                       cudaStream_t stream);
-cudaError_t sim_cudaMemset3D_ptds(struct cudaPitchedPtr to, int value, struct cudaExtent size);
-cudaError_t sim_cudaMemsetAsync_ptsz(void *to, int value, size_t size, cudaStream_t stream);
-cudaError_t sim_cudaMemset_ptds(void *to, int value, size_t size);
-cudaError_t sim_cudaStreamAddCallback_ptsz(cudaStream_t stream, cudaStreamCallback_t function, void *argument,
-                                           unsigned int flags);
-cudaError_t sim_cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, void *memory, size_t size,
-                                              unsigned int flags);
-cudaError_t sim_cudaStreamBeginCaptureToGraph_ptsz(cudaStream_t stream, cudaGraph_t graph,
-                                                   const cudaGraphNode_t *dependencies,
-                                                   const cudaGraphEdgeData *data, size_t count,
-                                                   enum cudaStreamCaptureMode mode);
-cudaError_t sim_cudaStreamBeginCapture_ptsz(cudaStream_t stream, enum cudaStreamCaptureMode mode);
-cudaError_t sim_cudaStreamCopyAttributes_ptsz(cudaStream_t to, cudaStream_t from);
-cudaError_t sim_cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGraph_t *graph);
-cudaError_t sim_cudaStreamGetAttribute_ptsz(cudaStream_t handle, cudaStreamAttrID attribute,
-                                            cudaStreamAttrValue *value);
-cudaError_t sim_cudaStreamGetDevice_ptsz(cudaStream_t handle, int *device);
-cudaError_t sim_cudaStreamGetFlags_ptsz(cudaStream_t handle, unsigned int *flags);
-cudaError_t sim_cudaStreamGetId_ptsz(cudaStream_t handle, unsigned long long *id);
-cudaError_t sim_cudaStreamGetPriority_ptsz(cudaStream_t handle, int *priority);
-cudaError_t sim_cudaStreamIsCapturing_ptsz(cudaStream_t stream, enum cudaStreamCaptureStatus *status);
-cudaError_t sim_cudaStreamQuery_ptsz(cudaStream_t stream);
-cudaError_t sim_cudaStreamSetAttribute_ptsz(cudaStream_t handle, cudaStreamAttrID attribute,
-                                            const cudaStreamAttrValue *value);
-cudaError_t sim_cudaStreamSynchronize_ptsz(cudaStream_t stream);
-cudaError_t sim_cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event, unsigned int flags);
-#if VS_CUDART >= 13
-cudaError_t sim_cudaLaunchHostFunc_v2_ptsz(cudaStream_t stream, cudaHostFn_t function, void *argument,
-                                           unsigned int mode);
-cudaError_t sim_cudaMemPrefetchAsync_ptsz(const void *memory, size_t size, struct cudaMemLocation where,
-                                          unsigned int flags, cudaStream_t stream);
-cudaError_t sim_cudaMemcpyBatchAsync_ptsz(void *const *to, const void *const *from, const size_t *sizes,
-                                          size_t count, struct cudaMemcpyAttributes *attributes,
-                                          size_t *first, size_t attribute_count, cudaStream_t stream);
-cudaError_t sim_cudaMemcpyWithAttributesAsync_ptsz(void *to, const void *from, size_t size,
-                                                   struct cudaMemcpyAttributes *attributes,
-                                                   cudaStream_t stream);
-cudaError_t sim_cudaStreamGetCaptureInfo_ptsz(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                              unsigned long long *id, cudaGraph_t *graph,
-                                              const cudaGraphNode_t **dependencies,
-                                              const cudaGraphEdgeData **data, size_t *count);
-cudaError_t sim_cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream, cudaGraphNode_t *dependencies,
-                                                         const cudaGraphEdgeData *data, size_t count,
-                                                         unsigned int flags);
-#endif
-#if VS_CUDART < 13
-cudaError_t sim_cudaMemPrefetchAsync_ptsz(const void *memory, size_t size, int device, cudaStream_t stream);
-cudaError_t sim_cudaMemPrefetchAsync_v2_ptsz(const void *memory, size_t size, struct cudaMemLocation where,
-                                             unsigned int flags, cudaStream_t stream);
-cudaError_t sim_cudaMemcpyBatchAsync_ptsz(void **to, void **from, size_t *sizes, size_t count,
-                                          struct cudaMemcpyAttributes *attributes, size_t *first,
-                                          size_t attribute_count, size_t *failed, cudaStream_t stream);
-cudaError_t sim_cudaStreamGetCaptureInfo_ptsz(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                              unsigned long long *id);
-cudaError_t sim_cudaStreamGetCaptureInfo_v2_ptsz(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                                 unsigned long long *id, cudaGraph_t *graph,
-                                                 const cudaGraphNode_t **dependencies, size_t *count);
-cudaError_t sim_cudaStreamGetCaptureInfo_v3_ptsz(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                                                 unsigned long long *id, cudaGraph_t *graph,
-                                                 const cudaGraphNode_t **dependencies,
-                                                 const cudaGraphEdgeData **data, size_t *count);
-cudaError_t sim_cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream, cudaGraphNode_t *dependencies,
-                                                         size_t count, unsigned int flags);
-cudaError_t sim_cudaStreamUpdateCaptureDependencies_v2_ptsz(cudaStream_t stream,
-                                                            cudaGraphNode_t *dependencies,
-                                                            const cudaGraphEdgeData *data, size_t count,
-                                                            unsigned int flags);
-#endif
+extern __typeof__(sim_cudaGetDriverEntryPoint) sim_cudaGetDriverEntryPoint_ptsz;
+extern __typeof__(sim_cudaGetDriverEntryPointByVersion) sim_cudaGetDriverEntryPointByVersion_ptsz;
+extern __typeof__(sim_cudaLaunchKernelExC) sim_cudaLaunchKernelExC_ptsz;
+extern __typeof__(sim_cudaMemcpy2DFromArray) sim_cudaMemcpy2DFromArray_ptds;
+extern __typeof__(sim_cudaMemcpy2DToArray) sim_cudaMemcpy2DToArray_ptds;
+extern __typeof__(sim_cudaMemcpy2D) sim_cudaMemcpy2D_ptds;
+extern __typeof__(sim_cudaMemcpy3DPeer) sim_cudaMemcpy3DPeer_ptds;
+extern __typeof__(sim_cudaMemcpy3D) sim_cudaMemcpy3D_ptds;
+extern __typeof__(sim_cudaMemcpyFromArray) sim_cudaMemcpyFromArray_ptds;
+extern __typeof__(sim_cudaMemcpyFromSymbol) sim_cudaMemcpyFromSymbol_ptds;
+extern __typeof__(sim_cudaMemcpyToArray) sim_cudaMemcpyToArray_ptds;
+extern __typeof__(sim_cudaMemcpyToSymbol) sim_cudaMemcpyToSymbol_ptds;
+extern __typeof__(sim_cudaMemcpy) sim_cudaMemcpy_ptds;
+extern __typeof__(sim_cudaMemset2D) sim_cudaMemset2D_ptds;
+extern __typeof__(sim_cudaMemset3D) sim_cudaMemset3D_ptds;
+extern __typeof__(sim_cudaMemset) sim_cudaMemset_ptds;
 
 #endif

@@ -4,6 +4,9 @@
  * ...) and exports its names. It has a list names.def of every name the real library exports,
  *
  *   VS_FACE(cudaMalloc)                  written by hand in this folder, as sim_cudaMalloc
+ *   VS_SAME(cuCtxCreate, cuCtxCreate_v2) another name of the second: what it does is written there
+ *   VS_PER_THREAD(cudaEventRecord_ptsz, cudaEventRecord, %rsi)
+ *                                        the same for programs compiled for per-thread default streams
  *   VS_REFUSED(cudaGraphicsMapResources) not simulated: says so once, returns the not-supported code
  *   VS_REFUSED_TEXT(cusparseGetErrorName) the same for a function that returns a string
  *
@@ -16,6 +19,15 @@
 #define VS_SIMCUDA_FACE_H
 
 #include <stdint.h>
+
+/* VS_PER_THREAD. Such programs call other names (..._ptsz), where stream 0 is the calling thread's own
+ * default stream (the handle 2) and not the legacy one that all threads share. So the trampoline puts 2 in
+ * the place of a 0 among the arguments and jumps on: nothing has to be remembered for the length of the call,
+ * or restored when it returns. The third column says where the stream is, as the assembler writes it. The
+ * System V ABI puts the arguments, from the first on, into %rdi, %rsi, %rdx, %rcx, %r8, %r9; what does not fit
+ * there lies at 8(%rsp), 16(%rsp) ..., and belongs to the function that is called. A struct of up to 16 bytes
+ * takes two registers (dim3), a larger one lies on the stack. tests/abi asks the compiler for the place of each
+ * row and fails, with the right one, where the row says another. */
 
 /* One exported name. The assembler code of trampoline.h writes and reads this layout. */
 typedef struct vs_face_call {

@@ -36,7 +36,14 @@
   "incq 1b(%rip)\n"
 #define VS_CALL_END(name) ".cfi_endproc\n.size " #name ", . - " #name "\n.popsection\n"
 
-#define VS_FACE(name) __asm__(VS_CALL(name, "0") "jmp sim_" #name "\n" VS_CALL_END(name));
+#define VS_SAME(name, as) __asm__(VS_CALL(name, "0") "jmp sim_" #as "\n" VS_CALL_END(name));
+#define VS_FACE(name)     VS_SAME(name, name)
+#define VS_PER_THREAD(name, as, stream)               \
+  __asm__(VS_CALL(name, "0") "cmpq $0, " #stream "\n" \
+                             "jne sim_" #as "\n"      \
+                             "movq $2, " #stream "\n" \
+                             "jmp sim_" #as "\n" VS_CALL_END(name));
+_Static_assert(VS_SIM_STREAM_PER_THREAD == 2, "VS_PER_THREAD writes it");
 #define VS_REFUSED_AS(name, refusal) \
   __asm__(VS_CALL(name, refusal) "lea 1b(%rip), %rdi\njmp vs_world_refused@PLT\n" VS_CALL_END(name));
 #define VS_REFUSED(name)      VS_REFUSED_AS(name, VS_EXPANDED(VS_FACE_REFUSAL))

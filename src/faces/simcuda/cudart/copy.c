@@ -36,20 +36,25 @@ static cudaError_t copy_rows(uint64_t to, size_t to_pitch, uint64_t from, size_t
   return finish_copy(error, stream);
 }
 
-cudaError_t sim_cudaMemcpy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind) {
-  return copy_bytes(VS_RT_NUMBER(to), VS_RT_NUMBER(from), size, kind, VS_WORLD_NO_STREAM);
-}
+/* The forms of a copy that wait: cudaX in the order of the default stream, and cudaX_ptds, which programs for
+ * per-thread default streams call, of the calling thread's own. `call` is the form with `stream`. */
+#define WAITING(name, arguments, call)                                          \
+  cudaError_t sim_##name arguments {                                            \
+    const cudaStream_t stream = VS_RT_HANDLE(cudaStream_t, VS_WORLD_NO_STREAM); \
+    return call;                                                                \
+  }                                                                             \
+  cudaError_t sim_##name##_ptds arguments {                                     \
+    const cudaStream_t stream = cudaStreamPerThread;                            \
+    const cudaError_t error = call;                                             \
+    return error != cudaSuccess ? error : sim_cudaStreamSynchronize(stream);    \
+  }
 
 cudaError_t sim_cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
                                 cudaStream_t stream) {
   return copy_bytes(VS_RT_NUMBER(to), VS_RT_NUMBER(from), size, kind, VS_RT_NUMBER(stream));
 }
-
-cudaError_t sim_cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                             size_t height, enum cudaMemcpyKind kind) {
-  return copy_rows(VS_RT_NUMBER(to), to_pitch, VS_RT_NUMBER(from), from_pitch, width, height, kind,
-                   VS_WORLD_NO_STREAM);
-}
+WAITING(cudaMemcpy, (void *to, const void *from, size_t size, enum cudaMemcpyKind kind),
+        sim_cudaMemcpyAsync(to, from, size, kind, stream))
 
 cudaError_t sim_cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                                   size_t width, size_t height, enum cudaMemcpyKind kind,
@@ -57,6 +62,10 @@ cudaError_t sim_cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, s
   return copy_rows(VS_RT_NUMBER(to), to_pitch, VS_RT_NUMBER(from), from_pitch, width, height, kind,
                    VS_RT_NUMBER(stream));
 }
+WAITING(cudaMemcpy2D,
+        (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+         enum cudaMemcpyKind kind),
+        sim_cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, stream))
 
 /* ---- between devices: an address says its device itself, so the numbers are only checked */
 
@@ -145,25 +154,21 @@ static cudaError_t from_symbol(void *to, const void *symbol, size_t size, size_t
   return error != VS_SIM_OK ? vs_rt_answer(error) : copy_bytes(VS_RT_NUMBER(to), address, size, kind, stream);
 }
 
-cudaError_t sim_cudaMemcpyToSymbol(const void *symbol, const void *from, size_t size, size_t offset,
-                                   enum cudaMemcpyKind kind) {
-  return to_symbol(symbol, from, size, offset, kind, VS_WORLD_NO_STREAM);
-}
-
 cudaError_t sim_cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size, size_t offset,
                                         enum cudaMemcpyKind kind, cudaStream_t stream) {
   return to_symbol(symbol, from, size, offset, kind, VS_RT_NUMBER(stream));
 }
-
-cudaError_t sim_cudaMemcpyFromSymbol(void *to, const void *symbol, size_t size, size_t offset,
-                                     enum cudaMemcpyKind kind) {
-  return from_symbol(to, symbol, size, offset, kind, VS_WORLD_NO_STREAM);
-}
+WAITING(cudaMemcpyToSymbol,
+        (const void *symbol, const void *from, size_t size, size_t offset, enum cudaMemcpyKind kind),
+        sim_cudaMemcpyToSymbolAsync(symbol, from, size, offset, kind, stream))
 
 cudaError_t sim_cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size, size_t offset,
                                           enum cudaMemcpyKind kind, cudaStream_t stream) {
   return from_symbol(to, symbol, size, offset, kind, VS_RT_NUMBER(stream));
 }
+WAITING(cudaMemcpyFromSymbol,
+        (void *to, const void *symbol, size_t size, size_t offset, enum cudaMemcpyKind kind),
+        sim_cudaMemcpyFromSymbolAsync(to, symbol, size, offset, kind, stream))
 
 cudaError_t sim_cudaGetSymbolAddress(void **memory, const void *symbol) {
   uint64_t address = 0;
@@ -237,13 +242,10 @@ static cudaError_t copy_3d(const struct cudaMemcpy3DParms *what, uint64_t stream
   return copy_box(&to, &from, size, what->kind, stream);
 }
 
-cudaError_t sim_cudaMemcpy3D(const struct cudaMemcpy3DParms *what) {
-  return copy_3d(what, VS_WORLD_NO_STREAM);
-}
-
 cudaError_t sim_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *what, cudaStream_t stream) {
   return copy_3d(what, VS_RT_NUMBER(stream));
 }
+WAITING(cudaMemcpy3D, (const struct cudaMemcpy3DParms *what), sim_cudaMemcpy3DAsync(what, stream))
 
 static cudaError_t copy_3d_peer(const struct cudaMemcpy3DPeerParms *what, uint64_t stream) {
   if (what == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
@@ -260,13 +262,10 @@ static cudaError_t copy_3d_peer(const struct cudaMemcpy3DPeerParms *what, uint64
   return copy_3d(&same, stream);
 }
 
-cudaError_t sim_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *what) {
-  return copy_3d_peer(what, VS_WORLD_NO_STREAM);
-}
-
 cudaError_t sim_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *what, cudaStream_t stream) {
   return copy_3d_peer(what, VS_RT_NUMBER(stream));
 }
+WAITING(cudaMemcpy3DPeer, (const struct cudaMemcpy3DPeerParms *what), sim_cudaMemcpy3DPeerAsync(what, stream))
 
 /* ---- arrays, in two dimensions: x in bytes, y in rows */
 
@@ -286,27 +285,25 @@ static cudaError_t from_array(void *to, size_t pitch, cudaArray_const_t handle, 
                    height, kind, stream);
 }
 
-cudaError_t sim_cudaMemcpy2DToArray(cudaArray_t array, size_t x, size_t y, const void *from, size_t pitch,
-                                    size_t width, size_t height, enum cudaMemcpyKind kind) {
-  return to_array(array, x, y, from, pitch, width, height, kind, VS_WORLD_NO_STREAM);
-}
-
 cudaError_t sim_cudaMemcpy2DToArrayAsync(cudaArray_t array, size_t x, size_t y, const void *from,
                                          size_t pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
                                          cudaStream_t stream) {
   return to_array(array, x, y, from, pitch, width, height, kind, VS_RT_NUMBER(stream));
 }
-
-cudaError_t sim_cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t array, size_t x, size_t y,
-                                      size_t width, size_t height, enum cudaMemcpyKind kind) {
-  return from_array(to, pitch, array, x, y, width, height, kind, VS_WORLD_NO_STREAM);
-}
+WAITING(cudaMemcpy2DToArray,
+        (cudaArray_t array, size_t x, size_t y, const void *from, size_t pitch, size_t width, size_t height,
+         enum cudaMemcpyKind kind),
+        sim_cudaMemcpy2DToArrayAsync(array, x, y, from, pitch, width, height, kind, stream))
 
 cudaError_t sim_cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_const_t array, size_t x,
                                            size_t y, size_t width, size_t height, enum cudaMemcpyKind kind,
                                            cudaStream_t stream) {
   return from_array(to, pitch, array, x, y, width, height, kind, VS_RT_NUMBER(stream));
 }
+WAITING(cudaMemcpy2DFromArray,
+        (void *to, size_t pitch, cudaArray_const_t array, size_t x, size_t y, size_t width, size_t height,
+         enum cudaMemcpyKind kind),
+        sim_cudaMemcpy2DFromArrayAsync(to, pitch, array, x, y, width, height, kind, stream))
 
 cudaError_t sim_cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
                                          size_t from_x, size_t from_y, size_t width, size_t height,
@@ -319,25 +316,21 @@ cudaError_t sim_cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_
 }
 
 /* Bytes that run on from row to row, as the oldest forms count them: whole rows, and what is left. */
-cudaError_t sim_cudaMemcpyToArray(cudaArray_t array, size_t x, size_t y, const void *from, size_t size,
-                                  enum cudaMemcpyKind kind) {
-  return sim_cudaMemcpy2DToArray(array, x, y, from, size, size, 1, kind);
-}
-
 cudaError_t sim_cudaMemcpyToArrayAsync(cudaArray_t array, size_t x, size_t y, const void *from, size_t size,
                                        enum cudaMemcpyKind kind, cudaStream_t stream) {
   return sim_cudaMemcpy2DToArrayAsync(array, x, y, from, size, size, 1, kind, stream);
 }
-
-cudaError_t sim_cudaMemcpyFromArray(void *to, cudaArray_const_t array, size_t x, size_t y, size_t size,
-                                    enum cudaMemcpyKind kind) {
-  return sim_cudaMemcpy2DFromArray(to, size, array, x, y, size, 1, kind);
-}
+WAITING(cudaMemcpyToArray,
+        (cudaArray_t array, size_t x, size_t y, const void *from, size_t size, enum cudaMemcpyKind kind),
+        sim_cudaMemcpyToArrayAsync(array, x, y, from, size, kind, stream))
 
 cudaError_t sim_cudaMemcpyFromArrayAsync(void *to, cudaArray_const_t array, size_t x, size_t y, size_t size,
                                          enum cudaMemcpyKind kind, cudaStream_t stream) {
   return sim_cudaMemcpy2DFromArrayAsync(to, size, array, x, y, size, 1, kind, stream);
 }
+WAITING(cudaMemcpyFromArray,
+        (void *to, cudaArray_const_t array, size_t x, size_t y, size_t size, enum cudaMemcpyKind kind),
+        sim_cudaMemcpyFromArrayAsync(to, array, x, y, size, kind, stream))
 
 cudaError_t sim_cudaMemcpyArrayToArray(cudaArray_t to, size_t to_x, size_t to_y, cudaArray_const_t from,
                                        size_t from_x, size_t from_y, size_t size, enum cudaMemcpyKind kind) {
@@ -354,22 +347,17 @@ static cudaError_t fill_rows(uint64_t to, size_t pitch, int value, size_t width,
   return finish_copy(error, stream);
 }
 
-cudaError_t sim_cudaMemset(void *to, int value, size_t size) {
-  return fill_rows(VS_RT_NUMBER(to), size, value, size, 1, VS_WORLD_NO_STREAM);
-}
-
 cudaError_t sim_cudaMemsetAsync(void *to, int value, size_t size, cudaStream_t stream) {
   return fill_rows(VS_RT_NUMBER(to), size, value, size, 1, VS_RT_NUMBER(stream));
 }
-
-cudaError_t sim_cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height) {
-  return fill_rows(VS_RT_NUMBER(to), pitch, value, width, height, VS_WORLD_NO_STREAM);
-}
+WAITING(cudaMemset, (void *to, int value, size_t size), sim_cudaMemsetAsync(to, value, size, stream))
 
 cudaError_t sim_cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height,
                                   cudaStream_t stream) {
   return fill_rows(VS_RT_NUMBER(to), pitch, value, width, height, VS_RT_NUMBER(stream));
 }
+WAITING(cudaMemset2D, (void *to, size_t pitch, int value, size_t width, size_t height),
+        sim_cudaMemset2DAsync(to, pitch, value, width, height, stream))
 
 static cudaError_t fill_3d(const struct cudaPitchedPtr *to, int value, struct cudaExtent size,
                            uint64_t stream) {
@@ -383,11 +371,9 @@ static cudaError_t fill_3d(const struct cudaPitchedPtr *to, int value, struct cu
   return cudaSuccess;
 }
 
-cudaError_t sim_cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent size) {
-  return fill_3d(&to, value, size, VS_WORLD_NO_STREAM);
-}
-
 cudaError_t sim_cudaMemset3DAsync(struct cudaPitchedPtr to, int value, struct cudaExtent size,
                                   cudaStream_t stream) {
   return fill_3d(&to, value, size, VS_RT_NUMBER(stream));
 }
+WAITING(cudaMemset3D, (struct cudaPitchedPtr to, int value, struct cudaExtent size),
+        sim_cudaMemset3DAsync(to, value, size, stream))

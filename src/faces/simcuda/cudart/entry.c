@@ -50,3 +50,16 @@ cudaError_t sim_cudaGetDriverEntryPointByVersion(const char *name, void **functi
                                                  enum cudaDriverEntryPointQueryResult *status) {
   return find_entry(name, function, version, flags, status);
 }
+
+/* A program for per-thread default streams gets the driver's functions for them. */
+cudaError_t sim_cudaGetDriverEntryPoint_ptsz(const char *name, void **function, unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult *status) {
+  return sim_cudaGetDriverEntryPoint(name, function, flags | cudaEnablePerThreadDefaultStream, status);
+}
+
+cudaError_t sim_cudaGetDriverEntryPointByVersion_ptsz(const char *name, void **function, unsigned int version,
+                                                      unsigned long long flags,
+                                                      enum cudaDriverEntryPointQueryResult *status) {
+  return sim_cudaGetDriverEntryPointByVersion(name, function, version,
+                                              flags | cudaEnablePerThreadDefaultStream, status);
+}

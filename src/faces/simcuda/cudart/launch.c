@@ -76,6 +76,14 @@ cudaError_t sim_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void
   return vs_rt_answer(error);
 }
 
+cudaError_t sim_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *function,
+                                         void **arguments) {
+  if (config == NULL || config->stream != NULL) return sim_cudaLaunchKernelExC(config, function, arguments);
+  cudaLaunchConfig_t own = *config;
+  own.stream = cudaStreamPerThread;
+  return sim_cudaLaunchKernelExC(&own, function, arguments);
+}
+
 cudaError_t sim___cudaGetKernel(cudaKernel_t *handle, const void *function) {
   vs_rt_symbol *kernel = vs_rt_kernel(function);
   if (handle == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);

@@ -472,11 +472,3 @@ CUresult sim_cuCtxEnablePeerAccess(CUcontext context, unsigned int flags) {
 }
 
 CUresult sim_cuCtxDisablePeerAccess(CUcontext context) { return peer(context, vs_sim_peer_disable); }
-
-VS_SAME(cuCtxCreate, cuCtxCreate_v2);
-VS_SAME(cuCtxDestroy, cuCtxDestroy_v2);
-VS_SAME(cuCtxPushCurrent, cuCtxPushCurrent_v2);
-VS_SAME(cuCtxPopCurrent, cuCtxPopCurrent_v2);
-VS_SAME(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2);
-VS_SAME(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2);
-VS_SAME(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2);

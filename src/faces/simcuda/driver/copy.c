@@ -214,7 +214,6 @@ CUresult sim_cuMemcpy2D_v2(const CUDA_MEMCPY2D *c) {
   const CUDA_MEMCPY3D box = box_of(c);
   return copy_box(&box, VS_WORLD_NO_STREAM);
 }
-VS_SAME(cuMemcpy2DUnaligned_v2, cuMemcpy2D_v2);
 
 CUresult sim_cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream) {
   VS_CU_NEED(c != NULL);
@@ -299,25 +298,3 @@ static CUresult fill(uint64_t to, uint64_t pitch, uint32_t value, uint32_t eleme
 MEMSETS(8, unsigned char)
 MEMSETS(16, unsigned short)
 MEMSETS(32, unsigned int)
-
-/* For per-thread default streams: they wait for all work of the thread's, which is done. */
-VS_SAME(cuMemcpy2D_v2_ptds, cuMemcpy2D_v2);
-VS_SAME(cuMemcpy3DPeer_ptds, cuMemcpy3DPeer);
-VS_SAME(cuMemcpy3D_v2_ptds, cuMemcpy3D_v2);
-VS_SAME(cuMemcpyAtoA_v2_ptds, cuMemcpyAtoA_v2);
-VS_SAME(cuMemcpyAtoD_v2_ptds, cuMemcpyAtoD_v2);
-VS_SAME(cuMemcpyAtoH_v2_ptds, cuMemcpyAtoH_v2);
-VS_SAME(cuMemcpyDtoA_v2_ptds, cuMemcpyDtoA_v2);
-VS_SAME(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2);
-VS_SAME(cuMemcpyDtoH_v2_ptds, cuMemcpyDtoH_v2);
-VS_SAME(cuMemcpyHtoA_v2_ptds, cuMemcpyHtoA_v2);
-VS_SAME(cuMemcpyHtoD_v2_ptds, cuMemcpyHtoD_v2);
-VS_SAME(cuMemcpyPeer_ptds, cuMemcpyPeer);
-VS_SAME(cuMemcpy_ptds, cuMemcpy);
-VS_SAME(cuMemsetD16_v2_ptds, cuMemsetD16_v2);
-VS_SAME(cuMemsetD2D16_v2_ptds, cuMemsetD2D16_v2);
-VS_SAME(cuMemsetD2D32_v2_ptds, cuMemsetD2D32_v2);
-VS_SAME(cuMemsetD2D8_v2_ptds, cuMemsetD2D8_v2);
-VS_SAME(cuMemsetD32_v2_ptds, cuMemsetD32_v2);
-VS_SAME(cuMemsetD8_v2_ptds, cuMemsetD8_v2);
-VS_SAME(cuMemcpy2DUnaligned_v2_ptds, cuMemcpy2D_v2);

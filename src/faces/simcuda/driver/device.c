@@ -51,7 +51,6 @@ CUresult sim_cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
   vs_card_uuid(vs_world_card((uint32_t)device), (uint8_t *)uuid->bytes);
   return CUDA_SUCCESS;
 }
-VS_SAME(cuDeviceGetUuid, cuDeviceGetUuid_v2);
 
 /* A word of Windows. */
 CUresult sim_cuDeviceGetLuid(char *luid, unsigned int *node_mask, CUdevice device) {

@@ -5,7 +5,7 @@
  *   pool.c      stream-ordered allocation                       copy.c     copies and memsets; array.c: arrays
  *   stream.c    streams, events, values in memory               graph.c    captures and graphs
  *   module.c    images, functions, kernels, globals             launch.c   launches, occupancy
- *   entry.c     cuGetProcAddress, cuGetExportTable              per_thread.c  the names that end in _ptsz and _ptds
+ *   entry.c     cuGetProcAddress, cuGetExportTable
  *
  * Every call that needs a context begins with vs_driver_lock and ends with vs_driver_done, or with
  * vs_driver_enter where it calls the world, which locks by itself. */
@@ -59,10 +59,6 @@ static inline bool vs_driver_is_device(CUdevice device) {
 }
 
 #define VS_COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* sim_<name> is another name of sim_<as>, which this file defines: an older version with the same meaning, or
- * the form for per-thread default streams of a call that waits anyway. */
-#define VS_SAME(name, as) extern __typeof__(sim_##as) sim_##name __attribute__((alias("sim_" #as)))
 
 /* Handles are numbers. */
 static inline uint64_t vs_number(const void *handle) { return (uint64_t)(uintptr_t)handle; }

@@ -561,7 +561,6 @@ CUresult sim_cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph, CUgraphNode
   if (log != NULL && log_size != 0) log[0] = 0;
   return sim_cuGraphInstantiateWithFlags(exec, graph, 0);
 }
-VS_SAME(cuGraphInstantiate, cuGraphInstantiate_v2);
 
 CUresult sim_cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
                                           CUDA_GRAPH_INSTANTIATE_PARAMS *parameters) {

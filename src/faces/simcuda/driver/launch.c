@@ -53,6 +53,15 @@ CUresult sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                             arguments, extra);
 }
 
+CUresult sim_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **arguments,
+                                   void **extra) {
+  if (config == NULL || config->hStream != NULL)
+    return sim_cuLaunchKernelEx(config, function, arguments, extra);
+  CUlaunchConfig own = *config;
+  own.hStream = vs_handle(VS_SIM_STREAM_PER_THREAD);
+  return sim_cuLaunchKernelEx(&own, function, arguments, extra);
+}
+
 /* ---- occupancy */
 
 /* What the calculator wants to know of a function on the current device. */

@@ -112,7 +112,6 @@ CUresult sim_cuMemHostRegister_v2(void *memory, size_t size, unsigned int flags)
   VS_CU_TRY(vs_driver_lock(&at));
   return vs_driver_done(vs_sim_host_add(at.sim, vs_number(memory), size, flags, 0));
 }
-VS_SAME(cuMemHostRegister, cuMemHostRegister_v2);
 
 CUresult sim_cuMemHostUnregister(void *memory) {
   VS_CU_NEED(memory != NULL);
@@ -345,7 +344,6 @@ CUresult sim_cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, 
   if (error == VS_SIM_OK) *address = where;
   return vs_driver_done(error);
 }
-VS_SAME(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2);
 
 CUresult sim_cuIpcCloseMemHandle(CUdeviceptr address) {
   vs_driver_at at;

@@ -41,7 +41,6 @@ CUresult sim_cuStreamDestroy_v2(CUstream stream) {
   VS_CU_TRY(vs_driver_lock(&at));
   return vs_driver_done(vs_sim_stream_destroy(at.sim, vs_number(stream)));
 }
-VS_SAME(cuStreamDestroy, cuStreamDestroy_v2);
 
 CUresult sim_cuStreamQuery(CUstream stream) {
   vs_driver_at at;
@@ -223,7 +222,6 @@ CUresult sim_cuEventDestroy_v2(CUevent event) {
   VS_CU_TRY(vs_driver_lock_sim(&sim));
   return vs_driver_done(vs_sim_event_destroy(sim, vs_number(event)));
 }
-VS_SAME(cuEventDestroy, cuEventDestroy_v2);
 
 CUresult sim_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
   vs_driver_at at;
@@ -256,7 +254,6 @@ CUresult sim_cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent e
   if (error == VS_SIM_OK) *milliseconds = (float)((double)nanoseconds / 1e6);
   return vs_driver_done(error);
 }
-VS_SAME(cuEventElapsedTime, cuEventElapsedTime_v2);
 
 /* Events between processes. What another process does counts as done at once, so there its event is one that
  * was never recorded: complete. The handle only says that it is one. */
@@ -324,10 +321,6 @@ CUresult sim_cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, cuuint
   (void)value;
   return wait_value(stream, address, flags);
 }
-VS_SAME(cuStreamWriteValue32, cuStreamWriteValue32_v2);
-VS_SAME(cuStreamWriteValue64, cuStreamWriteValue64_v2);
-VS_SAME(cuStreamWaitValue32, cuStreamWaitValue32_v2);
-VS_SAME(cuStreamWaitValue64, cuStreamWaitValue64_v2);
 
 static CUresult do_operation(CUstream stream, const CUstreamBatchMemOpParams *o) {
   switch (o->operation) {
@@ -349,4 +342,3 @@ CUresult sim_cuStreamBatchMemOp_v2(CUstream stream, unsigned int count, CUstream
   for (unsigned int i = 0; i < count; i++) VS_CU_TRY(do_operation(stream, &operations[i]));
   return CUDA_SUCCESS;
 }
-VS_SAME(cuStreamBatchMemOp, cuStreamBatchMemOp_v2);

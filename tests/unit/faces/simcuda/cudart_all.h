@@ -15,7 +15,6 @@
 #include "faces/simcuda/cudart/launch.c"
 #include "faces/simcuda/cudart/library.c"
 #include "faces/simcuda/cudart/memory.c"
-#include "faces/simcuda/cudart/per_thread.c"
 #include "faces/simcuda/cudart/pool.c"
 #include "faces/simcuda/cudart/registry.c"
 #include "faces/simcuda/cudart/runtime.c"

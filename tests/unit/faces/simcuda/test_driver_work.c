@@ -91,11 +91,32 @@ static void use_the_threads_own_stream(void) {
   begin_driver();
   CUgraph graph = NULL;
   CUstreamCaptureStatus status = (CUstreamCaptureStatus)9;
+  CUdeviceptr address = 0;
+  CUstream other = NULL;
+  GOOD(cuMemAllocAsync, &address, MIB, NULL);
+  GOOD(cuStreamCreate, &other, 0);
   GOOD(cuStreamBeginCapture_v2_ptsz, NULL, CU_STREAM_CAPTURE_MODE_RELAXED);
   GOOD(cuStreamIsCapturing, (CUstream)(uintptr_t)2, &status);
   CHECK((int)status == 1);
+  /* It is found among the arguments wherever it is, in a register or on the stack, and another stream is left alone. */
+  CUstreamBatchMemOpParams wait = {.waitValue = {.operation = CU_STREAM_MEM_OP_BARRIER}};
+  CUstreamCaptureStatus of_other = (CUstreamCaptureStatus)9;
+  uint32_t value = 0;
+  size_t count = 0;
+  GOOD(cuMemsetD8Async_ptsz, address, 1, 100, NULL);           /* the 4th */
+  GOOD(cuMemsetD2D8Async_ptsz, address, 100, 1, 10, 10, NULL); /* the 6th */
+  GOOD(cuMemcpyBatchAsync_ptsz, &address, &(CUdeviceptr){address + 512}, &(size_t){4}, 1,
+       &(CUmemcpyAttributes){0}, &(size_t){0}, 1, &count, NULL); /* the 9th */
+  GOOD(cuStreamBatchMemOp_ptsz, NULL, 1, &wait, 0);
+  GOOD(cuMemsetD8Async_ptsz, address, 1, 100, other);
+  GOOD(cuMemcpyDtoHAsync_v2_ptsz, &value, address, 4, other);
+  CHECK(value == 0x01010101);
+  GOOD(cuStreamIsCapturing_ptsz, other, &of_other);
+  CHECK((int)of_other == 0);
   GOOD(cuStreamEndCapture_ptsz, NULL, &graph);
   CHECK(graph != NULL);
+  GOOD(cuGraphGetNodes, graph, NULL, &count);
+  CHECK(count == 3);
 }
 
 static void build_graphs(void) {
