@@ -8,11 +8,7 @@
 enum { MOST_WORK = 1 << 23, MOST_WORK_EACH = 16 };
 
 /* What no program has, and a hostile file could make this take for ever with. */
-enum { MOST_STREAMS = 4096, MOST_WAITS = 256 };
-
-/* Pending blocks wait on made-up streams, one for each order of completion; no real handle looks like
- * these. */
-#define FIRST_WAIT_STREAM UINT64_C(0xf000000000000000)
+enum { MOST_STREAMS = 4096 };
 
 static void *resize_noticed(void *ctx, void *old, size_t old_size, size_t new_size) {
   vs_replay_course *r = ctx;
@@ -22,20 +18,6 @@ static void *resize_noticed(void *ctx, void *old, size_t old_size, size_t new_si
 }
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
-
-/* Frees a block that waits for other streams until `done`. */
-vs_status vs_replay_free_pending(vs_replay_course *r, uint64_t address, uint32_t done) {
-  size_t at = 0;
-  while (at < r->wait_until.count && at + 1 < MOST_WAITS && r->wait_until.data[at] > done) at++;
-  if (at == r->wait_until.count) {
-    VS_TRY(vs_vec_reserve(r->host, &r->wait_until, 1));
-    r->wait_until.count++;
-  }
-  r->wait_until.data[at] = done;
-  r->device.completes_at = done;
-  VS_TRY(vs_alloc_record_stream(r->alloc, address, FIRST_WAIT_STREAM + at));
-  return vs_alloc_free(r->alloc, address, VS_CONTEXT_NONE);
-}
 
 /* A recording shows that a private pool had no users left by what it gave back of it. */
 static vs_status pools_release(vs_replay_course *r) {

@@ -4,6 +4,7 @@
  *   replay_start.c    what was there before the trace
  *   replay_compare.c  steps against recorded steps, and why they differ
  *   replay_device.c   the device
+ *   replay_course.c   what the first two need: pools by their names here, blocks that wait for other streams
  *
  * Invariant: addresses[row] is where the block of that row lies in the replay, or 0: not yet, no more, or
  * nowhere. */
@@ -46,12 +47,14 @@ void vs_replay_steps_end(vs_replay_course *r);
 
 /* ---- replay_start.c ------------------------------------------------------------------------------------ */
 
-/* Finds out what pools are called in the allocator. */
-VS_MUST_CHECK vs_status vs_replay_pools_name(vs_replay_course *r);
-
 /* Takes over what was there. What cannot be is left out: frees of blocks in it do nothing. `total`: bytes
  * that the recorded card had at least. */
 VS_MUST_CHECK vs_status vs_replay_start_adopt(vs_replay_course *r, uint64_t total);
+
+/* ---- replay_course.c ----------------------------------------------------------------------------------- */
+
+/* Finds out what pools are called in the allocator. */
+VS_MUST_CHECK vs_status vs_replay_pools_name(vs_replay_course *r);
 
 /* `pool` as rows say it: 0, or 1 + index into pools. */
 static inline vs_pool_id vs_replay_pool(const vs_replay_course *r, uint32_t pool) {
@@ -60,8 +63,6 @@ static inline vs_pool_id vs_replay_pool(const vs_replay_course *r, uint32_t pool
 
 /* A private pool has to have a user. */
 VS_MUST_CHECK vs_status vs_replay_pool_need(vs_replay_course *r, vs_pool_id pool);
-
-/* ---- replay.c ------------------------------------------------------------------------------------------ */
 
 /* Frees a block that waits for other streams until the event `done`. */
 VS_MUST_CHECK vs_status vs_replay_free_pending(vs_replay_course *r, uint64_t address, uint32_t done);

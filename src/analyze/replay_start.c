@@ -2,30 +2,6 @@
 #include "alloc/adopt.h"
 #include "analyze/replay_course.h"
 
-/* Pools keep their ids, which decide the order among them. (n, 0) and (0, n) cannot be told apart by the
- * allocator: the later one gets an id of its own. */
-vs_status vs_replay_pools_name(vs_replay_course *r) {
-  const vs_snapshot *s = r->snapshot;
-  vs_map keys = {0};
-  vs_status status = vs_vec_reserve(r->host, &r->pools, s->pools.count);
-  for (size_t i = 0; i < s->pools.count && status == VS_OK; i++) {
-    vs_pool_id id = s->pools.data[i];
-    const uint64_t key = id.a != 0 ? id.a : id.b;
-    if (vs_map_find(&keys, key) != VS_MAP_NONE) id = (vs_pool_id){0, (UINT64_C(1) << 48) + i};
-    status = vs_map_reserve(r->host, &keys);
-    if (status != VS_OK) break;
-    vs_map_add(&keys, key, 0);
-    r->pools.data[r->pools.count++] = id;
-  }
-  vs_map_deinit(r->host, &keys);
-  return status;
-}
-
-vs_status vs_replay_pool_need(vs_replay_course *r, vs_pool_id pool) {
-  if (vs_pool_id_is_default(pool) || vs_alloc_pool_users(r->alloc, pool) > 0) return VS_OK;
-  return vs_alloc_pool_retain(r->alloc, pool, NULL);
-}
-
 typedef struct block_row {
   VS_VEC(vs_alloc_block_info) blocks;
 } block_row;

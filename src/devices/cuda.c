@@ -67,12 +67,6 @@ vs_status vs_devices__number(vs_devices *devices) {
   return devices->has_cuda_numbers ? number_by_driver(devices) : number_by_rule(devices);
 }
 
-bool vs_devices__needs_cuda(const vs_devices *devices) {
-  for (size_t i = 0; i < devices->units.count; i++)
-    if (devices->units.data[i].cuda_index.reason == VS_REASON_NOT_SAMPLED) return true;
-  return false;
-}
-
 /* ---- asking */
 
 static vs_status open_cuda(vs_devices *devices, vs_error *error) {

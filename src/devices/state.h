@@ -74,11 +74,11 @@ void vs_devices__explain(const vs_devices *devices, vs_status status, const vs_t
 
 /* units.c: reads the units anew from the telemetry, without CUDA's numbers. */
 VS_MUST_CHECK vs_status vs_devices__list(vs_devices *devices);
+/* Whether some unit's number is known to the driver only. */
+bool vs_devices__needs_cuda(const vs_devices *devices);
 
 /* cuda.c: gives the units CUDA's numbers, by the driver if it was asked already, else by the variables. */
 VS_MUST_CHECK vs_status vs_devices__number(vs_devices *devices);
-/* Whether some unit's number is known to the driver only. */
-bool vs_devices__needs_cuda(const vs_devices *devices);
 
 static inline vs_answer *vs_devices__answer(vs_devices *devices, uint32_t unit, vs_metric_id id) {
   return &devices->answers.data[(size_t)unit * VS_METRIC_ID_COUNT + (size_t)id];

@@ -67,6 +67,12 @@ vs_status vs_devices__list(vs_devices *devices) {
 
 uint32_t vs_devices_count(const vs_devices *devices) { return (uint32_t)devices->units.count; }
 
+bool vs_devices__needs_cuda(const vs_devices *devices) {
+  for (size_t i = 0; i < devices->units.count; i++)
+    if (devices->units.data[i].cuda_index.reason == VS_REASON_NOT_SAMPLED) return true;
+  return false;
+}
+
 vs_status vs_devices_info_of(const vs_devices *devices, uint32_t unit, vs_devices_info *info) {
   *info = (vs_devices_info){.parent = VS_DEVICES_NONE};
   if (!vs_devices_has(devices, unit)) return VS_BAD_ARGUMENT;

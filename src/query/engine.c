@@ -16,10 +16,29 @@ vs_status vs_engine_create(const vs_host *host, vs_engine **engine) {
   return VS_OK;
 }
 
+static void deinit_view(const vs_host *host, vs_view *view) {
+  for (size_t i = 0; i < VS_DRAWN_KINDS; i++) {
+    vs_match_cache_deinit(host, &view->thing_matches[i]);
+    vs_colour_cache_deinit(host, &view->colours[i]);
+    vs_scene_deinit(host, &view->everything[i]);
+    vs_scene_deinit(host, &view->filtered[i]);
+  }
+  vs_match_cache_deinit(host, &view->event_matches);
+  vs_vec_free(host, &view->mapping_ends);
+  if (view->has_ranges) vs_named_ranges_deinit(host, &view->ranges);
+  if (view->has_segments) vs_segment_index_deinit(host, &view->segments);
+  if (view->has_times) vs_times_deinit(host, &view->times);
+  for (size_t i = 0; view->has_levels && i < VS_CURVE_KINDS; i++) vs_levels_deinit(host, &view->levels[i]);
+  if (view->has_past) vs_past_deinit(host, &view->past);
+  if (view->has_names) vs_names_deinit(host, &view->names);
+  if (view->has_report) vs_report_deinit(host, &view->report);
+  if (view->has_lifetimes) vs_lifetimes_deinit(host, &view->lifetimes);
+}
+
 static void unload(vs_engine *engine) {
-  for (size_t i = 0; i < engine->views.count; i++) vs_view_deinit(engine, &engine->views.data[i]);
+  for (size_t i = 0; i < engine->views.count; i++) deinit_view(engine->host, &engine->views.data[i]);
   vs_vec_free(engine->host, &engine->views);
-  vs_view_deinit(engine, &engine->nothing);
+  deinit_view(engine->host, &engine->nothing);
   engine->nothing = (vs_view){.slice = &engine->no_slice};
   if (engine->snapshot != NULL) {
     vs_frames_deinit(engine->host, &engine->frames);

@@ -108,7 +108,6 @@ VS_MUST_CHECK vs_status vs_view_report(vs_engine *engine, vs_view *view, vs_repo
 /* The row of mappings that a segment event gave or took, the first of several; VS_NO_ROW. There has to be a past. */
 uint32_t vs_view_mapping_of(const vs_view *view, uint32_t event);
 void vs_scene_deinit(const vs_host *host, vs_scene *scene);
-void vs_view_deinit(vs_engine *engine, vs_view *view);
 
 /* Fails: VS_NOT_FOUND  the trace has no such event, no times, no OOM; `error` says which */
 VS_MUST_CHECK vs_status vs_view_moment(vs_engine *engine, vs_view *view, vs_when when, vs_moment *out,

@@ -137,26 +137,6 @@ void vs_scene_deinit(const vs_host *host, vs_scene *scene) {
   *scene = (vs_scene){0};
 }
 
-void vs_view_deinit(vs_engine *engine, vs_view *view) {
-  const vs_host *host = engine->host;
-  for (size_t i = 0; i < VS_DRAWN_KINDS; i++) {
-    vs_match_cache_deinit(host, &view->thing_matches[i]);
-    vs_colour_cache_deinit(host, &view->colours[i]);
-    vs_scene_deinit(host, &view->everything[i]);
-    vs_scene_deinit(host, &view->filtered[i]);
-  }
-  vs_match_cache_deinit(host, &view->event_matches);
-  vs_vec_free(host, &view->mapping_ends);
-  if (view->has_ranges) vs_named_ranges_deinit(host, &view->ranges);
-  if (view->has_segments) vs_segment_index_deinit(host, &view->segments);
-  if (view->has_times) vs_times_deinit(host, &view->times);
-  for (size_t i = 0; view->has_levels && i < VS_CURVE_KINDS; i++) vs_levels_deinit(host, &view->levels[i]);
-  if (view->has_past) vs_past_deinit(host, &view->past);
-  if (view->has_names) vs_names_deinit(host, &view->names);
-  if (view->has_report) vs_report_deinit(host, &view->report);
-  if (view->has_lifetimes) vs_lifetimes_deinit(host, &view->lifetimes);
-}
-
 /* ---- moments --------------------------------------------------------------------------------------------------- */
 
 static vs_status not_there(vs_error *error, const char *why) {

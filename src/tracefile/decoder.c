@@ -34,39 +34,10 @@ void vs_decoder_deinit(vs_decoder *d) {
   for (int i = 0; i < VS_DICT_COUNT; i++) vs_vec_free(d->host, &d->known[i]);
 }
 
-vs_status vs_decoder_give(vs_decoder *d, vs_trace_tag tag) {
-  d->item.tag = tag;
-  return d->visitor->visit(d->visitor->ctx, &d->item);
-}
-
 /* ---- what is known ------------------------------------------------------------------------------------- */
-
-static bool is_known(const vs_decoder *d, vs_dictionary dictionary, uint64_t id) {
-  return id < d->known[dictionary].count && d->known[dictionary].data[id] != 0;
-}
-
-uint32_t vs_decoder_reference(vs_decoder *d, vs_dictionary dictionary, vs_bytes *body) {
-  const uint64_t id = vs_get_varint(body);
-  if (is_known(d, dictionary, id)) return (uint32_t)id;
-  d->report->lost_entries++;
-  return VS_TRACE_NONE;
-}
 
 static uint32_t string(vs_decoder *d, vs_bytes *body) {
   return vs_decoder_reference(d, VS_DICT_STRINGS, body);
-}
-
-bool vs_decoder_truth(vs_bytes *body) {
-  const uint64_t truth = vs_get_varint(body);
-  if (truth > 1) body->is_bad = true;
-  return truth == 1;
-}
-
-int32_t vs_decoder_device(vs_bytes *body) {
-  const int64_t device = vs_get_signed(body);
-  if (device >= VS_TRACE_HOST && device < VS_TRACE_MOST_DEVICES) return (int32_t)device;
-  body->is_bad = true;
-  return 0;
 }
 
 /* The number of a new entry, for which there is then room in `known`. */
@@ -102,7 +73,7 @@ static vs_status take_items(vs_decoder *d, vs_bytes *body, uint64_t count, vs_di
   VS_TRY(vs_vec_reserve(d->host, &d->items, count));
   for (uint64_t i = 0; i < count; i++) {
     const uint64_t id = vs_get_varint(body);
-    const bool known = is_known(d, dictionary, id);
+    const bool known = vs_decoder_knows(d, dictionary, id);
     d->items.data[d->items.count++] = known ? (uint32_t)id : VS_MODEL_NONE;
     d->report->lost_entries += !known;
   }
@@ -177,7 +148,7 @@ static vs_status take_native(vs_decoder *d, vs_bytes *body) {
   native->offset = vs_get_varint(body);
   if (body->is_bad) return VS_BAD_FORMAT;
   native->module = (uint32_t)module;
-  if (is_known(d, VS_DICT_MODULES, module)) return give_entry(d, VS_DICT_FRAMES, VS_TRACE_NATIVE);
+  if (vs_decoder_knows(d, VS_DICT_MODULES, module)) return give_entry(d, VS_DICT_FRAMES, VS_TRACE_NATIVE);
   d->report->lost_entries++;
   d->next[VS_DICT_FRAMES]++;
   return VS_OK;

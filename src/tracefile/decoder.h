@@ -55,13 +55,37 @@ VS_MUST_CHECK vs_status vs_decoder_frame(vs_decoder *decoder, const uint8_t *rec
 
 /* ---- between the parts */
 
-VS_MUST_CHECK vs_status vs_decoder_give(vs_decoder *decoder, vs_trace_tag tag);
+VS_MUST_CHECK static inline vs_status vs_decoder_give(vs_decoder *d, vs_trace_tag tag) {
+  d->item.tag = tag;
+  return d->visitor->visit(d->visitor->ctx, &d->item);
+}
+
 VS_MUST_CHECK vs_status vs_decoder_event(vs_decoder *decoder, uint8_t first, vs_bytes *rest);
 VS_MUST_CHECK vs_status vs_decoder_record(vs_decoder *decoder, uint8_t tag, vs_bytes *body);
 
+static inline bool vs_decoder_knows(const vs_decoder *d, vs_dictionary dictionary, uint64_t id) {
+  return id < d->known[dictionary].count && d->known[dictionary].data[id] != 0;
+}
+
 /* A string, texts or stack that is referred to; what is lost becomes none, and is counted. */
-uint32_t vs_decoder_reference(vs_decoder *decoder, vs_dictionary dictionary, vs_bytes *body);
-bool vs_decoder_truth(vs_bytes *body);
-int32_t vs_decoder_device(vs_bytes *body);
+static inline uint32_t vs_decoder_reference(vs_decoder *d, vs_dictionary dictionary, vs_bytes *body) {
+  const uint64_t id = vs_get_varint(body);
+  if (vs_decoder_knows(d, dictionary, id)) return (uint32_t)id;
+  d->report->lost_entries++;
+  return VS_TRACE_NONE;
+}
+
+static inline bool vs_decoder_truth(vs_bytes *body) {
+  const uint64_t truth = vs_get_varint(body);
+  if (truth > 1) body->is_bad = true;
+  return truth == 1;
+}
+
+static inline int32_t vs_decoder_device(vs_bytes *body) {
+  const int64_t device = vs_get_signed(body);
+  if (device >= VS_TRACE_HOST && device < VS_TRACE_MOST_DEVICES) return (int32_t)device;
+  body->is_bad = true;
+  return 0;
+}
 
 #endif

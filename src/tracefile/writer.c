@@ -119,6 +119,14 @@ static void put_base(vs_tracew *w) {
   vs_tracew_record(w, VS_TRACE_BASE, at);
 }
 
+/* A new frame knows nothing of the ones before. */
+static void forget_model(vs_tracew *w) {
+  vs_model_begin(&w->model, w->model.address, w->model.time_us);
+  vs_map_clear(&w->site_by_hash);
+  vs_map_clear(&w->sizes_by_hash);
+  w->ready = NULL;
+}
+
 static vs_status begin(vs_tracew *w, size_t bytes) {
   const size_t usual = w->options.frame_size == 0 ? VS_TRACE_FRAME_SIZE : w->options.frame_size;
   const size_t at_least = bytes + BEGINNING > usual ? bytes + BEGINNING : usual;
@@ -128,7 +136,7 @@ static vs_status begin(vs_tracew *w, size_t bytes) {
   VS_TRY(w->sink.begin(w->sink.ctx, at_least, &memory, &size));
   VS_ASSERT(size >= bytes + BEGINNING && size <= VS_TRACE_MOST_FRAME_SIZE);
   memset(memory, 0, size);
-  vs_tracew_forget(w);
+  forget_model(w);
   w->frame = memory;
   w->frame_size = size;
   w->at = w->frame + VS_FRAME_HEADER;

@@ -3,13 +3,6 @@
 
 enum { MOST_BYTES = 256 }; /* of an event, with the context that it introduces */
 
-void vs_tracew_forget(vs_tracew *w) {
-  vs_model_begin(&w->model, w->model.address, w->model.time_us);
-  vs_map_clear(&w->site_by_hash);
-  vs_map_clear(&w->sizes_by_hash);
-  w->ready = NULL;
-}
-
 /* ---- context, site, sizes: numbers in this frame ------------------------------------------------------- */
 
 /* The number of a context, which is introduced by a record of its own. */

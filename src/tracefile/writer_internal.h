@@ -58,9 +58,6 @@ struct vs_tracew {
   vs_placed placed[VS_PLACED];
 };
 
-/* writer_events.c: a frame begins. */
-void vs_tracew_forget(vs_tracew *w);
-
 /* writer.c: all entries are in the file, and an open frame has room for `bytes` more. What is at `at` then
  * may be written up to there. The model may have begun anew. */
 VS_MUST_CHECK vs_status vs_tracew_prepare(vs_tracew *w, size_t bytes);

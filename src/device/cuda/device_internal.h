@@ -1,4 +1,5 @@
-/* Private to device*.c: the way into the driver and back, and the parts of the table of calls. */
+/* Private to device.c and what it is made of: visit.c, the way into the driver and back; vmm.c, capture.c and pool.c,
+ * parts of the table of calls that stand on it. */
 #ifndef VS_DEVICE_CUDA_DEVICE_INTERNAL_H
 #define VS_DEVICE_CUDA_DEVICE_INTERNAL_H
 
@@ -6,6 +7,8 @@
 #include "device/cuda/device.h"
 
 enum { VS_CUDA__MISSING = -1 };
+
+/* ---- visit.c */
 
 /* The context, made if need be, becomes current. */
 CUresult vs_cuda__begin(vs_cuda_device *device, vs_cuda_visit *visit);

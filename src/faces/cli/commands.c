@@ -42,6 +42,14 @@ const vs_example vs_examples[] = {
 };
 const size_t vs_example_count = sizeof vs_examples / sizeof vs_examples[0];
 
+const vs_export_format vs_export_formats[] = {
+#define VS_EXPORT(name_, extension_, opens_in_, sentence_) {#name_, extension_, opens_in_, sentence_},
+#include "query/exports.def"
+#undef VS_EXPORT
+    {"sqlite", ".sqlite", "sqlite3, DB Browser, pandas", "all tables as an SQLite database"},
+};
+const size_t vs_export_format_count = sizeof vs_export_formats / sizeof vs_export_formats[0];
+
 /* Options of several letters behind one dash. */
 static const struct {
   vs_command_id command;

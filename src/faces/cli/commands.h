@@ -61,6 +61,13 @@ extern const vs_command vs_commands[VS_COMMAND_COUNT];
 extern const vs_example vs_examples[];
 extern const size_t vs_example_count;
 
+/* What `export` writes. */
+typedef struct vs_export_format {
+  const char *name, *extension, *opens_in, *sentence;
+} vs_export_format;
+extern const vs_export_format vs_export_formats[];
+extern const size_t vs_export_format_count;
+
 /* ---- words of an option's argument: "peak|end|EVENT" has three, of which two are choices */
 
 /* The word behind *rest, which moves on; false at the end. */

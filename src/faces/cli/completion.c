@@ -15,9 +15,8 @@ static void put_command_names(vs_text *text) {
 }
 
 static void put_format_names(vs_text *text) {
-  const char *name, *extension, *opens_in, *sentence;
-  for (size_t i = 0; vs_help_format(i, &name, &extension, &opens_in, &sentence); i++)
-    vs_text_format(text, "%s%s", i == 0 ? "" : " ", name);
+  for (size_t i = 0; i < vs_export_format_count; i++)
+    vs_text_format(text, "%s%s", i == 0 ? "" : " ", vs_export_formats[i].name);
 }
 
 static void put_setting_names(vs_text *text) {

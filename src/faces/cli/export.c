@@ -14,13 +14,12 @@ static vs_exit refuse(const char *format, const char *text) {
   return vs_say_error(VS_STR(""), &error);
 }
 
-/* Where it opens, NULL for a format that there is none of: then what is near is said. */
-static const char *find_format(const char *typed, const char **extension) {
+/* NULL for a format that there is none of: then what is near is said. */
+static const vs_export_format *find_format(const char *typed) {
   vs_nearest nearest = vs_nearest_to(vs_str_from(typed));
-  const char *name, *opens_in, *sentence;
-  for (size_t i = 0; vs_help_format(i, &name, extension, &opens_in, &sentence); i++) {
-    if (is_format(name, typed)) return opens_in;
-    vs_nearest_offer(&nearest, vs_str_from(name));
+  for (size_t i = 0; i < vs_export_format_count; i++) {
+    if (is_format(vs_export_formats[i].name, typed)) return &vs_export_formats[i];
+    vs_nearest_offer(&nearest, vs_str_from(vs_export_formats[i].name));
   }
   vs_error error;
   if (nearest.best.size != 0)
@@ -68,23 +67,24 @@ static void say_done(const vs_cli *cli, const char *opens_in) {
 }
 
 vs_exit vs_cli_export(vs_cli *cli) {
-  const char *format = cli->line->arguments[1], *extension = "";
-  const char *opens_in = find_format(format, &extension);
-  if (opens_in == NULL) return VS_EXIT_USAGE;
+  const vs_export_format *format = find_format(cli->line->arguments[1]);
+  if (format == NULL) return VS_EXIT_USAGE;
   if (!vs_cli_has(cli, VS_OPTION_OUTPUT) && vs_stream_is_terminal(VS_STDOUT))
-    return refuse("it would fill the screen: name a file, for example -o memory%s", extension);
-  const bool is_sqlite = is_format(format, sqlite_name);
-  if (is_sqlite && !has_file(cli)) return refuse("an SQLite database needs a file: -o memory%s", extension);
+    return refuse("it would fill the screen: name a file, for example -o memory%s", format->extension);
+  const bool is_sqlite = is_format(format->name, sqlite_name);
+  if (is_sqlite && !has_file(cli))
+    return refuse("an SQLite database needs a file: -o memory%s", format->extension);
   vs_client client;
   vs_exit code = vs_cli_load(cli, &client);
   if (code != VS_EXIT_OK) return code;
   if (is_sqlite) {
     code = export_sqlite(cli, &client);
   } else {
-    begin_request(cli, &client, format);
+    begin_request(cli, &client, format->name);
     code = vs_client_pass(&client, vs_outfile_writer(&cli->out));
   }
   vs_client_close(&client);
-  if (code == VS_EXIT_OK && has_file(cli) && !vs_cli_has(cli, VS_OPTION_QUIET)) say_done(cli, opens_in);
+  if (code == VS_EXIT_OK && has_file(cli) && !vs_cli_has(cli, VS_OPTION_QUIET))
+    say_done(cli, format->opens_in);
   return code;
 }

@@ -1,14 +1,6 @@
 #include "faces/cli/help.h"
 #include "faces/cli/cli.h"
 
-const char vs_help_intro[] = "vramscope reads the memory snapshots that PyTorch writes for CUDA programs and "
-                             "says where the GPU memory went.";
-
-const char vs_help_files[] =
-    "FILE is a snapshot as torch.cuda.memory._dump_snapshot() writes it (a pickle of any age, which is read "
-    "without "
-    "running any of it), or its JSON form; either may be compressed with gzip. - is standard input.";
-
 static const char recording[] = "To record one, put this before the first allocation:\n"
                                 "    torch.cuda.memory._record_memory_history()\n"
                                 "and this where you want to look, such as where the out-of-memory error is\n"
@@ -70,24 +62,6 @@ void vs_help_overview(vs_screen *screen) {
 
 /* ---- a command */
 
-bool vs_help_format(size_t index, const char **name, const char **extension, const char **opens_in,
-                    const char **sentence) {
-  static const struct {
-    const char *name, *extension, *opens_in, *sentence;
-  } formats[] = {
-#define VS_EXPORT(name_, extension_, opens_in_, sentence_) {#name_, extension_, opens_in_, sentence_},
-#include "query/exports.def"
-#undef VS_EXPORT
-      {"sqlite", ".sqlite", "sqlite3, DB Browser, pandas", "all tables as an SQLite database"},
-  };
-  if (index >= sizeof formats / sizeof formats[0]) return false;
-  *name = formats[index].name;
-  *extension = formats[index].extension;
-  *opens_in = formats[index].opens_in;
-  *sentence = formats[index].sentence;
-  return true;
-}
-
 static void put_options(vs_screen *screen, uint64_t options, vs_option_group group, const char *heading) {
   bool first = true;
   for (unsigned id = 0; id < VS_OPTION_COUNT; id++) {
@@ -105,11 +79,11 @@ static void put_options(vs_screen *screen, uint64_t options, vs_option_group gro
 
 static void put_formats(vs_screen *screen) {
   put_heading(screen, "Formats");
-  const char *name, *extension, *opens_in, *sentence;
-  for (size_t i = 0; vs_help_format(i, &name, &extension, &opens_in, &sentence); i++) {
+  for (size_t i = 0; i < vs_export_format_count; i++) {
+    const vs_export_format *format = &vs_export_formats[i];
     char text[256];
-    vs_format(text, sizeof text, "%s; opens in %s", sentence, opens_in);
-    put_row(screen, name, 15, text);
+    vs_format(text, sizeof text, "%s; opens in %s", format->sentence, format->opens_in);
+    put_row(screen, format->name, 15, text);
   }
 }
 

@@ -18,8 +18,4 @@ void vs_help_manual(vs_text *text);
 /* `shell`: bash, zsh or fish. */
 void vs_help_completion(vs_text *text, vs_str shell);
 
-/* The formats of export, one by one: name and what it is for; false behind the last. */
-bool vs_help_format(size_t index, const char **name, const char **extension, const char **opens_in,
-                    const char **sentence);
-
 #endif

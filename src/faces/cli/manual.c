@@ -1,6 +1,14 @@
 /* The manual page, from the same tables as the help. roff: https://man7.org/linux/man-pages/man7/man-pages.7.html */
 #include "faces/cli/help.h"
 
+const char vs_help_intro[] = "vramscope reads the memory snapshots that PyTorch writes for CUDA programs and "
+                             "says where the GPU memory went.";
+
+const char vs_help_files[] =
+    "FILE is a snapshot as torch.cuda.memory._dump_snapshot() writes it (a pickle of any age, which is read "
+    "without "
+    "running any of it), or its JSON form; either may be compressed with gzip. - is standard input.";
+
 /* Text for roff: a backslash is \e, a hyphen \-, and a dot or quote that would begin a request is hidden by \&. */
 static void put(vs_text *text, const char *plain) {
   if (*plain == '.' || *plain == '\'') vs_text_cstr(text, "\\&");
@@ -66,13 +74,13 @@ static void put_command(vs_text *text, vs_command_id id) {
 }
 
 static void put_formats(vs_text *text) {
-  const char *name, *extension, *opens_in, *sentence;
-  for (size_t i = 0; vs_help_format(i, &name, &extension, &opens_in, &sentence); i++) {
-    put_macro(text, ".TP\n.B", name);
-    put(text, sentence);
+  for (size_t i = 0; i < vs_export_format_count; i++) {
+    const vs_export_format *format = &vs_export_formats[i];
+    put_macro(text, ".TP\n.B", format->name);
+    put(text, format->sentence);
     vs_text_cstr(text, ". Opens in ");
-    put(text, opens_in);
-    vs_text_format(text, "; the usual ending is \\fB%s\\fR.\n", extension);
+    put(text, format->opens_in);
+    vs_text_format(text, "; the usual ending is \\fB%s\\fR.\n", format->extension);
   }
 }
 

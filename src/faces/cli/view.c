@@ -16,65 +16,6 @@ typedef struct viewing {
   vs_progress progress;
 } viewing;
 
-static vs_exit refuse(const char *sentence) {
-  vs_error error;
-  vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s", sentence);
-  return vs_say_error(VS_STR(""), &error);
-}
-
-static bool is_stdin(const char *name) { return vs_str_equal(vs_str_from(name), VS_STR("-")); }
-
-/* ---- the files */
-
-static vs_exit check_stdin(const vs_cli *cli) {
-  size_t times = 0;
-  for (size_t i = 0; i < cli->line->argument_count; i++) times += is_stdin(cli->line->arguments[i]);
-  return times > 1 ? refuse("standard input can be read once only") : VS_EXIT_OK;
-}
-
-static vs_exit look_at(const char *path, uint64_t *bytes) {
-  *bytes = VS_NO_SIZE;
-  if (is_stdin(path))
-    return VS_EXIT_OK; /* looked at when it is read: a pipe that is opened twice is read twice */
-  vs_infile file;
-  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  if (vs_infile_open(&file, path, &error) != VS_OK) {
-    error.status = VS_IO; /* a missing file is an input that cannot be read */
-    return vs_say_error(vs_str_from(path), &error);
-  }
-  *bytes = file.size;
-  vs_infile_close(&file);
-  return VS_EXIT_OK;
-}
-
-/* The bytes of all names up to and with the last slash that they share; of a single name, of its folder. */
-static size_t shared_folder(char *const *names, size_t count) {
-  const char *first = NULL;
-  size_t shared = 0;
-  for (size_t i = 0; i < count; i++) {
-    if (is_stdin(names[i])) continue;
-    size_t same = 0;
-    if (first == NULL) same = strlen(first = names[i]);
-    else
-      while (same < shared && names[i][same] == first[same]) same++;
-    while (same != 0 && first[same - 1] != '/') same--;
-    shared = same;
-  }
-  return shared;
-}
-
-vs_exit vs_view_files(const vs_cli *cli, vs_page_file files[VS_MAX_ARGUMENTS]) {
-  const size_t count = cli->line->argument_count;
-  char *const *names = (char *const *)(uintptr_t)cli->line->arguments;
-  const size_t folder = shared_folder(names, count);
-  vs_exit code = check_stdin(cli);
-  for (size_t i = 0; i < count && code == VS_EXIT_OK; i++) {
-    files[i].name = is_stdin(names[i]) ? "standard input" : names[i] + folder;
-    code = look_at(names[i], &files[i].bytes);
-  }
-  return code;
-}
-
 /* ---- what the server asks for */
 
 typedef struct reading {
@@ -265,8 +206,8 @@ vs_exit vs_cli_view(vs_cli *cli) {
   static viewing view; /* outlives this function if the server does */
   uint16_t port;
   if (vs_cli_has(cli, VS_OPTION_HTML)) return vs_view_write_page(cli);
-  if (cli->line->argument_count == 0) return refuse("view needs a file: vramscope view FILE");
-  if (!port_of(cli, &port)) return refuse("--port takes 1 to 65535");
+  if (cli->line->argument_count == 0) return vs_view_refuse("view needs a file: vramscope view FILE");
+  if (!port_of(cli, &port)) return vs_view_refuse("--port takes 1 to 65535");
   view = (viewing){.cli = cli, .count = cli->line->argument_count};
   const vs_exit code = vs_view_files(cli, view.files);
   return code == VS_EXIT_OK ? serve(&view, port) : code;

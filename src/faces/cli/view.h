@@ -11,6 +11,9 @@ enum { VS_VIEW_NAME = 4096 };
  * large they are. A name that is not there, or cannot be read, is said. */
 VS_MUST_CHECK vs_exit vs_view_files(const vs_cli *cli, vs_page_file files[VS_MAX_ARGUMENTS]);
 
+/* Says a sentence about the command line. */
+VS_MUST_CHECK vs_exit vs_view_refuse(const char *sentence);
+
 /* `view FILE... --html OUT` */
 VS_MUST_CHECK vs_exit vs_view_write_page(vs_cli *cli);
 

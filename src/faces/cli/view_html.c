@@ -14,19 +14,13 @@ typedef struct writing {
   vs_outfile out;
 } writing;
 
-static vs_exit refuse(const char *sentence) {
-  vs_error error;
-  vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s", sentence);
-  return vs_say_error(VS_STR(""), &error);
-}
-
 static vs_exit check(const vs_cli *cli) {
   static const vs_option_id serving[] = {VS_OPTION_PORT, VS_OPTION_OPEN, VS_OPTION_NO_TOKEN};
   for (size_t i = 0; i < sizeof serving / sizeof serving[0]; i++) {
     char sentence[80];
     vs_format(sentence, sizeof sentence, "--html serves nothing, so --%s has no meaning",
               vs_options[serving[i]].name);
-    if (vs_cli_has(cli, serving[i])) return refuse(sentence);
+    if (vs_cli_has(cli, serving[i])) return vs_view_refuse(sentence);
   }
   vs_error error;
   if (cli->line->argument_count != 0 && vs_zlib_version() == NULL) {
