@@ -12,7 +12,7 @@ import pytest
 
 from conftest import Run
 
-COMMANDS = ("report", "stats", "tree", "blocks", "events", "view", "export", "compact", "dryrun", "demo", "smi", "top",
+COMMANDS = ("report", "stats", "tree", "blocks", "events", "view", "export", "query", "compact", "dryrun", "demo", "smi", "top",
             "settings", "doctor", "help")
 
 FAKE = os.environ.get("VRAMSCOPE_FAKE", "")
@@ -93,7 +93,7 @@ def test_every_listed_option_is_accepted(build, vramscope, call, folder, command
     samples = {"N": "3", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SETTINGS": "expandable_segments:True",
                "FIELDS": "gpu_name", "LIST": "0", "FORMAT": "csv", "[N]": "3", "SECONDS": "0.5"}
     operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "demo": [], "smi": [], "top": [],
-                "compact": ["recording.vram"], "settings": ["expandable_segments:True"]}.get(command, ["snapshot.pickle"])
+                "compact": ["recording.vram"], "query": ["snapshot.pickle", "report"], "settings": ["expandable_segments:True"]}.get(command, ["snapshot.pickle"])
     short = ["--steps", "2"]
     vramscope("demo", *short, "--keep", "recording.vram")
     for letter, name, argument in listed_options(vramscope("help", command).out):
