@@ -26,16 +26,6 @@ typedef struct vs_findings {
 #define VS_COMPILER "an unknown compiler"
 #endif
 
-void vs_doctor_put(vs_cli *cli, bool is_good, const char *what, const char *format, const char *value) {
-  char label[48];
-  vs_text text;
-  vs_format(label, sizeof label, "%s  %s", is_good ? "yes" : "no ", what);
-  vs_scratch_init(&text, &cli->screen);
-  vs_text_format(&text, format, value);
-  vs_screen_labelled(&cli->screen, label, 25, is_good ? VS_STYLE_PLAIN : VS_STYLE_TITLE, vs_text_view(&text));
-  vs_text_deinit(&text);
-}
-
 static uint64_t sum_of(vs_json devices, const char *key) {
   uint64_t sum = 0;
   for (size_t i = 0; i < vs_json_count(devices); i++) sum += vs_reply_u64(vs_json_at(devices, i), key);

@@ -4,6 +4,16 @@
 #include "os/library.h"
 #include "os/process.h"
 
+void vs_doctor_put(vs_cli *cli, bool is_good, const char *what, const char *format, const char *value) {
+  char label[48];
+  vs_text text;
+  vs_format(label, sizeof label, "%s  %s", is_good ? "yes" : "no ", what);
+  vs_scratch_init(&text, &cli->screen);
+  vs_text_format(&text, format, value);
+  vs_screen_labelled(&cli->screen, label, 25, is_good ? VS_STYLE_PLAIN : VS_STYLE_TITLE, vs_text_view(&text));
+  vs_text_deinit(&text);
+}
+
 static bool loads_cuda(void) {
   const char *given = vs_process_variable("VRAMSCOPE_CUDA");
   const char *const names[] = {given != NULL && given[0] != 0 ? given : "libcuda.so.1", NULL};

@@ -99,11 +99,6 @@ static vs_exit make_plan(vs_dryrun *plan, vs_cli *cli) {
 
 /* ---- what came of it */
 
-const char *vs_verdict_word(vs_verdict verdict) {
-  static const char *const words[] = {"fits", "handled", "does_not_fit", "stopped", "no_cuda"};
-  return words[verdict];
-}
-
 static bool was_cuda_used(const vs_result *result) {
   for (uint32_t c = 0; c < result->card_count; c++)
     if (result->cards[c].is_used) return true;
@@ -143,7 +138,8 @@ static vs_exit keep_snapshot(vs_cli *cli, const char *from, const char *to) {
 /* The engine's report of the main process' snapshot; absent where it has none. */
 static vs_exit ask_engine(vs_dryrun *plan, const char *path, vs_json_doc *reply) {
   vs_client client;
-  vs_exit code = vs_client_open(&client, plan->cli->host, path, path, !vs_cli_has(plan->cli, VS_OPTION_QUIET));
+  vs_exit code =
+      vs_client_open(&client, plan->cli->host, path, path, !vs_cli_has(plan->cli, VS_OPTION_QUIET));
   if (code != VS_EXIT_OK) return code;
   vs_client_begin(&client, "report");
   const uint64_t top = vs_words_top(plan->cli, 5);

@@ -70,8 +70,6 @@ typedef enum vs_verdict {
   VS_VERDICT_NO_CUDA,      /* it did not use the simulated GPU */
 } vs_verdict;
 
-const char *vs_verdict_word(vs_verdict verdict); /* "fits", "handled", "does_not_fit", "stopped", "no_cuda" */
-
 typedef struct vs_search {
   bool was_made;
   bool is_known; /* false: it could not be found; `why` says why */

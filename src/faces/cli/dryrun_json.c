@@ -193,6 +193,11 @@ static void put_command(vs_jsonw *w, char *const *words) {
 
 /* ---- the whole */
 
+static const char *verdict_word(vs_verdict verdict) {
+  static const char *const words[] = {"fits", "handled", "does_not_fit", "stopped", "no_cuda"};
+  return words[verdict];
+}
+
 void vs_dryrun_put_json(vs_cli *cli, const vs_outcome *outcome) {
   const vs_result *result = outcome->result;
   vs_jsonw writer, *w = &writer;
@@ -202,7 +207,7 @@ void vs_dryrun_put_json(vs_cli *cli, const vs_outcome *outcome) {
   vs_jsonw_member_str(w, "method", VS_STR("dryrun"));
   vs_jsonw_member_bool(w, "simulated", true);
   put_command(w, cli->line->words);
-  vs_jsonw_member_str(w, "verdict", vs_str_from(vs_verdict_word(outcome->verdict)));
+  vs_jsonw_member_str(w, "verdict", vs_str_from(verdict_word(outcome->verdict)));
   vs_jsonw_member_i64(w, "exit_code", vs_launch_exit(outcome->launch));
   const int number = vs_launch_signal(outcome->launch);
   put_u64_or_null(w, "signal", number != 0, (uint64_t)number);

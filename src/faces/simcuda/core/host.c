@@ -54,11 +54,6 @@ vs_sim_error vs_world_host_free(void *memory) {
   return error;
 }
 
-void vs_unmap_managed(const vs_sim_range *range) {
-  void *memory = (void *)(uintptr_t)range->base; // NOLINT(performance-no-int-to-ptr)
-  if (range->user != 0) (void)munmap(memory, (size_t)range->user);
-}
-
 /* Managed memory has granules of its own, so its pages are nobody else's. */
 static vs_sim_error add_managed(uint32_t device, uint64_t size, uint64_t *address) {
   vs_sim *sim = &vs_the_world.sim;

@@ -45,9 +45,6 @@ bool vs_world_has_machine(void);
 /* Makes the context of a device, under the lock. */
 vs_sim_error vs_world_use_locked(uint32_t device);
 
-/* The pages of managed memory that is gone. */
-void vs_unmap_managed(const vs_sim_range *range);
-
 /* Adds to a count in the node that others may read at any time and only this process writes; under the
  * lock. */
 static inline void vs_count(uint64_t *count, uint64_t more) {
@@ -56,6 +53,9 @@ static inline void vs_count(uint64_t *count, uint64_t more) {
 
 /* The library of the first face that was called, "" where none was. */
 const char *vs_first_face(void);
+/* A name that is not simulated was called for the first time; and what vs_world_guess does. */
+void vs_refused_note(const vs_face_call *call);
+void vs_guess_note(const char *what, uint64_t bytes, const char *why);
 /* The process ends: notes the guesses whose sums have changed. */
 void vs_guesses_end(void);
 

@@ -137,13 +137,13 @@ void vs_notes_open(const vs_configuration *configuration) {
   atomic_store(&file.is_wanted, configuration->run[0] != 0 || configuration->is_verbose);
 }
 
-void vs_notes_begin(void) {
+void vs_notes_begin(const char *face) {
   if (!vs_notes_are_wanted()) return;
   vs_note note;
   vs_note_begin(&note, "start");
   vs_note_number(&note, "pid", vs_process_id());
   vs_note_string(&note, "program", vs_str_from(program_invocation_short_name));
-  vs_note_string(&note, "face", vs_str_from(vs_first_face()));
+  vs_note_string(&note, "face", vs_str_from(face));
   vs_note_end(&note);
 }
 

@@ -23,8 +23,8 @@
 /* From now on notes go where the configuration says, into the file of this process. Nothing is written
  * yet. */
 void vs_notes_open(const vs_configuration *configuration);
-/* The world begins, and the process ends: the first note, and the last. */
-void vs_notes_begin(void);
+/* The world begins, because the library `face` was called, and the process ends: the first note, and the last. */
+void vs_notes_begin(const char *face);
 void vs_notes_end(void);
 
 /* Whether anybody wants them; what it takes to make one can be saved otherwise. */

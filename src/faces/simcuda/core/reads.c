@@ -20,9 +20,13 @@ static struct {
   vs_place_count counts[VS_READS_PLACES];
 } reads = {.lock = PTHREAD_MUTEX_INITIALIZER, .place_count = 1};
 
+static bool asks_stacks; /* written before notes are wanted, and read behind that */
+
 static _Thread_local bool is_asking; /* Python code that runs because we ask may read values itself */
 
 void vs_reads_forked(void) { (void)pthread_mutex_init(&reads.lock, NULL); }
+
+void vs_reads_open(bool with_stacks) { asks_stacks = with_stacks; }
 
 static uint64_t hash_of(const vs_python_frame *frames, size_t count, bool is_large) {
   uint64_t hash = is_large;
@@ -75,7 +79,7 @@ static uint32_t place_in_python(uint64_t bytes) {
 
 static uint32_t place_of_caller(uint64_t bytes) {
   vs_python_visit visit;
-  if (is_asking || !vs_the_world.configuration.asks_stacks) return ELSEWHERE;
+  if (is_asking || !asks_stacks) return ELSEWHERE;
   is_asking = true;
   uint32_t id = ELSEWHERE;
   if (vs_python_enter(&visit)) {

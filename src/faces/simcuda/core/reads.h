@@ -16,6 +16,9 @@
 
 enum { VS_READS_PLACES = 1024, VS_READS_FRAMES = 32, VS_READS_LARGE = 64 << 10 };
 
+/* Before notes are opened: whether the interpreter is asked. */
+void vs_reads_open(bool with_stacks);
+
 /* The calling thread copied `bytes` from the device. No lock of ours is held. */
 void vs_reads_note(uint64_t bytes);
 

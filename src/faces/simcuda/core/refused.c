@@ -116,13 +116,7 @@ void vs_world_not_simulated(const char *library, const char *what) {
   vs_note_end(&note);
 }
 
-uint64_t vs_world_refused(vs_face_call *call) {
-  if (__atomic_exchange_n(&call->was_said, 1, __ATOMIC_RELAXED) == 0) {
-    (void)vs_world_has_machine(); /* so that the note has a file, even where this is the first call of all */
-    vs_world_not_simulated(library_of(call), call->name);
-  }
-  return call->refusal;
-}
+void vs_refused_note(const vs_face_call *call) { vs_world_not_simulated(library_of(call), call->name); }
 
 /* ---- guesses */
 
@@ -157,8 +151,7 @@ static struct guess *find_guess(const char *what, const char *why) {
 
 /* The first one is noted at once; then, so that a killed process does not leave too little and one that
  * guesses all the time not too many lines, whenever the sum has doubled, and at the end. */
-void vs_world_guess(const char *what, uint64_t bytes, const char *why) {
-  (void)vs_world_has_machine();
+void vs_guess_note(const char *what, uint64_t bytes, const char *why) {
   take();
   struct guess *guess = find_guess(what, why), now;
   bool is_due = false;

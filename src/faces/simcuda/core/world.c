@@ -4,6 +4,7 @@
 #include "faces/simcuda/core/reads.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 vs_world vs_the_world = {.lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP};
 
@@ -40,13 +41,18 @@ static void after_fork(void) {
 
 static const char *variable(const char *name) { return getenv(name); }
 
+static void open_notes(const vs_configuration *configuration) {
+  vs_reads_open(configuration->asks_stacks);
+  vs_notes_open(configuration);
+}
+
 static int open_machine_once(void) {
   char problem[VS_CONFIGURATION_PROBLEM];
   (void)pthread_atfork(NULL, NULL, after_fork);
   vs_configuration *configuration = &vs_the_world.configuration;
   if (vs_configuration_read(configuration, variable, problem) &&
       vs_machine_open(&vs_the_world.machine, configuration, problem)) {
-    vs_notes_open(configuration);
+    open_notes(configuration);
     return READY;
   }
   char line[VS_CONFIGURATION_PROBLEM + 64];
@@ -69,6 +75,23 @@ bool vs_world_has_machine(void) {
   }
   return atomic_load_explicit(&machine_state, memory_order_acquire) == READY;
 }
+
+/* ---- what is not simulated. The machine comes first: then the note has a file, even where this is the first call of all. */
+
+uint64_t vs_world_refused(vs_face_call *call) {
+  if (__atomic_exchange_n(&call->was_said, 1, __ATOMIC_RELAXED) == 0) {
+    (void)vs_world_has_machine();
+    vs_refused_note(call);
+  }
+  return call->refusal;
+}
+
+void vs_world_guess(const char *what, uint64_t bytes, const char *why) {
+  (void)vs_world_has_machine();
+  vs_guess_note(what, bytes, why);
+}
+
+/* ---- the node */
 
 vs_sim_node *vs_world_lock_node(void) {
   if (!vs_world_has_machine()) return NULL;
@@ -94,9 +117,14 @@ static void hook_make_room(void *ctx, uint32_t device, uint64_t bytes) {
   if (free_bytes < bytes) vs_note_out_of_memory(device, bytes, free_bytes);
 }
 
+static void unmap_managed(const vs_sim_range *range) {
+  void *memory = (void *)(uintptr_t)range->base; // NOLINT(performance-no-int-to-ptr)
+  if (range->user != 0) (void)munmap(memory, (size_t)range->user);
+}
+
 static void hook_gone(void *ctx, const vs_sim_range *range) {
   (void)ctx;
-  if (range->kind == VS_SIM_RANGE_MANAGED) vs_unmap_managed(range);
+  if (range->kind == VS_SIM_RANGE_MANAGED) unmap_managed(range);
   else if (range->kind != VS_SIM_RANGE_HOST)
     vs_contents_forget(&vs_the_world.contents, range->base, range->size);
 }
@@ -153,8 +181,8 @@ static int make_world(void) {
   vs_world *world = &vs_the_world;
   if (!open_machine()) return BROKEN;
   take_cards();
-  vs_notes_open(&world->configuration); /* again: the machine may have been opened before a fork */
-  vs_notes_begin();
+  open_notes(&world->configuration); /* again: the machine may have been opened before a fork */
+  vs_notes_begin(vs_first_face());
   if (world->device_count == 0) return NO_DEVICE;
   if (vs_machine_enter(&world->machine) != VS_SIM_OK) {
     vs_world_say_once("no simulated GPU: too many processes use it");

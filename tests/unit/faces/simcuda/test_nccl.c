@@ -3,6 +3,7 @@
 #include "faces/simcuda/nccl/buffers.c"
 #include "faces/simcuda/nccl/collectives.c"
 #include "faces/simcuda/nccl/comm.c"
+#include "faces/simcuda/nccl/failure.c"
 #include "faces/simcuda/nccl/groups.c"
 
 #include "faces/simcuda/nccl/memory.c"
