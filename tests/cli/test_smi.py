@@ -174,6 +174,7 @@ def test_forms_of_other_machines(smi, name, fields, line):
         ("pstate", "32", "[N/A]"),
         ("compute_mode", "3", "Exclusive_Process"),
         ("gpu_recovery_action", "0", "None"),
+        ("temperature.gpu", "-5", "-5"),
         ("temperature.gpu.tlimit", "-3", "-3"),
         ("clocks_event_reasons.active", "0x1EF", "0x00000000000001EF"),
         ("clocks_event_reasons.sw_thermal_slowdown", "", "[N/A]"),
@@ -531,6 +532,22 @@ def test_json_errors_are_not_on_standard_output(smi):
     assert done.code == 9 and done.out == "" and done.err.count("\n") == 1
 
 
+def test_below_zero(smi, vramscope, machine):
+    here = machine("h200", "[card 0]", "temperature.gpu = -5")
+    assert json.loads(smi(here, "--json").out)["devices"][0]["temperature_c"] == -5
+    assert ", -5 C, " in smi(here).out
+    (row,) = json.loads(smi(here, "--query-gpu=temperature.gpu", "--json").out)["rows"]
+    assert row["values"] == {"temperature.gpu": -5}
+    assert json.loads(vramscope("top", "--json", env=here).out)["devices"][0]["temperature_celsius"] == -5
+
+
+def test_the_table_is_made_of_the_json(smi):
+    """What a person reads is in the document: that two MIG devices share memory, and on which one a process runs."""
+    devices = json.loads(smi("mig", "--json").out)["devices"]
+    assert [device["memory"]["shared_with_mig_index"] for device in devices] == [None, None, 0, None]
+    assert [process["mig_index"] for process in devices[0]["processes"]] == [0, 1]
+
+
 def test_json_table(smi):
     reply = json.loads(smi("h200_loaded", "--json").out)
     assert reply["schema"] == 1
@@ -614,8 +631,8 @@ def test_guide_lists_the_fields():
 
 
 def table_of(macros):
-    folder = ROOT / "src/faces/cli"
-    text = (folder / "smi_fields.def").read_text() + (folder / "smi_apps.def").read_text()
+    folder = ROOT / "src/faces/smi"
+    text = (folder / "fields.def").read_text() + (folder / "apps.def").read_text()
     macros = macros.split(",")
     rows = re.findall(r'^(VS_SMI_\w+)\("([^"]+)", (?:0|"([^"]+)"),\s+(?:0|"([^"]+)"), \w+, (VS_\w+)[^"]*"(.*)"\)$', text, re.M)
     lines = ["| field | unit | what it is |\n|---|---|---|\n"]

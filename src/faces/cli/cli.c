@@ -40,3 +40,21 @@ vs_exit vs_cli_pass_reply(vs_cli *cli, vs_client *client) {
   vs_text_byte(&cli->screen.text, '\n');
   return VS_EXIT_OK;
 }
+
+void vs_cli_put_document(vs_cli *cli, const vs_text *bytes,
+                         void (*put_text)(vs_screen *screen, vs_json document)) {
+  vs_json_doc document;
+  vs_error error;
+  vs_status status = bytes->status;
+  if (status == VS_OK && vs_cli_has(cli, VS_OPTION_JSON)) {
+    vs_text_str(&cli->screen.text, vs_text_view(bytes));
+    return;
+  }
+  if (status == VS_OK) status = vs_json_doc_init(&document, cli->host, vs_text_view(bytes), &error);
+  if (status != VS_OK) {
+    cli->screen.text.status = status;
+    return;
+  }
+  put_text(&cli->screen, vs_json_root(&document));
+  vs_json_doc_deinit(&document);
+}

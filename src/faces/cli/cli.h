@@ -35,6 +35,10 @@ VS_MUST_CHECK vs_exit vs_cli_answer(vs_cli *cli, vs_exit (*ask)(vs_cli *cli, vs_
 /* Adds the parameters that stand on the command line under the same names: device, at, by, top, filter. */
 void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint64_t options);
 
+/* Shows a document that the command made itself: `bytes` as they are with --json, else the text that `put_text` makes of them. */
+void vs_cli_put_document(vs_cli *cli, const vs_text *bytes,
+                         void (*put_text)(vs_screen *screen, vs_json document));
+
 /* Writes the reply of the request that was begun, and a line feed. */
 VS_MUST_CHECK vs_exit vs_cli_pass_reply(vs_cli *cli, vs_client *client);
 

@@ -91,7 +91,7 @@ static void put_exits(vs_screen *screen, vs_command_id id) {
   put_heading(screen, "Exit status");
 #define VS_SMI_EXIT(name, value, meaning) \
   if (id == VS_COMMAND_smi) put_row(screen, #value, 7, meaning);
-#include "faces/cli/smi_exits.def"
+#include "faces/smi/exits.def"
 #undef VS_SMI_EXIT
   if (id == VS_COMMAND_smi) return;
 #define VS_EXIT(name, value, meaning) put_row(screen, #value, 5, meaning);

@@ -1,7 +1,19 @@
-/* vramscope smi: the GPUs of this machine, as nvidia-smi tells of them and as people like to see them. */
-#include "faces/cli/smi.h"
+/* vramscope smi: the command line of faces/smi, looking again and again, and what went wrong: said as nvidia-smi does, with its
+ * words on standard output and the driver's number as exit status. With --json it is not mistaken for nvidia-smi, and one line
+ * goes to standard error. */
+#include "faces/smi/smi.h"
+#include "faces/cli/cli.h"
+#include "faces/cli/smi_table.h"
 #include "os/clock.h"
 #include "os/process.h"
+
+/* VS_DEVICE of a function below: `failure` says what went wrong. */
+typedef struct vs_smi_command {
+  vs_cli *cli;
+  vs_smi smi;
+  bool is_json;
+  vs_smi_failure failure;
+} vs_smi_command;
 
 /* ---- the command line */
 
@@ -41,63 +53,56 @@ static bool read_format(vs_smi *smi, const char *format) {
   }
 }
 
-/* False, with *code, where there is no going on. */
-static bool read_query(vs_smi *smi, vs_exit *code) {
+static vs_status refuse(vs_smi_command *c, const char *sentence) {
+  vs_smi_fail_usage(&c->failure, sentence);
+  return VS_DEVICE;
+}
+
+static vs_status read_query(vs_smi_command *c) {
   static const vs_option_id options[] = {VS_OPTION_QUERY_GPU, VS_OPTION_QUERY_COMPUTE_APPS,
                                          VS_OPTION_QUERY_ACCOUNTED_APPS};
-  const vs_cli *cli = smi->cli;
-  const char *format = cli->line->values[VS_OPTION_FORMAT];
+  const vs_line *line = c->cli->line;
+  const char *format = line->values[VS_OPTION_FORMAT];
   const uint64_t queries =
-      cli->line->given & (VS_OPTION_BIT(VS_OPTION_QUERY_GPU) | VS_OPTION_BIT(VS_OPTION_QUERY_COMPUTE_APPS) |
-                          VS_OPTION_BIT(VS_OPTION_QUERY_ACCOUNTED_APPS));
-  *code = VS_EXIT_OK;
-  if ((queries & (queries - 1)) != 0) *code = vs_smi_fail_usage(smi, "Only one --query at a time.");
-  else if (format != NULL && !read_format(smi, format))
-    *code = vs_smi_fail_usage(
-        smi, "--format takes csv, and behind it noheader and nounits, with commas between them.");
-  else if (vs_cli_has(cli, VS_OPTION_LOOP) && vs_cli_has(cli, VS_OPTION_LOOP_MS))
-    *code = vs_smi_fail_usage(smi, "Only one of --loop and --loop-ms.");
-  if (cli->program_exit != 0) return false;
-  if (smi->query == VS_SMI_QUERY_COUNT) return true;
+      line->given & (VS_OPTION_BIT(VS_OPTION_QUERY_GPU) | VS_OPTION_BIT(VS_OPTION_QUERY_COMPUTE_APPS) |
+                     VS_OPTION_BIT(VS_OPTION_QUERY_ACCOUNTED_APPS));
+  if ((queries & (queries - 1)) != 0) return refuse(c, "Only one --query at a time.");
+  if (format != NULL && !read_format(&c->smi, format))
+    return refuse(c, "--format takes csv, and behind it noheader and nounits, with commas between them.");
+  if (vs_cli_has(c->cli, VS_OPTION_LOOP) && vs_cli_has(c->cli, VS_OPTION_LOOP_MS))
+    return refuse(c, "Only one of --loop and --loop-ms.");
+  if (c->smi.query == VS_SMI_QUERY_COUNT) return VS_OK;
   vs_str unknown;
   const vs_status status = vs_smi_fields_parse(
-      cli->host, smi->query, vs_str_from(cli->line->values[options[smi->query]]), &smi->fields, &unknown);
-  if (status == VS_BAD_ARGUMENT) *code = vs_smi_fail_field(smi, unknown);
-  else if (status != VS_OK) *code = vs_exit_for(status);
-  return status == VS_OK;
+      c->smi.host, c->smi.query, vs_str_from(line->values[options[c->smi.query]]), &c->smi.fields, &unknown);
+  if (status != VS_BAD_ARGUMENT) return status;
+  vs_smi_fail_field(&c->failure, c->smi.query, unknown);
+  return VS_DEVICE;
 }
 
 /* ---- the GPUs */
 
-/* Those that --id names, or all cards. Afterwards cli->program_exit is 0 if there are some that can be asked. */
-static vs_exit choose(vs_smi *smi) {
+/* Those that --id names, or all cards. */
+static vs_status choose(vs_smi_command *c) {
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  const vs_host *host = smi->cli->host;
-  const uint32_t all = vs_devices_count(smi->devices);
-  size_t count = 0;
-  if (all == 0) return vs_smi_fail_none(smi, NULL);
-  smi->units.count = 0;
-  if (vs_vec_reserve(host, &smi->units, all) != VS_OK) return vs_exit_for(VS_NO_MEMORY);
-  const vs_status status = vs_devices_select(smi->devices, smi->cli->line->values[VS_OPTION_ID],
-                                             smi->units.data, all, &count, &error);
-  if (status == VS_NO_MEMORY) return vs_exit_for(status);
-  if (status != VS_OK || count == 0) return vs_smi_fail_none(smi, &error);
-  smi->units.count = count;
-  for (size_t i = 0; i < count; i++) {
-    char name[VS_METRIC_TEXT_SIZE];
-    const vs_metric known = vs_devices_text(smi->devices, smi->units.data[i], VS_METRIC_TEXT_ID_NAME, name);
-    if (known.reason == VS_REASON_LOST) return vs_smi_fail_lost(smi, smi->units.data[i]);
-  }
-  return VS_EXIT_OK;
+  const vs_status status = vs_smi_choose(&c->smi, c->cli->line->values[VS_OPTION_ID], &error);
+  if (status == VS_NO_MEMORY) return status;
+  if (status != VS_OK) vs_smi_fail_none(&c->failure, error.text);
+  return status != VS_OK || vs_smi_fail_lost(&c->failure, &c->smi) ? VS_DEVICE : VS_OK;
+}
+
+static vs_status choose_again(vs_smi_command *c, vs_status opened, const vs_devices_failure *failure) {
+  if (opened == VS_OK) return choose(c);
+  if (opened == VS_NO_MEMORY) return opened;
+  vs_smi_fail_open(&c->failure, failure);
+  return VS_DEVICE;
 }
 
 /* The driver may have been loaded anew since the last look, or a GPU have come back. */
-static vs_exit come_back(vs_smi *smi) {
+static vs_status come_back(vs_smi_command *c) {
   vs_devices_failure failure;
-  if (!vs_devices_is_stale(smi->devices)) return VS_EXIT_OK;
-  const vs_status status = vs_devices_refresh(smi->devices, &failure);
-  if (status == VS_NO_MEMORY) return vs_exit_for(status);
-  return status == VS_OK ? choose(smi) : vs_smi_fail_open(smi, &failure);
+  if (!vs_devices_is_stale(c->smi.devices)) return VS_OK;
+  return choose_again(c, vs_devices_refresh(c->smi.devices, &failure), &failure);
 }
 
 /* ---- looking again and again */
@@ -121,83 +126,113 @@ static uint64_t count_of(const vs_cli *cli) {
   return text != NULL && vs_parse_u64(vs_str_from(text), &count) && count != 0 ? count : UINT64_MAX;
 }
 
-static vs_status put_look(vs_smi *smi, bool is_first) {
-  if (smi->query != VS_SMI_QUERY_COUNT) return vs_smi_put_rows(smi, is_first);
-  return smi->is_json ? vs_smi_put_json_table(smi) : vs_smi_put_table(smi, is_first);
+/* What a person sees is made of the bytes that --json prints. */
+static vs_status put_overview(vs_smi_command *c, bool is_first) {
+  vs_text bytes;
+  if (!c->is_json && !is_first) vs_text_byte(&c->cli->screen.text, '\n');
+  vs_text_init(&bytes, c->smi.host, NULL);
+  const vs_status status = vs_smi_put_overview(&c->smi, &bytes);
+  if (status == VS_OK) vs_cli_put_document(c->cli, &bytes, vs_smi_table_put);
+  vs_text_deinit(&bytes);
+  return status;
+}
+
+static vs_status put_look(vs_smi_command *c, bool is_first) {
+  vs_text *text = &c->cli->screen.text;
+  if (c->smi.query == VS_SMI_QUERY_COUNT) return put_overview(c, is_first);
+  return c->is_json ? vs_smi_put_reply(&c->smi, text) : vs_smi_put_csv(&c->smi, text, is_first);
 }
 
 /* What was found goes out at once: somebody reads along. */
-static vs_status pass_on(vs_smi *smi) {
-  VS_TRY(vs_text_finish(&smi->cli->screen.text));
-  return vs_outfile_flush(&smi->cli->out);
+static vs_status pass_on(vs_cli *cli) {
+  VS_TRY(vs_text_finish(&cli->screen.text));
+  return vs_outfile_flush(&cli->out);
 }
 
 /* The looks are at fixed moments, so that how long one takes does not shift the next. Moments that have passed meanwhile
  * are left out. */
-static vs_exit loop(vs_smi *smi) {
-  const uint64_t period = period_of(smi->cli), most = period == 0 ? 1 : count_of(smi->cli);
+static vs_status loop(vs_smi_command *c) {
+  const uint64_t period = period_of(c->cli), most = period == 0 ? 1 : count_of(c->cli);
   uint64_t next = vs_clock_ns();
   for (uint64_t look = 0; look < most; look++) {
     if (look != 0) {
       const uint64_t now = vs_clock_ns();
       next += period * (1 + (now > next ? (now - next - 1) / period : 0));
       vs_clock_sleep_until_ns(next);
-      const vs_exit code = come_back(smi);
-      if (code != VS_EXIT_OK || smi->cli->program_exit != 0) return code;
+      VS_TRY(come_back(c));
     }
-    vs_status status = put_look(smi, look == 0);
-    if (status == VS_OK) status = pass_on(smi);
-    if (status == VS_CANCELLED || smi->cli->out.error.status != VS_OK)
-      return VS_EXIT_OK; /* said where output is finished */
-    if (status != VS_OK) return vs_exit_for(status);
+    vs_status status = put_look(c, look == 0);
+    if (status == VS_OK) status = pass_on(c->cli);
+    if (status == VS_CANCELLED || c->cli->out.error.status != VS_OK)
+      return VS_OK; /* said where output is finished */
+    VS_TRY(status);
   }
-  return VS_EXIT_OK;
+  return VS_OK;
 }
 
 /* ---- the command */
 
 /* From here on what is shown goes to the file of --filename. What went wrong before was said on standard output. */
-static vs_exit turn_to_file(vs_cli *cli) {
-  const char *name = cli->line->values[VS_OPTION_FILENAME];
+static vs_status turn_to_file(vs_cli *cli) {
+  const char *name = cli->line->values[VS_OPTION_FILENAME], *colour = cli->line->values[VS_OPTION_COLOR];
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  if (name == NULL) return VS_EXIT_OK;
+  if (name == NULL) return VS_OK;
   if (vs_outfile_log(&cli->out, name, &error) != VS_OK) {
     vs_outfile_stdout(&cli->out);
     error.status = VS_IO;
-    return vs_say_error(vs_str_from(name), &error);
+    (void)vs_say_error(vs_str_from(name), &error);
+    return VS_IO;
   }
-  const char *colour = cli->line->values[VS_OPTION_COLOR];
   cli->screen.has_colour = colour != NULL && vs_str_equal(vs_str_from(colour), VS_STR("always"));
-  return VS_EXIT_OK;
+  return VS_OK;
 }
 
-static vs_exit look(vs_smi *smi) {
-  const vs_devices_options options = {.host = smi->cli->host, .may_ask_cuda = true};
+static vs_status look(vs_smi_command *c) {
+  const vs_devices_options options = {.host = c->smi.host, .may_ask_cuda = true};
   vs_devices_failure failure;
-  const vs_status status = vs_devices_open(&options, &smi->devices, &failure);
-  if (status == VS_NO_MEMORY) return vs_exit_for(status);
-  if (status != VS_OK) return vs_smi_fail_open(smi, &failure);
-  vs_exit code = choose(smi);
-  if (code == VS_EXIT_OK && smi->cli->program_exit == 0) code = turn_to_file(smi->cli);
-  if (code == VS_EXIT_OK && smi->cli->program_exit == 0) code = loop(smi);
-  vs_devices_close(smi->devices);
-  return code;
+  VS_TRY(read_query(c));
+  vs_status status = choose_again(c, vs_devices_open(&options, &c->smi.devices, &failure), &failure);
+  if (status == VS_OK) status = turn_to_file(c->cli);
+  if (status == VS_OK) status = loop(c);
+  vs_devices_close(c->smi.devices);
+  return status;
+}
+
+static void say(const char *sentence) {
+  vs_error error = {.status = VS_DEVICE, .offset = VS_NO_OFFSET};
+  vs_format(error.text, sizeof error.text, "%s", sentence);
+  (void)vs_say_error(VS_STR(""), &error);
+}
+
+/* Our words stand below the vendor's where no script expects those alone, or beside them on a terminal. */
+static void say_failure(vs_smi_command *c) {
+  const vs_smi_failure *failure = &c->failure;
+  vs_text *text = &c->cli->screen.text;
+  const bool is_query = c->smi.query != VS_SMI_QUERY_COUNT;
+  c->cli->program_exit = failure->status;
+  if (c->is_json) {
+    say(failure->ours[0] == 0 ? failure->words : failure->ours);
+    return;
+  }
+  vs_text_format(text, "%s\n", failure->words);
+  if (is_query && failure->is_hint && vs_stream_is_terminal(VS_STDERR)) say(failure->ours);
+  if (is_query || failure->ours[0] == 0) return;
+  vs_screen_safe(text, vs_str_from(failure->ours));
+  vs_text_byte(text, '\n');
 }
 
 vs_exit vs_cli_smi(vs_cli *cli) {
-  vs_smi smi = {.cli = cli,
-                .query = query_of(cli),
-                .has_header = true,
-                .has_units = true,
-                .is_json = vs_cli_has(cli, VS_OPTION_JSON)};
+  vs_smi_command c = {
+      .cli = cli,
+      .smi = {.host = cli->host, .query = query_of(cli), .has_header = true, .has_units = true},
+      .is_json = vs_cli_has(cli, VS_OPTION_JSON)};
   vs_smi_query query;
   if (has_help(cli, &query)) {
     vs_smi_fields_help(&cli->screen.text, query);
     return VS_EXIT_OK;
   }
-  vs_exit code;
-  if (read_query(&smi, &code)) code = look(&smi);
-  vs_vec_free(cli->host, &smi.fields);
-  vs_vec_free(cli->host, &smi.units);
-  return code;
+  const vs_status status = look(&c);
+  if (status == VS_DEVICE) say_failure(&c);
+  vs_smi_deinit(&c.smi);
+  return status == VS_OK || status == VS_DEVICE ? VS_EXIT_OK : vs_exit_for(status);
 }

@@ -1,56 +1,31 @@
 #include "faces/tui/json.h"
 #include "codec/json_writer.h"
-
-/* ---- a figure, or null */
-
-static void put_figure(vs_jsonw *w, const char *key, vs_metric metric) {
-  if (vs_metric_is_known(metric)) vs_jsonw_member_u64(w, key, metric.value);
-  else vs_jsonw_member_null(w, key);
-}
-
-/* "NO_PERMISSION" as "no_permission". */
-static void put_reason(vs_jsonw *w, const char *key, vs_metric metric) {
-  char name[40];
-  size_t size = 0;
-  if (vs_metric_is_known(metric)) return;
-  for (const char *c = vs_reason_name(metric.reason); *c != 0 && size < sizeof name; c++)
-    name[size++] = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-  vs_jsonw_member_str(w, key, (vs_str){name, size});
-}
-
-static void put_text_or_null(vs_jsonw *w, const char *key, const char *text) {
-  if (text[0] != 0) vs_jsonw_member_str(w, key, vs_str_from(text));
-  else vs_jsonw_member_null(w, key);
-}
-
-static void put_number_or_null(vs_jsonw *w, const char *key, uint32_t number) {
-  if (number != VS_DEVICES_NONE) vs_jsonw_member_u64(w, key, number);
-  else vs_jsonw_member_null(w, key);
-}
+#include "devices/json.h"
 
 /* ---- a device. One list gives the figures and the reasons. */
 
 typedef struct figure {
   const char *key;
   vs_metric metric;
+  bool is_signed;
 } figure;
 
 enum { FIGURES = 12 };
 
 static void figures_of(const vs_top_device *device, figure figures[static FIGURES]) {
   const vs_devices_memory *m = &device->memory;
-  const figure all[FIGURES] = {{"memory_total_bytes", m->total},
-                               {"memory_used_bytes", m->used},
-                               {"memory_free_bytes", m->free},
-                               {"memory_reserved_bytes", m->reserved},
-                               {"memory_attributed_bytes", m->attributed},
-                               {"memory_unattributed_bytes", m->unattributed},
-                               {"utilization_gpu_percent", device->utilization},
-                               {"utilization_memory_percent", device->memory_utilization},
-                               {"temperature_celsius", device->temperature},
-                               {"power_milliwatts", device->power},
-                               {"power_limit_milliwatts", device->power_limit},
-                               {"process_count", device->process_count}};
+  const figure all[FIGURES] = {{"memory_total_bytes", m->total, false},
+                               {"memory_used_bytes", m->used, false},
+                               {"memory_free_bytes", m->free, false},
+                               {"memory_reserved_bytes", m->reserved, false},
+                               {"memory_attributed_bytes", m->attributed, false},
+                               {"memory_unattributed_bytes", m->unattributed, false},
+                               {"utilization_gpu_percent", device->utilization, false},
+                               {"utilization_memory_percent", device->memory_utilization, false},
+                               {"temperature_celsius", device->temperature, true},
+                               {"power_milliwatts", device->power, false},
+                               {"power_limit_milliwatts", device->power_limit, false},
+                               {"process_count", device->process_count, false}};
   memcpy(figures, all, sizeof all);
 }
 
@@ -60,14 +35,14 @@ static void put_device(vs_jsonw *w, const vs_top_device *device) {
   vs_jsonw_object_begin(w);
   vs_jsonw_member_str(w, "label", vs_str_from(device->label));
   vs_jsonw_member_u64(w, "index", info->index);
-  put_text_or_null(w, "uuid", info->uuid);
+  vs_devices_json_text(w, "uuid", info->uuid);
   vs_jsonw_member_str(w, "name", vs_str_from(info->name));
-  put_text_or_null(w, "bus_id", info->bus_id);
-  put_figure(w, "cuda_index", info->cuda_index);
+  vs_devices_json_text(w, "bus_id", info->bus_id);
+  vs_devices_json_metric(w, "cuda_index", info->cuda_index);
   vs_jsonw_member_bool(w, "is_mig", info->is_mig);
-  put_number_or_null(w, "mig_index", info->mig_index);
-  put_number_or_null(w, "gpu_instance", info->gpu_instance);
-  put_number_or_null(w, "compute_instance", info->compute_instance);
+  vs_devices_json_index(w, "mig_index", info->mig_index);
+  vs_devices_json_index(w, "gpu_instance", info->gpu_instance);
+  vs_devices_json_index(w, "compute_instance", info->compute_instance);
   vs_jsonw_member_bool(w, "is_divided", info->is_divided);
   vs_jsonw_member_bool(w, "is_simulated", info->is_simulated);
   vs_jsonw_member_u64(w, "memory_api", device->memory.api);
@@ -75,10 +50,17 @@ static void put_device(vs_jsonw *w, const vs_top_device *device) {
   vs_jsonw_member_bool(w, "memory_is_approximate", device->memory.is_approximate);
   vs_jsonw_member_bool(w, "processes_may_be_missing", device->may_miss);
   figures_of(device, figures);
-  for (size_t i = 0; i < FIGURES; i++) put_figure(w, figures[i].key, figures[i].metric);
+  for (size_t i = 0; i < FIGURES; i++) {
+    if (figures[i].is_signed) vs_devices_json_signed(w, figures[i].key, figures[i].metric);
+    else vs_devices_json_metric(w, figures[i].key, figures[i].metric);
+  }
   vs_jsonw_key(w, VS_STR("unknown"));
   vs_jsonw_object_begin(w);
-  for (size_t i = 0; i < FIGURES; i++) put_reason(w, figures[i].key, figures[i].metric);
+  for (size_t i = 0; i < FIGURES; i++) {
+    char reason[VS_DEVICES_REASON_SIZE];
+    vs_devices_reason_key(reason, figures[i].metric.reason);
+    if (!vs_metric_is_known(figures[i].metric)) vs_jsonw_member_str(w, figures[i].key, vs_str_from(reason));
+  }
   vs_jsonw_object_end(w);
   vs_jsonw_object_end(w);
 }
@@ -89,15 +71,15 @@ static void put_process(vs_jsonw *w, const vs_top_sample *sample, const vs_top_p
   const vs_top_device *device = &sample->devices.data[process->device];
   vs_jsonw_object_begin(w);
   vs_jsonw_member_str(w, "device", vs_str_from(device->label));
-  put_text_or_null(w, "uuid", device->info.uuid);
+  vs_devices_json_text(w, "uuid", device->info.uuid);
   vs_jsonw_member_u64(w, "pid", process->pid);
-  put_figure(w, "used_bytes", process->bytes);
+  vs_devices_json_metric(w, "used_bytes", process->bytes);
   vs_jsonw_member_str(w, "type", vs_str_from(process->kind));
   vs_jsonw_member_bool(w, "is_visible", process->is_visible);
-  put_text_or_null(w, "user", process->user);
-  put_text_or_null(w, "name", process->name);
-  put_text_or_null(w, "command", process->command);
-  put_text_or_null(w, "container", process->container);
+  vs_devices_json_text(w, "user", process->user);
+  vs_devices_json_text(w, "name", process->name);
+  vs_devices_json_text(w, "command", process->command);
+  vs_devices_json_text(w, "container", process->container);
   if (process->start_us != 0) vs_jsonw_member_u64(w, "started_us", process->start_us);
   else vs_jsonw_member_null(w, "started_us");
   if (process->inner_pid != 0) vs_jsonw_member_u64(w, "pid_in_container", process->inner_pid);
@@ -107,18 +89,6 @@ static void put_process(vs_jsonw *w, const vs_top_sample *sample, const vs_top_p
 
 /* ---- the whole */
 
-static void put_driver(vs_jsonw *w, const vs_devices_driver *driver) {
-  vs_jsonw_key(w, VS_STR("driver"));
-  vs_jsonw_object_begin(w);
-  put_text_or_null(w, "version", driver->driver_version);
-  put_text_or_null(w, "nvml_version", driver->library_version);
-  put_text_or_null(w, "kernel_version", driver->kernel_version);
-  put_figure(w, "cuda_version", driver->cuda_version);
-  vs_jsonw_member_bool(w, "versions_differ", driver->versions_differ);
-  vs_jsonw_member_bool(w, "is_simulated", driver->is_simulated);
-  vs_jsonw_object_end(w);
-}
-
 void vs_top_put_json(vs_text *text, const vs_top_sample *sample, const vs_top_view *view, uint32_t indent) {
   vs_jsonw writer, *w = &writer;
   vs_jsonw_begin(w, text, indent);
@@ -126,8 +96,11 @@ void vs_top_put_json(vs_text *text, const vs_top_sample *sample, const vs_top_vi
   vs_jsonw_member_u64(w, "schema", VS_TOP_SCHEMA);
   vs_jsonw_member_u64(w, "time_us", sample->wall_us);
   vs_jsonw_member_str(w, "host", vs_str_from(sample->host));
-  put_text_or_null(w, "trouble", sample->trouble);
-  put_driver(w, &sample->driver);
+  vs_devices_json_text(w, "trouble", sample->trouble);
+  vs_jsonw_key(w, VS_STR("driver"));
+  vs_jsonw_object_begin(w);
+  vs_devices_json_driver(w, &sample->driver);
+  vs_jsonw_object_end(w);
   vs_jsonw_key(w, VS_STR("devices"));
   vs_jsonw_array_begin(w);
   for (size_t i = 0; i < sample->devices.count; i++) put_device(w, &sample->devices.data[i]);

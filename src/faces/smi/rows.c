@@ -1,11 +1,15 @@
 /* A query answered: a line for each GPU or process, as CSV or JSON. */
 #include "base/sort.h"
-#include "faces/cli/smi.h"
-#include "faces/cli/smi_value.h"
+#include "devices/json.h"
+#include "faces/smi/smi.h"
+#include "faces/smi/value.h"
+#include "os/clock.h"
 
 /* What a line is about, and what was found out about it. */
 typedef struct vs_smi_row {
   vs_smi *smi;
+  vs_text *csv; /* where the lines go, one of both */
+  vs_jsonw *w;
   uint32_t unit;
   uint32_t card; /* that the unit is part of, or itself */
   uint64_t wall_ns;
@@ -105,7 +109,7 @@ static vs_smi_cell cell_from_account(const vs_smi_row *row, vs_smi_app what) {
 /* Each number once, all at once: so that those that belong together fit together. */
 static void ask_numbers(vs_smi_row *row) {
   const vs_smi *smi = row->smi;
-  bool is_asked[VS_METRIC_ID_COUNT] = {[VS_METRIC_ID_MEMORY_API] = smi->is_json};
+  bool is_asked[VS_METRIC_ID_COUNT] = {[VS_METRIC_ID_MEMORY_API] = row->w != NULL};
   vs_metric_id ids[VS_METRIC_ID_COUNT];
   vs_metric values[VS_METRIC_ID_COUNT];
   size_t count = 0;
@@ -141,8 +145,7 @@ static vs_smi_cell cell_of(vs_smi_row *row, const vs_smi_field *field) {
 
 /* ---- lines of CSV */
 
-static void put_headings(vs_smi *smi) {
-  vs_text *text = &smi->cli->screen.text;
+static void put_headings(const vs_smi *smi, vs_text *text) {
   for (size_t i = 0; i < smi->fields.count; i++) {
     if (i != 0) vs_text_cstr(text, ", ");
     vs_smi_put_heading(text, smi->fields.data[i]);
@@ -152,7 +155,7 @@ static void put_headings(vs_smi *smi) {
 
 static void put_csv(vs_smi_row *row) {
   const vs_smi *smi = row->smi;
-  vs_text *text = &smi->cli->screen.text;
+  vs_text *text = row->csv;
   for (size_t i = 0; i < smi->fields.count; i++) {
     const vs_smi_cell cell = cell_of(row, smi->fields.data[i]);
     if (i != 0) vs_text_cstr(text, ", ");
@@ -177,7 +180,7 @@ typedef struct vs_smi_gap {
 static vs_status put_values(vs_jsonw *w, vs_smi_row *row) {
   const vs_smi *smi = row->smi;
   VS_VEC(vs_smi_gap) gaps = {0};
-  VS_TRY(vs_vec_reserve(smi->cli->host, &gaps, smi->fields.count));
+  VS_TRY(vs_vec_reserve(smi->host, &gaps, smi->fields.count));
   vs_jsonw_key(w, VS_STR("values"));
   vs_jsonw_object_begin(w);
   for (size_t i = 0; i < smi->fields.count; i++) {
@@ -196,11 +199,12 @@ static vs_status put_values(vs_jsonw *w, vs_smi_row *row) {
     vs_smi_json_reason(w, gaps.data[i].metric);
   }
   vs_jsonw_object_end(w);
-  vs_vec_free(smi->cli->host, &gaps);
+  vs_vec_free(smi->host, &gaps);
   return VS_OK;
 }
 
-static vs_status put_json(vs_jsonw *w, vs_smi_row *row) {
+static vs_status put_json(vs_smi_row *row) {
+  vs_jsonw *w = row->w;
   vs_devices_info info;
   VS_TRY(vs_devices_info_of(row->smi->devices, row->unit, &info));
   vs_jsonw_object_begin(w);
@@ -228,33 +232,19 @@ static void put_json_fields(vs_jsonw *w, const vs_smi *smi) {
   vs_jsonw_array_end(w);
 }
 
-void vs_smi_json_driver(vs_jsonw *w, const vs_smi *smi) {
-  vs_devices_driver driver;
-  vs_devices_driver_of(smi->devices, &driver);
-  vs_jsonw_key(w, VS_STR("driver"));
-  vs_jsonw_object_begin(w);
-  vs_jsonw_member_str(w, "version", vs_str_from(driver.driver_version));
-  vs_jsonw_member_str(w, "nvml_version", vs_str_from(driver.library_version));
-  vs_jsonw_key(w, VS_STR("cuda_version"));
-  if (vs_metric_is_known(driver.cuda_version)) vs_jsonw_u64(w, driver.cuda_version.value);
-  else vs_jsonw_null(w);
-  vs_jsonw_member_bool(w, "is_simulated", driver.is_simulated);
-  vs_jsonw_object_end(w);
-}
-
 /* ---- what there are lines of */
 
-static vs_status put_row(vs_jsonw *w, vs_smi_row *row) {
-  if (w != NULL) return put_json(w, row);
+static vs_status put_row(vs_smi_row *row) {
+  if (row->w != NULL) return put_json(row);
   put_csv(row);
   return VS_OK;
 }
 
 /* Those that compute, by their numbers. */
-static vs_status put_processes(vs_jsonw *w, vs_smi_row *row) {
+static vs_status put_processes(vs_smi_row *row) {
   vs_devices_processes list;
   VS_VEC(vs_sort_pair) order = {0};
-  const vs_host *host = row->smi->cli->host;
+  const vs_host *host = row->smi->host;
   VS_TRY(vs_devices_processes_of(row->smi->devices, row->unit, &list));
   VS_TRY(vs_vec_reserve(host, &order, list.count.value));
   for (uint32_t i = 0; i < list.count.value; i++)
@@ -263,58 +253,51 @@ static vs_status put_processes(vs_jsonw *w, vs_smi_row *row) {
   vs_status status = vs_sort_pairs(host, order.data, order.count);
   for (size_t i = 0; i < order.count && status == VS_OK; i++) {
     row->process = &list.rows[order.data[i].value];
-    status = put_row(w, row);
+    status = put_row(row);
   }
   vs_vec_free(host, &order);
   return status;
 }
 
-static vs_status put_accounts(vs_jsonw *w, vs_smi_row *row) {
+static vs_status put_accounts(vs_smi_row *row) {
   vs_devices_accounts list;
   VS_TRY(vs_devices_accounts_of(row->smi->devices, row->unit, &list));
   for (size_t i = 0; i < list.count.value; i++) {
     row->account = &list.rows[i];
-    VS_TRY(put_row(w, row));
+    VS_TRY(put_row(row));
   }
   return VS_OK;
 }
 
-static vs_status put_unit(vs_smi *smi, vs_jsonw *w, uint32_t unit) {
-  vs_smi_row row = {.smi = smi, .unit = unit, .card = unit, .wall_ns = vs_clock_wall_ns()};
+static vs_status put_unit(vs_smi *smi, vs_text *csv, vs_jsonw *w, uint32_t unit) {
+  vs_smi_row row = {
+      .smi = smi, .csv = csv, .w = w, .unit = unit, .card = unit, .wall_ns = vs_clock_wall_ns()};
   vs_devices_info info;
   VS_TRY(vs_devices_info_of(smi->devices, unit, &info));
   if (info.is_mig) row.card = info.parent;
   ask_numbers(&row);
   switch (smi->query) {
-    case VS_SMI_QUERY_APPS: return put_processes(w, &row);
-    case VS_SMI_QUERY_ACCOUNTED: return put_accounts(w, &row);
-    default: return put_row(w, &row);
+    case VS_SMI_QUERY_APPS: return put_processes(&row);
+    case VS_SMI_QUERY_ACCOUNTED: return put_accounts(&row);
+    default: return put_row(&row);
   }
 }
 
-static vs_status put_json_rows(vs_smi *smi) {
-  static const char *const names[VS_SMI_QUERY_COUNT] = {"gpu", "compute-apps", "accounted-apps"};
-  vs_jsonw w;
-  vs_jsonw_begin(&w, &smi->cli->screen.text, 0);
-  vs_jsonw_object_begin(&w);
-  vs_jsonw_member_u64(&w, "schema", 1);
-  vs_jsonw_member_str(&w, "query", vs_str_from(names[smi->query]));
-  vs_jsonw_member_u64(&w, "time_us", vs_clock_wall_ns() / 1000);
-  vs_smi_json_driver(&w, smi);
-  put_json_fields(&w, smi);
-  vs_jsonw_key(&w, VS_STR("rows"));
-  vs_jsonw_array_begin(&w);
-  for (size_t i = 0; i < smi->units.count; i++) VS_TRY(put_unit(smi, &w, smi->units.data[i]));
-  vs_jsonw_array_end(&w);
-  vs_jsonw_object_end(&w);
-  vs_jsonw_end(&w);
-  vs_text_byte(&smi->cli->screen.text, '\n');
+vs_status vs_smi_put_csv(vs_smi *smi, vs_text *text, bool is_first) {
+  if (is_first && smi->has_header) put_headings(smi, text);
+  for (size_t i = 0; i < smi->units.count; i++) VS_TRY(put_unit(smi, text, NULL, smi->units.data[i]));
   return VS_OK;
 }
 
-vs_status vs_smi_put_rows(vs_smi *smi, bool is_first) {
-  if (smi->is_json) return put_json_rows(smi);
-  if (is_first && smi->has_header) put_headings(smi);
-  for (size_t i = 0; i < smi->units.count; i++) VS_TRY(put_unit(smi, NULL, smi->units.data[i]));
-  return VS_OK;
+vs_status vs_smi_put_reply(vs_smi *smi, vs_text *text) {
+  static const char *const names[VS_SMI_QUERY_COUNT] = {"gpu", "compute-apps", "accounted-apps"};
+  vs_jsonw w;
+  vs_smi_json_begin(&w, text, smi->devices, names[smi->query]);
+  put_json_fields(&w, smi);
+  vs_jsonw_key(&w, VS_STR("rows"));
+  vs_jsonw_array_begin(&w);
+  for (size_t i = 0; i < smi->units.count; i++) VS_TRY(put_unit(smi, NULL, &w, smi->units.data[i]));
+  vs_jsonw_array_end(&w);
+  vs_smi_json_end(&w);
+  return text->status;
 }

@@ -1,10 +1,10 @@
 /* One value of a query, as CSV writes it (nvidia-smi's way, byte for byte) and as JSON does. */
-#ifndef VS_CLI_SMI_VALUE_H
-#define VS_CLI_SMI_VALUE_H
+#ifndef VS_SMI_VALUE_H
+#define VS_SMI_VALUE_H
 
 #include "codec/json_writer.h"
-#include "faces/cli/smi_fields.h"
-#include "os/clock.h"
+#include "faces/smi/fields.h"
+#include <vramscope/devices.h>
 
 /* `text` counts where the form of the field is a text, else the number of `metric` does; borrowed. */
 typedef struct vs_smi_cell {
@@ -37,6 +37,10 @@ enum { VS_SMI_TIME_SIZE = 32 };
 void vs_smi_time(char to[static VS_SMI_TIME_SIZE], uint64_t wall_ns);
 
 /* ---- JSON */
+
+/* How every document begins, to its "driver" (`query` NULL: it answers none), and how it ends, with a line feed. */
+void vs_smi_json_begin(vs_jsonw *w, vs_text *text, const vs_devices *devices, const char *query);
+void vs_smi_json_end(vs_jsonw *w);
 
 /* "memory.used_bytes": the name, and what is bytes says so. */
 void vs_smi_json_key(vs_jsonw *w, const vs_smi_field *field);

@@ -1,4 +1,4 @@
-#include "faces/cli/smi_fields.h"
+#include "faces/smi/fields.h"
 #include "base/nearest.h"
 
 /* ---- the lists */
@@ -24,7 +24,7 @@ static const vs_smi_field gpu_fields[] = {
   VS_ROW(name, alias, unit, form, sentence, false, source)
 #define VS_SMI_OWN(name, alias, unit, form, source, sentence) \
   VS_ROW(name, alias, unit, form, sentence, true, source)
-#include "faces/cli/smi_fields.def"
+#include "faces/smi/fields.def"
 #undef VS_SMI_FIELD
 #undef VS_SMI_OWN
 };
@@ -35,7 +35,7 @@ static const vs_smi_field app_fields[] = {
 #define VS_SMI_APP_OWN(name, alias, unit, form, source, sentence) \
   VS_ROW(name, alias, unit, form, sentence, true, source)
 #define VS_SMI_ACCOUNTED(name, alias, unit, form, source, sentence)
-#include "faces/cli/smi_apps.def"
+#include "faces/smi/apps.def"
 #undef VS_SMI_APP
 #undef VS_SMI_APP_OWN
 #undef VS_SMI_ACCOUNTED
@@ -46,7 +46,7 @@ static const vs_smi_field accounted_fields[] = {
 #define VS_SMI_APP_OWN(name, alias, unit, form, source, sentence)
 #define VS_SMI_ACCOUNTED(name, alias, unit, form, source, sentence) \
   VS_ROW(name, alias, unit, form, sentence, false, source)
-#include "faces/cli/smi_apps.def"
+#include "faces/smi/apps.def"
 #undef VS_SMI_APP
 #undef VS_SMI_APP_OWN
 #undef VS_SMI_ACCOUNTED

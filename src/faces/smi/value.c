@@ -1,4 +1,6 @@
-#include "faces/cli/smi_value.h"
+#include "faces/smi/value.h"
+#include "devices/json.h"
+#include "os/clock.h"
 #include <stdio.h>
 
 #define MIB (UINT64_C(1) << 20)
@@ -133,6 +135,26 @@ void vs_smi_time(char to[static VS_SMI_TIME_SIZE], uint64_t wall_ns) {
 
 /* ---- JSON */
 
+void vs_smi_json_begin(vs_jsonw *w, vs_text *text, const vs_devices *devices, const char *query) {
+  vs_devices_driver driver;
+  vs_devices_driver_of(devices, &driver);
+  vs_jsonw_begin(w, text, 0);
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_u64(w, "schema", 1);
+  if (query != NULL) vs_jsonw_member_str(w, "query", vs_str_from(query));
+  vs_jsonw_member_u64(w, "time_us", vs_clock_wall_ns() / 1000);
+  vs_jsonw_key(w, VS_STR("driver"));
+  vs_jsonw_object_begin(w);
+  vs_devices_json_driver(w, &driver);
+  vs_jsonw_object_end(w);
+}
+
+void vs_smi_json_end(vs_jsonw *w) {
+  vs_jsonw_object_end(w);
+  vs_jsonw_end(w);
+  vs_text_byte(w->text, '\n');
+}
+
 void vs_smi_json_key(vs_jsonw *w, const vs_smi_field *field) {
   char key[96];
   vs_format(key, sizeof key, "%s%s", field->name, field->form == VS_SMI_BYTES ? "_bytes" : "");
@@ -171,10 +193,8 @@ void vs_smi_json_value(vs_jsonw *w, const vs_smi_field *field, const vs_smi_cell
 }
 
 void vs_smi_json_reason(vs_jsonw *w, vs_metric metric) {
-  char name[32];
-  vs_format(name, sizeof name, "%s", vs_reason_name(metric.reason));
-  for (char *c = name; *c != 0; c++)
-    if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
+  char name[VS_DEVICES_REASON_SIZE];
+  vs_devices_reason_key(name, metric.reason);
   vs_jsonw_object_begin(w);
   vs_jsonw_member_str(w, "reason", vs_str_from(name));
   vs_jsonw_member_i64(w, "code", metric.code);

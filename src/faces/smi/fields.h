@@ -1,10 +1,10 @@
-/* What `vramscope smi` can be asked for: the lists of smi_fields.def and smi_apps.def as tables, and the names in a query
+/* What `vramscope smi` can be asked for: the lists of fields.def and apps.def as tables, and the names in a query
  * looked up in them. */
-#ifndef VS_CLI_SMI_FIELDS_H
-#define VS_CLI_SMI_FIELDS_H
+#ifndef VS_SMI_FIELDS_H
+#define VS_SMI_FIELDS_H
 
 #include "base/vec.h"
-#include "faces/cli/screen.h"
+#include "base/text.h"
 #include <vramscope/metric.h>
 
 /* What is asked about: a line for each GPU, for each process on one, or for each in the driver's account. */

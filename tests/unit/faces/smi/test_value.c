@@ -1,7 +1,7 @@
 /* Values of `smi` as CSV and as JSON, with those that no machine of the tests has.
  *
  * These files belong to the program, not to the library, so they are compiled into this test. */
-#include "faces/cli/smi_value.c"
+#include "faces/smi/value.c"
 #include "support/test.h"
 
 static fault_host fault;
