@@ -1,6 +1,8 @@
 /* vramscope demo: an invented training run on a simulated GPU, recorded and reported. It shows the whole way: from an
  * allocator's decisions through a recording to the answer, and what another setting would have changed. */
 #include "faces/cli/demo.h"
+#include "faces/cli/cli.h"
+#include "faces/cli/reply.h"
 #include "faces/cli/words.h"
 #include "os/folder.h"
 
@@ -15,7 +17,6 @@ typedef struct vs_demo {
   bool has_second; /* the same requests with expandable_segments, where the first run had not set it */
   vs_folder folder;
   char path[VS_FOLDER_PATH + 16]; /* of the recording */
-  vs_text line;
 } vs_demo;
 
 /* ---- the plan */
@@ -58,73 +59,127 @@ static vs_status train(vs_demo *demo, vs_error *error) {
   return vs_demo_train(&again, &demo->second, error);
 }
 
-/* ---- what is said of the runs */
+/* ---- the reply */
 
-static vs_text *begin(vs_demo *demo) {
-  demo->line.bytes.count = 0;
-  return &demo->line;
-}
-
-static void end(vs_demo *demo, const char *label, vs_style style) {
-  vs_screen *screen = &demo->cli->screen;
-  if (demo->line.status != VS_OK && screen->text.status == VS_OK) screen->text.status = demo->line.status;
-  vs_screen_labelled(screen, label, LABEL, style, vs_text_view(&demo->line));
-}
-
-static void put_bytes(vs_demo *demo, uint64_t bytes) {
-  vs_text_bytes(&demo->line, bytes, demo->cli->screen.unit);
-}
-
-static void put_introduction(vs_demo *demo) {
-  vs_text *line = begin(demo);
-  vs_text_cstr(line, "A small GPT is trained with AdamW on a GPU of ");
-  put_bytes(demo, demo->first.card.total_bytes);
-  vs_text_cstr(
-      line, ", in batches of changing length. All of it is made up, but for one thing: what becomes of the "
-            "memory that is asked for is what PyTorch's allocator would do.");
-  vs_screen_paragraphs(&demo->cli->screen, 0, vs_text_view(line));
-  vs_text_byte(&demo->cli->screen.text, '\n');
-}
-
-static void put_out_of_memory(vs_demo *demo, const vs_demo_outcome *run) {
-  vs_text *line = &demo->line;
-  vs_text_cstr(line, "out of memory in step ");
-  vs_text_count(line, run->steps + 1);
-  vs_text_format(line, " of %U: ", demo->plan.steps);
-  put_bytes(demo, run->oom.driver_size);
-  vs_text_cstr(line, " could not be had, while ");
-  put_bytes(demo, run->oom.reserved - run->oom.allocated);
-  vs_text_cstr(line, " lay unused in the allocator's cache and ");
-  put_bytes(demo, run->oom.device_free);
-  vs_text_cstr(line, " on the GPU");
-}
-
-static void put_all_steps(vs_demo *demo, const vs_demo_outcome *run) {
-  vs_text *line = &demo->line;
-  vs_text_cstr(line, run->steps == 1 ? "" : "all ");
-  vs_words_count(line, run->steps, "step");
-  vs_text_cstr(line, "; at most ");
-  put_bytes(demo, run->memory.allocated_peak);
-  vs_text_cstr(line, " in use and ");
-  put_bytes(demo, run->memory.reserved_peak);
-  vs_text_cstr(line, " reserved");
-}
-
-static void put_run(vs_demo *demo, const vs_demo_outcome *run, const char *label) {
-  if (run->ran_out) put_out_of_memory(demo, run);
-  else put_all_steps(demo, run);
-  end(demo, label, run->ran_out ? VS_STYLE_BAD : VS_STYLE_GOOD);
-}
-
-static void put_runs(vs_demo *demo) {
-  put_introduction(demo);
-  (void)begin(demo);
-  put_run(demo, &demo->first, "This run");
-  if (demo->has_second) {
-    vs_text_format(begin(demo), "with %s: ", cure);
-    put_run(demo, &demo->second, "The same again");
+static void reply_run(const vs_demo *demo, vs_jsonw *w, const vs_demo_outcome *run, bool is_second) {
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_str(w, "settings", vs_str_from(demo->plan.settings));
+  vs_jsonw_member_bool(w, "expandable_segments_added", is_second);
+  vs_jsonw_member_u64(w, "steps_done", run->steps);
+  vs_jsonw_member_bool(w, "ran_out", run->ran_out);
+  vs_jsonw_member_u64(w, "peak_requested_bytes", run->memory.requested_peak);
+  vs_jsonw_member_u64(w, "peak_allocated_bytes", run->memory.allocated_peak);
+  vs_jsonw_member_u64(w, "peak_reserved_bytes", run->memory.reserved_peak);
+  vs_jsonw_member_u64(w, "largest_step_bytes", run->largest_step);
+  vs_jsonw_member_i64(w, "time_us", run->took_us);
+  vs_jsonw_key(w, VS_STR("oom"));
+  if (run->ran_out) {
+    vs_jsonw_object_begin(w);
+    vs_jsonw_member_u64(w, "requested_bytes", run->oom.requested);
+    vs_jsonw_member_u64(w, "driver_bytes", run->oom.driver_size);
+    vs_jsonw_member_u64(w, "device_free_bytes", run->oom.device_free);
+    vs_jsonw_member_u64(w, "allocated_bytes", run->oom.allocated);
+    vs_jsonw_member_u64(w, "reserved_bytes", run->oom.reserved);
+    vs_jsonw_object_end(w);
+  } else {
+    vs_jsonw_null(w);
   }
-  vs_text_byte(&demo->cli->screen.text, '\n');
+  vs_jsonw_object_end(w);
+}
+
+/* `report`: the engine's reply about the recording; absent where its text is put beside. */
+static void put_reply(const vs_demo *demo, vs_text *text, vs_json report) {
+  vs_jsonw writer, *w = &writer;
+  vs_jsonw_begin(w, text, 0);
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_u64(w, "schema", 1);
+  vs_jsonw_member_str(w, "method", VS_STR("demo"));
+  vs_jsonw_member_bool(w, "simulated", true);
+  vs_jsonw_member_str(w, "gpu", vs_str_from(demo->first.card.name));
+  vs_jsonw_member_u64(w, "total_bytes", demo->first.card.total_bytes);
+  vs_jsonw_member_u64(w, "steps", demo->plan.steps);
+  vs_jsonw_member_u64(w, "seed", demo->plan.seed);
+  vs_jsonw_key(w, VS_STR("runs"));
+  vs_jsonw_array_begin(w);
+  reply_run(demo, w, &demo->first, false);
+  if (demo->has_second) reply_run(demo, w, &demo->second, true);
+  vs_jsonw_array_end(w);
+  vs_jsonw_key(w, VS_STR("report"));
+  vs_reply_put(w, vs_reply_at(report, "devices"));
+  vs_jsonw_object_end(w);
+  vs_jsonw_end(w);
+  vs_text_byte(text, '\n');
+}
+
+/* ---- what is said of the runs: text of the reply that --json prints, which has the report beside them */
+
+/* A line that is being written. */
+typedef struct vs_demo_line {
+  vs_screen *screen;
+  vs_text text;
+} vs_demo_line;
+
+static void put_bytes(vs_demo_line *line, uint64_t bytes) {
+  vs_text_bytes(&line->text, bytes, line->screen->unit);
+}
+
+static void put_introduction(vs_demo_line *line, vs_json reply) {
+  vs_text_cstr(&line->text, "A small GPT is trained with AdamW on a GPU of ");
+  put_bytes(line, vs_reply_u64(reply, "total_bytes"));
+  vs_text_cstr(
+      &line->text,
+      ", in batches of changing length. All of it is made up, but for one thing: what becomes of the "
+      "memory that is asked for is what PyTorch's allocator would do.");
+  vs_screen_paragraphs(line->screen, 0, vs_text_view(&line->text));
+  vs_text_byte(&line->screen->text, '\n');
+  line->text.bytes.count = 0;
+}
+
+static void put_out_of_memory(vs_demo_line *line, vs_json reply, vs_json run, vs_json oom) {
+  vs_text_cstr(&line->text, "out of memory in step ");
+  vs_text_count(&line->text, vs_reply_u64(run, "steps_done") + 1);
+  vs_text_format(&line->text, " of %U: ", vs_reply_u64(reply, "steps"));
+  put_bytes(line, vs_reply_u64(oom, "driver_bytes"));
+  vs_text_cstr(&line->text, " could not be had, while ");
+  put_bytes(line, vs_reply_u64(oom, "reserved_bytes") - vs_reply_u64(oom, "allocated_bytes"));
+  vs_text_cstr(&line->text, " lay unused in the allocator's cache and ");
+  put_bytes(line, vs_reply_u64(oom, "device_free_bytes"));
+  vs_text_cstr(&line->text, " on the GPU");
+}
+
+static void put_all_steps(vs_demo_line *line, vs_json run) {
+  const uint64_t steps = vs_reply_u64(run, "steps_done");
+  vs_text_cstr(&line->text, steps == 1 ? "" : "all ");
+  vs_words_count(&line->text, steps, "step");
+  vs_text_cstr(&line->text, "; at most ");
+  put_bytes(line, vs_reply_u64(run, "peak_allocated_bytes"));
+  vs_text_cstr(&line->text, " in use and ");
+  put_bytes(line, vs_reply_u64(run, "peak_reserved_bytes"));
+  vs_text_cstr(&line->text, " reserved");
+}
+
+static void put_run(vs_demo_line *line, vs_json reply, vs_json run, const char *label) {
+  const bool ran_out = vs_reply_bool(run, "ran_out");
+  vs_screen *screen = line->screen;
+  if (ran_out) put_out_of_memory(line, reply, run, vs_reply_at(run, "oom"));
+  else put_all_steps(line, run);
+  if (line->text.status != VS_OK && screen->text.status == VS_OK) screen->text.status = line->text.status;
+  vs_screen_labelled(screen, label, LABEL, ran_out ? VS_STYLE_BAD : VS_STYLE_GOOD, vs_text_view(&line->text));
+  line->text.bytes.count = 0;
+}
+
+static void put_runs(vs_screen *screen, vs_json reply) {
+  const vs_json runs = vs_reply_at(reply, "runs");
+  vs_demo_line line = {.screen = screen};
+  vs_scratch_init(&line.text, screen);
+  put_introduction(&line, reply);
+  put_run(&line, reply, vs_json_at(runs, 0), "This run");
+  if (vs_json_count(runs) > 1) {
+    vs_text_format(&line.text, "with %s: ", cure);
+    put_run(&line, reply, vs_json_at(runs, 1), "The same again");
+  }
+  vs_text_deinit(&line.text);
+  vs_text_byte(&screen->text, '\n');
 }
 
 /* ---- the report, which is the command `report` on the recording */
@@ -157,80 +212,31 @@ static void put_next(vs_demo *demo) {
   vs_text_cstr(to, " pickle -o demo.pickle  # for PyTorch's viewer\n");
 }
 
-/* ---- as JSON */
+/* ---- the whole */
 
-static void put_run_json(const vs_demo *demo, vs_jsonw *w, const vs_demo_outcome *run, bool is_second) {
-  vs_jsonw_object_begin(w);
-  vs_jsonw_member_str(w, "settings", vs_str_from(demo->plan.settings));
-  vs_jsonw_member_bool(w, "expandable_segments_added", is_second);
-  vs_jsonw_member_u64(w, "steps_done", run->steps);
-  vs_jsonw_member_bool(w, "ran_out", run->ran_out);
-  vs_jsonw_member_u64(w, "peak_requested_bytes", run->memory.requested_peak);
-  vs_jsonw_member_u64(w, "peak_allocated_bytes", run->memory.allocated_peak);
-  vs_jsonw_member_u64(w, "peak_reserved_bytes", run->memory.reserved_peak);
-  vs_jsonw_member_u64(w, "largest_step_bytes", run->largest_step);
-  vs_jsonw_member_i64(w, "time_us", run->took_us);
-  vs_jsonw_key(w, VS_STR("oom"));
-  if (run->ran_out) {
-    vs_jsonw_object_begin(w);
-    vs_jsonw_member_u64(w, "requested_bytes", run->oom.requested);
-    vs_jsonw_member_u64(w, "driver_bytes", run->oom.driver_size);
-    vs_jsonw_member_u64(w, "device_free_bytes", run->oom.device_free);
-    vs_jsonw_member_u64(w, "allocated_bytes", run->oom.allocated);
-    vs_jsonw_member_u64(w, "reserved_bytes", run->oom.reserved);
-    vs_jsonw_object_end(w);
-  } else {
-    vs_jsonw_null(w);
-  }
-  vs_jsonw_object_end(w);
-}
-
-static void put_json(const vs_demo *demo, vs_json report) {
-  vs_jsonw writer, *w = &writer;
-  vs_jsonw_begin(w, &demo->cli->screen.text, 0);
-  vs_jsonw_object_begin(w);
-  vs_jsonw_member_u64(w, "schema", 1);
-  vs_jsonw_member_str(w, "method", VS_STR("demo"));
-  vs_jsonw_member_bool(w, "simulated", true);
-  vs_jsonw_member_str(w, "gpu", vs_str_from(demo->first.card.name));
-  vs_jsonw_member_u64(w, "total_bytes", demo->first.card.total_bytes);
-  vs_jsonw_member_u64(w, "steps", demo->plan.steps);
-  vs_jsonw_member_u64(w, "seed", demo->plan.seed);
-  vs_jsonw_key(w, VS_STR("runs"));
-  vs_jsonw_array_begin(w);
-  put_run_json(demo, w, &demo->first, false);
-  if (demo->has_second) put_run_json(demo, w, &demo->second, true);
-  vs_jsonw_array_end(w);
-  vs_jsonw_key(w, VS_STR("report"));
-  vs_reply_put(w, vs_reply_at(report, "devices"));
-  vs_jsonw_object_end(w);
-  vs_jsonw_end(w);
-  vs_text_byte(&demo->cli->screen.text, '\n');
-}
-
-static vs_exit answer_json(vs_demo *demo) {
+static vs_exit ask_report(const vs_demo *demo, vs_json_doc *report) {
   vs_client client;
-  vs_json_doc reply;
   vs_exit code = vs_client_open(&client, demo->cli->host, demo->plan.recording, "demo.vram", false);
   if (code != VS_EXIT_OK) return code;
   vs_client_begin(&client, "report");
-  code = vs_client_ask(&client, &reply);
+  code = vs_client_ask(&client, report);
   vs_client_close(&client);
-  if (code != VS_EXIT_OK) return code;
-  put_json(demo, vs_json_root(&reply));
-  vs_json_doc_deinit(&reply);
-  return VS_EXIT_OK;
+  return code;
 }
 
-/* ---- the whole */
-
 static vs_exit answer(vs_demo *demo) {
-  if (vs_cli_has(demo->cli, VS_OPTION_JSON)) return answer_json(demo);
-  vs_scratch_init(&demo->line, &demo->cli->screen);
-  put_runs(demo);
-  vs_text_deinit(&demo->line);
-  const vs_exit code = put_report(demo);
-  if (code == VS_EXIT_OK) put_next(demo);
+  const bool is_json = vs_cli_has(demo->cli, VS_OPTION_JSON);
+  vs_json_doc report = {.host = demo->cli->host, .root = {.kind = VS_JSON_ABSENT}};
+  vs_text bytes;
+  vs_exit code = is_json ? ask_report(demo, &report) : VS_EXIT_OK;
+  if (code != VS_EXIT_OK) return code;
+  vs_text_init(&bytes, demo->cli->host, NULL);
+  put_reply(demo, &bytes, vs_json_root(&report));
+  vs_json_doc_deinit(&report);
+  vs_cli_put_document(demo->cli, &bytes, put_runs);
+  vs_text_deinit(&bytes);
+  if (!is_json) code = put_report(demo);
+  if (!is_json && code == VS_EXIT_OK) put_next(demo);
   return code;
 }
 

@@ -1,22 +1,16 @@
+/* vramscope doctor: what works here. All of it is found out for the reply that --json prints; the text is made of that. */
 #include "faces/cli/doctor.h"
+#include "devices/json.h"
+#include "device/sim/profile.h"
+#include "faces/cli/cli.h"
 #include "faces/cli/page.h"
 #include "faces/cli/reply.h"
 #include "faces/cli/trial.h"
 #include "faces/server/server.h"
 #include "faces/tui/terminal.h"
-#include "device/sim/profile.h"
 #include "intake/open.h"
 #include "intake/sqlite.h"
 #include "os/process.h"
-
-/* What was found out, then shown as text or as JSON. */
-typedef struct vs_findings {
-  const char *zlib, *sqlite, *elfutils, *microhttpd, *ncurses; /* versions, NULL: not built in */
-  bool stdout_is_terminal;
-  vs_machine machine; /* its GPUs and their driver */
-  vs_trial trial;     /* of the simulated CUDA */
-  vs_json info;       /* of the file; absent where none was given */
-} vs_findings;
 
 #if defined(__clang__)
 #define VS_COMPILER "clang " __clang_version__
@@ -26,183 +20,272 @@ typedef struct vs_findings {
 #define VS_COMPILER "an unknown compiler"
 #endif
 
+/* What the program can do, and with which library. `key` is the member of the reply that has the version, null where the build
+ * has none; NULL: it needs no library. `good` may hold one %S, the version. */
+static const struct {
+  const char *key;
+  const char *(*version)(void);
+  const char *what, *good, *bad;
+} abilities[] = {
+    {NULL, NULL, "PyTorch snapshots", "pickles of every protocol, and JSON; read, never run", NULL},
+    {"zlib", vs_zlib_version, "gzip", "unpacked while reading (zlib %S)",
+     "built without zlib: unpack first, with gzip -d"},
+    {NULL, NULL, "text formats", "export writes csv, json, sql, collapsed and more: vramscope export --help",
+     NULL},
+    {"sqlite", vs_sqlite_version, "sqlite", "export writes databases (SQLite %S)",
+     "built without SQLite: export sql, then run sqlite3 memory.sqlite < FILE"},
+    {"elfutils", vs_symbols_version, "native frames", "named where the libraries are here (elfutils %S)",
+     "built without elfutils: shown as library and offset"},
+    {"microhttpd", vs_server_version, "viewer", "view serves it to this machine alone (libmicrohttpd %S)",
+     "built without libmicrohttpd: view takes only --html"},
+    {"ncurses", vs_terminal_version, "top", "the screen of top (ncurses %S)",
+     "built without ncursesw: top takes only --once, --json, --ndjson"},
+};
+enum { ABILITIES = sizeof abilities / sizeof abilities[0] };
+
+/* ---- the reply */
+
 static uint64_t sum_of(vs_json devices, const char *key) {
   uint64_t sum = 0;
   for (size_t i = 0; i < vs_json_count(devices); i++) sum += vs_reply_u64(vs_json_at(devices, i), key);
   return sum;
 }
 
-static void put_file(vs_cli *cli, vs_json info) {
+static void reply_file(vs_jsonw *w, vs_json info) {
   const vs_json devices = vs_reply_at(info, "devices"), file = vs_reply_at(info, "file");
-  vs_text text;
-  vs_scratch_init(&text, &cli->screen);
-  vs_text_format(&text, "%U GPU%s, ", (uint64_t)vs_json_count(devices),
-                 vs_json_count(devices) == 1 ? "" : "s");
-  vs_text_count(&text, sum_of(devices, "segments"));
-  vs_text_cstr(&text, " segments, ");
-  vs_text_count(&text, sum_of(devices, "blocks"));
-  vs_text_cstr(&text, " blocks, ");
-  vs_text_count(&text, sum_of(devices, "events"));
-  vs_text_cstr(&text, " events, ");
-  vs_text_count(&text, vs_reply_u64(info, "stacks"));
-  vs_text_cstr(&text, " different stacks");
-  const uint64_t unknown = vs_reply_u64(file, "unknown_key_count");
-  if (unknown != 0) {
-    vs_text_cstr(&text, "; ");
-    vs_text_count(&text, unknown);
-    vs_text_cstr(&text, " entries that this version does not know were skipped");
-  }
-  vs_text_byte(&text, 0);
-  if (text.status == VS_OK) vs_doctor_put(cli, true, "this file", "can be read: %s", text.bytes.data);
-  vs_text_deinit(&text);
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_str(w, "name", vs_reply_str(file, "name"));
+  vs_jsonw_member_str(w, "format", vs_reply_str(file, "format"));
+  vs_jsonw_member_bool(w, "compressed", vs_reply_bool(file, "compressed"));
+  vs_jsonw_member_u64(w, "devices", vs_json_count(devices));
+  vs_jsonw_member_u64(w, "segments", sum_of(devices, "segments"));
+  vs_jsonw_member_u64(w, "blocks", sum_of(devices, "blocks"));
+  vs_jsonw_member_u64(w, "events", sum_of(devices, "events"));
+  vs_jsonw_member_u64(w, "stacks", vs_reply_u64(info, "stacks"));
+  vs_jsonw_member_u64(w, "unknown_key_count", vs_reply_u64(file, "unknown_key_count"));
+  vs_jsonw_object_end(w);
 }
 
-static void put_gpus(vs_cli *cli) {
-  vs_text names;
-  vs_scratch_init(&names, &cli->screen);
+static void reply_simulated(vs_jsonw *w, const vs_host *host) {
+  vs_trial trial;
+  vs_trial_make(&trial, host);
+  vs_jsonw_key(w, VS_STR("simulated_cuda"));
+  vs_jsonw_object_begin(w);
+  vs_devices_json_text(w, "libraries", trial.simulated.libraries);
+  vs_jsonw_member_u64(w, "faces", trial.simulated.face_count);
+  vs_jsonw_member_bool(w, "loads", trial.loads);
+  vs_devices_json_text(w, "problem", trial.problem);
+  vs_devices_json_text(w, "hooks", trial.simulated.python);
+  vs_devices_json_text(w, "python", trial.python);
+  vs_devices_json_text(w, "python_version", trial.python_version);
+  vs_devices_json_text(w, "torch_version", trial.torch_version);
+  vs_jsonw_key(w, VS_STR("gpus"));
+  vs_jsonw_array_begin(w);
   for (uint32_t i = 0; i < vs_sim_profile_count(); i++)
-    vs_text_format(&names, "%s%s", i == 0 ? "" : ", ", vs_sim_profile_at(i)->key);
-  vs_screen_labelled(&cli->screen, "     simulated GPUs", 25, VS_STYLE_PLAIN, vs_text_view(&names));
-  vs_text_deinit(&names);
+    vs_jsonw_str(w, vs_str_from(vs_sim_profile_at(i)->key));
+  vs_jsonw_array_end(w);
+  vs_jsonw_object_end(w);
 }
 
-static void put_trial(vs_cli *cli, const vs_trial *trial) {
+/* `info`: the engine's, of the file; absent where none was given. */
+static void put_reply(vs_text *text, const vs_screen *screen, vs_json info) {
+  vs_jsonw writer, *w = &writer;
+  vs_jsonw_begin(w, text, 0);
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_u64(w, "schema", 1);
+  vs_jsonw_member_str(w, "method", VS_STR("doctor"));
+  vs_jsonw_member_str(w, "version", VS_STR(VS_VERSION_TEXT));
+  vs_jsonw_member_str(w, "compiler", VS_STR(VS_COMPILER));
+  for (size_t i = 0; i < ABILITIES; i++)
+    if (abilities[i].key != NULL) vs_devices_json_text(w, abilities[i].key, abilities[i].version());
+  vs_jsonw_member_bool(w, "page_reads_files", vs_page_has_engine());
+  vs_jsonw_member_bool(w, "terminal", vs_stream_is_terminal(VS_STDOUT));
+  vs_jsonw_member_bool(w, "colours", screen->has_colour);
+  vs_jsonw_member_bool(w, "utf8", screen->has_unicode);
+  vs_doctor_put_driver(w, text->host);
+  reply_simulated(w, text->host);
+  vs_jsonw_key(w, VS_STR("file"));
+  if (vs_json_is_absent(info)) vs_jsonw_null(w);
+  else reply_file(w, info);
+  vs_jsonw_object_end(w);
+  vs_jsonw_end(w);
+  vs_text_byte(text, '\n');
+}
+
+/* ---- the text */
+
+static bool is_known(vs_json object, const char *key) {
+  return !vs_reply_is_unknown(vs_reply_at(object, key));
+}
+
+/* What is shown: rows "yes  what    text", each collected in `line` first. */
+typedef struct listing {
+  vs_screen *screen;
   vs_text line;
-  vs_scratch_init(&line, &cli->screen);
-  if (trial->loads) vs_text_format(&line, "the core and %u faces in ", trial->simulated.face_count);
-  if (trial->loads) vs_screen_safe(&line, vs_str_from(trial->simulated.libraries));
-  else if (trial->simulated.has_core) vs_screen_safe(&line, vs_str_from(trial->problem));
-  else
-    vs_text_cstr(&line, "its libraries lie neither beside this program (simcuda/) nor in the library folder");
-  vs_text_byte(&line, 0);
-  if (line.status == VS_OK) vs_doctor_put(cli, trial->loads, "simulated CUDA", "%s", line.bytes.data);
-  line.bytes.count = 0;
-  const bool has_torch = trial->torch_version[0] != 0, has_python = trial->python[0] != 0;
-  vs_screen_safe(&line, vs_str_from(has_python ? trial->python : "there is no python3 in PATH"));
-  if (has_python) vs_text_format(&line, " (%s), ", trial->python_version);
-  if (has_python) vs_text_format(&line, has_torch ? "PyTorch %s" : "without PyTorch", trial->torch_version);
-  if (has_torch && trial->simulated.python[0] == 0)
-    vs_text_cstr(&line, "; what records it is missing (sitecustomize.py)");
-  vs_text_byte(&line, 0);
-  if (line.status == VS_OK)
-    vs_doctor_put(cli, has_torch && trial->simulated.python[0] != 0, "PyTorch programs", "%s",
-                  line.bytes.data);
-  vs_text_deinit(&line);
-  if (trial->simulated.has_core) put_gpus(cli);
+} listing;
+
+static void put_safe(listing *list, vs_str text) { vs_screen_safe(&list->line, text); }
+
+/* Shows what was collected, and empties it. */
+static void end_labelled(listing *list, const char *label, vs_style style) {
+  vs_screen *screen = list->screen;
+  if (list->line.status != VS_OK && screen->text.status == VS_OK) screen->text.status = list->line.status;
+  vs_screen_labelled(screen, label, 25, style, vs_text_view(&list->line));
+  list->line.bytes.count = 0;
 }
 
-static void put_text(vs_cli *cli, const vs_findings *found) {
-  vs_screen *screen = &cli->screen;
-  vs_text_cstr(&screen->text, "vramscope " VS_VERSION_TEXT ", built with " VS_COMPILER "\n\n");
-  vs_doctor_put(cli, true, "PyTorch snapshots", "%s", "pickles of every protocol, and JSON; read, never run");
-  if (found->zlib != NULL) vs_doctor_put(cli, true, "gzip", "unpacked while reading (zlib %s)", found->zlib);
-  else vs_doctor_put(cli, false, "gzip", "%s", "built without zlib: unpack first, with gzip -d");
-  vs_doctor_put(cli, true, "text formats", "%s",
-                "export writes csv, json, sql, collapsed and more: vramscope export --help");
-  if (found->sqlite != NULL)
-    vs_doctor_put(cli, true, "sqlite", "export writes databases (SQLite %s)", found->sqlite);
-  else
-    vs_doctor_put(cli, false, "sqlite", "%s",
-                  "built without SQLite: export sql, then run sqlite3 memory.sqlite < FILE");
-  if (found->elfutils != NULL)
-    vs_doctor_put(cli, true, "native frames", "named where the libraries are here (elfutils %s)",
-                  found->elfutils);
-  else
-    vs_doctor_put(cli, false, "native frames", "%s", "built without elfutils: shown as library and offset");
-  if (found->microhttpd != NULL)
-    vs_doctor_put(cli, true, "viewer", "view serves it to this machine alone (libmicrohttpd %s)",
-                  found->microhttpd);
-  else vs_doctor_put(cli, false, "viewer", "%s", "built without libmicrohttpd: view takes only --html");
-  if (found->ncurses != NULL)
-    vs_doctor_put(cli, true, "top", "the screen of top (ncurses %s)", found->ncurses);
-  else
-    vs_doctor_put(cli, false, "top", "%s", "built without ncursesw: top takes only --once, --json, --ndjson");
-  vs_doctor_put(cli, vs_page_has_engine(), "page to mail", "%s",
-                vs_page_has_engine()
-                    ? "view --html writes one that reads files by itself"
-                    : "built without clang and wasm-ld: its page cannot read files by itself");
-  vs_doctor_put(cli, screen->has_colour, "colours", "%s",
-                screen->has_colour          ? "on"
-                : found->stdout_is_terminal ? "off: NO_COLOR, TERM or --color says so"
-                                            : "off: the output is no terminal");
-  vs_doctor_put(cli, screen->has_unicode, "block characters", "%s",
-                screen->has_unicode ? "bars are drawn with them"
-                                    : "the locale is not UTF-8: bars are drawn with #");
-  vs_doctor_put(cli, true, "GPU", "%s",
-                "none is needed: files are read, and programs run on a simulated one");
-  vs_machine_put(cli, &found->machine);
-  put_trial(cli, &found->trial);
-  if (!vs_json_is_absent(found->info)) put_file(cli, found->info);
+static void end_row(listing *list, bool is_good, const char *what) {
+  char label[48];
+  vs_format(label, sizeof label, "%s  %s", is_good ? "yes" : "no ", what);
+  end_labelled(list, label, is_good ? VS_STYLE_PLAIN : VS_STYLE_TITLE);
 }
 
-static void put_version(vs_jsonw *json, const char *key, const char *version) {
-  if (version == NULL) vs_jsonw_member_null(json, key);
-  else vs_jsonw_member_str(json, key, vs_str_from(version));
+static void put_row(listing *list, bool is_good, const char *what, const char *text) {
+  vs_text_cstr(&list->line, text);
+  end_row(list, is_good, what);
 }
 
-static void put_str_or_null(vs_jsonw *json, const char *key, const char *value) {
-  if (*value == 0) vs_jsonw_member_null(json, key);
-  else vs_jsonw_member_str(json, key, vs_str_from(value));
-}
-
-static void put_trial_json(vs_jsonw *json, const vs_trial *trial) {
-  vs_jsonw_key(json, VS_STR("simulated_cuda"));
-  vs_jsonw_object_begin(json);
-  put_str_or_null(json, "libraries", trial->simulated.libraries);
-  vs_jsonw_member_u64(json, "faces", trial->simulated.face_count);
-  vs_jsonw_member_bool(json, "loads", trial->loads);
-  put_str_or_null(json, "problem", trial->problem);
-  put_str_or_null(json, "hooks", trial->simulated.python);
-  put_str_or_null(json, "python", trial->python);
-  put_str_or_null(json, "python_version", trial->python_version);
-  put_str_or_null(json, "torch_version", trial->torch_version);
-  vs_jsonw_key(json, VS_STR("gpus"));
-  vs_jsonw_array_begin(json);
-  for (uint32_t i = 0; i < vs_sim_profile_count(); i++)
-    vs_jsonw_str(json, vs_str_from(vs_sim_profile_at(i)->key));
-  vs_jsonw_array_end(json);
-  vs_jsonw_object_end(json);
-}
-
-static void put_json(vs_cli *cli, const vs_findings *found) {
-  vs_jsonw json;
-  vs_jsonw_begin(&json, &cli->screen.text, 0);
-  vs_jsonw_object_begin(&json);
-  vs_jsonw_member_u64(&json, "schema", 1);
-  vs_jsonw_member_str(&json, "method", VS_STR("doctor"));
-  vs_jsonw_member_str(&json, "version", VS_STR(VS_VERSION_TEXT));
-  vs_jsonw_member_str(&json, "compiler", VS_STR(VS_COMPILER));
-  put_version(&json, "zlib", found->zlib);
-  put_version(&json, "sqlite", found->sqlite);
-  put_version(&json, "elfutils", found->elfutils);
-  put_version(&json, "microhttpd", found->microhttpd);
-  put_version(&json, "ncurses", found->ncurses);
-  vs_jsonw_member_bool(&json, "page_reads_files", vs_page_has_engine());
-  vs_jsonw_member_bool(&json, "terminal", found->stdout_is_terminal);
-  vs_jsonw_member_bool(&json, "utf8", cli->screen.has_unicode);
-  vs_machine_put_json(&json, &found->machine);
-  put_trial_json(&json, &found->trial);
-  vs_jsonw_key(&json, VS_STR("file"));
-  if (vs_json_is_absent(found->info)) {
-    vs_jsonw_null(&json);
-  } else {
-    const vs_json devices = vs_reply_at(found->info, "devices"), file = vs_reply_at(found->info, "file");
-    vs_jsonw_object_begin(&json);
-    vs_jsonw_member_str(&json, "name", vs_reply_str(file, "name"));
-    vs_jsonw_member_str(&json, "format", vs_reply_str(file, "format"));
-    vs_jsonw_member_bool(&json, "compressed", vs_reply_bool(file, "compressed"));
-    vs_jsonw_member_u64(&json, "devices", vs_json_count(devices));
-    vs_jsonw_member_u64(&json, "segments", sum_of(devices, "segments"));
-    vs_jsonw_member_u64(&json, "blocks", sum_of(devices, "blocks"));
-    vs_jsonw_member_u64(&json, "events", sum_of(devices, "events"));
-    vs_jsonw_member_u64(&json, "stacks", vs_reply_u64(found->info, "stacks"));
-    vs_jsonw_member_u64(&json, "unknown_key_count", vs_reply_u64(file, "unknown_key_count"));
-    vs_jsonw_object_end(&json);
+static void put_abilities(listing *list, vs_json reply) {
+  for (size_t i = 0; i < ABILITIES; i++) {
+    const bool is_there = abilities[i].key == NULL || is_known(reply, abilities[i].key);
+    const vs_str version = abilities[i].key == NULL ? VS_STR("") : vs_reply_str(reply, abilities[i].key);
+    vs_text_format(&list->line, is_there ? abilities[i].good : abilities[i].bad, version);
+    end_row(list, is_there, abilities[i].what);
   }
-  vs_jsonw_object_end(&json);
-  vs_jsonw_end(&json);
-  vs_text_byte(&cli->screen.text, '\n');
 }
+
+static void put_driver(listing *list, vs_json driver) {
+  vs_text *line = &list->line;
+  const uint64_t cuda = vs_reply_u64(driver, "cuda_version");
+  put_safe(list, vs_reply_str(driver, "version"));
+  if (vs_reply_bool(driver, "is_simulated")) vs_text_cstr(line, " (simulated)");
+  if (is_known(driver, "cuda_version"))
+    vs_text_format(line, ", for CUDA up to %U.%U", cuda / 1000, cuda % 1000 / 10);
+  if (vs_reply_bool(driver, "wsl"))
+    vs_text_cstr(line, ", of Windows: what single processes hold is not known");
+  end_row(list, true, "NVIDIA driver");
+  if (vs_reply_bool(driver, "versions_differ")) {
+    vs_text_format(
+        line, "the library is of %S, the kernel module of %S: restart the machine, or load the new module",
+        vs_reply_str(driver, "nvml_version"), vs_reply_str(driver, "kernel_version"));
+    end_row(list, false, "one version");
+  }
+  put_safe(list, vs_reply_str(driver, "nvml_version"));
+  vs_text_cstr(line, " in ");
+  put_safe(list, vs_reply_str(driver, "nvml_library"));
+  if (vs_reply_u64(driver, "functions_missing") != 0)
+    vs_text_format(line, "; it has not got %U of %U functions, and what they tell stays unknown",
+                   vs_reply_u64(driver, "functions_missing"), vs_reply_u64(driver, "functions"));
+  end_row(list, true, "NVML");
+}
+
+static void put_card(listing *list, vs_json card) {
+  char label[32];
+  vs_text *line = &list->line;
+  const bool is_divided = vs_reply_bool(card, "divided");
+  const vs_reason memory = vs_devices_reason_named(vs_reply_str(card, "memory"));
+  vs_screen_safe(line, is_known(card, "name") ? vs_reply_str(card, "name") : VS_STR("without a name"));
+  if (is_known(card, "cuda")) vs_text_format(line, ", cuda:%U here", vs_reply_u64(card, "cuda"));
+  if (is_divided) vs_text_format(line, ", divided into %U MIG devices", vs_reply_u64(card, "mig_devices"));
+  if (vs_reply_bool(card, "is_unified")) vs_text_cstr(line, ", uses the machine's memory");
+  if (memory != VS_REASON_KNOWN) vs_text_format(line, "; its memory is unknown: %s", vs_reason_text(memory));
+  if (memory == VS_REASON_NO_PERMISSION && is_divided)
+    vs_text_cstr(line, " (in a container: NVIDIA_MIG_MONITOR_DEVICES=all)");
+  vs_format(label, sizeof label, "GPU %U", vs_reply_u64(card, "index"));
+  end_row(list, memory == VS_REASON_KNOWN, label);
+}
+
+static void put_machine(listing *list, vs_json driver) {
+  const vs_json cards = vs_reply_at(driver, "gpus");
+  const bool has_cuda = vs_reply_bool(driver, "libcuda"), says_hidden = is_known(driver, "pids_hidden");
+  const bool is_whole = says_hidden && vs_reply_u64(driver, "pids_hidden") == 0;
+  if (is_known(driver, "problem")) {
+    put_safe(list, vs_reply_str(driver, "problem"));
+    end_row(list, false, "NVIDIA driver");
+    return;
+  }
+  put_driver(list, driver);
+  put_row(list, has_cuda, "CUDA driver",
+          has_cuda ? "libcuda.so.1 loads"
+                   : "libcuda.so.1 does not load: a container needs the capability \"compute\"");
+  if (vs_json_count(cards) == 0) put_row(list, false, "GPUs", "the driver runs and sees none");
+  for (size_t i = 0; i < vs_json_count(cards); i++) put_card(list, vs_json_at(cards, i));
+  put_row(list, is_whole, "GPU processes",
+          !says_hidden ? "this system does not say whether it shows all processes"
+          : is_whole   ? "their numbers are those of this machine"
+                       : "this is a container: the driver lists the host's numbers, or none "
+                         "(docker run --pid=host)");
+}
+
+static void put_simulated(listing *list, vs_json simulated) {
+  vs_text *line = &list->line;
+  const bool loads = vs_reply_bool(simulated, "loads"), has_core = is_known(simulated, "libraries");
+  const bool has_python = is_known(simulated, "python"), has_torch = is_known(simulated, "torch_version");
+  const bool has_hooks = is_known(simulated, "hooks");
+  if (loads) vs_text_format(line, "the core and %U faces in ", vs_reply_u64(simulated, "faces"));
+  put_safe(list, loads      ? vs_reply_str(simulated, "libraries")
+                 : has_core ? vs_reply_str(simulated, "problem")
+                            : VS_STR("its libraries lie neither beside this program (simcuda/) nor in the "
+                                     "library folder"));
+  end_row(list, loads, "simulated CUDA");
+  put_safe(list, has_python ? vs_reply_str(simulated, "python") : VS_STR("there is no python3 in PATH"));
+  if (has_python)
+    vs_text_format(line, " (%S), %s%S", vs_reply_str(simulated, "python_version"),
+                   has_torch ? "PyTorch " : "without PyTorch", vs_reply_str(simulated, "torch_version"));
+  if (has_torch && !has_hooks) vs_text_cstr(line, "; what records it is missing (sitecustomize.py)");
+  end_row(list, has_torch && has_hooks, "PyTorch programs");
+  if (!has_core) return;
+  const vs_json gpus = vs_reply_at(simulated, "gpus");
+  for (size_t i = 0; i < vs_json_count(gpus); i++)
+    vs_text_format(line, "%s%S", i == 0 ? "" : ", ", vs_json_str(vs_json_at(gpus, i), VS_STR("")));
+  end_labelled(list, "     simulated GPUs", VS_STYLE_PLAIN);
+}
+
+static void put_file(listing *list, vs_json file) {
+  vs_text *line = &list->line;
+  const uint64_t devices = vs_reply_u64(file, "devices"), unknown = vs_reply_u64(file, "unknown_key_count");
+  vs_text_format(line, "can be read: %U GPU%s, ", devices, devices == 1 ? "" : "s");
+  vs_text_count(line, vs_reply_u64(file, "segments"));
+  vs_text_cstr(line, " segments, ");
+  vs_text_count(line, vs_reply_u64(file, "blocks"));
+  vs_text_cstr(line, " blocks, ");
+  vs_text_count(line, vs_reply_u64(file, "events"));
+  vs_text_cstr(line, " events, ");
+  vs_text_count(line, vs_reply_u64(file, "stacks"));
+  vs_text_cstr(line, " different stacks");
+  if (unknown != 0) {
+    vs_text_cstr(line, "; ");
+    vs_text_count(line, unknown);
+    vs_text_cstr(line, " entries that this version does not know were skipped");
+  }
+  end_row(list, true, "this file");
+}
+
+static void put_text(vs_screen *screen, vs_json reply) {
+  listing list = {.screen = screen};
+  const bool reads = vs_reply_bool(reply, "page_reads_files"), has_colours = vs_reply_bool(reply, "colours");
+  const bool is_utf8 = vs_reply_bool(reply, "utf8"), is_terminal = vs_reply_bool(reply, "terminal");
+  vs_scratch_init(&list.line, screen);
+  vs_text_format(&screen->text, "vramscope %S, built with %S\n\n", vs_reply_str(reply, "version"),
+                 vs_reply_str(reply, "compiler"));
+  put_abilities(&list, reply);
+  put_row(&list, reads, "page to mail",
+          reads ? "view --html writes one that reads files by itself"
+                : "built without clang and wasm-ld: its page cannot read files by itself");
+  put_row(&list, has_colours, "colours",
+          has_colours   ? "on"
+          : is_terminal ? "off: NO_COLOR, TERM or --color says so"
+                        : "off: the output is no terminal");
+  put_row(&list, is_utf8, "block characters",
+          is_utf8 ? "bars are drawn with them" : "the locale is not UTF-8: bars are drawn with #");
+  put_row(&list, true, "GPU", "none is needed: files are read, and programs run on a simulated one");
+  put_machine(&list, vs_reply_at(reply, "driver"));
+  put_simulated(&list, vs_reply_at(reply, "simulated_cuda"));
+  if (is_known(reply, "file")) put_file(&list, vs_reply_at(reply, "file"));
+  vs_text_deinit(&list.line);
+}
+
+/* ---- the command */
 
 static vs_exit ask_info(vs_cli *cli, vs_json_doc *reply) {
   vs_client client;
@@ -216,25 +299,15 @@ static vs_exit ask_info(vs_cli *cli, vs_json_doc *reply) {
 
 vs_exit vs_cli_doctor(vs_cli *cli) {
   vs_json_doc info = {.host = cli->host, .root = {.kind = VS_JSON_ABSENT}};
-  const bool has_file = cli->line->arguments[0] != NULL;
-  if (has_file) {
+  if (cli->line->arguments[0] != NULL) {
     const vs_exit code = ask_info(cli, &info);
     if (code != VS_EXIT_OK) return code;
   }
-  vs_findings found = {
-      .zlib = vs_zlib_version(),
-      .elfutils = vs_symbols_version(),
-      .sqlite = vs_sqlite_version(),
-      .microhttpd = vs_server_version(),
-      .ncurses = vs_terminal_version(),
-      .stdout_is_terminal = vs_stream_is_terminal(VS_STDOUT),
-      .info = vs_json_root(&info),
-  };
-  vs_machine_look(&found.machine, cli->host);
-  vs_trial_make(&found.trial, cli->host);
-  if (vs_cli_has(cli, VS_OPTION_JSON)) put_json(cli, &found);
-  else put_text(cli, &found);
-  vs_machine_close(&found.machine);
+  vs_text bytes;
+  vs_text_init(&bytes, cli->host, NULL);
+  put_reply(&bytes, &cli->screen, vs_json_root(&info));
   vs_json_doc_deinit(&info);
+  vs_cli_put_document(cli, &bytes, put_text);
+  vs_text_deinit(&bytes);
   return VS_EXIT_OK;
 }
