@@ -2,7 +2,7 @@
  *
  * Input: bytes of the first client; a byte 0xff followed by a length (one byte) hands the next so many bytes to the other
  * one. With its first bit the first byte chooses between an ordinary store and a world. */
-#include "faces/cli/store_protocol.c"
+#include "rendezvous/store.h"
 #include "counting_fold.h"
 #include "fuzz.h"
 

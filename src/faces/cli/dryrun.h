@@ -13,7 +13,7 @@
 #include "faces/cli/cli.h"
 #include "faces/cli/result.h"
 #include "faces/cli/simulated.h"
-#include "faces/cli/store.h"
+#include "rendezvous/server.h"
 #include "os/child.h"
 #include "os/shared.h"
 

@@ -108,6 +108,13 @@ static vs_status start_all(surroundings *s, vs_error *error) {
   return VS_OK;
 }
 
+static void say_of_store(void *ctx, const char *sentence) {
+  (void)ctx;
+  vs_error error;
+  vs_fail(&error, VS_OK, VS_NO_OFFSET, "%s", sentence);
+  (void)vs_say_error(VS_STR(""), &error);
+}
+
 static vs_status prepare(vs_dryrun *plan, vs_launch *launch, vs_error *error) {
   VS_TRY(vs_folder_create(&launch->folder, folder_prefix, error));
   VS_TRY(vs_shared_create(&launch->shared, VS_SHARE_SIZE, error));
@@ -117,7 +124,9 @@ static vs_status prepare(vs_dryrun *plan, vs_launch *launch, vs_error *error) {
   const vs_status status = vs_sim_node_init(launch->node, plan->gpus, plan->gpu_count);
   if (status != VS_OK)
     return vs_fail(error, status, VS_NO_OFFSET, "--context leaves no memory on such a GPU");
-  return plan->has_job ? vs_store_start(&plan->job, &launch->store, error) : VS_OK;
+  return plan->has_job
+             ? vs_store_start(&plan->job, &(vs_store_voice){.say = say_of_store}, &launch->store, error)
+             : VS_OK;
 }
 
 /* ---- watching */

@@ -1,11 +1,17 @@
-/* The store of a world without peers: each query, the rule of identical ranks, clients that mean no good.
- *
- * These files belong to the program, not to the library, so they are compiled into this test. */
-#include "faces/cli/store_protocol.c"
+/* The store of a world without peers: each query, the rule of identical ranks, clients that mean no good. It is compiled
+ * into this test, which looks inside. */
+#include "rendezvous/store.c"
 #include "support/random.h"
 #include "support/test.h"
 
 enum { MEMORY = 1 << 20 };
+
+static const char *const grammars[] = {
+#define VS_STORE_QUERY(name, code, grammar) [code] = (grammar),
+#include "rendezvous/queries.def"
+#undef VS_STORE_QUERY
+};
+enum { QUERY_COUNT = sizeof grammars / sizeof *grammars };
 
 typedef struct world {
   fault_host fault;
@@ -246,7 +252,7 @@ static void test_queues(void **state) {
     vs_store_sent(w.client, vs_store_output(w.client).size);
   }
   expect_length(&w, 1);
-  assert_true(find(w.store, VS_STR("/q"))->queue.capacity <= 64);
+  assert_true(vs_entries_find(&w.store->entries, VS_STR("/q"))->queue.capacity <= 64);
   ask(&w, w.client, VS_QUERY_QUEUE_POP, "/q");
   expect_bytes(w.client, "\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0x", 17);
   expect_there(&w, "/q", false);

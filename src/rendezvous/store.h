@@ -1,5 +1,5 @@
 /* What a store of keys and values answers: bytes of PyTorch's TCPStore protocol in, bytes out. No sockets, no clock, no
- * threads; store_queries.def is the protocol, store.h the server.
+ * threads; queries.def is the protocol, server.h the server.
  *
  * A store may stand for ranks that do not run (`copies` > 1). The rule is a WORLD OF IDENTICAL RANKS: all of them do what
  * this one does, and this one is always the last to come.
@@ -18,27 +18,17 @@
  * So values that differ from rank to rank (an address, a ticket, the choice of rank 0) are this rank's own. What is popped
  * from a queue is what this rank pushed. With copies = 1 only 2 holds: an ordinary store.
  *
- * Clients are not trusted. Every length is checked against the bounds below, which are PyTorch's own; memory is bounded
- * for the store as a whole; bytes that are no query are refused with a sentence, and their client is to be closed.
- *
- * Invariants (vs_store_check): an entry is in `by_key` exactly while it is used; `by_likeness` holds, for each likeness that
- * was ever set and not deleted since, the latest used entry that has it. */
-#ifndef VS_CLI_STORE_PROTOCOL_H
-#define VS_CLI_STORE_PROTOCOL_H
+ * Clients are not trusted. Every length is checked against the bounds of scan.h; memory is bounded for the store as a whole;
+ * bytes that are no query are refused with a sentence, and their client is to be closed. */
+#ifndef VS_RENDEZVOUS_STORE_H
+#define VS_RENDEZVOUS_STORE_H
 
-#include "base/map.h"
 #include "base/text.h"
 
 #define VS_STORE_MAGIC       UINT32_C(0x3c85f7ce) /* what VALIDATE brings */
 #define VS_STORE_PATIENCE_US UINT64_C(3000000)
 
-enum {
-  VS_STORE_KEY_MOST = 8 * 1024,
-  VS_STORE_VALUE_MOST = 8 * 1024 * 1024,
-  VS_STORE_COUNT_MOST = 128 * 1024,
-  VS_STORE_QUERY_MOST = 32 * 1024 * 1024, /* bytes of one query; ours, PyTorch has none */
-  VS_STORE_SENTENCE = 400,
-};
+enum { VS_STORE_SENTENCE = 400 };
 
 typedef struct vs_store_settings {
   uint64_t copies; /* ranks that the clients stand for, from 1 up to 2^20 */

@@ -1,8 +1,5 @@
-/* The store as a server: raw sockets against it; and what ranks are told.
- *
- * These files belong to the program, not to the library, so they are compiled into this test. */
-#include "faces/cli/store.c"
-#include "faces/cli/store_protocol.c"
+/* The store as a server: raw sockets against it; and what ranks are told. */
+#include "rendezvous/server.h"
 #include "support/test.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -13,7 +10,7 @@
 static vs_store_server *begin(vs_job *job) {
   vs_store_server *server;
   vs_error error;
-  if (vs_store_start(job, &server, &error) != VS_OK) fail_msg("%s", error.text);
+  if (vs_store_start(job, NULL, &server, &error) != VS_OK) fail_msg("%s", error.text);
   assert_int_not_equal(job->port, 0);
   return server;
 }
@@ -108,7 +105,7 @@ static void expect_job(uint32_t world, uint32_t rank, uint32_t processes, uint32
   vs_job job = {.world_size = world, .rank = rank, .processes = processes, .devices = devices};
   vs_store_server *server;
   vs_error error;
-  expect_status(vs_store_start(&job, &server, &error), VS_BAD_ARGUMENT);
+  expect_status(vs_store_start(&job, NULL, &server, &error), VS_BAD_ARGUMENT);
   assert_null(server);
   if (strstr(error.text, part) == NULL) fail_msg("%s", error.text);
 }
