@@ -53,7 +53,8 @@ target_link_libraries(vramscope PRIVATE vs_flags vs_tui vs_intake vramscope_stat
   $<$<BOOL:${VS_WITH_SERVER}>:PkgConfig::microhttpd> ${CMAKE_DL_LIBS})
 # dryrun finds the simulated CUDA from where the binary lies, in a build as in an installed tree.
 file(RELATIVE_PATH libraries_from_programs /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
-target_compile_definitions(vramscope PRIVATE _GNU_SOURCE VS_LIBRARIES_FROM_PROGRAMS="${libraries_from_programs}")
+target_compile_definitions(vramscope PRIVATE _GNU_SOURCE)
+target_compile_definitions(vs_dryrun PRIVATE VS_LIBRARIES_FROM_PROGRAMS="${libraries_from_programs}")
 foreach(module sitecustomize vramscope_dryrun)
   configure_file(python/vramscope_dryrun/${module}.py ${PROJECT_BINARY_DIR}/dryrun/${module}.py COPYONLY)
 endforeach()

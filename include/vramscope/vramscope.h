@@ -4,6 +4,7 @@
 
 #include <vramscope/base.h>
 #include <vramscope/devices.h>
+#include <vramscope/dryrun.h>
 #include <vramscope/live.h>
 #include <vramscope/query.h>
 

@@ -1,6 +1,7 @@
 """`vramscope dryrun` from Python: will it fit? A program, or a function, runs with a simulated GPU in a process of its own.
 
-What the JSON means is written in docs/formats/dryrun.md; `DryRun.data` is that JSON, untouched.
+The command does it, as a process of its own: a dry run takes over the signals of the process that makes it, which a library
+must not do to Python. Its reply is all that is read: docs/formats/dryrun.md says what it means, `DryRun.data` is it, untouched.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ class DryRun:
 
     @property
     def smallest_bytes(self) -> int | None:
-        """With find_smallest=True the smallest card that will do, known to 1 %."""
+        """With find_smallest=True the smallest card that will do, known to 1 %. `data["search"]["gpu"]` names it, rounded up, as
+        `gpu` takes it."""
         return self.data["smallest_bytes"]
 
     @property

@@ -7,7 +7,7 @@
 #define VS_CLI_CALLTREE_H
 
 #include "base/map.h"
-#include "faces/cli/reply.h"
+#include "codec/json_reply.h"
 
 #define VS_NO_NODE UINT32_MAX
 

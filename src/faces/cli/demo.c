@@ -2,7 +2,7 @@
  * allocator's decisions through a recording to the answer, and what another setting would have changed. */
 #include "faces/cli/demo.h"
 #include "faces/cli/cli.h"
-#include "faces/cli/reply.h"
+#include "codec/json_reply.h"
 #include "faces/cli/words.h"
 #include "os/folder.h"
 

@@ -2,18 +2,25 @@
  * First the answer, then what it rests on, then what the simulation could not know. */
 #include "faces/cli/dryrun.h"
 #include "faces/cli/frames.h"
+#include "os/child.h"
 #include "faces/cli/words.h"
 
-enum { LABEL = 15, HOLDERS = 5, CARDS = 6, DOUBTS = 3 };
+enum { LABEL = 15, DOUBTS = 3 };
 
 typedef struct page {
   vs_cli *cli;
   vs_screen *screen;
-  const vs_outcome *outcome;
-  const vs_result *result;
+  vs_json reply;
+  vs_str verdict;
+  vs_json cards;  /* the simulated ones */
+  vs_json card;   /* the busiest of these, or the one that was out of memory: the report is about it */
   vs_json device; /* of the engine's report: the one to look into; absent where there is none */
   vs_text line;
 } page;
+
+static bool is_verdict(const page *p, const char *word) {
+  return vs_str_equal(p->verdict, vs_str_from(word));
+}
 
 /* ---- sentences: begin, add to p->line, end */
 
@@ -30,39 +37,49 @@ static void end(page *p, const char *label, vs_style style) {
 static void put_bytes(page *p, uint64_t bytes) { vs_text_bytes(&p->line, bytes, p->screen->unit); }
 
 /* "NVIDIA H100 80GB HBM3 (simulated)": the name without the maker, which takes room and says nothing. */
-static vs_str short_name(const char *name) {
-  const vs_str whole = vs_str_from(name), maker = VS_STR("NVIDIA ");
+static vs_str short_name(vs_json named) {
+  const vs_str whole = vs_reply_str(named, "name"), maker = VS_STR("NVIDIA ");
   return vs_str_starts(whole, maker) ? (vs_str){whole.data + maker.size, whole.size - maker.size} : whole;
 }
 
+static void put_name(page *p, vs_json named) { vs_screen_safe(&p->line, short_name(named)); }
+
 /* The machine: "2 x H100 80GB HBM3 (simulated)". */
 static void put_machine(page *p) {
-  const vs_result *result = p->result;
-  const vs_sim_card *first = result->cards[0].card;
-  uint32_t alike = 0;
-  for (uint32_t c = 0; c < result->card_count; c++)
-    alike += vs_str_equal(vs_str_from(result->cards[c].card->name), vs_str_from(first->name));
-  if (result->card_count > 1 && alike == result->card_count)
-    vs_text_format(&p->line, "%u x ", result->card_count);
-  else if (result->card_count > 1)
-    vs_text_format(&p->line, "%u GPUs, the first of them ", result->card_count);
-  vs_text_str(&p->line, short_name(first->name));
+  const size_t count = vs_json_count(p->cards);
+  const vs_json first = vs_json_at(p->cards, 0);
+  size_t alike = 0;
+  for (size_t i = 0; i < count; i++)
+    alike += vs_str_equal(vs_reply_str(vs_json_at(p->cards, i), "name"), vs_reply_str(first, "name"));
+  if (count > 1 && alike == count) vs_text_format(&p->line, "%U x ", (uint64_t)count);
+  else if (count > 1) vs_text_format(&p->line, "%U GPUs, the first of them ", (uint64_t)count);
+  put_name(p, first);
 }
 
-/* The card that used most: what there is to say is said of it. */
-static uint32_t busiest(const vs_result *result) {
-  uint32_t best = 0;
-  if (result->oom.is_there && result->ooms + result->refused != 0) return result->oom.card;
-  for (uint32_t c = 1; c < result->card_count; c++)
-    if (result->cards[c].driver_peak_bytes > result->cards[best].driver_peak_bytes) best = c;
-  return best;
+/* The card that the report is about. */
+static vs_json busiest(vs_json reply) {
+  const vs_json cards = vs_reply_at(reply, "devices"), oom = vs_reply_at(reply, "oom");
+  size_t best = 0;
+  if (!vs_reply_is_unknown(oom)) return vs_json_at(cards, (size_t)vs_reply_u64(oom, "device"));
+  for (size_t i = 1; i < vs_json_count(cards); i++)
+    if (vs_reply_u64(vs_json_at(cards, i), "driver_peak_bytes") >
+        vs_reply_u64(vs_json_at(cards, best), "driver_peak_bytes"))
+      best = i;
+  return vs_json_at(cards, best);
 }
 
-static void put_shares(page *p, uint32_t c) {
-  const vs_result_card *card = &p->result->cards[c];
-  put_bytes(p, card->driver_peak_bytes);
+static void put_shares(page *p, vs_json card) {
+  put_bytes(p, vs_reply_u64(card, "driver_peak_bytes"));
   vs_text_cstr(&p->line, " of ");
-  put_bytes(p, card->card->figures.total_bytes);
+  put_bytes(p, vs_reply_u64(card, "total_bytes"));
+}
+
+/* The sum of a figure of PyTorch's over the cards. */
+static uint64_t torch_sum(const page *p, const char *name) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < vs_json_count(p->cards); i++)
+    sum += vs_reply_u64(vs_reply_at(vs_json_at(p->cards, i), "torch"), name);
+  return sum;
 }
 
 /* ---- the answer */
@@ -74,77 +91,83 @@ static void put_headline(page *p, vs_style style) {
 }
 
 static void put_end(page *p) {
-  const int code = vs_launch_exit(p->outcome->launch), number = vs_launch_signal(p->outcome->launch);
-  if (number != 0) vs_text_format(&p->line, "signal %d (%s) ended it", number, vs_signal_text(number));
-  else vs_text_format(&p->line, "it ended with exit status %d", code);
+  const uint64_t number = vs_reply_u64(p->reply, "signal");
+  if (number != 0) vs_text_format(&p->line, "signal %U (%s) ended it", number, vs_signal_text((int)number));
+  else vs_text_format(&p->line, "it ended with exit status %D", vs_reply_i64(p->reply, "exit_code"));
+}
+
+static vs_style put_stopped(page *p) {
+  vs_text_cstr(&p->line, vs_reply_bool(p->reply, "interrupted") ? "Interrupted: "
+                                                                : "Stopped, but not for lack of memory: ");
+  put_end(p);
+  vs_text_cstr(&p->line, ". It had taken ");
+  put_shares(p, p->card);
+  vs_text_cstr(&p->line, " on ");
+  put_machine(p);
+  return VS_STYLE_BAD;
+}
+
+static vs_style put_no_cuda(page *p) {
+  vs_text_cstr(&p->line, "The program did not use the GPU (");
+  put_machine(p);
+  vs_text_cstr(&p->line, "): there is nothing to report");
+  if (vs_reply_i64(p->reply, "exit_code") != 0) {
+    vs_text_cstr(&p->line, "; ");
+    put_end(p);
+  }
+  return VS_STYLE_TITLE;
+}
+
+static vs_style put_answer(page *p) {
+  vs_text *line = &p->line;
+  if (is_verdict(p, "stopped")) return put_stopped(p);
+  if (is_verdict(p, "no_cuda")) return put_no_cuda(p);
+  if (is_verdict(p, "fits")) {
+    vs_text_cstr(line, "Fits in ");
+    put_machine(p);
+    vs_text_cstr(line, ": ");
+    put_shares(p, p->card);
+    return VS_STYLE_GOOD;
+  }
+  if (is_verdict(p, "handled")) {
+    vs_text_cstr(line, "Ran through on ");
+    put_machine(p);
+    vs_text_cstr(line, ", but met ");
+    vs_words_count(line, torch_sum(p, "ooms"), "out-of-memory error");
+    vs_text_cstr(line, ", which the program handled");
+    return VS_STYLE_TITLE;
+  }
+  vs_text_cstr(line, "Does not fit: out of memory on ");
+  put_machine(p);
+  vs_text_cstr(line, " with ");
+  put_bytes(p, vs_reply_u64(p->card, "total_bytes"));
+  return VS_STYLE_BAD;
 }
 
 static void put_verdict(page *p) {
-  const vs_result *result = p->result;
-  const uint32_t c = busiest(result);
-  vs_text *line = begin(p);
-  switch (p->outcome->verdict) {
-    case VS_VERDICT_FITS:
-      vs_text_cstr(line, "Fits in ");
-      put_machine(p);
-      vs_text_cstr(line, ": ");
-      put_shares(p, c);
-      put_headline(p, VS_STYLE_GOOD);
-      break;
-    case VS_VERDICT_HANDLED:
-      vs_text_cstr(line, "Ran through on ");
-      put_machine(p);
-      vs_text_cstr(line, ", but met ");
-      vs_words_count(line, result->ooms, "out-of-memory error");
-      vs_text_cstr(line, ", which the program handled");
-      put_headline(p, VS_STYLE_TITLE);
-      break;
-    case VS_VERDICT_DOES_NOT_FIT:
-      vs_text_cstr(line, "Does not fit: out of memory on ");
-      put_machine(p);
-      vs_text_cstr(line, " with ");
-      put_bytes(p, result->cards[c].card->figures.total_bytes);
-      put_headline(p, VS_STYLE_BAD);
-      break;
-    case VS_VERDICT_STOPPED:
-      vs_text_cstr(line, p->outcome->launch->was_interrupted ? "Interrupted: "
-                                                             : "Stopped, but not for lack of memory: ");
-      put_end(p);
-      vs_text_cstr(line, ". It had taken ");
-      put_shares(p, c);
-      vs_text_cstr(line, " on ");
-      put_machine(p);
-      put_headline(p, VS_STYLE_BAD);
-      break;
-    case VS_VERDICT_NO_CUDA:
-      vs_text_cstr(line, "The program did not use the GPU (");
-      put_machine(p);
-      vs_text_cstr(line, "): there is nothing to report");
-      if (vs_launch_exit(p->outcome->launch) != 0) vs_text_cstr(line, "; ");
-      if (vs_launch_exit(p->outcome->launch) != 0) put_end(p);
-      put_headline(p, VS_STYLE_TITLE);
-      break;
-  }
+  (void)begin(p);
+  put_headline(p, put_answer(p));
 }
 
 /* "20 steps in 8.3 s; 4 processes used the GPU". */
 static void put_course(page *p) {
-  const vs_result *result = p->result;
-  const size_t processes = result->processes.count;
+  const uint64_t steps = vs_reply_u64(p->reply, "steps");
+  const size_t processes = vs_json_count(vs_reply_at(p->reply, "processes"));
+  const vs_json job = vs_reply_at(p->reply, "job");
   vs_text *line = begin(p);
-  if (result->steps != 0) {
-    vs_words_count(line, result->steps, "step");
+  if (steps != 0) {
+    vs_words_count(line, steps, "step");
     vs_text_cstr(line, " in ");
   }
-  vs_text_duration(line, p->outcome->launch->took_us);
-  if (p->outcome->verdict == VS_VERDICT_DOES_NOT_FIT) {
+  vs_text_duration(line, vs_reply_u64(p->reply, "time_us"));
+  if (is_verdict(p, "does_not_fit")) {
     vs_text_cstr(line, "; ");
     put_end(p);
   }
   if (processes > 1) vs_text_format(line, "; %U processes used the GPU", (uint64_t)processes);
-  if (p->outcome->plan->has_job && p->outcome->plan->job.processes == 1)
-    vs_text_format(line, "; rank %u of %u, the others made up", p->outcome->plan->job.rank,
-                   p->outcome->plan->job.world_size);
+  if (vs_reply_u64(job, "processes") == 1)
+    vs_text_format(line, "; rank %U of %U, the others made up", vs_reply_u64(job, "rank"),
+                   vs_reply_u64(job, "world_size"));
   end(p, "Ran", VS_STYLE_TITLE);
 }
 
@@ -164,40 +187,40 @@ static void put_sentence(page *p, vs_json sentence, const char *label) {
 
 /* No setting of the allocator helps where weights, gradients and optimizer state alone are more than the card has. */
 static bool is_too_much_to_train(const page *p) {
-  const vs_sim_card *card = p->result->cards[p->result->oom.card].card;
-  const uint64_t bytes = vs_result_training_bytes(p->result);
-  return bytes != 0 && vs_sat_add_u64(bytes, card->context_bytes) > card->figures.total_bytes;
+  const uint64_t bytes = vs_reply_u64(p->reply, "training_bytes");
+  return bytes != 0 &&
+         vs_sat_add_u64(bytes, vs_reply_u64(p->card, "context_bytes")) > vs_reply_u64(p->card, "total_bytes");
 }
 
 static void put_larger(page *p) {
   vs_text_cstr(begin(p), "a larger card, or less to hold: weights, gradients and Adam's moments alone are ");
-  put_bytes(p, vs_result_training_bytes(p->result));
+  put_bytes(p, vs_reply_u64(p->reply, "training_bytes"));
   vs_text_cstr(&p->line, ". Several GPUs can share them (FSDP); 8-bit moments or LoRA make them smaller");
   end(p, "  try", VS_STYLE_TITLE);
 }
 
 static void put_oom(page *p) {
-  const vs_result_oom *oom = &p->result->oom;
-  const vs_json seen = last_oom(p);
-  if (!oom->is_there || p->result->ooms + p->result->refused == 0) return;
+  const vs_json oom = vs_reply_at(p->reply, "oom"), seen = last_oom(p);
+  const uint64_t count = torch_sum(p, "ooms");
+  if (vs_reply_is_unknown(oom)) return;
   vs_text *line = begin(p);
-  put_bytes(p, oom->asked_bytes);
+  put_bytes(p, vs_reply_u64(oom, "asked_bytes"));
   vs_text_cstr(line, " could not be had");
   if (!vs_json_is_absent(vs_frame_of_stack(vs_reply_at(seen, "stack")))) {
     vs_text_cstr(line, ", by ");
     vs_frame_put_stack(line, vs_reply_at(seen, "stack"));
   }
-  if (p->result->card_count > 1) vs_text_format(line, ", on GPU %u", oom->card);
-  if (p->result->ooms > 1) vs_text_format(line, "; the last of %U such errors", p->result->ooms);
+  if (vs_json_count(p->cards) > 1) vs_text_format(line, ", on GPU %U", vs_reply_u64(oom, "device"));
+  if (count > 1) vs_text_format(line, "; the last of %U such errors", count);
   end(p, "Out of memory", VS_STYLE_BAD);
   (void)begin(p);
-  put_bytes(p, oom->free_bytes);
+  put_bytes(p, vs_reply_u64(oom, "free_bytes"));
   vs_text_cstr(line, " free on the GPU");
-  if (oom->has_torch) {
+  if (!vs_reply_is_unknown(vs_reply_at(oom, "reserved_bytes"))) {
     vs_text_cstr(line, "; PyTorch held ");
-    put_bytes(p, oom->reserved_bytes);
+    put_bytes(p, vs_reply_u64(oom, "reserved_bytes"));
     vs_text_cstr(line, ", ");
-    put_bytes(p, oom->allocated_bytes);
+    put_bytes(p, vs_reply_u64(oom, "allocated_bytes"));
     vs_text_cstr(line, " of it in use");
   }
   end(p, "  then", VS_STYLE_TITLE);
@@ -209,37 +232,39 @@ static void put_oom(page *p) {
 /* ---- the peak */
 
 /* What the driver counts beside PyTorch's memory. */
-static void put_outside(page *p, const vs_result_card *card) {
-  const uint64_t reserved = card->torch.peak_reserved_bytes;
-  if (card->driver_peak_bytes <= reserved) return;
+static void put_outside(page *p, vs_json card) {
+  const uint64_t reserved = vs_reply_u64(vs_reply_at(card, "torch"), "peak_reserved_bytes"),
+                 used = vs_reply_u64(card, "driver_peak_bytes");
+  if (used <= reserved) return;
   vs_text_cstr(&p->line, ", ");
-  put_bytes(p, card->driver_peak_bytes - reserved);
-  vs_text_cstr(&p->line, card->contexts > 1 ? " contexts and other" : " context and other");
+  put_bytes(p, used - reserved);
+  vs_text_cstr(&p->line, vs_reply_u64(card, "contexts") > 1 ? " contexts and other" : " context and other");
 }
 
-static void put_card_peak(page *p, uint32_t c, const char *label) {
-  const vs_result_card *card = &p->result->cards[c];
+static void put_card_peak(page *p, vs_json card, const char *label) {
+  const vs_json torch = vs_reply_at(card, "torch");
+  const uint64_t taken = vs_reply_u64(card, "taken_bytes"), retries = vs_reply_u64(torch, "retries");
   vs_text *line = begin(p);
-  put_shares(p, c);
+  put_shares(p, card);
   vs_text_cstr(line, " in use on the GPU");
-  if (card->torch.is_known) {
+  if (!vs_reply_is_unknown(torch)) {
     vs_text_cstr(line, ": ");
-    put_bytes(p, card->torch.peak_reserved_bytes);
+    put_bytes(p, vs_reply_u64(torch, "peak_reserved_bytes"));
     vs_text_cstr(line, " reserved by PyTorch (");
-    put_bytes(p, card->torch.peak_allocated_bytes);
+    put_bytes(p, vs_reply_u64(torch, "peak_allocated_bytes"));
     vs_text_cstr(line, " allocated, ");
-    put_bytes(p, card->torch.peak_requested_bytes);
+    put_bytes(p, vs_reply_u64(torch, "peak_requested_bytes"));
     vs_text_cstr(line, " asked for)");
     put_outside(p, card);
   }
-  if (card->card->taken_bytes != 0) {
+  if (taken != 0) {
     vs_text_cstr(line, "; another process held ");
-    put_bytes(p, card->card->taken_bytes);
+    put_bytes(p, taken);
   }
-  if (card->torch.retries != 0) {
+  if (retries != 0) {
     vs_text_cstr(line, "; ");
-    vs_text_count(line, card->torch.retries);
-    vs_text_cstr(line, card->torch.retries == 1 ? " time" : " times");
+    vs_text_count(line, retries);
+    vs_text_cstr(line, retries == 1 ? " time" : " times");
     vs_text_cstr(line, " PyTorch had to give cached memory back to go on");
   }
   end(p, label, VS_STYLE_TITLE);
@@ -248,18 +273,20 @@ static void put_card_peak(page *p, uint32_t c, const char *label) {
 /* Each card that was used; of many only the busiest ones. */
 static void put_peaks(page *p) {
   enum { CARDS_MOST = 4 };
+  const uint64_t busy = vs_reply_u64(p->card, "device");
   uint32_t used = 0, shown = 0;
-  for (uint32_t c = 0; c < p->result->card_count; c++) used += p->result->cards[c].is_used;
+  for (size_t i = 0; i < vs_json_count(p->cards); i++) used += vs_reply_bool(vs_json_at(p->cards, i), "used");
   if (used == 1) {
-    put_card_peak(p, busiest(p->result), "Peak");
+    put_card_peak(p, p->card, "Peak");
     return;
   }
-  for (uint32_t c = 0; c < p->result->card_count; c++) {
+  for (size_t i = 0; i < vs_json_count(p->cards); i++) {
+    const vs_json card = vs_json_at(p->cards, i);
     char label[24];
-    vs_format(label, sizeof label, "Peak, GPU %u", c);
-    if (!p->result->cards[c].is_used || shown == CARDS_MOST) continue;
-    if (used > CARDS_MOST && c != busiest(p->result) && shown + 1 == CARDS_MOST) continue;
-    put_card_peak(p, c, label);
+    vs_format(label, sizeof label, "Peak, GPU %U", (uint64_t)i);
+    if (!vs_reply_bool(card, "used") || shown == CARDS_MOST) continue;
+    if (used > CARDS_MOST && i != busy && shown + 1 == CARDS_MOST) continue;
+    put_card_peak(p, card, label);
     shown++;
   }
   if (used <= shown) return;
@@ -278,8 +305,8 @@ static void put_holders(page *p) {
   static const vs_column columns[] = {
       {NULL, VS_COLUMN_RIGHT}, {NULL, VS_COLUMN_RIGHT}, {NULL, VS_COLUMN_BAR}, {NULL, VS_COLUMN_NAME}};
   const vs_json peak = vs_reply_at(p->device, "peak"), owners = vs_reply_at(peak, "owners");
-  const uint64_t all = vs_reply_u64(peak, "requested_bytes"), top = vs_words_top(p->cli, HOLDERS);
-  const size_t shown = vs_json_count(owners) < top ? vs_json_count(owners) : (size_t)top;
+  const uint64_t all = vs_reply_u64(peak, "requested_bytes");
+  const size_t shown = vs_json_count(owners);
   if (shown == 0 || all == 0) return;
   vs_table table;
   vs_table_begin(&table, p->screen, 4, columns, 4);
@@ -327,10 +354,10 @@ static void put_unused(page *p) {
 
 /* Where it ran out before the optimizer had its state: what training takes before the first activation. */
 static void put_training(page *p, vs_json model) {
-  const uint64_t bytes = vs_result_training_bytes(p->result);
+  const uint64_t bytes = vs_reply_u64(p->reply, "training_bytes");
   const uint64_t trained = vs_reply_u64(model, "trainable_bytes"),
                  states = vs_reply_u64(model, "optimizer_bytes");
-  if (p->outcome->verdict != VS_VERDICT_DOES_NOT_FIT || bytes == 0 || states >= 2 * trained) return;
+  if (!is_verdict(p, "does_not_fit") || bytes == 0 || states >= 2 * trained) return;
   vs_text_cstr(&p->line, ". To train it all takes ");
   put_bytes(p, bytes);
   vs_text_cstr(&p->line, " before the first activation");
@@ -342,7 +369,7 @@ static void put_training(page *p, vs_json model) {
 }
 
 static void put_model(page *p) {
-  const vs_json model = vs_result_model(p->result);
+  const vs_json model = vs_reply_at(p->reply, "model");
   const uint64_t count = vs_reply_u64(model, "parameters"), weights = vs_reply_u64(model, "parameter_bytes");
   const uint64_t gradients = vs_reply_u64(model, "gradient_bytes"),
                  states = vs_reply_u64(model, "optimizer_bytes");
@@ -363,74 +390,69 @@ static void put_model(page *p) {
 
 /* ---- the cards */
 
-static void put_room(page *p, vs_text *cell, const vs_fit_row *row) {
-  const uint64_t distance =
-      row->headroom_bytes < 0 ? 0 - (uint64_t)row->headroom_bytes : (uint64_t)row->headroom_bytes;
-  switch (row->fit) {
-    case VS_FIT_YES:
-      vs_text_bytes(cell, distance, p->screen->unit);
-      vs_text_cstr(cell, " to spare");
-      break;
-    case VS_FIT_TIGHT: vs_text_cstr(cell, "only by giving cached memory back"); break;
-    case VS_FIT_NO:
-      vs_text_bytes(cell, distance, p->screen->unit);
-      vs_text_cstr(cell, " short");
-      break;
-    case VS_FIT_UNKNOWN: vs_text_cstr(cell, "it may need more than was seen"); break;
+static void put_room(page *p, vs_text *cell, vs_json row) {
+  const vs_str fits = vs_reply_str(row, "fits");
+  const int64_t room = vs_reply_i64(row, "headroom_bytes");
+  if (vs_str_equal(fits, VS_STR("tight"))) {
+    vs_text_cstr(cell, "only by giving cached memory back");
+  } else if (vs_str_equal(fits, VS_STR("unknown"))) {
+    vs_text_cstr(cell, "it may need more than was seen");
+  } else {
+    vs_text_bytes(cell, room < 0 ? 0 - (uint64_t)room : (uint64_t)room, p->screen->unit);
+    vs_text_cstr(cell, room < 0 ? " short" : " to spare");
   }
 }
 
 /* The run met the end of the memory: what it needs in all is not known, only what would have got it past that
  * point. */
-static void put_least(page *p) {
-  const vs_fit_table *fits = &p->outcome->fits;
+static void put_least(page *p, vs_json needs) {
+  const vs_json fits = vs_reply_at(p->reply, "fit"), largest = vs_json_at(fits, vs_json_count(fits) - 1);
+  const uint64_t own = vs_reply_u64(p->card, "total_bytes");
   uint64_t least = 0;
-  for (uint32_t i = 0; i < p->outcome->need_count; i++)
-    least = vs_max_u64(least, p->outcome->needs[i].least_bytes);
+  for (size_t i = 0; i < vs_json_count(needs); i++)
+    least = vs_max_u64(least, vs_reply_u64(vs_json_at(needs, i), "least_bytes"));
   vs_text *line = begin(p);
   vs_text_cstr(line, "at least ");
   put_bytes(p, least);
   vs_text_cstr(line, " to get past this point; what it needs after it is not known");
-  const vs_fit_row *largest = &fits->rows.data[fits->rows.count - 1];
-  const uint64_t own = p->result->cards[busiest(p->result)].card->figures.total_bytes;
   uint32_t named = 0;
-  for (size_t i = 0; i < fits->rows.count && named < 3; i++) {
-    const vs_fit_row *row = &fits->rows.data[i];
-    if (row->fit == VS_FIT_NO || row->total_bytes <= own) continue;
+  for (size_t i = 0; i < vs_json_count(fits) && named < 3; i++) {
+    const vs_json row = vs_json_at(fits, i);
+    if (vs_str_equal(vs_reply_str(row, "fits"), VS_STR("no")) || vs_reply_u64(row, "total_bytes") <= own)
+      continue;
     vs_text_cstr(line, named++ == 0 ? ". Cards to try next: " : ", ");
-    vs_text_str(line, short_name(row->profile->name));
+    put_name(p, row);
   }
-  if (largest->total_bytes > own) vs_text_format(line, "; --gpu %s shows it all", largest->profile->key);
+  if (vs_reply_u64(largest, "total_bytes") > own)
+    vs_text_format(line, "; --gpu %S shows it all", vs_reply_str(largest, "gpu"));
   end(p, "Needs", VS_STYLE_TITLE);
 }
 
 static void put_cards(page *p) {
-  /* Who knows what a program that stopped would have needed. */
-  const bool is_whole = p->outcome->verdict != VS_VERDICT_STOPPED;
+  /* What a program that stopped would have needed later is not known. */
   const vs_column columns[] = {{"Card", VS_COLUMN_LEFT},
                                {"memory", VS_COLUMN_RIGHT},
-                               {is_whole ? "fits" : "fits so far", VS_COLUMN_LEFT},
+                               {is_verdict(p, "stopped") ? "fits so far" : "fits", VS_COLUMN_LEFT},
                                {"", VS_COLUMN_NAME}};
-  const vs_fit_table *fits = &p->outcome->fits;
-  bool shown[256];
-  if (p->outcome->verdict == VS_VERDICT_NO_CUDA || fits->rows.count == 0 || fits->rows.count > 256) return;
-  if (p->outcome->need_count != 0 && p->outcome->needs[0].is_open_ended) {
-    put_least(p);
+  const vs_json fits = vs_reply_at(p->reply, "fit"), needs = vs_reply_at(p->reply, "needs");
+  const size_t need_count = vs_json_count(needs);
+  if (vs_json_count(fits) == 0) return;
+  if (vs_reply_is_unknown(vs_reply_at(vs_json_at(needs, 0), "bytes"))) {
+    put_least(p, needs);
     return;
   }
-  const vs_sim_profile *own = p->outcome->plan->gpus[0].profile;
-  (void)vs_fit_select(fits, own, CARDS, shown);
   vs_text_byte(&p->screen->text, '\n');
   vs_table table;
   vs_table_begin(&table, p->screen, 0, columns, 4);
-  for (size_t i = 0; i < fits->rows.count; i++) {
-    const vs_fit_row *row = &fits->rows.data[i];
-    if (!shown[i]) continue;
+  for (size_t i = 0; i < vs_json_count(fits); i++) {
+    const vs_json row = vs_json_at(fits, i);
+    if (!vs_reply_bool(row, "shown")) continue;
     vs_text *cell = vs_table_cell(&table);
-    if (p->outcome->need_count > 1) vs_text_format(cell, "%u x ", p->outcome->need_count);
-    vs_text_str(cell, short_name(row->profile->name));
-    vs_text_bytes(vs_table_cell(&table), row->total_bytes, p->screen->unit);
-    vs_text_cstr(vs_table_cell(&table), row->fit == VS_FIT_UNKNOWN ? "?" : vs_fit_word(row->fit));
+    if (need_count > 1) vs_text_format(cell, "%U x ", (uint64_t)need_count);
+    vs_screen_safe(cell, short_name(row));
+    vs_text_bytes(vs_table_cell(&table), vs_reply_u64(row, "total_bytes"), p->screen->unit);
+    const vs_str word = vs_reply_str(row, "fits");
+    vs_screen_safe(vs_table_cell(&table), vs_str_equal(word, VS_STR("unknown")) ? VS_STR("?") : word);
     put_room(p, vs_table_cell(&table), row);
   }
   vs_table_put(&table);
@@ -439,23 +461,25 @@ static void put_cards(page *p) {
 /* ---- the smallest */
 
 static void put_search(page *p) {
-  const vs_search *search = &p->outcome->search;
-  if (!search->was_made) return;
+  const vs_json search = vs_reply_at(p->reply, "search"), fits = vs_reply_at(p->reply, "fit");
+  const vs_json smallest = vs_reply_at(p->reply, "smallest_bytes");
+  const uint64_t bytes = vs_json_u64(smallest, 0);
+  if (vs_reply_is_unknown(search)) return;
   vs_text *line = begin(p);
-  if (!search->is_known) {
-    vs_text_format(line, "not found: %s", search->why);
+  if (vs_reply_is_unknown(smallest)) {
+    vs_text_format(line, "not found: %S", vs_reply_str(search, "why"));
     end(p, "Smallest", VS_STYLE_BAD);
     return;
   }
-  vs_text_bytes_up(line, search->smallest_bytes, p->screen->unit);
-  vs_text_format(line, " will do (--gpu %s), known to 1 %% after ", search->gpu);
-  vs_words_count(line, search->runs, "more run");
+  vs_text_bytes_up(line, bytes, p->screen->unit);
+  vs_text_format(line, " will do (--gpu %S), known to 1 %% after ", vs_reply_str(search, "gpu"));
+  vs_words_count(line, vs_reply_u64(search, "runs"), "more run");
   unsigned named = 0;
-  for (size_t i = 0; i < p->outcome->fits.rows.count && named < 3; i++) {
-    const vs_fit_row *row = &p->outcome->fits.rows.data[i];
-    if (row->total_bytes < search->smallest_bytes) continue;
+  for (size_t i = 0; i < vs_json_count(fits) && named < 3; i++) {
+    const vs_json row = vs_json_at(fits, i);
+    if (vs_reply_u64(row, "total_bytes") < bytes) continue;
     vs_text_cstr(line, named == 0 ? "; the first cards that have as much: " : ", ");
-    vs_text_str(line, short_name(row->profile->name));
+    put_name(p, row);
     named++;
   }
   end(p, "Smallest", VS_STYLE_GOOD);
@@ -463,102 +487,91 @@ static void put_search(page *p) {
 
 /* ---- what the simulation could not know */
 
-static size_t count_doubts(const vs_result *result, vs_doubt_kind kind, uint64_t *sum) {
-  size_t count = 0;
-  *sum = 0;
-  for (size_t i = 0; i < result->doubts.count; i++) {
-    if (result->doubts.data[i].kind != kind) continue;
-    count++;
-    *sum += kind == VS_DOUBT_GUESS ? result->doubts.data[i].bytes : result->doubts.data[i].count;
+/* "train.py:40 log (12 times)", "cudnn_workspace 2.00 MiB": one doubt among its kind. */
+static void put_doubt(page *p, vs_json doubt) {
+  static const char *const names[] = {"place", "what", "name"};
+  const vs_str kind = vs_reply_str(doubt, "kind");
+  const uint64_t count = vs_reply_u64(doubt, "count"), bytes = vs_reply_u64(doubt, "bytes");
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    vs_screen_safe(&p->line, vs_reply_str(doubt, names[i]));
+  if (vs_str_equal(kind, VS_STR("value_read")) && count > 1) vs_text_format(&p->line, " (%U times)", count);
+  if (vs_str_equal(kind, VS_STR("refused"))) {
+    vs_text_cstr(&p->line, " of ");
+    vs_screen_safe(&p->line, vs_reply_str(doubt, "library"));
   }
-  return count;
-}
-
-static void put_safe(page *p, uint32_t string) {
-  vs_screen_safe(&p->line, vs_result_string(p->result, string));
-}
-
-/* "train.py:40 log (12 times), ...". */
-static void put_doubts_of(page *p, vs_doubt_kind kind, size_t count) {
-  size_t shown = 0;
-  for (size_t i = 0; i < p->result->doubts.count && shown < DOUBTS; i++) {
-    const vs_doubt *doubt = &p->result->doubts.data[i];
-    if (doubt->kind != kind) continue;
-    if (shown++ != 0) vs_text_cstr(&p->line, ", ");
-    put_safe(p, doubt->what);
-    if (kind == VS_DOUBT_READ && doubt->count > 1) vs_text_format(&p->line, " (%U times)", doubt->count);
-    if (kind == VS_DOUBT_REFUSED) {
-      vs_text_cstr(&p->line, " of ");
-      put_safe(p, doubt->detail);
-    }
-    if (kind == VS_DOUBT_GUESS && doubt->bytes != 0) {
-      vs_text_byte(&p->line, ' ');
-      put_bytes(p, doubt->bytes);
-    }
-    if (kind == VS_DOUBT_NOT_RECORDED) {
-      vs_text_cstr(&p->line, " (");
-      put_safe(p, doubt->detail);
-      vs_text_byte(&p->line, ')');
-    }
+  if (vs_str_equal(kind, VS_STR("guess")) && bytes != 0) {
+    vs_text_byte(&p->line, ' ');
+    put_bytes(p, bytes);
   }
-  if (count > shown) vs_text_format(&p->line, " and %U more", (uint64_t)(count - shown));
+  if (vs_str_equal(kind, VS_STR("not_recorded"))) {
+    vs_text_cstr(&p->line, " (");
+    vs_screen_safe(&p->line, vs_reply_str(doubt, "why"));
+    vs_text_byte(&p->line, ')');
+  }
 }
 
-static const char *values_read(const vs_cli *cli) {
-  const char *values = cli->line->values[VS_OPTION_VALUES];
-  if (values == NULL || vs_str_equal(vs_str_from(values), VS_STR("zeros"))) return "which were zeros";
-  return vs_str_equal(vs_str_from(values), VS_STR("true"))
-             ? "which were zeros, and true where it asked for truth"
-             : "which were what copies had left there";
+/* The first few doubts of a kind behind `before`, which ends what the line has. false: there are none. */
+static bool put_doubts_of(page *p, const char *kind, const char *before) {
+  const vs_json doubts = vs_reply_at(p->reply, "doubts");
+  uint64_t count = 0;
+  for (size_t i = 0; i < vs_json_count(doubts); i++) {
+    const vs_json doubt = vs_json_at(doubts, i);
+    if (!vs_str_equal(vs_reply_str(doubt, "kind"), vs_str_from(kind))) continue;
+    if (count == 0) vs_text_cstr(begin(p), before);
+    else if (count < DOUBTS) vs_text_cstr(&p->line, ", ");
+    if (count++ < DOUBTS) put_doubt(p, doubt);
+  }
+  if (count > DOUBTS) vs_text_format(&p->line, " and %U more", count - DOUBTS);
+  return count != 0;
+}
+
+static const char *values_read(const page *p) {
+  const vs_str values = vs_reply_str(p->reply, "values");
+  if (vs_str_equal(values, VS_STR("zeros"))) return "the program read results of the GPU, which were zeros: ";
+  return vs_str_equal(values, VS_STR("true"))
+             ? "the program read results of the GPU, which were zeros, and true where it asked for truth: "
+             : "the program read results of the GPU, which were what copies had left there: ";
+}
+
+static const char *lost(const page *p) {
+  const vs_json doubts = vs_reply_at(p->reply, "doubts");
+  for (size_t i = 0; i < vs_json_count(doubts); i++)
+    if (vs_str_equal(vs_reply_str(vs_json_at(doubts, i), "kind"), VS_STR("history_lost")) &&
+        vs_reply_u64(vs_json_at(doubts, i), "processes") == 1)
+      return "a process";
+  return "several processes";
 }
 
 static void put_doubts(page *p) {
-  uint64_t sum;
-  size_t count = count_doubts(p->result, VS_DOUBT_READ, &sum);
   const char *label = "Not known";
-  if (count != 0) {
-    vs_text_format(begin(p), "the program read results of the GPU, %s: ", values_read(p->cli));
-    put_doubts_of(p, VS_DOUBT_READ, count);
+  if (put_doubts_of(p, "value_read", values_read(p))) {
     vs_text_cstr(&p->line, ". Did it decide by them?");
     end(p, label, VS_STYLE_TITLE);
     label = "";
   }
-  count = count_doubts(p->result, VS_DOUBT_GUESS, &sum);
-  if (count != 0) {
-    vs_text_cstr(begin(p), "guessed: ");
-    put_doubts_of(p, VS_DOUBT_GUESS, count);
+  if (put_doubts_of(p, "guess", "guessed: ")) {
     end(p, label, VS_STYLE_TITLE);
     label = "";
   }
-  count = count_doubts(p->result, VS_DOUBT_REFUSED, &sum);
-  if (count != 0) {
-    vs_text_cstr(begin(p), "not simulated, and refused: ");
-    put_doubts_of(p, VS_DOUBT_REFUSED, count);
+  if (put_doubts_of(p, "refused", "not simulated, and refused: ")) {
     end(p, label, VS_STYLE_TITLE);
     label = "";
   }
-  count = count_doubts(p->result, VS_DOUBT_HISTORY, &sum);
-  if (count != 0) {
-    vs_text_cstr(begin(p), sum == 1 ? "a process" : "several processes");
+  if (put_doubts_of(p, "history_lost", lost(p))) {
     vs_text_cstr(&p->line,
                  " ended by a signal or os._exit: what PyTorch knew of its memory is lost, and only the "
                  "driver's figures are left");
     end(p, label, VS_STYLE_TITLE);
     label = "";
   }
-  count = count_doubts(p->result, VS_DOUBT_NOT_RECORDED, &sum);
-  if (count != 0) {
-    vs_text_cstr(begin(p), "not recorded: ");
-    put_doubts_of(p, VS_DOUBT_NOT_RECORDED, count);
-    end(p, label, VS_STYLE_TITLE);
-  }
+  if (put_doubts_of(p, "not_recorded", "not recorded: ")) end(p, label, VS_STYLE_TITLE);
 }
 
 /* ---- the page */
 
 static void put_next(page *p) {
   const char *kept = p->cli->line->values[VS_OPTION_SNAPSHOT];
-  if (vs_cli_has(p->cli, VS_OPTION_QUIET) || p->outcome->verdict == VS_VERDICT_NO_CUDA) return;
+  if (vs_cli_has(p->cli, VS_OPTION_QUIET) || is_verdict(p, "no_cuda")) return;
   if (vs_json_is_absent(p->device)) return;
   vs_text_byte(&p->screen->text, '\n');
   vs_screen_styled(p->screen, VS_STYLE_TITLE, VS_STR("Next: "));
@@ -576,8 +589,7 @@ static void put_next(page *p) {
 }
 
 /* Of the main process the device with an error, else the one with the highest peak. */
-static vs_json device_of(vs_json report) {
-  const vs_json devices = vs_reply_at(report, "devices");
+static vs_json device_of(vs_json devices) {
   size_t best = 0;
   for (size_t i = 1; i < vs_json_count(devices); i++) {
     const vs_json a = vs_json_at(devices, best), b = vs_json_at(devices, i);
@@ -590,16 +602,18 @@ static vs_json device_of(vs_json report) {
   return vs_json_at(devices, best);
 }
 
-void vs_dryrun_put_report(vs_cli *cli, const vs_outcome *outcome) {
+void vs_dryrun_put_report(vs_cli *cli, vs_json reply) {
   page p = {.cli = cli,
             .screen = &cli->screen,
-            .outcome = outcome,
-            .result = outcome->result,
-            .device = device_of(outcome->report)};
+            .reply = reply,
+            .verdict = vs_reply_str(reply, "verdict"),
+            .cards = vs_reply_at(reply, "devices"),
+            .card = busiest(reply),
+            .device = device_of(vs_reply_at(reply, "report"))};
   vs_scratch_init(&p.line, &cli->screen);
   vs_text_byte(&cli->screen.text, '\n'); /* the program's output stands above */
   put_verdict(&p);
-  if (outcome->verdict != VS_VERDICT_NO_CUDA) {
+  if (!is_verdict(&p, "no_cuda")) {
     put_course(&p);
     put_oom(&p);
     put_peaks(&p);

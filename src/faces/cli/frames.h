@@ -6,7 +6,7 @@
 #ifndef VS_CLI_FRAMES_H
 #define VS_CLI_FRAMES_H
 
-#include "faces/cli/reply.h"
+#include "codec/json_reply.h"
 
 /* In rising order of what they say to the user. */
 typedef enum vs_frame_kind {

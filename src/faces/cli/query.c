@@ -1,7 +1,7 @@
 /* Every method of the engine from a shell: a request made of words, and the reply as it is. Which methods and parameters
  * there are, and of which type, the engine itself says ("methods"). */
 #include "faces/cli/cli.h"
-#include "faces/cli/reply.h"
+#include "codec/json_reply.h"
 #include "os/process.h"
 
 static const char usage[] = "query needs a file and a method: vramscope query snapshot.pickle report; "

@@ -3,7 +3,7 @@
 #define VS_CLI_WORDS_H
 
 #include "faces/cli/cli.h"
-#include "faces/cli/reply.h"
+#include "codec/json_reply.h"
 #include "faces/cli/table.h"
 
 /* How to record more, as the end of a sentence. */

@@ -1,7 +1,6 @@
-/* What a dry run left behind, put together. The files belong to the program, not to the library, so they are
- * compiled into this test. */
-#include "faces/cli/fit.c"
-#include "faces/cli/result.c"
+/* What a dry run left behind, put together. */
+#include "dryrun/gather.h"
+#include "dryrun/need.h"
 #include "os/folder.h"
 #include "support/test.h"
 #include <stdio.h>
@@ -51,7 +50,7 @@ enum { GONE = 0x7ffffff0 }; /* above any process number that Linux gives */
 static vs_result make_result(const vs_host *host) {
   vs_result result;
   const int64_t pids[] = {GONE, GONE + 1};
-  expect_ok(vs_result_init(&result, host, &node, folder.path, pids, 2));
+  expect_ok(vs_gather(&result, host, &node, folder.path, pids, 2));
   return result;
 }
 
@@ -168,7 +167,7 @@ static void test_need(void **state) {
   fault_host_init(&fault, FAULT_NEVER);
   vs_result result = make_result(&fault.host);
   const uint64_t context = node.cards[0].context_bytes;
-  vs_fit_need need = vs_result_need(&result, 0, false);
+  vs_fit_need need = vs_need_of(&result, 0, false);
   assert_int_equal(need.bytes, 6 * GiB + context);
   assert_int_equal(need.cached_bytes, 2 * GiB);
   assert_int_equal(need.contexts, 1);
@@ -182,7 +181,7 @@ static void test_need(void **state) {
                                .has_torch = true,
                                .allocated_bytes = 4 * GiB,
                                .reserved_bytes = 6 * GiB};
-  need = vs_result_need(&result, 0, false);
+  need = vs_need_of(&result, 0, false);
   assert_true(need.is_open_ended);
   assert_int_equal(need.least_bytes, 4 * GiB + context + 20 * GiB);
   vs_result_deinit(&result);
@@ -192,7 +191,7 @@ static void test_need(void **state) {
 static vs_status read_all(const vs_host *host, void *ctx) {
   (void)ctx;
   vs_result result;
-  VS_TRY(vs_result_init(&result, host, &node, folder.path, NULL, 0));
+  VS_TRY(vs_gather(&result, host, &node, folder.path, NULL, 0));
   vs_result_deinit(&result);
   return VS_OK;
 }
@@ -215,9 +214,8 @@ static void test_need_of_training(void **state) {
     put_file(name, text);
     vs_result result = make_result(&fault.host);
     result.ooms = 1;
-    assert_int_equal(vs_result_training_bytes(&result), wanted[i]);
-    const uint64_t least = vs_result_need(&result, 0, false).least_bytes,
-                   context = node.cards[0].context_bytes;
+    assert_int_equal(vs_need_training_bytes(&result), wanted[i]);
+    const uint64_t least = vs_need_of(&result, 0, false).least_bytes, context = node.cards[0].context_bytes;
     assert_int_equal(least, i == 0 ? wanted[0] + context : GiB + context);
     vs_result_deinit(&result);
   }

@@ -1,7 +1,7 @@
 /* --find-smallest: the same program again, silently, on cards with less and less memory. */
-#include "faces/cli/dryrun.h"
-#include "faces/cli/statusline.h"
-#include "os/process.h"
+#include "dryrun/search.h"
+#include "base/human.h"
+#include "dryrun/gather.h"
 
 enum {
   GRAIN = 1 << 16, /* totals are multiples of this */
@@ -10,9 +10,9 @@ enum {
 };
 
 typedef struct trial {
-  vs_dryrun *plan;
   const vs_outcome *first;
-  vs_statusline line;
+  vs_sim_gpu gpus[VS_SIM_MAX_DEVICES]; /* the machine of the next run */
+  vs_launch *launch;
   uint32_t runs;
   uint64_t low, high; /* does not do; does */
   bool is_stopped;    /* by the user, or because it could not be run */
@@ -41,39 +41,38 @@ static uint64_t shown_up(uint64_t bytes) {
   return vs_sim_size_parse(vs_str_from(name), &shown) ? vs_max_u64(shown / GRAIN * GRAIN, bytes) : bytes;
 }
 
-static void show(trial *t, uint64_t bytes) {
-  vs_text text;
-  vs_text_init(&text, t->plan->cli->host, NULL);
-  vs_text_format(&text, "looking for the smallest size, run %u: ", t->runs + 1);
-  vs_text_bytes(&text, bytes, t->plan->cli->screen.unit);
-  vs_text_cstr(&text, " (more than ");
-  vs_text_bytes(&text, t->low, t->plan->cli->screen.unit);
-  vs_text_cstr(&text, ", at most ");
-  vs_text_bytes(&text, t->high, t->plan->cli->screen.unit);
-  vs_text_byte(&text, ')');
-  if (text.status == VS_OK) vs_statusline_draw(&t->line, vs_text_view(&text));
-  vs_text_deinit(&text);
+/* Whether the run that is over ended as the first one did, without an out-of-memory error. What the allocator got after
+ * giving back cached memory is fine. */
+static vs_status judge(const trial *t, bool *is_good) {
+  const vs_launch *launch = t->launch;
+  int64_t pids[VS_SIM_MAX_PROCESSES];
+  vs_result result;
+  for (size_t i = 0; i < launch->child_count; i++) pids[i] = launch->children[i].pid;
+  VS_TRY(vs_gather(&result, t->first->setup->host, launch->node, launch->folder.path, pids,
+                   launch->child_count));
+  *is_good = result.ooms + result.refused == 0 && vs_launch_exit(launch) == vs_launch_exit(t->first->launch);
+  vs_result_deinit(&result);
+  return VS_OK;
 }
 
-/* Whether it ends as the first run did, and met no out-of-memory error. What the allocator got after giving
- * back cached memory is fine. */
+/* Whether it runs through on cards of that size. */
 static bool does(trial *t, uint64_t bytes) {
-  static vs_launch launch; /* large for a stack */
-  show(t, bytes);
-  for (uint32_t i = 0; i < t->plan->gpu_count; i++) t->plan->gpus[i].total_bytes = bytes;
+  const vs_dryrun_setup *setup = t->first->setup;
   bool is_good = false;
-  vs_result result;
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   t->runs++;
-  if (vs_dryrun_launch(t->plan, VS_LAUNCH_SILENT, &launch) != VS_EXIT_OK) {
-    t->is_stopped = true;
-  } else if (launch.was_interrupted) {
-    t->is_stopped = true;
-  } else if (vs_launch_result(t->plan, &launch, &result) == VS_EXIT_OK) {
-    is_good =
-        result.ooms + result.refused == 0 && vs_launch_exit(&launch) == vs_launch_exit(t->first->launch);
-    vs_result_deinit(&result);
-  }
-  vs_launch_close(&launch);
+  vs_dryrun_show(setup, &(vs_dryrun_progress){.stage = VS_DRYRUN_SEARCHING,
+                                              .run = t->runs,
+                                              .tried_bytes = bytes,
+                                              .low_bytes = t->low,
+                                              .high_bytes = t->high});
+  for (uint32_t i = 0; i < setup->gpu_count; i++) t->gpus[i].total_bytes = bytes;
+  vs_status status = vs_launch_run(t->launch, setup, t->gpus, VS_LAUNCH_SILENT, &error);
+  if (status == VS_OK && !t->launch->was_interrupted) status = judge(t, &is_good);
+  error.status = status;
+  if (status != VS_OK) vs_dryrun_say(setup, "", &error);
+  t->is_stopped = status != VS_OK || t->launch->was_interrupted;
+  vs_launch_close(t->launch);
   return is_good;
 }
 
@@ -115,7 +114,7 @@ static void bisect(trial *t) {
 
 /* The machine with `bytes` on each card: "2xL4:6.47GiB,T4:6.47GiB". A size alone means a card of the kind that has such
  * a size, whose context may take more than that of the card which was tried: then the card is named. */
-static void name_gpus(char *name, size_t capacity, const vs_dryrun *plan, uint64_t bytes) {
+static void name_gpus(char *name, size_t capacity, const vs_dryrun_setup *setup, uint64_t bytes) {
   char size[32];
   vs_sim_gpu alone = {0};
   vs_error error;
@@ -123,9 +122,9 @@ static void name_gpus(char *name, size_t capacity, const vs_dryrun *plan, uint64
   vs_text_init(&text, vs_host_default(), NULL);
   name_size(size, sizeof size, bytes);
   if (vs_sim_gpu_parse(vs_str_from(size), &alone, &error) != VS_OK) alone.profile = NULL;
-  for (uint32_t i = 0, alike; i < plan->gpu_count; i += alike) {
-    const vs_sim_profile *profile = plan->gpus[i].profile;
-    for (alike = 1; i + alike < plan->gpu_count && plan->gpus[i + alike].profile == profile;) alike++;
+  for (uint32_t i = 0, alike; i < setup->gpu_count; i += alike) {
+    const vs_sim_profile *profile = setup->gpus[i].profile;
+    for (alike = 1; i + alike < setup->gpu_count && setup->gpus[i + alike].profile == profile;) alike++;
     if (i != 0) vs_text_byte(&text, ',');
     if (alike > 1) vs_text_format(&text, "%ux", alike);
     if (profile != alone.profile) vs_text_format(&text, "%s:", profile->key);
@@ -146,24 +145,27 @@ static const char *obstacle(const vs_outcome *first) {
   return vs_launch_signal(first->launch) != 0 ? "a signal ended the program" : NULL;
 }
 
-vs_search vs_dryrun_search(vs_dryrun *plan, const vs_outcome *first) {
+vs_search vs_search_run(const vs_outcome *first) {
   vs_search search = {.was_made = true, .why = obstacle(first)};
   if (search.why != NULL) return search;
-  vs_sim_gpu gpus[VS_SIM_MAX_DEVICES];
-  memcpy(gpus, plan->gpus, sizeof gpus);
-  trial t = {.plan = plan, .first = first};
-  vs_statusline_begin(&t.line, !vs_cli_has(plan->cli, VS_OPTION_QUIET));
+  const vs_dryrun_setup *setup = first->setup;
+  trial t = {.first = first, .launch = vs_host_alloc(setup->host, sizeof *t.launch)}; /* large for a stack */
+  search.why = vs_status_text(VS_NO_MEMORY);
+  if (t.launch == NULL) return search;
+  memcpy(t.gpus, setup->gpus, sizeof t.gpus);
   uint64_t most = UINT64_MAX;
   for (uint32_t c = 0; c < first->result->card_count; c++)
     most = vs_min_u64(most, first->result->cards[c].card->figures.total_bytes);
-  search.is_known = find_bounds(&t, most);
-  if (search.is_known) bisect(&t);
-  vs_statusline_end(&t.line);
-  memcpy(plan->gpus, gpus, sizeof gpus);
+  const bool is_found = find_bounds(&t, most);
+  if (is_found) bisect(&t);
+  vs_dryrun_show_end(setup);
+  vs_host_free(setup->host, t.launch, sizeof *t.launch);
   search.runs = t.runs;
-  search.is_known = search.is_known && !t.is_stopped;
+  search.is_known = is_found && !t.is_stopped;
+  search.why = t.is_stopped      ? "it was interrupted"
+               : search.is_known ? NULL
+                                 : "the runs contradict each other";
   search.smallest_bytes = search.is_known ? t.high : 0;
-  if (search.is_known) name_gpus(search.gpu, sizeof search.gpu, plan, t.high);
-  if (!search.is_known) search.why = t.is_stopped ? "it was interrupted" : "the runs contradict each other";
+  if (search.is_known) name_gpus(search.gpu, sizeof search.gpu, setup, t.high);
   return search;
 }

@@ -1,6 +1,5 @@
-/* Which cards a run would fit in. The file belongs to the program, not to the library, so it is compiled into
- * this test. */
-#include "faces/cli/fit.c"
+/* Which cards a run would fit in. */
+#include "dryrun/fit.h"
 #include "support/test.h"
 
 static const uint64_t GiB = UINT64_C(1) << 30, MiB = UINT64_C(1) << 20;

@@ -5,8 +5,8 @@
  * and the allocator's cached memory is the slack: a card that has room for less than that, but for all that
  * was allocated, is "tight": PyTorch would have to give cached memory back at the right moments, and may fail
  * for fragmentation. */
-#ifndef VS_CLI_FIT_H
-#define VS_CLI_FIT_H
+#ifndef VS_DRYRUN_FIT_H
+#define VS_DRYRUN_FIT_H
 
 #include "base/vec.h"
 #include "device/sim/profile.h"

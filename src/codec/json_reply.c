@@ -1,4 +1,4 @@
-#include "faces/cli/reply.h"
+#include "codec/json_reply.h"
 
 void vs_reply_put(vs_jsonw *w, vs_json value) {
   const bool is_object = vs_json_kind(value) == VS_JSON_OBJECT;

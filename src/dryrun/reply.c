@@ -1,6 +1,12 @@
-/* The report of a dry run as JSON; docs/formats/dryrun.md describes it. */
-#include "faces/cli/dryrun.h"
-#include "faces/cli/words.h"
+#include "dryrun/reply.h"
+#include "codec/json_reply.h"
+#include "codec/json_writer.h"
+#include "dryrun/need.h"
+
+static const char *verdict_word(vs_verdict verdict) {
+  static const char *const words[] = {"fits", "handled", "does_not_fit", "stopped", "no_cuda"};
+  return words[verdict];
+}
 
 /* ---- pieces */
 
@@ -40,7 +46,7 @@ static void put_devices(vs_jsonw *w, const vs_outcome *outcome) {
     vs_jsonw_object_begin(w);
     vs_jsonw_member_u64(w, "device", c);
     vs_jsonw_member_str(w, "name", vs_str_from(card->card->name));
-    vs_jsonw_member_str(w, "gpu", vs_str_from(outcome->plan->gpus[c].profile->key));
+    vs_jsonw_member_str(w, "gpu", vs_str_from(outcome->setup->gpus[c].profile->key));
     vs_jsonw_member_u64(w, "total_bytes", card->card->figures.total_bytes);
     vs_jsonw_member_u64(w, "taken_bytes", card->card->taken_bytes);
     vs_jsonw_member_bool(w, "used", card->is_used);
@@ -54,10 +60,17 @@ static void put_devices(vs_jsonw *w, const vs_outcome *outcome) {
   vs_jsonw_array_end(w);
 }
 
+/* The rows that a report shows: a rule of its own (fit.h). */
+enum { FITS_SHOWN = 6, FITS_MOST = 256 };
+
 static void put_fits(vs_jsonw *w, const vs_outcome *outcome) {
+  bool shown[FITS_MOST];
+  const bool has_rows = outcome->need_count != 0, has_choice = outcome->fits.rows.count <= FITS_MOST;
+  if (has_rows && has_choice)
+    (void)vs_fit_select(&outcome->fits, outcome->setup->gpus[0].profile, FITS_SHOWN, shown);
   vs_jsonw_key(w, VS_STR("fit"));
   vs_jsonw_array_begin(w);
-  for (size_t i = 0; outcome->need_count != 0 && i < outcome->fits.rows.count; i++) {
+  for (size_t i = 0; has_rows && i < outcome->fits.rows.count; i++) {
     const vs_fit_row *row = &outcome->fits.rows.data[i];
     vs_jsonw_object_begin(w);
     vs_jsonw_member_str(w, "gpu", vs_str_from(row->profile->key));
@@ -66,9 +79,39 @@ static void put_fits(vs_jsonw *w, const vs_outcome *outcome) {
     vs_jsonw_member_str(w, "fits", vs_str_from(vs_fit_word(row->fit)));
     if (row->fit == VS_FIT_UNKNOWN) vs_jsonw_member_null(w, "headroom_bytes");
     else vs_jsonw_member_i64(w, "headroom_bytes", row->headroom_bytes);
+    vs_jsonw_member_bool(w, "shown", has_choice && shown[i]);
     vs_jsonw_object_end(w);
   }
   vs_jsonw_array_end(w);
+}
+
+static void put_needs(vs_jsonw *w, const vs_outcome *outcome) {
+  vs_jsonw_key(w, VS_STR("needs"));
+  vs_jsonw_array_begin(w);
+  for (uint32_t i = 0; i < outcome->need_count; i++) {
+    const vs_fit_need *need = &outcome->needs[i];
+    vs_jsonw_object_begin(w);
+    vs_jsonw_member_u64(w, "device", outcome->cards[i]);
+    put_u64_or_null(w, "bytes", !need->is_open_ended, need->bytes);
+    vs_jsonw_member_u64(w, "least_bytes",
+                        need->is_open_ended ? need->least_bytes
+                                            : need->bytes - vs_min_u64(need->cached_bytes, need->bytes));
+    vs_jsonw_object_end(w);
+  }
+  vs_jsonw_array_end(w);
+}
+
+static void put_job(vs_jsonw *w, const vs_dryrun_setup *setup) {
+  vs_jsonw_key(w, VS_STR("job"));
+  if (!setup->has_job) {
+    vs_jsonw_null(w);
+    return;
+  }
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_u64(w, "world_size", setup->job.world_size);
+  vs_jsonw_member_u64(w, "rank", setup->job.rank);
+  vs_jsonw_member_u64(w, "processes", setup->job.processes);
+  vs_jsonw_object_end(w);
 }
 
 static void put_search(vs_jsonw *w, const vs_search *search) {
@@ -116,7 +159,8 @@ static void put_processes(vs_jsonw *w, const vs_outcome *outcome) {
     vs_jsonw_object_begin(w);
     vs_jsonw_member_u64(w, "pid", process->pid);
     vs_jsonw_member_str(w, "program", vs_result_string(result, process->program));
-    put_u64_or_null(w, "rank", outcome->plan->has_job && is_child, outcome->plan->job.rank + process->child);
+    put_u64_or_null(w, "rank", outcome->setup->has_job && is_child,
+                    outcome->setup->job.rank + process->child);
     vs_jsonw_member_str(w, "end", vs_str_from(ends[process->end]));
     put_u64_or_null(w, "exit_code", is_child && child->signal == 0,
                     is_child ? (uint64_t)child->exit_code : 0);
@@ -193,30 +237,25 @@ static void put_command(vs_jsonw *w, char *const *words) {
 
 /* ---- the whole */
 
-static const char *verdict_word(vs_verdict verdict) {
-  static const char *const words[] = {"fits", "handled", "does_not_fit", "stopped", "no_cuda"};
-  return words[verdict];
-}
-
-void vs_dryrun_put_json(vs_cli *cli, const vs_outcome *outcome) {
-  const vs_result *result = outcome->result;
-  vs_jsonw writer, *w = &writer;
-  vs_jsonw_begin(w, &cli->screen.text, 0);
-  vs_jsonw_object_begin(w);
-  vs_jsonw_member_u64(w, "schema", 1);
-  vs_jsonw_member_str(w, "method", VS_STR("dryrun"));
-  vs_jsonw_member_bool(w, "simulated", true);
-  put_command(w, cli->line->words);
+static void put_run(vs_jsonw *w, const vs_outcome *outcome) {
+  const int number = vs_launch_signal(outcome->launch);
+  const char *values = outcome->setup->plan->values;
+  put_command(w, outcome->setup->plan->command);
   vs_jsonw_member_str(w, "verdict", vs_str_from(verdict_word(outcome->verdict)));
   vs_jsonw_member_i64(w, "exit_code", vs_launch_exit(outcome->launch));
-  const int number = vs_launch_signal(outcome->launch);
   put_u64_or_null(w, "signal", number != 0, (uint64_t)number);
+  vs_jsonw_member_bool(w, "interrupted", outcome->launch->was_interrupted);
   vs_jsonw_member_u64(w, "time_us", outcome->launch->took_us);
-  vs_jsonw_member_u64(w, "steps", result->steps);
-  put_devices(w, outcome);
-  put_fits(w, outcome);
-  put_search(w, &outcome->search);
-  put_oom(w, result);
+  vs_jsonw_member_u64(w, "steps", outcome->result->steps);
+  put_job(w, outcome->setup);
+  vs_jsonw_member_str(w, "values", vs_str_from(values == NULL ? "zeros" : values));
+}
+
+static void put_findings(vs_jsonw *w, const vs_outcome *outcome) {
+  const vs_result *result = outcome->result;
+  const uint64_t training = vs_need_training_bytes(result);
+  put_member(w, "model", vs_need_model(result));
+  put_u64_or_null(w, "training_bytes", training != 0, training);
   vs_jsonw_key(w, VS_STR("doubts"));
   vs_jsonw_array_begin(w);
   for (size_t i = 0; i < result->doubts.count; i++) put_doubt(w, result, &result->doubts.data[i]);
@@ -225,7 +264,22 @@ void vs_dryrun_put_json(vs_cli *cli, const vs_outcome *outcome) {
   put_u64_or_null(w, "report_pid", !vs_json_is_absent(outcome->report),
                   result->main == SIZE_MAX ? 0 : result->processes.data[result->main].pid);
   put_member(w, "report", vs_reply_at(outcome->report, "devices"));
+}
+
+void vs_dryrun_put_reply(vs_text *text, const vs_outcome *outcome) {
+  vs_jsonw writer, *w = &writer;
+  vs_jsonw_begin(w, text, 0);
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_u64(w, "schema", 1);
+  vs_jsonw_member_str(w, "method", VS_STR("dryrun"));
+  vs_jsonw_member_bool(w, "simulated", true);
+  put_run(w, outcome);
+  put_devices(w, outcome);
+  put_needs(w, outcome);
+  put_fits(w, outcome);
+  put_search(w, &outcome->search);
+  put_oom(w, outcome->result);
+  put_findings(w, outcome);
   vs_jsonw_object_end(w);
   vs_jsonw_end(w);
-  vs_text_byte(&cli->screen.text, '\n');
 }

@@ -1,8 +1,8 @@
-/* Where the simulated CUDA lies: the libraries that are loaded into programs in place of NVIDIA's, and what
- * goes with them for Python. In a build they lie beside the binary (simcuda/, dryrun/), installed below the
- * library folder; both are found from where the binary is, so that an installed tree can be moved. */
-#ifndef VS_CLI_SIMULATED_H
-#define VS_CLI_SIMULATED_H
+/* Where the simulated CUDA lies: the libraries that are loaded into programs in place of NVIDIA's, and what goes with them
+ * for Python. In a build they lie beside the program (simcuda/, dryrun/), installed below the library folder. Both are found
+ * from where the program is, and from where the library with this code is, so that an installed tree can be moved. */
+#ifndef VS_DRYRUN_LIBRARIES_H
+#define VS_DRYRUN_LIBRARIES_H
 
 #include "base/text.h"
 #include "os/folder.h"
@@ -14,8 +14,8 @@ typedef struct vs_simulated {
   uint32_t face_count;
 } vs_simulated;
 
-/* Looks for them. What is missing stays empty. */
-void vs_simulated_find(vs_simulated *simulated);
+/* Looks for them in `folder` alone or, where that is NULL, in those places. What is missing stays empty. */
+void vs_simulated_find(vs_simulated *simulated, const char *folder);
 
 /* The value for LD_PRELOAD: the core, the other libraries by name, and what `before` (NULL: nothing) had
  * there already. `folder` is theirs, under a name that has neither a space nor a colon. With a final zero

@@ -1,6 +1,7 @@
-#include "faces/cli/simulated.h"
+#include "dryrun/libraries.h"
 #include "base/sort.h"
 #include "base/strings.h"
+#include "os/modules.h"
 #include "os/process.h"
 
 /* From the folder of programs to that of libraries, as the build installs them. */
@@ -30,38 +31,59 @@ static vs_status see_hook(void *ctx, const char *name, vs_folder_kind kind) {
   return VS_OK;
 }
 
-static bool find_libraries(vs_simulated *simulated, const char *folder) {
+static void find_libraries(vs_simulated *simulated, const char *folder) {
   simulated->has_core = false;
   simulated->face_count = 0;
-  if (vs_folder_each(folder, simulated, count_library) != VS_OK || !simulated->has_core) return false;
-  vs_format(simulated->libraries, sizeof simulated->libraries, "%s", folder);
-  return true;
+  if (vs_folder_each(folder, simulated, count_library) == VS_OK && simulated->has_core)
+    vs_format(simulated->libraries, sizeof simulated->libraries, "%s", folder);
 }
 
-static bool find_python(vs_simulated *simulated, const char *folder) {
+static void find_python(vs_simulated *simulated, const char *folder) {
   bool is_there = false;
-  if (vs_folder_each(folder, &is_there, see_hook) != VS_OK || !is_there) return false;
-  vs_format(simulated->python, sizeof simulated->python, "%s", folder);
-  return true;
+  if (vs_folder_each(folder, &is_there, see_hook) == VS_OK && is_there)
+    vs_format(simulated->python, sizeof simulated->python, "%s", folder);
 }
 
-void vs_simulated_find(vs_simulated *simulated) {
-  static const struct {
-    const char *libraries, *python;
-  } places[] = {
-      {"simcuda", "dryrun"},
-      {VS_LIBRARIES_FROM_PROGRAMS "/vramscope/simcuda", VS_LIBRARIES_FROM_PROGRAMS "/vramscope/dryrun"},
-  };
-  char base[VS_FOLDER_PATH], path[VS_FOLDER_PATH];
-  bool has_libraries = false, has_python = false;
+/* What of the two is still missing and lies below `base`. */
+static void find_below(vs_simulated *simulated, const char *base, const char *libraries, const char *python) {
+  char path[VS_FOLDER_PATH];
+  vs_format(path, sizeof path, "%s/%s", base, libraries);
+  if (!simulated->has_core) find_libraries(simulated, path);
+  vs_format(path, sizeof path, "%s/%s", base, python);
+  if (simulated->python[0] == 0) find_python(simulated, path);
+}
+
+/* The library, or the program, that holds this code. */
+static vs_status see_module(void *ctx, const vs_module *module) {
+  const uint64_t here = (uint64_t)(uintptr_t)&find_below;
+  if (module->start <= here && here < module->end) vs_format(ctx, VS_FOLDER_PATH, "%s", module->path);
+  return VS_OK;
+}
+
+static void own_folder(char folder[VS_FOLDER_PATH]) {
+  folder[0] = 0;
+  if (vs_modules_visit(see_module, folder) != VS_OK) folder[0] = 0;
+  char *slash = strrchr(folder, '/');
+  *(slash == NULL ? folder : slash) = 0;
+}
+
+void vs_simulated_find(vs_simulated *simulated, const char *folder) {
+  char base[VS_FOLDER_PATH];
   *simulated = (vs_simulated){.face_count = 0};
-  vs_process_folder(base, sizeof base);
-  for (size_t i = 0; i < sizeof places / sizeof places[0] && base[0] != 0; i++) {
-    vs_format(path, sizeof path, "%s/%s", base, places[i].libraries);
-    if (!has_libraries) has_libraries = find_libraries(simulated, path);
-    vs_format(path, sizeof path, "%s/%s", base, places[i].python);
-    if (!has_python) has_python = find_python(simulated, path);
+  if (folder != NULL) {
+    find_below(simulated, folder, "simcuda", "dryrun");
+    return;
   }
+  vs_process_folder(base, sizeof base);
+  if (base[0] != 0) {
+    find_below(simulated, base, "simcuda", "dryrun");
+    find_below(simulated, base, VS_LIBRARIES_FROM_PROGRAMS "/vramscope/simcuda",
+               VS_LIBRARIES_FROM_PROGRAMS "/vramscope/dryrun");
+  }
+  own_folder(base);
+  if (base[0] == 0) return;
+  find_below(simulated, base, "simcuda", "dryrun");
+  find_below(simulated, base, "vramscope/simcuda", "vramscope/dryrun");
 }
 
 /* ---- LD_PRELOAD */

@@ -1,4 +1,4 @@
-#include "faces/cli/trial.h"
+#include "dryrun/trial.h"
 #include "os/child.h"
 #include "os/infile.h"
 #include "os/process.h"
@@ -78,7 +78,7 @@ void vs_trial_make(vs_trial *trial, const vs_host *host) {
   vs_error error;
   char output[VS_FOLDER_PATH + 16];
   *trial = (vs_trial){.loads = false};
-  vs_simulated_find(&trial->simulated);
+  vs_simulated_find(&trial->simulated, NULL);
   if (vs_folder_create(&folder, "vramscope-doctor-", &error) != VS_OK) {
     vs_format(trial->problem, sizeof trial->problem, "%s", error.text);
     return;

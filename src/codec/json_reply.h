@@ -1,6 +1,6 @@
 /* Short ways into a reply. Its keys are those of docs/formats/query.md. */
-#ifndef VS_CLI_REPLY_H
-#define VS_CLI_REPLY_H
+#ifndef VS_CODEC_JSON_REPLY_H
+#define VS_CODEC_JSON_REPLY_H
 
 #include "base/text.h"
 #include "codec/json_doc.h"

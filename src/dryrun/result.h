@@ -1,12 +1,14 @@
-/* What a dry run left behind, put together: the node (what the driver saw), the notes of the simulated
- * libraries, and what PyTorch's allocator said of itself (python/vramscope_dryrun). */
-#ifndef VS_CLI_RESULT_H
-#define VS_CLI_RESULT_H
+/* What a dry run left behind, put together (gather.h) from the node (what the driver saw), the notes of the simulated
+ * libraries, and what PyTorch's allocator said of itself (python/vramscope_dryrun).
+ *
+ * Invariant: no two processes have one pid, no two doubts the same kind, words and line; cards[c] is the sum over the
+ * processes' use[c] (sums.h); `main` is a process or SIZE_MAX. */
+#ifndef VS_DRYRUN_RESULT_H
+#define VS_DRYRUN_RESULT_H
 
 #include "base/strings.h"
+#include "codec/json_doc.h"
 #include "device/sim/node.h"
-#include "faces/cli/fit.h"
-#include "faces/cli/reply.h"
 
 enum { VS_NO_CHILD = UINT32_MAX };
 
@@ -95,28 +97,19 @@ typedef struct vs_result {
       main; /* the process to look into: one with an out-of-memory error, else the biggest; SIZE_MAX: none */
 } vs_result;
 
-/* Reads what lies in `folder`. `pids`: the processes that were started. Files that make no sense are left
- * out, as if they were not there. Fails: VS_NO_MEMORY */
-VS_MUST_CHECK vs_status vs_result_init(vs_result *result, const vs_host *host, const vs_sim_node *node,
-                                       const char *folder, const int64_t *pids, size_t pid_count);
+/* An empty result for this node, which outlives it. */
+VS_MUST_CHECK vs_status vs_result_init(vs_result *result, const vs_host *host, const vs_sim_node *node);
 void vs_result_deinit(vs_result *result);
-
-/* The model of the process `main`, as it was found there: {"parameters", "parameter_bytes", ...} of
- * docs/formats/dryrun.md; unknown where none was found. */
-vs_json vs_result_model(const vs_result *result);
-
-/* What training all of that model takes for weights, gradients and the two moments of Adam, in the types that were
- * seen: before the first activation. 0 where it is not known to be trained so, or not all of it is on one card. */
-uint64_t vs_result_training_bytes(const vs_result *result);
-
-/* What the run needed of card `card`. */
-vs_fit_need vs_result_need(const vs_result *result, uint32_t card, bool is_context_given);
-
-/* The path of a process' snapshot. */
-void vs_result_snapshot_path(char *path, size_t capacity, const char *folder, uint64_t pid);
 
 static inline vs_str vs_result_string(const vs_result *result, uint32_t id) {
   return vs_strings_at(&result->strings, id);
 }
+
+/* The process with that number, added if it is new; NULL: no memory. `child` counts only where it is added. Valid until the
+ * next one is added. */
+vs_result_process *vs_result_process_of(vs_result *result, uint64_t pid, uint32_t child);
+
+/* The doubt with the same words, added if it is new; NULL: no memory. `line` below 0: none. */
+vs_doubt *vs_result_doubt_of(vs_result *result, vs_doubt_kind kind, vs_str what, vs_str detail, int64_t line);
 
 #endif

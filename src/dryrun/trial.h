@@ -1,8 +1,8 @@
-/* Tries whether programs can run on the simulated GPU here: for doctor. */
-#ifndef VS_CLI_TRIAL_H
-#define VS_CLI_TRIAL_H
+/* Tries whether programs can run on the simulated GPU here: for `vramscope doctor`. */
+#ifndef VS_DRYRUN_TRIAL_H
+#define VS_DRYRUN_TRIAL_H
 
-#include "faces/cli/simulated.h"
+#include "dryrun/libraries.h"
 
 typedef struct vs_trial {
   vs_simulated simulated;

@@ -1,4 +1,4 @@
-#include "faces/cli/fit.h"
+#include "dryrun/fit.h"
 #include "base/sort.h"
 
 const char *vs_fit_word(vs_fit fit) {

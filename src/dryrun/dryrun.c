@@ -1,0 +1,101 @@
+/* The run as a whole: plan, launch, gather, fit, search, reply. */
+#include "dryrun/gather.h"
+#include "dryrun/history.h"
+#include "dryrun/need.h"
+#include "dryrun/reply.h"
+#include "dryrun/search.h"
+
+/* ---- what came of it */
+
+static vs_verdict judge(const vs_launch *launch, const vs_result *result, bool was_used) {
+  if (!was_used) return VS_VERDICT_NO_CUDA;
+  if (vs_launch_exit(launch) == 0) return result->ooms != 0 ? VS_VERDICT_HANDLED : VS_VERDICT_FITS;
+  return result->ooms + result->refused != 0 ? VS_VERDICT_DOES_NOT_FIT : VS_VERDICT_STOPPED;
+}
+
+static void set_needs(vs_outcome *outcome) {
+  const vs_result *result = outcome->result;
+  for (uint32_t c = 0; c < result->card_count; c++) {
+    if (!result->cards[c].is_used) continue;
+    outcome->cards[outcome->need_count] = c;
+    outcome->needs[outcome->need_count++] = vs_need_of(result, c, outcome->setup->plan->context != NULL);
+  }
+  outcome->verdict = judge(outcome->launch, result, outcome->need_count != 0);
+}
+
+static vs_status answer(vs_outcome *outcome, vs_writer reply) {
+  const vs_dryrun_setup *setup = outcome->setup;
+  vs_text text;
+  set_needs(outcome);
+  VS_TRY(vs_fit_table_init(&outcome->fits, setup->host, outcome->needs, outcome->need_count));
+  if (setup->plan->finds_smallest) outcome->search = vs_search_run(outcome);
+  vs_text_init(&text, setup->host, &reply);
+  vs_dryrun_put_reply(&text, outcome);
+  const vs_status status = vs_text_finish(&text);
+  vs_text_deinit(&text);
+  vs_fit_table_deinit(&outcome->fits, setup->host);
+  return status;
+}
+
+/* ---- the run */
+
+static vs_status conclude(const vs_dryrun_setup *setup, const vs_launch *launch, const vs_result *result,
+                          vs_writer reply, vs_dryrun_end *end, vs_error *error) {
+  vs_json_doc report;
+  vs_status status = vs_history_report(setup, launch, result, &report, error);
+  if (status == VS_OK) {
+    vs_outcome outcome = {
+        .setup = setup, .launch = launch, .result = result, .report = vs_json_root(&report)};
+    status = answer(&outcome, reply);
+  } else {
+    end->subject = setup->plan->snapshot;
+  }
+  vs_json_doc_deinit(&report);
+  return status;
+}
+
+static vs_status report(const vs_dryrun_setup *setup, const vs_launch *launch, vs_writer reply,
+                        vs_dryrun_end *end, vs_error *error) {
+  int64_t pids[VS_SIM_MAX_PROCESSES];
+  vs_result result;
+  end->exit_code = vs_launch_exit(launch);
+  for (size_t i = 0; i < launch->child_count; i++) pids[i] = launch->children[i].pid;
+  VS_TRY(vs_gather(&result, setup->host, launch->node, launch->folder.path, pids, launch->child_count));
+  const vs_status status = conclude(setup, launch, &result, reply, end, error);
+  vs_result_deinit(&result);
+  return status;
+}
+
+static vs_status run(vs_dryrun_setup *setup, vs_launch *launch, vs_writer reply, vs_dryrun_end *end,
+                     vs_error *error) {
+  vs_status status = vs_launch_run(launch, setup, setup->gpus, VS_LAUNCH_SHOWN, error);
+  if (status == VS_OK) {
+    status = report(setup, launch, reply, end, error);
+  } else if (launch->start_exit != 0) {
+    end->exit_code = launch->start_exit;
+    end->subject = setup->plan->command[0];
+  }
+  vs_launch_close(launch);
+  return status;
+}
+
+vs_status vs_dryrun_run(const vs_host *host, const vs_dryrun_plan *plan, const vs_dryrun_watch *watch,
+                        vs_writer reply, vs_dryrun_end *end, vs_error *error) {
+  typedef struct space {
+    vs_dryrun_setup setup;
+    vs_launch launch;
+  } space;
+  vs_error own;
+  if (error == NULL) error = &own;
+  if (host == NULL) host = vs_host_default();
+  *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
+  *end = (vs_dryrun_end){.exit_code = 0};
+  space *s = vs_host_alloc(host, sizeof *s); /* large for a stack */
+  vs_status status = s == NULL ? VS_NO_MEMORY : vs_dryrun_setup_init(&s->setup, host, plan, watch, error);
+  if (status == VS_OK) status = run(&s->setup, &s->launch, reply, end, error);
+  if (s != NULL) vs_host_free(host, s, sizeof *s);
+  error->status = status;
+  if (status != VS_OK && error->text[0] == 0)
+    return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  return status;
+}

@@ -1,0 +1,202 @@
+#include "dryrun/gather.h"
+#include "codec/json_reply.h"
+#include "dryrun/notes.h"
+#include "dryrun/sums.h"
+#include "os/folder.h"
+#include "os/infile.h"
+#include "os/process.h"
+
+/* ---- small files */
+
+enum { FILE_MOST = 64 << 20 };
+
+/* The whole file; what cannot be read is empty. */
+static vs_status read_file(const char *path, vs_text *text) {
+  vs_infile file;
+  vs_error error;
+  if (vs_infile_open(&file, path, &error) != VS_OK) return VS_OK;
+  const vs_reader reader = vs_infile_reader(&file);
+  char piece[4096];
+  size_t count = 1;
+  while (count != 0 && text->status == VS_OK && text->bytes.count < FILE_MOST) {
+    if (reader.read(reader.ctx, piece, sizeof piece, &count) != VS_OK) break;
+    vs_text_put(text, piece, count);
+  }
+  vs_infile_close(&file);
+  return text->status;
+}
+
+/* "stats.1234.json": the 1234 between `before` and `behind`; false for other names. */
+static bool number_in(const char *name, const char *before, const char *behind, uint64_t *number) {
+  const vs_str text = vs_str_from(name);
+  const size_t head = strlen(before), tail = strlen(behind);
+  if (text.size <= head + tail || !vs_str_starts(text, vs_str_from(before))) return false;
+  if (memcmp(text.data + text.size - tail, behind, tail) != 0) return false;
+  return vs_parse_u64((vs_str){text.data + head, text.size - head - tail}, number);
+}
+
+/* ---- the node */
+
+typedef struct gathering {
+  vs_result *result;
+  const char *folder;
+  const int64_t *pids;
+  size_t pid_count;
+} gathering;
+
+static uint32_t child_of(const gathering *g, uint64_t pid) {
+  for (size_t i = 0; i < g->pid_count; i++)
+    if (g->pids[i] >= 0 && (uint64_t)g->pids[i] == pid) return (uint32_t)i;
+  return VS_NO_CHILD;
+}
+
+static vs_result_process *process_of(gathering *g, uint64_t pid) {
+  return vs_result_process_of(g->result, pid, child_of(g, pid));
+}
+
+/* Whether it ended by itself its notes tell; what the node says is for those that wrote none. */
+static vs_status take_slot(gathering *g, const vs_sim_process *slot) {
+  if (slot->state == VS_SIM_PROCESS_FREE) return VS_OK;
+  vs_result_process *process = process_of(g, slot->pid);
+  if (process == NULL) return VS_NO_MEMORY;
+  process->has_node = true;
+  process->end = slot->state == VS_SIM_PROCESS_LEFT        ? VS_PROCESS_ENDED
+                 : vs_process_is_alive((int64_t)slot->pid) ? VS_PROCESS_RUNS
+                                                           : VS_PROCESS_KILLED;
+  process->steps = slot->steps;
+  process->reads = slot->reads;
+  process->kernels = slot->kernels;
+  for (uint32_t c = 0; c < g->result->card_count; c++) {
+    vs_result_use *use = &process->use[c];
+    use->is_used = slot->use[c].peak_bytes != 0 || slot->use[c].refused_count != 0;
+    use->driver_peak_bytes = slot->use[c].peak_bytes;
+    use->refused_count = slot->use[c].refused_count;
+    use->largest_refused_bytes = slot->use[c].largest_refused_bytes;
+  }
+  return VS_OK;
+}
+
+static vs_status take_node(gathering *g) {
+  const vs_sim_node *node = g->result->node;
+  for (uint32_t i = 0; i < node->process_limit && i < VS_SIM_MAX_PROCESSES; i++)
+    VS_TRY(take_slot(g, &node->processes[i]));
+  return VS_OK;
+}
+
+/* ---- what PyTorch said */
+
+static uint64_t microseconds(vs_json seconds, uint64_t fallback) {
+  const double value = vs_json_f64(seconds, -1);
+  return value < 0 ? fallback : (uint64_t)(value * 1e6);
+}
+
+/* The card that a device of the program is. Where the program's numbers do not tell, one with the same
+ * name. */
+static uint32_t card_of(const vs_result *result, vs_json device) {
+  const uint64_t card = vs_json_u64(vs_reply_at(device, "card"), UINT64_MAX);
+  if (card < result->card_count) return (uint32_t)card;
+  for (uint32_t c = 0; c < result->card_count; c++)
+    if (vs_str_equal(vs_reply_str(device, "name"), vs_str_from(result->node->cards[c].name))) return c;
+  return 0;
+}
+
+static void take_figures(vs_result *result, vs_result_process *process, vs_json device) {
+  if (vs_reply_is_unknown(vs_reply_at(device, "peak_reserved_bytes"))) return;
+  vs_result_use *use = &process->use[card_of(result, device)];
+  use->is_used = true;
+  use->torch = (vs_torch_figures){.is_known = true,
+                                  .peak_allocated_bytes = vs_reply_u64(device, "peak_allocated_bytes"),
+                                  .peak_requested_bytes = vs_reply_u64(device, "peak_requested_bytes"),
+                                  .peak_reserved_bytes = vs_reply_u64(device, "peak_reserved_bytes"),
+                                  .ooms = vs_reply_u64(device, "num_ooms"),
+                                  .retries = vs_reply_u64(device, "num_alloc_retries")};
+}
+
+static void take_torch_oom(vs_result *result, vs_json oom, vs_json devices) {
+  if (vs_json_kind(oom) != VS_JSON_OBJECT) return;
+  uint32_t card = 0;
+  for (size_t i = 0; i < vs_json_count(devices); i++)
+    if (vs_reply_u64(vs_json_at(devices, i), "device") == vs_reply_u64(oom, "device"))
+      card = card_of(result, vs_json_at(devices, i));
+  result->oom = (vs_result_oom){.is_there = true,
+                                .card = card,
+                                .asked_bytes = vs_reply_u64(oom, "asked_bytes"),
+                                .free_bytes = vs_reply_u64(oom, "free_bytes"),
+                                .has_torch = true,
+                                .allocated_bytes = vs_reply_u64(oom, "allocated_bytes"),
+                                .reserved_bytes = vs_reply_u64(oom, "reserved_bytes")};
+}
+
+static vs_status take_stats(gathering *g, vs_str text, uint64_t pid) {
+  vs_result_process *process = process_of(g, pid);
+  if (process == NULL) return VS_NO_MEMORY;
+  VS_TRY(vs_notes_parse(&process->stats, g->result->host, text));
+  const vs_json stats = vs_json_root(&process->stats), devices = vs_reply_at(stats, "devices");
+  if (vs_json_kind(stats) != VS_JSON_OBJECT) return VS_OK;
+  process->has_stats = true;
+  process->is_complete = vs_reply_bool(stats, "complete");
+  process->began_us = microseconds(vs_reply_at(stats, "began"), 0);
+  if (process->is_complete) process->ended_us = microseconds(vs_reply_at(stats, "ended"), UINT64_MAX);
+  process->steps = vs_max_u64(process->steps, vs_reply_u64(stats, "steps"));
+  for (size_t i = 0; i < vs_json_count(devices); i++)
+    take_figures(g->result, process, vs_json_at(devices, i));
+  take_torch_oom(g->result, vs_reply_at(stats, "oom"), devices);
+  return VS_OK;
+}
+
+/* ---- files */
+
+static vs_status take_notes(gathering *g, vs_str text, uint64_t pid) {
+  return vs_notes_take(g->result, text, pid, child_of(g, pid));
+}
+
+static vs_status take_problems(gathering *g, vs_str text, uint64_t pid) {
+  (void)pid;
+  return vs_problems_take(g->result, text);
+}
+
+static vs_status take_text(gathering *g, const char *name, uint64_t pid,
+                           vs_status (*take)(gathering *g, vs_str text, uint64_t pid)) {
+  char path[VS_FOLDER_PATH];
+  vs_text text;
+  vs_format(path, sizeof path, "%s/%s", g->folder, name);
+  vs_text_init(&text, g->result->host, NULL);
+  vs_status status = read_file(path, &text);
+  if (status == VS_OK) status = take(g, vs_text_view(&text), pid);
+  vs_text_deinit(&text);
+  return status;
+}
+
+static vs_status take_file(void *ctx, const char *name, vs_folder_kind kind) {
+  gathering *g = ctx;
+  uint64_t pid;
+  if (kind != VS_FOLDER_FILE) return VS_OK;
+  if (number_in(name, "notes.", ".jsonl", &pid)) return take_text(g, name, pid, take_notes);
+  if (number_in(name, "stats.", ".json", &pid)) return take_text(g, name, pid, take_stats);
+  if (number_in(name, "problems.", ".jsonl", &pid)) return take_text(g, name, pid, take_problems);
+  if (!number_in(name, "snapshot.", ".pickle", &pid)) return VS_OK;
+  vs_result_process *process = process_of(g, pid);
+  if (process == NULL) return VS_NO_MEMORY;
+  process->has_snapshot = true;
+  return VS_OK;
+}
+
+void vs_gather_snapshot_path(char *path, size_t capacity, const char *folder, uint64_t pid) {
+  vs_format(path, capacity, "%s/snapshot.%U.pickle", folder, pid);
+}
+
+static vs_status gather(gathering *g) {
+  VS_TRY(take_node(g));
+  const vs_status status = vs_folder_each(g->folder, g, take_file);
+  if (status != VS_OK && status != VS_NOT_FOUND && status != VS_IO) return status;
+  return vs_sums_make(g->result);
+}
+
+vs_status vs_gather(vs_result *result, const vs_host *host, const vs_sim_node *node, const char *folder,
+                    const int64_t *pids, size_t pid_count) {
+  gathering g = {.result = result, .folder = folder, .pids = pids, .pid_count = pid_count};
+  VS_TRY(vs_result_init(result, host, node));
+  const vs_status status = gather(&g);
+  if (status != VS_OK) vs_result_deinit(result);
+  return status;
+}

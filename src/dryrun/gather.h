@@ -1,0 +1,15 @@
+/* Reads what the processes of a run left behind: the node, and the files in their folder. */
+#ifndef VS_DRYRUN_GATHER_H
+#define VS_DRYRUN_GATHER_H
+
+#include "dryrun/result.h"
+
+/* `pids`: the processes that were started. Files that make no sense are left out, as if they were not there. Owner: the
+ * caller, vs_result_deinit. Fails: VS_NO_MEMORY; then there is nothing to deinit */
+VS_MUST_CHECK vs_status vs_gather(vs_result *result, const vs_host *host, const vs_sim_node *node,
+                                  const char *folder, const int64_t *pids, size_t pid_count);
+
+/* The path of a process' snapshot in that folder. */
+void vs_gather_snapshot_path(char *path, size_t capacity, const char *folder, uint64_t pid);
+
+#endif

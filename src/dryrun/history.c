@@ -1,0 +1,124 @@
+#include "dryrun/history.h"
+#include "codec/json_writer.h"
+#include "dryrun/gather.h"
+#include "os/infile.h"
+#include "os/outfile.h"
+#include <vramscope/query.h>
+
+/* ---- the copy */
+
+static vs_status copy(vs_reader from, vs_writer to) {
+  char piece[16384];
+  for (size_t count = 1; count != 0;) {
+    VS_TRY(from.read(from.ctx, piece, sizeof piece, &count));
+    if (count != 0) VS_TRY(to.write(to.ctx, piece, count));
+  }
+  return VS_OK;
+}
+
+/* After a failure nothing is left of the file. */
+static vs_status fill(vs_outfile *out, vs_reader from, vs_error *error) {
+  const vs_status status = copy(from, vs_outfile_writer(out));
+  if (status == VS_OK) return vs_outfile_finish(out, error);
+  *error = out->error;
+  vs_outfile_abandon(out);
+  return error->status == VS_OK ? vs_fail(error, VS_IO, VS_NO_OFFSET, "the history cannot be read to its end")
+                                : status;
+}
+
+static vs_status keep(const vs_dryrun_setup *setup, const char *path, vs_error *error) {
+  vs_infile in;
+  VS_TRY(vs_infile_open(&in, path, error));
+  vs_outfile *out = vs_host_alloc(setup->host, sizeof *out); /* large for a stack */
+  vs_status status = out == NULL ? VS_NO_MEMORY : VS_OK;
+  if (status == VS_OK) {
+    status = vs_outfile_create(out, setup->plan->snapshot, setup->plan->replaces_snapshot, error);
+    if (status == VS_OK) status = fill(out, vs_infile_reader(&in), error);
+    vs_host_free(setup->host, out, sizeof *out);
+  }
+  vs_infile_close(&in);
+  return status == VS_OK || status == VS_NO_MEMORY ? status : VS_IO;
+}
+
+/* ---- the engine's report */
+
+typedef struct reading {
+  const vs_dryrun_setup *setup;
+  vs_reader file;
+  uint64_t read_bytes, file_bytes;
+} reading;
+
+static vs_status read_shown(void *ctx, void *data, size_t capacity, size_t *count) {
+  reading *r = ctx;
+  const vs_status status = r->file.read(r->file.ctx, data, capacity, count);
+  if (status == VS_OK) r->read_bytes += *count;
+  vs_dryrun_show(r->setup, &(vs_dryrun_progress){.stage = VS_DRYRUN_READING,
+                                                 .read_bytes = r->read_bytes,
+                                                 .file_bytes = r->file_bytes});
+  return status;
+}
+
+static vs_status load(vs_engine *engine, const vs_dryrun_setup *setup, const char *path, vs_error *error) {
+  vs_infile in;
+  VS_TRY(vs_infile_open(&in, path, error));
+  reading r = {.setup = setup, .file = vs_infile_reader(&in), .file_bytes = in.size};
+  vs_dryrun_show(setup, &(vs_dryrun_progress){.stage = VS_DRYRUN_READING, .file_bytes = r.file_bytes});
+  const vs_source source = {.name = vs_str_from(path), .bytes = in.size};
+  const vs_status status =
+      vs_engine_load(engine, (vs_reader){.ctx = &r, .read = read_shown}, &source, NULL, error);
+  vs_infile_close(&in);
+  return status;
+}
+
+static vs_status collect(void *ctx, const void *data, size_t size) {
+  vs_text *text = ctx;
+  vs_text_put(text, data, size);
+  return text->status;
+}
+
+static vs_status ask(vs_engine *engine, const vs_dryrun_setup *setup, vs_json_doc *report, vs_error *error) {
+  char request[80];
+  vs_text reply;
+  vs_format(request, sizeof request, "{\"method\": \"report\", \"params\": {\"top\": %U}}", setup->plan->top);
+  vs_text_init(&reply, setup->host, NULL);
+  vs_status status =
+      vs_engine_request(engine, vs_str_from(request), (vs_writer){.ctx = &reply, .write = collect}, error);
+  if (status == VS_OK) status = vs_json_doc_init(report, setup->host, vs_text_view(&reply), error);
+  vs_text_deinit(&reply);
+  return status;
+}
+
+static vs_status report_on(const vs_dryrun_setup *setup, const char *path, vs_json_doc *report,
+                           vs_error *error) {
+  vs_engine *engine;
+  VS_TRY(vs_engine_create(setup->host, &engine));
+  vs_status status = load(engine, setup, path, error);
+  if (status == VS_OK) status = ask(engine, setup, report, error);
+  vs_engine_destroy(engine);
+  vs_dryrun_show_end(setup);
+  return status;
+}
+
+vs_status vs_history_report(const vs_dryrun_setup *setup, const vs_launch *launch, const vs_result *result,
+                            vs_json_doc *report, vs_error *error) {
+  const char *wanted = setup->plan->snapshot;
+  char path[VS_FOLDER_PATH];
+  *report = (vs_json_doc){.host = setup->host, .root = {.kind = VS_JSON_ABSENT}};
+  if (result->main == SIZE_MAX || !result->processes.data[result->main].has_snapshot) {
+    if (wanted == NULL) return VS_OK;
+    vs_error none;
+    (void)vs_fail(&none, VS_NOT_FOUND, VS_NO_OFFSET,
+                  "there is none to keep: the program left no history of PyTorch's allocator");
+    vs_dryrun_say(setup, wanted, &none); /* the figures are still worth a report */
+    return VS_OK;
+  }
+  vs_gather_snapshot_path(path, sizeof path, launch->folder.path, result->processes.data[result->main].pid);
+  if (wanted != NULL) VS_TRY(keep(setup, path, error));
+  vs_error unread = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  const vs_status status = report_on(setup, path, report, &unread);
+  if (status == VS_OK) return VS_OK;
+  unread.status = status;
+  vs_dryrun_say(setup, path, &unread);
+  *report = (vs_json_doc){.host = setup->host, .root = {.kind = VS_JSON_ABSENT}};
+  return VS_OK;
+}

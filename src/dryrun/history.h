@@ -1,0 +1,16 @@
+/* PyTorch's history of a run: the snapshot that the process to look into has left. */
+#ifndef VS_DRYRUN_HISTORY_H
+#define VS_DRYRUN_HISTORY_H
+
+#include "codec/json_doc.h"
+#include "dryrun/launch.h"
+#include "dryrun/result.h"
+
+/* Copies it to the plan's `snapshot`, and asks the engine for its report. *report: the reply, to be deinitialised in any
+ * case; its root is absent where there is no snapshot or where it cannot be read, which those who watch are told.
+ *
+ * Fails: VS_IO  the copy cannot be written; VS_NO_MEMORY */
+VS_MUST_CHECK vs_status vs_history_report(const vs_dryrun_setup *setup, const vs_launch *launch,
+                                          const vs_result *result, vs_json_doc *report, vs_error *error);
+
+#endif

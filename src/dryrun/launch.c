@@ -1,0 +1,257 @@
+#include "dryrun/launch.h"
+#include "os/process.h"
+#include "os/sharedlock.h"
+
+static const char folder_prefix[] = "vramscope-dryrun-";
+
+/* ---- the environment of the processes */
+
+/* Texts of variables that are put together here live as long as the launch is being made. */
+typedef struct surroundings {
+  const vs_dryrun_setup *setup;
+  vs_launch *launch;
+  vs_launch_kind kind;
+  vs_job job;
+  vs_text preload, python;
+  char libraries[VS_FOLDER_PATH],
+      hooks[VS_FOLDER_PATH]; /* folders, under names that the variables can hold */
+  char history[24];
+  vs_child_variable variables[24 + VS_RANK_VARIABLES];
+  size_t count;
+} surroundings;
+
+static void set(surroundings *s, const char *name, const char *value) {
+  VS_ASSERT(s->count < sizeof s->variables / sizeof s->variables[0]);
+  s->variables[s->count++] = (vs_child_variable){.name = name, .value = value};
+}
+
+/* Without a value whatever the environment has stays. */
+static void set_option(surroundings *s, const char *name, const char *value) {
+  if (value != NULL) set(s, name, value);
+}
+
+/* `folder` itself or, where LD_PRELOAD and PYTHONPATH could not hold its name, a link to it. */
+static vs_status name_plainly(surroundings *s, const char *folder, const char *link, char *name,
+                              vs_error *error) {
+  vs_format(name, VS_FOLDER_PATH, "%s", folder);
+  if (vs_simulated_is_plain(folder)) return VS_OK;
+  vs_format(name, VS_FOLDER_PATH, "%s/%s", s->launch->folder.path, link);
+  if (!vs_simulated_is_plain(name))
+    return vs_fail(
+        error, VS_UNSUPPORTED, VS_NO_OFFSET,
+        "its name and that of the folder for temporary files have a space or a colon, which no list of "
+        "libraries can hold; set TMPDIR to another folder");
+  return vs_folder_link(folder, name, error);
+}
+
+static vs_status set_libraries(surroundings *s, vs_error *error) {
+  const vs_simulated *simulated = &s->setup->simulated;
+  VS_TRY(name_plainly(s, simulated->libraries, "simcuda", s->libraries, error));
+  VS_TRY(vs_simulated_preload(s->setup->host, s->libraries, vs_process_variable("LD_PRELOAD"), &s->preload));
+  set(s, "LD_PRELOAD", s->preload.bytes.data);
+  set(s, "TRITON_LIBCUDA_PATH", s->libraries);
+  if (simulated->python[0] == 0) return VS_OK;
+  VS_TRY(name_plainly(s, simulated->python, "python", s->hooks, error));
+  const char *before = vs_process_variable("PYTHONPATH");
+  vs_text_cstr(&s->python, s->hooks);
+  if (before != NULL && *before != 0) vs_text_format(&s->python, ":%s", before);
+  vs_text_byte(&s->python, 0);
+  VS_TRY(s->python.status);
+  set(s, "PYTHONPATH", s->python.bytes.data);
+  return VS_OK;
+}
+
+static vs_status surround(surroundings *s, vs_error *error) {
+  enum { HISTORY = 1000000 };
+  const vs_dryrun_plan *plan = s->setup->plan;
+  VS_TRY(set_libraries(s, error));
+  const bool records = s->kind == VS_LAUNCH_SHOWN && !plan->has_no_history;
+  vs_format(s->history, sizeof s->history, "%U", !records ? 0 : plan->history != 0 ? plan->history : HISTORY);
+  set(s, "VRAMSCOPE_DRYRUN_HISTORY", s->history);
+  set(s, "VRAMSCOPE_SIM_GPU", s->setup->gpu_text);
+  set(s, "VRAMSCOPE_SIM_NODE", s->launch->shared.path);
+  set(s, "VRAMSCOPE_SIM_RUN", s->launch->folder.path);
+  set_option(s, "VRAMSCOPE_SIM_VALUES", plan->values);
+  set_option(s, "VRAMSCOPE_SIM_EVENTS", plan->events);
+  set_option(s, "VRAMSCOPE_SIM_CONTEXT", plan->context);
+  set_option(s, "PYTORCH_CUDA_ALLOC_CONF", plan->conf);
+  set_option(s, "PYTORCH_ALLOC_CONF", plan->conf);
+  return VS_OK;
+}
+
+/* ---- starting */
+
+static vs_child_streams streams_for(const surroundings *s) {
+  static const vs_child_streams streams[] = {
+      [VS_DRYRUN_STREAMS_OURS] = VS_CHILD_STREAMS_OURS,
+      [VS_DRYRUN_STREAMS_TO_STDERR] = VS_CHILD_STREAMS_TO_STDERR,
+      [VS_DRYRUN_STREAMS_NONE] = VS_CHILD_STREAMS_NONE,
+  };
+  return s->kind == VS_LAUNCH_SILENT ? VS_CHILD_STREAMS_NONE : streams[s->setup->plan->streams];
+}
+
+static vs_status start_one(surroundings *s, uint32_t index, vs_error *error) {
+  vs_variable ranks[VS_RANK_VARIABLES];
+  const vs_job *job = &s->job;
+  const size_t common = s->count;
+  const size_t count = s->setup->has_job ? vs_rank_environment(job, job->rank + index, ranks) : 0;
+  for (size_t i = 0; i < count; i++) set(s, ranks[i].name, ranks[i].value);
+  const vs_child_plan child = {.words = s->setup->plan->command,
+                               .variables = s->variables,
+                               .variable_count = s->count,
+                               .streams = streams_for(s)};
+  const vs_status status = vs_child_start(&s->launch->children[index], &child, error);
+  s->launch->child_count += status == VS_OK;
+  s->count = common;
+  return status;
+}
+
+static vs_status start_all(surroundings *s, vs_error *error) {
+  for (uint32_t i = 0; i < s->job.processes; i++) VS_TRY(start_one(s, i, error));
+  return VS_OK;
+}
+
+/* What the store says goes to whoever watches. */
+static void say_of_store(void *ctx, const char *sentence) {
+  vs_error error;
+  (void)vs_fail(&error, VS_OK, VS_NO_OFFSET, "%s", sentence);
+  vs_dryrun_say(ctx, "", &error);
+}
+
+/* The job is a copy: its store gets a port, anew in each launch. */
+static vs_status prepare(surroundings *s, const vs_sim_gpu *gpus, vs_error *error) {
+  vs_launch *launch = s->launch;
+  VS_TRY(vs_folder_create(&launch->folder, folder_prefix, error));
+  VS_TRY(vs_shared_create(&launch->shared, VS_SHARE_SIZE, error));
+  if (vs_sharedlock_init(launch->shared.memory) != VS_OK)
+    return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "this system has no locks that processes can share");
+  launch->node = (vs_sim_node *)((char *)launch->shared.memory + VS_SHARE_NODE_OFFSET);
+  const vs_status status = vs_sim_node_init(launch->node, gpus, s->setup->gpu_count);
+  if (status != VS_OK)
+    return vs_fail(error, status, VS_NO_OFFSET, "--context leaves no memory on such a GPU");
+  const vs_store_voice voice = {.ctx = (void *)(uintptr_t)s->setup, .say = say_of_store};
+  return s->setup->has_job ? vs_store_start(&s->job, &voice, &launch->store, error) : VS_OK;
+}
+
+/* ---- watching */
+
+static uint64_t most_steps(const vs_sim_node *node) {
+  uint64_t steps = 0;
+  for (uint32_t i = 0; i < node->process_limit && i < VS_SIM_MAX_PROCESSES; i++)
+    steps = vs_max_u64(steps, node->processes[i].steps);
+  return steps;
+}
+
+/* The cards in use, and the one with the highest peak among these. */
+static void show(const vs_launch *launch, const vs_dryrun_setup *setup) {
+  const vs_sim_node *node = launch->node;
+  vs_dryrun_progress progress = {.stage = VS_DRYRUN_RUNNING,
+                                 .name = node->cards[0].name,
+                                 .steps = most_steps(node),
+                                 .time_us = vs_process_clock_us() - launch->began_us};
+  for (uint32_t c = 0; c < node->card_count; c++) {
+    progress.cards_in_use += node->cards[c].peak_bytes != 0;
+    if (node->cards[c].peak_bytes > node->cards[progress.card].peak_bytes) progress.card = c;
+  }
+  progress.used_bytes = node->cards[progress.card].used_bytes;
+  progress.peak_bytes = node->cards[progress.card].peak_bytes;
+  progress.total_bytes = node->cards[progress.card].figures.total_bytes;
+  vs_dryrun_show(setup, &progress);
+}
+
+/* When a rank has failed the others wait for it in vain: they get some time to notice. */
+enum { GRACE_US = 10 * 1000 * 1000 };
+
+static bool one_failed(const vs_launch *launch) {
+  for (size_t i = 0; i < launch->child_count; i++) {
+    const vs_child *child = &launch->children[i];
+    if (!child->is_running && (child->exit_code != 0 || child->signal != 0)) return true;
+  }
+  return false;
+}
+
+static void watch(vs_launch *launch, const vs_dryrun_setup *setup, vs_launch_kind kind) {
+  enum { WAKE_US = 500 * 1000 };
+  uint64_t failed_us = 0;
+  while (vs_children_wait(launch->children, launch->child_count, WAKE_US) != 0) {
+    if (vs_children_stopped()) {
+      vs_dryrun_show_end(setup); /* the terminal belongs to another program now */
+      vs_children_stop();
+    }
+    const uint64_t now = vs_process_clock_us();
+    if (kind == VS_LAUNCH_SHOWN) show(launch, setup);
+    if (failed_us == 0 && one_failed(launch)) failed_us = now;
+    if (failed_us == 0) continue;
+    if (now - failed_us >= 2 * GRACE_US) vs_children_kill(launch->children, launch->child_count);
+    else if (now - failed_us >= GRACE_US) vs_children_terminate(launch->children, launch->child_count);
+  }
+  if (kind == VS_LAUNCH_SHOWN) vs_dryrun_show_end(setup);
+}
+
+/* ---- the launch */
+
+static vs_status start(surroundings *s, vs_error *error) {
+  vs_status status = surround(s, error);
+  if (status != VS_OK) {
+    const vs_error cause = *error;
+    return vs_fail(error, status, VS_NO_OFFSET, "%s: %s", s->setup->simulated.libraries,
+                   cause.text[0] != 0 ? cause.text : vs_status_text(status));
+  }
+  status = start_all(s, error);
+  if (status != VS_OK) {
+    s->launch->start_exit = status == VS_NOT_FOUND ? 127 : 126;
+    vs_children_terminate(s->launch->children, s->launch->child_count);
+  }
+  return status;
+}
+
+static vs_status run(surroundings *s, const vs_sim_gpu *gpus, vs_error *error) {
+  VS_TRY(prepare(s, gpus, error));
+  s->launch->began_us = vs_process_clock_us();
+  const vs_status status = start(s, error);
+  watch(s->launch, s->setup, s->kind);
+  s->launch->took_us = vs_process_clock_us() - s->launch->began_us;
+  return status;
+}
+
+vs_status vs_launch_run(vs_launch *launch, const vs_dryrun_setup *setup, const vs_sim_gpu *gpus,
+                        vs_launch_kind kind, vs_error *error) {
+  *launch = (vs_launch){.folder = {.fd = -1}, .shared = {.fd = -1}};
+  surroundings *s = vs_host_alloc(setup->host, sizeof *s); /* large for a stack */
+  if (s == NULL) return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "%s", vs_status_text(VS_NO_MEMORY));
+  *s = (surroundings){.setup = setup, .launch = launch, .kind = kind, .job = setup->job};
+  vs_text_init(&s->preload, setup->host, NULL);
+  vs_text_init(&s->python, setup->host, NULL);
+  vs_children_begin(); /* before the store's thread, which inherits what is blocked */
+  const vs_status status = run(s, gpus, error);
+  launch->was_interrupted = vs_children_interrupted();
+  vs_children_done();
+  vs_text_deinit(&s->preload);
+  vs_text_deinit(&s->python);
+  vs_host_free(setup->host, s, sizeof *s);
+  return status;
+}
+
+void vs_launch_close(vs_launch *launch) {
+  vs_store_stop(launch->store);
+  launch->store = NULL;
+  vs_shared_close(&launch->shared);
+  vs_folder_remove(&launch->folder);
+}
+
+static const vs_child *decisive(const vs_launch *launch) {
+  for (size_t i = 0; i < launch->child_count; i++)
+    if (launch->children[i].exit_code != 0 || launch->children[i].signal != 0) return &launch->children[i];
+  return NULL;
+}
+
+int vs_launch_signal(const vs_launch *launch) {
+  const vs_child *child = decisive(launch);
+  return child == NULL ? 0 : child->signal;
+}
+
+int vs_launch_exit(const vs_launch *launch) {
+  const vs_child *child = decisive(launch);
+  if (child == NULL) return 0;
+  return child->signal != 0 ? 128 + child->signal : child->exit_code;
+}

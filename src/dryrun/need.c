@@ -1,0 +1,48 @@
+#include "dryrun/need.h"
+#include "codec/json_reply.h"
+
+vs_json vs_need_model(const vs_result *result) {
+  if (result->main == SIZE_MAX) return (vs_json){0};
+  const vs_json stats = vs_json_root(&result->processes.data[result->main].stats);
+  const vs_json model = vs_reply_at(stats, "model");
+  return vs_reply_is_unknown(model) ? vs_reply_at(vs_reply_at(stats, "oom"), "model") : model;
+}
+
+uint64_t vs_need_training_bytes(const vs_result *result) {
+  const vs_json model = vs_need_model(result);
+  const vs_str optimizer = vs_json_str(vs_reply_at(model, "optimizer"), VS_STR(""));
+  const bool is_adam = optimizer.size >= 4 && vs_str_equal((vs_str){optimizer.data, 4}, VS_STR("Adam"));
+  uint32_t used = 0;
+  for (uint32_t c = 0; c < result->card_count; c++) used += result->cards[c].is_used;
+  const uint64_t weights = vs_reply_u64(model, "parameter_bytes"),
+                 trained = vs_reply_u64(model, "trainable_bytes");
+  return is_adam && used == 1 && trained < UINT64_MAX / 8 ? vs_sat_add_u64(weights, 3 * trained) : 0;
+}
+
+vs_fit_need vs_need_of(const vs_result *result, uint32_t c, bool is_context_given) {
+  const vs_result_card *card = &result->cards[c];
+  const uint64_t context = card->card->context_bytes;
+  vs_fit_need need = {.bytes = card->driver_peak_bytes,
+                      .context_bytes = context,
+                      .contexts = card->contexts,
+                      .is_context_given = is_context_given,
+                      .is_open_ended = result->ooms + result->refused != 0};
+  if (context != 0 && need.contexts > need.bytes / context) need.contexts = (uint32_t)(need.bytes / context);
+  if (card->torch.peak_reserved_bytes > card->torch.peak_allocated_bytes)
+    need.cached_bytes = card->torch.peak_reserved_bytes - card->torch.peak_allocated_bytes;
+  if (!need.is_open_ended) return need;
+  const vs_result_oom *oom = &result->oom;
+  need.least_bytes = need.bytes - (need.cached_bytes < need.bytes ? need.cached_bytes : need.bytes);
+  if (card->is_used && vs_need_training_bytes(result) != 0)
+    need.least_bytes = vs_max_u64(need.least_bytes, vs_sat_add_u64(vs_need_training_bytes(result), context));
+  if (!oom->is_there || oom->card != c) return need;
+  const uint64_t used =
+      card->card->figures.total_bytes - card->card->taken_bytes -
+      vs_min_u64(oom->free_bytes, card->card->figures.total_bytes - card->card->taken_bytes);
+  const uint64_t cached = oom->has_torch && oom->reserved_bytes > oom->allocated_bytes
+                              ? oom->reserved_bytes - oom->allocated_bytes
+                              : 0;
+  const uint64_t past = vs_sat_add_u64(used - vs_min_u64(cached, used), oom->asked_bytes);
+  need.least_bytes = vs_max_u64(need.least_bytes, past);
+  return need;
+}

@@ -1,0 +1,169 @@
+#include "dryrun/notes.h"
+#include "codec/json_reply.h"
+#include "os/process.h"
+
+vs_status vs_notes_parse(vs_json_doc *document, const vs_host *host, vs_str text) {
+  vs_error error;
+  const vs_status status = vs_json_doc_init(document, host, text, &error);
+  if (status == VS_OK) return VS_OK;
+  *document = (vs_json_doc){.host = host, .root = {.kind = VS_JSON_ABSENT}};
+  return status == VS_NO_MEMORY ? VS_NO_MEMORY : VS_OK;
+}
+
+/* ---- notes of the simulated libraries */
+
+static bool is_users(vs_str file) {
+  return file.size != 0 && file.data[0] != '<' && !vs_str_contains(file, VS_STR("-packages/")) &&
+         !vs_str_contains(file, VS_STR("/lib/python"));
+}
+
+/* The innermost frame of the user's own, else the innermost. */
+static vs_json frame_to_show(vs_json frames) {
+  for (size_t i = 0; i < vs_json_count(frames); i++)
+    if (is_users(vs_reply_str(vs_json_at(frames, i), "file"))) return vs_json_at(frames, i);
+  return vs_json_at(frames, 0);
+}
+
+static vs_str base_name(vs_str path) {
+  size_t start = path.size;
+  while (start > 0 && path.data[start - 1] != '/') start--;
+  return (vs_str){path.data + start, path.size - start};
+}
+
+/* Which doubt a place has become that the notes of one process call by a number. */
+typedef struct place {
+  uint64_t id;
+  size_t doubt;
+} place;
+
+typedef struct note_reader {
+  vs_result *result;
+  vs_result_process *process; /* borrowed from the list, which does not grow meanwhile */
+  VS_VEC(place) places;
+  bool has_exit;
+} note_reader;
+
+static vs_status take_read(note_reader *reader, vs_json note) {
+  vs_result *result = reader->result;
+  const vs_json frame = frame_to_show(vs_reply_at(note, "frames"));
+  const vs_str name = vs_reply_str(frame, "name"), file = vs_reply_str(frame, "file");
+  const int64_t line = vs_json_i64(vs_reply_at(frame, "line"), -1);
+  char label[256];
+  if (file.size == 0)
+    vs_format(label, sizeof label, "%S", name.size == 0 ? VS_STR("a place without a stack") : name);
+  else vs_format(label, sizeof label, "%S:%D %S", base_name(file), line, name);
+  vs_doubt *doubt = vs_result_doubt_of(result, VS_DOUBT_READ, vs_str_from(label), file, line);
+  if (doubt == NULL || vs_vec_reserve(result->host, &reader->places, 1) != VS_OK) return VS_NO_MEMORY;
+  doubt->count++;
+  doubt->bytes = vs_max_u64(doubt->bytes, vs_reply_u64(note, "bytes"));
+  reader->places.data[reader->places.count++] =
+      (place){.id = vs_reply_u64(note, "id"), .doubt = (size_t)(doubt - result->doubts.data)};
+  return VS_OK;
+}
+
+/* Comes at the end: the first read of the place was counted already. */
+static vs_status take_reads(note_reader *reader, vs_json note) {
+  const uint64_t id = vs_reply_u64(note, "id"), count = vs_reply_u64(note, "count");
+  for (size_t i = 0; i < reader->places.count; i++)
+    if (reader->places.data[i].id == id && count != 0)
+      reader->result->doubts.data[reader->places.data[i].doubt].count += count - 1;
+  return VS_OK;
+}
+
+static vs_status take_guess(note_reader *reader, vs_json note) {
+  vs_doubt *doubt = vs_result_doubt_of(reader->result, VS_DOUBT_GUESS, vs_reply_str(note, "what"),
+                                       vs_reply_str(note, "why"), -1);
+  if (doubt == NULL) return VS_NO_MEMORY;
+  doubt->bytes += vs_reply_u64(note, "bytes");
+  doubt->count++;
+  return VS_OK;
+}
+
+static vs_status take_refused(note_reader *reader, vs_json note) {
+  vs_doubt *doubt = vs_result_doubt_of(reader->result, VS_DOUBT_REFUSED, vs_reply_str(note, "name"),
+                                       vs_reply_str(note, "library"), -1);
+  if (doubt == NULL) return VS_NO_MEMORY;
+  doubt->count++;
+  return VS_OK;
+}
+
+static vs_status take_start(note_reader *reader, vs_json note) {
+  vs_result *result = reader->result;
+  return vs_strings_intern(result->host, &result->strings, vs_reply_str(note, "program"),
+                           &reader->process->program);
+}
+
+/* The driver's refusals; what of them PyTorch passed on to the program it says itself. */
+static vs_status take_oom(note_reader *reader, vs_json note) {
+  vs_result *result = reader->result;
+  const uint64_t card = vs_reply_u64(note, "device");
+  if (card >= result->card_count || (result->oom.is_there && result->oom.has_torch)) return VS_OK;
+  result->oom = (vs_result_oom){.is_there = true,
+                                .card = (uint32_t)card,
+                                .asked_bytes = vs_reply_u64(note, "bytes"),
+                                .free_bytes = vs_reply_u64(note, "free")};
+  return VS_OK;
+}
+
+static vs_status take_exit(note_reader *reader, vs_json note) {
+  (void)note;
+  reader->has_exit = true;
+  return VS_OK;
+}
+
+static vs_status take_note(note_reader *reader, vs_json note) {
+  static const struct {
+    const char *kind;
+    vs_status (*take)(note_reader *reader, vs_json note);
+  } kinds[] = {{"start", take_start},     {"read", take_read}, {"reads", take_reads}, {"guess", take_guess},
+               {"refused", take_refused}, {"oom", take_oom},   {"exit", take_exit}};
+  const vs_str kind = vs_reply_str(note, "note");
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    if (vs_str_equal(kind, vs_str_from(kinds[i].kind))) return kinds[i].take(reader, note);
+  return VS_OK; /* those of later versions */
+}
+
+/* The hook in a Python program could not do something: python/vramscope_dryrun writes what is missing, and why. */
+static vs_status take_problem(note_reader *reader, vs_json note) {
+  const vs_str what = vs_reply_str(note, "what");
+  if (what.size == 0) return VS_OK;
+  vs_doubt *doubt =
+      vs_result_doubt_of(reader->result, VS_DOUBT_NOT_RECORDED, what, vs_reply_str(note, "why"), -1);
+  if (doubt == NULL) return VS_NO_MEMORY;
+  doubt->count++;
+  return VS_OK;
+}
+
+typedef vs_status take_line(note_reader *reader, vs_json line);
+
+static vs_status take_lines(note_reader *reader, vs_str text, take_line *take) {
+  for (size_t at = 0; at < text.size;) {
+    size_t end = at;
+    while (end < text.size && text.data[end] != '\n') end++;
+    vs_json_doc line;
+    VS_TRY(vs_notes_parse(&line, reader->result->host, (vs_str){text.data + at, end - at}));
+    const vs_status status = take(reader, vs_json_root(&line));
+    vs_json_doc_deinit(&line);
+    VS_TRY(status);
+    at = end + 1;
+  }
+  return VS_OK;
+}
+
+vs_status vs_problems_take(vs_result *result, vs_str text) {
+  note_reader reader = {.result = result};
+  return take_lines(&reader, text, take_problem);
+}
+
+/* A process says itself that it ends; the node may say so of one that was killed right behind it. */
+vs_status vs_notes_take(vs_result *result, vs_str text, uint64_t pid, uint32_t child) {
+  note_reader reader = {.result = result, .process = vs_result_process_of(result, pid, child)};
+  if (reader.process == NULL) return VS_NO_MEMORY;
+  const vs_status status = take_lines(&reader, text, take_note);
+  reader.process->end = reader.has_exit                     ? VS_PROCESS_ENDED
+                        : vs_process_is_alive((int64_t)pid) ? VS_PROCESS_RUNS
+                                                            : VS_PROCESS_KILLED;
+  reader.process->has_node = true;
+  vs_vec_free(result->host, &reader.places);
+  return status;
+}

@@ -1,0 +1,43 @@
+#include "dryrun/result.h"
+
+vs_status vs_result_init(vs_result *result, const vs_host *host, const vs_sim_node *node) {
+  *result = (vs_result){.host = host, .node = node, .card_count = node->card_count, .main = SIZE_MAX};
+  return vs_strings_init(host, &result->strings);
+}
+
+void vs_result_deinit(vs_result *result) {
+  for (size_t i = 0; i < result->processes.count; i++) vs_json_doc_deinit(&result->processes.data[i].stats);
+  vs_vec_free(result->host, &result->processes);
+  vs_vec_free(result->host, &result->doubts);
+  vs_strings_deinit(result->host, &result->strings);
+}
+
+vs_result_process *vs_result_process_of(vs_result *result, uint64_t pid, uint32_t child) {
+  for (size_t i = 0; i < result->processes.count; i++)
+    if (result->processes.data[i].pid == pid) return &result->processes.data[i];
+  if (vs_vec_reserve(result->host, &result->processes, 1) != VS_OK) return NULL;
+  vs_result_process *process = &result->processes.data[result->processes.count++];
+  *process = (vs_result_process){.pid = pid,
+                                 .child = child,
+                                 .program = VS_STRING_EMPTY,
+                                 .ended_us = UINT64_MAX,
+                                 .stats = {.host = result->host, .root = {.kind = VS_JSON_ABSENT}}};
+  return process;
+}
+
+vs_doubt *vs_result_doubt_of(vs_result *result, vs_doubt_kind kind, vs_str what, vs_str detail,
+                             int64_t line) {
+  uint32_t what_id, detail_id;
+  if (vs_strings_intern(result->host, &result->strings, what, &what_id) != VS_OK ||
+      vs_strings_intern(result->host, &result->strings, detail, &detail_id) != VS_OK)
+    return NULL;
+  for (size_t i = 0; i < result->doubts.count; i++) {
+    vs_doubt *doubt = &result->doubts.data[i];
+    if (doubt->kind == kind && doubt->what == what_id && doubt->detail == detail_id && doubt->line == line)
+      return doubt;
+  }
+  if (vs_vec_reserve(result->host, &result->doubts, 1) != VS_OK) return NULL;
+  vs_doubt *doubt = &result->doubts.data[result->doubts.count++];
+  *doubt = (vs_doubt){.kind = kind, .what = what_id, .detail = detail_id, .line = line};
+  return doubt;
+}

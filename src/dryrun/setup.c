@@ -1,0 +1,107 @@
+#include "dryrun/setup.h"
+
+/* ---- the machine */
+
+static vs_status set_gpus(vs_dryrun_setup *setup, vs_error *error) {
+  const char *context = setup->plan->context;
+  setup->gpu_text = setup->plan->gpu == NULL ? "H100" : setup->plan->gpu;
+  VS_TRY(vs_sim_gpus_parse(vs_str_from(setup->gpu_text), setup->gpus, VS_SIM_MAX_DEVICES, &setup->gpu_count,
+                           error));
+  if (setup->gpu_count == 0) return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--gpu names none");
+  uint64_t bytes = 0;
+  if (context != NULL && !vs_sim_size_parse(vs_str_from(context), &bytes))
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--context takes a size such as 500MiB, not \"%S\"",
+                   vs_str_from(context));
+  for (uint32_t i = 0; i < setup->gpu_count && context != NULL; i++) {
+    setup->gpus[i].context_bytes = bytes;
+    setup->gpus[i].has_context_bytes = true;
+  }
+  return VS_OK;
+}
+
+/* ---- the processes */
+
+static int count_words(char *const *words) {
+  int count = 0;
+  while (words[count] != NULL) count++;
+  return count;
+}
+
+static vs_status check_job(const vs_dryrun_plan *plan, vs_error *error) {
+  if (plan->has_rank && !plan->has_world)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "--rank says which one of --world N it is: give both");
+  if (plan->has_ranks && plan->has_world)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "--ranks starts all ranks of a job, --world one of them: give one of the two");
+  if (plan->has_ranks && (plan->ranks == 0 || plan->ranks > VS_SIM_MAX_PROCESSES))
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--ranks takes 1 to %d, not %U",
+                   (int)VS_SIM_MAX_PROCESSES, plan->ranks);
+  if (plan->has_world && plan->world > VS_WORLD_MOST)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--world takes at most %D ranks",
+                   (int64_t)VS_WORLD_MOST);
+  if (plan->has_world && plan->rank >= plan->world)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "of %D ranks the last one is --rank %D",
+                   (int64_t)plan->world, (int64_t)plan->world - 1);
+  return VS_OK;
+}
+
+/* Ranks get a GPU each where one kind is named: that is what a job has. */
+static vs_status set_job(vs_dryrun_setup *setup, vs_error *error) {
+  const vs_dryrun_plan *plan = setup->plan;
+  setup->job = (vs_job){.world_size = 1, .processes = 1, .devices = setup->gpu_count};
+  VS_TRY(check_job(plan, error));
+  if (!plan->has_ranks && !plan->has_world) return VS_OK;
+  const char *launcher = vs_launcher_of(count_words(plan->command), plan->command);
+  if (launcher != NULL)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "%s makes ranks of its own: leave --ranks and --world away, or start the program itself",
+                   launcher);
+  const uint32_t ranks = plan->has_ranks ? (uint32_t)plan->ranks : 0;
+  if (ranks > 1 && setup->gpu_count == 1)
+    for (; setup->gpu_count < ranks && setup->gpu_count < VS_SIM_MAX_DEVICES; setup->gpu_count++)
+      setup->gpus[setup->gpu_count] = setup->gpus[0];
+  setup->has_job = true;
+  setup->job = (vs_job){.world_size = ranks != 0 ? ranks : (uint32_t)plan->world,
+                        .rank = ranks != 0 ? 0 : (uint32_t)plan->rank,
+                        .processes = ranks != 0 ? ranks : 1,
+                        .devices = setup->gpu_count};
+  return VS_OK;
+}
+
+/* ---- the whole */
+
+static vs_status check_plan(const vs_dryrun_plan *plan, vs_error *error) {
+  if (plan->command == NULL || plan->command[0] == NULL)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "the program to run is missing");
+  if (plan->has_no_history && plan->snapshot != NULL)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "--snapshot keeps the history that --no-history forbids");
+  return VS_OK;
+}
+
+bool vs_dryrun_setup_check(const vs_dryrun_setup *setup) {
+  const vs_job *job = &setup->job;
+  return setup->gpu_count >= 1 && setup->gpu_count <= VS_SIM_MAX_DEVICES &&
+         job->devices == setup->gpu_count && (job->processes == 1 || job->processes == job->world_size) &&
+         job->rank < job->world_size && (setup->has_job || job->world_size == 1) &&
+         setup->plan->command[0] != NULL;
+}
+
+vs_status vs_dryrun_setup_init(vs_dryrun_setup *setup, const vs_host *host, const vs_dryrun_plan *plan,
+                               const vs_dryrun_watch *watch, vs_error *error) {
+  *setup = (vs_dryrun_setup){.host = host, .plan = plan};
+  if (watch != NULL) setup->watch = *watch;
+  vs_status status = check_plan(plan, error);
+  if (status == VS_OK) status = set_gpus(setup, error);
+  if (status == VS_OK) status = set_job(setup, error);
+  error->offset = VS_NO_OFFSET; /* of a short text, which the sentence quotes */
+  if (status != VS_OK) return error->status = VS_BAD_ARGUMENT;
+  VS_ASSERT(vs_dryrun_setup_check(setup));
+  vs_simulated_find(&setup->simulated, plan->libraries);
+  if (setup->simulated.has_core) return VS_OK;
+  return vs_fail(error, VS_IO, VS_NO_OFFSET,
+                 "the libraries of the simulated CUDA do not lie where they belong, beside the program "
+                 "(simcuda/) or in the "
+                 "library folder (vramscope/simcuda/); see: vramscope doctor");
+}

@@ -1,0 +1,46 @@
+/* A plan that makes sense, with what follows from it: the machine, the processes to start, where the simulated CUDA lies.
+ *
+ * Invariant (vs_dryrun_setup_check): 1 <= gpu_count <= VS_SIM_MAX_DEVICES; job.processes is 1 or job.world_size;
+ * job.devices = gpu_count; without has_job there is one process in a world of one; the plan has a command. */
+#ifndef VS_DRYRUN_SETUP_H
+#define VS_DRYRUN_SETUP_H
+
+#include "device/sim/node.h"
+#include "dryrun/libraries.h"
+#include "rendezvous/job.h"
+#include <vramscope/dryrun.h>
+
+typedef struct vs_dryrun_setup {
+  const vs_host *host;
+  const vs_dryrun_plan *plan; /* borrowed */
+  vs_dryrun_watch watch;
+  const char *gpu_text;
+  vs_sim_gpu gpus[VS_SIM_MAX_DEVICES];
+  uint32_t gpu_count;
+  bool has_job; /* the processes are ranks of `job` */
+  vs_job job;   /* job.processes is how many are started */
+  vs_simulated simulated;
+} vs_dryrun_setup;
+
+/* Fails: VS_BAD_ARGUMENT, VS_IO (the simulated CUDA is not there), each with a sentence */
+VS_MUST_CHECK vs_status vs_dryrun_setup_init(vs_dryrun_setup *setup, const vs_host *host,
+                                             const vs_dryrun_plan *plan, const vs_dryrun_watch *watch,
+                                             vs_error *error);
+
+bool vs_dryrun_setup_check(const vs_dryrun_setup *setup);
+
+/* ---- to those who watch */
+
+static inline void vs_dryrun_show(const vs_dryrun_setup *setup, const vs_dryrun_progress *progress) {
+  if (setup->watch.progress != NULL) setup->watch.progress(setup->watch.ctx, progress);
+}
+
+static inline void vs_dryrun_show_end(const vs_dryrun_setup *setup) {
+  vs_dryrun_show(setup, &(vs_dryrun_progress){.stage = VS_DRYRUN_PAUSED});
+}
+
+static inline void vs_dryrun_say(const vs_dryrun_setup *setup, const char *subject, const vs_error *error) {
+  if (setup->watch.say != NULL) setup->watch.say(setup->watch.ctx, vs_str_from(subject), error);
+}
+
+#endif

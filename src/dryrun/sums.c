@@ -1,0 +1,150 @@
+#include "dryrun/sums.h"
+
+/* ---- cards */
+
+static bool lives_at(const vs_result_process *process, uint64_t time) {
+  return process->began_us <= time && time <= process->ended_us;
+}
+
+static void add_figures(vs_torch_figures *sum, const vs_torch_figures *more) {
+  if (!more->is_known) return;
+  sum->is_known = true;
+  sum->peak_allocated_bytes += more->peak_allocated_bytes;
+  sum->peak_requested_bytes += more->peak_requested_bytes;
+  sum->peak_reserved_bytes += more->peak_reserved_bytes;
+}
+
+/* What those had together that lived when process `i` began: the most over all `i` is the most that there
+ * was. */
+static void sum_together(const vs_result *result, vs_result_card *card, uint32_t c, size_t i) {
+  const uint64_t time = result->processes.data[i].began_us;
+  vs_torch_figures together = {.is_known = false};
+  uint32_t contexts = 0;
+  for (size_t k = 0; k < result->processes.count; k++) {
+    const vs_result_process *process = &result->processes.data[k];
+    if (!process->use[c].is_used || !lives_at(process, time)) continue;
+    contexts++;
+    add_figures(&together, &process->use[c].torch);
+  }
+  if (contexts > card->contexts) card->contexts = contexts;
+  vs_torch_figures *most = &card->torch;
+  most->is_known = most->is_known || together.is_known;
+  most->peak_allocated_bytes = vs_max_u64(most->peak_allocated_bytes, together.peak_allocated_bytes);
+  most->peak_requested_bytes = vs_max_u64(most->peak_requested_bytes, together.peak_requested_bytes);
+  most->peak_reserved_bytes = vs_max_u64(most->peak_reserved_bytes, together.peak_reserved_bytes);
+}
+
+/* A process holds its memory a little longer than it says. Where the driver saw as much as they all had, they
+ * had it at the same time. */
+static void sum_all(const vs_result *result, vs_result_card *card, uint32_t c) {
+  vs_torch_figures all = {.ooms = card->torch.ooms, .retries = card->torch.retries};
+  uint32_t contexts = 0;
+  for (size_t i = 0; i < result->processes.count; i++) {
+    const vs_result_use *use = &result->processes.data[i].use[c];
+    contexts += use->is_used;
+    add_figures(&all, &use->torch);
+  }
+  const uint64_t needed = vs_sat_add_u64(all.peak_reserved_bytes, contexts * card->card->context_bytes);
+  if (!all.is_known || needed > card->driver_peak_bytes) return;
+  card->torch = all;
+  card->contexts = contexts;
+}
+
+static void sum_card(vs_result *result, uint32_t c) {
+  vs_result_card *card = &result->cards[c];
+  *card = (vs_result_card){.card = &result->node->cards[c],
+                           .driver_peak_bytes = result->node->cards[c].peak_bytes,
+                           .refused_count = result->node->cards[c].refused_count};
+  for (size_t i = 0; i < result->processes.count; i++) {
+    const vs_result_use *use = &result->processes.data[i].use[c];
+    if (!use->is_used) continue;
+    card->is_used = true;
+    card->torch.ooms += use->torch.ooms;
+    card->torch.retries += use->torch.retries;
+    if (!use->torch.is_known) result->refused += use->refused_count;
+    sum_together(result, card, c, i);
+  }
+  sum_all(result, card, c);
+  result->ooms += card->torch.ooms;
+}
+
+/* ---- the process to look into */
+
+/* How much a process is worth looking into: errors first, then what can be looked into, then bytes. */
+static uint64_t weight(const vs_result_process *process, uint32_t card_count) {
+  uint64_t bytes = 0, ooms = 0;
+  for (uint32_t c = 0; c < card_count; c++) {
+    bytes = vs_max_u64(bytes, process->use[c].driver_peak_bytes);
+    ooms += process->use[c].torch.ooms;
+  }
+  const uint64_t below = (UINT64_C(1) << 60) - 1;
+  return (bytes < below ? bytes : below) | (ooms != 0 ? UINT64_C(1) << 62 : 0) |
+         (process->has_snapshot ? UINT64_C(1) << 61 : 0);
+}
+
+static void find_main(vs_result *result) {
+  result->main = SIZE_MAX;
+  for (size_t i = 0; i < result->processes.count; i++) {
+    const vs_result_process *process = &result->processes.data[i];
+    result->steps = vs_max_u64(result->steps, process->steps);
+    if (result->main == SIZE_MAX || weight(process, result->card_count) >
+                                        weight(&result->processes.data[result->main], result->card_count))
+      result->main = i;
+  }
+}
+
+/* ---- doubts */
+
+/* What the hook's own sentence calls the figures that a process leaves at its end. */
+static const char figures_name[] = "PyTorch's figures";
+
+static bool is_figures_problem_known(const vs_result *result) {
+  for (size_t i = 0; i < result->doubts.count; i++)
+    if (result->doubts.data[i].kind == VS_DOUBT_NOT_RECORDED &&
+        vs_str_equal(vs_result_string(result, result->doubts.data[i].what), vs_str_from(figures_name)))
+      return true;
+  return false;
+}
+
+/* Figures that end before the process does. Of a process that the simulated libraries saw ending by exit(), the hook
+ * says why it did not write them; where it says nothing, it was not called. */
+static vs_status doubt_histories(vs_result *result) {
+  for (size_t i = 0; i < result->processes.count; i++) {
+    const vs_result_process *process = &result->processes.data[i];
+    if (!process->has_stats || process->is_complete || process->end == VS_PROCESS_RUNS) continue;
+    const bool was_cut = !process->has_node || process->end == VS_PROCESS_KILLED;
+    if (!was_cut && is_figures_problem_known(result)) continue;
+    vs_doubt *doubt =
+        was_cut
+            ? vs_result_doubt_of(result, VS_DOUBT_HISTORY, VS_STR("lost"), VS_STR(""), -1)
+            : vs_result_doubt_of(result, VS_DOUBT_NOT_RECORDED, vs_str_from(figures_name),
+                                 VS_STR("Python's exit handlers did not run, or could write nothing"), -1);
+    if (doubt == NULL) return VS_NO_MEMORY;
+    doubt->count++;
+  }
+  return VS_OK;
+}
+
+static bool is_before(const vs_doubt *a, const vs_doubt *b) {
+  if (a->kind != b->kind) return a->kind < b->kind;
+  return a->kind == VS_DOUBT_GUESS ? a->bytes > b->bytes : a->count > b->count;
+}
+
+/* By kind, the most frequent first; there are few. */
+static void sort_doubts(vs_result *result) {
+  for (size_t i = 1; i < result->doubts.count; i++) {
+    const vs_doubt moving = result->doubts.data[i];
+    size_t k = i;
+    for (; k > 0 && is_before(&moving, &result->doubts.data[k - 1]); k--)
+      result->doubts.data[k] = result->doubts.data[k - 1];
+    result->doubts.data[k] = moving;
+  }
+}
+
+vs_status vs_sums_make(vs_result *result) {
+  for (uint32_t c = 0; c < result->card_count; c++) sum_card(result, c);
+  find_main(result);
+  VS_TRY(doubt_histories(result));
+  sort_doubts(result);
+  return VS_OK;
+}

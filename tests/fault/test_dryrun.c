@@ -1,0 +1,54 @@
+/* A dry run in which the n-th request for memory fails, n = 0, 1, 2 ...: an error and no reply, or a whole reply. */
+#include "codec/json_reply.h"
+#include "support/test.h"
+#include <stdlib.h>
+#include <vramscope/dryrun.h>
+
+static vs_status collect(void *ctx, const void *data, size_t size) {
+  vs_text *text = ctx;
+  vs_text_put(text, data, size);
+  return text->status;
+}
+
+static vs_status run(const vs_host *host, void *ctx) {
+  const vs_dryrun_plan plan = {.command = (char *[]){"true", NULL},
+                               .gpu = "2xL4",
+                               .finds_smallest = true,
+                               .streams = VS_DRYRUN_STREAMS_NONE,
+                               .libraries = ctx};
+  vs_text reply;
+  vs_dryrun_end end;
+  vs_error error;
+  vs_text_init(&reply, vs_host_default(), NULL);
+  const vs_status status =
+      vs_dryrun_run(host, &plan, NULL, (vs_writer){.ctx = &reply, .write = collect}, &end, &error);
+  if (status == VS_OK) {
+    vs_json_doc document;
+    expect_ok(vs_json_doc_init(&document, vs_host_default(), vs_text_view(&reply), &error));
+    const vs_str verdict = vs_reply_str(vs_json_root(&document), "verdict");
+    assert_int_equal(verdict.size, strlen("no_cuda"));
+    assert_memory_equal(verdict.data, "no_cuda", verdict.size);
+    assert_int_equal(end.exit_code, 0);
+    vs_json_doc_deinit(&document);
+  } else {
+    assert_int_equal(error.status, status);
+    assert_int_equal(reply.bytes.count, 0);
+  }
+  vs_text_deinit(&reply);
+  return status;
+}
+
+static void test_dryrun(void **state) {
+  (void)state;
+  char *libraries = getenv("VRAMSCOPE_BUILD"), options[512];
+  const char *given = getenv("ASAN_OPTIONS"); /* its library is not the first in a program that gets ours */
+  vs_format(options, sizeof options, "%s:verify_asan_link_order=0", given == NULL ? "" : given);
+  assert_int_equal(setenv("ASAN_OPTIONS", options, 1), 0);
+  assert_non_null(libraries);
+  assert_true(fault_prove(run, libraries) > 10);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_dryrun)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
