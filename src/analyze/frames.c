@@ -1,12 +1,28 @@
 #include "analyze/frames.h"
-#include "base/text.h"
+#include "base/sort.h"
 
-/* What is known of a string, as a function's or as a file's name. */
-enum { ASKED = 1, NOISE = 2, NATIVE = 4, LIBRARY = 8, BACKWARD = 16 };
+/* What is known of a string, as a function's or as a file's name. NATIVE_...: only of a frame that is no Python. */
+enum {
+  ASKED = 1,
+  NOISE = 2,
+  NATIVE = 4,
+  LIBRARY = 8,
+  BACKWARD = 16,
+  NATIVE_NOISE = 32,
+  NATIVE_LIBRARY = 64,
+  HAS_LINES = 128 /* a file of source text, in which a C++ frame's line is a line */
+};
+
+static const char *const KINDS[] = {
+#define VS_FRAME_KIND(name, sentence) #name,
+#include "analyze/frame_kinds.def"
+#undef VS_FRAME_KIND
+};
+
+const char *vs_frame_kind_name(vs_frame_kind kind) { return KINDS[kind]; }
 
 /* Noise: PyTorch's own viewers drop frames by these parts of names and paths (torch/cuda/_memory_viz.py). The last two
- * are the allocators, which every stack asks. Paths count for C++ only, and "_start" only as a whole name: a user's
- * on_train_start() is no noise. */
+ * are the allocators, which every stack asks. Paths count for C++ only. */
 static const char *const NOISE_IN_NAME[] = {
     "unwind::unwind",
     "CapturedTraceback::gather",
@@ -17,6 +33,14 @@ static const char *const NOISE_IN_NAME[] = {
     "PyFunction_",
     "CachingAllocator",
     "CachingHostAllocator",
+};
+/* Our own allocator, by the beginning of its functions; and, as whole names, what starts a program or a thread. A Python
+ * function may be called so, too. */
+static const char *const NATIVE_NOISE_STARTS[] = {"vs_live_", "vs_torch_", "__libc_start_"};
+static const char *const NATIVE_NOISE_NAMES[] = {
+    "_start",        "clone",        "clone3",
+    "__clone",       "__clone3",     "__GI___clone",
+    "__GI___clone3", "start_thread", "execute_native_thread_routine",
 };
 static const char *const NOISE_IN_FILE[] = {
     "core/boxing",
@@ -30,9 +54,14 @@ static const char *const NOISE_IN_FILE[] = {
     "ceval.c",
     "cpython/abstract.h",
 };
-static const char *const NATIVE_ENDS[] = {
-    ".so", ".o", ".a", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".cu", ".cuh", ".dll", ".pyd", ".dylib",
+static const char *const SOURCE_ENDS[] = {
+    ".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hh", ".hpp", ".cuh", ".inl", ".rs", ".S",
 };
+static const char *const NATIVE_ENDS[] = {".so", ".o", ".a", ".dll", ".pyd", ".dylib"};
+/* Of a program without Python: what is not its own. The C library's files stand below its build folder. */
+static const char *const NATIVE_LIBRARY_NAMES[] = {
+    "std::", "__gnu_cxx::", "at::", "c10::", "torch::", "caffe2::", "pybind11::", "thrust::", "cub::"};
+static const char *const NATIVE_LIBRARY_FILES[] = {"/usr/", "./", "../"};
 static const char *const LIBRARY_PARTS[] = {
     "site-packages", "dist-packages", "/torch/",        "\\torch\\",
     "lib/python3",   "\\Lib\\",       "torchinductor_", "__torch__",
@@ -79,7 +108,8 @@ static bool is_native_name(vs_str name) {
 /* A program without extension is a script ("torchrun"), unless it is the interpreter. */
 static bool is_native_file(vs_str file) {
   if (file.size == 0 || vs_str_equal(file, VS_STR("??"))) return true;
-  if (ends_with_any(file, NATIVE_ENDS, COUNT(NATIVE_ENDS)) || vs_str_contains(file, VS_STR(".so.")))
+  if (ends_with_any(file, NATIVE_ENDS, COUNT(NATIVE_ENDS)) ||
+      ends_with_any(file, SOURCE_ENDS, COUNT(SOURCE_ENDS)) || vs_str_contains(file, VS_STR(".so.")))
     return true;
   const vs_str base = vs_path_base(file), py = VS_STR(".py");
   const bool is_script =
@@ -87,13 +117,106 @@ static bool is_native_file(vs_str file) {
   return vs_str_starts(base, VS_STR("python")) && !is_script;
 }
 
+/* ---- names of C++ functions ----------------------------------------------------------------------------- */
+
+static bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Behind "operator<<", "operator()" or "operator bool" where one begins at `at`, whose brackets are no brackets; else `at`. */
+static size_t behind_operator(vs_str name, size_t at) {
+  static const vs_str word = {"operator", 8}, call = {"()", 2};
+  if (!vs_str_starts((vs_str){name.data + at, name.size - at}, word)) return at;
+  size_t end = at + word.size;
+  if ((at > 0 && is_word(name.data[at - 1])) || (end < name.size && is_word(name.data[end]))) return at;
+  if (vs_str_starts((vs_str){name.data + end, name.size - end}, call)) return end + call.size;
+  const bool converts = end < name.size && name.data[end] == ' '; /* "operator bool" */
+  while (end < name.size && name.data[end] != '(' && (converts || name.data[end] != ' ')) end++;
+  return end;
+}
+
+/* A walk over the characters of a C++ name that stand outside of template arguments. */
+typedef struct walk {
+  vs_str name;
+  size_t at, size; /* the piece: one character, or an operator with its brackets */
+  unsigned depth;
+} walk;
+
+static bool step(walk *w) {
+  static const vs_str anonymous = {"(anonymous namespace)::", 23};
+  for (w->at += w->size; w->at < w->name.size; w->at += w->size) {
+    const vs_str rest = {w->name.data + w->at, w->name.size - w->at};
+    w->size = 1;
+    if (w->depth == 0 && vs_str_starts(rest, anonymous)) {
+      w->size = anonymous.size;
+    } else if (w->depth == 0 && behind_operator(w->name, w->at) != w->at) {
+      w->size = behind_operator(w->name, w->at) - w->at;
+      return true;
+    } else if (*rest.data == '<') {
+      w->depth++;
+    } else if (vs_str_starts(rest, VS_STR(" <"))) {
+      /* the template arguments of an operator */
+    } else if (*rest.data == '>' && w->depth > 0) {
+      w->depth--;
+    } else if (w->depth == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The qualified name, with template arguments, but without what the function returns and its own arguments. */
+static vs_str qualified(vs_str function) {
+  size_t start = 0, end = function.size;
+  for (walk w = {.name = function}; step(&w);) {
+    const char c = function.data[w.at];
+    if (w.size > 1) continue;
+    if (c == ' ') start = w.at + 1;
+    if (c != '(' || w.at == start) continue;
+    end = w.at;
+    break;
+  }
+  return (vs_str){function.data + start, end - start};
+}
+
+void vs_put_function(vs_text *text, vs_str function) {
+  const vs_str name = qualified(function);
+  const size_t before = text->bytes.count;
+  for (walk w = {.name = name}; step(&w);) vs_text_put(text, name.data + w.at, w.size);
+  if (text->bytes.count == before) vs_text_str(text, function);
+}
+
+vs_str vs_autograd_node(vs_str function) {
+  static const vs_str autograd = {"torch::autograd::", 17}, apply = {"apply", 5};
+  const vs_str name = qualified(function);
+  size_t node = 0, node_end = 0, last = 0; /* of the last two parts */
+  if (!vs_str_starts(name, autograd)) return VS_STR("");
+  for (walk w = {.name = name}; step(&w);) {
+    if (!vs_str_starts((vs_str){name.data + w.at, name.size - w.at}, VS_STR("::"))) continue;
+    node = last;
+    node_end = w.at;
+    last = w.at + 2;
+  }
+  if (node < autograd.size || !vs_str_equal((vs_str){name.data + last, name.size - last}, apply))
+    return VS_STR("");
+  for (size_t i = node; i < node_end; i++)
+    if (name.data[i] == '<') node_end = i;
+  return (vs_str){name.data + node, node_end - node};
+}
+
+/* ---- what strings mean ------------------------------------------------------------------------------------ */
+
 static uint8_t judge_name(vs_str name) {
   uint8_t found = ASKED;
-  if (contains_any(name, NOISE_IN_NAME, COUNT(NOISE_IN_NAME)) || vs_str_equal(name, VS_STR("_start")))
-    found |= NOISE;
+  if (contains_any(name, NOISE_IN_NAME, COUNT(NOISE_IN_NAME))) found |= NOISE;
+  if (starts_with_any(name, NATIVE_NOISE_STARTS, COUNT(NATIVE_NOISE_STARTS))) found |= NATIVE_NOISE;
+  for (size_t i = 0; i < COUNT(NATIVE_NOISE_NAMES); i++)
+    if (vs_str_equal(name, vs_str_from(NATIVE_NOISE_NAMES[i]))) found |= NATIVE_NOISE;
   if (is_native_name(name)) found |= NATIVE;
-  if (vs_str_contains(name, VS_STR("torch::autograd::")) && vs_str_contains(name, VS_STR("::apply(")))
-    found |= BACKWARD;
+  if ((found & NATIVE) == 0) return found;
+  const vs_str plain = qualified(name);
+  if (starts_with_any(plain, NATIVE_LIBRARY_NAMES, COUNT(NATIVE_LIBRARY_NAMES))) found |= NATIVE_LIBRARY;
+  if (vs_autograd_node(name).size != 0) found |= BACKWARD;
   return found;
 }
 
@@ -101,6 +224,8 @@ static uint8_t judge_file(vs_str file) {
   uint8_t found = ASKED;
   if (is_native_file(file)) found |= NATIVE;
   if ((found & NATIVE) != 0 && contains_any(file, NOISE_IN_FILE, COUNT(NOISE_IN_FILE))) found |= NOISE;
+  if (ends_with_any(file, SOURCE_ENDS, COUNT(SOURCE_ENDS))) found |= HAS_LINES;
+  if (starts_with_any(file, NATIVE_LIBRARY_FILES, COUNT(NATIVE_LIBRARY_FILES))) found |= NATIVE_LIBRARY;
   if (contains_any(file, LIBRARY_PARTS, COUNT(LIBRARY_PARTS))) found |= LIBRARY;
   if (starts_with_any(file, LIBRARY_STARTS, COUNT(LIBRARY_STARTS))) found |= LIBRARY;
   return found;
@@ -112,18 +237,11 @@ bool vs_frame_is_python(const vs_snapshot *snapshot, uint32_t frame) {
          !is_native_file(vs_snapshot_string(snapshot, f->file));
 }
 
-static const char *const SOURCE_ENDS[] = {
-    ".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hh", ".hpp", ".cuh", ".inl",
-};
-
-/* A recording of ours has a source file only where the debug information said it, with its line. */
 bool vs_frame_has_line(const vs_snapshot *snapshot, uint32_t frame) {
   const vs_frame *f = &snapshot->stacks.frames.data[frame];
-  if (f->line <= 0) return false;
-  if (snapshot->format == VS_FORMAT_VRAM && snapshot->recording.pid != 0 &&
-      ends_with_any(vs_snapshot_string(snapshot, f->file), SOURCE_ENDS, COUNT(SOURCE_ENDS)))
-    return true;
-  return vs_frame_is_python(snapshot, frame);
+  return f->line > 0 &&
+         (ends_with_any(vs_snapshot_string(snapshot, f->file), SOURCE_ENDS, COUNT(SOURCE_ENDS)) ||
+          vs_frame_is_python(snapshot, frame));
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
@@ -155,45 +273,50 @@ void vs_frames_deinit(const vs_host *host, vs_frames *frames) {
   vs_vec_free(host, &frames->names);
   vs_vec_free(host, &frames->files);
   vs_vec_free(host, &frames->users);
+  vs_vec_free(host, &frames->places);
 }
 
-static uint8_t meaning(vs_frames *frames, uint32_t frame, uint8_t *of_file) {
+static uint8_t meaning(vs_frames *frames, uint32_t frame) {
   const vs_frame *f = &frames->snapshot->stacks.frames.data[frame];
   uint8_t *name = &frames->names.data[f->name], *file = &frames->files.data[f->file];
   if (*name == 0) *name = judge_name(vs_snapshot_string(frames->snapshot, f->name));
   if (*file == 0) *file = judge_file(vs_snapshot_string(frames->snapshot, f->file));
-  *of_file = *file;
-  return *name;
+  return *name | *file;
 }
 
-bool vs_frames_is_noise(vs_frames *frames, uint32_t frame) {
-  uint8_t file;
-  const uint8_t name = meaning(frames, frame, &file);
-  return ((name | file) & NOISE) != 0;
+static bool has_python(vs_frames *frames) {
+  const uint32_t count = (uint32_t)frames->snapshot->stacks.frames.count;
+  for (uint32_t i = 0; i < count && frames->has_python == 0; i++)
+    if ((meaning(frames, i) & NATIVE) == 0) frames->has_python = 2;
+  if (frames->has_python == 0) frames->has_python = 1;
+  return frames->has_python == 2;
 }
 
-bool vs_frames_is_library(vs_frames *frames, uint32_t frame) {
-  uint8_t file;
-  const uint8_t name = meaning(frames, frame, &file);
-  return ((name | file) & NATIVE) == 0 && (file & LIBRARY) != 0;
+vs_frame_kind vs_frames_kind(vs_frames *frames, uint32_t frame) {
+  const uint8_t all = meaning(frames, frame);
+  if ((all & NOISE) != 0 || ((all & NATIVE) != 0 && (all & NATIVE_NOISE) != 0)) return VS_FRAME_KIND_noise;
+  if ((all & BACKWARD) != 0) return VS_FRAME_KIND_backward;
+  if ((all & NATIVE) == 0) return (all & LIBRARY) != 0 ? VS_FRAME_KIND_library : VS_FRAME_KIND_user;
+  const bool has_line = (all & HAS_LINES) != 0 && frames->snapshot->stacks.frames.data[frame].line > 0;
+  const bool is_own = has_line && (all & (LIBRARY | NATIVE_LIBRARY)) == 0 && !has_python(frames);
+  return is_own ? VS_FRAME_KIND_user : VS_FRAME_KIND_native;
+}
+
+bool vs_frames_is_by_line(vs_frames *frames, uint32_t frame) {
+  return vs_frames_kind(frames, frame) != VS_FRAME_KIND_backward &&
+         vs_frame_has_line(frames->snapshot, frame);
 }
 
 static uint32_t find_user(vs_frames *frames, vs_list stack) {
-  uint32_t library = VS_NO_FRAME, native = VS_NO_FRAME, backward = VS_NO_FRAME;
-  for (uint32_t i = 0; i < stack.count; i++) {
-    uint8_t file;
-    const uint8_t name = meaning(frames, stack.items[i], &file), all = name | file;
-    if ((all & NOISE) != 0) continue;
-    if ((all & NATIVE) != 0) {
-      if (native == VS_NO_FRAME) native = stack.items[i];
-      if (backward == VS_NO_FRAME && (name & BACKWARD) != 0) backward = stack.items[i];
-    } else if ((file & LIBRARY) != 0) {
-      if (library == VS_NO_FRAME) library = stack.items[i];
-    } else {
-      return stack.items[i];
-    }
+  uint32_t best = VS_NO_FRAME;
+  vs_frame_kind most = VS_FRAME_KIND_noise;
+  for (uint32_t i = 0; i < stack.count && most < VS_FRAME_KIND_user; i++) {
+    const vs_frame_kind kind = vs_frames_kind(frames, stack.items[i]);
+    if (kind <= most) continue;
+    most = kind;
+    best = stack.items[i];
   }
-  return library != VS_NO_FRAME ? library : backward != VS_NO_FRAME ? backward : native;
+  return best;
 }
 
 uint32_t vs_frames_user(vs_frames *frames, uint32_t stack) {
@@ -203,4 +326,135 @@ uint32_t vs_frames_user(vs_frames *frames, uint32_t stack) {
     *known = frame == VS_NO_FRAME ? 1 : frame + 2;
   }
   return *known == 1 ? VS_NO_FRAME : *known - 2;
+}
+
+/* ---- files of one name ------------------------------------------------------------------------------------ */
+
+static vs_str file_of(const vs_snapshot *s, uint32_t string) { return vs_snapshot_string(s, string); }
+
+/* The order of paths read from their ends: those that end alike stand side by side. */
+static bool ends_before(const void *ctx, uint32_t a, uint32_t b) {
+  const vs_str x = file_of(ctx, a), y = file_of(ctx, b);
+  for (size_t i = 1; i <= x.size && i <= y.size; i++) {
+    const uint8_t cx = (uint8_t)x.data[x.size - i], cy = (uint8_t)y.data[y.size - i];
+    if (cx != cy) return cx < cy;
+  }
+  return x.size < y.size;
+}
+
+static bool is_slash(char c) { return c == '/' || c == '\\'; }
+
+/* Whether the last `size` bytes are whole parts of the path. */
+static bool is_whole(vs_str path, size_t size) {
+  return size == path.size || is_slash(path.data[path.size - 1 - size]);
+}
+
+/* Where the shortest end of `path` begins that is made of whole parts and that `other` does not have. */
+static uint32_t place_beside(vs_str path, vs_str other) {
+  const size_t last = vs_path_base(path).size;
+  size_t common = 0;
+  while (common < path.size && common < other.size &&
+         path.data[path.size - 1 - common] == other.data[other.size - 1 - common])
+    common++;
+  while (common > 0 && !(is_whole(path, common) && is_whole(other, common))) common--;
+  if (common < last) return (uint32_t)(path.size - last);
+  size_t start = path.size - common;
+  if (start > 0) start--; /* the slash */
+  while (start > 0 && !is_slash(path.data[start - 1])) start--;
+  return (uint32_t)start;
+}
+
+vs_status vs_frames_tell_apart(const vs_host *host, vs_frames *frames) {
+  const vs_snapshot *s = frames->snapshot;
+  const size_t strings = vs_strings_count(&s->strings);
+  VS_VEC(uint32_t) files = {0}; /* string ids, each once */
+  VS_TRY(vs_vec_reserve(host, &frames->places, strings));
+  frames->places.count = strings;
+  clear((uint8_t *)frames->places.data, strings * sizeof *frames->places.data);
+  vs_status status = VS_OK;
+  for (uint32_t i = 0; i < s->stacks.frames.count && status == VS_OK; i++) {
+    uint32_t *place = &frames->places.data[s->stacks.frames.data[i].file];
+    if (*place != 0 || !vs_frame_has_line(s, i)) continue;
+    status = vs_vec_reserve(host, &files, 1);
+    if (status == VS_OK) files.data[files.count++] = s->stacks.frames.data[i].file;
+    *place = 1;
+  }
+  if (status == VS_OK) status = vs_sort_rows(host, files.data, files.count, ends_before, s);
+  for (size_t i = 0; i < files.count && status == VS_OK; i++) {
+    const vs_str path = file_of(s, files.data[i]);
+    const vs_str before = i == 0 ? VS_STR("") : file_of(s, files.data[i - 1]);
+    const vs_str after = i + 1 == files.count ? VS_STR("") : file_of(s, files.data[i + 1]);
+    const uint32_t a = place_beside(path, before), b = place_beside(path, after);
+    frames->places.data[files.data[i]] = a < b ? a : b;
+  }
+  vs_vec_free(host, &files);
+  return status;
+}
+
+static vs_str shown_path(const vs_frames *frames, uint32_t string) {
+  const vs_str path = file_of(frames->snapshot, string);
+  if (frames->places.count == 0) return vs_path_base(path);
+  const size_t start = frames->places.data[string];
+  return start == 0 ? path : (vs_str){path.data + start, path.size - start};
+}
+
+/* ---- words ---------------------------------------------------------------------------------------------- */
+
+void vs_frames_put_place(vs_frames *frames, vs_text *text, uint32_t frame) {
+  const vs_frame *f = &frames->snapshot->stacks.frames.data[frame];
+  if (vs_frames_kind(frames, frame) == VS_FRAME_KIND_backward) vs_text_cstr(text, VS_BACKWARD_WORDS);
+  if (!vs_frames_is_by_line(frames, frame)) return;
+  vs_text_str(text, shown_path(frames, f->file));
+  vs_text_byte(text, ':');
+  vs_text_i64(text, f->line);
+}
+
+void vs_frames_put_name(vs_frames *frames, vs_text *text, uint32_t frame) {
+  const vs_snapshot *s = frames->snapshot;
+  const vs_frame *f = &s->stacks.frames.data[frame];
+  const vs_str function = vs_snapshot_string(s, f->name), file = vs_path_base(file_of(s, f->file));
+  const vs_str node = vs_autograd_node(function);
+  if (vs_frames_kind(frames, frame) == VS_FRAME_KIND_backward) vs_text_str(text, node);
+  else if (function.size == 0 && !vs_frames_is_by_line(frames, frame))
+    vs_text_str(text, file.size != 0 ? file : VS_STR("??"));
+  else if (vs_frame_is_python(s, frame)) vs_text_str(text, function);
+  else vs_put_function(text, function);
+}
+
+void vs_frames_put_label(vs_frames *frames, vs_text *text, uint32_t frame) {
+  const size_t before = text->bytes.count;
+  vs_frames_put_place(frames, text, frame);
+  const size_t place = text->bytes.count;
+  if (place != before) {
+    const bool is_backward = vs_frames_kind(frames, frame) == VS_FRAME_KIND_backward;
+    vs_text_cstr(text, is_backward ? ", " : " ");
+  }
+  const size_t name = text->bytes.count;
+  vs_frames_put_name(frames, text, frame);
+  if (text->bytes.count == name) text->bytes.count = place; /* a line without a function */
+}
+
+/* ---- owners --------------------------------------------------------------------------------------------- */
+
+const char *vs_owner_words(vs_owner_kind kind) {
+  static const char *const words[] = {
+#define VS_OWNER(name, words) words,
+#include "analyze/owners.def"
+#undef VS_OWNER
+      ""};
+  return words[kind];
+}
+
+vs_owner_kind vs_frames_owner(vs_frames *frames, uint32_t stack, bool is_older) {
+  const vs_snapshot *s = frames->snapshot;
+  const bool has_stacks = vs_lists_count(&s->stacks.lists) > VS_LIST_EMPTY + 1;
+  if (vs_frames_user(frames, stack) != VS_NO_FRAME) return VS_OWNER_frame;
+  if (is_older && stack <= VS_LIST_EMPTY && (has_stacks || s->events.count != 0)) return VS_OWNER_before;
+  return stack == VS_LIST_EMPTY && has_python(frames) ? VS_OWNER_backward : VS_OWNER_unrecorded;
+}
+
+void vs_frames_put_owner(vs_frames *frames, vs_text *text, uint32_t stack, bool is_older) {
+  const vs_owner_kind kind = vs_frames_owner(frames, stack, is_older);
+  if (kind == VS_OWNER_frame) vs_frames_put_label(frames, text, vs_frames_user(frames, stack));
+  else vs_text_cstr(text, vs_owner_words(kind));
 }

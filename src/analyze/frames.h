@@ -1,42 +1,100 @@
-/* Frames as people want to see them: without noise, and the one line of the user's own code that asked.
+/* Frames as people want to see them: what kind each is, its short name, and the one of a stack that an allocation is
+ * attributed to. These rules stand here only; every answer carries their results.
  *
  *   noise     frames of the recording and of the interpreter's machinery, which say nothing (the filter of PyTorch's own
- *             viewers, plus the allocator's own frames)
+ *             viewers), the allocators' own frames, and what the C library runs before a program's or a thread's code
  *   library   Python code that came with a package or the interpreter, by its path
- *   user      the innermost Python frame that is neither; else the innermost Python library frame; else (the threads of
- *             autograd have no Python frames) the innermost C++ frame that runs a node of the backward pass; else the
- *             innermost C++ frame that is no noise
+ *   user      other Python code. In a snapshot without a single Python frame, the program is C or C++: its functions with
+ *             a source line are the user's, unless they are of a library by their namespace or path
+ *   backward  a C++ function "torch::autograd::...::NODE::apply": it runs NODE of autograd's graph, with or without a line
+ *   native    other C and C++
+ *
+ * A stack is attributed to its innermost user frame, else its innermost library frame, else its innermost backward frame
+ * (autograd's threads have no Python frames), else its innermost native frame.
+ *
  * What a string means is found out when it is first asked and remembered: the table changes, the snapshot does not. */
 #ifndef VS_ANALYZE_FRAMES_H
 #define VS_ANALYZE_FRAMES_H
 
+#include "base/text.h"
 #include "snapshot/model.h"
 
 #define VS_NO_FRAME UINT32_MAX
 
+typedef enum vs_frame_kind {
+#define VS_FRAME_KIND(name, sentence) VS_FRAME_KIND_##name,
+#include "analyze/frame_kinds.def"
+#undef VS_FRAME_KIND
+} vs_frame_kind;
+
+const char *vs_frame_kind_name(vs_frame_kind kind);
+
 /* Python code: has a file that is no library, source or header of C++, and a name without "::". */
 bool vs_frame_is_python(const vs_snapshot *snapshot, uint32_t frame);
 
-/* Whether `line` is a line. In C++ frames of PyTorch's it may be an offset in the library: never show that as a line. */
+/* Whether `line` is a line of `file`. In C++ frames that PyTorch did not look up in the debug information, `line` is an
+ * offset in the library: never show that as a line. */
 bool vs_frame_has_line(const vs_snapshot *snapshot, uint32_t frame);
 
 /* The last part of a path, of either slash. */
 vs_str vs_path_base(vs_str path);
+
+/* "MulBackward0" of "torch::autograd::generated::MulBackward0::apply(...)": the node of autograd's graph that a function
+ * runs; empty for all other functions. */
+vs_str vs_autograd_node(vs_str function);
+
+/* The name of a C++ function without its arguments, those of its templates, and what it returns:
+ * "at::native::empty_cuda"; other names as they are. */
+void vs_put_function(vs_text *text, vs_str function);
 
 typedef struct vs_frames {
   const vs_snapshot *snapshot;
   VS_VEC(uint8_t) names;  /* by string id: what the string means as a function's name; 0: not asked yet */
   VS_VEC(uint8_t) files;  /* by string id: what it means as a file's name */
   VS_VEC(uint32_t) users; /* by stack id: 0: not asked yet, else 2 + frame id, or 1 for none */
+  VS_VEC(uint32_t)
+  places;             /* by string id: where the shown part of a path begins; empty: its last part is shown */
+  uint8_t has_python; /* 0: not asked yet, 1: no frame is Python, 2: one is */
 } vs_frames;
 
 VS_MUST_CHECK vs_status vs_frames_init(const vs_host *host, const vs_snapshot *snapshot, vs_frames *frames);
 void vs_frames_deinit(const vs_host *host, vs_frames *frames);
+/* From here on, files whose last parts are equal are shown with as many folders as tell them apart. */
+VS_MUST_CHECK vs_status vs_frames_tell_apart(const vs_host *host, vs_frames *frames);
 
-bool vs_frames_is_noise(vs_frames *frames, uint32_t frame);
-bool vs_frames_is_library(vs_frames *frames, uint32_t frame);
+vs_frame_kind vs_frames_kind(vs_frames *frames, uint32_t frame);
 
-/* The frame to show for a stack; VS_NO_FRAME if there is none worth it (no stack, an empty one, or only noise). */
+/* Frames of one line are one owner; frames without a line, and those of the backward pass, are by function. */
+bool vs_frames_is_by_line(vs_frames *frames, uint32_t frame);
+
+/* The frame that a stack is attributed to; VS_NO_FRAME if there is none (no stack, an empty one, or only noise). */
 uint32_t vs_frames_user(vs_frames *frames, uint32_t stack);
+
+/* ---- words, into a text without a writer: "train.py:42" and "forward", "" and "at::native::empty_cuda", "backward pass" and "MulBackward0" */
+
+void vs_frames_put_place(vs_frames *frames, vs_text *text, uint32_t frame);
+void vs_frames_put_name(vs_frames *frames, vs_text *text, uint32_t frame);
+/* Both: "train.py:42 forward", "at::native::empty_cuda", "backward pass, MulBackward0". */
+void vs_frames_put_label(vs_frames *frames, vs_text *text, uint32_t frame);
+
+/* ---- who an allocation is attributed to */
+
+#define VS_BACKWARD_WORDS "backward pass"
+
+typedef enum vs_owner_kind {
+#define VS_OWNER(name, words) VS_OWNER_##name,
+#include "analyze/owners.def"
+#undef VS_OWNER
+  VS_OWNER_frame,
+} vs_owner_kind;
+
+/* "backward pass (no Python stack)" ...; empty for VS_OWNER_frame, which the frame names. */
+const char *vs_owner_words(vs_owner_kind kind);
+
+/* Why a stack names no frame, or VS_OWNER_frame. `is_older`: its allocation began before the trace. An empty stack in a
+ * recording that has Python stacks was recorded on a thread without Python: one of autograd's. */
+vs_owner_kind vs_frames_owner(vs_frames *frames, uint32_t stack, bool is_older);
+/* The owner in words, as every answer has them. */
+void vs_frames_put_owner(vs_frames *frames, vs_text *text, uint32_t stack, bool is_older);
 
 #endif

@@ -36,8 +36,8 @@ static uint32_t power_of_ten(uint64_t number) {
 
 static uint32_t bound_of(const vs_snapshot *s, vs_group_by by) {
   switch (by) {
-    case VS_BY_STACK: return vs_lists_count(&s->stacks.lists);
-    case VS_BY_LINE: return (uint32_t)s->stacks.frames.count + 1;
+    case VS_BY_STACK: return VS_OWNER_frame + vs_lists_count(&s->stacks.lists);
+    case VS_BY_LINE: return VS_OWNER_frame + (uint32_t)s->stacks.frames.count;
     case VS_BY_STREAM: return (uint32_t)s->streams.count + 1;
     case VS_BY_POOL: return (uint32_t)s->pools.count + 1;
     case VS_BY_SIZE: return 64;
@@ -61,7 +61,7 @@ static vs_status prepare(vs_keys *keys) {
 vs_status vs_keys_init(vs_keys *keys, const vs_host *host, const vs_slice *slice, vs_group_by by,
                        vs_frames *frames) {
   *keys = (vs_keys){.host = host, .slice = slice, .by = by, .frames = frames};
-  if (by == VS_BY_LINE && frames == NULL) return VS_BAD_ARGUMENT;
+  if ((by == VS_BY_LINE || by == VS_BY_STACK) && frames == NULL) return VS_BAD_ARGUMENT;
   keys->bound = bound_of(slice->snapshot, by);
   const vs_status status = prepare(keys);
   if (status != VS_OK) vs_keys_deinit(keys);
@@ -74,40 +74,48 @@ void vs_keys_deinit(vs_keys *keys) {
   vs_named_ranges_deinit(keys->host, &keys->ranges);
 }
 
-static bool same_place(const vs_snapshot *s, uint32_t a, uint32_t b) {
-  const vs_frame *fa = &s->stacks.frames.data[a], *fb = &s->stacks.frames.data[b];
-  if (fa->file != fb->file) return false;
-  const bool has_line = vs_frame_has_line(s, a);
-  return has_line == vs_frame_has_line(s, b) && (has_line ? fa->line == fb->line : fa->name == fb->name);
+static bool same_place(vs_frames *frames, uint32_t a, uint32_t b) {
+  const vs_frame *all = frames->snapshot->stacks.frames.data;
+  const bool by_line = vs_frames_is_by_line(frames, a);
+  if (by_line != vs_frames_is_by_line(frames, b)) return false;
+  if (by_line) return all[a].file == all[b].file && all[a].line == all[b].line;
+  return all[a].name == all[b].name;
 }
 
 /* One frame for all that name the same line, or, where there is no line, the same function. */
 static vs_status line_key(vs_keys *keys, uint32_t frame, uint32_t *key) {
-  const vs_snapshot *s = keys->slice->snapshot;
-  const vs_frame *f = &s->stacks.frames.data[frame];
-  const uint64_t place = vs_frame_has_line(s, frame) ? (uint64_t)f->line : f->name;
-  const uint64_t hash = vs_hash_mix(place ^ UINT64_C(0x9e3779b97f4a7c15), vs_hash_u64(f->file));
+  const vs_frame *f = &keys->slice->snapshot->stacks.frames.data[frame];
+  const bool by_line = vs_frames_is_by_line(keys->frames, frame);
+  const uint64_t place = by_line ? (uint64_t)f->line : f->name;
+  const uint64_t hash = vs_hash_mix(place ^ UINT64_C(0x9e3779b97f4a7c15), vs_hash_u64(by_line ? f->file : 0));
   for (size_t slot = vs_map_find(&keys->lines, hash); slot != VS_MAP_NONE;
        slot = vs_map_find_next(&keys->lines, slot)) {
-    *key = 1 + keys->lines.slots[slot].value;
-    if (same_place(s, frame, *key - 1)) return VS_OK;
+    const uint32_t known = keys->lines.slots[slot].value;
+    *key = VS_OWNER_frame + known;
+    if (same_place(keys->frames, frame, known)) return VS_OK;
   }
   VS_TRY(vs_map_reserve(keys->host, &keys->lines));
   vs_map_add(&keys->lines, hash, frame);
-  *key = 1 + frame;
+  *key = VS_OWNER_frame + frame;
   return VS_OK;
 }
 
+/* The key of a stack's user frame, which there is. */
 static vs_status line_of_stack(vs_keys *keys, uint32_t stack, uint32_t *key) {
   uint32_t *known = &keys->line_of_stack.data[stack];
   if (*known == 0) {
-    const uint32_t frame = vs_frames_user(keys->frames, stack);
-    *key = 0;
-    if (frame != VS_NO_FRAME) VS_TRY(line_key(keys, frame, key));
+    VS_TRY(line_key(keys, vs_frames_user(keys->frames, stack), key));
     *known = 1 + *key;
   }
   *key = *known - 1;
   return VS_OK;
+}
+
+static vs_status owner_key(vs_keys *keys, const vs_keyed *what, uint32_t *key) {
+  const bool is_whole = keys->by == VS_BY_STACK && what->stack > VS_LIST_EMPTY;
+  *key = is_whole ? VS_OWNER_frame + what->stack
+                  : vs_frames_owner(keys->frames, what->stack, what->start == VS_NO_EVENT);
+  return *key == VS_OWNER_frame ? line_of_stack(keys, what->stack, key) : VS_OK;
 }
 
 static uint32_t lifetime_key(const vs_slice *slice, const vs_keyed *what) {
@@ -122,8 +130,8 @@ vs_status vs_key_of(vs_keys *keys, const vs_keyed *what, uint32_t *key) {
   const vs_slice *slice = keys->slice;
   const bool has_start = what->start != VS_NO_EVENT;
   switch (keys->by) {
-    case VS_BY_STACK: *key = what->stack == VS_LIST_EMPTY ? VS_LIST_NONE : what->stack; break;
-    case VS_BY_LINE: return line_of_stack(keys, what->stack, key);
+    case VS_BY_STACK:
+    case VS_BY_LINE: return owner_key(keys, what, key);
     case VS_BY_STREAM: *key = what->stream; break;
     case VS_BY_POOL: *key = what->pool; break;
     case VS_BY_SIZE: *key = exponent(what->size); break;
@@ -248,9 +256,10 @@ void vs_groups_deinit(const vs_host *host, vs_groups *groups) { vs_vec_free(host
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
-static void frame_name(const vs_snapshot *s, uint32_t frame, vs_group_name *out) {
-  if (frame == VS_NO_FRAME) {
-    out->text = VS_STR("no stack recorded");
+static void frame_name(vs_frames *frames, uint32_t frame, vs_group_name *out) {
+  const vs_snapshot *s = frames->snapshot;
+  if (frame == VS_NO_FRAME) { /* only noise */
+    out->text = vs_str_from(vs_owner_words(VS_OWNER_unrecorded));
     return;
   }
   const vs_frame *f = &s->stacks.frames.data[frame];
@@ -258,7 +267,7 @@ static void frame_name(const vs_snapshot *s, uint32_t frame, vs_group_name *out)
   out->frame = frame;
   out->text = vs_snapshot_string(s, f->name);
   out->file = vs_snapshot_string(s, f->file);
-  out->has_line = vs_frame_has_line(s, frame);
+  out->has_line = vs_frames_is_by_line(frames, frame);
   if (out->has_line) out->line = f->line;
 }
 
@@ -285,8 +294,12 @@ void vs_group_name_get(const vs_snapshot *snapshot, vs_frames *frames, vs_group_
   const uint32_t key = group->key;
   *out = (vs_group_name){.text = VS_STR(""), .file = VS_STR(""), .frame = VS_NO_FRAME};
   switch (by) {
-    case VS_BY_STACK: frame_name(snapshot, vs_frames_user(frames, key), out); break;
-    case VS_BY_LINE: frame_name(snapshot, key == 0 ? VS_NO_FRAME : key - 1, out); break;
+    case VS_BY_STACK:
+    case VS_BY_LINE:
+      if (key < VS_OWNER_frame) out->text = vs_str_from(vs_owner_words((vs_owner_kind)key));
+      else if (by == VS_BY_LINE) frame_name(frames, key - VS_OWNER_frame, out);
+      else frame_name(frames, vs_frames_user(frames, key - VS_OWNER_frame), out);
+      break;
     case VS_BY_STREAM:
       out->known = key < snapshot->streams.count;
       if (out->known) out->numbers[0] = snapshot->streams.data[key];

@@ -2,10 +2,10 @@
  * of first appearance, so that files that say the same give the same order.
  *
  *   by           key                                              none
- *   STACK        stack id                                         VS_LIST_NONE or VS_LIST_EMPTY, told apart by nobody:
- *                                                                 one group "no stack recorded", key VS_LIST_NONE
- *   LINE         1 + id of a frame with that file and line        0: no stack recorded
- *                (with that file and function where it has no line)
+ *   STACK        VS_OWNER_frame + stack id                        a vs_owner_kind: there is no stack, or an empty one
+ *   LINE         VS_OWNER_frame + id of a frame with that file    a vs_owner_kind: no frame can be shown
+ *                and line (with that file and function where it
+ *                has no line, with that node in the backward pass)
  *   STREAM       index into streams                               -
  *   POOL         1 + index into pools                             0: not known
  *   SIZE         exponent: sizes in [2^key, 2^(key+1))            0 is also size 0
@@ -58,14 +58,14 @@ typedef struct vs_keys {
   const vs_host *host;
   const vs_slice *slice;
   vs_group_by by;
-  vs_frames *frames; /* of VS_BY_LINE */
+  vs_frames *frames; /* of VS_BY_LINE and VS_BY_STACK */
   uint32_t bound;
   VS_VEC(uint32_t) line_of_stack; /* 0: not asked yet, else 1 + key */
   vs_map lines;                   /* hash of a frame's place -> frame, the first one met there */
   vs_named_ranges ranges;
 } vs_keys;
 
-/* `frames` is asked for VS_BY_LINE only and may be NULL otherwise. */
+/* `frames` is asked for VS_BY_LINE and VS_BY_STACK only and may be NULL otherwise. */
 VS_MUST_CHECK vs_status vs_keys_init(vs_keys *keys, const vs_host *host, const vs_slice *slice,
                                      vs_group_by by, vs_frames *frames);
 void vs_keys_deinit(vs_keys *keys);
@@ -103,7 +103,7 @@ void vs_groups_deinit(const vs_host *host, vs_groups *groups);
 
 /* The pieces of a group's name, for a face to put together; borrowed from the snapshot. */
 typedef struct vs_group_name {
-  bool known;  /* false: `text` says why there is none ("no stack recorded") */
+  bool known;  /* false: `text` says why there is none ("recorded without stacks") */
   vs_str text; /* function, category, range, or a sentence; empty for numbers */
   vs_str file; /* STACK and LINE: of the user's frame */
   bool has_line;

@@ -11,7 +11,6 @@ static vs_status build_peak(const vs_host *host, const vs_past *past, vs_report 
   VS_TRY(vs_liveset_at(host, out->lifetimes, &past->spans, out->peak_moment, &out->peak_set));
   const uint32_t *rows = out->peak_set.rows.data;
   const size_t count = out->peak_set.rows.count;
-  VS_TRY(vs_groups_build(host, out->lifetimes, rows, count, VS_BY_STACK, NULL, &out->peak_by_stack));
   return vs_groups_build(host, out->lifetimes, rows, count, VS_BY_LINE, &out->frames, &out->peak_by_line);
 }
 
@@ -25,7 +24,7 @@ static vs_status build(const vs_host *host, const vs_past *past, vs_report *out)
   vs_churn_measure(out->lifetimes, &out->churn);
   VS_TRY(vs_steps_build(host, slice, &out->steps));
   VS_TRY(vs_growths_build(host, out->lifetimes, &out->steps, &out->growths));
-  VS_TRY(vs_ooms_build(host, past, &out->curves, &out->ooms));
+  VS_TRY(vs_ooms_build(host, past, &out->curves, &out->frames, &out->ooms));
   return vs_trust_build(host, out->lifetimes, &out->curves, &out->trust);
 }
 
@@ -59,7 +58,6 @@ void vs_report_deinit(const vs_host *host, vs_report *report) {
   vs_lifetimes_deinit(host, &report->own_lifetimes);
   vs_frames_deinit(host, &report->frames);
   vs_liveset_deinit(host, &report->peak_set);
-  vs_groups_deinit(host, &report->peak_by_stack);
   vs_groups_deinit(host, &report->peak_by_line);
   vs_fragmentation_deinit(host, &report->fragmentation);
   vs_steps_deinit(host, &report->steps);

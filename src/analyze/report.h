@@ -24,10 +24,9 @@ typedef struct vs_report {
   vs_lifetimes own_lifetimes; /* empty where they are borrowed */
   const vs_lifetimes *lifetimes;
   vs_frames frames;
-  vs_moment peak_moment;   /* = curves.curve[VS_CURVE_REQUESTED].peak_at */
-  int64_t peak_time_us;    /* VS_NO_TIME where absent */
-  vs_liveset peak_set;     /* alive at that moment */
-  vs_groups peak_by_stack; /* of peak_set */
+  vs_moment peak_moment; /* = curves.curve[VS_CURVE_REQUESTED].peak_at */
+  int64_t peak_time_us;  /* VS_NO_TIME where absent */
+  vs_liveset peak_set;   /* alive at that moment */
   vs_groups peak_by_line;
   vs_fragmentation fragmentation; /* at the end */
   vs_churn churn;

@@ -103,6 +103,10 @@ static vs_status take_snapshot(vs_engine *engine, vs_snapshot *snapshot) {
   vs_status status = vs_slices_build(engine->host, snapshot, &engine->slices);
   if (status == VS_OK) {
     status = vs_frames_init(engine->host, snapshot, &engine->frames);
+    if (status == VS_OK) {
+      status = vs_frames_tell_apart(engine->host, &engine->frames);
+      if (status != VS_OK) vs_frames_deinit(engine->host, &engine->frames);
+    }
     if (status != VS_OK) vs_slices_deinit(engine->host, &engine->slices);
   }
   if (status != VS_OK) {

@@ -49,7 +49,7 @@ void vs_put_clean(vs_text *text, vs_str s) {
 
 void vs_put_stack_place(const vs_call *call, vs_text *text, uint32_t stack) {
   const uint32_t frame = vs_frames_user(&call->engine->frames, stack);
-  if (frame != VS_NO_FRAME) vs_put_frame_label(call, text, frame);
+  if (frame != VS_NO_FRAME) vs_frames_put_label(&call->engine->frames, text, frame);
 }
 
 /* ---- profiles -------------------------------------------------------------------------------------------------- */
@@ -71,6 +71,11 @@ void vs_profile_deinit(const vs_call *call, vs_profile *profile) {
 }
 
 uint32_t vs_profile_frame(const vs_call *call, vs_list list, uint32_t at) {
-  while (at < list.count && vs_frames_is_noise(&call->engine->frames, list.items[at])) at++;
+  vs_frames *frames = &call->engine->frames;
+  while (at < list.count && vs_frames_kind(frames, list.items[at]) == VS_FRAME_KIND_noise) at++;
   return at;
+}
+
+vs_owner_kind vs_profile_owner(const vs_group *group) {
+  return group->key < VS_OWNER_frame ? (vs_owner_kind)group->key : VS_OWNER_unrecorded;
 }

@@ -34,5 +34,7 @@ void vs_profile_deinit(const vs_call *call, vs_profile *profile);
 /* The frames of a stack that say something (noise left out), innermost first: next index at or behind `at`, or the
  * list's count. */
 uint32_t vs_profile_frame(const vs_call *call, vs_list list, uint32_t at);
+/* What a group without such frames is attributed to. */
+vs_owner_kind vs_profile_owner(const vs_group *group);
 
 #endif

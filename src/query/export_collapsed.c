@@ -4,7 +4,7 @@
 /* A frame's label, without what the format uses itself: ; between frames, a line for each stack. */
 static void put_frame(vs_call *call, uint32_t frame) {
   vs_text *scratch = &call->scratch;
-  vs_put_frame_label(call, scratch, frame);
+  vs_frames_put_label(&call->engine->frames, scratch, frame);
   for (size_t i = 0; i < scratch->bytes.count; i++) {
     char *byte = &scratch->bytes.data[i];
     if (*byte == ';') *byte = ':';
@@ -14,8 +14,8 @@ static void put_frame(vs_call *call, uint32_t frame) {
   scratch->bytes.count = 0;
 }
 
-static void put_stack(vs_call *call, uint32_t stack) {
-  const vs_list list = vs_stacks_at(&call->engine->snapshot->stacks, stack);
+static void put_stack(vs_call *call, const vs_group *group) {
+  const vs_list list = vs_stacks_at(&call->engine->snapshot->stacks, group->stack);
   bool is_first = true;
   for (uint32_t i = list.count; i-- > 0;) {
     if (vs_profile_frame(call, list, i) != i) continue;
@@ -23,7 +23,7 @@ static void put_stack(vs_call *call, uint32_t stack) {
     put_frame(call, list.items[i]);
     is_first = false;
   }
-  if (is_first) vs_text_cstr(call->text, "no stack recorded");
+  if (is_first) vs_text_cstr(call->text, vs_owner_words(vs_profile_owner(group)));
 }
 
 vs_status vs_export_collapsed(vs_call *call) {
@@ -32,7 +32,7 @@ vs_status vs_export_collapsed(vs_call *call) {
   for (size_t i = 0; i < profile.groups.list.count; i++) {
     const vs_group *group = &profile.groups.list.data[i];
     if (group->bytes == 0) continue; /* a line without weight is an error to some readers */
-    put_stack(call, group->key);
+    put_stack(call, group);
     vs_text_format(call->text, " %U\n", group->bytes);
   }
   vs_profile_deinit(call, &profile);

@@ -37,13 +37,18 @@ typedef enum text_id {
   TEXT_COUNT,
   TEXT_SPACE,
   TEXT_BYTES,
-  TEXT_NO_STACK,
+#define VS_OWNER(name, words) TEXT_OWNER_##name,
+#include "analyze/owners.def"
+#undef VS_OWNER
   TEXTS
 } text_id;
 static const char *const texts[TEXTS] = {
     [TEXT_EMPTY] = "",      [TEXT_OBJECTS] = "inuse_objects",
     [TEXT_COUNT] = "count", [TEXT_SPACE] = "inuse_space",
-    [TEXT_BYTES] = "bytes", [TEXT_NO_STACK] = "no stack recorded",
+    [TEXT_BYTES] = "bytes",
+#define VS_OWNER(name, words) [TEXT_OWNER_##name] = words,
+#include "analyze/owners.def"
+#undef VS_OWNER
 };
 
 typedef struct pprof {
@@ -74,10 +79,13 @@ static void put_value_type(pprof *p, uint32_t field, text_id type, text_id unit)
 
 /* ---- samples --------------------------------------------------------------------------------------------------- */
 
-static uint64_t no_stack_location(const pprof *p) { return (uint64_t)p->s->stacks.frames.count + 1; }
+/* Behind those of the frames: one for each owner that is no frame. */
+static uint64_t owner_location(const pprof *p, vs_owner_kind kind) {
+  return (uint64_t)p->s->stacks.frames.count + 1 + kind;
+}
 
 static void put_sample(pprof *p, const vs_group *group) {
-  const vs_list list = vs_stacks_at(&p->s->stacks, group->key);
+  const vs_list list = vs_stacks_at(&p->s->stacks, group->stack);
   bool is_empty = true;
   for (uint32_t i = vs_profile_frame(p->call, list, 0); i < list.count;
        i = vs_profile_frame(p->call, list, i + 1)) {
@@ -85,7 +93,7 @@ static void put_sample(pprof *p, const vs_group *group) {
     p->is_used.data[list.items[i]] = 1;
     is_empty = false;
   }
-  if (is_empty) vs_proto_varint(&p->inner, no_stack_location(p));
+  if (is_empty) vs_proto_varint(&p->inner, owner_location(p, vs_profile_owner(group)));
   vs_proto_message(&p->message, SAMPLE_LOCATION_ID, &p->inner);
   vs_proto_varint(&p->inner, group->count);
   vs_proto_varint(&p->inner, vs_min_u64(group->bytes, INT64_MAX));
@@ -112,7 +120,7 @@ static vs_status function_of(pprof *p, const vs_frame *frame, uint32_t *id) {
     return VS_OK;
   }
   VS_TRY(vs_map_reserve(p->call->engine->host, &p->functions));
-  *id = (uint32_t)p->functions.count + 2; /* 1 is "no stack recorded" */
+  *id = (uint32_t)p->functions.count + VS_OWNER_frame + 1; /* behind those of the owners */
   vs_map_add(&p->functions, key, *id);
   const uint32_t name = string_index(p, frame->name), file = string_index(p, frame->file); /* in this order */
   put_function(p, *id, name, file);
@@ -128,8 +136,10 @@ static void put_location(pprof *p, uint64_t id, uint32_t function, int64_t line)
 }
 
 static vs_status put_locations(pprof *p) {
-  put_function(p, 1, TEXT_NO_STACK, TEXT_EMPTY);
-  put_location(p, no_stack_location(p), 1, 0);
+  for (uint32_t kind = 0; kind < VS_OWNER_frame; kind++) {
+    put_function(p, kind + 1, TEXT_OWNER_backward + kind, TEXT_EMPTY);
+    put_location(p, owner_location(p, (vs_owner_kind)kind), kind + 1, 0);
+  }
   for (uint32_t i = 0; i < p->s->stacks.frames.count; i++) {
     const vs_frame *frame = &p->s->stacks.frames.data[i];
     uint32_t function;

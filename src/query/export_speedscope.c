@@ -6,9 +6,11 @@ static void write_frames(vs_call *call) {
   vs_jsonw *json = call->json;
   vs_reply_object_begin(json, "shared");
   vs_reply_array_begin(json, "frames");
-  vs_jsonw_object_begin(json); /* frame 0, for stacks without frames; frame id i is i + 1 here */
-  vs_jsonw_member_str(json, "name", VS_STR("no stack recorded"));
-  vs_jsonw_object_end(json);
+  for (int kind = 0; kind < VS_OWNER_frame; kind++) { /* in front of the frames, for stacks without any */
+    vs_jsonw_object_begin(json);
+    vs_jsonw_member_str(json, "name", vs_str_from(vs_owner_words((vs_owner_kind)kind)));
+    vs_jsonw_object_end(json);
+  }
   for (uint32_t i = 0; i < s->stacks.frames.count; i++) {
     const vs_frame *frame = &s->stacks.frames.data[i];
     vs_jsonw_object_begin(json);
@@ -21,16 +23,16 @@ static void write_frames(vs_call *call) {
   vs_jsonw_object_end(json);
 }
 
-static void write_sample(vs_call *call, uint32_t stack) {
-  const vs_list list = vs_stacks_at(&call->engine->snapshot->stacks, stack);
+static void write_sample(vs_call *call, const vs_group *group) {
+  const vs_list list = vs_stacks_at(&call->engine->snapshot->stacks, group->stack);
   bool is_empty = true;
   vs_jsonw_array_begin(call->json);
   for (uint32_t i = list.count; i-- > 0;) {
     if (vs_profile_frame(call, list, i) != i) continue;
-    vs_jsonw_u64(call->json, (uint64_t)list.items[i] + 1);
+    vs_jsonw_u64(call->json, (uint64_t)VS_OWNER_frame + list.items[i]);
     is_empty = false;
   }
-  if (is_empty) vs_jsonw_u64(call->json, 0);
+  if (is_empty) vs_jsonw_u64(call->json, vs_profile_owner(group));
   vs_jsonw_array_end(call->json);
 }
 
@@ -54,7 +56,7 @@ static void write_profile(vs_call *call, const vs_profile *profile) {
   vs_jsonw_member_u64(json, "startValue", 0);
   vs_jsonw_member_u64(json, "endValue", groups->bytes);
   vs_reply_array_begin(json, "samples");
-  for (size_t i = 0; i < groups->list.count; i++) write_sample(call, groups->list.data[i].key);
+  for (size_t i = 0; i < groups->list.count; i++) write_sample(call, &groups->list.data[i]);
   vs_jsonw_array_end(json);
   vs_reply_array_begin(json, "weights");
   for (size_t i = 0; i < groups->list.count; i++) vs_jsonw_u64(json, groups->list.data[i].bytes);

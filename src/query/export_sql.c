@@ -155,7 +155,7 @@ static void put_frames(sql *q) {
     put_string(q, frame->name);
     put_string(q, frame->file);
     put_known(q, vs_frame_has_line(s, i), (uint64_t)frame->line);
-    put_str(q, vs_str_from(vs_frame_kind_name(q->call, i)));
+    put_str(q, vs_str_from(vs_frame_kind_name(vs_frames_kind(&q->call->engine->frames, i))));
     row_end(q);
   }
   table_end(q);

@@ -314,10 +314,11 @@ static bool is_end_of_path(vs_str path, vs_str end) {
 }
 
 /* Whether "train.py:42", or the name of a function where a frame has no line, is the frame's. */
-static bool is_line(const vs_snapshot *snapshot, uint32_t frame, vs_str text) {
+static bool is_line(vs_frames *frames, uint32_t frame, vs_str text) {
   if (frame == VS_NO_FRAME) return false;
+  const vs_snapshot *snapshot = frames->snapshot;
   const vs_frame *f = &snapshot->stacks.frames.data[frame];
-  if (!vs_frame_has_line(snapshot, frame)) return vs_str_equal(vs_snapshot_string(snapshot, f->name), text);
+  if (!vs_frames_is_by_line(frames, frame)) return vs_str_equal(vs_snapshot_string(snapshot, f->name), text);
   size_t colon = text.size;
   while (colon > 0 && text.data[colon - 1] != ':') colon--;
   int64_t line;
@@ -329,8 +330,8 @@ static bool line_matches(const vs_filter *filter, const vs_snapshot *snapshot, c
                          uint8_t *seen, uint32_t stack) {
   uint8_t *answer = &seen[vs_strings_count(&snapshot->strings) + stack];
   if (*answer == NOT_SEEN)
-    *answer =
-        is_line(snapshot, vs_frames_user(filter->frames, stack), text_of(filter, term)) ? SEEN_YES : SEEN_NO;
+    *answer = is_line(filter->frames, vs_frames_user(filter->frames, stack), text_of(filter, term)) ? SEEN_YES
+                                                                                                    : SEEN_NO;
   return (*answer == SEEN_YES) == (term->comparison == VS_EQUAL);
 }
 

@@ -71,7 +71,7 @@ static void write_segment(const vs_call *call, const vs_things *things, const vs
 /* ---- who ------------------------------------------------------------------------------------------------------- */
 
 /* A stack as a member of another name. */
-static void write_stack(const vs_call *call, const char *key, uint32_t stack) {
+static void write_stack(vs_call *call, const char *key, uint32_t stack) {
   vs_jsonw_key(call->json, vs_str_from(key));
   vs_reply_stack_value(call, stack);
 }
@@ -104,7 +104,7 @@ static void write_origin(vs_call *call, const vs_things *things, const vs_thing 
                   row == VS_NO_ROW ? VS_STRING_NONE : vs_events_user_metadata(&s->events, row));
   vs_reply_string(call, "compile_context",
                   row == VS_NO_ROW ? VS_STRING_NONE : vs_events_compile_context(&s->events, row));
-  vs_reply_stack_label(call, thing->stack);
+  vs_reply_owner(call, thing->stack, thing->start == VS_NO_EVENT);
   vs_reply_stack(call, thing->stack);
   write_stack(call, "free_stack",
               ended_by == VS_NO_EVENT ? VS_LIST_NONE

@@ -9,7 +9,7 @@ static void write_event(const vs_call *call, const vs_slice *slice, const char *
   vs_reply_time(call->json, time_key, event == VS_NO_EVENT ? VS_NO_TIME : vs_slice_time(slice, event));
 }
 
-static void write_block(const vs_call *call, const vs_selection *selection, const vs_lifetime *row) {
+static void write_block(vs_call *call, const vs_selection *selection, const vs_lifetime *row) {
   vs_jsonw *json = call->json;
   const vs_slice *slice = selection->lifetimes->slice;
   const vs_snapshot *s = slice->snapshot;
@@ -25,11 +25,13 @@ static void write_block(const vs_call *call, const vs_selection *selection, cons
   write_event(call, slice, "alloc_event", "alloc_time_us", row->start);
   write_event(call, slice, "free_event", "free_time_us",
               row->free_requested != VS_NO_EVENT ? row->free_requested : row->end);
-  vs_reply_stack(call, vs_lifetime_stack(selection->lifetimes, row));
+  const uint32_t stack = vs_lifetime_stack(selection->lifetimes, row);
+  vs_reply_owner(call, stack, row->start == VS_NO_EVENT);
+  vs_reply_stack(call, stack);
   vs_jsonw_object_end(json);
 }
 
-static void write_blocks(const vs_call *call, const vs_view *view, const vs_selection *selection,
+static void write_blocks(vs_call *call, const vs_view *view, const vs_selection *selection,
                          const vs_rows *rows) {
   vs_jsonw *json = call->json;
   const uint64_t offset = vs_min_u64(call->request->offset, rows->count), top = call->request->top;

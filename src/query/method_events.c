@@ -64,7 +64,7 @@ static vs_status write_event(writer *w, const vs_slice *slice, uint32_t event) {
   vs_jsonw_member_i64(json, "reserved_after_bytes", vs_levels_at(&w->reserved, event));
   if (call->request->folded)
     vs_jsonw_member_bool(json, "folded", event + 1 < slice->event_count && vs_is_folded(slice, event + 1));
-  vs_reply_stack_label(call, vs_events_stack(events, row));
+  vs_reply_owner(call, vs_events_stack(events, row), false);
   vs_reply_stack(call, vs_events_stack(events, row));
   vs_jsonw_object_end(json);
   return VS_OK;

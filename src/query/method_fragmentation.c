@@ -25,11 +25,11 @@ static vs_status write_block(vs_call *call, const vs_things *things, const vs_st
   if (block->lifetime != VS_NO_ROW) {
     const vs_thing thing = vs_thing_at(things, block->lifetime);
     VS_TRY(vs_reply_thing_name(call, things, &thing));
-    vs_reply_stack_label(call, thing.stack);
+    vs_reply_owner(call, thing.stack, thing.start == VS_NO_EVENT);
   } else {
     vs_jsonw_member_null(json, "name");
-    vs_reply_stack_label(
-        call, block->row == VS_NO_ROW ? VS_LIST_NONE : call->engine->snapshot->blocks.data[block->row].stack);
+    const vs_snapshot *s = call->engine->snapshot;
+    vs_reply_owner(call, block->row == VS_NO_ROW ? VS_LIST_NONE : s->blocks.data[block->row].stack, true);
   }
   vs_jsonw_member_u64(json, "size_bytes", block->size);
   vs_jsonw_member_u64(json, "offset_bytes", block->address - segment->address);

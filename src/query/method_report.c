@@ -97,6 +97,8 @@ static void write_pinned(vs_call *call, const vs_report *r, const vs_pinned *pin
     if (biggest == NULL || block->size > biggest->size) biggest = block;
   }
   const uint32_t stack = biggest == NULL ? VS_LIST_NONE : stack_of(r, biggest);
+  const bool is_older = biggest == NULL || biggest->lifetime == VS_NO_ROW ||
+                        r->lifetimes->rows.data[biggest->lifetime].start == VS_NO_EVENT;
   vs_jsonw_object_begin(json);
   vs_jsonw_member_u64(json, "address", segment->address);
   vs_jsonw_member_u64(json, "size_bytes", segment->size);
@@ -104,7 +106,7 @@ static void write_pinned(vs_call *call, const vs_report *r, const vs_pinned *pin
   vs_jsonw_member_u64(json, "free_bytes", pinned->free);
   vs_jsonw_member_u64(json, "blocks", segment->block_count);
   vs_reply_object_begin(json, "owner");
-  vs_reply_stack_label(call, stack);
+  vs_reply_owner(call, stack, is_older);
   vs_jsonw_member_u64(json, "bytes", biggest != NULL ? biggest->requested : 0);
   vs_reply_u64_or_null(json, "stack_id", stack != VS_LIST_NONE, stack);
   vs_jsonw_object_end(json);
@@ -159,7 +161,7 @@ static void write_anchor(vs_call *call, const vs_steps *steps) {
   if (frame == VS_NO_FRAME) {
     vs_jsonw_member_null(call->json, "anchor");
   } else {
-    vs_put_frame_label(call, &call->scratch, frame);
+    vs_frames_put_label(&call->engine->frames, &call->scratch, frame);
     vs_reply_scratch(call, "anchor");
   }
   vs_jsonw_member_u64(call->json, "anchor_bytes", steps->anchor_size);
@@ -190,7 +192,7 @@ static void write_growth(vs_call *call, const vs_report *r) {
   for (size_t i = 0; i < at_most(call, r->growths.list.count); i++) {
     const vs_growth *growth = &r->growths.list.data[i];
     vs_jsonw_object_begin(json);
-    vs_reply_stack_label(call, growth->stack);
+    vs_reply_owner(call, growth->stack, false);
     vs_jsonw_member_u64(json, "bytes", growth->bytes);
     vs_jsonw_member_u64(json, "blocks", growth->blocks);
     vs_jsonw_member_u64(json, "bytes_per_step", growth->bytes_per_step);
@@ -231,6 +233,7 @@ static void write_oom(vs_call *call, const vs_oom *oom) {
   if (oom->is_looked_at && oom->top.count != 0)
     vs_reply_group_value(call, VS_BY_STACK, &oom->top, oom->requested > 0 ? (uint64_t)oom->requested : 0);
   else vs_jsonw_null(json);
+  vs_reply_owner(call, oom->stack, false);
   vs_reply_stack(call, oom->stack);
   vs_jsonw_object_end(json);
 }

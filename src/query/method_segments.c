@@ -3,7 +3,7 @@
 #include "query/reply.h"
 #include "query/rows.h"
 
-static void write_segment(const vs_call *call, const vs_segment *segment) {
+static void write_segment(vs_call *call, const vs_segment *segment) {
   vs_jsonw *json = call->json;
   const vs_end_sums sums = vs_segment_sums(call->engine->snapshot, segment);
   vs_jsonw_object_begin(json);
@@ -48,7 +48,7 @@ static vs_status choose(const vs_call *call, const vs_slice *slice, pairs *out, 
   return vs_sort_pairs(host, out->data, out->count);
 }
 
-static void write_segments(const vs_call *call, const vs_view *view, const pairs *chosen, uint64_t reserved) {
+static void write_segments(vs_call *call, const vs_view *view, const pairs *chosen, uint64_t reserved) {
   vs_jsonw *json = call->json;
   const uint64_t offset = vs_min_u64(call->request->offset, chosen->count), top = call->request->top;
   const uint64_t end = top != 0 && top < chosen->count - offset ? offset + top : chosen->count;

@@ -75,30 +75,30 @@ void vs_reply_pool(const vs_call *call, uint32_t pool) {
 
 /* ---- who ------------------------------------------------------------------------------------------------------- */
 
-const char *vs_frame_kind_name(const vs_call *call, uint32_t frame) {
-  vs_frames *frames = &call->engine->frames;
-  if (vs_frames_is_noise(frames, frame)) return "noise";
-  if (!vs_frame_is_python(call->engine->snapshot, frame)) return "native";
-  return vs_frames_is_library(frames, frame) ? "library" : "user";
+static void frame_words(vs_call *call, const char *key, uint32_t frame,
+                        void (*put)(vs_frames *frames, vs_text *text, uint32_t frame)) {
+  put(&call->engine->frames, &call->scratch, frame);
+  vs_reply_scratch(call, key);
 }
 
-void vs_reply_frame(const vs_call *call, uint32_t frame) {
+void vs_reply_frame(vs_call *call, uint32_t frame) {
   const vs_snapshot *s = call->engine->snapshot;
   if (frame == VS_NO_FRAME) {
-    vs_jsonw_member_null(call->json, "function");
-    vs_jsonw_member_null(call->json, "file");
-    vs_jsonw_member_null(call->json, "line");
-    vs_jsonw_member_null(call->json, "kind");
+    static const char *const keys[] = {"function", "file", "line", "kind", "place", "name"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) vs_jsonw_member_null(call->json, keys[i]);
     return;
   }
   const vs_frame *f = &s->stacks.frames.data[frame];
   vs_reply_string(call, "function", f->name);
   vs_reply_string(call, "file", f->file);
   vs_reply_i64_or_null(call->json, "line", vs_frame_has_line(s, frame), f->line);
-  vs_jsonw_member_str(call->json, "kind", vs_str_from(vs_frame_kind_name(call, frame)));
+  const vs_frame_kind kind = vs_frames_kind(&call->engine->frames, frame);
+  vs_jsonw_member_str(call->json, "kind", vs_str_from(vs_frame_kind_name(kind)));
+  frame_words(call, "place", frame, vs_frames_put_place);
+  frame_words(call, "name", frame, vs_frames_put_name);
 }
 
-void vs_reply_stack_value(const vs_call *call, uint32_t stack) {
+void vs_reply_stack_value(vs_call *call, uint32_t stack) {
   if (stack == VS_LIST_NONE) {
     vs_jsonw_null(call->json);
     return;
@@ -114,30 +114,15 @@ void vs_reply_stack_value(const vs_call *call, uint32_t stack) {
   vs_jsonw_array_end(call->json);
 }
 
-void vs_reply_stack(const vs_call *call, uint32_t stack) {
+void vs_reply_stack(vs_call *call, uint32_t stack) {
   vs_jsonw_key(call->json, VS_STR("stack"));
   vs_reply_stack_value(call, stack);
   vs_reply_u64_or_null(call->json, "stack_id", stack != VS_LIST_NONE, stack);
 }
 
-static void put_place(vs_text *text, vs_str function, vs_str file, bool has_line, int64_t line) {
-  file = vs_path_base(file);
-  if (file.size != 0 && !vs_str_equal(file, VS_STR("??"))) {
-    vs_text_str(text, file);
-    if (has_line) {
-      vs_text_byte(text, ':');
-      vs_text_i64(text, line);
-    }
-    if (function.size != 0) vs_text_byte(text, ' ');
-  }
-  vs_text_str(text, function);
-}
-
-void vs_put_frame_label(const vs_call *call, vs_text *text, uint32_t frame) {
-  const vs_snapshot *s = call->engine->snapshot;
-  const vs_frame *f = &s->stacks.frames.data[frame];
-  put_place(text, vs_snapshot_string(s, f->name), vs_snapshot_string(s, f->file), vs_frame_has_line(s, frame),
-            f->line);
+void vs_reply_owner(vs_call *call, uint32_t stack, bool is_older) {
+  vs_frames_put_owner(&call->engine->frames, &call->scratch, stack, is_older);
+  vs_reply_scratch(call, "label");
 }
 
 static void put_lifetime(vs_text *text, const vs_group_name *name) {
@@ -162,7 +147,7 @@ static void put_label(vs_call *call, vs_group_by by, const vs_group_name *name) 
   }
   switch (by) {
     case VS_BY_STACK:
-    case VS_BY_LINE: put_place(text, name->text, name->file, name->has_line, name->line); break;
+    case VS_BY_LINE: vs_frames_put_label(&call->engine->frames, text, name->frame); break;
     case VS_BY_STREAM: vs_text_format(text, "stream %U", name->numbers[0]); break;
     case VS_BY_POOL: vs_text_format(text, "pool (%U, %U)", name->numbers[0], name->numbers[1]); break;
     case VS_BY_SIZE:
@@ -176,14 +161,6 @@ static void put_label(vs_call *call, vs_group_by by, const vs_group_name *name) 
   }
 }
 
-void vs_reply_stack_label(vs_call *call, uint32_t stack) {
-  vs_group_name name;
-  const vs_group group = {.key = stack, .stack = stack};
-  vs_group_name_get(call->engine->snapshot, &call->engine->frames, VS_BY_STACK, &group, &name);
-  put_label(call, VS_BY_STACK, &name);
-  vs_reply_scratch(call, "label");
-}
-
 static void group_key(vs_call *call, vs_group_by by, const vs_group *group, const vs_group_name *name) {
   vs_jsonw *json = call->json;
   vs_jsonw_key(json, VS_STR("key"));
@@ -192,7 +169,7 @@ static void group_key(vs_call *call, vs_group_by by, const vs_group *group, cons
     return;
   }
   switch (by) {
-    case VS_BY_STACK: vs_jsonw_u64(json, group->key); break;
+    case VS_BY_STACK: vs_jsonw_u64(json, group->stack); break;
     case VS_BY_LINE:
       vs_jsonw_object_begin(json);
       vs_reply_frame(call, name->frame);
@@ -232,7 +209,7 @@ static bool put_quoted(vs_text *text, vs_str value) {
 static bool put_filter(vs_call *call, vs_group_by by, const vs_group *group, const vs_group_name *name) {
   vs_text *text = &call->scratch;
   switch (by) {
-    case VS_BY_STACK: vs_text_format(text, "stack=%u", group->key); return true;
+    case VS_BY_STACK: vs_text_format(text, "stack=%u", group->stack); return true;
     case VS_BY_LINE:
       vs_text_cstr(text, "line=");
       if (!name->has_line) return put_quoted(text, name->text);

@@ -35,19 +35,15 @@ void vs_reply_pool(const vs_call *call, uint32_t pool);     /* 0 or 1 + index in
 
 /* ---- who */
 
-/* "user", "library", "native" or "noise". */
-const char *vs_frame_kind_name(const vs_call *call, uint32_t frame);
-/* "function", "file", "line", "kind"; all null for VS_NO_FRAME. */
-void vs_reply_frame(const vs_call *call, uint32_t frame);
+/* "function", "file", "line", "kind", "place", "name"; all null for VS_NO_FRAME. */
+void vs_reply_frame(vs_call *call, uint32_t frame);
 /* "stack" and "stack_id". */
-void vs_reply_stack(const vs_call *call, uint32_t stack);
+void vs_reply_stack(vs_call *call, uint32_t stack);
 /* The value of "stack": its first `frames` frames. */
-void vs_reply_stack_value(const vs_call *call, uint32_t stack);
+void vs_reply_stack_value(vs_call *call, uint32_t stack);
 
-/* "train.py:42 forward" into a text, without failing. */
-void vs_put_frame_label(const vs_call *call, vs_text *text, uint32_t frame);
-/* A stack's label: that of its user's frame, or why there is none. */
-void vs_reply_stack_label(vs_call *call, uint32_t stack);
+/* "label": what an allocation with that stack is attributed to (analyze/frames.h). */
+void vs_reply_owner(vs_call *call, uint32_t stack, bool is_older);
 
 /* "label" and "key" of a group. */
 void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group);

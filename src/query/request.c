@@ -26,6 +26,7 @@ typedef enum param_type {
   TYPE_FLAG,
   TYPE_BY, /* from here on choices */
   TYPE_COLOUR,
+  TYPE_FRAMES,
   TYPE_AXIS,
   TYPE_WHAT,
   TYPE_DRAWN,
@@ -35,10 +36,10 @@ typedef enum param_type {
 } param_type;
 
 static const char *const type_names[] = {
-    [TYPE_DEVICE] = "device",   [TYPE_MOMENT] = "moment", [TYPE_FILTER] = "filter", [TYPE_TEXT] = "text",
-    [TYPE_COUNT] = "count",     [TYPE_REAL] = "real",     [TYPE_FLAG] = "flag",     [TYPE_BY] = "by",
-    [TYPE_COLOUR] = "colour",   [TYPE_AXIS] = "axis",     [TYPE_WHAT] = "what",     [TYPE_DRAWN] = "drawn",
-    [TYPE_MEASURE] = "measure", [TYPE_SORT] = "sort",     [TYPE_FORMAT] = "format",
+    [TYPE_DEVICE] = "device", [TYPE_MOMENT] = "moment",   [TYPE_FILTER] = "filter", [TYPE_TEXT] = "text",
+    [TYPE_COUNT] = "count",   [TYPE_REAL] = "real",       [TYPE_FLAG] = "flag",     [TYPE_BY] = "by",
+    [TYPE_COLOUR] = "colour", [TYPE_FRAMES] = "frames",   [TYPE_AXIS] = "axis",     [TYPE_WHAT] = "what",
+    [TYPE_DRAWN] = "drawn",   [TYPE_MEASURE] = "measure", [TYPE_SORT] = "sort",     [TYPE_FORMAT] = "format",
 };
 
 typedef struct param {
@@ -247,6 +248,7 @@ static vs_status read_value(vs_request *request, const vs_host *host, const para
   switch (p->type) {
     case TYPE_BY: *(vs_group_by *)slot = (vs_group_by)index; break;
     case TYPE_COLOUR: *(vs_colour *)slot = (vs_colour)index; break;
+    case TYPE_FRAMES: *(vs_tree_frames *)slot = (vs_tree_frames)index; break;
     case TYPE_AXIS: *(vs_axis *)slot = (vs_axis)index; break;
     case TYPE_DRAWN: *(vs_drawn *)slot = (vs_drawn)index; break;
     case TYPE_MEASURE: *(vs_live_measure *)slot = (vs_live_measure)index; break;

@@ -19,6 +19,7 @@ typedef enum vs_method_id {
 } vs_method_id;
 
 typedef enum vs_axis { VS_AXIS_event, VS_AXIS_time } vs_axis;
+typedef enum vs_tree_frames { VS_TREE_calls, VS_TREE_python, VS_TREE_all } vs_tree_frames;
 typedef enum vs_drawn { VS_DRAWN_allocations, VS_DRAWN_segments } vs_drawn;
 typedef enum vs_live_measure {
   VS_MEASURE_live,
@@ -93,6 +94,7 @@ static inline vs_str vs_given_text_view(const vs_given_text *text) {
 #define VS_C_TYPE_MEASURE vs_live_measure
 #define VS_C_TYPE_SORT    vs_sort
 #define VS_C_TYPE_AXIS    vs_axis
+#define VS_C_TYPE_FRAMES  vs_tree_frames
 #define VS_C_TYPE_WHAT    vs_what
 #define VS_C_TYPE_FORMAT  vs_export_id
 

@@ -193,7 +193,7 @@ vs_status vs_reply_thing(vs_call *call, const vs_things *things, const vs_thing 
   vs_jsonw_member_u64(call->json, "row", thing->row);
   VS_TRY(vs_reply_thing_name(call, things, thing));
   vs_jsonw_member_u64(call->json, "size_bytes", thing->size);
-  vs_reply_stack_label(call, thing->stack);
+  vs_reply_owner(call, thing->stack, thing->start == VS_NO_EVENT);
   vs_reply_event(call->json, "start_event", thing->start);
   vs_reply_time(call->json, "start_us", time_of(things, thing->start));
   vs_reply_event(call->json, "end_event", thing->end);

@@ -13,6 +13,8 @@ A device is listed when it has a segment or an event. Pinned host memory is a li
 
 from dataclasses import dataclass, field
 
+from frames import Frames
+
 ADDRESS_MASK = 2**64 - 1
 SNAPSHOT_KEYS = {
     "segments",
@@ -41,6 +43,7 @@ class Block:
     requested: int
     state: str
     stack: tuple
+    has_stack: bool
     has_address: bool = True
 
     @property
@@ -61,6 +64,7 @@ class Segment:
     pool: object  # pair of numbers, None where the age has no pools
     kind: object
     expandable: object
+    stack: tuple
     blocks: list
     claims: dict  # the sums the file itself states, by the name of the report's figure
 
@@ -82,6 +86,7 @@ class Entry:
     device_free: object
     pool: object
     stack: tuple
+    has_stack: bool
 
 
 @dataclass
@@ -91,6 +96,7 @@ class Memory:
     device: int
     segments: list = field(default_factory=list)
     entries: list = field(default_factory=list)
+    frames: object = None  # frames.Frames of the whole snapshot
 
     @property
     def blocks(self):
@@ -127,13 +133,14 @@ def stack_of(frames):
 def read_block(block, running_address):
     history = block.get("history") or [{}]
     newest = history[0]
-    frames = block["frames"] if "frames" in block else newest.get("frames", [])
+    frames = block["frames"] if "frames" in block else newest.get("frames")
     return Block(
         address=unsigned(block.get("address", running_address)),
         size=block["size"],
         requested=block.get("requested_size", newest.get("real_size", block["size"])),
         state=block["state"],
         stack=stack_of(frames),
+        has_stack=frames is not None,
         has_address="address" in block,
     )
 
@@ -159,6 +166,7 @@ def read_segment(segment, device):
         pool=tuple(pool) if pool is not None else None,
         kind=segment.get("segment_type"),
         expandable=segment.get("is_expandable"),
+        stack=stack_of(segment.get("frames")),
         blocks=blocks,
         claims={name: value for name, value in claims.items() if value is not None},
     )
@@ -175,6 +183,7 @@ def read_entry(entry):
         device_free=entry.get("device_free"),
         pool=tuple(pool) if pool is not None else None,
         stack=stack_of(entry.get("frames")),
+        has_stack="frames" in entry,
     )
 
 
@@ -220,6 +229,13 @@ def normalise(data):
         [read_segment(segment, HOST) for segment in top.get("host_segments", [])],
         [read_entry(entry) for entry in flat_entries(top.get("host_traces", []))],
     )
+    everything = [*devices.values(), host]
+    entries = [entry for one in everything for entry in one.entries]
+    segments = [one for memory in everything for one in memory.segments]
+    stacks = [one.stack for memory in everything for one in (*memory.blocks, *memory.entries)]
+    known = Frames(stacks + [segment.stack for segment in segments], len(entries))
+    for one in everything:
+        one.frames = known
     settings = top.get("allocator_settings") or {}
     return Snapshot(
         devices=dict(sorted(devices.items())),

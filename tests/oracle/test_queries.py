@@ -15,6 +15,7 @@ import closed_unpickler
 import shapes
 import truth
 from conftest import real_snapshots
+from frames import UNRECORDED, WHYS
 from normal import HOST, normalise
 from simulate import random_run, sample_run
 from writers import WRITERS
@@ -81,6 +82,17 @@ def test_what_was_live(paths):
             assert [g["bytes"] for g in groups] == sorted((g["bytes"] for g in groups), reverse=True)
 
 
+def paths_of(nodes):
+    """{path: [bytes, count]} of the nodes of a tree."""
+    paths, sums = [()], {(): [nodes[0]["bytes"], nodes[0]["count"]]}
+    for node in nodes[1:]:
+        call = (node["function"] if node["file"] is not None else node["name"], node["file"] or "", node["line"])
+        paths.append((*paths[node["parent"]], call))
+        assert paths[-1] not in sums, "equal calls are one node"
+        sums[paths[-1]] = [node["bytes"], node["count"]]
+    return sums
+
+
 def test_the_tree_adds_up(paths):
     for path, device, memory in cases(paths):
         for at, event in moments(memory):
@@ -88,7 +100,7 @@ def test_the_tree_adds_up(paths):
             nodes = reply["nodes"]
             live = truth.live_at(memory, event)
             assert nodes[0]["bytes"] == reply["bytes"] == sum(size for _, size, _ in live)
-            assert nodes[0]["count"] == len(live) and len(nodes) == reply["node_count"]
+            assert nodes[0]["count"] == len(live) and len(nodes) == reply["node_count"] and reply["frames"] == "calls"
             rest = [n["bytes"] - n["self_bytes"] for n in nodes]
             before = {}
             for i, node in enumerate(nodes[1:], 1):
@@ -97,11 +109,21 @@ def test_the_tree_adds_up(paths):
                 assert node["bytes"] <= before.get(node["parent"], node["bytes"]), "siblings stand biggest first"
                 before[node["parent"]] = node["bytes"]
             assert not any(rest), "a node is what ends in it and its children"
-            depth = max((len(stack) for _, _, stack in live), default=0)
-            depths = [0]
-            for node in nodes[1:]:
-                depths.append(depths[node["parent"]] + 1)
-            assert max(depths) == depth
+            assert paths_of(nodes) == memory.frames.tree(live, "calls", False), f"{path.name}, {at}"
+
+
+def test_labels(paths):
+    """Who each block is attributed to, in words, but for the folders that tell files apart."""
+    for path, device, memory in cases(paths):
+        for at, event in moments(memory):
+            expected = Counter()
+            for _, size, stack in truth.live_at(memory, event):
+                owner = memory.frames.owner(stack)
+                is_word = stack[0][0] in WHYS
+                expected[size, stack[0][0] if is_word else UNRECORDED if owner is None else memory.frames.label(owner)] += 1
+            blocks = ask("blocks", path, *device_option(device), "--at", at, "--top", "0")["blocks"]
+            labels = Counter((b["requested_bytes"], re.sub(r"^\S*[/\\](?=\S+:\d+( |$))", "", b["label"])) for b in blocks)
+            assert labels == expected, f"{path.name}, {at}"
 
 
 def test_events_and_curves(paths):

@@ -25,6 +25,7 @@ import shapes
 import truth
 from normal import GROWS, HOST, SHRINKS, normalise
 from simulate import random_run, sample_run
+from test_queries import paths_of
 from writers import WRITERS
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "formats" / "query.md"
@@ -644,6 +645,32 @@ def check_average(case, low, high):
         assert group["bytes"] == pytest.approx(mean, abs=2, rel=1e-6) or not length
     tree = case.ask("tree", measure="average", since=low, at=high, top=0)
     assert tree["bytes"] == pytest.approx(reply["bytes"], abs=len(tree["nodes"]) + len(reply["groups"]))
+
+
+def test_trees(cases):
+    """Every folding, both ways round; and what `top` leaves out stands below its caller."""
+    for case in cases:
+        for at in {-1, case.count // 2, case.count - 1}:
+            live = truth.live_at(case.memory, at)
+            for frames in ("calls", "python", "all"):
+                for inverted in (False, True):
+                    reply = case.ask("tree", at=at, top=0, frames=frames, inverted=inverted)
+                    assert paths_of(reply["nodes"]) == case.memory.frames.tree(live, frames, inverted), (case.name, frames)
+                    cut = case.ask("tree", at=at, top=7, frames=frames, inverted=inverted)
+                    check_cut(reply, cut)
+
+
+def check_cut(whole, cut):
+    assert cut["node_count"] == whole["node_count"]
+    assert sum(node["kind"] != "rest" for node in cut["nodes"]) == min(7, whole["node_count"])
+    rest = [node["bytes"] - node["self_bytes"] for node in cut["nodes"]]
+    known = {node["id"]: node["bytes"] for node in whole["nodes"]}
+    assert len(known) == whole["node_count"], "ids are one each"
+    for node in cut["nodes"]:
+        if node["parent"] is not None:
+            rest[node["parent"]] -= node["bytes"]
+        assert node["kind"] == "rest" or known[node["id"]] == node["bytes"]
+    assert not any(rest)
 
 
 # ---- the document

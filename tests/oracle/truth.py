@@ -132,18 +132,26 @@ def report_of_data(data):
 
 
 def live_at(memory, event):
-    """[(address, size, stack)] in address order: the blocks the requested curve counts at that moment."""
+    """[(address, size, stack)] in address order: the blocks the requested curve counts at that moment. Without a stack, a
+    single frame says why."""
     closing = closing_action(memory)
-    live = {b.address: (b.requested, b.stack) for b in counted_at_end(memory)}
+    live = {b.address: (b.requested, b) for b in counted_at_end(memory)}
     for entry in reversed(memory.entries[event + 1 :]):
         if entry.action == "alloc":
             live.pop(entry.address, None)
         elif entry.action == closing:
-            live[entry.address] = (entry.size, entry.stack)
+            live[entry.address] = (entry.size, entry)
+    older = set(live)
     for entry in memory.entries[: event + 1]:  # an alloc in the trace knows the stack best
         if entry.action == "alloc" and entry.address in live:
-            live[entry.address] = (live[entry.address][0], entry.stack)
-    return sorted((address, size, stack) for address, (size, stack) in live.items())
+            live[entry.address] = (live[entry.address][0], entry)
+            older.discard(entry.address)
+
+    def stack(address, source):
+        recorded = source.stack if source.has_stack else None
+        return recorded or ((memory.frames.why(recorded, address in older), "", 0),)
+
+    return sorted((address, size, stack(address, source)) for address, (size, source) in live.items())
 
 
 def mapped_at(memory, event):

@@ -528,6 +528,19 @@ def test_who_comes_second_waits(folder):
     assert len(answers) == 1 and len(answers[0]) > 100
 
 
+def test_trees_come_folded(demo):
+    """As the command line draws them: each node with its words, its caller before it, and sums that add up."""
+    tree = demo.tree(at="end", top=5)
+    assert tree["frames"] == "calls" and tree["nodes"][0]["parent"] is None
+    sums = [node["bytes"] - node["self_bytes"] for node in tree["nodes"]]
+    for node in tree["nodes"][1:]:
+        sums[node["parent"]] -= node["bytes"]
+        assert node["name"] and node["kind"] in ("user", "library", "rest")
+    assert not any(sums) and tree["nodes"][1]["place"].endswith(".py:" + str(tree["nodes"][1]["line"]))
+    assert demo.tree(at="end", top=0, frames="all")["node_count"] > demo.tree(at="end", top=0)["node_count"]
+    assert demo.tree(at="end", inverted=True)["inverted"] is True
+
+
 def test_many_threads_one_snapshot(demo):
     expected = bytes(demo.request(b'{"method":"tree"}'))
     wrong = []

@@ -6,7 +6,6 @@ import { infoOfDevice } from "../shared/app.js";
 import { buttonEl, copyText, el, fill, iconButton, iconEl, setText } from "../shared/dom.js";
 import { eventSign } from "../shared/event_words.js";
 import { bytesText, countText } from "../shared/format.js";
-import { shortLabel } from "../shared/frame_words.js";
 import { allocationFacts, eventFacts, segmentFacts } from "./facts.js";
 import { chiefBlock, fillSections, noStack, stackSection, userFrame } from "./stack.js";
 
@@ -77,7 +76,7 @@ class DetailsPanel {
 
   putHead(title, amount, label) {
     setText(this.title, title);
-    fill(this.under, [el("strong", {}, amount), label ? ` · ${shortLabel(label)}` : null]);
+    fill(this.under, [el("strong", {}, amount), label ? ` · ${label}` : null]);
     this.body.scrollTop = 0;
   }
 

@@ -3,31 +3,8 @@
 
 import { buttonEl, copyText, el, fill, setText } from "../shared/dom.js";
 import { pluralText } from "../shared/format.js";
-import { callLabel } from "../shared/frame_words.js";
 
-const RETURNED_TYPE = /^(?:[\w:]+[\s*&]+)+(?=[\w:~]+[<(])/;
 const SHOWN_PATH = 2; // parts of a path
-
-/** A C++ name without the parameters and template arguments in it: at::native::empty_cuda(…). */
-function shortFunction(name) {
-  let depth = 0;
-  let out = "";
-  let isCut = false;
-  const named = name.replaceAll("(anonymous namespace)::", "");
-  const text = named.includes("operator ") ? named : named.replace(RETURNED_TYPE, "");
-  for (const letter of text) {
-    const isOpen = letter === "(" || letter === "<";
-    if (isOpen && depth++ === 0) {
-      out += `${letter}…`;
-      isCut = true;
-    } else if ((letter === ")" || letter === ">") && depth > 0) {
-      if (--depth === 0) out += letter;
-    } else if (depth === 0) out += letter;
-  }
-  const isWhole = depth === 0 && isCut && out.length > 3;
-  const short = isWhole ? out.replaceAll("(…)", "()").replaceAll("<…>", "<>") : name;
-  return short.replace(/\(\)( const)?$/, "()");
-}
 
 function shortPath(path) {
   const parts = (path ?? "").split(/[/\\]/);
@@ -36,6 +13,11 @@ function shortPath(path) {
 
 function placeText(frame, path) {
   return frame.line === null || frame.line === undefined ? path : `${path}:${frame.line}`;
+}
+
+function shortPlace(frame) {
+  if (frame.kind === "backward") return frame.place;
+  return frame.file === "??" ? "" : placeText(frame, shortPath(frame.file));
 }
 
 /** A frame on one line of plain text, whole. */
@@ -58,15 +40,16 @@ function runsOfStack(stack) {
   return runs;
 }
 
-/** The frame that says who asked: the innermost one of the user's, else of a library, else none. */
+/** The frame that says who asked: the innermost one of the user's, else of a library, else of the backward
+ * pass, else none. */
 export function userFrame(stack) {
   const innermost = (kind) => stack?.find((frame) => frame.kind === kind);
-  return innermost("user") ?? innermost("library") ?? null;
+  return innermost("user") ?? innermost("library") ?? innermost("backward") ?? null;
 }
 
 function frameItem(frame, isChief) {
-  const name = isNoise(frame) ? shortFunction(frame.function) : frame.function;
-  const place = frame.file === "??" ? "" : placeText(frame, shortPath(frame.file));
+  const { name } = frame;
+  const place = shortPlace(frame);
   const words = el("span", { class: "details-function" }, name || "??");
   const kind = `details-frame is-${frame.kind}${isChief ? " is-chief" : ""}`;
   const item = el("li", { class: kind, title: plainFrame(frame) },
@@ -126,8 +109,8 @@ export function chiefBlock(stack) {
   const frame = userFrame(stack);
   if (frame === null) return null;
   return el("div", { class: `details-chief is-${frame.kind}`, title: plainFrame(frame) }, [
-    el("span", { class: "details-chief-name" }, frame.function),
-    el("span", { class: "details-chief-place mono" }, placeText(frame, shortPath(frame.file))),
+    el("span", { class: "details-chief-name" }, frame.name),
+    el("span", { class: "details-chief-place mono" }, shortPlace(frame)),
   ]);
 }
 

@@ -1,7 +1,6 @@
 /** Segments that little keeps from going back to the driver: each as a bar with the blocks that pin it. */
 import { buttonEl, el } from "../shared/dom.js";
 import { addressText, bytesText, pluralText, poolText, shareText, streamText } from "../shared/format.js";
-import { callLabel } from "../shared/frame_words.js";
 
 const PINNED_NAMED = 4;
 
@@ -28,7 +27,7 @@ function pinnedName(app, block) {
   const isKnown = block.row !== null && block.row !== undefined;
   const words = [el("span", { class: "mono" }, block.name ?? "block"),
     el("span", { class: "second" }, bytesText(block.size_bytes)),
-    el("span", { class: "cut" }, callLabel(block.label ?? ""))];
+    el("span", { class: "cut" }, block.label ?? "")];
   return buttonEl(words, () => app.showDetails("allocations", block.row),
     { class: "quiet pinned-name", disabled: !isKnown });
 }

@@ -4,7 +4,6 @@
 import { el, fill, setText, svgEl } from "../shared/dom.js";
 import { eventSign } from "../shared/event_words.js";
 import { bytesText, countText, pluralText, streamText } from "../shared/format.js";
-import { shortLabel } from "../shared/frame_words.js";
 import { oncePerFrame, watchSize } from "../shared/paint.js";
 import { EventPages } from "./events_pages.js";
 import { dragByTouch, EventScroll } from "./events_scroll.js";
@@ -46,7 +45,7 @@ class EventRow {
     setText(this.cells[2], event.name ?? "");
     setText(this.cells[3], event.action === "snapshot" ? "" : bytesText(event.size_bytes));
     setText(this.cells[4], event.stream === null ? "" : streamText(event.stream).replace("stream ", ""));
-    setText(this.cells[5], shortLabel(event.label) ?? "");
+    setText(this.cells[5], event.label ?? "");
     this.cells[5].title = event.label ?? "";
   }
 

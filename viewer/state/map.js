@@ -9,7 +9,6 @@ import { el, fill, iconButton, isTyping, selectEl, setText } from "../shared/dom
 import { endsMemory, eventSentence, isSegmentEvent } from "../shared/event_words.js";
 import { exportMenu } from "../shared/export.js";
 import { addressText, bytesText, countText, eventText, exactBytesText, timeText } from "../shared/format.js";
-import { shortLabel } from "../shared/frame_words.js";
 import { groupColour } from "../shared/palette.js";
 import { EventPanel } from "./events_panel.js";
 import { MapPicture } from "./map_picture.js";
@@ -213,7 +212,7 @@ class StatePart {
     if (map !== this.map) return;
     const label = (index) => groups?.groups.find((group) => group.index === index)?.label ?? "others";
     const chips = groups === null ? [] : rows.slice(0, LEGEND_GROUPS).map(({ index, bytes }) =>
-      legendChip(groupColour(index, by), shortLabel(label(index)), bytesText(bytes)));
+      legendChip(groupColour(index, by), label(index), bytesText(bytes)));
     fill(this.groups, chips);
     fill(this.signs, ["free", "pending", "rounding"].filter((key) => this.totals[key] > 0).map((key) =>
       el("li", {}, [el("span", { class: `swatch state-sign is-${key}` }), key])));

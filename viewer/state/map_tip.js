@@ -3,7 +3,6 @@
 
 import { el, fill } from "../shared/dom.js";
 import { addressText, bytesText, poolText, streamText } from "../shared/format.js";
-import { shortLabel } from "../shared/frame_words.js";
 import { MAP_BLOCK_PENDING, MAP_SEGMENT_EXPANDABLE } from "./map_totals.js";
 
 const TIP_AWAY = 14; // pixels from the pointer
@@ -18,7 +17,7 @@ export function blockLines(map, segment, block, known) {
   const requested = columns.block_requested[block];
   const address = columns.segment_address[segment] + BigInt(columns.block_offset[block]);
   const lines = [known?.name ?? addressText(address), bytesText(requested)];
-  if (known?.label) lines.push(shortLabel(known.label));
+  if (known?.label) lines.push(known.label);
   const lost = size - requested;
   if (lost > 0) lines.push(`block of ${bytesText(size)}: ${bytesText(lost)} lost to rounding`);
   if (columns.block_flags[block] & MAP_BLOCK_PENDING) lines.push("freed, but waits for another stream");

@@ -2,7 +2,6 @@
 
 import { buttonEl, el, fill, selectEl } from "../shared/dom.js";
 import { bytesText, pluralText, shareText } from "../shared/format.js";
-import { shortLabel } from "../shared/frame_words.js";
 import { groupColour, themeToken } from "../shared/palette.js";
 import { TIMELINE_CURVES } from "./lines.js";
 
@@ -92,7 +91,7 @@ function legendRow(legend, group, peak, by, lit) {
     ].join("\n"),
   });
   fill(row, [
-    swatch, el("span", { class: "legend-label cut" }, shortLabel(group.label)),
+    swatch, el("span", { class: "legend-label cut" }, group.label),
     el("span", { class: "legend-share faint number" }, shareText(share)),
     el("span", { class: "legend-bytes number" }, bytesText(group.bytes_at_peak)), bar,
   ]);

@@ -5,7 +5,6 @@
 
 import { el, fill } from "../shared/dom.js";
 import { bytesText, countText, eventText, pluralText, timeText } from "../shared/format.js";
-import { shortLabel } from "../shared/frame_words.js";
 import { groupColour } from "../shared/palette.js";
 
 /**
@@ -51,12 +50,12 @@ export function tipLines(hit, picked, look) {
   const group = look.groups.find((entry) => entry.index === hit.group);
   const colour = groupColour(look.colourOf?.[hit.group] ?? hit.group, look.by);
   const swatch = el("i", { class: "swatch", style: { background: colour } });
-  const label = el("div", { class: "timeline-tip-label" }, [swatch, el("span", {}, shortLabel(group?.label ?? ""))]);
+  const label = el("div", { class: "timeline-tip-label" }, [swatch, el("span", {}, group?.label ?? "")]);
   if (picked === null) return [label, foot];
   if (hit.isSeveral) return [...severalLines(picked, kind), foot];
   const row = picked.rows[0];
   if (!row) return [label, foot];
-  const own = row.label && row.label !== group?.label ? el("div", { class: "faint" }, shortLabel(row.label)) : null;
+  const own = row.label && row.label !== group?.label ? el("div", { class: "faint" }, row.label) : null;
   return [
     el("div", { class: "timeline-tip-head" }, [
       el("b", {}, bytesText(row.size_bytes)), el("span", { class: "mono faint" }, row.name),
@@ -70,7 +69,7 @@ export function tipLines(hit, picked, look) {
 function severalLines(picked, kind) {
   const rows = picked.rows.map((row) => el("div", { class: "timeline-tip-row" }, [
     el("span", { class: "number" }, bytesText(row.size_bytes)),
-    el("span", { class: "cut second" }, shortLabel(row.label) ?? row.name),
+    el("span", { class: "cut second" }, row.label ?? row.name),
   ]));
   const more = picked.count - rows.length;
   return [

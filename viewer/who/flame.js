@@ -5,7 +5,6 @@
 import { buttonEl, el, fill } from "../shared/dom.js";
 import { CanvasPaper } from "../shared/export_paper.js";
 import { bytesText, countText, exactBytesText, pluralText, shareText } from "../shared/format.js";
-import { frameWords } from "../shared/frame_words.js";
 import { clearCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
 import { createPointerTip, tipContent } from "../shared/tip.js";
 import { drawFlame, FLAME_ROW, FlameColours } from "./flame_paint.js";
@@ -134,15 +133,14 @@ export class FlameGraph {
   tipOf(box) {
     const { node } = box;
     if (box.small > 1) {
-      return tipContent(`${pluralText(box.small, "small call")} of ${frameWords(node).main}`,
+      return tipContent(`${pluralText(box.small, "small call")} of ${node.name}`,
         "Zoom in to see them", this.tipPairs(box, node));
     }
     const frame = node.frame;
-    const words = frameWords(node);
-    const place = frame === null ? words.place
-      : frame.line === null ? [words.place, frame.function, frame.file].filter(Boolean).join("\n")
+    const place = frame === null ? node.place
+      : frame.line === null ? [node.place, frame.function, frame.file].filter(Boolean).join("\n")
         : `${frame.file}:${frame.line}`;
-    return tipContent(words.main, place, [...this.tipPairs(box, node.parent),
+    return tipContent(node.name, place, [...this.tipPairs(box, node.parent),
       node.selfBytes > 0 && node.children.length > 0 ? ["itself", bytesText(node.selfBytes)] : null]);
   }
 
@@ -208,8 +206,8 @@ export class FlameGraph {
     const area = scroll.getBoundingClientRect();
     const left = area.left + Math.min(box.x + 4, area.width - 40);
     this.choose(box, left, area.top + y - scroll.scrollTop + FLAME_ROW);
-    const words = frameWords(box.node);
-    const name = box.small > 1 ? `${box.small} small calls` : `${words.main} ${words.place}`;
+    const { node } = box;
+    const name = box.small > 1 ? `${box.small} small calls` : `${node.name} ${node.place}`;
     this.announce(`${name}, ${bytesText(box.bytes)}, ${shareText(box.bytes / this.tree.root.bytes)}`);
   }
 
@@ -219,11 +217,10 @@ export class FlameGraph {
     for (let node = this.focus; node !== null; node = node.parent) path.unshift(node);
     this.crumbs.hidden = path.length < 2 && !this.isLost;
     const crumb = (node, i) => {
-      const words = frameWords(node);
       const isLast = i === path.length - 1;
       return el("button", { type: "button", class: "link", "aria-current": isLast ? "location" : null,
-        title: `${words.main} ${words.place}`, onclick: () => this.onfocus(flamePathText(node)) },
-      words.main);
+        title: `${node.name} ${node.place}`, onclick: () => this.onfocus(flamePathText(node)) },
+      node.name);
     };
     const lost = this.isLost
       ? el("span", { class: "faint" }, "The call that was zoomed into holds nothing here.") : null;

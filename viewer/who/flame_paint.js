@@ -3,7 +3,6 @@
  * width.
  */
 import { countText } from "../shared/format.js";
-import { baseName, frameWords } from "../shared/frame_words.js";
 import { contrastOf, GROUP_COLOURS, groupColour, inkOn, mixedColour, themeToken } from "../shared/palette.js";
 
 export const FLAME_ROW = 20;
@@ -19,6 +18,14 @@ const FLAME_KINDS = [
   ["noise", "interpreter, recorder"],
   ["rest", "not told apart"],
 ];
+
+function flameKind({ kind }) {
+  return FLAME_KINDS.some(([known]) => known === kind) ? kind : "rest";
+}
+
+function baseName(path) {
+  return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
+}
 
 /**
  * Which file has which colour: those that hold most, in that order. Gives Map file -> index, at most as many
@@ -69,8 +76,9 @@ function ownBytes(node, inverted) {
   return node.bytes - heldByCallees(node);
 }
 
-function lineKey({ file, line, function: name }) {
-  return `${file}\n${line ?? name}`;
+/* As the engine groups by line: by the function where there is no line, and in the backward pass. */
+function lineKey({ kind, file, line, function: name }) {
+  return line === null || kind === "backward" ? name : `${file}\n${line}`;
 }
 
 /** [{colour, text}] for what a graph shows. `look` as in FlameColours. */
@@ -84,7 +92,7 @@ export function flameLegend(root, { files, lines, inverted }) {
   const kinds = new Set();
   const visit = [root];
   for (let i = 0; i < visit.length; i++) {
-    kinds.add(visit[i].kind === "unknown" ? "rest" : visit[i].kind);
+    kinds.add(flameKind(visit[i]));
     for (const child of visit[i].children) visit.push(child);
   }
   return FLAME_KINDS.filter(([kind]) => kinds.has(kind)).map(([kind, text]) =>
@@ -92,11 +100,6 @@ export function flameLegend(root, { files, lines, inverted }) {
 }
 
 const LEGEND_LINES = 6;
-
-function lineText(frame) {
-  return frame.line === null ? frameWords({ kind: "native", frame }).main
-    : `${baseName(frame.file ?? "??")}:${frame.line}`;
-}
 
 /* The biggest lines that are there; the table and the timeline name all of them. */
 function lineLegend(root, lines, inverted) {
@@ -107,7 +110,7 @@ function lineLegend(root, lines, inverted) {
     for (const child of visit[i].children) visit.push(child);
     const index = frame === null ? undefined : lines.get(lineKey(frame));
     if (index === undefined) continue;
-    const before = found.get(index) ?? { bytes: 0, text: lineText(frame) };
+    const before = found.get(index) ?? { bytes: 0, text: frame.place.includes(":") ? frame.place : frame.name };
     found.set(index, { ...before, bytes: before.bytes + ownBytes(visit[i], inverted) });
   }
   return [...found].filter((one) => one[1].bytes > 0).sort((a, b) => b[1].bytes - a[1].bytes).slice(0, LEGEND_LINES)
@@ -116,8 +119,7 @@ function lineLegend(root, lines, inverted) {
 
 /* A shade of the kind's colour that the function's name gives, so that neighbours can be told apart. */
 function kindColour(node) {
-  const kind = node.kind === "unknown" || node.kind === "root" ? "rest" : node.kind;
-  return mixedColour(themeToken(`flame-${kind}`), themeToken("canvas"), (node.path % 4) * 0.06);
+  return mixedColour(themeToken(`flame-${flameKind(node)}`), themeToken("canvas"), (node.path % 4) * 0.06);
 }
 
 function fileColour(node, files) {
@@ -220,13 +222,13 @@ function drawFlameWords(paper, box, y, inks, isFocus) {
   const room = box.width - 9;
   if (room < 14) return;
   const isSmall = box.small > 1;
-  const words = isSmall ? { main: `… ${countText(box.small)} small`, place: "" } : frameWords(box.node);
+  const words = isSmall ? { name: `… ${countText(box.small)} small`, place: "" } : box.node;
   const type = isFocus ? FLAME_TYPE_BOLD : FLAME_TYPE;
-  const main = cutFlameText(paper, words.main, room, type);
+  const main = cutFlameText(paper, words.name, room, type);
   if (main === "") return;
   paper.text(main, box.x + 4, y + FLAME_ROW / 2 - 0.5, { ...type, colour: inks.first });
   const left = room - flameTextWidth(paper, main, type) - 7;
-  if (main !== words.main || words.place === "" || left < 24) return;
+  if (main !== words.name || words.place === "" || left < 24) return;
   const place = cutFlameText(paper, words.place, left, FLAME_TYPE);
   paper.text(place, box.x + 4 + room - left, y + FLAME_ROW / 2 - 0.5, { ...FLAME_TYPE, colour: inks.second });
 }

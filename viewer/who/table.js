@@ -2,7 +2,6 @@
 import { noStack, stackSection } from "../details/stack.js";
 import { buttonEl, el, fill, selectEl, setText } from "../shared/dom.js";
 import { bytesText, countText, pluralText, shareText } from "../shared/format.js";
-import { callLabel } from "../shared/frame_words.js";
 import { groupColour } from "../shared/palette.js";
 import { shareBar, SortTable } from "../shared/table.js";
 import { bothFilters } from "./words.js";
@@ -85,7 +84,7 @@ export class WhoTable {
     }
     [this.reply, this.measure] = [reply, measure];
     this.by.choose(reply.by);
-    const rows = reply.groups.map((group, rank) => ({ ...group, rank, text: callLabel(group.label),
+    const rows = reply.groups.map((group, rank) => ({ ...group, rank, text: group.label,
       id: JSON.stringify(group.key) }));
     this.table.show(rows);
     setText(this.total, pluralText(reply.group_count, "group"));

@@ -101,9 +101,8 @@ class WhoPart {
     this.askTable(state);
     this.askSearch(state);
     this.askColours(state);
-    if (this.reply !== null && changed.has("inverted")) this.buildTree();
     if (changed.has("theme")) this.table.setColours();
-    if (["inverted", "focus", "search", "theme"].some((key) => changed.has(key))) this.showTree();
+    if (["focus", "search", "theme"].some((key) => changed.has(key))) this.showTree();
   }
 
   forget() {
@@ -113,7 +112,8 @@ class WhoPart {
   }
 
   async askTree(state) {
-    const params = { ...whoParams(this.app, state), top: this.treeTop };
+    const { frames, treeTop: top } = this;
+    const params = { ...whoParams(this.app, state), frames, inverted: state.inverted, top };
     if (!this.questions.isNew("tree", params)) return;
     this.graph.setAttribute("aria-busy", "true");
     this.flame.canvas.dataset.settled = "false";
@@ -123,7 +123,8 @@ class WhoPart {
       this.reply = reply;
       this.question = whoQuestion(withinTrace(this.app, state));
       this.showFail(null);
-      this.buildTree();
+      this.tree = buildFlameTree(reply);
+      this.files = null;
       this.showTree();
       this.moment.show(this.app.store.state, reply.at.event);
     } catch (error) {
@@ -188,11 +189,6 @@ class WhoPart {
     this.showTree();
   }
 
-  buildTree() {
-    this.tree = buildFlameTree(this.reply, { frames: this.frames, inverted: this.app.store.state.inverted });
-    this.files = null;
-  }
-
   showTree() {
     if (this.reply === null) return;
     const { state } = this.app.store;
@@ -200,7 +196,7 @@ class WhoPart {
     const files = this.colourBy === "file" ? this.files : null;
     const lines = this.colourBy === "line" ? this.lines : null;
     const marks = state.search === this.unfound ? () => false : frameMarks(state.search, this.tree.root);
-    const look = { lines, files, marks, search: state.search, inverted: state.inverted };
+    const look = { lines, files, marks, search: state.search, inverted: this.reply.inverted };
     this.flame.show(this.tree, state.focus, look);
     this.showSentence();
     this.showLegend(flameLegend(this.tree.root, look));
@@ -229,14 +225,15 @@ class WhoPart {
 
   /* What the reply left out, and how to get it; and a tree without anything in it. */
   showNote() {
-    const { nodes, node_count: all } = this.reply;
+    const { node_count: all } = this.reply;
+    const { shown } = this.tree;
     const isEmpty = this.reply.count === 0;
-    this.note.hidden = !isEmpty && nodes.length >= all;
+    this.note.hidden = !isEmpty && shown >= all;
     if (isEmpty) {
       fill(this.note, el("span", {}, this.app.store.state.filter === "" ? "Nothing was in use there."
         : "Nothing there passes the filter."));
     } else if (!this.note.hidden) {
-      fill(this.note, [el("span", {}, `The biggest ${nodes.length.toLocaleString("en-US")} of ` +
+      fill(this.note, [el("span", {}, `The biggest ${shown.toLocaleString("en-US")} of ` +
         `${all.toLocaleString("en-US")} calls; the rest is drawn as “smaller calls”.`),
       buttonEl("Load more", () => this.loadMore(), { class: "link" })]);
     }
@@ -269,9 +266,7 @@ class WhoPart {
 
   setFrames(frames) {
     this.frames = frames;
-    if (this.reply === null) return;
-    this.buildTree();
-    this.showTree();
+    this.askTree(this.app.store.state);
   }
 
   searchSoon() {

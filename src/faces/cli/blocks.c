@@ -1,4 +1,3 @@
-#include "faces/cli/frames.h"
 #include "faces/cli/words.h"
 
 enum { ROWS = 15 };
@@ -26,7 +25,7 @@ static void put_groups(vs_cli *cli, vs_json reply) {
     const vs_json group = vs_json_at(groups, i);
     put_group(&table, vs_reply_u64(group, "bytes"), vs_reply_u64(group, "count"),
               vs_reply_f64(group, "share"), all);
-    vs_frame_put_group(vs_table_cell(&table), group);
+    vs_words_label(vs_table_cell(&table), group);
   }
   if (vs_reply_u64(rest, "groups") != 0) {
     const uint64_t bytes = vs_reply_u64(rest, "bytes");
@@ -74,7 +73,7 @@ static void put_blocks(vs_cli *cli, vs_json reply) {
     vs_text_hex(&table.text, vs_reply_u64(block, "address"));
     if (events) put_event(vs_table_cell(&table), vs_reply_at(block, "alloc_event"), "before");
     if (events) put_event(vs_table_cell(&table), vs_reply_at(block, "free_event"), "never");
-    vs_frame_put_stack(vs_table_cell(&table), vs_reply_at(block, "stack"));
+    vs_words_label(vs_table_cell(&table), block);
   }
   vs_table_put(&table);
   const uint64_t all = vs_reply_u64(reply, "count");

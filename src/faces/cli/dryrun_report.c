@@ -1,9 +1,8 @@
 /* The report of a dry run on one screen: for someone whose job has just died, or is about to be started.
  * First the answer, then what it rests on, then what the simulation could not know. */
 #include "faces/cli/dryrun.h"
-#include "faces/cli/frames.h"
-#include "os/child.h"
 #include "faces/cli/words.h"
+#include "os/child.h"
 
 enum { LABEL = 15, DOUBTS = 3 };
 
@@ -206,9 +205,9 @@ static void put_oom(page *p) {
   vs_text *line = begin(p);
   put_bytes(p, vs_reply_u64(oom, "asked_bytes"));
   vs_text_cstr(line, " could not be had");
-  if (!vs_json_is_absent(vs_frame_of_stack(vs_reply_at(seen, "stack")))) {
+  if (vs_json_count(vs_reply_at(seen, "stack")) != 0) {
     vs_text_cstr(line, ", by ");
-    vs_frame_put_stack(line, vs_reply_at(seen, "stack"));
+    vs_words_label(line, seen);
   }
   if (vs_json_count(p->cards) > 1) vs_text_format(line, ", on GPU %U", vs_reply_u64(oom, "device"));
   if (count > 1) vs_text_format(line, "; the last of %U such errors", count);
@@ -294,13 +293,6 @@ static void put_peaks(page *p) {
   end(p, "", VS_STYLE_PLAIN);
 }
 
-/* Threads of PyTorch's own have no line of Python: those of the backward pass, above all. */
-static void put_owner(vs_text *cell, vs_json owner) {
-  if (vs_reply_is_unknown(vs_reply_at(owner, "key")))
-    vs_text_cstr(cell, "the backward pass (no line of Python)");
-  else vs_frame_put_group(cell, owner);
-}
-
 static void put_holders(page *p) {
   static const vs_column columns[] = {
       {NULL, VS_COLUMN_RIGHT}, {NULL, VS_COLUMN_RIGHT}, {NULL, VS_COLUMN_BAR}, {NULL, VS_COLUMN_NAME}};
@@ -317,7 +309,7 @@ static void put_holders(page *p) {
     vs_text_bytes(vs_table_cell(&table), bytes, p->screen->unit);
     vs_text_percent(vs_table_cell(&table), bytes, all);
     vs_table_bar(&table, vs_reply_f64(owner, "share"));
-    put_owner(vs_table_cell(&table), owner);
+    vs_words_label(vs_table_cell(&table), owner);
     rest -= vs_min_u64(bytes, rest);
   }
   const uint64_t others = vs_reply_u64(peak, "owner_count") - shown;

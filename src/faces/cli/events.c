@@ -1,4 +1,3 @@
-#include "faces/cli/frames.h"
 #include "faces/cli/words.h"
 
 enum { ROWS = 18 };
@@ -68,11 +67,7 @@ static void put_field(vs_cli *cli, vs_text *text, vs_json event, vs_field field,
     case SIZE: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "size_bytes")); break;
     case IN_USE: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "requested_after_bytes")); break;
     case RESERVED: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "reserved_after_bytes")); break;
-    case BY:
-      if (!vs_json_is_absent(vs_frame_of_stack(vs_reply_at(event, "stack"))))
-        vs_frame_put_stack(text, vs_reply_at(event, "stack"));
-      else vs_text_byte(text, '-');
-      break;
+    case BY: vs_words_label(text, event); break;
     case FIELDS: break;
   }
 }

@@ -1,6 +1,5 @@
 /* The answer on one screen: for someone whose program has just died. Plain words, the worst first, sizes in the units
  * asked for; what is not known is said, with what would have to be recorded. */
-#include "faces/cli/frames.h"
 #include "faces/cli/words.h"
 
 enum { LABEL = 15, OWNERS = 5, GROWTHS = 3, OTHERS = 8 };
@@ -86,9 +85,9 @@ static void put_oom(vs_page *page) {
   put_bytes(page, oom, "requested_bytes");
   vs_text_cstr(&page->line, " could not be had,");
   put_moment(page, oom);
-  if (!vs_json_is_absent(vs_frame_of_stack(vs_reply_at(oom, "stack")))) {
+  if (vs_json_count(vs_reply_at(oom, "stack")) != 0) {
     vs_text_cstr(&page->line, ", by ");
-    vs_frame_put_stack(&page->line, vs_reply_at(oom, "stack"));
+    vs_words_label(&page->line, oom);
   }
   if (count > 1) {
     vs_text_cstr(&page->line, "; the last of ");
@@ -126,7 +125,7 @@ static void put_owners(vs_page *page, vs_json owners, uint64_t all_bytes, uint64
     vs_text_bytes(vs_table_cell(&table), bytes, page->screen->unit);
     vs_text_percent(vs_table_cell(&table), bytes, all_bytes);
     vs_table_bar(&table, vs_reply_f64(owner, "share"));
-    vs_frame_put_group(vs_table_cell(&table), owner);
+    vs_words_label(vs_table_cell(&table), owner);
     rest -= bytes < rest ? bytes : rest;
   }
   if (owner_count > shown) {
@@ -242,7 +241,7 @@ static size_t count_growth(vs_page *page) {
 }
 
 static void put_grower(vs_page *page, vs_json line, bool is_first) {
-  vs_frame_put_group(begin(page), line);
+  vs_words_label(begin(page), line);
   vs_text_cstr(&page->line, " holds ");
   put_bytes(page, line, "bytes_per_step");
   vs_text_cstr(&page->line, " more after each of ");

@@ -1,126 +1,164 @@
-#include "faces/cli/calltree.h"
-#include "faces/cli/frames.h"
+#include "base/sort.h"
 #include "faces/cli/words.h"
 
-enum { ROWS = 40, DEEPEST = 64, NUMBERS_WIDTH = 22, LEAST_SHARE = 100 /* 1/100 */ };
+enum { ROWS = 40, DEEPEST = 64, NUMBERS_WIDTH = 22, LEAST_SHARE = 100 /* 1/100 */, NONE = -1 };
 
-typedef struct vs_drawing {
+/* A node of the reply, hung up as they are drawn: first child, next sibling, the biggest first. */
+typedef struct call {
+  vs_json json;
+  uint64_t bytes, own_bytes;
+  int64_t parent, child, last_child, next; /* indices into the reply's nodes, NONE */
+  bool is_kept;                            /* big enough to be drawn; kept siblings stand before the others */
+} call;
+
+typedef struct drawing {
   vs_cli *cli;
-  const vs_calltree *tree;
+  VS_VEC(call) calls; /* calls[0] is the root */
   vs_table table;
   uint64_t least; /* bytes: less is not worth a row */
   vs_text prefix; /* what stands before the names on this level */
-} vs_drawing;
+} drawing;
 
-static const vs_call_node *node_at(const vs_drawing *drawing, uint32_t index) {
-  return &drawing->tree->nodes.data[index];
+/* ---- what to draw */
+
+/* A call that holds all that its caller holds continues its row. */
+static bool continues_row(const drawing *d, const call *c) {
+  return c->parent > 0 && c->bytes == d->calls.data[c->parent].bytes;
 }
 
-static bool is_shown(const vs_drawing *drawing, uint32_t index) {
-  return index != VS_NO_NODE && node_at(drawing, index)->is_kept;
+static vs_status hang(drawing *d, vs_json nodes) {
+  const size_t count = vs_json_count(nodes);
+  VS_TRY(vs_vec_reserve(d->cli->host, &d->calls, count));
+  for (size_t i = 0; i < count; i++) {
+    const vs_json node = vs_json_at(nodes, i);
+    const int64_t parent = vs_json_i64(vs_reply_at(node, "parent"), NONE);
+    if (parent >= (int64_t)i || (parent == NONE && i != 0)) return VS_BAD_FORMAT;
+    d->calls.data[d->calls.count++] = (call){.json = node,
+                                             .bytes = vs_reply_u64(node, "bytes"),
+                                             .own_bytes = vs_reply_u64(node, "self_bytes"),
+                                             .parent = parent,
+                                             .child = NONE,
+                                             .last_child = NONE,
+                                             .next = NONE};
+    if (parent == NONE) continue;
+    call *above = &d->calls.data[parent];
+    if (above->child == NONE) above->child = (int64_t)i;
+    else d->calls.data[above->last_child].next = (int64_t)i;
+    above->last_child = (int64_t)i;
+  }
+  return VS_OK;
 }
 
-/* Kept siblings stand before the others, so the first that is not ends them. */
-static uint32_t next_shown(const vs_drawing *drawing, uint32_t index) {
-  return is_shown(drawing, index) ? index : VS_NO_NODE;
+/* Keeps the `rows` biggest calls, none with less than `least` bytes; one that continues its row does not count. */
+static vs_status choose(drawing *d, uint64_t rows) {
+  VS_VEC(vs_sort_pair) pairs = {0};
+  VS_TRY(vs_vec_reserve(d->cli->host, &pairs, d->calls.count));
+  for (size_t i = 1; i < d->calls.count; i++)
+    if (!continues_row(d, &d->calls.data[i]))
+      pairs.data[pairs.count++] = (vs_sort_pair){.key = ~d->calls.data[i].bytes, .value = (uint32_t)i};
+  const vs_status status = vs_sort_pairs(d->cli->host, pairs.data, pairs.count);
+  for (size_t i = 0; status == VS_OK && i < pairs.count && i < rows; i++) {
+    call *c = &d->calls.data[pairs.data[i].value];
+    c->is_kept = c->bytes >= d->least;
+  }
+  for (size_t i = 1; i < d->calls.count; i++) {
+    call *c = &d->calls.data[i];
+    if (continues_row(d, c)) c->is_kept = d->calls.data[c->parent].is_kept;
+  }
+  vs_vec_free(d->cli->host, &pairs);
+  return status;
 }
 
-/* The only call in it that is shown, if all of it is there: it continues on the same line. */
-static uint32_t only_child(const vs_drawing *drawing, uint32_t index) {
-  const vs_call_node *node = node_at(drawing, index);
-  if (!is_shown(drawing, node->first_child)) return VS_NO_NODE;
-  return node_at(drawing, node->first_child)->bytes == node->bytes ? node->first_child : VS_NO_NODE;
+static int64_t kept(const drawing *d, int64_t index) {
+  return index != NONE && d->calls.data[index].is_kept ? index : NONE;
 }
 
-static void put_name(vs_text *text, const vs_call_node *node) {
-  if (node->is_unknown) vs_text_cstr(text, "(no stack recorded)");
-  else vs_frame_put(text, node->frame);
-}
+/* ---- rows */
 
-static void put_numbers(vs_drawing *drawing, uint64_t bytes) {
-  vs_text_bytes(vs_table_cell(&drawing->table), bytes, drawing->cli->screen.unit);
-  vs_text_percent(vs_table_cell(&drawing->table), bytes, node_at(drawing, 0)->bytes);
+static void put_numbers(drawing *d, uint64_t bytes) {
+  vs_text_bytes(vs_table_cell(&d->table), bytes, d->cli->screen.unit);
+  vs_text_percent(vs_table_cell(&d->table), bytes, d->calls.data[0].bytes);
 }
 
 /* The row of a call, with those that it leads to alone as long as they fit; returns the last of them. */
-static uint32_t put_chain(vs_drawing *drawing, uint32_t index, bool is_last) {
-  const vs_screen *screen = &drawing->cli->screen;
-  put_numbers(drawing, node_at(drawing, index)->bytes);
-  vs_text *text = vs_table_cell(&drawing->table);
+static int64_t put_chain(drawing *d, int64_t index, bool is_last) {
+  const vs_screen *screen = &d->cli->screen;
+  put_numbers(d, d->calls.data[index].bytes);
+  vs_text *text = vs_table_cell(&d->table);
   const size_t start = text->bytes.count;
-  vs_text_str(text, vs_text_view(&drawing->prefix));
+  vs_text_str(text, vs_text_view(&d->prefix));
   vs_text_cstr(text, is_last ? (screen->has_unicode ? "└ " : "` ") : (screen->has_unicode ? "├ " : "| "));
-  put_name(text, node_at(drawing, index));
-  for (uint32_t child; (child = only_child(drawing, index)) != VS_NO_NODE; index = child) {
+  vs_words_frame(text, d->calls.data[index].json);
+  for (;;) {
+    const int64_t child = kept(d, d->calls.data[index].child);
+    if (child == NONE || !continues_row(d, &d->calls.data[child])) return index;
     const size_t before = text->bytes.count;
     vs_text_cstr(text, " > ");
-    put_name(text, node_at(drawing, child));
-    if (text->status != VS_OK) break;
+    vs_words_frame(text, d->calls.data[child].json);
+    if (text->status != VS_OK) return index;
     const vs_str row = {text->bytes.data + start, text->bytes.count - start};
-    if (NUMBERS_WIDTH + vs_screen_width(row) <= screen->columns) continue;
-    text->bytes.count = before;
-    break;
+    if (NUMBERS_WIDTH + vs_screen_width(row) > screen->columns) {
+      text->bytes.count = before;
+      return index;
+    }
+    index = child;
   }
-  return index;
 }
 
-static void put_calls(vs_drawing *drawing, uint32_t parent, unsigned depth);
+static void put_calls(drawing *d, int64_t parent, unsigned depth);
 
-static void put_call(vs_drawing *drawing, uint32_t index, bool is_last, unsigned depth) {
-  const uint32_t end = put_chain(drawing, index, is_last);
-  const size_t before = drawing->prefix.bytes.count;
-  vs_text_cstr(&drawing->prefix, is_last ? "  " : drawing->cli->screen.has_unicode ? "│ " : "| ");
-  if (depth < DEEPEST) put_calls(drawing, end, depth + 1);
-  drawing->prefix.bytes.count = before;
+static void put_call(drawing *d, int64_t index, bool is_last, unsigned depth) {
+  const int64_t end = put_chain(d, index, is_last);
+  const size_t before = d->prefix.bytes.count;
+  vs_text_cstr(&d->prefix, is_last ? "  " : d->cli->screen.has_unicode ? "│ " : "| ");
+  if (depth < DEEPEST) put_calls(d, end, depth + 1);
+  d->prefix.bytes.count = before;
 }
 
 /* The calls in a call, and what of it is not in any that is shown. */
-static void put_calls(vs_drawing *drawing, uint32_t parent, unsigned depth) {
-  const vs_call_node *node = node_at(drawing, parent);
-  uint32_t child = next_shown(drawing, node->first_child);
-  if (child == VS_NO_NODE) return;
-  uint64_t rest = node->bytes;
-  for (uint32_t i = child; i != VS_NO_NODE; i = next_shown(drawing, node_at(drawing, i)->next_sibling))
-    rest -= node_at(drawing, i)->bytes;
-  const bool has_rest = rest != 0 && rest >= drawing->least;
-  while (child != VS_NO_NODE) {
-    const uint32_t next = next_shown(drawing, node_at(drawing, child)->next_sibling);
-    put_call(drawing, child, next == VS_NO_NODE && !has_rest, depth);
+static void put_calls(drawing *d, int64_t parent, unsigned depth) {
+  const call *c = &d->calls.data[parent];
+  int64_t child = kept(d, c->child);
+  if (child == NONE) return;
+  uint64_t rest = c->bytes;
+  for (int64_t i = child; i != NONE; i = kept(d, d->calls.data[i].next)) rest -= d->calls.data[i].bytes;
+  const bool has_rest = rest != 0 && rest >= d->least;
+  while (child != NONE) {
+    const int64_t next = kept(d, d->calls.data[child].next);
+    put_call(d, child, next == NONE && !has_rest, depth);
     child = next;
   }
   if (!has_rest) return;
-  put_numbers(drawing, rest);
-  vs_text *text = vs_table_cell(&drawing->table);
-  vs_text_str(text, vs_text_view(&drawing->prefix));
-  vs_text_cstr(text, drawing->cli->screen.has_unicode ? "└ " : "` ");
-  vs_text_cstr(text, node->own_bytes >= rest ? "(itself)"
-                     : node->own_bytes == 0  ? "(other calls)"
-                                             : "(itself, and other calls)");
+  put_numbers(d, rest);
+  vs_text *text = vs_table_cell(&d->table);
+  vs_text_str(text, vs_text_view(&d->prefix));
+  vs_text_cstr(text, d->cli->screen.has_unicode ? "└ " : "` ");
+  vs_text_cstr(text, c->own_bytes >= rest ? "(itself)"
+                     : c->own_bytes == 0  ? "(other calls)"
+                                          : "(itself, and other calls)");
 }
 
-static void draw(vs_cli *cli, const vs_calltree *tree, uint64_t least) {
+static vs_status draw(drawing *d, vs_json reply) {
   static const vs_column columns[] = {
       {"in use", VS_COLUMN_RIGHT}, {"share", VS_COLUMN_RIGHT}, {"", VS_COLUMN_NAME}};
-  vs_drawing drawing = {.cli = cli, .tree = tree, .least = least};
-  vs_scratch_init(&drawing.prefix, &cli->screen);
-  vs_table_begin(&drawing.table, &cli->screen, 2, columns, 3);
-  put_calls(&drawing, 0, 0);
-  vs_table_put(&drawing.table);
-  vs_text_deinit(&drawing.prefix);
+  const uint64_t rows = vs_words_top(d->cli, ROWS);
+  d->least = rows == UINT64_MAX ? 1 : vs_max_u64(vs_reply_u64(reply, "bytes") / LEAST_SHARE, 1);
+  VS_TRY(hang(d, vs_reply_at(reply, "nodes")));
+  VS_TRY(choose(d, rows));
+  vs_scratch_init(&d->prefix, &d->cli->screen);
+  vs_table_begin(&d->table, &d->cli->screen, 2, columns, 3);
+  put_calls(d, 0, 0);
+  vs_table_put(&d->table);
+  vs_text_deinit(&d->prefix);
+  return VS_OK;
 }
 
 static vs_exit put_reply(vs_cli *cli, vs_json reply) {
   vs_words_live_title(cli, reply, "peak");
   if (vs_reply_u64(reply, "count") == 0) return VS_EXIT_OK;
-  vs_calltree tree;
-  vs_status status = vs_calltree_build(cli->host, reply, &tree);
-  if (status == VS_OK) {
-    const uint64_t rows = vs_words_top(cli, ROWS);
-    const uint64_t least = rows == UINT64_MAX ? 1 : vs_max_u64(tree.nodes.data[0].bytes / LEAST_SHARE, 1);
-    status = vs_calltree_keep(cli->host, &tree, rows, least);
-    if (status == VS_OK) draw(cli, &tree, least);
-    vs_calltree_deinit(cli->host, &tree);
-  }
+  drawing d = {.cli = cli};
+  const vs_status status = draw(&d, reply);
+  vs_vec_free(cli->host, &d.calls);
   if (status != VS_OK) {
     vs_error error;
     vs_fail(&error, status, VS_NO_OFFSET, "%s", vs_status_text(status));

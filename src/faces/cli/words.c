@@ -8,6 +8,16 @@ void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes) {
   else vs_text_bytes(text, vs_json_u64(bytes, 0), screen->unit);
 }
 
+void vs_words_label(vs_text *text, vs_json row) { vs_screen_safe(text, vs_reply_str(row, "label")); }
+
+void vs_words_frame(vs_text *text, vs_json frame) {
+  const vs_str place = vs_reply_str(frame, "place"), name = vs_reply_str(frame, "name");
+  const bool is_backward = vs_str_equal(vs_reply_str(frame, "kind"), VS_STR("backward"));
+  vs_screen_safe(text, place);
+  if (place.size != 0 && name.size != 0) vs_text_cstr(text, is_backward ? ", " : " ");
+  vs_screen_safe(text, name);
+}
+
 void vs_words_count(vs_text *text, uint64_t count, const char *noun) {
   vs_text_count(text, count);
   vs_text_format(text, " %s%s", noun, count == 1 ? "" : "s");

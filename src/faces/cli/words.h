@@ -12,6 +12,11 @@ extern const char vs_words_record[];
 /* A size in the units asked for, that of a member of a reply, or "-" where it is not known. */
 void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes);
 
+/* What a row of a reply is attributed to: its "label". Safe. */
+void vs_words_label(vs_text *text, vs_json row);
+/* A frame, or a node of a call tree: "train.py:42 forward", "backward pass, MulBackward0". Safe. */
+void vs_words_frame(vs_text *text, vs_json frame);
+
 /* "1 block", "12,000 blocks". */
 void vs_words_count(vs_text *text, uint64_t count, const char *noun);
 

@@ -1,21 +1,24 @@
-/* Noise, libraries, and the one frame to show. */
+/* Kinds of frames, their names, and what a stack is attributed to. */
 #include "analyze/frames.h"
 #include "unit/analyze/made.h"
 
-/* One letter for a frame: n noise, u user's Python, l library's Python, c C++. */
-static char kind_of(const char *name, const char *file) {
+static void expect_words(vs_str got, const char *wanted) {
+  if (!vs_str_equal(got, vs_str_from(wanted))) fail_msg("%.*s, not %s", (int)got.size, got.data, wanted);
+}
+
+/* One letter for a frame: n noise, u user's, l library's Python, b backward pass, c other C++. With `python`, the snapshot
+ * has a frame of Python, too. */
+static char kind_of(const char *name, const char *file, bool python) {
   made m = made_begin();
+  if (python) (void)made_frame(&m, "main", "/home/user/train.py", 1);
   const uint32_t frame = made_frame(&m, name, file, 5);
   vs_frames frames;
   expect_ok(vs_frames_init(m.host, m.snapshot, &frames));
-  const bool is_python = vs_frame_is_python(m.snapshot, frame),
-             is_library = vs_frames_is_library(&frames, frame);
-  assert_int_equal(vs_frame_has_line(m.snapshot, frame), is_python);
-  assert_true(is_python || !is_library);
-  const char kind = vs_frames_is_noise(&frames, frame) ? 'n' : !is_python ? 'c' : is_library ? 'l' : 'u';
+  const vs_frame_kind kind = vs_frames_kind(&frames, frame);
+  assert_true(!vs_frame_is_python(m.snapshot, frame) || vs_frame_has_line(m.snapshot, frame));
   vs_frames_deinit(m.host, &frames);
   made_end(&m);
-  return kind;
+  return "ncblu"[kind];
 }
 
 static void test_kinds(void **state) {
@@ -46,10 +49,19 @@ static void test_kinds(void **state) {
       {"at::native::add(at::Tensor const&)", "??", 'c'},
       {"operator()", "Exceptions.h", 'c'},
       {"cublasCreate_v2", "/usr/lib/libcublas.so.12", 'c'},
-      {"clone", "/lib/libc.so.6", 'c'},
+      {"clone", "/lib/libc.so.6", 'n'}, /* the start of a thread */
+      {"clone", "/home/user/model.py", 'u'},
+      {"clone3", "../sysdeps/unix/sysv/linux/x86_64/clone3.S", 'n'},
+      {"start_thread", "./nptl/pthread_create.c", 'n'},
+      {"vs_live_malloc", "/src/vramscope/src/live/device.c", 'n'},
       {"slot_nb_add", "/src/Objects/typeobject.c", 'c'},
       {"kernel", "op.cu", 'c'},
-      {"execute_native_thread_routine", "thread48.o", 'c'},
+      {"execute_native_thread_routine", "thread48.o", 'n'},
+      {"torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)", "??", 'b'},
+      {"torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)",
+       "/pytorch/torch/csrc/autograd/generated/Functions.cpp", 'b'},
+      {"void torch::autograd::accumulate<torch::autograd::AccumulateGrad::apply(int)::{lambda()#1}>(int)",
+       "a.cpp", 'c'},
       {"??", "", 'c'},
       {"PyNumber_Add", "/usr/bin/python3.11", 'c'},
       {"main", "/home/user/python_tools.py", 'u'},
@@ -64,9 +76,78 @@ static void test_kinds(void **state) {
       {"run_mod", "Python/pythonrun.c", 'n'},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    if (kind_of(cases[i].name, cases[i].file) != cases[i].kind)
-      fail_msg("%s in %s is %c, not %c", cases[i].name, cases[i].file, kind_of(cases[i].name, cases[i].file),
-               cases[i].kind);
+    if (kind_of(cases[i].name, cases[i].file, true) != cases[i].kind)
+      fail_msg("%s in %s is %c, not %c", cases[i].name, cases[i].file,
+               kind_of(cases[i].name, cases[i].file, true), cases[i].kind);
+}
+
+/* Without any Python, functions with a line are the program's own, unless a library has them. */
+static void test_kinds_of_c_programs(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *file;
+    char kind;
+  } cases[] = {
+      {"load_weights", "/home/user/model.c", 'u'},
+      {"Model::load(int)", "model.cpp", 'u'},
+      {"main", "model.c", 'u'},
+      {"load_weights", "/home/user/model", 'u'}, /* no C file: as good as a script */
+      {"vs_live_malloc", "/src/vramscope/src/live/device.c", 'n'},
+      {"__libc_start_call_main", "../sysdeps/nptl/libc_start_call_main.h", 'n'},
+      {"qsort_r", "./stdlib/qsort.c", 'c'},
+      {"void std::__invoke_impl<void>(int)", "/usr/include/c++/12/bits/invoke.h", 'c'},
+      {"at::native::empty_cuda(long)", "/pytorch/aten/src/ATen/native/cuda/TensorFactories.cu", 'c'},
+      {"load_weights+0x14", "/home/user/libmodel.so", 'c'},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    if (kind_of(cases[i].name, cases[i].file, false) != cases[i].kind)
+      fail_msg("%s in %s is %c, not %c", cases[i].name, cases[i].file,
+               kind_of(cases[i].name, cases[i].file, false), cases[i].kind);
+}
+
+static void test_short_names(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"at::native::empty_cuda(c10::ArrayRef<long>, long)", "at::native::empty_cuda"},
+      {"at::TensorBase at::detail::_empty_generic<long>(c10::ArrayRef<long>)", "at::detail::_empty_generic"},
+      {"std::vector<at::Tensor, std::allocator<at::Tensor> > f::g()", "f::g"},
+      {"torch::cuda::(anonymous namespace)::gather()", "torch::cuda::gather"},
+      {"torch::autograd::Node::operator()(std::vector<at::Tensor>&&)", "torch::autograd::Node::operator()"},
+      {"std::ostream& a::operator<< <char>(std::ostream&, char)", "a::operator<<"},
+      {"bool a::operator<(a::B const&)", "a::operator<"},
+      {"a::B::operator bool() const", "a::B::operator bool"},
+      {"my_operator_x(int)", "my_operator_x"},
+      {"(unnamed)", "(unnamed)"},
+      {"<", "<"},
+      {"??", "??"},
+      {"main", "main"},
+      {"", ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    vs_text text;
+    vs_text_init(&text, vs_host_default(), NULL);
+    vs_put_function(&text, vs_str_from(cases[i][0]));
+    expect_words(vs_text_view(&text), cases[i][1]);
+    vs_text_deinit(&text);
+  }
+}
+
+static void test_autograd_nodes(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"torch::autograd::generated::AddmmBackward0::apply(std::vector<at::Tensor>&&)", "AddmmBackward0"},
+      {"std::vector<at::Tensor> torch::autograd::AccumulateGrad::apply(std::vector<at::Tensor>&&)",
+       "AccumulateGrad"},
+      {"torch::autograd::CppNode<my::Function>::apply(std::vector<at::Tensor>&&)", "CppNode"},
+      {"torch::autograd::PyNode::apply", "PyNode"},
+      {"torch::autograd::Engine::evaluate_function(int)", ""},
+      {"f<torch::autograd::PyNode::apply(int)>(int)", ""},
+      {"torch::autograd::apply(int)", ""},
+      {"apply", ""},
+      {"", ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    expect_words(vs_autograd_node(vs_str_from(cases[i][0])), cases[i][1]);
 }
 
 static void test_lines(void **state) {
@@ -76,6 +157,10 @@ static void test_lines(void **state) {
   assert_false(vs_frame_has_line(m.snapshot, made_frame(&m, "f", "none", 0)));
   assert_false(vs_frame_has_line(m.snapshot, made_frame(&m, "f", "a.py", -1)));
   assert_true(vs_frame_has_line(m.snapshot, made_frame(&m, "f", "a.py", 1)));
+  /* where the debug information was read, whoever read it and whatever the file's format */
+  assert_true(vs_frame_has_line(m.snapshot, made_frame(&m, "load", "model.c", 12)));
+  assert_true(vs_frame_has_line(m.snapshot, made_frame(&m, "c10::f()", "/pytorch/c10/core/a.cpp", 12)));
+  assert_false(vs_frame_has_line(m.snapshot, made_frame(&m, "c10::f()", "a.cpp", 0)));
   made_end(&m);
 }
 
@@ -133,12 +218,106 @@ static void test_path_base(void **state) {
   expect_str(vs_path_base(VS_STR("")), "");
 }
 
+/* ---- words */
+
+static void expect_label(vs_frames *frames, uint32_t frame, const char *label) {
+  vs_text text;
+  vs_text_init(&text, vs_host_default(), NULL);
+  vs_frames_put_label(frames, &text, frame);
+  expect_words(vs_text_view(&text), label);
+  vs_text_deinit(&text);
+}
+
+static void test_labels(void **state) {
+  (void)state;
+  made m = made_begin();
+  const char *const node = "torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)";
+  const uint32_t python = made_frame(&m, "forward", "/home/user/model.py", 7),
+                 nameless = made_frame(&m, "", "/home/user/model.py", 8),
+                 lineless = made_frame(&m, "forward", "none", 0),
+                 native = made_frame(&m, "at::native::empty(long)", "/lib/libtorch.so", 123),
+                 no_function = made_frame(&m, "", "/lib/libtorch.so", 123),
+                 with_line = made_frame(&m, "at::native::empty(long)", "/pytorch/empty.cpp", 12),
+                 backward = made_frame(&m, node, "/pytorch/Functions.cpp", 500);
+  vs_frames frames;
+  expect_ok(vs_frames_init(m.host, m.snapshot, &frames));
+  expect_label(&frames, python, "model.py:7 forward");
+  expect_label(&frames, nameless, "model.py:8");
+  expect_label(&frames, lineless, "forward");
+  expect_label(&frames, native, "at::native::empty");
+  expect_label(&frames, no_function, "libtorch.so");
+  expect_label(&frames, with_line, "empty.cpp:12 at::native::empty");
+  expect_label(&frames, backward, "backward pass, MmBackward0");
+  vs_frames_deinit(m.host, &frames);
+  made_end(&m);
+}
+
+static void test_files_of_one_name(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"/home/u/a/model.py", "a/model.py:5 f"},
+      {"/home/u/b/model.py", "b/model.py:5 f"},
+      {"/x/one/b/utils.py", "one/b/utils.py:5 f"},
+      {"/x/two/b/utils.py", "two/b/utils.py:5 f"},
+      {"data.py", "data.py:5 f"},
+      {"/x/data.py", "x/data.py:5 f"},
+      {"/x/mydata.py", "mydata.py:5 f"},
+      {"C:\\a\\run.py", "a\\run.py:5 f"},
+      {"C:\\b\\run.py", "b\\run.py:5 f"},
+      {"/x/alone.py", "alone.py:5 f"},
+  };
+  enum { CASES = sizeof cases / sizeof *cases };
+  made m = made_begin();
+  uint32_t ids[CASES];
+  for (size_t i = 0; i < CASES; i++) ids[i] = made_frame(&m, "f", cases[i][0], 5);
+  (void)made_frame(&m, "g", "/other/alone.py", 0); /* never shown with a line: nothing to tell apart */
+  vs_frames frames;
+  expect_ok(vs_frames_init(m.host, m.snapshot, &frames));
+  expect_label(&frames, ids[0], "model.py:5 f");
+  expect_ok(vs_frames_tell_apart(m.host, &frames));
+  for (size_t i = 0; i < CASES; i++) expect_label(&frames, ids[i], cases[i][1]);
+  vs_frames_deinit(m.host, &frames);
+  made_end(&m);
+}
+
+static vs_owner_kind owner_in(bool python, uint32_t stack, bool is_older) {
+  made m = made_begin();
+  const uint32_t frame =
+      python ? made_frame(&m, "main", "/home/user/train.py", 1) : made_frame(&m, "f()", "??", 0);
+  (void)made_stack_of(&m, &frame, 1);
+  vs_frames frames;
+  expect_ok(vs_frames_init(m.host, m.snapshot, &frames));
+  const vs_owner_kind kind = vs_frames_owner(&frames, stack, is_older);
+  vs_frames_deinit(m.host, &frames);
+  made_end(&m);
+  return kind;
+}
+
+static void test_owners(void **state) {
+  (void)state;
+  enum { STACK = VS_LIST_EMPTY + 1 };
+  assert_int_equal(owner_in(true, STACK, false), VS_OWNER_frame);
+  assert_int_equal(owner_in(true, STACK, true), VS_OWNER_frame);
+  assert_int_equal(owner_in(true, VS_LIST_NONE, true), VS_OWNER_before);
+  assert_int_equal(owner_in(true, VS_LIST_EMPTY, true), VS_OWNER_before);
+  assert_int_equal(owner_in(true, VS_LIST_NONE, false), VS_OWNER_unrecorded);
+  assert_int_equal(owner_in(true, VS_LIST_EMPTY, false), VS_OWNER_backward);
+  assert_int_equal(owner_in(false, VS_LIST_EMPTY, false), VS_OWNER_unrecorded);
+  made m = made_begin(); /* nothing was recorded at all */
+  vs_frames frames;
+  expect_ok(vs_frames_init(m.host, m.snapshot, &frames));
+  assert_int_equal(vs_frames_owner(&frames, VS_LIST_NONE, true), VS_OWNER_unrecorded);
+  vs_frames_deinit(m.host, &frames);
+  made_end(&m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_kinds),
-      cmocka_unit_test(test_lines),
-      cmocka_unit_test(test_user_frame),
-      cmocka_unit_test(test_path_base),
+      cmocka_unit_test(test_kinds),       cmocka_unit_test(test_kinds_of_c_programs),
+      cmocka_unit_test(test_short_names), cmocka_unit_test(test_autograd_nodes),
+      cmocka_unit_test(test_labels),      cmocka_unit_test(test_files_of_one_name),
+      cmocka_unit_test(test_owners),      cmocka_unit_test(test_lines),
+      cmocka_unit_test(test_user_frame),  cmocka_unit_test(test_path_base),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

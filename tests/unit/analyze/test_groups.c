@@ -64,18 +64,22 @@ static void test_by_stack_and_line(void **state) {
   (void)made_alloc(&g.m, 2 << 20, 300, b);
   (void)made_alloc(&g.m, 3 << 20, 100, a);
   (void)made_alloc(&g.m, 4 << 20, 350, c);
-  (void)made_alloc(&g.m, 5 << 20, 50, VS_LIST_NONE);
+  (void)made_alloc(&g.m, 5 << 20, 70, VS_LIST_NONE);
   (void)made_alloc(&g.m, 6 << 20, 50, VS_LIST_EMPTY);
   (void)made_alloc(&g.m, 7 << 20, 350, d);
+  (void)made_segment(&g.m, 0, 9 << 20, 512, "small");
+  made_block(&g.m, 512, 60, VS_BLOCK_ALLOCATED)->stack = VS_LIST_EMPTY;
   begin(&g);
 
   group(&g, VS_BY_STACK);
-  assert_int_equal(g.groups.list.count, 5);
-  expect_group(&g, 0, 350, 1, c); /* equal bytes and count: the smaller key first */
-  expect_group(&g, 1, 350, 1, d);
-  expect_group(&g, 2, 300, 1, b);
-  expect_group(&g, 3, 200, 2, a);
-  expect_group(&g, 4, 100, 2, VS_LIST_NONE);
+  assert_int_equal(g.groups.list.count, 7);
+  expect_group(&g, 0, 350, 1, VS_OWNER_frame + c); /* equal bytes and count: the smaller key first */
+  expect_group(&g, 1, 350, 1, VS_OWNER_frame + d);
+  expect_group(&g, 2, 300, 1, VS_OWNER_frame + b);
+  expect_group(&g, 3, 200, 2, VS_OWNER_frame + a);
+  expect_group(&g, 4, 70, 1, VS_OWNER_unrecorded);
+  expect_group(&g, 5, 60, 1, VS_OWNER_before);
+  expect_group(&g, 6, 50, 1, VS_OWNER_backward); /* an empty stack beside those of Python */
   vs_group_name name = name_of(&g, 3);
   assert_true(name.known && name.has_line);
   expect_str(name.text, "forward");
@@ -83,15 +87,17 @@ static void test_by_stack_and_line(void **state) {
   assert_int_equal(name.line, 7);
   name = name_of(&g, 4);
   assert_false(name.known);
-  expect_str(name.text, "no stack recorded");
+  expect_str(name.text, "recorded without stacks");
+  expect_str(name_of(&g, 5).text, "allocated before recording");
+  expect_str(name_of(&g, 6).text, "backward pass (no Python stack)");
 
   group(&g, VS_BY_LINE);
-  assert_int_equal(g.groups.list.count, 3);
-  expect_group(&g, 0, 700, 2, 1 + native); /* C++: by function, whatever the offset */
+  assert_int_equal(g.groups.list.count, 5);
+  expect_group(&g, 0, 700, 2, VS_OWNER_frame + native); /* C++: by function, whatever the offset */
   assert_int_equal(g.groups.list.data[1].bytes, 500);
   assert_int_equal(g.groups.list.data[1].count, 3);
   assert_int_equal(g.groups.list.data[1].stack, b); /* of the largest one */
-  expect_group(&g, 2, 100, 2, 0);
+  expect_group(&g, 2, 70, 1, VS_OWNER_unrecorded);
   assert_false(name_of(&g, 0).has_line);
   assert_int_equal(name_of(&g, 1).line, 7);
   assert_false(name_of(&g, 2).known);
@@ -177,7 +183,7 @@ static void test_extremes(void **state) {
   assert_int_equal(name_of(&g, 1).numbers[0], 0);
   vs_groups none;
   expect_status(vs_groups_build(g.m.host, &g.lifetimes, NULL, 0, VS_BY_LINE, NULL, &none), VS_BAD_ARGUMENT);
-  expect_ok(vs_groups_build(g.m.host, &g.lifetimes, NULL, 0, VS_BY_STACK, NULL, &none));
+  expect_ok(vs_groups_build(g.m.host, &g.lifetimes, NULL, 0, VS_BY_STACK, &g.frames, &none));
   assert_int_equal(none.list.count, 0);
   end(&g);
 }

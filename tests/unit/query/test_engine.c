@@ -338,7 +338,7 @@ static void live_groups_and_blocks(void **state) {
 
 static void the_tree_begins_at_the_programs_entry(void **state) {
   (void)state;
-  vs_json root = ask("{\"method\":\"tree\",\"params\":{\"top\":0}}");
+  vs_json root = ask("{\"method\":\"tree\",\"params\":{\"top\":0,\"frames\":\"all\"}}");
   expect_number(root, "bytes", 1003000);
   expect_number(root, "node_count", 6);
   expect_null(root, "nodes.0.parent");
@@ -348,9 +348,68 @@ static void the_tree_begins_at_the_programs_entry(void **state) {
   expect_number(root, "nodes.3.self_bytes", 1001000);
   expect_number(root, "nodes.4.parent", 0);
   expect_word(root, "nodes.5.function", "load; all");
-  root = ask("{\"method\":\"tree\",\"params\":{\"top\":2,\"inverted\":true}}");
-  assert_int_equal(vs_json_count(at(root, "nodes")), 2);
+  root = ask("{\"method\":\"tree\",\"params\":{\"top\":2,\"inverted\":true,\"frames\":\"all\"}}");
+  assert_int_equal(vs_json_count(at(root, "nodes")),
+                   4); /* and what is left out: below a node, and below the root */
   expect_word(root, "nodes.1.function", "torch::unwind::unwind()");
+  expect_word(root, "nodes.2.kind", "rest");
+  expect_number(root, "nodes.2.parent", 1);
+  expect_number(root, "nodes.2.bytes", 1001000);
+  expect_number(root, "nodes.3.parent", 0);
+  expect_number(root, "nodes.3.bytes", 2000);
+}
+
+static void the_tree_is_folded(void **state) {
+  (void)state;
+  vs_json root = ask("{\"method\":\"tree\"}");
+  expect_word(root, "frames", "calls");
+  expect_number(root, "node_count", 5);
+  expect_word(root, "nodes.1.place", "train.py:3");
+  expect_word(root, "nodes.1.name", "<module>");
+  expect_word(root, "nodes.2.kind", "user");
+  expect_word(root, "nodes.2.name", "forward");
+  expect_number(root, "nodes.2.self_bytes", 1001000);
+  root = ask("{\"method\":\"tree\",\"params\":{\"inverted\":true}}");
+  expect_word(root, "nodes.1.name", "forward");
+  expect_word(root, "nodes.2.name", "<module>");
+  root = ask("{\"method\":\"tree\",\"params\":{\"at\":\"end\",\"filter\":\"size<1000\"}}");
+  expect_number(root, "node_count", 2);
+  expect_word(root, "nodes.1.kind", "backward");
+  expect_word(root, "nodes.1.name", "backward pass (no Python stack)");
+  expect_null(root, "nodes.1.function");
+}
+
+static const char training_json[] =
+    "{\"segments\":[],\"device_traces\":[[{\"action\":\"alloc\",\"addr\":4096,\"size\":7,\"frames\":["
+    "{\"name\":\"at::empty(long)\",\"filename\":\"??\",\"line\":0},"
+    "{\"name\":\"linear\",\"filename\":\"/x/site-packages/torch/nn/functional.py\",\"line\":9},"
+    "{\"name\":\"_call_impl\",\"filename\":\"/x/site-packages/torch/nn/module.py\",\"line\":8},"
+    "{\"name\":\"forward\",\"filename\":\"/home/u/model.py\",\"line\":7},"
+    "{\"name\":\"_call_impl\",\"filename\":\"/x/site-packages/torch/nn/module.py\",\"line\":8},"
+    "{\"name\":\"main\",\"filename\":\"/home/u/train.py\",\"line\":6}]},"
+    "{\"action\":\"alloc\",\"addr\":8192,\"size\":5,\"frames\":["
+    "{\"name\":\"at::empty(long)\",\"filename\":\"??\",\"line\":0},"
+    "{\"name\":\"torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)\","
+    "\"filename\":\"Functions.cpp\",\"line\":99},"
+    "{\"name\":\"__clone\",\"filename\":\"??\",\"line\":0}]}]]}";
+
+/* The places of a tree, one letter of each name, in the order of the reply. */
+static void expect_names(const char *params, const char *wanted) {
+  char request[120], got[32] = "";
+  vs_format(request, sizeof request, "{\"method\":\"tree\",\"params\":{%s}}", params);
+  const vs_json nodes = at(ask(request), "nodes");
+  for (size_t i = 1; i < vs_json_count(nodes) && i < sizeof got; i++)
+    got[i - 1] = vs_json_str(at(vs_json_at(nodes, i), "name"), VS_STR("-")).data[0];
+  assert_string_equal(got, wanted);
+}
+
+static void the_tree_of_a_training(void **state) {
+  (void)state;
+  expect_ok(sample_load(engine, training_json, &error));
+  expect_names("\"at\":\"end\"", "mflM");
+  expect_names("\"at\":\"end\",\"frames\":\"python\"", "m_f_lM");
+  expect_names("\"at\":\"end\",\"frames\":\"all\"", "m_f_la_Ma");
+  expect_names("\"at\":\"end\",\"inverted\":true", "lfmM");
 }
 
 static void events_in_a_range(void **state) {
@@ -449,7 +508,8 @@ static void folded_stacks(void **state) {
   (void)state;
   expect_str(export_as("collapsed", ""), "train.py:3 <module>;model.py:12 forward 1001000\n"
                                          "train.py:5 <module>;data.py:7 load: all 2000\n");
-  expect_str(export_as("collapsed", ",\"at\":\"end\",\"filter\":\"size<1000\""), "no stack recorded 500\n");
+  expect_str(export_as("collapsed", ",\"at\":\"end\",\"filter\":\"size<1000\""),
+             "backward pass (no Python stack) 500\n");
   expect_str(export_as("collapsed", ",\"at\":\"start\""), "");
 }
 
@@ -489,6 +549,8 @@ int main(void) {
       ENGINE_TEST(the_report_adds_up),
       ENGINE_TEST(live_groups_and_blocks),
       ENGINE_TEST(the_tree_begins_at_the_programs_entry),
+      ENGINE_TEST(the_tree_is_folded),
+      ENGINE_TEST(the_tree_of_a_training),
       ENGINE_TEST(events_in_a_range),
       ENGINE_TEST(segments_and_the_state),
       ENGINE_TEST(stats_split_the_end_state),

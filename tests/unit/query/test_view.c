@@ -234,7 +234,7 @@ static void groups_come_by_bytes_and_time(void **state) {
   expect_number("groups.0.count", 2);
   expect_number("groups.0.bytes_at_peak", 1001000);
   expect_word("groups.1.label", "data.py:7 load; all");
-  expect_word("groups.2.label", "no stack recorded");
+  expect_word("groups.2.label", "backward pass (no Python stack)");
   expect_null("groups.2.key");
   expect_null("groups.2.filter");
   expect_null("others");
