@@ -5,7 +5,7 @@
 
 find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
 
-# The law comes first: nothing is compiled before the includes are lawful.
+# The law comes first: nothing is compiled before it is kept.
 file(GLOB_RECURSE lawful CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   src/*.c src/*.h src/*.def include/*.h include/*.def)
 list(TRANSFORM lawful PREPEND ${PROJECT_SOURCE_DIR}/)
@@ -13,6 +13,7 @@ add_custom_command(OUTPUT floors.stamp
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_floors ${PROJECT_SOURCE_DIR}
   COMMAND ${CMAKE_COMMAND} -E touch floors.stamp
   DEPENDS ${lawful} ${PROJECT_SOURCE_DIR}/src/FLOORS ${PROJECT_SOURCE_DIR}/tools/check_floors
+    ${PROJECT_SOURCE_DIR}/tools/file_circles.py
   COMMENT "Checking src/FLOORS" VERBATIM)
 add_custom_target(floors ALL DEPENDS floors.stamp)
 

@@ -1,28 +1,5 @@
 #include "query/export.h"
 #include "base/utf8.h"
-#include "snapshot/writer.h"
-
-static vs_status (*const exporters[VS_EXPORT_COUNT])(vs_call *call) = {
-#define VS_EXPORT(name, extension, opens_in, sentence) vs_export_##name,
-#include "query/exports.def"
-#undef VS_EXPORT
-};
-
-vs_status vs_method_export(vs_call *call) { return exporters[call->request->format](call); }
-
-/* ---- the formats that hold a snapshot whole ------------------------------------------------------------------ */
-
-vs_status vs_export_pickle(vs_call *call) {
-  return vs_snapshot_write(call->engine->snapshot, VS_FORMAT_PICKLE, call->reply, call->error);
-}
-
-vs_status vs_export_json(vs_call *call) {
-  return vs_snapshot_write(call->engine->snapshot, VS_FORMAT_JSON, call->reply, call->error);
-}
-
-vs_status vs_export_vram(vs_call *call) {
-  return vs_snapshot_write(call->engine->snapshot, VS_FORMAT_VRAM, call->reply, call->error);
-}
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
 

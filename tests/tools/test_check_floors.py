@@ -139,6 +139,58 @@ def test_a_row_that_says_more_than_there_is_fails(tree, rows, says):
     assert "Instead: remove" in done.stderr
 
 
+# Files of src/record, and the circle that the message names; None: there is none.
+CIRCLES = {
+    "calls": ({"a.c": "int vs_a(void) {\n  return vs_b();\n}\n", "b.c": "int vs_b(void) { return vs_a(); }\n"},
+              "a.c:2 uses vs_b (b.c:1), b.c:1 uses vs_a (a.c:1)"),
+    "three files": ({"a.c": "void vs_a(int x,\n    int y) { vs_b(); }\n", "b.c": "\nvoid vs_b(void) { vs_c(); }\n",
+                     "c.c": "void vs_c(void) { vs_a(1, 2); }\n"},
+                    "a.c:2 uses vs_b (b.c:2), b.c:2 uses vs_c (c.c:1), c.c:1 uses vs_a (a.c:1)"),
+    "a longer way too": ({"a.c": "void vs_a(void) { vs_b(); vs_c(); }\n", "b.c": "void vs_b(void) { vs_a(); }\n",
+                          "c.c": "void vs_c(void) { vs_b(); }\n"}, "; in more circles with these: c.c"),
+    "an object, a callback": ({"a.c": "const int vs_a[2] = {1, 2};\nvoid vs_f(void) { vs_each(vs_b); }\n",
+                               "b.c": "int vs_b(int x) { return vs_a[x]; }\n"},
+                              "a.c:2 uses vs_b (b.c:1), b.c:1 uses vs_a (a.c:1)"),
+    "a table of a list": ({"a.c": '#define VS_PART(name, text) [1] = vs_part_##name,\nstatic int (*const parts[])(void) = {\n'
+                                  '#include "record/parts.def"\n};\nint vs_a(void) { return parts[0](); }\n',
+                           "parts.def": 'VS_PART(b, "a, \\"b\\"")\n',
+                           "b.c": "int vs_part_b(void) { return vs_a(); }\n"}, "a.c:3 uses vs_part_b (b.c:1)"),
+    "macros of a header": ({"a.h": "#define CALL(x) RETURN(vs_##x)\n#define RETURN(y) \\\n  return y()\n",
+                            "a.c": '#include "record/a.h"\nint vs_a(void) {\n  CALL(\n    b\n  );\n}\n',
+                            "b.c": "int vs_b(void) { return vs_a(); }\n"}, "a.c:3 uses vs_b (b.c:1), b.c:1 uses vs_a (a.c:2)"),
+    "a definition by a macro": ({"a.c": "#define MAKE(x) int vs_##x(void) { return vs_b(); }\nMAKE(a)\n",
+                                 "b.c": "int vs_b(void) { return vs_a(); }\n"}, "a.c:2 uses vs_b (b.c:1)"),
+    "an inline function": ({"a.h": "static inline __attribute__((always_inline)) int vs_in(void) {\n  return vs_b();\n}\n",
+                            "a.c": '#include "record/a.h"\nint vs_a(void) { return vs_in(); }\n',
+                            "b.c": "int vs_b(void) { return vs_a(); }\n"}, "a.c:2 uses vs_b (b.c:1)"),
+    "either branch": ({"a.c": "#if A\nint vs_a(void) { return 0; }\n#else\nint vs_a(void) { return vs_b(); }\n#endif\n",
+                       "b.c": "int vs_b(void) { return vs_a(); }\n"}, "uses vs_b (b.c:1)"),
+    "none: static": ({"a.c": "static int f(void) { return vs_b(); }\nint vs_a(void) { return f(); }\n",
+                      "b.c": "static int f(void) { return 1; }\nint vs_b(void) { return f(); }\n"}, None),
+    "none: words": ({"a.c": 'int vs_a(void) { return vs_b(); }\n',
+                     "b.c": '/* vs_a */ int vs_b(void) { return s.vs_a + p->vs_a + f("vs_a"); } // vs_a\n'}, None),
+    "none: types": ({"a.c": "int vs_a(void) { return vs_b(); }\n",
+                     "b.c": "struct vs_a { int x; };\nstruct vs_c;\nint vs_d(void);\nint vs_b(void) { struct vs_c *c; }\n"},
+                    None),
+    "none: another folder": ({"a.c": "int vs_a(void) { return vs_b(); }\n", "../os/b.c": "int vs_b(void) { return vs_a(); }\n"},
+                             None),
+}
+
+
+@pytest.mark.parametrize("files, says", CIRCLES.values(), ids=CIRCLES)
+def test_files_that_use_each_other_in_a_circle_fail(tree, files, says):
+    for name, text in files.items():
+        (tree / "src" / "record" / name).write_text(text)
+    done = check(tree)
+    if says is None:
+        assert (done.returncode, done.stderr) == (0, "")
+        return
+    assert done.returncode == 1
+    assert "src/record/a.c:" in done.stderr and "files use each other in a circle" in done.stderr
+    assert says in done.stderr
+    assert "Instead: decide which file stands on which" in done.stderr
+
+
 @pytest.mark.parametrize("row, says", [
     ("1 pure codec : base analyze", "analyze is not on a lower floor"),
     ("1 pure codec : base event", "event is not on a lower floor"),
