@@ -133,7 +133,7 @@ typedef struct vs_sim_exec {
   uint64_t source_handle; /* of the graph: its node handles name the exec's nodes too */
   vs_sim_graph *copy;
   /* Of all levels: nodes that are work (all but child graphs), and of those the ones that do something. */
-  uint32_t works, hosts, records, waits;
+  uint32_t works, kernels, hosts, records, waits;
 } vs_sim_exec;
 
 typedef struct vs_sim_user_object {

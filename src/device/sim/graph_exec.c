@@ -15,6 +15,7 @@ static void drop_exec(vs_sim *sim, vs_sim_exec *exec) {
 
 static void count_work(vs_sim_exec *exec, const vs_sim_graph_node *node) {
   exec->works += node->work.kind != VS_SIM_NODE_GRAPH;
+  exec->kernels += node->work.kind == VS_SIM_NODE_KERNEL;
   exec->hosts += node->work.kind == VS_SIM_NODE_HOST;
   exec->records += node->work.kind == VS_SIM_NODE_EVENT_RECORD;
   exec->waits += node->work.kind == VS_SIM_NODE_EVENT_WAIT;

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "faces/simcuda/core/inside.h"
+
 /* A queue, and a thread that empties it: it is started with the first function, ends with the last one, and
  * is joined by whoever waits for that or starts the next. A forked child has neither: its world is gone, so
  * nothing is added or waited for there. */
@@ -11,7 +13,7 @@ static struct {
   pthread_cond_t done;
   VS_VEC(vs_callback) waiting;
   size_t first;           /* [first, count) are still to be called */
-  uint64_t added, called; /* since the beginning */
+  uint64_t added, called; /* since the beginning; `added` is also read without the lock, for 0 */
   bool runs, has_ended;   /* the thread: at work, or to be joined; neither: there is none */
   pthread_t thread;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
@@ -71,7 +73,7 @@ static bool start(void) {
 static bool put(const vs_callback *callback) {
   if (vs_vec_reserve(vs_host_default(), &queue.waiting, 1) != VS_OK || !start()) return false;
   queue.waiting.data[queue.waiting.count++] = *callback;
-  queue.added++;
+  __atomic_store_n(&queue.added, queue.added + 1, __ATOMIC_RELAXED);
   return true;
 }
 
@@ -82,18 +84,8 @@ vs_sim_error vs_callbacks_add(const vs_callback *callback) {
   return is_in ? VS_SIM_OK : VS_SIM_OUT_OF_MEMORY;
 }
 
-void vs_callbacks_collect(vs_sim *sim) {
-  vs_sim_callback next;
-  if (sim->graphs.first_callback == sim->graphs.callbacks.count) return;
-  pthread_mutex_lock(&queue.lock);
-  while (vs_vec_reserve(vs_host_default(), &queue.waiting, 1) == VS_OK && start() &&
-         vs_sim_next_callback(sim, &next))
-    (void)put(&(vs_callback){.function = next.function, .argument = next.argument});
-  pthread_mutex_unlock(&queue.lock);
-}
-
 void vs_callbacks_wait(void) {
-  if (is_calling) return;
+  if (is_calling || __atomic_load_n(&queue.added, __ATOMIC_RELAXED) == 0) return;
   pthread_mutex_lock(&queue.lock);
   const uint64_t until = queue.added;
   while (queue.called < until) pthread_cond_wait(&queue.done, &queue.lock);
@@ -101,9 +93,40 @@ void vs_callbacks_wait(void) {
   pthread_mutex_unlock(&queue.lock);
 }
 
-bool vs_callbacks_are_pending(void) {
+static bool are_pending(void) {
   pthread_mutex_lock(&queue.lock);
   const bool are = queue.called != queue.added;
   pthread_mutex_unlock(&queue.lock);
   return are;
+}
+
+/* ---- how calls end */
+
+/* Takes over what launches and ends of graphs left to be called; under the world's lock. What finds no room
+ * stays there for the next time. */
+static void collect(vs_sim *sim) {
+  vs_sim_callback next;
+  pthread_mutex_lock(&queue.lock);
+  while (vs_vec_reserve(vs_host_default(), &queue.waiting, 1) == VS_OK && start() &&
+         vs_sim_next_callback(sim, &next))
+    (void)put(&(vs_callback){.function = next.function, .argument = next.argument});
+  pthread_mutex_unlock(&queue.lock);
+}
+
+vs_sim_error vs_world_leave(vs_sim_error error) {
+  vs_sim *sim = &vs_the_world.sim;
+  if (sim->graphs.first_callback != sim->graphs.callbacks.count) collect(sim);
+  vs_world_unlock();
+  return error;
+}
+
+vs_sim_error vs_world_leave_synchronized(vs_sim_error error) {
+  (void)vs_world_leave(error);
+  if (error == VS_SIM_OK) vs_callbacks_wait();
+  return error;
+}
+
+vs_sim_error vs_world_leave_query(vs_sim_error error) {
+  (void)vs_world_leave(error);
+  return error == VS_SIM_OK && are_pending() ? VS_SIM_NOT_READY : error;
 }

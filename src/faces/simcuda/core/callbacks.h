@@ -4,10 +4,10 @@
  * A driver calls them from a thread of its own, one after another, after the call that gave them has
  * returned. So does this: a program may hold a lock of its own around the launch which its function takes,
  * and would hang if the function were called in the launching thread. Work that stands behind a host
- * function counts as done only when the function has returned, which is why synchronising calls end with
- * vs_callbacks_wait, and queries ask vs_callbacks_are_pending.
+ * function counts as done only when the function has returned, which is why calls that synchronise or ask have
+ * ends of their own (vs_world_leave_synchronized, vs_world_leave_query).
  *
- * All of this is called without the world's lock, except vs_callbacks_collect. */
+ * All of this is called without the world's lock, and by the core alone. */
 #ifndef VS_SIMCUDA_CALLBACKS_H
 #define VS_SIMCUDA_CALLBACKS_H
 
@@ -21,15 +21,9 @@ typedef struct vs_callback {
 } vs_callback;
 
 /* One more to call, behind all others. Fails: VS_SIM_OUT_OF_MEMORY, also where no thread can be had. */
-VS_WORLD_API vs_sim_error vs_callbacks_add(const vs_callback *callback);
-
-/* What launches and ends of graphs left to be called (vs_sim_next_callback): moves all of it here. Under the
- * world's lock. What finds no room stays there for the next time. */
-VS_WORLD_API void vs_callbacks_collect(vs_sim *sim);
+vs_sim_error vs_callbacks_add(const vs_callback *callback);
 
 /* Returns when all that was added before has been called; at once in a function that is being called. */
-VS_WORLD_API void vs_callbacks_wait(void);
-
-VS_WORLD_API bool vs_callbacks_are_pending(void);
+void vs_callbacks_wait(void);
 
 #endif

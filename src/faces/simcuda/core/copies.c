@@ -1,6 +1,7 @@
 /* Copies and memsets: what may go where, and whose bytes. */
 #include "faces/simcuda/core/inside.h"
 
+#include "faces/simcuda/core/callbacks.h"
 #include "faces/simcuda/core/reads.h"
 
 /* Rows on both sides; a plain copy is one row. */
@@ -69,6 +70,12 @@ static vs_sim_error wait_for(vs_sim *sim, uint64_t stream) {
   const vs_world_thread *thread = vs_world_this_thread();
   const uint64_t which = stream == VS_WORLD_NO_STREAM ? (uint64_t)VS_SIM_STREAM_NULL : stream;
   return vs_sim_stream_synchronize(sim, thread->device, which);
+}
+
+/* Synchronous forms come behind the functions of the program that stand in streams before them. */
+static vs_sim *lock_for(uint64_t stream) {
+  if (stream == VS_WORLD_NO_STREAM) vs_callbacks_wait();
+  return vs_world_lock();
 }
 
 /* ---- bytes */
@@ -147,7 +154,7 @@ static vs_sim_error copy_locked(vs_sim *sim, const vs_transfer *t, uint64_t stre
 static vs_sim_error copy(vs_transfer t, uint64_t stream) {
   vs_copy_plan plan = {0};
   join_rows(&t);
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = lock_for(stream);
   if (sim == NULL) return vs_world_why_not();
   const vs_sim_error error = copy_locked(sim, &t, stream, &plan);
   vs_world_unlock();
@@ -224,7 +231,7 @@ vs_sim_error vs_world_fill(uint64_t to, uint64_t pitch, uint32_t value, uint32_t
     plan.width = joined;
     plan.height = 1;
   }
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = lock_for(stream);
   if (sim == NULL) return vs_world_why_not();
   const vs_sim_error error = fill_locked(sim, &plan);
   const bool lost = vs_contents_lost(&vs_the_world.contents);

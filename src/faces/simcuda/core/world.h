@@ -41,6 +41,15 @@ VS_WORLD_API bool vs_world_has_begun(void);
 VS_WORLD_API vs_sim *vs_world_lock(void);
 VS_WORLD_API void vs_world_unlock(void);
 
+/* How a call of CUDA ends: lets the lock go, and returns what the call answers. What graphs left to be called in
+ * the program (callbacks.h) goes to the thread that calls it.
+ *   leave               most calls
+ *   leave_synchronized  calls that promise that work is done: functions of the program have returned, too
+ *   leave_query         questions whether work is done: VS_SIM_NOT_READY while such functions are to be called */
+VS_WORLD_API vs_sim_error vs_world_leave(vs_sim_error error);
+VS_WORLD_API vs_sim_error vs_world_leave_synchronized(vs_sim_error error);
+VS_WORLD_API vs_sim_error vs_world_leave_query(vs_sim_error error);
+
 /* ---- devices. Programs count the visible ones (CUDA_VISIBLE_DEVICES); the node counts all, as NVML does. */
 
 /* The visible ones; 0 where the world cannot be used. */
@@ -129,7 +138,7 @@ VS_WORLD_API void vs_world_kernels_ran(uint64_t count);
  * addresses, check that every range lies in one allocation, add graph nodes on capturing streams, and
  * count what is read (next part).
  *   stream     the stream, or VS_WORLD_NO_STREAM for the synchronous forms, which use the default stream and
- *              wait
+ *              wait, for functions of the program, too
  * Fail: VS_SIM_INVALID_VALUE (a device range that is not allocated), VS_SIM_INVALID_HANDLE (stream),
  * capture errors. */
 #define VS_WORLD_NO_STREAM UINT64_MAX

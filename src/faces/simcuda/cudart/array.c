@@ -78,7 +78,7 @@ static cudaError_t make_array(cudaArray_t *handle, const struct cudaChannelForma
   if (error == VS_SIM_OK) error = vs_sim_alloc(rt.sim, rt.device, size, &array.address);
   if (error == VS_SIM_OK && (error = keep_array(&array, handle)) != VS_SIM_OK)
     error = vs_sim_free(rt.sim, array.address, NULL) == VS_SIM_OK ? error : VS_SIM_OUT_OF_MEMORY;
-  return vs_rt_leave(&rt, error);
+  return vs_rt_leave(error);
 }
 
 cudaError_t sim_cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *format, size_t width,
@@ -95,7 +95,7 @@ cudaError_t sim_cudaFreeArray(cudaArray_t handle) {
   vs_rt rt;
   uint64_t address = 0;
   if (!vs_rt_enter(&rt)) return rt.failure;
-  if (handle == NULL) return vs_rt_leave(&rt, VS_SIM_OK);
+  if (handle == NULL) return vs_rt_leave(VS_SIM_OK);
   pthread_mutex_lock(&array_table.lock);
   vs_rt_array *array = find_array(handle);
   if (array != NULL) {
@@ -103,8 +103,8 @@ cudaError_t sim_cudaFreeArray(cudaArray_t handle) {
     array->address = 0;
   }
   pthread_mutex_unlock(&array_table.lock);
-  if (address == 0) return vs_rt_leave(&rt, VS_SIM_INVALID_HANDLE);
-  return vs_rt_leave_synchronized(&rt, vs_sim_free(rt.sim, address, NULL));
+  if (address == 0) return vs_rt_leave(VS_SIM_INVALID_HANDLE);
+  return vs_rt_leave_synchronized(vs_sim_free(rt.sim, address, NULL));
 }
 
 cudaError_t sim_cudaArrayGetInfo(struct cudaChannelFormatDesc *format, struct cudaExtent *extent,

@@ -6,12 +6,6 @@
 #include "faces/simcuda/cudart/array.h"
 #include "faces/simcuda/cudart/registry.h"
 
-/* A call's way out, for sync and async forms: a copy that waited has waited for host functions, too. */
-static cudaError_t finish_copy(vs_sim_error error, uint64_t stream) {
-  if (error == VS_SIM_OK && stream == VS_WORLD_NO_STREAM) vs_callbacks_wait();
-  return vs_rt_answer(error);
-}
-
 static vs_sim_error begin_copy(enum cudaMemcpyKind kind) {
   vs_rt rt;
   VS_SIM_TRY(vs_rt_use(&rt));
@@ -22,7 +16,7 @@ static cudaError_t copy_bytes(uint64_t to, uint64_t from, size_t size, enum cuda
                               uint64_t stream) {
   vs_sim_error error = begin_copy(kind);
   if (error == VS_SIM_OK) error = vs_world_copy(to, from, size, (vs_world_direction)kind, stream);
-  return finish_copy(error, stream);
+  return vs_rt_answer(error);
 }
 
 static cudaError_t copy_rows(uint64_t to, size_t to_pitch, uint64_t from, size_t from_pitch, size_t width,
@@ -33,7 +27,7 @@ static cudaError_t copy_rows(uint64_t to, size_t to_pitch, uint64_t from, size_t
   if (error == VS_SIM_OK)
     error =
         vs_world_copy_rows(to, to_pitch, from, from_pitch, width, height, (vs_world_direction)kind, stream);
-  return finish_copy(error, stream);
+  return vs_rt_answer(error);
 }
 
 /* The forms of a copy that wait: cudaX in the order of the default stream, and cudaX_ptds, which programs for
@@ -344,7 +338,7 @@ static cudaError_t fill_rows(uint64_t to, size_t pitch, int value, size_t width,
   vs_sim_error error = begin_copy(cudaMemcpyDefault);
   if (error == VS_SIM_OK && height > 1 && pitch < width) error = (vs_sim_error)VS_RT_INVALID_PITCH;
   if (error == VS_SIM_OK) error = vs_world_fill(to, pitch, (uint32_t)value & 0xff, 1, width, height, stream);
-  return finish_copy(error, stream);
+  return vs_rt_answer(error);
 }
 
 cudaError_t sim_cudaMemsetAsync(void *to, int value, size_t size, cudaStream_t stream) {

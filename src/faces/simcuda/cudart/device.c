@@ -398,7 +398,7 @@ cudaError_t sim_cudaDeviceSynchronize(void) {
   vs_rt rt;
   if (!vs_rt_enter(&rt)) return rt.failure;
   const vs_sim_error error = vs_sim_device_synchronize(rt.sim, rt.device);
-  return vs_rt_leave_synchronized(&rt, error);
+  return vs_rt_leave_synchronized(error);
 }
 
 cudaError_t sim_cudaDeviceReset(void) {
@@ -417,22 +417,16 @@ cudaError_t sim_cudaDeviceCanAccessPeer(int *can, int device, int peer) {
   if (!vs_rt_look(&rt)) return rt.failure;
   const bool are_devices = vs_rt_is_device(device) && vs_rt_is_device(peer);
   if (are_devices) *can = vs_sim_peer_possible(rt.sim, (uint32_t)device, (uint32_t)peer) ? 1 : 0;
-  return vs_rt_leave(&rt, are_devices ? VS_SIM_OK : VS_SIM_INVALID_DEVICE);
+  return vs_rt_leave(are_devices ? VS_SIM_OK : VS_SIM_INVALID_DEVICE);
 }
 
 cudaError_t sim_cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
   if (flags != 0) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  vs_rt rt;
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, peer < 0 ? VS_SIM_INVALID_DEVICE
-                                   : vs_sim_peer_enable(rt.sim, rt.device, (uint32_t)peer));
+  VS_RT_CALL(peer < 0 ? VS_SIM_INVALID_DEVICE : vs_sim_peer_enable(rt.sim, rt.device, (uint32_t)peer));
 }
 
 cudaError_t sim_cudaDeviceDisablePeerAccess(int peer) {
-  vs_rt rt;
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, peer < 0 ? VS_SIM_INVALID_DEVICE
-                                   : vs_sim_peer_disable(rt.sim, rt.device, (uint32_t)peer));
+  VS_RT_CALL(peer < 0 ? VS_SIM_INVALID_DEVICE : vs_sim_peer_disable(rt.sim, rt.device, (uint32_t)peer));
 }
 
 /* Every pair of cards can, and all are equally good at it. */

@@ -1,91 +1,69 @@
-/* Graphs: making, asking, executing. Capture is in stream.c, the rules of all of it in device/sim/graph.h.
+/* Graphs: making, asking, executing. Capture is in stream.c; what calls have in common with the driver's in
+ * core/calls.h, the rules of all of it in device/sim/graph.h.
  *
  * A node keeps what it is and two numbers, not the parameters of its kernel or copy: those can be set, which
- * is checked, and not be read back. Edges carry no data. */
+ * is checked, and not be read back. Edges carry no data. The forms of calls that take or give such data are
+ * ..._v2 in CUDA 12, and the only ones since 13. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "faces/simcuda/cudart/registry.h"
 #include "faces/simcuda/cudart/runtime.h"
 
-/* Lists of handles are lists of numbers: both have eight bytes. */
-static const uint64_t *node_numbers(const cudaGraphNode_t *nodes) { return (const uint64_t *)nodes; }
-_Static_assert(sizeof(cudaGraphNode_t) == sizeof(uint64_t), "handles are numbers");
+#if VS_CUDART >= 13
+#define WITH_DATA(name) name
+#else
+#define WITH_DATA(name) name##_v2
+#endif
+
+static void look_at_data(const cudaGraphEdgeData *data, size_t count) {
+  _Static_assert(sizeof *data == sizeof(uint64_t), "as vs_call_edges_have_data reads it");
+  if (vs_call_edges_have_data(data, count)) vs_world_not_simulated("cudart", "edges of a graph with data");
+}
 
 /* ---- whole graphs */
 
 cudaError_t sim_cudaGraphCreate(cudaGraph_t *graph, unsigned int flags) {
-  vs_rt rt;
-  uint64_t handle = 0;
   if (graph == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_look(&rt)) return rt.failure;
-  const vs_sim_error error = vs_sim_graph_create(rt.sim, flags, &handle);
-  if (error == VS_SIM_OK) *graph = VS_RT_HANDLE(cudaGraph_t, handle);
-  return vs_rt_leave(&rt, error);
+  VS_RT_LOOK(vs_sim_graph_create(rt.sim, flags, VS_RT_NUMBERS(graph)));
 }
 
 cudaError_t sim_cudaGraphDestroy(cudaGraph_t graph) {
-  vs_rt rt;
-  if (!vs_rt_look(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_graph_destroy(rt.sim, VS_RT_NUMBER(graph)));
+  VS_RT_LOOK(vs_sim_graph_destroy(rt.sim, VS_RT_NUMBER(graph)));
 }
 
 cudaError_t sim_cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph) {
-  vs_rt rt;
-  uint64_t handle = 0;
   if (clone == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_look(&rt)) return rt.failure;
-  const vs_sim_error error = vs_sim_graph_clone(rt.sim, VS_RT_NUMBER(graph), &handle);
-  if (error == VS_SIM_OK) *clone = VS_RT_HANDLE(cudaGraph_t, handle);
-  return vs_rt_leave(&rt, error);
+  VS_RT_LOOK(vs_sim_graph_clone(rt.sim, VS_RT_NUMBER(graph), VS_RT_NUMBERS(clone)));
 }
 
 cudaError_t sim_cudaGraphNodeFindInClone(cudaGraphNode_t *found, cudaGraphNode_t node, cudaGraph_t clone) {
-  vs_rt rt;
-  uint64_t handle = 0;
   if (found == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_look(&rt)) return rt.failure;
-  const vs_sim_error error =
-      vs_sim_graph_find_in_clone(rt.sim, VS_RT_NUMBER(node), VS_RT_NUMBER(clone), &handle);
-  if (error == VS_SIM_OK) *found = VS_RT_HANDLE(cudaGraphNode_t, handle);
-  return vs_rt_leave(&rt, error);
+  VS_RT_LOOK(
+      vs_sim_graph_find_in_clone(rt.sim, VS_RT_NUMBER(node), VS_RT_NUMBER(clone), VS_RT_NUMBERS(found)));
 }
 
 cudaError_t sim_cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
-  vs_rt rt;
   if (count == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_look(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_graph_nodes(rt.sim, VS_RT_NUMBER(graph), (uint64_t *)nodes, count));
+  VS_RT_LOOK(vs_sim_graph_nodes(rt.sim, VS_RT_NUMBER(graph), VS_RT_NUMBERS(nodes), count));
 }
 
 cudaError_t sim_cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
-  vs_rt rt;
   if (count == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_look(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_graph_roots(rt.sim, VS_RT_NUMBER(graph), (uint64_t *)nodes, count));
+  VS_RT_LOOK(vs_sim_graph_roots(rt.sim, VS_RT_NUMBER(graph), VS_RT_NUMBERS(nodes), count));
 }
 
 /* ---- edges */
 
-static void clear_data(cudaGraphEdgeData *data, size_t count) {
-  if (data != NULL) memset(data, 0, count * sizeof *data);
-}
-
-static bool has_data(const cudaGraphEdgeData *data, size_t count) {
-  for (size_t i = 0; data != NULL && i < count; i++)
-    if (data[i].from_port != 0 || data[i].to_port != 0 || data[i].type != 0) return true;
-  return false;
-}
-
-static cudaError_t get_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
-                             cudaGraphEdgeData *data, size_t *count) {
+cudaError_t WITH_DATA(sim_cudaGraphGetEdges)(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
+                                             cudaGraphEdgeData *data, size_t *count) {
   vs_rt rt;
   if (count == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   if (!vs_rt_look(&rt)) return rt.failure;
   const vs_sim_error error =
-      vs_sim_graph_edges(rt.sim, VS_RT_NUMBER(graph), (uint64_t *)from, (uint64_t *)to, count);
-  if (error == VS_SIM_OK && from != NULL) clear_data(data, *count);
-  return vs_rt_leave(&rt, error);
+      vs_sim_graph_edges(rt.sim, VS_RT_NUMBER(graph), VS_RT_NUMBERS(from), VS_RT_NUMBERS(to), count);
+  if (error == VS_SIM_OK && from != NULL) vs_call_clear_edges(data, *count);
+  return vs_rt_leave(error);
 }
 
 typedef vs_sim_error (*list_neighbours)(const vs_sim *sim, uint64_t node, uint64_t *nodes, size_t *count);
@@ -95,124 +73,74 @@ static cudaError_t get_neighbours(cudaGraphNode_t node, cudaGraphNode_t *nodes, 
   vs_rt rt;
   if (count == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   if (!vs_rt_look(&rt)) return rt.failure;
-  const vs_sim_error error = list(rt.sim, VS_RT_NUMBER(node), (uint64_t *)nodes, count);
-  if (error == VS_SIM_OK && nodes != NULL) clear_data(data, *count);
-  return vs_rt_leave(&rt, error);
+  const vs_sim_error error = list(rt.sim, VS_RT_NUMBER(node), VS_RT_NUMBERS(nodes), count);
+  if (error == VS_SIM_OK && nodes != NULL) vs_call_clear_edges(data, *count);
+  return vs_rt_leave(error);
 }
 
-typedef vs_sim_error (*change_edges)(vs_sim *sim, uint64_t graph, const uint64_t *from, const uint64_t *to,
-                                     size_t count);
-
-static cudaError_t set_edges(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
-                             const cudaGraphEdgeData *data, size_t count, change_edges change) {
-  vs_rt rt;
-  if (count != 0 && (from == NULL || to == NULL)) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (has_data(data, count)) vs_world_not_simulated("cudart", "edges of a graph with data");
-  if (!vs_rt_look(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, change(rt.sim, VS_RT_NUMBER(graph), node_numbers(from), node_numbers(to), count));
-}
-
-#if VS_CUDART >= 13
-cudaError_t sim_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
-                                  cudaGraphEdgeData *data, size_t *count) {
-  return get_edges(graph, from, to, data, count);
-}
-cudaError_t sim_cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes,
-                                             cudaGraphEdgeData *data, size_t *count) {
+cudaError_t WITH_DATA(sim_cudaGraphNodeGetDependencies)(cudaGraphNode_t node, cudaGraphNode_t *nodes,
+                                                        cudaGraphEdgeData *data, size_t *count) {
   return get_neighbours(node, nodes, data, count, vs_sim_node_dependencies);
 }
-cudaError_t sim_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *nodes,
-                                               cudaGraphEdgeData *data, size_t *count) {
+
+cudaError_t WITH_DATA(sim_cudaGraphNodeGetDependentNodes)(cudaGraphNode_t node, cudaGraphNode_t *nodes,
+                                                          cudaGraphEdgeData *data, size_t *count) {
   return get_neighbours(node, nodes, data, count, vs_sim_node_dependents);
 }
-cudaError_t sim_cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-                                         const cudaGraphNode_t *to, const cudaGraphEdgeData *data,
-                                         size_t count) {
-  return set_edges(graph, from, to, data, count, vs_sim_graph_add_edges);
+
+cudaError_t WITH_DATA(sim_cudaGraphAddDependencies)(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                                    const cudaGraphNode_t *to, const cudaGraphEdgeData *data,
+                                                    size_t count) {
+  if (count != 0 && (from == NULL || to == NULL)) return vs_rt_answer(VS_SIM_INVALID_VALUE);
+  look_at_data(data, count);
+  VS_RT_LOOK(
+      vs_sim_graph_add_edges(rt.sim, VS_RT_NUMBER(graph), VS_RT_NUMBERS(from), VS_RT_NUMBERS(to), count));
 }
-cudaError_t sim_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-                                            const cudaGraphNode_t *to, const cudaGraphEdgeData *data,
-                                            size_t count) {
-  return set_edges(graph, from, to, data, count, vs_sim_graph_remove_edges);
+
+cudaError_t WITH_DATA(sim_cudaGraphRemoveDependencies)(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                                       const cudaGraphNode_t *to,
+                                                       const cudaGraphEdgeData *data, size_t count) {
+  if (count != 0 && (from == NULL || to == NULL)) return vs_rt_answer(VS_SIM_INVALID_VALUE);
+  look_at_data(data, count);
+  VS_RT_LOOK(
+      vs_sim_graph_remove_edges(rt.sim, VS_RT_NUMBER(graph), VS_RT_NUMBERS(from), VS_RT_NUMBERS(to), count));
 }
-#else
+
+#if VS_CUDART < 13
 cudaError_t sim_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
                                   size_t *count) {
-  return get_edges(graph, from, to, NULL, count);
-}
-cudaError_t sim_cudaGraphGetEdges_v2(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
-                                     cudaGraphEdgeData *data, size_t *count) {
-  return get_edges(graph, from, to, data, count);
+  return sim_cudaGraphGetEdges_v2(graph, from, to, NULL, count);
 }
 cudaError_t sim_cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count) {
-  return get_neighbours(node, nodes, NULL, count, vs_sim_node_dependencies);
-}
-cudaError_t sim_cudaGraphNodeGetDependencies_v2(cudaGraphNode_t node, cudaGraphNode_t *nodes,
-                                                cudaGraphEdgeData *data, size_t *count) {
-  return get_neighbours(node, nodes, data, count, vs_sim_node_dependencies);
+  return sim_cudaGraphNodeGetDependencies_v2(node, nodes, NULL, count);
 }
 cudaError_t sim_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *nodes, size_t *count) {
-  return get_neighbours(node, nodes, NULL, count, vs_sim_node_dependents);
-}
-cudaError_t sim_cudaGraphNodeGetDependentNodes_v2(cudaGraphNode_t node, cudaGraphNode_t *nodes,
-                                                  cudaGraphEdgeData *data, size_t *count) {
-  return get_neighbours(node, nodes, data, count, vs_sim_node_dependents);
+  return sim_cudaGraphNodeGetDependentNodes_v2(node, nodes, NULL, count);
 }
 cudaError_t sim_cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
                                          const cudaGraphNode_t *to, size_t count) {
-  return set_edges(graph, from, to, NULL, count, vs_sim_graph_add_edges);
-}
-cudaError_t sim_cudaGraphAddDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t *from,
-                                            const cudaGraphNode_t *to, const cudaGraphEdgeData *data,
-                                            size_t count) {
-  return set_edges(graph, from, to, data, count, vs_sim_graph_add_edges);
+  return sim_cudaGraphAddDependencies_v2(graph, from, to, NULL, count);
 }
 cudaError_t sim_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
                                             const cudaGraphNode_t *to, size_t count) {
-  return set_edges(graph, from, to, NULL, count, vs_sim_graph_remove_edges);
-}
-cudaError_t sim_cudaGraphRemoveDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t *from,
-                                               const cudaGraphNode_t *to, const cudaGraphEdgeData *data,
-                                               size_t count) {
-  return set_edges(graph, from, to, data, count, vs_sim_graph_remove_edges);
+  return sim_cudaGraphRemoveDependencies_v2(graph, from, to, NULL, count);
 }
 #endif
 
 /* ---- nodes */
 
-/* Where a new node goes. */
-typedef struct graph_place {
-  cudaGraphNode_t *node;
-  cudaGraph_t graph;
-  const cudaGraphNode_t *behind;
-  size_t count;
-} graph_place;
-
-static bool is_complete(const graph_place *where) {
-  return where->node != NULL && (where->behind != NULL || where->count == 0);
+/* Where a new node goes: the first four arguments of the calls that make one. */
+static vs_call_place node_place(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *behind,
+                                size_t count) {
+  return (vs_call_place){VS_RT_NUMBERS(node), VS_RT_NUMBER(graph), VS_RT_NUMBERS(behind), count};
 }
 
-static cudaError_t add_work(const graph_place *where, const vs_sim_work *work) {
-  vs_rt rt;
-  uint64_t handle = 0;
-  if (!is_complete(where)) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  const vs_sim_error error = vs_sim_graph_add(rt.sim, VS_RT_NUMBER(where->graph), node_numbers(where->behind),
-                                              where->count, work, &handle);
-  if (error == VS_SIM_OK) *where->node = VS_RT_HANDLE(cudaGraphNode_t, handle);
-  return vs_rt_leave(&rt, error);
+static cudaError_t add_work(vs_call_place where, vs_sim_work work) {
+  VS_RT_CALL(vs_call_add_node(rt.sim, &where, &work));
 }
 
-static cudaError_t add_child(const graph_place *where, cudaGraph_t child) {
-  vs_rt rt;
-  uint64_t handle = 0;
-  if (!is_complete(where)) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  const vs_sim_error error =
-      vs_sim_graph_add_child(rt.sim, VS_RT_NUMBER(where->graph), node_numbers(where->behind), where->count,
-                             VS_RT_NUMBER(child), &handle);
-  if (error == VS_SIM_OK) *where->node = VS_RT_HANDLE(cudaGraphNode_t, handle);
-  return vs_rt_leave(&rt, error);
+static cudaError_t add_child(vs_call_place where, cudaGraph_t child) {
+  VS_RT_CALL(vs_call_add_child(rt.sim, &where, VS_RT_NUMBER(child)));
 }
 
 /* What a node becomes from the parameters of each kind; the error where they make no sense. */
@@ -244,31 +172,27 @@ cudaError_t sim_cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                        const struct cudaKernelNodeParams *kernel) {
   vs_sim_work work;
   const vs_sim_error error = kernel == NULL ? VS_SIM_INVALID_VALUE : kernel_work(kernel->func, &work);
-  return error != VS_SIM_OK ? vs_rt_answer(error)
-                            : add_work(&(graph_place){node, graph, behind, count}, &work);
+  return error != VS_SIM_OK ? vs_rt_answer(error) : add_work(node_place(node, graph, behind, count), work);
 }
 
 cudaError_t sim_cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                        const cudaGraphNode_t *behind, size_t count,
                                        const struct cudaMemcpy3DParms *copy) {
-  const vs_sim_work work = plain_work(VS_SIM_NODE_MEMCPY);
   if (copy == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  return add_work(&(graph_place){node, graph, behind, count}, &work);
+  return add_work(node_place(node, graph, behind, count), plain_work(VS_SIM_NODE_MEMCPY));
 }
 
 cudaError_t sim_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph,
                                          const cudaGraphNode_t *behind, size_t count, void *to,
                                          const void *from, size_t size, enum cudaMemcpyKind kind) {
-  const vs_sim_work work = plain_work(VS_SIM_NODE_MEMCPY);
   if (to == NULL || from == NULL || size == 0 || (unsigned)kind > cudaMemcpyDefault)
     return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  return add_work(&(graph_place){node, graph, behind, count}, &work);
+  return add_work(node_place(node, graph, behind, count), plain_work(VS_SIM_NODE_MEMCPY));
 }
 
-static cudaError_t add_symbol_copy(const graph_place *where, const void *symbol) {
-  const vs_sim_work work = plain_work(VS_SIM_NODE_MEMCPY);
+static cudaError_t add_symbol_copy(vs_call_place where, const void *symbol) {
   if (vs_rt_variable(symbol) == NULL) return vs_rt_answer((vs_sim_error)VS_RT_INVALID_SYMBOL);
-  return add_work(where, &work);
+  return add_work(where, plain_work(VS_SIM_NODE_MEMCPY));
 }
 
 cudaError_t sim_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
@@ -276,7 +200,7 @@ cudaError_t sim_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *node, cudaGraph_
                                                const void *symbol, const void *from, size_t size,
                                                size_t offset, enum cudaMemcpyKind kind) {
   (void)from, (void)size, (void)offset, (void)kind;
-  return add_symbol_copy(&(graph_place){node, graph, behind, count}, symbol);
+  return add_symbol_copy(node_place(node, graph, behind, count), symbol);
 }
 
 cudaError_t sim_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
@@ -284,80 +208,66 @@ cudaError_t sim_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *node, cudaGrap
                                                  const void *symbol, size_t size, size_t offset,
                                                  enum cudaMemcpyKind kind) {
   (void)to, (void)size, (void)offset, (void)kind;
-  return add_symbol_copy(&(graph_place){node, graph, behind, count}, symbol);
+  return add_symbol_copy(node_place(node, graph, behind, count), symbol);
 }
 
 cudaError_t sim_cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                        const cudaGraphNode_t *behind, size_t count,
                                        const struct cudaMemsetParams *fill) {
-  const vs_sim_work work = plain_work(VS_SIM_NODE_MEMSET);
   if (fill == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  return add_work(&(graph_place){node, graph, behind, count}, &work);
+  return add_work(node_place(node, graph, behind, count), plain_work(VS_SIM_NODE_MEMSET));
 }
 
 cudaError_t sim_cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *behind,
                                      size_t count, const struct cudaHostNodeParams *host) {
   vs_sim_work work;
   const vs_sim_error error = host_work(host, &work);
-  return error != VS_SIM_OK ? vs_rt_answer(error)
-                            : add_work(&(graph_place){node, graph, behind, count}, &work);
+  return error != VS_SIM_OK ? vs_rt_answer(error) : add_work(node_place(node, graph, behind, count), work);
 }
 
 cudaError_t sim_cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                            const cudaGraphNode_t *behind, size_t count, cudaGraph_t child) {
-  return add_child(&(graph_place){node, graph, behind, count}, child);
+  return add_child(node_place(node, graph, behind, count), child);
 }
 
 cudaError_t sim_cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *behind,
                                       size_t count) {
-  const vs_sim_work work = plain_work(VS_SIM_NODE_EMPTY);
-  return add_work(&(graph_place){node, graph, behind, count}, &work);
+  return add_work(node_place(node, graph, behind, count), plain_work(VS_SIM_NODE_EMPTY));
 }
 
 cudaError_t sim_cudaGraphAddEventRecordNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                             const cudaGraphNode_t *behind, size_t count, cudaEvent_t event) {
-  const vs_sim_work work = event_work(VS_SIM_NODE_EVENT_RECORD, event);
-  return add_work(&(graph_place){node, graph, behind, count}, &work);
+  return add_work(node_place(node, graph, behind, count), event_work(VS_SIM_NODE_EVENT_RECORD, event));
 }
 
 cudaError_t sim_cudaGraphAddEventWaitNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                           const cudaGraphNode_t *behind, size_t count, cudaEvent_t event) {
-  const vs_sim_work work = event_work(VS_SIM_NODE_EVENT_WAIT, event);
-  return add_work(&(graph_place){node, graph, behind, count}, &work);
+  return add_work(node_place(node, graph, behind, count), event_work(VS_SIM_NODE_EVENT_WAIT, event));
 }
 
-/* The address is the node's from now on, and the answer. */
-static cudaError_t add_alloc(const graph_place *where, const struct cudaMemPoolProps *pool, size_t size,
+static cudaError_t add_alloc(vs_call_place where, const struct cudaMemPoolProps *pool, size_t size,
                              void **memory) {
-  if (pool->location.type != cudaMemLocationTypeDevice || pool->location.id < 0 || size == 0)
+  if (pool->location.type != cudaMemLocationTypeDevice || pool->location.id < 0)
     return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  const vs_sim_work work = {
-      .kind = VS_SIM_NODE_MEM_ALLOC, .device = (uint32_t)pool->location.id, .operand = size};
-  const cudaError_t failure = add_work(where, &work);
-  if (failure != cudaSuccess) return failure;
-  vs_rt rt;
-  if (!vs_rt_look(&rt)) return rt.failure;
-  const vs_sim_work *made = vs_sim_node_work(rt.sim, VS_RT_NUMBER(*where->node));
-  if (made != NULL) *memory = VS_RT_HANDLE(void *, made->object);
-  return vs_rt_leave(&rt, made != NULL ? VS_SIM_OK : VS_SIM_INVALID_HANDLE);
+  VS_RT_CALL(vs_call_add_alloc(rt.sim, &where, (uint32_t)pool->location.id, size, VS_RT_NUMBERS(memory)));
 }
 
 cudaError_t sim_cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                          const cudaGraphNode_t *behind, size_t count,
                                          struct cudaMemAllocNodeParams *memory) {
   if (memory == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  return add_alloc(&(graph_place){node, graph, behind, count}, &memory->poolProps, memory->bytesize,
+  return add_alloc(node_place(node, graph, behind, count), &memory->poolProps, memory->bytesize,
                    &memory->dptr);
 }
 
 cudaError_t sim_cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                         const cudaGraphNode_t *behind, size_t count, void *memory) {
-  const vs_sim_work work = {.kind = VS_SIM_NODE_MEM_FREE, .object = VS_RT_NUMBER(memory)};
-  return add_work(&(graph_place){node, graph, behind, count}, &work);
+  return add_work(node_place(node, graph, behind, count),
+                  (vs_sim_work){.kind = VS_SIM_NODE_MEM_FREE, .object = VS_RT_NUMBER(memory)});
 }
 
 /* The one form for all kinds. */
-static cudaError_t add_any(const graph_place *where, struct cudaGraphNodeParams *what) {
+static cudaError_t add_any(vs_call_place where, struct cudaGraphNodeParams *what) {
   vs_sim_work work;
   vs_sim_error error = VS_SIM_OK;
   switch ((unsigned)what->type) {
@@ -383,121 +293,92 @@ static cudaError_t add_any(const graph_place *where, struct cudaGraphNodeParams 
       return vs_rt_answer(VS_SIM_NOT_SUPPORTED);
     default: error = VS_SIM_INVALID_VALUE;
   }
-  return error != VS_SIM_OK ? vs_rt_answer(error) : add_work(where, &work);
+  return error != VS_SIM_OK ? vs_rt_answer(error) : add_work(where, work);
 }
 
-static cudaError_t add_node(const graph_place *where, const cudaGraphEdgeData *data,
-                            struct cudaGraphNodeParams *what) {
+cudaError_t WITH_DATA(sim_cudaGraphAddNode)(cudaGraphNode_t *node, cudaGraph_t graph,
+                                            const cudaGraphNode_t *behind, const cudaGraphEdgeData *data,
+                                            size_t count, struct cudaGraphNodeParams *what) {
   if (what == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (has_data(data, where->count)) vs_world_not_simulated("cudart", "edges of a graph with data");
-  return add_any(where, what);
+  look_at_data(data, count);
+  return add_any(node_place(node, graph, behind, count), what);
 }
-
-#if VS_CUDART >= 13
-cudaError_t sim_cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *behind,
-                                 const cudaGraphEdgeData *data, size_t count,
-                                 struct cudaGraphNodeParams *what) {
-  return add_node(&(graph_place){node, graph, behind, count}, data, what);
-}
-#else
+#if VS_CUDART < 13
 cudaError_t sim_cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *behind,
                                  size_t count, struct cudaGraphNodeParams *what) {
-  return add_node(&(graph_place){node, graph, behind, count}, NULL, what);
-}
-cudaError_t sim_cudaGraphAddNode_v2(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *behind,
-                                    const cudaGraphEdgeData *data, size_t count,
-                                    struct cudaGraphNodeParams *what) {
-  return add_node(&(graph_place){node, graph, behind, count}, data, what);
+  return sim_cudaGraphAddNode_v2(node, graph, behind, NULL, count, what);
 }
 #endif
 
 cudaError_t sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
-  vs_rt rt;
-  if (!vs_rt_look(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_node_destroy(rt.sim, VS_RT_NUMBER(node)));
+  VS_RT_LOOK(vs_sim_node_destroy(rt.sim, VS_RT_NUMBER(node)));
 }
 
 /* ---- what nodes keep */
 
-/* A node's work, copied; VS_SIM_INVALID_VALUE for another kind. */
 static cudaError_t get_work(cudaGraphNode_t node, vs_sim_node_kind kind, vs_sim_work *work) {
-  vs_rt rt;
-  if (!vs_rt_look(&rt)) return rt.failure;
-  const vs_sim_work *found = vs_sim_node_work(rt.sim, VS_RT_NUMBER(node));
-  if (found != NULL) *work = *found;
-  if (found == NULL) return vs_rt_leave(&rt, VS_SIM_INVALID_HANDLE);
-  return vs_rt_leave(&rt, work->kind == kind ? VS_SIM_OK : VS_SIM_INVALID_VALUE);
+  VS_RT_LOOK(vs_call_node_work(rt.sim, VS_RT_NUMBER(node), kind, work));
 }
 
-static cudaError_t set_work(cudaGraphNode_t node, const vs_sim_work *work) {
-  vs_rt rt;
-  if (!vs_rt_look(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_node_set_work(rt.sim, VS_RT_NUMBER(node), work));
+static cudaError_t set_work(cudaGraphNode_t node, vs_sim_work work) {
+  VS_RT_LOOK(vs_sim_node_set_work(rt.sim, VS_RT_NUMBER(node), &work));
 }
 
-static cudaError_t set_exec_work(cudaGraphExec_t exec, cudaGraphNode_t node, const vs_sim_work *work) {
-  vs_rt rt;
-  if (!vs_rt_look(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_exec_set_work(rt.sim, VS_RT_NUMBER(exec), VS_RT_NUMBER(node), work));
+static cudaError_t set_exec_work(cudaGraphExec_t exec, cudaGraphNode_t node, vs_sim_work work) {
+  VS_RT_LOOK(vs_sim_exec_set_work(rt.sim, VS_RT_NUMBER(exec), VS_RT_NUMBER(node), &work));
 }
 
 cudaError_t sim_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type) {
-  vs_rt rt;
   if (type == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_look(&rt)) return rt.failure;
-  const vs_sim_work *work = vs_sim_node_work(rt.sim, VS_RT_NUMBER(node));
-  if (work != NULL) *type = (enum cudaGraphNodeType)work->kind;
-  return vs_rt_leave(&rt, work != NULL ? VS_SIM_OK : VS_SIM_INVALID_HANDLE);
+  VS_RT_LOOK(vs_call_node_kind(rt.sim, VS_RT_NUMBER(node), (vs_sim_node_kind *)type));
 }
 
 cudaError_t sim_cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
                                              const struct cudaKernelNodeParams *kernel) {
   vs_sim_work work;
   const vs_sim_error error = kernel == NULL ? VS_SIM_INVALID_VALUE : kernel_work(kernel->func, &work);
-  return error != VS_SIM_OK ? vs_rt_answer(error) : set_work(node, &work);
+  return error != VS_SIM_OK ? vs_rt_answer(error) : set_work(node, work);
 }
 
 cudaError_t sim_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                  const struct cudaKernelNodeParams *kernel) {
   vs_sim_work work;
   const vs_sim_error error = kernel == NULL ? VS_SIM_INVALID_VALUE : kernel_work(kernel->func, &work);
-  return error != VS_SIM_OK ? vs_rt_answer(error) : set_exec_work(exec, node, &work);
+  return error != VS_SIM_OK ? vs_rt_answer(error) : set_exec_work(exec, node, work);
 }
 
 cudaError_t sim_cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const struct cudaMemcpy3DParms *copy) {
-  const vs_sim_work work = plain_work(VS_SIM_NODE_MEMCPY);
-  return copy == NULL ? vs_rt_answer(VS_SIM_INVALID_VALUE) : set_work(node, &work);
+  return copy == NULL ? vs_rt_answer(VS_SIM_INVALID_VALUE) : set_work(node, plain_work(VS_SIM_NODE_MEMCPY));
 }
 
 cudaError_t sim_cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                  const struct cudaMemcpy3DParms *copy) {
-  const vs_sim_work work = plain_work(VS_SIM_NODE_MEMCPY);
-  return copy == NULL ? vs_rt_answer(VS_SIM_INVALID_VALUE) : set_exec_work(exec, node, &work);
+  return copy == NULL ? vs_rt_answer(VS_SIM_INVALID_VALUE)
+                      : set_exec_work(exec, node, plain_work(VS_SIM_NODE_MEMCPY));
 }
 
 cudaError_t sim_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *to, const void *from, size_t size,
                                                enum cudaMemcpyKind kind) {
-  const vs_sim_work work = plain_work(VS_SIM_NODE_MEMCPY);
   (void)size, (void)kind;
-  return to == NULL || from == NULL ? vs_rt_answer(VS_SIM_INVALID_VALUE) : set_work(node, &work);
+  return to == NULL || from == NULL ? vs_rt_answer(VS_SIM_INVALID_VALUE)
+                                    : set_work(node, plain_work(VS_SIM_NODE_MEMCPY));
 }
 
 cudaError_t sim_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node, void *to,
                                                    const void *from, size_t size, enum cudaMemcpyKind kind) {
-  const vs_sim_work work = plain_work(VS_SIM_NODE_MEMCPY);
   (void)size, (void)kind;
-  return to == NULL || from == NULL ? vs_rt_answer(VS_SIM_INVALID_VALUE) : set_exec_work(exec, node, &work);
+  return to == NULL || from == NULL ? vs_rt_answer(VS_SIM_INVALID_VALUE)
+                                    : set_exec_work(exec, node, plain_work(VS_SIM_NODE_MEMCPY));
 }
 
 cudaError_t sim_cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const struct cudaMemsetParams *fill) {
-  const vs_sim_work work = plain_work(VS_SIM_NODE_MEMSET);
-  return fill == NULL ? vs_rt_answer(VS_SIM_INVALID_VALUE) : set_work(node, &work);
+  return fill == NULL ? vs_rt_answer(VS_SIM_INVALID_VALUE) : set_work(node, plain_work(VS_SIM_NODE_MEMSET));
 }
 
 cudaError_t sim_cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                  const struct cudaMemsetParams *fill) {
-  const vs_sim_work work = plain_work(VS_SIM_NODE_MEMSET);
-  return fill == NULL ? vs_rt_answer(VS_SIM_INVALID_VALUE) : set_exec_work(exec, node, &work);
+  return fill == NULL ? vs_rt_answer(VS_SIM_INVALID_VALUE)
+                      : set_exec_work(exec, node, plain_work(VS_SIM_NODE_MEMSET));
 }
 
 cudaError_t sim_cudaGraphHostNodeGetParams(cudaGraphNode_t node, struct cudaHostNodeParams *host) {
@@ -513,14 +394,14 @@ cudaError_t sim_cudaGraphHostNodeGetParams(cudaGraphNode_t node, struct cudaHost
 cudaError_t sim_cudaGraphHostNodeSetParams(cudaGraphNode_t node, const struct cudaHostNodeParams *host) {
   vs_sim_work work;
   const vs_sim_error error = host_work(host, &work);
-  return error != VS_SIM_OK ? vs_rt_answer(error) : set_work(node, &work);
+  return error != VS_SIM_OK ? vs_rt_answer(error) : set_work(node, work);
 }
 
 cudaError_t sim_cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                const struct cudaHostNodeParams *host) {
   vs_sim_work work;
   const vs_sim_error error = host_work(host, &work);
-  return error != VS_SIM_OK ? vs_rt_answer(error) : set_exec_work(exec, node, &work);
+  return error != VS_SIM_OK ? vs_rt_answer(error) : set_exec_work(exec, node, work);
 }
 
 static cudaError_t get_event(cudaGraphNode_t node, vs_sim_node_kind kind, cudaEvent_t *event) {
@@ -538,22 +419,18 @@ cudaError_t sim_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t
   return get_event(node, VS_SIM_NODE_EVENT_WAIT, event);
 }
 cudaError_t sim_cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
-  const vs_sim_work work = event_work(VS_SIM_NODE_EVENT_RECORD, event);
-  return set_work(node, &work);
+  return set_work(node, event_work(VS_SIM_NODE_EVENT_RECORD, event));
 }
 cudaError_t sim_cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
-  const vs_sim_work work = event_work(VS_SIM_NODE_EVENT_WAIT, event);
-  return set_work(node, &work);
+  return set_work(node, event_work(VS_SIM_NODE_EVENT_WAIT, event));
 }
 cudaError_t sim_cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                      cudaEvent_t event) {
-  const vs_sim_work work = event_work(VS_SIM_NODE_EVENT_RECORD, event);
-  return set_exec_work(exec, node, &work);
+  return set_exec_work(exec, node, event_work(VS_SIM_NODE_EVENT_RECORD, event));
 }
 cudaError_t sim_cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                    cudaEvent_t event) {
-  const vs_sim_work work = event_work(VS_SIM_NODE_EVENT_WAIT, event);
-  return set_exec_work(exec, node, &work);
+  return set_exec_work(exec, node, event_work(VS_SIM_NODE_EVENT_WAIT, event));
 }
 
 cudaError_t sim_cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemAllocNodeParams *memory) {
@@ -579,26 +456,16 @@ cudaError_t sim_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *memory
 }
 
 cudaError_t sim_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *graph) {
-  vs_rt rt;
-  uint64_t handle = 0;
   if (graph == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_look(&rt)) return rt.failure;
-  const vs_sim_error error = vs_sim_node_child(rt.sim, VS_RT_NUMBER(node), &handle);
-  if (error == VS_SIM_OK) *graph = VS_RT_HANDLE(cudaGraph_t, handle);
-  return vs_rt_leave(&rt, error);
+  VS_RT_LOOK(vs_sim_node_child(rt.sim, VS_RT_NUMBER(node), VS_RT_NUMBERS(graph)));
 }
 
 /* ---- executable graphs */
 
 cudaError_t sim_cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph,
                                               unsigned long long flags) {
-  vs_rt rt;
-  uint64_t handle = 0;
   if (exec == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  const vs_sim_error error = vs_sim_graph_instantiate(rt.sim, VS_RT_NUMBER(graph), flags, &handle);
-  if (error == VS_SIM_OK) *exec = VS_RT_HANDLE(cudaGraphExec_t, handle);
-  return vs_rt_leave(&rt, error);
+  VS_RT_CALL(vs_sim_graph_instantiate(rt.sim, VS_RT_NUMBER(graph), flags, VS_RT_NUMBERS(exec)));
 }
 
 cudaError_t sim_cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) {
@@ -615,88 +482,60 @@ cudaError_t sim_cudaGraphInstantiateWithParams(cudaGraphExec_t *exec, cudaGraph_
 }
 
 cudaError_t sim_cudaGraphExecDestroy(cudaGraphExec_t exec) {
-  vs_rt rt;
-  if (!vs_rt_look(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_exec_destroy(rt.sim, VS_RT_NUMBER(exec)));
+  VS_RT_LOOK(vs_sim_exec_destroy(rt.sim, VS_RT_NUMBER(exec)));
 }
 
 cudaError_t sim_cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flags) {
-  vs_rt rt;
   if (flags == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_look(&rt)) return rt.failure;
-  const vs_sim_exec *found = vs_sim_exec_find(rt.sim, VS_RT_NUMBER(exec));
-  if (found != NULL) *flags = found->flags;
-  return vs_rt_leave(&rt, found != NULL ? VS_SIM_OK : VS_SIM_INVALID_HANDLE);
+  VS_RT_LOOK(vs_call_exec_flags(rt.sim, VS_RT_NUMBER(exec), VS_RT_NUMBERS(flags)));
 }
 
 cudaError_t sim_cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
                                     cudaGraphExecUpdateResultInfo *info) {
   vs_rt rt;
-  vs_sim_update_result result = VS_SIM_UPDATE_SUCCESS;
-  uint64_t node = 0;
+  uint32_t result;
+  uint64_t node;
   if (info == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   if (!vs_rt_look(&rt)) return rt.failure;
   const vs_sim_error error =
-      vs_sim_exec_update(rt.sim, VS_RT_NUMBER(exec), VS_RT_NUMBER(graph), &result, &node);
+      vs_call_exec_update(rt.sim, VS_RT_NUMBER(exec), VS_RT_NUMBER(graph), &result, &node);
   *info = (cudaGraphExecUpdateResultInfo){.result = (enum cudaGraphExecUpdateResult)result,
                                           .errorNode = VS_RT_HANDLE(cudaGraphNode_t, node)};
-  if (error != VS_SIM_OK && result == VS_SIM_UPDATE_SUCCESS) info->result = cudaGraphExecUpdateError;
-  return vs_rt_leave(&rt, error);
+  return vs_rt_leave(error);
 }
 
 cudaError_t sim_cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
-  vs_rt rt;
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  const vs_sim_error error = vs_sim_exec_launch(rt.sim, rt.device, VS_RT_NUMBER(exec), VS_RT_NUMBER(stream));
-  const vs_sim_exec *launched = vs_sim_exec_find(rt.sim, VS_RT_NUMBER(exec));
-  if (error == VS_SIM_OK && launched != NULL) vs_world_kernels_ran(launched->works);
-  return vs_rt_leave(&rt, error);
+  VS_RT_CALL(vs_call_exec_launch(rt.sim, rt.device, VS_RT_NUMBER(exec), VS_RT_NUMBER(stream)));
 }
 
 cudaError_t sim_cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
-  vs_rt rt;
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_exec_upload(rt.sim, rt.device, VS_RT_NUMBER(exec), VS_RT_NUMBER(stream)));
+  VS_RT_CALL(vs_sim_exec_upload(rt.sim, rt.device, VS_RT_NUMBER(exec), VS_RT_NUMBER(stream)));
 }
 
 /* ---- objects of the program that graphs keep */
 
 cudaError_t sim_cudaUserObjectCreate(cudaUserObject_t *object, void *argument, cudaHostFn_t destroy,
                                      unsigned int count, unsigned int flags) {
-  vs_rt rt;
-  uint64_t handle = 0;
   if (object == NULL || destroy == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_look(&rt)) return rt.failure;
-  const vs_sim_error error =
-      vs_sim_user_object_create(rt.sim, VS_RT_NUMBER(destroy), VS_RT_NUMBER(argument), count, flags, &handle);
-  if (error == VS_SIM_OK) *object = VS_RT_HANDLE(cudaUserObject_t, handle);
-  return vs_rt_leave(&rt, error);
+  VS_RT_LOOK(vs_sim_user_object_create(rt.sim, VS_RT_NUMBER(destroy), VS_RT_NUMBER(argument), count, flags,
+                                       VS_RT_NUMBERS(object)));
 }
 
 cudaError_t sim_cudaUserObjectRetain(cudaUserObject_t object, unsigned int count) {
-  vs_rt rt;
-  if (!vs_rt_look(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_user_object_retain(rt.sim, VS_RT_NUMBER(object), count));
+  VS_RT_LOOK(vs_sim_user_object_retain(rt.sim, VS_RT_NUMBER(object), count));
 }
 
 cudaError_t sim_cudaUserObjectRelease(cudaUserObject_t object, unsigned int count) {
-  vs_rt rt;
-  if (!vs_rt_look(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_user_object_release(rt.sim, VS_RT_NUMBER(object), count));
+  VS_RT_LOOK(vs_sim_user_object_release(rt.sim, VS_RT_NUMBER(object), count));
 }
 
 cudaError_t sim_cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count,
                                           unsigned int flags) {
-  vs_rt rt;
-  if (!vs_rt_look(&rt)) return rt.failure;
-  return vs_rt_leave(&rt,
-                     vs_sim_graph_retain(rt.sim, VS_RT_NUMBER(graph), VS_RT_NUMBER(object), count, flags));
+  VS_RT_LOOK(vs_sim_graph_retain(rt.sim, VS_RT_NUMBER(graph), VS_RT_NUMBER(object), count, flags));
 }
 
 cudaError_t sim_cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count) {
-  vs_rt rt;
-  if (!vs_rt_look(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_graph_release(rt.sim, VS_RT_NUMBER(graph), VS_RT_NUMBER(object), count));
+  VS_RT_LOOK(vs_sim_graph_release(rt.sim, VS_RT_NUMBER(graph), VS_RT_NUMBER(object), count));
 }
 
 /* ---- a picture of a graph, for Graphviz */
@@ -755,7 +594,7 @@ cudaError_t sim_cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsi
     (void)fclose(file);
     return rt.failure;
   }
-  const cudaError_t answer = vs_rt_leave(&rt, print_dot(rt.sim, VS_RT_NUMBER(graph), file));
+  const cudaError_t answer = vs_rt_leave(print_dot(rt.sim, VS_RT_NUMBER(graph), file));
   return fclose(file) != 0 && answer == cudaSuccess ? vs_rt_answer((vs_sim_error)cudaErrorOperatingSystem)
                                                     : answer;
 }

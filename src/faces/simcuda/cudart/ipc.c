@@ -12,7 +12,7 @@ cudaError_t sim_cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *memory) {
   if (!vs_rt_enter(&rt)) return rt.failure;
   const vs_sim_error error = vs_sim_ipc_export(rt.sim, VS_RT_NUMBER(memory), &token);
   if (error == VS_SIM_OK) memcpy(handle, &token, sizeof token);
-  return vs_rt_leave(&rt, error);
+  return vs_rt_leave(error);
 }
 
 cudaError_t sim_cudaIpcOpenMemHandle(void **memory, cudaIpcMemHandle_t handle, unsigned int flags) {
@@ -24,13 +24,11 @@ cudaError_t sim_cudaIpcOpenMemHandle(void **memory, cudaIpcMemHandle_t handle, u
   if (!vs_rt_enter(&rt)) return rt.failure;
   const vs_sim_error error = vs_sim_ipc_open(rt.sim, &token, &address);
   if (error == VS_SIM_OK) *memory = VS_RT_HANDLE(void *, address);
-  return vs_rt_leave(&rt, error);
+  return vs_rt_leave(error);
 }
 
 cudaError_t sim_cudaIpcCloseMemHandle(void *memory) {
-  vs_rt rt;
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_ipc_close(rt.sim, VS_RT_NUMBER(memory)));
+  VS_RT_CALL(vs_sim_ipc_close(rt.sim, VS_RT_NUMBER(memory)));
 }
 
 /* An event of another process is one of our own that was never recorded, and so complete: processes are not
@@ -47,11 +45,11 @@ cudaError_t sim_cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t 
   if (!vs_rt_enter(&rt)) return rt.failure;
   const vs_sim_event *known = vs_sim_event_find(rt.sim, VS_RT_NUMBER(event));
   if (known == NULL || (known->flags & VS_SIM_EVENT_INTERPROCESS) == 0)
-    return vs_rt_leave(&rt, VS_SIM_INVALID_HANDLE);
+    return vs_rt_leave(VS_SIM_INVALID_HANDLE);
   const event_token token = {.magic = EVENT_MAGIC, .event = VS_RT_NUMBER(event), .pid = (uint64_t)getpid()};
   memset(handle, 0, sizeof *handle);
   memcpy(handle, &token, sizeof token);
-  return vs_rt_leave(&rt, VS_SIM_OK);
+  return vs_rt_leave(VS_SIM_OK);
 }
 
 cudaError_t sim_cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle) {
@@ -65,5 +63,5 @@ cudaError_t sim_cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t 
   const vs_sim_error error =
       vs_sim_event_create(rt.sim, rt.device, VS_SIM_EVENT_INTERPROCESS | VS_SIM_EVENT_NO_TIMING, &opened);
   if (error == VS_SIM_OK) *event = VS_RT_HANDLE(cudaEvent_t, opened);
-  return vs_rt_leave(&rt, error);
+  return vs_rt_leave(error);
 }

@@ -59,7 +59,7 @@ static vs_sim_error record_events(const cudaLaunchConfig_t *config) {
     vs_rt rt;
     if (!vs_rt_enter(&rt)) return (vs_sim_error)rt.failure;
     VS_SIM_TRY((vs_sim_error)vs_rt_leave(
-        &rt, vs_sim_event_record(rt.sim, rt.device, VS_RT_NUMBER(event), VS_RT_NUMBER(config->stream), 0)));
+        vs_sim_event_record(rt.sim, rt.device, VS_RT_NUMBER(event), VS_RT_NUMBER(config->stream), 0)));
   }
   return VS_SIM_OK;
 }

@@ -9,9 +9,10 @@ static vs_sim_error alloc_device(uint64_t size, uint64_t *address) {
   vs_rt rt;
   *address = 0;
   if (!vs_rt_enter(&rt)) return (vs_sim_error)rt.failure;
-  vs_sim_error error = vs_sim_unsafe_call(rt.sim, &rt.thread->sim);
-  if (error == VS_SIM_OK && size != 0) error = vs_sim_alloc(rt.sim, rt.device, size, address);
-  return (vs_sim_error)vs_rt_leave(&rt, error);
+  vs_sim_error error = VS_SIM_OK;
+  if (size != 0) error = vs_call_alloc(rt.sim, &rt.thread->sim, rt.device, size, address);
+  else error = vs_sim_unsafe_call(rt.sim, &rt.thread->sim);
+  return (vs_sim_error)vs_rt_leave(error);
 }
 
 cudaError_t sim_cudaMalloc(void **memory, size_t size) {
@@ -58,15 +59,12 @@ cudaError_t sim_cudaMalloc3D(struct cudaPitchedPtr *memory, struct cudaExtent ex
   return cudaSuccess;
 }
 
-/* Freeing nothing is the customary way to have a context made. Freeing waits for the device. */
+/* Freeing nothing is the customary way to have a context made. */
 cudaError_t sim_cudaFree(void *memory) {
   vs_rt rt;
   if (!vs_rt_enter(&rt)) return rt.failure;
-  if (memory == NULL) return vs_rt_leave(&rt, VS_SIM_OK);
-  vs_sim_error error = vs_sim_unsafe_call(rt.sim, &rt.thread->sim);
-  if (error == VS_SIM_OK) error = vs_sim_graph_free(rt.sim, VS_RT_NUMBER(memory));
-  if (error == VS_SIM_NOT_FOUND) error = vs_sim_free(rt.sim, VS_RT_NUMBER(memory), NULL);
-  return vs_rt_leave_synchronized(&rt, error);
+  if (memory == NULL) return vs_rt_leave(VS_SIM_OK);
+  return vs_rt_leave_synchronized(vs_call_free(rt.sim, &rt.thread->sim, VS_RT_NUMBER(memory)));
 }
 
 cudaError_t sim_cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
@@ -86,18 +84,8 @@ cudaError_t sim_cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
 static cudaError_t host_alloc(void **memory, size_t size, unsigned int flags) {
   vs_rt rt;
   if (memory == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  const cudaError_t failure = vs_rt_leave(&rt, vs_sim_unsafe_call(rt.sim, &rt.thread->sim));
-  if (failure != cudaSuccess) return failure;
-  void *pages = NULL;
-  vs_sim_error error = size == 0 ? VS_SIM_OK : vs_world_host_alloc(size, &pages);
-  if (error != VS_SIM_OK) return vs_rt_answer(error);
-  vs_sim *sim = vs_world_lock();
-  vs_sim_range *range = sim == NULL ? NULL : vs_sim_find_mutable(sim, VS_RT_NUMBER(pages));
-  if (range != NULL) range->flags = flags;
-  if (sim != NULL) vs_world_unlock();
-  *memory = pages;
-  return cudaSuccess;
+  const vs_sim_error error = vs_rt_use(&rt);
+  return vs_rt_answer(error != VS_SIM_OK ? error : vs_call_host_alloc(size, flags, memory));
 }
 
 cudaError_t sim_cudaHostAlloc(void **memory, size_t size, unsigned int flags) {
@@ -109,32 +97,19 @@ cudaError_t sim_cudaMallocHost(void **memory, size_t size) { return host_alloc(m
 
 cudaError_t sim_cudaFreeHost(void *memory) {
   vs_rt rt;
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  if (memory == NULL) return vs_rt_leave(&rt, VS_SIM_OK);
-  const cudaError_t failure = vs_rt_leave_synchronized(&rt, vs_sim_unsafe_call(rt.sim, &rt.thread->sim));
-  return failure != cudaSuccess ? failure : vs_rt_answer(vs_world_host_free(memory));
+  const vs_sim_error error = vs_rt_use(&rt);
+  return vs_rt_answer(error != VS_SIM_OK || memory == NULL ? error : vs_call_host_free(memory));
 }
 
 cudaError_t sim_cudaHostRegister(void *memory, size_t size, unsigned int flags) {
   const unsigned known =
       cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
-  vs_rt rt;
   if (memory == NULL || size == 0 || (flags & ~known) != 0) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  vs_sim_error error = vs_sim_unsafe_call(rt.sim, &rt.thread->sim);
-  if (error == VS_SIM_OK) error = vs_sim_host_add(rt.sim, VS_RT_NUMBER(memory), size, flags, 0);
-  return vs_rt_leave(&rt, error);
+  VS_RT_CALL(vs_call_host_register(rt.sim, &rt.thread->sim, VS_RT_NUMBER(memory), size, flags));
 }
 
-/* Only what was registered: what CUDA allocated keeps its pages in the range's `user`. */
 cudaError_t sim_cudaHostUnregister(void *memory) {
-  vs_rt rt;
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  const vs_sim_range *range = vs_sim_find(rt.sim, VS_RT_NUMBER(memory));
-  vs_sim_error error = VS_SIM_HOST_MEMORY_NOT_REGISTERED;
-  if (range != NULL && range->kind == VS_SIM_RANGE_HOST && range->user == 0)
-    error = vs_sim_host_remove(rt.sim, VS_RT_NUMBER(memory), NULL);
-  return vs_rt_leave(&rt, error);
+  VS_RT_CALL(vs_call_host_unregister(rt.sim, VS_RT_NUMBER(memory)));
 }
 
 /* Host and device use one address. */
@@ -146,7 +121,7 @@ cudaError_t sim_cudaHostGetDevicePointer(void **device_memory, void *memory, uns
   const bool is_host =
       range != NULL && (range->kind == VS_SIM_RANGE_HOST || range->kind == VS_SIM_RANGE_MANAGED);
   if (is_host) *device_memory = memory;
-  return vs_rt_leave(&rt, is_host ? VS_SIM_OK : VS_SIM_INVALID_VALUE);
+  return vs_rt_leave(is_host ? VS_SIM_OK : VS_SIM_INVALID_VALUE);
 }
 
 cudaError_t sim_cudaHostGetFlags(unsigned int *flags, void *memory) {
@@ -156,7 +131,7 @@ cudaError_t sim_cudaHostGetFlags(unsigned int *flags, void *memory) {
   const vs_sim_range *range = vs_sim_find(rt.sim, VS_RT_NUMBER(memory));
   const bool is_host = range != NULL && range->kind == VS_SIM_RANGE_HOST;
   if (is_host) *flags = range->flags;
-  return vs_rt_leave(&rt, is_host ? VS_SIM_OK : VS_SIM_INVALID_VALUE);
+  return vs_rt_leave(is_host ? VS_SIM_OK : VS_SIM_INVALID_VALUE);
 }
 
 /* ---- managed memory: real pages. Where they are is the model's limit, so advice is checked and changes
@@ -164,22 +139,10 @@ cudaError_t sim_cudaHostGetFlags(unsigned int *flags, void *memory) {
 
 cudaError_t sim_cudaMallocManaged(void **memory, size_t size, unsigned int flags) {
   vs_rt rt;
-  void *pages = NULL;
   if (memory == NULL || size == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
     return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  const cudaError_t failure = vs_rt_leave(&rt, vs_sim_unsafe_call(rt.sim, &rt.thread->sim));
-  if (failure != cudaSuccess) return failure;
-  const vs_sim_error error = vs_world_managed_alloc(size, &pages);
-  if (error == VS_SIM_OK) *memory = pages;
-  return vs_rt_answer(error);
-}
-
-static vs_sim_error check_managed(const vs_rt *rt, const void *memory, size_t size) {
-  const uint64_t address = VS_RT_NUMBER(memory);
-  const vs_sim_range *range = vs_sim_find(rt->sim, address);
-  if (range == NULL || range->kind != VS_SIM_RANGE_MANAGED || size == 0) return VS_SIM_INVALID_VALUE;
-  return size <= range->size - (address - range->base) ? VS_SIM_OK : VS_SIM_INVALID_VALUE;
+  const vs_sim_error error = vs_rt_use(&rt);
+  return vs_rt_answer(error != VS_SIM_OK ? error : vs_call_managed_alloc(size, memory));
 }
 
 static bool is_location(struct cudaMemLocation where) {
@@ -201,7 +164,8 @@ static cudaError_t advise(const void *memory, size_t size, enum cudaMemoryAdvise
   const bool needs_place = kind == cudaMemAdviseSetPreferredLocation || kind >= cudaMemAdviseSetAccessedBy;
   const bool is_wrong = needs_place && !is_location(where);
   if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, is_wrong ? VS_SIM_INVALID_DEVICE : check_managed(&rt, memory, size));
+  return vs_rt_leave(is_wrong ? VS_SIM_INVALID_DEVICE
+                              : vs_call_check_managed(rt.sim, VS_RT_NUMBER(memory), size));
 }
 
 static cudaError_t prefetch(const void *memory, size_t size, struct cudaMemLocation where,
@@ -209,9 +173,10 @@ static cudaError_t prefetch(const void *memory, size_t size, struct cudaMemLocat
   vs_rt rt;
   const bool is_wrong = !is_location(where);
   if (!vs_rt_enter(&rt)) return rt.failure;
-  vs_sim_error error = is_wrong ? VS_SIM_INVALID_DEVICE : check_managed(&rt, memory, size);
+  vs_sim_error error =
+      is_wrong ? VS_SIM_INVALID_DEVICE : vs_call_check_managed(rt.sim, VS_RT_NUMBER(memory), size);
   if (error == VS_SIM_OK) error = vs_sim_op_uncapturable(rt.sim, rt.device, VS_RT_NUMBER(stream));
-  return vs_rt_leave(&rt, error);
+  return vs_rt_leave(error);
 }
 
 #if VS_CUDART >= 13
@@ -252,9 +217,9 @@ cudaError_t sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *memory, size
   if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
     return vs_rt_answer(VS_SIM_INVALID_VALUE);
   if (!vs_rt_enter(&rt)) return rt.failure;
-  vs_sim_error error = check_managed(&rt, memory, size == 0 ? 1 : size);
+  vs_sim_error error = vs_call_check_managed(rt.sim, VS_RT_NUMBER(memory), size == 0 ? 1 : size);
   if (error == VS_SIM_OK) error = vs_sim_op_uncapturable(rt.sim, rt.device, VS_RT_NUMBER(stream));
-  return vs_rt_leave(&rt, error);
+  return vs_rt_leave(error);
 }
 
 /* ---- what an address is */
@@ -276,5 +241,5 @@ cudaError_t sim_cudaPointerGetAttributes(struct cudaPointerAttributes *attribute
     else if (range->kind == VS_SIM_RANGE_MANAGED) attributes->type = cudaMemoryTypeManaged;
     else attributes->hostPointer = NULL;
   }
-  return vs_rt_leave(&rt, VS_SIM_OK);
+  return vs_rt_leave(VS_SIM_OK);
 }

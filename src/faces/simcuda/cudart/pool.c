@@ -4,14 +4,8 @@
 /* ---- allocating and freeing */
 
 static cudaError_t alloc_from(void **memory, uint64_t size, uint64_t pool, cudaStream_t stream) {
-  vs_rt rt;
-  uint64_t address = 0;
   if (memory == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  const vs_sim_error error =
-      vs_sim_alloc_async(rt.sim, rt.device, VS_RT_NUMBER(stream), pool, size, &address);
-  if (error == VS_SIM_OK) *memory = VS_RT_HANDLE(void *, address);
-  return vs_rt_leave(&rt, error);
+  VS_RT_CALL(vs_sim_alloc_async(rt.sim, rt.device, VS_RT_NUMBER(stream), pool, size, VS_RT_NUMBERS(memory)));
 }
 
 cudaError_t sim_cudaMallocAsync(void **memory, size_t size, cudaStream_t stream) {
@@ -23,16 +17,8 @@ cudaError_t sim_cudaMallocFromPoolAsync(void **memory, size_t size, cudaMemPool_
                       : alloc_from(memory, size, VS_RT_NUMBER(pool), stream);
 }
 
-/* Memory of cudaMalloc may be freed so, too. */
 cudaError_t sim_cudaFreeAsync(void *memory, cudaStream_t stream) {
-  vs_rt rt;
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  const vs_sim_range *range = vs_sim_find(rt.sim, VS_RT_NUMBER(memory));
-  if (range == NULL || range->kind != VS_SIM_RANGE_DEVICE || range->base != VS_RT_NUMBER(memory))
-    return vs_rt_leave(&rt, vs_sim_free_async(rt.sim, rt.device, VS_RT_NUMBER(stream), VS_RT_NUMBER(memory)));
-  vs_sim_error error = vs_sim_op_uncapturable(rt.sim, rt.device, VS_RT_NUMBER(stream));
-  if (error == VS_SIM_OK) error = vs_sim_free(rt.sim, VS_RT_NUMBER(memory), NULL);
-  return vs_rt_leave(&rt, error);
+  VS_RT_CALL(vs_call_free_async(rt.sim, rt.device, VS_RT_NUMBER(stream), VS_RT_NUMBER(memory)));
 }
 
 /* ---- which pool */
@@ -45,7 +31,7 @@ static cudaError_t get_pool(cudaMemPool_t *pool, int device, pool_of which) {
   if (!vs_rt_enter(&rt)) return rt.failure;
   const uint64_t handle = device < 0 ? 0 : which(rt.sim, (uint32_t)device);
   if (handle != 0) *pool = VS_RT_HANDLE(cudaMemPool_t, handle);
-  return vs_rt_leave(&rt, handle != 0 ? VS_SIM_OK : VS_SIM_INVALID_DEVICE);
+  return vs_rt_leave(handle != 0 ? VS_SIM_OK : VS_SIM_INVALID_DEVICE);
 }
 
 cudaError_t sim_cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) {
@@ -57,10 +43,8 @@ cudaError_t sim_cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) {
 }
 
 cudaError_t sim_cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
-  vs_rt rt;
   if (device < 0) return vs_rt_answer(VS_SIM_INVALID_DEVICE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_pool_make_current(rt.sim, (uint32_t)device, VS_RT_NUMBER(pool)));
+  VS_RT_CALL(vs_sim_pool_make_current(rt.sim, (uint32_t)device, VS_RT_NUMBER(pool)));
 }
 
 #if VS_CUDART >= 13
@@ -109,19 +93,15 @@ cudaError_t sim_cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolP
   const vs_sim_error error =
       vs_sim_pool_create(rt.sim, (uint32_t)wanted->location.id, wanted->maxSize, &handle);
   if (error == VS_SIM_OK) *pool = VS_RT_HANDLE(cudaMemPool_t, handle);
-  return vs_rt_leave(&rt, error);
+  return vs_rt_leave(error);
 }
 
 cudaError_t sim_cudaMemPoolDestroy(cudaMemPool_t pool) {
-  vs_rt rt;
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_pool_destroy(rt.sim, VS_RT_NUMBER(pool)));
+  VS_RT_CALL(vs_sim_pool_destroy(rt.sim, VS_RT_NUMBER(pool)));
 }
 
 cudaError_t sim_cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep_bytes) {
-  vs_rt rt;
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_pool_trim(rt.sim, VS_RT_NUMBER(pool), keep_bytes));
+  VS_RT_CALL(vs_sim_pool_trim(rt.sim, VS_RT_NUMBER(pool), keep_bytes));
 }
 
 /* The first three are ints, the others 64-bit numbers. */
@@ -138,7 +118,7 @@ cudaError_t sim_cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr
       vs_sim_pool_get(rt.sim, VS_RT_NUMBER(pool), (vs_sim_pool_attribute)attribute, &number);
   if (error == VS_SIM_OK && is_switch(attribute)) *(int *)value = (int)number;
   else if (error == VS_SIM_OK) *(uint64_t *)value = number;
-  return vs_rt_leave(&rt, error);
+  return vs_rt_leave(error);
 }
 
 cudaError_t sim_cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value) {
@@ -146,8 +126,7 @@ cudaError_t sim_cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr
   if (value == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   const uint64_t number = is_switch(attribute) ? *(const int *)value != 0 : *(const uint64_t *)value;
   if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt,
-                     vs_sim_pool_set(rt.sim, VS_RT_NUMBER(pool), (vs_sim_pool_attribute)attribute, number));
+  return vs_rt_leave(vs_sim_pool_set(rt.sim, VS_RT_NUMBER(pool), (vs_sim_pool_attribute)attribute, number));
 }
 
 /* The host may always; nothing is remembered of it. */
@@ -165,7 +144,7 @@ cudaError_t sim_cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAcc
   if (wanted == NULL && count != 0) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   if (!vs_rt_enter(&rt)) return rt.failure;
   for (size_t i = 0; error == VS_SIM_OK && i < count; i++) error = set_access(rt.sim, pool, &wanted[i]);
-  return vs_rt_leave(&rt, error);
+  return vs_rt_leave(error);
 }
 
 cudaError_t sim_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t pool,
@@ -177,7 +156,7 @@ cudaError_t sim_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool
   if (!vs_rt_enter(&rt)) return rt.failure;
   const vs_sim_error error = vs_sim_pool_access_get(rt.sim, VS_RT_NUMBER(pool), (uint32_t)where->id, &access);
   if (error == VS_SIM_OK) *flags = (enum cudaMemAccessFlags)access;
-  return vs_rt_leave(&rt, error);
+  return vs_rt_leave(error);
 }
 
 /* ---- what graphs hold */
@@ -192,22 +171,17 @@ cudaError_t sim_cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttr
   const vs_sim_error error =
       vs_sim_graph_memory_get(rt.sim, (uint32_t)device, (vs_sim_graph_memory)attribute, &bytes);
   if (error == VS_SIM_OK) *(uint64_t *)value = bytes;
-  return vs_rt_leave(&rt, error);
+  return vs_rt_leave(error);
 }
 
 cudaError_t sim_cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute,
                                                void *value) {
-  vs_rt rt;
   if (value == NULL || *(const uint64_t *)value != 0) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   if (device < 0) return vs_rt_answer(VS_SIM_INVALID_DEVICE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt,
-                     vs_sim_graph_memory_reset(rt.sim, (uint32_t)device, (vs_sim_graph_memory)attribute));
+  VS_RT_CALL(vs_sim_graph_memory_reset(rt.sim, (uint32_t)device, (vs_sim_graph_memory)attribute));
 }
 
 cudaError_t sim_cudaDeviceGraphMemTrim(int device) {
-  vs_rt rt;
   if (device < 0) return vs_rt_answer(VS_SIM_INVALID_DEVICE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_graph_memory_trim(rt.sim, (uint32_t)device));
+  VS_RT_CALL(vs_sim_graph_memory_trim(rt.sim, (uint32_t)device));
 }

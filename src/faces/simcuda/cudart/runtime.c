@@ -26,20 +26,3 @@ bool vs_rt_look(vs_rt *rt) {
   rt->device = rt->thread->device;
   return lock_world(rt, error);
 }
-
-cudaError_t vs_rt_leave(vs_rt *rt, vs_sim_error error) {
-  vs_callbacks_collect(rt->sim);
-  vs_world_unlock();
-  return vs_rt_answer(error);
-}
-
-cudaError_t vs_rt_leave_synchronized(vs_rt *rt, vs_sim_error error) {
-  const cudaError_t answer = vs_rt_leave(rt, error);
-  if (error == VS_SIM_OK) vs_callbacks_wait();
-  return answer;
-}
-
-cudaError_t vs_rt_leave_query(vs_rt *rt, vs_sim_error error) {
-  const cudaError_t answer = vs_rt_leave(rt, error);
-  return error == VS_SIM_OK && vs_callbacks_are_pending() ? (cudaError_t)VS_SIM_NOT_READY : answer;
-}

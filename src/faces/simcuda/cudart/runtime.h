@@ -4,8 +4,10 @@
  *     if (out == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
  *     vs_rt rt;
  *     if (!vs_rt_enter(&rt)) return rt.failure;            the device is ready, the world is locked
- *     return vs_rt_leave(&rt, vs_sim_x(rt.sim, ...));      unlocked; the error is kept for cudaGetLastError
+ *     return vs_rt_leave(vs_sim_x(rt.sim, ...));           unlocked; the error is kept for cudaGetLastError
  *   }
+ *
+ * or, where that is all, VS_RT_CALL(vs_sim_x(rt.sim, ...)).
  *
  * Errors of device/sim are the runtime's numbers. An answer that is no failure (cudaErrorNotReady) is not
  * kept. */
@@ -13,7 +15,7 @@
 #define VS_SIMCUDA_RUNTIME_H
 
 #include "faces/simcuda/abi/cudart.h"
-#include "faces/simcuda/core/callbacks.h"
+#include "faces/simcuda/core/calls.h"
 #include "faces/simcuda/core/world.h"
 
 /* The errors that only the runtime has. */
@@ -43,15 +45,36 @@ VS_MUST_CHECK vs_sim_error vs_rt_use(vs_rt *rt);
 VS_MUST_CHECK bool vs_rt_enter(vs_rt *rt);
 /* As enter, for calls that do not need the device. */
 VS_MUST_CHECK bool vs_rt_look(vs_rt *rt);
-cudaError_t vs_rt_leave(vs_rt *rt, vs_sim_error error);
-/* As leave, for calls that promise that work is done: host functions have then returned. */
-cudaError_t vs_rt_leave_synchronized(vs_rt *rt, vs_sim_error error);
-/* As leave, for questions whether work is done: not while host functions are to be called. */
-cudaError_t vs_rt_leave_query(vs_rt *rt, vs_sim_error error);
+/* The ways out of the lock (core/world.h), and the call's answer. */
+static inline cudaError_t vs_rt_leave(vs_sim_error error) { return vs_rt_answer(vs_world_leave(error)); }
+static inline cudaError_t vs_rt_leave_synchronized(vs_sim_error error) {
+  return vs_rt_answer(vs_world_leave_synchronized(error));
+}
+static inline cudaError_t vs_rt_leave_query(vs_sim_error error) {
+  return vs_rt_answer(vs_world_leave_query(error));
+}
+
+/* The whole of a call that is one expression: VS_RT_CALL where it needs the device, VS_RT_LOOK where it does
+ * not. `call` is made between enter (or look) and leave, and reads `rt`; these return. */
+#define VS_RT_CALL(call)                      \
+  do {                                        \
+    vs_rt rt;                                 \
+    if (!vs_rt_enter(&rt)) return rt.failure; \
+    return vs_rt_leave(call);                 \
+  } while (0)
+#define VS_RT_LOOK(call)                     \
+  do {                                       \
+    vs_rt rt;                                \
+    if (!vs_rt_look(&rt)) return rt.failure; \
+    return vs_rt_leave(call);                \
+  } while (0)
 
 /* Handles, which C calls pointers and device/sim numbers. */
 #define VS_RT_NUMBER(handle)       ((uint64_t)(uintptr_t)(handle))
 #define VS_RT_HANDLE(type, number) ((type)(uintptr_t)(number))
+/* Where one is written, and lists of them: both have eight bytes. */
+#define VS_RT_NUMBERS(handles) ((uint64_t *)(void *)(handles))
+_Static_assert(sizeof(cudaGraphNode_t) == sizeof(uint64_t), "handles are numbers");
 
 /* Whether a number is that of a visible device. */
 static inline bool vs_rt_is_device(int device) {

@@ -1,18 +1,11 @@
 /* Streams, host functions in them, and their capture. */
-#include <stdlib.h>
-
 #include "faces/simcuda/cudart/runtime.h"
 
 /* ---- made and ended */
 
 static cudaError_t create_stream(cudaStream_t *stream, unsigned int flags, int priority) {
-  vs_rt rt;
-  uint64_t handle = 0;
   if (stream == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  const vs_sim_error error = vs_sim_stream_create(rt.sim, rt.device, flags, priority, &handle);
-  if (error == VS_SIM_OK) *stream = VS_RT_HANDLE(cudaStream_t, handle);
-  return vs_rt_leave(&rt, error);
+  VS_RT_CALL(vs_sim_stream_create(rt.sim, rt.device, flags, priority, VS_RT_NUMBERS(stream)));
 }
 
 cudaError_t sim_cudaStreamCreate(cudaStream_t *stream) { return create_stream(stream, 0, 0); }
@@ -24,9 +17,7 @@ cudaError_t sim_cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int 
 }
 
 cudaError_t sim_cudaStreamDestroy(cudaStream_t stream) {
-  vs_rt rt;
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_stream_destroy(rt.sim, VS_RT_NUMBER(stream)));
+  VS_RT_CALL(vs_sim_stream_destroy(rt.sim, VS_RT_NUMBER(stream)));
 }
 
 /* ---- what a stream is */
@@ -39,7 +30,7 @@ static const vs_sim_stream *look_at_stream(vs_rt *rt, cudaStream_t handle, const
   }
   if (!vs_rt_enter(rt)) return NULL;
   const vs_sim_stream *stream = vs_sim_stream_find(rt->sim, rt->device, VS_RT_NUMBER(handle));
-  if (stream == NULL) rt->failure = vs_rt_leave(rt, VS_SIM_INVALID_HANDLE);
+  if (stream == NULL) rt->failure = vs_rt_leave(VS_SIM_INVALID_HANDLE);
   return stream;
 }
 
@@ -48,7 +39,7 @@ cudaError_t sim_cudaStreamGetPriority(cudaStream_t handle, int *priority) {
   const vs_sim_stream *stream = look_at_stream(&rt, handle, priority);
   if (stream == NULL) return rt.failure;
   *priority = stream->priority;
-  return vs_rt_leave(&rt, VS_SIM_OK);
+  return vs_rt_leave(VS_SIM_OK);
 }
 
 cudaError_t sim_cudaStreamGetFlags(cudaStream_t handle, unsigned int *flags) {
@@ -56,7 +47,7 @@ cudaError_t sim_cudaStreamGetFlags(cudaStream_t handle, unsigned int *flags) {
   const vs_sim_stream *stream = look_at_stream(&rt, handle, flags);
   if (stream == NULL) return rt.failure;
   *flags = stream->flags;
-  return vs_rt_leave(&rt, VS_SIM_OK);
+  return vs_rt_leave(VS_SIM_OK);
 }
 
 cudaError_t sim_cudaStreamGetId(cudaStream_t handle, unsigned long long *id) {
@@ -64,7 +55,7 @@ cudaError_t sim_cudaStreamGetId(cudaStream_t handle, unsigned long long *id) {
   const vs_sim_stream *stream = look_at_stream(&rt, handle, id);
   if (stream == NULL) return rt.failure;
   *id = stream->id;
-  return vs_rt_leave(&rt, VS_SIM_OK);
+  return vs_rt_leave(VS_SIM_OK);
 }
 
 cudaError_t sim_cudaStreamGetDevice(cudaStream_t handle, int *device) {
@@ -72,7 +63,7 @@ cudaError_t sim_cudaStreamGetDevice(cudaStream_t handle, int *device) {
   const vs_sim_stream *stream = look_at_stream(&rt, handle, device);
   if (stream == NULL) return rt.failure;
   *device = (int)stream->device;
-  return vs_rt_leave(&rt, VS_SIM_OK);
+  return vs_rt_leave(VS_SIM_OK);
 }
 
 /* Attributes steer caches and the order of work, which are not modelled: they can be set, and read as the
@@ -93,18 +84,18 @@ cudaError_t sim_cudaStreamGetAttribute(cudaStream_t handle, cudaStreamAttrID att
   vs_rt rt;
   const vs_sim_stream *stream = look_at_stream(&rt, handle, value);
   if (stream == NULL) return rt.failure;
-  if (!is_attribute((unsigned)attribute)) return vs_rt_leave(&rt, VS_SIM_INVALID_VALUE);
+  if (!is_attribute((unsigned)attribute)) return vs_rt_leave(VS_SIM_INVALID_VALUE);
   memset(value, 0, sizeof *value);
   if (attribute == cudaLaunchAttributePriority) value->priority = stream->priority;
   if (attribute == cudaLaunchAttributeSynchronizationPolicy) value->syncPolicy = cudaSyncPolicyAuto;
-  return vs_rt_leave(&rt, VS_SIM_OK);
+  return vs_rt_leave(VS_SIM_OK);
 }
 
 cudaError_t sim_cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID attribute,
                                        const cudaStreamAttrValue *value) {
   vs_rt rt;
   if (look_at_stream(&rt, handle, value) == NULL) return rt.failure;
-  return vs_rt_leave(&rt, is_attribute((unsigned)attribute) ? VS_SIM_OK : VS_SIM_INVALID_VALUE);
+  return vs_rt_leave(is_attribute((unsigned)attribute) ? VS_SIM_OK : VS_SIM_INVALID_VALUE);
 }
 
 cudaError_t sim_cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
@@ -112,45 +103,36 @@ cudaError_t sim_cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
   if (!vs_rt_enter(&rt)) return rt.failure;
   const bool are_streams = vs_sim_stream_find(rt.sim, rt.device, VS_RT_NUMBER(to)) != NULL &&
                            vs_sim_stream_find(rt.sim, rt.device, VS_RT_NUMBER(from)) != NULL;
-  return vs_rt_leave(&rt, are_streams ? VS_SIM_OK : VS_SIM_INVALID_HANDLE);
+  return vs_rt_leave(are_streams ? VS_SIM_OK : VS_SIM_INVALID_HANDLE);
 }
 
 /* ---- order and completion */
 
 cudaError_t sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
-  vs_rt rt;
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(
-      &rt, vs_sim_stream_wait_event(rt.sim, rt.device, VS_RT_NUMBER(stream), VS_RT_NUMBER(event), flags));
+  VS_RT_CALL(vs_sim_stream_wait_event(rt.sim, rt.device, VS_RT_NUMBER(stream), VS_RT_NUMBER(event), flags));
 }
 
 cudaError_t sim_cudaStreamSynchronize(cudaStream_t stream) {
   vs_rt rt;
   if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave_synchronized(&rt, vs_sim_stream_synchronize(rt.sim, rt.device, VS_RT_NUMBER(stream)));
+  return vs_rt_leave_synchronized(vs_sim_stream_synchronize(rt.sim, rt.device, VS_RT_NUMBER(stream)));
 }
 
 cudaError_t sim_cudaStreamQuery(cudaStream_t stream) {
   vs_rt rt;
   if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave_query(&rt, vs_sim_stream_query(rt.sim, rt.device, VS_RT_NUMBER(stream)));
+  return vs_rt_leave_query(vs_sim_stream_query(rt.sim, rt.device, VS_RT_NUMBER(stream)));
 }
 
 /* ---- functions of the host */
 
-/* In a capture the function becomes a node, and is called when its graph is launched. */
 cudaError_t sim_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *argument) {
   vs_rt rt;
-  bool is_captured = false;
-  if (function == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  const vs_sim_work work = {
-      .kind = VS_SIM_NODE_HOST, .object = VS_RT_NUMBER(function), .operand = VS_RT_NUMBER(argument)};
-  const cudaError_t failure =
-      vs_rt_leave(&rt, vs_sim_work_add(rt.sim, rt.device, VS_RT_NUMBER(stream), &work, &is_captured));
-  if (failure != cudaSuccess || is_captured) return failure;
-  return vs_rt_answer(vs_callbacks_add(
-      &(vs_callback){.function = VS_RT_NUMBER(function), .argument = VS_RT_NUMBER(argument)}));
+  vs_sim_error error = vs_rt_use(&rt);
+  if (error == VS_SIM_OK)
+    error = vs_call_host_function(rt.device, VS_RT_NUMBER(stream), VS_RT_NUMBER(function),
+                                  VS_RT_NUMBER(argument));
+  return vs_rt_answer(error);
 }
 
 #if VS_CUDART >= 13
@@ -164,32 +146,19 @@ cudaError_t sim_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t function
 cudaError_t sim_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void *argument,
                                       unsigned int flags) {
   vs_rt rt;
-  if (function == NULL || flags != 0) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  const cudaError_t failure =
-      vs_rt_leave(&rt, vs_sim_op_uncapturable(rt.sim, rt.device, VS_RT_NUMBER(stream)));
-  if (failure != cudaSuccess) return failure;
-  return vs_rt_answer(vs_callbacks_add(&(vs_callback){.function = VS_RT_NUMBER(function),
-                                                      .argument = VS_RT_NUMBER(argument),
-                                                      .stream = VS_RT_NUMBER(stream),
-                                                      .is_stream_callback = true}));
+  vs_sim_error error = flags != 0 ? VS_SIM_INVALID_VALUE : vs_rt_use(&rt);
+  if (error == VS_SIM_OK)
+    error = vs_call_stream_callback(rt.device, VS_RT_NUMBER(stream), VS_RT_NUMBER(function),
+                                    VS_RT_NUMBER(argument));
+  return vs_rt_answer(error);
 }
 
 /* ---- capture */
 
 cudaError_t sim_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
-  vs_rt rt;
   if ((unsigned)mode > cudaStreamCaptureModeRelaxed) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_capture_begin(rt.sim, &rt.thread->sim, rt.device, VS_RT_NUMBER(stream),
-                                               (vs_sim_capture_mode)mode));
-}
-
-/* Edges carry no data here: only kernels that end early would need some. */
-static bool has_edge_data(const cudaGraphEdgeData *data, size_t count) {
-  for (size_t i = 0; data != NULL && i < count; i++)
-    if (data[i].from_port != 0 || data[i].to_port != 0 || data[i].type != 0) return true;
-  return false;
+  VS_RT_CALL(vs_sim_capture_begin(rt.sim, &rt.thread->sim, rt.device, VS_RT_NUMBER(stream),
+                                  (vs_sim_capture_mode)mode));
 }
 
 cudaError_t sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
@@ -199,12 +168,12 @@ cudaError_t sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t g
   vs_rt rt;
   if ((unsigned)mode > cudaStreamCaptureModeRelaxed || (dependencies == NULL && count != 0))
     return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (has_edge_data(data, count))
+  if (vs_call_edges_have_data(data, count))
     vs_world_not_simulated("cudart", "cudaStreamBeginCaptureToGraph with edge data");
   if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_capture_begin_to(rt.sim, &rt.thread->sim, rt.device, VS_RT_NUMBER(stream),
-                                                  VS_RT_NUMBER(graph), (const uint64_t *)dependencies, count,
-                                                  (vs_sim_capture_mode)mode));
+  return vs_rt_leave(vs_sim_capture_begin_to(rt.sim, &rt.thread->sim, rt.device, VS_RT_NUMBER(stream),
+                                             VS_RT_NUMBER(graph), (const uint64_t *)dependencies, count,
+                                             (vs_sim_capture_mode)mode));
 }
 
 cudaError_t sim_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
@@ -215,7 +184,7 @@ cudaError_t sim_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
   const vs_sim_error error =
       vs_sim_capture_end(rt.sim, &rt.thread->sim, rt.device, VS_RT_NUMBER(stream), &handle);
   *graph = VS_RT_HANDLE(cudaGraph_t, handle);
-  return vs_rt_leave(&rt, error);
+  return vs_rt_leave(error);
 }
 
 cudaError_t sim_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
@@ -234,25 +203,7 @@ cudaError_t sim_cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptur
   if (!vs_rt_enter(&rt)) return rt.failure;
   const vs_sim_error error = vs_sim_stream_capture_info(rt.sim, rt.device, VS_RT_NUMBER(stream), &info);
   if (error == VS_SIM_OK) *status = (enum cudaStreamCaptureStatus)info.status;
-  return vs_rt_leave(&rt, error);
-}
-
-/* The nodes that the next work depends on, where a program may read them until this thread asks again. */
-static vs_sim_error list_dependencies(const vs_rt *rt, uint64_t stream, size_t count,
-                                      const uint64_t **nodes) {
-  static _Thread_local struct {
-    uint64_t *data;
-    size_t capacity;
-  } kept;
-  if (kept.capacity < count) {
-    uint64_t *grown = realloc(kept.data, count * sizeof *grown);
-    if (grown == NULL) return VS_SIM_OUT_OF_MEMORY;
-    kept.data = grown;
-    kept.capacity = count;
-  }
-  for (size_t i = 0; i < count; i++) kept.data[i] = vs_sim_capture_dependency(rt->sim, rt->device, stream, i);
-  *nodes = kept.data;
-  return VS_SIM_OK;
+  return vs_rt_leave(error);
 }
 
 /* Any of the results may be NULL but the status. */
@@ -261,32 +212,26 @@ static cudaError_t capture_info(cudaStream_t stream, enum cudaStreamCaptureStatu
                                 const cudaGraphNode_t **dependencies, const cudaGraphEdgeData **data,
                                 size_t *count) {
   vs_rt rt;
-  vs_sim_capture_info info = {0};
-  const uint64_t *nodes = NULL;
+  vs_call_capture found;
   if (status == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   if (!vs_rt_enter(&rt)) return rt.failure;
-  vs_sim_error error = vs_sim_stream_capture_info(rt.sim, rt.device, VS_RT_NUMBER(stream), &info);
-  if (error == VS_SIM_OK && dependencies != NULL)
-    error = list_dependencies(&rt, VS_RT_NUMBER(stream), info.dependency_count, &nodes);
-  if (error != VS_SIM_OK) return vs_rt_leave(&rt, error);
-  *status = (enum cudaStreamCaptureStatus)info.status;
-  if (id != NULL) *id = info.id;
-  if (graph != NULL) *graph = VS_RT_HANDLE(cudaGraph_t, info.graph);
-  if (dependencies != NULL) *dependencies = (const cudaGraphNode_t *)nodes;
-  if (data != NULL) *data = NULL;
-  if (count != NULL) *count = info.dependency_count;
-  return vs_rt_leave(&rt, VS_SIM_OK);
+  const vs_sim_error error = vs_call_capture_info(rt.sim, rt.device, VS_RT_NUMBER(stream), &found);
+  if (error != VS_SIM_OK) return vs_rt_leave(error);
+  *status = (enum cudaStreamCaptureStatus)found.info.status;
+  if (id != NULL) *id = found.info.id;
+  if (graph != NULL) *graph = VS_RT_HANDLE(cudaGraph_t, found.info.graph);
+  if (dependencies != NULL) *dependencies = (const cudaGraphNode_t *)found.nodes;
+  if (data != NULL) *data = (const cudaGraphEdgeData *)(const void *)found.edges;
+  if (count != NULL) *count = found.info.dependency_count;
+  return vs_rt_leave(VS_SIM_OK);
 }
 
 static cudaError_t update_dependencies(cudaStream_t stream, const cudaGraphNode_t *dependencies, size_t count,
                                        unsigned int flags) {
-  vs_rt rt;
   if (flags > cudaStreamSetCaptureDependencies || (dependencies == NULL && count != 0))
     return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (!vs_rt_enter(&rt)) return rt.failure;
-  return vs_rt_leave(&rt, vs_sim_capture_update(rt.sim, rt.device, VS_RT_NUMBER(stream),
-                                                (const uint64_t *)dependencies, count,
-                                                (vs_sim_dependencies)flags));
+  VS_RT_CALL(vs_sim_capture_update(rt.sim, rt.device, VS_RT_NUMBER(stream), (const uint64_t *)dependencies,
+                                   count, (vs_sim_dependencies)flags));
 }
 
 #if VS_CUDART >= 13
@@ -300,7 +245,7 @@ cudaError_t sim_cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCap
 cudaError_t sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies,
                                                     const cudaGraphEdgeData *data, size_t count,
                                                     unsigned int flags) {
-  if (has_edge_data(data, count))
+  if (vs_call_edges_have_data(data, count))
     vs_world_not_simulated("cudart", "cudaStreamUpdateCaptureDependencies with edge data");
   return update_dependencies(stream, dependencies, count, flags);
 }
@@ -331,7 +276,7 @@ cudaError_t sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGra
 cudaError_t sim_cudaStreamUpdateCaptureDependencies_v2(cudaStream_t stream, cudaGraphNode_t *dependencies,
                                                        const cudaGraphEdgeData *data, size_t count,
                                                        unsigned int flags) {
-  if (has_edge_data(data, count))
+  if (vs_call_edges_have_data(data, count))
     vs_world_not_simulated("cudart", "cudaStreamUpdateCaptureDependencies with edge data");
   return update_dependencies(stream, dependencies, count, flags);
 }

@@ -461,9 +461,7 @@ CUresult sim_cuCtxResetPersistingL2Cache(void) {
 static CUresult peer(CUcontext context, vs_sim_error (*change)(vs_sim *sim, uint32_t device, uint32_t peer)) {
   VS_CU_TRY(vs_driver_begin());
   VS_CU_TRY(vs_driver_check(context));
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(change(at.sim, at.device, vs_context_device(context)));
+  VS_CU_CALL(change(at.sim, at.device, vs_context_device(context)));
 }
 
 CUresult sim_cuCtxEnablePeerAccess(CUcontext context, unsigned int flags) {

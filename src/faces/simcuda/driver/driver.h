@@ -14,6 +14,7 @@
 
 #include "faces/simcuda/abi/driver.h"
 #include "faces/simcuda/core/attributes.h"
+#include "faces/simcuda/core/calls.h"
 #include "faces/simcuda/core/context.h"
 #include "faces/simcuda/core/world.h"
 
@@ -41,13 +42,31 @@ CUresult vs_driver_lock(vs_driver_at *at);
 /* For calls that need no context: the simulation, locked until vs_driver_done. */
 CUresult vs_driver_lock_sim(vs_sim **sim);
 
-/* Lets the lock go; what is returned then. */
-static inline CUresult vs_driver_done(vs_sim_error error) {
-  vs_world_unlock();
-  return (CUresult)error;
+/* The ways out of the lock (core/world.h). */
+static inline CUresult vs_driver_done(vs_sim_error error) { return (CUresult)vs_world_leave(error); }
+static inline CUresult vs_driver_done_synchronized(vs_sim_error error) {
+  return (CUresult)vs_world_leave_synchronized(error);
+}
+static inline CUresult vs_driver_done_query(vs_sim_error error) {
+  return (CUresult)vs_world_leave_query(error);
 }
 
-/* The same, and NULL would have been the place for the answer. */
+/* The whole of a call that is one expression: VS_CU_CALL where it needs a context, which reads `at`; VS_CU_LOOK
+ * where it does not, which reads `sim`. `call` is made under the lock; these return. */
+#define VS_CU_CALL(call)            \
+  do {                              \
+    vs_driver_at at;                \
+    VS_CU_TRY(vs_driver_lock(&at)); \
+    return vs_driver_done(call);    \
+  } while (0)
+#define VS_CU_LOOK(call)                 \
+  do {                                   \
+    vs_sim *sim;                         \
+    VS_CU_TRY(vs_driver_lock_sim(&sim)); \
+    return vs_driver_done(call);         \
+  } while (0)
+
+/* INVALID_VALUE where an argument makes no sense. */
 #define VS_CU_NEED(condition)                          \
   do {                                                 \
     if (!(condition)) return CUDA_ERROR_INVALID_VALUE; \
@@ -63,6 +82,9 @@ static inline bool vs_driver_is_device(CUdevice device) {
 /* Handles are numbers. */
 static inline uint64_t vs_number(const void *handle) { return (uint64_t)(uintptr_t)handle; }
 static inline void *vs_handle(uint64_t number) { return (void *)(uintptr_t)number; }
+/* Where one is written, and lists of them: both have eight bytes. */
+static inline uint64_t *vs_numbers(const void *handles) { return (uint64_t *)(uintptr_t)handles; }
+_Static_assert(sizeof(CUgraphNode) == sizeof(uint64_t), "handles are numbers");
 
 /* ---- contexts (context.c) */
 

@@ -1,31 +1,16 @@
-/* Captures and graphs: conversions over device/sim/graph.h. Node handles are numbers in arrays of pointers;
- * both are 64 bits.
+/* Captures and graphs: conversions over core/calls.h and device/sim/graph.h.
  *
  * What a kernel, copy or memset node was made with is not kept beyond its function: nothing runs it. So the
  * calls that ask for it back refuse, and the calls that change it only check their handles. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "faces/simcuda/core/callbacks.h"
 #include "faces/simcuda/driver/driver.h"
-
-_Static_assert(sizeof(CUgraphNode) == sizeof(uint64_t), "handles are numbers");
-static const uint64_t *numbers(const CUgraphNode *nodes) { return (const uint64_t *)(const void *)nodes; }
-static uint64_t *room(CUgraphNode *nodes) { return (uint64_t *)(void *)nodes; }
-
-/* What graphs left to be called goes to who calls it. Ends the lock. */
-static CUresult done_collecting(vs_sim *sim, vs_sim_error error) {
-  vs_callbacks_collect(sim);
-  return vs_driver_done(error);
-}
 
 /* ---- capture */
 
 CUresult sim_cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
   VS_CU_NEED((unsigned int)mode <= 2);
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(
+  VS_CU_CALL(
       vs_sim_capture_begin(at.sim, &at.thread->sim, at.device, vs_number(stream), (vs_sim_capture_mode)mode));
 }
 /* As it was before modes. */
@@ -35,13 +20,10 @@ CUresult sim_cuStreamBeginCapture(CUstream stream) {
 
 /* Edges with data of their own (programmatic launches) are not simulated. */
 static CUresult check_edges(const CUgraphEdgeData *edges, size_t count) {
-  static const CUgraphEdgeData plain;
-  for (size_t i = 0; edges != NULL && i < count; i++)
-    if (memcmp(&edges[i], &plain, sizeof plain) != 0) {
-      vs_world_not_simulated("CUDA driver", "graph edges of a special type");
-      return CUDA_ERROR_NOT_SUPPORTED;
-    }
-  return CUDA_SUCCESS;
+  _Static_assert(sizeof *edges == sizeof(uint64_t), "as vs_call_edges_have_data reads it");
+  if (!vs_call_edges_have_data(edges, count)) return CUDA_SUCCESS;
+  vs_world_not_simulated("CUDA driver", "graph edges of a special type");
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult sim_cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *dependencies,
@@ -49,11 +31,8 @@ CUresult sim_cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const C
                                          CUstreamCaptureMode mode) {
   VS_CU_NEED((unsigned int)mode <= 2 && (dependencies != NULL || count == 0));
   VS_CU_TRY(check_edges(edges, count));
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(vs_sim_capture_begin_to(at.sim, &at.thread->sim, at.device, vs_number(stream),
-                                                vs_number(graph), numbers(dependencies), count,
-                                                (vs_sim_capture_mode)mode));
+  VS_CU_CALL(vs_sim_capture_begin_to(at.sim, &at.thread->sim, at.device, vs_number(stream), vs_number(graph),
+                                     vs_numbers(dependencies), count, (vs_sim_capture_mode)mode));
 }
 
 CUresult sim_cuStreamEndCapture(CUstream stream, CUgraph *graph) {
@@ -63,7 +42,7 @@ CUresult sim_cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   uint64_t made = 0;
   const vs_sim_error error = vs_sim_capture_end(at.sim, &at.thread->sim, at.device, vs_number(stream), &made);
   *graph = vs_handle(made);
-  return done_collecting(at.sim, error);
+  return vs_driver_done(error);
 }
 
 CUresult sim_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
@@ -76,43 +55,21 @@ CUresult sim_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
   return vs_driver_done(error);
 }
 
-/* The lists that a question about a capture hands out: good until the thread asks again. */
-static _Thread_local struct {
-  uint64_t *nodes;
-  CUgraphEdgeData *edges; /* all plain */
-  size_t capacity;
-} lists;
-
-static bool reserve_lists(size_t count) {
-  if (count <= lists.capacity) return true;
-  uint64_t *nodes = realloc(lists.nodes, count * sizeof *nodes);
-  if (nodes != NULL) lists.nodes = nodes;
-  CUgraphEdgeData *edges = realloc(lists.edges, count * sizeof *edges);
-  if (edges != NULL) lists.edges = edges;
-  if (nodes == NULL || edges == NULL) return false;
-  memset(edges, 0, count * sizeof *edges);
-  lists.capacity = count;
-  return true;
-}
-
 CUresult sim_cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                        CUgraph *graph, const CUgraphNode **dependencies,
                                        const CUgraphEdgeData **edges, size_t *count) {
   VS_CU_NEED(status != NULL);
   vs_driver_at at;
   VS_CU_TRY(vs_driver_lock(&at));
-  vs_sim_capture_info info;
-  vs_sim_error error = vs_sim_stream_capture_info(at.sim, at.device, vs_number(stream), &info);
-  if (error == VS_SIM_OK && !reserve_lists(info.dependency_count)) error = VS_SIM_OUT_OF_MEMORY;
+  vs_call_capture found;
+  const vs_sim_error error = vs_call_capture_info(at.sim, at.device, vs_number(stream), &found);
   if (error != VS_SIM_OK) return vs_driver_done(error);
-  for (size_t i = 0; i < info.dependency_count; i++)
-    lists.nodes[i] = vs_sim_capture_dependency(at.sim, at.device, vs_number(stream), i);
-  *status = (CUstreamCaptureStatus)info.status;
-  if (id != NULL) *id = info.id;
-  if (graph != NULL) *graph = vs_handle(info.graph);
-  if (dependencies != NULL) *dependencies = (const CUgraphNode *)(const void *)lists.nodes;
-  if (edges != NULL) *edges = lists.edges;
-  if (count != NULL) *count = info.dependency_count;
+  *status = (CUstreamCaptureStatus)found.info.status;
+  if (id != NULL) *id = found.info.id;
+  if (graph != NULL) *graph = vs_handle(found.info.graph);
+  if (dependencies != NULL) *dependencies = (const CUgraphNode *)(const void *)found.nodes;
+  if (edges != NULL) *edges = (const CUgraphEdgeData *)(const void *)found.edges;
+  if (count != NULL) *count = found.info.dependency_count;
   return vs_driver_done(VS_SIM_OK);
 }
 
@@ -129,10 +86,8 @@ CUresult sim_cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode *
                                                   unsigned int flags) {
   VS_CU_NEED(flags <= 1 && (dependencies != NULL || count == 0));
   VS_CU_TRY(check_edges(edges, count));
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(vs_sim_capture_update(at.sim, at.device, vs_number(stream), numbers(dependencies),
-                                              count, (vs_sim_dependencies)flags));
+  VS_CU_CALL(vs_sim_capture_update(at.sim, at.device, vs_number(stream), vs_numbers(dependencies), count,
+                                   (vs_sim_dependencies)flags));
 }
 CUresult sim_cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *dependencies, size_t count,
                                                unsigned int flags) {
@@ -152,38 +107,19 @@ CUresult sim_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
 
 CUresult sim_cuGraphCreate(CUgraph *graph, unsigned int flags) {
   VS_CU_NEED(graph != NULL);
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  uint64_t made = 0;
-  const vs_sim_error error = vs_sim_graph_create(sim, flags, &made);
-  if (error == VS_SIM_OK) *graph = vs_handle(made);
-  return vs_driver_done(error);
+  VS_CU_LOOK(vs_sim_graph_create(sim, flags, vs_numbers(graph)));
 }
 
-CUresult sim_cuGraphDestroy(CUgraph graph) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return done_collecting(sim, vs_sim_graph_destroy(sim, vs_number(graph)));
-}
+CUresult sim_cuGraphDestroy(CUgraph graph) { VS_CU_LOOK(vs_sim_graph_destroy(sim, vs_number(graph))); }
 
 CUresult sim_cuGraphClone(CUgraph *clone, CUgraph graph) {
   VS_CU_NEED(clone != NULL);
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  uint64_t made = 0;
-  const vs_sim_error error = vs_sim_graph_clone(sim, vs_number(graph), &made);
-  if (error == VS_SIM_OK) *clone = vs_handle(made);
-  return vs_driver_done(error);
+  VS_CU_LOOK(vs_sim_graph_clone(sim, vs_number(graph), vs_numbers(clone)));
 }
 
 CUresult sim_cuGraphNodeFindInClone(CUgraphNode *found, CUgraphNode node, CUgraph clone) {
   VS_CU_NEED(found != NULL);
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  uint64_t is = 0;
-  const vs_sim_error error = vs_sim_graph_find_in_clone(sim, vs_number(node), vs_number(clone), &is);
-  if (error == VS_SIM_OK) *found = vs_handle(is);
-  return vs_driver_done(error);
+  VS_CU_LOOK(vs_sim_graph_find_in_clone(sim, vs_number(node), vs_number(clone), vs_numbers(found)));
 }
 
 /* Listings of nodes, of a graph or around a node. */
@@ -191,9 +127,7 @@ typedef vs_sim_error (*lister)(const vs_sim *sim, uint64_t of, uint64_t *nodes, 
 
 static CUresult list(lister lists_of, const void *of, CUgraphNode *nodes, size_t *count) {
   VS_CU_NEED(count != NULL);
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(lists_of(sim, vs_number(of), room(nodes), count));
+  VS_CU_LOOK(lists_of(sim, vs_number(of), vs_numbers(nodes), count));
 }
 
 CUresult sim_cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
@@ -203,20 +137,16 @@ CUresult sim_cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *coun
   return list(vs_sim_graph_roots, graph, nodes, count);
 }
 
-static void clear_edges(CUgraphEdgeData *edges, size_t count) {
-  if (edges != NULL) memset(edges, 0, count * sizeof *edges);
-}
-
 CUresult sim_cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *edges,
                                            size_t *count) {
   VS_CU_TRY(list(vs_sim_node_dependencies, node, nodes, count));
-  if (nodes != NULL) clear_edges(edges, *count);
+  if (nodes != NULL) vs_call_clear_edges(edges, *count);
   return CUDA_SUCCESS;
 }
 CUresult sim_cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *edges,
                                              size_t *count) {
   VS_CU_TRY(list(vs_sim_node_dependents, node, nodes, count));
-  if (nodes != NULL) clear_edges(edges, *count);
+  if (nodes != NULL) vs_call_clear_edges(edges, *count);
   return CUDA_SUCCESS;
 }
 CUresult sim_cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *nodes, size_t *count) {
@@ -231,8 +161,9 @@ CUresult sim_cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from, CUgraphNode *t
   VS_CU_NEED(count != NULL && (from == NULL) == (to == NULL));
   vs_sim *sim;
   VS_CU_TRY(vs_driver_lock_sim(&sim));
-  const vs_sim_error error = vs_sim_graph_edges(sim, vs_number(graph), room(from), room(to), count);
-  if (error == VS_SIM_OK && from != NULL) clear_edges(edges, *count);
+  const vs_sim_error error =
+      vs_sim_graph_edges(sim, vs_number(graph), vs_numbers(from), vs_numbers(to), count);
+  if (error == VS_SIM_OK && from != NULL) vs_call_clear_edges(edges, *count);
   return vs_driver_done(error);
 }
 CUresult sim_cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *count) {
@@ -243,9 +174,7 @@ CUresult sim_cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, c
                                        const CUgraphEdgeData *edges, size_t count) {
   VS_CU_NEED((from != NULL && to != NULL) || count == 0);
   VS_CU_TRY(check_edges(edges, count));
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_graph_add_edges(sim, vs_number(graph), numbers(from), numbers(to), count));
+  VS_CU_LOOK(vs_sim_graph_add_edges(sim, vs_number(graph), vs_numbers(from), vs_numbers(to), count));
 }
 CUresult sim_cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
                                     size_t count) {
@@ -256,9 +185,7 @@ CUresult sim_cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from
                                           const CUgraphEdgeData *edges, size_t count) {
   VS_CU_NEED((from != NULL && to != NULL) || count == 0);
   VS_CU_TRY(check_edges(edges, count));
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_graph_remove_edges(sim, vs_number(graph), numbers(from), numbers(to), count));
+  VS_CU_LOOK(vs_sim_graph_remove_edges(sim, vs_number(graph), vs_numbers(from), vs_numbers(to), count));
 }
 CUresult sim_cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
                                        size_t count) {
@@ -267,17 +194,13 @@ CUresult sim_cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, c
 
 /* ---- nodes */
 
-/* A node behind others. */
-static CUresult add(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-                    const vs_sim_work *work) {
-  VS_CU_NEED(node != NULL && (dependencies != NULL || count == 0));
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  uint64_t made = 0;
-  const vs_sim_error error =
-      vs_sim_graph_add(sim, vs_number(graph), numbers(dependencies), count, work, &made);
-  if (error == VS_SIM_OK) *node = vs_handle(made);
-  return vs_driver_done(error);
+/* Where a new node goes: the first four arguments of the calls that make one. */
+static vs_call_place node_place(CUgraphNode *node, CUgraph graph, const CUgraphNode *behind, size_t count) {
+  return (vs_call_place){vs_numbers(node), vs_number(graph), vs_numbers(behind), count};
+}
+
+static CUresult add(vs_call_place where, vs_sim_work work) {
+  VS_CU_LOOK(vs_call_add_node(sim, &where, &work));
 }
 
 static CUresult kernel_work(CUfunction function, vs_sim_work *work) {
@@ -297,7 +220,7 @@ CUresult sim_cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgrap
   VS_CU_NEED(parameters != NULL);
   vs_sim_work work;
   VS_CU_TRY(kernel_work(parameters->func, &work));
-  return add(node, graph, dependencies, count, &work);
+  return add(node_place(node, graph, dependencies, count), work);
 }
 
 /* In the newer form a kernel may stand in the function's place. */
@@ -310,14 +233,14 @@ CUresult sim_cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUg
   VS_CU_NEED(parameters != NULL);
   vs_sim_work work;
   VS_CU_TRY(kernel_work(function_of(parameters), &work));
-  return add(node, graph, dependencies, count, &work);
+  return add(node_place(node, graph, dependencies, count), work);
 }
 
 CUresult sim_cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                                   size_t count, const CUDA_MEMCPY3D *parameters, CUcontext context) {
   (void)context;
   VS_CU_NEED(parameters != NULL);
-  return add(node, graph, dependencies, count, &(vs_sim_work){.kind = VS_SIM_NODE_MEMCPY});
+  return add(node_place(node, graph, dependencies, count), (vs_sim_work){.kind = VS_SIM_NODE_MEMCPY});
 }
 
 CUresult sim_cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
@@ -325,70 +248,58 @@ CUresult sim_cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgrap
                                   CUcontext context) {
   (void)context;
   VS_CU_NEED(parameters != NULL);
-  return add(node, graph, dependencies, count, &(vs_sim_work){.kind = VS_SIM_NODE_MEMSET});
+  return add(node_place(node, graph, dependencies, count), (vs_sim_work){.kind = VS_SIM_NODE_MEMSET});
 }
 
 CUresult sim_cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                                 size_t count, const CUDA_HOST_NODE_PARAMS *parameters) {
   VS_CU_NEED(parameters != NULL && parameters->fn != NULL);
-  const vs_sim_work work = host_work(parameters->fn, parameters->userData);
-  return add(node, graph, dependencies, count, &work);
+  return add(node_place(node, graph, dependencies, count), host_work(parameters->fn, parameters->userData));
 }
 
 CUresult sim_cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                                  size_t count) {
-  return add(node, graph, dependencies, count, &(vs_sim_work){.kind = VS_SIM_NODE_EMPTY});
+  return add(node_place(node, graph, dependencies, count), (vs_sim_work){.kind = VS_SIM_NODE_EMPTY});
 }
 
 CUresult sim_cuGraphAddEventRecordNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                                        size_t count, CUevent event) {
-  return add(node, graph, dependencies, count,
-             &(vs_sim_work){.kind = VS_SIM_NODE_EVENT_RECORD, .object = vs_number(event)});
+  return add(node_place(node, graph, dependencies, count),
+             (vs_sim_work){.kind = VS_SIM_NODE_EVENT_RECORD, .object = vs_number(event)});
 }
 
 CUresult sim_cuGraphAddEventWaitNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                                      size_t count, CUevent event) {
-  return add(node, graph, dependencies, count,
-             &(vs_sim_work){.kind = VS_SIM_NODE_EVENT_WAIT, .object = vs_number(event)});
+  return add(node_place(node, graph, dependencies, count),
+             (vs_sim_work){.kind = VS_SIM_NODE_EVENT_WAIT, .object = vs_number(event)});
+}
+
+static CUresult add_child(vs_call_place where, CUgraph child) {
+  VS_CU_LOOK(vs_call_add_child(sim, &where, vs_number(child)));
 }
 
 CUresult sim_cuGraphAddChildGraphNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                                       size_t count, CUgraph child) {
-  VS_CU_NEED(node != NULL && (dependencies != NULL || count == 0));
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  uint64_t made = 0;
-  const vs_sim_error error =
-      vs_sim_graph_add_child(sim, vs_number(graph), numbers(dependencies), count, vs_number(child), &made);
-  if (error == VS_SIM_OK) *node = vs_handle(made);
-  return vs_driver_done(error);
+  return add_child(node_place(node, graph, dependencies, count), child);
 }
 
-/* What is allocated has its address at once. */
-static CUresult add_alloc(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-                          const CUmemLocation *location, uint64_t size, CUdeviceptr *address) {
-  if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || !vs_driver_is_device(location->id))
-    return CUDA_ERROR_INVALID_VALUE;
-  VS_CU_TRY(vs_world_use((uint32_t)location->id));
-  const vs_sim_work work = {.kind = VS_SIM_NODE_MEM_ALLOC, .device = (uint32_t)location->id, .operand = size};
-  VS_CU_TRY(add(node, graph, dependencies, count, &work));
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  *address = vs_sim_node_work(sim, vs_number(*node))->object;
-  return vs_driver_done(VS_SIM_OK);
+static CUresult add_alloc(vs_call_place where, const CUmemLocation *location, uint64_t size,
+                          CUdeviceptr *address) {
+  VS_CU_NEED(location->type == CU_MEM_LOCATION_TYPE_DEVICE && vs_driver_is_device(location->id));
+  VS_CU_LOOK(vs_call_add_alloc(sim, &where, (uint32_t)location->id, size, vs_numbers(address)));
 }
 
 CUresult sim_cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                                     size_t count, CUDA_MEM_ALLOC_NODE_PARAMS *parameters) {
   VS_CU_NEED(parameters != NULL);
-  return add_alloc(node, graph, dependencies, count, &parameters->poolProps.location, parameters->bytesize,
-                   &parameters->dptr);
+  return add_alloc(node_place(node, graph, dependencies, count), &parameters->poolProps.location,
+                   parameters->bytesize, &parameters->dptr);
 }
 
 CUresult sim_cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                                    size_t count, CUdeviceptr address) {
-  return add(node, graph, dependencies, count,
-             &(vs_sim_work){.kind = VS_SIM_NODE_MEM_FREE, .object = address});
+  return add(node_place(node, graph, dependencies, count),
+             (vs_sim_work){.kind = VS_SIM_NODE_MEM_FREE, .object = address});
 }
 
 /* The form for all kinds. */
@@ -404,12 +315,12 @@ CUresult sim_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNo
       break;
     case CU_GRAPH_NODE_TYPE_HOST: work = host_work(p->host.fn, p->host.userData); break;
     case CU_GRAPH_NODE_TYPE_GRAPH:
-      return sim_cuGraphAddChildGraphNode(node, graph, dependencies, count, p->graph.graph);
+      return add_child(node_place(node, graph, dependencies, count), p->graph.graph);
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: work.object = vs_number(p->eventWait.event); break;
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: work.object = vs_number(p->eventRecord.event); break;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-      return add_alloc(node, graph, dependencies, count, &p->alloc.poolProps.location, p->alloc.bytesize,
-                       &p->alloc.dptr);
+      return add_alloc(node_place(node, graph, dependencies, count), &p->alloc.poolProps.location,
+                       p->alloc.bytesize, &p->alloc.dptr);
     case CU_GRAPH_NODE_TYPE_MEM_FREE: work.object = p->free.dptr; break;
     case CU_GRAPH_NODE_TYPE_MEMCPY:
     case CU_GRAPH_NODE_TYPE_MEMSET:
@@ -418,53 +329,31 @@ CUresult sim_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNo
       vs_world_not_simulated("CUDA driver", "cuGraphAddNode of a conditional or an external node");
       return CUDA_ERROR_NOT_SUPPORTED;
   }
-  return add(node, graph, dependencies, count, &work);
+  return add(node_place(node, graph, dependencies, count), work);
 }
 CUresult sim_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
                             CUgraphNodeParams *parameters) {
   return sim_cuGraphAddNode_v2(node, graph, dependencies, NULL, count, parameters);
 }
 
-CUresult sim_cuGraphDestroyNode(CUgraphNode node) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return done_collecting(sim, vs_sim_node_destroy(sim, vs_number(node)));
-}
+CUresult sim_cuGraphDestroyNode(CUgraphNode node) { VS_CU_LOOK(vs_sim_node_destroy(sim, vs_number(node))); }
 
 CUresult sim_cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type) {
   VS_CU_NEED(type != NULL);
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  const vs_sim_work *work = vs_sim_node_work(sim, vs_number(node));
-  if (work != NULL) *type = (CUgraphNodeType)work->kind;
-  return vs_driver_done(work == NULL ? VS_SIM_INVALID_HANDLE : VS_SIM_OK);
+  VS_CU_LOOK(vs_call_node_kind(sim, vs_number(node), (vs_sim_node_kind *)type));
 }
 
 CUresult sim_cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *graph) {
   VS_CU_NEED(graph != NULL);
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  uint64_t is = 0;
-  const vs_sim_error error = vs_sim_node_child(sim, vs_number(node), &is);
-  if (error == VS_SIM_OK) *graph = vs_handle(is);
-  return vs_driver_done(error);
+  VS_CU_LOOK(vs_sim_node_child(sim, vs_number(node), vs_numbers(graph)));
 }
 
-/* What a node of one kind keeps. */
 static CUresult work_of(CUgraphNode node, vs_sim_node_kind kind, vs_sim_work *work) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  const vs_sim_work *is = vs_sim_node_work(sim, vs_number(node));
-  if (is != NULL) *work = *is;
-  return vs_driver_done(is == NULL         ? VS_SIM_INVALID_HANDLE
-                        : is->kind != kind ? VS_SIM_INVALID_VALUE
-                                           : VS_SIM_OK);
+  VS_CU_LOOK(vs_call_node_work(sim, vs_number(node), kind, work));
 }
 
-static CUresult set_work(CUgraphNode node, const vs_sim_work *work) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_node_set_work(sim, vs_number(node), work));
+static CUresult set_work(CUgraphNode node, vs_sim_work work) {
+  VS_CU_LOOK(vs_sim_node_set_work(sim, vs_number(node), &work));
 }
 
 CUresult sim_cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS *parameters) {
@@ -515,44 +404,38 @@ CUresult sim_cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE
   VS_CU_NEED(parameters != NULL);
   vs_sim_work work;
   VS_CU_TRY(kernel_work(parameters->func, &work));
-  return set_work(node, &work);
+  return set_work(node, work);
 }
 CUresult sim_cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *parameters) {
   VS_CU_NEED(parameters != NULL);
   vs_sim_work work;
   VS_CU_TRY(kernel_work(function_of(parameters), &work));
-  return set_work(node, &work);
+  return set_work(node, work);
 }
 CUresult sim_cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *parameters) {
   VS_CU_NEED(parameters != NULL);
-  return set_work(node, &(vs_sim_work){.kind = VS_SIM_NODE_MEMCPY});
+  return set_work(node, (vs_sim_work){.kind = VS_SIM_NODE_MEMCPY});
 }
 CUresult sim_cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *parameters) {
   VS_CU_NEED(parameters != NULL);
-  return set_work(node, &(vs_sim_work){.kind = VS_SIM_NODE_MEMSET});
+  return set_work(node, (vs_sim_work){.kind = VS_SIM_NODE_MEMSET});
 }
 CUresult sim_cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *parameters) {
   VS_CU_NEED(parameters != NULL && parameters->fn != NULL);
-  const vs_sim_work work = host_work(parameters->fn, parameters->userData);
-  return set_work(node, &work);
+  return set_work(node, host_work(parameters->fn, parameters->userData));
 }
 CUresult sim_cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-  return set_work(node, &(vs_sim_work){.kind = VS_SIM_NODE_EVENT_RECORD, .object = vs_number(event)});
+  return set_work(node, (vs_sim_work){.kind = VS_SIM_NODE_EVENT_RECORD, .object = vs_number(event)});
 }
 CUresult sim_cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-  return set_work(node, &(vs_sim_work){.kind = VS_SIM_NODE_EVENT_WAIT, .object = vs_number(event)});
+  return set_work(node, (vs_sim_work){.kind = VS_SIM_NODE_EVENT_WAIT, .object = vs_number(event)});
 }
 
 /* ---- executable graphs */
 
 CUresult sim_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags) {
   VS_CU_NEED(exec != NULL);
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  uint64_t made = 0;
-  const vs_sim_error error = vs_sim_graph_instantiate(sim, vs_number(graph), flags, &made);
-  if (error == VS_SIM_OK) *exec = vs_handle(made);
-  return vs_driver_done(error);
+  VS_CU_LOOK(vs_sim_graph_instantiate(sim, vs_number(graph), flags, vs_numbers(exec)));
 }
 
 CUresult sim_cuGraphInstantiate_v2(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log,
@@ -572,80 +455,45 @@ CUresult sim_cuGraphInstantiateWithParams(CUgraphExec *exec, CUgraph graph,
   return result;
 }
 
-CUresult sim_cuGraphExecDestroy(CUgraphExec exec) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return done_collecting(sim, vs_sim_exec_destroy(sim, vs_number(exec)));
-}
+CUresult sim_cuGraphExecDestroy(CUgraphExec exec) { VS_CU_LOOK(vs_sim_exec_destroy(sim, vs_number(exec))); }
 
 CUresult sim_cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags) {
   VS_CU_NEED(flags != NULL);
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  const vs_sim_exec *is = vs_sim_exec_find(sim, vs_number(exec));
-  if (is != NULL) *flags = is->flags;
-  return vs_driver_done(is == NULL ? VS_SIM_INVALID_HANDLE : VS_SIM_OK);
-}
-
-/* Kernels of a graph and of those in it. */
-static uint64_t kernels_of(const vs_sim_graph *graph) {
-  uint64_t count = 0;
-  for (size_t i = 0; i < graph->nodes.count; i++) {
-    const vs_sim_graph_node *node = &graph->nodes.data[i];
-    if (node->is_gone) continue;
-    if (node->work.kind == VS_SIM_NODE_KERNEL) count++;
-    if (node->child != NULL) count += kernels_of(node->child);
-  }
-  return count;
+  VS_CU_LOOK(vs_call_exec_flags(sim, vs_number(exec), vs_numbers(flags)));
 }
 
 CUresult sim_cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  const vs_sim_error error = vs_sim_exec_launch(at.sim, at.device, vs_number(exec), vs_number(stream));
-  vs_sim_capture_info info = {.status = VS_SIM_NOT_CAPTURED};
-  if (error == VS_SIM_OK &&
-      vs_sim_stream_capture_info(at.sim, at.device, vs_number(stream), &info) == VS_SIM_OK &&
-      info.status == VS_SIM_NOT_CAPTURED)
-    vs_world_kernels_ran(kernels_of(vs_sim_exec_find(at.sim, vs_number(exec))->copy));
-  return done_collecting(at.sim, error);
+  VS_CU_CALL(vs_call_exec_launch(at.sim, at.device, vs_number(exec), vs_number(stream)));
 }
 
 CUresult sim_cuGraphUpload(CUgraphExec exec, CUstream stream) {
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(vs_sim_exec_upload(at.sim, at.device, vs_number(exec), vs_number(stream)));
+  VS_CU_CALL(vs_sim_exec_upload(at.sim, at.device, vs_number(exec), vs_number(stream)));
 }
 
 CUresult sim_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info) {
   VS_CU_NEED(info != NULL);
   vs_sim *sim;
   VS_CU_TRY(vs_driver_lock_sim(&sim));
-  vs_sim_update_result result = VS_SIM_UPDATE_SUCCESS;
-  uint64_t node = 0;
-  const vs_sim_error error = vs_sim_exec_update(sim, vs_number(exec), vs_number(graph), &result, &node);
-  info->result = error == VS_SIM_OK || error == VS_SIM_GRAPH_EXEC_UPDATE_FAILURE
-                     ? (CUgraphExecUpdateResult)result
-                     : CU_GRAPH_EXEC_UPDATE_ERROR;
-  info->errorNode = vs_handle(node);
-  info->errorFromNode = NULL;
-  return done_collecting(sim, error);
+  uint32_t result;
+  uint64_t node;
+  const vs_sim_error error = vs_call_exec_update(sim, vs_number(exec), vs_number(graph), &result, &node);
+  *info =
+      (CUgraphExecUpdateResultInfo){.result = (CUgraphExecUpdateResult)result, .errorNode = vs_handle(node)};
+  return vs_driver_done(error);
 }
 
 CUresult sim_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *error_node,
                                CUgraphExecUpdateResult *update) {
   VS_CU_NEED(update != NULL);
-  CUgraphExecUpdateResultInfo info;
+  CUgraphExecUpdateResultInfo info = {.result = CU_GRAPH_EXEC_UPDATE_ERROR};
   const CUresult result = sim_cuGraphExecUpdate_v2(exec, graph, &info);
   *update = info.result;
   if (error_node != NULL) *error_node = info.errorNode;
   return result;
 }
 
-static CUresult set_exec_work(CUgraphExec exec, CUgraphNode node, const vs_sim_work *work) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_exec_set_work(sim, vs_number(exec), vs_number(node), work));
+static CUresult set_exec_work(CUgraphExec exec, CUgraphNode node, vs_sim_work work) {
+  VS_CU_LOOK(vs_sim_exec_set_work(sim, vs_number(exec), vs_number(node), &work));
 }
 
 CUresult sim_cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
@@ -653,40 +501,38 @@ CUresult sim_cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
   VS_CU_NEED(parameters != NULL);
   vs_sim_work work;
   VS_CU_TRY(kernel_work(parameters->func, &work));
-  return set_exec_work(exec, node, &work);
+  return set_exec_work(exec, node, work);
 }
 CUresult sim_cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
                                                const CUDA_KERNEL_NODE_PARAMS *parameters) {
   VS_CU_NEED(parameters != NULL);
   vs_sim_work work;
   VS_CU_TRY(kernel_work(function_of(parameters), &work));
-  return set_exec_work(exec, node, &work);
+  return set_exec_work(exec, node, work);
 }
 CUresult sim_cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                             const CUDA_MEMCPY3D *parameters, CUcontext context) {
   (void)context;
   VS_CU_NEED(parameters != NULL);
-  return set_exec_work(exec, node, &(vs_sim_work){.kind = VS_SIM_NODE_MEMCPY});
+  return set_exec_work(exec, node, (vs_sim_work){.kind = VS_SIM_NODE_MEMCPY});
 }
 CUresult sim_cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                             const CUDA_MEMSET_NODE_PARAMS *parameters, CUcontext context) {
   (void)context;
   VS_CU_NEED(parameters != NULL);
-  return set_exec_work(exec, node, &(vs_sim_work){.kind = VS_SIM_NODE_MEMSET});
+  return set_exec_work(exec, node, (vs_sim_work){.kind = VS_SIM_NODE_MEMSET});
 }
 CUresult sim_cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                           const CUDA_HOST_NODE_PARAMS *parameters) {
   VS_CU_NEED(parameters != NULL && parameters->fn != NULL);
-  const vs_sim_work work = host_work(parameters->fn, parameters->userData);
-  return set_exec_work(exec, node, &work);
+  return set_exec_work(exec, node, host_work(parameters->fn, parameters->userData));
 }
 CUresult sim_cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
   return set_exec_work(exec, node,
-                       &(vs_sim_work){.kind = VS_SIM_NODE_EVENT_RECORD, .object = vs_number(event)});
+                       (vs_sim_work){.kind = VS_SIM_NODE_EVENT_RECORD, .object = vs_number(event)});
 }
 CUresult sim_cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
-  return set_exec_work(exec, node,
-                       &(vs_sim_work){.kind = VS_SIM_NODE_EVENT_WAIT, .object = vs_number(event)});
+  return set_exec_work(exec, node, (vs_sim_work){.kind = VS_SIM_NODE_EVENT_WAIT, .object = vs_number(event)});
 }
 
 /* ---- user objects: what a graph keeps alive */
@@ -694,36 +540,23 @@ CUresult sim_cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node
 CUresult sim_cuUserObjectCreate(CUuserObject *object, void *argument, CUhostFn destroy, unsigned int count,
                                 unsigned int flags) {
   VS_CU_NEED(object != NULL && destroy != NULL);
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  uint64_t made = 0;
-  const vs_sim_error error =
-      vs_sim_user_object_create(sim, (uint64_t)(uintptr_t)destroy, vs_number(argument), count, flags, &made);
-  if (error == VS_SIM_OK) *object = vs_handle(made);
-  return vs_driver_done(error);
+  VS_CU_LOOK(vs_sim_user_object_create(sim, (uint64_t)(uintptr_t)destroy, vs_number(argument), count, flags,
+                                       vs_numbers(object)));
 }
 
 CUresult sim_cuUserObjectRetain(CUuserObject object, unsigned int count) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_user_object_retain(sim, vs_number(object), count));
+  VS_CU_LOOK(vs_sim_user_object_retain(sim, vs_number(object), count));
 }
 
 CUresult sim_cuUserObjectRelease(CUuserObject object, unsigned int count) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return done_collecting(sim, vs_sim_user_object_release(sim, vs_number(object), count));
+  VS_CU_LOOK(vs_sim_user_object_release(sim, vs_number(object), count));
 }
 
 CUresult sim_cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
                                      unsigned int flags) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_graph_retain(sim, vs_number(graph), vs_number(object), count, flags));
+  VS_CU_LOOK(vs_sim_graph_retain(sim, vs_number(graph), vs_number(object), count, flags));
 }
 
 CUresult sim_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return done_collecting(sim, vs_sim_graph_release(sim, vs_number(graph), vs_number(object), count));
+  VS_CU_LOOK(vs_sim_graph_release(sim, vs_number(graph), vs_number(object), count));
 }

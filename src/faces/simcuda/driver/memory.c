@@ -18,8 +18,7 @@ CUresult sim_cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
 
 static vs_sim_error allocate(vs_driver_at *at, uint64_t size, CUdeviceptr *address) {
   uint64_t where = 0;
-  VS_SIM_TRY(vs_sim_unsafe_call(at->sim, &at->thread->sim));
-  VS_SIM_TRY(vs_sim_alloc(at->sim, at->device, size, &where));
+  VS_SIM_TRY(vs_call_alloc(at->sim, &at->thread->sim, at->device, size, &where));
   VS_SIM_TRY(vs_driver_own(at, where));
   *address = where;
   return VS_SIM_OK;
@@ -27,9 +26,7 @@ static vs_sim_error allocate(vs_driver_at *at, uint64_t size, CUdeviceptr *addre
 
 CUresult sim_cuMemAlloc_v2(CUdeviceptr *address, size_t size) {
   VS_CU_NEED(address != NULL && size != 0);
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(allocate(&at, size, address));
+  VS_CU_CALL(allocate(&at, size, address));
 }
 
 CUresult sim_cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, size_t height,
@@ -44,14 +41,12 @@ CUresult sim_cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t widt
   return CUDA_SUCCESS;
 }
 
-/* NULL may be freed; so may what a graph allocated. */
+/* NULL may be freed. */
 CUresult sim_cuMemFree_v2(CUdeviceptr address) {
   if (address == 0) return CUDA_SUCCESS;
   vs_driver_at at;
   VS_CU_TRY(vs_driver_lock(&at));
-  vs_sim_error error = vs_sim_unsafe_call(at.sim, &at.thread->sim);
-  if (error == VS_SIM_OK) error = vs_sim_graph_free(at.sim, address);
-  return vs_driver_done(error == VS_SIM_NOT_FOUND ? vs_sim_free(at.sim, address, NULL) : error);
+  return vs_driver_done_synchronized(vs_call_free(at.sim, &at.thread->sim, address));
 }
 
 CUresult sim_cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned int flags) {
@@ -59,7 +54,7 @@ CUresult sim_cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned int f
   vs_driver_at at;
   VS_CU_TRY(vs_driver_enter(&at));
   void *memory = NULL;
-  VS_CU_TRY(vs_world_managed_alloc(size, &memory));
+  VS_CU_TRY(vs_call_managed_alloc(size, &memory));
   *address = vs_number(memory);
   vs_sim *sim;
   VS_CU_TRY(vs_driver_lock_sim(&sim));
@@ -86,14 +81,7 @@ CUresult sim_cuMemHostAlloc(void **memory, size_t size, unsigned int flags) {
   VS_CU_NEED(memory != NULL && (flags & ~(unsigned int)HOST_FLAGS) == 0);
   vs_driver_at at;
   VS_CU_TRY(vs_driver_enter(&at));
-  *memory = NULL;
-  if (size == 0) return CUDA_SUCCESS;
-  VS_CU_TRY(vs_world_host_alloc(size, memory));
-  at.sim = vs_world_lock();
-  if (at.sim == NULL) return CUDA_ERROR_NOT_INITIALIZED;
-  vs_sim_range *range = vs_sim_find_mutable(at.sim, vs_number(*memory));
-  if (range != NULL) range->flags = flags;
-  return vs_driver_done(VS_SIM_OK);
+  return (CUresult)vs_call_host_alloc(size, flags, memory);
 }
 
 CUresult sim_cuMemAllocHost_v2(void **memory, size_t size) { return sim_cuMemHostAlloc(memory, size, 0); }
@@ -103,21 +91,17 @@ CUresult sim_cuMemFreeHost(void *memory) {
   if (memory == NULL) return CUDA_SUCCESS;
   vs_driver_at at;
   VS_CU_TRY(vs_driver_enter(&at));
-  return (CUresult)vs_world_host_free(memory);
+  return (CUresult)vs_call_host_free(memory);
 }
 
 CUresult sim_cuMemHostRegister_v2(void *memory, size_t size, unsigned int flags) {
   VS_CU_NEED(memory != NULL && size != 0 && (flags & ~(unsigned int)REGISTER_FLAGS) == 0);
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(vs_sim_host_add(at.sim, vs_number(memory), size, flags, 0));
+  VS_CU_CALL(vs_call_host_register(at.sim, &at.thread->sim, vs_number(memory), size, flags));
 }
 
 CUresult sim_cuMemHostUnregister(void *memory) {
   VS_CU_NEED(memory != NULL);
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(vs_sim_host_remove(at.sim, vs_number(memory), NULL));
+  VS_CU_CALL(vs_call_host_unregister(at.sim, vs_number(memory)));
 }
 
 /* Registered memory has one address for host and device. */
@@ -250,21 +234,13 @@ CUresult sim_cuPointerGetAttributes(unsigned int count, CUpointer_attribute *att
 /* The one attribute that can be set: that copies of this memory wait. They do. */
 CUresult sim_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address) {
   VS_CU_NEED(value != NULL && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(vs_sim_find(at.sim, address) == NULL ? VS_SIM_INVALID_VALUE : VS_SIM_OK);
+  VS_CU_CALL(vs_sim_find(at.sim, address) == NULL ? VS_SIM_INVALID_VALUE : VS_SIM_OK);
 }
 
 /* ---- managed memory: advice changes nothing here, and is right for what is managed or host memory */
 
 static CUresult check_managed(uint64_t address, uint64_t size) {
-  VS_CU_NEED(size != 0);
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  const vs_sim_range *range = vs_sim_find(at.sim, address);
-  const bool is_right =
-      range != NULL && range->kind == VS_SIM_RANGE_MANAGED && size <= range->base + range->size - address;
-  return vs_driver_done(is_right ? VS_SIM_OK : VS_SIM_INVALID_VALUE);
+  VS_CU_CALL(vs_call_check_managed(at.sim, address, size));
 }
 
 static bool is_location(CUmemLocation location) {
@@ -287,9 +263,7 @@ CUresult sim_cuMemAdvise_v2(CUdeviceptr address, size_t size, CUmem_advise advic
 CUresult sim_cuMemPrefetchAsync(CUdeviceptr address, size_t size, CUdevice device, CUstream stream) {
   if (device != -1 && !vs_driver_is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
   VS_CU_TRY(check_managed(address, size));
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(vs_sim_op(at.sim, at.device, vs_number(stream), VS_SIM_NODE_MEMCPY));
+  VS_CU_CALL(vs_sim_op(at.sim, at.device, vs_number(stream), VS_SIM_NODE_MEMCPY));
 }
 
 CUresult sim_cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size, CUmemLocation location,
@@ -345,8 +319,4 @@ CUresult sim_cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, 
   return vs_driver_done(error);
 }
 
-CUresult sim_cuIpcCloseMemHandle(CUdeviceptr address) {
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(vs_sim_ipc_close(at.sim, address));
-}
+CUresult sim_cuIpcCloseMemHandle(CUdeviceptr address) { VS_CU_CALL(vs_sim_ipc_close(at.sim, address)); }

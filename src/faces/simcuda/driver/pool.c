@@ -5,13 +5,8 @@
 
 static CUresult allocate(CUdeviceptr *address, size_t size, CUmemoryPool pool, CUstream stream) {
   VS_CU_NEED(address != NULL && size != 0);
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  uint64_t where = 0;
-  const vs_sim_error error =
-      vs_sim_alloc_async(at.sim, at.device, vs_number(stream), vs_number(pool), size, &where);
-  if (error == VS_SIM_OK) *address = where;
-  return vs_driver_done(error);
+  VS_CU_CALL(
+      vs_sim_alloc_async(at.sim, at.device, vs_number(stream), vs_number(pool), size, vs_numbers(address)));
 }
 
 CUresult sim_cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream) {
@@ -23,15 +18,9 @@ CUresult sim_cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, CUmemory
   return allocate(address, size, pool, stream);
 }
 
-/* Memory of cuMemAlloc may be freed so, too. */
 CUresult sim_cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   VS_CU_NEED(address != 0);
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  const vs_sim_range *range = vs_sim_find(at.sim, address);
-  const bool is_plain = range != NULL && range->kind == VS_SIM_RANGE_DEVICE;
-  return vs_driver_done(is_plain ? vs_sim_free(at.sim, address, NULL)
-                                 : vs_sim_free_async(at.sim, at.device, vs_number(stream), address));
+  VS_CU_CALL(vs_call_free_async(at.sim, at.device, vs_number(stream), address));
 }
 
 /* ---- pools */
@@ -57,9 +46,7 @@ CUresult sim_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device) {
 CUresult sim_cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   VS_CU_TRY(vs_driver_begin());
   if (!vs_driver_is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_pool_make_current(sim, (uint32_t)device, vs_number(pool)));
+  VS_CU_LOOK(vs_sim_pool_make_current(sim, (uint32_t)device, vs_number(pool)));
 }
 
 /* The forms with a location and a type of memory: pinned memory of a device is what there is. */
@@ -94,25 +81,14 @@ CUresult sim_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *propertie
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   VS_CU_TRY(vs_world_use((uint32_t)properties->location.id));
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  uint64_t made = 0;
-  const vs_sim_error error =
-      vs_sim_pool_create(sim, (uint32_t)properties->location.id, properties->maxSize, &made);
-  if (error == VS_SIM_OK) *pool = vs_handle(made);
-  return vs_driver_done(error);
+  VS_CU_LOOK(
+      vs_sim_pool_create(sim, (uint32_t)properties->location.id, properties->maxSize, vs_numbers(pool)));
 }
 
-CUresult sim_cuMemPoolDestroy(CUmemoryPool pool) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_pool_destroy(sim, vs_number(pool)));
-}
+CUresult sim_cuMemPoolDestroy(CUmemoryPool pool) { VS_CU_LOOK(vs_sim_pool_destroy(sim, vs_number(pool))); }
 
 CUresult sim_cuMemPoolTrimTo(CUmemoryPool pool, size_t keep) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_pool_trim(sim, vs_number(pool), keep));
+  VS_CU_LOOK(vs_sim_pool_trim(sim, vs_number(pool), keep));
 }
 
 /* The three reuse settings are 32-bit words, the rest 64-bit ones. */
@@ -135,9 +111,7 @@ CUresult sim_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attrib
   VS_CU_TRY(vs_driver_begin());
   uint64_t wanted = 0;
   memcpy(&wanted, value, is_small(attribute) ? sizeof(uint32_t) : sizeof wanted);
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_pool_set(sim, vs_number(pool), (vs_sim_pool_attribute)attribute, wanted));
+  VS_CU_LOOK(vs_sim_pool_set(sim, vs_number(pool), (vs_sim_pool_attribute)attribute, wanted));
 }
 
 /* Every device may use every pool here; that a program takes access away is checked and not enforced. */
@@ -166,9 +140,7 @@ CUresult sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUm
 CUresult sim_cuDeviceGraphMemTrim(CUdevice device) {
   VS_CU_TRY(vs_driver_begin());
   if (!vs_driver_is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_graph_memory_trim(sim, (uint32_t)device));
+  VS_CU_LOOK(vs_sim_graph_memory_trim(sim, (uint32_t)device));
 }
 
 CUresult sim_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void *value) {
@@ -190,7 +162,5 @@ CUresult sim_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute 
   VS_CU_NEED(wanted == 0);
   VS_CU_TRY(vs_driver_begin());
   if (!vs_driver_is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_graph_memory_reset(sim, (uint32_t)device, (vs_sim_graph_memory)attribute));
+  VS_CU_LOOK(vs_sim_graph_memory_reset(sim, (uint32_t)device, (vs_sim_graph_memory)attribute));
 }

@@ -2,34 +2,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "faces/simcuda/core/callbacks.h"
 #include "faces/simcuda/driver/driver.h"
-
-/* What every synchronisation ends with: what the device had to call in the program was called. Lets the lock
- * go. */
-static CUresult synchronized(vs_sim_error error) {
-  vs_world_unlock();
-  if (error == VS_SIM_OK) vs_callbacks_wait();
-  return (CUresult)error;
-}
-
-/* And every query: what is still to be called is not done. */
-static CUresult queried(vs_sim_error error) {
-  vs_world_unlock();
-  if (error == VS_SIM_OK && vs_callbacks_are_pending()) return CUDA_ERROR_NOT_READY;
-  return (CUresult)error;
-}
 
 /* ---- streams */
 
 CUresult sim_cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority) {
   VS_CU_NEED(stream != NULL);
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  uint64_t made = 0;
-  const vs_sim_error error = vs_sim_stream_create(at.sim, at.device, flags, priority, &made);
-  if (error == VS_SIM_OK) *stream = vs_handle(made);
-  return vs_driver_done(error);
+  VS_CU_CALL(vs_sim_stream_create(at.sim, at.device, flags, priority, vs_numbers(stream)));
 }
 
 CUresult sim_cuStreamCreate(CUstream *stream, unsigned int flags) {
@@ -37,27 +16,25 @@ CUresult sim_cuStreamCreate(CUstream *stream, unsigned int flags) {
 }
 
 CUresult sim_cuStreamDestroy_v2(CUstream stream) {
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(vs_sim_stream_destroy(at.sim, vs_number(stream)));
+  VS_CU_CALL(vs_sim_stream_destroy(at.sim, vs_number(stream)));
 }
 
 CUresult sim_cuStreamQuery(CUstream stream) {
   vs_driver_at at;
   VS_CU_TRY(vs_driver_lock(&at));
-  return queried(vs_sim_stream_query(at.sim, at.device, vs_number(stream)));
+  return vs_driver_done_query(vs_sim_stream_query(at.sim, at.device, vs_number(stream)));
 }
 
 CUresult sim_cuStreamSynchronize(CUstream stream) {
   vs_driver_at at;
   VS_CU_TRY(vs_driver_lock(&at));
-  return synchronized(vs_sim_stream_synchronize(at.sim, at.device, vs_number(stream)));
+  return vs_driver_done_synchronized(vs_sim_stream_synchronize(at.sim, at.device, vs_number(stream)));
 }
 
 CUresult sim_cuCtxSynchronize(void) {
   vs_driver_at at;
   VS_CU_TRY(vs_driver_lock(&at));
-  return synchronized(vs_sim_device_synchronize(at.sim, at.device));
+  return vs_driver_done_synchronized(vs_sim_device_synchronize(at.sim, at.device));
 }
 
 CUresult sim_cuCtxSynchronize_v2(CUcontext context) {
@@ -65,14 +42,11 @@ CUresult sim_cuCtxSynchronize_v2(CUcontext context) {
   VS_CU_TRY(vs_driver_check(context));
   vs_sim *sim;
   VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return synchronized(vs_sim_device_synchronize(sim, vs_context_device(context)));
+  return vs_driver_done_synchronized(vs_sim_device_synchronize(sim, vs_context_device(context)));
 }
 
 CUresult sim_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags) {
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(
-      vs_sim_stream_wait_event(at.sim, at.device, vs_number(stream), vs_number(event), flags));
+  VS_CU_CALL(vs_sim_stream_wait_event(at.sim, at.device, vs_number(stream), vs_number(event), flags));
 }
 
 /* What a stream says about itself: `is` is borrowed, under the lock. */
@@ -182,51 +156,32 @@ CUresult sim_cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t
 /* ---- functions of the program */
 
 CUresult sim_cuLaunchHostFunc(CUstream stream, CUhostFn function, void *argument) {
-  VS_CU_NEED(function != NULL);
   vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  const vs_sim_work work = {
-      .kind = VS_SIM_NODE_HOST, .object = (uint64_t)(uintptr_t)function, .operand = vs_number(argument)};
-  bool captured = false;
-  VS_CU_TRY(vs_driver_done(vs_sim_work_add(at.sim, at.device, vs_number(stream), &work, &captured)));
-  if (captured) return CUDA_SUCCESS;
-  return (CUresult)vs_callbacks_add(&(vs_callback){.function = work.object, .argument = work.operand});
+  VS_CU_TRY(vs_driver_enter(&at));
+  return (CUresult)vs_call_host_function(at.device, vs_number(stream), (uint64_t)(uintptr_t)function,
+                                         vs_number(argument));
 }
 
 CUresult sim_cuStreamAddCallback(CUstream stream, CUstreamCallback function, void *argument,
                                  unsigned int flags) {
-  VS_CU_NEED(function != NULL && flags == 0);
+  VS_CU_NEED(flags == 0);
   vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  VS_CU_TRY(vs_driver_done(vs_sim_op_uncapturable(at.sim, at.device, vs_number(stream))));
-  return (CUresult)vs_callbacks_add(&(vs_callback){.function = (uint64_t)(uintptr_t)function,
-                                                   .argument = vs_number(argument),
-                                                   .stream = vs_number(stream),
-                                                   .is_stream_callback = true});
+  VS_CU_TRY(vs_driver_enter(&at));
+  return (CUresult)vs_call_stream_callback(at.device, vs_number(stream), (uint64_t)(uintptr_t)function,
+                                           vs_number(argument));
 }
 
 /* ---- events */
 
 CUresult sim_cuEventCreate(CUevent *event, unsigned int flags) {
   VS_CU_NEED(event != NULL);
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  uint64_t made = 0;
-  const vs_sim_error error = vs_sim_event_create(at.sim, at.device, flags, &made);
-  if (error == VS_SIM_OK) *event = vs_handle(made);
-  return vs_driver_done(error);
+  VS_CU_CALL(vs_sim_event_create(at.sim, at.device, flags, vs_numbers(event)));
 }
 
-CUresult sim_cuEventDestroy_v2(CUevent event) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_event_destroy(sim, vs_number(event)));
-}
+CUresult sim_cuEventDestroy_v2(CUevent event) { VS_CU_LOOK(vs_sim_event_destroy(sim, vs_number(event))); }
 
 CUresult sim_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags) {
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(vs_sim_event_record(at.sim, at.device, vs_number(event), vs_number(stream), flags));
+  VS_CU_CALL(vs_sim_event_record(at.sim, at.device, vs_number(event), vs_number(stream), flags));
 }
 
 CUresult sim_cuEventRecord(CUevent event, CUstream stream) {
@@ -236,13 +191,13 @@ CUresult sim_cuEventRecord(CUevent event, CUstream stream) {
 CUresult sim_cuEventQuery(CUevent event) {
   vs_driver_at at;
   VS_CU_TRY(vs_driver_lock(&at));
-  return queried(vs_sim_event_query(at.sim, &at.thread->sim, vs_number(event)));
+  return vs_driver_done_query(vs_sim_event_query(at.sim, &at.thread->sim, vs_number(event)));
 }
 
 CUresult sim_cuEventSynchronize(CUevent event) {
   vs_driver_at at;
   VS_CU_TRY(vs_driver_lock(&at));
-  return synchronized(vs_sim_event_synchronize(at.sim, &at.thread->sim, vs_number(event)));
+  return vs_driver_done_synchronized(vs_sim_event_synchronize(at.sim, &at.thread->sim, vs_number(event)));
 }
 
 CUresult sim_cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end) {
@@ -296,9 +251,7 @@ static CUresult write_value(CUstream stream, CUdeviceptr address, const void *va
 
 static CUresult wait_value(CUstream stream, CUdeviceptr address, unsigned int flags) {
   VS_CU_NEED(address != 0 && (flags & ~(1u << 30)) <= 3);
-  vs_driver_at at;
-  VS_CU_TRY(vs_driver_lock(&at));
-  return vs_driver_done(vs_sim_op_uncapturable(at.sim, at.device, vs_number(stream)));
+  VS_CU_CALL(vs_sim_op_uncapturable(at.sim, at.device, vs_number(stream)));
 }
 
 CUresult sim_cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, cuuint32_t value,

@@ -13,18 +13,11 @@ enum { KEEPS_HANDLE_TYPES = 0xff, KEEPS_RDMA = 0x100 };
 CUresult sim_cuMemAddressReserve(CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr hint,
                                  unsigned long long flags) {
   VS_CU_NEED(address != NULL && flags == 0);
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  uint64_t where = 0;
-  const vs_sim_error error = vs_sim_reserve(sim, size, alignment, hint, &where);
-  if (error == VS_SIM_OK) *address = where;
-  return vs_driver_done(error);
+  VS_CU_LOOK(vs_sim_reserve(sim, size, alignment, hint, vs_numbers(address)));
 }
 
 CUresult sim_cuMemAddressFree(CUdeviceptr address, size_t size) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_unreserve(sim, address, size));
+  VS_CU_LOOK(vs_sim_unreserve(sim, address, size));
 }
 
 /* The device that memory of these properties lies on; the host's memory is charged to none. */
@@ -79,19 +72,12 @@ CUresult sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 }
 
 CUresult sim_cuMemRelease(CUmemGenericAllocationHandle handle) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_physical_release(sim, handle));
+  VS_CU_LOOK(vs_sim_physical_release(sim, handle));
 }
 
 CUresult sim_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *address) {
   VS_CU_NEED(handle != NULL);
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  uint64_t retained = 0;
-  const vs_sim_error error = vs_sim_physical_retain(sim, vs_number(address), &retained);
-  if (error == VS_SIM_OK) *handle = retained;
-  return vs_driver_done(error);
+  VS_CU_LOOK(vs_sim_physical_retain(sim, vs_number(address), vs_numbers(handle)));
 }
 
 CUresult sim_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *properties,
@@ -113,16 +99,10 @@ CUresult sim_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *propert
 CUresult sim_cuMemMap(CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
                       unsigned long long flags) {
   VS_CU_NEED(flags == 0);
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_map(sim, address, size, offset, handle));
+  VS_CU_LOOK(vs_sim_map(sim, address, size, offset, handle));
 }
 
-CUresult sim_cuMemUnmap(CUdeviceptr address, size_t size) {
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  return vs_driver_done(vs_sim_unmap(sim, address, size));
-}
+CUresult sim_cuMemUnmap(CUdeviceptr address, size_t size) { VS_CU_LOOK(vs_sim_unmap(sim, address, size)); }
 
 /* ---- access */
 
@@ -199,10 +179,5 @@ CUresult sim_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle
   vs_sim_token token;
   if (pread((int)(intptr_t)from, &token, sizeof token, 0) != (ssize_t)sizeof token)
     return CUDA_ERROR_INVALID_VALUE;
-  vs_sim *sim;
-  VS_CU_TRY(vs_driver_lock_sim(&sim));
-  uint64_t imported = 0;
-  const vs_sim_error error = vs_sim_physical_import(sim, &token, &imported);
-  if (error == VS_SIM_OK) *handle = imported;
-  return vs_driver_done(error);
+  VS_CU_LOOK(vs_sim_physical_import(sim, &token, vs_numbers(handle)));
 }

@@ -657,6 +657,29 @@ static void call_back(void) {
   FAILS(sim_cudaLaunchHostFunc(NULL, NULL, NULL), cudaErrorInvalidValue);
 }
 
+static void count_slowly(void *by) {
+  usleep(20000);
+  count_call(by);
+}
+
+/* Freeing memory waits for all work of the device, a synchronous copy for that of its stream. */
+static void wait_implicitly(void) {
+  static int one_call = 1;
+  void *memory = NULL, *host = NULL;
+  char byte = 0;
+  GOOD(sim_cudaMalloc(&memory, MIB));
+  GOOD(sim_cudaMallocHost(&host, 4096));
+  GOOD(sim_cudaLaunchHostFunc(NULL, count_slowly, &one_call));
+  GOOD(sim_cudaMemcpy(memory, &byte, 1, cudaMemcpyHostToDevice));
+  CHECK(calls == 1);
+  GOOD(sim_cudaLaunchHostFunc(NULL, count_slowly, &one_call));
+  GOOD(sim_cudaFree(memory));
+  CHECK(calls == 2);
+  GOOD(sim_cudaLaunchHostFunc(NULL, count_slowly, &one_call));
+  GOOD(sim_cudaFreeHost(host));
+  CHECK(calls == 3);
+}
+
 static void capture(void) {
   static int one_call = 1;
   test_binary binary;
@@ -794,6 +817,7 @@ static void test_streams_and_graphs(void **state) {
   (void)state;
   expect_apart(use_streams, WITH_NOTHING, "");
   expect_apart(call_back, WITH_NOTHING, "");
+  expect_apart(wait_implicitly, WITH_NOTHING, "");
   expect_apart(capture, WITH_NOTHING, "");
   expect_apart(build_graph, WITH_NOTHING, "");
   expect_apart(keep_objects, WITH_NOTHING, "");

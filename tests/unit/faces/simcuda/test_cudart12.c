@@ -54,7 +54,8 @@ static void capture(void) {
   GOOD(sim_cudaStreamGetCaptureInfo_v2(stream, &status, &second, &seen, &nodes, &count));
   CHECK(count == 1 && nodes[0] != NULL);
   GOOD(sim_cudaStreamGetCaptureInfo_v3(stream, &status, &third, &seen, &nodes, &data, &count));
-  CHECK(first != 0 && first == second && second == third && data == NULL);
+  CHECK(first != 0 && first == second && second == third);
+  CHECK(count == 1 && data[0].from_port == 0 && data[0].to_port == 0 && data[0].type == 0);
   CHECK(status == cudaStreamCaptureStatusActive);
   GOOD(sim_cudaStreamUpdateCaptureDependencies(stream, NULL, 0, cudaStreamSetCaptureDependencies));
   GOOD(sim_cudaStreamGetCaptureInfo_v2(stream, &status, NULL, NULL, NULL, &count));

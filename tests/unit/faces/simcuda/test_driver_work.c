@@ -2,6 +2,7 @@
 #include "unit/faces/simcuda/driver_loaded.h"
 
 #include <elf.h>
+#include <unistd.h>
 
 /* ---- streams and events */
 
@@ -38,6 +39,40 @@ static void use_streams(void) {
 static int calls, ends;
 static void count_call(void *by) { calls += *(int *)by; }
 static void count_end(void *by) { ends += *(int *)by; }
+
+static void count_slowly(void *by) {
+  usleep(20000);
+  count_call(by);
+}
+
+/* Freeing memory waits for all work of the device, and a synchronous copy for that of its stream: functions of the program
+ * that stand before them have returned. */
+static void wait_implicitly(void) {
+  begin_driver();
+  int one = 1;
+  uint32_t word = 0;
+  void *host = NULL;
+  CUdeviceptr kept = 0, freed = 0;
+  CUarray array = NULL;
+  const CUDA_ARRAY_DESCRIPTOR shape = {
+      .Width = 64, .Height = 4, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1};
+  GOOD(cuMemAlloc_v2, &kept, MIB);
+  GOOD(cuMemAlloc_v2, &freed, MIB);
+  GOOD(cuMemAllocHost_v2, &host, 4096);
+  GOOD(cuArrayCreate_v2, &array, &shape);
+  GOOD(cuLaunchHostFunc, NULL, count_slowly, &one);
+  GOOD(cuMemFree_v2, freed);
+  CHECK(calls == 1);
+  GOOD(cuLaunchHostFunc, NULL, count_slowly, &one);
+  GOOD(cuMemFreeHost, host);
+  CHECK(calls == 2);
+  GOOD(cuLaunchHostFunc, NULL, count_slowly, &one);
+  GOOD(cuArrayDestroy, array);
+  CHECK(calls == 3);
+  GOOD(cuLaunchHostFunc, NULL, count_slowly, &one);
+  GOOD(cuMemcpyHtoD_v2, kept, &word, sizeof word);
+  CHECK(calls == 4);
+}
 
 static void capture_work(void) {
   begin_driver();
@@ -84,6 +119,14 @@ static void capture_work(void) {
   GOOD(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
   FAILS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemAlloc_v2, &address, 1);
   FAILS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture, stream, &graph);
+  void *host = NULL;
+  GOOD(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  FAILS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemHostAlloc, &host, 1, 0);
+  FAILS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture, stream, &graph);
+  GOOD(cuMemHostAlloc, &host, 1, 0);
+  FAILS(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister,
+        host); /* the program did not register it */
+  GOOD(cuMemFreeHost, host);
 }
 
 /* Stream 0 of a program for per-thread default streams is one that can capture. */
@@ -151,6 +194,7 @@ static void build_graphs(void) {
 static void test_streams(void **state) {
   (void)state;
   expect_apart(use_streams, WITH_NOTHING, "");
+  expect_apart(wait_implicitly, WITH_NOTHING, "");
 }
 
 static void test_graphs(void **state) {
