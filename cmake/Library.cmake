@@ -47,7 +47,7 @@ target_compile_definitions(vs_tui PRIVATE _GNU_SOURCE)
 target_link_libraries(vs_tui PRIVATE vs_flags $<$<BOOL:${VS_WITH_TUI}>:PkgConfig::ncursesw> PUBLIC vramscope_static)
 add_dependencies(vs_tui floors)
 
-file(GLOB cli_sources CONFIGURE_DEPENDS src/faces/cli/*.c src/faces/server/*.c src/faces/smi/*.c)
+vs_face_sources(faces/cli cli_sources)
 add_executable(vramscope ${cli_sources})
 target_link_libraries(vramscope PRIVATE vs_flags vs_tui vs_intake vramscope_static
   $<$<BOOL:${VS_WITH_SERVER}>:PkgConfig::microhttpd> ${CMAKE_DL_LIBS})

@@ -1,7 +1,7 @@
 # The modules, as src/FLOORS lists them: each folder that has C files becomes an object library.
 # The faces link them differently and come in Library.cmake and Wasm.cmake; the WebAssembly build takes the pure ones.
 #
-# Sets vs_objects: the object files of them all.
+# Sets vs_objects, the object files of them all, and vs_pure_files, all files that the WebAssembly build can be made of.
 
 find_package(Python3 3.10 REQUIRED COMPONENTS Interpreter)
 
@@ -27,6 +27,10 @@ foreach(row ${rows})
   set(module ${CMAKE_MATCH_2})
   set(pure ${CMAKE_MATCH_1})
   file(GLOB sources CONFIGURE_DEPENDS src/${module}/*.c)
+  if(pure)
+    file(GLOB files CONFIGURE_DEPENDS src/${module}/*.[ch] src/${module}/*.def)
+    list(APPEND vs_pure_files ${files})
+  endif()
   if(NOT sources OR module MATCHES "^faces/" OR module IN_LIST apart OR (VS_WASM AND NOT pure))
     continue()
   endif()
@@ -39,3 +43,14 @@ foreach(row ${rows})
   endif()
   list(APPEND vs_objects $<TARGET_OBJECTS:${target}>)
 endforeach()
+
+# vs_face_sources(FACE OUT): the C files that a program or library is made of: the face's own, and those of the faces that its
+# row lists, but for faces/tui, which is a library that tests link, too.
+function(vs_face_sources face out)
+  file(STRINGS src/FLOORS row REGEX "^[0-9]+ +(pure +)?${face} *:")
+  string(REGEX MATCHALL "faces/[a-z0-9_]+" folders "${row}")
+  list(REMOVE_ITEM folders faces/tui)
+  list(TRANSFORM folders REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1/*.c")
+  file(GLOB sources CONFIGURE_DEPENDS ${folders})
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()

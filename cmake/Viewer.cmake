@@ -17,9 +17,8 @@ set(page_command ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/bundle_viewer
 
 if(VS_WITH_PAGE)
   set(engine ${PROJECT_BINARY_DIR}/engine/vramscope.wasm)
-  set(engine_sources ${lawful}) # of Modules.cmake: all sources; those that are not pure change no engine
-  list(FILTER engine_sources EXCLUDE REGEX "/src/(os|live|record|device/cuda|device/nvml|faces/[^w])")
-  file(GLOB engine_rules CONFIGURE_DEPENDS CMakeLists.txt cmake/Flags.cmake cmake/Modules.cmake cmake/Wasm.cmake cmake/wasm*)
+  file(GLOB engine_rules CONFIGURE_DEPENDS include/vramscope/* src/FLOORS
+    CMakeLists.txt cmake/Flags.cmake cmake/Modules.cmake cmake/Wasm.cmake cmake/wasm*)
   add_custom_command(OUTPUT engine.stamp
     # Flags in the environment are meant for the machine that this is built on.
     COMMAND ${CMAKE_COMMAND} -E env --unset=CFLAGS --unset=CPPFLAGS --unset=LDFLAGS
@@ -29,7 +28,7 @@ if(VS_WITH_PAGE)
     COMMAND ${CMAKE_COMMAND} --build engine --target vramscope
     COMMAND ${CMAKE_COMMAND} -E touch engine.stamp
     BYPRODUCTS ${engine}
-    DEPENDS ${engine_sources} ${engine_rules}
+    DEPENDS ${vs_pure_files} ${engine_rules}
     COMMENT "Building the viewer's engine" VERBATIM)
   list(APPEND page_needs engine.stamp)
   list(APPEND page_command --engine ${engine})

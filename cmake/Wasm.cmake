@@ -2,10 +2,8 @@
 
 set(check_wasm ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_wasm)
 # A page carries the module. What reads a snapshot's millions of events is fast; the rest, measured, is as fast when small.
-foreach(module tracefile alloc device device_sim analyze model query)
-  if(TARGET vs_${module})
-    target_compile_options(vs_${module} PRIVATE -Oz)
-  endif()
+foreach(module tracefile alloc device device_sim analyze query)
+  target_compile_options(vs_${module} PRIVATE -Oz)
 endforeach()
 file(GLOB small CONFIGURE_DEPENDS src/snapshot/vram_*.c src/snapshot/check.c src/codec/*_writer.c)
 set_source_files_properties(${small} PROPERTIES COMPILE_OPTIONS -Oz)
@@ -19,7 +17,7 @@ set_target_properties(pure PROPERTIES SUFFIX .wasm)
 target_link_options(pure PRIVATE -Wl,--no-gc-sections)
 add_custom_command(TARGET pure POST_BUILD COMMAND ${check_wasm} $<TARGET_FILE:pure> VERBATIM)
 
-file(GLOB web_sources CONFIGURE_DEPENDS src/faces/web/*.c)
+vs_face_sources(faces/web web_sources)
 add_executable(vramscope cmake/wasm_builtins.c ${web_sources} ${vs_objects})
 target_link_libraries(vramscope PRIVATE vs_flags)
 add_dependencies(vramscope floors)

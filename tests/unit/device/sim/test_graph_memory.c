@@ -132,6 +132,25 @@ static void what_a_graph_leaves(void **state) {
   machine_end(&m);
 }
 
+static void a_plain_free_takes_what_a_graph_left(void **state) {
+  (void)state;
+  vs_sim *sim = work_begin(&m, VS_SIM_EVENTS_AT_ONCE);
+  const uint64_t stream = new_stream(sim);
+  vs_sim_range was;
+  begin_capture(sim, stream);
+  const uint64_t a = take(sim, stream, MIB);
+  const uint64_t graph = end_capture(sim, stream), exec = instance(sim, graph, 0);
+  expect_sim(vs_sim_free(sim, a, NULL), VS_SIM_INVALID_VALUE); /* not launched yet */
+  for (int launch = 0; launch < 2; launch++) {
+    expect_sim_ok(vs_sim_exec_launch(sim, 0, exec, stream));
+    expect_sim_ok(vs_sim_free(sim, a, &was));
+    assert_int_equal(was.base, a);
+    expect_sim(vs_sim_free(sim, a, NULL), VS_SIM_INVALID_VALUE);
+  }
+  assert_int_equal(figure(sim, VS_SIM_GRAPH_USED), MIB); /* it is the graph's until that is gone */
+  machine_end(&m);
+}
+
 static void auto_free_frees_the_last_launch(void **state) {
   (void)state;
   vs_sim *sim = work_begin(&m, VS_SIM_EVENTS_AT_ONCE);
@@ -308,6 +327,7 @@ int main(void) {
       cmocka_unit_test(what_comes_and_goes_in_a_graph),
       cmocka_unit_test(a_launch_without_memory_is_none),
       cmocka_unit_test(what_a_graph_leaves),
+      cmocka_unit_test(a_plain_free_takes_what_a_graph_left),
       cmocka_unit_test(auto_free_frees_the_last_launch),
       cmocka_unit_test(one_graph_frees_what_another_made),
       cmocka_unit_test(a_later_free_node_does_not_change_an_exec),
