@@ -333,6 +333,31 @@ static void a_reset_leaves_a_new_device(void **state) {
   machine_end(&m);
 }
 
+/* A pool keeps what was freed until the program synchronises, in whatever way. */
+static void each_synchronisation_lets_pools_give_back(void **state) {
+  (void)state;
+  vs_sim *sim = work_begin(&m, VS_SIM_EVENTS_AT_SYNC);
+  const uint64_t stream = new_stream(sim), event = mark(sim, stream);
+  uint64_t address, other;
+  for (int way = 0; way < 4; way++) {
+    expect_sim_ok(vs_sim_alloc(sim, 0, 1 << 20, &other));
+    expect_sim_ok(vs_sim_alloc_async(sim, 0, stream, 0, 1 << 20, &address));
+    expect_sim_ok(vs_sim_free_async(sim, 0, stream, address));
+    assert_int_equal(held(sim, 0), VS_SIM_POOL_CHUNK + VS_SIM_GRANULE);
+    switch (way) {
+      case 0: expect_sim_ok(vs_sim_stream_synchronize(sim, 0, stream)); break;
+      case 1: expect_sim_ok(vs_sim_event_synchronize(sim, &main_thread, event)); break;
+      case 2: expect_sim_ok(vs_sim_device_synchronize(sim, 0)); break;
+      default: /* a free that no stream orders */
+        expect_sim_ok(vs_sim_alloc_async(sim, 0, stream, 0, 1 << 20, &address));
+        expect_sim_ok(vs_sim_free(sim, address, NULL));
+    }
+    assert_int_equal(held(sim, 0), VS_SIM_GRANULE);
+    expect_sim_ok(vs_sim_free(sim, other, NULL));
+  }
+  machine_end(&m);
+}
+
 static void faults_on_request(void **state) {
   (void)state;
   vs_sim *sim = work_begin(&m, VS_SIM_EVENTS_AT_ONCE);
@@ -365,6 +390,7 @@ int main(void) {
       cmocka_unit_test(waits_are_bounded),
       cmocka_unit_test(what_is_done_is_forgotten_first),
       cmocka_unit_test(a_reset_leaves_a_new_device),
+      cmocka_unit_test(each_synchronisation_lets_pools_give_back),
       cmocka_unit_test(faults_on_request),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
