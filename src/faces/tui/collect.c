@@ -201,13 +201,8 @@ static void find_rest(vs_devices_memory *memory) {
 /* ---- the whole */
 
 static void put_time(vs_top_sample *sample) {
-  vs_clock_calendar now;
-  const uint64_t wall_ns = vs_clock_wall_ns();
-  vs_clock_local(wall_ns, &now);
   sample->at_us = vs_process_clock_us();
-  sample->wall_us = wall_ns / 1000;
-  vs_format(sample->clock, sizeof sample->clock, "%u%u:%u%u:%u%u", now.hour / 10, now.hour % 10,
-            now.minute / 10, now.minute % 10, now.second / 10, now.second % 10);
+  vs_top_sample_set_time(sample, vs_clock_wall_ns() / 1000);
 }
 
 /* What was known of the devices that are gone, but for the figures. */

@@ -1,8 +1,17 @@
 #include "faces/tui/sample.h"
+#include "os/clock.h"
 
 void vs_top_sample_deinit(const vs_host *host, vs_top_sample *sample) {
   vs_vec_free(host, &sample->devices);
   vs_vec_free(host, &sample->processes);
+}
+
+void vs_top_sample_set_time(vs_top_sample *sample, uint64_t wall_us) {
+  vs_clock_calendar at;
+  sample->wall_us = wall_us;
+  vs_clock_local(wall_us * 1000, &at);
+  vs_format(sample->clock, sizeof sample->clock, "%u%u:%u%u:%u%u", at.hour / 10, at.hour % 10, at.minute / 10,
+            at.minute % 10, at.second / 10, at.second % 10);
 }
 
 vs_status vs_top_sample_copy(const vs_host *host, vs_top_sample *to, const vs_top_sample *from) {

@@ -47,6 +47,9 @@ typedef struct vs_top_sample {
 
 void vs_top_sample_deinit(const vs_host *host, vs_top_sample *sample);
 
+/* Sets wall_us, and `clock` to what it is in the time zone of the process. */
+void vs_top_sample_set_time(vs_top_sample *sample, uint64_t wall_us);
+
 /* Makes `to` equal to `from`, with the memory that it has. */
 VS_MUST_CHECK vs_status vs_top_sample_copy(const vs_host *host, vs_top_sample *to, const vs_top_sample *from);
 

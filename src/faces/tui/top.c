@@ -55,13 +55,36 @@ static vs_status wait_for_first(running *r, bool *is_ended, vs_error *error) {
 
 /* ---- text and data */
 
-static vs_status put_text(running *r) {
-  const vs_top_scene scene = {
-      .sample = &r->newest, .state = &r->state, .view = &r->view, .now_us = r->newest.at_us};
+/* What a document says, drawn. The processes that it lists are the ones that are wanted. */
+static vs_status draw_document(running *r, vs_json document) {
+  const vs_host *host = r->plan->host;
+  vs_top_state state = r->state;
+  size_t left_out;
+  state.wanted = (vs_top_wanted){0};
+  VS_TRY(vs_top_take_json(host, document, &r->shown, &left_out));
+  VS_TRY(vs_top_view_build(host, &r->view, &r->shown, &state));
+  r->view.left_out = left_out;
+  const vs_top_scene scene = {.sample = &r->shown, .state = &state, .view = &r->view};
   r->canvas.has_unicode = r->plan->has_unicode;
-  VS_TRY(vs_top_draw(r->plan->host, &r->canvas, &scene, r->plan->columns, VS_LAYOUT_UNBOUNDED, &r->page));
+  VS_TRY(vs_top_draw(host, &r->canvas, &scene, r->plan->columns, VS_LAYOUT_UNBOUNDED, &r->page));
   vs_canvas_write(&r->canvas, r->plan->text, r->plan->has_colour);
   return VS_OK;
+}
+
+/* One look as text: of the bytes that --json prints. */
+static vs_status put_text(running *r) {
+  vs_text bytes;
+  vs_json_doc document;
+  vs_error error;
+  vs_text_init(&bytes, r->plan->host, NULL);
+  vs_top_put_json(&bytes, &r->newest, &r->view, 0);
+  vs_status status = bytes.status;
+  if (status == VS_OK) status = vs_json_doc_init(&document, r->plan->host, vs_text_view(&bytes), &error);
+  vs_text_deinit(&bytes);
+  if (status != VS_OK) return status;
+  status = draw_document(r, vs_json_root(&document));
+  vs_json_doc_deinit(&document);
+  return status;
 }
 
 static vs_status put_newest(running *r, vs_top_shape shape) {

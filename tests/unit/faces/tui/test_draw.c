@@ -1,5 +1,6 @@
 /* What a scene looks like: figures that add up, text that is safe, every size of screen. */
 #include "made.h"
+#include "faces/tui/json.h"
 #include "faces/tui/words.h"
 #include "support/random.h"
 
@@ -32,6 +33,44 @@ static void end(fixture *f) {
   vs_text_deinit(&f->text);
 }
 
+static void put_scene(fixture *f, const vs_top_scene *scene, uint32_t columns, uint32_t rows, vs_text *text) {
+  expect_ok(vs_top_draw(vs_host_default(), &f->canvas, scene, columns, rows, &f->page));
+  text->bytes.count = 0;
+  vs_canvas_write(&f->canvas, text, false);
+  vs_text_byte(text, 0);
+  expect_ok(text->status);
+}
+
+/* What --json prints says all that is drawn of it once: it is written, read, and drawn again. */
+static void expect_same_from_json(fixture *f, uint32_t columns, uint32_t indent) {
+  const vs_host *host = vs_host_default();
+  vs_text text, drawn;
+  vs_json_doc document;
+  vs_error error;
+  vs_top_sample again;
+  vs_top_view view = {0};
+  size_t left_out;
+  const vs_top_scene scene = {.sample = &f->sample, .state = &f->state, .view = &f->view};
+  const vs_top_scene scene_again = {.sample = &again, .state = &f->state, .view = &view};
+  vs_text_init(&text, host, NULL);
+  vs_text_init(&drawn, host, NULL);
+  vs_top_put_json(&text, &f->sample, &f->view, indent);
+  expect_ok(vs_json_doc_init(&document, host, vs_text_view(&text), &error));
+  expect_ok(vs_top_take_json(host, vs_json_root(&document), &again, &left_out));
+  assert_int_equal(left_out, f->view.left_out);
+  memcpy(again.clock, f->sample.clock, sizeof again.clock); /* the made machine's is of no time zone */
+  expect_ok(vs_top_view_build(host, &view, &again, &f->state));
+  view.left_out = left_out;
+  put_scene(f, &scene, columns, VS_LAYOUT_UNBOUNDED, &drawn);
+  put_scene(f, &scene_again, columns, VS_LAYOUT_UNBOUNDED, &text);
+  assert_string_equal(text.bytes.data, drawn.bytes.data);
+  vs_top_view_deinit(host, &view);
+  vs_top_sample_deinit(host, &again);
+  vs_json_doc_deinit(&document);
+  vs_text_deinit(&text);
+  vs_text_deinit(&drawn);
+}
+
 /* The screen as text, zero terminated; rows 0: once. */
 static const char *draw(fixture *f, uint32_t columns, uint32_t rows) {
   expect_ok(vs_top_view_build(vs_host_default(), &f->view, &f->sample, &f->state));
@@ -41,11 +80,8 @@ static const char *draw(fixture *f, uint32_t columns, uint32_t rows) {
                               .view = &f->view,
                               .now_us = f->sample.at_us,
                               .silent_us = f->silent_us};
-  expect_ok(vs_top_draw(vs_host_default(), &f->canvas, &scene, columns, rows, &f->page));
-  f->text.bytes.count = 0;
-  vs_canvas_write(&f->canvas, &f->text, false);
-  vs_text_byte(&f->text, 0);
-  expect_ok(f->text.status);
+  if (columns == 80 || columns == 160) expect_same_from_json(f, columns, columns == 80 ? 0 : 2);
+  put_scene(f, &scene, columns, rows, &f->text);
   return f->text.bytes.data;
 }
 
@@ -171,6 +207,33 @@ static void test_troubles(void **state) {
   vs_format(f.sample.trouble, sizeof f.sample.trouble, "the driver is not loaded");
   expect_has(draw(&f, 80, 24), "The driver is gone, trying again: the driver is not loaded");
   expect_has(draw(&f, 160, 50), "GPU 0 used");
+  end(&f);
+}
+
+/* Everything that is drawn of a device, at once: the document has it all. */
+static void test_every_note(void **state) {
+  (void)state;
+  fixture f;
+  begin(&f);
+  vs_top_device *mig = made_device(&f.sample, "NVIDIA H200 MIG 1g.18gb", 16384, 15, 0);
+  f.sample.devices.data[0].info.is_divided = true;
+  f.sample.devices.data[0].recovery_action = made_known(1);
+  f.sample.devices.data[0].memory.is_shared = true;
+  f.sample.devices.data[0].may_miss = true;
+  f.sample.devices.data[1].temperature = made_known((uint64_t)-5);
+  mig->info.is_mig = mig->is_sharing = true;
+  mig->info.index = mig->info.parent = 0;
+  mig->info.mig_index = 2;
+  vs_format(mig->label, sizeof mig->label, "0:2");
+  made_process(&f.sample, 2, 777, "cy", 10, "python mig.py");
+  const char *screen = draw(&f, 160, 50);
+  expect_has(screen, "the driver wants this GPU to be reset");
+  expect_has(screen, "its memory is the machine's");
+  expect_has(screen, "-5");
+  f.state.is_one_device = true;
+  expect_has(draw(&f, 160, 50), "mig.py"); /* a divided card stands for its MIG devices */
+  vs_format(f.state.device_uuid, sizeof f.state.device_uuid, "%s", f.sample.devices.data[2].info.uuid);
+  expect_has(draw(&f, 160, 50), "its memory is that of its GPU instance");
   end(&f);
 }
 
@@ -340,11 +403,11 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sums),           cmocka_unit_test(test_sums_as_printed),
       cmocka_unit_test(test_reasons),        cmocka_unit_test(test_notes),
-      cmocka_unit_test(test_troubles),       cmocka_unit_test(test_hidden_process),
-      cmocka_unit_test(test_paging),         cmocka_unit_test(test_hostile_text),
-      cmocka_unit_test(test_every_size),     cmocka_unit_test(test_no_devices),
-      cmocka_unit_test(test_words),          cmocka_unit_test(test_wrapping),
-      cmocka_unit_test(test_without_memory),
+      cmocka_unit_test(test_troubles),       cmocka_unit_test(test_every_note),
+      cmocka_unit_test(test_hidden_process), cmocka_unit_test(test_paging),
+      cmocka_unit_test(test_hostile_text),   cmocka_unit_test(test_every_size),
+      cmocka_unit_test(test_no_devices),     cmocka_unit_test(test_words),
+      cmocka_unit_test(test_wrapping),       cmocka_unit_test(test_without_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
