@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any, NamedTuple
 
-from vramscope import errors
+from vramscope import _pytorch, errors
 
 
 class Room(NamedTuple):
@@ -29,11 +29,8 @@ def torch_with_cuda() -> Any:
     """The module torch, where CUDA can be used through it; else None. Imports it."""
     global _torch
     if _torch is None:
-        try:
-            import torch
-        except ImportError:
-            return None
-        _torch = torch if torch.cuda.is_available() else None
+        torch, _ = _pytorch.load()
+        _torch = torch if torch is not None and torch.cuda.is_available() else None
     return _torch
 
 

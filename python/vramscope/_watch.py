@@ -9,8 +9,10 @@ import pickle
 import sys
 import time
 from collections.abc import Iterable
+from importlib.util import find_spec
 from typing import Any
 
+from vramscope import _pytorch
 from vramscope.fastai import GPUMemTrace
 from vramscope.scopes import Figures, Scope
 
@@ -24,12 +26,9 @@ _SIMULATION = "a simulated one will do: pytest --vramscope-simulate H100, or vra
 
 def why_not() -> str | None:
     """Why GPU memory cannot be measured here, in a sentence; None where it can."""
-    try:
-        import torch
-    except ModuleNotFoundError:
-        return "PyTorch is not installed here"
-    except (ImportError, OSError) as error:  # a build of it for CUDA, without CUDA's libraries
-        return f"PyTorch does not load here ({str(error).splitlines()[0]}); on a GPU it would: {_SIMULATION}"
+    torch, failure = _pytorch.load()
+    if torch is None:
+        return failure if find_spec("torch") is None else f"{failure}; on a GPU it would: {_SIMULATION}"
     if not torch.cuda.is_available():
         return f"there is no GPU here; {_SIMULATION}"
     return None

@@ -31,6 +31,8 @@ import threading
 from types import BuiltinFunctionType, TracebackType
 from typing import Any, Callable, NamedTuple
 
+from vramscope import _pytorch
+
 __all__ = ["Figures", "KINDS", "Scope", "device_number", "scope_source"]
 
 KINDS = ("allocated", "requested", "active", "reserved")
@@ -297,12 +299,8 @@ def _install() -> None:
 
 def _install_once() -> None:
     global _book, _has_begun, _torch
-    try:
-        import torch
-    except ImportError:
-        _book = False
-        return
-    if not hasattr(torch._C, "_cuda_memoryStats"):
+    torch, _ = _pytorch.load()
+    if torch is None or not hasattr(torch._C, "_cuda_memoryStats"):
         _book = False
         return
     from vramscope._native import TorchStatistics

@@ -33,7 +33,7 @@ from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
-from vramscope import _native
+from vramscope import _native, _pytorch
 from vramscope.errors import ArgumentError, Error, UnsupportedError
 
 __all__ = ["Allocator", "Room", "active", "active_allocator", "use_allocator"]
@@ -95,11 +95,12 @@ def use_allocator(
     spawned, not forked.
 
     Raises RuntimeError where PyTorch has begun to use its own allocator; vramscope.UnsupportedError where there is no
-    CUDA, or where this PyTorch has no way to be told of a failure; vramscope.FormatError for settings that are none,
+    PyTorch or no CUDA, or where this PyTorch has no way to be told of a failure; vramscope.FormatError for settings that are none,
     with the byte.
     """
-    import torch
-
+    torch, failure = _pytorch.load()
+    if torch is None:
+        raise UnsupportedError(failure)
     path = None if recording is None else fspath(recording)
     if pool:
         return _pool_allocator(torch, conf, gpus, path, replace)

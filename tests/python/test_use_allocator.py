@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from conftest import BINARY
+from conftest import BINARY, PACKAGE, preload
 
 SETTINGS = ["", "expandable_segments:True"]
 
@@ -112,20 +112,29 @@ def test_inside_a_pool(simulated):
     assert found["where"] == [0, 0]
 
 
-def test_without_cuda(plain):
-    """No driver: a sentence, and PyTorch is as it was."""
-    found = plain("""
-        import json, vramscope
-        try:
-            import torch
-        except ImportError:
-            torch = None
-        try:
-            if torch is None:
-                raise vramscope.UnsupportedError("none")
-            vramscope.use_allocator()
-        except vramscope.Error as error:
-            print(json.dumps([type(error).__name__, str(error)]))
-        """)
-    name, text = json.loads(found.out.splitlines()[-1]) if found.code == 0 else (None, found.err)
-    assert name in ("NotFoundError", "UnsupportedError"), text
+REFUSED = """
+    import json, vramscope
+    try:
+        vramscope.use_allocator()
+    except vramscope.Error as error:
+        refusal = [type(error).__name__, str(error)]
+"""
+
+
+def test_without_the_driver(simulated):
+    """A sentence, and PyTorch is as it was."""
+    libraries = [path for path in preload().split(":") if not path.endswith("libcuda.so.1")]
+    name, text, backend = simulated(REFUSED + """
+    import torch
+    print(json.dumps([*refusal, torch.cuda.get_allocator_backend()]))
+    """, LD_PRELOAD=":".join(libraries)).result
+    assert name == "NotFoundError" and "libcuda.so.1" in text, text
+    assert backend == "native"
+
+
+def test_where_pytorch_does_not_load(plain, tmp_path):
+    """The wheel for CUDA raises errors of several kinds where CUDA's libraries are missing: each ends as a sentence."""
+    for kind in ("OSError", "ValueError", "ImportError"):
+        (tmp_path / "torch.py").write_text(f"raise {kind}('libcublasLt.so.13: no such file')\n")
+        name, text = plain(REFUSED + "    print(json.dumps(refusal))\n", PYTHONPATH=f"{tmp_path}:{PACKAGE}").result
+        assert name == "UnsupportedError" and "PyTorch does not load here" in text and "libcublasLt.so.13" in text, text
