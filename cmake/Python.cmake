@@ -56,7 +56,14 @@ file(CREATE_LINK ${PROJECT_BINARY_DIR}/vramscope ${package}/bin/vramscope SYMBOL
 file(CREATE_LINK ${vs_simcuda_dir} ${package}/lib/vramscope/simcuda SYMBOLIC)
 file(CREATE_LINK ${PROJECT_BINARY_DIR}/dryrun ${package}/lib/vramscope/dryrun SYMBOLIC)
 
-add_custom_target(python ALL)
+# The stubs that the package's own lists tell: of the methods (query.pyi) and of the names (__init__.pyi).
+set(stubs ${package}/query.pyi ${package}/__init__.pyi)
+add_custom_command(OUTPUT ${stubs}
+  COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/make_python_stubs ${PROJECT_BINARY_DIR}
+  DEPENDS vs_native ${PROJECT_SOURCE_DIR}/tools/make_python_stubs ${package_source}/__init__.py ${package_source}/query.py
+  COMMENT "Writing the stubs of the Python package" VERBATIM)
+
+add_custom_target(python ALL DEPENDS ${stubs})
 add_dependencies(python vs_native vramscope simcuda)
 
 # ---- the package as a wheel has it: `cmake --install . --component python`, which scikit-build-core does (pyproject.toml)
@@ -64,6 +71,7 @@ add_dependencies(python vs_native vramscope simcuda)
 set(python_part COMPONENT python EXCLUDE_FROM_ALL)
 get_target_property(simcuda_libraries simcuda MANUALLY_ADDED_DEPENDENCIES)
 install(TARGETS vs_native LIBRARY DESTINATION vramscope ${python_part})
+install(FILES ${stubs} DESTINATION vramscope ${python_part})
 install(TARGETS vramscope RUNTIME DESTINATION vramscope/bin ${python_part})
 install(TARGETS ${simcuda_libraries} LIBRARY DESTINATION vramscope/lib/vramscope/simcuda ${python_part})
 install(DIRECTORY ${PROJECT_BINARY_DIR}/dryrun DESTINATION vramscope/lib/vramscope ${python_part}

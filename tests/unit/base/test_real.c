@@ -1,4 +1,4 @@
-/* Doubles and their text, against CPython's repr() and float(): real_cases.def, which make_real_cases makes. */
+/* Doubles and their text, against CPython's repr() and float(): real_cases.def, which the build makes by make_real_cases. */
 #include "base/real.h"
 #include "support/random.h"
 #include "support/test.h"
