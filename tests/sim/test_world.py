@@ -3,92 +3,101 @@
 PyTorch's own fake process group, which moves nothing and needs nobody, says what a rank's memory must be.
 """
 
+import functools
 import json
 import os
 import re
-import sys
+import subprocess
 
 import pytest
 
+from conftest import BINARY, command, environment, environment_of, finish
+
 MiB, GiB = 1 << 20, 1 << 30
+SHARDED = ("fsdp", "hybrid", "tensor_parallel")
+ALL = (*SHARDED, "collectives", "ddp")
 
 
-@pytest.fixture
-def ranks(dryrun, tmp_path):
-    """ranks(options, NAME, ...) -> what each rank found, by its number."""
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory):
+    """ranks(options, *names) -> {rank: {name: what it found}} of one job under `vramscope dryrun`. Equal jobs run once."""
 
-    def run(options, name, **settings):
-        done = dryrun(options, "ranks.py", name, **settings)
-        assert done.code == 0, f"exit code {done.code}\n{done.out[-2000:]}\n{done.err[-6000:]}"
-        found = {}
-        for path in tmp_path.glob("rank.*.json"):
-            result = json.loads(path.read_text())
-            found[result["rank"]] = result
-            path.unlink()
-        return found
+    @functools.cache
+    def run(options, *names):
+        folder = tmp_path_factory.mktemp("job")
+        argv = [BINARY, "dryrun", "--gpu", "H100", *options.split(), "--", *command("ranks.py", names)]
+        return found_by(folder, finish(argv, environment_of({}), folder))
 
     return run
 
 
-def fake(python, name, world, rank):
-    """The same on PyTorch's fake process group."""
-    job = {"WORLD_SIZE": world, "RANK": rank, "LOCAL_RANK": 0, "RANKS_FAKE": 1}
-    return python("ranks.py", name, gpu="H100", **job).result
+@pytest.fixture(scope="module")
+def fake(tmp_path_factory):
+    """fake(world, rank, *names): the same on PyTorch's fake process group."""
+
+    def run(world, rank, *names):
+        folder = tmp_path_factory.mktemp("fake")
+        job = {"WORLD_SIZE": world, "RANK": rank, "LOCAL_RANK": 0, "RANKS_FAKE": 1}
+        return found_by(folder, finish(command("ranks.py", names), environment(gpu="H100", **job), folder))[rank]
+
+    return run
+
+
+def found_by(folder, done):
+    assert done.code == 0, f"exit code {done.code}\n{done.out[-2000:]}\n{done.err[-6000:]}"
+    return {int(path.name.split(".")[1]): json.loads(path.read_text()) for path in folder.glob("rank.*.json")}
 
 
 # ---- one rank alone is the same as that rank among real ones, and as PyTorch's fake group has it: to the byte
 
 
-@pytest.mark.parametrize("name", ("ddp", "fsdp", "hybrid", "tensor_parallel"))
-def test_rank_0_alone_is_rank_0(ranks, python, name):
-    real = ranks(["--ranks", "4", "--gpu", "H100"], name)
-    assert sorted(real) == [0, 1, 2, 3]
-    alone = ranks(["--world", "4", "--gpu", "H100"], name)
-    assert alone[0] == real[0]
-    if name != "ddp":  # which compares what its ranks say, and the fake group says nothing
-        assert fake(python, name, 4, 0)["history"] == real[0]["history"]
-    assert real[3]["history"] == real[0]["history"]
+def test_rank_0_alone_is_rank_0(ranks, fake):
+    real, alone = ranks("--ranks 4", *ALL), ranks("--world 4", *ALL)
+    assert sorted(real) == [0, 1, 2, 3] and sorted(alone) == [0]
+    fakes = fake(4, 0, *SHARDED)  # DDP compares what its ranks say, and the fake group says nothing
+    for name in (*SHARDED, "ddp"):
+        assert alone[0][name] == real[0][name], name
+        assert real[3][name]["history"] == real[0][name]["history"], name
+    for name in SHARDED:
+        assert fakes[name]["history"] == real[0][name]["history"], name
 
 
 def test_two_ranks(ranks):
-    real = ranks(["--ranks", "2", "--gpu", "H100"], "fsdp")
+    real = ranks("--ranks 2", "fsdp")
     assert sorted(real) == [0, 1]
-    assert ranks(["--world", "2", "--gpu", "H100"], "fsdp")[0] == real[0]
+    assert ranks("--world 2", "fsdp")[0] == real[0]
 
 
-@pytest.mark.parametrize("world, rank", ((64, 0), (64, 5), (1024, 0), (1024, 5)))
-def test_any_rank_of_any_world(ranks, python, world, rank):
-    options = ["--world", str(world), "--rank", str(rank), "--gpu", "H100"]
-    found = ranks(options, "fsdp")
+@pytest.mark.parametrize("world, rank", ((64, 0), (64, 37), (1024, 0), (1024, 5)))
+def test_any_rank_of_any_world(ranks, fake, world, rank):
+    found = ranks(f"--world {world} --rank {rank}", *ALL)
     assert list(found) == [rank]
-    assert found[rank]["history"] == fake(python, "fsdp", world, rank)["history"]
+    for name, wanted in fake(world, rank, *SHARDED).items():
+        assert found[rank][name]["history"] == wanted["history"], name
+    assert found[rank]["hybrid"]["mesh"] == [2, world // 2]
+    assert found[rank]["tensor_parallel"]["local"] == 2048 // 4
 
 
 def test_sharding_shares(ranks):
     """Parameters, gradients and Adam's two states of 8,398,848 numbers, over all ranks."""
-    held = {world: ranks(["--world", str(world), "--gpu", "H100"], "fsdp")[0]["history"][-1][0] for world in (2, 64)}
+    jobs = {2: ranks("--world 2", "fsdp"), 64: ranks("--world 64 --rank 0", *ALL)}
+    held = {world: found[0]["fsdp"]["history"][-1][0] for world, found in jobs.items()}
     numbers = 4 * (512 * 2048 * 2 + 2048 + 512)
     assert held[2] == pytest.approx(3 * 4 * numbers / 2, rel=0.02)
     assert held[64] == pytest.approx(3 * 4 * numbers / 64, rel=0.2)
 
 
-def test_meshes(ranks):
-    found = ranks(["--world", "64", "--rank", "37", "--gpu", "H100"], "hybrid")[37]
-    assert found["mesh"] == [2, 32]
-    assert ranks(["--world", "64", "--rank", "37", "--gpu", "H100"], "tensor_parallel")[37]["local"] == 2048 // 4
-
-
 @pytest.mark.parametrize("rank", (0, 2, 7))
 def test_stages_of_a_pipeline(ranks, rank):
-    assert ranks(["--world", "8", "--rank", str(rank), "--gpu", "H100"], "pipeline")[rank]["peak"] > 4 * 4 * 512 * 2048 * 2
+    assert ranks(f"--world 8 --rank {rank}", "pipeline")[rank]["pipeline"]["peak"] > 4 * 4 * 512 * 2048 * 2
 
 
 # ---- values that are only moved
 
 
-@pytest.mark.parametrize("options, rank", ((["--ranks", "4"], 3), (["--world", "64"], 0), (["--world", "1024", "--rank", "5"], 5)))
+@pytest.mark.parametrize("options, rank", (("--ranks 4", 3), ("--world 64 --rank 0", 0), ("--world 1024 --rank 5", 5)))
 def test_collectives(ranks, options, rank):
-    found = ranks([*options, "--gpu", "H100"], "collectives")[rank]
+    found = ranks(options, *ALL)[rank]["collectives"]
     own = [10.0 * (rank + 1), 1.0]
     assert found["all_gather"] == [own, own]
     assert found["all_gather_into_tensor"] == own
@@ -122,10 +131,7 @@ def test_llama_of_70_billion(dryrun):
 def test_launchers_are_refused(dryrun):
     done = dryrun(["--world", "64", "--gpu", "H100"], "print(1)")
     assert done.out.strip().splitlines()[0] == "1"
-    binary = os.environ["VRAMSCOPE"]
-    import subprocess
-
-    said = subprocess.run([binary, "dryrun", "--world", "64", "--", "torchrun", "train.py"], capture_output=True, text=True, check=False)
+    said = subprocess.run([BINARY, "dryrun", "--world", "64", "--", "torchrun", "train.py"], capture_output=True, text=True, check=False)
     assert said.returncode == 2 and "torchrun" in said.stderr
 
 

@@ -1,9 +1,11 @@
-"""Programs of several ranks, as people write them: `ranks.py NAME`, with the environment that torchrun sets.
+"""Programs of several ranks, as people write them: `ranks.py NAME...`, with the environment that torchrun sets. They run one after
+the other in one process group, each from an empty cache.
 
-What a rank finds out it writes to rank.N.json in the current folder; rank 0 prints it, too. With RANKS_FAKE=1 PyTorch's own fake
-process group stands in for NCCL: it moves nothing, and needs no one.
+What a rank finds out it writes to rank.N.json in the current folder: {NAME: what that program found}. With RANKS_FAKE=1 PyTorch's
+own fake process group stands in for NCCL: it moves no data, and waits for no other rank.
 """
 
+import gc
 import json
 import os
 import sys
@@ -157,16 +159,22 @@ def objects():
     return {"gathered": everyone, "chosen": chosen}
 
 
+def run(name):
+    torch.manual_seed(0)
+    found = globals()[name]()
+    gc.collect()  # modules that FSDP has wrapped are held in cycles
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    return found
+
+
 def main():
     begin()
-    result = globals()[sys.argv[1]]()
+    found = {name: run(name) for name in sys.argv[1:]}
     rank = dist.get_rank()
     dist.destroy_process_group()
-    result["rank"] = rank
     with open(f"rank.{rank}.json", "w") as file:
-        json.dump(result, file)
-    if rank == 0 or os.environ.get("RANKS_FAKE"):
-        print(json.dumps(result), flush=True)
+        json.dump(found, file)
     if os.environ.get("RANKS_FAKE"):  # with the fake group PyTorch now and then aborts while it takes its threads down
         os._exit(0)
 
