@@ -1,7 +1,7 @@
 # The front door. CMake does the work (CMakePresets.json); each target first installs what it lacks (tools/setup).
 #
 #   make demo      a report of a simulated training run: the first thing to try
-#   make test      every test, in the release and in the hostile build
+#   make test      every test, in the release and in the hostile build (PRESETS="..." for other builds)
 #   make bench     figures as ratios against named peers
 #   make fuzz      all fuzz targets until one breaks (FUZZ_RUNS=N: that many executions of each)
 #   make install   to PREFIX (/usr/local), below DESTDIR
@@ -22,7 +22,7 @@ demo:
 
 test:
 	@tools/setup test
-	@tools/test
+	@tools/test $(PRESETS)
 
 bench:
 	@tools/setup bench

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from conftest import environment, finish  # noqa: E402
+from conftest import LIBRARIES, PYTHON, environment, finish  # noqa: E402
 
 
 def program(name):
@@ -37,7 +37,12 @@ def test_ffmpeg_moves_frames_through_the_card(tmp_path):
 
 def test_hashcat_lists_the_card(tmp_path):
     hashcat = program("hashcat")
-    done = finish([hashcat, "-I"], environment(gpu="RTX4090", HOME=tmp_path), tmp_path)
+    assert Path("/sys/devices").exists(), "hashcat aborts where /sys is not mounted"
+    # It uses CUDA only where it finds NVRTC, by the name that a toolkit's development files have. The wheel has the library itself.
+    (tmp_path / "libnvrtc.so").symlink_to(Path(LIBRARIES) / "libnvrtc.so.13")
+    (wheel,) = Path(PYTHON).parents[1].glob("lib/python3*/site-packages/nvidia/cu13/lib")
+    folders = f"{tmp_path}:{wheel}"
+    done = finish([hashcat, "-I"], environment(gpu="RTX4090", HOME=tmp_path, LD_LIBRARY_PATH=folders), tmp_path)
     assert done.code == 0, done.err
     card = re.search(r"Name[.]+: NVIDIA GeForce RTX 4090 \(simulated\)\n(.*?)\n\n", done.out, re.S)
     assert card, done.out
