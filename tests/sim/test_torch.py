@@ -121,21 +121,39 @@ def test_compile(python, tmp_path):
 # ---- the environment
 
 
-@pytest.mark.parametrize("visible, count", (("0", 1), ("1,0", 2), ("-1", 0), ("", 0), ("2,9,0", 1)))
-def test_visible_devices(python, visible, count):
-    code = "import torch, json; print(json.dumps([torch.cuda.device_count(), torch.cuda.is_available()]))\n"
-    assert python(code, gpu="H100,A100-40,L4", CUDA_VISIBLE_DEVICES=visible).result == [count, count > 0]
+# Imports PyTorch once, and looks in a child for each value of a variable: CUDA begins there, not in the parent.
+FORKED = """
+    import json, os, sys, torch
+
+    def look():
+        {look}
+
+    name, values = sys.argv[1], sys.argv[2:]
+    found = []
+    for value in values:
+        result, told = os.pipe()
+        if os.fork() == 0:
+            os.environ[name] = value
+            os.write(told, json.dumps(look()).encode())
+            os._exit(0)
+        os.wait()
+        os.close(told)
+        found.append(json.loads(os.read(result, 1000)))
+    print(json.dumps(dict(zip(values, found))))
+"""
 
 
-@pytest.mark.parametrize("values, wanted", (("zeros", [False, 0.0]), ("true", [True, 0.0]), ("keep", [False, 0.0])))
-def test_values(python, values, wanted):
-    code = """
-        import torch, json
-        x = torch.arange(10.0).cuda()
-        y = x + 1
-        print(json.dumps([bool((y > 100).all()), float(y[3])]))
-        """
-    assert python(code, values=values).result == wanted
+def test_visible_devices(python):
+    wanted = {"0": 1, "1,0": 2, "-1": 0, "": 0, "2,9,0": 1}
+    look = "return [torch.cuda.device_count(), torch.cuda.is_available()]"
+    found = python(FORKED.format(look=look), "CUDA_VISIBLE_DEVICES", *wanted, gpu="H100,A100-40,L4").result
+    assert found == {visible: [count, count > 0] for visible, count in wanted.items()}
+
+
+def test_values(python):
+    look = 'x = torch.arange(10.0).cuda(); return [bool((x + 1 > 100).all()), float((x + 1)[3])]'
+    found = python(FORKED.format(look=look), "VRAMSCOPE_SIM_VALUES", "zeros", "true", "keep").result
+    assert found == {"zeros": [False, 0.0], "true": [True, 0.0], "keep": [False, 0.0]}
 
 
 def test_program_without_cuda_is_unchanged(python):
