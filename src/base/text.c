@@ -32,6 +32,14 @@ static void flush(vs_text *text) {
   text->bytes.count = 0;
 }
 
+static vs_status put_bytes(void *ctx, const void *data, size_t size) {
+  vs_text *text = ctx;
+  vs_text_put(text, data, size);
+  return text->status;
+}
+
+vs_writer vs_text_writer(vs_text *text) { return (vs_writer){.ctx = text, .write = put_bytes}; }
+
 vs_status vs_text_finish(vs_text *text) {
   flush(text);
   return text->status;

@@ -34,6 +34,9 @@ void vs_text_deinit(vs_text *text);
 /* Hands what is left to the writer and tells how it all went. */
 VS_MUST_CHECK vs_status vs_text_finish(vs_text *text);
 
+/* A destination of bytes that are added to the text. */
+vs_writer vs_text_writer(vs_text *text);
+
 /* What was collected and not handed on; borrowed until the next put. */
 static inline vs_str vs_text_view(const vs_text *text) {
   return (vs_str){text->bytes.data, text->bytes.count};

@@ -70,19 +70,12 @@ static vs_status load(vs_engine *engine, const vs_dryrun_setup *setup, const cha
   return status;
 }
 
-static vs_status collect(void *ctx, const void *data, size_t size) {
-  vs_text *text = ctx;
-  vs_text_put(text, data, size);
-  return text->status;
-}
-
 static vs_status ask(vs_engine *engine, const vs_dryrun_setup *setup, vs_json_doc *report, vs_error *error) {
   char request[80];
   vs_text reply;
   vs_format(request, sizeof request, "{\"method\": \"report\", \"params\": {\"top\": %U}}", setup->plan->top);
   vs_text_init(&reply, setup->host, NULL);
-  vs_status status =
-      vs_engine_request(engine, vs_str_from(request), (vs_writer){.ctx = &reply, .write = collect}, error);
+  vs_status status = vs_engine_request(engine, vs_str_from(request), vs_text_writer(&reply), error);
   if (status == VS_OK) status = vs_json_doc_init(report, setup->host, vs_text_view(&reply), error);
   vs_text_deinit(&reply);
   return status;

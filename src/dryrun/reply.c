@@ -239,7 +239,6 @@ static void put_command(vs_jsonw *w, char *const *words) {
 
 static void put_run(vs_jsonw *w, const vs_outcome *outcome) {
   const int number = vs_launch_signal(outcome->launch);
-  const char *values = outcome->setup->plan->values;
   put_command(w, outcome->setup->plan->command);
   vs_jsonw_member_str(w, "verdict", vs_str_from(verdict_word(outcome->verdict)));
   vs_jsonw_member_i64(w, "exit_code", vs_launch_exit(outcome->launch));
@@ -248,7 +247,7 @@ static void put_run(vs_jsonw *w, const vs_outcome *outcome) {
   vs_jsonw_member_u64(w, "time_us", outcome->launch->took_us);
   vs_jsonw_member_u64(w, "steps", outcome->result->steps);
   put_job(w, outcome->setup);
-  vs_jsonw_member_str(w, "values", vs_str_from(values == NULL ? "zeros" : values));
+  vs_jsonw_member_str(w, "values", vs_str_from(outcome->setup->values));
 }
 
 static void put_findings(vs_jsonw *w, const vs_outcome *outcome) {

@@ -1,4 +1,5 @@
 #include "dryrun/setup.h"
+#include "os/process.h"
 
 /* ---- the machine */
 
@@ -98,6 +99,8 @@ vs_status vs_dryrun_setup_init(vs_dryrun_setup *setup, const vs_host *host, cons
   error->offset = VS_NO_OFFSET; /* of a short text, which the sentence quotes */
   if (status != VS_OK) return error->status = VS_BAD_ARGUMENT;
   VS_ASSERT(vs_dryrun_setup_check(setup));
+  setup->values = plan->values != NULL ? plan->values : vs_process_variable("VRAMSCOPE_SIM_VALUES");
+  if (setup->values == NULL) setup->values = "zeros";
   vs_simulated_find(&setup->simulated, plan->libraries);
   if (setup->simulated.has_core) return VS_OK;
   return vs_fail(error, VS_IO, VS_NO_OFFSET,

@@ -14,7 +14,7 @@ typedef struct vs_dryrun_setup {
   const vs_host *host;
   const vs_dryrun_plan *plan; /* borrowed */
   vs_dryrun_watch watch;
-  const char *gpu_text;
+  const char *gpu_text, *values; /* of the plan, the environment, or what holds without them */
   vs_sim_gpu gpus[VS_SIM_MAX_DEVICES];
   uint32_t gpu_count;
   bool has_job; /* the processes are ranks of `job` */

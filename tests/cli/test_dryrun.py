@@ -419,6 +419,34 @@ def test_ranks(figures):
     assert reply["exit_code"] == 1
 
 
+def keys_of(value):
+    """Every key of a reply; a `report` within it is described by another page."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield key
+            yield from keys_of(member) if key != "report" else ()
+    for member in value if isinstance(value, list) else ():
+        yield from keys_of(member)
+
+
+def test_every_key_is_documented(figures):
+    model = {"parameters": 4, "parameter_bytes": 16, "trainable_bytes": 16, "gradient_bytes": 0, "optimizer_bytes": 0, "optimizer": "Adam"}
+    stats = torch_stats([(1, 1, 2, 1, 0)], complete=False, model=model, oom={"device": 0, "asked_bytes": 1, "free_bytes": 1},
+                        allocator={"backend": "native", "settings": ""}, history={"on": True, "why": None, "calls": []})  # fmt: skip
+    notes = [
+        *note(note="read", id=1, bytes=4, frames=[{"name": "f", "file": "/home/me/t.py", "line": 3}]),
+        *note(note="guess", what="x", bytes=1, why="y"),
+        *note(note="refused", name="f", library="l"),
+        *["file", "problems.%p.jsonl", '{"what": "the history", "why": "no space"}'],
+    ]
+    reply = figures(["--world", "4", "--rank", "1", "--find-smallest"], FAKE, "context", "0", *stats, *notes)
+    assert {doubt["kind"] for doubt in reply["doubts"]} == {"value_read", "guess", "refused", "history_lost", "not_recorded"}
+    assert reply["model"] and reply["training_bytes"] and reply["job"] and reply["oom"] and reply["search"]
+    page = (Path(__file__).parents[2] / "docs" / "formats" / "dryrun.md").read_text()
+    words = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`]+)`", page))))
+    assert sorted(set(keys_of(reply)) - words) == []
+
+
 # The smallest size.
 
 

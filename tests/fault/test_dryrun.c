@@ -4,12 +4,6 @@
 #include <stdlib.h>
 #include <vramscope/dryrun.h>
 
-static vs_status collect(void *ctx, const void *data, size_t size) {
-  vs_text *text = ctx;
-  vs_text_put(text, data, size);
-  return text->status;
-}
-
 static vs_status run(const vs_host *host, void *ctx) {
   const vs_dryrun_plan plan = {.command = (char *[]){"true", NULL},
                                .gpu = "2xL4",
@@ -20,8 +14,7 @@ static vs_status run(const vs_host *host, void *ctx) {
   vs_dryrun_end end;
   vs_error error;
   vs_text_init(&reply, vs_host_default(), NULL);
-  const vs_status status =
-      vs_dryrun_run(host, &plan, NULL, (vs_writer){.ctx = &reply, .write = collect}, &end, &error);
+  const vs_status status = vs_dryrun_run(host, &plan, NULL, vs_text_writer(&reply), &end, &error);
   if (status == VS_OK) {
     vs_json_doc document;
     expect_ok(vs_json_doc_init(&document, vs_host_default(), vs_text_view(&reply), &error));

@@ -77,15 +77,9 @@ static vs_status send(vs_client *client, vs_writer writer, vs_error *error) {
   return vs_engine_request(client->engine, vs_text_view(&client->request), writer, error);
 }
 
-static vs_status collect(void *ctx, const void *data, size_t size) {
-  vs_text *text = ctx;
-  vs_text_put(text, data, size);
-  return text->status;
-}
-
 vs_status vs_client_try(vs_client *client, vs_text *reply, vs_error *error) {
   *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
-  error->status = send(client, (vs_writer){.ctx = reply, .write = collect}, error);
+  error->status = send(client, vs_text_writer(reply), error);
   return error->status;
 }
 

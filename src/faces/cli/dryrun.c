@@ -121,12 +121,6 @@ static vs_exit put_text(vs_cli *cli, vs_str reply) {
   return VS_EXIT_OK;
 }
 
-static vs_status collect(void *ctx, const void *data, size_t size) {
-  vs_text *text = ctx;
-  vs_text_put(text, data, size);
-  return text->status;
-}
-
 vs_exit vs_cli_dryrun(vs_cli *cli) {
   const vs_dryrun_plan plan = plan_of(cli);
   view v = {.cli = cli};
@@ -136,8 +130,7 @@ vs_exit vs_cli_dryrun(vs_cli *cli) {
   vs_text reply;
   vs_text_init(&reply, cli->host, NULL);
   vs_statusline_begin(&v.line, !vs_cli_has(cli, VS_OPTION_QUIET));
-  const vs_status status =
-      vs_dryrun_run(cli->host, &plan, &watch, (vs_writer){.ctx = &reply, .write = collect}, &end, &error);
+  const vs_status status = vs_dryrun_run(cli->host, &plan, &watch, vs_text_writer(&reply), &end, &error);
   vs_exit code = VS_EXIT_OK;
   cli->program_exit = end.exit_code;
   if (status != VS_OK) {

@@ -294,12 +294,6 @@ static PyObject *load(PyObject *object, PyObject *arguments) {
 
 /* ---- requests ----------------------------------------------------------------------------------------------------- */
 
-static vs_status collect(void *ctx, const void *data, size_t size) {
-  vs_text *text = ctx;
-  vs_text_put(text, data, size);
-  return text->status;
-}
-
 static reply_object *new_reply(PyTypeObject *engine_type) {
   const vs_python_state *state = PyType_GetModuleState(engine_type);
   if (state == NULL) return NULL;
@@ -320,7 +314,7 @@ static PyObject *request(PyObject *object, PyObject *argument) {
     return NULL;
   }
   vs_error error = {.offset = VS_NO_OFFSET};
-  const vs_writer writer = {.ctx = &reply->bytes, .write = collect};
+  const vs_writer writer = vs_text_writer(&reply->bytes);
   PyThreadState *thread = PyEval_SaveThread();
   const vs_status status = vs_engine_request(self->engine, (vs_str){asked, (size_t)size}, writer, &error);
   PyEval_RestoreThread(thread);

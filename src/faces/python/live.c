@@ -28,12 +28,6 @@ static bool read_device(PyObject *argument, uint32_t *device) {
   return true;
 }
 
-static vs_status append(void *ctx, const void *data, size_t size) {
-  vs_text *text = ctx;
-  vs_text_put(text, data, size);
-  return text->status;
-}
-
 /* A vs_text as bytes or as text; the text is emptied. NULL with an error set. */
 static PyObject *give_bytes(vs_text *text) {
   const vs_str s = vs_text_view(text);
@@ -161,7 +155,7 @@ static PyObject *live_summary(PyObject *module, PyObject *arguments) {
   (void)module;
   if (live == NULL || !PyArg_ParseTuple(arguments, "Ip", &device, &abbreviated)) return NULL;
   vs_text_init(&text, vs_host_default(), NULL);
-  const vs_status status = vs_live_summary_write(live, device, abbreviated != 0, (vs_writer){&text, append});
+  const vs_status status = vs_live_summary_write(live, device, abbreviated != 0, vs_text_writer(&text));
   if (status == VS_OK) return give_text(&text);
   vs_text_deinit(&text);
   return vs_python_raise(status, NULL);
@@ -223,7 +217,7 @@ static PyObject *live_settings(PyObject *module, PyObject *unused) {
   (void)unused;
   if (live == NULL) return NULL;
   vs_text_init(&text, vs_host_default(), NULL);
-  const vs_status status = vs_live_settings_write(live, (vs_writer){&text, append});
+  const vs_status status = vs_live_settings_write(live, vs_text_writer(&text));
   if (status == VS_OK) return give_text(&text);
   vs_text_deinit(&text);
   return vs_python_raise(status, NULL);
@@ -277,7 +271,7 @@ static PyObject *live_snapshot(PyObject *module, PyObject *arguments) {
   vs_text_init(&text, vs_host_default(), NULL);
   Py_BEGIN_ALLOW_THREADS;
   status = vs_live_snapshot_write(live, is_json ? VS_LIVE_JSON : VS_LIVE_PICKLE, with_history != 0,
-                                  (vs_writer){&text, append}, &error);
+                                  vs_text_writer(&text), &error);
   Py_END_ALLOW_THREADS;
   if (status == VS_OK) return give_bytes(&text);
   vs_text_deinit(&text);
@@ -377,7 +371,7 @@ static PyObject *live_oom_text(PyObject *module, PyObject *unused) {
   (void)unused;
   if (live == NULL) return NULL;
   vs_text_init(&text, vs_host_default(), NULL);
-  const vs_status status = vs_live_oom_write(live, (vs_writer){&text, append});
+  const vs_status status = vs_live_oom_write(live, vs_text_writer(&text));
   if (status == VS_OK) return give_text(&text);
   vs_text_deinit(&text);
   if (status == VS_NOT_FOUND) Py_RETURN_NONE;

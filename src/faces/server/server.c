@@ -145,12 +145,6 @@ static enum MHD_Result send_state(struct MHD_Connection *connection, exchange *x
 
 /* ---- questions */
 
-static vs_status collect(void *ctx, const void *data, size_t size) {
-  vs_text *reply = ctx;
-  vs_text_put(reply, data, size);
-  return reply->status;
-}
-
 /* It is this thread's turn. */
 static vs_status ask(exchange *x, vs_error *error) {
   const vs_served *file = &x->server->files[x->file];
@@ -158,7 +152,7 @@ static vs_status ask(exchange *x, vs_error *error) {
     *error = file->error;
     return error->status;
   }
-  const vs_writer writer = {.ctx = &x->reply, .write = collect};
+  const vs_writer writer = vs_text_writer(&x->reply);
   return vs_engine_request(file->engine, vs_text_view(&x->body), writer, error);
 }
 

@@ -1,0 +1,73 @@
+#include "faces/cli/dryrun_sheet.h"
+
+void vs_sheet_end(vs_sheet *p, const char *label, vs_style style) {
+  enum { LABEL = 15 };
+  if (p->line.status != VS_OK && p->screen->text.status == VS_OK) p->screen->text.status = p->line.status;
+  vs_screen_labelled(p->screen, label, LABEL, style, vs_text_view(&p->line));
+}
+
+vs_str vs_sheet_short_name(vs_json named) {
+  const vs_str whole = vs_reply_str(named, "name"), maker = VS_STR("NVIDIA ");
+  return vs_str_starts(whole, maker) ? (vs_str){whole.data + maker.size, whole.size - maker.size} : whole;
+}
+
+void vs_sheet_machine(vs_sheet *p) {
+  const size_t count = vs_json_count(p->cards);
+  const vs_json first = vs_json_at(p->cards, 0);
+  size_t alike = 0;
+  for (size_t i = 0; i < count; i++)
+    alike += vs_str_equal(vs_reply_str(vs_json_at(p->cards, i), "name"), vs_reply_str(first, "name"));
+  if (count > 1 && alike == count) vs_text_format(&p->line, "%U x ", (uint64_t)count);
+  else if (count > 1) vs_text_format(&p->line, "%U GPUs, the first of them ", (uint64_t)count);
+  vs_sheet_name(p, first);
+}
+
+void vs_sheet_shares(vs_sheet *p, vs_json card) {
+  vs_sheet_bytes(p, vs_reply_u64(card, "driver_peak_bytes"));
+  vs_text_cstr(&p->line, " of ");
+  vs_sheet_bytes(p, vs_reply_u64(card, "total_bytes"));
+}
+
+uint64_t vs_sheet_torch_sum(const vs_sheet *p, const char *name) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < vs_json_count(p->cards); i++)
+    sum += vs_reply_u64(vs_reply_at(vs_json_at(p->cards, i), "torch"), name);
+  return sum;
+}
+
+/* The card that the report is about. */
+static vs_json busiest(vs_json reply) {
+  const vs_json cards = vs_reply_at(reply, "devices"), oom = vs_reply_at(reply, "oom");
+  size_t best = 0;
+  if (!vs_reply_is_unknown(oom)) return vs_json_at(cards, (size_t)vs_reply_u64(oom, "device"));
+  for (size_t i = 1; i < vs_json_count(cards); i++)
+    if (vs_reply_u64(vs_json_at(cards, i), "driver_peak_bytes") >
+        vs_reply_u64(vs_json_at(cards, best), "driver_peak_bytes"))
+      best = i;
+  return vs_json_at(cards, best);
+}
+
+/* Of the main process the device with an error, else the one with the highest peak. */
+static vs_json device_of(vs_json devices) {
+  size_t best = 0;
+  for (size_t i = 1; i < vs_json_count(devices); i++) {
+    const vs_json a = vs_json_at(devices, best), b = vs_json_at(devices, i);
+    const bool a_failed = vs_json_count(vs_reply_at(a, "ooms")) != 0,
+               b_failed = vs_json_count(vs_reply_at(b, "ooms")) != 0;
+    const uint64_t a_peak = vs_reply_u64(vs_reply_at(a, "peak"), "requested_bytes");
+    const uint64_t b_peak = vs_reply_u64(vs_reply_at(b, "peak"), "requested_bytes");
+    if (b_failed != a_failed ? b_failed : b_peak > a_peak) best = i;
+  }
+  return vs_json_at(devices, best);
+}
+
+void vs_sheet_init(vs_sheet *p, vs_cli *cli, vs_json reply) {
+  *p = (vs_sheet){.cli = cli,
+                  .screen = &cli->screen,
+                  .reply = reply,
+                  .verdict = vs_reply_str(reply, "verdict"),
+                  .cards = vs_reply_at(reply, "devices"),
+                  .card = busiest(reply),
+                  .device = device_of(vs_reply_at(reply, "report"))};
+  vs_scratch_init(&p->line, &cli->screen);
+}

@@ -1,0 +1,51 @@
+/* The report of a dry run while it is written: the reply, and the line in the making.
+ *
+ * A line: vs_sheet_begin, then what goes into `line`, then vs_sheet_end. What comes from the reply is made safe. */
+#ifndef VS_CLI_DRYRUN_SHEET_H
+#define VS_CLI_DRYRUN_SHEET_H
+
+#include "faces/cli/words.h"
+
+typedef struct vs_sheet {
+  vs_cli *cli;
+  vs_screen *screen;
+  vs_json reply;
+  vs_str verdict;
+  vs_json cards;  /* the simulated ones */
+  vs_json card;   /* the busiest of these, or the one that was out of memory: the report is about it */
+  vs_json device; /* of the engine's report: the one to look into; absent where there is none */
+  vs_text line;
+} vs_sheet;
+
+void vs_sheet_init(vs_sheet *p, vs_cli *cli, vs_json reply);
+static inline void vs_sheet_deinit(vs_sheet *p) { vs_text_deinit(&p->line); }
+
+static inline bool vs_sheet_is(const vs_sheet *p, const char *verdict) {
+  return vs_str_equal(p->verdict, vs_str_from(verdict));
+}
+
+static inline vs_text *vs_sheet_begin(vs_sheet *p) {
+  p->line.bytes.count = 0;
+  return &p->line;
+}
+void vs_sheet_end(vs_sheet *p, const char *label, vs_style style);
+
+/* "NVIDIA H100 80GB HBM3 (simulated)": the name of a card or row without the maker, which takes room and says nothing. */
+vs_str vs_sheet_short_name(vs_json named);
+/* The sum of a figure of PyTorch's over the cards. */
+uint64_t vs_sheet_torch_sum(const vs_sheet *p, const char *name);
+
+/* ---- into the line */
+
+static inline void vs_sheet_bytes(vs_sheet *p, uint64_t bytes) {
+  vs_text_bytes(&p->line, bytes, p->screen->unit);
+}
+static inline void vs_sheet_name(vs_sheet *p, vs_json named) {
+  vs_screen_safe(&p->line, vs_sheet_short_name(named));
+}
+/* "2 x H100 80GB HBM3 (simulated)". */
+void vs_sheet_machine(vs_sheet *p);
+/* "9.90 GiB of 24.00 GiB": the peak of a card. */
+void vs_sheet_shares(vs_sheet *p, vs_json card);
+
+#endif
