@@ -231,9 +231,16 @@ static uint8_t judge_file(vs_str file) {
   return found;
 }
 
+/* A compiled program, and not a script: a path without extension, of which no line is known. */
+static bool is_program(vs_str file, int64_t line) {
+  return line <= 0 && vs_str_contains(file, VS_STR("/")) &&
+         !vs_str_contains(vs_path_base(file), VS_STR("."));
+}
+
 bool vs_frame_is_python(const vs_snapshot *snapshot, uint32_t frame) {
   const vs_frame *f = &snapshot->stacks.frames.data[frame];
-  return !is_native_name(vs_snapshot_string(snapshot, f->name)) &&
+  return !is_program(vs_snapshot_string(snapshot, f->file), f->line) &&
+         !is_native_name(vs_snapshot_string(snapshot, f->name)) &&
          !is_native_file(vs_snapshot_string(snapshot, f->file));
 }
 
@@ -281,7 +288,9 @@ static uint8_t meaning(vs_frames *frames, uint32_t frame) {
   uint8_t *name = &frames->names.data[f->name], *file = &frames->files.data[f->file];
   if (*name == 0) *name = judge_name(vs_snapshot_string(frames->snapshot, f->name));
   if (*file == 0) *file = judge_file(vs_snapshot_string(frames->snapshot, f->file));
-  return *name | *file;
+  const uint8_t all = *name | *file;
+  if ((all & NATIVE) != 0 || !is_program(vs_snapshot_string(frames->snapshot, f->file), f->line)) return all;
+  return all | NATIVE;
 }
 
 static bool has_python(vs_frames *frames) {

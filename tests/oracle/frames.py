@@ -31,12 +31,13 @@ LIBRARY_SPACES = ("std::", "__gnu_cxx::", "at::", "c10::", "torch::", "caffe2::"
 
 
 def is_python(frame):
-    function, file, _ = frame
+    function, file, line = frame
     if any(mark in function for mark in ("::", "(", "+0x")) or function == "??":
         return False
     base = re.split(r"[/\\]", file)[-1]
     is_interpreter = base.startswith("python") and not base.endswith(".py")
-    return file not in ("", "??") and not file.endswith(SOURCES + BINARIES) and ".so." not in file and not is_interpreter
+    is_program = line <= 0 and "/" in file and "." not in base
+    return not is_program and file not in ("", "??") and not file.endswith(SOURCES + BINARIES) and ".so." not in file and not is_interpreter
 
 
 def line_of(frame):

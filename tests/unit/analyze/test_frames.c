@@ -105,6 +105,28 @@ static void test_kinds_of_c_programs(void **state) {
                kind_of(cases[i].name, cases[i].file, false), cases[i].kind);
 }
 
+/* The stacks of a program built with -g, as they are recorded. */
+static void test_a_c_program(void **state) {
+  (void)state;
+  made m = made_begin();
+  const uint32_t ids[] = {
+      made_frame(&m, "vs_live_malloc", "../../src/live/device.c", 170),
+      made_frame(&m, "need", "/home/user/model.c", 8),
+      made_frame(&m, "main", "/home/user/model.c", 29),
+      made_frame(&m, "__libc_start_call_main", "../sysdeps/nptl/libc_start_call_main.h", 58),
+      made_frame(&m, "_start", "/home/user/model", 0),
+      made_frame(&m, "helper", "/home/user/model", 0),
+  };
+  static const char kinds[] = "nuunnc";
+  vs_frames frames;
+  expect_ok(vs_frames_init(m.host, m.snapshot, &frames));
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+    assert_int_equal("ncblu"[vs_frames_kind(&frames, ids[i])], kinds[i]);
+  assert_int_equal(vs_frames_user(&frames, made_stack_of(&m, ids, 5)), ids[1]);
+  vs_frames_deinit(m.host, &frames);
+  made_end(&m);
+}
+
 static void test_short_names(void **state) {
   (void)state;
   static const char *const cases[][2] = {
@@ -314,6 +336,7 @@ static void test_owners(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_kinds),       cmocka_unit_test(test_kinds_of_c_programs),
+      cmocka_unit_test(test_a_c_program),
       cmocka_unit_test(test_short_names), cmocka_unit_test(test_autograd_nodes),
       cmocka_unit_test(test_labels),      cmocka_unit_test(test_files_of_one_name),
       cmocka_unit_test(test_owners),      cmocka_unit_test(test_lines),
