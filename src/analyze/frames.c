@@ -58,10 +58,10 @@ static const char *const SOURCE_ENDS[] = {
     ".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hh", ".hpp", ".cuh", ".inl", ".rs", ".S",
 };
 static const char *const NATIVE_ENDS[] = {".so", ".o", ".a", ".dll", ".pyd", ".dylib"};
-/* Of a program without Python: what is not its own. The C library's files stand below its build folder. */
+/* Of a program without Python: what is not its own. The last four are folders of glibc. */
 static const char *const NATIVE_LIBRARY_NAMES[] = {
     "std::", "__gnu_cxx::", "at::", "c10::", "torch::", "caffe2::", "pybind11::", "thrust::", "cub::"};
-static const char *const NATIVE_LIBRARY_FILES[] = {"/usr/", "./", "../"};
+static const char *const NATIVE_LIBRARY_FILES[] = {"/usr/", "../sysdeps/", "../csu/", "./nptl/", "./stdlib/"};
 static const char *const LIBRARY_PARTS[] = {
     "site-packages", "dist-packages", "/torch/",        "\\torch\\",
     "lib/python3",   "\\Lib\\",       "torchinductor_", "__torch__",

@@ -91,3 +91,18 @@ def test_a_pipe_of_that_name_is_not_opened(vramscope, program, folder):
     os.remove(program)
     os.mkfifo(program)
     assert stacks(vramscope, recording)[1000000][0][0].startswith("program+0x")
+
+
+def test_a_programs_own_lines_in_every_format(elfutils, vramscope, program, folder):
+    """The functions of a program without Python are its own, in the recording and in what is made of it."""
+    recording = record(program, folder)
+    trees = []
+    for form in ("vram", "pickle", "json"):
+        if form != "vram":
+            assert vramscope("export", recording, form, "-o", f"own.{form}").code == 0
+        trees.append(json.loads(vramscope("tree", "--at", "end", "--json", f"own.{form}").out)["nodes"])
+    words = [[(node["kind"], node["place"], node["name"], node["bytes"]) for node in nodes] for nodes in trees]
+    assert words[0] == words[1] == words[2]
+    own = {name: place for kind, place, name, _ in words[0] if kind == "user"}
+    assert {"main", "train", "layer"} <= own.keys() and own["layer"] == f"record_stacks.c:{line_of('1000000);')[0]}"
+    assert not {"clone3", "_start", "__libc_start_main"} & own.keys()

@@ -75,7 +75,7 @@ class Frames:
             return "library" if PACKAGES.search(file) else "user"
         if node_of(function):
             return "backward"
-        is_foreign = without_brackets(function).startswith(LIBRARY_SPACES) or file.startswith(("/usr/", "./", "../"))
+        is_foreign = without_brackets(function).startswith(LIBRARY_SPACES) or file.startswith(("/usr/", "../sysdeps/", "../csu/", "./nptl/", "./stdlib/"))
         is_own = line_of(frame) and not self.has_python and not is_foreign and not PACKAGES.search(file)
         return "user" if is_own else "native"
 

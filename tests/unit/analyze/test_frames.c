@@ -90,7 +90,7 @@ static void test_kinds_of_c_programs(void **state) {
   } cases[] = {
       {"load_weights", "/home/user/model.c", 'u'},
       {"Model::load(int)", "model.cpp", 'u'},
-      {"main", "model.c", 'u'},
+      {"main", "../../src/model.c", 'u'},
       {"load_weights", "/home/user/model", 'u'}, /* no C file: as good as a script */
       {"vs_live_malloc", "/src/vramscope/src/live/device.c", 'n'},
       {"__libc_start_call_main", "../sysdeps/nptl/libc_start_call_main.h", 'n'},
