@@ -187,10 +187,12 @@ void vs_put_function(vs_text *text, vs_str function) {
 }
 
 vs_str vs_autograd_node(vs_str function) {
-  static const vs_str autograd = {"torch::autograd::", 17}, apply = {"apply", 5};
+  static const vs_str autograd = {"torch::autograd::", 17}, engine = {"Engine::", 8}, apply = {"apply", 5};
   const vs_str name = qualified(function);
   size_t node = 0, node_end = 0, last = 0; /* of the last two parts */
   if (!vs_str_starts(name, autograd)) return VS_STR("");
+  if (vs_str_starts((vs_str){name.data + autograd.size, name.size - autograd.size}, engine))
+    return (vs_str){name.data + autograd.size, engine.size - 2};
   for (walk w = {.name = name}; step(&w);) {
     if (!vs_str_starts((vs_str){name.data + w.at, name.size - w.at}, VS_STR("::"))) continue;
     node = last;
@@ -215,6 +217,8 @@ static uint8_t judge_name(vs_str name) {
   if (is_native_name(name)) found |= NATIVE;
   if ((found & NATIVE) == 0) return found;
   const vs_str plain = qualified(name);
+  if (vs_str_contains(plain, VS_STR("::~")) || vs_str_starts(plain, VS_STR("c10::intrusive_ptr<")))
+    found |= NATIVE_NOISE; /* how memory is freed, not by which operation */
   if (starts_with_any(plain, NATIVE_LIBRARY_NAMES, COUNT(NATIVE_LIBRARY_NAMES))) found |= NATIVE_LIBRARY;
   if (vs_autograd_node(name).size != 0) found |= BACKWARD;
   return found;
@@ -233,8 +237,7 @@ static uint8_t judge_file(vs_str file) {
 
 /* A compiled program, and not a script: a path without extension, of which no line is known. */
 static bool is_program(vs_str file, int64_t line) {
-  return line <= 0 && vs_str_contains(file, VS_STR("/")) &&
-         !vs_str_contains(vs_path_base(file), VS_STR("."));
+  return line <= 0 && vs_str_contains(file, VS_STR("/")) && !vs_str_contains(vs_path_base(file), VS_STR("."));
 }
 
 bool vs_frame_is_python(const vs_snapshot *snapshot, uint32_t frame) {

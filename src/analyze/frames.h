@@ -2,11 +2,13 @@
  * attributed to. These rules stand here only; every answer carries their results.
  *
  *   noise     frames of the recording and of the interpreter's machinery, which say nothing (the filter of PyTorch's own
- *             viewers), the allocators' own frames, and what the C library runs before a program's or a thread's code
+ *             viewers), the allocators' own frames, destructors, and what the C library runs before a program's or a
+ *             thread's code
  *   library   Python code that came with a package or the interpreter, by its path
  *   user      other Python code. In a snapshot without a single Python frame, the program is C or C++: its functions with
  *             a source line are the user's, unless they are of a library by their namespace or path
- *   backward  a C++ function "torch::autograd::...::NODE::apply": it runs NODE of autograd's graph, with or without a line
+ *   backward  a C++ function "torch::autograd::...::NODE::apply", which runs NODE of autograd's graph, or one of autograd's
+ *             engine, which runs the nodes; with or without a line
  *   native    other C and C++
  *
  * A stack is attributed to its innermost user frame, else its innermost library frame, else its innermost backward frame
@@ -40,7 +42,7 @@ bool vs_frame_has_line(const vs_snapshot *snapshot, uint32_t frame);
 vs_str vs_path_base(vs_str path);
 
 /* "MulBackward0" of "torch::autograd::generated::MulBackward0::apply(...)": the node of autograd's graph that a function
- * runs; empty for all other functions. */
+ * runs, "Engine" for the engine between the nodes; empty for all other functions. */
 vs_str vs_autograd_node(vs_str function);
 
 /* The name of a C++ function without its arguments, those of its templates, and what it returns:

@@ -193,6 +193,29 @@ static vs_status match_end(matcher *m) {
   return VS_OK;
 }
 
+/* The event that freed a row; VS_NO_EVENT if the trace has none, or another alloc ended it. */
+static uint32_t freed_by(const vs_lifetimes *lifetimes, const vs_lifetime *row) {
+  const vs_slice *slice = lifetimes->slice;
+  if (row->end == VS_NO_EVENT) return row->free_requested;
+  const bool is_free =
+      vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, row->end)) != VS_EVENT_ALLOC;
+  return is_free ? row->end : row->free_requested;
+}
+
+static bool frees_tell_alloc(const vs_lifetimes *lifetimes) {
+  const vs_slice *slice = lifetimes->slice;
+  const vs_events *events = &slice->snapshot->events;
+  for (size_t i = 0; i < lifetimes->rows.count; i++) {
+    const vs_lifetime *row = &lifetimes->rows.data[i];
+    const uint32_t freed = freed_by(lifetimes, row);
+    if (row->start == VS_NO_EVENT || freed == VS_NO_EVENT) continue;
+    if (vs_events_stack(events, vs_slice_row(slice, row->start)) !=
+        vs_events_stack(events, vs_slice_row(slice, freed)))
+      return false;
+  }
+  return true;
+}
+
 vs_status vs_lifetimes_build(const vs_host *host, const vs_slice *slice, vs_lifetimes *out) {
   const vs_tally none = {.first_event = -1};
   *out = (vs_lifetimes){.slice = slice, .closing = vs_slice_closing(slice)};
@@ -203,6 +226,7 @@ vs_status vs_lifetimes_build(const vs_host *host, const vs_slice *slice, vs_life
   vs_map_deinit(host, &m.by_address);
   vs_vec_free(host, &m.places);
   if (status != VS_OK) vs_lifetimes_deinit(host, out);
+  else out->frees_tell_alloc = frees_tell_alloc(out);
   return status;
 }
 
@@ -237,6 +261,7 @@ uint32_t vs_lifetime_stack(const vs_lifetimes *lifetimes, const vs_lifetime *row
   const vs_slice *slice = lifetimes->slice;
   const vs_snapshot *s = slice->snapshot;
   if (row->start == VS_NO_EVENT && row->block != VS_NO_ROW) return s->blocks.data[row->block].stack;
+  if (row->start == VS_NO_EVENT && !lifetimes->frees_tell_alloc) return VS_LIST_NONE;
   const uint32_t event = row->start != VS_NO_EVENT ? row->start
                          : row->end != VS_NO_EVENT ? row->end
                                                    : row->free_requested;

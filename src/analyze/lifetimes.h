@@ -42,6 +42,9 @@ typedef struct vs_lifetime_doubts {
 typedef struct vs_lifetimes {
   const vs_slice *slice;
   vs_closing closing;
+  /* Whether a free has the stack of the allocation, as PyTorch records it unless context="all". False as soon as one that
+   * is known from both has two stacks: then frees say where memory was freed. */
+  bool frees_tell_alloc;
   VS_VEC(vs_lifetime) rows;
   VS_VEC(uint32_t) places;       /* by row: which of the addresses it has, an index into addresses */
   VS_VEC(uint64_t) addresses;    /* each once, in the order in which they are first met */
@@ -65,8 +68,8 @@ static inline bool vs_lifetime_is_live(const vs_lifetime *row, vs_moment moment)
 /* Of a row that counts at that moment: given back by the program already, but not reusable yet. */
 bool vs_lifetime_is_pending(const vs_lifetimes *lifetimes, const vs_lifetime *row, vs_moment moment);
 
-/* Who asked for it: the stack of its alloc, else of its end block, else of the event that ended it (with context="all"
- * that is where it was freed: vs_lifetime_knows_alloc tells). VS_LIST_NONE if none was recorded. */
+/* Who asked for it: the stack of its alloc, else of its end block, else, where frees tell that, of the event that ended
+ * it. VS_LIST_NONE if none was recorded. */
 uint32_t vs_lifetime_stack(const vs_lifetimes *lifetimes, const vs_lifetime *row);
 bool vs_lifetime_knows_alloc(const vs_lifetime *row);
 

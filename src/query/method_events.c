@@ -25,10 +25,8 @@ typedef struct writer {
   vs_levels_reader requested, reserved;
 } writer;
 
-/* The allocation or segment that an event is about: "row" and "name". */
-static vs_status write_thing(const writer *w, vs_event_kind kind, uint32_t event) {
-  const vs_things *things = vs_is_of_segment(kind) ? &w->segments : &w->allocations;
-  const uint32_t row = vs_row_of_event_thing(w->call->view, event);
+/* The allocation or segment that an event is about: "row" and "name"; row is VS_NO_ROW for none. */
+static vs_status write_thing(const writer *w, const vs_things *things, uint32_t row) {
   vs_reply_u64_or_null(w->call->json, "row", row != VS_NO_ROW, row);
   if (row != VS_NO_ROW) {
     const vs_thing thing = vs_thing_at(things, row);
@@ -36,6 +34,24 @@ static vs_status write_thing(const writer *w, vs_event_kind kind, uint32_t event
   }
   vs_jsonw_member_null(w->call->json, "name");
   return VS_OK;
+}
+
+/* "label": who did it, and "frees": who had asked for what is freed. A free without a stack shows that twice. */
+static void write_owners(vs_call *call, vs_event_kind kind, uint32_t stack, const vs_things *things,
+                         uint32_t row) {
+  const bool frees =
+      row != VS_NO_ROW && (kind == VS_EVENT_FREE_REQUESTED || kind == VS_EVENT_FREE_COMPLETED ||
+                           kind == VS_EVENT_SEGMENT_FREE || kind == VS_EVENT_SEGMENT_UNMAP);
+  const vs_thing thing = frees ? vs_thing_at(things, row) : (vs_thing){.stack = stack};
+  const bool is_older = frees && thing.start == VS_NO_EVENT;
+  if (frees && stack == VS_LIST_NONE) vs_reply_owner(call, thing.stack, is_older);
+  else vs_reply_owner(call, stack, false);
+  if (!frees) {
+    vs_jsonw_member_null(call->json, "frees");
+    return;
+  }
+  vs_frames_put_owner(&call->engine->frames, &call->scratch, thing.stack, is_older);
+  vs_reply_scratch(call, "frees");
 }
 
 static vs_status write_event(writer *w, const vs_slice *slice, uint32_t event) {
@@ -50,7 +66,9 @@ static vs_status write_event(writer *w, const vs_slice *slice, uint32_t event) {
   vs_jsonw_object_begin(json);
   vs_jsonw_member_u64(json, "event", event);
   vs_reply_string(call, "action", slice->snapshot->actions.data[vs_events_action(events, row)]);
-  VS_TRY(write_thing(w, kind, event));
+  const vs_things *things = vs_is_of_segment(kind) ? &w->segments : &w->allocations;
+  const uint32_t thing = vs_row_of_event_thing(call->view, event);
+  VS_TRY(write_thing(w, things, thing));
   vs_reply_u64_or_null(json, "address", has_address && !is_oom, address);
   vs_jsonw_member_u64(json, "size_bytes", vs_events_size(events, row));
   vs_reply_stream(call, vs_events_stream(events, row));
@@ -64,7 +82,7 @@ static vs_status write_event(writer *w, const vs_slice *slice, uint32_t event) {
   vs_jsonw_member_i64(json, "reserved_after_bytes", vs_levels_at(&w->reserved, event));
   if (call->request->folded)
     vs_jsonw_member_bool(json, "folded", event + 1 < slice->event_count && vs_is_folded(slice, event + 1));
-  vs_reply_owner(call, vs_events_stack(events, row), false);
+  write_owners(call, kind, vs_events_stack(events, row), things, thing);
   vs_reply_stack(call, vs_events_stack(events, row));
   vs_jsonw_object_end(json);
   return VS_OK;

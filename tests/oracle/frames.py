@@ -54,7 +54,8 @@ def without_brackets(function):
 
 
 def node_of(function):
-    found = re.fullmatch(r"torch::autograd::(?:\w+::)*(\w+)::apply", without_brackets(function))
+    name = without_brackets(function)
+    found = re.fullmatch(r"torch::autograd::(?:\w+::)*(\w+)::apply", name) or re.match(r"torch::autograd::(Engine)::", name)
     return found[1] if found else None
 
 
@@ -69,7 +70,8 @@ class Frames:
     def kind(self, frame):
         function, file, _ = frame
         python = is_python(frame)
-        if NOISE_NAMES.search(function) or (not python and (START_NAMES.fullmatch(function) or NOISE_FILES.search(file))):
+        is_freeing = not python and ("::~" in function.split("(")[0] or "c10::intrusive_ptr<" in function.split("(")[0])
+        if is_freeing or NOISE_NAMES.search(function) or (not python and (START_NAMES.fullmatch(function) or NOISE_FILES.search(file))):
             return "noise"
         if python:
             return "library" if PACKAGES.search(file) else "user"

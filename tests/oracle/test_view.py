@@ -108,11 +108,11 @@ class Row:
 
 def allocations(memory):
     """The rows of a trace that does not contradict itself."""
-    at_request, rows, known = truth.frees_at_request(memory), [], {}
+    at_request, tell, rows, known = truth.frees_at_request(memory), truth.frees_tell_alloc(memory), [], {}
 
     def row_at(entry):
         if entry.address not in known:
-            known[entry.address] = Row(entry.address, entry.size, stack=entry.stack)
+            known[entry.address] = Row(entry.address, entry.size, stack=entry.stack if tell else ())
             rows.append(known[entry.address])
         return known[entry.address]
 
@@ -130,7 +130,7 @@ def allocations(memory):
             row_at(entry).end = i
             row = known.pop(entry.address)
             if row.start is None:
-                row.stack = entry.stack
+                row.stack = entry.stack if tell else ()
     for block in memory.blocks:
         waits = at_request and block.state == "active_pending_free"
         if block.active and block.address not in known and not waits:

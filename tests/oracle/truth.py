@@ -128,6 +128,24 @@ def report_of_data(data):
     }
 
 
+def frees_tell_alloc(memory):
+    """False if the trace has an allocation and its free with two stacks: then frees say where memory was freed."""
+    closing, opened, requested = closing_action(memory), {}, {}
+    for entry in memory.entries:
+        if entry.action == "alloc":
+            opened[entry.address] = entry
+            requested.pop(entry.address, None)
+        elif entry.action == "free_requested" and entry.address in opened:
+            requested[entry.address] = entry
+        if entry.action == closing and entry.address in opened:
+            requested.pop(entry.address, None)
+            alloc = opened.pop(entry.address)
+            if (alloc.has_stack, alloc.stack) != (entry.has_stack, entry.stack):
+                return False
+    pairs = [(opened[address], free) for address, free in requested.items()]
+    return all((a.has_stack, a.stack) == (f.has_stack, f.stack) for a, f in pairs)
+
+
 # Questions about a moment: what was alive and mapped after entry `event` (-1: before the first).
 
 
@@ -141,14 +159,15 @@ def live_at(memory, event):
             live.pop(entry.address, None)
         elif entry.action == closing:
             live[entry.address] = (entry.size, entry)
-    older = set(live)
+    older, tell = set(live), frees_tell_alloc(memory)
     for entry in memory.entries[: event + 1]:  # an alloc in the trace knows the stack best
         if entry.action == "alloc" and entry.address in live:
             live[entry.address] = (live[entry.address][0], entry)
             older.discard(entry.address)
 
     def stack(address, source):
-        recorded = source.stack if source.has_stack else None
+        is_free = getattr(source, "action", None) == closing
+        recorded = source.stack if source.has_stack and (tell or not is_free) else None
         return recorded or ((memory.frames.why(recorded, address in older), "", 0),)
 
     return sorted((address, size, stack(address, source)) for address, (size, source) in live.items())

@@ -67,7 +67,14 @@ static void put_field(vs_cli *cli, vs_text *text, vs_json event, vs_field field,
     case SIZE: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "size_bytes")); break;
     case IN_USE: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "requested_after_bytes")); break;
     case RESERVED: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "reserved_after_bytes")); break;
-    case BY: vs_words_label(text, event); break;
+    case BY:
+      vs_words_label(text, event);
+      if (vs_reply_is_unknown(vs_reply_at(event, "frees")) ||
+          vs_str_equal(vs_reply_str(event, "frees"), vs_reply_str(event, "label")))
+        break;
+      vs_text_cstr(text, "; frees ");
+      vs_screen_safe(text, vs_reply_str(event, "frees"));
+      break;
     case FIELDS: break;
   }
 }

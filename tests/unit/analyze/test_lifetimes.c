@@ -210,6 +210,28 @@ static void test_what_a_row_knows(void **state) {
   made_end(&m);
 }
 
+/* With context="all" a free's stack is where it was freed: of what began before the trace nothing is known then. */
+static void test_stacks_of_frees(void **state) {
+  (void)state;
+  for (int own = 0; own < 2; own++) {
+    made m = made_begin();
+    const uint32_t load = made_stack(&m, "load", 1), release = made_stack(&m, "release", 2);
+    (void)made_alloc(&m, 0x1000, 70, load);
+    const uint32_t first = made_free(&m, 0x1000, 70), second = made_free(&m, 0x2000, 70);
+    expect_ok(vs_events_set_stack(m.host, &m.snapshot->events, first, own ? release : load));
+    expect_ok(vs_events_set_stack(m.host, &m.snapshot->events, second, release));
+    made_trace(&m, 0);
+    (void)made_segment(&m, 0, 0x1000, 512, "small");
+    (void)made_block(&m, 512, 0, VS_BLOCK_INACTIVE);
+    vs_lifetimes lifetimes = build(&m);
+    assert_int_equal(lifetimes.frees_tell_alloc, !own);
+    assert_int_equal(vs_lifetime_stack(&lifetimes, &lifetimes.rows.data[0]), load);
+    assert_int_equal(vs_lifetime_stack(&lifetimes, &lifetimes.rows.data[1]), own ? VS_LIST_NONE : release);
+    vs_lifetimes_deinit(m.host, &lifetimes);
+    made_end(&m);
+  }
+}
+
 /* A block that was given back before the trace began waits all the time. */
 static void test_pending_since_before(void **state) {
   (void)state;
@@ -234,6 +256,7 @@ int main(void) {
       cmocka_unit_test(test_matching),         cmocka_unit_test(test_doubts),
       cmocka_unit_test(test_frees_at_request), cmocka_unit_test(test_live_sets),
       cmocka_unit_test(test_what_a_row_knows), cmocka_unit_test(test_pending_since_before),
+      cmocka_unit_test(test_stacks_of_frees),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
