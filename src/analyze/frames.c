@@ -240,20 +240,6 @@ static bool is_program(vs_str file, int64_t line) {
   return line <= 0 && vs_str_contains(file, VS_STR("/")) && !vs_str_contains(vs_path_base(file), VS_STR("."));
 }
 
-bool vs_frame_is_python(const vs_snapshot *snapshot, uint32_t frame) {
-  const vs_frame *f = &snapshot->stacks.frames.data[frame];
-  return !is_program(vs_snapshot_string(snapshot, f->file), f->line) &&
-         !is_native_name(vs_snapshot_string(snapshot, f->name)) &&
-         !is_native_file(vs_snapshot_string(snapshot, f->file));
-}
-
-bool vs_frame_has_line(const vs_snapshot *snapshot, uint32_t frame) {
-  const vs_frame *f = &snapshot->stacks.frames.data[frame];
-  return f->line > 0 &&
-         (ends_with_any(vs_snapshot_string(snapshot, f->file), SOURCE_ENDS, COUNT(SOURCE_ENDS)) ||
-          vs_frame_is_python(snapshot, frame));
-}
-
 /* ---- the table ----------------------------------------------------------------------------------------- */
 
 static void clear(uint8_t *bytes, size_t size) {
@@ -304,19 +290,24 @@ static bool has_python(vs_frames *frames) {
   return frames->has_python == 2;
 }
 
+bool vs_frames_has_line(vs_frames *frames, uint32_t frame) {
+  const uint8_t all = meaning(frames, frame);
+  return frames->snapshot->stacks.frames.data[frame].line > 0 &&
+         ((all & HAS_LINES) != 0 || (all & NATIVE) == 0);
+}
+
 vs_frame_kind vs_frames_kind(vs_frames *frames, uint32_t frame) {
   const uint8_t all = meaning(frames, frame);
   if ((all & NOISE) != 0 || ((all & NATIVE) != 0 && (all & NATIVE_NOISE) != 0)) return VS_FRAME_KIND_noise;
   if ((all & BACKWARD) != 0) return VS_FRAME_KIND_backward;
   if ((all & NATIVE) == 0) return (all & LIBRARY) != 0 ? VS_FRAME_KIND_library : VS_FRAME_KIND_user;
-  const bool has_line = (all & HAS_LINES) != 0 && frames->snapshot->stacks.frames.data[frame].line > 0;
-  const bool is_own = has_line && (all & (LIBRARY | NATIVE_LIBRARY)) == 0 && !has_python(frames);
+  const bool is_own =
+      vs_frames_has_line(frames, frame) && (all & (LIBRARY | NATIVE_LIBRARY)) == 0 && !has_python(frames);
   return is_own ? VS_FRAME_KIND_user : VS_FRAME_KIND_native;
 }
 
 bool vs_frames_is_by_line(vs_frames *frames, uint32_t frame) {
-  return vs_frames_kind(frames, frame) != VS_FRAME_KIND_backward &&
-         vs_frame_has_line(frames->snapshot, frame);
+  return vs_frames_kind(frames, frame) != VS_FRAME_KIND_backward && vs_frames_has_line(frames, frame);
 }
 
 static uint32_t find_user(vs_frames *frames, vs_list stack) {
@@ -386,7 +377,7 @@ vs_status vs_frames_tell_apart(const vs_host *host, vs_frames *frames) {
   vs_status status = VS_OK;
   for (uint32_t i = 0; i < s->stacks.frames.count && status == VS_OK; i++) {
     uint32_t *place = &frames->places.data[s->stacks.frames.data[i].file];
-    if (*place != 0 || !vs_frame_has_line(s, i)) continue;
+    if (*place != 0 || !vs_frames_has_line(frames, i)) continue;
     status = vs_vec_reserve(host, &files, 1);
     if (status == VS_OK) files.data[files.count++] = s->stacks.frames.data[i].file;
     *place = 1;
@@ -425,11 +416,10 @@ void vs_frames_put_name(vs_frames *frames, vs_text *text, uint32_t frame) {
   const vs_snapshot *s = frames->snapshot;
   const vs_frame *f = &s->stacks.frames.data[frame];
   const vs_str function = vs_snapshot_string(s, f->name), file = vs_path_base(file_of(s, f->file));
-  const vs_str node = vs_autograd_node(function);
-  if (vs_frames_kind(frames, frame) == VS_FRAME_KIND_backward) vs_text_str(text, node);
+  if (vs_frames_kind(frames, frame) == VS_FRAME_KIND_backward) vs_text_str(text, vs_autograd_node(function));
   else if (function.size == 0 && !vs_frames_is_by_line(frames, frame))
     vs_text_str(text, file.size != 0 ? file : VS_STR("??"));
-  else if (vs_frame_is_python(s, frame)) vs_text_str(text, function);
+  else if ((meaning(frames, frame) & NATIVE) == 0) vs_text_str(text, function);
   else vs_put_function(text, function);
 }
 

@@ -31,13 +31,6 @@ typedef enum vs_frame_kind {
 
 const char *vs_frame_kind_name(vs_frame_kind kind);
 
-/* Python code: has a file that is no library, source or header of C++, and a name without "::". */
-bool vs_frame_is_python(const vs_snapshot *snapshot, uint32_t frame);
-
-/* Whether `line` is a line of `file`. In C++ frames that PyTorch did not look up in the debug information, `line` is an
- * offset in the library: never show that as a line. */
-bool vs_frame_has_line(const vs_snapshot *snapshot, uint32_t frame);
-
 /* The last part of a path, of either slash. */
 vs_str vs_path_base(vs_str path);
 
@@ -65,6 +58,10 @@ void vs_frames_deinit(const vs_host *host, vs_frames *frames);
 VS_MUST_CHECK vs_status vs_frames_tell_apart(const vs_host *host, vs_frames *frames);
 
 vs_frame_kind vs_frames_kind(vs_frames *frames, uint32_t frame);
+
+/* Whether `line` is a line of `file`. In C++ frames that PyTorch did not look up in the debug information, `line` is an
+ * offset in the library: never show that as a line. */
+bool vs_frames_has_line(vs_frames *frames, uint32_t frame);
 
 /* Frames of one line are one owner; frames without a line, and those of the backward pass, are by function. */
 bool vs_frames_is_by_line(vs_frames *frames, uint32_t frame);

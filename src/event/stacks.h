@@ -2,7 +2,7 @@
  *
  * Order inside a stack: innermost frame first (the allocator's own frames), the program's entry last.
  * `line` is a line number in Python frames; in C++ frames PyTorch stores the offset in the library there (values in the
- * millions), which must not be shown as a line: see vs_frame_has_line. */
+ * millions), which must not be shown as a line: see vs_frames_has_line. */
 #ifndef VS_EVENT_STACKS_H
 #define VS_EVENT_STACKS_H
 

@@ -145,7 +145,8 @@ static vs_status put_locations(pprof *p) {
     uint32_t function;
     if (!p->is_used.data[i]) continue;
     VS_TRY(function_of(p, frame, &function));
-    put_location(p, (uint64_t)i + 1, function, vs_frame_has_line(p->s, i) ? frame->line : 0);
+    put_location(p, (uint64_t)i + 1, function,
+                 vs_frames_has_line(&p->call->engine->frames, i) ? frame->line : 0);
   }
   return VS_OK;
 }

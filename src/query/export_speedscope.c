@@ -16,7 +16,7 @@ static void write_frames(vs_call *call) {
     vs_jsonw_object_begin(json);
     vs_jsonw_member_str(json, "name", vs_snapshot_string(s, frame->name));
     vs_jsonw_member_str(json, "file", vs_snapshot_string(s, frame->file));
-    if (vs_frame_has_line(s, i)) vs_jsonw_member_i64(json, "line", frame->line);
+    if (vs_frames_has_line(&call->engine->frames, i)) vs_jsonw_member_i64(json, "line", frame->line);
     vs_jsonw_object_end(json);
   }
   vs_jsonw_array_end(json);

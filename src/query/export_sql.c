@@ -154,7 +154,7 @@ static void put_frames(sql *q) {
     put_u64(q, i);
     put_string(q, frame->name);
     put_string(q, frame->file);
-    put_known(q, vs_frame_has_line(s, i), (uint64_t)frame->line);
+    put_known(q, vs_frames_has_line(&q->call->engine->frames, i), (uint64_t)frame->line);
     put_str(q, vs_str_from(vs_frame_kind_name(vs_frames_kind(&q->call->engine->frames, i))));
     row_end(q);
   }

@@ -55,8 +55,8 @@ static vs_status child(tree *t, uint32_t parent, uint32_t call, uint32_t *out) {
 
 /* ---- frames ---------------------------------------------------------------------------------------------------- */
 
-static int64_t line_of(const vs_snapshot *s, uint32_t frame) {
-  return vs_frame_has_line(s, frame) ? s->stacks.frames.data[frame].line : -1;
+static int64_t line_of(vs_frames *frames, uint32_t frame) {
+  return vs_frames_has_line(frames, frame) ? frames->snapshot->stacks.frames.data[frame].line : -1;
 }
 
 /* C++ frames without debug information differ in offsets that are not shown. */
@@ -64,12 +64,12 @@ static vs_status first_alike(tree *t, uint32_t frame, uint32_t *out) {
   const vs_snapshot *s = t->frames->snapshot;
   const vs_frame *all = s->stacks.frames.data;
   const uint64_t hash = vs_hash_mix((uint64_t)all[frame].name << 32 | all[frame].file,
-                                    vs_hash_u64((uint64_t)line_of(s, frame)));
+                                    vs_hash_u64((uint64_t)line_of(t->frames, frame)));
   for (size_t slot = vs_map_find(&t->by_place, hash); slot != VS_MAP_NONE;
        slot = vs_map_find_next(&t->by_place, slot)) {
     *out = t->by_place.slots[slot].value;
     if (all[*out].name == all[frame].name && all[*out].file == all[frame].file &&
-        line_of(s, *out) == line_of(s, frame))
+        line_of(t->frames, *out) == line_of(t->frames, frame))
       return VS_OK;
   }
   VS_TRY(vs_map_reserve(t->host, &t->by_place));
@@ -219,7 +219,7 @@ static uint64_t id_of(const tree *t, const node *n) {
   const vs_str name = vs_snapshot_string(s, f->name), file = vs_snapshot_string(s, f->file);
   hash = vs_hash_mix(hash ^ vs_hash_bytes(name.data, name.size), UINT64_C(0x8bb84b93962eacc9));
   hash = vs_hash_mix(hash ^ vs_hash_bytes(file.data, file.size), UINT64_C(0x4b33a62ed433d4a3));
-  return vs_hash_mix(hash, vs_hash_u64((uint64_t)line_of(s, n->call))) >> 16;
+  return vs_hash_mix(hash, vs_hash_u64((uint64_t)line_of(t->frames, n->call))) >> 16;
 }
 
 static void write_node(vs_call *call, const tree *t, node *n) {

@@ -91,7 +91,7 @@ void vs_reply_frame(vs_call *call, uint32_t frame) {
   const vs_frame *f = &s->stacks.frames.data[frame];
   vs_reply_string(call, "function", f->name);
   vs_reply_string(call, "file", f->file);
-  vs_reply_i64_or_null(call->json, "line", vs_frame_has_line(s, frame), f->line);
+  vs_reply_i64_or_null(call->json, "line", vs_frames_has_line(&call->engine->frames, frame), f->line);
   const vs_frame_kind kind = vs_frames_kind(&call->engine->frames, frame);
   vs_jsonw_member_str(call->json, "kind", vs_str_from(vs_frame_kind_name(kind)));
   frame_words(call, "place", frame, vs_frames_put_place);

@@ -15,7 +15,6 @@ static char kind_of(const char *name, const char *file, bool python) {
   vs_frames frames;
   expect_ok(vs_frames_init(m.host, m.snapshot, &frames));
   const vs_frame_kind kind = vs_frames_kind(&frames, frame);
-  assert_true(!vs_frame_is_python(m.snapshot, frame) || vs_frame_has_line(m.snapshot, frame));
   vs_frames_deinit(m.host, &frames);
   made_end(&m);
   return "ncblu"[kind];
@@ -174,18 +173,27 @@ static void test_autograd_nodes(void **state) {
     expect_words(vs_autograd_node(vs_str_from(cases[i][0])), cases[i][1]);
 }
 
+static bool has_line(const char *name, const char *file, int64_t line) {
+  made m = made_begin();
+  const uint32_t frame = made_frame(&m, name, file, line);
+  vs_frames frames;
+  expect_ok(vs_frames_init(m.host, m.snapshot, &frames));
+  const bool has = vs_frames_has_line(&frames, frame);
+  vs_frames_deinit(m.host, &frames);
+  made_end(&m);
+  return has;
+}
+
 static void test_lines(void **state) {
   (void)state;
-  made m = made_begin();
-  assert_false(vs_frame_has_line(m.snapshot, made_frame(&m, "c10::f()", "/lib/libc10.so", 108146796)));
-  assert_false(vs_frame_has_line(m.snapshot, made_frame(&m, "f", "none", 0)));
-  assert_false(vs_frame_has_line(m.snapshot, made_frame(&m, "f", "a.py", -1)));
-  assert_true(vs_frame_has_line(m.snapshot, made_frame(&m, "f", "a.py", 1)));
-  /* where the debug information was read, whoever read it and whatever the file's format */
-  assert_true(vs_frame_has_line(m.snapshot, made_frame(&m, "load", "model.c", 12)));
-  assert_true(vs_frame_has_line(m.snapshot, made_frame(&m, "c10::f()", "/pytorch/c10/core/a.cpp", 12)));
-  assert_false(vs_frame_has_line(m.snapshot, made_frame(&m, "c10::f()", "a.cpp", 0)));
-  made_end(&m);
+  assert_false(has_line("c10::f()", "/lib/libc10.so", 108146796));
+  assert_false(has_line("f", "none", 0));
+  assert_false(has_line("f", "a.py", -1));
+  assert_true(has_line("f", "a.py", 1));
+  /* where the debug information was read, by whichever tool and in whichever format */
+  assert_true(has_line("load", "model.c", 12));
+  assert_true(has_line("c10::f()", "/pytorch/c10/core/a.cpp", 12));
+  assert_false(has_line("c10::f()", "a.cpp", 0));
 }
 
 /* Stacks are innermost first; the wanted frame is the index in the stack, -1 for none. */
@@ -337,12 +345,17 @@ static void test_owners(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_kinds),       cmocka_unit_test(test_kinds_of_c_programs),
+      cmocka_unit_test(test_kinds),
+      cmocka_unit_test(test_kinds_of_c_programs),
       cmocka_unit_test(test_a_c_program),
-      cmocka_unit_test(test_short_names), cmocka_unit_test(test_autograd_nodes),
-      cmocka_unit_test(test_labels),      cmocka_unit_test(test_files_of_one_name),
-      cmocka_unit_test(test_owners),      cmocka_unit_test(test_lines),
-      cmocka_unit_test(test_user_frame),  cmocka_unit_test(test_path_base),
+      cmocka_unit_test(test_short_names),
+      cmocka_unit_test(test_autograd_nodes),
+      cmocka_unit_test(test_labels),
+      cmocka_unit_test(test_files_of_one_name),
+      cmocka_unit_test(test_owners),
+      cmocka_unit_test(test_lines),
+      cmocka_unit_test(test_user_frame),
+      cmocka_unit_test(test_path_base),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
