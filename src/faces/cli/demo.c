@@ -191,7 +191,7 @@ static vs_exit put_report(vs_demo *demo) {
   const vs_line *whole = cli->line;
   line.command = VS_COMMAND_report;
   line.arguments[0] = demo->plan.recording;
-  if (!is_kept) line.given |= VS_OPTION_BIT(VS_OPTION_QUIET); /* nobody can ask for more of what is gone */
+  if (!is_kept) line.given |= VS_OPTION_BIT(VS_OPTION_QUIET); /* the recording is temporary: no follow-up commands */
   cli->line = &line;
   cli->shown_name = is_kept ? NULL : "demo.vram";
   const vs_exit code = vs_cli_report(cli);

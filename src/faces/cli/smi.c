@@ -143,7 +143,7 @@ static vs_status put_look(vs_smi_command *c, bool is_first) {
   return c->is_json ? vs_smi_put_reply(&c->smi, text) : vs_smi_put_csv(&c->smi, text, is_first);
 }
 
-/* What was found goes out at once: somebody reads along. */
+/* What was found goes out at once: another program may read it line by line. */
 static vs_status pass_on(vs_cli *cli) {
   VS_TRY(vs_text_finish(&cli->screen.text));
   return vs_outfile_flush(&cli->out);
