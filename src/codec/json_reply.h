@@ -30,6 +30,10 @@ static inline bool vs_reply_is_unknown(vs_json json) {
   return vs_json_is_absent(json) || vs_json_kind(json) == VS_VALUE_NONE;
 }
 
+static inline bool vs_reply_knows(vs_json object, const char *name) {
+  return !vs_reply_is_unknown(vs_reply_at(object, name));
+}
+
 /* Writes a value as it is. */
 void vs_reply_put(vs_jsonw *w, vs_json value);
 

@@ -160,12 +160,9 @@ static void put_all_steps(vs_demo_line *line, vs_json run) {
 
 static void put_run(vs_demo_line *line, vs_json reply, vs_json run, const char *label) {
   const bool ran_out = vs_reply_bool(run, "ran_out");
-  vs_screen *screen = line->screen;
   if (ran_out) put_out_of_memory(line, reply, run, vs_reply_at(run, "oom"));
   else put_all_steps(line, run);
-  if (line->text.status != VS_OK && screen->text.status == VS_OK) screen->text.status = line->text.status;
-  vs_screen_labelled(screen, label, LABEL, ran_out ? VS_STYLE_BAD : VS_STYLE_GOOD, vs_text_view(&line->text));
-  line->text.bytes.count = 0;
+  vs_screen_end_line(line->screen, &line->text, label, LABEL, ran_out ? VS_STYLE_BAD : VS_STYLE_GOOD);
 }
 
 static void put_runs(vs_screen *screen, vs_json reply) {
@@ -191,7 +188,8 @@ static vs_exit put_report(vs_demo *demo) {
   const vs_line *whole = cli->line;
   line.command = VS_COMMAND_report;
   line.arguments[0] = demo->plan.recording;
-  if (!is_kept) line.given |= VS_OPTION_BIT(VS_OPTION_QUIET); /* the recording is temporary: no follow-up commands */
+  if (!is_kept)
+    line.given |= VS_OPTION_BIT(VS_OPTION_QUIET); /* the recording is temporary: no next commands */
   cli->line = &line;
   cli->shown_name = is_kept ? NULL : "demo.vram";
   const vs_exit code = vs_cli_report(cli);

@@ -114,10 +114,6 @@ static void put_reply(vs_text *text, const vs_screen *screen, vs_json info) {
 
 /* ---- the text */
 
-static bool is_known(vs_json object, const char *key) {
-  return !vs_reply_is_unknown(vs_reply_at(object, key));
-}
-
 /* What is shown: rows "yes  what    text", each collected in `line` first. */
 typedef struct listing {
   vs_screen *screen;
@@ -128,10 +124,7 @@ static void put_safe(listing *list, vs_str text) { vs_screen_safe(&list->line, t
 
 /* Shows what was collected, and empties it. */
 static void end_labelled(listing *list, const char *label, vs_style style) {
-  vs_screen *screen = list->screen;
-  if (list->line.status != VS_OK && screen->text.status == VS_OK) screen->text.status = list->line.status;
-  vs_screen_labelled(screen, label, 25, style, vs_text_view(&list->line));
-  list->line.bytes.count = 0;
+  vs_screen_end_line(list->screen, &list->line, label, 25, style);
 }
 
 static void end_row(listing *list, bool is_good, const char *what) {
@@ -147,7 +140,7 @@ static void put_row(listing *list, bool is_good, const char *what, const char *t
 
 static void put_abilities(listing *list, vs_json reply) {
   for (size_t i = 0; i < ABILITIES; i++) {
-    const bool is_there = abilities[i].key == NULL || is_known(reply, abilities[i].key);
+    const bool is_there = abilities[i].key == NULL || vs_reply_knows(reply, abilities[i].key);
     const vs_str version = abilities[i].key == NULL ? VS_STR("") : vs_reply_str(reply, abilities[i].key);
     vs_text_format(&list->line, is_there ? abilities[i].good : abilities[i].bad, version);
     end_row(list, is_there, abilities[i].what);
@@ -159,7 +152,7 @@ static void put_driver(listing *list, vs_json driver) {
   const uint64_t cuda = vs_reply_u64(driver, "cuda_version");
   put_safe(list, vs_reply_str(driver, "version"));
   if (vs_reply_bool(driver, "is_simulated")) vs_text_cstr(line, " (simulated)");
-  if (is_known(driver, "cuda_version"))
+  if (vs_reply_knows(driver, "cuda_version"))
     vs_text_format(line, ", for CUDA up to %U.%U", cuda / 1000, cuda % 1000 / 10);
   if (vs_reply_bool(driver, "wsl"))
     vs_text_cstr(line, ", of Windows: what single processes hold is not known");
@@ -184,8 +177,8 @@ static void put_card(listing *list, vs_json card) {
   vs_text *line = &list->line;
   const bool is_divided = vs_reply_bool(card, "divided");
   const vs_reason memory = vs_devices_reason_named(vs_reply_str(card, "memory"));
-  vs_screen_safe(line, is_known(card, "name") ? vs_reply_str(card, "name") : VS_STR("without a name"));
-  if (is_known(card, "cuda")) vs_text_format(line, ", cuda:%U here", vs_reply_u64(card, "cuda"));
+  vs_screen_safe(line, vs_reply_knows(card, "name") ? vs_reply_str(card, "name") : VS_STR("without a name"));
+  if (vs_reply_knows(card, "cuda")) vs_text_format(line, ", cuda:%U here", vs_reply_u64(card, "cuda"));
   if (is_divided) vs_text_format(line, ", divided into %U MIG devices", vs_reply_u64(card, "mig_devices"));
   if (vs_reply_bool(card, "is_unified")) vs_text_cstr(line, ", uses the machine's memory");
   if (memory != VS_REASON_KNOWN) vs_text_format(line, "; its memory is unknown: %s", vs_reason_text(memory));
@@ -197,9 +190,9 @@ static void put_card(listing *list, vs_json card) {
 
 static void put_machine(listing *list, vs_json driver) {
   const vs_json cards = vs_reply_at(driver, "gpus");
-  const bool has_cuda = vs_reply_bool(driver, "libcuda"), says_hidden = is_known(driver, "pids_hidden");
+  const bool has_cuda = vs_reply_bool(driver, "libcuda"), says_hidden = vs_reply_knows(driver, "pids_hidden");
   const bool is_whole = says_hidden && vs_reply_u64(driver, "pids_hidden") == 0;
-  if (is_known(driver, "problem")) {
+  if (vs_reply_knows(driver, "problem")) {
     put_safe(list, vs_reply_str(driver, "problem"));
     end_row(list, false, "NVIDIA driver");
     return;
@@ -219,9 +212,10 @@ static void put_machine(listing *list, vs_json driver) {
 
 static void put_simulated(listing *list, vs_json simulated) {
   vs_text *line = &list->line;
-  const bool loads = vs_reply_bool(simulated, "loads"), has_core = is_known(simulated, "libraries");
-  const bool has_python = is_known(simulated, "python"), has_torch = is_known(simulated, "torch_version");
-  const bool has_hooks = is_known(simulated, "hooks");
+  const bool loads = vs_reply_bool(simulated, "loads"), has_core = vs_reply_knows(simulated, "libraries");
+  const bool has_python = vs_reply_knows(simulated, "python"),
+             has_torch = vs_reply_knows(simulated, "torch_version");
+  const bool has_hooks = vs_reply_knows(simulated, "hooks");
   if (loads) vs_text_format(line, "the core and %U faces in ", vs_reply_u64(simulated, "faces"));
   put_safe(list, loads      ? vs_reply_str(simulated, "libraries")
                  : has_core ? vs_reply_str(simulated, "problem")
@@ -281,7 +275,7 @@ static void put_text(vs_screen *screen, vs_json reply) {
   put_row(&list, true, "GPU", "none is needed: files are read, and programs run on a simulated one");
   put_machine(&list, vs_reply_at(reply, "driver"));
   put_simulated(&list, vs_reply_at(reply, "simulated_cuda"));
-  if (is_known(reply, "file")) put_file(&list, vs_reply_at(reply, "file"));
+  if (vs_reply_knows(reply, "file")) put_file(&list, vs_reply_at(reply, "file"));
   vs_text_deinit(&list.line);
 }
 

@@ -147,6 +147,13 @@ void vs_screen_labelled(vs_screen *screen, const char *label, size_t label_colum
   wrap(screen, label_columns, label_columns, text);
 }
 
+void vs_screen_end_line(vs_screen *screen, vs_text *line, const char *label, size_t label_columns,
+                        vs_style mark) {
+  if (line->status != VS_OK && screen->text.status == VS_OK) screen->text.status = line->status;
+  vs_screen_labelled(screen, label, label_columns, mark, vs_text_view(line));
+  line->bytes.count = 0;
+}
+
 void vs_screen_paragraphs(vs_screen *screen, size_t indent, vs_str text) {
   for (size_t at = 0; at < text.size;) {
     size_t end = at;

@@ -59,6 +59,10 @@ size_t vs_screen_bar(vs_screen *screen, double share, size_t columns);
 void vs_screen_labelled(vs_screen *screen, const char *label, size_t label_columns, vs_style mark,
                         vs_str text);
 
+/* The same of a text that was collected in `line`, which is emptied; what failed there fails the screen. */
+void vs_screen_end_line(vs_screen *screen, vs_text *line, const char *label, size_t label_columns,
+                        vs_style mark);
+
 /* Paragraphs (separated by an empty line), wrapped, each line behind `indent` spaces. */
 void vs_screen_paragraphs(vs_screen *screen, size_t indent, vs_str text);
 

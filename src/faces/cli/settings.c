@@ -48,10 +48,7 @@ static bool is_for_vramscope_alone(const vs_given *given) { return given->which 
 /* ---- lines */
 
 static void end(vs_page *page, const char *label, vs_style style) {
-  vs_screen *screen = &page->cli->screen;
-  if (page->line.status != VS_OK && screen->text.status == VS_OK) screen->text.status = page->line.status;
-  vs_screen_labelled(screen, label, LABEL, style, vs_text_view(&page->line));
-  page->line.bytes.count = 0;
+  vs_screen_end_line(&page->cli->screen, &page->line, label, LABEL, style);
 }
 
 /* A list may be broken at its commas. */

@@ -19,14 +19,7 @@ static vs_text *next_piece(vs_smi_line *line) {
 }
 
 static void end_line(vs_smi_line *line, const char *label, vs_style style) {
-  vs_screen *screen = line->screen;
-  if (line->text.status != VS_OK && screen->text.status == VS_OK) screen->text.status = line->text.status;
-  vs_screen_labelled(screen, label, LABEL, style, vs_text_view(&line->text));
-  line->text.bytes.count = 0;
-}
-
-static bool is_known(vs_json object, const char *key) {
-  return !vs_reply_is_unknown(vs_reply_at(object, key));
+  vs_screen_end_line(line->screen, &line->text, label, LABEL, style);
 }
 
 /* Why a member is not known. */
@@ -54,25 +47,25 @@ static void put_watts(vs_text *text, uint64_t milliwatts) {
 
 /* "43 C, 295 W of 700 W, busy 100 %": only what is known. */
 static void put_state(vs_smi_line *line, vs_json device) {
-  const bool has_power = is_known(device, "power_mw");
-  if (is_known(device, "temperature_c"))
+  const bool has_power = vs_reply_knows(device, "power_mw");
+  if (vs_reply_knows(device, "temperature_c"))
     vs_text_format(next_piece(line), "%D C", vs_reply_i64(device, "temperature_c"));
   if (has_power) put_watts(next_piece(line), vs_reply_u64(device, "power_mw"));
-  if (has_power && is_known(device, "power_limit_mw")) {
+  if (has_power && vs_reply_knows(device, "power_limit_mw")) {
     vs_text_cstr(&line->text, " of ");
     put_watts(&line->text, vs_reply_u64(device, "power_limit_mw"));
   }
-  if (is_known(device, "utilization_gpu_percent"))
+  if (vs_reply_knows(device, "utilization_gpu_percent"))
     vs_text_format(next_piece(line), "busy %U %%", vs_reply_u64(device, "utilization_gpu_percent"));
 }
 
 static void put_name(vs_smi_line *line, vs_json device) {
   const vs_str name = vs_reply_str(device, "name");
   vs_screen_safe(&line->text, name.size == 0 ? VS_STR("GPU") : name);
-  if (is_known(device, "gpu_instance"))
+  if (vs_reply_knows(device, "gpu_instance"))
     vs_text_format(next_piece(line), "GI %U CI %U", vs_reply_u64(device, "gpu_instance"),
                    vs_reply_u64(device, "compute_instance"));
-  if (is_known(device, "cuda_index"))
+  if (vs_reply_knows(device, "cuda_index"))
     vs_text_format(next_piece(line), "cuda:%U", vs_reply_u64(device, "cuda_index"));
   if (!vs_reply_bool(device, "is_mig")) put_state(line, device);
   if (vs_reply_bool(device, "is_divided")) vs_text_cstr(next_piece(line), "divided (MIG)");
@@ -99,8 +92,8 @@ static void put_bar(vs_screen *screen, uint64_t used, uint64_t total) {
 static void put_memory(vs_smi_line *line, vs_json memory) {
   vs_screen *screen = line->screen;
   const uint64_t used = vs_reply_u64(memory, "used_bytes"), total = vs_reply_u64(memory, "total_bytes");
-  const bool has_total = is_known(memory, "total_bytes");
-  if (!has_total || !is_known(memory, "used_bytes")) {
+  const bool has_total = vs_reply_knows(memory, "total_bytes");
+  if (!has_total || !vs_reply_knows(memory, "used_bytes")) {
     vs_text_format(&line->text, "%s %s", has_total ? "memory in use:" : "memory:",
                    reason_of(memory, has_total ? "used_bytes" : "total_bytes"));
     end_line(line, "", VS_STYLE_PLAIN);
@@ -125,7 +118,7 @@ static void put_part(vs_smi_line *line, const char *name, vs_json bytes) {
 
 /* What makes up the whole. Compute instances of one GPU instance (MIG) have one memory: only the first says it. */
 static void put_parts(vs_smi_line *line, vs_json device, vs_json memory) {
-  if (is_known(memory, "shared_with_mig_index")) {
+  if (vs_reply_knows(memory, "shared_with_mig_index")) {
     vs_text_cstr(next_piece(line), "the same memory as ");
     put_label(&line->text, device, vs_reply_at(memory, "shared_with_mig_index"));
   } else {
@@ -158,10 +151,10 @@ static const vs_column columns[] = {
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
 static void put_command(vs_text *cell, vs_json process) {
-  const bool has_command = is_known(process, "command");
+  const bool has_command = vs_reply_knows(process, "command");
   if (!vs_reply_bool(process, "is_visible")) vs_text_cstr(cell, "pid not visible here");
   else vs_screen_safe(cell, vs_reply_str(process, has_command ? "command" : "name"));
-  if (is_known(process, "container")) vs_text_format(cell, " [%S]", vs_reply_str(process, "container"));
+  if (vs_reply_knows(process, "container")) vs_text_format(cell, " [%S]", vs_reply_str(process, "container"));
 }
 
 static void put_process(vs_table *table, vs_json device, vs_json process) {
@@ -195,7 +188,8 @@ static void put_processes(vs_screen *screen, vs_json devices) {
     const vs_json device = vs_json_at(devices, i), list = vs_reply_at(device, "processes");
     if (is_listed(devices, i)) continue;
     may_miss = may_miss || vs_reply_bool(device, "may_miss_processes");
-    if (unknown == NULL && !is_known(device, "process_count")) unknown = reason_of(device, "process_count");
+    if (unknown == NULL && !vs_reply_knows(device, "process_count"))
+      unknown = reason_of(device, "process_count");
     for (size_t k = 0; k < vs_json_count(list); k++, count++)
       put_process(&table, device, vs_json_at(list, k));
   }
@@ -211,9 +205,9 @@ static void put_processes(vs_screen *screen, vs_json devices) {
 
 static void put_driver(vs_smi_line *line, vs_json driver) {
   const uint64_t cuda = vs_reply_u64(driver, "cuda_version");
-  if (is_known(driver, "version")) vs_text_str(&line->text, vs_reply_str(driver, "version"));
+  if (vs_reply_knows(driver, "version")) vs_text_str(&line->text, vs_reply_str(driver, "version"));
   else vs_text_cstr(&line->text, "version unknown");
-  if (is_known(driver, "cuda_version"))
+  if (vs_reply_knows(driver, "cuda_version"))
     vs_text_format(next_piece(line), "CUDA %U.%U", cuda / 1000, cuda % 1000 / 10);
   if (vs_reply_bool(driver, "is_simulated")) vs_text_cstr(next_piece(line), "simulated");
   end_line(line, "Driver", VS_STYLE_TITLE);
