@@ -89,8 +89,8 @@ static bool find_bounds(trial *t, uint64_t most) {
     if (t->is_stopped || t->high >= most) return false;
     t->low = t->high;
     t->high =
-        shown_up(round_up(vs_min_u64(t->high + t->high / 8, most))); /* it takes more where it sees less */
-    if (t->high >= most) return true; /* that is the first run's size, which does */
+        vs_min_u64(shown_up(round_up(t->high + t->high / 8)), most); /* it takes more where it sees less */
+    if (t->high == most) return true; /* that is the first run's size, which does */
   }
   return !t->is_stopped;
 }

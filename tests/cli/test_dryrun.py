@@ -459,6 +459,13 @@ def test_find_smallest(figures, least):
     assert reply["verdict"] == "fits"
 
 
+def test_the_smallest_is_no_larger_than_the_first(figures):
+    """Of a size that no rounding shows exactly, and below which the program does not run."""
+    total = 5 * GiB + 3 * 65536
+    program = [FAKE, "context", "0", "take", "0", str(GiB // 4), "need", str(total)]
+    assert figures(["--gpu", f"H100:{total}", "--find-smallest"], *program)["smallest_bytes"] == total
+
+
 def test_find_smallest_by_memory_alone(figures, dryrun):
     words = [FAKE, "context", "0", "take", "0", str(3 * GiB), "need", "0"]
     reply = figures(["--find-smallest"], *words)
