@@ -52,6 +52,7 @@ def test_report(vramscope, snapshots, golden, name):
         ("blocks", ["blocks", "--top", "6", "training.pickle"]),
         ("blocks_no_trace", ["blocks", "--top", "3", "stackless.pickle"]),
         ("blocks_by_line", ["blocks", "--at", "peak", "--by", "line", "training.pickle"]),
+        ("blocks_by_stack", ["blocks", "--at", "peak", "--by", "stack", "--top", "3", "training.pickle"]),
         ("blocks_by_size", ["blocks", "--at", "peak", "--by", "size", "training.pickle"]),
         ("events", ["events", "--top", "12", "training.pickle"]),
         ("events_peak", ["events", "--at", "peak", "--top", "8", "training.pickle"]),

@@ -1,6 +1,6 @@
 #include "faces/cli/words.h"
 
-enum { ROWS = 15 };
+enum { ROWS = 15, STACKS = 5, NAME = 4 /* column of a group */ };
 
 /* ---- in groups */
 
@@ -11,6 +11,22 @@ static void put_group(vs_table *table, uint64_t bytes, uint64_t count, double sh
   vs_text_count(vs_table_cell(table), count);
 }
 
+/* The stack of a group below its row: C++ only where there is nothing else. */
+static void put_stack(vs_table *table, vs_json stack) {
+  size_t telling = 0;
+  for (int native = 0; native <= 1 && telling == 0; native++) {
+    for (size_t i = 0; i < vs_json_count(stack); i++) {
+      const vs_json frame = vs_json_at(stack, i);
+      const vs_str kind = vs_reply_str(frame, "kind");
+      const bool is_native = vs_str_equal(kind, VS_STR("native"));
+      if (vs_str_equal(kind, VS_STR("noise")) || is_native != (native != 0)) continue;
+      for (size_t c = 0; c < NAME; c++) (void)vs_table_cell(table);
+      vs_words_frame_cell(table, "  ", frame);
+      telling++;
+    }
+  }
+}
+
 static void put_groups(vs_cli *cli, vs_json reply) {
   static const vs_column columns[] = {{"in use", VS_COLUMN_RIGHT},
                                       {"share", VS_COLUMN_RIGHT},
@@ -19,13 +35,17 @@ static void put_groups(vs_cli *cli, vs_json reply) {
                                       {"", VS_COLUMN_NAME}};
   const vs_json groups = vs_reply_at(reply, "groups"), rest = vs_reply_at(reply, "rest");
   const uint64_t all = vs_reply_u64(reply, "bytes");
+  const bool by_stack = vs_str_equal(vs_reply_str(reply, "by"), VS_STR("stack"));
   vs_table table;
-  vs_table_begin(&table, &cli->screen, 2, columns, 5);
+  vs_table_begin(&table, &cli->screen, 2, columns, NAME + 1);
   for (size_t i = 0; i < vs_json_count(groups); i++) {
     const vs_json group = vs_json_at(groups, i);
     put_group(&table, vs_reply_u64(group, "bytes"), vs_reply_u64(group, "count"),
               vs_reply_f64(group, "share"), all);
-    vs_words_label(vs_table_cell(&table), group);
+    const vs_json key = vs_reply_at(group, "key");
+    if (vs_json_is_absent(vs_reply_at(key, "name"))) vs_words_label(vs_table_cell(&table), group);
+    else vs_words_frame_cell(&table, "", key);
+    if (by_stack) put_stack(&table, vs_reply_at(group, "stack"));
   }
   if (vs_reply_u64(rest, "groups") != 0) {
     const uint64_t bytes = vs_reply_u64(rest, "bytes");
@@ -103,12 +123,14 @@ static void put_reply(vs_cli *cli, vs_json reply, bool in_groups) {
 }
 
 static vs_exit ask(vs_cli *cli, vs_client *client) {
-  const bool in_groups = vs_cli_has(cli, VS_OPTION_BY), as_json = vs_cli_has(cli, VS_OPTION_JSON);
+  const char *by = cli->line->values[VS_OPTION_BY];
+  const bool in_groups = vs_cli_has(cli, VS_OPTION_BY), by_stack = in_groups && strcmp(by, "stack") == 0;
+  const bool as_json = vs_cli_has(cli, VS_OPTION_JSON);
   vs_client_begin(client, in_groups ? "live" : "blocks");
   vs_cli_pass_options(cli, client, VS_EVERY_OPTION);
   if (!vs_cli_has(cli, VS_OPTION_AT)) vs_client_param(client, "at", "end");
   if (as_json) return vs_cli_pass_reply(cli, client);
-  if (!vs_cli_has(cli, VS_OPTION_TOP)) vs_client_param_u64(client, "top", ROWS);
+  if (!vs_cli_has(cli, VS_OPTION_TOP)) vs_client_param_u64(client, "top", by_stack ? STACKS : ROWS);
   vs_json_doc reply;
   const vs_exit code = vs_client_ask(client, &reply);
   if (code != VS_EXIT_OK) return code;

@@ -13,8 +13,16 @@ static void close_cell(vs_table *table) {
   if (table->cells.count == 0 || table->status != VS_OK) return;
   vs_cell *cell = &table->cells.data[table->cells.count - 1];
   const vs_str view = vs_text_view(&table->text);
-  cell->size = view.size - cell->start;
-  cell->width = cell->size == 0 ? 0 : vs_screen_width((vs_str){view.data + cell->start, cell->size});
+  const size_t start = cell->has_wide ? cell->start + cell->size : cell->start, size = view.size - start;
+  const size_t width = size == 0 ? 0 : vs_screen_width((vs_str){view.data + start, size});
+  *(cell->has_wide ? &cell->wide_size : &cell->size) = size;
+  *(cell->has_wide ? &cell->wide_width : &cell->width) = width;
+}
+
+vs_text *vs_table_wide(vs_table *table) {
+  close_cell(table);
+  if (table->status == VS_OK) table->cells.data[table->cells.count - 1].has_wide = true;
+  return &table->text;
 }
 
 vs_text *vs_table_cell(vs_table *table) {
@@ -32,8 +40,26 @@ void vs_table_bar(vs_table *table, double share) {
 
 static bool is_flexible(vs_column_kind kind) { return kind == VS_COLUMN_PATH || kind == VS_COLUMN_NAME; }
 
+/* The texts that are shown become the wide ones where those of a column fit. */
+static void widen(vs_table *table, size_t column, size_t room) {
+  size_t widest = 0;
+  for (size_t i = column; i < table->cells.count; i += table->column_count) {
+    const vs_cell *cell = &table->cells.data[i];
+    const size_t width = cell->has_wide ? cell->wide_width : cell->width;
+    if (width > widest) widest = width;
+  }
+  if (widest > room) return;
+  for (size_t i = column; i < table->cells.count; i += table->column_count) {
+    vs_cell *cell = &table->cells.data[i];
+    if (!cell->has_wide) continue;
+    cell->start += cell->size;
+    cell->size = cell->wide_size;
+    cell->width = cell->wide_width;
+  }
+}
+
 /* As wide as the widest cell; the flexible column gets what is left of the screen. */
-static void measure(const vs_table *table, size_t widths[static VS_TABLE_COLUMNS]) {
+static void measure(vs_table *table, size_t widths[static VS_TABLE_COLUMNS]) {
   size_t used = table->indent, flexible = table->column_count;
   for (size_t c = 0; c < table->column_count; c++) {
     const vs_column *column = &table->columns[c];
@@ -47,6 +73,9 @@ static void measure(const vs_table *table, size_t widths[static VS_TABLE_COLUMNS
   }
   if (flexible == table->column_count) return;
   const size_t room = table->screen->columns > used ? table->screen->columns - used : 0;
+  widen(table, flexible, room);
+  for (size_t i = flexible; i < table->cells.count; i += table->column_count)
+    if (table->cells.data[i].width > widths[flexible]) widths[flexible] = table->cells.data[i].width;
   if (widths[flexible] > room) widths[flexible] = room < VS_TABLE_NARROWEST ? VS_TABLE_NARROWEST : room;
 }
 

@@ -30,6 +30,8 @@ typedef struct vs_cell {
   size_t start, size; /* in text */
   size_t width;       /* columns */
   double share;       /* of a bar */
+  bool has_wide;
+  size_t wide_size, wide_width; /* of the wide text, which stands behind the other one */
 } vs_cell;
 
 typedef struct vs_table {
@@ -48,6 +50,9 @@ void vs_table_begin(vs_table *table, vs_screen *screen, size_t indent, const vs_
 /* The next cell; what is put there must be safe. Valid until the cell after it. */
 vs_text *vs_table_cell(vs_table *table);
 void vs_table_bar(vs_table *table, double share);
+/* The same cell again for screens with more room; of the column that takes the room that is left. The wide texts are shown
+ * if all of them fit. */
+vs_text *vs_table_wide(vs_table *table);
 
 /* A failure on the way, which can only be lack of memory, becomes one of the screen's text. */
 void vs_table_put(vs_table *table);

@@ -18,6 +18,20 @@ void vs_words_frame(vs_text *text, vs_json frame) {
   vs_screen_safe(text, name);
 }
 
+void vs_words_frame_cell(vs_table *table, const char *indent, vs_json frame) {
+  const vs_json line = vs_reply_at(frame, "line");
+  const vs_str name = vs_reply_str(frame, "name");
+  vs_text *text = vs_table_cell(table);
+  vs_text_cstr(text, indent);
+  vs_words_frame(text, frame);
+  if (vs_reply_is_unknown(line) || vs_str_equal(vs_reply_str(frame, "kind"), VS_STR("backward"))) return;
+  text = vs_table_wide(table);
+  vs_text_cstr(text, indent);
+  vs_screen_safe(text, vs_reply_str(frame, "file"));
+  vs_text_format(text, name.size != 0 ? ":%D " : ":%D", vs_json_i64(line, 0));
+  vs_screen_safe(text, name);
+}
+
 void vs_words_count(vs_text *text, uint64_t count, const char *noun) {
   vs_text_count(text, count);
   vs_text_format(text, " %s%s", noun, count == 1 ? "" : "s");

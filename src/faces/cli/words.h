@@ -16,6 +16,8 @@ void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes);
 void vs_words_label(vs_text *text, vs_json row);
 /* A frame, or a node of a call tree: "train.py:42 forward", "backward pass, MulBackward0". Safe. */
 void vs_words_frame(vs_text *text, vs_json frame);
+/* The same in the next cell of a table, behind `indent`, with the whole path where there is room. */
+void vs_words_frame_cell(vs_table *table, const char *indent, vs_json frame);
 
 /* "1 block", "12,000 blocks". */
 void vs_words_count(vs_text *text, uint64_t count, const char *noun);
