@@ -7,7 +7,7 @@ import { buttonEl, copyText, el, fill, iconButton, iconEl, setText } from "../sh
 import { eventSign } from "../shared/event_words.js";
 import { bytesText, countText } from "../shared/format.js";
 import { allocationFacts, eventFacts, segmentFacts } from "./facts.js";
-import { chiefBlock, fillSections, noStack, stackSection, userFrame } from "./stack.js";
+import { chiefBlock, fillSections, noStack, stackSection, textSection, userFrame } from "./stack.js";
 
 const REPORTED_OWNERS = 12; // as the summary asks, so that the reply is shared
 const WINDOW_OF_LIFE = 1.5; // of a lifetime is shown around it
@@ -68,7 +68,7 @@ class DetailsPanel {
       isSegment ? segmentFacts(this.app, thing) : allocationFacts(this.app, thing),
       thing.stack?.length ? stackSection(this.app, "Allocated by", thing.stack)
         : noStack(thing.stack, isBefore),
-      thing.forward_stack?.length ? stackSection(this.app, "Forward pass", thing.forward_stack) : null,
+      thing.forward_stack?.length ? textSection("Forward pass", thing.forward_stack) : null,
       thing.free_stack?.length ? stackSection(this.app, "Freed by", thing.free_stack) : null,
     ]);
     this.showNow();

@@ -136,6 +136,11 @@ export function stackSection(app, title, stack) {
   return el("section", {}, [head, list]);
 }
 
+/** A stack that was recorded as lines of text. */
+export function textSection(title, lines) {
+  return el("section", {}, [el("h3", {}, title), el("pre", { class: "mono" }, lines.join(""))]);
+}
+
 /** Why there is no stack, and how there would be one. */
 export function noStack(stack, isBefore) {
   const why = isBefore
