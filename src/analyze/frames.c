@@ -192,7 +192,7 @@ vs_str vs_autograd_node(vs_str function) {
   size_t node = 0, node_end = 0, last = 0; /* of the last two parts */
   if (!vs_str_starts(name, autograd)) return VS_STR("");
   if (vs_str_starts((vs_str){name.data + autograd.size, name.size - autograd.size}, engine))
-    return (vs_str){name.data + autograd.size, engine.size - 2};
+    return (vs_str){name.data + autograd.size, name.size - autograd.size};
   for (walk w = {.name = name}; step(&w);) {
     if (!vs_str_starts((vs_str){name.data + w.at, name.size - w.at}, VS_STR("::"))) continue;
     node = last;

@@ -35,7 +35,7 @@ const char *vs_frame_kind_name(vs_frame_kind kind);
 vs_str vs_path_base(vs_str path);
 
 /* "MulBackward0" of "torch::autograd::generated::MulBackward0::apply(...)": the node of autograd's graph that a function
- * runs, "Engine" for the engine between the nodes; empty for all other functions. */
+ * runs, "Engine::evaluate_function" for the engine between the nodes; empty for all other functions. */
 vs_str vs_autograd_node(vs_str function);
 
 /* The name of a C++ function without its arguments, those of its templates, and what it returns:

@@ -55,7 +55,7 @@ def without_brackets(function):
 
 def node_of(function):
     name = without_brackets(function)
-    found = re.fullmatch(r"torch::autograd::(?:\w+::)*(\w+)::apply", name) or re.match(r"torch::autograd::(Engine)::", name)
+    found = re.fullmatch(r"torch::autograd::(?:\w+::)*(\w+)::apply", name) or re.match(r"torch::autograd::(Engine::\w+)", name)
     return found[1] if found else None
 
 

@@ -163,7 +163,7 @@ static void test_autograd_nodes(void **state) {
        "AccumulateGrad"},
       {"torch::autograd::CppNode<my::Function>::apply(std::vector<at::Tensor>&&)", "CppNode"},
       {"torch::autograd::PyNode::apply", "PyNode"},
-      {"torch::autograd::Engine::evaluate_function(int)", "Engine"},
+      {"torch::autograd::Engine::evaluate_function(int)", "Engine::evaluate_function"},
       {"f<torch::autograd::PyNode::apply(int)>(int)", ""},
       {"torch::autograd::apply(int)", ""},
       {"apply", ""},
