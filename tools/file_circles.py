@@ -106,15 +106,16 @@ def fold(code, opening, closing, sign):
 
 
 def definitions(code):
-    """What the code defines for others: (name, line)."""
+    """What the code defines: (name, line, whether other files can see it)."""
     code = fold(fold(code, r"\(", r"\)", "\x01"), r"\{", r"\}", "\x02")
     code = ATTRIBUTE.sub("", code)
     at = 0
     for found in re.finditer(r";|\x02(?!\s*[\w;,*=\[])|\x01\s*\x02", code):
         declared = code[at:found.end()]
         name = FUNCTION.search(declared) or "\x01" not in declared.split("=")[0] and OBJECT.search(declared)
-        if name and name[1] != "main" and not HIDDEN.search(declared[:name.start()]):
-            yield name[1], 1 + code.count("\n", 0, at + name.start())
+        if name and name[1] != "main":
+            line = 1 + code.count("\n", 0, at + name.start())
+            yield name[1], line, not HIDDEN.search(declared[:name.start()])
         at = found.end()
 
 
@@ -161,7 +162,8 @@ class Sources:
 def uses_of(folder, sources):
     """Who uses whom among the C files of a folder: {user: {owner: the first Use}}."""
     codes = {path.name: sources.code(path) for path in sorted(folder.glob("*.c"))}
-    owners = {name: (file, line) for file, code in codes.items() for name, line in definitions(code)}
+    defined = {file: list(definitions(code)) for file, code in codes.items()}
+    owners = {name: (file, line) for file in codes for name, line, is_visible in defined[file] if is_visible}
     inlines = {name: NAME.findall(short + long) for header in folder.glob("*.h")
                for name, short, long in INLINE.findall(sources.inline_text(header))}
 
@@ -172,10 +174,11 @@ def uses_of(folder, sources):
 
     uses = {file: {} for file in codes}
     for user, code in codes.items():
+        own = {name for name, _, _ in defined[user]}
         for number, line in enumerate(code.split("\n"), 1):
             for name in (name for word in NAME.findall(line) for name in meant(word, frozenset())):
                 owner, owner_line = owners[name]
-                if owner != user:
+                if name not in own:
                     uses[user].setdefault(owner, Use(user, number, name, owner, owner_line))
     return uses
 

@@ -167,6 +167,8 @@ CIRCLES = {
                        "b.c": "int vs_b(void) { return vs_a(); }\n"}, "uses vs_b (b.c:1)"),
     "none: static": ({"a.c": "static int f(void) { return vs_b(); }\nint vs_a(void) { return f(); }\n",
                       "b.c": "static int f(void) { return 1; }\nint vs_b(void) { return f(); }\n"}, None),
+    "none: its own": ({"a.c": "int vs_a(void) { return vs_b(); }\nint f(void) { return 0; }\n",
+                       "b.c": "static int f(void) { return 1; }\nint vs_b(void) { return f(); }\n"}, None),
     "none: words": ({"a.c": 'int vs_a(void) { return vs_b(); }\n',
                      "b.c": '/* vs_a */ int vs_b(void) { return s.vs_a + p->vs_a + f("vs_a"); } // vs_a\n'}, None),
     "none: types": ({"a.c": "int vs_a(void) { return vs_b(); }\n",

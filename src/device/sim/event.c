@@ -20,7 +20,7 @@ vs_sim_event *vs_sim_event_find(const vs_sim *sim, uint64_t event) {
 
 vs_sim_error vs_sim_event_create(vs_sim *sim, uint32_t device, uint32_t flags, uint64_t *handle) {
   const uint32_t known = VS_SIM_EVENT_BLOCKING_SYNC | VS_SIM_EVENT_NO_TIMING | VS_SIM_EVENT_INTERPROCESS;
-  if (device >= sim->streams.device_count) return VS_SIM_INVALID_DEVICE;
+  if (device >= sim->device_count) return VS_SIM_INVALID_DEVICE;
   if (handle == NULL || (flags & ~known) != 0) return VS_SIM_INVALID_VALUE;
   if ((flags & VS_SIM_EVENT_INTERPROCESS) != 0 && (flags & VS_SIM_EVENT_NO_TIMING) == 0)
     return VS_SIM_INVALID_VALUE;

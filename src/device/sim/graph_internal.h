@@ -129,9 +129,9 @@ void vs_sim_events_drop(vs_sim *sim, uint32_t device);
 /* All pieces of a device are gone: what still names them can no longer be launched. */
 void vs_sim_ranges_drop(vs_sim *sim, uint32_t device);
 
-/* Makes the default streams of `device_count` devices. sim->host is set, sim->streams is zero.
+/* Makes the default streams. sim->host and sim->device_count are set, sim->streams is zero.
  * Fails: VS_SIM_OUT_OF_MEMORY, and then there is nothing to deinit. */
-VS_MUST_CHECK vs_sim_error vs_sim_streams_init(vs_sim *sim, uint32_t device_count, vs_sim_event_rule rule);
+VS_MUST_CHECK vs_sim_error vs_sim_streams_init(vs_sim *sim, vs_sim_event_rule rule);
 void vs_sim_streams_deinit(vs_sim *sim);
 /* Ends created streams of the device; its default streams are as new. */
 void vs_sim_streams_reset(vs_sim *sim, uint32_t device);

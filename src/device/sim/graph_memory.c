@@ -16,7 +16,7 @@ static void end_range(vs_sim *sim, uint32_t row) {
   if (!range->is_gone) {
     vs_map_remove(&sim->graphs.by_address, vs_map_find(&sim->graphs.by_address, range->address));
     /* It is the pool's own piece, so this cannot fail. */
-    (void)!vs_sim_pool_free(sim, range->address, 0);
+    (void)!vs_sim_pool_free(sim, range->address);
   }
   *range = (vs_sim_graph_range){0};
   vs_sim_numbers_give(&sim->graphs.range_rows, row);
@@ -39,12 +39,12 @@ static vs_sim_error take_row(vs_sim *sim, uint32_t *row) {
 }
 
 static vs_sim_error make_range(vs_sim *sim, vs_sim_work *work, uint32_t *row) {
-  if (work->device >= sim->streams.device_count) return VS_SIM_INVALID_DEVICE;
+  if (work->device >= sim->device_count) return VS_SIM_INVALID_DEVICE;
   const uint64_t pool = vs_sim_pool_graph(sim, work->device);
   VS_SIM_TRY(take_row(sim, row));
   /* What graphs have freed stays theirs until it is trimmed: synchronising gives nothing back. */
   vs_sim_error error = vs_sim_pool_set(sim, pool, VS_SIM_POOL_RELEASE_THRESHOLD, UINT64_MAX);
-  if (error == VS_SIM_OK) error = vs_sim_pool_alloc(sim, pool, work->operand, 0, &work->object);
+  if (error == VS_SIM_OK) error = vs_sim_pool_alloc(sim, pool, work->operand, &work->object);
   if (error != VS_SIM_OK) {
     vs_sim_numbers_give(&sim->graphs.range_rows, *row);
     return error;
@@ -132,9 +132,9 @@ static vs_sim_error rehearse(vs_sim *sim, const vs_sim_graph *graph, uint64_t *p
     if (node->partner == 0) continue;
     if (node->work.kind == VS_SIM_NODE_MEM_ALLOC) {
       const uint64_t pool = vs_sim_pool_graph(sim, node->work.device);
-      VS_SIM_TRY(vs_sim_pool_alloc(sim, pool, node->work.operand, 0, &pieces[number]));
+      VS_SIM_TRY(vs_sim_pool_alloc(sim, pool, node->work.operand, &pieces[number]));
     } else if (pieces[node->partner - 1] != 0) { /* 0: freed in front of its allocation, by a strange order */
-      (void)!vs_sim_pool_free(sim, pieces[node->partner - 1], 0);
+      (void)!vs_sim_pool_free(sim, pieces[node->partner - 1]);
       pieces[node->partner - 1] = 0;
     }
   }
@@ -149,7 +149,7 @@ vs_sim_error vs_sim_ranges_rehearse(vs_sim *sim, const vs_sim_exec *exec) {
   memset(pieces, 0, count * sizeof *pieces);
   const vs_sim_error error = rehearse(sim, exec->copy, pieces);
   for (size_t i = 0; i < count; i++)
-    if (pieces[i] != 0) (void)!vs_sim_pool_free(sim, pieces[i], 0);
+    if (pieces[i] != 0) (void)!vs_sim_pool_free(sim, pieces[i]);
   vs_host_free(sim->host, pieces, count * sizeof *pieces);
   return error;
 }
@@ -174,7 +174,7 @@ void vs_sim_memory_node_launch(vs_sim *sim, const vs_sim_graph_node *node) {
 /* The pool's figure that is meant; VS_SIM_INVALID_VALUE if there is none. */
 static vs_sim_error pool_attribute(const vs_sim *sim, uint32_t device, vs_sim_graph_memory figure,
                                    vs_sim_pool_attribute *attribute) {
-  if (device >= sim->streams.device_count) return VS_SIM_INVALID_DEVICE;
+  if (device >= sim->device_count) return VS_SIM_INVALID_DEVICE;
   switch (figure) {
     case VS_SIM_GRAPH_USED: *attribute = VS_SIM_POOL_USED_CURRENT; return VS_SIM_OK;
     case VS_SIM_GRAPH_USED_HIGH: *attribute = VS_SIM_POOL_USED_HIGH; return VS_SIM_OK;
@@ -199,6 +199,6 @@ vs_sim_error vs_sim_graph_memory_reset(vs_sim *sim, uint32_t device, vs_sim_grap
 }
 
 vs_sim_error vs_sim_graph_memory_trim(vs_sim *sim, uint32_t device) {
-  if (device >= sim->streams.device_count) return VS_SIM_INVALID_DEVICE;
+  if (device >= sim->device_count) return VS_SIM_INVALID_DEVICE;
   return vs_sim_pool_trim(sim, vs_sim_pool_graph(sim, device), 0);
 }

@@ -50,7 +50,6 @@ typedef struct vs_sim_range {
   uint64_t id;         /* 1, 2, 3, ... : never used twice in a process */
   uint64_t owner;      /* POOL: its pool; MAPPING: its physical memory; CHUNK: its pool */
   uint64_t user;       /* the face's own: where pages are, for instance */
-  uint64_t stream;     /* POOL: of the allocation */
   uint32_t flags;      /* the face's own */
   uint32_t device;     /* VS_SIM_NO_DEVICE_ID: the host */
   uint8_t kind;        /* vs_sim_range_kind */

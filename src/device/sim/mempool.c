@@ -228,16 +228,14 @@ static void use_piece(vs_sim *sim, vs_sim_pool *pool, uint64_t base, uint64_t by
   pool->used_high = vs_max_u64(pool->used_high, pool->used);
 }
 
-vs_sim_error vs_sim_pool_alloc(vs_sim *sim, uint64_t pool, uint64_t size, uint64_t stream,
-                               uint64_t *address) {
+vs_sim_error vs_sim_pool_alloc(vs_sim *sim, uint64_t pool, uint64_t size, uint64_t *address) {
   VS_SIM_TRY(vs_sim_fault_step(sim, VS_SIM_FAULT_POOL));
   vs_sim_pool *p = usable(sim, pool);
   if (p == NULL || size == 0) return VS_SIM_INVALID_VALUE;
   VS_SIM_TRY(vs_sim_context_use(sim, p->device));
   if (size > VS_SIM_MOST_TOTAL) return vs_sim_refuse(sim, p->device, size);
   const uint64_t bytes = piece_bytes(size);
-  vs_sim_range range = {
-      .size = size, .owner = pool, .stream = stream, .device = p->device, .kind = VS_SIM_RANGE_POOL};
+  vs_sim_range range = {.size = size, .owner = pool, .device = p->device, .kind = VS_SIM_RANGE_POOL};
   uint32_t index;
   VS_SIM_TRY(make_room(sim, p));
   if (!vs_sim_holes_first(&p->holes, bytes, 1, &range.base)) {
@@ -261,8 +259,7 @@ static void free_piece(vs_sim *sim, vs_sim_pool *pool, const vs_sim_range *piece
   if (pool->is_dying && pool->pieces == 0) end_pool(sim, pool);
 }
 
-vs_sim_error vs_sim_pool_free(vs_sim *sim, uint64_t address, uint64_t stream) {
-  (void)stream; /* any stream may have it next: mempool.h */
+vs_sim_error vs_sim_pool_free(vs_sim *sim, uint64_t address) {
   const vs_sim_range *piece = vs_sim_range_from(sim, &sim->memory.by_base, address);
   if (piece == NULL || piece->kind != VS_SIM_RANGE_POOL) return VS_SIM_INVALID_VALUE;
   free_piece(sim, pool_of(sim, piece->owner), piece);

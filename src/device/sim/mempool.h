@@ -66,10 +66,9 @@ VS_MUST_CHECK vs_sim_error vs_sim_pool_destroy(vs_sim *sim, uint64_t pool);
 const vs_sim_pool *vs_sim_pool_find(const vs_sim *sim, uint64_t pool);
 
 /* Fails: VS_SIM_INVALID_VALUE (size 0, no pool), VS_SIM_OUT_OF_MEMORY */
-VS_MUST_CHECK vs_sim_error vs_sim_pool_alloc(vs_sim *sim, uint64_t pool, uint64_t size, uint64_t stream,
-                                             uint64_t *address);
+VS_MUST_CHECK vs_sim_error vs_sim_pool_alloc(vs_sim *sim, uint64_t pool, uint64_t size, uint64_t *address);
 /* Fails: VS_SIM_INVALID_VALUE (no piece of a pool begins there) */
-VS_MUST_CHECK vs_sim_error vs_sim_pool_free(vs_sim *sim, uint64_t address, uint64_t stream);
+VS_MUST_CHECK vs_sim_error vs_sim_pool_free(vs_sim *sim, uint64_t address);
 
 /* A synchronisation happened (of a stream, an event, the device): pools of that device give back what they
  * need not hold. Costs nothing where there is nothing to give. */

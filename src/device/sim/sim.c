@@ -11,7 +11,7 @@ static void deinit_memory(vs_sim *sim) {
 static vs_sim_error init_parts(vs_sim *sim, vs_sim_event_rule rule) {
   VS_SIM_TRY(vs_sim_memory_init(sim));
   vs_sim_error error = vs_sim_pools_init(sim);
-  if (error == VS_SIM_OK) error = vs_sim_streams_init(sim, sim->device_count, rule);
+  if (error == VS_SIM_OK) error = vs_sim_streams_init(sim, rule);
   if (error != VS_SIM_OK) deinit_memory(sim);
   return error;
 }
@@ -74,7 +74,7 @@ vs_sim_error vs_sim_free(vs_sim *sim, uint64_t address, vs_sim_range *was) {
     case VS_SIM_RANGE_MANAGED: vs_sim_range_free(sim, &range); break;
     case VS_SIM_RANGE_POOL: {
       vs_sim_error error = vs_sim_graph_free(sim, address);
-      if (error == VS_SIM_NOT_FOUND) error = vs_sim_pool_free(sim, address, range.stream);
+      if (error == VS_SIM_NOT_FOUND) error = vs_sim_pool_free(sim, address);
       VS_SIM_TRY(error);
       vs_sim_pools_synchronize(sim, range.device); /* an unordered free waits for the device */
       break;

@@ -161,12 +161,12 @@ static void drop_stream(vs_sim *sim, vs_sim_stream *stream) {
   vs_host_free(sim->host, stream, sizeof *stream);
 }
 
-vs_sim_error vs_sim_streams_init(vs_sim *sim, uint32_t device_count, vs_sim_event_rule rule) {
+vs_sim_error vs_sim_streams_init(vs_sim *sim, vs_sim_event_rule rule) {
   vs_sim_streams *streams = &sim->streams;
-  *streams = (vs_sim_streams){.device_count = device_count, .rule = rule, .work_ns = VS_SIM_WORK_NS};
-  if (vs_vec_reserve(sim->host, &streams->rows, 2 * (size_t)device_count) != VS_OK)
+  *streams = (vs_sim_streams){.rule = rule, .work_ns = VS_SIM_WORK_NS};
+  if (vs_vec_reserve(sim->host, &streams->rows, 2 * (size_t)sim->device_count) != VS_OK)
     return VS_SIM_OUT_OF_MEMORY;
-  for (uint32_t row = 0; row < 2 * device_count; row++) {
+  for (uint32_t row = 0; row < 2 * sim->device_count; row++) {
     vs_sim_stream *stream = new_stream(sim, row / 2, row);
     if (stream == NULL) {
       vs_sim_streams_deinit(sim);
@@ -199,7 +199,7 @@ static void renew(vs_sim *sim, vs_sim_stream *stream) {
 
 void vs_sim_streams_reset(vs_sim *sim, uint32_t device) {
   vs_sim_streams *streams = &sim->streams;
-  const uint32_t first = 2 * streams->device_count;
+  const uint32_t first = 2 * sim->device_count;
   for (uint32_t row = first; row < streams->rows.count; row++) {
     vs_sim_stream *stream = streams->rows.data[row];
     if (stream == NULL || stream->device != device) continue;
@@ -216,19 +216,19 @@ static vs_sim_error take_row(vs_sim *sim, uint32_t *row) {
   uint32_t number;
   if (vs_vec_reserve(sim->host, &streams->rows, 1) != VS_OK) return VS_SIM_OUT_OF_MEMORY;
   VS_SIM_TRY(vs_sim_numbers_take(sim->host, &streams->numbers, VS_SIM_STREAMS_MOST, &number));
-  *row = 2 * streams->device_count + number;
+  *row = 2 * sim->device_count + number;
   if (*row == streams->rows.count) streams->rows.data[streams->rows.count++] = NULL;
   return VS_SIM_OK;
 }
 
 vs_sim_error vs_sim_stream_create(vs_sim *sim, uint32_t device, uint32_t flags, int32_t priority,
                                   uint64_t *handle) {
-  if (device >= sim->streams.device_count) return VS_SIM_INVALID_DEVICE;
+  if (device >= sim->device_count) return VS_SIM_INVALID_DEVICE;
   if (handle == NULL || (flags & ~(uint32_t)VS_SIM_STREAM_NON_BLOCKING) != 0) return VS_SIM_INVALID_VALUE;
   VS_SIM_TRY(vs_sim_fault_step(sim, VS_SIM_FAULT_STREAM));
   uint32_t row;
   VS_SIM_TRY(take_row(sim, &row));
-  const uint32_t number = row - 2 * sim->streams.device_count;
+  const uint32_t number = row - 2 * sim->device_count;
   vs_sim_stream *stream = new_stream(sim, device, row);
   if (stream == NULL) {
     vs_sim_numbers_give(&sim->streams.numbers, number);
@@ -246,13 +246,13 @@ vs_sim_error vs_sim_stream_create(vs_sim *sim, uint32_t device, uint32_t flags, 
 vs_sim_stream *vs_sim_stream_find(const vs_sim *sim, uint32_t device, uint64_t handle) {
   const vs_sim_streams *streams = &sim->streams;
   if (handle <= VS_SIM_STREAM_PER_THREAD) {
-    if (device >= streams->device_count) return NULL;
+    if (device >= sim->device_count) return NULL;
     return streams->rows.data[2 * device + (handle == VS_SIM_STREAM_PER_THREAD ? 1 : 0)];
   }
   if (handle < VS_SIM_STREAM_BASE || (handle - VS_SIM_STREAM_BASE) % VS_SIM_STREAM_STEP != 0) return NULL;
   const uint64_t number = (handle - VS_SIM_STREAM_BASE) / VS_SIM_STREAM_STEP;
-  if (number >= streams->rows.count - 2 * (size_t)streams->device_count) return NULL;
-  return streams->rows.data[2 * streams->device_count + number];
+  if (number >= streams->rows.count - 2 * (size_t)sim->device_count) return NULL;
+  return streams->rows.data[2 * sim->device_count + number];
 }
 
 vs_sim_error vs_sim_stream_destroy(vs_sim *sim, uint64_t handle) {
@@ -264,14 +264,14 @@ vs_sim_error vs_sim_stream_destroy(vs_sim *sim, uint64_t handle) {
     return VS_SIM_CAPTURE_UNSUPPORTED;
   }
   vs_sim_stream_complete(sim, stream);
-  const uint32_t number = stream->row - 2 * sim->streams.device_count;
+  const uint32_t number = stream->row - 2 * sim->device_count;
   drop_stream(sim, stream);
   vs_sim_numbers_give(&sim->streams.numbers, number);
   return VS_SIM_OK;
 }
 
 static bool check_stream(const vs_sim *sim, const vs_sim_stream *stream, size_t row) {
-  if (stream->row != row || stream->device >= sim->streams.device_count) return false;
+  if (stream->row != row || stream->device >= sim->device_count) return false;
   if (stream->goal != stream->done || stream->done > stream->last || stream->legacy > stream->last)
     return false;
   if (stream->capture == NULL && stream->frontier.count != 0) return false;
@@ -286,7 +286,7 @@ static bool check_stream(const vs_sim *sim, const vs_sim_stream *stream, size_t 
 
 bool vs_sim_streams_check(const vs_sim *sim) {
   const vs_sim_streams *streams = &sim->streams;
-  const size_t first = 2 * (size_t)streams->device_count;
+  const size_t first = 2 * (size_t)sim->device_count;
   size_t free = 0;
   for (size_t row = 0; row < streams->rows.count; row++) {
     const vs_sim_stream *stream = streams->rows.data[row];

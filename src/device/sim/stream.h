@@ -130,7 +130,6 @@ typedef struct vs_sim_event {
  * there; row 2 * device_count + i is the stream with handle BASE + 256 * i, NULL while the number i is
  * free. */
 typedef struct vs_sim_streams {
-  uint32_t device_count;
   vs_sim_event_rule rule;
   uint64_t work_ns;
   uint64_t clock_ns; /* virtual; delays on request move it too */

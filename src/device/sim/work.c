@@ -159,7 +159,7 @@ vs_sim_error vs_sim_alloc_async(vs_sim *sim, uint32_t device, uint64_t handle, u
     return VS_SIM_OK;
   }
   if (pool == 0) pool = vs_sim_pool_current(sim, stream->device);
-  VS_SIM_TRY(vs_sim_pool_alloc(sim, pool, size, handle, address));
+  VS_SIM_TRY(vs_sim_pool_alloc(sim, pool, size, address));
   vs_sim_stream_advance(sim, stream);
   return VS_SIM_OK;
 }
@@ -174,7 +174,7 @@ vs_sim_error vs_sim_free_async(vs_sim *sim, uint32_t device, uint64_t handle, ui
     return vs_sim_capture_node(sim, stream, &work, NULL, &number);
   }
   vs_sim_error error = vs_sim_graph_free(sim, address);
-  if (error == VS_SIM_NOT_FOUND) error = vs_sim_pool_free(sim, address, handle);
+  if (error == VS_SIM_NOT_FOUND) error = vs_sim_pool_free(sim, address);
   if (error == VS_SIM_OK) vs_sim_stream_advance(sim, stream);
   return error;
 }

@@ -47,7 +47,7 @@ static vs_sim_error call_map(vs_sim *sim, uint64_t round) {
 
 static vs_sim_error call_pool(vs_sim *sim, uint64_t round) {
   uint64_t address;
-  return vs_sim_pool_alloc(sim, vs_sim_pool_default(sim, 0), round * MIB, 0, &address);
+  return vs_sim_pool_alloc(sim, vs_sim_pool_default(sim, 0), round * MIB, &address);
 }
 
 static vs_sim_error call_pool_create(vs_sim *sim, uint64_t round) {
@@ -120,7 +120,7 @@ static void giving_back_needs_nothing(void **state) {
   for (int i = 0; i < COUNT; i++) {
     big[i] = allocated(sim, 0, 3 * MIB);
     small[i] = allocated(sim, 0, 300 * 1024);
-    expect_sim_ok(vs_sim_pool_alloc(sim, vs_sim_pool_default(sim, 0), 5 * MIB, 0, &pieces[i]));
+    expect_sim_ok(vs_sim_pool_alloc(sim, vs_sim_pool_default(sim, 0), 5 * MIB, &pieces[i]));
     expect_sim_ok(vs_sim_reserve(sim, VS_SIM_GRANULE, 0, 0, &reserved[i]));
   }
   m.host.fail_at = m.host.requests; /* the very next request */
@@ -129,7 +129,7 @@ static void giving_back_needs_nothing(void **state) {
     for (int i = odd; i < COUNT; i += 2) {
       expect_sim_ok(vs_sim_free(sim, big[i], NULL));
       expect_sim_ok(vs_sim_free(sim, small[i], NULL));
-      expect_sim_ok(vs_sim_pool_free(sim, pieces[i], 0));
+      expect_sim_ok(vs_sim_pool_free(sim, pieces[i]));
       expect_sim_ok(vs_sim_unreserve(sim, reserved[i], VS_SIM_GRANULE));
     }
     assert_true(vs_sim_check(sim));

@@ -445,7 +445,7 @@ static void pool_alloc(vs_sim *sim, pool_play *p) {
   const uint64_t size = dice(3) == 0 ? 1 + dice(50 * MIB) : 1 + dice(3 * MIB);
   uint64_t base = 0;
   if (p->count == MOST_PIECES) return;
-  const vs_sim_error error = vs_sim_pool_alloc(sim, p->pools[pool], size, 0, &base);
+  const vs_sim_error error = vs_sim_pool_alloc(sim, p->pools[pool], size, &base);
   if (error != VS_SIM_OK) {
     expect_sim(error, VS_SIM_OUT_OF_MEMORY);
     if (pool != 2)
@@ -461,8 +461,8 @@ static void pool_free(vs_sim *sim, pool_play *p) {
   if (p->count == 0) return;
   piece *t = &p->pieces[dice(p->count)];
   const bool is_ordered = dice(8) != 0;
-  expect_sim_ok(is_ordered ? vs_sim_pool_free(sim, t->base, 0) : vs_sim_free(sim, t->base, NULL));
-  expect_sim(vs_sim_pool_free(sim, t->base, 0), VS_SIM_INVALID_VALUE);
+  expect_sim_ok(is_ordered ? vs_sim_pool_free(sim, t->base) : vs_sim_free(sim, t->base, NULL));
+  expect_sim(vs_sim_pool_free(sim, t->base), VS_SIM_INVALID_VALUE);
   p->used[t->pool] -= up(t->size, 512);
   *t = p->pieces[--p->count];
 }

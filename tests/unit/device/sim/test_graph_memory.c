@@ -30,7 +30,7 @@ static void outside_of_captures_it_is_a_pool(void **state) {
   expect_sim_ok(vs_sim_pool_create(sim, 0, 0, &pool));
   const uint64_t a = take(sim, stream, 1000);
   assert_int_equal(vs_sim_find(sim, a)->owner, vs_sim_pool_current(sim, 0));
-  assert_int_equal(vs_sim_find(sim, a)->stream, stream);
+  assert_int_equal(vs_sim_find(sim, a)->kind, VS_SIM_RANGE_POOL);
   expect_sim_ok(vs_sim_alloc_async(sim, 0, stream, pool, 1000, &address));
   assert_int_equal(vs_sim_find(sim, address)->owner, pool);
   give(sim, stream, a);

@@ -377,9 +377,9 @@ static void one_of_each_kind(vs_sim *sim, uint32_t device, const vs_sim_token *t
   expect_sim_ok(vs_sim_physical_create(sim, device, GRANULE, 0, &handle));
   expect_sim_ok(vs_sim_map(sim, address + GRANULE, GRANULE, 0, handle));
   expect_sim_ok(vs_sim_physical_release(sim, handle));
-  expect_sim_ok(vs_sim_pool_alloc(sim, vs_sim_pool_default(sim, device), 100, 0, &address));
+  expect_sim_ok(vs_sim_pool_alloc(sim, vs_sim_pool_default(sim, device), 100, &address));
   expect_sim_ok(vs_sim_pool_create(sim, device, 0, &pool));
-  expect_sim_ok(vs_sim_pool_alloc(sim, pool, 100, 0, &address));
+  expect_sim_ok(vs_sim_pool_alloc(sim, pool, 100, &address));
   expect_sim_ok(vs_sim_pool_make_current(sim, device, pool));
   expect_sim_ok(vs_sim_pool_destroy(sim, pool));
   expect_sim_ok(vs_sim_ipc_open(sim, token, &address));
@@ -501,8 +501,8 @@ static void every_end_of_a_range_is_told(void **state) {
   expect_sim_ok(vs_sim_ipc_open(sim, &token, &address));
   expect_sim_ok(vs_sim_ipc_close(sim, address));
   assert_int_equal(h.last.kind, VS_SIM_RANGE_IMPORTED);
-  expect_sim_ok(vs_sim_pool_alloc(sim, vs_sim_pool_default(sim, 0), 100, 0, &pooled_at));
-  expect_sim_ok(vs_sim_pool_free(sim, pooled_at, 0));
+  expect_sim_ok(vs_sim_pool_alloc(sim, vs_sim_pool_default(sim, 0), 100, &pooled_at));
+  expect_sim_ok(vs_sim_pool_free(sim, pooled_at));
   assert_int_equal(h.last.kind, VS_SIM_RANGE_POOL);
   expect_sim_ok(vs_sim_reserve(sim, 4 * GRANULE, 0, 0, &address));
   expect_sim_ok(vs_sim_physical_create(sim, 0, GRANULE, 0, &handle));
@@ -590,7 +590,7 @@ static void every_kind_can_fail(void **state) {
   expect_sim(vs_sim_reserve(sim, GRANULE, 0, 0, &x), VS_SIM_OUT_OF_MEMORY);
   expect_sim(vs_sim_physical_create(sim, 0, GRANULE, 0, &x), VS_SIM_OUT_OF_MEMORY);
   expect_sim(vs_sim_map(sim, 0, 0, 0, 0), VS_SIM_OUT_OF_MEMORY);
-  expect_sim(vs_sim_pool_alloc(sim, vs_sim_pool_default(sim, 0), 1, 0, &x), VS_SIM_OUT_OF_MEMORY);
+  expect_sim(vs_sim_pool_alloc(sim, vs_sim_pool_default(sim, 0), 1, &x), VS_SIM_OUT_OF_MEMORY);
   expect_sim(vs_sim_pool_create(sim, 0, 0, &x), VS_SIM_OUT_OF_MEMORY);
   expect_sim(vs_sim_ipc_open(sim, &token, &x), VS_SIM_OUT_OF_MEMORY);
   assert_int_equal(held(sim, 0), 0);

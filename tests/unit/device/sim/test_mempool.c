@@ -8,7 +8,7 @@ static machine m;
 
 static uint64_t pooled(vs_sim *sim, uint64_t pool, uint64_t size) {
   uint64_t address = 0;
-  expect_sim_ok(vs_sim_pool_alloc(sim, pool, size, 0, &address));
+  expect_sim_ok(vs_sim_pool_alloc(sim, pool, size, &address));
   return address;
 }
 
@@ -40,16 +40,16 @@ static void pieces_come_from_chunks(void **state) {
   const uint64_t c = pooled(sim, pool, 40 * MIB); /* not in what is left: a chunk of its own, of two units */
   assert_int_equal(c, WINDOW_0 + CHUNK);
   expect_figures(sim, pool, 41 * MIB + 512, 41 * MIB + 512, 3 * CHUNK, 3 * CHUNK);
-  expect_sim_ok(vs_sim_pool_free(sim, b, 0));
+  expect_sim_ok(vs_sim_pool_free(sim, b));
   assert_int_equal(pooled(sim, pool, 512), b); /* at once, whatever the stream */
   assert_int_equal(vs_sim_find(sim, a + 99)->base, a);
   assert_int_equal(vs_sim_find(sim, a)->kind, VS_SIM_RANGE_POOL);
   assert_int_equal(vs_sim_find(sim, a)->owner, pool);
   assert_null(vs_sim_find(sim, a + 100));
   assert_null(vs_sim_find(sim, c - 1)); /* a chunk is no answer */
-  expect_sim(vs_sim_pool_free(sim, a + 1, 0), VS_SIM_INVALID_VALUE);
-  expect_sim(vs_sim_pool_free(sim, c + CHUNK, 0), VS_SIM_INVALID_VALUE);
-  expect_sim(vs_sim_pool_free(sim, allocated(sim, 0, 100), 0), VS_SIM_INVALID_VALUE);
+  expect_sim(vs_sim_pool_free(sim, a + 1), VS_SIM_INVALID_VALUE);
+  expect_sim(vs_sim_pool_free(sim, c + CHUNK), VS_SIM_INVALID_VALUE);
+  expect_sim(vs_sim_pool_free(sim, allocated(sim, 0, 100)), VS_SIM_INVALID_VALUE);
   machine_end(&m);
 }
 
@@ -61,8 +61,8 @@ static void a_synchronisation_gives_back(void **state) {
   uint64_t a[4];
   for (int i = 0; i < 4; i++) a[i] = pooled(sim, pool, 20 * MIB); /* a chunk each */
   assert_int_equal(held(sim, 0), 4 * CHUNK);
-  expect_sim_ok(vs_sim_pool_free(sim, a[1], 0));
-  expect_sim_ok(vs_sim_pool_free(sim, a[2], 0));
+  expect_sim_ok(vs_sim_pool_free(sim, a[1]));
+  expect_sim_ok(vs_sim_pool_free(sim, a[2]));
   assert_int_equal(held(sim, 0), 4 * CHUNK); /* not before */
   vs_sim_pools_synchronize(sim, 1);          /* another device */
   assert_int_equal(held(sim, 0), 4 * CHUNK);
@@ -81,7 +81,7 @@ static void the_threshold_stays(void **state) {
   uint64_t a[4];
   for (int i = 0; i < 4; i++) a[i] = pooled(sim, pool, 20 * MIB);
   expect_sim_ok(vs_sim_pool_set(sim, pool, VS_SIM_POOL_RELEASE_THRESHOLD, 2 * CHUNK));
-  for (int i = 0; i < 4; i++) expect_sim_ok(vs_sim_pool_free(sim, a[i], 0));
+  for (int i = 0; i < 4; i++) expect_sim_ok(vs_sim_pool_free(sim, a[i]));
   vs_sim_pools_synchronize(sim, 0);
   assert_int_equal(held(sim, 0), 2 * CHUNK);
   assert_int_equal(pooled(sim, pool, 20 * MIB), a[0]); /* the low ones stayed */
@@ -107,24 +107,24 @@ static void a_full_card(void **state) {
   const uint64_t a = pooled(sim, other, 5 * CHUNK);
   const uint64_t b = pooled(sim, pool, 4 * CHUNK + 4 * MIB); /* five chunks */
   assert_int_equal(held(sim, 0), 10 * CHUNK);
-  expect_sim_ok(vs_sim_pool_free(sim, a, 0));
+  expect_sim_ok(vs_sim_pool_free(sim, a));
   vs_sim_pools_synchronize(sim, 0);
   assert_int_equal(held(sim, 0), 10 * CHUNK);
   const uint64_t c = pooled(sim, pool, 29 * MIB); /* no room in b's chunk: the other pool gives way */
   assert_int_equal(figure(sim, other, VS_SIM_POOL_RESERVED_CURRENT), 0);
   assert_int_equal(figure(sim, pool, VS_SIM_POOL_RESERVED_CURRENT), 6 * CHUNK);
-  expect_sim_ok(vs_sim_pool_free(sim, c, 0));
+  expect_sim_ok(vs_sim_pool_free(sim, c));
   const uint64_t d = allocated(sim, 0, 3 * CHUNK + 4 * MIB);
-  expect_sim(vs_sim_pool_alloc(sim, pool, CHUNK + 29 * MIB, 0, &address), VS_SIM_OUT_OF_MEMORY);
+  expect_sim(vs_sim_pool_alloc(sim, pool, CHUNK + 29 * MIB, &address), VS_SIM_OUT_OF_MEMORY);
   assert_int_equal(address, 1);
   assert_int_equal(m.node.cards[0].refused_count, 1); /* one refusal, however often it was tried */
   assert_int_equal(m.node.cards[0].largest_refused_bytes, CHUNK + 30 * MIB);
   (void)pooled(sim, pool, CHUNK + 27 * MIB); /* just what there is, not a multiple of 32 MiB */
   assert_int_equal(vs_sim_node_free_bytes(&m.node, 0), 0);
   (void)pooled(sim, pool, 28 * MIB); /* in b's chunk */
-  expect_sim(vs_sim_pool_alloc(sim, pool, MIB + 1, 0, &address), VS_SIM_OUT_OF_MEMORY);
+  expect_sim(vs_sim_pool_alloc(sim, pool, MIB + 1, &address), VS_SIM_OUT_OF_MEMORY);
   expect_sim_ok(vs_sim_free(sim, d, NULL));
-  expect_sim_ok(vs_sim_pool_free(sim, b, 0));
+  expect_sim_ok(vs_sim_pool_free(sim, b));
   machine_end(&m);
 }
 
@@ -137,7 +137,7 @@ static void what_others_keep_is_the_last_resort(void **state) {
   uint64_t other;
   expect_sim_ok(vs_sim_pool_create(sim, 0, 0, &other));
   expect_sim_ok(vs_sim_pool_set(sim, other, VS_SIM_POOL_RELEASE_THRESHOLD, FOREVER));
-  expect_sim_ok(vs_sim_pool_free(sim, pooled(sim, other, 2 * CHUNK), 0));
+  expect_sim_ok(vs_sim_pool_free(sim, pooled(sim, other, 2 * CHUNK)));
   (void)pooled(sim, pool, 7 * MIB);
   assert_int_equal(figure(sim, pool, VS_SIM_POOL_RESERVED_CURRENT), 8 * MIB);
   assert_int_equal(figure(sim, other, VS_SIM_POOL_RESERVED_CURRENT), 2 * CHUNK);
@@ -152,7 +152,7 @@ static void many_chunks_and_few_pieces(void **state) {
   const uint64_t pool = vs_sim_pool_default(sim, 0);
   expect_sim_ok(vs_sim_pool_set(sim, pool, VS_SIM_POOL_RELEASE_THRESHOLD, FOREVER));
   for (uint64_t i = 1; i <= 50; i++) {
-    expect_sim_ok(vs_sim_pool_free(sim, pooled(sim, pool, i * CHUNK - MIB), 0));
+    expect_sim_ok(vs_sim_pool_free(sim, pooled(sim, pool, i * CHUNK - MIB)));
     assert_true(vs_sim_check(sim));
   }
   assert_int_equal(figure(sim, pool, VS_SIM_POOL_RESERVED_CURRENT), 50 * 51 / 2 * CHUNK);
@@ -173,21 +173,21 @@ static void pools_of_the_program(void **state) {
   expect_sim(vs_sim_pool_make_current(sim, 0, pool), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_pool_make_current(sim, 2, pool), VS_SIM_INVALID_DEVICE);
   const uint64_t a = pooled(sim, pool, CHUNK), b = pooled(sim, pool, 2 * CHUNK);
-  expect_sim(vs_sim_pool_alloc(sim, pool, 512, 0, &address), VS_SIM_OUT_OF_MEMORY); /* its own limit */
+  expect_sim(vs_sim_pool_alloc(sim, pool, 512, &address), VS_SIM_OUT_OF_MEMORY); /* its own limit */
   assert_int_equal(vs_sim_find(sim, a)->device, 1);
   expect_sim_ok(vs_sim_pool_set(sim, pool, VS_SIM_POOL_RELEASE_THRESHOLD, FOREVER));
   expect_sim_ok(vs_sim_pool_destroy(sim, pool));
   assert_int_equal(vs_sim_pool_current(sim, 1), vs_sim_pool_default(sim, 1));
-  expect_sim(vs_sim_pool_alloc(sim, pool, 512, 0, &address), VS_SIM_INVALID_VALUE);
+  expect_sim(vs_sim_pool_alloc(sim, pool, 512, &address), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_pool_destroy(sim, pool), VS_SIM_INVALID_VALUE);
   assert_null(vs_sim_pool_find(sim, pool));
   assert_non_null(vs_sim_find(sim, a)); /* pieces stay good */
   assert_int_equal(held(sim, 1), 3 * CHUNK);
-  expect_sim_ok(vs_sim_pool_free(sim, a, 0));
+  expect_sim_ok(vs_sim_pool_free(sim, a));
   assert_true(vs_sim_check(sim));
   vs_sim_pools_synchronize(sim, 1); /* a threshold means nothing any more */
   assert_int_equal(held(sim, 1), 2 * CHUNK);
-  expect_sim_ok(vs_sim_pool_free(sim, b, 0));
+  expect_sim_ok(vs_sim_pool_free(sim, b));
   assert_int_equal(held(sim, 1), 0); /* and with the last one it is gone */
   uint64_t again;
   expect_sim_ok(vs_sim_pool_create(sim, 0, 0, &again));
@@ -261,7 +261,7 @@ static void what_is_no_pool(void **state) {
                            VS_SIM_POOL_HANDLES + 256 * 16};
   uint64_t value;
   for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
-    expect_sim(vs_sim_pool_alloc(sim, none[i], 1, 0, &value), VS_SIM_INVALID_VALUE);
+    expect_sim(vs_sim_pool_alloc(sim, none[i], 1, &value), VS_SIM_INVALID_VALUE);
     expect_sim(vs_sim_pool_destroy(sim, none[i]), VS_SIM_INVALID_VALUE);
     expect_sim(vs_sim_pool_trim(sim, none[i], 0), VS_SIM_INVALID_VALUE);
     expect_sim(vs_sim_pool_make_current(sim, 0, none[i]), VS_SIM_INVALID_VALUE);
@@ -269,11 +269,11 @@ static void what_is_no_pool(void **state) {
     expect_sim(vs_sim_pool_set(sim, none[i], VS_SIM_POOL_USED_HIGH, 0), VS_SIM_INVALID_VALUE);
   }
   const uint64_t pool = vs_sim_pool_default(sim, 0);
-  expect_sim(vs_sim_pool_alloc(sim, pool, 0, 0, &value), VS_SIM_INVALID_VALUE);
+  expect_sim(vs_sim_pool_alloc(sim, pool, 0, &value), VS_SIM_INVALID_VALUE);
   static const uint64_t hostile[] = {UINT64_MAX, UINT64_MAX - 511, UINT64_C(1) << 63, VS_SIM_MOST_TOTAL,
                                      VS_SIM_MOST_TOTAL + 1};
   for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++)
-    expect_sim(vs_sim_pool_alloc(sim, pool, hostile[i], 0, &value), VS_SIM_OUT_OF_MEMORY);
+    expect_sim(vs_sim_pool_alloc(sim, pool, hostile[i], &value), VS_SIM_OUT_OF_MEMORY);
   machine_end(&m);
 }
 
