@@ -18,28 +18,22 @@ CUptiResult sim_cupti_refused(void) {
   return CUPTI_ERROR_NOT_INITIALIZED;
 }
 
-CUptiResult sim_cuptiGetResultString(CUptiResult result, const char **text) {
+static CUptiResult find(CUptiResult result, const char **text, bool wants_words) {
   if (text == NULL) return CUPTI_ERROR_INVALID_PARAMETER;
   switch ((int)result) {
 #define VS_CUPTI_RESULT(name, number, words) \
   case number:                               \
-    *text = #name;                           \
+    *text = wants_words ? words : #name;     \
     return CUPTI_SUCCESS;
 #include "faces/simcuda/abi/cupti_results.def"
 #undef VS_CUPTI_RESULT
-    default: *text = "unknown"; return CUPTI_ERROR_INVALID_PARAMETER;
+    default: *text = wants_words ? "unknown error" : "unknown"; return CUPTI_ERROR_INVALID_PARAMETER;
   }
 }
 
+CUptiResult sim_cuptiGetResultString(CUptiResult result, const char **text) {
+  return find(result, text, false);
+}
 CUptiResult sim_cuptiGetErrorMessage(CUptiResult result, const char **text) {
-  if (text == NULL) return CUPTI_ERROR_INVALID_PARAMETER;
-  switch ((int)result) {
-#define VS_CUPTI_RESULT(name, number, words) \
-  case number:                               \
-    *text = words;                           \
-    return CUPTI_SUCCESS;
-#include "faces/simcuda/abi/cupti_results.def"
-#undef VS_CUPTI_RESULT
-    default: *text = "unknown error"; return CUPTI_ERROR_INVALID_PARAMETER;
-  }
+  return find(result, text, true);
 }

@@ -32,7 +32,6 @@ nvmlReturn_t sim_nvmlDeviceGetCount_v2(unsigned int *count) {
   vs_world_unlock_node();
   return NVML_SUCCESS;
 }
-VS_SAME(nvmlDeviceGetCount, nvmlDeviceGetCount_v2);
 
 /* ---- handles */
 
@@ -44,7 +43,6 @@ nvmlReturn_t sim_nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t 
   *device = vs_nvml_handle(index);
   return NVML_SUCCESS;
 }
-VS_SAME(nvmlDeviceGetHandleByIndex, nvmlDeviceGetHandleByIndex_v2);
 
 static void put_uuid(uint32_t card, char text[static 41]) {
   uint8_t uuid[16];
@@ -112,7 +110,6 @@ nvmlReturn_t sim_nvmlDeviceGetHandleByUUIDV(const nvmlUUID_t *uuid, nvmlDevice_t
 nvmlReturn_t sim_nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvmlDevice_t *device) {
   return find(has_bus_id, bus_id, device);
 }
-VS_SAME(nvmlDeviceGetHandleByPciBusId, nvmlDeviceGetHandleByPciBusId_v2);
 
 /* ---- texts */
 
@@ -235,9 +232,6 @@ nvmlReturn_t sim_nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t device, uns
   *reasons = 1;
   return NVML_SUCCESS;
 }
-VS_SAME(nvmlDeviceGetCurrentClocksThrottleReasons, nvmlDeviceGetCurrentClocksEventReasons);
-VS_SAME(nvmlDeviceGetSupportedClocksEventReasons, nvmlDeviceGetCurrentClocksEventReasons);
-VS_SAME(nvmlDeviceGetSupportedClocksThrottleReasons, nvmlDeviceGetCurrentClocksEventReasons);
 
 nvmlReturn_t sim_nvmlDeviceGetEccMode(nvmlDevice_t device, unsigned int *current, unsigned int *pending) {
   VS_NVML_NEED(current != NULL && pending != NULL);

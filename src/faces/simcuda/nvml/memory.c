@@ -90,7 +90,6 @@ nvmlReturn_t sim_nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, un
                                       .computeInstanceId = VS_NO_INSTANCE};
   return NVML_SUCCESS;
 }
-VS_SAME(nvmlDeviceGetComputeRunningProcesses_v3, nvmlDeviceGetComputeRunningProcesses_v2);
 
 /* Nobody draws, and nobody shares a card by MPS. */
 static nvmlReturn_t nobody(nvmlDevice_t device, unsigned int *count) {

@@ -19,9 +19,6 @@
     if (!(condition)) return NVML_ERROR_INVALID_ARGUMENT; \
   } while (0)
 
-/* sim_<name> is another name of sim_<as>, which this file defines. */
-#define VS_SAME(name, as) extern __typeof__(sim_##as) sim_##name __attribute__((alias("sim_" #as)))
-
 /* NVML was initialized (UNINITIALIZED), and there is a machine (DRIVER_NOT_LOADED). */
 nvmlReturn_t vs_nvml_begin(void);
 

@@ -96,9 +96,4 @@ static nvmlReturn_t none(unsigned int *count) {
 nvmlReturn_t sim_nvmlUnitGetCount(unsigned int *count) { return none(count); }
 nvmlReturn_t sim_nvmlGetExcludedDeviceCount(unsigned int *count) { return none(count); }
 
-/* ---- what nobody can know */
-
-#define VS_NVML_UNKNOWN(name) \
-  nvmlReturn_t sim_##name(void) { return NVML_ERROR_NOT_SUPPORTED; }
-#include "faces/simcuda/abi/nvml_unknown.def"
-#undef VS_NVML_UNKNOWN
+nvmlReturn_t sim_nvml_unknown(void) { return NVML_ERROR_NOT_SUPPORTED; }
