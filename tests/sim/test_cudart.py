@@ -11,13 +11,14 @@ MiB = 1 << 20
 VERSIONS = (12, 13)
 
 
-MACROS = ("VS_FACE", "VS_SAME", "VS_PER_THREAD", "VS_REFUSED", "VS_REFUSED_TEXT")
+ROWS = {"VS_FACE": "result, name, arguments", "VS_LIKE": "name, as", "VS_SAME": "name, as", "VS_PER_THREAD": "name, as, stream",
+        "VS_REFUSED": "name", "VS_REFUSED_TEXT": "name"}
 
 
-def listed(version, *macros):
-    """The names of names.def, by the macros that they stand in."""
-    text = "".join(f"#define {m}(name, ...) {'@name@' if m in macros else ''}\n" for m in MACROS)
-    text += '#include "faces/simcuda/cudart/names.def"\n'
+def listed(version):
+    """The names of the list."""
+    text = "".join(f"#define {row}({columns}) @name@\n" for row, columns in ROWS.items())
+    text += '#include "faces/simcuda/abi/cudart_names.def"\n'
     done = subprocess.run(["cc", "-E", "-P", f"-DVS_CUDART={version}", f"-I{ROOT}/src", "-x", "c", "-"], input=text,
                           capture_output=True, text=True, check=True)
     return set(re.findall(r"@(\w+)@", done.stdout))
@@ -56,7 +57,7 @@ def test_linked_program(version, tmp_path):
 def test_exports(version):
     """Exactly the names of the list, each of the version that the real library gives it."""
     symbols = exported(LIBRARIES / f"libcudart.so.{version}")
-    assert set(symbols) == listed(version, *MACROS)
+    assert set(symbols) == listed(version)
     assert set(symbols.values()) == {f"libcudart.so.{version}"}
 
 

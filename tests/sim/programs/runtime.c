@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The public names, declared by our own prototypes of them. */
-#define VS_FACE(name)                   extern __typeof__(sim_##name) name;
-#define VS_SAME(name, as)               extern __typeof__(sim_##as) name;
-#define VS_PER_THREAD(name, as, stream) VS_SAME(name, as)
-#define VS_REFUSED(name)                extern cudaError_t name();
-#define VS_REFUSED_TEXT(name)           VS_REFUSED(name)
-#include "faces/simcuda/cudart/names.def"
+/* The public names, declared by the list that they are exported by. */
+#define VS_FACE(result, name, arguments) extern result name arguments;
+#define VS_LIKE(name, as)                extern __typeof__(as) name;
+#define VS_SAME(name, as)                VS_LIKE(name, as)
+#define VS_PER_THREAD(name, as, stream)  VS_LIKE(name, as)
+#define VS_REFUSED(name)                 extern cudaError_t name();
+#define VS_REFUSED_TEXT(name)            VS_REFUSED(name)
+#include "faces/simcuda/abi/cudart_names.def"
 
 static void need(cudaError_t error, const char *what) {
   if (error == cudaSuccess) return;

@@ -1,15 +1,12 @@
-/* cuFile: the functions written by hand. */
+/* cuFile: declarations of the functions of its list. */
 #ifndef VS_SIMCUDA_ABI_CUFILE_H
 #define VS_SIMCUDA_ABI_CUFILE_H
 
 #include <stddef.h>
 #include <sys/types.h>
 
-typedef void *CUfileHandle_t;
-
-ssize_t sim_cuFileRead(CUfileHandle_t file, void *device, size_t size, off_t file_offset,
-                       off_t device_offset);
-ssize_t sim_cuFileWrite(CUfileHandle_t file, const void *device, size_t size, off_t file_offset,
-                        off_t device_offset);
+#include "faces/simcuda/abi/declare.h"
+#include "faces/simcuda/abi/cufile_names.def"
+#include "faces/simcuda/abi/declared.h"
 
 #endif

@@ -18,10 +18,11 @@ typedef enum CUptiResult {
 } CUptiResult;
 #endif
 
-CUptiResult sim_cuptiGetResultString(CUptiResult, const char **);
-CUptiResult sim_cuptiGetErrorMessage(CUptiResult, const char **);
-
 /* What the trampolines of all other names jump to. */
 CUptiResult sim_cupti_refused(void);
+
+#include "faces/simcuda/abi/declare.h"
+#include "faces/simcuda/abi/cupti_names.def"
+#include "faces/simcuda/abi/declared.h"
 
 #endif

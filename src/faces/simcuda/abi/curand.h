@@ -1,4 +1,4 @@
-/* cuRAND: the types and the functions written by hand. */
+/* cuRAND: the types, and declarations of the functions of its list. */
 #ifndef VS_SIMCUDA_ABI_CURAND_H
 #define VS_SIMCUDA_ABI_CURAND_H
 
@@ -40,31 +40,8 @@ typedef enum curandOrdering {
 typedef struct curandGenerator_st *curandGenerator_t;
 #endif
 
-curandStatus_t sim_curandCreateGenerator(curandGenerator_t *generator, curandRngType_t type);
-curandStatus_t sim_curandCreateGeneratorHost(curandGenerator_t *generator, curandRngType_t type);
-curandStatus_t sim_curandDestroyGenerator(curandGenerator_t generator);
-curandStatus_t sim_curandGetVersion(int *to);
-curandStatus_t sim_curandGetProperty(libraryPropertyType type, int *value);
-curandStatus_t sim_curandSetStream(curandGenerator_t generator, cudaStream_t stream);
-curandStatus_t sim_curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, unsigned long long seed);
-curandStatus_t sim_curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset);
-curandStatus_t sim_curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order);
-curandStatus_t sim_curandSetQuasiRandomGeneratorDimensions(curandGenerator_t generator,
-                                                           unsigned int dimensions);
-curandStatus_t sim_curandGenerateSeeds(curandGenerator_t generator);
-curandStatus_t sim_curandGenerate(curandGenerator_t generator, unsigned int *to, size_t count);
-curandStatus_t sim_curandGenerateLongLong(curandGenerator_t generator, unsigned long long *to, size_t count);
-curandStatus_t sim_curandGenerateUniform(curandGenerator_t generator, float *to, size_t count);
-curandStatus_t sim_curandGenerateUniformDouble(curandGenerator_t generator, double *to, size_t count);
-curandStatus_t sim_curandGenerateNormal(curandGenerator_t generator, float *to, size_t count, float mean,
-                                        float deviation);
-curandStatus_t sim_curandGenerateNormalDouble(curandGenerator_t generator, double *to, size_t count,
-                                              double mean, double deviation);
-curandStatus_t sim_curandGenerateLogNormal(curandGenerator_t generator, float *to, size_t count, float mean,
-                                           float deviation);
-curandStatus_t sim_curandGenerateLogNormalDouble(curandGenerator_t generator, double *to, size_t count,
-                                                 double mean, double deviation);
-curandStatus_t sim_curandGeneratePoisson(curandGenerator_t generator, unsigned int *to, size_t count,
-                                         double lambda);
+#include "faces/simcuda/abi/declare.h"
+#include "faces/simcuda/abi/curand_names.def"
+#include "faces/simcuda/abi/declared.h"
 
 #endif

@@ -1,4 +1,4 @@
-/* NCCL 2.27 to 2.30: the types and the functions written by hand. Layouts are those of 2.30; older ones are its beginning. */
+/* NCCL 2.27 to 2.30: the types, and declarations of the functions of its list. Layouts are those of 2.30; older ones are its beginning. */
 #ifndef VS_SIMCUDA_ABI_NCCL_H
 #define VS_SIMCUDA_ABI_NCCL_H
 
@@ -93,87 +93,8 @@ typedef struct ncclWaitSignalDesc_t {
 } ncclWaitSignalDesc_t;
 #endif
 
-/* ---- the library */
-ncclResult_t sim_ncclGetVersion(int *version);
-ncclResult_t sim_ncclGetUniqueId(ncclUniqueId *id);
-const char *sim_ncclGetErrorString(ncclResult_t result);
-const char *sim_ncclGetLastError(ncclComm_t comm);
-void sim_ncclResetDebugInit(void);
-
-/* ---- communicators */
-ncclResult_t sim_ncclCommInitRank(ncclComm_t *comm, int count, ncclUniqueId id, int rank);
-ncclResult_t sim_ncclCommInitRankConfig(ncclComm_t *comm, int count, ncclUniqueId id, int rank,
-                                        ncclConfig_t *config);
-ncclResult_t sim_ncclCommInitRankScalable(ncclComm_t *comm, int count, int rank, int id_count,
-                                          ncclUniqueId *ids, ncclConfig_t *config);
-ncclResult_t sim_ncclCommInitAll(ncclComm_t *comms, int count, const int *devices);
-ncclResult_t sim_ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *child, ncclConfig_t *config);
-ncclResult_t sim_ncclCommShrink(ncclComm_t comm, int *excluded, int excluded_count, ncclComm_t *child,
-                                ncclConfig_t *config, int flags);
-ncclResult_t sim_ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId *id);
-ncclResult_t sim_ncclCommGrow(ncclComm_t comm, int count, const ncclUniqueId *id, int rank, ncclComm_t *grown,
-                              ncclConfig_t *config);
-ncclResult_t sim_ncclCommFinalize(ncclComm_t comm);
-ncclResult_t sim_ncclCommDestroy(ncclComm_t comm);
-ncclResult_t sim_ncclCommAbort(ncclComm_t comm);
-ncclResult_t sim_ncclCommRevoke(ncclComm_t comm, int flags);
-ncclResult_t sim_ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error);
-ncclResult_t sim_ncclCommCount(const ncclComm_t comm, int *count);
-ncclResult_t sim_ncclCommCuDevice(const ncclComm_t comm, int *device);
-ncclResult_t sim_ncclCommUserRank(const ncclComm_t comm, int *rank);
-ncclResult_t sim_ncclCommSuspend(ncclComm_t comm, int flags);
-ncclResult_t sim_ncclCommResume(ncclComm_t comm);
-ncclResult_t sim_ncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat, uint64_t *value);
-
-/* ---- memory */
-ncclResult_t sim_ncclMemAlloc(void **memory, size_t size);
-ncclResult_t sim_ncclMemFree(void *memory);
-ncclResult_t sim_ncclCommRegister(const ncclComm_t comm, void *memory, size_t size, void **handle);
-ncclResult_t sim_ncclCommDeregister(const ncclComm_t comm, void *handle);
-ncclResult_t sim_ncclCommWindowRegister(ncclComm_t comm, void *memory, size_t size, ncclWindow_t *window,
-                                        int flags);
-ncclResult_t sim_ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t window);
-ncclResult_t sim_ncclWinGetUserPtr(ncclComm_t comm, ncclWindow_t window, void **memory);
-
-/* ---- operators */
-ncclResult_t sim_ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar, ncclDataType_t type,
-                                          ncclScalarResidence_t residence, ncclComm_t comm);
-ncclResult_t sim_ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
-
-/* ---- collectives */
-ncclResult_t sim_ncclReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
-                            int root, ncclComm_t comm, cudaStream_t stream);
-ncclResult_t sim_ncclBcast(void *buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-                           cudaStream_t stream);
-ncclResult_t sim_ncclBroadcast(const void *from, void *to, size_t count, ncclDataType_t type, int root,
-                               ncclComm_t comm, cudaStream_t stream);
-ncclResult_t sim_ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
-                               ncclComm_t comm, cudaStream_t stream);
-ncclResult_t sim_ncclReduceScatter(const void *from, void *to, size_t count, ncclDataType_t type,
-                                   ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream);
-ncclResult_t sim_ncclAllGather(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm,
-                               cudaStream_t stream);
-ncclResult_t sim_ncclAlltoAll(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm,
-                              cudaStream_t stream);
-ncclResult_t sim_ncclGather(const void *from, void *to, size_t count, ncclDataType_t type, int root,
-                            ncclComm_t comm, cudaStream_t stream);
-ncclResult_t sim_ncclScatter(const void *from, void *to, size_t count, ncclDataType_t type, int root,
-                             ncclComm_t comm, cudaStream_t stream);
-ncclResult_t sim_ncclSend(const void *from, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                          cudaStream_t stream);
-ncclResult_t sim_ncclRecv(void *to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                          cudaStream_t stream);
-ncclResult_t sim_ncclPutSignal(const void *from, size_t count, ncclDataType_t type, int peer,
-                               ncclWindow_t window, size_t offset, int signal, int context, unsigned flags,
-                               ncclComm_t comm, cudaStream_t stream);
-ncclResult_t sim_ncclSignal(int peer, int signal, int context, unsigned flags, ncclComm_t comm,
-                            cudaStream_t stream);
-ncclResult_t sim_ncclWaitSignal(int count, ncclWaitSignalDesc_t *signals, ncclComm_t comm,
-                                cudaStream_t stream);
-
-/* ---- groups */
-ncclResult_t sim_ncclGroupStart(void);
-ncclResult_t sim_ncclGroupEnd(void);
-ncclResult_t sim_ncclGroupSimulateEnd(ncclSimInfo_t *info);
+#include "faces/simcuda/abi/declare.h"
+#include "faces/simcuda/abi/nccl_names.def"
+#include "faces/simcuda/abi/declared.h"
 
 #endif

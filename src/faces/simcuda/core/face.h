@@ -1,20 +1,23 @@
 /* What a face library is made of.
  *
  * A face is a shared library that carries the name of one of NVIDIA's (libcudart.so.13, libcublas.so.13,
- * ...) and exports its names. It has a list names.def of every name the real library exports,
+ * ...) and exports its names. They stand in one list, abi/<library>_names.def, each with all that is needed of it:
  *
- *   VS_FACE(cudaMalloc)                  written by hand in this folder, as sim_cudaMalloc
+ *   VS_FACE(cudaError_t, cudaMalloc, (void **memory, size_t size))
+ *                                        written by hand in the face's folder, as sim_cudaMalloc
+ *   VS_LIKE(cudaMemcpy_ptds, cudaMemcpy) the same, with the result and the arguments of the second
  *   VS_SAME(cuCtxCreate, cuCtxCreate_v2) another name of the second: what it does is written there
+ *   VS_ALSO(pncclAllGather, ncclAllGather) the same entry under a second name: its calls count as the first's
  *   VS_PER_THREAD(cudaEventRecord_ptsz, cudaEventRecord, %rsi)
  *                                        the same for programs compiled for per-thread default streams
  *   VS_REFUSED(cudaGraphicsMapResources) not simulated: says so once, returns the not-supported code
  *   VS_REFUSED_TEXT(cusparseGetErrorName) the same for a function that returns a string
  *
- * The computations of the mathematics libraries are rows of abi/<library>_computes.def, which have their
- * arguments, too: names.def includes that list and exports each of them as a VS_FACE.
+ * The computations of the mathematics libraries are rows of abi/<library>_computes.def, which the list includes:
+ * those say besides which arguments are lawful, and are the functions, too.
  *
- * from which core/trampoline.h makes the exported functions. The calls of a face lie in one array, in the
- * order of the list, between the linker's two marks. */
+ * abi/<library>.h makes declarations of the list (abi/declare.h), and core/trampoline.h the exported functions. The
+ * calls of a face lie in one array, in the order of the list, between the linker's two marks. */
 #ifndef VS_SIMCUDA_FACE_H
 #define VS_SIMCUDA_FACE_H
 

@@ -1,8 +1,8 @@
-/* The exported names of one face, from its names.def. Each face has a face.c of four lines:
+/* The exported names of one face, from its list abi/<library>_names.def. Each face has a face.c of four lines:
  *
  *   #define VS_FACE_REFUSAL 801                       the library's not-supported code, a number
  *   #include "faces/simcuda/core/trampoline.h"
- *   #include "faces/simcuda/cudart/names.def"
+ *   #include "faces/simcuda/abi/cudart_names.def"
  *   VS_FACE_LIBRARY("cudart")                         what people call it
  *
  * A name becomes a few instructions: count the call, jump on. Arguments stay where they are, so a
@@ -36,14 +36,16 @@
   "incq 1b(%rip)\n"
 #define VS_CALL_END(name) ".cfi_endproc\n.size " #name ", . - " #name "\n.popsection\n"
 
-#define VS_SAME(name, as) __asm__(VS_CALL(name, "0") "jmp sim_" #as "\n" VS_CALL_END(name));
-#define VS_FACE(name)     VS_SAME(name, name)
+#define VS_SAME(name, as)                __asm__(VS_CALL(name, "0") "jmp sim_" #as "\n" VS_CALL_END(name));
+#define VS_FACE(result, name, arguments) VS_SAME(name, name)
+#define VS_LIKE(name, as)                VS_SAME(name, name)
 #define VS_PER_THREAD(name, as, stream)               \
   __asm__(VS_CALL(name, "0") "cmpq $0, " #stream "\n" \
                              "jne sim_" #as "\n"      \
                              "movq $2, " #stream "\n" \
                              "jmp sim_" #as "\n" VS_CALL_END(name));
 _Static_assert(VS_SIM_STREAM_PER_THREAD == 2, "VS_PER_THREAD writes it");
+#define VS_ALSO(name, as) __asm__(".globl " #name "\n.set " #name ", " #as "\n");
 #define VS_REFUSED_AS(name, refusal) \
   __asm__(VS_CALL(name, refusal) "lea 1b(%rip), %rdi\njmp vs_world_refused@PLT\n" VS_CALL_END(name));
 #define VS_REFUSED(name)      VS_REFUSED_AS(name, VS_EXPANDED(VS_FACE_REFUSAL))

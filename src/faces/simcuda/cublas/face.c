@@ -1,4 +1,4 @@
 #define VS_FACE_REFUSAL 15
 #include "faces/simcuda/core/trampoline.h"
-#include "faces/simcuda/cublas/names.def"
+#include "faces/simcuda/abi/cublas_names.def"
 VS_FACE_LIBRARY("cuBLAS")

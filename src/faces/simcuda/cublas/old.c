@@ -1,14 +1,14 @@
 /* The old interface's functions that return values: zero, and a word that they are not simulated. */
-#include "faces/simcuda/abi/cublas_old.h"
+#include "faces/simcuda/abi/cublas.h"
 
 #include "faces/simcuda/core/world.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#define OLD(name, result, arguments)         \
+#define VS_FACE(result, name, arguments)     \
   result sim_##name arguments {              \
     static const result zero;                \
     vs_world_not_simulated("cuBLAS", #name); \
     return zero;                             \
   }
-VS_CUBLAS_OLD(OLD)
+#include "faces/simcuda/abi/cublas_old.def"

@@ -1,4 +1,4 @@
 #define VS_FACE_REFUSAL 801
 #include "faces/simcuda/core/trampoline.h"
-#include "faces/simcuda/cudart/names.def"
+#include "faces/simcuda/abi/cudart_names.def"
 VS_FACE_LIBRARY("cudart")

@@ -1,5 +1,5 @@
 /* 5007 is "the platform is not supported", in the error that cuFile's functions return by value. */
 #define VS_FACE_REFUSAL 5007
 #include "faces/simcuda/core/trampoline.h"
-#include "faces/simcuda/cufile/names.def"
+#include "faces/simcuda/abi/cufile_names.def"
 VS_FACE_LIBRARY("cuFile")

@@ -4,13 +4,12 @@
  * The real CUPTI must not be loaded at all: with a driver that has no private tables for it, it calls itself
  * without end. */
 #define VS_FACE_REFUSAL 15
-#include "faces/simcuda/core/trampoline.h"
-
 #include "faces/simcuda/abi/cupti.h"
+#include "faces/simcuda/core/trampoline.h"
 
 #undef VS_REFUSED
 #define VS_REFUSED(name) __asm__(VS_CALL(name, "0") "jmp sim_cupti_refused\n" VS_CALL_END(name));
-#include "faces/simcuda/cupti/names.def"
+#include "faces/simcuda/abi/cupti_names.def"
 VS_FACE_LIBRARY("CUPTI")
 
 CUptiResult sim_cupti_refused(void) {

@@ -1,4 +1,4 @@
 #define VS_FACE_REFUSAL 999
 #include "faces/simcuda/core/trampoline.h"
-#include "faces/simcuda/curand/names.def"
+#include "faces/simcuda/abi/curand_names.def"
 VS_FACE_LIBRARY("cuRAND")

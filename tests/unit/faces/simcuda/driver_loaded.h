@@ -36,13 +36,6 @@ static inline void *driver_function(const char *name) {
   return found;
 }
 
-/* The names that names.def makes of others have their types. */
-#define VS_FACE(name)
-#define VS_REFUSED(name)
-#define VS_SAME(name, as)               extern __typeof__(sim_##as) sim_##name;
-#define VS_PER_THREAD(name, as, stream) VS_SAME(name, as)
-#include "faces/simcuda/driver/names.def"
-
 /* CU(cuInit)(0): the exported function, with the type that is declared for it. */
 #define CU(name) ((__typeof__(&sim_##name))driver_function(#name))
 
