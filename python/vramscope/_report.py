@@ -1,6 +1,6 @@
 """What `report` answers, as people read it: the dict itself, with a text for terminals and a picture for notebooks.
 
-Nothing is computed here but shares of widths: the figures and sentences are the library's.
+Nothing is composed here: figures and sentences are the library's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from vramscope._native import bytes_text
 if TYPE_CHECKING:
     from vramscope.query import Snapshot
 
-_OWNERS = 5  # lines of the list of owners
 _POINTS = 400  # of the curve in notebooks
 _WIDTH, _HEIGHT = 720, 160  # of the picture, in its own units
 _COLOURS = ("#4c78a8", "#9aa5b1")  # in use; reserved
@@ -31,15 +30,13 @@ class Report(dict[str, Any]):
         self.curves = curves or {}
 
     def text(self) -> str:
-        """Out-of-memory errors, the peak and its owners, the end, what is unused, what grows, how far to trust it."""
-        file = self["file"]
-        lines = [f"{file['name']}: {_FORMATS.get(file['format'], file['format'])}"]
+        """Out-of-memory errors, the peak and its owners, the end, what is cached, what grows, how far to trust it."""
+        lines = [f"{self['file']['name']}: {self['file']['title']}", *(text for _, text in _rows(self["lines"]))]
         for device in self["devices"]:
             lines.append("")
             if len(self["devices"]) > 1:
                 lines.append(f"GPU {device['device']}")
-            for what, sentence in _sentences(device):
-                lines.append(f"{what:<13}  {sentence}" if what else f"{'':<15}{sentence}")
+            lines += [f"{label:<13}  {text}" for label, text in _rows(device["lines"])]
         return "\n".join(lines)
 
     __str__ = text
@@ -53,14 +50,19 @@ class Report(dict[str, Any]):
     def _html_of(self, device: dict[str, Any]) -> str:
         title = f"{html.escape(self['file']['name'])}, GPU {device['device']}"
         rows = "".join(
-            f"<tr><th style='text-align:left;vertical-align:top;white-space:nowrap'>{html.escape(what)}</th>"
-            f"<td style='text-align:left'>{html.escape(sentence)}</td></tr>"
-            for what, sentence in _sentences(device)
+            f"<tr><th style='text-align:left;vertical-align:top;white-space:pre'>{html.escape(label)}</th>"
+            f"<td style='text-align:left;white-space:pre-wrap'>{html.escape(text)}</td></tr>"
+            for label, text in _rows(device["lines"])
         )
         return f"<p><b>{title}</b></p>{picture(self.curves.get(device['device']))}<table>{rows}</table>"
 
 
-_FORMATS = {"pickle": "PyTorch memory snapshot", "json": "PyTorch memory snapshot (JSON)", "vram": "recording"}
+def _rows(lines: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """(label, text) of the lines that are not details, and of the rows below them."""
+    for line in lines:
+        if not line["detail"]:
+            yield "  " * line["depth"] + line["label"], line["text"]
+            yield from (("", f"{row['size']:>10}  {row['percent']:>7}  {row['label']}") for row in line["rows"])
 
 
 def make_report(snapshot: Snapshot, reply: dict[str, Any]) -> Report:
@@ -70,53 +72,6 @@ def make_report(snapshot: Snapshot, reply: dict[str, Any]) -> Report:
         number = device["device"]
         curves[number] = snapshot.query("timeline", device=number, points=_POINTS)["columns"]
     return Report(reply, curves)
-
-
-# ---- sentences
-
-
-def _sentences(device: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(what, sentence), in the order in which one reads them; "" continues the last one."""
-    yield from _ooms(device["ooms"])
-    yield from _peak(device["peak"])
-    end, holes = device["end"], device["fragmentation"]
-    yield ("End", f"{bytes_text(end['reserved_bytes'])} reserved: {bytes_text(end['active_bytes'])} in use, "
-                  f"{bytes_text(end['inactive_bytes'])} unused")
-    if holes["free_bytes"]:
-        yield "Unused", holes["sentence"]
-    for row in device["growth"]:
-        more = bytes_text(max(0, round(row["bytes_per_step"])))
-        yield "Growing", f"{row['label']}: {bytes_text(row['live_bytes'])} by now, {more} each step; {row['sentence']}"
-    yield from _trust(device["trust"], device["trace"])
-
-
-def _ooms(ooms: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    if not ooms:
-        return
-    oom = ooms[0]
-    yield "Out of memory", f"{bytes_text(oom['requested_bytes'])} could not be had (event {oom['event']:,})" + (
-        f", and {len(ooms) - 1:,} more times" if len(ooms) > 1 else "")
-    free = bytes_text(oom["device_free_bytes"])
-    yield "", f"{bytes_text(oom['reserved_bytes'])} were reserved, {free} free on the GPU"
-    yield "  why", oom["sentence"]
-    if oom["advice"]:
-        yield "  try", oom["advice"]
-
-
-def _peak(peak: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield ("Peak", f"{bytes_text(peak['requested_bytes'])} in use (event {peak['event']:,}); "
-                   f"{bytes_text(peak['reserved_bytes'])} reserved")
-    for owner in peak["owners"][:_OWNERS]:
-        yield "", f"{bytes_text(owner['bytes']):>10}  {owner['share']:6.1%}  {owner['label']}"
-    if (others := peak["owner_count"] - _OWNERS) > 0:
-        yield "", f"and {others:,} other lines"
-
-
-def _trust(trust: dict[str, Any], trace: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    complete = "complete" if trust["complete"] else "some figures may be off"
-    yield "Recording", f"{complete}: {trace['events']:,} events"
-    for finding in trust["findings"]:
-        yield "", finding["sentence"]
 
 
 # ---- the picture: reserved and requested bytes over the events

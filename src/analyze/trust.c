@@ -4,17 +4,18 @@
 #include "base/text.h"
 
 typedef struct description {
-  const char *name, *sentence;
+  const char *name, *noun, *sentence;
   vs_severity severity;
 } description;
 
 static const description DESCRIPTIONS[VS_FINDING_KINDS] = {
-#define VS_FINDING(name, kind, severity, sentence) {kind, sentence, VS_SEVERITY_##severity},
+#define VS_FINDING(name, kind, severity, noun, sentence) {kind, noun, sentence, VS_SEVERITY_##severity},
 #include "analyze/findings.def"
 #undef VS_FINDING
 };
 
 const char *vs_finding_name(vs_finding_kind kind) { return DESCRIPTIONS[kind].name; }
+const char *vs_finding_noun(vs_finding_kind kind) { return DESCRIPTIONS[kind].noun; }
 const char *vs_finding_sentence(vs_finding_kind kind) { return DESCRIPTIONS[kind].sentence; }
 vs_severity vs_finding_severity(vs_finding_kind kind) { return DESCRIPTIONS[kind].severity; }
 

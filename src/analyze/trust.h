@@ -14,14 +14,14 @@
 #include "analyze/lifetimes.h"
 
 typedef enum vs_finding_kind {
-#define VS_FINDING(name, kind, severity, sentence) VS_FINDING_##name,
+#define VS_FINDING(name, kind, severity, noun, sentence) VS_FINDING_##name,
 #include "analyze/findings.def"
 #undef VS_FINDING
 } vs_finding_kind;
 
 enum {
   VS_FINDING_KINDS = 0
-#define VS_FINDING(name, kind, severity, sentence) +1
+#define VS_FINDING(name, kind, severity, noun, sentence) +1
 #include "analyze/findings.def"
 #undef VS_FINDING
 };
@@ -29,6 +29,7 @@ enum {
 typedef enum vs_severity { VS_SEVERITY_CONTRADICTION, VS_SEVERITY_GAP, VS_SEVERITY_NOTE } vs_severity;
 
 const char *vs_finding_name(vs_finding_kind kind);     /* "ring_wrapped" */
+const char *vs_finding_noun(vs_finding_kind kind);     /* what a tally counts: "block", "time" */
 const char *vs_finding_sentence(vs_finding_kind kind); /* one sentence, no full stop */
 vs_severity vs_finding_severity(vs_finding_kind kind);
 const char *vs_severity_name(vs_severity severity); /* "contradiction", "gap", "note" */

@@ -115,6 +115,11 @@ static void put_decimal(vs_text *text, uint64_t value, uint64_t unit, unsigned p
 }
 
 /* Each bound is where the text of its row would round up to the next row's. */
+void vs_text_counted(vs_text *text, uint64_t count, const char *noun) {
+  vs_text_count(text, count);
+  vs_text_format(text, " %s%s", noun, count == 1 ? "" : "s");
+}
+
 void vs_text_duration(vs_text *text, uint64_t microseconds) {
   const uint64_t seconds = divide(microseconds, SECOND, 0, HALF_UP).whole,
                  minutes = divide(microseconds, 60 * SECOND, 0, HALF_UP).whole,

@@ -1,5 +1,5 @@
 /* "report": everything of one device that fits on a screen, from its vs_report. */
-#include "query/reply.h"
+#include "query/report_lines.h"
 #include "query/words.h"
 
 static void sentence(vs_jsonw *json, const char *key, const char *words) {
@@ -210,7 +210,7 @@ static void write_growth(vs_call *call, const vs_report *r) {
 
 /* ---- out of memory --------------------------------------------------------------------------------------------- */
 
-static void write_oom(vs_call *call, const vs_oom *oom) {
+static void write_oom(vs_call *call, const vs_told *told, const vs_oom *oom) {
   vs_jsonw *json = call->json;
   vs_jsonw_object_begin(json);
   vs_jsonw_member_u64(json, "event", oom->event);
@@ -229,6 +229,7 @@ static void write_oom(vs_call *call, const vs_oom *oom) {
   vs_jsonw_member_str(json, "cause", vs_str_from(vs_oom_verdict_name(oom->verdict)));
   sentence(json, "sentence", vs_words_of_oom(oom->verdict));
   sentence(json, "advice", vs_advice_for_oom(call->engine->snapshot, oom->verdict));
+  vs_report_oom_lines(call, told, oom);
   vs_jsonw_key(json, VS_STR("owner"));
   if (oom->is_looked_at && oom->top.count != 0)
     vs_reply_group_value(call, VS_BY_STACK, &oom->top, oom->requested > 0 ? (uint64_t)oom->requested : 0);
@@ -238,9 +239,10 @@ static void write_oom(vs_call *call, const vs_oom *oom) {
   vs_jsonw_object_end(json);
 }
 
-static void write_ooms(vs_call *call, const vs_report *r) {
+static void write_ooms(vs_call *call, const vs_told *told) {
+  const vs_ooms *ooms = &told->report->ooms;
   vs_reply_array_begin(call->json, "ooms");
-  for (size_t i = 0; i < r->ooms.list.count; i++) write_oom(call, &r->ooms.list.data[i]);
+  for (size_t i = 0; i < ooms->list.count; i++) write_oom(call, told, &ooms->list.data[i]);
   vs_jsonw_array_end(call->json);
 }
 
@@ -274,8 +276,10 @@ static vs_status write_device(vs_call *call, vs_view *view) {
   const vs_times *times;
   VS_TRY(vs_view_times(call->engine, view, &times));
   VS_TRY(vs_view_report(call->engine, view, &r));
+  const vs_told told = {.report = r, .times = times};
   vs_jsonw_object_begin(call->json);
   vs_reply_device(call, view);
+  vs_report_lines(call, &told);
   vs_reply_end(call, r);
   write_trace(call, times, r);
   write_peak(call, r);
@@ -286,7 +290,7 @@ static vs_status write_device(vs_call *call, vs_view *view) {
   vs_reply_lifetimes(call, &r->churn);
   write_steps(call, r);
   write_growth(call, r);
-  write_ooms(call, r);
+  write_ooms(call, &told);
   write_trust(call, r);
   vs_jsonw_object_end(call->json);
   return VS_OK;
@@ -296,9 +300,29 @@ static bool is_asked_for(const vs_call *call, const vs_view *view) {
   return !call->request->device.is_given || view == call->view;
 }
 
+/* The device to look at first: one with an out-of-memory error, else the one with the most bytes at its peak. */
+static vs_status write_busiest(vs_call *call) {
+  const vs_report *best = NULL;
+  for (size_t i = 0; i < call->engine->views.count; i++) {
+    vs_view *view = &call->engine->views.data[i];
+    vs_report *r;
+    if (view->slice->device == VS_DEVICE_HOST || !is_asked_for(call, view)) continue;
+    VS_TRY(vs_view_report(call->engine, view, &r));
+    const bool failed = r->ooms.list.count != 0, best_failed = best != NULL && best->ooms.list.count != 0;
+    const vs_curve_kind kind = VS_CURVE_REQUESTED;
+    if (best == NULL ||
+        (failed != best_failed ? failed : r->curves.curve[kind].peak > best->curves.curve[kind].peak))
+      best = r;
+  }
+  vs_reply_i64_or_null(call->json, "busiest", best != NULL, best != NULL ? best->slice->device : 0);
+  return VS_OK;
+}
+
 vs_status vs_method_report(vs_call *call) {
   vs_engine *engine = call->engine;
   vs_reply_file(call);
+  vs_report_file_lines(call);
+  VS_TRY(write_busiest(call));
   vs_reply_array_begin(call->json, "devices");
   for (size_t i = 0; i < engine->views.count; i++) {
     vs_view *view = &engine->views.data[i];

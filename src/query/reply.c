@@ -242,6 +242,12 @@ static void group_filter(vs_call *call, vs_group_by by, const vs_group *group, c
   else vs_reply_scratch(call, "filter");
 }
 
+void vs_put_group_label(vs_call *call, vs_group_by by, const vs_group *group) {
+  vs_group_name name;
+  vs_group_name_get(call->engine->snapshot, &call->engine->frames, by, group, &name);
+  put_label(call, by, &name);
+}
+
 void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group) {
   vs_group_name name;
   vs_group_name_get(call->engine->snapshot, &call->engine->frames, by, group, &name);
@@ -320,7 +326,28 @@ static void put_recording(const vs_call *call) {
   vs_jsonw_object_end(json);
 }
 
-void vs_reply_file(const vs_call *call) {
+/* "title": what the file is, and of which devices the reply is. */
+static void put_title(vs_call *call) {
+  const vs_engine *engine = call->engine;
+  vs_text *text = &call->scratch;
+  uint64_t gpus = 0;
+  for (size_t i = 0; i < engine->views.count; i++)
+    gpus += engine->views.data[i].slice->device != VS_DEVICE_HOST;
+  vs_text_cstr(text, engine->snapshot->format == VS_FORMAT_VRAM ? "recording" : "PyTorch memory snapshot");
+  if (engine->bytes != VS_BYTES_UNKNOWN) {
+    vs_text_cstr(text, ", ");
+    vs_text_bytes(text, engine->bytes, call->request->unit);
+  }
+  if (engine->is_compressed) vs_text_cstr(text, " compressed");
+  vs_text_cstr(text, ", ");
+  const vs_device_choice device = call->request->device;
+  if (!device.is_given) vs_text_counted(text, gpus, "GPU");
+  else if (device.device == VS_DEVICE_HOST) vs_text_cstr(text, "pinned host memory");
+  else vs_text_format(text, "GPU %D", (int64_t)device.device);
+  vs_reply_scratch(call, "title");
+}
+
+void vs_reply_file(vs_call *call) {
   const vs_engine *engine = call->engine;
   const vs_snapshot *s = engine->snapshot;
   static const char *const formats[] = {
@@ -333,6 +360,7 @@ void vs_reply_file(const vs_call *call) {
   vs_jsonw_member_u64(call->json, "inflated_bytes", s->bytes);
   vs_jsonw_member_bool(call->json, "compressed", engine->is_compressed);
   vs_reply_u64_or_null(call->json, "pickle_protocol", is_pickle, s->pickle_protocol);
+  put_title(call);
   unknown_keys(call);
   put_recording(call);
   vs_jsonw_object_end(call->json);

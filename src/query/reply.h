@@ -45,6 +45,8 @@ void vs_reply_stack_value(vs_call *call, uint32_t stack);
 /* "label": what an allocation with that stack is attributed to (analyze/frames.h). */
 void vs_reply_owner(vs_call *call, uint32_t stack, bool is_older);
 
+/* A group's label, into the scratch text. */
+void vs_put_group_label(vs_call *call, vs_group_by by, const vs_group *group);
 /* "label" and "key" of a group. */
 void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group);
 /* A group as an object; `whole` is what its share is a part of. */
@@ -52,7 +54,7 @@ void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, 
 
 /* ---- what */
 
-void vs_reply_file(const vs_call *call); /* "file" */
+void vs_reply_file(vs_call *call); /* "file" */
 void vs_reply_end_sums(const vs_call *call, const vs_end_sums *sums);
 void vs_reply_end(const vs_call *call, const vs_report *report);     /* "end" */
 void vs_reply_lifetimes(const vs_call *call, const vs_churn *churn); /* "lifetimes" */

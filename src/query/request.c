@@ -32,6 +32,7 @@ typedef enum param_type {
   TYPE_DRAWN,
   TYPE_MEASURE,
   TYPE_SORT,
+  TYPE_UNIT,
   TYPE_FORMAT,
 } param_type;
 
@@ -39,7 +40,8 @@ static const char *const type_names[] = {
     [TYPE_DEVICE] = "device", [TYPE_MOMENT] = "moment",   [TYPE_FILTER] = "filter", [TYPE_TEXT] = "text",
     [TYPE_COUNT] = "count",   [TYPE_REAL] = "real",       [TYPE_FLAG] = "flag",     [TYPE_BY] = "by",
     [TYPE_COLOUR] = "colour", [TYPE_FRAMES] = "frames",   [TYPE_AXIS] = "axis",     [TYPE_WHAT] = "what",
-    [TYPE_DRAWN] = "drawn",   [TYPE_MEASURE] = "measure", [TYPE_SORT] = "sort",     [TYPE_FORMAT] = "format",
+    [TYPE_DRAWN] = "drawn",   [TYPE_MEASURE] = "measure", [TYPE_SORT] = "sort",     [TYPE_UNIT] = "unit",
+    [TYPE_FORMAT] = "format",
 };
 
 typedef struct param {
@@ -252,6 +254,7 @@ static vs_status read_value(vs_request *request, const vs_host *host, const para
     case TYPE_AXIS: *(vs_axis *)slot = (vs_axis)index; break;
     case TYPE_DRAWN: *(vs_drawn *)slot = (vs_drawn)index; break;
     case TYPE_MEASURE: *(vs_live_measure *)slot = (vs_live_measure)index; break;
+    case TYPE_UNIT: *(vs_unit *)slot = (vs_unit)index; break;
     case TYPE_SORT: *(vs_sort *)slot = (vs_sort)index; break;
     case TYPE_WHAT: *(vs_what *)slot = (vs_what)index; break;
     default: *(vs_export_id *)slot = (vs_export_id)index; break;

@@ -4,6 +4,7 @@
 #define VS_QUERY_REQUEST_H
 
 #include "analyze/groups.h"
+#include "base/human.h"
 #include "codec/json_writer.h"
 #include "query/filter.h"
 
@@ -93,6 +94,7 @@ static inline vs_str vs_given_text_view(const vs_given_text *text) {
 #define VS_C_TYPE_DRAWN   vs_drawn
 #define VS_C_TYPE_MEASURE vs_live_measure
 #define VS_C_TYPE_SORT    vs_sort
+#define VS_C_TYPE_UNIT    vs_unit
 #define VS_C_TYPE_AXIS    vs_axis
 #define VS_C_TYPE_FRAMES  vs_tree_frames
 #define VS_C_TYPE_WHAT    vs_what

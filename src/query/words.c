@@ -20,18 +20,20 @@ const char *vs_words_of_fragmentation(const vs_holes *holes) {
 }
 
 const char *vs_words_of_growth(const vs_growth *growth) {
-  if (growth->blocks == 0) return "holds more with the steps, in larger blocks and not in more of them";
+  if (growth->blocks == 0) return "grows with the steps: its blocks get larger, not more";
   if (growth->rises == growth->steps)
-    return "holds more after every step: a leak, or a cache without a limit";
-  return "holds more after nearly every step: a leak, or a cache without a limit";
+    return "grows every step and is still held: likely a leak or an unbounded cache";
+  return "grows nearly every step and is still held: likely a leak or an unbounded cache";
 }
 
 const char *vs_words_of_oom(vs_oom_verdict verdict) {
   switch (verdict) {
     case VS_OOM_FULL: return "cached and free memory together were not enough for the request";
-    case VS_OOM_FRAGMENTED: return "there was enough cached memory, but in pieces that are too small";
+    case VS_OOM_FRAGMENTED:
+      return "fragmentation: enough memory was cached, but no free block was large enough";
     case VS_OOM_ELSEWHERE:
-      return "a large enough piece was cached, but for another stream, pool or kind of segment";
+      return "a large enough block was cached, but it belongs to another stream, pool or kind of segment and "
+             "could not be reused";
     case VS_OOM_REFUSED: return "the device had enough free memory, and yet the request was refused";
     case VS_OOM_UNKNOWN: break;
   }
@@ -60,7 +62,8 @@ const char *vs_advice_for_oom(const vs_snapshot *snapshot, vs_oom_verdict verdic
       if (expandable_segments_are_on(snapshot))
         return "expandable segments are on already: free long-lived blocks together, or call "
                "torch.cuda.empty_cache() before";
-      return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets segments grow instead of lying in pieces";
+      return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch grow one segment instead of "
+             "allocating separate ones";
     case VS_OOM_ELSEWHERE:
       return "use one stream and one pool for memory that is to be used again, or torch.cuda.empty_cache() "
              "before the request";

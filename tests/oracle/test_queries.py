@@ -23,6 +23,8 @@ from writers import WRITERS
 pytestmark = pytest.mark.binary
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "formats" / "query.md"
+NO_METHODS = {"Request", "Replies", "Shapes", "Changes"}  # sections of the document
+LINES = Path(__file__).parents[2] / "src" / "query" / "lines.def"
 SEEDS = range(3000, 3008)
 
 
@@ -150,28 +152,124 @@ def test_the_end_state_split_up(paths):
                 assert {k: found[value][k] for k in figures} == figures, f"{path.name}, {key} {value}"
 
 
+# ---- docs/formats/query.md names every method and every key
+
+
 def keys(value, where=""):
     """The keys of a reply; those of mappings with free keys are left out."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield where, key
-            if key not in ("settings", "stacks"):
+            if not isinstance(item, dict) or key not in ("settings", "stacks"):
                 yield from keys(item, f"{where}.{key}")
     elif isinstance(value, list):
         for item in value:
             yield from keys(item, where)
 
 
-def test_every_key_is_documented(paths):
-    words = set(re.findall(r"\w+", DOCUMENT.read_text()))
-    seen = set()
-    for path in [*paths[:6], *real_snapshots()]:
-        for command in ("report", "stats", "tree", "blocks", "events"):
-            seen |= set(keys(ask(command, path)))
-        seen |= set(keys(ask("blocks", path, "--by", "line", "--at", "peak")))
-    assert len(seen) > 150
-    missing = sorted({f"{where}.{key}" for where, key in seen if key not in words})
-    assert not missing, missing
+def methods():
+    return json.loads(cli.run("query", "methods").out)["methods"]
+
+
+def sections():
+    """The text below each heading of the document, by its first word."""
+    parts = re.split(r"^## (.*)\n", DOCUMENT.read_text(), flags=re.MULTILINE)
+    return {title.split()[0]: text for title, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def words_about(method, text):
+    """What the document says of a method's reply: its section, those that it refers to, and the shapes that all share."""
+    named = [text["Shapes"], text["Replies"], text[method], *(text[name] for name in re.findall(r"`(\w+)`", text[method]) if name in text)]
+    return set(re.findall(r"\w+", "".join(named))) | {"schema", "method"}
+
+
+def variants(method):
+    """The request as it is, and with each other value that a parameter could have."""
+    yield []
+    for parameter in method["params"]:
+        name, kind = parameter["name"], parameter["type"]
+        values = [choice["name"] for choice in parameter["choices"] or []]
+        values += {"flag": ["true"], "count": ["0"] if name == "top" else [], "device": ["host"], "filter": ["size>0"],
+                   "moment": ["oom", "12"], "text": ["expandable_segments:True"]}.get(kind, [])
+        yield from ([f"{name}={value}"] for value in values)
+    if method["name"] == "replay":
+        yield ["card=16777216"]  # too small: it runs out
+
+
+def replies(method, paths):
+    """Of the first two files with each value of a parameter, of the others as it is."""
+    for i, path in enumerate(paths if method["needs_file"] else [None]):
+        for pairs in variants(method) if i < 2 else [[]]:
+            outcome = cli.run("query", *([path] if path else []), method["name"], *pairs)
+            if outcome.code == 0:
+                yield json.loads(header_of(outcome.out))
+
+
+def header_of(reply):
+    """The JSON of a reply, of one of columns what stands before them."""
+    if reply[:4] != b"VSC1":
+        return reply
+    return reply[8:8 + int.from_bytes(reply[4:8], "little")]
+
+
+def growing():
+    """Two lines that grow each step, a block that waits for its free while more is allocated, a lie and an unknown key."""
+    entries, blocks, marks, address = [], [], [], 0x1000_0000
+
+    def event(action, where, size, line):
+        frames = [{"filename": "train.py", "line": line, "name": "step"}]
+        entries.append({"action": action, "addr": where, "size": size, "stream": 0, "time_us": 1000 + len(entries), "frames": frames})
+
+    event("segment_alloc", address, 1 << 20, 1)
+    for step in range(8):
+        marks.append({"stage": "START", "name": f"ProfilerStep#{step}", "device": 0, "time_us": 1000 + len(entries)})
+        event("alloc", address + (1 << 19), 4096, 1)
+        event("free_requested", address + (1 << 19), 4096, 1)
+        for line in (2, 3):
+            where = address + (2 * step + line) * 1024
+            event("alloc", where, 1024, line)
+            blocks.append({"address": where, "size": 1024, "requested_size": 1024, "state": "active_allocated", "frames": []})
+        event("free_completed", address + (1 << 19), 4096, 1)
+    segment = {"device": 0, "address": address, "total_size": 1 << 20, "stream": 0, "segment_type": "large", "blocks": blocks}
+    return {"segments": [{**segment, "key_of_tomorrow": 1}], "device_traces": [entries], "external_annotations": marks}
+
+
+@pytest.fixture(scope="module")
+def rich(paths, tmp_path_factory):
+    """Files with errors, annotations, growth, pinned memory, a recording with all that it says of itself, and an empty one."""
+    folder = tmp_path_factory.mktemp("rich")
+    made = [folder / "sample.vram", folder / "demo.vram"]
+    cli.run("export", paths[0], "vram", "-o", made[0])
+    cli.run("demo", "--steps", "16", "--keep", made[1])
+    end_only = {**growing(), "device_traces": [[]]}
+    for name, data in (("empty", {"segments": [], "device_traces": []}), ("growing", growing()), ("end", end_only)):
+        made.append(folder / f"{name}.pickle")
+        made[-1].write_bytes(WRITERS["c-4"].write(data))
+    return [made[1], paths[0], made[0], *made[2:], paths[3]]
+
+
+def test_every_method_has_its_section():
+    assert {method["name"] for method in methods()} == set(sections()) - NO_METHODS
+    types = set(re.findall(r"\w+", sections()["Request"]))
+    assert {parameter["type"] for method in methods() for parameter in method["params"]} <= types
+
+
+@pytest.mark.parametrize("name", sorted(set(sections()) - NO_METHODS - {"export"}))
+def test_every_key_is_documented(name, rich):
+    """Of every method: `methods` has no more of them than there are sections (above)."""
+    (method,) = [method for method in methods() if method["name"] == name]
+    seen = {pair for reply in replies(method, rich) for pair in keys(reply)}
+    known = words_about(name, sections())
+    missing = sorted({f"{where}.{key}" for where, key in seen if key not in known})
+    assert seen and not missing, missing
+
+
+def test_every_line_is_told_and_documented(rich):
+    """Each row of lines.def comes out of some file."""
+    rows = set(re.findall(r"^VS_LINE\((\w+)", LINES.read_text(), re.MULTILINE))
+    told = {line["about"] for path in rich for reply in [ask("report", path)]
+            for lines in [reply["lines"], *(d["lines"] for d in reply["devices"])] for line in lines}
+    assert told == rows, rows ^ told
 
 
 def test_numbers_are_numbers(paths):

@@ -62,6 +62,7 @@ def figures(report):
     for device in [*kept["devices"], *([kept["host"]] if kept["host"] else [])]:
         findings = device["trust"]["findings"]
         device["trust"]["findings"] = [f for f in findings if f["kind"] not in NOT_COMPARED]
+        device["lines"] = [line for line in device["lines"] if line["about"] != "note"]  # the same as sentences
     return kept
 
 

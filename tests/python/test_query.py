@@ -618,7 +618,7 @@ def test_texts(demo, folder):
     assert text == repr(report)
     words = [BINARY, "report", folder / "demo.pickle"]
     command = " ".join(subprocess.run(words, capture_output=True, text=True, check=True).stdout.split())
-    for figure in ("786.0 MiB could not be had", "6.41 GiB in use", "train.py:46 train_step", "metrics.py:19 topk",
+    for figure in ("failed to allocate 786.0 MiB", "6.41 GiB in use", "train.py:46 train_step", "metrics.py:19 topk",
                    "15,928 events"):
         assert figure in text and figure in command
     with vramscope.open(folder / "demo.pickle") as snapshot:

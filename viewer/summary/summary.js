@@ -61,7 +61,7 @@ async function loadSummary(strip) {
 
 function reportOfDevice(report, device) {
   const part = device === "host" ? report.host : report.devices.find((one) => one.device === device);
-  return { file: report.file, ...(part ?? {}) };
+  return part ?? { lines: report.lines };
 }
 
 function showSummary(strip) {

@@ -32,11 +32,6 @@ void vs_words_frame_cell(vs_table *table, const char *indent, vs_json frame) {
   vs_screen_safe(text, name);
 }
 
-void vs_words_count(vs_text *text, uint64_t count, const char *noun) {
-  vs_text_count(text, count);
-  vs_text_format(text, " %s%s", noun, count == 1 ? "" : "s");
-}
-
 void vs_words_time_since(vs_text *text, vs_json time_us, vs_json first_time_us) {
   if (vs_reply_is_unknown(time_us) || vs_reply_is_unknown(first_time_us)) return;
   const int64_t time = vs_json_i64(time_us, 0), first = vs_json_i64(first_time_us, 0);

@@ -20,7 +20,9 @@ void vs_words_frame(vs_text *text, vs_json frame);
 void vs_words_frame_cell(vs_table *table, const char *indent, vs_json frame);
 
 /* "1 block", "12,000 blocks". */
-void vs_words_count(vs_text *text, uint64_t count, const char *noun);
+static inline void vs_words_count(vs_text *text, uint64_t count, const char *noun) {
+  vs_text_counted(text, count, noun);
+}
 
 /* "0.52 s": the time of an event, counted from the first one; nothing where there are no times. */
 void vs_words_time_since(vs_text *text, vs_json time_us, vs_json first_time_us);
