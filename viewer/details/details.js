@@ -119,10 +119,11 @@ class DetailsPanel {
   }
 
   putEvent(event, oom) {
+    const told = (about) => oom?.lines.find((line) => line.about === about)?.text ?? null;
+    const [cause, advice] = [told("oom_cause"), told("oom_advice")];
     fillSections(this.body, [
-      oom?.sentence ? el("div", { class: "message warn" },
-        [iconEl("warn"), el("p", {}, oom.sentence.charAt(0).toUpperCase() + oom.sentence.slice(1))]) : null,
-      oom?.advice ? el("p", { class: "second" }, oom.advice) : null,
+      cause ? el("div", { class: "message warn" }, [iconEl("warn"), el("p", {}, cause)]) : null,
+      advice ? el("p", { class: "second" }, advice) : null,
       event.stack?.length ? chiefBlock(event.stack) : null,
       eventFacts(this.app, event, oom),
       event.stack?.length ? stackSection(this.app, "Who did it", event.stack)
