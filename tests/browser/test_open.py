@@ -106,6 +106,22 @@ def test_mailed_with_data(open_page, trace, demo, tmp_path):
         assert_same_figures(open_page(mailed.as_uri()), path)
 
 
+def test_sentences(open_page, demo):
+    """The strip and what unfolds below it show the engine's lines, and no others."""
+    page = open_page().choose(demo)
+    assert_same_figures(page, demo)
+    lines = busiest(report(demo))["lines"]
+    cells = page.tab.eval_on_selector_all(
+        ".cell", "(cells) => cells.map((cell) => [...cell.children].map((part) => part.textContent))")
+    told = [[line["label"], line["value"], line["brief"]] for line in lines if line["label"] and line["value"]]
+    assert [cell for cell in cells if cell[0] != "Largest growth"] == told and len(cells) == len(told) + 1
+    page.tab.keyboard.press("s")
+    answer = page.tab.text_content("#summary-answer")
+    for line in lines:
+        assert line["label"] in answer and line["text"] in answer
+        assert all(row["label"] in answer and row["size"] in answer for row in line["rows"][:10])
+
+
 def test_several_files(open_page, trace, demo):
     """Both are there, and each says its own figures."""
     page = open_page().choose(trace(2000), demo)
