@@ -4,7 +4,7 @@
 #define VS_CLI_CLI_H
 
 #include "faces/cli/client.h"
-#include "faces/cli/screen.h"
+#include "faces/terminal/screen.h"
 #include "os/outfile.h"
 
 typedef struct vs_cli {
@@ -20,7 +20,7 @@ typedef struct vs_cli {
 #define VS_COMMAND(id, arguments, options, summary, description) \
   VS_MUST_CHECK vs_exit vs_cli_##id(vs_cli *cli);
 #define VS_EXAMPLE(id, line, purpose)
-#include "faces/cli/commands.def"
+#include "faces/commands/commands.def"
 #undef VS_COMMAND
 #undef VS_EXAMPLE
 

@@ -1,7 +1,7 @@
 /* vramscope dryrun: runs a CUDA program on a simulated GPU, and says whether it fits. The options become a plan, the room
  * `dryrun` runs it, and its reply is shown. */
 #include "faces/cli/dryrun.h"
-#include "faces/cli/statusline.h"
+#include "faces/terminal/statusline.h"
 #include "faces/cli/words.h"
 #include <vramscope/dryrun.h>
 

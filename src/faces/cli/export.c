@@ -1,6 +1,6 @@
 #include "base/nearest.h"
 #include "faces/cli/cli.h"
-#include "faces/cli/help.h"
+#include "faces/commands/help.h"
 #include "intake/sqlite.h"
 #include "os/process.h"
 

@@ -1,6 +1,6 @@
 /* vramscope: reads the command line, opens the output, runs the command, finishes the output. */
 #include "faces/cli/cli.h"
-#include "faces/cli/help.h"
+#include "faces/commands/help.h"
 #include "os/process.h"
 
 typedef vs_exit (*vs_command_run)(vs_cli *cli);
@@ -8,7 +8,7 @@ typedef vs_exit (*vs_command_run)(vs_cli *cli);
 static const vs_command_run runs[VS_COMMAND_COUNT] = {
 #define VS_COMMAND(id, arguments, options, summary, description) [VS_COMMAND_##id] = vs_cli_##id,
 #define VS_EXAMPLE(id, line, purpose)
-#include "faces/cli/commands.def"
+#include "faces/commands/commands.def"
 #undef VS_COMMAND
 #undef VS_EXAMPLE
 };

@@ -1,6 +1,6 @@
 #include "faces/cli/say.h"
 #include "base/glyph.h"
-#include "faces/cli/screen.h"
+#include "faces/terminal/screen.h"
 #include "os/process.h"
 
 vs_exit vs_exit_for(vs_status status) {

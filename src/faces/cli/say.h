@@ -2,7 +2,7 @@
 #ifndef VS_CLI_SAY_H
 #define VS_CLI_SAY_H
 
-#include "faces/cli/commands.h"
+#include "faces/commands/commands.h"
 #include "intake/input_file.h"
 
 enum { VS_SAY_MOST = 500 }; /* bytes of a line, with its line feed */

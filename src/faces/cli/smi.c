@@ -3,7 +3,7 @@
  * goes to standard error. */
 #include "faces/smi/smi.h"
 #include "faces/cli/cli.h"
-#include "faces/cli/smi_table.h"
+#include "faces/smi/table.h"
 #include "os/clock.h"
 #include "os/process.h"
 

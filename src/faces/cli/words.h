@@ -4,7 +4,7 @@
 
 #include "faces/cli/cli.h"
 #include "codec/json_reply.h"
-#include "faces/cli/table.h"
+#include "faces/terminal/table.h"
 
 /* How to record more, as the end of a sentence. */
 extern const char vs_words_record[];

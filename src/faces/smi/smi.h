@@ -1,6 +1,6 @@
 /* What nvidia-smi prints, byte for byte, and the same as JSON: a query answered as lines of CSV or as a document, the overview
  * without a query as a document, and the vendor's sentences for what goes wrong. How a person sees the overview is up to the
- * face that reads the document (faces/cli/smi_table.c).
+ * face that reads the document (faces/smi/table.c).
  *
  * CSV and the document of a query are two spellings of the same cells (value.h). CSV is not made of the JSON: its bytes are
  * nvidia-smi's, also where a name is no UTF-8, and in a loop it is written every few milliseconds. */

@@ -1,12 +1,12 @@
 /* The tables of commands, options and exit codes, and the command line read with them. */
-#ifndef VS_CLI_COMMANDS_H
-#define VS_CLI_COMMANDS_H
+#ifndef VS_COMMANDS_COMMANDS_H
+#define VS_COMMANDS_COMMANDS_H
 
 #include "base/text.h"
 
 typedef enum vs_option_id {
 #define VS_OPTION(id, name, letter, argument, group, sentence) VS_OPTION_##id,
-#include "faces/cli/options.def"
+#include "faces/commands/options.def"
 #undef VS_OPTION
   VS_OPTION_COUNT
 } vs_option_id;
@@ -14,7 +14,7 @@ typedef enum vs_option_id {
 typedef enum vs_command_id {
 #define VS_COMMAND(id, arguments, options, summary, description) VS_COMMAND_##id,
 #define VS_EXAMPLE(id, line, purpose)
-#include "faces/cli/commands.def"
+#include "faces/commands/commands.def"
 #undef VS_COMMAND
 #undef VS_EXAMPLE
   VS_COMMAND_COUNT
@@ -22,7 +22,7 @@ typedef enum vs_command_id {
 
 typedef enum vs_exit {
 #define VS_EXIT(name, value, meaning) VS_EXIT_##name = (value),
-#include "faces/cli/exits.def"
+#include "faces/commands/exits.def"
 #undef VS_EXIT
 } vs_exit;
 

@@ -1,8 +1,8 @@
 /* Text on its way to a terminal: made safe, measured, cut, wrapped.
  *
  * These files belong to the program, not to the library, so they are compiled into this test. */
-#include "faces/cli/screen.c"
-#include "faces/cli/table.c"
+#include "faces/terminal/screen.c"
+#include "faces/terminal/table.c"
 #include "support/test.h"
 
 static fault_host fault;

@@ -6,10 +6,10 @@
  *   vs_text_bytes(vs_table_cell(&table), bytes, screen->unit);
  *   vs_screen_safe(vs_table_cell(&table), name);
  *   vs_table_put(&table);                          shows it and forgets everything */
-#ifndef VS_CLI_TABLE_H
-#define VS_CLI_TABLE_H
+#ifndef VS_TERMINAL_TABLE_H
+#define VS_TERMINAL_TABLE_H
 
-#include "faces/cli/screen.h"
+#include "faces/terminal/screen.h"
 
 typedef enum vs_column_kind {
   VS_COLUMN_LEFT,

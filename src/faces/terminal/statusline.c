@@ -1,5 +1,5 @@
-#include "faces/cli/statusline.h"
-#include "faces/cli/screen.h"
+#include "faces/terminal/statusline.h"
+#include "faces/terminal/screen.h"
 #include "os/process.h"
 
 enum { ROWS_LEAST = 6 };

@@ -1,5 +1,5 @@
 #include "base/nearest.h"
-#include "faces/cli/commands.h"
+#include "faces/commands/commands.h"
 
 /* ---- the tables */
 
@@ -10,7 +10,7 @@ const vs_option vs_options[VS_OPTION_COUNT] = {
                       .argument = argument_,                        \
                       .group = VS_GROUP_##group_,                   \
                       .sentence = sentence_},
-#include "faces/cli/options.def"
+#include "faces/commands/options.def"
 #undef VS_OPTION
 };
 
@@ -28,7 +28,7 @@ const vs_command vs_commands[VS_COMMAND_COUNT] = {
       .description = description_,                                   \
   },
 #define VS_EXAMPLE(id, line, purpose)
-#include "faces/cli/commands.def"
+#include "faces/commands/commands.def"
 #undef VS_COMMAND
 #undef VS_EXAMPLE
 };
@@ -36,7 +36,7 @@ const vs_command vs_commands[VS_COMMAND_COUNT] = {
 const vs_example vs_examples[] = {
 #define VS_COMMAND(id, arguments, options, summary, description)
 #define VS_EXAMPLE(id, line_, purpose_) {.command = VS_COMMAND_##id, .line = line_, .purpose = purpose_},
-#include "faces/cli/commands.def"
+#include "faces/commands/commands.def"
 #undef VS_COMMAND
 #undef VS_EXAMPLE
 };
@@ -58,7 +58,7 @@ static const struct {
 } spellings[] = {
 #define VS_SPELLING(command_, word_, option_) \
   {.command = VS_COMMAND_##command_, .word = word_, .option = VS_OPTION_##option_},
-#include "faces/cli/spellings.def"
+#include "faces/commands/spellings.def"
 #undef VS_SPELLING
 };
 

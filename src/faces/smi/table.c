@@ -1,7 +1,7 @@
-#include "faces/cli/smi_table.h"
+#include "faces/smi/table.h"
 #include "devices/json.h"
 #include "codec/json_reply.h"
-#include "faces/cli/table.h"
+#include "faces/terminal/table.h"
 
 enum { LABEL = 8, BAR = 24, FIGURES = 34 }; /* columns: of "]  31.60 GiB of 140.4 GiB, 22.5 %" */
 

@@ -1,4 +1,4 @@
-#include "faces/cli/table.h"
+#include "faces/terminal/table.h"
 
 void vs_table_begin(vs_table *table, vs_screen *screen, size_t indent, const vs_column *columns,
                     size_t count) {

@@ -1,5 +1,5 @@
 /* The manual page, from the same tables as the help. roff: https://man7.org/linux/man-pages/man7/man-pages.7.html */
-#include "faces/cli/help.h"
+#include "faces/commands/help.h"
 
 const char vs_help_intro[] = "vramscope reads the memory snapshots that PyTorch writes for CUDA programs and "
                              "says where the GPU memory went.";
@@ -118,7 +118,7 @@ void vs_help_manual(vs_text *text) {
   vs_text_cstr(text, ".SH EXIT STATUS\n");
 #define VS_EXIT(name, value, meaning) \
   put_macro(text, ".TP\n.B", #value), put(text, meaning), vs_text_cstr(text, ".\n");
-#include "faces/cli/exits.def"
+#include "faces/commands/exits.def"
 #undef VS_EXIT
   vs_text_cstr(text, ".PP\nAn error is one line on standard error.\n");
   vs_text_cstr(

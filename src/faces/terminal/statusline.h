@@ -1,8 +1,8 @@
 /* One line at the bottom of the terminal behind standard error, while programs write to the same terminal:
  * what they write scrolls in the rows above it, so that the two never mix. Not drawn where standard error is
  * no terminal, or a dumb one. */
-#ifndef VS_CLI_STATUSLINE_H
-#define VS_CLI_STATUSLINE_H
+#ifndef VS_TERMINAL_STATUSLINE_H
+#define VS_TERMINAL_STATUSLINE_H
 
 #include "base/text.h"
 

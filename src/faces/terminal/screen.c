@@ -1,4 +1,4 @@
-#include "faces/cli/screen.h"
+#include "faces/terminal/screen.h"
 #include "base/glyph.h"
 #include "base/utf8.h"
 

@@ -2,8 +2,8 @@
  *
  * Everything that comes out of a file goes through vs_screen_safe or one of the functions that use it: it may hold
  * control bytes that would make a terminal do things. */
-#ifndef VS_CLI_SCREEN_H
-#define VS_CLI_SCREEN_H
+#ifndef VS_TERMINAL_SCREEN_H
+#define VS_TERMINAL_SCREEN_H
 
 #include "base/human.h"
 

@@ -1,9 +1,9 @@
 /* The faces of the tables in commands.def, options.def and exits.def. */
-#ifndef VS_CLI_HELP_H
-#define VS_CLI_HELP_H
+#ifndef VS_COMMANDS_HELP_H
+#define VS_COMMANDS_HELP_H
 
-#include "faces/cli/commands.h"
-#include "faces/cli/screen.h"
+#include "faces/commands/commands.h"
+#include "faces/terminal/screen.h"
 
 /* What it is, and what FILE may be. */
 extern const char vs_help_intro[], vs_help_files[];

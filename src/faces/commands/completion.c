@@ -1,7 +1,7 @@
 /* Completions of the shells, from the same tables as the help. Options are offered as the command takes them, choices
  * behind the options that have some, files and formats where arguments stand. */
 #include "alloc/settings.h"
-#include "faces/cli/help.h"
+#include "faces/commands/help.h"
 
 /* Words, with `separator` between them. */
 static void put_words(vs_text *text, const char *const *words, size_t count, const char *separator) {
