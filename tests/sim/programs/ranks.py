@@ -161,18 +161,18 @@ def objects():
 
 
 def run(name):
-    torch.manual_seed(0)
-    found = globals()[name]()
+    """From an empty card: what another program had is gone."""
     # Modules that FSDP has wrapped lie in cycles, and autograd's own thread lets go of its last step a little later.
     for _ in range(100):
         gc.collect()
         if torch.cuda.memory_allocated() == 0:
             break
         time.sleep(0.05)
-    assert torch.cuda.memory_allocated() == 0, f"{name} left memory to the next program"
+    assert torch.cuda.memory_allocated() == 0, f"memory is left from what ran before {name}"
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    return found
+    torch.manual_seed(0)
+    return globals()[name]()
 
 
 def main():
