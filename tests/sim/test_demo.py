@@ -32,7 +32,7 @@ def test_it_says_what_would_have_helped(folder):
     said = " ".join((folder / "said.txt").read_text().split())
     assert "This run out of memory in step 12 of 16" in said
     assert "with expandable_segments:True: all 16 steps" in said
-    assert "metrics.py:19 topk holds 2.00 MiB more after each of 11 steps" in said
+    assert "metrics.py:19 topk grows by 2.00 MiB every step over 11 steps" in said
     assert "Recording complete" in said
 
 
