@@ -182,7 +182,7 @@ static vs_status unpack(void *ctx, const void *packed, size_t size, void *to, si
            PyArg_ParseTuple(answer, "y#np", &plain, &made, &taken, &has_ended) != 0 &&
            ((size_t)made > room || taken < 0 || (size_t)taken > size))
     PyErr_SetString(PyExc_ValueError, "unpack says that it took or made more than there was");
-  if (PyErr_Occurred() == NULL && !is_damaged) {
+  if (PyErr_Occurred() == NULL && plain != NULL) {
     memcpy(to, plain, (size_t)made);
     *done = (vs_unpacked){.taken = (size_t)taken, .made = (size_t)made, .has_ended = has_ended != 0};
   }
