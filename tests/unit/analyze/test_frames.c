@@ -119,11 +119,12 @@ static void test_a_c_program(void **state) {
       made_frame(&m, "helper", "/home/user/model", 0),
   };
   static const char kinds[] = "nuunnc";
+  const uint32_t stack = made_stack_of(&m, ids, 5);
   vs_frames frames;
   expect_ok(vs_frames_init(m.host, m.snapshot, &frames));
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
     assert_int_equal("ncblu"[vs_frames_kind(&frames, ids[i])], kinds[i]);
-  assert_int_equal(vs_frames_user(&frames, made_stack_of(&m, ids, 5)), ids[1]);
+  assert_int_equal(vs_frames_user(&frames, stack), ids[1]);
   vs_frames_deinit(m.host, &frames);
   made_end(&m);
 }
