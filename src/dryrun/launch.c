@@ -111,7 +111,7 @@ static vs_status start_all(surroundings *s, vs_error *error) {
   return VS_OK;
 }
 
-/* What the store says goes to whoever watches. */
+/* Passes a sentence of the store on to the plan's watcher. */
 static void say_of_store(void *ctx, const char *sentence) {
   vs_error error;
   (void)vs_fail(&error, VS_OK, VS_NO_OFFSET, "%s", sentence);

@@ -5,7 +5,7 @@
 
 enum { STORE_MEMORY = 512 * 1024 * 1024 };
 
-/* The thread of the listener owns `store`; the figures are copied for whoever asks. */
+/* The thread of the listener owns `store`; other threads get copies of its figures. */
 struct vs_store_server {
   vs_store_voice voice;
   vs_store *store;

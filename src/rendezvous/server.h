@@ -25,11 +25,11 @@ typedef struct vs_store_server vs_store_server;
 /* Who is told what the user should know, one sentence each, on the store's own thread. */
 typedef struct vs_store_voice {
   void *ctx;
-  void (*say)(void *ctx, const char *sentence); /* NULL: nobody */
+  void (*say)(void *ctx, const char *sentence); /* NULL: sentences are dropped */
 } vs_store_voice;
 
 /* Checks the job and serves its store until it is stopped. Fails: VS_BAD_ARGUMENT (the job makes no sense), VS_IO,
- * VS_NO_MEMORY, each with a sentence. `voice`: NULL: nobody is told. */
+ * VS_NO_MEMORY, each with a sentence. `voice`: NULL: sentences are dropped. */
 VS_MUST_CHECK vs_status vs_store_start(vs_job *job, const vs_store_voice *voice, vs_store_server **server,
                                        vs_error *error);
 void vs_store_stop(vs_store_server *server); /* NULL is fine */

@@ -34,7 +34,7 @@ typedef struct vs_store_settings {
   uint64_t copies; /* ranks that the clients stand for, from 1 up to 2^20 */
   uint64_t memory; /* bytes that the store may use, clients and all */
   void *ctx;
-  void (*say)(void *ctx, const char *sentence); /* what the user should know; NULL: nobody */
+  void (*say)(void *ctx, const char *sentence); /* a sentence for the user; NULL: dropped */
 } vs_store_settings;
 
 typedef struct vs_store vs_store;
@@ -42,7 +42,7 @@ typedef struct vs_store_client vs_store_client;
 
 VS_MUST_CHECK vs_status vs_store_create(const vs_host *host, const vs_store_settings *settings,
                                         vs_store **store);
-/* Disconnects whoever is still there. */
+/* Disconnects the clients that are still connected. */
 void vs_store_destroy(vs_store *store);
 
 VS_MUST_CHECK vs_status vs_store_connect(vs_store *store, vs_store_client **client);
@@ -58,7 +58,7 @@ VS_MUST_CHECK vs_status vs_store_feed(vs_store *store, vs_store_client *client, 
 vs_str vs_store_output(const vs_store_client *client);
 void vs_store_sent(vs_store_client *client, size_t count);
 
-/* Tells the time, so that waits that nobody will end are named. */
+/* Tells the time, so that waits that no rank will end are named. */
 void vs_store_tick(vs_store *store, uint64_t now_us);
 
 uint64_t vs_store_requests(const vs_store *store);

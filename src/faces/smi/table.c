@@ -182,7 +182,7 @@ static void put_processes(vs_screen *screen, vs_json devices) {
   vs_table table;
   size_t count = 0;
   bool may_miss = false;
-  const char *unknown = NULL; /* why the first list that could not be had could not */
+  const char *unknown = NULL; /* why the first unknown list is unknown */
   vs_table_begin(&table, screen, 0, columns, COLUMNS);
   for (size_t i = 0; i < vs_json_count(devices); i++) {
     const vs_json device = vs_json_at(devices, i), list = vs_reply_at(device, "processes");
