@@ -296,7 +296,17 @@ bool vs_frames_has_line(vs_frames *frames, uint32_t frame) {
          ((all & HAS_LINES) != 0 || (all & NATIVE) == 0);
 }
 
+bool vs_frames_is_border(const vs_frames *frames, uint32_t frame) {
+  const vs_frame *f = &frames->snapshot->stacks.frames.data[frame];
+  return f->is_forward != 0 && f->line == 0;
+}
+
+static bool is_forward_line(const vs_frames *frames, uint32_t frame) {
+  return frames->snapshot->stacks.frames.data[frame].is_forward != 0 && !vs_frames_is_border(frames, frame);
+}
+
 vs_frame_kind vs_frames_kind(vs_frames *frames, uint32_t frame) {
+  if (vs_frames_is_border(frames, frame)) return VS_FRAME_KIND_backward;
   const uint8_t all = meaning(frames, frame);
   if ((all & NOISE) != 0 || ((all & NATIVE) != 0 && (all & NATIVE_NOISE) != 0)) return VS_FRAME_KIND_noise;
   if ((all & BACKWARD) != 0) return VS_FRAME_KIND_backward;
@@ -403,13 +413,17 @@ static vs_str shown_path(const vs_frames *frames, uint32_t string) {
 
 /* ---- words ---------------------------------------------------------------------------------------------- */
 
-void vs_frames_put_place(vs_frames *frames, vs_text *text, uint32_t frame) {
+static void put_place(vs_frames *frames, vs_text *text, uint32_t frame, vs_path_form path) {
   const vs_frame *f = &frames->snapshot->stacks.frames.data[frame];
   if (vs_frames_kind(frames, frame) == VS_FRAME_KIND_backward) vs_text_cstr(text, VS_BACKWARD_WORDS);
   if (!vs_frames_is_by_line(frames, frame)) return;
-  vs_text_str(text, shown_path(frames, f->file));
+  vs_text_str(text, path == VS_PATH_WHOLE ? file_of(frames->snapshot, f->file) : shown_path(frames, f->file));
   vs_text_byte(text, ':');
   vs_text_i64(text, f->line);
+}
+
+void vs_frames_put_place(vs_frames *frames, vs_text *text, uint32_t frame) {
+  put_place(frames, text, frame, VS_PATH_SHORT);
 }
 
 void vs_frames_put_name(vs_frames *frames, vs_text *text, uint32_t frame) {
@@ -423,9 +437,9 @@ void vs_frames_put_name(vs_frames *frames, vs_text *text, uint32_t frame) {
   else vs_put_function(text, function);
 }
 
-void vs_frames_put_label(vs_frames *frames, vs_text *text, uint32_t frame) {
+static void put_label(vs_frames *frames, vs_text *text, uint32_t frame, vs_path_form path) {
   const size_t before = text->bytes.count;
-  vs_frames_put_place(frames, text, frame);
+  put_place(frames, text, frame, path);
   const size_t place = text->bytes.count;
   if (place != before) {
     const bool is_backward = vs_frames_kind(frames, frame) == VS_FRAME_KIND_backward;
@@ -434,6 +448,15 @@ void vs_frames_put_label(vs_frames *frames, vs_text *text, uint32_t frame) {
   const size_t name = text->bytes.count;
   vs_frames_put_name(frames, text, frame);
   if (text->bytes.count == name) text->bytes.count = place; /* a line without a function */
+}
+
+void vs_frames_put_label(vs_frames *frames, vs_text *text, uint32_t frame) {
+  put_label(frames, text, frame, VS_PATH_SHORT);
+}
+
+void vs_frames_put_owning(vs_frames *frames, vs_text *text, uint32_t frame, vs_path_form path) {
+  if (is_forward_line(frames, frame)) vs_text_cstr(text, VS_BACKWARD_OF);
+  put_label(frames, text, frame, path);
 }
 
 /* ---- owners --------------------------------------------------------------------------------------------- */
@@ -455,8 +478,8 @@ vs_owner_kind vs_frames_owner(vs_frames *frames, uint32_t stack, bool is_older) 
   return stack == VS_LIST_EMPTY && has_python(frames) ? VS_OWNER_backward : VS_OWNER_unrecorded;
 }
 
-void vs_frames_put_owner(vs_frames *frames, vs_text *text, uint32_t stack, bool is_older) {
+void vs_frames_put_owner(vs_frames *frames, vs_text *text, uint32_t stack, bool is_older, vs_path_form path) {
   const vs_owner_kind kind = vs_frames_owner(frames, stack, is_older);
-  if (kind == VS_OWNER_frame) vs_frames_put_label(frames, text, vs_frames_user(frames, stack));
+  if (kind == VS_OWNER_frame) vs_frames_put_owning(frames, text, vs_frames_user(frames, stack), path);
   else vs_text_cstr(text, vs_owner_words(kind));
 }

@@ -11,6 +11,9 @@
  *             engine, which runs the nodes; with or without a line
  *   native    other C and C++
  *
+ * Where the forward line of a node of autograd's graph was recorded, it is among the callers of what the node allocates
+ * (snapshot/forward.h), behind a border that counts as backward.
+ *
  * A stack is attributed to its innermost user frame, else its innermost library frame, else its innermost backward frame
  * (autograd's threads have no Python frames), else its innermost native frame.
  *
@@ -57,6 +60,9 @@ void vs_frames_deinit(const vs_host *host, vs_frames *frames);
 /* From here on, files whose last parts are equal are shown with as many folders as tell them apart. */
 VS_MUST_CHECK vs_status vs_frames_tell_apart(const vs_host *host, vs_frames *frames);
 
+/* Whether it is the border between what the backward pass ran and the forward pass. */
+bool vs_frames_is_border(const vs_frames *frames, uint32_t frame);
+
 vs_frame_kind vs_frames_kind(vs_frames *frames, uint32_t frame);
 
 /* Whether `line` is a line of `file`. In C++ frames that PyTorch did not look up in the debug information, `line` is an
@@ -78,7 +84,15 @@ void vs_frames_put_label(vs_frames *frames, vs_text *text, uint32_t frame);
 
 /* ---- who an allocation is attributed to */
 
-#define VS_BACKWARD_WORDS "backward pass"
+/* How the path of a file is written: "train.py" (with as many folders as tell it from others), or as recorded. */
+typedef enum vs_path_form { VS_PATH_SHORT, VS_PATH_WHOLE } vs_path_form;
+
+#define VS_BACKWARD_WORDS VS_FORWARD_BORDER
+#define VS_BACKWARD_OF    VS_BACKWARD_WORDS " of "
+
+/* The label of a frame that an allocation is attributed to: "backward pass of train.py:42 forward" where a line of the
+ * forward pass names what its backward pass allocates. */
+void vs_frames_put_owning(vs_frames *frames, vs_text *text, uint32_t frame, vs_path_form path);
 
 typedef enum vs_owner_kind {
 #define VS_OWNER(name, words) VS_OWNER_##name,
@@ -94,6 +108,6 @@ const char *vs_owner_words(vs_owner_kind kind);
  * recording that has Python stacks was recorded on a thread without Python: one of autograd's. */
 vs_owner_kind vs_frames_owner(vs_frames *frames, uint32_t stack, bool is_older);
 /* The owner in words, as every answer has them. */
-void vs_frames_put_owner(vs_frames *frames, vs_text *text, uint32_t stack, bool is_older);
+void vs_frames_put_owner(vs_frames *frames, vs_text *text, uint32_t stack, bool is_older, vs_path_form path);
 
 #endif

@@ -78,6 +78,7 @@ static bool same_place(vs_frames *frames, uint32_t a, uint32_t b) {
   const vs_frame *all = frames->snapshot->stacks.frames.data;
   const bool by_line = vs_frames_is_by_line(frames, a);
   if (by_line != vs_frames_is_by_line(frames, b)) return false;
+  if (all[a].is_forward != all[b].is_forward) return false;
   if (by_line) return all[a].file == all[b].file && all[a].line == all[b].line;
   return all[a].name == all[b].name;
 }
@@ -269,6 +270,7 @@ static void frame_name(vs_frames *frames, uint32_t frame, vs_group_name *out) {
   out->file = vs_snapshot_string(s, f->file);
   out->has_line = vs_frames_is_by_line(frames, frame);
   if (out->has_line) out->line = f->line;
+  out->is_forward = f->is_forward != 0;
 }
 
 static void string_name(const vs_snapshot *s, uint32_t string, vs_str otherwise, vs_group_name *out) {

@@ -5,7 +5,9 @@
  *   STACK        VS_OWNER_frame + stack id                        a vs_owner_kind: there is no stack, or an empty one
  *   LINE         VS_OWNER_frame + id of a frame with that file    a vs_owner_kind: no frame can be shown
  *                and line (with that file and function where it
- *                has no line, with that node in the backward pass)
+ *                has no line, with that node in the backward pass;
+ *                a line of the forward pass that names what its backward
+ *                pass allocates is not that line itself)
  *   STREAM       index into streams                               -
  *   POOL         1 + index into pools                             0: not known
  *   SIZE         exponent: sizes in [2^key, 2^(key+1))            0 is also size 0
@@ -107,8 +109,9 @@ typedef struct vs_group_name {
   vs_str text; /* function, category, range, or a sentence; empty for numbers */
   vs_str file; /* STACK and LINE: of the user's frame */
   bool has_line;
-  int64_t line;   /* meaningful where has_line */
-  uint32_t frame; /* STACK and LINE: the frame shown, or VS_NO_FRAME */
+  bool is_forward; /* LINE, STACK: of the forward pass, for what the backward pass allocates */
+  int64_t line;    /* meaningful where has_line */
+  uint32_t frame;  /* STACK and LINE: the frame shown, or VS_NO_FRAME */
   uint64_t
       numbers[2]; /* STREAM: handle; POOL: the pair; SIZE: smallest and largest; LIFETIME: from and below */
   bool is_in_events; /* LIFETIME: the numbers are events, not microseconds */

@@ -30,10 +30,7 @@ static vs_status intern_detail(const vs_host *host, vs_stacks *stacks, const vs_
   return VS_OK;
 }
 
-vs_status vs_stacks_frame(const vs_host *host, vs_stacks *stacks, uint32_t name, uint32_t file, int64_t line,
-                          const vs_frame_detail *detail, uint32_t *id) {
-  vs_frame frame = {.line = line, .name = name, .file = file};
-  if (detail != NULL) VS_TRY(intern_detail(host, stacks, detail, &frame.detail));
+static vs_status intern_frame(const vs_host *host, vs_stacks *stacks, vs_frame frame, uint32_t *id) {
   const uint64_t hash = vs_hash_bytes(&frame, sizeof frame);
   for (size_t slot = vs_map_find(&stacks->frame_by_hash, hash); slot != VS_MAP_NONE;
        slot = vs_map_find_next(&stacks->frame_by_hash, slot)) {
@@ -47,4 +44,17 @@ vs_status vs_stacks_frame(const vs_host *host, vs_stacks *stacks, uint32_t name,
   stacks->frames.data[stacks->frames.count++] = frame;
   vs_map_add(&stacks->frame_by_hash, hash, *id);
   return VS_OK;
+}
+
+vs_status vs_stacks_frame(const vs_host *host, vs_stacks *stacks, uint32_t name, uint32_t file, int64_t line,
+                          const vs_frame_detail *detail, uint32_t *id) {
+  vs_frame frame = {.line = line, .name = name, .file = file};
+  if (detail != NULL) VS_TRY(intern_detail(host, stacks, detail, &frame.detail));
+  return intern_frame(host, stacks, frame, id);
+}
+
+vs_status vs_stacks_forward_frame(const vs_host *host, vs_stacks *stacks, uint32_t name, uint32_t file,
+                                  int64_t line, uint32_t *id) {
+  return intern_frame(host, stacks, (vs_frame){.line = line, .name = name, .file = file, .is_forward = 1},
+                      id);
 }

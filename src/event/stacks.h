@@ -16,10 +16,10 @@ typedef struct vs_frame_detail {
 
 typedef struct vs_frame {
   int64_t line;
-  uint32_t name;     /* string id of the function */
-  uint32_t file;     /* string id */
-  uint32_t detail;   /* 0, or 1 + index into details */
-  uint32_t reserved; /* 0: frames are compared and hashed as bytes */
+  uint32_t name;       /* string id of the function */
+  uint32_t file;       /* string id */
+  uint32_t detail;     /* 0, or 1 + index into details */
+  uint32_t is_forward; /* 1: of the forward pass (snapshot/forward.h), else 0; frames are compared as bytes */
 } vs_frame;
 
 typedef struct vs_stacks {
@@ -36,6 +36,9 @@ void vs_stacks_deinit(const vs_host *host, vs_stacks *stacks);
 /* The id of a frame; `detail` may be NULL. */
 VS_MUST_CHECK vs_status vs_stacks_frame(const vs_host *host, vs_stacks *stacks, uint32_t name, uint32_t file,
                                         int64_t line, const vs_frame_detail *detail, uint32_t *id);
+/* Likewise, of a frame with `is_forward`: another one than the same line of a recorded stack. */
+VS_MUST_CHECK vs_status vs_stacks_forward_frame(const vs_host *host, vs_stacks *stacks, uint32_t name,
+                                                uint32_t file, int64_t line, uint32_t *id);
 
 static inline vs_list vs_stacks_at(const vs_stacks *stacks, uint32_t stack) {
   return vs_lists_at(&stacks->lists, stack);

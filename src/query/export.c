@@ -26,7 +26,7 @@ void vs_put_clean(vs_text *text, vs_str s) {
 
 void vs_put_stack_place(const vs_call *call, vs_text *text, uint32_t stack) {
   const uint32_t frame = vs_frames_user(&call->engine->frames, stack);
-  if (frame != VS_NO_FRAME) vs_frames_put_label(&call->engine->frames, text, frame);
+  if (frame != VS_NO_FRAME) vs_frames_put_owning(&call->engine->frames, text, frame, VS_PATH_SHORT);
 }
 
 /* ---- profiles -------------------------------------------------------------------------------------------------- */

@@ -313,11 +313,13 @@ static bool is_end_of_path(vs_str path, vs_str end) {
   return before == 0 || path.data[before - 1] == '/' || path.data[before - 1] == '\\';
 }
 
-/* Whether "train.py:42", or the name of a function where a frame has no line, is the frame's. */
+/* Whether "train.py:42", "backward pass of train.py:42", or the name of a function where a frame has no line, is the frame's. */
 static bool is_line(vs_frames *frames, uint32_t frame, vs_str text) {
   if (frame == VS_NO_FRAME) return false;
   const vs_snapshot *snapshot = frames->snapshot;
   const vs_frame *f = &snapshot->stacks.frames.data[frame];
+  if ((f->is_forward != 0) != vs_str_starts(text, VS_STR(VS_BACKWARD_OF))) return false;
+  if (f->is_forward != 0) text = tail(text, sizeof VS_BACKWARD_OF - 1);
   if (!vs_frames_is_by_line(frames, frame)) return vs_str_equal(vs_snapshot_string(snapshot, f->name), text);
   size_t colon = text.size;
   while (colon > 0 && text.data[colon - 1] != ':') colon--;

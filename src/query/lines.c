@@ -108,6 +108,8 @@ void vs_line_rest_row(vs_lines *lines, uint64_t bytes, uint64_t count, const cha
   row_figures(lines, bytes, whole);
   vs_text_counted(&call->scratch, count, noun);
   vs_reply_scratch(call, "label");
+  vs_text_counted(&call->scratch, count, noun);
+  vs_reply_scratch(call, "long_label");
   vs_jsonw_member_null(call->json, "key");
   vs_jsonw_member_null(call->json, "filter");
   vs_jsonw_object_end(call->json);
@@ -142,7 +144,8 @@ static void put(vs_lines *lines, vs_text *text, const char *format, va_list argu
         break;
       }
       case 'O':
-        vs_frames_put_owner(&lines->call->engine->frames, text, va_arg(arguments, uint32_t), false);
+        vs_frames_put_owner(&lines->call->engine->frames, text, va_arg(arguments, uint32_t), false,
+                            VS_PATH_SHORT);
         break;
       default: __builtin_trap();
     }

@@ -50,7 +50,7 @@ static void write_owners(vs_call *call, vs_event_kind kind, uint32_t stack, cons
     vs_jsonw_member_null(call->json, "frees");
     return;
   }
-  vs_frames_put_owner(&call->engine->frames, &call->scratch, thing.stack, is_older);
+  vs_frames_put_owner(&call->engine->frames, &call->scratch, thing.stack, is_older, VS_PATH_SHORT);
   vs_reply_scratch(call, "frees");
 }
 

@@ -161,7 +161,7 @@ static void write_anchor(vs_call *call, const vs_steps *steps) {
   if (frame == VS_NO_FRAME) {
     vs_jsonw_member_null(call->json, "anchor");
   } else {
-    vs_frames_put_label(&call->engine->frames, &call->scratch, frame);
+    vs_frames_put_owning(&call->engine->frames, &call->scratch, frame, VS_PATH_SHORT);
     vs_reply_scratch(call, "anchor");
   }
   vs_jsonw_member_u64(call->json, "anchor_bytes", steps->anchor_size);

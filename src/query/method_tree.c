@@ -106,7 +106,7 @@ static bool is_shown(tree *t, uint32_t frame) {
   const vs_frame_kind least = t->shown == VS_TREE_all      ? VS_FRAME_KIND_noise
                               : t->shown == VS_TREE_python ? VS_FRAME_KIND_library
                                                            : VS_FRAME_KIND_user;
-  return vs_frames_kind(t->frames, frame) >= least;
+  return vs_frames_kind(t->frames, frame) >= least || vs_frames_is_border(t->frames, frame);
 }
 
 static void count_in(node *n, const vs_group *group) {
@@ -139,12 +139,23 @@ static vs_status add_stack(tree *t, const vs_group *group) {
   return VS_OK;
 }
 
+/* A line is one call, whether it is in the stack of its own pass or names what its backward pass allocates. The frames of
+ * recorded stacks stand for both. */
+static vs_status name_forward_lines(tree *t) {
+  const vs_snapshot *s = t->frames->snapshot;
+  uint32_t call;
+  for (uint32_t i = 0; i < s->stacks.frames.count && s->forward.recorded.count != 0; i++)
+    if (s->stacks.frames.data[i].is_forward == 0) VS_TRY(call_of(t, i, &call));
+  return VS_OK;
+}
+
 static vs_status grow(tree *t, const vs_groups *groups) {
   const size_t frames = t->frames->snapshot->stacks.frames.count;
   uint32_t root;
   VS_TRY(vs_vec_reserve(t->host, &t->same_as, frames));
   if (frames != 0) memset(t->same_as.data, 0, frames * sizeof *t->same_as.data);
   VS_TRY(add_node(t, NO_NODE, NO_NODE, &root));
+  VS_TRY(name_forward_lines(t));
   for (size_t i = 0; i < groups->list.count; i++) VS_TRY(add_stack(t, &groups->list.data[i]));
   return VS_OK;
 }

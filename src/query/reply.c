@@ -106,7 +106,8 @@ void vs_reply_stack_value(vs_call *call, uint32_t stack) {
   const vs_list list = vs_stacks_at(&call->engine->snapshot->stacks, stack);
   const uint64_t most = call->request->frames == 0 ? UINT64_MAX : call->request->frames;
   vs_jsonw_array_begin(call->json);
-  for (uint32_t i = 0; i < list.count && i < most; i++) {
+  for (uint32_t i = 0;
+       i < list.count && i < most && !vs_frames_is_border(&call->engine->frames, list.items[i]); i++) {
     vs_jsonw_object_begin(call->json);
     vs_reply_frame(call, list.items[i]);
     vs_jsonw_object_end(call->json);
@@ -121,8 +122,10 @@ void vs_reply_stack(vs_call *call, uint32_t stack) {
 }
 
 void vs_reply_owner(vs_call *call, uint32_t stack, bool is_older) {
-  vs_frames_put_owner(&call->engine->frames, &call->scratch, stack, is_older);
+  vs_frames_put_owner(&call->engine->frames, &call->scratch, stack, is_older, VS_PATH_SHORT);
   vs_reply_scratch(call, "label");
+  vs_frames_put_owner(&call->engine->frames, &call->scratch, stack, is_older, VS_PATH_WHOLE);
+  vs_reply_scratch(call, "long_label");
 }
 
 static void put_lifetime(vs_text *text, const vs_group_name *name) {
@@ -139,7 +142,7 @@ static void put_lifetime(vs_text *text, const vs_group_name *name) {
 }
 
 /* The label of a group, from the pieces that its kind has. */
-static void put_label(vs_call *call, vs_group_by by, const vs_group_name *name) {
+static void put_label(vs_call *call, vs_group_by by, const vs_group_name *name, vs_path_form path) {
   vs_text *text = &call->scratch;
   if (!name->known) {
     vs_text_str(text, name->text);
@@ -147,7 +150,7 @@ static void put_label(vs_call *call, vs_group_by by, const vs_group_name *name) 
   }
   switch (by) {
     case VS_BY_STACK:
-    case VS_BY_LINE: vs_frames_put_label(&call->engine->frames, text, name->frame); break;
+    case VS_BY_LINE: vs_frames_put_owning(&call->engine->frames, text, name->frame, path); break;
     case VS_BY_STREAM: vs_text_format(text, "stream %U", name->numbers[0]); break;
     case VS_BY_POOL: vs_text_format(text, "pool (%U, %U)", name->numbers[0], name->numbers[1]); break;
     case VS_BY_SIZE:
@@ -214,6 +217,7 @@ static bool put_filter(vs_call *call, vs_group_by by, const vs_group *group, con
       vs_text_cstr(text, "line=");
       if (!name->has_line) return put_quoted(text, name->text);
       vs_text_byte(text, '"');
+      if (name->is_forward) vs_text_cstr(text, VS_BACKWARD_OF);
       for (size_t i = 0; i < name->file.size; i++)
         if (name->file.data[i] == '"') return false;
       vs_text_str(text, name->file);
@@ -245,14 +249,16 @@ static void group_filter(vs_call *call, vs_group_by by, const vs_group *group, c
 void vs_put_group_label(vs_call *call, vs_group_by by, const vs_group *group) {
   vs_group_name name;
   vs_group_name_get(call->engine->snapshot, &call->engine->frames, by, group, &name);
-  put_label(call, by, &name);
+  put_label(call, by, &name, VS_PATH_SHORT);
 }
 
 void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group) {
   vs_group_name name;
   vs_group_name_get(call->engine->snapshot, &call->engine->frames, by, group, &name);
-  put_label(call, by, &name);
+  put_label(call, by, &name, VS_PATH_SHORT);
   vs_reply_scratch(call, "label");
+  put_label(call, by, &name, VS_PATH_WHOLE);
+  vs_reply_scratch(call, "long_label");
   group_key(call, by, group, &name);
   group_filter(call, by, group, &name);
 }

@@ -47,7 +47,7 @@ void vs_reply_owner(vs_call *call, uint32_t stack, bool is_older);
 
 /* A group's label, into the scratch text. */
 void vs_put_group_label(vs_call *call, vs_group_by by, const vs_group *group);
-/* "label" and "key" of a group. */
+/* "label", "long_label", "key" and "filter" of a group. */
 void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group);
 /* A group as an object; `whole` is what its share is a part of. */
 void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole);

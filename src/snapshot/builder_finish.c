@@ -284,6 +284,7 @@ vs_status vs_builder_finish(vs_builder *b, vs_value root, vs_snapshot **out, vs_
   VS_TRY(finish_events(b, &top, error));
   VS_TRY(finish_annotations(b, &top, error));
   VS_TRY(finish_settings(b, &top, error));
+  VS_TRY(vs_forward_join(b->s));
   *out = b->s;
   b->s = NULL;
   return VS_OK;

@@ -17,6 +17,25 @@ static bool all_items_below(const vs_lists *lists, size_t end) {
   return true;
 }
 
+static const char *check_forward(const vs_snapshot *s) {
+  const vs_forward *forward = &s->forward;
+  const uint32_t stacks = vs_lists_count(&s->stacks.lists);
+  if (forward->recorded.count == 0) return NULL;
+  if (forward->first_stack > stacks || forward->recorded.count != stacks - forward->first_stack)
+    return "a stack is neither recorded nor joined";
+  for (size_t i = 0; i < forward->recorded.count; i++) {
+    const uint32_t recorded = forward->recorded.data[i];
+    if (recorded >= forward->first_stack) return "a joined stack was recorded as a joined one";
+    const vs_list list = vs_stacks_at(&s->stacks, forward->first_stack + (uint32_t)i);
+    const uint32_t inner = vs_stacks_at(&s->stacks, recorded).count;
+    if (list.count < inner + 2) return "a joined stack has no frames of the forward pass";
+    for (uint32_t k = 0; k < list.count; k++)
+      if (s->stacks.frames.data[list.items[k]].is_forward != (k >= inner))
+        return "a joined stack has frames of the forward pass in the wrong place";
+  }
+  return NULL;
+}
+
 static const char *check_stacks(const vs_snapshot *s) {
   const vs_stacks *stacks = &s->stacks;
   if (!all_items_below(&stacks->lists, stacks->frames.count))
@@ -204,8 +223,8 @@ static const char *check_unknown_keys(const vs_snapshot *s) {
 
 const char *vs_snapshot_check(const vs_snapshot *snapshot) {
   static const char *(*const checks[])(const vs_snapshot *s) = {
-      check_stacks, check_traces,   check_segments,    check_columns,      check_actions,
-      check_events, check_settings, check_annotations, check_unknown_keys,
+      check_stacks,  check_forward, check_traces,   check_segments,    check_columns,
+      check_actions, check_events,  check_settings, check_annotations, check_unknown_keys,
   };
   for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
     const char *broken = checks[i](snapshot);

@@ -97,6 +97,7 @@ void vs_snapshot_destroy(vs_snapshot *s) {
   vs_strings_deinit(host, &s->strings);
   vs_stacks_deinit(host, &s->stacks);
   vs_lists_deinit(host, &s->texts);
+  vs_vec_free(host, &s->forward.recorded);
   vs_events_deinit(host, &s->events);
   vs_vec_free(host, &s->traces);
   vs_vec_free(host, &s->segments);

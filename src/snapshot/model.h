@@ -6,7 +6,8 @@
  *   blocks       a segment is cut into blocks that tile it in address order. A block is allocated, or free but waiting
  *                for another stream (pending), or inactive (cached, reusable).
  *   trace        what happened before, oldest first, one list per device: a window that may begin late (ring buffer).
- *   stacks       who asked: interned in `stacks`, shared by events, blocks and segments.
+ *   stacks       who asked: interned in `stacks`, shared by events, blocks and segments; in the backward pass with the
+ *                frames of the forward pass behind them, where those were recorded (snapshot/forward.h).
  *
  * Segments and blocks say the END state, after the last trace entry. Sizes in the trace are REQUESTED bytes, so replaying
  * them gives the requested curve; the rounded size (`allocated`) of a block is known only in `blocks`.
@@ -24,6 +25,7 @@
 
 #include "event/event.h"
 #include "event/stacks.h"
+#include "snapshot/forward.h"
 
 #define VS_NO_TIME    INT64_MIN
 #define VS_NO_COUNTER INT64_MIN
@@ -155,11 +157,12 @@ typedef struct vs_recording {
   uint64_t frames, compacted_frames, open_frames; /* open: the process was killed, or is still recording */
   uint64_t lost_frames, lost_bytes, lost_events;  /* by damage to the file */
   uint64_t lost_entries;                          /* references to names that were in lost frames */
-  uint64_t earlier_frames;                        /* before the first one of the file: a ring overwrote them */
-  uint64_t unrecorded;                            /* events that the recorder could not keep, by its own account */
-  uint64_t unknown_records;                       /* of a newer version */
-  bool is_rebuilt;                                /* the end state was worked out from the events */
-  bool is_ended; /* all frames are sealed, and the last whole state is that of the end, with no event behind it */
+  uint64_t earlier_frames;  /* before the first one of the file: a ring overwrote them */
+  uint64_t unrecorded;      /* events that the recorder could not keep, by its own account */
+  uint64_t unknown_records; /* of a newer version */
+  bool is_rebuilt;          /* the end state was worked out from the events */
+  bool
+      is_ended; /* all frames are sealed, and the last whole state is that of the end, with no event behind it */
 } vs_recording;
 
 /* Which of the top-level keys the file had. */
@@ -179,6 +182,7 @@ typedef struct vs_snapshot {
   vs_strings strings;
   vs_stacks stacks;
   vs_lists texts; /* lists of string ids (forward_frames) */
+  vs_forward forward;
   vs_events events;
   VS_VEC(vs_trace) traces;
   VS_VEC(vs_segment) segments;
@@ -210,6 +214,13 @@ static inline bool vs_block_is_active(const vs_block *block) {
 
 static inline vs_str vs_snapshot_string(const vs_snapshot *snapshot, uint32_t id) {
   return vs_strings_at(&snapshot->strings, id);
+}
+
+/* The stack as it was recorded: without the frames of the forward pass. */
+static inline uint32_t vs_snapshot_recorded_stack(const vs_snapshot *snapshot, uint32_t stack) {
+  const vs_forward *forward = &snapshot->forward;
+  const bool is_joined = forward->recorded.count != 0 && stack >= forward->first_stack;
+  return is_joined ? forward->recorded.data[stack - forward->first_stack] : stack;
 }
 
 /* An empty snapshot that owns nothing yet but its tables' first entries. */

@@ -569,7 +569,8 @@ static vs_status finish(builder *b) {
   }
   s->recording.is_ended =
       b->moment == VS_TRACE_AT_END && !s->recording.is_rebuilt && s->recording.open_frames == 0;
-  return make_traces(b);
+  VS_TRY(make_traces(b));
+  return vs_forward_join(s);
 }
 
 static vs_status init(builder *b) {

@@ -104,6 +104,7 @@ static vs_status gather(converter *c, vs_list list,
 }
 
 static vs_status stack_id(converter *c, uint32_t stack, uint32_t *id) {
+  stack = vs_snapshot_recorded_stack(c->s, stack);
   *id = stack;
   if (stack <= VS_LIST_EMPTY) return VS_OK; /* both sides begin with the same two */
   uint32_t *known = &c->stacks.ids[stack];
@@ -293,9 +294,11 @@ static vs_status init(converter *c) {
 
 /* All of them first, so that they have the same numbers again. */
 static vs_status put_stacks(converter *c) {
+  const vs_forward *forward = &c->s->forward;
+  const uint32_t end =
+      forward->recorded.count != 0 ? forward->first_stack : vs_lists_count(&c->s->stacks.lists);
   uint32_t id;
-  for (uint32_t stack = VS_LIST_EMPTY + 1; stack < vs_lists_count(&c->s->stacks.lists); stack++)
-    VS_TRY(stack_id(c, stack, &id));
+  for (uint32_t stack = VS_LIST_EMPTY + 1; stack < end; stack++) VS_TRY(stack_id(c, stack, &id));
   return VS_OK;
 }
 

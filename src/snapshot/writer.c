@@ -120,8 +120,9 @@ static void put_list(writer *w, size_t slot, vs_list list, put_id *put_item) {
 
 static void put_frames(writer *w, uint32_t stack) {
   if (stack == VS_LIST_NONE) return;
+  const uint32_t recorded = vs_snapshot_recorded_stack(w->s, stack);
   put_key(w, KEY_FRAMES);
-  put_list(w, w->slots.stacks + stack, vs_stacks_at(&w->s->stacks, stack), put_frame);
+  put_list(w, w->slots.stacks + recorded, vs_stacks_at(&w->s->stacks, recorded), put_frame);
 }
 
 static void put_forward_frames(writer *w, uint32_t texts) {

@@ -1,7 +1,7 @@
 """Frames: what kind each is, what a stack is attributed to, and the folded call tree.
 
 Written from the text of docs/formats/query.md ("frame", "label", "tree"); nothing is shared with the program under test.
-A frame is (function, file, line), a stack a tuple of them, innermost first.
+A frame is (function, file, line), a stack a tuple of them, innermost first. Behind BORDER stand frames of the forward pass.
 """
 
 import re
@@ -10,6 +10,7 @@ from collections import defaultdict
 BEFORE = "allocated before recording"
 BACKWARD = "backward pass (no Python stack)"
 UNRECORDED = "recorded without stacks"
+BORDER = ("backward pass", "", 0)
 WHYS = {BEFORE, BACKWARD, UNRECORDED}
 
 SOURCES = (".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".inl", ".rs", ".S")
@@ -69,6 +70,8 @@ class Frames:
 
     def kind(self, frame):
         function, file, _ = frame
+        if frame == BORDER:
+            return "backward"
         python = is_python(frame)
         is_freeing = not python and ("::~" in function.split("(")[0] or "c10::intrusive_ptr<" in function.split("(")[0])
         if is_freeing or NOISE_NAMES.search(function) or (not python and (START_NAMES.fullmatch(function) or NOISE_FILES.search(file))):
@@ -95,12 +98,21 @@ class Frames:
     def label(self, frame):
         """In words, with the last part of the file's path only."""
         function, file, _ = frame
+        if frame == BORDER:
+            return function
         if self.kind(frame) == "backward":
             return f"backward pass, {node_of(function)}"
         name = function if is_python(frame) else without_brackets(function) or function
         base = re.split(r"[/\\]", file)[-1]
         line = line_of(frame)
         return (f"{base}:{line} {name}" if name else f"{base}:{line}") if line else name or base or "??"
+
+    def owner_label(self, stack):
+        owner = self.owner(stack)
+        if owner is None:
+            return UNRECORDED
+        is_forward = BORDER in stack and owner not in stack[: stack.index(BORDER)]
+        return f"backward pass of {self.label(owner)}" if is_forward and owner != BORDER else self.label(owner)
 
     def why(self, stack, is_older):
         """The label of what has no owner. `stack` is None where none was recorded."""
@@ -115,7 +127,7 @@ class Frames:
         if kinds is None:
             return list(stack)
         place = stack.index(end) if end is not None else None
-        return [frame for i, frame in enumerate(stack) if i == place or self.kind(frame) in kinds]
+        return [frame for i, frame in enumerate(stack) if i == place or frame == BORDER or self.kind(frame) in kinds]
 
     def tree(self, live, frames, inverted):
         """{path: [bytes, count]} of [(address, size, stack)]; a path begins at the root and has (function, file, line)."""

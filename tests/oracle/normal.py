@@ -11,9 +11,10 @@ rules every reader has to follow, so that the figures (truth.py) are written onc
 A device is listed when it has a segment or an event. Pinned host memory is a list of its own, never a device.
 """
 
+import re
 from dataclasses import dataclass, field
 
-from frames import Frames
+from frames import BORDER, Frames
 
 ADDRESS_MASK = 2**64 - 1
 SNAPSHOT_KEYS = {
@@ -125,22 +126,31 @@ def unsigned(value):
     return value & ADDRESS_MASK
 
 
-def stack_of(frames):
-    """What tells two stacks apart: name, file and line of each frame."""
-    return tuple((f.get("name", ""), f.get("filename", ""), f.get("line", 0)) for f in frames or [])
+def forward_lines(texts):
+    """The frames that the lines of a traceback name, innermost first."""
+    found = [re.fullmatch(r' {0,3}File "(.*)", line (\d+)(?:, in (.*))?', line) for text in texts or [] for line in text.split("\n")]
+    return [(m[3] or "", m[1], int(m[2])) for m in reversed(found) if m is not None and int(m[2]) > 0]
+
+
+def stack_of(holder):
+    """What tells two stacks apart: name, file and line of each frame; behind a border those of the forward pass."""
+    frames = holder.get("frames")
+    recorded = tuple((f.get("name", ""), f.get("filename", ""), f.get("line", 0)) for f in frames or [])
+    forward = forward_lines(holder.get("forward_frames")) if frames is not None else []
+    return (*recorded, BORDER, *forward) if forward else recorded
 
 
 def read_block(block, running_address):
     history = block.get("history") or [{}]
     newest = history[0]
-    frames = block["frames"] if "frames" in block else newest.get("frames")
+    holder = block if "frames" in block else newest
     return Block(
         address=unsigned(block.get("address", running_address)),
         size=block["size"],
         requested=block.get("requested_size", newest.get("real_size", block["size"])),
         state=block["state"],
-        stack=stack_of(frames),
-        has_stack=frames is not None,
+        stack=stack_of(holder),
+        has_stack="frames" in holder,
         has_address="address" in block,
     )
 
@@ -166,7 +176,7 @@ def read_segment(segment, device):
         pool=tuple(pool) if pool is not None else None,
         kind=segment.get("segment_type"),
         expandable=segment.get("is_expandable"),
-        stack=stack_of(segment.get("frames")),
+        stack=stack_of(segment),
         blocks=blocks,
         claims={name: value for name, value in claims.items() if value is not None},
     )
@@ -182,7 +192,7 @@ def read_entry(entry):
         time=entry.get("time_us"),
         device_free=entry.get("device_free"),
         pool=tuple(pool) if pool is not None else None,
-        stack=stack_of(entry.get("frames")),
+        stack=stack_of(entry),
         has_stack="frames" in entry,
     )
 

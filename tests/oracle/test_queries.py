@@ -15,7 +15,7 @@ import closed_unpickler
 import shapes
 import truth
 from conftest import real_snapshots
-from frames import UNRECORDED, WHYS
+from frames import WHYS
 from normal import HOST, normalise
 from simulate import random_run, sample_run
 from writers import WRITERS
@@ -120,11 +120,9 @@ def test_labels(paths):
         for at, event in moments(memory):
             expected = Counter()
             for _, size, stack in truth.live_at(memory, event):
-                owner = memory.frames.owner(stack)
-                is_word = stack[0][0] in WHYS
-                expected[size, stack[0][0] if is_word else UNRECORDED if owner is None else memory.frames.label(owner)] += 1
+                expected[size, stack[0][0] if stack[0][0] in WHYS else memory.frames.owner_label(stack)] += 1
             blocks = ask("blocks", path, *device_option(device), "--at", at, "--top", "0")["blocks"]
-            labels = Counter((b["requested_bytes"], re.sub(r"^\S*[/\\](?=\S+:\d+( |$))", "", b["label"])) for b in blocks)
+            labels = Counter((b["requested_bytes"], re.sub(r"^(backward pass of )?\S*[/\\](?=\S+:\d+( |$))", r"\1", b["label"])) for b in blocks)
             assert labels == expected, f"{path.name}, {at}"
 
 

@@ -42,9 +42,7 @@ static void put_groups(vs_cli *cli, vs_json reply) {
     const vs_json group = vs_json_at(groups, i);
     put_group(&table, vs_reply_u64(group, "bytes"), vs_reply_u64(group, "count"),
               vs_reply_f64(group, "share"), all);
-    const vs_json key = vs_reply_at(group, "key");
-    if (vs_json_is_absent(vs_reply_at(key, "name"))) vs_words_label(vs_table_cell(&table), group);
-    else vs_words_frame_cell(&table, "", key);
+    vs_words_label_cell(&table, group);
     if (by_stack) put_stack(&table, vs_reply_at(group, "stack"));
   }
   if (vs_reply_u64(rest, "groups") != 0) {
@@ -93,7 +91,7 @@ static void put_blocks(vs_cli *cli, vs_json reply) {
     vs_text_hex(&table.text, vs_reply_u64(block, "address"));
     if (events) put_event(vs_table_cell(&table), vs_reply_at(block, "alloc_event"), "before");
     if (events) put_event(vs_table_cell(&table), vs_reply_at(block, "free_event"), "never");
-    vs_words_label(vs_table_cell(&table), block);
+    vs_words_label_cell(&table, block);
   }
   vs_table_put(&table);
   const uint64_t all = vs_reply_u64(reply, "count");

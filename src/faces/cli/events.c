@@ -45,7 +45,17 @@ static bool all_same(vs_json events, const char *key) {
   return true;
 }
 
-typedef enum vs_field { MARK, EVENT, TIME, ACTION, SIZE, IN_USE, RESERVED, BY, FIELDS } vs_field;
+typedef enum vs_field {
+  MARK,
+  EVENT,
+  TIME,
+  ACTION,
+  SIZE,
+  IN_USE,
+  RESERVED,
+  BY /* the last */,
+  FIELDS
+} vs_field;
 
 /* Seconds since the first event to the microsecond, as --at takes them. */
 static void put_seconds(vs_text *text, vs_json time_us, vs_json first_us) {
@@ -68,15 +78,17 @@ static void put_field(vs_cli *cli, vs_text *text, vs_json event, vs_field field,
     case IN_USE: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "requested_after_bytes")); break;
     case RESERVED: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "reserved_after_bytes")); break;
     case BY:
-      vs_words_label(text, event);
-      if (vs_reply_is_unknown(vs_reply_at(event, "frees")) ||
-          vs_str_equal(vs_reply_str(event, "frees"), vs_reply_str(event, "label")))
-        break;
-      vs_text_cstr(text, "; frees ");
-      vs_screen_safe(text, vs_reply_str(event, "frees"));
-      break;
     case FIELDS: break;
   }
+}
+
+static void put_owner(vs_text *text, vs_json event, const char *label) {
+  vs_screen_safe(text, vs_reply_str(event, label));
+  if (vs_reply_is_unknown(vs_reply_at(event, "frees")) ||
+      vs_str_equal(vs_reply_str(event, "frees"), vs_reply_str(event, "label")))
+    return;
+  vs_text_cstr(text, "; frees ");
+  vs_screen_safe(text, vs_reply_str(event, "frees"));
 }
 
 /* On a narrow screen the columns that tell least make room for the names: what is reserved, if it does not change, else
@@ -106,9 +118,13 @@ static void put_events(vs_cli *cli, vs_json events, const vs_window *window, vs_
   }
   vs_table table;
   vs_table_begin(&table, &cli->screen, 0, columns, count);
-  for (size_t i = 0; i < vs_json_count(events); i++)
-    for (size_t k = 0; k < count; k++)
-      put_field(cli, vs_table_cell(&table), vs_json_at(events, i), fields[k], window, first);
+  for (size_t i = 0; i < vs_json_count(events); i++) {
+    const vs_json event = vs_json_at(events, i);
+    for (size_t k = 0; k + 1 < count; k++)
+      put_field(cli, vs_table_cell(&table), event, fields[k], window, first);
+    put_owner(vs_table_cell(&table), event, "label");
+    put_owner(vs_table_wide(&table), event, "long_label");
+  }
   vs_table_put(&table);
 }
 

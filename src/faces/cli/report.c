@@ -36,7 +36,7 @@ static void put_rows(vs_page *page, vs_json rows) {
     vs_text_str(vs_table_cell(&table), vs_reply_str(row, "size"));
     vs_text_str(vs_table_cell(&table), vs_reply_str(row, "percent"));
     vs_table_bar(&table, vs_reply_f64(row, "share"));
-    vs_screen_safe(vs_table_cell(&table), vs_reply_str(row, "label"));
+    vs_words_label_cell(&table, row);
   }
   vs_table_put(&table);
 }

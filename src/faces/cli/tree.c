@@ -80,29 +80,43 @@ static void put_numbers(drawing *d, uint64_t bytes) {
   vs_text_percent(vs_table_cell(&d->table), bytes, d->calls.data[0].bytes);
 }
 
-/* The row of a call, with those that it leads to alone as long as they fit; returns the last of them. */
-static int64_t put_chain(drawing *d, int64_t index, bool is_last) {
-  const vs_screen *screen = &d->cli->screen;
-  put_numbers(d, d->calls.data[index].bytes);
-  vs_text *text = vs_table_cell(&d->table);
-  const size_t start = text->bytes.count;
+/* The row of the calls from `index` to `end`, each the only one in the call before it. */
+static void put_row(drawing *d, vs_text *text, int64_t index, int64_t end, bool is_last, bool whole_paths) {
+  const bool has_unicode = d->cli->screen.has_unicode;
   vs_text_str(text, vs_text_view(&d->prefix));
-  vs_text_cstr(text, is_last ? (screen->has_unicode ? "└ " : "` ") : (screen->has_unicode ? "├ " : "| "));
-  vs_words_frame(text, d->calls.data[index].json);
-  for (;;) {
-    const int64_t child = kept(d, d->calls.data[index].child);
-    if (child == NONE || !continues_row(d, &d->calls.data[child])) return index;
-    const size_t before = text->bytes.count;
+  vs_text_cstr(text, is_last ? (has_unicode ? "└ " : "` ") : (has_unicode ? "├ " : "| "));
+  vs_words_frame(text, d->calls.data[index].json, whole_paths);
+  while (index != end) {
+    index = d->calls.data[index].child;
     vs_text_cstr(text, " > ");
-    vs_words_frame(text, d->calls.data[child].json);
-    if (text->status != VS_OK) return index;
-    const vs_str row = {text->bytes.data + start, text->bytes.count - start};
-    if (NUMBERS_WIDTH + vs_screen_width(row) > screen->columns) {
-      text->bytes.count = before;
-      return index;
-    }
-    index = child;
+    vs_words_frame(text, d->calls.data[index].json, whole_paths);
   }
+}
+
+/* The last call that has room in the row of `index`: those that it leads to alone follow as long as they fit. */
+static int64_t end_of_row(drawing *d, int64_t index) {
+  vs_text row;
+  int64_t end = index;
+  vs_scratch_init(&row, &d->cli->screen);
+  for (;;) {
+    const int64_t child = kept(d, d->calls.data[end].child);
+    if (child == NONE || !continues_row(d, &d->calls.data[child])) break;
+    row.bytes.count = 0;
+    put_row(d, &row, index, child, true, false);
+    if (NUMBERS_WIDTH + vs_screen_width(vs_text_view(&row)) > d->cli->screen.columns) break;
+    end = child;
+  }
+  vs_text_deinit(&row);
+  return end;
+}
+
+/* Returns the last call in the row. */
+static int64_t put_chain(drawing *d, int64_t index, bool is_last) {
+  const int64_t end = end_of_row(d, index);
+  put_numbers(d, d->calls.data[index].bytes);
+  put_row(d, vs_table_cell(&d->table), index, end, is_last, false);
+  put_row(d, vs_table_wide(&d->table), index, end, is_last, true);
+  return end;
 }
 
 static void put_calls(drawing *d, int64_t parent, unsigned depth);

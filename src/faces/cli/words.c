@@ -10,26 +10,31 @@ void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes) {
 
 void vs_words_label(vs_text *text, vs_json row) { vs_screen_safe(text, vs_reply_str(row, "label")); }
 
-void vs_words_frame(vs_text *text, vs_json frame) {
+void vs_words_label_cell(vs_table *table, vs_json row) {
+  vs_words_label(vs_table_cell(table), row);
+  vs_screen_safe(vs_table_wide(table), vs_reply_str(row, "long_label"));
+}
+
+void vs_words_frame(vs_text *text, vs_json frame, bool whole_path) {
   const vs_str place = vs_reply_str(frame, "place"), name = vs_reply_str(frame, "name");
   const bool is_backward = vs_str_equal(vs_reply_str(frame, "kind"), VS_STR("backward"));
-  vs_screen_safe(text, place);
+  const vs_json line = vs_reply_at(frame, "line");
+  if (whole_path && !is_backward && !vs_reply_is_unknown(line)) {
+    vs_screen_safe(text, vs_reply_str(frame, "file"));
+    vs_text_format(text, ":%D", vs_json_i64(line, 0));
+  } else {
+    vs_screen_safe(text, place);
+  }
   if (place.size != 0 && name.size != 0) vs_text_cstr(text, is_backward ? ", " : " ");
   vs_screen_safe(text, name);
 }
 
 void vs_words_frame_cell(vs_table *table, const char *indent, vs_json frame) {
-  const vs_json line = vs_reply_at(frame, "line");
-  const vs_str name = vs_reply_str(frame, "name");
-  vs_text *text = vs_table_cell(table);
-  vs_text_cstr(text, indent);
-  vs_words_frame(text, frame);
-  if (vs_reply_is_unknown(line) || vs_str_equal(vs_reply_str(frame, "kind"), VS_STR("backward"))) return;
-  text = vs_table_wide(table);
-  vs_text_cstr(text, indent);
-  vs_screen_safe(text, vs_reply_str(frame, "file"));
-  vs_text_format(text, name.size != 0 ? ":%D " : ":%D", vs_json_i64(line, 0));
-  vs_screen_safe(text, name);
+  for (int whole = 0; whole <= 1; whole++) {
+    vs_text *text = whole ? vs_table_wide(table) : vs_table_cell(table);
+    vs_text_cstr(text, indent);
+    vs_words_frame(text, frame, whole != 0);
+  }
 }
 
 void vs_words_time_since(vs_text *text, vs_json time_us, vs_json first_time_us) {

@@ -14,8 +14,10 @@ void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes);
 
 /* What a row of a reply is attributed to: its "label". Safe. */
 void vs_words_label(vs_text *text, vs_json row);
+/* The same in the next cell of a table, with the whole path where there is room. */
+void vs_words_label_cell(vs_table *table, vs_json row);
 /* A frame, or a node of a call tree: "train.py:42 forward", "backward pass, MulBackward0". Safe. */
-void vs_words_frame(vs_text *text, vs_json frame);
+void vs_words_frame(vs_text *text, vs_json frame, bool whole_path);
 /* The same in the next cell of a table, behind `indent`, with the whole path where there is room. */
 void vs_words_frame_cell(vs_table *table, const char *indent, vs_json frame);
 

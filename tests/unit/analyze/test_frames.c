@@ -1,5 +1,6 @@
 /* Kinds of frames, their names, and what a stack is attributed to. */
 #include "analyze/frames.h"
+#include "support/snapshots.h"
 #include "unit/analyze/made.h"
 
 static void expect_words(vs_str got, const char *wanted) {
@@ -285,6 +286,32 @@ static void test_labels(void **state) {
   made_end(&m);
 }
 
+/* A line of the forward pass: as a frame it is its place, as an owner it is said to be of the backward pass. */
+static void test_forward_lines(void **state) {
+  (void)state;
+  vs_snapshot *s = snapshot_of_json(
+      "{\"segments\": [], \"device_traces\": [[{\"action\": \"alloc\", \"addr\": 4096, \"size\": 512, "
+      "\"stream\": 0,"
+      " \"frames\": [], \"forward_frames\": [\"  File \\\"/u/model.py\\\", line 7, in forward\"]}]]}");
+  const uint32_t stack = vs_events_stack(&s->events, 0), border = vs_stacks_at(&s->stacks, stack).items[0];
+  vs_frames frames;
+  vs_text text;
+  expect_ok(vs_frames_init(vs_host_default(), s, &frames));
+  vs_text_init(&text, vs_host_default(), NULL);
+  expect_label(&frames, border, "backward pass");
+  expect_label(&frames, vs_frames_user(&frames, stack), "model.py:7 forward");
+  assert_true(vs_frames_is_border(&frames, border));
+  assert_false(vs_frames_is_border(&frames, vs_frames_user(&frames, stack)));
+  vs_frames_put_owner(&frames, &text, stack, false, VS_PATH_SHORT);
+  vs_text_byte(&text, '|');
+  vs_frames_put_owner(&frames, &text, stack, false, VS_PATH_WHOLE);
+  expect_words(vs_text_view(&text),
+               "backward pass of model.py:7 forward|backward pass of /u/model.py:7 forward");
+  vs_text_deinit(&text);
+  vs_frames_deinit(vs_host_default(), &frames);
+  vs_snapshot_destroy(s);
+}
+
 static void test_files_of_one_name(void **state) {
   (void)state;
   static const char *const cases[][2] = {
@@ -346,17 +373,12 @@ static void test_owners(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_kinds),
-      cmocka_unit_test(test_kinds_of_c_programs),
-      cmocka_unit_test(test_a_c_program),
-      cmocka_unit_test(test_short_names),
-      cmocka_unit_test(test_autograd_nodes),
-      cmocka_unit_test(test_labels),
-      cmocka_unit_test(test_files_of_one_name),
-      cmocka_unit_test(test_owners),
-      cmocka_unit_test(test_lines),
-      cmocka_unit_test(test_user_frame),
-      cmocka_unit_test(test_path_base),
+      cmocka_unit_test(test_kinds),          cmocka_unit_test(test_kinds_of_c_programs),
+      cmocka_unit_test(test_a_c_program),    cmocka_unit_test(test_short_names),
+      cmocka_unit_test(test_autograd_nodes), cmocka_unit_test(test_labels),
+      cmocka_unit_test(test_forward_lines),  cmocka_unit_test(test_files_of_one_name),
+      cmocka_unit_test(test_owners),         cmocka_unit_test(test_lines),
+      cmocka_unit_test(test_user_frame),     cmocka_unit_test(test_path_base),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
