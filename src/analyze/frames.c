@@ -341,6 +341,14 @@ uint32_t vs_frames_user(vs_frames *frames, uint32_t stack) {
   return *known == 1 ? VS_NO_FRAME : *known - 2;
 }
 
+bool vs_frames_user_place(vs_frames *frames, uint32_t stack, uint32_t *place) {
+  const vs_list list = vs_stacks_at(&frames->snapshot->stacks, stack);
+  const uint32_t user = vs_frames_user(frames, stack);
+  if (user == VS_NO_FRAME || frames->snapshot->stacks.frames.data[user].is_forward != 0) return false;
+  for (*place = 0; list.items[*place] != user;) ++*place;
+  return true;
+}
+
 /* ---- files of one name ------------------------------------------------------------------------------------ */
 
 static vs_str file_of(const vs_snapshot *s, uint32_t string) { return vs_snapshot_string(s, string); }

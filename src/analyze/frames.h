@@ -75,6 +75,9 @@ bool vs_frames_is_by_line(vs_frames *frames, uint32_t frame);
 /* The frame that a stack is attributed to; VS_NO_FRAME if there is none (no stack, an empty one, or only noise). */
 uint32_t vs_frames_user(vs_frames *frames, uint32_t stack);
 
+/* Where that frame stands in the stack. False if there is none, or if it is a line of the forward pass. */
+bool vs_frames_user_place(vs_frames *frames, uint32_t stack, uint32_t *place);
+
 /* ---- words, into a text without a writer: "train.py:42" and "forward", "" and "at::native::empty_cuda", "backward pass" and "MulBackward0" */
 
 void vs_frames_put_place(vs_frames *frames, vs_text *text, uint32_t frame);

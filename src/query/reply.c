@@ -119,6 +119,9 @@ void vs_reply_stack(vs_call *call, uint32_t stack) {
   vs_jsonw_key(call->json, VS_STR("stack"));
   vs_reply_stack_value(call, stack);
   vs_reply_u64_or_null(call->json, "stack_id", stack != VS_LIST_NONE, stack);
+  uint32_t place;
+  const bool is_there = vs_frames_user_place(&call->engine->frames, stack, &place);
+  vs_reply_u64_or_null(call->json, "owner_frame", is_there, is_there ? place : 0);
 }
 
 void vs_reply_owner(vs_call *call, uint32_t stack, bool is_older) {

@@ -107,12 +107,18 @@ class Frames:
         line = line_of(frame)
         return (f"{base}:{line} {name}" if name else f"{base}:{line}") if line else name or base or "??"
 
-    def owner_label(self, stack):
+    def owner_place(self, stack):
+        """Where the owner stands in the recorded stack, None where it does not."""
+        recorded = stack[: stack.index(BORDER)] if BORDER in stack else stack
         owner = self.owner(stack)
-        if owner is None:
-            return UNRECORDED
-        is_forward = BORDER in stack and owner not in stack[: stack.index(BORDER)]
-        return f"backward pass of {self.label(owner)}" if is_forward and owner != BORDER else self.label(owner)
+        return recorded.index(owner) if owner in recorded else None
+
+    def owner_label(self, stack):
+        if stack[0][0] in WHYS:
+            return stack[0][0]
+        owner = self.owner(stack)
+        is_forward = owner is not None and owner != BORDER and self.owner_place(stack) is None
+        return UNRECORDED if owner is None else f"backward pass of {self.label(owner)}" if is_forward else self.label(owner)
 
     def why(self, stack, is_older):
         """The label of what has no owner. `stack` is None where none was recorded."""

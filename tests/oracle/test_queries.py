@@ -120,10 +120,17 @@ def test_labels(paths):
         for at, event in moments(memory):
             expected = Counter()
             for _, size, stack in truth.live_at(memory, event):
-                expected[size, stack[0][0] if stack[0][0] in WHYS else memory.frames.owner_label(stack)] += 1
+                place = None if stack[0][0] in WHYS else memory.frames.owner_place(stack)
+                expected[size, memory.frames.owner_label(stack), place] += 1
             blocks = ask("blocks", path, *device_option(device), "--at", at, "--top", "0")["blocks"]
-            labels = Counter((b["requested_bytes"], re.sub(r"^(backward pass of )?\S*[/\\](?=\S+:\d+( |$))", r"\1", b["label"])) for b in blocks)
-            assert labels == expected, f"{path.name}, {at}"
+            for label in ("label", "long_label"):
+                short = [re.sub(r"^(backward pass of )?\S*[/\\](?=[^\s/\\]+:\d+( |$))", r"\1", b[label]) for b in blocks]
+                labels = Counter((b["requested_bytes"], name, b["owner_frame"]) for b, name in zip(blocks, short, strict=True))
+                assert labels == expected, f"{path.name}, {at}"
+            for block in blocks:
+                frame = block["stack"][block["owner_frame"]] if block["owner_frame"] is not None else None
+                if frame and frame["place"] and frame["kind"] != "backward":
+                    assert block["long_label"].startswith(f"{frame['file']}:{frame['line']}"), block
 
 
 def test_events_and_curves(paths):

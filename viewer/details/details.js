@@ -7,7 +7,7 @@ import { buttonEl, copyText, el, fill, iconButton, iconEl, setText } from "../sh
 import { eventSign } from "../shared/event_words.js";
 import { bytesText, countText } from "../shared/format.js";
 import { allocationFacts, eventFacts, segmentFacts } from "./facts.js";
-import { chiefBlock, fillSections, noStack, stackSection, textSection, userFrame } from "./stack.js";
+import { chiefBlock, fillSections, noStack, stackSection, textSection } from "./stack.js";
 
 const REPORTED_OWNERS = 12; // as the summary asks, so that the reply is shared
 const WINDOW_OF_LIFE = 1.5; // of a lifetime is shown around it
@@ -58,16 +58,15 @@ class DetailsPanel {
 
   showThing(thing) {
     const isSegment = thing.what === "segments";
-    const isBefore = thing.start_event === null;
     const name = thing.name ?? (isSegment ? "Segment" : "Allocation");
     this.putHead(name, bytesText(thing.size_bytes), thing.label);
     this.element.dataset.name = thing.name ?? "";
     fill(this.actions, isSegment ? this.segmentActions(thing) : this.thingActions(thing));
     fillSections(this.body, [
-      thing.stack?.length ? chiefBlock(thing.stack) : null,
+      chiefBlock(thing),
       isSegment ? segmentFacts(this.app, thing) : allocationFacts(this.app, thing),
-      thing.stack?.length ? stackSection(this.app, "Allocated by", thing.stack)
-        : noStack(thing.stack, isBefore),
+      thing.stack?.length ? stackSection(this.app, "Allocated by", thing.stack, thing.owner_frame)
+        : noStack(thing),
       thing.forward_stack?.length ? textSection("Forward pass", thing.forward_stack) : null,
       thing.free_stack?.length ? stackSection(this.app, "Freed by", thing.free_stack) : null,
     ]);
@@ -82,7 +81,7 @@ class DetailsPanel {
 
   thingActions(thing) {
     const { app } = this;
-    const frame = userFrame(thing.stack);
+    const frame = thing.stack?.[thing.owner_frame] ?? null;
     const inTimeline = () => app.jump({ part: "timeline", what: "allocations", ...windowOfLife(app, thing) });
     const inState = () => app.jump({ part: "state", cursor: momentOfLife(thing) });
     return [
@@ -124,10 +123,10 @@ class DetailsPanel {
     fillSections(this.body, [
       cause ? el("div", { class: "message warn" }, [iconEl("warn"), el("p", {}, cause)]) : null,
       advice ? el("p", { class: "second" }, advice) : null,
-      event.stack?.length ? chiefBlock(event.stack) : null,
+      chiefBlock(event),
       eventFacts(this.app, event, oom),
-      event.stack?.length ? stackSection(this.app, "Who did it", event.stack)
-        : noStack(event.stack, false),
+      event.stack?.length ? stackSection(this.app, "Who did it", event.stack, event.owner_frame)
+        : noStack(event),
     ]);
   }
 

@@ -40,13 +40,6 @@ function runsOfStack(stack) {
   return runs;
 }
 
-/** The frame that says who asked: the innermost one of the user's, else of a library, else of the backward
- * pass, else none. */
-export function userFrame(stack) {
-  const innermost = (kind) => stack?.find((frame) => frame.kind === kind);
-  return innermost("user") ?? innermost("library") ?? innermost("backward") ?? null;
-}
-
 function frameItem(frame, isChief) {
   const { name } = frame;
   const place = shortPlace(frame);
@@ -104,9 +97,9 @@ function stackItems(runs, chief) {
   return items;
 }
 
-/** The user's line, large. Null where the stack has only C++. */
-export function chiefBlock(stack) {
-  const frame = userFrame(stack);
+/** The frame that something is attributed to, large. Null where it is none of its stack. */
+export function chiefBlock(thing) {
+  const frame = thing.stack?.[thing.owner_frame] ?? null;
   if (frame === null) return null;
   return el("div", { class: `details-chief is-${frame.kind}`, title: plainFrame(frame) }, [
     el("span", { class: "details-chief-name" }, frame.name),
@@ -119,12 +112,12 @@ export function chiefBlock(stack) {
  * @param {object} app
  * @param {string} title
  * @param {Array<{function, file, line, kind}>} stack  innermost first, not empty
+ * @param {?number} chief  index of the frame to stand out
  */
-export function stackSection(app, title, stack) {
-  const chief = userFrame(stack);
+export function stackSection(app, title, stack, chief = null) {
   const runs = runsOfStack(stack);
   const isAllFolded = runs.every((run) => run.isFolded);
-  const items = isAllFolded ? stack.map((frame) => frameItem(frame, false)) : stackItems(runs, chief);
+  const items = isAllFolded ? stack.map((frame) => frameItem(frame, false)) : stackItems(runs, stack[chief]);
   const copy = buttonEl("Copy", async () => {
     const isDone = await copyText(stack.map(plainFrame).join("\n"));
     if (isDone) setText(copy, "Copied");
@@ -141,16 +134,15 @@ export function textSection(title, lines) {
   return el("section", {}, [el("h3", {}, title), el("pre", { class: "mono" }, lines.join(""))]);
 }
 
-/** Why there is no stack, and how there would be one. */
-export function noStack(stack, isBefore) {
-  const why = isBefore
-    ? "It was there before recording began. To know who asked, record from the top of the program:"
-    : stack === null ? "The recording has no stacks. To have them:"
-      : "The recording was made without stacks. To have them:";
+/** Something without a stack: its label says why, and where none was recorded, how to record it follows. */
+export function noStack(thing) {
+  const why = el("p", { class: "second" }, thing.label ?? "");
+  if (thing.stack) return el("section", {}, [el("h3", {}, "No stack"), why]);
   const ways = el("ul", { class: "details-ways" }, [
     el("li", {}, el("code", {}, "torch.cuda.memory._record_memory_history(context=\"all\")")),
     el("li", {}, el("code", {}, "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")"))]);
-  return el("section", {}, [el("h3", {}, "No stack"), el("p", { class: "second" }, why), ways]);
+  return el("section", {}, [el("h3", {}, "No stack"), why,
+    el("p", { class: "second" }, "To record stacks, before the first allocation and at the end:"), ways]);
 }
 
 /** Replaces a node's content with sections, leaving out null ones. */

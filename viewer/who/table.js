@@ -72,7 +72,7 @@ export class WhoTable {
     if (colour === undefined) swatch.classList.add("swatch-none");
     else swatch.style.background = colour;
     const text = el("span", { class: "cut" }, group.text);
-    return el("span", { class: "who-name", title: group.text }, [swatch, text]);
+    return el("span", { class: "who-name", title: group.long_label ?? group.text }, [swatch, text]);
   }
 
   show(reply, params) {
@@ -132,9 +132,10 @@ export class WhoTable {
     try {
       const reply = await this.app.engine().ask("live",
         { ...this.params, top: group.rank + 1, frames: 0 });
-      const stack = reply.groups[group.rank]?.stack ?? null;
+      const biggest = reply.groups[group.rank] ?? group;
       const title = "Who asked for the biggest";
-      fill(place, stack?.length > 0 ? stackSection(this.app, title, stack) : noStack(stack, false));
+      fill(place, biggest.stack?.length > 0
+        ? stackSection(this.app, title, biggest.stack, biggest.owner_frame) : noStack(biggest));
     } catch (error) {
       fill(place, el("p", { class: "bad" }, String(error.message ?? error)));
     }
