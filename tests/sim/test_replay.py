@@ -3,7 +3,9 @@
 One run of PyTorch makes them all (programs/recordings.py); REPLAY is tests/programs/replay.c.
 """
 
+import json
 import os
+import pickle
 import re
 import subprocess
 
@@ -11,7 +13,7 @@ import pytest
 
 PROGRAM = os.environ.get("REPLAY", "")
 RECORDINGS = """
-    training churn churn_without_stacks streams streams_alloc full full_then_empty pools dying_pools graph
+    training anomaly churn churn_without_stacks streams streams_alloc full full_then_empty pools dying_pools graph
     late late_alike late_streams expandable expandable_training expandable_streams expandable_full
     expandable_pools expandable_dying_pools expandable_graph expandable_late_streams expandable_late split
     split_full divisions large_segments garbage garbage_streams garbage_split split_late limit
@@ -49,3 +51,22 @@ def test_every_segment_event_and_address_comes_back(recordings, name):
     placed, allocations = map(int, figures["placed"].split("/"))
     assert matched == steps > 0 and placed == allocations > 0 and figures["extra"] == "0"
     assert figures["reserved_peak"] == figures["recorded_peak"]
+
+
+def test_backward_pass_is_attributed_to_lines_of_the_forward_pass(recordings):
+    """Allocation for allocation, against PyTorch's text. User code is what lies in recordings.py."""
+    path = recordings[0] / "anomaly.pickle"
+    trace = pickle.loads(path.read_bytes())["device_traces"][0]
+    command = [os.environ["VRAMSCOPE"], "query", path, "allocations", "top=0"]
+    rows = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)["rows"]
+    labels = {row["start_event"]: row["label"] for row in rows}
+    expected = {}
+    for event, entry in enumerate(trace):
+        if entry["action"] != "alloc" or "forward_frames" not in entry:
+            continue
+        lines = [re.match(r'  File "(.*)", line (\d+), in (.*)\n', text).groups() for text in entry["forward_frames"]]
+        assert not entry["frames"], "a thread of autograd runs no Python"
+        _, line, function = [of for of in lines if of[0].endswith("recordings.py")][-1]
+        expected[event] = f"backward pass of recordings.py:{line} {function}"
+    assert {event: labels[event] for event in expected} == expected
+    assert len(expected) > 20 and sum(name.endswith(" forward") for name in expected.values()) > 10

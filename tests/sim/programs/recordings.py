@@ -118,6 +118,20 @@ def train(steps=3):
     return model, optimizer
 
 
+class Layer(torch.nn.Linear):
+    def forward(self, x):
+        return torch.nn.functional.linear(x, self.weight).tanh()
+
+
+def anomaly():
+    """In anomaly mode what the backward pass allocates is recorded with the lines of the forward pass."""
+    with torch.autograd.set_detect_anomaly(True, check_nan=False):
+        model = torch.nn.Sequential(*(Layer(800, 800) for _ in range(3))).cuda()
+        for _ in range(2):
+            model(torch.empty(400, 800, device="cuda")).square().mean().backward()
+    return model
+
+
 def fill(chunk=160 * MiB, then=lambda: None):
     """Up to the last segment, with a hole at every other place; then something that does not fit into the holes."""
     held = []
@@ -205,6 +219,7 @@ record("churn", churn, 1)
 record("churn_without_stacks", churn, 2, context=None)
 record("streams", churn, 3, 700, 0.3)
 record("streams_alloc", churn, 4, 700, 0.3, context="alloc")
+record("anomaly", anomaly)
 record("full", fill)
 record("full_then_empty", fill, 160 * MiB, torch.cuda.empty_cache)
 record("pools", pools)
