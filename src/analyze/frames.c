@@ -423,6 +423,7 @@ static vs_str shown_path(const vs_frames *frames, uint32_t string) {
 
 static void put_place(vs_frames *frames, vs_text *text, uint32_t frame, vs_path_form path) {
   const vs_frame *f = &frames->snapshot->stacks.frames.data[frame];
+  if (vs_frames_is_border(frames, frame)) return;
   if (vs_frames_kind(frames, frame) == VS_FRAME_KIND_backward) vs_text_cstr(text, VS_BACKWARD_WORDS);
   if (!vs_frames_is_by_line(frames, frame)) return;
   vs_text_str(text, path == VS_PATH_WHOLE ? file_of(frames->snapshot, f->file) : shown_path(frames, f->file));
@@ -438,7 +439,9 @@ void vs_frames_put_name(vs_frames *frames, vs_text *text, uint32_t frame) {
   const vs_snapshot *s = frames->snapshot;
   const vs_frame *f = &s->stacks.frames.data[frame];
   const vs_str function = vs_snapshot_string(s, f->name), file = vs_path_base(file_of(s, f->file));
-  if (vs_frames_kind(frames, frame) == VS_FRAME_KIND_backward) vs_text_str(text, vs_autograd_node(function));
+  if (vs_frames_is_border(frames, frame)) vs_text_str(text, function);
+  else if (vs_frames_kind(frames, frame) == VS_FRAME_KIND_backward)
+    vs_text_str(text, vs_autograd_node(function));
   else if (function.size == 0 && !vs_frames_is_by_line(frames, frame))
     vs_text_str(text, file.size != 0 ? file : VS_STR("??"));
   else if ((meaning(frames, frame) & NATIVE) == 0) vs_text_str(text, function);
