@@ -3,6 +3,7 @@
 #include "query/rows.h"
 #include "query/things.h"
 #include "query/trace.h"
+#include "query/words.h"
 
 typedef struct range {
   vs_moment from, to;
@@ -110,6 +111,15 @@ static vs_status writer_init(writer *w, vs_call *call) {
   return VS_OK;
 }
 
+static void write_advice(vs_call *call) {
+  if (call->view->slice->event_count != 0) {
+    vs_jsonw_member_null(call->json, "advice");
+    return;
+  }
+  vs_text_format(&call->scratch, "No history was recorded. To record one, %s.", vs_words_how_to_record);
+  vs_reply_scratch(call, "advice");
+}
+
 vs_status vs_method_events(vs_call *call) {
   vs_view *view = call->view;
   vs_jsonw *json = call->json;
@@ -129,5 +139,6 @@ vs_status vs_method_events(vs_call *call) {
   VS_TRY(write_events(&w, matches, first, end));
   vs_jsonw_array_end(json);
   vs_jsonw_member_u64(json, "count", end - first);
+  write_advice(call);
   return VS_OK;
 }

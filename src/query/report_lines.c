@@ -1,9 +1,6 @@
 #include "query/report_lines.h"
 #include "query/words.h"
 
-static const char how_to_record[] =
-    "call torch.cuda.memory._record_memory_history() before the first allocation";
-
 /* ---- what there is to say -------------------------------------------------------------------------------------- */
 
 static bool has_trace(const vs_report *r) {
@@ -345,7 +342,7 @@ static void say_verdict(vs_lines *lines, const vs_told *told) {
   vs_line_begin(lines, VS_LINE_recording, trust->is_complete ? VS_TONE_good : VS_TONE_warning);
   if (!has_trace(told->report)) {
     vs_text_format(&lines->text, "only the end state was recorded. To see the peak, steps and errors too, %s",
-                   how_to_record);
+                   vs_words_how_to_record);
     vs_text_cstr(&lines->value, "end state only");
     vs_text_cstr(&lines->brief, "no history was recorded");
     lines->tone = VS_TONE_warning;
@@ -463,7 +460,7 @@ void vs_report_file_lines(vs_call *call) {
     vs_text_format(&lines.text,
                    "It is empty: nothing was reserved when it was taken, and no history was recorded. To "
                    "record one, %s.",
-                   how_to_record);
+                   vs_words_how_to_record);
     vs_line_end(&lines);
   }
   vs_lines_end(&lines);

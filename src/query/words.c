@@ -1,6 +1,9 @@
 #include "query/words.h"
 #include "base/text.h"
 
+const char vs_words_how_to_record[] =
+    "call torch.cuda.memory._record_memory_history() before the first allocation";
+
 const char *vs_words_of_fragmentation(const vs_holes *holes) {
   if (holes->reserved == 0) return "nothing is reserved";
   if (holes->free == 0) return "all reserved memory is in use";

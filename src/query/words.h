@@ -5,6 +5,9 @@
 
 #include "analyze/report.h"
 
+/* How to record more, as the end of a sentence. */
+extern const char vs_words_how_to_record[];
+
 const char *vs_words_of_fragmentation(const vs_holes *holes);
 const char *vs_words_of_growth(const vs_growth *growth);
 const char *vs_words_of_oom(vs_oom_verdict verdict);

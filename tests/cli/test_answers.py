@@ -57,6 +57,7 @@ def test_report(vramscope, snapshots, golden, name):
         ("events", ["events", "--top", "12", "training.pickle"]),
         ("events_peak", ["events", "--at", "peak", "--top", "8", "training.pickle"]),
         ("events_filter", ["events", "--filter", "action=alloc size<4MiB", "training.pickle"]),
+        ("events_no_trace", ["events", "end_only.pickle"]),
         ("stats", ["stats", "training.pickle"]),
         ("report_host", ["report", "--device", "host", "two_gpus.pickle"]),
         ("report_bytes", ["report", "--bytes", "training.pickle"]),

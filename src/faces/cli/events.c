@@ -179,12 +179,8 @@ static void put_reply(vs_cli *cli, vs_json reply, const vs_window *window, vs_js
     put_events(cli, vs_reply_at(reply, "events"), window, first_time);
     vs_text_byte(&cli->screen.text, '\n');
     put_next(cli, window);
-  } else if (vs_reply_u64(reply, "count") == 0 && !vs_cli_has(cli, VS_OPTION_FILTER)) {
-    vs_text line;
-    vs_scratch_init(&line, &cli->screen);
-    vs_text_format(&line, "No history was recorded. To record one, %s.", vs_words_record);
-    vs_screen_paragraphs(&cli->screen, 0, vs_text_view(&line));
-    vs_text_deinit(&line);
+  } else {
+    vs_screen_paragraphs(&cli->screen, 0, vs_reply_str(reply, "advice"));
   }
 }
 

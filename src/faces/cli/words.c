@@ -1,8 +1,6 @@
 #include "faces/cli/words.h"
 #include "faces/server/server.h"
 
-const char vs_words_record[] = "call torch.cuda.memory._record_memory_history() before the first allocation";
-
 void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes) {
   if (vs_reply_is_unknown(bytes)) vs_text_cstr(text, "-");
   else vs_text_bytes(text, vs_json_u64(bytes, 0), screen->unit);

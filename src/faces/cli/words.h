@@ -6,9 +6,6 @@
 #include "codec/json_reply.h"
 #include "faces/terminal/table.h"
 
-/* How to record more, as the end of a sentence. */
-extern const char vs_words_record[];
-
 /* A size in the units asked for, that of a member of a reply, or "-" where it is not known. */
 void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes);
 
