@@ -1,17 +1,21 @@
-"""Calls a function for `vramscope.dryrun`: python -m vramscope._call MODULE:FUNCTION, or a file that dryrun has pickled it into."""
+"""Calls a function for `vramscope.dryrun`: python -m vramscope._call MODULE:FUNCTION, or a file that dryrun has pickled
+it into."""
 
 import importlib
 import operator
 import pickle
 import sys
+from collections.abc import Callable
 
 
-def _find(what):  # type: ignore[no-untyped-def]
+def _find(what: str) -> Callable[[], object]:
     if what.endswith(".pickle"):
         with open(what, "rb") as file:
-            return pickle.load(file)  # written by ourselves a moment ago, in a folder of our own
+            function: Callable[[], object] = pickle.load(file)  # written by ourselves a moment ago, in a folder of our own
+        return function
     module, _, name = what.partition(":")
-    return operator.attrgetter(name)(importlib.import_module(module))
+    named: Callable[[], object] = operator.attrgetter(name)(importlib.import_module(module))
+    return named
 
 
 if __name__ == "__main__":

@@ -38,7 +38,8 @@ class DryRun:
     @property
     def verdict(self) -> str:
         """"fits", "handled", "does_not_fit", "stopped" or "no_cuda"."""
-        return self.data["verdict"]
+        verdict: str = self.data["verdict"]
+        return verdict
 
     @property
     def fits(self) -> bool:
@@ -47,7 +48,8 @@ class DryRun:
 
     @property
     def exit_code(self) -> int:
-        return self.data["exit_code"]
+        code: int = self.data["exit_code"]
+        return code
 
     @property
     def peak_bytes(self) -> int:
@@ -65,16 +67,18 @@ class DryRun:
     def smallest_bytes(self) -> int | None:
         """With find_smallest=True the smallest card that will do, known to 1 %. `data["search"]["gpu"]` names it, rounded up, as
         `gpu` takes it."""
-        return self.data["smallest_bytes"]
+        smallest: int | None = self.data["smallest_bytes"]
+        return smallest
 
     @property
     def cards(self) -> list[dict[str, Any]]:
         """Would it fit there? One row for each card that is known, by rising size: gpu, name, total_bytes, fits ("yes",
         "tight", "no", "unknown"), headroom_bytes."""
-        return self.data["fit"]
+        cards: list[dict[str, Any]] = self.data["fit"]
+        return cards
 
     def __repr__(self) -> str:
-        card = self.data["devices"][0] if self.data["devices"] else {"name": "no card", "total_bytes": 0}
+        card: dict[str, Any] = self.data["devices"][0] if self.data["devices"] else {"name": "no card", "total_bytes": 0}
         said = {
             "fits": "fits",
             "handled": "fits, after out-of-memory errors that it handled,",
@@ -121,10 +125,11 @@ def dryrun(
     no such program, TypeError for a function that a new process cannot import, subprocess.TimeoutExpired. A program that fails
     raises nothing: that is an answer (`fits`, `exit_code`, `output`).
     """
-    options = {"gpu": gpu, "conf": conf, "ranks": ranks, "world": world, "rank": rank, "values": values,
-               "events": events, "context": context, "history": history or None, "snapshot": snapshot}
+    options: dict[str, object] = {"gpu": gpu, "conf": conf, "ranks": ranks, "world": world, "rank": rank, "values": values,
+               "events": events, "context": context, "history": history or None,
+               "snapshot": None if snapshot is None else os.fspath(snapshot)}
     arguments = [part for name, value in options.items() if value is not None
-                 for part in ("--" + name, os.fspath(value) if name == "snapshot" else str(value))]
+                 for part in ("--" + name, str(value))]
     arguments += ["--no-history"] if history == 0 else []
     arguments += ["--find-smallest"] if find_smallest else []
     with tempfile.TemporaryDirectory(prefix="vramscope-") as folder:
@@ -136,7 +141,7 @@ def dryrun(
         elif isinstance(program, str):
             program = shlex.split(program)
         command = [str(binary()), "dryrun", "--quiet", "--json", "--output", str(answer), *arguments, "--",
-                   *map(os.fspath, program)]
+                   *(os.fspath(word) for word in program)]
         done = subprocess.run(command, cwd=cwd, env=env, timeout=timeout, check=False, text=True, errors="replace",
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if not answer.exists() or not answer.stat().st_size:

@@ -84,7 +84,9 @@ class Storages:
 
     def __del__(self) -> None:
         torch = sys.modules.get("torch")
-        for weak, _ in self._weak.values() if torch is not None else ():
+        if torch is None:  # the interpreter is ending
+            return
+        for weak, _ in self._weak.values():
             torch.UntypedStorage._free_weak_ref(weak)
 
 
@@ -118,7 +120,7 @@ def _with_views(tensors: list[Any], storages: set[int]) -> list[Any]:
 
 
 def _has(objects: list[Any], wanted: Any) -> bool:
-    for one in objects:  # no generator: its closure would be among the holders
+    for one in objects:  # noqa: SIM110 (a generator's closure would be among the holders)
         if one is wanted:
             return True
     return False
@@ -207,7 +209,7 @@ def _user_frames() -> list[FrameType]:
         while here is not None:
             if not str(here.f_globals.get("__name__", "")).startswith("vramscope."):
                 found.append(here)
-            here = here.f_back
+            here = here.f_back  # noqa: PLW2901 (another name would keep a frame, which would be among the holders)
     del here
     return found
 

@@ -94,7 +94,8 @@ class _Inflater:
 
 def _readinto_of(file: Any) -> Readinto:
     if hasattr(file, "readinto"):
-        return file.readinto
+        own: Readinto = file.readinto
+        return own
 
     def readinto(view: memoryview) -> int:
         piece = file.read(len(view))

@@ -53,8 +53,8 @@ class _Variables:
     """(name, value) of the frame's variables, then of its module's, its callers' modules' and the main module's."""
 
     def __init__(self, frame: FrameType | None) -> None:
-        self.spaces: list[dict] = []
-        self.copies: list[dict] = []
+        self.spaces: list[dict[str, Any]] = []
+        self.copies: list[dict[str, Any]] = []
         while frame is not None:
             self._add_locals(frame)
             self._add(frame.f_globals)
@@ -63,7 +63,7 @@ class _Variables:
         if main is not None:
             self._add(vars(main))
 
-    def _add(self, space: dict) -> None:
+    def _add(self, space: dict[str, Any]) -> None:
         if not any(space is known for known in self.spaces):
             self.spaces.append(space)
 
@@ -128,7 +128,7 @@ def _name_module(torch: Any, module: Any, path: str, names: dict[int, str], met:
             _name_variable(torch, f"{path}.{name}", value, names)
 
 
-def _dict(module: Any, name: str) -> dict:
+def _dict(module: Any, name: str) -> dict[str, Any]:
     """A module's own table, without asking the module (its __getattr__ may be anybody's)."""
     table = vars(module).get(name)
     return dict(table) if isinstance(table, dict) else {}

@@ -10,6 +10,7 @@ would have handed out, but for what kernels take and give back within themselves
 from __future__ import annotations
 
 import copy
+import functools
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -79,7 +80,7 @@ class Twin:
             self._choose_foreach(group)
         return made
 
-    def _choose_foreach(self, group: dict) -> None:
+    def _choose_foreach(self, group: dict[str, Any]) -> None:
         """On a GPU an optimizer that was told nothing works on all parameters together, which takes more at a time. It
         looks at the class of the parameters for that, and a fake one is not on its list."""
         on_gpu = all(parameter.is_cuda and not parameter.is_complex() for parameter in group["params"])
@@ -142,7 +143,7 @@ def _plain_tensors(model: Any) -> Iterator[Any]:
                 yield value
 
 
-def _arguments(given: Any) -> tuple[tuple, dict]:
+def _arguments(given: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if isinstance(given, dict):
         return (), given
     return (tuple(given) if isinstance(given, (tuple, list)) else (given,)), {}
@@ -160,7 +161,9 @@ class Ledger(TorchDispatchMode):
         self.peaks = dict.fromkeys(_PARTS, 0)
         self.part = "forward"
 
-    def __torch_dispatch__(self, function: Any, types: Any, arguments: tuple = (), named: dict | None = None) -> Any:
+    def __torch_dispatch__(
+        self, function: Any, types: Any, arguments: tuple[Any, ...] = (), named: dict[str, Any] | None = None
+    ) -> Any:
         result = function(*arguments, **(named or {}))
         for leaf in tree_leaves(result):
             if isinstance(leaf, torch.Tensor) and not _is_seed(function, leaf):
@@ -179,19 +182,18 @@ class Ledger(TorchDispatchMode):
             number = storage._cdata
             size = storage.nbytes()
             if number not in self.alive:
-                self.alive[number] = weakref.ref(storage, lambda _, number=number: self._ended(number))
+                self.alive[number] = weakref.ref(storage, functools.partial(self._ended, number))
                 self.sizes[number] = 0
             self._change(size - self.sizes[number])
             self.sizes[number] = size
 
-    def _ended(self, number: int) -> None:
+    def _ended(self, number: int, _: object) -> None:
         if self.alive.pop(number, None) is not None:
             self._change(-self.sizes.pop(number))
 
     def _change(self, change: int) -> None:
         self.bytes += change
-        if self.bytes > self.peaks[self.part]:
-            self.peaks[self.part] = self.bytes
+        self.peaks[self.part] = max(self.peaks[self.part], self.bytes)
 
     def sum_of(self, tensors: Iterable[Any], without: Iterable[Any] = ()) -> int:
         """Bytes of the storages of these tensors that count here, each once, but for those of `without`."""
@@ -216,11 +218,11 @@ def storages(tensor: Any) -> list[tuple[Any, Any]]:
         names, _ = tensor.__tensor_flatten__()
         return [pair for name in names for pair in storages(getattr(tensor, name))]
     if tensor.layout == torch.sparse_coo:
-        parts = (tensor._indices(), tensor._values())
+        parts = [tensor._indices(), tensor._values()]
     elif tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
-        parts = (tensor.crow_indices(), tensor.col_indices(), tensor.values())
+        parts = [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
     elif tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
-        parts = (tensor.ccol_indices(), tensor.row_indices(), tensor.values())
+        parts = [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
     else:
         return [(tensor.untyped_storage(), tensor.device)]
     return [pair for part in parts for pair in storages(part)]

@@ -29,7 +29,8 @@ from typing import Any, NamedTuple
 from vramscope._native import instances, share_memory
 
 Piece = tuple[int, int, int]  # address, bytes, index of the device
-Kind = tuple[type, tuple, Any]  # class, size (None where ragged), dtype
+Size = tuple[int | None, ...]  # None stands for a dimension that is ragged
+Kind = tuple[type, Size, Any]  # class, size, dtype
 
 
 class Entry(NamedTuple):
@@ -45,7 +46,7 @@ class Census(NamedTuple):
 
     kinds: dict[Kind, tuple[int, int]]
     bytes: int
-    count: int
+    tensors: int
 
 
 EMPTY = Census({}, 0, 0)
@@ -63,8 +64,8 @@ class Walk:
 
     def __init__(self, wanted: type) -> None:
         self.wanted = wanted
-        self.known: list[weakref.ref] = []
-        self.basis: tuple | None = None  # the state of the collector at the last walk
+        self.known: list[weakref.ref[Any]] = []
+        self.basis: tuple[int, ...] | None = None  # the state of the collector at the last walk
         # Python 3.14 collects in steps, and one without the lock has a single generation
         self.has_generations = sys.version_info < (3, 14) and "free-threading" not in sys.version
 
@@ -130,7 +131,7 @@ class Reader:
             hidden = self._inside_wrappers(found)
             if hidden:
                 found = [tensor for tensor in found if id(tensor) not in hidden]
-            if devices is None or devices == frozenset([0]) and self.torch.cuda.device_count() == 1:
+            if devices is None or (devices == frozenset([0]) and self.torch.cuda.device_count() == 1):
                 return found
             return [tensor for tensor in found if self.device(tensor) in devices]
 
@@ -219,8 +220,11 @@ class Reader:
         """Where the storage lies. One that stands for nothing raises. A lazy copy must not be made real by our
         asking."""
         if self._is_lazy_copy is not None and self._is_lazy_copy(tensor):
-            return self.torch._C._data_address(tensor) - tensor.storage_offset() * tensor.element_size()
-        return storage.data_ptr()
+            shown: int = self.torch._C._data_address(tensor)
+            offset: int = tensor.storage_offset() * tensor.element_size()
+            return shown - offset
+        address: int = storage.data_ptr()
+        return address
 
     def _components(self, tensor: Any) -> list[Any]:
         """The strided tensors that a sparse one is made of, or what a transformed function (vmap, grad) has wrapped."""
@@ -262,13 +266,12 @@ class Reader:
 
     # ---- what they are
 
-    def size(self, tensor: Any) -> tuple:
-        """A tuple of int; None stands for a dimension that is ragged."""
+    def size(self, tensor: Any) -> Size:
         try:
             if not self._is_nested(tensor) or self._layout(tensor) != self.torch.strided:
                 return tuple(extent if type(extent) is int else None for extent in self._shape(tensor))
             rows = self.torch._C.TensorBase._nested_tensor_size(tensor).tolist()
-            return (len(rows), *(column[0] if len(set(column)) == 1 else None for column in zip(*rows)))
+            return (len(rows), *(column[0] if len(set(column)) == 1 else None for column in zip(*rows, strict=True)))
         except Exception as error:
             self._say(error)
             return ()
@@ -281,7 +284,7 @@ class Reader:
             kinds, which, shares = share_memory(tensors, self._means())
         return [(kind, tuple(size), dtype) for kind, size, dtype in kinds], which, shares
 
-    def _means(self) -> tuple:
+    def _means(self) -> tuple[Any, ...]:
         base, storage = self.torch._C.TensorBase, self.torch._C.StorageBase
         return (self.plain, base.untyped_storage, base.shape, base.dtype, storage.nbytes, storage.data_ptr,
                 self._is_lazy_copy, self._read_slowly, self._prefers)
@@ -292,7 +295,7 @@ class Reader:
     def _prefers(self, tensor: Any, other: Any) -> bool:
         return self._rank(tensor) > self._rank(other)
 
-    def _rank(self, tensor: Any) -> tuple:
+    def _rank(self, tensor: Any) -> tuple[int, bool, bool]:
         try:
             shown = self._nbytes(tensor)
         except Exception:  # a sparse or a ragged one: it has no number of bytes
@@ -302,20 +305,21 @@ class Reader:
     def entries(self, tensors: list[Any]) -> list[Entry]:
         """Each tensor with the bytes counted at it (`shares`)."""
         kinds, which, shares = self.shares(tensors)
-        return [Entry(tensor, kinds[place], share) for tensor, place, share in zip(tensors, which, shares)]
+        return [Entry(tensor, kinds[place], share) for tensor, place, share in zip(tensors, which, shares, strict=True)]
 
     def census(self, devices: frozenset[int] | None) -> Census:
         """All tensors of these devices (None: of any), by kind."""
         kinds, which, shares = self.shares(self.all(devices))
         counts, held = [0] * len(kinds), [0] * len(kinds)
-        for place, share in zip(which, shares):
+        for place, share in zip(which, shares, strict=True):
             counts[place] += 1
             held[place] += share
-        return Census(dict(zip(kinds, zip(counts, held))), sum(held), len(which))
+        of_kinds = zip(counts, held, strict=True)
+        return Census(dict(zip(kinds, of_kinds, strict=True)), sum(held), len(which))
 
     # ---- trouble
 
-    def _try(self, function: Callable, *arguments: Any) -> Any:
+    def _try(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return function(*arguments)
         except Exception as error:
@@ -353,7 +357,7 @@ def counters(torch: Any, device: int) -> Counters:
         return NOTHING._replace(is_counting=False)
 
 
-def _statistics(torch: Any, device: int) -> tuple[dict, bool]:
+def _statistics(torch: Any, device: int) -> tuple[dict[str, Any], bool]:
     ours = sys.modules.get("vramscope.torch")
     allocator = ours.active_allocator(device) if ours is not None and hasattr(ours, "active_allocator") else None
     if allocator is not None:

@@ -9,12 +9,16 @@ import pickle
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from vramscope import _pytorch
 from vramscope.fastai import GPUMemTrace
 from vramscope.scopes import Figures, Scope
+
+if TYPE_CHECKING:
+    from vramscope.query import Snapshot
 
 __all__ = ["Watch", "why_not"]
 
@@ -45,16 +49,16 @@ class Watch:
     def __init__(self, devices: Iterable[int | None] = (None,), who: bool = True, sampled: Iterable[int | None] = ()):
         self.scopes: dict[int, Scope] = {}
         self.traces: dict[int, GPUMemTrace] = {}
-        self.current = 0  #: the device that None stands for
+        self.current: int = 0  #: the device that None stands for
         self._wanted = list(devices)
         self._sampled = list(sampled)
         self._who = who
         self._began_history = False
         self._began_us = 0
-        self._snapshot: Any = None
+        self._snapshot: Snapshot | None = None
         self._pickle: bytes | None = None
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Self:
         import torch
 
         torch.cuda.init()
@@ -75,10 +79,8 @@ class Watch:
         import torch
 
         for device, scope in self.scopes.items():
-            try:
+            with suppress(Exception):  # a device-side assertion; the figures of the allocator are still right
                 torch.cuda.synchronize(device)
-            except Exception:  # noqa: BLE001  (a device-side assertion: the figures are what they are)
-                pass
             scope.end()
         for trace in self.traces.values():
             trace.stop()
@@ -108,6 +110,7 @@ class Watch:
 
     def _begin_history(self) -> None:
         import torch
+
         from vramscope import memory
 
         enabled = getattr(torch._C, "_cuda_isHistoryEnabled", lambda: False)
@@ -118,7 +121,7 @@ class Watch:
         except RuntimeError:  # a back end that keeps none, such as cudaMallocAsync
             self._who = False
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot | None:
         """The history when this was first asked, opened (`vramscope.open`); None where there is none."""
         if self._snapshot is None and self._who:
             import vramscope
@@ -143,20 +146,24 @@ class Watch:
         device = self.number(device)
         since = "start" if self._began_history else f"@{self._began_us}"
         if of == "left":
-            return snapshot.query("live", device=device, at="end", since=since, measure="grown", by="line", top=top)
+            left: dict[str, Any] = snapshot.query(
+                "live", device=device, at="end", since=since, measure="grown", by="line", top=top
+            )
+            return left
         at = "peak" if self._began_history else self._peak_since(snapshot, device, since)
-        return snapshot.query("live", device=device, at=at, by="line", top=top)
+        at_peak: dict[str, Any] = snapshot.query("live", device=device, at=at, by="line", top=top)
+        return at_peak
 
-    def _peak_since(self, snapshot: Any, device: int, since: Any) -> int:
+    def _peak_since(self, snapshot: Snapshot, device: int, since: str | int) -> int:
         """The event with the most requested bytes from `since` on: the piece of the curve that holds it, cut again and again."""
-        until: Any = "end"
+        until: str | int = "end"
         while True:
             reply = snapshot.query("timeline", device=device, axis="event", points=256, **{"from": since, "to": until})
             columns = reply["columns"]
             highs = columns["requested_high_bytes"]
             piece = max(range(len(highs)), key=highs.__getitem__)
-            end = columns["event"][piece]
-            begin = columns["event"][piece - 1] if piece else reply["from"]["event"]
+            end: int = columns["event"][piece]
+            begin: int = columns["event"][piece - 1] if piece else reply["from"]["event"]
             if end - begin <= 1 or (begin, end) == (since, until):
                 return end
             since, until = begin, end

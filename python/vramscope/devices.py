@@ -244,7 +244,7 @@ def _device(unit: int) -> Device:
 # ---- questions
 
 
-def all() -> list[Device]:  # noqa: A001
+def all() -> list[Device]:
     """All cards, each followed by its MIG devices. Empty where there is no driver; `driver` says why.
 
     Raises DeviceError where there is a driver that does not answer."""

@@ -24,12 +24,14 @@ import threading
 import time
 import traceback
 import warnings
+from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
-from typing import Any, Callable, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
 
 from vramscope import _cards, errors
 from vramscope._holders import FrameHold, held_by_frames
-from vramscope.scopes import KINDS, Scope
+from vramscope.scopes import KINDS, Figures, Scope
 
 __all__ = [
     "GPUMemTrace", "GPUMemory", "b2mb", "get_ref_free_exc_info", "gpu_mem_get", "gpu_mem_get_all", "gpu_mem_get_free",
@@ -50,7 +52,7 @@ class GPUMemory(NamedTuple):
     used: int
 
 
-is_osx = platform.system() == "Darwin"
+is_osx: bool = platform.system() == "Darwin"
 
 
 def __getattr__(name: str) -> Any:
@@ -77,7 +79,7 @@ def b2mb(num: float) -> int:
     return int(num / 2**20)
 
 
-def gpu_mem_get(id: int | None = None) -> GPUMemory:  # noqa: A002 (fastai's name)
+def gpu_mem_get(id: int | None = None) -> GPUMemory:
     """Total, free and used memory of a GPU, in MB. `id` is PyTorch's number; None is PyTorch's current GPU.
 
     All three are 0 on a machine without GPU and for an `id` that is none. Used is what all processes use, and the
@@ -191,14 +193,17 @@ class GPUMemTrace:
                  kind: str = "allocated", device: Any = None) -> None:
         if kind not in (*KINDS, "device"):
             raise ValueError(f"kind is one of {', '.join(KINDS)}, device; not {kind!r}")
-        self.is_running = False
+        self.is_running: bool = False
         assert _cards.torch_with_cuda() is not None, "pytorch CUDA is required"
         self._is_silent = silent
         self.ctx = ctx
         self.on_exit_report = on_exit_report
         self.kind = kind
         self._meter: _Meter = _DeviceMeter(device) if kind == "device" else _ScopeMeter(device, kind)
-        self.used_start = self.used_peak = self.delta_used = self.delta_peaked = 0
+        self.used_start: int = 0
+        self.used_peak: int = 0
+        self.delta_used: int = 0
+        self.delta_peaked: int = 0
         self.start()
 
     # ---- measuring
@@ -238,7 +243,7 @@ class GPUMemTrace:
         self.delta_used = b2mb(end) - self.used_start
         self.delta_peaked = self.used_peak - self.used_start - max(0, self.delta_used)
 
-    def figures(self) -> Any:
+    def figures(self) -> Figures:
         """The same in bytes, unrounded: vramscope.scopes.Figures (start, end, peak, most, used, peaked, is_exact)."""
         return self._meter.figures()
 
@@ -290,7 +295,7 @@ class GPUMemTrace:
 
     # ---- with
 
-    def __enter__(self) -> GPUMemTrace:
+    def __enter__(self) -> Self:
         self.start()
         return self
 
@@ -343,7 +348,7 @@ class _ScopeMeter:
     def look(self) -> tuple[int, int, int, int]:
         return self.figures()
 
-    def figures(self) -> Any:
+    def figures(self) -> Figures:
         return self._scope.of(self._kind)
 
     def note(self) -> str:
@@ -391,9 +396,7 @@ class _DeviceMeter:
             self._peak = max(self._peak, self._end)
         return self.figures()
 
-    def figures(self) -> Any:
-        from vramscope.scopes import Figures
-
+    def figures(self) -> Figures:
         return Figures(self._start, self._end, self._peak, sys.maxsize)
 
     def note(self) -> str:
@@ -520,10 +523,8 @@ _REMEMBERED = "_vramscope_held"
 
 
 def _clear_frames(error: BaseException) -> None:
-    try:
+    with suppress(Exception):  # an error that takes no attributes: what matters is that its frames go
         setattr(error, _REMEMBERED, gpu_mem_held_by_error(error))
-    except Exception:
-        pass  # an error that takes no attributes: what matters is that its frames go
     for one in _family(error):
         traceback.clear_frames(one.__traceback__)
 
@@ -575,12 +576,12 @@ def gpu_mem_restore(func: Callable[P, R]) -> Callable[P, R]:
     return wrapper
 
 
-class gpu_mem_restore_ctx:  # noqa: N801 (fastai's name)
+class gpu_mem_restore_ctx:
     """The same for a block: `with gpu_mem_restore_ctx(): ...` clears the frames of any error, inside IPython or not.
 
     The variables of the function that has the `with` itself stay: its frame is alive."""
 
-    def __enter__(self) -> gpu_mem_restore_ctx:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,

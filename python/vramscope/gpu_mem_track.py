@@ -22,9 +22,9 @@ import sys
 import weakref
 from collections.abc import Iterator
 from types import FrameType, TracebackType
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, Self, TextIO
 
-from vramscope._tensors import EMPTY, Census, Counters, Kind, Reader, counters, devices_of, every_device
+from vramscope._tensors import EMPTY, Census, Counters, Kind, Reader, Size, counters, devices_of, every_device
 
 __all__ = ["Growth", "MemTracker", "TrackedTensor"]
 
@@ -35,7 +35,7 @@ class TrackedTensor(NamedTuple):
     """One tensor on a GPU, as `MemTracker.tensors` gives it. Holds no reference to the tensor."""
 
     name: str  # "model.0.weight", "model.0.weight.grad", "batch" ...; "" where none was found
-    size: tuple  # of int; None stands for a ragged dimension of a nested tensor
+    size: Size  # None stands for a ragged dimension of a nested tensor
     dtype: Any  # torch.dtype
     type: type  # torch.Tensor, torch.nn.Parameter, DTensor ...
     device: int
@@ -90,9 +90,9 @@ class MemTracker:
     def __init__(self, detail: bool = True, path: str = "", verbose: bool = False, device: Any = 0, *,
                  names: bool = False, summary: bool = False) -> None:
         self.print_detail = detail
-        self.gpu_profile_fn = path + f"{datetime.datetime.now():%d-%b-%y-%H:%M:%S}-gpu_mem_track.txt"
+        self.gpu_profile_fn: str = path + f"{datetime.datetime.now():%d-%b-%y-%H:%M:%S}-gpu_mem_track.txt"
         self.verbose = verbose
-        self.begin = True
+        self.begin: bool = True
         self.device = device
         self.names = names
         self._logged: Census = EMPTY  # what the last track() has told
@@ -174,7 +174,7 @@ class MemTracker:
         self._note(where, now, allocated)
 
     @property
-    def last_tensor_sizes(self) -> set[tuple]:
+    def last_tensor_sizes(self) -> set[tuple[type, Size, int, float, Any]]:
         """What the last `track()` saw: {(class, size, how many, MiB of one, dtype)}."""
         return {(kind, size, count, held / count / _MIB, dtype) for (kind, size, dtype), (count, held)
                 in self._logged.kinds.items()}
@@ -193,7 +193,7 @@ class MemTracker:
         before, of what there is more, with names where they can be found."""
         return _summary(self, sys._getframe(1))
 
-    def __enter__(self) -> MemTracker:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,

@@ -17,11 +17,14 @@ from __future__ import annotations
 import argparse
 import html
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vramscope._report import picture
 from vramscope._sizes import bytes_text
 from vramscope._watch import Watch, device_text, owners_text, why_not
+
+if TYPE_CHECKING:
+    from vramscope.query import Snapshot
 
 __all__ = ["CellMemory", "load_ipython_extension"]
 
@@ -32,15 +35,15 @@ class CellMemory:
 
     def __init__(self, watch: Watch, device: int | None, leaks: bool, top: int, picture: bool):
         figures = watch.figures("allocated", device)
-        self.device = watch.number(device)
-        self.name = device_text(self.device)
+        self.device: int = watch.number(device)
+        self.name: str = device_text(self.device)
         self.start_bytes: int = figures.start
         self.peak_bytes: int = figures.peak - figures.start
         self.left_bytes: int = figures.used
         self.note: str = watch.note("allocated", device)
-        self.of = "left" if leaks else "peak"
-        self.owners = watch.owners(self.of, self.device, top)
-        self.snapshot = watch.snapshot()  #: `vramscope.open`ed; None where PyTorch keeps no history
+        self.of: str = "left" if leaks else "peak"
+        self.owners: dict[str, Any] | None = watch.owners(self.of, self.device, top)
+        self.snapshot: Snapshot | None = watch.snapshot()  #: `vramscope.open`ed; None where PyTorch keeps no history
         self._curve = _curve(self.snapshot, self.device) if picture and self.snapshot is not None else None
 
     @property

@@ -156,8 +156,8 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
         "=" * _WIDTH,
         f"{'':18}PyTorch CUDA memory summary, device ID {device_number(device):<17d} ",
         "-" * _WIDTH,
-        f"            CUDA OOMs: {stats.get('num_ooms', 0):<12d} |"
-        f"        cudaMalloc retries: {stats.get('num_alloc_retries', 0):<8d}  ",
+        (f"            CUDA OOMs: {stats.get('num_ooms', 0):<12d} |"
+         f"        cudaMalloc retries: {stats.get('num_alloc_retries', 0):<8d}  "),
         "=" * _WIDTH,
         "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ",
     ]
@@ -280,7 +280,7 @@ class Freed:
         return "\n".join(lines)
 
 
-def free_tensor(obj: Any, *, empty_cache: bool = True, force: bool = False) -> Freed:  # noqa: A002
+def free_tensor(obj: Any, *, empty_cache: bool = True, force: bool = False) -> Freed:
     """Lets go of a tensor, or of all tensors of a module, an optimizer, a list, a dict; and tells who still holds them.
 
     Python frees what nobody holds, so what is asked for is a reason why memory is *not* freed: give the last reference

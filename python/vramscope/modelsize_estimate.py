@@ -54,7 +54,7 @@ class ModelSize(NamedTuple):
         return "\n".join(f"{name:<28} {size / 1024**2:>14.6f} MiB {size:>18,} bytes" for name, size in rows)
 
 
-def modelsize(model: Any, input: Any, type_size: int = 4, *, exact: bool = False, optimizer: Any = None,  # noqa: A002
+def modelsize(model: Any, input: Any, type_size: int = 4, *, exact: bool = False, optimizer: Any = None,
               loss: Callable[[Any], Any] | None = None, device: Any = None, quiet: bool = False) -> ModelSize | None:
     """Prints what a model takes.
 
@@ -102,9 +102,9 @@ def _print_lines(model: Any, given: Any, type_size: int) -> None:
 def _elements_of_outputs(model: Any, given: Any) -> int:
     """By the first way that this model can be run: one module after another, as a whole, and at last in earnest, since
     an operation may need values."""
-    from vramscope._step import Twin
-
     import torch
+
+    from vramscope._step import Twin
 
     for count in (_one_after_another, _as_it_runs):
         twin = Twin(model, given, None)
@@ -123,7 +123,7 @@ class _Silence(logging.Filter):
     def __enter__(self) -> None:
         logging.getLogger(self.name).addFilter(self)
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         logging.getLogger(self.name).removeFilter(self)
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -18,11 +18,15 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from vramscope._sizes import bytes_text, parse_size
+
+if TYPE_CHECKING:
+    from vramscope._watch import Watch
+    from vramscope.scopes import Figures, Scope
 
 __all__ = ["GPUMemoryFixture"]
 
@@ -191,23 +195,24 @@ def _measured(item: pytest.Function, plan: _Plan, test: Callable[..., Any], **ar
     return result
 
 
-def _rise(watch: Any, device: int | None, kind: str) -> int:
+def _rise(watch: Watch, device: int | None, kind: str) -> int:
     """How far over its beginning the figure went."""
     figures = watch.figures(kind, device)
     return figures.peak - figures.start
 
 
-def _over_limit(item: pytest.Function, limit: _Limit, watch: Any) -> list[str]:
+def _over_limit(item: pytest.Function, limit: _Limit, watch: Watch) -> list[str]:
     from vramscope._watch import device_text, owners_text
 
     rise = _rise(watch, limit.device, limit.kind)
     if rise <= limit.bytes:
         return []
     note = watch.note(limit.kind, limit.device)
+    start = bytes_text(watch.figures(limit.kind, limit.device).start)
     return [
         f"{item.name} took {bytes_text(rise)} of GPU memory at its peak; its limit is {bytes_text(limit.bytes)}",
-        f"({limit.kind}, on {device_text(watch.number(limit.device))}, above the "
-        f"{bytes_text(watch.figures(limit.kind, limit.device).start)} that were there when it began{'; ' + note if note else ''})",
+        (f"({limit.kind}, on {device_text(watch.number(limit.device))}, above the {start} that were there when it began"
+         f"{'; ' + note if note else ''})"),
         "In use at the peak:",
         *owners_text(watch.owners("peak", limit.device)),
     ]
@@ -243,7 +248,7 @@ def _leaked(item: pytest.Function, leaks: _Leaks, test: Callable[[], Any]) -> li
         watch.close()
 
 
-def _increase(item: pytest.Function, watch: Any) -> list[str]:
+def _increase(item: pytest.Function, watch: Watch) -> list[str]:
     from vramscope._watch import owners_text
 
     cache = _cache(item.config)
@@ -252,14 +257,14 @@ def _increase(item: pytest.Function, watch: Any) -> list[str]:
     if last is None or peak <= last:
         return []
     return [
-        f"{item.name} took {bytes_text(peak)} of GPU memory at its peak, {bytes_text(peak - last)} more than the "
-        f"{bytes_text(last)} of when it last passed",
+        (f"{item.name} took {bytes_text(peak)} of GPU memory at its peak, {bytes_text(peak - last)} more than the "
+         f"{bytes_text(last)} of when it last passed"),
         "In use at the peak:",
         *owners_text(watch.owners("peak")),
     ]
 
 
-def _kept(item: pytest.Function, watch: Any) -> list[str]:
+def _kept(item: pytest.Function, watch: Watch) -> list[str]:
     """Keeps the snapshot where somebody wants it; a line that says where."""
     folder = _option(item.config, "vramscope_snapshots")
     if not folder or watch.snapshot() is None:
@@ -284,7 +289,7 @@ class _Peaks:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         for name, value in report.user_properties if report.when == "call" else ():
-            if name == _PROPERTY:
+            if name == _PROPERTY and isinstance(value, int):
                 self.bytes[report.nodeid] = value
                 if report.passed:
                     self.passed[report.nodeid] = value
@@ -331,7 +336,7 @@ class GPUMemoryFixture:
 
     def __init__(self, device: int):
         self.device = device
-        self._scope: Any = None
+        self._scope: Scope | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -339,19 +344,19 @@ class GPUMemoryFixture:
         from vramscope.scopes import Scope
 
         self.close()
-        self._scope = Scope(self.device)
-        self._scope.begin()
+        self._scope = Scope(self.device).begin()
 
     def close(self) -> None:
         if self._scope is not None:
             self._scope.end()
             self._scope = None
 
-    def _figures(self, kind: str) -> Any:
+    def _figures(self, kind: str) -> Figures:
         import torch
 
         torch.cuda.synchronize(self.device)
-        return getattr(self._scope, kind)
+        assert self._scope is not None
+        return self._scope.of(kind)
 
     @property
     def start(self) -> int:

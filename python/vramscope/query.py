@@ -19,12 +19,12 @@ import json
 import operator
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from vramscope import _native, errors
 from vramscope._intake import Progress, load
 
-__all__ = ["Snapshot", "open", "report"]
+__all__ = ["Snapshot", "open"]  # and the methods, below
 
 _SCHEMA = json.loads(str(_native.Engine().request(b'{"method":"methods"}'), "utf-8"))
 _METHODS = {method["name"]: method for method in _SCHEMA["methods"]}
@@ -65,7 +65,7 @@ class Snapshot:
         """Gives the memory back; arrays of earlier replies stay valid."""
         self._engine = None
 
-    def __enter__(self) -> Snapshot:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -85,7 +85,7 @@ class Snapshot:
         return None if self._engine is None else _report(self)._repr_html_()
 
 
-def open(source: Any, *, name: str | None = None, progress: Progress | None = None) -> Snapshot:  # noqa: A001
+def open(source: Any, *, name: str | None = None, progress: Progress | None = None) -> Snapshot:
     """Reads a snapshot: a pickle of any age as `torch.cuda.memory._dump_snapshot` writes it, its JSON form, or a
     recording (.vram); also compressed with gzip. Nothing of a pickle is run.
 
@@ -134,7 +134,7 @@ def _read_columns(reply: _native.Reply) -> dict[str, Any]:
     """The JSON of the header, with each column as an array that looks at the reply's own bytes: nothing is copied, and
     the reply lives as long as one of them. Read-only. Without NumPy they are memoryviews."""
     view = memoryview(reply)
-    header = json.loads(bytes(view[8 : 8 + int.from_bytes(view[4:8], "little")]))
+    header: dict[str, Any] = json.loads(bytes(view[8 : 8 + int.from_bytes(view[4:8], "little")]))
     try:
         import numpy
     except ImportError:
@@ -220,7 +220,8 @@ def _dress(
 ) -> Callable[..., Any]:
     function.__name__, function.__qualname__, function.__module__ = name, qualified, __name__
     function.__signature__, function.__doc__ = signature, text
-    return function
+    dressed: Callable[..., Any] = function
+    return dressed
 
 
 def _report(self: Snapshot, *arguments: Any, **named: Any) -> Any:
@@ -234,7 +235,7 @@ _plain_report = _make_method(_METHODS["report"])
 for _name, _method in _METHODS.items():
     setattr(Snapshot, _name, _make_method(_method))
     globals()[_name] = _make_function(_method)
-    __all__ += [_name] if _name not in __all__ else []
+    __all__.append(_name)  # noqa: PYI056 (query.pyi names them for type checkers)
 _text = _describe(_METHODS["report"]) + "\n\nThe dict prints as text, and in notebooks with a picture."
 _dress(_report, "report", "Snapshot.report", _signature(_METHODS["report"], "self"), _text)
 setattr(Snapshot, "report", _report)  # noqa: B010 (the stubs have it)

@@ -28,12 +28,13 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from types import BuiltinFunctionType, TracebackType
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 
 from vramscope import _pytorch
 
-__all__ = ["Figures", "KINDS", "Scope", "device_number", "scope_source"]
+__all__ = ["KINDS", "Figures", "Scope", "device_number", "scope_source"]
 
 KINDS = ("allocated", "requested", "active", "reserved")
 

@@ -29,9 +29,9 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike, fspath
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from vramscope import _native, _pytorch
 from vramscope.errors import ArgumentError, Error, UnsupportedError
@@ -95,8 +95,8 @@ def use_allocator(
     spawned, not forked.
 
     Raises RuntimeError where PyTorch has begun to use its own allocator; vramscope.UnsupportedError where there is no
-    PyTorch or no CUDA, or where this PyTorch has no way to be told of a failure; vramscope.FormatError for settings that are none,
-    with the byte.
+    PyTorch or no CUDA, or where this PyTorch has no way to be told of a failure; vramscope.FormatError for settings that are
+    none, with the byte.
     """
     torch, failure = _pytorch.load()
     if torch is None:
@@ -117,10 +117,8 @@ def _open(conf: str | None, gpus: str, recording: str | None, replace: bool, is_
 def _leave() -> None:
     """The interpreter ends: nobody asks it where a thread is any more, and a recording gets its end."""
     _native.live_leave()
-    try:
+    with suppress(Error):  # there is none
         _native.live_recording_stop()
-    except Error:
-        pass  # there is none
 
 
 def _global_allocator(torch: Any, conf: str | None, gpus: str, recording: str | None, replace: bool) -> Allocator:
@@ -215,7 +213,7 @@ class Allocator:
         self.is_global = is_global
         """Does it serve all of PyTorch, and not only what is allocated inside `with`?"""
 
-    def __enter__(self) -> Allocator:
+    def __enter__(self) -> Self:
         if self.is_global:
             if not self._patches:
                 self.patch()
@@ -226,7 +224,7 @@ class Allocator:
         self._pools.append((pool, using))
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.is_global:
             self.unpatch()
             return
@@ -387,16 +385,18 @@ class Allocator:
 
     def is_begun(self) -> bool:
         """Has PyTorch begun to use CUDA?"""
-        return self._torch.cuda.is_initialized()
+        is_begun: bool = self._torch.cuda.is_initialized()
+        return is_begun
 
     def _number(self, device: Any) -> int:
         if isinstance(device, int):
             return device
         if device is not None:
-            index = self._torch.device(device).index
+            index: int | None = self._torch.device(device).index
             if index is not None:
                 return index
-        return self._torch.cuda.current_device() if self._torch.cuda.is_initialized() else 0
+        current: int = self._torch.cuda.current_device() if self._torch.cuda.is_initialized() else 0
+        return current
 
 
 # ---- forms

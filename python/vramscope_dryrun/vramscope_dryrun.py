@@ -11,18 +11,35 @@ stats.PID.json is written at the beginning, too, and after an out-of-memory erro
 one, with "complete" false.
 """
 
+from __future__ import annotations
+
 import os
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing these would take time in each process that Python starts
+    from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any, BinaryIO, ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+    Held = dict[str, Any]  # what a model and its optimizer take: the member "model" of stats.PID.json
 
 _PEAKS = ("allocated_bytes", "active_bytes", "requested_bytes", "reserved_bytes")
 _COUNTS = ("num_ooms", "num_alloc_retries")
 _MANY = 1_000_000
 
 
-_note = None  # sitecustomize.py's: writes (what is missing, the exception) for the report
+def _drop(what: str, error: BaseException) -> None:
+    """Stands for the function below until `arrange` is called."""
 
 
-def arrange(note):
+_note: Callable[[str, BaseException], None] = _drop  # sitecustomize.py's: writes (what is missing, the exception) for the report
+
+
+def arrange(note: Callable[[str, BaseException], None]) -> None:
     """Called once, when Python starts."""
     global _note
     _note = note
@@ -37,24 +54,24 @@ def arrange(note):
 class _Finder:
     """Stands first among those that find modules, and only waits for torch: another one has to find it."""
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name != "torch":
             return None
         for finder in list(sys.meta_path):
             find = getattr(finder, "find_spec", None)
-            spec = find(name, path, target) if find is not None and finder is not self else None
+            spec: ModuleSpec | None = find(name, path, target) if find is not None and finder is not self else None
             if spec is not None:
                 self._watch(spec)
                 return spec
         return None
 
-    def _watch(self, spec):
+    def _watch(self, spec: ModuleSpec) -> None:
         """Has us told when the module is there. The loader stays what it is: programs look at it."""
-        loader = spec.loader
+        loader: Any = spec.loader
         try:
             original = loader.exec_module
 
-            def exec_module(module):
+            def exec_module(module: ModuleType) -> None:
                 loader.__dict__.pop("exec_module", None)
                 original(module)
                 self._found(module)
@@ -63,7 +80,7 @@ class _Finder:
         except Exception as error:
             _note(FIGURES, error)
 
-    def _found(self, torch):
+    def _found(self, torch: ModuleType) -> None:
         try:
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
@@ -75,11 +92,11 @@ class _Finder:
 FIGURES = "PyTorch's figures"
 
 
-def _or_note(what):
+def _or_note(what: str) -> Callable[[Callable[P, R]], Callable[P, R | None]]:
     """The function returns None where it raises; the report then says that `what` is missing, and the exception."""
 
-    def decorate(function):
-        def guarded(*args, **kwargs):
+    def decorate(function: Callable[P, R]) -> Callable[P, R | None]:
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> R | None:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
@@ -92,24 +109,24 @@ def _or_note(what):
 
 
 class _Recorder:
-    def __init__(self, torch):
+    def __init__(self, torch: Any) -> None:
         self.torch = torch
         self.folder = os.environ["VRAMSCOPE_SIM_RUN"]
         self.most_events = int(os.environ.get("VRAMSCOPE_DRYRUN_HISTORY", _MANY))
-        self.pid = None  # of the process that initialized CUDA
-        self.began = None
-        self.history = {"on": False, "why": None, "calls": []}
-        self.folded = {}  # device -> peaks and counts that the program has reset
-        self.measured = {}  # id of an optimizer -> what it and its parameters hold
-        self.oom = None
+        self.pid: int | None = None  # of the process that initialized CUDA
+        self.began: float | None = None
+        self.history: dict[str, Any] = {"on": False, "why": None, "calls": []}
+        self.folded: dict[int, dict[str, int]] = {}  # device -> peaks and counts that the program has reset
+        self.measured: dict[int, tuple[int, Held | None]] = {}  # id of an optimizer -> what it and its parameters hold
+        self.oom: dict[str, Any] | None = None
         self.ooms = 0
         self.steps = 0
-        self.note_step = None
+        self.note_step: Any = None  # the simulated GPU's function for it; False where there is none
 
     # ---- beginning
 
     @_or_note(FIGURES)
-    def begin(self):
+    def begin(self) -> None:
         import atexit
 
         self._count_steps()
@@ -119,7 +136,7 @@ class _Recorder:
         self.torch.cuda._lazy_call(self.cuda_begins)
 
     @_or_note(FIGURES)
-    def cuda_begins(self):
+    def cuda_begins(self) -> None:
         import time
 
         self.pid = os.getpid()
@@ -129,13 +146,13 @@ class _Recorder:
         self.write_stats(False)
 
     @_or_note("optimizer steps")
-    def _count_steps(self):
+    def _count_steps(self) -> None:
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
         register_optimizer_step_post_hook(self.step_done)
 
     @_or_note("optimizer steps")
-    def step_done(self, optimizer, args, kwargs):
+    def step_done(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.steps += 1
         if self.pid is None:
             return
@@ -152,7 +169,7 @@ class _Recorder:
 
     # ---- history: ours runs from beginning to end, whatever the program does with its own
 
-    def _begin_history(self):
+    def _begin_history(self) -> None:
         if self.most_events == 0:
             self.history["why"] = "it was not wanted"
             return
@@ -166,19 +183,22 @@ class _Recorder:
         self.history["calls"] = calls  # without this one
 
     @_or_note("the program's own recording")
-    def _follow_recording(self):
+    def _follow_recording(self) -> None:
         c, most = self.torch._C, self.most_events
         original = c._cuda_record_memory_history
         if most == 0:
             return
 
-        def record(enabled=None, context="all", stacks="all", max_entries=sys.maxsize, *more, **named):
+        def record(
+            enabled: Any = None, context: Any = "all", stacks: Any = "all", max_entries: int = sys.maxsize,
+            *rest: Any, **named: Any
+        ) -> Any:
             """The program's own wishes. It gets at least the events that it asks for; what would end our history or
             leave something out is not done. Nor are C++ frames recorded: to name them takes PyTorch minutes."""
             self.history["calls"].append({"enabled": enabled, "context": context, "stacks": stacks})
             if enabled is None:
                 return None
-            more = list(more)
+            more = list(rest)
             if more:
                 more[0] = False  # clear_history
             more = [[] if isinstance(value, list) else value for value in more]  # skip_actions
@@ -190,31 +210,30 @@ class _Recorder:
 
         c._cuda_record_memory_history = record
         if hasattr(c, "_cuda_record_memory_history_legacy"):
-            legacy = lambda *more, **named: record(None)  # noqa: E731  (ours keeps more)
-            c._cuda_record_memory_history_legacy = legacy
+            c._cuda_record_memory_history_legacy = lambda *more, **named: record(None)  # ours keeps more
 
     # ---- peaks: a reset of the program's does not take them from us
 
-    def _follow_resets(self):
+    def _follow_resets(self) -> None:
         for name in ("_cuda_resetPeakMemoryStats", "_cuda_resetAccumulatedMemoryStats"):
             self._fold_before(name)
         for name in ("_accelerator_resetPeakStats", "_accelerator_resetAccumulatedStats"):
             self._fold_before(name)
 
     @_or_note("peaks before a reset")
-    def _fold_before(self, name):
+    def _fold_before(self, name: str) -> None:
         original = getattr(self.torch._C, name, None)
         if original is None:
             return  # this PyTorch has no such function
 
-        def reset(device, *args, **kwargs):
+        def reset(device: int, *args: Any, **kwargs: Any) -> Any:
             self.fold(device, "Accumulated" in name)
             return original(device, *args, **kwargs)
 
         setattr(self.torch._C, name, reset)
 
     @_or_note("peaks before a reset")
-    def fold(self, device, counts):
+    def fold(self, device: int, counts: bool) -> None:
         stats = self.torch._C._cuda_memoryStats(device)
         folded = self.folded.setdefault(device, {})
         for name in _PEAKS:
@@ -223,9 +242,9 @@ class _Recorder:
         for name in _COUNTS if counts else ():
             folded[name] = folded.get(name, 0) + stats.get(name, 0)
 
-    def _figures(self, device, stats):
+    def _figures(self, device: int, stats: dict[str, Any]) -> dict[str, int | None]:
         folded = self.folded.get(device, {})
-        figures = {}
+        figures: dict[str, int | None] = {}
         for name in _PEAKS:
             peak = stats[name]["all"]["peak"] if name in stats else None
             figures["peak_" + name] = max(peak, folded.get(name, 0)) if peak is not None else folded.get(name)
@@ -236,11 +255,11 @@ class _Recorder:
     # ---- out of memory
 
     @_or_note("out-of-memory errors")
-    def _observe_ooms(self):
+    def _observe_ooms(self) -> None:
         self.torch._C._cuda_attach_out_of_memory_observer(self.out_of_memory)
 
     @_or_note("out-of-memory errors")
-    def out_of_memory(self, device, asked, device_total, device_free):
+    def out_of_memory(self, device: int, asked: int, device_total: int, device_free: int) -> None:
         self.ooms += 1
         stats = self.torch._C._cuda_memoryStats(device)
         self.oom = {
@@ -256,9 +275,10 @@ class _Recorder:
 
     # ---- what a model is made of
 
-    def _held_by(self, optimizers, modules):
+    def _held_by(self, optimizers: list[Any], modules: list[Any]) -> Held | None:
         """Bytes on the GPU of parameters, their gradients, and the state of optimizers."""
-        parameters, trainable = {}, set()
+        parameters: dict[int, Any] = {}
+        trainable: set[int] = set()
         for module in modules:
             for parameter in module._parameters.values():
                 if parameter is not None:
@@ -284,18 +304,19 @@ class _Recorder:
             "optimizer": type(optimizers[0]).__name__ if optimizers else None,
         }
 
-    def _local(self, tensor):
+    def _local(self, tensor: Any) -> Any:
         """Of a tensor that is spread over ranks the part that lies here."""
         return getattr(tensor, "_local_tensor", tensor)
 
-    def _bytes(self, value):
+    def _bytes(self, value: Any) -> int:
         if not isinstance(value, self.torch.Tensor):
             return 0
         value = self._local(value)
-        return value.numel() * value.element_size() if value.is_cuda else 0
+        size: int = value.numel() * value.element_size()
+        return size if value.is_cuda else 0
 
     @_or_note("the model's sizes")
-    def _model(self):
+    def _model(self) -> Held | None:
         """The largest that was seen: at an optimizer's first steps, or among what lives now."""
         import gc
 
@@ -307,9 +328,9 @@ class _Recorder:
             elif issubclass(kind, self.torch.optim.Optimizer):
                 optimizers.append(thing)
         living = self._held_by(optimizers, modules)
-        return self._larger(living, self._measured())
+        return _larger(living, self._measured())
 
-    def _measured(self):
+    def _measured(self) -> Held | None:
         all_held = [held for _, held in self.measured.values() if held]
         if not all_held:
             return None
@@ -319,22 +340,17 @@ class _Recorder:
                 total[key] = sum(held[key] for held in all_held)
         return total
 
-    def _larger(self, *helds):
-        helds = [held for held in helds if held]
-        weight = lambda held: held["parameter_bytes"] + held["gradient_bytes"] + held["optimizer_bytes"]  # noqa: E731
-        return max(helds, key=weight) if helds else None
-
     # ---- ending
 
     @_or_note(FIGURES)
-    def end(self):
+    def end(self) -> None:
         if self.pid != os.getpid():
             return  # CUDA was not used, or this is a forked child, which cannot use it
         self.write_stats(True)  # the snapshot may take long, and fail
         self._write_snapshot()
 
     @_or_note("the history")
-    def _write_snapshot(self):
+    def _write_snapshot(self) -> None:
         import pickle
 
         if not self.history["on"]:
@@ -343,7 +359,7 @@ class _Recorder:
         self._write("snapshot", "pickle", lambda file: pickle.dump(snapshot, file))
 
     @_or_note(FIGURES)
-    def write_stats(self, is_complete):
+    def write_stats(self, is_complete: bool) -> None:
         import json
         import time
 
@@ -354,7 +370,7 @@ class _Recorder:
             if stats is not None and not stats["reserved_bytes"]["all"]["allocated"] and not stats["num_ooms"]:
                 continue  # not used
             properties = torch.cuda.get_device_properties(device)
-            entry = {"device": device, "card": _card(device, visible), "name": properties.name}
+            entry: dict[str, Any] = {"device": device, "card": _card(device, visible), "name": properties.name}
             entry["total_bytes"] = properties.total_memory
             if stats is not None:
                 entry.update(self._figures(device, stats))
@@ -381,19 +397,30 @@ class _Recorder:
         self._write("stats", "json", lambda file: file.write(text.encode("utf-8", "surrogateescape")))
 
     @_or_note(FIGURES)
-    def _stats_of(self, device):
+    def _stats_of(self, device: int) -> dict[str, Any]:
         """Raises where the allocator keeps none (a pluggable one)."""
-        return self.torch._C._cuda_memoryStats(device)
+        stats: dict[str, Any] = self.torch._C._cuda_memoryStats(device)
+        return stats
 
-    def _write(self, what, ending, put):
+    def _write(self, what: str, ending: str, put: Callable[[BinaryIO], object]) -> None:
         """The file appears whole."""
-        path = os.path.join(self.folder, "%s.%d.%s" % (what, self.pid, ending))
+        path = os.path.join(self.folder, f"{what}.{self.pid}.{ending}")
         with open(path + ".part", "wb") as file:
             put(file)
         os.replace(path + ".part", path)
 
 
-def _card(device, visible):
+def _larger(*candidates: Held | None) -> Held | None:
+    """The one that takes most; None where there is none."""
+
+    def weight(held: Held) -> int:
+        total: int = held["parameter_bytes"] + held["gradient_bytes"] + held["optimizer_bytes"]
+        return total
+
+    return max((held for held in candidates if held), key=weight, default=None)
+
+
+def _card(device: int, visible: str | None) -> int | None:
     """The card of the machine that a device of the program is; None where that cannot be told from the variable."""
     if visible is None:
         return device
@@ -403,14 +430,15 @@ def _card(device, visible):
         return None
 
 
-def _backend(torch):
+def _backend(torch: Any) -> str | None:
     try:
-        return torch.cuda.get_allocator_backend()
+        backend: str = torch.cuda.get_allocator_backend()
+        return backend
     except Exception:
         return None
 
 
-def _settings():
+def _settings() -> str:
     for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
         if os.environ.get(name):
             return os.environ[name]
