@@ -31,14 +31,13 @@ if(NOT VS_SANITIZE) # a sanitizer's runtime is found in the program, not in the 
   target_link_options(vramscope_shared PRIVATE -Wl,-z,defs)
 endif()
 
-# What opens files, for the faces: with the libraries that the build has. Faces that use only what needs none of them link
-# it with --as-needed (cmake/Python.cmake).
-file(GLOB intake_sources CONFIGURE_DEPENDS src/intake/*.c)
-add_library(vs_intake STATIC ${intake_sources})
-target_compile_definitions(vs_intake PRIVATE _GNU_SOURCE)
-target_link_libraries(vs_intake PRIVATE vs_flags $<$<BOOL:${VS_WITH_ZLIB}>:ZLIB::ZLIB>
+# What opening files takes of other libraries, for the faces: of those that the build has.
+file(GLOB linked_sources CONFIGURE_DEPENDS src/intake/linked/*.c)
+add_library(vs_intake_linked STATIC ${linked_sources})
+target_compile_definitions(vs_intake_linked PRIVATE _GNU_SOURCE)
+target_link_libraries(vs_intake_linked PRIVATE vs_flags $<$<BOOL:${VS_WITH_ZLIB}>:ZLIB::ZLIB>
   $<$<BOOL:${VS_WITH_SQLITE}>:SQLite::SQLite3> $<$<BOOL:${VS_WITH_LIBDW}>:PkgConfig::libdw> PUBLIC vramscope_static)
-add_dependencies(vs_intake floors)
+add_dependencies(vs_intake_linked floors)
 
 # The screen of `top`, which tests link, too.
 file(GLOB tui_sources CONFIGURE_DEPENDS src/faces/tui/*.c)
@@ -49,7 +48,7 @@ add_dependencies(vs_tui floors)
 
 vs_face_sources(faces/cli cli_sources)
 add_executable(vramscope ${cli_sources})
-target_link_libraries(vramscope PRIVATE vs_flags vs_tui vs_intake vramscope_static
+target_link_libraries(vramscope PRIVATE vs_flags vs_tui vs_intake_linked vramscope_static
   $<$<BOOL:${VS_WITH_SERVER}>:PkgConfig::microhttpd> ${CMAKE_DL_LIBS})
 # dryrun finds the simulated CUDA from where the binary lies, in a build as in an installed tree.
 file(RELATIVE_PATH libraries_from_programs /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})

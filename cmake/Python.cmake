@@ -32,7 +32,7 @@ set_source_files_properties(${torch_sources} PROPERTIES COMPILE_OPTIONS -fexcept
 add_library(vs_native MODULE ${native_sources})
 target_include_directories(vs_native SYSTEM PRIVATE ${Python_INCLUDE_DIRS})
 target_compile_definitions(vs_native PRIVATE _GNU_SOURCE Py_LIMITED_API=0x030b0000)
-target_link_libraries(vs_native PRIVATE vs_flags vs_intake vramscope_static Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(vs_native PRIVATE vs_flags vramscope_static Threads::Threads ${CMAKE_DL_LIBS})
 add_dependencies(vs_native floors)
 
 # It lives in other people's processes: nothing but its entry, and what PyTorch looks up by name, can be seen from outside.

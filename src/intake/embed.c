@@ -2,13 +2,14 @@
 #include "base/text.h"
 
 #if VS_WITH_ZLIB
-#include <zlib.h>
+#include "intake/zlib_api.h"
 
 enum { WINDOW = VS_HOSTILE ? 64 : 64 * 1024, GROUP = 3, DIGITS = 4 };
 
 /* Invariant: group_count < GROUP between writes. */
 struct vs_embedding {
   const vs_host *host;
+  const vs_zlib_api *api;
   vs_writer to;
   uint8_t group[GROUP]; /* bytes that wait to become digits */
   size_t group_count;
@@ -58,11 +59,12 @@ static vs_status finish_digits(vs_embedding *e) {
 enum { LEVEL = 6, GZIP = 16 + MAX_WBITS, USUAL_MEMORY = 8, MOST_AT_ONCE = 1 << 30 };
 
 static vs_status begin_packing(vs_embedding *e) {
-  const int answer = deflateInit2(&e->stream, LEVEL, Z_DEFLATED, GZIP, USUAL_MEMORY, Z_DEFAULT_STRATEGY);
+  const int answer = e->api->deflate_init(&e->stream, LEVEL, Z_DEFLATED, GZIP, USUAL_MEMORY,
+                                          Z_DEFAULT_STRATEGY, ZLIB_VERSION, (int)sizeof e->stream);
   return answer == Z_OK ? VS_OK : VS_NO_MEMORY;
 }
 
-static void end_packing(vs_embedding *e) { (void)deflateEnd(&e->stream); }
+static void end_packing(vs_embedding *e) { (void)e->api->deflate_end(&e->stream); }
 
 /* Until all is taken or, at the end of the file, all is out. */
 static vs_status pack(vs_embedding *e, const uint8_t *data, size_t size, int flush) {
@@ -71,7 +73,7 @@ static vs_status pack(vs_embedding *e, const uint8_t *data, size_t size, int flu
   do {
     e->stream.next_out = e->packed;
     e->stream.avail_out = sizeof e->packed;
-    (void)deflate(&e->stream, flush); /* cannot fail on a sound stream with room */
+    (void)e->api->deflate(&e->stream, flush); /* cannot fail on a sound stream with room */
     VS_TRY(put_bytes(e, e->packed, sizeof e->packed - e->stream.avail_out));
   } while (e->stream.avail_out == 0);
   return VS_OK;
@@ -85,11 +87,13 @@ static vs_status put_packed(vs_embedding *e, const uint8_t *data, size_t size) {
 
 /* ---- the whole */
 
-vs_status vs_embedding_create(const vs_host *host, vs_writer to, vs_embedding **out) {
+vs_status vs_embedding_create(const vs_host *host, const vs_zlib_api *api, vs_writer to, vs_embedding **out) {
+  if (api == NULL) return VS_UNSUPPORTED;
   vs_embedding *e = vs_host_alloc(host, sizeof *e);
   if (e == NULL) return VS_NO_MEMORY;
   memset(e, 0, sizeof *e);
   e->host = host;
+  e->api = api;
   e->to = to;
   const vs_status status = begin_packing(e);
   if (status == VS_OK) *out = e;
@@ -114,8 +118,9 @@ vs_status vs_embedding_finish(vs_embedding *e) {
 
 #else
 
-vs_status vs_embedding_create(const vs_host *host, vs_writer to, vs_embedding **out) {
+vs_status vs_embedding_create(const vs_host *host, const vs_zlib_api *api, vs_writer to, vs_embedding **out) {
   (void)host;
+  (void)api;
   (void)to;
   (void)out;
   return VS_UNSUPPORTED;

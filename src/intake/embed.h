@@ -2,13 +2,14 @@
 #ifndef VS_INTAKE_EMBED_H
 #define VS_INTAKE_EMBED_H
 
-#include "base/host.h"
+#include "intake/zlib_codec.h"
 
 typedef struct vs_embedding vs_embedding;
 
-/* Owner: the caller, vs_embedding_destroy, which accepts NULL. Fails: VS_UNSUPPORTED  this
- * build has no zlib; VS_NO_MEMORY */
-VS_MUST_CHECK vs_status vs_embedding_create(const vs_host *host, vs_writer to, vs_embedding **out);
+/* `api` outlives it. Owner: the caller, vs_embedding_destroy, which accepts NULL.
+ * Fails: VS_UNSUPPORTED  `api` is NULL: there is no zlib; VS_NO_MEMORY */
+VS_MUST_CHECK vs_status vs_embedding_create(const vs_host *host, const vs_zlib_api *api, vs_writer to,
+                                            vs_embedding **out);
 void vs_embedding_destroy(vs_embedding *embedding);
 
 /* Takes the file, in pieces cut anywhere. */

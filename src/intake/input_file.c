@@ -52,7 +52,8 @@ static vs_status begin_unpacking(vs_input_file *file, const vs_host *host) {
   file->is_compressed = true;
   if (file->inflater.unpack == NULL)
     return vs_fail(&file->error, VS_UNSUPPORTED, VS_NO_OFFSET,
-                   "it is compressed with gzip, which this build cannot read; unpack it first: gzip -d FILE");
+                   "it is compressed with gzip, which this program cannot read without zlib (libz.so.1); "
+                   "unpack it first: gzip -d FILE");
   const vs_status status =
       vs_gzip_create(host, head_reader(&file->raw), &file->inflater, &file->error, &file->gzip);
   if (status != VS_OK) return vs_fail(&file->error, status, VS_NO_OFFSET, "%s", vs_status_text(status));

@@ -1,7 +1,7 @@
 /* A file of the user's, loaded into an engine: what every face does that opens one.
  *
- * vs_intake_load links nothing: decompression and names come from its caller. vs_intake_open (open.h) is for programs that
- * link zlib and elfutils. */
+ * vs_intake_load links nothing: decompression and names come from its caller. vs_engine_open (<vramscope/files.h>)
+ * loads zlib while the program runs, vs_intake_open (linked/open.h) is for programs that link zlib and elfutils. */
 #ifndef VS_INTAKE_LOAD_H
 #define VS_INTAKE_LOAD_H
 

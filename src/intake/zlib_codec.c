@@ -1,18 +1,17 @@
 #include "intake/zlib_codec.h"
 
 #if VS_WITH_ZLIB
+#include "intake/zlib_api.h"
 #include <limits.h>
-#include <zlib.h>
 
 enum { KEPT = 16, GZIP_ONLY = 16 + MAX_WBITS };
 
 struct vs_zlib {
   const vs_host *host;
+  const vs_zlib_api *api;
   z_stream stream;
   bool has_stream; /* inflateInit2 was called: inflateEnd is due */
 };
-
-const char *vs_zlib_version(void) { return zlibVersion(); }
 
 /* zlib allocates through the host; the size is kept in front of the memory because a host wants it back. */
 static void *allocate(void *host, unsigned items, unsigned size) {
@@ -34,6 +33,16 @@ static z_stream new_stream(const vs_host *host) {
   return (z_stream){.zalloc = allocate, .zfree = release, .opaque = (void *)(uintptr_t)host};
 }
 
+/* The macros inflateInit2 and deflateInit2 of zlib.h, over the table. */
+static int begin_inflating(const vs_zlib_api *api, z_stream *stream, int window_bits) {
+  return api->inflate_init(stream, window_bits, ZLIB_VERSION, (int)sizeof *stream);
+}
+
+static int begin_deflating(const vs_zlib_api *api, z_stream *stream) {
+  return api->deflate_init(stream, Z_BEST_COMPRESSION, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL,
+                           Z_DEFAULT_STRATEGY, ZLIB_VERSION, (int)sizeof *stream);
+}
+
 static unsigned most(size_t size) { return size > UINT_MAX ? UINT_MAX : (unsigned)size; }
 
 static void set_buffers(z_stream *stream, const void *from, size_t size, void *to, size_t room) {
@@ -46,33 +55,36 @@ static void set_buffers(z_stream *stream, const void *from, size_t size, void *t
 
 /* ---- gzip */
 
-vs_status vs_zlib_create(const vs_host *host, vs_zlib **out) {
+vs_status vs_zlib_create(const vs_host *host, const vs_zlib_api *api, vs_zlib **out) {
+  *out = NULL;
+  if (api == NULL) return VS_UNSUPPORTED;
   vs_zlib *zlib = vs_host_alloc(host, sizeof *zlib);
   if (zlib == NULL) return VS_NO_MEMORY;
-  *zlib = (vs_zlib){.host = host, .stream = new_stream(host)};
+  *zlib = (vs_zlib){.host = host, .api = api, .stream = new_stream(host)};
   *out = zlib;
   return VS_OK;
 }
 
 void vs_zlib_destroy(vs_zlib *zlib) {
   if (zlib == NULL) return;
-  if (zlib->has_stream) (void)inflateEnd(&zlib->stream);
+  if (zlib->has_stream) (void)zlib->api->inflate_end(&zlib->stream);
   vs_host_free(zlib->host, zlib, sizeof *zlib);
 }
 
 static vs_status begin(void *ctx) {
   vs_zlib *zlib = ctx;
-  if (zlib->has_stream) return inflateReset(&zlib->stream) == Z_OK ? VS_OK : VS_BAD_FORMAT;
-  zlib->has_stream = inflateInit2(&zlib->stream, GZIP_ONLY) == Z_OK;
+  if (zlib->has_stream) return zlib->api->inflate_reset(&zlib->stream) == Z_OK ? VS_OK : VS_BAD_FORMAT;
+  zlib->has_stream = begin_inflating(zlib->api, &zlib->stream, GZIP_ONLY) == Z_OK;
   return zlib->has_stream ? VS_OK : VS_NO_MEMORY;
 }
 
 static vs_status unpack(void *ctx, const void *packed, size_t size, void *to, size_t room,
                         vs_unpacked *done) {
-  z_stream *stream = &((vs_zlib *)ctx)->stream;
+  vs_zlib *zlib = ctx;
+  z_stream *stream = &zlib->stream;
   set_buffers(stream, packed, size, to, room);
   const unsigned had = stream->avail_in, had_room = stream->avail_out;
-  const int answer = inflate(stream, Z_NO_FLUSH);
+  const int answer = zlib->api->inflate(stream, Z_NO_FLUSH);
   *done = (vs_unpacked){.taken = had - stream->avail_in,
                         .made = had_room - stream->avail_out,
                         .has_ended = answer == Z_STREAM_END};
@@ -84,12 +96,13 @@ static vs_status unpack(void *ctx, const void *packed, size_t size, void *to, si
 
 static vs_status inflate_frame(void *ctx, const void *from, size_t from_size, void *to, size_t to_size) {
   if (from_size > UINT_MAX || to_size > UINT_MAX) return VS_LIMIT;
-  z_stream stream = new_stream(((vs_zlib *)ctx)->host);
+  const vs_zlib *zlib = ctx;
+  z_stream stream = new_stream(zlib->host);
   set_buffers(&stream, from, from_size, to, to_size);
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return VS_NO_MEMORY;
-  const int answer = inflate(&stream, Z_FINISH);
+  if (begin_inflating(zlib->api, &stream, -MAX_WBITS) != Z_OK) return VS_NO_MEMORY;
+  const int answer = zlib->api->inflate(&stream, Z_FINISH);
   const bool is_full = stream.avail_out == 0;
-  (void)inflateEnd(&stream);
+  (void)zlib->api->inflate_end(&stream);
   if (answer == Z_MEM_ERROR) return VS_NO_MEMORY;
   return answer == Z_STREAM_END && is_full ? VS_OK : VS_BAD_FORMAT;
 }
@@ -102,22 +115,20 @@ vs_inflater vs_zlib_inflater(vs_zlib *zlib) {
 vs_status vs_zlib_deflate_frame(void *ctx, const void *from, size_t size, void *to, size_t room,
                                 size_t *packed) {
   if (size > UINT_MAX || room > UINT_MAX) return VS_LIMIT;
-  z_stream stream = new_stream(ctx);
+  const vs_zlib *zlib = ctx;
+  z_stream stream = new_stream(zlib->host);
   set_buffers(&stream, from, size, to, room);
-  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) !=
-      Z_OK)
-    return VS_NO_MEMORY;
-  *packed = deflate(&stream, Z_FINISH) == Z_STREAM_END ? room - stream.avail_out : 0;
-  (void)deflateEnd(&stream);
+  if (begin_deflating(zlib->api, &stream) != Z_OK) return VS_NO_MEMORY;
+  *packed = zlib->api->deflate(&stream, Z_FINISH) == Z_STREAM_END ? room - stream.avail_out : 0;
+  (void)zlib->api->deflate_end(&stream);
   return VS_OK;
 }
 
 #else
 
-const char *vs_zlib_version(void) { return NULL; }
-
-vs_status vs_zlib_create(const vs_host *host, vs_zlib **out) {
+vs_status vs_zlib_create(const vs_host *host, const vs_zlib_api *api, vs_zlib **out) {
   (void)host;
+  (void)api;
   *out = NULL;
   return VS_UNSUPPORTED;
 }

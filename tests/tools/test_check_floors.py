@@ -23,6 +23,8 @@ FLOORS = """\
       a GPU
 3        record      : event
       the recorder
+3        device/gpu  : device
+      a driver
 4  pure  analyze     : device/sim
       questions
 6  pure  faces/web   :
@@ -36,6 +38,7 @@ FLOORS = """\
 public  metric  : device
 hosted  base/mem.h  : string.h
 links   record      : zlib.h
+loads   device/gpu  : zlib.h
 """
 TREE = {
     "src/FLOORS": FLOORS,
@@ -53,6 +56,7 @@ TREE = {
     "src/codec/json.h": "#include <stddef.h>\n",
     "src/os/file.c": '#include "base/mem.h"\n#include <sys/mman.h>\n',
     "src/record/record.c": "#include <stdatomic.h>\n#include <zlib.h>\n#include <vramscope/event.h>\n",
+    "src/device/gpu/load.c": '#include "device/telemetry.h"\n#include <zlib.h>\n',
     "src/analyze/leaks.c": "#include <vramscope/sim.h>\n",
     "src/faces/cli/main.c": "#include <unistd.h>\n#include <zlib.h>\n",
     "src/faces/web/web.c": "#include <stdint.h>\n",
@@ -105,6 +109,7 @@ def test_a_lawful_tree_passes_in_silence(tree):
     ("src/faces/gpu/blas/face.c", '#include "codec/json.h"', "faces/gpu/blas may include only: base os"),
     ("src/record/record.c", "#include <pthread.h>", "header of the operating system"),
     ("src/record/record.c", "#include <sqlite3.h>", "needs a row `links`"),
+    ("src/device/gpu/load.c", "#include <sqlite3.h>", "needs a row `links` or `loads`"),
 ])
 def test_a_planted_include_fails_at_its_line(tree, file, line, says):
     path = tree / file

@@ -14,7 +14,7 @@
 #include "codec/json_doc.h"
 #include "codec/json_writer.h"
 #include "faces/cli/say.h"
-#include "intake/open.h"
+#include "intake/linked/open.h"
 
 typedef struct vs_client {
   const vs_host *host;

@@ -14,9 +14,8 @@ static const char *output_of(const vs_cli *cli) {
 
 static vs_status pack(const vs_cli *cli, vs_input *input, const vs_inflater *inflater, vs_outfile *out,
                       result *done, vs_error *error) {
-  void *host = (void *)(uintptr_t)cli->host; /* a hook's context may be written to; this one is not */
   const vs_trace_inflate inflate = {.ctx = inflater->ctx, .inflate = inflater->frame};
-  const vs_trace_deflate deflate = {.ctx = host, .deflate = vs_zlib_deflate_frame};
+  const vs_trace_deflate deflate = {.ctx = inflater->ctx, .deflate = vs_zlib_deflate_frame};
   const vs_writer writer = vs_outfile_writer(out);
   const vs_status status = vs_input_need(input, VS_TRACE_MAGIC_SIZE);
   if (status != VS_OK && !vs_input_ended(input, status)) return status;
@@ -40,7 +39,7 @@ static vs_status pack_named(const vs_cli *cli, vs_progress *progress, vs_outfile
                             vs_error *error) {
   vs_zlib *zlib;
   vs_input_file file;
-  vs_status status = vs_zlib_create(cli->host, &zlib);
+  vs_status status = vs_zlib_create(cli->host, vs_zlib_linked(), &zlib);
   if (status == VS_UNSUPPORTED)
     return vs_fail(error, status, VS_NO_OFFSET, "this build cannot compress: it was built without zlib");
   VS_TRY(status);

@@ -8,8 +8,8 @@
 #include "dryrun/trial.h"
 #include "faces/server/server.h"
 #include "faces/tui/terminal.h"
-#include "intake/open.h"
-#include "intake/sqlite.h"
+#include "intake/linked/open.h"
+#include "intake/linked/sqlite.h"
 #include "os/process.h"
 
 #if defined(__clang__)

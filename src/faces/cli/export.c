@@ -1,7 +1,7 @@
 #include "base/nearest.h"
 #include "faces/cli/cli.h"
 #include "faces/commands/help.h"
-#include "intake/sqlite.h"
+#include "intake/linked/sqlite.h"
 #include "os/process.h"
 
 static const char sqlite_name[] = "sqlite";

@@ -86,7 +86,8 @@ static vs_exit put_file(writing *w, size_t number) {
   vs_embedding *embedding = NULL;
   vs_progress_begin(&progress, !vs_cli_has(w->cli, VS_OPTION_QUIET), name);
   vs_status status = put(w, vs_str_from(element));
-  if (status == VS_OK) status = vs_embedding_create(w->cli->host, vs_outfile_writer(&w->out), &embedding);
+  if (status == VS_OK)
+    status = vs_embedding_create(w->cli->host, vs_zlib_linked(), vs_outfile_writer(&w->out), &embedding);
   if (status == VS_OK) status = embed(w, path, &progress, embedding, &error);
   if (status == VS_OK) status = put(w, VS_STR("</script>"));
   vs_embedding_destroy(embedding);

@@ -1,6 +1,6 @@
 /* Opening a file with each allocation failing once: no leak, and the failure is told. The engine, zlib and the names of places all
  * take their memory from the host. */
-#include "intake/open.h"
+#include "intake/linked/open.h"
 #include "support/test.h"
 #include <stdio.h>
 #include <stdlib.h>

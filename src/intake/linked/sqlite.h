@@ -1,6 +1,6 @@
 /* An SQLite database from the SQL text that the engine exports. */
-#ifndef VS_INTAKE_SQLITE_H
-#define VS_INTAKE_SQLITE_H
+#ifndef VS_INTAKE_LINKED_SQLITE_H
+#define VS_INTAKE_LINKED_SQLITE_H
 
 #include "base/text.h"
 

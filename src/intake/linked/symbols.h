@@ -3,8 +3,8 @@
  *
  * What a recording says is a stranger's word: a file is used only if its build id is the recorded one, and
  * nothing is fetched from elsewhere. */
-#ifndef VS_INTAKE_SYMBOLS_H
-#define VS_INTAKE_SYMBOLS_H
+#ifndef VS_INTAKE_LINKED_SYMBOLS_H
+#define VS_INTAKE_LINKED_SYMBOLS_H
 
 #include "base/text.h"
 

@@ -1,4 +1,4 @@
-#include "intake/sqlite.h"
+#include "intake/linked/sqlite.h"
 
 #if VS_WITH_SQLITE
 #include <sqlite3.h>

@@ -1,4 +1,4 @@
-#include "intake/symbols.h"
+#include "intake/linked/symbols.h"
 #include "os/infile.h"
 #include "os/library.h"
 
