@@ -5,29 +5,9 @@
  * The snapshot that it asks about is a PyTorch pickle: written to a file it opens in PyTorch's own viewer, too. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <vramscope/vramscope.h>
 
 #define MIB (UINT64_C(1) << 20)
-
-typedef struct buffer {
-  char *data;
-  size_t size;
-} buffer;
-
-static vs_status append(void *ctx, const void *data, size_t size) {
-  buffer *b = ctx;
-  char *more = realloc(b->data, b->size + size);
-  if (more == NULL) return VS_NO_MEMORY;
-  b->data = more;
-  for (size_t i = 0; i < size; i++) b->data[b->size + i] = ((const char *)data)[i];
-  b->size += size;
-  return VS_OK;
-}
-
-static vs_status print(void *ctx, const void *data, size_t size) {
-  return fwrite(data, 1, size, ctx) == size ? VS_OK : VS_IO;
-}
 
 /* Called without any lock: this is the place to free something, or to take a snapshot. */
 static void out_of_memory(void *ctx, const vs_live_oom *oom) {
@@ -61,17 +41,16 @@ static vs_status use(vs_live *live) {
          figures.allocated.used / (int64_t)MIB, figures.allocated.peaked / MIB);
   if (status == VS_OK) status = vs_live_malloc(live, 0, 900 * MIB, 0, &huge);
   if (status != VS_DEVICE_MEMORY) return status == VS_OK ? VS_BAD_ARGUMENT : status;
-  if ((status = vs_live_oom_write(live, (vs_writer){stdout, print})) == VS_OK) printf("\n");
+  if ((status = vs_live_oom_write(live, vs_file_writer(stdout))) == VS_OK) printf("\n");
   return status;
 }
 
 /* A snapshot of it all, and a question about that. */
 static vs_status ask(vs_live *live, vs_error *error) {
   static const char request[] = "{\"method\": \"live\", \"params\": {\"by\": \"line\"}, \"indent\": 2}";
-  buffer snapshot = {NULL, 0};
+  vs_buffer snapshot = {0};
   vs_engine *engine = NULL;
-  vs_status status =
-      vs_live_snapshot_write(live, VS_LIVE_PICKLE, true, (vs_writer){&snapshot, append}, error);
+  vs_status status = vs_live_snapshot_write(live, VS_LIVE_PICKLE, true, vs_buffer_writer(&snapshot), error);
   if (status == VS_OK) status = vs_engine_create(NULL, &engine);
   if (status == VS_OK) {
     vs_memory_reader bytes;
@@ -80,10 +59,9 @@ static vs_status ask(vs_live *live, vs_error *error) {
     status = vs_engine_load(engine, reader, &source, NULL, error);
   }
   if (status == VS_OK)
-    status =
-        vs_engine_request(engine, (vs_str){request, sizeof request - 1}, (vs_writer){stdout, print}, error);
+    status = vs_engine_request(engine, (vs_str){request, sizeof request - 1}, vs_file_writer(stdout), error);
   vs_engine_destroy(engine);
-  free(snapshot.data);
+  vs_buffer_deinit(&snapshot);
   return status;
 }
 

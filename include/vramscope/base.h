@@ -81,6 +81,18 @@ typedef struct vs_writer {
   vs_status (*write)(void *ctx, const void *data, size_t size);
 } vs_writer;
 
+/* Bytes in memory that grow as they are written. All zero is an empty buffer. */
+typedef struct vs_buffer {
+  const vs_host *host; /* where its memory comes from; NULL: vs_host_default() */
+  char *data;          /* `size` bytes and a NUL behind them; NULL while nothing was written */
+  size_t size, capacity;
+} vs_buffer;
+
+/* A destination of bytes that are added to the buffer, which stays where it is. Its writes fail with VS_NO_MEMORY. */
+VS_API vs_writer vs_buffer_writer(vs_buffer *buffer);
+/* Gives the memory back; the buffer is empty again and may be used on. */
+VS_API void vs_buffer_deinit(vs_buffer *buffer);
+
 /* One name of a place in a program. */
 typedef struct vs_place_name {
   vs_str name, file;

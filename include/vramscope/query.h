@@ -1,10 +1,14 @@
 /* vramscope query: one entry for every question about a snapshot file.
  *
- * Load a file, then send requests and get replies, both as bytes. A request is JSON, a method and its parameters; a reply
- * is JSON too, or binary columns for the methods that "methods" says so of, or, for the method "export", the bytes of
- * another program's format:
+ * Load a file (vs_engine_open of <vramscope/files.h> takes its path), then send requests and get replies, both as bytes. A
+ * request is JSON, a method and its parameters; a reply is JSON too, or binary columns for the methods that "methods" says so
+ * of, or, for the method "export", the bytes of another program's format:
  *
- *   {"method": "report", "params": {"device": 0, "top": 5}}
+ *   vs_buffer reply = {0};
+ *   if (vs_engine_ask(engine, "report", "{\"device\": 0, \"top\": 5}", &reply, &error) == VS_OK) puts(reply.data);
+ *   vs_buffer_deinit(&reply);
+ *
+ * The answers that programs want most are there as C structs, too: <vramscope/summary.h>.
  *
  * The method "methods" lists them all with their parameters; docs/formats/query.md has the shapes of the replies. The
  * command line, the web page and every language binding send these very bytes and get these very replies, so a new
@@ -56,6 +60,12 @@ typedef struct vs_load_options {
 VS_API VS_MUST_CHECK vs_status vs_engine_create(const vs_host *host, vs_engine **engine);
 VS_API void vs_engine_destroy(vs_engine *engine);
 
+/* Where its memory comes from. */
+VS_API const vs_host *vs_engine_host(const vs_engine *engine);
+
+/* Forgets the file, if there is one, and gives its memory back. */
+VS_API void vs_engine_unload(vs_engine *engine);
+
 /* Reads a snapshot to its end: a PyTorch pickle of any protocol, its JSON form, or a recording (.vram), told by content. It replaces the file
  * that the engine had; after a failure there is none.
  *
@@ -78,6 +88,14 @@ VS_API VS_MUST_CHECK vs_status vs_engine_load(vs_engine *engine, vs_reader reade
  *        VS_NO_MEMORY, and what the writer fails with */
 VS_API VS_MUST_CHECK vs_status vs_engine_request(vs_engine *engine, vs_str request, vs_writer reply,
                                                  vs_error *error);
+
+/* The same with the reply in memory: `reply` has it alone, what was in it before goes. After a failure it is empty.
+ *
+ * method  a name that the method "methods" lists, such as "report"
+ * params  its parameters as a JSON object; NULL: the defaults
+ * Fails: as vs_engine_request does, and VS_BAD_ARGUMENT  `params` is no JSON object; the offset in `error` is in `params` */
+VS_API VS_MUST_CHECK vs_status vs_engine_ask(vs_engine *engine, const char *method, const char *params,
+                                             vs_buffer *reply, vs_error *error);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,9 @@
 #include <vramscope/base.h>
 #include <vramscope/devices.h>
 #include <vramscope/dryrun.h>
+#include <vramscope/files.h>
 #include <vramscope/live.h>
 #include <vramscope/query.h>
+#include <vramscope/summary.h>
 
 #endif

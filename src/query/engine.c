@@ -35,7 +35,7 @@ static void deinit_view(const vs_host *host, vs_view *view) {
   if (view->has_lifetimes) vs_lifetimes_deinit(host, &view->lifetimes);
 }
 
-static void unload(vs_engine *engine) {
+void vs_engine_unload(vs_engine *engine) {
   for (size_t i = 0; i < engine->views.count; i++) deinit_view(engine->host, &engine->views.data[i]);
   vs_vec_free(engine->host, &engine->views);
   deinit_view(engine->host, &engine->nothing);
@@ -51,9 +51,11 @@ static void unload(vs_engine *engine) {
 
 void vs_engine_destroy(vs_engine *engine) {
   if (engine == NULL) return;
-  unload(engine);
+  vs_engine_unload(engine);
   vs_host_free(engine->host, engine, sizeof *engine);
 }
+
+const vs_host *vs_engine_host(const vs_engine *engine) { return engine->host; }
 
 /* ---- loading --------------------------------------------------------------------------------------------------- */
 
@@ -148,9 +150,9 @@ vs_status vs_engine_load(vs_engine *engine, vs_reader reader, const vs_source *s
   vs_error ignored;
   if (error == NULL) error = &ignored;
   *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
-  unload(engine);
+  vs_engine_unload(engine);
   const vs_status status = load(engine, reader, source, options, error);
-  if (status != VS_OK) unload(engine);
+  if (status != VS_OK) vs_engine_unload(engine);
   return finish(status, error);
 }
 

@@ -2,6 +2,7 @@
  * behind. */
 #include "query/request.h"
 #include "unit/query/sample.h"
+#include <vramscope/summary.h>
 
 /* Loads the sample and asks. `ctx` is the request. */
 static vs_status load_and_ask(const vs_host *host, void *ctx) {
@@ -104,11 +105,37 @@ static void a_failure_does_not_harm_the_engine(void **state) {
   fault_host_expect_empty(&fault);
 }
 
+/* Answers as structs, all of whose memory is the engine's host's. */
+static vs_status load_and_summarize(const vs_host *host, void *ctx) {
+  vs_engine *engine;
+  vs_error error = {.status = VS_OK};
+  const vs_summary *summary = NULL;
+  const vs_summary_owners *owners = NULL;
+  (void)ctx;
+  vs_status status = vs_engine_create(host, &engine);
+  if (status != VS_OK) return status;
+  status = sample_load(engine, sample_json, &error);
+  if (status == VS_OK) status = vs_engine_summarize(engine, "{\"top\": 2}", &summary, &error);
+  if (status == VS_OK) status = vs_engine_owners(engine, NULL, &owners, &error);
+  expect_status(error.status, status);
+  assert_true(status != VS_OK || (summary->device_count == 2 && owners->row_count != 0));
+  vs_summary_owners_destroy(owners);
+  vs_summary_destroy(summary);
+  vs_engine_destroy(engine);
+  return status;
+}
+
+static void answers_as_structs(void **state) {
+  (void)state;
+  assert_true(fault_prove(load_and_summarize, NULL) > 50);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_method),
       cmocka_unit_test(every_format),
       cmocka_unit_test(filters_groups_and_the_rest),
+      cmocka_unit_test(answers_as_structs),
       cmocka_unit_test(a_failure_does_not_harm_the_engine),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
