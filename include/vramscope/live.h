@@ -19,6 +19,7 @@
  * Fork      A child process may use the object for nothing but vs_live_close.
  * Statuses  VS_BAD_ARGUMENT is also: no such device. VS_NO_MEMORY is the host's memory, VS_DEVICE_MEMORY the card's,
  *           VS_DEVICE any other failure of the driver. A function that fails has changed nothing, unless it says so.
+ * Sentences What exactly was wrong is in `error`, where a function has one, and else in vs_live_error_text.
  * Back ends backend:cudaMallocAsync in the settings leaves memory to the driver's own pool. History, snapshots and
  *           recordings are then VS_UNSUPPORTED, nobody is told of failures, and of the figures there are bytes allocated
  *           and reserved and their peaks: as PyTorch.
@@ -103,6 +104,11 @@ VS_API VS_MUST_CHECK vs_status vs_live_open(const vs_live_options *options, vs_l
  * Fails: VS_IO                    the recording is not complete; `error` says why, and all else was done
  *        VS_DEVICE, VS_NO_MEMORY  a real card did not take all back: that stays with the process; all else was done */
 VS_API VS_MUST_CHECK vs_status vs_live_close(vs_live *live, vs_error *error);
+
+/* Why the last function of this header that failed on this thread, with this object, and has no `error` of its own did so: one
+ * sentence without a final full stop ("no statistic \"allocated_bytes.all.peek\": did you mean \"allocated_bytes.all.peak\"?");
+ * "" where none failed. Borrowed until the next failure of this thread. */
+VS_API const char *vs_live_error_text(const vs_live *live);
 
 VS_API uint32_t vs_live_device_count(const vs_live *live);
 

@@ -1,6 +1,6 @@
 #include "base/nearest.h"
 
-enum { LONGEST = 40 };
+enum { LONGEST = 64 };
 
 static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 

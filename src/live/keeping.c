@@ -1,5 +1,6 @@
 /* History: what is kept of events in memory, by the rules of torch.cuda.memory._record_memory_history. */
 #include "live/backend.h"
+#include "live/why.h"
 
 void vs_live_want_stacks(vs_live *live) {
   atomic_store_explicit(&live->stacks_wanted, live->history_stacks | live->recording_stacks,
@@ -70,7 +71,7 @@ vs_status vs_live_history(vs_live *live, const vs_history_options *options, vs_e
 
 vs_status vs_live_history_info(vs_live *live, uint32_t index, vs_history_info *info) {
   vs_live_device *device = vs_live_at(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   vs_live_lock_take(&device->lock);
   *info = (vs_history_info){.entries = device->history.entries.count,
                             .overwritten = device->history.overwritten,

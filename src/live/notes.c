@@ -1,5 +1,5 @@
 /* Annotations: kept in one ring for all cards, as PyTorch does, and told to the recorder. */
-#include "live/state.h"
+#include "live/why.h"
 
 void vs_live_notes_deinit(vs_live *live) { vs_vec_free(live->host, &live->notes.entries); }
 
@@ -57,14 +57,15 @@ static vs_status keep(vs_live *live, const vs_live_note *note) {
 static vs_status add(vs_live *live, uint32_t device, const char *name, bool is_start) {
   vs_live_notes *notes = &live->notes;
   vs_live_note note = {.time_ns = vs_live_now(live), .device = device, .is_start = is_start};
-  if (vs_live_at(live, device) == NULL) return VS_BAD_ARGUMENT;
-  VS_TRY(vs_record_text_intern(live->stacks, vs_str_from(name), &note.name));
+  if (vs_live_at(live, device) == NULL) return vs_live_no_device(live, device);
+  vs_status status = vs_record_text_intern(live->stacks, vs_str_from(name), &note.name);
+  if (status != VS_OK) return vs_live_plainly(live, status);
   vs_live_lock_take(&notes->lock);
-  const vs_status status = notes->is_kept ? keep(live, &note) : VS_OK;
+  if (notes->is_kept) status = keep(live, &note);
   if (notes->is_recorded)
     vs_record_annotation(live->recorder, note.name, is_start, (int32_t)device, note.time_ns);
   vs_live_lock_give(&notes->lock);
-  return status;
+  return vs_live_plainly(live, status);
 }
 
 vs_status vs_live_annotation_begin(vs_live *live, uint32_t device, const char *name) {

@@ -5,6 +5,7 @@
  * thread is in an observer is told to nobody: else one that allocates would call itself. */
 #include "alloc/size_text.h"
 #include "live/backend.h"
+#include "live/why.h"
 
 /* ---- telling */
 
@@ -75,7 +76,8 @@ vs_status vs_live_observe_oom(vs_live *live, vs_live_oom_kind kind, vs_live_oom_
                               uint32_t *id) {
   vs_live_observers *observers = &live->observers;
   *id = 0;
-  if (observer == NULL || (kind != VS_LIVE_ON_OOM && kind != VS_LIVE_ON_REJECTION)) return VS_BAD_ARGUMENT;
+  if (observer == NULL || (kind != VS_LIVE_ON_OOM && kind != VS_LIVE_ON_REJECTION))
+    return vs_live_say(live, VS_BAD_ARGUMENT, "no observer, or a kind that is none");
   vs_live_lock_take(&observers->lock);
   vs_live_observer *place = free_place(observers);
   if (place != NULL) {
@@ -84,7 +86,8 @@ vs_status vs_live_observe_oom(vs_live *live, vs_live_oom_kind kind, vs_live_oom_
     atomic_fetch_add_explicit(&observers->count, 1, memory_order_release);
   }
   vs_live_lock_give(&observers->lock);
-  return place == NULL ? VS_LIMIT : VS_OK;
+  if (place != NULL) return VS_OK;
+  return vs_live_say(live, VS_LIMIT, "%d observers are there, which is the limit", VS_LIVE_OBSERVERS);
 }
 
 static vs_live_observer *find(vs_live_observers *observers, uint32_t id) {
@@ -140,7 +143,8 @@ static void write_processes(const vs_live *live, uint32_t device, const vs_alloc
 vs_status vs_live_oom_write(vs_live *live, vs_writer to) {
   uint32_t device = 0;
   const vs_alloc_oom *oom = vs_live_thread_failure(&live->identity, &device);
-  if (oom == NULL) return VS_NOT_FOUND;
+  if (oom == NULL)
+    return vs_live_say(live, VS_NOT_FOUND, "no allocation of this thread failed for want of GPU memory");
   vs_text text, process;
   vs_text_init(&text, live->host, NULL);
   vs_text_init(&process, live->host, NULL);
@@ -159,5 +163,5 @@ vs_status vs_live_oom_write(vs_live *live, vs_writer to) {
   if (status == VS_OK) status = vs_text_finish(&text);
   if (status == VS_OK) status = to.write(to.ctx, text.bytes.data, text.bytes.count);
   vs_text_deinit(&text);
-  return status;
+  return vs_live_plainly(live, status);
 }

@@ -1,5 +1,6 @@
 /* Private pools, and where memory lies: the lock around alloc's functions. */
 #include "live/backend.h"
+#include "live/why.h"
 
 static vs_live_device *lock(const vs_live *live, uint32_t index) {
   vs_live_device *device = vs_live_at(live, index);
@@ -13,6 +14,11 @@ static void unlock(vs_live_device *device) { vs_live_lock_give(&device->lock); }
 
 /* ---- pools */
 
+static vs_status of_pool(const vs_live *live, vs_status status, vs_live_pool pool, const char *otherwise) {
+  if (status != VS_NOT_FOUND && status != VS_BAD_ARGUMENT) return vs_live_plainly(live, status);
+  return vs_live_say(live, status, "pool %U, %U %s", pool.a, pool.b, otherwise);
+}
+
 static bool accept(void *ctx, uint64_t stream) {
   (void)ctx;
   (void)stream;
@@ -22,36 +28,39 @@ static bool accept(void *ctx, uint64_t stream) {
 vs_status vs_live_pool_begin(vs_live *live, uint32_t index, vs_live_pool pool,
                              bool (*filter)(void *ctx, uint64_t stream), void *ctx) {
   const vs_pool_id id = {pool.a, pool.b};
-  if (vs_pool_id_is_default(id)) return VS_BAD_ARGUMENT;
+  if (vs_pool_id_is_default(id))
+    return vs_live_say(live, VS_BAD_ARGUMENT, "pool 0, 0 is the default pool, which is always used");
   vs_live_device *device = lock(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status =
       vs_backend_is_async(device)
           ? VS_UNSUPPORTED
           : vs_alloc_route_begin(device->alloc, id, filter == NULL ? accept : filter, ctx);
   unlock(device);
-  return status;
+  if (status == VS_UNSUPPORTED)
+    return vs_live_say(live, status, "backend:cudaMallocAsync has no private pools");
+  return of_pool(live, status, pool, "was begun already, and has not ended");
 }
 
 vs_status vs_live_pool_end(vs_live *live, uint32_t index, vs_live_pool pool) {
   vs_live_device *device = lock(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status = vs_alloc_route_end(device->alloc, (vs_pool_id){pool.a, pool.b}, VS_CONTEXT_NONE);
   unlock(device);
-  return status;
+  return of_pool(live, status, pool, "was not begun");
 }
 
 vs_status vs_live_pool_release(vs_live *live, uint32_t index, vs_live_pool pool) {
   vs_live_device *device = lock(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status = vs_alloc_pool_release(device->alloc, (vs_pool_id){pool.a, pool.b});
   unlock(device);
-  return status;
+  return of_pool(live, status, pool, "has no users: it was never begun, or was released already");
 }
 
 vs_status vs_live_capture_begin(vs_live *live, uint32_t index) {
   vs_live_device *device = lock(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   vs_alloc_capture_begin(device->alloc);
   unlock(device);
   return VS_OK;
@@ -59,7 +68,7 @@ vs_status vs_live_capture_begin(vs_live *live, uint32_t index) {
 
 vs_status vs_live_capture_end(vs_live *live, uint32_t index) {
   vs_live_device *device = lock(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   vs_alloc_capture_end(device->alloc);
   unlock(device);
   return VS_OK;
@@ -69,22 +78,23 @@ vs_status vs_live_capture_end(vs_live *live, uint32_t index) {
 
 vs_status vs_live_base(vs_live *live, uint32_t index, uint64_t address, uint64_t *base, uint64_t *size) {
   vs_live_device *device = lock(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   *base = address;
   *size = 0;
   const vs_status status =
       vs_backend_is_async(device) ? VS_OK : vs_alloc_base(device->alloc, address, base, size);
   unlock(device);
-  return status;
+  return vs_live_of_address(live, status, address);
 }
 
 vs_status vs_live_memory_info_no_cache(vs_live *live, uint32_t index, uint64_t *free_bytes,
                                        uint64_t *total_bytes) {
   vs_live_device *device = lock(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status = vs_backend_empty_cache(device, VS_CONTEXT_NONE);
   unlock(device);
-  return status != VS_OK ? status : vs_live_memory_info(live, index, free_bytes, total_bytes);
+  return status != VS_OK ? vs_live_plainly(live, status)
+                         : vs_live_memory_info(live, index, free_bytes, total_bytes);
 }
 
 static uint64_t current(const vs_alloc_statistics *statistics, vs_alloc_group group) {
@@ -97,7 +107,7 @@ vs_status vs_live_room_of(vs_live *live, uint32_t index, vs_live_room *room) {
   const vs_alloc_statistics *now = NULL;
   *room = (vs_live_room){0};
   vs_live_device *device = lock(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   vs_status status = vs_backend_statistics(device, &own, &now);
   if (status == VS_OK) status = vs_live_memory_info(live, index, &room->free, &room->total);
   if (status == VS_OK) {
@@ -107,5 +117,5 @@ vs_status vs_live_room_of(vs_live *live, uint32_t index, vs_live_room *room) {
     if (!vs_backend_is_async(device)) room->waiting = current(now, VS_ALLOC_ACTIVE_BYTES) - room->allocated;
   }
   unlock(device);
-  return status;
+  return vs_live_plainly(live, status);
 }

@@ -1,5 +1,5 @@
 /* Where a thread is, and what it says about itself. */
-#include "live/state.h"
+#include "live/why.h"
 
 vs_status vs_live_stack(vs_live *live, const vs_live_frame *frames, size_t count, vs_stack *stack) {
   uint64_t words[VS_RECORD_DEPTH_MOST];
@@ -9,10 +9,12 @@ vs_status vs_live_stack(vs_live *live, const vs_live_frame *frames, size_t count
     const vs_record_frame frame = {.function = vs_str_from(frames[i].function),
                                    .file = vs_str_from(frames[i].file),
                                    .line = frames[i].line};
-    VS_TRY(vs_record_frame_intern(live->stacks, &frame, &words[i]));
+    const vs_status status = vs_record_frame_intern(live->stacks, &frame, &words[i]);
+    if (status != VS_OK) return vs_live_plainly(live, status);
   }
   *stack = vs_record_intern(live->stacks, words, (uint32_t)kept);
-  return *stack == VS_STACK_NONE ? VS_LIMIT : VS_OK;
+  if (*stack != VS_STACK_NONE) return VS_OK;
+  return vs_live_say(live, VS_LIMIT, "no room for more stacks");
 }
 
 vs_stack vs_live_stack_set(vs_live *live, vs_stack stack) {
@@ -26,8 +28,9 @@ vs_status vs_live_metadata_set(vs_live *live, const char *text) {
   enum { MOST = 64 * 1024 };
   const vs_str wanted = text == NULL ? VS_STR("") : vs_str_from(text);
   uint32_t id = 0;
-  if (wanted.size > MOST) return VS_LIMIT;
-  if (wanted.size != 0) VS_TRY(vs_record_text_intern(live->stacks, wanted, &id));
+  if (wanted.size > MOST) return vs_live_say(live, VS_LIMIT, "metadata of more than %d bytes", MOST);
+  const vs_status status = wanted.size == 0 ? VS_OK : vs_record_text_intern(live->stacks, wanted, &id);
+  if (status != VS_OK) return vs_live_plainly(live, status);
   vs_live_thread_make(&live->identity)->metadata = id;
   return VS_OK;
 }

@@ -1,5 +1,7 @@
 /* Figures of a card: copied or written under its lock, handed on without it. */
+#include "base/nearest.h"
 #include "live/backend.h"
+#include "live/why.h"
 
 static vs_live_device *lock(const vs_live *live, uint32_t index) {
   vs_live_device *device = vs_live_at(live, index);
@@ -24,11 +26,11 @@ vs_status vs_live_memory_of(vs_live *live, uint32_t index, vs_live_memory *memor
   vs_alloc_statistics room;
   const vs_alloc_statistics *statistics;
   vs_live_device *device = lock(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status = vs_backend_statistics(device, &room, &statistics);
   if (status == VS_OK) fill(statistics, memory);
   vs_live_lock_give(&device->lock);
-  return status;
+  return vs_live_plainly(live, status);
 }
 
 static vs_status visit_all(vs_live_device *device, vs_live_visit visit, void *ctx) {
@@ -46,10 +48,10 @@ static vs_status visit_all(vs_live_device *device, vs_live_visit visit, void *ct
 
 vs_status vs_live_statistics(vs_live *live, uint32_t index, vs_live_visit visit, void *ctx) {
   vs_live_device *device = lock(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status = visit_all(device, visit, ctx);
   vs_live_lock_give(&device->lock);
-  return status;
+  return vs_live_plainly(live, status);
 }
 
 typedef struct stream_visit {
@@ -79,14 +81,14 @@ static void give_stream(void *ctx, const vs_alloc_stream_figures *figures) {
 
 vs_status vs_live_extras(vs_live *live, uint32_t index, vs_live_visit visit, void *ctx) {
   vs_live_device *device = lock(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   stream_visit v = {visit, ctx, VS_OK};
   if (!vs_backend_is_async(device)) {
     v.status = vs_alloc_extras_visit(vs_alloc_statistics_of(device->alloc), visit, ctx);
     if (v.status == VS_OK) vs_alloc_visit_streams(device->alloc, give_stream, &v);
   }
   vs_live_lock_give(&device->lock);
-  return v.status;
+  return vs_live_plainly(live, v.status);
 }
 
 typedef struct wanted {
@@ -103,15 +105,38 @@ static vs_status compare(void *ctx, vs_str key, int64_t value) {
   return VS_OK;
 }
 
+/* The nearest key, copied because a visited key is borrowed. */
+typedef struct guess {
+  vs_nearest nearest;
+  char text[96];
+} guess;
+
+static vs_status offer(void *ctx, vs_str key, int64_t value) {
+  guess *g = ctx;
+  const uint32_t before = g->nearest.distance;
+  (void)value;
+  vs_nearest_offer(&g->nearest, key);
+  if (g->nearest.distance != before) vs_format(g->text, sizeof g->text, "%S", key);
+  return VS_OK;
+}
+
+static vs_status refuse_key(vs_live *live, uint32_t index, vs_str key) {
+  guess g = {.nearest = vs_nearest_to(key)};
+  VS_TRY(vs_live_statistics(live, index, offer, &g));
+  if (g.text[0] != 0)
+    return vs_live_say(live, VS_NOT_FOUND, "no statistic \"%S\": did you mean \"%s\"?", key, g.text);
+  return vs_live_say(live, VS_NOT_FOUND, "no statistic \"%S\": vs_live_statistics lists them", key);
+}
+
 vs_status vs_live_statistic(vs_live *live, uint32_t index, const char *key, int64_t *value) {
   wanted w = {.key = vs_str_from(key), .value = value};
   VS_TRY(vs_live_statistics(live, index, compare, &w));
-  return w.is_found ? VS_OK : VS_NOT_FOUND;
+  return w.is_found ? VS_OK : refuse_key(live, index, w.key);
 }
 
 vs_status vs_live_summary_write(vs_live *live, uint32_t index, bool abbreviated, vs_writer to) {
   vs_live_device *device = vs_live_at(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   vs_text text;
   vs_text_init(&text, live->host, NULL);
   vs_live_lock_take(&device->lock);
@@ -123,21 +148,21 @@ vs_status vs_live_summary_write(vs_live *live, uint32_t index, bool abbreviated,
   if (status == VS_OK) status = vs_text_finish(&text);
   if (status == VS_OK) status = to.write(to.ctx, text.bytes.data, text.bytes.count);
   vs_text_deinit(&text);
-  return status;
+  return vs_live_plainly(live, status);
 }
 
 vs_status vs_live_reset_peak(vs_live *live, uint32_t index) {
   vs_live_device *device = lock(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   vs_alloc_reset_peak(device->alloc);
   const vs_status status = vs_backend_is_async(device) ? vs_async_reset_peak(device->async) : VS_OK;
   vs_live_lock_give(&device->lock);
-  return status;
+  return vs_live_plainly(live, status);
 }
 
 vs_status vs_live_reset_totals(vs_live *live, uint32_t index) {
   vs_live_device *device = lock(live, index);
-  if (device == NULL) return VS_BAD_ARGUMENT;
+  if (device == NULL) return vs_live_no_device(live, index);
   vs_alloc_reset_totals(device->alloc);
   device->ooms_told = 0;
   vs_live_lock_give(&device->lock);

@@ -13,6 +13,8 @@ static _Thread_local struct {
   uint64_t failed_serial;
   uint32_t failed_device;
   vs_alloc_oom failure;
+  uint64_t sentence_serial;
+  char sentence[VS_LIVE_SENTENCE_SIZE];
 } own;
 
 vs_status vs_live_identity_take(vs_live_identity *identity) {
@@ -58,6 +60,16 @@ const vs_alloc_oom *vs_live_thread_failure(const vs_live_identity *identity, uin
   if (own.failed_serial != identity->serial) return NULL;
   *device = own.failed_device;
   return &own.failure;
+}
+
+const char *vs_live_thread_sentence(const vs_live_identity *identity) {
+  return own.sentence_serial == identity->serial ? own.sentence : "";
+}
+
+char *vs_live_thread_sentence_new(const vs_live_identity *identity) {
+  own.sentence_serial = identity->serial;
+  own.sentence[0] = 0;
+  return own.sentence;
 }
 
 const void *vs_live_thread_inside(void) { return own.inside; }

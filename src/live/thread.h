@@ -38,6 +38,11 @@ uint64_t vs_live_thread_number(void);
 void vs_live_thread_failed(const vs_live_identity *identity, uint32_t device, const vs_alloc_oom *oom);
 const vs_alloc_oom *vs_live_thread_failure(const vs_live_identity *identity, uint32_t *device);
 
+/* The sentence of the calling thread's last failure, "" where it had none with this object; and where to write the next one. */
+const char *vs_live_thread_sentence(const vs_live_identity *identity);
+char *vs_live_thread_sentence_new(const vs_live_identity *identity);
+enum { VS_LIVE_SENTENCE_SIZE = 256 };
+
 /* The observer of failures that this thread is in; NULL for none. What fails in there is told to nobody. */
 const void *vs_live_thread_inside(void);
 void vs_live_thread_inside_set(const void *observer);
