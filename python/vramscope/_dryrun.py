@@ -65,7 +65,7 @@ class DryRun:
 
     @property
     def smallest_bytes(self) -> int | None:
-        """With find_smallest=True the smallest card that will do, known to 1 %. `data["search"]["gpu"]` names it, rounded up, as
+        """With find_smallest=True the smallest card that will do, known to 1%. `data["search"]["gpu"]` names it, rounded up, as
         `gpu` takes it."""
         smallest: int | None = self.data["smallest_bytes"]
         return smallest

@@ -46,7 +46,7 @@ class NotFoundError(Error, LookupError):
 
 
 class FormatError(Error, ValueError):
-    """The input is no snapshot, is damaged, or ends too early."""
+    """The input is no snapshot, is damaged, or truncated."""
 
     status = "BAD_FORMAT"
 

@@ -138,13 +138,13 @@ void vs_text_duration(vs_text *text, uint64_t microseconds) {
 
 void vs_text_percent(vs_text *text, uint64_t part, uint64_t whole) {
   if (whole == 0) {
-    vs_text_cstr(text, "- %");
+    vs_text_cstr(text, "-%");
     return;
   }
   const unsigned excess = whole >> 60 != 0 ? 4 : 0; /* divide() wants a unit of at most 2^60 */
   const rounded share = divide(part >> excess, whole >> excess, 3, HALF_UP);
   const uint64_t permille = vs_min_u64(share.whole, UINT64_MAX / 1000 - 1) * 1000 + share.decimals;
-  if (permille == 0 && part != 0) vs_text_cstr(text, "<0.1 %");
-  else if (permille >= 1000 && part < whole) vs_text_cstr(text, ">99.9 %");
-  else vs_text_format(text, "%U.%U %%", permille / 10, permille % 10);
+  if (permille == 0 && part != 0) vs_text_cstr(text, "<0.1%");
+  else if (permille >= 1000 && part < whole) vs_text_cstr(text, ">99.9%");
+  else vs_text_format(text, "%U.%U%%", permille / 10, permille % 10);
 }

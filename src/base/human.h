@@ -26,8 +26,8 @@ void vs_text_counted(vs_text *text, uint64_t count, const char *noun);
 /* "640 us", "8.5 ms", "85 ms", "1.24 s", "42.5 s", "2 min 05 s", "3 h 12 min", "2 d 03 h". */
 void vs_text_duration(vs_text *text, uint64_t microseconds);
 
-/* part of whole: "12.3 %", "100.0 %"; what is not nothing and not all is never shown as such ("<0.1 %", ">99.9 %").
- * "- %" for a part of nothing. */
+/* part of whole: "12.3%", "100.0%"; what is not nothing and not all is never shown as such ("<0.1%", ">99.9%").
+ * "-%" for a part of nothing. */
 void vs_text_percent(vs_text *text, uint64_t part, uint64_t whole);
 
 #endif

@@ -200,7 +200,7 @@ static vs_status run(vs_pickle_machine *m, vs_value *root) {
 static void explain(vs_pickle_machine *m, vs_status status) {
   if (m->error->status != status || m->error->text[0] == 0) {
     if (status == VS_TRUNCATED)
-      (void)vs_pickle__fail(m, status, "the pickle ends too early, inside the value that begins here");
+      (void)vs_pickle__fail(m, status, "truncated: the value starting here is incomplete");
     else (void)vs_pickle__fail(m, status, "%s", vs_status_text(status));
   } else if (m->error->offset == VS_NO_OFFSET) {
     m->error->offset = m->op_at;

@@ -101,7 +101,7 @@ vs_status vs_history_report(const vs_dryrun_setup *setup, const vs_launch *launc
     if (wanted == NULL) return VS_OK;
     vs_error none;
     (void)vs_fail(&none, VS_NOT_FOUND, VS_NO_OFFSET,
-                  "there is none to keep: the program left no history of PyTorch's allocator");
+                  "no snapshot written: the program did not use PyTorch's CUDA allocator");
     vs_dryrun_say(setup, wanted, &none); /* the figures are still worth a report */
     return VS_OK;
   }

@@ -18,7 +18,7 @@ typedef struct vs_search {
   bool was_made;
   bool is_known; /* false: it could not be found; `why` says why */
   const char *why;
-  uint64_t smallest_bytes; /* total of each card; known to 1 %, and as much when it is shown rounded up */
+  uint64_t smallest_bytes; /* total of each card; known to 1%, and as much when it is shown rounded up */
   char gpu[256];           /* the value for --gpu with which it fits: "H100:6.47GiB" */
   uint32_t runs;           /* beside the first */
 } vs_search;

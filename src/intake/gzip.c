@@ -51,13 +51,11 @@ static vs_status judge(vs_gzip *gz, vs_status status, const vs_unpacked *done) {
   if (status != VS_OK) return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
   /* Not VS_TRUNCATED: behind the end of a snapshot that means that there is nothing more. */
   if (gz->at_end && !done->has_ended && done->made == 0)
-    return vs_fail(error, VS_BAD_FORMAT, gz->in,
-                   "the gzip data ends too early: the file was not copied whole");
+    return vs_fail(error, VS_BAD_FORMAT, gz->in, "truncated gzip data: the file was not copied completely");
   if (gz->out > VS_GROWTH_BASE && (gz->out - VS_GROWTH_BASE) / VS_GROWTH_FACTOR > gz->in)
     return vs_fail(
         error, VS_LIMIT, gz->in,
-        "the gzip data grows more than %d-fold, as if made to fill the memory; if you trust it, unpack it "
-        "first (gzip -d)",
+        "the gzip data expands more than %d-fold; if you trust the file, unpack it first (gzip -d)",
         VS_GROWTH_FACTOR);
   return VS_OK;
 }

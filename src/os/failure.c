@@ -6,20 +6,20 @@
 /* A sentence without full stop for a value of errno. */
 static const char *sentence(int number) {
   switch (number) {
-    case ENOENT: return "there is no such file";
-    case ENOTDIR: return "a part of its path is no folder";
-    case EISDIR: return "it is a folder, not a file";
+    case ENOENT: return "no such file";
+    case ENOTDIR: return "part of the path is not a directory";
+    case EISDIR: return "is a directory";
     case EACCES:
     case EPERM: return "permission denied";
     case EROFS: return "the file system is read-only";
-    case EEXIST: return "it exists already";
+    case EEXIST: return "file exists";
     case ENOSPC: return "no space left on the device";
-    case EDQUOT: return "the disk quota is used up";
-    case EFBIG: return "the file would become too large";
-    case EIO: return "the device reports an input/output error";
-    case EBADF: return "it is closed";
-    case ENAMETOOLONG: return "the name is too long";
-    case ELOOP: return "its symbolic links lead in a circle";
+    case EDQUOT: return "disk quota exceeded";
+    case EFBIG: return "file too large";
+    case EIO: return "input/output error";
+    case EBADF: return "closed";
+    case ENAMETOOLONG: return "file name too long";
+    case ELOOP: return "too many symbolic links";
     case EMFILE:
     case ENFILE: return "too many files are open";
     default: return strerror(number);

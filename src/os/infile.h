@@ -22,7 +22,7 @@ typedef struct vs_infile {
 } vs_infile;
 
 /* Opens the file called `path`. A folder is refused here, with a sentence, instead of at the first read.
- * Fails: VS_NOT_FOUND  there is no such file; VS_IO  it cannot be opened; `error` says why. */
+ * Fails: VS_NOT_FOUND  no such file; VS_IO  it cannot be opened; `error` says why. */
 VS_MUST_CHECK vs_status vs_infile_open(vs_infile *file, const char *path, vs_error *error);
 
 /* Standard input. Fails: VS_IO  it is closed. */

@@ -223,7 +223,8 @@ vs_status vs_export_csv(vs_call *call) {
   vs_csv_begin(&csv, call->text);
   const vs_what what = call->request->what;
   if (what == VS_WHAT_live) return put_live(call, &csv);
-  VS_TRY(vs_filter_allow(&call->request->filter, tables[what].keys, tables[what].rows, call->error));
+  VS_TRY(vs_filter_allow(&call->request->filter, call->engine->snapshot, tables[what].keys, tables[what].rows,
+                         call->error));
   VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot, &call->engine->frames));
   put_header(&csv, tables[what].names, tables[what].count);
   for (size_t i = 0; i < call->engine->views.count; i++)

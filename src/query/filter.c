@@ -1,4 +1,5 @@
 #include "query/filter.h"
+#include "base/nearest.h"
 #include "base/real.h"
 
 typedef enum key_type { KEY_BYTES, KEY_NUMBER, KEY_POOL, KEY_NAME, KEY_LINE, KEY_TIME, KEY_THING } key_type;
@@ -158,23 +159,38 @@ static size_t name_length(vs_str word) {
   return length;
 }
 
-/* Finds the key and the operator at the beginning of a word; false: it is text. */
-static bool split(vs_str word, vs_term *term, vs_str *value) {
-  const size_t length = name_length(word);
-  const vs_str name = {word.data, length}, rest = tail(word, length);
-  term->key = VS_FILTER_TEXT;
-  for (unsigned i = 0; i < VS_FILTER_TEXT; i++)
-    if (vs_str_equal(name, vs_str_from(keys[i].name))) term->key = (uint8_t)i;
-  if (term->key == VS_FILTER_TEXT) return false;
+/* The operator at the beginning of `text`: its length, 0 if there is none. */
+static size_t read_operator(vs_str text, vs_term *term) {
   for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
     const vs_str op = vs_str_from(operators[i].name);
-    if (!vs_str_starts(rest, op)) continue;
+    if (!vs_str_starts(text, op)) continue;
     term->comparison = (uint8_t)operators[i].comparison;
-    *value = tail(rest, op.size);
-    return true;
+    return op.size;
   }
-  term->key = VS_FILTER_TEXT;
-  return false;
+  return 0;
+}
+
+static vs_status unknown_key(vs_error *error, vs_str word, vs_str name) {
+  char sentence[160];
+  vs_nearest nearest = vs_nearest_to(name);
+  for (unsigned i = 0; i < VS_FILTER_TEXT; i++) vs_nearest_offer(&nearest, vs_str_from(keys[i].name));
+  if (nearest.best.size == 0) vs_format(sentence, sizeof sentence, "unknown key");
+  else vs_format(sentence, sizeof sentence, "unknown key; did you mean '%S'?", nearest.best);
+  const size_t used = strlen(sentence);
+  vs_format(sentence + used, sizeof sentence - used, " (put text that contains = < > in double quotes)");
+  return bad(error, word, sentence);
+}
+
+/* A word is KEY OPERATOR VALUE, or text. */
+static vs_status split(vs_str word, vs_term *term, vs_str *value, vs_error *error) {
+  const size_t length = name_length(word);
+  const vs_str name = {word.data, length};
+  const size_t size = length == 0 ? 0 : read_operator(tail(word, length), term);
+  if (size == 0) return VS_OK;
+  *value = tail(word, length + size);
+  for (unsigned i = 0; i < VS_FILTER_TEXT; i++)
+    if (vs_str_equal(name, vs_str_from(keys[i].name))) term->key = (uint8_t)i;
+  return term->key == VS_FILTER_TEXT ? unknown_key(error, word, name) : VS_OK;
 }
 
 /* The value of a word begins with a quote: both then end with the closing one; false if there is none. */
@@ -202,7 +218,8 @@ static vs_status read_term(vs_filter *filter, vs_str text, size_t *used, vs_erro
     while (end < text.size && text.data[end] != ' ') end++;
     vs_str word = {text.data, end};
     value = word;
-    const bool has_key = split(word, &term, &value);
+    VS_TRY(split(word, &term, &value, error));
+    const bool has_key = term.key != VS_FILTER_TEXT;
     if (has_key && value.size > 0 && value.data[0] == '"')
       if (!unquote(text, &word, &value)) return bad(error, word, "the quote is not closed");
     if (has_key) VS_TRY(read_operand(&term, word, value, error));
@@ -241,12 +258,50 @@ void vs_filter_deinit(vs_filter *filter) {
   vs_vec_free(filter->host, &filter->seen);
 }
 
-vs_status vs_filter_allow(const vs_filter *filter, uint32_t allowed, const char *rows, vs_error *error) {
+static vs_str text_of(const vs_filter *filter, const vs_term *term) {
+  return (vs_str){filter->text.data + term->start, term->size};
+}
+
+static vs_status unknown_name(vs_error *error, const char *what, const vs_nearest *nearest) {
+  const bool has_hint = nearest->best.size != 0;
+  return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "filter: unknown %s '%S'%s%S%s", what,
+                 (vs_str){nearest->typed.data, nearest->typed.size < 60 ? nearest->typed.size : 60},
+                 has_hint ? "; did you mean '" : "", nearest->best, has_hint ? "'?" : "");
+}
+
+/* The actions that PyTorch writes, and all others that are in the file. */
+static vs_status check_action(const vs_snapshot *s, vs_str action, vs_error *error) {
+  vs_nearest nearest = vs_nearest_to(action);
+  for (size_t i = 0; i < s->actions.count; i++) {
+    const vs_str known = vs_snapshot_string(s, s->actions.data[i]);
+    if (vs_str_equal(known, action)) return VS_OK;
+    vs_nearest_offer(&nearest, known);
+  }
+  return unknown_name(error, "action", &nearest);
+}
+
+/* Likewise of blocks. */
+static vs_status check_state(const vs_snapshot *s, vs_str state, vs_error *error) {
+  static const char *const names[] = {"active_allocated", "active_pending_free", "inactive"};
+  vs_nearest nearest = vs_nearest_to(state);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (vs_str_equal(vs_str_from(names[i]), state)) return VS_OK;
+    vs_nearest_offer(&nearest, vs_str_from(names[i]));
+  }
+  for (size_t i = 0; i < s->blocks.count; i++)
+    if (vs_str_equal(vs_snapshot_string(s, s->blocks.data[i].state_name), state)) return VS_OK;
+  return unknown_name(error, "state", &nearest);
+}
+
+vs_status vs_filter_allow(const vs_filter *filter, const vs_snapshot *snapshot, uint32_t allowed,
+                          const char *rows, vs_error *error) {
   for (size_t i = 0; i < filter->terms.count; i++) {
     const vs_term *term = &filter->terms.data[i];
     if (term->key != VS_FILTER_TEXT && (allowed >> term->key & 1) == 0)
       return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "filter: %s have no '%s'", rows,
                      keys[term->key].name);
+    if (term->key == VS_FILTER_action) VS_TRY(check_action(snapshot, text_of(filter, term), error));
+    if (term->key == VS_FILTER_state) VS_TRY(check_state(snapshot, text_of(filter, term), error));
   }
   return VS_OK;
 }
@@ -280,10 +335,6 @@ vs_status vs_filter_prepare(vs_filter *filter, const vs_snapshot *snapshot, vs_f
   if (size != 0) memset(filter->seen.data, NOT_SEEN, size);
   filter->seen.count = size;
   return VS_OK;
-}
-
-static vs_str text_of(const vs_filter *filter, const vs_term *term) {
-  return (vs_str){filter->text.data + term->start, term->size};
 }
 
 static bool string_has(const vs_snapshot *snapshot, uint8_t *seen, uint32_t string, vs_str text) {

@@ -60,9 +60,10 @@ typedef struct vs_filter_row {
 VS_MUST_CHECK vs_status vs_filter_init(vs_filter *filter, const vs_host *host, vs_str text, vs_error *error);
 void vs_filter_deinit(vs_filter *filter);
 
-/* Refuses terms that rows of a table never have: `keys` are the bits of those they have. */
-VS_MUST_CHECK vs_status vs_filter_allow(const vs_filter *filter, uint32_t keys, const char *rows,
-                                        vs_error *error);
+/* Refuses terms that rows of a table never have (`keys` are the bits of those they have), and names of actions and states
+ * that neither PyTorch nor the file knows. */
+VS_MUST_CHECK vs_status vs_filter_allow(const vs_filter *filter, const vs_snapshot *snapshot, uint32_t keys,
+                                        const char *rows, vs_error *error);
 
 /* Makes room for remembering; before the first vs_filter_keeps. */
 VS_MUST_CHECK vs_status vs_filter_prepare(vs_filter *filter, const vs_snapshot *snapshot, vs_frames *frames);

@@ -4,7 +4,7 @@
  *   vs_lines lines;
  *   vs_lines_begin(&lines, call);                    opens "lines" in the open object
  *   vs_line_begin(&lines, VS_LINE_peak, VS_TONE_plain);
- *   vs_line_put(&lines, "%B in use", bytes);         or any other put into lines.text
+ *   vs_line_put(&lines, "%B requested", bytes);         or any other put into lines.text
  *   vs_line_end(&lines);                             or vs_line_rows_begin, rows, vs_line_rows_end
  *   vs_lines_end(&lines);
  *

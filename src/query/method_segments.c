@@ -66,7 +66,8 @@ vs_status vs_method_segments(vs_call *call) {
   vs_view *view = call->view;
   pairs chosen = {0};
   uint64_t reserved;
-  VS_TRY(vs_filter_allow(&call->request->filter, VS_SEGMENT_KEYS, "segments", call->error));
+  VS_TRY(vs_filter_allow(&call->request->filter, call->engine->snapshot, VS_SEGMENT_KEYS, "segments",
+                         call->error));
   VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot, &call->engine->frames));
   const vs_status status = choose(call, view->slice, &chosen, &reserved);
   if (status == VS_OK) write_segments(call, view, &chosen, reserved);

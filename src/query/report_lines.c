@@ -77,7 +77,7 @@ static void say_oom(vs_lines *lines, const vs_told *told, const vs_oom *oom, siz
 
 static void say_oom_state(vs_lines *lines, const vs_oom *oom) {
   vs_line_begin(lines, VS_LINE_oom_state, VS_TONE_plain);
-  vs_line_put(lines, "%B in use of %B reserved", unsigned_bytes(oom->requested),
+  vs_line_put(lines, "%B requested, %B reserved", unsigned_bytes(oom->requested),
               unsigned_bytes(oom->reserved));
   if (oom->is_looked_at)
     vs_line_put(lines, "; largest free block it could have used: %B", oom->largest_hole_area);
@@ -141,7 +141,7 @@ static void say_peak(vs_lines *lines, const vs_told *told) {
   if (is_traced) {
     vs_curve_cursor cursor = vs_curve_cursor_at_start(r->slice, &r->curves);
     vs_curve_cursor_move(&cursor, r->peak_moment);
-    vs_line_put(lines, " in use ");
+    vs_line_put(lines, " requested ");
     put_when(&lines->text, told, r->peak_moment, r->peak_time_us);
     if (r->peak_moment >= 0 && r->peak_time_us != VS_NO_TIME) {
       vs_line_put(lines, " (event %N)", (uint64_t)r->peak_moment);
@@ -162,8 +162,7 @@ static void say_peak_held(vs_lines *lines, const vs_told *told) {
       held->peak >= told->report->curves.curve[VS_CURVE_REQUESTED].peak)
     return;
   vs_line_detail_begin(lines, VS_LINE_peak_held, VS_TONE_plain);
-  vs_line_put(lines, "%B at most, not counting freed blocks that another stream may still use",
-              unsigned_bytes(held->peak));
+  vs_line_put(lines, "%B without freed blocks that another stream may still use", unsigned_bytes(held->peak));
   vs_line_end(lines);
 }
 
@@ -174,9 +173,8 @@ static void say_end(vs_lines *lines, const vs_told *told) {
   vs_line_begin(lines, VS_LINE_end, VS_TONE_plain);
   vs_line_value(lines, is_traced ? end->requested : end->reserved);
   vs_line_at(lines, vs_slice_end(told->report->slice));
-  vs_line_put(lines, "%B reserved: %B in use", end->reserved, end->active);
-  if (end->pending != 0)
-    vs_line_put(lines, " (%B of it freed, but another stream may still use it)", end->pending);
+  vs_line_put(lines, "%B reserved: %B allocated", end->reserved, end->active - end->pending);
+  if (end->pending != 0) vs_line_put(lines, ", %B pending free", end->pending);
   vs_line_put(lines, ", %B cached", end->inactive);
   if (most > end->reserved) vs_line_put(lines, "; peak reserved %B", most);
   if (is_traced) vs_line_put_brief(lines, "of %B ", end->reserved);
@@ -203,7 +201,7 @@ static void put_cached_parts(vs_lines *lines, uint64_t loose, uint64_t stuck) {
 }
 
 static void say_cached(vs_lines *lines, const vs_told *told) {
-  enum { LITTLE = 20 }; /* the part of reserved below which it does not matter: 5 % */
+  enum { LITTLE = 20 }; /* the part of reserved below which it does not matter: 5% */
   const vs_holes *holes = &told->report->fragmentation.all;
   const uint64_t stuck = holes->pinned - vs_min_u64(holes->pinned_pages, holes->pinned);
   const uint64_t reserved = told->report->end.all.reserved;
@@ -230,7 +228,7 @@ static void say_cached(vs_lines *lines, const vs_told *told) {
   }
 }
 
-/* A line of its own only where it costs 2 % or more of what is allocated. */
+/* A line of its own only where it costs 2% or more of what is allocated. */
 static void say_rounding(vs_lines *lines, const vs_end_sums *end) {
   if (end->rounding == 0) return;
   vs_line_begin(lines, VS_LINE_rounding, VS_TONE_plain);
@@ -249,7 +247,7 @@ static void say_grower(vs_lines *lines, const vs_growth *growth, bool is_first) 
   lines->has_bytes = true;
   vs_text_bytes_change(&lines->value, (int64_t)vs_min_u64(growth->bytes_per_step, INT64_MAX), lines->unit);
   vs_line_put_brief(lines, "%O", growth->stack);
-  vs_line_put(lines, "%O grows by %B every step over %C, and %B is still held: ", growth->stack,
+  vs_line_put(lines, "%O grows by %B every step over %C, and %B is still allocated: ", growth->stack,
               growth->bytes_per_step, (uint64_t)growth->steps, "step", growth->live_bytes);
   vs_line_put(lines, growth->blocks == 0 ? "its blocks get larger, not more"
                                          : "likely a leak or an unbounded cache");
@@ -391,7 +389,7 @@ void vs_report_oom_lines(vs_call *call, const vs_told *told, const vs_oom *oom) 
   vs_lines_end(&lines);
 }
 
-/* "peak 12.3 GiB; at the end 10.1 GiB in use of 14.0 GiB reserved; 1 out-of-memory error" */
+/* "peak 12.3 GiB; at the end 10.1 GiB requested of 14.0 GiB reserved; 1 out-of-memory error" */
 static void write_summary(vs_call *call, const vs_report *r) {
   const vs_unit unit = call->request->unit;
   vs_text *text = &call->scratch;
@@ -402,7 +400,7 @@ static void write_summary(vs_call *call, const vs_report *r) {
   }
   vs_text_cstr(text, "at the end ");
   vs_text_bytes(text, r->end.all.allocated, unit);
-  vs_text_cstr(text, " in use of ");
+  vs_text_cstr(text, " requested of ");
   vs_text_bytes(text, r->end.all.reserved, unit);
   vs_text_cstr(text, " reserved");
   if (r->ooms.list.count != 0) {
@@ -414,10 +412,10 @@ static void write_summary(vs_call *call, const vs_report *r) {
 
 /* The method to ask next, with "at" where it is not the peak, and what for. */
 static void write_next(vs_call *call, const vs_report *r) {
-  const char *method = "tree", *text = "who called whom, at the peak";
+  const char *method = "tree", *text = "call tree of the peak";
   vs_reply_object_begin(call->json, "next");
   if (r->ooms.list.count != 0) {
-    text = "what was in use then";
+    text = "what was allocated then";
     vs_text_u64(&call->scratch, r->ooms.list.data[r->ooms.list.count - 1].event);
     vs_reply_scratch(call, "at");
   } else if (count_growth(r) != 0 || !has_trace(r)) {

@@ -140,7 +140,7 @@ static vs_status weigh(vs_call *call, vs_view *view, vs_selection *out) {
 static vs_status fill(vs_call *call, vs_view *view, vs_selection *out) {
   vs_filter *filter = &call->request->filter;
   const vs_past *past;
-  VS_TRY(vs_filter_allow(filter, VS_LIVE_KEYS, "blocks", call->error));
+  VS_TRY(vs_filter_allow(filter, call->engine->snapshot, VS_LIVE_KEYS, "blocks", call->error));
   VS_TRY(vs_view_moment(call->engine, view, call->request->at, &out->at, call->error));
   VS_TRY(vs_view_moment(call->engine, view, call->request->since, &out->since, call->error));
   VS_TRY(vs_things_init(call->engine, view, VS_DRAWN_allocations, &out->things));

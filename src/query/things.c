@@ -156,7 +156,7 @@ vs_status vs_things_matches(vs_call *call, const vs_things *things, vs_filter *f
   matching m = {.things = &asked, .filter = filter};
   vs_matches built;
   *out = NULL;
-  VS_TRY(vs_filter_allow(filter, is_segments ? VS_SEGMENT_THING_KEYS : VS_ALLOCATION_KEYS,
+  VS_TRY(vs_filter_allow(filter, engine->snapshot, is_segments ? VS_SEGMENT_THING_KEYS : VS_ALLOCATION_KEYS,
                          vs_things_name(things->drawn), call->error));
   if (vs_filter_is_empty(filter)) return VS_OK;
   *out = vs_match_cache_find(cache, filter, false);

@@ -67,7 +67,8 @@ vs_status vs_trace_matches(vs_call *call, const vs_matches **out) {
   matching m = {.slice = slice, .view = call->view, .filter = filter, .is_folded = is_folded};
   vs_matches built;
   *out = NULL;
-  VS_TRY(vs_filter_allow(filter, VS_EVENT_KEYS | 1u << VS_FILTER_name, "events", call->error));
+  VS_TRY(
+      vs_filter_allow(filter, engine->snapshot, VS_EVENT_KEYS | 1u << VS_FILTER_name, "events", call->error));
   if (vs_filter_is_empty(filter) && !is_folded) return VS_OK;
   *out = vs_match_cache_find(&call->view->event_matches, filter, is_folded);
   if (*out != NULL) return VS_OK;

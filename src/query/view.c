@@ -140,7 +140,7 @@ void vs_scene_deinit(const vs_host *host, vs_scene *scene) {
 /* ---- moments --------------------------------------------------------------------------------------------------- */
 
 static vs_status not_there(vs_error *error, const char *why) {
-  return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "there is no such moment: %s", why);
+  return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "%s", why);
 }
 
 static vs_status first_oom(const vs_slice *slice, vs_moment *out, vs_error *error) {
@@ -149,7 +149,7 @@ static vs_status first_oom(const vs_slice *slice, vs_moment *out, vs_error *erro
       *out = event;
       return VS_OK;
     }
-  return not_there(error, "no request failed in this trace");
+  return not_there(error, "this trace has no out-of-memory error");
 }
 
 static vs_status at_time(vs_engine *engine, vs_view *view, int64_t time_us, bool is_relative, vs_moment *out,

@@ -6,27 +6,27 @@ const char vs_words_how_to_record[] =
 
 const char *vs_words_of_fragmentation(const vs_holes *holes) {
   if (holes->reserved == 0) return "nothing is reserved";
-  if (holes->free == 0) return "all reserved memory is in use";
+  if (holes->free == 0) return "all reserved memory is allocated";
   if (holes->free < holes->reserved / 10)
-    return "little of the reserved memory is free, so it hardly matters in how many pieces";
+    return "little of the reserved memory is cached, so fragmentation hardly matters";
   if (holes->releasable >= holes->free - holes->free / 10)
-    return "nearly all that is free lies in segments of its own and can go back to the driver";
+    return "nearly all cached memory is in segments without live blocks and is releasable";
   if (holes->is_unusable_known && holes->unusable >= holes->free / 4)
-    return "much of what is free lies in holes too small for anything that the program asked for";
+    return "much of the cached memory is in free blocks smaller than any request of the program";
   if (holes->pinned_pages >= holes->pinned / 2)
-    return "what is free lies between blocks in use, but most of it are whole pages, which can go back to "
-           "the driver";
+    return "cached memory shares segments with live blocks, but most of it is whole pages, which are "
+           "releasable";
   if (holes->pinned >= holes->free / 2)
-    return "most of what is free lies in segments that blocks in use pin: it can be used again, but not go "
-           "back to the driver";
-  return "some of what is free lies in segments that blocks in use pin, the rest can go back to the driver";
+    return "most of the cached memory shares segments with live blocks: it can be reused, but is not "
+           "releasable";
+  return "some of the cached memory shares segments with live blocks; the rest is releasable";
 }
 
 const char *vs_words_of_growth(const vs_growth *growth) {
   if (growth->blocks == 0) return "grows with the steps: its blocks get larger, not more";
   if (growth->rises == growth->steps)
-    return "grows every step and is still held: likely a leak or an unbounded cache";
-  return "grows nearly every step and is still held: likely a leak or an unbounded cache";
+    return "grows every step and is still allocated: likely a leak or an unbounded cache";
+  return "grows nearly every step and is still allocated: likely a leak or an unbounded cache";
 }
 
 const char *vs_words_of_oom(vs_oom_verdict verdict) {
@@ -37,10 +37,10 @@ const char *vs_words_of_oom(vs_oom_verdict verdict) {
     case VS_OOM_ELSEWHERE:
       return "a large enough block was cached, but it belongs to another stream, pool or kind of segment and "
              "could not be reused";
-    case VS_OOM_REFUSED: return "the device had enough free memory, and yet the request was refused";
+    case VS_OOM_REFUSED: return "the GPU had enough free memory, but the request was refused";
     case VS_OOM_UNKNOWN: break;
   }
-  return "the recording does not say enough to tell why";
+  return "the recording does not contain enough to tell why";
 }
 
 /* Whether the file says that expandable segments were on: in its settings, or by having one. */
@@ -59,20 +59,19 @@ static bool expandable_segments_are_on(const vs_snapshot *s) {
 const char *vs_advice_for_oom(const vs_snapshot *snapshot, vs_oom_verdict verdict) {
   switch (verdict) {
     case VS_OOM_FULL:
-      return "hold less at that moment: a smaller batch, checkpointed activations, optimizer state on the "
-             "host";
+      return "allocate less at that moment: a smaller batch, activation checkpointing, optimizer state on "
+             "the host";
     case VS_OOM_FRAGMENTED:
       if (expandable_segments_are_on(snapshot))
-        return "expandable segments are on already: free long-lived blocks together, or call "
-               "torch.cuda.empty_cache() before";
+        return "expandable_segments is already on: free long-lived blocks together, or call "
+               "torch.cuda.empty_cache() before the request";
       return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch grow one segment instead of "
              "allocating separate ones";
     case VS_OOM_ELSEWHERE:
-      return "use one stream and one pool for memory that is to be used again, or torch.cuda.empty_cache() "
-             "before the request";
+      return "call torch.cuda.empty_cache() before the request, or allocate on the stream and pool that "
+             "cached the block";
     case VS_OOM_REFUSED:
-      return "look for a limit: torch.cuda.set_per_process_memory_fraction, or one of the container or the "
-             "driver";
+      return "check for a limit: torch.cuda.set_per_process_memory_fraction, the container, the driver";
     case VS_OOM_UNKNOWN: break;
   }
   return NULL;

@@ -270,10 +270,9 @@ static vs_status find_top(const vs_builder *b, vs_value root, vs_top *top, vs_er
     return VS_OK;
   }
   if (root.kind == VS_BUILT_DICT && b->dicts.data[root.bits].count == 0) return VS_OK;
-  return vs_fail(
-      error, VS_BAD_FORMAT, 0,
-      "this is no memory snapshot: a mapping with \"segments\" or \"device_traces\" was expected, or a list "
-      "of segments");
+  return vs_fail(error, VS_BAD_FORMAT, 0,
+                 "not a PyTorch memory snapshot: expected a mapping with \"segments\" or \"device_traces\", "
+                 "or a list of segments");
 }
 
 vs_status vs_builder_finish(vs_builder *b, vs_value root, vs_snapshot **out, vs_error *error) {

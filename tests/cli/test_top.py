@@ -204,8 +204,8 @@ def test_colours(terminal, scenario):
         screen.wait(" q quit")
         first, second = (next(line for line in screen.colours().splitlines() if used in line and "GiB" not in line)
                          for used in ("108.20", "19.80"))
-        assert "\x1b[33m━" in first and "\x1b[1m\x1b[31m97%" in first  # 22 % of memory: yellow; 97 % of time: red
-        assert "\x1b[1m\x1b[31m━" in second and "\x1b[32m8%" in second  # 85 % of memory: red; 8 % of time: green
+        assert "\x1b[33m━" in first and "\x1b[1m\x1b[31m97%" in first  # 22% of memory: yellow; 97% of time: red
+        assert "\x1b[1m\x1b[31m━" in second and "\x1b[32m8%" in second  # 85% of memory: red; 8% of time: green
         screen.type("j", "j")
         chosen = re.compile(rf"\x1b\[7m.*{HIDDEN}")
         screen.until(lambda _: any(map(chosen.search, screen.colours().splitlines())), "the chosen row")

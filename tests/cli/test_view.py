@@ -507,7 +507,7 @@ def test_html_without_a_file(page_built, vramscope, folder):
 def test_html_replaces_only_when_told(page_built, vramscope, folder):
     write(folder / "out.html", b"mine")
     done = vramscope("view", "snapshot.pickle", "--html", "out.html")
-    assert done.code == 3 and done.err == "vramscope: out.html: it exists already; --force replaces it\n"
+    assert done.code == 3 and done.err == "vramscope: out.html: file exists; use --force to overwrite it\n"
     assert (folder / "out.html").read_bytes() == b"mine"
     assert vramscope("view", "snapshot.pickle", "--html", "out.html", "--force").code == 0
     assert boot((folder / "out.html").read_bytes())["mode"] == "inlined"

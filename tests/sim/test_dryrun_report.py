@@ -142,7 +142,7 @@ def test_out_of_memory(report, dryrun):
     assert all(row["fits"] == "no" for row in reply["fit"] if row["total_bytes"] < asked * GiB)
     # The state of the optimizer was not there yet: what it takes is said.
     text = " ".join(dryrun(["--gpu", "4GiB"], script).out.split())
-    assert "Does not fit" in text and "could not be had" in text and "at least" in text and "4 + 4 + 8 bytes a parameter" in text
+    assert "Does not fit" in text and "failed to allocate" in text and "at least" in text and "4 + 4 + 8 bytes a parameter" in text
 
 
 def test_out_of_memory_that_the_program_handles(report):
@@ -214,7 +214,7 @@ def test_ranks_on_cards_of_their_own(report):
 
 @pytest.mark.parametrize("conf", ("", "expandable_segments:True"))
 def test_find_smallest(report, dryrun, conf):
-    """2 % below what it says the program fails, 2 % above it runs."""
+    """2% below what it says the program fails, 2% above it runs."""
     options = ["--conf", conf] if conf else []
     script = TRAIN + "    train(batch=1 << 17)\n"
     reply, _ = report(["--gpu", "H100", "--find-smallest", *options], script)

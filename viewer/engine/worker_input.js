@@ -25,7 +25,7 @@ const INPUT_GROWTH_BASE = 32 * 1024 * 1024;
 const INPUT_GROWTH_FACTOR = 256;
 const BEHIND = "something follows behind the end of the gzip data; unpack it first: gzip -d FILE";
 const MOVED = "the file cannot be read: it was changed or moved since it was chosen";
-const TORN = "the gzip data ends too early: the file was not copied whole";
+const TORN = "truncated gzip data: the file was not copied completely";
 const TWICE = "it is compressed twice; unpack it first: gzip -d FILE";
 
 /**
@@ -174,6 +174,6 @@ function isGzip(head) {
 
 function growthError() {
   return new InputError(
-    `the gzip data grows more than ${INPUT_GROWTH_FACTOR}-fold, as if made to fill the memory; ` +
-    "if you trust it, unpack it first (gzip -d)", INPUT_STATUS.LIMIT);
+    `the gzip data expands more than ${INPUT_GROWTH_FACTOR}-fold; if you trust the file, ` +
+    "unpack it first (gzip -d)", INPUT_STATUS.LIMIT);
 }

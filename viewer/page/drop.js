@@ -170,7 +170,7 @@ function failedPage(app, entry) {
   ]);
 }
 
-/** "a.pickle: the pickle ends too early (byte 39998)", as the command line says it. */
+/** "a.pickle: truncated: the value starting here is incomplete (byte 39998)", as the command line says it. */
 function wholeSentence({ name, error }) {
   const place = error?.offset === null || error?.offset === undefined ? "" : ` (byte ${error.offset})`;
   return `${name}: ${error?.message ?? error}${place}`;

@@ -73,12 +73,12 @@ export function clockText(us) {
   return `${day} ${time}.${String(at.getMilliseconds()).padStart(3, "0")}`;
 }
 
-/** "16.5 %". */
+/** "16.5%". */
 export function shareText(share) {
   if (share === null || share === undefined) return UNKNOWN_TEXT;
   const percent = Number(share) * 100;
-  if (percent > 0 && percent < 0.05) return "< 0.1 %";
-  return `${percent.toFixed(1)} %`;
+  if (percent > 0 && percent < 0.05) return "<0.1%";
+  return `${percent.toFixed(1)}%`;
 }
 
 /** "0x7f3a10000000". @param {number|bigint|null} address */

@@ -28,7 +28,7 @@ static void put_stack(vs_table *table, vs_json stack) {
 }
 
 static void put_groups(vs_cli *cli, vs_json reply) {
-  static const vs_column columns[] = {{"in use", VS_COLUMN_RIGHT},
+  static const vs_column columns[] = {{"requested", VS_COLUMN_RIGHT},
                                       {"share", VS_COLUMN_RIGHT},
                                       {"", VS_COLUMN_BAR},
                                       {"blocks", VS_COLUMN_RIGHT},
@@ -76,9 +76,9 @@ static void put_blocks(vs_cli *cli, vs_json reply) {
                                           {"address", VS_COLUMN_LEFT},
                                           {"from event", VS_COLUMN_RIGHT},
                                           {"to event", VS_COLUMN_RIGHT},
-                                          {"by", VS_COLUMN_NAME}};
+                                          {"owner", VS_COLUMN_NAME}};
   static const vs_column without[] = {
-      {"size", VS_COLUMN_RIGHT}, {"address", VS_COLUMN_LEFT}, {"by", VS_COLUMN_NAME}};
+      {"size", VS_COLUMN_RIGHT}, {"address", VS_COLUMN_LEFT}, {"owner", VS_COLUMN_NAME}};
   const vs_json blocks = vs_reply_at(reply, "blocks");
   const size_t count = vs_json_count(blocks);
   const bool events = has_events(blocks);
@@ -113,11 +113,10 @@ static void put_reply(vs_cli *cli, vs_json reply, bool in_groups) {
     vs_words_next(cli, &(vs_next){.command = "tree",
                                   .option = "at",
                                   .value = vs_words_at(cli, "end"),
-                                  .purpose = "who called whom"});
+                                  .purpose = "as a call tree"});
   else
     vs_words_next(
-        cli, &(vs_next){
-                 .command = "blocks", .option = "by", .value = "line", .purpose = "added up by your lines"});
+        cli, &(vs_next){.command = "blocks", .option = "by", .value = "line", .purpose = "summed by line"});
 }
 
 static vs_exit ask(vs_cli *cli, vs_client *client) {

@@ -20,7 +20,7 @@ static vs_status pack(const vs_cli *cli, vs_input *input, const vs_inflater *inf
   const vs_status status = vs_input_need(input, VS_TRACE_MAGIC_SIZE);
   if (status != VS_OK && !vs_input_ended(input, status)) return status;
   if (!vs_trace_is(input->data + input->pos, input->end - input->pos))
-    return vs_fail(error, VS_BAD_FORMAT, 0, "it is no recording: only .vram files are compacted");
+    return vs_fail(error, VS_BAD_FORMAT, 0, "not a .vram recording");
   return vs_trace_compact(cli->host, input, &inflate, &deflate, &writer, &done->report, &done->after, error);
 }
 

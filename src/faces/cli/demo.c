@@ -124,12 +124,11 @@ static void put_bytes(vs_demo_line *line, uint64_t bytes) {
 }
 
 static void put_introduction(vs_demo_line *line, vs_json reply) {
-  vs_text_cstr(&line->text, "A small GPT is trained with AdamW on a GPU of ");
+  vs_text_cstr(&line->text, "A small GPT is trained with AdamW on a simulated GPU of ");
   put_bytes(line, vs_reply_u64(reply, "total_bytes"));
-  vs_text_cstr(
-      &line->text,
-      ", in batches of changing length. All of it is made up, but for one thing: what becomes of the "
-      "memory that is asked for is what PyTorch's allocator would do.");
+  vs_text_cstr(&line->text,
+               ", in batches of changing length. The model is synthetic; the allocator behaves exactly like "
+               "PyTorch's.");
   vs_screen_paragraphs(line->screen, 0, vs_text_view(&line->text));
   vs_text_byte(&line->screen->text, '\n');
   line->text.bytes.count = 0;
@@ -139,21 +138,22 @@ static void put_out_of_memory(vs_demo_line *line, vs_json reply, vs_json run, vs
   vs_text_cstr(&line->text, "out of memory in step ");
   vs_text_count(&line->text, vs_reply_u64(run, "steps_done") + 1);
   vs_text_format(&line->text, " of %U: ", vs_reply_u64(reply, "steps"));
+  vs_text_cstr(&line->text, "failed to allocate ");
   put_bytes(line, vs_reply_u64(oom, "driver_bytes"));
-  vs_text_cstr(&line->text, " could not be had, while ");
+  vs_text_cstr(&line->text, " with ");
   put_bytes(line, vs_reply_u64(oom, "reserved_bytes") - vs_reply_u64(oom, "allocated_bytes"));
-  vs_text_cstr(&line->text, " lay unused in the allocator's cache and ");
+  vs_text_cstr(&line->text, " cached and ");
   put_bytes(line, vs_reply_u64(oom, "device_free_bytes"));
-  vs_text_cstr(&line->text, " on the GPU");
+  vs_text_cstr(&line->text, " free on the GPU");
 }
 
 static void put_all_steps(vs_demo_line *line, vs_json run) {
   const uint64_t steps = vs_reply_u64(run, "steps_done");
   vs_text_cstr(&line->text, steps == 1 ? "" : "all ");
   vs_words_count(&line->text, steps, "step");
-  vs_text_cstr(&line->text, "; at most ");
+  vs_text_cstr(&line->text, "; peak ");
   put_bytes(line, vs_reply_u64(run, "peak_allocated_bytes"));
-  vs_text_cstr(&line->text, " in use and ");
+  vs_text_cstr(&line->text, " allocated, ");
   put_bytes(line, vs_reply_u64(run, "peak_reserved_bytes"));
   vs_text_cstr(&line->text, " reserved");
 }
@@ -202,7 +202,7 @@ static void put_next(vs_demo *demo) {
   vs_text *to = &demo->cli->screen.text;
   if (vs_cli_has(demo->cli, VS_OPTION_QUIET)) return;
   if (!vs_cli_has(demo->cli, VS_OPTION_KEEP)) {
-    vs_text_cstr(to, "Next: vramscope demo --keep demo.vram  # keeps the recording, to look around\n");
+    vs_text_cstr(to, "Next: vramscope demo --keep demo.vram  # keeps the recording\n");
     return;
   }
   vs_text_cstr(to, "      vramscope export ");
@@ -244,8 +244,8 @@ static vs_exit say(const vs_demo *demo, vs_error *error, vs_status status) {
   const bool is_file = kept != NULL && (status == VS_IO || status == VS_NOT_FOUND);
   error->status = status == VS_BAD_FORMAT ? VS_BAD_ARGUMENT : is_file ? VS_IO : status;
   error->offset = VS_NO_OFFSET; /* it is a short text */
-  if (is_file && vs_str_equal(vs_str_from(error->text), VS_STR("it exists already")))
-    vs_fail(error, error->status, VS_NO_OFFSET, "%s", "it exists already; --force replaces it");
+  if (is_file && vs_str_equal(vs_str_from(error->text), VS_STR("file exists")))
+    vs_fail(error, error->status, VS_NO_OFFSET, "%s", "file exists; use --force to overwrite it");
   return vs_say_error(is_file ? vs_str_from(kept) : VS_STR(""), error);
 }
 

@@ -52,11 +52,11 @@ static void put_running(const view *v, vs_text *line, const vs_dryrun_progress *
     vs_text_cstr(line, "not used yet");
   } else {
     if (progress->cards_in_use > 1)
-      vs_text_format(line, "%u GPUs in use, GPU %u: ", progress->cards_in_use, progress->card);
+      vs_text_format(line, "%u GPUs used, GPU %u: ", progress->cards_in_use, progress->card);
     vs_text_bytes(line, progress->used_bytes, unit);
     vs_text_cstr(line, " now, ");
     vs_text_bytes(line, progress->peak_bytes, unit);
-    vs_text_cstr(line, " at most of ");
+    vs_text_cstr(line, " peak of ");
     vs_text_bytes(line, progress->total_bytes, unit);
   }
   if (progress->steps != 0) vs_text_format(line, ", step %U", progress->steps);
@@ -66,7 +66,7 @@ static void put_running(const view *v, vs_text *line, const vs_dryrun_progress *
 
 static void put_searching(const view *v, vs_text *line, const vs_dryrun_progress *progress) {
   const vs_unit unit = v->cli->screen.unit;
-  vs_text_format(line, "looking for the smallest size, run %u: ", progress->run);
+  vs_text_format(line, "searching the smallest size, run %u: ", progress->run);
   vs_text_bytes(line, progress->tried_bytes, unit);
   vs_text_cstr(line, " (more than ");
   vs_text_bytes(line, progress->low_bytes, unit);

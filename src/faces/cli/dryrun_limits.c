@@ -6,9 +6,9 @@ static void put_room(vs_sheet *p, vs_text *cell, vs_json row) {
   const vs_str fits = vs_reply_str(row, "fits");
   const int64_t room = vs_reply_i64(row, "headroom_bytes");
   if (vs_str_equal(fits, VS_STR("tight"))) {
-    vs_text_cstr(cell, "only by giving cached memory back");
+    vs_text_cstr(cell, "only with cache flushes");
   } else if (vs_str_equal(fits, VS_STR("unknown"))) {
-    vs_text_cstr(cell, "it may need more than was seen");
+    vs_text_cstr(cell, "unknown: it may need more than this run showed");
   } else {
     vs_text_bytes(cell, room < 0 ? 0 - (uint64_t)room : (uint64_t)room, p->screen->unit);
     vs_text_cstr(cell, room < 0 ? " short" : " to spare");
@@ -26,7 +26,7 @@ static void put_least(vs_sheet *p, vs_json needs) {
   vs_text *line = vs_sheet_begin(p);
   vs_text_cstr(line, "at least ");
   vs_sheet_bytes(p, least);
-  vs_text_cstr(line, " to get past this point; what it needs after it is not known");
+  vs_text_cstr(line, " to get past this point; what follows is unknown");
   uint32_t named = 0;
   for (size_t i = 0; i < vs_json_count(fits) && named < 3; i++) {
     const vs_json row = vs_json_at(fits, i);
@@ -36,7 +36,7 @@ static void put_least(vs_sheet *p, vs_json needs) {
     vs_sheet_name(p, row);
   }
   if (vs_reply_u64(largest, "total_bytes") > own)
-    vs_text_format(line, "; --gpu %S shows it all", vs_reply_str(largest, "gpu"));
+    vs_text_format(line, "; --gpu %S shows the whole run", vs_reply_str(largest, "gpu"));
   vs_sheet_end(p, "Needs", VS_STYLE_TITLE);
 }
 
@@ -84,13 +84,13 @@ void vs_dryrun_put_search(vs_sheet *p) {
     return;
   }
   vs_text_bytes_up(line, bytes, p->screen->unit);
-  vs_text_format(line, " will do (--gpu %S), known to 1 %% after ", vs_reply_str(search, "gpu"));
+  vs_text_format(line, " (±1%%, --gpu %S), after ", vs_reply_str(search, "gpu"));
   vs_words_count(line, vs_reply_u64(search, "runs"), "more run");
   unsigned named = 0;
   for (size_t i = 0; i < vs_json_count(fits) && named < 3; i++) {
     const vs_json row = vs_json_at(fits, i);
     if (vs_reply_u64(row, "total_bytes") < bytes) continue;
-    vs_text_cstr(line, named == 0 ? "; the first cards that have as much: " : ", ");
+    vs_text_cstr(line, named == 0 ? "; the smallest GPUs with as much: " : ", ");
     vs_sheet_name(p, row);
     named++;
   }
@@ -140,10 +140,11 @@ static bool put_doubts_of(vs_sheet *p, const char *kind, const char *before) {
 
 static const char *values_read(const vs_sheet *p) {
   const vs_str values = vs_reply_str(p->reply, "values");
-  if (vs_str_equal(values, VS_STR("zeros"))) return "the program read results of the GPU, which were zeros: ";
+  if (vs_str_equal(values, VS_STR("zeros")))
+    return "the program reads values from the GPU; here they are zeros: ";
   return vs_str_equal(values, VS_STR("true"))
-             ? "the program read results of the GPU, which were zeros, and true where it asked for truth: "
-             : "the program read results of the GPU, which were what copies had left there: ";
+             ? "the program reads values from the GPU; here they are zeros, and true for truth tests: "
+             : "the program reads values from the GPU; here they are what copies wrote last: ";
 }
 
 static const char *lost(const vs_sheet *p) {
@@ -156,9 +157,9 @@ static const char *lost(const vs_sheet *p) {
 }
 
 void vs_dryrun_put_doubts(vs_sheet *p) {
-  const char *label = "Not known";
+  const char *label = "Unknown";
   if (put_doubts_of(p, "value_read", values_read(p))) {
-    vs_text_cstr(&p->line, ". Did it decide by them?");
+    vs_text_cstr(&p->line, ". If your code branches on them, use --values");
     vs_sheet_end(p, label, VS_STYLE_TITLE);
     label = "";
   }
@@ -171,9 +172,9 @@ void vs_dryrun_put_doubts(vs_sheet *p) {
     label = "";
   }
   if (put_doubts_of(p, "history_lost", lost(p))) {
-    vs_text_cstr(&p->line,
-                 " ended by a signal or os._exit: what PyTorch knew of its memory is lost, and only the "
-                 "driver's figures are left");
+    vs_text_cstr(
+        &p->line,
+        " ended by a signal or os._exit: PyTorch's figures are lost, and only the driver's are known");
     vs_sheet_end(p, label, VS_STYLE_TITLE);
     label = "";
   }

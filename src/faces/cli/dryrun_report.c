@@ -14,15 +14,16 @@ static void put_headline(vs_sheet *p, vs_style style) {
 
 static void put_end(vs_sheet *p) {
   const uint64_t number = vs_reply_u64(p->reply, "signal");
-  if (number != 0) vs_text_format(&p->line, "signal %U (%s) ended it", number, vs_signal_text((int)number));
-  else vs_text_format(&p->line, "it ended with exit status %D", vs_reply_i64(p->reply, "exit_code"));
+  if (number != 0) vs_text_format(&p->line, "ended by signal %U (%s)", number, vs_signal_text((int)number));
+  else vs_text_format(&p->line, "exit status %D", vs_reply_i64(p->reply, "exit_code"));
 }
 
 static vs_style put_stopped(vs_sheet *p) {
-  vs_text_cstr(&p->line, vs_reply_bool(p->reply, "interrupted") ? "Interrupted: "
-                                                                : "Stopped, but not for lack of memory: ");
+  vs_text_cstr(&p->line, vs_reply_bool(p->reply, "interrupted")
+                             ? "Interrupted: "
+                             : "The program failed, not because of memory: ");
   put_end(p);
-  vs_text_cstr(&p->line, ". It had taken ");
+  vs_text_cstr(&p->line, ". Until then it took ");
   vs_sheet_shares(p, p->card);
   vs_text_cstr(&p->line, " on ");
   vs_sheet_machine(p);
@@ -32,7 +33,7 @@ static vs_style put_stopped(vs_sheet *p) {
 static vs_style put_no_cuda(vs_sheet *p) {
   vs_text_cstr(&p->line, "The program did not use the GPU (");
   vs_sheet_machine(p);
-  vs_text_cstr(&p->line, "): there is nothing to report");
+  vs_text_cstr(&p->line, "): nothing to report");
   if (vs_reply_i64(p->reply, "exit_code") != 0) {
     vs_text_cstr(&p->line, "; ");
     put_end(p);
@@ -52,9 +53,9 @@ static vs_style put_answer(vs_sheet *p) {
     return VS_STYLE_GOOD;
   }
   if (vs_sheet_is(p, "handled")) {
-    vs_text_cstr(line, "Ran through on ");
+    vs_text_cstr(line, "Completed on ");
     vs_sheet_machine(p);
-    vs_text_cstr(line, ", but met ");
+    vs_text_cstr(line, ", with ");
     vs_words_count(line, vs_sheet_torch_sum(p, "ooms"), "out-of-memory error");
     vs_text_cstr(line, ", which the program handled");
     return VS_STYLE_TITLE;
@@ -116,9 +117,9 @@ static bool is_too_much_to_train(const vs_sheet *p) {
 
 static void put_larger(vs_sheet *p) {
   vs_text_cstr(vs_sheet_begin(p),
-               "a larger card, or less to hold: weights, gradients and Adam's moments alone are ");
+               "a larger GPU, or less state: weights, gradients and Adam's moments alone need ");
   vs_sheet_bytes(p, vs_reply_u64(p->reply, "training_bytes"));
-  vs_text_cstr(&p->line, ". Several GPUs can share them (FSDP); 8-bit moments or LoRA make them smaller");
+  vs_text_cstr(&p->line, ". FSDP shares them between GPUs; 8-bit moments or LoRA make them smaller");
   vs_sheet_end(p, "  try", VS_STYLE_TITLE);
 }
 
@@ -127,10 +128,10 @@ static void put_oom(vs_sheet *p) {
   const uint64_t count = vs_sheet_torch_sum(p, "ooms");
   if (vs_reply_is_unknown(oom)) return;
   vs_text *line = vs_sheet_begin(p);
+  vs_text_cstr(line, "failed to allocate ");
   vs_sheet_bytes(p, vs_reply_u64(oom, "asked_bytes"));
-  vs_text_cstr(line, " could not be had");
   if (vs_json_count(vs_reply_at(seen, "stack")) != 0) {
-    vs_text_cstr(line, ", by ");
+    vs_text_cstr(line, " at ");
     vs_words_label(line, seen);
   }
   if (vs_json_count(p->cards) > 1) vs_text_format(line, ", on GPU %U", vs_reply_u64(oom, "device"));
@@ -140,11 +141,11 @@ static void put_oom(vs_sheet *p) {
   vs_sheet_bytes(p, vs_reply_u64(oom, "free_bytes"));
   vs_text_cstr(line, " free on the GPU");
   if (!vs_reply_is_unknown(vs_reply_at(oom, "reserved_bytes"))) {
-    vs_text_cstr(line, "; PyTorch held ");
+    vs_text_cstr(line, "; PyTorch reserved ");
     vs_sheet_bytes(p, vs_reply_u64(oom, "reserved_bytes"));
     vs_text_cstr(line, ", ");
     vs_sheet_bytes(p, vs_reply_u64(oom, "allocated_bytes"));
-    vs_text_cstr(line, " of it in use");
+    vs_text_cstr(line, " of it allocated");
   }
   vs_sheet_end(p, "  then", VS_STYLE_TITLE);
   put_sentence(p, vs_reply_at(seen, "sentence"), "  why");
@@ -169,7 +170,7 @@ static void put_card_peak(vs_sheet *p, vs_json card, const char *label) {
   const uint64_t taken = vs_reply_u64(card, "taken_bytes"), retries = vs_reply_u64(torch, "retries");
   vs_text *line = vs_sheet_begin(p);
   vs_sheet_shares(p, card);
-  vs_text_cstr(line, " in use on the GPU");
+  vs_text_cstr(line, " used on the GPU");
   if (!vs_reply_is_unknown(torch)) {
     vs_text_cstr(line, ": ");
     vs_sheet_bytes(p, vs_reply_u64(torch, "peak_reserved_bytes"));
@@ -177,7 +178,7 @@ static void put_card_peak(vs_sheet *p, vs_json card, const char *label) {
     vs_sheet_bytes(p, vs_reply_u64(torch, "peak_allocated_bytes"));
     vs_text_cstr(line, " allocated, ");
     vs_sheet_bytes(p, vs_reply_u64(torch, "peak_requested_bytes"));
-    vs_text_cstr(line, " asked for)");
+    vs_text_cstr(line, " requested)");
     put_outside(p, card);
   }
   if (taken != 0) {
@@ -186,9 +187,10 @@ static void put_card_peak(vs_sheet *p, vs_json card, const char *label) {
   }
   if (retries != 0) {
     vs_text_cstr(line, "; ");
-    vs_text_count(line, retries);
-    vs_text_cstr(line, retries == 1 ? " time" : " times");
-    vs_text_cstr(line, " PyTorch had to give cached memory back to go on");
+    vs_text_cstr(line, "PyTorch flushed its cache ");
+    if (retries == 1) vs_text_cstr(line, "once");
+    else vs_words_count(line, retries, "time");
+    vs_text_cstr(line, " (cudaMalloc retry)");
   }
   vs_sheet_end(p, label, VS_STYLE_TITLE);
 }
@@ -256,14 +258,14 @@ static void put_unused(vs_sheet *p) {
   const uint64_t unused = reserved - used;
   vs_text *line = vs_sheet_begin(p);
   vs_sheet_bytes(p, unused);
-  vs_text_cstr(line, " of what was reserved at the peak lay unused (");
+  vs_text_cstr(line, " of the memory reserved at the peak was not allocated (");
   vs_text_percent(line, unused, reserved);
   vs_text_cstr(line, "): fragmentation ");
   vs_text_cstr(line, unused < reserved / LITTLE ? "is low"
                      : unused < reserved / HIGH ? "is noticeable"
                                                 : "is high");
   if (unused >= reserved / HIGH) vs_text_cstr(line, "; try --conf expandable_segments:True");
-  vs_sheet_end(p, "Unused", VS_STYLE_TITLE);
+  vs_sheet_end(p, "Cached", VS_STYLE_TITLE);
 }
 
 /* ---- the model */

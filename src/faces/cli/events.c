@@ -51,7 +51,7 @@ typedef enum vs_field {
   TIME,
   ACTION,
   SIZE,
-  IN_USE,
+  REQUESTED,
   RESERVED,
   BY /* the last */,
   FIELDS
@@ -75,7 +75,7 @@ static void put_field(vs_cli *cli, vs_text *text, vs_json event, vs_field field,
     case TIME: put_seconds(text, vs_reply_at(event, "time_us"), first); break;
     case ACTION: vs_screen_safe(text, vs_reply_str(event, "action")); break;
     case SIZE: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "size_bytes")); break;
-    case IN_USE: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "requested_after_bytes")); break;
+    case REQUESTED: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "requested_after_bytes")); break;
     case RESERVED: vs_words_bytes(&cli->screen, text, vs_reply_at(event, "reserved_after_bytes")); break;
     case BY:
     case FIELDS: break;
@@ -100,7 +100,7 @@ static void put_events(vs_cli *cli, vs_json events, const vs_window *window, vs_
       [TIME] = {"seconds", VS_COLUMN_RIGHT},
       [ACTION] = {"action", VS_COLUMN_LEFT},
       [SIZE] = {"size", VS_COLUMN_RIGHT},
-      [IN_USE] = {"in use", VS_COLUMN_RIGHT},
+      [REQUESTED] = {"requested", VS_COLUMN_RIGHT},
       [RESERVED] = {"reserved", VS_COLUMN_RIGHT},
       [BY] = {"by", VS_COLUMN_NAME},
   };
@@ -139,11 +139,11 @@ static void put_title(vs_cli *cli, vs_json reply, const vs_window *window) {
   vs_text_count(&what, shown);
   vs_text_cstr(&what, " of ");
   vs_words_count(&what, vs_reply_u64(reply, "count"), "event");
-  if (vs_cli_has(cli, VS_OPTION_FILTER)) vs_text_cstr(&what, " that the filter keeps");
+  if (vs_cli_has(cli, VS_OPTION_FILTER)) vs_text_cstr(&what, " match the filter");
   if (shown != 0 && all_same(events, "reserved_after_bytes")) {
     vs_text_cstr(&what, "; ");
     vs_words_bytes(&cli->screen, &what, vs_reply_at(vs_json_at(events, 0), "reserved_after_bytes"));
-    vs_text_cstr(&what, " reserved all the time");
+    vs_text_cstr(&what, " reserved throughout");
   }
   vs_words_title(cli, reply, vs_text_view(&where), vs_text_view(&what));
   vs_text_deinit(&what);
@@ -160,7 +160,7 @@ static void put_next(vs_cli *cli, const vs_window *window) {
   else
     vs_words_next(
         cli,
-        &(vs_next){.command = "tree", .option = "at", .value = event, .purpose = "what was in use then"});
+        &(vs_next){.command = "tree", .option = "at", .value = event, .purpose = "what was allocated then"});
 }
 
 /* ---- the command */

@@ -23,10 +23,10 @@ static const vs_export_format *find_format(const char *typed) {
   }
   vs_error error;
   if (nearest.best.size != 0)
-    vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "there is no format \"%S\"; did you mean %S?",
+    vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unknown format \"%S\"; did you mean %S?",
             vs_str_from(typed), nearest.best);
   else
-    vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "there is no format \"%S\" (see: vramscope export --help)",
+    vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unknown format \"%S\" (see: vramscope export --help)",
             vs_str_from(typed));
   (void)vs_say_error(VS_STR(""), &error);
   return NULL;
@@ -70,7 +70,7 @@ vs_exit vs_cli_export(vs_cli *cli) {
   const vs_export_format *format = find_format(cli->line->arguments[1]);
   if (format == NULL) return VS_EXIT_USAGE;
   if (!vs_cli_has(cli, VS_OPTION_OUTPUT) && vs_stream_is_terminal(VS_STDOUT))
-    return refuse("it would fill the screen: name a file, for example -o memory%s", format->extension);
+    return refuse("binary output to a terminal: name a file, for example -o memory%s", format->extension);
   const bool is_sqlite = is_format(format->name, sqlite_name);
   if (is_sqlite && !has_file(cli))
     return refuse("an SQLite database needs a file: -o memory%s", format->extension);

@@ -78,7 +78,8 @@ static vs_exit say_output(const vs_cli *cli, vs_error *error, vs_status status) 
 
 static vs_exit open_output(vs_cli *cli) {
   const char *name = cli->line->values[VS_OPTION_OUTPUT];
-  const bool is_own = cli->line->command == VS_COMMAND_compact; /* it writes its file itself, and says how that went */
+  const bool is_own =
+      cli->line->command == VS_COMMAND_compact; /* it writes its file itself, and says how that went */
   if (name == NULL || is_own || vs_str_equal(vs_str_from(name), VS_STR("-"))) {
     vs_outfile_stdout(&cli->out);
     return VS_EXIT_OK;
@@ -86,8 +87,8 @@ static vs_exit open_output(vs_cli *cli) {
   vs_error error;
   const vs_status status = vs_outfile_create(&cli->out, name, vs_cli_has(cli, VS_OPTION_FORCE), &error);
   if (status == VS_OK) return VS_EXIT_OK;
-  if (vs_str_equal(vs_str_from(error.text), VS_STR("it exists already")))
-    vs_fail(&error, status, VS_NO_OFFSET, "%s", "it exists already; --force replaces it");
+  if (vs_str_equal(vs_str_from(error.text), VS_STR("file exists")))
+    vs_fail(&error, status, VS_NO_OFFSET, "%s", "file exists; use --force to overwrite it");
   return say_output(cli, &error, status);
 }
 
@@ -113,9 +114,10 @@ static vs_exit run(vs_cli *cli) {
   const vs_line *line = cli->line;
   if (vs_line_has(line, VS_OPTION_VERSION)) {
     vs_text_format(&cli->screen.text, "vramscope %s\n", vs_version_text());
+  } else if (line->command == VS_COMMAND_COUNT) {
+    vs_help_overview(&cli->screen);
   } else if (vs_line_has(line, VS_OPTION_HELP)) {
-    if (line->command == VS_COMMAND_COUNT) vs_help_overview(&cli->screen);
-    else vs_help_command(&cli->screen, line->command);
+    vs_help_command(&cli->screen, line->command);
   } else {
     code = runs[line->command](cli);
   }
@@ -142,13 +144,9 @@ int main(int argc, char **argv) {
   vs_line line;
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   if (vs_line_parse(&line, argc, argv, &error) != VS_OK) return (int)say_usage(&line, &error);
-  if (line.command == VS_COMMAND_COUNT && line.given == 0) {
-    vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
-            "what shall it do? For example: vramscope report FILE, vramscope help");
-    return (int)vs_say_error(VS_STR(""), &error);
-  }
   cli.host = vs_host_default();
   cli.line = &line;
   const vs_exit code = run(&cli);
+  if (code == VS_EXIT_OK && line.command == VS_COMMAND_COUNT && line.given == 0) return VS_EXIT_USAGE;
   return code == VS_EXIT_OK ? cli.program_exit : (int)code;
 }

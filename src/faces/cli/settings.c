@@ -64,7 +64,7 @@ static void put_value(vs_text *line, vs_str value) {
 static void put_source(vs_page *page, const vs_given *given) {
   vs_text *line = &page->line;
   if (given->text == NULL) {
-    vs_text_cstr(line, "nothing: none of these is set:");
+    vs_text_cstr(line, "no settings: none of these is set:");
     for (uint32_t i = 0; i < VS_ALLOC_VARIABLES; i++)
       vs_text_format(line, "%s %s", i == 0 ? "" : ",", vs_alloc_variables[i]);
     end(page, "Set by", VS_STYLE_TITLE);
@@ -78,7 +78,7 @@ static void put_source(vs_page *page, const vs_given *given) {
     end(page, "", VS_STYLE_PLAIN);
   }
   if (given->unused != NULL) {
-    vs_text_format(line, "%s is set, too, and does not count", given->unused);
+    vs_text_format(line, "%s is also set, but ignored", given->unused);
     end(page, "", VS_STYLE_PLAIN);
   }
 }
@@ -99,7 +99,7 @@ static void put_changed(vs_page *page, vs_json settings) {
     label = "";
   }
   if (*label == 0) return;
-  vs_text_cstr(&page->line, "nothing: every setting is at its default");
+  vs_text_cstr(&page->line, "no settings: everything is at its default");
   end(page, label, VS_STYLE_TITLE);
 }
 
@@ -126,7 +126,7 @@ static void put_warnings(vs_page *page, const vs_given *given, vs_json warnings)
   const bool is_environment = given->text == NULL || given->which != VS_ALLOC_VARIABLES;
   if (is_environment && vs_process_variable(no_caching) != NULL) {
     vs_text_format(&page->line,
-                   "%s is set: PyTorch asks the driver for every allocation, whatever stands above",
+                   "%s is set: PyTorch calls the driver for every allocation and ignores the settings above",
                    no_caching);
     end(page, "Warning", VS_STYLE_BAD);
   }
@@ -139,12 +139,12 @@ static void put_warnings(vs_page *page, const vs_given *given, vs_json warnings)
 /* The program of the reader's own with these settings. PyTorch has no profiles: those only the demo can follow. */
 static void put_next(vs_page *page, const vs_given *given, vs_json reply) {
   vs_text *line = &page->line;
-  const char *purpose = "your program with them, no GPU needed";
+  const char *purpose = "your program with them, without a GPU";
   const bool is_demo =
       vs_str_contains(vs_str_from(given->text == NULL ? "" : given->text), VS_STR("profile"));
   if (vs_reply_u64(reply, "differing") == 0) {
     vs_text_cstr(line, "vramscope settings expandable_segments:True");
-    purpose = "what a setting would do";
+    purpose = "the effect of a setting";
   } else {
     vs_text_format(line, "vramscope %s", is_demo ? "demo" : "dryrun");
     if (is_demo || given->which == VS_ALLOC_VARIABLES || is_for_vramscope_alone(given)) {
@@ -152,7 +152,7 @@ static void put_next(vs_page *page, const vs_given *given, vs_json reply) {
       vs_words_shell(line, given->text);
     }
     vs_text_cstr(line, is_demo ? "" : " -- python3 train.py");
-    if (is_demo) purpose = "a made-up run with them";
+    if (is_demo) purpose = "a simulated run with them";
   }
   vs_text_byte(&page->cli->screen.text, '\n');
   vs_words_next_line(page->cli, vs_text_view(line), purpose);

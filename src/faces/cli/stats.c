@@ -15,13 +15,13 @@ static void put_part(vs_text *text, vs_json row) {
   } else if (!vs_reply_is_unknown(kind)) {
     vs_screen_safe(text, vs_json_str(kind, VS_STR("")));
   } else {
-    vs_text_cstr(text, "not known");
+    vs_text_cstr(text, "unknown");
   }
 }
 
 static void put_parts(vs_cli *cli, vs_json rows, const char *heading) {
   const vs_column columns[] = {{heading, VS_COLUMN_LEFT},     {"reserved", VS_COLUMN_RIGHT},
-                               {"in use", VS_COLUMN_RIGHT},   {"unused", VS_COLUMN_RIGHT},
+                               {"active", VS_COLUMN_RIGHT},   {"cached", VS_COLUMN_RIGHT},
                                {"rounding", VS_COLUMN_RIGHT}, {"segments", VS_COLUMN_RIGHT},
                                {"blocks", VS_COLUMN_RIGHT}};
   if (vs_json_count(rows) == 0) return;
@@ -118,11 +118,11 @@ static void put_sum(vs_cli *cli, vs_json reply) {
   vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "reserved_bytes"));
   vs_text_cstr(&what, " reserved: ");
   vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "active_bytes"));
-  vs_text_cstr(&what, " in use, ");
+  vs_text_cstr(&what, " active, ");
   vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "releasable_bytes"));
-  vs_text_cstr(&what, " unused that could go back to the GPU, ");
+  vs_text_cstr(&what, " releasable, ");
   vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "pinned_bytes"));
-  vs_text_cstr(&what, " unused between blocks in use. Largest unused piece: ");
+  vs_text_cstr(&what, " not releasable (live blocks share its segments); largest free block ");
   vs_words_bytes(&cli->screen, &what, vs_reply_at(state, "largest_hole_bytes"));
   vs_words_title(cli, reply, VS_STR("at the end"), vs_text_view(&what));
   vs_text_deinit(&what);
@@ -145,7 +145,7 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
   vs_words_next(cli, &(vs_next){.command = "blocks",
                                 .option = "by",
                                 .value = "size",
-                                .purpose = "how big the blocks are that were never freed"});
+                                .purpose = "sizes of the blocks that were never freed"});
   vs_json_doc_deinit(&document);
   return VS_EXIT_OK;
 }

@@ -154,7 +154,7 @@ static void put_calls(drawing *d, int64_t parent, unsigned depth) {
 
 static vs_status draw(drawing *d, vs_json reply) {
   static const vs_column columns[] = {
-      {"in use", VS_COLUMN_RIGHT}, {"share", VS_COLUMN_RIGHT}, {"", VS_COLUMN_NAME}};
+      {"requested", VS_COLUMN_RIGHT}, {"share", VS_COLUMN_RIGHT}, {"", VS_COLUMN_NAME}};
   const uint64_t rows = vs_words_top(d->cli, ROWS);
   d->least = rows == UINT64_MAX ? 1 : vs_max_u64(vs_reply_u64(reply, "bytes") / LEAST_SHARE, 1);
   VS_TRY(hang(d, vs_reply_at(reply, "nodes")));
@@ -182,7 +182,7 @@ static vs_exit put_reply(vs_cli *cli, vs_json reply) {
   vs_words_next(cli, &(vs_next){.command = "blocks",
                                 .option = "at",
                                 .value = vs_words_at(cli, "peak"),
-                                .purpose = "the biggest blocks one by one"});
+                                .purpose = "the largest blocks, one by one"});
   return VS_EXIT_OK;
 }
 

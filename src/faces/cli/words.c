@@ -76,9 +76,9 @@ void vs_words_live_title(vs_cli *cli, vs_json reply, const char *usual) {
   vs_scratch_init(&what, &cli->screen);
   vs_words_moment(cli, &where, usual, vs_json_i64(vs_reply_at(vs_reply_at(reply, "at"), "event"), -1));
   vs_text_bytes(&what, vs_reply_u64(reply, "bytes"), cli->screen.unit);
-  vs_text_cstr(&what, " in use in ");
+  vs_text_cstr(&what, " requested in ");
   vs_words_count(&what, vs_reply_u64(reply, "count"), "block");
-  if (vs_cli_has(cli, VS_OPTION_FILTER)) vs_text_cstr(&what, " that the filter keeps");
+  if (vs_cli_has(cli, VS_OPTION_FILTER)) vs_text_cstr(&what, " that match the filter");
   vs_words_title(cli, reply, vs_text_view(&where), vs_text_view(&what));
   vs_text_deinit(&what);
   vs_text_deinit(&where);
@@ -167,7 +167,7 @@ void vs_words_next_view(vs_cli *cli) {
   vs_scratch_init(&line, &cli->screen);
   vs_text_cstr(&line, "vramscope view ");
   vs_words_shell(&line, name);
-  put_next(cli, next_margin, vs_text_view(&line), "to look around in the browser");
+  put_next(cli, next_margin, vs_text_view(&line), "explore it in the browser");
   vs_text_deinit(&line);
 }
 

@@ -33,7 +33,7 @@ void vs_words_file(vs_screen *screen, vs_str name, vs_str rest);
 /* The title of a table: "snapshot.pickle, GPU 0, `where`" and below it `what`, with an empty line behind. Both are safe. */
 void vs_words_title(vs_cli *cli, vs_json reply, vs_str where, vs_str what);
 
-/* That of a reply about what was in use at a moment. */
+/* That of a reply about what was allocated at a moment. */
 void vs_words_live_title(vs_cli *cli, vs_json reply, const char *usual);
 
 /* "at the peak (event 8,812)": the moment asked for by --at, or `usual`, and the event that it turned out to be (below 0: before them

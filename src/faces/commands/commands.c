@@ -133,11 +133,9 @@ vs_command_id vs_command_find(vs_str name, vs_error *error) {
     vs_nearest_offer(&nearest, known);
   }
   if (nearest.best.size != 0)
-    vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "there is no command \"%S\"; did you mean \"%S\"?", name,
+    vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unknown command \"%S\"; did you mean \"%S\"?", name,
             nearest.best);
-  else if (vs_str_contains(name, VS_STR(".")) || vs_str_contains(name, VS_STR("/")))
-    vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "the command comes first: vramscope report %S", name);
-  else vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "there is no command \"%S\"; see: vramscope help", name);
+  else vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unknown command \"%S\"; see: vramscope help", name);
   return VS_COMMAND_COUNT;
 }
 
@@ -149,7 +147,7 @@ static vs_option_id find_option(vs_str name, vs_error *error) {
     vs_nearest_offer(&nearest, known);
   }
   const char *hint = nearest.best.size == 0 ? "; see: vramscope help" : "; did you mean --";
-  vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "there is no option --%S%s%S%s", name, hint, nearest.best,
+  vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unknown option --%S%s%S%s", name, hint, nearest.best,
           nearest.best.size == 0 ? "" : "?");
   return VS_OPTION_COUNT;
 }
@@ -164,7 +162,7 @@ static vs_option_id find_letter(vs_command_id command, char letter, vs_error *er
     found = id;
   }
   if (found != VS_OPTION_COUNT) return (vs_option_id)found;
-  vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "there is no option -%S; see: vramscope help",
+  vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unknown option -%S; see: vramscope help",
           (vs_str){&letter, 1});
   return VS_OPTION_COUNT;
 }
@@ -245,15 +243,29 @@ static vs_status take_program(parser *p) {
   return VS_OK;
 }
 
+static bool looks_like_file(vs_str word) {
+  return vs_str_equal(word, VS_STR("-")) || vs_str_contains(word, VS_STR(".")) ||
+         vs_str_contains(word, VS_STR("/"));
+}
+
+/* The first word: a command, or a file to report on. */
+static vs_status take_command(parser *p, const char *word) {
+  vs_line *line = p->line;
+  if (looks_like_file(vs_str_from(word))) {
+    line->command = VS_COMMAND_report;
+    line->arguments[line->argument_count++] = word;
+    return VS_OK;
+  }
+  line->command = vs_command_find(vs_str_from(word), p->error);
+  return line->command == VS_COMMAND_COUNT ? VS_BAD_ARGUMENT : VS_OK;
+}
+
 static vs_status take_argument(parser *p, const char *word) {
   vs_line *line = p->line;
-  if (line->command == VS_COMMAND_COUNT) {
-    line->command = vs_command_find(vs_str_from(word), p->error);
-    return line->command == VS_COMMAND_COUNT ? VS_BAD_ARGUMENT : VS_OK;
-  }
+  if (line->command == VS_COMMAND_COUNT) return take_command(p, word);
   if (takes_program(&vs_commands[line->command])) return take_program(p);
   if (line->argument_count == VS_MAX_ARGUMENTS)
-    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "\"%S\" is one word too many", vs_str_from(word));
+    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unexpected argument \"%S\"", vs_str_from(word));
   line->arguments[line->argument_count++] = word;
   return VS_OK;
 }
@@ -281,8 +293,9 @@ static vs_status check_arguments(const parser *p) {
   size_t most, least;
   count_arguments(command->arguments, &most, &least);
   if (p->line->argument_count > most)
-    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s takes %s: \"%S\" is too much", command->name,
-                   command->arguments, vs_str_from(p->line->arguments[most]));
+    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unexpected argument \"%S\": %s takes %s",
+                   vs_str_from(p->line->arguments[most]), command->name,
+                   command->arguments[0] == 0 ? "none" : command->arguments);
   if (p->line->argument_count < least)
     return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s needs %s: vramscope %s %s", command->name,
                    p->line->argument_count == 0 ? "a file" : "a format", command->name, command->arguments);

@@ -27,7 +27,13 @@ typedef enum vs_exit {
 } vs_exit;
 
 /* The headings of the options in the help. */
-typedef enum vs_option_group { VS_GROUP_RUN, VS_GROUP_WHAT, VS_GROUP_HOW, VS_GROUP_COUNT } vs_option_group;
+typedef enum vs_option_group {
+  VS_GROUP_RUN,
+  VS_GROUP_WHAT,
+  VS_GROUP_HOW,
+  VS_GROUP_COMMON, /* of nearly every command: explained once, in `vramscope help` */
+  VS_GROUP_COUNT
+} vs_option_group;
 
 /* A set of options is bits. */
 #define VS_OPTION_BIT(id) (UINT64_C(1) << (id))

@@ -37,30 +37,6 @@ static void put_row(vs_screen *screen, const char *name, size_t columns, const c
   vs_text_deinit(&row);
 }
 
-/* ---- the overview */
-
-void vs_help_overview(vs_screen *screen) {
-  vs_screen_paragraphs(screen, 0, vs_str_from(vs_help_intro));
-  put_heading(screen, "Usage");
-  put_line(screen, "  vramscope COMMAND [OPTION]... FILE");
-  put_heading(screen, "Commands");
-  for (unsigned id = 0; id < VS_COMMAND_COUNT; id++) {
-    char name[64];
-    vs_format(name, sizeof name, "%s %s", vs_commands[id].name, vs_commands[id].arguments);
-    put_row(screen, name, 22, vs_commands[id].summary);
-  }
-  put_heading(screen, "Start with");
-  put_line(screen, "  vramscope demo");
-  put_line(screen, "  vramscope report snapshot.pickle");
-  put_line(screen, "  vramscope help report");
-  vs_text_byte(&screen->text, '\n');
-  vs_screen_paragraphs(screen, 0, vs_str_from(vs_help_files));
-  vs_text_byte(&screen->text, '\n');
-  put_line(screen, recording);
-}
-
-/* ---- a command */
-
 static void put_options(vs_screen *screen, uint64_t options, vs_option_group group, const char *heading) {
   bool first = true;
   for (unsigned id = 0; id < VS_OPTION_COUNT; id++) {
@@ -76,6 +52,65 @@ static void put_options(vs_screen *screen, uint64_t options, vs_option_group gro
   }
 }
 
+/* ---- the overview */
+
+void vs_help_overview(vs_screen *screen) {
+  vs_screen_paragraphs(screen, 0, vs_str_from(vs_help_intro));
+  put_heading(screen, "Usage");
+  put_line(screen, "  vramscope COMMAND [OPTION]... FILE");
+  put_line(screen, "  vramscope FILE                       the same as vramscope report FILE");
+  put_heading(screen, "Commands");
+  for (unsigned id = 0; id < VS_COMMAND_COUNT; id++) {
+    char name[64];
+    vs_format(name, sizeof name, "%s %s", vs_commands[id].name, vs_commands[id].arguments);
+    put_row(screen, name, 22, vs_commands[id].summary);
+  }
+  put_options(screen, VS_EVERY_OPTION, VS_GROUP_COMMON, "Common options");
+  put_heading(screen, "Exit status");
+#define VS_EXIT(name, value, meaning) put_row(screen, #value, 5, meaning);
+#include "faces/commands/exits.def"
+#undef VS_EXIT
+  put_heading(screen, "Start with");
+  put_line(screen, "  vramscope demo");
+  put_line(screen, "  vramscope report snapshot.pickle");
+  put_line(screen, "  vramscope help report");
+  vs_text_byte(&screen->text, '\n');
+  vs_screen_paragraphs(screen, 0, vs_str_from(vs_help_files));
+  vs_text_byte(&screen->text, '\n');
+  put_line(screen, recording);
+}
+
+/* ---- a command */
+
+/* The names of the common options that a command takes, in one paragraph. */
+static void put_common(vs_screen *screen, uint64_t options) {
+  vs_text names;
+  vs_scratch_init(&names, screen);
+  for (unsigned id = 0; id < VS_OPTION_COUNT; id++) {
+    const vs_option *option = &vs_options[id];
+    if ((options >> id & 1) == 0 || option->group != VS_GROUP_COMMON) continue;
+    if (names.bytes.count != 0) vs_text_cstr(&names, ", ");
+    if (option->letter != 0) vs_text_format(&names, "-%c/", option->letter);
+    vs_text_format(&names, "--%s", option->name);
+  }
+  put_heading(screen, "Common options (see: vramscope help)");
+  vs_screen_paragraphs(screen, 2, vs_text_view(&names));
+  vs_text_deinit(&names);
+}
+
+static void put_filters(vs_screen *screen) {
+  put_heading(screen, "Filters");
+  vs_screen_paragraphs(screen, 2,
+                       VS_STR("A filter has one or more terms, separated by spaces; a row has to match all "
+                              "of them. A term is text that "
+                              "a function or file of the stack contains, or KEY OPERATOR VALUE without "
+                              "spaces, with = != < <= > >=. "
+                              "Put values with spaces in double quotes: annotation=\"step 3\"."));
+#define VS_FILTER_KEY(name, TYPE, sentence) put_row(screen, #name, 14, sentence);
+#include "query/filter_keys.def"
+#undef VS_FILTER_KEY
+}
+
 static void put_formats(vs_screen *screen) {
   put_heading(screen, "Formats");
   for (size_t i = 0; i < vs_export_format_count; i++) {
@@ -86,16 +121,12 @@ static void put_formats(vs_screen *screen) {
   }
 }
 
-static void put_exits(vs_screen *screen, vs_command_id id) {
+/* Of `smi`, whose exit codes are those of nvidia-smi. */
+static void put_smi_exits(vs_screen *screen) {
   put_heading(screen, "Exit status");
-#define VS_SMI_EXIT(name, value, meaning) \
-  if (id == VS_COMMAND_smi) put_row(screen, #value, 7, meaning);
+#define VS_SMI_EXIT(name, value, meaning) put_row(screen, #value, 7, meaning);
 #include "faces/smi/exits.def"
 #undef VS_SMI_EXIT
-  if (id == VS_COMMAND_smi) return;
-#define VS_EXIT(name, value, meaning) put_row(screen, #value, 5, meaning);
-#include "faces/commands/exits.def"
-#undef VS_EXIT
 }
 
 void vs_help_command(vs_screen *screen, vs_command_id id) {
@@ -110,6 +141,7 @@ void vs_help_command(vs_screen *screen, vs_command_id id) {
   put_options(screen, command->options, VS_GROUP_RUN, "What to simulate");
   put_options(screen, command->options, VS_GROUP_WHAT, "What to show");
   put_options(screen, command->options, VS_GROUP_HOW, "How to show it");
+  if ((command->options & VS_OPTION_BIT(VS_OPTION_FILTER)) != 0) put_filters(screen);
   put_heading(screen, "Examples");
   for (size_t i = 0; i < vs_example_count; i++) {
     if (vs_examples[i].command != id) continue;
@@ -117,5 +149,6 @@ void vs_help_command(vs_screen *screen, vs_command_id id) {
     vs_format(line, sizeof line, "vramscope %s", vs_examples[i].line);
     put_row(screen, line, 6, vs_examples[i].purpose);
   }
-  put_exits(screen, id);
+  if (id == VS_COMMAND_smi) put_smi_exits(screen);
+  put_common(screen, command->options);
 }

@@ -1,13 +1,13 @@
 /* The manual page, from the same tables as the help. roff: https://man7.org/linux/man-pages/man7/man-pages.7.html */
 #include "faces/commands/help.h"
 
-const char vs_help_intro[] = "vramscope reads the memory snapshots that PyTorch writes for CUDA programs and "
-                             "says where the GPU memory went.";
+const char vs_help_intro[] = "vramscope shows where GPU memory went, why it ran out, and whether a program "
+                             "will fit. It reads PyTorch's memory snapshots and records its own.";
 
 const char vs_help_files[] =
-    "FILE is a snapshot as torch.cuda.memory._dump_snapshot() writes it (a pickle of any age, which is read "
-    "without "
-    "running any of it), or its JSON form; either may be compressed with gzip. - is standard input.";
+    "FILE is a snapshot written by torch.cuda.memory._dump_snapshot() of any PyTorch version (the pickle is "
+    "read, never executed), its JSON form, or a recording (.vram); it may be compressed with gzip. - is "
+    "standard input.";
 
 /* Text for roff: a backslash is \e, a hyphen \-, and a dot or quote that would begin a request is hidden by \&. */
 static void put(vs_text *text, const char *plain) {

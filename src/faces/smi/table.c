@@ -3,7 +3,7 @@
 #include "codec/json_reply.h"
 #include "faces/terminal/table.h"
 
-enum { LABEL = 8, BAR = 24, FIGURES = 34 }; /* columns: of "]  31.60 GiB of 140.4 GiB, 22.5 %" */
+enum { LABEL = 8, BAR = 24, FIGURES = 34 }; /* columns: of "]  31.60 GiB of 140.4 GiB, 22.5%" */
 
 /* ---- pieces of text */
 
@@ -45,7 +45,7 @@ static void put_watts(vs_text *text, uint64_t milliwatts) {
   vs_text_format(text, "%U W", (milliwatts + 500) / 1000);
 }
 
-/* "43 C, 295 W of 700 W, busy 100 %": only what is known. */
+/* "43 C, 295 W of 700 W, busy 100%": only what is known. */
 static void put_state(vs_smi_line *line, vs_json device) {
   const bool has_power = vs_reply_knows(device, "power_mw");
   if (vs_reply_knows(device, "temperature_c"))
@@ -56,7 +56,7 @@ static void put_state(vs_smi_line *line, vs_json device) {
     put_watts(&line->text, vs_reply_u64(device, "power_limit_mw"));
   }
   if (vs_reply_knows(device, "utilization_gpu_percent"))
-    vs_text_format(next_piece(line), "busy %U %%", vs_reply_u64(device, "utilization_gpu_percent"));
+    vs_text_format(next_piece(line), "busy %U%%", vs_reply_u64(device, "utilization_gpu_percent"));
 }
 
 static void put_name(vs_smi_line *line, vs_json device) {
@@ -88,7 +88,7 @@ static void put_bar(vs_screen *screen, uint64_t used, uint64_t total) {
   vs_text_cstr(&screen->text, "]  ");
 }
 
-/* "[|||   ]  31.60 GiB of 140.4 GiB, 22.5 %". */
+/* "[|||   ]  31.60 GiB of 140.4 GiB, 22.5%". */
 static void put_memory(vs_smi_line *line, vs_json memory) {
   vs_screen *screen = line->screen;
   const uint64_t used = vs_reply_u64(memory, "used_bytes"), total = vs_reply_u64(memory, "total_bytes");

@@ -27,7 +27,7 @@ void vs_top_put_power(char to[static VS_TOP_WORD], vs_metric draw, vs_metric lim
 /* "n/a", "denied", "lost": a reason in a column of six. */
 const char *vs_top_reason_word(vs_reason reason);
 
-/* How full something is, by nvitop's thresholds: below 10 % little, from 75 % (of time) or 80 % (of
+/* How full something is, by nvitop's thresholds: below 10% little, from 75% (of time) or 80% (of
  * memory) much. */
 vs_ink vs_top_ink_of_memory(uint64_t used, uint64_t total);
 vs_ink vs_top_ink_of_utilization(vs_metric percent);

@@ -159,20 +159,20 @@ static void shares(void **state) {
     uint64_t part, whole;
     const char *text;
   } cases[] = {
-      {0, 7, "0.0 %"},
-      {123, 1000, "12.3 %"},
-      {1235, 10000, "12.4 %"},
-      {1, 1, "100.0 %"},
-      {3, 2, "150.0 %"},
-      {1, 2001, "<0.1 %"},
-      {1, 2000, "0.1 %"},
-      {2000, 2001, ">99.9 %"},
-      {999, 1000, "99.9 %"},
-      {0, 0, "- %"},
-      {5, 0, "- %"},
-      {UINT64_MAX / 2, UINT64_MAX, "50.0 %"},
-      {UINT64_MAX - 1, UINT64_MAX, ">99.9 %"},
-      {1, UINT64_MAX, "<0.1 %"},
+      {0, 7, "0.0%"},
+      {123, 1000, "12.3%"},
+      {1235, 10000, "12.4%"},
+      {1, 1, "100.0%"},
+      {3, 2, "150.0%"},
+      {1, 2001, "<0.1%"},
+      {1, 2000, "0.1%"},
+      {2000, 2001, ">99.9%"},
+      {999, 1000, "99.9%"},
+      {0, 0, "-%"},
+      {5, 0, "-%"},
+      {UINT64_MAX / 2, UINT64_MAX, "50.0%"},
+      {UINT64_MAX - 1, UINT64_MAX, ">99.9%"},
+      {1, UINT64_MAX, "<0.1%"},
   };
   vs_text text;
   vs_text_init(&text, vs_host_default(), NULL);
@@ -189,9 +189,8 @@ static void shares(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bytes),
-      cmocka_unit_test(bytes_up),     cmocka_unit_test(changes), cmocka_unit_test(counts),
-      cmocka_unit_test(durations), cmocka_unit_test(shares),
+      cmocka_unit_test(bytes),  cmocka_unit_test(bytes_up),  cmocka_unit_test(changes),
+      cmocka_unit_test(counts), cmocka_unit_test(durations), cmocka_unit_test(shares),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

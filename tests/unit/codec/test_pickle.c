@@ -167,10 +167,10 @@ static void refuses_what_contains_itself(void **state) {
 
 static void tells_where_it_is_broken(void **state) {
   (void)state;
-  FAILS("", VS_TRUNCATED, 0, "ends too early");
-  FAILS("\x80", VS_TRUNCATED, 0, "ends too early");
-  FAILS("]K", VS_TRUNCATED, 1, "ends too early");
-  FAILS("X\x05\0\0\0abc", VS_TRUNCATED, 0, "ends too early");
+  FAILS("", VS_TRUNCATED, 0, "truncated");
+  FAILS("\x80", VS_TRUNCATED, 0, "truncated");
+  FAILS("]K", VS_TRUNCATED, 1, "truncated");
+  FAILS("X\x05\0\0\0abc", VS_TRUNCATED, 0, "truncated");
   FAILS("\x80\x09.", VS_UNSUPPORTED, 0, "protocol 9");
   FAILS("]\xff", VS_BAD_FORMAT, 1, "0xff");
   FAILS(".", VS_BAD_FORMAT, 0, "STOP finds too few values");

@@ -174,8 +174,8 @@ static void what_cannot_be_read_is_refused_with_its_place(void **state) {
   expect_refused(VS_STR(GZ GZ "abc.."), VS_UNSUPPORTED, "compressed twice", VS_NO_OFFSET);
   expect_refused(VS_STR(GZ "BZh9."), VS_UNSUPPORTED, "bzip2", VS_NO_OFFSET);
   expect_refused(VS_STR("BZh9"), VS_UNSUPPORTED, "bzip2", VS_NO_OFFSET);
-  expect_refused(VS_STR(GZ "abc"), VS_BAD_FORMAT, "ends too early", 5);
-  expect_refused(VS_STR(GZ "abc." GZ), VS_BAD_FORMAT, "ends too early", 8);
+  expect_refused(VS_STR(GZ "abc"), VS_BAD_FORMAT, "truncated", 5);
+  expect_refused(VS_STR(GZ "abc." GZ), VS_BAD_FORMAT, "truncated", 8);
   expect_refused(VS_STR(GZ "abc!d."), VS_BAD_FORMAT, "damaged", 6);
 }
 

@@ -182,9 +182,9 @@ static void what_is_not_in_the_file_is_not_found(void **state) {
   expect_refused("{\"method\":\"live\",\"params\":{\"at\":11}}", VS_NOT_FOUND,
                  "there is no event 11: the trace of this device has 11");
   expect_refused("{\"method\":\"live\",\"params\":{\"device\":1,\"at\":\"oom\"}}", VS_NOT_FOUND,
-                 "there is no such moment: no request failed in this trace");
+                 "this trace has no out-of-memory error");
   expect_refused("{\"method\":\"live\",\"params\":{\"device\":1,\"at\":\"1s\"}}", VS_NOT_FOUND,
-                 "there is no such moment: this trace has no times");
+                 "this trace has no times");
   expect_refused("{\"method\":\"events\",\"params\":{\"filter\":\"state=inactive\"}}", VS_BAD_ARGUMENT,
                  "filter: events have no 'state'");
   expect_refused("{\"method\":\"timeline\",\"params\":{\"from\":5,\"to\":2}}", VS_BAD_ARGUMENT,

@@ -160,6 +160,15 @@ static void values_can_be_quoted(void **state) {
   assert_false(keeps("lifetime>=2ms", &row));
 }
 
+static void expect_not_allowed(const char *text, const char *sentence) {
+  const uint32_t names = 1u << VS_FILTER_action | 1u << VS_FILTER_state;
+  vs_filter filter;
+  expect_ok(vs_filter_init(&filter, vs_host_default(), vs_str_from(text), &error));
+  expect_status(vs_filter_allow(&filter, s, names, "rows", &error), VS_BAD_ARGUMENT);
+  assert_string_equal(error.text, sentence);
+  vs_filter_deinit(&filter);
+}
+
 static void mistakes_are_explained(void **state) {
   (void)state;
   expect_refused("size>big", "filter 'size>big': a size is a number, perhaps with B, KiB, MiB, GiB");
@@ -184,12 +193,21 @@ static void mistakes_are_explained(void **state) {
                  "filter 'name=b12345678901234567_1': a name is written b7f0000_2 or s7f0000_0");
   expect_refused("name<b1_2", "filter 'name<b1_2': names have no order, only = and !=");
   expect_refused("a \"b", "filter '\"b': the quote is not closed");
+  expect_refused(
+      "sise>1MiB",
+      "filter 'sise>1MiB': unknown key; did you mean 'size'? (put text that contains = < > in double "
+      "quotes)");
+  expect_refused("vector<float>",
+                 "filter 'vector<float>': unknown key (put text that contains = < > in double quotes)");
   vs_filter filter;
-  expect_ok(vs_filter_init(&filter, vs_host_default(), VS_STR("size>1 state=x"), &error));
-  expect_ok(vs_filter_allow(&filter, 1u << VS_FILTER_size | 1u << VS_FILTER_state, "rows", &error));
-  expect_status(vs_filter_allow(&filter, 1u << VS_FILTER_size, "events", &error), VS_BAD_ARGUMENT);
+  expect_ok(vs_filter_init(&filter, vs_host_default(), VS_STR("size>1 state=inactive"), &error));
+  expect_ok(vs_filter_allow(&filter, s, 1u << VS_FILTER_size | 1u << VS_FILTER_state, "rows", &error));
+  expect_status(vs_filter_allow(&filter, s, 1u << VS_FILTER_size, "events", &error), VS_BAD_ARGUMENT);
   assert_string_equal(error.text, "filter: events have no 'state'");
   vs_filter_deinit(&filter);
+  expect_not_allowed("action=aloc", "filter: unknown action 'aloc'; did you mean 'alloc'?");
+  expect_not_allowed("action!=nothing_like_it", "filter: unknown action 'nothing_like_it'");
+  expect_not_allowed("state=inactiv", "filter: unknown state 'inactiv'; did you mean 'inactive'?");
 }
 
 int main(void) {

@@ -40,13 +40,13 @@ static void holes_are_told_by_what_can_be_done_with_them(void **state) {
     const char *part; /* of the sentence */
   } cases[] = {
       {{.reserved = 0}, "nothing is reserved"},
-      {{.reserved = 100, .active = 100}, "in use"},
+      {{.reserved = 100, .active = 100}, "is allocated"},
       {{.reserved = 100, .active = 95, .free = 5, .pinned = 5}, "hardly matters"},
-      {{.reserved = 100, .active = 50, .free = 50, .releasable = 50}, "go back to the driver"},
-      {{.reserved = 100, .free = 50, .pinned = 50, .unusable = 20, .is_unusable_known = true}, "too small"},
+      {{.reserved = 100, .active = 50, .free = 50, .releasable = 50}, "is releasable"},
+      {{.reserved = 100, .free = 50, .pinned = 50, .unusable = 20, .is_unusable_known = true}, "smaller than any request"},
       {{.reserved = 100, .free = 50, .pinned = 50, .pinned_pages = 40}, "whole pages"},
-      {{.reserved = 100, .free = 50, .pinned = 40, .releasable = 10}, "most of what is free"},
-      {{.reserved = 100, .free = 50, .pinned = 20, .releasable = 30}, "some of what is free"},
+      {{.reserved = 100, .free = 50, .pinned = 40, .releasable = 10}, "most of the cached"},
+      {{.reserved = 100, .free = 50, .pinned = 20, .releasable = 30}, "some of the cached"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     assert_non_null(strstr(vs_words_of_fragmentation(&cases[i].holes), cases[i].part));

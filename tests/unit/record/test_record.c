@@ -436,7 +436,7 @@ static void test_opening_says_why_not(void **state) {
   (void)close_it(recorder);
   options.may_replace = false;
   expect_status(vs_record_open(vs_host_default(), &options, &recorder, &error), VS_IO);
-  assert_string_equal(error.text, "it exists already");
+  assert_string_equal(error.text, "file exists");
   options.may_replace = true;
   options.ring_slots = 1000;
   expect_status(vs_record_open(vs_host_default(), &options, &recorder, &error), VS_BAD_ARGUMENT);

@@ -348,8 +348,8 @@ static void what_is_no_snapshot_is_refused(void **state) {
   expect_refusal("hello", VS_BAD_FORMAT, "neither a pickle nor JSON");
   expect_refusal("PK\003\004", VS_UNSUPPORTED, "zip");
   expect_refusal(" \n<!DOCTYPE html>", VS_UNSUPPORTED, "web page");
-  expect_refusal("{\"traceEvents\": []}", VS_BAD_FORMAT, "no memory snapshot");
-  expect_refusal("[1, 2]", VS_BAD_FORMAT, "no memory snapshot");
+  expect_refusal("{\"traceEvents\": []}", VS_BAD_FORMAT, "not a PyTorch memory snapshot");
+  expect_refusal("[1, 2]", VS_BAD_FORMAT, "not a PyTorch memory snapshot");
   expect_refusal("{\"segments\": 5}", VS_BAD_FORMAT, "\"segments\" is not a list of segments");
   expect_refusal("{\"segments\": [5]}", VS_BAD_FORMAT, "\"segments\" is not a list of segments");
   expect_refusal("{\"device_traces\": [{\"action\": \"alloc\"}]}", VS_BAD_FORMAT, "\"device_traces\"");
