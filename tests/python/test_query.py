@@ -621,7 +621,7 @@ def test_texts(demo, folder):
     shown = [line for line in report["devices"][0]["lines"] if not line["detail"]]
     for words in [line["text"] for line in shown] + [row["label"] for row in shown[4]["rows"][:5]]:
         assert words in " ".join(text.split()) and words in command
-    for figure in ("failed to allocate 786.0 MiB", "6.41 GiB in use", "train.py:46 train_step", "metrics.py:19 topk",
+    for figure in ("failed to allocate 786.0 MiB", "6.41 GiB requested", "train.py:46 train_step", "metrics.py:19 topk",
                    "15,928 events"):
         assert figure in text and figure in command
     with vramscope.open(folder / "demo.pickle") as snapshot:
