@@ -25,6 +25,8 @@
  * Threads   One object is used by one thread at a time. A call of NVML may take seconds, and one that hangs cannot
  *           be ended: who draws a screen asks on another thread.
  * Statuses  VS_BAD_ARGUMENT is also: no such unit. VS_NO_MEMORY is the host's memory.
+ * Stable    Structs that a program hands in or has filled may get more members at their ends: the functions that take them are inline
+ *           and pass their size. Rows of arrays (vs_devices_process, vs_devices_account, vs_devices_cost) stay as they are.
  * Sources   Names and rules are NVML's and CUDA's as NVIDIA documents them; where that is silent, a comment says whose
  *           observation it is.
  */
@@ -110,8 +112,13 @@ typedef struct vs_devices_failure {
  * Fails: VS_NOT_FOUND  there is no NVML library (code 12) or no driver runs (9)
  *        VS_DEVICE     NVML says anything else; `code` is its number
  *        VS_NO_MEMORY */
-VS_API VS_MUST_CHECK vs_status vs_devices_open(const vs_devices_options *options, vs_devices **devices,
-                                               vs_devices_failure *failure);
+VS_API VS_MUST_CHECK vs_status vs_devices_open_sized(const vs_devices_options *options, size_t options_size,
+                                                     vs_devices **devices, vs_devices_failure *failure,
+                                                     size_t failure_size);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status
+vs_devices_open(const vs_devices_options *options, vs_devices **devices, vs_devices_failure *failure) {
+  return vs_devices_open_sized(options, sizeof *options, devices, failure, sizeof *failure);
+}
 VS_API void vs_devices_close(vs_devices *devices); /* NULL is fine */
 
 /* Whether NVML has said that it lost the driver or a card (its returns 1, 9, 15, 18, 28): figures stay unknown until
@@ -121,9 +128,18 @@ VS_API bool vs_devices_is_stale(const vs_devices *devices);
 /* Closes NVML, opens it anew and lists the units again: after vs_devices_is_stale, or where cards may have been
  * divided (MIG) anew. Unit numbers may mean others then: look them up by UUID. After a failure there are no units,
  * and it may be tried again. Fails: as vs_devices_open */
-VS_API VS_MUST_CHECK vs_status vs_devices_refresh(vs_devices *devices, vs_devices_failure *failure);
+VS_API VS_MUST_CHECK vs_status vs_devices_refresh_sized(vs_devices *devices, vs_devices_failure *failure,
+                                                        size_t size);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status
+vs_devices_refresh(vs_devices *devices, vs_devices_failure *failure) {
+  return vs_devices_refresh_sized(devices, failure, sizeof *failure);
+}
 
-VS_API void vs_devices_driver_of(const vs_devices *devices, vs_devices_driver *driver);
+VS_API void vs_devices_driver_of_sized(const vs_devices *devices, vs_devices_driver *driver, size_t size);
+__attribute__((unused)) static inline void vs_devices_driver_of(const vs_devices *devices,
+                                                                vs_devices_driver *driver) {
+  vs_devices_driver_of_sized(devices, driver, sizeof *driver);
+}
 
 /* ---- units ------------------------------------------------------------------------------------------------ */
 
@@ -153,8 +169,13 @@ typedef struct vs_devices_info {
 } vs_devices_info;
 
 /* Fails: VS_BAD_ARGUMENT */
-VS_API VS_MUST_CHECK vs_status vs_devices_info_of(const vs_devices *devices, uint32_t unit,
-                                                  vs_devices_info *info);
+VS_API VS_MUST_CHECK vs_status vs_devices_info_of_sized(const vs_devices *devices, uint32_t unit,
+                                                        vs_devices_info *info, size_t size);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_devices_info_of(const vs_devices *devices,
+                                                                                 uint32_t unit,
+                                                                                 vs_devices_info *info) {
+  return vs_devices_info_of_sized(devices, unit, info, sizeof *info);
+}
 
 /* Loads and initialises CUDA's driver in this process (no context) and takes CUDA's numbers from it, cards matched
  * by UUID, then by PCI id, never by number. From then on cuda_index is what this process' CUDA says, whatever the
@@ -215,8 +236,13 @@ typedef struct vs_devices_memory {
 
 /* `with_processes` also asks who holds it, for which NVML takes a lock (milliseconds).
  * Fails: VS_BAD_ARGUMENT, VS_NO_MEMORY; what NVML does not tell is a reason in the figures */
-VS_API VS_MUST_CHECK vs_status vs_devices_memory_of(vs_devices *devices, uint32_t unit, bool with_processes,
-                                                    vs_devices_memory *memory);
+VS_API VS_MUST_CHECK vs_status vs_devices_memory_of_sized(vs_devices *devices, uint32_t unit,
+                                                          bool with_processes, vs_devices_memory *memory,
+                                                          size_t size);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status
+vs_devices_memory_of(vs_devices *devices, uint32_t unit, bool with_processes, vs_devices_memory *memory) {
+  return vs_devices_memory_of_sized(devices, unit, with_processes, memory, sizeof *memory);
+}
 
 /* `used` alone, in one call of NVML and no bookkeeping (about 10 us): for who asks often. Of unified memory it is
  * unknown. */
@@ -321,8 +347,13 @@ typedef struct vs_devices_preload_cost {
 /* Makes this process' primary context on CUDA's card `cuda_index` and keeps it until the process ends, so that it
  * is not in what is measured later. Loads CUDA's driver, whatever the options say.
  * Fails: VS_NOT_FOUND (no libcuda, no such card), VS_DEVICE_MEMORY, VS_DEVICE; `error` has the sentence */
-VS_API VS_MUST_CHECK vs_status vs_devices_preload(vs_devices *devices, uint32_t cuda_index,
-                                                  vs_devices_preload_cost *cost, vs_error *error);
+VS_API VS_MUST_CHECK vs_status vs_devices_preload_sized(vs_devices *devices, uint32_t cuda_index,
+                                                        vs_devices_preload_cost *cost, size_t size,
+                                                        vs_error *error);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status
+vs_devices_preload(vs_devices *devices, uint32_t cuda_index, vs_devices_preload_cost *cost, vs_error *error) {
+  return vs_devices_preload_sized(devices, cuda_index, cost, sizeof *cost, error);
+}
 
 /* What one function of NVML cost this object so far, those that have not been called included. */
 typedef struct vs_devices_cost {

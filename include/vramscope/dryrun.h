@@ -10,6 +10,8 @@
  * prints, and what that command renders its text from.
  *
  * Units     Sizes are bytes, times microseconds.
+ * Stable    vs_dryrun_plan, vs_dryrun_watch, vs_dryrun_end and vs_dryrun_progress may get more members at their ends; vs_dryrun_run is
+ *           inline and passes their size.
  * Processes A run takes part in this process' signals: what would end this process (INT, TERM, HUP) goes to the program
  *           instead, whose end is then reported. So one run at a time in a process, and on its main thread.
  * Files     What the processes leave behind lies in a folder in TMPDIR, which is gone when this returns. */
@@ -106,9 +108,15 @@ typedef struct vs_dryrun_end {
  * Fails: VS_BAD_ARGUMENT  the plan makes no sense; VS_IO  the simulated CUDA is not there, a file cannot be made, or the
  *        program cannot be started; VS_NOT_FOUND  there is no such program; VS_UNSUPPORTED  this system cannot;
  *        VS_NO_MEMORY, and what the writer fails with */
-VS_API VS_MUST_CHECK vs_status vs_dryrun_run(const vs_host *host, const vs_dryrun_plan *plan,
-                                             const vs_dryrun_watch *watch, vs_writer reply,
-                                             vs_dryrun_end *end, vs_error *error);
+VS_API VS_MUST_CHECK vs_status vs_dryrun_run_sized(const vs_host *host, const vs_dryrun_plan *plan,
+                                                   size_t plan_size, const vs_dryrun_watch *watch,
+                                                   size_t watch_size, vs_writer reply, vs_dryrun_end *end,
+                                                   size_t end_size, vs_error *error);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status
+vs_dryrun_run(const vs_host *host, const vs_dryrun_plan *plan, const vs_dryrun_watch *watch, vs_writer reply,
+              vs_dryrun_end *end, vs_error *error) {
+  return vs_dryrun_run_sized(host, plan, sizeof *plan, watch, sizeof *watch, reply, end, sizeof *end, error);
+}
 
 #ifdef __cplusplus
 }

@@ -20,6 +20,9 @@
  * Statuses  VS_BAD_ARGUMENT is also: no such device. VS_NO_MEMORY is the host's memory, VS_DEVICE_MEMORY the card's,
  *           VS_DEVICE any other failure of the driver. A function that fails has changed nothing, unless it says so.
  * Sentences What exactly was wrong is in `error`, where a function has one, and else in vs_live_error_text.
+ * Stable    Structs that a program hands in, and those that it has filled, may get more members at their ends: the functions that
+ *           take them are inline and pass their size (the `..._sized` beside them, for languages without our headers). So may
+ *           vs_live_oom, which the library makes. vs_live_process, vs_live_frame, vs_live_pool and vs_scope_bytes stay as they are.
  * Back ends backend:cudaMallocAsync in the settings leaves memory to the driver's own pool. History, snapshots and
  *           recordings are then VS_UNSUPPORTED, nobody is told of failures, and of the figures there are bytes allocated
  *           and reserved and their peaks: as PyTorch.
@@ -97,7 +100,12 @@ typedef struct vs_live_options {
  *                                        the byte in that text
  *        VS_NOT_FOUND, VS_UNSUPPORTED    there is no CUDA driver, or it refuses
  *        VS_IO  the recording; VS_NO_MEMORY */
-VS_API VS_MUST_CHECK vs_status vs_live_open(const vs_live_options *options, vs_live **live, vs_error *error);
+VS_API VS_MUST_CHECK vs_status vs_live_open_sized(const vs_live_options *options, size_t size, vs_live **live,
+                                                  vs_error *error);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_live_open(const vs_live_options *options,
+                                                                           vs_live **live, vs_error *error) {
+  return vs_live_open_sized(options, sizeof *options, live, error);
+}
 
 /* Ends the recording, gives all memory back to the cards, whoever uses it, and forgets everything (but for what of a real
  * card backend:cudaMallocAsync has handed out: that stays with the process). Scopes that are open end with it. NULL is fine.
@@ -119,8 +127,13 @@ typedef struct vs_live_device_info {
 } vs_live_device_info;
 
 /* Fails: VS_BAD_ARGUMENT */
-VS_API VS_MUST_CHECK vs_status vs_live_device_of(const vs_live *live, uint32_t device,
-                                                 vs_live_device_info *info);
+VS_API VS_MUST_CHECK vs_status vs_live_device_of_sized(const vs_live *live, uint32_t device,
+                                                       vs_live_device_info *info, size_t size);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_live_device_of(const vs_live *live,
+                                                                                uint32_t device,
+                                                                                vs_live_device_info *info) {
+  return vs_live_device_of_sized(live, device, info, sizeof *info);
+}
 
 /* ---- memory ----------------------------------------------------------------------------------------------- */
 
@@ -200,7 +213,13 @@ typedef struct vs_live_memory {
   uint64_t requested, requested_peak; /* asked for, not rounded, until no stream uses it any more */
   uint64_t active, active_peak;       /* allocated, or freed and still in use by another stream */
 } vs_live_memory;
-VS_API VS_MUST_CHECK vs_status vs_live_memory_of(vs_live *live, uint32_t device, vs_live_memory *memory);
+VS_API VS_MUST_CHECK vs_status vs_live_memory_of_sized(vs_live *live, uint32_t device, vs_live_memory *memory,
+                                                       size_t size);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_live_memory_of(vs_live *live,
+                                                                                uint32_t device,
+                                                                                vs_live_memory *memory) {
+  return vs_live_memory_of_sized(live, device, memory, sizeof *memory);
+}
 
 /* Free and total bytes of the card as its driver reports them, other processes counted (torch.cuda.mem_get_info). */
 VS_API VS_MUST_CHECK vs_status vs_live_memory_info(vs_live *live, uint32_t device, uint64_t *free_bytes,
@@ -219,7 +238,12 @@ typedef struct vs_live_room {
   uint64_t cached;      /* of it, free in the cache: reserved - allocated */
   uint64_t waiting;     /* of `cached`, freed but in use by other streams yet */
 } vs_live_room;
-VS_API VS_MUST_CHECK vs_status vs_live_room_of(vs_live *live, uint32_t device, vs_live_room *room);
+VS_API VS_MUST_CHECK vs_status vs_live_room_of_sized(vs_live *live, uint32_t device, vs_live_room *room,
+                                                     size_t size);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_live_room_of(vs_live *live, uint32_t device,
+                                                                              vs_live_room *room) {
+  return vs_live_room_of_sized(live, device, room, sizeof *room);
+}
 
 /* The allocation that begins at `address`: where its segment begins, and how many bytes lie contiguous from there on (what
  * sharing memory with another process needs). With backend:cudaMallocAsync each is a segment of its own, of unknown size (0).
@@ -291,10 +315,16 @@ typedef struct vs_scope_figures {
 VS_API VS_MUST_CHECK vs_status vs_live_scope_begin(vs_live *live, uint32_t device, vs_scope **scope);
 
 /* Until now; the scope goes on. */
-VS_API void vs_live_scope_read(vs_scope *scope, vs_scope_figures *figures);
+VS_API void vs_live_scope_read_sized(vs_scope *scope, vs_scope_figures *figures, size_t size);
+__attribute__((unused)) static inline void vs_live_scope_read(vs_scope *scope, vs_scope_figures *figures) {
+  vs_live_scope_read_sized(scope, figures, sizeof *figures);
+}
 
 /* `figures` may be NULL; so may `scope`. */
-VS_API void vs_live_scope_end(vs_scope *scope, vs_scope_figures *figures);
+VS_API void vs_live_scope_end_sized(vs_scope *scope, vs_scope_figures *figures, size_t size);
+__attribute__((unused)) static inline void vs_live_scope_end(vs_scope *scope, vs_scope_figures *figures) {
+  vs_live_scope_end_sized(scope, figures, sizeof *figures);
+}
 
 /* ---- who and what ----------------------------------------------------------------------------------------- */
 
@@ -384,15 +414,25 @@ typedef struct vs_history_options {
 
 /* Keeps history from now on, by these rules (torch.cuda.memory._record_memory_history). A smaller `max_entries` than before
  * drops the oldest. Fails: VS_BAD_ARGUMENT (`error`: an action that is none), VS_NO_MEMORY */
-VS_API VS_MUST_CHECK vs_status vs_live_history(vs_live *live, const vs_history_options *options,
-                                               vs_error *error);
+VS_API VS_MUST_CHECK vs_status vs_live_history_sized(vs_live *live, const vs_history_options *options,
+                                                     size_t size, vs_error *error);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status
+vs_live_history(vs_live *live, const vs_history_options *options, vs_error *error) {
+  return vs_live_history_sized(live, options, sizeof *options, error);
+}
 
 typedef struct vs_history_info {
   uint64_t entries;     /* kept */
   uint64_t overwritten; /* dropped for newer ones since it began */
   uint64_t lost;        /* not kept for want of memory */
 } vs_history_info;
-VS_API VS_MUST_CHECK vs_status vs_live_history_info(vs_live *live, uint32_t device, vs_history_info *info);
+VS_API VS_MUST_CHECK vs_status vs_live_history_info_sized(vs_live *live, uint32_t device,
+                                                          vs_history_info *info, size_t size);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_live_history_info(vs_live *live,
+                                                                                   uint32_t device,
+                                                                                   vs_history_info *info) {
+  return vs_live_history_info_sized(live, device, info, sizeof *info);
+}
 
 typedef enum vs_live_format { VS_LIVE_PICKLE, VS_LIVE_JSON } vs_live_format;
 
@@ -418,7 +458,10 @@ typedef struct vs_recording_info {
   uint64_t events, lost; /* lost: neither written nor to be, because the writer could not keep up or failed */
   uint64_t bytes;        /* of the file so far */
 } vs_recording_info;
-VS_API void vs_live_recording_info(vs_live *live, vs_recording_info *info);
+VS_API void vs_live_recording_info_sized(vs_live *live, vs_recording_info *info, size_t size);
+__attribute__((unused)) static inline void vs_live_recording_info(vs_live *live, vs_recording_info *info) {
+  vs_live_recording_info_sized(live, info, sizeof *info);
+}
 
 /* ---- pinned host memory ----------------------------------------------------------------------------------- */
 

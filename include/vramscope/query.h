@@ -14,6 +14,8 @@
  * command line, the web page and every language binding send these very bytes and get these very replies, so a new
  * question never needs a new function here.
  *
+ * Stable: vs_source and vs_load_options may get more members at their ends; vs_engine_load is inline and passes their size.
+ *
  * Threads: one engine is used by one thread at a time; different engines have nothing in common.
  */
 #ifndef VRAMSCOPE_QUERY_H
@@ -73,8 +75,17 @@ VS_API void vs_engine_unload(vs_engine *engine);
  *
  * Fails: the statuses of malformed input, with a sentence and the byte offset in `error` (which may be NULL);
  *        VS_NO_MEMORY, VS_LIMIT, VS_CANCELLED, and what the reader fails with */
-VS_API VS_MUST_CHECK vs_status vs_engine_load(vs_engine *engine, vs_reader reader, const vs_source *source,
-                                              const vs_load_options *options, vs_error *error);
+VS_API VS_MUST_CHECK vs_status vs_engine_load_sized(vs_engine *engine, vs_reader reader,
+                                                    const vs_source *source, size_t source_size,
+                                                    const vs_load_options *options, size_t options_size,
+                                                    vs_error *error);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_engine_load(vs_engine *engine,
+                                                                             vs_reader reader,
+                                                                             const vs_source *source,
+                                                                             const vs_load_options *options,
+                                                                             vs_error *error) {
+  return vs_engine_load_sized(engine, reader, source, sizeof *source, options, sizeof *options, error);
+}
 
 /* Answers one request and writes the reply, which is complete when this returns VS_OK.
  *

@@ -1,4 +1,5 @@
 /* CUDA's numbers of the units: by the rule of visible.h, or from CUDA's driver, matched by UUID, then by PCI id. */
+#include "base/sized.h"
 #include "devices/state.h"
 #include "devices/pci.h"
 #include "devices/visible.h"
@@ -99,8 +100,8 @@ static bool used_of(void *ctx, uint64_t *bytes) {
   return vs_metric_is_known(used);
 }
 
-vs_status vs_devices_preload(vs_devices *devices, uint32_t cuda_index, vs_devices_preload_cost *cost,
-                             vs_error *error) {
+static vs_status preload(vs_devices *devices, uint32_t cuda_index, vs_devices_preload_cost *cost,
+                         vs_error *error) {
   *cost = (vs_devices_preload_cost){.bytes = 0};
   VS_TRY(vs_devices_ask_cuda(devices, error));
   if (cuda_index >= devices->by_cuda.count)
@@ -113,4 +114,12 @@ vs_status vs_devices_preload(vs_devices *devices, uint32_t cuda_index, vs_device
   *cost = (vs_devices_preload_cost){
       .bytes = context.bytes, .us = context.microseconds, .was_there = context.was_there};
   return VS_OK;
+}
+
+vs_status vs_devices_preload_sized(vs_devices *devices, uint32_t cuda_index, vs_devices_preload_cost *cost,
+                                   size_t size, vs_error *error) {
+  vs_devices_preload_cost own;
+  const vs_status status = preload(devices, cuda_index, &own, error);
+  vs_sized_give(cost, size, &own, sizeof own);
+  return status;
 }

@@ -1,3 +1,4 @@
+#include "base/sized.h"
 #include "devices/state.h"
 #include "device/nvml/nvml.h"
 #include "os/process.h"
@@ -62,10 +63,8 @@ static vs_status open_new(vs_devices *devices, const vs_devices_options *options
   return failure->status;
 }
 
-vs_status vs_devices_open(const vs_devices_options *options, vs_devices **devices,
-                          vs_devices_failure *failure) {
-  vs_devices_failure unwanted;
-  if (failure == NULL) failure = &unwanted;
+static vs_status open_as(const vs_devices_options *options, vs_devices **devices,
+                         vs_devices_failure *failure) {
   *failure = (vs_devices_failure){.status = VS_OK};
   *devices = NULL;
   const vs_host *host = options != NULL && options->host != NULL ? options->host : vs_host_default();
@@ -80,6 +79,20 @@ vs_status vs_devices_open(const vs_devices_options *options, vs_devices **device
   const vs_status status = open_new(made, options, failure);
   if (status == VS_OK) *devices = made;
   else vs_devices_close(made);
+  return status;
+}
+
+vs_status vs_devices_open_sized(const vs_devices_options *options, size_t options_size, vs_devices **devices,
+                                vs_devices_failure *failure, size_t failure_size) {
+  vs_devices_options wanted = {0};
+  vs_devices_failure own = {.status = VS_OK};
+  vs_error error;
+  *devices = NULL;
+  if (options != NULL) own.status = vs_sized_take(&wanted, sizeof wanted, options, options_size, &error);
+  vs_status status = own.status;
+  if (status != VS_OK) vs_format(own.text, sizeof own.text, "%s", error.text);
+  else status = open_as(&wanted, devices, &own);
+  if (failure != NULL) vs_sized_give(failure, failure_size, &own, sizeof own);
   return status;
 }
 
@@ -106,10 +119,8 @@ bool vs_devices_is_stale(const vs_devices *devices) {
   return devices->telemetry.ops->lifecycle(devices->telemetry.ctx) != 0;
 }
 
-vs_status vs_devices_refresh(vs_devices *devices, vs_devices_failure *failure) {
-  vs_devices_failure unwanted;
+static vs_status refresh(vs_devices *devices, vs_devices_failure *failure) {
   vs_telemetry_failure was = {0};
-  if (failure == NULL) failure = &unwanted;
   *failure = (vs_devices_failure){.status = VS_OK};
   forget_units(devices);
   vs_devices__look_at_system(devices);
@@ -121,7 +132,16 @@ vs_status vs_devices_refresh(vs_devices *devices, vs_devices_failure *failure) {
   return failure->status;
 }
 
-void vs_devices_driver_of(const vs_devices *devices, vs_devices_driver *driver) { *driver = devices->driver; }
+vs_status vs_devices_refresh_sized(vs_devices *devices, vs_devices_failure *failure, size_t size) {
+  vs_devices_failure own;
+  const vs_status status = refresh(devices, &own);
+  if (failure != NULL) vs_sized_give(failure, size, &own, sizeof own);
+  return status;
+}
+
+void vs_devices_driver_of_sized(const vs_devices *devices, vs_devices_driver *driver, size_t size) {
+  vs_sized_give(driver, size, &devices->driver, sizeof devices->driver);
+}
 
 /* ---- what things cost */
 

@@ -1,5 +1,6 @@
 /* How full a unit is. Two accounts that each add up: total = reserved + used + free, as one answer of NVML, and used =
  * attributed + unattributed, where the processes are asked for on their own. */
+#include "base/sized.h"
 #include "devices/state.h"
 #include "os/proc.h"
 
@@ -89,8 +90,8 @@ static uint32_t shared_with(const vs_devices *devices, uint32_t unit) {
   return unit;
 }
 
-vs_status vs_devices_memory_of(vs_devices *devices, uint32_t unit, bool with_processes,
-                               vs_devices_memory *memory) {
+static vs_status memory_of(vs_devices *devices, uint32_t unit, bool with_processes,
+                           vs_devices_memory *memory) {
   *memory = (vs_devices_memory){.api = 0};
   if (!vs_devices_has(devices, unit)) return VS_BAD_ARGUMENT;
   memory->shared_with = shared_with(devices, unit);
@@ -100,6 +101,14 @@ vs_status vs_devices_memory_of(vs_devices *devices, uint32_t unit, bool with_pro
   if (with_processes) attribute(devices, unit, memory);
   else if (memory->is_shared) memory->used = vs_metric_unknown(VS_REASON_NOT_SAMPLED);
   return vs_devices__is_out_of_memory(memory->attributed) ? VS_NO_MEMORY : VS_OK;
+}
+
+vs_status vs_devices_memory_of_sized(vs_devices *devices, uint32_t unit, bool with_processes,
+                                     vs_devices_memory *memory, size_t size) {
+  vs_devices_memory own;
+  const vs_status status = memory_of(devices, unit, with_processes, &own);
+  vs_sized_give(memory, size, &own, sizeof own);
+  return status;
 }
 
 vs_metric vs_devices_used_fast(vs_devices *devices, uint32_t unit) {

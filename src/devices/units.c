@@ -1,4 +1,5 @@
 /* The units as NVML lists them, in our terms. */
+#include "base/sized.h"
 #include "devices/state.h"
 
 static bool ends(const char *text, vs_str with) {
@@ -73,9 +74,10 @@ bool vs_devices__needs_cuda(const vs_devices *devices) {
   return false;
 }
 
-vs_status vs_devices_info_of(const vs_devices *devices, uint32_t unit, vs_devices_info *info) {
-  *info = (vs_devices_info){.parent = VS_DEVICES_NONE};
-  if (!vs_devices_has(devices, unit)) return VS_BAD_ARGUMENT;
-  *info = devices->units.data[unit];
-  return VS_OK;
+vs_status vs_devices_info_of_sized(const vs_devices *devices, uint32_t unit, vs_devices_info *info,
+                                   size_t size) {
+  static const vs_devices_info none = {.parent = VS_DEVICES_NONE};
+  const bool is_there = vs_devices_has(devices, unit);
+  vs_sized_give(info, size, is_there ? &devices->units.data[unit] : &none, sizeof none);
+  return is_there ? VS_OK : VS_BAD_ARGUMENT;
 }

@@ -1,4 +1,5 @@
 /* The run as a whole: plan, launch, gather, fit, search, reply. */
+#include "base/sized.h"
 #include "dryrun/gather.h"
 #include "dryrun/history.h"
 #include "dryrun/need.h"
@@ -79,14 +80,12 @@ static vs_status run(vs_dryrun_setup *setup, vs_launch *launch, vs_writer reply,
   return status;
 }
 
-vs_status vs_dryrun_run(const vs_host *host, const vs_dryrun_plan *plan, const vs_dryrun_watch *watch,
-                        vs_writer reply, vs_dryrun_end *end, vs_error *error) {
+static vs_status run_plan(const vs_host *host, const vs_dryrun_plan *plan, const vs_dryrun_watch *watch,
+                          vs_writer reply, vs_dryrun_end *end, vs_error *error) {
   typedef struct space {
     vs_dryrun_setup setup;
     vs_launch launch;
   } space;
-  vs_error own;
-  if (error == NULL) error = &own;
   if (host == NULL) host = vs_host_default();
   *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
   *end = (vs_dryrun_end){.exit_code = 0};
@@ -97,5 +96,21 @@ vs_status vs_dryrun_run(const vs_host *host, const vs_dryrun_plan *plan, const v
   error->status = status;
   if (status != VS_OK && error->text[0] == 0)
     return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  return status;
+}
+
+vs_status vs_dryrun_run_sized(const vs_host *host, const vs_dryrun_plan *plan, size_t plan_size,
+                              const vs_dryrun_watch *watch, size_t watch_size, vs_writer reply,
+                              vs_dryrun_end *end, size_t end_size, vs_error *error) {
+  vs_dryrun_plan wanted;
+  vs_dryrun_watch watched = {0};
+  vs_dryrun_end own = {.exit_code = 0};
+  vs_error ignored;
+  if (error == NULL) error = &ignored;
+  vs_sized_give(end, end_size, &own, sizeof own);
+  VS_TRY(vs_sized_take(&wanted, sizeof wanted, plan, plan_size, error));
+  if (watch != NULL) VS_TRY(vs_sized_take(&watched, sizeof watched, watch, watch_size, error));
+  const vs_status status = run_plan(host, &wanted, watch == NULL ? NULL : &watched, reply, &own, error);
+  vs_sized_give(end, end_size, &own, sizeof own);
   return status;
 }

@@ -1,4 +1,5 @@
 /* One card: its allocator behind its lock, and what hears of its events. */
+#include "base/sized.h"
 #include "live/backend.h"
 #include "live/why.h"
 #include "os/clock.h"
@@ -258,12 +259,20 @@ vs_status vs_live_memory_info(vs_live *live, uint32_t index, uint64_t *free_byte
       live, card->ops->memory_info(card->ctx, free_bytes, total_bytes) == VS_DEVICE_OK ? VS_OK : VS_DEVICE);
 }
 
-vs_status vs_live_device_of(const vs_live *live, uint32_t index, vs_live_device_info *info) {
+static vs_status device_of(const vs_live *live, uint32_t index, vs_live_device_info *info) {
   if (vs_live_at(live, index) == NULL) return vs_live_no_device(live, index);
   *info = (vs_live_device_info){.total_bytes = live->machine.cards[index].device.total_bytes,
                                 .is_simulated = live->machine.cuda == NULL};
   vs_format(info->name, sizeof info->name, "%s", vs_live_machine_name(&live->machine, index));
   return VS_OK;
+}
+
+vs_status vs_live_device_of_sized(const vs_live *live, uint32_t index, vs_live_device_info *info,
+                                  size_t size) {
+  vs_live_device_info own = {0};
+  const vs_status status = device_of(live, index, &own);
+  if (status == VS_OK) vs_sized_give(info, size, &own, sizeof own);
+  return status;
 }
 
 /* ---- scopes: the lock around scopes.h */
@@ -284,19 +293,23 @@ vs_status vs_live_scope_begin(vs_live *live, uint32_t index, vs_scope **scope) {
   return vs_live_plainly(live, status);
 }
 
-void vs_live_scope_read(vs_scope *scope, vs_scope_figures *figures) {
+void vs_live_scope_read_sized(vs_scope *scope, vs_scope_figures *figures, size_t size) {
   vs_live_device *device = scope->device;
+  vs_scope_figures own;
   vs_live_lock_take(&device->lock);
-  vs_scopes_read(&device->scopes, scope, figures);
+  vs_scopes_read(&device->scopes, scope, &own);
   unlock(device);
+  vs_sized_give(figures, size, &own, sizeof own);
 }
 
-void vs_live_scope_end(vs_scope *scope, vs_scope_figures *figures) {
+void vs_live_scope_end_sized(vs_scope *scope, vs_scope_figures *figures, size_t size) {
+  vs_scope_figures own;
   if (scope == NULL) return;
   vs_live_device *device = scope->device;
   vs_live_lock_take(&device->lock);
-  if (figures != NULL) vs_scopes_read(&device->scopes, scope, figures);
+  if (figures != NULL) vs_scopes_read(&device->scopes, scope, &own);
   vs_scopes_end(&device->scopes, device->live->host, scope);
   if (!vs_scopes_are_open(&device->scopes)) vs_live_watch(device, VS_WATCH_SCOPES, false);
   unlock(device);
+  if (figures != NULL) vs_sized_give(figures, size, &own, sizeof own);
 }

@@ -1,4 +1,5 @@
 /* History: what is kept of events in memory, by the rules of torch.cuda.memory._record_memory_history. */
+#include "base/sized.h"
 #include "live/backend.h"
 #include "live/why.h"
 
@@ -53,7 +54,7 @@ static vs_status keep_on(vs_live_device *device, const vs_history_options *optio
   return VS_OK;
 }
 
-vs_status vs_live_history(vs_live *live, const vs_history_options *options, vs_error *error) {
+static vs_status keep_history(vs_live *live, const vs_history_options *options, vs_error *error) {
   uint32_t skipped;
   if (options->enabled != VS_HISTORY_OFF) VS_TRY(vs_backend_refuse_async(live, "history", error));
   VS_TRY(read_actions(options->skip_actions, &skipped, error));
@@ -69,7 +70,14 @@ vs_status vs_live_history(vs_live *live, const vs_history_options *options, vs_e
   return status == VS_OK ? VS_OK : vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
 }
 
-vs_status vs_live_history_info(vs_live *live, uint32_t index, vs_history_info *info) {
+vs_status vs_live_history_sized(vs_live *live, const vs_history_options *options, size_t size,
+                                vs_error *error) {
+  vs_history_options wanted;
+  VS_TRY(vs_sized_take(&wanted, sizeof wanted, options, size, error));
+  return keep_history(live, &wanted, error);
+}
+
+static vs_status history_info(vs_live *live, uint32_t index, vs_history_info *info) {
   vs_live_device *device = vs_live_at(live, index);
   if (device == NULL) return vs_live_no_device(live, index);
   vs_live_lock_take(&device->lock);
@@ -78,4 +86,11 @@ vs_status vs_live_history_info(vs_live *live, uint32_t index, vs_history_info *i
                             .lost = device->history.lost};
   vs_live_lock_give(&device->lock);
   return VS_OK;
+}
+
+vs_status vs_live_history_info_sized(vs_live *live, uint32_t index, vs_history_info *info, size_t size) {
+  vs_history_info own = {0};
+  const vs_status status = history_info(live, index, &own);
+  if (status == VS_OK) vs_sized_give(info, size, &own, sizeof own);
+  return status;
 }

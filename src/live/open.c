@@ -1,4 +1,5 @@
 /* Making a vs_live of its parts, and taking it apart. */
+#include "base/sized.h"
 #include "live/settings.h"
 #include "os/clock.h"
 #include "os/process.h"
@@ -84,11 +85,8 @@ static vs_status create(const vs_host *host, const vs_live_options *options, vs_
   return VS_OK;
 }
 
-vs_status vs_live_open(const vs_live_options *options, vs_live **out, vs_error *error) {
-  static const vs_live_options defaults;
-  const vs_live_options *wanted = options == NULL ? &defaults : options;
+static vs_status open_as(const vs_live_options *wanted, vs_live **out, vs_error *error) {
   vs_live *live = NULL;
-  *out = NULL;
   VS_TRY(create(wanted->host == NULL ? vs_host_default() : wanted->host, wanted, &live, error));
   const vs_status status = fill(live, wanted, error);
   if (status == VS_OK) {
@@ -98,6 +96,13 @@ vs_status vs_live_open(const vs_live_options *options, vs_live **out, vs_error *
   const vs_status left = destroy(live);
   (void)left; /* it had nothing yet */
   return status;
+}
+
+vs_status vs_live_open_sized(const vs_live_options *options, size_t size, vs_live **out, vs_error *error) {
+  vs_live_options wanted = {0};
+  *out = NULL;
+  if (options != NULL) VS_TRY(vs_sized_take(&wanted, sizeof wanted, options, size, error));
+  return open_as(&wanted, out, error);
 }
 
 vs_status vs_live_close(vs_live *live, vs_error *error) {

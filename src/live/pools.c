@@ -1,4 +1,5 @@
 /* Private pools, and where memory lies: the lock around alloc's functions. */
+#include "base/sized.h"
 #include "live/backend.h"
 #include "live/why.h"
 
@@ -102,7 +103,7 @@ static uint64_t current(const vs_alloc_statistics *statistics, vs_alloc_group gr
 }
 
 /* The lock is held while the driver is asked, so that nothing of ours changes between the figures. */
-vs_status vs_live_room_of(vs_live *live, uint32_t index, vs_live_room *room) {
+static vs_status room_of(vs_live *live, uint32_t index, vs_live_room *room) {
   vs_alloc_statistics own;
   const vs_alloc_statistics *now = NULL;
   *room = (vs_live_room){0};
@@ -118,4 +119,11 @@ vs_status vs_live_room_of(vs_live *live, uint32_t index, vs_live_room *room) {
   }
   unlock(device);
   return vs_live_plainly(live, status);
+}
+
+vs_status vs_live_room_of_sized(vs_live *live, uint32_t index, vs_live_room *room, size_t size) {
+  vs_live_room own = {0};
+  const vs_status status = room_of(live, index, &own);
+  if (status == VS_OK) vs_sized_give(room, size, &own, sizeof own);
+  return status;
 }

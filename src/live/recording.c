@@ -1,4 +1,5 @@
 /* Recording to a .vram file, from the beginning or from the middle of a run. */
+#include "base/sized.h"
 #include "live/backend.h"
 #include "live/settings.h"
 
@@ -179,15 +180,16 @@ vs_status vs_live_recording_stop(vs_live *live, vs_error *error) {
   return status;
 }
 
-void vs_live_recording_info(vs_live *live, vs_recording_info *info) {
-  *info = (vs_recording_info){.is_on = false};
+void vs_live_recording_info_sized(vs_live *live, vs_recording_info *info, size_t size) {
+  vs_recording_info own = {.is_on = false};
   vs_live_lock_take(&live->notes.lock);
   if (live->recorder != NULL) {
     const vs_record_figures figures = vs_record_figures_of(live->recorder);
-    *info = (vs_recording_info){.is_on = true,
-                                .events = figures.events,
-                                .lost = figures.lost_ring + figures.lost_file + figures.lost_other,
-                                .bytes = figures.bytes};
+    own = (vs_recording_info){.is_on = true,
+                              .events = figures.events,
+                              .lost = figures.lost_ring + figures.lost_file + figures.lost_other,
+                              .bytes = figures.bytes};
   }
   vs_live_lock_give(&live->notes.lock);
+  vs_sized_give(info, size, &own, sizeof own);
 }

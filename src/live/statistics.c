@@ -1,4 +1,5 @@
 /* Figures of a card: copied or written under its lock, handed on without it. */
+#include "base/sized.h"
 #include "base/nearest.h"
 #include "live/backend.h"
 #include "live/why.h"
@@ -22,7 +23,7 @@ static void fill(const vs_alloc_statistics *statistics, vs_live_memory *memory) 
   memory->active = at(statistics, VS_ALLOC_ACTIVE_BYTES, &memory->active_peak);
 }
 
-vs_status vs_live_memory_of(vs_live *live, uint32_t index, vs_live_memory *memory) {
+static vs_status memory_of(vs_live *live, uint32_t index, vs_live_memory *memory) {
   vs_alloc_statistics room;
   const vs_alloc_statistics *statistics;
   vs_live_device *device = lock(live, index);
@@ -31,6 +32,13 @@ vs_status vs_live_memory_of(vs_live *live, uint32_t index, vs_live_memory *memor
   if (status == VS_OK) fill(statistics, memory);
   vs_live_lock_give(&device->lock);
   return vs_live_plainly(live, status);
+}
+
+vs_status vs_live_memory_of_sized(vs_live *live, uint32_t index, vs_live_memory *memory, size_t size) {
+  vs_live_memory own = {0};
+  const vs_status status = memory_of(live, index, &own);
+  if (status == VS_OK) vs_sized_give(memory, size, &own, sizeof own);
+  return status;
 }
 
 static vs_status visit_all(vs_live_device *device, vs_live_visit visit, void *ctx) {

@@ -1,3 +1,4 @@
+#include "base/sized.h"
 #include "query/engine.h"
 #include "snapshot/reader.h"
 
@@ -121,22 +122,28 @@ static vs_status take_snapshot(vs_engine *engine, vs_snapshot *snapshot) {
   return make_views(engine);
 }
 
-static vs_status load(vs_engine *engine, vs_reader reader, const vs_source *source,
+/* The source as the program has it: a reader may fill it in while it reads. */
+typedef struct named_source {
+  const vs_source *given;
+  size_t size;
+} named_source;
+
+static vs_status load(vs_engine *engine, vs_reader reader, const named_source *source,
                       const vs_load_options *options, vs_error *error) {
   counter count = {.reader = reader};
   const vs_reader counted = {.ctx = &count, .read = count_read};
-  vs_read_options read_options = {0};
-  if (options != NULL)
-    read_options = (vs_read_options){.progress = options->progress,
-                                     .progress_ctx = options->progress_ctx,
-                                     .inflate = options->inflate,
-                                     .inflate_ctx = options->inflate_ctx,
-                                     .name = options->name,
-                                     .name_ctx = options->name_ctx};
+  const vs_read_options read_options = {.progress = options->progress,
+                                        .progress_ctx = options->progress_ctx,
+                                        .inflate = options->inflate,
+                                        .inflate_ctx = options->inflate_ctx,
+                                        .name = options->name,
+                                        .name_ctx = options->name_ctx};
   vs_snapshot *snapshot;
   VS_TRY(vs_snapshot_read(engine->host, counted, &read_options, &snapshot, error));
   VS_TRY(take_snapshot(engine, snapshot));
-  return remember_source(engine, source, count.bytes);
+  vs_source read;
+  VS_TRY(vs_sized_take(&read, sizeof read, source->given, source->size, error));
+  return remember_source(engine, &read, count.bytes);
 }
 
 /* Gives every failure a sentence. */
@@ -145,13 +152,18 @@ static vs_status finish(vs_status status, vs_error *error) {
   return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
 }
 
-vs_status vs_engine_load(vs_engine *engine, vs_reader reader, const vs_source *source,
-                         const vs_load_options *options, vs_error *error) {
+vs_status vs_engine_load_sized(vs_engine *engine, vs_reader reader, const vs_source *source,
+                               size_t source_size, const vs_load_options *options, size_t options_size,
+                               vs_error *error) {
+  const named_source named = {source, source_size};
+  vs_load_options wanted = {0};
   vs_error ignored;
   if (error == NULL) error = &ignored;
   *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
   vs_engine_unload(engine);
-  const vs_status status = load(engine, reader, source, options, error);
+  vs_status status =
+      options == NULL ? VS_OK : vs_sized_take(&wanted, sizeof wanted, options, options_size, error);
+  if (status == VS_OK) status = load(engine, reader, &named, &wanted, error);
   if (status != VS_OK) vs_engine_unload(engine);
   return finish(status, error);
 }
