@@ -11,10 +11,15 @@ import pickle
 import re
 import signal
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+import starter  # noqa: E402
 
 MiB = 1 << 20
 START_US = 1_700_000_000_000_000
@@ -236,17 +241,8 @@ def environment(**changes):
 def vramscope(folder):
     """vramscope("report", "snapshot.pickle", env={...}, input=bytes) -> Run. In the test's folder; no terminal."""
 
-    def run(*args, env=None, input=b"", encoding="utf-8", **more):
-        done = subprocess.run(
-            [BINARY, *map(str, args)],
-            cwd=folder,
-            env=environment(**(env or {})),
-            input=input,
-            stdout=more.pop("stdout", subprocess.PIPE),
-            stderr=subprocess.PIPE,
-            timeout=60,
-            **more,
-        )
+    def run(*args, env=None, encoding="utf-8", **more):
+        done = starter.run([BINARY, *args], environment(**(env or {})), folder, **more)
         out = (done.stdout or b"").decode(encoding, "surrogateescape")
         return Run(done.returncode, out, done.stderr.decode(encoding, "surrogateescape"))
 

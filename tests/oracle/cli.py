@@ -1,12 +1,18 @@
 """Starts the program under test and measures what a user could notice of it."""
 
+import contextlib
 import json
 import os
-import subprocess
+import sys
 import tempfile
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+import starter  # noqa: E402
 
 BINARY = os.environ.get("VRAMSCOPE", "")
 TIMEOUT_S = int(os.environ.get("VRAMSCOPE_TIMEOUT_S", "10"))
@@ -29,45 +35,30 @@ class Outcome:
         return json.loads(self.out)
 
 
-def run(*args, stdin=None):
-    """Run `vramscope ARGS`. `stdin`: bytes to send through a pipe, None for an empty input."""
+def run(*args, stdin=None, anew=False):
+    """Run `vramscope ARGS`. `stdin`: bytes to send through a pipe, None for an empty input. `anew`: load it for this run."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        theirs, ours = os.pipe() if stdin is not None else (os.open(os.devnull, os.O_RDONLY), None)
         began = time.monotonic()
-        process = subprocess.Popen(
-            [BINARY, *map(str, args)],
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-            stdout=out,
-            stderr=err,
-        )
-        late = threading.Event()
-        feeder = threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True) if stdin is not None else None
-        if feeder:
+        with open(theirs, "rb") as inlet:
+            process = starter.Run([BINARY, *args], [file.fileno() for file in (inlet, out, err)], anew=anew)
+        feeder = threading.Thread(target=_feed, args=(ours, stdin), daemon=True)
+        if stdin is not None:
             feeder.start()
-        timer = threading.Timer(TIMEOUT_S, lambda: (late.set(), process.kill()))
-        timer.start()
-        _, status, usage = os.wait4(process.pid, 0)
-        timer.cancel()
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if feeder:
+        in_time = process.wait(TIMEOUT_S)
+        seconds = time.monotonic() - began
+        if stdin is not None:
             feeder.join(TIMEOUT_S)
         out.seek(0)
         err.seek(0)
-        return Outcome(
-            process.returncode,
-            out.read(),
-            err.read(),
-            time.monotonic() - began,
-            usage.ru_maxrss / 1024,
-            late.is_set(),
-        )
+        return Outcome(process.code, out.read(), err.read(), seconds, process.max_rss_kib / 1024, not in_time)
 
 
-def _feed(pipe, data):
-    try:
-        pipe.write(data)
-        pipe.close()
-    except BrokenPipeError:  # it may stop reading early
-        pass
+def _feed(end, data):
+    with contextlib.suppress(BrokenPipeError), open(end, "wb", buffering=0) as pipe:  # it may stop reading early
+        rest = memoryview(data)
+        while rest:
+            rest = rest[pipe.write(rest):]
 
 
 def report_of(path):

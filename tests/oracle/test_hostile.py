@@ -39,7 +39,7 @@ def test_opcodes_that_call_are_refused_by_name(index, trap, snapshot_file):
 
 def test_real_exploits_are_refused(trap, snapshot_file):
     for i, (protocol, raw) in enumerate(hostile.exploits(trap)):
-        cli.assert_refused(cli.run("report", "--json", snapshot_file(raw)), f"exploit {i}, protocol {protocol}")
+        cli.assert_refused(cli.run("report", "--json", snapshot_file(raw), anew=True), f"exploit {i}, protocol {protocol}")
 
 
 def test_names_from_the_file_are_escaped_and_cut(snapshot_file):
@@ -110,10 +110,11 @@ def test_a_refusal_names_a_byte_offset(snapshot_file):
 
 
 def test_usage_and_missing_files(tmp_path):
-    assert cli.run("report", "--json").code == 2
-    assert cli.run("report", "--no-such-option", "-").code == 2
-    assert cli.run("no-such-command").code == 2
-    cli.assert_refused(cli.run("report", "--json", tmp_path / "absent.pickle"), "missing file")
-    cli.assert_refused(cli.run("report", "--json", tmp_path / "a\x1b[1m\nb"), "a missing file with a rude name")
-    cli.assert_refused(cli.run("report", "--json", tmp_path / ("long/" * 300)), "a path of 1500 bytes")
-    cli.assert_refused(cli.run("report", "--json", tmp_path), "a folder")
+    """Each of these loads the program for itself, as a shell does."""
+    assert cli.run("report", "--json", anew=True).code == 2
+    assert cli.run("report", "--no-such-option", "-", anew=True).code == 2
+    assert cli.run("no-such-command", anew=True).code == 2
+    cli.assert_refused(cli.run("report", "--json", tmp_path / "absent.pickle", anew=True), "missing file")
+    cli.assert_refused(cli.run("report", "--json", tmp_path / "a\x1b[1m\nb", anew=True), "a missing file with a rude name")
+    cli.assert_refused(cli.run("report", "--json", tmp_path / ("long/" * 300), anew=True), "a path of 1500 bytes")
+    cli.assert_refused(cli.run("report", "--json", tmp_path, anew=True), "a folder")

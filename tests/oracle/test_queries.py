@@ -3,6 +3,7 @@
 And docs/formats/query.md names every key that a reply has.
 """
 
+import functools
 import json
 import re
 from collections import Counter
@@ -42,10 +43,12 @@ def paths(tmp_path_factory):
     return made + real_snapshots()
 
 
+@functools.cache  # several tests look at one answer
 def ask(command, path, *options):
     return cli.run(command, path, "--json", *options).report()
 
 
+@functools.cache
 def memories(path):
     snapshot = normalise(closed_unpickler.read_file(path).data)
     return {**snapshot.devices, **({HOST: snapshot.host} if snapshot.host else {})}
@@ -55,11 +58,14 @@ def device_option(device):
     return ("--device", "host" if device == HOST else str(device))
 
 
-def moments(memory):
-    """(option of --at, event)"""
+@functools.cache
+def moments(path, device):
+    """(option of --at, event, what was live then)"""
+    memory = memories(path)[device]
     last = len(memory.entries) - 1
     middle = [(str(last // 2), last // 2)] if last >= 0 else []
-    return [("start", -1), ("peak", truth.peaks(memory)["peak"]["event"]), ("end", last), *middle]
+    places = [("start", -1), ("peak", truth.peaks(memory)["peak"]["event"]), ("end", last), *middle]
+    return [(at, event, truth.live_at(memory, event)) for at, event in places]
 
 
 def cases(paths):
@@ -70,8 +76,7 @@ def cases(paths):
 
 def test_what_was_live(paths):
     for path, device, memory in cases(paths):
-        for at, event in moments(memory):
-            live = truth.live_at(memory, event)
+        for at, event, live in moments(path, device):
             where = (*device_option(device), "--at", at, "--top", "0")
             reply = ask("blocks", path, *where)
             assert reply["at"]["event"] == event
@@ -97,10 +102,9 @@ def paths_of(nodes):
 
 def test_the_tree_adds_up(paths):
     for path, device, memory in cases(paths):
-        for at, event in moments(memory):
+        for at, _, live in moments(path, device):
             reply = ask("tree", path, *device_option(device), "--at", at, "--top", "0")
             nodes = reply["nodes"]
-            live = truth.live_at(memory, event)
             assert nodes[0]["bytes"] == reply["bytes"] == sum(size for _, size, _ in live)
             assert nodes[0]["count"] == len(live) and len(nodes) == reply["node_count"] and reply["frames"] == "calls"
             rest = [n["bytes"] - n["self_bytes"] for n in nodes]
@@ -117,9 +121,9 @@ def test_the_tree_adds_up(paths):
 def test_labels(paths):
     """Who each block is attributed to, in words, but for the folders that tell files apart."""
     for path, device, memory in cases(paths):
-        for at, event in moments(memory):
+        for at, _, live in moments(path, device):
             expected = Counter()
-            for _, size, stack in truth.live_at(memory, event):
+            for _, size, stack in live:
                 place = None if stack[0][0] in WHYS else memory.frames.owner_place(stack)
                 expected[size, memory.frames.owner_label(stack), place] += 1
             blocks = ask("blocks", path, *device_option(device), "--at", at, "--top", "0")["blocks"]
