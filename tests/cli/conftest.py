@@ -251,10 +251,21 @@ def vramscope(folder):
     return run
 
 
-@pytest.fixture
-def build(vramscope):
+@pytest.fixture(scope="session")
+def build():
     """What this build says of itself: {"zlib": version or None, "sqlite": version or None, ...}."""
-    return json.loads(vramscope("doctor", "--json").out)
+    if not BINARY:
+        pytest.skip("VRAMSCOPE does not name the program")
+    return json.loads(starter.run([BINARY, "doctor", "--json"], environment()).stdout)
+
+
+@pytest.fixture(scope="session")
+def recording(tmp_path_factory):
+    """The file that `vramscope demo` keeps, recorded once."""
+    kept = tmp_path_factory.mktemp("demo") / "recording.vram"
+    done = starter.run([BINARY, "demo", "--keep", kept], environment())
+    assert done.returncode == 0, done.stderr
+    return kept
 
 
 @pytest.fixture

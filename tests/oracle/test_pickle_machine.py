@@ -10,10 +10,10 @@ import pickle
 import pickletools
 import random
 import struct
-import subprocess
 
 import pytest
 import writers
+from cli import starter
 
 FOLD_PRINT = os.environ.get("FOLD_PRINT")
 RUNS = int(os.environ.get("VRAMSCOPE_PROPERTY_RUNS", "150"))
@@ -38,7 +38,7 @@ def plain(value):
 
 
 def fold(data, *flags):
-    return subprocess.run([FOLD_PRINT, *flags], input=data, capture_output=True, timeout=60, check=False)
+    return starter.run([FOLD_PRINT, *flags], input=data)
 
 
 class Data:

@@ -7,13 +7,13 @@ of PyTorch's pools here, and knows no rules newer than 2.6.
 import os
 import random
 import re
-import subprocess
 
 import pytest
 
 import shapes
 import simulate
 from caching_allocator import CachingAllocator
+from cli import starter
 from conftest import real_snapshots
 from run import Run
 from writers import WRITERS
@@ -37,10 +37,10 @@ class InOrder(CachingAllocator):
 
 def replay(path, *options):
     """[(figures of a device, its lines about differences)]"""
-    done = subprocess.run([PROGRAM, *options, path], capture_output=True, text=True, timeout=60, check=False)
+    done = starter.run([PROGRAM, *options, path])
     assert done.returncode in (0, 1) and not done.stderr, (done.returncode, done.stderr)
     devices = []
-    for line in done.stdout.splitlines():
+    for line in done.stdout.decode().splitlines():
         if line.startswith("file="):
             devices.append((dict(WORDS.findall(line)), []))
         else:
