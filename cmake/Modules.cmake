@@ -44,6 +44,9 @@ foreach(row ${rows})
   if(module STREQUAL "intake" AND VS_WITH_ZLIB)
     target_include_directories(${target} SYSTEM PRIVATE ${ZLIB_INCLUDE_DIRS}) # its types; nothing of it is linked
   endif()
+  if(module STREQUAL "torch")
+    target_compile_options(${target} PRIVATE -fexceptions) # PyTorch's pass through them
+  endif()
   list(APPEND vs_objects $<TARGET_OBJECTS:${target}>)
 endforeach()
 

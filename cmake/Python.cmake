@@ -27,9 +27,7 @@ set(vs_python_dir ${PROJECT_BINARY_DIR}/python)
 set(package ${vs_python_dir}/vramscope)
 set(package_source ${PROJECT_SOURCE_DIR}/python/vramscope)
 vs_face_sources(faces/python native_sources)
-vs_face_sources(faces/torch torch_sources)
-set_source_files_properties(${torch_sources} PROPERTIES COMPILE_OPTIONS -fexceptions) # PyTorch's pass through them
-add_library(vs_native MODULE ${native_sources})
+add_library(vs_native MODULE ${native_sources} $<TARGET_OBJECTS:vs_torch>) # all of it: PyTorch looks it up by name
 target_include_directories(vs_native SYSTEM PRIVATE ${Python_INCLUDE_DIRS})
 target_compile_definitions(vs_native PRIVATE _GNU_SOURCE Py_LIMITED_API=0x030b0000)
 target_link_libraries(vs_native PRIVATE vs_flags vramscope_static Threads::Threads ${CMAKE_DL_LIBS})
@@ -38,7 +36,7 @@ add_dependencies(vs_native floors)
 # It lives in other people's processes: nothing but its entry, and what PyTorch looks up by name, can be seen from outside.
 set(map ${CMAKE_CURRENT_BINARY_DIR}/vs_native.map)
 file(GENERATE OUTPUT ${map} CONTENT "{ global: PyInit__native; vs_torch_*; local: *; };\n")
-target_link_options(vs_native PRIVATE -Wl,--as-needed -Wl,--version-script=${map} -Wl,-z,relro,-z,now)
+target_link_options(vs_native PRIVATE -Wl,--as-needed -Wl,-Bsymbolic -Wl,--version-script=${map} -Wl,-z,relro,-z,now)
 set_target_properties(vs_native PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX .abi3.so LINK_DEPENDS ${map}
   LIBRARY_OUTPUT_DIRECTORY ${package})
 

@@ -9,5 +9,6 @@
 #include <vramscope/live.h>
 #include <vramscope/query.h>
 #include <vramscope/summary.h>
+#include <vramscope/torch.h>
 
 #endif

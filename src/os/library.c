@@ -44,3 +44,14 @@ void vs_library_find(const vs_library *library, const char *name, void *function
   void *address = dlsym(library->handle, name);
   memcpy(function, &address, sizeof address); /* POSIX: a function's address fits; ISO C has no cast for it */
 }
+
+void *vs_library_loaded_symbol(const char *library, const char *name) {
+  if (library == NULL) return dlsym(RTLD_DEFAULT, name);
+  void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+  return handle == NULL ? NULL : dlsym(handle, name); /* the handle is kept: so is the library */
+}
+
+void vs_library_loaded_function(const char *library, const char *name, void *function) {
+  void *address = vs_library_loaded_symbol(library, name);
+  memcpy(function, &address, sizeof address);
+}

@@ -33,4 +33,10 @@ void vs_library_close(vs_library *library);
 /* Stores the address of a function in *function, which is a pointer to a function; NULL where there is none. */
 void vs_library_find(const vs_library *library, const char *name, void *function);
 
+/* The address of a symbol in a library that this process has loaded already, by its soname (NULL: in whatever the program itself
+ * sees); NULL: no such library, or no such symbol. It is not opened for us, so that what we find is what the program uses, and it
+ * stays loaded. The other stores the address of a function in *function, as above. */
+void *vs_library_loaded_symbol(const char *library, const char *name);
+void vs_library_loaded_function(const char *library, const char *name, void *function);
+
 #endif

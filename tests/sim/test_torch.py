@@ -81,6 +81,13 @@ def test_pluggable_allocator(python, tmp_path):
     assert found["given"] >= 5 and found["then"] - found["taken"] == 5
 
 
+def test_pluggable_allocator_of_the_library(python):
+    """libvramscope.so named to PyTorch, by nothing but PyTorch's own interface: memory, statistics, out of memory."""
+    found = python("own_pluggable.py", os.path.join(os.path.dirname(os.environ["VRAMSCOPE"]), "libvramscope.so"), gpu="8GiB").result
+    assert found["allocated"] == [30 * MiB, 20 * MiB]
+    assert found["error"] == "OutOfMemoryError" and "Tried to allocate 100.00 GiB" in found["text"]
+
+
 def test_two_devices_and_processes(python):
     found = python("devices.py", gpu="H100,A100-40", timeout=400).result
     assert found["count"] == 2 and found["peer"]

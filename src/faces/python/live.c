@@ -1,4 +1,4 @@
-/* The process' own allocator under PyTorch (faces/torch) as functions of Python's: opening, figures, history, snapshots. The
+/* The process' own allocator under PyTorch (torch) as functions of Python's: opening, figures, history, snapshots. The
  * names and the objects that people see are python/vramscope/torch.py's.
  *
  * Python's objects are never made while a card's lock is held: making one may run the garbage collector, which frees

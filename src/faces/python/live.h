@@ -3,7 +3,7 @@
 #define VS_PYTHON_LIVE_H
 
 #include "faces/python/python.h"
-#include "faces/torch/torch.h"
+#include "torch/where.h"
 
 /* NULL with an error set: it is not in use. */
 vs_live *vs_python__live(void);

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/host.h"
 #include "base/mem.h"
-#include "faces/torch/torch.h"
+#include "torch/where.h"
 #include <dlfcn.h>
 
 enum { MOST = 128 }; /* as vs_live_stack keeps */

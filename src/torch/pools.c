@@ -3,9 +3,9 @@
 #include "base/host.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "faces/torch/state.h"
-#include "faces/torch/throw.h"
-#include <pthread.h>
+#include "live/lock.h"
+#include "torch/state.h"
+#include "torch/throw.h"
 
 /* ---- std::function<bool(cudaStream_t)>, as libstdc++ has it since GCC 4.5
  *
@@ -34,13 +34,13 @@ static void function_destroy(function *f) {
 
 typedef struct route {
   struct route *next;
-  vs_torch__pool pool;
+  vs_torch_pool pool;
   int device;
   bool is_drivers; /* backend:cudaMallocAsync: the driver's own pool takes part in captures by itself */
   function filter;
 } route;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static vs_live_lock lock;
 static route *routes; /* under the lock */
 
 static bool accept(void *ctx, uint64_t stream) {
@@ -50,21 +50,21 @@ static bool accept(void *ctx, uint64_t stream) {
 }
 
 static void add(route *r) {
-  (void)pthread_mutex_lock(&lock);
+  vs_live_lock_take(&lock);
   r->next = routes;
   routes = r;
-  (void)pthread_mutex_unlock(&lock);
+  vs_live_lock_give(&lock);
 }
 
-static route *take(int device, vs_torch__pool pool) {
-  (void)pthread_mutex_lock(&lock);
+static route *take(int device, vs_torch_pool pool) {
+  vs_live_lock_take(&lock);
   route **link = &routes;
   while (*link != NULL &&
          ((*link)->device != device || (*link)->pool.a != pool.a || (*link)->pool.b != pool.b))
     link = &(*link)->next;
   route *found = *link;
   if (found != NULL) *link = found->next;
-  (void)pthread_mutex_unlock(&lock);
+  vs_live_lock_give(&lock);
   return found;
 }
 
@@ -84,20 +84,20 @@ _Noreturn static void refuse(const char *what, vs_status status) {
 
 /* PyTorch does not say to a pluggable allocator when a capture really begins: while requests go to a pool there may be one,
  * and each free asks. */
-static vs_status begin(vs_live *live, uint32_t device, vs_torch__pool pool, route *r) {
+static vs_status begin(vs_live *live, uint32_t device, vs_torch_pool pool, route *r) {
   const vs_status status = vs_live_pool_begin(live, device, (vs_live_pool){pool.a, pool.b}, accept, r);
   r->is_drivers = status == VS_UNSUPPORTED;
   if (r->is_drivers) return VS_OK;
   return status == VS_OK ? vs_live_capture_begin(live, device) : status;
 }
 
-static vs_status end(vs_live *live, uint32_t device, vs_torch__pool pool, const route *r) {
+static vs_status end(vs_live *live, uint32_t device, vs_torch_pool pool, const route *r) {
   if (r->is_drivers) return VS_OK;
   VS_TRY(vs_live_capture_end(live, device));
   return vs_live_pool_end(live, device, (vs_live_pool){pool.a, pool.b});
 }
 
-VS_TORCH_EXPORT void vs_torch_begin_allocate_to_pool(int device, vs_torch__pool pool, const void *filter) {
+void vs_torch_begin_allocate_to_pool(int device, vs_torch_pool pool, const void *filter) {
   vs_live *live = vs_torch_live();
   if (live == NULL || device < 0) return;
   route *r = vs_host_alloc(vs_torch__the.host, sizeof *r);
@@ -113,7 +113,7 @@ VS_TORCH_EXPORT void vs_torch_begin_allocate_to_pool(int device, vs_torch__pool 
   refuse("a pool cannot begin", status);
 }
 
-VS_TORCH_EXPORT void vs_torch_end_allocate_to_pool(int device, vs_torch__pool pool) {
+void vs_torch_end_allocate_to_pool(int device, vs_torch_pool pool) {
   vs_live *live = vs_torch_live();
   if (live == NULL || device < 0) return;
   route *r = take(device, pool);
@@ -124,7 +124,7 @@ VS_TORCH_EXPORT void vs_torch_end_allocate_to_pool(int device, vs_torch__pool po
 }
 
 /* Called where graphs are destroyed: nothing may be thrown. A pool that is not there is nothing to release. */
-VS_TORCH_EXPORT void vs_torch_release_pool(int device, vs_torch__pool pool) {
+void vs_torch_release_pool(int device, vs_torch_pool pool) {
   vs_live *live = vs_torch_live();
   if (live == NULL || device < 0) return;
   const vs_status status = vs_live_pool_release(live, (uint32_t)device, (vs_live_pool){pool.a, pool.b});

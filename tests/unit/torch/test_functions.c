@@ -3,11 +3,10 @@
 #include "unit/device/cuda/driver.h"
 #include <signal.h>
 
-/* The face is no part of the library: its files are compiled here. */
-#include "faces/torch/functions.c"
-#include "faces/torch/library.c"
-#include "faces/torch/pools.c"
-#include "faces/torch/throw.c"
+/* With their internals: what is compiled here is not taken from the library. */
+#include "torch/functions.c"
+#include "torch/pools.c"
+#include "torch/throw.c"
 
 #define CARDS "VRAMSCOPE_SIM_GPU=2x2GiB"
 
@@ -20,7 +19,7 @@ static void open_with(const char *settings) {
   CHECK(status == VS_OK && vs_torch_live() != NULL);
 }
 
-static void open_it(void) { open_with(""); }
+static void open_here(void) { open_with(""); }
 
 static int64_t statistic(uint32_t device, const char *key) {
   int64_t value = -1;
@@ -38,16 +37,16 @@ static void be_closed(void) {
   vs_torch_reset();
   vs_torch_init(2);
   vs_torch_record_stream(some, NULL);
-  vs_torch_begin_allocate_to_pool(0, (vs_torch__pool){1, 0}, NULL);
-  vs_torch_end_allocate_to_pool(0, (vs_torch__pool){1, 0});
-  vs_torch_release_pool(0, (vs_torch__pool){1, 0});
+  vs_torch_begin_allocate_to_pool(0, (vs_torch_pool){1, 0}, NULL);
+  vs_torch_end_allocate_to_pool(0, (vs_torch_pool){1, 0});
+  vs_torch_release_pool(0, (vs_torch_pool){1, 0});
   CHECK(vs_torch_base_alloc(some, &size) == some && size == 0);
   simulated_driver();
   CHECK(vs_torch_open(&(vs_live_options){.gpus = "cuda"}, true, &error) == VS_UNSUPPORTED);
   CHECK(strstr(error.text, " has no _") != NULL && strstr(error.text, "is PyTorch imported?") != NULL);
   CHECK(vs_torch_live() == NULL); /* it may be tried again */
   CHECK(vs_torch_open(&(vs_live_options){.gpus = "cuda:9"}, false, &error) == VS_BAD_ARGUMENT);
-  open_it();
+  open_here();
   CHECK(vs_torch_open(&(vs_live_options){.gpus = "cuda"}, false, &error) == VS_BAD_ARGUMENT);
   CHECK(strstr(error.text, "open already") != NULL);
 }
@@ -64,7 +63,7 @@ static vs_stack where(vs_live *live) {
 
 static void allocate_and_free(void) {
   size_t size = 0;
-  open_it();
+  open_here();
   void *first = vs_torch_alloc(1000, 0, NULL), *second = vs_torch_segment_alloc(3 << 20, 1, NULL);
   CHECK(first != NULL && second != NULL && statistic(0, "allocated_bytes.all.current") == 1024);
   CHECK(vs_torch_alloc(0, 0, NULL) == NULL); /* nothing is at no address */
@@ -99,7 +98,7 @@ static vs_status find_here(void *ctx, const void *data, size_t size) {
 static void say_where(void) {
   vs_error error;
   uint32_t found = 0;
-  open_it();
+  open_here();
   CHECK(vs_live_history(vs_torch_live(),
                         &(vs_history_options){.enabled = VS_HISTORY_EVENTS,
                                               .context = VS_HISTORY_CONTEXT_ALL,
@@ -146,8 +145,8 @@ static void serve_pools(void) {
   function filter = {.data = {&wanted_stream}, .manage = manage, .call = call};
   CUcontext context = NULL;
   CUstream stream = NULL;
-  const vs_torch__pool pool = {3, 0};
-  open_it();
+  const vs_torch_pool pool = {3, 0};
+  open_here();
   GOOD(cuDevicePrimaryCtxRetain, &context, 0);
   GOOD(cuCtxSetCurrent, context);
   GOOD(cuStreamCreate, &stream, 1);
@@ -176,41 +175,47 @@ static void serve_pools(void) {
 /* The driver's own pool needs no help in a capture. */
 static void leave_pools_to_the_driver(void) {
   open_with("backend:cudaMallocAsync");
-  vs_torch_begin_allocate_to_pool(0, (vs_torch__pool){3, 0}, &(function){.manage = manage, .call = call});
+  vs_torch_begin_allocate_to_pool(0, (vs_torch_pool){3, 0}, &(function){.manage = manage, .call = call});
   void *memory = vs_torch_alloc(1000, 0, NULL);
   CHECK(memory != NULL && copies == 1 && calls == 0);
   vs_torch_free(memory, 1000, 0, NULL);
-  vs_torch_end_allocate_to_pool(0, (vs_torch__pool){3, 0});
+  vs_torch_end_allocate_to_pool(0, (vs_torch_pool){3, 0});
   CHECK(copies == 0 && routes == NULL);
-  vs_torch_release_pool(0, (vs_torch__pool){3, 0});
+  vs_torch_release_pool(0, (vs_torch_pool){3, 0});
 }
 
 /* ---- no way to throw: the process ends, with the reason */
 
 static void run_out(void) {
-  open_it();
+  open_here();
   (void)vs_torch_alloc((size_t)1 << 40, 0, NULL);
 }
 
 static void end_what_has_not_begun(void) {
-  open_it();
-  vs_torch_end_allocate_to_pool(0, (vs_torch__pool){1, 1});
+  open_here();
+  vs_torch_end_allocate_to_pool(0, (vs_torch_pool){1, 1});
 }
 
 static void begin_twice(void) {
-  open_it();
-  vs_torch_begin_allocate_to_pool(0, (vs_torch__pool){1, 1}, &(function){.call = call});
-  vs_torch_begin_allocate_to_pool(0, (vs_torch__pool){1, 1}, &(function){.call = call});
+  open_here();
+  vs_torch_begin_allocate_to_pool(0, (vs_torch_pool){1, 1}, &(function){.call = call});
+  vs_torch_begin_allocate_to_pool(0, (vs_torch_pool){1, 1}, &(function){.call = call});
 }
 
 static void want_too_much(void) {
-  open_it();
+  open_here();
   vs_torch_memory_fraction(1.5, 0);
 }
 
 static void be_on_no_card(void) {
-  open_it();
+  open_here();
   (void)vs_torch_alloc(100, 7, NULL);
+}
+
+/* Nobody opened it: it opens itself, for all of PyTorch, which is not there to throw with. */
+static void open_by_the_first_request(void) {
+  simulated_driver();
+  (void)vs_torch_alloc(100, 0, NULL);
 }
 
 static void expect_end(void (*body)(void), const char *words) {
@@ -242,6 +247,7 @@ static void test_ends(void **state) {
   expect_end(end_what_has_not_begun, "no such pool has begun");
   expect_end(begin_twice, "a pool cannot begin");
   expect_end(want_too_much, "a fraction is a number from 0 to 1");
+  expect_end(open_by_the_first_request, "is PyTorch imported?");
   expect_end(be_on_no_card, "100 bytes on device 7");
 }
 

@@ -1,10 +1,10 @@
 /* What PyTorch calls: allocate, free, and the smaller ones. */
-#include "base/host.h"
-#include "base/text.h"
-#include "faces/torch/library.h"
-#include "faces/torch/state.h"
-#include "faces/torch/throw.h"
+#include "base/sized.h"
+#include "live/lock.h"
+#include "os/library.h"
 #include "os/process.h"
+#include "torch/state.h"
+#include "torch/throw.h"
 
 vs_torch__state vs_torch__the;
 
@@ -28,13 +28,16 @@ static uint64_t current_stream(void *ctx, uint32_t device) {
 }
 
 static bool find_streams(void) {
-  vs_torch__find_function("libc10_cuda.so", "_ZN3c104cuda20getCurrentCUDAStreamEa", &streams.current);
-  vs_torch__find_function("libc10_cuda.so", "_ZNK3c104cuda10CUDAStream6streamEv", &streams.handle);
+  vs_library_loaded_function("libc10_cuda.so", "_ZN3c104cuda20getCurrentCUDAStreamEa", &streams.current);
+  vs_library_loaded_function("libc10_cuda.so", "_ZNK3c104cuda10CUDAStream6streamEv", &streams.handle);
   return streams.current != NULL && streams.handle != NULL;
 }
 
-vs_status vs_torch_open(const vs_live_options *options, bool is_global, vs_error *error) {
-  vs_live_options wanted = *options;
+/* Two threads may come first at the same time. */
+static vs_live_lock opening;
+
+/* The lock is held. */
+static vs_status open_it(vs_live_options wanted, bool is_global, vs_error *error) {
   vs_live *live = NULL;
   if (vs_torch_live() != NULL)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "the allocator is open already: a process has one");
@@ -44,6 +47,30 @@ vs_status vs_torch_open(const vs_live_options *options, bool is_global, vs_error
   vs_torch__the.host = wanted.host == NULL ? vs_host_default() : wanted.host;
   atomic_store_explicit(&vs_torch__the.live, live, memory_order_release);
   return VS_OK;
+}
+
+vs_status vs_torch_open_sized(const vs_live_options *options, size_t size, bool is_global, vs_error *error) {
+  vs_live_options wanted;
+  VS_TRY(vs_sized_take(&wanted, sizeof wanted, options, size, error));
+  vs_live_lock_take(&opening);
+  const vs_status status = open_it(wanted, is_global, error);
+  vs_live_lock_give(&opening);
+  return status;
+}
+
+/* PyTorch was given the allocator by its name alone, so nothing has opened it. */
+static vs_live *open_at_first_use(void) {
+  vs_error error = {.text = ""};
+  vs_status status = VS_OK;
+  vs_live_lock_take(&opening);
+  if (vs_torch_live() == NULL) {
+    const char *gpus = vs_process_variable("VRAMSCOPE_GPU");
+    status = open_it((vs_live_options){.gpus = gpus == NULL ? "cuda" : gpus}, true, &error);
+  }
+  vs_live_lock_give(&opening);
+  if (status == VS_OK) return vs_torch_live();
+  const char *text = error.text[0] == 0 ? vs_status_text(status) : error.text;
+  vs_torch__throw_error(text, strlen(text));
 }
 
 vs_live *vs_torch_live(void) { return atomic_load_explicit(&vs_torch__the.live, memory_order_acquire); }
@@ -111,16 +138,17 @@ static vs_status allocate(vs_live *live, size_t size, int device, void *stream, 
   return status;
 }
 
-VS_TORCH_EXPORT void *vs_torch_alloc(size_t size, int device, void *stream) {
+void *vs_torch_alloc(size_t size, int device, void *stream) {
   vs_live *live = vs_torch_live();
   uint64_t address;
-  const vs_status status = live == NULL ? VS_BAD_ARGUMENT : allocate(live, size, device, stream, &address);
+  if (live == NULL) live = open_at_first_use();
+  const vs_status status = allocate(live, size, device, stream, &address);
   if (status != VS_OK) throw_failure(live, status, size, device);
   return vs_torch__pointer(address);
 }
 
 /* Inside a torch.cuda.MemPool PyTorch's own allocator asks, tries what it has when there is none, and raises by itself. */
-VS_TORCH_EXPORT void *vs_torch_segment_alloc(size_t size, int device, void *stream) {
+void *vs_torch_segment_alloc(size_t size, int device, void *stream) {
   vs_live *live = vs_torch_live();
   uint64_t address;
   if (live == NULL || allocate(live, size, device, stream, &address) != VS_OK) return NULL;
@@ -128,7 +156,7 @@ VS_TORCH_EXPORT void *vs_torch_segment_alloc(size_t size, int device, void *stre
 }
 
 /* Called where tensors are destroyed, where nothing may be thrown. */
-VS_TORCH_EXPORT void vs_torch_free(void *pointer, size_t size, int device, void *stream) {
+void vs_torch_free(void *pointer, size_t size, int device, void *stream) {
   vs_live *live = vs_torch_live();
   (void)size;
   (void)stream;
@@ -143,10 +171,10 @@ VS_TORCH_EXPORT void vs_torch_free(void *pointer, size_t size, int device, void 
 
 /* ---- the smaller ones */
 
-VS_TORCH_EXPORT void vs_torch_init(int device_count) { (void)device_count; }
+void vs_torch_init(int device_count) { (void)device_count; }
 
 /* torch.cuda.empty_cache. What the driver does not take back stays cached. */
-VS_TORCH_EXPORT void vs_torch_reset(void) {
+void vs_torch_reset(void) {
   vs_live *live = vs_torch_live();
   if (live == NULL) return;
   const vs_torch_where where = first_of(vs_torch__the.where_freed);
@@ -159,7 +187,7 @@ VS_TORCH_EXPORT void vs_torch_reset(void) {
   }
 }
 
-VS_TORCH_EXPORT void vs_torch_memory_fraction(double fraction, int device) {
+void vs_torch_memory_fraction(double fraction, int device) {
   vs_live *live = vs_torch_live();
   if (live != NULL && device >= 0 && vs_live_fraction_set(live, (uint32_t)device, fraction) == VS_OK) return;
   static const char text[] = "a fraction is a number from 0 to 1 (vramscope)";
@@ -167,7 +195,7 @@ VS_TORCH_EXPORT void vs_torch_memory_fraction(double fraction, int device) {
 }
 
 /* PyTorch says only the address: the cards are asked in turn, each of which has addresses of its own. */
-VS_TORCH_EXPORT void *vs_torch_base_alloc(void *pointer, size_t *size) {
+void *vs_torch_base_alloc(void *pointer, size_t *size) {
   vs_live *live = vs_torch_live();
   uint64_t base = vs_torch__number(pointer), bytes = 0;
   for (uint32_t i = 0; live != NULL && i < vs_live_device_count(live); i++)
@@ -177,7 +205,7 @@ VS_TORCH_EXPORT void *vs_torch_base_alloc(void *pointer, size_t *size) {
 }
 
 /* An address that is not ours, as of another process' memory, is nothing; so it is for PyTorch's own. */
-VS_TORCH_EXPORT void vs_torch_record_stream(void *pointer, void *stream) {
+void vs_torch_record_stream(void *pointer, void *stream) {
   vs_live *live = vs_torch_live();
   vs_status status = VS_NOT_FOUND;
   for (uint32_t i = 0; live != NULL && i < vs_live_device_count(live) && status == VS_NOT_FOUND; i++)

@@ -7,8 +7,8 @@
  * ours, in C, with nothing to clean up: compilers write unwinding tables for them unasked.
  *
  * What is needed is looked up when the allocator is opened, not when memory is short. */
-#ifndef VS_FACES_TORCH_THROW_H
-#define VS_FACES_TORCH_THROW_H
+#ifndef VS_TORCH_THROW_H
+#define VS_TORCH_THROW_H
 
 #include <vramscope/base.h>
 

@@ -1,6 +1,6 @@
-#include "faces/torch/throw.h"
+#include "torch/throw.h"
 #include "base/text.h"
-#include "faces/torch/library.h"
+#include "os/library.h"
 #include "os/process.h"
 #include <stdlib.h>
 
@@ -66,8 +66,8 @@ static vs_status find_runtime(vs_error *error) {
                 {"_ZdlPv", &cxx.delete}};
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
     /* Who replaces malloc replaces new, too: then PyTorch's libraries have that one. */
-    void *address = vs_torch__find(NULL, needed[i].symbol);
-    if (address == NULL) address = vs_torch__find(runtime, needed[i].symbol);
+    void *address = vs_library_loaded_symbol(NULL, needed[i].symbol);
+    if (address == NULL) address = vs_library_loaded_symbol(runtime, needed[i].symbol);
     if (address == NULL) return missing(runtime, needed[i].symbol, error);
     memcpy(needed[i].function, &address, sizeof address);
   }
@@ -76,9 +76,9 @@ static vs_status find_runtime(vs_error *error) {
 
 static vs_status find_class(exception_class *class, const char *constructor, const char *type,
                             const char *table, vs_error *error) {
-  vs_torch__find_function(c10, constructor, &class->construct);
-  class->type = vs_torch__find(c10, type);
-  class->table = vs_torch__find(c10, table);
+  vs_library_loaded_function(c10, constructor, &class->construct);
+  class->type = vs_library_loaded_symbol(c10, type);
+  class->table = vs_library_loaded_symbol(c10, table);
   if (class->construct == NULL) return missing(c10, constructor, error);
   if (class->type == NULL) return missing(c10, type, error);
   return class->table == NULL ? missing(c10, table, error) : VS_OK;
@@ -90,7 +90,7 @@ vs_status vs_torch__throw_prepare(vs_error *error) {
   VS_TRY(find_class(&cxx.error, base, "_ZTIN3c105ErrorE", "_ZTVN3c105ErrorE", error));
   /* Before 2.15 the derived class inherits the constructor without exporting it: the base's, with the derived one's table
    * behind it, is the same. */
-  const char *constructor = vs_torch__find(c10, own) != NULL ? own : base;
+  const char *constructor = vs_library_loaded_symbol(c10, own) != NULL ? own : base;
   return find_class(&cxx.memory, constructor, "_ZTIN3c1016OutOfMemoryErrorE", "_ZTVN3c1016OutOfMemoryErrorE",
                     error);
 }
