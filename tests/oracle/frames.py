@@ -4,6 +4,7 @@ Written from the text of docs/formats/query.md ("frame", "label", "tree"); nothi
 A frame is (function, file, line), a stack a tuple of them, innermost first. Behind BORDER stand frames of the forward pass.
 """
 
+import functools
 import re
 from collections import defaultdict
 
@@ -31,6 +32,7 @@ PACKAGES = re.compile(
 LIBRARY_SPACES = ("std::", "__gnu_cxx::", "at::", "c10::", "torch::", "caffe2::", "pybind11::", "thrust::", "cub::")
 
 
+@functools.cache  # the same frames stand in many stacks
 def is_python(frame):
     function, file, line = frame
     if any(mark in function for mark in ("::", "(", "+0x")) or function == "??":
@@ -46,6 +48,7 @@ def line_of(frame):
     return frame[2] if frame[2] > 0 and (is_python(frame) or frame[1].endswith(SOURCES)) else None
 
 
+@functools.cache
 def without_brackets(function):
     """A C++ name without template arguments, arguments and return type."""
     name = function.replace("(anonymous namespace)::", "")
@@ -67,6 +70,7 @@ class Frames:
         frames = {frame for stack in stacks for frame in stack}
         self.has_python = any(map(is_python, frames))
         self.was_recorded = events > 0 or bool(frames)
+        self.kind = functools.cache(self.kind)
 
     def kind(self, frame):
         function, file, _ = frame

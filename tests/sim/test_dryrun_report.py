@@ -64,7 +64,7 @@ def last_line(text):
 @pytest.mark.parametrize("conf", ("", "expandable_segments:True", "max_split_size_mb:32,roundup_power2_divisions:4"))
 def test_figures_are_the_programs(report, conf):
     options = ["--conf", conf] if conf else []
-    reply, printed = report(["--gpu", "A100-80", *options], TRAIN + "    train()\n    print(json.dumps(figures()))\n")
+    reply, printed = report(["--gpu", "A100-80", *options], TRAIN + "    model = train()\n    print(json.dumps(figures()))\n")
     own = last_line(printed)
     assert reply["devices"][0]["torch"] == own == reply["processes"][0]["devices"][0]["torch"]
     assert own["peak_requested_bytes"] <= own["peak_allocated_bytes"] <= own["peak_reserved_bytes"]
@@ -79,12 +79,7 @@ def test_figures_are_the_programs(report, conf):
     # The engine's peak is computed from the events: another way to the same number.
     assert reply["report"][0]["peak"]["requested_bytes"] == own["peak_requested_bytes"]
     assert reply["report"][0]["trust"]["complete"] is True
-
-
-def test_model(report):
-    """Sizes that follow from the shapes alone."""
-    reply, _ = report([], TRAIN + "    model = train()\n")
-    model = reply["processes"][0]["model"]
+    model = process["model"]  # sizes that follow from the shapes alone
     assert model["parameters"] == PARAMETERS and model["parameter_bytes"] == model["trainable_bytes"] == 4 * PARAMETERS
     assert model["optimizer_bytes"] == 8 * PARAMETERS and model["optimizer"] == "AdamW"
 

@@ -32,17 +32,31 @@ def played(events):
     return now, peak, actions
 
 
+def snapshot():
+    """PyTorch's. To name frames it asks torch._inductor, and imports it for that, which takes as long as to import all the rest: a
+    program that has not imported it has no compiled frames, and the name is taken meanwhile."""
+    names = torch.__dict__
+    is_free = "_inductor" not in names
+    if is_free:
+        names["_inductor"] = None
+    try:
+        return torch.cuda.memory._snapshot()
+    finally:
+        if is_free:
+            del names["_inductor"]
+
+
 def check(device=0):
     """Fails unless statistics, events and segments of a device agree. Returns the figures."""
     torch.cuda.synchronize(device)
-    stats, snapshot = torch.cuda.memory_stats(device), torch.cuda.memory._snapshot()
-    events = snapshot["device_traces"][device]
+    stats, found = torch.cuda.memory_stats(device), snapshot()
+    events = found["device_traces"][device]
     now, peak, actions = played(events)
     for what in ("requested", "reserved"):
         assert now[what] == stats[f"{what}_bytes.all.current"], (what, now, stats[f"{what}_bytes.all.current"])
         assert peak[what] == stats[f"{what}_bytes.all.peak"], (what, peak, stats[f"{what}_bytes.all.peak"])
     assert actions.get("oom", 0) == stats["num_ooms"], (actions, stats["num_ooms"])
-    mine = [s for s in snapshot["segments"] if s["device"] == device]
+    mine = [s for s in found["segments"] if s["device"] == device]
     assert sum(s["total_size"] for s in mine) == stats["reserved_bytes.all.current"]
     free, total = torch.cuda.mem_get_info(device)
     return {
@@ -62,7 +76,7 @@ def trace(device=0):
     """Every event, without what differs between two runs by nature: time and stacks."""
     return [
         [e["action"], e.get("addr", e.get("device_free")), e["size"], e["stream"]]
-        for e in torch.cuda.memory._snapshot()["device_traces"][device]
+        for e in snapshot()["device_traces"][device]
     ]
 
 
