@@ -6,6 +6,7 @@ And docs/formats/query.md names every key that a reply has.
 import functools
 import json
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from frames import WHYS
 from normal import HOST, normalise
 from simulate import random_run, sample_run
 from writers import WRITERS
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+import reply_types
 
 pytestmark = pytest.mark.binary
 
@@ -271,6 +275,23 @@ def test_every_key_is_documented(name, rich):
     known = words_about(name, sections())
     missing = sorted({f"{where}.{key}" for where, key in seen if key not in known})
     assert seen and not missing, missing
+
+
+@pytest.mark.parametrize("name", sorted(set(sections()) - NO_METHODS - {"export"}))
+def test_every_reply_has_its_type(name, rich):
+    """src/query/replies.d.ts, which the viewer and the Python package have their types from: the same keys, values of these types."""
+    types = reply_types.read()
+    (method,) = [method for method in methods() if method["name"] == name]
+    wrong = {text for reply in replies(method, rich) for text in reply_types.problems(types, f"{name.capitalize()}Reply", reply)}
+    assert not wrong, sorted(wrong)[:20]
+
+
+def test_a_reply_of_another_type_is_seen():
+    """What the test above would say: a key too many, one too few, a wrong value."""
+    reply = {"schema": 1, "method": "find", "device": 0, "event": "12", "ordinal": None, "counts": 3}
+    assert reply_types.problems(reply_types.read(), "FindReply", reply) == [
+        "reply.counts is not in the list", 'reply.event is "12", not a whole number',
+        "reply.count is in the list and not in the reply"]
 
 
 def test_every_line_is_told_and_documented(rich):

@@ -1,0 +1,94 @@
+/* What goes between the page, the carriers and the worker. The replies themselves: src/query/replies.d.ts. */
+
+/** The reply of each method, by its name. */
+interface ReplyOf {
+  report: Replies.ReportReply;
+  stats: Replies.StatsReply;
+  live: Replies.LiveReply;
+  tree: Replies.TreeReply;
+  blocks: Replies.BlocksReply;
+  events: Replies.EventsReply;
+  find: Replies.FindReply;
+  segments: Replies.SegmentsReply;
+  state: Replies.StateReply;
+  timeline: Replies.TimelineReply;
+  marks: Replies.MarksReply;
+  picture: Replies.PictureReply;
+  groups: Replies.GroupsReply;
+  pick: Replies.PickReply;
+  allocation: Replies.AllocationReply;
+  allocations: Replies.AllocationsReply;
+  map: Replies.MapReply;
+  holes: Replies.HolesReply;
+  fragmentation: Replies.FragmentationReply;
+  info: Replies.InfoReply;
+  methods: Replies.MethodsReply;
+  settings: Replies.SettingsReply;
+  replay: Replies.ReplayReply;
+}
+
+type MethodName = keyof ReplyOf;
+
+/** Parameters of a question, by their names in src/query/methods.def. */
+type Params = Record<string, string | number | boolean | null>;
+
+/** One file that can be asked. */
+interface Engine {
+  /** The reply, or an EngineError. */
+  ask<M extends MethodName>(method: M, params?: Params): Promise<ReplyOf[M]>;
+  /** The same question is asked only once: for what never changes. */
+  once<M extends MethodName>(method: M, params?: Params): Promise<ReplyOf[M]>;
+  /** One in flight per slot; of those that wait only the newest is sent, the others give null. */
+  latest<M extends MethodName>(slot: string, method: M, params?: Params): Promise<ReplyOf[M] | null>;
+  carrier: Carrier;
+  close(): void;
+}
+
+/** Brings the bytes of questions to an engine and those of replies back. */
+interface Carrier {
+  /** Reads the file. The reply of `info`, where reading it gave one. */
+  load(source?: Blob, onProgress?: (bytesRead: number, bytes: number | null) => void): Promise<Replies.InfoReply | null>;
+  request(bytes: Uint8Array): Promise<ArrayBuffer>;
+  cancel(): void;
+  close(): void;
+}
+
+/** Of Engine.latest: what is on its way, and the newest question that waits for it. */
+interface EngineSlot {
+  busy: boolean;
+  waiting: null | { send: () => Promise<unknown>; resolve: (reply: unknown) => void; reject: (error: unknown) => void };
+}
+
+/** Why something failed, as plain data between workers. */
+interface Failure {
+  message: string;
+  status: number | null;
+  offset: number | null;
+}
+
+type TypedColumn = Uint8Array | Uint16Array | Uint32Array | Int32Array | BigUint64Array | Float64Array;
+
+/** The pieces of a file, one after another; null behind the last. */
+type PieceReader = () => Promise<Uint8Array | null>;
+
+/** The end of a file's way that gives its pieces (worker_input.js). */
+interface ReceivedInput {
+  isCompressed: boolean;
+  next: PieceReader;
+}
+
+/** What the module exports: src/faces/web/web.h. */
+interface EngineExports {
+  memory: WebAssembly.Memory;
+  vs_web_init(): number;
+  vs_web_buffer(size: number): number;
+  vs_web_load(nameSize: number, size: number, flags: number): number;
+  vs_web_request(size: number): number;
+  vs_web_error(): number;
+}
+
+type WorkerQuestion = { kind: "load"; module: WebAssembly.Module; port: MessagePort; name: string; size: number }
+  | { kind: "request"; bytes: Uint8Array };
+type WorkerMessage = (WorkerQuestion & { number: number }) | { kind: "read"; blob: Blob; port: MessagePort };
+type WorkerAnswer = { kind: "progress"; bytesRead: number } | { kind: "done"; number: number; reply: ArrayBuffer | null }
+  | { kind: "failed"; number: number; error: Failure };

@@ -1,0 +1,31 @@
+/* The structures of the strip above the parts. */
+
+/** What the report says of the device that is shown; without one only what to do. */
+type Answer = Pick<Replies.ReportDevice, "lines"> & Partial<Replies.ReportDevice>;
+
+interface SummaryStrip {
+  app: App;
+  cells: HTMLElement;
+  answer: HTMLElement;
+  unfold: HTMLElement;
+  /** Counts the questions, so that late answers can be told. */
+  asked: number;
+  marks: Replies.MarksReply | null;
+  report: Answer | null;
+  error: Error | null;
+  /** The failure that the cell names. */
+  oomAt: number;
+}
+
+/** A cell of the strip. */
+interface Fact {
+  key: string;
+  label: string;
+  value: string;
+  bytes?: number | null;
+  sub: Child;
+  tone?: Replies.Line["tone"];
+  isWide?: boolean;
+  title?: string;
+  act?: () => void;
+}

@@ -1,0 +1,374 @@
+/* The structures of the timeline. A part is one Timeline; it has a Lane for each file. */
+
+/** A reply of `picture` whose samples have all of their runs (runs.js), and what was asked for. */
+interface Picture extends Replies.PictureReply {
+  /** What colours mean in it. */
+  coloured?: Replies.ColourName;
+  /** Whether a search was marked in it. */
+  isMarking?: boolean;
+}
+
+/** What is looked at in all lanes: the state's window and wishes, without what makes no sense. */
+interface TimelineView {
+  axis: Replies.AxisName;
+  what: Replies.DrawnName;
+  by: Replies.ColourName;
+  filter: string;
+  /** The filter that is marked; "": none. */
+  mark: string;
+  /** Of the shared axis. */
+  range: Extent;
+  /** null: fitted. */
+  bytes: Extent | null;
+  fit: TimelineFit;
+  /** The one group that stands out. */
+  lit: number | null;
+  hiddenCurves: Set<string>;
+}
+
+/** The byte axis is fitted to all that is drawn, or to the stack alone. */
+type TimelineFit = "all" | "stack";
+
+interface LaneSource {
+  engine: Engine;
+  name: string;
+  entry: FileEntry;
+  /** Among app.files. */
+  index: number;
+}
+
+interface LaneHost {
+  changed: () => void;
+  failed: (lane: Lane, error: Error) => void;
+}
+
+/** One file's lane. */
+interface Lane {
+  source: LaneSource;
+  host: LaneHost;
+  element: HTMLElement;
+  canvases: Record<LaneCanvas, HTMLCanvasElement>;
+  title: HTMLElement;
+  message: HTMLElement;
+  width: number;
+  height: number;
+  gutter: number;
+  /** Where the lane's axis stands on the shared one. */
+  offset: number;
+  plot: Box;
+  annotationRows: number;
+  /** undefined: not known yet. */
+  device: Replies.DeviceNumber | null | undefined;
+  marks: Replies.MarksReply | null;
+  /** `marks` on the axis that `marksAxis` names. */
+  marksHere: AxisMarks | null;
+  marksAxis: Replies.AxisName | "";
+  /** The small picture of the whole run, and the question that it answers. */
+  coarse: Picture | null;
+  coarseKey: string;
+  /** The newest exact picture; the question that it answers, and the last that was asked. */
+  picture: Picture | null;
+  shownKey: string;
+  askedKey: string;
+  /** The picture as pixels: `copy` holds them, `table` is what they were painted with. */
+  image: ImageData | null;
+  copy: HTMLCanvasElement;
+  isCopied: boolean;
+  table: Uint32Array | null;
+  /** From the lane's order of groups to the legend's; null: they are the same. */
+  colourOf: number[] | null;
+  /** The lane's own groups, where they are not the legend's. */
+  groups: Replies.LegendGroup[] | null;
+  /** What the canvases show, so that only what changed is drawn. */
+  framePlace: string;
+  insidePlace: string;
+  overWidth?: number;
+  overHeight?: number;
+  isOverEmpty?: boolean;
+}
+
+type LaneCanvas = "frame" | "picture" | "lines" | "over";
+
+/** From places of the lane's axis and from bytes to pixels of its plot. */
+interface LaneScales {
+  x: Scale;
+  y: Scale;
+  bytes: Extent;
+}
+
+// ---- marks
+
+/** A reply of `marks` with places of an axis. */
+interface AxisMarks {
+  peak: Replies.MarkedMoment | null;
+  flags: Flag[];
+  ranges: NamedRange[];
+}
+
+interface Flag {
+  kind: "oom" | "peak" | "snapshot";
+  text: string;
+  event: number;
+  /** Place of the axis. */
+  x: number;
+  bytes: number | null;
+}
+
+/** A flag at its pixel. */
+interface PlacedFlag extends Flag {
+  at: number;
+}
+
+/** A named range of the program. */
+interface NamedRange {
+  name: string;
+  depth: number;
+  from: number;
+  to: number;
+  us: number | null;
+}
+
+interface FlagLook {
+  width: number;
+  /** Of the row of flags, and of the plot below it. */
+  height: number;
+  depth: number;
+  ratio: number;
+}
+
+interface AnnotationLook {
+  rows: number;
+  rowHeight: number;
+  width: number;
+  font: string;
+  ratio: number;
+}
+
+// ---- curves
+
+interface CurveKind {
+  key: string;
+  text: string;
+  column: "reserved_high" | "held_high" | "requested_high";
+  dash: number[];
+  thickness: number;
+  sentence: string;
+}
+
+/** Columns of equal value. */
+interface CurveLevel {
+  from: number;
+  to: number;
+  value: number;
+  y?: number;
+  isHeld?: boolean;
+}
+
+interface Curve extends CurveKind {
+  values: Float64Array;
+  levels: CurveLevel[];
+}
+
+// ---- pixels
+
+interface PixelLook {
+  ground: string;
+  marked: string;
+  isDark: boolean;
+  /** What is not marked stands back. */
+  dims: boolean;
+  lit: number | null;
+}
+
+interface PixelGround {
+  pixels: Uint32Array;
+  width: number;
+  height: number;
+  /** Pixels from which on a run has an edge. */
+  tall: number;
+}
+
+// ---- what is pointed at
+
+/** What a picture shows at a place (hit.js). */
+interface Hit {
+  sample: number;
+  event: number;
+  /** Bytes of the whole sample. */
+  total: number;
+  /** -1 above the stack. */
+  run: number;
+  row: number;
+  group: number;
+  isSeveral: boolean;
+  /** Of the pixel, and at its centre. */
+  fromBytes: number;
+  toBytes: number;
+  bytes: number;
+}
+
+/** Pixels of neighbouring columns that show one allocation. */
+interface RowPiece {
+  from: number;
+  to: number;
+  bottom: number;
+  top: number;
+}
+
+/** A named range, or, with `event`, a flag. */
+interface PointedRange {
+  text: string;
+  from?: number;
+  to?: number;
+  event?: number;
+}
+
+interface TimelinePointer {
+  /** null: nothing is pointed at. */
+  lane: Lane | null;
+  /** Place of the lane's axis; pixel of its plot. */
+  x: number | null;
+  y: number | null;
+  bytes: number;
+  pixelX: number;
+  isCrosshair: boolean;
+  hit: Hit | null;
+  /** What the engine says of it; null: still on its way. */
+  picked: Replies.PickReply | null;
+  /** What `picked` is about. */
+  key: string;
+  range: PointedRange | null;
+}
+
+interface TipLook {
+  by: Replies.ColourName;
+  what: Replies.DrawnName;
+  groups: Replies.LegendGroup[];
+  colourOf: number[] | null;
+  place: string;
+}
+
+interface TipPlace {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+interface TimelineTip {
+  element: HTMLElement;
+  hide(): void;
+  show(lines: Child[], place: TipPlace, row?: Replies.Picked | null): void;
+}
+
+/** What lies over the picture. */
+interface OverLook {
+  /** Place of the lane's axis; pixel of the plot. */
+  x: number | null;
+  y: number | null;
+  isCrosshair: boolean;
+  row: number | null;
+  pinned: number | null;
+  /** Places of the shared axis. */
+  cursor: number | null;
+  cursor2: number | null;
+  drag: Extent | null;
+}
+
+/** What a gesture on a lane or on the axis means (gestures.js). */
+interface TimelineGestures {
+  zoomX(x: number, factor: number): void;
+  zoomY(y: number, factor: number): void;
+  pan(x: number, y: number): void;
+  hover(x: number, y: number): void;
+  leave(): void;
+  click(x: number, y: number): void;
+  doubleClick(x: number, y: number): void;
+  range(from: number, to: number, isDone: boolean): void;
+  /** Whether a drag from here chooses a range. */
+  startsRange(x: number, y: number): boolean;
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+/** The fingers on a surface. */
+interface Hand {
+  pointers: Map<number, Point>;
+  mode: "" | "press" | "pan" | "range" | "pinch";
+  from: Point | null;
+  last: Point | null;
+  spread: number;
+  holdsControl: boolean;
+  isRange: boolean;
+}
+
+// ---- what stands around the picture
+
+/** A group of the legend with its colour. */
+interface ColouredGroup extends Replies.LegendGroup {
+  colour: number;
+}
+
+interface ColouredGroups extends Replies.GroupsReply {
+  groups: ColouredGroup[];
+}
+
+interface LegendActions {
+  /** null: none; kept: until another is. */
+  light: (group: number | null, isKept: boolean) => void;
+  toggleCurve: (key: string) => void;
+}
+
+interface Legend {
+  element: HTMLElement;
+  select: SelectChooser;
+  curves: HTMLElement;
+  groups: HTMLElement;
+  head: HTMLElement;
+  app: App;
+  does: LegendActions;
+}
+
+interface SearchField {
+  element: HTMLElement;
+  input: HTMLInputElement;
+  found: HTMLElement;
+  count: HTMLElement;
+  /** Previous, next, only these. */
+  steps: HTMLButtonElement[];
+  timer: number;
+}
+
+interface SearchActions {
+  step: (isBackwards: boolean) => void;
+}
+
+interface Minimap {
+  canvas: HTMLCanvasElement;
+  element: HTMLElement;
+  does: { range: (range: Extent, isJump: boolean) => void };
+  width: number;
+  left: number;
+  whole: Extent | null;
+  range: Extent | null;
+  grip: WindowGrip | null;
+  /** The coarse picture that `copy` holds, painted with `copyTable`. */
+  copy: HTMLCanvasElement;
+  image: ImageData | null;
+  copyKey: Picture | null;
+  copyTable?: Uint32Array | null;
+  /** What is drawn. */
+  key?: string;
+}
+
+type GripKind = "left" | "right" | "window" | "new";
+
+interface WindowGrip {
+  kind: GripKind;
+  from: number;
+  range: Extent;
+  hasMoved: boolean;
+}

@@ -1,0 +1,77 @@
+/* The structures of the part Who: the flame graph and its table. */
+
+/** A call. bytes = selfBytes + the bytes of the children. */
+interface FlameNode {
+  name: string;
+  place: string;
+  kind: Replies.Node["kind"] | "root";
+  /** null where there is none. */
+  frame: Replies.Node | null;
+  parent: FlameNode | null;
+  /** Biggest first. */
+  children: FlameNode[];
+  bytes: number;
+  count: number;
+  selfBytes: number;
+  depth: number;
+  /** A number that equal calls share at every moment. */
+  path: number;
+}
+
+interface FlameTree {
+  root: FlameNode;
+  /** How many calls are drawn as themselves. */
+  shown: number;
+}
+
+/** A call as wide as its bytes, or `small` narrow ones together. */
+interface FlameBox {
+  node: FlameNode;
+  x: number;
+  width: number;
+  row: number;
+  small: number;
+  bytes: number;
+  count: number;
+}
+
+/** What the colours mean: lines, files, or, without both, kinds of frames. */
+interface FlameLook {
+  lines: Map<string, number> | null;
+  files: Map<string, number> | null;
+  marks: ((node: FlameNode) => boolean) | null;
+  inverted: boolean;
+  search: string;
+}
+
+interface FlameActions {
+  /** Somebody zoomed, to the call that the path names ("": all). */
+  onfocus: (path: string) => void;
+  /** Somebody wants to see the call in the timeline. */
+  onmark: (node: FlameNode) => void;
+  announce: (text: string) => void;
+}
+
+interface FlameInks {
+  first: string;
+  second: string;
+}
+
+interface LegendEntry {
+  colour: string;
+  text: string;
+}
+
+/** What is asked: of a moment, or of the change between two. */
+interface WhoQuestion {
+  at: number | string;
+  since: number | null;
+  measure: Replies.MeasureName;
+}
+
+/** A group as a row of the table. */
+interface WhoRow extends Replies.Group {
+  rank: number;
+  text: string;
+  id: string;
+}
