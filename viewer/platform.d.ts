@@ -25,6 +25,10 @@ interface String {
   toWellFormed(): string;
 }
 
+interface CanvasPath {
+  roundRect(x: number, y: number, width: number, height: number, radii: number): void;
+}
+
 interface FocusOptions {
   focusVisible?: boolean;
 }

@@ -9,23 +9,27 @@ import { WasmEngine } from "./engine/worker_engine.js";
 import { INPUT_STATUS, InputError, receivedInput, serveInput } from "./engine/worker_input.js";
 
 const PROGRESS_EVERY_MS = 50;
+/** @type {WasmEngine|null} */
 let workerEngine = null;
+/** @type {Promise<void>} */
 let workerTurn = Promise.resolve(); // messages are answered one after the other
 
-self.onmessage = ({ data }) => {
+self.onmessage = (/** @type {MessageEvent<WorkerMessage>} */ { data }) => {
   if (data.kind === "read") serveInput(data.blob, data.port);
   else workerTurn = workerTurn.then(() => answerMessage(data));
 };
 
+/** @param {WorkerQuestion & {number: number}} message */
 async function answerMessage(message) {
   try {
     const reply = message.kind === "load" ? await loadFile(message) : workerEngine.request(message.bytes);
-    self.postMessage({ kind: "done", number: message.number, reply }, reply === null ? [] : [reply]);
+    tellPage({ kind: "done", number: message.number, reply }, reply === null ? [] : [reply]);
   } catch (error) {
-    self.postMessage({ kind: "failed", number: message.number, error: describeFailure(error) });
+    tellPage({ kind: "failed", number: message.number, error: describeFailure(error) });
   }
 }
 
+/** @param {WorkerQuestion & {kind: "load"}} question @returns {Promise<null>} */
 async function loadFile({ module, port, name, size }) {
   workerEngine = new WasmEngine(module);
   const input = await receivedInput(port, progressReporter());
@@ -33,21 +37,31 @@ async function loadFile({ module, port, name, size }) {
   return null;
 }
 
+/** @param {WorkerAnswer} answer @param {Transferable[]} [transfer] */
+function tellPage(answer, transfer = []) {
+  postMessage(answer, { transfer }); // of a worker, which has no origins
+}
+
 function progressReporter() {
   let next = 0;
-  return (bytesRead) => {
+  return (/** @type {number} */ bytesRead) => {
     const now = performance.now();
     if (now < next) return;
     next = now + PROGRESS_EVERY_MS;
-    self.postMessage({ kind: "progress", bytesRead });
+    tellPage({ kind: "progress", bytesRead });
   };
 }
 
+/** @returns {Failure} */
 function outOfMemory() {
   return { message: "out of memory", status: INPUT_STATUS.NO_MEMORY, offset: null };
 }
 
-/** A failure as plain data. What is no InputError is the browser's: a full memory, a trap of the engine. */
+/**
+ * A failure as plain data. What is no InputError is the browser's: a full memory, a trap of the engine.
+ * @param {Partial<Failure>|null} error  an Error of any kind
+ * @returns {Failure}
+ */
 function describeFailure(error) {
   const { message = String(error), status = null, offset = null } = error ?? {};
   if (error instanceof InputError) return { message, status, offset };

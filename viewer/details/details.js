@@ -13,6 +13,7 @@ const REPORTED_OWNERS = 12; // as the summary asks, so that the reply is shared
 const WINDOW_OF_LIFE = 1.5; // of a lifetime is shown around it
 
 class DetailsPanel {
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
     this.title = el("h2", { class: "details-title cut" });
@@ -25,20 +26,22 @@ class DetailsPanel {
     this.element = el("div", { class: "details" }, [
       el("header", { class: "details-top" }, [this.title, this.copy, close]),
       this.under, this.now, this.actions, this.body]);
+    /** @type {Thing|null} */
     this.thing = null;
   }
 
+  /** @param {ThingName} what @param {number} row */
   async show(what, row) {
     const engine = this.app.engine();
     this.element.dataset.row = String(row);
     this.element.dataset.what = what;
     this.element.setAttribute("aria-busy", "true");
     try {
-      const isEvent = what === "event";
-      const reply = isEvent ? await this.askEvent(engine, row) : await this.askThing(engine, what, row);
-      if (reply === null || engine !== this.app.engine()) return;
-      this.thing = isEvent ? null : { ...reply, what };
-      if (isEvent) this.showEvent(reply);
+      const event = what === "event" ? await this.askEvent(engine, row) : null;
+      const thing = what === "event" ? null : await this.askThing(engine, what, row);
+      if ((event ?? thing) === null || engine !== this.app.engine()) return;
+      this.thing = thing === null ? null : { ...thing, what: /** @type {Replies.DrawnName} */ (what) };
+      if (event !== null) this.showEvent(event);
       else this.showThing(this.thing);
     } catch (error) {
       this.showError(error);
@@ -47,15 +50,18 @@ class DetailsPanel {
     }
   }
 
+  /** @param {Engine} engine @param {ThingName} what @param {number} row */
   askThing(engine, what, row) {
     return engine.latest("details", "allocation", { device: this.app.device(), what, row });
   }
 
+  /** @param {Engine} engine @param {number} event @returns {Promise<Replies.TraceEvent|null>} */
   async askEvent(engine, event) {
     const params = { device: this.app.device(), from: event, to: event, top: 1 };
     return (await engine.latest("details", "events", params))?.events[0] ?? null;
   }
 
+  /** @param {Thing} thing */
   showThing(thing) {
     const isSegment = thing.what === "segments";
     const name = thing.name ?? (isSegment ? "Segment" : "Allocation");
@@ -73,12 +79,14 @@ class DetailsPanel {
     this.showNow();
   }
 
+  /** @param {string} title @param {string} amount @param {string|null} label */
   putHead(title, amount, label) {
     setText(this.title, title);
     fill(this.under, [el("strong", {}, amount), label ? ` · ${label}` : null]);
     this.body.scrollTop = 0;
   }
 
+  /** @param {Thing} thing */
   thingActions(thing) {
     const { app } = this;
     const frame = thing.stack?.[thing.owner_frame] ?? null;
@@ -92,6 +100,7 @@ class DetailsPanel {
     ];
   }
 
+  /** @param {Thing} thing */
   segmentActions(thing) {
     const { app } = this;
     return [
@@ -101,6 +110,7 @@ class DetailsPanel {
     ];
   }
 
+  /** @param {Replies.TraceEvent} event */
   async showEvent(event) {
     this.putHead(`Event ${countText(event.event)}`, eventSign(event).word, event.label ?? null);
     this.element.dataset.name = event.name ?? "";
@@ -113,11 +123,13 @@ class DetailsPanel {
     const report = await this.app.engine().once("report", { device: this.app.device(), top: REPORTED_OWNERS })
       .catch(() => null);
     const part = report?.devices[0] ?? report?.host ?? null;
-    const oom = part?.ooms?.find((one) => one.event === event.event) ?? null;
+    const oom = part?.ooms?.find((/** @type {Replies.Oom} */ one) => one.event === event.event) ?? null;
     if (oom && this.element.dataset.row === String(event.event)) this.putEvent(event, oom);
   }
 
+  /** @param {Replies.TraceEvent} event @param {Replies.Oom|null} oom */
   putEvent(event, oom) {
+    /** @param {string} about */
     const told = (about) => oom?.lines.find((line) => line.about === about)?.text ?? null;
     const [cause, advice] = [told("oom_cause"), told("oom_advice")];
     fillSections(this.body, [
@@ -143,6 +155,7 @@ class DetailsPanel {
     setText(this.now, `${word} at the cursor (${cursor < 0 ? "the start" : `event ${countText(cursor)}`})`);
   }
 
+  /** @param {Error} error */
   showError(error) {
     this.thing = null;
     this.putHead("Not there", "", null);
@@ -157,19 +170,30 @@ class DetailsPanel {
   }
 }
 
-/** A filter that keeps what the line of this frame asked for. */
+/**
+ * A filter that keeps what the line of this frame asked for.
+ * @param {Replies.Frame} frame
+ */
 function lineFilter(frame) {
   const place = `${frame.file}:${frame.line}`;
   return /[\s"]/.test(place) ? `line="${place}"` : `line=${place}`;
 }
 
-/** A moment at which it is alive. */
+/**
+ * A moment at which it is alive.
+ * @param {Thing} thing
+ */
 function momentOfLife(thing) {
   return thing.start_event ?? (thing.end_event === null ? null : Math.max(-1, thing.end_event - 1));
 }
 
-/** A window of the timeline in which its life is most of the width, and the cursor in it. */
+/**
+ * A window of the timeline in which its life is most of the width, and the cursor in it.
+ * @param {App} app @param {Thing} thing
+ * @returns {Partial<ViewState>}
+ */
 function windowOfLife(app, thing) {
+  /** @type {Partial<ViewState>} */
   const whole = { cursor: momentOfLife(thing), x0: null, x1: null, y0: null, y1: null };
   if (app.store.state.axis !== "event") return whole;
   const count = infoOfDevice(app.info(), app.device())?.events ?? 0;
@@ -180,6 +204,7 @@ function windowOfLife(app, thing) {
   return { ...whole, x0: Math.max(-1, from - around), x1: Math.min(count, to + around) };
 }
 
+/** @param {App} app @returns {DetailsPart} */
 export function createDetails(app) {
   const panel = new DetailsPanel(app);
   return {

@@ -7,17 +7,24 @@ import {
   addressText, bytesText, clockText, countText, exactBytesText, poolText, streamText, timeText,
 } from "../shared/format.js";
 
-/** A row: a name and what belongs to it, left out where that is null. */
+/**
+ * A row: a name and what belongs to it, left out where that is null.
+ * @param {string} name @param {Children} value
+ */
 function factRow(name, value) {
   if (value === null || value === undefined || value === "") return null;
   return el("div", { class: "details-fact" }, [el("dt", {}, name), el("dd", {}, value)]);
 }
 
+/** @param {Array<Node|null>} rows */
 function factList(rows) {
   return el("dl", { class: "details-facts" }, rows.filter((row) => row !== null));
 }
 
-/** A button that moves the cursor to an event. */
+/**
+ * A button that moves the cursor to an event.
+ * @param {App} app @param {number|null} event @param {string} [more]
+ */
 function eventButton(app, event, more = "") {
   if (event === null || event === undefined) return null;
   const go = () => app.jump({ cursor: event });
@@ -25,11 +32,13 @@ function eventButton(app, event, more = "") {
     more ? el("span", { class: "faint" }, ` ${more}`) : null];
 }
 
+/** @param {App} app @param {number|null} us */
 function sinceStart(app, us) {
   const first = infoOfDevice(app.info(), app.device())?.first_time_us ?? null;
   return us === null || us === undefined || first === null ? "" : `at ${timeText(us - first)}`;
 }
 
+/** @param {Thing} thing */
 function lifeText(thing) {
   const parts = [];
   if (thing.lifetime_us !== null && thing.lifetime_us !== undefined) parts.push(timeText(thing.lifetime_us));
@@ -40,12 +49,16 @@ function lifeText(thing) {
   return parts.join(", ");
 }
 
+/** @param {App} app @param {Thing} thing */
 function endOf(app, thing) {
   if (thing.end_event === null || thing.end_event === undefined) return "not in the trace";
   return eventButton(app, thing.end_event, sinceStart(app, thing.end_us));
 }
 
-/** Given back at one event, free at a later one: between them other streams were still using it. */
+/**
+ * Given back at one event, free at a later one: between them other streams were still using it.
+ * @param {App} app @param {Thing} thing
+ */
 function waitedFor(app, thing) {
   const asked = thing.free_requested_event ?? null;
   if (asked === null || asked === thing.end_event || asked + 1 === thing.end_event) return null;
@@ -53,18 +66,20 @@ function waitedFor(app, thing) {
   return eventButton(app, asked, isWaiting ? "and still waits for a stream" : "then waited for a stream");
 }
 
+/** @param {string|null} value */
 function metadataText(value) {
   if (value === null || value === undefined || value === "" || value === "N/A") return null;
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
+/** @param {Thing} thing */
 function roundingText(thing) {
   if (thing.rounded_bytes === null || thing.rounded_bytes === undefined) return null;
   const lost = thing.rounded_bytes - thing.size_bytes;
   return lost > 0 ? `${bytesText(thing.rounded_bytes)}, ${bytesText(lost)} lost` : "nothing lost";
 }
 
-/** @param thing the reply of `allocation` for an allocation */
+/** @param {App} app @param {Thing} thing  an allocation */
 export function allocationFacts(app, thing) {
   return factList([
     factRow("Size", exactBytesText(thing.size_bytes)),
@@ -84,10 +99,12 @@ export function allocationFacts(app, thing) {
   ]);
 }
 
+/** @param {number|null} address */
 function addressWords(address) {
   return typeof address === "number" ? el("span", { class: "mono" }, addressText(address)) : null;
 }
 
+/** @param {App} app @param {Replies.AllocationReply["segment"]} segment */
 function segmentWords(app, segment) {
   if (!segment) return null;
   const text = `${bytesText(segment.size_bytes)} at ${addressText(segment.address)}`;
@@ -95,7 +112,7 @@ function segmentWords(app, segment) {
   return buttonEl(text, () => app.showDetails("segments", segment.row), { class: "link" });
 }
 
-/** @param thing the reply of `allocation` for a segment */
+/** @param {App} app @param {Thing} thing  a segment */
 export function segmentFacts(app, thing) {
   return factList([
     factRow("Size", exactBytesText(thing.size_bytes)),
@@ -109,7 +126,10 @@ export function segmentFacts(app, thing) {
   ]);
 }
 
-/** @param event one of the reply of `events`  @param oom what `marks` or `report` knows of it, or null */
+/**
+ * @param {App} app @param {Replies.TraceEvent} event
+ * @param {Replies.Oom|null} oom  what `report` knows of it
+ */
 export function eventFacts(app, event, oom) {
   const isOom = event.action === "oom";
   return factList([
@@ -130,6 +150,7 @@ export function eventFacts(app, event, oom) {
   ]);
 }
 
+/** @param {Replies.Oom|null} oom */
 function holeWords(oom) {
   if (oom?.largest_hole_bytes === null || oom?.largest_hole_bytes === undefined) return null;
   const fits = oom.largest_hole_for_it_bytes;

@@ -6,30 +6,40 @@ import { pluralText } from "../shared/format.js";
 
 const SHOWN_PATH = 2; // parts of a path
 
+/** @param {string} path */
 function shortPath(path) {
   const parts = (path ?? "").split(/[/\\]/);
   return parts.length <= SHOWN_PATH ? path : `…/${parts.slice(-SHOWN_PATH).join("/")}`;
 }
 
+/** @param {Replies.Frame} frame @param {string} path */
 function placeText(frame, path) {
   return frame.line === null || frame.line === undefined ? path : `${path}:${frame.line}`;
 }
 
+/** @param {Replies.Frame} frame */
 function shortPlace(frame) {
   if (frame.kind === "backward") return frame.place;
   return frame.file === "??" ? "" : placeText(frame, shortPath(frame.file));
 }
 
-/** A frame on one line of plain text, whole. */
+/**
+ * A frame on one line of plain text, whole.
+ * @param {Replies.Frame} frame
+ */
 function plainFrame(frame) {
   return `${placeText(frame, frame.file || "??")} ${frame.function}`;
 }
 
+/** @param {Replies.Frame} frame */
 function isNoise(frame) {
   return frame.kind === "native" || frame.kind === "noise";
 }
 
-/** [{frames, isFolded}]: what follows one another and is folded together. */
+/**
+ * [{frames, isFolded}]: what follows one another and is folded together.
+ * @param {Replies.Frame[]} stack
+ */
 function runsOfStack(stack) {
   const runs = [];
   for (const frame of stack) {
@@ -40,6 +50,7 @@ function runsOfStack(stack) {
   return runs;
 }
 
+/** @param {Replies.Frame} frame @param {boolean} isChief */
 function frameItem(frame, isChief) {
   const { name } = frame;
   const place = shortPlace(frame);
@@ -58,7 +69,10 @@ function frameItem(frame, isChief) {
   return item;
 }
 
-/** What folded frames are called: of the allocator where they are the innermost, else of C++. */
+/**
+ * What folded frames are called: of the allocator where they are the innermost, else of C++.
+ * @param {FrameRun} run @param {boolean} isInnermost
+ */
 function foldWords(run, isInnermost) {
   if (isInnermost) return `${pluralText(run.frames.length, "frame")} of the allocator`;
   return `+ ${run.frames.length} C++`;
@@ -67,6 +81,7 @@ function foldWords(run, isInnermost) {
 /**
  * A button in whose place the frames come: behind the item `place`, or, where that is null, as an item of
  * its own.
+ * @param {FrameRun} run @param {HTMLElement|null} place
  */
 function foldButton(run, place) {
   const words = `${pluralText(run.frames.length, "frame")} of C++ or the interpreter`;
@@ -86,8 +101,10 @@ function foldButton(run, place) {
 /**
  * The items of a stack: those of Python one by one, what is folded as a button at the end of the item
  * before.
+ * @param {FrameRun[]} runs @param {Replies.Frame} chief
  */
 function stackItems(runs, chief) {
+  /** @type {HTMLElement[]} */
   const items = [];
   for (const run of runs) {
     const fold = run.isFolded ? foldButton(run, items[items.length - 1] ?? null) : null;
@@ -97,7 +114,10 @@ function stackItems(runs, chief) {
   return items;
 }
 
-/** The frame that something is attributed to, large. Null where it is none of its stack. */
+/**
+ * The frame that something is attributed to, large. Null where it is none of its stack.
+ * @param {StackedThing} thing
+ */
 export function chiefBlock(thing) {
   const frame = thing.stack?.[thing.owner_frame] ?? null;
   if (frame === null) return null;
@@ -109,9 +129,9 @@ export function chiefBlock(thing) {
 
 /**
  * The frames of a stack under a title, with a button that copies them all.
- * @param {object} app
+ * @param {App} app
  * @param {string} title
- * @param {Array<{function, file, line, kind}>} stack  innermost first, not empty
+ * @param {Replies.Frame[]} stack  innermost first, not empty
  * @param {?number} chief  index of the frame to stand out
  */
 export function stackSection(app, title, stack, chief = null) {
@@ -129,12 +149,18 @@ export function stackSection(app, title, stack, chief = null) {
   return el("section", {}, [head, list]);
 }
 
-/** A stack that was recorded as lines of text. */
+/**
+ * A stack that was recorded as lines of text.
+ * @param {string} title @param {string[]} lines
+ */
 export function textSection(title, lines) {
   return el("section", {}, [el("h3", {}, title), el("pre", { class: "mono" }, lines.join(""))]);
 }
 
-/** Something without a stack: its label says why, and where none was recorded, how to record it follows. */
+/**
+ * Something without a stack: its label says why, and where none was recorded, how to record it follows.
+ * @param {StackedThing} thing
+ */
 export function noStack(thing) {
   const why = el("p", { class: "second" }, thing.label ?? "");
   if (thing.stack) return el("section", {}, [el("h3", {}, "No stack"), why]);
@@ -145,7 +171,10 @@ export function noStack(thing) {
     el("p", { class: "second" }, "To record stacks, before the first allocation and at the end:"), ways]);
 }
 
-/** Replaces a node's content with sections, leaving out null ones. */
+/**
+ * Replaces a node's content with sections, leaving out null ones.
+ * @param {HTMLElement} node @param {Array<Node|null>} sections
+ */
 export function fillSections(node, sections) {
   return fill(node, sections.filter((section) => section !== null));
 }

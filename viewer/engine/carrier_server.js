@@ -7,12 +7,17 @@ import { EngineError } from "./engine.js";
 /**
  * @param {string} base  address of the server's files, such as "api"
  * @param {number} index  which of them
+ * @returns {Carrier}
  */
 export function serverCarrier(base, index) {
   const address = `${base}/${index}`;
+  /** @type {Set<AbortController>} */
   const pending = new Set();
 
-  /** An answer that is no failure. Every fetch can be cancelled. */
+  /**
+   * An answer that is no failure. Every fetch can be cancelled.
+   * @param {RequestInit} options
+   */
   async function fetchFromServer(options) {
     const abort = new AbortController();
     pending.add(abort);
@@ -27,7 +32,10 @@ export function serverCarrier(base, index) {
     }
   }
 
-  /** Waits until the server has read the file, and tells how far it is. The server is its source. */
+  /**
+   * Waits until the server has read the file, and tells how far it is. The server is its source.
+   * @type {Carrier["load"]}
+   */
   async function load(source, onProgress) {
     for (;;) {
       const state = JSON.parse(new TextDecoder().decode(await fetchFromServer({})));
@@ -38,6 +46,8 @@ export function serverCarrier(base, index) {
     }
   }
 
+  /** @param {Uint8Array} bytes */
+  /** @type {Carrier["request"]} */
   const request = (bytes) => fetchFromServer({ method: "POST", body: bytes });
   const cancel = () => pending.forEach((abort) => abort.abort());
   return { load, request, cancel, close: cancel };
@@ -46,7 +56,10 @@ export function serverCarrier(base, index) {
 const SERVER_LOOK_MS = 60;
 const STATUS_CANCELLED = -10;
 
-/** A pause that a cancel ends. */
+/**
+ * A pause that a cancel ends.
+ * @param {Set<AbortController>} pending
+ */
 function serverPause(pending) {
   const abort = new AbortController();
   pending.add(abort);
@@ -59,17 +72,22 @@ function serverPause(pending) {
   }).finally(() => pending.delete(abort));
 }
 
-/** The engine's word that it does not answer; all else is the server's. */
+/**
+ * The engine's word that it does not answer; all else is the server's.
+ * @param {Response} response
+ */
 function isProblem(response) {
   return response.headers.get("Content-Type") === "application/problem+json";
 }
 
+/** @param {Response} response */
 async function serverFailure(response) {
   if (!isProblem(response)) return new EngineError((await response.text()).trim() || response.statusText);
   const { status, error, offset } = await response.json();
   return new EngineError(error, status, offset);
 }
 
+/** @param {Error} error */
 function serverError(error) {
   if (error instanceof EngineError) return error;
   if (error?.name === "AbortError") return new EngineError("cancelled", STATUS_CANCELLED);

@@ -8,7 +8,9 @@ import { EngineError } from "./engine.js";
 
 const CANCELLED_STATUS = -10;
 const NO_ENGINE = "this page was built without its engine: open the file with vramscope view FILE";
+/** @type {Promise<WebAssembly.Module>|null} */
 let compiledEngine = null; // the promise of the module, which all workers share
+/** @type {string|null} */
 let workerAddress = null; // of the inlined source
 
 /** Whether this page can read files by itself. */
@@ -24,15 +26,19 @@ export function warmEngine() {
 /**
  * @param {Blob} blob  a file as it was chosen, also packed by gzip
  * @param {string} [name]  where it is no File
- * @returns {object} a carrier, see engine.js
+ * @returns {Carrier}
  */
-export function workerCarrier(blob, name = blob.name ?? "file") {
+export function workerCarrier(blob, name = nameOfBlob(blob) ?? "file") {
+  /** @type {Worker|null} */
   let worker = null;
+  /** @type {(bytesRead: number) => void} */
   let onProgress = () => {};
   let count = 0; // of messages
   let turn = 0; // of loads and of what ends them
+  /** @type {Map<number, {resolve: (reply: ArrayBuffer|null) => void, reject: (error: Error) => void}>} */
   const waiting = new Map();
 
+  /** @param {MessageEvent<WorkerAnswer>} answer */
   const settle = ({ data }) => {
     if (data.kind === "progress") return onProgress(data.bytesRead);
     const asked = waiting.get(data.number); // nobody, where a worker that was ended had the last word
@@ -40,6 +46,7 @@ export function workerCarrier(blob, name = blob.name ?? "file") {
     if (data.kind === "done") return asked?.resolve(data.reply);
     return asked?.reject(new EngineError(data.error.message, data.error.status, data.error.offset));
   };
+  /** @param {Error} error */
   const stop = (error) => {
     turn++;
     worker?.terminate();
@@ -47,6 +54,7 @@ export function workerCarrier(blob, name = blob.name ?? "file") {
     for (const { reject } of waiting.values()) reject(error);
     waiting.clear();
   };
+  /** @param {WorkerQuestion} message @param {Transferable[]} [transfer] */
   const send = (message, transfer = []) => new Promise((resolve, reject) => {
     if (worker === null) return reject(new EngineError("no file is loaded"));
     count++;
@@ -55,6 +63,7 @@ export function workerCarrier(blob, name = blob.name ?? "file") {
   });
 
   return {
+    /** @type {Carrier["load"]} */
     async load(source = blob, report = () => {}) {
       stop(cancelledError());
       const mine = turn;
@@ -67,7 +76,7 @@ export function workerCarrier(blob, name = blob.name ?? "file") {
       worker.onerror = reader.onerror = (event) => stop(stoppedError(event));
       const { port1, port2 } = new MessageChannel();
       reader.postMessage({ kind: "read", blob: source, port: port1 }, [port1]);
-      const file = { name: source.name ?? name, size: source.size, port: port2 };
+      const file = { name: nameOfBlob(source) ?? name, size: source.size, port: port2 };
       try {
         await send({ kind: "load", module, ...file }, [port2]);
       } finally {
@@ -82,10 +91,16 @@ export function workerCarrier(blob, name = blob.name ?? "file") {
   };
 }
 
+/** @param {Blob} blob */
+function nameOfBlob(blob) {
+  return blob instanceof File ? blob.name : undefined;
+}
+
 function cancelledError() {
   return new EngineError("cancelled", CANCELLED_STATUS);
 }
 
+/** @param {ErrorEvent} event */
 function stoppedError(event) {
   return new EngineError(`the engine stopped: ${event.message ?? "the browser gives no reason"}`);
 }
@@ -106,6 +121,6 @@ function startWorker() {
 
 async function compileEngine() {
   const isBuiltIn = document.getElementById("engine") !== null;
-  const response = isBuiltIn ? globalThis.unpackElement("engine") : await fetch("vramscope.wasm");
+  const response = isBuiltIn ? unpackElement("engine") : await fetch("vramscope.wasm");
   return WebAssembly.compile(await response.arrayBuffer());
 }

@@ -1,13 +1,11 @@
 /**
  * Questions to one file. The bytes of request and reply are those of `vramscope query`; whether they go to a
  * worker in this page or to a server on this machine is the carrier's affair.
- *
- * A carrier: {load(source, onProgress) -> Promise<info>, request(Uint8Array) -> Promise<ArrayBuffer>,
- * cancel(), close()}.
  */
 
 /** Why a question has no answer: a sentence, the stable status and the byte in the file (or null). */
 export class EngineError extends Error {
+  /** @param {string} message @param {number|null} [status] @param {number|null} [offset] */
   constructor(message, status = null, offset = null) {
     super(message);
     this.name = "EngineError";
@@ -17,20 +15,17 @@ export class EngineError extends Error {
 }
 
 /**
- * @param {object} carrier  that has loaded its file
- * @returns {{
- *   ask: (method: string, params?: object) => Promise<object>,
- *   once: (method: string, params?: object) => Promise<object>,
- *   latest: (slot: string, method: string, params?: object) => Promise<object|null>,
- *   close: () => void, carrier: object}}
- *   ask: the reply, or an EngineError. once: the same question is asked only once, for what never changes
- *   (marks, report, info). latest: one in flight per slot; of those that wait only the newest is sent, the
- *   others give null.
+ * @param {Carrier} carrier  that has loaded its file
+ * @returns {Engine}
  */
 export function openEngine(carrier) {
+  /** @type {Map<string, Promise<any>>} the replies of `once`, each of the type that its method has */
   const kept = new Map();
+  /** @type {Map<string, EngineSlot>} */
   const slots = new Map();
+  /** @type {Engine["ask"]} */
   const ask = (method, params = {}) => askCarrier(carrier, method, params);
+  /** @type {Engine["once"]} */
   const once = (method, params = {}) => {
     const key = JSON.stringify([method, params]);
     if (!kept.has(key)) {
@@ -40,6 +35,7 @@ export function openEngine(carrier) {
     }
     return kept.get(key);
   };
+  /** @type {Engine["latest"]} */
   const latest = (slot, method, params = {}) => {
     if (!slots.has(slot)) slots.set(slot, { busy: false, waiting: null });
     return askLatest(slots.get(slot), () => ask(method, params));
@@ -58,14 +54,20 @@ function decodeReply(buffer) {
   if (!isColumns) return JSON.parse(new TextDecoder().decode(bytes));
   const headerBytes = new DataView(buffer).getUint32(4, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + headerBytes)));
+  /** @type {Record<string, TypedColumn>} */
   const columns = {};
-  for (const [name, { type, count, at }] of Object.entries(header.columns)) {
+  /** @type {Array<[string, ColumnPlace]>} */
+  const places = Object.entries(header.columns);
+  for (const [name, { type, count, at }] of places) {
     columns[name] = new COLUMN_TYPES[type](buffer, at, count);
   }
   return { ...header, columns };
 }
 
-/** An Error of any kind as a sentence; what the engine did not say is a fault of the page. */
+/**
+ * An Error of any kind as a sentence; what the engine did not say is a fault of the page.
+ * @param {Error} error
+ */
 export function errorSentence(error) {
   const text = error?.message ? String(error.message) : String(error);
   if (!(error instanceof EngineError)) return `This page has a fault: ${text}`;
@@ -82,15 +84,18 @@ const COLUMN_TYPES = {
   f64: Float64Array,
 };
 
+/** @param {Carrier} carrier @param {MethodName} method @param {Params} params */
 async function askCarrier(carrier, method, params) {
   const request = new TextEncoder().encode(JSON.stringify({ method, params }, bigintAsNumber));
   return decodeReply(await carrier.request(request));
 }
 
+/** @param {string} key @param {unknown} value */
 function bigintAsNumber(key, value) {
   return typeof value === "bigint" ? Number(value) : value;
 }
 
+/** @param {EngineSlot} slot @param {() => Promise<unknown>} send */
 function askLatest(slot, send) {
   if (slot.busy) {
     slot.waiting?.resolve(null);

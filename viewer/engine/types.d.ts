@@ -66,6 +66,13 @@ interface Failure {
   offset: number | null;
 }
 
+/** Where a column lies in the bytes of a reply. */
+interface ColumnPlace {
+  type: "u8" | "u16" | "i32" | "u32" | "u64" | "f64";
+  count: number;
+  at: number;
+}
+
 type TypedColumn = Uint8Array | Uint16Array | Uint32Array | Int32Array | BigUint64Array | Float64Array;
 
 /** The pieces of a file, one after another; null behind the last. */
@@ -92,3 +99,6 @@ type WorkerQuestion = { kind: "load"; module: WebAssembly.Module; port: MessageP
 type WorkerMessage = (WorkerQuestion & { number: number }) | { kind: "read"; blob: Blob; port: MessagePort };
 type WorkerAnswer = { kind: "progress"; bytesRead: number } | { kind: "done"; number: number; reply: ArrayBuffer | null }
   | { kind: "failed"; number: number; error: Failure };
+
+/** An Error of any kind; an EngineError says more. */
+type Problem = Error & Partial<Pick<Failure, "status" | "offset">>;

@@ -15,20 +15,29 @@ function canSuspend() {
 export class WasmEngine {
   /** @param {WebAssembly.Module} module */
   constructor(module) {
+    /** @type {ArrayBuffer[]} */
     this.replies = [];
+    /** @type {Uint8Array[]} */
     this.pieces = []; // read and not parsed yet, the next one last
     this.used = 0; // bytes of that piece
+    /** @type {ReceivedInput|null} */
     this.input = null;
+    /** @type {InputError|null} */
     this.inputError = null;
-    const suspending = (call) => (canSuspend() ? new WebAssembly.Suspending(call) : call);
-    this.exports = new WebAssembly.Instance(module, {
+    /** @param {Function} call */
+    const suspending = (call) => (canSuspend()
+      ? new WebAssembly.Suspending(call) : /** @type {() => unknown} */ (call));
+    /** @type {EngineExports} */
+    this.exports = /** @type {any} (a module says nothing of its types) */ (new WebAssembly.Instance(module, {
       vs_host: {
-        reply: (at, size) => this.replies.push(this.memory.slice(at, at + size)),
+        reply: (/** @type {number} */ at, /** @type {number} */ size) => {
+          this.replies.push(this.memory.slice(at, at + size));
+        },
         log: () => {},
-        read: suspending((to, capacity) => this.read(to, capacity)),
-        inflate: suspending((from, fromSize, to, toSize) => this.inflate(from, fromSize, to, toSize)),
+        read: suspending(this.read.bind(this)),
+        inflate: suspending(this.inflate.bind(this)),
       },
-    }).exports;
+    }).exports);
     this.must(this.exports.vs_web_init());
   }
 
@@ -36,7 +45,10 @@ export class WasmEngine {
     return this.exports.memory.buffer;
   }
 
-  /** Reads a file. `input` is receivedInput's; `size` that of the file on disk. Fails with an InputError. */
+  /**
+   * Reads a file. `input` is receivedInput's; `size` that of the file on disk. Fails with an InputError.
+   * @param {string} name @param {number} size @param {ReceivedInput} input
+ */
   async load(name, size, input) {
     this.input = input;
     if (!canSuspend()) await this.readAll();
@@ -50,7 +62,7 @@ export class WasmEngine {
     this.must(status);
   }
 
-  /** @param {Uint8Array} bytes @returns {ArrayBuffer} the reply; fails with an InputError */
+  /** @param {Uint8Array} bytes @returns {ArrayBufferLike} the reply; fails with an InputError */
   request(bytes) {
     const size = this.put(bytes);
     this.replies = [];
@@ -60,6 +72,7 @@ export class WasmEngine {
     return replies.length === 1 ? replies[0] : joinBuffers(replies);
   }
 
+  /** @param {number} status */
   must(status) {
     if (status === 0) return;
     this.replies = [];
@@ -69,6 +82,7 @@ export class WasmEngine {
     throw new InputError(text, status, offset < 0 ? null : offset);
   }
 
+  /** @param {Uint8Array} bytes */
   put(bytes) {
     const at = this.exports.vs_web_buffer(bytes.length) >>> 0;
     if (at === 0) throw new InputError("out of memory", INPUT_STATUS.NO_MEMORY);
@@ -82,12 +96,16 @@ export class WasmEngine {
     this.pieces.reverse();
   }
 
-  /** The import: how many bytes were stored at `to`, 0 at the end, a status, or the promise of these. */
+  /**
+   * The import: how many bytes were stored at `to`, 0 at the end, a status, or the promise of these.
+   * @param {number} to @param {number} capacity
+ */
   read(to, capacity) {
     if (this.pieces.length > 0) return this.store(to >>> 0, capacity);
     return canSuspend() ? this.readNext(to >>> 0, capacity) : 0;
   }
 
+  /** @param {number} to @param {number} capacity */
   async readNext(to, capacity) {
     try {
       const piece = await this.input.next();
@@ -100,6 +118,7 @@ export class WasmEngine {
     }
   }
 
+  /** @param {number} to @param {number} capacity */
   store(to, capacity) {
     const piece = this.pieces[this.pieces.length - 1];
     const count = Math.min(capacity, piece.length - this.used);
@@ -112,7 +131,10 @@ export class WasmEngine {
     return count;
   }
 
-  /** The import for a frame of a compacted recording; only where a load can wait. */
+  /**
+   * The import for a frame of a compacted recording; only where a load can wait.
+   * @param {number} from @param {number} fromSize @param {number} to @param {number} toSize
+ */
   async inflate(from, fromSize, to, toSize) {
     const start = from >>> 0;
     const raw = await inflateFrame(this.memory.slice(start, start + (fromSize >>> 0)), toSize >>> 0);
@@ -122,6 +144,7 @@ export class WasmEngine {
   }
 }
 
+/** @param {ArrayBufferLike[]} buffers */
 function joinBuffers(buffers) {
   const whole = new Uint8Array(buffers.reduce((sum, buffer) => sum + buffer.byteLength, 0));
   let at = 0;

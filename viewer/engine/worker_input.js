@@ -11,6 +11,7 @@ export const INPUT_STATUS = Object.freeze({
 
 /** Why the bytes end, in the words of the command line. */
 export class InputError extends Error {
+  /** @param {string} message @param {number} status @param {number|null} [offset] */
   constructor(message, status, offset = null) {
     super(message);
     this.status = status;
@@ -55,10 +56,12 @@ export async function serveInput(blob, port) {
  * The other end of serveInput.
  * @param {MessagePort} port
  * @param {(bytesRead: number) => void} onProgress  of the file itself, inflated or not
- * @returns {Promise<{isCompressed: boolean, next: () => Promise<Uint8Array|null>}>}
+ * @returns {Promise<ReceivedInput>}
  */
 export async function receivedInput(port, onProgress) {
+  /** @type {Array<{isCompressed?: boolean, piece?: Uint8Array|null, bytesRead?: number, error?: Failure}>} */
   const came = [];
+  /** @type {(value?: unknown) => void} */
   let wake = () => {};
   port.onmessage = ({ data }) => {
     came.push(data);
@@ -80,7 +83,10 @@ export async function receivedInput(port, onProgress) {
   return { isCompressed, next };
 }
 
-/** Inflates a whole frame (raw deflate); null if it is damaged or not of that size. */
+/**
+ * Inflates a whole frame (raw deflate); null if it is damaged or not of that size.
+ * @param {ArrayBuffer} bytes @param {number} size
+ */
 export async function inflateFrame(bytes, size) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   const whole = new Uint8Array(size);
@@ -98,8 +104,12 @@ export async function inflateFrame(bytes, size) {
   }
 }
 
-/** The pieces of a Blob, some read ahead; null behind the last. */
+/**
+ * The pieces of a Blob, some read ahead; null behind the last.
+ * @param {Blob} blob @param {(bytesRead: number) => void} onProgress
+ */
 function blobPieces(blob, onProgress) {
+  /** @type {Promise<ArrayBuffer>[]} */
   const ahead = [];
   let at = 0;
   let given = 0;
@@ -125,7 +135,10 @@ function blobPieces(blob, onProgress) {
   };
 }
 
-/** What the pieces of a gzip file hold, in pieces of the browser's own size. */
+/**
+ * What the pieces of a gzip file hold, in pieces of the browser's own size.
+ * @param {PieceReader} raw @param {number} size
+ */
 function inflatedPieces(raw, size) {
   const stream = new DecompressionStream("gzip");
   const reader = stream.readable.getReader();
@@ -146,7 +159,10 @@ function inflatedPieces(raw, size) {
   };
 }
 
-/** Writes all pieces; the InputError that it ended with, or null. Where a stream broke tells why. */
+/**
+ * Writes all pieces; the InputError that it ended with, or null. Where a stream broke tells why.
+ * @param {WritableStreamDefaultWriter<BufferSource>} writer @param {PieceReader} raw @param {number} size
+ */
 async function pumpInto(writer, raw, size) {
   let isClosing = false;
   try {
@@ -168,6 +184,7 @@ async function pumpInto(writer, raw, size) {
   }
 }
 
+/** @param {Uint8Array} head */
 function isGzip(head) {
   return head.length >= 2 && head[0] === 0x1f && head[1] === 0x8b;
 }

@@ -17,6 +17,7 @@ const CHART_HEADROOM = 1.04;
 
 /**
  * Holes of neighbouring sizes in one band: six bands can be told apart, 28 cannot. From ... up to, in bytes.
+ * @type {HoleRange[]}
  */
 const HOLE_BANDS = [
   [0, 65536], [65536, 524288], [524288, 4194304], [4194304, 33554432], [33554432, 268435456],
@@ -29,18 +30,25 @@ const RESERVED_PARTS = [
   ["frag-releasable", "free, can go back"],
 ];
 
-/* `band` is the place among `count` that hold anything: the fewer there are, the easier to tell apart. */
+/**
+ * `band` is the place among `count` that hold anything: the fewer there are, the easier to tell apart.
+ * @param {number} band @param {number} count
+ */
 function bandColour(band, count) {
   const share = count < 2 ? 1 : band / (count - 1);
   return mixedColour(themeToken("frag-small"), themeToken("frag-large"), share);
 }
 
+/** @param {HoleRange} range */
 export function bandText([from, below]) {
   if (from === 0) return `holes below ${roundBytes(below)}`;
   return below === Infinity ? `${roundBytes(from)} and more` : `${roundBytes(from)} to ${roundBytes(below)}`;
 }
 
-/** "64 KiB", not "64.00 KiB". */
+/**
+ * "64 KiB", not "64.00 KiB".
+ * @param {number} bytes
+ */
 function roundBytes(bytes) {
   return bytesText(bytes).replace(/\.0+ /, " ");
 }
@@ -48,6 +56,8 @@ function roundBytes(bytes) {
 /**
  * What the charts draw: curves as arrays of one length, and the bands that hold anything. `reply` is of
  * "holes".
+ * @param {Replies.HolesReply} reply
+ * @returns {FragmentationModel}
  */
 export function fragmentationModel(reply) {
   const { columns, classes } = reply;
@@ -58,6 +68,7 @@ export function fragmentationModel(reply) {
     const band = bands[at < 0 ? bands.length - 1 : at];
     for (let i = 0; i < count; i++) band.bytes[i] += columns.class_bytes[i * classes.length + k];
   });
+  /** @param {Float64Array} values */
   const most = (values) => values.reduce((a, b) => Math.max(a, b), 0);
   const { axis, x0, x1 } = reply;
   const present = bands.filter((band) => most(band.bytes) > 0);
@@ -65,7 +76,11 @@ export function fragmentationModel(reply) {
     highest: most(columns.reserved) * CHART_HEADROOM, highestFree: most(columns.free) * CHART_HEADROOM };
 }
 
-/** Where the two plots lie on a paper of this size. */
+/**
+ * Where the two plots lie on a paper of this size.
+ * @param {number} width @param {number} height
+ * @returns {ChartAreas}
+ */
 export function chartAreas(width, height) {
   const room = height - CHART_GAP - CHART_FOOT - CHART_TOP;
   const plot = { x: CHART_LEFT, width: Math.max(40, width - CHART_LEFT - CHART_RIGHT) };
@@ -75,7 +90,10 @@ export function chartAreas(width, height) {
   return { reserved, holes: { ...plot, y: second, height: room - first } };
 }
 
-/** What the colours mean: [{colour, text, isLine}] for each of the two. */
+/**
+ * What the colours mean: [{colour, text, isLine}] for each of the two.
+ * @param {FragmentationModel} model
+ */
 export function chartLegends(model) {
   const reserved = RESERVED_PARTS.map(([token, text]) =>
     ({ colour: themeToken(token), text, isLine: false }));
@@ -85,7 +103,10 @@ export function chartLegends(model) {
   return { reserved, holes };
 }
 
-/** Draws legends below one another from `y` on, for an export. Gives the height that they take. */
+/**
+ * Draws legends below one another from `y` on, for an export. Gives the height that they take.
+ * @param {Paper} paper @param {FragmentationModel} model @param {number} y
+ */
 export function drawChartLegends(paper, model, y) {
   const legends = chartLegends(model);
   [legends.reserved, legends.holes].forEach((entries, row) => {
@@ -101,18 +122,27 @@ export function drawChartLegends(paper, model, y) {
   return 44;
 }
 
-/** The point under a place, or -1. */
+/**
+ * The point under a place, or -1.
+ * @param {FragmentationModel} model @param {ChartAreas} areas @param {number} x
+ */
 export function fragmentationPointAt(model, areas, x) {
   const at = Math.floor(((x - areas.reserved.x) / areas.reserved.width) * model.count);
   return at >= 0 && at < model.count ? at : -1;
 }
 
-/** The middle of a point's piece on the paper. */
+/**
+ * The middle of a point's piece on the paper.
+ * @param {FragmentationModel} model @param {ChartAreas} areas @param {number} point
+ */
 export function placeOfPoint(model, areas, point) {
   return areas.reserved.x + ((point + 0.5) / model.count) * areas.reserved.width;
 }
 
-/** `look`: {cursor: x of the axis or null, point: hovered or -1} */
+/**
+ * `look`: {cursor: x of the axis or null, point: hovered or -1}
+ * @param {Paper} paper @param {FragmentationModel} model @param {ChartLook} look
+ */
 export function drawFragmentationCharts(paper, model, look) {
   const areas = chartAreas(paper.width, paper.height);
   const { reserved, holes } = areas;
@@ -127,10 +157,12 @@ export function drawFragmentationCharts(paper, model, look) {
   drawChartMarks(paper, areas, model, look);
 }
 
+/** @param {Paper} paper @param {Area} area @param {string} text */
 function drawChartTitle(paper, area, text) {
   paper.text(text, area.x, area.y - 11, { size: 12, weight: 600, colour: themeToken("text-2") });
 }
 
+/** @param {Paper} paper @param {Area} area @param {number} highest */
 function drawByteGrid(paper, area, highest) {
   const range = { from: 0, to: Math.max(1, highest) };
   for (const tick of yAxisTicks(range, area.height, 30)) {
@@ -140,7 +172,10 @@ function drawByteGrid(paper, area, highest) {
   }
 }
 
-/* Steps, not slopes: a point stands for the whole of its piece. */
+/**
+ * Steps, not slopes: a point stands for the whole of its piece.
+ * @param {Area} area @param {Float64Array} values @param {number} highest
+ */
 function stepsOf(area, values, highest) {
   const numbers = [];
   const piece = area.width / values.length;
@@ -151,7 +186,11 @@ function stepsOf(area, values, highest) {
   return numbers;
 }
 
-/* From the top layer to the lowest, each drawn down to the ground: no seams between them. */
+/**
+ * From the top layer to the lowest, each drawn down to the ground: no seams between them.
+ * @param {Paper} paper @param {Area} area @param {Float64Array[]} layers @param {string[]} colours
+ * @param {number} highest
+ */
 function drawStacked(paper, area, layers, colours, highest) {
   drawByteGrid(paper, area, highest);
   const sums = [];
@@ -167,12 +206,17 @@ function drawStacked(paper, area, layers, colours, highest) {
   }
 }
 
+/**
+ * @param {Paper} paper @param {Area} area @param {Float64Array} values @param {string} colour
+ * @param {number} highest @param {number[]} dash
+ */
 function drawCurve(paper, area, values, colour, highest, dash) {
   const steps = stepsOf(area, values, highest);
   paper.line(steps, themeToken("canvas"), 3.5);
   paper.line(steps, colour, 1.5, dash);
 }
 
+/** @param {Paper} paper @param {Area} area @param {FragmentationModel} model */
 function drawTimeAxis(paper, area, model) {
   const range = { from: model.x0, to: model.x1 };
   const y = area.y + area.height;
@@ -189,6 +233,7 @@ function drawTimeAxis(paper, area, model) {
   paper.text(unit, area.x - 8, y + 13, { size: 11, align: "right", colour: themeToken("axis") });
 }
 
+/** @param {Paper} paper @param {ChartAreas} areas @param {FragmentationModel} model @param {ChartLook} look */
 function drawChartMarks(paper, areas, model, look) {
   const verticals = [
     look.cursor === null ? null : [cursorPlace(areas, model, look.cursor), themeToken("cursor"), []],
@@ -202,6 +247,7 @@ function drawChartMarks(paper, areas, model, look) {
   }
 }
 
+/** @param {ChartAreas} areas @param {FragmentationModel} model @param {number} cursor */
 function cursorPlace(areas, model, cursor) {
   return areas.reserved.x + ((cursor - model.x0) / (model.x1 - model.x0)) * areas.reserved.width;
 }

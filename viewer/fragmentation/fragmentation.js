@@ -29,6 +29,7 @@ const FRAGMENTATION_LEAST = 8; /* events or microseconds in the window */
 const CHART_HELP = "Reserved and free memory over time. Arrow keys walk along it, Enter puts the cursor " +
   "there, + and - change the window.";
 
+/** @type {Array<TableColumn<Replies.Area>>} */
 const AREA_COLUMNS = [
   { key: "pool", title: "Pool", value: (area) => poolText(area.pool) },
   { key: "stream", title: "Stream", value: (area) => streamText(area.stream) },
@@ -44,22 +45,35 @@ const AREA_COLUMNS = [
     cell: (area) => countText(areaFigure(area, "hole_count")) },
 ];
 
-/* The reply of "fragmentation" names bytes without a unit or with one, as that of "report" does. */
+/**
+ * The reply of "fragmentation" names bytes without a unit or with one, as that of "report" does.
+ * @param {Replies.Area | Replies.FragmentationReply["all"]} area @param {string} key @returns {number|null}
+ */
 function areaFigure(area, key) {
-  return area[key] ?? area[`${key}_bytes`] ?? (key === "hole_count" ? area.holes : null) ?? null;
+  const figures = /** @type {Record<string, number|null|undefined>} */ (/** @type {unknown} */ (area));
+  return figures[key] ?? figures[`${key}_bytes`] ?? (key === "hole_count" ? figures.holes : null) ?? null;
 }
 
+/** @param {string} key @param {string} title @returns {TableColumn<Replies.Area>} */
 function byteColumn(key, title) {
   return { key, title, number: true, csv: `${key}_bytes`, value: (area) => areaFigure(area, key),
     cell: (area) => bytesText(areaFigure(area, key)) };
 }
 
 class FragmentationPart {
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
     this.questions = new PartQuestions(app);
+    /** @type {FragmentationModel|null} */
     this.model = null;
+    /** @type {Replies.FragmentationReply|null} */
+    this.reply = null;
+    /* Of the charts, in CSS pixels; 0 until they are laid out. */
+    this.width = 0;
+    this.height = 0;
     this.point = -1;
+    /** @type {Record<FragmentationQuestion, Error|null>} */
     this.failed = { holes: null, moment: null };
     this.moment = new MomentChoice(app,
       [["Worst", "Where blocks in use pin most free bytes", () => this.goWorst()]]);
@@ -85,6 +99,7 @@ class FragmentationPart {
     this.canvas = el("canvas", { class: "frag-canvas" });
     this.stage = el("div", { class: "frag-stage inner-focus", tabindex: "0", role: "application",
       "aria-roledescription": "chart", "aria-label": CHART_HELP }, this.canvas);
+    /** @param {string} name */
     const legend = (name) => el("ul", { class: "who-legend frag-legend", "aria-label": name });
     this.legend = legend("Colours of the upper chart");
     this.holesLegend = legend("Colours of the lower chart");
@@ -121,10 +136,11 @@ class FragmentationPart {
     this.stage.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
   }
 
+  /** @param {ViewState} state @param {Changed} changed */
   update(state, changed) {
     if (this.app.engine() === null) return;
     if (this.questions.isOfAnotherFile() || changed.has("device")) this.forget();
-    this.moment.show(state, this.reply?.at?.event ?? null);
+    this.moment.show(state, this.reply?.at.event ?? null);
     this.questions.askMarks((marks) => this.moment.setMarks(marks));
     this.askHoles(state);
     this.askMoment(state);
@@ -137,6 +153,7 @@ class FragmentationPart {
     this.failed = { holes: null, moment: null };
   }
 
+  /** @param {ViewState} state */
   async askHoles(state) {
     if (!this.width) return;
     const hasTimes = (this.app.info()?.devices ?? []).some((device) => device.first_time_us !== null);
@@ -163,6 +180,7 @@ class FragmentationPart {
     }
   }
 
+  /** @param {ViewState} state */
   async askMoment(state) {
     const at = withinTrace(this.app, state).cursor ?? "peak";
     const params = { device: this.app.device(), at, top: FRAGMENTATION_PINNED };
@@ -174,18 +192,17 @@ class FragmentationPart {
       this.showFail("moment", null);
       this.showMoment(reply);
       this.paint();
-      this.moment.show(this.app.store.state, this.eventOf(reply));
+      this.moment.show(this.app.store.state, reply.at.event);
     } catch (error) {
       this.questions.mayAskAgain("moment");
       this.showFail("moment", error);
     }
   }
 
-  eventOf(reply) {
-    return typeof reply.at === "number" ? reply.at : reply.at?.event ?? null;
-  }
-
-  /* Why a question has no answer, until it has one. */
+  /**
+   * Why a question has no answer, until it has one.
+   * @param {FragmentationQuestion} kind @param {Error} error
+ */
   showFail(kind, error) {
     this.failed[kind] = error;
     const errors = Object.values(this.failed).filter((one) => one !== null);
@@ -197,6 +214,7 @@ class FragmentationPart {
   showLegend() {
     if (this.model === null) return;
     const legends = chartLegends(this.model);
+    /** @param {ChartLegendEntry} entry */
     const item = ({ colour, text, isLine }) => {
       const swatch = el("span", { class: isLine ? "frag-dash" : "swatch" });
       if (!isLine) swatch.style.background = colour;
@@ -206,12 +224,15 @@ class FragmentationPart {
     fill(this.holesLegend, legends.holes.map(item));
   }
 
+  /** @param {Replies.FragmentationReply} reply */
   showMoment(reply) {
     const all = reply.all;
     const { sentence } = reply;
     setText(this.sentence, `${sentence[0].toUpperCase()}${sentence.slice(1)}.`);
+    /** @param {string} name @param {string} text @param {string} hint */
     const pair = (name, text, hint) =>
       el("div", { class: "frag-figure", title: hint }, [el("dt", {}, name), el("dd", {}, text)]);
+    /** @param {string} name @param {string} key @param {string} [hint] */
     const figure = (name, key, hint = null) => pair(name, bytesText(areaFigure(all, key)), hint);
     const free = areaFigure(all, "free");
     fill(this.figures, [
@@ -228,11 +249,13 @@ class FragmentationPart {
     this.showPinned(reply.pinned);
   }
 
+  /** @param {Replies.PinnedSegment[]} list */
   showPinned(list) {
     const title = list.length === 0 ? "No segment with blocks in use has free memory" : "What pins free memory";
     setText(this.pinnedTitle, title);
+    /** @param {Replies.PinnedSegment} segment */
     const toState = (segment) => {
-      this.app.jump({ part: "state", cursor: this.eventOf(this.reply) });
+      this.app.jump({ part: "state", cursor: this.reply.at.event });
       if (segment.row !== null) this.app.showDetails("segments", segment.row);
     };
     fill(this.pinned, list.map((segment) => pinnedSegment(this.app, segment, toState)));
@@ -252,7 +275,7 @@ class FragmentationPart {
   cursorOnAxis() {
     const { cursor } = this.app.store.state;
     const { model } = this;
-    const event = cursor ?? this.eventOf(this.reply ?? {});
+    const event = cursor ?? (this.reply === null ? null : this.reply.at.event);
     if (event === null || model === null) return null;
     if (model.axis === "event") return event + 0.5;
     const events = model.columns.point_event;
@@ -261,16 +284,19 @@ class FragmentationPart {
     return at === events.length ? null : model.x0 + ((at + 0.5) / model.count) * (model.x1 - model.x0);
   }
 
+  /** @param {MouseEvent} event */
   pointUnder(event) {
     if (this.model === null) return -1;
     const box = this.stage.getBoundingClientRect();
     return fragmentationPointAt(this.model, chartAreas(this.width, this.height), event.clientX - box.left);
   }
 
+  /** @param {PointerEvent} event */
   hover(event) {
     this.choosePoint(this.pointUnder(event), event.clientX, event.clientY);
   }
 
+  /** @param {number} point @param {number} [x] @param {number} [y] */
   choosePoint(point, x = 0, y = 0) {
     if (point !== this.point) {
       this.point = point;
@@ -280,22 +306,29 @@ class FragmentationPart {
     else this.tip.show(this.tipOf(point), x, y);
   }
 
-  /* The chosen event in another window: where it is now, or nowhere. */
+  /**
+   * The chosen event in another window: where it is now, or nowhere.
+   * @param {number} event
+   */
   keepPoint(event) {
     const point = this.model.columns.point_event.findIndex((one) => one >= event);
     if (point < 0) this.choosePoint(-1);
     else this.showPoint(point);
   }
 
+  /** @param {number} point */
   showPoint(point) {
     const box = this.stage.getBoundingClientRect();
     const areas = chartAreas(this.width, this.height);
     this.choosePoint(point, box.left + placeOfPoint(this.model, areas, point), box.top + areas.reserved.y);
   }
 
+  /** @param {number} point */
   tipOf(point) {
     const { columns, bands, axis, x0, x1, count } = this.model;
     const event = columns.point_event[point];
+    /** @type {Array<[string, Child]>} */
+    const ofBands = [...bands].reverse().map((band) => [bandText(band.range), bytesText(band.bytes[point])]);
     const place = axis === "time" ? xPlaceText(axis, x0 + ((point + 0.5) / count) * (x1 - x0), null) : "";
     return tipContent(eventText(event), place, [
       ["reserved", bytesText(columns.reserved[point])],
@@ -304,11 +337,14 @@ class FragmentationPart {
       ["free, can go back", bytesText(columns.releasable[point])],
       ["largest hole", bytesText(columns.largest_hole[point])],
       ["holes", countText(columns.hole_count[point])],
-      ...[...bands].reverse().map((band) => [bandText(band.range), bytesText(band.bytes[point])]),
+      ...ofBands,
     ]);
   }
 
-  /* The wheel scrolls the part; with Ctrl, as a pinch gives it, the window of this part and of the timeline. */
+  /**
+   * The wheel scrolls the part; with Ctrl, as a pinch gives it, the window of this part and of the timeline.
+   * @param {WheelEvent} event
+   */
   wheel(event) {
     const point = this.pointUnder(event);
     if (!(event.ctrlKey || event.metaKey) || point < 0) return;
@@ -316,7 +352,10 @@ class FragmentationPart {
     this.zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY / 200))), point);
   }
 
-  /* A window `factor` as wide around a point, or around the middle. */
+  /**
+   * A window `factor` as wide around a point, or around the middle.
+   * @param {number} factor @param {number} [point]
+ */
   zoom(factor, point = this.point) {
     const { model } = this;
     if (model === null || model.axis !== this.app.store.state.axis) return;
@@ -329,6 +368,7 @@ class FragmentationPart {
     this.app.store.set({ x0: isWhole ? null : next.from, x1: isWhole ? null : next.to });
   }
 
+  /** @param {number} point */
   goTo(point) {
     if (point >= 0) this.app.jump({ cursor: this.model.columns.point_event[point], cursor2: null });
   }
@@ -341,6 +381,7 @@ class FragmentationPart {
     this.goTo(worst);
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (this.model === null || event.ctrlKey || event.metaKey || event.altKey) return;
     const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10 }[event.key];
@@ -356,6 +397,7 @@ class FragmentationPart {
     event.stopPropagation();
   }
 
+  /** @param {number} point */
   walk(point) {
     this.showPoint(point);
     const { columns } = this.model;
@@ -367,6 +409,7 @@ class FragmentationPart {
 
   drawing() {
     const [width, height] = [Math.max(720, this.width), this.height];
+    /** @param {Paper} paper */
     const draw = (paper) => {
       paper.rect(0, 0, width, height + 50, themeToken("canvas"));
       const look = { cursor: this.cursorOnAxis(), point: -1 };
@@ -388,7 +431,7 @@ class FragmentationPart {
 
   csv() {
     const { columns, bands, count } = this.model;
-    const names = ["reserved", "active", "free", "pinned", "releasable", "largest_hole"];
+    const names = /** @type {const} */ (["reserved", "active", "free", "pinned", "releasable", "largest_hole"]);
     const head = ["event", ...names.map((name) => `${name}_bytes`), "holes",
       ...bands.map((band) => `${bandText(band.range)} (bytes)`)];
     const rows = Array.from({ length: count }, (_, i) => [columns.point_event[i],
@@ -397,12 +440,19 @@ class FragmentationPart {
   }
 }
 
-/* The same paper, for a drawing that fills only this much of it. */
+/**
+ * The same paper, for a drawing that fills only this much of it.
+ * @param {Paper} paper @param {number} width @param {number} height
+ */
 function sizedPaper(paper, width, height) {
   return Object.create(paper, { width: { value: width }, height: { value: height } });
 }
 
-/** The part "fragmentation". @param {object} app */
+/**
+ * The part "fragmentation".
+ * @param {App} app
+ * @returns {Part}
+ */
 export function createFragmentation(app) {
   const part = new FragmentationPart(app);
   return {

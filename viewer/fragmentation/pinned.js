@@ -4,7 +4,11 @@ import { addressText, bytesText, pluralText, poolText, shareText, streamText } f
 
 const PINNED_NAMED = 4;
 
-/* A block as part of the bar: where it lies, but never thinner than can be seen. */
+/**
+ * A block as part of the bar: where it lies, but never thinner than can be seen.
+ * @param {Replies.PinnedSegment} segment @param {Replies.PinnedSegment["blocks"][number]} block
+ * @param {number} from
+ */
 function pinnedBlock(segment, block, from) {
   const node = el("span", { class: "pinned-block" });
   const width = Math.max(0.6, (block.size_bytes / segment.size_bytes) * 100);
@@ -13,6 +17,7 @@ function pinnedBlock(segment, block, from) {
   return node;
 }
 
+/** @param {Replies.PinnedSegment} segment */
 function pinnedBar(segment) {
   let packed = 0;
   const blocks = segment.blocks.map((block) => {
@@ -23,6 +28,7 @@ function pinnedBar(segment) {
   return el("div", { class: "pinned-bar", "aria-hidden": "true" }, blocks);
 }
 
+/** @param {App} app @param {Replies.PinnedSegment["blocks"][number]} block */
 function pinnedName(app, block) {
   const isKnown = block.row !== null && block.row !== undefined;
   const words = [el("span", { class: "mono" }, block.name ?? "block"),
@@ -32,7 +38,11 @@ function pinnedName(app, block) {
     { class: "quiet pinned-name", disabled: !isKnown });
 }
 
-/** One segment. `onstate` shows it in the part State. */
+/**
+ * One segment. `onstate` shows it in the part State.
+ * @param {App} app @param {Replies.PinnedSegment} segment
+ * @param {(segment: Replies.PinnedSegment) => void} onstate
+ */
 export function pinnedSegment(app, segment, onstate) {
   const count = segment.block_count ?? segment.blocks.length;
   const place = [poolText(segment.pool), streamText(segment.stream)].join(", ");

@@ -40,3 +40,6 @@ interface ChartLegendEntry {
   text: string;
   isLine: boolean;
 }
+
+/** What the part asks: the charts, and one moment. */
+type FragmentationQuestion = "holes" | "moment";

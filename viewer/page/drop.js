@@ -3,15 +3,19 @@
  * cannot be.
  */
 
-import { EngineError, errorSentence } from "../engine/engine.js";
+import { errorSentence } from "../engine/engine.js";
 import { buttonEl, el, fill, iconEl } from "../shared/dom.js";
 import { bytesText, countText, sentenceText } from "../shared/format.js";
 import { closeAllFiles, closeFile, forgetView, openLocalFiles, progressOf } from "./files.js";
 
-/** The one file chooser of the page: app.pickFiles("replace" or "add") opens it. */
+/**
+ * The one file chooser of the page: app.pickFiles("replace" or "add") opens it.
+ * @param {App} app
+ */
 export function createFileInput(app) {
   const hidden = { class: "off-screen", tabindex: "-1", "aria-hidden": "true" };
   const input = el("input", { type: "file", multiple: true, ...hidden });
+  /** @type {OpenHow} */
   let how = "replace";
   input.addEventListener("change", () => {
     takeFiles(app, [...input.files], how);
@@ -25,7 +29,10 @@ export function createFileInput(app) {
   return input;
 }
 
-/** Opens files instead of those that are open, or beside them. */
+/**
+ * Opens files instead of those that are open, or beside them.
+ * @param {App} app @param {File[]} files @param {OpenHow} how
+ */
 function takeFiles(app, files, how) {
   if (files.length === 0) return;
   if (how === "replace" && app.files.length > 0) {
@@ -36,18 +43,24 @@ function takeFiles(app, files, how) {
   openLocalFiles(app, files);
 }
 
-/** What lies over the page while a file is dragged over it. @returns {HTMLElement} */
+/**
+ * What lies over the page while a file is dragged over it.
+ * @returns {HTMLElement} @param {App} app
+ */
 export function createDropTarget(app) {
   const replace = dropZone("Open", "instead of what is open");
   const add = dropZone("Add", "beside it, on one axis: for the ranks of a job");
   const cover = el("div", { class: "drop-cover", hidden: true }, [replace, add]);
-  const zoneOf = (event) => (add.contains(event.target) && !add.hidden ? add : replace);
+  /** @param {DragEvent} event */
+  const zoneOf = (event) => (add.contains(/** @type {Node} */ (event.target)) && !add.hidden ? add : replace);
   let depth = 0;
+  /** @param {DragEvent} event */
   const isFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   const close = () => {
     depth = 0;
     cover.hidden = true;
   };
+  /** @param {HTMLElement} zone */
   const light = (zone) => [replace, add].forEach((one) => one.classList.toggle("is-over", one === zone));
   addEventListener("dragenter", (event) => {
     if (!isFiles(event)) return;
@@ -77,10 +90,14 @@ export function createDropTarget(app) {
 }
 
 /**
- * What stands in the place of the parts until a file can be looked at. @returns {{element, update, progress}}
+ * What stands in the place of the parts until a file can be looked at.
+ * @returns {Shell["opening"]}
+
+ * @param {App} app
  */
 export function createOpening(app) {
   const element = el("div", { class: "opening scroll" });
+  /** @type {Opening} */
   const opening = { app, element, shown: null, bar: null, words: null };
   return {
     element,
@@ -89,6 +106,7 @@ export function createOpening(app) {
   };
 }
 
+/** @param {Opening} opening */
 function updateOpening(opening) {
   const entry = opening.app.file() ?? opening.app.files[0] ?? null;
   const key = entry ? `${entry.state} ${entry.name} ${entry.since}` : "empty";
@@ -99,10 +117,12 @@ function updateOpening(opening) {
   else fill(opening.element, readingPage(opening, entry));
 }
 
+/** @param {string} title @param {string} text */
 function dropZone(title, text) {
   return el("div", { class: "drop-zone" }, [el("strong", {}, title), el("span", {}, text)]);
 }
 
+/** @param {App} app */
 function emptyPage(app) {
   const choose = buttonEl("Choose a file\u2026", () => app.pickFiles("replace"), { class: "main" });
   return el("div", { class: "opening-box" }, [
@@ -132,6 +152,7 @@ function emptyPage(app) {
   ]);
 }
 
+/** @param {Opening} opening @param {FileEntry} entry */
 function readingPage(opening, entry) {
   opening.bar = el("progress", { max: "1", value: "0", "aria-label": `Reading ${entry.name}` });
   opening.words = el("p", { class: "second" });
@@ -142,6 +163,7 @@ function readingPage(opening, entry) {
   ]);
 }
 
+/** @param {Opening} opening @param {FileEntry} entry */
 function showReading(opening, entry) {
   if (!opening.words || entry.state !== "reading") return;
   const isAll = entry.bytes !== null && entry.bytesRead >= entry.bytes;
@@ -152,6 +174,7 @@ function showReading(opening, entry) {
   opening.words.textContent = isAll ? `${bytesText(entry.bytes)} read, adding up` : read;
 }
 
+/** @param {App} app @param {FileEntry} entry */
 function failedPage(app, entry) {
   const { error } = entry;
   const pick = () => app.pickFiles("replace");
@@ -170,20 +193,26 @@ function failedPage(app, entry) {
   ]);
 }
 
-/** "a.pickle: truncated: the value starting here is incomplete (byte 39998)", as the command line says it. */
+/**
+ * "a.pickle: truncated: the value starting here is incomplete (byte 39998)", as the command line says it.
+ * @param {FileEntry} entry
+ */
 function wholeSentence({ name, error }) {
   const place = error?.offset === null || error?.offset === undefined ? "" : ` (byte ${error.offset})`;
   return `${name}: ${error?.message ?? error}${place}`;
 }
 
-/** What to do about a failure, by its status. */
+/**
+ * What to do about a failure, by its status.
+ * @param {Problem} error
+ */
 function failureAdvice(error) {
-  const status = error instanceof EngineError || error?.status !== undefined ? error.status : null;
-  return FAILURE_ADVICE[status] ?? FAILURE_OTHER;
+  return FAILURE_ADVICE[error?.status] ?? FAILURE_OTHER;
 }
 
 const FAILURE_OTHER = "If the file is whole, this is worth a report: the sentence above says what was met.";
 
+/** @type {Record<number, string>} */
 const FAILURE_ADVICE = {
   [-1]: "The file needs more memory than a tab can have. vramscope view FILE reads it outside of it.",
   [-4]: "It may be something else than a memory snapshot, or damaged. A snapshot is what " +

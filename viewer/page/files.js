@@ -1,18 +1,6 @@
 /**
  * The files of the page: each is read by a carrier of its own and has its own engine, so several ranks are
  * several entries of app.files.
- *
- * @typedef {object} FileEntry
- * @property {string} name
- * @property {number|null} bytes
- * @property {"reading"|"ready"|"failed"} state
- * @property {number} bytesRead
- * @property {Error|null} error
- * @property {object|null} engine
- * @property {object|null} info  the reply of `info`
- * @property {object|null} marks  of the device that was shown last
- * @property {Promise<void>} picture  settles when the first picture of the file is on the screen
- * @property {() => void} pictureShown  says that it is
  */
 
 import { serverCarrier } from "../engine/carrier_server.js";
@@ -22,7 +10,11 @@ import { VIEW_DEFAULTS } from "./store.js";
 
 const BASE64_STEP = 1 << 20; // characters that are decoded at once: some milliseconds
 
-/** Opens what the page was served or written with. @param {object} boot  of the script element "boot" */
+/**
+ * Opens what the page was served or written with.
+ * @param {Boot} boot  of the script element "boot"
+ * @param {App} app
+ */
 export function openBootFiles(app, boot) {
   if (boot.mode === "server") {
     boot.files.forEach((file, index) => {
@@ -35,14 +27,21 @@ export function openBootFiles(app, boot) {
   }
 }
 
-/** Opens files that a person chose or dropped; they are read here and go nowhere. @param {File[]} files */
+/**
+ * Opens files that a person chose or dropped; they are read here and go nowhere.
+ * @param {File[]} files
+ * @param {App} app
+ */
 export function openLocalFiles(app, files) {
   for (const file of files) {
     readFile(app, addEntry(app, { name: file.name, bytes: file.size }), () => workerCarrier(file), file);
   }
 }
 
-/** Lets a file go: its reading is cancelled, its engine ended. What the view was in it goes, too. */
+/**
+ * Lets a file go: its reading is cancelled, its engine ended. What the view was in it goes, too.
+ * @param {App} app @param {FileEntry} entry
+ */
 export function closeFile(app, entry) {
   const at = app.files.indexOf(entry);
   if (at < 0) return;
@@ -55,13 +54,19 @@ export function closeFile(app, entry) {
   app.filesChanged();
 }
 
-/** The view of no file in particular: colours and parts stay as they were chosen. */
+/**
+ * The view of no file in particular: colours and parts stay as they were chosen.
+ * @param {App} app @param {Partial<ViewState>} [patch]
+ */
 export function forgetView(app, patch = {}) {
   const { part, axis, by, theme } = app.store.state;
   app.store.set({ ...VIEW_DEFAULTS, part, axis, by, theme, ...patch }, { push: true });
 }
 
-/** Forgets all files. */
+/**
+ * Forgets all files.
+ * @param {App} app
+ */
 export function closeAllFiles(app) {
   for (const entry of [...app.files]) {
     entry.carrier?.cancel?.();
@@ -71,22 +76,34 @@ export function closeAllFiles(app) {
   app.filesChanged();
 }
 
-/** How much of a file was read, 0 to 1. @param {FileEntry} entry */
+/**
+ * How much of a file was read, 0 to 1.
+ * @param {FileEntry} entry
+ */
 export function progressOf(entry) {
   return entry.bytes ? Math.min(1, entry.bytesRead / entry.bytes) : 0;
 }
 
+/** @param {App} app @param {{name: string, bytes?: number}} file @returns {FileEntry} */
 function addEntry(app, { name, bytes }) {
+  /** @type {() => void} */
+  let pictureShown;
+  /** @type {Promise<void>} */
+  const picture = new Promise((resolve) => { pictureShown = resolve; });
+  /** @type {FileEntry} */
   const entry = {
     name, bytes: bytes ?? null, state: "reading", bytesRead: 0, error: null,
-    engine: null, info: null, marks: null, carrier: null, since: performance.now(),
+    engine: null, info: null, carrier: null, since: performance.now(), picture, pictureShown,
   };
-  entry.picture = new Promise((resolve) => { entry.pictureShown = resolve; });
   app.files.push(entry);
   app.filesChanged();
   return entry;
 }
 
+/**
+ * @param {App} app @param {FileEntry} entry @param {() => Carrier} makeCarrier
+ * @param {Blob|undefined} source
+ */
 async function readFile(app, entry, makeCarrier, source) {
   try {
     entry.carrier = makeCarrier();
@@ -102,6 +119,7 @@ async function readFile(app, entry, makeCarrier, source) {
   if (app.files.includes(entry)) app.filesChanged(entry);
 }
 
+/** @param {App} app @param {FileEntry} entry @param {string} id */
 async function readInlined(app, entry, id) {
   try {
     const blob = await blobOfElement(id);
@@ -113,7 +131,10 @@ async function readInlined(app, entry, id) {
   }
 }
 
-/** The data of the page, from base64, in steps that leave the page alive. */
+/**
+ * The data of the page, from base64, in steps that leave the page alive.
+ * @param {string} id
+ */
 async function blobOfElement(id) {
   const element = document.getElementById(id);
   if (!element) throw new EngineError("the data of this page is missing: it was cut off when saved or sent");
@@ -127,6 +148,7 @@ async function blobOfElement(id) {
   return new Blob(parts);
 }
 
+/** @param {string} text */
 function bytesOfBase64(text) {
   let binary = "";
   try {
@@ -137,6 +159,7 @@ function bytesOfBase64(text) {
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
 
+/** @param {App} app @param {FileEntry} entry @param {number} read @param {number|null} all */
 function noteProgress(app, entry, read, all) {
   const progress = typeof read === "object" ? read : { bytesRead: read, bytes: all };
   entry.bytesRead = progress.bytesRead ?? entry.bytesRead;
@@ -144,6 +167,7 @@ function noteProgress(app, entry, read, all) {
   app.progressChanged(entry);
 }
 
+/** @param {Replies.InfoReply|null} reply */
 function isInfo(reply) {
   return Boolean(reply && Array.isArray(reply.devices));
 }

@@ -5,26 +5,30 @@ import { buttonEl, el, fill, iconButton, iconEl, selectEl } from "../shared/dom.
 import { bytesText, deviceText } from "../shared/format.js";
 import { closeFile, progressOf } from "./files.js";
 
-/** @returns {{element: HTMLElement, update: () => void, progress: (entry) => void, close: () => boolean}} */
+/**
+ * @param {App} app
+ * @returns {FilesBar}
+ */
 export function createFilesBar(app) {
   const popup = { "aria-haspopup": "true", "aria-expanded": "false" };
   const chip = buttonEl("", () => toggle(), { class: "quiet file-chip", ...popup });
   const list = el("div", { class: "popup files-popup", hidden: true, role: "group", "aria-label": "Files" });
-  const device = selectEl("Device", [], "", (value) => chooseDevice(app, value));
+  const device = selectEl("Device", [], /** @type {string} */ (""), (value) => chooseDevice(app, value));
   const element = el("div", { class: "top-files" }, [chip, list, device]);
   const bar = { app, chip, list, device };
   const toggle = () => (list.hidden ? openFilesList(bar) : closeFilesList(bar));
   document.addEventListener("pointerdown", (event) => {
-    if (!element.contains(event.target)) closeFilesList(bar);
+    if (!element.contains(/** @type {Node} */ (event.target))) closeFilesList(bar);
   });
   return {
     element,
     update: () => updateFilesBar(bar),
-    progress: (entry) => entry.row?.querySelector("progress")?.setAttribute("value", progressOf(entry)),
+    progress: (entry) => entry.row?.querySelector("progress")?.setAttribute("value", String(progressOf(entry))),
     close: () => closeFilesList(bar),
   };
 }
 
+/** @param {FilesBarNodes} bar */
 function updateFilesBar(bar) {
   const { app, chip, device } = bar;
   const entry = app.file();
@@ -42,11 +46,13 @@ function updateFilesBar(bar) {
   if (!bar.list.hidden) fillFilesList(bar);
 }
 
+/** @param {App} app @param {string} value */
 function chooseDevice(app, value) {
   const device = value === "host" ? "host" : Number(value);
   app.jump({ device, x0: null, x1: null, y0: null, y1: null, cursor: null, cursor2: null, row: null });
 }
 
+/** @param {FilesBarNodes} bar */
 function openFilesList(bar) {
   const box = bar.chip.getBoundingClientRect();
   bar.list.style.left = `${Math.max(8, Math.min(box.left, innerWidth - 390))}px`;
@@ -57,6 +63,7 @@ function openFilesList(bar) {
   bar.list.querySelector("button")?.focus();
 }
 
+/** @param {FilesBarNodes} bar */
 function closeFilesList(bar) {
   if (bar.list.hidden) return false;
   const hadFocus = bar.list.contains(document.activeElement);
@@ -66,9 +73,11 @@ function closeFilesList(bar) {
   return true;
 }
 
+/** @param {FilesBarNodes} bar */
 function fillFilesList(bar) {
   const { app, list } = bar;
   const rows = app.files.map((entry, at) => fileRow(bar, entry, at));
+  /** @param {OpenHow} how */
   const pick = (how) => {
     closeFilesList(bar);
     app.pickFiles(how);
@@ -79,6 +88,7 @@ function fillFilesList(bar) {
   fill(list, [...rows, el("div", { class: "files-actions" }, [open, add])]);
 }
 
+/** @param {FilesBarNodes} bar @param {FileEntry} entry @param {number} at */
 function fileRow(bar, entry, at) {
   const { app } = bar;
   const isCurrent = app.store.state.file === at;
@@ -91,6 +101,7 @@ function fileRow(bar, entry, at) {
   return entry.row;
 }
 
+/** @param {App} app @param {FileEntry} entry */
 function fileFact(app, entry) {
   if (entry.state === "failed") return el("span", { class: "bad" }, "not readable");
   if (entry.state === "ready") return peakOfFile(app, entry);
@@ -98,7 +109,10 @@ function fileFact(app, entry) {
   return el("progress", { max: "1", value: String(progressOf(entry)), "aria-label": label });
 }
 
-/** What tells ranks apart: the peak of each, and whether it ran out; until that is known its size. */
+/**
+ * What tells ranks apart: the peak of each, and whether it ran out; until that is known its size.
+ * @param {App} app @param {FileEntry} entry
+ */
 function peakOfFile(app, entry) {
   const fact = el("span", { class: "faint" }, bytesText(entry.bytes));
   app.marks(entry).then(({ peak, ooms }) => {
@@ -108,6 +122,7 @@ function peakOfFile(app, entry) {
   return fact;
 }
 
+/** @param {App} app @param {number} at */
 function chooseFile(app, at) {
   const { axis, x0, x1 } = app.store.state;
   const window = axis === "time" ? { x0, x1 } : { x0: null, x1: null };

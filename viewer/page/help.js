@@ -2,7 +2,7 @@
 
 import { el, fill, iconButton } from "../shared/dom.js";
 
-/** @returns {{element: HTMLDialogElement, toggle: () => void}} */
+/** @returns {{element: HTMLDialogElement, toggle: () => void}} @param {App} app */
 export function createHelp(app) {
   const body = el("div", { class: "help-body", tabindex: "0", role: "document" });
   const close = iconButton("close", "Close (Esc)", () => element.close());
@@ -19,7 +19,8 @@ export function createHelp(app) {
     element.close();
   });
   const open = () => {
-    const isHere = (text) => text.part === app.store.state.part;
+    /** @param {string} text */
+    const isHere = (/** @type {HelpText} */ text) => text.part === app.store.state.part;
     const sorted = [...HELP_TEXTS.filter(isHere), ...HELP_TEXTS.filter((text) => !isHere(text))];
     fill(body, sorted.map((text) => helpSection(text, isHere(text))));
     element.showModal();
@@ -28,6 +29,7 @@ export function createHelp(app) {
   return { element, toggle: () => (element.open ? element.close() : open()) };
 }
 
+/** @param {HelpText} text @param {boolean} isHere */
 function helpSection({ title, words, keys }, isHere) {
   return el("section", { class: isHere ? "is-here" : "" }, [
     el("h3", {}, title),
@@ -39,12 +41,14 @@ function helpSection({ title, words, keys }, isHere) {
 /**
  * A row: keys, given as "a b" (each in a frame of its own) or, for what a hand does, as plain words after
  * "*".
+ * @param {[keys: string, text: string]} key
  */
 function helpKey([keys, text]) {
   const names = keys.startsWith("*") ? keys.slice(1) : keys.split(" ").map((key) => el("kbd", {}, key));
   return [el("dt", {}, names), el("dd", {}, text)];
 }
 
+/** @type {HelpText[]} */
 const HELP_TEXTS = [
   {
     title: "The strip at the top",

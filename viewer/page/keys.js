@@ -4,7 +4,10 @@ import { isTyping } from "../shared/dom.js";
 import { listParts } from "./shell.js";
 import { otherTheme } from "./theme.js";
 
-/** Listens for the keys of the page from now on. */
+/**
+ * Listens for the keys of the page from now on.
+ * @param {App} app
+ */
 export function listenForKeys(app) {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -18,11 +21,13 @@ export function listenForKeys(app) {
   });
 }
 
+/** @param {App} app @param {PartKind} part */
 function choosePartByKey(app, part) {
   app.jump({ part: part.key });
   app.announce(part.title);
 }
 
+/** @param {App} app @param {string} key */
 function pageKey(app, key) {
   const parts = listParts();
   const at = Number(key) - 1;

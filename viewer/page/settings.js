@@ -14,11 +14,12 @@ const DEVICE_HEADS = [
 ];
 const SETTINGS_KEY = "PYTORCH_CUDA_ALLOC_CONF";
 
-/** @returns {{element: HTMLElement, show: () => void, hide: () => void, update: Function}} */
+/** @param {App} app @returns {Part} */
 export function createSettings(app) {
   const body = el("div", { class: "settings" });
   const scroll = { class: "scroll inner-focus", tabindex: "0", role: "region", "aria-label": "Settings" };
   const element = el("div", {}, el("div", scroll, body));
+  /** @type {{app: App, body: HTMLElement, shownOf: FileEntry|null}} */
   const panel = { app, body, shownOf: null };
   return {
     element,
@@ -28,6 +29,7 @@ export function createSettings(app) {
   };
 }
 
+/** @param {{app: App, body: HTMLElement, shownOf: FileEntry|null}} panel */
 async function showSettings(panel) {
   const { app, body } = panel;
   const entry = app.file();
@@ -42,22 +44,34 @@ async function showSettings(panel) {
   ].filter(Boolean));
 }
 
-/** What the settings text of the file makes of the allocator; a sentence where it makes no sense. */
+/**
+ * What the settings text of the file makes of the allocator; a sentence where it makes no sense.
+ * @param {FileEntry} entry
+ */
 async function askMeaning(entry) {
-  const text = entry.info.settings?.[SETTINGS_KEY] ?? null;
+  const text = settingsText(entry.info.settings);
   try {
     return await entry.engine.once("settings", { settings: text });
   } catch (error) {
-    return { error };
+    return { error: /** @type {Error} */ (error) };
   }
+}
+
+/**
+ * What PyTorch's variable held, where the file says it.
+ * @param {Record<string, unknown>|null} recorded
+ */
+function settingsText(recorded) {
+  return /** @type {string|undefined} a text, if it is there */ (recorded?.[SETTINGS_KEY]) ?? null;
 }
 
 /* ---- what the settings mean */
 
+/** @param {Record<string, unknown>|null} recorded @param {Replies.SettingsReply | {error: Error}} meaning */
 function meaningSection(recorded, meaning) {
-  const text = recorded?.[SETTINGS_KEY] ?? null;
+  const text = settingsText(recorded);
   const title = el("h2", {}, "Allocator settings");
-  if (meaning.error) {
+  if ("error" in meaning) {
     return el("section", {}, [title, settingsLine(recorded, text), el("p", { class: "bad" },
       sentenceText(errorSentence(meaning.error)))]);
   }
@@ -70,6 +84,7 @@ function meaningSection(recorded, meaning) {
   ]);
 }
 
+/** @param {Record<string, unknown>|null} recorded @param {string|null} text */
 function settingsLine(recorded, text) {
   const unsaid = recorded === null
     ? "The file does not say how the allocator was set up. These are the defaults."
@@ -78,6 +93,7 @@ function settingsLine(recorded, text) {
   return el("p", {}, [el("span", { class: "second" }, `${SETTINGS_KEY} = `), el("code", {}, text)]);
 }
 
+/** @param {Replies.Setting} setting */
 function meaningRow(setting) {
   return el("tr", { class: setting.differs ? "is-set" : "" }, [
     el("td", {}, el("code", {}, setting.key)),
@@ -89,6 +105,7 @@ function meaningRow(setting) {
 
 /* ---- as it stands in the file */
 
+/** @param {Record<string, unknown>|null} recorded */
 function recordedSection(recorded) {
   if (recorded === null) return null;
   const rows = Object.entries(recorded).map(([key, value]) => el("tr", {}, [
@@ -101,6 +118,7 @@ function recordedSection(recorded) {
   ]);
 }
 
+/** @param {unknown} value */
 function recordedValue(value) {
   if (value === "") return el("span", { class: "faint" }, "empty");
   return el("code", {}, typeof value === "string" ? value : JSON.stringify(value).replaceAll(",", ", "));
@@ -108,9 +126,11 @@ function recordedValue(value) {
 
 /* ---- the file and its devices */
 
+/** @param {Replies.InfoReply} info */
 function fileSection(info) {
   const { file } = info;
   const { recording } = file;
+  /** @type {Array<[string, Child]>} */
   const rows = [
     ["Name", file.name],
     ["Kind", formatWords(file)],
@@ -127,12 +147,14 @@ function fileSection(info) {
   ])))]);
 }
 
+/** @param {Replies.File} file */
 function formatWords(file) {
   if (file.format === "vram") return "vramscope recording";
   if (file.format === "json") return "PyTorch memory snapshot as JSON";
   return `PyTorch memory snapshot, pickle protocol ${file.pickle_protocol}`;
 }
 
+/** @param {Replies.File} file */
 function unknownKeys(file) {
   if (file.unknown_key_count === 0) return null;
   const names = file.unknown_keys.map((key) => `${key.where}.${key.key}`).join(", ");
@@ -140,7 +162,9 @@ function unknownKeys(file) {
   return `${count} that this version does not know: ${names}`;
 }
 
+/** @param {Replies.Recording} recording @returns {Array<[string, Child]>} */
 function recordingRows(recording) {
+  /** @param {Replies.Recording["gpus"][number]} gpu */
   const gpuText = (gpu) => `${deviceText(gpu.device)}: ${gpu.name}, ${bytesText(gpu.total_bytes)}`;
   const gpus = recording.gpus.map(gpuText);
   const places = pluralText(recording.lost_frames, "damaged place");
@@ -156,12 +180,14 @@ function recordingRows(recording) {
   ];
 }
 
+/** @param {Replies.InfoReply} info */
 function devicesSection(info) {
   const rows = devicesOfInfo(info).map((device) => deviceRow(device, infoOfDevice(info, device)));
   if (rows.length === 0) return null;
   return el("section", {}, [el("h2", {}, "Devices"), tableOf(DEVICE_HEADS, rows)]);
 }
 
+/** @param {Replies.DeviceNumber|null} device @param {Replies.InfoDevice} facts */
 function deviceRow(device, facts) {
   const length = facts.first_time_us === null ? null : facts.last_time_us - facts.first_time_us;
   const texts = [
@@ -172,6 +198,7 @@ function deviceRow(device, facts) {
   return el("tr", {}, texts.map((text, at) => el("td", { data: { head: DEVICE_HEADS[at] } }, text)));
 }
 
+/** @param {string[]|null} heads @param {Node[]} rows */
 function tableOf(heads, rows) {
   const cells = (heads ?? []).map((text) => el("th", { scope: "col" }, text));
   const head = heads ? el("thead", {}, el("tr", {}, cells)) : null;

@@ -18,7 +18,10 @@ import { otherTheme } from "./theme.js";
 
 const CANCELLED = -10; // the status of what nobody waits for any more
 
-/** The parts of the page, in the order of their tabs and number keys. */
+/**
+ * The parts of the page, in the order of their tabs and number keys.
+ * @returns {PartKind[]}
+ */
 export function listParts() {
   return [
     { key: "timeline", title: "Timeline", create: createTimeline },
@@ -32,9 +35,10 @@ export function listParts() {
 /**
  * Builds the page into `page` and gives `app` the ways to it: announce, showDetails, hideDetails, fail,
  * filesChanged, progressChanged, toggleHelp, focusSearch, escape.
+ * @param {App} app @param {HTMLElement} page
  */
 export function buildShell(app, page) {
-  const shell = {
+  const shell = /** @type {Shell} the rest follows */ (/** @type {Partial<Shell>} */ ({
     app,
     page,
     parts: listParts(),
@@ -43,7 +47,7 @@ export function buildShell(app, page) {
     main: el("main", { id: "main", tabindex: "-1" }),
     details: el("aside", { id: "details", "aria-label": "Details", hidden: true }),
     live: el("div", { class: "off-screen", role: "status", "aria-live": "polite" }),
-  };
+  }));
   shell.help = createHelp(app);
   shell.filesBar = createFilesBar(app);
   shell.tabs = buildTabs(shell);
@@ -66,12 +70,13 @@ function allKeys() {
   return new Set([...Object.keys(VIEW_DEFAULTS), "ready"]);
 }
 
+/** @param {Shell} shell */
 function lendToApp(shell) {
   const { app } = shell;
   app.announce = (text) => announceText(shell.live, text);
   app.showDetails = (what, row) => showDetails(shell, what, row);
   app.hideDetails = () => hideDetails(shell);
-  app.fail = (error) => error?.status !== CANCELLED && addNote(shell, errorSentence(error), true);
+  app.fail = (error) => failPage(shell, error);
   app.note = (text) => addNote(shell, text, false);
   app.filesChanged = (ready) => filesChanged(shell, ready);
   app.progressChanged = (entry) => showProgress(shell, entry);
@@ -81,8 +86,17 @@ function lendToApp(shell) {
   app.themeChanged = () => themeChanged(shell);
 }
 
+/**
+ * What nobody waits for any more is no failure.
+ * @param {Shell} shell @param {Problem} error
+ */
+function failPage(shell, error) {
+  if (error?.status !== CANCELLED) addNote(shell, errorSentence(error), true);
+}
+
 /* ---- bar */
 
+/** @param {Shell} shell */
 function buildBar(shell) {
   const { app } = shell;
   const name = el("h1", { class: "top-name" }, "vramscope");
@@ -93,6 +107,7 @@ function buildBar(shell) {
   return el("header", { class: "top" }, [name, shell.filesBar.element, shell.tabs, tools]);
 }
 
+/** @param {Shell} shell */
 function buildTabs(shell) {
   const tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Parts" });
   shell.tabButtons = shell.parts.map((part, at) => buttonEl(part.title, () => choosePart(shell, part.key), {
@@ -103,14 +118,17 @@ function buildTabs(shell) {
   return fill(tabs, shell.tabButtons);
 }
 
+/** @param {Shell} shell @param {ViewState["part"]} key */
 function choosePart(shell, key) {
   shell.app.jump({ part: key });
 }
 
+/** @param {Shell} shell @param {KeyboardEvent} event */
 function stepTabs(shell, event) {
   const count = shell.parts.length;
   const now = shell.parts.findIndex((part) => part.key === shell.app.store.state.part);
   const last = count - 1;
+  /** @type {Record<string, number>} */
   const steps = { ArrowRight: (now + 1) % count, ArrowLeft: (now + last) % count, Home: 0, End: last };
   const next = steps[event.key];
   if (next === undefined) return;
@@ -120,13 +138,17 @@ function stepTabs(shell, event) {
   shell.tabButtons[next].focus();
 }
 
-/** Not a link: the address behind the # belongs to the view. */
+/**
+ * Not a link: the address behind the # belongs to the view.
+ * @param {HTMLElement} main
+ */
 function skipButton(main) {
   return buttonEl("Skip to the picture", () => main.focus(), { class: "skip" });
 }
 
 /* ---- the chosen part */
 
+/** @param {Shell} shell @param {Changed} changed */
 function showState(shell, changed) {
   const { app } = shell;
   const { part: key, file } = app.store.state;
@@ -142,6 +164,7 @@ function showState(shell, changed) {
   updateDetails(shell, changed);
 }
 
+/** @param {Shell} shell @param {string} key */
 function showTab(shell, key) {
   shell.tabButtons.forEach((button, at) => {
     const on = shell.parts[at].key === key;
@@ -150,6 +173,7 @@ function showTab(shell, key) {
   });
 }
 
+/** @param {Shell} shell @param {boolean} isReady */
 function showOpening(shell, isReady) {
   const { app } = shell;
   shell.summary.hidden = !isReady;
@@ -158,6 +182,7 @@ function showOpening(shell, isReady) {
   if (!isReady) shell.opening.update();
 }
 
+/** @param {Shell} shell @param {PartKind} chosen */
 function switchPart(shell, chosen) {
   const before = shell.shown;
   shell.shown = chosen;
@@ -175,6 +200,7 @@ function switchPart(shell, chosen) {
   });
 }
 
+/** @param {Shell} shell @param {PartKind} chosen */
 function makePart(shell, chosen) {
   try {
     chosen.made = chosen.create(shell.app);
@@ -189,6 +215,7 @@ function makePart(shell, chosen) {
   }
 }
 
+/** @param {Shell} shell @param {PartKind} chosen @param {(part: Part) => void} call */
 function callPart(shell, chosen, call) {
   if (!chosen.made) return;
   try {
@@ -198,7 +225,10 @@ function callPart(shell, chosen, call) {
   }
 }
 
-/** A part that fails says so once, in a sentence; the others go on. */
+/**
+ * A part that fails says so once, in a sentence; the others go on.
+ * @param {Shell} shell @param {PartKind} chosen @param {Error} error
+ */
 function failPart(shell, chosen, error) {
   console.error(error);
   if (chosen.hasFailed) return;
@@ -206,6 +236,7 @@ function failPart(shell, chosen, error) {
   addNote(shell, `${chosen.title} cannot be drawn: ${errorSentence(error)}`, true);
 }
 
+/** @param {Shell} shell */
 function focusSearch(shell) {
   const search = shell.shown?.made?.search;
   if (search) search();
@@ -213,6 +244,7 @@ function focusSearch(shell) {
   if (!search && shell.shown?.made?.search) shell.shown.made.search();
 }
 
+/** @param {Shell} shell */
 function escapeStep(shell) {
   if (shell.filesBar.close()) return;
   if (shell.shown?.made?.escape?.()) return;
@@ -220,6 +252,7 @@ function escapeStep(shell) {
   else shell.strip.fold();
 }
 
+/** @param {Shell} shell */
 function themeChanged(shell) {
   const { state } = shell.app.store;
   const changed = new Set(["theme"]);
@@ -229,6 +262,7 @@ function themeChanged(shell) {
 
 /* ---- files */
 
+/** @param {Shell} shell @param {FileEntry} ready */
 function filesChanged(shell, ready) {
   const { app } = shell;
   const last = Math.max(0, app.files.length - 1);
@@ -243,6 +277,7 @@ function filesChanged(shell, ready) {
   if (ready) tellOutcome(shell, ready);
 }
 
+/** @param {Shell} shell @param {FileEntry} entry */
 function tellOutcome(shell, entry) {
   const { app } = shell;
   if (entry.state === "ready") app.announce(`${entry.name} is open`);
@@ -250,10 +285,12 @@ function tellOutcome(shell, entry) {
   if (entry.state === "failed" && entry !== app.file()) addNote(shell, failedText(entry), true);
 }
 
+/** @param {FileEntry} entry */
 function failedText({ name, error }) {
   return `${name} cannot be opened: ${sentenceText(errorSentence(error))}`;
 }
 
+/** @param {Shell} shell @param {FileEntry} entry */
 function showProgress(shell, entry) {
   if (entry === shell.app.file()) shell.opening.progress(entry);
   shell.filesBar.progress(entry);
@@ -261,6 +298,7 @@ function showProgress(shell, entry) {
 
 /* ---- details, notes, announcements */
 
+/** @param {Shell} shell @param {ThingName} what @param {number} row */
 function showDetails(shell, what, row) {
   if (row === null || row === undefined) return hideDetails(shell);
   if (!makeDetails(shell)) return undefined;
@@ -268,6 +306,7 @@ function showDetails(shell, what, row) {
   return undefined;
 }
 
+/** @param {Shell} shell */
 function makeDetails(shell) {
   if (shell.detailsPart) return true;
   try {
@@ -281,7 +320,10 @@ function makeDetails(shell) {
   }
 }
 
-/** The panel shows what the state says: row and rowWhat, of the file and device that are shown. */
+/**
+ * The panel shows what the state says: row and rowWhat, of the file and device that are shown.
+ * @param {Shell} shell @param {Changed} changed
+ */
 function updateDetails(shell, changed) {
   const { app } = shell;
   const { row, rowWhat } = app.store.state;
@@ -293,6 +335,7 @@ function updateDetails(shell, changed) {
   else shell.detailsPart.update?.(app.store.state, changed);
 }
 
+/** @param {Shell} shell */
 function hideDetails(shell) {
   const hadFocus = shell.details.contains(document.activeElement);
   shell.app.store.set({ row: null });
@@ -300,6 +343,7 @@ function hideDetails(shell) {
   if (hadFocus) shell.main.focus();
 }
 
+/** @param {Shell} shell @param {string} text @param {boolean} isBad */
 function addNote(shell, text, isBad) {
   const close = iconButton("close", "Dismiss", () => note.remove());
   const kind = isBad ? "message bad" : "message";
@@ -310,6 +354,7 @@ function addNote(shell, text, isBad) {
   while (shell.notes.children.length > 3) shell.notes.firstChild.remove();
 }
 
+/** @param {HTMLElement} live @param {string} text */
 function announceText(live, text) {
   setText(live, "");
   requestAnimationFrame(() => setText(live, text));

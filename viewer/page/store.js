@@ -3,30 +3,6 @@
  * #, as key=value&...; a key at its default is left out, so the address of an untouched view is empty.
  */
 
-/**
- * @typedef {object} ViewState
- * @property {number} file  index into app.files
- * @property {number|"host"|null} device  null: the file's default
- * @property {"timeline"|"state"|"who"|"fragmentation"|"settings"} part
- * @property {"allocations"|"segments"} what
- * @property {"event"|"time"} axis
- * @property {number|null} x0  window of the timeline in units of the axis; null: the whole
- * @property {number|null} x1
- * @property {number|null} y0  bytes; null: fit
- * @property {number|null} y1
- * @property {string} by  what colours mean
- * @property {string} filter
- * @property {string} search
- * @property {number|null} cursor  event; null: none was chosen
- * @property {number|null} cursor2  the other end of a range
- * @property {number|null} row  pinned allocation
- * @property {"allocations"|"segments"|"event"} rowWhat
- * @property {"live"|"grown"|"freed"|"allocated"|"average"} measure
- * @property {boolean} inverted
- * @property {string} focus  of the flame graph
- * @property {"auto"|"light"|"dark"} theme  kept in the browser, not in the address
- */
-
 /** @type {ViewState} */
 export const VIEW_DEFAULTS = Object.freeze({
   file: 0,
@@ -53,16 +29,17 @@ export const VIEW_DEFAULTS = Object.freeze({
 
 /**
  * @param {Partial<ViewState>} [start]
- * @returns {{state: ViewState, set: (patch: Partial<ViewState>, how?: {push?: boolean}) => void,
- *   on: (listener: (state: ViewState, changed: Set<string>) => void) => (() => void)}}
- *   set: listeners run at once, after the state has changed, with the keys that did. push: the step is worth
- *   a place in the history of the browser, so that Back undoes it. on: gives the function that ends it.
+ * @returns {Store}
  */
 export function createStore(start = {}) {
+  /** @type {Set<StoreListener>} */
   const listeners = new Set();
-  const store = { state: Object.freeze({ ...VIEW_DEFAULTS, ...start }) };
+  const store = /** @type {{-readonly [K in keyof Store]: Store[K]}} */ (
+    { state: Object.freeze({ ...VIEW_DEFAULTS, ...start }) });
   store.set = (patch, how = {}) => {
-    const changed = new Set(Object.keys(patch).filter((key) => !Object.is(patch[key], store.state[key])));
+    const keys = /** @type {Array<keyof ViewState>} */ (Object.keys(patch));
+    /** @type {Changed} */
+    const changed = new Set(keys.filter((key) => !Object.is(patch[key], store.state[key])));
     if (changed.size === 0) return;
     store.state = Object.freeze({ ...store.state, ...patch });
     for (const listener of [...listeners]) listener(store.state, changed, how);
@@ -74,10 +51,13 @@ export function createStore(start = {}) {
   return store;
 }
 
-/** The address of a state, without the #. @param {ViewState} state */
+/**
+ * The address of a state, without the #.
+ * @param {ViewState} state
+ */
 export function hashOfState(state) {
   const parts = [];
-  for (const key of Object.keys(VIEW_DEFAULTS)) {
+  for (const key of /** @type {Array<keyof ViewState>} */ (Object.keys(VIEW_DEFAULTS))) {
     if (UNSENT_KEYS.has(key) || Object.is(state[key], VIEW_DEFAULTS[key])) continue;
     parts.push(`${key}=${hashText(state[key])}`);
   }
@@ -86,10 +66,11 @@ export function hashOfState(state) {
 
 /**
  * The whole state that an address asks for; what makes no sense in it is left at its default.
+ * @param {string} hash
  * @returns {ViewState}
  */
 export function stateOfHash(hash) {
-  const state = { ...VIEW_DEFAULTS };
+  const state = /** @type {Record<string, unknown>} */ ({ ...VIEW_DEFAULTS });
   for (const part of hash.replace(/^#/, "").split("&")) {
     const equals = part.indexOf("=");
     const key = equals < 0 ? part : part.slice(0, equals);
@@ -97,17 +78,19 @@ export function stateOfHash(hash) {
     const value = HASH_READERS[key](plainText(equals < 0 ? "" : part.slice(equals + 1)));
     if (value !== undefined) state[key] = value;
   }
-  return state;
+  return /** @type {ViewState} of HASH_READERS, which read nothing else */ (/** @type {unknown} */ (state));
 }
 
 /**
  * Keeps the address and the store equal. Small changes replace the address, at most four times a second; big
  * ones (set with push) get a place in the history.
+ * @param {Store} store
  */
 export function tieHash(store) {
   let timer = 0;
   let last = store.state;
   let written = location.hash.replace(/^#/, "");
+  /** @param {ViewState} state @param {boolean} push */
   const write = (state, push) => {
     clearTimeout(timer);
     timer = 0;
@@ -137,6 +120,10 @@ export function tieHash(store) {
 
 const UNSENT_KEYS = new Set(["theme"]);
 
+/**
+ * By key of the state: what a text of the address means, undefined where that is nothing.
+ * @type {Record<string, (text: string) => unknown>}
+ */
 const HASH_READERS = {
   file: readCount,
   device: (text) => (text === "host" ? "host" : readCount(text)),
@@ -159,26 +146,31 @@ const HASH_READERS = {
   focus: (text) => text,
 };
 
+/** @param {string} hash @param {boolean} push */
 function writeAddress(hash, push) {
   const address = hash === "" ? location.pathname + location.search : `#${hash}`;
   if (push) history.pushState(null, "", address);
   else history.replaceState(null, "", address);
 }
 
+/** @param {...string} values */
 function oneOf(...values) {
-  return (text) => (values.includes(text) ? text : undefined);
+  return (/** @type {string} */ text) => (values.includes(text) ? text : undefined);
 }
 
+/** @param {string} text */
 function readNumber(text) {
   const value = Number(text);
   return text !== "" && Number.isFinite(value) ? value : undefined;
 }
 
+/** @param {string} text */
 function readCount(text) {
   const value = readNumber(text);
   return Number.isInteger(value) && value >= 0 ? value : undefined;
 }
 
+/** @param {string} text */
 function plainText(text) {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
@@ -187,7 +179,10 @@ function plainText(text) {
   }
 }
 
-/** Readable where that is safe: only what would break the address is escaped. */
+/**
+ * Readable where that is safe: only what would break the address is escaped.
+ * @param {unknown} value
+ */
 function hashText(value) {
   const text = typeof value === "number" ? String(Math.round(value * 1000) / 1000) : String(value);
   return text.replace(/[%&#+"<>\\^`{|}\s]|[^\x20-\x7e]/gu, (c) => (c === " " ? "+" : encodeURIComponent(c)));

@@ -6,21 +6,29 @@
 import { setPaletteTheme, shownTheme } from "../shared/palette.js";
 
 const THEME_KEY = "vramscope.theme";
+/** @type {ReadonlyArray<string|null>} */
 const THEMES = ["auto", "light", "dark"];
 
-/** What was chosen before: "auto", "light" or "dark". */
+/**
+ * What was chosen before.
+ * @returns {ThemeChoice}
+ */
 export function keptTheme() {
   try {
     const kept = localStorage.getItem(THEME_KEY);
-    return THEMES.includes(kept) ? kept : "auto";
+    return THEMES.includes(kept) ? /** @type {ThemeChoice} */ (kept) : "auto";
   } catch {
     return "auto";
   }
 }
 
-/** Shows the theme of the store from now on. `changed` is called when what is shown is another one. */
+/**
+ * Shows the theme of the store from now on. `changed` is called when what is shown is another one.
+ * @param {Store} store @param {() => void} changed
+ */
 export function followTheme(store, changed) {
   const system = matchMedia("(prefers-color-scheme: dark)");
+  /** @param {boolean} isFirst */
   const show = (isFirst) => {
     const chosen = store.state.theme;
     const theme = chosen === "auto" ? (system.matches ? "dark" : "light") : chosen;
@@ -45,6 +53,7 @@ export function otherTheme() {
   return other === system ? "auto" : other;
 }
 
+/** @param {ThemeChoice} theme */
 function keepTheme(theme) {
   try {
     if (theme === "auto") localStorage.removeItem(THEME_KEY);

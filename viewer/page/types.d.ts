@@ -22,7 +22,7 @@ interface FilesBarNodes {
   app: App;
   chip: HTMLButtonElement;
   list: HTMLElement;
-  device: SelectChooser;
+  device: SelectChooser<string>;
 }
 
 interface Opening {

@@ -1,24 +1,13 @@
 /** What every part is given: the state, the files and their engines, and ways to talk to the person. */
 
-import {
-  addressText, bytesText, changeText, clockText, countText, deviceText, eventText, exactBytesText, frameText,
-  middleCut, pluralText, poolText, shareText, streamText, timeText,
-} from "./format.js";
-import {
-  contrastOf, groupColour, groupPixels, inkOn, mixedColour, pixelOfColour, shownTheme, themeToken,
-  tokenPixel,
-} from "./palette.js";
-
 const GROUPS_SHOWN = 19;
 
 /**
- * @param {object} store
- * @returns {object} app: store, files, file(), engine(), info(), device(), marks(), groups(), jump(),
- *   jumpToEvent(), announce(), showDetails(), hideDetails(), fail(), colours, formats. `shell` fills in what
- *   needs the page.
+ * What needs the page, the frame fills in (page/shell.js).
+ * @param {Store} store @returns {App}
  */
 export function createApp(store) {
-  const app = { store, files: [], formats: sharedFormats(), colours: sharedColours() };
+  const app = /** @type {App} */ ({ store, files: /** @type {FileEntry[]} */ ([]) });
   app.file = () => app.files[store.state.file] ?? null;
   app.engine = () => app.file()?.engine ?? null;
   app.info = () => app.file()?.info ?? null;
@@ -31,20 +20,29 @@ export function createApp(store) {
   return app;
 }
 
-/** The devices of a file, by number, then pinned host memory. @returns {Array<number|"host">} */
+/**
+ * The devices of a file, by number, then pinned host memory.
+ * @param {Replies.InfoReply} info @returns {Replies.DeviceNumber[]}
+ */
 export function devicesOfInfo(info) {
   if (!info) return [];
   const numbers = info.devices.map((device) => device.device);
-  return info.host ? [...numbers, "host"] : numbers;
+  return info.host ? [...numbers, /** @type {const} */ ("host")] : numbers;
 }
 
-/** What `info` says of one device. */
+/**
+ * What `info` says of one device.
+ * @param {Replies.InfoReply} info @param {Replies.DeviceNumber|null} device
+ */
 export function infoOfDevice(info, device) {
   if (!info) return null;
   return device === "host" ? info.host : (info.devices.find((entry) => entry.device === device) ?? null);
 }
 
-/** The device of the state where the file has it, else the file's default. */
+/**
+ * The device of the state where the file has it, else the file's default.
+ * @param {App} app @param {FileEntry} entry
+ */
 export function deviceOfFile(app, entry) {
   const asked = app.store.state.device;
   const all = devicesOfInfo(entry?.info);
@@ -52,51 +50,63 @@ export function deviceOfFile(app, entry) {
   return entry?.info?.default_device ?? all[0] ?? null;
 }
 
+/** @param {App} app */
 function shownDevice(app) {
   return deviceOfFile(app, app.file());
 }
 
+/** @param {App} app @param {Params} extra */
 function askGroups(app, extra) {
   const { what, by, filter } = app.store.state;
   const params = { device: app.device(), what, by, filter: filter || null, top: GROUPS_SHOWN, ...extra };
   return app.engine().once("groups", params);
 }
 
-/** Puts the cursor on an event and the window around it; `from` makes it a range. Back undoes it. */
+/**
+ * Puts the cursor on an event and the window around it; `from` makes it a range. Back undoes it.
+ * @param {App} app @param {number} event @param {number} from
+ */
 async function jumpToEvent(app, event, from) {
   const { axis, x0, x1 } = app.store.state;
   const whole = await wholeOfAxis(app, axis);
   const to = await placeOfEvent(app, axis, event);
   const start = from === null ? to : await placeOfEvent(app, axis, from);
+  /** @type {Partial<ViewState>} */
   const patch = { cursor: event, cursor2: from };
   if (app.store.state.part === "settings") patch.part = "timeline";
-  const range = [Math.min(start, to), Math.max(start, to)];
-  if (whole && to !== null) Object.assign(patch, windowAround(whole, [x0, x1], range));
+  const range = { from: Math.min(start, to), to: Math.max(start, to) };
+  if (whole && to !== null) Object.assign(patch, windowAround(whole, { from: x0, to: x1 }, range));
   app.jump(patch);
 }
 
 /**
  * A window that shows [from, to]: as wide as now, but a tenth of the whole at most where it is one moment.
+ * @param {Extent} whole
+ * @param {{from: number|null, to: number|null}} shown
+ * @param {Extent} range
+ * @returns {Partial<ViewState>}
  */
-function windowAround(whole, [x0, x1], [from, to]) {
-  const length = whole[1] - whole[0];
-  const now = (x1 ?? whole[1]) - (x0 ?? whole[0]);
+function windowAround(whole, shown, { from, to }) {
+  const length = whole.to - whole.from;
+  const now = (shown.to ?? whole.to) - (shown.from ?? whole.from);
   const wide = Math.max((to - from) * 1.3, length / 1e6);
   const width = to > from ? wide : Math.min(now, Math.max(length / 10, 40));
   if (width >= length) return { x0: null, x1: null, y0: null, y1: null };
   const middle = (from + to) / 2;
-  const start = Math.min(Math.max(middle - width / 2, whole[0]), whole[1] - width);
+  const start = Math.min(Math.max(middle - width / 2, whole.from), whole.to - width);
   return { x0: start, x1: start + width, y0: null, y1: null };
 }
 
+/** @param {App} app @param {Replies.AxisName} axis @returns {Promise<Extent|null>} */
 async function wholeOfAxis(app, axis) {
   const device = infoOfDevice(app.info(), app.device());
   if (!device || device.events === 0) return null;
-  if (axis === "event") return [-1, device.events];
+  if (axis === "event") return { from: -1, to: device.events };
   if (device.first_time_us === null) return null;
-  return [0, device.last_time_us - device.first_time_us + 1];
+  return { from: 0, to: device.last_time_us - device.first_time_us + 1 };
 }
 
+/** @param {App} app @param {Replies.AxisName} axis @param {number} event */
 async function placeOfEvent(app, axis, event) {
   if (axis === "event" || event < 0) return axis === "event" ? event : 0;
   const device = app.device();
@@ -104,18 +114,4 @@ async function placeOfEvent(app, axis, event) {
   const first = infoOfDevice(app.info(), device).first_time_us;
   const time = reply.events[0]?.time_us ?? null;
   return time === null ? null : time - first;
-}
-
-function sharedFormats() {
-  return {
-    addressText, bytesText, changeText, clockText, countText, deviceText, eventText, exactBytesText,
-    frameText, middleCut, pluralText, poolText, shareText, streamText, timeText,
-  };
-}
-
-function sharedColours() {
-  return {
-    contrastOf, groupColour, groupPixels, inkOn, mixedColour, pixelOfColour, shownTheme, themeToken,
-    tokenPixel,
-  };
 }

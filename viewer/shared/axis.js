@@ -4,13 +4,17 @@
 import { clockText, countText, countTicks, timeTicks, timeTickText } from "./format.js";
 import { crisp } from "./paint.js";
 
-/** The smallest power of two that is no smaller than `least`; at least 1. */
+/**
+ * The smallest power of two that is no smaller than `least`; at least 1.
+ * @param {number} least
+ */
 function axisByteStep(least) {
   return 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(least, 1)) - 1e-9));
 }
 
 /**
  * Ticks of the x axis, at least `gap` pixels between them.
+ * @param {Replies.AxisName} axis @param {Extent} range @param {number} pixels @param {number} gap
  * @returns {{step: number, ticks: Array<{at: number, text: string}>}}
  */
 export function xAxisTicks(axis, range, pixels, gap) {
@@ -22,7 +26,11 @@ export function xAxisTicks(axis, range, pixels, gap) {
   return { step, ticks };
 }
 
-/** Ticks of a byte axis, from the bottom. @returns {Array<{at: number, text: string}>} */
+/**
+ * Ticks of a byte axis, from the bottom.
+ * @param {Extent} range @param {number} pixels @param {number} gap
+ * @returns {Array<{at: number, text: string}>}
+ */
 export function yAxisTicks(range, pixels, gap) {
   const step = axisByteStep(((range.to - range.from) * gap) / Math.max(1, pixels));
   const ticks = [];
@@ -34,7 +42,10 @@ export function yAxisTicks(range, pixels, gap) {
 
 const AXIS_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
-/** Bytes at a tick in the unit of the axis' highest, or a smaller one where that would need three places. */
+/**
+ * Bytes at a tick in the unit of the axis' highest, or a smaller one where that would need three places.
+ * @param {number} bytes @param {number} step @param {number} highest
+ */
 function axisByteText(bytes, step, highest) {
   if (bytes === 0) return "0";
   let power = Math.min(AXIS_UNITS.length - 1, Math.floor(Math.log2(Math.max(1, highest)) / 10));
@@ -45,7 +56,10 @@ function axisByteText(bytes, step, highest) {
   return `${places === 0 ? countText(value) : value.toFixed(places)} ${AXIS_UNITS[power]}`;
 }
 
-/** A place of the x axis in words: "event 1,234", "12.345678 s (2026-03-04 14:22:07.123)". */
+/**
+ * A place of the x axis in words: "event 1,234", "12.345678 s (2026-03-04 14:22:07.123)".
+ * @param {Replies.AxisName} axis @param {number} x @param {number|null} firstUs
+ */
 export function xPlaceText(axis, x, firstUs) {
   if (axis !== "time") return x < 0 ? "the start" : `event ${countText(Math.floor(x))}`;
   const date = firstUs === null || firstUs === undefined ? "" : ` (${clockText(firstUs + x)})`;
@@ -55,8 +69,7 @@ export function xPlaceText(axis, x, firstUs) {
 /**
  * Draws the x axis: a line on top, ticks, texts that never overlap, and its unit at the left.
  * @param {CanvasRenderingContext2D} context  in CSS pixels
- * @param {{left: number, width: number, height: number, ratio: number, axis: string, colour: string, line:
- *   string, font: string, unit: string, range: {from: number, to: number}}} look
+ * @param {XAxisLook} look
  */
 export function drawXAxis(context, look) {
   const { left, width, ratio, range } = look;
@@ -90,7 +103,10 @@ export function drawXAxis(context, look) {
   context.fillText(look.unit, 8, 7);
 }
 
-/** Draws the ticks of a byte axis: texts in the gutter at the left, grid lines across the plot. */
+/**
+ * Draws the ticks of a byte axis: texts in the gutter at the left, grid lines across the plot.
+ * @param {CanvasRenderingContext2D} context @param {YAxisLook} look
+ */
 export function drawYAxis(context, look) {
   const { left, top, width, height, ratio, range } = look;
   const perByte = height / (range.to - range.from);

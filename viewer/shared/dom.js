@@ -8,10 +8,9 @@ const SVG_SPACE = "http://www.w3.org/2000/svg";
  * A node: el("button", {class: "quiet", onclick: f, "aria-label": "Close"}, ["text", node, null]).
  * Keys: class; on<event> takes a function; data is an object for dataset; style is an object of properties;
  * true makes an empty attribute, false, null and undefined none; the rest are attributes.
- * @param {string} tag
- * @param {Object<string, *>} [props]
- * @param {string|number|Node|null|Array<string|number|Node|null>} [children]
- * @returns {HTMLElement}
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag @param {Props} [props] @param {Children} [children]
+ * @returns {HTMLElementTagNameMap[K]}
  */
 export function el(tag, props = {}, children = []) {
   const node = document.createElement(tag);
@@ -20,7 +19,12 @@ export function el(tag, props = {}, children = []) {
   return node;
 }
 
-/** The same for SVG. @returns {SVGElement} */
+/**
+ * The same for SVG.
+ * @template {keyof SVGElementTagNameMap} K
+ * @param {K} tag @param {Props} [props] @param {Children} [children]
+ * @returns {SVGElementTagNameMap[K]}
+ */
 export function svgEl(tag, props = {}, children = []) {
   const node = document.createElementNS(SVG_SPACE, tag);
   applyProps(node, props);
@@ -28,23 +32,38 @@ export function svgEl(tag, props = {}, children = []) {
   return node;
 }
 
-/** Replaces what a node holds, in one step. */
+/**
+ * Replaces what a node holds, in one step.
+ * @template {Element} E
+ * @param {E} node @param {Children} [children]
+ * @returns {E}
+ */
 export function fill(node, children = []) {
   node.replaceChildren(...childNodesOf(children));
   return node;
 }
 
-/** Sets the text of a node, and touches it only where that changes something. */
+/**
+ * Sets the text of a node, and touches it only where that changes something.
+ * @param {Element} node @param {string} text
+ */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** A button; props as in el. */
+/**
+ * A button; props as in el.
+ * @param {Children} text @param {(event: MouseEvent) => void} onclick @param {Props} [props]
+ */
 export function buttonEl(text, onclick, props = {}) {
   return el("button", { type: "button", onclick, ...props }, text);
 }
 
-/** A button that shows an icon; `label` is read out and shown as its title. */
+/**
+ * A button that shows an icon; `label` is read out and shown as its title.
+ * @param {string} icon @param {string} label @param {(event: MouseEvent) => void} onclick
+ * @param {Props} [props]
+ */
 export function iconButton(icon, label, onclick, props = {}) {
   const more = { class: "icon-button", title: label, "aria-label": label };
   return buttonEl(iconEl(icon), onclick, { ...more, ...props });
@@ -53,13 +72,15 @@ export function iconButton(icon, label, onclick, props = {}) {
 /**
  * A choice of a few, side by side: a radio group in which the arrow keys choose.
  * @param {string} label  read out
- * @param {Array<[string, string]>} options  value and text
- * @param {string} value  chosen at first
- * @param {(value: string) => void} onchange
- * @returns {HTMLElement & {choose: (value: string) => void}}
+ * @template {string} V
+ * @param {ReadonlyArray<readonly [V, string]>} options  value and text
+ * @param {V} value  chosen at first
+ * @param {(value: V) => void} onchange
+ * @returns {Chooser<V>}
  */
 export function segmentedEl(label, options, value, onchange) {
-  const node = el("div", { class: "segmented", role: "radiogroup", "aria-label": label });
+  const node = /** @type {Chooser<V>} */ (
+    /** @type {HTMLElement} */ (el("div", { class: "segmented", role: "radiogroup", "aria-label": label })));
   const buttons = options.map(([key, text]) =>
     buttonEl(text, () => pick(key), { role: "radio", data: { value: key } }));
   node.choose = (chosen) => {
@@ -69,11 +90,13 @@ export function segmentedEl(label, options, value, onchange) {
       button.tabIndex = on ? 0 : -1;
     }
   };
+  /** @param {V} key */
   const pick = (key) => {
     node.choose(key);
     onchange(key);
   };
-  node.addEventListener("keydown", (event) => stepRadio(event, buttons, pick));
+  node.addEventListener("keydown", (event) =>
+    stepRadio(event, buttons, (chosen) => pick(/** @type {V} */ (chosen))));
   fill(node, buttons);
   node.choose(value);
   return node;
@@ -81,12 +104,15 @@ export function segmentedEl(label, options, value, onchange) {
 
 /**
  * A choice of many: a native select.
- * @returns {HTMLLabelElement & {choose: (value: string) => void, offer: (options: Array<[string, string]>) =>
- *   void}}
+ * @template {string} V
+ * @param {string} label @param {ReadonlyArray<readonly [V, string]>} options @param {V} value
+ * @param {(value: V) => void} onchange
+ * @returns {SelectChooser<V>}
  */
 export function selectEl(label, options, value, onchange) {
-  const select = el("select", { "aria-label": label, onchange: () => onchange(select.value) });
-  const node = el("label", { class: "select" }, [el("span", { class: "select-label" }, label), select]);
+  const select = el("select", { "aria-label": label, onchange: () => onchange(/** @type {V} */ (select.value)) });
+  const node = /** @type {SelectChooser<V>} */ (
+    el("label", { class: "select" }, [el("span", { class: "select-label" }, label), select]));
   node.offer = (list) => fill(select, list.map(([key, text]) => el("option", { value: key }, text)));
   node.choose = (chosen) => { select.value = chosen; };
   node.offer(options);
@@ -94,13 +120,20 @@ export function selectEl(label, options, value, onchange) {
   return node;
 }
 
-/** Line icons on a grid of 16; the colour is that of the text. @returns {SVGElement} */
+/**
+ * Line icons on a grid of 16; the colour is that of the text.
+ * @param {string} name
+ */
 export function iconEl(name) {
   const props = { class: "icon", viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" };
   return svgEl("svg", props, svgEl("path", { d: ICON_PATHS[name] ?? ICON_PATHS.dot }));
 }
 
-/** Puts text on the clipboard; false where the browser refuses. @returns {Promise<boolean>} */
+/**
+ * Puts text on the clipboard; false where the browser refuses.
+ * @param {string} text
+ * @returns {Promise<boolean>}
+ */
 export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -110,7 +143,10 @@ export async function copyText(text) {
   }
 }
 
-/** Whether a key press belongs to a field that is being typed in. */
+/**
+ * Whether a key press belongs to a field that is being typed in.
+ * @param {Event} event
+ */
 export function isTyping(event) {
   const at = event.target;
   return at instanceof HTMLElement && (at.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName));
@@ -121,6 +157,10 @@ export function prefersStillness() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
+/** @type {Record<string, number>} */
+const RADIO_STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
+/** @type {Record<string, string>} */
 const ICON_PATHS = {
   dot: "M8 7.5v1",
   close: "M4 4l8 8M12 4l-8 8",
@@ -144,38 +184,43 @@ const ICON_PATHS = {
   download: "M8 2.5v8M4.8 7.5L8 10.7l3.2-3.2M2.8 13.5h10.4",
 };
 
+/** @param {HTMLElement | SVGElement} node @param {Props} props */
 function applyProps(node, props) {
   for (const [key, value] of Object.entries(props)) {
-    if (key.startsWith("on") && typeof value === "function") node.addEventListener(key.slice(2), value);
-    else if (key === "class") node.setAttribute("class", value);
-    else if (key === "data") Object.assign(node.dataset, value);
-    else if (key === "style") applyStyle(node, value);
+    if (key.startsWith("on") && typeof value === "function") {
+      node.addEventListener(key.slice(2), /** @type {EventListener} */ (value));
+    } else if (key === "data") Object.assign(node.dataset, value);
+    else if (key === "style") applyStyle(node, props.style);
     else if (value === true) node.setAttribute(key, "");
     else if (value !== false && value !== null && value !== undefined) node.setAttribute(key, String(value));
   }
 }
 
+/** @param {HTMLElement | SVGElement} node @param {Record<string, string>} style */
 function applyStyle(node, style) {
   for (const [key, value] of Object.entries(style)) node.style.setProperty(key, value);
 }
 
+/** @param {Children} children */
 function childNodesOf(children) {
   const list = Array.isArray(children) ? children.flat() : [children];
   return list.filter((child) => child !== null && child !== undefined && child !== false)
     .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
 }
 
+/** @param {KeyboardEvent} event @param {HTMLButtonElement[]} buttons @param {(value: string) => void} pick */
 function stepRadio(event, buttons, pick) {
-  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+  const step = RADIO_STEPS[event.key];
   if (!step) return;
   event.preventDefault();
   event.stopPropagation();
-  const from = buttons.indexOf(document.activeElement);
+  const from = buttons.findIndex((button) => button === document.activeElement);
   const to = buttons[(from + step + buttons.length) % buttons.length];
   to.focus();
   pick(to.dataset.value);
 }
 
+/** @param {string} text */
 function copyBySelection(text) {
   const area = el("textarea", { class: "off-screen", "aria-hidden": "true", tabindex: "-1" });
   area.value = text;
@@ -189,6 +234,6 @@ function copyBySelection(text) {
     done = false;
   }
   area.remove();
-  before?.focus?.();
+  if (before instanceof HTMLElement) before.focus();
   return done;
 }

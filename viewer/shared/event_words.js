@@ -1,6 +1,7 @@
 // What each kind of event is called and looks like in the list.
 
 /** action of a trace -> [word, class, path of its sign on a grid of 12] */
+/** @type {Record<string, string[]>} */
 const EVENT_SIGNS = {
   alloc: ["alloc", "is-alloc", "M6 2v8M2 6h8"],
   free: ["free", "is-free", "M2 6h8"],
@@ -15,6 +16,7 @@ const EVENT_SIGNS = {
   annotate: ["annotate", "is-note", "M2 2.5h8v5H5.5L3 10V7.5H2z"],
 };
 const UNKNOWN_SIGN = ["", "is-note", "M6 5.5v1"];
+/** @type {Record<string, string>} */
 const EVENT_SENTENCES = {
   alloc: "Allocated",
   free: "Freed",
@@ -29,26 +31,34 @@ const EVENT_SENTENCES = {
   annotate: "A text was attached to the block",
 };
 
-/** An event that stands for a free_requested and the free_completed behind it is called a free. */
+/**
+ * An event that stands for a free_requested and the free_completed behind it is called a free.
+ * @param {EventWords} event
+ */
 function actionOfEvent(event) {
   return event.folded ? "free" : event.action;
 }
 
-/** @returns {{word: string, kind: string, path: string}} */
+/** @returns {{word: string, kind: string, path: string}} @param {EventWords} event */
 export function eventSign(event) {
   const [word, kind, path] = EVENT_SIGNS[actionOfEvent(event)] ?? UNKNOWN_SIGN;
   return { word: word || event.action, kind, path };
 }
 
+/** @param {EventWords} event */
 export function eventSentence(event) {
   return EVENT_SENTENCES[actionOfEvent(event)] ?? event.action;
 }
 
-/** Whether the memory of an event is free after it. */
+/**
+ * Whether the memory of an event is free after it.
+ * @param {string} action
+ */
 export function endsMemory(action) {
   return action === "free_completed" || action === "segment_free" || action === "segment_unmap";
 }
 
+/** @param {string} action */
 export function isSegmentEvent(action) {
   return action.startsWith("segment_");
 }

@@ -5,6 +5,7 @@
 import { buttonEl, el, fill, iconEl } from "./dom.js";
 import { csvText } from "./export_csv.js";
 
+/** @type {Array<[ExportKind, string, string]>} */
 const EXPORT_KINDS = [
   ["svg", "Vector picture (SVG)", "image/svg+xml"],
   ["png", "Picture, twice the size (PNG)", "image/png"],
@@ -13,10 +14,7 @@ const EXPORT_KINDS = [
 
 /**
  * A button with a menu of what a part can give; each is asked when it is chosen, and may take its time.
- * @param {object} app
- * @param {{what: string, svg?: () => (string|Promise<string>), png?: () => (HTMLCanvasElement|Blob|Promise),
- *   csv?: () => (Array<Array>|Promise<Array<Array>>)}} offers  what: a word for the file's name; csv: rows,
- * names first
+ * @param {App} app @param {ExportOffers} offers
  * @returns {HTMLElement}
  */
 export function exportMenu(app, offers) {
@@ -24,11 +22,13 @@ export function exportMenu(app, offers) {
     { class: "export-button", title: "Save what is shown", "aria-haspopup": "menu", "aria-expanded": "false" });
   const list = el("div", { class: "export-list", role: "menu", "aria-label": "Export", hidden: true });
   const element = el("div", { class: "export" }, [button, list]);
+  /** @param {boolean} isOpen */
   const setOpen = (isOpen) => {
     list.hidden = !isOpen;
     button.setAttribute("aria-expanded", String(isOpen));
-    if (isOpen) list.firstElementChild?.focus();
+    if (isOpen) list.querySelector("button")?.focus();
   };
+  /** @param {ExportKind} kind @param {string} type */
   const choose = (kind, type) => {
     close();
     saveOffer(app, offers, kind, type);
@@ -41,15 +41,18 @@ export function exportMenu(app, offers) {
   };
   list.addEventListener("keydown", (event) => stepExportMenu(event, list, close));
   element.addEventListener("focusout", (event) => {
-    if (!element.contains(event.relatedTarget)) setOpen(false);
+    if (!element.contains(/** @type {Node|null} */ (event.relatedTarget))) setOpen(false);
   });
   return element;
 }
 
+/** @param {KeyboardEvent} event @param {HTMLElement} list @param {() => void} close */
 function stepExportMenu(event, list, close) {
-  const items = [...list.children];
-  const at = items.indexOf(document.activeElement);
-  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
+  const items = [...list.querySelectorAll("button")];
+  const at = items.findIndex((item) => item === document.activeElement);
+  /** @type {Record<string, number>} */
+  const places = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 };
+  const to = places[event.key];
   if (event.key === "Escape") close();
   else if (to !== undefined) items[(to + items.length) % items.length].focus();
   else return;
@@ -57,6 +60,7 @@ function stepExportMenu(event, list, close) {
   event.stopPropagation();
 }
 
+/** @param {App} app @param {ExportOffers} offers @param {ExportKind} kind @param {string} type */
 async function saveOffer(app, offers, kind, type) {
   const name = exportName(app, offers.what, kind);
   try {
@@ -68,19 +72,24 @@ async function saveOffer(app, offers, kind, type) {
   }
 }
 
+/** @param {Exported} made @param {ExportKind} kind @param {string} type */
 async function exportBlob(made, kind, type) {
   if (made instanceof Blob) return made;
   if (made instanceof HTMLCanvasElement) return canvasBlob(made, type);
-  return new Blob([kind === "csv" ? csvText(made) : made], { type: `${type};charset=utf-8` });
+  return new Blob([typeof made === "string" ? made : csvText(made)], { type: `${type};charset=utf-8` });
 }
 
+/** @param {HTMLCanvasElement} canvas @param {string} type */
 function canvasBlob(canvas, type) {
   return new Promise((resolve, reject) => {
     canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture is too large"))), type);
   });
 }
 
-/** "snapshot-who.svg" of "snapshot.pickle.gz": only characters that every file system takes. */
+/**
+ * "snapshot-who.svg" of "snapshot.pickle.gz": only characters that every file system takes.
+ * @param {App} app @param {string} what @param {string} ending
+ */
 function exportName(app, what, ending) {
   const file = app.files?.[app.store.state.file]?.name ?? "memory";
   const stem = file.replace(/(\.(pickle|pkl|json|vram|gz))+$/i, "")
@@ -88,6 +97,7 @@ function exportName(app, what, ending) {
   return `${stem === "" ? "memory" : stem}-${what}.${ending}`;
 }
 
+/** @param {string} name @param {Blob} blob */
 function saveBlob(name, blob) {
   const address = URL.createObjectURL(blob);
   const link = el("a", { href: address, download: name });

@@ -2,6 +2,7 @@
  * Tables for spreadsheets: RFC 4180, with a row of names first. Numbers stand as they are. A text that a
  * spreadsheet would take for a formula (it begins with = + - @, a tab or a line break) gets a ' in front, as
  * spreadsheets themselves write "this is text": what stands in a snapshot is anybody's.
+ * @param {CsvRow[number]} value
  */
 function csvField(value) {
   if (value === null || value === undefined) return "";
@@ -10,7 +11,10 @@ function csvField(value) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** `rows`: arrays of numbers, texts and nulls; the first one holds the names. */
+/**
+ * `rows`: arrays of numbers, texts and nulls; the first one holds the names.
+ * @param {CsvRow[]} rows
+ */
 export function csvText(rows) {
   return rows.map((row) => row.map(csvField).join(",")).join("\r\n") + "\r\n";
 }

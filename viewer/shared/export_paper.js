@@ -14,12 +14,16 @@
 
 const PAPER_FAMILY = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 
+/** @param {PaperText} options */
 function paperFont(options) {
   return `${options.weight ?? 400} ${options.size ?? 12}px ${options.family ?? PAPER_FAMILY}`;
 }
 
 export class CanvasPaper {
-  /** `context` is scaled so that one unit is one CSS pixel. */
+  /**
+   * `context` is scaled so that one unit is one CSS pixel.
+   * @param {CanvasRenderingContext2D} context @param {number} width @param {number} height
+ */
   constructor(context, width, height) {
     this.context = context;
     this.width = width;
@@ -27,11 +31,13 @@ export class CanvasPaper {
     this.font = "";
   }
 
+  /** @param {number} x @param {number} y @param {number} width @param {number} height @param {string} fill */
   rect(x, y, width, height, fill) {
     this.context.fillStyle = fill;
     this.context.fillRect(x, y, width, height);
   }
 
+  /** @param {number[]} numbers @param {string} fill */
   rects(numbers, fill) {
     const context = this.context;
     context.fillStyle = fill;
@@ -40,12 +46,14 @@ export class CanvasPaper {
     }
   }
 
+  /** @param {number[]} numbers */
   trace(numbers) {
     const context = this.context;
     context.beginPath();
     for (let i = 0; i < numbers.length; i += 2) context.lineTo(numbers[i], numbers[i + 1]);
   }
 
+  /** @param {number[]} numbers @param {string} colour @param {number} [width] @param {number[]} [dash] */
   line(numbers, colour, width = 1, dash = []) {
     this.trace(numbers);
     this.context.strokeStyle = colour;
@@ -56,12 +64,14 @@ export class CanvasPaper {
     this.context.setLineDash([]);
   }
 
+  /** @param {number[]} numbers @param {string} fill */
   area(numbers, fill) {
     this.trace(numbers);
     this.context.fillStyle = fill;
     this.context.fill();
   }
 
+  /** @param {string} string @param {number} x @param {number} y @param {PaperText} [options] */
   text(string, x, y, options = {}) {
     const context = this.context;
     this.useFont(options);
@@ -71,18 +81,23 @@ export class CanvasPaper {
     context.fillText(string, x, y);
   }
 
-  /* Setting a font costs more than drawing a word. */
+  /**
+   * Setting a font costs more than drawing a word.
+   * @param {PaperText} options
+   */
   useFont(options) {
     const font = paperFont(options);
     if (font !== this.font) this.context.font = font;
     this.font = font;
   }
 
+  /** @param {string} string @param {PaperText} [options] */
   measure(string, options = {}) {
     this.useFont(options);
     return this.context.measureText(string).width;
   }
 
+  /** @param {number} x @param {number} y @param {number} width @param {number} height @param {() => void} draw */
   clipped(x, y, width, height, draw) {
     const context = this.context;
     context.save();
@@ -95,12 +110,18 @@ export class CanvasPaper {
   }
 }
 
-/** Two decimals are more than a screen shows, and a third of the bytes. */
+/**
+ * Two decimals are more than a screen shows, and a third of the bytes.
+ * @param {number} number
+ */
 function svgNumber(number) {
   return String(Math.round(number * 100) / 100);
 }
 
-/** Text of a file inside XML: it may hold anything, XML may not. */
+/**
+ * Text of a file inside XML: it may hold anything, XML may not.
+ * @param {string|number} text
+ */
 function svgEscape(text) {
   return String(text)
     .toWellFormed()
@@ -109,23 +130,28 @@ function svgEscape(text) {
 }
 
 class SvgPaper {
+  /** @param {number} width @param {number} height */
   constructor(width, height) {
     this.width = width;
     this.height = height;
+    /** @type {string[]} */
     this.parts = [];
     this.clips = 0;
     this.ruler = new CanvasPaper(document.createElement("canvas").getContext("2d"), 0, 0);
   }
 
+  /** @param {string} text */
   put(text) {
     this.parts.push(text);
   }
 
+  /** @param {number} x @param {number} y @param {number} width @param {number} height @param {string} fill */
   rect(x, y, width, height, fill) {
     this.put(`<rect x="${svgNumber(x)}" y="${svgNumber(y)}" width="${svgNumber(width)}" ` +
       `height="${svgNumber(height)}" fill="${svgEscape(fill)}"/>`);
   }
 
+  /** @param {number[]} numbers @param {string} fill */
   rects(numbers, fill) {
     const steps = [];
     for (let i = 0; i < numbers.length; i += 4) {
@@ -135,6 +161,7 @@ class SvgPaper {
     if (steps.length > 0) this.put(`<path d="${steps.join("")}" fill="${svgEscape(fill)}"/>`);
   }
 
+  /** @param {number[]} numbers */
   steps(numbers) {
     const places = [];
     for (let i = 0; i < numbers.length; i += 2) {
@@ -143,6 +170,7 @@ class SvgPaper {
     return places.join("L");
   }
 
+  /** @param {number[]} numbers @param {string} colour @param {number} [width] @param {number[]} [dash] */
   line(numbers, colour, width = 1, dash = []) {
     if (numbers.length < 4) return;
     const dashes = dash.length > 0 ? ` stroke-dasharray="${dash.map(svgNumber).join(" ")}"` : "";
@@ -150,10 +178,12 @@ class SvgPaper {
       `stroke-width="${svgNumber(width)}" stroke-linejoin="round"${dashes}/>`);
   }
 
+  /** @param {number[]} numbers @param {string} fill */
   area(numbers, fill) {
     if (numbers.length >= 6) this.put(`<path d="M${this.steps(numbers)}z" fill="${svgEscape(fill)}"/>`);
   }
 
+  /** @param {string} string @param {number} x @param {number} y @param {PaperText} [options] */
   text(string, x, y, options = {}) {
     const anchor = { left: "start", center: "middle", right: "end" }[options.align ?? "left"];
     const family = svgEscape(options.family ?? PAPER_FAMILY);
@@ -163,10 +193,12 @@ class SvgPaper {
       `xml:space="preserve">${svgEscape(string)}</text>`);
   }
 
+  /** @param {string} string @param {PaperText} [options] */
   measure(string, options = {}) {
     return this.ruler.measure(string, options);
   }
 
+  /** @param {number} x @param {number} y @param {number} width @param {number} height @param {() => void} draw */
   clipped(x, y, width, height, draw) {
     this.clips += 1;
     const name = `clip${this.clips}`;
@@ -176,7 +208,10 @@ class SvgPaper {
     this.put("</g>");
   }
 
-  /** The whole file. `title` is what a screen reader says. */
+  /**
+   * The whole file. `title` is what a screen reader says.
+   * @param {string} title
+   */
   finish(title) {
     const size = `width="${svgNumber(this.width)}" height="${svgNumber(this.height)}"`;
     return `<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" ${size} ` +
@@ -185,7 +220,10 @@ class SvgPaper {
   }
 }
 
-/** What `draw(paper)` draws, as the text of an SVG. */
+/**
+ * What `draw(paper)` draws, as the text of an SVG.
+ * @param {number} width @param {number} height @param {string} title @param {Draw} draw
+ */
 export function drawnAsSvg(width, height, title, draw) {
   const paper = new SvgPaper(width, height);
   draw(paper);
@@ -195,6 +233,7 @@ export function drawnAsSvg(width, height, title, draw) {
 /**
  * What `draw(paper)` draws, as a canvas with `scale` pixels for a unit; fewer where a browser would refuse
  * the size.
+ * @param {number} width @param {number} height @param {Draw} draw @param {number} [scale]
  */
 export function drawnAsCanvas(width, height, draw, scale = 2) {
   const fits = Math.min(scale, 16384 / Math.max(width, height), Math.sqrt(1e8 / (width * height)));

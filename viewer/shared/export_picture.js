@@ -4,11 +4,15 @@
  *
  * `area` is {x, y, width, height} on the paper; `colourOf(group, row, flags)` gives a run's colour, or null:
  * not drawn.
+ * @param {Paper} paper @param {Replies.PictureReply} picture @param {Area} area
+ * @param {(group: number, row: number, flags: number) => string|null} colourOf
  */
 export function drawPictureRuns(paper, picture, area, colourOf) {
   const columns = picture.columns;
+  /** @type {Map<string, number[]>} */
   const shapes = new Map();
   const scale = { x: area.width / picture.columns_count, y: area.height / picture.rows_count };
+  /** @type {Map<string, OpenRun>} */
   let open = new Map();
   for (let sample = 0; sample < columns.sample_event.length; sample++) {
     open = continueRuns(columns, sample, open, (run) => closeRun(shapes, run, area, scale, colourOf));
@@ -17,9 +21,14 @@ export function drawPictureRuns(paper, picture, area, colourOf) {
   for (const [colour, numbers] of shapes) paper.rects(numbers, colour);
 }
 
-/* The runs that are open behind this sample: those it has. Whoever was open and is not among them is
- * closed. */
+/**
+ * The runs that are open behind this sample: those it has. Whoever was open and is not among them is
+ * closed.
+ * @param {Replies.PictureReply["columns"]} columns @param {number} sample @param {Map<string, OpenRun>} open
+ * @param {(run: OpenRun) => void} close
+ */
 function continueRuns(columns, sample, open, close) {
+  /** @type {Map<string, OpenRun>} */
   const still = new Map();
   const [from, to] = [columns.sample_column[sample], columns.sample_column[sample + 1]];
   let bottom = 0;
@@ -38,6 +47,10 @@ function continueRuns(columns, sample, open, close) {
   return still;
 }
 
+/**
+ * @param {Map<string, number[]>} shapes @param {OpenRun} run @param {Area} area @param {Point} scale
+ * @param {(group: number, row: number, flags: number) => string|null} colourOf
+ */
 function closeRun(shapes, run, area, scale, colourOf) {
   const colour = colourOf(run.group, run.row, run.flags);
   if (colour === null) return;

@@ -7,6 +7,7 @@ import { buttonEl, el, segmentedEl } from "./dom.js";
 import { eventText } from "./format.js";
 
 /** What there is to see of a change: [measure, its name, what it means]. */
+/** @type {Array<[Replies.MeasureName, string, string]>} */
 const WHO_CHANGES = [
   ["grown", "Grown", "In use at the end and not yet at the beginning"],
   ["freed", "Freed", "In use at the beginning and no more at the end"],
@@ -14,7 +15,11 @@ const WHO_CHANGES = [
   ["average", "Average", "In use in between: bytes × time, divided by the time"],
 ];
 
-/** {at, since, measure} to ask for; `since` is null for a moment. */
+/**
+ * {at, since, measure} to ask for; `since` is null for a moment.
+ * @param {ViewState} state
+ * @returns {WhoQuestion}
+ */
 export function whoQuestion(state) {
   const { cursor, cursor2 } = state;
   if (cursor2 === null) return { at: cursor ?? "peak", since: null, measure: "live" };
@@ -25,14 +30,20 @@ export function whoQuestion(state) {
 
 /**
  * The state with cursors that this file has: the cursors of several files are linked, and one may be shorter.
+ * @param {App} app @param {ViewState} state
  */
 export function withinTrace(app, state) {
   const events = infoOfDevice(app.info(), app.device())?.events ?? 0;
+  /** @param {number} event */
   const within = (event) => (event === null ? null : Math.min(event, events - 1));
   return { ...state, cursor: within(state.cursor), cursor2: within(state.cursor2) };
 }
 
-/** The parameters of a question as the engine takes them; those of a change only where there is one. */
+/**
+ * The parameters of a question as the engine takes them; those of a change only where there is one.
+ * @param {App} app @param {ViewState} state
+ * @returns {WhoParams}
+ */
 export function whoParams(app, state) {
   const { at, since, measure } = whoQuestion(withinTrace(app, state));
   const params = { device: app.device(), at, filter: state.filter };
@@ -40,10 +51,14 @@ export function whoParams(app, state) {
 }
 
 export class MomentChoice {
-  /** `more`: chips of one part alone, [text, hint, onclick]; with any, there is no change to look at. */
+  /**
+   * `more`: chips of one part alone, [text, hint, onclick]; with any, there is no change to look at.
+   * @param {App} app @param {Array<[string, string, () => void]>} [more]
+ */
   constructor(app, more = []) {
     this.app = app;
     this.hasChange = more.length === 0;
+    /** @type {Replies.MarksReply|null} */
     this.marks = null;
     this.peak = this.chip("Peak", "The moment with the most bytes in use", () => this.go(null, null));
     this.oom = this.chip("Out of memory", "When the first request failed",
@@ -54,11 +69,12 @@ export class MomentChoice {
     this.change = this.chip("Change", "What changed between two moments", () => this.startChange());
     this.at = this.numberField("event",
       (event) => this.go(event, this.hasChange ? app.store.state.cursor2 : null));
-    this.since = this.numberField("from event", (event) => this.go(whoQuestion(app.store.state).at, event));
-    this.measure = segmentedEl("What to count", WHO_CHANGES.map(([key, name]) => [key, name]), "grown",
-      (measure) => app.store.set({ measure }));
+    this.since = this.numberField("from event", (event) =>
+      this.go(/** @type {number} of a change */ (whoQuestion(app.store.state).at), event));
+    this.measure = segmentedEl("What to count", WHO_CHANGES.map(
+      ([key, name]) => /** @type {const} */ ([key, name])), "grown", (measure) => app.store.set({ measure }));
     for (const [key, , meaning] of WHO_CHANGES) {
-      this.measure.querySelector(`[data-value="${key}"]`).title = meaning;
+      /** @type {HTMLElement} */ (this.measure.querySelector(`[data-value="${key}"]`)).title = meaning;
     }
     const chips = el("div", { class: "who-chips", role: "group", "aria-label": "Moment" },
       [this.peak, this.oom, this.end, ...more.map((one) => this.chip(...one)), this.cursor,
@@ -66,10 +82,12 @@ export class MomentChoice {
     this.element = el("div", { class: "who-moment" }, [chips, this.since.label, this.at.label, this.measure]);
   }
 
+  /** @param {string} text @param {string} hint @param {(event: MouseEvent) => void} onclick */
   chip(text, hint, onclick) {
     return buttonEl(text, onclick, { class: "who-chip", title: hint, "aria-pressed": "false" });
   }
 
+  /** @param {string} text @param {(event: number) => void} onchange */
   numberField(text, onchange) {
     const input = el("input", { type: "text", inputmode: "numeric", class: "who-event", "aria-label": text,
       onchange: () => {
@@ -81,6 +99,7 @@ export class MomentChoice {
     return { input, name, label: el("label", { class: "select" }, [name, input]) };
   }
 
+  /** @param {number|null|"end"} cursor @param {number|null} cursor2 */
   go(cursor, cursor2) {
     if (cursor === "end") return;
     this.app.jump({ cursor, cursor2 });
@@ -96,12 +115,16 @@ export class MomentChoice {
     else this.go(cursor ?? this.marks?.peak?.event ?? 0, -1);
   }
 
+  /** @param {Replies.MarksReply} marks */
   setMarks(marks) {
     this.marks = marks;
     this.show(this.app.store.state);
   }
 
-  /** `event`: the one that the reply was about, where the state does not say it. */
+  /**
+   * `event`: the one that the reply was about, where the state does not say it.
+   * @param {ViewState} state @param {number} [event]
+ */
   show(state, event = null) {
     const asked = withinTrace(this.app, state);
     const { at, since, measure } = whoQuestion(this.hasChange ? asked : { ...asked, cursor2: null });
@@ -135,11 +158,15 @@ export class MomentChoice {
   }
 }
 
-/* Events are counted from 0; the state before the first is "start", -1 inside. */
+/**
+ * Events are counted from 0; the state before the first is "start", -1 inside.
+ * @param {number} event
+ */
 function eventField(event) {
   return event < 0 ? "start" : String(event);
 }
 
+/** @param {string} text */
 function readEventField(text) {
   const word = text.trim().toLowerCase();
   if (word === "start") return -1;
@@ -147,6 +174,7 @@ function readEventField(text) {
   return word !== "" && Number.isInteger(event) && event >= -1 ? event : null;
 }
 
+/** @param {HTMLButtonElement} button @param {boolean} isPressed */
 function press(button, isPressed) {
   button.setAttribute("aria-pressed", String(isPressed));
 }

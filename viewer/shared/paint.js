@@ -10,6 +10,7 @@ export function pixelRatio() {
  * context's transform is reset to CSS pixels, its content only cleared if the size changed.
  * @returns {{context: CanvasRenderingContext2D, width: number, height: number, ratio: number, changed:
  *   boolean}}
+ * @param {HTMLCanvasElement} canvas @param {number} width @param {number} height
  */
 export function fitCanvas(canvas, width, height) {
   const ratio = pixelRatio();
@@ -27,7 +28,10 @@ export function fitCanvas(canvas, width, height) {
   return { context, width, height, ratio, changed };
 }
 
-/** fitCanvas for a frame that starts empty. */
+/**
+ * fitCanvas for a frame that starts empty.
+ * @param {HTMLCanvasElement} canvas @param {number} width @param {number} height
+ */
 export function clearCanvas(canvas, width, height) {
   const fitted = fitCanvas(canvas, width, height);
   if (!fitted.changed) fitted.context.clearRect(0, 0, width, height);
@@ -37,6 +41,7 @@ export function clearCanvas(canvas, width, height) {
 /**
  * Calls `changed(width, height)` with the content box of `element` now and whenever it changes. Returns how
  * to stop.
+ * @param {HTMLElement} element @param {(width: number, height: number) => void} changed
  */
 export function watchSize(element, changed) {
   const watcher = new ResizeObserver((entries) => {
@@ -47,8 +52,14 @@ export function watchSize(element, changed) {
   return () => watcher.disconnect();
 }
 
-/** At most one call a frame, with the newest arguments. */
+/**
+ * At most one call a frame, with the newest arguments.
+ * @template {unknown[]} A
+ * @param {(...values: A) => void} work
+ * @returns {(...values: A) => void}
+ */
 export function oncePerFrame(work) {
+  /** @type {A|null} */
   let waiting = null;
   return (...values) => {
     const isNew = waiting === null;
@@ -65,6 +76,7 @@ export function oncePerFrame(work) {
 /**
  * The place nearest to `position` at which a line one device pixel wide covers exactly one row of device
  * pixels.
+ * @param {number} position @param {number} ratio
  */
 export function crisp(position, ratio) {
   return (Math.floor(position * ratio) + 0.5) / ratio;
@@ -72,6 +84,7 @@ export function crisp(position, ratio) {
 
 /**
  * `text`, cut with an ellipsis so that it is no wider than `width` in the context's font; "" if nothing fits.
+ * @param {CanvasRenderingContext2D} context @param {string} text @param {number} width
  */
 export function textThatFits(context, text, width) {
   if (width <= 0) return "";
@@ -87,18 +100,27 @@ export function textThatFits(context, text, width) {
   return low === 0 ? "" : text.slice(0, low) + ellipsis;
 }
 
-/** "#rrggbb" as [red, green, blue], 0 to 255. */
+/**
+ * "#rrggbb" as [red, green, blue], 0 to 255.
+ * @param {string} text
+ */
 export function colourParts(text) {
   const value = parseInt(text.slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-/** `part` of the way from colour `from` to colour `to`, both [red, green, blue]. */
+/**
+ * `part` of the way from colour `from` to colour `to`, both [red, green, blue].
+ * @param {ColourParts} from @param {ColourParts} to @param {number} part
+ */
 export function mixParts(from, to, part) {
   return from.map((value, i) => Math.round(value + (to[i] - value) * part));
 }
 
-/** [red, green, blue] as an opaque pixel of a Uint32Array over ImageData. */
+/**
+ * [red, green, blue] as an opaque pixel of a Uint32Array over ImageData.
+ * @param {ColourParts} parts
+ */
 export function pixelOf(parts) {
   return ((255 << 24) | (parts[2] << 16) | (parts[1] << 8) | parts[0]) >>> 0;
 }

@@ -72,6 +72,7 @@ export function groupPixels(by = "line") {
 /**
  * A token of base.css: themeToken("marked") is --marked. Text of a colour, "#rrggbb" where base.css says it
  * so.
+ * @param {string} name
  */
 export function themeToken(name) {
   if (!themeTokens.has(name)) {
@@ -81,32 +82,47 @@ export function themeToken(name) {
   return themeTokens.get(name);
 }
 
-/** The same as a pixel. */
+/**
+ * The same as a pixel.
+ * @param {string} name
+ */
 export function tokenPixel(name) {
   if (!stripePixels.has(name)) stripePixels.set(name, pixelOfColour(themeToken(name)));
   return stripePixels.get(name);
 }
 
-/** "#rrggbb" as a little-endian pixel of an ImageData, opaque. */
+/**
+ * "#rrggbb" as a little-endian pixel of an ImageData, opaque.
+ * @param {string} colour
+ */
 export function pixelOfColour(colour) {
   const [r, g, b] = channelsOf(colour);
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }
 
-/** A colour between two: 0 is the first, 1 the second. */
+/**
+ * A colour between two: 0 is the first, 1 the second.
+ * @param {string} first @param {string} second @param {number} share
+ */
 export function mixedColour(first, second, share) {
   const a = channelsOf(first);
   const b = channelsOf(second);
   return hexOfChannels(a.map((value, at) => value + (b[at] - value) * share));
 }
 
-/** The ink that reads best on a colour: near black or white, at least 4.5 to 1. */
+/**
+ * The ink that reads best on a colour: near black or white, at least 4.5 to 1.
+ * @param {string} colour
+ */
 export function inkOn(colour) {
   const dark = contrastOf(colour, INK_DARK);
   return dark >= contrastOf(colour, INK_LIGHT) ? INK_DARK : INK_LIGHT;
 }
 
-/** Contrast by WCAG: 1 to 21. */
+/**
+ * Contrast by WCAG: 1 to 21.
+ * @param {string} one @param {string} other
+ */
 export function contrastOf(one, other) {
   const [low, high] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => a - b);
   return (high + 0.05) / (low + 0.05);
@@ -115,6 +131,7 @@ export function contrastOf(one, other) {
 const INK_DARK = "#0b0d11";
 const INK_LIGHT = "#ffffff";
 
+/** @param {number} row */
 function allocationColour(row) {
   const hash = Math.imul((row % OWN_COLOURS) + 1, 0x9e3779b1) >>> 0;
   const hue = (hash >>> 8) % 360;
@@ -123,6 +140,7 @@ function allocationColour(row) {
   return hslHex(hue, 0.47, lightness);
 }
 
+/** @param {string} colour */
 function channelsOf(colour) {
   const hex = /^#([0-9a-f]{6})$/i.exec(colour);
   if (hex) return [0, 2, 4].map((at) => parseInt(hex[1].slice(at, at + 2), 16));
@@ -130,10 +148,12 @@ function channelsOf(colour) {
   return numbers.slice(0, 3);
 }
 
+/** @param {number[]} channels */
 function hexOfChannels(channels) {
   return `#${channels.map((value) => Math.round(value).toString(16).padStart(2, "0")).join("")}`;
 }
 
+/** @param {string} colour */
 function luminanceOf(colour) {
   const [r, g, b] = channelsOf(colour).map((value) => {
     const part = value / 255;
@@ -142,8 +162,10 @@ function luminanceOf(colour) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
+/** @param {number} hue @param {number} saturation @param {number} lightness */
 function hslHex(hue, saturation, lightness) {
   const reach = saturation * Math.min(lightness, 1 - lightness);
+  /** @param {number} n */
   const channel = (n) => {
     const k = (n + hue / 30) % 12;
     return 255 * (lightness - reach * Math.max(-1, Math.min(k - 3, 9 - k, 1)));

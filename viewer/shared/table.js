@@ -9,28 +9,29 @@ const TABLE_ROW = 26;
 const TABLE_HEAD = 26; /* which stays in sight */
 const TABLE_SPARE = 12; /* rows beyond what is in sight */
 
-/**
- * @typedef {object} TableColumn
- * @property {string} key
- * @property {string} title
- * @property {boolean} [number]  right aligned, and sorted from the biggest
- * @property {(row: object) => (number|string|null)} value  what it is sorted by, and what a CSV holds
- * @property {(row: object) => (string|Node)} [cell]  what is shown; the value where it is left out
- * @property {string} [class]
- */
+/** @template R  what a row is */
 export class SortTable {
   /**
-   * @param {{label: string, columns: Array<TableColumn>, sort: string, keyOf: (row) => string,
-   *   detail?: (row) => Node}} options
+   * @param {TableOptions<R>} options
    */
   constructor(options) {
     this.options = options;
     this.sort = { key: options.sort, isUp: false };
+    /** @type {R[]} */
     this.rows = [];
+    /** @type {R[]} */
     this.order = [];
     this.at = 0; /* the row that the keyboard is on */
+    /** @type {string|null} */
     this.open = null; /* key of the row that is open */
     this.openHeight = 0;
+    /** @type {{row: R, node: HTMLElement}|null} */
+    this.detail = null;
+    /* Rows [from, to) of `drawn` exist. */
+    this.from = 0;
+    this.to = 0;
+    /** @type {R[]|null} */
+    this.drawn = null;
     this.head = el("tr");
     this.body = el("tbody");
     this.table = el("table", { class: "sort-table", role: options.detail ? "treegrid" : "grid",
@@ -44,6 +45,7 @@ export class SortTable {
     this.setColumns(options.columns);
   }
 
+  /** @param {TableColumn<R>[]} columns */
   setColumns(columns) {
     this.columns = columns;
     if (!columns.some((column) => column.key === this.sort.key)) {
@@ -52,6 +54,7 @@ export class SortTable {
     this.fillHead();
   }
 
+  /** @param {R[]} rows */
   show(rows) {
     this.rows = rows;
     this.arrange();
@@ -60,8 +63,9 @@ export class SortTable {
   arrange() {
     const column = this.columns.find((one) => one.key === this.sort.key);
     const sign = this.sort.isUp ? 1 : -1;
+    /** @type {(a: R, b: R) => number} */
     const compare = column.number
-      ? (a, b) => sign * ((column.value(a) ?? -Infinity) - (column.value(b) ?? -Infinity))
+      ? (a, b) => sign * (Number(column.value(a) ?? -Infinity) - Number(column.value(b) ?? -Infinity))
       : (a, b) => sign * TABLE_ORDER.compare(String(column.value(a) ?? ""), String(column.value(b) ?? ""));
     this.order = [...this.rows].sort(compare);
     this.at = Math.max(0, Math.min(this.at, this.order.length - 1));
@@ -87,6 +91,7 @@ export class SortTable {
     }));
   }
 
+  /** @param {TableColumn<R>} column */
   sortBy(column) {
     const isSame = this.sort.key === column.key;
     this.sort = { key: column.key, isUp: isSame ? !this.sort.isUp : !column.number };
@@ -94,7 +99,12 @@ export class SortTable {
     this.element.scrollTop = 0;
     this.fillHead();
     this.arrange();
-    this.head.querySelector("[aria-sort=ascending] button, [aria-sort=descending] button")?.focus();
+    this.sortedButton()?.focus();
+  }
+
+  /** @returns {HTMLButtonElement|null} */
+  sortedButton() {
+    return this.head.querySelector("[aria-sort=ascending] button, [aria-sort=descending] button");
   }
 
   openIndex() {
@@ -102,12 +112,16 @@ export class SortTable {
     return this.order.findIndex((row) => this.options.keyOf(row) === this.open);
   }
 
-  /* Height from the first row to row `index`. */
+  /**
+   * Height from the first row to row `index`.
+   * @param {number} index
+   */
   topOf(index) {
     const open = this.openIndex();
     return index * TABLE_ROW + (open >= 0 && open < index ? this.openHeight : 0);
   }
 
+  /** @param {number} y */
   indexAt(y) {
     const open = this.openIndex();
     if (open < 0 || y < (open + 1) * TABLE_ROW) return Math.floor(y / TABLE_ROW);
@@ -135,6 +149,7 @@ export class SortTable {
     if (hadFocus && !wasInside) this.focusRow();
   }
 
+  /** @param {number} index */
   rowNode(index) {
     const row = this.order[index];
     const isOpen = this.options.keyOf(row) === this.open;
@@ -149,7 +164,10 @@ export class SortTable {
       class: "table-row inner-focus" }, cells);
   }
 
-  /* Made once when the row is opened: it may hold what somebody has changed. */
+  /**
+   * Made once when the row is opened: it may hold what somebody has changed.
+   * @param {number} index
+   */
   detailNode(index) {
     const row = this.order[index];
     if (this.open === null || this.options.keyOf(row) !== this.open) return null;
@@ -175,14 +193,18 @@ export class SortTable {
     this.refresh();
   }
 
+  /** @param {MouseEvent} event */
   click(event) {
-    const row = event.target.closest("tr[data-index]");
-    if (row === null || event.target.closest("button, a") !== null) return;
+    const target = /** @type {Element} */ (event.target);
+    /** @type {HTMLElement|null} */
+    const row = target.closest("tr[data-index]");
+    if (row === null || target.closest("button, a") !== null) return;
     this.at = Number(row.dataset.index);
     this.toggle();
     this.focusRow();
   }
 
+  /** @param {boolean} [isOpen] */
   toggle(isOpen = null) {
     if (!this.options.detail || this.order.length === 0) return;
     const key = this.options.keyOf(this.order[this.at]);
@@ -204,12 +226,14 @@ export class SortTable {
     if (scrollTop < least || scrollTop > top) this.element.scrollTop = Math.min(top, Math.max(least, 0));
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest(".table-detail") !== null) return;
+    if (/** @type {Element} */ (event.target).closest(".table-detail") !== null) return;
     const page = Math.max(1, Math.floor(this.element.clientHeight / TABLE_ROW) - 2);
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity,
-      End: Infinity }[event.key];
+    /** @type {Record<string, number>} */
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const step = steps[event.key];
     if (step !== undefined) this.moveTo(this.at + step);
     else if (event.key === "Enter" || event.key === " ") this.toggle();
     else if (event.key === "ArrowRight") this.toggle(true);
@@ -219,6 +243,7 @@ export class SortTable {
     event.stopPropagation();
   }
 
+  /** @param {number} index */
   moveTo(index) {
     this.at = Math.max(0, Math.min(index, this.order.length - 1));
     const top = this.topOf(this.at);
@@ -231,23 +256,30 @@ export class SortTable {
   }
 
   focusRow() {
-    this.body.querySelector(`tr[data-index="${this.at}"]`)?.focus({ preventScroll: true });
+    /** @type {HTMLElement|null} */
+    const row = this.body.querySelector(`tr[data-index="${this.at}"]`);
+    row?.focus({ preventScroll: true });
   }
 }
 
 const TABLE_ORDER = new Intl.Collator("en", { numeric: true });
 
+/** @param {{number?: boolean, class?: string}} column */
 function tableCellClass(column) {
   return [column.number ? "number" : null, column.class].filter(Boolean).join(" ");
 }
 
+/** @param {number} height */
 function spacerRow(height) {
-  const row = el("tr", { class: "table-space", "aria-hidden": "true" }, el("td"));
-  row.firstChild.style.height = `${Math.max(0, height)}px`;
-  return row;
+  const cell = el("td");
+  cell.style.height = `${Math.max(0, height)}px`;
+  return el("tr", { class: "table-space", "aria-hidden": "true" }, cell);
 }
 
-/** A bar as long as a share of 1, with the share beside it as text. */
+/**
+ * A bar as long as a share of 1, with the share beside it as text.
+ * @param {number} share @param {string} text
+ */
 export function shareBar(share, text) {
   const bar = el("span", { class: "share-fill" });
   bar.style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;

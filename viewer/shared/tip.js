@@ -11,6 +11,7 @@ import { el, fill } from "./dom.js";
 export function createPointerTip() {
   const element = el("div", { class: "tip", "aria-hidden": "true", hidden: true });
   const hide = () => { element.hidden = true; };
+  /** @param {Node[]} content @param {number} x @param {number} y */
   const show = (content, x, y) => {
     fill(element, content);
     element.hidden = false;
@@ -24,7 +25,10 @@ export function createPointerTip() {
   return { element, show, hide };
 }
 
-/** A title, a second line, and pairs of a name and a value. */
+/**
+ * A title, a second line, and pairs of a name and a value.
+ * @param {string} title @param {string} second @param {Array<[string, Child]|null>} pairs
+ */
 export function tipContent(title, second, pairs) {
   const rows = pairs.filter((pair) => pair !== null)
     .map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);

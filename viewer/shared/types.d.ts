@@ -62,7 +62,7 @@ interface FileEntry {
   bytes: number | null;
   state: "reading" | "ready" | "failed";
   bytesRead: number;
-  error: Error | null;
+  error: Problem | null;
   /** null until it is ready. */
   engine: Engine | null;
   info: Replies.InfoReply | null;
@@ -96,7 +96,7 @@ interface App {
   announce(text: string): void;
   showDetails(what: ThingName, row: number | null): void;
   hideDetails(): void;
-  fail(error: unknown): void;
+  fail(error: Problem): void;
   note(text: string): void;
   filesChanged(ready?: FileEntry): void;
   progressChanged(entry: FileEntry): void;
@@ -128,20 +128,20 @@ interface Part {
 
 type Child = string | number | Node | null | undefined | false;
 type Children = Child | ReadonlyArray<Child | ReadonlyArray<Child>>;
-type PropValue = string | number | boolean | null | undefined;
-
 /** Attributes, and class, data, style and on<event> (dom.js). */
 interface Props {
+  onclick?: (event: MouseEvent) => void;
+  onkeydown?: (event: KeyboardEvent) => void;
   data?: Record<string, string | number>;
   style?: Record<string, string>;
   [name: string]: unknown;
 }
 
-/** A value and what it is called. */
-type Option = readonly [value: string, text: string];
-
 type Chooser<V extends string> = HTMLElement & { choose: (value: V) => void };
-type SelectChooser = HTMLLabelElement & { choose: (value: string) => void; offer: (options: readonly Option[]) => void };
+type SelectChooser<V extends string> = HTMLLabelElement & {
+  choose: (value: V) => void;
+  offer: (options: ReadonlyArray<readonly [V, string]>) => void;
+};
 
 // ---- axes and places
 
@@ -196,6 +196,9 @@ interface FrameWords {
   line: number | null;
 }
 
+/** What the words for an event need of it. */
+type EventWords = Pick<Replies.TraceEvent, "action" | "folded">;
+
 // ---- exports
 
 /** A row of a table for spreadsheets. */
@@ -209,6 +212,9 @@ interface ExportOffers {
   /** Names first. */
   csv?: () => CsvRow[] | Promise<CsvRow[]>;
 }
+
+type ExportKind = "svg" | "png" | "csv";
+type Exported = string | HTMLCanvasElement | Blob | CsvRow[];
 
 // ---- tables (table.js)
 
@@ -285,4 +291,43 @@ interface PointerTip {
   element: HTMLElement;
   show(content: Node[], x: number, y: number): void;
   hide(): void;
+}
+
+// ---- axes (axis.js)
+
+interface XAxisLook {
+  left: number;
+  width: number;
+  height: number;
+  ratio: number;
+  axis: Replies.AxisName;
+  colour: string;
+  line: string;
+  font: string;
+  unit: string;
+  range: Extent;
+}
+
+interface YAxisLook extends Box {
+  ratio: number;
+  range: Extent;
+  font: string;
+  colour: string;
+  grid: string;
+}
+
+// ---- which moment (moment.js)
+
+/** What is asked: of a moment, or of the change between two. */
+interface WhoQuestion {
+  at: number | string;
+  since: number | null;
+  measure: Replies.MeasureName;
+}
+
+/** The same as parameters; those of a change only where there is one. */
+interface WhoParams extends Params {
+  device: Replies.DeviceNumber | null;
+  at: number | string;
+  filter: string;
 }

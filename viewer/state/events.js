@@ -14,6 +14,7 @@ const MOST_ELEMENTS = 80;
 const COLUMN_NAMES = ["Event", "Action", "Block", "Size", "Stream", "Who"];
 
 class EventRow {
+  /** @param {number} position */
   constructor(position) {
     this.cells = COLUMN_NAMES.map((name, i) => el("span", { role: "gridcell", class: `events-${i}` }));
     this.path = svgEl("path", { d: "" });
@@ -21,9 +22,17 @@ class EventRow {
     this.word = el("span", {});
     fill(this.cells[1], [svgEl("svg", sign, this.path), this.word]);
     this.element = el("div", { role: "row", class: "events-row", id: `event-row-${position}` }, this.cells);
+    /** @type {string|null} the row and the reply that the cells show */
     this.shown = null;
+    /** @type {boolean|null} null: not said yet */
+    this.isChosen = null;
+    this.isWaiting = false;
   }
 
+  /**
+   * @param {number} row @param {Replies.TraceEvent|undefined} event @param {boolean} isChosen
+   * @param {number} epoch
+   */
   put(row, event, isChosen, epoch) {
     this.element.setAttribute("aria-rowindex", String(row + 2));
     if (isChosen !== this.isChosen) this.element.setAttribute("aria-selected", String(isChosen));
@@ -36,6 +45,7 @@ class EventRow {
     else this.writeNothing();
   }
 
+  /** @param {Replies.TraceEvent} event */
   write(event) {
     const { word, kind, path } = eventSign(event);
     this.element.className = `events-row ${kind}`;
@@ -59,14 +69,15 @@ class EventRow {
 
 export class EventList {
   /**
-   * @param {{fetch: (offset: number, top: number) => Promise<object|null>, choose: (event: object) => void,
-   *   failed: (error: Error) => void, counted: (count: number) => void, digit: (text: string) => void}} on
+   * @param {EventListActions} on
    */
   constructor(on) {
     this.on = on;
     this.scroll = new EventScroll(ROW_HEIGHT);
     this.pages = new EventPages(on.fetch, () => this.arrived(), on.failed);
+    /** @type {EventRow[]} */
     this.rows = [];
+    /** @type {number|null} */
     this.cursorRow = null;
     this.step = 0;
     this.render = oncePerFrame(() => this.paint());
@@ -107,6 +118,7 @@ export class EventList {
   }
 
   listenThumb() {
+    /** @type {number|null} */
     let grip = null;
     this.bar.addEventListener("pointerdown", (event) => {
       const thumb = this.scroll.thumb();
@@ -126,19 +138,24 @@ export class EventList {
     this.bar.addEventListener("pointercancel", drop);
   }
 
+  /** @param {number} y */
   moveThumb(y) {
     if (!this.scroll.thumb()) return;
     this.scroll.moveThumb(y);
     this.render();
   }
 
+  /** @param {number} pixels */
   scrollBy(pixels) {
     this.revealed = undefined;
     this.scroll.moveBy(pixels);
     this.render();
   }
 
-  /** Begins anew: another filter, device or file. `count` where it is known already. */
+  /**
+   * Begins anew: another filter, device or file. `count` where it is known already.
+   * @param {number} [count]
+   */
   reset(count = null) {
     this.pages.clear();
     this.scroll.count = count ?? 0;
@@ -148,7 +165,10 @@ export class EventList {
     this.render();
   }
 
-  /** The row that is the cursor's (null: none), and brings it into view. */
+  /**
+   * The row that is the cursor's (null: none), and brings it into view.
+   * @param {number} row @param {boolean} [isRevealed]
+ */
   setCursor(row, isRevealed = true) {
     this.cursorRow = row;
     this.revealed = undefined;
@@ -195,6 +215,7 @@ export class EventList {
     this.want();
   }
 
+  /** @param {number} first @param {number} i @param {number} shown */
   place(first, i, shown) {
     const count = this.rows.length;
     const row = first + ((((i - first) % count) + count) % count);
@@ -206,6 +227,7 @@ export class EventList {
     this.rows[i].put(row, this.pages.at(row), row === this.cursorRow, this.pages.epoch);
   }
 
+  /** @param {number} first @param {number} shown */
   paintRest(first, shown) {
     const thumb = this.scroll.thumb();
     this.bar.hidden = thumb === null;
@@ -222,14 +244,18 @@ export class EventList {
     this.empty.hidden = !isEmpty;
   }
 
+  /** @param {MouseEvent} event */
   click(event) {
-    const element = event.target.closest(".events-row");
+    const element = /** @type {Element} */ (event.target).closest(".events-row");
     const index = this.rows.findIndex((row) => row.element === element);
     if (index < 0) return;
     this.chooseRow(Number(element.getAttribute("aria-rowindex")) - 2);
   }
 
-  /** Chooses a row: at once if it is here, else when it has come. */
+  /**
+   * Chooses a row: at once if it is here, else when it has come.
+   * @param {number} row
+   */
   async chooseRow(row) {
     const last = this.scroll.count - 1;
     if (last < 0) return;
@@ -240,6 +266,7 @@ export class EventList {
     if (event && mine === this.step) this.on.choose(event);
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (/^[0-9]$/.test(event.key)) {
@@ -255,14 +282,17 @@ export class EventList {
     this.chooseRow(row);
   }
 
+  /** @param {string} key @param {number} step */
   rowOfKey(key, step) {
     const at = this.cursorRow ?? Math.floor(this.scroll.top) - 1;
     const page = Math.max(1, Math.floor(this.scroll.rows()) - 1);
+    /** @type {Record<string, number>} */
     const rows = { ArrowDown: at + step, ArrowUp: at - step, PageDown: at + page, PageUp: at - page,
       Home: 0, End: this.scroll.count - 1, Enter: at, " ": at };
     return Object.hasOwn(rows, key) ? rows[key] : null;
   }
 
+  /** @param {string} text */
   say(text) {
     setText(this.empty, text);
   }

@@ -9,27 +9,34 @@ const KEPT_PAGES = 96;
 
 export class EventPages {
   /**
-   * @param {(offset: number, top: number) => Promise<{events: object[], count: number}|null>} fetch
+   * @param {EventListActions["fetch"]} fetch
    *   null: another question was asked meanwhile
    * @param {() => void} arrived
    * @param {(error: Error) => void} failed
-   */
+ */
   constructor(fetch, arrived, failed) {
     this.fetch = fetch;
     this.arrived = arrived;
     this.failed = failed;
     this.epoch = 0;
+    /** @type {string|null} what is on its way */
+    this.loading = null;
     this.clear();
   }
 
   /** Forgets everything: another filter, device or file. */
   clear() {
     this.epoch++;
+    /** @type {Map<number, Replies.TraceEvent[]>} */
     this.pages = new Map();
+    /** @type {number|null} */
     this.count = null;
   }
 
-  /** The event of a row, or undefined while it is not here. */
+  /**
+   * The event of a row, or undefined while it is not here.
+   * @param {number} row
+   */
   at(row) {
     return this.pages.get(Math.floor(row / PAGE_ROWS))?.[row % PAGE_ROWS];
   }
@@ -38,7 +45,10 @@ export class EventPages {
     return this.count === null ? 0 : Math.max(0, Math.ceil(this.count / PAGE_ROWS) - 1);
   }
 
-  /** Sees to it that the rows [first, end) and some around them will be here. */
+  /**
+   * Sees to it that the rows [first, end) and some around them will be here.
+   * @param {number} first @param {number} end
+ */
   want(first, end) {
     const low = Math.max(0, Math.floor(first / PAGE_ROWS));
     const high = Math.max(low, Math.min(this.lastPage(), Math.floor((end - 1) / PAGE_ROWS)));
@@ -49,11 +59,13 @@ export class EventPages {
     if (missing) this.load(missing.first, missing.count, low);
   }
 
+  /** @param {number} low @param {number} high */
   isHere(low, high) {
     for (let page = low; page <= high; page++) if (!this.pages.has(page)) return false;
     return true;
   }
 
+  /** @param {number} from @param {number} to */
   missing(from, to) {
     let first = from;
     while (first <= to && this.pages.has(first)) first++;
@@ -63,6 +75,7 @@ export class EventPages {
     return { first, count };
   }
 
+  /** @param {number} first @param {number} count @param {number} near */
   async load(first, count, near) {
     const key = `${this.epoch}/${first}/${count}`;
     if (this.loading === key) return;
@@ -78,6 +91,7 @@ export class EventPages {
     }
   }
 
+  /** @param {Replies.EventsReply} reply @param {number} first @param {number} count @param {number} near */
   take(reply, first, count, near) {
     this.count = reply.count;
     for (let i = 0; i < count; i++) {

@@ -11,7 +11,7 @@ const TYPING_PAUSE = 250; // ms
 const LABEL_FRAMES = 1; // stacks do not travel with the list: the user's line is in `label`
 
 export class EventPanel {
-  /** @param {object} app  @param {{choose: (event: object) => void}} on */
+  /** @param {App} app @param {EventPanelActions} on */
   constructor(app, on) {
     this.app = app;
     this.on = on;
@@ -50,8 +50,10 @@ export class EventPanel {
       [bar, this.also, this.wrong, this.list.element]);
   }
 
+  /** @param {Params} more */
   params(more) {
     const filter = [this.app.store.state.filter, this.filter].filter(Boolean).join(" ");
+    /** @type {Params} */
     const params = { device: this.app.device(), filter: filter || null, ...more };
     if (this.canFold) params.folded = this.isFolded;
     return params;
@@ -61,6 +63,7 @@ export class EventPanel {
     return !this.filter && !this.app.store.state.filter && !(this.isFolded && this.canFold);
   }
 
+  /** @param {string} slot @param {number} offset @param {number} top */
   async fetch(slot, offset, top) {
     const engine = this.app.engine();
     const ask = () => engine.latest(slot, "events", this.params({ offset, top, frames: LABEL_FRAMES }));
@@ -76,7 +79,10 @@ export class EventPanel {
     }
   }
 
-  /** Begins anew, for another file, device or filter. */
+  /**
+   * Begins anew, for another file, device or filter.
+   * @param {number} [count]
+   */
   reset(count = null) {
     const { filter } = this.app.store.state;
     this.also.hidden = !filter;
@@ -86,7 +92,10 @@ export class EventPanel {
     this.locate();
   }
 
-  /** Brings the event of the cursor into view. */
+  /**
+   * Brings the event of the cursor into view.
+   * @param {number} event
+   */
   setCursor(event) {
     this.cursor = event;
     this.locate();
@@ -100,7 +109,7 @@ export class EventPanel {
     }
     const at = this.list.cursorRow === null ? null : this.list.pages.at(this.list.cursorRow);
     if (at && at.event === cursor) return;
-    const found = await this.find(Math.max(0, cursor), true).catch(() => null);
+    const found = await this.find(Math.max(0, cursor), true).catch(() => /** @type {null} */ (null));
     if (!found || cursor !== this.cursor) return;
     const isIt = found.event === cursor || (this.isFolded && found.event === cursor - 1 && !this.filter);
     if (found.event !== null) this.list.setCursor(found.ordinal);
@@ -108,10 +117,12 @@ export class EventPanel {
     this.list.render();
   }
 
+  /** @param {number} event @param {boolean} isBackwards */
   find(event, isBackwards) {
     return this.app.engine().latest("state-find", "find", this.params({ event, backwards: isBackwards }));
   }
 
+  /** @param {boolean} isBackwards */
   async findMatch(isBackwards) {
     const from = isBackwards ? this.cursor - 1 : this.cursor + 1;
     if (from < 0) return;
@@ -125,6 +136,7 @@ export class EventPanel {
     }
   }
 
+  /** @param {number} count */
   counted(count) {
     setText(this.counter, this.filter ? pluralText(count, "match", "matches") : pluralText(count, "row"));
     this.list.say(this.filter ? "No event matches." : "No events: the history was not recorded.");
@@ -144,6 +156,7 @@ export class EventPanel {
     this.reset();
   }
 
+  /** @param {KeyboardEvent} event */
   filterKey(event) {
     if (event.key === "Enter") {
       this.applyFilter();
@@ -164,11 +177,13 @@ export class EventPanel {
     this.reset();
   }
 
+  /** @param {string} text */
   beginGoto(text) {
     this.goto.value = text;
     this.goto.focus();
   }
 
+  /** @param {KeyboardEvent} event */
   async gotoKey(event) {
     if (event.key === "Escape") {
       event.stopPropagation();
@@ -183,11 +198,13 @@ export class EventPanel {
     this.on.jump(Math.round(number));
   }
 
+  /** @param {Error} error */
   fail(error) {
     this.showWrong(errorSentence(error));
     this.list.element.dataset.settled = "true";
   }
 
+  /** @param {string} text */
   showWrong(text) {
     setText(this.wrong, text);
     this.wrong.hidden = text === "";

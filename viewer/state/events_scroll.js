@@ -7,6 +7,7 @@ const SLOWER = 0.94; // of the speed is left after a frame of coasting
 const STILL = 0.02; // pixels a millisecond
 
 export class EventScroll {
+  /** @param {number} rowHeight */
   constructor(rowHeight) {
     this.rowHeight = rowHeight;
     this.height = 0;
@@ -22,15 +23,20 @@ export class EventScroll {
     return Math.max(0, this.count - this.rows());
   }
 
+  /** @param {number} top */
   moveTo(top) {
     this.top = Math.max(0, Math.min(this.most(), top));
   }
 
+  /** @param {number} pixels */
   moveBy(pixels) {
     this.moveTo(this.top + pixels / this.rowHeight);
   }
 
-  /** Moves only as far as a row needs to be seen whole; one that is far away comes to the middle. */
+  /**
+   * Moves only as far as a row needs to be seen whole; one that is far away comes to the middle.
+   * @param {number} row
+   */
   reveal(row) {
     const rows = this.rows();
     if (row >= this.top && row + 1 <= this.top + rows) return;
@@ -45,15 +51,22 @@ export class EventScroll {
     return { height, top: (this.top / this.most()) * (this.height - height) };
   }
 
-  /** Moves so that the thumb's upper edge is at `y`. */
+  /**
+   * Moves so that the thumb's upper edge is at `y`.
+   * @param {number} y
+   */
   moveThumb(y) {
     const { height } = this.thumb();
     this.moveTo((y / Math.max(1, this.height - height)) * this.most());
   }
 }
 
-/** Lets a finger drag the list and the list coast on. `moveBy(pixels)` scrolls. */
+/**
+ * Lets a finger drag the list and the list coast on. `moveBy(pixels)` scrolls.
+ * @param {HTMLElement} element @param {(pixels: number) => void} moveBy
+ */
 export function dragByTouch(element, moveBy) {
+  /** @type {{y: number, at: number}|null} */
   let last = null;
   let speed = 0;
   const coast = () => {

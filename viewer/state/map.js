@@ -16,15 +16,18 @@ import { askScrubCurve, MapScrubber } from "./map_scrubber.js";
 import { MAP_BLOCK_PENDING } from "./map_totals.js";
 
 const KNOWN_KEPT = 400;
+/** @type {Array<[Replies.ColourName, string]>} */
 const STATE_COLOURS = [
   ["line", "line of your code"], ["stack", "stack"], ["size", "size"], ["lifetime", "lifetime"],
   ["category", "category"], ["annotation", "annotation"], ["stream", "stream"], ["pool", "pool"],
   ["allocation", "allocation (each its own)"],
 ];
+/** @type {Array<[MapFigure, string]>} */
 const FIGURES = [
   ["reserved", "Reserved"], ["allActive", "Active"], ["free", "Free"], ["largestHole", "Largest hole"],
   ["pending", "Pending"], ["rounding", "Rounding"], ["outside", "In no segment"],
 ];
+/** @type {MapFigure[]} */
 const QUIET_FIGURES = ["pending", "rounding", "outside"]; // not worth a word where they are nothing
 const FIGURE_SENTENCES = {
   reserved: "Got from the driver",
@@ -43,10 +46,17 @@ const MAP_COLUMNS = ["segment_address", "segment_bytes", "stream", "block_addres
   "requested_bytes", "pending"];
 
 class StatePart {
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
+    /** @type {Map<number, Promise<Replies.AllocationReply|null>>} */
     this.known = new Map();
+    /** @type {string|null} */
     this.source = null;
+    /** @type {string|null} the filter of the shown events */
+    this.shownFilter = null;
+    /** @type {Engine|null} */
+    this.engine = null;
     this.picture = new MapPicture({
       pickBlock: (row) => app.showDetails("allocations", row),
       pickSegment: (row) => app.showDetails("segments", row),
@@ -85,7 +95,7 @@ class StatePart {
       [picture.stage, this.nothing]), legend, this.scrubber.element]);
     this.element = el("div", { class: "state-part" },
       [bar, el("div", { class: "state-body" }, [left, this.events.element])]);
-    this.onKey = (event) => this.key(event);
+    this.onKey = (/** @type {KeyboardEvent} */ event) => this.key(event);
   }
 
   exports() {
@@ -93,6 +103,7 @@ class StatePart {
       csv: () => mapRows(this.map) });
   }
 
+  /** @param {ViewState} state @param {Changed} changed */
   update(state, changed) {
     const engine = this.app.engine();
     if (!engine) return;
@@ -107,6 +118,7 @@ class StatePart {
     if (changed.has("row") || changed.has("rowWhat")) this.showRow(state, true);
   }
 
+  /** @param {Engine} engine @param {string} source */
   open(engine, source) {
     this.engine = engine;
     this.source = source;
@@ -117,7 +129,10 @@ class StatePart {
     this.askTrace(engine, source);
   }
 
-  /** What is asked once for a trace: its length, peak and small curve. */
+  /**
+   * What is asked once for a trace: its length, peak and small curve.
+   * @param {Engine} engine @param {string} source
+ */
   async askTrace(engine, source) {
     const device = this.app.device();
     try {
@@ -142,6 +157,7 @@ class StatePart {
     return Math.max(-1, Math.min(this.count - 1, Math.round(cursor ?? this.peak)));
   }
 
+  /** @param {boolean} isNew */
   async showMoment(isNew) {
     const at = this.at();
     if (at === null) return;
@@ -160,6 +176,7 @@ class StatePart {
     }
   }
 
+  /** @param {Replies.MapReply} map @param {Replies.ColourName} by */
   showMap(map, by) {
     this.totals = { ...this.picture.show(map, by), outside: map.outside.bytes };
     this.map = map;
@@ -178,6 +195,7 @@ class StatePart {
     this.element.dataset.at = String(typeof map.at === "object" ? map.at.event : map.at);
   }
 
+  /** @param {number} at */
   async showEvent(at) {
     const event = at < 0 ? null : await this.askEvent(at);
     if (at !== this.at()) return;
@@ -187,6 +205,7 @@ class StatePart {
     this.picture.markEvent(event, event !== null && endsMemory(event.action), this.followsEvent !== false);
   }
 
+  /** @param {number} at @param {Replies.TraceEvent|null} event */
   momentText(at, event) {
     if (this.count === 0) return "At the end: the file has no history";
     if (at < 0) return "Before the first event";
@@ -199,41 +218,51 @@ class StatePart {
     return words.join(" · ");
   }
 
+  /** @param {number} at */
   async askEvent(at) {
     const params = { device: this.app.device(), from: at, to: at, top: 1, frames: 1 };
     return (await this.engine.latest("state-event", "events", params))?.events[0] ?? null;
   }
 
-  /** The groups that hold most of this moment, with their colours, then what the patterns mean. */
+  /**
+   * The groups that hold most of this moment, with their colours, then what the patterns mean.
+   * @param {Replies.MapReply} map @param {Replies.ColourName} by
+ */
   async showLegend(map, by) {
     const rows = groupsOfMap(map.columns);
     const groups = by === "allocation" ? null : await this.app.groups({ what: "allocations", filter: null })
-      .catch(() => null);
+      .catch(() => /** @type {null} */ (null));
     if (map !== this.map) return;
+    /** @param {number} index */
     const label = (index) => groups?.groups.find((group) => group.index === index)?.label ?? "others";
     const chips = groups === null ? [] : rows.slice(0, LEGEND_GROUPS).map(({ index, bytes }) =>
       legendChip(groupColour(index, by), label(index), bytesText(bytes)));
     fill(this.groups, chips);
-    fill(this.signs, ["free", "pending", "rounding"].filter((key) => this.totals[key] > 0).map((key) =>
+    const signs = /** @type {const} */ (["free", "pending", "rounding"]);
+    fill(this.signs, signs.filter((key) => this.totals[key] > 0).map((key) =>
       el("li", {}, [el("span", { class: `swatch state-sign is-${key}` }), key])));
   }
 
+  /** @param {number} row */
   askKnown(row) {
     if (row === 0xffffffff) return Promise.resolve(null);
     if (!this.known.has(row)) {
       if (this.known.size >= KNOWN_KEPT) this.known.clear();
       const params = { device: this.app.device(), what: "allocations", row };
-      const reply = this.engine.latest("state-known", "allocation", params).catch(() => null);
+      const reply = this.engine.latest("state-known", "allocation", params)
+        .catch(() => /** @type {null} */ (null));
       this.known.set(row, reply);
       reply.then((known) => { if (known === null) this.known.delete(row); });
     }
     return this.known.get(row);
   }
 
+  /** @param {ViewState} state @param {boolean} isRevealed */
   showRow(state, isRevealed) {
     this.picture.pinRow(state.rowWhat === "allocations" ? state.row : null, isRevealed);
   }
 
+  /** @param {Replies.TraceEvent} event */
   chooseEvent(event) {
     this.moveTo(event.folded ? event.event + 1 : event.event);
     const row = event.row ?? null;
@@ -242,6 +271,7 @@ class StatePart {
     else this.app.showDetails("event", event.event);
   }
 
+  /** @param {number} event @param {boolean} [isJump] */
   moveTo(event, isJump = false) {
     if (this.count === null) return;
     this.followsEvent = !this.isScrubbed;
@@ -250,17 +280,22 @@ class StatePart {
     this.app.store.set({ cursor }, { push: isJump });
   }
 
-  /** A hand on the slider does not want the map to jump to each event that it passes. */
+  /**
+   * A hand on the slider does not want the map to jump to each event that it passes.
+   * @param {number} event
+   */
   scrubTo(event) {
     this.isScrubbed = true;
     this.moveTo(event);
   }
 
+  /** @param {number} step */
   stepBy(step) {
     const at = this.at();
     if (at !== null) this.moveTo(at + step);
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (event.defaultPrevented || isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     const step = { ",": -1, ".": 1, "<": -100, ">": 100 }[event.key];
@@ -276,6 +311,7 @@ class StatePart {
   }
 }
 
+/** @param {string} colour @param {string} label @param {string} amount */
 function legendChip(colour, label, amount) {
   const swatch = el("span", { class: "swatch" });
   swatch.style.background = colour;
@@ -283,7 +319,10 @@ function legendChip(colour, label, amount) {
     el("span", { class: "faint" }, amount)]);
 }
 
-/** The groups of a map's blocks, most bytes first. */
+/**
+ * The groups of a map's blocks, most bytes first.
+ * @param {MapColumns} columns
+ */
 function groupsOfMap(columns) {
   const bytes = new Map();
   const { block_group: group, block_size: size } = columns;
@@ -291,9 +330,13 @@ function groupsOfMap(columns) {
   return [...bytes].map(([index, sum]) => ({ index, bytes: sum })).sort((a, b) => b.bytes - a.bytes);
 }
 
-/** Every block of a map as a table, names first. */
+/**
+ * Every block of a map as a table, names first.
+ * @param {Replies.MapReply} map
+ */
 function mapRows(map) {
   const { columns } = map;
+  /** @type {CsvRow[]} */
   const rows = [MAP_COLUMNS];
   for (let segment = 0; segment < columns.segment_size.length; segment++) {
     const start = columns.segment_address[segment];
@@ -307,11 +350,14 @@ function mapRows(map) {
   return rows;
 }
 
+/** @param {Replies.MarksReply} marks @returns {ScrubMark[]} */
 function scrubMarks(marks) {
+  /** @type {ScrubMark[]} */
   const peak = marks.peak ? [{ event: marks.peak.event, kind: "peak" }] : [];
-  return [...peak, ...(marks.ooms ?? []).map((oom) => ({ event: oom.event, kind: "oom" }))];
+  return [...peak, ...(marks.ooms ?? []).map((oom) => ({ event: oom.event, kind: /** @type {const} */ ("oom") }))];
 }
 
+/** @param {App} app @returns {Part} */
 export function createState(app) {
   const part = new StatePart(app);
   return {

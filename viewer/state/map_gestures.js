@@ -4,7 +4,10 @@
 const DRAGGED = 4; // pixels: less is a click
 const WHEEL_LINE = 30;
 
-/** The wheel's way in pixels, whatever unit the browser counts in. */
+/**
+ * The wheel's way in pixels, whatever unit the browser counts in.
+ * @param {WheelEvent} event
+ */
 export function wheelPixels(event) {
   const unit = event.deltaMode === 1 ? WHEEL_LINE : event.deltaMode === 2 ? 400 : 1;
   return { x: event.deltaX * unit, y: event.deltaY * unit };
@@ -13,21 +16,23 @@ export function wheelPixels(event) {
 class MapHands {
   /**
    * @param {HTMLElement} stage
-   * @param {{zoom: (factor, x, y) => void, pan: (dx, dy) => void, hover: (x, y) => void, leave: () => void,
-   *   pick: (x, y) => void}} on  x, y in pixels from the stage's corner
-   */
+   * @param {MapGestures} on  x, y in pixels from the stage's corner
+ */
   constructor(stage, on) {
     this.stage = stage;
     this.on = on;
+    /** @type {Map<number, {x: number, y: number}>} */
     this.pointers = new Map();
     this.isDragged = false;
   }
 
+  /** @param {MouseEvent} event */
   place(event) {
     const box = this.stage.getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   }
 
+  /** @param {WheelEvent} event */
   wheel(event) {
     event.preventDefault();
     const way = wheelPixels(event);
@@ -37,12 +42,14 @@ class MapHands {
     else this.on.zoom(Math.exp(-way.y * (event.ctrlKey ? 0.01 : 0.0025)), x, y);
   }
 
+  /** @param {PointerEvent} event */
   down(event) {
     if (event.button !== 0) return;
     this.pointers.set(event.pointerId, this.place(event));
     if (this.pointers.size === 1) this.isDragged = false;
   }
 
+  /** @param {PointerEvent} event */
   move(event) {
     const at = this.place(event);
     const before = this.pointers.get(event.pointerId);
@@ -57,6 +64,7 @@ class MapHands {
     return undefined;
   }
 
+  /** @param {number} id @param {{x: number, y: number}} at */
   pinch(id, at) {
     const other = [...this.pointers].find(([key]) => key !== id)[1];
     const before = this.pointers.get(id);
@@ -67,6 +75,7 @@ class MapHands {
     if (was > 0) this.on.zoom(is / was, (at.x + other.x) / 2, (at.y + other.y) / 2);
   }
 
+  /** @param {PointerEvent} event */
   up(event) {
     const isHeld = this.pointers.delete(event.pointerId);
     if (!isHeld || this.isDragged || event.type !== "pointerup") return;
@@ -75,7 +84,10 @@ class MapHands {
   }
 }
 
-/** Listens to a stage; `on` as in MapHands. */
+/**
+ * Listens to a stage; `on` as in MapHands.
+ * @param {HTMLElement} stage @param {MapGestures} on
+ */
 export function handleMap(stage, on) {
   const hands = new MapHands(stage, on);
   stage.addEventListener("wheel", (event) => hands.wheel(event), { passive: false });

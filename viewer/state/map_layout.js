@@ -22,11 +22,13 @@ const FINEST_OF_RANGES = { large: 262144, small: 16384 }; // bytes for a pixel
 const SCALE_STEP = Math.SQRT2;
 const ROW_HEIGHTS = { least: 15, most: 44 };
 
+/** @param {MapColumns} columns @param {number} segment */
 function bandKey(columns, segment) {
   const { segment_pool: pool, segment_stream: stream, segment_kind: kind } = columns;
   return `${pool[segment]}/${stream[segment]}/${kind[segment]}`;
 }
 
+/** @param {Replies.MapReply} map @param {number} segment @returns {MapBand} */
 function newBand(map, segment) {
   const { columns } = map;
   const pool = columns.segment_pool[segment];
@@ -35,16 +37,21 @@ function newBand(map, segment) {
     stream: map.streams[columns.segment_stream[segment]],
     kind: MAP_SEGMENT_KINDS[columns.segment_kind[segment]] ?? "other",
     isLarge: columns.segment_kind[segment] !== 0,
-    segments: [], reserved: 0, active: 0, hole: 0, expandable: 0, firstRow: 0, endRow: 0, top: 0,
+    segments: [], reserved: 0, active: 0, hole: 0, expandable: 0, firstRow: 0, endRow: 0, top: 0, scale: 1,
   };
 }
 
+/** @param {MapBand} a @param {MapBand} b */
 function compareBands(a, b) {
+  /** @param {MapBand} band */
   const of = (band) => band.pool ?? [-1, -1];
-  return of(a)[0] - of(b)[0] || of(a)[1] - of(b)[1] || a.stream - b.stream || b.isLarge - a.isLarge;
+  return of(a)[0] - of(b)[0] || of(a)[1] - of(b)[1] || a.stream - b.stream ||
+    Number(b.isLarge) - Number(a.isLarge);
 }
 
+/** @param {Replies.MapReply} map @param {MapTotals} totals */
 function collectBands(map, totals) {
+  /** @type {Map<string, MapBand>} */
   const bands = new Map();
   const { columns } = map;
   for (let i = 0; i < columns.segment_size.length; i++) {
@@ -63,6 +70,8 @@ function collectBands(map, totals) {
 /**
  * Lays the segments of a band side by side, a row at a time, and calls put(segment, from, to, x, w, row) for
  * each piece. Returns the number of rows.
+ * @param {Float64Array} sizes @param {number[]} segments @param {number} scale @param {number} width
+ * @param {PutPiece|null} put
  */
 function flowBand(sizes, segments, scale, width, put) {
   let row = 0;
@@ -91,23 +100,31 @@ function flowBand(sizes, segments, scale, width, put) {
   return segments.length === 0 ? 0 : row + 1;
 }
 
+/** @param {Float64Array} sizes @param {MapBand[]} bands @param {number} scale @param {number} width */
 function rowsAtScale(sizes, bands, scale, width) {
   let rows = 0;
   for (const band of bands) rows += flowBand(sizes, band.segments, scale, width, null);
   return rows;
 }
 
+/** @param {Float64Array} sizes @param {MapBand[]} bands */
 function middleSize(sizes, bands) {
   const all = bands.flatMap((band) => band.segments.map((segment) => sizes[segment])).sort((a, b) => a - b);
   return all[all.length >> 1];
 }
 
-/** Steps of the square root of two, so that the picture does not breathe with each event. */
+/**
+ * Steps of the square root of two, so that the picture does not breathe with each event.
+ * @param {number} exact
+ */
 function stepScale(exact) {
   return SCALE_STEP ** Math.ceil(Math.log(exact) / Math.log(SCALE_STEP) - 1e-9);
 }
 
-/** Segments of middle size fill a row at most; expandable ranges are long by nature and may take many. */
+/**
+ * Segments of middle size fill a row at most; expandable ranges are long by nature and may take many.
+ * @param {MapBand[]} bands @param {number} middle @param {number} width
+ */
 function finestScale(bands, middle, width) {
   if (!bands.some((band) => band.expandable > 0)) return middle / width;
   return Math.min(middle / width, bands[0].isLarge ? FINEST_OF_RANGES.large : FINEST_OF_RANGES.small);
@@ -116,11 +133,14 @@ function finestScale(bands, middle, width) {
 /**
  * The finest scale at which the bands need no more than `budget` rows, but no finer or coarser than what
  * reads well.
+ * @param {Float64Array} sizes @param {MapBand[]} bands @param {number} width @param {number} budget
+ * @param {number|undefined} before
  */
 function chooseScale(sizes, bands, width, budget, before) {
   if (bands.length === 0) return 1;
   const middle = middleSize(sizes, bands);
   const coarsest = Math.max(1, middle / READABLE);
+  /** @param {number} scale */
   const fits = (scale) => rowsAtScale(sizes, bands, scale, width) <= Math.max(budget, bands.length);
   let scale = stepScale(Math.max(1 / 64, finestScale(bands, middle, width)));
   while (scale < coarsest && !fits(scale)) scale *= SCALE_STEP;
@@ -131,6 +151,7 @@ function chooseScale(sizes, bands, width, budget, before) {
 /**
  * The large segments get what the small ones leave, and the small ones then what the large ones do not
  * need.
+ * @param {Float64Array} sizes @param {MapBand[]} bands @param {MapLayoutOptions} options
  */
 function chooseScales(sizes, bands, options) {
   const { width, before } = options;
@@ -147,10 +168,16 @@ function chooseScales(sizes, bands, options) {
   return { large: largeScale, small: smallScale };
 }
 
+/** @param {MapLayout} layout @param {Float64Array} sizes */
 function placePieces(layout, sizes) {
+  /** @type {MapPieces} */
   const pieces = { segment: [], from: [], to: [], x: [], w: [], row: [] };
   layout.rowPiece = [];
   let rows = 0;
+  /**
+   * @param {number} segment @param {number} from @param {number} to @param {number} x @param {number} w
+   * @param {number} row
+ */
   const put = (segment, from, to, x, w, row) => {
     while (layout.rowPiece.length <= rows + row) layout.rowPiece.push(pieces.segment.length);
     pieces.segment.push(segment);
@@ -171,13 +198,17 @@ function placePieces(layout, sizes) {
   layout.pieces = pieces;
 }
 
+/** @param {MapLayout} layout @param {number} segmentCount */
 function indexPieces(layout, segmentCount) {
   layout.segmentPiece = new Int32Array(segmentCount).fill(-1);
   const { segment } = layout.pieces;
   for (let i = segment.length - 1; i >= 0; i--) layout.segmentPiece[segment[i]] = i;
 }
 
-/** Gives every row its top, for rows of this height (it grows with the zoom). */
+/**
+ * Gives every row its top, for rows of this height (it grows with the zoom).
+ * @param {MapLayout} layout @param {number} rowHeight
+ */
 export function stackMapRows(layout, rowHeight) {
   layout.rowHeight = rowHeight;
   layout.rowTop = new Float64Array(layout.rowCount);
@@ -194,20 +225,17 @@ export function stackMapRows(layout, rowHeight) {
   layout.contentHeight = y;
 }
 
+/** @param {MapLayout} layout @param {number} height */
 function fittingRowHeight(layout, height) {
   const space = height - layout.bands.length * (MAP_BAND_HEIGHT + BAND_GAP);
   const each = Math.floor(space / Math.max(1, layout.rowCount)) - MAP_ROW_GAP;
   return Math.min(ROW_HEIGHTS.most, Math.max(ROW_HEIGHTS.least, each));
 }
 
-/**
- * @param map the reply of `map`
- * @param totals of totalMap
- * @param options {width, height, before: the scales of the last layout or null}
- */
+/** @param {Replies.MapReply} map @param {MapTotals} totals @param {MapLayoutOptions} options */
 export function layoutMap(map, totals, options) {
   const sizes = map.columns.segment_size;
-  const layout = { width: options.width, bands: collectBands(map, totals) };
+  const layout = /** @type {MapLayout} */ ({ width: options.width, bands: collectBands(map, totals) });
   layout.scales = chooseScales(sizes, layout.bands, options);
   placePieces(layout, sizes);
   indexPieces(layout, sizes.length);

@@ -16,6 +16,7 @@ const LABELLED = 52; // CSS pixels: wider ones have their size written on them
 const MARK = { none: 0, rounding: 1, pending: 2 };
 
 class MapLine {
+  /** @param {number} width */
   constructor(width) {
     this.width = width;
     this.parts = new Float32Array(width * 4); // red, green, blue (each x cover), cover
@@ -24,12 +25,14 @@ class MapLine {
     this.pixels = new Uint32Array(width);
   }
 
+  /** @param {number} from @param {number} to */
   clear(from, to) {
     this.parts.fill(0, from * 4, to * 4);
     this.edge.fill(0, from, to);
     this.mark.fill(0, from, to);
   }
 
+  /** @param {number} x @param {ColourParts} colour @param {number} cover */
   add(x, colour, cover) {
     const at = x * 4;
     this.parts[at] += colour[0] * cover;
@@ -38,7 +41,10 @@ class MapLine {
     this.parts[at + 3] += cover;
   }
 
-  /** A block over the pixels [from, to), which may begin and end inside one. */
+  /**
+   * A block over the pixels [from, to), which may begin and end inside one.
+   * @param {number} from @param {number} to @param {ColourParts} colour
+ */
   addBlock(from, to, colour) {
     const first = Math.floor(from);
     const last = Math.min(this.width - 1, Math.ceil(to) - 1);
@@ -51,13 +57,17 @@ class MapLine {
     this.add(last, colour, Math.min(1, to - last));
   }
 
+  /** @param {number} from @param {number} to @param {number} mark */
   markRange(from, to, mark) {
     const first = Math.max(0, Math.round(from));
     const end = Math.min(this.width, Math.round(to));
     if (end > first) this.mark.fill(mark, first, end);
   }
 
-  /** The colour of a pixel, in three numbers of `out`. */
+  /**
+   * The colour of a pixel, in three numbers of `out`.
+   * @param {number} x @param {ColourParts} hole @param {number[]} out
+ */
   colourAt(x, hole, out) {
     const at = x * 4;
     const sum = this.parts[at + 3];
@@ -71,6 +81,7 @@ class MapLine {
 
 /** Pixels of a canvas as 32-bit numbers; kept while the size stays. */
 class MapPixels {
+  /** @param {CanvasRenderingContext2D} context @param {number} width @param {number} height */
   constructor(context, width, height) {
     this.image = context.createImageData(width, height);
     this.numbers = new Uint32Array(this.image.data.buffer);
@@ -79,20 +90,21 @@ class MapPixels {
   }
 }
 
-/**
- * @typedef {object} MapView
- * @property {object} map  reply of `map`
- * @property {object} layout  of layoutMap
- * @property {number} zoom  widths on the screen are those of the layout times this
- * @property {number} left  of the layout, at the left edge of the screen
- * @property {number} top  pixels of content above the screen
- * @property {{background, hole, frame, waiting: number[], groups: number[][]}} colours  [red, green, blue]
- */
 export class MapPainter {
+  constructor() {
+    /** @type {MapPixels|null} */
+    this.pixels = null;
+    /** @type {MapLine|null} */
+    this.line = null;
+    /** @type {MapLabel[]} */
+    this.labels = [];
+  }
+
   /**
    * Paints a view on a canvas that fitCanvas has sized. Returns the labels: [{x, y, width, block}] in CSS
    * pixels.
-   */
+   * @param {Pick<FittedCanvas, "context"|"ratio">} fitted @param {MapView} view
+ */
   paint(fitted, view) {
     const { canvas } = fitted.context;
     const gutter = Math.round(view.layout.width * fitted.ratio);
@@ -116,6 +128,7 @@ export class MapPainter {
     for (; row < layout.rowCount && layout.rowTop[row] < bottom; row++) this.paintRow(row);
   }
 
+  /** @param {number} row */
   paintRow(row) {
     const { layout, left, zoom } = this.view;
     const { x, w } = layout.pieces;
@@ -125,6 +138,7 @@ export class MapPainter {
     for (; piece < end && x[piece] < right; piece++) this.paintPiece(piece, row);
   }
 
+  /** @param {number} piece @param {number} row */
   paintPiece(piece, row) {
     const { layout, left, zoom } = this.view;
     const { pieces } = layout;
@@ -140,6 +154,7 @@ export class MapPainter {
     this.copyDown(span);
   }
 
+  /** @param {MapSpan} span */
   addBlocks(span) {
     const { columns } = this.view.map;
     const { pieces } = this.view.layout;
@@ -153,11 +168,13 @@ export class MapPainter {
     for (; block < last && offset[block] < stop; block++) this.addBlock(span, block);
   }
 
+  /** @param {MapSpan} span @param {number} block */
   addBlock(span, block) {
     const { columns } = this.view.map;
     const { pieces } = this.view.layout;
     const from = Math.max(pieces.from[span.piece], columns.block_offset[block]);
     const to = Math.min(pieces.to[span.piece], columns.block_offset[block] + columns.block_size[block]);
+    /** @param {number} byte */
     const place = (byte) => span.start + (byte - pieces.from[span.piece]) * span.perByte;
     const x = place(from);
     const end = place(to);
@@ -169,6 +186,7 @@ export class MapPainter {
     if (end - x >= LABELLED * this.ratio) this.label(span, block, x, end);
   }
 
+  /** @param {number} block @param {number} x @param {number} end @param {(byte: number) => number} place */
   markBlock(block, x, end, place) {
     const { columns } = this.view.map;
     const used = place(columns.block_offset[block] + columns.block_requested[block]);
@@ -176,6 +194,7 @@ export class MapPainter {
     if (end - used >= PATTERNED * this.ratio) this.line.markRange(Math.max(x, used), end, MARK.rounding);
   }
 
+  /** @param {MapSpan} span @param {number} block @param {number} x @param {number} end */
   label(span, block, x, end) {
     const left = Math.max(0, x) / this.ratio;
     const width = Math.min(this.line.width, end) / this.ratio - left;
@@ -184,6 +203,7 @@ export class MapPainter {
     this.labels.push({ x: left, y, width, block });
   }
 
+  /** @param {MapSpan} span */
   compose(span) {
     const { line } = this;
     const { colours } = this.view;
@@ -199,6 +219,7 @@ export class MapPainter {
     if (pieces.to[span.piece] === size && span.end <= line.width + 1) line.pixels[span.to - 1] = frame;
   }
 
+  /** @param {MapSpan} span */
   copyDown(span) {
     const { layout, top, colours } = this.view;
     const { numbers, width, height } = this.pixels;
@@ -214,7 +235,10 @@ export class MapPainter {
     this.patternDown(span, Math.max(0, first + thick), Math.min(height, end - thick));
   }
 
-  /** Stripes: of blocks that wait for a stream they lean one way, over what rounding costs the other way. */
+  /**
+   * Stripes: of blocks that wait for a stream they lean one way, over what rounding costs the other way.
+   * @param {MapSpan} span @param {number} first @param {number} end
+ */
   patternDown(span, first, end) {
     const { line, pixels } = this;
     const { colours } = this.view;

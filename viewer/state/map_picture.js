@@ -22,8 +22,7 @@ const PAGE_OF_KEYS = 20; // blocks that PageUp and PageDown step
 
 export class MapPicture {
   /**
-   * @param {{pickBlock: (row: number) => void, pickSegment: (row: number) => void,
-   *   known: (row: number) => Promise<object|null>, say: (text: string) => void}} on
+   * @param {MapPictureActions} on
    */
   constructor(on) {
     this.on = on;
@@ -36,12 +35,18 @@ export class MapPicture {
     this.tip = new MapTip(this.stage);
     this.viewport = new MapViewport();
     this.painter = new MapPainter();
+    /** @type {Replies.MapReply|null} */
     this.map = null;
+    /** @type {Replies.ColourName} */
     this.by = "line";
+    /** @type {Area[]|null} */
     this.hovered = null;
     this.walked = -1;
+    /** @type {number|null} */
     this.pinnedRow = null;
+    /** @type {MapEventMark|null} */
     this.event = null;
+    /** @type {{width: number, height: number}|null} */
     this.size = null;
     this.repaint = oncePerFrame(() => this.paint());
     this.outline = oncePerFrame(() => this.paintOutlines());
@@ -64,7 +69,10 @@ export class MapPicture {
     });
   }
 
-  /** Shows the reply of `map`, coloured by `by`. */
+  /**
+   * Shows the reply of `map`, coloured by `by`.
+   * @param {Replies.MapReply} map @param {Replies.ColourName} by
+ */
   show(map, by) {
     const walkedRow = this.walked >= 0 ? this.map.columns.block_row[this.walked] : null;
     this.isAwaited = false;
@@ -91,6 +99,7 @@ export class MapPicture {
     this.repaint();
   }
 
+  /** @param {() => void} change */
   move(change) {
     if (!this.viewport.layout) return;
     change();
@@ -104,11 +113,13 @@ export class MapPicture {
     this.move(() => this.viewport.fit());
   }
 
+  /** @param {number} factor */
   zoomBy(factor) {
     this.move(() => this.viewport.zoomAt(factor, this.viewport.width / 2, this.viewport.height / 2));
   }
 
   colours() {
+    /** @param {string} name */
     const part = (name) => colourParts(themeToken(name));
     const { block_group: group } = this.map.columns;
     let most = 0;
@@ -173,7 +184,11 @@ export class MapPicture {
     this.paintThumb(context);
   }
 
-  /** Each outline has a line of the ground's colour around it: it shows on any block. */
+  /**
+   * Each outline has a line of the ground's colour around it: it shows on any block.
+   * @param {CanvasRenderingContext2D} context @param {Area[]} rects @param {string} colour
+   * @param {number} width
+ */
   paintOutline(context, rects, colour, width) {
     for (const rect of rects) {
       const grow = Math.max(0, LEAST_OUTLINE - rect.width) / 2;
@@ -188,7 +203,10 @@ export class MapPicture {
     }
   }
 
-  /** Where the event of the cursor happened; for a moment larger, so that the eye finds it. */
+  /**
+   * Where the event of the cursor happened; for a moment larger, so that the eye finds it.
+   * @param {CanvasRenderingContext2D} context
+   */
   paintEvent(context) {
     const { rects, since } = this.event;
     const passed = performance.now() - since;
@@ -206,7 +224,10 @@ export class MapPicture {
     return this.viewport.rectsOf(segment, from, to);
   }
 
-  /** Thin bars at the right and below where there is more than what is seen. */
+  /**
+   * Thin bars at the right and below where there is more than what is seen.
+   * @param {CanvasRenderingContext2D} context
+   */
   paintThumb(context) {
     const { height, width, layout, top, left, zoom } = this.viewport;
     context.fillStyle = themeToken("edge-strong");
@@ -221,7 +242,8 @@ export class MapPicture {
    * Marks what an event touched: {address, size_bytes} of a block or a segment; null for none.
    * @param {boolean} isGone  the memory is free after it
    * @param {boolean} isRevealed  bring it into view
-   */
+   * @param {Replies.TraceEvent|null} event
+ */
   markEvent(event, isGone, isRevealed) {
     this.event = null;
     if (event && event.address !== null && this.map) {
@@ -237,6 +259,7 @@ export class MapPicture {
     this.outline();
   }
 
+  /** @param {number} row @param {boolean} [isRevealed] */
   pinRow(row, isRevealed = false) {
     this.pinnedRow = row;
     const block = this.map ? blockOfRow(this.map.columns, row) : -1;
@@ -244,10 +267,12 @@ export class MapPicture {
     this.outline();
   }
 
+  /** @param {number} block */
   reveal(block) {
     if (this.viewport.layout && this.viewport.reveal(this.viewport.rectsOfBlock(block))) this.repaint();
   }
 
+  /** @param {number} x @param {number} y */
   hover(x, y) {
     if (!this.viewport.layout) return;
     const hit = this.viewport.hit(x, y);
@@ -261,11 +286,13 @@ export class MapPicture {
     return undefined;
   }
 
+  /** @param {MapHit|null} hit @param {number} x @param {number} y */
   showTip(hit, x, y) {
     const segment = segmentLine(this.map, hit.segment);
     this.tipOf = hit.block;
     this.tip.name(null, null);
     if (hit.block < 0) return this.tip.show([...holeLines(this.map, hit.segment, hit.hole), segment], x, y);
+    /** @param {Replies.AllocationReply|null} known */
     const lines = (known) => [...blockLines(this.map, hit.segment, hit.block, known), segment];
     this.tip.show(lines(null), x, y);
     const { map } = this;
@@ -284,12 +311,14 @@ export class MapPicture {
     this.outline();
   }
 
+  /** @param {MapHit|null} hit */
   pick(hit) {
     if (hit === null) return;
     if (hit.block >= 0) this.on.pickBlock(this.map.columns.block_row[hit.block]);
     else this.on.pickSegment(this.map.columns.segment_row[hit.segment]);
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (!this.viewport.layout || event.ctrlKey || event.metaKey || event.altKey) return;
     const action = this.keyAction(event.key);
@@ -299,6 +328,7 @@ export class MapPicture {
     action();
   }
 
+  /** @param {string} key */
   keyAction(key) {
     const last = this.map.columns.block_size.length - 1;
     return {
@@ -313,10 +343,12 @@ export class MapPicture {
     }[key];
   }
 
+  /** @param {number} last */
   pickWalked(last) {
     if (this.walked >= 0 && this.walked <= last) this.on.pickBlock(this.map.columns.block_row[this.walked]);
   }
 
+  /** @param {number} factor */
   zoomWalked(factor) {
     const rect = this.walked >= 0 ? this.viewport.rectsOfBlock(this.walked)[0] : null;
     if (!rect) return this.zoomBy(factor);
@@ -324,6 +356,7 @@ export class MapPicture {
     return this.walkTo(this.walked);
   }
 
+  /** @param {number} steps */
   walk(steps) {
     const start = this.walked >= 0 ? this.walked : blockOfRow(this.map.columns, this.pinnedRow);
     let block = start;
@@ -334,6 +367,7 @@ export class MapPicture {
     this.walkTo(block);
   }
 
+  /** @param {number} step */
   walkRow(step) {
     if (this.walked < 0) return this.walk(step);
     const { layout } = this.viewport;
@@ -345,6 +379,7 @@ export class MapPicture {
     return block >= 0 ? this.walkTo(block) : undefined;
   }
 
+  /** @param {number} block */
   walkTo(block) {
     if (block < 0) return;
     this.walked = block;

@@ -18,8 +18,11 @@ export class MapScrubber {
       "aria-orientation": "horizontal", "aria-valuemin": "-1" }, this.canvas);
     this.count = 0;
     this.event = -1;
+    /** @type {TimelineColumns|null} */
     this.curve = null;
+    /** @type {ScrubMark[]} */
     this.marks = [];
+    /** @type {{width: number, height: number}|null} */
     this.size = null;
     this.render = oncePerFrame(() => this.paint());
     this.listen();
@@ -30,6 +33,7 @@ export class MapScrubber {
       this.size = { width, height };
       this.paint();
     });
+    /** @param {PointerEvent} event */
     const move = (event) => {
       const box = this.element.getBoundingClientRect();
       this.on.move(this.eventAt(event.clientX - box.left));
@@ -45,6 +49,7 @@ export class MapScrubber {
     this.element.addEventListener("keydown", (event) => this.key(event));
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     const step = event.shiftKey ? 100 : 1;
     const leap = Math.max(1, Math.round(this.count / 20));
@@ -57,20 +62,25 @@ export class MapScrubber {
     this.on.move(this.bounded(to));
   }
 
+  /** @param {number} event */
   bounded(event) {
     return Math.max(-1, Math.min(this.count - 1, event));
   }
 
-  /** The moments -1 to count - 1 lie side by side over the width. */
+  /**
+   * The moments -1 to count - 1 lie side by side over the width.
+   * @param {number} x
+   */
   eventAt(x) {
     return this.bounded(Math.floor((x / this.size.width) * (this.count + 1)) - 1);
   }
 
+  /** @param {number} event */
   xOf(event) {
     return ((event + 1.5) / (this.count + 1)) * this.size.width;
   }
 
-  /** @param curve the columns of `timeline`, or null; marks: [{event, kind: "peak"|"oom"}] */
+  /** @param {number} count @param {TimelineColumns|null} curve @param {ScrubMark[]} marks */
   load(count, curve, marks) {
     this.count = count;
     this.curve = curve;
@@ -79,6 +89,7 @@ export class MapScrubber {
     this.render();
   }
 
+  /** @param {number} event @param {number|null} bytes */
   setEvent(event, bytes) {
     this.event = event;
     this.element.setAttribute("aria-valuenow", String(event));
@@ -95,10 +106,12 @@ export class MapScrubber {
     if (this.count > 0) this.paintCursor(context, ratio);
   }
 
+  /** @param {CanvasRenderingContext2D} context */
   paintCurve(context) {
     const { event, requested_high_bytes: high } = this.curve;
     const { width, height } = this.size;
-    const most = Math.max(1, this.highest ?? high.reduce((a, b) => Math.max(a, b), 0));
+    const most = Math.max(1, high.reduce((a, b) => Math.max(a, b), 0));
+    /** @param {number|null} bytes */
     const y = (bytes) => height - (bytes / most) * (height - SCRUB_TOP);
     context.beginPath();
     context.moveTo(0, height);
@@ -114,6 +127,7 @@ export class MapScrubber {
     context.fill();
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {ScrubMark} mark */
   paintMark(context, mark) {
     const x = this.xOf(mark.event);
     context.fillStyle = themeToken(mark.kind === "oom" ? "oom" : "requested");
@@ -124,6 +138,7 @@ export class MapScrubber {
     context.fill();
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {number} ratio */
   paintCursor(context, ratio) {
     const x = crisp(this.xOf(this.event), ratio);
     context.strokeStyle = themeToken("canvas");
@@ -138,6 +153,7 @@ export class MapScrubber {
     context.fill();
   }
 
+  /** @param {CanvasRenderingContext2D} context @param {number} x */
   strokeUpright(context, x) {
     context.beginPath();
     context.moveTo(x, 0);
@@ -146,7 +162,10 @@ export class MapScrubber {
   }
 }
 
-/** Asks for the small curve. */
+/**
+ * Asks for the small curve.
+ * @param {Engine} engine @param {Replies.DeviceNumber|null} device
+ */
 export function askScrubCurve(engine, device) {
   return engine.once("timeline", { device, axis: "event", points: POINTS });
 }

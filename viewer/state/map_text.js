@@ -9,14 +9,17 @@ import { MAP_BLOCK_PENDING } from "./map_totals.js";
 
 const SCALE_BAR = 56; // pixels that the bar has at least
 
+/** @param {number} size @param {number} [weight] */
 function mapFont(size, weight = 400) {
   return `${weight} ${size}px system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif`;
 }
 
+/** @param {MapBand} band */
 function bandTitle(band) {
   return `${poolText(band.pool)} · ${streamText(band.stream)} · ${band.kind}`;
 }
 
+/** @param {MapBand} band */
 function bandTotals(band) {
   const isRanges = band.expandable > 0;
   const count = pluralText(band.segments.length, isRanges ? "expandable range" : "segment");
@@ -27,12 +30,19 @@ function bandTotals(band) {
 
 const SCALED_FROM = 440; // pixels: a narrower map needs them for the totals
 
-/** A round number of bytes and the pixels that they take at this zoom. */
+/**
+ * A round number of bytes and the pixels that they take at this zoom.
+ * @param {MapBand} band @param {number} zoom
+ */
 function scaleBar(band, zoom) {
   const bytes = 2 ** Math.ceil(Math.log2((SCALE_BAR * band.scale) / zoom));
   return { bytes, width: (bytes / band.scale) * zoom };
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context @param {{bytes: number, width: number}} bar
+ * @param {number} right @param {number} y
+ */
 function drawScale(context, bar, right, y) {
   const left = right - bar.width;
   context.strokeStyle = themeToken("axis");
@@ -45,7 +55,11 @@ function drawScale(context, bar, right, y) {
   context.stroke();
 }
 
-/** The scale stands at the right edge, above the totals of rows. Returns where it begins. */
+/**
+ * The scale stands at the right edge, above the totals of rows. Returns where it begins.
+ * @param {CanvasRenderingContext2D} context @param {MapView} view @param {MapBand} band @param {number} y
+ * @param {number} right
+ */
 function writeScale(context, view, band, y, right) {
   const bar = scaleBar(band, view.zoom);
   const text = bytesText(bar.bytes).replace(/\.0+ /, " ");
@@ -57,6 +71,10 @@ function writeScale(context, view, band, y, right) {
   return left;
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context @param {MapView} view @param {MapBand} band
+ * @param {number} right
+ */
 function writeBand(context, view, band, right) {
   const y = Math.round(band.top - view.top + MAP_BAND_HEIGHT / 2 + 3);
   const end = right < SCALED_FROM ? right : writeScale(context, view, band, y, right) - 12;
@@ -70,7 +88,10 @@ function writeBand(context, view, band, right) {
   context.fillText(textThatFits(context, bandTotals(band), end - start), start, y + 1);
 }
 
-/** What the pieces that end in a row come to; null where a longer segment goes on in the next row. */
+/**
+ * What the pieces that end in a row come to; null where a longer segment goes on in the next row.
+ * @param {MapView} view @param {MapTotals} totals @param {number} row
+ */
 function rowTotals(view, totals, row) {
   const { pieces, rowPiece } = view.layout;
   const sum = { count: 0, size: 0, free: 0, hole: 0 };
@@ -86,11 +107,16 @@ function rowTotals(view, totals, row) {
   return sum;
 }
 
+/** @param {RowSum} sum */
 function rowText(sum) {
   const size = bytesText(sum.size);
   return sum.free > 0 ? [size, `${bytesText(sum.free)} free`, `hole ${bytesText(sum.hole)}`] : [size, "full"];
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context @param {MapView} view @param {MapTotals} totals
+ * @param {number} row @param {number} room
+ */
 function writeRow(context, view, totals, row, room) {
   const sum = rowTotals(view, totals, row);
   if (sum === null || sum.count === 0) return;
@@ -100,7 +126,11 @@ function writeRow(context, view, totals, row, room) {
   context.fillText(textThatFits(context, words.join(" · "), room), view.layout.width + 10, y);
 }
 
-/** Bands above and totals behind the rows that are on the screen; `room` pixels are right of the rows. */
+/**
+ * Bands above and totals behind the rows that are on the screen; `room` pixels are right of the rows.
+ * @param {CanvasRenderingContext2D} context @param {MapView} view @param {MapTotals} totals
+ * @param {number} room
+ */
 export function writeMap(context, view, totals, room) {
   const { layout, top, height } = view;
   context.textBaseline = "alphabetic";
@@ -118,7 +148,11 @@ export function writeMap(context, view, totals, room) {
   }
 }
 
-/** The size of each wide block, on it. */
+/**
+ * The size of each wide block, on it.
+ * @param {CanvasRenderingContext2D} context @param {MapView} view @param {MapLabel[]} labels
+ * @param {Replies.ColourName} by
+ */
 export function writeBlockSizes(context, view, labels, by) {
   const { columns } = view.map;
   context.font = mapFont(11, 500);

@@ -10,6 +10,8 @@ const TIP_AWAY = 14; // pixels from the pointer
 /**
  * The lines about a block, as texts; the first is its title. `known` is the reply of `allocation`, or
  * null.
+ * @param {Replies.MapReply} map @param {number} segment @param {number} block
+ * @param {Replies.AllocationReply|null} known
  */
 export function blockLines(map, segment, block, known) {
   const { columns } = map;
@@ -24,6 +26,7 @@ export function blockLines(map, segment, block, known) {
   return lines;
 }
 
+/** @param {Replies.MapReply} map @param {number} segment */
 export function segmentLine(map, segment) {
   const { columns } = map;
   const pool = columns.segment_pool[segment];
@@ -33,19 +36,24 @@ export function segmentLine(map, segment) {
   return `${kind} of ${bytesText(columns.segment_size[segment])}, ${place.join(", ")}`;
 }
 
-/** The lines about a hole. */
+/**
+ * The lines about a hole.
+ * @param {Replies.MapReply} map @param {number} segment @param {Extent} hole
+ */
 export function holeLines(map, segment, hole) {
   const address = map.columns.segment_address[segment] + BigInt(Math.round(hole.from));
   return [`hole of ${bytesText(hole.to - hole.from)}`, `free, at ${addressText(address)}`];
 }
 
 export class MapTip {
+  /** @param {HTMLElement} stage */
   constructor(stage) {
     this.stage = stage;
     this.element = el("div", { class: "map-tip", "aria-hidden": "true", hidden: true });
     stage.append(this.element);
   }
 
+  /** @param {string[]} lines @param {number} x @param {number} y */
   show(lines, x, y) {
     const [title, ...rest] = lines;
     fill(this.element, [el("strong", {}, title), ...rest.map((line) => el("span", {}, line))]);
@@ -53,12 +61,16 @@ export class MapTip {
     this.place(x, y);
   }
 
-  /** What the lines are about, for those who read the page by program. */
+  /**
+   * What the lines are about, for those who read the page by program.
+   * @param {number} row @param {string} name
+ */
   name(row, name) {
     this.element.dataset.row = row === null ? "" : String(row);
     this.element.dataset.name = name ?? "";
   }
 
+  /** @param {number} x @param {number} y */
   place(x, y) {
     const { offsetWidth: width, offsetHeight: height } = this.element;
     const roomRight = this.stage.clientWidth - x - TIP_AWAY;

@@ -7,6 +7,7 @@ export const MAP_SEGMENT_KINDS = ["small", "large", "other"];
 export const MAP_SEGMENT_EXPANDABLE = 1;
 export const MAP_BLOCK_PENDING = 1;
 
+/** @param {MapColumns} columns @param {number} segment @param {MapTotals} totals */
 function totalSegment(columns, segment, totals) {
   const { block_offset: offset, block_size: size, block_flags: flags } = columns;
   let active = 0;
@@ -25,8 +26,8 @@ function totalSegment(columns, segment, totals) {
 }
 
 /**
- * @returns {{reserved, allActive, free, largestHole, pending, rounding, active: Float64Array, hole:
- * Float64Array}}
+ * @param {MapColumns} columns
+ * @returns {MapTotals}
  */
 export function totalMap(columns) {
   const count = columns.segment_size.length;
@@ -46,7 +47,10 @@ export function totalMap(columns) {
   return totals;
 }
 
-/** The first index in [low, high) for which `isAfter` holds; it must hold for all that follow. */
+/**
+ * The first index in [low, high) for which `isAfter` holds; it must hold for all that follow.
+ * @param {number} low @param {number} high @param {(index: number) => boolean} isAfter
+ */
 export function firstIndex(low, high, isAfter) {
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -56,21 +60,30 @@ export function firstIndex(low, high, isAfter) {
   return low;
 }
 
-/** The segment that holds an address, or -1. */
+/**
+ * The segment that holds an address, or -1.
+ * @param {MapColumns} columns @param {bigint} address
+ */
 export function segmentAtAddress(columns, address) {
   const { segment_address: start, segment_size: size } = columns;
   const i = firstIndex(0, start.length, (at) => start[at] > address) - 1;
   return i >= 0 && Number(address - start[i]) < size[i] ? i : -1;
 }
 
-/** The block of a segment that holds the byte `offset`, or -1 where there is a hole. */
+/**
+ * The block of a segment that holds the byte `offset`, or -1 where there is a hole.
+ * @param {MapColumns} columns @param {number} segment @param {number} offset
+ */
 export function blockAtOffset(columns, segment, offset) {
   const { block_offset: start, block_size: size, segment_block: first } = columns;
   const i = firstIndex(first[segment], first[segment + 1], (at) => start[at] > offset) - 1;
   return i >= first[segment] && offset < start[i] + size[i] ? i : -1;
 }
 
-/** The hole around the byte `offset` of a segment: {from, to}, in bytes from the segment's start. */
+/**
+ * The hole around the byte `offset` of a segment: {from, to}, in bytes from the segment's start.
+ * @param {MapColumns} columns @param {number} segment @param {number} offset
+ */
 export function holeAtOffset(columns, segment, offset) {
   const { block_offset: start, block_size: size, segment_block: first } = columns;
   const next = firstIndex(first[segment], first[segment + 1], (at) => start[at] > offset);
@@ -78,12 +91,18 @@ export function holeAtOffset(columns, segment, offset) {
   return { from, to: next < first[segment + 1] ? start[next] : columns.segment_size[segment] };
 }
 
-/** The segment of a block: the one whose run of blocks holds it. */
+/**
+ * The segment of a block: the one whose run of blocks holds it.
+ * @param {MapColumns} columns @param {number} block
+ */
 export function segmentOfBlock(columns, block) {
   return firstIndex(0, columns.segment_size.length, (i) => columns.segment_block[i + 1] > block);
 }
 
-/** The block of the map that is this row of the table of allocations, or -1. */
+/**
+ * The block of the map that is this row of the table of allocations, or -1.
+ * @param {MapColumns} columns @param {number} row
+ */
 export function blockOfRow(columns, row) {
   return row === null || row === undefined ? -1 : columns.block_row.indexOf(row);
 }

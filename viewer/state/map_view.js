@@ -14,6 +14,7 @@ const TALLEST = 2.2; // times the height of a row before zoom
 
 export class MapViewport {
   constructor() {
+    /** @type {MapLayout|null} */
     this.layout = null;
     this.zoom = 1;
     this.left = 0;
@@ -22,7 +23,10 @@ export class MapViewport {
     this.height = 0;
   }
 
-  /** Takes another layout and keeps the place as far as there is one. */
+  /**
+   * Takes another layout and keeps the place as far as there is one.
+   * @param {Replies.MapReply} map @param {MapLayout} layout @param {number} height
+ */
   take(map, layout, height) {
     this.map = map;
     this.layout = layout;
@@ -56,7 +60,10 @@ export class MapViewport {
     this.settle();
   }
 
-  /** Zooms so that what is at the screen place (x, y) stays there. */
+  /**
+   * Zooms so that what is at the screen place (x, y) stays there.
+   * @param {number} factor @param {number} x @param {number} y
+ */
   zoomAt(factor, x, y) {
     const at = this.left + x / this.zoom;
     const row = this.rowNear(y + this.top);
@@ -68,12 +75,14 @@ export class MapViewport {
     this.settle();
   }
 
+  /** @param {number} dx @param {number} dy */
   panBy(dx, dy) {
     this.left -= dx / this.zoom;
     this.top -= dy;
     this.settle();
   }
 
+  /** @param {number} contentY */
   rowNear(contentY) {
     const { layout } = this;
     const below = firstIndex(0, layout.rowCount, (row) => layout.rowTop[row] > contentY);
@@ -82,7 +91,8 @@ export class MapViewport {
 
   /**
    * What is at a place of the screen: {segment, offset, block (or -1), hole: {from, to} or null}, or null.
-   */
+   * @param {number} x @param {number} y
+ */
   hit(x, y) {
     const { layout } = this;
     const row = this.rowNear(y + this.top);
@@ -92,7 +102,10 @@ export class MapViewport {
     return this.hitRow(row, this.left + x / this.zoom, 2 / this.zoom);
   }
 
-  /** The same in a row, at an x of the layout; a narrow block is met by what is near it, too. */
+  /**
+   * The same in a row, at an x of the layout; a narrow block is met by what is near it, too.
+   * @param {number} row @param {number} x @param {number} near
+ */
   hitRow(row, x, near) {
     const { pieces, rowPiece } = this.layout;
     const next = firstIndex(rowPiece[row], rowPiece[row + 1], (at) => pieces.x[at] > x);
@@ -103,6 +116,7 @@ export class MapViewport {
     return this.hitOffset(pieces.segment[piece], offset, near * perPixel);
   }
 
+  /** @param {number} segment @param {number} offset @param {number} reach */
   hitOffset(segment, offset, reach) {
     const { columns } = this.map;
     let block = blockAtOffset(columns, segment, offset);
@@ -117,7 +131,8 @@ export class MapViewport {
   /**
    * Where the bytes [from, to) of a segment are: rectangles {x, y, width, height} on the screen, one in
    * each row.
-   */
+   * @param {number} segment @param {number} from @param {number} to
+ */
   rectsOf(segment, from, to) {
     const { layout } = this;
     const { pieces } = layout;
@@ -137,13 +152,17 @@ export class MapViewport {
     return rects;
   }
 
+  /** @param {number} block */
   rectsOfBlock(block) {
     const { columns } = this.map;
     const from = columns.block_offset[block];
     return this.rectsOf(segmentOfBlock(columns, block), from, from + columns.block_size[block]);
   }
 
-  /** Moves the least that brings the first of these rectangles into view. True if it moved. */
+  /**
+   * Moves the least that brings the first of these rectangles into view. True if it moved.
+   * @param {Area[]} rects
+   */
   reveal(rects) {
     if (rects.length === 0) return false;
     const { x, y, width, height } = rects[0];

@@ -3,6 +3,7 @@
 /**
  * The segments in the order of the layout, from `segment` on (not itself); step 1 or -1. The next one with
  * a block.
+ * @param {Replies.MapReply} map @param {MapLayout} layout @param {number} segment @param {number} step
  */
 function nextSegment(map, layout, segment, step) {
   const { pieces, segmentPiece } = layout;
@@ -15,7 +16,11 @@ function nextSegment(map, layout, segment, step) {
   return -1;
 }
 
-/** The block before or after `block` (-1: none yet), or `block` itself at either end. */
+/**
+ * The block before or after `block` (-1: none yet), or `block` itself at either end.
+ * @param {import("./map_view.js").MapViewport} viewport @param {number} block
+ * @param {number} segment @param {number} step
+ */
 export function stepBlock(viewport, block, segment, step) {
   const { map, layout } = viewport;
   const { segment_block: first } = map.columns;
@@ -26,7 +31,10 @@ export function stepBlock(viewport, block, segment, step) {
   return step > 0 ? first[other] : first[other + 1] - 1;
 }
 
-/** The block nearest to x in the next row (step 1) or the one before (-1) that has blocks, or -1. */
+/**
+ * The block nearest to x in the next row (step 1) or the one before (-1) that has blocks, or -1.
+ * @param {import("./map_view.js").MapViewport} viewport @param {number} row @param {number} x @param {number} step
+ */
 export function blockInNextRow(viewport, row, x, step) {
   const { layout } = viewport;
   for (let at = row + step; at >= 0 && at < layout.rowCount; at += step) {
@@ -36,6 +44,7 @@ export function blockInNextRow(viewport, row, x, step) {
   return -1;
 }
 
+/** @param {import("./map_view.js").MapViewport} viewport @param {number} row @param {number} x */
 function nearestInRow(viewport, row, x) {
   const { pieces, rowPiece } = viewport.layout;
   let best = -1;
@@ -51,6 +60,7 @@ function nearestInRow(viewport, row, x) {
   return best;
 }
 
+/** @param {import("./map_view.js").MapViewport} viewport @param {number} piece @param {number} x */
 function nearestInPiece(viewport, piece, x) {
   const { pieces } = viewport.layout;
   const { columns } = viewport.map;

@@ -177,3 +177,6 @@ interface EventPanelActions {
   choose: (event: Replies.TraceEvent) => void;
   jump: (event: number) => void;
 }
+
+/** The figures above the map. */
+type MapFigure = "reserved" | "allActive" | "free" | "largestHole" | "pending" | "rounding" | "outside";

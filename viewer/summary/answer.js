@@ -6,9 +6,10 @@ import { sentenceText } from "../shared/format.js";
 
 const OOMS_SHOWN = 5;
 const ANSWER_COLUMNS = [["oom", "peak", "in_use"], ["end", "cached"], ["growth", "recording"]];
+/** @type {Record<string, string>} */
 const TONE_CLASSES = { bad: "bad", warning: "warn" }; // classes of text
 
-/** @returns {Array<HTMLElement>} */
+/** @param {App} app @param {SummaryStrip} answer @returns {HTMLElement[]} */
 export function summaryAnswer(app, { report, error }) {
   if (error) return [el("p", { class: "bad" }, sentenceText(errorSentence(error)))];
   if (!report) return [el("p", { class: "second" }, "Adding up\u2026")];
@@ -19,13 +20,20 @@ export function summaryAnswer(app, { report, error }) {
   });
 }
 
-/** The report's lines are about the last failure; before it come the ones before. */
+/**
+ * The report's lines are about the last failure; before it come the ones before.
+ * @param {Answer} report
+ */
 function olderOoms({ ooms }) {
   return (ooms ?? []).slice(-OOMS_SHOWN, -1);
 }
 
-/** Lines in blocks: one with a label at depth 0, and what belongs to it. */
+/**
+ * Lines in blocks: one with a label at depth 0, and what belongs to it.
+ * @param {Replies.Line[]} lines
+ */
 function blocksOfLines(lines) {
+  /** @type {Replies.Line[][]} */
   const blocks = [];
   for (const line of lines) {
     if (line.depth === 0 && line.label) blocks.push([line]);
@@ -34,6 +42,7 @@ function blocksOfLines(lines) {
   return blocks;
 }
 
+/** @param {App} app @param {Replies.Line[]} block */
 function answerBlock(app, [first, ...rest]) {
   const go = first.event === null ? first.label
     : buttonEl(first.label, () => app.jumpToEvent(first.event), { class: "link is-row" });
@@ -47,11 +56,15 @@ function answerBlock(app, [first, ...rest]) {
   ]);
 }
 
+/** @param {Replies.Line} line */
 function answerText({ text, tone }) {
   return el("p", { class: TONE_CLASSES[tone] ?? "" }, text);
 }
 
-/** The bar is as long as its part of the largest share. */
+/**
+ * The bar is as long as its part of the largest share.
+ * @param {App} app @param {Replies.Line} line
+ */
 function answerRows(app, { label, rows }) {
   const most = Math.max(rows[0].share ?? 0, 1e-9);
   const columns = ["bytes", "share", "bar", "line"].map((name) => el("col", { class: `answer-${name}-column` }));
@@ -59,6 +72,7 @@ function answerRows(app, { label, rows }) {
   return el("table", { class: "answer-owners", "aria-label": label }, table);
 }
 
+/** @param {App} app @param {Replies.LineRow} row @param {number} most */
 function answerRow(app, { size, percent, share, label, filter }, most) {
   const width = Math.min(100, Math.max(1, ((share ?? 0) / most) * 100));
   const bar = el("span", { class: "answer-bar", style: { width: `${width}%` } });

@@ -10,12 +10,16 @@ import { summaryFacts } from "./facts.js";
 const PICTURE_PATIENCE = 2500; // ms until the report is asked although no picture came
 const OWNERS_ASKED = 12;
 
-/** @returns {{element: HTMLElement, update: (state, changed: Set<string>) => void, fold: () => boolean}} */
+/**
+ * @param {App} app
+ * @returns {Shell["strip"]}
+ */
 export function createSummary(app) {
   const cells = el("div", { class: "summary-cells", role: "group", "aria-label": "The answer in short" });
   const answer = el("div", { class: "summary-answer", id: "summary-answer", hidden: true, tabindex: "0",
     role: "region", "aria-label": "The whole answer" });
-  const strip = { app, cells, answer, asked: 0, marks: null, report: null, oomAt: 0 };
+  const strip = /** @type {SummaryStrip} */ (/** @type {Partial<SummaryStrip>} */ (
+    { app, cells, answer, asked: 0, marks: null, report: null, error: null, oomAt: 0 }));
   strip.unfold = iconButton("down", "The whole answer (s)", () => toggleAnswer(strip), {
     class: "icon-button summary-unfold", "aria-expanded": "false", "aria-controls": "summary-answer",
   });
@@ -32,7 +36,10 @@ export function createSummary(app) {
   };
 }
 
-/** Asks for what is shown; answers for another file or device that come late are dropped. */
+/**
+ * Asks for what is shown; answers for another file or device that come late are dropped.
+ * @param {SummaryStrip} strip
+ */
 async function loadSummary(strip) {
   const { app } = strip;
   const entry = app.file();
@@ -44,7 +51,6 @@ async function loadSummary(strip) {
   try {
     const marks = await app.marks().catch(() => null);
     if (isOld()) return;
-    entry.marks = marks;
     strip.marks = marks;
     showSummary(strip);
     if (app.store.state.part === "timeline") await Promise.race([entry.picture, patience(PICTURE_PATIENCE)]);
@@ -59,20 +65,26 @@ async function loadSummary(strip) {
   showSummary(strip);
 }
 
+/** @param {Replies.ReportReply} report @param {Replies.DeviceNumber|null} device @returns {Answer} */
 function reportOfDevice(report, device) {
   const part = device === "host" ? report.host : report.devices.find((one) => one.device === device);
   return part ?? { lines: report.lines };
 }
 
+/** @param {SummaryStrip} strip */
 function showSummary(strip) {
   const { app, cells, answer } = strip;
   const facts = summaryFacts(app, strip);
-  const focused = cells.contains(document.activeElement) ? document.activeElement.dataset.figure : null;
+  const at = document.activeElement;
+  const focused = at instanceof HTMLElement && cells.contains(at) ? at.dataset.figure : null;
   fill(cells, facts.map((fact) => cellOfFact(fact)));
-  if (focused) cells.querySelector(`[data-figure="${focused}"]`)?.focus();
+  /** @type {HTMLElement|null} */
+  const cell = focused ? cells.querySelector(`[data-figure="${focused}"]`) : null;
+  cell?.focus();
   if (!answer.hidden) fill(answer, summaryAnswer(app, strip));
 }
 
+/** @param {Fact} fact */
 function cellOfFact(fact) {
   const tone = (fact.tone ? ` is-${fact.tone}` : "") + (fact.isWide ? " is-wide" : "");
   const children = [
@@ -80,6 +92,7 @@ function cellOfFact(fact) {
     el("span", { class: "cell-value" }, fact.value),
     el("span", { class: "cell-sub" }, fact.sub),
   ];
+  /** @type {Record<string, string>} */
   const data = { figure: fact.key };
   if (Number.isFinite(fact.bytes)) data.bytes = String(fact.bytes);
   const props = { class: `cell${tone}`, data, title: fact.title ?? null };
@@ -87,7 +100,10 @@ function cellOfFact(fact) {
   return el("button", { ...props, type: "button", onclick: fact.act }, children);
 }
 
-/** The failure that the cell names; when the cursor is on it already, the next one. */
+/**
+ * The failure that the cell names; when the cursor is on it already, the next one.
+ * @param {SummaryStrip} strip @param {Replies.Oom[]} ooms
+ */
 function showNextOom(strip, ooms) {
   const { app } = strip;
   const isThere = app.store.state.cursor === ooms[strip.oomAt].event;
@@ -96,10 +112,12 @@ function showNextOom(strip, ooms) {
   if (isThere) showSummary(strip);
 }
 
+/** @param {SummaryStrip} strip */
 function toggleAnswer(strip) {
   if (!foldAnswer(strip)) unfoldAnswer(strip);
 }
 
+/** @param {SummaryStrip} strip */
 function unfoldAnswer(strip) {
   strip.answer.hidden = false;
   strip.unfold.setAttribute("aria-expanded", "true");
@@ -108,6 +126,7 @@ function unfoldAnswer(strip) {
   strip.answer.focus();
 }
 
+/** @param {SummaryStrip} strip */
 function foldAnswer(strip) {
   if (strip.answer.hidden) return false;
   const hadFocus = strip.answer.contains(document.activeElement);
@@ -119,6 +138,7 @@ function foldAnswer(strip) {
   return true;
 }
 
+/** @param {number} ms */
 function patience(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

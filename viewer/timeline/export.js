@@ -8,7 +8,10 @@ import { groupColour, themeToken } from "../shared/palette.js";
 import { laneScales } from "./lane.js";
 import { drawnCurves } from "./lines.js";
 
-/** The button of the toolbar. */
+/**
+ * The button of the toolbar.
+ * @param {Timeline} timeline
+ */
 export function timelineExport(timeline) {
   return exportMenu(timeline.app, {
     what: "timeline",
@@ -18,7 +21,10 @@ export function timelineExport(timeline) {
   });
 }
 
-/** All that is on the screen, in device pixels: canvases as they lie over one another. */
+/**
+ * All that is on the screen, in device pixels: canvases as they lie over one another.
+ * @param {Timeline} timeline
+ */
 function timelineAsCanvas(timeline) {
   const { stage } = timeline;
   const box = stage.getBoundingClientRect();
@@ -37,10 +43,14 @@ function timelineAsCanvas(timeline) {
   return canvas;
 }
 
-/** One row for each sample of the window. */
+/**
+ * One row for each sample of the window.
+ * @param {Timeline} timeline
+ */
 function timelineAsRows(timeline) {
   const { picture } = timeline.currentLane();
   const { sample_column: starts, sample_event: events, sample_bytes: totals } = picture.columns;
+  /** @type {CsvRow[]} */
   const rows = [["event", timeline.view.axis === "time" ? "time_us" : "place", "bytes"]];
   const perColumn = (picture.x1 - picture.x0) / picture.columns_count;
   for (let s = 0; s + 1 < starts.length; s++) {
@@ -49,7 +59,10 @@ function timelineAsRows(timeline) {
   return rows;
 }
 
-/** The lane of the chosen file, with its axes and curves, as shapes. */
+/**
+ * The lane of the chosen file, with its axes and curves, as shapes.
+ * @param {Timeline} timeline
+ */
 function timelineAsSvg(timeline) {
   const { view } = timeline;
   const lane = timeline.currentLane();
@@ -60,7 +73,8 @@ function timelineAsSvg(timeline) {
     drawTicksOn(paper, lane, view);
     const { picture } = lane;
     const area = { x: plot.left, y: plot.top, width: plot.width, height: plot.height };
-    const colourOf = (group) => groupColour(lane.colourOf?.[group] ?? group, picture.by);
+    /** @param {number} group */
+    const colourOf = (/** @type {number} */ group) => groupColour(lane.colourOf?.[group] ?? group, picture.by);
     drawPictureRuns(paper, picture, area, colourOf);
     const scales = laneScales(lane, view);
     for (const curve of view.filter === "" ? drawnCurves(picture, view.hiddenCurves) : []) {
@@ -73,10 +87,12 @@ function timelineAsSvg(timeline) {
   });
 }
 
+/** @param {Picture} picture @param {Box} plot @param {number} column */
 function columnPixel(picture, plot, column) {
   return plot.left + (column / picture.columns_count) * plot.width;
 }
 
+/** @param {Paper} paper @param {Lane} lane @param {TimelineView} view */
 function drawTicksOn(paper, lane, view) {
   const { plot } = lane;
   const { x, y, bytes } = laneScales(lane, view);

@@ -8,20 +8,13 @@ const TIMELINE_WHEEL_LINE = 16;
 const WHEEL_PAGE = 400;
 
 /**
- * @param {HTMLElement} surface
- * @param {object} does
- * @param {(x: number, factor: number) => void} does.zoomX  factor < 1: closer
- * @param {(y: number, factor: number) => void} does.zoomY
- * @param {(x: number, y: number) => void} does.pan  by pixels that the picture has to move
- * @param {(x: number, y: number) => void} does.hover
- * @param {() => void} does.leave
- * @param {(x: number, y: number) => void} does.click
- * @param {(x: number, y: number) => void} does.doubleClick
- * @param {(from: number, to: number, isDone: boolean, isTouch: boolean) => void} does.range
- * @param {(x: number, y: number) => boolean} does.startsRange  whether a drag from here chooses a range
+ * @param {HTMLElement} surface @param {TimelineGestures} does
  */
 export function listenForGestures(surface, does) {
-  const hand = { pointers: new Map(), mode: "", from: null, last: null, spread: 0, holdsControl: false };
+  /** @type {Hand} */
+  const hand = { pointers: new Map(), mode: "", from: null, last: null, spread: 0,
+    holdsControl: false, isRange: false };
+  /** @param {MouseEvent} event */
   const place = (event) => {
     const box = surface.getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };
@@ -29,19 +22,27 @@ export function listenForGestures(surface, does) {
   surface.addEventListener("pointerdown", (event) => pressHand(hand, surface, does, event, place(event)));
   surface.addEventListener("pointermove", (event) => moveHand(hand, does, event, place(event)));
   for (const name of ["pointerup", "pointercancel"]) {
-    surface.addEventListener(name, (event) => releaseHand(hand, does, event, place(event)));
+    surface.addEventListener(name, (event) => {
+      const lifted = /** @type {PointerEvent} */ (event);
+      releaseHand(hand, does, lifted, place(lifted));
+    });
   }
   surface.addEventListener("pointerleave", () => { if (hand.pointers.size === 0) does.leave(); });
   surface.addEventListener("dblclick", (event) => {
     const at = place(event);
     does.doubleClick(at.x, at.y);
   });
+  /** @param {WheelEvent} event */
   const turn = (event) => turnWheel(hand, does, event, place(event));
   surface.addEventListener("wheel", turn, { passive: false });
   addEventListener("keydown", (event) => { hand.holdsControl = event.ctrlKey && event.key === "Control"; });
   addEventListener("keyup", () => { hand.holdsControl = false; });
 }
 
+/**
+ * @param {Hand} hand @param {HTMLElement} surface @param {TimelineGestures} does @param {PointerEvent} event
+ * @param {Point} at
+ */
 function pressHand(hand, surface, does, event, at) {
   if (event.button !== 0 && event.button !== 1) return;
   surface.setPointerCapture(event.pointerId);
@@ -58,6 +59,7 @@ function pressHand(hand, surface, does, event, at) {
   hand.last = at;
 }
 
+/** @param {Hand} hand @param {TimelineGestures} does @param {PointerEvent} event @param {Point} at */
 function moveHand(hand, does, event, at) {
   if (!hand.pointers.has(event.pointerId)) {
     does.hover(at.x, at.y);
@@ -68,6 +70,7 @@ function moveHand(hand, does, event, at) {
   else dragHand(hand, does, at);
 }
 
+/** @param {Hand} hand @param {TimelineGestures} does @param {Point} at */
 function dragHand(hand, does, at) {
   if (hand.mode === "press") {
     if (Math.hypot(at.x - hand.from.x, at.y - hand.from.y) < CLICK_SLACK) return;
@@ -79,6 +82,7 @@ function dragHand(hand, does, at) {
   hand.last = at;
 }
 
+/** @param {Hand} hand @param {TimelineGestures} does */
 function pinchHand(hand, does) {
   const spread = spreadOf(hand);
   const middle = middleOfHand(hand);
@@ -88,6 +92,7 @@ function pinchHand(hand, does) {
   hand.last = middle;
 }
 
+/** @param {Hand} hand @param {TimelineGestures} does @param {PointerEvent} event @param {Point} at */
 function releaseHand(hand, does, event, at) {
   if (!hand.pointers.delete(event.pointerId)) return;
   if (hand.mode === "range") does.range(hand.from.x, at.x, true);
@@ -100,11 +105,13 @@ function releaseHand(hand, does, event, at) {
   if (event.pointerType === "mouse" && event.type === "pointerup") does.hover(at.x, at.y);
 }
 
+/** @param {Hand} hand */
 function spreadOf(hand) {
   const [a, b] = [...hand.pointers.values()];
   return Math.hypot(a.x - b.x, a.y - b.y);
 }
 
+/** @param {Hand} hand */
 function middleOfHand(hand) {
   const [a, b] = [...hand.pointers.values()];
   return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
@@ -113,6 +120,7 @@ function middleOfHand(hand) {
 /**
  * A pinch on a trackpad comes as a wheel with ctrlKey, though nobody holds Control: it zooms like the wheel
  * does.
+ * @param {Hand} hand @param {TimelineGestures} does @param {WheelEvent} event @param {Point} at
  */
 function turnWheel(hand, does, event, at) {
   event.preventDefault();

@@ -11,7 +11,10 @@ import { clickTimeline, leaveTimeline, pointAt, pointedRow } from "./pointer.js"
 const CLOSER = 0.25; // by a double click where no single allocation is
 const MARGIN = 0.15; // around what a double click goes to
 
-/** Wheel, drag, pinch, clicks on a lane. */
+/**
+ * Wheel, drag, pinch, clicks on a lane.
+ * @param {Timeline} timeline @param {Lane} lane
+ */
 export function listenToLane(timeline, lane) {
   listenForGestures(lane.canvases.over, {
     zoomX: (x, factor) => zoomTimelineX(timeline, x - lane.plot.left, factor),
@@ -35,7 +38,10 @@ export function listenToLane(timeline, lane) {
   });
 }
 
-/** The axis: a drag is the new window, the wheel zooms, a double click shows the whole run. */
+/**
+ * The axis: a drag is the new window, the wheel zooms, a double click shows the whole run.
+ * @param {Timeline} timeline
+ */
 export function listenToAxis(timeline) {
   listenForGestures(timeline.axisCanvas, {
     zoomX: (x, factor) => zoomTimelineX(timeline, x - timeline.gutter, factor),
@@ -55,13 +61,19 @@ export function listenToAxis(timeline) {
   });
 }
 
+/** @param {Timeline} timeline @param {number} from @param {number} to */
 function dragged(timeline, from, to) {
   const scale = scaleOf(timeline.view.range, timeline.plotWidth);
+  /** @param {number} pixel */
   const inside = (pixel) => scale.toValue(Math.max(0, Math.min(timeline.plotWidth, pixel)));
   return { from: inside(Math.min(from, to)), to: inside(Math.max(from, to)) };
 }
 
-/** Shift and drag: both cursors. */
+/**
+ * Shift and drag: both cursors.
+ * @param {Timeline} timeline @param {Lane} lane @param {number} from @param {number} to
+ * @param {boolean} isDone
+ */
 function chooseRange(timeline, lane, from, to, isDone) {
   const range = dragged(timeline, from, to);
   timeline.drag = isDone ? null : range;
@@ -73,14 +85,20 @@ function chooseRange(timeline, lane, from, to, isDone) {
   if (first !== null && last !== null) timeline.app.store.set({ cursor: first, cursor2: last });
 }
 
-/** The event at a place of the lane's axis. */
+/**
+ * The event at a place of the lane's axis.
+ * @param {Timeline} timeline @param {Lane} lane @param {number} x
+ */
 function eventAt(timeline, lane, x) {
   const { picture } = lane;
   if (timeline.view.axis === "event") return Math.floor(Math.max(-1, Math.min(lane.coarse.whole.x1 - 1, x)));
   return picture === null ? null : hitPicture(picture, x, 0)?.event ?? null;
 }
 
-/** A click on a named range shows it, one on a flag goes there. */
+/**
+ * A click on a named range shows it, one on a flag goes there.
+ * @param {Timeline} timeline @param {Lane} lane @param {PointedRange} range
+ */
 export function openRange(timeline, lane, range) {
   if (range.event !== undefined) {
     goToEvent(timeline, lane, range.event);
@@ -94,6 +112,7 @@ export function openRange(timeline, lane, range) {
 /**
  * A double click: the whole life of an allocation, or four times closer where they are too small to tell
  * apart.
+ * @param {Timeline} timeline
  */
 async function zoomToClicked(timeline) {
   const { clicked, view } = timeline;
@@ -112,10 +131,12 @@ async function zoomToClicked(timeline) {
     { y0: null, y1: null });
 }
 
+/** @param {Timeline} timeline @param {Lane} lane @param {Replies.AllocationReply} found */
 function lifeOf(timeline, lane, found) {
   const { x0, x1 } = lane.coarse.whole;
   if (timeline.view.axis === "event") return { from: found.start_event ?? x0, to: found.end_event ?? x1 };
   const first = lane.marks.first_us;
+  /** @param {number|null} us @param {number} otherwise */
   const place = (us, otherwise) => (us === null || us === undefined ? otherwise : us - first);
   return { from: place(found.start_us, x0), to: place(found.end_us, x1) };
 }

@@ -11,7 +11,10 @@ export const NO_ROW = 4294967295;
 /** A moment of a picture's column that lies outside of the run. */
 const NO_MOMENT = -2;
 
-/** The last index of a rising column whose value is no greater than `value`; -1 where all are. */
+/**
+ * The last index of a rising column whose value is no greater than `value`; -1 where all are.
+ * @param {Uint32Array|Uint16Array} column @param {number} value @param {number} [from] @param {number} [to]
+ */
 function lastNotAbove(column, value, from = 0, to = column.length) {
   let low = from;
   let high = to;
@@ -25,9 +28,8 @@ function lastNotAbove(column, value, from = 0, to = column.length) {
 
 /**
  * What a picture shows at a place of its axis and a height in bytes.
- * @returns {null|{sample: number, event: number, total: number, run: number, row: number, group: number,
- *   isSeveral: boolean, fromBytes: number, toBytes: number, bytes: number}} null outside of the run; run is
- *   -1 above the stack. fromBytes..toBytes: of the pixel; bytes: at its centre.
+ * @param {Picture} picture @param {number} x @param {number} bytes
+ * @returns {Hit|null} null outside of the run
  */
 export function hitPicture(picture, x, bytes) {
   const { columns } = picture;
@@ -56,6 +58,7 @@ export function hitPicture(picture, x, bytes) {
 /**
  * Where a picture shows an allocation: pieces of neighbouring samples, each {columns: [from, to), bottom,
  * top} in pixels, bottom up.
+ * @param {Picture} picture @param {number} row
  */
 export function piecesOfRow(picture, row) {
   const { sample_column: starts, sample_run: runs } = picture.columns;
@@ -72,7 +75,10 @@ export function piecesOfRow(picture, row) {
   return pieces;
 }
 
-/** The outline of pieces as a path: pieces that touch are one shape. `place(column, row)` gives a point. */
+/**
+ * The outline of pieces as a path: pieces that touch are one shape. `place(column, row)` gives a point.
+ * @param {RowPiece[]} pieces @param {(column: number, row: number) => [number, number]} place
+ */
 export function outlinePath(pieces, place) {
   const path = new Path2D();
   let at = 0;
@@ -85,6 +91,10 @@ export function outlinePath(pieces, place) {
   return path;
 }
 
+/**
+ * @param {Path2D} path @param {RowPiece[]} pieces @param {number} at @param {number} end
+ * @param {(column: number, row: number) => [number, number]} place
+ */
 function traceShape(path, pieces, at, end, place) {
   const [x, y] = place(pieces[at].from, pieces[at].bottom);
   path.moveTo(x, y);
@@ -99,14 +109,20 @@ function traceShape(path, pieces, at, end, place) {
   path.closePath();
 }
 
-/** The place of the axis in the middle of a sample. */
+/**
+ * The place of the axis in the middle of a sample.
+ * @param {Picture} picture @param {number} sample
+ */
 export function middleOfSample(picture, sample) {
   const { sample_column: starts } = picture.columns;
   const perColumn = (picture.x1 - picture.x0) / picture.columns_count;
   return picture.x0 + ((starts[sample] + starts[sample + 1]) / 2) * perColumn;
 }
 
-/** The bytes in the middle of a run. */
+/**
+ * The bytes in the middle of a run.
+ * @param {Picture} picture @param {number} sample @param {number} run
+ */
 export function middleOfRun(picture, sample, run) {
   const { sample_run: runs, run_end: ends } = picture.columns;
   const perRow = (picture.y1 - picture.y0) / picture.rows_count;

@@ -10,7 +10,11 @@ import { clickTimeline, stepCrosshair } from "./pointer.js";
 const KEY_PAN = 0.12; // of the width
 const KEY_ZOOM = 0.7;
 
-/** Does what a key asks for; true if it meant something. @param {KeyboardEvent} event */
+/**
+ * Does what a key asks for; true if it meant something.
+ * @param {KeyboardEvent} event
+ * @param {Timeline} timeline
+ */
 export function timelineKey(timeline, event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || isTyping(event)) return false;
   if (document.querySelector("dialog[open]") || timeline.view === null) return false;
@@ -24,7 +28,11 @@ export function timelineKey(timeline, event) {
   return true;
 }
 
-/** Alt and arrows: from moment to moment and from allocation to allocation. */
+/**
+ * Alt and arrows: from moment to moment and from allocation to allocation.
+ * @param {Timeline} timeline @param {Lane} lane
+ * @returns {Record<string, () => void>}
+ */
 function crosshairKeys(timeline, lane) {
   return {
     ArrowLeft: () => stepCrosshair(timeline, lane, -1, 0),
@@ -34,6 +42,7 @@ function crosshairKeys(timeline, lane) {
   };
 }
 
+/** @param {Timeline} timeline @param {Lane} lane @returns {Record<string, () => void>} */
 function shiftKeys(timeline, lane) {
   const { height } = lane.plot;
   return {
@@ -42,12 +51,14 @@ function shiftKeys(timeline, lane) {
   };
 }
 
+/** @param {Timeline} timeline @param {Lane} lane @param {KeyboardEvent} event */
 function plainKeys(timeline, lane, event) {
   const { plotWidth: width, view, whole } = timeline;
   const length = view.range.to - view.range.from;
   const middle = pixelToZoomAt(timeline, lane);
   const closer = () => zoomTimelineX(timeline, middle, KEY_ZOOM);
   const further = () => zoomTimelineX(timeline, middle, 1 / KEY_ZOOM);
+  /** @type {Record<string, () => void>} */
   const keys = {
     ArrowLeft: () => panTimelineX(timeline, width * KEY_PAN),
     ArrowRight: () => panTimelineX(timeline, -width * KEY_PAN),
@@ -67,13 +78,19 @@ function plainKeys(timeline, lane, event) {
   return keys;
 }
 
-/** Enter belongs to buttons where one has the focus. */
+/**
+ * Enter belongs to buttons where one has the focus.
+ * @param {Timeline} timeline @param {KeyboardEvent} event
+ */
 function isOnPicture(timeline, event) {
   if (timeline.pointer.lane === null) return false;
   return event.target === timeline.stage || event.target === document.body;
 }
 
-/** Zooming by keys keeps what is pointed at, else the cursor, else the middle. */
+/**
+ * Zooming by keys keeps what is pointed at, else the cursor, else the middle.
+ * @param {Timeline} timeline @param {Lane} lane
+ */
 function pixelToZoomAt(timeline, lane) {
   const { pointer, plotWidth } = timeline;
   if (pointer.lane !== null) return pointer.pixelX - lane.plot.left;
@@ -84,11 +101,13 @@ function pixelToZoomAt(timeline, lane) {
   return pixel >= 0 && pixel <= plotWidth ? pixel : plotWidth / 2;
 }
 
+/** @param {Timeline} timeline @param {Lane} lane */
 function goToPeak(timeline, lane) {
   const event = lane.marks?.peak?.event;
   if (event !== undefined && event !== null) goToEvent(timeline, lane, event);
 }
 
+/** @param {Timeline} timeline @param {Lane} lane @param {boolean} isBackwards */
 function goToOom(timeline, lane, isBackwards) {
   const ooms = (lane.marks?.ooms ?? []).map((oom) => oom.event);
   const event = nextOf(ooms, timeline.app.store.state.cursor ?? -2, isBackwards);
@@ -96,7 +115,10 @@ function goToOom(timeline, lane, isBackwards) {
   else goToEvent(timeline, lane, event);
 }
 
-/** `[` and `]`: the ends of a range, at what is pointed at. */
+/**
+ * `[` and `]`: the ends of a range, at what is pointed at.
+ * @param {Timeline} timeline @param {"cursor"|"cursor2"} key
+ */
 function setCursorHere(timeline, key) {
   const { hit } = timeline.pointer;
   const { state } = timeline.app.store;
@@ -106,6 +128,7 @@ function setCursorHere(timeline, key) {
   timeline.app.announce(`${key === "cursor" ? "Start" : "End"} of the range: event ${hit.event}`);
 }
 
+/** @param {Timeline} timeline */
 function pinCrosshair(timeline) {
   const { pointer } = timeline;
   clickTimeline(timeline, pointer.lane, pointer.pixelX, pointer.lane.plot.top + pointer.y);

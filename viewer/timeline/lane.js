@@ -30,12 +30,13 @@ const OWN_LANE_COLOURS = 4096;
 const COARSE_ROWS = 40;
 
 /**
- * @param {{engine: object, name: string, index: number}} source
- * @param {{changed: () => void, failed: (lane: object, error: Error) => void}} host
+ * @param {LaneSource} source
+ * @param {LaneHost} host
+ * @returns {Lane}
  */
 export function createLane(source, host) {
-  const canvases = {};
-  for (const name of ["frame", "picture", "lines", "over"]) {
+  const canvases = /** @type {Record<LaneCanvas, HTMLCanvasElement>} */ ({});
+  for (const name of /** @type {const} */ (["frame", "picture", "lines", "over"])) {
     canvases[name] = el("canvas", { class: `timeline-canvas timeline-${name}`, "aria-hidden": "true" });
   }
   const title = el("div", { class: "timeline-lane-name cut", hidden: true });
@@ -52,7 +53,11 @@ export function createLane(source, host) {
   };
 }
 
-/** Gives a lane its place: CSS pixels. The byte axis takes `gutter` at the left. */
+/**
+ * Gives a lane its place: CSS pixels. The byte axis takes `gutter` at the left.
+ * @param {Lane} lane @param {number} width @param {number} height @param {number} gutter
+ * @param {boolean} isAlone
+ */
 export function placeLane(lane, width, height, gutter, isAlone) {
   const room = isAlone ? Math.floor((height - 220) / ANNOTATION_ROW) : height > 200 ? 1 : 0;
   const most = Math.max(0, Math.min(4, room));
@@ -65,7 +70,10 @@ export function placeLane(lane, width, height, gutter, isAlone) {
   };
 }
 
-/** The part of the request that pictures of every size share. */
+/**
+ * The part of the request that pictures of every size share.
+ * @param {Lane} lane @param {TimelineView} view
+ */
 function pictureRequest(lane, view) {
   return {
     device: lane.device, what: view.what, axis: view.axis, by: view.by,
@@ -73,10 +81,14 @@ function pictureRequest(lane, view) {
   };
 }
 
-/** Asks for the small picture of the whole run, once for each way to look at it. */
+/**
+ * Asks for the small picture of the whole run, once for each way to look at it.
+ * @param {Lane} lane @param {TimelineView} view
+ */
 export async function askCoarse(lane, view) {
   const columns = Math.max(16, Math.min(8192, Math.round(lane.plot.width * pixelRatio())));
   const rows = Math.round(COARSE_ROWS * pixelRatio());
+  /** @type {Params} */
   const params = { ...pictureRequest(lane, view), x0: null, x1: null, y0: 0, y1: null, columns, rows };
   const key = JSON.stringify(params);
   if (key === lane.coarseKey) return;
@@ -93,7 +105,10 @@ export async function askCoarse(lane, view) {
   }
 }
 
-/** Asks for exactly what the view shows, if it is not there or on its way. */
+/**
+ * Asks for exactly what the view shows, if it is not there or on its way.
+ * @param {Lane} lane @param {TimelineView} view
+ */
 export async function askPicture(lane, view) {
   const params = exactRequest(lane, view);
   if (params === null) return;
@@ -115,6 +130,7 @@ export async function askPicture(lane, view) {
   }
 }
 
+/** @param {Lane} lane @param {TimelineView} view */
 function exactRequest(lane, view) {
   if (lane.coarse === null) return null;
   const ratio = pixelRatio();
@@ -127,7 +143,10 @@ function exactRequest(lane, view) {
   };
 }
 
-/** Whether what is shown is exactly what the view asks for. */
+/**
+ * Whether what is shown is exactly what the view asks for.
+ * @param {Lane} lane @param {TimelineView} view
+ */
 export function isLaneSettled(lane, view) {
   const params = exactRequest(lane, view);
   return params !== null && lane.picture !== null && lane.shownKey === JSON.stringify(params);
@@ -135,6 +154,7 @@ export function isLaneSettled(lane, view) {
 
 /**
  * The bytes from the bottom to the top of the plot: as chosen, else all that is known to lie in the window.
+ * @param {Lane} lane @param {TimelineView} view
  */
 export function laneBytes(lane, view) {
   if (view.bytes !== null) return view.bytes;
@@ -148,6 +168,7 @@ export function laneBytes(lane, view) {
   return { from: 0, to: Math.max(1024, Math.ceil(highest * HEADROOM)) };
 }
 
+/** @param {Picture} picture @param {number} first @param {number} last @param {boolean} onlyStack */
 function highestOfColumns(picture, first, last, onlyStack) {
   const { sample_column: starts, sample_bytes: totals } = picture.columns;
   let highest = 0;
@@ -163,18 +184,27 @@ function highestOfColumns(picture, first, last, onlyStack) {
   return highest;
 }
 
-/** Says something in the middle of the lane; "" takes it away. */
+/**
+ * Says something in the middle of the lane; "" takes it away.
+ * @param {Lane} lane @param {string} text
+ */
 function showLaneMessage(lane, text) {
   lane.message.hidden = text === "";
   fill(lane.message, text);
 }
 
-/** A failed picture says why, in the place where the picture would be. */
+/**
+ * A failed picture says why, in the place where the picture would be.
+ * @param {Lane} lane @param {Error} error
+ */
 export function failLane(lane, error) {
   showLaneMessage(lane, errorSentence(error));
 }
 
-/** Draws everything but what follows the pointer; of that, only what is another than before. */
+/**
+ * Draws everything but what follows the pointer; of that, only what is another than before.
+ * @param {Lane} lane @param {TimelineView} view
+ */
 export function drawLane(lane, view) {
   const scales = laneScales(lane, view);
   const place = [
@@ -196,7 +226,10 @@ export function drawLane(lane, view) {
   tellWhatIsShown(lane, isSettled);
 }
 
-/** From the shared x axis and from bytes to CSS pixels of the plot. */
+/**
+ * From the shared x axis and from bytes to CSS pixels of the plot.
+ * @param {Lane} lane @param {TimelineView} view
+ */
 export function laneScales(lane, view) {
   const bytes = laneBytes(lane, view);
   return {
@@ -206,7 +239,10 @@ export function laneScales(lane, view) {
   };
 }
 
-/** Marks and annotations with places of the axis. */
+/**
+ * Marks and annotations with places of the axis.
+ * @param {Lane} lane @param {Replies.AxisName} axis
+ */
 export function laneMarks(lane, axis) {
   if (lane.marks === null) return null;
   if (lane.marksAxis !== axis) {
@@ -216,6 +252,7 @@ export function laneMarks(lane, axis) {
   return lane.marksHere;
 }
 
+/** @param {Lane} lane @param {TimelineView} view @param {LaneScales} scales */
 function drawFrame(lane, view, scales) {
   const { context, ratio } = clearCanvas(lane.canvases.frame, lane.width, lane.height);
   const { plot } = lane;
@@ -236,6 +273,7 @@ function drawFrame(lane, view, scales) {
   context.restore();
 }
 
+/** @param {Lane} lane @param {TimelineView} view @param {LaneScales} scales @param {boolean} isSettled */
 function drawPicture(lane, view, scales, isSettled) {
   const { picture, plot } = lane;
   const { context, ratio } = fitCanvas(lane.canvases.picture, plot.width, plot.height);
@@ -257,7 +295,10 @@ function drawPicture(lane, view, scales, isSettled) {
   context.drawImage(lane.copy, left, top, width, height);
 }
 
-/** Paints the pixels again where the picture or what colours mean has changed. */
+/**
+ * Paints the pixels again where the picture or what colours mean has changed.
+ * @param {Lane} lane @param {TimelineView} view @param {number} ratio
+ */
 function refreshCopy(lane, view, ratio) {
   const { picture } = lane;
   const table = tableFor(lane, picture.by, picture.isMarking, view.lit);
@@ -275,6 +316,7 @@ const laneTables = new Map();
 
 /**
  * Pixels by group. Lanes of other files have their own order of groups: `colourOf` brings it to the legend's.
+ * @param {Lane} lane @param {Replies.ColourName} by @param {boolean} isMarking @param {number|null} lit
  */
 function tableFor(lane, by, isMarking, lit) {
   const key = [by, shownTheme(), isMarking, lit, lane.colourOf?.join(",")].join(" ");
@@ -291,22 +333,28 @@ function tableFor(lane, by, isMarking, lit) {
   return laneTables.get(key);
 }
 
-/** The pixels of a lane's small picture: nothing is lit in it. */
+/**
+ * The pixels of a lane's small picture: nothing is lit in it.
+ * @param {Lane} lane @param {Replies.ColourName} by @param {boolean} isMarking
+ */
 export function coarseTable(lane, by, isMarking) {
   return tableFor(lane, by, isMarking, null);
 }
 
+/** @param {HTMLCanvasElement} canvas @param {Box} plot */
 function placeCanvas(canvas, plot) {
   canvas.style.left = `${plot.left}px`;
   canvas.style.top = `${plot.top}px`;
 }
 
+/** @param {Lane} lane @param {TimelineView} view @param {LaneScales} scales */
 function drawLines(lane, view, scales) {
   const { plot, picture } = lane;
   const { context, ratio } = clearCanvas(lane.canvases.lines, lane.width, lane.height);
   const marks = laneMarks(lane, view.axis);
   const look = { width: plot.width, height: FLAG_ROW, depth: plot.height, ratio };
   const foot = plot.top + plot.height;
+  /** @param {number} top @param {number} bottom @param {() => void} draw */
   const clipped = (top, bottom, draw) => {
     context.save();
     context.translate(plot.left, top);
@@ -328,7 +376,10 @@ function drawLines(lane, view, scales) {
   });
 }
 
-/** What is drawn, for whoever looks at the page without eyes. */
+/**
+ * What is drawn, for whoever looks at the page without eyes.
+ * @param {Lane} lane @param {boolean} isSettled
+ */
 function tellWhatIsShown(lane, isSettled) {
   const { dataset } = lane.canvases.picture;
   const { picture } = lane;
@@ -337,5 +388,5 @@ function tellWhatIsShown(lane, isSettled) {
   dataset.rows = String(picture?.rows_count ?? 0);
   dataset.left = dataset.top = "0";
   if (picture === null) return;
-  for (const key of ["x0", "x1", "y0", "y1"]) dataset[key] = String(picture[key]);
+  for (const key of /** @type {const} */ (["x0", "x1", "y0", "y1"])) dataset[key] = String(picture[key]);
 }

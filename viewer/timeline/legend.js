@@ -5,6 +5,7 @@ import { bytesText, pluralText, shareText } from "../shared/format.js";
 import { groupColour, themeToken } from "../shared/palette.js";
 import { TIMELINE_CURVES } from "./lines.js";
 
+/** @type {Array<[Replies.ColourName, string]>} */
 const COLOUR_KEYS = [
   ["line", "line of your code"], ["stack", "stack"], ["size", "size"], ["lifetime", "lifetime"],
   ["category", "category"], ["annotation", "annotation"], ["stream", "stream"], ["pool", "pool"],
@@ -12,8 +13,8 @@ const COLOUR_KEYS = [
 ];
 
 /**
- * @param {object} app
- * @param {{light: (group: number|null, isKept: boolean) => void, toggleCurve: (key: string) => void}} does
+ * @param {App} app
+ * @param {LegendActions} does
  */
 export function createLegend(app, does) {
   const select = selectEl("Colours", COLOUR_KEYS, app.store.state.by, (by) => app.store.set({ by }));
@@ -30,7 +31,10 @@ export function createLegend(app, does) {
   return legend;
 }
 
-/** Shows the lines; `hidden` has the keys of those that are off. */
+/**
+ * Shows the lines; `hidden` has the keys of those that are off.
+ * @param {Legend} legend @param {Set<string>} hidden
+ */
 export function showLegendCurves(legend, hidden) {
   const rows = TIMELINE_CURVES.toReversed().map((curve) => {
     const line = el("i", { class: "legend-line", data: { dash: String(curve.dash.length > 0) } });
@@ -47,6 +51,8 @@ export function showLegendCurves(legend, hidden) {
 /**
  * Shows the groups of a reply of `groups`; null: colours have no legend. `lit` is the group that is kept
  * alight.
+ * @param {Legend} legend @param {ColouredGroups|null} reply @param {Replies.ColourName} by
+ * @param {number|null} lit
  */
 export function showLegendGroups(legend, reply, by, lit) {
   legend.select.choose(by);
@@ -60,20 +66,35 @@ export function showLegendGroups(legend, reply, by, lit) {
   fill(legend.groups, reply.groups.map((group) => legendRow(legend, group, peak, by, lit)));
 }
 
-/** Shows which lines are on. */
+/** @param {HTMLElement} list @returns {NodeListOf<HTMLElement>} */
+function legendRows(list) {
+  return list.querySelectorAll(".legend-row");
+}
+
+/**
+ * Shows which lines are on.
+ * @param {Legend} legend @param {Set<string>} hidden
+ */
 export function showLegendHidden(legend, hidden) {
-  for (const row of legend.curves.querySelectorAll(".legend-row")) {
+  for (const row of legendRows(legend.curves)) {
     row.setAttribute("aria-pressed", String(!hidden.has(row.dataset.curve)));
   }
 }
 
-/** Shows which colour is kept alight. */
+/**
+ * Shows which colour is kept alight.
+ * @param {Legend} legend @param {number|null} lit
+ */
 export function showLegendLit(legend, lit) {
-  for (const row of legend.groups.querySelectorAll(".legend-row")) {
+  for (const row of legendRows(legend.groups)) {
     row.setAttribute("aria-pressed", String(row.dataset.colour === String(lit)));
   }
 }
 
+/**
+ * @param {Legend} legend @param {ColouredGroup} group @param {number} peak @param {Replies.ColourName} by
+ * @param {number|null} lit
+ */
 function legendRow(legend, group, peak, by, lit) {
   const share = peak > 0 ? group.bytes_at_peak / peak : 0;
   const swatch = el("i", { class: "swatch" });
@@ -101,7 +122,10 @@ function legendRow(legend, group, peak, by, lit) {
   return el("li", {}, [row, onlyButton(legend, group)]);
 }
 
-/** Leaves all other groups out, where a filter can say so. */
+/**
+ * Leaves all other groups out, where a filter can say so.
+ * @param {Legend} legend @param {ColouredGroup} group
+ */
 function onlyButton(legend, group) {
   if (typeof group.filter !== "string") return null;
   const { store } = legend.app;

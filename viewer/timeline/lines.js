@@ -7,7 +7,10 @@ import { bytesText } from "../shared/format.js";
 import { crisp } from "../shared/paint.js";
 import { themeToken } from "../shared/palette.js";
 
-/** The curves, lowest line first. `column` is a member of a picture. */
+/**
+ * The curves, lowest line first. `column` is a member of a picture.
+ * @type {CurveKind[]}
+ */
 export const TIMELINE_CURVES = [
   {
     key: "reserved", text: "reserved", column: "reserved_high", dash: [], thickness: 1.75,
@@ -30,9 +33,9 @@ const LEAST_LEVEL = 5;
 
 /**
  * @param {CanvasRenderingContext2D} context  with the plot's corner at 0, 0
- * @param {object} picture
- * @param {{x: object, y: object}} scales
- * @param {{ratio: number, hidden: Set<string>}} look
+ * @param {Picture} picture
+ * @param {LaneScales} scales
+ * @param {{hidden: Set<string>}} look
  */
 export function drawCurves(context, picture, scales, look) {
   for (const curve of drawnCurves(picture, look.hidden)) {
@@ -43,7 +46,10 @@ export function drawCurves(context, picture, scales, look) {
   context.setLineDash([]);
 }
 
-/** The curves that are worth a line, with their levels; one that lies on another is not. */
+/**
+ * The curves that are worth a line, with their levels; one that lies on another is not.
+ * @param {Picture} picture @param {Set<string>} hidden
+ */
 export function drawnCurves(picture, hidden) {
   const { requested_high: requested } = picture.columns;
   return TIMELINE_CURVES
@@ -53,6 +59,7 @@ export function drawnCurves(picture, hidden) {
     .map((curve) => ({ ...curve, levels: levelsOf(picture, curve.values) }));
 }
 
+/** @param {Float64Array} one @param {Float64Array} other */
 function differsFrom(one, other) {
   for (let c = 0; c < one.length; c++) if (one[c] < other[c] || one[c] > other[c]) return true;
   return false;
@@ -61,6 +68,8 @@ function differsFrom(one, other) {
 /**
  * Steps, as the values hold until the next moment. Where values jump from column to column there is no room
  * for a line that goes up and down: the stack's own edge is what can be seen there.
+ * @param {CanvasRenderingContext2D} context @param {Picture} picture @param {Curve} curve
+ * @param {LaneScales} scales @param {number} smallStep
  */
 function strokeCurve(context, picture, curve, scales, smallStep) {
   const left = scales.x.toPixel(picture.x0);
@@ -84,13 +93,18 @@ function strokeCurve(context, picture, curve, scales, smallStep) {
   context.stroke(path);
 }
 
+/** @param {CurveLevel} one @param {CurveLevel} next @param {number} smallStep */
 function joinsLevel(one, next, smallStep) {
   if (one === undefined || next === undefined || one.to !== next.from) return false;
   return one.isHeld || next.isHeld || Math.abs(one.y - next.y) <= smallStep;
 }
 
-/** Columns of equal value as one: {from, to, value}, of those that show any of the run. */
+/**
+ * Columns of equal value as one: {from, to, value}, of those that show any of the run.
+ * @param {Picture} picture @param {Float64Array} values
+ */
 function levelsOf(picture, values) {
+  /** @type {CurveLevel[]} */
   const levels = [];
   let last = null;
   for (let c = 0; c < values.length; c++) {
@@ -101,14 +115,21 @@ function levelsOf(picture, values) {
   return levels;
 }
 
-/** Whether a column shows any of the run: windows may reach outside. */
+/**
+ * Whether a column shows any of the run: windows may reach outside.
+ * @param {Picture} picture @param {number} column
+ */
 function isWithin(picture, column) {
   const perColumn = (picture.x1 - picture.x0) / picture.columns_count;
   const from = picture.x0 + column * perColumn;
   return from + perColumn > picture.whole.x0 && from < picture.whole.x1;
 }
 
-/** The highest requested bytes of the run, as a level with its figure. */
+/**
+ * The highest requested bytes of the run, as a level with its figure.
+ * @param {CanvasRenderingContext2D} context @param {AxisMarks} marks @param {LaneScales} scales
+ * @param {Box} plot @param {number} ratio
+ */
 export function drawPeakLevel(context, marks, scales, plot, ratio) {
   const { peak } = marks;
   if (!peak || !(peak.bytes > 0)) return;
@@ -127,7 +148,11 @@ export function drawPeakLevel(context, marks, scales, plot, ratio) {
   drawPlate(context, `peak ${bytesText(peak.bytes)}`, plot.width - 6, y, "right", plot.height);
 }
 
-/** A text on a plate of the ground's colour, so that it can be read on any fill. */
+/**
+ * A text on a plate of the ground's colour, so that it can be read on any fill.
+ * @param {CanvasRenderingContext2D} context @param {string} text @param {number} x @param {number} y
+ * @param {"left"|"right"} align @param {number} height
+ */
 function drawPlate(context, text, x, y, align, height) {
   context.font = `600 11px ${themeToken("sans")}`;
   const width = context.measureText(text).width + 10;
@@ -145,14 +170,18 @@ function drawPlate(context, text, x, y, align, height) {
   context.fillText(text, left + 5, top + 8.5);
 }
 
-/** What the driver was asked for in each column: memory got above the middle, given back below. */
+/**
+ * What the driver was asked for in each column: memory got above the middle, given back below.
+ * @param {CanvasRenderingContext2D} context @param {Picture} picture @param {Scale} scale
+ * @param {number} height
+ */
 export function drawSegmentTicks(context, picture, scale, height) {
   const { segment_gets: gets, segment_gives: gives } = picture.columns;
   const perColumn = ((picture.x1 - picture.x0) * scale.perUnit) / picture.columns_count;
   const left = scale.toPixel(picture.x0);
   const middle = height / 2;
   const thick = Math.max(perColumn, 1.5);
-  for (const [counts, top, colour] of [[gets, 0, "good"], [gives, middle, "warn"]]) {
+  for (const [counts, top, colour] of /** @type {const} */ ([[gets, 0, "good"], [gives, middle, "warn"]])) {
     context.fillStyle = themeToken(colour);
     for (let c = 0; c < counts.length; c++) {
       if (counts[c] === 0) continue;

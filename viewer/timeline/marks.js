@@ -7,7 +7,10 @@ import { bytesText, timeText } from "../shared/format.js";
 import { crisp, textThatFits } from "../shared/paint.js";
 import { mixedColour, themeToken } from "../shared/palette.js";
 
-/** How deep the named ranges of a reply of `marks` are nested. */
+/**
+ * How deep the named ranges of a reply of `marks` are nested.
+ * @param {Replies.MarksReply} marks
+ */
 export function annotationRows(marks) {
   return marks.annotations.reduce((deepest, range) => Math.max(deepest, range.depth + 1), 0);
 }
@@ -15,11 +18,20 @@ export function annotationRows(marks) {
 /**
  * A reply of `marks` with places of an axis: {peak, flags: [{x, kind, text}], ranges: [{name, depth, from,
  * to}]}.
+ * @param {Replies.MarksReply} marks @param {Replies.AxisName} axis
+ * @returns {AxisMarks}
  */
 export function marksOnAxis(marks, axis) {
   const place = axis === "time"
-    ? (event, us) => (us === null || us === undefined ? null : us - marks.first_us)
-    : (event) => event;
+    ? (/** @type {number} */ _, /** @type {number|null} */ us) => (us === null || us === undefined ? null
+      : us - marks.first_us)
+    : (/** @type {number} */ event) => event;
+  /**
+   * @param {Flag["kind"]} kind
+   * @param {{event: number, time_us: number|null, requested_bytes?: number, bytes?: number}} mark
+   * @param {string} text
+   * @returns {Flag}
+   */
   const flagOf = (kind, mark, text) => ({
     kind, text, event: mark.event, x: place(mark.event, mark.time_us),
     bytes: mark.requested_bytes ?? mark.bytes ?? null,
@@ -40,12 +52,18 @@ export function marksOnAxis(marks, axis) {
   return { peak: marks.peak, flags, ranges };
 }
 
-/** The named range at a place, or null. */
+/**
+ * The named range at a place, or null.
+ * @param {AxisMarks} marks @param {number} depth @param {number} x
+ */
 export function annotationAt(marks, depth, x) {
   return marks.ranges.findLast((range) => range.depth === depth && range.from <= x && x < range.to) ?? null;
 }
 
-/** A named range in words. */
+/**
+ * A named range in words.
+ * @param {NamedRange} range
+ */
 export function annotationText(range) {
   return range.us === null ? range.name : `${range.name}, ${timeText(range.us)}`;
 }
@@ -53,6 +71,8 @@ export function annotationText(range) {
 /**
  * Ranges too narrow to see are drawn as one with their neighbours; names stay in sight as long as there is
  * room.
+ * @param {CanvasRenderingContext2D} context @param {AxisMarks} marks @param {Scale} scale
+ * @param {AnnotationLook} look
  */
 export function drawAnnotations(context, marks, scale, look) {
   const ground = themeToken("canvas");
@@ -85,6 +105,7 @@ export function drawAnnotations(context, marks, scale, look) {
   }
 }
 
+/** @param {string} name */
 function nameShade(name) {
   let sum = 0;
   for (let i = 0; i < name.length; i++) {
@@ -99,6 +120,8 @@ const FLAG_COLOURS = { oom: "oom", peak: "text", snapshot: "accent" };
 /**
  * Flags stand in their row; OOMs and snapshots have a line through the plot. The weightier ones have their
  * word first.
+ * @param {CanvasRenderingContext2D} context @param {AxisMarks} marks @param {Scale} scale
+ * @param {FlagLook} look
  */
 export function drawFlags(context, marks, scale, look) {
   const shown = marks.flags.map((flag) => ({ ...flag, at: scale.toPixel(flag.x) }))
@@ -110,7 +133,10 @@ export function drawFlags(context, marks, scale, look) {
   for (const flag of thin.toReversed()) drawFlagWord(context, flag, look, taken);
 }
 
-/** One flag of a kind a few pixels. */
+/**
+ * One flag of a kind a few pixels.
+ * @param {PlacedFlag[]} flags
+ */
 function thinFlags(flags) {
   const seen = new Set();
   return flags.filter((flag) => {
@@ -121,6 +147,7 @@ function thinFlags(flags) {
   });
 }
 
+/** @param {CanvasRenderingContext2D} context @param {PlacedFlag} flag @param {FlagLook} look */
 function drawFlagLine(context, flag, look) {
   const x = crisp(flag.at, look.ratio);
   context.strokeStyle = themeToken(FLAG_COLOURS[flag.kind]);
@@ -135,6 +162,7 @@ function drawFlagLine(context, flag, look) {
   context.globalAlpha = 1;
 }
 
+/** @param {CanvasRenderingContext2D} context @param {PlacedFlag} flag @param {FlagLook} look */
 function drawFlagHead(context, flag, look) {
   const base = look.height - 5;
   context.fillStyle = themeToken(FLAG_COLOURS[flag.kind]);
@@ -146,7 +174,11 @@ function drawFlagHead(context, flag, look) {
   context.fill();
 }
 
-/** The word stands where there is room for it: at the right, at the left, or nowhere. */
+/**
+ * The word stands where there is room for it: at the right, at the left, or nowhere.
+ * @param {CanvasRenderingContext2D} context @param {PlacedFlag} flag @param {FlagLook} look
+ * @param {number[][]} taken
+ */
 function drawFlagWord(context, flag, look, taken) {
   context.font = `600 11px ${themeToken("sans")}`;
   const width = context.measureText(flag.text).width;
@@ -162,7 +194,10 @@ function drawFlagWord(context, flag, look, taken) {
   }
 }
 
-/** A flag in words, for its tooltip. */
+/**
+ * A flag in words, for its tooltip.
+ * @param {Flag} flag
+ */
 export function flagText(flag) {
   const bytes = flag.bytes === null ? "" : bytesText(flag.bytes);
   if (flag.kind === "oom") return bytes === "" ? "Out of memory" : `Out of memory: ${bytes} asked for`;

@@ -18,6 +18,7 @@ export const MINIMAP_HEIGHT = 48;
  */
 export function createMinimap(does) {
   const canvas = el("canvas", { class: "minimap", "aria-hidden": "true" });
+  /** @type {Minimap} */
   const minimap = {
     canvas, element: el("div", { class: "minimap-box" }, canvas), does,
     width: 0, left: 0, whole: null, range: null, grip: null,
@@ -26,12 +27,15 @@ export function createMinimap(does) {
   canvas.addEventListener("pointerdown", (event) => gripWindow(minimap, event));
   canvas.addEventListener("pointermove", (event) => moveWindow(minimap, event));
   for (const name of ["pointerup", "pointercancel"]) {
-    canvas.addEventListener(name, (event) => dropWindow(minimap, event));
+    canvas.addEventListener(name, (event) => dropWindow(minimap, /** @type {PointerEvent} */ (event)));
   }
   return minimap;
 }
 
-/** Draws the lane's small picture and the window over it. */
+/**
+ * Draws the lane's small picture and the window over it.
+ * @param {Minimap} minimap @param {Lane} lane @param {TimelineView} view @param {Extent} whole
+ */
 export function drawMinimap(minimap, lane, view, whole) {
   const { width } = lane;
   const { coarse } = lane;
@@ -58,6 +62,7 @@ export function drawMinimap(minimap, lane, view, whole) {
   context.restore();
 }
 
+/** @param {Minimap} minimap @param {Lane} lane @param {Uint32Array} table @param {number} ratio */
 function copyCoarse(minimap, lane, table, ratio) {
   if (minimap.copyKey === lane.coarse && minimap.copyTable === table) return;
   minimap.copyKey = lane.coarse;
@@ -68,6 +73,10 @@ function copyCoarse(minimap, lane, table, ratio) {
   minimap.copy.getContext("2d").putImageData(minimap.image, 0, 0);
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context @param {Lane} lane @param {TimelineView} view
+ * @param {Scale} scale
+ */
 function drawMinimapMarks(context, lane, view, scale) {
   const marks = laneMarks(lane, view.axis);
   if (marks === null) return;
@@ -78,6 +87,10 @@ function drawMinimapMarks(context, lane, view, scale) {
   }
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context @param {number} left @param {number} right
+ * @param {number} width
+ */
 function drawWindow(context, left, right, width) {
   context.fillStyle = themeToken("ground");
   context.globalAlpha = 0.62;
@@ -95,11 +108,13 @@ function drawWindow(context, left, right, width) {
   }
 }
 
+/** @param {Minimap} minimap @param {PointerEvent} event */
 function minimapPlace(minimap, event) {
   const box = minimap.canvas.getBoundingClientRect();
   return event.clientX - box.left - minimap.left;
 }
 
+/** @param {Minimap} minimap @param {number} x */
 function gripAt(minimap, x) {
   const scale = scaleOf(minimap.whole, minimap.width);
   const left = scale.toPixel(minimap.range.from);
@@ -111,6 +126,7 @@ function gripAt(minimap, x) {
   return "new";
 }
 
+/** @param {Minimap} minimap @param {PointerEvent} event */
 function gripWindow(minimap, event) {
   if (event.button !== 0 || minimap.range === null) return;
   const x = minimapPlace(minimap, event);
@@ -118,6 +134,7 @@ function gripWindow(minimap, event) {
   minimap.grip = { kind: gripAt(minimap, x), from: x, range: minimap.range, hasMoved: false };
 }
 
+/** @param {Minimap} minimap @param {PointerEvent} event */
 function moveWindow(minimap, event) {
   const x = minimapPlace(minimap, event);
   if (minimap.grip === null) {
@@ -132,6 +149,7 @@ function moveWindow(minimap, event) {
   minimap.does.range(rangeOfGrip(minimap, grip, x), false);
 }
 
+/** @param {Minimap} minimap @param {WindowGrip} grip @param {number} x */
 function rangeOfGrip(minimap, grip, x) {
   const { toValue, perUnit } = scaleOf(minimap.whole, minimap.width);
   const inside = Math.max(minimap.whole.from, Math.min(minimap.whole.to, toValue(x)));
@@ -144,7 +162,10 @@ function rangeOfGrip(minimap, grip, x) {
   return { from: Math.min(fixed, inside), to: Math.max(fixed, inside) };
 }
 
-/** A press that did not become a drag puts the window's middle there. */
+/**
+ * A press that did not become a drag puts the window's middle there.
+ * @param {Minimap} minimap @param {PointerEvent} event
+ */
 function dropWindow(minimap, event) {
   const { grip } = minimap;
   minimap.grip = null;

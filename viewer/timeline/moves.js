@@ -7,7 +7,11 @@ import { laneBytes } from "./lane.js";
 const LEAST_WIDTH = 2;
 const LEAST_BYTES = 64;
 
-/** What is asked for whatever the gesture; the whole becomes null, so that the address stays short. */
+/**
+ * What is asked for whatever the gesture; the whole becomes null, so that the address stays short.
+ * @param {Timeline} timeline @param {Extent} range @param {boolean} [isJump]
+ * @param {Partial<ViewState>} [more]
+ */
 export function moveWindowTo(timeline, range, isJump = false, more = {}) {
   const { whole } = timeline;
   if (whole === null) return;
@@ -17,33 +21,46 @@ export function moveWindowTo(timeline, range, isJump = false, more = {}) {
   timeline.app.store.set(patch, { push: isJump });
 }
 
-/** Zooms around a pixel of the plot. */
+/**
+ * Zooms around a pixel of the plot.
+ * @param {Timeline} timeline @param {number} pixel @param {number} factor
+ */
 export function zoomTimelineX(timeline, pixel, factor) {
   const { range } = timeline.view;
   const at = scaleOf(range, timeline.plotWidth).toValue(pixel);
   moveWindowTo(timeline, zoomRange(range, at, factor));
 }
 
-/** Moves the picture by pixels to the right. */
+/**
+ * Moves the picture by pixels to the right.
+ * @param {Timeline} timeline @param {number} pixels
+ */
 export function panTimelineX(timeline, pixels) {
   const { range } = timeline.view;
   moveWindowTo(timeline, shiftRange(range, (-pixels * (range.to - range.from)) / timeline.plotWidth));
 }
 
-/** Zooms the bytes around a pixel of a lane's plot; all the way out is fitted again. */
+/**
+ * Zooms the bytes around a pixel of a lane's plot; all the way out is fitted again.
+ * @param {Timeline} timeline @param {Lane} lane @param {number} pixel @param {number} factor
+ */
 export function zoomTimelineY(timeline, lane, pixel, factor) {
   const bytes = laneBytes(lane, timeline.view);
   const at = scaleOf({ from: bytes.to, to: bytes.from }, lane.plot.height).toValue(pixel);
   setBytes(timeline, lane, zoomRange(bytes, at, factor));
 }
 
-/** Moves the picture by pixels downwards, where the bytes are zoomed. */
+/**
+ * Moves the picture by pixels downwards, where the bytes are zoomed.
+ * @param {Timeline} timeline @param {Lane} lane @param {number} pixels
+ */
 export function panTimelineY(timeline, lane, pixels) {
   if (timeline.view.bytes === null) return;
   const { bytes } = timeline.view;
   setBytes(timeline, lane, shiftRange(bytes, (pixels * (bytes.to - bytes.from)) / lane.plot.height));
 }
 
+/** @param {Timeline} timeline @param {Lane} lane @param {Extent} bytes */
 function setBytes(timeline, lane, bytes) {
   const fitted = laneBytes(lane, { ...timeline.view, bytes: null });
   const kept = keepRange(bytes, fitted, LEAST_BYTES);
@@ -52,12 +69,18 @@ function setBytes(timeline, lane, bytes) {
   timeline.app.store.set({ y0, y1 });
 }
 
-/** The whole run. */
+/**
+ * The whole run.
+ * @param {Timeline} timeline
+ */
 export function showWholeRun(timeline) {
   timeline.app.jump({ x0: null, x1: null, y0: null, y1: null });
 }
 
-/** Fits the bytes: to all that is drawn, or, where they are, to the stack alone. */
+/**
+ * Fits the bytes: to all that is drawn, or, where they are, to the stack alone.
+ * @param {Timeline} timeline
+ */
 export function fitTimelineY(timeline) {
   const { app, view } = timeline;
   if (view.bytes === null) timeline.fit = timeline.fit === "all" ? "stack" : "all";
@@ -65,7 +88,10 @@ export function fitTimelineY(timeline) {
   timeline.draw();
 }
 
-/** Puts the cursor on an event, and the window where it can be seen. */
+/**
+ * Puts the cursor on an event, and the window where it can be seen.
+ * @param {Timeline} timeline @param {Lane} lane @param {number} event
+ */
 export async function goToEvent(timeline, lane, event) {
   const x = await timeline.placeOfEvent(lane, event);
   const range = revealInRange(timeline.view.range, x + lane.offset);
@@ -73,7 +99,10 @@ export async function goToEvent(timeline, lane, event) {
   else moveWindowTo(timeline, range, true, { cursor: event });
 }
 
-/** The next of events in rising order behind `event`; around the end it is the first again. */
+/**
+ * The next of events in rising order behind `event`; around the end it is the first again.
+ * @param {number[]} events @param {number} event @param {boolean} isBackwards
+ */
 export function nextOf(events, event, isBackwards) {
   const sorted = [...events].sort((a, b) => a - b);
   if (isBackwards) return sorted.findLast((one) => one < event) ?? sorted[sorted.length - 1] ?? null;

@@ -6,12 +6,7 @@ import { outlinePath, piecesOfRow } from "./hit.js";
 import { laneScales } from "./lane.js";
 
 /**
- * @param {object} lane
- * @param {object} view
- * @param {{x: number|null, y: number|null, isCrosshair: boolean, row: number|null, isSeveral: boolean,
- *   pinned: number|null, cursor: number|null, cursor2: number|null, drag: null|{from: number, to: number}}}
- *   over x: place of the lane's axis under the pointer; y: pixel of the plot; cursors and drag: places of the
- *   shared axis
+ * @param {Lane} lane @param {TimelineView} view @param {OverLook} over
  */
 export function drawOver(lane, view, over) {
   const shown = [over.x, over.row, over.pinned, over.cursor, over.cursor2, over.drag];
@@ -27,6 +22,7 @@ export function drawOver(lane, view, over) {
   context.rect(plot.left, 0, plot.width, lane.height);
   context.clip();
   context.translate(plot.left, plot.top);
+  /** @param {number} x */
   const toPixel = (x) => scales.x.toPixel(x - lane.offset);
   const range = over.drag ?? rangeOfCursors(over);
   if (range !== null) drawRange(context, toPixel(range.from), toPixel(range.to), plot, over.drag !== null);
@@ -38,11 +34,16 @@ export function drawOver(lane, view, over) {
   context.restore();
 }
 
+/** @param {OverLook} over */
 function rangeOfCursors(over) {
   if (over.cursor === null || over.cursor2 === null) return null;
   return { from: Math.min(over.cursor, over.cursor2), to: Math.max(over.cursor, over.cursor2) };
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context @param {number} left @param {number} right @param {Box} plot
+ * @param {boolean} isDragged
+ */
 function drawRange(context, left, right, plot, isDragged) {
   context.fillStyle = themeToken("range");
   context.globalAlpha = isDragged ? 0.24 : 0.12;
@@ -50,7 +51,11 @@ function drawRange(context, left, right, plot, isDragged) {
   context.globalAlpha = 1;
 }
 
-/** Two strokes, so that it can be seen on any fill. */
+/**
+ * Two strokes, so that it can be seen on any fill.
+ * @param {CanvasRenderingContext2D} context @param {Lane} lane @param {LaneScales} scales
+ * @param {number} row @param {boolean} isPinned
+ */
 function drawOutline(context, lane, scales, row, isPinned) {
   const { picture } = lane;
   if (picture === null) return;
@@ -75,6 +80,10 @@ function drawOutline(context, lane, scales, row, isPinned) {
   context.globalAlpha = 1;
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context @param {number} x @param {OverLook} over @param {Box} plot
+ * @param {number} ratio
+ */
 function drawPointer(context, x, over, plot, ratio) {
   context.strokeStyle = themeToken("text-2");
   context.globalAlpha = 0.6;
@@ -91,8 +100,9 @@ function drawPointer(context, x, over, plot, ratio) {
   if (over.isCrosshair && over.y !== null) drawTarget(context, x, over.y);
 }
 
+/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y */
 function drawTarget(context, x, y) {
-  for (const [token, thick] of [["canvas", 4], ["accent", 2]]) {
+  for (const [token, thick] of /** @type {const} */ ([["canvas", 4], ["accent", 2]])) {
     context.strokeStyle = themeToken(token);
     context.lineWidth = thick;
     context.beginPath();
@@ -101,6 +111,11 @@ function drawTarget(context, x, y) {
   }
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number|null} place @param {(x: number) => number} toPixel
+ * @param {Box} plot @param {number} ratio @param {string} name @param {string} token
+ */
 function drawCursor(context, place, toPixel, plot, ratio, name, token) {
   if (place === null) return;
   const x = toPixel(place);

@@ -32,6 +32,10 @@ export function pixelTable(colours, look) {
   return table;
 }
 
+/**
+ * @param {Uint32Array} table @param {number} at @param {ColourParts} base @param {ColourParts} ground
+ * @param {boolean} isDark
+ */
 function setShades(table, at, base, ground, isDark) {
   table[at + TABLE_FLAT] = pixelOf(base);
   table[at + TABLE_EDGE] = pixelOf(mixParts(base, [0, 0, 0], isDark ? 0.4 : 0.26));
@@ -41,7 +45,7 @@ function setShades(table, at, base, ground, isDark) {
 
 /**
  * Paints a picture.
- * @param {object} picture  reply of `picture`
+ * @param {Picture} picture
  * @param {Uint32Array} table  of pixelTable
  * @param {number} ratio  device pixels a CSS pixel
  * @param {ImageData|null} kept  painted over where it has the size
@@ -65,6 +69,8 @@ export function paintPicture(picture, table, ratio, kept) {
 /**
  * Several small ones have two shades, which makes stripes; one that is tall has an edge where the next
  * begins.
+ * @param {PixelGround} to @param {Picture["columns"]} columns @param {number} sample
+ * @param {Uint32Array} table
  */
 function paintSample(to, columns, sample, table) {
   const { pixels, width, height } = to;
@@ -90,6 +96,8 @@ function paintSample(to, columns, sample, table) {
 
 /**
  * The first column of a wide sample: where another allocation stood before, one that stands here now begins.
+ * @param {PixelGround} to @param {Picture["columns"]} columns @param {number} sample
+ * @param {Uint32Array} table
  */
 function paintBeginnings(to, columns, sample, table) {
   const { sample_run: runs, run_end: ends, run_row: rows, run_group: groups, run_flags: flags } = columns;

@@ -11,7 +11,10 @@ import { tipLines, tipSentence } from "./tip.js";
 
 const EDGE_PAN = 0.3; // of what is shown
 
-/** Nothing is pointed at. */
+/**
+ * Nothing is pointed at.
+ * @returns {TimelinePointer}
+ */
 export function noPointer() {
   return {
     lane: null, x: null, y: null, bytes: 0, pixelX: 0, isCrosshair: false, hit: null, picked: null,
@@ -19,7 +22,11 @@ export function noPointer() {
   };
 }
 
-/** Points at a pixel of a lane's element. */
+/**
+ * Points at a pixel of a lane's element.
+ * @param {Timeline} timeline @param {Lane} lane @param {number} pixelX @param {number} pixelY
+ * @param {boolean} [isCrosshair]
+ */
 export function pointAt(timeline, lane, pixelX, pixelY, isCrosshair = false) {
   const { plot } = lane;
   const inPlot = pixelX >= plot.left && pixelX < plot.left + plot.width;
@@ -41,7 +48,11 @@ export function pointAt(timeline, lane, pixelX, pixelY, isCrosshair = false) {
   showPointer(timeline, pointer);
 }
 
-/** The named range or the flag under a place above the plot: {text, from, to}, or null. */
+/**
+ * The named range or the flag under a place above the plot: {text, from, to}, or null.
+ * @param {Timeline} timeline @param {Lane} lane @param {number} pixelY @param {number} x
+ * @param {LaneScales} scales
+ */
 function rangeUnder(timeline, lane, pixelY, x, scales) {
   const marks = laneMarks(lane, timeline.view.axis);
   if (marks === null) return null;
@@ -55,6 +66,7 @@ function rangeUnder(timeline, lane, pixelY, x, scales) {
   return flag ? { text: flagText(flag), event: flag.event } : null;
 }
 
+/** @param {Timeline} timeline @param {TimelinePointer} pointer */
 function showPointer(timeline, pointer) {
   const before = timeline.pointer;
   const { hit, lane } = pointer;
@@ -68,7 +80,10 @@ function showPointer(timeline, pointer) {
   else if (pointer.isCrosshair) announcePointer(timeline);
 }
 
-/** One question at a time; what came too late for the pointer is dropped. */
+/**
+ * One question at a time; what came too late for the pointer is dropped.
+ * @param {Timeline} timeline @param {TimelinePointer} pointer
+ */
 async function askWhoIsThere(timeline, pointer) {
   const { lane, hit, key } = pointer;
   const { what, filter } = timeline.view;
@@ -89,6 +104,7 @@ async function askWhoIsThere(timeline, pointer) {
   }
 }
 
+/** @param {Timeline} timeline @param {Lane} lane @param {number} x */
 function lookOf(timeline, lane, x) {
   const { view } = timeline;
   return {
@@ -97,11 +113,15 @@ function lookOf(timeline, lane, x) {
   };
 }
 
-/** The legend's groups with the numbers that the lane's picture has for them. */
+/**
+ * The legend's groups with the numbers that the lane's picture has for them.
+ * @param {Timeline} timeline @param {Lane} lane
+ */
 function groupsOfLane(timeline, lane) {
   return timeline.groups === null ? [] : lane.groups ?? timeline.groups.groups;
 }
 
+/** @param {Timeline} timeline */
 function showTip(timeline) {
   const { pointer, tip } = timeline;
   const { lane, hit, range } = pointer;
@@ -121,11 +141,15 @@ function showTip(timeline) {
   tip.show(lines, place, single);
 }
 
-/** By event the words name the moment that is drawn, which is the highest of its column. */
+/**
+ * By event the words name the moment that is drawn, which is the highest of its column.
+ * @param {Timeline} timeline @param {Lane} lane @param {TimelinePointer} pointer
+ */
 function shownPlace(timeline, lane, pointer) {
   return timeline.view.axis === "time" ? pointer.x : pointer.hit.event;
 }
 
+/** @param {Timeline} timeline */
 function announcePointer(timeline) {
   const { pointer } = timeline;
   if (pointer.hit === null) return;
@@ -133,20 +157,29 @@ function announcePointer(timeline) {
   timeline.app.announce(tipSentence(pointer.hit, pointer.picked, look));
 }
 
-/** Nothing is pointed at any more. */
+/**
+ * Nothing is pointed at any more.
+ * @param {Timeline} timeline
+ */
 export function leaveTimeline(timeline) {
   timeline.pointer = noPointer();
   timeline.tip.hide();
   timeline.drawOver();
 }
 
-/** The row under the pointer where the picture shows one alone, else null. */
+/**
+ * The row under the pointer where the picture shows one alone, else null.
+ * @param {Pick<TimelinePointer, "hit">} pointer
+ */
 export function pointedRow(pointer) {
   const { hit } = pointer;
   return hit === null || hit.run < 0 || hit.isSeveral || hit.row === NO_ROW ? null : hit.row;
 }
 
-/** A click: the moment becomes the cursor, an allocation is pinned, an empty place lets go. */
+/**
+ * A click: the moment becomes the cursor, an allocation is pinned, an empty place lets go.
+ * @param {Timeline} timeline @param {Lane} lane @param {number} pixelX @param {number} pixelY
+ */
 export function clickTimeline(timeline, lane, pixelX, pixelY) {
   const { app } = timeline;
   pointAt(timeline, lane, pixelX, pixelY, timeline.pointer.isCrosshair);
@@ -167,7 +200,10 @@ export function clickTimeline(timeline, lane, pixelX, pixelY) {
   }
 }
 
-/** Moves the crosshair: to the neighbouring moment that is drawn, or the allocation above or below. */
+/**
+ * Moves the crosshair: to the neighbouring moment that is drawn, or the allocation above or below.
+ * @param {Timeline} timeline @param {Lane} lane @param {number} right @param {number} up
+ */
 export function stepCrosshair(timeline, lane, right, up) {
   const { picture, plot } = lane;
   if (picture === null) return;
@@ -186,7 +222,11 @@ export function stepCrosshair(timeline, lane, right, up) {
   pointAt(timeline, lane, plot.left + scales.x.toPixel(x), plot.top + pixelY, true);
 }
 
-/** Where the crosshair would leave what is shown, the window moves first. */
+/**
+ * Where the crosshair would leave what is shown, the window moves first.
+ * @param {Timeline} timeline @param {Lane} lane @param {Hit} from @param {number} last
+ * @param {number} right @param {number} up
+ */
 function panAtEdge(timeline, lane, from, last, right, up) {
   const { plot, picture } = lane;
   const { x0, x1 } = lane.coarse.whole;
@@ -205,6 +245,7 @@ function panAtEdge(timeline, lane, from, last, right, up) {
   return true;
 }
 
+/** @param {Picture} picture @param {Hit} from @param {number} up */
 function bytesOfNeighbour(picture, from, up) {
   const { sample_run: runs } = picture.columns;
   const first = runs[from.sample];
@@ -214,7 +255,10 @@ function bytesOfNeighbour(picture, from, up) {
   return middleOfRun(picture, from.sample, run);
 }
 
-/** How many bytes a range of the run holds more at its end, in words. */
+/**
+ * How many bytes a range of the run holds more at its end, in words.
+ * @param {Picture} picture @param {number} from @param {number} to
+ */
 export function changeOfRange(picture, from, to) {
   const start = hitPicture(picture, from, 0);
   const end = hitPicture(picture, to, 0);

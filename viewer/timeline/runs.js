@@ -2,28 +2,34 @@
 // (a tenth of all); here each sample gets all of its own, from the bottom up, as everybody who draws or looks wants them.
 
 /**
- * @param {object} picture  reply of `picture`
- * @returns {object} the same with whole samples: `sample_run` and the columns named run_ are new
+ * @param {Replies.PictureReply} picture
+ * @returns {Picture} the same with whole samples: `sample_run` and the columns named run_ are new
  */
 export function withWholeSamples(picture) {
   const { columns } = picture;
   const { sample_kept: kept, sample_run: own } = columns;
   const { starts, shared } = countRuns(columns, picture.rows_count);
-  const whole = { sample_run: starts };
-  for (const name of ["run_end", "run_row", "run_group", "run_flags"]) {
+  const count = starts[kept.length];
+  const whole = {
+    sample_run: starts, run_end: new Uint16Array(count), run_row: new Uint32Array(count),
+    run_group: new Uint16Array(count), run_flags: new Uint8Array(count),
+  };
+  for (const name of /** @type {const} */ (["run_end", "run_row", "run_group", "run_flags"])) {
     const from = columns[name];
-    const to = new from.constructor(starts[kept.length]);
+    const to = whole[name];
     for (let sample = 0; sample < kept.length; sample++) {
       const at = starts[sample];
       if (shared[sample] > 0) to.copyWithin(at, starts[sample - 1], starts[sample - 1] + shared[sample]);
       to.set(from.subarray(own[sample], own[sample + 1]), at + shared[sample]);
     }
-    whole[name] = to;
   }
   return { ...picture, columns: { ...columns, ...whole } };
 }
 
-/** Where the runs of each sample begin, and how many of them are those of the sample before. */
+/**
+ * Where the runs of each sample begin, and how many of them are those of the sample before.
+ * @param {Replies.PictureReply["columns"]} columns @param {number} rows
+ */
 function countRuns({ sample_kept: kept, sample_run: own, run_end: ends }, rows) {
   const starts = new Uint32Array(kept.length + 1);
   const shared = new Uint32Array(kept.length);

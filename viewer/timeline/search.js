@@ -11,6 +11,7 @@ const SEARCH_PAUSE = 180; // ms
 /**
  * What was typed as a filter: an address or a name as people copy them becomes `address=` or `name=`, all
  * else is a filter already.
+ * @param {string} text
  */
 export function filterOfSearch(text) {
   return text.trim().split(/\s+/).map((term) => {
@@ -21,8 +22,9 @@ export function filterOfSearch(text) {
 }
 
 /**
- * @param {object} app
- * @param {{step: (backwards: boolean) => void}} does  step: go to the next match
+ * @param {App} app
+ * @param {SearchActions} does  step: go to the next match
+ * @returns {SearchField}
  */
 export function createSearch(app, does) {
   const input = el("input", {
@@ -41,6 +43,7 @@ export function createSearch(app, does) {
   return search;
 }
 
+/** @param {SearchField} search @param {App} app @param {SearchActions} does */
 function listenToSearch(search, app, does) {
   const { input } = search;
   input.addEventListener("input", () => {
@@ -63,13 +66,20 @@ function listenToSearch(search, app, does) {
   });
 }
 
-/** Shows the state's text where it was changed from elsewhere. */
+/**
+ * Shows the state's text where it was changed from elsewhere.
+ * @param {SearchField} search @param {string} text
+ */
 export function showSearch(search, text) {
   if (document.activeElement !== search.input && search.input.value !== text) search.input.value = text;
   if (text === "") search.found.hidden = true;
 }
 
-/** Shows how much a picture found. @param {{count: number, bytes_at_highest: number}|null} marked */
+/**
+ * Shows how much a picture found.
+ * @param {{count: number, bytes_at_highest: number}|null} marked
+ * @param {SearchField} search  @param {boolean} isOn
+ */
 export function showFound(search, marked, isOn) {
   search.found.hidden = !isOn || marked === null;
   search.input.removeAttribute("aria-invalid");
@@ -81,7 +91,11 @@ export function showFound(search, marked, isOn) {
   for (const button of search.steps) button.disabled = marked.count === 0 && button === search.steps[2];
 }
 
-/** Which of all matches the cursor is at. @param {{ordinal: number|null, count: number}} reply  of `find` */
+/**
+ * Which of all matches the cursor is at.
+ * @param {Replies.FindReply} reply
+ * @param {SearchField} search
+ */
 export function showFoundStep(search, reply) {
   const isAny = reply.event !== null && reply.ordinal !== null;
   const place = isAny ? `${countText(reply.ordinal + 1)} of ${countText(reply.count)}` : "no further match";
@@ -89,14 +103,20 @@ export function showFoundStep(search, reply) {
   search.found.hidden = false;
 }
 
-/** What was typed makes no sense: why. */
+/**
+ * What was typed makes no sense: why.
+ * @param {SearchField} search @param {Error} error
+ */
 export function showSearchError(search, error) {
   search.input.setAttribute("aria-invalid", "true");
   setText(search.count, errorSentence(error));
   search.found.hidden = false;
 }
 
-/** What was searched becomes part of the filter. */
+/**
+ * What was searched becomes part of the filter.
+ * @param {App} app
+ */
 function keepOnly(app) {
   const { filter, search } = app.store.state;
   const both = [filter, filterOfSearch(search)].filter(Boolean).join(" ");

@@ -28,17 +28,17 @@ const MOST_MARKS = 20000;
 /** Lanes with less in common than that have their own colours. */
 const LEAST_COMMON = 0.3;
 
-/** @param {object} app  of app.js */
+/** @param {App} app  of app.js @returns {Part} */
 export function createTimeline(app) {
   const timeline = newTimeline(app);
-  const tools = createTimelineTools(timeline);
-  Object.assign(timeline, tools);
+  Object.assign(timeline, createTimelineTools(timeline));
   const { stage, lanesBox, axisCanvas, minimap, tip, rangeBar } = timeline;
   stage.append(lanesBox, axisCanvas, minimap.element, tip.element, rangeBar);
   const body = el("div", { class: "timeline-body" }, [stage, timeline.legend.element]);
   timeline.element.append(timeline.toolbar, body);
   watchSize(stage, () => timeline.draw());
   listenToAxis(timeline);
+  /** @param {KeyboardEvent} event */
   const onKey = (event) => { if (timelineKey(timeline, event)) event.preventDefault(); };
   return {
     element: timeline.element,
@@ -59,6 +59,7 @@ export function createTimeline(app) {
   };
 }
 
+/** @param {App} app */
 function newTimeline(app) {
   const stage = el("div", {
     class: "timeline-stage inner-focus", tabindex: "0", role: "application",
@@ -66,7 +67,7 @@ function newTimeline(app) {
     "aria-label": "Memory in use over the run. Arrows move, plus and minus zoom, Alt and arrows go from " +
       "allocation to allocation, Enter pins one.",
   });
-  const timeline = {
+  const timeline = /** @type {Timeline} its tools follow */ (/** @type {Partial<Timeline>} */ ({
     app, stage, element: el("div", { class: "timeline" }), isShown: false, lanes: [],
     lanesBox: el("div", { class: "timeline-lanes" }),
     axisCanvas: el("canvas", { class: "timeline-axis", "aria-hidden": "true" }),
@@ -74,7 +75,7 @@ function newTimeline(app) {
     lit: null, keptLit: null, hiddenCurves: new Set(), groups: null, groupsKey: "", badMark: null,
     pointer: noPointer(), clicked: null, drag: null,
     cursors: { cursor: null, cursor2: null }, places: new Map(),
-  };
+  }));
   timeline.draw = oncePerFrame(() => drawTimeline(timeline));
   timeline.drawOver = oncePerFrame(() => drawOvers(timeline));
   timeline.currentLane = () => currentLane(timeline);
@@ -83,6 +84,7 @@ function newTimeline(app) {
   return timeline;
 }
 
+/** @param {Timeline} timeline @param {ViewState} state @param {Changed} changed */
 function updateTimeline(timeline, state, changed) {
   if (changed.has("device") || changed.has("what")) forgetPictures(timeline);
   if (changed.has("device") || changed.has("axis")) timeline.places = new Map();
@@ -95,7 +97,10 @@ function updateTimeline(timeline, state, changed) {
   timeline.draw();
 }
 
-/** The next picture is asked for at once, not only when the frame is drawn: that is half a frame sooner. */
+/**
+ * The next picture is asked for at once, not only when the frame is drawn: that is half a frame sooner.
+ * @param {Timeline} timeline @param {ViewState} state
+ */
 function askAhead(timeline, state) {
   if (!timeline.isShown || timeline.whole === null) return;
   const view = viewOf(timeline, state, timeline.whole);
@@ -105,17 +110,23 @@ function askAhead(timeline, state) {
   }
 }
 
+/** @param {Timeline} timeline */
 function forgetPictures(timeline) {
+  /** @type {Partial<Lane>} */
   const nothing = { coarse: null, coarseKey: "", picture: null, askedKey: "", shownKey: "" };
   for (const lane of timeline.lanes) Object.assign(lane, nothing);
 }
 
+/** @param {Timeline} timeline */
 function currentLane(timeline) {
   const { file } = timeline.app.store.state;
   return timeline.lanes.find((lane) => lane.source.index === file) ?? timeline.lanes[0] ?? null;
 }
 
-/** Lanes are the files that can be asked; each keeps its own as long as its file is open. */
+/**
+ * Lanes are the files that can be asked; each keeps its own as long as its file is open.
+ * @param {Timeline} timeline
+ */
 function matchLanes(timeline) {
   const { app } = timeline;
   const ready = app.files.filter((entry) => entry.engine !== null);
@@ -137,6 +148,7 @@ function matchLanes(timeline) {
   if (!isSame) timeline.lanesBox.replaceChildren(...lanes.map((lane) => lane.element));
 }
 
+/** @param {Timeline} timeline @param {FileEntry} entry */
 function newLane(timeline, entry) {
   const lane = createLane({ engine: entry.engine, name: entry.name, entry, index: -1 }, {
     changed: () => laneChanged(timeline, lane),
@@ -147,6 +159,7 @@ function newLane(timeline, entry) {
   return lane;
 }
 
+/** @param {Timeline} timeline @param {Lane} lane */
 function laneChanged(timeline, lane) {
   if (lane === currentLane(timeline) && lane.picture !== null) {
     showFound(timeline.search, lane.picture.marked, lane.picture.isMarking);
@@ -154,7 +167,10 @@ function laneChanged(timeline, lane) {
   timeline.draw();
 }
 
-/** A search that makes no sense is said at the field; the picture goes on without it. */
+/**
+ * A search that makes no sense is said at the field; the picture goes on without it.
+ * @param {Timeline} timeline @param {Lane} lane @param {Error} error
+ */
 function laneFailed(timeline, lane, error) {
   const { view } = timeline;
   if (view.mark !== "") {
@@ -169,10 +185,12 @@ function laneFailed(timeline, lane, error) {
 
 /**
  * Marks come in two steps: what the whole page wants, then, where there are more named ranges, most of them.
+ * @param {Timeline} timeline @param {Lane} lane
  */
 async function askMarks(timeline, lane) {
   const { device } = lane;
   const { engine } = lane.source;
+  /** @param {Replies.MarksReply} marks */
   const take = (marks) => {
     if (device !== lane.device) return;
     lane.marks = marks;
@@ -191,6 +209,7 @@ async function askMarks(timeline, lane) {
 
 // ---- what is shown ----
 
+/** @param {Timeline} timeline @param {ViewState} state @param {Extent} whole */
 function viewOf(timeline, state, whole) {
   const mark = state.search === "" ? "" : filterOfSearch(state.search);
   const isWhole = state.x0 === null || state.x1 === null || state.x1 <= state.x0;
@@ -204,7 +223,10 @@ function viewOf(timeline, state, whole) {
   };
 }
 
-/** All lanes together, each where it stands on the shared axis; null until one has told. */
+/**
+ * All lanes together, each where it stands on the shared axis; null until one has told.
+ * @param {Timeline} timeline
+ */
 function wholeOfLanes(timeline) {
   const { axis } = timeline.app.store.state;
   const told = timeline.lanes.filter((lane) => lane.coarse !== null && lane.coarse.axis === axis);
@@ -215,7 +237,10 @@ function wholeOfLanes(timeline) {
   };
 }
 
-/** By time, lanes of one program can stand where the clock says; else all begin at 0. */
+/**
+ * By time, lanes of one program can stand where the clock says; else all begin at 0.
+ * @param {Timeline} timeline
+ */
 function alignLanes(timeline) {
   const isByClock = timeline.app.store.state.axis === "time" && timeline.alignment === "clock";
   const firsts = timeline.lanes.map((lane) => lane.marks?.first_us ?? null).filter((us) => us !== null);
@@ -225,6 +250,7 @@ function alignLanes(timeline) {
   }
 }
 
+/** @param {Timeline} timeline */
 function placeAll(timeline) {
   const width = timeline.stage.clientWidth;
   const gutter = width < 560 ? 58 : 70;
@@ -239,6 +265,7 @@ function placeAll(timeline) {
   timeline.gutter = gutter;
 }
 
+/** @param {Timeline} timeline */
 function drawTimeline(timeline) {
   if (!timeline.isShown || timeline.stage.clientWidth === 0) return;
   const { state } = timeline.app.store;
@@ -264,7 +291,10 @@ function drawTimeline(timeline) {
   drawOvers(timeline);
 }
 
-/** The picture has moved below the pointer, or, for the crosshair, with it. */
+/**
+ * The picture has moved below the pointer, or, for the crosshair, with it.
+ * @param {Timeline} timeline
+ */
 function followPointer(timeline) {
   const { pointer, view } = timeline;
   const { lane } = pointer;
@@ -280,6 +310,7 @@ function followPointer(timeline) {
   pointAt(timeline, lane, x, plot.top + y, pointer.isCrosshair);
 }
 
+/** @param {Timeline} timeline @param {TimelineView} view */
 function drawSharedAxis(timeline, view) {
   const { plotWidth } = timeline;
   const key = JSON.stringify([view.range, view.axis, plotWidth, themeToken("axis"), devicePixelRatio]);
@@ -294,6 +325,7 @@ function drawSharedAxis(timeline, view) {
   });
 }
 
+/** @param {Timeline} timeline */
 function drawOvers(timeline) {
   const { view, pointer, cursors } = timeline;
   if (view === null || !timeline.isShown) return;
@@ -313,7 +345,10 @@ function drawOvers(timeline) {
 
 // ---- what follows the state ----
 
-/** The legend's groups; a group keeps its colour under a filter, and in the lanes of other files. */
+/**
+ * The legend's groups; a group keeps its colour under a filter, and in the lanes of other files.
+ * @param {Timeline} timeline @param {ViewState} state
+ */
 async function followGroups(timeline, state) {
   const { app } = timeline;
   const lane = currentLane(timeline);
@@ -337,23 +372,30 @@ async function followGroups(timeline, state) {
   }
 }
 
-/** A reply of `groups` in which each has the colour it has without the filter; new ones take free colours. */
+/**
+ * A reply of `groups` in which each has the colour it has without the filter; new ones take free colours.
+ * @param {App} app @param {string} filter
+ * @returns {Promise<ColouredGroups>}
+ */
 async function colouredGroups(app, filter) {
   const reply = await app.groups();
   const all = filter === "" ? reply : await app.groups({ filter: null });
   const known = new Map(all.groups.map((group) => [group.label, group.index]));
   const taken = new Set(reply.groups.map((group) => known.get(group.label)));
   const free = [...Array(GROUP_COLOURS).keys()].filter((colour) => !taken.has(colour));
+  /** @param {Replies.LegendGroup} group */
   const colourOf = (group) => known.get(group.label) ?? free.shift() ?? GROUP_COLOURS;
   return { ...reply, groups: reply.groups.map((group) => ({ ...group, colour: colourOf(group) })) };
 }
 
+/** @param {Array<{index: number, colour?: number}>} groups */
 function coloursByIndex(groups) {
   const colours = Array.from({ length: GROUP_COLOURS + 1 }, () => GROUP_COLOURS);
   for (const group of groups) colours[group.index] = group.colour;
   return colours;
 }
 
+/** @param {Lane} lane @param {ColouredGroups|null} groups @param {ViewState} state */
 async function followLaneGroups(lane, groups, state) {
   lane.colourOf = lane.groups = null;
   if (groups === null) return;
@@ -368,9 +410,10 @@ async function followLaneGroups(lane, groups, state) {
   lane.colourOf = coloursByIndex(known.map((group) => ({ ...group, colour: byLabel.get(group.label) })));
 }
 
+/** @param {Timeline} timeline @param {ViewState} state */
 function followCursors(timeline, state) {
   const lane = currentLane(timeline);
-  for (const key of ["cursor", "cursor2"]) {
+  for (const key of /** @type {const} */ (["cursor", "cursor2"])) {
     const event = state[key];
     if (event === null || lane === null) timeline.cursors[key] = null;
     else followCursor(timeline, lane, key, event);
@@ -378,6 +421,7 @@ function followCursors(timeline, state) {
   timeline.showRange(state);
 }
 
+/** @param {Timeline} timeline @param {Lane} lane @param {"cursor"|"cursor2"} key @param {number} event */
 function followCursor(timeline, lane, key, event) {
   const known = knownPlace(timeline, lane, event);
   if (known !== null) {
@@ -388,7 +432,10 @@ function followCursor(timeline, lane, key, event) {
   placeOfLaneEvent(timeline, lane, event).then(() => timeline.draw(), () => {});
 }
 
-/** Where an event stands on the lane's axis, where that is known without a question; else null. */
+/**
+ * Where an event stands on the lane's axis, where that is known without a question; else null.
+ * @param {Timeline} timeline @param {Lane} lane @param {number} event
+ */
 function knownPlace(timeline, lane, event) {
   if (timeline.app.store.state.axis === "event") return event < 0 ? -1 : event + 0.5;
   if (event < 0) return 0;
@@ -396,16 +443,24 @@ function knownPlace(timeline, lane, event) {
   return typeof place === "number" ? place : null;
 }
 
-/** The same; times are asked for, each once. */
+/**
+ * The same; times are asked for, each once.
+ * @param {Timeline} timeline @param {Lane} lane @param {number} event
+ * @returns {Promise<number>}
+ */
 function placeOfLaneEvent(timeline, lane, event) {
   const known = knownPlace(timeline, lane, event);
   if (known !== null) return Promise.resolve(known);
   const { places } = timeline;
   const key = `${lane.source.index} ${event}`;
   if (!places.has(key)) places.set(key, askPlace(timeline, lane, event, key));
-  return places.get(key);
+  return /** @type {Promise<number>} a number would be known */ (places.get(key));
 }
 
+/**
+ * @param {Timeline} timeline @param {Lane} lane @param {number} event @param {string} key
+ * @returns {Promise<number>}
+ */
 async function askPlace(timeline, lane, event, key) {
   const { places } = timeline;
   const { device } = lane;
@@ -418,6 +473,7 @@ async function askPlace(timeline, lane, event, key) {
   return place;
 }
 
+/** @param {Timeline} timeline @param {boolean} isBackwards */
 async function stepSearch(timeline, isBackwards) {
   const { app, view } = timeline;
   const lane = currentLane(timeline);
@@ -438,7 +494,10 @@ async function stepSearch(timeline, isBackwards) {
   }
 }
 
-/** Escape: the crosshair, the light, the range, the pin, one after another. */
+/**
+ * Escape: the crosshair, the light, the range, the pin, one after another.
+ * @param {Timeline} timeline
+ */
 function letGo(timeline) {
   const { app } = timeline;
   const { state } = app.store;

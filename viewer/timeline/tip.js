@@ -8,12 +8,15 @@ import { bytesText, countText, eventText, pluralText, timeText } from "../shared
 import { groupColour } from "../shared/palette.js";
 
 /**
- * @returns {{element: HTMLElement, hide: () => void, show: (lines: Array, place: object, row?: object) =>
- * void}}
+ * @returns {TimelineTip}
  */
 export function createTimelineTip() {
   const element = el("div", { class: "timeline-tip", role: "presentation", hidden: true });
   const hide = () => { element.hidden = true; };
+  /**
+   * @param {Child[]} lines @param {TipPlace} place
+   * @param {Replies.Picked|null} [row]
+ */
   const show = (lines, place, row = null) => {
     fill(element, lines);
     element.dataset.row = row === null ? "" : String(row.row);
@@ -27,6 +30,7 @@ export function createTimelineTip() {
 /**
  * Beside the pointer, on the side with room; never over it. place: {x, y, width, height} within the tip's
  * parent.
+ * @param {HTMLElement} element @param {TipPlace} place
  */
 function moveTip(element, place) {
   const { offsetWidth: width, offsetHeight: height } = element;
@@ -39,9 +43,9 @@ function moveTip(element, place) {
 
 /**
  * Lines for a place of the picture.
- * @param {object} hit  of hitPicture
- * @param {object|null} picked  reply of `pick` for it; null: still on its way
- * @param {{by: string, what: string, groups: object[], place: string}} look
+ * @param {Hit} hit @param {Replies.PickReply|null} picked  null: still on its way
+ * @param {TipLook} look
+ * @returns {Child[]}
  */
 export function tipLines(hit, picked, look) {
   const foot = tipFoot(hit, look);
@@ -65,7 +69,10 @@ export function tipLines(hit, picked, look) {
   ];
 }
 
-/** The first of them by name: neighbours need not be of one group. */
+/**
+ * The first of them by name: neighbours need not be of one group.
+ * @param {Replies.PickReply|null} picked @param {string} kind
+ */
 function severalLines(picked, kind) {
   const rows = picked.rows.map((row) => el("div", { class: "timeline-tip-row" }, [
     el("span", { class: "number" }, bytesText(row.size_bytes)),
@@ -80,13 +87,17 @@ function severalLines(picked, kind) {
   ];
 }
 
+/** @param {Hit} hit @param {TipLook} look */
 function tipFoot(hit, look) {
   return el("div", { class: "timeline-tip-foot" }, [
     el("span", {}, look.place), el("span", {}, `${bytesText(hit.total)} in all`),
   ]);
 }
 
-/** From when to when something was there, and how long that was. */
+/**
+ * From when to when something was there, and how long that was.
+ * @param {Life} row
+ */
 function lifetimeText(row) {
   const [start, end] = [row.start_event ?? null, row.end_event ?? null];
   if (start === null && end === null) return "there all the time";
@@ -97,13 +108,17 @@ function lifetimeText(row) {
   return `there from ${from} to ${to}: ${us === null ? pluralText(end - start, "event") : timeText(us)}`;
 }
 
+/** @param {Life} row */
 function lifetimeUs(row) {
   if (row.lifetime_us !== null && row.lifetime_us !== undefined) return row.lifetime_us;
   const isKnown = [row.start_us, row.end_us].every((us) => us !== null && us !== undefined);
   return isKnown ? row.end_us - row.start_us : null;
 }
 
-/** The same as one sentence, for the screen reader. */
+/**
+ * The same as one sentence, for the screen reader.
+ * @param {Hit} hit @param {Replies.PickReply|null} picked @param {TipLook} look
+ */
 export function tipSentence(hit, picked, look) {
   const where = `${look.place}, ${bytesText(hit.total)} in all`;
   if (hit.run < 0) return `${where}. Nothing here.`;

@@ -12,15 +12,23 @@ import { moveWindowTo, showWholeRun, zoomTimelineX } from "./moves.js";
 import { changeOfRange } from "./pointer.js";
 import { createSearch, showFoundStep, showSearch } from "./search.js";
 
-/** Members for the timeline: elements, and what they do. */
+/**
+ * Members for the timeline: elements, and what they do.
+ * @param {Timeline} timeline
+ * @returns {TimelineTools}
+ */
 export function createTimelineTools(timeline) {
   const { app } = timeline;
   const { state } = app.store;
+  /** @type {Array<[Replies.DrawnName, string]>} */
   const stacked = [["allocations", "Allocations"], ["segments", "Segments"]];
   const what = segmentedEl("What is stacked", stacked, state.what,
     (value) => app.store.set({ what: value, y0: null, y1: null }));
-  const axis = segmentedEl("Axis", [["event", "By event"], ["time", "By time"]], state.axis,
+  /** @type {Array<[Replies.AxisName, string]>} */
+  const axes = [["event", "By event"], ["time", "By time"]];
+  const axis = segmentedEl("Axis", axes, state.axis,
     (value) => app.store.set({ axis: value, x0: null, x1: null }));
+  /** @type {Array<[Timeline["alignment"], string]>} */
   const beginnings = [["start", "At their start"], ["clock", "By the clock"]];
   const alignment = segmentedEl("Lanes begin", beginnings, "start",
     (value) => {
@@ -56,7 +64,10 @@ export function createTimelineTools(timeline) {
   };
 }
 
-/** Brings the controls up to the state. */
+/**
+ * Brings the controls up to the state.
+ * @param {Timeline} timeline @param {ViewState} state @param {Changed} changed
+ */
 export function showTimelineTools(timeline, state, changed) {
   const { controls, legend, search } = timeline;
   controls.what.choose(state.what);
@@ -72,6 +83,7 @@ export function showTimelineTools(timeline, state, changed) {
   }
 }
 
+/** @param {Timeline} timeline @param {string} key */
 function toggleCurve(timeline, key) {
   const { hiddenCurves } = timeline;
   if (!hiddenCurves.delete(key)) hiddenCurves.add(key);
@@ -79,6 +91,7 @@ function toggleCurve(timeline, key) {
   timeline.draw();
 }
 
+/** @param {Timeline} timeline @param {number|null} group @param {boolean} isKept */
 function lightGroup(timeline, group, isKept) {
   if (isKept) {
     timeline.keptLit = group;
@@ -90,6 +103,7 @@ function lightGroup(timeline, group, isKept) {
   timeline.draw();
 }
 
+/** @param {Timeline} timeline */
 function rangeBarOf(timeline) {
   const text = el("span", {});
   const zoom = buttonEl("Zoom here", () => {
@@ -98,10 +112,10 @@ function rangeBarOf(timeline) {
   });
   const clear = iconButton("close", "Let the range go", () => timeline.app.store.set({ cursor2: null }));
   const bar = el("div", { class: "timeline-range", hidden: true }, [text, zoom, clear]);
-  bar.say = (words) => fill(text, words);
-  return bar;
+  return Object.assign(bar, { say: (/** @type {string} */ words) => fill(text, words) });
 }
 
+/** @param {Timeline} timeline @param {ViewState} state */
 function showRangeBar(timeline, state) {
   const { cursors, rangeBar, view } = timeline;
   const isOn = cursors.cursor !== null && cursors.cursor2 !== null;

@@ -3,7 +3,7 @@
 /** A reply of `picture` whose samples have all of their runs (runs.js), and what was asked for. */
 interface Picture extends Replies.PictureReply {
   /** What colours mean in it. */
-  coloured?: Replies.ColourName;
+  by?: Replies.ColourName;
   /** Whether a search was marked in it. */
   isMarking?: boolean;
 }
@@ -277,8 +277,10 @@ interface OverLook {
 
 /** What a gesture on a lane or on the axis means (gestures.js). */
 interface TimelineGestures {
+  /** factor < 1: closer. */
   zoomX(x: number, factor: number): void;
   zoomY(y: number, factor: number): void;
+  /** By pixels that the picture has to move. */
   pan(x: number, y: number): void;
   hover(x: number, y: number): void;
   leave(): void;
@@ -324,7 +326,7 @@ interface LegendActions {
 
 interface Legend {
   element: HTMLElement;
-  select: SelectChooser;
+  select: SelectChooser<Replies.ColourName>;
   curves: HTMLElement;
   groups: HTMLElement;
   head: HTMLElement;
@@ -371,4 +373,70 @@ interface WindowGrip {
   from: number;
   range: Extent;
   hasMoved: boolean;
+}
+
+// ---- the part
+
+/** What stands around the picture, and what it does (tools.js). */
+interface TimelineTools {
+  toolbar: HTMLElement;
+  search: SearchField;
+  legend: Legend;
+  minimap: Minimap;
+  rangeBar: HTMLElement & { say(words: string): void };
+  controls: {
+    what: Chooser<Replies.DrawnName>;
+    axis: Chooser<Replies.AxisName>;
+    alignment: Chooser<"start" | "clock">;
+    filter: HTMLElement;
+  };
+  light(group: number | null, isKept: boolean): void;
+  showGroups(): void;
+  showRange(state: ViewState): void;
+  showStep(reply: Replies.FindReply): void;
+  openRange(lane: Lane, range: PointedRange): void;
+}
+
+interface Timeline extends TimelineTools {
+  app: App;
+  stage: HTMLElement;
+  element: HTMLElement;
+  isShown: boolean;
+  lanes: Lane[];
+  lanesBox: HTMLElement;
+  axisCanvas: HTMLCanvasElement;
+  tip: TimelineTip;
+  view: TimelineView | null;
+  whole: Extent | null;
+  plotWidth: number;
+  gutter: number;
+  fit: TimelineFit;
+  alignment: "start" | "clock";
+  lit: number | null;
+  keptLit: number | null;
+  hiddenCurves: Set<string>;
+  groups: ColouredGroups | null;
+  groupsKey: string;
+  badMark: string | null;
+  pointer: TimelinePointer;
+  pointedKey: string;
+  clicked: { lane: Lane; hit: Hit | null } | null;
+  drag: Extent | null;
+  cursors: { cursor: number | null; cursor2: number | null };
+  places: Map<string, number | Promise<number>>;
+  axisKey: string;
+  draw(): void;
+  drawOver(): void;
+  currentLane(): Lane | null;
+  placeOfEvent(lane: Lane, event: number): Promise<number>;
+  stepSearch(isBackwards: boolean): void;
+}
+
+/** From when to when something was there. */
+interface Life {
+  start_event: number | null;
+  start_us: number | null;
+  end_event: number | null;
+  end_us: number | null;
+  lifetime_us?: number | null;
 }

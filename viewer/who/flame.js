@@ -19,17 +19,25 @@ export class FlameGraph {
   /**
    * `onfocus(path)`: somebody zoomed, to the call that `path` names ("" is all). `onmark(node)`: somebody
    * wants to see the call in the timeline. `announce(text)`: for screen readers.
+   * @param {FlameActions} actions
    */
   constructor({ onfocus, onmark, announce }) {
     this.onfocus = onfocus;
     this.onmark = onmark;
     this.announce = announce;
+    /** @type {FlameTree|null} */
     this.tree = null;
+    /** @type {FlameNode|null} */
     this.focus = null;
+    /** @type {FlameBox|null} */
     this.chosen = null; /* a box, by keys or by the pointer */
+    /** @type {FlameBox[]} */
     this.boxes = [];
+    /** @type {FlameBox[][]} the boxes by row */
+    this.rows = [];
     this.width = 0;
-    this.look = { lines: null, files: null, marks: null };
+    /** @type {FlameLook} */
+    this.look = { lines: null, files: null, marks: null, inverted: false, search: "" };
     this.tip = createPointerTip();
     this.canvas = el("canvas", { class: "flame-canvas" });
     this.space = el("div", { class: "flame-space" }, this.canvas);
@@ -52,7 +60,10 @@ export class FlameGraph {
     scroll.addEventListener("blur", () => this.choose(null));
   }
 
-  /** `look`: as FlameColours has it, and search: text */
+  /**
+   * `look`: as FlameColours has it, and search: text
+   * @param {FlameTree} tree @param {string} focusPath @param {FlameLook} look
+ */
   show(tree, focusPath, look) {
     const isSearch = look.marks !== null && look.search !== this.look.search;
     this.tree = tree;
@@ -75,6 +86,7 @@ export class FlameGraph {
     if (!isSeen) this.scroll.scrollTop = top - FLAME_ROW;
   }
 
+  /** @param {number} width */
   resize(width) {
     if (width === this.width) return;
     this.width = width;
@@ -104,23 +116,27 @@ export class FlameGraph {
 
   /** For export: {width, height, draw(paper)} of the whole graph, scrolled away or not. */
   drawing() {
+    /** @param {Paper} paper */
     const draw = (paper) => drawFlame(paper, this.boxes, this.colours, 0, null);
-    return { width: this.width, height: Math.max(1, this.rows?.length ?? 0) * FLAME_ROW, draw };
+    return { width: this.width, height: Math.max(1, this.rows.length) * FLAME_ROW, draw };
   }
 
+  /** @param {MouseEvent} event */
   boxAt(event) {
     const area = this.scroll.getBoundingClientRect();
     const x = event.clientX - area.left;
     const row = Math.floor((event.clientY - area.top + this.scroll.scrollTop) / FLAME_ROW);
-    return this.rows?.[row]?.find((box) => x >= box.x && x < box.x + Math.max(box.width, 1)) ?? null;
+    return this.rows[row]?.find((box) => x >= box.x && x < box.x + Math.max(box.width, 1)) ?? null;
   }
 
+  /** @param {MouseEvent} event */
   hover(event) {
     const box = this.boxAt(event);
     this.choose(box, event.clientX, event.clientY);
     this.scroll.classList.toggle("can-zoom", box !== null);
   }
 
+  /** @param {FlameBox} box @param {number} [x] @param {number} [y] */
   choose(box, x = 0, y = 0) {
     if (box !== this.chosen) {
       this.chosen = box;
@@ -130,6 +146,7 @@ export class FlameGraph {
     else this.tip.show(this.tipOf(box), x, y);
   }
 
+  /** @param {FlameBox} box */
   tipOf(box) {
     const { node } = box;
     if (box.small > 1) {
@@ -144,6 +161,10 @@ export class FlameGraph {
       node.selfBytes > 0 && node.children.length > 0 ? ["itself", bytesText(node.selfBytes)] : null]);
   }
 
+  /**
+   * @param {FlameBox} box @param {FlameNode|null} caller
+   * @returns {Array<[string, Child]|null>}
+ */
   tipPairs(box, caller) {
     const hasCaller = caller !== null && caller.parent !== null;
     return [
@@ -154,18 +175,23 @@ export class FlameGraph {
     ];
   }
 
+  /** @param {MouseEvent} event */
   click(event) {
     const box = this.boxAt(event);
     if (box !== null) this.zoom(box);
   }
 
-  /* A click on the call that fills the graph goes back to its caller. */
+  /**
+   * A click on the call that fills the graph goes back to its caller.
+   * @param {FlameBox} box
+   */
   zoom(box) {
     const node = box.node === this.focus && box.row === 0 ? this.focus.parent ?? this.focus : box.node;
     this.tip.hide();
     this.onfocus(flamePathText(node));
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     if (this.boxes.length === 0 || event.ctrlKey || event.metaKey || event.altKey) return;
     const box = this.chosen ?? this.boxes[0];
@@ -179,24 +205,28 @@ export class FlameGraph {
     event.stopPropagation();
   }
 
-  /* undefined: not a key that walks; null: nobody there. */
+  /**
+   * undefined: not a key that walks; null: nobody there.
+   * @param {FlameBox} box @param {string} key
+ */
   boxBeside(box, key) {
     const row = this.rows[box.row];
     const at = row.indexOf(box);
     if (key === "ArrowLeft") return row[at - 1] ?? null;
     if (key === "ArrowRight") return row[at + 1] ?? null;
     if (key === "ArrowUp") {
-      const isAbove = (one) => one.x <= box.x + 0.01 && one.x + one.width > box.x + 0.01;
+      const isAbove = (/** @type {FlameBox} */ one) => one.x <= box.x + 0.01 && one.x + one.width > box.x + 0.01;
       return this.rows[box.row - 1]?.find(isAbove) ?? null;
     }
     if (key === "ArrowDown") {
-      const isBelow = (one) => one.x >= box.x - 0.01 && one.x < box.x + box.width;
+      const isBelow = (/** @type {FlameBox} */ one) => one.x >= box.x - 0.01 && one.x < box.x + box.width;
       return this.rows[box.row + 1]?.find(isBelow) ?? null;
     }
     if (key === "Home") return this.boxes[0];
     return undefined;
   }
 
+  /** @param {FlameBox} box */
   walk(box) {
     const y = box.row * FLAME_ROW;
     const { scroll } = this;
@@ -216,6 +246,7 @@ export class FlameGraph {
     const path = [];
     for (let node = this.focus; node !== null; node = node.parent) path.unshift(node);
     this.crumbs.hidden = path.length < 2 && !this.isLost;
+    /** @param {FlameNode} node @param {number} i */
     const crumb = (node, i) => {
       const isLast = i === path.length - 1;
       return el("button", { type: "button", class: "link", "aria-current": isLast ? "location" : null,

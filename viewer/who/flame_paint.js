@@ -19,10 +19,12 @@ const FLAME_KINDS = [
   ["rest", "not told apart"],
 ];
 
+/** @param {FlameNode} node */
 function flameKind({ kind }) {
   return FLAME_KINDS.some(([known]) => known === kind) ? kind : "rest";
 }
 
+/** @param {string} path */
 function baseName(path) {
   return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 }
@@ -30,6 +32,7 @@ function baseName(path) {
 /**
  * Which file has which colour: those that hold most, in that order. Gives Map file -> index, at most as many
  * as colours.
+ * @param {FlameNode} root
  */
 export function rankFlameFiles(root) {
   const bytes = new Map();
@@ -45,43 +48,60 @@ export function rankFlameFiles(root) {
   return new Map(order.map(([file], index) => [file, index]));
 }
 
+/** @param {FlameNode} node */
 function flameFile(node) {
   const file = node.frame?.file ?? "";
   return file === "" || file === "??" ? null : file;
 }
 
-/** Which lines have which colour in the timeline's legend, from the reply of "groups": Map line -> index. */
+/**
+ * Which lines have which colour in the timeline's legend, from the reply of "groups": Map line -> index.
+ * @param {Replies.GroupsReply|null} reply
+ */
 export function flameLines(reply) {
   const known = (reply?.groups ?? []).filter((group) => group.key !== null && group.index < GROUP_COLOURS);
-  return new Map(known.map((group) => [lineKey(group.key), group.index]));
+  return new Map(known.map((group) => [lineKey(/** @type {Replies.Frame} by line */ (group.key)), group.index]));
 }
 
-/* What the next calls of the user's own code hold below a call. */
+/**
+ * What the next calls of the user's own code hold below a call.
+ * @param {FlameNode} node
+ */
 function heldByCallees(node) {
   let bytes = 0;
   for (const child of node.children) bytes += child.kind === "user" ? child.bytes : heldByCallees(child);
   return bytes;
 }
 
+/** @param {FlameNode} node */
 function hasUserCaller(node) {
   for (let at = node.parent; at !== null; at = at.parent) if (at.kind === "user") return true;
   return false;
 }
 
-/* What a call holds on its own account, as grouping by line has it: the innermost line of the user's owns
- * the bytes. */
+/**
+ * What a call holds on its own account, as grouping by line has it: the innermost line of the user's owns
+ * the bytes.
+ * @param {FlameNode} node @param {boolean} inverted
+ */
 function ownBytes(node, inverted) {
   if (node.kind !== "user") return node.bytes;
   if (inverted) return hasUserCaller(node) ? 0 : node.bytes;
   return node.bytes - heldByCallees(node);
 }
 
-/* As the engine groups by line: by the function where there is no line, and in the backward pass. */
+/**
+ * As the engine groups by line: by the function where there is no line, and in the backward pass.
+ * @param {FrameWords & {kind?: string|null}} frame
+ */
 function lineKey({ kind, file, line, function: name }) {
   return line === null || kind === "backward" ? name : `${file}\n${line}`;
 }
 
-/** [{colour, text}] for what a graph shows. `look` as in FlameColours. */
+/**
+ * [{colour, text}] for what a graph shows. `look` as in FlameColours.
+ * @param {FlameNode} root @param {FlameLook} look
+ */
 export function flameLegend(root, { files, lines, inverted }) {
   if (lines !== null) return lineLegend(root, lines, inverted);
   if (files !== null) {
@@ -101,7 +121,10 @@ export function flameLegend(root, { files, lines, inverted }) {
 
 const LEGEND_LINES = 6;
 
-/* The biggest lines that are there; the table and the timeline name all of them. */
+/**
+ * The biggest lines that are there; the table and the timeline name all of them.
+ * @param {FlameNode} root @param {Map<string, number>} lines @param {boolean} inverted
+ */
 function lineLegend(root, lines, inverted) {
   const found = new Map();
   const visit = [root];
@@ -117,11 +140,15 @@ function lineLegend(root, lines, inverted) {
     .map(([index, { text }]) => ({ colour: groupColour(index), text }));
 }
 
-/* A shade of the kind's colour that the function's name gives, so that neighbours can be told apart. */
+/**
+ * A shade of the kind's colour that the function's name gives, so that neighbours can be told apart.
+ * @param {FlameNode} node
+ */
 function kindColour(node) {
   return mixedColour(themeToken(`flame-${flameKind(node)}`), themeToken("canvas"), (node.path % 4) * 0.06);
 }
 
+/** @param {FlameNode} node @param {Map<string, number>|null} files */
 function fileColour(node, files) {
   const file = flameFile(node);
   return file === null || !files.has(file) ? themeToken("others") : groupColour(files.get(file));
@@ -132,13 +159,17 @@ function fileColour(node, files) {
  * Map|null, marks: (node) => bool|null, inverted}; without lines and files the kind of a frame is its colour.
  */
 export class FlameColours {
+  /** @param {FlameLook} look */
   constructor(look) {
     this.look = look;
     this.inks = new Map();
     this.ofLines = new Map();
   }
 
-  /* That of its line; what a line calls in packages has a paler one, who calls it none. */
+  /**
+   * That of its line; what a line calls in packages has a paler one, who calls it none.
+   * @param {FlameNode} node
+   */
   lineColour(node) {
     let known = this.ofLines.get(node);
     if (known === undefined) {
@@ -148,6 +179,7 @@ export class FlameColours {
     return known;
   }
 
+  /** @param {FlameNode} node */
   newLineColour(node) {
     const { lines, inverted } = this.look;
     const index = node.frame === null ? undefined : lines.get(lineKey(node.frame));
@@ -159,6 +191,7 @@ export class FlameColours {
     return { colour: mixedColour(groupColour(caller), themeToken("canvas"), 0.4), index: caller };
   }
 
+  /** @param {FlameBox} box */
   fillOf(box) {
     const { lines, files, marks } = this.look;
     if (box.small > 1) return themeToken("flame-small");
@@ -169,7 +202,10 @@ export class FlameColours {
     return marks(box.node) ? themeToken("marked") : mixedColour(plain, themeToken("canvas"), 0.6);
   }
 
-  /* The second ink is as faint as can still be read well. */
+  /**
+   * The second ink is as faint as can still be read well.
+   * @param {string} fill
+   */
   inksOn(fill) {
     if (!this.inks.has(fill)) {
       const first = inkOn(fill);
@@ -190,6 +226,7 @@ export class FlameColours {
 /* Widths of characters: a graph has thousands of words, and measuring each is what would cost most. */
 const flameWidths = new Map();
 
+/** @param {Paper} paper @param {string} text @param {PaperText} type */
 function flameTextWidth(paper, text, type) {
   let width = 0;
   for (const character of text) {
@@ -204,6 +241,7 @@ function flameTextWidth(paper, text, type) {
   return width;
 }
 
+/** @param {Paper} paper @param {string} text @param {number} room @param {PaperText} type */
 function cutFlameText(paper, text, room, type) {
   const whole = text.length > 400 ? text.slice(0, 400) : text;
   if (flameTextWidth(paper, whole, type) <= room) return whole;
@@ -217,7 +255,11 @@ function cutFlameText(paper, text, room, type) {
   return end < 2 ? "" : `${whole.slice(0, end)}…`;
 }
 
-/* The function first, then the place, as far as there is room. */
+/**
+ * The function first, then the place, as far as there is room.
+ * @param {Paper} paper @param {FlameBox} box @param {number} y @param {FlameInks} inks
+ * @param {boolean} isFocus
+ */
 function drawFlameWords(paper, box, y, inks, isFocus) {
   const room = box.width - 9;
   if (room < 14) return;
@@ -233,7 +275,11 @@ function drawFlameWords(paper, box, y, inks, isFocus) {
   paper.text(place, box.x + 4 + room - left, y + FLAME_ROW / 2 - 0.5, { ...FLAME_TYPE, colour: inks.second });
 }
 
-/** Draws boxes, `top` rows of pixels scrolled away. `chosen`: the box with a frame around it, or null. */
+/**
+ * Draws boxes, `top` rows of pixels scrolled away. `chosen`: the box with a frame around it, or null.
+ * @param {Paper} paper @param {FlameBox[]} boxes @param {FlameColours} colours @param {number} top
+ * @param {FlameBox|null} chosen
+ */
 export function drawFlame(paper, boxes, colours, top, chosen) {
   for (const box of boxes) {
     const y = box.row * FLAME_ROW - top;

@@ -5,6 +5,8 @@
  * A node is {name, place, kind, frame, parent, children (biggest first), bytes, count, selfBytes, depth, path};
  * `frame` has function, file and line, and is null where there is none; `path` is a number that equal calls
  * share at every moment, for the address bar. Invariant: bytes = selfBytes + the bytes of the children.
+ * @param {Replies.Node} row @param {FlameNode|null} parent
+ * @returns {FlameNode}
  */
 
 function flameNode(row, parent) {
@@ -14,8 +16,13 @@ function flameNode(row, parent) {
     selfBytes: row.self_bytes, depth: parent === null ? 0 : parent.depth + 1, path: row.id };
 }
 
-/** {root, shown: how many calls are drawn as themselves} */
+/**
+ * {root, shown: how many calls are drawn as themselves}
+ * @param {Replies.TreeReply} reply
+ * @returns {FlameTree}
+ */
 export function buildFlameTree(reply) {
+  /** @type {FlameNode[]} */
   const nodes = [];
   for (const row of reply.nodes) {
     const node = flameNode(row, row.parent === null ? null : nodes[row.parent]);
@@ -29,7 +36,10 @@ export function buildFlameTree(reply) {
   return { root: nodes[0], shown: nodes.filter((node) => node.kind !== "rest").length };
 }
 
-/** The node whose path is `path`, or null. */
+/**
+ * The node whose path is `path`, or null.
+ * @param {FlameNode} root @param {string} path
+ */
 export function findFlamePath(root, path) {
   const order = [root];
   for (let i = 0; i < order.length; i++) {
@@ -39,6 +49,7 @@ export function findFlamePath(root, path) {
   return null;
 }
 
+/** @param {FlameNode} node */
 export function flamePathText(node) {
   return node.parent === null ? "" : node.path.toString(36);
 }
@@ -47,8 +58,11 @@ export function flamePathText(node) {
  * Boxes as wide as their bytes: [{node, x, width, row, small}], from `focus` (row 0) down. What is narrower
  * than `least` shares one box with its equally narrow siblings: `small` is their number, and its node the
  * caller.
+ * @param {FlameNode} focus @param {number} width @param {number} least
+ * @returns {FlameBox[]}
  */
 export function layoutFlame(focus, width, least) {
+  /** @type {FlameBox[]} */
   const boxes = [];
   if (focus.bytes <= 0) return boxes;
   const scale = width / focus.bytes;
@@ -59,6 +73,7 @@ export function layoutFlame(focus, width, least) {
   return boxes;
 }
 
+/** @param {FlameBox[]} boxes @param {FlameBox} box @param {number} scale @param {number} least */
 function layoutFlameCalls(boxes, box, scale, least) {
   const children = box.node.children;
   let x = box.x;
@@ -72,6 +87,10 @@ function layoutFlameCalls(boxes, box, scale, least) {
   layoutFlameSmall(boxes, box, children.slice(next), x, scale);
 }
 
+/**
+ * @param {FlameBox[]} boxes @param {FlameBox} box @param {FlameNode[]} nodes @param {number} x
+ * @param {number} scale
+ */
 function layoutFlameSmall(boxes, box, nodes, x, scale) {
   const bytes = nodes.reduce((sum, node) => sum + node.bytes, 0);
   if (bytes * scale < 0.5) return;

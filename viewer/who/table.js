@@ -6,6 +6,7 @@ import { groupColour } from "../shared/palette.js";
 import { shareBar, SortTable } from "../shared/table.js";
 import { bothFilters } from "./words.js";
 
+/** @type {Array<[Replies.ByName, string]>} */
 const WHO_GROUPS = [
   ["line", "line of code"], ["stack", "call stack"], ["stream", "stream"], ["pool", "memory pool"],
   ["size", "size"], ["category", "category"], ["annotation", "annotation"], ["lifetime", "lifetime"],
@@ -15,27 +16,40 @@ const WHO_MORE_ROWS = 20;
 const WHO_NAMES = { line: "Line", stack: "Innermost line of the stack", stream: "Stream", pool: "Pool",
   size: "Size", category: "Category", annotation: "Annotation", lifetime: "Lifetime" };
 
-/** By what the table groups: "everyone on its own" is for pictures. */
+/**
+ * By what the table groups: "everyone on its own" is for pictures.
+ * @param {ViewState} state
+ */
 export function whoTableBy(state) {
   return state.by === "allocation" ? "line" : state.by;
 }
 
-/* Which allocations a group counts: {at, filter} of the method "allocations", or null. */
+/**
+ * Which allocations a group counts: {at, filter} of the method "allocations", or null.
+ * @param {WhoParams} params @param {string} filter @returns {Params|null}
+ */
 function whoMembers(params, filter) {
   const { at, since, measure } = params;
   const own = bothFilters(params.filter, filter);
   const inUse = measure === undefined || measure === "live";
   if (inUse) return { at, filter: own };
-  if (measure === "grown") return { at, filter: bothFilters(own, `event>=${since + 1}`) };
+  if (measure === "grown") return { at, filter: bothFilters(own, `event>=${Number(since) + 1}`) };
   if (measure !== "allocated") return null;
-  return { at: null, filter: bothFilters(own, `event>=${since + 1} event<=${at}`) };
+  return { at: null, filter: bothFilters(own, `event>=${Number(since) + 1} event<=${at}`) };
 }
 
 export class WhoTable {
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
     this.top = WHO_FIRST_ROWS;
+    /** @type {Replies.LiveReply|null} */
     this.reply = null;
+    /** @type {Replies.MeasureName} */
+    this.measure = "live";
+    /** @type {Replies.GroupsReply|null} */
+    this.legend = null;
+    this.onmore = () => {};
     this.colours = new Map();
     this.by = selectEl("Group by", WHO_GROUPS, "line", (by) => app.store.set({ by }));
     this.total = el("span", { class: "faint" });
@@ -47,10 +61,12 @@ export class WhoTable {
       [el("div", { class: "who-table-head" }, [this.by, this.total]), this.table.element, this.rest]);
   }
 
+  /** @param {Replies.ByName} by @param {Replies.MeasureName} measure @returns {Array<TableColumn<WhoRow>>} */
   columns(by, measure) {
     const isAverage = measure === "average";
     const bytes = isAverage ? "Mean bytes" : "Bytes";
-    const meanSize = (group) =>
+    /** @param {WhoRow} group */
+    const meanSize = (/** @type {WhoRow} */ group) =>
       (isAverage || group.count === 0 ? null : Math.round(group.bytes / group.count));
     return [
       { key: "label", title: WHO_NAMES[by] ?? "Group", value: (group) => group.text,
@@ -66,6 +82,7 @@ export class WhoTable {
     ];
   }
 
+  /** @param {WhoRow} group */
   labelCell(group) {
     const colour = this.colours.get(group.label);
     const swatch = el("span", { class: "swatch", "aria-hidden": "true" });
@@ -75,8 +92,9 @@ export class WhoTable {
     return el("span", { class: "who-name", title: group.long_label ?? group.text }, [swatch, text]);
   }
 
+  /** @param {Replies.LiveReply} reply @param {WhoParams} params */
   show(reply, params) {
-    const measure = params.measure ?? "live";
+    const measure = /** @type {Replies.MeasureName|undefined} */ (params.measure) ?? "live";
     this.params = params;
     if (this.reply?.by !== reply.by || this.measure !== measure) {
       this.table.setColumns(this.columns(reply.by, measure));
@@ -91,6 +109,7 @@ export class WhoTable {
     this.showRest(reply.rest);
   }
 
+  /** @param {Replies.LiveReply["rest"]} rest */
   showRest(rest) {
     this.rest.hidden = rest.groups === 0;
     const words = `and ${pluralText(rest.groups, "smaller group")} with ${bytesText(rest.bytes)} in ` +
@@ -102,17 +121,22 @@ export class WhoTable {
     fill(this.rest, [el("span", {}, words), buttonEl("Show all", showAll, { class: "link" })]);
   }
 
-  /* A group has the colour that it has in the timeline's legend; without a reply: the theme is another one. */
+  /**
+   * A group has the colour that it has in the timeline's legend; without a reply: the theme is another one.
+   * @param {Replies.GroupsReply|null} [reply]
+   */
   setColours(reply = this.legend) {
     this.legend = reply;
     this.colours = new Map((reply?.groups ?? []).map((group) => [group.label, groupColour(group.index)]));
     if (this.reply !== null) this.table.show(this.table.rows);
   }
 
+  /** @param {WhoRow} group */
   detail(group) {
     const place = el("div", { class: "who-stack" }, el("p", { class: "faint" }, "…"));
     const { filter } = group;
     const { app } = this;
+    /** @param {Partial<ViewState>} patch */
     const toTimeline = (patch) => app.jump({ ...patch, part: "timeline" });
     const buttons = filter === null ? [] : [
       buttonEl("Mark in timeline", () => toTimeline({ search: filter }), { title: `Search: ${filter}` }),
@@ -127,7 +151,10 @@ export class WhoTable {
         [place, list])]);
   }
 
-  /* The rows come with one frame each; the whole stack is asked for when it is wanted. */
+  /**
+   * The rows come with one frame each; the whole stack is asked for when it is wanted.
+   * @param {WhoRow} group @param {HTMLElement} place
+ */
   async fillStack(group, place) {
     try {
       const reply = await this.app.engine().ask("live",
@@ -142,7 +169,10 @@ export class WhoTable {
     this.table.detailChanged();
   }
 
-  /* The biggest single allocations of the group, where the engine can be asked for just these. */
+  /**
+   * The biggest single allocations of the group, where the engine can be asked for just these.
+   * @param {string} filter @param {HTMLElement} list
+ */
   async fillMembers(filter, list) {
     const members = whoMembers(this.params, filter);
     if (members === null) return;
@@ -158,6 +188,7 @@ export class WhoTable {
     this.table.detailChanged();
   }
 
+  /** @param {Replies.Allocation} row */
   memberButton(row) {
     const words = [el("span", { class: "mono" }, row.name),
       el("span", { class: "second" }, bytesText(row.size_bytes))];
@@ -165,7 +196,10 @@ export class WhoTable {
   }
 }
 
-/** The rows of a table for a CSV, and in one line what it leaves out. */
+/**
+ * The rows of a table for a CSV, and in one line what it leaves out.
+ * @param {WhoTable} whoTable
+ */
 export function whoCsvRows(whoTable) {
   const rows = whoTable.table.csvRows();
   const { rest, bytes } = whoTable.reply;

@@ -62,16 +62,12 @@ interface LegendEntry {
   text: string;
 }
 
-/** What is asked: of a moment, or of the change between two. */
-interface WhoQuestion {
-  at: number | string;
-  since: number | null;
-  measure: Replies.MeasureName;
-}
-
 /** A group as a row of the table. */
 interface WhoRow extends Replies.Group {
   rank: number;
   text: string;
   id: string;
 }
+
+/** Whether a frame has what a term of a filter asks for. */
+type FrameTerm = (frame: FrameWords) => boolean;

@@ -20,18 +20,27 @@ import { bothFilters, frameMarks, whoSentence } from "./words.js";
 const WHO_TREE_FIRST = 12000;
 const WHO_TREE_MORE = 4;
 
+/** @type {Array<["line"|"kind"|"file", string]>} */
 const WHO_COLOURS = [["line", "line, as in the timeline"], ["kind", "kind of frame"], ["file", "file"]];
+/** @type {Array<[Replies.TreeReply["frames"], string]>} */
 const WHO_FRAMES = [["calls", "your calls"], ["python", "all of Python"], ["all", "everything"]];
 
 class WhoPart {
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
     this.questions = new PartQuestions(app);
     this.treeTop = WHO_TREE_FIRST;
+    /** @type {Replies.TreeReply["frames"]} */
     this.frames = "calls";
+    /** @type {"line"|"kind"|"file"} */
     this.colourBy = "line";
+    /** @type {Map<string, number>} */
     this.lines = new Map();
+    /** @type {Replies.TreeReply|null} */
     this.reply = null;
+    /** @type {string|null} a search that found nothing */
+    this.unfound = null;
     this.moment = new MomentChoice(app);
     this.flame = new FlameGraph({ onfocus: (focus) => app.jump({ focus }),
       onmark: (node) => this.markCall(node), announce: (text) => app.announce(text) });
@@ -89,6 +98,7 @@ class WhoPart {
     this.flame.tip.hide();
   }
 
+  /** @param {ViewState} state @param {Changed} changed */
   update(state, changed) {
     if (this.app.engine() === null) return;
     if (this.questions.isOfAnotherFile() || changed.has("device")) this.forget();
@@ -111,6 +121,7 @@ class WhoPart {
     this.table.top = WHO_FIRST_ROWS;
   }
 
+  /** @param {ViewState} state */
   async askTree(state) {
     const { frames, treeTop: top } = this;
     const params = { ...whoParams(this.app, state), frames, inverted: state.inverted, top };
@@ -134,6 +145,7 @@ class WhoPart {
     this.graph.setAttribute("aria-busy", "false");
   }
 
+  /** @param {ViewState} state */
   async askTable(state) {
     const asked = { ...whoParams(this.app, state), by: whoTableBy(state), frames: 1 };
     const params = { ...asked, top: this.table.top };
@@ -147,7 +159,10 @@ class WhoPart {
     }
   }
 
-  /* How much of what is shown has what is searched for: the engine says it, to the byte. */
+  /**
+   * How much of what is shown has what is searched for: the engine says it, to the byte.
+   * @param {ViewState} state
+   */
   async askSearch(state) {
     const search = state.search.trim();
     const filter = bothFilters(state.filter, search);
@@ -171,13 +186,17 @@ class WhoPart {
     }
   }
 
-  /* What nothing is found for marks nothing, even if some frames have some of its words. */
+  /**
+   * What nothing is found for marks nothing, even if some frames have some of its words.
+   * @param {string} search
+   */
   showUnfound(search) {
-    if (search === (this.unfound ?? null)) return;
+    if (search === (this.unfound)) return;
     this.unfound = search;
     this.showTree();
   }
 
+  /** @param {ViewState} state */
   async askColours(state) {
     if (!this.questions.isNew("colours", [state.by, state.filter, this.app.device()])) return;
     try {
@@ -214,6 +233,7 @@ class WhoPart {
     setText(this.words, sentence.rest);
   }
 
+  /** @param {LegendEntry[]} entries */
   showLegend(entries) {
     this.legendEntries = entries;
     fill(this.legend, entries.map(({ colour, text }) => {
@@ -244,12 +264,14 @@ class WhoPart {
     this.askTree(this.app.store.state);
   }
 
+  /** @param {string} filter */
   showFilter(filter) {
     this.filterChip.hidden = filter === "";
     const words = el("span", { class: "cut" }, `Only ${filter}`);
     if (filter !== "") fill(this.filterChip, [words, iconEl("close")]);
   }
 
+  /** @param {Error|null} error */
   showFail(error) {
     this.fail.hidden = error === null;
     this.content.hidden = error !== null;
@@ -258,12 +280,16 @@ class WhoPart {
     fill(this.fail, el("div", { class: "message bad", role: "alert" }, words));
   }
 
-  /* Marks in the timeline what has a frame like this one in its stack. */
+  /**
+   * Marks in the timeline what has a frame like this one in its stack.
+   * @param {FlameNode} node
+   */
   markCall({ frame }) {
     const terms = [frame.file, frame.function].filter((text) => text && !text.includes('"'));
     this.app.jump({ search: terms.map((text) => `"${text}"`).join(" "), part: "timeline" });
   }
 
+  /** @param {Replies.TreeReply["frames"]} frames */
   setFrames(frames) {
     this.frames = frames;
     this.askTree(this.app.store.state);
@@ -284,6 +310,7 @@ class WhoPart {
     const graph = this.flame.drawing();
     const width = Math.max(graph.width, 480);
     const top = 66;
+    /** @param {Paper} paper */
     const draw = (paper) => {
       paper.rect(0, 0, width, graph.height + top + 12, themeToken("canvas"));
       paper.text(this.figure.textContent, 8, 20, { size: 16, weight: 600, colour: themeToken("text") });
@@ -310,6 +337,10 @@ class WhoPart {
   }
 }
 
+/**
+ * @param {Paper} paper @param {LegendEntry[]} entries @param {number} left @param {number} y
+ * @param {number} width
+ */
 function drawWhoLegend(paper, entries, left, y, width) {
   let x = left;
   for (const { colour, text } of entries) {
@@ -321,19 +352,26 @@ function drawWhoLegend(paper, entries, left, y, width) {
   }
 }
 
-/* What a drawing puts on a paper, lower by `down`. */
+/**
+ * What a drawing puts on a paper, lower by `down`.
+ * @param {Paper} paper @param {number} down @param {Draw} draw
+ */
 function shiftedPaper(paper, down, draw) {
-  draw({
+  draw(/** @type {Paper} of what a flame graph uses of one */ (/** @type {Partial<Paper>} */ ({
     width: paper.width,
     height: Infinity,
     rect: (x, y, width, height, fill) => paper.rect(x, y + down, width, height, fill),
     text: (text, x, y, options) => paper.text(text, x, y + down, options),
     measure: (text, options) => paper.measure(text, options),
     line: (numbers, ...more) => paper.line(numbers.map((n, i) => (i % 2 === 1 ? n + down : n)), ...more),
-  });
+  })));
 }
 
-/** The part "who". @param {object} app */
+/**
+ * The part "who".
+ * @param {App} app
+ * @returns {Part}
+ */
 export function createWho(app) {
   const part = new WhoPart(app);
   return {

@@ -1,16 +1,21 @@
 /** What a picture or a table of Who shows, as a sentence; and what finds a group again elsewhere. */
 import { bytesText, countText, pluralText, timeText } from "../shared/format.js";
 
+/** @param {number} event */
 function whoEventText(event) {
   return event < 0 ? "before the first event" : `after event ${countText(event)}`;
 }
 
+/** @param {Replies.Moment|null} moment @param {number|null} firstUs */
 function whoTimeText(moment, firstUs) {
   const time = moment?.time_us ?? null;
   return time === null || firstUs === null ? "" : ` (${timeText(time - firstUs)})`;
 }
 
-/** {bytes, rest}: the figure, and what it is. `reply` is of tree or live. */
+/**
+ * {bytes, rest}: the figure, and what it is. `reply` is of tree or live.
+ * @param {Replies.TreeReply|Replies.LiveReply} reply @param {WhoQuestion} question @param {number|null} firstUs
+ */
 export function whoSentence(reply, question, firstUs) {
   const many = pluralText(reply.count, "allocation");
   const end = `event ${countText(reply.at.event)}${whoTimeText(reply.at, firstUs)}`;
@@ -35,18 +40,26 @@ export function whoSentence(reply, question, firstUs) {
   return { bytes, rest: `in use in ${many} ${when}${where}` };
 }
 
-/** Two filters that must both hold. */
+/**
+ * Two filters that must both hold.
+ * @param {string} one @param {string} other
+ */
 export function bothFilters(one, other) {
   return [one, other].filter((text) => text.trim() !== "").join(" ");
 }
 
-/* Whether a frame has what a term of a filter asks for; null for terms that are not about frames. */
+/**
+ * Whether a frame has what a term of a filter asks for; null for terms that are not about frames.
+ * @param {string} key @param {string} text @returns {FrameTerm|null}
+ */
 function frameTerm(key, text) {
+  /** @param {string|null} name */
   const has = (name) => typeof name === "string" && name.includes(text);
   if (key === "line=") return ({ file, line }) => `/${file}:${line}`.endsWith(`/${text}`);
   return key === "" && text !== "" ? (frame) => has(frame.function) || has(frame.file) : null;
 }
 
+/** @param {string} filter */
 function frameTerms(filter) {
   const terms = filter.matchAll(/([A-Za-z_]+(?:!=|<=|>=|=|<|>))?(?:"([^"]*)"|([^\s"]+))/g);
   return [...terms].map(([, key = "", quoted, word]) => frameTerm(key, quoted ?? word))
@@ -56,15 +69,19 @@ function frameTerms(filter) {
 /**
  * Which calls of a tree a search marks: those whose frame has all that the search says of frames or, where no
  * frame has all of it, those that have some. Null: it says nothing of frames.
+ * @param {string} search @param {FlameNode} root
  */
 export function frameMarks(search, root) {
   const terms = frameTerms(search);
   if (terms.length === 0) return null;
+  /** @param {FlameNode} node */
   const all = (node) => node.frame !== null && terms.every((term) => term(node.frame));
+  /** @param {FlameNode} node */
   const some = (node) => node.frame !== null && terms.some((term) => term(node.frame));
   return hasNode(root, all) ? all : some;
 }
 
+/** @param {FlameNode} node @param {(node: FlameNode) => boolean} wanted @returns {boolean} */
 function hasNode(node, wanted) {
   return wanted(node) || node.children.some((child) => hasNode(child, wanted));
 }
