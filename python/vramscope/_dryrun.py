@@ -53,7 +53,7 @@ class DryRun:
 
     @property
     def peak_bytes(self) -> int:
-        """The most that was in use on one card, contexts included: what nvidia-smi would have shown."""
+        """The peak of used memory on one GPU, contexts included, as nvidia-smi would show it."""
         return max((device["driver_peak_bytes"] for device in self.data["devices"]), default=0)
 
     @property
@@ -65,7 +65,7 @@ class DryRun:
 
     @property
     def smallest_bytes(self) -> int | None:
-        """With find_smallest=True the smallest card that will do, known to 1%. `data["search"]["gpu"]` names it, rounded up, as
+        """With find_smallest=True the smallest card it runs in, known to 1%. `data["search"]["gpu"]` names it, rounded up, as
         `gpu` takes it."""
         smallest: int | None = self.data["smallest_bytes"]
         return smallest

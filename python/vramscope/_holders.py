@@ -74,11 +74,11 @@ class Storages:
         return found
 
     def held_bytes(self) -> int:
-        """Bytes of those that somebody holds, as they are now."""
+        """Bytes of those that are still referenced."""
         return sum(storage.nbytes() for storage, _ in self._alive())
 
     def empty(self) -> None:
-        """Takes the memory away from whoever holds it."""
+        """Releases the memory although it is still referenced."""
         for storage, _ in self._alive():
             storage.resize_(0)
 

@@ -129,7 +129,7 @@ def _name_module(torch: Any, module: Any, path: str, names: dict[int, str], met:
 
 
 def _dict(module: Any, name: str) -> dict[str, Any]:
-    """A module's own table, without asking the module (its __getattr__ may be anybody's)."""
+    """A module's own table, without asking the module (it may define __getattr__)."""
     table = vars(module).get(name)
     return dict(table) if isinstance(table, dict) else {}
 

@@ -85,7 +85,7 @@ def picture(curve: dict[str, Any] | None) -> str:
     top = max(*requested, *reserved, 1)
     shapes = [_area(reserved, top, _COLOURS[1], 0.35), _area(requested, top, _COLOURS[0], 0.9)]
     label = (f"<text x='4' y='12' font-size='11' fill='currentColor'>{bytes_text(top)}; "
-             "in use (dark) of reserved (light), over the events</text>")
+             "requested (dark) of reserved (light), over the events</text>")
     return (f"<svg viewBox='0 0 {_WIDTH} {_HEIGHT}' width='100%' role='img' aria-label='GPU memory over the events, at most "
             f"{bytes_text(top)}' style='max-width:{_WIDTH}px' xmlns='http://www.w3.org/2000/svg'>{''.join(shapes)}{label}</svg>")
 

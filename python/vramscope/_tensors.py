@@ -150,7 +150,7 @@ class Reader:
         return -1 if index is None else index
 
     def _unseen_gradients(self, tensors: list[Any]) -> list[Any]:
-        """A gradient becomes a Python object when somebody asks for it; it takes memory before."""
+        """A gradient becomes a Python object when it is first accessed; it takes memory before."""
         unseen: list[Any] = []
         known: set[int] = set()
         for tensor in self._those(self._requires_grad, tensors):

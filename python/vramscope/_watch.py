@@ -25,7 +25,7 @@ __all__ = ["Watch", "why_not"]
 _MOST_EVENTS = 1_000_000
 
 
-_SIMULATION = "a simulated one will do: pytest --vramscope-simulate H100, or vramscope dryrun -- COMMAND"
+_SIMULATION = "a simulated one is enough: pytest --vramscope-simulate H100, or vramscope dryrun -- COMMAND"
 
 
 def why_not() -> str | None:
@@ -138,7 +138,7 @@ class Watch:
         return self._pickle
 
     def owners(self, of: str, device: int | None = None, top: int = 5) -> dict[str, Any] | None:
-        """Whose memory it was: the reply of the query `live` by line. of="peak": at the highest moment since the beginning;
+        """Whose memory it was: the reply of the query `live` by line. of="peak": at their peak moment since the beginning;
         of="left": allocated since the beginning and still there. None where nobody knows."""
         snapshot = self.snapshot()
         if snapshot is None:
@@ -170,7 +170,7 @@ class Watch:
 
 
 def owners_text(reply: dict[str, Any] | None, indent: str = "  ") -> list[str]:
-    """The lines of a table for people: bytes and who, biggest first."""
+    """The lines of a table for people: bytes and owner, largest first."""
     from vramscope._sizes import bytes_text
 
     if reply is None:

@@ -54,7 +54,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """Who holds memory of a card. Where it is not visible here (another container), names and texts are empty."""
+    """A process that holds memory of a card. Where it is not visible here (another container), names and texts are empty."""
 
     pid: int  # the driver's number: that of the host
     unit: int
@@ -130,11 +130,11 @@ class Device:
     unit: int
 
     def memory(self, with_processes: bool = False) -> Memory:
-        """How full it is. `with_processes` also asks who holds it, for which NVML takes a lock (milliseconds)."""
+        """How full it is. `with_processes` also lists its processes, for which NVML takes a lock (milliseconds)."""
         return Memory(**_library().memory(self._unit(), with_processes))
 
     def used_fast(self) -> int | None:
-        """Bytes in use, in one call of NVML (about 10 us): for who asks often."""
+        """Used bytes, in one NVML call (about 10 us), for frequent queries."""
         return _library().used_fast(self.unit)
 
     def processes(self) -> list[Process]:
@@ -153,7 +153,7 @@ class Device:
         return [Account(**row) for row in _library().accounts(self._unit())["rows"]]
 
     def metric(self, name: str) -> int | None:
-        """A number of METRICS, in its unit; None: not known. Raises ArgumentError for a name that is none."""
+        """A number of METRICS, in its unit; None: unknown. Raises ArgumentError for an unknown name."""
         return _library().metric(self._unit(), name.upper())[0]
 
     def metric_reason(self, name: str) -> str:
@@ -161,7 +161,7 @@ class Device:
         return _library().metric(self._unit(), name.upper())[1]
 
     def text(self, name: str) -> str | None:
-        """A text of METRICS; None: not known."""
+        """A text of METRICS; None: unknown."""
         return _library().text(self._unit(), name.upper())[0]
 
     def _unit(self) -> int:

@@ -40,7 +40,7 @@ class ArgumentError(Error, ValueError):
 
 
 class NotFoundError(Error, LookupError):
-    """What was asked for is not there: a device, an event, a moment, a file in an empty engine."""
+    """Not found: a device, an event, a moment, a file in an empty engine."""
 
     status = "NOT_FOUND"
 

@@ -56,7 +56,7 @@ is_osx: bool = platform.system() == "Darwin"
 
 
 def __getattr__(name: str) -> Any:
-    """fastai computes these when it is imported; here they are what is true when they are asked for."""
+    """fastai computes these when it is imported; here they are evaluated on access."""
     if name == "use_gpu":
         return _cards.torch_with_cuda() is not None
     if name == "IS_IN_IPYTHON":
@@ -224,7 +224,7 @@ class GPUMemTrace:
         self.is_running = False
 
     def reset(self) -> None:
-        """What is in use now is the new start, and the peak."""
+        """What is allocated now is the new start, and the peak."""
         self._meter.begin()
         self.used_start = self.used_peak = b2mb(self._meter.look()[0])
         if not self.is_running:
@@ -249,7 +249,7 @@ class GPUMemTrace:
 
     @property
     def note(self) -> str:
-        """What is to be known about the figures: "" (exact), "sampled", or why the peak is not known exactly."""
+        """What is to be known about the figures: "" (exact), "sampled", or why the peak is not exact."""
         return self._meter.note()
 
     def peak_monitor_start(self) -> None:
@@ -418,7 +418,7 @@ class _DeviceMeter:
         self._stop = self._thread = None
 
     def abandon(self) -> None:
-        """Nobody will ask any more. Does not wait for the thread: the interpreter may be about to end."""
+        """Ends the measurement. Does not wait for the thread: the interpreter may be about to end."""
         if self._stop is not None:
             self._stop.set()
 

@@ -119,11 +119,11 @@ class MemTracker:
         return self._now()[0].bytes / _MIB
 
     def get_allocate_usage(self) -> float:
-        """MiB that PyTorch's allocator has handed out on the device."""
+        """MiB that PyTorch's allocator has allocated on the device."""
         return sum(each.bytes for each in self._counters()) / _MIB
 
     def clear_cache(self) -> None:
-        """`gc.collect()`, and then `torch.cuda.empty_cache()`: what is free goes back to the driver."""
+        """`gc.collect()`, and then `torch.cuda.empty_cache()`: releases cached memory to the driver."""
         gc.collect()
         _torch().cuda.empty_cache()
 

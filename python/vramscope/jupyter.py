@@ -48,7 +48,7 @@ class CellMemory:
 
     @property
     def _heading(self) -> str:
-        return "Left behind by" if self.of == "left" else "In use at the peak"
+        return "Left behind by" if self.of == "left" else "Requested at the peak"
 
     def __repr__(self) -> str:
         lines = [f"GPU memory of this cell ({self.name})",

@@ -83,7 +83,7 @@ def _flatten(prefix: str, stats: Any, to: list[tuple[str, Any]]) -> None:
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Peaks begin anew at what is in use now. Scopes that are open keep theirs."""
+    """Resets peaks to what is allocated now. Open scopes keep theirs."""
     allocator, number = _ours(device)
     if allocator is not None:
         allocator.reset_peak(number)
@@ -101,7 +101,7 @@ def reset_accumulated_memory_stats(device: Any = None) -> None:
 
 
 def empty_cache() -> None:
-    """Gives the driver back what is cached and not in use, on every device."""
+    """Releases cached memory to the driver, on every device."""
     allocator, _ = _ours()
     if allocator is not None:
         allocator.empty_cache()
@@ -114,7 +114,7 @@ class MemoryFigures(NamedTuple):
 
     total      of the card
     reserved   of that, what this process' allocator has of the driver
-    allocated  of that, what is in use
+    allocated  the used part
     free       reserved - allocated: free inside the cache, to be handed out again without asking the driver
     """
 
@@ -275,7 +275,7 @@ class Freed:
             lines.append(f"  free at the driver    {change(self.driver_free)}")
         if self.still_held:
             lines.append(f"  {bytes_text(self.still_held)} still held by")
-            holders = self.holders or ["somebody outside Python (a graph of autograd, C++ code)"]
+            holders = self.holders or ["objects outside Python (a graph of autograd, C++ code)"]
             lines += [f"    {holder}" for holder in holders]
         return "\n".join(lines)
 

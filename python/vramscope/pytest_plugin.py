@@ -213,7 +213,7 @@ def _over_limit(item: pytest.Function, limit: _Limit, watch: Watch) -> list[str]
         f"{item.name} took {bytes_text(rise)} of GPU memory at its peak; its limit is {bytes_text(limit.bytes)}",
         (f"({limit.kind}, on {device_text(watch.number(limit.device))}, above the {start} that were there when it began"
          f"{'; ' + note if note else ''})"),
-        "In use at the peak:",
+        "Requested at the peak:",
         *owners_text(watch.owners("peak", limit.device)),
     ]
 
@@ -259,13 +259,13 @@ def _increase(item: pytest.Function, watch: Watch) -> list[str]:
     return [
         (f"{item.name} took {bytes_text(peak)} of GPU memory at its peak, {bytes_text(peak - last)} more than the "
          f"{bytes_text(last)} of when it last passed"),
-        "In use at the peak:",
+        "Requested at the peak:",
         *owners_text(watch.owners("peak")),
     ]
 
 
 def _kept(item: pytest.Function, watch: Watch) -> list[str]:
-    """Keeps the snapshot where somebody wants it; a line that says where."""
+    """Keeps the snapshot if that was requested; a line that says where."""
     folder = _option(item.config, "vramscope_snapshots")
     if not folder or watch.snapshot() is None:
         return []
@@ -340,7 +340,7 @@ class GPUMemoryFixture:
         self.reset()
 
     def reset(self) -> None:
-        """Begins anew; nobody else's figures change."""
+        """Resets this scope; other scopes keep their figures."""
         from vramscope.scopes import Scope
 
         self.close()

@@ -93,7 +93,7 @@ def open(source: Any, *, name: str | None = None, progress: Progress | None = No
     as it is.
     name: how replies call it; by default the path.
     progress(bytes_read, total): called now and then, with bytes of the file as it is stored; `total` is None where it is
-    not known, as of a pipe. False cancels (CancelledError).
+    unknown, as of a pipe. False cancels (CancelledError).
 
     Raises FormatError (damaged, or no snapshot; `offset` has the byte), RefusedError (a pickle with more than plain
     data), LimitError, UnsupportedError, FileNotFoundError and other OSErrors, TypeError."""

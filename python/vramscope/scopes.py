@@ -61,7 +61,7 @@ class Figures(NamedTuple):
 
     @property
     def used(self) -> int:
-        """Bytes that are in use at the end and were not at the start; negative where more was freed than allocated."""
+        """Bytes allocated at the end minus those at the start; negative where more was freed than allocated."""
         return self.end - self.start
 
     @property
@@ -163,7 +163,7 @@ class Scope:
 
     @property
     def requested(self) -> Figures:
-        """The same before rounding: what was asked for."""
+        """The same before rounding: requested bytes."""
         return self.of("requested")
 
     @property
@@ -368,7 +368,7 @@ def _resetting_sums(original: Any) -> Any:
 
 
 def _is_followed(device: Any) -> bool:
-    """Is it a device of PyTorch's own allocator, which is in use?"""
+    """Whether PyTorch's own allocator is active on this device."""
     if _book is None or not _has_begun() or not isinstance(device, int):
         return False
     ours = sys.modules.get("vramscope.torch")

@@ -70,7 +70,7 @@ def active() -> Allocator | None:
 
 
 def active_allocator(device: int = 0) -> Allocator | None:
-    """The same, asked for one device: all devices have the same one."""
+    """The same for one device: all devices have the same one."""
     return _active
 
 
@@ -115,7 +115,7 @@ def _open(conf: str | None, gpus: str, recording: str | None, replace: bool, is_
 
 
 def _leave() -> None:
-    """The interpreter ends: nobody asks it where a thread is any more, and a recording gets its end."""
+    """At the end of the interpreter: stops asking it for stacks, and ends a recording."""
     _native.live_leave()
     with suppress(Error):  # there is none
         _native.live_recording_stop()
@@ -261,7 +261,7 @@ class Allocator:
         return _native.live_summary(self._number(device), abbreviated)
 
     def reset_peak(self, device: Any = None) -> None:
-        """Peaks begin anew at what is in use now. Open scopes do not notice."""
+        """Resets peaks to what is allocated now. Open scopes keep theirs."""
         _native.live_reset_peak(self._number(device))
 
     def reset_accumulated(self, device: Any = None) -> None:

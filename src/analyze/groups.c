@@ -305,12 +305,12 @@ void vs_group_name_get(const vs_snapshot *snapshot, vs_frames *frames, vs_group_
     case VS_BY_STREAM:
       out->known = key < snapshot->streams.count;
       if (out->known) out->numbers[0] = snapshot->streams.data[key];
-      else out->text = VS_STR("stream not known");
+      else out->text = VS_STR("stream unknown");
       break;
     case VS_BY_POOL:
       out->known = key != 0;
       if (key == 0) {
-        out->text = VS_STR("pool not known");
+        out->text = VS_STR("pool unknown");
       } else {
         out->numbers[0] = snapshot->pools.data[key - 1].a;
         out->numbers[1] = snapshot->pools.data[key - 1].b;

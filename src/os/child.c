@@ -142,7 +142,7 @@ static int read_report(int fd) {
 }
 
 static vs_status fail_start(int number, vs_error *error) {
-  if (number == ENOENT) return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "there is no such program");
+  if (number == ENOENT) return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "no such program");
   if (number == ENOEXEC)
     return vs_fail(error, VS_IO, VS_NO_OFFSET, "it is no program that this machine can run");
   return vs_os__fail(error, number, "it cannot be started");

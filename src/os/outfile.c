@@ -98,7 +98,7 @@ void vs_outfile_stdout(vs_outfile *file) { init(file, STDOUT_FILENO); }
 /* ---- writing */
 
 static vs_status fail_write(vs_outfile *file, int number) {
-  if (number == EPIPE) return vs_fail(&file->error, VS_CANCELLED, VS_NO_OFFSET, "nobody reads any more");
+  if (number == EPIPE) return vs_fail(&file->error, VS_CANCELLED, VS_NO_OFFSET, "the reader closed the pipe");
   return vs_os__fail(&file->error, number, "writing failed");
 }
 

@@ -134,11 +134,11 @@ def test_event_to_block_and_back(open_page, trace):
     buttons = page.tab.locator(".details-facts button.link")
     buttons.nth(1).click()
     page.tab.wait_for_selector(f".state-part[data-at='{thing['end_event']}']")
-    page.tab.wait_for_function("() => document.querySelector('.details-now').textContent.startsWith('Free again')")
+    page.tab.wait_for_function("() => document.querySelector('.details-now').textContent.startsWith('Freed')")
     assert thing["row"] not in ask(path, "map", at=thing["end_event"])["columns"]["block_row"]
     buttons.nth(0).click()
     page.tab.wait_for_selector(f".state-part[data-at='{thing['start_event']}']")
-    page.tab.wait_for_function("() => document.querySelector('.details-now').textContent.startsWith('In use')")
+    page.tab.wait_for_function("() => document.querySelector('.details-now').textContent.startsWith('Live')")
     page.tab.get_by_role("button", name="All of this line").click()
     page.wait_for_address("filter=line=")
 
@@ -162,6 +162,6 @@ def test_out_of_memory(open_page, demo):
     page = shown(open_page().choose(demo).wait_for_picture())
     (oom,) = ask(demo, "marks")["ooms"]
     page.go(row=oom["event"], rowWhat="event")
-    page.tab.wait_for_function("() => document.querySelector('.details-body')?.textContent.includes('Largest hole')")
+    page.tab.wait_for_function("() => document.querySelector('.details-body')?.textContent.includes('Largest free block')")
     words = page.tab.inner_text(".details-body")
     assert f"{oom['requested_bytes']:,}" in words and "Free on device" in words

@@ -60,7 +60,7 @@ def test_unified(doctor):
 def test_old_driver(doctor):
     words, driver = doctor("h200", OLD)
     missing, functions = driver["functions_missing"], driver["functions"]
-    assert 0 < missing < functions and f"it has not got {missing} of {functions} functions" in words
+    assert 0 < missing < functions and f"it lacks {missing} of {functions} functions" in words
 
 
 @pytest.mark.parametrize(

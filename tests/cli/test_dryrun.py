@@ -97,7 +97,7 @@ def test_exit_code_is_the_programs(dryrun, words, code):
 
 def test_programs_that_cannot_be_started(dryrun, folder):
     done = dryrun([], "no-such-program")
-    assert (done.code, done.out, done.err) == (127, "", "vramscope: no-such-program: there is no such program\n")
+    assert (done.code, done.out, done.err) == (127, "", "vramscope: no-such-program: no such program\n")
     (folder / "text").write_text("hello")
     done = dryrun([], "./text")
     assert (done.code, done.out) == (126, "") and "permission denied" in done.err

@@ -150,7 +150,7 @@ class DetailsPanel {
     const { start_event: start, end_event: end } = this.thing;
     const isBefore = start !== null && cursor < start;
     const isAfter = end !== null && end !== undefined && cursor >= end;
-    const word = isBefore ? "Not yet there" : isAfter ? "Free again" : "In use";
+    const word = isBefore ? "Not allocated yet" : isAfter ? "Freed" : "Live";
     this.now.classList.toggle("is-live", !isBefore && !isAfter);
     setText(this.now, `${word} at the cursor (${cursor < 0 ? "the start" : `event ${countText(cursor)}`})`);
   }

@@ -135,9 +135,9 @@ export function eventFacts(app, event, oom) {
   return factList([
     factRow("Event", eventButton(app, event.event, sinceStart(app, event.time_us))),
     factRow("What", eventSentence(event)),
-    factRow(isOom ? "Asked for" : "Size", exactBytesText(event.size_bytes)),
+    factRow(isOom ? "Requested" : "Size", exactBytesText(event.size_bytes)),
     factRow("Free on device", isOom ? exactBytesText(event.device_free_bytes) : null),
-    factRow("Largest hole", holeWords(oom)),
+    factRow("Largest free block", holeWords(oom)),
     factRow("Requested after", bytesText(event.requested_after_bytes)),
     factRow("Reserved after", bytesText(event.reserved_after_bytes)),
     factRow("Stream", event.stream === null ? null : streamText(event.stream)),
@@ -154,6 +154,6 @@ export function eventFacts(app, event, oom) {
 function holeWords(oom) {
   if (oom?.largest_hole_bytes === null || oom?.largest_hole_bytes === undefined) return null;
   const fits = oom.largest_hole_for_it_bytes;
-  const own = fits === null || fits === undefined ? "" : `, ${bytesText(fits)} that it could have had`;
+  const own = fits === null || fits === undefined ? "" : `, ${bytesText(fits)} that it could have used`;
   return `${bytesText(oom.largest_hole_bytes)} anywhere${own}`;
 }

@@ -1,6 +1,6 @@
 /**
  * Two pictures on one axis, from the reply of "holes". Above: what is reserved, split into what is in use,
- * what is free but pinned by blocks in use, and what is free and can go back; the largest hole as a line.
+ * what is free but pinned by blocks in use, and what is free and can go back; the largest free block as a line.
  * Below: the free bytes by the size of the hole that they lie in, small holes (which little fits into) at the
  * bottom.
  */
@@ -26,8 +26,8 @@ const HOLE_BANDS = [
 
 /** The three parts of what is reserved, from the bottom: [token, words]. */
 const RESERVED_PARTS = [
-  ["frag-active", "in use"], ["frag-pinned", "free, pinned by blocks in use"],
-  ["frag-releasable", "free, can go back"],
+  ["frag-active", "active"], ["frag-pinned", "fragmented"],
+  ["frag-releasable", "releasable"],
 ];
 
 /**
@@ -41,7 +41,7 @@ function bandColour(band, count) {
 
 /** @param {HoleRange} range */
 export function bandText([from, below]) {
-  if (from === 0) return `holes below ${roundBytes(below)}`;
+  if (from === 0) return `free blocks below ${roundBytes(below)}`;
   return below === Infinity ? `${roundBytes(from)} and more` : `${roundBytes(from)} to ${roundBytes(below)}`;
 }
 
@@ -97,7 +97,7 @@ export function chartAreas(width, height) {
 export function chartLegends(model) {
   const reserved = RESERVED_PARTS.map(([token, text]) =>
     ({ colour: themeToken(token), text, isLine: false }));
-  reserved.push({ colour: themeToken("text"), text: "largest hole", isLine: true });
+  reserved.push({ colour: themeToken("text"), text: "largest free block", isLine: true });
   const holes = model.bands.map(({ range }, i) =>
     ({ colour: bandColour(i, model.bands.length), text: bandText(range), isLine: false }));
   return { reserved, holes };
@@ -150,7 +150,7 @@ export function drawFragmentationCharts(paper, model, look) {
   drawChartTitle(paper, reserved, "Reserved memory");
   drawStacked(paper, reserved, parts, RESERVED_PARTS.map(([token]) => themeToken(token)), model.highest);
   drawCurve(paper, reserved, model.columns.largest_hole, themeToken("text"), model.highest, [5, 3]);
-  drawChartTitle(paper, holes, "Free memory by the size of its hole");
+  drawChartTitle(paper, holes, "Cached memory by size of free block");
   const colours = chartLegends(model).holes.map((one) => one.colour);
   drawStacked(paper, holes, model.bands.map((band) => band.bytes), colours, model.highestFree);
   drawTimeAxis(paper, holes, model);

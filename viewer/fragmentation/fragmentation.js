@@ -37,11 +37,11 @@ const AREA_COLUMNS = [
   { key: "segments", title: "Segments", number: true, value: (area) => area.segments,
     cell: (area) => countText(area.segments) },
   byteColumn("reserved", "Reserved"),
-  byteColumn("free", "Free"),
-  byteColumn("pinned", "Pinned"),
-  byteColumn("releasable", "Can go back"),
-  byteColumn("largest_hole", "Largest hole"),
-  { key: "holes", title: "Holes", number: true, value: (area) => areaFigure(area, "hole_count"),
+  byteColumn("free", "Cached"),
+  byteColumn("pinned", "Fragmented"),
+  byteColumn("releasable", "Releasable"),
+  byteColumn("largest_hole", "Largest free block"),
+  { key: "holes", title: "Free blocks", number: true, value: (area) => areaFigure(area, "hole_count"),
     cell: (area) => countText(areaFigure(area, "hole_count")) },
 ];
 
@@ -76,7 +76,7 @@ class FragmentationPart {
     /** @type {Record<FragmentationQuestion, Error|null>} */
     this.failed = { holes: null, moment: null };
     this.moment = new MomentChoice(app,
-      [["Worst", "Where blocks in use pin most free bytes", () => this.goWorst()]]);
+      [["Worst", "The moment with the most fragmented bytes", () => this.goWorst()]]);
     this.tip = createPointerTip();
     this.paint = oncePerFrame(() => this.paintNow());
     this.element = el("section", { class: "frag", "aria-label": "Fragmentation" },
@@ -106,7 +106,7 @@ class FragmentationPart {
     this.fail = el("div", { class: "part-fail", hidden: true });
     this.sentence = el("p", { class: "frag-sentence" });
     this.figures = el("dl", { class: "frag-figures" });
-    this.areas = new SortTable({ label: "Areas that do not share their holes", sort: "reserved",
+    this.areas = new SortTable({ label: "Areas that do not share free blocks", sort: "reserved",
       columns: AREA_COLUMNS, keyOf: (area) => JSON.stringify([area.pool, area.stream, area.kind]) });
     this.pinned = el("ul", { class: "pinned-list" });
     this.pinnedTitle = el("h2", {}, "Segments that are nearly empty");
@@ -114,7 +114,7 @@ class FragmentationPart {
     const moment = el("div", { class: "frag-moment" }, [
       el("section", { class: "frag-section", "aria-label": "At this moment" }, [this.sentence, this.figures,
         el("h2", {}, "Areas"),
-        el("p", { class: "faint" }, "A request is only ever served from holes of its own area."),
+        el("p", { class: "faint" }, "A request is only served from free blocks of its own area."),
         this.areas.element]),
       el("section", { class: "frag-section", "aria-label": "Pinned segments" },
         [this.pinnedTitle, this.pinned])]);
@@ -236,14 +236,14 @@ class FragmentationPart {
     const figure = (name, key, hint = null) => pair(name, bytesText(areaFigure(all, key)), hint);
     const free = areaFigure(all, "free");
     fill(this.figures, [
-      figure("Reserved", "reserved"), figure("In use", "active"), figure("Free", "free"),
-      figure("of it pinned", "pinned", "in segments that also hold a block in use"),
-      figure("of it can go back", "releasable", "in segments without a block in use"),
-      figure("Largest hole", "largest_hole"),
-      figure("Too small to use", "unusable", "in holes smaller than any request of the trace"),
-      pair("Holes", countText(areaFigure(all, "hole_count")), null),
-      pair("Fragmented", free > 0 ? shareText(1 - areaFigure(all, "largest_hole") / free) : "–",
-        "1 − largest hole / free"),
+      figure("Reserved", "reserved"), figure("Active", "active"), figure("Cached", "free"),
+      figure("Fragmented", "pinned", "in segments with live blocks"),
+      figure("Releasable", "releasable", "in segments without live blocks"),
+      figure("Largest free block", "largest_hole"),
+      figure("Unusable", "unusable", "in free blocks smaller than any request of the trace"),
+      pair("Free blocks", countText(areaFigure(all, "hole_count")), null),
+      pair("Fragmentation", free > 0 ? shareText(1 - areaFigure(all, "largest_hole") / free) : "–",
+        "1 − largest free block / cached"),
     ]);
     this.areas.show(reply.areas);
     this.showPinned(reply.pinned);
@@ -251,7 +251,7 @@ class FragmentationPart {
 
   /** @param {Replies.PinnedSegment[]} list */
   showPinned(list) {
-    const title = list.length === 0 ? "No segment with blocks in use has free memory" : "What pins free memory";
+    const title = list.length === 0 ? "No segment with live blocks has cached memory" : "Segments that fragment memory";
     setText(this.pinnedTitle, title);
     /** @param {Replies.PinnedSegment} segment */
     const toState = (segment) => {
@@ -332,10 +332,10 @@ class FragmentationPart {
     const place = axis === "time" ? xPlaceText(axis, x0 + ((point + 0.5) / count) * (x1 - x0), null) : "";
     return tipContent(eventText(event), place, [
       ["reserved", bytesText(columns.reserved[point])],
-      ["in use", bytesText(columns.active[point])],
+      ["active", bytesText(columns.active[point])],
       ["free, pinned", bytesText(columns.pinned[point])],
-      ["free, can go back", bytesText(columns.releasable[point])],
-      ["largest hole", bytesText(columns.largest_hole[point])],
+      ["releasable", bytesText(columns.releasable[point])],
+      ["largest free block", bytesText(columns.largest_hole[point])],
       ["holes", countText(columns.hole_count[point])],
       ...ofBands,
     ]);
@@ -402,7 +402,7 @@ class FragmentationPart {
     this.showPoint(point);
     const { columns } = this.model;
     this.app.announce(`${eventText(columns.point_event[point])}: ${bytesText(columns.free[point])} free of ` +
-      `${bytesText(columns.reserved[point])}, largest hole ${bytesText(columns.largest_hole[point])}`);
+      `${bytesText(columns.reserved[point])}, largest free block ${bytesText(columns.largest_hole[point])}`);
   }
 
   /* ---- export */

@@ -53,11 +53,10 @@ const HELP_TEXTS = [
   {
     title: "The strip at the top",
     words: [
-      "The answer in short. Peak: the most memory that was in use at once, and the line that held most of " +
-      "it. End: what was still in use when the recording ended, of what PyTorch had reserved from the GPU." +
-      " Out of memory: what was asked for, and what was free then. Unused: reserved, but in no block; the " +
-      "stuck part lies between blocks in use and cannot go back to the GPU. Recording: whether the file " +
-      "can answer for all of it.",
+      "The report in short. Peak: the peak of requested memory, and its top owner. End: requested and " +
+      "reserved memory when the recording ended. Out of memory: the failed request, and what was free " +
+      "then. Cached: reserved, but in no block; the fragmented part shares segments with live blocks and " +
+      "is not releasable. Recording: whether the recording is complete.",
       "Cells are buttons: they move the view there. The arrow at the right unfolds the whole answer.",
     ],
     keys: [["s", "unfold or fold the whole answer"]],
@@ -70,7 +69,7 @@ const HELP_TEXTS = [
       "stripe is an allocation, from when it was made to when it was freed, as tall as it has bytes; the " +
       "oldest lie at the bottom. Equal colour means equal thing, and the legend says which thing. Lines " +
       "are what was requested, what the program held and what was reserved; the gap up to the reserved " +
-      "line is cache that nobody used.",
+      "line is cached memory.",
       "From far away, allocations that are smaller than a pixel share one colour. The height is right all " +
       "the same, and each comes apart when you go nearer.",
     ],
@@ -93,8 +92,8 @@ const HELP_TEXTS = [
     title: "2 State",
     words: [
       "The GPU's memory at one moment, the cursor's. Each bar is a segment, a range that PyTorch got from " +
-      "the driver, in the order of addresses; coloured blocks in it are in use, and what is empty between " +
-      "them are holes. Beside it is the list of what happened: choose an event, and the picture is the " +
+      "the driver, in the order of addresses; coloured blocks in it are live, and the gaps between " +
+      "them are free blocks. Beside it is the list of what happened: choose an event, and the picture is the " +
       "state right after it.",
     ],
     keys: [
@@ -110,8 +109,8 @@ const HELP_TEXTS = [
     part: "who",
     title: "3 Who",
     words: [
-      "Who holds the memory that was in use at the cursor, added up by call stack: the wider a frame, the " +
-      "more bytes it and what it called hold. With a range a to b it is the change between the two, what " +
+      "The owners of the memory at the cursor, summed by call stack: the wider a frame, the more bytes " +
+      "it and its callees own. With a range a to b it is the change between the two, what " +
       "was allocated in it, or the mean over it. The table has the same as numbers.",
     ],
     keys: [
@@ -119,16 +118,16 @@ const HELP_TEXTS = [
       ["Backspace Esc", "one frame out; all of them"],
       ["\u2190 \u2192 \u2191 \u2193", "from frame to frame; Enter looks at it alone"],
       ["/", "find a frame"],
-      ["*click on a row", "its stack, its biggest allocations, and how to see only them"],
+      ["*click on a row", "its stack, its largest allocations, and how to see only them"],
     ],
   },
   {
     part: "fragmentation",
     title: "4 Fragmentation",
     words: [
-      "Memory that is reserved and yet of no use: holes between blocks that are too small for what is " +
-      "asked. Over time, by the size of the hole; then the segments that few bytes keep from going back to" +
-      " the GPU, and the blocks that pin them.",
+      "Cached memory that cannot be used: free blocks that are smaller than the requests. Over time, by " +
+      "size of free block; then the segments that are not releasable because of few bytes, and the live " +
+      "blocks in them.",
     ],
     keys: [
       ["\u2190 \u2192", "from moment to moment; Enter puts the cursor there"],
@@ -144,7 +143,7 @@ const HELP_TEXTS = [
   {
     title: "Everywhere",
     words: [
-      "The address of the page holds the view: copy it, and whoever has the same file sees the same. Back " +
+      "The address of the page holds the view: copy it, and anyone with the same file sees the same. Back " +
       "undoes a jump. A file that is dropped on the page is read by this browser and goes nowhere.",
     ],
     keys: [

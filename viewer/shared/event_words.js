@@ -23,7 +23,7 @@ const EVENT_SENTENCES = {
   free_requested: "The program gave the block back",
   free_completed: "The block came back to the cache",
   segment_alloc: "A segment came from the driver",
-  segment_free: "A segment went back to the driver",
+  segment_free: "A segment was released to the driver",
   segment_map: "Pages were mapped into an expandable segment",
   segment_unmap: "Pages of an expandable segment were unmapped",
   oom: "Out of memory: a request failed",

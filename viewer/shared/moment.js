@@ -9,10 +9,10 @@ import { eventText } from "./format.js";
 /** What there is to see of a change: [measure, its name, what it means]. */
 /** @type {Array<[Replies.MeasureName, string, string]>} */
 const WHO_CHANGES = [
-  ["grown", "Grown", "In use at the end and not yet at the beginning"],
-  ["freed", "Freed", "In use at the beginning and no more at the end"],
-  ["allocated", "Allocated", "Asked for in between, whether it was freed or not"],
-  ["average", "Average", "In use in between: bytes × time, divided by the time"],
+  ["grown", "Grown", "Live at the end and not at the beginning"],
+  ["freed", "Freed", "Live at the beginning and no longer at the end"],
+  ["allocated", "Allocated", "Allocated in between, freed or not"],
+  ["average", "Average", "Average between the two: bytes × time, divided by the time"],
 ];
 
 /**
@@ -60,7 +60,7 @@ export class MomentChoice {
     this.hasChange = more.length === 0;
     /** @type {Replies.MarksReply|null} */
     this.marks = null;
-    this.peak = this.chip("Peak", "The moment with the most bytes in use", () => this.go(null, null));
+    this.peak = this.chip("Peak", "The moment with the most requested bytes", () => this.go(null, null));
     this.oom = this.chip("Out of memory", "When the first request failed",
       () => this.go(this.marks.ooms[0].event, null));
     this.end = this.chip("End", "After the last event", () => this.go(this.marks?.end.event ?? "end", null));

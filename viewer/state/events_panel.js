@@ -40,7 +40,7 @@ export class EventPanel {
       placeholder: "Go to #", "aria-label": "Go to event number", autocomplete: "off",
       onkeydown: (event) => this.gotoKey(event) });
     this.fold = buttonEl("Fold frees", () => this.toggleFold(), { "aria-pressed": "true",
-      title: "Show a free that was asked for and done at once as one row" });
+      title: "Show a free that completes at once as one row" });
     this.wrong = el("p", { class: "events-wrong bad", role: "alert", hidden: true });
     this.also = buttonEl("", () => this.app.store.set({ filter: "" }),
       { class: "quiet events-also", hidden: true, title: "The filter of all views. Press to remove it." });

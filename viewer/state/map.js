@@ -24,18 +24,18 @@ const STATE_COLOURS = [
 ];
 /** @type {Array<[MapFigure, string]>} */
 const FIGURES = [
-  ["reserved", "Reserved"], ["allActive", "Active"], ["free", "Free"], ["largestHole", "Largest hole"],
+  ["reserved", "Reserved"], ["allActive", "Active"], ["free", "Free"], ["largestHole", "Largest free block"],
   ["pending", "Pending"], ["rounding", "Rounding"], ["outside", "In no segment"],
 ];
 /** @type {MapFigure[]} */
 const QUIET_FIGURES = ["pending", "rounding", "outside"]; // not worth a word where they are nothing
 const FIGURE_SENTENCES = {
   reserved: "Got from the driver",
-  allActive: "In blocks in use, with what rounding adds",
+  allActive: "In live blocks, after rounding",
   free: "Reserved, but in no block: cached",
   largestHole: "The longest run of free bytes inside one segment",
   pending: "Given back, but another stream may still use it",
-  rounding: "Inside blocks, but not asked for",
+  rounding: "Added by rounding",
   outside: "Blocks that lie in no segment: the trace contradicts itself",
 };
 const EXACT_SENTENCE = "The file knows every block of this moment";

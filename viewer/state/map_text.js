@@ -24,7 +24,7 @@ function bandTotals(band) {
   const isRanges = band.expandable > 0;
   const count = pluralText(band.segments.length, isRanges ? "expandable range" : "segment");
   const free = band.reserved - band.active;
-  const hole = free > 0 ? ` · ${bytesText(free)} free · largest hole ${bytesText(band.hole)}` : " · no holes";
+  const hole = free > 0 ? ` · ${bytesText(free)} free · largest free block ${bytesText(band.hole)}` : " · no free blocks";
   return `${count} · ${bytesText(band.reserved)}${hole}`;
 }
 
@@ -110,7 +110,7 @@ function rowTotals(view, totals, row) {
 /** @param {RowSum} sum */
 function rowText(sum) {
   const size = bytesText(sum.size);
-  return sum.free > 0 ? [size, `${bytesText(sum.free)} free`, `hole ${bytesText(sum.hole)}`] : [size, "full"];
+  return sum.free > 0 ? [size, `${bytesText(sum.free)} free`, `free block ${bytesText(sum.hole)}`] : [size, "full"];
 }
 
 /**

@@ -42,7 +42,7 @@ export function segmentLine(map, segment) {
  */
 export function holeLines(map, segment, hole) {
   const address = map.columns.segment_address[segment] + BigInt(Math.round(hole.from));
-  return [`hole of ${bytesText(hole.to - hole.from)}`, `free, at ${addressText(address)}`];
+  return [`free block of ${bytesText(hole.to - hole.from)}`, `free, at ${addressText(address)}`];
 }
 
 export class MapTip {

@@ -90,7 +90,7 @@ function riseFact(app, marks) {
   return {
     key: "rise", label: "Largest growth", value: changeText(rise.bytes), bytes: rise.bytes,
     sub: `${rise.from_event < 0 ? "start" : countText(rise.from_event)} to event ${countText(rise.to_event)}`,
-    title: "The most that memory in use grew between two moments",
+    title: "The largest rise of requested memory between two moments",
     act: () => app.jumpToEvent(rise.to_event, rise.from_event),
   };
 }

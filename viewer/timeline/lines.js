@@ -21,7 +21,7 @@ export const TIMELINE_CURVES = [
     sentence: "until the program gives it back, even if a stream still uses it",
   },
   {
-    key: "requested", text: "in use (requested)", column: "requested_high", dash: [], thickness: 1,
+    key: "requested", text: "requested", column: "requested_high", dash: [], thickness: 1,
     sentence: "as PyTorch counts requested bytes: the height of the stack",
   },
 ];

@@ -200,7 +200,7 @@ function drawFlagWord(context, flag, look, taken) {
  */
 export function flagText(flag) {
   const bytes = flag.bytes === null ? "" : bytesText(flag.bytes);
-  if (flag.kind === "oom") return bytes === "" ? "Out of memory" : `Out of memory: ${bytes} asked for`;
-  if (flag.kind === "peak") return `Peak: ${bytes} in use`;
+  if (flag.kind === "oom") return bytes === "" ? "Out of memory" : `Out of memory: ${bytes} requested`;
+  if (flag.kind === "peak") return `Peak: ${bytes} requested`;
   return "Snapshot taken";
 }

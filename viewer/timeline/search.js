@@ -85,7 +85,7 @@ export function showFound(search, marked, isOn) {
   search.input.removeAttribute("aria-invalid");
   search.element.title = "";
   if (!isOn || marked === null) return;
-  const bytes = marked.bytes_at_highest > 0 ? `, ${bytesText(marked.bytes_at_highest)} at the highest` : "";
+  const bytes = marked.bytes_at_highest > 0 ? `, ${bytesText(marked.bytes_at_highest)} at their peak` : "";
   const matches = pluralText(marked.count, "match", "matches");
   setText(search.count, marked.count === 0 ? "no match here" : `${matches}${bytes}`);
   for (const button of search.steps) button.disabled = marked.count === 0 && button === search.steps[2];

@@ -64,7 +64,7 @@ function newTimeline(app) {
   const stage = el("div", {
     class: "timeline-stage inner-focus", tabindex: "0", role: "application",
     "aria-roledescription": "timeline",
-    "aria-label": "Memory in use over the run. Arrows move, plus and minus zoom, Alt and arrows go from " +
+    "aria-label": "Allocated memory over the run. Arrows move, plus and minus zoom, Alt and arrows go from " +
       "allocation to allocation, Enter pins one.",
   });
   const timeline = /** @type {Timeline} its tools follow */ (/** @type {Partial<Timeline>} */ ({

@@ -90,7 +90,7 @@ function severalLines(picked, kind) {
 /** @param {Hit} hit @param {TipLook} look */
 function tipFoot(hit, look) {
   return el("div", { class: "timeline-tip-foot" }, [
-    el("span", {}, look.place), el("span", {}, `${bytesText(hit.total)} in all`),
+    el("span", {}, look.place), el("span", {}, `${bytesText(hit.total)} total`),
   ]);
 }
 
@@ -120,7 +120,7 @@ function lifetimeUs(row) {
  * @param {Hit} hit @param {Replies.PickReply|null} picked @param {TipLook} look
  */
 export function tipSentence(hit, picked, look) {
-  const where = `${look.place}, ${bytesText(hit.total)} in all`;
+  const where = `${look.place}, ${bytesText(hit.total)} total`;
   if (hit.run < 0) return `${where}. Nothing here.`;
   const group = look.groups.find((entry) => entry.index === hit.group)?.label ?? "";
   const kind = look.what === "segments" ? "segment" : "allocation";

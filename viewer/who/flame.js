@@ -12,7 +12,7 @@ import { findFlamePath, flamePathText, layoutFlame } from "./flame_tree.js";
 
 /** What is narrower shares a box with its siblings. */
 const FLAME_LEAST = 4;
-const FLAME_HELP = "Arrow keys walk: up to the caller, down to the biggest call, left and right to its " +
+const FLAME_HELP = "Arrow keys walk: up to the caller, down to the largest call, left and right to its " +
   "neighbours. Enter zooms in, Backspace zooms out.";
 
 export class FlameGraph {

@@ -54,7 +54,7 @@ export class WhoTable {
     this.by = selectEl("Group by", WHO_GROUPS, "line", (by) => app.store.set({ by }));
     this.total = el("span", { class: "faint" });
     this.rest = el("div", { class: "who-rest", hidden: true });
-    this.table = new SortTable({ label: "Who holds the memory", sort: "bytes",
+    this.table = new SortTable({ label: "Owners of the memory", sort: "bytes",
       columns: this.columns("line", "live"), keyOf: (group) => group.id,
       detail: (group) => this.detail(group) });
     this.element = el("section", { class: "who-table", "aria-label": "Table" },
@@ -160,7 +160,7 @@ export class WhoTable {
       const reply = await this.app.engine().ask("live",
         { ...this.params, top: group.rank + 1, frames: 0 });
       const biggest = reply.groups[group.rank] ?? group;
-      const title = "Who asked for the biggest";
+      const title = "Stack of the largest allocation";
       fill(place, biggest.stack?.length > 0
         ? stackSection(this.app, title, biggest.stack, biggest.owner_frame) : noStack(biggest));
     } catch (error) {
@@ -180,7 +180,7 @@ export class WhoTable {
       frames: 1, ...members };
     try {
       const reply = await this.app.engine().ask("allocations", params);
-      fill(list, [el("h3", {}, `The biggest of ${pluralText(reply.count, "allocation")}`),
+      fill(list, [el("h3", {}, `The largest of ${pluralText(reply.count, "allocation")}`),
         el("ul", {}, reply.rows.map((row) => el("li", {}, this.memberButton(row))))]);
     } catch {
       fill(list, []);

@@ -46,7 +46,7 @@ class WhoPart {
       onmark: (node) => this.markCall(node), announce: (text) => app.announce(text) });
     this.table = new WhoTable(app);
     this.table.onmore = () => this.askTable(app.store.state);
-    this.element = el("section", { class: "who", "aria-label": "Who holds the memory" },
+    this.element = el("section", { class: "who", "aria-label": "Owners of the memory" },
       [this.toolbar(), this.graphTools(), this.body()]);
   }
 
@@ -250,10 +250,10 @@ class WhoPart {
     const isEmpty = this.reply.count === 0;
     this.note.hidden = !isEmpty && shown >= all;
     if (isEmpty) {
-      fill(this.note, el("span", {}, this.app.store.state.filter === "" ? "Nothing was in use there."
+      fill(this.note, el("span", {}, this.app.store.state.filter === "" ? "Nothing was allocated there."
         : "Nothing there passes the filter."));
     } else if (!this.note.hidden) {
-      fill(this.note, [el("span", {}, `The biggest ${shown.toLocaleString("en-US")} of ` +
+      fill(this.note, [el("span", {}, `The largest ${shown.toLocaleString("en-US")} of ` +
         `${all.toLocaleString("en-US")} calls; the rest is drawn as “smaller calls”.`),
       buttonEl("Load more", () => this.loadMore(), { class: "link" })]);
     }

@@ -24,20 +24,20 @@ export function whoSentence(reply, question, firstUs) {
   const start = isStart ? "the start" : since;
   const bytes = bytesText(reply.bytes);
   if (question.measure === "grown") {
-    return { bytes: `+${bytes}`, rest: `in ${many} that were made after ${start} and still in use at ${end}` };
+    return { bytes: `+${bytes}`, rest: `in ${many} allocated after ${start} and still live at ${end}` };
   }
   if (question.measure === "freed") {
-    return { bytes: `−${bytes}`, rest: `in ${many} that were in use at ${start} and no more at ${end}` };
+    return { bytes: `−${bytes}`, rest: `in ${many} live at ${start} and no longer at ${end}` };
   }
   if (question.measure === "allocated") {
-    return { bytes, rest: `asked for in ${many} between ${start} and ${end}` };
+    return { bytes, rest: `allocated in ${many} between ${start} and ${end}` };
   }
   if (question.measure === "average") {
-    return { bytes, rest: `in use on average between ${start} and ${end}, in ${many}` };
+    return { bytes, rest: `average between ${start} and ${end}, in ${many}` };
   }
   const when = question.at === "peak" ? "at the peak, " : "";
   const where = `${whoEventText(reply.at.event)}${whoTimeText(reply.at, firstUs)}`;
-  return { bytes, rest: `in use in ${many} ${when}${where}` };
+  return { bytes, rest: `requested in ${many} ${when}${where}` };
 }
 
 /**

@@ -155,7 +155,7 @@ static void put_driver(listing *list, vs_json driver) {
   if (vs_reply_knows(driver, "cuda_version"))
     vs_text_format(line, ", for CUDA up to %U.%U", cuda / 1000, cuda % 1000 / 10);
   if (vs_reply_bool(driver, "wsl"))
-    vs_text_cstr(line, ", of Windows: what single processes hold is not known");
+    vs_text_cstr(line, ", on Windows: the memory of single processes is unknown");
   end_row(list, true, "NVIDIA driver");
   if (vs_reply_bool(driver, "versions_differ")) {
     vs_text_format(
@@ -167,7 +167,7 @@ static void put_driver(listing *list, vs_json driver) {
   vs_text_cstr(line, " in ");
   put_safe(list, vs_reply_str(driver, "nvml_library"));
   if (vs_reply_u64(driver, "functions_missing") != 0)
-    vs_text_format(line, "; it has not got %U of %U functions, and what they tell stays unknown",
+    vs_text_format(line, "; it lacks %U of %U functions, whose figures stay unknown",
                    vs_reply_u64(driver, "functions_missing"), vs_reply_u64(driver, "functions"));
   end_row(list, true, "NVML");
 }
@@ -263,7 +263,7 @@ static void put_text(vs_screen *screen, vs_json reply) {
   vs_text_format(&screen->text, "vramscope %S, built with %S\n\n", vs_reply_str(reply, "version"),
                  vs_reply_str(reply, "compiler"));
   put_abilities(&list, reply);
-  put_row(&list, reads, "page to mail",
+  put_row(&list, reads, "HTML export",
           reads ? "view --html writes one that reads files by itself"
                 : "built without clang and wasm-ld: its page cannot read files by itself");
   put_row(&list, has_colours, "colours",

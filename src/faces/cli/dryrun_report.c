@@ -89,7 +89,7 @@ static void put_course(vs_sheet *p) {
   }
   if (processes > 1) vs_text_format(line, "; %U processes used the GPU", (uint64_t)processes);
   if (vs_reply_u64(job, "processes") == 1)
-    vs_text_format(line, "; rank %U of %U, the others made up", vs_reply_u64(job, "rank"),
+    vs_text_format(line, "; rank %U of %U, the others simulated", vs_reply_u64(job, "rank"),
                    vs_reply_u64(job, "world_size"));
   vs_sheet_end(p, "Ran", VS_STYLE_TITLE);
 }

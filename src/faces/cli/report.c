@@ -131,7 +131,8 @@ static void put_report(vs_page *page, vs_json report) {
   for (size_t i = 0; i < count; i++)
     if (is_device(vs_json_at(devices, i), busiest)) shown = vs_json_at(devices, i);
   char title[64] = "Pinned host memory\n";
-  if (count != 0) vs_format(title, sizeof title, "GPU %D, the busiest\n", vs_json_i64(busiest, 0));
+  if (count != 0)
+    vs_format(title, sizeof title, "GPU %D, the one with the most events\n", vs_json_i64(busiest, 0));
   if (count > 1 || (count == 0 && !vs_cli_has(page->cli, VS_OPTION_DEVICE)))
     vs_screen_styled(page->screen, VS_STYLE_TITLE, vs_str_from(title));
   put_lines(page, vs_reply_at(shown, "lines"));

@@ -25,7 +25,7 @@ static vs_status fail(vs_error *error, int number, uint16_t port) {
   const unsigned shown = port;
   if (number == EADDRINUSE)
     return vs_fail(error, VS_IO, VS_NO_OFFSET,
-                   "port %u is taken by another program; without --port any free one will do", shown);
+                   "port %u is taken by another program; without --port a free one is chosen", shown);
   if (number == EACCES)
     return vs_fail(error, VS_IO, VS_NO_OFFSET, "port %u is not for ordinary users; take one from 1024 on",
                    shown);

@@ -111,7 +111,7 @@ vs_str vs_smi_fields_nearest(vs_smi_query query, vs_str name) {
 /* ---- help */
 
 void vs_smi_fields_help(vs_text *text, vs_smi_query query) {
-  vs_text_format(text, "What %s can be asked for:\n", lists[query].option);
+  vs_text_format(text, "The fields of %s:\n", lists[query].option);
   for (size_t i = 0; i < lists[query].count; i++) {
     const vs_smi_field *field = &lists[query].rows[i];
     vs_text_format(text, "\n\"%s\"", field->name);
@@ -121,7 +121,7 @@ void vs_smi_fields_help(vs_text *text, vs_smi_query query) {
                        ('a' <= field->sentence[0] && field->sentence[0] <= 'z' ? 'a' - 'A' : 0),
                    field->sentence + 1);
     if (field->unit != NULL) vs_text_format(text, " [%s]", field->unit);
-    if (field->source == VS_SMI_FROM_NOBODY) vs_text_cstr(text, " (not asked for)");
+    if (field->source == VS_SMI_FROM_NOBODY) vs_text_cstr(text, " (not queried)");
     if (field->source == VS_SMI_FROM_GONE) vs_text_cstr(text, " (given up by the driver)");
     if (field->is_own) vs_text_cstr(text, " (vramscope's own)");
     vs_text_cstr(text, ".\n");

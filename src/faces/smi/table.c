@@ -94,7 +94,7 @@ static void put_memory(vs_smi_line *line, vs_json memory) {
   const uint64_t used = vs_reply_u64(memory, "used_bytes"), total = vs_reply_u64(memory, "total_bytes");
   const bool has_total = vs_reply_knows(memory, "total_bytes");
   if (!has_total || !vs_reply_knows(memory, "used_bytes")) {
-    vs_text_format(&line->text, "%s %s", has_total ? "memory in use:" : "memory:",
+    vs_text_format(&line->text, "%s %s", has_total ? "memory used:" : "memory:",
                    reason_of(memory, has_total ? "used_bytes" : "total_bytes"));
     end_line(line, "", VS_STYLE_PLAIN);
     return;

@@ -123,7 +123,7 @@ static void put_nothing(vs_canvas *canvas, vs_area area, const vs_top_scene *sce
       reason = sample->devices.data[i].process_count.reason;
   if (scene->view->left_out != 0) vs_format(text, sizeof text, "%s", "no process is left by the filter");
   else if (reason != VS_REASON_KNOWN)
-    vs_format(text, sizeof text, "the processes are not known: %s", vs_reason_text(reason));
+    vs_format(text, sizeof text, "the processes are unknown: %s", vs_reason_text(reason));
   else if (sample->devices.count != 0 && sample->devices.data[0].may_miss)
     vs_format(text, sizeof text, "%s", "no process is seen from this container");
   else vs_format(text, sizeof text, "%s", "no process holds memory");

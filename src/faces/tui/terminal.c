@@ -78,7 +78,7 @@ static vs_status check_abilities(vs_error *error) {
   const char *name = getenv("TERM");
   int found = 0;
   if (name == NULL || *name == 0 || setupterm(name, STDOUT_FILENO, &found) != OK)
-    return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "the terminal \"%s\" is not known here (TERM)",
+    return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "unknown terminal \"%s\" (TERM)",
                    name == NULL ? "" : name);
   const char *place = tigetstr("cup");
   const bool can_place = place != NULL && place != (char *)-1;

@@ -58,7 +58,7 @@ static void test_no_such_program(void **state) {
   vs_child child;
   vs_error error;
   expect_status(vs_child_start(&child, &plan, &error), VS_NOT_FOUND);
-  assert_string_equal(error.text, "there is no such program");
+  assert_string_equal(error.text, "no such program");
   assert_false(child.is_running);
   words[0] = "/tmp";
   expect_status(vs_child_start(&child, &plan, &error), VS_IO);
