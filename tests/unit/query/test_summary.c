@@ -24,7 +24,8 @@ static int teardown(void **state) {
 
 static vs_json follow(vs_json from, const char *path) {
   while (*path != 0) {
-    const size_t size = strcspn(path, ".");
+    const char *dot = strchr(path, '.');
+    const size_t size = dot == NULL ? strlen(path) : (size_t)(dot - path);
     from = vs_json_member(from, (vs_str){path, size});
     path += size + (path[size] == '.');
   }
