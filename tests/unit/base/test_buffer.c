@@ -2,9 +2,18 @@
 #include "support/test.h"
 #include <string.h>
 
+/* Zero bytes are an empty buffer; only WebAssembly has no host of its own. */
+static vs_buffer empty_buffer(void) {
+  vs_buffer buffer = {0};
+#if VS_FREESTANDING
+  buffer.host = vs_host_default();
+#endif
+  return buffer;
+}
+
 static void what_is_written_is_there_with_a_nul(void **state) {
   (void)state;
-  vs_buffer buffer = {0};
+  vs_buffer buffer = empty_buffer();
   const vs_writer writer = vs_buffer_writer(&buffer);
   expect_ok(writer.write(writer.ctx, "", 0));
   assert_string_equal(buffer.data, "");

@@ -10,6 +10,7 @@ static vs_buffer reply;
 static int setup(void **state) {
   (void)state;
   error = (vs_error){.status = VS_OK};
+  reply.host = vs_host_default();
   expect_ok(vs_engine_create(NULL, &engine));
   expect_ok(sample_load(engine, sample_json, &error));
   return 0;
@@ -97,7 +98,7 @@ static void every_member_is_that_of_the_reply(void **state) {
   const vs_summary *whole;
   const vs_summary_owners *owners;
   vs_json_doc report, live;
-  vs_buffer other = {0};
+  vs_buffer other = {.host = vs_host_default()};
   expect_ok(vs_engine_ask(engine, "report", NULL, &reply, &error));
   expect_ok(vs_json_doc_init(&report, vs_host_default(), (vs_str){reply.data, reply.size}, &error));
   expect_ok(vs_engine_ask(engine, "live", NULL, &other, &error));
