@@ -26,7 +26,7 @@ export function timelineExport(timeline) {
  * @param {Timeline} timeline
  */
 function timelineAsCanvas(timeline) {
-  const { stage } = timeline;
+  const { stage } = timeline.nodes;
   const box = stage.getBoundingClientRect();
   const shown = [...stage.querySelectorAll("canvas")];
   const ratio = shown[0].width / shown[0].getBoundingClientRect().width;
@@ -48,10 +48,10 @@ function timelineAsCanvas(timeline) {
  * @param {Timeline} timeline
  */
 function timelineAsRows(timeline) {
-  const { picture } = timeline.currentLane();
+  const { picture } = timeline.does.currentLane();
   const { sample_column: starts, sample_event: events, sample_bytes: totals } = picture.columns;
   /** @type {CsvRow[]} */
-  const rows = [["event", timeline.view.axis === "time" ? "time_us" : "place", "bytes"]];
+  const rows = [["event", timeline.shown.view.axis === "time" ? "time_us" : "place", "bytes"]];
   const perColumn = (picture.x1 - picture.x0) / picture.columns_count;
   for (let s = 0; s + 1 < starts.length; s++) {
     if (events[s] >= -1) rows.push([events[s], picture.x0 + starts[s] * perColumn, totals[s]]);
@@ -64,8 +64,8 @@ function timelineAsRows(timeline) {
  * @param {Timeline} timeline
  */
 function timelineAsSvg(timeline) {
-  const { view } = timeline;
-  const lane = timeline.currentLane();
+  const { view } = timeline.shown;
+  const lane = timeline.does.currentLane();
   const { plot } = lane;
   const foot = plot.top + plot.height + 24;
   return drawnAsSvg(lane.width, foot, lane.source.name, (paper) => {

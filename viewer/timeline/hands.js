@@ -26,7 +26,7 @@ export function listenToLane(timeline, lane) {
     hover: (x, y) => pointAt(timeline, lane, x, y),
     leave: () => leaveTimeline(timeline),
     click: (x, y) => {
-      timeline.stage.focus({ preventScroll: true, focusVisible: false });
+      timeline.nodes.stage.focus({ preventScroll: true, focusVisible: false });
       clickTimeline(timeline, lane, x, y);
     },
     doubleClick: () => zoomToClicked(timeline),
@@ -43,19 +43,19 @@ export function listenToLane(timeline, lane) {
  * @param {Timeline} timeline
  */
 export function listenToAxis(timeline) {
-  listenForGestures(timeline.axisCanvas, {
-    zoomX: (x, factor) => zoomTimelineX(timeline, x - timeline.gutter, factor),
-    zoomY: (y, factor) => zoomTimelineX(timeline, timeline.plotWidth / 2, factor),
+  listenForGestures(timeline.nodes.axisCanvas, {
+    zoomX: (x, factor) => zoomTimelineX(timeline, x - timeline.shown.gutter, factor),
+    zoomY: (y, factor) => zoomTimelineX(timeline, timeline.shown.plotWidth / 2, factor),
     pan: (x) => panTimelineX(timeline, x),
     hover: () => {},
     leave: () => {},
     click: () => {},
     doubleClick: () => showWholeRun(timeline),
     range: (from, to, isDone) => {
-      const range = dragged(timeline, from - timeline.gutter, to - timeline.gutter);
-      timeline.drag = isDone ? null : range;
+      const range = dragged(timeline, from - timeline.shown.gutter, to - timeline.shown.gutter);
+      timeline.pointed.drag = isDone ? null : range;
       if (isDone) moveWindowTo(timeline, range, true);
-      else timeline.drawOver();
+      else timeline.does.drawOver();
     },
     startsRange: () => true,
   });
@@ -63,9 +63,9 @@ export function listenToAxis(timeline) {
 
 /** @param {Timeline} timeline @param {number} from @param {number} to */
 function dragged(timeline, from, to) {
-  const scale = scaleOf(timeline.view.range, timeline.plotWidth);
+  const scale = scaleOf(timeline.shown.view.range, timeline.shown.plotWidth);
   /** @param {number} pixel */
-  const inside = (pixel) => scale.toValue(Math.max(0, Math.min(timeline.plotWidth, pixel)));
+  const inside = (pixel) => scale.toValue(Math.max(0, Math.min(timeline.shown.plotWidth, pixel)));
   return { from: inside(Math.min(from, to)), to: inside(Math.max(from, to)) };
 }
 
@@ -76,9 +76,9 @@ function dragged(timeline, from, to) {
  */
 function chooseRange(timeline, lane, from, to, isDone) {
   const range = dragged(timeline, from, to);
-  timeline.drag = isDone ? null : range;
+  timeline.pointed.drag = isDone ? null : range;
   if (!isDone) {
-    timeline.drawOver();
+    timeline.does.drawOver();
     return;
   }
   const [first, last] = [range.from, range.to].map((x) => eventAt(timeline, lane, x - lane.offset));
@@ -91,7 +91,9 @@ function chooseRange(timeline, lane, from, to, isDone) {
  */
 function eventAt(timeline, lane, x) {
   const { picture } = lane;
-  if (timeline.view.axis === "event") return Math.floor(Math.max(-1, Math.min(lane.coarse.whole.x1 - 1, x)));
+  if (timeline.shown.view.axis === "event") {
+    return Math.floor(Math.max(-1, Math.min(lane.coarse.whole.x1 - 1, x)));
+  }
   return picture === null ? null : hitPicture(picture, x, 0)?.event ?? null;
 }
 
@@ -115,13 +117,14 @@ export function openRange(timeline, lane, range) {
  * @param {Timeline} timeline
  */
 async function zoomToClicked(timeline) {
-  const { clicked, view } = timeline;
+  const { clicked } = timeline.pointed;
+  const { view } = timeline.shown;
   if (clicked === null || clicked.hit === null) return;
   const { lane, hit } = clicked;
   const row = pointedRow({ hit });
   if (row === null) {
-    zoomTimelineX(timeline, timeline.pointer.pixelX - lane.plot.left, CLOSER);
-    if (hit.isSeveral) zoomTimelineY(timeline, lane, timeline.pointer.y, CLOSER);
+    zoomTimelineX(timeline, timeline.pointed.pointer.pixelX - lane.plot.left, CLOSER);
+    if (hit.isSeveral) zoomTimelineY(timeline, lane, timeline.pointed.pointer.y, CLOSER);
     return;
   }
   const found = await lane.source.engine.ask("allocation", { device: lane.device, what: view.what, row });
@@ -134,7 +137,7 @@ async function zoomToClicked(timeline) {
 /** @param {Timeline} timeline @param {Lane} lane @param {Replies.AllocationReply} found */
 function lifeOf(timeline, lane, found) {
   const { x0, x1 } = lane.coarse.whole;
-  if (timeline.view.axis === "event") return { from: found.start_event ?? x0, to: found.end_event ?? x1 };
+  if (timeline.shown.view.axis === "event") return { from: found.start_event ?? x0, to: found.end_event ?? x1 };
   const first = lane.marks.first_us;
   /** @param {number|null} us @param {number} otherwise */
   const place = (us, otherwise) => (us === null || us === undefined ? otherwise : us - first);

@@ -17,8 +17,8 @@ const KEY_ZOOM = 0.7;
  */
 export function timelineKey(timeline, event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || isTyping(event)) return false;
-  if (document.querySelector("dialog[open]") || timeline.view === null) return false;
-  const lane = timeline.currentLane();
+  if (document.querySelector("dialog[open]") || timeline.shown.view === null) return false;
+  const lane = timeline.does.currentLane();
   if (lane === null) return false;
   const acts = event.altKey ? crosshairKeys(timeline, lane) : plainKeys(timeline, lane, event);
   if (event.shiftKey && !event.altKey) Object.assign(acts, shiftKeys(timeline, lane));
@@ -53,7 +53,7 @@ function shiftKeys(timeline, lane) {
 
 /** @param {Timeline} timeline @param {Lane} lane @param {KeyboardEvent} event */
 function plainKeys(timeline, lane, event) {
-  const { plotWidth: width, view, whole } = timeline;
+  const { plotWidth: width, view, whole } = timeline.shown;
   const length = view.range.to - view.range.from;
   const middle = pixelToZoomAt(timeline, lane);
   const closer = () => zoomTimelineX(timeline, middle, KEY_ZOOM);
@@ -71,7 +71,7 @@ function plainKeys(timeline, lane, event) {
     f: () => fitTimelineY(timeline),
     p: () => goToPeak(timeline, lane),
     o: () => goToOom(timeline, lane, false), O: () => goToOom(timeline, lane, true),
-    n: () => timeline.stepSearch(false), N: () => timeline.stepSearch(true),
+    n: () => timeline.does.stepSearch(false), N: () => timeline.does.stepSearch(true),
     "[": () => setCursorHere(timeline, "cursor"), "]": () => setCursorHere(timeline, "cursor2"),
   };
   if (event.key === "Enter" && isOnPicture(timeline, event)) keys.Enter = () => pinCrosshair(timeline);
@@ -83,8 +83,8 @@ function plainKeys(timeline, lane, event) {
  * @param {Timeline} timeline @param {KeyboardEvent} event
  */
 function isOnPicture(timeline, event) {
-  if (timeline.pointer.lane === null) return false;
-  return event.target === timeline.stage || event.target === document.body;
+  if (timeline.pointed.pointer.lane === null) return false;
+  return event.target === timeline.nodes.stage || event.target === document.body;
 }
 
 /**
@@ -92,11 +92,12 @@ function isOnPicture(timeline, event) {
  * @param {Timeline} timeline @param {Lane} lane
  */
 function pixelToZoomAt(timeline, lane) {
-  const { pointer, plotWidth } = timeline;
+  const { pointer } = timeline.pointed;
+  const { plotWidth } = timeline.shown;
   if (pointer.lane !== null) return pointer.pixelX - lane.plot.left;
   const cursor = timeline.cursors.cursor;
   if (cursor === null) return plotWidth / 2;
-  const { from, to } = timeline.view.range;
+  const { from, to } = timeline.shown.view.range;
   const pixel = ((cursor - from) / (to - from)) * plotWidth;
   return pixel >= 0 && pixel <= plotWidth ? pixel : plotWidth / 2;
 }
@@ -120,7 +121,7 @@ function goToOom(timeline, lane, isBackwards) {
  * @param {Timeline} timeline @param {"cursor"|"cursor2"} key
  */
 function setCursorHere(timeline, key) {
-  const { hit } = timeline.pointer;
+  const { hit } = timeline.pointed.pointer;
   const { state } = timeline.app.store;
   if (hit === null) return;
   const other = key === "cursor2" && state.cursor === null ? { cursor: hit.event } : {};
@@ -130,6 +131,6 @@ function setCursorHere(timeline, key) {
 
 /** @param {Timeline} timeline */
 function pinCrosshair(timeline) {
-  const { pointer } = timeline;
+  const { pointer } = timeline.pointed;
   clickTimeline(timeline, pointer.lane, pointer.pixelX, pointer.lane.plot.top + pointer.y);
 }

@@ -13,7 +13,7 @@ const LEAST_BYTES = 64;
  * @param {Partial<ViewState>} [more]
  */
 export function moveWindowTo(timeline, range, isJump = false, more = {}) {
-  const { whole } = timeline;
+  const { whole } = timeline.shown;
   if (whole === null) return;
   const kept = keepRange(range, whole, LEAST_WIDTH);
   const isWhole = sameRange(kept, whole);
@@ -26,8 +26,8 @@ export function moveWindowTo(timeline, range, isJump = false, more = {}) {
  * @param {Timeline} timeline @param {number} pixel @param {number} factor
  */
 export function zoomTimelineX(timeline, pixel, factor) {
-  const { range } = timeline.view;
-  const at = scaleOf(range, timeline.plotWidth).toValue(pixel);
+  const { range } = timeline.shown.view;
+  const at = scaleOf(range, timeline.shown.plotWidth).toValue(pixel);
   moveWindowTo(timeline, zoomRange(range, at, factor));
 }
 
@@ -36,8 +36,8 @@ export function zoomTimelineX(timeline, pixel, factor) {
  * @param {Timeline} timeline @param {number} pixels
  */
 export function panTimelineX(timeline, pixels) {
-  const { range } = timeline.view;
-  moveWindowTo(timeline, shiftRange(range, (-pixels * (range.to - range.from)) / timeline.plotWidth));
+  const { range } = timeline.shown.view;
+  moveWindowTo(timeline, shiftRange(range, (-pixels * (range.to - range.from)) / timeline.shown.plotWidth));
 }
 
 /**
@@ -45,7 +45,7 @@ export function panTimelineX(timeline, pixels) {
  * @param {Timeline} timeline @param {Lane} lane @param {number} pixel @param {number} factor
  */
 export function zoomTimelineY(timeline, lane, pixel, factor) {
-  const bytes = laneBytes(lane, timeline.view);
+  const bytes = laneBytes(lane, timeline.shown.view);
   const at = scaleOf({ from: bytes.to, to: bytes.from }, lane.plot.height).toValue(pixel);
   setBytes(timeline, lane, zoomRange(bytes, at, factor));
 }
@@ -55,14 +55,14 @@ export function zoomTimelineY(timeline, lane, pixel, factor) {
  * @param {Timeline} timeline @param {Lane} lane @param {number} pixels
  */
 export function panTimelineY(timeline, lane, pixels) {
-  if (timeline.view.bytes === null) return;
-  const { bytes } = timeline.view;
+  if (timeline.shown.view.bytes === null) return;
+  const { bytes } = timeline.shown.view;
   setBytes(timeline, lane, shiftRange(bytes, (pixels * (bytes.to - bytes.from)) / lane.plot.height));
 }
 
 /** @param {Timeline} timeline @param {Lane} lane @param {Extent} bytes */
 function setBytes(timeline, lane, bytes) {
-  const fitted = laneBytes(lane, { ...timeline.view, bytes: null });
+  const fitted = laneBytes(lane, { ...timeline.shown.view, bytes: null });
   const kept = keepRange(bytes, fitted, LEAST_BYTES);
   const isFitted = sameRange(kept, fitted);
   const [y0, y1] = isFitted ? [null, null] : [Math.round(kept.from), Math.round(kept.to)];
@@ -82,10 +82,11 @@ export function showWholeRun(timeline) {
  * @param {Timeline} timeline
  */
 export function fitTimelineY(timeline) {
-  const { app, view } = timeline;
-  if (view.bytes === null) timeline.fit = timeline.fit === "all" ? "stack" : "all";
+  const { app } = timeline;
+  const { view } = timeline.shown;
+  if (view.bytes === null) timeline.wishes.fit = timeline.wishes.fit === "all" ? "stack" : "all";
   app.store.set({ y0: null, y1: null });
-  timeline.draw();
+  timeline.does.draw();
 }
 
 /**
@@ -93,9 +94,9 @@ export function fitTimelineY(timeline) {
  * @param {Timeline} timeline @param {Lane} lane @param {number} event
  */
 export async function goToEvent(timeline, lane, event) {
-  const x = await timeline.placeOfEvent(lane, event);
-  const range = revealInRange(timeline.view.range, x + lane.offset);
-  if (range === timeline.view.range) timeline.app.store.set({ cursor: event });
+  const x = await timeline.does.placeOfEvent(lane, event);
+  const range = revealInRange(timeline.shown.view.range, x + lane.offset);
+  if (range === timeline.shown.view.range) timeline.app.store.set({ cursor: event });
   else moveWindowTo(timeline, range, true, { cursor: event });
 }
 

@@ -30,11 +30,11 @@ export function noPointer() {
 export function pointAt(timeline, lane, pixelX, pixelY, isCrosshair = false) {
   const { plot } = lane;
   const inPlot = pixelX >= plot.left && pixelX < plot.left + plot.width;
-  if (!inPlot || timeline.view === null || pixelY < 0 || pixelY > lane.height) {
+  if (!inPlot || timeline.shown.view === null || pixelY < 0 || pixelY > lane.height) {
     leaveTimeline(timeline);
     return;
   }
-  const scales = laneScales(lane, timeline.view);
+  const scales = laneScales(lane, timeline.shown.view);
   const pointer = {
     ...noPointer(), lane, pixelX, isCrosshair,
     x: scales.x.toValue(pixelX - plot.left), y: pixelY - plot.top,
@@ -54,7 +54,7 @@ export function pointAt(timeline, lane, pixelX, pixelY, isCrosshair = false) {
  * @param {LaneScales} scales
  */
 function rangeUnder(timeline, lane, pixelY, x, scales) {
-  const marks = laneMarks(lane, timeline.view.axis);
+  const marks = laneMarks(lane, timeline.shown.view.axis);
   if (marks === null) return null;
   const depth = Math.floor(pixelY / ANNOTATION_ROW);
   if (depth < lane.annotationRows) {
@@ -68,13 +68,13 @@ function rangeUnder(timeline, lane, pixelY, x, scales) {
 
 /** @param {Timeline} timeline @param {TimelinePointer} pointer */
 function showPointer(timeline, pointer) {
-  const before = timeline.pointer;
+  const before = timeline.pointed.pointer;
   const { hit, lane } = pointer;
   pointer.key = hit === null || hit.run < 0 ? "" : hit.isSeveral
     ? `several ${hit.event} ${hit.fromBytes} ${hit.toBytes}` : `one ${lane.source.index} ${hit.row}`;
   if (pointer.key === before.key && before.lane === lane) pointer.picked = before.picked;
-  timeline.pointer = pointer;
-  timeline.drawOver();
+  timeline.pointed.pointer = pointer;
+  timeline.does.drawOver();
   showTip(timeline);
   if (pointer.key !== "" && pointer.picked === null) askWhoIsThere(timeline, pointer);
   else if (pointer.isCrosshair) announcePointer(timeline);
@@ -86,7 +86,7 @@ function showPointer(timeline, pointer) {
  */
 async function askWhoIsThere(timeline, pointer) {
   const { lane, hit, key } = pointer;
-  const { what, filter } = timeline.view;
+  const { what, filter } = timeline.shown.view;
   const centre = Math.floor(hit.bytes);
   const bytes = hit.isSeveral ? [hit.fromBytes, hit.toBytes] : [centre, centre + 1];
   const params = {
@@ -95,18 +95,18 @@ async function askWhoIsThere(timeline, pointer) {
   };
   try {
     const reply = await lane.source.engine.latest("pick", "pick", params);
-    if (reply === null || timeline.pointer.key !== key) return;
-    timeline.pointer.picked = reply;
+    if (reply === null || timeline.pointed.pointer.key !== key) return;
+    timeline.pointed.pointer.picked = reply;
     showTip(timeline);
-    if (timeline.pointer.isCrosshair) announcePointer(timeline);
+    if (timeline.pointed.pointer.isCrosshair) announcePointer(timeline);
   } catch (error) {
-    if (timeline.pointer.key === key) timeline.tip.hide();
+    if (timeline.pointed.pointer.key === key) timeline.tools.tip.hide();
   }
 }
 
 /** @param {Timeline} timeline @param {Lane} lane @param {number} x */
 function lookOf(timeline, lane, x) {
-  const { view } = timeline;
+  const { view } = timeline.shown;
   return {
     by: view.by, what: view.what, groups: groupsOfLane(timeline, lane), colourOf: lane.colourOf,
     place: xPlaceText(view.axis, x, lane.marks?.first_us),
@@ -118,18 +118,19 @@ function lookOf(timeline, lane, x) {
  * @param {Timeline} timeline @param {Lane} lane
  */
 function groupsOfLane(timeline, lane) {
-  return timeline.groups === null ? [] : lane.groups ?? timeline.groups.groups;
+  return timeline.colours.groups === null ? [] : lane.groups ?? timeline.colours.groups.groups;
 }
 
 /** @param {Timeline} timeline */
 function showTip(timeline) {
-  const { pointer, tip } = timeline;
+  const { pointer } = timeline.pointed;
+  const { tip } = timeline.tools;
   const { lane, hit, range } = pointer;
   if (lane === null || (hit === null && range === null)) {
     tip.hide();
     return;
   }
-  const box = timeline.stage.getBoundingClientRect();
+  const box = timeline.nodes.stage.getBoundingClientRect();
   const laneBox = lane.element.getBoundingClientRect();
   const place = {
     x: laneBox.left - box.left + pointer.pixelX, y: laneBox.top - box.top + lane.plot.top + pointer.y,
@@ -146,12 +147,12 @@ function showTip(timeline) {
  * @param {Timeline} timeline @param {Lane} lane @param {TimelinePointer} pointer
  */
 function shownPlace(timeline, lane, pointer) {
-  return timeline.view.axis === "time" ? pointer.x : pointer.hit.event;
+  return timeline.shown.view.axis === "time" ? pointer.x : pointer.hit.event;
 }
 
 /** @param {Timeline} timeline */
 function announcePointer(timeline) {
-  const { pointer } = timeline;
+  const { pointer } = timeline.pointed;
   if (pointer.hit === null) return;
   const look = lookOf(timeline, pointer.lane, shownPlace(timeline, pointer.lane, pointer));
   timeline.app.announce(tipSentence(pointer.hit, pointer.picked, look));
@@ -162,9 +163,9 @@ function announcePointer(timeline) {
  * @param {Timeline} timeline
  */
 export function leaveTimeline(timeline) {
-  timeline.pointer = noPointer();
-  timeline.tip.hide();
-  timeline.drawOver();
+  timeline.pointed.pointer = noPointer();
+  timeline.tools.tip.hide();
+  timeline.does.drawOver();
 }
 
 /**
@@ -182,18 +183,18 @@ export function pointedRow(pointer) {
  */
 export function clickTimeline(timeline, lane, pixelX, pixelY) {
   const { app } = timeline;
-  pointAt(timeline, lane, pixelX, pixelY, timeline.pointer.isCrosshair);
-  const { hit, range } = timeline.pointer;
-  timeline.clicked = { lane, hit };
+  pointAt(timeline, lane, pixelX, pixelY, timeline.pointed.pointer.isCrosshair);
+  const { hit, range } = timeline.pointed.pointer;
+  timeline.pointed.clicked = { lane, hit };
   if (range !== null) {
-    timeline.openRange(lane, range);
+    timeline.does.openRange(lane, range);
     return;
   }
   if (hit === null) return;
   if (lane.source.index !== app.store.state.file) app.store.set({ file: lane.source.index });
   app.store.set({ cursor: hit.event, cursor2: null });
-  const row = pointedRow(timeline.pointer);
-  if (row !== null) app.showDetails(timeline.view.what, row);
+  const row = pointedRow(timeline.pointed.pointer);
+  if (row !== null) app.showDetails(timeline.shown.view.what, row);
   else if (app.store.state.row !== null) {
     app.store.set({ row: null });
     app.hideDetails?.();
@@ -207,8 +208,8 @@ export function clickTimeline(timeline, lane, pixelX, pixelY) {
 export function stepCrosshair(timeline, lane, right, up) {
   const { picture, plot } = lane;
   if (picture === null) return;
-  const scales = laneScales(lane, timeline.view);
-  const { pointer } = timeline;
+  const scales = laneScales(lane, timeline.shown.view);
+  const { pointer } = timeline.pointed;
   const isOn = pointer.lane === lane && pointer.hit !== null;
   const middle = hitPicture(picture, (picture.x0 + picture.x1) / 2, (picture.y0 + picture.y1) / 4);
   const from = isOn ? pointer.hit : middle;

@@ -20,7 +20,7 @@ import { drawOver } from "./over.js";
 import { leaveTimeline, noPointer, pointAt, pointedRow } from "./pointer.js";
 import { filterOfSearch, showFound, showSearchError } from "./search.js";
 import { createTimelineTip } from "./tip.js";
-import { createTimelineTools, showTimelineTools } from "./tools.js";
+import { addTimelineTools, showTimelineTools } from "./tools.js";
 
 const X_AXIS_HEIGHT = 24;
 const LEAST_LANE = 120;
@@ -31,21 +31,22 @@ const LEAST_COMMON = 0.3;
 /** @param {App} app  of app.js @returns {Part} */
 export function createTimeline(app) {
   const timeline = newTimeline(app);
-  Object.assign(timeline, createTimelineTools(timeline));
-  const { stage, lanesBox, axisCanvas, minimap, tip, rangeBar } = timeline;
+  addTimelineTools(timeline);
+  const { element, toolbar, stage, lanesBox, axisCanvas, rangeBar } = timeline.nodes;
+  const { minimap, tip, legend, search } = timeline.tools;
   stage.append(lanesBox, axisCanvas, minimap.element, tip.element, rangeBar);
-  const body = el("div", { class: "timeline-body" }, [stage, timeline.legend.element]);
-  timeline.element.append(timeline.toolbar, body);
-  watchSize(stage, () => timeline.draw());
+  const body = el("div", { class: "timeline-body" }, [stage, legend.element]);
+  element.append(toolbar, body);
+  watchSize(stage, () => timeline.does.draw());
   listenToAxis(timeline);
   /** @param {KeyboardEvent} event */
   const onKey = (event) => { if (timelineKey(timeline, event)) event.preventDefault(); };
   return {
-    element: timeline.element,
+    element,
     show() {
       timeline.isShown = true;
       document.addEventListener("keydown", onKey);
-      timeline.draw();
+      timeline.does.draw();
     },
     hide() {
       timeline.isShown = false;
@@ -53,8 +54,8 @@ export function createTimeline(app) {
       leaveTimeline(timeline);
     },
     update: (state, changed) => updateTimeline(timeline, state, changed),
-    filesChanged: () => timeline.draw(),
-    search: () => timeline.search.input.focus(),
+    filesChanged: () => timeline.does.draw(),
+    search: () => search.input.focus(),
     escape: () => letGo(timeline),
   };
 }
@@ -67,34 +68,41 @@ function newTimeline(app) {
     "aria-label": "Allocated memory over the run. Arrows move, plus and minus zoom, Alt and arrows go from " +
       "allocation to allocation, Enter pins one.",
   });
-  const timeline = /** @type {Timeline} its tools follow */ (/** @type {Partial<Timeline>} */ ({
-    app, stage, element: el("div", { class: "timeline" }), isShown: false, lanes: [],
-    lanesBox: el("div", { class: "timeline-lanes" }),
-    axisCanvas: el("canvas", { class: "timeline-axis", "aria-hidden": "true" }),
-    tip: createTimelineTip(), view: null, whole: null, plotWidth: 1, fit: "all", alignment: "start",
-    lit: null, keptLit: null, hiddenCurves: new Set(), groups: null, groupsKey: "", badMark: null,
-    pointer: noPointer(), clicked: null, drag: null,
-    cursors: { cursor: null, cursor2: null }, places: new Map(),
-  }));
-  timeline.draw = oncePerFrame(() => drawTimeline(timeline));
-  timeline.drawOver = oncePerFrame(() => drawOvers(timeline));
-  timeline.currentLane = () => currentLane(timeline);
-  timeline.placeOfEvent = (lane, event) => placeOfLaneEvent(timeline, lane, event);
-  timeline.stepSearch = (isBackwards) => stepSearch(timeline, isBackwards);
+  /** @type {Timeline} */
+  const timeline = {
+    app, isShown: false, lanes: [],
+    // the other nodes, tools and actions follow (addTimelineTools)
+    nodes: /** @type {TimelineNodes} */ (/** @type {Partial<TimelineNodes>} */ ({
+      stage, element: el("div", { class: "timeline" }), lanesBox: el("div", { class: "timeline-lanes" }),
+      axisCanvas: el("canvas", { class: "timeline-axis", "aria-hidden": "true" }),
+    })),
+    tools: /** @type {TimelineTools} */ (/** @type {Partial<TimelineTools>} */ ({ tip: createTimelineTip() })),
+    shown: { view: null, whole: null, plotWidth: 1, gutter: 0, axisKey: "" },
+    wishes: { fit: "all", alignment: "start", hiddenCurves: new Set(), badMark: null },
+    colours: { groups: null, groupsKey: "", lit: null, keptLit: null },
+    pointed: { pointer: noPointer(), pointedKey: "", clicked: null, drag: null },
+    cursors: { cursor: null, cursor2: null, places: new Map() },
+    does: /** @type {TimelineActions} */ (/** @type {Partial<TimelineActions>} */ ({
+      draw: oncePerFrame(() => drawTimeline(timeline)), drawOver: oncePerFrame(() => drawOvers(timeline)),
+      currentLane: () => currentLane(timeline),
+      placeOfEvent: (lane, event) => placeOfLaneEvent(timeline, lane, event),
+      stepSearch: (isBackwards) => stepSearch(timeline, isBackwards),
+    })),
+  };
   return timeline;
 }
 
 /** @param {Timeline} timeline @param {ViewState} state @param {Changed} changed */
 function updateTimeline(timeline, state, changed) {
   if (changed.has("device") || changed.has("what")) forgetPictures(timeline);
-  if (changed.has("device") || changed.has("axis")) timeline.places = new Map();
-  if (changed.has("search") || changed.has("what")) timeline.badMark = null;
+  if (changed.has("device") || changed.has("axis")) timeline.cursors.places = new Map();
+  if (changed.has("search") || changed.has("what")) timeline.wishes.badMark = null;
   if (["by", "what", "filter", "device", "file"].some((key) => changed.has(key))) {
-    timeline.lit = timeline.keptLit = null;
+    timeline.colours.lit = timeline.colours.keptLit = null;
   }
   showTimelineTools(timeline, state, changed);
   askAhead(timeline, state);
-  timeline.draw();
+  timeline.does.draw();
 }
 
 /**
@@ -102,8 +110,8 @@ function updateTimeline(timeline, state, changed) {
  * @param {Timeline} timeline @param {ViewState} state
  */
 function askAhead(timeline, state) {
-  if (!timeline.isShown || timeline.whole === null) return;
-  const view = viewOf(timeline, state, timeline.whole);
+  if (!timeline.isShown || timeline.shown.whole === null) return;
+  const view = viewOf(timeline, state, timeline.shown.whole);
   for (const lane of timeline.lanes) {
     if (lane.coarse?.axis === view.axis) askPicture(lane, view);
     if (!isLaneSettled(lane, view)) lane.canvases.picture.dataset.settled = "false";
@@ -145,7 +153,7 @@ function matchLanes(timeline) {
   const before = timeline.lanes;
   const isSame = lanes.length === before.length && lanes.every((lane, i) => lane === before[i]);
   timeline.lanes = lanes;
-  if (!isSame) timeline.lanesBox.replaceChildren(...lanes.map((lane) => lane.element));
+  if (!isSame) timeline.nodes.lanesBox.replaceChildren(...lanes.map((lane) => lane.element));
 }
 
 /** @param {Timeline} timeline @param {FileEntry} entry */
@@ -162,9 +170,9 @@ function newLane(timeline, entry) {
 /** @param {Timeline} timeline @param {Lane} lane */
 function laneChanged(timeline, lane) {
   if (lane === currentLane(timeline) && lane.picture !== null) {
-    showFound(timeline.search, lane.picture.marked, lane.picture.isMarking);
+    showFound(timeline.tools.search, lane.picture.marked, lane.picture.isMarking);
   }
-  timeline.draw();
+  timeline.does.draw();
 }
 
 /**
@@ -172,12 +180,12 @@ function laneChanged(timeline, lane) {
  * @param {Timeline} timeline @param {Lane} lane @param {Error} error
  */
 function laneFailed(timeline, lane, error) {
-  const { view } = timeline;
+  const { view } = timeline.shown;
   if (view.mark !== "") {
-    timeline.badMark = view.mark;
-    showSearchError(timeline.search, error);
+    timeline.wishes.badMark = view.mark;
+    showSearchError(timeline.tools.search, error);
     lane.askedKey = lane.coarseKey = "";
-    timeline.draw();
+    timeline.does.draw();
   } else {
     failLane(lane, error);
   }
@@ -195,7 +203,7 @@ async function askMarks(timeline, lane) {
     if (device !== lane.device) return;
     lane.marks = marks;
     lane.marksAxis = lane.framePlace = lane.insidePlace = "";
-    timeline.draw();
+    timeline.does.draw();
   };
   try {
     const marks = await engine.once("marks", { device });
@@ -216,10 +224,11 @@ function viewOf(timeline, state, whole) {
   const isFitted = state.y0 === null || state.y1 === null || state.y1 <= state.y0;
   return {
     axis: state.axis, what: state.what, by: state.by, filter: state.filter,
-    mark: mark === timeline.badMark ? "" : mark,
+    mark: mark === timeline.wishes.badMark ? "" : mark,
     range: isWhole ? whole : { from: state.x0, to: state.x1 },
     bytes: isFitted ? null : { from: state.y0, to: state.y1 },
-    fit: timeline.fit, lit: timeline.lit ?? timeline.keptLit, hiddenCurves: timeline.hiddenCurves,
+    fit: timeline.wishes.fit, lit: timeline.colours.lit ?? timeline.colours.keptLit,
+    hiddenCurves: timeline.wishes.hiddenCurves,
   };
 }
 
@@ -242,7 +251,7 @@ function wholeOfLanes(timeline) {
  * @param {Timeline} timeline
  */
 function alignLanes(timeline) {
-  const isByClock = timeline.app.store.state.axis === "time" && timeline.alignment === "clock";
+  const isByClock = timeline.app.store.state.axis === "time" && timeline.wishes.alignment === "clock";
   const firsts = timeline.lanes.map((lane) => lane.marks?.first_us ?? null).filter((us) => us !== null);
   const first = Math.min(...firsts);
   for (const lane of timeline.lanes) {
@@ -252,30 +261,30 @@ function alignLanes(timeline) {
 
 /** @param {Timeline} timeline */
 function placeAll(timeline) {
-  const width = timeline.stage.clientWidth;
+  const width = timeline.nodes.stage.clientWidth;
   const gutter = width < 560 ? 58 : 70;
-  const room = timeline.stage.clientHeight - X_AXIS_HEIGHT - MINIMAP_HEIGHT - 10;
+  const room = timeline.nodes.stage.clientHeight - X_AXIS_HEIGHT - MINIMAP_HEIGHT - 10;
   const count = Math.max(1, timeline.lanes.length);
   const height = Math.max(Math.min(LEAST_LANE, room), Math.floor(room / count));
   for (const lane of timeline.lanes) {
     lane.element.style.height = `${height}px`;
     placeLane(lane, width - 10, height, gutter, count === 1);
   }
-  timeline.plotWidth = Math.max(1, width - 10 - gutter);
-  timeline.gutter = gutter;
+  timeline.shown.plotWidth = Math.max(1, width - 10 - gutter);
+  timeline.shown.gutter = gutter;
 }
 
 /** @param {Timeline} timeline */
 function drawTimeline(timeline) {
-  if (!timeline.isShown || timeline.stage.clientWidth === 0) return;
+  if (!timeline.isShown || timeline.nodes.stage.clientWidth === 0) return;
   const { state } = timeline.app.store;
   matchLanes(timeline);
   placeAll(timeline);
   alignLanes(timeline);
-  timeline.whole = wholeOfLanes(timeline);
-  const isFirst = timeline.whole === null;
-  const view = viewOf(timeline, state, timeline.whole ?? { from: -1, to: 1 });
-  timeline.view = view;
+  timeline.shown.whole = wholeOfLanes(timeline);
+  const isFirst = timeline.shown.whole === null;
+  const view = viewOf(timeline, state, timeline.shown.whole ?? { from: -1, to: 1 });
+  timeline.shown.view = view;
   for (const lane of timeline.lanes) {
     if (!isFirst && lane.coarse?.axis === view.axis) askPicture(lane, view);
     askCoarse(lane, view);
@@ -285,7 +294,8 @@ function drawTimeline(timeline) {
   followCursors(timeline, state);
   drawSharedAxis(timeline, view);
   const lane = currentLane(timeline);
-  if (lane !== null && timeline.whole !== null) drawMinimap(timeline.minimap, lane, view, timeline.whole);
+  const { whole } = timeline.shown;
+  if (lane !== null && whole !== null) drawMinimap(timeline.tools.minimap, lane, view, whole);
   if (lane !== null && isLaneSettled(lane, view)) timeline.app.pictureShown?.();
   followPointer(timeline);
   drawOvers(timeline);
@@ -296,12 +306,13 @@ function drawTimeline(timeline) {
  * @param {Timeline} timeline
  */
 function followPointer(timeline) {
-  const { pointer, view } = timeline;
+  const { pointer } = timeline.pointed;
+  const { view } = timeline.shown;
   const { lane } = pointer;
   if (lane === null) return;
   const key = [view.range.from, view.range.to, lane.shownKey, lane.width, lane.height].join(" ");
-  if (key === timeline.pointedKey || !isLaneSettled(lane, view)) return;
-  timeline.pointedKey = key;
+  if (key === timeline.pointed.pointedKey || !isLaneSettled(lane, view)) return;
+  timeline.pointed.pointedKey = key;
   const { plot } = lane;
   const scales = laneScales(lane, view);
   const [x, y] = pointer.isCrosshair
@@ -312,14 +323,15 @@ function followPointer(timeline) {
 
 /** @param {Timeline} timeline @param {TimelineView} view */
 function drawSharedAxis(timeline, view) {
-  const { plotWidth } = timeline;
+  const { plotWidth } = timeline.shown;
   const key = JSON.stringify([view.range, view.axis, plotWidth, themeToken("axis"), devicePixelRatio]);
-  if (key === timeline.axisKey) return;
-  timeline.axisKey = key;
-  const width = timeline.stage.clientWidth;
-  const { context, ratio } = clearCanvas(timeline.axisCanvas, width, X_AXIS_HEIGHT);
+  if (key === timeline.shown.axisKey) return;
+  timeline.shown.axisKey = key;
+  const width = timeline.nodes.stage.clientWidth;
+  const { context, ratio } = clearCanvas(timeline.nodes.axisCanvas, width, X_AXIS_HEIGHT);
   drawXAxis(context, {
-    left: timeline.gutter, width: plotWidth, height: X_AXIS_HEIGHT, ratio, axis: view.axis, range: view.range,
+    left: timeline.shown.gutter, width: plotWidth, height: X_AXIS_HEIGHT, ratio, axis: view.axis,
+    range: view.range,
     colour: themeToken("axis"), line: themeToken("edge-strong"), font: `11px ${themeToken("sans")}`,
     unit: view.axis === "time" ? "time" : "events",
   });
@@ -327,7 +339,9 @@ function drawSharedAxis(timeline, view) {
 
 /** @param {Timeline} timeline */
 function drawOvers(timeline) {
-  const { view, pointer, cursors } = timeline;
+  const { view } = timeline.shown;
+  const { pointer } = timeline.pointed;
+  const { cursors } = timeline;
   if (view === null || !timeline.isShown) return;
   const { state } = timeline.app.store;
   for (const lane of timeline.lanes) {
@@ -338,7 +352,7 @@ function drawOvers(timeline) {
       x: place, y: isHere ? pointer.y : null, isCrosshair: pointer.isCrosshair,
       row: isHere ? pointedRow(pointer) : null,
       pinned: isCurrent && state.rowWhat === view.what ? state.row : null,
-      ...cursors, drag: timeline.drag,
+      cursor: cursors.cursor, cursor2: cursors.cursor2, drag: timeline.pointed.drag,
     });
   }
 }
@@ -355,20 +369,20 @@ async function followGroups(timeline, state) {
   if (lane === null || lane.picture === null) return;
   const { by, what, filter, file } = state;
   const key = JSON.stringify([by, what, filter, file, app.device(), timeline.lanes.length]);
-  if (key === timeline.groupsKey) return;
-  timeline.groupsKey = key;
+  if (key === timeline.colours.groupsKey) return;
+  timeline.colours.groupsKey = key;
   try {
     const groups = by === "allocation" ? null : await colouredGroups(app, filter);
-    if (key !== timeline.groupsKey) return;
-    timeline.groups = groups;
+    if (key !== timeline.colours.groupsKey) return;
+    timeline.colours.groups = groups;
     lane.colourOf = groups === null || filter === "" ? null : coloursByIndex(groups.groups);
     lane.groups = null;
-    timeline.showGroups();
+    timeline.does.showGroups();
     for (const other of timeline.lanes) if (other !== lane) await followLaneGroups(other, groups, state);
-    timeline.draw();
+    timeline.does.draw();
   } catch (error) {
-    timeline.groups = null;
-    timeline.showGroups();
+    timeline.colours.groups = null;
+    timeline.does.showGroups();
   }
 }
 
@@ -418,7 +432,7 @@ function followCursors(timeline, state) {
     if (event === null || lane === null) timeline.cursors[key] = null;
     else followCursor(timeline, lane, key, event);
   }
-  timeline.showRange(state);
+  timeline.does.showRange(state);
 }
 
 /** @param {Timeline} timeline @param {Lane} lane @param {"cursor"|"cursor2"} key @param {number} event */
@@ -429,7 +443,7 @@ function followCursor(timeline, lane, key, event) {
     return;
   }
   timeline.cursors[key] = null;
-  placeOfLaneEvent(timeline, lane, event).then(() => timeline.draw(), () => {});
+  placeOfLaneEvent(timeline, lane, event).then(() => timeline.does.draw(), () => {});
 }
 
 /**
@@ -439,7 +453,7 @@ function followCursor(timeline, lane, key, event) {
 function knownPlace(timeline, lane, event) {
   if (timeline.app.store.state.axis === "event") return event < 0 ? -1 : event + 0.5;
   if (event < 0) return 0;
-  const place = timeline.places.get(`${lane.source.index} ${event}`);
+  const place = timeline.cursors.places.get(`${lane.source.index} ${event}`);
   return typeof place === "number" ? place : null;
 }
 
@@ -451,7 +465,7 @@ function knownPlace(timeline, lane, event) {
 function placeOfLaneEvent(timeline, lane, event) {
   const known = knownPlace(timeline, lane, event);
   if (known !== null) return Promise.resolve(known);
-  const { places } = timeline;
+  const { places } = timeline.cursors;
   const key = `${lane.source.index} ${event}`;
   if (!places.has(key)) places.set(key, askPlace(timeline, lane, event, key));
   return /** @type {Promise<number>} a number would be known */ (places.get(key));
@@ -462,23 +476,24 @@ function placeOfLaneEvent(timeline, lane, event) {
  * @returns {Promise<number>}
  */
 async function askPlace(timeline, lane, event, key) {
-  const { places } = timeline;
+  const { places } = timeline.cursors;
   const { device } = lane;
   const { engine } = lane.source;
   const marks = await engine.once("marks", { device });
   const reply = await engine.ask("events", { device, from: event, to: event, top: 1 });
   const us = reply.events[0]?.time_us ?? null;
   const place = us === null ? 0 : us - marks.first_us;
-  if (timeline.places === places) places.set(key, place);
+  if (timeline.cursors.places === places) places.set(key, place);
   return place;
 }
 
 /** @param {Timeline} timeline @param {boolean} isBackwards */
 async function stepSearch(timeline, isBackwards) {
-  const { app, view } = timeline;
+  const { app } = timeline;
+  const { view } = timeline.shown;
   const lane = currentLane(timeline);
   if (lane === null || view.mark === "") {
-    timeline.search.input.focus();
+    timeline.tools.search.input.focus();
     return;
   }
   const from = app.store.state.cursor ?? -1;
@@ -488,9 +503,9 @@ async function stepSearch(timeline, isBackwards) {
     const reply = await lane.source.engine.latest("find", "find", params);
     if (reply === null) return;
     if (reply.event !== null) await goToEvent(timeline, lane, reply.event);
-    timeline.showStep(reply);
+    timeline.does.showStep(reply);
   } catch (error) {
-    showSearchError(timeline.search, error);
+    showSearchError(timeline.tools.search, error);
   }
 }
 
@@ -501,8 +516,8 @@ async function stepSearch(timeline, isBackwards) {
 function letGo(timeline) {
   const { app } = timeline;
   const { state } = app.store;
-  if (timeline.pointer.isCrosshair) leaveTimeline(timeline);
-  else if (timeline.keptLit !== null) timeline.light(null, true);
+  if (timeline.pointed.pointer.isCrosshair) leaveTimeline(timeline);
+  else if (timeline.colours.keptLit !== null) timeline.does.light(null, true);
   else if (state.cursor2 !== null) app.store.set({ cursor2: null });
   else if (state.search !== "") app.store.set({ search: "" });
   else return false;

@@ -13,11 +13,10 @@ import { changeOfRange } from "./pointer.js";
 import { createSearch, showFoundStep, showSearch } from "./search.js";
 
 /**
- * Members for the timeline: elements, and what they do.
+ * Adds to the timeline what stands around its picture: nodes, tools, and what they do.
  * @param {Timeline} timeline
- * @returns {TimelineTools}
  */
-export function createTimelineTools(timeline) {
+export function addTimelineTools(timeline) {
   const { app } = timeline;
   const { state } = app.store;
   /** @type {Array<[Replies.DrawnName, string]>} */
@@ -28,19 +27,19 @@ export function createTimelineTools(timeline) {
   const axes = [["event", "By event"], ["time", "By time"]];
   const axis = segmentedEl("Axis", axes, state.axis,
     (value) => app.store.set({ axis: value, x0: null, x1: null }));
-  /** @type {Array<[Timeline["alignment"], string]>} */
+  /** @type {Array<[TimelineAlignment, string]>} */
   const beginnings = [["start", "At their start"], ["clock", "By the clock"]];
   const alignment = segmentedEl("Lanes begin", beginnings, "start",
     (value) => {
-      timeline.alignment = value;
-      timeline.draw();
+      timeline.wishes.alignment = value;
+      timeline.does.draw();
     });
-  const search = createSearch(app, { step: (isBackwards) => timeline.stepSearch(isBackwards) });
+  const search = createSearch(app, { step: (isBackwards) => timeline.does.stepSearch(isBackwards) });
   const filter = el("button", {
     type: "button", class: "timeline-filter cut", hidden: true, title: "Show everything again",
     onclick: () => app.jump({ filter: "", y0: null, y1: null }),
   });
-  const middle = () => timeline.plotWidth / 2;
+  const middle = () => timeline.shown.plotWidth / 2;
   const toolbar = el("div", { class: "toolbar timeline-toolbar" }, [
     what, axis, alignment, el("span", { class: "timeline-zoom" }, [
       iconButton("minus", "Zoom out (-)", () => zoomTimelineX(timeline, middle(), 2)),
@@ -49,17 +48,24 @@ export function createTimelineTools(timeline) {
     ]), filter, el("span", { class: "space" }), search.element, timelineExport(timeline),
   ]);
   const legend = createLegend(app, {
-    light: (group, isKept) => timeline.light(group, isKept),
+    light: (group, isKept) => timeline.does.light(group, isKept),
     toggleCurve: (key) => toggleCurve(timeline, key),
   });
   const minimap = createMinimap({ range: (range, isJump) => moveWindowTo(timeline, range, isJump) });
+  const controls = { what, axis, alignment, filter };
+  Object.assign(timeline.nodes, { toolbar, controls, rangeBar: rangeBarOf(timeline) });
+  Object.assign(timeline.tools, { search, legend, minimap });
+  Object.assign(timeline.does, toolActions(timeline));
+}
+
+/** @param {Timeline} timeline @returns {TimelineToolActions} */
+function toolActions(timeline) {
+  const { app, tools, colours } = timeline;
   return {
-    toolbar, search, legend, minimap, rangeBar: rangeBarOf(timeline),
-    controls: { what, axis, alignment, filter },
     light: (group, isKept) => lightGroup(timeline, group, isKept),
-    showGroups: () => showLegendGroups(legend, timeline.groups, app.store.state.by, timeline.keptLit),
+    showGroups: () => showLegendGroups(tools.legend, colours.groups, app.store.state.by, colours.keptLit),
     showRange: (now) => showRangeBar(timeline, now),
-    showStep: (reply) => showFoundStep(search, reply),
+    showStep: (reply) => showFoundStep(tools.search, reply),
     openRange: (lane, range) => openRange(timeline, lane, range),
   };
 }
@@ -69,7 +75,8 @@ export function createTimelineTools(timeline) {
  * @param {Timeline} timeline @param {ViewState} state @param {Changed} changed
  */
 export function showTimelineTools(timeline, state, changed) {
-  const { controls, legend, search } = timeline;
+  const { controls } = timeline.nodes;
+  const { legend, search } = timeline.tools;
   controls.what.choose(state.what);
   controls.axis.choose(state.axis);
   controls.alignment.hidden = state.axis !== "time" || timeline.app.files.length < 2;
@@ -78,29 +85,29 @@ export function showTimelineTools(timeline, state, changed) {
   showSearch(search, state.search);
   legend.select.choose(state.by);
   if (changed.has("theme") || legend.curves.childElementCount === 0) {
-    showLegendCurves(legend, timeline.hiddenCurves);
-    if (timeline.groups !== null) timeline.showGroups();
+    showLegendCurves(legend, timeline.wishes.hiddenCurves);
+    if (timeline.colours.groups !== null) timeline.does.showGroups();
   }
 }
 
 /** @param {Timeline} timeline @param {string} key */
 function toggleCurve(timeline, key) {
-  const { hiddenCurves } = timeline;
+  const { hiddenCurves } = timeline.wishes;
   if (!hiddenCurves.delete(key)) hiddenCurves.add(key);
-  showLegendHidden(timeline.legend, hiddenCurves);
-  timeline.draw();
+  showLegendHidden(timeline.tools.legend, hiddenCurves);
+  timeline.does.draw();
 }
 
 /** @param {Timeline} timeline @param {number|null} group @param {boolean} isKept */
 function lightGroup(timeline, group, isKept) {
   if (isKept) {
-    timeline.keptLit = group;
-    timeline.lit = null;
-    showLegendLit(timeline.legend, group);
+    timeline.colours.keptLit = group;
+    timeline.colours.lit = null;
+    showLegendLit(timeline.tools.legend, group);
   } else {
-    timeline.lit = group;
+    timeline.colours.lit = group;
   }
-  timeline.draw();
+  timeline.does.draw();
 }
 
 /** @param {Timeline} timeline */
@@ -117,12 +124,14 @@ function rangeBarOf(timeline) {
 
 /** @param {Timeline} timeline @param {ViewState} state */
 function showRangeBar(timeline, state) {
-  const { cursors, rangeBar, view } = timeline;
+  const { cursors } = timeline;
+  const { rangeBar } = timeline.nodes;
+  const { view } = timeline.shown;
   const isOn = cursors.cursor !== null && cursors.cursor2 !== null;
   rangeBar.hidden = !isOn;
   if (!isOn) return;
   const length = Math.abs(cursors.cursor2 - cursors.cursor);
-  const lane = timeline.currentLane();
+  const lane = timeline.does.currentLane();
   const [from, to] = [cursors.cursor, cursors.cursor2].sort((a, b) => a - b).map((x) => x - lane.offset);
   const change = lane.picture === null ? "" : changeOfRange(lane.picture, from, to);
   const events = Math.abs(state.cursor2 - state.cursor);

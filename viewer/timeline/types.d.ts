@@ -377,59 +377,119 @@ interface WindowGrip {
 
 // ---- the part
 
-/** What stands around the picture, and what it does (tools.js). */
-interface TimelineTools {
+/** The part: what it shows, by what it is about. */
+interface Timeline {
+  app: App;
+  isShown: boolean;
+  lanes: Lane[];
+  nodes: TimelineNodes;
+  tools: TimelineTools;
+  shown: TimelineShown;
+  wishes: TimelineWishes;
+  colours: TimelineColours;
+  pointed: TimelinePointed;
+  cursors: TimelineCursors;
+  does: TimelineActions;
+}
+
+/** The elements of the part. */
+interface TimelineNodes {
+  element: HTMLElement;
+  stage: HTMLElement;
+  lanesBox: HTMLElement;
+  axisCanvas: HTMLCanvasElement;
   toolbar: HTMLElement;
+  rangeBar: HTMLElement & { say(words: string): void };
+  controls: TimelineControls;
+}
+
+interface TimelineControls {
+  what: Chooser<Replies.DrawnName>;
+  axis: Chooser<Replies.AxisName>;
+  alignment: Chooser<TimelineAlignment>;
+  filter: HTMLElement;
+}
+
+/** By time, lanes begin at 0 or where the clock says. */
+type TimelineAlignment = "start" | "clock";
+
+/** What stands around the picture and has a state of its own. */
+interface TimelineTools {
+  tip: TimelineTip;
   search: SearchField;
   legend: Legend;
   minimap: Minimap;
-  rangeBar: HTMLElement & { say(words: string): void };
-  controls: {
-    what: Chooser<Replies.DrawnName>;
-    axis: Chooser<Replies.AxisName>;
-    alignment: Chooser<"start" | "clock">;
-    filter: HTMLElement;
-  };
+}
+
+/** What the last frame drew. */
+interface TimelineShown {
+  /** null until there was a frame. */
+  view: TimelineView | null;
+  /** All lanes together on the shared axis; null until one has told. */
+  whole: Extent | null;
+  plotWidth: number;
+  /** Pixels of the byte axes, left of the plots. */
+  gutter: number;
+  /** What the shared axis shows. */
+  axisKey: string;
+}
+
+/** What was chosen here and is not in the state. */
+interface TimelineWishes {
+  fit: TimelineFit;
+  alignment: TimelineAlignment;
+  hiddenCurves: Set<string>;
+  /** A search that makes no sense: it is not asked again. */
+  badMark: string | null;
+}
+
+/** What colours mean, and which of them stands out. */
+interface TimelineColours {
+  /** null: colours have no legend. */
+  groups: ColouredGroups | null;
+  /** What `groups` is about. */
+  groupsKey: string;
+  /** The group below the pointer, and the one that is kept alight. */
+  lit: number | null;
+  keptLit: number | null;
+}
+
+/** What the hand or the crosshair is at. */
+interface TimelinePointed {
+  pointer: TimelinePointer;
+  /** Where the picture was when this was found. */
+  pointedKey: string;
+  /** What a double click goes to. */
+  clicked: { lane: Lane; hit: Hit | null } | null;
+  /** The range that is being dragged, on the shared axis. */
+  drag: Extent | null;
+}
+
+/** The cursors as places of the shared axis; null: none, or not known yet. */
+interface TimelineCursors {
+  cursor: number | null;
+  cursor2: number | null;
+  /** Where events stand on the axis of time, by lane and event; each is asked for once. */
+  places: Map<string, number | Promise<number>>;
+}
+
+interface TimelineActions extends TimelineToolActions {
+  /** In the next frame: all, and what lies over the picture. */
+  draw(): void;
+  drawOver(): void;
+  /** The lane of the chosen file. */
+  currentLane(): Lane | null;
+  /** Where an event stands on the lane's axis. */
+  placeOfEvent(lane: Lane, event: number): Promise<number>;
+  stepSearch(isBackwards: boolean): void;
+}
+
+interface TimelineToolActions {
   light(group: number | null, isKept: boolean): void;
   showGroups(): void;
   showRange(state: ViewState): void;
   showStep(reply: Replies.FindReply): void;
   openRange(lane: Lane, range: PointedRange): void;
-}
-
-interface Timeline extends TimelineTools {
-  app: App;
-  stage: HTMLElement;
-  element: HTMLElement;
-  isShown: boolean;
-  lanes: Lane[];
-  lanesBox: HTMLElement;
-  axisCanvas: HTMLCanvasElement;
-  tip: TimelineTip;
-  view: TimelineView | null;
-  whole: Extent | null;
-  plotWidth: number;
-  gutter: number;
-  fit: TimelineFit;
-  alignment: "start" | "clock";
-  lit: number | null;
-  keptLit: number | null;
-  hiddenCurves: Set<string>;
-  groups: ColouredGroups | null;
-  groupsKey: string;
-  badMark: string | null;
-  pointer: TimelinePointer;
-  pointedKey: string;
-  clicked: { lane: Lane; hit: Hit | null } | null;
-  drag: Extent | null;
-  cursors: { cursor: number | null; cursor2: number | null };
-  places: Map<string, number | Promise<number>>;
-  axisKey: string;
-  draw(): void;
-  drawOver(): void;
-  currentLane(): Lane | null;
-  placeOfEvent(lane: Lane, event: number): Promise<number>;
-  stepSearch(isBackwards: boolean): void;
 }
 
 /** From when to when something was there. */
