@@ -55,10 +55,11 @@ file(CREATE_LINK ${vs_simcuda_dir} ${package}/lib/vramscope/simcuda SYMBOLIC)
 file(CREATE_LINK ${PROJECT_BINARY_DIR}/dryrun ${package}/lib/vramscope/dryrun SYMBOLIC)
 
 # The stubs that the package's own lists tell: of the methods (query.pyi) and of the names (__init__.pyi).
-set(stubs ${package}/query.pyi ${package}/__init__.pyi)
+set(stubs ${package}/query.pyi ${package}/_replies.pyi ${package}/__init__.pyi)
 add_custom_command(OUTPUT ${stubs}
   COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/make_python_stubs ${PROJECT_BINARY_DIR}
-  DEPENDS vs_native ${PROJECT_SOURCE_DIR}/tools/make_python_stubs ${package_source}/__init__.py ${package_source}/query.py
+  DEPENDS vs_native ${PROJECT_SOURCE_DIR}/tools/make_python_stubs
+    ${PROJECT_SOURCE_DIR}/tools/reply_types.py ${PROJECT_SOURCE_DIR}/src/query/replies.d.ts ${package_source}/__init__.py ${package_source}/query.py
   COMMENT "Writing the stubs of the Python package" VERBATIM)
 
 add_custom_target(python ALL DEPENDS ${stubs})

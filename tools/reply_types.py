@@ -190,7 +190,7 @@ class Stub:
     """TypedDicts. An object without a name gets that of the member that it is the value of: ReplayReplyCheck."""
 
     NAMES = {"int": "int", "number": "float", "string": "str", "boolean": "bool", "null": "None", "Json": "Any",
-             "ByName": "_By", "ColourName": "_Colour", "MeasureName": "_Measure", "DrawnName": "_Drawn", "AxisName": "_Axis"}
+             "ByName": "By", "ColourName": "Colour", "MeasureName": "Measure", "DrawnName": "Drawn", "AxisName": "Axis"}
 
     def __init__(self, types):
         self.types, self.classes, self.aliases = types, [], []

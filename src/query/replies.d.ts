@@ -42,12 +42,12 @@ declare namespace Replies {
     time_us: int | null;
   }
 
-  interface Reply {
+  interface AnyReply {
     schema: int;
     method: string;
   }
 
-  interface DeviceReply extends Reply {
+  interface DeviceReply extends AnyReply {
     device: DeviceNumber | null;
   }
 
@@ -274,7 +274,7 @@ declare namespace Replies {
     };
   }
 
-  interface ReportReply extends Reply {
+  interface ReportReply extends AnyReply {
     file: File;
     lines: Line[];
     busiest: int | null;
@@ -717,7 +717,7 @@ declare namespace Replies {
     annotation_count: int;
   }
 
-  interface InfoReply extends Reply {
+  interface InfoReply extends AnyReply {
     file: File;
     default_device: DeviceNumber | null;
     devices: InfoDevice[];
@@ -728,7 +728,7 @@ declare namespace Replies {
     trailing_bytes: int;
   }
 
-  interface MethodsReply extends Reply {
+  interface MethodsReply extends AnyReply {
     version: string;
     methods: {
       name: string; reply: "json" | "columns" | "bytes"; streamed: boolean; needs_file: boolean; sentence: string;
@@ -749,7 +749,7 @@ declare namespace Replies {
     sentence: string;
   }
 
-  interface SettingsReply extends Reply {
+  interface SettingsReply extends AnyReply {
     text: string | null;
     rules: string;
     backend: "native" | "cudaMallocAsync";

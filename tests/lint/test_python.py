@@ -27,7 +27,7 @@ def passes(done):
 def test_ruff():
     config = ["--no-cache", "--config", ROOT / "pyproject.toml"]
     passes(run("ruff", "check", *config, "python"))
-    stubs = [BUILT / "vramscope" / name for name in ("query.pyi", "__init__.pyi")]
+    stubs = [BUILT / "vramscope" / name for name in ("query.pyi", "_replies.pyi", "__init__.pyi")]
     passes(run("ruff", "check", *config, "--ignore", "I001", *stubs))  # names stand as the lists have them
 
 
@@ -63,14 +63,15 @@ with vramscope.open("snapshot.pickle") as snapshot:
     snapshot.live(at="peak", by="line", top=5)
     snapshot.live(by="colour")
     snapshot.lives()
+    snapshot.live()["group"]
     used: str = vramscope.gpu_mem_get(0).used
 """
 
 
 def test_a_users_program_is_checked(tmp_path):
-    """The checkers see mistakes: a choice that is none, a method that is none, a wrong type."""
+    """The checkers see mistakes: a choice that is none, a method that is none, a key that no reply has, a wrong type."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     done = run(*MYPY, program, MYPYPATH=str(BUILT))
     assert re.findall(r"program\.py:(\d+): error: .*\[([a-z-]+)\]", done.stdout) == [
-        ("6", "arg-type"), ("7", "attr-defined"), ("8", "assignment")], done.stdout + done.stderr
+        ("6", "arg-type"), ("7", "attr-defined"), ("8", "typeddict-item"), ("9", "assignment")], done.stdout + done.stderr
