@@ -68,7 +68,7 @@ def test_it_has_the_whole_package(unpacked):
         return {path.relative_to(folder) for kind in kinds for path in folder.rglob(kind)}
 
     dryrun = {Path("lib/vramscope/dryrun") / name for name in ("sitecustomize.py", "vramscope_dryrun.py")}
-    assert files(package) == files(source) | dryrun | {Path("query.pyi"), Path("__init__.pyi")}
+    assert files(package) == files(source) | dryrun | {Path("query.pyi"), Path("_replies.pyi"), Path("__init__.pyi")}
     libraries = {p.name for p in (package / "lib/vramscope/simcuda").iterdir()}
     assert {"libvramscope-sim.so", "libcuda.so.1", "libcudart.so.13", "libnvidia-ml.so.1"} <= libraries
     assert os.access(package / "bin" / "vramscope", os.X_OK)
