@@ -255,7 +255,7 @@ def test_driver_is_lost_and_found(terminal, scenario):
         screen.wait("31.60")
         scenario("init = 9\n" + LOADED + "lost = 15\n")
         gone = screen.wait("The driver is gone, trying again:")
-        assert "H200" in gone and "no process" in gone or "not known" in gone
+        assert "H200" in gone and "no process" in gone or "are unknown" in gone
         screen.type("?")
         screen.wait("top only looks")
         screen.type("x")
