@@ -59,7 +59,7 @@ def test_search_and_filter(open_page, trace):
     page.tab.keyboard.type("size>1MiB")
     found = ask(path, "live", filter="size>1MiB", top=1)["bytes"]
     page.tab.wait_for_function("(share) => document.querySelector('.who-found').textContent.includes(share)",
-                               arg=f"{found / whole * 100:.1f} %")
+                               arg=f"{found / whole * 100:.1f}%")
     page.go(filter="size>1MiB")
     figure(page, found)
 
@@ -70,7 +70,7 @@ def test_the_graph_by_keys(open_page, trace):
     page.tab.focus("[data-part=who] .flame-scroll")
     page.key("ArrowDown", "ArrowDown", "ArrowDown")
     page.tab.wait_for_function(
-        "() => [...document.querySelectorAll('[aria-live]')].some((node) => / %/.test(node.textContent))")
+        "() => [...document.querySelectorAll('[aria-live]')].some((node) => /\\d%/.test(node.textContent))")
     page.key("Enter").wait_for_address("focus=")
     assert page.tab.locator(".flame-crumbs button").count() > 1
     page.key("Escape")
