@@ -17,6 +17,7 @@ static size_t find_last(vs_str text, vs_str part) {
 bool vs_traceback_line(vs_str line, vs_str *file, int64_t *number, vs_str *function) {
   static const vs_str begin = {"File \"", 6}, middle = {"\", line ", 8}, before_function = {", in ", 5};
   size_t indent = 0;
+  if (line.size == 0) return false; /* its data may be NULL */
   while (indent < line.size && line.data[indent] == ' ') indent++;
   line = tail(line, indent);
   if (indent >= SOURCE_INDENT || !vs_str_starts(line, begin)) return false;
@@ -145,6 +146,15 @@ static vs_status join(joiner *j, uint32_t *stack, uint32_t texts) {
   return VS_OK;
 }
 
+/* A block without a stack is written with an empty one, so both count as one here. */
+static vs_status join_block(joiner *j, vs_block *block) {
+  const uint32_t recorded = block->stack == VS_LIST_NONE ? VS_LIST_EMPTY : block->stack;
+  uint32_t stack = recorded;
+  VS_TRY(join(j, &stack, block->forward_frames));
+  if (stack != recorded) block->stack = stack;
+  return VS_OK;
+}
+
 static vs_status join_all(joiner *j) {
   vs_snapshot *s = j->s;
   const size_t texts = vs_lists_count(&s->texts);
@@ -156,8 +166,7 @@ static vs_status join_all(joiner *j) {
       VS_TRY(join(j, &s->events.stack[row], s->events.forward_frames[row]));
   for (size_t i = 0; i < s->segments.count; i++)
     VS_TRY(join(j, &s->segments.data[i].stack, s->segments.data[i].forward_frames));
-  for (size_t i = 0; i < s->blocks.count; i++)
-    VS_TRY(join(j, &s->blocks.data[i].stack, s->blocks.data[i].forward_frames));
+  for (size_t i = 0; i < s->blocks.count; i++) VS_TRY(join_block(j, &s->blocks.data[i]));
   return VS_OK;
 }
 

@@ -26,6 +26,9 @@ static void test_lines(void **state) {
   expect_line("  File \"<string>\", line 1, in <module>", "<string>", 1, "<module>");
   expect_line("  File \"a \"b\", line 3\", line 4, in f, in g", "a \"b\", line 3", 4, "f, in g");
   expect_line("  File \"\", line 1, in ", "", 1, "");
+  vs_str file, function;
+  int64_t number;
+  assert_false(vs_traceback_line((vs_str){NULL, 0}, &file, &number, &function));
   expect_no_line("");
   expect_no_line("    y = self.w @ x");
   expect_no_line("    File \"model.py\", line 12, in forward"); /* a line of source text */
@@ -96,9 +99,12 @@ static void test_blocks_and_segments(void **state) {
   vs_snapshot *s = snapshot_of_json(
       "{\"segments\": [{\"device\": 0, \"address\": 4096, \"total_size\": 512, \"stream\": 0" NATIVE FORWARD
       ", \"blocks\": [{\"address\": 4096, \"size\": 512, \"state\": \"active_allocated\", \"frames\": "
-      "[]" FORWARD "}]}], \"device_traces\": [[]]}");
+      "[]" FORWARD "}, {\"address\": 4608, \"size\": 512, \"state\": \"inactive\"" FORWARD
+      "}]}], \"device_traces\": [[]]}");
   assert_int_equal(vs_stacks_at(&s->stacks, s->segments.data[0].stack).count, 4);
   assert_int_equal(vs_stacks_at(&s->stacks, s->blocks.data[0].stack).count, 3);
+  /* A block is written with an empty stack if it has none. */
+  assert_int_equal(s->blocks.data[1].stack, s->blocks.data[0].stack);
   assert_null(vs_snapshot_check(s));
   vs_snapshot_destroy(s);
 }
