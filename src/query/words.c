@@ -6,7 +6,7 @@ const char vs_words_how_to_record[] =
 
 const char *vs_words_of_fragmentation(const vs_holes *holes) {
   if (holes->reserved == 0) return "nothing is reserved";
-  if (holes->free == 0) return "all reserved memory is allocated";
+  if (holes->free == 0) return "nothing is cached";
   if (holes->free < holes->reserved / 10)
     return "little of the reserved memory is cached, so fragmentation hardly matters";
   if (holes->releasable >= holes->free - holes->free / 10)

@@ -1,6 +1,6 @@
 /**
- * Two pictures on one axis, from the reply of "holes". Above: what is reserved, split into what is in use,
- * what is free but pinned by blocks in use, and what is free and can go back; the largest free block as a line.
+ * Two pictures on one axis, from the reply of "holes". Above: reserved memory, split into active,
+ * fragmented and releasable memory; the largest free block as a line.
  * Below: the free bytes by the size of the hole that they lie in, small holes (which little fits into) at the
  * bottom.
  */

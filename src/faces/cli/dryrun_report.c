@@ -248,24 +248,24 @@ static void put_holders(vs_sheet *p) {
   vs_table_put(&table);
 }
 
-/* What of the reserved memory was in no block when it peaked. */
-static void put_unused(vs_sheet *p) {
+/* Reserved at the peak and not requested: cached memory, pending frees and rounding together. */
+static void put_overhead(vs_sheet *p) {
   enum { LITTLE = 20, HIGH = 4 };
   const vs_json peak = vs_reply_at(p->device, "peak");
   const uint64_t reserved = vs_reply_u64(peak, "reserved_bytes"),
-                 used = vs_reply_u64(peak, "requested_bytes");
-  if (reserved == 0 || used > reserved) return;
-  const uint64_t unused = reserved - used;
+                 requested = vs_reply_u64(peak, "requested_bytes");
+  if (reserved == 0 || requested > reserved) return;
+  const uint64_t overhead = reserved - requested;
   vs_text *line = vs_sheet_begin(p);
-  vs_sheet_bytes(p, unused);
-  vs_text_cstr(line, " of the memory reserved at the peak was not allocated (");
-  vs_text_percent(line, unused, reserved);
+  vs_sheet_bytes(p, overhead);
+  vs_text_cstr(line, " more reserved than requested at the peak (");
+  vs_text_percent(line, overhead, reserved);
   vs_text_cstr(line, "): fragmentation ");
-  vs_text_cstr(line, unused < reserved / LITTLE ? "is low"
-                     : unused < reserved / HIGH ? "is noticeable"
-                                                : "is high");
-  if (unused >= reserved / HIGH) vs_text_cstr(line, "; try --conf expandable_segments:True");
-  vs_sheet_end(p, "Cached", VS_STYLE_TITLE);
+  vs_text_cstr(line, overhead < reserved / LITTLE ? "is low"
+                     : overhead < reserved / HIGH ? "is noticeable"
+                                                  : "is high");
+  if (overhead >= reserved / HIGH) vs_text_cstr(line, "; try --conf expandable_segments:True");
+  vs_sheet_end(p, "Overhead", VS_STYLE_TITLE);
 }
 
 /* ---- the model */
@@ -337,7 +337,7 @@ void vs_dryrun_put_report(vs_cli *cli, vs_json reply) {
     put_oom(&p);
     put_peaks(&p);
     put_holders(&p);
-    put_unused(&p);
+    put_overhead(&p);
     put_model(&p);
     vs_dryrun_put_search(&p);
   }

@@ -40,7 +40,7 @@ static void holes_are_told_by_what_can_be_done_with_them(void **state) {
     const char *part; /* of the sentence */
   } cases[] = {
       {{.reserved = 0}, "nothing is reserved"},
-      {{.reserved = 100, .active = 100}, "is allocated"},
+      {{.reserved = 100, .active = 100}, "nothing is cached"},
       {{.reserved = 100, .active = 95, .free = 5, .pinned = 5}, "hardly matters"},
       {{.reserved = 100, .active = 50, .free = 50, .releasable = 50}, "is releasable"},
       {{.reserved = 100, .free = 50, .pinned = 50, .unusable = 20, .is_unusable_known = true}, "smaller than any request"},
