@@ -251,9 +251,10 @@ static vs_status name_things(shot *t) {
   VS_TRY(intern(t, VS_STR("N/A"), &t->compile_context));
   VS_TRY(intern(t, VS_STR("small"), &t->small));
   VS_TRY(intern(t, VS_STR("large"), &t->large));
-  VS_TRY(intern(t, VS_STR("active_allocated"), &t->states[VS_ALLOC_BLOCK_ALLOCATED]));
-  VS_TRY(intern(t, VS_STR("active_pending_free"), &t->states[VS_ALLOC_BLOCK_PENDING]));
-  return intern(t, VS_STR("inactive"), &t->states[VS_ALLOC_BLOCK_FREE]);
+  VS_TRY(
+      intern(t, vs_str_from(vs_block_state_name(VS_BLOCK_ALLOCATED)), &t->states[VS_ALLOC_BLOCK_ALLOCATED]));
+  VS_TRY(intern(t, vs_str_from(vs_block_state_name(VS_BLOCK_PENDING)), &t->states[VS_ALLOC_BLOCK_PENDING]));
+  return intern(t, vs_str_from(vs_block_state_name(VS_BLOCK_INACTIVE)), &t->states[VS_ALLOC_BLOCK_FREE]);
 }
 
 static vs_status fill(shot *t, bool with_history) {

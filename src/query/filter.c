@@ -282,11 +282,11 @@ static vs_status check_action(const vs_snapshot *s, vs_str action, vs_error *err
 
 /* Likewise of blocks. */
 static vs_status check_state(const vs_snapshot *s, vs_str state, vs_error *error) {
-  static const char *const names[] = {"active_allocated", "active_pending_free", "inactive"};
   vs_nearest nearest = vs_nearest_to(state);
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (vs_str_equal(vs_str_from(names[i]), state)) return VS_OK;
-    vs_nearest_offer(&nearest, vs_str_from(names[i]));
+  for (int i = 0; i < VS_BLOCK_UNKNOWN; i++) {
+    const vs_str known = vs_str_from(vs_block_state_name((vs_block_state)i));
+    if (vs_str_equal(known, state)) return VS_OK;
+    vs_nearest_offer(&nearest, known);
   }
   for (size_t i = 0; i < s->blocks.count; i++)
     if (vs_str_equal(vs_snapshot_string(s, s->blocks.data[i].state_name), state)) return VS_OK;

@@ -15,8 +15,8 @@ static void write_block(const vs_call *call, const vs_lifetimes *lifetimes, cons
   vs_jsonw_member_u64(json, "address", block->address);
   vs_jsonw_member_u64(json, "size_bytes", block->size);
   vs_jsonw_member_u64(json, "requested_bytes", block->requested);
-  vs_jsonw_member_str(json, "state",
-                      block->is_pending ? VS_STR("active_pending_free") : VS_STR("active_allocated"));
+  const vs_block_state state = block->is_pending ? VS_BLOCK_PENDING : VS_BLOCK_ALLOCATED;
+  vs_jsonw_member_str(json, "state", vs_str_from(vs_block_state_name(state)));
   vs_reply_event(json, "alloc_event",
                  block->lifetime == VS_NO_ROW ? VS_NO_EVENT : lifetimes->rows.data[block->lifetime].start);
   vs_reply_u64_or_null(json, "stack_id", stack != VS_LIST_NONE, stack);

@@ -4,7 +4,7 @@
 
 vs_str vs_selection_state(const vs_selection *selection, const vs_lifetime *row) {
   const bool is_pending = vs_lifetime_is_pending(selection->lifetimes, row, selection->set.moment);
-  return is_pending ? VS_STR("active_pending_free") : VS_STR("active_allocated");
+  return vs_str_from(vs_block_state_name(is_pending ? VS_BLOCK_PENDING : VS_BLOCK_ALLOCATED));
 }
 
 uint32_t vs_selection_category(const vs_selection *selection, const vs_lifetime *row) {

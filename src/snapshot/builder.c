@@ -258,9 +258,8 @@ static vs_status init(vs_builder *b) {
 #include "snapshot/keys.def"
 #undef VS_KEY
   b->first_state = vs_strings_count(&b->s->strings);
-  VS_TRY(intern_next(b, "active_allocated"));
-  VS_TRY(intern_next(b, "active_pending_free"));
-  VS_TRY(intern_next(b, "inactive"));
+  for (int state = 0; state < VS_BLOCK_UNKNOWN; state++)
+    VS_TRY(intern_next(b, vs_block_state_name((vs_block_state)state)));
   return VS_OK;
 }
 

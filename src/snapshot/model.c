@@ -61,6 +61,18 @@ void vs_events_deinit(const vs_host *host, vs_events *events) {
   *events = (vs_events){0};
 }
 
+/* ---- blocks ---------------------------------------------------------------------------------------------------- */
+
+const char *vs_block_state_name(vs_block_state state) {
+  static const char *const names[] = {
+      [VS_BLOCK_ALLOCATED] = "active_allocated",
+      [VS_BLOCK_PENDING] = "active_pending_free",
+      [VS_BLOCK_INACTIVE] = "inactive",
+  };
+  VS_ASSERT(state < VS_BLOCK_UNKNOWN);
+  return names[state];
+}
+
 /* ---- the snapshot ---------------------------------------------------------------------------------------------- */
 
 static vs_status init_tables(vs_snapshot *s) {

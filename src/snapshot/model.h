@@ -63,6 +63,9 @@ typedef enum vs_block_state {
   VS_BLOCK_UNKNOWN,   /* a state that this version does not know; counted as inactive */
 } vs_block_state;
 
+/* "active_allocated", as files write it; not of VS_BLOCK_UNKNOWN. */
+const char *vs_block_state_name(vs_block_state state);
+
 enum { VS_BLOCK_HAS_ADDRESS = 1, VS_BLOCK_HAS_REQUESTED = 2 }; /* else derived, see reader.c */
 
 typedef struct vs_block {

@@ -574,9 +574,9 @@ static vs_status finish(builder *b) {
 }
 
 static vs_status init(builder *b) {
-  static const char *const words[] = {"active_allocated", "active_pending_free", "inactive"};
   b->s->recording.wall_us = VS_NO_TIME;
-  for (int i = 0; i < VS_BLOCK_UNKNOWN; i++) VS_TRY(intern(b, vs_str_from(words[i]), &b->states[i]));
+  for (int i = 0; i < VS_BLOCK_UNKNOWN; i++)
+    VS_TRY(intern(b, vs_str_from(vs_block_state_name((vs_block_state)i)), &b->states[i]));
   return VS_OK;
 }
 

@@ -358,10 +358,10 @@ static vs_status save(memory *m) {
 }
 
 static vs_status init(memory *m, const int32_t *devices) {
-  static const char *const words[] = {"active_allocated", "active_pending_free", "inactive"};
   vs_snapshot *s = m->s;
   for (int i = 0; i < VS_BLOCK_UNKNOWN; i++)
-    VS_TRY(vs_strings_intern(m->host, &s->strings, vs_str_from(words[i]), &m->states[i]));
+    VS_TRY(vs_strings_intern(m->host, &s->strings, vs_str_from(vs_block_state_name((vs_block_state)i)),
+                             &m->states[i]));
   VS_TRY(vs_strings_intern(m->host, &s->strings, VS_STR("small"), &m->small));
   VS_TRY(vs_strings_intern(m->host, &s->strings, VS_STR("large"), &m->large));
   int32_t last = VS_DEVICE_HOST;
