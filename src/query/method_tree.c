@@ -59,7 +59,8 @@ static int64_t line_of(vs_frames *frames, uint32_t frame) {
   return vs_frames_has_line(frames, frame) ? frames->snapshot->stacks.frames.data[frame].line : -1;
 }
 
-/* C++ frames without debug information differ in offsets that are not shown. */
+/* C++ frames without debug information differ in offsets that are not shown, and a line of the forward pass is the same call
+ * in its own stack and where it names what its backward pass allocates. */
 static vs_status first_alike(tree *t, uint32_t frame, uint32_t *out) {
   const vs_snapshot *s = t->frames->snapshot;
   const vs_frame *all = s->stacks.frames.data;
@@ -139,23 +140,12 @@ static vs_status add_stack(tree *t, const vs_group *group) {
   return VS_OK;
 }
 
-/* A line is one call, whether it is in the stack of its own pass or names what its backward pass allocates. The frames of
- * recorded stacks stand for both. */
-static vs_status name_forward_lines(tree *t) {
-  const vs_snapshot *s = t->frames->snapshot;
-  uint32_t call;
-  for (uint32_t i = 0; i < s->stacks.frames.count && s->forward.recorded.count != 0; i++)
-    if (s->stacks.frames.data[i].is_forward == 0) VS_TRY(call_of(t, i, &call));
-  return VS_OK;
-}
-
 static vs_status grow(tree *t, const vs_groups *groups) {
   const size_t frames = t->frames->snapshot->stacks.frames.count;
   uint32_t root;
   VS_TRY(vs_vec_reserve(t->host, &t->same_as, frames));
   if (frames != 0) memset(t->same_as.data, 0, frames * sizeof *t->same_as.data);
   VS_TRY(add_node(t, NO_NODE, NO_NODE, &root));
-  VS_TRY(name_forward_lines(t));
   for (size_t i = 0; i < groups->list.count; i++) VS_TRY(add_stack(t, &groups->list.data[i]));
   return VS_OK;
 }
