@@ -22,7 +22,7 @@ endfunction()
 # vs_face(FOLDER SONAME NODE [DEFINITION...]): NODE is the symbol version node, NONE for none.
 function(vs_face folder soname node)
   file(GLOB sources CONFIGURE_DEPENDS ${simcuda}/${folder}/*.c)
-  if(NOT EXISTS ${simcuda}/${folder}/face.c)
+  if(NOT EXISTS ${simcuda}/${folder}/${folder}_exports.c)
     return()
   endif()
   string(REGEX REPLACE "^lib|\\.so" "" name ${soname}) # libcudart.so.13 -> cudart.13

@@ -159,7 +159,7 @@ class _Recorder:
         if self.note_step is None:
             import ctypes
 
-            self.note_step = getattr(ctypes.CDLL(None), "vs_world_note_step", False)
+            self.note_step = getattr(ctypes.CDLL(None), "vs_simcuda_note_step", False)
         if self.note_step:
             self.note_step()
         # By the second step every state is there.

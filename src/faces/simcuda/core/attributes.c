@@ -22,10 +22,10 @@ static uint64_t persisting_bytes(const vs_sim_figures *f) {
   return f->l2_bytes / 16 * sixteenths;
 }
 
-vs_sim_error vs_world_attribute(uint32_t device, uint32_t number, int32_t *value) {
-  const vs_sim_figures *f = vs_world_figures(device);
+vs_sim_error vs_simcuda_attribute(uint32_t device, uint32_t number, int32_t *value) {
+  const vs_sim_figures *f = vs_simcuda_figures(device);
   if (f == NULL) return VS_SIM_INVALID_DEVICE;
-  const uint32_t card = vs_world_card(device);
+  const uint32_t card = vs_simcuda_card(device);
   switch (number) {
 #define cc(major, minor) is_at_least(f, major, minor)
 #define VS_ATTRIBUTE(number, is) \

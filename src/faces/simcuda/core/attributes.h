@@ -3,7 +3,7 @@
 #ifndef VS_SIMCUDA_ATTRIBUTES_H
 #define VS_SIMCUDA_ATTRIBUTES_H
 
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 
 /* The CUDA version that the simulated driver has, and the runtime of the newest series: 1000 * major + 10 *
  * minor. */
@@ -11,7 +11,7 @@ enum { VS_SIMCUDA_DRIVER_VERSION = 13020 };
 
 /* An attribute of a visible device; numbers as in attributes.def. Needs no context.
  * Fails: VS_SIM_INVALID_DEVICE, VS_SIM_INVALID_VALUE (a number that no driver of this version knows) */
-VS_WORLD_API vs_sim_error vs_world_attribute(uint32_t device, uint32_t number, int32_t *value);
+VS_SIMCUDA_API vs_sim_error vs_simcuda_attribute(uint32_t device, uint32_t number, int32_t *value);
 
 /* Of a card of the node, not of a visible device. */
 

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "faces/simcuda/core/inside.h"
+#include "faces/simcuda/core/process_internal.h"
 
 /* A queue, and a thread that empties it: it is started with the first function, ends with the last one, and
  * is joined by whoever waits for that or starts the next. A forked child has neither: its world is gone, so
@@ -113,20 +113,20 @@ static void collect(vs_sim *sim) {
   pthread_mutex_unlock(&queue.lock);
 }
 
-vs_sim_error vs_world_leave(vs_sim_error error) {
-  vs_sim *sim = &vs_the_world.sim;
+vs_sim_error vs_simcuda_leave(vs_sim_error error) {
+  vs_sim *sim = &vs_this_process.sim;
   if (sim->graphs.first_callback != sim->graphs.callbacks.count) collect(sim);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   return error;
 }
 
-vs_sim_error vs_world_leave_synchronized(vs_sim_error error) {
-  (void)vs_world_leave(error);
+vs_sim_error vs_simcuda_leave_synchronized(vs_sim_error error) {
+  (void)vs_simcuda_leave(error);
   if (error == VS_SIM_OK) vs_callbacks_wait();
   return error;
 }
 
-vs_sim_error vs_world_leave_query(vs_sim_error error) {
-  (void)vs_world_leave(error);
+vs_sim_error vs_simcuda_leave_query(vs_sim_error error) {
+  (void)vs_simcuda_leave(error);
   return error == VS_SIM_OK && are_pending() ? VS_SIM_NOT_READY : error;
 }

@@ -5,13 +5,13 @@
  * returned. So does this: a program may hold a lock of its own around the launch which its function takes,
  * and would hang if the function were called in the launching thread. Work that stands behind a host
  * function counts as done only when the function has returned, which is why calls that synchronise or ask have
- * ends of their own (vs_world_leave_synchronized, vs_world_leave_query).
+ * ends of their own (vs_simcuda_leave_synchronized, vs_simcuda_leave_query).
  *
  * All of this is called without the world's lock, and by the core alone. */
 #ifndef VS_SIMCUDA_CALLBACKS_H
 #define VS_SIMCUDA_CALLBACKS_H
 
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 
 /* Two shapes: function(argument), and a stream's callback function(stream, error, argument). */
 typedef struct vs_callback {

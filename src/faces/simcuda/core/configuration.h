@@ -3,12 +3,12 @@
  *   VRAMSCOPE_SIM_GPU=H100[,H100...]     the cards, as device/sim/profile.h reads them; H100 if it is not set
  *   VRAMSCOPE_SIM_NODE=PATH              a machine that other processes share (device/sim/share.h)
  *   VRAMSCOPE_SIM_RUN=FOLDER             where notes for the report go
- *   VRAMSCOPE_SIM_VALUES=zeros|true|keep what copies read back (world.h)
+ *   VRAMSCOPE_SIM_VALUES=zeros|true|keep what copies read back (process.h)
  *   VRAMSCOPE_SIM_EVENTS=at-once|at-sync when an event counts as complete (device/sim/stream.h)
  *   VRAMSCOPE_SIM_CONTEXT=SIZE           what a context costs on each card, not by the rule of its profile
  *   VRAMSCOPE_SIM_FAULT=KIND:N[,...]     the n-th call of a kind fails (device/sim/faults.def)
  *   VRAMSCOPE_SIM_DELAY=KIND:US[,...]    each call of a kind takes so many microseconds of virtual time
- *   VRAMSCOPE_SIM_STACKS=0               where the program read a value is not asked (reads.h)
+ *   VRAMSCOPE_SIM_STACKS=0               where the program read a value is not asked (readback_sites.h)
  *   VRAMSCOPE_SIM_VERBOSE=1              each note goes to standard error too
  *
  * A variable that is set and empty counts as not set. */

@@ -6,7 +6,7 @@
 #ifndef VS_SIMCUDA_CONTEXT_H
 #define VS_SIMCUDA_CONTEXT_H
 
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 
 #define VS_CONTEXT_PRIMARY UINT64_C(0x48000000) /* + 256 * device */
 #define VS_CONTEXT_MADE    UINT64_C(0x49000000) /* + 65536 * number + 256 * device */
@@ -21,7 +21,7 @@ static inline uint32_t vs_context_device(const void *context) {
 
 /* What every call of the runtime that needs its device begins with: some context of `device` is the thread's
  * current one, and if none is, the primary one becomes it. */
-static inline void vs_context_bind(vs_world_thread *thread, uint32_t device) {
+static inline void vs_context_bind(vs_simcuda_thread *thread, uint32_t device) {
   thread->device = device;
   if (thread->context_count == 0) thread->context_count = 1;
   else if (vs_context_device(thread->contexts[thread->context_count - 1]) == device) return;

@@ -77,13 +77,13 @@ void vs_machine_forked(vs_machine *machine) {
 
 /* ---- lock */
 
-void vs_machine_take(vs_machine *machine) {
+void vs_machine_lock(vs_machine *machine) {
   if (vs_sharedlock_take(machine->memory) != VS_SHAREDLOCK_LEFT) return;
   vs_sim_node_repair(machine->node);
   vs_sharedlock_mended(machine->memory);
 }
 
-void vs_machine_give(vs_machine *machine) { vs_sharedlock_give(machine->memory); }
+void vs_machine_unlock(vs_machine *machine) { vs_sharedlock_give(machine->memory); }
 
 /* ---- processes */
 
@@ -134,19 +134,19 @@ static void leave_former_program(vs_machine *machine, uint32_t pid) {
 vs_sim_error vs_machine_enter(vs_machine *machine) {
   const uint64_t started = vs_process_started(0);
   const uint32_t pid = (uint32_t)getpid();
-  vs_machine_take(machine);
+  vs_machine_lock(machine);
   leave_former_program(machine, pid);
   (void)vs_machine_reap(machine);
   const vs_sim_error error = vs_sim_node_enter(machine->node, pid, started, &machine->slot);
-  vs_machine_give(machine);
+  vs_machine_unlock(machine);
   if (error != VS_SIM_OK) machine->slot = VS_MACHINE_NO_SLOT;
   return error;
 }
 
 void vs_machine_leave(vs_machine *machine) {
   if (machine->slot == VS_MACHINE_NO_SLOT) return;
-  vs_machine_take(machine);
+  vs_machine_lock(machine);
   vs_sim_node_leave(machine->node, machine->slot);
-  vs_machine_give(machine);
+  vs_machine_unlock(machine);
   machine->slot = VS_MACHINE_NO_SLOT;
 }

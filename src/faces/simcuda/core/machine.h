@@ -31,8 +31,8 @@ bool vs_machine_open(vs_machine *machine, const vs_configuration *configuration,
 void vs_machine_forked(vs_machine *machine);
 
 /* Repairs the node where its last owner died. */
-void vs_machine_take(vs_machine *machine);
-void vs_machine_give(vs_machine *machine);
+void vs_machine_lock(vs_machine *machine);
+void vs_machine_unlock(vs_machine *machine);
 
 /* Under the lock: lets processes leave that are not there any more. Whether there were some. */
 bool vs_machine_reap(vs_machine *machine);

@@ -1,7 +1,7 @@
 #include "faces/simcuda/core/notes.h"
 
 #include "base/utf8.h"
-#include "faces/simcuda/core/inside.h"
+#include "faces/simcuda/core/process_internal.h"
 #include "os/process.h"
 #include <errno.h>
 #include <fcntl.h>

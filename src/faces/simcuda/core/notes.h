@@ -6,7 +6,7 @@
  *   {"note":"refused","name":"..","library":".."}          first call of each name that is not simulated
  *   {"note":"guess","what":"..","bytes":N,"why":".."}      the last one of a `what` counts: a sum so far
  *   {"note":"read","id":K,"bytes":N,"frames":[{"name":..,"file":..,"line":..},..]}
- *                                                          first read at a place (reads.h)
+ *                                                          first read at a place (readback_sites.h)
  *   {"note":"oom","device":D,"bytes":N,"free":N}           a card had no room; the first 100
  *   {"note":"reads","id":K,"count":N,"bytes":N}
  *   {"note":"calls","library":"..","counts":{"cudaMalloc":12,..}}

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/check.h"
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 
 /* The major version of the toolkit whose library a face stands for; the build says so where there are two. */
 #ifndef VS_TOOLKIT
@@ -88,8 +88,8 @@ static inline bool vs_shelf_put_back(vs_shelf *shelf, void *object) {
 
 /* The context of the calling thread's device, which libraries make when a handle is created. */
 static inline vs_sim_error vs_begin_library(void) {
-  VS_SIM_TRY(vs_world_begin());
-  return vs_world_use(vs_world_this_thread()->device);
+  VS_SIM_TRY(vs_simcuda_begin());
+  return vs_simcuda_use(vs_simcuda_this_thread()->device);
 }
 
 /* Whether an address lies where simulated device memory does: nothing can be written through it. */
@@ -102,7 +102,7 @@ static inline bool vs_is_on_device(const void *address) {
  * place. */
 static inline void vs_result(void *to, const void *bytes, size_t size) {
   if (to == NULL) return;
-  if (vs_is_on_device(to)) vs_world_put((uintptr_t)to, bytes, size);
+  if (vs_is_on_device(to)) vs_simcuda_put((uintptr_t)to, bytes, size);
   else memcpy(to, bytes, size);
 }
 
@@ -111,7 +111,7 @@ static inline void vs_result_zeros(void *to, uint64_t size) {
   static const uint8_t zeros[4096];
   if (to == NULL) return;
   if (!vs_is_on_device(to)) memset(to, 0, (size_t)size);
-  else if (size <= sizeof zeros) vs_world_put((uintptr_t)to, zeros, size);
+  else if (size <= sizeof zeros) vs_simcuda_put((uintptr_t)to, zeros, size);
 }
 
 #endif

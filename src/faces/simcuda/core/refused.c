@@ -1,5 +1,5 @@
 /* What is not simulated, what is a guess, and which calls were made: said and noted once. */
-#include "faces/simcuda/core/inside.h"
+#include "faces/simcuda/core/process_internal.h"
 
 #include "faces/simcuda/core/notes.h"
 #include "os/process.h"
@@ -17,7 +17,7 @@ void vs_refused_forked(void) { (void)pthread_mutex_init(&lock, NULL); }
 
 static vs_face *faces;
 
-void vs_world_add_face(vs_face *face) {
+void vs_simcuda_add_face(vs_face *face) {
   take();
   face->next = faces;
   faces = face;
@@ -42,7 +42,7 @@ static void note_calls(const vs_face *face) {
 }
 
 /* Its library ends: with the process, or because the program unloads it. */
-void vs_world_remove_face(vs_face *face) {
+void vs_simcuda_remove_face(vs_face *face) {
   take();
   for (vs_face **at = &faces; *at != NULL; at = &(*at)->next) {
     if (*at != face) continue;
@@ -92,7 +92,7 @@ static bool is_new(vs_str text) {
   return fresh;
 }
 
-void vs_world_say_once(const char *sentence) {
+void vs_simcuda_say_once(const char *sentence) {
   if (!is_new(vs_str_from(sentence))) return;
   char line[VS_CONFIGURATION_PROBLEM + 128];
   vs_format(line, sizeof line - 1, "vramscope: %s", sentence);
@@ -101,7 +101,7 @@ void vs_world_say_once(const char *sentence) {
   vs_stderr_put(line, size + 1);
 }
 
-void vs_world_not_simulated(const char *library, const char *what) {
+void vs_simcuda_not_simulated(const char *library, const char *what) {
   char sentence[512];
   vs_format(sentence, sizeof sentence, "%s (%s) is not simulated", what, library);
   if (!is_new(vs_str_from(sentence))) return;
@@ -116,7 +116,7 @@ void vs_world_not_simulated(const char *library, const char *what) {
   vs_note_end(&note);
 }
 
-void vs_refused_note(const vs_face_call *call) { vs_world_not_simulated(library_of(call), call->name); }
+void vs_refused_note(const vs_face_call *call) { vs_simcuda_not_simulated(library_of(call), call->name); }
 
 /* ---- guesses */
 

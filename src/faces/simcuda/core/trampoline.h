@@ -1,4 +1,4 @@
-/* The exported names of one face, from its list abi/<library>_names.def. Each face has a face.c of four lines:
+/* The exported names of one face, from its list abi/<library>_names.def. Each face has a file <library>_exports.c of four lines:
  *
  *   #define VS_FACE_REFUSAL 801                       the library's not-supported code, a number
  *   #include "faces/simcuda/core/trampoline.h"
@@ -10,7 +10,7 @@
 #ifndef VS_SIMCUDA_TRAMPOLINE_H
 #define VS_SIMCUDA_TRAMPOLINE_H
 
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 
 #if !defined(__x86_64__)
 #error "the trampolines are written for x86-64"
@@ -47,7 +47,7 @@
 _Static_assert(VS_SIM_STREAM_PER_THREAD == 2, "VS_PER_THREAD writes it");
 #define VS_ALSO(name, as) __asm__(".globl " #name "\n.set " #name ", " #as "\n");
 #define VS_REFUSED_AS(name, refusal) \
-  __asm__(VS_CALL(name, refusal) "lea 1b(%rip), %rdi\njmp vs_world_refused@PLT\n" VS_CALL_END(name));
+  __asm__(VS_CALL(name, refusal) "lea 1b(%rip), %rdi\njmp vs_simcuda_refused@PLT\n" VS_CALL_END(name));
 #define VS_REFUSED(name)      VS_REFUSED_AS(name, VS_EXPANDED(VS_FACE_REFUSAL))
 #define VS_REFUSED_TEXT(name) VS_REFUSED_AS(name, "vs_refusal_text")
 
@@ -57,9 +57,9 @@ __asm__(".pushsection .rodata\n"
 
 extern vs_face_call __start_vs_calls[], __stop_vs_calls[]; /* the linker's marks around the section */
 
-#define VS_FACE_LIBRARY(library)                                                      \
-  static vs_face face = {library, __start_vs_calls, __stop_vs_calls, NULL};           \
-  __attribute__((constructor)) static void arrive(void) { vs_world_add_face(&face); } \
-  __attribute__((destructor)) static void leave(void) { vs_world_remove_face(&face); }
+#define VS_FACE_LIBRARY(library)                                                        \
+  static vs_face face = {library, __start_vs_calls, __stop_vs_calls, NULL};             \
+  __attribute__((constructor)) static void arrive(void) { vs_simcuda_add_face(&face); } \
+  __attribute__((destructor)) static void leave(void) { vs_simcuda_remove_face(&face); }
 
 #endif

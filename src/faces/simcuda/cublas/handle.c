@@ -23,7 +23,7 @@ cublasStatus_t sim_cublasCreate_v2(cublasHandle_t *handle) {
   if (vs_begin_library() != VS_SIM_OK) return CUBLAS_STATUS_NOT_INITIALIZED;
   cublasHandle_t made = vs_shelf_take(&handles);
   if (made == NULL) return CUBLAS_STATUS_ALLOC_FAILED;
-  made->device = vs_world_this_thread()->device;
+  made->device = vs_simcuda_this_thread()->device;
   *handle = made;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -33,7 +33,7 @@ cublasStatus_t sim_cublasDestroy_v2(cublasHandle_t handle) {
 }
 
 cublasStatus_t vs_cublas_work(cublasHandle_t handle) {
-  const vs_sim_error error = vs_world_work_on(handle->stream, VS_WORLD_KERNEL);
+  const vs_sim_error error = vs_simcuda_work_on(handle->stream, VS_SIMCUDA_KERNEL);
   return error == VS_SIM_OK ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
@@ -42,12 +42,13 @@ cublasStatus_t vs_cublas_work(cublasHandle_t handle) {
 void vs_cublas_note_workspace(cublasHandle_t handle) {
   if (handle->has_workspace || handle->was_noted) return;
   handle->was_noted = true;
-  const vs_sim_figures *figures = vs_world_figures(handle->device);
+  const vs_sim_figures *figures = vs_simcuda_figures(handle->device);
   const uint64_t mib = figures != NULL && figures->compute_major < 9 ? 4 : 32;
-  vs_world_guess("cublas_workspace", mib << 20,
-                 "cuBLAS takes a workspace of its own for a handle that was given none; it is left out, and "
-                 "this is the size "
-                 "that NVIDIA recommends for one");
+  vs_simcuda_guess(
+      "cublas_workspace", mib << 20,
+      "cuBLAS takes a workspace of its own for a handle that was given none; it is left out, and "
+      "this is the size "
+      "that NVIDIA recommends for one");
 }
 
 /* ---- settings */

@@ -153,8 +153,9 @@ cublasStatus_t sim_cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t 
 /* ---- work */
 
 static cublasStatus_t work_on(cudaStream_t stream) {
-  return vs_world_work_on((uintptr_t)stream, VS_WORLD_KERNEL) == VS_SIM_OK ? CUBLAS_STATUS_SUCCESS
-                                                                           : CUBLAS_STATUS_EXECUTION_FAILED;
+  return vs_simcuda_work_on((uintptr_t)stream, VS_SIMCUDA_KERNEL) == VS_SIM_OK
+             ? CUBLAS_STATUS_SUCCESS
+             : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 cublasStatus_t sim_cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t matmul, const void *alpha,

@@ -1,7 +1,7 @@
 /* Copies and fills, in all the forms that the runtime has for them. What bytes they move is the world's
  * business; here sources and destinations become addresses.
  *
- *   sync forms  VS_WORLD_NO_STREAM: the default stream, waited for          async forms  the stream that is
+ *   sync forms  VS_SIMCUDA_NO_STREAM: the default stream, waited for          async forms  the stream that is
  * named */
 #include "faces/simcuda/cudart/array.h"
 #include "faces/simcuda/cudart/registry.h"
@@ -15,7 +15,7 @@ static vs_sim_error begin_copy(enum cudaMemcpyKind kind) {
 static cudaError_t copy_bytes(uint64_t to, uint64_t from, size_t size, enum cudaMemcpyKind kind,
                               uint64_t stream) {
   vs_sim_error error = begin_copy(kind);
-  if (error == VS_SIM_OK) error = vs_world_copy(to, from, size, (vs_world_direction)kind, stream);
+  if (error == VS_SIM_OK) error = vs_simcuda_copy(to, from, size, (vs_simcuda_direction)kind, stream);
   return vs_rt_answer(error);
 }
 
@@ -25,22 +25,22 @@ static cudaError_t copy_rows(uint64_t to, size_t to_pitch, uint64_t from, size_t
   if (error == VS_SIM_OK && height > 1 && (to_pitch < width || from_pitch < width))
     error = (vs_sim_error)VS_RT_INVALID_PITCH;
   if (error == VS_SIM_OK)
-    error =
-        vs_world_copy_rows(to, to_pitch, from, from_pitch, width, height, (vs_world_direction)kind, stream);
+    error = vs_simcuda_copy_rows(to, to_pitch, from, from_pitch, width, height, (vs_simcuda_direction)kind,
+                                 stream);
   return vs_rt_answer(error);
 }
 
 /* The forms of a copy that wait: cudaX in the order of the default stream, and cudaX_ptds, which programs for
  * per-thread default streams call, of the calling thread's own. `call` is the form with `stream`. */
-#define WAITING(name, arguments, call)                                          \
-  cudaError_t sim_##name arguments {                                            \
-    const cudaStream_t stream = VS_RT_HANDLE(cudaStream_t, VS_WORLD_NO_STREAM); \
-    return call;                                                                \
-  }                                                                             \
-  cudaError_t sim_##name##_ptds arguments {                                     \
-    const cudaStream_t stream = cudaStreamPerThread;                            \
-    const cudaError_t error = call;                                             \
-    return error != cudaSuccess ? error : sim_cudaStreamSynchronize(stream);    \
+#define WAITING(name, arguments, call)                                            \
+  cudaError_t sim_##name arguments {                                              \
+    const cudaStream_t stream = VS_RT_HANDLE(cudaStream_t, VS_SIMCUDA_NO_STREAM); \
+    return call;                                                                  \
+  }                                                                               \
+  cudaError_t sim_##name##_ptds arguments {                                       \
+    const cudaStream_t stream = cudaStreamPerThread;                              \
+    const cudaError_t error = call;                                               \
+    return error != cudaSuccess ? error : sim_cudaStreamSynchronize(stream);      \
   }
 
 cudaError_t sim_cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
@@ -71,7 +71,7 @@ static cudaError_t copy_peer(void *to, int to_device, const void *from, int from
 }
 
 cudaError_t sim_cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t size) {
-  return copy_peer(to, to_device, from, from_device, size, VS_WORLD_NO_STREAM);
+  return copy_peer(to, to_device, from, from_device, size, VS_SIMCUDA_NO_STREAM);
 }
 
 cudaError_t sim_cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t size,
@@ -306,7 +306,7 @@ cudaError_t sim_cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_
   if (!vs_rt_array_find(from, &source)) return vs_rt_answer(VS_SIM_INVALID_HANDLE);
   const uint64_t at = vs_rt_array_at(&source, from_x, from_y, 0);
   return to_array(to, to_x, to_y, VS_RT_HANDLE(const void *, at), (size_t)source.pitch, width, height, kind,
-                  VS_WORLD_NO_STREAM);
+                  VS_SIMCUDA_NO_STREAM);
 }
 
 /* Bytes that run on from row to row, as the oldest forms count them: whole rows, and what is left. */
@@ -337,7 +337,8 @@ static cudaError_t fill_rows(uint64_t to, size_t pitch, int value, size_t width,
                              uint64_t stream) {
   vs_sim_error error = begin_copy(cudaMemcpyDefault);
   if (error == VS_SIM_OK && height > 1 && pitch < width) error = (vs_sim_error)VS_RT_INVALID_PITCH;
-  if (error == VS_SIM_OK) error = vs_world_fill(to, pitch, (uint32_t)value & 0xff, 1, width, height, stream);
+  if (error == VS_SIM_OK)
+    error = vs_simcuda_fill(to, pitch, (uint32_t)value & 0xff, 1, width, height, stream);
   return vs_rt_answer(error);
 }
 

@@ -9,7 +9,7 @@
 
 /* VS_SIM_OK for a visible device; else why not. */
 static vs_sim_error check_device(int device) {
-  VS_SIM_TRY(vs_world_begin());
+  VS_SIM_TRY(vs_simcuda_begin());
   return vs_rt_is_device(device) ? VS_SIM_OK : VS_SIM_INVALID_DEVICE;
 }
 
@@ -18,25 +18,25 @@ static vs_sim_error check_device(int device) {
 cudaError_t sim_cudaGetDeviceCount(int *count) {
   if (count == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   *count = 0;
-  const vs_sim_error error = vs_world_begin();
+  const vs_sim_error error = vs_simcuda_begin();
   if (error != VS_SIM_OK) return vs_rt_answer(error);
-  *count = (int)vs_world_device_count();
+  *count = (int)vs_simcuda_device_count();
   return cudaSuccess;
 }
 
 cudaError_t sim_cudaGetDevice(int *device) {
   if (device == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  const vs_sim_error error = vs_world_begin();
+  const vs_sim_error error = vs_simcuda_begin();
   if (error != VS_SIM_OK) return vs_rt_answer(error);
-  *device = (int)vs_world_this_thread()->device;
+  *device = (int)vs_simcuda_this_thread()->device;
   return cudaSuccess;
 }
 
 /* Makes the device's context, as the runtime does since 12.0. */
 static vs_sim_error make_current(int device) {
   VS_SIM_TRY(check_device(device));
-  VS_SIM_TRY(vs_world_use((uint32_t)device));
-  vs_context_bind(vs_world_this_thread(), (uint32_t)device);
+  VS_SIM_TRY(vs_simcuda_use((uint32_t)device));
+  vs_context_bind(vs_simcuda_this_thread(), (uint32_t)device);
   return VS_SIM_OK;
 }
 
@@ -47,25 +47,25 @@ cudaError_t sim_cudaInitDevice(int device, unsigned int device_flags, unsigned i
       (device_flags & ~(unsigned)cudaDeviceMask) != 0)
     return vs_rt_answer(VS_SIM_INVALID_VALUE);
   const vs_sim_error error = check_device(device);
-  return vs_rt_answer(error == VS_SIM_OK ? vs_world_use((uint32_t)device) : error);
+  return vs_rt_answer(error == VS_SIM_OK ? vs_simcuda_use((uint32_t)device) : error);
 }
 
 /* All devices are always there, so the first of the list is the one. */
 cudaError_t sim_cudaSetValidDevices(int *devices, int count) {
-  vs_sim_error error = vs_world_begin();
+  vs_sim_error error = vs_simcuda_begin();
   if (error == VS_SIM_OK && (count < 0 || (devices == NULL && count != 0))) error = VS_SIM_INVALID_VALUE;
   for (int i = 0; error == VS_SIM_OK && i < count; i++) error = check_device(devices[i]);
-  if (error == VS_SIM_OK && count > 0) vs_world_this_thread()->device = (uint32_t)devices[0];
+  if (error == VS_SIM_OK && count > 0) vs_simcuda_this_thread()->device = (uint32_t)devices[0];
   return vs_rt_answer(error);
 }
 
 cudaError_t sim_cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted) {
   if (device == NULL || wanted == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  const vs_sim_error error = vs_world_begin();
+  const vs_sim_error error = vs_simcuda_begin();
   if (error != VS_SIM_OK) return vs_rt_answer(error);
   *device = 0;
-  for (uint32_t i = 0; i < vs_world_device_count(); i++) {
-    const vs_sim_figures *figures = vs_world_figures(i);
+  for (uint32_t i = 0; i < vs_simcuda_device_count(); i++) {
+    const vs_sim_figures *figures = vs_simcuda_figures(i);
     if ((int)figures->compute_major != wanted->major || (int)figures->compute_minor != wanted->minor)
       continue;
     *device = (int)i;
@@ -81,32 +81,32 @@ cudaError_t sim_cudaSetDeviceFlags(unsigned int flags) {
   const unsigned int schedule = flags & cudaDeviceScheduleMask;
   if ((flags & ~(unsigned)cudaDeviceMask) != 0 || (schedule & (schedule - 1)) != 0)
     return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  const vs_sim_error error = vs_world_begin();
+  const vs_sim_error error = vs_simcuda_begin();
   if (error != VS_SIM_OK) return vs_rt_answer(error);
-  __atomic_store_n(&device_flags[vs_world_this_thread()->device], flags, __ATOMIC_RELAXED);
+  __atomic_store_n(&device_flags[vs_simcuda_this_thread()->device], flags, __ATOMIC_RELAXED);
   return cudaSuccess;
 }
 
 cudaError_t sim_cudaGetDeviceFlags(unsigned int *flags) {
   if (flags == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  const vs_sim_error error = vs_world_begin();
+  const vs_sim_error error = vs_simcuda_begin();
   if (error != VS_SIM_OK) return vs_rt_answer(error);
   *flags =
-      __atomic_load_n(&device_flags[vs_world_this_thread()->device], __ATOMIC_RELAXED) | cudaDeviceMapHost;
+      __atomic_load_n(&device_flags[vs_simcuda_this_thread()->device], __ATOMIC_RELAXED) | cudaDeviceMapHost;
   return cudaSuccess;
 }
 
 cudaError_t sim_cudaDeviceGetByPCIBusId(int *device, const char *text) {
   unsigned domain = 0, bus, slot;
   if (device == NULL || text == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  const vs_sim_error error = vs_world_begin();
+  const vs_sim_error error = vs_simcuda_begin();
   if (error != VS_SIM_OK) return vs_rt_answer(error);
   if (sscanf(text, "%x:%x:%x", &domain, &bus, &slot) != 3) {
     domain = 0;
     if (sscanf(text, "%x:%x", &bus, &slot) != 2) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   }
-  for (uint32_t i = 0; i < vs_world_device_count(); i++) {
-    if (domain != 0 || slot != 0 || bus != vs_card_bus(vs_world_card(i))) continue;
+  for (uint32_t i = 0; i < vs_simcuda_device_count(); i++) {
+    if (domain != 0 || slot != 0 || bus != vs_card_bus(vs_simcuda_card(i))) continue;
     *device = (int)i;
     return cudaSuccess;
   }
@@ -118,7 +118,7 @@ cudaError_t sim_cudaDeviceGetPCIBusId(char *text, int size, int device) {
   const vs_sim_error error = check_device(device);
   if (error != VS_SIM_OK) return vs_rt_answer(error);
   const int length =
-      snprintf(text, (size_t)size, "0000:%02x:00.0", vs_card_bus(vs_world_card((uint32_t)device)));
+      snprintf(text, (size_t)size, "0000:%02x:00.0", vs_card_bus(vs_simcuda_card((uint32_t)device)));
   return length < size ? cudaSuccess : vs_rt_answer(VS_SIM_INVALID_VALUE);
 }
 
@@ -128,7 +128,7 @@ cudaError_t sim_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute
   if (value == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   vs_sim_error error = check_device(device);
   int32_t answer = 0;
-  if (error == VS_SIM_OK) error = vs_world_attribute((uint32_t)device, (uint32_t)attribute, &answer);
+  if (error == VS_SIM_OK) error = vs_simcuda_attribute((uint32_t)device, (uint32_t)attribute, &answer);
   if (error == VS_SIM_OK) *value = answer;
   return vs_rt_answer(error);
 }
@@ -269,7 +269,7 @@ static const property properties[] = {
 
 static vs_sim_error set_property(struct cudaDeviceProp *all, const property *one, uint32_t device) {
   int32_t value = 0;
-  VS_SIM_TRY(vs_world_attribute(device, one->attribute, &value));
+  VS_SIM_TRY(vs_simcuda_attribute(device, one->attribute, &value));
   const size_t wide = (size_t)value;
   memcpy((char *)all + one->offset, one->size == sizeof wide ? (const void *)&wide : (const void *)&value,
          one->size);
@@ -280,9 +280,9 @@ static vs_sim_error get_properties(struct cudaDeviceProp *all, int device) {
   VS_SIM_TRY(check_device(device));
   const uint32_t number = (uint32_t)device;
   memset(all, 0, sizeof *all);
-  vs_format(all->name, sizeof all->name, "%s", vs_world_name(number));
-  vs_card_uuid(vs_world_card(number), (uint8_t *)all->uuid.bytes);
-  all->totalGlobalMem = vs_world_figures(number)->total_bytes;
+  vs_format(all->name, sizeof all->name, "%s", vs_simcuda_name(number));
+  vs_card_uuid(vs_simcuda_card(number), (uint8_t *)all->uuid.bytes);
+  all->totalGlobalMem = vs_simcuda_figures(number)->total_bytes;
   for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
     VS_SIM_TRY(set_property(all, &properties[i], number));
   return VS_SIM_OK;
@@ -308,7 +308,7 @@ cudaError_t sim_cudaGetDeviceProperties(struct cudaDeviceProp *all, int device) 
 #endif
 
 cudaError_t sim_cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
-  const vs_sim_error error = vs_world_begin();
+  const vs_sim_error error = vs_simcuda_begin();
   if (error != VS_SIM_OK) return vs_rt_answer(error);
   if (least != NULL) *least = VS_SIM_PRIORITY_LEAST;
   if (greatest != NULL) *greatest = VS_SIM_PRIORITY_GREATEST;
@@ -320,7 +320,7 @@ cudaError_t sim_cudaDeviceGetTexture1DLinearMaxWidth(size_t *width,
   int32_t most = 0;
   if (width == NULL || format == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   vs_sim_error error = check_device(device);
-  if (error == VS_SIM_OK) error = vs_world_attribute((uint32_t)device, 69, &most);
+  if (error == VS_SIM_OK) error = vs_simcuda_attribute((uint32_t)device, 69, &most);
   if (error == VS_SIM_OK) *width = (size_t)most;
   return vs_rt_answer(error);
 }
@@ -344,7 +344,7 @@ cudaError_t sim_cudaDeviceGetLimit(size_t *value, enum cudaLimit limit) {
   uint64_t bytes = 0;
   if (value == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   vs_sim_error error = vs_rt_use(&rt);
-  if (error == VS_SIM_OK) error = vs_world_limit_get(rt.device, (uint32_t)limit, &bytes);
+  if (error == VS_SIM_OK) error = vs_simcuda_limit_get(rt.device, (uint32_t)limit, &bytes);
   if (error == VS_SIM_OK) *value = (size_t)bytes;
   return vs_rt_answer(error);
 }
@@ -352,7 +352,7 @@ cudaError_t sim_cudaDeviceGetLimit(size_t *value, enum cudaLimit limit) {
 cudaError_t sim_cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
   vs_rt rt;
   vs_sim_error error = vs_rt_use(&rt);
-  if (error == VS_SIM_OK) error = vs_world_limit_set(rt.device, (uint32_t)limit, value);
+  if (error == VS_SIM_OK) error = vs_simcuda_limit_set(rt.device, (uint32_t)limit, value);
   return vs_rt_answer(error);
 }
 
@@ -362,7 +362,7 @@ static int cache_preference, bank_preference;
 static cudaError_t set_preference(int *preference, unsigned value, unsigned most) {
   if (value > most) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   __atomic_store_n(preference, (int)value, __ATOMIC_RELAXED);
-  return vs_rt_answer(vs_world_begin());
+  return vs_rt_answer(vs_simcuda_begin());
 }
 
 cudaError_t sim_cudaDeviceSetCacheConfig(enum cudaFuncCache preference) {
@@ -372,7 +372,7 @@ cudaError_t sim_cudaDeviceSetCacheConfig(enum cudaFuncCache preference) {
 cudaError_t sim_cudaDeviceGetCacheConfig(enum cudaFuncCache *preference) {
   if (preference == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   *preference = (enum cudaFuncCache)__atomic_load_n(&cache_preference, __ATOMIC_RELAXED);
-  return vs_rt_answer(vs_world_begin());
+  return vs_rt_answer(vs_simcuda_begin());
 }
 
 cudaError_t sim_cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig preference) {
@@ -383,14 +383,14 @@ cudaError_t sim_cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *preferenc
   if (preference == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   const int value = __atomic_load_n(&bank_preference, __ATOMIC_RELAXED);
   *preference = value == 0 ? cudaSharedMemBankSizeFourByte : (enum cudaSharedMemConfig)value;
-  return vs_rt_answer(vs_world_begin());
+  return vs_rt_answer(vs_simcuda_begin());
 }
 
 /* There is no cache that could hold anything, and nothing is ever under way. */
-cudaError_t sim_cudaCtxResetPersistingL2Cache(void) { return vs_rt_answer(vs_world_begin()); }
+cudaError_t sim_cudaCtxResetPersistingL2Cache(void) { return vs_rt_answer(vs_simcuda_begin()); }
 
-cudaError_t sim_cudaProfilerStart(void) { return vs_rt_answer(vs_world_begin()); }
-cudaError_t sim_cudaProfilerStop(void) { return vs_rt_answer(vs_world_begin()); }
+cudaError_t sim_cudaProfilerStart(void) { return vs_rt_answer(vs_simcuda_begin()); }
+cudaError_t sim_cudaProfilerStop(void) { return vs_rt_answer(vs_simcuda_begin()); }
 
 /* ---- waiting, and starting again */
 
@@ -402,9 +402,9 @@ cudaError_t sim_cudaDeviceSynchronize(void) {
 }
 
 cudaError_t sim_cudaDeviceReset(void) {
-  vs_sim_error error = vs_world_begin();
-  const uint32_t device = vs_world_this_thread()->device;
-  if (error == VS_SIM_OK) error = vs_world_reset(device);
+  vs_sim_error error = vs_simcuda_begin();
+  const uint32_t device = vs_simcuda_this_thread()->device;
+  if (error == VS_SIM_OK) error = vs_simcuda_reset(device);
   if (error == VS_SIM_OK) vs_rt_forget_addresses(device);
   return vs_rt_answer(error);
 }

@@ -29,7 +29,7 @@ static cudaError_t find_entry(const char *name, void **function, unsigned versio
   *function = NULL;
   const get_address ask = find_driver();
   if (ask == NULL) {
-    vs_world_say_once(
+    vs_simcuda_say_once(
         "the simulated driver (libcuda.so.1) is not loaded: the program gets no driver functions");
   } else if (ask(name, function, (int)version, flags, &result) != 0 &&
              result == cudaDriverEntryPointSuccess) {

@@ -2,13 +2,13 @@
 #include "faces/simcuda/cudart/runtime.h"
 
 cudaError_t sim_cudaGetLastError(void) {
-  vs_world_thread *thread = vs_world_this_thread();
+  vs_simcuda_thread *thread = vs_simcuda_this_thread();
   const cudaError_t last = (cudaError_t)thread->last_error;
   thread->last_error = 0;
   return last;
 }
 
-cudaError_t sim_cudaPeekAtLastError(void) { return (cudaError_t)vs_world_this_thread()->last_error; }
+cudaError_t sim_cudaPeekAtLastError(void) { return (cudaError_t)vs_simcuda_this_thread()->last_error; }
 
 typedef struct error_row {
   const char *name, *text;

@@ -21,7 +21,7 @@ static vs_sim_error kernel_here(const void *function, vs_rt_symbol **kernel, con
                                 vs_fatbinary_choice *choice) {
   vs_rt rt;
   VS_SIM_TRY(vs_rt_use(&rt));
-  if (figures != NULL) *figures = vs_world_figures(rt.device);
+  if (figures != NULL) *figures = vs_simcuda_figures(rt.device);
   return vs_rt_kernel_for(function, rt.device, kernel, choice);
 }
 
@@ -85,11 +85,11 @@ cudaError_t sim_cudaFuncSetAttribute(const void *function, enum cudaFuncAttribut
 cudaError_t sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attribute,
                                                 int value, int device) {
   vs_rt_symbol *symbol = vs_rt_kernel(kernel);
-  vs_sim_error error = vs_world_begin();
+  vs_sim_error error = vs_simcuda_begin();
   if (error == VS_SIM_OK && !vs_rt_is_device(device)) error = VS_SIM_INVALID_DEVICE;
   if (error == VS_SIM_OK && symbol == NULL) error = VS_SIM_INVALID_HANDLE;
   if (error == VS_SIM_OK)
-    error = set_attribute(symbol, vs_world_figures((uint32_t)device), (unsigned)attribute, value);
+    error = set_attribute(symbol, vs_simcuda_figures((uint32_t)device), (unsigned)attribute, value);
   return vs_rt_answer(error);
 }
 

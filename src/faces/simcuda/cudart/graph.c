@@ -1,5 +1,5 @@
 /* Graphs: making, asking, executing. Capture is in stream.c; what calls have in common with the driver's in
- * core/calls.h, the rules of all of it in device/sim/graph.h.
+ * core/shared_calls.h, the rules of all of it in device/sim/graph.h.
  *
  * A node keeps what it is and two numbers, not the parameters of its kernel or copy: those can be set, which
  * is checked, and not be read back. Edges carry no data. The forms of calls that take or give such data are
@@ -18,7 +18,7 @@
 
 static void look_at_data(const cudaGraphEdgeData *data, size_t count) {
   _Static_assert(sizeof *data == sizeof(uint64_t), "as vs_call_edges_have_data reads it");
-  if (vs_call_edges_have_data(data, count)) vs_world_not_simulated("cudart", "edges of a graph with data");
+  if (vs_call_edges_have_data(data, count)) vs_simcuda_not_simulated("cudart", "edges of a graph with data");
 }
 
 /* ---- whole graphs */
@@ -289,7 +289,7 @@ static cudaError_t add_any(vs_call_place where, struct cudaGraphNodeParams *what
     case cudaGraphNodeTypeMemAlloc:
       return add_alloc(where, &what->alloc.poolProps, what->alloc.bytesize, &what->alloc.dptr);
     case cudaGraphNodeTypeConditional:
-      vs_world_not_simulated("cudart", "a conditional node of a graph");
+      vs_simcuda_not_simulated("cudart", "a conditional node of a graph");
       return vs_rt_answer(VS_SIM_NOT_SUPPORTED);
     default: error = VS_SIM_INVALID_VALUE;
   }

@@ -23,10 +23,10 @@ static vs_sim_error launch_kernel(const void *function, const launch_shape *what
   vs_rt_symbol *kernel = NULL;
   VS_SIM_TRY(vs_rt_use(&rt));
   VS_SIM_TRY(vs_rt_kernel_for(function, rt.device, &kernel, NULL));
-  const vs_sim_figures *figures = vs_world_figures(rt.device);
+  const vs_sim_figures *figures = vs_simcuda_figures(rt.device);
   if (!launch_fits(what, figures)) return (vs_sim_error)VS_RT_INVALID_CONFIGURATION;
   if (what->shared_bytes > vs_rt_dynamic_shared(kernel, figures)) return VS_SIM_INVALID_VALUE;
-  return vs_world_work_on(what->stream, VS_WORLD_KERNEL);
+  return vs_simcuda_work_on(what->stream, VS_SIMCUDA_KERNEL);
 }
 
 cudaError_t sim_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
@@ -110,27 +110,27 @@ cudaError_t sim_cudaGetFuncBySymbol(cudaFunction_t *handle, const void *function
  * code */
 
 enum {
-  MOST_CONFIGURATIONS = sizeof(((vs_world_thread *)0)->configurations) / sizeof(struct vs_world_launch)
+  MOST_CONFIGURATIONS = sizeof(((vs_simcuda_thread *)0)->configurations) / sizeof(struct vs_simcuda_launch)
 };
 
 unsigned sim___cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
                                          struct CUstream_st *stream) {
-  vs_world_thread *thread = vs_world_this_thread();
+  vs_simcuda_thread *thread = vs_simcuda_this_thread();
   if (thread->configuration_count == MOST_CONFIGURATIONS) return (unsigned)vs_rt_answer(VS_SIM_OUT_OF_MEMORY);
   thread->configurations[thread->configuration_count++] =
-      (struct vs_world_launch){.grid = {grid.x, grid.y, grid.z},
-                               .block = {block.x, block.y, block.z},
-                               .shared_bytes = shared_bytes,
-                               .stream = VS_RT_NUMBER(stream)};
+      (struct vs_simcuda_launch){.grid = {grid.x, grid.y, grid.z},
+                                 .block = {block.x, block.y, block.z},
+                                 .shared_bytes = shared_bytes,
+                                 .stream = VS_RT_NUMBER(stream)};
   return 0;
 }
 
 cudaError_t sim___cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_bytes, void *stream) {
-  vs_world_thread *thread = vs_world_this_thread();
+  vs_simcuda_thread *thread = vs_simcuda_this_thread();
   if (grid == NULL || block == NULL || shared_bytes == NULL || stream == NULL)
     return vs_rt_answer(VS_SIM_INVALID_VALUE);
   if (thread->configuration_count == 0) return vs_rt_answer((vs_sim_error)cudaErrorMissingConfiguration);
-  const struct vs_world_launch *top = &thread->configurations[--thread->configuration_count];
+  const struct vs_simcuda_launch *top = &thread->configurations[--thread->configuration_count];
   *grid = (dim3){top->grid[0], top->grid[1], top->grid[2]};
   *block = (dim3){top->block[0], top->block[1], top->block[2]};
   *shared_bytes = (size_t)top->shared_bytes;

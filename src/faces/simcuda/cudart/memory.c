@@ -72,7 +72,7 @@ cudaError_t sim_cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes) {
   uint64_t free_now = 0, total = 0;
   if (free_bytes == NULL || total_bytes == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   vs_sim_error error = vs_rt_use(&rt);
-  if (error == VS_SIM_OK) error = vs_world_memory_info(rt.device, &free_now, &total);
+  if (error == VS_SIM_OK) error = vs_simcuda_memory_info(rt.device, &free_now, &total);
   if (error != VS_SIM_OK) return vs_rt_answer(error);
   *free_bytes = (size_t)free_now;
   *total_bytes = (size_t)total;

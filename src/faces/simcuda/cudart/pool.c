@@ -51,7 +51,7 @@ cudaError_t sim_cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
 /* The same for any place; only pinned memory of devices has pools here. */
 static bool is_device_pool(const struct cudaMemLocation *where, enum cudaMemAllocationType type) {
   if (where->type == cudaMemLocationTypeDevice && type == cudaMemAllocationTypePinned) return true;
-  vs_world_not_simulated("cudart", "a memory pool of the host, or of managed memory");
+  vs_simcuda_not_simulated("cudart", "a memory pool of the host, or of managed memory");
   return false;
 }
 
@@ -85,7 +85,7 @@ cudaError_t sim_cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolP
   if (pool == NULL || wanted == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   if (wanted->allocType != cudaMemAllocationTypePinned ||
       wanted->location.type != cudaMemLocationTypeDevice) {
-    vs_world_not_simulated("cudart", "a memory pool of the host, or of managed memory");
+    vs_simcuda_not_simulated("cudart", "a memory pool of the host, or of managed memory");
     return vs_rt_answer(VS_SIM_NOT_SUPPORTED);
   }
   if (wanted->location.id < 0) return vs_rt_answer(VS_SIM_INVALID_DEVICE);

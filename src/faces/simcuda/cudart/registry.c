@@ -152,7 +152,7 @@ static const struct vs_rt_chosen *choose_code(vs_rt_module *module, uint32_t dev
 
 vs_sim_error vs_rt_kernel_for(const void *function, uint32_t device, vs_rt_symbol **kernel,
                               vs_fatbinary_choice *choice) {
-  const vs_sim_figures *figures = vs_world_figures(device);
+  const vs_sim_figures *figures = vs_simcuda_figures(device);
   if (figures == NULL) return VS_SIM_INVALID_DEVICE;
   vs_sim_error error = VS_SIM_OK;
   pthread_mutex_lock(&table.lock);
@@ -172,15 +172,15 @@ vs_sim_error vs_rt_kernel_for(const void *function, uint32_t device, vs_rt_symbo
 static vs_sim_error place_variable(vs_rt_symbol *variable, uint32_t device, uint64_t *address) {
   if (variable->kind == VS_RT_MANAGED) {
     void *memory = NULL;
-    VS_SIM_TRY(vs_world_managed_alloc(variable->size, &memory));
+    VS_SIM_TRY(vs_simcuda_managed_alloc(variable->size, &memory));
     *address = (uintptr_t)memory;
     return VS_SIM_OK;
   }
-  VS_SIM_TRY(vs_world_use(device));
-  vs_sim *sim = vs_world_lock();
+  VS_SIM_TRY(vs_simcuda_use(device));
+  vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return VS_SIM_NOT_INITIALIZED;
   const vs_sim_error error = vs_sim_alloc(sim, device, variable->size, address);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   return error;
 }
 
@@ -338,7 +338,7 @@ char sim___cudaInitModule(void **handle) {
   for (vs_rt_symbol *entry = module->symbols; entry != NULL; entry = entry->next) {
     uint64_t address;
     if (entry->kind != VS_RT_MANAGED) continue;
-    if (vs_rt_variable_address(entry, vs_world_this_thread()->device, &address) != VS_SIM_OK) return 0;
+    if (vs_rt_variable_address(entry, vs_simcuda_this_thread()->device, &address) != VS_SIM_OK) return 0;
     *(void **)(uintptr_t)entry->host = (void *)(uintptr_t)address;
   }
   return 1;

@@ -9,7 +9,7 @@
 #ifndef VS_SIMCUDA_REGISTRY_H
 #define VS_SIMCUDA_REGISTRY_H
 
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 #include "faces/simcuda/cudart/fatbinary.h"
 
 typedef struct vs_rt_symbol vs_rt_symbol;

@@ -3,16 +3,16 @@
 #include "faces/simcuda/core/context.h"
 
 vs_sim_error vs_rt_use(vs_rt *rt) {
-  VS_SIM_TRY(vs_world_begin());
-  rt->thread = vs_world_this_thread();
+  VS_SIM_TRY(vs_simcuda_begin());
+  rt->thread = vs_simcuda_this_thread();
   rt->device = rt->thread->device;
-  VS_SIM_TRY(vs_world_use(rt->device));
+  VS_SIM_TRY(vs_simcuda_use(rt->device));
   vs_context_bind(rt->thread, rt->device);
   return VS_SIM_OK;
 }
 
 static bool lock_world(vs_rt *rt, vs_sim_error error) {
-  rt->sim = error == VS_SIM_OK ? vs_world_lock() : NULL;
+  rt->sim = error == VS_SIM_OK ? vs_simcuda_lock() : NULL;
   if (rt->sim != NULL) return true;
   rt->failure = vs_rt_answer(error != VS_SIM_OK ? error : VS_SIM_NOT_INITIALIZED);
   return false;
@@ -21,8 +21,8 @@ static bool lock_world(vs_rt *rt, vs_sim_error error) {
 bool vs_rt_enter(vs_rt *rt) { return lock_world(rt, vs_rt_use(rt)); }
 
 bool vs_rt_look(vs_rt *rt) {
-  const vs_sim_error error = vs_world_begin();
-  rt->thread = vs_world_this_thread();
+  const vs_sim_error error = vs_simcuda_begin();
+  rt->thread = vs_simcuda_this_thread();
   rt->device = rt->thread->device;
   return lock_world(rt, error);
 }

@@ -15,8 +15,8 @@
 #define VS_SIMCUDA_RUNTIME_H
 
 #include "faces/simcuda/abi/cudart.h"
-#include "faces/simcuda/core/calls.h"
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/shared_calls.h"
+#include "faces/simcuda/core/process.h"
 
 /* The errors that only the runtime has. */
 enum {
@@ -28,12 +28,12 @@ enum {
 
 /* The call ends with this: remembers a failure as the thread's last error. */
 static inline cudaError_t vs_rt_answer(vs_sim_error error) {
-  if (error != VS_SIM_OK && error != VS_SIM_NOT_READY) vs_world_this_thread()->last_error = (int)error;
+  if (error != VS_SIM_OK && error != VS_SIM_NOT_READY) vs_simcuda_this_thread()->last_error = (int)error;
   return (cudaError_t)error;
 }
 
 typedef struct vs_rt {
-  vs_world_thread *thread;
+  vs_simcuda_thread *thread;
   vs_sim *sim;
   uint32_t device; /* the thread's current one */
   cudaError_t failure;
@@ -45,13 +45,13 @@ VS_MUST_CHECK vs_sim_error vs_rt_use(vs_rt *rt);
 VS_MUST_CHECK bool vs_rt_enter(vs_rt *rt);
 /* As enter, for calls that do not need the device. */
 VS_MUST_CHECK bool vs_rt_look(vs_rt *rt);
-/* The ways out of the lock (core/world.h), and the call's answer. */
-static inline cudaError_t vs_rt_leave(vs_sim_error error) { return vs_rt_answer(vs_world_leave(error)); }
+/* The ways out of the lock (core/process.h), and the call's answer. */
+static inline cudaError_t vs_rt_leave(vs_sim_error error) { return vs_rt_answer(vs_simcuda_leave(error)); }
 static inline cudaError_t vs_rt_leave_synchronized(vs_sim_error error) {
-  return vs_rt_answer(vs_world_leave_synchronized(error));
+  return vs_rt_answer(vs_simcuda_leave_synchronized(error));
 }
 static inline cudaError_t vs_rt_leave_query(vs_sim_error error) {
-  return vs_rt_answer(vs_world_leave_query(error));
+  return vs_rt_answer(vs_simcuda_leave_query(error));
 }
 
 /* The whole of a call that is one expression: VS_RT_CALL where it needs the device, VS_RT_LOOK where it does
@@ -78,7 +78,7 @@ _Static_assert(sizeof(cudaGraphNode_t) == sizeof(uint64_t), "handles are numbers
 
 /* Whether a number is that of a visible device. */
 static inline bool vs_rt_is_device(int device) {
-  return device >= 0 && (uint32_t)device < vs_world_device_count();
+  return device >= 0 && (uint32_t)device < vs_simcuda_device_count();
 }
 
 #endif

@@ -169,7 +169,7 @@ cudaError_t sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t g
   if ((unsigned)mode > cudaStreamCaptureModeRelaxed || (dependencies == NULL && count != 0))
     return vs_rt_answer(VS_SIM_INVALID_VALUE);
   if (vs_call_edges_have_data(data, count))
-    vs_world_not_simulated("cudart", "cudaStreamBeginCaptureToGraph with edge data");
+    vs_simcuda_not_simulated("cudart", "cudaStreamBeginCaptureToGraph with edge data");
   if (!vs_rt_enter(&rt)) return rt.failure;
   return vs_rt_leave(vs_sim_capture_begin_to(rt.sim, &rt.thread->sim, rt.device, VS_RT_NUMBER(stream),
                                              VS_RT_NUMBER(graph), (const uint64_t *)dependencies, count,
@@ -191,7 +191,7 @@ cudaError_t sim_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *
   vs_sim_capture_mode now;
   if (mode == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
   now = (vs_sim_capture_mode)*mode;
-  const vs_sim_error error = vs_sim_exchange_capture_mode(&vs_world_this_thread()->sim, &now);
+  const vs_sim_error error = vs_sim_exchange_capture_mode(&vs_simcuda_this_thread()->sim, &now);
   if (error == VS_SIM_OK) *mode = (enum cudaStreamCaptureMode)now;
   return vs_rt_answer(error);
 }
@@ -246,7 +246,7 @@ cudaError_t sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGra
                                                     const cudaGraphEdgeData *data, size_t count,
                                                     unsigned int flags) {
   if (vs_call_edges_have_data(data, count))
-    vs_world_not_simulated("cudart", "cudaStreamUpdateCaptureDependencies with edge data");
+    vs_simcuda_not_simulated("cudart", "cudaStreamUpdateCaptureDependencies with edge data");
   return update_dependencies(stream, dependencies, count, flags);
 }
 #else
@@ -277,7 +277,7 @@ cudaError_t sim_cudaStreamUpdateCaptureDependencies_v2(cudaStream_t stream, cuda
                                                        const cudaGraphEdgeData *data, size_t count,
                                                        unsigned int flags) {
   if (vs_call_edges_have_data(data, count))
-    vs_world_not_simulated("cudart", "cudaStreamUpdateCaptureDependencies with edge data");
+    vs_simcuda_not_simulated("cudart", "cudaStreamUpdateCaptureDependencies with edge data");
   return update_dependencies(stream, dependencies, count, flags);
 }
 #endif

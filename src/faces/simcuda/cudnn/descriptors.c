@@ -247,10 +247,11 @@ cudnnStatus_t sim_cudnnGetReductionWorkspaceSize(cudnnHandle_t handle,
   if (!IS_HANDLE(handle) || !IS(ReduceTensor, descriptor) || !IS(Tensor, a) || !IS(Tensor, c) || size == NULL)
     return FAIL(BAD_PARAM);
   *size = elements(a) == elements(c) ? 0 : elements(c) * vs_cudnn_size_of(descriptor->type);
-  vs_world_guess("cudnn_reduction", *size,
-                 "cuDNN does not document the workspace of a reduction; one value of the computation's type "
-                 "was taken for "
-                 "each result");
+  vs_simcuda_guess(
+      "cudnn_reduction", *size,
+      "cuDNN does not document the workspace of a reduction; one value of the computation's type "
+      "was taken for "
+      "each result");
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -344,9 +345,10 @@ cudnnStatus_t sim_cudnnSetCTCLossDescriptor_v9(cudnnCTCLossDescriptor_t descript
 static size_t ctc_workspace(const struct cudnnTensorStruct *probabilities, int longest) {
   const size_t steps = (size_t)probabilities->dims[0], batch = (size_t)probabilities->dims[1];
   const size_t bytes = 2 * steps * batch * (2 * (size_t)longest + 1) * sizeof(float);
-  vs_world_guess("cudnn_ctc", bytes,
-                 "cuDNN does not document the workspace of the CTC loss; the two variables of its recursion "
-                 "were counted");
+  vs_simcuda_guess(
+      "cudnn_ctc", bytes,
+      "cuDNN does not document the workspace of the CTC loss; the two variables of its recursion "
+      "were counted");
   return bytes;
 }
 
@@ -384,9 +386,9 @@ cudnnStatus_t sim_cudnnGetCTCLossWorkspaceSize_v8(cudnnHandle_t handle, cudnnCTC
 /* A generator of 48 bytes for each of 1024 threads of every multiprocessor: it is not documented. */
 cudnnStatus_t sim_cudnnDropoutGetStatesSize(cudnnHandle_t handle, size_t *size) {
   if (!IS_HANDLE(handle) || size == NULL) return FAIL(BAD_PARAM);
-  const vs_sim_figures *figures = vs_world_figures(vs_world_this_thread()->device);
+  const vs_sim_figures *figures = vs_simcuda_figures(vs_simcuda_this_thread()->device);
   *size = (size_t)(figures != NULL ? figures->sm_count : 1) * 1024 * 48;
-  vs_world_guess(
+  vs_simcuda_guess(
       "cudnn_dropout", *size,
       "cuDNN does not document the size of its generators for dropout; 48 bytes for 1024 threads of each "
       "multiprocessor were taken");

@@ -109,8 +109,8 @@ cudnnStatus_t sim_cudnnGetStream(cudnnHandle_t handle, cudaStream_t *stream) {
 }
 
 cudnnStatus_t vs_cudnn_work(cudnnHandle_t handle) {
-  return vs_world_work_on(handle->stream, VS_WORLD_KERNEL) == VS_SIM_OK ? CUDNN_STATUS_SUCCESS
-                                                                        : FAIL(EXECUTION_FAILED);
+  return vs_simcuda_work_on(handle->stream, VS_SIMCUDA_KERNEL) == VS_SIM_OK ? CUDNN_STATUS_SUCCESS
+                                                                            : FAIL(EXECUTION_FAILED);
 }
 
 /* ---- the guess */
@@ -122,7 +122,7 @@ static void read_workspace(void) {
   if (text == NULL || *text == '\0') return;
   if (!vs_sim_size_parse((vs_str){text, strlen(text)}, &workspace_bytes)) {
     workspace_bytes = 0;
-    vs_world_say_once(
+    vs_simcuda_say_once(
         "VRAMSCOPE_SIM_CUDNN_WORKSPACE is no size such as 128MiB: convolutions get no workspace");
   }
 }
@@ -130,9 +130,10 @@ static void read_workspace(void) {
 uint64_t vs_cudnn_workspace(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   (void)pthread_once(&once, read_workspace);
-  vs_world_guess("cudnn_workspace", workspace_bytes,
-                 "real convolution plans ask for workspaces of 0 to some hundred MiB (3-D: GiB); every plan "
-                 "got the size of "
-                 "VRAMSCOPE_SIM_CUDNN_WORKSPACE, which is 0 unless set");
+  vs_simcuda_guess(
+      "cudnn_workspace", workspace_bytes,
+      "real convolution plans ask for workspaces of 0 to some hundred MiB (3-D: GiB); every plan "
+      "got the size of "
+      "VRAMSCOPE_SIM_CUDNN_WORKSPACE, which is 0 unless set");
   return workspace_bytes;
 }

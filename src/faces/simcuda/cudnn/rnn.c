@@ -191,10 +191,10 @@ cudnnStatus_t sim_cudnnGetRNNTempSpaceSizes(cudnnHandle_t handle, cudnnRNNDescri
   const uint64_t kept = is_training ? bytes * (gates + 2) * (uint64_t)pseudo_layers(rnn) : 0;
   ANSWER(workspace, bytes * gates * (uint64_t)directions_of(rnn));
   ANSWER(reserve, kept);
-  vs_world_guess("cudnn_rnn", bytes * gates * (uint64_t)directions_of(rnn) + kept,
-                 "cuDNN does not document the workspace and reserve of recurrent networks; the gates of a "
-                 "layer, and gates, "
-                 "cells and outputs of all layers were counted");
+  vs_simcuda_guess("cudnn_rnn", bytes * gates * (uint64_t)directions_of(rnn) + kept,
+                   "cuDNN does not document the workspace and reserve of recurrent networks; the gates of a "
+                   "layer, and gates, "
+                   "cells and outputs of all layers were counted");
   return CUDNN_STATUS_SUCCESS;
 }
 

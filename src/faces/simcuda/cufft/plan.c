@@ -48,10 +48,10 @@ static cufftHandle new_plan(uint32_t device) {
 
 static void give_back(plan *of) {
   if (of->area == 0) return;
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   if (sim != NULL) {
     (void)!vs_sim_free(sim, of->area, NULL);
-    vs_world_unlock();
+    vs_simcuda_unlock();
   }
   of->area = 0;
 }
@@ -60,7 +60,7 @@ cufftResult sim_cufftCreate(cufftHandle *handle) {
   if (handle == NULL) return CUFFT_INVALID_VALUE;
   if (vs_begin_library() != VS_SIM_OK) return CUFFT_SETUP_FAILED;
   pthread_mutex_lock(&lock);
-  const cufftHandle made = new_plan(vs_world_this_thread()->device);
+  const cufftHandle made = new_plan(vs_simcuda_this_thread()->device);
   pthread_mutex_unlock(&lock);
   if (made == 0) return CUFFT_ALLOC_FAILED;
   *handle = made;
@@ -157,20 +157,20 @@ static cufftResult make(plan *of, const transform *what, size_t *size) {
   const cufftResult status = work_size(what, &bytes);
   if (status != CUFFT_SUCCESS) return status;
   if (of->allocates && bytes != 0) {
-    vs_sim *sim = vs_world_lock();
+    vs_sim *sim = vs_simcuda_lock();
     if (sim == NULL) return CUFFT_SETUP_FAILED;
     const vs_sim_error error = vs_sim_alloc(sim, of->device, bytes, &of->area);
-    vs_world_unlock();
+    vs_simcuda_unlock();
     if (error != VS_SIM_OK) return CUFFT_ALLOC_FAILED;
   }
   of->is_made = true;
   of->size = bytes;
   of->is_double = what->complex_bytes == 16;
   if (size != NULL) *size = bytes;
-  vs_world_guess("cufft_work_area", bytes,
-                 "cuFFT documents only bounds for the work area of a plan, once to eight times its complex "
-                 "values; once was "
-                 "taken");
+  vs_simcuda_guess("cufft_work_area", bytes,
+                   "cuFFT documents only bounds for the work area of a plan, once to eight times its complex "
+                   "values; once was "
+                   "taken");
   return CUFFT_SUCCESS;
 }
 
@@ -365,7 +365,7 @@ static cufftResult execute(cufftHandle handle, const void *in, const void *out) 
   pthread_mutex_unlock(&lock);
   if (!is_ready) return CUFFT_INVALID_PLAN;
   if (in == NULL || out == NULL) return CUFFT_INVALID_VALUE;
-  return vs_world_work_on(stream, VS_WORLD_KERNEL) == VS_SIM_OK ? CUFFT_SUCCESS : CUFFT_EXEC_FAILED;
+  return vs_simcuda_work_on(stream, VS_SIMCUDA_KERNEL) == VS_SIM_OK ? CUFFT_SUCCESS : CUFFT_EXEC_FAILED;
 }
 
 static bool is_direction(int direction) { return direction == -1 || direction == 1; }

@@ -1,20 +1,20 @@
 /* Reading and writing return a size, and a failure as the negative number of an error. */
 #include "faces/simcuda/abi/cufile.h"
 
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 
 enum { PLATFORM_NOT_SUPPORTED = 5007 };
 
 ssize_t sim_cuFileRead(CUfileHandle_t file, void *device, size_t size, off_t file_offset,
                        off_t device_offset) {
   (void)file, (void)device, (void)size, (void)file_offset, (void)device_offset;
-  vs_world_not_simulated("cuFile", "cuFileRead");
+  vs_simcuda_not_simulated("cuFile", "cuFileRead");
   return -PLATFORM_NOT_SUPPORTED;
 }
 
 ssize_t sim_cuFileWrite(CUfileHandle_t file, const void *device, size_t size, off_t file_offset,
                         off_t device_offset) {
   (void)file, (void)device, (void)size, (void)file_offset, (void)device_offset;
-  vs_world_not_simulated("cuFile", "cuFileWrite");
+  vs_simcuda_not_simulated("cuFile", "cuFileWrite");
   return -PLATFORM_NOT_SUPPORTED;
 }

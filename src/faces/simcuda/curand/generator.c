@@ -54,7 +54,7 @@ curandStatus_t sim_curandCreateGenerator(curandGenerator_t *generator, curandRng
   if (made == NULL) return CURAND_STATUS_ALLOCATION_FAILED;
   made->type = type;
   made->is_quasi = (int)type >= CURAND_RNG_QUASI_DEFAULT;
-  made->device = vs_world_this_thread()->device;
+  made->device = vs_simcuda_this_thread()->device;
   *generator = made;
   return CURAND_STATUS_SUCCESS;
 }
@@ -62,16 +62,16 @@ curandStatus_t sim_curandCreateGenerator(curandGenerator_t *generator, curandRng
 /* Numbers of the host would have to be real ones. */
 curandStatus_t sim_curandCreateGeneratorHost(curandGenerator_t *generator, curandRngType_t type) {
   (void)generator, (void)type;
-  vs_world_not_simulated("cuRAND", "curandCreateGeneratorHost");
+  vs_simcuda_not_simulated("cuRAND", "curandCreateGeneratorHost");
   return CURAND_STATUS_INTERNAL_ERROR;
 }
 
 curandStatus_t sim_curandDestroyGenerator(curandGenerator_t generator) {
   if (!is_generator(generator)) return CURAND_STATUS_NOT_INITIALIZED;
-  vs_sim *sim = generator->states != 0 ? vs_world_lock() : NULL;
+  vs_sim *sim = generator->states != 0 ? vs_simcuda_lock() : NULL;
   if (sim != NULL) {
     (void)!vs_sim_free(sim, generator->states, NULL);
-    vs_world_unlock();
+    vs_simcuda_unlock();
   }
   (void)vs_shelf_put_back(&generators, generator);
   return CURAND_STATUS_SUCCESS;
@@ -128,17 +128,17 @@ curandStatus_t sim_curandGetProperty(libraryPropertyType type, int *value) {
 
 /* The states of a launch that fills the device once with half of its threads: not documented. */
 static curandStatus_t take_states(curandGenerator_t generator) {
-  const vs_sim_figures *figures = vs_world_figures(generator->device);
+  const vs_sim_figures *figures = vs_simcuda_figures(generator->device);
   if (figures == NULL) return CURAND_STATUS_INITIALIZATION_FAILED;
   const uint64_t threads = (uint64_t)figures->sm_count * figures->threads_per_sm / 2;
   const bool is_by_group = state_bytes(generator->type) > 1024;
   const uint64_t bytes = state_bytes(generator->type) * (is_by_group ? 200 : threads);
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return CURAND_STATUS_INITIALIZATION_FAILED;
   const vs_sim_error error = vs_sim_alloc(sim, generator->device, bytes, &generator->states);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   if (error != VS_SIM_OK) return CURAND_STATUS_ALLOCATION_FAILED;
-  vs_world_guess(
+  vs_simcuda_guess(
       "curand_states", bytes,
       "cuRAND does not document the memory of a generator's states; one state for every second thread of the "
       "device was taken (200 for the Mersenne twisters)");
@@ -155,8 +155,8 @@ static curandStatus_t generate(curandGenerator_t generator, const void *to, size
     const curandStatus_t status = take_states(generator);
     if (status != CURAND_STATUS_SUCCESS) return status;
   }
-  return vs_world_work_on(generator->stream, VS_WORLD_KERNEL) == VS_SIM_OK ? CURAND_STATUS_SUCCESS
-                                                                           : CURAND_STATUS_LAUNCH_FAILURE;
+  return vs_simcuda_work_on(generator->stream, VS_SIMCUDA_KERNEL) == VS_SIM_OK ? CURAND_STATUS_SUCCESS
+                                                                               : CURAND_STATUS_LAUNCH_FAILURE;
 }
 
 curandStatus_t sim_curandGenerateSeeds(curandGenerator_t generator) {

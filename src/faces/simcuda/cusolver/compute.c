@@ -6,7 +6,7 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* what is not checked is there for its place only */
 
 static void note_guess(uint64_t bytes) {
-  vs_world_guess(
+  vs_simcuda_guess(
       "cusolver_workspace", bytes,
       "cuSOLVER does not document the sizes of its workspaces; those that LAPACK documents were taken");
 }
@@ -34,8 +34,8 @@ static cusolverStatus_t answer_both(size_t *device, size_t *host, cudaDataType t
 
 static cusolverStatus_t work_on(const void *handle) {
   const solver *of = handle;
-  return vs_world_work_on(of->stream, VS_WORLD_KERNEL) == VS_SIM_OK ? CUSOLVER_STATUS_SUCCESS
-                                                                    : CUSOLVER_STATUS_EXECUTION_FAILED;
+  return vs_simcuda_work_on(of->stream, VS_SIMCUDA_KERNEL) == VS_SIM_OK ? CUSOLVER_STATUS_SUCCESS
+                                                                        : CUSOLVER_STATUS_EXECUTION_FAILED;
 }
 
 #define INFO                  vs_result_zeros(info, sizeof(int))

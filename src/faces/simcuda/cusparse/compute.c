@@ -6,7 +6,7 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* what is not checked is there for its place only */
 
 static cusparseStatus_t answer_bytes(size_t *to, uint64_t bytes) {
-  vs_world_guess(
+  vs_simcuda_guess(
       "cusparse_buffer", bytes,
       "cuSPARSE does not document the sizes of its buffers; what its methods need at least was counted");
   *to = bytes;
@@ -32,12 +32,13 @@ static cusparseStatus_t answer_step(cusparseHandle_t handle, const struct cuspar
                                     const struct cusparseSpMatDescr *b, struct cusparseSpMatDescr *c,
                                     size_t *size, const void *buffer, bool is_last) {
   if (buffer == NULL) return answer_bytes(size, vs_size_of_product(a, b));
-  if (vs_world_work_on(handle->stream, VS_WORLD_KERNEL) != VS_SIM_OK) return CUSPARSE_STATUS_EXECUTION_FAILED;
+  if (vs_simcuda_work_on(handle->stream, VS_SIMCUDA_KERNEL) != VS_SIM_OK)
+    return CUSPARSE_STATUS_EXECUTION_FAILED;
   if (!is_last) return CUSPARSE_STATUS_SUCCESS;
   c->nnz = (int64_t)vs_count_of_product(a, b);
-  vs_world_guess("cusparse_product", (uint64_t)c->nnz * (vs_data_type_bits(c->type) / 8 + 4),
-                 "how many values a product of sparse matrices has, depends on where theirs lie; they were "
-                 "taken to lie evenly");
+  vs_simcuda_guess("cusparse_product", (uint64_t)c->nnz * (vs_data_type_bits(c->type) / 8 + 4),
+                   "how many values a product of sparse matrices has, depends on where theirs lie; they were "
+                   "taken to lie evenly");
   return CUSPARSE_STATUS_SUCCESS;
 }
 
@@ -54,13 +55,13 @@ static cusparseStatus_t answer_step(cusparseHandle_t handle, const struct cuspar
     if (!IS_HANDLE(handle)) return CUSPARSE_STATUS_NOT_INITIALIZED; \
     return (laws) ? (answer) : CUSPARSE_STATUS_INVALID_VALUE;       \
   }
-#define VS_COMPUTE(name, arguments, laws, results)                      \
-  cusparseStatus_t sim_##name arguments {                               \
-    if (!IS_HANDLE(handle)) return CUSPARSE_STATUS_NOT_INITIALIZED;     \
-    if (!(laws)) return CUSPARSE_STATUS_INVALID_VALUE;                  \
-    if (vs_world_work_on(handle->stream, VS_WORLD_KERNEL) != VS_SIM_OK) \
-      return CUSPARSE_STATUS_EXECUTION_FAILED;                          \
-    results;                                                            \
-    return CUSPARSE_STATUS_SUCCESS;                                     \
+#define VS_COMPUTE(name, arguments, laws, results)                          \
+  cusparseStatus_t sim_##name arguments {                                   \
+    if (!IS_HANDLE(handle)) return CUSPARSE_STATUS_NOT_INITIALIZED;         \
+    if (!(laws)) return CUSPARSE_STATUS_INVALID_VALUE;                      \
+    if (vs_simcuda_work_on(handle->stream, VS_SIMCUDA_KERNEL) != VS_SIM_OK) \
+      return CUSPARSE_STATUS_EXECUTION_FAILED;                              \
+    results;                                                                \
+    return CUSPARSE_STATUS_SUCCESS;                                         \
   }
 #include "faces/simcuda/abi/cusparse_computes.def"

@@ -144,7 +144,7 @@ cusparseLtStatus sim_cusparseLtMatmulGetWorkspace(const cusparseLtHandle_t *hand
 }
 
 static cusparseLtStatus work_on(uint64_t stream) {
-  return vs_world_work_on(stream, VS_WORLD_KERNEL) == VS_SIM_OK ? SUCCESS : EXECUTION_FAILED;
+  return vs_simcuda_work_on(stream, VS_SIMCUDA_KERNEL) == VS_SIM_OK ? SUCCESS : EXECUTION_FAILED;
 }
 
 cusparseLtStatus sim_cusparseLtMatmul(const cusparseLtHandle_t *handle, const cusparseLtMatmulPlan_t *plan,

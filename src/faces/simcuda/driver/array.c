@@ -53,7 +53,7 @@ static CUresult lay_out(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, vs_driver_arr
   VS_CU_NEED(descriptor->Width <= 1 << 20 && descriptor->Height <= 1 << 20 && descriptor->Depth <= 1 << 16);
   const uint32_t bytes = channel_bytes(descriptor->Format);
   if (bytes == 0) {
-    vs_world_not_simulated("CUDA driver", "arrays of compressed and video formats");
+    vs_simcuda_not_simulated("CUDA driver", "arrays of compressed and video formats");
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   *array = (vs_driver_array){.descriptor = *descriptor, .element_bytes = bytes * (uint32_t)channels};

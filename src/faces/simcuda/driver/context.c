@@ -33,16 +33,16 @@ static uint32_t retained[VS_SIM_MAX_DEVICES], primary_flags[VS_SIM_MAX_DEVICES];
 
 CUresult vs_driver_begin(void) {
   if (!atomic_load(&is_initialized)) {
-    if (!vs_world_has_begun()) return CUDA_ERROR_NOT_INITIALIZED;
+    if (!vs_simcuda_has_begun()) return CUDA_ERROR_NOT_INITIALIZED;
     atomic_store(&is_initialized, true);
   }
-  return (CUresult)vs_world_begin();
+  return (CUresult)vs_simcuda_begin();
 }
 
 CUresult sim_cuInit(unsigned int flags) {
   VS_CU_NEED(flags == 0);
-  VS_CU_TRY(vs_world_begin());
-  if (vs_world_device_count() == 0) return CUDA_ERROR_NO_DEVICE;
+  VS_CU_TRY(vs_simcuda_begin());
+  if (vs_simcuda_device_count() == 0) return CUDA_ERROR_NO_DEVICE;
   atomic_store(&is_initialized, true);
   return CUDA_SUCCESS;
 }
@@ -71,7 +71,7 @@ static CUcontext made_handle(uint32_t number) {
 
 static bool is_primary(CUcontext context) {
   const uint32_t device = vs_context_device(context);
-  return device < vs_world_device_count() && vs_context_primary(device) == (void *)context;
+  return device < vs_simcuda_device_count() && vs_context_primary(device) == (void *)context;
 }
 
 bool vs_driver_is_context(CUcontext context) {
@@ -85,7 +85,7 @@ bool vs_driver_is_context(CUcontext context) {
 }
 
 CUcontext vs_driver_current(void) {
-  const vs_world_thread *thread = vs_world_this_thread();
+  const vs_simcuda_thread *thread = vs_simcuda_this_thread();
   return thread->context_count == 0 ? NULL : thread->contexts[thread->context_count - 1];
 }
 
@@ -101,20 +101,20 @@ CUresult vs_driver_enter(vs_driver_at *at) {
   const CUcontext context = vs_driver_current();
   VS_CU_TRY(vs_driver_check(context));
   at->sim = NULL;
-  at->thread = vs_world_this_thread();
+  at->thread = vs_simcuda_this_thread();
   at->device = at->thread->device = vs_context_device(context);
-  return (CUresult)vs_world_use(at->device);
+  return (CUresult)vs_simcuda_use(at->device);
 }
 
 CUresult vs_driver_lock(vs_driver_at *at) {
   VS_CU_TRY(vs_driver_enter(at));
-  at->sim = vs_world_lock();
+  at->sim = vs_simcuda_lock();
   return at->sim == NULL ? CUDA_ERROR_NOT_INITIALIZED : CUDA_SUCCESS;
 }
 
 CUresult vs_driver_lock_sim(vs_sim **sim) {
   VS_CU_TRY(vs_driver_begin());
-  *sim = vs_world_lock();
+  *sim = vs_simcuda_lock();
   return *sim == NULL ? CUDA_ERROR_NOT_INITIALIZED : CUDA_SUCCESS;
 }
 
@@ -150,14 +150,14 @@ vs_sim_error vs_driver_own(vs_driver_at *at, uint64_t address) {
 }
 
 static void free_owned(made_context *context) {
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return;
   compact(sim, context);
   for (size_t i = 0; i < context->count; i++) (void)!vs_sim_free(sim, context->memory[i].address, NULL);
   free(context->memory);
   context->memory = NULL;
   context->count = context->capacity = 0;
-  vs_world_unlock();
+  vs_simcuda_unlock();
 }
 
 /* ---- making and ending */
@@ -166,9 +166,9 @@ static CUresult make(CUcontext *context, unsigned int flags, CUdevice device) {
   VS_CU_NEED(context != NULL && flags <= 0xff);
   VS_CU_TRY(vs_driver_begin());
   if (!vs_driver_is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-  vs_world_thread *thread = vs_world_this_thread();
+  vs_simcuda_thread *thread = vs_simcuda_this_thread();
   if (thread->context_count == VS_COUNT(thread->contexts)) return CUDA_ERROR_OUT_OF_MEMORY;
-  VS_CU_TRY(vs_world_use((uint32_t)device));
+  VS_CU_TRY(vs_simcuda_use((uint32_t)device));
   pthread_mutex_lock(&lock);
   uint32_t number = 0;
   while (number < MOST_CONTEXTS && made[number].is_there) number++;
@@ -201,14 +201,14 @@ CUresult sim_cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *parameters, u
       (parameters->execAffinityParams != NULL || parameters->numExecAffinityParams != 0))
     return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
   if (parameters != NULL && parameters->cigParams != NULL) {
-    vs_world_not_simulated("CUDA driver", "cuCtxCreate with a graphics context");
+    vs_simcuda_not_simulated("CUDA driver", "cuCtxCreate with a graphics context");
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   return make(context, flags, device);
 }
 
 /* The thread's stack without its top; the device is that of the next one, or stays. */
-static CUcontext pop(vs_world_thread *thread) {
+static CUcontext pop(vs_simcuda_thread *thread) {
   const CUcontext top = thread->contexts[--thread->context_count];
   if (thread->context_count != 0)
     thread->device = vs_context_device(thread->contexts[thread->context_count - 1]);
@@ -218,7 +218,7 @@ static CUcontext pop(vs_world_thread *thread) {
 CUresult sim_cuCtxDestroy_v2(CUcontext context) {
   VS_CU_TRY(vs_driver_begin());
   if (!looks_made(context) || !vs_driver_is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
-  vs_world_thread *thread = vs_world_this_thread();
+  vs_simcuda_thread *thread = vs_simcuda_this_thread();
   if (vs_driver_current() == context) pop(thread);
   made_context *ended = &made[made_number(context)];
   free_owned(ended);
@@ -253,7 +253,7 @@ CUresult sim_cuCtxGetCurrent(CUcontext *context) {
 
 CUresult sim_cuCtxSetCurrent(CUcontext context) {
   VS_CU_TRY(vs_driver_begin());
-  vs_world_thread *thread = vs_world_this_thread();
+  vs_simcuda_thread *thread = vs_simcuda_this_thread();
   if (context == NULL) {
     if (thread->context_count != 0) pop(thread);
     return CUDA_SUCCESS;
@@ -268,7 +268,7 @@ CUresult sim_cuCtxSetCurrent(CUcontext context) {
 CUresult sim_cuCtxPushCurrent_v2(CUcontext context) {
   VS_CU_TRY(vs_driver_begin());
   VS_CU_TRY(vs_driver_check(context));
-  vs_world_thread *thread = vs_world_this_thread();
+  vs_simcuda_thread *thread = vs_simcuda_this_thread();
   if (thread->context_count == VS_COUNT(thread->contexts)) return CUDA_ERROR_OUT_OF_MEMORY;
   thread->contexts[thread->context_count++] = context;
   thread->device = vs_context_device(context);
@@ -277,7 +277,7 @@ CUresult sim_cuCtxPushCurrent_v2(CUcontext context) {
 
 CUresult sim_cuCtxPopCurrent_v2(CUcontext *context) {
   VS_CU_TRY(vs_driver_begin());
-  vs_world_thread *thread = vs_world_this_thread();
+  vs_simcuda_thread *thread = vs_simcuda_this_thread();
   if (thread->context_count == 0) return CUDA_ERROR_INVALID_CONTEXT;
   const CUcontext top = pop(thread);
   if (context != NULL) *context = top;
@@ -290,7 +290,7 @@ CUresult sim_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
   VS_CU_NEED(context != NULL);
   VS_CU_TRY(vs_driver_begin());
   if (!vs_driver_is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-  VS_CU_TRY(vs_world_use((uint32_t)device));
+  VS_CU_TRY(vs_simcuda_use((uint32_t)device));
   pthread_mutex_lock(&lock);
   retained[device]++;
   pthread_mutex_unlock(&lock);
@@ -311,7 +311,7 @@ CUresult sim_cuDevicePrimaryCtxRelease_v2(CUdevice device) {
 CUresult sim_cuDevicePrimaryCtxReset_v2(CUdevice device) {
   VS_CU_TRY(vs_driver_begin());
   if (!vs_driver_is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-  return (CUresult)vs_world_reset((uint32_t)device);
+  return (CUresult)vs_simcuda_reset((uint32_t)device);
 }
 
 CUresult sim_cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags) {
@@ -331,7 +331,7 @@ CUresult sim_cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, in
   pthread_mutex_lock(&lock);
   *flags = primary_flags[device];
   pthread_mutex_unlock(&lock);
-  *active = vs_world_is_used((uint32_t)device);
+  *active = vs_simcuda_is_used((uint32_t)device);
   return CUDA_SUCCESS;
 }
 
@@ -412,7 +412,7 @@ CUresult sim_cuCtxGetLimit(size_t *value, CUlimit limit) {
   vs_driver_at at;
   VS_CU_TRY(vs_driver_enter(&at));
   uint64_t is = 0;
-  VS_CU_TRY(vs_world_limit_get(at.device, (uint32_t)limit, &is));
+  VS_CU_TRY(vs_simcuda_limit_get(at.device, (uint32_t)limit, &is));
   *value = is;
   return CUDA_SUCCESS;
 }
@@ -420,7 +420,7 @@ CUresult sim_cuCtxGetLimit(size_t *value, CUlimit limit) {
 CUresult sim_cuCtxSetLimit(CUlimit limit, size_t value) {
   vs_driver_at at;
   VS_CU_TRY(vs_driver_enter(&at));
-  return (CUresult)vs_world_limit_set(at.device, (uint32_t)limit, value);
+  return (CUresult)vs_simcuda_limit_set(at.device, (uint32_t)limit, value);
 }
 
 CUresult sim_cuCtxGetCacheConfig(CUfunc_cache *config) {

@@ -1,36 +1,36 @@
 /* Copies and memsets. Addresses, rows and arrays become ranges here; what they do is the world's business. */
 #include "faces/simcuda/driver/driver.h"
 
-static CUresult copy(uint64_t to, uint64_t from, uint64_t size, vs_world_direction direction,
+static CUresult copy(uint64_t to, uint64_t from, uint64_t size, vs_simcuda_direction direction,
                      uint64_t stream) {
   vs_driver_at at;
   VS_CU_TRY(vs_driver_enter(&at));
-  return (CUresult)vs_world_copy(to, from, size, direction, stream);
+  return (CUresult)vs_simcuda_copy(to, from, size, direction, stream);
 }
 
 CUresult sim_cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t size) {
-  return copy(to, from, size, VS_WORLD_BY_ADDRESS, VS_WORLD_NO_STREAM);
+  return copy(to, from, size, VS_SIMCUDA_BY_ADDRESS, VS_SIMCUDA_NO_STREAM);
 }
 CUresult sim_cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
-  return copy(to, from, size, VS_WORLD_BY_ADDRESS, vs_number(stream));
+  return copy(to, from, size, VS_SIMCUDA_BY_ADDRESS, vs_number(stream));
 }
 CUresult sim_cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
-  return copy(to, vs_number(from), size, VS_WORLD_HOST_TO_DEVICE, VS_WORLD_NO_STREAM);
+  return copy(to, vs_number(from), size, VS_SIMCUDA_HOST_TO_DEVICE, VS_SIMCUDA_NO_STREAM);
 }
 CUresult sim_cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, CUstream stream) {
-  return copy(to, vs_number(from), size, VS_WORLD_HOST_TO_DEVICE, vs_number(stream));
+  return copy(to, vs_number(from), size, VS_SIMCUDA_HOST_TO_DEVICE, vs_number(stream));
 }
 CUresult sim_cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
-  return copy(vs_number(to), from, size, VS_WORLD_DEVICE_TO_HOST, VS_WORLD_NO_STREAM);
+  return copy(vs_number(to), from, size, VS_SIMCUDA_DEVICE_TO_HOST, VS_SIMCUDA_NO_STREAM);
 }
 CUresult sim_cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, CUstream stream) {
-  return copy(vs_number(to), from, size, VS_WORLD_DEVICE_TO_HOST, vs_number(stream));
+  return copy(vs_number(to), from, size, VS_SIMCUDA_DEVICE_TO_HOST, vs_number(stream));
 }
 CUresult sim_cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t size) {
-  return copy(to, from, size, VS_WORLD_DEVICE_TO_DEVICE, VS_WORLD_NO_STREAM);
+  return copy(to, from, size, VS_SIMCUDA_DEVICE_TO_DEVICE, VS_SIMCUDA_NO_STREAM);
 }
 CUresult sim_cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
-  return copy(to, from, size, VS_WORLD_DEVICE_TO_DEVICE, vs_number(stream));
+  return copy(to, from, size, VS_SIMCUDA_DEVICE_TO_DEVICE, vs_number(stream));
 }
 
 static CUresult check_contexts(CUcontext to, CUcontext from) {
@@ -40,12 +40,12 @@ static CUresult check_contexts(CUcontext to, CUcontext from) {
 CUresult sim_cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                           size_t size) {
   VS_CU_TRY(check_contexts(to_context, from_context));
-  return copy(to, from, size, VS_WORLD_DEVICE_TO_DEVICE, VS_WORLD_NO_STREAM);
+  return copy(to, from, size, VS_SIMCUDA_DEVICE_TO_DEVICE, VS_SIMCUDA_NO_STREAM);
 }
 CUresult sim_cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                                size_t size, CUstream stream) {
   VS_CU_TRY(check_contexts(to_context, from_context));
-  return copy(to, from, size, VS_WORLD_DEVICE_TO_DEVICE, vs_number(stream));
+  return copy(to, from, size, VS_SIMCUDA_DEVICE_TO_DEVICE, vs_number(stream));
 }
 
 /* Several copies in one call; their attributes are hints. The older form says in *fail_index which one was
@@ -154,11 +154,11 @@ static CUresult find_side(side *out, CUmemorytype type, const void *host, CUdevi
   return CUDA_SUCCESS;
 }
 
-static vs_world_direction direction_of(const side *to, const side *from) {
-  if (to->type == CU_MEMORYTYPE_UNIFIED || from->type == CU_MEMORYTYPE_UNIFIED) return VS_WORLD_BY_ADDRESS;
+static vs_simcuda_direction direction_of(const side *to, const side *from) {
+  if (to->type == CU_MEMORYTYPE_UNIFIED || from->type == CU_MEMORYTYPE_UNIFIED) return VS_SIMCUDA_BY_ADDRESS;
   if (from->type == CU_MEMORYTYPE_HOST)
-    return to->type == CU_MEMORYTYPE_HOST ? VS_WORLD_HOST_TO_HOST : VS_WORLD_HOST_TO_DEVICE;
-  return to->type == CU_MEMORYTYPE_HOST ? VS_WORLD_DEVICE_TO_HOST : VS_WORLD_DEVICE_TO_DEVICE;
+    return to->type == CU_MEMORYTYPE_HOST ? VS_SIMCUDA_HOST_TO_HOST : VS_SIMCUDA_HOST_TO_DEVICE;
+  return to->type == CU_MEMORYTYPE_HOST ? VS_SIMCUDA_DEVICE_TO_HOST : VS_SIMCUDA_DEVICE_TO_DEVICE;
 }
 
 /* Layers that follow each other without a gap on both sides are one box. */
@@ -172,9 +172,9 @@ static CUresult copy_layers(const side *to, const side *from, uint64_t width, ui
     depth = 1;
   }
   for (uint64_t z = 0; z < depth; z++)
-    VS_CU_TRY(vs_world_copy_rows(to->address + z * to->rows * to->pitch, to->pitch,
-                                 from->address + z * from->rows * from->pitch, from->pitch, width, height,
-                                 direction_of(to, from), stream));
+    VS_CU_TRY(vs_simcuda_copy_rows(to->address + z * to->rows * to->pitch, to->pitch,
+                                   from->address + z * from->rows * from->pitch, from->pitch, width, height,
+                                   direction_of(to, from), stream));
   return CUDA_SUCCESS;
 }
 
@@ -212,7 +212,7 @@ static CUDA_MEMCPY3D box_of(const CUDA_MEMCPY2D *c) {
 CUresult sim_cuMemcpy2D_v2(const CUDA_MEMCPY2D *c) {
   VS_CU_NEED(c != NULL);
   const CUDA_MEMCPY3D box = box_of(c);
-  return copy_box(&box, VS_WORLD_NO_STREAM);
+  return copy_box(&box, VS_SIMCUDA_NO_STREAM);
 }
 
 CUresult sim_cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream) {
@@ -223,7 +223,7 @@ CUresult sim_cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream) {
 
 CUresult sim_cuMemcpy3D_v2(const CUDA_MEMCPY3D *c) {
   VS_CU_NEED(c != NULL);
-  return copy_box(c, VS_WORLD_NO_STREAM);
+  return copy_box(c, VS_SIMCUDA_NO_STREAM);
 }
 CUresult sim_cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *c, CUstream stream) {
   VS_CU_NEED(c != NULL);
@@ -261,7 +261,7 @@ static CUDA_MEMCPY3D without_contexts(const CUDA_MEMCPY3D_PEER *c) {
 CUresult sim_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *c) {
   VS_CU_NEED(c != NULL);
   const CUDA_MEMCPY3D box = without_contexts(c);
-  return copy_box(&box, VS_WORLD_NO_STREAM);
+  return copy_box(&box, VS_SIMCUDA_NO_STREAM);
 }
 CUresult sim_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *c, CUstream stream) {
   VS_CU_NEED(c != NULL);
@@ -277,19 +277,19 @@ static CUresult fill(uint64_t to, uint64_t pitch, uint32_t value, uint32_t eleme
   VS_CU_TRY(vs_driver_enter(&at));
   VS_CU_NEED(to % element_bytes == 0 &&
              (height <= 1 || (pitch % element_bytes == 0 && pitch / element_bytes >= count)));
-  return (CUresult)vs_world_fill(to, pitch, value, element_bytes, count, height, stream);
+  return (CUresult)vs_simcuda_fill(to, pitch, value, element_bytes, count, height, stream);
 }
 
 #define MEMSETS(bits, type)                                                                        \
   CUresult sim_cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t count) {                    \
-    return fill(to, 0, value, bits / 8, count, 1, VS_WORLD_NO_STREAM);                             \
+    return fill(to, 0, value, bits / 8, count, 1, VS_SIMCUDA_NO_STREAM);                           \
   }                                                                                                \
   CUresult sim_cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t count, CUstream stream) { \
     return fill(to, 0, value, bits / 8, count, 1, vs_number(stream));                              \
   }                                                                                                \
   CUresult sim_cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value, size_t width,      \
                                       size_t height) {                                             \
-    return fill(to, pitch, value, bits / 8, width, height, VS_WORLD_NO_STREAM);                    \
+    return fill(to, pitch, value, bits / 8, width, height, VS_SIMCUDA_NO_STREAM);                  \
   }                                                                                                \
   CUresult sim_cuMemsetD2D##bits##Async(CUdeviceptr to, size_t pitch, type value, size_t width,    \
                                         size_t height, CUstream stream) {                          \

@@ -14,7 +14,7 @@ static CUresult begin(CUdevice device) {
 CUresult sim_cuDeviceGetCount(int *count) {
   VS_CU_NEED(count != NULL);
   VS_CU_TRY(vs_driver_begin());
-  *count = (int)vs_world_device_count();
+  *count = (int)vs_simcuda_device_count();
   return CUDA_SUCCESS;
 }
 
@@ -28,27 +28,27 @@ CUresult sim_cuDeviceGet(CUdevice *device, int ordinal) {
 CUresult sim_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
   VS_CU_NEED(value != NULL);
   VS_CU_TRY(begin(device));
-  return (CUresult)vs_world_attribute((uint32_t)device, (uint32_t)attribute, value);
+  return (CUresult)vs_simcuda_attribute((uint32_t)device, (uint32_t)attribute, value);
 }
 
 CUresult sim_cuDeviceGetName(char *name, int size, CUdevice device) {
   VS_CU_NEED(name != NULL && size > 0);
   VS_CU_TRY(begin(device));
-  snprintf(name, (size_t)size, "%s", vs_world_name((uint32_t)device));
+  snprintf(name, (size_t)size, "%s", vs_simcuda_name((uint32_t)device));
   return CUDA_SUCCESS;
 }
 
 CUresult sim_cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
   VS_CU_NEED(bytes != NULL);
   VS_CU_TRY(begin(device));
-  *bytes = vs_world_figures((uint32_t)device)->total_bytes;
+  *bytes = vs_simcuda_figures((uint32_t)device)->total_bytes;
   return CUDA_SUCCESS;
 }
 
 CUresult sim_cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
   VS_CU_NEED(uuid != NULL);
   VS_CU_TRY(begin(device));
-  vs_card_uuid(vs_world_card((uint32_t)device), (uint8_t *)uuid->bytes);
+  vs_card_uuid(vs_simcuda_card((uint32_t)device), (uint8_t *)uuid->bytes);
   return CUDA_SUCCESS;
 }
 
@@ -64,7 +64,7 @@ CUresult sim_cuDeviceGetPCIBusId(char *text, int size, CUdevice device) {
   VS_CU_NEED(text != NULL && size > 0);
   VS_CU_TRY(begin(device));
   const int length =
-      snprintf(text, (size_t)size, "0000:%02X:00.0", vs_card_bus(vs_world_card((uint32_t)device)));
+      snprintf(text, (size_t)size, "0000:%02X:00.0", vs_card_bus(vs_simcuda_card((uint32_t)device)));
   return length < size ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -77,8 +77,8 @@ CUresult sim_cuDeviceGetByPCIBusId(CUdevice *device, const char *text) {
     domain = 0;
     if (sscanf(text, "%x:%x", &bus, &slot) != 2) return CUDA_ERROR_INVALID_VALUE;
   }
-  for (uint32_t i = 0; i < vs_world_device_count(); i++)
-    if (domain == 0 && slot == 0 && bus == vs_card_bus(vs_world_card(i))) {
+  for (uint32_t i = 0; i < vs_simcuda_device_count(); i++)
+    if (domain == 0 && slot == 0 && bus == vs_card_bus(vs_simcuda_card(i))) {
       *device = (CUdevice)i;
       return CUDA_SUCCESS;
     }
@@ -88,15 +88,15 @@ CUresult sim_cuDeviceGetByPCIBusId(CUdevice *device, const char *text) {
 CUresult sim_cuDeviceComputeCapability(int *major, int *minor, CUdevice device) {
   VS_CU_NEED(major != NULL && minor != NULL);
   VS_CU_TRY(begin(device));
-  *major = (int)vs_world_figures((uint32_t)device)->compute_major;
-  *minor = (int)vs_world_figures((uint32_t)device)->compute_minor;
+  *major = (int)vs_simcuda_figures((uint32_t)device)->compute_major;
+  *minor = (int)vs_simcuda_figures((uint32_t)device)->compute_minor;
   return CUDA_SUCCESS;
 }
 
 /* An attribute that is there. */
 static int attribute(CUdevice device, uint32_t number) {
   int32_t value = 0;
-  (void)!vs_world_attribute((uint32_t)device, number, &value);
+  (void)!vs_simcuda_attribute((uint32_t)device, number, &value);
   return value;
 }
 

@@ -14,13 +14,13 @@
 
 #include "faces/simcuda/abi/driver.h"
 #include "faces/simcuda/core/attributes.h"
-#include "faces/simcuda/core/calls.h"
+#include "faces/simcuda/core/shared_calls.h"
 #include "faces/simcuda/core/context.h"
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 
 /* Where a call finds itself. */
 typedef struct vs_driver_at {
-  vs_world_thread *thread;
+  vs_simcuda_thread *thread;
   uint32_t device; /* of the current context, visible numbering */
   vs_sim *sim;     /* locked; of vs_driver_lock only */
 } vs_driver_at;
@@ -42,13 +42,13 @@ CUresult vs_driver_lock(vs_driver_at *at);
 /* For calls that need no context: the simulation, locked until vs_driver_done. */
 CUresult vs_driver_lock_sim(vs_sim **sim);
 
-/* The ways out of the lock (core/world.h). */
-static inline CUresult vs_driver_done(vs_sim_error error) { return (CUresult)vs_world_leave(error); }
+/* The ways out of the lock (core/process.h). */
+static inline CUresult vs_driver_done(vs_sim_error error) { return (CUresult)vs_simcuda_leave(error); }
 static inline CUresult vs_driver_done_synchronized(vs_sim_error error) {
-  return (CUresult)vs_world_leave_synchronized(error);
+  return (CUresult)vs_simcuda_leave_synchronized(error);
 }
 static inline CUresult vs_driver_done_query(vs_sim_error error) {
-  return (CUresult)vs_world_leave_query(error);
+  return (CUresult)vs_simcuda_leave_query(error);
 }
 
 /* The whole of a call that is one expression: VS_CU_CALL where it needs a context, which reads `at`; VS_CU_LOOK
@@ -74,7 +74,7 @@ static inline CUresult vs_driver_done_query(vs_sim_error error) {
 
 /* Whether `device` is one that the program can see. */
 static inline bool vs_driver_is_device(CUdevice device) {
-  return device >= 0 && (uint32_t)device < vs_world_device_count();
+  return device >= 0 && (uint32_t)device < vs_simcuda_device_count();
 }
 
 #define VS_COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -105,6 +105,6 @@ CUresult sim_cuGetExportTable(const void **table, const CUuuid *id) {
            "shared`, or take a build that uses libcudart.so; `vramscope doctor` says what the simulation "
            "takes the place of.",
            caller);
-  vs_world_say_once(sentence);
+  vs_simcuda_say_once(sentence);
   return CUDA_ERROR_NOT_SUPPORTED;
 }

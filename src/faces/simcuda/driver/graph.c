@@ -1,4 +1,4 @@
-/* Captures and graphs: conversions over core/calls.h and device/sim/graph.h.
+/* Captures and graphs: conversions over core/shared_calls.h and device/sim/graph.h.
  *
  * What a kernel, copy or memset node was made with is not kept beyond its function: nothing runs it. So the
  * calls that ask for it back refuse, and the calls that change it only check their handles. */
@@ -22,7 +22,7 @@ CUresult sim_cuStreamBeginCapture(CUstream stream) {
 static CUresult check_edges(const CUgraphEdgeData *edges, size_t count) {
   _Static_assert(sizeof *edges == sizeof(uint64_t), "as vs_call_edges_have_data reads it");
   if (!vs_call_edges_have_data(edges, count)) return CUDA_SUCCESS;
-  vs_world_not_simulated("CUDA driver", "graph edges of a special type");
+  vs_simcuda_not_simulated("CUDA driver", "graph edges of a special type");
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -98,7 +98,7 @@ CUresult sim_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
   VS_CU_NEED(mode != NULL && (unsigned int)*mode <= 2);
   VS_CU_TRY(vs_driver_begin());
   vs_sim_capture_mode wanted = (vs_sim_capture_mode)*mode;
-  const vs_sim_error error = vs_sim_exchange_capture_mode(&vs_world_this_thread()->sim, &wanted);
+  const vs_sim_error error = vs_sim_exchange_capture_mode(&vs_simcuda_this_thread()->sim, &wanted);
   if (error == VS_SIM_OK) *mode = (CUstreamCaptureMode)wanted;
   return (CUresult)error;
 }
@@ -326,7 +326,7 @@ CUresult sim_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNo
     case CU_GRAPH_NODE_TYPE_MEMSET:
     case CU_GRAPH_NODE_TYPE_EMPTY: break;
     default:
-      vs_world_not_simulated("CUDA driver", "cuGraphAddNode of a conditional or an external node");
+      vs_simcuda_not_simulated("CUDA driver", "cuGraphAddNode of a conditional or an external node");
       return CUDA_ERROR_NOT_SUPPORTED;
   }
   return add(node_place(node, graph, dependencies, count), work);

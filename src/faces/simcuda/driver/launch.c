@@ -5,7 +5,7 @@
 /* Checks a launch as the driver does before it gives it to the device. */
 static CUresult check(const vs_driver_at *at, const vs_driver_function *f, const unsigned int grid[static 3],
                       const unsigned int block[static 3], uint64_t shared) {
-  const vs_sim_figures *figures = vs_world_figures(at->device);
+  const vs_sim_figures *figures = vs_simcuda_figures(at->device);
   VS_CU_NEED(grid[0] != 0 && grid[1] != 0 && grid[2] != 0 && block[0] != 0 && block[1] != 0 && block[2] != 0);
   VS_CU_NEED(grid[0] <= INT32_MAX && grid[1] <= 65535 && grid[2] <= 65535);
   VS_CU_NEED(block[0] <= 1024 && block[1] <= 1024 && block[2] <= 64);
@@ -24,7 +24,7 @@ static CUresult launch(CUfunction function, const unsigned int grid[static 3],
   vs_driver_function f;
   VS_CU_TRY(vs_driver_function_find(function, &f));
   VS_CU_TRY(check(&at, &f, grid, block, shared));
-  return (CUresult)vs_world_work_on(vs_number(stream), VS_WORLD_KERNEL);
+  return (CUresult)vs_simcuda_work_on(vs_number(stream), VS_SIMCUDA_KERNEL);
 }
 
 CUresult sim_cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
@@ -70,7 +70,7 @@ static CUresult kernel_of(CUfunction function, const vs_sim_figures **figures, v
   VS_CU_TRY(vs_driver_enter(&at));
   vs_driver_function f;
   VS_CU_TRY(vs_driver_function_find(function, &f));
-  *figures = vs_world_figures(at.device);
+  *figures = vs_simcuda_figures(at.device);
   *kernel = (vs_occupancy_kernel){.registers = f.registers,
                                   .static_shared = f.static_shared,
                                   .most_dynamic_shared =

@@ -10,7 +10,7 @@ CUresult sim_cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
   vs_driver_at at;
   VS_CU_TRY(vs_driver_enter(&at));
   uint64_t is_free = 0, total = 0;
-  VS_CU_TRY(vs_world_memory_info(at.device, &is_free, &total));
+  VS_CU_TRY(vs_simcuda_memory_info(at.device, &is_free, &total));
   *free_bytes = is_free;
   *total_bytes = total;
   return CUDA_SUCCESS;
@@ -156,7 +156,7 @@ static vs_sim_error put_attribute(void *data, CUpointer_attribute attribute, uin
       put_u32(data, range->kind == VS_SIM_RANGE_MANAGED);
       return VS_SIM_OK;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      put_u32(data, is_host ? vs_world_this_thread()->device : range->device);
+      put_u32(data, is_host ? vs_simcuda_this_thread()->device : range->device);
       return VS_SIM_OK;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
       put_u32(data, range->kind == VS_SIM_RANGE_DEVICE);

@@ -196,10 +196,10 @@ static CUresult unload(void *handle) {
   pthread_mutex_unlock(&lock);
   while (gone->variables != NULL) {
     variable *next = gone->variables->next;
-    vs_sim *sim = vs_world_lock();
+    vs_sim *sim = vs_simcuda_lock();
     if (sim != NULL) {
       (void)!vs_sim_free(sim, gone->variables->address, NULL);
-      vs_world_unlock();
+      vs_simcuda_unlock();
     }
     free(gone->variables);
     gone->variables = next;
@@ -275,7 +275,7 @@ static CUresult count_functions(unsigned int *count, void *of) {
   VS_CU_TRY(find_module(of, &in));
   if (in->image.kind == VS_IMAGE_FAT) {
     pthread_mutex_unlock(&lock);
-    vs_world_not_simulated("CUDA driver", "the list of kernels in a fat binary");
+    vs_simcuda_not_simulated("CUDA driver", "the list of kernels in a fat binary");
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   vs_image_kernel kernel;
@@ -377,7 +377,7 @@ static CUresult get_attribute(int *value, CUfunction_attribute attribute, const 
   VS_CU_NEED(value != NULL);
   vs_driver_function f;
   VS_CU_TRY(vs_driver_function_find((CUfunction)(uintptr_t)of, &f));
-  const vs_sim_figures *figures = vs_world_figures(device);
+  const vs_sim_figures *figures = vs_simcuda_figures(device);
   if (figures == NULL) return CUDA_ERROR_INVALID_DEVICE;
   const uint64_t dynamic =
       f.dynamic_shared != 0 ? f.dynamic_shared : figures->shared_per_block - f.static_shared;
@@ -400,7 +400,7 @@ static CUresult get_attribute(int *value, CUfunction_attribute attribute, const 
 }
 
 static CUresult set_attribute(CUfunction_attribute attribute, int value, const void *of, uint32_t device) {
-  const vs_sim_figures *figures = vs_world_figures(device);
+  const vs_sim_figures *figures = vs_simcuda_figures(device);
   if (figures == NULL) return CUDA_ERROR_INVALID_DEVICE;
   VS_CU_NEED((unsigned int)attribute >= CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
              (unsigned int)attribute <= CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE);
@@ -415,13 +415,13 @@ static CUresult set_attribute(CUfunction_attribute attribute, int value, const v
 }
 
 CUresult sim_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction of) {
-  return get_attribute(value, attribute, of, vs_world_this_thread()->device);
+  return get_attribute(value, attribute, of, vs_simcuda_this_thread()->device);
 }
 CUresult sim_cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel of, CUdevice device) {
   return get_attribute(value, attribute, of, (uint32_t)device);
 }
 CUresult sim_cuFuncSetAttribute(CUfunction of, CUfunction_attribute attribute, int value) {
-  return set_attribute(attribute, value, of, vs_world_this_thread()->device);
+  return set_attribute(attribute, value, of, vs_simcuda_this_thread()->device);
 }
 CUresult sim_cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel of, CUdevice device) {
   return set_attribute(attribute, value, of, (uint32_t)device);
@@ -476,7 +476,7 @@ static CUresult get_global(CUdeviceptr *address, size_t *size, void *of, const c
   if (found == NULL && !vs_image_variable(&in->image, name, &bytes)) {
     const bool is_elf = in->image.kind == VS_IMAGE_ELF;
     pthread_mutex_unlock(&lock);
-    if (!is_elf) vs_world_not_simulated("CUDA driver", "variables of PTX and fat binaries");
+    if (!is_elf) vs_simcuda_not_simulated("CUDA driver", "variables of PTX and fat binaries");
     return CUDA_ERROR_NOT_FOUND;
   }
   if (found == NULL) {

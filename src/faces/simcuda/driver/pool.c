@@ -54,7 +54,7 @@ static CUresult check_location(const CUmemLocation *location, CUmemAllocationTyp
   VS_CU_NEED(location != NULL);
   if (location->type == CU_MEM_LOCATION_TYPE_DEVICE && type == CU_MEM_ALLOCATION_TYPE_PINNED)
     return CUDA_SUCCESS;
-  vs_world_not_simulated("CUDA driver", "memory pools of the host, or of managed memory");
+  vs_simcuda_not_simulated("CUDA driver", "memory pools of the host, or of managed memory");
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -77,10 +77,10 @@ CUresult sim_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *propertie
   VS_CU_TRY(check_location(&properties->location, properties->allocType));
   if (!vs_driver_is_device(properties->location.id)) return CUDA_ERROR_INVALID_DEVICE;
   if (properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
-    vs_world_not_simulated("CUDA driver", "memory pools that go to other processes");
+    vs_simcuda_not_simulated("CUDA driver", "memory pools that go to other processes");
     return CUDA_ERROR_NOT_SUPPORTED;
   }
-  VS_CU_TRY(vs_world_use((uint32_t)properties->location.id));
+  VS_CU_TRY(vs_simcuda_use((uint32_t)properties->location.id));
   VS_CU_LOOK(
       vs_sim_pool_create(sim, (uint32_t)properties->location.id, properties->maxSize, vs_numbers(pool)));
 }

@@ -246,7 +246,7 @@ static CUresult write_value(CUstream stream, CUdeviceptr address, const void *va
   VS_CU_NEED(address % size == 0);
   vs_driver_at at;
   VS_CU_TRY(vs_driver_enter(&at));
-  return (CUresult)vs_world_copy(address, vs_number(value), size, VS_WORLD_BY_ADDRESS, vs_number(stream));
+  return (CUresult)vs_simcuda_copy(address, vs_number(value), size, VS_SIMCUDA_BY_ADDRESS, vs_number(stream));
 }
 
 static CUresult wait_value(CUstream stream, CUdeviceptr address, unsigned int flags) {

@@ -31,7 +31,7 @@ static CUresult device_of(const CUmemAllocationProp *properties, uint32_t *devic
     case CU_MEM_LOCATION_TYPE_HOST:
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-      vs_world_not_simulated("CUDA driver", "cuMemCreate of host memory");
+      vs_simcuda_not_simulated("CUDA driver", "cuMemCreate of host memory");
       return CUDA_ERROR_NOT_SUPPORTED;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
@@ -39,7 +39,7 @@ static CUresult device_of(const CUmemAllocationProp *properties, uint32_t *devic
 
 static CUresult check_handle_types(unsigned int types) {
   if ((types & ~(unsigned int)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == 0) return CUDA_SUCCESS;
-  vs_world_not_simulated("CUDA driver", "cuMemCreate with fabric handles, or those of Windows");
+  vs_simcuda_not_simulated("CUDA driver", "cuMemCreate with fabric handles, or those of Windows");
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -60,7 +60,7 @@ CUresult sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
   uint32_t device = 0;
   VS_CU_TRY(device_of(properties, &device));
   VS_CU_TRY(check_handle_types((unsigned int)properties->requestedHandleTypes));
-  VS_CU_TRY(vs_world_use(device));
+  VS_CU_TRY(vs_simcuda_use(device));
   vs_sim *sim;
   VS_CU_TRY(vs_driver_lock_sim(&sim));
   uint64_t kept = (unsigned int)properties->requestedHandleTypes & KEEPS_HANDLE_TYPES;

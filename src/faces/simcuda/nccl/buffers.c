@@ -109,28 +109,28 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the buffers of all c
 
 static vs_nccl_place place_of(ncclComm_t comm) {
   const vs_nccl_shape *shape = &comm->shape;
-  return (vs_nccl_place){.figures = vs_world_figures(comm->device),
-                         .card = vs_world_name(comm->device),
+  return (vs_nccl_place){.figures = vs_simcuda_figures(comm->device),
+                         .card = vs_simcuda_name(comm->device),
                          .count = comm->count,
                          .local = vs_nccl_local(comm->count, shape->base, shape->stride, comm->rank),
                          .limits = comm->limits};
 }
 
 static vs_sim_error take_piece(uint32_t device, vs_nccl_piece *piece) {
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return VS_SIM_NOT_INITIALIZED;
   const vs_sim_error error = vs_sim_physical_create(sim, device, piece->size, 0, &piece->physical);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   return error;
 }
 
 /* After a device reset it is gone already, and nothing is left to do. */
 static void give_piece(vs_nccl_piece *piece) {
-  vs_sim *sim = piece->physical != 0 ? vs_world_lock() : NULL;
+  vs_sim *sim = piece->physical != 0 ? vs_simcuda_lock() : NULL;
   if (sim == NULL) return;
   const vs_sim_error error = vs_sim_physical_release(sim, piece->physical);
   (void)error;
-  vs_world_unlock();
+  vs_simcuda_unlock();
   piece->physical = 0;
 }
 
@@ -144,11 +144,12 @@ static ncclResult_t charge(ncclComm_t comm, uint64_t bytes) {
   if (error != VS_SIM_OK) return vs_nccl_fail_sim(error, "buffers of a connection");
   buffers->pieces.data[buffers->pieces.count++] = piece;
   buffers->bytes += piece.size;
-  vs_world_guess("nccl_buffers", piece.size,
-                 "NCCL takes buffers on the device when ranks first talk; their number follows from the "
-                 "machine that the "
-                 "ranks run on, which is taken to have eight of these cards, and to find as many channels as "
-                 "such machines do");
+  vs_simcuda_guess(
+      "nccl_buffers", piece.size,
+      "NCCL takes buffers on the device when ranks first talk; their number follows from the "
+      "machine that the "
+      "ranks run on, which is taken to have eight of these cards, and to find as many channels as "
+      "such machines do");
   return ncclSuccess;
 }
 

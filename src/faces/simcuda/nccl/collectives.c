@@ -8,7 +8,7 @@
  *                              broadcast of its own (an all-gather of unequal parts) it gets what this rank gives there
  *   receive                    in a group: what this rank sends to itself, or else to that peer; alone: nothing comes
  *
- * What is moved matters only where it is known at all (contents, in core/world.h): small values on their way through the
+ * What is moved matters only where it is known at all (contents, in core/process.h): small values on their way through the
  * device. Each call is one kernel on its stream, and no kernel of the program: fresh contents stay fresh. */
 #include "faces/simcuda/nccl/comm.h"
 
@@ -80,14 +80,14 @@ static bool is_memory(const vs_sim *sim, uint64_t address, uint64_t size) {
 /* ---- one call: checked, connected, on its stream; then what is moved */
 
 static vs_sim_error give_work(vs_nccl_call *call, uint64_t buffer, uint64_t size) {
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return VS_SIM_NOT_INITIALIZED;
   vs_sim_error error = VS_SIM_OK;
   if (size != 0 && !is_memory(sim, buffer, size)) error = VS_SIM_INVALID_VALUE;
   const vs_sim_work work = {.kind = VS_SIM_NODE_KERNEL};
   if (error == VS_SIM_OK)
     error = vs_sim_work_add(sim, call->comm->device, stream_of(call), &work, &call->is_captured);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   return error;
 }
 
@@ -105,7 +105,7 @@ static ncclResult_t begin(vs_nccl_call *call, uint64_t buffer, int slots) {
 
 static void copy(const vs_nccl_call *call, uint64_t to, uint64_t from, uint64_t size, vs_sim_error *error) {
   if (*error != VS_SIM_OK || call->is_captured || to == from || size == 0) return;
-  *error = vs_world_copy(to, from, size, VS_WORLD_BY_ADDRESS, stream_of(call));
+  *error = vs_simcuda_copy(to, from, size, VS_SIMCUDA_BY_ADDRESS, stream_of(call));
 }
 
 static ncclResult_t end(const vs_nccl_call *call, vs_sim_error error) {

@@ -46,13 +46,13 @@ ncclResult_t sim_ncclGetUniqueId(ncclUniqueId *id) {
 void sim_ncclResetDebugInit(void) {}
 
 uint32_t vs_nccl_enter(uint32_t device) {
-  vs_world_thread *thread = vs_world_this_thread();
+  vs_simcuda_thread *thread = vs_simcuda_this_thread();
   const uint32_t before = thread->device;
   thread->device = device;
   return before;
 }
 
-void vs_nccl_leave(uint32_t device_before) { vs_world_this_thread()->device = device_before; }
+void vs_nccl_leave(uint32_t device_before) { vs_simcuda_this_thread()->device = device_before; }
 
 /* ---- configuration */
 
@@ -95,7 +95,7 @@ static ncclResult_t read_config(const ncclConfig_t *given, vs_nccl_settings *set
 static ncclResult_t make(ncclComm_t *out, uint32_t device, int rank, const vs_nccl_shape *shape,
                          const vs_nccl_settings *settings) {
   *out = NULL;
-  const vs_sim_error error = vs_world_use(device);
+  const vs_sim_error error = vs_simcuda_use(device);
   if (error != VS_SIM_OK) return vs_nccl_fail_sim(error, "a communicator's context");
   ncclComm_t comm = vs_shelf_take(&comms);
   if (comm == NULL) return vs_nccl_fail(ncclSystemError, "no memory on the host");
@@ -128,9 +128,9 @@ static ncclResult_t make_world(ncclComm_t *comm, uint32_t device, int count, int
 }
 
 static ncclResult_t make_here(ncclComm_t *comm, int count, int rank, const ncclConfig_t *config) {
-  const vs_sim_error error = vs_world_begin();
+  const vs_sim_error error = vs_simcuda_begin();
   if (error != VS_SIM_OK) return vs_nccl_fail_sim(error, "ncclCommInitRank");
-  return make_world(comm, vs_world_this_thread()->device, count, rank, config);
+  return make_world(comm, vs_simcuda_this_thread()->device, count, rank, config);
 }
 
 ncclResult_t sim_ncclCommInitRank(ncclComm_t *comm, int count, ncclUniqueId id, int rank) {
@@ -157,11 +157,11 @@ ncclResult_t sim_ncclCommInitRankScalable(ncclComm_t *comm, int count, int rank,
 ncclResult_t sim_ncclCommInitAll(ncclComm_t *comm, int count, const int *devices) {
   NCCL_TRY(check_pointer(comm, "ncclCommInitAll"));
   if (count < 0) return vs_nccl_fail(ncclInvalidArgument, "ncclCommInitAll: %d devices", count);
-  const vs_sim_error error = vs_world_begin();
+  const vs_sim_error error = vs_simcuda_begin();
   if (error != VS_SIM_OK) return vs_nccl_fail_sim(error, "ncclCommInitAll");
   for (int i = 0; i < count; i++) {
     const int device = devices == NULL ? i : devices[i];
-    if (device < 0 || (uint32_t)device >= vs_world_device_count())
+    if (device < 0 || (uint32_t)device >= vs_simcuda_device_count())
       return vs_nccl_fail(ncclInvalidArgument, "ncclCommInitAll: there is no device %d", device);
     for (int k = 0; devices != NULL && k < i; k++)
       if (devices[k] == device)
@@ -198,10 +198,10 @@ ncclResult_t sim_ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *
   if (config == NULL) settings.limits = comm->limits;
   vs_nccl_shape shape;
   if (!vs_nccl_recognise(comm->count, comm->rank, color, key, settings.name, &shape))
-    vs_world_guess("nccl_split", 0,
-                   "a communicator was split by a color that does not tell which ranks went along, so how "
-                   "many they are is a "
-                   "guess, and what is gathered from them too");
+    vs_simcuda_guess("nccl_split", 0,
+                     "a communicator was split by a color that does not tell which ranks went along, so how "
+                     "many they are is a "
+                     "guess, and what is gathered from them too");
   const int rank = (comm->rank - shape.base) / shape.stride;
   shape = within(&comm->shape, &shape);
   return make(child, comm->device, rank, &shape, &settings);

@@ -43,13 +43,13 @@ ncclResult_t sim_ncclMemAlloc(void **memory, size_t size) {
   if (!vs_add_u64(size, VS_SIM_GRANULE - 1, &whole))
     return vs_nccl_fail(ncclInvalidArgument, "ncclMemAlloc: too much");
   whole -= whole % VS_SIM_GRANULE;
-  const uint32_t device = vs_world_this_thread()->device;
-  vs_sim_error error = vs_world_begin();
-  if (error == VS_SIM_OK) error = vs_world_use(device);
-  vs_sim *sim = error == VS_SIM_OK ? vs_world_lock() : NULL;
+  const uint32_t device = vs_simcuda_this_thread()->device;
+  vs_sim_error error = vs_simcuda_begin();
+  if (error == VS_SIM_OK) error = vs_simcuda_use(device);
+  vs_sim *sim = error == VS_SIM_OK ? vs_simcuda_lock() : NULL;
   if (sim != NULL) {
     error = map_new(sim, device, whole, &address);
-    vs_world_unlock();
+    vs_simcuda_unlock();
   }
   if (error != VS_SIM_OK) return vs_nccl_fail_sim(error, "ncclMemAlloc");
   *memory = (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
@@ -59,7 +59,7 @@ ncclResult_t sim_ncclMemAlloc(void **memory, size_t size) {
 ncclResult_t sim_ncclMemFree(void *memory) {
   if (memory == NULL) return ncclSuccess;
   const uint64_t address = (uint64_t)(uintptr_t)memory;
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return vs_nccl_fail_sim(VS_SIM_NOT_INITIALIZED, "ncclMemFree");
   vs_sim_error error = VS_SIM_INVALID_VALUE;
   const vs_sim_range *range = vs_sim_find_reserved(sim, address);
@@ -70,7 +70,7 @@ ncclResult_t sim_ncclMemFree(void *memory) {
   } else if (range == NULL) {
     error = vs_sim_free(sim, address, NULL); /* of cudaMalloc: NCCL takes that, too */
   }
-  vs_world_unlock();
+  vs_simcuda_unlock();
   return error == VS_SIM_OK ? ncclSuccess : vs_nccl_fail_sim(error, "ncclMemFree");
 }
 

@@ -44,7 +44,7 @@ static nvmlReturn_t list(nvmlDevice_t device, process processes[static VS_SIM_MA
   vs_sim_card card;
   uint32_t number;
   VS_NVML_TRY(vs_nvml_card(device, &card, &number));
-  const vs_sim_node *node = vs_world_lock_node();
+  const vs_sim_node *node = vs_simcuda_lock_node();
   if (node == NULL) return NVML_ERROR_DRIVER_NOT_LOADED;
   *count = 0;
   for (uint32_t i = 0; i < node->process_limit; i++) {
@@ -52,7 +52,7 @@ static nvmlReturn_t list(nvmlDevice_t device, process processes[static VS_SIM_MA
     if (p->state == VS_SIM_PROCESS_LIVE && p->use[number].used_bytes != 0)
       processes[(*count)++] = (process){p->pid, p->use[number].used_bytes};
   }
-  vs_world_unlock_node();
+  vs_simcuda_unlock_node();
   return NVML_SUCCESS;
 }
 

@@ -5,7 +5,7 @@
 
 #include "faces/simcuda/abi/nvml.h"
 #include "faces/simcuda/core/attributes.h"
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 
 /* Returns what went wrong to the caller, if something did. */
 #define VS_NVML_TRY(expression)                                        \

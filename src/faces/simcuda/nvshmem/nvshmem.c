@@ -2,28 +2,28 @@
  * is nothing to free, nobody to wait for, and addresses are none. */
 #include "faces/simcuda/abi/nvshmem.h"
 
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 
 void *sim_nvshmem_malloc(size_t size) {
   (void)size;
-  vs_world_not_simulated("NVSHMEM", "nvshmem_malloc");
+  vs_simcuda_not_simulated("NVSHMEM", "nvshmem_malloc");
   return NULL;
 }
 
 void *sim_nvshmem_ptr(const void *address, int pe) {
   (void)address, (void)pe;
-  vs_world_not_simulated("NVSHMEM", "nvshmem_ptr");
+  vs_simcuda_not_simulated("NVSHMEM", "nvshmem_ptr");
   return NULL;
 }
 
 void *sim_nvshmemx_mc_ptr(nvshmem_team_t team, const void *address) {
   (void)team, (void)address;
-  vs_world_not_simulated("NVSHMEM", "nvshmemx_mc_ptr");
+  vs_simcuda_not_simulated("NVSHMEM", "nvshmemx_mc_ptr");
   return NULL;
 }
 
 void sim_nvshmem_free(void *memory) { (void)memory; }
-void sim_nvshmem_barrier_all(void) { vs_world_not_simulated("NVSHMEM", "nvshmem_barrier_all"); }
+void sim_nvshmem_barrier_all(void) { vs_simcuda_not_simulated("NVSHMEM", "nvshmem_barrier_all"); }
 
 /* Of the interface, not of a library. */
 void sim_nvshmem_info_get_version(int *major, int *minor) {

@@ -1,7 +1,7 @@
 /* Processes on one machine: what one takes the others do not have, and one that is killed anywhere, in the
  * middle of a change too, leaves accounts that the others make right. */
 #include "device/sim/share.h"
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 #include "os/shared.h"
 #include "os/sharedlock.h"
 #include "support/random.h"
@@ -36,10 +36,10 @@ static int drop_machine(void **state) {
 
 static uint64_t allocate(uint64_t size) {
   uint64_t address;
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   CHECK(sim != NULL);
   CHECK(vs_sim_alloc(sim, 0, size, &address) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   return address;
 }
 
@@ -75,9 +75,9 @@ static pid_t start(void (*body)(void)) {
 
 static void see_what_is_left(void) {
   uint64_t free_bytes, total_bytes;
-  CHECK(vs_world_memory_info(0, &free_bytes, &total_bytes) == VS_SIM_OK);
+  CHECK(vs_simcuda_memory_info(0, &free_bytes, &total_bytes) == VS_SIM_OK);
   CHECK(total_bytes == 16384 * MIB);
-  const uint64_t context = vs_world_gpu(0)->context_bytes;
+  const uint64_t context = vs_simcuda_gpu(0)->context_bytes;
   CHECK(free_bytes == total_bytes - 4096 * MIB - 2 * context); /* its own, and the other's */
 }
 
@@ -118,7 +118,7 @@ static void the_killed_hold_nothing(void **state) {
 
 /* Twice: beside one that lives; the room is found when the allocation needs it. */
 static void wait_then_take_all(void) {
-  CHECK(vs_world_use(0) == VS_SIM_OK);
+  CHECK(vs_simcuda_use(0) == VS_SIM_OK);
   say(to_parent[1]);
   wait_for_word(to_child[0]);
   (void)allocate(12000 * MIB);
@@ -179,7 +179,7 @@ static void allocate_for_ever(void) {
   uint64_t held[16] = {0};
   for (;;) {
     uint64_t *place = &held[random_below(&random, 16)];
-    vs_sim *sim = vs_world_lock();
+    vs_sim *sim = vs_simcuda_lock();
     CHECK(sim != NULL);
     vs_sim_error error = VS_SIM_OK;
     if (*place != 0) {
@@ -190,7 +190,7 @@ static void allocate_for_ever(void) {
       if (error == VS_SIM_OUT_OF_MEMORY) error = VS_SIM_OK; /* others may have it */
     }
     CHECK(error == VS_SIM_OK);
-    vs_world_unlock();
+    vs_simcuda_unlock();
   }
 }
 
@@ -226,16 +226,16 @@ static void kills_leave_true_accounts(void **state) {
 /* The same at the worst moment: between the two halves of a change, with the lock held. */
 static void die_half_way(void) {
   (void)allocate(100 * MIB);
-  vs_sim_node *mine = vs_world_lock_node();
+  vs_sim_node *mine = vs_simcuda_lock_node();
   CHECK(mine != NULL);
   mine->processes[0].use[0].used_bytes += 1000 * MIB; /* the process first ... */
   (void)raise(SIGKILL);                               /* ... and the card never */
 }
 
 static void see_right_sums(void) {
-  const vs_sim_node *mine = vs_world_lock_node();
+  const vs_sim_node *mine = vs_simcuda_lock_node();
   CHECK(mine != NULL && vs_sim_node_check(mine));
-  vs_world_unlock_node();
+  vs_simcuda_unlock_node();
 }
 
 static void a_change_half_made_is_mended(void **state) {

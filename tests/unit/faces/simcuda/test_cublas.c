@@ -4,10 +4,10 @@
 #include "unit/faces/simcuda/apart.h"
 
 static uint64_t work_so_far(void) {
-  const vs_sim *sim = vs_world_lock();
+  const vs_sim *sim = vs_simcuda_lock();
   CHECK(sim != NULL);
   const uint64_t sequence = sim->streams.sequence;
-  vs_world_unlock();
+  vs_simcuda_unlock();
   return sequence;
 }
 

@@ -32,10 +32,10 @@ static void see_devices(void) {
   FAILS(sim_cudaGetDeviceProperties(NULL, 0), cudaErrorInvalidValue);
   FAILS(sim_cudaSetDevice(-1), cudaErrorInvalidDevice);
   FAILS(sim_cudaGetDeviceCount(NULL), cudaErrorInvalidValue);
-  CHECK(!vs_world_is_used(0) && !vs_world_is_used(1)); /* nothing of that makes a context */
+  CHECK(!vs_simcuda_is_used(0) && !vs_simcuda_is_used(1)); /* nothing of that makes a context */
   GOOD(sim_cudaSetDevice(1));
   GOOD(sim_cudaGetDevice(&device));
-  CHECK(device == 1 && vs_world_is_used(1) && !vs_world_is_used(0));
+  CHECK(device == 1 && vs_simcuda_is_used(1) && !vs_simcuda_is_used(0));
 }
 
 /* Every member of the properties that an attribute speaks of is that attribute, whatever its place in the
@@ -257,7 +257,7 @@ static void start_again(void) {
   GOOD(sim_cudaMemGetInfo(&before, &total));
   GOOD(sim_cudaMalloc(&memory, GIB));
   GOOD(sim_cudaDeviceReset());
-  CHECK(!vs_world_is_used(0));
+  CHECK(!vs_simcuda_is_used(0));
   GOOD(sim_cudaMemGetInfo(&after, &total));
   CHECK(before == after);
   FAILS(sim_cudaFree(memory), cudaErrorInvalidValue);

@@ -4,7 +4,7 @@
 #include "faces/simcuda/cudnn/descriptors.c"
 #include "faces/simcuda/cudnn/library.c"
 #include "faces/simcuda/cudnn/rnn.c"
-#include "faces/simcuda/cudnn/windows.c"
+#include "faces/simcuda/cudnn/pooling_convolution.c"
 #include "unit/faces/simcuda/apart.h"
 
 #define GOOD(call)          CHECK((call) == CUDNN_STATUS_SUCCESS)

@@ -4,9 +4,9 @@
 
 static uint64_t free_bytes(void) {
   uint64_t of_device = 0, total = 0;
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   CHECK(sim != NULL && vs_sim_memory_info(sim, 0, &of_device, &total) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   return of_device;
 }
 

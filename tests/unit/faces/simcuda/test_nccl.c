@@ -93,17 +93,17 @@ enum { RANK = 5 };
 
 static uint64_t memory_of(uint64_t size) {
   uint64_t address = 0;
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   CHECK(sim != NULL);
   CHECK(vs_sim_alloc(sim, 0, size, &address) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   return address;
 }
 
 static uint64_t used(void) {
-  const vs_sim_node *node = vs_world_lock_node();
+  const vs_sim_node *node = vs_simcuda_lock_node();
   const uint64_t bytes = node->cards[0].used_bytes;
-  vs_world_unlock_node();
+  vs_simcuda_unlock_node();
   return bytes;
 }
 
@@ -118,14 +118,14 @@ static ncclComm_t world(int rank) {
 }
 
 static void write_numbers(uint64_t to, const int32_t *numbers, size_t count) {
-  CHECK(vs_world_copy(to, (uintptr_t)numbers, count * 4, VS_WORLD_HOST_TO_DEVICE, VS_WORLD_NO_STREAM) ==
+  CHECK(vs_simcuda_copy(to, (uintptr_t)numbers, count * 4, VS_SIMCUDA_HOST_TO_DEVICE, VS_SIMCUDA_NO_STREAM) ==
         VS_SIM_OK);
 }
 
 static int32_t number_at(uint64_t from, size_t index) {
   int32_t number = -1;
-  CHECK(vs_world_copy((uintptr_t)&number, from + 4 * index, 4, VS_WORLD_DEVICE_TO_HOST, VS_WORLD_NO_STREAM) ==
-        VS_SIM_OK);
+  CHECK(vs_simcuda_copy((uintptr_t)&number, from + 4 * index, 4, VS_SIMCUDA_DEVICE_TO_HOST,
+                        VS_SIMCUDA_NO_STREAM) == VS_SIM_OK);
   return number;
 }
 
@@ -340,7 +340,7 @@ static void test_old_config(void **state) {
 /* ---- memory */
 
 static void charges(void) {
-  CHECK(vs_world_use(0) == VS_SIM_OK);
+  CHECK(vs_simcuda_use(0) == VS_SIM_OK);
   const uint64_t before = used();
   const ncclComm_t comm = world(0);
   CHECK(used() == before); /* nothing before the first use */
@@ -396,7 +396,7 @@ static void test_no_room(void **state) {
 }
 
 static void memory(void) {
-  CHECK(vs_world_use(0) == VS_SIM_OK);
+  CHECK(vs_simcuda_use(0) == VS_SIM_OK);
   const uint64_t before = used();
   void *block = NULL, *handle = NULL, *seen = NULL;
   ncclWindow_t window = NULL;
@@ -462,19 +462,19 @@ static void capture(void) {
   const int32_t number = 9;
   uint64_t stream, graph;
   write_numbers(from, &number, 1);
-  vs_sim *sim = vs_world_lock();
-  const vs_sim_thread *thread = &vs_world_this_thread()->sim;
+  vs_sim *sim = vs_simcuda_lock();
+  const vs_sim_thread *thread = &vs_simcuda_this_thread()->sim;
   CHECK(vs_sim_stream_create(sim, 0, 1, 0, &stream) == VS_SIM_OK);
   CHECK(vs_sim_capture_begin(sim, thread, 0, stream, VS_SIM_CAPTURE_RELAXED) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   CHECK(sim_ncclAllGather(pointer(from), pointer(to), 1, ncclInt32, comm, pointer(stream)) == ncclSuccess);
   CHECK(sim_ncclAllReduce(pointer(to), pointer(to), 1, ncclInt32, ncclSum, comm, pointer(stream)) ==
         ncclSuccess);
-  sim = vs_world_lock();
+  sim = vs_simcuda_lock();
   CHECK(vs_sim_capture_end(sim, thread, 0, stream, &graph) == VS_SIM_OK);
   size_t nodes = 0;
   CHECK(vs_sim_graph_nodes(sim, graph, NULL, &nodes) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   CHECK(nodes == 2);
   CHECK(number_at(to, 0) == 0);
   CHECK(sim_ncclCommDestroy(comm) == ncclSuccess);
@@ -495,7 +495,7 @@ static void all_here(void) {
   CHECK(sim_ncclCommInitAll(bad, 2, twice) == ncclInvalidUsage);
   CHECK(sim_ncclCommInitAll(bad, 2, none) == ncclInvalidArgument);
   CHECK(sim_ncclCommInitAll(bad, -1, NULL) == ncclInvalidArgument);
-  CHECK(vs_world_this_thread()->device == 0);
+  CHECK(vs_simcuda_this_thread()->device == 0);
   end_all(both, 2);
 }
 

@@ -2,7 +2,7 @@
  * do to files. */
 #include "codec/json_doc.h"
 #include "faces/simcuda/core/notes.h"
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 #include "unit/faces/simcuda/apart.h"
 #include <dirent.h>
 #include <errno.h>
@@ -120,18 +120,18 @@ static vs_face_call calls[] = {
 static vs_face face = {"cudart", calls, calls + 3, NULL};
 
 static void call_things(void) {
-  vs_world_add_face(&face);
+  vs_simcuda_add_face(&face);
   calls[0].count = 12;
-  CHECK(vs_world_begin() == VS_SIM_OK);
+  CHECK(vs_simcuda_begin() == VS_SIM_OK);
   for (int i = 0; i < 3; i++) {
     calls[1].count++;
-    CHECK(vs_world_refused(&calls[1]) == 801);
-    vs_world_not_simulated("cuSPARSE", "a \"conditional\" node\n\x01");
+    CHECK(vs_simcuda_refused(&calls[1]) == 801);
+    vs_simcuda_not_simulated("cuSPARSE", "a \"conditional\" node\n\x01");
   }
-  for (uint64_t i = 1; i <= 10; i++) vs_world_guess("workspace", 100 * i, "nobody knows");
-  vs_world_guess("buffers", 0, "none at all");
-  for (int i = 0; i < 3; i++) vs_world_note_step();
-  vs_world_remove_face(&face); /* as the end of its library does */
+  for (uint64_t i = 1; i <= 10; i++) vs_simcuda_guess("workspace", 100 * i, "nobody knows");
+  vs_simcuda_guess("buffers", 0, "none at all");
+  for (int i = 0; i < 3; i++) vs_simcuda_note_step();
+  vs_simcuda_remove_face(&face); /* as the end of its library does */
 }
 
 static void notes_are_complete(void **state) {
@@ -170,18 +170,18 @@ static void notes_are_complete(void **state) {
 static void read_values(void) {
   uint64_t memory;
   static char bytes[100000];
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   CHECK(vs_sim_alloc(sim, 0, MIB, &memory) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   for (int i = 0; i < 5; i++)
-    CHECK(vs_world_copy((uintptr_t)bytes, memory, 8, VS_WORLD_DEVICE_TO_HOST, VS_WORLD_NO_STREAM) ==
+    CHECK(vs_simcuda_copy((uintptr_t)bytes, memory, 8, VS_SIMCUDA_DEVICE_TO_HOST, VS_SIMCUDA_NO_STREAM) ==
           VS_SIM_OK);
-  CHECK(vs_world_copy((uintptr_t)bytes, memory, sizeof bytes, VS_WORLD_DEVICE_TO_HOST, 0) == VS_SIM_OK);
-  CHECK(vs_world_copy(memory, (uintptr_t)bytes, 8, VS_WORLD_HOST_TO_DEVICE, 0) == VS_SIM_OK);
-  CHECK(vs_world_copy(memory, memory + 8, 8, VS_WORLD_DEVICE_TO_DEVICE, 0) == VS_SIM_OK);
-  const vs_sim_node *node = vs_world_lock_node();
+  CHECK(vs_simcuda_copy((uintptr_t)bytes, memory, sizeof bytes, VS_SIMCUDA_DEVICE_TO_HOST, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy(memory, (uintptr_t)bytes, 8, VS_SIMCUDA_HOST_TO_DEVICE, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy(memory, memory + 8, 8, VS_SIMCUDA_DEVICE_TO_DEVICE, 0) == VS_SIM_OK);
+  const vs_sim_node *node = vs_simcuda_lock_node();
   CHECK(node->processes[0].reads == 6);
-  vs_world_unlock_node();
+  vs_simcuda_unlock_node();
 }
 
 static void reads_without_python_are_elsewhere(void **state) {
@@ -204,9 +204,9 @@ static void reads_without_python_are_elsewhere(void **state) {
 static void ask_for_too_much(void) {
   uint64_t memory;
   for (int i = 0; i < 150; i++) {
-    vs_sim *sim = vs_world_lock();
+    vs_sim *sim = vs_simcuda_lock();
     CHECK(vs_sim_alloc(sim, 0, UINT64_C(100) << 30, &memory) == VS_SIM_OUT_OF_MEMORY);
-    vs_world_unlock();
+    vs_simcuda_unlock();
   }
 }
 
@@ -227,7 +227,7 @@ static void refused_memory_is_noted(void **state) {
 /* ---- what programs do to files */
 
 static void close_everything(void) {
-  CHECK(vs_world_begin() == VS_SIM_OK);
+  CHECK(vs_simcuda_begin() == VS_SIM_OK);
   for (int fd = 3; fd < 1024; fd++) (void)close(fd);
   CHECK(chdir("/") == 0);
   /* A file of the program's own may now have the number that ours had. */
@@ -236,7 +236,7 @@ static void close_everything(void) {
   int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
   CHECK(fd >= 0);
   for (int copy = 500; copy < 520; copy++) CHECK(dup2(fd, copy) == copy);
-  vs_world_not_simulated("x", "after all was closed");
+  vs_simcuda_not_simulated("x", "after all was closed");
   CHECK(lseek(fd, 0, SEEK_END) == 0);
   CHECK(unlink(path) == 0);
 }
@@ -253,8 +253,8 @@ static void closed_files_are_opened_again(void **state) {
 }
 
 static void be_killed(void) {
-  CHECK(vs_world_begin() == VS_SIM_OK);
-  vs_world_not_simulated("x", "the last thing");
+  CHECK(vs_simcuda_begin() == VS_SIM_OK);
+  vs_simcuda_not_simulated("x", "the last thing");
   (void)raise(SIGKILL);
 }
 
@@ -272,11 +272,11 @@ static void killed_processes_leave_what_they_had(void **state) {
 }
 
 static void fork_and_end(void) {
-  CHECK(vs_world_begin() == VS_SIM_OK);
+  CHECK(vs_simcuda_begin() == VS_SIM_OK);
   (void)fflush(NULL);
   const pid_t child = fork();
   if (child == 0) {
-    vs_world_not_simulated("x", "in the child");
+    vs_simcuda_not_simulated("x", "in the child");
     exit(0);
   }
   int status;
@@ -309,7 +309,7 @@ static void *write_many(void *unused) {
 
 static void write_from_threads(void) {
   pthread_t threads[8];
-  CHECK(vs_world_begin() == VS_SIM_OK);
+  CHECK(vs_simcuda_begin() == VS_SIM_OK);
   for (int i = 0; i < 8; i++) CHECK(pthread_create(&threads[i], NULL, write_many, NULL) == 0);
   for (int i = 0; i < 8; i++) CHECK(pthread_join(threads[i], NULL) == 0);
 }
@@ -326,8 +326,8 @@ static void lines_never_mix(void **state) {
 
 static void do_nothing(void) {}
 static void only_look(void) {
-  CHECK(vs_world_lock_node() != NULL);
-  vs_world_unlock_node();
+  CHECK(vs_simcuda_lock_node() != NULL);
+  vs_simcuda_unlock_node();
 }
 
 static void who_uses_no_cuda_leaves_no_file(void **state) {

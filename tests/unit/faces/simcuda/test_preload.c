@@ -118,15 +118,15 @@ static const char reading[] =
     "import ctypes, sys, threading, time\n"
     "U64 = ctypes.c_uint64\n"
     "free, held = ctypes.CDLL(None), ctypes.PyDLL(None)\n"
-    "free.vs_world_lock.restype = ctypes.c_void_p\n"
+    "free.vs_simcuda_lock.restype = ctypes.c_void_p\n"
     "address = U64()\n"
-    "sim = free.vs_world_lock()\n"
+    "sim = free.vs_simcuda_lock()\n"
     "assert sim\n"
     "assert free.vs_sim_alloc(ctypes.c_void_p(sim), 0, U64(1 << 21), ctypes.byref(address)) == 0\n"
-    "free.vs_world_unlock()\n"
+    "free.vs_simcuda_unlock()\n"
     "value = ctypes.create_string_buffer(8)\n"
     "def read(library):\n"
-    "    assert library.vs_world_copy(U64(ctypes.addressof(value)), address, U64(8), 2, U64(0)) == 0\n"
+    "    assert library.vs_simcuda_copy(U64(ctypes.addressof(value)), address, U64(8), 2, U64(0)) == 0\n"
     "def many(library, count):\n"
     "    for _ in range(count): read(library)\n";
 
@@ -209,7 +209,7 @@ static void a_forked_python_goes_on(void **state) {
   run_python("import os\n"
              "read(free)\n"
              "if os.fork() == 0:\n"
-             "    assert free.vs_world_begin() == 3\n"
+             "    assert free.vs_simcuda_begin() == 3\n"
              "    sys.exit(5)\n"
              "print(os.waitstatus_to_exitcode(os.wait()[1]))\n"
              "read(free)\n",

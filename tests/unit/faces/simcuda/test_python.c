@@ -2,8 +2,8 @@
  * name, as those of a real one are. A real one is asked in test_preload.c and tests/sim. */
 #include "faces/simcuda/core/notes.h"
 #include "faces/simcuda/core/python.h"
-#include "faces/simcuda/core/reads.h"
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/readback_sites.h"
+#include "faces/simcuda/core/process.h"
 #include "unit/faces/simcuda/apart.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -53,10 +53,10 @@ void *PyGILState_GetThisThreadState(void) { return known_thread ? &known_thread 
 int PyGILState_Ensure(void) {
   CHECK(known_thread && initialized && !finalizing);
   /* Nothing of ours is held, or two threads could wait for each other for ever. */
-  CHECK(vs_world_lock() != NULL);
-  vs_world_unlock();
-  CHECK(vs_world_lock_node() != NULL);
-  vs_world_unlock_node();
+  CHECK(vs_simcuda_lock() != NULL);
+  vs_simcuda_unlock();
+  CHECK(vs_simcuda_lock_node() != NULL);
+  vs_simcuda_unlock_node();
   if (++has_lock > most_locks) most_locks = has_lock;
   return 42;
 }
@@ -79,7 +79,7 @@ void *PyEval_GetFrame(void) {
   CHECK(has_lock != 0 && exceptions_aside != 0);
   asked++;
   errno = 7;
-  if (reads_again) vs_reads_note(4); /* Python code that runs now reads a value itself */
+  if (reads_again) vs_readback_sites_note(4); /* Python code that runs now reads a value itself */
   return has_frames ? &innermost : NULL;
 }
 void *PyFrame_GetBack(void *frame) {
@@ -148,7 +148,7 @@ static const char *notes_of_run(void (*body)(void), const char *stacks) {
     clear_environment();
     (void)putenv(variable);
     (void)putenv(setting);
-    CHECK(vs_world_begin() == VS_SIM_OK);
+    CHECK(vs_simcuda_begin() == VS_SIM_OK);
     body();
     CHECK(has_lock == 0 && exceptions_aside == 0 && most_locks <= 1);
     CHECK(innermost.references == 1 && outermost.references == 1);
@@ -170,15 +170,15 @@ static bool has(const char *notes, const char *line) { return strstr(notes, line
 static void read_at_places(void) {
   for (int i = 0; i < 5; i++) {
     errno = 3;
-    vs_reads_note(4);
+    vs_readback_sites_note(4);
     CHECK(errno == 3);
   }
   const int references = innermost_code.references;
   CHECK(references == 2); /* one stays, so that the place keeps its meaning */
   innermost.offset = 11;  /* the next line */
-  vs_reads_note(8);
-  vs_reads_note(VS_READS_LARGE + 1); /* not the same, from the same place */
-  vs_reads_note(VS_READS_LARGE + 2);
+  vs_readback_sites_note(8);
+  vs_readback_sites_note(VS_READBACK_LARGE + 1); /* not the same, from the same place */
+  vs_readback_sites_note(VS_READBACK_LARGE + 2);
   CHECK(asked == 8);
 }
 
@@ -197,17 +197,17 @@ static void each_place_is_noted_once(void **state) {
 
 static void read_where_nobody_is(void) {
   initialized = false;
-  vs_reads_note(1);
+  vs_readback_sites_note(1);
   initialized = true;
   finalizing = true;
-  vs_reads_note(1);
+  vs_readback_sites_note(1);
   finalizing = false;
   known_thread = false;
-  vs_reads_note(1);
+  vs_readback_sites_note(1);
   known_thread = true;
   CHECK(asked == 0);
   has_frames = false;
-  vs_reads_note(1);
+  vs_readback_sites_note(1);
   CHECK(asked == 1);
 }
 
@@ -220,7 +220,7 @@ static void nobody_is_asked_in_vain(void **state) {
 }
 
 static void read_without_asking(void) {
-  vs_reads_note(1);
+  vs_readback_sites_note(1);
   CHECK(asked == 0);
 }
 
@@ -231,7 +231,7 @@ static void stacks_can_be_switched_off(void **state) {
 
 static void read_within_a_read(void) {
   reads_again = true;
-  vs_reads_note(4);
+  vs_readback_sites_note(4);
   CHECK(asked == 1);
 }
 
@@ -243,12 +243,12 @@ static void a_read_within_a_read_does_not_ask(void **state) {
 }
 
 static void read_everywhere(void) {
-  for (int i = 0; i < 3 * VS_READS_PLACES; i++) {
+  for (int i = 0; i < 3 * VS_READBACK_SITES; i++) {
     innermost.offset = i;
-    vs_reads_note(1);
+    vs_readback_sites_note(1);
   }
   const int references = innermost_code.references;
-  CHECK(references == VS_READS_PLACES); /* ours and those of the places, no more */
+  CHECK(references == VS_READBACK_SITES); /* ours and those of the places, no more */
 }
 
 static void places_are_bounded(void **state) {

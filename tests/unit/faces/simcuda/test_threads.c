@@ -1,6 +1,6 @@
 /* Eight threads in one world: each sees its own bytes, and in the end nothing is left. For
  * ThreadSanitizer. */
-#include "faces/simcuda/core/inside.h"
+#include "faces/simcuda/core/process_internal.h"
 #include "support/random.h"
 #include "unit/faces/simcuda/apart.h"
 #include <pthread.h>
@@ -14,49 +14,49 @@ enum { THREADS = 8, ROUNDS = 300 };
 static void move_bytes(test_random *random, uint64_t memory, uint64_t id) {
   uint64_t out[8], back[8];
   for (int i = 0; i < 8; i++) out[i] = random_u64(random) ^ id;
-  CHECK(vs_world_copy(memory, (uintptr_t)out, sizeof out, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_OK);
-  CHECK(vs_world_copy(memory + 512, memory, sizeof out, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_OK);
-  CHECK(vs_world_copy((uintptr_t)back, memory + 512, sizeof back, VS_WORLD_BY_ADDRESS, VS_WORLD_NO_STREAM) ==
-        VS_SIM_OK);
+  CHECK(vs_simcuda_copy(memory, (uintptr_t)out, sizeof out, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy(memory + 512, memory, sizeof out, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy((uintptr_t)back, memory + 512, sizeof back, VS_SIMCUDA_BY_ADDRESS,
+                        VS_SIMCUDA_NO_STREAM) == VS_SIM_OK);
   CHECK(memcmp(out, back, sizeof out) == 0);
 }
 
 static uint64_t allocate(uint32_t device, uint64_t size) {
   uint64_t address;
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   CHECK(vs_sim_alloc(sim, device, size, &address) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   return address;
 }
 
 static void release(uint64_t address) {
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   CHECK(vs_sim_free(sim, address, NULL) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
 }
 
 static bool has_kernels;
 
 static void *live(void *seed) {
   test_random random = {(uintptr_t)seed};
-  vs_world_thread *self = vs_world_this_thread();
+  vs_simcuda_thread *self = vs_simcuda_this_thread();
   CHECK(self->id != 0 && self->sim.id == self->id && self->capture_mode == VS_SIM_CAPTURE_GLOBAL);
   self->device = (uint32_t)((uintptr_t)seed % 2);
   for (int i = 0; i < ROUNDS; i++) {
-    CHECK(vs_world_use(self->device) == VS_SIM_OK);
+    CHECK(vs_simcuda_use(self->device) == VS_SIM_OK);
     const uint64_t memory = allocate(self->device, 1024 + random_below(&random, 4 * MIB));
-    if (has_kernels) CHECK(vs_world_work_on(0, VS_WORLD_KERNEL) == VS_SIM_OK);
+    if (has_kernels) CHECK(vs_simcuda_work_on(0, VS_SIMCUDA_KERNEL) == VS_SIM_OK);
     else move_bytes(&random, memory, self->id);
-    CHECK(vs_world_fill(memory, 0, 7, 1, 1024, 1, 0) == VS_SIM_OK);
+    CHECK(vs_simcuda_fill(memory, 0, 7, 1, 1024, 1, 0) == VS_SIM_OK);
     void *pinned;
-    CHECK(vs_world_host_alloc(100, &pinned) == VS_SIM_OK);
-    CHECK(vs_world_copy((uintptr_t)pinned, memory, 100, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_OK);
-    CHECK(vs_world_host_free(pinned) == VS_SIM_OK);
+    CHECK(vs_simcuda_host_alloc(100, &pinned) == VS_SIM_OK);
+    CHECK(vs_simcuda_copy((uintptr_t)pinned, memory, 100, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_OK);
+    CHECK(vs_simcuda_host_free(pinned) == VS_SIM_OK);
     uint64_t free_bytes, total_bytes;
-    CHECK(vs_world_memory_info(self->device, &free_bytes, &total_bytes) == VS_SIM_OK);
+    CHECK(vs_simcuda_memory_info(self->device, &free_bytes, &total_bytes) == VS_SIM_OK);
     CHECK(free_bytes < total_bytes);
-    vs_world_guess("workspace", 1, "nobody knows");
-    vs_world_not_simulated("library", "something");
+    vs_simcuda_guess("workspace", 1, "nobody knows");
+    vs_simcuda_not_simulated("library", "something");
     release(memory);
   }
   return NULL;
@@ -67,16 +67,16 @@ static void live_together(void) {
   for (uintptr_t i = 0; i < THREADS; i++)
     CHECK(pthread_create(&threads[i], NULL, live, (void *)(i + 1)) == 0);
   for (uintptr_t i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
-  const vs_sim_node *node = vs_world_lock_node();
+  const vs_sim_node *node = vs_simcuda_lock_node();
   CHECK(vs_sim_node_check(node));
   for (uint32_t card = 0; card < 2; card++)
     CHECK(node->cards[card].used_bytes == node->cards[card].context_bytes);
   CHECK(node->processes[0].kernels == (has_kernels ? THREADS * ROUNDS : 0));
   CHECK(node->processes[0].reads >= THREADS * ROUNDS);
   CHECK(node->process_limit == 1); /* the world began once */
-  vs_world_unlock_node();
-  CHECK(vs_sim_check(vs_world_lock()));
-  vs_world_unlock();
+  vs_simcuda_unlock_node();
+  CHECK(vs_sim_check(vs_simcuda_lock()));
+  vs_simcuda_unlock();
 }
 
 static void eight_threads_move_bytes(void **state) {

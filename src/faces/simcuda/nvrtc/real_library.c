@@ -1,4 +1,4 @@
-#include "faces/simcuda/nvrtc/real.h"
+#include "faces/simcuda/nvrtc/real_library.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void *library;
@@ -81,7 +81,7 @@ static void find(void) {
     return;
   char what[128];
   snprintf(what, sizeof what, "compiling at run time: no real %s was found that could do it", s.name);
-  vs_world_not_simulated("NVRTC", what);
+  vs_simcuda_not_simulated("NVRTC", what);
 }
 
 void *vs_nvrtc_real(const char *name) {

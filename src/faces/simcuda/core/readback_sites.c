@@ -1,15 +1,15 @@
-#include "faces/simcuda/core/reads.h"
+#include "faces/simcuda/core/readback_sites.h"
 
-#include "faces/simcuda/core/inside.h"
+#include "faces/simcuda/core/process_internal.h"
 #include "faces/simcuda/core/notes.h"
 #include "faces/simcuda/core/python.h"
 #include <errno.h>
 
-enum { SLOTS = 4 * VS_READS_PLACES, ELSEWHERE = 0 };
+enum { SLOTS = 4 * VS_READBACK_SITES, ELSEWHERE = 0 };
 
-typedef struct vs_place_count {
+typedef struct vs_site_count {
   uint64_t count, bytes;
-} vs_place_count;
+} vs_site_count;
 
 /* Places by the hash of their stack; `ids` is 0 in a free slot. Place 0 is "elsewhere". */
 static struct {
@@ -17,16 +17,16 @@ static struct {
   uint64_t hashes[SLOTS];
   uint32_t ids[SLOTS];
   uint32_t place_count;
-  vs_place_count counts[VS_READS_PLACES];
+  vs_site_count counts[VS_READBACK_SITES];
 } reads = {.lock = PTHREAD_MUTEX_INITIALIZER, .place_count = 1};
 
 static bool asks_stacks; /* written before notes are wanted, and read behind that */
 
 static _Thread_local bool is_asking; /* Python code that runs because we ask may read values itself */
 
-void vs_reads_forked(void) { (void)pthread_mutex_init(&reads.lock, NULL); }
+void vs_readback_sites_forked(void) { (void)pthread_mutex_init(&reads.lock, NULL); }
 
-void vs_reads_open(bool with_stacks) { asks_stacks = with_stacks; }
+void vs_readback_sites_open(bool with_stacks) { asks_stacks = with_stacks; }
 
 static uint64_t hash_of(const vs_python_frame *frames, size_t count, bool is_large) {
   uint64_t hash = is_large;
@@ -43,7 +43,7 @@ static uint32_t find_place(uint64_t hash, bool *is_new) {
   size_t slot = vs_hash_u64(hash) % SLOTS;
   while (reads.ids[slot] != 0 && reads.hashes[slot] != hash) slot = (slot + 1) % SLOTS;
   uint32_t id = reads.ids[slot];
-  if (id == 0 && reads.place_count < VS_READS_PLACES) {
+  if (id == 0 && reads.place_count < VS_READBACK_SITES) {
     id = reads.place_count++;
     reads.ids[slot] = id;
     reads.hashes[slot] = hash;
@@ -67,11 +67,11 @@ static void note_place(uint32_t id, uint64_t bytes, const vs_python_frame *frame
 /* The references to the code of a new place stay for ever: its hash would mean something else without
  * them. */
 static uint32_t place_in_python(uint64_t bytes) {
-  vs_python_frame frames[VS_READS_FRAMES];
-  const size_t count = vs_python_stack(frames, VS_READS_FRAMES);
+  vs_python_frame frames[VS_READBACK_FRAMES];
+  const size_t count = vs_python_stack(frames, VS_READBACK_FRAMES);
   bool is_new = false;
   const uint32_t id =
-      count == 0 ? ELSEWHERE : find_place(hash_of(frames, count, bytes > VS_READS_LARGE), &is_new);
+      count == 0 ? ELSEWHERE : find_place(hash_of(frames, count, bytes > VS_READBACK_LARGE), &is_new);
   if (is_new) note_place(id, bytes, frames, count);
   else vs_python_release(frames, count);
   return id;
@@ -90,12 +90,12 @@ static uint32_t place_of_caller(uint64_t bytes) {
   return id;
 }
 
-void vs_reads_note(uint64_t bytes) {
+void vs_readback_sites_note(uint64_t bytes) {
   if (!vs_notes_are_wanted()) return;
   const int number = errno; /* Python leaves its own */
   const uint32_t id = place_of_caller(bytes);
   (void)pthread_mutex_lock(&reads.lock);
-  vs_place_count *place = &reads.counts[id];
+  vs_site_count *place = &reads.counts[id];
   const bool is_first_elsewhere = id == ELSEWHERE && place->count == 0;
   place->count++;
   place->bytes = vs_sat_add_u64(place->bytes, bytes);
@@ -104,11 +104,11 @@ void vs_reads_note(uint64_t bytes) {
   errno = number;
 }
 
-void vs_reads_end(void) {
+void vs_readback_sites_end(void) {
   if (!vs_notes_are_wanted()) return;
   for (uint32_t id = 0; id < reads.place_count; id++) {
     (void)pthread_mutex_lock(&reads.lock);
-    const vs_place_count place = reads.counts[id];
+    const vs_site_count place = reads.counts[id];
     (void)pthread_mutex_unlock(&reads.lock);
     if (place.count == 0) continue;
     vs_note note;

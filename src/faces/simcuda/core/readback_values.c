@@ -1,27 +1,27 @@
-#include "faces/simcuda/core/contents.h"
+#include "faces/simcuda/core/readback_values.h"
 
-void vs_contents_init(vs_contents *contents, const vs_host *host, vs_values values, uint64_t most_bytes) {
-  *contents = (vs_contents){.host = host, .values = values, .most_pages = most_bytes / VS_CONTENTS_PAGE};
+void vs_readback_init(vs_readback *readback, const vs_host *host, vs_values values, uint64_t most_bytes) {
+  *readback = (vs_readback){.host = host, .values = values, .most_pages = most_bytes / VS_READBACK_PAGE};
 }
 
-void vs_contents_deinit(vs_contents *contents) {
-  const vs_host *host = contents->host;
-  vs_ordmap_deinit(host, &contents->by_start);
-  vs_vec_free(host, &contents->extents);
-  vs_vec_free(host, &contents->store);
-  vs_vec_free(host, &contents->moving);
-  for (size_t i = 0; i < contents->pages.count; i++)
-    vs_host_free(host, contents->pages.data[i].bytes, VS_CONTENTS_PAGE);
-  vs_map_deinit(host, &contents->page_of);
-  vs_vec_free(host, &contents->pages);
-  vs_vec_free(host, &contents->spare_pages);
+void vs_readback_deinit(vs_readback *readback) {
+  const vs_host *host = readback->host;
+  vs_ordmap_deinit(host, &readback->by_start);
+  vs_vec_free(host, &readback->extents);
+  vs_vec_free(host, &readback->store);
+  vs_vec_free(host, &readback->moving);
+  for (size_t i = 0; i < readback->pages.count; i++)
+    vs_host_free(host, readback->pages.data[i].bytes, VS_READBACK_PAGE);
+  vs_map_deinit(host, &readback->page_of);
+  vs_vec_free(host, &readback->pages);
+  vs_vec_free(host, &readback->spare_pages);
 }
 
 /* ---- fresh */
 
 /* Forgets what was written before the last kernel. A map of a few entries keeps its chunk for the next
  * ones. */
-static void catch_up(vs_contents *c) {
+static void catch_up(vs_readback *c) {
   enum { FEW = 64 };
   if (c->kernels_then == c->kernels) return;
   c->kernels_then = c->kernels;
@@ -35,8 +35,8 @@ static void catch_up(vs_contents *c) {
 }
 
 /* Without memory for it the run is simply not known. The range is free of others. */
-static void add_extent(vs_contents *c, uint64_t start, vs_extent extent) {
-  if (c->extents.count >= VS_CONTENTS_MOST_EXTENTS) return;
+static void add_extent(vs_readback *c, uint64_t start, vs_extent extent) {
+  if (c->extents.count >= VS_READBACK_MOST_EXTENTS) return;
   if (vs_vec_reserve(c->host, &c->extents, 1) != VS_OK) return;
   if (vs_ordmap_put(c->host, &c->by_start, start, (uint32_t)c->extents.count) != VS_OK) return;
   c->extents.data[c->extents.count++] = extent;
@@ -49,24 +49,24 @@ static vs_extent without_first(vs_extent extent, uint64_t count) {
   return extent;
 }
 
-static vs_extent *extent_at(const vs_contents *c, vs_ordmap_pos pos) {
+static vs_extent *extent_at(const vs_readback *c, vs_ordmap_pos pos) {
   return &c->extents.data[vs_ordmap_value(&c->by_start, pos)];
 }
 
 /* Where the extents that meet a range beginning at `start` begin; they go on until one starts behind the
  * range. */
-static vs_ordmap_pos first_meeting(const vs_contents *c, uint64_t start) {
+static vs_ordmap_pos first_meeting(const vs_readback *c, uint64_t start) {
   vs_ordmap_pos pos;
   if (!vs_ordmap_floor(&c->by_start, start, &pos)) return vs_ordmap_begin();
   if (vs_ordmap_key(&c->by_start, pos) + extent_at(c, pos)->size > start) return pos;
   return vs_ordmap_next(&c->by_start, pos);
 }
 
-static bool meets(const vs_contents *c, vs_ordmap_pos pos, uint64_t end) {
+static bool meets(const vs_readback *c, vs_ordmap_pos pos, uint64_t end) {
   return !vs_ordmap_at_end(&c->by_start, pos) && vs_ordmap_key(&c->by_start, pos) < end;
 }
 
-static void erase(vs_contents *c, uint64_t start, uint64_t end) {
+static void erase(vs_readback *c, uint64_t start, uint64_t end) {
   for (;;) {
     const vs_ordmap_pos pos = first_meeting(c, start);
     if (!meets(c, pos, end)) return;
@@ -79,15 +79,15 @@ static void erase(vs_contents *c, uint64_t start, uint64_t end) {
   }
 }
 
-static bool pay(vs_contents *c, uint64_t cost) {
-  if (cost > VS_CONTENTS_BUDGET - c->used) return false;
+static bool pay(vs_readback *c, uint64_t cost) {
+  if (cost > VS_READBACK_BUDGET - c->used) return false;
   c->used += (uint32_t)cost;
   return true;
 }
 
-static void fresh_write(vs_contents *c, uint64_t to, const void *bytes, uint64_t size) {
+static void fresh_write(vs_readback *c, uint64_t to, const void *bytes, uint64_t size) {
   erase(c, to, to + size);
-  if (size > VS_CONTENTS_BUDGET || !pay(c, size + VS_CONTENTS_PIECE)) return;
+  if (size > VS_READBACK_BUDGET || !pay(c, size + VS_READBACK_PIECE)) return;
   if (vs_vec_reserve(c->host, &c->store, size) != VS_OK) return;
   const uint32_t at = (uint32_t)c->store.count;
   memcpy(c->store.data + at, bytes, (size_t)size);
@@ -95,18 +95,18 @@ static void fresh_write(vs_contents *c, uint64_t to, const void *bytes, uint64_t
   add_extent(c, to, (vs_extent){.size = size, .at = at});
 }
 
-static void fresh_fill(vs_contents *c, uint64_t to, const uint8_t pattern[static 4], uint64_t size) {
+static void fresh_fill(vs_readback *c, uint64_t to, const uint8_t pattern[static 4], uint64_t size) {
   static const uint8_t zeros[4] = {0};
   erase(c, to, to + size);
   if (c->values == VS_VALUES_ZEROS && memcmp(pattern, zeros, 4) == 0) return; /* reads the same unknown */
-  if (!pay(c, VS_CONTENTS_PIECE)) return;
+  if (!pay(c, VS_READBACK_PIECE)) return;
   vs_extent extent = {.size = size, .is_fill = 1};
   memcpy(extent.pattern, pattern, 4);
   add_extent(c, to, extent);
 }
 
 /* The part of the extent at `pos` that lies in [start, end). */
-static vs_extent_at clipped(const vs_contents *c, vs_ordmap_pos pos, uint64_t start, uint64_t end) {
+static vs_extent_at clipped(const vs_readback *c, vs_ordmap_pos pos, uint64_t start, uint64_t end) {
   vs_extent_at piece = {vs_ordmap_key(&c->by_start, pos), *extent_at(c, pos)};
   if (piece.start < start) {
     piece.extent = without_first(piece.extent, start - piece.start);
@@ -116,7 +116,7 @@ static vs_extent_at clipped(const vs_contents *c, vs_ordmap_pos pos, uint64_t st
   return piece;
 }
 
-static void fresh_move(vs_contents *c, uint64_t to, uint64_t from, uint64_t size) {
+static void fresh_move(vs_readback *c, uint64_t to, uint64_t from, uint64_t size) {
   c->moving.count = 0;
   const uint64_t end = from + size;
   for (vs_ordmap_pos pos = first_meeting(c, from); meets(c, pos, end);
@@ -125,12 +125,12 @@ static void fresh_move(vs_contents *c, uint64_t to, uint64_t from, uint64_t size
     c->moving.data[c->moving.count++] = clipped(c, pos, from, end);
   }
   erase(c, to, to + size);
-  for (size_t i = 0; i < c->moving.count && pay(c, VS_CONTENTS_PIECE); i++)
+  for (size_t i = 0; i < c->moving.count && pay(c, VS_READBACK_PIECE); i++)
     add_extent(c, to + (c->moving.data[i].start - from), c->moving.data[i].extent);
 }
 
-static void fresh_read(vs_contents *c, uint64_t from, uint8_t *bytes, uint64_t size) {
-  vs_contents_read_unknown(c->values, bytes, size);
+static void fresh_read(vs_readback *c, uint64_t from, uint8_t *bytes, uint64_t size) {
+  vs_readback_read_unknown(c->values, bytes, size);
   const uint64_t end = from + size;
   for (vs_ordmap_pos pos = first_meeting(c, from); meets(c, pos, end);
        pos = vs_ordmap_next(&c->by_start, pos)) {
@@ -152,17 +152,17 @@ typedef struct vs_part {
 } vs_part;
 
 static vs_part part_at(uint64_t address, uint64_t size) {
-  const uint32_t offset = (uint32_t)(address % VS_CONTENTS_PAGE);
-  return (vs_part){address / VS_CONTENTS_PAGE, offset, (uint32_t)vs_min_u64(size, VS_CONTENTS_PAGE - offset)};
+  const uint32_t offset = (uint32_t)(address % VS_READBACK_PAGE);
+  return (vs_part){address / VS_READBACK_PAGE, offset, (uint32_t)vs_min_u64(size, VS_READBACK_PAGE - offset)};
 }
 
-static uint8_t *page_bytes(const vs_contents *c, uint64_t number) {
+static uint8_t *page_bytes(const vs_readback *c, uint64_t number) {
   const size_t slot = vs_map_find(&c->page_of, number);
   return slot == VS_MAP_NONE ? NULL : c->pages.data[c->page_of.slots[slot].value].bytes;
 }
 
 /* The page, made where there is none; NULL beyond the bound. */
-static uint8_t *page_for_writing(vs_contents *c, uint64_t number) {
+static uint8_t *page_for_writing(vs_readback *c, uint64_t number) {
   uint8_t *bytes = page_bytes(c, number);
   if (bytes != NULL) return bytes;
   c->has_lost = true;
@@ -170,39 +170,39 @@ static uint8_t *page_for_writing(vs_contents *c, uint64_t number) {
   if (c->spare_pages.count == 0) {
     if (vs_vec_reserve(c->host, &c->pages, 1) != VS_OK) return NULL;
     if (vs_vec_reserve(c->host, &c->spare_pages, c->pages.count + 1) != VS_OK) return NULL;
-    c->pages.data[c->pages.count] = (vs_contents_page){0};
+    c->pages.data[c->pages.count] = (vs_readback_page){0};
     c->spare_pages.data[c->spare_pages.count++] = (uint32_t)c->pages.count++;
   }
-  bytes = vs_host_alloc(c->host, VS_CONTENTS_PAGE);
+  bytes = vs_host_alloc(c->host, VS_READBACK_PAGE);
   if (bytes == NULL) return NULL;
   c->has_lost = false;
-  memset(bytes, 0, VS_CONTENTS_PAGE);
+  memset(bytes, 0, VS_READBACK_PAGE);
   const uint32_t index = c->spare_pages.data[--c->spare_pages.count];
-  c->pages.data[index] = (vs_contents_page){number, bytes};
+  c->pages.data[index] = (vs_readback_page){number, bytes};
   vs_map_add(&c->page_of, number, index);
   return bytes;
 }
 
-static void drop_page(vs_contents *c, uint64_t number) {
+static void drop_page(vs_readback *c, uint64_t number) {
   const size_t slot = vs_map_find(&c->page_of, number);
   if (slot == VS_MAP_NONE) return;
   const uint32_t index = c->page_of.slots[slot].value;
   vs_map_remove(&c->page_of, slot);
-  vs_host_free(c->host, c->pages.data[index].bytes, VS_CONTENTS_PAGE);
+  vs_host_free(c->host, c->pages.data[index].bytes, VS_READBACK_PAGE);
   c->pages.data[index].bytes = NULL;
   c->spare_pages.data[c->spare_pages.count++] = index;
 }
 
-static void zero_part(vs_contents *c, vs_part part) {
+static void zero_part(vs_readback *c, vs_part part) {
   uint8_t *bytes = page_bytes(c, part.page);
   if (bytes == NULL) return;
-  if (part.size == VS_CONTENTS_PAGE) drop_page(c, part.page);
+  if (part.size == VS_READBACK_PAGE) drop_page(c, part.page);
   else memset(bytes + part.offset, 0, part.size);
 }
 
 /* Zeros, which need no pages: a range of a terabyte costs no more than the pages there are. */
-static void kept_zero(vs_contents *c, uint64_t address, uint64_t size) {
-  if (size / VS_CONTENTS_PAGE <= c->page_of.count) {
+static void kept_zero(vs_readback *c, uint64_t address, uint64_t size) {
+  if (size / VS_READBACK_PAGE <= c->page_of.count) {
     for (vs_part part; size != 0; address += part.size, size -= part.size) {
       part = part_at(address, size);
       zero_part(c, part);
@@ -210,15 +210,15 @@ static void kept_zero(vs_contents *c, uint64_t address, uint64_t size) {
     return;
   }
   for (size_t i = 0; i < c->pages.count; i++) {
-    const vs_contents_page page = c->pages.data[i];
-    const uint64_t first = page.number * VS_CONTENTS_PAGE;
+    const vs_readback_page page = c->pages.data[i];
+    const uint64_t first = page.number * VS_READBACK_PAGE;
     const uint64_t begin = vs_max_u64(first, address);
-    const uint64_t end = vs_min_u64(first + VS_CONTENTS_PAGE, address + size);
+    const uint64_t end = vs_min_u64(first + VS_READBACK_PAGE, address + size);
     if (page.bytes != NULL && begin < end) zero_part(c, part_at(begin, end - begin));
   }
 }
 
-static void kept_write(vs_contents *c, uint64_t to, const uint8_t *bytes, uint64_t size) {
+static void kept_write(vs_readback *c, uint64_t to, const uint8_t *bytes, uint64_t size) {
   for (vs_part part; size != 0; to += part.size, bytes += part.size, size -= part.size) {
     part = part_at(to, size);
     uint8_t *page = page_for_writing(c, part.page);
@@ -226,7 +226,7 @@ static void kept_write(vs_contents *c, uint64_t to, const uint8_t *bytes, uint64
   }
 }
 
-static void kept_fill(vs_contents *c, uint64_t to, const uint8_t pattern[static 4], uint64_t size) {
+static void kept_fill(vs_readback *c, uint64_t to, const uint8_t pattern[static 4], uint64_t size) {
   static const uint8_t zeros[4] = {0};
   if (memcmp(pattern, zeros, 4) == 0) {
     kept_zero(c, to, size);
@@ -242,7 +242,7 @@ static void kept_fill(vs_contents *c, uint64_t to, const uint8_t pattern[static 
 }
 
 /* Inside one page on either side. */
-static void move_part(vs_contents *c, uint64_t to, uint64_t from, uint64_t size) {
+static void move_part(vs_readback *c, uint64_t to, uint64_t from, uint64_t size) {
   const vs_part target = part_at(to, size), source = part_at(from, size);
   const uint8_t *bytes = page_bytes(c, source.page);
   if (bytes == NULL) {
@@ -255,13 +255,13 @@ static void move_part(vs_contents *c, uint64_t to, uint64_t from, uint64_t size)
 
 /* How far one can go from two addresses without leaving either page: forwards, and backwards. */
 static uint64_t forwards(uint64_t a, uint64_t b) {
-  return VS_CONTENTS_PAGE - vs_max_u64(a % VS_CONTENTS_PAGE, b % VS_CONTENTS_PAGE);
+  return VS_READBACK_PAGE - vs_max_u64(a % VS_READBACK_PAGE, b % VS_READBACK_PAGE);
 }
 static uint64_t backwards(uint64_t a, uint64_t b) {
-  return vs_min_u64((a - 1) % VS_CONTENTS_PAGE, (b - 1) % VS_CONTENTS_PAGE) + 1;
+  return vs_min_u64((a - 1) % VS_READBACK_PAGE, (b - 1) % VS_READBACK_PAGE) + 1;
 }
 
-static void kept_move(vs_contents *c, uint64_t to, uint64_t from, uint64_t size) {
+static void kept_move(vs_readback *c, uint64_t to, uint64_t from, uint64_t size) {
   if (to <= from) {
     for (uint64_t step; size != 0; to += step, from += step, size -= step) {
       step = vs_min_u64(size, forwards(to, from));
@@ -275,7 +275,7 @@ static void kept_move(vs_contents *c, uint64_t to, uint64_t from, uint64_t size)
   }
 }
 
-static void kept_read(const vs_contents *c, uint64_t from, uint8_t *bytes, uint64_t size) {
+static void kept_read(const vs_readback *c, uint64_t from, uint8_t *bytes, uint64_t size) {
   for (vs_part part; size != 0; from += part.size, bytes += part.size, size -= part.size) {
     part = part_at(from, size);
     const uint8_t *page = page_bytes(c, part.page);
@@ -284,9 +284,9 @@ static void kept_read(const vs_contents *c, uint64_t from, uint8_t *bytes, uint6
   }
 }
 
-static bool kept_is_known(const vs_contents *c, uint64_t address, uint64_t size) {
+static bool kept_is_known(const vs_readback *c, uint64_t address, uint64_t size) {
   if (c->page_of.count == 0) return false;
-  if (size / VS_CONTENTS_PAGE > c->page_of.count) return true; /* perhaps; reading is right either way */
+  if (size / VS_READBACK_PAGE > c->page_of.count) return true; /* perhaps; reading is right either way */
   for (vs_part part; size != 0; address += part.size, size -= part.size) {
     part = part_at(address, size);
     if (page_bytes(c, part.page) != NULL) return true;
@@ -301,71 +301,71 @@ static bool is_empty(uint64_t address, uint64_t size) {
   return size == 0 || !vs_add_u64(address, size, &end);
 }
 
-void vs_contents_write(vs_contents *contents, uint64_t to, const void *bytes, uint64_t size) {
+void vs_readback_write(vs_readback *readback, uint64_t to, const void *bytes, uint64_t size) {
   if (is_empty(to, size)) return;
-  if (contents->values == VS_VALUES_KEEP) {
-    kept_write(contents, to, bytes, size);
+  if (readback->values == VS_VALUES_KEEP) {
+    kept_write(readback, to, bytes, size);
     return;
   }
-  catch_up(contents);
-  fresh_write(contents, to, bytes, size);
+  catch_up(readback);
+  fresh_write(readback, to, bytes, size);
 }
 
-void vs_contents_fill(vs_contents *contents, uint64_t to, uint32_t value, uint32_t element_size,
+void vs_readback_fill(vs_readback *readback, uint64_t to, uint32_t value, uint32_t element_size,
                       uint64_t size) {
   if (is_empty(to, size)) return;
   uint8_t pattern[4];
   for (uint32_t i = 0; i < 4; i++) pattern[i] = (uint8_t)(value >> (8 * (i % element_size)));
-  if (contents->values == VS_VALUES_KEEP) {
-    kept_fill(contents, to, pattern, size);
+  if (readback->values == VS_VALUES_KEEP) {
+    kept_fill(readback, to, pattern, size);
     return;
   }
-  catch_up(contents);
-  fresh_fill(contents, to, pattern, size);
+  catch_up(readback);
+  fresh_fill(readback, to, pattern, size);
 }
 
-void vs_contents_move(vs_contents *contents, uint64_t to, uint64_t from, uint64_t size) {
+void vs_readback_move(vs_readback *readback, uint64_t to, uint64_t from, uint64_t size) {
   if (is_empty(to, size) || is_empty(from, size) || to == from) return;
-  if (contents->values == VS_VALUES_KEEP) {
-    kept_move(contents, to, from, size);
+  if (readback->values == VS_VALUES_KEEP) {
+    kept_move(readback, to, from, size);
     return;
   }
-  catch_up(contents);
-  fresh_move(contents, to, from, size);
+  catch_up(readback);
+  fresh_move(readback, to, from, size);
 }
 
-void vs_contents_forget(vs_contents *contents, uint64_t address, uint64_t size) {
+void vs_readback_forget(vs_readback *readback, uint64_t address, uint64_t size) {
   if (is_empty(address, size)) return;
-  if (contents->values == VS_VALUES_KEEP) {
-    kept_zero(contents, address, size);
+  if (readback->values == VS_VALUES_KEEP) {
+    kept_zero(readback, address, size);
     return;
   }
-  catch_up(contents);
-  erase(contents, address, address + size);
+  catch_up(readback);
+  erase(readback, address, address + size);
 }
 
-void vs_contents_read_unknown(vs_values values, void *bytes, uint64_t size) {
+void vs_readback_read_unknown(vs_values values, void *bytes, uint64_t size) {
   memset(bytes, values == VS_VALUES_TRUE && size == 1 ? 1 : 0, (size_t)size);
 }
 
-void vs_contents_read(vs_contents *contents, uint64_t from, void *bytes, uint64_t size) {
+void vs_readback_read(vs_readback *readback, uint64_t from, void *bytes, uint64_t size) {
   if (is_empty(from, size)) return;
-  if (contents->values == VS_VALUES_KEEP) {
-    kept_read(contents, from, bytes, size);
+  if (readback->values == VS_VALUES_KEEP) {
+    kept_read(readback, from, bytes, size);
     return;
   }
-  catch_up(contents);
-  fresh_read(contents, from, bytes, size);
+  catch_up(readback);
+  fresh_read(readback, from, bytes, size);
 }
 
-bool vs_contents_is_known(vs_contents *contents, uint64_t address, uint64_t size) {
+bool vs_readback_is_known(vs_readback *readback, uint64_t address, uint64_t size) {
   if (is_empty(address, size)) return false;
-  if (contents->values == VS_VALUES_KEEP) return kept_is_known(contents, address, size);
-  catch_up(contents);
-  return meets(contents, first_meeting(contents, address), address + size);
+  if (readback->values == VS_VALUES_KEEP) return kept_is_known(readback, address, size);
+  catch_up(readback);
+  return meets(readback, first_meeting(readback, address), address + size);
 }
 
-bool vs_contents_check(const vs_contents *c) {
+bool vs_readback_check(const vs_readback *c) {
   uint64_t end = 0;
   for (vs_ordmap_pos pos = vs_ordmap_begin(); !vs_ordmap_at_end(&c->by_start, pos);
        pos = vs_ordmap_next(&c->by_start, pos)) {

@@ -13,7 +13,7 @@
 VS_FACE_LIBRARY("CUPTI")
 
 CUptiResult sim_cupti_refused(void) {
-  vs_world_not_simulated("CUPTI", "what profilers want to know of the GPU: they see the processor only");
+  vs_simcuda_not_simulated("CUPTI", "what profilers want to know of the GPU: they see the processor only");
   return CUPTI_ERROR_NOT_INITIALIZED;
 }
 

@@ -1,9 +1,9 @@
-#include "faces/simcuda/core/calls.h"
+#include "faces/simcuda/core/shared_calls.h"
 
 #include <stdlib.h>
 
 #include "faces/simcuda/core/callbacks.h"
-#include "faces/simcuda/core/inside.h"
+#include "faces/simcuda/core/process_internal.h"
 
 /* ---- memory */
 
@@ -28,27 +28,27 @@ vs_sim_error vs_call_free_async(vs_sim *sim, uint32_t device, uint64_t stream, u
 
 /* Whether an unsafe call may go on that does its work without the lock. */
 static vs_sim_error ask_unsafe(bool is_waiting) {
-  vs_sim *sim = vs_world_lock();
-  if (sim == NULL) return vs_world_why_not();
-  const vs_sim_error error = vs_sim_unsafe_call(sim, &vs_world_this_thread()->sim);
-  return is_waiting ? vs_world_leave_synchronized(error) : vs_world_leave(error);
+  vs_sim *sim = vs_simcuda_lock();
+  if (sim == NULL) return vs_simcuda_why_not();
+  const vs_sim_error error = vs_sim_unsafe_call(sim, &vs_simcuda_this_thread()->sim);
+  return is_waiting ? vs_simcuda_leave_synchronized(error) : vs_simcuda_leave(error);
 }
 
 vs_sim_error vs_call_host_alloc(uint64_t size, uint32_t flags, void **memory) {
   void *pages = NULL;
   VS_SIM_TRY(ask_unsafe(false));
-  if (size != 0) VS_SIM_TRY(vs_world_host_alloc(size, &pages));
-  vs_world_lock_begun();
-  vs_sim_range *range = vs_sim_find_mutable(&vs_the_world.sim, (uintptr_t)pages);
+  if (size != 0) VS_SIM_TRY(vs_simcuda_host_alloc(size, &pages));
+  vs_simcuda_lock_begun();
+  vs_sim_range *range = vs_sim_find_mutable(&vs_this_process.sim, (uintptr_t)pages);
   if (range != NULL) range->flags = flags;
-  vs_world_unlock();
+  vs_simcuda_unlock();
   *memory = pages;
   return VS_SIM_OK;
 }
 
 vs_sim_error vs_call_host_free(void *memory) {
   VS_SIM_TRY(ask_unsafe(true));
-  return vs_world_host_free(memory);
+  return vs_simcuda_host_free(memory);
 }
 
 vs_sim_error vs_call_host_register(vs_sim *sim, const vs_sim_thread *thread, uint64_t address, uint64_t size,
@@ -67,7 +67,7 @@ vs_sim_error vs_call_host_unregister(vs_sim *sim, uint64_t address) {
 
 vs_sim_error vs_call_managed_alloc(uint64_t size, void **memory) {
   VS_SIM_TRY(ask_unsafe(false));
-  return vs_world_managed_alloc(size, memory);
+  return vs_simcuda_managed_alloc(size, memory);
 }
 
 vs_sim_error vs_call_check_managed(const vs_sim *sim, uint64_t address, uint64_t size) {
@@ -82,18 +82,18 @@ vs_sim_error vs_call_host_function(uint32_t device, uint64_t stream, uint64_t fu
   const vs_sim_work work = {.kind = VS_SIM_NODE_HOST, .object = function, .operand = argument};
   bool is_captured = false;
   if (function == 0) return VS_SIM_INVALID_VALUE;
-  vs_sim *sim = vs_world_lock();
-  if (sim == NULL) return vs_world_why_not();
-  VS_SIM_TRY(vs_world_leave(vs_sim_work_add(sim, device, stream, &work, &is_captured)));
+  vs_sim *sim = vs_simcuda_lock();
+  if (sim == NULL) return vs_simcuda_why_not();
+  VS_SIM_TRY(vs_simcuda_leave(vs_sim_work_add(sim, device, stream, &work, &is_captured)));
   if (is_captured) return VS_SIM_OK;
   return vs_callbacks_add(&(vs_callback){.function = function, .argument = argument});
 }
 
 vs_sim_error vs_call_stream_callback(uint32_t device, uint64_t stream, uint64_t function, uint64_t argument) {
   if (function == 0) return VS_SIM_INVALID_VALUE;
-  vs_sim *sim = vs_world_lock();
-  if (sim == NULL) return vs_world_why_not();
-  VS_SIM_TRY(vs_world_leave(vs_sim_op_uncapturable(sim, device, stream)));
+  vs_sim *sim = vs_simcuda_lock();
+  if (sim == NULL) return vs_simcuda_why_not();
+  VS_SIM_TRY(vs_simcuda_leave(vs_sim_op_uncapturable(sim, device, stream)));
   return vs_callbacks_add(&(vs_callback){
       .function = function, .argument = argument, .stream = stream, .is_stream_callback = true});
 }
@@ -147,7 +147,7 @@ vs_sim_error vs_call_add_alloc(vs_sim *sim, const vs_call_place *where, uint32_t
                                uint64_t *address) {
   const vs_sim_work work = {.kind = VS_SIM_NODE_MEM_ALLOC, .device = device, .operand = size};
   if (size == 0) return VS_SIM_INVALID_VALUE;
-  VS_SIM_TRY(vs_world_use_locked(device));
+  VS_SIM_TRY(vs_simcuda_use_locked(device));
   VS_SIM_TRY(vs_call_add_node(sim, where, &work));
   *address = vs_sim_node_work(sim, *where->node)->object;
   return VS_SIM_OK;
@@ -181,7 +181,7 @@ vs_sim_error vs_call_exec_launch(vs_sim *sim, uint32_t device, uint64_t exec, ui
   vs_sim_capture_info info = {.status = VS_SIM_NOT_CAPTURED};
   VS_SIM_TRY(vs_sim_exec_launch(sim, device, exec, stream));
   VS_SIM_TRY(vs_sim_stream_capture_info(sim, device, stream, &info));
-  if (info.status == VS_SIM_NOT_CAPTURED) vs_world_kernels_ran(vs_sim_exec_find(sim, exec)->kernels);
+  if (info.status == VS_SIM_NOT_CAPTURED) vs_simcuda_kernels_ran(vs_sim_exec_find(sim, exec)->kernels);
   return VS_SIM_OK;
 }
 

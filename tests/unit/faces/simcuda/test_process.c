@@ -1,7 +1,7 @@
 /* The world: when it begins, who sees it, what copies bring back, and what host memory is. */
 #include "faces/simcuda/core/attributes.h"
 #include "faces/simcuda/core/machine.h"
-#include "faces/simcuda/core/world.h"
+#include "faces/simcuda/core/process.h"
 #include "unit/faces/simcuda/apart.h"
 #include <pthread.h>
 #include <sys/mman.h>
@@ -13,47 +13,47 @@ static uint64_t address_of(const void *pointer) { return (uintptr_t)pointer; }
 
 static uint64_t device_memory(uint32_t device, uint64_t size) {
   uint64_t address = 0;
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   CHECK(sim != NULL);
   CHECK(vs_sim_alloc(sim, device, size, &address) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   return address;
 }
 
 static uint64_t used_of_card(uint32_t card) {
-  const vs_sim_node *node = vs_world_lock_node();
+  const vs_sim_node *node = vs_simcuda_lock_node();
   CHECK(node != NULL);
   const uint64_t used = node->cards[card].used_bytes;
-  vs_world_unlock_node();
+  vs_simcuda_unlock_node();
   return used;
 }
 
 /* ---- begin */
 
 static void see_cards(void) {
-  CHECK(vs_world_begin() == VS_SIM_OK);
-  CHECK(vs_world_device_count() == 3);
-  CHECK(strstr(vs_world_name(0), "(simulated)") != NULL);
-  CHECK(strstr(vs_world_name(0), "H100") != NULL);
-  CHECK(vs_world_figures(2)->total_bytes == 20 * GIB);
-  CHECK(vs_world_gpu(2)->total_bytes == 20 * GIB);
-  CHECK(strcmp(vs_world_gpu(2)->profile->key, "RTX4090") == 0);
-  CHECK(vs_world_figures(3) == NULL && vs_world_name(3) == NULL && vs_world_gpu(3) == NULL);
-  CHECK(vs_world_card(1) == 1 && vs_world_card(3) == UINT32_MAX);
-  CHECK(vs_world_use(3) == VS_SIM_INVALID_DEVICE);
-  CHECK(!vs_world_is_used(2));
+  CHECK(vs_simcuda_begin() == VS_SIM_OK);
+  CHECK(vs_simcuda_device_count() == 3);
+  CHECK(strstr(vs_simcuda_name(0), "(simulated)") != NULL);
+  CHECK(strstr(vs_simcuda_name(0), "H100") != NULL);
+  CHECK(vs_simcuda_figures(2)->total_bytes == 20 * GIB);
+  CHECK(vs_simcuda_gpu(2)->total_bytes == 20 * GIB);
+  CHECK(strcmp(vs_simcuda_gpu(2)->profile->key, "RTX4090") == 0);
+  CHECK(vs_simcuda_figures(3) == NULL && vs_simcuda_name(3) == NULL && vs_simcuda_gpu(3) == NULL);
+  CHECK(vs_simcuda_card(1) == 1 && vs_simcuda_card(3) == UINT32_MAX);
+  CHECK(vs_simcuda_use(3) == VS_SIM_INVALID_DEVICE);
+  CHECK(!vs_simcuda_is_used(2));
   CHECK(used_of_card(2) == 0);
-  CHECK(vs_world_use(2) == VS_SIM_OK && vs_world_use(2) == VS_SIM_OK);
-  CHECK(vs_world_is_used(2) && !vs_world_is_used(1));
-  const uint64_t context = vs_world_gpu(2)->context_bytes;
+  CHECK(vs_simcuda_use(2) == VS_SIM_OK && vs_simcuda_use(2) == VS_SIM_OK);
+  CHECK(vs_simcuda_is_used(2) && !vs_simcuda_is_used(1));
+  const uint64_t context = vs_simcuda_gpu(2)->context_bytes;
   CHECK(context != 0 && used_of_card(2) == context);
   const uint64_t memory = device_memory(2, GIB);
   uint64_t free_bytes, total_bytes;
-  CHECK(vs_world_memory_info(2, &free_bytes, &total_bytes) == VS_SIM_OK);
+  CHECK(vs_simcuda_memory_info(2, &free_bytes, &total_bytes) == VS_SIM_OK);
   CHECK(total_bytes == 20 * GIB && free_bytes == 19 * GIB - context);
   CHECK(memory == VS_SIM_WINDOW_BASE + 2 * VS_SIM_WINDOW_SIZE);
-  CHECK(vs_world_reset(2) == VS_SIM_OK);
-  CHECK(!vs_world_is_used(2) && used_of_card(2) == 0);
+  CHECK(vs_simcuda_reset(2) == VS_SIM_OK);
+  CHECK(!vs_simcuda_is_used(2) && used_of_card(2) == 0);
 }
 
 static void cards_are_there(void **state) {
@@ -62,15 +62,15 @@ static void cards_are_there(void **state) {
 }
 
 static void see_some(void) {
-  CHECK(vs_world_device_count() == 2);
-  CHECK(vs_world_card(0) == 2 && vs_world_card(1) == 0);
-  CHECK(vs_world_figures(0)->total_bytes == 20 * GIB);
+  CHECK(vs_simcuda_device_count() == 2);
+  CHECK(vs_simcuda_card(0) == 2 && vs_simcuda_card(1) == 0);
+  CHECK(vs_simcuda_figures(0)->total_bytes == 20 * GIB);
   (void)device_memory(0, GIB);
   CHECK(used_of_card(0) == 0); /* NVML counts cards, the program what it sees */
-  CHECK(used_of_card(2) == GIB + vs_world_gpu(0)->context_bytes);
-  CHECK(vs_world_use(2) == VS_SIM_INVALID_DEVICE);
+  CHECK(used_of_card(2) == GIB + vs_simcuda_gpu(0)->context_bytes);
+  CHECK(vs_simcuda_use(2) == VS_SIM_INVALID_DEVICE);
   uint64_t free_bytes, total_bytes;
-  CHECK(vs_world_memory_info(0, &free_bytes, &total_bytes) == VS_SIM_OK && total_bytes == 20 * GIB);
+  CHECK(vs_simcuda_memory_info(0, &free_bytes, &total_bytes) == VS_SIM_OK && total_bytes == 20 * GIB);
 }
 
 static void hidden_cards_are_not_seen(void **state) {
@@ -79,14 +79,14 @@ static void hidden_cards_are_not_seen(void **state) {
 }
 
 static void see_none(void) {
-  CHECK(vs_world_begin() == VS_SIM_NO_DEVICE);
-  CHECK(vs_world_lock() == NULL);
-  CHECK(vs_world_device_count() == 0);
-  CHECK(vs_world_use(0) == VS_SIM_NO_DEVICE);
-  CHECK(vs_world_work_on(0, VS_WORLD_KERNEL) == VS_SIM_NO_DEVICE);
-  const vs_sim_node *node = vs_world_lock_node();
+  CHECK(vs_simcuda_begin() == VS_SIM_NO_DEVICE);
+  CHECK(vs_simcuda_lock() == NULL);
+  CHECK(vs_simcuda_device_count() == 0);
+  CHECK(vs_simcuda_use(0) == VS_SIM_NO_DEVICE);
+  CHECK(vs_simcuda_work_on(0, VS_SIMCUDA_KERNEL) == VS_SIM_NO_DEVICE);
+  const vs_sim_node *node = vs_simcuda_lock_node();
   CHECK(node != NULL && node->card_count == 1); /* NVML does not care */
-  vs_world_unlock_node();
+  vs_simcuda_unlock_node();
 }
 
 static void all_may_be_hidden(void **state) {
@@ -97,13 +97,13 @@ static void all_may_be_hidden(void **state) {
 
 static void see_nonsense(void) {
   for (int i = 0; i < 3; i++) {
-    CHECK(vs_world_begin() == VS_SIM_NOT_INITIALIZED);
-    CHECK(vs_world_lock() == NULL && vs_world_lock_node() == NULL);
+    CHECK(vs_simcuda_begin() == VS_SIM_NOT_INITIALIZED);
+    CHECK(vs_simcuda_lock() == NULL && vs_simcuda_lock_node() == NULL);
     uint64_t free_bytes, total_bytes;
-    CHECK(vs_world_memory_info(0, &free_bytes, &total_bytes) == VS_SIM_NOT_INITIALIZED);
-    CHECK(vs_world_copy(0, 0, 1, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_NOT_INITIALIZED);
+    CHECK(vs_simcuda_memory_info(0, &free_bytes, &total_bytes) == VS_SIM_NOT_INITIALIZED);
+    CHECK(vs_simcuda_copy(0, 0, 1, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_NOT_INITIALIZED);
     void *memory;
-    CHECK(vs_world_host_alloc(1, &memory) == VS_SIM_NOT_INITIALIZED);
+    CHECK(vs_simcuda_host_alloc(1, &memory) == VS_SIM_NOT_INITIALIZED);
   }
 }
 
@@ -121,12 +121,12 @@ static void nonsense_is_said_once(void **state) {
 
 static void meet_fault(void) {
   uint64_t address;
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   CHECK(sim != NULL);
   CHECK(vs_sim_alloc(sim, 0, 1, &address) == VS_SIM_OK);
   CHECK(vs_sim_alloc(sim, 0, 1, &address) == VS_SIM_OUT_OF_MEMORY);
   CHECK(vs_sim_alloc(sim, 0, 1, &address) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
 }
 
 static void faults_come_on_request(void **state) {
@@ -151,45 +151,45 @@ static int status_of_fork(void (*body)(void)) {
 
 static void touch_nothing(void) {}
 
-static void find_no_world(void) {
-  CHECK(vs_world_begin() == VS_SIM_NOT_INITIALIZED);
-  CHECK(vs_world_lock() == NULL);
-  CHECK(vs_world_device_count() == 0);
-  CHECK(vs_world_use(0) == VS_SIM_NOT_INITIALIZED);
-  CHECK(vs_world_copy(VS_SIM_WINDOW_BASE, VS_SIM_WINDOW_BASE, 1, VS_WORLD_BY_ADDRESS, 0) ==
+static void find_no_simulation(void) {
+  CHECK(vs_simcuda_begin() == VS_SIM_NOT_INITIALIZED);
+  CHECK(vs_simcuda_lock() == NULL);
+  CHECK(vs_simcuda_device_count() == 0);
+  CHECK(vs_simcuda_use(0) == VS_SIM_NOT_INITIALIZED);
+  CHECK(vs_simcuda_copy(VS_SIM_WINDOW_BASE, VS_SIM_WINDOW_BASE, 1, VS_SIMCUDA_BY_ADDRESS, 0) ==
         VS_SIM_NOT_INITIALIZED);
-  vs_world_note_step();
-  vs_world_put(VS_SIM_WINDOW_BASE, "x", 1);
-  const vs_sim_node *node = vs_world_lock_node(); /* NVML goes on */
+  vs_simcuda_note_step();
+  vs_simcuda_put(VS_SIM_WINDOW_BASE, "x", 1);
+  const vs_sim_node *node = vs_simcuda_lock_node(); /* NVML goes on */
   CHECK(node != NULL && vs_sim_node_check(node));
-  vs_world_unlock_node();
+  vs_simcuda_unlock_node();
 }
 
 static void fork_after_use(void) {
   (void)device_memory(0, GIB);
   const uint64_t used = used_of_card(0);
   CHECK(status_of_fork(touch_nothing) == 0);
-  CHECK(status_of_fork(find_no_world) == 0);
+  CHECK(status_of_fork(find_no_simulation) == 0);
   CHECK(used_of_card(0) == used); /* no child has given anything back */
-  CHECK(vs_world_begin() == VS_SIM_OK);
+  CHECK(vs_simcuda_begin() == VS_SIM_OK);
   (void)device_memory(0, GIB);
 }
 
-static void begin_own_world(void) {
-  CHECK(vs_world_begin() == VS_SIM_OK);
+static void begin_own_simulation(void) {
+  CHECK(vs_simcuda_begin() == VS_SIM_OK);
   (void)device_memory(0, GIB);
 }
 
 /* What torch.cuda.device_count() does before a launcher forks its workers. */
 static void fork_after_looking(void) {
-  CHECK(vs_world_lock_node() != NULL);
-  vs_world_unlock_node();
-  CHECK(status_of_fork(begin_own_world) == 0);
-  begin_own_world();
-  CHECK(status_of_fork(find_no_world) == 0);
+  CHECK(vs_simcuda_lock_node() != NULL);
+  vs_simcuda_unlock_node();
+  CHECK(status_of_fork(begin_own_simulation) == 0);
+  begin_own_simulation();
+  CHECK(status_of_fork(find_no_simulation) == 0);
 }
 
-static void a_forked_child_has_no_world(void **state) {
+static void a_forked_child_has_no_simulation(void **state) {
   (void)state;
   expect_apart(fork_after_use, WITH_NOTHING, "");
   expect_apart(fork_after_looking, WITH_NOTHING, "");
@@ -198,29 +198,29 @@ static void a_forked_child_has_no_world(void **state) {
 /* A thread holds the locks all the time while others fork. */
 static void *take_locks(void *stop) {
   while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED)) {
-    CHECK(vs_world_lock_node() != NULL);
-    vs_world_unlock_node();
-    CHECK(vs_world_lock() != NULL);
-    vs_world_unlock();
-    vs_world_say_once("once");
+    CHECK(vs_simcuda_lock_node() != NULL);
+    vs_simcuda_unlock_node();
+    CHECK(vs_simcuda_lock() != NULL);
+    vs_simcuda_unlock();
+    vs_simcuda_say_once("once");
   }
   return NULL;
 }
 
 /* Leaves without the end of a program: a sanitizer would look for a thread that is the parent's. */
-static void find_no_world_and_go(void) {
-  find_no_world();
-  vs_world_say_once("once"); /* which the parent has said */
+static void find_no_simulation_and_go(void) {
+  find_no_simulation();
+  vs_simcuda_say_once("once"); /* which the parent has said */
   _exit(0);
 }
 
 static void fork_while_locked(void) {
   static bool stop;
   pthread_t thread;
-  CHECK(vs_world_begin() == VS_SIM_OK);
-  vs_world_say_once("once");
+  CHECK(vs_simcuda_begin() == VS_SIM_OK);
+  vs_simcuda_say_once("once");
   CHECK(pthread_create(&thread, NULL, take_locks, &stop) == 0);
-  for (int i = 0; i < 50; i++) CHECK(status_of_fork(find_no_world_and_go) == 0);
+  for (int i = 0; i < 50; i++) CHECK(status_of_fork(find_no_simulation_and_go) == 0);
   __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
   CHECK(pthread_join(thread, NULL) == 0);
 }
@@ -232,17 +232,18 @@ static void forks_never_meet_a_lock(void **state) {
 
 /* ---- copies */
 
-static void kernel(void) { CHECK(vs_world_work_on(0, VS_WORLD_KERNEL) == VS_SIM_OK); }
+static void kernel(void) { CHECK(vs_simcuda_work_on(0, VS_SIMCUDA_KERNEL) == VS_SIM_OK); }
 
 static void to_device(uint64_t to, const char *bytes, size_t size) {
-  CHECK(vs_world_copy(to, address_of(bytes), size, VS_WORLD_HOST_TO_DEVICE, VS_WORLD_NO_STREAM) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy(to, address_of(bytes), size, VS_SIMCUDA_HOST_TO_DEVICE, VS_SIMCUDA_NO_STREAM) ==
+        VS_SIM_OK);
 }
 
 static bool reads(uint64_t from, const char *wanted, size_t size) {
   char bytes[64];
   memset(bytes, 0x55, sizeof bytes);
   CHECK(size < sizeof bytes);
-  CHECK(vs_world_copy(address_of(bytes), from, size, VS_WORLD_DEVICE_TO_HOST, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy(address_of(bytes), from, size, VS_SIMCUDA_DEVICE_TO_HOST, 0) == VS_SIM_OK);
   CHECK(bytes[size] == 0x55);
   return memcmp(bytes, wanted, size) == 0;
 }
@@ -253,15 +254,15 @@ static void copy_fresh(void) {
   CHECK(READS(memory, "\0\0\0\0"));
   to_device(memory + 8, "abcdef", 6);
   CHECK(READS(memory + 7, "\0abcdef\0"));
-  CHECK(vs_world_copy(other, memory + 8, 6, VS_WORLD_DEVICE_TO_DEVICE, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy(other, memory + 8, 6, VS_SIMCUDA_DEVICE_TO_DEVICE, 0) == VS_SIM_OK);
   CHECK(READS(other, "abcdef"));
-  CHECK(vs_world_fill(other + 2, 0, 0x3132, 2, 1, 1, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_fill(other + 2, 0, 0x3132, 2, 1, 1, 0) == VS_SIM_OK);
   CHECK(READS(other, "ab21ef"));
   kernel();
   CHECK(READS(other, "\0\0\0\0\0\0"));
-  vs_world_put(other, "xy", 2);
+  vs_simcuda_put(other, "xy", 2);
   CHECK(READS(other, "xy\0"));
-  CHECK(!vs_world_keeps_values());
+  CHECK(!vs_simcuda_keeps_values());
 }
 
 static void fresh_bytes_come_back(void **state) {
@@ -274,10 +275,10 @@ static void copy_kept(void) {
   to_device(memory + 8, "abcdef", 6);
   kernel();
   CHECK(READS(memory + 7, "\0abcdef\0"));
-  CHECK(vs_world_keeps_values());
-  vs_sim *sim = vs_world_lock();
+  CHECK(vs_simcuda_keeps_values());
+  vs_sim *sim = vs_simcuda_lock();
   CHECK(vs_sim_free(sim, memory, NULL) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   CHECK(device_memory(0, MIB) == memory);
   CHECK(READS(memory + 7, "\0\0\0\0\0\0\0\0")); /* the next owner finds nothing of it */
 }
@@ -305,16 +306,18 @@ static void copy_rows(void) {
   static const char picture[] = "abc.def.ghi.";
   char back[9];
   const uint64_t memory = device_memory(0, MIB);
-  CHECK(vs_world_copy_rows(memory, 512, address_of(picture), 4, 3, 3, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy_rows(memory, 512, address_of(picture), 4, 3, 3, VS_SIMCUDA_BY_ADDRESS, 0) ==
+        VS_SIM_OK);
   CHECK(READS(memory + 512, "def\0"));
-  CHECK(vs_world_copy_rows(address_of(back), 3, memory, 512, 3, 3, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy_rows(address_of(back), 3, memory, 512, 3, 3, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_OK);
   CHECK(memcmp(back, "abcdefghi", 9) == 0);
-  CHECK(vs_world_fill(memory + 1, 512, 'x', 1, 1, 3, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_fill(memory + 1, 512, 'x', 1, 1, 3, 0) == VS_SIM_OK);
   CHECK(READS(memory + 1024, "gxi"));
-  CHECK(vs_world_copy_rows(memory, 2, address_of(picture), 4, 3, 3, VS_WORLD_BY_ADDRESS, 0) ==
+  CHECK(vs_simcuda_copy_rows(memory, 2, address_of(picture), 4, 3, 3, VS_SIMCUDA_BY_ADDRESS, 0) ==
         VS_SIM_INVALID_VALUE);
-  CHECK(vs_world_copy_rows(memory, 512, address_of(picture), 4, 0, 3, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_OK);
-  CHECK(vs_world_copy_rows(memory, UINT64_MAX, address_of(picture), 4, 1, 3, VS_WORLD_BY_ADDRESS, 0) ==
+  CHECK(vs_simcuda_copy_rows(memory, 512, address_of(picture), 4, 0, 3, VS_SIMCUDA_BY_ADDRESS, 0) ==
+        VS_SIM_OK);
+  CHECK(vs_simcuda_copy_rows(memory, UINT64_MAX, address_of(picture), 4, 1, 3, VS_SIMCUDA_BY_ADDRESS, 0) ==
         VS_SIM_INVALID_VALUE);
 }
 
@@ -327,21 +330,22 @@ static void copy_wrongly(void) {
   char bytes[16] = "unchanged";
   const uint64_t memory = device_memory(0, 4 * MIB), host = address_of(bytes);
   const uint64_t nowhere = memory + 4 * MIB;
-  CHECK(vs_world_copy(host, nowhere, 4, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_INVALID_VALUE);
-  CHECK(vs_world_copy(nowhere, host, 4, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_INVALID_VALUE);
-  CHECK(vs_world_copy(host, nowhere - 2, 4, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_INVALID_VALUE); /* leaves it */
-  CHECK(vs_world_copy(host, nowhere - 4, 4, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy(host, nowhere, 4, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_INVALID_VALUE);
+  CHECK(vs_simcuda_copy(nowhere, host, 4, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_INVALID_VALUE);
+  CHECK(vs_simcuda_copy(host, nowhere - 2, 4, VS_SIMCUDA_BY_ADDRESS, 0) ==
+        VS_SIM_INVALID_VALUE); /* leaves it */
+  CHECK(vs_simcuda_copy(host, nowhere - 4, 4, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_OK);
   strcpy(bytes, "unchanged");
-  CHECK(vs_world_copy(host, memory, 4, VS_WORLD_BY_ADDRESS, 0x50000000) == VS_SIM_INVALID_HANDLE);
-  CHECK(vs_world_copy(host, memory, 4, (vs_world_direction)5, 0) == VS_SIM_INVALID_VALUE);
-  CHECK(vs_world_copy(host, memory, UINT64_MAX, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_INVALID_VALUE);
-  CHECK(vs_world_fill(memory, 0, 0, 3, 1, 1, 0) == VS_SIM_INVALID_VALUE);
-  CHECK(vs_world_fill(memory + 1, 0, 0, 2, 1, 1, 0) == VS_SIM_INVALID_VALUE);
-  CHECK(vs_world_fill(host, 0, 0, 1, 4, 1, 0) == VS_SIM_INVALID_VALUE); /* memory that CUDA does not know */
-  CHECK(vs_world_fill(memory, 0, 0, 4, UINT64_MAX / 2, 1, 0) == VS_SIM_INVALID_VALUE);
+  CHECK(vs_simcuda_copy(host, memory, 4, VS_SIMCUDA_BY_ADDRESS, 0x50000000) == VS_SIM_INVALID_HANDLE);
+  CHECK(vs_simcuda_copy(host, memory, 4, (vs_simcuda_direction)5, 0) == VS_SIM_INVALID_VALUE);
+  CHECK(vs_simcuda_copy(host, memory, UINT64_MAX, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_INVALID_VALUE);
+  CHECK(vs_simcuda_fill(memory, 0, 0, 3, 1, 1, 0) == VS_SIM_INVALID_VALUE);
+  CHECK(vs_simcuda_fill(memory + 1, 0, 0, 2, 1, 1, 0) == VS_SIM_INVALID_VALUE);
+  CHECK(vs_simcuda_fill(host, 0, 0, 1, 4, 1, 0) == VS_SIM_INVALID_VALUE); /* memory that CUDA does not know */
+  CHECK(vs_simcuda_fill(memory, 0, 0, 4, UINT64_MAX / 2, 1, 0) == VS_SIM_INVALID_VALUE);
   CHECK(strcmp(bytes, "unchanged") == 0);
-  CHECK(vs_world_copy(host, memory, 0, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_OK);
-  CHECK(vs_world_copy(host + 2, host, 7, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy(host, memory, 0, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy(host + 2, host, 7, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_OK);
   CHECK(strcmp(bytes, "ununchang") == 0);
 }
 
@@ -354,7 +358,7 @@ static void wrong_copies_change_nothing(void **state) {
 static void copy_across(void) {
   uint64_t address, handles[2];
   static char bytes[2 * MIB];
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   CHECK(sim != NULL);
   CHECK(vs_sim_reserve(sim, 8 * MIB, 0, 0, &address) == VS_SIM_OK);
   for (int i = 0; i < 2; i++) {
@@ -363,11 +367,11 @@ static void copy_across(void) {
     CHECK(vs_sim_access_set(sim, address + (uint64_t)i * 2 * MIB, 2 * MIB, 0, VS_SIM_ACCESS_READ_WRITE) ==
           VS_SIM_OK);
   }
-  vs_world_unlock();
-  CHECK(vs_world_copy(address + MIB, address_of(bytes), 2 * MIB, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_OK);
+  vs_simcuda_unlock();
+  CHECK(vs_simcuda_copy(address + MIB, address_of(bytes), 2 * MIB, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_OK);
   to_device(address + 2 * MIB - 2, "abcd", 4);
   CHECK(READS(address + 2 * MIB - 2, "abcd"));
-  CHECK(vs_world_copy(address + 3 * MIB, address_of(bytes), 2 * MIB, VS_WORLD_BY_ADDRESS, 0) ==
+  CHECK(vs_simcuda_copy(address + 3 * MIB, address_of(bytes), 2 * MIB, VS_SIMCUDA_BY_ADDRESS, 0) ==
         VS_SIM_INVALID_VALUE);
 }
 
@@ -381,20 +385,20 @@ static void copy_captured(void) {
   uint64_t stream, graph, memory = device_memory(0, MIB);
   size_t count = 0;
   char back[4] = "old";
-  const vs_sim_thread *thread = &vs_world_this_thread()->sim;
-  vs_sim *sim = vs_world_lock();
+  const vs_sim_thread *thread = &vs_simcuda_this_thread()->sim;
+  vs_sim *sim = vs_simcuda_lock();
   CHECK(vs_sim_stream_create(sim, 0, VS_SIM_STREAM_NON_BLOCKING, 0, &stream) == VS_SIM_OK);
   CHECK(vs_sim_capture_begin(sim, thread, 0, stream, VS_SIM_CAPTURE_THREAD_LOCAL) == VS_SIM_OK);
-  vs_world_unlock();
-  CHECK(vs_world_copy(memory, address_of("new"), 3, VS_WORLD_BY_ADDRESS, stream) == VS_SIM_OK);
-  CHECK(vs_world_copy(address_of(back), memory, 3, VS_WORLD_BY_ADDRESS, stream) == VS_SIM_OK);
-  CHECK(vs_world_fill(memory, 0, 1, 1, 3, 1, stream) == VS_SIM_OK);
-  CHECK(vs_world_work_on(stream, VS_WORLD_KERNEL) == VS_SIM_OK);
+  vs_simcuda_unlock();
+  CHECK(vs_simcuda_copy(memory, address_of("new"), 3, VS_SIMCUDA_BY_ADDRESS, stream) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy(address_of(back), memory, 3, VS_SIMCUDA_BY_ADDRESS, stream) == VS_SIM_OK);
+  CHECK(vs_simcuda_fill(memory, 0, 1, 1, 3, 1, stream) == VS_SIM_OK);
+  CHECK(vs_simcuda_work_on(stream, VS_SIMCUDA_KERNEL) == VS_SIM_OK);
   CHECK(strcmp(back, "old") == 0);
-  sim = vs_world_lock();
+  sim = vs_simcuda_lock();
   CHECK(vs_sim_capture_end(sim, thread, 0, stream, &graph) == VS_SIM_OK);
   CHECK(vs_sim_graph_nodes(sim, graph, NULL, &count) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   CHECK(count == 4);
   CHECK(READS(memory, "\0\0\0"));
 }
@@ -411,20 +415,20 @@ static void copy_and_ask(void) {
   char back[4];
   void *pinned;
   const uint64_t memory = device_memory(0, MIB);
-  CHECK(vs_world_host_alloc(64, &pinned) == VS_SIM_OK);
-  vs_sim *sim = vs_world_lock();
+  CHECK(vs_simcuda_host_alloc(64, &pinned) == VS_SIM_OK);
+  vs_sim *sim = vs_simcuda_lock();
   CHECK(vs_sim_stream_create(sim, 0, 0, 0, &stream) == VS_SIM_OK);
   CHECK(vs_sim_event_create(sim, 0, 0, &event) == VS_SIM_OK);
   CHECK(vs_sim_event_record(sim, 0, event, stream, 0) == VS_SIM_OK);
-  vs_world_unlock();
-  CHECK(vs_world_copy(address_of(pinned), memory, 3, VS_WORLD_BY_ADDRESS, stream) == VS_SIM_OK);
-  sim = vs_world_lock();
-  CHECK(vs_sim_event_query(sim, &vs_world_this_thread()->sim, event) == VS_SIM_NOT_READY);
-  vs_world_unlock();
-  CHECK(vs_world_copy(address_of(back), memory, 3, VS_WORLD_BY_ADDRESS, stream) == VS_SIM_OK);
-  sim = vs_world_lock();
-  CHECK(vs_sim_event_query(sim, &vs_world_this_thread()->sim, event) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
+  CHECK(vs_simcuda_copy(address_of(pinned), memory, 3, VS_SIMCUDA_BY_ADDRESS, stream) == VS_SIM_OK);
+  sim = vs_simcuda_lock();
+  CHECK(vs_sim_event_query(sim, &vs_simcuda_this_thread()->sim, event) == VS_SIM_NOT_READY);
+  vs_simcuda_unlock();
+  CHECK(vs_simcuda_copy(address_of(back), memory, 3, VS_SIMCUDA_BY_ADDRESS, stream) == VS_SIM_OK);
+  sim = vs_simcuda_lock();
+  CHECK(vs_sim_event_query(sim, &vs_simcuda_this_thread()->sim, event) == VS_SIM_OK);
+  vs_simcuda_unlock();
 }
 
 static void copies_to_the_host_wait(void **state) {
@@ -437,22 +441,22 @@ static void copies_to_the_host_wait(void **state) {
 static void use_host_memory(void) {
   void *pinned, *none = NULL;
   char own[64];
-  CHECK(vs_world_host_alloc(5000, &pinned) == VS_SIM_OK);
-  CHECK(vs_world_host_alloc(0, &none) == VS_SIM_INVALID_VALUE && none == NULL);
-  CHECK(vs_world_host_alloc(UINT64_MAX - 5, &none) == VS_SIM_OUT_OF_MEMORY && none == NULL);
+  CHECK(vs_simcuda_host_alloc(5000, &pinned) == VS_SIM_OK);
+  CHECK(vs_simcuda_host_alloc(0, &none) == VS_SIM_INVALID_VALUE && none == NULL);
+  CHECK(vs_simcuda_host_alloc(UINT64_MAX - 5, &none) == VS_SIM_OUT_OF_MEMORY && none == NULL);
   CHECK(address_of(pinned) % 4096 == 0 && ((char *)pinned)[4999] == 0);
   ((char *)pinned)[4999] = 'x';
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   const vs_sim_range *range = vs_sim_find(sim, address_of(pinned) + 4999);
   CHECK(range != NULL && range->kind == VS_SIM_RANGE_HOST && range->size == 5000);
   CHECK(vs_sim_host_add(sim, address_of(own), sizeof own, 0, 0) == VS_SIM_OK);
-  vs_world_unlock();
-  CHECK(vs_world_host_free(own) == VS_SIM_INVALID_VALUE); /* registered, not ours */
-  CHECK(vs_world_host_free((char *)pinned + 8) == VS_SIM_INVALID_VALUE);
-  CHECK(vs_world_fill(address_of(pinned) + 4996, 0, 0x01020304, 4, 1, 1, 0) == VS_SIM_OK);
+  vs_simcuda_unlock();
+  CHECK(vs_simcuda_host_free(own) == VS_SIM_INVALID_VALUE); /* registered, not ours */
+  CHECK(vs_simcuda_host_free((char *)pinned + 8) == VS_SIM_INVALID_VALUE);
+  CHECK(vs_simcuda_fill(address_of(pinned) + 4996, 0, 0x01020304, 4, 1, 1, 0) == VS_SIM_OK);
   CHECK(memcmp((char *)pinned + 4996, "\4\3\2\1", 4) == 0);
-  CHECK(vs_world_host_free(pinned) == VS_SIM_OK);
-  CHECK(vs_world_host_free(pinned) == VS_SIM_INVALID_VALUE);
+  CHECK(vs_simcuda_host_free(pinned) == VS_SIM_OK);
+  CHECK(vs_simcuda_host_free(pinned) == VS_SIM_INVALID_VALUE);
 }
 
 static void pinned_memory_is_real(void **state) {
@@ -467,24 +471,24 @@ static bool is_mapped(const void *page) {
 
 static void use_managed_memory(void) {
   void *managed, *small;
-  CHECK(vs_world_managed_alloc(3 * MIB, &managed) == VS_SIM_OK);
-  CHECK(vs_world_managed_alloc(1, &small) == VS_SIM_OK);
+  CHECK(vs_simcuda_managed_alloc(3 * MIB, &managed) == VS_SIM_OK);
+  CHECK(vs_simcuda_managed_alloc(1, &small) == VS_SIM_OK);
   const uint64_t device = device_memory(0, 16);
   CHECK(address_of(managed) >= VS_SIM_WINDOW_BASE && address_of(managed) < VS_SIM_RESERVED_BASE);
   memcpy(managed, "both sides", 11);
   kernel();
   CHECK(READS(address_of(managed), "both sides"));
-  CHECK(vs_world_copy(device, address_of(managed), 4, VS_WORLD_BY_ADDRESS, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_copy(device, address_of(managed), 4, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_OK);
   CHECK(READS(device, "both"));
-  CHECK(vs_world_fill(address_of(managed), 0, '-', 1, 4, 1, 0) == VS_SIM_OK);
+  CHECK(vs_simcuda_fill(address_of(managed), 0, '-', 1, 4, 1, 0) == VS_SIM_OK);
   CHECK(memcmp(managed, "---- sides", 10) == 0);
   CHECK(is_mapped(managed) && is_mapped(small));
   CHECK(device / 4096 != address_of(small) / 4096);
-  vs_sim *sim = vs_world_lock();
+  vs_sim *sim = vs_simcuda_lock();
   CHECK(vs_sim_free(sim, address_of(managed), NULL) == VS_SIM_OK);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   CHECK(!is_mapped(managed) && is_mapped(small));
-  CHECK(vs_world_reset(0) == VS_SIM_OK);
+  CHECK(vs_simcuda_reset(0) == VS_SIM_OK);
   CHECK(!is_mapped(small));
 }
 
@@ -504,7 +508,7 @@ int main(void) {
       cmocka_unit_test(all_may_be_hidden),
       cmocka_unit_test(nonsense_is_said_once),
       cmocka_unit_test(faults_come_on_request),
-      cmocka_unit_test(a_forked_child_has_no_world),
+      cmocka_unit_test(a_forked_child_has_no_simulation),
       cmocka_unit_test(forks_never_meet_a_lock),
       cmocka_unit_test(fresh_bytes_come_back),
       cmocka_unit_test(kept_bytes_outlive_kernels),

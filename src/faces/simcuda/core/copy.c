@@ -1,8 +1,8 @@
 /* Copies and memsets: what may go where, and whose bytes. */
-#include "faces/simcuda/core/inside.h"
+#include "faces/simcuda/core/process_internal.h"
 
 #include "faces/simcuda/core/callbacks.h"
-#include "faces/simcuda/core/reads.h"
+#include "faces/simcuda/core/readback_sites.h"
 
 /* Rows on both sides; a plain copy is one row. */
 typedef struct vs_transfer {
@@ -14,7 +14,7 @@ typedef struct vs_transfer {
 typedef enum vs_place {
   PLACE_PAGEABLE, /* the program's own memory */
   PLACE_PINNED,   /* host memory that CUDA knows, and managed memory: bytes are there */
-  PLACE_DEVICE,   /* bytes are what vs_contents knows */
+  PLACE_DEVICE,   /* bytes are what vs_readback knows */
 } vs_place;
 
 static bool is_device_address(uint64_t address) {
@@ -57,25 +57,25 @@ static bool span_of(uint64_t pitch, uint64_t width, uint64_t height, uint64_t *s
 
 /* Gives work to the stream. *is_captured: nothing happens now. */
 static vs_sim_error give_work(vs_sim *sim, vs_sim_node_kind kind, uint64_t stream, bool *is_captured) {
-  const vs_world_thread *thread = vs_world_this_thread();
+  const vs_simcuda_thread *thread = vs_simcuda_this_thread();
   const vs_sim_work work = {.kind = kind};
   *is_captured = false;
-  VS_SIM_TRY(vs_world_use_locked(thread->device));
-  if (stream != VS_WORLD_NO_STREAM) return vs_sim_work_add(sim, thread->device, stream, &work, is_captured);
+  VS_SIM_TRY(vs_simcuda_use_locked(thread->device));
+  if (stream != VS_SIMCUDA_NO_STREAM) return vs_sim_work_add(sim, thread->device, stream, &work, is_captured);
   VS_SIM_TRY(vs_sim_unsafe_call(sim, &thread->sim));
   return vs_sim_work_add(sim, thread->device, VS_SIM_STREAM_NULL, &work, is_captured);
 }
 
 static vs_sim_error wait_for(vs_sim *sim, uint64_t stream) {
-  const vs_world_thread *thread = vs_world_this_thread();
-  const uint64_t which = stream == VS_WORLD_NO_STREAM ? (uint64_t)VS_SIM_STREAM_NULL : stream;
+  const vs_simcuda_thread *thread = vs_simcuda_this_thread();
+  const uint64_t which = stream == VS_SIMCUDA_NO_STREAM ? (uint64_t)VS_SIM_STREAM_NULL : stream;
   return vs_sim_stream_synchronize(sim, thread->device, which);
 }
 
 /* Synchronous forms come behind the functions of the program that stand in streams before them. */
 static vs_sim *lock_for(uint64_t stream) {
-  if (stream == VS_WORLD_NO_STREAM) vs_callbacks_wait();
-  return vs_world_lock();
+  if (stream == VS_SIMCUDA_NO_STREAM) vs_callbacks_wait();
+  return vs_simcuda_lock();
 }
 
 /* ---- bytes */
@@ -101,30 +101,30 @@ static void copy_on_host(const vs_transfer *t) {
 
 static void read_unknown(const vs_transfer *t) {
   for (uint64_t row = 0; row < t->height; row++)
-    vs_contents_read_unknown(vs_the_world.configuration.values, host(t->to + row * t->to_pitch), t->width);
+    vs_readback_read_unknown(vs_this_process.configuration.values, host(t->to + row * t->to_pitch), t->width);
 }
 
 /* What needs the lock. true: nothing of the source is known, so the host's bytes can be written without
  * it. */
 static bool move_bytes(const vs_transfer *t, vs_place to, vs_place from) {
-  vs_contents *contents = &vs_the_world.contents;
+  vs_readback *readback = &vs_this_process.readback;
   uint64_t span;
   if (to != PLACE_DEVICE && from != PLACE_DEVICE) return false;
   if (to != PLACE_DEVICE && span_of(t->from_pitch, t->width, t->height, &span) &&
-      !vs_contents_is_known(contents, t->from, span))
+      !vs_readback_is_known(readback, t->from, span))
     return true;
   for (uint64_t row = 0; row < t->height; row++) {
     const uint64_t target = t->to + row * t->to_pitch, source = t->from + row * t->from_pitch;
-    if (to == PLACE_DEVICE && from == PLACE_DEVICE) vs_contents_move(contents, target, source, t->width);
-    else if (to == PLACE_DEVICE) vs_contents_write(contents, target, host(source), t->width);
-    else vs_contents_read(contents, source, host(target), t->width);
+    if (to == PLACE_DEVICE && from == PLACE_DEVICE) vs_readback_move(readback, target, source, t->width);
+    else if (to == PLACE_DEVICE) vs_readback_write(readback, target, host(source), t->width);
+    else vs_readback_read(readback, source, host(target), t->width);
   }
   return false;
 }
 
 static void say_what_was_lost(bool lost) {
   if (lost)
-    vs_world_say_once("the host has no memory to keep more values; what was not kept is read as zeros");
+    vs_simcuda_say_once("the host has no memory to keep more values; what was not kept is read as zeros");
 }
 
 /* ---- copy */
@@ -143,11 +143,11 @@ static vs_sim_error copy_locked(vs_sim *sim, const vs_transfer *t, uint64_t stre
   VS_SIM_TRY(give_work(sim, VS_SIM_NODE_MEMCPY, stream, &plan->is_captured));
   if (plan->is_captured) return VS_SIM_OK;
   /* A copy into memory that the device cannot write to by itself is over when the call returns. */
-  if (stream == VS_WORLD_NO_STREAM || (plan->from == PLACE_DEVICE && plan->to == PLACE_PAGEABLE))
+  if (stream == VS_SIMCUDA_NO_STREAM || (plan->from == PLACE_DEVICE && plan->to == PLACE_PAGEABLE))
     VS_SIM_TRY(wait_for(sim, stream));
   plan->is_unknown = move_bytes(t, plan->to, plan->from);
-  plan->has_lost = vs_contents_lost(&vs_the_world.contents);
-  if (plan->from == PLACE_DEVICE && plan->to != PLACE_DEVICE) vs_count(&vs_the_world.process->reads, 1);
+  plan->has_lost = vs_readback_lost(&vs_this_process.readback);
+  if (plan->from == PLACE_DEVICE && plan->to != PLACE_DEVICE) vs_count(&vs_this_process.process->reads, 1);
   return VS_SIM_OK;
 }
 
@@ -155,31 +155,31 @@ static vs_sim_error copy(vs_transfer t, uint64_t stream) {
   vs_copy_plan plan = {0};
   join_rows(&t);
   vs_sim *sim = lock_for(stream);
-  if (sim == NULL) return vs_world_why_not();
+  if (sim == NULL) return vs_simcuda_why_not();
   const vs_sim_error error = copy_locked(sim, &t, stream, &plan);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   if (error != VS_SIM_OK || plan.is_captured) return error;
   say_what_was_lost(plan.has_lost);
   if (plan.is_unknown) read_unknown(&t);
   else if (plan.to != PLACE_DEVICE && plan.from != PLACE_DEVICE) copy_on_host(&t);
-  if (plan.from == PLACE_DEVICE && plan.to != PLACE_DEVICE) vs_reads_note(t.width * t.height);
+  if (plan.from == PLACE_DEVICE && plan.to != PLACE_DEVICE) vs_readback_sites_note(t.width * t.height);
   return VS_SIM_OK;
 }
 
-static vs_sim_error check_direction(vs_world_direction direction) {
-  return (uint32_t)direction > VS_WORLD_BY_ADDRESS ? VS_SIM_INVALID_VALUE : VS_SIM_OK;
+static vs_sim_error check_direction(vs_simcuda_direction direction) {
+  return (uint32_t)direction > VS_SIMCUDA_BY_ADDRESS ? VS_SIM_INVALID_VALUE : VS_SIM_OK;
 }
 
-vs_sim_error vs_world_copy(uint64_t to, uint64_t from, uint64_t size, vs_world_direction direction,
-                           uint64_t stream) {
-  return vs_world_copy_rows(to, size, from, size, size, 1, direction, stream);
+vs_sim_error vs_simcuda_copy(uint64_t to, uint64_t from, uint64_t size, vs_simcuda_direction direction,
+                             uint64_t stream) {
+  return vs_simcuda_copy_rows(to, size, from, size, size, 1, direction, stream);
 }
 
-vs_sim_error vs_world_copy_rows(uint64_t to, uint64_t to_pitch, uint64_t from, uint64_t from_pitch,
-                                uint64_t width, uint64_t height, vs_world_direction direction,
-                                uint64_t stream) {
+vs_sim_error vs_simcuda_copy_rows(uint64_t to, uint64_t to_pitch, uint64_t from, uint64_t from_pitch,
+                                  uint64_t width, uint64_t height, vs_simcuda_direction direction,
+                                  uint64_t stream) {
   VS_SIM_TRY(check_direction(direction));
-  if (width == 0 || height == 0) return vs_world_begin();
+  if (width == 0 || height == 0) return vs_simcuda_begin();
   return copy((vs_transfer){to, to_pitch, from, from_pitch, width, height}, stream);
 }
 
@@ -203,22 +203,22 @@ static vs_sim_error fill_locked(vs_sim *sim, const vs_fill_plan *f) {
   if (!span_of(f->pitch, f->width, f->height, &span)) return VS_SIM_INVALID_VALUE;
   VS_SIM_TRY(find_place(sim, f->to, span, &place));
   if (place == PLACE_PAGEABLE) return VS_SIM_INVALID_VALUE;
-  const uint64_t stream = f->stream == VS_WORLD_NO_STREAM ? (uint64_t)VS_SIM_STREAM_NULL : f->stream;
+  const uint64_t stream = f->stream == VS_SIMCUDA_NO_STREAM ? (uint64_t)VS_SIM_STREAM_NULL : f->stream;
   VS_SIM_TRY(give_work(sim, VS_SIM_NODE_MEMSET, stream, &is_captured));
   for (uint64_t row = 0; !is_captured && row < f->height; row++) {
     const uint64_t to = f->to + row * f->pitch;
     if (place == PLACE_DEVICE)
-      vs_contents_fill(&vs_the_world.contents, to, f->value, f->element_size, f->width);
+      vs_readback_fill(&vs_this_process.readback, to, f->value, f->element_size, f->width);
     else fill_on_host(host(to), f->value, f->element_size, f->width);
   }
   return VS_SIM_OK;
 }
 
-vs_sim_error vs_world_fill(uint64_t to, uint64_t pitch, uint32_t value, uint32_t element_size, uint64_t count,
-                           uint64_t height, uint64_t stream) {
+vs_sim_error vs_simcuda_fill(uint64_t to, uint64_t pitch, uint32_t value, uint32_t element_size,
+                             uint64_t count, uint64_t height, uint64_t stream) {
   if (element_size != 1 && element_size != 2 && element_size != 4) return VS_SIM_INVALID_VALUE;
   if (to % element_size != 0) return VS_SIM_INVALID_VALUE;
-  if (count == 0 || height == 0) return vs_world_begin();
+  if (count == 0 || height == 0) return vs_simcuda_begin();
   vs_fill_plan plan = {.to = to,
                        .pitch = pitch,
                        .height = height,
@@ -232,22 +232,22 @@ vs_sim_error vs_world_fill(uint64_t to, uint64_t pitch, uint32_t value, uint32_t
     plan.height = 1;
   }
   vs_sim *sim = lock_for(stream);
-  if (sim == NULL) return vs_world_why_not();
+  if (sim == NULL) return vs_simcuda_why_not();
   const vs_sim_error error = fill_locked(sim, &plan);
-  const bool lost = vs_contents_lost(&vs_the_world.contents);
-  vs_world_unlock();
+  const bool lost = vs_readback_lost(&vs_this_process.readback);
+  vs_simcuda_unlock();
   say_what_was_lost(lost);
   return error;
 }
 
 /* ---- what libraries compute */
 
-void vs_world_put(uint64_t to, const void *bytes, uint64_t size) {
+void vs_simcuda_put(uint64_t to, const void *bytes, uint64_t size) {
   vs_place place = PLACE_DEVICE;
-  const vs_sim *sim = vs_world_lock();
+  const vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return;
   if (find_place(sim, to, size, &place) != VS_SIM_OK && !is_device_address(to)) place = PLACE_PAGEABLE;
-  if (place == PLACE_DEVICE) vs_contents_write(&vs_the_world.contents, to, bytes, size);
+  if (place == PLACE_DEVICE) vs_readback_write(&vs_this_process.readback, to, bytes, size);
   else memcpy(host(to), bytes, (size_t)size);
-  vs_world_unlock();
+  vs_simcuda_unlock();
 }

@@ -1,5 +1,5 @@
 /* Host memory that CUDA gives out: real pages, which the simulation knows as ranges. */
-#include "faces/simcuda/core/inside.h"
+#include "faces/simcuda/core/process_internal.h"
 
 #include <sys/mman.h>
 
@@ -22,15 +22,15 @@ static uint64_t whole_pages(uint64_t size) {
   return vs_add_u64(size, PAGE - 1, &end) ? end / PAGE * PAGE : 0;
 }
 
-vs_sim_error vs_world_host_alloc(uint64_t size, void **memory) {
-  VS_SIM_TRY(vs_world_begin());
+vs_sim_error vs_simcuda_host_alloc(uint64_t size, void **memory) {
+  VS_SIM_TRY(vs_simcuda_begin());
   if (size == 0) return VS_SIM_INVALID_VALUE;
   const uint64_t bytes = whole_pages(size);
   void *pages = bytes == 0 ? NULL : map_pages(0, bytes);
   if (pages == NULL) return VS_SIM_OUT_OF_MEMORY;
-  vs_world_lock_begun();
-  const vs_sim_error error = vs_sim_host_add(&vs_the_world.sim, (uintptr_t)pages, size, 0, bytes);
-  vs_world_unlock();
+  vs_simcuda_lock_begun();
+  const vs_sim_error error = vs_sim_host_add(&vs_this_process.sim, (uintptr_t)pages, size, 0, bytes);
+  vs_simcuda_unlock();
   if (error != VS_SIM_OK) (void)munmap(pages, (size_t)bytes);
   else *memory = pages;
   return error;
@@ -38,26 +38,26 @@ vs_sim_error vs_world_host_alloc(uint64_t size, void **memory) {
 
 /* Ranges that the program registered have no pages of ours. */
 static vs_sim_error remove_range(uint64_t address, vs_sim_range *was) {
-  const vs_sim_range *range = vs_sim_find(&vs_the_world.sim, address);
+  const vs_sim_range *range = vs_sim_find(&vs_this_process.sim, address);
   if (range == NULL || range->kind != VS_SIM_RANGE_HOST || range->base != address || range->user == 0)
     return VS_SIM_INVALID_VALUE;
-  return vs_sim_host_remove(&vs_the_world.sim, address, was);
+  return vs_sim_host_remove(&vs_this_process.sim, address, was);
 }
 
-vs_sim_error vs_world_host_free(void *memory) {
-  VS_SIM_TRY(vs_world_begin());
+vs_sim_error vs_simcuda_host_free(void *memory) {
+  VS_SIM_TRY(vs_simcuda_begin());
   vs_sim_range was;
-  vs_world_lock_begun();
+  vs_simcuda_lock_begun();
   const vs_sim_error error = remove_range((uintptr_t)memory, &was);
-  vs_world_unlock();
+  vs_simcuda_unlock();
   if (error == VS_SIM_OK) (void)munmap(memory, (size_t)was.user);
   return error;
 }
 
 /* Managed memory has granules of its own, so its pages are nobody else's. */
 static vs_sim_error add_managed(uint32_t device, uint64_t size, uint64_t *address) {
-  vs_sim *sim = &vs_the_world.sim;
-  VS_SIM_TRY(vs_world_use_locked(device));
+  vs_sim *sim = &vs_this_process.sim;
+  VS_SIM_TRY(vs_simcuda_use_locked(device));
   VS_SIM_TRY(vs_sim_managed_alloc(sim, device, size, address));
   vs_sim_range *range = vs_sim_find_mutable(sim, *address);
   const uint64_t bytes = whole_pages(range->size);
@@ -69,13 +69,13 @@ static vs_sim_error add_managed(uint32_t device, uint64_t size, uint64_t *addres
   return freed == VS_SIM_OK ? VS_SIM_OUT_OF_MEMORY : freed;
 }
 
-vs_sim_error vs_world_managed_alloc(uint64_t size, void **memory) {
-  VS_SIM_TRY(vs_world_begin());
+vs_sim_error vs_simcuda_managed_alloc(uint64_t size, void **memory) {
+  VS_SIM_TRY(vs_simcuda_begin());
   if (size == 0) return VS_SIM_INVALID_VALUE;
   uint64_t address;
-  vs_world_lock_begun();
-  const vs_sim_error error = add_managed(vs_world_this_thread()->device, size, &address);
-  vs_world_unlock();
+  vs_simcuda_lock_begun();
+  const vs_sim_error error = add_managed(vs_simcuda_this_thread()->device, size, &address);
+  vs_simcuda_unlock();
   if (error == VS_SIM_OK) *memory = (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
   return error;
 }

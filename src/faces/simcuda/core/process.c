@@ -1,0 +1,370 @@
+#include "faces/simcuda/core/process_internal.h"
+
+#include "faces/simcuda/core/notes.h"
+#include "faces/simcuda/core/readback_sites.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+vs_simcuda_process vs_this_process = {.lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP};
+
+/* What became of the world. It changes once, from NOT_YET, and by a fork or the end of the process. */
+typedef enum vs_simcuda_state {
+  NOT_YET,
+  READY,
+  NO_DEVICE,
+  BROKEN, /* the configuration makes no sense */
+  FORKED, /* the world is the parent's */
+  OVER,   /* the process ends */
+} vs_simcuda_state;
+
+static atomic_int state = NOT_YET;
+
+/* The machine comes before the world and may be there without it. Both begin under this lock. */
+static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int machine_state = NOT_YET; /* NOT_YET, READY or BROKEN */
+static atomic_bool is_beginning;           /* somebody is making the world now */
+
+/* ---- fork */
+
+/* In the child, where only the thread that forked goes on, and every lock may belong to one of the others. */
+static void after_fork(void) {
+  (void)pthread_mutex_init(&beginning, NULL);
+  vs_notes_forked();
+  vs_readback_sites_forked();
+  vs_refused_forked();
+  if (atomic_load(&state) != NOT_YET || atomic_load(&is_beginning)) atomic_store(&state, FORKED);
+  if (atomic_load(&machine_state) == READY) vs_machine_forked(&vs_this_process.machine);
+}
+
+/* ---- the machine */
+
+static const char *variable(const char *name) { return getenv(name); }
+
+static void open_notes(const vs_configuration *configuration) {
+  vs_readback_sites_open(configuration->asks_stacks);
+  vs_notes_open(configuration);
+}
+
+static int open_machine_once(void) {
+  char problem[VS_CONFIGURATION_PROBLEM];
+  (void)pthread_atfork(NULL, NULL, after_fork);
+  vs_configuration *configuration = &vs_this_process.configuration;
+  if (vs_configuration_read(configuration, variable, problem) &&
+      vs_machine_open(&vs_this_process.machine, configuration, problem)) {
+    open_notes(configuration);
+    return READY;
+  }
+  char line[VS_CONFIGURATION_PROBLEM + 64];
+  vs_format(line, sizeof line, "no simulated GPU: %s", problem);
+  vs_simcuda_say_once(line);
+  return BROKEN;
+}
+
+/* Under `beginning`. */
+static bool open_machine(void) {
+  if (atomic_load(&machine_state) == NOT_YET) atomic_store(&machine_state, open_machine_once());
+  return atomic_load(&machine_state) == READY;
+}
+
+bool vs_simcuda_has_machine(void) {
+  if (atomic_load_explicit(&machine_state, memory_order_acquire) == NOT_YET) {
+    (void)pthread_mutex_lock(&beginning);
+    (void)open_machine();
+    (void)pthread_mutex_unlock(&beginning);
+  }
+  return atomic_load_explicit(&machine_state, memory_order_acquire) == READY;
+}
+
+/* ---- what is not simulated. The machine comes first: then the note has a file, even where this is the first call of all. */
+
+uint64_t vs_simcuda_refused(vs_face_call *call) {
+  if (__atomic_exchange_n(&call->was_said, 1, __ATOMIC_RELAXED) == 0) {
+    (void)vs_simcuda_has_machine();
+    vs_refused_note(call);
+  }
+  return call->refusal;
+}
+
+void vs_simcuda_guess(const char *what, uint64_t bytes, const char *why) {
+  (void)vs_simcuda_has_machine();
+  vs_guess_note(what, bytes, why);
+}
+
+/* ---- the node */
+
+vs_sim_node *vs_simcuda_lock_node(void) {
+  if (!vs_simcuda_has_machine()) return NULL;
+  vs_machine_lock(&vs_this_process.machine);
+  (void)vs_machine_reap(&vs_this_process.machine);
+  return vs_this_process.machine.node;
+}
+
+void vs_simcuda_unlock_node(void) { vs_machine_unlock(&vs_this_process.machine); }
+
+/* ---- what the simulation asks of us */
+
+static void hook_lock(void *ctx) { vs_machine_lock(ctx); }
+static void hook_unlock(void *ctx) { vs_machine_unlock(ctx); }
+
+/* Those that were killed hold nothing. What then does not fit is refused, and noted. */
+static void hook_make_room(void *ctx, uint32_t device, uint64_t bytes) {
+  vs_machine *machine = ctx;
+  vs_machine_lock(machine);
+  (void)vs_machine_reap(machine);
+  const uint64_t free_bytes = vs_sim_node_free_bytes(machine->node, vs_this_process.devices[device].number);
+  vs_machine_unlock(machine);
+  if (free_bytes < bytes) vs_note_out_of_memory(device, bytes, free_bytes);
+}
+
+static void unmap_managed(const vs_sim_range *range) {
+  void *memory = (void *)(uintptr_t)range->base; // NOLINT(performance-no-int-to-ptr)
+  if (range->user != 0) (void)munmap(memory, (size_t)range->user);
+}
+
+static void hook_gone(void *ctx, const vs_sim_range *range) {
+  (void)ctx;
+  if (range->kind == VS_SIM_RANGE_MANAGED) unmap_managed(range);
+  else if (range->kind != VS_SIM_RANGE_HOST)
+    vs_readback_forget(&vs_this_process.readback, range->base, range->size);
+}
+
+/* ---- begin */
+
+static void take_cards(void) {
+  vs_simcuda_process *self = &vs_this_process;
+  uint32_t cards[VS_SIM_MAX_DEVICES];
+  vs_machine_lock(&self->machine);
+  const vs_sim_node *node = self->machine.node;
+  self->device_count = vs_visible_cards(getenv("CUDA_VISIBLE_DEVICES"), node->card_count, cards);
+  for (uint32_t i = 0; i < self->device_count; i++) {
+    vs_visible_device *device = &self->devices[i];
+    device->number = cards[i];
+    device->card = node->cards[cards[i]];
+    device->gpu = (vs_sim_gpu){
+        .profile = vs_sim_profile_find(vs_str_from(device->card.key)),
+        .total_bytes = device->card.figures.total_bytes,
+        .taken_bytes = device->card.taken_bytes,
+        .context_bytes = device->card.context_bytes,
+        .has_context_bytes = true,
+    };
+  }
+  vs_machine_unlock(&self->machine);
+}
+
+/* What may be kept of the program's values in the host's memory: half of what is free now. */
+static uint64_t most_kept_bytes(void);
+
+static bool make_sim(void) {
+  vs_simcuda_process *self = &vs_this_process;
+  const vs_configuration *configuration = &self->configuration;
+  const vs_sim_hooks hooks = {.ctx = &self->machine,
+                              .lock_node = hook_lock,
+                              .unlock_node = hook_unlock,
+                              .make_room = hook_make_room,
+                              .gone = hook_gone};
+  uint32_t cards[VS_SIM_MAX_DEVICES];
+  for (uint32_t i = 0; i < self->device_count; i++) cards[i] = self->devices[i].number;
+  if (vs_sim_init(&self->sim, vs_host_default(), self->machine.node, self->machine.slot, &hooks,
+                  configuration->events) != VS_SIM_OK)
+    return false;
+  if (vs_sim_show(&self->sim, cards, self->device_count) != VS_SIM_OK) return false;
+  for (int kind = 0; kind < VS_SIM_FAULT_COUNT; kind++) {
+    vs_sim_fault_set(&self->sim, (vs_sim_fault)kind, configuration->fail_at[kind]);
+    vs_sim_delay_set(&self->sim, (vs_sim_fault)kind, configuration->delay_us[kind] * 1000);
+  }
+  vs_readback_init(&self->readback, vs_host_default(), configuration->values, most_kept_bytes());
+  return true;
+}
+
+static int set_up(void) {
+  vs_simcuda_process *self = &vs_this_process;
+  if (!open_machine()) return BROKEN;
+  take_cards();
+  open_notes(&self->configuration); /* again: the machine may have been opened before a fork */
+  vs_notes_begin(vs_first_face());
+  if (self->device_count == 0) return NO_DEVICE;
+  if (vs_machine_enter(&self->machine) != VS_SIM_OK) {
+    vs_simcuda_say_once("no simulated GPU: too many processes use it");
+    return BROKEN;
+  }
+  self->process = vs_machine_process(&self->machine);
+  if (make_sim()) return READY;
+  vs_machine_leave(&self->machine);
+  vs_simcuda_say_once("no simulated GPU: the host is out of memory");
+  return BROKEN;
+}
+
+static vs_sim_error answer_of(int now) {
+  return now == READY ? VS_SIM_OK : now == NO_DEVICE ? VS_SIM_NO_DEVICE : VS_SIM_NOT_INITIALIZED;
+}
+
+vs_sim_error vs_simcuda_why_not(void) { return answer_of(atomic_load(&state)); }
+
+/* The rare part of vs_simcuda_begin, apart, so that the other is a few instructions. */
+__attribute__((noinline, cold)) static vs_sim_error begin_or_refuse(void) {
+  if (atomic_load(&state) != NOT_YET) return vs_simcuda_why_not();
+  (void)pthread_mutex_lock(&beginning);
+  int now = atomic_load(&state);
+  if (now == NOT_YET) {
+    atomic_store(&is_beginning, true);
+    now = set_up();
+    atomic_store(&state, now);
+    atomic_store(&is_beginning, false);
+  }
+  (void)pthread_mutex_unlock(&beginning);
+  return answer_of(now);
+}
+
+static inline bool is_ready(void) { return atomic_load_explicit(&state, memory_order_acquire) == READY; }
+
+bool vs_simcuda_has_begun(void) { return is_ready(); }
+
+vs_sim_error vs_simcuda_begin(void) { return is_ready() ? VS_SIM_OK : begin_or_refuse(); }
+
+vs_sim *vs_simcuda_lock(void) {
+  if (!is_ready() && begin_or_refuse() != VS_SIM_OK) return NULL;
+  vs_simcuda_lock_begun();
+  return &vs_this_process.sim;
+}
+
+void vs_simcuda_unlock(void) { (void)pthread_mutex_unlock(&vs_this_process.lock); }
+
+/* ---- end. The faces' libraries have ended before, because they need this one. */
+
+__attribute__((destructor)) static void end(void) {
+  const int now = atomic_load(&state);
+  if (now != READY && now != NO_DEVICE) return;
+  vs_readback_sites_end();
+  vs_guesses_end();
+  vs_notes_end();
+  atomic_store(&state, OVER);
+  if (now == READY) vs_machine_leave(&vs_this_process.machine);
+}
+
+/* ---- devices */
+
+uint32_t vs_simcuda_device_count(void) {
+  return vs_simcuda_begin() == VS_SIM_OK ? vs_this_process.device_count : 0;
+}
+
+static const vs_visible_device *device_at(uint32_t device) {
+  return device < vs_simcuda_device_count() ? &vs_this_process.devices[device] : NULL;
+}
+
+uint32_t vs_simcuda_card(uint32_t device) {
+  const vs_visible_device *d = device_at(device);
+  return d == NULL ? UINT32_MAX : d->number;
+}
+
+const vs_sim_gpu *vs_simcuda_gpu(uint32_t device) {
+  const vs_visible_device *d = device_at(device);
+  return d == NULL ? NULL : &d->gpu;
+}
+
+const vs_sim_figures *vs_simcuda_figures(uint32_t device) {
+  const vs_visible_device *d = device_at(device);
+  return d == NULL ? NULL : &d->card.figures;
+}
+
+const char *vs_simcuda_name(uint32_t device) {
+  const vs_visible_device *d = device_at(device);
+  return d == NULL ? NULL : d->card.name;
+}
+
+vs_sim_error vs_simcuda_use_locked(uint32_t device) {
+  if (device >= vs_this_process.device_count) return VS_SIM_INVALID_DEVICE;
+  vs_visible_device *d = &vs_this_process.devices[device];
+  if (atomic_load_explicit(&d->is_used, memory_order_relaxed)) return VS_SIM_OK;
+  VS_SIM_TRY(vs_sim_context_use(&vs_this_process.sim, device));
+  atomic_store_explicit(&d->is_used, true, memory_order_relaxed);
+  return VS_SIM_OK;
+}
+
+vs_sim_error vs_simcuda_use(uint32_t device) {
+  VS_SIM_TRY(vs_simcuda_begin());
+  if (device >= vs_this_process.device_count) return VS_SIM_INVALID_DEVICE;
+  if (atomic_load_explicit(&vs_this_process.devices[device].is_used, memory_order_relaxed)) return VS_SIM_OK;
+  vs_simcuda_lock_begun();
+  const vs_sim_error error = vs_simcuda_use_locked(device);
+  vs_simcuda_unlock();
+  return error;
+}
+
+bool vs_simcuda_is_used(uint32_t device) {
+  const vs_sim *sim = vs_simcuda_lock();
+  if (sim == NULL) return false;
+  const bool is_used = device < vs_this_process.device_count && sim->memory.windows[device].is_used;
+  vs_simcuda_unlock();
+  return is_used;
+}
+
+vs_sim_error vs_simcuda_reset(uint32_t device) {
+  vs_sim *sim = vs_simcuda_lock();
+  if (sim == NULL) return vs_simcuda_why_not();
+  const vs_sim_error error = vs_sim_device_reset(sim, device);
+  if (error == VS_SIM_OK)
+    atomic_store_explicit(&vs_this_process.devices[device].is_used, false, memory_order_relaxed);
+  vs_simcuda_unlock();
+  return error;
+}
+
+vs_sim_error vs_simcuda_memory_info(uint32_t device, uint64_t *free_bytes, uint64_t *total_bytes) {
+  VS_SIM_TRY(vs_simcuda_use(device));
+  if (vs_simcuda_lock_node() != NULL) vs_simcuda_unlock_node(); /* lets those leave that were killed */
+  vs_sim *sim = vs_simcuda_lock();
+  if (sim == NULL) return vs_simcuda_why_not();
+  const vs_sim_error error = vs_sim_memory_info(sim, device, free_bytes, total_bytes);
+  vs_simcuda_unlock();
+  return error;
+}
+
+/* ---- work */
+
+void vs_simcuda_kernels_ran(uint64_t count) {
+  vs_readback_kernel(&vs_this_process.readback);
+  vs_count(&vs_this_process.process->kernels, count);
+}
+
+vs_sim_error vs_simcuda_work_on(uint64_t stream, vs_simcuda_work work) {
+  const uint32_t device = vs_simcuda_this_thread()->device;
+  const vs_sim_work node = {.kind = work == VS_SIMCUDA_KERNEL ? VS_SIM_NODE_KERNEL : VS_SIM_NODE_HOST};
+  vs_sim *sim = vs_simcuda_lock();
+  if (sim == NULL) return vs_simcuda_why_not();
+  bool is_captured = false;
+  vs_sim_error error = vs_simcuda_use_locked(device);
+  if (error == VS_SIM_OK) error = vs_sim_work_add(sim, device, stream, &node, &is_captured);
+  if (error == VS_SIM_OK && !is_captured && work == VS_SIMCUDA_KERNEL) vs_simcuda_kernels_ran(1);
+  vs_simcuda_unlock();
+  return error;
+}
+
+void vs_simcuda_note_step(void) {
+  if (vs_simcuda_lock() == NULL) return;
+  vs_count(&vs_this_process.process->steps, 1);
+  vs_simcuda_unlock();
+}
+
+bool vs_simcuda_keeps_values(void) {
+  return vs_simcuda_begin() == VS_SIM_OK && vs_this_process.configuration.values == VS_VALUES_KEEP;
+}
+
+/* ---- memory of the host */
+
+static uint64_t available_bytes(void) {
+  FILE *file = fopen("/proc/meminfo", "re");
+  char line[128];
+  uint64_t kib = 0;
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    if (strncmp(line, "MemAvailable:", 13) != 0) continue;
+    kib = strtoull(line + 13, NULL, 10);
+    break;
+  }
+  if (file != NULL) (void)fclose(file);
+  return kib * 1024;
+}
+
+static uint64_t most_kept_bytes(void) {
+  const uint64_t available = available_bytes();
+  return available == 0 ? UINT64_C(1) << 30 : available / 2;
+}
