@@ -3,7 +3,7 @@
 /* ---- loading */
 
 static vs_exit say(const vs_client *client, const vs_error *error) {
-  return vs_say_error(vs_client_shown_name(vs_str_from(client->name)), error);
+  return vs_print_error(vs_client_shown_name(vs_str_from(client->name)), error);
 }
 
 vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path, const char *name,

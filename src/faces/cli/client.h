@@ -7,13 +7,13 @@
  *   status = vs_client_ask(&client, &reply);            then vs_json_doc_deinit(&reply)
  *   vs_client_close(&client);
  *
- * Every failure is said where it happens (say.h), in one line; what comes back is the exit code. */
+ * Every failure is said where it happens (standard_error.h), in one line; what comes back is the exit code. */
 #ifndef VS_CLI_CLIENT_H
 #define VS_CLI_CLIENT_H
 
 #include "codec/json_doc.h"
 #include "codec/json_writer.h"
-#include "faces/cli/say.h"
+#include "faces/cli/standard_error.h"
 #include "intake/linked/open.h"
 
 typedef struct vs_client {

@@ -131,10 +131,10 @@ vs_exit vs_cli_compact(vs_cli *cli) {
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   if (vs_str_equal(vs_str_from(name), VS_STR("-"))) {
     vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "standard input cannot be replaced: name a file with -o");
-    return vs_say_error(VS_STR(""), &error);
+    return vs_print_error(VS_STR(""), &error);
   }
   if (vs_outfile_create(&out, name, is_in_place || vs_cli_has(cli, VS_OPTION_FORCE), &error) != VS_OK)
-    return vs_say_error(vs_str_from(name), &error);
+    return vs_print_error(vs_str_from(name), &error);
   vs_progress progress;
   result done = {0};
   const vs_str shown = vs_client_shown_name(vs_str_from(cli->line->arguments[0]));
@@ -146,10 +146,10 @@ vs_exit vs_cli_compact(vs_cli *cli) {
     if (is_output) error = out.error;
     vs_outfile_abandon(&out);
     if (error.status == VS_OK) vs_fail(&error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
-    (void)vs_say_error(is_output ? vs_str_from(name) : shown, &error);
+    (void)vs_print_error(is_output ? vs_str_from(name) : shown, &error);
     return is_output || status == VS_NO_MEMORY ? vs_exit_for(status) : VS_EXIT_FILE;
   }
-  if (vs_outfile_finish(&out, &error) != VS_OK) return vs_say_error(vs_str_from(name), &error);
+  if (vs_outfile_finish(&out, &error) != VS_OK) return vs_print_error(vs_str_from(name), &error);
   if (vs_cli_has(cli, VS_OPTION_JSON)) put_json(&cli->screen, cli, &done);
   else put_text(&cli->screen, cli, &done);
   return VS_EXIT_OK;

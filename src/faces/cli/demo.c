@@ -246,7 +246,7 @@ static vs_exit say(const vs_demo *demo, vs_error *error, vs_status status) {
   error->offset = VS_NO_OFFSET; /* it is a short text */
   if (is_file && vs_str_equal(vs_str_from(error->text), VS_STR("file exists")))
     vs_fail(error, error->status, VS_NO_OFFSET, "%s", "file exists; use --force to overwrite it");
-  return vs_say_error(is_file ? vs_str_from(kept) : VS_STR(""), error);
+  return vs_print_error(is_file ? vs_str_from(kept) : VS_STR(""), error);
 }
 
 vs_exit vs_cli_demo(vs_cli *cli) {

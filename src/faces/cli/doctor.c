@@ -5,7 +5,7 @@
 #include "faces/cli/cli.h"
 #include "faces/cli/page.h"
 #include "codec/json_reply.h"
-#include "dryrun/trial.h"
+#include "dryrun/sim_probe.h"
 #include "faces/server/server.h"
 #include "faces/tui/terminal.h"
 #include "intake/linked/open.h"
@@ -67,18 +67,18 @@ static void reply_file(vs_jsonw *w, vs_json info) {
 }
 
 static void reply_simulated(vs_jsonw *w, const vs_host *host) {
-  vs_trial trial;
-  vs_trial_make(&trial, host);
+  vs_sim_probe probe;
+  vs_sim_probe_run(&probe, host);
   vs_jsonw_key(w, VS_STR("simulated_cuda"));
   vs_jsonw_object_begin(w);
-  vs_devices_json_text(w, "libraries", trial.simulated.libraries);
-  vs_jsonw_member_u64(w, "faces", trial.simulated.face_count);
-  vs_jsonw_member_bool(w, "loads", trial.loads);
-  vs_devices_json_text(w, "problem", trial.problem);
-  vs_devices_json_text(w, "hooks", trial.simulated.python);
-  vs_devices_json_text(w, "python", trial.python);
-  vs_devices_json_text(w, "python_version", trial.python_version);
-  vs_devices_json_text(w, "torch_version", trial.torch_version);
+  vs_devices_json_text(w, "libraries", probe.simulated.libraries);
+  vs_jsonw_member_u64(w, "faces", probe.simulated.face_count);
+  vs_jsonw_member_bool(w, "loads", probe.loads);
+  vs_devices_json_text(w, "problem", probe.problem);
+  vs_devices_json_text(w, "hooks", probe.simulated.python);
+  vs_devices_json_text(w, "python", probe.python);
+  vs_devices_json_text(w, "python_version", probe.python_version);
+  vs_devices_json_text(w, "torch_version", probe.torch_version);
   vs_jsonw_key(w, VS_STR("gpus"));
   vs_jsonw_array_begin(w);
   for (uint32_t i = 0; i < vs_sim_profile_count(); i++)

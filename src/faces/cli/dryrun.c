@@ -106,7 +106,7 @@ static void show(void *ctx, const vs_dryrun_progress *progress) {
 
 static void say(void *ctx, vs_str subject, const vs_error *error) {
   (void)ctx;
-  (void)vs_say_error(subject, error);
+  (void)vs_print_error(subject, error);
 }
 
 /* ---- the command */
@@ -115,7 +115,7 @@ static vs_exit put_text(vs_cli *cli, vs_str reply) {
   vs_json_doc document;
   vs_error error;
   const vs_status status = vs_json_doc_init(&document, cli->host, reply, &error);
-  if (status != VS_OK) return vs_say_error(VS_STR(""), &error);
+  if (status != VS_OK) return vs_print_error(VS_STR(""), &error);
   vs_dryrun_put_report(cli, vs_json_root(&document));
   vs_json_doc_deinit(&document);
   return VS_EXIT_OK;
@@ -134,7 +134,7 @@ vs_exit vs_cli_dryrun(vs_cli *cli) {
   vs_exit code = VS_EXIT_OK;
   cli->program_exit = end.exit_code;
   if (status != VS_OK) {
-    code = vs_say_error(vs_str_from(end.subject == NULL ? "" : end.subject), &error);
+    code = vs_print_error(vs_str_from(end.subject == NULL ? "" : end.subject), &error);
     if (end.exit_code == 126 || end.exit_code == 127) code = VS_EXIT_OK; /* what a shell returns for it */
   } else if (vs_cli_has(cli, VS_OPTION_JSON)) {
     vs_text_str(&cli->screen.text, vs_text_view(&reply));

@@ -11,7 +11,7 @@ static bool is_format(const char *a, const char *b) { return vs_str_equal(vs_str
 static vs_exit refuse(const char *format, const char *text) {
   vs_error error;
   vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, format, text);
-  return vs_say_error(VS_STR(""), &error);
+  return vs_print_error(VS_STR(""), &error);
 }
 
 /* NULL for a format that there is none of: then what is near is said. */
@@ -28,7 +28,7 @@ static const vs_export_format *find_format(const char *typed) {
   else
     vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unknown format \"%S\" (see: vramscope export --help)",
             vs_str_from(typed));
-  (void)vs_say_error(VS_STR(""), &error);
+  (void)vs_print_error(VS_STR(""), &error);
   return NULL;
 }
 
@@ -44,11 +44,11 @@ static vs_exit export_sqlite(vs_cli *cli, vs_client *client) {
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   const vs_str name = vs_str_from(cli->line->values[VS_OPTION_OUTPUT]);
   if (vs_sqlite_create(cli->host, cli->out.temporary, &error, &sqlite) != VS_OK)
-    return vs_say_error(name, &error);
+    return vs_print_error(name, &error);
   begin_request(cli, client, "sql");
   vs_exit code = vs_client_pass(client, vs_sqlite_writer(sqlite));
   if (code == VS_EXIT_OK || error.status != VS_OK)
-    if (vs_sqlite_finish(sqlite) != VS_OK) code = vs_say_error(name, &error);
+    if (vs_sqlite_finish(sqlite) != VS_OK) code = vs_print_error(name, &error);
   vs_sqlite_destroy(sqlite);
   return code;
 }

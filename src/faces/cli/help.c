@@ -13,7 +13,7 @@ vs_exit vs_cli_help(vs_cli *cli) {
   } else {
     vs_error error;
     const vs_command_id id = vs_command_find(vs_str_from(topic), &error);
-    if (id == VS_COMMAND_COUNT) return vs_say_error(VS_STR(""), &error);
+    if (id == VS_COMMAND_COUNT) return vs_print_error(VS_STR(""), &error);
     vs_help_command(screen, id);
   }
   return VS_EXIT_OK;

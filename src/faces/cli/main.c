@@ -73,7 +73,7 @@ static vs_str output_name(const vs_cli *cli) {
 
 static vs_exit say_output(const vs_cli *cli, vs_error *error, vs_status status) {
   error->status = status == VS_NO_MEMORY ? VS_NO_MEMORY : VS_IO;
-  return vs_say_error(output_name(cli), error);
+  return vs_print_error(output_name(cli), error);
 }
 
 static vs_exit open_output(vs_cli *cli) {
@@ -135,7 +135,7 @@ static vs_exit say_usage(const vs_line *line, vs_error *error) {
   if (!has_advice && line->command != VS_COMMAND_COUNT)
     vs_fail(error, error->status, VS_NO_OFFSET, "%s (see: vramscope %s --help)", sentence,
             vs_commands[line->command].name);
-  return vs_say_error(VS_STR(""), error);
+  return vs_print_error(VS_STR(""), error);
 }
 
 int main(int argc, char **argv) {

@@ -17,7 +17,7 @@ typedef struct vs_asked {
 static vs_exit refuse(const char *sentence) {
   vs_error error;
   vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s", sentence);
-  return vs_say_error(VS_STR(""), &error);
+  return vs_print_error(VS_STR(""), &error);
 }
 
 static vs_json find_named(vs_json list, vs_str name) {
@@ -61,7 +61,7 @@ static vs_exit begin_request(vs_client *client, const vs_asked *asked) {
       vs_error error;
       vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
               "\"%S\" is not KEY=VALUE; see: vramscope query --list %s", key, asked->method);
-      return vs_say_error(VS_STR(""), &error);
+      return vs_print_error(VS_STR(""), &error);
     }
     vs_jsonw_key(&client->writer, key);
     put_value(client, find_named(vs_reply_at(asked->description, "params"), key),
@@ -77,7 +77,7 @@ static vs_exit check_request(vs_client *client, const vs_asked *asked) {
   vs_text_init(&reply, client->host, NULL);
   vs_exit code = begin_request(client, asked);
   if (code == VS_EXIT_OK && vs_client_try(client, &reply, &error) == VS_BAD_ARGUMENT)
-    code = vs_say_error(VS_STR(""), &error);
+    code = vs_print_error(VS_STR(""), &error);
   vs_text_deinit(&reply);
   return code;
 }

@@ -214,7 +214,7 @@ static vs_exit refuse(const vs_cli *cli, const vs_given *given, vs_error *error)
   const bool is_variable = given->which != VS_ALLOC_VARIABLES;
   error->offset = VS_NO_OFFSET; /* it is shown instead */
   const vs_exit code =
-      vs_say_error(vs_str_from(is_variable ? vs_alloc_variables[given->which] : "settings"), error);
+      vs_print_error(vs_str_from(is_variable ? vs_alloc_variables[given->which] : "settings"), error);
   if (place != VS_NO_OFFSET) say_place(cli, text, place_of(text, place));
   return code;
 }
@@ -229,7 +229,8 @@ static vs_exit show(vs_cli *cli, const vs_given *given, vs_str bytes) {
   }
   vs_json_doc document;
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  if (vs_json_doc_init(&document, cli->host, bytes, &error) != VS_OK) return vs_say_error(VS_STR(""), &error);
+  if (vs_json_doc_init(&document, cli->host, bytes, &error) != VS_OK)
+    return vs_print_error(VS_STR(""), &error);
   put_page(cli, given, vs_json_root(&document));
   vs_json_doc_deinit(&document);
   return VS_EXIT_OK;

@@ -180,7 +180,7 @@ static vs_status turn_to_file(vs_cli *cli) {
   if (vs_outfile_log(&cli->out, name, &error) != VS_OK) {
     vs_outfile_stdout(&cli->out);
     error.status = VS_IO;
-    (void)vs_say_error(vs_str_from(name), &error);
+    (void)vs_print_error(vs_str_from(name), &error);
     return VS_IO;
   }
   cli->screen.has_colour = colour != NULL && vs_str_equal(vs_str_from(colour), VS_STR("always"));
@@ -201,7 +201,7 @@ static vs_status look(vs_smi_command *c) {
 static void say(const char *sentence) {
   vs_error error = {.status = VS_DEVICE, .offset = VS_NO_OFFSET};
   vs_format(error.text, sizeof error.text, "%s", sentence);
-  (void)vs_say_error(VS_STR(""), &error);
+  (void)vs_print_error(VS_STR(""), &error);
 }
 
 /* Our words stand below the vendor's where no script expects those alone, or beside them on a terminal. */

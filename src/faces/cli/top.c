@@ -7,7 +7,7 @@
 static vs_exit refuse(const char *sentence) {
   vs_error error;
   vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s", sentence);
-  return vs_say_error(VS_STR(""), &error);
+  return vs_print_error(VS_STR(""), &error);
 }
 
 /* "0.5", "2s", "250ms". */
@@ -61,7 +61,7 @@ static void say_no_screen(void *ctx, const vs_error *error) {
   (void)ctx;
   vs_error said = *error;
   vs_fail(&said, error->status, VS_NO_OFFSET, "%s; this is one look as text", error->text);
-  (void)vs_say_error(VS_STR(""), &said);
+  (void)vs_print_error(VS_STR(""), &said);
 }
 
 vs_exit vs_cli_top(vs_cli *cli) {
@@ -90,5 +90,5 @@ vs_exit vs_cli_top(vs_cli *cli) {
   if (status == VS_CANCELLED || cli->out.error.status != VS_OK)
     return VS_EXIT_OK;         /* said where output is finished */
   error.offset = VS_NO_OFFSET; /* of a selection: the sentence quotes it */
-  return status == VS_OK ? VS_EXIT_OK : vs_say_error(VS_STR(""), &error);
+  return status == VS_OK ? VS_EXIT_OK : vs_print_error(VS_STR(""), &error);
 }

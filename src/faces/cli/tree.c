@@ -176,7 +176,7 @@ static vs_exit put_reply(vs_cli *cli, vs_json reply) {
   if (status != VS_OK) {
     vs_error error;
     vs_fail(&error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
-    return vs_say_error(vs_str_from(cli->line->arguments[0]), &error);
+    return vs_print_error(vs_str_from(cli->line->arguments[0]), &error);
   }
   vs_text_byte(&cli->screen.text, '\n');
   vs_words_next(cli, &(vs_next){.command = "blocks",

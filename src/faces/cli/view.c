@@ -98,7 +98,7 @@ static void open_browser(const viewing *view) {
   vs_error error;
   if (!vs_cli_has(view->cli, VS_OPTION_OPEN)) return;
   if (vs_process_launch("xdg-open", vs_server_address(view->server), &error) != VS_OK)
-    (void)vs_say_error(VS_STR("--open"), &error);
+    (void)vs_print_error(VS_STR("--open"), &error);
 }
 
 static void say_end(const viewing *view) {
@@ -124,7 +124,7 @@ static bool follow(viewing *view) {
     if (file.state != VS_SERVED_FAILED || view->is_said[i]) continue;
     view->is_said[i] = true;
     vs_progress_end(&view->progress);
-    (void)vs_say_error(vs_client_shown_name(vs_str_from(view->cli->line->arguments[i])), &file.error);
+    (void)vs_print_error(vs_client_shown_name(vs_str_from(view->cli->line->arguments[i])), &file.error);
   }
   if (is_over) vs_progress_end(&view->progress);
   else vs_progress_bytes(&view->progress, done, total);
@@ -178,7 +178,7 @@ static vs_status start(viewing *view, uint16_t port, vs_error *error) {
 static vs_exit serve(viewing *view, uint16_t port) {
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   vs_process_hold_end();
-  if (start(view, port, &error) != VS_OK) return vs_say_error(VS_STR(""), &error);
+  if (start(view, port, &error) != VS_OK) return vs_print_error(VS_STR(""), &error);
   const vs_exit code = print_address(view);
   if (code == VS_EXIT_OK) {
     open_browser(view);

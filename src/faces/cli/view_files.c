@@ -5,7 +5,7 @@
 vs_exit vs_view_refuse(const char *sentence) {
   vs_error error;
   vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s", sentence);
-  return vs_say_error(VS_STR(""), &error);
+  return vs_print_error(VS_STR(""), &error);
 }
 
 static bool is_stdin(const char *name) { return vs_str_equal(vs_str_from(name), VS_STR("-")); }
@@ -24,7 +24,7 @@ static vs_exit look_at(const char *path, uint64_t *bytes) {
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   if (vs_infile_open(&file, path, &error) != VS_OK) {
     error.status = VS_IO; /* a missing file is an input that cannot be read */
-    return vs_say_error(vs_str_from(path), &error);
+    return vs_print_error(vs_str_from(path), &error);
   }
   *bytes = file.size;
   vs_infile_close(&file);

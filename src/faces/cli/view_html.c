@@ -26,14 +26,14 @@ static vs_exit check(const vs_cli *cli) {
   if (cli->line->argument_count != 0 && vs_zlib_version() == NULL) {
     vs_fail(&error, VS_UNSUPPORTED, VS_NO_OFFSET,
             "this build cannot compress (zlib), as the files of a page are");
-    return vs_say_error(VS_STR(""), &error);
+    return vs_print_error(VS_STR(""), &error);
   }
   if (vs_page_has_engine()) return VS_EXIT_OK;
   vs_fail(&error, VS_UNSUPPORTED, VS_NO_OFFSET, "%s",
           "this build's page cannot read files by itself (it was built without clang and wasm-ld): serve "
           "them with "
           "vramscope view FILE");
-  return vs_say_error(VS_STR(""), &error);
+  return vs_print_error(VS_STR(""), &error);
 }
 
 static vs_str output_name(const writing *w) { return vs_str_from(w->cli->line->values[VS_OPTION_HTML]); }
@@ -42,7 +42,7 @@ static vs_exit say_output(const writing *w, vs_error *error) {
   if (vs_str_equal(vs_str_from(error->text), VS_STR("file exists")))
     vs_fail(error, VS_IO, VS_NO_OFFSET, "%s", "file exists; use --force to overwrite it");
   if (error->status != VS_NO_MEMORY) error->status = VS_IO;
-  return vs_say_error(output_name(w), error);
+  return vs_print_error(output_name(w), error);
 }
 
 static vs_status put(writing *w, vs_str text) {
@@ -71,7 +71,7 @@ static vs_exit say_failure(writing *w, vs_str name, vs_error *error, vs_status s
   }
   if (error->status == VS_OK) vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
   error->status = status;
-  (void)vs_say_error(name, error);
+  (void)vs_print_error(name, error);
   return status == VS_NO_MEMORY ? VS_EXIT_NO_MEMORY : VS_EXIT_FILE;
 }
 

@@ -1,4 +1,4 @@
-#include "dryrun/trial.h"
+#include "dryrun/sim_probe.h"
 #include "os/child.h"
 #include "os/infile.h"
 #include "os/process.h"
@@ -38,26 +38,26 @@ static void take_line(const char **rest, char *to, size_t capacity) {
   *rest += size + ((*rest)[size] != 0);
 }
 
-static void try_libraries(vs_trial *trial, const vs_host *host, const char *output) {
+static void try_libraries(vs_sim_probe *probe, const vs_host *host, const char *output) {
   char program[VS_FOLDER_PATH + 16], text[1024];
   char *words[] = {program, "--version", NULL};
   vs_text preload;
   vs_text_init(&preload, host, NULL);
   vs_process_program(program, sizeof program);
-  if (!vs_simulated_is_plain(trial->simulated.libraries)) {
-    trial->loads = true; /* dryrun gives them another name; what the loader says of them is not tried */
-  } else if (vs_simulated_preload(host, trial->simulated.libraries, NULL, &preload) == VS_OK) {
+  if (!vs_simulated_is_plain(probe->simulated.libraries)) {
+    probe->loads = true; /* dryrun gives them another name; what the loader says of them is not tried */
+  } else if (vs_simulated_preload(host, probe->simulated.libraries, NULL, &preload) == VS_OK) {
     const bool ran = run(words, preload.bytes.data, output, text, sizeof text);
-    trial->loads = ran && vs_str_starts(vs_str_from(text), VS_STR("vramscope "));
+    probe->loads = ran && vs_str_starts(vs_str_from(text), VS_STR("vramscope "));
     const char *rest = text;
-    if (!trial->loads) take_line(&rest, trial->problem, sizeof trial->problem);
-    if (!trial->loads && trial->problem[0] == 0)
-      vs_format(trial->problem, sizeof trial->problem, "a program with them in it does not start");
+    if (!probe->loads) take_line(&rest, probe->problem, sizeof probe->problem);
+    if (!probe->loads && probe->problem[0] == 0)
+      vs_format(probe->problem, sizeof probe->problem, "a program with them in it does not start");
   }
   vs_text_deinit(&preload);
 }
 
-static void try_python(vs_trial *trial, const char *output) {
+static void try_python(vs_sim_probe *probe, const char *output) {
   char script[] = "import sys, importlib.metadata as m\n"
                   "print(sys.executable)\n"
                   "print(sys.version.split()[0])\n"
@@ -68,24 +68,24 @@ static void try_python(vs_trial *trial, const char *output) {
   char *words[] = {"python3", "-c", script, NULL}, text[1024];
   if (!run(words, NULL, output, text, sizeof text)) return;
   const char *rest = text;
-  take_line(&rest, trial->python, sizeof trial->python);
-  take_line(&rest, trial->python_version, sizeof trial->python_version);
-  take_line(&rest, trial->torch_version, sizeof trial->torch_version);
+  take_line(&rest, probe->python, sizeof probe->python);
+  take_line(&rest, probe->python_version, sizeof probe->python_version);
+  take_line(&rest, probe->torch_version, sizeof probe->torch_version);
 }
 
-void vs_trial_make(vs_trial *trial, const vs_host *host) {
+void vs_sim_probe_run(vs_sim_probe *probe, const vs_host *host) {
   vs_folder folder;
   vs_error error;
   char output[VS_FOLDER_PATH + 16];
-  *trial = (vs_trial){.loads = false};
-  vs_simulated_find(&trial->simulated, NULL);
+  *probe = (vs_sim_probe){.loads = false};
+  vs_simulated_find(&probe->simulated, NULL);
   if (vs_folder_create(&folder, "vramscope-doctor-", &error) != VS_OK) {
-    vs_format(trial->problem, sizeof trial->problem, "%s", error.text);
+    vs_format(probe->problem, sizeof probe->problem, "%s", error.text);
     return;
   }
   vs_format(output, sizeof output, "%s/output", folder.path);
-  if (trial->simulated.has_core) try_libraries(trial, host, output);
-  try_python(trial, output);
+  if (probe->simulated.has_core) try_libraries(probe, host, output);
+  try_python(probe, output);
   vs_folder_remove(&folder);
   vs_children_done();
 }

@@ -1,4 +1,4 @@
-#include "faces/cli/say.h"
+#include "faces/cli/standard_error.h"
 #include "base/glyph.h"
 #include "faces/terminal/screen.h"
 #include "os/process.h"
@@ -37,13 +37,13 @@ static vs_str end_that_fits(vs_str s, size_t capacity) {
   return (vs_str){s.data + skipped, s.size - skipped};
 }
 
-vs_exit vs_say_error(vs_str subject, const vs_error *error) {
+vs_exit vs_print_error(vs_str subject, const vs_error *error) {
   enum { SENTENCE_MOST = 400 };
-  char sentence[SENTENCE_MOST], place[40] = "", name[VS_SAY_MOST], line[VS_SAY_MOST + 1];
+  char sentence[SENTENCE_MOST], place[40] = "", name[VS_ERROR_LINE_MOST], line[VS_ERROR_LINE_MOST + 1];
   const char *text = error->text[0] != 0 ? error->text : vs_status_text(error->status);
   const vs_str said = make_safe(sentence, sizeof sentence, vs_str_from(text));
   if (error->offset != VS_NO_OFFSET) vs_format(place, sizeof place, " (at byte %U)", error->offset);
-  const size_t room = VS_SAY_MOST - sizeof "vramscope: ...: \n" - said.size - strlen(place);
+  const size_t room = VS_ERROR_LINE_MOST - sizeof "vramscope: ...: \n" - said.size - strlen(place);
   const vs_str end = end_that_fits(subject, room);
   const vs_str named = make_safe(name, sizeof name, end);
   vs_format(line, sizeof line, "vramscope: %s%S%s%S%s\n", end.size < subject.size ? "..." : "", named,

@@ -1,15 +1,15 @@
 /* What goes to standard error: one line for a failure, and a progress line that leaves no trace. */
-#ifndef VS_CLI_SAY_H
-#define VS_CLI_SAY_H
+#ifndef VS_CLI_STANDARD_ERROR_H
+#define VS_CLI_STANDARD_ERROR_H
 
 #include "faces/commands/commands.h"
 #include "intake/input_file.h"
 
-enum { VS_SAY_MOST = 500 }; /* bytes of a line, with its line feed */
+enum { VS_ERROR_LINE_MOST = 500 }; /* bytes of a line, with its line feed */
 
-/* "vramscope: SUBJECT: sentence (at byte N)", one line of at most VS_SAY_MOST bytes, made safe for terminals. `subject`
+/* "vramscope: SUBJECT: sentence (at byte N)", one line of at most VS_ERROR_LINE_MOST bytes, made safe for terminals. `subject`
  * is the file in question, or empty. Returns the exit code that goes with the status. */
-vs_exit vs_say_error(vs_str subject, const vs_error *error);
+vs_exit vs_print_error(vs_str subject, const vs_error *error);
 
 /* The exit code for a failure. */
 vs_exit vs_exit_for(vs_status status);
