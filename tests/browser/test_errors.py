@@ -60,7 +60,7 @@ def test_hostile_names_are_text(open_page, trace, tmp_path):
     page = open_page()
     page.tab.on("dialog", lambda dialog: pytest.fail("a script of the file ran"))
     page.choose(path).wait_for_picture()
-    for part in ("state", "who", "fragmentation", "settings", "timeline"):
+    for part in ("state", "owners", "fragmentation", "settings", "timeline"):
         page.tab.click(f"#tab-{part}")
         page.tab.wait_for_timeout(300)
     assert page.tab.locator("img, b, svg[onload]").count() == 0

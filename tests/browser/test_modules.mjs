@@ -29,7 +29,7 @@ test("an address gives the view back that made it", () => {
   const pick = (...choices) => choices[roll(choices.length)];
   for (let i = 0; i < 2000; i++) {
     const state = {
-      ...VIEW_DEFAULTS, file: roll(4), device: pick(null, 0, 3, "host"), part: pick("timeline", "state", "who", "settings"),
+      ...VIEW_DEFAULTS, file: roll(4), device: pick(null, 0, 3, "host"), part: pick("timeline", "state", "owners", "settings"),
       what: pick("allocations", "segments"), axis: pick("event", "time"), x0: pick(null, roll(1e6), -1.25), x1: pick(null, 2e6 + roll(9) / 8),
       y0: pick(null, roll(1e9)), y1: pick(null, 2e9), by: pick("line", "stack", "lifetime"), filter: pick("", "size>1MiB a&b=c #%"),
       search: pick("", "für \"x y\" +1"), cursor: pick(null, roll(1e6)), row: pick(null, roll(1e6)), inverted: pick(true, false),
@@ -38,6 +38,10 @@ test("an address gives the view back that made it", () => {
     const { theme: _, ...sent } = state;
     assert.deepEqual(back, sent);
   }
+});
+
+test("an address of an earlier version shows the part under its name of today", () => {
+  assert.equal(stateOfHash("part=who").part, "owners");
 });
 
 test("an address of nonsense is the default view", () => {

@@ -1,4 +1,4 @@
-"""Who, Fragmentation, and what they save: figures are the engine's, a saved file is what was shown and harmless."""
+"""Owners, Fragmentation, and what they save: figures are the engine's, a saved file is what was shown and harmless."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ import xml.dom.minidom
 
 from page import ask
 
-FIGURE = "[data-part=who] .who-figure"
+FIGURE = "[data-part=owners] .owners-figure"
 
 
 def shown(page, part, **state):
@@ -17,7 +17,7 @@ def shown(page, part, **state):
 
 
 def figure(page, bytes_):
-    """Waits until Who shows these bytes; gives the number of allocations beside them."""
+    """Waits until Owners shows these bytes; gives the number of allocations beside them."""
     page.tab.wait_for_selector(f"{FIGURE}[data-bytes='{bytes_}']")
     return int(page.tab.get_attribute(FIGURE, "data-count"))
 
@@ -32,11 +32,11 @@ def saved(page, part, kind):
 
 def table(page):
     """The table as a person saves it: rows of a CSV, names first."""
-    return list(csv.reader(io.StringIO(saved(page, "who", "csv")[1].decode())))
+    return list(csv.reader(io.StringIO(saved(page, "owners", "csv")[1].decode())))
 
 
 def test_figures_are_the_engines(open_page, demo):
-    page = shown(open_page().choose(demo).wait_for_picture(), "who")
+    page = shown(open_page().choose(demo).wait_for_picture(), "owners")
     marks = ask(demo, "marks")
     live = ask(demo, "live", at="peak", top=0)
     assert figure(page, marks["peak"]["bytes"]) == live["count"]
@@ -52,13 +52,13 @@ def test_figures_are_the_engines(open_page, demo):
 
 def test_search_and_filter(open_page, trace):
     path = trace(2000)
-    page = shown(open_page().choose(path).wait_for_picture(), "who")
+    page = shown(open_page().choose(path).wait_for_picture(), "owners")
     whole = ask(path, "live", top=1)["bytes"]
     figure(page, whole)
     page.key("/")
     page.tab.keyboard.type("size>1MiB")
     found = ask(path, "live", filter="size>1MiB", top=1)["bytes"]
-    page.tab.wait_for_function("(share) => document.querySelector('.who-found').textContent.includes(share)",
+    page.tab.wait_for_function("(share) => document.querySelector('.owners-found').textContent.includes(share)",
                                arg=f"{found / whole * 100:.1f}%")
     page.go(filter="size>1MiB")
     figure(page, found)
@@ -66,8 +66,8 @@ def test_search_and_filter(open_page, trace):
 
 def test_the_graph_by_keys(open_page, trace):
     """Down to the biggest call, into it, and out again; every step is announced."""
-    page = shown(open_page().choose(trace(2000)).wait_for_picture(), "who")
-    page.tab.focus("[data-part=who] .flame-scroll")
+    page = shown(open_page().choose(trace(2000)).wait_for_picture(), "owners")
+    page.tab.focus("[data-part=owners] .flame-scroll")
     page.key("ArrowDown", "ArrowDown", "ArrowDown")
     page.tab.wait_for_function(
         "() => [...document.querySelectorAll('[aria-live]')].some((node) => /\\d%/.test(node.textContent))")
@@ -79,14 +79,14 @@ def test_the_graph_by_keys(open_page, trace):
 
 def test_a_row_opens(open_page, trace):
     path = trace(2000)
-    page = shown(open_page().choose(path).wait_for_picture(), "who")
-    page.tab.focus("[data-part=who] .table-row")
+    page = shown(open_page().choose(path).wait_for_picture(), "owners")
+    page.tab.focus("[data-part=owners] .table-row")
     page.key("ArrowDown", "Enter")
-    page.tab.wait_for_selector(".who-member")
+    page.tab.wait_for_selector(".owners-member")
     group = ask(path, "live", top=2, frames=1)["groups"][1]
     rows = ask(path, "allocations", at="peak", filter=group["filter"], top=1, frames=1)["rows"]
-    assert rows[0]["name"] in page.tab.inner_text(".who-member >> nth=0")
-    page.tab.click(".who-member >> nth=0")
+    assert rows[0]["name"] in page.tab.inner_text(".owners-member >> nth=0")
+    page.tab.click(".owners-member >> nth=0")
     page.tab.wait_for_selector(f"#details [data-row='{rows[0]['row']}']")
 
 
@@ -109,7 +109,7 @@ def test_fragmentation(open_page, demo):
 
 def test_saved_pictures(open_page, trace):
     page = open_page().choose(trace(2000)).wait_for_picture()
-    for part in ("who", "fragmentation"):
+    for part in ("owners", "fragmentation"):
         shown(page, part)
         name, text = saved(page, part, "svg")
         assert name == f"trace-2000-{part}.svg"
@@ -124,11 +124,11 @@ def test_hostile_names(open_page, tmp_path):
     alloc = {"action": "alloc", "addr": 0x7F0000000000, "size": 1 << 20, "stream": 0, "time_us": 1, "frames": [frame]}
     path = tmp_path / "-- evil <b>.pickle"
     path.write_bytes(pickle.dumps({"segments": [], "device_traces": [[alloc]]}))
-    page = shown(open_page().choose(path).wait_for_picture(), "who")
+    page = shown(open_page().choose(path).wait_for_picture(), "owners")
     figure(page, 1 << 20)
     assert table(page)[1][0].startswith("'=1+1.py:1 </text>")
-    name, text = saved(page, "who", "svg")
-    assert name == "--_evil_b_-who.svg"
+    name, text = saved(page, "owners", "svg")
+    assert name == "--_evil_b_-owners.svg"
     drawing = xml.dom.minidom.parseString(text)
     assert "</text>" in "".join(node.firstChild.data for node in drawing.getElementsByTagName("text"))
     assert not drawing.getElementsByTagName("script") and not page.tab.query_selector("main script")

@@ -137,7 +137,7 @@ class DetailsPanel {
       advice ? el("p", { class: "second" }, advice) : null,
       chiefBlock(event),
       eventFacts(this.app, event, oom),
-      event.stack?.length ? stackSection(this.app, "Who did it", event.stack, event.owner_frame)
+      event.stack?.length ? stackSection(this.app, "Stack", event.stack, event.owner_frame)
         : noStack(event),
     ]);
   }

@@ -100,7 +100,7 @@ class FragmentationPart {
     this.stage = el("div", { class: "frag-stage inner-focus", tabindex: "0", role: "application",
       "aria-roledescription": "chart", "aria-label": CHART_HELP }, this.canvas);
     /** @param {string} name */
-    const legend = (name) => el("ul", { class: "who-legend frag-legend", "aria-label": name });
+    const legend = (name) => el("ul", { class: "owners-legend frag-legend", "aria-label": name });
     this.legend = legend("Colours of the upper chart");
     this.holesLegend = legend("Colours of the lower chart");
     this.fail = el("div", { class: "part-fail", hidden: true });

@@ -7,30 +7,30 @@ import { buttonEl, el, fill, iconEl, selectEl, setText } from "../shared/dom.js"
 import { exportMenu } from "../shared/export.js";
 import { drawnAsCanvas, drawnAsSvg } from "../shared/export_paper.js";
 import { bytesText, shareText } from "../shared/format.js";
-import { MomentChoice, whoParams, whoQuestion, withinTrace } from "../shared/moment.js";
+import { MomentChoice, ownersParams, ownersQuestion, withinTrace } from "../shared/moment.js";
 import { themeToken } from "../shared/palette.js";
 import { PartQuestions } from "../shared/questions.js";
 import { FlameGraph } from "./flame.js";
 import { flameLegend, flameLines, rankFlameFiles } from "./flame_paint.js";
 import { buildFlameTree } from "./flame_tree.js";
-import { WHO_FIRST_ROWS, whoCsvRows, WhoTable, whoTableBy } from "./table.js";
-import { bothFilters, frameMarks, whoSentence } from "./words.js";
+import { OWNERS_FIRST_ROWS, ownersCsvRows, OwnersTable, ownersTableBy } from "./table.js";
+import { bothFilters, frameMarks, ownersSentence } from "./words.js";
 
 /** Calls that are asked for at first, and how many times more when somebody wants to see the smaller ones. */
-const WHO_TREE_FIRST = 12000;
-const WHO_TREE_MORE = 4;
+const OWNERS_TREE_FIRST = 12000;
+const OWNERS_TREE_MORE = 4;
 
 /** @type {Array<["line"|"kind"|"file", string]>} */
-const WHO_COLOURS = [["line", "line, as in the timeline"], ["kind", "kind of frame"], ["file", "file"]];
+const OWNERS_COLOURS = [["line", "line, as in the timeline"], ["kind", "kind of frame"], ["file", "file"]];
 /** @type {Array<[Replies.TreeReply["frames"], string]>} */
-const WHO_FRAMES = [["calls", "your calls"], ["python", "all of Python"], ["all", "everything"]];
+const OWNERS_FRAMES = [["calls", "your calls"], ["python", "all of Python"], ["all", "everything"]];
 
-class WhoPart {
+class OwnersPart {
   /** @param {App} app */
   constructor(app) {
     this.app = app;
     this.questions = new PartQuestions(app);
-    this.treeTop = WHO_TREE_FIRST;
+    this.treeTop = OWNERS_TREE_FIRST;
     /** @type {Replies.TreeReply["frames"]} */
     this.frames = "calls";
     /** @type {"line"|"kind"|"file"} */
@@ -44,49 +44,49 @@ class WhoPart {
     this.moment = new MomentChoice(app);
     this.flame = new FlameGraph({ onfocus: (focus) => app.jump({ focus }),
       onmark: (node) => this.markCall(node), announce: (text) => app.announce(text) });
-    this.table = new WhoTable(app);
+    this.table = new OwnersTable(app);
     this.table.onmore = () => this.askTable(app.store.state);
-    this.element = el("section", { class: "who", "aria-label": "Owners of the memory" },
+    this.element = el("section", { class: "owners", "aria-label": "Owners of the memory" },
       [this.toolbar(), this.graphTools(), this.body()]);
   }
 
   toolbar() {
-    this.figure = el("strong", { class: "who-figure" });
+    this.figure = el("strong", { class: "owners-figure" });
     this.words = el("span", { class: "second" });
     this.filterChip = buttonEl("", () => this.app.jump({ filter: "" }),
-      { class: "who-filter", hidden: true, title: "Show everything again" });
+      { class: "owners-filter", hidden: true, title: "Show everything again" });
     return el("div", { class: "toolbar" }, this.moment.element);
   }
 
   graphTools() {
     const { app } = this;
-    const frames = selectEl("Frames", WHO_FRAMES, this.frames,
+    const frames = selectEl("Frames", OWNERS_FRAMES, this.frames,
       (value) => this.setFrames(value));
-    const colours = selectEl("Colour", WHO_COLOURS, this.colourBy,
+    const colours = selectEl("Colour", OWNERS_COLOURS, this.colourBy,
       (value) => { this.colourBy = value; this.showTree(); });
     this.invert = buttonEl("Invert", () => app.store.set({ inverted: !app.store.state.inverted, focus: "" }),
       { "aria-pressed": "false", title: "Begin with who allocated, and go from there to the callers" });
-    this.search = el("input", { type: "search", class: "who-search",
+    this.search = el("input", { type: "search", class: "owners-search",
       placeholder: "Search a function, file, size>1MiB", "aria-label": "Search", spellcheck: "false",
       oninput: () => this.searchSoon(), onchange: () => this.searchNow() });
-    this.found = el("span", { class: "who-found", role: "status" });
-    const menu = exportMenu(app, { what: "who", svg: () => this.svg(), png: () => this.png(),
+    this.found = el("span", { class: "owners-found", role: "status" });
+    const menu = exportMenu(app, { what: "owners", svg: () => this.svg(), png: () => this.png(),
       csv: () => this.csv() });
-    return el("div", { class: "toolbar who-tools" }, [frames, colours, this.invert,
-      el("span", { class: "who-search-box" }, [iconEl("search"), this.search]), this.found, this.filterChip,
+    return el("div", { class: "toolbar owners-tools" }, [frames, colours, this.invert,
+      el("span", { class: "owners-search-box" }, [iconEl("search"), this.search]), this.found, this.filterChip,
       el("span", { class: "space" }), menu]);
   }
 
   body() {
-    this.legend = el("ul", { class: "who-legend", "aria-label": "Colours" });
-    this.note = el("div", { class: "who-note", hidden: true });
+    this.legend = el("ul", { class: "owners-legend", "aria-label": "Colours" });
+    this.note = el("div", { class: "owners-note", hidden: true });
     this.fail = el("div", { class: "part-fail", hidden: true });
-    this.heading = el("div", { class: "who-heading" }, [el("p", { class: "who-sentence" },
+    this.heading = el("div", { class: "owners-heading" }, [el("p", { class: "owners-sentence" },
       [this.figure, " ", this.words]), this.legend]);
-    this.graph = el("section", { class: "who-graph", "aria-label": "Flame graph" },
+    this.graph = el("section", { class: "owners-graph", "aria-label": "Flame graph" },
       [this.heading, this.flame.element, this.note]);
-    this.content = el("div", { class: "who-body" }, [this.graph, this.table.element]);
-    return el("div", { class: "who-main" }, [this.fail, this.content]);
+    this.content = el("div", { class: "owners-body" }, [this.graph, this.table.element]);
+    return el("div", { class: "owners-main" }, [this.fail, this.content]);
   }
 
   show() {
@@ -117,22 +117,22 @@ class WhoPart {
 
   forget() {
     this.questions.forget();
-    this.treeTop = WHO_TREE_FIRST;
-    this.table.top = WHO_FIRST_ROWS;
+    this.treeTop = OWNERS_TREE_FIRST;
+    this.table.top = OWNERS_FIRST_ROWS;
   }
 
   /** @param {ViewState} state */
   async askTree(state) {
     const { frames, treeTop: top } = this;
-    const params = { ...whoParams(this.app, state), frames, inverted: state.inverted, top };
+    const params = { ...ownersParams(this.app, state), frames, inverted: state.inverted, top };
     if (!this.questions.isNew("tree", params)) return;
     this.graph.setAttribute("aria-busy", "true");
     this.flame.canvas.dataset.settled = "false";
     try {
-      const reply = await this.questions.latest("who-tree", "tree", params);
+      const reply = await this.questions.latest("owners-tree", "tree", params);
       if (reply === null) return;
       this.reply = reply;
-      this.question = whoQuestion(withinTrace(this.app, state));
+      this.question = ownersQuestion(withinTrace(this.app, state));
       this.showFail(null);
       this.tree = buildFlameTree(reply);
       this.files = null;
@@ -147,11 +147,11 @@ class WhoPart {
 
   /** @param {ViewState} state */
   async askTable(state) {
-    const asked = { ...whoParams(this.app, state), by: whoTableBy(state), frames: 1 };
+    const asked = { ...ownersParams(this.app, state), by: ownersTableBy(state), frames: 1 };
     const params = { ...asked, top: this.table.top };
     if (!this.questions.isNew("table", params)) return;
     try {
-      const reply = await this.questions.latest("who-table", "live", params);
+      const reply = await this.questions.latest("owners-table", "live", params);
       if (reply !== null) this.table.show(reply, asked);
     } catch (error) {
       this.questions.mayAskAgain("table");
@@ -166,14 +166,14 @@ class WhoPart {
   async askSearch(state) {
     const search = state.search.trim();
     const filter = bothFilters(state.filter, search);
-    const params = { ...whoParams(this.app, state), filter, top: 1, frames: 1 };
+    const params = { ...ownersParams(this.app, state), filter, top: 1, frames: 1 };
     if (!this.questions.isNew("search", [search, params])) return;
     if (search === "") {
       setText(this.found, "");
       return;
     }
     try {
-      const reply = await this.questions.latest("who-search", "live", params);
+      const reply = await this.questions.latest("owners-search", "live", params);
       if (reply === null || this.app.store.state.search.trim() !== search) return;
       const share = this.reply === null || this.reply.bytes === 0 ? null : reply.bytes / this.reply.bytes;
       this.showUnfound(reply.count === 0 ? state.search : null);
@@ -200,7 +200,7 @@ class WhoPart {
   async askColours(state) {
     if (!this.questions.isNew("colours", [state.by, state.filter, this.app.device()])) return;
     try {
-      this.table.setColours(await this.app.groups({ what: "allocations", by: whoTableBy(state) }));
+      this.table.setColours(await this.app.groups({ what: "allocations", by: ownersTableBy(state) }));
       this.lines = flameLines(await this.app.groups({ what: "allocations", by: "line" }));
     } catch {
       this.table.setColours(null);
@@ -227,7 +227,7 @@ class WhoPart {
   }
 
   showSentence() {
-    const sentence = whoSentence(this.reply, this.question, this.firstUs());
+    const sentence = ownersSentence(this.reply, this.question, this.firstUs());
     setText(this.figure, sentence.bytes);
     Object.assign(this.figure.dataset, { bytes: this.reply.bytes, count: this.reply.count });
     setText(this.words, sentence.rest);
@@ -260,7 +260,7 @@ class WhoPart {
   }
 
   loadMore() {
-    this.treeTop *= WHO_TREE_MORE;
+    this.treeTop *= OWNERS_TREE_MORE;
     this.askTree(this.app.store.state);
   }
 
@@ -333,7 +333,7 @@ class WhoPart {
   }
 
   csv() {
-    return whoCsvRows(this.table);
+    return ownersCsvRows(this.table);
   }
 }
 
@@ -368,12 +368,12 @@ function shiftedPaper(paper, down, draw) {
 }
 
 /**
- * The part "who".
+ * The part "owners".
  * @param {App} app
  * @returns {Part}
  */
-export function createWho(app) {
-  const part = new WhoPart(app);
+export function createOwners(app) {
+  const part = new OwnersPart(app);
   return {
     element: part.element,
     show: () => part.show(),

@@ -7,28 +7,28 @@ import { shareBar, SortTable } from "../shared/table.js";
 import { bothFilters } from "./words.js";
 
 /** @type {Array<[Replies.ByName, string]>} */
-const WHO_GROUPS = [
+const OWNERS_GROUPS = [
   ["line", "line of code"], ["stack", "call stack"], ["stream", "stream"], ["pool", "memory pool"],
   ["size", "size"], ["category", "category"], ["annotation", "annotation"], ["lifetime", "lifetime"],
 ];
-export const WHO_FIRST_ROWS = 500;
-const WHO_MORE_ROWS = 20;
-const WHO_NAMES = { line: "Line", stack: "Innermost line of the stack", stream: "Stream", pool: "Pool",
+export const OWNERS_FIRST_ROWS = 500;
+const OWNERS_MORE_ROWS = 20;
+const OWNERS_NAMES = { line: "Line", stack: "Innermost line of the stack", stream: "Stream", pool: "Pool",
   size: "Size", category: "Category", annotation: "Annotation", lifetime: "Lifetime" };
 
 /**
  * By what the table groups: "everyone on its own" is for pictures.
  * @param {ViewState} state
  */
-export function whoTableBy(state) {
+export function ownersTableBy(state) {
   return state.by === "allocation" ? "line" : state.by;
 }
 
 /**
  * Which allocations a group counts: {at, filter} of the method "allocations", or null.
- * @param {WhoParams} params @param {string} filter @returns {Params|null}
+ * @param {OwnersParams} params @param {string} filter @returns {Params|null}
  */
-function whoMembers(params, filter) {
+function ownersMembers(params, filter) {
   const { at, since, measure } = params;
   const own = bothFilters(params.filter, filter);
   const inUse = measure === undefined || measure === "live";
@@ -38,11 +38,11 @@ function whoMembers(params, filter) {
   return { at: null, filter: bothFilters(own, `event>=${Number(since) + 1} event<=${at}`) };
 }
 
-export class WhoTable {
+export class OwnersTable {
   /** @param {App} app */
   constructor(app) {
     this.app = app;
-    this.top = WHO_FIRST_ROWS;
+    this.top = OWNERS_FIRST_ROWS;
     /** @type {Replies.LiveReply|null} */
     this.reply = null;
     /** @type {Replies.MeasureName} */
@@ -51,48 +51,48 @@ export class WhoTable {
     this.legend = null;
     this.onmore = () => {};
     this.colours = new Map();
-    this.by = selectEl("Group by", WHO_GROUPS, "line", (by) => app.store.set({ by }));
+    this.by = selectEl("Group by", OWNERS_GROUPS, "line", (by) => app.store.set({ by }));
     this.total = el("span", { class: "faint" });
-    this.rest = el("div", { class: "who-rest", hidden: true });
+    this.rest = el("div", { class: "owners-rest", hidden: true });
     this.table = new SortTable({ label: "Owners of the memory", sort: "bytes",
       columns: this.columns("line", "live"), keyOf: (group) => group.id,
       detail: (group) => this.detail(group) });
-    this.element = el("section", { class: "who-table", "aria-label": "Table" },
-      [el("div", { class: "who-table-head" }, [this.by, this.total]), this.table.element, this.rest]);
+    this.element = el("section", { class: "owners-table", "aria-label": "Table" },
+      [el("div", { class: "owners-table-head" }, [this.by, this.total]), this.table.element, this.rest]);
   }
 
-  /** @param {Replies.ByName} by @param {Replies.MeasureName} measure @returns {Array<TableColumn<WhoRow>>} */
+  /** @param {Replies.ByName} by @param {Replies.MeasureName} measure @returns {Array<TableColumn<OwnerRow>>} */
   columns(by, measure) {
     const isAverage = measure === "average";
     const bytes = isAverage ? "Mean bytes" : "Bytes";
-    /** @param {WhoRow} group */
-    const meanSize = (/** @type {WhoRow} */ group) =>
+    /** @param {OwnerRow} group */
+    const meanSize = (/** @type {OwnerRow} */ group) =>
       (isAverage || group.count === 0 ? null : Math.round(group.bytes / group.count));
     return [
-      { key: "label", title: WHO_NAMES[by] ?? "Group", value: (group) => group.text,
-        cell: (group) => this.labelCell(group), class: "who-label" },
+      { key: "label", title: OWNERS_NAMES[by] ?? "Group", value: (group) => group.text,
+        cell: (group) => this.labelCell(group), class: "owners-label" },
       { key: "bytes", title: bytes, number: true, csv: "bytes", value: (group) => group.bytes,
         cell: (group) => bytesText(group.bytes) },
-      { key: "share", title: "Share", number: true, csv: "share", class: "who-share",
+      { key: "share", title: "Share", number: true, csv: "share", class: "owners-share",
         value: (group) => group.share, cell: (group) => shareBar(group.share, shareText(group.share)) },
       { key: "count", title: "Count", number: true, csv: "count", value: (group) => group.count,
         cell: (group) => countText(group.count) },
-      { key: "mean", title: "Mean size", number: true, csv: "mean_size_bytes", class: "who-mean",
+      { key: "mean", title: "Mean size", number: true, csv: "mean_size_bytes", class: "owners-mean",
         value: meanSize, cell: (group) => bytesText(meanSize(group)) },
     ];
   }
 
-  /** @param {WhoRow} group */
+  /** @param {OwnerRow} group */
   labelCell(group) {
     const colour = this.colours.get(group.label);
     const swatch = el("span", { class: "swatch", "aria-hidden": "true" });
     if (colour === undefined) swatch.classList.add("swatch-none");
     else swatch.style.background = colour;
     const text = el("span", { class: "cut" }, group.text);
-    return el("span", { class: "who-name", title: group.long_label ?? group.text }, [swatch, text]);
+    return el("span", { class: "owners-name", title: group.long_label ?? group.text }, [swatch, text]);
   }
 
-  /** @param {Replies.LiveReply} reply @param {WhoParams} params */
+  /** @param {Replies.LiveReply} reply @param {OwnersParams} params */
   show(reply, params) {
     const measure = /** @type {Replies.MeasureName|undefined} */ (params.measure) ?? "live";
     this.params = params;
@@ -131,9 +131,9 @@ export class WhoTable {
     if (this.reply !== null) this.table.show(this.table.rows);
   }
 
-  /** @param {WhoRow} group */
+  /** @param {OwnerRow} group */
   detail(group) {
-    const place = el("div", { class: "who-stack" }, el("p", { class: "faint" }, "…"));
+    const place = el("div", { class: "owners-stack" }, el("p", { class: "faint" }, "…"));
     const { filter } = group;
     const { app } = this;
     /** @param {Partial<ViewState>} patch */
@@ -143,17 +143,17 @@ export class WhoTable {
       buttonEl("Only this", () => app.jump({ filter: bothFilters(app.store.state.filter, filter) }),
         { title: `Filter: ${filter}` }),
     ];
-    const list = el("div", { class: "who-members" });
+    const list = el("div", { class: "owners-members" });
     this.fillStack(group, place);
     if (filter !== null) this.fillMembers(filter, list);
-    return el("div", { class: "who-detail" }, [el("div", { class: "who-detail-tools" }, buttons),
-      el("div", { class: "who-detail-columns" },
+    return el("div", { class: "owners-detail" }, [el("div", { class: "owners-detail-tools" }, buttons),
+      el("div", { class: "owners-detail-columns" },
         [place, list])]);
   }
 
   /**
    * The rows come with one frame each; the whole stack is asked for when it is wanted.
-   * @param {WhoRow} group @param {HTMLElement} place
+   * @param {OwnerRow} group @param {HTMLElement} place
  */
   async fillStack(group, place) {
     try {
@@ -174,9 +174,9 @@ export class WhoTable {
    * @param {string} filter @param {HTMLElement} list
  */
   async fillMembers(filter, list) {
-    const members = whoMembers(this.params, filter);
+    const members = ownersMembers(this.params, filter);
     if (members === null) return;
-    const params = { device: this.params.device, what: "allocations", sort: "size", top: WHO_MORE_ROWS,
+    const params = { device: this.params.device, what: "allocations", sort: "size", top: OWNERS_MORE_ROWS,
       frames: 1, ...members };
     try {
       const reply = await this.app.engine().ask("allocations", params);
@@ -192,17 +192,17 @@ export class WhoTable {
   memberButton(row) {
     const words = [el("span", { class: "mono" }, row.name),
       el("span", { class: "second" }, bytesText(row.size_bytes))];
-    return buttonEl(words, () => this.app.showDetails("allocations", row.row), { class: "quiet who-member" });
+    return buttonEl(words, () => this.app.showDetails("allocations", row.row), { class: "quiet owners-member" });
   }
 }
 
 /**
  * The rows of a table for a CSV, and in one line what it leaves out.
- * @param {WhoTable} whoTable
+ * @param {OwnersTable} ownersTable
  */
-export function whoCsvRows(whoTable) {
-  const rows = whoTable.table.csvRows();
-  const { rest, bytes } = whoTable.reply;
+export function ownersCsvRows(ownersTable) {
+  const rows = ownersTable.table.csvRows();
+  const { rest, bytes } = ownersTable.reply;
   const name = `${rest.groups} smaller groups`;
   if (rest.groups > 0) rows.push([name, rest.bytes, rest.bytes / bytes, rest.count, null]);
   return rows;

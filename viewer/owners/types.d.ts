@@ -63,7 +63,7 @@ interface LegendEntry {
 }
 
 /** A group as a row of the table. */
-interface WhoRow extends Replies.Group {
+interface OwnerRow extends Replies.Group {
   rank: number;
   text: string;
   id: string;

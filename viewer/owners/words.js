@@ -2,25 +2,25 @@
 import { bytesText, countText, pluralText, timeText } from "../shared/format.js";
 
 /** @param {number} event */
-function whoEventText(event) {
+function ownersEventText(event) {
   return event < 0 ? "before the first event" : `after event ${countText(event)}`;
 }
 
 /** @param {Replies.Moment|null} moment @param {number|null} firstUs */
-function whoTimeText(moment, firstUs) {
+function ownersTimeText(moment, firstUs) {
   const time = moment?.time_us ?? null;
   return time === null || firstUs === null ? "" : ` (${timeText(time - firstUs)})`;
 }
 
 /**
  * {bytes, rest}: the figure, and what it is. `reply` is of tree or live.
- * @param {Replies.TreeReply|Replies.LiveReply} reply @param {WhoQuestion} question @param {number|null} firstUs
+ * @param {Replies.TreeReply|Replies.LiveReply} reply @param {OwnersQuestion} question @param {number|null} firstUs
  */
-export function whoSentence(reply, question, firstUs) {
+export function ownersSentence(reply, question, firstUs) {
   const many = pluralText(reply.count, "allocation");
-  const end = `event ${countText(reply.at.event)}${whoTimeText(reply.at, firstUs)}`;
+  const end = `event ${countText(reply.at.event)}${ownersTimeText(reply.at, firstUs)}`;
   const isStart = question.since !== null && question.since < 0;
-  const since = `event ${countText(question.since)}${whoTimeText(reply.since, firstUs)}`;
+  const since = `event ${countText(question.since)}${ownersTimeText(reply.since, firstUs)}`;
   const start = isStart ? "the start" : since;
   const bytes = bytesText(reply.bytes);
   if (question.measure === "grown") {
@@ -36,7 +36,7 @@ export function whoSentence(reply, question, firstUs) {
     return { bytes, rest: `average between ${start} and ${end}, in ${many}` };
   }
   const when = question.at === "peak" ? "at the peak, " : "";
-  const where = `${whoEventText(reply.at.event)}${whoTimeText(reply.at, firstUs)}`;
+  const where = `${ownersEventText(reply.at.event)}${ownersTimeText(reply.at, firstUs)}`;
   return { bytes, rest: `requested in ${many} ${when}${where}` };
 }
 

@@ -106,8 +106,8 @@ const HELP_TEXTS = [
     ],
   },
   {
-    part: "who",
-    title: "3 Who",
+    part: "owners",
+    title: "3 Owners",
     words: [
       "The owners of the memory at the cursor, summed by call stack: the wider a frame, the more bytes " +
       "it and its callees own. With a range a to b it is the change between the two, what " +

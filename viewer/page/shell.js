@@ -8,7 +8,7 @@ import { sentenceText } from "../shared/format.js";
 import { createState } from "../state/map.js";
 import { createSummary } from "../summary/summary.js";
 import { createTimeline } from "../timeline/timeline.js";
-import { createWho } from "../who/who.js";
+import { createOwners } from "../owners/owners.js";
 import { createDropTarget, createFileInput, createOpening } from "./drop.js";
 import { createFilesBar } from "./files_bar.js";
 import { createHelp } from "./help.js";
@@ -26,7 +26,7 @@ export function listParts() {
   return [
     { key: "timeline", title: "Timeline", create: createTimeline },
     { key: "state", title: "State", create: createState },
-    { key: "who", title: "Who", create: createWho },
+    { key: "owners", title: "Owners", create: createOwners },
     { key: "fragmentation", title: "Fragmentation", create: createFragmentation },
     { key: "settings", title: "Settings", create: createSettings },
   ];

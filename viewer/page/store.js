@@ -127,7 +127,7 @@ const UNSENT_KEYS = new Set(["theme"]);
 const HASH_READERS = {
   file: readCount,
   device: (text) => (text === "host" ? "host" : readCount(text)),
-  part: oneOf("timeline", "state", "who", "fragmentation", "settings"),
+  part: readPart,
   what: oneOf("allocations", "segments"),
   axis: oneOf("event", "time"),
   x0: readNumber,
@@ -156,6 +156,16 @@ function writeAddress(hash, push) {
 /** @param {...string} values */
 function oneOf(...values) {
   return (/** @type {string} */ text) => (values.includes(text) ? text : undefined);
+}
+
+const readKnownPart = oneOf("timeline", "state", "owners", "fragmentation", "settings");
+
+/**
+ * "who" is the name that the part "owners" has in addresses of earlier versions.
+ * @param {string} text
+ */
+function readPart(text) {
+  return readKnownPart(text === "who" ? "owners" : text);
 }
 
 /** @param {string} text */

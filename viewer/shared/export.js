@@ -87,7 +87,7 @@ function canvasBlob(canvas, type) {
 }
 
 /**
- * "snapshot-who.svg" of "snapshot.pickle.gz": only characters that every file system takes.
+ * "snapshot-owners.svg" of "snapshot.pickle.gz": only characters that every file system takes.
  * @param {App} app @param {string} what @param {string} ending
  */
 function exportName(app, what, ending) {

@@ -8,7 +8,7 @@ import { eventText } from "./format.js";
 
 /** What there is to see of a change: [measure, its name, what it means]. */
 /** @type {Array<[Replies.MeasureName, string, string]>} */
-const WHO_CHANGES = [
+const OWNERS_CHANGES = [
   ["grown", "Grown", "Live at the end and not at the beginning"],
   ["freed", "Freed", "Live at the beginning and no longer at the end"],
   ["allocated", "Allocated", "Allocated in between, freed or not"],
@@ -18,9 +18,9 @@ const WHO_CHANGES = [
 /**
  * {at, since, measure} to ask for; `since` is null for a moment.
  * @param {ViewState} state
- * @returns {WhoQuestion}
+ * @returns {OwnersQuestion}
  */
-export function whoQuestion(state) {
+export function ownersQuestion(state) {
   const { cursor, cursor2 } = state;
   if (cursor2 === null) return { at: cursor ?? "peak", since: null, measure: "live" };
   const other = cursor ?? cursor2;
@@ -42,10 +42,10 @@ export function withinTrace(app, state) {
 /**
  * The parameters of a question as the engine takes them; those of a change only where there is one.
  * @param {App} app @param {ViewState} state
- * @returns {WhoParams}
+ * @returns {OwnersParams}
  */
-export function whoParams(app, state) {
-  const { at, since, measure } = whoQuestion(withinTrace(app, state));
+export function ownersParams(app, state) {
+  const { at, since, measure } = ownersQuestion(withinTrace(app, state));
   const params = { device: app.device(), at, filter: state.filter };
   return since === null ? params : { ...params, since, measure };
 }
@@ -70,26 +70,26 @@ export class MomentChoice {
     this.at = this.numberField("event",
       (event) => this.go(event, this.hasChange ? app.store.state.cursor2 : null));
     this.since = this.numberField("from event", (event) =>
-      this.go(/** @type {number} of a change */ (whoQuestion(app.store.state).at), event));
-    this.measure = segmentedEl("What to count", WHO_CHANGES.map(
+      this.go(/** @type {number} of a change */ (ownersQuestion(app.store.state).at), event));
+    this.measure = segmentedEl("What to count", OWNERS_CHANGES.map(
       ([key, name]) => /** @type {const} */ ([key, name])), "grown", (measure) => app.store.set({ measure }));
-    for (const [key, , meaning] of WHO_CHANGES) {
+    for (const [key, , meaning] of OWNERS_CHANGES) {
       /** @type {HTMLElement} */ (this.measure.querySelector(`[data-value="${key}"]`)).title = meaning;
     }
-    const chips = el("div", { class: "who-chips", role: "group", "aria-label": "Moment" },
+    const chips = el("div", { class: "owners-chips", role: "group", "aria-label": "Moment" },
       [this.peak, this.oom, this.end, ...more.map((one) => this.chip(...one)), this.cursor,
         this.hasChange ? this.change : null]);
-    this.element = el("div", { class: "who-moment" }, [chips, this.since.label, this.at.label, this.measure]);
+    this.element = el("div", { class: "owners-moment" }, [chips, this.since.label, this.at.label, this.measure]);
   }
 
   /** @param {string} text @param {string} hint @param {(event: MouseEvent) => void} onclick */
   chip(text, hint, onclick) {
-    return buttonEl(text, onclick, { class: "who-chip", title: hint, "aria-pressed": "false" });
+    return buttonEl(text, onclick, { class: "owners-chip", title: hint, "aria-pressed": "false" });
   }
 
   /** @param {string} text @param {(event: number) => void} onchange */
   numberField(text, onchange) {
-    const input = el("input", { type: "text", inputmode: "numeric", class: "who-event", "aria-label": text,
+    const input = el("input", { type: "text", inputmode: "numeric", class: "owners-event", "aria-label": text,
       onchange: () => {
         const event = readEventField(input.value);
         if (event !== null) onchange(event);
@@ -127,7 +127,7 @@ export class MomentChoice {
  */
   show(state, event = null) {
     const asked = withinTrace(this.app, state);
-    const { at, since, measure } = whoQuestion(this.hasChange ? asked : { ...asked, cursor2: null });
+    const { at, since, measure } = ownersQuestion(this.hasChange ? asked : { ...asked, cursor2: null });
     const peak = this.marks?.peak?.event ?? null;
     const end = this.marks?.end?.event ?? null;
     const isChange = since !== null;

@@ -6,7 +6,7 @@ interface ViewState {
   file: number;
   /** null: the file's default. */
   device: Replies.DeviceNumber | null;
-  part: "timeline" | "state" | "who" | "fragmentation" | "settings";
+  part: "timeline" | "state" | "owners" | "fragmentation" | "settings";
   what: Replies.DrawnName;
   axis: Replies.AxisName;
   /** Window of the timeline in units of the axis; null: the whole. */
@@ -319,14 +319,14 @@ interface YAxisLook extends Box {
 // ---- which moment (moment.js)
 
 /** What is asked: of a moment, or of the change between two. */
-interface WhoQuestion {
+interface OwnersQuestion {
   at: number | string;
   since: number | null;
   measure: Replies.MeasureName;
 }
 
 /** The same as parameters; those of a change only where there is one. */
-interface WhoParams extends Params {
+interface OwnersParams extends Params {
   device: Replies.DeviceNumber | null;
   at: number | string;
   filter: string;

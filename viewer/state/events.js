@@ -11,7 +11,7 @@ import { wheelPixels } from "./map_gestures.js";
 
 const ROW_HEIGHT = 24;
 const MOST_ELEMENTS = 80;
-const COLUMN_NAMES = ["Event", "Action", "Block", "Size", "Stream", "Who"];
+const COLUMN_NAMES = ["Event", "Action", "Block", "Size", "Stream", "Owner"];
 
 class EventRow {
   /** @param {number} position */

@@ -1,5 +1,5 @@
-// Hands on the map: wheel and pinch zoom, drag pans, a press without a drag picks, the pointer at rest
-// shows what it is on.
+// Gestures on the map: wheel and pinch zoom, a drag pans, a press without a drag picks a block, and the pointer at rest shows
+// what it points at.
 
 const DRAGGED = 4; // pixels: less is a click
 const WHEEL_LINE = 30;
@@ -13,7 +13,7 @@ export function wheelPixels(event) {
   return { x: event.deltaX * unit, y: event.deltaY * unit };
 }
 
-class MapHands {
+class MapHandlers {
   /**
    * @param {HTMLElement} stage
    * @param {MapGestures} on  x, y in pixels from the stage's corner
@@ -85,19 +85,19 @@ class MapHands {
 }
 
 /**
- * Listens to a stage; `on` as in MapHands.
+ * Listens to a stage; `on` as in MapHandlers.
  * @param {HTMLElement} stage @param {MapGestures} on
  */
 export function handleMap(stage, on) {
-  const hands = new MapHands(stage, on);
-  stage.addEventListener("wheel", (event) => hands.wheel(event), { passive: false });
-  stage.addEventListener("pointerdown", (event) => hands.down(event));
-  stage.addEventListener("pointermove", (event) => hands.move(event));
-  stage.addEventListener("pointerup", (event) => hands.up(event));
-  stage.addEventListener("pointercancel", (event) => hands.up(event));
+  const handlers = new MapHandlers(stage, on);
+  stage.addEventListener("wheel", (event) => handlers.wheel(event), { passive: false });
+  stage.addEventListener("pointerdown", (event) => handlers.down(event));
+  stage.addEventListener("pointermove", (event) => handlers.move(event));
+  stage.addEventListener("pointerup", (event) => handlers.up(event));
+  stage.addEventListener("pointercancel", (event) => handlers.up(event));
   stage.addEventListener("pointerleave", () => on.leave());
   stage.addEventListener("dblclick", (event) => {
-    const { x, y } = hands.place(event);
+    const { x, y } = handlers.place(event);
     on.zoom(event.shiftKey ? 0.25 : 4, x, y);
   });
 }

@@ -2,10 +2,10 @@
 
 import { scaleOf } from "../shared/ranges.js";
 import { listenForGestures } from "./gestures.js";
-import { hitPicture } from "./hit.js";
+import { hitPicture } from "./hit_test.js";
 import {
   goToEvent, moveWindowTo, panTimelineX, panTimelineY, showWholeRun, zoomTimelineX, zoomTimelineY,
-} from "./moves.js";
+} from "./pan_zoom.js";
 import { clickTimeline, leaveTimeline, pointAt, pointedRow } from "./pointer.js";
 
 const CLOSER = 0.25; // by a double click where no single allocation is

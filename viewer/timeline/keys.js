@@ -4,7 +4,7 @@ import { isTyping } from "../shared/dom.js";
 import {
   fitTimelineY, goToEvent, moveWindowTo, nextOf, panTimelineX, panTimelineY, showWholeRun, zoomTimelineX,
   zoomTimelineY,
-} from "./moves.js";
+} from "./pan_zoom.js";
 import { clickTimeline, stepCrosshair } from "./pointer.js";
 
 const KEY_PAN = 0.12; // of the width

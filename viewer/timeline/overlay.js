@@ -2,7 +2,7 @@
 
 import { clearCanvas, crisp } from "../shared/paint.js";
 import { themeToken } from "../shared/palette.js";
-import { outlinePath, piecesOfRow } from "./hit.js";
+import { outlinePath, piecesOfRow } from "./hit_test.js";
 import { laneScales } from "./lane.js";
 
 /**

@@ -3,10 +3,10 @@
 import { xPlaceText } from "../shared/axis.js";
 import { el } from "../shared/dom.js";
 import { bytesText } from "../shared/format.js";
-import { hitPicture, middleOfRun, middleOfSample, NO_ROW } from "./hit.js";
+import { hitPicture, middleOfRun, middleOfSample, NO_ROW } from "./hit_test.js";
 import { ANNOTATION_ROW, laneMarks, laneScales } from "./lane.js";
 import { annotationAt, annotationText, flagText } from "./marks.js";
-import { panTimelineX, panTimelineY } from "./moves.js";
+import { panTimelineX, panTimelineY } from "./pan_zoom.js";
 import { tipLines, tipSentence } from "./tip.js";
 
 const EDGE_PAN = 0.3; // of what is shown
@@ -76,7 +76,7 @@ function showPointer(timeline, pointer) {
   timeline.pointed.pointer = pointer;
   timeline.does.drawOver();
   showTip(timeline);
-  if (pointer.key !== "" && pointer.picked === null) askWhoIsThere(timeline, pointer);
+  if (pointer.key !== "" && pointer.picked === null) askWhatIsThere(timeline, pointer);
   else if (pointer.isCrosshair) announcePointer(timeline);
 }
 
@@ -84,7 +84,7 @@ function showPointer(timeline, pointer) {
  * One question at a time; what came too late for the pointer is dropped.
  * @param {Timeline} timeline @param {TimelinePointer} pointer
  */
-async function askWhoIsThere(timeline, pointer) {
+async function askWhatIsThere(timeline, pointer) {
   const { lane, hit, key } = pointer;
   const { what, filter } = timeline.shown.view;
   const centre = Math.floor(hit.bytes);

@@ -9,14 +9,14 @@ import { drawXAxis } from "../shared/axis.js";
 import { el } from "../shared/dom.js";
 import { clearCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
 import { GROUP_COLOURS, themeToken } from "../shared/palette.js";
-import { listenToAxis, listenToLane } from "./hands.js";
+import { listenToAxis, listenToLane } from "./handlers.js";
 import { timelineKey } from "./keys.js";
 import {
   askCoarse, askPicture, createLane, drawLane, failLane, isLaneSettled, laneScales, placeLane,
 } from "./lane.js";
 import { drawMinimap, MINIMAP_HEIGHT } from "./minimap.js";
-import { goToEvent } from "./moves.js";
-import { drawOver } from "./over.js";
+import { goToEvent } from "./pan_zoom.js";
+import { drawOver } from "./overlay.js";
 import { leaveTimeline, noPointer, pointAt, pointedRow } from "./pointer.js";
 import { filterOfSearch, showFound, showSearchError } from "./search.js";
 import { createTimelineTip } from "./tip.js";

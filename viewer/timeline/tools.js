@@ -5,10 +5,10 @@
 import { buttonEl, el, fill, iconButton, segmentedEl, setText } from "../shared/dom.js";
 import { pluralText, timeText } from "../shared/format.js";
 import { timelineExport } from "./export.js";
-import { openRange } from "./hands.js";
+import { openRange } from "./handlers.js";
 import { createLegend, showLegendCurves, showLegendGroups, showLegendHidden, showLegendLit } from "./legend.js";
 import { createMinimap } from "./minimap.js";
-import { moveWindowTo, showWholeRun, zoomTimelineX } from "./moves.js";
+import { moveWindowTo, showWholeRun, zoomTimelineX } from "./pan_zoom.js";
 import { changeOfRange } from "./pointer.js";
 import { createSearch, showFoundStep, showSearch } from "./search.js";
 

@@ -190,7 +190,7 @@ interface PixelGround {
 
 // ---- what is pointed at
 
-/** What a picture shows at a place (hit.js). */
+/** What a picture shows at a place (hit_test.js). */
 interface Hit {
   sample: number;
   event: number;
