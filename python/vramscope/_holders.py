@@ -95,7 +95,7 @@ def _local(tensor: Any) -> Any:
     return getattr(tensor, "_local_tensor", tensor)
 
 
-def who_holds(tensors: list[Any], owner: Any, ignore: list[Any]) -> list[str]:
+def describe_holders(tensors: list[Any], owner: Any, ignore: list[Any]) -> list[str]:
     """Sentences about who holds these tensors (and `owner`, the object they came from), views and gradients of them
     included."""
     storages = {_local(tensor).untyped_storage()._cdata for tensor in tensors}

@@ -1,4 +1,4 @@
-"""What a piece of a program did to GPU memory: exact figures from a scope, and who owned it from PyTorch's history.
+"""What a piece of a program did to GPU memory: exact figures from a scope, and its owners from PyTorch's history.
 
 The pytest plugin and the notebook magic both stand on this. Sizes are bytes.
 """
@@ -42,17 +42,17 @@ class Watch:
     """Measures from `__enter__` to `__exit__` on each of `devices`; None among them is the current one at the beginning. On those
     of `sampled` also what NVML says of the whole GPU, each millisecond.
 
-    who=True keeps PyTorch's history meanwhile, so that `owners` can name lines; one that the program keeps itself is left
-    alone and read. What began before is told apart by time.
+    owners=True keeps PyTorch's history meanwhile, so that `owners()` can name lines; a history that the program keeps itself is
+    left alone and read. What began before is told apart by time.
     """
 
-    def __init__(self, devices: Iterable[int | None] = (None,), who: bool = True, sampled: Iterable[int | None] = ()):
+    def __init__(self, devices: Iterable[int | None] = (None,), owners: bool = True, sampled: Iterable[int | None] = ()):
         self.scopes: dict[int, Scope] = {}
         self.traces: dict[int, GPUMemTrace] = {}
         self.current: int = 0  #: the device that None stands for
         self._wanted = list(devices)
         self._sampled = list(sampled)
-        self._who = who
+        self._keeps_owners = owners
         self._began_history = False
         self._began_us = 0
         self._snapshot: Snapshot | None = None
@@ -63,7 +63,7 @@ class Watch:
 
         torch.cuda.init()
         self.current = torch.cuda.current_device()
-        if self._who:
+        if self._keeps_owners:
             self._begin_history()
         self._began_us = time.time_ns() // 1000
         for device in dict.fromkeys(self.number(device) for device in self._wanted):
@@ -99,14 +99,14 @@ class Watch:
         return self.traces[number].note if kind == "device" else self.scopes[number].note
 
     def close(self) -> None:
-        """Ends the history, where it was ours. Who wants to know owners asks before."""
+        """Ends the history, where it was ours. Call `owners` before this."""
         if self._began_history:
             self._began_history = False
             from vramscope import memory
 
             memory.record_memory_history(enabled=None)
 
-    # ---- who
+    # ---- owners
 
     def _begin_history(self) -> None:
         import torch
@@ -119,11 +119,11 @@ class Watch:
                 memory.record_memory_history(enabled="all", context="alloc", stacks="python", max_entries=_MOST_EVENTS)
                 self._began_history = True
         except RuntimeError:  # a back end that keeps none, such as cudaMallocAsync
-            self._who = False
+            self._keeps_owners = False
 
     def snapshot(self) -> Snapshot | None:
         """The history when this was first asked, opened (`vramscope.open`); None where there is none."""
-        if self._snapshot is None and self._who:
+        if self._snapshot is None and self._keeps_owners:
             import vramscope
 
             self._snapshot = vramscope.open(self.snapshot_bytes())
@@ -138,8 +138,8 @@ class Watch:
         return self._pickle
 
     def owners(self, of: str, device: int | None = None, top: int = 5) -> dict[str, Any] | None:
-        """Whose memory it was: the reply of the query `live` by line. of="peak": at their peak moment since the beginning;
-        of="left": allocated since the beginning and still there. None where nobody knows."""
+        """The owners of the memory: the reply of the query `live` by line. of="peak": at their peak moment since the beginning;
+        of="left": allocated since the beginning and still there. None where no history was kept."""
         snapshot = self.snapshot()
         if snapshot is None:
             return None

@@ -303,7 +303,7 @@ def free_tensor(obj: Any, *, empty_cache: bool = True, force: bool = False) -> F
     gc.collect()
     alive = [tensor for tensor in (ref() for ref in weak) if tensor is not None]
     mine = [alive, weak]  # what this function itself holds
-    holders = _holders.who_holds(alive, None if weak_object is None else weak_object(), ignore=mine)
+    holders = _holders.describe_holders(alive, None if weak_object is None else weak_object(), ignore=mine)
     if force:
         storages.empty()
     still_held = storages.held_bytes()

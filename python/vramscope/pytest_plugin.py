@@ -175,7 +175,7 @@ def _measured(item: pytest.Function, plan: _Plan, test: Callable[..., Any], **ar
     """Calls the test inside of what it is measured for. A failure of the test's own comes first."""
     from vramscope._watch import Watch
 
-    watch = Watch([None, *(limit.device for limit in plan.limits)], who=plan.is_marked or plan.fail_on_increase,
+    watch = Watch([None, *(limit.device for limit in plan.limits)], owners=plan.is_marked or plan.fail_on_increase,
                   sampled=[limit.device for limit in plan.limits if limit.kind == "device"])
     try:
         with watch:
