@@ -44,7 +44,7 @@ typedef struct vs_curve_signs {
 vs_curve_signs vs_curve_signs_of(vs_curve_kind kind, vs_closing closing);
 
 /* The three values at one moment after another, forwards: moving costs a scan over the events between.
- * levels.h answers for any moment. */
+ * curve_index.h answers for any moment. */
 typedef struct vs_curve_cursor {
   const vs_slice *slice;
   vs_closing closing;

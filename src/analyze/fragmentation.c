@@ -2,8 +2,8 @@
 #include "analyze/arrange.h"
 
 /* Of every request in the trace, by the pool it goes to. Segments of another kind take both. */
-void vs_smallest_requests(const vs_past *past, uint64_t smallest[VS_SEGMENT_KINDS]) {
-  const uint64_t low = past->smallest, large = past->smallest_large;
+void vs_smallest_requests(const vs_moment_index *moments, uint64_t smallest[VS_SEGMENT_KINDS]) {
+  const uint64_t low = moments->smallest, large = moments->smallest_large;
   for (int kind = 0; kind < VS_SEGMENT_KINDS; kind++) smallest[kind] = VS_NO_SIZE;
   if (low != VS_NO_SIZE) smallest[VS_SEGMENT_OTHER] = vs_round_request(low);
   if (low <= VS_LARGEST_SMALL_REQUEST) smallest[VS_SEGMENT_SMALL] = vs_round_request(low);
@@ -160,10 +160,10 @@ static vs_status add_segments(builder *b) {
   return VS_OK;
 }
 
-static vs_status build(builder *b, const vs_past *past, vs_moment moment, uint32_t most_pinned) {
+static vs_status build(builder *b, const vs_moment_index *moments, vs_moment moment, uint32_t most_pinned) {
   vs_fragmentation *out = b->out;
-  vs_smallest_requests(past, out->smallest_request);
-  VS_TRY(vs_state_at(b->host, past, moment, &out->state));
+  vs_smallest_requests(moments, out->smallest_request);
+  VS_TRY(vs_state_at(b->host, moments, moment, &out->state));
   VS_TRY(add_segments(b));
   VS_TRY(vs_arrange(b->host, out->areas.data, out->areas.count, sizeof *out->areas.data, area_before, b));
   VS_TRY(
@@ -172,11 +172,11 @@ static vs_status build(builder *b, const vs_past *past, vs_moment moment, uint32
   return VS_OK;
 }
 
-vs_status vs_fragmentation_at(const vs_host *host, const vs_past *past, vs_moment moment,
+vs_status vs_fragmentation_at(const vs_host *host, const vs_moment_index *moments, vs_moment moment,
                               uint32_t most_pinned, vs_fragmentation *out) {
   *out = (vs_fragmentation){0};
-  builder b = {.host = host, .snapshot = past->lifetimes->slice->snapshot, .out = out};
-  const vs_status status = build(&b, past, moment, most_pinned);
+  builder b = {.host = host, .snapshot = moments->lifetimes->slice->snapshot, .out = out};
+  const vs_status status = build(&b, moments, moment, most_pinned);
   vs_map_deinit(host, &b.area_by_hash);
   if (status != VS_OK) vs_fragmentation_deinit(host, out);
   return status;
@@ -184,21 +184,21 @@ vs_status vs_fragmentation_at(const vs_host *host, const vs_past *past, vs_momen
 
 vs_status vs_fragmentation_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment,
                                  uint32_t most_pinned, vs_fragmentation *out) {
-  vs_past past;
-  VS_TRY(vs_past_build(host, lifetimes, &past));
-  const vs_status status = vs_fragmentation_at(host, &past, moment, most_pinned, out);
-  vs_past_deinit(host, &past);
+  vs_moment_index moments;
+  VS_TRY(vs_moment_index_build(host, lifetimes, &moments));
+  const vs_status status = vs_fragmentation_at(host, &moments, moment, most_pinned, out);
+  vs_moment_index_deinit(host, &moments);
   return status;
 }
 
-vs_status vs_holes_at(const vs_host *host, const vs_past *past, vs_moment moment, vs_holes *out,
+vs_status vs_holes_at(const vs_host *host, const vs_moment_index *moments, vs_moment moment, vs_holes *out,
                       uint64_t class_bytes[VS_HOLE_CLASSES]) {
   vs_state state;
   uint64_t smallest[VS_SEGMENT_KINDS];
-  vs_smallest_requests(past, smallest);
+  vs_smallest_requests(moments, smallest);
   *out = (vs_holes){.is_unusable_known = true};
   memset(class_bytes, 0, VS_HOLE_CLASSES * sizeof *class_bytes);
-  VS_TRY(vs_state_at(host, past, moment, &state));
+  VS_TRY(vs_state_at(host, moments, moment, &state));
   for (size_t i = 0; i < state.segments.count; i++) {
     const vs_state_segment *segment = &state.segments.data[i];
     const vs_holes holes = measure(&state, segment, smallest[segment->kind], class_bytes);

@@ -49,8 +49,8 @@ typedef struct vs_fragmentation {
 VS_MUST_CHECK vs_status vs_fragmentation_build(const vs_host *host, const vs_lifetimes *lifetimes,
                                                vs_moment moment, uint32_t most_pinned, vs_fragmentation *out);
 /* The same; at 10 million events in milliseconds. */
-VS_MUST_CHECK vs_status vs_fragmentation_at(const vs_host *host, const vs_past *past, vs_moment moment,
-                                            uint32_t most_pinned, vs_fragmentation *out);
+VS_MUST_CHECK vs_status vs_fragmentation_at(const vs_host *host, const vs_moment_index *moments,
+                                            vs_moment moment, uint32_t most_pinned, vs_fragmentation *out);
 void vs_fragmentation_deinit(const vs_host *host, vs_fragmentation *fragmentation);
 
 /* Class 0 is of holes below 1 KiB, class c of those in [512 << c, 1024 << c), the last one of all that are larger. */
@@ -59,8 +59,8 @@ uint32_t vs_hole_class(uint64_t size);
 uint64_t vs_hole_class_from(uint32_t hole_class); /* 0 for the first */
 
 /* Only `all` of a moment, and the bytes of its holes by their size. holes.h does it for many moments. */
-VS_MUST_CHECK vs_status vs_holes_at(const vs_host *host, const vs_past *past, vs_moment moment, vs_holes *out,
-                                    uint64_t class_bytes[VS_HOLE_CLASSES]);
+VS_MUST_CHECK vs_status vs_holes_at(const vs_host *host, const vs_moment_index *moments, vs_moment moment,
+                                    vs_holes *out, uint64_t class_bytes[VS_HOLE_CLASSES]);
 
 /* ---- one segment after another ------------------------------------------------------------------------- */
 
@@ -82,6 +82,6 @@ vs_holes vs_measure_end(vs_measure *measure);
 void vs_holes_add(vs_holes *to, const vs_holes *holes);
 
 /* By kind of segment; VS_NO_SIZE where the trace shows none. */
-void vs_smallest_requests(const vs_past *past, uint64_t smallest[VS_SEGMENT_KINDS]);
+void vs_smallest_requests(const vs_moment_index *moments, uint64_t smallest[VS_SEGMENT_KINDS]);
 
 #endif

@@ -3,7 +3,7 @@
 
 typedef struct course {
   const vs_host *host;
-  const vs_past *past;
+  const vs_moment_index *moments;
   uint64_t smallest[VS_SEGMENT_KINDS];
   VS_VEC(uint32_t) rank_of_place;
   VS_VEC(uint64_t) address; /* by rank, rising */
@@ -13,7 +13,7 @@ typedef struct course {
 
 /* Addresses of lifetimes are known once each. */
 static vs_status rank_addresses(course *c) {
-  const vs_lifetimes *lifetimes = c->past->lifetimes;
+  const vs_lifetimes *lifetimes = c->moments->lifetimes;
   const size_t count = lifetimes->addresses.count;
   VS_VEC(vs_sort_pair) order = {0};
   vs_status status = vs_vec_reserve(c->host, &order, count);
@@ -34,9 +34,9 @@ static vs_status rank_addresses(course *c) {
 
 /* Of two at one address (the trace contradicts itself) the later row is cut least, see state.h. */
 static void mark_used(course *c, uint32_t done) {
-  const vs_spans *spans = &c->past->spans;
-  const uint32_t *places = c->past->lifetimes->places.data;
-  memset(c->used.data, 0, (c->past->lifetimes->addresses.count / 64 + 1) * sizeof *c->used.data);
+  const vs_spans *spans = &c->moments->spans;
+  const uint32_t *places = c->moments->lifetimes->places.data;
+  memset(c->used.data, 0, (c->moments->lifetimes->addresses.count / 64 + 1) * sizeof *c->used.data);
   for (uint32_t span = vs_spans_next(spans, done, 0); span < spans->count;
        span = vs_spans_next(spans, done, span + 1)) {
     const uint32_t row = spans->row.data[span], rank = c->rank_of_place.data[places[row]];
@@ -48,7 +48,7 @@ static void mark_used(course *c, uint32_t done) {
 
 /* The first rank in use from `rank` on; the number of ranks if there is none. */
 static uint32_t next_used(const course *c, uint32_t rank) {
-  const uint32_t count = (uint32_t)c->past->lifetimes->addresses.count;
+  const uint32_t count = (uint32_t)c->moments->lifetimes->addresses.count;
   if (rank >= count) return count;
   uint64_t word = c->used.data[rank / 64] & (UINT64_MAX << rank % 64);
   for (uint32_t at = rank / 64;; word = c->used.data[++at]) {
@@ -58,7 +58,7 @@ static uint32_t next_used(const course *c, uint32_t rank) {
 }
 
 static uint64_t size_in_use(const course *c, uint32_t rank) {
-  const vs_lifetimes *lifetimes = c->past->lifetimes;
+  const vs_lifetimes *lifetimes = c->moments->lifetimes;
   const vs_lifetime *row = &lifetimes->rows.data[c->row.data[rank]];
   return row->block != VS_NO_ROW ? lifetimes->slice->snapshot->blocks.data[row->block].size
                                  : vs_round_request(row->size);
@@ -67,7 +67,7 @@ static uint64_t size_in_use(const course *c, uint32_t rank) {
 /* The blocks in one segment, from the first at or behind `rank` on; returns the first behind it. */
 static uint32_t measure_segment(const course *c, const vs_state_segment *segment, uint32_t rank,
                                 vs_holes_point *point) {
-  const uint32_t count = (uint32_t)c->past->lifetimes->addresses.count;
+  const uint32_t count = (uint32_t)c->moments->lifetimes->addresses.count;
   const uint64_t end = vs_sat_add_u64(segment->address, segment->size);
   vs_measure m = vs_measure_begin(segment, c->smallest[segment->kind], point->class_bytes);
   while (rank < count && c->address.data[rank] < segment->address) rank = next_used(c, rank + 1);
@@ -86,11 +86,11 @@ static uint32_t measure_segment(const course *c, const vs_state_segment *segment
 static vs_status fill_in(course *c, vs_holes_point *point) {
   vs_state state;
   if (point->moment >=
-      vs_slice_end(c->past->lifetimes->slice)) /* what the file says, not what is estimated */
-    return vs_holes_at(c->host, c->past, point->moment, &point->holes, point->class_bytes);
-  VS_TRY(vs_state_segments_at(c->host, c->past, point->moment, &state));
+      vs_slice_end(c->moments->lifetimes->slice)) /* what the file says, not what is estimated */
+    return vs_holes_at(c->host, c->moments, point->moment, &point->holes, point->class_bytes);
+  VS_TRY(vs_state_segments_at(c->host, c->moments, point->moment, &state));
   *point = (vs_holes_point){.moment = point->moment, .holes = {.is_unusable_known = true}};
-  mark_used(c, vs_done(c->past->spans.event_count, point->moment));
+  mark_used(c, vs_done(c->moments->spans.event_count, point->moment));
   uint32_t rank = next_used(c, 0);
   for (size_t i = 0; i < state.segments.count; i++)
     rank = measure_segment(c, &state.segments.data[i], rank, point);
@@ -98,9 +98,10 @@ static vs_status fill_in(course *c, vs_holes_point *point) {
   return VS_OK;
 }
 
-vs_status vs_holes_course(const vs_host *host, const vs_past *past, vs_holes_point *points, size_t count) {
-  course c = {.host = host, .past = past};
-  vs_smallest_requests(past, c.smallest);
+vs_status vs_holes_course(const vs_host *host, const vs_moment_index *moments, vs_holes_point *points,
+                          size_t count) {
+  course c = {.host = host, .moments = moments};
+  vs_smallest_requests(moments, c.smallest);
   vs_status status = rank_addresses(&c);
   for (size_t i = 0; i < count && status == VS_OK; i++) {
     if (i > 0 && points[i].moment == points[i - 1].moment) points[i] = points[i - 1];

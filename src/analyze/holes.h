@@ -13,7 +13,7 @@ typedef struct vs_holes_point {
 } vs_holes_point;
 
 /* Fills in points whose moments the caller has set, each of the trace or VS_AT_START. */
-VS_MUST_CHECK vs_status vs_holes_course(const vs_host *host, const vs_past *past, vs_holes_point *points,
-                                        size_t count);
+VS_MUST_CHECK vs_status vs_holes_course(const vs_host *host, const vs_moment_index *moments,
+                                        vs_holes_point *points, size_t count);
 
 #endif

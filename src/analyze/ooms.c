@@ -41,12 +41,13 @@ static void look_at_holes(const vs_slice *slice, const vs_fragmentation *f, vs_o
   }
 }
 
-static vs_status find_top(const vs_host *host, const vs_past *past, vs_frames *frames, vs_oom *oom) {
+static vs_status find_top(const vs_host *host, const vs_moment_index *moments, vs_frames *frames,
+                          vs_oom *oom) {
   vs_liveset live;
   vs_groups groups;
-  VS_TRY(vs_liveset_at(host, past->lifetimes, &past->spans, oom->event, &live));
-  const vs_status status =
-      vs_groups_build(host, past->lifetimes, live.rows.data, live.rows.count, VS_BY_STACK, frames, &groups);
+  VS_TRY(vs_liveset_at(host, moments->lifetimes, &moments->spans, oom->event, &live));
+  const vs_status status = vs_groups_build(host, moments->lifetimes, live.rows.data, live.rows.count,
+                                           VS_BY_STACK, frames, &groups);
   vs_liveset_deinit(host, &live);
   VS_TRY(status);
   oom->top = groups.list.count > 0 ? groups.list.data[0] : (vs_group){0};
@@ -54,11 +55,11 @@ static vs_status find_top(const vs_host *host, const vs_past *past, vs_frames *f
   return VS_OK;
 }
 
-vs_status vs_oom_look(const vs_host *host, const vs_past *past, vs_frames *frames, vs_oom *oom) {
+vs_status vs_oom_look(const vs_host *host, const vs_moment_index *moments, vs_frames *frames, vs_oom *oom) {
   vs_fragmentation fragmentation;
-  VS_TRY(find_top(host, past, frames, oom));
-  VS_TRY(vs_fragmentation_at(host, past, oom->event, 0, &fragmentation));
-  look_at_holes(past->lifetimes->slice, &fragmentation, oom);
+  VS_TRY(find_top(host, moments, frames, oom));
+  VS_TRY(vs_fragmentation_at(host, moments, oom->event, 0, &fragmentation));
+  look_at_holes(moments->lifetimes->slice, &fragmentation, oom);
   vs_fragmentation_deinit(host, &fragmentation);
   oom->verdict = judge(oom);
   oom->is_looked_at = true;
@@ -97,13 +98,13 @@ static vs_status list_ooms(const vs_host *host, const vs_slice *slice, const vs_
   return VS_OK;
 }
 
-vs_status vs_ooms_build(const vs_host *host, const vs_past *past, const vs_curves *curves, vs_frames *frames,
-                        vs_ooms *out) {
+vs_status vs_ooms_build(const vs_host *host, const vs_moment_index *moments, const vs_curves *curves,
+                        vs_frames *frames, vs_ooms *out) {
   *out = (vs_ooms){0};
-  vs_status status = list_ooms(host, past->lifetimes->slice, curves, out);
+  vs_status status = list_ooms(host, moments->lifetimes->slice, curves, out);
   const size_t count = out->list.count;
   for (size_t i = 0; i < count && status == VS_OK; i++)
-    if (i == 0 || i + VS_OOM_LOOKS > count) status = vs_oom_look(host, past, frames, &out->list.data[i]);
+    if (i == 0 || i + VS_OOM_LOOKS > count) status = vs_oom_look(host, moments, frames, &out->list.data[i]);
   if (status != VS_OK) vs_ooms_deinit(host, out);
   return status;
 }

@@ -45,10 +45,11 @@ typedef struct vs_ooms {
   VS_VEC(vs_oom) list; /* in order of the trace */
 } vs_ooms;
 
-VS_MUST_CHECK vs_status vs_ooms_build(const vs_host *host, const vs_past *past, const vs_curves *curves,
-                                      vs_frames *frames, vs_ooms *out);
+VS_MUST_CHECK vs_status vs_ooms_build(const vs_host *host, const vs_moment_index *moments,
+                                      const vs_curves *curves, vs_frames *frames, vs_ooms *out);
 /* The full look at one that was not looked at. */
-VS_MUST_CHECK vs_status vs_oom_look(const vs_host *host, const vs_past *past, vs_frames *frames, vs_oom *oom);
+VS_MUST_CHECK vs_status vs_oom_look(const vs_host *host, const vs_moment_index *moments, vs_frames *frames,
+                                    vs_oom *oom);
 void vs_ooms_deinit(const vs_host *host, vs_ooms *ooms);
 
 #endif

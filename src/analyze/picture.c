@@ -1,5 +1,5 @@
 #include "analyze/picture.h"
-#include "analyze/pile.h"
+#include "analyze/span_stack.h"
 
 typedef struct run {
   uint32_t row;
@@ -12,7 +12,7 @@ typedef struct sketch {
   const vs_spans *spans;
   const vs_look *look;
   vs_picture *out;
-  vs_pile pile;
+  vs_span_stack span_stack;
   uint64_t pixel;           /* bytes: what is smaller is smaller than a pixel */
   VS_VEC(uint64_t) centres; /* by pixel row, the byte that it shows; one more that is never reached */
   VS_VEC(run) runs;         /* all of the sample, from pixel row 0; look->rows at most */
@@ -33,10 +33,10 @@ static vs_status add_sample(sketch *s, uint32_t column, vs_moment moment, int64_
   return VS_OK;
 }
 
-static vs_status choose_samples(sketch *s, const vs_levels *levels, vs_moment *first, vs_moment *last) {
+static vs_status choose_samples(sketch *s, const vs_curve_index *curve, vs_moment *first, vs_moment *last) {
   vs_picture *out = s->out;
-  vs_levels_reader reader;
-  vs_levels_reader_init(&reader, levels);
+  vs_curve_reader reader;
+  vs_curve_reader_init(&reader, curve);
   *first = *last = VS_NO_MOMENT;
   for (uint32_t column = 0; column < s->look->window.columns; column++) {
     vs_moment from, to;
@@ -44,14 +44,14 @@ static vs_status choose_samples(sketch *s, const vs_levels *levels, vs_moment *f
       VS_TRY(add_sample(s, column, VS_NO_MOMENT, 0));
       continue;
     }
-    const vs_level level = vs_levels_between(&reader, from, to);
+    const vs_curve_extent extent = vs_curve_reader_between(&reader, from, to);
     if (*first == VS_NO_MOMENT) *first = from;
     *last = to;
-    if (out->highest_at == VS_NO_MOMENT || (uint64_t)level.high > out->highest) {
-      out->highest = (uint64_t)level.high;
-      out->highest_at = level.high_at;
+    if (out->highest_at == VS_NO_MOMENT || (uint64_t)extent.high > out->highest) {
+      out->highest = (uint64_t)extent.high;
+      out->highest_at = extent.high_at;
     }
-    VS_TRY(add_sample(s, column, level.high_at, level.high));
+    VS_TRY(add_sample(s, column, extent.high_at, extent.high));
   }
   VS_TRY(vs_vec_reserve(s->host, &out->sample_column, 1));
   out->sample_column.data[out->sample_column.count++] = s->look->window.columns;
@@ -120,9 +120,9 @@ static void draw_span(sketch *s, uint32_t end, uint32_t row, uint64_t size) {
 
 /* The spans of a group that hold the centres of pixel p and those above it. `offset` is the height below the group, which
  * holds that of p. Steps of STRIDE first: mostly a pixel is many spans high, or a span many pixels. */
-static uint32_t draw_group(sketch *s, const vs_pile_group *group, uint64_t offset, uint32_t p) {
+static uint32_t draw_group(sketch *s, const vs_span_stack_group *group, uint64_t offset, uint32_t p) {
   enum { STRIDE = 8 };
-  const vs_pile_chunk *chunk = &s->pile.chunks.data[group->chunk];
+  const vs_span_stack_chunk *chunk = &s->span_stack.chunks.data[group->chunk];
   const uint64_t *centres = s->centres.data;
   for (uint32_t i = 0; p < s->look->rows && centres[p] - offset < group->bytes;) {
     const uint64_t centre = centres[p] - offset;
@@ -142,7 +142,7 @@ static uint32_t keep_steady(sketch *s) {
   for (; kept < s->runs.count; kept++) {
     const run *old = &s->runs.data[kept];
     const size_t last = (old->flags & VS_RUN_SEVERAL) != 0 ? old->end : old->end - 1u;
-    if (s->centres.data[last] >= s->pile.steady) break;
+    if (s->centres.data[last] >= s->span_stack.steady) break;
   }
   s->runs.count = kept;
   return kept == 0 ? 0 : s->runs.data[kept - 1].end;
@@ -166,13 +166,13 @@ static vs_status put_runs(sketch *s, size_t first) {
 }
 
 static vs_status draw_sample(sketch *s, uint32_t done, uint16_t *kept) {
-  VS_TRY(vs_pile_move(s->host, &s->pile, done));
+  VS_TRY(vs_span_stack_move(s->host, &s->span_stack, done));
   uint32_t p = keep_steady(s);
   *kept = (uint16_t)p;
   const size_t first = s->runs.count;
   uint64_t offset = 0;
-  for (size_t g = 0; g < s->pile.groups.count && p < s->look->rows; g++) {
-    const vs_pile_group *group = &s->pile.groups.data[g];
+  for (size_t g = 0; g < s->span_stack.groups.count && p < s->look->rows; g++) {
+    const vs_span_stack_group *group = &s->span_stack.groups.data[g];
     if (offset + group->bytes > s->centres.data[p]) p = draw_group(s, group, offset, p);
     offset += group->bytes;
   }
@@ -199,21 +199,21 @@ static vs_status draw_samples(sketch *s) {
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-static vs_status build(sketch *s, const vs_levels *levels) {
+static vs_status build(sketch *s, const vs_curve_index *curve) {
   vs_moment first, last;
-  VS_TRY(choose_samples(s, levels, &first, &last));
+  VS_TRY(choose_samples(s, curve, &first, &last));
   count_window(s, first, last);
   VS_TRY(place_pixels(s));
   return draw_samples(s);
 }
 
-vs_status vs_picture_build(const vs_host *host, const vs_spans *spans, const vs_levels *levels,
+vs_status vs_picture_build(const vs_host *host, const vs_spans *spans, const vs_curve_index *curve,
                            const vs_look *look, vs_picture *out) {
-  VS_ASSERT(look->rows <= VS_MOST_PIXEL_ROWS && levels->spans == spans);
+  VS_ASSERT(look->rows <= VS_MOST_PIXEL_ROWS && curve->spans == spans);
   *out = (vs_picture){.highest_at = VS_NO_MOMENT};
-  sketch s = {.host = host, .spans = spans, .look = look, .out = out, .pile = vs_pile_of(spans)};
-  const vs_status status = build(&s, levels);
-  vs_pile_deinit(host, &s.pile);
+  sketch s = {.host = host, .spans = spans, .look = look, .out = out, .span_stack = vs_span_stack_of(spans)};
+  const vs_status status = build(&s, curve);
+  vs_span_stack_deinit(host, &s.span_stack);
   vs_vec_free(host, &s.centres);
   vs_vec_free(host, &s.runs);
   if (status != VS_OK) vs_picture_deinit(host, out);

@@ -14,7 +14,7 @@
 #define VS_ANALYZE_PICTURE_H
 
 #include "analyze/window.h"
-#include "analyze/levels.h"
+#include "analyze/curve_index.h"
 
 #define VS_NO_MOMENT (-2)
 #define VS_FIT       UINT64_MAX /* as y1: the highest total in the window */
@@ -51,8 +51,8 @@ typedef struct vs_picture {
 } vs_picture;
 
 /* `levels` are those of `spans`. */
-VS_MUST_CHECK vs_status vs_picture_build(const vs_host *host, const vs_spans *spans, const vs_levels *levels,
-                                         const vs_look *look, vs_picture *out);
+VS_MUST_CHECK vs_status vs_picture_build(const vs_host *host, const vs_spans *spans,
+                                         const vs_curve_index *curve, const vs_look *look, vs_picture *out);
 void vs_picture_deinit(const vs_host *host, vs_picture *picture);
 
 #endif

@@ -5,36 +5,36 @@ static void count_kinds(const vs_slice *slice, uint64_t counts[VS_EVENT_KIND_COU
     counts[vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event))]++;
 }
 
-static vs_status build_peak(const vs_host *host, const vs_past *past, vs_report *out) {
+static vs_status build_peak(const vs_host *host, const vs_moment_index *moments, vs_report *out) {
   out->peak_moment = out->curves.curve[VS_CURVE_REQUESTED].peak_at;
   out->peak_time_us = vs_slice_time(out->slice, out->peak_moment);
-  VS_TRY(vs_liveset_at(host, out->lifetimes, &past->spans, out->peak_moment, &out->peak_set));
+  VS_TRY(vs_liveset_at(host, out->lifetimes, &moments->spans, out->peak_moment, &out->peak_set));
   const uint32_t *rows = out->peak_set.rows.data;
   const size_t count = out->peak_set.rows.count;
   return vs_groups_build(host, out->lifetimes, rows, count, VS_BY_LINE, &out->frames, &out->peak_by_line);
 }
 
-static vs_status build(const vs_host *host, const vs_past *past, vs_report *out) {
+static vs_status build(const vs_host *host, const vs_moment_index *moments, vs_report *out) {
   const vs_slice *slice = out->slice;
   count_kinds(slice, out->counts);
   VS_TRY(vs_end_state_build(host, slice, &out->end));
   VS_TRY(vs_frames_init(host, slice->snapshot, &out->frames));
-  VS_TRY(build_peak(host, past, out));
-  VS_TRY(vs_fragmentation_at(host, past, vs_slice_end(slice), VS_REPORT_MOST_PINNED, &out->fragmentation));
+  VS_TRY(build_peak(host, moments, out));
+  VS_TRY(vs_fragmentation_at(host, moments, vs_slice_end(slice), VS_REPORT_MOST_PINNED, &out->fragmentation));
   vs_churn_measure(out->lifetimes, &out->churn);
   VS_TRY(vs_steps_build(host, slice, &out->steps));
   VS_TRY(vs_growths_build(host, out->lifetimes, &out->steps, &out->growths));
-  VS_TRY(vs_ooms_build(host, past, &out->curves, &out->frames, &out->ooms));
+  VS_TRY(vs_ooms_build(host, moments, &out->curves, &out->frames, &out->ooms));
   return vs_trust_build(host, out->lifetimes, &out->curves, &out->trust);
 }
 
 static vs_status build_alone(const vs_host *host, vs_report *out) {
-  vs_past past;
+  vs_moment_index moments;
   vs_curves_measure(out->slice, &out->curves);
   VS_TRY(vs_lifetimes_build(host, out->slice, &out->own_lifetimes));
-  VS_TRY(vs_past_build(host, out->lifetimes, &past));
-  const vs_status status = build(host, &past, out);
-  vs_past_deinit(host, &past);
+  VS_TRY(vs_moment_index_build(host, out->lifetimes, &moments));
+  const vs_status status = build(host, &moments, out);
+  vs_moment_index_deinit(host, &moments);
   return status;
 }
 
@@ -45,10 +45,10 @@ vs_status vs_report_build(const vs_host *host, const vs_slice *slice, vs_report 
   return status;
 }
 
-vs_status vs_report_build_with(const vs_host *host, const vs_past *past, const vs_curves *curves,
+vs_status vs_report_build_with(const vs_host *host, const vs_moment_index *moments, const vs_curves *curves,
                                vs_report *out) {
-  *out = (vs_report){.slice = past->lifetimes->slice, .lifetimes = past->lifetimes, .curves = *curves};
-  const vs_status status = build(host, past, out);
+  *out = (vs_report){.slice = moments->lifetimes->slice, .lifetimes = moments->lifetimes, .curves = *curves};
+  const vs_status status = build(host, moments, out);
   if (status != VS_OK) vs_report_deinit(host, out);
   return status;
 }

@@ -112,7 +112,7 @@ static vs_status add_mappings(maker *m, const vs_mappings *mappings) {
 
 /* ---- finding in them ----------------------------------------------------------------------------------- */
 
-static uint32_t block_count(const vs_spans *spans) { return spans->event_count / VS_LEVEL_BLOCK + 1; }
+static uint32_t block_count(const vs_spans *spans) { return spans->event_count / VS_CURVE_BLOCK + 1; }
 
 static vs_status index_latest(const vs_host *host, vs_spans *out) {
   VS_TRY(vs_vec_reserve(host, &out->latest, out->count / VS_SPAN_GROUP + 1));
@@ -129,7 +129,7 @@ static vs_status index_from(const vs_host *host, vs_spans *out) {
   VS_TRY(vs_vec_reserve(host, &out->first_from, (size_t)blocks + 1));
   uint32_t span = 0;
   for (uint32_t block = 0; block < blocks; block++) {
-    while (span < out->count && out->from.data[span] / VS_LEVEL_BLOCK < block) span++;
+    while (span < out->count && out->from.data[span] / VS_CURVE_BLOCK < block) span++;
     out->first_from.data[out->first_from.count++] = span;
   }
   out->first_from.data[out->first_from.count++] = out->count;
@@ -144,7 +144,7 @@ static vs_status index_until(const vs_host *host, vs_spans *out) {
   memset(first, 0, ((size_t)blocks + 1) * sizeof *first);
   out->first_until.count = (size_t)blocks + 1;
   for (uint32_t i = 0; i < out->count; i++)
-    if (out->until.data[i] != VS_STILL_ALIVE) first[out->until.data[i] / VS_LEVEL_BLOCK]++;
+    if (out->until.data[i] != VS_STILL_ALIVE) first[out->until.data[i] / VS_CURVE_BLOCK]++;
   for (uint32_t block = 0; block <= blocks; block++) {
     ended += first[block];
     first[block] = ended; /* its end: filling it from behind leaves its begin */
@@ -153,7 +153,7 @@ static vs_status index_until(const vs_host *host, vs_spans *out) {
   out->by_until.count = ended;
   for (uint32_t i = out->count; i-- > 0;)
     if (out->until.data[i] != VS_STILL_ALIVE)
-      out->by_until.data[--first[out->until.data[i] / VS_LEVEL_BLOCK]] = i;
+      out->by_until.data[--first[out->until.data[i] / VS_CURVE_BLOCK]] = i;
   return VS_OK;
 }
 
@@ -203,7 +203,7 @@ void vs_spans_deinit(const vs_host *host, vs_spans *spans) {
 
 /* Spans with from <= done. */
 static uint32_t begun(const vs_spans *spans, uint32_t done) {
-  const uint32_t block = done / VS_LEVEL_BLOCK;
+  const uint32_t block = done / VS_CURVE_BLOCK;
   uint32_t span = spans->first_from.data[block];
   while (span < spans->first_from.data[block + 1] && spans->from.data[span] <= done) span++;
   return span;
@@ -211,7 +211,7 @@ static uint32_t begun(const vs_spans *spans, uint32_t done) {
 
 /* Spans with until <= done. */
 static uint32_t ended(const vs_spans *spans, uint32_t done) {
-  const uint32_t block = done / VS_LEVEL_BLOCK;
+  const uint32_t block = done / VS_CURVE_BLOCK;
   uint32_t count = spans->first_until.data[block];
   for (uint32_t i = count; i < spans->first_until.data[block + 1]; i++)
     count += spans->until.data[spans->by_until.data[i]] <= done;
@@ -301,9 +301,9 @@ const char *vs_spans_check(const vs_spans *spans) {
   if (spans->first_from.data[0] != 0 || spans->first_until.data[0] != 0) return "blocks begin too late";
   for (uint32_t block = 0; block < blocks; block++) {
     for (uint32_t i = spans->first_from.data[block]; i < spans->first_from.data[block + 1]; i++)
-      if (spans->from.data[i] / VS_LEVEL_BLOCK != block) return "a span in another's block";
+      if (spans->from.data[i] / VS_CURVE_BLOCK != block) return "a span in another's block";
     for (uint32_t i = spans->first_until.data[block]; i < spans->first_until.data[block + 1]; i++)
-      if (spans->until.data[spans->by_until.data[i]] / VS_LEVEL_BLOCK != block)
+      if (spans->until.data[spans->by_until.data[i]] / VS_CURVE_BLOCK != block)
         return "an end in another's block";
   }
   return spans->first_from.data[blocks] == spans->count ? NULL : "spans are missing";

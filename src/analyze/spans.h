@@ -19,11 +19,11 @@
 
 enum {
   VS_SPAN_GROUP = VS_HOSTILE ? 4 : 64,   /* spans with one `latest` */
-  VS_LEVEL_BLOCK = VS_HOSTILE ? 8 : 128, /* moments with one summary */
+  VS_CURVE_BLOCK = VS_HOSTILE ? 8 : 128, /* moments with one summary */
 };
 
 /* Invariant: from, until, size and row have `count` entries; from rises (not strictly), from < until;
- * latest[g] = the largest until of spans [g * VS_SPAN_GROUP, ...); with B = VS_LEVEL_BLOCK
+ * latest[g] = the largest until of spans [g * VS_SPAN_GROUP, ...); with B = VS_CURVE_BLOCK
  *   first_from[b]  = the first span with from >= b * B
  *   by_until       the spans with until <= event_count, in the order of until / B;
  *   first_until[b] = the first entry of by_until with until >= b * B */

@@ -98,14 +98,14 @@ uint64_t vs_round_request(uint64_t size) {
 }
 
 /* All active blocks of the file, whether the lifetimes know them or not. */
-static vs_status end_blocks(const vs_host *host, const vs_past *past, vs_state *out) {
-  const vs_slice *slice = past->lifetimes->slice;
+static vs_status end_blocks(const vs_host *host, const vs_moment_index *moments, vs_state *out) {
+  const vs_slice *slice = moments->lifetimes->slice;
   vs_map lifetime_of = {0}; /* row of blocks -> row of lifetimes */
   vs_status status = VS_OK;
-  for (size_t i = 0; i < past->at_end.count && status == VS_OK; i++) {
-    const uint32_t row = past->at_end.data[i];
+  for (size_t i = 0; i < moments->at_end.count && status == VS_OK; i++) {
+    const uint32_t row = moments->at_end.data[i];
     status = vs_map_reserve(host, &lifetime_of);
-    if (status == VS_OK) vs_map_add(&lifetime_of, past->lifetimes->rows.data[row].block, row);
+    if (status == VS_OK) vs_map_add(&lifetime_of, moments->lifetimes->rows.data[row].block, row);
   }
   for (uint32_t i = 0; i < slice->segment_count && status == VS_OK; i++) {
     const vs_segment *segment = &slice->snapshot->segments.data[slice->segments[i]];
@@ -130,10 +130,10 @@ static vs_status end_blocks(const vs_host *host, const vs_past *past, vs_state *
   return status;
 }
 
-static vs_status live_blocks(const vs_host *host, const vs_past *past, vs_state *out) {
-  const vs_lifetimes *lifetimes = past->lifetimes;
+static vs_status live_blocks(const vs_host *host, const vs_moment_index *moments, vs_state *out) {
+  const vs_lifetimes *lifetimes = moments->lifetimes;
   vs_liveset live;
-  VS_TRY(vs_liveset_at(host, lifetimes, &past->spans, out->moment, &live));
+  VS_TRY(vs_liveset_at(host, lifetimes, &moments->spans, out->moment, &live));
   const vs_status status = vs_vec_reserve(host, &out->blocks, live.rows.count);
   for (size_t i = 0; i < live.rows.count && status == VS_OK; i++) {
     const vs_lifetime *row = &lifetimes->rows.data[live.rows.data[i]];
@@ -212,37 +212,38 @@ static vs_status place_blocks(const vs_host *host, vs_state *out) {
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-vs_status vs_state_segments_at(const vs_host *host, const vs_past *past, vs_moment moment, vs_state *out) {
-  const vs_moment end = vs_slice_end(past->lifetimes->slice);
+vs_status vs_state_segments_at(const vs_host *host, const vs_moment_index *moments, vs_moment moment,
+                               vs_state *out) {
+  const vs_moment end = vs_slice_end(moments->lifetimes->slice);
   *out = (vs_state){.moment = moment < VS_AT_START ? VS_AT_START : moment > end ? end : moment};
   out->is_exact = out->moment == end;
-  const vs_status status = out->is_exact ? end_segments(host, past->lifetimes->slice, out)
-                                         : live_segments(host, &past->mappings, out);
+  const vs_status status = out->is_exact ? end_segments(host, moments->lifetimes->slice, out)
+                                         : live_segments(host, &moments->mappings, out);
   for (size_t i = 0; i < out->segments.count; i++)
     out->reserved = vs_sat_add_u64(out->reserved, out->segments.data[i].size);
   if (status != VS_OK) vs_state_deinit(host, out);
   return status;
 }
 
-static vs_status add_blocks(const vs_host *host, const vs_past *past, vs_state *out) {
-  VS_TRY(out->is_exact ? end_blocks(host, past, out) : live_blocks(host, past, out));
+static vs_status add_blocks(const vs_host *host, const vs_moment_index *moments, vs_state *out) {
+  VS_TRY(out->is_exact ? end_blocks(host, moments, out) : live_blocks(host, moments, out));
   VS_TRY(sort_blocks(host, out));
   return place_blocks(host, out);
 }
 
-vs_status vs_state_at(const vs_host *host, const vs_past *past, vs_moment moment, vs_state *out) {
-  VS_TRY(vs_state_segments_at(host, past, moment, out));
-  const vs_status status = add_blocks(host, past, out);
+vs_status vs_state_at(const vs_host *host, const vs_moment_index *moments, vs_moment moment, vs_state *out) {
+  VS_TRY(vs_state_segments_at(host, moments, moment, out));
+  const vs_status status = add_blocks(host, moments, out);
   if (status != VS_OK) vs_state_deinit(host, out);
   return status;
 }
 
 vs_status vs_state_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment,
                          vs_state *out) {
-  vs_past past;
-  VS_TRY(vs_past_build(host, lifetimes, &past));
-  const vs_status status = vs_state_at(host, &past, moment, out);
-  vs_past_deinit(host, &past);
+  vs_moment_index moments;
+  VS_TRY(vs_moment_index_build(host, lifetimes, &moments));
+  const vs_status status = vs_state_at(host, &moments, moment, out);
+  vs_moment_index_deinit(host, &moments);
   return status;
 }
 

@@ -11,7 +11,7 @@
 
 #include "analyze/end_state.h"
 #include "analyze/liveset.h"
-#include "analyze/past.h"
+#include "analyze/moment_index.h"
 
 typedef struct vs_state_segment {
   uint64_t address, size;
@@ -51,11 +51,11 @@ uint64_t vs_round_request(uint64_t size);
 VS_MUST_CHECK vs_status vs_state_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment moment,
                                        vs_state *out);
 /* The same without a scan of the trace. */
-VS_MUST_CHECK vs_status vs_state_at(const vs_host *host, const vs_past *past, vs_moment moment,
+VS_MUST_CHECK vs_status vs_state_at(const vs_host *host, const vs_moment_index *moments, vs_moment moment,
                                     vs_state *out);
 /* Only the segments, as if there were no blocks. */
-VS_MUST_CHECK vs_status vs_state_segments_at(const vs_host *host, const vs_past *past, vs_moment moment,
-                                             vs_state *out);
+VS_MUST_CHECK vs_status vs_state_segments_at(const vs_host *host, const vs_moment_index *moments,
+                                             vs_moment moment, vs_state *out);
 void vs_state_deinit(const vs_host *host, vs_state *state);
 
 /* Executes the invariant; NULL if it holds, else the sentence that does not. */

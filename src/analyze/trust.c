@@ -1,6 +1,6 @@
 #include "analyze/trust.h"
 #include "analyze/end_state.h"
-#include "analyze/watch.h"
+#include "analyze/address_check.h"
 #include "base/text.h"
 
 typedef struct description {
@@ -138,13 +138,13 @@ static void check_curves(const vs_curves *curves, vs_trust *out) {
 }
 
 static vs_status check_ranges(const vs_host *host, const vs_lifetimes *lifetimes, vs_trust *out) {
-  vs_watch watch;
-  VS_TRY(vs_watch_run(host, lifetimes, &watch));
-  take(out, VS_FINDING_OVERLAP, watch.overlap);
-  take(out, VS_FINDING_OUTSIDE_SEGMENT, watch.outside_segment);
-  take(out, VS_FINDING_DOUBLE_MAP, watch.double_map);
-  take(out, VS_FINDING_UNMAP_UNKNOWN, watch.unmap_unknown);
-  take(out, VS_FINDING_UNMAP_LIVE, watch.unmap_live);
+  vs_address_check check;
+  VS_TRY(vs_address_check_run(host, lifetimes, &check));
+  take(out, VS_FINDING_OVERLAP, check.overlap);
+  take(out, VS_FINDING_OUTSIDE_SEGMENT, check.outside_segment);
+  take(out, VS_FINDING_DOUBLE_MAP, check.double_map);
+  take(out, VS_FINDING_UNMAP_UNKNOWN, check.unmap_unknown);
+  take(out, VS_FINDING_UNMAP_LIVE, check.unmap_live);
   return VS_OK;
 }
 

@@ -1,6 +1,6 @@
 #include "query/colours.h"
 #include "analyze/arrange.h"
-#include "query/scene.h"
+#include "query/picture_query.h"
 
 void vs_colours_deinit(const vs_host *host, vs_colours *colours) {
   vs_vec_free(host, &colours->filter);
@@ -19,8 +19,8 @@ enum { NO_GROUP = UINT32_MAX };
 
 typedef struct builder {
   const vs_host *host;
-  vs_things things;
-  const vs_matches *matches;
+  vs_items items;
+  const vs_filter_bitmap *bitmap;
   vs_moment peak;
   vs_colours *out;
   vs_keys keys;
@@ -34,20 +34,19 @@ static uint64_t times(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-static void add_to(vs_colour_group *group, const builder *b, const vs_thing *thing) {
-  const uint64_t weight = times(thing->size, vs_thing_moments(b->things.slice, thing));
+static void add_to(vs_colour_group *group, const builder *b, const vs_item *item) {
+  const uint64_t weight = times(item->size, vs_item_moments(b->items.slice, item));
   group->weight = vs_sat_add_u64(group->weight, weight);
   b->out->weight = vs_sat_add_u64(b->out->weight, weight);
-  if (vs_thing_is_live(thing, b->peak))
-    group->bytes_at_peak = vs_sat_add_u64(group->bytes_at_peak, thing->size);
-  if (group->count++ != 0 && thing->size <= group->largest) return;
-  group->largest = thing->size;
-  group->stack = thing->stack;
+  if (vs_item_is_live(item, b->peak)) group->bytes_at_peak = vs_sat_add_u64(group->bytes_at_peak, item->size);
+  if (group->count++ != 0 && item->size <= group->largest) return;
+  group->largest = item->size;
+  group->stack = item->stack;
 }
 
 static vs_status add_row(builder *b, uint32_t row) {
-  const vs_thing thing = vs_thing_at(&b->things, row);
-  const vs_keyed keyed = vs_thing_keyed(&thing);
+  const vs_item item = vs_item_at(&b->items, row);
+  const vs_keyed keyed = vs_item_keyed(&item);
   uint32_t key;
   VS_TRY(vs_key_of(&b->keys, &keyed, &key));
   if (key >= b->keys.bound) key = b->keys.bound - 1; /* a stream that the file does not name */
@@ -57,7 +56,7 @@ static vs_status add_row(builder *b, uint32_t row) {
     *group = (uint32_t)b->out->list.count;
     b->out->list.data[b->out->list.count++] = (vs_colour_group){.key = key};
   }
-  add_to(&b->out->list.data[*group], b, &thing);
+  add_to(&b->out->list.data[*group], b, &item);
   b->group_of_row.data[row] = *group;
   return VS_OK;
 }
@@ -93,26 +92,26 @@ static vs_status arrange(builder *b) {
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
 static bool is_kept(const builder *b, uint32_t row) {
-  return b->matches == NULL || vs_matches_has(b->matches, row);
+  return b->bitmap == NULL || vs_filter_bitmap_has(b->bitmap, row);
 }
 
 static vs_status prepare(builder *b) {
-  const uint32_t bound = b->keys.bound, rows = b->things.count;
+  const uint32_t bound = b->keys.bound, rows = b->items.count;
   VS_TRY(vs_vec_reserve(b->host, &b->group_of_key, bound));
   memset(b->group_of_key.data, 0xff, bound * sizeof(uint32_t));
   VS_TRY(vs_vec_reserve(b->host, &b->group_of_row, rows));
   VS_TRY(vs_vec_reserve(b->host, &b->out->of_row, rows));
-  const vs_matches *matches = b->matches;
-  const size_t size = matches == NULL ? 0 : matches->filter.count;
+  const vs_filter_bitmap *bitmap = b->bitmap;
+  const size_t size = bitmap == NULL ? 0 : bitmap->filter.count;
   VS_TRY(vs_vec_reserve(b->host, &b->out->filter, size));
-  if (size != 0) memcpy(b->out->filter.data, matches->filter.data, size);
+  if (size != 0) memcpy(b->out->filter.data, bitmap->filter.data, size);
   b->out->filter.count = size;
   return VS_OK;
 }
 
 static vs_status build(builder *b, vs_frames *frames, vs_group_by by) {
-  const uint32_t rows = b->things.count;
-  VS_TRY(vs_keys_init(&b->keys, b->host, b->things.slice, by, frames));
+  const uint32_t rows = b->items.count;
+  VS_TRY(vs_keys_init(&b->keys, b->host, b->items.slice, by, frames));
   VS_TRY(prepare(b));
   for (uint32_t row = 0; row < rows; row++)
     if (is_kept(b, row)) VS_TRY(add_row(b, row));
@@ -125,13 +124,15 @@ static vs_status build(builder *b, vs_frames *frames, vs_group_by by) {
   return VS_OK;
 }
 
-static vs_status build_colours(vs_call *call, const vs_stage *stage, vs_group_by by, vs_colours *out) {
+static vs_status build_colours(vs_call *call, const vs_picture_query *query, vs_group_by by,
+                               vs_colours *out) {
   const vs_host *host = call->engine->host;
-  const bool is_segments = stage->things.drawn == VS_DRAWN_segments;
+  const bool is_segments = query->items.drawn == VS_DRAWN_segments;
   *out = (vs_colours){.by = by};
-  builder b = {.host = host, .things = stage->things, .matches = stage->matches, .out = out};
-  b.things.without_pools = by != VS_BY_POOL;
-  b.peak = vs_view_curves(call->view)->curve[is_segments ? VS_CURVE_RESERVED : VS_CURVE_REQUESTED].peak_at;
+  builder b = {.host = host, .items = query->items, .bitmap = query->bitmap, .out = out};
+  b.items.without_pools = by != VS_BY_POOL;
+  b.peak =
+      vs_cached_curves(call->device)->curve[is_segments ? VS_CURVE_RESERVED : VS_CURVE_REQUESTED].peak_at;
   const vs_status status = build(&b, &call->engine->frames, by);
   vs_keys_deinit(&b.keys);
   vs_vec_free(host, &b.group_of_key);
@@ -141,23 +142,24 @@ static vs_status build_colours(vs_call *call, const vs_stage *stage, vs_group_by
   return status;
 }
 
-static bool are_of(const vs_colours *colours, const vs_stage *stage, vs_group_by by) {
+static bool are_of(const vs_colours *colours, const vs_picture_query *query, vs_group_by by) {
   const vs_str filter = {colours->filter.data, colours->filter.count};
   if (colours->by != by) return false;
-  if (stage->matches == NULL) return filter.size == 0;
-  return vs_str_equal(filter, (vs_str){stage->matches->filter.data, stage->matches->filter.count});
+  if (query->bitmap == NULL) return filter.size == 0;
+  return vs_str_equal(filter, (vs_str){query->bitmap->filter.data, query->bitmap->filter.count});
 }
 
-vs_status vs_stage_colours(vs_call *call, const vs_stage *stage, vs_group_by by, const vs_colours **out) {
-  vs_colour_cache *cache = &call->view->colours[stage->things.drawn];
+vs_status vs_picture_query_colours(vs_call *call, const vs_picture_query *query, vs_group_by by,
+                                   const vs_colours **out) {
+  vs_colour_cache *cache = &call->device->colours[query->items.drawn];
   for (uint8_t i = 0; i < 2; i++)
-    if (cache->is_built[i] && are_of(&cache->slots[i], stage, by)) {
+    if (cache->is_built[i] && are_of(&cache->slots[i], query, by)) {
       cache->latest = i;
       *out = &cache->slots[i];
       return VS_OK;
     }
   vs_colours built;
-  VS_TRY(build_colours(call, stage, by, &built));
+  VS_TRY(build_colours(call, query, by, &built));
   const uint8_t at = !cache->latest;
   vs_colours_deinit(call->engine->host, &cache->slots[at]);
   cache->slots[at] = built;

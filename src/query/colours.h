@@ -5,7 +5,7 @@
 #ifndef VS_QUERY_COLOURS_H
 #define VS_QUERY_COLOURS_H
 
-#include "query/matches.h"
+#include "query/filter_bitmap.h"
 #include "query/request.h"
 
 enum { VS_LEGEND = 19 };

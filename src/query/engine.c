@@ -17,30 +17,32 @@ vs_status vs_engine_create(const vs_host *host, vs_engine **engine) {
   return VS_OK;
 }
 
-static void deinit_view(const vs_host *host, vs_view *view) {
+static void deinit_device_cache(const vs_host *host, vs_device_cache *device) {
   for (size_t i = 0; i < VS_DRAWN_KINDS; i++) {
-    vs_match_cache_deinit(host, &view->thing_matches[i]);
-    vs_colour_cache_deinit(host, &view->colours[i]);
-    vs_scene_deinit(host, &view->everything[i]);
-    vs_scene_deinit(host, &view->filtered[i]);
+    vs_bitmap_cache_deinit(host, &device->item_bitmaps[i]);
+    vs_colour_cache_deinit(host, &device->colours[i]);
+    vs_span_cache_deinit(host, &device->unfiltered[i]);
+    vs_span_cache_deinit(host, &device->filtered[i]);
   }
-  vs_match_cache_deinit(host, &view->event_matches);
-  vs_vec_free(host, &view->mapping_ends);
-  if (view->has_ranges) vs_named_ranges_deinit(host, &view->ranges);
-  if (view->has_segments) vs_segment_index_deinit(host, &view->segments);
-  if (view->has_times) vs_times_deinit(host, &view->times);
-  for (size_t i = 0; view->has_levels && i < VS_CURVE_KINDS; i++) vs_levels_deinit(host, &view->levels[i]);
-  if (view->has_past) vs_past_deinit(host, &view->past);
-  if (view->has_names) vs_names_deinit(host, &view->names);
-  if (view->has_report) vs_report_deinit(host, &view->report);
-  if (view->has_lifetimes) vs_lifetimes_deinit(host, &view->lifetimes);
+  vs_bitmap_cache_deinit(host, &device->event_bitmaps);
+  vs_vec_free(host, &device->mapping_ends);
+  if (device->has_ranges) vs_named_ranges_deinit(host, &device->ranges);
+  if (device->has_segments) vs_segment_index_deinit(host, &device->segments);
+  if (device->has_times) vs_times_deinit(host, &device->times);
+  for (size_t i = 0; device->has_curve_indexes && i < VS_CURVE_KINDS; i++)
+    vs_curve_index_deinit(host, &device->curve_indexes[i]);
+  if (device->has_moment_index) vs_moment_index_deinit(host, &device->moments);
+  if (device->has_names) vs_block_names_deinit(host, &device->names);
+  if (device->has_report) vs_report_deinit(host, &device->report);
+  if (device->has_lifetimes) vs_lifetimes_deinit(host, &device->lifetimes);
 }
 
 void vs_engine_unload(vs_engine *engine) {
-  for (size_t i = 0; i < engine->views.count; i++) deinit_view(engine->host, &engine->views.data[i]);
-  vs_vec_free(engine->host, &engine->views);
-  deinit_view(engine->host, &engine->nothing);
-  engine->nothing = (vs_view){.slice = &engine->no_slice};
+  for (size_t i = 0; i < engine->devices.count; i++)
+    deinit_device_cache(engine->host, &engine->devices.data[i]);
+  vs_vec_free(engine->host, &engine->devices);
+  deinit_device_cache(engine->host, &engine->no_device);
+  engine->no_device = (vs_device_cache){.slice = &engine->no_slice};
   if (engine->snapshot != NULL) {
     vs_frames_deinit(engine->host, &engine->frames);
     vs_slices_deinit(engine->host, &engine->slices);
@@ -83,11 +85,12 @@ static uint64_t reserved_of(const vs_slice *slice) {
   return sum;
 }
 
-static vs_status make_views(vs_engine *engine) {
-  VS_TRY(vs_vec_reserve(engine->host, &engine->views, engine->slices.list.count));
+static vs_status make_devices(vs_engine *engine) {
+  VS_TRY(vs_vec_reserve(engine->host, &engine->devices, engine->slices.list.count));
   for (size_t i = 0; i < engine->slices.list.count; i++) {
     const vs_slice *slice = &engine->slices.list.data[i];
-    engine->views.data[engine->views.count++] = (vs_view){.slice = slice, .reserved = reserved_of(slice)};
+    engine->devices.data[engine->devices.count++] =
+        (vs_device_cache){.slice = slice, .reserved = reserved_of(slice)};
   }
   return VS_OK;
 }
@@ -118,8 +121,8 @@ static vs_status take_snapshot(vs_engine *engine, vs_snapshot *snapshot) {
   }
   engine->snapshot = snapshot;
   engine->no_slice = (vs_slice){.snapshot = snapshot};
-  engine->nothing = (vs_view){.slice = &engine->no_slice};
-  return make_views(engine);
+  engine->no_device = (vs_device_cache){.slice = &engine->no_slice};
+  return make_devices(engine);
 }
 
 /* The source as the program has it: a reader may fill it in while it reads. */
@@ -210,13 +213,13 @@ static vs_status answer_as(vs_call *call, vs_reply_kind kind) {
   return kind == VS_REPLY_COLUMNS ? answer_in_columns(call) : answer_in_json(call);
 }
 
-/* The device asked for. Where none is asked for, call->view is the default one. */
-static vs_status choose_view(vs_call *call) {
+/* Sets call->device: the requested one, or the default one where the request names none. */
+static vs_status choose_device(vs_call *call) {
   const vs_device_choice choice = call->request->device;
-  call->view =
-      choice.is_given ? vs_engine_view(call->engine, choice.device) : vs_engine_default_view(call->engine);
-  if (call->view == NULL && !choice.is_given) call->view = &call->engine->nothing;
-  if (call->view != NULL) return VS_OK;
+  call->device = choice.is_given ? vs_find_device(&call->engine->devices, choice.device)
+                                 : vs_default_device(&call->engine->devices);
+  if (call->device == NULL && !choice.is_given) call->device = &call->engine->no_device;
+  if (call->device != NULL) return VS_OK;
   if (choice.device == VS_DEVICE_HOST)
     return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "the file has no pinned host memory");
   return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "the file has no memory of device %D",
@@ -229,7 +232,7 @@ static vs_status answer(vs_call *call) {
   if (method->needs == VS_NEEDS_FILE) {
     if (call->engine->snapshot == NULL)
       return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "no file is loaded");
-    VS_TRY(choose_view(call));
+    VS_TRY(choose_device(call));
   }
   const bool is_whole = method->reply == VS_REPLY_WHOLE || method->reply == VS_REPLY_COLUMNS;
   vs_text_init(&text, call->engine->host, is_whole ? NULL : call->reply);

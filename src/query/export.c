@@ -33,8 +33,8 @@ void vs_put_stack_place(const vs_call *call, vs_text *text, uint32_t stack) {
 
 vs_status vs_profile_build(vs_call *call, vs_profile *out) {
   vs_selection selection;
-  out->view = call->view;
-  VS_TRY(vs_selection_build(call, out->view, &selection));
+  out->device = call->device;
+  VS_TRY(vs_selection_build(call, out->device, &selection));
   out->moment = selection.set.moment;
   const vs_status status =
       vs_groups_build(call->engine->host, selection.lifetimes, selection.set.rows.data,

@@ -11,8 +11,8 @@
 #undef VS_EXPORT
 
 /* Whether a format that holds all devices is to hold this one: it is the one asked for, or none was. */
-static inline bool vs_export_covers(const vs_call *call, const vs_view *view) {
-  return !call->request->device.is_given || view == call->view;
+static inline bool vs_export_covers(const vs_call *call, const vs_device_cache *device) {
+  return !call->request->device.is_given || device == call->device;
 }
 
 /* For formats whose text has to be UTF-8: what is none becomes U+FFFD. */
@@ -23,7 +23,7 @@ void vs_put_stack_place(const vs_call *call, vs_text *text, uint32_t stack);
 
 /* What was live at the moment asked for, by stack: the data of all profiles. */
 typedef struct vs_profile {
-  vs_view *view;
+  vs_device_cache *device;
   vs_moment moment;
   vs_groups groups; /* VS_BY_STACK */
 } vs_profile;

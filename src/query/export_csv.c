@@ -169,7 +169,7 @@ static void put_live_block(vs_call *call, vs_csv *csv, const vs_selection *selec
   put_known(csv, is_at_end, is_at_end ? slice->snapshot->blocks.data[row->block].size : 0);
   vs_csv_str(csv, vs_selection_state(selection, row));
   put_stream_and_pool(call, csv, vs_lifetime_stream(selection->lifetimes, row),
-                      vs_lifetime_pool(selection->lifetimes, selection->things.segments, row));
+                      vs_lifetime_pool(selection->lifetimes, selection->items.segments, row));
   put_string(call, csv, vs_selection_category(selection, row));
   put_event_and_time(csv, slice, row->start);
   put_event_and_time(csv, slice, row->free_requested != VS_NO_EVENT ? row->free_requested : row->end);
@@ -178,10 +178,10 @@ static void put_live_block(vs_call *call, vs_csv *csv, const vs_selection *selec
 }
 
 static vs_status put_live(vs_call *call, vs_csv *csv) {
-  vs_view *view = call->view;
+  vs_device_cache *device = call->device;
   vs_selection selection;
   vs_rows rows;
-  VS_TRY(vs_selection_build(call, view, &selection));
+  VS_TRY(vs_selection_build(call, device, &selection));
   const vs_status status = vs_selection_by_size(call, &selection, &rows);
   if (status == VS_OK) {
     put_header(csv, live_names, sizeof live_names / sizeof *live_names);
@@ -227,8 +227,8 @@ vs_status vs_export_csv(vs_call *call) {
                          call->error));
   VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot, &call->engine->frames));
   put_header(&csv, tables[what].names, tables[what].count);
-  for (size_t i = 0; i < call->engine->views.count; i++)
-    if (vs_export_covers(call, &call->engine->views.data[i]))
-      put_view(call, &csv, call->engine->views.data[i].slice);
+  for (size_t i = 0; i < call->engine->devices.count; i++)
+    if (vs_export_covers(call, &call->engine->devices.data[i]))
+      put_view(call, &csv, call->engine->devices.data[i].slice);
   return VS_OK;
 }

@@ -200,20 +200,20 @@ static void put_ranges(perfetto *p, const vs_named_ranges *named) {
 
 /* ---- the trace ------------------------------------------------------------------------------------------------- */
 
-static vs_status put_device(perfetto *p, vs_view *view) {
+static vs_status put_device(perfetto *p, vs_device_cache *device) {
   vs_engine *engine = p->call->engine;
   const vs_named_ranges *named;
   const vs_times *times;
-  p->slice = view->slice;
-  p->base = (uint64_t)((int64_t)view->slice->device + 2) << 32;
-  VS_TRY(vs_view_times(engine, view, &times));
-  VS_TRY(vs_view_ranges(engine, view, &named));
+  p->slice = device->slice;
+  p->base = (uint64_t)((int64_t)device->slice->device + 2) << 32;
+  VS_TRY(vs_cached_times(engine->host, device, &times));
+  VS_TRY(vs_cached_ranges(engine->host, device, &named));
   p->has_times = times->first_us != VS_NO_TIME;
   put_process(p);
   put_counter_track(p, TRACK_REQUESTED);
   put_counter_track(p, TRACK_RESERVED);
   put_plain_track(p, TRACK_OOM, track_names[TRACK_OOM]);
-  put_trace(p, vs_view_curves(view), times->first_us);
+  put_trace(p, vs_cached_curves(device), times->first_us);
   put_ranges(p, named);
   return VS_OK;
 }
@@ -222,8 +222,8 @@ static vs_status put_devices(perfetto *p) {
   vs_engine *engine = p->call->engine;
   vs_proto_u64(&p->packet, PACKET_SEQUENCE_FLAGS, INCREMENTAL_STATE_CLEARED);
   packet_end(p);
-  for (size_t i = 0; i < engine->views.count; i++)
-    if (vs_export_covers(p->call, &engine->views.data[i])) VS_TRY(put_device(p, &engine->views.data[i]));
+  for (size_t i = 0; i < engine->devices.count; i++)
+    if (vs_export_covers(p->call, &engine->devices.data[i])) VS_TRY(put_device(p, &engine->devices.data[i]));
   return VS_OK;
 }
 

@@ -179,7 +179,7 @@ static vs_status put_profile(pprof *p, const vs_profile *profile) {
   for (size_t i = 0; i < profile->groups.list.count; i++) put_sample(p, &profile->groups.list.data[i]);
   VS_TRY(put_locations(p));
   put_strings(p);
-  const int64_t time_us = vs_slice_time(profile->view->slice, profile->moment);
+  const int64_t time_us = vs_slice_time(profile->device->slice, profile->moment);
   if (time_us > 0 && time_us < INT64_MAX / 1000) vs_proto_i64(p->out, PROFILE_TIME_NANOS, time_us * 1000);
   put_value_type(p, PROFILE_PERIOD_TYPE, TEXT_SPACE, TEXT_BYTES);
   vs_proto_i64(p->out, PROFILE_PERIOD, 1);

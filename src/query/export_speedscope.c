@@ -39,8 +39,8 @@ static void write_sample(vs_call *call, const vs_group *group) {
 static void write_name(vs_call *call, const char *key, const vs_profile *profile) {
   const vs_engine *engine = call->engine;
   vs_text_str(&call->scratch, (vs_str){engine->name.data, engine->name.count});
-  if (profile->view->slice->device == VS_DEVICE_HOST) vs_text_cstr(&call->scratch, ", pinned host memory");
-  else vs_text_format(&call->scratch, ", device %d", profile->view->slice->device);
+  if (profile->device->slice->device == VS_DEVICE_HOST) vs_text_cstr(&call->scratch, ", pinned host memory");
+  else vs_text_format(&call->scratch, ", device %d", profile->device->slice->device);
   vs_text_format(&call->scratch, ", after event %D", profile->moment);
   vs_reply_scratch(call, key);
 }

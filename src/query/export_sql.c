@@ -194,24 +194,24 @@ static void put_stacks(sql *q) {
 
 /* ---- devices --------------------------------------------------------------------------------------------------- */
 
-typedef vs_status (*put_view)(sql *q, vs_view *view);
+typedef vs_status (*put_view)(sql *q, vs_device_cache *device);
 
 static vs_status put_views(sql *q, const char *table, const char *columns, put_view put) {
   vs_engine *engine = q->call->engine;
   table_begin(q, table, columns);
-  for (size_t i = 0; i < engine->views.count; i++)
-    if (vs_export_covers(q->call, &engine->views.data[i])) VS_TRY(put(q, &engine->views.data[i]));
+  for (size_t i = 0; i < engine->devices.count; i++)
+    if (vs_export_covers(q->call, &engine->devices.data[i])) VS_TRY(put(q, &engine->devices.data[i]));
   table_end(q);
   return VS_OK;
 }
 
-static vs_status put_device(sql *q, vs_view *view) {
-  const vs_curves *curves = vs_view_curves(view);
+static vs_status put_device(sql *q, vs_device_cache *device) {
+  const vs_curves *curves = vs_cached_curves(device);
   row_begin(q);
-  put_i64(q, view->slice->device);
-  put_u64(q, view->slice->event_count);
-  put_u64(q, view->slice->segment_count);
-  put_u64(q, view->reserved);
+  put_i64(q, device->slice->device);
+  put_u64(q, device->slice->event_count);
+  put_u64(q, device->slice->segment_count);
+  put_u64(q, device->reserved);
   put_i64(q, curves->curve[VS_CURVE_REQUESTED].peak);
   put_i64(q, curves->curve[VS_CURVE_REQUESTED].peak_at);
   put_i64(q, curves->curve[VS_CURVE_RESERVED].peak);
@@ -220,8 +220,8 @@ static vs_status put_device(sql *q, vs_view *view) {
   return VS_OK;
 }
 
-static vs_status put_segments(sql *q, vs_view *view) {
-  const vs_slice *slice = view->slice;
+static vs_status put_segments(sql *q, vs_device_cache *device) {
+  const vs_slice *slice = device->slice;
   for (uint32_t i = 0; i < slice->segment_count; i++) {
     const vs_segment *segment = &slice->snapshot->segments.data[slice->segments[i]];
     row_begin(q);
@@ -239,8 +239,8 @@ static vs_status put_segments(sql *q, vs_view *view) {
   return VS_OK;
 }
 
-static vs_status put_blocks(sql *q, vs_view *view) {
-  const vs_slice *slice = view->slice;
+static vs_status put_blocks(sql *q, vs_device_cache *device) {
+  const vs_slice *slice = device->slice;
   for (uint32_t i = 0; i < slice->segment_count; i++) {
     const vs_segment *segment = &slice->snapshot->segments.data[slice->segments[i]];
     for (uint32_t j = 0; j < segment->block_count; j++) {
@@ -260,8 +260,8 @@ static vs_status put_blocks(sql *q, vs_view *view) {
   return VS_OK;
 }
 
-static vs_status put_events(sql *q, vs_view *view) {
-  const vs_slice *slice = view->slice;
+static vs_status put_events(sql *q, vs_device_cache *device) {
+  const vs_slice *slice = device->slice;
   const vs_events *events = &slice->snapshot->events;
   for (uint32_t event = 0; event < slice->event_count; event++) {
     const uint32_t row = vs_slice_row(slice, event);
@@ -287,13 +287,13 @@ static vs_status put_events(sql *q, vs_view *view) {
   return VS_OK;
 }
 
-static vs_status put_allocations(sql *q, vs_view *view) {
+static vs_status put_allocations(sql *q, vs_device_cache *device) {
   const vs_lifetimes *lifetimes;
-  VS_TRY(vs_view_lifetimes(q->call->engine, view, &lifetimes));
+  VS_TRY(vs_cached_lifetimes(q->call->engine->host, device, &lifetimes));
   for (size_t i = 0; i < lifetimes->rows.count; i++) {
     const vs_lifetime *row = &lifetimes->rows.data[i];
     row_begin(q);
-    put_i64(q, view->slice->device);
+    put_i64(q, device->slice->device);
     put_u64(q, row->address);
     put_u64(q, row->size);
     put_event(q, row->start);
@@ -306,13 +306,13 @@ static vs_status put_allocations(sql *q, vs_view *view) {
   return VS_OK;
 }
 
-static vs_status put_annotations(sql *q, vs_view *view) {
+static vs_status put_annotations(sql *q, vs_device_cache *device) {
   vs_named_ranges named;
-  VS_TRY(vs_named_ranges_build(q->call->engine->host, view->slice, &named));
+  VS_TRY(vs_named_ranges_build(q->call->engine->host, device->slice, &named));
   for (size_t i = 0; i < named.ranges.count; i++) {
     const vs_named_range *range = &named.ranges.data[i];
     row_begin(q);
-    put_i64(q, view->slice->device);
+    put_i64(q, device->slice->device);
     put_string(q, range->name);
     put_i64(q, range->from_us);
     put_known(q, range->to_us != INT64_MAX, (uint64_t)range->to_us);

@@ -405,8 +405,8 @@ static bool pool_matches(const vs_snapshot *snapshot, const vs_term *term, uint3
   return id.a == term->number && id.b == term->number2;
 }
 
-static bool thing_matches(const vs_term *term, const vs_filter_row *row) {
-  return row->is_segment == term->is_segment && row->thing_address == term->number &&
+static bool item_bitmaps(const vs_term *term, const vs_filter_row *row) {
+  return row->is_segment == term->is_segment && row->item_address == term->number &&
          row->version == term->number2;
 }
 
@@ -429,7 +429,7 @@ static bool term_keeps(const vs_filter *filter, const vs_snapshot *snapshot, con
     case VS_FILTER_state: return name_matches(filter, term, row->state);
     case VS_FILTER_category: return name_matches(filter, term, row->category);
     case VS_FILTER_row: return compare(term->comparison, row->number, term->number);
-    case VS_FILTER_name: return thing_matches(term, row) == (term->comparison == VS_EQUAL);
+    case VS_FILTER_name: return item_bitmaps(term, row) == (term->comparison == VS_EQUAL);
     case VS_FILTER_annotation: return name_matches(filter, term, row->annotation);
     case VS_FILTER_stack: return compare(term->comparison, row->stack, term->number);
     case VS_FILTER_lifetime: return compare(term->comparison, row->lifetime_us, term->number);

@@ -51,8 +51,8 @@ typedef struct vs_filter_row {
   uint64_t size, address, event, lifetime_us, number; /* number: of the row that "row" and "name" are about */
   vs_str action, state, category, annotation;
   uint32_t stream, pool, stack, version;
-  bool is_segment; /* with `version` and `thing_address`, what "name" is compared with */
-  uint64_t thing_address;
+  bool is_segment; /* with `version` and `item_address`, what "name" is compared with */
+  uint64_t item_address;
   uint32_t has;
 } vs_filter_row;
 

@@ -20,7 +20,7 @@ static void write_block(vs_call *call, const vs_selection *selection, const vs_l
   vs_reply_u64_or_null(json, "size_bytes", is_at_end, is_at_end ? s->blocks.data[row->block].size : 0);
   vs_jsonw_member_str(json, "state", vs_selection_state(selection, row));
   vs_reply_stream(call, vs_lifetime_stream(selection->lifetimes, row));
-  vs_reply_pool(call, vs_lifetime_pool(selection->lifetimes, selection->things.segments, row));
+  vs_reply_pool(call, vs_lifetime_pool(selection->lifetimes, selection->items.segments, row));
   vs_reply_string(call, "category", vs_selection_category(selection, row));
   write_event(call, slice, "alloc_event", "alloc_time_us", row->start);
   write_event(call, slice, "free_event", "free_time_us",
@@ -31,13 +31,13 @@ static void write_block(vs_call *call, const vs_selection *selection, const vs_l
   vs_jsonw_object_end(json);
 }
 
-static void write_blocks(vs_call *call, const vs_view *view, const vs_selection *selection,
+static void write_blocks(vs_call *call, const vs_device_cache *device, const vs_selection *selection,
                          const vs_rows *rows) {
   vs_jsonw *json = call->json;
   const uint64_t offset = vs_min_u64(call->request->offset, rows->count), top = call->request->top;
   const uint64_t end = top != 0 && top < rows->count - offset ? offset + top : rows->count;
-  vs_reply_device(call, view);
-  vs_reply_moment(call, view, "at", selection->set.moment);
+  vs_reply_device(call, device);
+  vs_reply_moment(call, device, "at", selection->set.moment);
   vs_jsonw_member_u64(json, "bytes", selection->set.bytes);
   vs_jsonw_member_u64(json, "count", rows->count);
   vs_jsonw_member_u64(json, "offset", offset);
@@ -48,13 +48,13 @@ static void write_blocks(vs_call *call, const vs_view *view, const vs_selection 
 }
 
 vs_status vs_method_blocks(vs_call *call) {
-  vs_view *view = call->view;
+  vs_device_cache *device = call->device;
   vs_selection selection;
   vs_rows rows;
-  VS_TRY(vs_selection_build(call, view, &selection));
+  VS_TRY(vs_selection_build(call, device, &selection));
   const vs_status status = vs_selection_by_size(call, &selection, &rows);
   if (status == VS_OK) {
-    write_blocks(call, view, &selection, &rows);
+    write_blocks(call, device, &selection, &rows);
     vs_vec_free(call->engine->host, &rows);
   }
   vs_selection_deinit(call, &selection);

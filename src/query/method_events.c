@@ -1,18 +1,18 @@
 /* "events": the trace of a device, event by event. */
 #include "query/reply.h"
 #include "query/rows.h"
-#include "query/things.h"
-#include "query/trace.h"
-#include "query/words.h"
+#include "query/items.h"
+#include "query/event_list.h"
+#include "query/advice.h"
 
 typedef struct range {
   vs_moment from, to;
   uint32_t first, end; /* events [first, end) */
 } range;
 
-static vs_status find_range(const vs_call *call, vs_view *view, range *r) {
-  VS_TRY(vs_view_moment(call->engine, view, call->request->from, &r->from, call->error));
-  VS_TRY(vs_view_moment(call->engine, view, call->request->to, &r->to, call->error));
+static vs_status find_range(const vs_call *call, vs_device_cache *device, range *r) {
+  VS_TRY(vs_find_moment(call->engine->host, device, call->request->from, &r->from, call->error));
+  VS_TRY(vs_find_moment(call->engine->host, device, call->request->to, &r->to, call->error));
   r->first = r->from < 0 ? 0 : (uint32_t)r->from;
   r->end = (uint32_t)(r->to + 1);
   if (r->end < r->first) r->end = r->first;
@@ -22,36 +22,36 @@ static vs_status find_range(const vs_call *call, vs_view *view, range *r) {
 /* What writing an event takes. */
 typedef struct writer {
   vs_call *call;
-  vs_things allocations, segments;
-  vs_levels_reader requested, reserved;
+  vs_items allocations, segments;
+  vs_curve_reader requested, reserved;
 } writer;
 
 /* The allocation or segment that an event is about: "row" and "name"; row is VS_NO_ROW for none. */
-static vs_status write_thing(const writer *w, const vs_things *things, uint32_t row) {
+static vs_status write_thing(const writer *w, const vs_items *items, uint32_t row) {
   vs_reply_u64_or_null(w->call->json, "row", row != VS_NO_ROW, row);
   if (row != VS_NO_ROW) {
-    const vs_thing thing = vs_thing_at(things, row);
-    return vs_reply_thing_name(w->call, things, &thing);
+    const vs_item item = vs_item_at(items, row);
+    return vs_reply_item_name(w->call, items, &item);
   }
   vs_jsonw_member_null(w->call->json, "name");
   return VS_OK;
 }
 
 /* "label": who did it, and "frees": who had asked for what is freed. A free without a stack shows that twice. */
-static void write_owners(vs_call *call, vs_event_kind kind, uint32_t stack, const vs_things *things,
+static void write_owners(vs_call *call, vs_event_kind kind, uint32_t stack, const vs_items *items,
                          uint32_t row) {
   const bool frees =
       row != VS_NO_ROW && (kind == VS_EVENT_FREE_REQUESTED || kind == VS_EVENT_FREE_COMPLETED ||
                            kind == VS_EVENT_SEGMENT_FREE || kind == VS_EVENT_SEGMENT_UNMAP);
-  const vs_thing thing = frees ? vs_thing_at(things, row) : (vs_thing){.stack = stack};
-  const bool is_older = frees && thing.start == VS_NO_EVENT;
-  if (frees && stack == VS_LIST_NONE) vs_reply_owner(call, thing.stack, is_older);
+  const vs_item item = frees ? vs_item_at(items, row) : (vs_item){.stack = stack};
+  const bool is_older = frees && item.start == VS_NO_EVENT;
+  if (frees && stack == VS_LIST_NONE) vs_reply_owner(call, item.stack, is_older);
   else vs_reply_owner(call, stack, false);
   if (!frees) {
     vs_jsonw_member_null(call->json, "frees");
     return;
   }
-  vs_frames_put_owner(&call->engine->frames, &call->scratch, thing.stack, is_older, VS_PATH_SHORT);
+  vs_frames_put_owner(&call->engine->frames, &call->scratch, item.stack, is_older, VS_PATH_SHORT);
   vs_reply_scratch(call, "frees");
 }
 
@@ -67,9 +67,9 @@ static vs_status write_event(writer *w, const vs_slice *slice, uint32_t event) {
   vs_jsonw_object_begin(json);
   vs_jsonw_member_u64(json, "event", event);
   vs_reply_string(call, "action", slice->snapshot->actions.data[vs_events_action(events, row)]);
-  const vs_things *things = vs_is_of_segment(kind) ? &w->segments : &w->allocations;
-  const uint32_t thing = vs_row_of_event_thing(call->view, event);
-  VS_TRY(write_thing(w, things, thing));
+  const vs_items *items = vs_is_of_segment(kind) ? &w->segments : &w->allocations;
+  const uint32_t item = vs_row_of_event_item(call->device, event);
+  VS_TRY(write_thing(w, items, item));
   vs_reply_u64_or_null(json, "address", has_address && !is_oom, address);
   vs_jsonw_member_u64(json, "size_bytes", vs_events_size(events, row));
   vs_reply_stream(call, vs_events_stream(events, row));
@@ -79,64 +79,64 @@ static vs_status write_event(writer *w, const vs_slice *slice, uint32_t event) {
   vs_reply_string(call, "category", vs_events_category(events, row));
   vs_reply_string(call, "compile_context", vs_events_compile_context(events, row));
   vs_reply_string(call, "user_metadata", vs_events_user_metadata(events, row));
-  vs_jsonw_member_i64(json, "requested_after_bytes", vs_levels_at(&w->requested, event));
-  vs_jsonw_member_i64(json, "reserved_after_bytes", vs_levels_at(&w->reserved, event));
+  vs_jsonw_member_i64(json, "requested_after_bytes", vs_curve_reader_at(&w->requested, event));
+  vs_jsonw_member_i64(json, "reserved_after_bytes", vs_curve_reader_at(&w->reserved, event));
   if (call->request->folded)
     vs_jsonw_member_bool(json, "folded", event + 1 < slice->event_count && vs_is_folded(slice, event + 1));
-  write_owners(call, kind, vs_events_stack(events, row), things, thing);
+  write_owners(call, kind, vs_events_stack(events, row), items, item);
   vs_reply_stack(call, vs_events_stack(events, row));
   vs_jsonw_object_end(json);
   return VS_OK;
 }
 
 /* The events of the range that the filter keeps are numbers [first, end) of those that it keeps at all. */
-static vs_status write_events(writer *w, const vs_matches *matches, uint64_t first, uint64_t end) {
+static vs_status write_events(writer *w, const vs_filter_bitmap *bitmap, uint64_t first, uint64_t end) {
   const vs_request *request = w->call->request;
-  const vs_slice *slice = w->call->view->slice;
+  const vs_slice *slice = w->call->device->slice;
   first = vs_sat_add_u64(first, request->offset);
   if (request->top != 0) end = vs_min_u64(end, vs_sat_add_u64(first, request->top));
   for (uint64_t n = first; n < end; n++)
-    VS_TRY(write_event(w, slice, vs_trace_nth(slice, matches, (uint32_t)n)));
+    VS_TRY(write_event(w, slice, vs_event_list_nth(slice, bitmap, (uint32_t)n)));
   return VS_OK;
 }
 
 static vs_status writer_init(writer *w, vs_call *call) {
-  const vs_levels *curves;
+  const vs_curve_index *curves;
   w->call = call;
-  VS_TRY(vs_things_init(call->engine, call->view, VS_DRAWN_allocations, &w->allocations));
-  VS_TRY(vs_things_init(call->engine, call->view, VS_DRAWN_segments, &w->segments));
-  VS_TRY(vs_view_levels(call->engine, call->view, &curves));
-  vs_levels_reader_init(&w->requested, &curves[VS_CURVE_REQUESTED]);
-  vs_levels_reader_init(&w->reserved, &curves[VS_CURVE_RESERVED]);
+  VS_TRY(vs_items_init(call->engine->host, call->device, VS_DRAWN_allocations, &w->allocations));
+  VS_TRY(vs_items_init(call->engine->host, call->device, VS_DRAWN_segments, &w->segments));
+  VS_TRY(vs_cached_curve_indexes(call->engine->host, call->device, &curves));
+  vs_curve_reader_init(&w->requested, &curves[VS_CURVE_REQUESTED]);
+  vs_curve_reader_init(&w->reserved, &curves[VS_CURVE_RESERVED]);
   return VS_OK;
 }
 
 static void write_advice(vs_call *call) {
-  if (call->view->slice->event_count != 0) {
+  if (call->device->slice->event_count != 0) {
     vs_jsonw_member_null(call->json, "advice");
     return;
   }
-  vs_text_format(&call->scratch, "No history was recorded. To record one, %s.", vs_words_how_to_record);
+  vs_text_format(&call->scratch, "No history was recorded. To record one, %s.", vs_advice_how_to_record);
   vs_reply_scratch(call, "advice");
 }
 
 vs_status vs_method_events(vs_call *call) {
-  vs_view *view = call->view;
+  vs_device_cache *device = call->device;
   vs_jsonw *json = call->json;
-  const vs_matches *matches;
+  const vs_filter_bitmap *bitmap;
   range r;
   writer w;
-  VS_TRY(find_range(call, view, &r));
-  VS_TRY(vs_trace_matches(call, &matches));
+  VS_TRY(find_range(call, device, &r));
+  VS_TRY(vs_event_list_bitmap(call, &bitmap));
   VS_TRY(writer_init(&w, call));
-  const uint32_t first = vs_trace_before(view->slice, matches, r.first);
-  const uint32_t end = vs_trace_before(view->slice, matches, r.end);
-  vs_reply_device(call, view);
-  vs_reply_moment(call, view, "from", r.from);
-  vs_reply_moment(call, view, "to", r.to);
+  const uint32_t first = vs_event_list_before(device->slice, bitmap, r.first);
+  const uint32_t end = vs_event_list_before(device->slice, bitmap, r.end);
+  vs_reply_device(call, device);
+  vs_reply_moment(call, device, "from", r.from);
+  vs_reply_moment(call, device, "to", r.to);
   vs_jsonw_member_u64(json, "offset", call->request->offset);
   vs_reply_array_begin(json, "events");
-  VS_TRY(write_events(&w, matches, first, end));
+  VS_TRY(write_events(&w, bitmap, first, end));
   vs_jsonw_array_end(json);
   vs_jsonw_member_u64(json, "count", end - first);
   write_advice(call);

@@ -1,7 +1,7 @@
 /* "fragmentation": what is free at a moment, in how large pieces, and which blocks keep it from the driver. */
 #include "query/reply.h"
-#include "query/things.h"
-#include "query/words.h"
+#include "query/items.h"
+#include "query/advice.h"
 
 static void write_all(const vs_call *call, const vs_holes *holes) {
   vs_jsonw *json = call->json;
@@ -17,15 +17,15 @@ static void write_all(const vs_call *call, const vs_holes *holes) {
   vs_jsonw_object_end(json);
 }
 
-static vs_status write_block(vs_call *call, const vs_things *things, const vs_state_segment *segment,
+static vs_status write_block(vs_call *call, const vs_items *items, const vs_state_segment *segment,
                              const vs_state_block *block) {
   vs_jsonw *json = call->json;
   vs_jsonw_object_begin(json);
   vs_reply_u64_or_null(json, "row", block->lifetime != VS_NO_ROW, block->lifetime);
   if (block->lifetime != VS_NO_ROW) {
-    const vs_thing thing = vs_thing_at(things, block->lifetime);
-    VS_TRY(vs_reply_thing_name(call, things, &thing));
-    vs_reply_owner(call, thing.stack, thing.start == VS_NO_EVENT);
+    const vs_item item = vs_item_at(items, block->lifetime);
+    VS_TRY(vs_reply_item_name(call, items, &item));
+    vs_reply_owner(call, item.stack, item.start == VS_NO_EVENT);
   } else {
     vs_jsonw_member_null(json, "name");
     const vs_snapshot *s = call->engine->snapshot;
@@ -47,11 +47,11 @@ static uint32_t mapping_at(const vs_mappings *mappings, uint64_t address, vs_mom
 
 enum { MOST_BLOCKS = 100 }; /* of one segment */
 
-static vs_status write_pinned(vs_call *call, const vs_things *things, const vs_state *state,
+static vs_status write_pinned(vs_call *call, const vs_items *items, const vs_state *state,
                               const vs_pinned *pinned) {
   vs_jsonw *json = call->json;
   const vs_state_segment *segment = &state->segments.data[pinned->segment];
-  const uint32_t row = mapping_at(things->mappings, segment->address, state->moment);
+  const uint32_t row = mapping_at(items->mappings, segment->address, state->moment);
   vs_jsonw_object_begin(json);
   vs_reply_u64_or_null(json, "row", row != VS_NO_ROW, row);
   vs_jsonw_member_u64(json, "address", segment->address);
@@ -63,24 +63,24 @@ static vs_status write_pinned(vs_call *call, const vs_things *things, const vs_s
   vs_jsonw_member_u64(json, "block_count", segment->block_count);
   vs_reply_array_begin(json, "blocks");
   for (uint32_t i = 0; i < segment->block_count && i < MOST_BLOCKS; i++)
-    VS_TRY(write_block(call, things, segment, &state->blocks.data[segment->first_block + i]));
+    VS_TRY(write_block(call, items, segment, &state->blocks.data[segment->first_block + i]));
   vs_jsonw_array_end(json);
   vs_jsonw_object_end(json);
   return VS_OK;
 }
 
-static vs_status write_fragmentation(vs_call *call, const vs_things *things, const vs_fragmentation *f) {
+static vs_status write_fragmentation(vs_call *call, const vs_items *items, const vs_fragmentation *f) {
   vs_jsonw *json = call->json;
-  vs_reply_device(call, call->view);
-  vs_reply_moment(call, call->view, "at", f->state.moment);
+  vs_reply_device(call, call->device);
+  vs_reply_moment(call, call->device, "at", f->state.moment);
   vs_jsonw_member_bool(json, "is_exact", f->state.is_exact);
   write_all(call, &f->all);
   vs_reply_areas(call, f);
   vs_reply_array_begin(json, "pinned");
   for (size_t i = 0; i < f->pinned.count; i++)
-    VS_TRY(write_pinned(call, things, &f->state, &f->pinned.data[i]));
+    VS_TRY(write_pinned(call, items, &f->state, &f->pinned.data[i]));
   vs_jsonw_array_end(json);
-  vs_jsonw_member_str(json, "sentence", vs_str_from(vs_words_of_fragmentation(&f->all)));
+  vs_jsonw_member_str(json, "sentence", vs_str_from(vs_explain_fragmentation(&f->all)));
   return VS_OK;
 }
 
@@ -88,15 +88,15 @@ vs_status vs_method_fragmentation(vs_call *call) {
   const vs_host *host = call->engine->host;
   const uint64_t top = call->request->top;
   const uint32_t most = top == 0 || top > UINT32_MAX ? UINT32_MAX : (uint32_t)top;
-  const vs_past *past;
-  vs_things things;
+  const vs_moment_index *moments;
+  vs_items items;
   vs_moment moment;
   vs_fragmentation f;
-  VS_TRY(vs_view_moment(call->engine, call->view, call->request->at, &moment, call->error));
-  VS_TRY(vs_things_init(call->engine, call->view, VS_DRAWN_allocations, &things));
-  VS_TRY(vs_view_past(call->engine, call->view, &past));
-  VS_TRY(vs_fragmentation_at(host, past, moment, most, &f));
-  const vs_status status = write_fragmentation(call, &things, &f);
+  VS_TRY(vs_find_moment(call->engine->host, call->device, call->request->at, &moment, call->error));
+  VS_TRY(vs_items_init(call->engine->host, call->device, VS_DRAWN_allocations, &items));
+  VS_TRY(vs_cached_moments(call->engine->host, call->device, &moments));
+  VS_TRY(vs_fragmentation_at(host, moments, moment, most, &f));
+  const vs_status status = write_fragmentation(call, &items, &f);
   vs_fragmentation_deinit(host, &f);
   return status;
 }

@@ -1,6 +1,6 @@
 /* "groups": the legend of a picture. */
 #include "query/reply.h"
-#include "query/scene.h"
+#include "query/picture_query.h"
 
 static void write_group(vs_call *call, const vs_colours *colours, size_t index) {
   vs_jsonw *json = call->json;
@@ -47,11 +47,12 @@ static const vs_colours no_colours;
 
 vs_status vs_method_groups(vs_call *call) {
   const uint32_t colour = call->request->colour;
-  vs_stage stage;
+  vs_picture_query query;
   const vs_colours *colours = &no_colours;
-  VS_TRY(vs_stage_build(call, &stage));
-  if (colour != VS_COLOUR_ALLOCATION) VS_TRY(vs_stage_colours(call, &stage, (vs_group_by)colour, &colours));
-  vs_reply_device(call, call->view);
+  VS_TRY(vs_picture_query_build(call, &query));
+  if (colour != VS_COLOUR_ALLOCATION)
+    VS_TRY(vs_picture_query_colours(call, &query, (vs_group_by)colour, &colours));
+  vs_reply_device(call, call->device);
   vs_reply_drawn(call, call->request->drawn);
   vs_jsonw_member_str(call->json, "by",
                       colour == VS_COLOUR_ALLOCATION ? VS_STR("allocation")

@@ -60,16 +60,16 @@ static void write_classes(const vs_call *call) {
 
 vs_status vs_method_holes(vs_call *call) {
   const vs_host *host = call->engine->host;
-  const vs_past *past;
+  const vs_moment_index *moments;
   vs_window window;
   points list = {0};
   VS_TRY(vs_find_window(call, call->request->points, "points", &window));
-  VS_TRY(vs_view_past(call->engine, call->view, &past));
+  VS_TRY(vs_cached_moments(call->engine->host, call->device, &moments));
   VS_TRY(vs_vec_reserve(host, &list, window.columns));
-  choose_moments(&window, vs_slice_end(call->view->slice), &list);
-  const vs_status status = vs_holes_course(host, past, list.data, list.count);
+  choose_moments(&window, vs_slice_end(call->device->slice), &list);
+  const vs_status status = vs_holes_course(host, moments, list.data, list.count);
   if (status == VS_OK) {
-    vs_reply_device(call, call->view);
+    vs_reply_device(call, call->device);
     vs_reply_window(call, &window);
     write_classes(call);
     add_columns(call, &list);

@@ -20,8 +20,8 @@ static void write_annotations(const vs_call *call, const vs_named_ranges *named)
   vs_jsonw_member_u64(json, "annotation_count", named->ranges.count);
 }
 
-static vs_status write_device(const vs_call *call, vs_view *view) {
-  const vs_slice *slice = view->slice;
+static vs_status write_device(const vs_call *call, vs_device_cache *device) {
+  const vs_slice *slice = device->slice;
   const vs_snapshot *s = slice->snapshot;
   vs_jsonw *json = call->json;
   const vs_named_ranges *named;
@@ -29,14 +29,14 @@ static vs_status write_device(const vs_call *call, vs_view *view) {
   const vs_times *times;
   for (uint32_t i = 0; i < slice->segment_count; i++)
     blocks += s->segments.data[slice->segments[i]].block_count;
-  VS_TRY(vs_view_times(call->engine, view, &times));
-  VS_TRY(vs_view_ranges(call->engine, view, &named));
+  VS_TRY(vs_cached_times(call->engine->host, device, &times));
+  VS_TRY(vs_cached_ranges(call->engine->host, device, &named));
   vs_jsonw_object_begin(json);
-  vs_reply_device(call, view);
+  vs_reply_device(call, device);
   vs_jsonw_member_u64(json, "events", slice->event_count);
   vs_jsonw_member_u64(json, "segments", slice->segment_count);
   vs_jsonw_member_u64(json, "blocks", blocks);
-  vs_jsonw_member_u64(json, "reserved_bytes", view->reserved);
+  vs_jsonw_member_u64(json, "reserved_bytes", device->reserved);
   vs_reply_time(json, "first_time_us", times->first_us);
   vs_reply_time(json, "last_time_us", times->last_us);
   write_annotations(call, named);
@@ -46,12 +46,12 @@ static vs_status write_device(const vs_call *call, vs_view *view) {
 
 static vs_status write_devices(const vs_call *call) {
   vs_engine *engine = call->engine;
-  vs_view *host = NULL;
+  vs_device_cache *host = NULL;
   vs_reply_array_begin(call->json, "devices");
-  for (size_t i = 0; i < engine->views.count; i++) {
-    vs_view *view = &engine->views.data[i];
-    if (view->slice->device == VS_DEVICE_HOST) host = view;
-    else VS_TRY(write_device(call, view));
+  for (size_t i = 0; i < engine->devices.count; i++) {
+    vs_device_cache *device = &engine->devices.data[i];
+    if (device->slice->device == VS_DEVICE_HOST) host = device;
+    else VS_TRY(write_device(call, device));
   }
   vs_jsonw_array_end(call->json);
   vs_jsonw_key(call->json, VS_STR("host"));
@@ -96,7 +96,7 @@ static void write_settings(const vs_call *call) {
 
 vs_status vs_method_info(vs_call *call) {
   const vs_snapshot *s = call->engine->snapshot;
-  const vs_view *best = vs_engine_default_view(call->engine);
+  const vs_device_cache *best = vs_default_device(&call->engine->devices);
   vs_reply_file(call);
   vs_reply_i64_or_null(call->json, "default_device", best != NULL, best != NULL ? best->slice->device : 0);
   VS_TRY(write_devices(call));

@@ -15,13 +15,13 @@ static void write_rest(const vs_call *call, const vs_groups *groups, size_t show
   vs_jsonw_object_end(call->json);
 }
 
-static void write_groups(vs_call *call, const vs_view *view, const vs_selection *selection,
+static void write_groups(vs_call *call, const vs_device_cache *device, const vs_selection *selection,
                          const vs_groups *groups) {
   const uint64_t top = call->request->top;
   const size_t shown = top != 0 && top < groups->list.count ? (size_t)top : groups->list.count;
   vs_jsonw *json = call->json;
-  vs_reply_device(call, view);
-  vs_reply_selection(call, view, selection);
+  vs_reply_device(call, device);
+  vs_reply_selection(call, device, selection);
   vs_jsonw_member_str(json, "by", vs_str_from(vs_group_by_name(groups->by)));
   vs_jsonw_member_u64(json, "bytes", groups->bytes);
   vs_jsonw_member_u64(json, "count", groups->count);
@@ -35,13 +35,13 @@ static void write_groups(vs_call *call, const vs_view *view, const vs_selection 
 
 vs_status vs_method_live(vs_call *call) {
   const vs_host *host = call->engine->host;
-  vs_view *view = call->view;
+  vs_device_cache *device = call->device;
   vs_selection selection;
   vs_groups groups;
-  VS_TRY(vs_selection_build(call, view, &selection));
+  VS_TRY(vs_selection_build(call, device, &selection));
   const vs_status status = vs_selection_groups(call, &selection, call->request->by, &groups);
   if (status == VS_OK) {
-    write_groups(call, view, &selection, &groups);
+    write_groups(call, device, &selection, &groups);
     vs_groups_deinit(host, &groups);
   }
   vs_selection_deinit(call, &selection);

@@ -1,7 +1,7 @@
 /* "map": the address space at a moment, in columns: segments, and in them the blocks in use. */
 #include "base/sort.h"
 #include "query/reply.h"
-#include "query/scene.h"
+#include "query/picture_query.h"
 
 typedef VS_VEC(vs_sort_pair) pairs;
 
@@ -94,8 +94,8 @@ static void write_outside(const vs_call *call, const vs_state *state) {
 static void write_header(const vs_call *call, const vs_state *state) {
   vs_jsonw *json = call->json;
   const vs_snapshot *s = call->engine->snapshot;
-  vs_reply_device(call, call->view);
-  vs_reply_moment(call, call->view, "at", state->moment);
+  vs_reply_device(call, call->device);
+  vs_reply_moment(call, call->device, "at", state->moment);
   vs_jsonw_member_bool(json, "is_exact", state->is_exact);
   vs_jsonw_member_u64(json, "reserved_bytes", state->reserved);
   vs_jsonw_member_u64(json, "requested_bytes", state->requested);
@@ -113,13 +113,12 @@ static void write_header(const vs_call *call, const vs_state *state) {
   write_outside(call, state);
 }
 
-static vs_status write_map(vs_call *call, const vs_stage *stage, const vs_state *state) {
+static vs_status write_map(vs_call *call, const vs_picture_query *query, const vs_state *state) {
   const vs_colours *colours = NULL;
   pairs mappings = {0};
   if (call->request->colour != VS_COLOUR_ALLOCATION)
-    VS_TRY(vs_stage_colours(call, stage, (vs_group_by)call->request->colour, &colours));
-  const vs_status status =
-      find_mappings(call->engine->host, stage->things.mappings, state->moment, &mappings);
+    VS_TRY(vs_picture_query_colours(call, query, (vs_group_by)call->request->colour, &colours));
+  const vs_status status = find_mappings(call->engine->host, query->items.mappings, state->moment, &mappings);
   if (status == VS_OK) {
     write_header(call, state);
     add_segments(call, state, &mappings);
@@ -131,15 +130,15 @@ static vs_status write_map(vs_call *call, const vs_stage *stage, const vs_state 
 
 vs_status vs_method_map(vs_call *call) {
   const vs_host *host = call->engine->host;
-  const vs_past *past;
+  const vs_moment_index *moments;
   vs_moment moment;
-  vs_stage stage; /* of all allocations: the request has no "what" and no filter */
+  vs_picture_query query; /* of all allocations: the request has no "what" and no filter */
   vs_state state;
-  VS_TRY(vs_view_moment(call->engine, call->view, call->request->at, &moment, call->error));
-  VS_TRY(vs_stage_build(call, &stage));
-  VS_TRY(vs_view_past(call->engine, call->view, &past));
-  VS_TRY(vs_state_at(host, past, moment, &state));
-  const vs_status status = write_map(call, &stage, &state);
+  VS_TRY(vs_find_moment(call->engine->host, call->device, call->request->at, &moment, call->error));
+  VS_TRY(vs_picture_query_build(call, &query));
+  VS_TRY(vs_cached_moments(call->engine->host, call->device, &moments));
+  VS_TRY(vs_state_at(host, moments, moment, &state));
+  const vs_status status = write_map(call, &query, &state);
   vs_state_deinit(host, &state);
   return status;
 }

@@ -4,7 +4,7 @@
 static void write_moment(const vs_call *call, const char *key, vs_moment moment, int64_t bytes) {
   vs_reply_object_begin(call->json, key);
   vs_jsonw_member_i64(call->json, "event", moment);
-  vs_reply_time(call->json, "time_us", vs_slice_time(call->view->slice, moment));
+  vs_reply_time(call->json, "time_us", vs_slice_time(call->device->slice, moment));
   vs_jsonw_member_i64(call->json, "bytes", bytes);
   vs_jsonw_object_end(call->json);
 }
@@ -14,7 +14,7 @@ static void write_peaks(const vs_call *call, const vs_curves *curves) {
                  *reserved = &curves->curve[VS_CURVE_RESERVED];
   write_moment(call, "peak", requested->peak_at, requested->peak);
   write_moment(call, "peak_reserved", reserved->peak_at, reserved->peak);
-  write_moment(call, "end", vs_slice_end(call->view->slice), requested->end);
+  write_moment(call, "end", vs_slice_end(call->device->slice), requested->end);
 }
 
 static void write_rise(const vs_call *call, const vs_rise *rise) {
@@ -26,7 +26,7 @@ static void write_rise(const vs_call *call, const vs_rise *rise) {
 }
 
 static void write_event(const vs_call *call, uint32_t event, bool is_oom) {
-  const vs_slice *slice = call->view->slice;
+  const vs_slice *slice = call->device->slice;
   const vs_events *events = &slice->snapshot->events;
   vs_jsonw_object_begin(call->json);
   vs_jsonw_member_u64(call->json, "event", event);
@@ -38,7 +38,7 @@ static void write_event(const vs_call *call, uint32_t event, bool is_oom) {
 
 /* The first `top` events of a kind, and how many there are. */
 static void write_events(const vs_call *call, const char *key, const char *count_key, vs_event_kind kind) {
-  const vs_slice *slice = call->view->slice;
+  const vs_slice *slice = call->device->slice;
   const uint64_t top = call->request->top == 0 ? UINT64_MAX : call->request->top;
   uint64_t count = 0;
   vs_reply_array_begin(call->json, key);
@@ -79,22 +79,22 @@ static void write_annotations(const vs_call *call, const vs_times *times, const 
 }
 
 vs_status vs_method_marks(vs_call *call) {
-  vs_view *view = call->view;
+  vs_device_cache *device = call->device;
   const vs_times *times;
   const vs_named_ranges *named;
-  const vs_levels *curves;
-  VS_TRY(vs_view_times(call->engine, view, &times));
-  VS_TRY(vs_view_ranges(call->engine, view, &named));
-  VS_TRY(vs_view_levels(call->engine, view, &curves));
-  const vs_rise rise = vs_levels_rise(&curves[VS_CURVE_REQUESTED]);
-  vs_reply_device(call, view);
-  write_peaks(call, vs_view_curves(view));
+  const vs_curve_index *curves;
+  VS_TRY(vs_cached_times(call->engine->host, device, &times));
+  VS_TRY(vs_cached_ranges(call->engine->host, device, &named));
+  VS_TRY(vs_cached_curve_indexes(call->engine->host, device, &curves));
+  const vs_rise rise = vs_curve_index_rise(&curves[VS_CURVE_REQUESTED]);
+  vs_reply_device(call, device);
+  write_peaks(call, vs_cached_curves(device));
   write_rise(call, &rise);
   write_events(call, "ooms", "oom_count", VS_EVENT_OOM);
   write_events(call, "snapshots", "snapshot_count", VS_EVENT_SNAPSHOT);
   write_annotations(call, times, named);
   vs_reply_time(call->json, "first_us", times->first_us);
   vs_reply_time(call->json, "last_us", times->last_us);
-  vs_jsonw_member_u64(call->json, "event_count", view->slice->event_count);
+  vs_jsonw_member_u64(call->json, "event_count", device->slice->event_count);
   return VS_OK;
 }

@@ -1,7 +1,7 @@
 /* "picture": what was in use over a window of the trace, stacked, in pixels, with the curves above it. */
 #include "base/real.h"
 #include "query/reply.h"
-#include "query/scene.h"
+#include "query/picture_query.h"
 #include "query/window.h"
 
 /* What a curve has where there are no moments. */
@@ -18,20 +18,20 @@ static vs_status find_edges(const vs_call *call, vs_look *look) {
 
 /* ---- curves ---------------------------------------------------------------------------------------------------- */
 
-static void add_curve(vs_call *call, const vs_window *window, const vs_levels *curve, const char *high_name,
-                      const char *low_name) {
-  vs_levels_reader reader;
+static void add_curve(vs_call *call, const vs_window *window, const vs_curve_index *curve,
+                      const char *high_name, const char *low_name) {
+  vs_curve_reader reader;
   double *high = vs_columns_add(&call->columns, high_name, VS_COLUMN_F64, window->columns);
   double *low = vs_columns_add(&call->columns, low_name, VS_COLUMN_F64, window->columns);
   if (call->columns.status != VS_OK) return;
-  vs_levels_reader_init(&reader, curve);
+  vs_curve_reader_init(&reader, curve);
   for (uint32_t c = 0; c < window->columns; c++) {
     vs_moment first, last;
     high[c] = low[c] = no_value();
     if (!vs_window_column(window, c, &first, &last)) continue;
-    const vs_level level = vs_levels_between(&reader, first, last);
-    high[c] = (double)level.high;
-    low[c] = (double)level.low;
+    const vs_curve_extent extent = vs_curve_reader_between(&reader, first, last);
+    high[c] = (double)extent.high;
+    low[c] = (double)extent.low;
   }
 }
 
@@ -49,8 +49,8 @@ static void add_segment_events(vs_call *call, const vs_window *window, const vs_
 }
 
 static vs_status add_curves(vs_call *call, const vs_window *window, const vs_mappings *mappings) {
-  const vs_levels *curves;
-  VS_TRY(vs_view_levels(call->engine, call->view, &curves));
+  const vs_curve_index *curves;
+  VS_TRY(vs_cached_curve_indexes(call->engine->host, call->device, &curves));
   add_curve(call, window, &curves[VS_CURVE_REQUESTED], "requested_high", "requested_low");
   add_curve(call, window, &curves[VS_CURVE_HELD], "held_high", "held_low");
   add_curve(call, window, &curves[VS_CURVE_RESERVED], "reserved_high", "reserved_low");
@@ -77,7 +77,7 @@ static void add_stack(vs_call *call, const vs_picture *picture) {
 static void write_header(const vs_call *call, const vs_window *window, const vs_look *look,
                          const vs_picture *picture) {
   vs_jsonw *json = call->json;
-  vs_reply_device(call, call->view);
+  vs_reply_device(call, call->device);
   vs_reply_drawn(call, call->request->drawn);
   vs_reply_window(call, window);
   vs_jsonw_member_u64(json, "y0", picture->y0);
@@ -100,13 +100,13 @@ static void write_header(const vs_call *call, const vs_window *window, const vs_
 }
 
 /* Groups and marks: without pixels nobody sees colours, but what is marked is counted. */
-static vs_status dress(vs_call *call, const vs_stage *stage, vs_look *look) {
-  const vs_matches *marked;
+static vs_status dress(vs_call *call, const vs_picture_query *query, vs_look *look) {
+  const vs_filter_bitmap *marked;
   const vs_colours *colours;
-  VS_TRY(vs_things_matches(call, &stage->things, &call->request->mark, &marked));
+  VS_TRY(vs_items_bitmap(call, &query->items, &call->request->mark, &marked));
   if (marked != NULL) look->marked = marked->bits.data;
   if (call->request->colour == VS_COLOUR_ALLOCATION || look->rows == 0) return VS_OK;
-  VS_TRY(vs_stage_colours(call, stage, (vs_group_by)call->request->colour, &colours));
+  VS_TRY(vs_picture_query_colours(call, query, (vs_group_by)call->request->colour, &colours));
   look->groups = colours->of_row.data;
   return VS_OK;
 }
@@ -114,19 +114,19 @@ static vs_status dress(vs_call *call, const vs_stage *stage, vs_look *look) {
 vs_status vs_method_picture(vs_call *call) {
   const vs_host *host = call->engine->host;
   vs_look look = {.rows = 0};
-  vs_stage stage;
+  vs_picture_query query;
   const vs_spans *spans;
-  const vs_levels *levels;
+  const vs_curve_index *curve;
   vs_picture picture;
   VS_TRY(vs_find_window(call, call->request->columns, "columns", &look.window));
   VS_TRY(find_edges(call, &look));
-  VS_TRY(vs_stage_build(call, &stage));
-  VS_TRY(vs_stage_spans(call, &stage, &spans));
-  VS_TRY(vs_stage_levels(call, &stage, &levels));
-  VS_TRY(dress(call, &stage, &look));
-  VS_TRY(vs_picture_build(host, spans, levels, &look, &picture));
+  VS_TRY(vs_picture_query_build(call, &query));
+  VS_TRY(vs_picture_query_spans(call, &query, &spans));
+  VS_TRY(vs_picture_query_curve(call, &query, &curve));
+  VS_TRY(dress(call, &query, &look));
+  VS_TRY(vs_picture_build(host, spans, curve, &look, &picture));
   write_header(call, &look.window, &look, &picture);
   add_stack(call, &picture);
   vs_picture_deinit(host, &picture);
-  return add_curves(call, &look.window, stage.things.mappings);
+  return add_curves(call, &look.window, query.items.mappings);
 }

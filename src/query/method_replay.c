@@ -81,7 +81,7 @@ static void write_ran_out(const vs_call *call, const vs_replay *replay) {
   }
   vs_jsonw_object_begin(json);
   vs_jsonw_member_u64(json, "event", replay->ran_out_at);
-  vs_reply_time(json, "time_us", vs_slice_time(call->view->slice, (vs_moment)replay->ran_out_at));
+  vs_reply_time(json, "time_us", vs_slice_time(call->device->slice, (vs_moment)replay->ran_out_at));
   vs_jsonw_member_u64(json, "requested_bytes", replay->ran_out_for);
   vs_jsonw_object_end(json);
 }
@@ -138,8 +138,8 @@ static vs_status answer(vs_call *call, const vs_replay_plan *plan) {
   if (options.settings.backend != VS_ALLOC_NATIVE)
     return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET,
                    "this was recorded with another allocator than PyTorch's caching one: it is not replayed");
-  vs_reply_device(call, call->view);
-  vs_jsonw_member_u64(call->json, "events", call->view->slice->event_count);
+  vs_reply_device(call, call->device);
+  vs_jsonw_member_u64(call->json, "events", call->device->slice->event_count);
   vs_jsonw_member_u64(call->json, "reserved_peak_bytes", plan->reserved_peak);
   VS_TRY(answer_check(call, plan, &options));
   return answer_run(call, plan, &options);
@@ -148,10 +148,10 @@ static vs_status answer(vs_call *call, const vs_replay_plan *plan) {
 vs_status vs_method_replay(vs_call *call) {
   const vs_lifetimes *lifetimes;
   vs_replay_plan plan;
-  if (call->view->slice->device == VS_DEVICE_HOST)
+  if (call->device->slice->device == VS_DEVICE_HOST)
     return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET,
                    "pinned host memory has an allocator of its own: it is not replayed");
-  VS_TRY(vs_view_lifetimes(call->engine, call->view, &lifetimes));
+  VS_TRY(vs_cached_lifetimes(call->engine->host, call->device, &lifetimes));
   VS_TRY(vs_replay_plan_build(call->engine->host, lifetimes, &plan));
   const vs_status status = answer(call, &plan);
   vs_replay_plan_deinit(call->engine->host, &plan);

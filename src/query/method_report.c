@@ -1,6 +1,6 @@
 /* "report": everything of one device that fits on a screen, from its vs_report. */
 #include "query/report_lines.h"
-#include "query/words.h"
+#include "query/advice.h"
 
 static void sentence(vs_jsonw *json, const char *key, const char *words) {
   if (words == NULL) vs_jsonw_member_null(json, key);
@@ -126,7 +126,7 @@ static void write_fragmentation(vs_call *call, const vs_report *r) {
   vs_jsonw_member_u64(json, "holes", holes->hole_count);
   vs_reply_u64_or_null(json, "unusable_bytes", holes->is_unusable_known, holes->unusable);
   vs_reply_share(json, "share", holes->free - vs_min_u64(holes->largest_hole, holes->free), holes->free);
-  sentence(json, "sentence", vs_words_of_fragmentation(holes));
+  sentence(json, "sentence", vs_explain_fragmentation(holes));
   vs_reply_areas(call, f);
   vs_reply_array_begin(json, "pinned");
   for (size_t i = 0; i < f->pinned.count; i++) write_pinned(call, r, &f->pinned.data[i]);
@@ -200,7 +200,7 @@ static void write_growth(vs_call *call, const vs_report *r) {
     vs_jsonw_member_u64(json, "rises", growth->rises);
     vs_jsonw_member_u64(json, "first_step", growth->first_step);
     vs_jsonw_member_u64(json, "live_bytes", growth->live_bytes);
-    sentence(json, "sentence", vs_words_of_growth(growth));
+    sentence(json, "sentence", vs_explain_growth(growth));
     vs_reply_stack(call, growth->stack);
     vs_jsonw_object_end(json);
   }
@@ -227,7 +227,7 @@ static void write_oom(vs_call *call, const vs_told *told, const vs_oom *oom) {
   vs_reply_u64_or_null(json, "largest_hole_of_kind_bytes", oom->is_looked_at, oom->largest_hole_kind);
   vs_reply_u64_or_null(json, "largest_hole_for_it_bytes", oom->is_looked_at, oom->largest_hole_area);
   vs_jsonw_member_str(json, "cause", vs_str_from(vs_oom_verdict_name(oom->verdict)));
-  sentence(json, "sentence", vs_words_of_oom(oom->verdict));
+  sentence(json, "sentence", vs_explain_oom(oom->verdict));
   sentence(json, "advice", vs_advice_for_oom(call->engine->snapshot, oom->verdict));
   vs_report_oom_lines(call, told, oom);
   vs_jsonw_key(json, VS_STR("owner"));
@@ -271,14 +271,14 @@ static void write_trust(const vs_call *call, const vs_report *r) {
 
 /* ---- the reply ------------------------------------------------------------------------------------------------- */
 
-static vs_status write_device(vs_call *call, vs_view *view) {
+static vs_status write_device(vs_call *call, vs_device_cache *device) {
   vs_report *r;
   const vs_times *times;
-  VS_TRY(vs_view_times(call->engine, view, &times));
-  VS_TRY(vs_view_report(call->engine, view, &r));
+  VS_TRY(vs_cached_times(call->engine->host, device, &times));
+  VS_TRY(vs_cached_report(call->engine->host, device, &r));
   const vs_told told = {.report = r, .times = times};
   vs_jsonw_object_begin(call->json);
-  vs_reply_device(call, view);
+  vs_reply_device(call, device);
   vs_report_lines(call, &told);
   vs_reply_end(call, r);
   write_trace(call, times, r);
@@ -296,18 +296,18 @@ static vs_status write_device(vs_call *call, vs_view *view) {
   return VS_OK;
 }
 
-static bool is_asked_for(const vs_call *call, const vs_view *view) {
-  return !call->request->device.is_given || view == call->view;
+static bool is_asked_for(const vs_call *call, const vs_device_cache *device) {
+  return !call->request->device.is_given || device == call->device;
 }
 
 /* The device to look at first: one with an out-of-memory error, else the one with the most bytes at its peak. */
 static vs_status write_busiest(vs_call *call) {
   const vs_report *best = NULL;
-  for (size_t i = 0; i < call->engine->views.count; i++) {
-    vs_view *view = &call->engine->views.data[i];
+  for (size_t i = 0; i < call->engine->devices.count; i++) {
+    vs_device_cache *device = &call->engine->devices.data[i];
     vs_report *r;
-    if (view->slice->device == VS_DEVICE_HOST || !is_asked_for(call, view)) continue;
-    VS_TRY(vs_view_report(call->engine, view, &r));
+    if (device->slice->device == VS_DEVICE_HOST || !is_asked_for(call, device)) continue;
+    VS_TRY(vs_cached_report(call->engine->host, device, &r));
     const bool failed = r->ooms.list.count != 0, best_failed = best != NULL && best->ooms.list.count != 0;
     const vs_curve_kind kind = VS_CURVE_REQUESTED;
     if (best == NULL ||
@@ -324,12 +324,13 @@ vs_status vs_method_report(vs_call *call) {
   vs_report_file_lines(call);
   VS_TRY(write_busiest(call));
   vs_reply_array_begin(call->json, "devices");
-  for (size_t i = 0; i < engine->views.count; i++) {
-    vs_view *view = &engine->views.data[i];
-    if (view->slice->device != VS_DEVICE_HOST && is_asked_for(call, view)) VS_TRY(write_device(call, view));
+  for (size_t i = 0; i < engine->devices.count; i++) {
+    vs_device_cache *device = &engine->devices.data[i];
+    if (device->slice->device != VS_DEVICE_HOST && is_asked_for(call, device))
+      VS_TRY(write_device(call, device));
   }
   vs_jsonw_array_end(call->json);
-  vs_view *host = vs_engine_view(engine, VS_DEVICE_HOST);
+  vs_device_cache *host = vs_find_device(&engine->devices, VS_DEVICE_HOST);
   vs_jsonw_key(call->json, VS_STR("host"));
   if (host != NULL && is_asked_for(call, host)) return write_device(call, host);
   vs_jsonw_null(call->json);

@@ -48,11 +48,12 @@ static vs_status choose(const vs_call *call, const vs_slice *slice, pairs *out, 
   return vs_sort_pairs(host, out->data, out->count);
 }
 
-static void write_segments(vs_call *call, const vs_view *view, const pairs *chosen, uint64_t reserved) {
+static void write_segments(vs_call *call, const vs_device_cache *device, const pairs *chosen,
+                           uint64_t reserved) {
   vs_jsonw *json = call->json;
   const uint64_t offset = vs_min_u64(call->request->offset, chosen->count), top = call->request->top;
   const uint64_t end = top != 0 && top < chosen->count - offset ? offset + top : chosen->count;
-  vs_reply_device(call, view);
+  vs_reply_device(call, device);
   vs_jsonw_member_u64(json, "reserved_bytes", reserved);
   vs_jsonw_member_u64(json, "count", chosen->count);
   vs_jsonw_member_u64(json, "offset", offset);
@@ -63,14 +64,14 @@ static void write_segments(vs_call *call, const vs_view *view, const pairs *chos
 }
 
 vs_status vs_method_segments(vs_call *call) {
-  vs_view *view = call->view;
+  vs_device_cache *device = call->device;
   pairs chosen = {0};
   uint64_t reserved;
   VS_TRY(vs_filter_allow(&call->request->filter, call->engine->snapshot, VS_SEGMENT_KEYS, "segments",
                          call->error));
   VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot, &call->engine->frames));
-  const vs_status status = choose(call, view->slice, &chosen, &reserved);
-  if (status == VS_OK) write_segments(call, view, &chosen, reserved);
+  const vs_status status = choose(call, device->slice, &chosen, &reserved);
+  if (status == VS_OK) write_segments(call, device, &chosen, reserved);
   vs_vec_free(call->engine->host, &chosen);
   return status;
 }

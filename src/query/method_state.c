@@ -74,11 +74,11 @@ static void write_stacks(vs_call *call, const stack_ids *stacks) {
   vs_jsonw_object_end(call->json);
 }
 
-static void write_state(vs_call *call, const vs_view *view, const vs_lifetimes *lifetimes,
+static void write_state(vs_call *call, const vs_device_cache *device, const vs_lifetimes *lifetimes,
                         const vs_state *state, const stack_ids *stacks) {
   vs_jsonw *json = call->json;
-  vs_reply_device(call, view);
-  vs_reply_moment(call, view, "at", state->moment);
+  vs_reply_device(call, device);
+  vs_reply_moment(call, device, "at", state->moment);
   vs_jsonw_member_bool(json, "is_exact", state->is_exact);
   vs_jsonw_member_u64(json, "reserved_bytes", state->reserved);
   vs_jsonw_member_u64(json, "requested_bytes", state->requested);
@@ -92,18 +92,18 @@ static void write_state(vs_call *call, const vs_view *view, const vs_lifetimes *
 
 vs_status vs_method_state(vs_call *call) {
   const vs_host *host = call->engine->host;
-  vs_view *view = call->view;
-  const vs_past *past;
+  vs_device_cache *device = call->device;
+  const vs_moment_index *moments;
   const vs_lifetimes *lifetimes;
   vs_moment moment;
   vs_state state;
   stack_ids stacks = {0};
-  VS_TRY(vs_view_moment(call->engine, view, call->request->at, &moment, call->error));
-  VS_TRY(vs_view_past(call->engine, view, &past));
-  lifetimes = past->lifetimes;
-  VS_TRY(vs_state_at(host, past, moment, &state));
+  VS_TRY(vs_find_moment(call->engine->host, device, call->request->at, &moment, call->error));
+  VS_TRY(vs_cached_moments(call->engine->host, device, &moments));
+  lifetimes = moments->lifetimes;
+  VS_TRY(vs_state_at(host, moments, moment, &state));
   const vs_status status = collect_stacks(host, lifetimes, &state, &stacks);
-  if (status == VS_OK) write_state(call, view, lifetimes, &state, &stacks);
+  if (status == VS_OK) write_state(call, device, lifetimes, &state, &stacks);
   vs_vec_free(host, &stacks);
   vs_state_deinit(host, &state);
   return status;

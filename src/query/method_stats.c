@@ -76,11 +76,11 @@ static vs_status live_by_size(const vs_host *host, const vs_lifetimes *lifetimes
 }
 
 vs_status vs_method_stats(vs_call *call) {
-  vs_view *view = call->view;
+  vs_device_cache *device = call->device;
   vs_report *r;
   vs_groups live;
-  VS_TRY(vs_view_report(call->engine, view, &r));
-  vs_reply_device(call, view);
+  VS_TRY(vs_cached_report(call->engine->host, device, &r));
+  vs_reply_device(call, device);
   vs_reply_end(call, r);
   VS_TRY(write_parts(call, "streams", PART_STREAM, r->end.by_stream.data, r->end.by_stream.count));
   VS_TRY(write_parts(call, "pools", PART_POOL, r->end.by_pool.data, r->end.by_pool.count));

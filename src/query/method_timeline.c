@@ -10,8 +10,8 @@ typedef struct span {
   uint32_t pieces;
 } span;
 
-typedef VS_VEC(vs_moment) moments; /* the last one of each piece */
-typedef VS_VEC(vs_level) levels;   /* of each piece, the value that it comes in with included */
+typedef VS_VEC(vs_moment) moments;       /* the last one of each piece */
+typedef VS_VEC(vs_curve_extent) extents; /* of each piece, the value that it comes in with included */
 
 enum { MOST_PIECES = 1 << 20 };
 
@@ -19,10 +19,10 @@ static vs_moment last_before(const vs_times *times, int64_t time_us) {
   return vs_times_first(times, time_us) - 1;
 }
 
-static vs_status find_span(const vs_call *call, vs_view *view, span *s) {
+static vs_status find_span(const vs_call *call, vs_device_cache *device, span *s) {
   const vs_request *request = call->request;
-  VS_TRY(vs_view_moment(call->engine, view, request->from, &s->from, call->error));
-  VS_TRY(vs_view_moment(call->engine, view, request->to, &s->to, call->error));
+  VS_TRY(vs_find_moment(call->engine->host, device, request->from, &s->from, call->error));
+  VS_TRY(vs_find_moment(call->engine->host, device, request->to, &s->to, call->error));
   if (s->to < s->from) return vs_fail(call->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "'from' lies behind 'to'");
   const uint64_t points =
       request->points == 0 || request->points > MOST_PIECES ? MOST_PIECES : request->points;
@@ -31,12 +31,12 @@ static vs_status find_span(const vs_call *call, vs_view *view, span *s) {
   if (s->pieces == 0) s->pieces = 1;
   if (request->axis == VS_AXIS_event) return VS_OK;
 
-  VS_TRY(vs_view_times(call->engine, view, &s->times));
+  VS_TRY(vs_cached_times(call->engine->host, device, &s->times));
   const vs_times *times = s->times;
   if (times->first_us == VS_NO_TIME)
     return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "this trace has no times");
-  s->from_us = vs_slice_time(view->slice, s->from);
-  s->to_us = vs_slice_time(view->slice, s->to);
+  s->from_us = vs_slice_time(device->slice, s->from);
+  s->to_us = vs_slice_time(device->slice, s->to);
   if (s->from_us == VS_NO_TIME) s->from_us = times->first_us;
   if (s->to_us == VS_NO_TIME) s->to_us = s->to == VS_AT_START ? times->first_us : times->last_us;
   s->to_us = vs_sat_add_i64(s->to_us, 1);
@@ -81,42 +81,42 @@ static void write_axis(const vs_call *call, const vs_slice *slice, const span *s
 
 typedef enum part { PART_LAST, PART_HIGH, PART_LOW } part;
 
-static void write_column(vs_jsonw *json, const char *key, const levels *drawn, part which) {
+static void write_column(vs_jsonw *json, const char *key, const extents *drawn, part which) {
   vs_reply_array_begin(json, key);
   for (size_t p = 0; p < drawn->count; p++) {
-    const vs_level *piece = &drawn->data[p];
+    const vs_curve_extent *piece = &drawn->data[p];
     vs_jsonw_i64(json, which == PART_LAST ? piece->last : which == PART_HIGH ? piece->high : piece->low);
   }
   vs_jsonw_array_end(json);
 }
 
-static void write_curve(const vs_call *call, const char *const keys[3], const vs_levels *curve, const span *s,
-                        const moments *ends, levels *drawn) {
-  vs_levels_reader reader;
+static void write_curve(const vs_call *call, const char *const keys[3], const vs_curve_index *curve,
+                        const span *s, const moments *ends, extents *drawn) {
+  vs_curve_reader reader;
   vs_moment before = s->before;
-  vs_levels_reader_init(&reader, curve);
+  vs_curve_reader_init(&reader, curve);
   drawn->count = 0;
   for (size_t p = 0; p < ends->count; p++) {
-    drawn->data[drawn->count++] = vs_levels_between(&reader, before, ends->data[p]);
+    drawn->data[drawn->count++] = vs_curve_reader_between(&reader, before, ends->data[p]);
     before = ends->data[p];
   }
   for (size_t i = 0; i < 3; i++) write_column(call->json, keys[i], drawn, (part)i);
 }
 
-static void write_timeline(const vs_call *call, const vs_view *view, const span *s, const vs_levels *curves,
-                           const moments *ends, levels *drawn) {
+static void write_timeline(const vs_call *call, const vs_device_cache *device, const span *s,
+                           const vs_curve_index *curves, const moments *ends, extents *drawn) {
   static const char *const keys[VS_CURVE_KINDS][3] = {
       [VS_CURVE_REQUESTED] = {"requested_bytes", "requested_high_bytes", "requested_low_bytes"},
       [VS_CURVE_HELD] = {"held_bytes", "held_high_bytes", "held_low_bytes"},
       [VS_CURVE_RESERVED] = {"reserved_bytes", "reserved_high_bytes", "reserved_low_bytes"},
   };
   vs_jsonw *json = call->json;
-  vs_reply_device(call, view);
+  vs_reply_device(call, device);
   vs_jsonw_member_str(json, "axis", call->request->axis == VS_AXIS_time ? VS_STR("time") : VS_STR("event"));
-  vs_reply_moment(call, view, "from", s->from);
-  vs_reply_moment(call, view, "to", s->to);
+  vs_reply_moment(call, device, "from", s->from);
+  vs_reply_moment(call, device, "to", s->to);
   vs_reply_object_begin(json, "columns");
-  write_axis(call, view->slice, s, ends);
+  write_axis(call, device->slice, s, ends);
   for (size_t kind = 0; kind < VS_CURVE_KINDS; kind++)
     write_curve(call, keys[kind], &curves[kind], s, ends, drawn);
   vs_jsonw_object_end(json);
@@ -124,16 +124,16 @@ static void write_timeline(const vs_call *call, const vs_view *view, const span 
 
 vs_status vs_method_timeline(vs_call *call) {
   const vs_host *host = call->engine->host;
-  vs_view *view = call->view;
+  vs_device_cache *device = call->device;
   span s = {0};
-  const vs_levels *curves;
+  const vs_curve_index *curves;
   moments ends = {0};
-  levels drawn = {0};
-  VS_TRY(find_span(call, view, &s));
-  VS_TRY(vs_view_levels(call->engine, view, &curves));
+  extents drawn = {0};
+  VS_TRY(find_span(call, device, &s));
+  VS_TRY(vs_cached_curve_indexes(call->engine->host, device, &curves));
   vs_status status = find_moments(host, &s, &ends);
   if (status == VS_OK) status = vs_vec_reserve(host, &drawn, s.pieces);
-  if (status == VS_OK) write_timeline(call, view, &s, curves, &ends, &drawn);
+  if (status == VS_OK) write_timeline(call, device, &s, curves, &ends, &drawn);
   vs_vec_free(host, &ends);
   vs_vec_free(host, &drawn);
   return status;

@@ -265,12 +265,12 @@ static void write_nodes(vs_call *call, tree *t) {
   }
 }
 
-static void write_tree(vs_call *call, const vs_view *view, const vs_selection *selection, tree *t) {
+static void write_tree(vs_call *call, const vs_device_cache *device, const vs_selection *selection, tree *t) {
   static const char *const shown[] = {
       [VS_TREE_calls] = "calls", [VS_TREE_python] = "python", [VS_TREE_all] = "all"};
   vs_jsonw *json = call->json;
-  vs_reply_device(call, view);
-  vs_reply_selection(call, view, selection);
+  vs_reply_device(call, device);
+  vs_reply_selection(call, device, selection);
   vs_jsonw_member_str(json, "frames", vs_str_from(shown[t->shown]));
   vs_jsonw_member_bool(json, "inverted", t->inverted);
   vs_jsonw_member_u64(json, "bytes", t->nodes.data[0].bytes);
@@ -283,10 +283,10 @@ static void write_tree(vs_call *call, const vs_view *view, const vs_selection *s
 
 vs_status vs_method_tree(vs_call *call) {
   const vs_host *host = call->engine->host;
-  vs_view *view = call->view;
+  vs_device_cache *device = call->device;
   vs_selection selection;
   vs_groups groups;
-  VS_TRY(vs_selection_build(call, view, &selection));
+  VS_TRY(vs_selection_build(call, device, &selection));
   vs_status status = vs_selection_groups(call, &selection, VS_BY_STACK, &groups);
   if (status == VS_OK) {
     tree t = {.host = host,
@@ -295,7 +295,7 @@ vs_status vs_method_tree(vs_call *call) {
               .inverted = call->request->inverted};
     status = grow(&t, &groups);
     if (status == VS_OK) status = choose(&t, call->request->top);
-    if (status == VS_OK) write_tree(call, view, &selection, &t);
+    if (status == VS_OK) write_tree(call, device, &selection, &t);
     tree_deinit(&t);
     vs_groups_deinit(host, &groups);
   }

@@ -39,14 +39,14 @@ void vs_reply_scratch(vs_call *call, const char *key) {
 
 /* ---- where and when -------------------------------------------------------------------------------------------- */
 
-void vs_reply_device(const vs_call *call, const vs_view *view) {
-  vs_reply_i64_or_null(call->json, "device", view != &call->engine->nothing, view->slice->device);
+void vs_reply_device(const vs_call *call, const vs_device_cache *device) {
+  vs_reply_i64_or_null(call->json, "device", device != &call->engine->no_device, device->slice->device);
 }
 
-void vs_reply_moment(const vs_call *call, const vs_view *view, const char *key, vs_moment moment) {
+void vs_reply_moment(const vs_call *call, const vs_device_cache *device, const char *key, vs_moment moment) {
   vs_reply_object_begin(call->json, key);
   vs_jsonw_member_i64(call->json, "event", moment);
-  vs_reply_time(call->json, "time_us", vs_slice_time(view->slice, moment));
+  vs_reply_time(call->json, "time_us", vs_slice_time(device->slice, moment));
   vs_jsonw_object_end(call->json);
 }
 
@@ -340,8 +340,8 @@ static void put_title(vs_call *call) {
   const vs_engine *engine = call->engine;
   vs_text *text = &call->scratch;
   uint64_t gpus = 0;
-  for (size_t i = 0; i < engine->views.count; i++)
-    gpus += engine->views.data[i].slice->device != VS_DEVICE_HOST;
+  for (size_t i = 0; i < engine->devices.count; i++)
+    gpus += engine->devices.data[i].slice->device != VS_DEVICE_HOST;
   vs_text_cstr(text, engine->snapshot->format == VS_FORMAT_VRAM ? "recording" : "PyTorch memory snapshot");
   if (engine->bytes != VS_BYTES_UNKNOWN) {
     vs_text_cstr(text, ", ");

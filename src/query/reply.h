@@ -28,8 +28,8 @@ void vs_reply_string(const vs_call *call, const char *key, uint32_t string);
 
 /* ---- where and when */
 
-void vs_reply_device(const vs_call *call, const vs_view *view); /* "device" */
-void vs_reply_moment(const vs_call *call, const vs_view *view, const char *key, vs_moment moment);
+void vs_reply_device(const vs_call *call, const vs_device_cache *device); /* "device" */
+void vs_reply_moment(const vs_call *call, const vs_device_cache *device, const char *key, vs_moment moment);
 void vs_reply_stream(const vs_call *call, uint32_t stream); /* index into streams */
 void vs_reply_pool(const vs_call *call, uint32_t pool);     /* 0 or 1 + index into pools */
 

@@ -1,5 +1,5 @@
 #include "query/report_lines.h"
-#include "query/words.h"
+#include "query/advice.h"
 
 /* ---- what there is to say -------------------------------------------------------------------------------------- */
 
@@ -90,7 +90,7 @@ static void say_oom_cause(vs_lines *lines, const vs_oom *oom) {
   if (oom->verdict == VS_OOM_FRAGMENTED) {
     vs_line_put(lines, "fragmentation: %B cached, but no free block of %B", oom->cached, oom->size);
   } else {
-    vs_line_put(lines, "%s", vs_words_of_oom(oom->verdict));
+    vs_line_put(lines, "%s", vs_explain_oom(oom->verdict));
   }
   vs_line_end(lines);
 }
@@ -223,7 +223,7 @@ static void say_cached(vs_lines *lines, const vs_told *told) {
   vs_line_end(lines);
   if (!is_little) {
     vs_line_detail_begin(lines, VS_LINE_fragmentation, VS_TONE_plain);
-    vs_line_put(lines, "%s", vs_words_of_fragmentation(holes));
+    vs_line_put(lines, "%s", vs_explain_fragmentation(holes));
     vs_line_end(lines);
   }
 }
@@ -340,7 +340,7 @@ static void say_verdict(vs_lines *lines, const vs_told *told) {
   vs_line_begin(lines, VS_LINE_recording, trust->is_complete ? VS_TONE_good : VS_TONE_warning);
   if (!has_trace(told->report)) {
     vs_text_format(&lines->text, "only the end state was recorded. To see the peak, steps and errors too, %s",
-                   vs_words_how_to_record);
+                   vs_advice_how_to_record);
     vs_text_cstr(&lines->value, "end state only");
     vs_text_cstr(&lines->brief, "no history was recorded");
     lines->tone = VS_TONE_warning;
@@ -451,14 +451,14 @@ void vs_report_lines(vs_call *call, const vs_told *told) {
 void vs_report_file_lines(vs_call *call) {
   vs_lines lines;
   vs_lines_begin(&lines, call);
-  if (call->engine->views.count == 0) {
+  if (call->engine->devices.count == 0) {
     vs_line_begin(&lines, VS_LINE_recording, VS_TONE_warning);
     vs_text_cstr(&lines.value, "no device");
     vs_text_cstr(&lines.brief, "nothing was reserved");
     vs_text_format(&lines.text,
                    "It is empty: nothing was reserved when it was taken, and no history was recorded. To "
                    "record one, %s.",
-                   vs_words_how_to_record);
+                   vs_advice_how_to_record);
     vs_line_end(&lines);
   }
   vs_lines_end(&lines);

@@ -21,13 +21,13 @@ static vs_status apply_filter(vs_call *call, const vs_filter *filter, vs_selecti
   const vs_named_ranges *ranges;
   VS_TRY(vs_ranges_for(call, filter, &ranges));
   if (vs_filter_asks(filter, VS_FILTER_name))
-    VS_TRY(vs_things_want_names(call->engine, call->view, &selection->things));
+    VS_TRY(vs_items_want_names(call->engine->host, call->device, &selection->items));
   set->rows.count = 0;
   set->bytes = set->pending_bytes = set->pending_count = 0;
   for (size_t i = 0; i < count; i++) {
     const vs_lifetime *row = &selection->lifetimes->rows.data[set->rows.data[i]];
-    const vs_thing thing = vs_thing_at(&selection->things, set->rows.data[i]);
-    vs_filter_row described = vs_row_of_thing(&selection->things, &thing, ranges);
+    const vs_item item = vs_item_at(&selection->items, set->rows.data[i]);
+    vs_filter_row described = vs_row_of_item(&selection->items, &item, ranges);
     described.state = vs_selection_state(selection, row);
     described.has |= 1u << VS_FILTER_state;
     if (!vs_filter_keeps(filter, call->engine->snapshot, &described)) continue;
@@ -63,7 +63,7 @@ static vs_status collect_between(const vs_host *host, const vs_lifetimes *lifeti
   return VS_OK;
 }
 
-static vs_status collect(const vs_call *call, const vs_past *past, vs_selection *out) {
+static vs_status collect(const vs_call *call, const vs_moment_index *moments, vs_selection *out) {
   const vs_host *host = call->engine->host;
   const vs_lifetimes *lifetimes = out->lifetimes;
   const vs_moment low = out->since < out->at ? out->since : out->at;
@@ -75,7 +75,7 @@ static vs_status collect(const vs_call *call, const vs_past *past, vs_selection 
     case VS_MEASURE_allocated: return collect_between(host, lifetimes, low, high, false, &out->set);
     case VS_MEASURE_average: return collect_between(host, lifetimes, low, high, true, &out->set);
   }
-  return vs_liveset_at(host, lifetimes, &past->spans, out->at, &out->set);
+  return vs_liveset_at(host, lifetimes, &moments->spans, out->at, &out->set);
 }
 
 /* The range of an average, by time where time passes in it, else by events. */
@@ -86,11 +86,11 @@ typedef struct range {
   int64_t from, to; /* on that axis */
 } range;
 
-static vs_status find_range(vs_call *call, vs_view *view, const vs_selection *selection, range *r) {
+static vs_status find_range(vs_call *call, vs_device_cache *device, const vs_selection *selection, range *r) {
   const vs_times *times;
-  VS_TRY(vs_view_times(call->engine, view, &times));
-  *r = (range){.slice = view->slice, .low = selection->since, .high = selection->at};
-  if (r->low > r->high) *r = (range){.slice = view->slice, .low = selection->at, .high = selection->since};
+  VS_TRY(vs_cached_times(call->engine->host, device, &times));
+  *r = (range){.slice = device->slice, .low = selection->since, .high = selection->at};
+  if (r->low > r->high) *r = (range){.slice = device->slice, .low = selection->at, .high = selection->since};
   r->from = r->low;
   r->to = r->high;
   if (times->first_us == VS_NO_TIME) return VS_OK;
@@ -123,9 +123,9 @@ static uint64_t weight_of(uint64_t size, uint64_t part, uint64_t whole) {
                         size % VS_WEIGHT_PARTS * fraction / VS_WEIGHT_PARTS);
 }
 
-static vs_status weigh(vs_call *call, vs_view *view, vs_selection *out) {
+static vs_status weigh(vs_call *call, vs_device_cache *device, vs_selection *out) {
   range r;
-  VS_TRY(find_range(call, view, out, &r));
+  VS_TRY(find_range(call, device, out, &r));
   VS_TRY(vs_vec_reserve(call->engine->host, &out->weights, out->set.rows.count));
   for (size_t i = 0; i < out->set.rows.count; i++) {
     const vs_lifetime *row = &out->lifetimes->rows.data[out->set.rows.data[i]];
@@ -137,26 +137,26 @@ static vs_status weigh(vs_call *call, vs_view *view, vs_selection *out) {
   return VS_OK;
 }
 
-static vs_status fill(vs_call *call, vs_view *view, vs_selection *out) {
+static vs_status fill(vs_call *call, vs_device_cache *device, vs_selection *out) {
   vs_filter *filter = &call->request->filter;
-  const vs_past *past;
+  const vs_moment_index *moments;
   VS_TRY(vs_filter_allow(filter, call->engine->snapshot, VS_LIVE_KEYS, "blocks", call->error));
-  VS_TRY(vs_view_moment(call->engine, view, call->request->at, &out->at, call->error));
-  VS_TRY(vs_view_moment(call->engine, view, call->request->since, &out->since, call->error));
-  VS_TRY(vs_things_init(call->engine, view, VS_DRAWN_allocations, &out->things));
-  VS_TRY(vs_view_past(call->engine, view, &past));
-  out->lifetimes = out->things.lifetimes;
-  VS_TRY(collect(call, past, out));
+  VS_TRY(vs_find_moment(call->engine->host, device, call->request->at, &out->at, call->error));
+  VS_TRY(vs_find_moment(call->engine->host, device, call->request->since, &out->since, call->error));
+  VS_TRY(vs_items_init(call->engine->host, device, VS_DRAWN_allocations, &out->items));
+  VS_TRY(vs_cached_moments(call->engine->host, device, &moments));
+  out->lifetimes = out->items.lifetimes;
+  VS_TRY(collect(call, moments, out));
   if (!vs_filter_is_empty(filter)) {
     VS_TRY(vs_filter_prepare(filter, call->engine->snapshot, &call->engine->frames));
     VS_TRY(apply_filter(call, filter, out));
   }
-  return call->request->measure == VS_MEASURE_average ? weigh(call, view, out) : VS_OK;
+  return call->request->measure == VS_MEASURE_average ? weigh(call, device, out) : VS_OK;
 }
 
-vs_status vs_selection_build(vs_call *call, vs_view *view, vs_selection *out) {
+vs_status vs_selection_build(vs_call *call, vs_device_cache *device, vs_selection *out) {
   *out = (vs_selection){0};
-  const vs_status status = fill(call, view, out);
+  const vs_status status = fill(call, device, out);
   if (status != VS_OK) vs_selection_deinit(call, out);
   return status;
 }
@@ -208,13 +208,13 @@ vs_status vs_selection_groups(vs_call *call, const vs_selection *selection, vs_g
   return status;
 }
 
-void vs_reply_selection(const vs_call *call, const vs_view *view, const vs_selection *selection) {
+void vs_reply_selection(const vs_call *call, const vs_device_cache *device, const vs_selection *selection) {
   static const char *const names[] = {
       [VS_MEASURE_live] = "live",           [VS_MEASURE_grown] = "grown",     [VS_MEASURE_freed] = "freed",
       [VS_MEASURE_allocated] = "allocated", [VS_MEASURE_average] = "average",
   };
-  vs_reply_moment(call, view, "at", selection->at);
+  vs_reply_moment(call, device, "at", selection->at);
   if (call->request->measure == VS_MEASURE_live) vs_jsonw_member_null(call->json, "since");
-  else vs_reply_moment(call, view, "since", selection->since);
+  else vs_reply_moment(call, device, "since", selection->since);
   vs_jsonw_member_str(call->json, "measure", vs_str_from(names[call->request->measure]));
 }

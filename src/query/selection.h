@@ -3,11 +3,11 @@
 #ifndef VS_QUERY_SELECTION_H
 #define VS_QUERY_SELECTION_H
 
-#include "query/things.h"
+#include "query/items.h"
 
 typedef struct vs_selection {
   const vs_lifetimes *lifetimes; /* borrowed from the view, as the next */
-  vs_things things;
+  vs_items items;
   vs_moment at, since;
   vs_liveset
       set; /* its moment is the one at which its rows are alive, its bytes are those of the rows that are left */
@@ -18,14 +18,14 @@ typedef struct vs_selection {
 enum { VS_WEIGHT_PARTS = 65536 };
 
 /* Of call->request: "at", "since", "measure" and "filter". */
-VS_MUST_CHECK vs_status vs_selection_build(vs_call *call, vs_view *view, vs_selection *out);
+VS_MUST_CHECK vs_status vs_selection_build(vs_call *call, vs_device_cache *device, vs_selection *out);
 void vs_selection_deinit(const vs_call *call, vs_selection *selection);
 
 /* In groups. Bytes are what the measure asks for. */
 VS_MUST_CHECK vs_status vs_selection_groups(vs_call *call, const vs_selection *selection, vs_group_by by,
                                             vs_groups *out);
 /* Members "at", "since", "measure". */
-void vs_reply_selection(const vs_call *call, const vs_view *view, const vs_selection *selection);
+void vs_reply_selection(const vs_call *call, const vs_device_cache *device, const vs_selection *selection);
 
 /* "active_allocated" or "active_pending_free" at the moment. */
 vs_str vs_selection_state(const vs_selection *selection, const vs_lifetime *row);

@@ -8,11 +8,11 @@ vs_status vs_find_window(vs_call *call, uint64_t columns, const char *name, vs_w
     return vs_fail(call->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "parameter '%s' has to be from 1 to %d", name,
                    VS_MOST_COLUMNS);
   if (request->axis == VS_AXIS_time) {
-    VS_TRY(vs_view_times(call->engine, call->view, &times));
+    VS_TRY(vs_cached_times(call->engine->host, call->device, &times));
     if (times->first_us == VS_NO_TIME)
       return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "this trace has no times");
   }
-  *out = vs_window_whole(call->view->slice, times, (uint32_t)columns);
+  *out = vs_window_whole(call->device->slice, times, (uint32_t)columns);
   if (request->x0.is_given) out->x0 = request->x0.value;
   if (request->x1.is_given) out->x1 = request->x1.value;
   if (out->x0 < out->x1) return VS_OK;
@@ -36,7 +36,7 @@ vs_status vs_find_bytes(const vs_call *call, uint64_t otherwise, uint64_t *y0, u
 
 void vs_reply_window(const vs_call *call, const vs_window *window) {
   vs_jsonw *json = call->json;
-  const vs_window whole = vs_window_whole(call->view->slice, window->times, 1);
+  const vs_window whole = vs_window_whole(call->device->slice, window->times, 1);
   vs_jsonw_member_str(json, "axis", window->times != NULL ? VS_STR("time") : VS_STR("event"));
   vs_jsonw_member_f64(json, "x0", window->x0);
   vs_jsonw_member_f64(json, "x1", window->x1);

@@ -1,10 +1,10 @@
 /* Every question of analyze, with each of its requests for memory failing once: the answer is VS_NO_MEMORY and nothing
  * is left behind. */
 #include "analyze/holes.h"
-#include "analyze/names.h"
+#include "analyze/block_names.h"
 #include "analyze/picture.h"
 #include "analyze/report.h"
-#include "analyze/watch.h"
+#include "analyze/address_check.h"
 #include "unit/analyze/made.h"
 
 /* A training loop with a leak, segments that come and go, something older than the trace, and a failure. */
@@ -59,60 +59,60 @@ static vs_status use_report(const vs_host *host, void *ctx) {
   return VS_OK;
 }
 
-static vs_status use_levels(const vs_host *host, const vs_past *past) {
-  vs_levels levels[VS_CURVE_KINDS], of_spans;
+static vs_status use_curve_index(const vs_host *host, const vs_moment_index *moments) {
+  vs_curve_index curve[VS_CURVE_KINDS], of_spans;
   vs_curves curves;
-  vs_curves_measure(past->lifetimes->slice, &curves);
-  VS_TRY(vs_levels_of_curves(host, past->lifetimes->slice, &curves, levels));
-  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) vs_levels_deinit(host, &levels[kind]);
-  VS_TRY(vs_levels_of_spans(host, &past->spans, &of_spans));
-  vs_levels_deinit(host, &of_spans);
+  vs_curves_measure(moments->lifetimes->slice, &curves);
+  VS_TRY(vs_curve_index_of_curves(host, moments->lifetimes->slice, &curves, curve));
+  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) vs_curve_index_deinit(host, &curve[kind]);
+  VS_TRY(vs_curve_index_of_spans(host, &moments->spans, &of_spans));
+  vs_curve_index_deinit(host, &of_spans);
   return VS_OK;
 }
 
 static vs_status use_picture(const vs_host *host, const vs_spans *spans, const vs_slice *slice) {
-  vs_levels levels;
+  vs_curve_index curve;
   vs_times times;
   vs_picture picture;
-  VS_TRY(vs_levels_of_spans(host, spans, &levels));
+  VS_TRY(vs_curve_index_of_spans(host, spans, &curve));
   vs_status status = vs_times_build(host, slice, &times);
   if (status == VS_OK) {
     const vs_look look = {.window = vs_window_whole(slice, &times, 30), .y1 = VS_FIT, .rows = 40};
-    status = vs_picture_build(host, spans, &levels, &look, &picture);
+    status = vs_picture_build(host, spans, &curve, &look, &picture);
     if (status == VS_OK) vs_picture_deinit(host, &picture);
     vs_times_deinit(host, &times);
   }
-  vs_levels_deinit(host, &levels);
+  vs_curve_index_deinit(host, &curve);
   return status;
 }
 
-static vs_status use_past(const vs_host *host, const vs_past *past) {
+static vs_status use_moment_index(const vs_host *host, const vs_moment_index *moments) {
   vs_spans spans;
   vs_pick pick;
-  vs_names names;
-  VS_TRY(use_levels(host, past));
-  VS_TRY(use_picture(host, &past->spans, past->lifetimes->slice));
-  VS_TRY(vs_spans_of_mappings(host, &past->mappings, NULL, &spans));
-  const vs_status status = use_picture(host, &spans, past->lifetimes->slice);
+  vs_block_names names;
+  VS_TRY(use_curve_index(host, moments));
+  VS_TRY(use_picture(host, &moments->spans, moments->lifetimes->slice));
+  VS_TRY(vs_spans_of_mappings(host, &moments->mappings, NULL, &spans));
+  const vs_status status = use_picture(host, &spans, moments->lifetimes->slice);
   vs_spans_deinit(host, &spans);
   VS_TRY(status);
-  VS_TRY(vs_pick_build(host, &past->spans, 30, 0, UINT64_MAX, 0, &pick));
+  VS_TRY(vs_pick_build(host, &moments->spans, 30, 0, UINT64_MAX, 0, &pick));
   vs_pick_deinit(host, &pick);
-  VS_TRY(vs_names_build(host, past->lifetimes, &names));
-  vs_names_deinit(host, &names);
-  for (vs_moment moment = VS_AT_START; moment <= vs_slice_end(past->lifetimes->slice); moment += 20) {
+  VS_TRY(vs_block_names_build(host, moments->lifetimes, &names));
+  vs_block_names_deinit(host, &names);
+  for (vs_moment moment = VS_AT_START; moment <= vs_slice_end(moments->lifetimes->slice); moment += 20) {
     vs_holes_point point = {.moment = moment};
-    VS_TRY(vs_holes_course(host, past, &point, 1));
+    VS_TRY(vs_holes_course(host, moments, &point, 1));
   }
   return VS_OK;
 }
 
 /* `ctx` are lifetimes. */
 static vs_status use_view(const vs_host *host, void *ctx) {
-  vs_past past;
-  VS_TRY(vs_past_build(host, ctx, &past));
-  const vs_status status = use_past(host, &past);
-  vs_past_deinit(host, &past);
+  vs_moment_index moments;
+  VS_TRY(vs_moment_index_build(host, ctx, &moments));
+  const vs_status status = use_moment_index(host, &moments);
+  vs_moment_index_deinit(host, &moments);
   return status;
 }
 

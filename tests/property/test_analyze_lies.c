@@ -1,7 +1,7 @@
 /* The analysis of lies: events and end states at random. There is no truth then, only the rules of lifetimes.h and
  * trust.h, which are written down here a second time, with lists that are searched from end to end. */
 #include "analyze/state.h"
-#include "analyze/watch.h"
+#include "analyze/address_check.h"
 #include "support/random.h"
 #include "unit/analyze/made.h"
 
@@ -198,7 +198,7 @@ static bool is_murky(const rules *r) {
   return false;
 }
 
-static void watch_by_rules(const rules *r, vs_watch *out) {
+static void check_addresses_by_rules(const rules *r, vs_address_check *out) {
   const vs_slice *slice = r->slice;
   const vs_events *events = &slice->snapshot->events;
   bool mapped[2 * LIE_SPACE + 32] = {false}, judged = false;
@@ -231,11 +231,11 @@ static void watch_by_rules(const rules *r, vs_watch *out) {
   }
 }
 
-static void compare_watch(made *m, const rules *r, const vs_lifetimes *lifetimes) {
+static void compare_address_check(made *m, const rules *r, const vs_lifetimes *lifetimes) {
   const vs_tally none = {.first_event = -1};
-  vs_watch got, wanted = {none, none, none, none, none};
-  expect_ok(vs_watch_run(m->host, lifetimes, &got));
-  watch_by_rules(r, &wanted);
+  vs_address_check got, wanted = {none, none, none, none, none};
+  expect_ok(vs_address_check_run(m->host, lifetimes, &got));
+  check_addresses_by_rules(r, &wanted);
   expect_tally("outside_segment", got.outside_segment, wanted.outside_segment);
   expect_tally("double_map", got.double_map, wanted.double_map);
   expect_tally("unmap_unknown", got.unmap_unknown, wanted.unmap_unknown);
@@ -265,7 +265,7 @@ static void test_lies(void **state) {
                      vs_events_size(events, i));
     apply_end(&r);
     compare_matching(&r, &lifetimes);
-    compare_watch(&m, &r, &lifetimes);
+    compare_address_check(&m, &r, &lifetimes);
     clear += !is_murky(&r);
     for (vs_moment moment = VS_AT_START; moment < (vs_moment)r.slice->event_count; moment++) {
       vs_state at;

@@ -1,7 +1,7 @@
 /* Mappings, states, names, levels and times against a second account of what their headers say. */
 #include "analyze/holes.h"
-#include "analyze/levels.h"
-#include "analyze/names.h"
+#include "analyze/curve_index.h"
+#include "analyze/block_names.h"
 #include "analyze/times.h"
 #include "property/analyze/traces.h"
 
@@ -112,11 +112,11 @@ static void compare_gets(const vs_mappings *mappings, test_random *random) {
 
 /* PyTorch counts a version of each address up at each completed free. */
 static void compare_names(const vs_host *host, const vs_lifetimes *lifetimes) {
-  vs_names names;
+  vs_block_names names;
   const vs_slice *slice = lifetimes->slice;
   const vs_event_kind counted =
       lifetimes->closing.at_request ? VS_EVENT_FREE_REQUESTED : VS_EVENT_FREE_COMPLETED;
-  expect_ok(vs_names_build(host, lifetimes, &names));
+  expect_ok(vs_block_names_build(host, lifetimes, &names));
   assert_int_equal(names.versions.count, lifetimes->rows.count);
   for (size_t i = 0; i < lifetimes->rows.count; i++) {
     const vs_lifetime *row = &lifetimes->rows.data[i];
@@ -130,9 +130,9 @@ static void compare_names(const vs_host *host, const vs_lifetimes *lifetimes) {
                  vs_events_address(&slice->snapshot->events, event) == row->address;
     }
     assert_int_equal(names.versions.data[i], version);
-    assert_true(vs_names_find(&names, lifetimes, row->address, version) <= i);
+    assert_true(vs_block_names_find(&names, lifetimes, row->address, version) <= i);
   }
-  vs_names_deinit(host, &names);
+  vs_block_names_deinit(host, &names);
 }
 
 /* ---- states -------------------------------------------------------------------------------------------- */
@@ -163,24 +163,24 @@ static void expect_same_holes(const vs_holes *got, const vs_holes *wanted) {
   assert_int_equal(got->is_unusable_known, wanted->is_unusable_known);
 }
 
-static void compare_moment(const vs_host *host, const vs_past *past, vs_moment moment) {
+static void compare_moment(const vs_host *host, const vs_moment_index *moments, vs_moment moment) {
   vs_liveset a, b;
   vs_fragmentation fragmentation;
   vs_holes holes;
   vs_holes_point point = {.moment = moment};
   uint64_t class_bytes[VS_HOLE_CLASSES], bytes = 0;
-  expect_ok(vs_liveset_build(host, past->lifetimes, moment, &a));
-  expect_ok(vs_liveset_at(host, past->lifetimes, &past->spans, moment, &b));
+  expect_ok(vs_liveset_build(host, moments->lifetimes, moment, &a));
+  expect_ok(vs_liveset_at(host, moments->lifetimes, &moments->spans, moment, &b));
   assert_int_equal(a.rows.count, b.rows.count);
   for (size_t i = 0; i < a.rows.count; i++) assert_int_equal(a.rows.data[i], b.rows.data[i]);
   assert_true(a.bytes == b.bytes && a.pending_bytes == b.pending_bytes && a.pending_count == b.pending_count);
   vs_liveset_deinit(host, &a);
   vs_liveset_deinit(host, &b);
 
-  expect_ok(vs_fragmentation_at(host, past, moment, 3, &fragmentation));
-  expect_same_state(&fragmentation.state, &past->mappings);
-  expect_ok(vs_holes_at(host, past, moment, &holes, class_bytes));
-  expect_ok(vs_holes_course(host, past, &point, 1));
+  expect_ok(vs_fragmentation_at(host, moments, moment, 3, &fragmentation));
+  expect_same_state(&fragmentation.state, &moments->mappings);
+  expect_ok(vs_holes_at(host, moments, moment, &holes, class_bytes));
+  expect_ok(vs_holes_course(host, moments, &point, 1));
   expect_same_holes(&point.holes, &fragmentation.all);
   expect_same_holes(&holes, &fragmentation.all);
   for (uint32_t c = 0; c < VS_HOLE_CLASSES; c++) assert_int_equal(point.class_bytes[c], class_bytes[c]);
@@ -191,54 +191,55 @@ static void compare_moment(const vs_host *host, const vs_past *past, vs_moment m
 
 /* ---- levels and times ---------------------------------------------------------------------------------- */
 
-static vs_level measure(const int64_t *values, int64_t first, int64_t last) {
-  vs_level level = {values[first + 1], values[first + 1], values[last + 1], first};
+static vs_curve_extent measure(const int64_t *values, int64_t first, int64_t last) {
+  vs_curve_extent extent = {values[first + 1], values[first + 1], values[last + 1], first};
   for (int64_t m = first; m <= last; m++) {
-    if (values[m + 1] > level.high) {
-      level.high = values[m + 1];
-      level.high_at = m;
+    if (values[m + 1] > extent.high) {
+      extent.high = values[m + 1];
+      extent.high_at = m;
     }
-    if (values[m + 1] < level.low) level.low = values[m + 1];
+    if (values[m + 1] < extent.low) extent.low = values[m + 1];
   }
-  return level;
+  return extent;
 }
 
-static void compare_rise(const vs_levels *levels, const int64_t *values) {
+static void compare_rise(const vs_curve_index *curve, const int64_t *values) {
   vs_rise wanted = {-1, -1, 0};
-  for (int64_t to = -1; to < (int64_t)levels->event_count; to++)
+  for (int64_t to = -1; to < (int64_t)curve->event_count; to++)
     for (int64_t from = -1; from < to; from++) {
       const int64_t bytes = values[to + 1] - values[from + 1];
       if (bytes <= 0 || (uint64_t)bytes < wanted.bytes) continue;
       if ((uint64_t)bytes == wanted.bytes && to != wanted.to) continue;
       wanted = (vs_rise){from, to, (uint64_t)bytes};
     }
-  const vs_rise got = vs_levels_rise(levels);
+  const vs_rise got = vs_curve_index_rise(curve);
   assert_int_equal(got.bytes, wanted.bytes);
   assert_int_equal(got.from, wanted.from);
   assert_int_equal(got.to, wanted.to);
 }
 
 /* `values` by moment + 1. */
-static void compare_levels(const vs_levels *levels, const int64_t *values, test_random *random) {
-  vs_levels_reader reader;
-  vs_levels_reader_init(&reader, levels);
+static void compare_curve_index(const vs_curve_index *curve, const int64_t *values, test_random *random) {
+  vs_curve_reader reader;
+  vs_curve_reader_init(&reader, curve);
   for (int i = 0; i < 40; i++) {
-    const int64_t first = (int64_t)random_below(random, levels->event_count + 1) - 1;
+    const int64_t first = (int64_t)random_below(random, curve->event_count + 1) - 1;
     const int64_t last =
-        first + (int64_t)random_below(random, (uint64_t)((int64_t)levels->event_count - first));
-    const vs_level got = vs_levels_between(&reader, first, last), wanted = measure(values, first, last);
+        first + (int64_t)random_below(random, (uint64_t)((int64_t)curve->event_count - first));
+    const vs_curve_extent got = vs_curve_reader_between(&reader, first, last),
+                          wanted = measure(values, first, last);
     assert_true(got.high == wanted.high && got.low == wanted.low && got.last == wanted.last);
     assert_int_equal(got.high_at, wanted.high_at);
-    assert_int_equal(vs_levels_at(&reader, last), values[last + 1]);
+    assert_int_equal(vs_curve_reader_at(&reader, last), values[last + 1]);
   }
-  compare_rise(levels, values);
+  compare_rise(curve, values);
 }
 
 static void compare_curves(const vs_host *host, const vs_slice *slice, test_random *random) {
   vs_curves curves;
-  vs_levels levels[VS_CURVE_KINDS];
+  vs_curve_index curve[VS_CURVE_KINDS];
   vs_curves_measure(slice, &curves);
-  expect_ok(vs_levels_of_curves(host, slice, &curves, levels));
+  expect_ok(vs_curve_index_of_curves(host, slice, &curves, curve));
   int64_t *values = test_malloc((slice->event_count + 1) * sizeof *values);
   for (int kind = 0; kind < VS_CURVE_KINDS; kind++) {
     vs_curve_cursor cursor = vs_curve_cursor_at_start(slice, &curves);
@@ -246,26 +247,27 @@ static void compare_curves(const vs_host *host, const vs_slice *slice, test_rand
       vs_curve_cursor_move(&cursor, (vs_moment)done - 1);
       values[done] = cursor.values[kind];
     }
-    compare_levels(&levels[kind], values, random);
-    vs_levels_deinit(host, &levels[kind]);
+    compare_curve_index(&curve[kind], values, random);
+    vs_curve_index_deinit(host, &curve[kind]);
   }
   test_free(values);
 }
 
-static void compare_span_levels(const vs_host *host, const vs_past *past, test_random *random) {
-  vs_levels levels;
-  const uint32_t events = past->spans.event_count;
-  expect_ok(vs_levels_of_spans(host, &past->spans, &levels));
+static void compare_curve_index_of_spans(const vs_host *host, const vs_moment_index *moments,
+                                         test_random *random) {
+  vs_curve_index curve;
+  const uint32_t events = moments->spans.event_count;
+  expect_ok(vs_curve_index_of_spans(host, &moments->spans, &curve));
   int64_t *values = test_malloc((events + 1) * sizeof *values);
   for (uint32_t done = 0; done <= events; done++) {
     values[done] = 0;
-    for (size_t i = 0; i < past->lifetimes->rows.count; i++)
-      if (vs_lifetime_is_live(&past->lifetimes->rows.data[i], (vs_moment)done - 1))
-        values[done] += (int64_t)past->lifetimes->rows.data[i].size;
+    for (size_t i = 0; i < moments->lifetimes->rows.count; i++)
+      if (vs_lifetime_is_live(&moments->lifetimes->rows.data[i], (vs_moment)done - 1))
+        values[done] += (int64_t)moments->lifetimes->rows.data[i].size;
   }
-  compare_levels(&levels, values, random);
+  compare_curve_index(&curve, values, random);
   test_free(values);
-  vs_levels_deinit(host, &levels);
+  vs_curve_index_deinit(host, &curve);
 }
 
 static void compare_times(const vs_host *host, const vs_slice *slice) {
@@ -292,19 +294,19 @@ static void compare_times(const vs_host *host, const vs_slice *slice) {
 
 static void compare_all(const vs_host *host, const vs_slice *slice, test_random *random) {
   vs_lifetimes lifetimes;
-  vs_past past;
+  vs_moment_index moments;
   expect_ok(vs_lifetimes_build(host, slice, &lifetimes));
-  expect_ok(vs_past_build(host, &lifetimes, &past));
-  compare_mappings(&past.mappings);
-  compare_versions(&past.mappings);
-  compare_gets(&past.mappings, random);
+  expect_ok(vs_moment_index_build(host, &lifetimes, &moments));
+  compare_mappings(&moments.mappings);
+  compare_versions(&moments.mappings);
+  compare_gets(&moments.mappings, random);
   compare_names(host, &lifetimes);
   for (int i = 0; i < 20; i++)
-    compare_moment(host, &past, (vs_moment)random_below(random, slice->event_count + 1) - 1);
+    compare_moment(host, &moments, (vs_moment)random_below(random, slice->event_count + 1) - 1);
   compare_curves(host, slice, random);
-  compare_span_levels(host, &past, random);
+  compare_curve_index_of_spans(host, &moments, random);
   compare_times(host, slice);
-  vs_past_deinit(host, &past);
+  vs_moment_index_deinit(host, &moments);
   vs_lifetimes_deinit(host, &lifetimes);
 }
 

@@ -148,7 +148,7 @@ typedef struct stage {
   const vs_host *host;
   account account;
   vs_spans spans;
-  vs_levels levels;
+  vs_curve_index curve;
   uint64_t *totals; /* by moment + 1 */
   double *places[2];
   run *runs;
@@ -174,7 +174,7 @@ static void expect_counts(const stage *s, const vs_look *look, const vs_picture 
 static void expect_picture(stage *s, const vs_look *look) {
   vs_picture p;
   const vs_window *w = &look->window;
-  expect_ok(vs_picture_build(s->host, &s->spans, &s->levels, look, &p));
+  expect_ok(vs_picture_build(s->host, &s->spans, &s->curve, look, &p));
   int64_t highest_at = -2, window_first = 0, window_last = -1, first = 0, last = 0;
   size_t sample = 0;
   for (uint32_t column = 0; column < w->columns; column++) {
@@ -283,7 +283,7 @@ static void begin_stage(stage *s) {
   assert_null(vs_spans_check(&s->spans));
   assert_int_equal(s->spans.count, s->account.count);
   qsort(s->account.items, s->account.count, sizeof *s->account.items, stacking_order);
-  expect_ok(vs_levels_of_spans(s->host, &s->spans, &s->levels));
+  expect_ok(vs_curve_index_of_spans(s->host, &s->spans, &s->curve));
   s->totals = malloc(moments * sizeof *s->totals);
   s->runs = malloc(64 * sizeof *s->runs);
   for (int by_time = 0; by_time < 2; by_time++) s->places[by_time] = malloc(moments * sizeof(double));
@@ -295,7 +295,7 @@ static void begin_stage(stage *s) {
 }
 
 static void end_stage(stage *s) {
-  vs_levels_deinit(s->host, &s->levels);
+  vs_curve_index_deinit(s->host, &s->curve);
   vs_spans_deinit(s->host, &s->spans);
   free(s->account.items);
   free(s->totals);

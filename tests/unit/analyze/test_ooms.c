@@ -42,19 +42,19 @@ static vs_oom fail_once(uint64_t size, uint64_t device_free, uint32_t stream) {
   const vs_slice *slice = made_slice(&m, 0);
   vs_curves curves;
   vs_lifetimes lifetimes;
-  vs_past past;
+  vs_moment_index moments;
   vs_ooms ooms;
   vs_frames frames;
   expect_ok(vs_frames_init(m.host, m.snapshot, &frames));
   vs_curves_measure(slice, &curves);
   expect_ok(vs_lifetimes_build(m.host, slice, &lifetimes));
-  expect_ok(vs_past_build(m.host, &lifetimes, &past));
-  expect_ok(vs_ooms_build(m.host, &past, &curves, &frames, &ooms));
+  expect_ok(vs_moment_index_build(m.host, &lifetimes, &moments));
+  expect_ok(vs_ooms_build(m.host, &moments, &curves, &frames, &ooms));
   assert_int_equal(ooms.list.count, 1);
   const vs_oom oom = ooms.list.data[0];
   vs_ooms_deinit(m.host, &ooms);
   vs_frames_deinit(m.host, &frames);
-  vs_past_deinit(m.host, &past);
+  vs_moment_index_deinit(m.host, &moments);
   vs_lifetimes_deinit(m.host, &lifetimes);
   made_end(&m);
   return oom;
@@ -121,25 +121,25 @@ static void test_many(void **state) {
   const vs_slice *slice = made_slice(&m, 0);
   vs_curves curves;
   vs_lifetimes lifetimes;
-  vs_past past;
+  vs_moment_index moments;
   vs_ooms ooms;
   vs_frames frames;
   expect_ok(vs_frames_init(m.host, m.snapshot, &frames));
   vs_curves_measure(slice, &curves);
   expect_ok(vs_lifetimes_build(m.host, slice, &lifetimes));
-  expect_ok(vs_past_build(m.host, &lifetimes, &past));
-  expect_ok(vs_ooms_build(m.host, &past, &curves, &frames, &ooms));
+  expect_ok(vs_moment_index_build(m.host, &lifetimes, &moments));
+  expect_ok(vs_ooms_build(m.host, &moments, &curves, &frames, &ooms));
   assert_int_equal(ooms.list.count, 10);
   for (size_t i = 0; i < 10; i++) {
     assert_int_equal(ooms.list.data[i].device_free, i);
     assert_int_equal(ooms.list.data[i].requested, 175 * MiB);
     assert_int_equal(ooms.list.data[i].is_looked_at, i == 0 || i > 10 - VS_OOM_LOOKS);
   }
-  expect_ok(vs_oom_look(m.host, &past, &frames, &ooms.list.data[3]));
+  expect_ok(vs_oom_look(m.host, &moments, &frames, &ooms.list.data[3]));
   assert_int_equal(ooms.list.data[3].verdict, VS_OOM_FRAGMENTED);
   vs_ooms_deinit(m.host, &ooms);
   vs_frames_deinit(m.host, &frames);
-  vs_past_deinit(m.host, &past);
+  vs_moment_index_deinit(m.host, &moments);
   vs_lifetimes_deinit(m.host, &lifetimes);
   made_end(&m);
 }

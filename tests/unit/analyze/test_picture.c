@@ -7,7 +7,7 @@ typedef struct scene {
   const vs_slice *slice;
   vs_lifetimes lifetimes;
   vs_spans spans;
-  vs_levels levels;
+  vs_curve_index curve;
   vs_times times;
 } scene;
 
@@ -15,7 +15,7 @@ static void open_scene(scene *s) {
   s->slice = made_slice(&s->m, 0);
   expect_ok(vs_lifetimes_build(s->m.host, s->slice, &s->lifetimes));
   expect_ok(vs_spans_of_lifetimes(s->m.host, &s->lifetimes, NULL, &s->spans));
-  expect_ok(vs_levels_of_spans(s->m.host, &s->spans, &s->levels));
+  expect_ok(vs_curve_index_of_spans(s->m.host, &s->spans, &s->curve));
   expect_ok(vs_times_build(s->m.host, s->slice, &s->times));
   const char *broken = vs_spans_check(&s->spans);
   if (broken != NULL) fail_msg("%s", broken);
@@ -23,7 +23,7 @@ static void open_scene(scene *s) {
 
 static void close_scene(scene *s) {
   vs_times_deinit(s->m.host, &s->times);
-  vs_levels_deinit(s->m.host, &s->levels);
+  vs_curve_index_deinit(s->m.host, &s->curve);
   vs_spans_deinit(s->m.host, &s->spans);
   vs_lifetimes_deinit(s->m.host, &s->lifetimes);
   made_end(&s->m);
@@ -71,7 +71,7 @@ static void test_whole(void **state) {
   make_scene(&s);
   const vs_look look = {.window = vs_window_whole(s.slice, NULL, 4), .y1 = VS_FIT, .rows = 8};
   assert_true(look.window.x0 == -1 && look.window.x1 == 7);
-  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.levels, &look, &p));
+  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.curve, &look, &p));
   assert_int_equal(p.highest, 112);
   assert_int_equal(p.highest_at, 2);
   assert_int_equal(p.count, 6);
@@ -115,7 +115,7 @@ static void test_close(void **state) {
   look.rows = 16;
   look.groups = groups;
   look.marked = &marked;
-  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.levels, &look, &p));
+  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.curve, &look, &p));
   assert_int_equal(p.sample_event.count, 1);
   expect_sample(&p, 0, 0, 2, 112);
   assert_int_equal(p.count, 5);
@@ -130,7 +130,7 @@ static void test_close(void **state) {
 
   look.rows = 8; /* 2 bytes: of [110, 112) the byte 111 is shown; row 2 stands for both */
   look.marked = NULL;
-  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.levels, &look, &p));
+  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.curve, &look, &p));
   assert_int_equal(p.run_end.count, 3);
   expect_run(&p, 1, 6, 0, 1, 0);
   expect_run(&p, 2, 7, 2, 2, VS_RUN_SEVERAL);
@@ -149,7 +149,7 @@ static void test_by_time_and_outside(void **state) {
   look.window.x0 = -30;
   look.window.x1 = 92;
   look.window.columns = 122;
-  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.levels, &look, &p));
+  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.curve, &look, &p));
   assert_int_equal(p.sample_event.count, 9);
   expect_sample(&p, 0, 0, VS_NO_MOMENT, 0);
   expect_sample(&p, 1, 30, 0, 110);
@@ -162,7 +162,7 @@ static void test_by_time_and_outside(void **state) {
   look.window.x0 = 100;
   look.window.x1 = 101;
   look.rows = 4;
-  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.levels, &look, &p));
+  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.curve, &look, &p));
   assert_int_equal(p.highest_at, VS_NO_MOMENT);
   assert_int_equal(p.highest + p.count + p.run_end.count, 0);
   assert_int_equal(p.y1, 1);
@@ -203,7 +203,7 @@ static void test_nothing(void **state) {
   made_trace(&s.m, 0);
   open_scene(&s);
   const vs_look look = {.window = vs_window_whole(s.slice, NULL, 3), .y1 = VS_FIT, .rows = 5};
-  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.levels, &look, &p));
+  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.curve, &look, &p));
   assert_int_equal(p.sample_event.count, 1);
   expect_sample(&p, 0, 0, VS_AT_START, 0);
   assert_int_equal(p.run_end.count, 0);
@@ -220,7 +220,7 @@ static void test_ends_of_the_numbers(void **state) {
   made_trace(&s.m, 0);
   open_scene(&s);
   vs_look look = {.window = vs_window_whole(s.slice, NULL, 3), .y1 = VS_FIT, .rows = VS_MOST_PIXEL_ROWS};
-  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.levels, &look, &p));
+  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.curve, &look, &p));
   assert_true(p.highest == INT64_MAX / 3 * UINT64_C(3));
   assert_int_equal(p.run_end.data[p.run_end.count - 1], VS_MOST_PIXEL_ROWS);
   vs_picture_deinit(s.m.host, &p);
@@ -228,7 +228,7 @@ static void test_ends_of_the_numbers(void **state) {
   look.window.x1 = 1e300;
   look.y0 = UINT64_MAX - 1;
   look.y1 = UINT64_MAX - 2;
-  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.levels, &look, &p));
+  expect_ok(vs_picture_build(s.m.host, &s.spans, &s.curve, &look, &p));
   assert_true(p.y1 == p.y0 + 1);
   vs_picture_deinit(s.m.host, &p);
   close_scene(&s);

@@ -1,6 +1,6 @@
 /* Every doubt, planted one by one into an honest recording. */
 #include "analyze/trust.h"
-#include "analyze/watch.h"
+#include "analyze/address_check.h"
 #include "unit/analyze/made.h"
 
 enum { KiB = 1024, SEGMENT = 0x100000, SECOND = 0x200000 };

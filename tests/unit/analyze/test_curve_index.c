@@ -1,5 +1,5 @@
 /* Totals at any zoom, and the largest growth. */
-#include "analyze/levels.h"
+#include "analyze/curve_index.h"
 #include "unit/analyze/made.h"
 
 /* Rises by one with each event, and falls to nothing in the middle: 2 x `half` events. */
@@ -14,11 +14,12 @@ static made saw(uint32_t half) {
   return m;
 }
 
-static void expect_level(vs_level level, int64_t high, vs_moment high_at, int64_t low, int64_t last) {
-  assert_int_equal(level.high, high);
-  assert_int_equal(level.high_at, high_at);
-  assert_int_equal(level.low, low);
-  assert_int_equal(level.last, last);
+static void expect_extent(vs_curve_extent extent, int64_t high, vs_moment high_at, int64_t low,
+                          int64_t last) {
+  assert_int_equal(extent.high, high);
+  assert_int_equal(extent.high_at, high_at);
+  assert_int_equal(extent.low, low);
+  assert_int_equal(extent.last, last);
 }
 
 static void test_saw(void **state) {
@@ -27,29 +28,29 @@ static void test_saw(void **state) {
   made m = saw(HALF);
   const vs_slice *slice = made_slice(&m, 0);
   vs_curves curves;
-  vs_levels levels[VS_CURVE_KINDS];
-  vs_levels_reader reader;
+  vs_curve_index curve[VS_CURVE_KINDS];
+  vs_curve_reader reader;
   vs_curves_measure(slice, &curves);
-  expect_ok(vs_levels_of_curves(m.host, slice, &curves, levels));
-  vs_levels_reader_init(&reader, &levels[VS_CURVE_REQUESTED]);
-  assert_int_equal(vs_levels_at(&reader, -5), HALF);
-  assert_int_equal(vs_levels_at(&reader, 0), HALF + 1);
-  assert_int_equal(vs_levels_at(&reader, HALF - 1), 2 * HALF);
-  assert_int_equal(vs_levels_at(&reader, HALF), HALF);
-  assert_int_equal(vs_levels_at(&reader, 99999), 2 * HALF - 1);
-  expect_level(vs_levels_between(&reader, -1, 2 * HALF - 1), 2 * HALF, HALF - 1, HALF, 2 * HALF - 1);
-  expect_level(vs_levels_between(&reader, HALF, HALF), HALF, HALF, HALF, HALF);
-  expect_level(vs_levels_between(&reader, HALF - 1, HALF), 2 * HALF, HALF - 1, HALF, HALF);
-  expect_level(vs_levels_between(&reader, HALF, HALF + 300), HALF + 300, HALF + 300, HALF, HALF + 300);
-  const vs_rise rise = vs_levels_rise(&levels[VS_CURVE_REQUESTED]);
+  expect_ok(vs_curve_index_of_curves(m.host, slice, &curves, curve));
+  vs_curve_reader_init(&reader, &curve[VS_CURVE_REQUESTED]);
+  assert_int_equal(vs_curve_reader_at(&reader, -5), HALF);
+  assert_int_equal(vs_curve_reader_at(&reader, 0), HALF + 1);
+  assert_int_equal(vs_curve_reader_at(&reader, HALF - 1), 2 * HALF);
+  assert_int_equal(vs_curve_reader_at(&reader, HALF), HALF);
+  assert_int_equal(vs_curve_reader_at(&reader, 99999), 2 * HALF - 1);
+  expect_extent(vs_curve_reader_between(&reader, -1, 2 * HALF - 1), 2 * HALF, HALF - 1, HALF, 2 * HALF - 1);
+  expect_extent(vs_curve_reader_between(&reader, HALF, HALF), HALF, HALF, HALF, HALF);
+  expect_extent(vs_curve_reader_between(&reader, HALF - 1, HALF), 2 * HALF, HALF - 1, HALF, HALF);
+  expect_extent(vs_curve_reader_between(&reader, HALF, HALF + 300), HALF + 300, HALF + 300, HALF, HALF + 300);
+  const vs_rise rise = vs_curve_index_rise(&curve[VS_CURVE_REQUESTED]);
   assert_int_equal(rise.from, VS_AT_START);
   assert_int_equal(rise.to, HALF - 1);
   assert_int_equal(rise.bytes, HALF);
-  const vs_rise none = vs_levels_rise(&levels[VS_CURVE_RESERVED]);
+  const vs_rise none = vs_curve_index_rise(&curve[VS_CURVE_RESERVED]);
   assert_int_equal(none.bytes, 0);
   assert_int_equal(none.from, VS_AT_START);
   assert_int_equal(none.to, VS_AT_START);
-  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) vs_levels_deinit(m.host, &levels[kind]);
+  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) vs_curve_index_deinit(m.host, &curve[kind]);
   made_end(&m);
 }
 
@@ -62,24 +63,24 @@ static void test_ends_of_the_numbers(void **state) {
   made_trace(&m, 0);
   const vs_slice *slice = made_slice(&m, 0);
   vs_curves curves;
-  vs_levels levels[VS_CURVE_KINDS];
-  vs_levels_reader reader;
+  vs_curve_index curve[VS_CURVE_KINDS];
+  vs_curve_reader reader;
   vs_curves_measure(slice, &curves);
-  expect_ok(vs_levels_of_curves(m.host, slice, &curves, levels));
+  expect_ok(vs_curve_index_of_curves(m.host, slice, &curves, curve));
   vs_curve_cursor cursor = vs_curve_cursor_at_start(slice, &curves);
   for (int kind = 0; kind < VS_CURVE_KINDS; kind++) {
-    vs_levels_reader_init(&reader, &levels[kind]);
+    vs_curve_reader_init(&reader, &curve[kind]);
     cursor = vs_curve_cursor_at_start(slice, &curves);
     for (vs_moment moment = VS_AT_START; moment < 6; moment++) {
       vs_curve_cursor_move(&cursor, moment);
-      assert_true(vs_levels_at(&reader, moment) == cursor.values[kind]);
+      assert_true(vs_curve_reader_at(&reader, moment) == cursor.values[kind]);
     }
   }
-  const vs_rise rise = vs_levels_rise(&levels[VS_CURVE_HELD]);
+  const vs_rise rise = vs_curve_index_rise(&curve[VS_CURVE_HELD]);
   assert_true(rise.bytes == UINT64_MAX);
   assert_int_equal(rise.from, 2); /* the last moment of the lowest */
   assert_int_equal(rise.to, 5);
-  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) vs_levels_deinit(m.host, &levels[kind]);
+  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) vs_curve_index_deinit(m.host, &curve[kind]);
   made_end(&m);
 }
 

@@ -1,10 +1,10 @@
-#include "query/words.h"
+#include "query/advice.h"
 #include "base/text.h"
 
-const char vs_words_how_to_record[] =
+const char vs_advice_how_to_record[] =
     "call torch.cuda.memory._record_memory_history() before the first allocation";
 
-const char *vs_words_of_fragmentation(const vs_holes *holes) {
+const char *vs_explain_fragmentation(const vs_holes *holes) {
   if (holes->reserved == 0) return "nothing is reserved";
   if (holes->free == 0) return "nothing is cached";
   if (holes->free < holes->reserved / 10)
@@ -22,14 +22,14 @@ const char *vs_words_of_fragmentation(const vs_holes *holes) {
   return "some of the cached memory shares segments with live blocks; the rest is releasable";
 }
 
-const char *vs_words_of_growth(const vs_growth *growth) {
+const char *vs_explain_growth(const vs_growth *growth) {
   if (growth->blocks == 0) return "grows with the steps: its blocks get larger, not more";
   if (growth->rises == growth->steps)
     return "grows every step and is still allocated: likely a leak or an unbounded cache";
   return "grows nearly every step and is still allocated: likely a leak or an unbounded cache";
 }
 
-const char *vs_words_of_oom(vs_oom_verdict verdict) {
+const char *vs_explain_oom(vs_oom_verdict verdict) {
   switch (verdict) {
     case VS_OOM_FULL: return "cached and free memory together were not enough for the request";
     case VS_OOM_FRAGMENTED:

@@ -1,4 +1,4 @@
-#include "query/words.h"
+#include "query/advice.h"
 #include "support/snapshots.h"
 
 /* The advice against a fragmented cache, for a file. */
@@ -27,7 +27,7 @@ static void every_verdict_has_words(void **state) {
   (void)state;
   vs_snapshot *s = snapshot_of(VS_STR("[]"));
   for (int i = 0; i < VS_OOM_VERDICTS; i++) {
-    assert_non_null(vs_words_of_oom((vs_oom_verdict)i));
+    assert_non_null(vs_explain_oom((vs_oom_verdict)i));
     assert_int_equal(vs_advice_for_oom(s, (vs_oom_verdict)i) == NULL, i == VS_OOM_UNKNOWN);
   }
   vs_snapshot_destroy(s);
@@ -43,13 +43,14 @@ static void holes_are_told_by_what_can_be_done_with_them(void **state) {
       {{.reserved = 100, .active = 100}, "nothing is cached"},
       {{.reserved = 100, .active = 95, .free = 5, .pinned = 5}, "hardly matters"},
       {{.reserved = 100, .active = 50, .free = 50, .releasable = 50}, "is releasable"},
-      {{.reserved = 100, .free = 50, .pinned = 50, .unusable = 20, .is_unusable_known = true}, "smaller than any request"},
+      {{.reserved = 100, .free = 50, .pinned = 50, .unusable = 20, .is_unusable_known = true},
+       "smaller than any request"},
       {{.reserved = 100, .free = 50, .pinned = 50, .pinned_pages = 40}, "whole pages"},
       {{.reserved = 100, .free = 50, .pinned = 40, .releasable = 10}, "most of the cached"},
       {{.reserved = 100, .free = 50, .pinned = 20, .releasable = 30}, "some of the cached"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    assert_non_null(strstr(vs_words_of_fragmentation(&cases[i].holes), cases[i].part));
+    assert_non_null(strstr(vs_explain_fragmentation(&cases[i].holes), cases[i].part));
 }
 
 int main(void) {

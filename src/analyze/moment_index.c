@@ -1,6 +1,6 @@
-#include "analyze/past.h"
+#include "analyze/moment_index.h"
 
-static vs_status look_through(const vs_host *host, vs_past *out) {
+static vs_status look_through(const vs_host *host, vs_moment_index *out) {
   out->smallest = out->smallest_large = VS_NO_SIZE;
   for (size_t i = 0; i < out->lifetimes->rows.count; i++) {
     const vs_lifetime *row = &out->lifetimes->rows.data[i];
@@ -16,17 +16,17 @@ static vs_status look_through(const vs_host *host, vs_past *out) {
   return VS_OK;
 }
 
-vs_status vs_past_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_past *out) {
-  *out = (vs_past){.lifetimes = lifetimes};
+vs_status vs_moment_index_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment_index *out) {
+  *out = (vs_moment_index){.lifetimes = lifetimes};
   vs_status status = look_through(host, out);
   if (status == VS_OK) status = vs_mappings_build(host, lifetimes->slice, &out->mappings);
   if (status == VS_OK) status = vs_spans_of_lifetimes(host, lifetimes, NULL, &out->spans);
-  if (status != VS_OK) vs_past_deinit(host, out);
+  if (status != VS_OK) vs_moment_index_deinit(host, out);
   return status;
 }
 
-void vs_past_deinit(const vs_host *host, vs_past *past) {
-  vs_mappings_deinit(host, &past->mappings);
-  vs_spans_deinit(host, &past->spans);
-  vs_vec_free(host, &past->at_end);
+void vs_moment_index_deinit(const vs_host *host, vs_moment_index *moments) {
+  vs_mappings_deinit(host, &moments->mappings);
+  vs_spans_deinit(host, &moments->spans);
+  vs_vec_free(host, &moments->at_end);
 }

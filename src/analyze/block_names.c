@@ -1,4 +1,4 @@
-#include "analyze/names.h"
+#include "analyze/block_names.h"
 
 /* A row's end is a completed free that it counts for those behind it, unless another alloc ended it. */
 static bool counts(const vs_lifetimes *lifetimes, const vs_lifetime *row) {
@@ -8,10 +8,10 @@ static bool counts(const vs_lifetimes *lifetimes, const vs_lifetime *row) {
 }
 
 /* Rows of one address stand in the order in which the trace first mentions them, and none begins before the last ended. */
-vs_status vs_names_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_names *out) {
+vs_status vs_block_names_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_block_names *out) {
   const size_t rows = lifetimes->rows.count, places = lifetimes->addresses.count;
   VS_VEC(uint32_t) frees = {0}; /* by place: so far */
-  *out = (vs_names){0};
+  *out = (vs_block_names){0};
   vs_status status = vs_vec_reserve(host, &frees, places);
   if (status == VS_OK) status = vs_vec_reserve(host, &out->versions, rows);
   if (status == VS_OK) {
@@ -23,14 +23,16 @@ vs_status vs_names_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_
     }
   }
   vs_vec_free(host, &frees);
-  if (status != VS_OK) vs_names_deinit(host, out);
+  if (status != VS_OK) vs_block_names_deinit(host, out);
   return status;
 }
 
-void vs_names_deinit(const vs_host *host, vs_names *names) { vs_vec_free(host, &names->versions); }
+void vs_block_names_deinit(const vs_host *host, vs_block_names *names) {
+  vs_vec_free(host, &names->versions);
+}
 
-uint32_t vs_names_find(const vs_names *names, const vs_lifetimes *lifetimes, uint64_t address,
-                       uint32_t version) {
+uint32_t vs_block_names_find(const vs_block_names *names, const vs_lifetimes *lifetimes, uint64_t address,
+                             uint32_t version) {
   for (size_t row = 0; row < lifetimes->rows.count; row++)
     if (lifetimes->rows.data[row].address == address && names->versions.data[row] == version)
       return (uint32_t)row;

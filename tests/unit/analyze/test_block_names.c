@@ -1,19 +1,19 @@
 /* b<address>_<version>. */
-#include "analyze/names.h"
+#include "analyze/block_names.h"
 #include "unit/analyze/made.h"
 
 static void expect_versions(made *m, const uint32_t *versions, size_t count) {
   vs_lifetimes lifetimes;
-  vs_names names;
+  vs_block_names names;
   expect_ok(vs_lifetimes_build(m->host, made_slice(m, 0), &lifetimes));
-  expect_ok(vs_names_build(m->host, &lifetimes, &names));
+  expect_ok(vs_block_names_build(m->host, &lifetimes, &names));
   assert_int_equal(names.versions.count, count);
   for (uint32_t i = 0; i < count; i++) {
     assert_int_equal(names.versions.data[i], versions[i]);
-    assert_int_equal(vs_names_find(&names, &lifetimes, lifetimes.rows.data[i].address, versions[i]), i);
+    assert_int_equal(vs_block_names_find(&names, &lifetimes, lifetimes.rows.data[i].address, versions[i]), i);
   }
-  assert_int_equal(vs_names_find(&names, &lifetimes, 0x1000, 99), VS_NO_ROW);
-  vs_names_deinit(m->host, &names);
+  assert_int_equal(vs_block_names_find(&names, &lifetimes, 0x1000, 99), VS_NO_ROW);
+  vs_block_names_deinit(m->host, &names);
   vs_lifetimes_deinit(m->host, &lifetimes);
   made_end(m);
 }

@@ -1,5 +1,5 @@
 /* What a filter keeps, as bits, against a plain list. */
-#include "query/matches.h"
+#include "query/filter_bitmap.h"
 #include "support/random.h"
 #include "support/test.h"
 
@@ -19,30 +19,30 @@ static bool keeps(void *ctx, uint32_t row) {
 static const vs_filter no_filter;
 
 static void check(model *m) {
-  vs_matches matches;
-  expect_ok(vs_matches_build(vs_host_default(), &no_filter, false, m->size, keeps, m, &matches));
+  vs_filter_bitmap bitmap;
+  expect_ok(vs_filter_bitmap_build(vs_host_default(), &no_filter, false, m->size, keeps, m, &bitmap));
   uint32_t before = 0, last = VS_NO_MATCH;
   for (uint32_t row = 0; row < m->size; row++) {
-    assert_int_equal(vs_matches_before(&matches, row), before);
-    assert_int_equal(vs_matches_has(&matches, row), m->keeps[row]);
+    assert_int_equal(vs_filter_bitmap_before(&bitmap, row), before);
+    assert_int_equal(vs_filter_bitmap_has(&bitmap, row), m->keeps[row]);
     if (m->keeps[row]) {
-      assert_int_equal(vs_matches_nth(&matches, before), row);
+      assert_int_equal(vs_filter_bitmap_nth(&bitmap, before), row);
       before++;
       last = row;
     }
-    assert_int_equal(vs_matches_previous(&matches, row), last);
+    assert_int_equal(vs_filter_bitmap_previous(&bitmap, row), last);
   }
   uint32_t next = VS_NO_MATCH;
   for (uint32_t row = m->size; row-- > 0;) {
     if (m->keeps[row]) next = row;
-    assert_int_equal(vs_matches_next(&matches, row), next);
+    assert_int_equal(vs_filter_bitmap_next(&bitmap, row), next);
   }
-  assert_int_equal(matches.kept, before);
-  assert_int_equal(vs_matches_before(&matches, m->size), before);
-  assert_int_equal(vs_matches_nth(&matches, before), VS_NO_MATCH);
-  assert_int_equal(vs_matches_next(&matches, m->size), VS_NO_MATCH);
-  assert_int_equal(vs_matches_previous(&matches, UINT32_MAX), last);
-  vs_matches_deinit(vs_host_default(), &matches);
+  assert_int_equal(bitmap.kept, before);
+  assert_int_equal(vs_filter_bitmap_before(&bitmap, m->size), before);
+  assert_int_equal(vs_filter_bitmap_nth(&bitmap, before), VS_NO_MATCH);
+  assert_int_equal(vs_filter_bitmap_next(&bitmap, m->size), VS_NO_MATCH);
+  assert_int_equal(vs_filter_bitmap_previous(&bitmap, UINT32_MAX), last);
+  vs_filter_bitmap_deinit(vs_host_default(), &bitmap);
 }
 
 static void every_question_has_the_answer_of_a_list(void **state) {
@@ -65,10 +65,10 @@ static bool keeps_all(void *ctx, uint32_t row) {
   return true;
 }
 
-static vs_matches matches_of(const vs_filter *filter) {
-  vs_matches matches;
-  expect_ok(vs_matches_build(vs_host_default(), filter, false, 10, keeps_all, NULL, &matches));
-  return matches;
+static vs_filter_bitmap matches_of(const vs_filter *filter) {
+  vs_filter_bitmap bitmap;
+  expect_ok(vs_filter_bitmap_build(vs_host_default(), filter, false, 10, keeps_all, NULL, &bitmap));
+  return bitmap;
 }
 
 /* Two stay; the third drives out the one that was asked for least recently. */
@@ -77,22 +77,22 @@ static void the_last_two_are_kept(void **state) {
   const vs_host *host = vs_host_default();
   vs_error error;
   vs_filter filters[3];
-  vs_match_cache cache = {0};
+  vs_bitmap_cache cache = {0};
   static const char *const texts[] = {"a", "b", "c"};
   for (size_t i = 0; i < 3; i++) expect_ok(vs_filter_init(&filters[i], host, vs_str_from(texts[i]), &error));
-  assert_null(vs_match_cache_find(&cache, &filters[0], false));
+  assert_null(vs_bitmap_cache_find(&cache, &filters[0], false));
   for (size_t i = 0; i < 2; i++) {
-    const vs_matches built = matches_of(&filters[i]);
-    (void)vs_match_cache_put(host, &cache, &built);
+    const vs_filter_bitmap built = matches_of(&filters[i]);
+    (void)vs_bitmap_cache_put(host, &cache, &built);
   }
-  assert_non_null(vs_match_cache_find(&cache, &filters[0], false));
-  assert_null(vs_match_cache_find(&cache, &filters[0], true));
-  const vs_matches built = matches_of(&filters[2]);
-  const vs_matches *kept = vs_match_cache_find(&cache, &filters[0], false);
-  assert_ptr_not_equal(vs_match_cache_put(host, &cache, &built), kept);
-  assert_ptr_equal(vs_match_cache_find(&cache, &filters[0], false), kept);
-  assert_null(vs_match_cache_find(&cache, &filters[1], false));
-  vs_match_cache_deinit(host, &cache);
+  assert_non_null(vs_bitmap_cache_find(&cache, &filters[0], false));
+  assert_null(vs_bitmap_cache_find(&cache, &filters[0], true));
+  const vs_filter_bitmap built = matches_of(&filters[2]);
+  const vs_filter_bitmap *kept = vs_bitmap_cache_find(&cache, &filters[0], false);
+  assert_ptr_not_equal(vs_bitmap_cache_put(host, &cache, &built), kept);
+  assert_ptr_equal(vs_bitmap_cache_find(&cache, &filters[0], false), kept);
+  assert_null(vs_bitmap_cache_find(&cache, &filters[1], false));
+  vs_bitmap_cache_deinit(host, &cache);
   for (size_t i = 0; i < 3; i++) vs_filter_deinit(&filters[i]);
 }
 

@@ -1,5 +1,5 @@
 /* The pile of spans alive, moved on in small and in large steps. */
-#include "analyze/pile.h"
+#include "analyze/span_stack.h"
 #include "support/random.h"
 #include "unit/analyze/made.h"
 
@@ -20,9 +20,9 @@ static made busy_trace(void) {
   return m;
 }
 
-static void expect_whole(const vs_pile *pile) {
-  const char *broken = vs_pile_check(pile);
-  if (broken != NULL) fail_msg("at %u: %s", pile->done, broken);
+static void expect_whole(const vs_span_stack *span_stack) {
+  const char *broken = vs_span_stack_check(span_stack);
+  if (broken != NULL) fail_msg("at %u: %s", span_stack->done, broken);
 }
 
 /* Below `steady` the pile is what it was. */
@@ -44,19 +44,19 @@ static void test_moves(void **state) {
   expect_ok(vs_lifetimes_build(m.host, made_slice(&m, 0), &lifetimes));
   expect_ok(vs_spans_of_lifetimes(m.host, &lifetimes, NULL, &spans));
   for (uint32_t step = 1; step < EVENTS; step *= 3) {
-    vs_pile pile = vs_pile_of(&spans);
+    vs_span_stack span_stack = vs_span_stack_of(&spans);
     size_t groups = 0;
     bool was_steady = false;
     for (uint32_t done = 0, before = 0; done <= EVENTS; before = done, done += step) {
-      expect_ok(vs_pile_move(m.host, &pile, done));
-      expect_whole(&pile);
-      expect_steady(&spans, before, done, pile.steady);
-      was_steady |= pile.steady > 0;
-      if (pile.groups.count > groups) groups = pile.groups.count;
+      expect_ok(vs_span_stack_move(m.host, &span_stack, done));
+      expect_whole(&span_stack);
+      expect_steady(&spans, before, done, span_stack.steady);
+      was_steady |= span_stack.steady > 0;
+      if (span_stack.groups.count > groups) groups = span_stack.groups.count;
     }
     assert_true(groups > 1 && (was_steady || step > 1));
-    assert_true(pile.chunks.count == groups);
-    vs_pile_deinit(m.host, &pile);
+    assert_true(span_stack.chunks.count == groups);
+    vs_span_stack_deinit(m.host, &span_stack);
   }
   vs_spans_deinit(m.host, &spans);
   vs_lifetimes_deinit(m.host, &lifetimes);

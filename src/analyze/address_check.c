@@ -1,4 +1,4 @@
-#include "analyze/watch.h"
+#include "analyze/address_check.h"
 #include "analyze/rankset.h"
 #include "base/sort.h"
 
@@ -56,19 +56,19 @@ typedef struct spot {
   uint32_t row; /* of lifetimes: that block */
 } spot;
 
-typedef struct watcher {
+typedef struct checker {
   const vs_host *host;
   const vs_lifetimes *lifetimes;
-  vs_watch *out;
+  vs_address_check *out;
   VS_VEC(uint32_t) ranks; /* by place */
   VS_VEC(spot) spots;     /* by rank */
   vs_rankset live;        /* ranks */
   vs_ranges mapped;
   vs_range last;     /* the mapped range that held the last block; empty after the ranges changed */
   bool knows_ranges; /* the trace has segment events at all */
-} watcher;
+} checker;
 
-static vs_status rank_places(watcher *w) {
+static vs_status rank_places(checker *w) {
   const vs_lifetimes *lifetimes = w->lifetimes;
   const size_t count = lifetimes->addresses.count;
   VS_VEC(vs_sort_pair) order = {0};
@@ -87,7 +87,7 @@ static vs_status rank_places(watcher *w) {
   return status;
 }
 
-static uint32_t rank_of(const watcher *w, uint32_t row) {
+static uint32_t rank_of(const checker *w, uint32_t row) {
   return w->ranks.data[w->lifetimes->places.data[row]];
 }
 
@@ -96,20 +96,20 @@ static uint64_t end_of(const vs_lifetime *life) {
   return vs_sat_add_u64(life->address, life->size == 0 ? 1 : life->size);
 }
 
-static void put(watcher *w, uint32_t rank, uint32_t row) {
+static void put(checker *w, uint32_t rank, uint32_t row) {
   w->spots.data[rank].end = end_of(&w->lifetimes->rows.data[row]);
   w->spots.data[rank].row = row;
   vs_rankset_put(&w->live, rank);
 }
 
 /* Whether a live block of another address reaches into the block of this one. */
-static bool meets_neighbour(const watcher *w, uint32_t rank, const vs_lifetime *life) {
+static bool meets_neighbour(const checker *w, uint32_t rank, const vs_lifetime *life) {
   uint32_t other;
   if (vs_rankset_before(&w->live, rank, &other) && w->spots.data[other].end > life->address) return true;
   return vs_rankset_after(&w->live, rank, &other) && w->spots.data[other].address < end_of(life);
 }
 
-static void on_alloc(watcher *w, uint32_t event, bool is_placed) {
+static void on_alloc(checker *w, uint32_t event, bool is_placed) {
   const uint32_t row = w->lifetimes->row_of_event.data[event], rank = rank_of(w, row);
   const vs_lifetime *life = &w->lifetimes->rows.data[row];
   if (w->knows_ranges && is_placed) {
@@ -122,14 +122,14 @@ static void on_alloc(watcher *w, uint32_t event, bool is_placed) {
   put(w, rank, row);
 }
 
-static void on_free(watcher *w, uint32_t event) {
+static void on_free(checker *w, uint32_t event) {
   const uint32_t row = w->lifetimes->row_of_event.data[event];
   if (w->lifetimes->rows.data[row].end != event) return; /* a second free of it */
   const uint32_t rank = rank_of(w, row);
   if (w->spots.data[rank].row == row && vs_rankset_has(&w->live, rank)) vs_rankset_remove(&w->live, rank);
 }
 
-static bool is_in_use(const watcher *w, uint64_t start, uint64_t end) {
+static bool is_in_use(const checker *w, uint64_t start, uint64_t end) {
   size_t low = 0, high = w->spots.count; /* spots before low are below start */
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
@@ -148,7 +148,7 @@ static bool is_in_use(const watcher *w, uint64_t start, uint64_t end) {
   return w->spots.data[low].address < end;
 }
 
-static vs_status on_range(watcher *w, uint32_t event, vs_event_kind kind, uint64_t start, uint64_t end) {
+static vs_status on_range(checker *w, uint32_t event, vs_event_kind kind, uint64_t start, uint64_t end) {
   w->last = (vs_range){0, 0};
   if (adds_range(kind)) {
     if (vs_ranges_meet(&w->mapped, start, end)) note(&w->out->double_map, event);
@@ -159,7 +159,7 @@ static vs_status on_range(watcher *w, uint32_t event, vs_event_kind kind, uint64
   return vs_ranges_cut(w->host, &w->mapped, start, end);
 }
 
-static vs_status watch(watcher *w) {
+static vs_status check(checker *w) {
   const vs_slice *slice = w->lifetimes->slice;
   const vs_events *events = &slice->snapshot->events;
   const vs_event_kind closing =
@@ -180,7 +180,7 @@ static vs_status watch(watcher *w) {
 }
 
 /* The blocks that were there before the first event. Of several at one address the one that stays longest counts. */
-static void put_older(watcher *w) {
+static void put_older(checker *w) {
   const vs_lifetime *rows = w->lifetimes->rows.data;
   for (size_t i = 0; i < w->lifetimes->rows.count; i++) {
     if (rows[i].start != VS_NO_EVENT) continue;
@@ -196,16 +196,16 @@ static bool has_range_events(const vs_slice *slice) {
   return false;
 }
 
-vs_status vs_watch_run(const vs_host *host, const vs_lifetimes *lifetimes, vs_watch *out) {
+vs_status vs_address_check_run(const vs_host *host, const vs_lifetimes *lifetimes, vs_address_check *out) {
   const vs_tally none = {.first_event = -1};
-  *out = (vs_watch){none, none, none, none, none};
-  watcher w = {
+  *out = (vs_address_check){none, none, none, none, none};
+  checker w = {
       .host = host, .lifetimes = lifetimes, .out = out, .knows_ranges = has_range_events(lifetimes->slice)};
   vs_status status = rank_places(&w);
   if (status == VS_OK) status = vs_mapped_at(host, lifetimes->slice, VS_AT_START, &w.mapped);
   if (status == VS_OK) {
     put_older(&w);
-    status = watch(&w);
+    status = check(&w);
   }
   vs_vec_free(host, &w.ranks);
   vs_vec_free(host, &w.spots);

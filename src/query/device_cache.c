@@ -1,0 +1,187 @@
+#include "query/device_cache.h"
+
+vs_device_cache *vs_find_device(const vs_device_caches *devices, int32_t device) {
+  for (size_t i = 0; i < devices->count; i++)
+    if (devices->data[i].slice->device == device) return &devices->data[i];
+  return NULL;
+}
+
+vs_device_cache *vs_default_device(const vs_device_caches *devices) {
+  vs_device_cache *best = NULL;
+  for (size_t i = 0; i < devices->count; i++) {
+    vs_device_cache *device = &devices->data[i];
+    if (best != NULL && device->slice->device == VS_DEVICE_HOST)
+      continue; /* only where there is nothing else */
+    const bool is_busier =
+        best == NULL || device->slice->event_count > best->slice->event_count ||
+        (device->slice->event_count == best->slice->event_count && device->reserved > best->reserved);
+    if (is_busier) best = device;
+  }
+  return best;
+}
+
+const vs_curves *vs_cached_curves(vs_device_cache *device) {
+  if (!device->has_curves) vs_curves_measure(device->slice, &device->curves);
+  device->has_curves = true;
+  return &device->curves;
+}
+
+vs_status vs_cached_times(const vs_host *host, vs_device_cache *device, const vs_times **out) {
+  if (!device->has_times) VS_TRY(vs_times_build(host, device->slice, &device->times));
+  device->has_times = true;
+  *out = &device->times;
+  return VS_OK;
+}
+
+vs_status vs_cached_lifetimes(const vs_host *host, vs_device_cache *device, const vs_lifetimes **out) {
+  if (!device->has_lifetimes) VS_TRY(vs_lifetimes_build(host, device->slice, &device->lifetimes));
+  device->has_lifetimes = true;
+  *out = &device->lifetimes;
+  return VS_OK;
+}
+
+vs_status vs_cached_names(const vs_host *host, vs_device_cache *device, const vs_block_names **out) {
+  const vs_lifetimes *lifetimes;
+  VS_TRY(vs_cached_lifetimes(host, device, &lifetimes));
+  if (!device->has_names) VS_TRY(vs_block_names_build(host, lifetimes, &device->names));
+  device->has_names = true;
+  *out = &device->names;
+  return VS_OK;
+}
+
+vs_status vs_cached_segments(const vs_host *host, vs_device_cache *device, const vs_segment_index **out) {
+  if (!device->has_segments) VS_TRY(vs_segment_index_build(host, device->slice, &device->segments));
+  device->has_segments = true;
+  *out = &device->segments;
+  return VS_OK;
+}
+
+vs_status vs_cached_ranges(const vs_host *host, vs_device_cache *device, const vs_named_ranges **out) {
+  if (!device->has_ranges) VS_TRY(vs_named_ranges_build(host, device->slice, &device->ranges));
+  device->has_ranges = true;
+  *out = &device->ranges;
+  return VS_OK;
+}
+
+vs_status vs_cached_curve_indexes(const vs_host *host, vs_device_cache *device, const vs_curve_index **out) {
+  const vs_curves *curves = vs_cached_curves(device);
+  if (!device->has_curve_indexes)
+    VS_TRY(vs_curve_index_of_curves(host, device->slice, curves, device->curve_indexes));
+  device->has_curve_indexes = true;
+  *out = device->curve_indexes;
+  return VS_OK;
+}
+
+/* Those of one event stay in the order of their rows: the sort is stable. */
+static vs_status list_mapping_ends(const vs_host *host, vs_device_cache *device) {
+  const vs_mappings *mappings = &device->moments.mappings;
+  device->mapping_ends.count = 0;
+  VS_TRY(vs_vec_reserve(host, &device->mapping_ends, mappings->rows.count));
+  for (size_t i = 0; i < mappings->rows.count; i++)
+    if (mappings->rows.data[i].end != VS_NO_EVENT)
+      device->mapping_ends.data[device->mapping_ends.count++] =
+          (vs_sort_pair){.key = mappings->rows.data[i].end, .value = (uint32_t)i};
+  return vs_sort_pairs(host, device->mapping_ends.data, device->mapping_ends.count);
+}
+
+vs_status vs_cached_moments(const vs_host *host, vs_device_cache *device, const vs_moment_index **out) {
+  const vs_lifetimes *lifetimes;
+  VS_TRY(vs_cached_lifetimes(host, device, &lifetimes));
+  if (!device->has_moment_index) {
+    VS_TRY(vs_moment_index_build(host, lifetimes, &device->moments));
+    const vs_status status = list_mapping_ends(host, device);
+    if (status != VS_OK) {
+      vs_moment_index_deinit(host, &device->moments);
+      return status;
+    }
+    device->has_moment_index = true;
+  }
+  *out = &device->moments;
+  return VS_OK;
+}
+
+uint32_t vs_mapping_of_event(const vs_device_cache *device, uint32_t event) {
+  const vs_mappings *mappings = &device->moments.mappings;
+  size_t low = 0, high = mappings->rows.count;
+  while (low < high) { /* those without a start stand first */
+    const size_t middle = low + (high - low) / 2;
+    const uint32_t start = mappings->rows.data[middle].start;
+    if (start == VS_NO_EVENT || start < event) low = middle + 1;
+    else high = middle;
+  }
+  if (low < mappings->rows.count && mappings->rows.data[low].start == event) return (uint32_t)low;
+  low = 0;
+  high = device->mapping_ends.count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (device->mapping_ends.data[middle].key < event) low = middle + 1;
+    else high = middle;
+  }
+  const bool ends = low < device->mapping_ends.count && device->mapping_ends.data[low].key == event;
+  return ends ? device->mapping_ends.data[low].value : VS_NO_ROW;
+}
+
+vs_status vs_cached_report(const vs_host *host, vs_device_cache *device, vs_report **out) {
+  const vs_moment_index *moments;
+  VS_TRY(vs_cached_moments(host, device, &moments));
+  if (!device->has_report)
+    VS_TRY(vs_report_build_with(host, moments, vs_cached_curves(device), &device->report));
+  device->has_report = true;
+  *out = &device->report;
+  return VS_OK;
+}
+
+void vs_span_cache_deinit(const vs_host *host, vs_span_cache *cached) {
+  if (cached->has_curve_index) vs_curve_index_deinit(host, &cached->curve);
+  if (cached->has_spans && cached->spans == &cached->own) vs_spans_deinit(host, &cached->own);
+  vs_vec_free(host, &cached->filter);
+  *cached = (vs_span_cache){0};
+}
+
+/* ---- moments --------------------------------------------------------------------------------------------------- */
+
+static vs_status not_there(vs_error *error, const char *why) {
+  return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "%s", why);
+}
+
+static vs_status first_oom(const vs_slice *slice, vs_moment *out, vs_error *error) {
+  for (uint32_t event = 0; event < slice->event_count; event++)
+    if (vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)) == VS_EVENT_OOM) {
+      *out = event;
+      return VS_OK;
+    }
+  return not_there(error, "this trace has no out-of-memory error");
+}
+
+static vs_status at_time(const vs_host *host, vs_device_cache *device, int64_t time_us, bool is_relative,
+                         vs_moment *out, vs_error *error) {
+  const vs_times *times;
+  VS_TRY(vs_cached_times(host, device, &times));
+  if (times->first_us == VS_NO_TIME) return not_there(error, "this trace has no times");
+  *out = vs_slice_moment_at(device->slice, is_relative ? vs_sat_add_i64(times->first_us, time_us) : time_us);
+  return VS_OK;
+}
+
+vs_status vs_find_moment(const vs_host *host, vs_device_cache *device, vs_when when, vs_moment *out,
+                         vs_error *error) {
+  const vs_slice *slice = device->slice;
+  *out = VS_AT_START;
+  switch (when.kind) {
+    case VS_WHEN_NONE:
+    case VS_WHEN_START: return VS_OK;
+    case VS_WHEN_END: *out = vs_slice_end(slice); return VS_OK;
+    case VS_WHEN_PEAK: *out = vs_cached_curves(device)->curve[VS_CURVE_REQUESTED].peak_at; return VS_OK;
+    case VS_WHEN_PEAK_RESERVED:
+      *out = vs_cached_curves(device)->curve[VS_CURVE_RESERVED].peak_at;
+      return VS_OK;
+    case VS_WHEN_OOM: return first_oom(slice, out, error);
+    case VS_WHEN_EVENT:
+      *out = when.value;
+      if (when.value <= vs_slice_end(slice)) return VS_OK;
+      return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET,
+                     "there is no event %D: the trace of this device has %u", when.value, slice->event_count);
+    case VS_WHEN_AFTER: return at_time(host, device, when.value, true, out, error);
+    case VS_WHEN_TIME: return at_time(host, device, when.value, false, out, error);
+  }
+  return VS_OK;
+}
