@@ -1,10 +1,10 @@
 /* The face: making an allocator, its settings and limits, and the two calls that everything is about. */
 #include "alloc/cache.h"
 #include "alloc/expandable.h"
-#include "alloc/ladder.h"
+#include "alloc/fallbacks.h"
 #include "alloc/pending.h"
 #include "alloc/pools.h"
-#include "alloc/reuse.h"
+#include "alloc/capture_reuse.h"
 #include "alloc/segments.h"
 
 /* ---- making one -------------------------------------------------------------------------------------------- */
@@ -49,15 +49,15 @@ void vs_alloc_observer_set(vs_alloc *alloc, const vs_observer *observer) {
 }
 
 static void owners_deinit(vs_alloc *alloc) {
-  for (uint32_t at = vs_alloc_order_next(&alloc->owners, 0); at != UINT32_MAX;
-       at = vs_alloc_order_next(&alloc->owners, at + 1)) {
+  for (uint32_t at = vs_alloc_hash_order_next(&alloc->owners, 0); at != UINT32_MAX;
+       at = vs_alloc_hash_order_next(&alloc->owners, at + 1)) {
     vs_alloc_owner *owner = alloc->owners.slots[at].value;
     vs_alloc_pool_deinit(alloc, &owner->small);
     vs_alloc_pool_deinit(alloc, &owner->large);
     vs_host_free(alloc->host, owner, sizeof *owner);
   }
-  vs_alloc_order_deinit(alloc->host, &alloc->owners);
-  vs_alloc_order_deinit(alloc->host, &alloc->freeable);
+  vs_alloc_hash_order_deinit(alloc->host, &alloc->owners);
+  vs_alloc_hash_order_deinit(alloc->host, &alloc->freeable);
 }
 
 void vs_alloc_destroy(vs_alloc *alloc) {
@@ -71,7 +71,7 @@ void vs_alloc_destroy(vs_alloc *alloc) {
   vs_alloc_table_deinit(host, &alloc->allocated);
   vs_alloc_blocks_deinit(host, &alloc->blocks);
   vs_vec_free(host, &alloc->privates);
-  vs_alloc_order_deinit(host, &alloc->lenders);
+  vs_alloc_hash_order_deinit(host, &alloc->lenders);
   vs_vec_free(host, &alloc->routes);
   vs_vec_free(host, &alloc->stream_classes);
   vs_host_free(host, alloc, sizeof *alloc);
@@ -181,7 +181,7 @@ vs_status vs_alloc_stream_class(vs_alloc *alloc, uint64_t stream, vs_str name) {
 static vs_status poll_before(vs_alloc *alloc, uint64_t stream, vs_context context) {
   if (!vs_alloc_is_capturing(alloc, stream))
     return alloc->waiting == 0 ? VS_OK : vs_alloc_pending_poll(alloc, context);
-  return alloc->settings.capture_reuse ? vs_alloc_reuse_free(alloc, stream, context) : VS_OK;
+  return alloc->settings.capture_reuse ? vs_alloc_capture_reuse_free(alloc, stream, context) : VS_OK;
 }
 
 /* What the cache has not got, with what handing it out takes. Apart, so that the way of nearly all requests is short. */

@@ -99,8 +99,8 @@ static void check_pool(void *ctx, vs_alloc_pool *pool) {
 static void check_pending(recount *tally) {
   const vs_alloc *alloc = tally->alloc;
   uint64_t uses = 0;
-  for (uint32_t at = vs_alloc_order_next(&alloc->queues, 0); at != UINT32_MAX;
-       at = vs_alloc_order_next(&alloc->queues, at + 1)) {
+  for (uint32_t at = vs_alloc_hash_order_next(&alloc->queues, 0); at != UINT32_MAX;
+       at = vs_alloc_hash_order_next(&alloc->queues, at + 1)) {
     const vs_alloc_queue *queue = alloc->queues.slots[at].value;
     for (const vs_alloc_use *use = queue->first; use != NULL; use = use->next) {
       uses++;
@@ -115,13 +115,13 @@ static void check_pending(recount *tally) {
 /* A pending block that stands first in its segment is met through its first event only. */
 static void check_pending_chains(recount *tally) {
   const vs_alloc *alloc = tally->alloc;
-  for (uint32_t at = vs_alloc_order_next(&alloc->queues, 0); at != UINT32_MAX;
-       at = vs_alloc_order_next(&alloc->queues, at + 1)) {
+  for (uint32_t at = vs_alloc_hash_order_next(&alloc->queues, 0); at != UINT32_MAX;
+       at = vs_alloc_hash_order_next(&alloc->queues, at + 1)) {
     const vs_alloc_queue *queue = alloc->queues.slots[at].value;
     for (vs_alloc_use *use = queue->first; use != NULL; use = use->next) {
       bool is_seen = false;
-      for (uint32_t before = vs_alloc_order_next(&alloc->queues, 0); before < at && !is_seen;
-           before = vs_alloc_order_next(&alloc->queues, before + 1)) {
+      for (uint32_t before = vs_alloc_hash_order_next(&alloc->queues, 0); before < at && !is_seen;
+           before = vs_alloc_hash_order_next(&alloc->queues, before + 1)) {
         const vs_alloc_queue *other = alloc->queues.slots[before].value;
         for (const vs_alloc_use *seen = other->first; seen != NULL; seen = seen->next)
           is_seen |= seen->block == use->block;

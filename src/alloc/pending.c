@@ -3,7 +3,7 @@
  * deferred until it ends. */
 #include "alloc/pending.h"
 #include "alloc/cache.h"
-#include "alloc/reuse.h"
+#include "alloc/capture_reuse.h"
 
 static uint64_t stream_key(const vs_alloc *alloc, uint64_t stream) {
   return alloc->hooks.stream_hash != NULL ? alloc->hooks.stream_hash(alloc->hooks.ctx, stream) : stream;
@@ -62,19 +62,19 @@ static void event_give(vs_alloc *alloc, uint64_t event) {
 
 static vs_status queue_of(vs_alloc *alloc, uint64_t stream, vs_alloc_queue **out) {
   const uint64_t key = stream_key(alloc, stream);
-  *out = vs_alloc_order_find(&alloc->queues, key);
+  *out = vs_alloc_hash_order_find(&alloc->queues, key);
   if (*out != NULL) return VS_OK;
   vs_alloc_queue *queue = vs_host_alloc(alloc->host, sizeof *queue);
   if (queue == NULL) return VS_NO_MEMORY;
   *queue = (vs_alloc_queue){.stream = stream};
-  const vs_status status = vs_alloc_order_add(alloc->host, &alloc->queues, key, queue);
+  const vs_status status = vs_alloc_hash_order_add(alloc->host, &alloc->queues, key, queue);
   if (status != VS_OK) vs_host_free(alloc->host, queue, sizeof *queue);
   else *out = queue;
   return status;
 }
 
 static void queue_drop(vs_alloc *alloc, vs_alloc_queue *queue) {
-  vs_alloc_order_remove(&alloc->queues, stream_key(alloc, queue->stream));
+  vs_alloc_hash_order_remove(&alloc->queues, stream_key(alloc, queue->stream));
   vs_host_free(alloc->host, queue, sizeof *queue);
 }
 
@@ -110,19 +110,19 @@ static vs_status events_insert(vs_alloc *alloc, vs_alloc_block *block) {
     block->uses = NULL;
     return VS_OK;
   }
-  vs_alloc_order set = {0};
+  vs_alloc_hash_order set = {0};
   vs_status status = VS_OK;
   for (vs_alloc_use *use = block->uses; use != NULL && status == VS_OK; use = use->next)
-    status = vs_alloc_order_add(alloc->host, &set, stream_key(alloc, use->stream), use);
-  for (uint32_t at = vs_alloc_order_next(&set, 0); at != UINT32_MAX && status == VS_OK;
-       at = vs_alloc_order_next(&set, at + 1)) {
+    status = vs_alloc_hash_order_add(alloc->host, &set, stream_key(alloc, use->stream), use);
+  for (uint32_t at = vs_alloc_hash_order_next(&set, 0); at != UINT32_MAX && status == VS_OK;
+       at = vs_alloc_hash_order_next(&set, at + 1)) {
     vs_alloc_use *use = set.slots[at].value, **link = &block->uses;
     while (*link != use) link = &(*link)->next;
     vs_alloc_use *next = use->next;
     status = use_enqueue(alloc, use);
     if (status == VS_OK) *link = next;
   }
-  vs_alloc_order_deinit(alloc->host, &set);
+  vs_alloc_hash_order_deinit(alloc->host, &set);
   return status;
 }
 
@@ -144,7 +144,7 @@ static vs_status defer(vs_alloc *alloc, vs_alloc_block *block, bool is_capturing
   *deferred = (vs_alloc_deferred){.block = block};
   alloc->waiting++;
   if (!alloc->settings.capture_reuse || !is_capturing) return VS_OK;
-  const vs_status status = vs_alloc_reuse_mark(alloc, deferred);
+  const vs_status status = vs_alloc_capture_reuse_mark(alloc, deferred);
   if (status != VS_OK) deferred->markers.count = 0; /* it waits for the capture's end */
   return status;
 }
@@ -205,7 +205,7 @@ vs_status vs_alloc_pending_add(vs_alloc *alloc, vs_alloc_block *block) {
 
 vs_status vs_alloc_pending_poll(vs_alloc *alloc, vs_context context) {
   if (alloc->deferred.count > 0) VS_TRY(vs_alloc_deferred_finish(alloc, NULL, context));
-  uint32_t at = vs_alloc_order_next(&alloc->queues, 0);
+  uint32_t at = vs_alloc_hash_order_next(&alloc->queues, 0);
   while (at != UINT32_MAX) {
     vs_alloc_queue *queue = alloc->queues.slots[at].value;
     while (queue->first != NULL) {
@@ -219,9 +219,9 @@ vs_status vs_alloc_pending_poll(vs_alloc *alloc, vs_context context) {
     }
     if (queue->first == NULL) {
       queue_drop(alloc, queue);
-      at = vs_alloc_order_next(&alloc->queues, at);
+      at = vs_alloc_hash_order_next(&alloc->queues, at);
     } else {
-      at = vs_alloc_order_next(&alloc->queues, at + 1);
+      at = vs_alloc_hash_order_next(&alloc->queues, at + 1);
     }
   }
   return VS_OK;
@@ -249,15 +249,15 @@ static vs_status queue_wait(vs_alloc *alloc, vs_alloc_queue *queue, const vs_all
 vs_status vs_alloc_pending_wait(vs_alloc *alloc, const vs_alloc_owner *only, vs_context context) {
   alloc->statistics.num_sync_all_streams++;
   VS_TRY(vs_alloc_deferred_finish(alloc, NULL, context));
-  uint32_t at = vs_alloc_order_next(&alloc->queues, 0);
+  uint32_t at = vs_alloc_hash_order_next(&alloc->queues, 0);
   while (at != UINT32_MAX) {
     vs_alloc_queue *queue = alloc->queues.slots[at].value;
     VS_TRY(queue_wait(alloc, queue, only, context));
     if (queue->first == NULL) {
       queue_drop(alloc, queue);
-      at = vs_alloc_order_next(&alloc->queues, at);
+      at = vs_alloc_hash_order_next(&alloc->queues, at);
     } else {
-      at = vs_alloc_order_next(&alloc->queues, at + 1);
+      at = vs_alloc_hash_order_next(&alloc->queues, at + 1);
     }
   }
   return VS_OK;
@@ -273,13 +273,13 @@ static void uses_deinit(vs_alloc *alloc, vs_alloc_use *use) {
 }
 
 void vs_alloc_pending_deinit(vs_alloc *alloc) {
-  for (uint32_t at = vs_alloc_order_next(&alloc->queues, 0); at != UINT32_MAX;
-       at = vs_alloc_order_next(&alloc->queues, at + 1)) {
+  for (uint32_t at = vs_alloc_hash_order_next(&alloc->queues, 0); at != UINT32_MAX;
+       at = vs_alloc_hash_order_next(&alloc->queues, at + 1)) {
     vs_alloc_queue *queue = alloc->queues.slots[at].value;
     uses_deinit(alloc, queue->first);
     vs_host_free(alloc->host, queue, sizeof *queue);
   }
-  vs_alloc_order_deinit(alloc->host, &alloc->queues);
+  vs_alloc_hash_order_deinit(alloc->host, &alloc->queues);
   for (size_t i = 0; i < alloc->deferred.count; i++) {
     uses_deinit(alloc, alloc->deferred.data[i].block->uses);
     vs_vec_free(alloc->host, &alloc->deferred.data[i].markers);

@@ -32,7 +32,7 @@ void vs_alloc_pool_deinit(vs_alloc *alloc, vs_alloc_pool *pool) {
 /* ---- private pools ------------------------------------------------------------------------------------------- */
 
 vs_alloc_owner *vs_alloc_owner_find(const vs_alloc *alloc, vs_pool_id id) {
-  vs_alloc_owner *owner = vs_alloc_order_find(&alloc->owners, vs_alloc_owner_key(id));
+  vs_alloc_owner *owner = vs_alloc_hash_order_find(&alloc->owners, vs_alloc_owner_key(id));
   return owner != NULL && vs_pool_id_equal(owner->id, id) ? owner : NULL;
 }
 
@@ -44,7 +44,8 @@ static vs_status owner_create(vs_alloc *alloc, vs_pool_id id, vs_alloc_owner **o
       .small = {.is_small = true, .part = VS_ALLOC_SMALL, .owner = owner},
       .large = {.part = VS_ALLOC_LARGE, .owner = owner},
   };
-  const vs_status status = vs_alloc_order_add(alloc->host, &alloc->owners, vs_alloc_owner_key(id), owner);
+  const vs_status status =
+      vs_alloc_hash_order_add(alloc->host, &alloc->owners, vs_alloc_owner_key(id), owner);
   if (status != VS_OK) vs_host_free(alloc->host, owner, sizeof *owner);
   *out = owner;
   return status;
@@ -52,8 +53,9 @@ static vs_status owner_create(vs_alloc *alloc, vs_pool_id id, vs_alloc_owner **o
 
 void vs_alloc_owner_destroy(vs_alloc *alloc, vs_alloc_owner *owner) {
   const uint64_t key = vs_alloc_owner_key(owner->id);
-  vs_alloc_order_remove(&alloc->owners, key);
-  if (vs_alloc_order_find(&alloc->lenders, key) != NULL) vs_alloc_order_remove(&alloc->lenders, key);
+  vs_alloc_hash_order_remove(&alloc->owners, key);
+  if (vs_alloc_hash_order_find(&alloc->lenders, key) != NULL)
+    vs_alloc_hash_order_remove(&alloc->lenders, key);
   vs_alloc_pool_deinit(alloc, &owner->small);
   vs_alloc_pool_deinit(alloc, &owner->large);
   vs_host_free(alloc->host, owner, sizeof *owner);
@@ -87,12 +89,12 @@ vs_status vs_alloc_pool_retain(vs_alloc *alloc, vs_pool_id pool, const vs_alloc_
   vs_alloc_owner *owner = vs_alloc_owner_find(alloc, pool);
   if (owner != NULL && source != NULL) return VS_BAD_ARGUMENT;
   if (owner == NULL) {
-    if (vs_alloc_order_find(&alloc->owners, vs_alloc_owner_key(pool)) != NULL) return VS_UNSUPPORTED;
+    if (vs_alloc_hash_order_find(&alloc->owners, vs_alloc_owner_key(pool)) != NULL) return VS_UNSUPPORTED;
     VS_TRY(vs_vec_reserve(alloc->host, &alloc->privates, alloc->owners.count + 1));
     VS_TRY(owner_create(alloc, pool, &owner));
     if (source != NULL) owner->source = *source;
   } else if (owner->users == 0) {
-    vs_alloc_order_remove(&alloc->freeable, vs_alloc_owner_key(pool));
+    vs_alloc_hash_order_remove(&alloc->freeable, vs_alloc_owner_key(pool));
   }
   owner->users++;
   return VS_OK;
@@ -102,7 +104,7 @@ vs_status vs_alloc_pool_release(vs_alloc *alloc, vs_pool_id pool) {
   vs_alloc_owner *owner = vs_alloc_owner_find(alloc, pool);
   if (owner == NULL || owner->users == 0) return VS_NOT_FOUND;
   if (owner->users == 1)
-    VS_TRY(vs_alloc_order_add(alloc->host, &alloc->freeable, vs_alloc_owner_key(pool), owner));
+    VS_TRY(vs_alloc_hash_order_add(alloc->host, &alloc->freeable, vs_alloc_owner_key(pool), owner));
   owner->users--;
   return VS_OK;
 }
@@ -116,9 +118,9 @@ vs_status vs_alloc_pool_use_on_oom(vs_alloc *alloc, vs_pool_id pool, bool on) {
   vs_alloc_owner *owner = vs_alloc_owner_find(alloc, pool);
   if (owner == NULL) return VS_OK;
   const uint64_t key = vs_alloc_owner_key(pool);
-  const bool is_there = vs_alloc_order_find(&alloc->lenders, key) != NULL;
-  if (on && !is_there) return vs_alloc_order_add(alloc->host, &alloc->lenders, key, owner);
-  if (!on && is_there) vs_alloc_order_remove(&alloc->lenders, key);
+  const bool is_there = vs_alloc_hash_order_find(&alloc->lenders, key) != NULL;
+  if (on && !is_there) return vs_alloc_hash_order_add(alloc->host, &alloc->lenders, key, owner);
+  if (!on && is_there) vs_alloc_hash_order_remove(&alloc->lenders, key);
   return VS_OK;
 }
 
@@ -138,8 +140,8 @@ vs_status vs_alloc_private_pools(vs_alloc *alloc, const vs_alloc_private **pools
 void vs_alloc_for_each_pool(const vs_alloc *alloc, void (*visit)(void *ctx, vs_alloc_pool *pool), void *ctx) {
   visit(ctx, (vs_alloc_pool *)&alloc->small);
   visit(ctx, (vs_alloc_pool *)&alloc->large);
-  for (uint32_t at = vs_alloc_order_next(&alloc->owners, 0); at != UINT32_MAX;
-       at = vs_alloc_order_next(&alloc->owners, at + 1)) {
+  for (uint32_t at = vs_alloc_hash_order_next(&alloc->owners, 0); at != UINT32_MAX;
+       at = vs_alloc_hash_order_next(&alloc->owners, at + 1)) {
     vs_alloc_owner *owner = alloc->owners.slots[at].value;
     visit(ctx, &owner->small);
     visit(ctx, &owner->large);

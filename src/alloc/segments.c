@@ -161,23 +161,23 @@ static vs_status release_pool(vs_alloc *alloc, vs_alloc_pool *pool, vs_context c
 
 /* Private pools without users: their cached memory, and the pools themselves once that was all. */
 static vs_status release_freeable(vs_alloc *alloc, vs_pool_id pool, vs_context context) {
-  uint32_t at = vs_alloc_order_next(&alloc->freeable, 0);
+  uint32_t at = vs_alloc_hash_order_next(&alloc->freeable, 0);
   while (at != UINT32_MAX) {
     vs_alloc_owner *owner = alloc->freeable.slots[at].value;
     const bool is_named = vs_pool_id_equal(owner->id, pool);
     if (!vs_pool_id_is_default(pool) && !is_named) {
-      at = vs_alloc_order_next(&alloc->freeable, at + 1);
+      at = vs_alloc_hash_order_next(&alloc->freeable, at + 1);
       continue;
     }
     if (is_named) VS_TRY(vs_alloc_pending_wait(alloc, owner, context));
     VS_TRY(release_pool(alloc, &owner->small, context));
     VS_TRY(release_pool(alloc, &owner->large, context));
     if (owner->reserved == 0 && owner->calls == 0) {
-      vs_alloc_order_remove(&alloc->freeable, vs_alloc_owner_key(owner->id));
+      vs_alloc_hash_order_remove(&alloc->freeable, vs_alloc_owner_key(owner->id));
       vs_alloc_owner_destroy(alloc, owner);
-      at = vs_alloc_order_next(&alloc->freeable, at);
+      at = vs_alloc_hash_order_next(&alloc->freeable, at);
     } else {
-      at = vs_alloc_order_next(&alloc->freeable, at + 1);
+      at = vs_alloc_hash_order_next(&alloc->freeable, at + 1);
     }
   }
   return VS_OK;

@@ -1,6 +1,6 @@
 /* The values of settings: defaults, report, warnings. settings_parse.c reads them. */
 #include "alloc/settings.h"
-#include "base/real.h"
+#include "base/double_text.h"
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  *   PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128,roundup_power2_divisions:[256:1,512:2,>:4]
  *
  * settings.def lists the keys: name, type, default, bounds, since which version, what it does, for the
- * parser, the report of effective settings, --help and the documentation. rules.def lists the versions of
+ * parser, the report of effective settings, --help and the documentation. torch_versions.def lists the versions of
  * PyTorch whose rules can be followed. */
 #ifndef VS_ALLOC_SETTINGS_H
 #define VS_ALLOC_SETTINGS_H
@@ -23,7 +23,7 @@ typedef enum vs_alloc_oom_form {
   VS_ALLOC_OOM_REASONS, /* and it depends on why */
 } vs_alloc_oom_form;
 
-/* What differs from version to version; one row of rules.def. */
+/* What differs from version to version; one row of torch_versions.def. */
 typedef struct vs_alloc_rules {
   const char *name;           /* "torch-2.15" */
   uint32_t version;           /* 215; settings.def says from which on a key is known */
@@ -81,7 +81,7 @@ typedef struct vs_alloc_settings {
   char text[VS_ALLOC_TEXT]; /* the last settings string as it was given, cut where it is longer */
 } vs_alloc_settings;
 
-/* The rows of rules.def; NULL for a name that is none. "torch-2.15" is the default. */
+/* The rows of torch_versions.def; NULL for a name that is none. "torch-2.15" is the default. */
 const vs_alloc_rules *vs_alloc_rules_find(vs_str name);
 const vs_alloc_rules *vs_alloc_rules_default(void);
 

@@ -6,7 +6,7 @@
  * White space may stand between all of these. A word is anything without , : [ ] and white space. */
 #include "alloc/settings.h"
 #include "base/nearest.h"
-#include "base/real.h"
+#include "base/double_text.h"
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 

@@ -2,12 +2,12 @@
  *
  *   state.h       the structs, and counting
  *   cache.c       blocks: looking up, splitting, handing out, merging; what every allocation and free does
- *   reuse.c       blocks freed in a capture that may be used again in it
+ *   capture_reuse.c       blocks freed in a capture that may be used again in it
  *   pending.c     blocks that other streams use: events, queues, deferral during captures
  *   pools.c       private pools, routes to them, lanes, reserved bytes
  *   expandable.c  segments that grow: addresses reserved once, pages mapped and unmapped
  *   segments.c    whole segments of the driver: getting, releasing, collecting garbage, emptying the cache
- *   ladder.c      what an allocation does when the cache has nothing, up to running out of memory
+ *   fallbacks.c      what an allocation does when the cache has nothing, up to running out of memory
  *   visit.c       segments and blocks as a snapshot shows them
  *   check.c       the invariants
  *   alloc.c       the face: making one, allocating, freeing, settings, limits; adopt.c: segments of a recorded run
@@ -21,7 +21,7 @@
 
 #include "alloc/alloc.h"
 #include "alloc/bins.h"
-#include "alloc/order.h"
+#include "alloc/pytorch_hash_order.h"
 
 #define VS_ALLOC_MIN_BLOCK    UINT64_C(512)
 #define VS_ALLOC_SMALL_SIZE   VS_MIB        /* largest rounded size of a small pool */
@@ -90,7 +90,7 @@ typedef struct vs_alloc_queue {
 typedef struct vs_alloc_deferred {
   vs_alloc_block *block;
   VS_VEC(uint64_t)
-  markers; /* nodes that its streams stood behind, see reuse.c; none: wait for the capture's end */
+  markers; /* nodes that its streams stood behind, see capture_reuse.c; none: wait for the capture's end */
 } vs_alloc_deferred;
 
 typedef struct vs_alloc_class_of_stream {
@@ -121,17 +121,17 @@ struct vs_alloc {
   double fraction;
   uint64_t limit; /* VS_ALLOC_NO_LIMIT, or fraction * the card */
 
-  vs_alloc_order owners;             /* private pools, by id */
-  vs_alloc_order freeable;           /* those without users */
+  vs_alloc_hash_order owners;        /* private pools, by id */
+  vs_alloc_hash_order freeable;      /* those without users */
   VS_VEC(vs_alloc_private) privates; /* statistics of private pools by rising id */
-  vs_alloc_order lenders;            /* private pools with use_on_oom, by id */
+  vs_alloc_hash_order lenders;       /* private pools with use_on_oom, by id */
   VS_VEC(vs_alloc_route) routes;     /* newest last */
   uint32_t captures;
 
   vs_alloc_extent *extents;
   VS_VEC(vs_alloc_class_of_stream) stream_classes;
 
-  vs_alloc_order queues; /* of streams, by their hashes */
+  vs_alloc_hash_order queues; /* of streams, by their hashes */
   VS_VEC(vs_alloc_deferred) deferred;
   VS_VEC(uint64_t) spare_events; /* made once, recorded often */
 

@@ -37,8 +37,8 @@ static void take_free_heads(void *ctx, vs_alloc_pool *pool) {
 
 static void take_pending_heads(head_list *heads) {
   const vs_alloc *alloc = heads->alloc;
-  for (uint32_t at = vs_alloc_order_next(&alloc->queues, 0); at != UINT32_MAX;
-       at = vs_alloc_order_next(&alloc->queues, at + 1)) {
+  for (uint32_t at = vs_alloc_hash_order_next(&alloc->queues, 0); at != UINT32_MAX;
+       at = vs_alloc_hash_order_next(&alloc->queues, at + 1)) {
     const vs_alloc_queue *queue = alloc->queues.slots[at].value;
     for (const vs_alloc_use *use = queue->first; use != NULL; use = use->next) take_head(heads, use->block);
   }

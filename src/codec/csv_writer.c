@@ -1,5 +1,5 @@
 #include "codec/csv_writer.h"
-#include "base/real.h"
+#include "base/double_text.h"
 
 void vs_csv_begin(vs_csv *csv, vs_text *text) { *csv = (vs_csv){.text = text}; }
 

@@ -1,5 +1,5 @@
 #include "codec/json_doc.h"
-#include "base/real.h"
+#include "base/double_text.h"
 
 static bool is_container(uint32_t kind) { return kind == VS_JSON_ARRAY || kind == VS_JSON_OBJECT; }
 

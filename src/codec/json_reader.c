@@ -3,7 +3,7 @@
  * container that closes is folded into one value, which takes the place of its items and is an item of the
  * container around it. */
 #include "codec/json_reader.h"
-#include "base/real.h"
+#include "base/double_text.h"
 #include "base/utf8.h"
 
 typedef enum state {

@@ -1,5 +1,5 @@
 #include "codec/json_writer.h"
-#include "base/real.h"
+#include "base/double_text.h"
 #include "base/utf8.h"
 
 void vs_jsonw_begin(vs_jsonw *w, vs_text *text, uint32_t indent) {

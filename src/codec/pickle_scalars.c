@@ -1,5 +1,5 @@
 /* Numbers and strings of every protocol, and the bytes that they are made of. */
-#include "base/real.h"
+#include "base/double_text.h"
 #include "base/utf8.h"
 #include "codec/pickle_machine.h"
 

@@ -1,5 +1,5 @@
 #include "codec/pickle_writer.h"
-#include "base/real.h"
+#include "base/double_text.h"
 #include "base/utf8.h"
 
 /* The opcodes written here; all of them are known to PyTorch's viewer. */

@@ -1,5 +1,5 @@
 #include "codec/proto_writer.h"
-#include "base/real.h"
+#include "base/double_text.h"
 
 /* How the value behind a tag is laid out. */
 enum wire { VARINT = 0, EIGHT_BYTES = 1, LENGTH_FIRST = 2 };

@@ -1,6 +1,6 @@
 #include "dryrun/libraries.h"
 #include "base/sort.h"
-#include "base/strings.h"
+#include "base/interned_strings.h"
 #include "os/modules.h"
 #include "os/process.h"
 

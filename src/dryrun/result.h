@@ -6,7 +6,7 @@
 #ifndef VS_DRYRUN_RESULT_H
 #define VS_DRYRUN_RESULT_H
 
-#include "base/strings.h"
+#include "base/interned_strings.h"
 #include "codec/json_doc.h"
 #include "device/sim/node.h"
 

@@ -6,8 +6,8 @@
 #ifndef VS_EVENT_STACKS_H
 #define VS_EVENT_STACKS_H
 
-#include "base/lists.h"
-#include "base/strings.h"
+#include "base/interned_lists.h"
+#include "base/interned_strings.h"
 
 /* What torch.fx adds to frames of generated code (string ids, VS_STRING_NONE where absent). */
 typedef struct vs_frame_detail {

@@ -1,7 +1,7 @@
 /* One card: its allocator behind its lock, and what hears of its events. */
 #include "base/sized.h"
 #include "live/backend.h"
-#include "live/why.h"
+#include "live/error_text.h"
 #include "os/clock.h"
 
 /* ---- locks and time */
@@ -175,16 +175,16 @@ vs_status vs_live_malloc(vs_live *live, uint32_t index, uint64_t size, uint64_t 
   const vs_status status = vs_backend_malloc(device, size, stream, context, address);
   if (status != VS_DEVICE_MEMORY || !has_new_oom(device)) {
     unlock(device);
-    return vs_live_plainly(live, status);
+    return vs_live_result(live, status);
   }
   const bool is_told = !vs_backend_is_async(device); /* the other back end has no observers */
   const vs_alloc_oom oom = is_told ? *vs_alloc_last_oom(device->alloc) : (vs_alloc_oom){.requested = size};
   unlock(device);
   vs_live_thread_failed(&live->identity, index, &oom);
   if (is_told) vs_live_tell_oom(live, index, &oom);
-  return vs_live_say(live, status,
-                     "device %u has no memory for %U bytes (vs_live_oom_write has PyTorch's message)", index,
-                     size);
+  return vs_live_fail(live, status,
+                      "device %u has no memory for %U bytes (vs_live_oom_write has PyTorch's message)", index,
+                      size);
 }
 
 vs_status vs_live_free(vs_live *live, uint32_t index, uint64_t address) {
@@ -194,7 +194,7 @@ vs_status vs_live_free(vs_live *live, uint32_t index, uint64_t address) {
   const vs_status status = vs_backend_free(device, address, context);
   if (device->is_held) record_held(device);
   unlock(device);
-  return vs_live_of_address(live, status, address);
+  return vs_live_address_result(live, status, address);
 }
 
 vs_status vs_live_record_stream(vs_live *live, uint32_t index, uint64_t address, uint64_t stream) {
@@ -202,7 +202,7 @@ vs_status vs_live_record_stream(vs_live *live, uint32_t index, uint64_t address,
   if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status = vs_backend_record_stream(device, address, stream);
   unlock(device);
-  return vs_live_of_address(live, status, address);
+  return vs_live_address_result(live, status, address);
 }
 
 vs_status vs_live_empty_cache(vs_live *live) {
@@ -214,7 +214,7 @@ vs_status vs_live_empty_cache(vs_live *live) {
     unlock(device);
     if (first == VS_OK) first = status;
   }
-  return vs_live_plainly(live, first);
+  return vs_live_result(live, first);
 }
 
 /* ---- limits and the card */
@@ -224,8 +224,8 @@ vs_status vs_live_fraction_set(vs_live *live, uint32_t index, double fraction) {
   if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status = vs_backend_fraction_set(device, fraction);
   unlock(device);
-  if (status != VS_BAD_ARGUMENT) return vs_live_plainly(live, status);
-  return vs_live_say(live, status, "the fraction is not from 0 to 1");
+  if (status != VS_BAD_ARGUMENT) return vs_live_result(live, status);
+  return vs_live_fail(live, status, "the fraction is not from 0 to 1");
 }
 
 vs_status vs_live_fraction(vs_live *live, uint32_t index, double *fraction) {
@@ -239,8 +239,8 @@ vs_status vs_live_fraction(vs_live *live, uint32_t index, double *fraction) {
 vs_status vs_live_stream_create(vs_live *live, uint32_t index, uint64_t *stream) {
   if (vs_live_at(live, index) == NULL) return vs_live_no_device(live, index);
   const vs_status status = vs_live_machine_stream(&live->machine, index, stream);
-  if (status != VS_UNSUPPORTED) return vs_live_plainly(live, status);
-  return vs_live_say(live, status, "device %u is real: its streams are made by the CUDA driver", index);
+  if (status != VS_UNSUPPORTED) return vs_live_result(live, status);
+  return vs_live_fail(live, status, "device %u is real: its streams are made by the CUDA driver", index);
 }
 
 /* Not under the card's lock: others may allocate while this one waits. */
@@ -248,14 +248,14 @@ vs_status vs_live_synchronize(vs_live *live, uint32_t index, uint64_t stream) {
   const vs_live_device *device = vs_live_at(live, index);
   if (device == NULL) return vs_live_no_device(live, index);
   const vs_device *card = &live->machine.cards[index].device;
-  return vs_live_plainly(live, card->ops->stream_synchronize(card->ctx, stream) == VS_DEVICE_OK ? VS_OK
-                                                                                                : VS_DEVICE);
+  return vs_live_result(live,
+                        card->ops->stream_synchronize(card->ctx, stream) == VS_DEVICE_OK ? VS_OK : VS_DEVICE);
 }
 
 vs_status vs_live_memory_info(vs_live *live, uint32_t index, uint64_t *free_bytes, uint64_t *total_bytes) {
   if (vs_live_at(live, index) == NULL) return vs_live_no_device(live, index);
   const vs_device *card = &live->machine.cards[index].device;
-  return vs_live_plainly(
+  return vs_live_result(
       live, card->ops->memory_info(card->ctx, free_bytes, total_bytes) == VS_DEVICE_OK ? VS_OK : VS_DEVICE);
 }
 
@@ -290,7 +290,7 @@ vs_status vs_live_scope_begin(vs_live *live, uint32_t index, vs_scope **scope) {
     vs_live_watch(device, VS_WATCH_SCOPES, true);
   }
   unlock(device);
-  return vs_live_plainly(live, status);
+  return vs_live_result(live, status);
 }
 
 void vs_live_scope_read_sized(vs_scope *scope, vs_scope_figures *figures, size_t size) {

@@ -1,4 +1,5 @@
 #include "live/lock.h"
+#include "os/thread.h"
 
 /* Looking seldom is what makes it fast: who holds the lock does several things in a row before the memory that it guards
  * has to go to another processor's cache. Measured for two threads on two processors that do nothing else, millions of events
@@ -14,14 +15,14 @@ static bool is_free(vs_live_lock *lock) {
 void vs_live_lock_wait(vs_live_lock *lock) {
   int pauses = FIRST_PAUSES;
   for (int i = 0; i < LOOKS; i++) {
-    for (int pause = 0; pause < pauses; pause++) vs_park_pause();
+    for (int pause = 0; pause < pauses; pause++) vs_cpu_pause();
     if (is_free(lock)) return;
     if (pauses < MOST_PAUSES) pauses *= 2;
   }
   for (int i = 0; i < YIELDS; i++) {
-    vs_park_yield();
+    vs_thread_yield();
     if (is_free(lock)) return;
   }
   /* Whoever has slept cannot know that it was the only one: it takes the lock as 2. */
-  while (atomic_exchange_explicit(&lock->state, 2, memory_order_acquire) != 0) vs_park_wait(&lock->state, 2);
+  while (atomic_exchange_explicit(&lock->state, 2, memory_order_acquire) != 0) vs_futex_wait(&lock->state, 2);
 }

@@ -5,11 +5,11 @@
  *   state  0 free   1 held, nobody sleeps   2 held, and somebody may sleep
  *
  * Not recursive, not fair. Zero is free. Ranks, outermost first: cards in the order of their numbers (device.h), the
- * machine (machine.h), notes (state.h), observers of failures (oom.c), the recorder's own. */
+ * machine (machine.h), annotations (state.h), observers of failures (oom.c), the recorder's own. */
 #ifndef VS_LIVE_LOCK_H
 #define VS_LIVE_LOCK_H
 
-#include "os/park.h"
+#include "os/futex.h"
 
 typedef struct vs_live_lock {
   _Atomic uint32_t state;
@@ -29,7 +29,7 @@ static inline void vs_live_lock_take(vs_live_lock *lock) {
 }
 
 static inline void vs_live_lock_give(vs_live_lock *lock) {
-  if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2) vs_park_wake(&lock->state);
+  if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2) vs_futex_wake(&lock->state);
 }
 
 #endif

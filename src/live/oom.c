@@ -5,7 +5,8 @@
  * thread is in an observer is told to nobody: else one that allocates would call itself. */
 #include "alloc/size_text.h"
 #include "live/backend.h"
-#include "live/why.h"
+#include "live/error_text.h"
+#include "os/thread.h"
 
 /* ---- telling */
 
@@ -36,15 +37,15 @@ static void leave(vs_live_observers *observers, vs_live_observer *observer) {
 /* In the order in which they came; who comes meanwhile hears of the next one. */
 static void tell_all(vs_live *live, vs_live_oom_kind kind, const vs_live_oom *oom) {
   vs_live_observers *observers = &live->observers;
-  if (vs_live_thread_inside() != NULL) return;
+  if (vs_live_thread_observer() != NULL) return;
   vs_live_lock_take(&observers->lock);
   const uint32_t last = observers->last_id;
   vs_live_lock_give(&observers->lock);
   vs_live_observer copy = {.id = 0}, *place;
   while ((place = enter(observers, kind, copy.id, last, &copy)) != NULL) {
-    vs_live_thread_inside_set(place);
+    vs_live_thread_observer_set(place);
     copy.call(copy.ctx, oom);
-    vs_live_thread_inside_set(NULL);
+    vs_live_thread_observer_set(NULL);
     leave(observers, place);
   }
 }
@@ -77,7 +78,7 @@ vs_status vs_live_observe_oom(vs_live *live, vs_live_oom_kind kind, vs_live_oom_
   vs_live_observers *observers = &live->observers;
   *id = 0;
   if (observer == NULL || (kind != VS_LIVE_ON_OOM && kind != VS_LIVE_ON_REJECTION))
-    return vs_live_say(live, VS_BAD_ARGUMENT, "no observer, or a kind that is none");
+    return vs_live_fail(live, VS_BAD_ARGUMENT, "no observer, or a kind that is none");
   vs_live_lock_take(&observers->lock);
   vs_live_observer *place = free_place(observers);
   if (place != NULL) {
@@ -87,7 +88,7 @@ vs_status vs_live_observe_oom(vs_live *live, vs_live_oom_kind kind, vs_live_oom_
   }
   vs_live_lock_give(&observers->lock);
   if (place != NULL) return VS_OK;
-  return vs_live_say(live, VS_LIMIT, "%d observers are there, which is the limit", VS_LIVE_OBSERVERS);
+  return vs_live_fail(live, VS_LIMIT, "%d observers are there, which is the limit", VS_LIVE_OBSERVERS);
 }
 
 static vs_live_observer *find(vs_live_observers *observers, uint32_t id) {
@@ -106,10 +107,10 @@ void vs_live_unobserve_oom(vs_live *live, uint32_t id) {
   }
   place->call = NULL;
   atomic_fetch_sub_explicit(&observers->count, 1, memory_order_release);
-  const uint32_t own = vs_live_thread_inside() == place ? 1 : 0; /* it takes itself out */
+  const uint32_t own = vs_live_thread_observer() == place ? 1 : 0; /* it takes itself out */
   while (place->id == id && place->running > own) {
     vs_live_lock_give(&observers->lock);
-    vs_park_yield();
+    vs_thread_yield();
     vs_live_lock_take(&observers->lock);
   }
   if (place->id == id && place->running == 0) place->id = 0;
@@ -144,7 +145,7 @@ vs_status vs_live_oom_write(vs_live *live, vs_writer to) {
   uint32_t device = 0;
   const vs_alloc_oom *oom = vs_live_thread_failure(&live->identity, &device);
   if (oom == NULL)
-    return vs_live_say(live, VS_NOT_FOUND, "no allocation of this thread failed for want of GPU memory");
+    return vs_live_fail(live, VS_NOT_FOUND, "no allocation of this thread failed for want of GPU memory");
   vs_text text, process;
   vs_text_init(&text, live->host, NULL);
   vs_text_init(&process, live->host, NULL);
@@ -163,5 +164,5 @@ vs_status vs_live_oom_write(vs_live *live, vs_writer to) {
   if (status == VS_OK) status = vs_text_finish(&text);
   if (status == VS_OK) status = to.write(to.ctx, text.bytes.data, text.bytes.count);
   vs_text_deinit(&text);
-  return vs_live_plainly(live, status);
+  return vs_live_result(live, status);
 }

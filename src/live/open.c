@@ -56,7 +56,7 @@ static vs_status destroy(vs_live *live) {
     const vs_status status = live->devices[i] == NULL ? VS_OK : vs_live_device_destroy(live->devices[i]);
     if (first == VS_OK) first = status;
   }
-  vs_live_notes_deinit(live);
+  vs_live_annotations_deinit(live);
   vs_live_machine_deinit(&live->machine);
   vs_record_stacks_destroy(live->stacks);
   vs_live_identity_give(&live->identity);
@@ -72,7 +72,7 @@ static vs_status create(const vs_host *host, const vs_live_options *options, vs_
   vs_status status = vs_live_identity_take(&live->identity);
   if (status != VS_OK) {
     vs_fail(error, status, VS_NO_OFFSET, "%u of them are open in this process already",
-            (unsigned)VS_LIVE_MOST);
+            (unsigned)VS_LIVE_MAX_OPEN);
   } else {
     status = init_machine(live, options, error);
     if (status != VS_OK) vs_live_identity_give(&live->identity);

@@ -1,7 +1,7 @@
 /* Private pools, and where memory lies: the lock around alloc's functions. */
 #include "base/sized.h"
 #include "live/backend.h"
-#include "live/why.h"
+#include "live/error_text.h"
 
 static vs_live_device *lock(const vs_live *live, uint32_t index) {
   vs_live_device *device = vs_live_at(live, index);
@@ -16,8 +16,8 @@ static void unlock(vs_live_device *device) { vs_live_lock_give(&device->lock); }
 /* ---- pools */
 
 static vs_status of_pool(const vs_live *live, vs_status status, vs_live_pool pool, const char *otherwise) {
-  if (status != VS_NOT_FOUND && status != VS_BAD_ARGUMENT) return vs_live_plainly(live, status);
-  return vs_live_say(live, status, "pool %U, %U %s", pool.a, pool.b, otherwise);
+  if (status != VS_NOT_FOUND && status != VS_BAD_ARGUMENT) return vs_live_result(live, status);
+  return vs_live_fail(live, status, "pool %U, %U %s", pool.a, pool.b, otherwise);
 }
 
 static bool accept(void *ctx, uint64_t stream) {
@@ -30,7 +30,7 @@ vs_status vs_live_pool_begin(vs_live *live, uint32_t index, vs_live_pool pool,
                              bool (*filter)(void *ctx, uint64_t stream), void *ctx) {
   const vs_pool_id id = {pool.a, pool.b};
   if (vs_pool_id_is_default(id))
-    return vs_live_say(live, VS_BAD_ARGUMENT, "pool 0, 0 is the default pool, which is always used");
+    return vs_live_fail(live, VS_BAD_ARGUMENT, "pool 0, 0 is the default pool, which is always used");
   vs_live_device *device = lock(live, index);
   if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status =
@@ -39,7 +39,7 @@ vs_status vs_live_pool_begin(vs_live *live, uint32_t index, vs_live_pool pool,
           : vs_alloc_route_begin(device->alloc, id, filter == NULL ? accept : filter, ctx);
   unlock(device);
   if (status == VS_UNSUPPORTED)
-    return vs_live_say(live, status, "backend:cudaMallocAsync has no private pools");
+    return vs_live_fail(live, status, "backend:cudaMallocAsync has no private pools");
   return of_pool(live, status, pool, "was begun already, and has not ended");
 }
 
@@ -85,7 +85,7 @@ vs_status vs_live_base(vs_live *live, uint32_t index, uint64_t address, uint64_t
   const vs_status status =
       vs_backend_is_async(device) ? VS_OK : vs_alloc_base(device->alloc, address, base, size);
   unlock(device);
-  return vs_live_of_address(live, status, address);
+  return vs_live_address_result(live, status, address);
 }
 
 vs_status vs_live_memory_info_no_cache(vs_live *live, uint32_t index, uint64_t *free_bytes,
@@ -94,7 +94,7 @@ vs_status vs_live_memory_info_no_cache(vs_live *live, uint32_t index, uint64_t *
   if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status = vs_backend_empty_cache(device, VS_CONTEXT_NONE);
   unlock(device);
-  return status != VS_OK ? vs_live_plainly(live, status)
+  return status != VS_OK ? vs_live_result(live, status)
                          : vs_live_memory_info(live, index, free_bytes, total_bytes);
 }
 
@@ -118,7 +118,7 @@ static vs_status room_of(vs_live *live, uint32_t index, vs_live_room *room) {
     if (!vs_backend_is_async(device)) room->waiting = current(now, VS_ALLOC_ACTIVE_BYTES) - room->allocated;
   }
   unlock(device);
-  return vs_live_plainly(live, status);
+  return vs_live_result(live, status);
 }
 
 vs_status vs_live_room_of_sized(vs_live *live, uint32_t index, vs_live_room *room, size_t size) {

@@ -86,7 +86,7 @@ static bool is_empty(const vs_live *live) {
   return true;
 }
 
-/* ---- on and off: all cards' locks and that of the notes are held */
+/* ---- on and off: all cards' locks and that of the annotations are held */
 
 static vs_status begin(vs_live *live) {
   vs_record_clock(live->recorder, live->wall_ns_at_zero);
@@ -95,7 +95,7 @@ static vs_status begin(vs_live *live) {
   if (!is_empty(live)) VS_TRY(put_state(live, VS_RECORD_AT_START));
   for (uint32_t i = 0; i < live->machine.count; i++)
     vs_live_watch(live->devices[i], VS_WATCH_RECORDING, true);
-  live->notes.is_recorded = true;
+  live->annotations.is_recorded = true;
   return VS_OK;
 }
 
@@ -104,20 +104,20 @@ static vs_recorder *detach(vs_live *live) {
   vs_recorder *recorder = live->recorder;
   for (uint32_t i = 0; i < live->machine.count; i++)
     vs_live_watch(live->devices[i], VS_WATCH_RECORDING, false);
-  live->notes.is_recorded = false;
+  live->annotations.is_recorded = false;
   live->recorder = NULL;
   live->recording_stacks = 0;
-  vs_live_want_stacks(live);
+  vs_live_update_stacks_wanted(live);
   return recorder;
 }
 
 static void lock_everything(vs_live *live) {
   vs_live_lock_all(live);
-  vs_live_lock_take(&live->notes.lock);
+  vs_live_lock_take(&live->annotations.lock);
 }
 
 static void unlock_everything(vs_live *live) {
-  vs_live_lock_give(&live->notes.lock);
+  vs_live_lock_give(&live->annotations.lock);
   vs_live_unlock_all(live);
 }
 
@@ -147,7 +147,7 @@ vs_status vs_live_recording_start(vs_live *live, const char *path, bool may_repl
     } else {
       live->recording_stacks = (uint32_t)VS_STACKS_ON_MALLOC |
                                (stacks == VS_HISTORY_STACKS_NATIVE ? (uint32_t)VS_STACKS_NATIVE : 0);
-      vs_live_want_stacks(live);
+      vs_live_update_stacks_wanted(live);
     }
   }
   unlock_everything(live);
@@ -182,7 +182,7 @@ vs_status vs_live_recording_stop(vs_live *live, vs_error *error) {
 
 void vs_live_recording_info_sized(vs_live *live, vs_recording_info *info, size_t size) {
   vs_recording_info own = {.is_on = false};
-  vs_live_lock_take(&live->notes.lock);
+  vs_live_lock_take(&live->annotations.lock);
   if (live->recorder != NULL) {
     const vs_record_figures figures = vs_record_figures_of(live->recorder);
     own = (vs_recording_info){.is_on = true,
@@ -190,6 +190,6 @@ void vs_live_recording_info_sized(vs_live *live, vs_recording_info *info, size_t
                               .lost = figures.lost_ring + figures.lost_file + figures.lost_other,
                               .bytes = figures.bytes};
   }
-  vs_live_lock_give(&live->notes.lock);
+  vs_live_lock_give(&live->annotations.lock);
   vs_sized_give(info, size, &own, sizeof own);
 }

@@ -1,7 +1,7 @@
 /* Settings: where they come from, for all cards the same. */
 #include "live/settings.h"
 #include "os/process.h"
-#include "live/why.h"
+#include "live/error_text.h"
 
 vs_status vs_live_settings_init(vs_alloc_settings *settings, const char *text, vs_error *error) {
   const char *values[VS_ALLOC_VARIABLES];
@@ -42,7 +42,7 @@ vs_status vs_live_settings_write(vs_live *live, vs_writer to) {
   if (status == VS_OK) status = vs_text_finish(&text);
   if (status == VS_OK) status = to.write(to.ctx, text.bytes.data, text.bytes.count);
   vs_text_deinit(&text);
-  return vs_live_plainly(live, status);
+  return vs_live_result(live, status);
 }
 
 /* ---- as a snapshot shows them */

@@ -1,6 +1,6 @@
 #include "live/snapshot.h"
 #include "live/backend.h"
-#include "live/look.h"
+#include "live/snapshot_walk.h"
 #include "live/settings.h"
 #include "os/modules.h"
 #include "snapshot/writer.h"
@@ -153,23 +153,23 @@ static vs_status add_segment(shot *t, const vs_alloc_segment_info *seen, uint32_
   return VS_OK;
 }
 
-static vs_status add_segments(shot *t, const vs_live_look *look, uint32_t device) {
+static vs_status add_segments(shot *t, const vs_live_snapshot_walk *walk, uint32_t device) {
   size_t next = 0;
-  if (look->blocks.count > UINT32_MAX - t->s->blocks.count) return VS_LIMIT;
-  for (size_t i = 0; i < look->segments.count; i++) {
-    const uint32_t blocks = look->block_counts.data[i];
-    VS_TRY(add_segment(t, &look->segments.data[i], device, blocks));
-    for (uint32_t b = 0; b < blocks; b++) VS_TRY(add_block(t, &look->blocks.data[next++]));
+  if (walk->blocks.count > UINT32_MAX - t->s->blocks.count) return VS_LIMIT;
+  for (size_t i = 0; i < walk->segments.count; i++) {
+    const uint32_t blocks = walk->block_counts.data[i];
+    VS_TRY(add_segment(t, &walk->segments.data[i], device, blocks));
+    for (uint32_t b = 0; b < blocks; b++) VS_TRY(add_block(t, &walk->blocks.data[next++]));
   }
   return VS_OK;
 }
 
 /* ---- traces */
 
-static vs_status add_event(shot *t, const vs_live_look *look, const vs_history_entry *entry) {
+static vs_status add_event(shot *t, const vs_live_snapshot_walk *walk, const vs_history_entry *entry) {
   const vs_host *host = t->s->host;
   vs_events *events = &t->s->events;
-  const vs_history_place *place = &look->history.places.data[entry->place];
+  const vs_history_place *place = &walk->history.places.data[entry->place];
   uint32_t row, stream, pool, stack, metadata = VS_STRING_EMPTY;
   VS_TRY(stream_index(t, place->stream, &stream));
   VS_TRY(pool_number(t, place->pool, &pool));
@@ -187,13 +187,13 @@ static vs_status add_event(shot *t, const vs_live_look *look, const vs_history_e
   return vs_events_set_user_metadata(host, events, row, metadata);
 }
 
-static vs_status add_trace(shot *t, const vs_live_look *look, uint32_t device) {
+static vs_status add_trace(shot *t, const vs_live_snapshot_walk *walk, uint32_t device) {
   vs_snapshot *s = t->s;
   const vs_trace trace = {
-      .device = (int32_t)device, .first = s->events.count, .count = (uint32_t)look->history.entries.count};
-  if (look->history.entries.count > UINT32_MAX - 2 - s->events.count) return VS_LIMIT;
-  for (size_t i = 0; i < look->history.entries.count; i++)
-    VS_TRY(add_event(t, look, &look->history.entries.data[i]));
+      .device = (int32_t)device, .first = s->events.count, .count = (uint32_t)walk->history.entries.count};
+  if (walk->history.entries.count > UINT32_MAX - 2 - s->events.count) return VS_LIMIT;
+  for (size_t i = 0; i < walk->history.entries.count; i++)
+    VS_TRY(add_event(t, walk, &walk->history.entries.data[i]));
   VS_TRY(vs_vec_reserve(s->host, &s->traces, 1));
   s->traces.data[s->traces.count++] = trace;
   return VS_OK;
@@ -216,29 +216,29 @@ static vs_status add_setting(void *ctx, const vs_live_setting *row) {
 }
 
 /* A window on the trace says so, by the keys that tools know. */
-static vs_status add_settings(shot *t, const vs_live_look *look) {
+static vs_status add_settings(shot *t, const vs_live_snapshot_walk *walk) {
   const vs_live_setting overflowed = {
       .key = VS_STR("trace_alloc_overflowed"), .kind = VS_SETTING_BOOL, .bits = 1};
   const vs_live_setting most = {
-      .key = VS_STR("trace_alloc_max_entries"), .kind = VS_SETTING_INT, .bits = look->max_entries};
-  VS_TRY(vs_live_settings_visit(&look->settings, add_setting, t));
-  if (look->overwritten == 0) return VS_OK;
+      .key = VS_STR("trace_alloc_max_entries"), .kind = VS_SETTING_INT, .bits = walk->max_entries};
+  VS_TRY(vs_live_settings_visit(&walk->settings, add_setting, t));
+  if (walk->overwritten == 0) return VS_OK;
   VS_TRY(add_setting(t, &overflowed));
   return add_setting(t, &most);
 }
 
 static vs_status add_annotations(shot *t) {
-  const vs_live_notes *notes = &t->live->notes;
+  const vs_live_annotations *kept = &t->live->annotations;
   const vs_host *host = t->s->host;
-  const uint64_t count = notes->entries.count;
+  const uint64_t count = kept->entries.count;
   VS_TRY(vs_vec_reserve(host, &t->s->annotations, count));
   for (uint64_t i = 0; i < count; i++) {
-    const uint64_t at = notes->first + i;
-    const vs_live_note *note = &notes->entries.data[at < count ? at : at - count];
-    vs_annotation annotation = {.time_us = vs_live_time_us(t->live, note->time_ns),
-                                .device = (int32_t)note->device};
-    VS_TRY(intern(t, vs_record_text_at(t->live->stacks, note->name), &annotation.name));
-    VS_TRY(intern(t, note->is_start ? VS_STR("START") : VS_STR("END"), &annotation.stage));
+    const uint64_t at = kept->first + i;
+    const vs_live_annotation *from = &kept->entries.data[at < count ? at : at - count];
+    vs_annotation annotation = {.time_us = vs_live_time_us(t->live, from->time_ns),
+                                .device = (int32_t)from->device};
+    VS_TRY(intern(t, vs_record_text_at(t->live->stacks, from->name), &annotation.name));
+    VS_TRY(intern(t, from->is_start ? VS_STR("START") : VS_STR("END"), &annotation.stage));
     t->s->annotations.data[t->s->annotations.count++] = annotation;
   }
   return VS_OK;
@@ -261,18 +261,18 @@ static vs_status fill(shot *t, bool with_history) {
   vs_live *live = t->live;
   VS_TRY(name_things(t));
   for (uint32_t i = 0; i < live->machine.count; i++) {
-    vs_live_look look;
-    VS_TRY(vs_live_look_init(&look, live->devices[i], with_history));
-    vs_status status = i == 0 ? add_settings(t, &look) : VS_OK;
-    if (status == VS_OK) status = add_segments(t, &look, i);
-    if (status == VS_OK) status = add_trace(t, &look, i);
-    vs_live_look_deinit(&look);
+    vs_live_snapshot_walk walk;
+    VS_TRY(vs_live_snapshot_walk_init(&walk, live->devices[i], with_history));
+    vs_status status = i == 0 ? add_settings(t, &walk) : VS_OK;
+    if (status == VS_OK) status = add_segments(t, &walk, i);
+    if (status == VS_OK) status = add_trace(t, &walk, i);
+    vs_live_snapshot_walk_deinit(&walk);
     if (status != VS_OK) return status;
   }
   if (!with_history) return VS_OK;
-  vs_live_lock_take(&live->notes.lock);
+  vs_live_lock_take(&live->annotations.lock);
   const vs_status status = add_annotations(t);
-  vs_live_lock_give(&live->notes.lock);
+  vs_live_lock_give(&live->annotations.lock);
   return status;
 }
 

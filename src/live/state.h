@@ -41,19 +41,19 @@ typedef struct vs_live_device {
 } vs_live_device;
 
 /* One end of a named part of the program. */
-typedef struct vs_live_note {
+typedef struct vs_live_annotation {
   uint64_t time_ns;
   uint32_t name; /* text */
   uint32_t device;
   bool is_start;
-} vs_live_note;
+} vs_live_annotation;
 
-typedef struct vs_live_notes {
+typedef struct vs_live_annotations {
   vs_live_lock lock; /* guards all below */
   bool is_kept, is_recorded;
   uint64_t capacity, first; /* a ring as in history.h */
-  VS_VEC(vs_live_note) entries;
-} vs_live_notes;
+  VS_VEC(vs_live_annotation) entries;
+} vs_live_annotations;
 
 enum { VS_LIVE_OBSERVERS = 32 };
 typedef struct vs_live_observer {
@@ -98,8 +98,8 @@ struct vs_live {
   uint32_t compile_context;                  /* constant: the text "N/A" */
   _Atomic uint32_t stacks_wanted;            /* changed under all cards' locks */
   uint32_t history_stacks, recording_stacks; /* what both add to it; guarded by all cards' locks */
-  vs_recorder *recorder;                     /* changed under all cards' locks and that of the notes */
-  vs_live_notes notes;
+  vs_recorder *recorder;                     /* changed under all cards' locks and that of the annotations */
+  vs_live_annotations annotations;
   vs_live_observers observers;
   vs_live_pinned pinned;
 };
@@ -129,18 +129,18 @@ VS_MUST_CHECK vs_status vs_live_device_destroy(vs_live_device *device);
 /* Somebody wants to hear of the card's events, or not any more: a bit of `watch`. Its lock is held. */
 void vs_live_watch(vs_live_device *device, uint32_t who, bool on);
 
-/* ---- notes.c: annotations */
+/* ---- annotations.c */
 
-void vs_live_notes_deinit(vs_live *live);
+void vs_live_annotations_deinit(vs_live *live);
 /* As history is set; VS_HISTORY_OFF forgets them. Fails: VS_NO_MEMORY */
-VS_MUST_CHECK vs_status vs_live_notes_keep(vs_live *live, const vs_history_options *options);
+VS_MUST_CHECK vs_status vs_live_annotations_keep(vs_live *live, const vs_history_options *options);
 
 /* ---- recording.c */
 
 VS_MUST_CHECK vs_status vs_live_recording_end(vs_live *live, vs_error *error);
 
 /* stacks_wanted is what history and recording want. All cards' locks are held. */
-void vs_live_want_stacks(vs_live *live);
+void vs_live_update_stacks_wanted(vs_live *live);
 
 /* ---- oom.c */
 

@@ -2,7 +2,7 @@
 #include "base/sized.h"
 #include "base/nearest.h"
 #include "live/backend.h"
-#include "live/why.h"
+#include "live/error_text.h"
 
 static vs_live_device *lock(const vs_live *live, uint32_t index) {
   vs_live_device *device = vs_live_at(live, index);
@@ -31,7 +31,7 @@ static vs_status memory_of(vs_live *live, uint32_t index, vs_live_memory *memory
   const vs_status status = vs_backend_statistics(device, &room, &statistics);
   if (status == VS_OK) fill(statistics, memory);
   vs_live_lock_give(&device->lock);
-  return vs_live_plainly(live, status);
+  return vs_live_result(live, status);
 }
 
 vs_status vs_live_memory_of_sized(vs_live *live, uint32_t index, vs_live_memory *memory, size_t size) {
@@ -59,7 +59,7 @@ vs_status vs_live_statistics(vs_live *live, uint32_t index, vs_live_visit visit,
   if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status = visit_all(device, visit, ctx);
   vs_live_lock_give(&device->lock);
-  return vs_live_plainly(live, status);
+  return vs_live_result(live, status);
 }
 
 typedef struct stream_visit {
@@ -96,7 +96,7 @@ vs_status vs_live_extras(vs_live *live, uint32_t index, vs_live_visit visit, voi
     if (v.status == VS_OK) vs_alloc_visit_streams(device->alloc, give_stream, &v);
   }
   vs_live_lock_give(&device->lock);
-  return vs_live_plainly(live, v.status);
+  return vs_live_result(live, v.status);
 }
 
 typedef struct wanted {
@@ -132,8 +132,8 @@ static vs_status refuse_key(vs_live *live, uint32_t index, vs_str key) {
   guess g = {.nearest = vs_nearest_to(key)};
   VS_TRY(vs_live_statistics(live, index, offer, &g));
   if (g.text[0] != 0)
-    return vs_live_say(live, VS_NOT_FOUND, "no statistic \"%S\": did you mean \"%s\"?", key, g.text);
-  return vs_live_say(live, VS_NOT_FOUND, "no statistic \"%S\": vs_live_statistics lists them", key);
+    return vs_live_fail(live, VS_NOT_FOUND, "no statistic \"%S\": did you mean \"%s\"?", key, g.text);
+  return vs_live_fail(live, VS_NOT_FOUND, "no statistic \"%S\": vs_live_statistics lists them", key);
 }
 
 vs_status vs_live_statistic(vs_live *live, uint32_t index, const char *key, int64_t *value) {
@@ -156,7 +156,7 @@ vs_status vs_live_summary_write(vs_live *live, uint32_t index, bool abbreviated,
   if (status == VS_OK) status = vs_text_finish(&text);
   if (status == VS_OK) status = to.write(to.ctx, text.bytes.data, text.bytes.count);
   vs_text_deinit(&text);
-  return vs_live_plainly(live, status);
+  return vs_live_result(live, status);
 }
 
 vs_status vs_live_reset_peak(vs_live *live, uint32_t index) {
@@ -165,7 +165,7 @@ vs_status vs_live_reset_peak(vs_live *live, uint32_t index) {
   vs_alloc_reset_peak(device->alloc);
   const vs_status status = vs_backend_is_async(device) ? vs_async_reset_peak(device->async) : VS_OK;
   vs_live_lock_give(&device->lock);
-  return vs_live_plainly(live, status);
+  return vs_live_result(live, status);
 }
 
 vs_status vs_live_reset_totals(vs_live *live, uint32_t index) {

@@ -7,7 +7,7 @@ static _Atomic uint32_t slots;
 static _Atomic uint64_t last_serial, last_thread;
 
 static _Thread_local struct {
-  vs_live_thread records[VS_LIVE_MOST];
+  vs_live_thread records[VS_LIVE_MAX_OPEN];
   uint64_t number;
   const void *inside;
   uint64_t failed_serial;
@@ -21,8 +21,8 @@ vs_status vs_live_identity_take(vs_live_identity *identity) {
   uint32_t taken = atomic_load(&slots);
   for (;;) {
     uint32_t slot = 0;
-    while (slot < VS_LIVE_MOST && (taken >> slot & 1) != 0) slot++;
-    if (slot == VS_LIVE_MOST) return VS_LIMIT;
+    while (slot < VS_LIVE_MAX_OPEN && (taken >> slot & 1) != 0) slot++;
+    if (slot == VS_LIVE_MAX_OPEN) return VS_LIMIT;
     if (!atomic_compare_exchange_weak(&slots, &taken, taken | UINT32_C(1) << slot)) continue;
     *identity = (vs_live_identity){.serial = atomic_fetch_add(&last_serial, 1) + 1, .slot = slot};
     return VS_OK;
@@ -72,5 +72,5 @@ char *vs_live_thread_sentence_new(const vs_live_identity *identity) {
   return own.sentence;
 }
 
-const void *vs_live_thread_inside(void) { return own.inside; }
-void vs_live_thread_inside_set(const void *observer) { own.inside = observer; }
+const void *vs_live_thread_observer(void) { return own.inside; }
+void vs_live_thread_observer_set(const void *observer) { own.inside = observer; }

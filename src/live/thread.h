@@ -1,7 +1,7 @@
 /* What a thread set for itself: where it is, its metadata, its last failure. Nobody else reads it, so there is no lock and
  * nothing to clean up when a thread ends.
  *
- * A process may have VS_LIVE_MOST objects open at a time. Each has a slot number, and each thread a small record for each
+ * A process may have VS_LIVE_MAX_OPEN objects open at a time. Each has a slot number, and each thread a small record for each
  * slot. `serial` says whose it is: objects have rising serials, so the record that an earlier object left in the slot is
  * told from this one's, and reads as nothing set. */
 #ifndef VS_LIVE_THREAD_H
@@ -9,15 +9,15 @@
 
 #include "alloc/alloc.h"
 
-enum { VS_LIVE_MOST = 16 };
+enum { VS_LIVE_MAX_OPEN = 16 };
 
 /* Which object: constant while it is open. */
 typedef struct vs_live_identity {
   uint64_t serial; /* from 1 on; never used twice in a process */
-  uint32_t slot;   /* below VS_LIVE_MOST */
+  uint32_t slot;   /* below VS_LIVE_MAX_OPEN */
 } vs_live_identity;
 
-/* Fails: VS_LIMIT (VS_LIVE_MOST are open) */
+/* Fails: VS_LIMIT (VS_LIVE_MAX_OPEN are open) */
 VS_MUST_CHECK vs_status vs_live_identity_take(vs_live_identity *identity);
 void vs_live_identity_give(const vs_live_identity *identity);
 
@@ -44,7 +44,7 @@ char *vs_live_thread_sentence_new(const vs_live_identity *identity);
 enum { VS_LIVE_SENTENCE_SIZE = 256 };
 
 /* The observer of failures that this thread is in; NULL for none. What fails in there is told to nobody. */
-const void *vs_live_thread_inside(void);
-void vs_live_thread_inside_set(const void *observer);
+const void *vs_live_thread_observer(void);
+void vs_live_thread_observer_set(const void *observer);
 
 #endif

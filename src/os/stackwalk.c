@@ -106,7 +106,7 @@ typedef struct walker {
 static _Thread_local walker *own __attribute__((tls_model("initial-exec")));
 static _Thread_local bool is_starting __attribute__((tls_model("initial-exec")));
 
-static vs_thread_note note;
+static vs_thread_exit_hook exit_hook;
 
 static void end_thread(void *value) {
   own = NULL;
@@ -114,8 +114,8 @@ static void end_thread(void *value) {
   vs_pages_unmap(value, sizeof(walker));
 }
 
-static void make_note(void) {
-  if (vs_thread_note_make(&note, end_thread) != VS_OK) note.is_made = false;
+static void make_exit_hook(void) {
+  if (vs_thread_exit_hook_make(&exit_hook, end_thread) != VS_OK) exit_hook.is_made = false;
 }
 
 /* The bounds of the thread's stack. For a program's first thread the C library reads a file: so once, and
@@ -136,15 +136,15 @@ static walker *__attribute__((noinline)) start_thread(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (!VS_HAS_STACKWALK || is_starting) return NULL;
   is_starting = true; /* what follows may call malloc, and that a recorder */
-  (void)pthread_once(&once, make_note);
+  (void)pthread_once(&once, make_exit_hook);
   void *memory = NULL;
-  if (!note.is_made || vs_pages_map(sizeof(walker), VS_PAGES_READY, &memory) != VS_OK) return NULL;
+  if (!exit_hook.is_made || vs_pages_map(sizeof(walker), VS_PAGES_READY, &memory) != VS_OK) return NULL;
   walker *w = memory;
   if (!find_stack(w)) {
     vs_pages_unmap(memory, sizeof(walker));
     return NULL; /* and never again: is_starting stays */
   }
-  vs_thread_note_set(&note, w);
+  vs_thread_exit_hook_set(&exit_hook, w);
   is_starting = false;
   own = w;
   return w;

@@ -1,12 +1,12 @@
 #include "os/thread.h"
+#include "os/futex.h"
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 _Static_assert(sizeof(pthread_t) <= sizeof(uint64_t), "a thread's handle has room");
@@ -20,7 +20,7 @@ static void *run_thread(void *memory) {
   return NULL;
 }
 
-/* A thread inherits the mask of who starts it: all signals are blocked for that moment. */
+/* A thread inherits the signal mask of its creator, so all signals are blocked while it is created. */
 static int start_masked(pthread_t *handle, vs_thread *thread) {
   sigset_t all, before;
   (void)sigfillset(&all);
@@ -48,6 +48,8 @@ void vs_thread_join(vs_thread *thread) {
   thread->is_running = false;
 }
 
+void vs_thread_yield(void) { sched_yield(); }
+
 uint64_t vs_thread_id(void) { return (uint64_t)syscall(SYS_gettid); }
 
 void vs_thread_name(char name[static VS_THREAD_NAME]) {
@@ -55,36 +57,28 @@ void vs_thread_name(char name[static VS_THREAD_NAME]) {
   (void)prctl(PR_GET_NAME, name);
 }
 
-/* ---- notes */
+/* ---- exit hooks */
 
 _Static_assert(sizeof(pthread_key_t) <= sizeof(uint32_t), "a key has room");
 
-vs_status vs_thread_note_make(vs_thread_note *note, void (*left)(void *value)) {
+vs_status vs_thread_exit_hook_make(vs_thread_exit_hook *hook, void (*exits)(void *value)) {
   pthread_key_t key;
-  *note = (vs_thread_note){0};
-  if (pthread_key_create(&key, left) != 0) return VS_NO_MEMORY;
-  *note = (vs_thread_note){.key = (uint32_t)key, .is_made = true};
+  *hook = (vs_thread_exit_hook){0};
+  if (pthread_key_create(&key, exits) != 0) return VS_NO_MEMORY;
+  *hook = (vs_thread_exit_hook){.key = (uint32_t)key, .is_made = true};
   return VS_OK;
 }
 
-void vs_thread_note_free(vs_thread_note *note) {
-  if (note->is_made) (void)pthread_key_delete((pthread_key_t)note->key);
-  note->is_made = false;
+void vs_thread_exit_hook_free(vs_thread_exit_hook *hook) {
+  if (hook->is_made) (void)pthread_key_delete((pthread_key_t)hook->key);
+  hook->is_made = false;
 }
 
-void vs_thread_note_set(const vs_thread_note *note, void *value) {
-  if (note->is_made) (void)pthread_setspecific((pthread_key_t)note->key, value);
+void vs_thread_exit_hook_set(const vs_thread_exit_hook *hook, void *value) {
+  if (hook->is_made) (void)pthread_setspecific((pthread_key_t)hook->key, value);
 }
 
-/* ---- lock and sign: one word each, and the kernel only where somebody has to sleep */
-
-static void futex_wait(_Atomic uint32_t *word, uint32_t while_it_is, const struct timespec *timeout) {
-  (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, while_it_is, timeout, NULL, 0);
-}
-
-static void futex_wake_one(_Atomic uint32_t *word) {
-  (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
+/* ---- lock and wakeup: one word each; the kernel is called only if a thread has to sleep */
 
 enum { UNLOCKED = 0, LOCKED = 1, LOCKED_AND_WANTED = 2, STATE_BITS = 2, STATE_MASK = 3 };
 
@@ -104,33 +98,30 @@ void vs_lock_take(vs_lock *lock) {
     if (now != wanted && !atomic_compare_exchange_weak_explicit(&lock->state, &now, wanted,
                                                                 memory_order_relaxed, memory_order_relaxed))
       continue;
-    futex_wait(&lock->state, wanted, NULL);
+    vs_futex_wait(&lock->state, wanted);
   }
 }
 
 void vs_lock_give(vs_lock *lock) {
   const uint32_t before = atomic_exchange_explicit(&lock->state, lock_state(UNLOCKED), memory_order_release);
-  if ((before & STATE_MASK) == LOCKED_AND_WANTED) futex_wake_one(&lock->state);
+  if ((before & STATE_MASK) == LOCKED_AND_WANTED) vs_futex_wake(&lock->state);
 }
 
-enum { NOT_GIVEN = 0, GIVEN = 1, SLEEPING = 2 };
+enum { NOT_SENT = 0, SENT = 1, SLEEPING = 2 };
 
-void vs_sign_give(vs_sign *sign) {
-  if (atomic_load_explicit(&sign->state, memory_order_relaxed) == GIVEN) return;
-  const int number = errno; /* the giver may be a signal handler */
-  if (atomic_exchange_explicit(&sign->state, GIVEN, memory_order_release) == SLEEPING)
-    futex_wake_one(&sign->state);
+void vs_wakeup_send(vs_wakeup *wakeup) {
+  if (atomic_load_explicit(&wakeup->state, memory_order_relaxed) == SENT) return;
+  const int number = errno; /* the sender may be a signal handler, which must not change errno */
+  if (atomic_exchange_explicit(&wakeup->state, SENT, memory_order_release) == SLEEPING)
+    vs_futex_wake(&wakeup->state);
   errno = number;
 }
 
-void vs_sign_wait(vs_sign *sign, uint64_t timeout_ns) {
-  uint32_t expected = NOT_GIVEN;
-  if (atomic_compare_exchange_strong(&sign->state, &expected, SLEEPING)) {
-    const struct timespec time = {.tv_sec = (time_t)(timeout_ns / 1000000000),
-                                  .tv_nsec = (long)(timeout_ns % 1000000000)};
-    futex_wait(&sign->state, SLEEPING, &time);
-  }
-  atomic_exchange_explicit(&sign->state, NOT_GIVEN, memory_order_acquire);
+void vs_wakeup_wait(vs_wakeup *wakeup, uint64_t timeout_ns) {
+  uint32_t expected = NOT_SENT;
+  if (atomic_compare_exchange_strong(&wakeup->state, &expected, SLEEPING))
+    vs_futex_wait_for(&wakeup->state, SLEEPING, timeout_ns);
+  atomic_exchange_explicit(&wakeup->state, NOT_SENT, memory_order_acquire);
 }
 
 /* ---- fork */

@@ -2,7 +2,7 @@
  * char(n), so a reader may cut at line feeds).
  *
  * SQLite's integers are signed: an address of 2^63 and more shows as negative. */
-#include "base/real.h"
+#include "base/double_text.h"
 #include "query/export.h"
 #include "query/rows.h"
 

@@ -1,6 +1,6 @@
 #include "query/filter.h"
 #include "base/nearest.h"
-#include "base/real.h"
+#include "base/double_text.h"
 
 typedef enum key_type { KEY_BYTES, KEY_NUMBER, KEY_POOL, KEY_NAME, KEY_LINE, KEY_TIME, KEY_THING } key_type;
 

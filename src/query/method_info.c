@@ -1,5 +1,5 @@
 /* "info": what the file holds, without any analysis. */
-#include "base/real.h"
+#include "base/double_text.h"
 #include "query/reply.h"
 
 static void write_annotations(const vs_call *call, const vs_named_ranges *named) {

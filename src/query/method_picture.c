@@ -1,5 +1,5 @@
 /* "picture": what was in use over a window of the trace, stacked, in pixels, with the curves above it. */
-#include "base/real.h"
+#include "base/double_text.h"
 #include "query/reply.h"
 #include "query/picture_query.h"
 #include "query/window.h"

@@ -1,6 +1,6 @@
 #include "query/request.h"
 #include "base/nearest.h"
-#include "base/real.h"
+#include "base/double_text.h"
 #include "codec/json_doc.h"
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */

@@ -153,6 +153,6 @@ void vs_recorder_write(void *recorder) {
   while (!atomic_load_explicit(&r->is_stopping, memory_order_acquire)) {
     drain(r, PATIENCE_NS);
     keep_readable(r);
-    vs_sign_wait(&r->sign, pause);
+    vs_wakeup_wait(&r->wakeup, pause);
   }
 }

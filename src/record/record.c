@@ -92,7 +92,7 @@ static vs_ring *__attribute__((noinline)) attach(vs_recorder *r) {
   }
   vs_lock_give(&r->lock);
   if (ring != NULL) {
-    vs_thread_note_set(&r->note, ring);
+    vs_thread_exit_hook_set(&r->exit_hook, ring);
     own = (own_ring){.serial = r->serial, .ring = ring};
   }
   is_attaching = false;
@@ -119,7 +119,7 @@ static void count_lost(_Atomic uint64_t *lost, vs_message_type type) {
 static bool __attribute__((noinline)) wait_for_room(vs_recorder *r, vs_ring *ring, uint32_t slots) {
   while (vs_ring_room(ring, slots) < slots) {
     if (!atomic_load_explicit(&r->is_on, memory_order_relaxed)) return false;
-    vs_sign_give(&r->sign);
+    vs_wakeup_send(&r->wakeup);
     vs_clock_sleep_ns(50000);
   }
   return true;
@@ -141,7 +141,7 @@ begin_message(vs_recorder *r, vs_message_type type, vs_ring **out, uint32_t slot
   ring->is_busy = true;
   atomic_signal_fence(memory_order_seq_cst);
   if (__builtin_expect(vs_ring_room(ring, slots) < slots, 0)) {
-    vs_sign_give(&r->sign);
+    vs_wakeup_send(&r->wakeup);
     if (!waits || !wait_for_room(r, ring, slots)) {
       count_lost(waits ? &r->lost_file : &ring->lost, type);
       ring->is_busy = false;
@@ -161,7 +161,7 @@ static inline void end_message(vs_recorder *r, vs_ring *ring, uint32_t slots) {
   atomic_signal_fence(memory_order_seq_cst);
   ring->is_busy = false;
   const uint64_t half = ring->capacity / 2;
-  if (__builtin_expect(vs_ring_room(ring, half) < half, 0)) vs_sign_give(&r->sign);
+  if (__builtin_expect(vs_ring_room(ring, half) < half, 0)) vs_wakeup_send(&r->wakeup);
 }
 
 static inline __attribute__((always_inline)) void
@@ -268,7 +268,7 @@ void vs_record_flush(vs_recorder *r) {
   const vs_ring *ring = own.ring;
   const uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
   while (atomic_load_explicit(&ring->tail, memory_order_acquire) < head) {
-    vs_sign_give(&r->sign);
+    vs_wakeup_send(&r->wakeup);
     vs_clock_sleep_ns(20000);
   }
 }
@@ -288,7 +288,7 @@ static vs_status check_options(const vs_record_options *options, vs_record_optio
 
 static void free_recorder(vs_recorder *r) {
   unlist_recorder(r);
-  vs_thread_note_free(&r->note);
+  vs_thread_exit_hook_free(&r->exit_hook);
   for (uint32_t i = 0; i < r->ring_count; i++) vs_ring_destroy(r->rings[i]);
   vs_encoder_deinit(&r->encoder);
   vs_pages_unmap(r, sizeof *r);
@@ -296,7 +296,7 @@ static void free_recorder(vs_recorder *r) {
 
 static vs_status start(vs_recorder *r, vs_error *error) {
   vs_status status = vs_encoder_init(r);
-  if (status == VS_OK) status = vs_thread_note_make(&r->note, end_thread);
+  if (status == VS_OK) status = vs_thread_exit_hook_make(&r->exit_hook, end_thread);
   atomic_store(&r->is_on, true);
   if (status == VS_OK) status = vs_thread_start(&r->thread, "vramscope", vs_recorder_write, r);
   if (status == VS_OK) return VS_OK;
@@ -362,7 +362,7 @@ vs_status vs_record_close(vs_recorder *r, vs_record_figures *figures, vs_error *
   if (figures != NULL) *figures = (vs_record_figures){0};
   if (!is_here(r)) return forget(r);
   atomic_store_explicit(&r->is_stopping, true, memory_order_release);
-  vs_sign_give(&r->sign);
+  vs_wakeup_send(&r->wakeup);
   vs_thread_join(&r->thread);
   finish(r);
   vs_status status = (vs_status)r->status;

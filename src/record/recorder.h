@@ -132,15 +132,15 @@ struct vs_recorder { // NOLINT(clang-analyzer-optin.performance.Padding)
   _Alignas(64) _Atomic uint64_t sequence;
   _Alignas(64) _Atomic bool is_on;
   _Atomic bool is_stopping;
-  vs_sign sign; /* somebody's ring is half full, or wants to be emptied */
-  vs_lock lock; /* guards adding rings */
+  vs_wakeup wakeup; /* somebody's ring is half full, or wants to be emptied */
+  vs_lock lock;     /* guards adding rings */
   _Atomic uint32_t ring_count;
   _Atomic uint64_t lost_file, lost_other;
   _Atomic uint64_t events, bytes;
   _Atomic uint32_t threads;
   _Atomic int32_t status;
   vs_thread thread;
-  vs_thread_note note;
+  vs_thread_exit_hook exit_hook;
   uint64_t next;        /* (w) */
   uint64_t taken;       /* (w) events in the file */
   uint64_t stuck_since; /* (w) when message `next` was first missed, 0: it was not */

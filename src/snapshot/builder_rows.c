@@ -1,6 +1,6 @@
 /* One mapping, one row. Missing keys get the defaults of docs/formats/snapshot.md; a value of the wrong type in a key that
  * figures depend on ends the reading, in any other key it counts as skipped. */
-#include "base/real.h"
+#include "base/double_text.h"
 #include "snapshot/builder_internal.h"
 
 enum { MAX_ACTIONS = UINT16_MAX };

@@ -1,5 +1,5 @@
 #include "snapshot/writer.h"
-#include "base/real.h"
+#include "base/double_text.h"
 #include "snapshot/emit.h"
 #include "snapshot/vram_writer.h"
 

@@ -3,8 +3,8 @@
 #ifndef VS_TRACEFILE_WRITER_INTERNAL_H
 #define VS_TRACEFILE_WRITER_INTERNAL_H
 
-#include "base/lists.h"
-#include "base/strings.h"
+#include "base/interned_lists.h"
+#include "base/interned_strings.h"
 #include "tracefile/bytes.h"
 #include "tracefile/dictionaries.h"
 #include "tracefile/model.h"

@@ -1,11 +1,11 @@
 /* Every operation of base that asks for memory, with each of its requests failing once: the answer is
  * VS_NO_MEMORY, the object is as it was, and nothing is left behind. */
 #include "base/human.h"
-#include "base/lists.h"
+#include "base/interned_lists.h"
 #include "base/ordmap.h"
-#include "base/real.h"
+#include "base/double_text.h"
 #include "base/sort.h"
-#include "base/strings.h"
+#include "base/interned_strings.h"
 #include "support/test.h"
 
 static vs_status use_map(const vs_host *host, void *ctx) {

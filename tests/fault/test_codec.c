@@ -1,5 +1,5 @@
 /* The readers and writers of codec, with each of their requests for memory failing once. */
-#include "base/strings.h"
+#include "base/interned_strings.h"
 #include "codec/csv_writer.h"
 #include "codec/json_doc.h"
 #include "codec/json_writer.h"

@@ -3,7 +3,7 @@
  * Every folded container is its JSON text, interned; so sharing in the input costs nothing until it is printed. Sequences
  * print as arrays, mappings as objects of which a repeated key keeps its last value, byte strings as "<bytes>", integers
  * of over 64 bits as "<big>", floats as the hexadecimal digits of their bits ("f:3ff8000000000000"). */
-#include "base/strings.h"
+#include "base/interned_strings.h"
 #include "base/text.h"
 #include "codec/json_reader.h"
 #include "codec/pickle.h"

@@ -1,6 +1,6 @@
 #include "support/snapshot_equal.h"
 
-#include "base/real.h"
+#include "base/double_text.h"
 #include "base/utf8.h"
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */

@@ -1,5 +1,5 @@
 #include "device/sim/profile.h"
-#include "base/real.h"
+#include "base/double_text.h"
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
 

@@ -46,7 +46,7 @@ static void run(void *ctx) {
     const uint64_t interval = atomic_load(&s->interval_us), now = vs_process_clock_us();
     if (now < due) {
       const uint64_t most = due - now < interval ? due - now : interval; /* it may have become shorter */
-      vs_sign_wait(&s->wake, most * 1000);
+      vs_wakeup_wait(&s->wake, most * 1000);
       if (due - now > interval) due = now + interval;
       continue;
     }
@@ -70,7 +70,7 @@ vs_status vs_top_sampler_start(vs_top_sampler *s, const vs_host *host, const cha
 bool vs_top_sampler_stop(vs_top_sampler *s) {
   enum { PATIENCE_MS = 300, STEP_MS = 5 };
   atomic_store(&s->is_over, true);
-  vs_sign_give(&s->wake);
+  vs_wakeup_send(&s->wake);
   for (int i = 0; i < PATIENCE_MS / STEP_MS && !atomic_load(&s->has_ended); i++)
     vs_clock_sleep_ns(UINT64_C(1000000) * STEP_MS);
   if (!atomic_load(&s->has_ended)) return false;
@@ -83,7 +83,7 @@ bool vs_top_sampler_stop(vs_top_sampler *s) {
 
 void vs_top_sampler_set_interval(vs_top_sampler *s, uint64_t interval_us) {
   atomic_store(&s->interval_us, interval_us);
-  vs_sign_give(&s->wake);
+  vs_wakeup_send(&s->wake);
 }
 
 vs_status vs_top_sampler_take(vs_top_sampler *s, vs_top_sample *mine, bool *is_new, vs_error *error) {

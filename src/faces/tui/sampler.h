@@ -13,7 +13,7 @@ typedef struct vs_top_sampler {
   const vs_host *host;
   vs_top_collector collector; /* the thread's; `at` is everybody's */
   vs_thread thread;
-  vs_sign wake;
+  vs_wakeup wake;
   vs_lock lock;
   vs_top_sample filling; /* the thread's */
   vs_top_sample ready;   /* guarded by lock */

@@ -1,5 +1,5 @@
 #include "codec/csv_writer.h"
-#include "base/real.h"
+#include "base/double_text.h"
 #include "support/test.h"
 
 static void rows(void **state) {

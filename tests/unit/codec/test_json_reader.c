@@ -1,8 +1,8 @@
 /* The JSON reader, seen through a consumer that prints what it is given: "[1 'a' {'k':null}]". Every text is
  * read whole and once more byte by byte. */
 #include "codec/json_reader.h"
-#include "base/real.h"
-#include "base/strings.h"
+#include "base/double_text.h"
+#include "base/interned_strings.h"
 #include "support/test.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "codec/json_writer.h"
-#include "base/real.h"
+#include "base/double_text.h"
 #include "support/test.h"
 
 static vs_text text;

@@ -106,7 +106,7 @@ static void dawdle(void *ctx, const vs_live_oom *oom) {
   slow *s = ctx;
   (void)oom;
   s->entered = 1;
-  for (int i = 0; i < 2000; i++) vs_park_yield();
+  for (int i = 0; i < 2000; i++) vs_thread_yield();
   s->left = 1;
 }
 
@@ -123,7 +123,7 @@ static void waits_for_its_calls(void **state) {
   slow s = {.live = open_card("")};
   expect_ok(vs_live_observe_oom(s.live, VS_LIVE_ON_OOM, dawdle, &s, &id));
   expect_ok(vs_thread_start(&thread, "fails", fail_there, &s));
-  while (s.entered == 0) vs_park_yield();
+  while (s.entered == 0) vs_thread_yield();
   vs_live_unobserve_oom(s.live, id);
   assert_int_equal(s.left, 1);
   vs_thread_join(&thread);

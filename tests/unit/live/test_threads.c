@@ -171,7 +171,7 @@ static void count(void *ctx) {
     must(!c->is_taken);
     c->is_taken = true;
     c->count++;
-    if (i % 100 == 0) vs_park_yield(); /* held for long: the others go to sleep */
+    if (i % 100 == 0) vs_thread_yield(); /* held for long: the others go to sleep */
     c->is_taken = false;
     vs_live_lock_give(&c->lock);
   }
@@ -191,11 +191,11 @@ static void one_at_a_time(void **state) {
 
 static void slots_are_used_again(void **state) {
   (void)state;
-  vs_live *lives[VS_LIVE_MOST], *one_more;
+  vs_live *lives[VS_LIVE_MAX_OPEN], *one_more;
   vs_error error;
   vs_stack stack;
   const vs_live_frame frame = {.function = "f", .file = "f.c", .line = 1};
-  for (int i = 0; i < VS_LIVE_MOST; i++)
+  for (int i = 0; i < VS_LIVE_MAX_OPEN; i++)
     expect_ok(vs_live_open(&(vs_live_options){.gpus = "1GiB"}, &lives[i], &error));
   expect_status(vs_live_open(&(vs_live_options){.gpus = "1GiB"}, &one_more, &error), VS_LIMIT);
   assert_null(one_more);
@@ -213,7 +213,7 @@ static void slots_are_used_again(void **state) {
   assert_int_equal(block.context, VS_STACK_NONE);
   assert_int_equal(vs_live_stack_set(lives[3], VS_STACK_NONE), VS_STACK_NONE);
   assert_int_equal(vs_live_stack_set(lives[4], VS_STACK_NONE), 7);
-  for (int i = 0; i < VS_LIVE_MOST; i++) expect_ok(vs_live_close(lives[i], &error));
+  for (int i = 0; i < VS_LIVE_MAX_OPEN; i++) expect_ok(vs_live_close(lives[i], &error));
 }
 
 int main(void) {

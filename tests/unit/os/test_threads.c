@@ -1,4 +1,4 @@
-/* Threads, locks, signs, notes; and the modules that their code lies in. */
+/* Threads, locks, wakeups, exit hooks; and the modules that their code lies in. */
 #include "base/check.h"
 #include "os/clock.h"
 #include "os/modules.h"
@@ -39,12 +39,12 @@ static void test_a_lock_has_one_holder(void **state) {
 
 /* Held by a thread that a fork leaves behind. */
 static vs_lock held;
-static vs_sign is_held, is_over;
+static vs_wakeup is_held, is_over;
 static void hold(void *ctx) {
   (void)ctx;
   vs_lock_take(&held);
-  vs_sign_give(&is_held);
-  vs_sign_wait(&is_over, UINT64_C(10000000000));
+  vs_wakeup_send(&is_held);
+  vs_wakeup_wait(&is_over, UINT64_C(10000000000));
   vs_lock_give(&held);
 }
 
@@ -54,7 +54,7 @@ static void test_a_lock_is_free_in_a_child(void **state) {
   const uint32_t generation = vs_fork_generation();
   vs_thread thread;
   expect_ok(vs_thread_start(&thread, "holder", hold, NULL));
-  vs_sign_wait(&is_held, UINT64_C(10000000000));
+  vs_wakeup_wait(&is_held, UINT64_C(10000000000));
   const pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
@@ -66,7 +66,7 @@ static void test_a_lock_is_free_in_a_child(void **state) {
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  vs_sign_give(&is_over);
+  vs_wakeup_send(&is_over);
   vs_thread_join(&thread);
   vs_lock_take(&held);
   vs_lock_give(&held);
@@ -76,16 +76,16 @@ static void test_a_lock_is_free_in_a_child(void **state) {
 /* Two threads hand a number back and forth; nobody may sleep for ever, and a sign that was given before is
  * not lost. */
 typedef struct game {
-  vs_sign there, back;
+  vs_wakeup there, back;
   uint64_t number;
 } game;
 
 static void play(void *ctx) {
   game *g = ctx;
   for (unsigned i = 0; i < ROUNDS / 10; i++) {
-    vs_sign_wait(&g->there, UINT64_C(60000000000));
+    vs_wakeup_wait(&g->there, UINT64_C(60000000000));
     g->number++;
-    vs_sign_give(&g->back);
+    vs_wakeup_send(&g->back);
   }
 }
 
@@ -96,23 +96,23 @@ static void test_signs(void **state) {
   expect_ok(vs_thread_start(&thread, "player", play, &g));
   for (unsigned i = 0; i < ROUNDS / 10; i++) {
     assert_int_equal(g.number, i);
-    vs_sign_give(&g.there);
-    vs_sign_wait(&g.back, UINT64_C(60000000000));
+    vs_wakeup_send(&g.there);
+    vs_wakeup_wait(&g.back, UINT64_C(60000000000));
   }
   vs_thread_join(&thread);
   assert_int_equal(g.number, ROUNDS / 10);
   const uint64_t before = vs_clock_ns();
-  vs_sign_wait(&g.back, 2000000); /* nobody gives it: time does */
+  vs_wakeup_wait(&g.back, 2000000); /* no thread sends it: the time-out ends the wait */
   assert_true(vs_clock_ns() - before >= 2000000);
 }
 
-/* ---- what a thread leaves behind, and what it is called */
+/* ---- exit hooks, and names of threads */
 
 static unsigned left;
 static void leave(void *value) { left += *(unsigned *)value; }
 
 typedef struct leaver {
-  vs_thread_note note;
+  vs_thread_exit_hook hook;
   unsigned value;
   uint64_t id;
   char name[VS_THREAD_NAME];
@@ -121,26 +121,26 @@ typedef struct leaver {
 
 static void run_leaver(void *ctx) {
   leaver *l = ctx;
-  vs_thread_note_set(&l->note, &l->value);
+  vs_thread_exit_hook_set(&l->hook, &l->value);
   l->id = vs_thread_id();
   vs_thread_name(l->name);
   sigset_t mask;
   l->is_masked = pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, SIGTERM) == 1;
 }
 
-static void test_notes_and_names(void **state) {
+static void test_exit_hooks_and_names(void **state) {
   (void)state;
   leaver l = {.value = 5};
   vs_thread thread;
-  expect_ok(vs_thread_note_make(&l.note, leave));
+  expect_ok(vs_thread_exit_hook_make(&l.hook, leave));
   expect_ok(vs_thread_start(&thread, "a name that is cut somewhere", run_leaver, &l));
   vs_thread_join(&thread);
   assert_int_equal(left, 5);
   assert_int_not_equal(l.id, vs_thread_id());
   assert_string_equal(l.name, "a name that is ");
   assert_true(l.is_masked);
-  vs_thread_note_free(&l.note);
-  expect_ok(vs_thread_start(&thread, "late", run_leaver, &l)); /* its note is nobody's any more */
+  vs_thread_exit_hook_free(&l.hook);
+  expect_ok(vs_thread_start(&thread, "late", run_leaver, &l)); /* the hook was freed */
   vs_thread_join(&thread);
   assert_int_equal(left, 5);
 }
@@ -192,7 +192,7 @@ int main(void) {
       cmocka_unit_test(test_a_lock_has_one_holder),
       cmocka_unit_test(test_a_lock_is_free_in_a_child),
       cmocka_unit_test(test_signs),
-      cmocka_unit_test(test_notes_and_names),
+      cmocka_unit_test(test_exit_hooks_and_names),
       cmocka_unit_test(test_modules),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,34 +7,34 @@
  * one that is nearer to its home, nothing is further from it than max(4, log2(slots)), no wrap-around.
  *
  * Keys are the hashes themselves and are unique. */
-#ifndef VS_ALLOC_ORDER_H
-#define VS_ALLOC_ORDER_H
+#ifndef VS_ALLOC_PYTORCH_HASH_ORDER_H
+#define VS_ALLOC_PYTORCH_HASH_ORDER_H
 
 #include "base/vec.h"
 
-typedef struct vs_alloc_slot {
+typedef struct vs_alloc_hash_slot {
   uint64_t key;
   void *value;
   int32_t distance; /* from its home; -1: free */
-} vs_alloc_slot;
+} vs_alloc_hash_slot;
 
-typedef struct vs_alloc_order {
-  vs_alloc_slot *slots;
+typedef struct vs_alloc_hash_order {
+  vs_alloc_hash_slot *slots;
   uint32_t buckets; /* 0 or a power of two; there are buckets + farthest slots */
   uint32_t count;
-} vs_alloc_order;
+} vs_alloc_hash_order;
 
 /* NULL if there is none. */
-void *vs_alloc_order_find(const vs_alloc_order *order, uint64_t key);
+void *vs_alloc_hash_order_find(const vs_alloc_hash_order *order, uint64_t key);
 
 /* `key` must not be there. Fails: VS_NO_MEMORY, and nothing has changed */
-VS_MUST_CHECK vs_status vs_alloc_order_add(const vs_host *host, vs_alloc_order *order, uint64_t key,
-                                           void *value);
-void vs_alloc_order_remove(vs_alloc_order *order, uint64_t key);
-void vs_alloc_order_deinit(const vs_host *host, vs_alloc_order *order);
+VS_MUST_CHECK vs_status vs_alloc_hash_order_add(const vs_host *host, vs_alloc_hash_order *order, uint64_t key,
+                                                void *value);
+void vs_alloc_hash_order_remove(vs_alloc_hash_order *order, uint64_t key);
+void vs_alloc_hash_order_deinit(const vs_host *host, vs_alloc_hash_order *order);
 
-/* Visiting: at = vs_alloc_order_next(order, 0), then from at + 1; UINT32_MAX at the end. Where the entry at `at` was
+/* Visiting: at = vs_alloc_hash_order_next(order, 0), then from at + 1; UINT32_MAX at the end. Where the entry at `at` was
  * removed meanwhile, go on from `at`: the next one may have moved there. */
-uint32_t vs_alloc_order_next(const vs_alloc_order *order, uint32_t from);
+uint32_t vs_alloc_hash_order_next(const vs_alloc_hash_order *order, uint32_t from);
 
 #endif

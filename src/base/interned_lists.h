@@ -2,8 +2,8 @@
  *
  * Id 0 is "there is none" (absent), id 1 is the empty list. Ids are dense and never change.
  * Invariant: ends is increasing, ends[0] = ends[1] = 0, list i = items[ends[i-1] .. ends[i]) for i >= 1. */
-#ifndef VS_BASE_LISTS_H
-#define VS_BASE_LISTS_H
+#ifndef VS_BASE_INTERNED_LISTS_H
+#define VS_BASE_INTERNED_LISTS_H
 
 #include "base/map.h"
 #include "base/vec.h"

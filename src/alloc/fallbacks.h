@@ -1,6 +1,6 @@
 /* What an allocation does when the cache has nothing. */
-#ifndef VS_ALLOC_LADDER_H
-#define VS_ALLOC_LADDER_H
+#ifndef VS_ALLOC_FALLBACKS_H
+#define VS_ALLOC_FALLBACKS_H
 
 #include "alloc/state.h"
 

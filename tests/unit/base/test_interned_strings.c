@@ -1,4 +1,4 @@
-#include "base/strings.h"
+#include "base/interned_strings.h"
 #include "support/random.h"
 #include "support/test.h"
 

@@ -3,7 +3,7 @@
  * When a block with recorded streams is freed during a capture, the nodes that the next work of each of its streams would
  * depend on are kept (*markers*). The block may be handed out to a stream once every marker is among the nodes that the
  * stream's next work will depend on, directly or not: then every use lies before it in the graph. */
-#include "alloc/reuse.h"
+#include "alloc/capture_reuse.h"
 #include "alloc/cache.h"
 
 #include "base/map.h"
@@ -20,7 +20,7 @@ static vs_status mark_one(vs_alloc *alloc, vs_alloc_deferred *deferred, uint64_t
   return VS_OK;
 }
 
-vs_status vs_alloc_reuse_mark(vs_alloc *alloc, vs_alloc_deferred *deferred) {
+vs_status vs_alloc_capture_reuse_mark(vs_alloc *alloc, vs_alloc_deferred *deferred) {
   const vs_alloc_block *block = deferred->block;
   bool is_captured;
   VS_TRY(mark_one(alloc, deferred, block->lane->stream, &is_captured));
@@ -89,7 +89,7 @@ static void uses_forget(vs_alloc *alloc, vs_alloc_block *block) {
   }
 }
 
-vs_status vs_alloc_reuse_free(vs_alloc *alloc, uint64_t stream, vs_context context) {
+vs_status vs_alloc_capture_reuse_free(vs_alloc *alloc, uint64_t stream, vs_context context) {
   vs_device_capture capture;
   VS_TRY(vs_device_status(alloc->device.ops->capture_info(alloc->device.ctx, stream, &capture)));
   if (!capture.is_active || capture.node_count == 0 || alloc->deferred.count == 0) return VS_OK;

@@ -1,9 +1,9 @@
 /* Doubles and their decimal text, exactly, without a C library.
  *
  * Both directions are correct to the last bit. Numbers of few digits take a short way; the others are computed with
- * integers of up to 4096 bits (real.c), which costs microseconds. */
-#ifndef VS_BASE_REAL_H
-#define VS_BASE_REAL_H
+ * integers of up to 4096 bits (double_text.c), which costs microseconds. */
+#ifndef VS_BASE_DOUBLE_TEXT_H
+#define VS_BASE_DOUBLE_TEXT_H
 
 #include "base/text.h"
 

@@ -1,4 +1,4 @@
-#include "base/strings.h"
+#include "base/interned_strings.h"
 #include "base/text.h"
 
 vs_status vs_strings_init(const vs_host *host, vs_strings *strings) {

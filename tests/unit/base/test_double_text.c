@@ -1,5 +1,5 @@
-/* Doubles and their text, against CPython's repr() and float(): real_cases.def, which the build makes by make_real_cases. */
-#include "base/real.h"
+/* Doubles and their text, against CPython's repr() and float(): double_text_cases.def, which the build makes by make_double_text_cases. */
+#include "base/double_text.h"
 #include "support/random.h"
 #include "support/test.h"
 
@@ -11,7 +11,7 @@ static void shortest_as_python_writes_it(void **state) {
   } cases[] = {
 #define REAL_REPR(bits, text) {UINT64_C(bits), text},
 #define REAL_TEXT(text, bits)
-#include "real_cases.def"
+#include "double_text_cases.def"
 #undef REAL_REPR
 #undef REAL_TEXT
   };
@@ -34,7 +34,7 @@ static void nearest_as_python_reads_it(void **state) {
   } cases[] = {
 #define REAL_REPR(bits, text) {text, UINT64_C(bits)},
 #define REAL_TEXT(text, bits) {text, UINT64_C(bits)},
-#include "real_cases.def"
+#include "double_text_cases.def"
 #undef REAL_REPR
 #undef REAL_TEXT
   };

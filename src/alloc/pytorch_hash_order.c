@@ -1,4 +1,4 @@
-#include "alloc/order.h"
+#include "alloc/pytorch_hash_order.h"
 
 static uint32_t log2_of(uint32_t buckets) { return 31 - (uint32_t)__builtin_clz(buckets); }
 
@@ -8,11 +8,11 @@ static size_t slot_count(uint32_t buckets) {
   return buckets == 0 ? 0 : (size_t)buckets + (size_t)farthest(buckets);
 }
 
-static uint32_t home(const vs_alloc_order *order, uint64_t key) {
+static uint32_t home(const vs_alloc_hash_order *order, uint64_t key) {
   return (uint32_t)((key * UINT64_C(11400714819323198485)) >> (64 - log2_of(order->buckets)));
 }
 
-static uint32_t slot_of(const vs_alloc_order *order, uint64_t key) {
+static uint32_t slot_of(const vs_alloc_hash_order *order, uint64_t key) {
   if (order->buckets == 0) return UINT32_MAX;
   uint32_t at = home(order, key);
   for (int32_t distance = 0; order->slots[at].distance >= distance; distance++, at++)
@@ -20,19 +20,19 @@ static uint32_t slot_of(const vs_alloc_order *order, uint64_t key) {
   return UINT32_MAX;
 }
 
-void *vs_alloc_order_find(const vs_alloc_order *order, uint64_t key) {
+void *vs_alloc_hash_order_find(const vs_alloc_hash_order *order, uint64_t key) {
   const uint32_t at = slot_of(order, key);
   return at == UINT32_MAX ? NULL : order->slots[at].value;
 }
 
-static void swap(vs_alloc_slot *a, vs_alloc_slot *b) {
-  const vs_alloc_slot kept = *a;
+static void swap(vs_alloc_hash_slot *a, vs_alloc_hash_slot *b) {
+  const vs_alloc_hash_slot kept = *a;
   *a = *b;
   *b = kept;
 }
 
 /* False where it finds no place and the table has to grow; `entry` is then what has no place, not always what came. */
-static bool place(vs_alloc_order *order, vs_alloc_slot *entry) {
+static bool place(vs_alloc_hash_order *order, vs_alloc_hash_slot *entry) {
   const int32_t most = farthest(order->buckets);
   uint32_t at = home(order, entry->key);
   entry->distance = 0;
@@ -56,28 +56,28 @@ static bool place(vs_alloc_order *order, vs_alloc_slot *entry) {
   return true;
 }
 
-static vs_status grow(const vs_host *host, vs_alloc_order *order);
+static vs_status grow(const vs_host *host, vs_alloc_hash_order *order);
 
 /* Entries of the old slots first, in their order, as a rehash does. */
-static vs_status refill(const vs_host *host, vs_alloc_order *order, const vs_alloc_order *old) {
+static vs_status refill(const vs_host *host, vs_alloc_hash_order *order, const vs_alloc_hash_order *old) {
   for (size_t i = 0; i < slot_count(old->buckets); i++) {
-    vs_alloc_slot entry = old->slots[i];
+    vs_alloc_hash_slot entry = old->slots[i];
     if (entry.distance < 0) continue;
     while (!place(order, &entry)) VS_TRY(grow(host, order));
   }
   return VS_OK;
 }
 
-static vs_status grow(const vs_host *host, vs_alloc_order *order) {
-  const vs_alloc_order old = *order;
-  vs_alloc_order wider = {.buckets = old.buckets == 0 ? 4 : 2 * old.buckets};
+static vs_status grow(const vs_host *host, vs_alloc_hash_order *order) {
+  const vs_alloc_hash_order old = *order;
+  vs_alloc_hash_order wider = {.buckets = old.buckets == 0 ? 4 : 2 * old.buckets};
   const size_t count = slot_count(wider.buckets);
   wider.slots = vs_host_alloc(host, count * sizeof *wider.slots);
   if (wider.slots == NULL) return VS_NO_MEMORY;
   for (size_t i = 0; i < count; i++) wider.slots[i].distance = -1;
   const vs_status status = refill(host, &wider, &old);
   if (status != VS_OK) {
-    vs_alloc_order_deinit(host, &wider);
+    vs_alloc_hash_order_deinit(host, &wider);
     return status;
   }
   *order = wider;
@@ -86,7 +86,7 @@ static vs_status grow(const vs_host *host, vs_alloc_order *order) {
 }
 
 /* Whether `key` finds a place without growing. */
-static bool fits(const vs_alloc_order *order, uint64_t key) {
+static bool fits(const vs_alloc_hash_order *order, uint64_t key) {
   const int32_t most = farthest(order->buckets);
   int32_t distance = 0;
   for (uint32_t at = home(order, key); order->slots[at].distance >= 0; at++) {
@@ -98,9 +98,9 @@ static bool fits(const vs_alloc_order *order, uint64_t key) {
 
 /* Grows as an insertion that finds no place does: it has moved others before it gave up. What was there is kept, so
  * that no memory means no change. */
-static vs_status make_room(const vs_host *host, vs_alloc_order *order, vs_alloc_slot *entry) {
+static vs_status make_room(const vs_host *host, vs_alloc_hash_order *order, vs_alloc_hash_slot *entry) {
   const size_t bytes = slot_count(order->buckets) * sizeof *order->slots;
-  vs_alloc_slot *kept = vs_host_alloc(host, bytes);
+  vs_alloc_hash_slot *kept = vs_host_alloc(host, bytes);
   if (kept == NULL) return VS_NO_MEMORY;
   memcpy(kept, order->slots, bytes);
   (void)place(order, entry);
@@ -110,15 +110,16 @@ static vs_status make_room(const vs_host *host, vs_alloc_order *order, vs_alloc_
   return status;
 }
 
-vs_status vs_alloc_order_add(const vs_host *host, vs_alloc_order *order, uint64_t key, void *value) {
-  vs_alloc_slot entry = {key, value, 0};
+vs_status vs_alloc_hash_order_add(const vs_host *host, vs_alloc_hash_order *order, uint64_t key,
+                                  void *value) {
+  vs_alloc_hash_slot entry = {key, value, 0};
   if (2 * (order->count + 1) > order->buckets) VS_TRY(grow(host, order));
   while (!fits(order, key)) VS_TRY(make_room(host, order, &entry));
   (void)place(order, &entry);
   return VS_OK;
 }
 
-void vs_alloc_order_remove(vs_alloc_order *order, uint64_t key) {
+void vs_alloc_hash_order_remove(vs_alloc_hash_order *order, uint64_t key) {
   uint32_t at = slot_of(order, key);
   VS_ASSERT(at != UINT32_MAX);
   const size_t count = slot_count(order->buckets);
@@ -130,12 +131,12 @@ void vs_alloc_order_remove(vs_alloc_order *order, uint64_t key) {
   order->count--;
 }
 
-void vs_alloc_order_deinit(const vs_host *host, vs_alloc_order *order) {
+void vs_alloc_hash_order_deinit(const vs_host *host, vs_alloc_hash_order *order) {
   vs_host_free(host, order->slots, slot_count(order->buckets) * sizeof *order->slots);
-  *order = (vs_alloc_order){0};
+  *order = (vs_alloc_hash_order){0};
 }
 
-uint32_t vs_alloc_order_next(const vs_alloc_order *order, uint32_t from) {
+uint32_t vs_alloc_hash_order_next(const vs_alloc_hash_order *order, uint32_t from) {
   const size_t count = slot_count(order->buckets);
   for (size_t at = from; at < count; at++)
     if (order->slots[at].distance >= 0) return (uint32_t)at;

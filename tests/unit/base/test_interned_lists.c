@@ -1,4 +1,4 @@
-#include "base/lists.h"
+#include "base/interned_lists.h"
 #include "support/random.h"
 #include "support/test.h"
 

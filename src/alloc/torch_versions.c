@@ -2,7 +2,7 @@
 
 static const vs_alloc_rules rows[] = {
 #define VS_ALLOC_RULES(...) {__VA_ARGS__},
-#include "alloc/rules.def"
+#include "alloc/torch_versions.def"
 #undef VS_ALLOC_RULES
 };
 

@@ -1,9 +1,9 @@
 /* History: what is kept of events in memory, by the rules of torch.cuda.memory._record_memory_history. */
 #include "base/sized.h"
 #include "live/backend.h"
-#include "live/why.h"
+#include "live/error_text.h"
 
-void vs_live_want_stacks(vs_live *live) {
+void vs_live_update_stacks_wanted(vs_live *live) {
   atomic_store_explicit(&live->stacks_wanted, live->history_stacks | live->recording_stacks,
                         memory_order_relaxed);
 }
@@ -59,12 +59,12 @@ static vs_status keep_history(vs_live *live, const vs_history_options *options, 
   if (options->enabled != VS_HISTORY_OFF) VS_TRY(vs_backend_refuse_async(live, "history", error));
   VS_TRY(read_actions(options->skip_actions, &skipped, error));
   vs_live_lock_all(live);
-  vs_status status = vs_live_notes_keep(live, options);
+  vs_status status = vs_live_annotations_keep(live, options);
   for (uint32_t i = 0; i < live->machine.count && status == VS_OK; i++)
     status = keep_on(live->devices[i], options, skipped);
   if (status == VS_OK) {
     live->history_stacks = wanted_by(options);
-    vs_live_want_stacks(live);
+    vs_live_update_stacks_wanted(live);
   }
   vs_live_unlock_all(live);
   return status == VS_OK ? VS_OK : vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));

@@ -1,11 +1,11 @@
-/* What one look at a card saw: copies, made under its lock, so that all work with them is done without. */
-#ifndef VS_LIVE_LOOK_H
-#define VS_LIVE_LOOK_H
+/* What one walk at a card saw: copies, made under its lock, so that all work with them is done without. */
+#ifndef VS_LIVE_SNAPSHOT_WALK_H
+#define VS_LIVE_SNAPSHOT_WALK_H
 
 #include "live/state.h"
 
 /* Invariant: the counts in `block_counts` (one for each segment) add up to blocks.count. */
-typedef struct vs_live_look {
+typedef struct vs_live_snapshot_walk {
   const vs_host *host;
   VS_VEC(vs_alloc_segment_info) segments;
   VS_VEC(uint32_t) block_counts;
@@ -13,10 +13,11 @@ typedef struct vs_live_look {
   vs_history_copy history;
   uint64_t overwritten, max_entries; /* of history; 0, 0: none is kept */
   vs_alloc_settings settings;
-} vs_live_look;
+} vs_live_snapshot_walk;
 
 /* Takes the card's lock, and tells its observer of the snapshot. Fails: VS_NO_MEMORY */
-VS_MUST_CHECK vs_status vs_live_look_init(vs_live_look *look, vs_live_device *device, bool with_history);
-void vs_live_look_deinit(vs_live_look *look);
+VS_MUST_CHECK vs_status vs_live_snapshot_walk_init(vs_live_snapshot_walk *walk, vs_live_device *device,
+                                                   bool with_history);
+void vs_live_snapshot_walk_deinit(vs_live_snapshot_walk *walk);
 
 #endif

@@ -1,5 +1,5 @@
 /* What is tried, in PyTorch's order, when the cache has no block for a request; and out of memory. */
-#include "alloc/ladder.h"
+#include "alloc/fallbacks.h"
 #include "alloc/cache.h"
 #include "alloc/expandable.h"
 #include "alloc/pending.h"
@@ -62,14 +62,14 @@ static vs_status reject(vs_alloc *alloc, const vs_alloc_request *request) {
 
 const vs_alloc_oom *vs_alloc_last_oom(const vs_alloc *alloc) { return alloc->has_oom ? &alloc->oom : NULL; }
 
-/* ---- the ladder of an allocation --------------------------------------------------------------------------------- */
+/* ---- the fallbacks, in order --------------------------------------------------------------------------------------- */
 
 /* A pool that lends may have a cached block, where the request was for the default pool; no part of an expandable
  * segment, as PyTorch looks. */
 static vs_status borrow(vs_alloc *alloc, vs_alloc_request *request) {
   if (request->pool->owner != NULL) return VS_NOT_FOUND;
-  for (uint32_t at = vs_alloc_order_next(&alloc->lenders, 0); at != UINT32_MAX;
-       at = vs_alloc_order_next(&alloc->lenders, at + 1)) {
+  for (uint32_t at = vs_alloc_hash_order_next(&alloc->lenders, 0); at != UINT32_MAX;
+       at = vs_alloc_hash_order_next(&alloc->lenders, at + 1)) {
     vs_alloc_owner *owner = alloc->lenders.slots[at].value;
     vs_alloc_request other = *request;
     other.pool = request->pool->is_small ? &owner->small : &owner->large;
@@ -83,7 +83,7 @@ static vs_status borrow(vs_alloc *alloc, vs_alloc_request *request) {
 }
 
 /* What to do when the cache has nothing: VS_NOT_FOUND after all of it. */
-static vs_status climb(vs_alloc *alloc, vs_alloc_request *request, vs_alloc_step *step) {
+static vs_status try_fallbacks(vs_alloc *alloc, vs_alloc_request *request, vs_alloc_step *step) {
   if (alloc->collects_garbage) VS_TRY(vs_alloc_collect_garbage(alloc, request->context));
   *step = VS_ALLOC_FROM_DRIVER;
   vs_status status = vs_alloc_segment_get(alloc, request, false);
@@ -108,7 +108,7 @@ vs_status vs_alloc_find_block(vs_alloc *alloc, vs_alloc_request *request) {
   request->driver_size = vs_alloc_driver_size(alloc, request->size);
   const bool was_freed = alloc->hooks.free_memory != NULL && alloc->hooks.free_memory(alloc->hooks.ctx);
   if (!was_freed || !vs_alloc_look_up(alloc, request)) {
-    const vs_status status = climb(alloc, request, &step);
+    const vs_status status = try_fallbacks(alloc, request, &step);
     if (status == VS_NOT_FOUND) return fail_out_of_memory(alloc, request);
     if (status == VS_LIMIT) return reject(alloc, request);
     if (status != VS_OK) return status;

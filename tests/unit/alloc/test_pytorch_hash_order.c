@@ -1,20 +1,20 @@
 /* The table that is walked as PyTorch's hash maps are. The slots in golden_walk were computed by hand from the rules in
- * order.h; tests/torch holds whole runs against the real maps. */
-#include "alloc/order.h"
+ * pytorch_hash_order.h; tests/torch holds whole runs against the real maps. */
+#include "alloc/pytorch_hash_order.h"
 #include "support/random.h"
 #include "support/test.h"
 
 static fault_host host;
-static vs_alloc_order order;
+static vs_alloc_hash_order order;
 static uint64_t values[4096];
 
 static void begin(void) {
   fault_host_init(&host, FAULT_NEVER);
-  order = (vs_alloc_order){0};
+  order = (vs_alloc_hash_order){0};
 }
 
 static void end(void) {
-  vs_alloc_order_deinit(&host.host, &order);
+  vs_alloc_hash_order_deinit(&host.host, &order);
   fault_host_expect_empty(&host);
 }
 
@@ -25,9 +25,9 @@ static uint64_t home(uint64_t key, uint32_t buckets) {
 /* No entry lies before its home, each distance is true, robin hood: distances fall by any amount but rise by one. */
 static void expect_sound(void) {
   uint32_t count = 0, last_end = 0;
-  for (uint32_t at = vs_alloc_order_next(&order, 0); at != UINT32_MAX;
-       at = vs_alloc_order_next(&order, at + 1)) {
-    const vs_alloc_slot *slot = &order.slots[at];
+  for (uint32_t at = vs_alloc_hash_order_next(&order, 0); at != UINT32_MAX;
+       at = vs_alloc_hash_order_next(&order, at + 1)) {
+    const vs_alloc_hash_slot *slot = &order.slots[at];
     assert_int_equal(at - home(slot->key, order.buckets), slot->distance);
     if (slot->distance > 0) {
       assert_int_equal(last_end, at); /* no free slot between home and entry */
@@ -47,9 +47,9 @@ static void behaves_like_a_map(void **state) {
   test_random random = {3};
   for (int round = 0; round < 40000; round++) {
     const uint64_t key = random_below(&random, round < 20000 ? 64 : 4096);
-    assert_ptr_equal(vs_alloc_order_find(&order, key), is_in[key] ? &values[key] : NULL);
-    if (is_in[key]) vs_alloc_order_remove(&order, key);
-    else expect_ok(vs_alloc_order_add(&host.host, &order, key, &values[key]));
+    assert_ptr_equal(vs_alloc_hash_order_find(&order, key), is_in[key] ? &values[key] : NULL);
+    if (is_in[key]) vs_alloc_hash_order_remove(&order, key);
+    else expect_ok(vs_alloc_hash_order_add(&host.host, &order, key, &values[key]));
     is_in[key] = !is_in[key];
     if (round % 32 == 0) expect_sound();
   }
@@ -61,11 +61,11 @@ static void golden_walk(void **state) {
   (void)state;
   begin();
   for (uint64_t key = 1; key <= 3; key++)
-    expect_ok(vs_alloc_order_add(&host.host, &order, key, &values[key]));
+    expect_ok(vs_alloc_hash_order_add(&host.host, &order, key, &values[key]));
   assert_int_equal(order.buckets, 8);
   static const uint64_t wanted[] = {2, 1, 3};
-  uint32_t at = vs_alloc_order_next(&order, 0);
-  for (size_t i = 0; i < 3; i++, at = vs_alloc_order_next(&order, at + 1))
+  uint32_t at = vs_alloc_hash_order_next(&order, 0);
+  for (size_t i = 0; i < 3; i++, at = vs_alloc_hash_order_next(&order, at + 1))
     assert_int_equal(order.slots[at].key, wanted[i]);
   assert_int_equal(at, UINT32_MAX);
   end();
@@ -78,10 +78,10 @@ static void equal_homes_stand_in_a_row(void **state) {
   uint64_t keys[4], count = 0;
   for (uint64_t key = 1; count < 4; key++)
     if (home(key, 8) == 5) keys[count++] = key;
-  for (int i = 0; i < 4; i++) expect_ok(vs_alloc_order_add(&host.host, &order, keys[i], &values[i]));
+  for (int i = 0; i < 4; i++) expect_ok(vs_alloc_hash_order_add(&host.host, &order, keys[i], &values[i]));
   assert_int_equal(order.buckets, 8);
   for (uint32_t i = 0; i < 4; i++) assert_int_equal(order.slots[5 + i].key, keys[i]);
-  vs_alloc_order_remove(&order, keys[1]);
+  vs_alloc_hash_order_remove(&order, keys[1]);
   assert_int_equal(order.slots[6].key, keys[2]);
   assert_int_equal(order.slots[7].key, keys[3]);
   assert_int_equal(order.slots[8].distance, -1);
@@ -99,10 +99,11 @@ static void no_memory_changes_nothing(void **state) {
     static uint64_t keys[64];
     while (added < 64) {
       keys[added] = random_below(&random, 8) << 60 | added; /* crowded homes */
-      if (vs_alloc_order_add(&host.host, &order, keys[added], &values[added]) != VS_OK) break;
+      if (vs_alloc_hash_order_add(&host.host, &order, keys[added], &values[added]) != VS_OK) break;
       added++;
     }
-    for (uint64_t i = 0; i < added; i++) assert_ptr_equal(vs_alloc_order_find(&order, keys[i]), &values[i]);
+    for (uint64_t i = 0; i < added; i++)
+      assert_ptr_equal(vs_alloc_hash_order_find(&order, keys[i]), &values[i]);
     assert_int_equal(order.count, added);
     expect_sound();
     end();

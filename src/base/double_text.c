@@ -4,7 +4,7 @@
  * Writing: Steele and White's free-format algorithm. A double stands for all numbers between the middles to its
  * two neighbours. Digits are produced one by one, and the first that leaves us inside that interval is the
  * last. */
-#include "base/real.h"
+#include "base/double_text.h"
 #include <float.h>
 
 enum {

@@ -1,4 +1,4 @@
-#include "base/lists.h"
+#include "base/interned_lists.h"
 
 vs_status vs_lists_init(const vs_host *host, vs_lists *lists) {
   *lists = (vs_lists){0};
