@@ -10,7 +10,7 @@ static void must(vs_status status, const char *what) {
   if (status != VS_OK) bench_fail(what, vs_status_name(status));
 }
 
-static vs_sim_node node;
+static vs_sim_machine machine;
 static vs_sim sim;
 static vs_sim_device card;
 static vs_alloc *alloc;
@@ -21,8 +21,9 @@ static void bare_begin(const bench_options *options) {
   vs_alloc_settings settings;
   if (vs_sim_gpu_parse(VS_STR("H100"), &gpu, &error) != VS_OK) bench_fail("H100", error.text);
   uint32_t slot;
-  if (vs_sim_node_init(&node, &gpu, 1) != VS_OK || vs_sim_node_enter(&node, 1, 1, &slot) != VS_SIM_OK ||
-      vs_sim_init(&sim, vs_host_default(), &node, slot, NULL, VS_SIM_EVENTS_AT_ONCE) != VS_SIM_OK)
+  if (vs_sim_machine_init(&machine, &gpu, 1) != VS_OK ||
+      vs_sim_machine_enter(&machine, 1, 1, &slot) != VS_SIM_OK ||
+      vs_sim_init(&sim, vs_host_default(), &machine, slot, NULL, VS_SIM_EVENTS_AT_ONCE) != VS_SIM_OK)
     bench_fail("the simulated device", "refuses");
   vs_sim_device_init(&card, &sim, 0);
   vs_alloc_settings_init(&settings);

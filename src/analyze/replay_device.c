@@ -17,14 +17,14 @@ vs_status vs_replay_device_init(const vs_host *host, vs_replay_device *device) {
       .most_work = UINT64_MAX,
       .capacity = UINT64_MAX,
   };
-  VS_TRY(vs_sim_holes_reserve(host, &device->holes, 1));
-  (void)vs_sim_holes_put(&device->holes, (vs_sim_span){GRANULE, MOST_ADDRESS - GRANULE},
-                         (vs_sim_span){0, MOST_ADDRESS});
+  VS_TRY(vs_sim_free_set_reserve(host, &device->free_addresses, 1));
+  (void)vs_sim_free_set_put(&device->free_addresses, (vs_sim_span){GRANULE, MOST_ADDRESS - GRANULE},
+                            (vs_sim_span){0, MOST_ADDRESS});
   return VS_OK;
 }
 
 void vs_replay_device_deinit(vs_replay_device *device) {
-  vs_sim_holes_deinit(device->host, &device->holes);
+  vs_sim_free_set_deinit(device->host, &device->free_addresses);
   vs_vec_free(device->host, &device->ranges);
   vs_map_deinit(device->host, &device->by_address);
   vs_vec_free(device->host, &device->completions);
@@ -35,13 +35,13 @@ void vs_replay_device_deinit(vs_replay_device *device) {
 static vs_status range_add(vs_replay_device *device, uint64_t address, uint64_t size) {
   VS_TRY(vs_map_reserve(device->host, &device->by_address));
   VS_TRY(vs_vec_reserve(device->host, &device->ranges, 1));
-  VS_TRY(vs_sim_holes_reserve(device->host, &device->holes, device->by_address.count + 3));
+  VS_TRY(vs_sim_free_set_reserve(device->host, &device->free_addresses, device->by_address.count + 3));
   uint32_t at = device->spare;
   if (at == NO_SPARE) at = (uint32_t)device->ranges.count++;
   else device->spare = (uint32_t)device->ranges.data[at].address;
   device->ranges.data[at] = (vs_replay_range){address, size};
   vs_map_add(&device->by_address, address, at);
-  vs_sim_holes_cut(&device->holes, address, size);
+  vs_sim_free_set_cut(&device->free_addresses, address, size);
   return VS_OK;
 }
 
@@ -54,13 +54,14 @@ static uint64_t range_take(vs_replay_device *device, uint64_t address) {
   vs_map_remove(&device->by_address, slot);
   device->ranges.data[at] = (vs_replay_range){.address = device->spare};
   device->spare = at;
-  (void)vs_sim_holes_put(&device->holes, (vs_sim_span){address, size}, (vs_sim_span){0, MOST_ADDRESS});
+  (void)vs_sim_free_set_put(&device->free_addresses, (vs_sim_span){address, size},
+                            (vs_sim_span){0, MOST_ADDRESS});
   return size;
 }
 
 static bool is_free(const vs_replay_device *device, uint64_t address, uint64_t size) {
   return address <= MOST_ADDRESS && size <= MOST_ADDRESS - address &&
-         vs_sim_holes_cover(&device->holes, address, size);
+         vs_sim_free_set_cover(&device->free_addresses, address, size);
 }
 
 vs_status vs_replay_device_put(vs_replay_device *device, uint64_t address, uint64_t size, uint64_t bytes) {
@@ -78,7 +79,7 @@ static vs_device_result range_make(vs_replay_device *device, uint64_t size, uint
   const uint64_t granules = size / GRANULE + (size % GRANULE != 0);
   *address = wanted;
   if ((wanted == 0 || !is_free(device, wanted, size)) &&
-      !vs_sim_holes_first(&device->holes, granules * GRANULE, GRANULE, address))
+      !vs_sim_free_set_first(&device->free_addresses, granules * GRANULE, GRANULE, address))
     return VS_DEVICE_OUT_OF_MEMORY;
   return range_add(device, *address, size) == VS_OK ? VS_DEVICE_OK : VS_DEVICE_NO_HOST_MEMORY;
 }

@@ -11,14 +11,15 @@
  * An event is made when a block is freed that waits for other streams, and knows when the recording
  * completed that free.
  *
- * Invariant: what `holes` lack is in `ranges`, and these do not overlap; used = segments + mapped pages. */
+ * Invariant: every address that is not in `free_addresses` is in `ranges`, and these do not overlap;
+ * used = segments + mapped pages. */
 #ifndef VS_ANALYZE_REPLAY_DEVICE_H
 #define VS_ANALYZE_REPLAY_DEVICE_H
 
 #include "analyze/replay.h"
 #include "base/map.h"
 #include "device/device.h"
-#include "device/sim/holes.h"
+#include "device/sim/free_set.h"
 
 typedef struct vs_replay_range {
   uint64_t address, size; /* size 0: a spare entry, address is the next one */
@@ -26,7 +27,7 @@ typedef struct vs_replay_range {
 
 typedef struct vs_replay_device {
   const vs_host *host;
-  vs_sim_holes holes;
+  vs_sim_free_set free_addresses;
   VS_VEC(vs_replay_range) ranges;
   uint32_t spare; /* of ranges; UINT32_MAX: none */
   vs_map by_address;

@@ -61,7 +61,7 @@ static vs_status report(const vs_dryrun_setup *setup, const vs_launch *launch, v
   vs_result result;
   end->exit_code = vs_launch_exit(launch);
   for (size_t i = 0; i < launch->child_count; i++) pids[i] = launch->children[i].pid;
-  VS_TRY(vs_gather(&result, setup->host, launch->node, launch->folder.path, pids, launch->child_count));
+  VS_TRY(vs_gather(&result, setup->host, launch->machine, launch->folder.path, pids, launch->child_count));
   const vs_status status = conclude(setup, launch, &result, reply, end, error);
   vs_result_deinit(&result);
   return status;

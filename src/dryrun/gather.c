@@ -35,7 +35,7 @@ static bool number_in(const char *name, const char *before, const char *behind, 
   return vs_parse_u64((vs_str){text.data + head, text.size - head - tail}, number);
 }
 
-/* ---- the node */
+/* ---- the machine */
 
 typedef struct gathering {
   vs_result *result;
@@ -54,12 +54,12 @@ static vs_result_process *process_of(gathering *g, uint64_t pid) {
   return vs_result_process_of(g->result, pid, child_of(g, pid));
 }
 
-/* Whether it ended by itself its notes tell; what the node says is for those that wrote none. */
+/* Whether it ended by itself its notes tell; what the machine says is for those that wrote none. */
 static vs_status take_slot(gathering *g, const vs_sim_process *slot) {
   if (slot->state == VS_SIM_PROCESS_FREE) return VS_OK;
   vs_result_process *process = process_of(g, slot->pid);
   if (process == NULL) return VS_NO_MEMORY;
-  process->has_node = true;
+  process->used_cuda = true;
   process->end = slot->state == VS_SIM_PROCESS_LEFT        ? VS_PROCESS_ENDED
                  : vs_process_is_alive((int64_t)slot->pid) ? VS_PROCESS_RUNS
                                                            : VS_PROCESS_KILLED;
@@ -76,10 +76,10 @@ static vs_status take_slot(gathering *g, const vs_sim_process *slot) {
   return VS_OK;
 }
 
-static vs_status take_node(gathering *g) {
-  const vs_sim_node *node = g->result->node;
-  for (uint32_t i = 0; i < node->process_limit && i < VS_SIM_MAX_PROCESSES; i++)
-    VS_TRY(take_slot(g, &node->processes[i]));
+static vs_status take_machine(gathering *g) {
+  const vs_sim_machine *machine = g->result->machine;
+  for (uint32_t i = 0; i < machine->process_limit && i < VS_SIM_MAX_PROCESSES; i++)
+    VS_TRY(take_slot(g, &machine->processes[i]));
   return VS_OK;
 }
 
@@ -96,7 +96,7 @@ static uint32_t card_of(const vs_result *result, vs_json device) {
   const uint64_t card = vs_json_u64(vs_reply_at(device, "card"), UINT64_MAX);
   if (card < result->card_count) return (uint32_t)card;
   for (uint32_t c = 0; c < result->card_count; c++)
-    if (vs_str_equal(vs_reply_str(device, "name"), vs_str_from(result->node->cards[c].name))) return c;
+    if (vs_str_equal(vs_reply_str(device, "name"), vs_str_from(result->machine->cards[c].name))) return c;
   return 0;
 }
 
@@ -186,16 +186,16 @@ void vs_gather_snapshot_path(char *path, size_t capacity, const char *folder, ui
 }
 
 static vs_status gather(gathering *g) {
-  VS_TRY(take_node(g));
+  VS_TRY(take_machine(g));
   const vs_status status = vs_folder_each(g->folder, g, take_file);
   if (status != VS_OK && status != VS_NOT_FOUND && status != VS_IO) return status;
   return vs_sums_make(g->result);
 }
 
-vs_status vs_gather(vs_result *result, const vs_host *host, const vs_sim_node *node, const char *folder,
+vs_status vs_gather(vs_result *result, const vs_host *host, const vs_sim_machine *machine, const char *folder,
                     const int64_t *pids, size_t pid_count) {
   gathering g = {.result = result, .folder = folder, .pids = pids, .pid_count = pid_count};
-  VS_TRY(vs_result_init(result, host, node));
+  VS_TRY(vs_result_init(result, host, machine));
   const vs_status status = gather(&g);
   if (status != VS_OK) vs_result_deinit(result);
   return status;

@@ -1,4 +1,4 @@
-/* Reads what the processes of a run left behind: the node, and the files in their folder. */
+/* Reads what the processes of a run left behind: the machine, and the files in their folder. */
 #ifndef VS_DRYRUN_GATHER_H
 #define VS_DRYRUN_GATHER_H
 
@@ -6,7 +6,7 @@
 
 /* `pids`: the processes that were started. Files that make no sense are left out, as if they were not there. Owner: the
  * caller, vs_result_deinit. Fails: VS_NO_MEMORY; then there is nothing to deinit */
-VS_MUST_CHECK vs_status vs_gather(vs_result *result, const vs_host *host, const vs_sim_node *node,
+VS_MUST_CHECK vs_status vs_gather(vs_result *result, const vs_host *host, const vs_sim_machine *machine,
                                   const char *folder, const int64_t *pids, size_t pid_count);
 
 /* The path of a process' snapshot in that folder. */

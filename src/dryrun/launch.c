@@ -125,8 +125,8 @@ static vs_status prepare(surroundings *s, const vs_sim_gpu *gpus, vs_error *erro
   VS_TRY(vs_shared_create(&launch->shared, VS_SHARE_SIZE, error));
   if (vs_sharedlock_init(launch->shared.memory) != VS_OK)
     return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "this system has no locks that processes can share");
-  launch->node = (vs_sim_node *)((char *)launch->shared.memory + VS_SHARE_NODE_OFFSET);
-  const vs_status status = vs_sim_node_init(launch->node, gpus, s->setup->gpu_count);
+  launch->machine = (vs_sim_machine *)((char *)launch->shared.memory + VS_SHARE_MACHINE_OFFSET);
+  const vs_status status = vs_sim_machine_init(launch->machine, gpus, s->setup->gpu_count);
   if (status != VS_OK)
     return vs_fail(error, status, VS_NO_OFFSET, "--context leaves no memory on such a GPU");
   const vs_store_voice voice = {.ctx = (void *)(uintptr_t)s->setup, .say = say_of_store};
@@ -135,27 +135,27 @@ static vs_status prepare(surroundings *s, const vs_sim_gpu *gpus, vs_error *erro
 
 /* ---- watching */
 
-static uint64_t most_steps(const vs_sim_node *node) {
+static uint64_t most_steps(const vs_sim_machine *machine) {
   uint64_t steps = 0;
-  for (uint32_t i = 0; i < node->process_limit && i < VS_SIM_MAX_PROCESSES; i++)
-    steps = vs_max_u64(steps, node->processes[i].steps);
+  for (uint32_t i = 0; i < machine->process_limit && i < VS_SIM_MAX_PROCESSES; i++)
+    steps = vs_max_u64(steps, machine->processes[i].steps);
   return steps;
 }
 
 /* The cards in use, and the one with the highest peak among these. */
 static void show(const vs_launch *launch, const vs_dryrun_setup *setup) {
-  const vs_sim_node *node = launch->node;
+  const vs_sim_machine *machine = launch->machine;
   vs_dryrun_progress progress = {.stage = VS_DRYRUN_RUNNING,
-                                 .name = node->cards[0].name,
-                                 .steps = most_steps(node),
+                                 .name = machine->cards[0].name,
+                                 .steps = most_steps(machine),
                                  .time_us = vs_process_clock_us() - launch->began_us};
-  for (uint32_t c = 0; c < node->card_count; c++) {
-    progress.cards_in_use += node->cards[c].peak_bytes != 0;
-    if (node->cards[c].peak_bytes > node->cards[progress.card].peak_bytes) progress.card = c;
+  for (uint32_t c = 0; c < machine->card_count; c++) {
+    progress.cards_in_use += machine->cards[c].peak_bytes != 0;
+    if (machine->cards[c].peak_bytes > machine->cards[progress.card].peak_bytes) progress.card = c;
   }
-  progress.used_bytes = node->cards[progress.card].used_bytes;
-  progress.peak_bytes = node->cards[progress.card].peak_bytes;
-  progress.total_bytes = node->cards[progress.card].figures.total_bytes;
+  progress.used_bytes = machine->cards[progress.card].used_bytes;
+  progress.peak_bytes = machine->cards[progress.card].peak_bytes;
+  progress.total_bytes = machine->cards[progress.card].figures.total_bytes;
   vs_dryrun_show(setup, &progress);
 }
 

@@ -12,8 +12,8 @@
 
 typedef struct vs_launch {
   vs_folder folder; /* what the processes leave behind */
-  vs_shared shared; /* the node */
-  vs_sim_node *node;
+  vs_shared shared; /* the machine */
+  vs_sim_machine *machine;
   vs_store_server *store;
   vs_child children[VS_SIM_MAX_PROCESSES];
   size_t child_count;

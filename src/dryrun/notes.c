@@ -155,7 +155,7 @@ vs_status vs_problems_take(vs_result *result, vs_str text) {
   return take_lines(&reader, text, take_problem);
 }
 
-/* A process says itself that it ends; the node may say so of one that was killed right behind it. */
+/* A process says itself that it ends; the machine may say so of one that was killed right behind it. */
 vs_status vs_notes_take(vs_result *result, vs_str text, uint64_t pid, uint32_t child) {
   note_reader reader = {.result = result, .process = vs_result_process_of(result, pid, child)};
   if (reader.process == NULL) return VS_NO_MEMORY;
@@ -163,7 +163,7 @@ vs_status vs_notes_take(vs_result *result, vs_str text, uint64_t pid, uint32_t c
   reader.process->end = reader.has_exit                     ? VS_PROCESS_ENDED
                         : vs_process_is_alive((int64_t)pid) ? VS_PROCESS_RUNS
                                                             : VS_PROCESS_KILLED;
-  reader.process->has_node = true;
+  reader.process->used_cuda = true;
   vs_vec_free(result->host, &reader.places);
   return status;
 }

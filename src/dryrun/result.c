@@ -1,7 +1,8 @@
 #include "dryrun/result.h"
 
-vs_status vs_result_init(vs_result *result, const vs_host *host, const vs_sim_node *node) {
-  *result = (vs_result){.host = host, .node = node, .card_count = node->card_count, .main = SIZE_MAX};
+vs_status vs_result_init(vs_result *result, const vs_host *host, const vs_sim_machine *machine) {
+  *result =
+      (vs_result){.host = host, .machine = machine, .card_count = machine->card_count, .main = SIZE_MAX};
   return vs_strings_init(host, &result->strings);
 }
 

@@ -1,4 +1,4 @@
-/* What a dry run left behind, put together (gather.h) from the node (what the driver saw), the notes of the simulated
+/* What a dry run left behind, put together (gather.h) from the machine (what the driver saw), the notes of the simulated
  * libraries, and what PyTorch's allocator said of itself (python/vramscope_dryrun).
  *
  * Invariant: no two processes have one pid, no two doubts the same kind, words and line; cards[c] is the sum over the
@@ -8,7 +8,7 @@
 
 #include "base/interned_strings.h"
 #include "codec/json_doc.h"
-#include "device/sim/node.h"
+#include "device/sim/machine.h"
 
 enum { VS_NO_CHILD = UINT32_MAX };
 
@@ -35,7 +35,7 @@ typedef struct vs_result_process {
   uint32_t child;   /* which of those that were started; VS_NO_CHILD: one that they started */
   uint32_t program; /* string; its name, as far as it is known */
   vs_process_end end;
-  bool has_node;    /* it used the simulated CUDA */
+  bool used_cuda;   /* it used the simulated CUDA */
   bool has_stats;   /* its allocator's figures were written, at its beginning at least */
   bool is_complete; /* and at its end */
   bool has_snapshot;
@@ -64,7 +64,7 @@ typedef struct vs_doubt {
 } vs_doubt;
 
 typedef struct vs_result_card {
-  const vs_sim_card *card; /* of the node */
+  const vs_sim_card *card; /* of the machine */
   bool is_used;
   uint64_t driver_peak_bytes;
   uint32_t contexts; /* processes that had one at the same time, at most */
@@ -83,7 +83,7 @@ typedef struct vs_result_oom {
 
 typedef struct vs_result {
   const vs_host *host;
-  const vs_sim_node *node; /* borrowed */
+  const vs_sim_machine *machine; /* borrowed */
   vs_strings strings;
   VS_VEC(vs_result_process) processes; /* those that are known to have used CUDA */
   VS_VEC(vs_doubt) doubts;
@@ -97,8 +97,8 @@ typedef struct vs_result {
       main; /* the process to look into: one with an out-of-memory error, else the biggest; SIZE_MAX: none */
 } vs_result;
 
-/* An empty result for this node, which outlives it. */
-VS_MUST_CHECK vs_status vs_result_init(vs_result *result, const vs_host *host, const vs_sim_node *node);
+/* An empty result for this machine, which outlives it. */
+VS_MUST_CHECK vs_status vs_result_init(vs_result *result, const vs_host *host, const vs_sim_machine *machine);
 void vs_result_deinit(vs_result *result);
 
 static inline vs_str vs_result_string(const vs_result *result, uint32_t id) {

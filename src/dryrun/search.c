@@ -48,7 +48,7 @@ static vs_status judge(const trial *t, bool *is_good) {
   int64_t pids[VS_SIM_MAX_PROCESSES];
   vs_result result;
   for (size_t i = 0; i < launch->child_count; i++) pids[i] = launch->children[i].pid;
-  VS_TRY(vs_gather(&result, t->first->setup->host, launch->node, launch->folder.path, pids,
+  VS_TRY(vs_gather(&result, t->first->setup->host, launch->machine, launch->folder.path, pids,
                    launch->child_count));
   *is_good = result.ooms + result.refused == 0 && vs_launch_exit(launch) == vs_launch_exit(t->first->launch);
   vs_result_deinit(&result);

@@ -5,7 +5,7 @@
 #ifndef VS_DRYRUN_SETUP_H
 #define VS_DRYRUN_SETUP_H
 
-#include "device/sim/node.h"
+#include "device/sim/machine.h"
 #include "dryrun/libraries.h"
 #include "rendezvous/job.h"
 #include <vramscope/dryrun.h>

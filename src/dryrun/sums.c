@@ -52,9 +52,9 @@ static void sum_all(const vs_result *result, vs_result_card *card, uint32_t c) {
 
 static void sum_card(vs_result *result, uint32_t c) {
   vs_result_card *card = &result->cards[c];
-  *card = (vs_result_card){.card = &result->node->cards[c],
-                           .driver_peak_bytes = result->node->cards[c].peak_bytes,
-                           .refused_count = result->node->cards[c].refused_count};
+  *card = (vs_result_card){.card = &result->machine->cards[c],
+                           .driver_peak_bytes = result->machine->cards[c].peak_bytes,
+                           .refused_count = result->machine->cards[c].refused_count};
   for (size_t i = 0; i < result->processes.count; i++) {
     const vs_result_use *use = &result->processes.data[i].use[c];
     if (!use->is_used) continue;
@@ -112,7 +112,7 @@ static vs_status doubt_histories(vs_result *result) {
   for (size_t i = 0; i < result->processes.count; i++) {
     const vs_result_process *process = &result->processes.data[i];
     if (!process->has_stats || process->is_complete || process->end == VS_PROCESS_RUNS) continue;
-    const bool was_cut = !process->has_node || process->end == VS_PROCESS_KILLED;
+    const bool was_cut = !process->used_cuda || process->end == VS_PROCESS_KILLED;
     if (!was_cut && is_figures_problem_known(result)) continue;
     vs_doubt *doubt =
         was_cut

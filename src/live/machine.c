@@ -77,19 +77,20 @@ static const vs_device_ops locked_ops = {
 
 /* ---- the simulation */
 
-static vs_status init_node(vs_live_machine *machine, const vs_sim_gpu *gpus, uint32_t count, uint32_t *slot,
-                           vs_error *error) {
-  const vs_status status = vs_sim_node_init(machine->node, gpus, count);
+static vs_status init_sim_machine(vs_live_machine *machine, const vs_sim_gpu *gpus, uint32_t count,
+                                  uint32_t *slot, vs_error *error) {
+  const vs_status status = vs_sim_machine_init(machine->sim_machine, gpus, count);
   if (status != VS_OK)
     return vs_fail(error, status, VS_NO_OFFSET, "such cards cannot be simulated: %s", vs_status_text(status));
-  if (vs_sim_node_enter(machine->node, (uint32_t)vs_process_id(), 1, slot) != VS_SIM_OK)
+  if (vs_sim_machine_enter(machine->sim_machine, (uint32_t)vs_process_id(), 1, slot) != VS_SIM_OK)
     return vs_fail(error, VS_LIMIT, VS_NO_OFFSET, "the simulated machine has no room for the process");
   return VS_OK;
 }
 
 static vs_status init_sim(vs_live_machine *machine, uint32_t slot, bool done_at_sync, vs_error *error) {
   const vs_sim_event_rule rule = done_at_sync ? VS_SIM_EVENTS_AT_SYNC : VS_SIM_EVENTS_AT_ONCE;
-  if (vs_sim_init(&machine->sim, machine->host, machine->node, slot, NULL, rule) == VS_SIM_OK) return VS_OK;
+  if (vs_sim_init(&machine->sim, machine->host, machine->sim_machine, slot, NULL, rule) == VS_SIM_OK)
+    return VS_OK;
   return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "%s", vs_status_text(VS_NO_MEMORY));
 }
 
@@ -99,7 +100,7 @@ static void init_card(vs_live_machine *machine, uint32_t index) {
   vs_sim_device_init(&card->sim, &machine->sim, index);
   card->device = (vs_device){
       .ops = &locked_ops, .ctx = card, .index = index, .total_bytes = card->sim.device.total_bytes};
-  vs_format(card->name, sizeof card->name, "%s", machine->node->cards[index].name);
+  vs_format(card->name, sizeof card->name, "%s", machine->sim_machine->cards[index].name);
 }
 
 static vs_status simulate(vs_live_machine *machine, vs_str gpus, bool done_at_sync, vs_error *error) {
@@ -108,13 +109,13 @@ static vs_status simulate(vs_live_machine *machine, vs_str gpus, bool done_at_sy
   uint32_t count = 0, slot = 0;
   VS_TRY(vs_sim_gpus_parse(gpus, wanted, VS_SIM_MAX_DEVICES, &count, error));
   if (count == 0) return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "no card is named");
-  machine->node = vs_host_alloc(host, sizeof *machine->node);
-  if (machine->node == NULL)
+  machine->sim_machine = vs_host_alloc(host, sizeof *machine->sim_machine);
+  if (machine->sim_machine == NULL)
     return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "%s", vs_status_text(VS_NO_MEMORY));
-  vs_status status = init_node(machine, wanted, count, &slot, error);
+  vs_status status = init_sim_machine(machine, wanted, count, &slot, error);
   if (status == VS_OK) status = init_sim(machine, slot, done_at_sync, error);
   if (status != VS_OK) {
-    vs_host_free(host, machine->node, sizeof *machine->node);
+    vs_host_free(host, machine->sim_machine, sizeof *machine->sim_machine);
     return status;
   }
   machine->count = count;
@@ -136,7 +137,7 @@ void vs_live_machine_deinit(vs_live_machine *machine) {
   }
   for (uint32_t i = 0; i < machine->count; i++) vs_sim_device_deinit(&machine->cards[i].sim);
   vs_sim_deinit(&machine->sim);
-  vs_host_free(machine->host, machine->node, sizeof *machine->node);
+  vs_host_free(machine->host, machine->sim_machine, sizeof *machine->sim_machine);
 }
 
 const char *vs_live_machine_name(const vs_live_machine *machine, uint32_t card) {

@@ -27,8 +27,8 @@ struct vs_live_machine {
   const vs_host *host;
   vs_cuda *cuda; /* the driver; NULL: the cards are simulated */
   vs_live_lock
-      lock; /* guards node, sim and the simulated cards, but for what is constant: count, names, totals */
-  vs_sim_node *node;
+      lock; /* guards sim_machine, sim and the simulated cards, but for what is constant: count, names, totals */
+  vs_sim_machine *sim_machine;
   vs_sim sim;
   uint32_t count;
   vs_live_card cards[VS_LIVE_CARDS];

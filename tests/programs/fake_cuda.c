@@ -1,4 +1,4 @@
-/* A program that uses a simulated GPU without any of its libraries: what they do to the shared node and to
+/* A program that uses a simulated GPU without any of its libraries: what they do to the shared machine and to
  * the notes, it does by itself, word by word of its command line. For tests of what watches such programs.
  *
  *   context D        the context on card D           take D BYTES     memory of card D
@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static vs_sim_node *node;
+static vs_sim_machine *machine;
 static uint32_t slot;
 static bool was_refused;
 
@@ -27,15 +27,15 @@ static void die(const char *what) {
   exit(99);
 }
 
-static void open_node(void) {
+static void open_machine(void) {
   const char *path = getenv("VRAMSCOPE_SIM_NODE");
   const int fd = path == NULL ? -1 : open(path, O_RDWR | O_CLOEXEC);
-  if (fd < 0) die("no node");
+  if (fd < 0) die("no machine");
   char *memory = mmap(NULL, VS_SHARE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (memory == MAP_FAILED) die("the node cannot be mapped");
-  node = (vs_sim_node *)(memory + VS_SHARE_NODE_OFFSET);
-  if (!vs_sim_node_is_ours(node, sizeof *node)) die("the node is not ours");
-  if (vs_sim_node_enter(node, (uint32_t)getpid(), 1, &slot) != VS_SIM_OK) die("the node is full");
+  if (memory == MAP_FAILED) die("the machine cannot be mapped");
+  machine = (vs_sim_machine *)(memory + VS_SHARE_MACHINE_OFFSET);
+  if (!vs_sim_machine_is_ours(machine, sizeof *machine)) die("the machine is not ours");
+  if (vs_sim_machine_enter(machine, (uint32_t)getpid(), 1, &slot) != VS_SIM_OK) die("the machine is full");
 }
 
 static void write_file(const char *name, const char *text, const char *mode) {
@@ -58,17 +58,17 @@ static const char *word(void) {
 static uint64_t number(void) { return strtoull(word(), NULL, 0); }
 
 static void run(const char *what) {
-  if (node == NULL && strcmp(what, "print") != 0 && strcmp(what, "exit") != 0) open_node();
+  if (machine == NULL && strcmp(what, "print") != 0 && strcmp(what, "exit") != 0) open_machine();
   if (strcmp(what, "context") == 0) {
-    was_refused = vs_sim_node_context(node, slot, (uint32_t)number()) != VS_SIM_OK || was_refused;
+    was_refused = vs_sim_machine_context(machine, slot, (uint32_t)number()) != VS_SIM_OK || was_refused;
   } else if (strcmp(what, "take") == 0) {
     const uint32_t card = (uint32_t)number();
-    was_refused = vs_sim_node_take(node, slot, card, number()) != VS_SIM_OK || was_refused;
+    was_refused = vs_sim_machine_take(machine, slot, card, number()) != VS_SIM_OK || was_refused;
   } else if (strcmp(what, "give") == 0) {
     const uint32_t card = (uint32_t)number();
-    vs_sim_node_give(node, slot, card, number());
+    vs_sim_machine_give(machine, slot, card, number());
   } else if (strcmp(what, "step") == 0) {
-    node->processes[slot].steps++;
+    machine->processes[slot].steps++;
   } else if (strcmp(what, "note") == 0) {
     char line[4096];
     snprintf(line, sizeof line, "%s\n", word());
@@ -84,9 +84,9 @@ static void run(const char *what) {
   } else if (strcmp(what, "sleep") == 0) {
     usleep((useconds_t)number() * 1000);
   } else if (strcmp(what, "leave") == 0) {
-    vs_sim_node_leave(node, slot);
+    vs_sim_machine_leave(machine, slot);
   } else if (strcmp(what, "need") == 0) {
-    if (number() > node->cards[0].figures.total_bytes || was_refused) exit(9);
+    if (number() > machine->cards[0].figures.total_bytes || was_refused) exit(9);
   } else if (strcmp(what, "exit") == 0) {
     exit((int)number());
   } else if (strcmp(what, "kill") == 0) {

@@ -11,7 +11,7 @@
 #include "device/sim/device.h"
 
 static struct {
-  vs_sim_node node;
+  vs_sim_machine machine;
   vs_sim sim;
   vs_sim_device card;
   vs_sim_thread thread;
@@ -75,7 +75,7 @@ static const char *size_text(char *out, size_t room, uint64_t bytes) {
 /* The sentence about this process, as PyTorch makes it of what NVML says. */
 static void write_oom(void) {
   char used[64], processes[256];
-  size_text(used, sizeof used, ours.node.processes[ours.sim.slot].use[0].used_bytes);
+  size_text(used, sizeof used, ours.machine.processes[ours.sim.slot].use[0].used_bytes);
   snprintf(processes, sizeof processes, "Including non-PyTorch memory, this process has %s memory in use. ",
            used);
   vs_text text;
@@ -187,9 +187,9 @@ static void begin(const parity_start *start) {
   const vs_host *host = vs_host_default();
   if (vs_sim_gpus_parse(vs_str_from(start->gpu), gpus, VS_SIM_MAX_DEVICES, &count, &error) != VS_OK)
     give_up(start->gpu, "no card");
-  must(vs_sim_node_init(&ours.node, gpus, count), "the node");
-  must_sim(vs_sim_node_enter(&ours.node, 1, 1, &slot), "the process");
-  must_sim(vs_sim_init(&ours.sim, host, &ours.node, slot, NULL,
+  must(vs_sim_machine_init(&ours.machine, gpus, count), "the node");
+  must_sim(vs_sim_machine_enter(&ours.machine, 1, 1, &slot), "the process");
+  must_sim(vs_sim_init(&ours.sim, host, &ours.machine, slot, NULL,
                        start->events_at_sync ? VS_SIM_EVENTS_AT_SYNC : VS_SIM_EVENTS_AT_ONCE),
            "the simulation");
   vs_sim_device_init(&ours.card, &ours.sim, 0);

@@ -254,7 +254,7 @@ void vs_sim_device_init(vs_sim_device *device, vs_sim *sim, uint32_t index) {
       .device = {.ops = &ops,
                  .ctx = device,
                  .index = index,
-                 .total_bytes = sim->node->cards[sim->cards[index]].figures.total_bytes},
+                 .total_bytes = sim->machine->cards[sim->cards[index]].figures.total_bytes},
       .sim = sim,
       .thread = {.id = THREAD, .mode = VS_SIM_CAPTURE_RELAXED},
   };

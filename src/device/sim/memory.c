@@ -56,27 +56,28 @@ void vs_sim_range_remove(vs_sim *sim, vs_ordmap *map, uint64_t base) {
 
 /* Locks the node, in which `bytes` of a card are free if anybody can do something about that. */
 static void lock_with_room(vs_sim *sim, uint32_t device, uint64_t bytes) {
-  vs_sim_lock_node(sim);
-  if (sim->hooks.make_room == NULL || vs_sim_node_free_bytes(sim->node, sim->cards[device]) >= bytes) return;
-  vs_sim_unlock_node(sim);
+  vs_sim_lock_machine(sim);
+  if (sim->hooks.make_room == NULL || vs_sim_machine_free_bytes(sim->machine, sim->cards[device]) >= bytes)
+    return;
+  vs_sim_unlock_machine(sim);
   sim->hooks.make_room(sim->hooks.ctx, device, bytes);
-  vs_sim_lock_node(sim);
+  vs_sim_lock_machine(sim);
 }
 
 vs_sim_error vs_sim_pay(vs_sim *sim, uint32_t device, uint64_t bytes) {
   lock_with_room(sim, device, bytes);
-  const vs_sim_error error = vs_sim_node_take(sim->node, sim->slot, sim->cards[device], bytes);
-  vs_sim_unlock_node(sim);
+  const vs_sim_error error = vs_sim_machine_take(sim->machine, sim->slot, sim->cards[device], bytes);
+  vs_sim_unlock_machine(sim);
   if (error == VS_SIM_OK) sim->memory.windows[device].charged_bytes += bytes;
   return error;
 }
 
 bool vs_sim_pay_quietly(vs_sim *sim, uint32_t device, uint64_t bytes) {
-  vs_sim_lock_node(sim);
+  vs_sim_lock_machine(sim);
   const uint32_t card = sim->cards[device];
-  const bool is_enough = vs_sim_node_free_bytes(sim->node, card) >= bytes &&
-                         vs_sim_node_take(sim->node, sim->slot, card, bytes) == VS_SIM_OK;
-  vs_sim_unlock_node(sim);
+  const bool is_enough = vs_sim_machine_free_bytes(sim->machine, card) >= bytes &&
+                         vs_sim_machine_take(sim->machine, sim->slot, card, bytes) == VS_SIM_OK;
+  vs_sim_unlock_machine(sim);
   if (is_enough) sim->memory.windows[device].charged_bytes += bytes;
   return is_enough;
 }
@@ -84,9 +85,9 @@ bool vs_sim_pay_quietly(vs_sim *sim, uint32_t device, uint64_t bytes) {
 void vs_sim_pay_back(vs_sim *sim, uint32_t device, uint64_t bytes) {
   VS_ASSERT(bytes <= sim->memory.windows[device].charged_bytes);
   sim->memory.windows[device].charged_bytes -= bytes;
-  vs_sim_lock_node(sim);
-  vs_sim_node_give(sim->node, sim->slot, sim->cards[device], bytes);
-  vs_sim_unlock_node(sim);
+  vs_sim_lock_machine(sim);
+  vs_sim_machine_give(sim->machine, sim->slot, sim->cards[device], bytes);
+  vs_sim_unlock_machine(sim);
 }
 
 vs_sim_error vs_sim_refuse(vs_sim *sim, uint32_t device, uint64_t bytes) {
@@ -100,9 +101,9 @@ vs_sim_error vs_sim_context_use(vs_sim *sim, uint32_t device) {
   if (device >= sim->device_count) return VS_SIM_INVALID_DEVICE;
   if (sim->memory.windows[device].is_used) return VS_SIM_OK;
   VS_SIM_TRY(vs_sim_fault_step(sim, VS_SIM_FAULT_CONTEXT));
-  lock_with_room(sim, device, sim->node->cards[sim->cards[device]].context_bytes);
-  const vs_sim_error error = vs_sim_node_context(sim->node, sim->slot, sim->cards[device]);
-  vs_sim_unlock_node(sim);
+  lock_with_room(sim, device, sim->machine->cards[sim->cards[device]].context_bytes);
+  const vs_sim_error error = vs_sim_machine_context(sim->machine, sim->slot, sim->cards[device]);
+  vs_sim_unlock_machine(sim);
   sim->memory.windows[device].is_used = error == VS_SIM_OK;
   return error;
 }
@@ -110,17 +111,17 @@ vs_sim_error vs_sim_context_use(vs_sim *sim, uint32_t device) {
 vs_sim_error vs_sim_context_grow(vs_sim *sim, uint32_t device, uint64_t bytes) {
   VS_SIM_TRY(vs_sim_context_use(sim, device));
   lock_with_room(sim, device, bytes);
-  const vs_sim_error error = vs_sim_node_context_grow(sim->node, sim->slot, sim->cards[device], bytes);
-  vs_sim_unlock_node(sim);
+  const vs_sim_error error = vs_sim_machine_context_grow(sim->machine, sim->slot, sim->cards[device], bytes);
+  vs_sim_unlock_machine(sim);
   return error;
 }
 
 vs_sim_error vs_sim_memory_info(vs_sim *sim, uint32_t device, uint64_t *free_bytes, uint64_t *total_bytes) {
   VS_SIM_TRY(vs_sim_context_use(sim, device));
-  vs_sim_lock_node(sim);
-  *free_bytes = vs_sim_node_free_bytes(sim->node, sim->cards[device]);
-  vs_sim_unlock_node(sim);
-  *total_bytes = sim->node->cards[sim->cards[device]].figures.total_bytes;
+  vs_sim_lock_machine(sim);
+  *free_bytes = vs_sim_machine_free_bytes(sim->machine, sim->cards[device]);
+  vs_sim_unlock_machine(sim);
+  *total_bytes = sim->machine->cards[sim->cards[device]].figures.total_bytes;
   return VS_SIM_OK;
 }
 
@@ -158,38 +159,38 @@ static vs_sim_span granule_of(uint64_t address) {
   return (vs_sim_span){address - address % VS_SIM_GRANULE, VS_SIM_GRANULE};
 }
 
-/* There is at most one hole more than pieces, now and after the next piece. */
+/* A window with n pieces has at most n + 1 free ranges. Makes room for one piece more. */
 static vs_sim_error make_room_for_granules(vs_sim *sim, uint32_t device) {
   vs_sim_window *window = &sim->memory.windows[device];
-  return vs_sim_from_status(vs_sim_holes_reserve(sim->host, &window->granules, window->pieces + 2));
+  return vs_sim_from_status(vs_sim_free_set_reserve(sim->host, &window->granules, window->pieces + 2));
 }
 
 vs_sim_error vs_sim_granules_find(vs_sim *sim, uint32_t device, uint64_t bytes, uint64_t *address) {
   VS_SIM_TRY(make_room_for_granules(sim, device));
-  const vs_sim_holes *granules = &sim->memory.windows[device].granules;
-  return vs_sim_holes_first(granules, bytes, 1, address) ? VS_SIM_OK : VS_SIM_OUT_OF_MEMORY;
+  const vs_sim_free_set *granules = &sim->memory.windows[device].granules;
+  return vs_sim_free_set_first(granules, bytes, 1, address) ? VS_SIM_OK : VS_SIM_OUT_OF_MEMORY;
 }
 
 void vs_sim_granules_cut(vs_sim *sim, uint32_t device, uint64_t address, uint64_t bytes) {
-  vs_sim_holes_cut(&sim->memory.windows[device].granules, address, bytes);
+  vs_sim_free_set_cut(&sim->memory.windows[device].granules, address, bytes);
   sim->memory.windows[device].pieces++;
 }
 
 void vs_sim_granules_give(vs_sim *sim, uint32_t device, uint64_t address, uint64_t bytes) {
-  (void)vs_sim_holes_put(&sim->memory.windows[device].granules, (vs_sim_span){address, bytes},
-                         window_span(device));
+  (void)vs_sim_free_set_put(&sim->memory.windows[device].granules, (vs_sim_span){address, bytes},
+                            window_span(device));
   sim->memory.windows[device].pieces--;
 }
 
-/* Where a small request goes: into a hole of a shared granule, or into a granule that is to be shared from
- * now on. A granule with n pieces has at most n + 1 holes, and none is without a piece: so twice the pieces
+/* Where a small request goes: into a free range of a shared granule, or into a granule that is to be shared from
+ * now on. A granule with n pieces has at most n + 1 free ranges, and none is without a piece: so twice the pieces
  * is room enough. */
 static vs_sim_error find_small(vs_sim *sim, uint32_t device, uint64_t bytes, uint64_t *address,
                                bool *is_fresh) {
   vs_sim_window *window = &sim->memory.windows[device];
   VS_SIM_TRY(
-      vs_sim_from_status(vs_sim_holes_reserve(sim->host, &window->small, 2 * (window->small_pieces + 1))));
-  *is_fresh = !vs_sim_holes_first(&window->small, bytes, 1, address);
+      vs_sim_from_status(vs_sim_free_set_reserve(sim->host, &window->small, 2 * (window->small_pieces + 1))));
+  *is_fresh = !vs_sim_free_set_first(&window->small, bytes, 1, address);
   return *is_fresh ? vs_sim_granules_find(sim, device, VS_SIM_GRANULE, address) : VS_SIM_OK;
 }
 
@@ -197,20 +198,20 @@ static void cut_small(vs_sim *sim, uint32_t device, uint64_t address, uint64_t b
   vs_sim_window *window = &sim->memory.windows[device];
   if (is_fresh) {
     vs_sim_granules_cut(sim, device, address, VS_SIM_GRANULE);
-    (void)vs_sim_holes_put(&window->small, granule_of(address), granule_of(address));
+    (void)vs_sim_free_set_put(&window->small, granule_of(address), granule_of(address));
   }
-  vs_sim_holes_cut(&window->small, address, bytes);
+  vs_sim_free_set_cut(&window->small, address, bytes);
   window->small_pieces++;
 }
 
 static void give_small(vs_sim *sim, uint32_t device, uint64_t address, uint64_t bytes) {
   vs_sim_window *window = &sim->memory.windows[device];
-  const vs_sim_span hole =
-      vs_sim_holes_put(&window->small, (vs_sim_span){address, bytes}, granule_of(address));
+  const vs_sim_span free_range =
+      vs_sim_free_set_put(&window->small, (vs_sim_span){address, bytes}, granule_of(address));
   window->small_pieces--;
-  if (hole.size < VS_SIM_GRANULE) return;
-  vs_sim_holes_cut(&window->small, hole.start, hole.size);
-  vs_sim_granules_give(sim, device, hole.start, hole.size);
+  if (free_range.size < VS_SIM_GRANULE) return;
+  vs_sim_free_set_cut(&window->small, free_range.start, free_range.size);
+  vs_sim_granules_give(sim, device, free_range.start, free_range.size);
   vs_sim_pay_back(sim, device, VS_SIM_GRANULE);
 }
 
@@ -343,8 +344,8 @@ _Static_assert(sizeof(vs_sim_token) == 64, "programs hand tokens on as 64 bytes"
 
 void vs_sim_token_make(const vs_sim *sim, vs_sim_token *token) {
   *token = (vs_sim_token){.magic = VS_SIM_TOKEN_MAGIC,
-                          .pid = sim->node->processes[sim->slot].pid,
-                          .started = sim->node->processes[sim->slot].started};
+                          .pid = sim->machine->processes[sim->slot].pid,
+                          .started = sim->machine->processes[sim->slot].started};
 }
 
 bool vs_sim_token_is(const vs_sim *sim, const vs_sim_token *token, vs_sim_range_kind kind) {
@@ -360,7 +361,7 @@ uint32_t vs_sim_token_device(const vs_sim *sim, const vs_sim_token *token) {
 }
 
 bool vs_sim_token_is_own(const vs_sim *sim, const vs_sim_token *token) {
-  const vs_sim_process *self = &sim->node->processes[sim->slot];
+  const vs_sim_process *self = &sim->machine->processes[sim->slot];
   return token->pid == self->pid && token->started == self->started;
 }
 
@@ -432,24 +433,24 @@ void vs_sim_memory_reset(vs_sim *sim, uint32_t device) {
     else if (range.kind == VS_SIM_RANGE_DEVICE || range.kind == VS_SIM_RANGE_MANAGED)
       vs_sim_range_free(sim, &range);
   }
-  vs_sim_lock_node(sim);
-  vs_sim_node_reset(sim->node, sim->slot, sim->cards[device]);
-  vs_sim_unlock_node(sim);
+  vs_sim_lock_machine(sim);
+  vs_sim_machine_reset(sim->machine, sim->slot, sim->cards[device]);
+  vs_sim_unlock_machine(sim);
   sim->memory.windows[device].is_used = false;
   sim->memory.windows[device].peers = 0;
 }
 
-static vs_sim_error init_holes(vs_sim *sim, vs_sim_holes *holes, uint64_t start, uint64_t size) {
-  VS_SIM_TRY(vs_sim_from_status(vs_sim_holes_reserve(sim->host, holes, 1)));
-  (void)vs_sim_holes_put(holes, (vs_sim_span){start, size}, (vs_sim_span){start, size});
+static vs_sim_error init_free_set(vs_sim *sim, vs_sim_free_set *set, uint64_t start, uint64_t size) {
+  VS_SIM_TRY(vs_sim_from_status(vs_sim_free_set_reserve(sim->host, set, 1)));
+  (void)vs_sim_free_set_put(set, (vs_sim_span){start, size}, (vs_sim_span){start, size});
   return VS_SIM_OK;
 }
 
 static vs_sim_error init_all(vs_sim *sim) {
-  VS_SIM_TRY(init_holes(sim, &sim->memory.addresses, VS_SIM_RESERVED_BASE,
-                        VS_SIM_RESERVED_END - VS_SIM_RESERVED_BASE));
+  VS_SIM_TRY(init_free_set(sim, &sim->memory.addresses, VS_SIM_RESERVED_BASE,
+                           VS_SIM_RESERVED_END - VS_SIM_RESERVED_BASE));
   for (uint32_t d = 0; d < sim->device_count; d++)
-    VS_SIM_TRY(init_holes(sim, &sim->memory.windows[d].granules, window_base(d), VS_SIM_WINDOW_SIZE));
+    VS_SIM_TRY(init_free_set(sim, &sim->memory.windows[d].granules, window_base(d), VS_SIM_WINDOW_SIZE));
   return VS_SIM_OK;
 }
 
@@ -464,10 +465,10 @@ vs_sim_error vs_sim_memory_init(vs_sim *sim) {
 void vs_sim_memory_deinit(vs_sim *sim) {
   struct vs_sim_memory *m = &sim->memory;
   for (uint32_t d = 0; d < VS_SIM_MAX_DEVICES; d++) {
-    vs_sim_holes_deinit(sim->host, &m->windows[d].granules);
-    vs_sim_holes_deinit(sim->host, &m->windows[d].small);
+    vs_sim_free_set_deinit(sim->host, &m->windows[d].granules);
+    vs_sim_free_set_deinit(sim->host, &m->windows[d].small);
   }
-  vs_sim_holes_deinit(sim->host, &m->addresses);
+  vs_sim_free_set_deinit(sim->host, &m->addresses);
   vs_ordmap_deinit(sim->host, &m->by_base);
   vs_ordmap_deinit(sim->host, &m->reserved);
   vs_ordmap_deinit(sim->host, &m->mapped);
@@ -509,17 +510,17 @@ bool vs_sim_window_check(vs_sim *sim, uint32_t device, uint64_t physical, uint64
   const vs_sim_window *window = &sim->memory.windows[device];
   const window_sums sums = sum_window(sim, device);
   uint64_t free_bytes, free_small;
-  if (!vs_sim_holes_check(&window->granules, &free_bytes)) return false;
-  if (!vs_sim_holes_check(&window->small, &free_small)) return false;
+  if (!vs_sim_free_set_check(&window->granules, &free_bytes)) return false;
+  if (!vs_sim_free_set_check(&window->small, &free_small)) return false;
   const uint64_t shared = sums.small + free_small; /* whole granules */
   if (shared % VS_SIM_GRANULE != 0 || sums.small_pieces != window->small_pieces) return false;
   if (free_bytes + sums.addresses + shared + chunks != VS_SIM_WINDOW_SIZE) return false;
   if (window->managed_bytes != sums.managed) return false;
   if (window->charged_bytes != sums.charged + shared + chunks + physical) return false;
-  vs_sim_lock_node(sim);
-  const vs_sim_use *use = &sim->node->processes[sim->slot].use[sim->cards[device]];
+  vs_sim_lock_machine(sim);
+  const vs_sim_use *use = &sim->machine->processes[sim->slot].use[sim->cards[device]];
   const bool is_paid = use->used_bytes - use->context_bytes == window->charged_bytes;
-  vs_sim_unlock_node(sim);
+  vs_sim_unlock_machine(sim);
   return is_paid;
 }
 
@@ -546,5 +547,5 @@ bool vs_sim_ranges_check(const vs_sim *sim) {
     return false;
   for (size_t i = 0; i < m->ranges.count; i++)
     used += m->ranges.data[i].kind != VS_SIM_RANGE_NONE && m->ranges.data[i].kind != VS_SIM_RANGE_CHUNK;
-  return entered == used && vs_sim_holes_check(&m->addresses, NULL);
+  return entered == used && vs_sim_free_set_check(&m->addresses, NULL);
 }

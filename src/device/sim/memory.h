@@ -19,7 +19,7 @@
 #include "base/map.h"
 #include "base/ordmap.h"
 #include "device/sim/error.h"
-#include "device/sim/holes.h"
+#include "device/sim/free_set.h"
 #include "device/sim/profile.h"
 
 typedef struct vs_sim vs_sim;
@@ -70,11 +70,11 @@ typedef struct vs_sim_token {
 } vs_sim_token;
 
 typedef struct vs_sim_window {
-  vs_sim_holes granules;  /* free addresses of the window */
-  vs_sim_holes small;     /* free pieces of the granules that small requests share */
-  uint64_t pieces;        /* what took granules: ranges, shared granules, chunks */
-  uint64_t small_pieces;  /* ranges that share granules */
-  uint64_t charged_bytes; /* what the node was asked for, contexts apart */
+  vs_sim_free_set granules; /* free addresses of the window */
+  vs_sim_free_set small;    /* free pieces of the granules that small requests share */
+  uint64_t pieces;          /* what took granules: ranges, shared granules, chunks */
+  uint64_t small_pieces;    /* ranges that share granules */
+  uint64_t charged_bytes;   /* what the node was asked for, contexts apart */
   uint64_t managed_bytes;
   bool is_used;  /* the context is made */
   uint8_t peers; /* a bit for each device whose memory this one may use */
@@ -88,10 +88,10 @@ struct vs_sim_memory {
   VS_VEC(vs_sim_range) ranges;
   uint32_t spare_range; /* list of entries not in use, through `uses`; UINT32_MAX: none */
   uint64_t last_id;
-  vs_ordmap by_base;      /* all but MAPPING, RESERVED and CHUNK */
-  vs_ordmap reserved;     /* RESERVED */
-  vs_ordmap mapped;       /* MAPPING */
-  vs_sim_holes addresses; /* free ones for reservations */
+  vs_ordmap by_base;         /* all but MAPPING, RESERVED and CHUNK */
+  vs_ordmap reserved;        /* RESERVED */
+  vs_ordmap mapped;          /* MAPPING */
+  vs_sim_free_set addresses; /* free ones for reservations */
   vs_sim_window windows[VS_SIM_MAX_DEVICES];
   vs_map imports; /* from the hash of a token to its range */
   VS_VEC(struct vs_sim_physical) physicals;

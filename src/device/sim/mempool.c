@@ -55,7 +55,7 @@ vs_sim_error vs_sim_pools_init(vs_sim *sim) {
 
 static void forget(vs_sim *sim, vs_sim_pool *pool) {
   vs_ordmap_deinit(sim->host, &pool->chunks);
-  vs_sim_holes_deinit(sim->host, &pool->holes);
+  vs_sim_free_set_deinit(sim->host, &pool->free_set);
 }
 
 void vs_sim_pools_deinit(vs_sim *sim) {
@@ -104,7 +104,7 @@ static vs_sim_span span_of(const vs_sim_range *chunk) { return (vs_sim_span){chu
 
 static void drop_chunk(vs_sim *sim, vs_sim_pool *pool, vs_ordmap_pos pos) {
   const vs_sim_range chunk = *vs_sim_range_of(sim, &pool->chunks, pos);
-  vs_sim_holes_cut(&pool->holes, chunk.base, chunk.size);
+  vs_sim_free_set_cut(&pool->free_set, chunk.base, chunk.size);
   vs_sim_range_remove(sim, &pool->chunks, chunk.base);
   vs_sim_granules_give(sim, chunk.device, chunk.base, chunk.size);
   vs_sim_pay_back(sim, chunk.device, chunk.size);
@@ -167,17 +167,17 @@ static vs_sim_error enter_chunk(vs_sim *sim, vs_sim_pool *pool, uint64_t handle,
     return error;
   }
   vs_sim_granules_cut(sim, pool->device, base, bytes);
-  (void)vs_sim_holes_put(&pool->holes, span_of(&chunk), span_of(&chunk));
+  (void)vs_sim_free_set_put(&pool->free_set, span_of(&chunk), span_of(&chunk));
   pool->reserved += bytes;
   pool->reserved_high = vs_max_u64(pool->reserved_high, pool->reserved);
   pool->idle += bytes;
   return VS_SIM_OK;
 }
 
-/* A chunk has at most one hole more than pieces; one chunk and one piece are about to come. */
+/* A chunk with n pieces has at most n + 1 free ranges; one chunk and one piece are about to be added. */
 static vs_sim_error make_room(vs_sim *sim, vs_sim_pool *pool) {
   const uint64_t most = pool->pieces + pool->chunks.count + 2;
-  return vs_sim_from_status(vs_sim_holes_reserve(sim->host, &pool->holes, most));
+  return vs_sim_from_status(vs_sim_free_set_reserve(sim->host, &pool->free_set, most));
 }
 
 static bool may_hold(const vs_sim_pool *pool, uint64_t bytes) {
@@ -222,7 +222,7 @@ static uint64_t piece_bytes(uint64_t size) { return vs_sim_round_up(size, VS_SIM
 static void use_piece(vs_sim *sim, vs_sim_pool *pool, uint64_t base, uint64_t bytes) {
   vs_sim_range *chunk = vs_sim_range_with(sim, &pool->chunks, base);
   if (chunk->uses++ == 0) pool->idle -= chunk->size;
-  vs_sim_holes_cut(&pool->holes, base, bytes);
+  vs_sim_free_set_cut(&pool->free_set, base, bytes);
   pool->pieces++;
   pool->used += bytes;
   pool->used_high = vs_max_u64(pool->used_high, pool->used);
@@ -238,9 +238,9 @@ vs_sim_error vs_sim_pool_alloc(vs_sim *sim, uint64_t pool, uint64_t size, uint64
   vs_sim_range range = {.size = size, .owner = pool, .device = p->device, .kind = VS_SIM_RANGE_POOL};
   uint32_t index;
   VS_SIM_TRY(make_room(sim, p));
-  if (!vs_sim_holes_first(&p->holes, bytes, 1, &range.base)) {
+  if (!vs_sim_free_set_first(&p->free_set, bytes, 1, &range.base)) {
     VS_SIM_TRY(grow(sim, p, pool, bytes));
-    if (!vs_sim_holes_first(&p->holes, bytes, 1, &range.base)) return VS_SIM_OUT_OF_MEMORY;
+    if (!vs_sim_free_set_first(&p->free_set, bytes, 1, &range.base)) return VS_SIM_OUT_OF_MEMORY;
   }
   VS_SIM_TRY(vs_sim_range_add(sim, &sim->memory.by_base, &range, &index));
   use_piece(sim, p, range.base, bytes);
@@ -251,7 +251,7 @@ vs_sim_error vs_sim_pool_alloc(vs_sim *sim, uint64_t pool, uint64_t size, uint64
 static void free_piece(vs_sim *sim, vs_sim_pool *pool, const vs_sim_range *piece) {
   const uint64_t base = piece->base, bytes = piece_bytes(piece->size);
   vs_sim_range *chunk = vs_sim_range_with(sim, &pool->chunks, base);
-  (void)vs_sim_holes_put(&pool->holes, (vs_sim_span){base, bytes}, span_of(chunk));
+  (void)vs_sim_free_set_put(&pool->free_set, (vs_sim_span){base, bytes}, span_of(chunk));
   if (--chunk->uses == 0) pool->idle += chunk->size;
   pool->pieces--;
   pool->used -= bytes;
@@ -357,7 +357,7 @@ void vs_sim_pools_reset(vs_sim *sim, uint32_t device) {
 static bool check_pool(const vs_sim *sim, const vs_sim_pool *pool) {
   const vs_ordmap *chunks = &pool->chunks;
   uint64_t reserved = 0, idle = 0, pieces = 0, free_bytes;
-  if (!vs_ordmap_check(chunks) || !vs_sim_holes_check(&pool->holes, &free_bytes)) return false;
+  if (!vs_ordmap_check(chunks) || !vs_sim_free_set_check(&pool->free_set, &free_bytes)) return false;
   for (vs_ordmap_pos pos = vs_ordmap_begin(); !vs_ordmap_at_end(chunks, pos);
        pos = vs_ordmap_next(chunks, pos)) {
     const vs_sim_range *chunk = vs_sim_range_of(sim, chunks, pos);

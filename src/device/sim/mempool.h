@@ -43,7 +43,7 @@ typedef struct vs_sim_pool {
   uint64_t idle;    /* of the reserved: in chunks that are wholly free */
   uint64_t pieces;  /* that are out */
   vs_ordmap chunks; /* from base to the index of a range of kind CHUNK */
-  vs_sim_holes holes;
+  vs_sim_free_set free_set;
 } vs_sim_pool;
 
 /* The pool that a device begins with, the one that its graphs' memory nodes use, and the one that is used

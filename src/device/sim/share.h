@@ -4,9 +4,9 @@
 #ifndef VS_SIM_SHARE_H
 #define VS_SIM_SHARE_H
 
-#include "device/sim/node.h"
+#include "device/sim/machine.h"
 
-enum { VS_SHARE_NODE_OFFSET = 4096 };
-#define VS_SHARE_SIZE (VS_SHARE_NODE_OFFSET + sizeof(vs_sim_node))
+enum { VS_SHARE_MACHINE_OFFSET = 4096 };
+#define VS_SHARE_SIZE (VS_SHARE_MACHINE_OFFSET + sizeof(vs_sim_machine))
 
 #endif

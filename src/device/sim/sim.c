@@ -16,16 +16,16 @@ static vs_sim_error init_parts(vs_sim *sim, vs_sim_event_rule rule) {
   return error;
 }
 
-vs_sim_error vs_sim_init(vs_sim *sim, const vs_host *host, vs_sim_node *node, uint32_t slot,
+vs_sim_error vs_sim_init(vs_sim *sim, const vs_host *host, vs_sim_machine *machine, uint32_t slot,
                          const vs_sim_hooks *hooks, vs_sim_event_rule rule) {
-  *sim = (vs_sim){.host = host, .node = node, .slot = slot, .device_count = node->card_count};
-  for (uint32_t d = 0; d < node->card_count; d++) sim->cards[d] = d;
+  *sim = (vs_sim){.host = host, .machine = machine, .slot = slot, .device_count = machine->card_count};
+  for (uint32_t d = 0; d < machine->card_count; d++) sim->cards[d] = d;
   if (hooks != NULL) sim->hooks = *hooks;
   return init_parts(sim, rule);
 }
 
 vs_sim_error vs_sim_show(vs_sim *sim, const uint32_t *cards, uint32_t count) {
-  VS_ASSERT(count <= sim->node->card_count);
+  VS_ASSERT(count <= sim->machine->card_count);
   const vs_sim_event_rule rule = sim->streams.rule;
   vs_sim_deinit(sim);
   sim->device_count = count;

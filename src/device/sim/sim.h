@@ -21,7 +21,7 @@
 #include "device/sim/graph.h"
 #include "device/sim/memory.h"
 #include "device/sim/mempool.h"
-#include "device/sim/node.h"
+#include "device/sim/machine.h"
 #include "device/sim/stream.h"
 #include "device/sim/vmm.h"
 
@@ -34,16 +34,16 @@
  * more. No hook may call the vs_sim. */
 typedef struct vs_sim_hooks {
   void *ctx;
-  void (*lock_node)(void *ctx);
-  void (*unlock_node)(void *ctx);
+  void (*lock_machine)(void *ctx);
+  void (*unlock_machine)(void *ctx);
   void (*make_room)(void *ctx, uint32_t device, uint64_t bytes);
   void (*gone)(void *ctx, const vs_sim_range *range);
 } vs_sim_hooks;
 
 struct vs_sim {
   const vs_host *host;
-  vs_sim_node *node; /* borrowed */
-  uint32_t slot;     /* this process' in it */
+  vs_sim_machine *machine; /* borrowed */
+  uint32_t slot;           /* this process' in it */
   uint32_t device_count;
   uint32_t cards[VS_SIM_MAX_DEVICES]; /* of the node, that devices stand for; at first d is d */
   vs_sim_hooks hooks;
@@ -56,15 +56,15 @@ struct vs_sim {
 /* `sim` must not move while it is in use. Nothing is taken of a card yet. `hooks` may be NULL: nobody else
  * is there. `rule`: when an event counts as complete (stream.h).
  * Fails: VS_SIM_OUT_OF_MEMORY of the host */
-VS_MUST_CHECK vs_sim_error vs_sim_init(vs_sim *sim, const vs_host *host, vs_sim_node *node, uint32_t slot,
-                                       const vs_sim_hooks *hooks, vs_sim_event_rule rule);
+VS_MUST_CHECK vs_sim_error vs_sim_init(vs_sim *sim, const vs_host *host, vs_sim_machine *machine,
+                                       uint32_t slot, const vs_sim_hooks *hooks, vs_sim_event_rule rule);
 
 /* Right after vs_sim_init, for a process that sees only some of the cards: device d of this process is
  * cards[d] of the node from now on. No two are equal, and all are there. Fails: VS_SIM_OUT_OF_MEMORY, and
  * then there is nothing to deinit. */
 VS_MUST_CHECK vs_sim_error vs_sim_show(vs_sim *sim, const uint32_t *cards, uint32_t count);
 
-/* Gives the host's memory back. What the process holds of the cards is vs_sim_node_leave's business. */
+/* Gives the host's memory back. What the process holds of the cards is vs_sim_machine_leave's business. */
 void vs_sim_deinit(vs_sim *sim);
 
 /* Ends what this process has on a card: captures, created streams, events, memory, mappings too, and the
@@ -80,11 +80,11 @@ VS_MUST_CHECK vs_sim_error vs_sim_free(vs_sim *sim, uint64_t address, vs_sim_ran
 /* Executes the invariants of all parts, and that the node was charged with what is held. For tests. */
 bool vs_sim_check(vs_sim *sim);
 
-static inline void vs_sim_lock_node(vs_sim *sim) {
-  if (sim->hooks.lock_node != NULL) sim->hooks.lock_node(sim->hooks.ctx);
+static inline void vs_sim_lock_machine(vs_sim *sim) {
+  if (sim->hooks.lock_machine != NULL) sim->hooks.lock_machine(sim->hooks.ctx);
 }
-static inline void vs_sim_unlock_node(vs_sim *sim) {
-  if (sim->hooks.unlock_node != NULL) sim->hooks.unlock_node(sim->hooks.ctx);
+static inline void vs_sim_unlock_machine(vs_sim *sim) {
+  if (sim->hooks.unlock_machine != NULL) sim->hooks.unlock_machine(sim->hooks.ctx);
 }
 
 /* Makes the n-th call of `kind` from now on fail (1: the next one; 0: none), and each take `ns` of virtual

@@ -6,12 +6,12 @@ static bool is_whole(uint64_t bytes) { return bytes % VS_SIM_GRANULE == 0; }
 
 static bool find_addresses(const vs_sim *sim, uint64_t size, uint64_t alignment, uint64_t hint,
                            uint64_t *address) {
-  const vs_sim_holes *addresses = &sim->memory.addresses;
-  if (hint != 0 && hint % alignment == 0 && vs_sim_holes_cover(addresses, hint, size)) {
+  const vs_sim_free_set *addresses = &sim->memory.addresses;
+  if (hint != 0 && hint % alignment == 0 && vs_sim_free_set_cover(addresses, hint, size)) {
     *address = hint;
     return true;
   }
-  return vs_sim_holes_first(addresses, size, alignment, address);
+  return vs_sim_free_set_first(addresses, size, alignment, address);
 }
 
 vs_sim_error vs_sim_reserve(vs_sim *sim, uint64_t size, uint64_t alignment, uint64_t hint,
@@ -20,13 +20,13 @@ vs_sim_error vs_sim_reserve(vs_sim *sim, uint64_t size, uint64_t alignment, uint
   VS_SIM_TRY(vs_sim_fault_step(sim, VS_SIM_FAULT_RESERVE));
   if (size == 0 || !is_whole(size) || (alignment & (alignment - 1)) != 0) return VS_SIM_INVALID_VALUE;
   alignment = vs_max_u64(alignment, VS_SIM_GRANULE);
-  /* Each reservation adds one hole at most to the first one. */
-  VS_SIM_TRY(vs_sim_from_status(vs_sim_holes_reserve(sim->host, &m->addresses, m->reserved.count + 2)));
+  /* At the start there is one free range, and each reservation adds at most one. */
+  VS_SIM_TRY(vs_sim_from_status(vs_sim_free_set_reserve(sim->host, &m->addresses, m->reserved.count + 2)));
   vs_sim_range range = {.size = size, .device = VS_SIM_NO_DEVICE_ID, .kind = VS_SIM_RANGE_RESERVED};
   if (!find_addresses(sim, size, alignment, hint, &range.base)) return VS_SIM_OUT_OF_MEMORY;
   uint32_t index;
   VS_SIM_TRY(vs_sim_range_add(sim, &m->reserved, &range, &index));
-  vs_sim_holes_cut(&m->addresses, range.base, size);
+  vs_sim_free_set_cut(&m->addresses, range.base, size);
   *address = range.base;
   return VS_SIM_OK;
 }
@@ -37,8 +37,8 @@ vs_sim_error vs_sim_unreserve(vs_sim *sim, uint64_t address, uint64_t size) {
   if (range == NULL || range->size != size) return VS_SIM_INVALID_VALUE;
   if (vs_sim_ranges_meet(sim, &m->mapped, address, size)) return VS_SIM_INVALID_VALUE;
   vs_sim_range_remove(sim, &m->reserved, address);
-  (void)vs_sim_holes_put(&m->addresses, (vs_sim_span){address, size},
-                         (vs_sim_span){VS_SIM_RESERVED_BASE, VS_SIM_RESERVED_END - VS_SIM_RESERVED_BASE});
+  (void)vs_sim_free_set_put(&m->addresses, (vs_sim_span){address, size},
+                            (vs_sim_span){VS_SIM_RESERVED_BASE, VS_SIM_RESERVED_END - VS_SIM_RESERVED_BASE});
   return VS_SIM_OK;
 }
 

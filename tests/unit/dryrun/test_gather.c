@@ -8,7 +8,7 @@
 
 static const uint64_t GiB = UINT64_C(1) << 30;
 
-static vs_sim_node node; /* large for a stack */
+static vs_sim_machine the_machine; /* large for a stack */
 static vs_folder folder;
 
 static int begin(void **state) {
@@ -18,7 +18,7 @@ static int begin(void **state) {
   uint32_t count;
   return vs_folder_create(&folder, "vramscope-unit-result-", &error) != VS_OK ||
          vs_sim_gpus_parse(VS_STR("2xL4"), gpus, 2, &count, &error) != VS_OK ||
-         vs_sim_node_init(&node, gpus, count) != VS_OK;
+         vs_sim_machine_init(&the_machine, gpus, count) != VS_OK;
 }
 
 static int end(void **state) {
@@ -39,9 +39,9 @@ static void put_file(const char *name, const char *text) {
 /* A process that took `bytes` of a card at most, and is gone. Its number is none that lives. */
 static uint32_t add_process(uint32_t pid, uint32_t card, uint64_t bytes) {
   uint32_t slot;
-  assert_int_equal(vs_sim_node_enter(&node, pid, 1, &slot), VS_SIM_OK);
-  assert_int_equal(vs_sim_node_context(&node, slot, card), VS_SIM_OK);
-  assert_int_equal(vs_sim_node_take(&node, slot, card, bytes), VS_SIM_OK);
+  assert_int_equal(vs_sim_machine_enter(&the_machine, pid, 1, &slot), VS_SIM_OK);
+  assert_int_equal(vs_sim_machine_context(&the_machine, slot, card), VS_SIM_OK);
+  assert_int_equal(vs_sim_machine_take(&the_machine, slot, card, bytes), VS_SIM_OK);
   return slot;
 }
 
@@ -50,7 +50,7 @@ enum { GONE = 0x7ffffff0 }; /* above any process number that Linux gives */
 static vs_result make_result(const vs_host *host) {
   vs_result result;
   const int64_t pids[] = {GONE, GONE + 1};
-  expect_ok(vs_gather(&result, host, &node, folder.path, pids, 2));
+  expect_ok(vs_gather(&result, host, &the_machine, folder.path, pids, 2));
   return result;
 }
 
@@ -69,7 +69,7 @@ static void test_nothing(void **state) {
 static void test_three_processes(void **state) {
   (void)state;
   /* The first is a child that ended well, the second one that was killed, the third a grandchild. */
-  vs_sim_node_leave(&node, add_process(GONE, 0, 3 * GiB));
+  vs_sim_machine_leave(&the_machine, add_process(GONE, 0, 3 * GiB));
   (void)add_process(GONE + 1, 0, 5 * GiB);
   (void)add_process(GONE + 2, 1, GiB);
   char name[64];
@@ -94,7 +94,7 @@ static void test_three_processes(void **state) {
   assert_int_equal(processes[1].end, VS_PROCESS_KILLED);
   assert_int_equal(processes[2].end, VS_PROCESS_KILLED);
   expect_str(vs_result_string(&result, processes[0].program), "train");
-  const uint64_t context = node.cards[0].context_bytes;
+  const uint64_t context = the_machine.cards[0].context_bytes;
   assert_int_equal(processes[0].use[0].driver_peak_bytes, 3 * GiB + context); /* left, and still known */
   assert_int_equal(result.cards[0].driver_peak_bytes, 5 * GiB + context);
   assert_int_equal(result.cards[1].driver_peak_bytes, GiB + context);
@@ -146,7 +146,8 @@ static void test_at_the_same_time(void **state) {
   assert_int_equal(result.cards[0].torch.peak_reserved_bytes, 3 * GiB);
   assert_int_equal(result.cards[0].contexts, 2);
   vs_result_deinit(&result);
-  node.cards[0].peak_bytes = 2 * GiB + node.cards[0].context_bytes; /* the driver saw one of them at a time */
+  the_machine.cards[0].peak_bytes =
+      2 * GiB + the_machine.cards[0].context_bytes; /* the driver saw one of them at a time */
   result = make_result(&fault.host);
   assert_int_equal(result.cards[0].torch.peak_reserved_bytes, 2 * GiB);
   assert_int_equal(result.cards[0].contexts, 1);
@@ -166,7 +167,7 @@ static void test_need(void **state) {
   fault_host fault;
   fault_host_init(&fault, FAULT_NEVER);
   vs_result result = make_result(&fault.host);
-  const uint64_t context = node.cards[0].context_bytes;
+  const uint64_t context = the_machine.cards[0].context_bytes;
   vs_fit_need need = vs_need_of(&result, 0, false);
   assert_int_equal(need.bytes, 6 * GiB + context);
   assert_int_equal(need.cached_bytes, 2 * GiB);
@@ -177,7 +178,7 @@ static void test_need(void **state) {
   result.oom = (vs_result_oom){.is_there = true,
                                .card = 0,
                                .asked_bytes = 20 * GiB,
-                               .free_bytes = node.cards[0].figures.total_bytes - (6 * GiB + context),
+                               .free_bytes = the_machine.cards[0].figures.total_bytes - (6 * GiB + context),
                                .has_torch = true,
                                .allocated_bytes = 4 * GiB,
                                .reserved_bytes = 6 * GiB};
@@ -191,7 +192,7 @@ static void test_need(void **state) {
 static vs_status read_all(const vs_host *host, void *ctx) {
   (void)ctx;
   vs_result result;
-  VS_TRY(vs_gather(&result, host, &node, folder.path, NULL, 0));
+  VS_TRY(vs_gather(&result, host, &the_machine, folder.path, NULL, 0));
   vs_result_deinit(&result);
   return VS_OK;
 }
@@ -215,7 +216,8 @@ static void test_need_of_training(void **state) {
     vs_result result = make_result(&fault.host);
     result.ooms = 1;
     assert_int_equal(vs_need_training_bytes(&result), wanted[i]);
-    const uint64_t least = vs_need_of(&result, 0, false).least_bytes, context = node.cards[0].context_bytes;
+    const uint64_t least = vs_need_of(&result, 0, false).least_bytes,
+                   context = the_machine.cards[0].context_bytes;
     assert_int_equal(least, i == 0 ? wanted[0] + context : GiB + context);
     vs_result_deinit(&result);
   }

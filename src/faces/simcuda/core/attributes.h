@@ -13,7 +13,7 @@ enum { VS_SIMCUDA_DRIVER_VERSION = 13020 };
  * Fails: VS_SIM_INVALID_DEVICE, VS_SIM_INVALID_VALUE (a number that no driver of this version knows) */
 VS_SIMCUDA_API vs_sim_error vs_simcuda_attribute(uint32_t device, uint32_t number, int32_t *value);
 
-/* Of a card of the node, not of a visible device. */
+/* Of a card of the machine, not of a visible device. */
 
 /* The bus that it lies on in PCI domain 0, as device 0. */
 static inline uint32_t vs_card_bus(uint32_t card) { return card + 1; }

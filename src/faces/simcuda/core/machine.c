@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-_Static_assert((int)VS_SHAREDLOCK_SIZE <= (int)VS_SHARE_NODE_OFFSET, "the lock fits before the node");
+_Static_assert((int)VS_SHAREDLOCK_SIZE <= (int)VS_SHARE_MACHINE_OFFSET, "the lock fits before the machine");
 
 /* ---- open */
 
@@ -20,9 +20,9 @@ static bool open_own(vs_machine *machine, const vs_configuration *configuration,
   void *memory = mmap(NULL, VS_SHARE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return complain(problem, "the simulated machine", strerror(errno));
   machine->memory = memory;
-  machine->node = (vs_sim_node *)(void *)(machine->memory + VS_SHARE_NODE_OFFSET);
+  machine->sim_machine = (vs_sim_machine *)(void *)(machine->memory + VS_SHARE_MACHINE_OFFSET);
   if (vs_sharedlock_init(memory) != VS_OK) return complain(problem, "the simulated machine", "no lock");
-  if (vs_sim_node_init(machine->node, configuration->gpus, configuration->gpu_count) != VS_OK)
+  if (vs_sim_machine_init(machine->sim_machine, configuration->gpus, configuration->gpu_count) != VS_OK)
     return complain(problem, "VRAMSCOPE_SIM_CONTEXT", "more than a card has");
   return true;
 }
@@ -52,9 +52,10 @@ static bool open_shared(vs_machine *machine, const char *path, char *problem) {
   if (memory == NULL && errno != EINVAL) return complain(problem, "VRAMSCOPE_SIM_NODE", strerror(errno));
   machine->memory = memory;
   machine->is_shared = true;
-  if (memory != NULL) machine->node = (vs_sim_node *)(void *)(machine->memory + VS_SHARE_NODE_OFFSET);
+  if (memory != NULL)
+    machine->sim_machine = (vs_sim_machine *)(void *)(machine->memory + VS_SHARE_MACHINE_OFFSET);
   if (memory == NULL || !vs_sharedlock_is_ours(memory) ||
-      !vs_sim_node_is_ours(machine->node, VS_SHARE_SIZE - VS_SHARE_NODE_OFFSET))
+      !vs_sim_machine_is_ours(machine->sim_machine, VS_SHARE_SIZE - VS_SHARE_MACHINE_OFFSET))
     return complain(problem, "VRAMSCOPE_SIM_NODE", "not a simulated machine of this version of vramscope");
   return true;
 }
@@ -72,14 +73,14 @@ void vs_machine_forked(vs_machine *machine) {
   const vs_status status = vs_sharedlock_init(machine->memory); /* it was possible before */
   VS_ASSERT(status == VS_OK);
   (void)status;
-  vs_sim_node_repair(machine->node);
+  vs_sim_machine_repair(machine->sim_machine);
 }
 
 /* ---- lock */
 
 void vs_machine_lock(vs_machine *machine) {
   if (vs_sharedlock_take(machine->memory) != VS_SHAREDLOCK_LEFT) return;
-  vs_sim_node_repair(machine->node);
+  vs_sim_machine_repair(machine->sim_machine);
   vs_sharedlock_mended(machine->memory);
 }
 
@@ -120,14 +121,15 @@ static bool is_alive(void *ctx, uint32_t pid, uint64_t started) {
 }
 
 bool vs_machine_reap(vs_machine *machine) {
-  return machine->is_shared && vs_sim_node_reap(machine->node, is_alive, NULL) != 0;
+  return machine->is_shared && vs_sim_machine_reap(machine->sim_machine, is_alive, NULL) != 0;
 }
 
 /* What this process was before it became another program by exec: as alive as we are, and gone. */
 static void leave_former_program(vs_machine *machine, uint32_t pid) {
-  for (uint32_t slot = 0; slot < machine->node->process_limit; slot++) {
-    const vs_sim_process *process = &machine->node->processes[slot];
-    if (process->state == VS_SIM_PROCESS_LIVE && process->pid == pid) vs_sim_node_leave(machine->node, slot);
+  for (uint32_t slot = 0; slot < machine->sim_machine->process_limit; slot++) {
+    const vs_sim_process *process = &machine->sim_machine->processes[slot];
+    if (process->state == VS_SIM_PROCESS_LIVE && process->pid == pid)
+      vs_sim_machine_leave(machine->sim_machine, slot);
   }
 }
 
@@ -137,7 +139,7 @@ vs_sim_error vs_machine_enter(vs_machine *machine) {
   vs_machine_lock(machine);
   leave_former_program(machine, pid);
   (void)vs_machine_reap(machine);
-  const vs_sim_error error = vs_sim_node_enter(machine->node, pid, started, &machine->slot);
+  const vs_sim_error error = vs_sim_machine_enter(machine->sim_machine, pid, started, &machine->slot);
   vs_machine_unlock(machine);
   if (error != VS_SIM_OK) machine->slot = VS_MACHINE_NO_SLOT;
   return error;
@@ -146,7 +148,7 @@ vs_sim_error vs_machine_enter(vs_machine *machine) {
 void vs_machine_leave(vs_machine *machine) {
   if (machine->slot == VS_MACHINE_NO_SLOT) return;
   vs_machine_lock(machine);
-  vs_sim_node_leave(machine->node, machine->slot);
+  vs_sim_machine_leave(machine->sim_machine, machine->slot);
   vs_machine_unlock(machine);
   machine->slot = VS_MACHINE_NO_SLOT;
 }

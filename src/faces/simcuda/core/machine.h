@@ -1,11 +1,11 @@
-/* The machine that this process runs on: the node with its cards, alone or shared with other processes,
+/* The machine that this process runs on, with its cards: alone or shared with other processes,
  * and its lock.
  *
  * It is there before the world is: NVML asks about cards in processes that never use CUDA. A process
- * enters the node when its world begins and leaves when it ends; what a process that was killed left
+ * enters the machine when its world begins and leaves when it ends; what a process that was killed left
  * behind is reaped by the others.
  *
- * The lock is that of the memory's first page (os/sharedlock.h) for a node of our own, too. It nests in
+ * The lock is that of the memory's first page (os/sharedlock.h) for a machine of our own, too. It nests in
  * the world's lock. */
 #ifndef VS_SIMCUDA_MACHINE_H
 #define VS_SIMCUDA_MACHINE_H
@@ -14,8 +14,8 @@
 #include "faces/simcuda/core/configuration.h"
 
 typedef struct vs_machine {
-  uint8_t *memory; /* VS_SHARE_SIZE bytes: the lock's page, and the node */
-  vs_sim_node *node;
+  uint8_t *memory; /* VS_SHARE_SIZE bytes: the page of the lock, then the machine */
+  vs_sim_machine *sim_machine;
   bool is_shared;
   uint32_t slot; /* of this process; VS_MACHINE_NO_SLOT before it entered and after it left */
 } vs_machine;
@@ -30,7 +30,7 @@ bool vs_machine_open(vs_machine *machine, const vs_configuration *configuration,
  * parent. */
 void vs_machine_forked(vs_machine *machine);
 
-/* Repairs the node where its last owner died. */
+/* Repairs the machine where its last owner died. */
 void vs_machine_lock(vs_machine *machine);
 void vs_machine_unlock(vs_machine *machine);
 
@@ -42,7 +42,7 @@ vs_sim_error vs_machine_enter(vs_machine *machine);
 void vs_machine_leave(vs_machine *machine);
 
 static inline vs_sim_process *vs_machine_process(const vs_machine *machine) {
-  return &machine->node->processes[machine->slot];
+  return &machine->sim_machine->processes[machine->slot];
 }
 
 /* When a process began, in ticks since the machine did; 0: it is not there, or a corpse. `pid` 0: this

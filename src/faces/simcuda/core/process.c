@@ -91,16 +91,16 @@ void vs_simcuda_guess(const char *what, uint64_t bytes, const char *why) {
   vs_guess_note(what, bytes, why);
 }
 
-/* ---- the node */
+/* ---- the machine */
 
-vs_sim_node *vs_simcuda_lock_node(void) {
+vs_sim_machine *vs_simcuda_lock_machine(void) {
   if (!vs_simcuda_has_machine()) return NULL;
   vs_machine_lock(&vs_this_process.machine);
   (void)vs_machine_reap(&vs_this_process.machine);
-  return vs_this_process.machine.node;
+  return vs_this_process.machine.sim_machine;
 }
 
-void vs_simcuda_unlock_node(void) { vs_machine_unlock(&vs_this_process.machine); }
+void vs_simcuda_unlock_machine(void) { vs_machine_unlock(&vs_this_process.machine); }
 
 /* ---- what the simulation asks of us */
 
@@ -112,7 +112,8 @@ static void hook_make_room(void *ctx, uint32_t device, uint64_t bytes) {
   vs_machine *machine = ctx;
   vs_machine_lock(machine);
   (void)vs_machine_reap(machine);
-  const uint64_t free_bytes = vs_sim_node_free_bytes(machine->node, vs_this_process.devices[device].number);
+  const uint64_t free_bytes =
+      vs_sim_machine_free_bytes(machine->sim_machine, vs_this_process.devices[device].number);
   vs_machine_unlock(machine);
   if (free_bytes < bytes) vs_note_out_of_memory(device, bytes, free_bytes);
 }
@@ -135,12 +136,12 @@ static void take_cards(void) {
   vs_simcuda_process *self = &vs_this_process;
   uint32_t cards[VS_SIM_MAX_DEVICES];
   vs_machine_lock(&self->machine);
-  const vs_sim_node *node = self->machine.node;
-  self->device_count = vs_visible_cards(getenv("CUDA_VISIBLE_DEVICES"), node->card_count, cards);
+  const vs_sim_machine *machine = self->machine.sim_machine;
+  self->device_count = vs_visible_cards(getenv("CUDA_VISIBLE_DEVICES"), machine->card_count, cards);
   for (uint32_t i = 0; i < self->device_count; i++) {
     vs_visible_device *device = &self->devices[i];
     device->number = cards[i];
-    device->card = node->cards[cards[i]];
+    device->card = machine->cards[cards[i]];
     device->gpu = (vs_sim_gpu){
         .profile = vs_sim_profile_find(vs_str_from(device->card.key)),
         .total_bytes = device->card.figures.total_bytes,
@@ -159,13 +160,13 @@ static bool make_sim(void) {
   vs_simcuda_process *self = &vs_this_process;
   const vs_configuration *configuration = &self->configuration;
   const vs_sim_hooks hooks = {.ctx = &self->machine,
-                              .lock_node = hook_lock,
-                              .unlock_node = hook_unlock,
+                              .lock_machine = hook_lock,
+                              .unlock_machine = hook_unlock,
                               .make_room = hook_make_room,
                               .gone = hook_gone};
   uint32_t cards[VS_SIM_MAX_DEVICES];
   for (uint32_t i = 0; i < self->device_count; i++) cards[i] = self->devices[i].number;
-  if (vs_sim_init(&self->sim, vs_host_default(), self->machine.node, self->machine.slot, &hooks,
+  if (vs_sim_init(&self->sim, vs_host_default(), self->machine.sim_machine, self->machine.slot, &hooks,
                   configuration->events) != VS_SIM_OK)
     return false;
   if (vs_sim_show(&self->sim, cards, self->device_count) != VS_SIM_OK) return false;
@@ -311,7 +312,7 @@ vs_sim_error vs_simcuda_reset(uint32_t device) {
 
 vs_sim_error vs_simcuda_memory_info(uint32_t device, uint64_t *free_bytes, uint64_t *total_bytes) {
   VS_SIM_TRY(vs_simcuda_use(device));
-  if (vs_simcuda_lock_node() != NULL) vs_simcuda_unlock_node(); /* lets those leave that were killed */
+  if (vs_simcuda_lock_machine() != NULL) vs_simcuda_unlock_machine(); /* lets those leave that were killed */
   vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return vs_simcuda_why_not();
   const vs_sim_error error = vs_sim_memory_info(sim, device, free_bytes, total_bytes);

@@ -50,11 +50,11 @@ VS_SIMCUDA_API vs_sim_error vs_simcuda_leave(vs_sim_error error);
 VS_SIMCUDA_API vs_sim_error vs_simcuda_leave_synchronized(vs_sim_error error);
 VS_SIMCUDA_API vs_sim_error vs_simcuda_leave_query(vs_sim_error error);
 
-/* ---- devices. Programs count the visible ones (CUDA_VISIBLE_DEVICES); the node counts all, as NVML does. */
+/* ---- devices. Programs count the visible ones (CUDA_VISIBLE_DEVICES); the machine counts all, as NVML does. */
 
 /* The visible ones; 0 where the world cannot be used. */
 VS_SIMCUDA_API uint32_t vs_simcuda_device_count(void);
-/* The card of the node that a visible device stands for; UINT32_MAX for one that is not there. */
+/* The card of the machine that a visible device stands for; UINT32_MAX for one that is not there. */
 VS_SIMCUDA_API uint32_t vs_simcuda_card(uint32_t device);
 /* Of a visible device; all three live as long as the process, and are NULL for a device that is not there.
  * The figures are those of the card as it was asked for: total_bytes is what this machine has. The name
@@ -66,11 +66,11 @@ VS_SIMCUDA_API const char *vs_simcuda_name(uint32_t device);
  * the context. */
 VS_SIMCUDA_API vs_sim_error vs_simcuda_memory_info(uint32_t device, uint64_t *free_bytes,
                                                    uint64_t *total_bytes);
-/* The machine for the faces that count cards (NVML); under the node's lock. Does not begin the world, so
+/* The machine for the faces that count cards (NVML); under the machine's lock. Does not begin the world, so
  * that a process that only looked may fork children that use CUDA. Processes that were killed have left
  * when it returns. NULL where there is no machine (a configuration that makes no sense). */
-VS_SIMCUDA_API vs_sim_node *vs_simcuda_lock_node(void);
-VS_SIMCUDA_API void vs_simcuda_unlock_node(void);
+VS_SIMCUDA_API vs_sim_machine *vs_simcuda_lock_machine(void);
+VS_SIMCUDA_API void vs_simcuda_unlock_machine(void);
 
 /* Makes the context of this process on a visible device, if it has none: its memory is charged to the
  * card. What allocates, asks for free memory or makes a stream calls this first; what only asks for

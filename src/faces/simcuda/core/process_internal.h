@@ -9,7 +9,7 @@
 #include "faces/simcuda/core/machine.h"
 #include "faces/simcuda/core/process.h"
 
-/* One visible device, by figures that stay where they are even when the node goes. */
+/* One visible device, by figures that stay where they are even when the shared machine is unmapped. */
 typedef struct vs_visible_device {
   vs_sim_card card;
   vs_sim_gpu gpu;
@@ -27,7 +27,7 @@ typedef struct vs_simcuda_process {
   vs_visible_device devices[VS_SIM_MAX_DEVICES];
   vs_sim sim;
   vs_readback readback;
-  vs_sim_process *process; /* this process in the node, for the counts that watchers see */
+  vs_sim_process *process; /* this process in the machine, for the counts that watchers see */
 } vs_simcuda_process;
 
 extern vs_simcuda_process vs_this_process;
@@ -45,7 +45,7 @@ bool vs_simcuda_has_machine(void);
 /* Makes the context of a device, under the lock. */
 vs_sim_error vs_simcuda_use_locked(uint32_t device);
 
-/* Adds to a count in the node that others may read at any time and only this process writes; under the
+/* Adds to a count in the machine that others may read at any time and only this process writes; under the
  * lock. */
 static inline void vs_count(uint64_t *count, uint64_t more) {
   __atomic_store_n(count, *count + more, __ATOMIC_RELAXED);

@@ -14,11 +14,11 @@ nvmlDevice_t vs_nvml_handle(uint32_t card) {
 nvmlReturn_t vs_nvml_card(nvmlDevice_t device, vs_sim_card *card, uint32_t *number) {
   VS_NVML_TRY(vs_nvml_begin());
   const uint64_t offset = (uint64_t)(uintptr_t)device - HANDLES;
-  const vs_sim_node *node = vs_simcuda_lock_node();
-  if (node == NULL) return NVML_ERROR_DRIVER_NOT_LOADED;
-  const bool is_card = offset % 256 == 0 && offset / 256 < node->card_count;
-  if (is_card) *card = node->cards[offset / 256];
-  vs_simcuda_unlock_node();
+  const vs_sim_machine *machine = vs_simcuda_lock_machine();
+  if (machine == NULL) return NVML_ERROR_DRIVER_NOT_LOADED;
+  const bool is_card = offset % 256 == 0 && offset / 256 < machine->card_count;
+  if (is_card) *card = machine->cards[offset / 256];
+  vs_simcuda_unlock_machine();
   *number = (uint32_t)(offset / 256);
   return is_card ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
 }
@@ -26,10 +26,10 @@ nvmlReturn_t vs_nvml_card(nvmlDevice_t device, vs_sim_card *card, uint32_t *numb
 nvmlReturn_t sim_nvmlDeviceGetCount_v2(unsigned int *count) {
   VS_NVML_NEED(count != NULL);
   VS_NVML_TRY(vs_nvml_begin());
-  const vs_sim_node *node = vs_simcuda_lock_node();
-  if (node == NULL) return NVML_ERROR_DRIVER_NOT_LOADED;
-  *count = node->card_count;
-  vs_simcuda_unlock_node();
+  const vs_sim_machine *machine = vs_simcuda_lock_machine();
+  if (machine == NULL) return NVML_ERROR_DRIVER_NOT_LOADED;
+  *count = machine->card_count;
+  vs_simcuda_unlock_machine();
   return NVML_SUCCESS;
 }
 

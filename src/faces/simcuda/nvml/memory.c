@@ -1,4 +1,4 @@
-/* How much of a card is used, and by whom: the node's figures, in NVML's layouts. */
+/* How much of a card is used, and by whom: the machine's figures, in NVML's layouts. */
 #include "faces/simcuda/nvml/nvml.h"
 
 /* What the driver itself keeps of a card; programs never see it. */
@@ -44,15 +44,15 @@ static nvmlReturn_t list(nvmlDevice_t device, process processes[static VS_SIM_MA
   vs_sim_card card;
   uint32_t number;
   VS_NVML_TRY(vs_nvml_card(device, &card, &number));
-  const vs_sim_node *node = vs_simcuda_lock_node();
-  if (node == NULL) return NVML_ERROR_DRIVER_NOT_LOADED;
+  const vs_sim_machine *machine = vs_simcuda_lock_machine();
+  if (machine == NULL) return NVML_ERROR_DRIVER_NOT_LOADED;
   *count = 0;
-  for (uint32_t i = 0; i < node->process_limit; i++) {
-    const vs_sim_process *p = &node->processes[i];
+  for (uint32_t i = 0; i < machine->process_limit; i++) {
+    const vs_sim_process *p = &machine->processes[i];
     if (p->state == VS_SIM_PROCESS_LIVE && p->use[number].used_bytes != 0)
       processes[(*count)++] = (process){p->pid, p->use[number].used_bytes};
   }
-  vs_simcuda_unlock_node();
+  vs_simcuda_unlock_machine();
   return NVML_SUCCESS;
 }
 

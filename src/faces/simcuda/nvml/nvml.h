@@ -1,5 +1,5 @@
 /* What the files of the NVML face share. NVML counts the cards of the machine, whatever a program made
- * visible for itself, and looks at the node only: a process that asks about GPUs does not use one by that. */
+ * visible for itself, and looks at the shared machine only: a process that asks about GPUs does not use one by that. */
 #ifndef VS_SIMCUDA_NVML_H
 #define VS_SIMCUDA_NVML_H
 

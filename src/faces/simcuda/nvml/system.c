@@ -17,8 +17,8 @@ nvmlReturn_t vs_nvml_begin(void) {
 
 nvmlReturn_t sim_nvmlInitWithFlags(unsigned int flags) {
   (void)flags;
-  if (vs_simcuda_lock_node() == NULL) return NVML_ERROR_DRIVER_NOT_LOADED;
-  vs_simcuda_unlock_node();
+  if (vs_simcuda_lock_machine() == NULL) return NVML_ERROR_DRIVER_NOT_LOADED;
+  vs_simcuda_unlock_machine();
   pthread_mutex_lock(&lock);
   users++;
   pthread_mutex_unlock(&lock);

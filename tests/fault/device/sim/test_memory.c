@@ -81,9 +81,9 @@ static vs_status live(const vs_host *host, void *ctx) {
   vs_sim sim;
   uint32_t slot;
   machine_begin(&m, 1, 4 * GIB);
-  expect_sim_ok(vs_sim_node_enter(&m.node, 7, 1, &slot));
-  if (vs_sim_init(&sim, host, &m.node, slot, NULL, VS_SIM_EVENTS_AT_ONCE) != VS_SIM_OK) {
-    assert_int_equal(m.node.cards[0].used_bytes, 0);
+  expect_sim_ok(vs_sim_machine_enter(&m.machine, 7, 1, &slot));
+  if (vs_sim_init(&sim, host, &m.machine, slot, NULL, VS_SIM_EVENTS_AT_ONCE) != VS_SIM_OK) {
+    assert_int_equal(m.machine.cards[0].used_bytes, 0);
     return VS_NO_MEMORY;
   }
   vs_sim_error error = VS_SIM_OK;
@@ -94,11 +94,11 @@ static vs_status live(const vs_host *host, void *ctx) {
     assert_true(vs_sim_check(&sim));
   }
   if (error != VS_SIM_OK) expect_sim(error, VS_SIM_OUT_OF_MEMORY);
-  assert_int_equal(m.node.cards[0].refused_count, 0); /* the card has room for all of it */
+  assert_int_equal(m.machine.cards[0].refused_count, 0); /* the card has room for all of it */
   /* Whatever happened, the end needs no memory and finds everything. */
   expect_sim_ok(vs_sim_device_reset(&sim, 0));
   assert_true(vs_sim_check(&sim));
-  assert_int_equal(m.node.cards[0].used_bytes, 0);
+  assert_int_equal(m.machine.cards[0].used_bytes, 0);
   vs_sim_deinit(&sim);
   return error == VS_SIM_OK ? VS_OK : VS_NO_MEMORY;
 }

@@ -3,7 +3,7 @@
  * if it had never failed. */
 #include "unit/device/sim/work.h"
 
-static vs_sim_node node;
+static vs_sim_machine the_machine;
 
 /* The call has to succeed, at the second try if the first one met the failure. */
 #define CALL(call)                                     \
@@ -19,9 +19,9 @@ static vs_status with_sim(const vs_host *host, vs_sim_event_rule rule, bool (*pl
   const vs_sim_gpu gpu = {.profile = vs_sim_profile_find(VS_STR("H100")), .total_bytes = GIB};
   vs_sim sim;
   uint32_t slot;
-  expect_ok(vs_sim_node_init(&node, &gpu, 1));
-  expect_sim_ok(vs_sim_node_enter(&node, 1, 1, &slot));
-  const vs_sim_error error = vs_sim_init(&sim, host, &node, slot, NULL, rule);
+  expect_ok(vs_sim_machine_init(&the_machine, &gpu, 1));
+  expect_sim_ok(vs_sim_machine_enter(&the_machine, 1, 1, &slot));
+  const vs_sim_error error = vs_sim_init(&sim, host, &the_machine, slot, NULL, rule);
   if (error != VS_SIM_OK) return error == VS_SIM_OUT_OF_MEMORY ? VS_NO_MEMORY : VS_BAD_ARGUMENT;
   const bool failed = play(&sim);
   assert_true(vs_sim_check(&sim));

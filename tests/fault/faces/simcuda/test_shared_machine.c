@@ -12,7 +12,7 @@
 #define MIB (UINT64_C(1) << 20)
 
 static vs_shared memory;
-static vs_sim_node *node;
+static vs_sim_machine *the_machine;
 static char variable[96]; /* VRAMSCOPE_SIM_NODE=... */
 
 static int make_machine(void **state) {
@@ -22,8 +22,8 @@ static int make_machine(void **state) {
   expect_ok(vs_shared_create(&memory, VS_SHARE_SIZE, &error));
   expect_ok(vs_sharedlock_init(memory.memory));
   expect_ok(vs_sim_gpu_parse(VS_STR("H100:16GiB"), &gpu, &error));
-  node = (vs_sim_node *)(void *)((char *)memory.memory + VS_SHARE_NODE_OFFSET);
-  expect_ok(vs_sim_node_init(node, &gpu, 1));
+  the_machine = (vs_sim_machine *)(void *)((char *)memory.memory + VS_SHARE_MACHINE_OFFSET);
+  expect_ok(vs_sim_machine_init(the_machine, &gpu, 1));
   (void)snprintf(variable, sizeof variable, "VRAMSCOPE_SIM_NODE=%s", memory.path);
   return 0;
 }
@@ -46,7 +46,9 @@ static uint64_t allocate(uint64_t size) {
 /* ---- one after the other, and beside each other */
 
 /* Who only watches needs no lock. */
-static uint64_t seen_used(void) { return __atomic_load_n(&node->cards[0].used_bytes, __ATOMIC_RELAXED); }
+static uint64_t seen_used(void) {
+  return __atomic_load_n(&the_machine->cards[0].used_bytes, __ATOMIC_RELAXED);
+}
 
 static int to_child[2], to_parent[2];
 
@@ -87,14 +89,14 @@ static void memory_is_shared(void **state) {
   assert_int_equal(pipe(to_child) | pipe(to_parent), 0);
   const pid_t other = start(hold_and_wait);
   wait_for_word(to_parent[0]);
-  assert_int_equal(seen_used(), 4096 * MIB + node->cards[0].context_bytes);
+  assert_int_equal(seen_used(), 4096 * MIB + the_machine->cards[0].context_bytes);
   expect_apart(see_what_is_left, WITH(variable), "");
   say(to_child[1]);
   assert_int_equal(waitpid(other, &status, 0), other);
   assert_int_equal(status, 0);
   assert_int_equal(seen_used(), 0);
-  assert_true(vs_sim_node_check(node));
-  assert_int_equal(node->process_limit, 2);
+  assert_true(vs_sim_machine_check(the_machine));
+  assert_int_equal(the_machine->process_limit, 2);
 }
 
 static void take_all_of_it(void) { (void)allocate(12000 * MIB); }
@@ -137,7 +139,7 @@ static void room_is_made_when_it_is_needed(void **state) {
   say(to_child[1]);
   assert_int_equal(waitpid(taker, &status, 0), taker);
   assert_int_equal(status, 0);
-  assert_true(node->cards[0].refused_count <= 1); /* what then fits was not refused to the program */
+  assert_true(the_machine->cards[0].refused_count <= 1); /* what then fits was not refused to the program */
 }
 
 /* ---- exec */
@@ -167,7 +169,7 @@ static void the_same_process_may_begin_again(void **state) {
   (void)state;
   expect_apart(become_itself, WITH(variable), "");
   assert_int_equal(seen_used(), 0);
-  assert_true(vs_sim_node_check(node));
+  assert_true(vs_sim_machine_check(the_machine));
 }
 
 /* ---- killed anywhere */
@@ -219,23 +221,23 @@ static void kills_leave_true_accounts(void **state) {
     (void)waitpid(workers[i], &status, 0);
   }
   expect_apart(take_all_of_it, WITH(variable), "");
-  assert_true(vs_sim_node_check(node));
+  assert_true(vs_sim_machine_check(the_machine));
   assert_int_equal(seen_used(), 0);
 }
 
 /* The same at the worst moment: between the two halves of a change, with the lock held. */
 static void die_half_way(void) {
   (void)allocate(100 * MIB);
-  vs_sim_node *mine = vs_simcuda_lock_node();
+  vs_sim_machine *mine = vs_simcuda_lock_machine();
   CHECK(mine != NULL);
   mine->processes[0].use[0].used_bytes += 1000 * MIB; /* the process first ... */
   (void)raise(SIGKILL);                               /* ... and the card never */
 }
 
 static void see_right_sums(void) {
-  const vs_sim_node *mine = vs_simcuda_lock_node();
-  CHECK(mine != NULL && vs_sim_node_check(mine));
-  vs_simcuda_unlock_node();
+  const vs_sim_machine *mine = vs_simcuda_lock_machine();
+  CHECK(mine != NULL && vs_sim_machine_check(mine));
+  vs_simcuda_unlock_machine();
 }
 
 static void a_change_half_made_is_mended(void **state) {
@@ -243,9 +245,9 @@ static void a_change_half_made_is_mended(void **state) {
   apart result;
   run_apart(die_half_way, WITH(variable), &result);
   assert_true(WIFSIGNALED(result.status));
-  assert_false(vs_sim_node_check(node));
+  assert_false(vs_sim_machine_check(the_machine));
   expect_apart(see_right_sums, WITH(variable), "");
-  assert_true(vs_sim_node_check(node));
+  assert_true(vs_sim_machine_check(the_machine));
   assert_int_equal(seen_used(), 0);
 }
 

@@ -355,8 +355,8 @@ static void expect_found(const vs_sim *sim, const model *p, uint64_t address) {
 static void expect_account(const vs_sim *sim, const model *p) {
   uint64_t free_bytes = free_of_card();
   assert_int_equal(held(sim, 0), charge_of(p));
-  assert_int_equal(vs_sim_node_free_bytes(&m.node, 0), free_bytes);
-  assert_true(vs_sim_node_check(&m.node));
+  assert_int_equal(vs_sim_machine_free_bytes(&m.machine, 0), free_bytes);
+  assert_true(vs_sim_machine_check(&m.machine));
 }
 
 /* ---- the play ------------------------------------------------------------------------------------------ */
@@ -449,7 +449,7 @@ static void pool_alloc(vs_sim *sim, pool_play *p) {
   if (error != VS_SIM_OK) {
     expect_sim(error, VS_SIM_OUT_OF_MEMORY);
     if (pool != 2)
-      assert_true(vs_sim_node_free_bytes(&m.node, 0) < up(size, GRANULE)); /* it really is full */
+      assert_true(vs_sim_machine_free_bytes(&m.machine, 0) < up(size, GRANULE)); /* it really is full */
     return;
   }
   expect_apart(p, base, size);

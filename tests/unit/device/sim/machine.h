@@ -19,7 +19,7 @@
 enum { MACHINE_PROCESSES = 4 };
 
 typedef struct machine {
-  vs_sim_node node;
+  vs_sim_machine machine;
   fault_host host;
   vs_sim views[MACHINE_PROCESSES];
   uint32_t view_count;
@@ -42,16 +42,16 @@ static inline void machine_begin(machine *m, uint32_t cards, uint64_t total) {
   m->view_count = 0;
   m->locks = 0;
   fault_host_init(&m->host, FAULT_NEVER);
-  expect_ok(vs_sim_node_init(&m->node, gpus, cards));
+  expect_ok(vs_sim_machine_init(&m->machine, gpus, cards));
 }
 
 static inline vs_sim *process_begin(machine *m, uint32_t pid) {
   uint32_t slot;
   vs_sim *sim = &m->views[m->view_count++];
-  const vs_sim_hooks hooks = {.ctx = m, .lock_node = machine_lock, .unlock_node = machine_unlock};
+  const vs_sim_hooks hooks = {.ctx = m, .lock_machine = machine_lock, .unlock_machine = machine_unlock};
   assert_true(m->view_count <= MACHINE_PROCESSES);
-  expect_sim_ok(vs_sim_node_enter(&m->node, pid, 1000 + pid, &slot));
-  expect_sim_ok(vs_sim_init(sim, &m->host.host, &m->node, slot, &hooks, VS_SIM_EVENTS_AT_ONCE));
+  expect_sim_ok(vs_sim_machine_enter(&m->machine, pid, 1000 + pid, &slot));
+  expect_sim_ok(vs_sim_init(sim, &m->host.host, &m->machine, slot, &hooks, VS_SIM_EVENTS_AT_ONCE));
   return sim;
 }
 
@@ -60,14 +60,14 @@ static inline void machine_end(machine *m) {
     assert_true(vs_sim_check(&m->views[i]));
     vs_sim_deinit(&m->views[i]);
   }
-  assert_true(vs_sim_node_check(&m->node));
+  assert_true(vs_sim_machine_check(&m->machine));
   assert_int_equal(m->locks, 0);
   fault_host_expect_empty(&m->host);
 }
 
 /* What this process holds of a card, its context apart. */
 static inline uint64_t held(const vs_sim *sim, uint32_t device) {
-  const vs_sim_use *use = &sim->node->processes[sim->slot].use[device];
+  const vs_sim_use *use = &sim->machine->processes[sim->slot].use[device];
   return use->used_bytes - use->context_bytes;
 }
 

@@ -12,11 +12,11 @@ static void first_use_makes_the_context(void **state) {
   machine_begin(&m, 2, GIB);
   vs_sim *sim = process_begin(&m, 7);
   uint64_t free_bytes, total;
-  assert_int_equal(m.node.cards[0].used_bytes, 0);
+  assert_int_equal(m.machine.cards[0].used_bytes, 0);
   expect_sim_ok(vs_sim_memory_info(sim, 1, &free_bytes, &total));
   assert_int_equal(total, GIB);
   assert_int_equal(free_bytes, GIB - CONTEXT);
-  assert_int_equal(m.node.cards[0].used_bytes, 0); /* the other card was not touched */
+  assert_int_equal(m.machine.cards[0].used_bytes, 0); /* the other card was not touched */
   (void)allocated(sim, 1, 10 * MIB);
   expect_sim_ok(vs_sim_memory_info(sim, 1, &free_bytes, &total));
   assert_int_equal(free_bytes, GIB - CONTEXT - 10 * MIB);
@@ -37,7 +37,7 @@ static void a_full_card_takes_no_process_in(void **state) {
   expect_sim(vs_sim_alloc(b, 0, 1, &address), VS_SIM_OUT_OF_MEMORY);
   expect_sim(vs_sim_memory_info(b, 0, &free_bytes, &total), VS_SIM_OUT_OF_MEMORY);
   assert_int_equal(address, 1); /* untouched */
-  vs_sim_node_leave(&m.node, a->slot);
+  vs_sim_machine_leave(&m.machine, a->slot);
   a->memory.windows[0].charged_bytes = 0; /* the view of a process that is gone */
   (void)allocated(b, 0, GIB - CONTEXT);
   assert_true(vs_sim_check(b));
@@ -59,7 +59,7 @@ static void peers(void **state) {
   expect_sim_ok(vs_sim_peer_disable(sim, 0, 2));
   expect_sim(vs_sim_peer_enable(sim, 0, 0), VS_SIM_INVALID_DEVICE);
   expect_sim(vs_sim_peer_disable(sim, 7, 0), VS_SIM_INVALID_DEVICE);
-  assert_int_equal(m.node.cards[2].used_bytes, CONTEXT); /* peers are used cards */
+  assert_int_equal(m.machine.cards[2].used_bytes, CONTEXT); /* peers are used cards */
   expect_sim_ok(vs_sim_device_reset(sim, 2));
   expect_sim(vs_sim_peer_disable(sim, 2, 0), VS_SIM_PEER_ACCESS_NOT_ENABLED);
   machine_end(&m);
@@ -146,9 +146,9 @@ static void the_card_is_the_limit(void **state) {
   for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++)
     expect_sim(vs_sim_alloc(sim, 0, hostile[i], &address), VS_SIM_OUT_OF_MEMORY);
   assert_int_equal(address, 1);
-  assert_int_equal(m.node.cards[0].refused_count, 3 + sizeof hostile / sizeof *hostile);
-  assert_int_equal(m.node.cards[0].largest_refused_bytes, UINT64_MAX);
-  assert_int_equal(m.node.cards[0].peak_bytes, GIB);
+  assert_int_equal(m.machine.cards[0].refused_count, 3 + sizeof hostile / sizeof *hostile);
+  assert_int_equal(m.machine.cards[0].largest_refused_bytes, UINT64_MAX);
+  assert_int_equal(m.machine.cards[0].peak_bytes, GIB);
   expect_sim(vs_sim_alloc(sim, 0, 0, &address), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_alloc(sim, 1, 1, &address), VS_SIM_INVALID_DEVICE);
   machine_end(&m);
@@ -252,7 +252,7 @@ static void host_memory(void **state) {
   expect_sim_ok(vs_sim_host_add(sim, base, 0x3000, 5, 77));
   assert_int_equal(vs_sim_find(sim, base + 0x2fff)->kind, VS_SIM_RANGE_HOST);
   assert_int_equal(vs_sim_find(sim, base)->device, VS_SIM_NO_DEVICE_ID);
-  assert_int_equal(m.node.cards[0].used_bytes, 0);
+  assert_int_equal(m.machine.cards[0].used_bytes, 0);
   static const struct {
     int64_t from;
     uint64_t size;
@@ -402,11 +402,11 @@ static void a_reset_takes_all_of_one_device(void **state) {
   one_of_each_kind(sim, 1, &token);
   expect_sim_ok(vs_sim_host_add(sim, 0x1000, 0x1000, 0, 0));
   assert_true(vs_sim_check(sim));
-  const uint64_t used = m.node.cards[1].used_bytes;
+  const uint64_t used = m.machine.cards[1].used_bytes;
   expect_sim_ok(vs_sim_device_reset(sim, 0));
   assert_true(vs_sim_check(sim));
-  assert_int_equal(m.node.cards[0].used_bytes, CONTEXT + GRANULE); /* the other process' */
-  assert_int_equal(m.node.cards[1].used_bytes, used);
+  assert_int_equal(m.machine.cards[0].used_bytes, CONTEXT + GRANULE); /* the other process' */
+  assert_int_equal(m.machine.cards[1].used_bytes, used);
   int kinds[8] = {0};
   vs_sim_for_each_range(sim, count_kinds, kinds);
   assert_int_equal(kinds[VS_SIM_RANGE_DEVICE], 2);
@@ -424,7 +424,7 @@ static void a_reset_takes_all_of_one_device(void **state) {
 /* ---- hooks and cards ----------------------------------------------------------------------------------- */
 
 typedef struct heard {
-  vs_sim_node *node;
+  vs_sim_machine *machine;
   uint32_t dead; /* the slot that leaves when room is wanted; UINT32_MAX: nobody can help */
   uint32_t asked, device;
   uint64_t bytes;
@@ -437,7 +437,7 @@ static void make_room(void *ctx, uint32_t device, uint64_t bytes) {
   h->asked++;
   h->device = device;
   h->bytes = bytes;
-  if (h->dead != UINT32_MAX) vs_sim_node_leave(h->node, h->dead);
+  if (h->dead != UINT32_MAX) vs_sim_machine_leave(h->machine, h->dead);
 }
 
 static void gone(void *ctx, const vs_sim_range *range) {
@@ -452,9 +452,9 @@ static void a_card_asks_for_room_before_it_refuses(void **state) {
   vs_sim *sim = process_begin(&m, 7);
   uint64_t address;
   uint32_t dead;
-  heard h = {.node = &m.node};
-  expect_sim_ok(vs_sim_node_enter(&m.node, 9, 1, &dead));
-  expect_sim_ok(vs_sim_node_take(&m.node, dead, 0, GIB - 50 * MIB));
+  heard h = {.machine = &m.machine};
+  expect_sim_ok(vs_sim_machine_enter(&m.machine, 9, 1, &dead));
+  expect_sim_ok(vs_sim_machine_take(&m.machine, dead, 0, GIB - 50 * MIB));
   sim->hooks = (vs_sim_hooks){.ctx = &h, .make_room = make_room};
   h.dead = dead;
   (void)allocated(sim, 0, 10 * MIB); /* the context had no room either */
@@ -463,13 +463,13 @@ static void a_card_asks_for_room_before_it_refuses(void **state) {
   h.dead = UINT32_MAX;
   (void)allocated(sim, 0, 10 * MIB);
   assert_int_equal(h.asked, 1); /* there is room: nobody is asked */
-  assert_int_equal(m.node.cards[0].refused_count, 0);
+  assert_int_equal(m.machine.cards[0].refused_count, 0);
   expect_sim(vs_sim_alloc(sim, 0, GIB, &address), VS_SIM_OUT_OF_MEMORY);
   assert_int_equal(h.asked, 2);
   assert_int_equal(h.bytes, GIB);
   expect_sim(vs_sim_context_grow(sim, 0, 2 * GIB), VS_SIM_OUT_OF_MEMORY);
   assert_int_equal(h.bytes, 2 * GIB);
-  assert_int_equal(m.node.cards[0].refused_count, 2);
+  assert_int_equal(m.machine.cards[0].refused_count, 2);
   machine_end(&m);
 }
 
@@ -529,11 +529,11 @@ static void a_process_may_see_some_cards(void **state) {
   uint64_t address, free_bytes, total, handle;
   expect_sim_ok(vs_sim_show(a, cards, 2));
   expect_sim_ok(vs_sim_show(b, others, 2));
-  assert_int_equal(allocated(a, 0, 4 * MIB), WINDOW(0));           /* addresses follow devices, */
-  assert_int_equal(m.node.cards[2].used_bytes, CONTEXT + 4 * MIB); /* accounts follow cards */
-  assert_int_equal(m.node.cards[0].used_bytes, 0);
+  assert_int_equal(allocated(a, 0, 4 * MIB), WINDOW(0));              /* addresses follow devices, */
+  assert_int_equal(m.machine.cards[2].used_bytes, CONTEXT + 4 * MIB); /* accounts follow cards */
+  assert_int_equal(m.machine.cards[0].used_bytes, 0);
   expect_sim_ok(vs_sim_memory_info(a, 1, &free_bytes, &total));
-  assert_int_equal(m.node.cards[0].used_bytes, CONTEXT);
+  assert_int_equal(m.machine.cards[0].used_bytes, CONTEXT);
   expect_sim(vs_sim_alloc(a, 2, 1, &address), VS_SIM_INVALID_DEVICE);
   expect_sim_ok(vs_sim_ipc_export(a, WINDOW(0), &token));
   expect_sim_ok(vs_sim_ipc_open(b, &token, &address));
@@ -546,8 +546,8 @@ static void a_process_may_see_some_cards(void **state) {
   assert_int_equal(vs_sim_physical_find(b, handle)->device, 1);
   assert_true(vs_sim_check(a) && vs_sim_check(b));
   expect_sim_ok(vs_sim_device_reset(a, 0));
-  assert_int_equal(m.node.cards[2].used_bytes, CONTEXT); /* the other process' */
-  expect_sim_ok(vs_sim_show(b, NULL, 0));                /* no card at all */
+  assert_int_equal(m.machine.cards[2].used_bytes, CONTEXT); /* the other process' */
+  expect_sim_ok(vs_sim_show(b, NULL, 0));                   /* no card at all */
   expect_sim(vs_sim_alloc(b, 0, 1, &address), VS_SIM_INVALID_DEVICE);
   machine_end(&m);
 }
@@ -571,7 +571,7 @@ static void the_nth_call_fails(void **state) {
   vs_sim_fault_set(sim, VS_SIM_FAULT_ALLOC, UINT64_MAX);
   (void)allocated(sim, 0, 100);
   assert_int_equal(sim->faults.calls[VS_SIM_FAULT_ALLOC], 7);
-  assert_int_equal(m.node.cards[0].refused_count, 0); /* the card had room */
+  assert_int_equal(m.machine.cards[0].refused_count, 0); /* the card had room */
   machine_end(&m);
 }
 

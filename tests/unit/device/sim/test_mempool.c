@@ -117,10 +117,10 @@ static void a_full_card(void **state) {
   const uint64_t d = allocated(sim, 0, 3 * CHUNK + 4 * MIB);
   expect_sim(vs_sim_pool_alloc(sim, pool, CHUNK + 29 * MIB, &address), VS_SIM_OUT_OF_MEMORY);
   assert_int_equal(address, 1);
-  assert_int_equal(m.node.cards[0].refused_count, 1); /* one refusal, however often it was tried */
-  assert_int_equal(m.node.cards[0].largest_refused_bytes, CHUNK + 30 * MIB);
+  assert_int_equal(m.machine.cards[0].refused_count, 1); /* one refusal, however often it was tried */
+  assert_int_equal(m.machine.cards[0].largest_refused_bytes, CHUNK + 30 * MIB);
   (void)pooled(sim, pool, CHUNK + 27 * MIB); /* just what there is, not a multiple of 32 MiB */
-  assert_int_equal(vs_sim_node_free_bytes(&m.node, 0), 0);
+  assert_int_equal(vs_sim_machine_free_bytes(&m.machine, 0), 0);
   (void)pooled(sim, pool, 28 * MIB); /* in b's chunk */
   expect_sim(vs_sim_pool_alloc(sim, pool, MIB + 1, &address), VS_SIM_OUT_OF_MEMORY);
   expect_sim_ok(vs_sim_free(sim, d, NULL));

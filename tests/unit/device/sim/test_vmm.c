@@ -27,8 +27,8 @@ static void reserving_costs_nothing(void **state) {
   assert_int_equal(a, FIRST);
   assert_int_equal(b, FIRST + 8 * GIB);
   assert_int_equal(c, b + GRANULE);
-  assert_int_equal(m.node.cards[0].used_bytes, 0); /* not even a context */
-  assert_null(vs_sim_find(sim, a));                /* there is nothing to point to */
+  assert_int_equal(m.machine.cards[0].used_bytes, 0); /* not even a context */
+  assert_null(vs_sim_find(sim, a));                   /* there is nothing to point to */
   assert_int_equal(vs_sim_find_reserved(sim, a + 8 * GIB - 1)->base, a);
   assert_int_equal(vs_sim_find_reserved(sim, b)->size, GRANULE);
   assert_null(vs_sim_find_reserved(sim, c + 4 * GRANULE));
@@ -91,11 +91,11 @@ static void physical_memory_is_charged_when_made(void **state) {
   uint64_t handle = 1;
   const uint64_t a = created(sim, 1, 20 * MIB);
   assert_int_equal(held(sim, 1), 20 * MIB);
-  assert_int_equal(m.node.cards[1].used_bytes, 20 * MIB + CONTEXT);
+  assert_int_equal(m.machine.cards[1].used_bytes, 20 * MIB + CONTEXT);
   assert_int_equal(vs_sim_physical_find(sim, a)->size, 20 * MIB);
   assert_int_equal(vs_sim_physical_find(sim, a)->device, 1);
   const uint64_t of_host = created(sim, VS_SIM_NO_DEVICE_ID, 4 * GIB);
-  assert_int_equal(m.node.cards[0].used_bytes, 0);
+  assert_int_equal(m.machine.cards[0].used_bytes, 0);
   expect_sim(vs_sim_physical_create(sim, 1, GIB - 100 * MIB, 0, &handle), VS_SIM_OUT_OF_MEMORY);
   expect_sim(vs_sim_physical_create(sim, 1, UINT64_MAX - GRANULE + 1, 0, &handle), VS_SIM_OUT_OF_MEMORY);
   expect_sim(vs_sim_physical_create(sim, 1, GRANULE / 2, 0, &handle), VS_SIM_INVALID_VALUE);

@@ -74,6 +74,18 @@ static inline void expect_apart(void (*body)(void), char *const variables[], con
   assert_string_equal(result.errors, said);
 }
 
+/* Managed memory has pages at simulated device addresses, where ThreadSanitizer has its shadow memory: its mmap asks for
+ * address 0 instead, which the kernel refuses, or else ThreadSanitizer ends the process. Such tests cannot run under it. */
+#if defined(__SANITIZE_THREAD__)
+#define SKIP_MANAGED_MEMORY()                                                                      \
+  do {                                                                                             \
+    print_message("skipped: ThreadSanitizer has its shadow memory at the addresses of devices\n"); \
+    skip();                                                                                        \
+  } while (0)
+#else
+#define SKIP_MANAGED_MEMORY() (void)0
+#endif
+
 #define WITH(...)    ((char *[]){__VA_ARGS__, NULL})
 #define WITH_NOTHING ((char *[]){NULL})
 

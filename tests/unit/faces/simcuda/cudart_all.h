@@ -26,17 +26,6 @@
 #define GOOD(call)          CHECK((call) == cudaSuccess)
 #define FAILS(call, wanted) CHECK((call) == (wanted))
 
-/* ThreadSanitizer keeps its own books at the addresses of devices, where managed memory has its pages. */
-#if defined(__SANITIZE_THREAD__)
-#define SKIP_MANAGED_MEMORY()                                                                    \
-  do {                                                                                           \
-    print_message("skipped: ThreadSanitizer keeps its own books at the addresses of devices\n"); \
-    skip();                                                                                      \
-  } while (0)
-#else
-#define SKIP_MANAGED_MEMORY() (void)0
-#endif
-
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 

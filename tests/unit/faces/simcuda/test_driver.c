@@ -201,7 +201,7 @@ static void allocate(void) {
 
 static void describe_addresses(void) {
   begin_driver();
-  CUdeviceptr device = 0, managed = 0, mapped = 0;
+  CUdeviceptr device = 0, mapped = 0;
   void *pinned = NULL;
   static char registered[8192];
   unsigned int word = 99;
@@ -214,11 +214,6 @@ static void describe_addresses(void) {
   FAILS(CUDA_ERROR_INVALID_VALUE, cuPointerGetAttribute, &number, CU_POINTER_ATTRIBUTE_HOST_POINTER, device);
   FAILS(CUDA_ERROR_INVALID_VALUE, cuPointerGetAttribute, &word, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
         device + 1000);
-  GOOD(cuMemAllocManaged, &managed, 100, 1);
-  *(volatile char *)(uintptr_t)managed = 3; /* it is memory */
-  GOOD(cuPointerGetAttribute, &word, CU_POINTER_ATTRIBUTE_IS_MANAGED, managed);
-  CHECK(word == 1);
-  GOOD(cuMemFree_v2, managed);
   GOOD(cuMemHostAlloc, &pinned, 100, 2);
   *(volatile char *)pinned = 3;
   GOOD(cuMemHostGetFlags, &word, pinned);
@@ -241,6 +236,17 @@ static void describe_addresses(void) {
   CHECK(word == 0 && ordinal == -2);
 }
 
+static void describe_managed(void) {
+  begin_driver();
+  CUdeviceptr managed = 0;
+  unsigned int word = 99;
+  GOOD(cuMemAllocManaged, &managed, 100, 1);
+  *(volatile char *)(uintptr_t)managed = 3; /* it has real pages */
+  GOOD(cuPointerGetAttribute, &word, CU_POINTER_ATTRIBUTE_IS_MANAGED, managed);
+  CHECK(word == 1);
+  GOOD(cuMemFree_v2, managed);
+}
+
 static void share_memory(void) {
   begin_driver();
   CUdeviceptr address = 0, opened = 0;
@@ -257,6 +263,12 @@ static void test_memory(void **state) {
   expect_apart(allocate, WITH_NOTHING, "");
   expect_apart(describe_addresses, WITH_NOTHING, "");
   expect_apart(share_memory, WITH_NOTHING, "");
+}
+
+static void test_managed_memory(void **state) {
+  (void)state;
+  SKIP_MANAGED_MEMORY();
+  expect_apart(describe_managed, WITH_NOTHING, "");
 }
 
 /* ---- virtual memory by hand */
@@ -547,10 +559,10 @@ static void test_refusals(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_devices),  cmocka_unit_test(test_contexts),
-      cmocka_unit_test(test_memory),   cmocka_unit_test(test_virtual_memory),
-      cmocka_unit_test(test_copies),   cmocka_unit_test(test_entry_points),
-      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_devices),        cmocka_unit_test(test_contexts),
+      cmocka_unit_test(test_memory),         cmocka_unit_test(test_managed_memory),
+      cmocka_unit_test(test_virtual_memory), cmocka_unit_test(test_copies),
+      cmocka_unit_test(test_entry_points),   cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

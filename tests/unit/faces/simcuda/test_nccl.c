@@ -101,9 +101,9 @@ static uint64_t memory_of(uint64_t size) {
 }
 
 static uint64_t used(void) {
-  const vs_sim_node *node = vs_simcuda_lock_node();
-  const uint64_t bytes = node->cards[0].used_bytes;
-  vs_simcuda_unlock_node();
+  const vs_sim_machine *machine = vs_simcuda_lock_machine();
+  const uint64_t bytes = machine->cards[0].used_bytes;
+  vs_simcuda_unlock_machine();
   return bytes;
 }
 

@@ -179,9 +179,9 @@ static void read_values(void) {
   CHECK(vs_simcuda_copy((uintptr_t)bytes, memory, sizeof bytes, VS_SIMCUDA_DEVICE_TO_HOST, 0) == VS_SIM_OK);
   CHECK(vs_simcuda_copy(memory, (uintptr_t)bytes, 8, VS_SIMCUDA_HOST_TO_DEVICE, 0) == VS_SIM_OK);
   CHECK(vs_simcuda_copy(memory, memory + 8, 8, VS_SIMCUDA_DEVICE_TO_DEVICE, 0) == VS_SIM_OK);
-  const vs_sim_node *node = vs_simcuda_lock_node();
-  CHECK(node->processes[0].reads == 6);
-  vs_simcuda_unlock_node();
+  const vs_sim_machine *machine = vs_simcuda_lock_machine();
+  CHECK(machine->processes[0].reads == 6);
+  vs_simcuda_unlock_machine();
 }
 
 static void reads_without_python_are_elsewhere(void **state) {
@@ -326,8 +326,8 @@ static void lines_never_mix(void **state) {
 
 static void do_nothing(void) {}
 static void only_look(void) {
-  CHECK(vs_simcuda_lock_node() != NULL);
-  vs_simcuda_unlock_node();
+  CHECK(vs_simcuda_lock_machine() != NULL);
+  vs_simcuda_unlock_machine();
 }
 
 static void who_uses_no_cuda_leaves_no_file(void **state) {

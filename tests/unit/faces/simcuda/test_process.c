@@ -21,10 +21,10 @@ static uint64_t device_memory(uint32_t device, uint64_t size) {
 }
 
 static uint64_t used_of_card(uint32_t card) {
-  const vs_sim_node *node = vs_simcuda_lock_node();
-  CHECK(node != NULL);
-  const uint64_t used = node->cards[card].used_bytes;
-  vs_simcuda_unlock_node();
+  const vs_sim_machine *machine = vs_simcuda_lock_machine();
+  CHECK(machine != NULL);
+  const uint64_t used = machine->cards[card].used_bytes;
+  vs_simcuda_unlock_machine();
   return used;
 }
 
@@ -84,9 +84,9 @@ static void see_none(void) {
   CHECK(vs_simcuda_device_count() == 0);
   CHECK(vs_simcuda_use(0) == VS_SIM_NO_DEVICE);
   CHECK(vs_simcuda_work_on(0, VS_SIMCUDA_KERNEL) == VS_SIM_NO_DEVICE);
-  const vs_sim_node *node = vs_simcuda_lock_node();
-  CHECK(node != NULL && node->card_count == 1); /* NVML does not care */
-  vs_simcuda_unlock_node();
+  const vs_sim_machine *machine = vs_simcuda_lock_machine();
+  CHECK(machine != NULL && machine->card_count == 1); /* NVML does not care */
+  vs_simcuda_unlock_machine();
 }
 
 static void all_may_be_hidden(void **state) {
@@ -98,7 +98,7 @@ static void all_may_be_hidden(void **state) {
 static void see_nonsense(void) {
   for (int i = 0; i < 3; i++) {
     CHECK(vs_simcuda_begin() == VS_SIM_NOT_INITIALIZED);
-    CHECK(vs_simcuda_lock() == NULL && vs_simcuda_lock_node() == NULL);
+    CHECK(vs_simcuda_lock() == NULL && vs_simcuda_lock_machine() == NULL);
     uint64_t free_bytes, total_bytes;
     CHECK(vs_simcuda_memory_info(0, &free_bytes, &total_bytes) == VS_SIM_NOT_INITIALIZED);
     CHECK(vs_simcuda_copy(0, 0, 1, VS_SIMCUDA_BY_ADDRESS, 0) == VS_SIM_NOT_INITIALIZED);
@@ -160,9 +160,9 @@ static void find_no_simulation(void) {
         VS_SIM_NOT_INITIALIZED);
   vs_simcuda_note_step();
   vs_simcuda_put(VS_SIM_WINDOW_BASE, "x", 1);
-  const vs_sim_node *node = vs_simcuda_lock_node(); /* NVML goes on */
-  CHECK(node != NULL && vs_sim_node_check(node));
-  vs_simcuda_unlock_node();
+  const vs_sim_machine *machine = vs_simcuda_lock_machine(); /* NVML goes on */
+  CHECK(machine != NULL && vs_sim_machine_check(machine));
+  vs_simcuda_unlock_machine();
 }
 
 static void fork_after_use(void) {
@@ -182,8 +182,8 @@ static void begin_own_simulation(void) {
 
 /* What torch.cuda.device_count() does before a launcher forks its workers. */
 static void fork_after_looking(void) {
-  CHECK(vs_simcuda_lock_node() != NULL);
-  vs_simcuda_unlock_node();
+  CHECK(vs_simcuda_lock_machine() != NULL);
+  vs_simcuda_unlock_machine();
   CHECK(status_of_fork(begin_own_simulation) == 0);
   begin_own_simulation();
   CHECK(status_of_fork(find_no_simulation) == 0);
@@ -198,8 +198,8 @@ static void a_forked_child_has_no_simulation(void **state) {
 /* A thread holds the locks all the time while others fork. */
 static void *take_locks(void *stop) {
   while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED)) {
-    CHECK(vs_simcuda_lock_node() != NULL);
-    vs_simcuda_unlock_node();
+    CHECK(vs_simcuda_lock_machine() != NULL);
+    vs_simcuda_unlock_machine();
     CHECK(vs_simcuda_lock() != NULL);
     vs_simcuda_unlock();
     vs_simcuda_say_once("once");
@@ -494,10 +494,7 @@ static void use_managed_memory(void) {
 
 static void managed_memory_is_real(void **state) {
   (void)state;
-#if defined(__SANITIZE_THREAD__)
-  print_message("skipped: ThreadSanitizer keeps its own books at the addresses of devices\n");
-  skip();
-#endif
+  SKIP_MANAGED_MEMORY();
   expect_apart(use_managed_memory, WITH_NOTHING, "");
 }
 

@@ -55,8 +55,8 @@ int PyGILState_Ensure(void) {
   /* Nothing of ours is held, or two threads could wait for each other for ever. */
   CHECK(vs_simcuda_lock() != NULL);
   vs_simcuda_unlock();
-  CHECK(vs_simcuda_lock_node() != NULL);
-  vs_simcuda_unlock_node();
+  CHECK(vs_simcuda_lock_machine() != NULL);
+  vs_simcuda_unlock_machine();
   if (++has_lock > most_locks) most_locks = has_lock;
   return 42;
 }

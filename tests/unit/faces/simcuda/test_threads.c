@@ -67,14 +67,14 @@ static void live_together(void) {
   for (uintptr_t i = 0; i < THREADS; i++)
     CHECK(pthread_create(&threads[i], NULL, live, (void *)(i + 1)) == 0);
   for (uintptr_t i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
-  const vs_sim_node *node = vs_simcuda_lock_node();
-  CHECK(vs_sim_node_check(node));
+  const vs_sim_machine *machine = vs_simcuda_lock_machine();
+  CHECK(vs_sim_machine_check(machine));
   for (uint32_t card = 0; card < 2; card++)
-    CHECK(node->cards[card].used_bytes == node->cards[card].context_bytes);
-  CHECK(node->processes[0].kernels == (has_kernels ? THREADS * ROUNDS : 0));
-  CHECK(node->processes[0].reads >= THREADS * ROUNDS);
-  CHECK(node->process_limit == 1); /* the world began once */
-  vs_simcuda_unlock_node();
+    CHECK(machine->cards[card].used_bytes == machine->cards[card].context_bytes);
+  CHECK(machine->processes[0].kernels == (has_kernels ? THREADS * ROUNDS : 0));
+  CHECK(machine->processes[0].reads >= THREADS * ROUNDS);
+  CHECK(machine->process_limit == 1); /* the world began once */
+  vs_simcuda_unlock_machine();
   CHECK(vs_sim_check(vs_simcuda_lock()));
   vs_simcuda_unlock();
 }

@@ -6,12 +6,12 @@
  *   processes[] are the truth: what each process holds of each card, its contexts among it. The sums in
  *   cards[] are kept beside them, so that a question costs nothing.
  *
- * Invariant (vs_sim_node_check): card.used_bytes = card.taken_bytes + sum over the processes of their
+ * Invariant (vs_sim_machine_check): card.used_bytes = card.taken_bytes + sum over the processes of their
  * used_bytes <= card.figures.total_bytes; use.context_bytes <= use.used_bytes <= use.peak_bytes; a process
  * that has left holds nothing. Every change writes the process first, then the card: after a process has
- * died inside of one, vs_sim_node_repair makes the sums true again. */
-#ifndef VS_DEVICE_SIM_NODE_H
-#define VS_DEVICE_SIM_NODE_H
+ * died inside of one, vs_sim_machine_repair makes the sums true again. */
+#ifndef VS_DEVICE_SIM_MACHINE_H
+#define VS_DEVICE_SIM_MACHINE_H
 
 #include "device/sim/error.h"
 #include "device/sim/profile.h"
@@ -59,9 +59,10 @@ typedef struct vs_sim_process {
   vs_sim_use use[VS_SIM_MAX_DEVICES];
 } vs_sim_process;
 
-#define VS_SIM_NODE_MAGIC UINT64_C(0x31656e2d6d69732d) /* with the version of this layout in the last byte */
+#define VS_SIM_MACHINE_MAGIC \
+  UINT64_C(0x31656e2d6d69732d) /* with the version of this layout in the last byte */
 
-typedef struct vs_sim_node {
+typedef struct vs_sim_machine {
   uint64_t magic;
   uint64_t size;     /* of this struct: another build of the library would not agree */
   uint64_t sequence; /* of comings and goings */
@@ -69,56 +70,56 @@ typedef struct vs_sim_node {
   uint32_t process_limit; /* slots from here on were never used: nobody has to look at them */
   vs_sim_card cards[VS_SIM_MAX_DEVICES];
   vs_sim_process processes[VS_SIM_MAX_PROCESSES];
-} vs_sim_node;
+} vs_sim_machine;
 
-/* `block`: sizeof(vs_sim_node) bytes, aligned for uint64_t, anywhere. A count of 0 is a machine without a
+/* `block`: sizeof(vs_sim_machine) bytes, aligned for uint64_t, anywhere. A count of 0 is a machine without a
  * card.
  *
  * Fails: VS_BAD_ARGUMENT  too many cards, one of more than 1 TiB, or one whose context and taken memory
  *                         are more than it has */
-VS_MUST_CHECK vs_status vs_sim_node_init(vs_sim_node *block, const vs_sim_gpu *gpus, uint32_t count);
+VS_MUST_CHECK vs_status vs_sim_machine_init(vs_sim_machine *block, const vs_sim_gpu *gpus, uint32_t count);
 
-/* Whether `size` bytes at `block` are a node of this build: for those who are handed one. */
-bool vs_sim_node_is_ours(const void *block, uint64_t size);
+/* Whether `size` bytes at `block` are a machine of this build: for those who are handed one. */
+bool vs_sim_machine_is_ours(const void *block, uint64_t size);
 
 /* A process comes: *slot is its own until it leaves. Takes a slot never used, then the one left longest ago.
  * Fails: VS_SIM_DEVICE_UNAVAILABLE  256 processes are there */
-VS_MUST_CHECK vs_sim_error vs_sim_node_enter(vs_sim_node *node, uint32_t pid, uint64_t started,
-                                             uint32_t *slot);
+VS_MUST_CHECK vs_sim_error vs_sim_machine_enter(vs_sim_machine *machine, uint32_t pid, uint64_t started,
+                                                uint32_t *slot);
 
 /* A process goes: all it held comes back. Peaks stay to be read. */
-void vs_sim_node_leave(vs_sim_node *node, uint32_t slot);
+void vs_sim_machine_leave(vs_sim_machine *machine, uint32_t slot);
 
 /* Takes `bytes` of a card, or all of it stays as it was. No rounding here.
  * Fails: VS_SIM_OUT_OF_MEMORY (and remembers the request), VS_SIM_INVALID_DEVICE */
-VS_MUST_CHECK vs_sim_error vs_sim_node_take(vs_sim_node *node, uint32_t slot, uint32_t device,
-                                            uint64_t bytes);
+VS_MUST_CHECK vs_sim_error vs_sim_machine_take(vs_sim_machine *machine, uint32_t slot, uint32_t device,
+                                               uint64_t bytes);
 
 /* Of what it took, not of its context. More than that is an error of the caller: it gives back what there
  * is. */
-void vs_sim_node_give(vs_sim_node *node, uint32_t slot, uint32_t device, uint64_t bytes);
+void vs_sim_machine_give(vs_sim_machine *machine, uint32_t slot, uint32_t device, uint64_t bytes);
 
 /* The context of a process on a card: made at first use, a second time changes nothing. `extra` more bytes
  * go with it (larger stacks, loaded code). Fails as take. */
-VS_MUST_CHECK vs_sim_error vs_sim_node_context(vs_sim_node *node, uint32_t slot, uint32_t device);
-VS_MUST_CHECK vs_sim_error vs_sim_node_context_grow(vs_sim_node *node, uint32_t slot, uint32_t device,
-                                                    uint64_t extra);
+VS_MUST_CHECK vs_sim_error vs_sim_machine_context(vs_sim_machine *machine, uint32_t slot, uint32_t device);
+VS_MUST_CHECK vs_sim_error vs_sim_machine_context_grow(vs_sim_machine *machine, uint32_t slot,
+                                                       uint32_t device, uint64_t extra);
 
 /* Gives back all that a process holds of one card, its context too (a reset of the device). */
-void vs_sim_node_reset(vs_sim_node *node, uint32_t slot, uint32_t device);
+void vs_sim_machine_reset(vs_sim_machine *machine, uint32_t slot, uint32_t device);
 
-static inline uint64_t vs_sim_node_free_bytes(const vs_sim_node *node, uint32_t device) {
-  return node->cards[device].figures.total_bytes - node->cards[device].used_bytes;
+static inline uint64_t vs_sim_machine_free_bytes(const vs_sim_machine *machine, uint32_t device) {
+  return machine->cards[device].figures.total_bytes - machine->cards[device].used_bytes;
 }
 
 /* Asks `is_alive` about every process and lets those leave that are not. Returns how many that were. */
-uint32_t vs_sim_node_reap(vs_sim_node *node, bool (*is_alive)(void *ctx, uint32_t pid, uint64_t started),
-                          void *ctx);
+uint32_t vs_sim_machine_reap(vs_sim_machine *machine,
+                             bool (*is_alive)(void *ctx, uint32_t pid, uint64_t started), void *ctx);
 
 /* Computes all sums again from what the processes hold. For a lock whose owner died. */
-void vs_sim_node_repair(vs_sim_node *node);
+void vs_sim_machine_repair(vs_sim_machine *machine);
 
 /* Executes the invariant. */
-bool vs_sim_node_check(const vs_sim_node *node);
+bool vs_sim_machine_check(const vs_sim_machine *machine);
 
 #endif

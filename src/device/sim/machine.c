@@ -1,11 +1,11 @@
-#include "device/sim/node.h"
+#include "device/sim/machine.h"
 
 /* Another process may be built by another compiler: nothing may depend on padding or on the width of a
  * pointer. */
 _Static_assert(sizeof(vs_sim_figures) % 8 == 0, "figures end where the next uint64_t begins");
 _Static_assert(sizeof(vs_sim_card) % 8 == 0 && sizeof(vs_sim_process) % 8 == 0, "rows keep their alignment");
-_Static_assert(offsetof(vs_sim_node, cards) == 32, "no padding at the head");
-_Static_assert(_Alignof(vs_sim_node) <= 8, "any page will do");
+_Static_assert(offsetof(vs_sim_machine, cards) == 32, "no padding at the head");
+_Static_assert(_Alignof(vs_sim_machine) <= 8, "any page will do");
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
@@ -28,64 +28,65 @@ static vs_status init_card(vs_sim_card *card, const vs_sim_gpu *gpu) {
                                                                                         : VS_BAD_ARGUMENT;
 }
 
-vs_status vs_sim_node_init(vs_sim_node *block, const vs_sim_gpu *gpus, uint32_t count) {
+vs_status vs_sim_machine_init(vs_sim_machine *block, const vs_sim_gpu *gpus, uint32_t count) {
   memset(block, 0, sizeof *block);
   if (count > VS_SIM_MAX_DEVICES) return VS_BAD_ARGUMENT;
   for (uint32_t i = 0; i < count; i++) VS_TRY(init_card(&block->cards[i], &gpus[i]));
   block->size = sizeof *block;
   block->card_count = count;
-  block->magic = VS_SIM_NODE_MAGIC;
+  block->magic = VS_SIM_MACHINE_MAGIC;
   return VS_OK;
 }
 
-bool vs_sim_node_is_ours(const void *block, uint64_t size) {
-  const vs_sim_node *node = block;
-  return size >= sizeof *node && node->magic == VS_SIM_NODE_MAGIC && node->size == sizeof *node &&
-         node->card_count <= VS_SIM_MAX_DEVICES && node->process_limit <= VS_SIM_MAX_PROCESSES;
+bool vs_sim_machine_is_ours(const void *block, uint64_t size) {
+  const vs_sim_machine *machine = block;
+  return size >= sizeof *machine && machine->magic == VS_SIM_MACHINE_MAGIC &&
+         machine->size == sizeof *machine && machine->card_count <= VS_SIM_MAX_DEVICES &&
+         machine->process_limit <= VS_SIM_MAX_PROCESSES;
 }
 
 /* ---- processes ----------------------------------------------------------------------------------------- */
 
 /* A slot never used, else the one left longest ago. */
-static uint32_t find_slot(const vs_sim_node *node) {
+static uint32_t find_slot(const vs_sim_machine *machine) {
   uint32_t best = VS_SIM_MAX_PROCESSES;
-  if (node->process_limit < VS_SIM_MAX_PROCESSES) return node->process_limit;
+  if (machine->process_limit < VS_SIM_MAX_PROCESSES) return machine->process_limit;
   for (uint32_t i = 0; i < VS_SIM_MAX_PROCESSES; i++) {
-    const vs_sim_process *process = &node->processes[i];
+    const vs_sim_process *process = &machine->processes[i];
     if (process->state == VS_SIM_PROCESS_LIVE) continue;
-    if (best == VS_SIM_MAX_PROCESSES || process->left < node->processes[best].left) best = i;
+    if (best == VS_SIM_MAX_PROCESSES || process->left < machine->processes[best].left) best = i;
   }
   return best;
 }
 
-vs_sim_error vs_sim_node_enter(vs_sim_node *node, uint32_t pid, uint64_t started, uint32_t *slot) {
-  *slot = find_slot(node);
+vs_sim_error vs_sim_machine_enter(vs_sim_machine *machine, uint32_t pid, uint64_t started, uint32_t *slot) {
+  *slot = find_slot(machine);
   if (*slot == VS_SIM_MAX_PROCESSES) return VS_SIM_DEVICE_UNAVAILABLE;
-  vs_sim_process *process = &node->processes[*slot];
+  vs_sim_process *process = &machine->processes[*slot];
   memset(process, 0, sizeof *process);
   process->pid = pid;
   process->started = started;
-  process->entered = ++node->sequence;
+  process->entered = ++machine->sequence;
   process->state = VS_SIM_PROCESS_LIVE;
-  if (*slot == node->process_limit) node->process_limit++;
+  if (*slot == machine->process_limit) machine->process_limit++;
   return VS_SIM_OK;
 }
 
-void vs_sim_node_leave(vs_sim_node *node, uint32_t slot) {
-  vs_sim_process *process = &node->processes[slot];
+void vs_sim_machine_leave(vs_sim_machine *machine, uint32_t slot) {
+  vs_sim_process *process = &machine->processes[slot];
   if (process->state != VS_SIM_PROCESS_LIVE) return;
-  for (uint32_t i = 0; i < node->card_count; i++) vs_sim_node_reset(node, slot, i);
-  process->left = ++node->sequence;
+  for (uint32_t i = 0; i < machine->card_count; i++) vs_sim_machine_reset(machine, slot, i);
+  process->left = ++machine->sequence;
   process->state = VS_SIM_PROCESS_LEFT;
 }
 
-uint32_t vs_sim_node_reap(vs_sim_node *node, bool (*is_alive)(void *ctx, uint32_t pid, uint64_t started),
-                          void *ctx) {
+uint32_t vs_sim_machine_reap(vs_sim_machine *machine,
+                             bool (*is_alive)(void *ctx, uint32_t pid, uint64_t started), void *ctx) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < node->process_limit; i++) {
-    const vs_sim_process *process = &node->processes[i];
+  for (uint32_t i = 0; i < machine->process_limit; i++) {
+    const vs_sim_process *process = &machine->processes[i];
     if (process->state != VS_SIM_PROCESS_LIVE || is_alive(ctx, process->pid, process->started)) continue;
-    vs_sim_node_leave(node, i);
+    vs_sim_machine_leave(machine, i);
     count++;
   }
   return count;
@@ -100,7 +101,7 @@ static void remember_refusal(vs_sim_card *card, vs_sim_use *use, uint64_t bytes)
   card->largest_refused_bytes = vs_max_u64(card->largest_refused_bytes, bytes);
 }
 
-/* The process first, then the card: see node.h. */
+/* The process first, then the card: see machine.h. */
 static void add(vs_sim_card *card, vs_sim_use *use, uint64_t bytes) {
   use->peak_bytes = vs_max_u64(use->peak_bytes, use->used_bytes + bytes);
   use->used_bytes += bytes;
@@ -113,11 +114,11 @@ static void remove_bytes(vs_sim_card *card, vs_sim_use *use, uint64_t bytes) {
   card->used_bytes -= bytes;
 }
 
-vs_sim_error vs_sim_node_take(vs_sim_node *node, uint32_t slot, uint32_t device, uint64_t bytes) {
-  if (device >= node->card_count) return VS_SIM_INVALID_DEVICE;
-  vs_sim_card *card = &node->cards[device];
-  vs_sim_use *use = &node->processes[slot].use[device];
-  if (bytes > vs_sim_node_free_bytes(node, device)) {
+vs_sim_error vs_sim_machine_take(vs_sim_machine *machine, uint32_t slot, uint32_t device, uint64_t bytes) {
+  if (device >= machine->card_count) return VS_SIM_INVALID_DEVICE;
+  vs_sim_card *card = &machine->cards[device];
+  vs_sim_use *use = &machine->processes[slot].use[device];
+  if (bytes > vs_sim_machine_free_bytes(machine, device)) {
     remember_refusal(card, use, bytes);
     return VS_SIM_OUT_OF_MEMORY;
   }
@@ -125,45 +126,46 @@ vs_sim_error vs_sim_node_take(vs_sim_node *node, uint32_t slot, uint32_t device,
   return VS_SIM_OK;
 }
 
-void vs_sim_node_give(vs_sim_node *node, uint32_t slot, uint32_t device, uint64_t bytes) {
-  if (device >= node->card_count) return;
-  vs_sim_use *use = &node->processes[slot].use[device];
+void vs_sim_machine_give(vs_sim_machine *machine, uint32_t slot, uint32_t device, uint64_t bytes) {
+  if (device >= machine->card_count) return;
+  vs_sim_use *use = &machine->processes[slot].use[device];
   VS_ASSERT(bytes <= use->used_bytes - use->context_bytes);
-  remove_bytes(&node->cards[device], use, vs_min_u64(bytes, use->used_bytes - use->context_bytes));
+  remove_bytes(&machine->cards[device], use, vs_min_u64(bytes, use->used_bytes - use->context_bytes));
 }
 
-vs_sim_error vs_sim_node_context(vs_sim_node *node, uint32_t slot, uint32_t device) {
-  if (device >= node->card_count) return VS_SIM_INVALID_DEVICE;
-  vs_sim_use *use = &node->processes[slot].use[device];
+vs_sim_error vs_sim_machine_context(vs_sim_machine *machine, uint32_t slot, uint32_t device) {
+  if (device >= machine->card_count) return VS_SIM_INVALID_DEVICE;
+  vs_sim_use *use = &machine->processes[slot].use[device];
   if (use->has_context) return VS_SIM_OK;
-  VS_SIM_TRY(vs_sim_node_take(node, slot, device, node->cards[device].context_bytes));
-  use->context_bytes = node->cards[device].context_bytes;
+  VS_SIM_TRY(vs_sim_machine_take(machine, slot, device, machine->cards[device].context_bytes));
+  use->context_bytes = machine->cards[device].context_bytes;
   use->has_context = 1;
   return VS_SIM_OK;
 }
 
-vs_sim_error vs_sim_node_context_grow(vs_sim_node *node, uint32_t slot, uint32_t device, uint64_t extra) {
-  VS_SIM_TRY(vs_sim_node_context(node, slot, device));
-  VS_SIM_TRY(vs_sim_node_take(node, slot, device, extra));
-  node->processes[slot].use[device].context_bytes += extra;
+vs_sim_error vs_sim_machine_context_grow(vs_sim_machine *machine, uint32_t slot, uint32_t device,
+                                         uint64_t extra) {
+  VS_SIM_TRY(vs_sim_machine_context(machine, slot, device));
+  VS_SIM_TRY(vs_sim_machine_take(machine, slot, device, extra));
+  machine->processes[slot].use[device].context_bytes += extra;
   return VS_SIM_OK;
 }
 
-void vs_sim_node_reset(vs_sim_node *node, uint32_t slot, uint32_t device) {
-  if (device >= node->card_count) return;
-  vs_sim_use *use = &node->processes[slot].use[device];
+void vs_sim_machine_reset(vs_sim_machine *machine, uint32_t slot, uint32_t device) {
+  if (device >= machine->card_count) return;
+  vs_sim_use *use = &machine->processes[slot].use[device];
   const uint64_t held = use->used_bytes;
   use->has_context = 0;
   use->context_bytes = 0;
-  remove_bytes(&node->cards[device], use, held);
+  remove_bytes(&machine->cards[device], use, held);
 }
 
 /* ---- keeping the books --------------------------------------------------------------------------------- */
 
-static uint64_t held_of(const vs_sim_node *node, uint32_t device) {
-  uint64_t sum = node->cards[device].taken_bytes;
-  for (uint32_t i = 0; i < node->process_limit; i++)
-    sum = vs_sat_add_u64(sum, node->processes[i].use[device].used_bytes);
+static uint64_t held_of(const vs_sim_machine *machine, uint32_t device) {
+  uint64_t sum = machine->cards[device].taken_bytes;
+  for (uint32_t i = 0; i < machine->process_limit; i++)
+    sum = vs_sat_add_u64(sum, machine->processes[i].use[device].used_bytes);
   return sum;
 }
 
@@ -174,15 +176,15 @@ static void repair_use(const vs_sim_process *process, vs_sim_use *use) {
   use->peak_bytes = vs_max_u64(use->peak_bytes, use->used_bytes);
 }
 
-void vs_sim_node_repair(vs_sim_node *node) {
+void vs_sim_machine_repair(vs_sim_machine *machine) {
   for (uint32_t i = 0; i < VS_SIM_MAX_PROCESSES; i++)
-    if (node->processes[i].state != VS_SIM_PROCESS_FREE && i >= node->process_limit)
-      node->process_limit = i + 1;
-  for (uint32_t d = 0; d < node->card_count; d++) {
-    vs_sim_card *card = &node->cards[d];
-    for (uint32_t i = 0; i < node->process_limit; i++)
-      repair_use(&node->processes[i], &node->processes[i].use[d]);
-    card->used_bytes = held_of(node, d);
+    if (machine->processes[i].state != VS_SIM_PROCESS_FREE && i >= machine->process_limit)
+      machine->process_limit = i + 1;
+  for (uint32_t d = 0; d < machine->card_count; d++) {
+    vs_sim_card *card = &machine->cards[d];
+    for (uint32_t i = 0; i < machine->process_limit; i++)
+      repair_use(&machine->processes[i], &machine->processes[i].use[d]);
+    card->used_bytes = held_of(machine, d);
     card->peak_bytes = vs_max_u64(card->peak_bytes, card->used_bytes - card->taken_bytes);
   }
 }
@@ -193,16 +195,16 @@ static bool check_use(const vs_sim_process *process, const vs_sim_use *use) {
   return process->state == VS_SIM_PROCESS_LIVE || use->used_bytes == 0;
 }
 
-bool vs_sim_node_check(const vs_sim_node *node) {
-  if (!vs_sim_node_is_ours(node, sizeof *node)) return false;
-  for (uint32_t d = 0; d < node->card_count; d++) {
-    const vs_sim_card *card = &node->cards[d];
-    if (held_of(node, d) != card->used_bytes || card->used_bytes > card->figures.total_bytes) return false;
+bool vs_sim_machine_check(const vs_sim_machine *machine) {
+  if (!vs_sim_machine_is_ours(machine, sizeof *machine)) return false;
+  for (uint32_t d = 0; d < machine->card_count; d++) {
+    const vs_sim_card *card = &machine->cards[d];
+    if (held_of(machine, d) != card->used_bytes || card->used_bytes > card->figures.total_bytes) return false;
     if (card->used_bytes - card->taken_bytes > card->peak_bytes) return false;
   }
   for (uint32_t i = 0; i < VS_SIM_MAX_PROCESSES; i++) {
-    const vs_sim_process *process = &node->processes[i];
-    if (i >= node->process_limit && process->state != VS_SIM_PROCESS_FREE) return false;
+    const vs_sim_process *process = &machine->processes[i];
+    if (i >= machine->process_limit && process->state != VS_SIM_PROCESS_FREE) return false;
     for (uint32_t d = 0; d < VS_SIM_MAX_DEVICES; d++)
       if (!check_use(process, &process->use[d])) return false;
   }

@@ -1,5 +1,5 @@
-/* vs_sim_holes against a bit for every unit, with its invariant executed after every step. */
-#include "device/sim/holes.h"
+/* vs_sim_free_set against a bit for every unit, with its invariant executed after every step. */
+#include "device/sim/free_set.h"
 #include "support/random.h"
 #include "support/test.h"
 
@@ -9,7 +9,7 @@ enum { UNITS = 256, STEPS = 20000 };
 
 typedef struct model {
   bool is_free[UNITS];
-  uint64_t region; /* holes do not grow across multiples of it, in units */
+  uint64_t region; /* ranges do not merge across multiples of it, in units */
 } model;
 
 static bool all_are(const model *m, uint64_t from, uint64_t count, bool is_free) {
@@ -18,7 +18,7 @@ static bool all_are(const model *m, uint64_t from, uint64_t count, bool is_free)
   return true;
 }
 
-/* Whether one hole has them: free, and in one region. */
+/* Whether one range contains these units: they are free and in one region. */
 static bool covers(const model *m, uint64_t from, uint64_t count) {
   return all_are(m, from, count, true) && from / m->region == (from + count - 1) / m->region;
 }
@@ -29,7 +29,7 @@ static bool first(const model *m, uint64_t count, uint64_t alignment, uint64_t *
   return false;
 }
 
-static uint32_t count_holes(const model *m) {
+static uint32_t count_ranges(const model *m) {
   uint32_t count = 0;
   for (uint64_t i = 0; i < UNITS; i++) count += m->is_free[i] && (i % m->region == 0 || !m->is_free[i - 1]);
   return count;
@@ -39,29 +39,29 @@ static void play(uint64_t seed, uint64_t region) {
   fault_host fault;
   fault_host_init(&fault, FAULT_NEVER);
   test_random random = {seed};
-  vs_sim_holes holes = {0};
+  vs_sim_free_set set = {0};
   static model m;
   m = (model){.region = region};
-  expect_ok(vs_sim_holes_reserve(&fault.host, &holes, UNITS));
+  expect_ok(vs_sim_free_set_reserve(&fault.host, &set, UNITS));
   const uint64_t requests = fault.requests;
   for (uint32_t step = 0; step < STEPS; step++) {
     const uint64_t count = 1 + random_below(&random, 12), alignment = UINT64_C(1) << random_below(&random, 5);
     const uint64_t from = random_below(&random, UNITS);
     uint64_t wanted, got, sum, free_units = 0;
-    assert_int_equal(vs_sim_holes_cover(&holes, BASE + from * UNIT, count * UNIT), covers(&m, from, count));
+    assert_int_equal(vs_sim_free_set_cover(&set, BASE + from * UNIT, count * UNIT), covers(&m, from, count));
     const bool is_there = first(&m, count, alignment, &wanted);
-    assert_int_equal(vs_sim_holes_first(&holes, count * UNIT, alignment * UNIT, &got), is_there);
+    assert_int_equal(vs_sim_free_set_first(&set, count * UNIT, alignment * UNIT, &got), is_there);
     if (is_there) assert_int_equal(got, BASE + wanted * UNIT);
     if (is_there && random_below(&random, 3) == 0) {
-      vs_sim_holes_cut(&holes, got, count * UNIT);
+      vs_sim_free_set_cut(&set, got, count * UNIT);
       for (uint64_t i = 0; i < count; i++) m.is_free[wanted + i] = false;
     } else if (covers(&m, from, count) && random_below(&random, 2) == 0) {
-      vs_sim_holes_cut(&holes, BASE + from * UNIT, count * UNIT);
+      vs_sim_free_set_cut(&set, BASE + from * UNIT, count * UNIT);
       for (uint64_t i = 0; i < count; i++) m.is_free[from + i] = false;
     } else if (all_are(&m, from, count, false) && from / region == (from + count - 1) / region) {
       const vs_sim_span bounds = {BASE + from / region * region * UNIT, region * UNIT};
       const vs_sim_span all =
-          vs_sim_holes_put(&holes, (vs_sim_span){BASE + from * UNIT, count * UNIT}, bounds);
+          vs_sim_free_set_put(&set, (vs_sim_span){BASE + from * UNIT, count * UNIT}, bounds);
       for (uint64_t i = 0; i < count; i++) m.is_free[from + i] = true;
       const uint64_t start = (all.start - BASE) / UNIT, end = start + all.size / UNIT;
       assert_true(start <= from && end >= from + count && covers(&m, start, end - start));
@@ -69,12 +69,12 @@ static void play(uint64_t seed, uint64_t region) {
       assert_true(end % region == 0 || !m.is_free[end]);
     }
     for (uint64_t i = 0; i < UNITS; i++) free_units += m.is_free[i];
-    assert_true(vs_sim_holes_check(&holes, &sum));
+    assert_true(vs_sim_free_set_check(&set, &sum));
     assert_int_equal(sum, free_units * UNIT);
-    assert_int_equal(holes.count, count_holes(&m));
+    assert_int_equal(set.count, count_ranges(&m));
   }
   assert_int_equal(fault.requests, requests); /* there was room */
-  vs_sim_holes_deinit(&fault.host, &holes);
+  vs_sim_free_set_deinit(&fault.host, &set);
   fault_host_expect_empty(&fault);
 }
 
@@ -90,33 +90,33 @@ static void many_regions(void **state) {
 
 static void nothing_in_it(void **state) {
   (void)state;
-  vs_sim_holes holes = {0};
+  vs_sim_free_set set = {0};
   uint64_t start;
-  assert_false(vs_sim_holes_first(&holes, 1, 1, &start));
-  assert_false(vs_sim_holes_cover(&holes, 0, 1));
-  assert_true(vs_sim_holes_check(&holes, NULL));
-  expect_status(vs_sim_holes_reserve(vs_host_default(), &holes, UINT64_MAX), VS_LIMIT);
-  vs_sim_holes_deinit(vs_host_default(), &holes);
+  assert_false(vs_sim_free_set_first(&set, 1, 1, &start));
+  assert_false(vs_sim_free_set_cover(&set, 0, 1));
+  assert_true(vs_sim_free_set_check(&set, NULL));
+  expect_status(vs_sim_free_set_reserve(vs_host_default(), &set, UINT64_MAX), VS_LIMIT);
+  vs_sim_free_set_deinit(vs_host_default(), &set);
 }
 
-/* A row of holes put in by rising address, the worst for a tree that is not balanced, stays shallow. */
-static uint32_t depth_below(const vs_sim_holes *holes, uint32_t at) {
+/* Ranges added by rising address, the worst order for an unbalanced tree, still give a shallow tree. */
+static uint32_t depth_below(const vs_sim_free_set *set, uint32_t at) {
   if (at == 0) return 0;
-  const uint32_t left = depth_below(holes, holes->nodes.data[at].left);
-  const uint32_t right = depth_below(holes, holes->nodes.data[at].right);
+  const uint32_t left = depth_below(set, set->nodes.data[at].left);
+  const uint32_t right = depth_below(set, set->nodes.data[at].right);
   return 1 + (left > right ? left : right);
 }
 
 static void it_stays_shallow(void **state) {
   (void)state;
   enum { COUNT = 1 << 16 };
-  vs_sim_holes holes = {0};
-  expect_ok(vs_sim_holes_reserve(vs_host_default(), &holes, COUNT));
+  vs_sim_free_set set = {0};
+  expect_ok(vs_sim_free_set_reserve(vs_host_default(), &set, COUNT));
   for (uint64_t i = 0; i < COUNT; i++)
-    (void)vs_sim_holes_put(&holes, (vs_sim_span){BASE + 2 * i * UNIT, UNIT}, (vs_sim_span){0, UINT64_MAX});
-  assert_int_equal(holes.count, COUNT);
-  assert_in_range(depth_below(&holes, holes.root), 17, 50);
-  vs_sim_holes_deinit(vs_host_default(), &holes);
+    (void)vs_sim_free_set_put(&set, (vs_sim_span){BASE + 2 * i * UNIT, UNIT}, (vs_sim_span){0, UINT64_MAX});
+  assert_int_equal(set.count, COUNT);
+  assert_in_range(depth_below(&set, set.root), 17, 50);
+  vs_sim_free_set_deinit(vs_host_default(), &set);
 }
 
 int main(void) {
