@@ -1,4 +1,5 @@
-/* CUDA's numbers of the units: by the rule of visible.h, or from CUDA's driver, matched by UUID, then by PCI id. */
+/* The numbers that CUDA gives the units: by the rule of visible.h, or from CUDA's driver, whose cards are matched by UUID
+ * and then by PCI id. */
 #include "base/sized.h"
 #include "devices/state.h"
 #include "devices/pci.h"
@@ -20,7 +21,7 @@ static bool is_same_place(const vs_devices_info *info, const vs_cuda_identity *i
          vs_pci_parse(vs_str_from(identity->bus_id), &theirs) && vs_pci_fits(&ours, &theirs);
 }
 
-/* A MIG device shares the PCI id of its card, so only its UUID tells. */
+/* A MIG device has the PCI id of its card, so it is matched by its UUID only. */
 static uint32_t unit_of(const vs_devices *devices, const vs_cuda_identity *identity) {
   const size_t count = devices->units.count;
   for (size_t i = 0; i < count; i++)
@@ -31,21 +32,33 @@ static uint32_t unit_of(const vs_devices *devices, const vs_cuda_identity *ident
   return VS_DEVICES_NONE;
 }
 
-static vs_status number_by_driver(vs_devices *devices) {
+/* Fills by_cuda. New entries are collected behind the old ones, so that a failure leaves the old numbers. */
+static vs_status match_cards(vs_devices *devices) {
   const uint32_t count = devices->cuda->count;
+  const size_t first = devices->by_cuda.count;
   VS_TRY(vs_vec_reserve(devices->host, &devices->by_cuda, count));
-  set_all(devices, vs_metric_unknown(VS_REASON_NOT_VISIBLE));
   for (uint32_t i = 0; i < count; i++) {
     vs_cuda_identity identity;
     VS_TRY(vs_cuda_identity_of(devices->cuda, i, &identity));
     const uint32_t unit = unit_of(devices, &identity);
-    devices->by_cuda.data[i] = unit;
-    if (unit == VS_DEVICES_NONE) continue;
-    vs_devices_info *info = &devices->units.data[unit];
-    info->cuda_index = vs_metric_of(i);
-    info->is_unified = (identity.unknown & VS_CUDA_INTEGRATED) ? info->is_unified : identity.is_integrated;
+    VS_ASSERT(unit == VS_DEVICES_NONE || unit < devices->units.count);
+    devices->by_cuda.data[first + i] = unit;
+    if (unit != VS_DEVICES_NONE && (identity.unknown & VS_CUDA_INTEGRATED) == 0)
+      devices->units.data[unit].is_unified = identity.is_integrated;
   }
+  if (count != 0) memmove(devices->by_cuda.data, devices->by_cuda.data + first, count * sizeof(uint32_t));
   devices->by_cuda.count = count;
+  return VS_OK;
+}
+
+/* Two of CUDA's cards may match one unit when a driver tells a UUID twice; then the last number counts. */
+static vs_status number_by_driver(vs_devices *devices) {
+  VS_TRY(match_cards(devices));
+  set_all(devices, vs_metric_unknown(VS_REASON_NOT_VISIBLE));
+  for (uint32_t i = 0; i < devices->by_cuda.count; i++) {
+    const uint32_t unit = devices->by_cuda.data[i];
+    if (unit != VS_DEVICES_NONE) devices->units.data[unit].cuda_index = vs_metric_of(i);
+  }
   return VS_OK;
 }
 
@@ -56,6 +69,7 @@ static vs_status number_by_rule(vs_devices *devices) {
   VS_TRY(vs_vec_reserve(devices->host, &devices->by_cuda, count));
   const vs_visible seen = vs_visible_units(devices->units.data, count, devices->options.visible,
                                            devices->options.order, devices->by_cuda.data);
+  VS_ASSERT(seen.count <= count && (seen.is_known || seen.count == 0));
   set_all(devices, vs_metric_unknown(seen.is_known ? VS_REASON_NOT_VISIBLE : VS_REASON_NOT_SAMPLED));
   for (uint32_t i = 0; i < seen.count; i++)
     devices->units.data[devices->by_cuda.data[i]].cuda_index = vs_metric_of(i);
@@ -80,9 +94,9 @@ static vs_status open_cuda(vs_devices *devices, vs_error *error) {
 vs_status vs_devices_ask_cuda(vs_devices *devices, vs_error *error) {
   if (devices->has_cuda_numbers) return VS_OK;
   VS_TRY(open_cuda(devices, error));
-  devices->by_cuda.count = 0;
   const vs_status status = number_by_driver(devices);
   devices->has_cuda_numbers = status == VS_OK;
+  VS_ASSERT(vs_devices__check(devices));
   return status == VS_OK ? VS_OK : vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
 }
 
@@ -107,9 +121,10 @@ static vs_status preload(vs_devices *devices, uint32_t cuda_index, vs_devices_pr
   if (cuda_index >= devices->by_cuda.count)
     return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "CUDA offers %u card%s to this process, and no cuda:%u",
                    devices->cuda->count, devices->cuda->count == 1 ? "" : "s", cuda_index);
+  VS_ASSERT(devices->has_cuda_numbers && devices->cuda != NULL);
   vs_gauge_of of = {devices, devices->by_cuda.data[cuda_index]};
   const vs_cuda_gauge gauge = {.used = used_of, .ctx = &of};
-  vs_cuda_context context; /* never released: it is to stay */
+  vs_cuda_context context; /* not released: it has to live until the process ends */
   VS_TRY(vs_cuda_context_retain(devices->cuda, cuda_index, &gauge, &context, error));
   *cost = (vs_devices_preload_cost){
       .bytes = context.bytes, .us = context.microseconds, .was_there = context.was_there};

@@ -8,7 +8,7 @@ uint64_t vs_devices__now(const vs_devices *devices) {
                                         : vs_process_clock_us();
 }
 
-/* A variable of the environment, copied: the environment may change while the object lives. NULL: not set. */
+/* Copies a variable of the environment, which may change while the object lives. *to stays NULL if it is not set. */
 static vs_status copy_variable(vs_devices *devices, const char *name, const char **to) {
   const char *value = vs_process_variable(name);
   if (value == NULL) return VS_OK;
@@ -34,11 +34,13 @@ static vs_status settle_options(vs_devices *devices, const vs_devices_options *o
   return all->order != NULL ? VS_OK : copy_variable(devices, "CUDA_DEVICE_ORDER", &all->order);
 }
 
-/* Units and what follows from them, behind an open or a reopen. */
+/* Lists the units and derives what depends on them, after an open or a reopen of NVML. */
 static vs_status list(vs_devices *devices) {
   VS_TRY(vs_devices__list(devices));
   vs_devices__look_at_library(devices);
-  return vs_devices__number(devices);
+  VS_TRY(vs_devices__number(devices));
+  VS_ASSERT(vs_devices__check(devices));
+  return VS_OK;
 }
 
 static void forget_units(vs_devices *devices) {
@@ -128,6 +130,7 @@ static vs_status refresh(vs_devices *devices, vs_devices_failure *failure) {
   if (status == VS_OK) status = list(devices);
   if (status == VS_OK) return VS_OK;
   forget_units(devices);
+  VS_ASSERT(vs_devices__check(devices));
   vs_devices__explain(devices, status, &was, failure);
   return failure->status;
 }
@@ -150,13 +153,15 @@ static bool is_dearer(const vs_telemetry_cost *a, const vs_telemetry_cost *b) {
   return vs_str_compare(vs_str_from(a->function), vs_str_from(b->function)) < 0;
 }
 
-/* Selection by rank: a hundred functions, asked once in a while, and nothing that could fail. */
+/* Sorts by counting, for each row, the rows that come before it. That is quadratic, but it needs no memory and so cannot
+ * fail; there are about a hundred functions and the caller asks rarely. */
 size_t vs_devices_costs(const vs_devices *devices, vs_devices_cost *costs, size_t capacity) {
   const vs_telemetry_cost *all;
   const uint32_t count = devices->telemetry.ops->costs(devices->telemetry.ctx, &all);
   for (uint32_t i = 0; i < count; i++) {
     size_t rank = 0;
     for (uint32_t k = 0; k < count; k++) rank += is_dearer(&all[k], &all[i]);
+    VS_ASSERT(rank < count);
     if (rank >= capacity) continue;
     costs[rank] = (vs_devices_cost){.function = all[i].function,
                                     .is_missing = all[i].is_missing,

@@ -1,11 +1,11 @@
-/* What is known of the driver: by NVML, and by the system where NVML does not answer. */
+/* What is known about the driver: from NVML, and from the system where NVML does not answer. */
 #include "devices/state.h"
 #include "os/proc.h"
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* "590.48.01" out of a line such as "NVRM version: NVIDIA UNIX x86_64 Kernel Module  590.48.01  Thu ...": the first
- * word of digits and points with a point in it. */
+/* Finds "590.48.01" in a line such as "NVRM version: NVIDIA UNIX x86_64 Kernel Module  590.48.01  Thu ...": the first word
+ * that consists of digits and points and contains a point. */
 static void find_version(vs_str line, char *to, size_t capacity) {
   to[0] = 0;
   for (size_t at = 0; at < line.size && line.data[at] != '\n';) {
@@ -15,6 +15,7 @@ static void find_version(vs_str line, char *to, size_t capacity) {
       has_point |= line.data[end] == '.';
       is_version &= line.data[end] == '.' || is_digit(line.data[end]);
     }
+    VS_ASSERT(end >= at && end <= line.size);
     if (is_version && has_point && end - at < capacity) {
       memcpy(to, line.data + at, end - at);
       to[end - at] = 0;
@@ -39,7 +40,7 @@ void vs_devices__look_at_system(vs_devices *devices) {
   driver->is_wsl = vs_str_contains((vs_str){text, release}, VS_STR("icrosoft"));
 }
 
-/* "13.1" as 13010, CUDA's own way to say it. */
+/* "13.1" as 13010, the form in which CUDA encodes versions. */
 static vs_metric cuda_version_of(vs_metric asked, const char *text) {
   if (!vs_metric_is_known(asked)) return asked;
   uint64_t parts[2] = {0, 0};
@@ -50,14 +51,14 @@ static vs_metric cuda_version_of(vs_metric asked, const char *text) {
   return vs_metric_of(parts[0] * 1000 + parts[1] * 10);
 }
 
-/* Whether two versions are of different drivers. One may be said with fewer parts: "550.144" and "550.144.03". */
+/* Whether two versions are of different drivers. One of them may have fewer parts: "550.144" and "550.144.03". */
 static bool differ(const char *a, const char *b) {
   if (a[0] == 0 || b[0] == 0) return false;
   while (*a == *b && *a != 0) a++, b++;
   return !((*a == 0 && *b == 0) || (*a == 0 && *b == '.') || (*b == 0 && *a == '.'));
 }
 
-/* NVML's own version is CUDA's number and then that of the driver that it came with: "13.590.48.01". */
+/* NVML's version is CUDA's major version followed by the version of its driver: "13.590.48.01". */
 static const char *behind_point(const char *version) {
   const char *at = version;
   while (*at != 0 && *at != '.') at++;
@@ -86,7 +87,7 @@ void vs_devices__look_at_library(vs_devices *devices) {
       !driver->is_simulated && differ(driver->kernel_version, behind_point(driver->library_version));
 }
 
-/* ---- failures in words: what is wrong, and what somebody can do */
+/* ---- failures as sentences: what is wrong, and what the user can do */
 
 enum { VERSIONS_DIFFER = 18, NO_LIBRARY = 12, NO_PERMISSION = 4, NOT_LOADED = 9 }; /* NVML's returns */
 
@@ -105,7 +106,8 @@ static const char *advice_for(const vs_devices_driver *driver, int32_t code) {
 
 void vs_devices__explain(const vs_devices *devices, vs_status status, const vs_telemetry_failure *was,
                          vs_devices_failure *failure) {
-  if (was->code == NOT_LOADED) status = VS_NOT_FOUND; /* as good as no library */
+  VS_ASSERT(status != VS_OK);
+  if (was->code == NOT_LOADED) status = VS_NOT_FOUND; /* for callers this is the same as a missing library */
   *failure = (vs_devices_failure){.status = status, .code = was->code, .driver = devices->driver};
   vs_devices_driver *driver = &failure->driver;
   if (was->library_version[0] != 0)

@@ -24,6 +24,7 @@ static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') 
 
 void vs_devices_reason_key(char to[static VS_DEVICES_REASON_SIZE], vs_reason reason) {
   vs_format(to, VS_DEVICES_REASON_SIZE, "%s", vs_reason_name(reason));
+  VS_ASSERT(strlen(vs_reason_name(reason)) < VS_DEVICES_REASON_SIZE);
   for (char *c = to; *c != 0; c++) *c = small(*c);
 }
 

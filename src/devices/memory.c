@@ -1,5 +1,5 @@
-/* How full a unit is. Two accounts that each add up: total = reserved + used + free, as one answer of NVML, and used =
- * attributed + unattributed, where the processes are asked for on their own. */
+/* How full a unit is. There are two sums: total = reserved + used + free comes from one answer of NVML; used = attributed +
+ * unattributed needs a second question, for the processes. */
 #include "base/sized.h"
 #include "devices/state.h"
 #include "os/proc.h"
@@ -14,15 +14,15 @@ static void read_device(vs_devices *devices, uint32_t unit, vs_devices_memory *m
   memory->api = told.api;
 }
 
-/* MIG: memory belongs to the GPU instance. */
+/* Whether two units have the same memory: with MIG it belongs to the GPU instance. */
 static bool shares(const vs_devices *devices, uint32_t a, uint32_t b) {
   const vs_devices_info *left = &devices->units.data[a], *right = &devices->units.data[b];
   return a == b || (left->is_mig && right->is_mig && left->parent == right->parent &&
                     left->gpu_instance == right->gpu_instance);
 }
 
-/* The part has no memory of its own: the machine's, labelled as shared. What NVML would say is not there, so
- * nothing is lost; and MemTotal - MemAvailable would be the whole host's use, so `used` is what the processes hold. */
+/* A unit without memory of its own uses the machine's, which is labelled as shared. NVML has no figures for such a unit.
+ * MemTotal - MemAvailable would count every program of the host, so `used` is the sum over the GPU's processes instead. */
 static void read_machine(vs_devices *devices, vs_devices_memory *memory) {
   uint64_t total, available;
   memory->is_shared = true;
@@ -34,7 +34,7 @@ static void read_machine(vs_devices *devices, vs_devices_memory *memory) {
   memory->free = vs_metric_of(available);
 }
 
-/* Unknown bytes of one make the sum unknown, for its reason. */
+/* Sums the bytes of the unit's processes. If those of one process are unknown, the sum is unknown for the same reason. */
 static vs_metric sum_of_list(vs_devices *devices, uint32_t unit) {
   const vs_telemetry_process *list = NULL;
   const vs_metric count =
@@ -48,8 +48,9 @@ static vs_metric sum_of_list(vs_devices *devices, uint32_t unit) {
   return vs_metric_of(sum);
 }
 
-/* Of the unit, and of the other MIG devices of its GPU instance, whose memory is the same. */
+/* The sum for a unit, together with the other MIG devices of its GPU instance, which have the same memory. */
 static vs_metric sum_of(vs_devices *devices, uint32_t unit) {
+  VS_ASSERT(vs_devices_has(devices, unit));
   const vs_devices_info *all = devices->units.data;
   if (!all[unit].is_mig) return sum_of_list(devices, unit);
   uint64_t sum = 0;
@@ -70,7 +71,7 @@ static void set_unattributed(vs_devices_memory *memory) {
   else memory->unattributed = vs_metric_of(memory->used.value - memory->attributed.value);
 }
 
-/* Somebody may allocate between the two questions: where they contradict each other, the cheap one is asked again. */
+/* A process may allocate between the two questions. If their answers contradict each other, the cheap one is asked again. */
 static void attribute(vs_devices *devices, uint32_t unit, vs_devices_memory *memory) {
   memory->attributed = sum_of(devices, unit);
   if (memory->is_shared) {
@@ -100,6 +101,7 @@ static vs_status memory_of(vs_devices *devices, uint32_t unit, bool with_process
   else read_device(devices, unit, memory);
   if (with_processes) attribute(devices, unit, memory);
   else if (memory->is_shared) memory->used = vs_metric_unknown(VS_REASON_NOT_SAMPLED);
+  VS_ASSERT(vs_devices__check_memory(devices, unit, memory));
   return vs_devices__is_out_of_memory(memory->attributed) ? VS_NO_MEMORY : VS_OK;
 }
 
@@ -130,5 +132,6 @@ vs_status vs_devices_most_free(vs_devices *devices, bool cuda_only, uint32_t *un
     *unit = i;
     *bytes = memory.free.value;
   }
+  VS_ASSERT(*unit == VS_DEVICES_NONE || !devices->units.data[*unit].is_divided);
   return VS_OK;
 }

@@ -1,8 +1,8 @@
-/* Figures one by one, politely: a slow one is asked again when its answer is old, one that takes locks where it is
- * allowed. */
+/* Single figures. A slow one is asked again only when the last answer is old; one for which NVML takes a lock is asked only
+ * if the options allow it. */
 #include "devices/state.h"
 
-/* The answer that stands without asking NVML, into *to; false: it has to be asked. */
+/* Whether *to could be answered without asking NVML. */
 static bool is_spared(vs_devices *devices, uint32_t unit, vs_metric_id id, vs_metric *to) {
   const vs_metric_description *about = vs_metric_describe(id);
   if (about == NULL) {
@@ -22,14 +22,16 @@ static bool is_spared(vs_devices *devices, uint32_t unit, vs_metric_id id, vs_me
   return true;
 }
 
-/* At most as many as there are kinds, so that there is room for what has to be asked. */
+/* `count` is at most VS_METRIC_ID_COUNT, the size of the arrays. */
 static void ask_some(vs_devices *devices, uint32_t unit, const vs_metric_id *ids, size_t count,
                      vs_metric *to) {
   vs_metric_id asked[VS_METRIC_ID_COUNT];
   vs_metric told[VS_METRIC_ID_COUNT];
   size_t places[VS_METRIC_ID_COUNT], number = 0;
+  VS_ASSERT(count <= VS_METRIC_ID_COUNT && vs_devices_has(devices, unit));
   for (size_t i = 0; i < count; i++) {
     if (is_spared(devices, unit, ids[i], &to[i])) continue;
+    VS_ASSERT(vs_metric_describe(ids[i]) != NULL); /* is_spared answers unknown numbers */
     places[number] = i;
     asked[number++] = ids[i];
   }

@@ -6,9 +6,10 @@ static int digit_of(char c) {
   return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
 }
 
-/* 1 to `most` hexadecimal digits at *rest, and behind them `end` (0: nothing at all). */
+/* Reads 1 to `most` hexadecimal digits at the start of *rest, and `end` after them (0: the end of the text). */
 static bool take(vs_str *rest, size_t most, char end, uint32_t *number) {
   size_t digits = 0;
+  VS_ASSERT(most >= 1 && most <= 8); /* `number` has 32 bits */
   *number = 0;
   while (digits < rest->size && digits < most && digit_of(rest->data[digits]) >= 0)
     *number = *number << 4 | (uint32_t)digit_of(rest->data[digits++]);

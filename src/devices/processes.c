@@ -1,4 +1,4 @@
-/* Who holds memory: NVML's list, and what /proc says of each. */
+/* The processes that have memory on a unit: NVML's list, with what /proc says about each. */
 #include "devices/state.h"
 #include "base/sort.h"
 #include "os/proc.h"
@@ -13,7 +13,7 @@ enum { COMMAND = 4096 };
 
 static uint32_t or_none(int32_t number) { return number < 0 ? VS_DEVICES_NONE : (uint32_t)number; }
 
-/* ---- texts: while they are collected they may move, so each row notes offsets, and points when all are there */
+/* ---- texts: the buffer may move while texts are added, so rows store offsets first; settle_texts makes them pointers */
 
 static size_t keep(vs_text *texts, const char *text, size_t size) {
   const size_t offset = texts->bytes.count;
@@ -24,6 +24,7 @@ static size_t keep(vs_text *texts, const char *text, size_t size) {
 
 static void settle_texts(vs_devices *devices) {
   const char *base = devices->texts.bytes.data;
+  VS_ASSERT(devices->texts.status == VS_OK && devices->row_texts.capacity >= devices->rows.count);
   for (size_t i = 0; i < devices->rows.count; i++) {
     vs_devices_process *row = &devices->rows.data[i];
     const vs_row_texts *at = &devices->row_texts.data[i];
@@ -35,7 +36,7 @@ static void settle_texts(vs_devices *devices) {
   }
 }
 
-/* ---- users, whose names are kept */
+/* ---- names of users, kept because looking one up may be slow */
 
 static vs_status user_of(vs_devices *devices, uint32_t id, const char **name) {
   for (size_t i = 0; i < devices->users.count; i++)
@@ -53,9 +54,8 @@ static vs_status user_of(vs_devices *devices, uint32_t id, const char **name) {
 
 /* ---- one process */
 
-/* Whether the process of this number here is the one that NVML means. Where all processes of the machine are seen,
- * numbers are the driver's own. In a pid namespace they are not, or not surely, and a number alone proves nothing:
- * the process has to have a GPU's files or CUDA mapped. */
+/* Whether the process that /proc shows under this number is the one that NVML lists. Outside of a pid namespace both use
+ * the same numbers. Inside one they may differ, so the process also has to have a GPU's files or CUDA mapped. */
 static bool is_the_one(const vs_devices *devices, uint64_t pid) {
   static const char *const marks[] = {"/dev/nvidia", "libcuda.so", "libvramscope-sim.so", NULL};
   const vs_metric hidden = devices->driver.is_pid_hidden;
@@ -88,7 +88,7 @@ static vs_status look_at(vs_devices *devices, vs_devices_process *row, vs_row_te
   return texts->status;
 }
 
-/* The MIG device that a process of a divided card is on. */
+/* The MIG device of a divided card that a process uses; `unit` itself if there is none. */
 static uint32_t unit_of(const vs_devices *devices, uint32_t unit, const vs_devices_process *row) {
   if (row->gpu_instance == VS_DEVICES_NONE) return unit;
   for (uint32_t i = 0; i < devices->units.count; i++) {
@@ -112,6 +112,8 @@ static bool holds_more(const void *ctx, uint32_t a, uint32_t b) {
 }
 
 static vs_status take_row(vs_devices *devices, uint32_t unit, const vs_telemetry_process *from) {
+  VS_ASSERT(devices->rows.count < devices->rows.capacity &&
+            devices->rows.count < devices->row_texts.capacity);
   vs_devices_process *row = &devices->rows.data[devices->rows.count];
   *row = (vs_devices_process){.pid = from->pid,
                               .bytes = from->bytes,
@@ -121,6 +123,7 @@ static vs_status take_row(vs_devices *devices, uint32_t unit, const vs_telemetry
                               .gpu_instance = or_none(from->gpu_instance),
                               .compute_instance = or_none(from->compute_instance)};
   row->unit = unit_of(devices, unit, row);
+  VS_ASSERT(vs_devices_has(devices, row->unit));
   return look_at(devices, row, &devices->row_texts.data[devices->rows.count++]);
 }
 
@@ -157,6 +160,7 @@ static vs_status read_processes(vs_devices *devices, uint32_t unit, vs_devices_p
     settle_texts(devices);
   }
   processes->rows = devices->rows.data;
+  VS_ASSERT(vs_devices__check_processes(devices, unit, processes));
   return VS_OK;
 }
 

@@ -1,5 +1,5 @@
-/* The one grammar by which people name cards; include/vramscope/devices.h has it. Each form has one function that
- * finds the unit of an entry or says why not; find() decides which one it is. */
+/* The grammar in which users name cards; include/vramscope/devices.h describes it. Each form has one function that finds
+ * the unit of an entry or reports why there is none; find() chooses the function. */
 #include "devices/pci.h"
 #include "devices/state.h"
 #include "devices/visible.h"
@@ -7,7 +7,7 @@
 
 enum { VS_GUESS = 48 };
 
-/* One entry of the list, and where it stands. */
+/* One entry of the list, and its offset in the whole text. */
 typedef struct vs_choice {
   vs_devices *devices;
   vs_str text;
@@ -23,7 +23,7 @@ static bool is_digits(vs_str text) {
 
 static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
-/* `with` in small letters. */
+/* Compares without regard to case; `with` is in small letters. */
 static bool begins(vs_str text, vs_str with) {
   if (text.size < with.size) return false;
   for (size_t i = 0; i < with.size; i++)
@@ -39,9 +39,12 @@ static bool is_same(vs_str text, const char *other) {
   return true;
 }
 
-static vs_str behind(vs_str text, size_t count) { return (vs_str){text.data + count, text.size - count}; }
+static vs_str behind(vs_str text, size_t count) {
+  VS_ASSERT(count <= text.size);
+  return (vs_str){text.data + count, text.size - count};
+}
 
-/* ---- why not */
+/* ---- errors, with a guess at what the user meant */
 
 static uint32_t card_count(const vs_devices *devices) {
   uint32_t count = 0;
@@ -49,13 +52,14 @@ static uint32_t card_count(const vs_devices *devices) {
   return count;
 }
 
-/* What the entry may have been meant to be; letters compare without their case. */
+/* The known name that is nearest to the entry, without regard to case. */
 typedef struct vs_guess {
   vs_nearest nearest;
-  char typed[VS_GUESS], shown[VS_GUESS]; /* shown: the best so far, "" for no idea */
+  char typed[VS_GUESS], shown[VS_GUESS]; /* shown: the best name so far, "" if there is none */
 } vs_guess;
 
 static void lower(char to[static VS_GUESS], vs_str text) {
+  VS_ASSERT(text.data != NULL || text.size == 0);
   const size_t size = text.size < VS_GUESS ? text.size : VS_GUESS - 1;
   for (size_t i = 0; i < size; i++) to[i] = small(text.data[i]);
   to[size] = 0;
@@ -73,7 +77,7 @@ static void offer(vs_guess *guess, vs_str known) {
   guess->shown[known.size] = 0;
 }
 
-/* The whole UUID, and the beginning of it that is as long as what was typed, if it means this unit alone. */
+/* Offers the whole UUID, and its beginning of the length that was typed if no other unit has the same beginning. */
 static void offer_uuid(vs_guess *guess, const vs_devices *devices, const vs_devices_info *info) {
   bool is_ambiguous;
   const vs_str whole = vs_str_from(info->uuid), part = {info->uuid, guess->nearest.typed.size};
@@ -84,7 +88,7 @@ static void offer_uuid(vs_guess *guess, const vs_devices *devices, const vs_devi
   if (!is_ambiguous) offer(guess, part);
 }
 
-/* As NVML writes it, with the four digits of domain of CUDA and Linux, and without one. */
+/* Offers the PCI id as NVML writes it, with four digits of domain as CUDA and Linux write it, and without a domain. */
 static void offer_place(vs_guess *guess, const vs_devices_info *info) {
   const vs_str whole = vs_str_from(info->bus_id);
   offer(guess, whole);
@@ -104,7 +108,7 @@ static void offer_numbers(vs_guess *guess, const vs_devices_info *info) {
   offer(guess, vs_str_from(text));
 }
 
-/* Not for numbers, which are all near each other. */
+/* There is no guess for a number: every other number is similar to it. */
 static void make_guess(const vs_choice *choice, vs_guess *guess) {
   const vs_devices *devices = choice->devices;
   guess->shown[0] = 0;
@@ -166,7 +170,7 @@ static vs_status by_serial(const vs_choice *choice, uint32_t *unit) {
   return none_found(choice);
 }
 
-/* CARD:SLOT. */
+/* A MIG device as CARD:SLOT. */
 static vs_status by_mig_number(const vs_choice *choice, size_t colon, uint32_t *unit) {
   const vs_devices *devices = choice->devices;
   const vs_choice card_choice = {choice->devices, {choice->text.data, colon}, choice->offset, choice->error};
@@ -210,8 +214,8 @@ static vs_status by_place(const vs_choice *choice, const vs_pci *place, uint32_t
   return *unit == VS_DEVICES_NONE ? none_found(choice) : VS_OK;
 }
 
-/* The unit of one of CUDA's numbers. Its driver is asked only where the variables do not give it, and the caller
- * allows it. */
+/* The unit with one of CUDA's numbers. CUDA's driver is asked only if the variables do not determine the numbers and the
+ * caller allows it. */
 static vs_status by_cuda(const vs_choice *choice, uint32_t *unit) {
   vs_devices *devices = choice->devices;
   uint64_t number;
@@ -223,7 +227,7 @@ static vs_status by_cuda(const vs_choice *choice, uint32_t *unit) {
                      "CUDA_DEVICE_ORDER=PCI_BUS_ID, or name the card otherwise",
                      choice->text);
     if (vs_devices_ask_cuda(devices, choice->error) != VS_OK) {
-      choice->error->offset = choice->offset; /* its sentence says why nobody knows */
+      choice->error->offset = choice->offset; /* the text already says why the numbers are unknown */
       return choice->error->status = VS_UNSUPPORTED;
     }
   }
@@ -257,10 +261,11 @@ static vs_status find(const vs_choice *choice, uint32_t *unit) {
 typedef struct vs_chosen {
   uint32_t *units;
   size_t capacity, count;
-  VS_VEC(bool) taken; /* of every unit */
+  VS_VEC(bool) taken; /* one for each unit: already chosen */
 } vs_chosen;
 
 static void choose(vs_chosen *chosen, uint32_t unit) {
+  VS_ASSERT(unit < chosen->taken.capacity);
   if (chosen->taken.data[unit]) return;
   chosen->taken.data[unit] = true;
   if (chosen->count < chosen->capacity) chosen->units[chosen->count] = unit;
@@ -301,7 +306,7 @@ static vs_status choose_list(vs_devices *devices, const char *text, vs_chosen *c
   }
 }
 
-/* Twice: nothing is stored unless all is well. */
+/* Reads the list twice: the first time without storing, so that `units` is unchanged if an entry is wrong. */
 vs_status vs_devices_select(vs_devices *devices, const char *text, uint32_t *units, size_t capacity,
                             size_t *count, vs_error *error) {
   vs_error unwanted;

@@ -1,8 +1,10 @@
 /* The object behind devices.h, private to this folder.
  *
- * Who stands on whom: devices.c (open, refresh, close) on driver.c, units.c and cuda.c; select.c on cuda.c,
- * visible.h and pci.h; all on the telemetry. Invariants: units.count is what the telemetry counts, and unit i is
- * its unit i; answers has VS_METRIC_ID_COUNT for each unit. */
+ * devices.c (open, refresh, close) uses driver.c, units.c and cuda.c; select.c uses cuda.c, visible.h and pci.h; all use the
+ * telemetry; check.c uses none of them.
+ *
+ * Invariants (vs_devices__check): unit i is unit i of the telemetry; a MIG device comes behind its card; `answers` has
+ * VS_METRIC_ID_COUNT entries for each unit; by_cuda and the units' cuda_index agree. */
 #ifndef VS_DEVICES_STATE_H
 #define VS_DEVICES_STATE_H
 
@@ -15,7 +17,7 @@
 
 enum { VS_USER_NAME = 64 };
 
-/* The last answer to a slow question. */
+/* The last answer for a slow figure. */
 typedef struct vs_answer {
   vs_metric metric;
   uint64_t asked_us;
@@ -27,30 +29,30 @@ typedef struct vs_user {
   char name[VS_USER_NAME];
 } vs_user;
 
-/* Where the texts of a row begin in `texts`. */
+/* The offsets in `texts` of the texts of a row. */
 typedef struct vs_row_texts {
   size_t user, name, command, program, container;
 } vs_row_texts;
 
 struct vs_devices {
   const vs_host *host;
-  vs_devices_options options; /* no NULL in it but nvml, visible and order */
-  VS_VEC(char *) copies;      /* of variables, which options point at */
+  vs_devices_options options; /* with the defaults filled in; only nvml, visible and order may be NULL */
+  VS_VEC(char *) copies;      /* copies of variables, which options point at */
   vs_telemetry telemetry;
   vs_devices_driver driver;
   VS_VEC(vs_devices_info) units;
 
-  vs_cuda *cuda;            /* NULL: nobody has asked the driver yet */
+  vs_cuda *cuda;            /* NULL: not opened yet */
   bool has_cuda_numbers;    /* cuda_index comes from the driver */
   VS_VEC(uint32_t) by_cuda; /* the unit of each of CUDA's numbers; NONE: a card that NVML does not list */
 
   VS_VEC(vs_answer) answers; /* of unit u and metric m: [u * VS_METRIC_ID_COUNT + m] */
-  uint64_t spared;
+  uint64_t spared;           /* questions answered without asking NVML */
 
   VS_VEC(vs_devices_process) rows; /* of the last list of processes */
   VS_VEC(vs_row_texts) row_texts;  /* of the same rows */
-  vs_text texts;                   /* what they point at */
-  VS_VEC(vs_user) users;           /* names that were asked for, kept: asking may be slow */
+  vs_text texts;                   /* the texts that rows point at */
+  VS_VEC(vs_user) users;           /* names already looked up, kept because that may be slow */
   VS_VEC(vs_devices_account) accounts;
 };
 
@@ -65,26 +67,34 @@ static inline vs_metric vs_metric_of(uint64_t value) {
 
 uint64_t vs_devices__now(const vs_devices *devices);
 
-/* driver.c: what is known of the driver without NVML, then with it. */
+/* driver.c: fills `driver` from the system, then from NVML. */
 void vs_devices__look_at_system(vs_devices *devices);
 void vs_devices__look_at_library(vs_devices *devices);
-/* The failure of an open or a reopen, in words. `was` is what device/nvml said. */
+/* Describes the failure of an open or a reopen. `was` is the answer of device/nvml. */
 void vs_devices__explain(const vs_devices *devices, vs_status status, const vs_telemetry_failure *was,
                          vs_devices_failure *failure);
 
-/* units.c: reads the units anew from the telemetry, without CUDA's numbers. */
+/* units.c: reads the units again from the telemetry, without CUDA's numbers. */
 VS_MUST_CHECK vs_status vs_devices__list(vs_devices *devices);
-/* Whether some unit's number is known to the driver only. */
+/* Whether only CUDA's driver knows the number of some unit. */
 bool vs_devices__needs_cuda(const vs_devices *devices);
 
-/* cuda.c: gives the units CUDA's numbers, by the driver if it was asked already, else by the variables. */
+/* cuda.c: gives the units CUDA's numbers, from the driver if it is open already, else from the variables. */
 VS_MUST_CHECK vs_status vs_devices__number(vs_devices *devices);
 
+/* check.c: execute the invariants, for tests and the hostile build. The first one that of the whole object; the others
+ * those of an answer for `unit`, as vs_devices_memory_of and vs_devices_processes_of filled it. */
+bool vs_devices__check(const vs_devices *devices);
+bool vs_devices__check_memory(const vs_devices *devices, uint32_t unit, const vs_devices_memory *memory);
+bool vs_devices__check_processes(const vs_devices *devices, uint32_t unit,
+                                 const vs_devices_processes *processes);
+
 static inline vs_answer *vs_devices__answer(vs_devices *devices, uint32_t unit, vs_metric_id id) {
+  VS_ASSERT(vs_devices_has(devices, unit) && (unsigned)id < VS_METRIC_ID_COUNT);
   return &devices->answers.data[(size_t)unit * VS_METRIC_ID_COUNT + (size_t)id];
 }
 
-/* device/nvml's way to say in a figure that host memory ran out. */
+/* How device/nvml reports in a metric that host memory ran out. */
 static inline bool vs_devices__is_out_of_memory(vs_metric metric) {
   enum { NVML_OUT_OF_MEMORY = 20 };
   return metric.reason == VS_REASON_FAILED && metric.code == NVML_OUT_OF_MEMORY;

@@ -1,4 +1,4 @@
-/* The units as NVML lists them, in our terms. */
+/* The units as NVML lists them, converted to vs_devices_info. */
 #include "base/sized.h"
 #include "devices/state.h"
 
@@ -29,8 +29,8 @@ static void describe(vs_devices_info *info, const vs_telemetry_unit *unit) {
   vs_format(info->serial, sizeof info->serial, "%s", unit->serial);
 }
 
-/* NVML has no memory to tell of, and it is not for want of permission: the memory is the machine's. Names do not
- * tell: parts of this kind come under new ones. */
+/* A card whose memory NVML does not support uses the machine's memory. The name of the card is not used for this, because
+ * new cards of this kind have new names. */
 static bool is_unified(const vs_telemetry_unit *unit) {
   return !unit->is_mig && unit->total_bytes.reason == VS_REASON_NOT_SUPPORTED;
 }
@@ -56,11 +56,13 @@ vs_status vs_devices__list(vs_devices *devices) {
   devices->answers.count = answers;
   for (uint32_t i = 0; i < count; i++) {
     const vs_telemetry_unit *unit = ops->unit(ctx, i);
+    VS_ASSERT(unit != NULL && (!unit->is_mig || (unit->parent >= 0 && (uint32_t)unit->parent < i)));
     describe(&devices->units.data[i], unit);
     devices->units.data[i].is_unified = is_unified(unit);
     devices->units.data[i].is_numa = vs_metric_is_known(ops->metric(ctx, i, VS_METRIC_ID_NUMA_NODE));
   }
   devices->units.count = count;
+  VS_ASSERT(devices->answers.count == (size_t)count * VS_METRIC_ID_COUNT);
   for (uint32_t i = 0; i < count; i++)
     if (!devices->units.data[i].is_mig) devices->units.data[i].is_divided = is_divided(devices, i);
   return VS_OK;

@@ -50,13 +50,14 @@ uint32_t vs_unit_with_old_mig(const vs_devices_info *infos, uint32_t count, vs_s
     if (!infos[i].is_mig || infos[i].gpu_instance != gpu_instance ||
         infos[i].compute_instance != compute_instance)
       continue;
+    VS_ASSERT(infos[i].parent < i);
     const char *uuid = infos[infos[i].parent].uuid;
     if (starts(uuid, card, any_case) && uuid[card.size] == 0) return i;
   }
   return VS_DEVICES_NONE;
 }
 
-/* ---- the cards in the order that numbers count */
+/* ---- the cards in the order in which CUDA numbers them */
 
 static bool is_before(const vs_devices_info *a, const vs_devices_info *b) {
   if (a->pci_domain != b->pci_domain) return a->pci_domain < b->pci_domain;
@@ -65,14 +66,13 @@ static bool is_before(const vs_devices_info *a, const vs_devices_info *b) {
   return a->pci_function < b->pci_function;
 }
 
-/* The n-th whole card by PCI id, VS_DEVICES_NONE where there are fewer. There are never many. */
+/* The n-th whole card by PCI id; VS_DEVICES_NONE if there are fewer. Quadratic, but a machine has few cards. */
 static uint32_t card_at(const vs_devices_info *infos, uint32_t count, uint64_t n) {
   for (uint32_t i = 0; i < count; i++) {
     uint64_t before = 0;
     for (uint32_t k = 0; k < count; k++)
-      before +=
-          !infos[k].is_mig && (is_before(&infos[k], &infos[i]) ||
-                               (k < i && !is_before(&infos[i], &infos[k]))); /* unknown ones are equal */
+      before += !infos[k].is_mig && (is_before(&infos[k], &infos[i]) ||
+                                     (k < i && !is_before(&infos[i], &infos[k]))); /* equal ids: by index */
     if (!infos[i].is_mig && before == n) return i;
   }
   return VS_DEVICES_NONE;
@@ -108,7 +108,7 @@ static bool next_entry(vs_str *rest, bool *is_last, vs_str *entry) {
   return true;
 }
 
-/* As strtoul reads it; false for no number, and for one below 0. */
+/* Reads the number at the start of an entry as strtoul does; false if there is none or it is negative. */
 static bool number_of(vs_str entry, uint64_t *number) {
   size_t at = 0;
   while (at < entry.size && (entry.data[at] == ' ' || entry.data[at] == '\t')) at++;
@@ -121,8 +121,8 @@ static bool number_of(vs_str entry, uint64_t *number) {
   return at != first && !(is_negative && *number != 0);
 }
 
-/* A repeated entry hides everything even behind one that would mean nothing here, such as a number of a card that
- * is not there: the list is read before cards are looked for. */
+/* Whether an entry is repeated, which hides every card. This holds even behind an entry that matches no card, because CUDA
+ * reads the whole list before it looks for cards. */
 static bool has_repeated(vs_str list, vs_list_kind kind) {
   bool is_last = false;
   vs_str entry, rest = list;
@@ -150,7 +150,7 @@ static uint32_t unit_of(const vs_devices_info *infos, uint32_t count, vs_str ent
   return vs_unit_with_prefix(infos, count, entry, kind == VS_OF_MIG, false, &is_ambiguous);
 }
 
-/* The units of the list, in its order; 0 where one comes twice. */
+/* Stores the units of the list in its order and returns how many there are; 0 if a unit is named twice. */
 static uint32_t read_list(const vs_devices_info *infos, uint32_t count, vs_str list, uint32_t *units) {
   const vs_list_kind kind = kind_of(list);
   uint32_t found = 0;
@@ -160,14 +160,15 @@ static uint32_t read_list(const vs_devices_info *infos, uint32_t count, vs_str l
   while (next_entry(&list, &is_last, &entry)) {
     const uint32_t unit = unit_of(infos, count, entry, kind);
     if (unit == VS_DEVICES_NONE) break;
-    for (uint32_t i = 0; i < found; i++) /* one unit by two beginnings of its UUID */
+    for (uint32_t i = 0; i < found; i++) /* two different beginnings of one UUID */
       if (units[i] == unit) return 0;
+    VS_ASSERT(found < count);
     units[found++] = unit;
   }
   return found;
 }
 
-/* A divided card becomes its first MIG device, and goes where it has none; then one MIG device hides the rest. */
+/* Replaces a divided card by its first MIG device, or drops it if it has none. Then one MIG device hides the rest. */
 static uint32_t apply_mig(const vs_devices_info *infos, uint32_t count, uint32_t *units, uint32_t found) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < found; i++) {
@@ -177,6 +178,7 @@ static uint32_t apply_mig(const vs_devices_info *infos, uint32_t count, uint32_t
       while (unit < count && (!infos[unit].is_mig || infos[unit].parent != units[i]));
       if (unit >= count) continue;
     }
+    VS_ASSERT(kept <= i && unit < count);
     units[kept++] = unit;
   }
   for (uint32_t i = 0; i < kept; i++) {

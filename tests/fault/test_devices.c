@@ -1,4 +1,5 @@
 /* The devices of a machine with each request for host memory failing once: an error, nothing lost, and it goes on. */
+#include "devices/state.h"
 #include "support/made_proc.h"
 #include "support/test.h"
 
@@ -21,7 +22,9 @@ static vs_status look(vs_devices *devices) {
   vs_error error;
   for (uint32_t i = 0; i < vs_devices_count(devices); i++) {
     VS_TRY(vs_devices_memory_of(devices, i, true, &memory));
+    assert_true(vs_devices__check_memory(devices, i, &memory));
     VS_TRY(vs_devices_processes_of(devices, i, &processes));
+    assert_true(vs_devices__check_processes(devices, i, &processes));
     VS_TRY(vs_devices_accounts_of(devices, i, &accounts));
     (void)vs_devices_metric(devices, i, VS_METRIC_ID_FAN_SPEED);
   }
@@ -43,7 +46,9 @@ static vs_status live(const vs_host *host, void *ctx) {
     return opened;
   }
   vs_status status = look(devices);
+  assert_true(vs_devices__check(devices)); /* after a failure too */
   if (status == VS_OK) status = vs_devices_refresh(devices, &failure);
+  assert_true(vs_devices__check(devices));
   if (status == VS_OK) status = look(devices);
   vs_devices_close(devices);
   return status;
