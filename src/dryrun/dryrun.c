@@ -6,7 +6,7 @@
 #include "dryrun/reply.h"
 #include "dryrun/search.h"
 
-/* ---- what came of it */
+/* ---- the verdict and what the run needed */
 
 static vs_verdict judge(const vs_launch *launch, const vs_result *result, bool was_used) {
   if (!was_used) return VS_VERDICT_NO_CUDA;
@@ -18,6 +18,7 @@ static void set_needs(vs_outcome *outcome) {
   const vs_result *result = outcome->result;
   for (uint32_t c = 0; c < result->card_count; c++) {
     if (!result->cards[c].is_used) continue;
+    VS_ASSERT(outcome->need_count < VS_SIM_MAX_DEVICES);
     outcome->cards[outcome->need_count] = c;
     outcome->needs[outcome->need_count++] = vs_need_of(result, c, outcome->setup->plan->context != NULL);
   }
@@ -27,6 +28,7 @@ static void set_needs(vs_outcome *outcome) {
 static vs_status answer(vs_outcome *outcome, vs_writer reply) {
   const vs_dryrun_setup *setup = outcome->setup;
   vs_text text;
+  VS_ASSERT(outcome->need_count == 0 && vs_result_check(outcome->result));
   set_needs(outcome);
   VS_TRY(vs_fit_table_init(&outcome->fits, setup->host, outcome->needs, outcome->need_count));
   if (setup->plan->finds_smallest) outcome->search = vs_search_run(outcome);
@@ -60,6 +62,7 @@ static vs_status report(const vs_dryrun_setup *setup, const vs_launch *launch, v
   int64_t pids[VS_SIM_MAX_PROCESSES];
   vs_result result;
   end->exit_code = vs_launch_exit(launch);
+  VS_ASSERT(launch->child_count >= 1 && launch->child_count <= VS_SIM_MAX_PROCESSES);
   for (size_t i = 0; i < launch->child_count; i++) pids[i] = launch->children[i].pid;
   VS_TRY(vs_gather(&result, setup->host, launch->machine, launch->folder.path, pids, launch->child_count));
   const vs_status status = conclude(setup, launch, &result, reply, end, error);

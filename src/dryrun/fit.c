@@ -10,7 +10,7 @@ const char *vs_fit_word(vs_fit fit) {
 
 static uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* The same need with the contexts of another card. */
+/* Replaces the contexts in `bytes` by those of a card on which one takes `context_bytes`. */
 static uint64_t moved(const vs_fit_need *need, uint64_t bytes, uint64_t context_bytes) {
   const uint64_t there = need->is_context_given ? need->context_bytes : context_bytes;
   return vs_sat_add_u64(minus(bytes, need->contexts * need->context_bytes), need->contexts * there);
@@ -38,7 +38,7 @@ vs_fit vs_fit_judge(const vs_fit_need *need, uint64_t total_bytes, uint64_t cont
 
 /* ---- the table */
 
-/* How bad an answer is. */
+/* Ranks answers from the best to the worst. */
 static unsigned badness(vs_fit fit) {
   static const unsigned order[] = {
       [VS_FIT_YES] = 0, [VS_FIT_TIGHT] = 1, [VS_FIT_UNKNOWN] = 2, [VS_FIT_NO] = 3};
@@ -68,6 +68,7 @@ vs_status vs_fit_table_init(vs_fit_table *table, const vs_host *host, const vs_f
                             size_t count) {
   const uint32_t profiles = vs_sim_profile_count();
   VS_VEC(uint32_t) order = {0};
+  VS_ASSERT(count <= VS_SIM_MAX_DEVICES);
   *table = (vs_fit_table){.rows = {0}};
   vs_status status = vs_vec_reserve(host, &order, profiles);
   if (status == VS_OK) status = vs_vec_reserve(host, &table->rows, profiles);
@@ -76,13 +77,14 @@ vs_status vs_fit_table_init(vs_fit_table *table, const vs_host *host, const vs_f
   for (size_t i = 0; status == VS_OK && i < order.count; i++)
     table->rows.data[table->rows.count++] = judge_all(vs_sim_profile_at(order.data[i]), needs, count);
   vs_vec_free(host, &order);
+  VS_ASSERT(status != VS_OK || table->rows.count == profiles);
   if (status != VS_OK) vs_fit_table_deinit(table, host);
   return status;
 }
 
 void vs_fit_table_deinit(vs_fit_table *table, const vs_host *host) { vs_vec_free(host, &table->rows); }
 
-/* ---- what of it to show */
+/* ---- the rows to show */
 
 const vs_fit_row *vs_fit_smallest(const vs_fit_table *table) {
   for (size_t i = 0; i < table->rows.count; i++)
@@ -90,7 +92,7 @@ const vs_fit_row *vs_fit_smallest(const vs_fit_table *table) {
   return NULL;
 }
 
-/* Two cards of one size and one answer say the same. */
+/* Whether a shown row has the same answer for about the same size, so that this one adds nothing. */
 static bool is_like_shown(const vs_fit_table *table, const bool *shown, size_t row) {
   for (size_t i = 0; i < table->rows.count; i++) {
     const vs_fit_row *a = &table->rows.data[i], *b = &table->rows.data[row];
@@ -110,7 +112,7 @@ static size_t show(const vs_fit_table *table, bool *shown, size_t row) {
 
 size_t vs_fit_select(const vs_fit_table *table, const vs_sim_profile *own, size_t most, bool *shown) {
   const size_t count = table->rows.count;
-  size_t turn = 0, picked = 0; /* turn: the first row that is no "no" */
+  size_t turn = 0, picked = 0; /* turn: the first row whose answer is not "no" */
   for (size_t i = 0; i < count; i++) shown[i] = false;
   for (size_t i = 0; i < count && picked < most; i++) {
     if (table->rows.data[i].profile != own) continue;
@@ -118,7 +120,7 @@ size_t vs_fit_select(const vs_fit_table *table, const vs_sim_profile *own, size_
     picked++;
   }
   while (turn < count && table->rows.data[turn].fit == VS_FIT_NO) turn++;
-  /* Two below, then upwards from there. */
+  /* Up to two rows below that one, then the rows from there upwards. */
   size_t below = 0;
   for (size_t i = turn; i > 0 && below < 2 && picked < most; i--) {
     const size_t more = show(table, shown, i - 1);
@@ -126,5 +128,6 @@ size_t vs_fit_select(const vs_fit_table *table, const vs_sim_profile *own, size_
     picked += more;
   }
   for (size_t i = turn; i < count && picked < most; i++) picked += show(table, shown, i);
+  VS_ASSERT(picked <= most && picked <= count);
   return picked;
 }

@@ -1,10 +1,9 @@
-/* Which cards a run would fit in, from what one run took on a simulated card.
+/* Which cards a run would fit in, computed from one run on a simulated card.
  *
  *   needed on a card X = peak of the driver's "used" in the run - contexts there + contexts on X
  *
- * and the allocator's cached memory is the slack: a card that has room for less than that, but for all that
- * was allocated, is "tight": PyTorch would have to give cached memory back at the right moments, and may fail
- * for fragmentation. */
+ * The allocator's cached memory is the slack. A card that is smaller than the need but holds all that was allocated is
+ * "tight": PyTorch would have to release cached memory at the right moments, and may fail because of fragmentation. */
 #ifndef VS_DRYRUN_FIT_H
 #define VS_DRYRUN_FIT_H
 
@@ -14,14 +13,14 @@
 /* What a run needed of one card. */
 typedef struct vs_fit_need {
   uint64_t bytes; /* at the driver's peak, contexts included */
-  uint64_t
-      cached_bytes; /* of these at best to be given back: the peak of reserved less the peak of allocated */
-  uint64_t context_bytes; /* what the context of one process took there */
+  /* At most this part of `bytes` can be released: peak reserved - peak allocated. */
+  uint64_t cached_bytes;
+  uint64_t context_bytes; /* taken by the context of one process */
   uint32_t contexts;      /* of processes at the same time */
   bool is_context_given;  /* by the user: the same on every card */
-  bool is_open_ended;     /* the program met the end of the memory: what it needs beyond is not known */
-  uint64_t
-      least_bytes; /* then: what it would have needed to get past that, at the least; contexts included */
+  bool is_open_ended;     /* the program ran out of memory, so its whole need is unknown */
+  /* With is_open_ended: at least this much was needed to continue; contexts included. */
+  uint64_t least_bytes;
 } vs_fit_need;
 
 typedef enum vs_fit { VS_FIT_YES, VS_FIT_TIGHT, VS_FIT_NO, VS_FIT_UNKNOWN } vs_fit;
@@ -29,14 +28,14 @@ typedef enum vs_fit { VS_FIT_YES, VS_FIT_TIGHT, VS_FIT_NO, VS_FIT_UNKNOWN } vs_f
 /* "yes", "tight", "no", "unknown". */
 const char *vs_fit_word(vs_fit fit);
 
-/* A card of total_bytes, on which a context takes context_bytes. *headroom: what is to spare, negative what
- * is short; of VS_FIT_UNKNOWN it means nothing. */
+/* Judges a card of total_bytes on which a context takes context_bytes. *headroom is the memory to spare, or negative the
+ * memory that is missing; with VS_FIT_UNKNOWN it has no meaning. */
 vs_fit vs_fit_judge(const vs_fit_need *need, uint64_t total_bytes, uint64_t context_bytes, int64_t *headroom);
 
 typedef struct vs_fit_row {
   const vs_sim_profile *profile;
   uint64_t total_bytes;
-  vs_fit fit; /* the worst over the needs: each on a card of its own, all of this kind */
+  vs_fit fit; /* the worst over the needs; each need has a card of this kind of its own */
   int64_t headroom_bytes;
 } vs_fit_row;
 
@@ -48,8 +47,8 @@ VS_MUST_CHECK vs_status vs_fit_table_init(vs_fit_table *table, const vs_host *ho
                                           size_t count);
 void vs_fit_table_deinit(vs_fit_table *table, const vs_host *host);
 
-/* The rows worth a screen, by rising size: around the smallest that will do, and the one called `own` (NULL:
- * none). Marks them in `shown`, one for each row of the table; returns how many. */
+/* Chooses at most `most` rows for a screen: those around the smallest card that is enough, and the one of `own` (NULL: none).
+ * Marks them in `shown`, which has an entry for each row of the table; returns how many there are. */
 size_t vs_fit_select(const vs_fit_table *table, const vs_sim_profile *own, size_t most, bool *shown);
 
 /* The first row that fits, NULL if none does. */

@@ -10,7 +10,8 @@
 
 enum { FILE_MOST = 64 << 20 };
 
-/* The whole file; what cannot be read is empty. */
+/* Appends the whole file, or its first FILE_MOST bytes. A file that cannot be read adds nothing: the process that writes it
+ * may have been killed. */
 static vs_status read_file(const char *path, vs_text *text) {
   vs_infile file;
   vs_error error;
@@ -26,7 +27,7 @@ static vs_status read_file(const char *path, vs_text *text) {
   return text->status;
 }
 
-/* "stats.1234.json": the 1234 between `before` and `behind`; false for other names. */
+/* Reads the number between `before` and `behind`, 1234 in "stats.1234.json"; false for other names. */
 static bool number_in(const char *name, const char *before, const char *behind, uint64_t *number) {
   const vs_str text = vs_str_from(name);
   const size_t head = strlen(before), tail = strlen(behind);
@@ -54,11 +55,12 @@ static vs_result_process *process_of(gathering *g, uint64_t pid) {
   return vs_result_process_of(g->result, pid, child_of(g, pid));
 }
 
-/* Whether it ended by itself its notes tell; what the machine says is for those that wrote none. */
+/* A process's own notes say how it ended (vs_notes_take); the record in the machine is used only if it left none. */
 static vs_status take_slot(gathering *g, const vs_sim_process *slot) {
   if (slot->state == VS_SIM_PROCESS_FREE) return VS_OK;
   vs_result_process *process = process_of(g, slot->pid);
   if (process == NULL) return VS_NO_MEMORY;
+  VS_ASSERT(g->result->card_count <= VS_SIM_MAX_DEVICES);
   process->used_cuda = true;
   process->end = slot->state == VS_SIM_PROCESS_LEFT        ? VS_PROCESS_ENDED
                  : vs_process_is_alive((int64_t)slot->pid) ? VS_PROCESS_RUNS
@@ -83,15 +85,15 @@ static vs_status take_machine(gathering *g) {
   return VS_OK;
 }
 
-/* ---- what PyTorch said */
+/* ---- the figures of PyTorch's allocator */
 
 static uint64_t microseconds(vs_json seconds, uint64_t fallback) {
   const double value = vs_json_f64(seconds, -1);
   return value < 0 ? fallback : (uint64_t)(value * 1e6);
 }
 
-/* The card that a device of the program is. Where the program's numbers do not tell, one with the same
- * name. */
+/* The card that one of the program's devices stands for. If the file has no valid number of a card, the first card with
+ * the same name. */
 static uint32_t card_of(const vs_result *result, vs_json device) {
   const uint64_t card = vs_json_u64(vs_reply_at(device, "card"), UINT64_MAX);
   if (card < result->card_count) return (uint32_t)card;
@@ -102,7 +104,9 @@ static uint32_t card_of(const vs_result *result, vs_json device) {
 
 static void take_figures(vs_result *result, vs_result_process *process, vs_json device) {
   if (vs_reply_is_unknown(vs_reply_at(device, "peak_reserved_bytes"))) return;
-  vs_result_use *use = &process->use[card_of(result, device)];
+  const uint32_t card = card_of(result, device);
+  VS_ASSERT(card < VS_SIM_MAX_DEVICES);
+  vs_result_use *use = &process->use[card];
   use->is_used = true;
   use->torch = (vs_torch_figures){.is_known = true,
                                   .peak_allocated_bytes = vs_reply_u64(device, "peak_allocated_bytes"),
@@ -189,7 +193,9 @@ static vs_status gather(gathering *g) {
   VS_TRY(take_machine(g));
   const vs_status status = vs_folder_each(g->folder, g, take_file);
   if (status != VS_OK && status != VS_NOT_FOUND && status != VS_IO) return status;
-  return vs_sums_make(g->result);
+  VS_TRY(vs_sums_make(g->result));
+  VS_ASSERT(vs_result_check(g->result));
+  return VS_OK;
 }
 
 vs_status vs_gather(vs_result *result, const vs_host *host, const vs_sim_machine *machine, const char *folder,

@@ -1,11 +1,11 @@
-/* Reads what the processes of a run left behind: the machine, and the files in their folder. */
+/* Collects the results of the processes of a run: from the shared machine, and from the files in their folder. */
 #ifndef VS_DRYRUN_GATHER_H
 #define VS_DRYRUN_GATHER_H
 
 #include "dryrun/result.h"
 
-/* `pids`: the processes that were started. Files that make no sense are left out, as if they were not there. Owner: the
- * caller, vs_result_deinit. Fails: VS_NO_MEMORY; then there is nothing to deinit */
+/* `pids`: the processes that were started. Files that are damaged are ignored. Owner: the caller, vs_result_deinit.
+ * Fails: VS_NO_MEMORY; then there is nothing to deinit */
 VS_MUST_CHECK vs_status vs_gather(vs_result *result, const vs_host *host, const vs_sim_machine *machine,
                                   const char *folder, const int64_t *pids, size_t pid_count);
 

@@ -16,7 +16,7 @@ static vs_status copy(vs_reader from, vs_writer to) {
   return VS_OK;
 }
 
-/* After a failure nothing is left of the file. */
+/* Removes the file again if it cannot be completed. */
 static vs_status fill(vs_outfile *out, vs_reader from, vs_error *error) {
   const vs_status status = copy(from, vs_outfile_writer(out));
   if (status == VS_OK) return vs_outfile_finish(out, error);
@@ -51,6 +51,7 @@ typedef struct reading {
 static vs_status read_shown(void *ctx, void *data, size_t capacity, size_t *count) {
   reading *r = ctx;
   const vs_status status = r->file.read(r->file.ctx, data, capacity, count);
+  VS_ASSERT(status != VS_OK || *count <= capacity);
   if (status == VS_OK) r->read_bytes += *count;
   vs_dryrun_show(r->setup, &(vs_dryrun_progress){.stage = VS_DRYRUN_READING,
                                                  .read_bytes = r->read_bytes,
@@ -105,6 +106,7 @@ vs_status vs_history_report(const vs_dryrun_setup *setup, const vs_launch *launc
     vs_dryrun_say(setup, wanted, &none); /* the figures are still worth a report */
     return VS_OK;
   }
+  VS_ASSERT(result->main < result->processes.count);
   vs_gather_snapshot_path(path, sizeof path, launch->folder.path, result->processes.data[result->main].pid);
   if (wanted != NULL) VS_TRY(keep(setup, path, error));
   vs_error unread = {.status = VS_OK, .offset = VS_NO_OFFSET};

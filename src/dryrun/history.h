@@ -1,4 +1,4 @@
-/* PyTorch's history of a run: the snapshot that the process to look into has left. */
+/* PyTorch's history of a run: the snapshot that the main process (result.h) wrote. */
 #ifndef VS_DRYRUN_HISTORY_H
 #define VS_DRYRUN_HISTORY_H
 
@@ -6,8 +6,8 @@
 #include "dryrun/launch.h"
 #include "dryrun/result.h"
 
-/* Copies it to the plan's `snapshot`, and asks the engine for its report. *report: the reply, to be deinitialised in any
- * case; its root is absent where there is no snapshot or where it cannot be read, which those who watch are told.
+/* Copies it to the plan's `snapshot`, and asks the engine for its report. *report is the reply; the caller deinitialises it
+ * after a failure too. Its root is absent if there is no snapshot or it cannot be read, which the plan's watcher is told.
  *
  * Fails: VS_IO  the copy cannot be written; VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_history_report(const vs_dryrun_setup *setup, const vs_launch *launch,

@@ -6,15 +6,15 @@ static const char folder_prefix[] = "vramscope-dryrun-";
 
 /* ---- the environment of the processes */
 
-/* Texts of variables that are put together here live as long as the launch is being made. */
+/* The environment of the processes. It owns the texts that are composed here, until all processes have ended. */
 typedef struct surroundings {
   const vs_dryrun_setup *setup;
   vs_launch *launch;
   vs_launch_kind kind;
   vs_job job;
   vs_text preload, python;
-  char libraries[VS_FOLDER_PATH],
-      hooks[VS_FOLDER_PATH]; /* folders, under names that the variables can hold */
+  /* Folders, under names that LD_PRELOAD and PYTHONPATH can hold. */
+  char libraries[VS_FOLDER_PATH], hooks[VS_FOLDER_PATH];
   char history[24];
   vs_child_variable variables[24 + VS_RANK_VARIABLES];
   size_t count;
@@ -25,12 +25,12 @@ static void set(surroundings *s, const char *name, const char *value) {
   s->variables[s->count++] = (vs_child_variable){.name = name, .value = value};
 }
 
-/* Without a value whatever the environment has stays. */
+/* Without a value the variable of this process is inherited. */
 static void set_option(surroundings *s, const char *name, const char *value) {
   if (value != NULL) set(s, name, value);
 }
 
-/* `folder` itself or, where LD_PRELOAD and PYTHONPATH could not hold its name, a link to it. */
+/* Sets `name` to `folder`, or to a link to it if LD_PRELOAD and PYTHONPATH cannot hold that name. */
 static vs_status name_plainly(surroundings *s, const char *folder, const char *link, char *name,
                               vs_error *error) {
   vs_format(name, VS_FOLDER_PATH, "%s", folder);
@@ -39,8 +39,8 @@ static vs_status name_plainly(surroundings *s, const char *folder, const char *l
   if (!vs_simulated_is_plain(name))
     return vs_fail(
         error, VS_UNSUPPORTED, VS_NO_OFFSET,
-        "its name and that of the folder for temporary files have a space or a colon, which no list of "
-        "libraries can hold; set TMPDIR to another folder");
+        "its name and that of the folder for temporary files contain a space or a colon, which LD_PRELOAD "
+        "cannot hold; set TMPDIR to another folder");
   return vs_folder_link(folder, name, error);
 }
 
@@ -94,6 +94,7 @@ static vs_status start_one(surroundings *s, uint32_t index, vs_error *error) {
   vs_variable ranks[VS_RANK_VARIABLES];
   const vs_job *job = &s->job;
   const size_t common = s->count;
+  VS_ASSERT(index == s->launch->child_count && index < VS_SIM_MAX_PROCESSES);
   const size_t count = s->setup->has_job ? vs_rank_environment(job, job->rank + index, ranks) : 0;
   for (size_t i = 0; i < count; i++) set(s, ranks[i].name, ranks[i].value);
   const vs_child_plan child = {.words = s->setup->plan->command,
@@ -111,14 +112,14 @@ static vs_status start_all(surroundings *s, vs_error *error) {
   return VS_OK;
 }
 
-/* Passes a sentence of the store on to the plan's watcher. */
+/* Passes a message of the store to the plan's watcher. */
 static void say_of_store(void *ctx, const char *sentence) {
   vs_error error;
   (void)vs_fail(&error, VS_OK, VS_NO_OFFSET, "%s", sentence);
   vs_dryrun_say(ctx, "", &error);
 }
 
-/* The job is a copy: its store gets a port, anew in each launch. */
+/* Creates the folder, the shared machine and the store. s->job is a copy, because its store gets another port in each launch. */
 static vs_status prepare(surroundings *s, const vs_sim_gpu *gpus, vs_error *error) {
   vs_launch *launch = s->launch;
   VS_TRY(vs_folder_create(&launch->folder, folder_prefix, error));
@@ -142,9 +143,10 @@ static uint64_t most_steps(const vs_sim_machine *machine) {
   return steps;
 }
 
-/* The cards in use, and the one with the highest peak among these. */
+/* Reports how many cards the program uses, and the figures of the one with the highest peak. */
 static void show(const vs_launch *launch, const vs_dryrun_setup *setup) {
   const vs_sim_machine *machine = launch->machine;
+  VS_ASSERT(machine->card_count >= 1 && machine->card_count <= VS_SIM_MAX_DEVICES);
   vs_dryrun_progress progress = {.stage = VS_DRYRUN_RUNNING,
                                  .name = machine->cards[0].name,
                                  .steps = most_steps(machine),
@@ -159,7 +161,7 @@ static void show(const vs_launch *launch, const vs_dryrun_setup *setup) {
   vs_dryrun_show(setup, &progress);
 }
 
-/* When a rank has failed the others wait for it in vain: they get some time to notice. */
+/* After a rank has failed, the others may wait for it for ever. They get this time to end by themselves. */
 enum { GRACE_US = 10 * 1000 * 1000 };
 
 static bool one_failed(const vs_launch *launch) {
@@ -175,7 +177,7 @@ static void watch(vs_launch *launch, const vs_dryrun_setup *setup, vs_launch_kin
   uint64_t failed_us = 0;
   while (vs_children_wait(launch->children, launch->child_count, WAKE_US) != 0) {
     if (vs_children_stopped()) {
-      vs_dryrun_show_end(setup); /* the terminal belongs to another program now */
+      vs_dryrun_show_end(setup); /* the shell uses the terminal while this process is stopped */
       vs_children_stop();
     }
     const uint64_t now = vs_process_clock_us();
@@ -222,8 +224,9 @@ vs_status vs_launch_run(vs_launch *launch, const vs_dryrun_setup *setup, const v
   *s = (surroundings){.setup = setup, .launch = launch, .kind = kind, .job = setup->job};
   vs_text_init(&s->preload, setup->host, NULL);
   vs_text_init(&s->python, setup->host, NULL);
-  vs_children_begin(); /* before the store's thread, which inherits what is blocked */
+  vs_children_begin(); /* before the store's thread starts, so that it inherits the blocked signals */
   const vs_status status = run(s, gpus, error);
+  for (size_t i = 0; i < launch->child_count; i++) VS_ASSERT(!launch->children[i].is_running);
   launch->was_interrupted = vs_children_interrupted();
   vs_children_done();
   vs_text_deinit(&s->preload);

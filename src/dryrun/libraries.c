@@ -4,7 +4,7 @@
 #include "os/modules.h"
 #include "os/process.h"
 
-/* From the folder of programs to that of libraries, as the build installs them. */
+/* The path from the installed folder of programs to that of libraries. */
 #ifndef VS_LIBRARIES_FROM_PROGRAMS
 #define VS_LIBRARIES_FROM_PROGRAMS "../lib"
 #endif
@@ -44,7 +44,7 @@ static void find_python(vs_simulated *simulated, const char *folder) {
     vs_format(simulated->python, sizeof simulated->python, "%s", folder);
 }
 
-/* What of the two is still missing and lies below `base`. */
+/* Looks below `base` for those of the two folders that are not found yet. */
 static void find_below(vs_simulated *simulated, const char *base, const char *libraries, const char *python) {
   char path[VS_FOLDER_PATH];
   vs_format(path, sizeof path, "%s/%s", base, libraries);
@@ -53,7 +53,7 @@ static void find_below(vs_simulated *simulated, const char *base, const char *li
   if (simulated->python[0] == 0) find_python(simulated, path);
 }
 
-/* The library, or the program, that holds this code. */
+/* Stores the path of the library or program that contains this code. */
 static vs_status see_module(void *ctx, const vs_module *module) {
   const uint64_t here = (uint64_t)(uintptr_t)&find_below;
   if (module->start <= here && here < module->end) vs_format(ctx, VS_FOLDER_PATH, "%s", module->path);
@@ -106,6 +106,7 @@ static vs_status list_library(void *ctx, const char *name, vs_folder_kind kind) 
   if (kind != VS_FOLDER_FILE || is_core || !is_library(name)) return VS_OK;
   uint32_t id;
   VS_TRY(vs_strings_intern(list->host, &list->names, vs_str_from(name), &id));
+  VS_ASSERT(id != VS_STRING_EMPTY);
   VS_TRY(vs_vec_reserve(list->host, &list->rows, 1));
   list->rows.data[list->rows.count++] = id;
   return VS_OK;
@@ -117,6 +118,7 @@ static bool is_before(const void *ctx, uint32_t a, uint32_t b) {
 }
 
 static vs_status put_preload(listing *list, const char *folder, const char *before, vs_text *text) {
+  VS_ASSERT(vs_simulated_is_plain(folder));
   vs_text_format(text, "%s/%s", folder, core_name);
   VS_TRY(vs_folder_each(folder, list, list_library));
   VS_TRY(vs_sort_rows(list->host, list->rows.data, list->rows.count, is_before, list));
@@ -125,7 +127,7 @@ static vs_status put_preload(listing *list, const char *folder, const char *befo
     vs_text_str(text, vs_strings_at(&list->names, list->rows.data[i]));
   }
   if (before != NULL && *before != 0) vs_text_format(text, ":%s", before);
-  vs_text_byte(text, 0); /* it goes to the C library */
+  vs_text_byte(text, 0); /* the C library takes it */
   return text->status;
 }
 

@@ -1,6 +1,6 @@
-/* Where the simulated CUDA lies: the libraries that are loaded into programs in place of NVIDIA's, and what goes with them
- * for Python. In a build they lie beside the program (simcuda/, dryrun/), installed below the library folder. Both are found
- * from where the program is, and from where the library with this code is, so that an installed tree can be moved. */
+/* Where the simulated CUDA is: the libraries that programs load in place of NVIDIA's, and the hook for Python. A build has
+ * them beside the program (simcuda/, dryrun/), an installation below the library folder. Both are searched relative to the
+ * program and to the library that contains this code, so that an installed tree can be moved. */
 #ifndef VS_DRYRUN_LIBRARIES_H
 #define VS_DRYRUN_LIBRARIES_H
 
@@ -9,17 +9,16 @@
 
 typedef struct vs_simulated {
   char libraries[VS_FOLDER_PATH]; /* the folder of the libraries; "" if there is none */
-  char python[VS_FOLDER_PATH];    /* that of sitecustomize.py; "" if there is none */
+  char python[VS_FOLDER_PATH];    /* the folder of sitecustomize.py; "" if there is none */
   bool has_core;
   uint32_t face_count;
 } vs_simulated;
 
-/* Looks for them in `folder` alone or, where that is NULL, in those places. What is missing stays empty. */
+/* Looks for them in `folder` only, or with NULL in those places. A folder that is not found stays empty. */
 void vs_simulated_find(vs_simulated *simulated, const char *folder);
 
-/* The value for LD_PRELOAD: the core, the other libraries by name, and what `before` (NULL: nothing) had
- * there already. `folder` is theirs, under a name that has neither a space nor a colon. With a final zero
- * byte. */
+/* Appends the value for LD_PRELOAD: the core, the other libraries by name, then `before`, the old value (NULL: none). The
+ * name of `folder`, which holds the libraries, has neither a space nor a colon. The text ends with a zero byte. */
 VS_MUST_CHECK vs_status vs_simulated_preload(const vs_host *host, const char *folder, const char *before,
                                              vs_text *text);
 

@@ -20,6 +20,7 @@ uint64_t vs_need_training_bytes(const vs_result *result) {
 }
 
 vs_fit_need vs_need_of(const vs_result *result, uint32_t c, bool is_context_given) {
+  VS_ASSERT(c < result->card_count);
   const vs_result_card *card = &result->cards[c];
   const uint64_t context = card->card->context_bytes;
   vs_fit_need need = {.bytes = card->driver_peak_bytes,
@@ -36,6 +37,7 @@ vs_fit_need vs_need_of(const vs_result *result, uint32_t c, bool is_context_give
   if (card->is_used && vs_need_training_bytes(result) != 0)
     need.least_bytes = vs_max_u64(need.least_bytes, vs_sat_add_u64(vs_need_training_bytes(result), context));
   if (!oom->is_there || oom->card != c) return need;
+  VS_ASSERT(card->card->taken_bytes <= card->card->figures.total_bytes);
   const uint64_t used =
       card->card->figures.total_bytes - card->card->taken_bytes -
       vs_min_u64(oom->free_bytes, card->card->figures.total_bytes - card->card->taken_bytes);

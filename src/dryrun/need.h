@@ -1,19 +1,19 @@
-/* What a run needed: of each card, and for its model. */
+/* The memory that a run needed: on each card, and for its model. */
 #ifndef VS_DRYRUN_NEED_H
 #define VS_DRYRUN_NEED_H
 
 #include "dryrun/fit.h"
 #include "dryrun/result.h"
 
-/* The model of the process `main`, as it was found there: {"parameters", "parameter_bytes", ...} of docs/formats/dryrun.md;
- * unknown where none was found. */
+/* The model that the hook found in the main process: {"parameters", "parameter_bytes", ...} of docs/formats/dryrun.md;
+ * an unknown value if it found none. */
 vs_json vs_need_model(const vs_result *result);
 
-/* What training all of that model takes for weights, gradients and the two moments of Adam, in the types that were
- * seen: before the first activation. 0 where it is not known to be trained so, or not all of it is on one card. */
+/* The bytes of the model's weights, gradients and two moments of Adam, in the types that were seen; activations come on top.
+ * 0 if the optimizer is not Adam or unknown, or if more than one card is used. */
 uint64_t vs_need_training_bytes(const vs_result *result);
 
-/* What the run needed of card `card`. */
+/* The need on card `card`. */
 vs_fit_need vs_need_of(const vs_result *result, uint32_t card, bool is_context_given);
 
 #endif

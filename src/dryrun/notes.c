@@ -17,7 +17,7 @@ static bool is_users(vs_str file) {
          !vs_str_contains(file, VS_STR("/lib/python"));
 }
 
-/* The innermost frame of the user's own, else the innermost. */
+/* The innermost frame of the user's own code, else the innermost frame. */
 static vs_json frame_to_show(vs_json frames) {
   for (size_t i = 0; i < vs_json_count(frames); i++)
     if (is_users(vs_reply_str(vs_json_at(frames, i), "file"))) return vs_json_at(frames, i);
@@ -30,7 +30,7 @@ static vs_str base_name(vs_str path) {
   return (vs_str){path.data + start, path.size - start};
 }
 
-/* Which doubt a place has become that the notes of one process call by a number. */
+/* Maps the number that the notes of one process give a place to its doubt. */
 typedef struct place {
   uint64_t id;
   size_t doubt;
@@ -38,7 +38,7 @@ typedef struct place {
 
 typedef struct note_reader {
   vs_result *result;
-  vs_result_process *process; /* borrowed from the list, which does not grow meanwhile */
+  vs_result_process *process; /* in result->processes, which does not grow while the reader exists */
   VS_VEC(place) places;
   bool has_exit;
 } note_reader;
@@ -58,10 +58,11 @@ static vs_status take_read(note_reader *reader, vs_json note) {
   doubt->bytes = vs_max_u64(doubt->bytes, vs_reply_u64(note, "bytes"));
   reader->places.data[reader->places.count++] =
       (place){.id = vs_reply_u64(note, "id"), .doubt = (size_t)(doubt - result->doubts.data)};
+  VS_ASSERT((size_t)(doubt - result->doubts.data) < result->doubts.count);
   return VS_OK;
 }
 
-/* Comes at the end: the first read of the place was counted already. */
+/* The number of reads at a place, written when the process ends. take_read has already counted the first of them. */
 static vs_status take_reads(note_reader *reader, vs_json note) {
   const uint64_t id = vs_reply_u64(note, "id"), count = vs_reply_u64(note, "count");
   for (size_t i = 0; i < reader->places.count; i++)
@@ -89,11 +90,12 @@ static vs_status take_refused(note_reader *reader, vs_json note) {
 
 static vs_status take_start(note_reader *reader, vs_json note) {
   vs_result *result = reader->result;
+  VS_ASSERT(reader->process != NULL);
   return vs_strings_intern(result->host, &result->strings, vs_reply_str(note, "program"),
                            &reader->process->program);
 }
 
-/* The driver's refusals; what of them PyTorch passed on to the program it says itself. */
+/* A request that the driver refused. An error that PyTorch raised because of it comes from PyTorch's own figures. */
 static vs_status take_oom(note_reader *reader, vs_json note) {
   vs_result *result = reader->result;
   const uint64_t card = vs_reply_u64(note, "device");
@@ -120,10 +122,10 @@ static vs_status take_note(note_reader *reader, vs_json note) {
   const vs_str kind = vs_reply_str(note, "note");
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
     if (vs_str_equal(kind, vs_str_from(kinds[i].kind))) return kinds[i].take(reader, note);
-  return VS_OK; /* those of later versions */
+  return VS_OK; /* a note of a later version */
 }
 
-/* The hook in a Python program could not do something: python/vramscope_dryrun writes what is missing, and why. */
+/* The hook in a Python program (python/vramscope_dryrun) failed at something: the line says what is missing and why. */
 static vs_status take_problem(note_reader *reader, vs_json note) {
   const vs_str what = vs_reply_str(note, "what");
   if (what.size == 0) return VS_OK;
@@ -155,7 +157,8 @@ vs_status vs_problems_take(vs_result *result, vs_str text) {
   return take_lines(&reader, text, take_problem);
 }
 
-/* A process says itself that it ends; the machine may say so of one that was killed right behind it. */
+/* The note "exit" decides whether the process ended by itself: the machine may have recorded the end of a process that was
+ * killed right after it left. */
 vs_status vs_notes_take(vs_result *result, vs_str text, uint64_t pid, uint32_t child) {
   note_reader reader = {.result = result, .process = vs_result_process_of(result, pid, child)};
   if (reader.process == NULL) return VS_NO_MEMORY;

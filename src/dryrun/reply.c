@@ -5,10 +5,11 @@
 
 static const char *verdict_word(vs_verdict verdict) {
   static const char *const words[] = {"fits", "handled", "does_not_fit", "stopped", "no_cuda"};
+  VS_ASSERT((size_t)verdict < sizeof words / sizeof *words);
   return words[verdict];
 }
 
-/* ---- pieces */
+/* ---- values */
 
 static void put_member(vs_jsonw *w, const char *key, vs_json value) {
   vs_jsonw_key(w, vs_str_from(key));
@@ -35,10 +36,11 @@ static void put_torch(vs_jsonw *w, const vs_torch_figures *torch) {
   vs_jsonw_object_end(w);
 }
 
-/* ---- parts */
+/* ---- sections */
 
 static void put_devices(vs_jsonw *w, const vs_outcome *outcome) {
   const vs_result *result = outcome->result;
+  VS_ASSERT(result->card_count == outcome->setup->gpu_count);
   vs_jsonw_key(w, VS_STR("devices"));
   vs_jsonw_array_begin(w);
   for (uint32_t c = 0; c < result->card_count; c++) {
@@ -60,7 +62,7 @@ static void put_devices(vs_jsonw *w, const vs_outcome *outcome) {
   vs_jsonw_array_end(w);
 }
 
-/* The rows that a report shows: a rule of its own (fit.h). */
+/* How many rows a report shows (vs_fit_select), and how many it can choose from. */
 enum { FITS_SHOWN = 6, FITS_MOST = 256 };
 
 static void put_fits(vs_jsonw *w, const vs_outcome *outcome) {
@@ -154,6 +156,7 @@ static void put_processes(vs_jsonw *w, const vs_outcome *outcome) {
   for (size_t i = 0; i < result->processes.count; i++) {
     const vs_result_process *process = &result->processes.data[i];
     const vs_json stats = vs_json_root(&process->stats);
+    VS_ASSERT((size_t)process->end < sizeof ends / sizeof *ends);
     const bool is_child = process->child != VS_NO_CHILD && process->child < outcome->launch->child_count;
     const vs_child *child = is_child ? &outcome->launch->children[process->child] : NULL;
     vs_jsonw_object_begin(w);
@@ -235,7 +238,7 @@ static void put_command(vs_jsonw *w, char *const *words) {
   vs_jsonw_array_end(w);
 }
 
-/* ---- the whole */
+/* ---- the reply */
 
 static void put_run(vs_jsonw *w, const vs_outcome *outcome) {
   const int number = vs_launch_signal(outcome->launch);
@@ -266,6 +269,7 @@ static void put_findings(vs_jsonw *w, const vs_outcome *outcome) {
 }
 
 void vs_dryrun_put_reply(vs_text *text, const vs_outcome *outcome) {
+  VS_ASSERT((outcome->need_count == 0) == (outcome->verdict == VS_VERDICT_NO_CUDA));
   vs_jsonw writer, *w = &writer;
   vs_jsonw_begin(w, text, 0);
   vs_jsonw_object_begin(w);

@@ -4,7 +4,7 @@
 
 #include "dryrun/outcome.h"
 
-/* One JSON object on one line, without a line feed. Lack of memory is the text's. */
+/* Appends one JSON object on one line, without a line feed. If memory runs out, text->status says so. */
 void vs_dryrun_put_reply(vs_text *text, const vs_outcome *outcome);
 
 #endif

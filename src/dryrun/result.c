@@ -38,7 +38,37 @@ vs_doubt *vs_result_doubt_of(vs_result *result, vs_doubt_kind kind, vs_str what,
       return doubt;
   }
   if (vs_vec_reserve(result->host, &result->doubts, 1) != VS_OK) return NULL;
+  VS_ASSERT(result->doubts.count < result->doubts.capacity);
   vs_doubt *doubt = &result->doubts.data[result->doubts.count++];
   *doubt = (vs_doubt){.kind = kind, .what = what_id, .detail = detail_id, .line = line};
   return doubt;
+}
+
+/* ---- check */
+
+static bool is_same_doubt(const vs_doubt *a, const vs_doubt *b) {
+  return a->kind == b->kind && a->what == b->what && a->detail == b->detail && a->line == b->line;
+}
+
+static bool check_card(const vs_result *result, uint32_t c) {
+  const vs_result_card *card = &result->cards[c];
+  uint32_t uses = 0;
+  for (size_t i = 0; i < result->processes.count; i++) uses += result->processes.data[i].use[c].is_used;
+  return card->card == &result->machine->cards[c] && card->is_used == (uses != 0) && card->contexts <= uses;
+}
+
+bool vs_result_check(const vs_result *result) {
+  const size_t processes = result->processes.count;
+  if (result->card_count != result->machine->card_count || result->card_count > VS_SIM_MAX_DEVICES)
+    return false;
+  if (result->main == SIZE_MAX ? processes != 0 : result->main >= processes) return false;
+  for (size_t i = 0; i < processes; i++)
+    for (size_t k = 0; k < i; k++)
+      if (result->processes.data[k].pid == result->processes.data[i].pid) return false;
+  for (size_t i = 0; i < result->doubts.count; i++)
+    for (size_t k = 0; k < i; k++)
+      if (is_same_doubt(&result->doubts.data[k], &result->doubts.data[i])) return false;
+  for (uint32_t c = 0; c < result->card_count; c++)
+    if (!check_card(result, c)) return false;
+  return !result->oom.is_there || result->oom.card < result->card_count;
 }

@@ -1,8 +1,8 @@
-/* What a dry run left behind, put together (gather.h) from the machine (what the driver saw), the notes of the simulated
- * libraries, and what PyTorch's allocator said of itself (python/vramscope_dryrun).
+/* The result of a dry run, combined (gather.h) from the machine (the driver's view), the notes of the simulated libraries,
+ * and the figures of PyTorch's allocator (python/vramscope_dryrun).
  *
- * Invariant: no two processes have one pid, no two doubts the same kind, words and line; cards[c] is the sum over the
- * processes' use[c] (sums.h); `main` is a process or SIZE_MAX. */
+ * Invariant (vs_result_check, once sums.h has completed it): no two processes have one pid, no two doubts the same kind,
+ * texts and line; cards[c] is the sum over the processes' use[c]; `main` is a process, or SIZE_MAX if there is none. */
 #ifndef VS_DRYRUN_RESULT_H
 #define VS_DRYRUN_RESULT_H
 
@@ -12,8 +12,7 @@
 
 enum { VS_NO_CHILD = UINT32_MAX };
 
-/* An allocator's figures on one card. Of several processes the most that those living at the same time had
- * together. */
+/* The allocator's figures on one card. For several processes: the largest sum over those that ran at the same time. */
 typedef struct vs_torch_figures {
   bool is_known;
   uint64_t peak_allocated_bytes, peak_requested_bytes, peak_reserved_bytes;
@@ -23,7 +22,7 @@ typedef struct vs_torch_figures {
 /* One process on one card. */
 typedef struct vs_result_use {
   bool is_used;
-  uint64_t driver_peak_bytes; /* its context included */
+  uint64_t driver_peak_bytes; /* with its context */
   uint64_t refused_count, largest_refused_bytes;
   vs_torch_figures torch;
 } vs_result_use;
@@ -32,20 +31,20 @@ typedef enum vs_process_end { VS_PROCESS_ENDED, VS_PROCESS_KILLED, VS_PROCESS_RU
 
 typedef struct vs_result_process {
   uint64_t pid;
-  uint32_t child;   /* which of those that were started; VS_NO_CHILD: one that they started */
-  uint32_t program; /* string; its name, as far as it is known */
+  uint32_t child;   /* number in the launch; VS_NO_CHILD: a process that one of them started */
+  uint32_t program; /* string; its name, empty if unknown */
   vs_process_end end;
   bool used_cuda;   /* it used the simulated CUDA */
-  bool has_stats;   /* its allocator's figures were written, at its beginning at least */
-  bool is_complete; /* and at its end */
+  bool has_stats;   /* it wrote its allocator's figures, at least when it began */
+  bool is_complete; /* it wrote them when it ended, too */
   bool has_snapshot;
   uint64_t steps, reads, kernels;
-  uint64_t began_us, ended_us; /* of its use of CUDA; 0 and UINT64_MAX where not known */
+  uint64_t began_us, ended_us; /* of its use of CUDA; 0 and UINT64_MAX if unknown */
   vs_json_doc stats;
   vs_result_use use[VS_SIM_MAX_DEVICES];
 } vs_result_process;
 
-/* What the simulation could not know. */
+/* What the simulation could not determine. */
 typedef enum vs_doubt_kind {
   VS_DOUBT_READ,
   VS_DOUBT_GUESS,
@@ -56,48 +55,49 @@ typedef enum vs_doubt_kind {
 
 typedef struct vs_doubt {
   vs_doubt_kind kind;
-  uint32_t what; /* string: the place of a read, the key of a guess, what is not simulated, what is missing */
-  uint32_t detail; /* string: the file of a read, the sentence of a guess, the library, why it is missing */
-  int64_t line;    /* of a read; below 0: not known */
-  uint64_t count;  /* of reads, of processes */
-  uint64_t bytes;  /* of one read, of all that is guessed */
+  /* Strings. READ: the place and its file. GUESS: its key and the sentence. REFUSED: the name that is not simulated and its
+   * library. NOT_RECORDED: what is missing and why. */
+  uint32_t what, detail;
+  int64_t line;   /* READ; below 0: unknown */
+  uint64_t count; /* of reads or processes */
+  uint64_t bytes; /* READ: the largest one; GUESS: the sum */
 } vs_doubt;
 
 typedef struct vs_result_card {
   const vs_sim_card *card; /* of the machine */
   bool is_used;
   uint64_t driver_peak_bytes;
-  uint32_t contexts; /* processes that had one at the same time, at most */
+  uint32_t contexts; /* the largest number of processes that had a context at the same time */
   uint64_t refused_count;
   vs_torch_figures torch;
 } vs_result_card;
 
-/* A request of memory that failed, and made it to the program. */
+/* A request for memory whose failure reached the program. */
 typedef struct vs_result_oom {
   bool is_there;
   uint32_t card;
   uint64_t asked_bytes, free_bytes;
   bool has_torch;
-  uint64_t allocated_bytes, reserved_bytes; /* with has_torch: at that moment */
+  uint64_t allocated_bytes, reserved_bytes; /* at that moment; only with has_torch */
 } vs_result_oom;
 
 typedef struct vs_result {
   const vs_host *host;
   const vs_sim_machine *machine; /* borrowed */
   vs_strings strings;
-  VS_VEC(vs_result_process) processes; /* those that are known to have used CUDA */
+  VS_VEC(vs_result_process) processes; /* those that used CUDA */
   VS_VEC(vs_doubt) doubts;
   vs_result_card cards[VS_SIM_MAX_DEVICES];
   uint32_t card_count;
-  uint64_t steps;    /* of the process that did most */
+  uint64_t steps;    /* of the process that made most steps */
   uint64_t ooms;     /* out-of-memory errors that PyTorch raised */
-  uint64_t refused;  /* requests that the driver refused in programs without it */
-  vs_result_oom oom; /* the last one, of the process that died of it if one did */
+  uint64_t refused;  /* requests that the driver refused in processes without PyTorch */
+  vs_result_oom oom; /* the last one; one that PyTorch raised if there is such a one */
   size_t
-      main; /* the process to look into: one with an out-of-memory error, else the biggest; SIZE_MAX: none */
+      main; /* the process to report on: one with an out-of-memory error, else the one with the highest peak; SIZE_MAX: none */
 } vs_result;
 
-/* An empty result for this machine, which outlives it. */
+/* An empty result for this machine, which has to outlive it. */
 VS_MUST_CHECK vs_status vs_result_init(vs_result *result, const vs_host *host, const vs_sim_machine *machine);
 void vs_result_deinit(vs_result *result);
 
@@ -105,11 +105,14 @@ static inline vs_str vs_result_string(const vs_result *result, uint32_t id) {
   return vs_strings_at(&result->strings, id);
 }
 
-/* The process with that number, added if it is new; NULL: no memory. `child` counts only where it is added. Valid until the
- * next one is added. */
+/* The process with that number, added if it is new; then it gets `child`. NULL: no memory. Valid until the next one is
+ * added. */
 vs_result_process *vs_result_process_of(vs_result *result, uint64_t pid, uint32_t child);
 
-/* The doubt with the same words, added if it is new; NULL: no memory. `line` below 0: none. */
+/* The doubt with the same kind, texts and line, added if it is new; NULL: no memory. `line` below 0: none. */
 vs_doubt *vs_result_doubt_of(vs_result *result, vs_doubt_kind kind, vs_str what, vs_str detail, int64_t line);
+
+/* Executes the invariant, for tests and the hostile build. */
+bool vs_result_check(const vs_result *result);
 
 #endif

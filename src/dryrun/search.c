@@ -1,11 +1,11 @@
-/* --find-smallest: the same program again, silently, on cards with less and less memory. */
+/* --find-smallest: runs the same program again, silently, on cards with less memory, and bisects. */
 #include "dryrun/search.h"
 #include "base/human.h"
 #include "dryrun/gather.h"
 
 enum {
   GRAIN = 1 << 16, /* totals are multiples of this */
-  PRECISION = 100, /* known to one part in so many */
+  PRECISION = 100, /* the answer's error is at most one part in this many */
   RUNS_MOST = 40,
 };
 
@@ -14,13 +14,13 @@ typedef struct trial {
   vs_sim_gpu gpus[VS_SIM_MAX_DEVICES]; /* the machine of the next run */
   vs_launch *launch;
   uint32_t runs;
-  uint64_t low, high; /* does not do; does */
-  bool is_stopped;    /* by the user, or because it could not be run */
+  uint64_t low, high; /* too small; enough */
+  bool is_stopped;    /* interrupted, or a run could not be started */
 } trial;
 
 static uint64_t round_up(uint64_t bytes) { return (bytes + GRAIN - 1) / GRAIN * GRAIN; }
 
-/* "6.47GiB": the size as people read it, rounded up, in a form that --gpu takes. */
+/* The size rounded up to the digits that a report shows, in a form that --gpu takes: "6.47GiB". */
 static void name_size(char *name, size_t capacity, uint64_t bytes) {
   vs_text text;
   size_t count = 0;
@@ -33,7 +33,7 @@ static void name_size(char *name, size_t capacity, uint64_t bytes) {
   vs_text_deinit(&text);
 }
 
-/* The least size from `bytes` on that is shown exactly, as --gpu takes it. */
+/* The least size, not below `bytes`, whose shown form names it exactly. */
 static uint64_t shown_up(uint64_t bytes) {
   char name[32];
   uint64_t shown;
@@ -41,8 +41,8 @@ static uint64_t shown_up(uint64_t bytes) {
   return vs_sim_size_parse(vs_str_from(name), &shown) ? vs_max_u64(shown / GRAIN * GRAIN, bytes) : bytes;
 }
 
-/* Whether the run that is over ended as the first one did, without an out-of-memory error. What the allocator got after
- * giving back cached memory is fine. */
+/* Whether the run that has ended had the exit status of the first one and no out-of-memory error. Requests that succeeded
+ * after PyTorch released cached memory do not count as errors. */
 static vs_status judge(const trial *t, bool *is_good) {
   const vs_launch *launch = t->launch;
   int64_t pids[VS_SIM_MAX_PROCESSES];
@@ -55,10 +55,11 @@ static vs_status judge(const trial *t, bool *is_good) {
   return VS_OK;
 }
 
-/* Whether it runs through on cards of that size. */
+/* Whether the program runs on cards of that size. */
 static bool does(trial *t, uint64_t bytes) {
   const vs_dryrun_setup *setup = t->first->setup;
   bool is_good = false;
+  VS_ASSERT(bytes % GRAIN == 0 && t->low <= t->high);
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   t->runs++;
   vs_dryrun_show(setup, &(vs_dryrun_progress){.stage = VS_DRYRUN_SEARCHING,
@@ -76,7 +77,8 @@ static bool does(trial *t, uint64_t bytes) {
   return is_good;
 }
 
-/* From what was allocated, which nothing can go below, to what was used at the peak, which does by itself. */
+/* The lower bound is what was allocated at the peak, which no card can go below; the upper bound is the peak of the used
+ * memory, which the first run shows to be enough. */
 static bool find_bounds(trial *t, uint64_t most) {
   const vs_outcome *first = t->first;
   for (uint32_t i = 0; i < first->need_count; i++) {
@@ -88,14 +90,14 @@ static bool find_bounds(trial *t, uint64_t most) {
   while (!t->is_stopped && !does(t, t->high)) {
     if (t->is_stopped || t->high >= most) return false;
     t->low = t->high;
-    t->high =
-        vs_min_u64(shown_up(round_up(t->high + t->high / 8)), most); /* it takes more where it sees less */
-    if (t->high == most) return true; /* that is the first run's size, which does */
+    /* Not enough all the same: some programs use more memory when they see a smaller card. */
+    t->high = vs_min_u64(shown_up(round_up(t->high + t->high / 8)), most);
+    if (t->high == most) return true; /* the size of the first run, which was enough */
   }
   return !t->is_stopped;
 }
 
-/* The next size to try. Sizes that are shown exactly come first: so what is shown of the answer, rounded up, is a size
+/* The next size to try. Sizes that are shown exactly are preferred, so that the answer as it is shown, rounded up, is a size
  * that was tried, or one above the first run's peak, where no request can fail. */
 static uint64_t middle_of(const trial *t) {
   const uint64_t middle = round_up(t->low + (t->high - t->low) / 2);
@@ -106,14 +108,15 @@ static uint64_t middle_of(const trial *t) {
 static void bisect(trial *t) {
   while (!t->is_stopped && t->runs < RUNS_MOST && t->high - t->low > t->high / PRECISION) {
     const uint64_t middle = middle_of(t);
+    VS_ASSERT(middle > t->low);
     if (middle >= t->high) break;
     if (does(t, middle)) t->high = middle;
     else if (!t->is_stopped) t->low = middle;
   }
 }
 
-/* The machine with `bytes` on each card: "2xL4:6.47GiB,T4:6.47GiB". A size alone means a card of the kind that has such
- * a size, whose context may take more than that of the card which was tried: then the card is named. */
+/* The value of --gpu for `bytes` on each card: "2xL4:6.47GiB,T4:6.47GiB". A size without a name selects the kind of card
+ * that has such a size, whose context may take more memory than on the card that was tried; then the card is named. */
 static void name_gpus(char *name, size_t capacity, const vs_dryrun_setup *setup, uint64_t bytes) {
   char size[32];
   vs_sim_gpu alone = {0};
@@ -138,7 +141,7 @@ static const char *obstacle(const vs_outcome *first) {
   switch (first->verdict) {
     case VS_VERDICT_FITS: break;
     case VS_VERDICT_NO_CUDA: return "the program did not use the GPU";
-    case VS_VERDICT_STOPPED: break; /* it may always do that */
+    case VS_VERDICT_STOPPED: break; /* each run is compared with this exit status */
     case VS_VERDICT_HANDLED:
     case VS_VERDICT_DOES_NOT_FIT: return "it met out-of-memory errors: begin with a larger --gpu";
   }

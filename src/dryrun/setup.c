@@ -47,7 +47,7 @@ static vs_status check_job(const vs_dryrun_plan *plan, vs_error *error) {
   return VS_OK;
 }
 
-/* Ranks get a GPU each where one kind is named: that is what a job has. */
+/* With --ranks and one GPU named, each rank gets a GPU of that kind. */
 static vs_status set_job(vs_dryrun_setup *setup, vs_error *error) {
   const vs_dryrun_plan *plan = setup->plan;
   setup->job = (vs_job){.world_size = 1, .processes = 1, .devices = setup->gpu_count};
@@ -62,6 +62,7 @@ static vs_status set_job(vs_dryrun_setup *setup, vs_error *error) {
   if (ranks > 1 && setup->gpu_count == 1)
     for (; setup->gpu_count < ranks && setup->gpu_count < VS_SIM_MAX_DEVICES; setup->gpu_count++)
       setup->gpus[setup->gpu_count] = setup->gpus[0];
+  VS_ASSERT(setup->gpu_count <= VS_SIM_MAX_DEVICES && plan->has_ranks != plan->has_world);
   setup->has_job = true;
   setup->job = (vs_job){.world_size = ranks != 0 ? ranks : (uint32_t)plan->world,
                         .rank = ranks != 0 ? 0 : (uint32_t)plan->rank,
@@ -70,7 +71,7 @@ static vs_status set_job(vs_dryrun_setup *setup, vs_error *error) {
   return VS_OK;
 }
 
-/* ---- the whole */
+/* ---- the setup */
 
 static vs_status check_plan(const vs_dryrun_plan *plan, vs_error *error) {
   if (plan->command == NULL || plan->command[0] == NULL)
@@ -96,15 +97,15 @@ vs_status vs_dryrun_setup_init(vs_dryrun_setup *setup, const vs_host *host, cons
   vs_status status = check_plan(plan, error);
   if (status == VS_OK) status = set_gpus(setup, error);
   if (status == VS_OK) status = set_job(setup, error);
-  error->offset = VS_NO_OFFSET; /* of a short text, which the sentence quotes */
+  error->offset = VS_NO_OFFSET; /* the sentence quotes the text, which is short */
   if (status != VS_OK) return error->status = VS_BAD_ARGUMENT;
   VS_ASSERT(vs_dryrun_setup_check(setup));
   setup->values = plan->values != NULL ? plan->values : vs_process_variable("VRAMSCOPE_SIM_VALUES");
   if (setup->values == NULL) setup->values = "zeros";
   vs_simulated_find(&setup->simulated, plan->libraries);
   if (setup->simulated.has_core) return VS_OK;
-  return vs_fail(error, VS_IO, VS_NO_OFFSET,
-                 "the libraries of the simulated CUDA do not lie where they belong, beside the program "
-                 "(simcuda/) or in the "
-                 "library folder (vramscope/simcuda/); see: vramscope doctor");
+  return vs_fail(
+      error, VS_IO, VS_NO_OFFSET,
+      "the libraries of the simulated CUDA are missing: they belong beside the program (simcuda/) or "
+      "in the library folder (vramscope/simcuda/); see: vramscope doctor");
 }

@@ -1,4 +1,4 @@
-/* A plan that makes sense, with what follows from it: the machine, the processes to start, where the simulated CUDA lies.
+/* A checked plan with the details derived from it: the machine, the processes to start, the place of the simulated CUDA.
  *
  * Invariant (vs_dryrun_setup_check): 1 <= gpu_count <= VS_SIM_MAX_DEVICES; job.processes is 1 or job.world_size;
  * job.devices = gpu_count; without has_job there is one process in a world of one; the plan has a command. */
@@ -14,7 +14,7 @@ typedef struct vs_dryrun_setup {
   const vs_host *host;
   const vs_dryrun_plan *plan; /* borrowed */
   vs_dryrun_watch watch;
-  const char *gpu_text, *values; /* of the plan, the environment, or what holds without them */
+  const char *gpu_text, *values; /* from the plan, the environment, or the defaults */
   vs_sim_gpu gpus[VS_SIM_MAX_DEVICES];
   uint32_t gpu_count;
   bool has_job; /* the processes are ranks of `job` */
@@ -22,14 +22,15 @@ typedef struct vs_dryrun_setup {
   vs_simulated simulated;
 } vs_dryrun_setup;
 
-/* Fails: VS_BAD_ARGUMENT, VS_IO (the simulated CUDA is not there), each with a sentence */
+/* Fails: VS_BAD_ARGUMENT, VS_IO (the simulated CUDA is missing), each with a sentence */
 VS_MUST_CHECK vs_status vs_dryrun_setup_init(vs_dryrun_setup *setup, const vs_host *host,
                                              const vs_dryrun_plan *plan, const vs_dryrun_watch *watch,
                                              vs_error *error);
 
+/* Executes the invariant. */
 bool vs_dryrun_setup_check(const vs_dryrun_setup *setup);
 
-/* ---- to those who watch */
+/* ---- messages to the plan's watcher */
 
 static inline void vs_dryrun_show(const vs_dryrun_setup *setup, const vs_dryrun_progress *progress) {
   if (setup->watch.progress != NULL) setup->watch.progress(setup->watch.ctx, progress);

@@ -5,8 +5,7 @@
 
 enum { PATIENCE_US = 10 * 1000 * 1000 };
 
-/* Runs a program with `preload` (NULL: nothing more) and keeps the beginning of what it writes. False if it
- * fails. */
+/* Runs a program with `preload` (NULL: without) and stores the beginning of its output in `text`. False if it fails. */
 static bool run(char *const *words, const char *preload, const char *output, char *text, size_t capacity) {
   const vs_child_variable variables[] = {{"LD_PRELOAD", preload}};
   const vs_child_plan plan = {.words = words,
@@ -24,15 +23,17 @@ static bool run(char *const *words, const char *preload, const char *output, cha
   if (vs_infile_open(&file, output, &error) != VS_OK) return false;
   const vs_reader reader = vs_infile_reader(&file);
   size_t count = 0;
+  VS_ASSERT(capacity > 1);
   if (reader.read(reader.ctx, text, capacity - 1, &count) != VS_OK) count = 0;
   text[count] = 0;
   vs_infile_close(&file);
   return child.exit_code == 0 && child.signal == 0;
 }
 
-/* Up to the next line feed; *rest moves behind it. */
+/* Copies the text up to the next line feed and moves *rest behind it. */
 static void take_line(const char **rest, char *to, size_t capacity) {
   size_t size = 0;
+  VS_ASSERT(capacity > 0);
   while ((*rest)[size] != 0 && (*rest)[size] != '\n') size++;
   vs_format(to, capacity, "%S", (vs_str){*rest, size});
   *rest += size + ((*rest)[size] != 0);
@@ -45,14 +46,14 @@ static void try_libraries(vs_sim_probe *probe, const vs_host *host, const char *
   vs_text_init(&preload, host, NULL);
   vs_process_program(program, sizeof program);
   if (!vs_simulated_is_plain(probe->simulated.libraries)) {
-    probe->loads = true; /* dryrun gives them another name; what the loader says of them is not tried */
+    probe->loads = true; /* not tried: dryrun would give the folder another name (launch.c) */
   } else if (vs_simulated_preload(host, probe->simulated.libraries, NULL, &preload) == VS_OK) {
     const bool ran = run(words, preload.bytes.data, output, text, sizeof text);
     probe->loads = ran && vs_str_starts(vs_str_from(text), VS_STR("vramscope "));
     const char *rest = text;
     if (!probe->loads) take_line(&rest, probe->problem, sizeof probe->problem);
     if (!probe->loads && probe->problem[0] == 0)
-      vs_format(probe->problem, sizeof probe->problem, "a program with them in it does not start");
+      vs_format(probe->problem, sizeof probe->problem, "a program that loads them does not start");
   }
   vs_text_deinit(&preload);
 }

@@ -14,8 +14,8 @@ static void add_figures(vs_torch_figures *sum, const vs_torch_figures *more) {
   sum->peak_reserved_bytes += more->peak_reserved_bytes;
 }
 
-/* What those had together that lived when process `i` began: the most over all `i` is the most that there
- * was. */
+/* The sum over the processes that ran when process `i` began. The sum can only grow when a process begins, so the maximum
+ * over all `i` is the maximum over time. */
 static void sum_together(const vs_result *result, vs_result_card *card, uint32_t c, size_t i) {
   const uint64_t time = result->processes.data[i].began_us;
   vs_torch_figures together = {.is_known = false};
@@ -34,8 +34,8 @@ static void sum_together(const vs_result *result, vs_result_card *card, uint32_t
   most->peak_reserved_bytes = vs_max_u64(most->peak_reserved_bytes, together.peak_reserved_bytes);
 }
 
-/* A process holds its memory a little longer than it says. Where the driver saw as much as they all had, they
- * had it at the same time. */
+/* A process holds its memory a little longer than its recorded end. If the driver's peak is as high as the sum over all
+ * processes, they held their memory at the same time. */
 static void sum_all(const vs_result *result, vs_result_card *card, uint32_t c) {
   vs_torch_figures all = {.ooms = card->torch.ooms, .retries = card->torch.retries};
   uint32_t contexts = 0;
@@ -51,6 +51,7 @@ static void sum_all(const vs_result *result, vs_result_card *card, uint32_t c) {
 }
 
 static void sum_card(vs_result *result, uint32_t c) {
+  VS_ASSERT(c < result->card_count);
   vs_result_card *card = &result->cards[c];
   *card = (vs_result_card){.card = &result->machine->cards[c],
                            .driver_peak_bytes = result->machine->cards[c].peak_bytes,
@@ -68,9 +69,9 @@ static void sum_card(vs_result *result, uint32_t c) {
   result->ooms += card->torch.ooms;
 }
 
-/* ---- the process to look into */
+/* ---- the main process, which the report is about */
 
-/* How much a process is worth looking into: errors first, then what can be looked into, then bytes. */
+/* Ranks processes: those with errors first, then those with a snapshot, then by bytes. */
 static uint64_t weight(const vs_result_process *process, uint32_t card_count) {
   uint64_t bytes = 0, ooms = 0;
   for (uint32_t c = 0; c < card_count; c++) {
@@ -95,7 +96,7 @@ static void find_main(vs_result *result) {
 
 /* ---- doubts */
 
-/* What the hook's own sentence calls the figures that a process leaves at its end. */
+/* The hook's name for the figures that a process writes when it ends. */
 static const char figures_name[] = "PyTorch's figures";
 
 static bool is_figures_problem_known(const vs_result *result) {
@@ -106,8 +107,8 @@ static bool is_figures_problem_known(const vs_result *result) {
   return false;
 }
 
-/* Figures that end before the process does. Of a process that the simulated libraries saw ending by exit(), the hook
- * says why it did not write them; where it says nothing, it was not called. */
+/* Adds doubts for figures that end before their process. If the process called exit(), the hook recorded why it did not
+ * write them; if there is no such record, the hook was not called. */
 static vs_status doubt_histories(vs_result *result) {
   for (size_t i = 0; i < result->processes.count; i++) {
     const vs_result_process *process = &result->processes.data[i];
@@ -130,7 +131,7 @@ static bool is_before(const vs_doubt *a, const vs_doubt *b) {
   return a->kind == VS_DOUBT_GUESS ? a->bytes > b->bytes : a->count > b->count;
 }
 
-/* By kind, the most frequent first; there are few. */
+/* Sorts by kind, the most frequent first; insertion sort, as there are few. */
 static void sort_doubts(vs_result *result) {
   for (size_t i = 1; i < result->doubts.count; i++) {
     const vs_doubt moving = result->doubts.data[i];
@@ -144,6 +145,7 @@ static void sort_doubts(vs_result *result) {
 vs_status vs_sums_make(vs_result *result) {
   for (uint32_t c = 0; c < result->card_count; c++) sum_card(result, c);
   find_main(result);
+  VS_ASSERT((result->main == SIZE_MAX) == (result->processes.count == 0));
   VS_TRY(doubt_histories(result));
   sort_doubts(result);
   return VS_OK;
