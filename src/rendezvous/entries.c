@@ -19,7 +19,7 @@ vs_status vs_bytes_assign(const vs_host *host, vs_bytes *bytes, vs_str text) {
 
 static uint64_t hash_of(vs_str key) { return vs_hash_bytes(key.data, key.size); }
 
-/* Equal for keys that differ in their digits alone: every run of them counts as one '#'. */
+/* A hash that is equal for keys that differ only in their digits: every run of digits counts as one '#'. */
 static uint64_t likeness_of(vs_str key) {
   uint64_t hash = 1;
   bool in_digits = false;
@@ -71,14 +71,14 @@ static vs_status new_place(vs_entries *entries, uint32_t *place) {
   }
   if (entries->all.count == UINT32_MAX) return VS_LIMIT;
   VS_TRY(vs_vec_reserve(entries->host, &entries->all, 1));
-  /* So that giving a place back cannot fail. */
+  /* Space for every place in `unused`, so that releasing one cannot fail. */
   VS_TRY(vs_vec_reserve(entries->host, &entries->unused, entries->all.count + 1 - entries->unused.count));
   *place = (uint32_t)entries->all.count++;
   entries->all.data[*place] = (vs_entry){.is_used = false};
+  VS_ASSERT(entries->unused.capacity >= entries->all.count);
   return VS_OK;
 }
 
-/* The entry of a key, made where there is none. */
 vs_status vs_entries_obtain(vs_entries *entries, vs_str key, vs_entry **out) {
   *out = vs_entries_find(entries, key);
   if (*out != NULL) return VS_OK;
@@ -99,6 +99,7 @@ vs_status vs_entries_obtain(vs_entries *entries, vs_str key, vs_entry **out) {
 }
 
 static void forget_likeness(vs_entries *entries, const vs_entry *entry) {
+  VS_ASSERT(entry->is_used && entry->has_value);
   const size_t slot = vs_map_find(&entries->by_likeness, entry->likeness);
   if (slot != VS_MAP_NONE && &entries->all.data[entries->by_likeness.slots[slot].value] == entry)
     vs_map_remove(&entries->by_likeness, slot);
@@ -126,7 +127,9 @@ static void release(vs_entries *entries, vs_entry *entry) {
 }
 
 void vs_entries_tidy(vs_entries *entries, vs_entry *entry) {
+  VS_ASSERT(entry->is_used && entry >= entries->all.data && entry < entries->all.data + entries->all.count);
   if (entry->has_value || vs_entry_queued(entry) != 0) return;
+  VS_ASSERT(entries->unused.count < entries->unused.capacity);
   vs_map_remove(&entries->by_key, slot_of(entries, vs_bytes_view(&entry->key)));
   entries->unused.data[entries->unused.count++] = (uint32_t)(entry - entries->all.data);
   release(entries, entry);
@@ -148,6 +151,7 @@ vs_status vs_entries_put(vs_entries *entries, vs_str key, vs_str value, bool is_
 
 void vs_entries_delete_value(vs_entries *entries, vs_entry *entry) {
   if (!entry->has_value) return;
+  VS_ASSERT(entries->key_count > 0);
   forget_likeness(entries, entry);
   entry->has_value = false;
   entry->value.count = 0;
@@ -162,7 +166,7 @@ const vs_entry *vs_entries_find_like(const vs_entries *entries, vs_str key) {
   return alike(vs_bytes_view(&entry->key), key) ? entry : NULL;
 }
 
-/* ---- the whole */
+/* ---- end, and check */
 
 void vs_entries_deinit(vs_entries *entries) {
   for (size_t i = 0; i < entries->all.count; i++) release(entries, &entries->all.data[i]);

@@ -1,5 +1,5 @@
-/* The keys of a store: a value, a queue, or both under each, found by the key and by its likeness (the key with its runs of
- * digits alike).
+/* The keys of a store. Each has a value, a queue, or both, and is found by the key or by its likeness (a hash of the key in
+ * which all runs of digits are equal).
  *
  * Invariant (vs_entries_check): an entry is in `by_key` exactly while it is used; a used entry has a value or a queue that is
  * not empty; `by_likeness` holds, for each likeness that was ever set and not deleted since, the latest used entry that has it;
@@ -22,12 +22,12 @@ VS_MUST_CHECK vs_status vs_bytes_assign(const vs_host *host, vs_bytes *bytes, vs
 
 /* ---- entries */
 
-/* A key: a value, a queue, or both under one name, as in the store this one speaks for. */
+/* A key with a value, a queue, or both under one name, as in PyTorch's store. */
 typedef struct vs_entry {
   vs_bytes key, value;
   VS_VEC(vs_bytes) queue;
-  size_t queue_head; /* values before it were popped */
-  uint64_t likeness; /* hash of the key with its digits alike */
+  size_t queue_head; /* index of the first value; those before it were popped */
+  uint64_t likeness; /* hash of the key with all runs of digits equal */
   bool is_used, has_value;
   bool is_count; /* the value was made by ADD or BARRIER */
 } vs_entry;
@@ -42,21 +42,23 @@ typedef struct vs_entries {
 } vs_entries;
 
 void vs_entries_deinit(vs_entries *entries);
+/* Executes the invariant. */
 bool vs_entries_check(const vs_entries *entries);
 
-/* NULL: there is none. Entries stay where they are until one is obtained. */
+/* The entry of a key, or NULL. It does not move until another entry is obtained. */
 vs_entry *vs_entries_find(const vs_entries *entries, vs_str key);
-/* The latest entry with a value whose key is `key` but for the digits; NULL: none. */
+/* The latest entry with a value whose key differs from `key` only in its digits; NULL if there is none. */
 const vs_entry *vs_entries_find_like(const vs_entries *entries, vs_str key);
-/* That of a key, made where there is none; one that holds nothing is to be given to vs_entries_tidy. */
+/* The entry of a key, added if there is none. The caller gives an entry that stays empty to vs_entries_tidy. */
 VS_MUST_CHECK vs_status vs_entries_obtain(vs_entries *entries, vs_str key, vs_entry **entry);
 
 VS_MUST_CHECK vs_status vs_entries_put(vs_entries *entries, vs_str key, vs_str value, bool is_count);
 void vs_entries_delete_value(vs_entries *entries, vs_entry *entry);
-/* An entry that holds nothing any more goes. */
+/* Removes the entry if it has neither a value nor a queue. */
 void vs_entries_tidy(vs_entries *entries, vs_entry *entry);
 
 static inline size_t vs_entry_queued(const vs_entry *entry) {
+  VS_ASSERT(entry == NULL || entry->queue_head <= entry->queue.count);
   return entry == NULL ? 0 : entry->queue.count - entry->queue_head;
 }
 

@@ -16,7 +16,7 @@ vs_status vs_job_check(const vs_job *job, vs_error *error) {
   return VS_OK;
 }
 
-/* ---- what a rank is told */
+/* ---- the environment of a rank */
 
 typedef struct vs_variables {
   vs_variable *all;
@@ -44,7 +44,8 @@ size_t vs_rank_environment(const vs_job *job, uint32_t rank, vs_variable variabl
   vs_variables told = {.all = variables};
   const uint32_t machines = (job->world_size - 1) / job->devices + 1;
   const uint32_t machine = rank / job->devices;
-  const bool is_last = machine == machines - 1; /* the last one may have fewer ranks than cards */
+  VS_ASSERT(rank < job->world_size && machine < machines);
+  const bool is_last = machine == machines - 1; /* the last machine may have fewer ranks than cards */
   add_text(&told, "MASTER_ADDR", "127.0.0.1");
   add_number(&told, "MASTER_PORT", job->port);
   add_number(&told, "WORLD_SIZE", job->world_size);
@@ -82,7 +83,7 @@ static const char *launcher_module(vs_str module) {
   return NULL;
 }
 
-/* Options of the interpreter that take a value of their own stand before -m at times; others are one word. */
+/* Skips the interpreter's options: -W and -X take the next word as their value, the others are one word. */
 static const char *launcher_of_python(int count, char *const *command) {
   for (int i = 1; i < count; i++) {
     const vs_str word = vs_str_from(command[i]);

@@ -3,7 +3,7 @@
 
 enum { SUFFIX_MOST = 64 };
 
-static const char made_up_id[128] = "an NCCL id of a rank that does not run";
+static const char inferred_id[128] = "an NCCL id of a rank that does not run";
 
 static bool ends_with(vs_str text, vs_str end) {
   return text.size >= end.size && memcmp(text.data + text.size - end.size, end.data, end.size) == 0;
@@ -14,12 +14,14 @@ static bool is_count(const vs_entries *entries, vs_str key) {
   return entry != NULL && entry->has_value && entry->is_count;
 }
 
-/* "barrier:last_worker" beside the count "barrier", "x/last_member" beside the count "x/num_members". */
+/* Rule 4 of store.h: "barrier:last_worker" next to the count "barrier", "x/last_member" next to "x/num_members". */
 static bool follows_a_count(const vs_entries *entries, vs_str key) {
   static const char last[] = "/last_member", members[] = "/num_members";
   if (ends_with(key, VS_STR("/last_member"))) {
     char sibling[VS_STORE_KEY_MOST];
+    VS_ASSERT(key.size <= VS_STORE_KEY_MOST);
     const size_t stem = key.size - (sizeof last - 1), size = stem + sizeof members - 1;
+    VS_ASSERT(size <= sizeof sibling);
     memcpy(sibling, key.data, stem);
     memcpy(sibling + stem, members, sizeof members - 1);
     if (is_count(entries, (vs_str){sibling, size})) return true;
@@ -33,7 +35,7 @@ static bool follows_a_count(const vs_entries *entries, vs_str key) {
   return false;
 }
 
-/* Behind the last slash. */
+/* The part behind the last slash. */
 static vs_str name_in(vs_str key) {
   size_t begin = key.size;
   while (begin > 0 && key.data[begin - 1] != '/') begin--;
@@ -48,7 +50,7 @@ bool vs_peers_is_numbered(vs_str key, vs_str device) {
   return true;
 }
 
-/* Where ProcessGroupNCCL puts and seeks its ids; also ".../UniqueNCCLID:1" and "nccl_storekey_2". */
+/* Whether ProcessGroupNCCL exchanges its ids under this key; others are ".../UniqueNCCLID:1" and "nccl_storekey_2". */
 static bool is_nccl_key(vs_str key) {
   const vs_str name = name_in(key);
   return vs_str_contains(name, VS_STR("UniqueNCCLID")) || vs_str_starts(name, VS_STR("nccl_storekey")) ||
@@ -56,6 +58,7 @@ static bool is_nccl_key(vs_str key) {
 }
 
 bool vs_peers_value(const vs_entries *entries, vs_str key, vs_str *value) {
+  VS_ASSERT(vs_entries_find(entries, key) == NULL);
   const vs_entry *like = vs_entries_find_like(entries, key);
   if (like != NULL) *value = vs_bytes_view(&like->value);
   if (like != NULL) return true;
@@ -63,6 +66,6 @@ bool vs_peers_value(const vs_entries *entries, vs_str key, vs_str *value) {
     *value = VS_STR("1");
     return true;
   }
-  *value = (vs_str){made_up_id, sizeof made_up_id};
+  *value = (vs_str){inferred_id, sizeof inferred_id};
   return is_nccl_key(key);
 }

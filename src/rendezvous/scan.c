@@ -7,15 +7,19 @@ static const char *const grammars[] = {
 };
 enum { QUERY_COUNT = sizeof grammars / sizeof *grammars };
 
-static size_t ahead(const vs_scan *scan) { return scan->size - scan->at; }
+static size_t ahead(const vs_scan *scan) {
+  VS_ASSERT(scan->at <= scan->size);
+  return scan->size - scan->at;
+}
 
 static uint64_t peek_u64(const vs_scan *scan) {
   uint64_t number;
+  VS_ASSERT(ahead(scan) >= sizeof number);
   memcpy(&number, scan->data + scan->at, sizeof number);
   return number;
 }
 
-/* Steps over `size` bytes where they are there. */
+/* Skips `size` bytes if they have arrived. */
 static bool skip(vs_scan *scan, size_t size) {
   if (ahead(scan) < size) return false;
   scan->at += size;
@@ -33,7 +37,7 @@ static vs_status skip_sized(vs_scan *scan, uint64_t most, bool *is_whole, vs_err
   return VS_OK;
 }
 
-/* K and P: the count once, then item by item. */
+/* K and P: skips the count, then the items, and remembers how far it came. */
 static vs_status skip_list(vs_scan *scan, bool has_values, bool *is_whole, vs_error *error) {
   *is_whole = false;
   if (!scan->is_list) {
@@ -71,10 +75,12 @@ static vs_status skip_field(vs_scan *scan, char field, bool *is_whole, vs_error 
 static vs_status begin_query(vs_scan *scan, bool is_valid, vs_error *error) {
   const uint8_t code = scan->data[0];
   if (!is_valid && code != VS_QUERY_VALIDATE)
-    return vs_fail(error, VS_BAD_FORMAT, VS_NO_OFFSET, "a client of the store is no client of PyTorch's");
+    return vs_fail(error, VS_BAD_FORMAT, VS_NO_OFFSET,
+                   "a client of the store does not speak PyTorch's protocol");
   if (code >= QUERY_COUNT || (is_valid && code == VS_QUERY_VALIDATE))
     return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET,
                    "the store does not know the query %u that a client sends", (unsigned)code);
+  VS_ASSERT(grammars[code] != NULL); /* the codes of queries.def have no gaps */
   scan->field = grammars[code];
   scan->at = 1;
   return VS_OK;

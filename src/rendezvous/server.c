@@ -5,12 +5,12 @@
 
 enum { STORE_MEMORY = 512 * 1024 * 1024 };
 
-/* The thread of the listener owns `store`; other threads get copies of its figures. */
+/* Only the listener's thread uses `store`; other threads read copies of its figures. */
 struct vs_store_server {
   vs_store_voice voice;
   vs_store *store;
   vs_listener *listener;
-  _Atomic uint64_t requests, made_up, refused;
+  _Atomic uint64_t requests, inferred, refused;
 };
 
 /* ---- the handler */
@@ -23,6 +23,7 @@ static void say_line(void *ctx, const char *sentence) {
 static void *open_client(void *ctx) {
   vs_store_server *server = ctx;
   vs_store_client *client;
+  VS_ASSERT(server->store != NULL);
   return vs_store_connect(server->store, &client) == VS_OK ? client : NULL;
 }
 
@@ -31,7 +32,7 @@ static bool feed_client(void *ctx, void *client, const void *bytes, size_t size)
   vs_error error;
   const vs_status status = vs_store_feed(server->store, client, bytes, size, &error);
   server->requests = vs_store_requests(server->store);
-  server->made_up = vs_store_made_up(server->store);
+  server->inferred = vs_store_inferred(server->store);
   if (status == VS_OK) return true;
   if (server->refused++ < 8) say_line(server, error.text);
   return false;
@@ -60,8 +61,10 @@ static void tick(void *ctx, uint64_t now_us) {
 /* ---- beginning and end */
 
 static vs_status start(vs_store_server *server, vs_job *job, vs_error *error) {
-  const vs_store_settings settings = {
-      .copies = job->world_size / job->processes, .memory = STORE_MEMORY, .ctx = server, .say = say_line};
+  const vs_store_settings settings = {.copies = job->world_size / job->processes,
+                                      /* vs_job_check: 1 or world_size */ .memory = STORE_MEMORY,
+                                      .ctx = server,
+                                      .say = say_line};
   if (vs_store_create(vs_host_default(), &settings, &server->store) != VS_OK)
     return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "no memory for the store");
   const vs_listener_handler handler = {.ctx = server,
@@ -98,5 +101,5 @@ void vs_store_stop(vs_store_server *server) {
 
 vs_store_figures vs_store_figures_of(vs_store_server *server) {
   return (vs_store_figures){
-      .requests = server->requests, .made_up = server->made_up, .refused = server->refused};
+      .requests = server->requests, .inferred = server->inferred, .refused = server->refused};
 }

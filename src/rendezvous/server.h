@@ -1,8 +1,8 @@
-/* One rank of a job of any size, alone: the rendezvous that `dryrun --world` brings, and what a rank is told.
+/* The rendezvous of `dryrun --world`, with which one rank of a job of any size runs alone.
  *
  * A program that calls torch.distributed.init_process_group() finds its peers through a store of keys and values, a TCP
- * server whose address stands in MASTER_ADDR and MASTER_PORT. dryrun is that server: a thread with a poll loop on a free
- * port of 127.0.0.1. What it answers is decided in store.h.
+ * server whose address is in MASTER_ADDR and MASTER_PORT. dryrun is that server: a thread with a poll loop on a free port of
+ * 127.0.0.1. store.h decides its answers.
  *
  *   vs_job job = {.world_size = 1024, .rank = 0, .processes = 1, .devices = 1};
  *   vs_store_server *server;
@@ -12,9 +12,9 @@
  *   ...                                                  start the process with them, wait for it
  *   vs_store_stop(server);
  *
- * Real ranks (`--ranks N`) use the same server. It then only keeps what it is given: world_size = processes = N. That the
- * launcher holds the store, as torchrun does too, frees the port from races, and a rank 0 that ends first takes nobody's
- * store away: simulated collectives do not wait for each other. */
+ * Real ranks (`--ranks N`) use the same server, as an ordinary store: world_size = processes = N. The launcher owns the store,
+ * as with torchrun. So no two ranks race for the port, and the store outlives a rank 0 that ends before the others, which
+ * happens because simulated collectives do not wait for each other. */
 #ifndef VS_RENDEZVOUS_SERVER_H
 #define VS_RENDEZVOUS_SERVER_H
 
@@ -22,23 +22,23 @@
 
 typedef struct vs_store_server vs_store_server;
 
-/* Who is told what the user should know, one sentence each, on the store's own thread. */
+/* Receives messages for the user, one sentence each, on the store's own thread. */
 typedef struct vs_store_voice {
   void *ctx;
   void (*say)(void *ctx, const char *sentence); /* NULL: sentences are dropped */
 } vs_store_voice;
 
-/* Checks the job and serves its store until it is stopped. Fails: VS_BAD_ARGUMENT (the job makes no sense), VS_IO,
- * VS_NO_MEMORY, each with a sentence. `voice`: NULL: sentences are dropped. */
+/* Checks the job and serves its store until it is stopped. `voice` NULL: messages are dropped.
+ * Fails: VS_BAD_ARGUMENT (vs_job_check), VS_IO, VS_NO_MEMORY, each with a sentence */
 VS_MUST_CHECK vs_status vs_store_start(vs_job *job, const vs_store_voice *voice, vs_store_server **server,
                                        vs_error *error);
 void vs_store_stop(vs_store_server *server); /* NULL is fine */
 
-/* The sum over all clients: what the report says of the rendezvous. */
+/* Sums over all clients, for tests and reports. */
 typedef struct vs_store_figures {
   uint64_t requests;
-  uint64_t made_up; /* answers in the place of ranks that do not run */
-  uint64_t refused; /* clients sent away with a sentence */
+  uint64_t inferred; /* answers by rules 3 to 5 of store.h */
+  uint64_t refused;  /* clients that were closed because of an error */
 } vs_store_figures;
 vs_store_figures vs_store_figures_of(vs_store_server *server);
 

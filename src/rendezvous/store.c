@@ -6,8 +6,8 @@
 
 typedef struct vs_wait {
   vs_bytes keys; /* as in the query: size, bytes, ... */
-  size_t at;     /* the first key that is not there */
-  int64_t count; /* of a barrier: what the value of its one key has to reach */
+  size_t at;     /* offset of the first missing key */
+  int64_t count; /* of a barrier: the value that its one key has to reach */
   bool is_on, is_barrier, is_said;
   bool is_timed; /* since_us is set */
   uint64_t since_us;
@@ -15,7 +15,7 @@ typedef struct vs_wait {
 
 struct vs_store_client {
   vs_store_client *next, **link;
-  vs_bytes in; /* from `done` on: not understood yet */
+  vs_bytes in; /* the bytes from `done` on are not parsed yet */
   size_t done;
   vs_scan scan;
   bool is_valid; /* it has sent the magic number */
@@ -30,7 +30,7 @@ struct vs_store {
   vs_store_settings settings;
   vs_entries entries;
   vs_store_client *clients;
-  uint64_t requests, made_up, said;
+  uint64_t requests, inferred, said;
   bool is_gloo_said;
 };
 
@@ -57,7 +57,7 @@ static vs_status answer_value(vs_store *store, vs_store_client *client, vs_str v
 
 /* ---- keys */
 
-/* false: the key is not there. `value` is NULL where only that matters. */
+/* Finds a key by the rules of store.h; false if it is missing. `value` may be NULL. */
 static bool resolve(vs_store *store, vs_str key, vs_str *value) {
   vs_str found = {NULL, 0};
   const vs_entry *entry = vs_entries_find(&store->entries, key);
@@ -69,7 +69,7 @@ static bool resolve(vs_store *store, vs_str key, vs_str *value) {
   return is_there;
 }
 
-/* ---- reading fields of a query that is known to be whole */
+/* ---- reading the fields of a complete query */
 
 typedef struct vs_call {
   vs_store *store;
@@ -91,6 +91,7 @@ static uint64_t take_u64(vs_call *call) {
 
 static vs_str take_bytes(vs_call *call) {
   const size_t size = (size_t)take_u64(call);
+  VS_ASSERT(size <= VS_STORE_VALUE_MOST); /* vs_scan_query has checked it */
   const vs_str bytes = {(const char *)call->at, size};
   call->at += size;
   return bytes;
@@ -111,6 +112,7 @@ static bool is_reached(vs_store *store, vs_str key, int64_t wanted) {
 
 static vs_str awaited(const vs_wait *wait, size_t *next) {
   uint64_t size;
+  VS_ASSERT(wait->at + sizeof size <= wait->keys.count);
   memcpy(&size, wait->keys.data + wait->at, sizeof size);
   *next = wait->at + sizeof size + (size_t)size;
   return (vs_str){(const char *)wait->keys.data + wait->at + sizeof size, (size_t)size};
@@ -122,17 +124,18 @@ static void say(vs_store *store, const char *sentence) {
   store->said++;
 }
 
-/* Gloo really sends: an address makes a group, not a peer. It asks for one at the first collective. */
-static void note_made_up(vs_store *store, vs_str key) {
-  store->made_up++;
+/* Counts an inferred answer. With gloo a collective connects to the address of its peer, so an inferred address is enough to
+ * make a group but not to run a collective; the user is told once. */
+static void note_inferred(vs_store *store, vs_str key) {
+  store->inferred++;
   if (store->is_gloo_said || !vs_peers_is_numbered(key, VS_STR("cpu/"))) return;
   store->is_gloo_said = true;
-  say(store,
-      "a gloo process group calls another rank, and none runs: its collectives wait until their time is over "
-      "(those of nccl do not)");
+  say(store, "a gloo process group calls another rank, and none runs: its collectives wait for their timeout "
+             "(those of "
+             "nccl do not)");
 }
 
-/* Answers a wait when its last key is there. */
+/* Answers a client's wait once all its keys are set. */
 static vs_status advance(vs_store *store, vs_store_client *client) {
   vs_wait *wait = &client->wait;
   if (!wait->is_on) return VS_OK;
@@ -140,14 +143,15 @@ static vs_status advance(vs_store *store, vs_store_client *client) {
     size_t next;
     const vs_str key = awaited(wait, &next);
     if (wait->is_barrier ? !is_reached(store, key, wait->count) : !resolve(store, key, NULL)) return VS_OK;
-    if (vs_entries_find(&store->entries, key) == NULL) note_made_up(store, key);
+    if (vs_entries_find(&store->entries, key) == NULL) note_inferred(store, key);
     wait->at = next;
   }
   wait->is_on = false;
   return answer_byte(store, client, 0);
 }
 
-/* After every change. A client whose answer finds no memory is left waiting: it is the one that asks that is told. */
+/* Called after every change. If there is no memory for an answer, the waiting client keeps waiting and the client whose query
+ * made the change gets the error. */
 static vs_status wake(vs_store *store) {
   vs_status status = VS_OK;
   for (vs_store_client *client = store->clients; client != NULL && status == VS_OK; client = client->next)
@@ -173,13 +177,13 @@ static void name_wait(vs_store *store, const vs_wait *wait) {
   size_t next;
   vs_str key = awaited(wait, &next);
   if (key.size > SHOWN_OF_KEY) key.size = SHOWN_OF_KEY;
-  vs_text text; /* the key is a stranger's: escaped */
+  vs_text text; /* %S escapes the key, which comes from the client */
   vs_text_init(&text, host_of(store), NULL);
   vs_text_format(&text, "%S%c", key, 0);
   vs_format(
       sentence, sizeof sentence,
       "the program waits for the key \"%s\", which only another rank would set, and none runs: the wait ends "
-      "when its own time is over",
+      "with its own timeout",
       text.status == VS_OK ? text.bytes.data : "?");
   vs_text_deinit(&text);
   say(store, sentence);
@@ -205,7 +209,7 @@ static vs_status do_VALIDATE(vs_call *call) {
   take(call, &magic, sizeof magic);
   if (magic != VS_STORE_MAGIC)
     return vs_fail(call->error, VS_BAD_FORMAT, VS_NO_OFFSET,
-                   "a client of the store is no client of PyTorch's");
+                   "a client of the store does not speak PyTorch's protocol");
   call->client->is_valid = true;
   return VS_OK;
 }
@@ -231,7 +235,7 @@ static vs_status do_COMPARE_SET(vs_call *call) {
     VS_TRY(vs_entries_put(&call->store->entries, key, wanted, false));
     now = wanted;
   } else if (!has_value) {
-    now = expected; /* so does PyTorch's */
+    now = expected; /* as PyTorch's store does */
   }
   VS_TRY(answer_value(call->store, call->client, now));
   return wake(call->store);
@@ -243,13 +247,13 @@ static vs_status do_GET(vs_call *call) {
   return answer_value(call->store, call->client, value);
 }
 
-/* Adds `by`, `times` times, to the number under `key`. */
+/* Adds `by` * `times` to the number under `key`. */
 static vs_status count_up(vs_call *call, vs_str key, int64_t by, uint64_t times, int64_t *sum) {
   const vs_entry *entry = vs_entries_find(&call->store->entries, key);
   *sum = 0;
   if (entry != NULL && !count_of(entry, sum))
     return vs_fail(call->error, VS_BAD_FORMAT, VS_NO_OFFSET,
-                   "a client of the store adds to what is no number");
+                   "a client of the store adds to a value that is not a number");
   if (__builtin_mul_overflow(by, (int64_t)times, &by) || __builtin_add_overflow(*sum, by, sum))
     return vs_fail(call->error, VS_LIMIT, VS_NO_OFFSET, "a client of the store adds beyond 64 bits");
   char digits[NUMBER_SIZE];
@@ -334,8 +338,8 @@ static vs_status do_MULTI_SET(vs_call *call) {
   return wake(call->store);
 }
 
-/* Places of popped values are used again before the list grows. */
-static void close_ranks(vs_entry *entry) {
+/* Moves the queue to the front before its memory would grow, so that the space of popped values is used again. */
+static void compact_queue(vs_entry *entry) {
   if (entry->queue_head == 0 || entry->queue.count < entry->queue.capacity) return;
   const size_t left = entry->queue.count - entry->queue_head;
   memmove(entry->queue.data, entry->queue.data + entry->queue_head, left * sizeof *entry->queue.data);
@@ -349,7 +353,7 @@ static vs_status do_QUEUE_PUSH(vs_call *call) {
   vs_entry *entry;
   VS_TRY(vs_entries_obtain(&store->entries, key, &entry));
   vs_bytes value = {0};
-  close_ranks(entry);
+  compact_queue(entry);
   vs_status status = vs_vec_reserve(host_of(store), &entry->queue, 1);
   if (status == VS_OK) status = vs_bytes_append(host_of(store), &value, text.data, text.size);
   if (status == VS_OK) entry->queue.data[entry->queue.count++] = value;
@@ -409,9 +413,11 @@ static vs_status perform_all(vs_store *store, vs_store_client *client, vs_error 
     if (!is_whole) return VS_OK;
     vs_call call = {.store = store, .client = client, .at = query + 1, .error = error};
     client->done += client->scan.at;
+    VS_ASSERT(client->done <= client->in.count);
     client->scan = (vs_scan){.field = NULL};
     store->requests++;
     VS_TRY(perform(&call, (vs_query)*query));
+    VS_ASSERT(call.at == client->in.data + client->done); /* each query reads all its fields */
   }
 }
 
@@ -431,11 +437,13 @@ vs_status vs_store_feed(vs_store *store, vs_store_client *client, const void *by
   if (rest == 0 && client->in.capacity > VS_STORE_KEY_MOST) vs_vec_free(host_of(store), &client->in);
   if (status == VS_OK || error->status != VS_OK) return status;
   return vs_fail(error, status, VS_NO_OFFSET,
-                 status == VS_NO_MEMORY ? "the store is full" : "the keys of the store are made to meet");
+                 status == VS_NO_MEMORY ? "the store is full"
+                                        : "the store has too many keys, or keys with colliding hashes");
 }
 
 vs_str vs_store_output(const vs_store_client *client) {
   const vs_str all = vs_bytes_view(&client->out);
+  VS_ASSERT(client->sent <= all.size);
   return (vs_str){all.size == 0 ? NULL : all.data + client->sent, all.size - client->sent};
 }
 
@@ -457,6 +465,7 @@ vs_status vs_store_connect(vs_store *store, vs_store_client **out) {
 
 void vs_store_disconnect(vs_store *store, vs_store_client *client) {
   const vs_host *host = host_of(store);
+  VS_ASSERT(*client->link == client);
   *client->link = client->next;
   if (client->next != NULL) client->next->link = client->link;
   vs_vec_free(host, &client->in);
@@ -466,6 +475,7 @@ void vs_store_disconnect(vs_store *store, vs_store_client *client) {
 }
 
 vs_status vs_store_create(const vs_host *host, const vs_store_settings *settings, vs_store **out) {
+  VS_ASSERT(settings->copies >= 1);
   vs_store *store = vs_host_alloc(host, sizeof *store);
   *out = store;
   if (store == NULL) return VS_NO_MEMORY;
@@ -483,6 +493,18 @@ void vs_store_destroy(vs_store *store) {
 }
 
 uint64_t vs_store_requests(const vs_store *store) { return store->requests; }
-uint64_t vs_store_made_up(const vs_store *store) { return store->made_up; }
+uint64_t vs_store_inferred(const vs_store *store) { return store->inferred; }
 
-bool vs_store_check(const vs_store *store) { return vs_entries_check(&store->entries); }
+static bool check_client(const vs_store_client *client) {
+  const vs_wait *wait = &client->wait;
+  if (client->next != NULL && client->next->link != &client->next) return false;
+  if (*client->link != client || client->done > client->in.count || client->sent > client->out.count)
+    return false;
+  return !wait->is_on || wait->at < wait->keys.count;
+}
+
+bool vs_store_check(const vs_store *store) {
+  for (const vs_store_client *client = store->clients; client != NULL; client = client->next)
+    if (!check_client(client)) return false;
+  return vs_entries_check(&store->entries);
+}

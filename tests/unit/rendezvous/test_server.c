@@ -52,7 +52,7 @@ static void test_two_clients(void **state) {
   tell(setting, "\1\1\0\0\0\0\0\0\0k\1\0\0\0\0\0\0\0v", 19);
   expect_told(waiting, "\0", 1);
   assert_int_equal(vs_store_figures_of(server).requests, 5);
-  assert_int_equal(vs_store_figures_of(server).made_up, 0);
+  assert_int_equal(vs_store_figures_of(server).inferred, 0);
   (void)close(setting);
   vs_store_stop(server); /* with a client that is still there */
   expect_closed(waiting);

@@ -397,7 +397,7 @@ static void test_ids_of_nccl(void **state) {
     assert_int_equal(output.size, sizeof(uint64_t) + 128);
     vs_store_sent(w.client, output.size);
   }
-  assert_int_equal(vs_store_made_up(w.store), 4);
+  assert_int_equal(vs_store_inferred(w.store), 4);
   expect_there(&w, "/default_pg/0//cpu//0", false);
   expect_there(&w, "/default_pg/0//cuda//", false);
   expect_there(&w, "/default_pg/0//cuda//dump", false);
@@ -465,9 +465,9 @@ static void test_refusals(void **state) {
           VS_LIMIT, "8388609 bytes");
   set(&w, "/text", "one");
   REFUSED(&w, (put_query(&w, VS_QUERY_ADD), put_bytes(&w, "/text"), put_u64(&w, 1)), VS_BAD_FORMAT,
-          "no number");
+          "not a number");
   REFUSED(&w, (put_query(&w, VS_QUERY_BARRIER), put_bytes(&w, "/text"), put_u64(&w, 1)), VS_BAD_FORMAT,
-          "no number");
+          "not a number");
   REFUSED(&w, (put_query(&w, VS_QUERY_ADD), put_bytes(&w, "/n"), put_u64(&w, INT64_MAX)), VS_LIMIT,
           "64 bits");
   expect_get(&w, "/text", "one"); /* the others go on */
@@ -482,7 +482,7 @@ static void test_strangers(void **state) {
   vs_error error;
   expect_ok(vs_store_connect(w.store, &client));
   expect_status(vs_store_feed(w.store, client, "GET / HTTP/1.1\r\n", 16, &error), VS_BAD_FORMAT);
-  assert_non_null(strstr(error.text, "no client of PyTorch's"));
+  assert_non_null(strstr(error.text, "does not speak PyTorch's protocol"));
   vs_store_disconnect(w.store, client);
   expect_ok(vs_store_connect(w.store, &client));
   expect_status(vs_store_feed(w.store, client, "\0\1\2\3\4", 5, &error), VS_BAD_FORMAT);
