@@ -1,4 +1,4 @@
-/* What PyTorch calls: allocate, free, and the smaller ones. */
+/* The functions that PyTorch calls: allocate, free, and the others except for pools. */
 #include "base/sized.h"
 #include "live/lock.h"
 #include "os/library.h"
@@ -10,8 +10,8 @@ vs_torch__state vs_torch__the;
 
 /* ---- opening */
 
-/* c10::cuda::getCurrentCUDAStream and CUDAStream::stream. A CUDAStream is two words and trivially copied: it comes back in
- * registers. */
+/* c10::cuda::getCurrentCUDAStream and CUDAStream::stream. A CUDAStream has two words and is trivially copyable, so the ABI
+ * returns it in registers. */
 typedef struct cuda_stream {
   uint64_t words[2];
 } cuda_stream;
@@ -33,10 +33,10 @@ static bool find_streams(void) {
   return streams.current != NULL && streams.handle != NULL;
 }
 
-/* Two threads may come first at the same time. */
+/* Taken while the allocator is opened: two threads may make the first request at the same time. */
 static vs_live_lock opening;
 
-/* The lock is held. */
+/* Called with `opening` taken. */
 static vs_status open_it(vs_live_options wanted, bool is_global, vs_error *error) {
   vs_live *live = NULL;
   if (vs_torch_live() != NULL)
@@ -44,6 +44,7 @@ static vs_status open_it(vs_live_options wanted, bool is_global, vs_error *error
   if (is_global) VS_TRY(vs_torch__throw_prepare(error));
   if (find_streams()) wanted.current_stream = current_stream;
   VS_TRY(vs_live_open(&wanted, &live, error));
+  VS_ASSERT(live != NULL);
   vs_torch__the.host = wanted.host == NULL ? vs_host_default() : wanted.host;
   atomic_store_explicit(&vs_torch__the.live, live, memory_order_release);
   return VS_OK;
@@ -58,7 +59,7 @@ vs_status vs_torch_open_sized(const vs_live_options *options, size_t size, bool 
   return status;
 }
 
-/* PyTorch was given the allocator by its name alone, so nothing has opened it. */
+/* Opens the allocator in a program that only gave PyTorch its name. */
 static vs_live *open_at_first_use(void) {
   vs_error error = {.text = ""};
   vs_status status = VS_OK;
@@ -68,6 +69,7 @@ static vs_live *open_at_first_use(void) {
     status = open_it((vs_live_options){.gpus = gpus == NULL ? "cuda" : gpus}, true, &error);
   }
   vs_live_lock_give(&opening);
+  VS_ASSERT(status != VS_OK || vs_torch_live() != NULL);
   if (status == VS_OK) return vs_torch_live();
   const char *text = error.text[0] == 0 ? vs_status_text(status) : error.text;
   vs_torch__throw_error(text, strlen(text));
@@ -76,6 +78,7 @@ static vs_live *open_at_first_use(void) {
 vs_live *vs_torch_live(void) { return atomic_load_explicit(&vs_torch__the.live, memory_order_acquire); }
 
 void vs_torch_where_set(vs_torch_asker asker, vs_torch_where where, bool on_free) {
+  VS_ASSERT((unsigned)asker < VS_TORCH_ASKERS);
   atomic_store_explicit(&vs_torch__the.where_freed[asker], on_free ? where : NULL, memory_order_release);
   atomic_store_explicit(&vs_torch__the.where[asker], where, memory_order_release);
 }
@@ -94,7 +97,7 @@ uint64_t vs_torch_strange_frees(void) {
 
 /* ---- failing */
 
-/* The sentence is copied to a place that the exception does not need to clean up. */
+/* A sentence on the stack: an exception that passes a frame of C frees nothing. */
 enum { TEXT_SIZE = 4096 };
 typedef struct sentence {
   size_t size;
@@ -103,6 +106,7 @@ typedef struct sentence {
 
 static vs_status append(void *ctx, const void *data, size_t size) {
   sentence *s = ctx;
+  VS_ASSERT(s->size <= sizeof s->text);
   const size_t room = sizeof s->text - s->size;
   if (size > room) size = room;
   memcpy(s->text + s->size, data, size);
@@ -111,6 +115,7 @@ static vs_status append(void *ctx, const void *data, size_t size) {
 }
 
 _Noreturn static void throw_failure(vs_live *live, vs_status status, size_t size, int device) {
+  VS_ASSERT(status != VS_OK);
   sentence s = {.size = 0};
   if (status == VS_DEVICE_MEMORY && vs_live_oom_write(live, (vs_writer){&s, append}) == VS_OK && s.size != 0)
     vs_torch__throw_memory(s.text, s.size);
@@ -147,7 +152,7 @@ void *vs_torch_alloc(size_t size, int device, void *stream) {
   return vs_torch__pointer(address);
 }
 
-/* Inside a torch.cuda.MemPool PyTorch's own allocator asks, tries what it has when there is none, and raises by itself. */
+/* PyTorch's own allocator calls this for a torch.cuda.MemPool. After NULL it frees cached memory and tries again, or raises. */
 void *vs_torch_segment_alloc(size_t size, int device, void *stream) {
   vs_live *live = vs_torch_live();
   uint64_t address;
@@ -155,7 +160,7 @@ void *vs_torch_segment_alloc(size_t size, int device, void *stream) {
   return vs_torch__pointer(address);
 }
 
-/* Called where tensors are destroyed, where nothing may be thrown. */
+/* Called by destructors of tensors, so it must not throw. */
 void vs_torch_free(void *pointer, size_t size, int device, void *stream) {
   vs_live *live = vs_torch_live();
   (void)size;
@@ -169,11 +174,11 @@ void vs_torch_free(void *pointer, size_t size, int device, void *stream) {
     atomic_fetch_add_explicit(&vs_torch__the.strange_frees, 1, memory_order_relaxed);
 }
 
-/* ---- the smaller ones */
+/* ---- the others */
 
 void vs_torch_init(int device_count) { (void)device_count; }
 
-/* torch.cuda.empty_cache. What the driver does not take back stays cached. */
+/* torch.cuda.empty_cache. Memory that the driver fails to take stays cached. */
 void vs_torch_reset(void) {
   vs_live *live = vs_torch_live();
   if (live == NULL) return;
@@ -182,7 +187,7 @@ void vs_torch_reset(void) {
   const vs_status status = vs_live_empty_cache(live);
   if (where != NULL) (void)vs_live_stack_set(live, before);
   if (status != VS_OK) {
-    static const char text[] = "the CUDA driver failed to take cached memory back (vramscope)";
+    static const char text[] = "the CUDA driver failed to release cached memory (vramscope)";
     vs_torch__throw_error(text, sizeof text - 1);
   }
 }
@@ -194,7 +199,7 @@ void vs_torch_memory_fraction(double fraction, int device) {
   vs_torch__throw_error(text, sizeof text - 1);
 }
 
-/* PyTorch says only the address: the cards are asked in turn, each of which has addresses of its own. */
+/* PyTorch passes only the address, so every card is tried. No two cards have the same addresses. */
 void *vs_torch_base_alloc(void *pointer, size_t *size) {
   vs_live *live = vs_torch_live();
   uint64_t base = vs_torch__number(pointer), bytes = 0;
@@ -204,7 +209,7 @@ void *vs_torch_base_alloc(void *pointer, size_t *size) {
   return vs_torch__pointer(base);
 }
 
-/* An address that is not ours, as of another process' memory, is nothing; so it is for PyTorch's own. */
+/* An address that is not ours, such as memory of another process, is ignored, as PyTorch's own allocator does. */
 void vs_torch_record_stream(void *pointer, void *stream) {
   vs_live *live = vs_torch_live();
   vs_status status = VS_NOT_FOUND;
@@ -212,5 +217,5 @@ void vs_torch_record_stream(void *pointer, void *stream) {
     status = vs_live_record_stream(live, i, vs_torch__number(pointer), vs_torch__number(stream));
   if (status == VS_OK || status == VS_NOT_FOUND) return;
   static const char text[] = "the host has no memory to remember who uses a block (vramscope)";
-  vs_torch__throw_error(text, sizeof text - 1); /* forgotten, it would be handed out too early */
+  vs_torch__throw_error(text, sizeof text - 1); /* without the record the block would be reused too early */
 }

@@ -1,5 +1,5 @@
-/* Private pools of captured graphs. PyTorch says which streams a pool serves by a C++ function object, which is asked at each
- * request until the pool's end is told. */
+/* Private pools of captured graphs. A C++ function object of PyTorch's decides which streams a pool serves; it is called for
+ * each request until PyTorch ends the pool. */
 #include "base/host.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -7,10 +7,10 @@
 #include "torch/state.h"
 #include "torch/throw.h"
 
-/* ---- std::function<bool(cudaStream_t)>, as libstdc++ has it since GCC 4.5
+/* ---- std::function<bool(cudaStream_t)> in libstdc++ since GCC 4.5
  *
- * Two words of data, a function that copies and destroys them, and one that calls. It comes by hidden reference to a
- * temporary: what is to be kept is copied, as C++ would. */
+ * It has two words of data, a function that copies and destroys them, and one that calls. The argument is a reference to a
+ * temporary, so it is copied as C++ would do. */
 
 typedef struct function {
   void *data[2];
@@ -21,7 +21,7 @@ enum { FUNCTION_CLONE = 2, FUNCTION_DESTROY = 3 };
 
 static void function_copy(function *to, const function *from) {
   *to = (function){.call = from->call};
-  if (from->manage == NULL) return; /* empty: it accepts all */
+  if (from->manage == NULL) return; /* an empty function: every stream is accepted */
   (void)from->manage(to->data, from->data, FUNCTION_CLONE);
   to->manage = from->manage;
 }
@@ -30,13 +30,13 @@ static void function_destroy(function *f) {
   if (f->manage != NULL) (void)f->manage(f->data, f->data, FUNCTION_DESTROY);
 }
 
-/* ---- pools that requests go to now */
+/* ---- pools that have begun and not ended */
 
 typedef struct route {
   struct route *next;
   vs_torch_pool pool;
   int device;
-  bool is_drivers; /* backend:cudaMallocAsync: the driver's own pool takes part in captures by itself */
+  bool is_drivers; /* backend:cudaMallocAsync, whose pool in the driver handles captures itself */
   function filter;
 } route;
 
@@ -45,11 +45,13 @@ static route *routes; /* under the lock */
 
 static bool accept(void *ctx, uint64_t stream) {
   route *r = ctx;
+  VS_ASSERT(r->filter.manage == NULL || r->filter.call != NULL);
   void *handle = vs_torch__pointer(stream);
   return r->filter.manage == NULL || r->filter.call(r->filter.data, &handle);
 }
 
 static void add(route *r) {
+  VS_ASSERT(r->next == NULL);
   vs_live_lock_take(&lock);
   r->next = routes;
   routes = r;
@@ -80,10 +82,10 @@ _Noreturn static void refuse(const char *what, vs_status status) {
   vs_torch__throw_error(text, strlen(text));
 }
 
-/* ---- what PyTorch calls */
+/* ---- the functions that PyTorch calls */
 
-/* PyTorch does not say to a pluggable allocator when a capture really begins: while requests go to a pool there may be one,
- * and each free asks. */
+/* PyTorch does not tell a pluggable allocator when a capture begins. While a pool serves requests there may be one, so each
+ * free asks the driver. */
 static vs_status begin(vs_live *live, uint32_t device, vs_torch_pool pool, route *r) {
   const vs_status status = vs_live_pool_begin(live, device, (vs_live_pool){pool.a, pool.b}, accept, r);
   r->is_drivers = status == VS_UNSUPPORTED;
@@ -123,7 +125,7 @@ void vs_torch_end_allocate_to_pool(int device, vs_torch_pool pool) {
   if (status != VS_OK) refuse("a pool cannot end", status);
 }
 
-/* Called where graphs are destroyed: nothing may be thrown. A pool that is not there is nothing to release. */
+/* Called by destructors of graphs, so it must not throw. There is nothing to do for an unknown pool. */
 void vs_torch_release_pool(int device, vs_torch_pool pool) {
   vs_live *live = vs_torch_live();
   if (live == NULL || device < 0) return;

@@ -1,5 +1,5 @@
-/* Private to torch: the process' one allocator, and who says where a thread is. PyTorch's functions have no argument
- * that could carry it, so this is the one place in the library with a variable of the process. */
+/* Private to torch: the allocator of the process, and the functions that find a thread's stack. PyTorch's functions have no
+ * argument for a context, so this is the only place in the library with a global variable. */
 #ifndef VS_TORCH_STATE_H
 #define VS_TORCH_STATE_H
 
@@ -7,10 +7,11 @@
 #include <stdatomic.h>
 
 typedef struct vs_torch__state {
-  _Atomic(vs_live *) live;                                                      /* set once; NULL before */
-  const vs_host *host;                                                          /* set before `live` */
-  _Atomic(vs_torch_where) where[VS_TORCH_ASKERS], where_freed[VS_TORCH_ASKERS]; /* of allocations, of frees */
-  _Atomic uint64_t strange_frees;
+  _Atomic(vs_live *) live; /* set once; NULL before */
+  const vs_host *host;     /* set before `live` */
+  _Atomic(vs_torch_where) where[VS_TORCH_ASKERS],
+      where_freed[VS_TORCH_ASKERS]; /* for allocations, for frees */
+  _Atomic uint64_t strange_frees;   /* of unknown addresses */
 } vs_torch__state;
 
 extern vs_torch__state vs_torch__the;

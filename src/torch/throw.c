@@ -4,15 +4,16 @@
 #include "os/process.h"
 #include <stdlib.h>
 
-/* ---- C++, as the ABI of Linux has it */
+/* ---- types of C++ in the ABI of Linux */
 
-/* c10::SourceLocation: it goes by value. */
+/* c10::SourceLocation, passed by value. */
 typedef struct location {
   const char *function, *file;
   uint32_t line;
 } location;
 
-/* std::string of libstdc++ since GCC 5: short texts lie inside. It goes by hidden reference, and whoever calls destroys it. */
+/* std::string of libstdc++ since GCC 5; it stores short texts itself. It is passed by hidden reference and the caller
+ * destroys it. */
 typedef struct string {
   char *data;
   size_t size;
@@ -23,11 +24,11 @@ typedef struct string {
 } string;
 _Static_assert(sizeof(string) == 32, "std::__cxx11::string");
 
-/* The first four words of a virtual table: two of the class, then the destructor that leaves the memory, which is the first
- * virtual function of every exception. */
+/* A virtual table begins with two words about the class. The next one is the complete-object destructor, the first virtual
+ * function of every exception, which does not free the memory. */
 enum { VTABLE_DESTRUCTOR = 2 };
 
-/* Both classes are a hundred and some bytes; room for what they may grow by. */
+/* Both classes have between 100 and 200 bytes; the rest is reserve for later versions. */
 enum { EXCEPTION_ROOM = 1024 };
 
 typedef struct exception_class {
@@ -44,7 +45,7 @@ static struct {
   exception_class memory, error; /* c10::OutOfMemoryError, c10::Error */
 } cxx;
 
-/* ---- looking it up */
+/* ---- finding the symbols */
 
 #define ARGUMENTS "ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 
@@ -65,7 +66,7 @@ static vs_status find_runtime(vs_error *error) {
                 {"_Znwm", &cxx.new},
                 {"_ZdlPv", &cxx.delete}};
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-    /* Who replaces malloc replaces new, too: then PyTorch's libraries have that one. */
+    /* A library that replaces malloc may replace `new` as well; the global search finds the one that PyTorch uses. */
     void *address = vs_library_loaded_symbol(NULL, needed[i].symbol);
     if (address == NULL) address = vs_library_loaded_symbol(runtime, needed[i].symbol);
     if (address == NULL) return missing(runtime, needed[i].symbol, error);
@@ -88,8 +89,8 @@ vs_status vs_torch__throw_prepare(vs_error *error) {
   static const char own[] = "_ZN3c1016OutOfMemoryErrorC1" ARGUMENTS, base[] = "_ZN3c105ErrorC1" ARGUMENTS;
   VS_TRY(find_runtime(error));
   VS_TRY(find_class(&cxx.error, base, "_ZTIN3c105ErrorE", "_ZTVN3c105ErrorE", error));
-  /* Before 2.15 the derived class inherits the constructor without exporting it: the base's, with the derived one's table
-   * behind it, is the same. */
+  /* Before 2.15 the derived class inherits the constructor without exporting it. The base's constructor does the same, if the
+   * pointer to the virtual table is replaced afterwards. */
   const char *constructor = vs_library_loaded_symbol(c10, own) != NULL ? own : base;
   return find_class(&cxx.memory, constructor, "_ZTIN3c1016OutOfMemoryErrorE", "_ZTVN3c1016OutOfMemoryErrorE",
                     error);
@@ -101,10 +102,11 @@ _Noreturn static void give_up(const char *text, size_t size) {
   vs_stderr_put("vramscope: ", 11);
   vs_stderr_put(text, size);
   vs_stderr_put("\n", 1);
-  abort(); /* a null pointer would go on as a tensor */
+  abort(); /* PyTorch would use a null pointer as a tensor's memory */
 }
 
-/* The constructor may keep the memory: it is of C++'s kind. `new` throws where there is none, which is an exception, too. */
+/* Allocates with C++'s `new`, because the constructor may take over the memory. If `new` fails it throws, which is an
+ * exception too. */
 static void make_string(string *to, const char *text, size_t size) {
   *to = (string){.data = to->inside, .size = size};
   if (size >= sizeof to->inside) {
@@ -121,18 +123,20 @@ static void destroy_string(string *s) {
 
 _Noreturn static void throw(const exception_class *class, const char *text, size_t size) {
   string what;
-  if (class->construct == NULL) give_up(text, size);
+  /* vs_torch__throw_prepare was not called, or did not find everything. */
+  if (class->construct == NULL || class->type == NULL || class->table == NULL) give_up(text, size);
+  VS_ASSERT(cxx.allocate_exception != NULL && cxx.throw != NULL && cxx.new != NULL &&cxx.delete != NULL);
   make_string(&what, text, size);
   void *exception = cxx.allocate_exception(EXCEPTION_ROOM);
   class->construct(exception, (location){"malloc", "vramscope", 0}, &what);
   destroy_string(&what);
-  /* Its table, where the constructor was the base's. */
+  /* The class's own virtual table, in case the constructor was the base's. */
   void *table = &class->table[VTABLE_DESTRUCTOR];
   memcpy(exception, &table, sizeof table);
   void (*destructor)(void *object);
   memcpy(&destructor, table, sizeof destructor);
   cxx.throw(exception, class->type, destructor);
-  give_up(text, size); /* it does not return */
+  give_up(text, size); /* cxx.throw does not return */
 }
 
 _Noreturn void vs_torch__throw_memory(const char *text, size_t size) { throw(&cxx.memory, text, size); }
