@@ -11,7 +11,7 @@ struct vs_embedding {
   const vs_host *host;
   const vs_zlib_api *api;
   vs_writer to;
-  uint8_t group[GROUP]; /* bytes that wait to become digits */
+  uint8_t group[GROUP]; /* bytes that are not encoded yet */
   size_t group_count;
   size_t digit_count;
   z_stream stream;
@@ -23,11 +23,13 @@ struct vs_embedding {
 
 static vs_status flush_digits(vs_embedding *e) {
   const size_t count = e->digit_count;
+  VS_ASSERT(count <= sizeof e->digits && count % DIGITS == 0);
   e->digit_count = 0;
   return count == 0 ? VS_OK : e->to.write(e->to.ctx, e->digits, count);
 }
 
 static vs_status put_group(vs_embedding *e, size_t bytes) {
+  VS_ASSERT(bytes >= 1 && bytes <= GROUP);
   static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   if (e->digit_count + DIGITS > sizeof e->digits) VS_TRY(flush_digits(e));
   const uint32_t bits = (uint32_t)e->group[0] << 16 | (uint32_t)e->group[1] << 8 | e->group[2];
@@ -37,6 +39,7 @@ static vs_status put_group(vs_embedding *e, size_t bytes) {
 }
 
 static vs_status put_bytes(vs_embedding *e, const uint8_t *data, size_t size) {
+  VS_ASSERT(e->group_count < GROUP);
   for (size_t i = 0; i < size; i++) {
     e->group[e->group_count++] = data[i];
     if (e->group_count < GROUP) continue;
@@ -66,16 +69,17 @@ static vs_status begin_packing(vs_embedding *e) {
 
 static void end_packing(vs_embedding *e) { (void)e->api->deflate_end(&e->stream); }
 
-/* Until all is taken or, at the end of the file, all is out. */
+/* Packs until zlib has taken all of `data` and, with Z_FINISH, has returned all packed bytes. */
 static vs_status pack(vs_embedding *e, const uint8_t *data, size_t size, int flush) {
   e->stream.next_in = (void *)(uintptr_t)data; /* zlib does not write to it */
   e->stream.avail_in = (unsigned)size;
   do {
     e->stream.next_out = e->packed;
     e->stream.avail_out = sizeof e->packed;
-    (void)e->api->deflate(&e->stream, flush); /* cannot fail on a sound stream with room */
+    (void)e->api->deflate(&e->stream, flush); /* cannot fail: the stream is valid and there is space */
     VS_TRY(put_bytes(e, e->packed, sizeof e->packed - e->stream.avail_out));
   } while (e->stream.avail_out == 0);
+  VS_ASSERT(e->stream.avail_in == 0);
   return VS_OK;
 }
 
@@ -85,7 +89,7 @@ static vs_status put_packed(vs_embedding *e, const uint8_t *data, size_t size) {
   return VS_OK;
 }
 
-/* ---- the whole */
+/* ---- create, write, finish */
 
 vs_status vs_embedding_create(const vs_host *host, const vs_zlib_api *api, vs_writer to, vs_embedding **out) {
   if (api == NULL) return VS_UNSUPPORTED;

@@ -1,4 +1,4 @@
-/* A file as text inside a page: gzip (RFC 1952), then base64 (RFC 4648), handed on as it comes. */
+/* A file as text inside a page: packed with gzip (RFC 1952), then base64 (RFC 4648), and written as it arrives. */
 #ifndef VS_INTAKE_EMBED_H
 #define VS_INTAKE_EMBED_H
 
@@ -12,10 +12,10 @@ VS_MUST_CHECK vs_status vs_embedding_create(const vs_host *host, const vs_zlib_a
                                             vs_embedding **out);
 void vs_embedding_destroy(vs_embedding *embedding);
 
-/* Takes the file, in pieces cut anywhere. */
+/* Takes the bytes of the file, cut anywhere. */
 vs_writer vs_embedding_writer(vs_embedding *embedding);
 
-/* The file is complete. */
+/* Completes the text after the last byte of the file. */
 VS_MUST_CHECK vs_status vs_embedding_finish(vs_embedding *embedding);
 
 #endif

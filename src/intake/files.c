@@ -18,7 +18,7 @@ vs_status vs_engine_open(vs_engine *engine, const char *path, vs_error *error) {
   vs_error ignored;
   if (error == NULL) error = &ignored;
   *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
-  vs_engine_unload(engine); /* also where the file cannot even be opened */
+  vs_engine_unload(engine); /* also if the file cannot be opened */
   const vs_status status = open_file(engine, path, error);
   if (status == VS_OK || (error->status == status && error->text[0] != 0)) return status;
   return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));

@@ -3,15 +3,15 @@
 
 enum { WINDOW = VS_HOSTILE ? 64 : 128 * 1024 };
 
-/* Invariant: window[at..count) was read and not yet unpacked. */
+/* Invariant: at <= count; window[at..count) was read and not yet unpacked. */
 struct vs_gzip {
   const vs_host *host;
   vs_reader packed;
   const vs_inflater *inflater;
   vs_error *error;
   uint64_t in, out; /* bytes packed and unpacked so far */
-  bool is_between;  /* no member is under way */
-  bool at_end;      /* of the packed bytes */
+  bool is_between;  /* the next byte does not belong to a member that has begun */
+  bool at_end;      /* the packed bytes have ended */
   size_t at, count;
   uint8_t window[WINDOW];
 };
@@ -39,6 +39,7 @@ static vs_status refill(vs_gzip *gz) {
   if (gz->at != gz->count || gz->at_end) return VS_OK;
   gz->at = gz->count = 0;
   VS_TRY(gz->packed.read(gz->packed.ctx, gz->window, sizeof gz->window, &gz->count));
+  VS_ASSERT(gz->count <= sizeof gz->window);
   gz->at_end = gz->count == 0;
   return VS_OK;
 }
@@ -49,7 +50,7 @@ static vs_status judge(vs_gzip *gz, vs_status status, const vs_unpacked *done) {
   vs_error *error = gz->error;
   if (status == VS_BAD_FORMAT) return vs_fail(error, status, gz->in, "the gzip data is damaged");
   if (status != VS_OK) return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
-  /* Not VS_TRUNCATED: behind the end of a snapshot that means that there is nothing more. */
+  /* Not VS_TRUNCATED, which the reader of a snapshot accepts after the snapshot's end. */
   if (gz->at_end && !done->has_ended && done->made == 0)
     return vs_fail(error, VS_BAD_FORMAT, gz->in, "truncated gzip data: the file was not copied completely");
   if (gz->out > VS_GROWTH_BASE && (gz->out - VS_GROWTH_BASE) / VS_GROWTH_FACTOR > gz->in)
@@ -65,6 +66,7 @@ static vs_status unpack(vs_gzip *gz, void *to, size_t room, size_t *count) {
   vs_unpacked done = {0};
   const vs_status status =
       inflater->unpack(inflater->ctx, gz->window + gz->at, gz->count - gz->at, to, room, &done);
+  VS_ASSERT(done.taken <= gz->count - gz->at && done.made <= room);
   gz->at += done.taken;
   gz->in += done.taken;
   gz->out += done.made;

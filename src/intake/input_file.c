@@ -2,11 +2,12 @@
 #include "base/text.h"
 #include "os/process.h"
 
-/* ---- a head: reads ahead, then gives back what it read */
+/* ---- a head: the first bytes, read ahead and then returned again */
 
 static vs_status read_head(void *ctx, void *data, size_t capacity, size_t *count) {
   vs_head *head = ctx;
   if (head->at == head->count) return head->reader.read(head->reader.ctx, data, capacity, count);
+  VS_ASSERT(head->at <= head->count && head->count <= sizeof head->bytes);
   const size_t left = head->count - head->at;
   *count = left < capacity ? left : capacity;
   memcpy(data, head->bytes + head->at, *count);
@@ -19,6 +20,7 @@ static vs_status fill_head(vs_head *head, vs_reader reader) {
   size_t count = 1;
   while (head->count < sizeof head->bytes && count != 0) {
     VS_TRY(reader.read(reader.ctx, head->bytes + head->count, sizeof head->bytes - head->count, &count));
+    VS_ASSERT(count <= sizeof head->bytes - head->count);
     head->count += count;
   }
   return VS_OK;
@@ -34,7 +36,7 @@ static vs_status refuse_foreign(const vs_head *head, vs_error *error) {
 
 /* ---- the file */
 
-/* The source, counted. */
+/* Reads the source and counts its bytes. */
 static vs_status read_source(void *ctx, void *data, size_t capacity, size_t *count) {
   vs_input_file *file = ctx;
   const vs_input_watch *watch = &file->watch;
@@ -43,12 +45,14 @@ static vs_status read_source(void *ctx, void *data, size_t capacity, size_t *cou
     if (file->disk.error.status != VS_OK) file->error = file->disk.error;
     return status;
   }
+  VS_ASSERT(*count <= capacity);
   file->bytes_read += *count;
   return watch->reading == NULL || watch->reading(watch->ctx, file->bytes_read, file->bytes) ? VS_OK
                                                                                              : VS_CANCELLED;
 }
 
 static vs_status begin_unpacking(vs_input_file *file, const vs_host *host) {
+  VS_ASSERT(file->gzip == NULL);
   file->is_compressed = true;
   if (file->inflater.unpack == NULL)
     return vs_fail(&file->error, VS_UNSUPPORTED, VS_NO_OFFSET,
@@ -82,7 +86,7 @@ static void begin(vs_input_file *file, const vs_input_options *options) {
   file->error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
 }
 
-/* A file that could not be opened is closed, and `error` tells why. */
+/* Closes a file that could not be opened and copies its error. */
 static vs_status opened(vs_input_file *file, vs_status status, vs_error *error) {
   if (status == VS_OK) return VS_OK;
   *error = file->error;
@@ -106,7 +110,7 @@ vs_status vs_input_file_open(vs_input_file *file, const vs_host *host, const cha
   file->source = vs_infile_reader(&file->disk);
   file->bytes = file->disk.size;
   if (status == VS_OK) status = look(file, host);
-  /* A missing file is an input that cannot be read. */
+  /* VS_NOT_FOUND is VS_IO for the caller: the input cannot be read. */
   return opened(file, status == VS_NOT_FOUND ? VS_IO : status, error);
 }
 

@@ -1,7 +1,7 @@
-/* The bytes of a file of the user's, for every face: told by content, decompressed where gzip packed them, and counted.
+/* The bytes of a user's file, for every face: its kind is recognized by content, gzip is decompressed, and bytes are counted.
  *
- * Refused by content, with what to do instead: other compressions, zip archives, web pages, pointers to large files
- * (codec/foreign.h), an empty file, a gzip stream inside another one, and what gzip.h refuses. */
+ * Refused by content, with advice: other compressions, zip archives, web pages, pointers to large files (codec/foreign.h), an
+ * empty file, a gzip stream inside another one, and what gzip.h refuses. */
 #ifndef VS_INTAKE_INPUT_FILE_H
 #define VS_INTAKE_INPUT_FILE_H
 
@@ -9,32 +9,34 @@
 #include "intake/gzip.h"
 #include "os/infile.h"
 
-/* The beginning of a stream, looked at before it is used. Invariant: at <= count; bytes[at..count) comes before what
- * `reader` still has. */
+/* The beginning of a stream, read ahead to recognize its kind. Invariant: at <= count; bytes[at..count) comes before the rest
+ * in `reader`. */
 typedef struct vs_head {
   vs_reader reader; /* the rest */
   uint8_t bytes[VS_FOREIGN_HEAD];
   size_t count, at;
 } vs_head;
 
-/* Called after each read, on the thread that reads: so many bytes of the file were read, compressed or not, of `bytes` in
- * all (VS_NO_SIZE: unknown, as of a pipe). false: the read fails with VS_CANCELLED. `reading` NULL: no calls. */
+/* Called after each read, on the thread that reads. `bytes_read` counts bytes as they are stored, compressed or not, of
+ * `bytes` in total (VS_NO_SIZE: unknown, as with a pipe). If it returns false the read fails with VS_CANCELLED. `reading`
+ * NULL: no calls. */
 typedef struct vs_input_watch {
   void *ctx;
   bool (*reading)(void *ctx, uint64_t bytes_read, uint64_t bytes);
 } vs_input_watch;
 
 typedef struct vs_input_file {
-  vs_infile disk;      /* what vs_input_file_open opened; fd -1 otherwise */
+  vs_infile disk;      /* opened by vs_input_file_open; otherwise fd is -1 */
   vs_reader source;    /* the bytes as they are stored */
   uint64_t bytes;      /* of the source, VS_NO_SIZE: unknown */
   uint64_t bytes_read; /* from the source */
   vs_inflater inflater;
   vs_input_watch watch;
   bool is_compressed;
-  vs_head raw, plain; /* before and behind decompression; `plain` only where is_compressed */
-  vs_gzip *gzip;      /* NULL where nothing is decompressed */
-  vs_error error;     /* why the reader failed, if it did; status VS_OK: it did not, or `source` knows */
+  vs_head raw, plain; /* before and after decompression; `plain` only with is_compressed */
+  vs_gzip *gzip;      /* NULL if nothing is decompressed */
+  vs_error
+      error; /* the cause of a failed read; status VS_OK: none failed, or only `source` knows the cause */
 } vs_input_file;
 
 /* How the bytes are read; all members may be zero. */
@@ -43,9 +45,9 @@ typedef struct vs_input_options {
   vs_input_watch watch;
 } vs_input_options;
 
-/* Opens `path`, "-" being standard input, and looks at its beginning. Owner: the caller, vs_input_file_close, if this
+/* Opens `path` ("-": standard input) and examines its beginning. Owner: the caller, vs_input_file_close, if this
  * returns VS_OK.
- * Fails: VS_IO  it is not there, or cannot be opened; VS_BAD_ARGUMENT  standard input is a terminal; VS_UNSUPPORTED  a
+ * Fails: VS_IO  there is no such file, or it cannot be opened; VS_BAD_ARGUMENT  standard input is a terminal; VS_UNSUPPORTED  a
  *        file of another kind; VS_TRUNCATED  empty; ...; with a sentence in `error` */
 VS_MUST_CHECK vs_status vs_input_file_open(vs_input_file *file, const vs_host *host, const char *path,
                                            const vs_input_options *options, vs_error *error);
@@ -56,7 +58,7 @@ VS_MUST_CHECK vs_status vs_input_file_over(vs_input_file *file, const vs_host *h
 
 void vs_input_file_close(vs_input_file *file);
 
-/* What is in the file, decompressed. Valid as long as the file, which must not move. */
+/* Reads the decompressed content. Valid as long as the file, which must not move. */
 vs_reader vs_input_file_reader(vs_input_file *file);
 
 #endif

@@ -1,5 +1,5 @@
-/* zlib as a table of functions: a program that links zlib fills it with those (linked/zlib.h), the library, which links
- * nothing, with those of the libz.so.1 that it finds while the program runs (zlib_load.h). */
+/* zlib as a table of functions. A program that links zlib fills it with these (linked/zlib.h); the library, which does not,
+ * takes them from the libz.so.1 that it finds while the program runs (zlib_load.h). */
 #ifndef VS_INTAKE_ZLIB_API_H
 #define VS_INTAKE_ZLIB_API_H
 

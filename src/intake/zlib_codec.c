@@ -13,7 +13,7 @@ struct vs_zlib {
   bool has_stream; /* inflateInit2 was called: inflateEnd is due */
 };
 
-/* zlib allocates through the host; the size is kept in front of the memory because a host wants it back. */
+/* zlib allocates through the host. The size is stored in front of the memory, because the host needs it to free the memory. */
 static void *allocate(void *host, unsigned items, unsigned size) {
   size_t bytes;
   if (!vs_mul_size(items, size, &bytes) || bytes > SIZE_MAX - KEPT) return NULL;
@@ -26,6 +26,7 @@ static void *allocate(void *host, unsigned items, unsigned size) {
 static void release(void *host, void *address) {
   if (address == NULL) return;
   size_t *memory = (void *)((char *)address - KEPT);
+  VS_ASSERT(memory[0] >= KEPT);
   vs_host_free(host, memory, memory[0]);
 }
 
@@ -33,7 +34,7 @@ static z_stream new_stream(const vs_host *host) {
   return (z_stream){.zalloc = allocate, .zfree = release, .opaque = (void *)(uintptr_t)host};
 }
 
-/* The macros inflateInit2 and deflateInit2 of zlib.h, over the table. */
+/* inflateInit2 and deflateInit2, which are macros in zlib.h, with the functions of the table. */
 static int begin_inflating(const vs_zlib_api *api, z_stream *stream, int window_bits) {
   return api->inflate_init(stream, window_bits, ZLIB_VERSION, (int)sizeof *stream);
 }
@@ -46,7 +47,7 @@ static int begin_deflating(const vs_zlib_api *api, z_stream *stream) {
 static unsigned most(size_t size) { return size > UINT_MAX ? UINT_MAX : (unsigned)size; }
 
 static void set_buffers(z_stream *stream, const void *from, size_t size, void *to, size_t room) {
-  static uint8_t none;                       /* zlib refuses NULL, though nothing is written to it */
+  static uint8_t none;                       /* zlib refuses NULL even for an empty buffer */
   stream->next_in = (void *)(uintptr_t)from; /* zlib does not write to it */
   stream->avail_in = most(size);
   stream->next_out = room == 0 ? &none : to;
@@ -88,6 +89,7 @@ static vs_status unpack(void *ctx, const void *packed, size_t size, void *to, si
   *done = (vs_unpacked){.taken = had - stream->avail_in,
                         .made = had_room - stream->avail_out,
                         .has_ended = answer == Z_STREAM_END};
+  VS_ASSERT(done->taken <= size && done->made <= room);
   if (answer == Z_MEM_ERROR) return VS_NO_MEMORY;
   return answer == Z_OK || answer == Z_STREAM_END || answer == Z_BUF_ERROR ? VS_OK : VS_BAD_FORMAT;
 }
@@ -120,6 +122,7 @@ vs_status vs_zlib_deflate_frame(void *ctx, const void *from, size_t size, void *
   set_buffers(&stream, from, size, to, room);
   if (begin_deflating(zlib->api, &stream) != Z_OK) return VS_NO_MEMORY;
   *packed = zlib->api->deflate(&stream, Z_FINISH) == Z_STREAM_END ? room - stream.avail_out : 0;
+  VS_ASSERT(*packed <= room);
   (void)zlib->api->deflate_end(&stream);
   return VS_OK;
 }

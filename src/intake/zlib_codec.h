@@ -1,4 +1,4 @@
-/* zlib, its memory from a vs_host: a vs_inflater, and packing of the frames of recordings. Which zlib, its caller says
+/* A vs_inflater over zlib with memory from a vs_host, and packing of the frames of recordings. The caller supplies the zlib
  * (zlib_api.h). */
 #ifndef VS_INTAKE_ZLIB_CODEC_H
 #define VS_INTAKE_ZLIB_CODEC_H
@@ -13,10 +13,10 @@ typedef struct vs_zlib vs_zlib;
 VS_MUST_CHECK vs_status vs_zlib_create(const vs_host *host, const vs_zlib_api *api, vs_zlib **out);
 void vs_zlib_destroy(vs_zlib *zlib);
 
-/* Valid as long as `zlib`; of NULL one without functions. */
+/* Valid as long as `zlib`. For NULL it has no functions. */
 vs_inflater vs_zlib_inflater(vs_zlib *zlib);
 
-/* Raw deflate (RFC 1951). *packed is how many bytes it takes, 0 if that is more than `room`. */
+/* Packs with raw deflate (RFC 1951). *packed is the packed size, 0 if that is more than `room`. */
 VS_MUST_CHECK vs_status vs_zlib_deflate_frame(void *zlib, const void *from, size_t size, void *to,
                                               size_t room, size_t *packed);
 

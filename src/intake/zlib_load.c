@@ -22,7 +22,7 @@ static bool find_functions(vs_zlib_loaded *loaded) {
 
 vs_status vs_zlib_load(const vs_host *host, vs_zlib_loaded **out) {
   static const char *const names[] = {"libz.so.1", NULL};
-  vs_error missing; /* the caller says what cannot be read without it */
+  vs_error missing; /* not passed on: the caller names the files that cannot be read without zlib */
   *out = NULL;
   vs_zlib_loaded *loaded = vs_host_alloc(host, sizeof *loaded);
   if (loaded == NULL) return VS_NO_MEMORY;

@@ -1,4 +1,4 @@
-/* zlib for a program that does not link it: libz.so.1, looked for while the program runs. */
+/* zlib for a program that does not link it: libz.so.1, loaded while the program runs. */
 #ifndef VS_INTAKE_ZLIB_LOAD_H
 #define VS_INTAKE_ZLIB_LOAD_H
 
@@ -11,7 +11,7 @@ typedef struct vs_zlib_loaded vs_zlib_loaded;
 VS_MUST_CHECK vs_status vs_zlib_load(const vs_host *host, vs_zlib_loaded **out);
 void vs_zlib_unload(vs_zlib_loaded *loaded);
 
-/* Valid until it is unloaded; NULL of NULL. */
+/* Valid until it is unloaded. NULL for NULL. */
 const vs_zlib_api *vs_zlib_loaded_api(const vs_zlib_loaded *loaded);
 
 #endif

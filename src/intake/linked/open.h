@@ -1,5 +1,5 @@
-/* Opening a file of the user's in a program that links zlib and elfutils, as far as the build has them: without zlib gzip
- * files and compacted recordings are refused, without elfutils native frames stay library and offset. */
+/* Opens a user's file in a program that links zlib and elfutils, if the build has them: without zlib gzip files and compacted
+ * recordings are refused, without elfutils native frames stay library and offset. */
 #ifndef VS_INTAKE_LINKED_OPEN_H
 #define VS_INTAKE_LINKED_OPEN_H
 
@@ -7,9 +7,9 @@
 #include "intake/linked/zlib.h"
 #include "intake/path.h"
 
-/* The file at `path`, "-" being standard input, in a new engine. `intake` says its name and who watches; what decompresses
- * and what names places is set here. May be called from several threads, each for a file of its own.
- * Owner: the caller, vs_engine_destroy; *engine is NULL after a failure, which `error` tells. */
+/* Loads the file at `path` ("-": standard input) into a new engine. `intake` has its name and the watcher; its inflater and
+ * the function that names places are set here. Several threads may call it, each for a file of its own.
+ * Owner: the caller, vs_engine_destroy; *engine is NULL after a failure, whose cause is in `error`. */
 VS_MUST_CHECK vs_status vs_intake_open(const vs_host *host, const vs_intake *intake, const char *path,
                                        vs_engine **engine, vs_error *error);
 

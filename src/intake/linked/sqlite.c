@@ -3,7 +3,7 @@
 #if VS_WITH_SQLITE
 #include <sqlite3.h>
 
-/* Where in the SQL text a byte stands: a semicolon ends a statement only outside of all of these. */
+/* The state of the scanner of SQL text. A semicolon ends a statement only in VS_SQL_CODE and VS_SQL_DASH. */
 typedef enum vs_sql_place {
   VS_SQL_CODE,
   VS_SQL_STRING,
@@ -16,7 +16,7 @@ struct vs_sqlite {
   const vs_host *host;
   vs_error *error;
   sqlite3 *database;
-  vs_text statement; /* what has come of the next one */
+  vs_text statement; /* the part of the next statement that has arrived */
   vs_sql_place place;
   vs_status status; /* of the first failure */
 };
@@ -42,7 +42,7 @@ vs_status vs_sqlite_create(const vs_host *host, const char *path, vs_error *erro
   vs_text_init(&sqlite->statement, host, NULL);
   const int code = sqlite3_open_v2(path, &sqlite->database, SQLITE_OPEN_READWRITE, NULL);
   vs_status status = code == SQLITE_OK ? VS_OK : fail(sqlite, code);
-  /* The file gets its name only when it is whole, so nothing is gained by a journal or by waiting for the disk. */
+  /* The file gets its name only when it is complete, so a journal or waiting for the disk would protect nothing. */
   if (status == VS_OK) status = run(sqlite, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
   if (status == VS_OK) *out = sqlite;
   else vs_sqlite_destroy(sqlite);
@@ -56,8 +56,8 @@ void vs_sqlite_destroy(vs_sqlite *sqlite) {
   vs_host_free(sqlite->host, sqlite, sizeof *sqlite);
 }
 
-/* Moves on by one byte; true behind the semicolon that ends a statement. A doubled quote leaves a string and enters it
- * again, which comes to the same. */
+/* Takes one byte; true if it is the semicolon that ends a statement. A doubled quote leaves the string and enters it again,
+ * with the same result. */
 static bool ends_statement(vs_sqlite *sqlite, char byte) {
   switch (sqlite->place) {
     case VS_SQL_STRING:
@@ -95,6 +95,7 @@ static vs_status write_sql(void *ctx, const void *data, size_t size) {
   size_t begin = 0;
   for (size_t i = 0; i < size; i++) {
     if (!ends_statement(sqlite, sql[i])) continue;
+    VS_ASSERT(begin <= i);
     vs_text_put(&sqlite->statement, sql + begin, i + 1 - begin);
     begin = i + 1;
     const vs_status status = run_statement(sqlite);

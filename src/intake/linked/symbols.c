@@ -12,14 +12,14 @@
 #define TEXT_OF(number)       #number
 #define VERSION_TEXT(version) TEXT_OF(version)
 
-/* ---- modules: each file that was asked for, opened once, or known to be of no use */
+/* ---- modules: each file is opened once; one that cannot be used is remembered, too */
 
 enum { MOST_ID = 64, MOST_PATH = 4096, MOST_MODULES = 8192 };
 
 typedef struct module {
-  vs_str key; /* path and build id, one behind the other */
+  vs_str key; /* path and build id, concatenated */
   size_t path_size;
-  Dwfl *dwfl; /* NULL: the file is not there, or another one */
+  Dwfl *dwfl; /* NULL: the file is missing or has another build id */
   Dwfl_Module *file;
 } module;
 
@@ -29,7 +29,7 @@ struct vs_symbols {
   const vs_host *host;
   VS_VEC(module) modules;
   bool has_looked;
-  vs_library cxx; /* libstdc++, where there is one */
+  vs_library cxx; /* libstdc++, if there is one */
   demangle_function *demangle;
   char *demangled[VS_MOST_PLACE_NAMES]; /* of the last answer */
   size_t demangled_count;
@@ -63,8 +63,7 @@ void vs_symbols_destroy(vs_symbols *s) {
   vs_host_free(s->host, s, sizeof *s);
 }
 
-/* Separate debug information is looked for on this machine only: elfutils would ask a server if the
- * environment names one. */
+/* Looks for separate debug information on this machine only: elfutils would ask a server if the environment names one. */
 static int find_debuginfo(Dwfl_Module *file, void **data, const char *name, Dwarf_Addr base,
                           const char *main_file, const char *link, GElf_Word crc, char **debug_file) {
   (void)unsetenv("DEBUGINFOD_URLS");
@@ -95,9 +94,10 @@ static bool open_file(module *m, const char *path, vs_str build_id) {
   return false;
 }
 
-/* Where distributions put the debug information of a file that is not here itself. */
+/* Opens the separate debug information of a file, in the folder where distributions install it. */
 static bool open_separate(const vs_host *host, module *m, vs_str build_id) {
   vs_text path;
+  VS_ASSERT(build_id.size <= MOST_ID);
   char name[sizeof "/usr/lib/debug/.build-id//.debug" + 2 * MOST_ID];
   vs_text_init(&path, host, NULL);
   vs_text_cstr(&path, "/usr/lib/debug/.build-id/");
@@ -132,6 +132,7 @@ static module *add_module(vs_symbols *s, vs_str path, vs_str build_id) {
   memcpy(key + path.size, build_id.data, build_id.size);
   module *m = &s->modules.data[s->modules.count++];
   *m = (module){.key = {key, size}, .path_size = path.size};
+  VS_ASSERT(path.size < sizeof s->path); /* is_worth_opening */
   memcpy(s->path, path.data, path.size);
   s->path[path.size] = 0;
   if (!open_file(m, s->path, build_id)) (void)open_separate(s->host, m, build_id);
@@ -151,11 +152,11 @@ static module *module_of(vs_symbols *s, vs_str path, vs_str build_id) {
 
 /* ---- names */
 
-/* Without the library, names stay as the compiler made them. */
+/* Without the library, names stay mangled. */
 static void find_demangle(vs_symbols *s) {
   s->has_looked = true;
   static const char *const names[] = {"libstdc++.so.6", NULL};
-  vs_error none; /* without it names are less pretty, that is all */
+  vs_error none; /* not passed on: names stay mangled */
   if (vs_library_open(&s->cxx, names, &none) == VS_OK)
     vs_library_find(&s->cxx, "__cxa_demangle", &s->demangle);
 }
@@ -168,11 +169,12 @@ static vs_str plain_name(vs_symbols *s, const char *name) {
   int status;
   char *demangled = s->demangle(name, NULL, NULL, &status);
   if (demangled == NULL) return vs_str_from(name);
+  VS_ASSERT(s->demangled_count < VS_MOST_PLACE_NAMES);
   s->demangled[s->demangled_count++] = demangled;
   return vs_str_from(demangled);
 }
 
-/* The name that linkers see, which says the namespace and the types, else the one in the source. */
+/* The linkage name, which contains namespace and types; if there is none, the name in the source. */
 static const char *name_of(Dwarf_Die *die) {
   Dwarf_Attribute attribute;
   const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
@@ -187,7 +189,7 @@ static int64_t number_of(Dwarf_Die *die, unsigned which) {
   return dwarf_formudata(dwarf_attr(die, which, &attribute), &value) == 0 ? (int64_t)value : 0;
 }
 
-/* Where an inlined function was called. */
+/* Sets the place where an inlined function was called. */
 static void set_call_site(vs_place_name *outer, Dwarf_Die *unit, Dwarf_Die *inlined) {
   Dwarf_Files *files;
   size_t count;
@@ -198,14 +200,15 @@ static void set_call_site(vs_place_name *outer, Dwarf_Die *unit, Dwarf_Die *inli
   if (name != NULL) outer->file = vs_str_from(name);
 }
 
-/* The function that an address lies in, and those that are inlined there, innermost first; `found[0]` has
- * file and line of the address already. */
+/* Stores the functions inlined at an address, innermost first, then the function that contains it. `found[0]` already has
+ * the file and line of the address. */
 static size_t expand(vs_symbols *s, Dwarf_Die *unit, Dwarf_Addr address, vs_place_name *found) {
   Dwarf_Die *inner = NULL, *scopes = NULL;
   const int inner_count = dwarf_getscopes(unit, address, &inner);
   int count = 0;
   if (inner_count > 0)
-    count = dwarf_getscopes_die(&inner[0], &scopes); /* where it is, not where it was written */
+    count = dwarf_getscopes_die(&inner[0],
+                                &scopes); /* the scopes of the inlined instance, not of its definition */
   size_t at = 0;
   for (int i = 0; i < count && at < VS_MOST_PLACE_NAMES; i++) {
     const int tag = dwarf_tag(&scopes[i]);
@@ -246,12 +249,13 @@ size_t vs_symbols_name(void *symbols, vs_str path, vs_str build_id, uint64_t off
   Dwarf_Addr unit_bias;
   Dwarf_Die *unit = dwfl_module_addrdie(m->file, address, &unit_bias);
   size_t count = unit == NULL ? 0 : expand(s, unit, address - unit_bias, names);
-  if (count == 0 || names[count - 1].name.size == 0) { /* no debug information: the symbol table may know */
+  if (count == 0 || names[count - 1].name.size == 0) { /* no debug information: try the symbol table */
     const char *name = dwfl_module_addrname(m->file, address);
     if (name == NULL) return 0;
     names[0].name = plain_name(s, name);
     count = 1;
   }
+  VS_ASSERT(count <= VS_MOST_PLACE_NAMES);
   for (size_t i = 0; i < count; i++)
     if (names[i].file.data == NULL) names[i].file = (vs_str){m->key.data, m->path_size};
   return count;

@@ -1,8 +1,7 @@
-/* Names for places in programs and libraries: function, file and line from their symbol tables and debug
- * information, where this machine has the very files that a recording was made with.
+/* Names places in programs and libraries: function, file and line from symbol tables and debug information, if this machine
+ * has the same files as the one on which the recording was made.
  *
- * What a recording says is a stranger's word: a file is used only if its build id is the recorded one, and
- * nothing is fetched from elsewhere. */
+ * A recording is not trusted: a file is used only if its build id is the recorded one, and nothing is downloaded. */
 #ifndef VS_INTAKE_LINKED_SYMBOLS_H
 #define VS_INTAKE_LINKED_SYMBOLS_H
 
@@ -18,7 +17,7 @@ const char *vs_symbols_version(void);
 VS_MUST_CHECK vs_status vs_symbols_create(const vs_host *host, vs_symbols **out);
 void vs_symbols_destroy(vs_symbols *symbols);
 
-/* The name function of vs_load_options; `symbols` NULL: nothing has a name. */
+/* The name function of vs_load_options; with `symbols` NULL it finds no names. */
 size_t vs_symbols_name(void *symbols, vs_str path, vs_str build_id, uint64_t offset, vs_place_name *names);
 
 #endif
