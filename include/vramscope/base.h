@@ -40,7 +40,7 @@ VS_API const char *vs_status_text(vs_status status);
 /* "0.1.0": the version of the library that is linked (VS_VERSION_TEXT is that of the header). */
 VS_API const char *vs_version_text(void);
 
-/* Bytes or UTF-8 text, not NUL terminated, borrowed from whoever gave it. */
+/* Bytes or UTF-8 text, not NUL terminated, borrowed from its owner. */
 typedef struct vs_str {
   const char *data;
   size_t size;

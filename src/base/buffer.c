@@ -9,7 +9,7 @@ static const vs_host *host_of(const vs_buffer *buffer) {
 #endif
 }
 
-/* Room for `size` bytes more and a NUL: at least half as much again as there is, so that many small writes cost little. */
+/* Makes room for `size` more bytes and a NUL. Grows by at least one half, so that many small writes are cheap. */
 static vs_status reserve(vs_buffer *buffer, size_t size) {
   const vs_host *host = host_of(buffer);
   if (host == NULL) return VS_BAD_ARGUMENT;
@@ -28,6 +28,7 @@ static vs_status write_buffer(void *ctx, const void *data, size_t size) {
   vs_buffer *buffer = ctx;
   const vs_status status = reserve(buffer, size);
   if (status != VS_OK) return status;
+  VS_ASSERT(buffer->capacity - buffer->size > size);
   if (size != 0) memcpy(buffer->data + buffer->size, data, size);
   buffer->size += size;
   buffer->data[buffer->size] = 0;

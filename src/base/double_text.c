@@ -1,5 +1,5 @@
 /* Reading: a decimal is a fraction of two integers, digits * 10^n over 1 or digits over 10^n; long division
- * gives its first 64 bits and whether anything is left over, which is all that correct rounding has to know.
+ * gives its first 64 bits and whether there is a remainder, which is all that correct rounding needs.
  *
  * Writing: Steele and White's free-format algorithm. A double stands for all numbers between the middles to its
  * two neighbours. Digits are produced one by one, and the first that leaves us inside that interval is the
@@ -12,12 +12,11 @@ enum {
   EXPONENT_BIAS = 1023,
   LEAST_EXPONENT = -1074, /* of the last bit of a subnormal */
   MOST_DIGITS = 17,       /* that a shortest decimal can have */
-  /* No middle between two doubles has more than 767 digits, so what comes later can only tell it from its
-   * neighbours. */
+  /* No midpoint of two doubles has more than 767 digits, so later digits only decide whether a number is above it. */
   KEPT_DIGITS = 800,
 };
 
-/* ---- integers of any size that is met here: below 10^1131 * 2^64 when reading, 2^1130 when writing */
+/* ---- integers: below 10^1131 * 2^64 when reading, 2^1130 when writing */
 
 enum { BIG_LIMBS = 128 };
 
@@ -174,9 +173,10 @@ static bool strip_zeros(decimal *d, size_t *first, size_t *last) {
 /* The double nearest to (bits + less than one more, if there is a rest) * 2^exponent; bits >= 2^62. */
 static uint64_t round_to_double(uint64_t bits, bool rest, int exponent) {
   if (bits >> 63 == 0) {
-    bits <<= 1; /* without its last bit, which a rest stands for: it is far below those that decide */
+    bits <<= 1; /* the new last bit is unknown, but far below those that decide; `rest` stands for it */
     exponent--;
   }
+  VS_ASSERT(bits >> 63 == 1);
   const int first = exponent + 63; /* of the leading bit */
   if (first > EXPONENT_BIAS) return UINT64_C(0x7ff) << FRACTION_BITS;
   const bool subnormal = first < 1 - EXPONENT_BIAS;
@@ -191,8 +191,9 @@ static uint64_t round_to_double(uint64_t bits, bool rest, int exponent) {
   return (field << FRACTION_BITS) + kept + up;
 }
 
-/* The double nearest to numerator / denominator; neither is 0, both are lost. */
+/* The double nearest to numerator / denominator; neither is 0. Destroys both. */
 static uint64_t divide(big *numerator, big *denominator) {
+  VS_ASSERT(numerator->count != 0 && denominator->count != 0);
   const int scale = (int)big_bits(numerator) - (int)big_bits(denominator);
   if (scale < 0) big_shift_left(numerator, (unsigned)-scale);
   else big_shift_left(denominator, (unsigned)scale);
@@ -236,7 +237,7 @@ static double read_long(decimal *d, size_t first, size_t last) {
   const size_t cut = last - first > KEPT_DIGITS ? first + KEPT_DIGITS : last;
   for (size_t i = first; i < cut; i++) big_mul_add(&numerator, 10, digit_at(d, i));
   d->exponent += (int64_t)(last - cut);
-  if (cut != last) { /* the last digit is no zero: one 1 stands for all that was cut off */
+  if (cut != last) { /* the last digit is not 0: a 1 stands for all digits that were cut off */
     big_mul_add(&numerator, 10, 1);
     d->exponent--;
   }
@@ -245,8 +246,8 @@ static double read_long(decimal *d, size_t first, size_t last) {
   return vs_f64_from_bits(divide(&numerator, &denominator));
 }
 
-/* Of a value in [10^(magnitude-1), 10^magnitude): outside of these bounds the nearest double is infinite or
- * zero. */
+/* Bounds of the magnitude, where the value is in [10^(magnitude-1), 10^magnitude): outside of them the nearest double is
+ * infinite or zero. */
 enum { MOST_MAGNITUDE = 310, LEAST_MAGNITUDE = -330 };
 
 bool vs_parse_f64(vs_str s, double *value) {
@@ -333,7 +334,7 @@ static void find_shortest(uint64_t fraction, int exponent, shortest *out) {
   for (out->count = 0;;) {
     unsigned digit = next_digit(&g);
     const bool low = reaches_below(&g), high = reaches_above(&g);
-    /* Where both the digit and the next one will do: the nearer, of equally near ones the even. */
+    /* If both the digit and the next one read back as the double: the nearer one, of equally near ones the even one. */
     if (high && (!low || big_compare_sum(&g.remainder, &g.remainder, &g.unit) > -(int)(digit & 1))) digit++;
     VS_ASSERT(digit <= 9 && out->count < MOST_DIGITS);
     out->digits[out->count++] = (char)('0' + digit);

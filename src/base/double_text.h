@@ -1,6 +1,6 @@
 /* Doubles and their decimal text, exactly, without a C library.
  *
- * Both directions are correct to the last bit. Numbers of few digits take a short way; the others are computed with
+ * Both directions are correct to the last bit. Numbers of few digits have a fast path; the others are computed with
  * integers of up to 4096 bits (double_text.c), which costs microseconds. */
 #ifndef VS_BASE_DOUBLE_TEXT_H
 #define VS_BASE_DOUBLE_TEXT_H
@@ -25,8 +25,8 @@ static inline bool vs_f64_is_finite(double value) {
 }
 
 /* The shortest decimal that reads back as the same double, and of those the nearest to it, in the form that
- * Python's repr() gives it: 0.8, 1.0, -0.0, 1e-05, 1e+16, 5e-324. What is not finite becomes nan, inf or -inf,
- * which no JSON has: a writer of JSON asks vs_f64_is_finite first. */
+ * Python's repr() gives it: 0.8, 1.0, -0.0, 1e-05, 1e+16, 5e-324. Other values become nan, inf or -inf, which are no JSON: a
+ * writer of JSON checks vs_f64_is_finite first. */
 void vs_text_f64(vs_text *text, double value);
 
 /* The double nearest to a decimal number of any length, ties to even; false if `s` is not wholly a number as

@@ -13,6 +13,7 @@ static bool is_in(uint32_t point, const range *ranges, size_t count) {
 #define IS_IN(point, ranges) is_in(point, ranges, sizeof(ranges) / sizeof(ranges)[0])
 
 uint32_t vs_glyph_decode(const char *data, size_t length) {
+  VS_ASSERT(length >= 1 && length <= 4);
   const uint8_t *p = (const uint8_t *)data;
   uint32_t point = length == 1 ? p[0] : p[0] & (0x7fU >> length);
   for (size_t i = 1; i < length; i++) point = point << 6 | (p[i] & 0x3fU);
@@ -42,12 +43,14 @@ static size_t escape(char *out, uint8_t byte) {
 }
 
 size_t vs_glyph_safe_piece(char out[static VS_GLYPH_PIECE], vs_str s, size_t *at) {
+  VS_ASSERT(*at < s.size);
   const char *data = s.data + *at;
   const size_t length = vs_utf8_length((vs_str){data, s.size - *at});
   *at += length == 0 ? 1 : length;
   if (length == 0) return escape(out, (uint8_t)data[0]);
   const uint32_t point = vs_glyph_decode(data, length);
-  if (point >= 0xdc80 && point <= 0xdcff) return escape(out, (uint8_t)point); /* a byte, as Python keeps it */
+  if (point >= 0xdc80 && point <= 0xdcff)
+    return escape(out, (uint8_t)point); /* a byte in Python's form (PEP 383) */
   if (!vs_glyph_is_unsafe(point)) {
     memcpy(out, data, length);
     return length;

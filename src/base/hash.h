@@ -1,7 +1,7 @@
 /* Hashing for tables that live in memory only: fast, not keyed by a secret, never written to a file.
  *
- * Whoever wants equal hashes can have them: the functions are known, and easy to turn around. So a table must not trust
- * them. One that probes too far grows, and gives up with VS_LIMIT when that does not help (map.h). */
+ * The functions are public and easy to invert, so a hostile file can contain many keys with equal hashes. A table that probes too
+ * far grows, and fails with VS_LIMIT if that does not help (map.h). */
 #ifndef VS_BASE_HASH_H
 #define VS_BASE_HASH_H
 
@@ -10,7 +10,8 @@
 
 /* The high and low half of a 64 x 64 bit product, folded: every input bit reaches every output bit. */
 static inline uint64_t vs_hash_mix(uint64_t a, uint64_t b) {
-#if defined(__wasm__) /* has no such product: by halves, without the call that clang makes of it */
+#if defined( \
+    __wasm__) /* no 64 x 64 -> 128 multiply: from 32-bit halves, which avoids clang's call to __multi3 */
   const uint64_t a0 = a & UINT32_MAX, a1 = a >> 32, b0 = b & UINT32_MAX, b1 = b >> 32;
   const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), middle2 = a0 * b1 + (middle & UINT32_MAX);
   return (a * b) ^ (a1 * b1 + (middle >> 32) + (middle2 >> 32));

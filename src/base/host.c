@@ -21,6 +21,7 @@ const vs_host *vs_host_default(void) {
 
 static void *budget_resize(void *ctx, void *old, size_t old_size, size_t new_size) {
   vs_budget *budget = ctx;
+  VS_ASSERT(old_size <= budget->used && (old == NULL) == (old_size == 0));
   const uint64_t others = budget->used - old_size;
   if (new_size > old_size && (new_size > budget->limit || others > budget->limit - new_size)) {
     budget->refused = true;

@@ -1,6 +1,6 @@
 #include "base/human.h"
 
-/* ---- a quantity in a unit, rounded to so many decimal places */
+/* ---- a quantity in a unit, rounded to a number of decimal places */
 
 typedef enum rounding { HALF_UP, UP } rounding;
 
@@ -11,6 +11,7 @@ typedef struct rounded {
 
 /* value / unit. The remainder is below unit <= 2^60, so ten times it fits; digit by digit nothing overflows. */
 static rounded divide(uint64_t value, uint64_t unit, unsigned places, rounding how) {
+  VS_ASSERT(unit != 0 && unit <= UINT64_C(1) << 60);
   rounded r = {.whole = value / unit};
   uint64_t rest = value % unit, scale = 1;
   for (unsigned i = 0; i < places; i++, scale *= 10) {
@@ -114,12 +115,12 @@ static void put_decimal(vs_text *text, uint64_t value, uint64_t unit, unsigned p
   vs_text_cstr(text, name);
 }
 
-/* Each bound is where the text of its row would round up to the next row's. */
 void vs_text_counted(vs_text *text, uint64_t count, const char *noun) {
   vs_text_count(text, count);
   vs_text_format(text, " %s%s", noun, count == 1 ? "" : "s");
 }
 
+/* Each bound is the value at which the text would round up to the next unit's. */
 void vs_text_duration(vs_text *text, uint64_t microseconds) {
   const uint64_t seconds = divide(microseconds, SECOND, 0, HALF_UP).whole,
                  minutes = divide(microseconds, 60 * SECOND, 0, HALF_UP).whole,

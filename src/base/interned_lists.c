@@ -37,7 +37,25 @@ vs_status vs_lists_intern(const vs_host *host, vs_lists *lists, const uint32_t *
   *id = (uint32_t)lists->ends.count;
   if (count != 0) memcpy(lists->items.data + lists->items.count, items, bytes);
   lists->items.count += count;
+  VS_ASSERT(lists->items.count <= lists->items.capacity && lists->ends.count < lists->ends.capacity);
   lists->ends.data[lists->ends.count++] = lists->items.count;
   vs_map_add(&lists->by_hash, hash, *id);
   return VS_OK;
+}
+
+const char *vs_lists_check(const vs_lists *lists) {
+  const size_t count = lists->ends.count;
+  if (count <= VS_LIST_EMPTY || lists->ends.data[VS_LIST_NONE] != 0 || lists->ends.data[VS_LIST_EMPTY] != 0)
+    return "interned lists do not begin with none and the empty one";
+  if (lists->ends.data[count - 1] != lists->items.count) return "the last interned list ends elsewhere";
+  if (lists->by_hash.count != count - 1) return "an interned list is not in the table";
+  for (uint32_t id = VS_LIST_EMPTY; id < count; id++) {
+    if (lists->ends.data[id] < lists->ends.data[id - 1]) return "interned lists overlap";
+    const vs_list list = vs_lists_at(lists, id);
+    size_t slot = vs_map_find(&lists->by_hash, vs_hash_bytes(list.items, list.count * sizeof *list.items));
+    while (slot != VS_MAP_NONE && lists->by_hash.slots[slot].value != id)
+      slot = vs_map_find_next(&lists->by_hash, slot);
+    if (slot == VS_MAP_NONE) return "an interned list is not found by its items";
+  }
+  return vs_map_check(&lists->by_hash);
 }

@@ -1,6 +1,6 @@
 /* Interned lists of uint32_t: equal lists have equal ids. Stacks are lists of frame ids, texts are lists of string ids.
  *
- * Id 0 is "there is none" (absent), id 1 is the empty list. Ids are dense and never change.
+ * Id 0 means absent, id 1 is the empty list. Ids are dense and never change.
  * Invariant: ends is increasing, ends[0] = ends[1] = 0, list i = items[ends[i-1] .. ends[i]) for i >= 1. */
 #ifndef VS_BASE_INTERNED_LISTS_H
 #define VS_BASE_INTERNED_LISTS_H
@@ -26,6 +26,9 @@ void vs_lists_deinit(const vs_host *host, vs_lists *lists);
 
 VS_MUST_CHECK vs_status vs_lists_intern(const vs_host *host, vs_lists *lists, const uint32_t *items,
                                         size_t count, uint32_t *id);
+
+/* Executes the invariant; NULL if it holds, else what does not, in words. */
+const char *vs_lists_check(const vs_lists *lists);
 
 static inline uint32_t vs_lists_count(const vs_lists *lists) { return (uint32_t)lists->ends.count; }
 

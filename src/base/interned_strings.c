@@ -45,7 +45,23 @@ vs_status vs_strings_intern(const vs_host *host, vs_strings *strings, vs_str tex
   *id = (uint32_t)strings->ends.count;
   if (text.size != 0) memcpy(strings->bytes.data + strings->bytes.count, text.data, text.size);
   strings->bytes.count += text.size;
+  VS_ASSERT(strings->bytes.count <= strings->bytes.capacity && strings->ends.count < strings->ends.capacity);
   strings->ends.data[strings->ends.count++] = strings->bytes.count;
   vs_map_add(&strings->by_hash, hash, *id);
   return VS_OK;
+}
+
+const char *vs_strings_check(const vs_strings *strings) {
+  const size_t count = strings->ends.count;
+  if (count <= VS_STRING_EMPTY || strings->ends.data[VS_STRING_NONE] != 0 ||
+      strings->ends.data[VS_STRING_EMPTY] != 0)
+    return "interned strings do not begin with none and the empty one";
+  if (strings->ends.data[count - 1] != strings->bytes.count) return "the last interned string ends elsewhere";
+  if (strings->by_hash.count != count - 1) return "an interned string is not in the table";
+  for (uint32_t id = VS_STRING_EMPTY; id < count; id++) {
+    if (strings->ends.data[id] < strings->ends.data[id - 1]) return "interned strings overlap";
+    if (vs_strings_find(strings, vs_strings_at(strings, id)) != id)
+      return "an interned string is not found by its text";
+  }
+  return vs_map_check(&strings->by_hash);
 }

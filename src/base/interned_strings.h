@@ -1,6 +1,6 @@
 /* Interned strings: equal bytes have equal ids.
  *
- * Id 0 is "there is none" (absent), id 1 is the empty string. Ids are dense and never change.
+ * Id 0 means absent, id 1 is the empty string. Ids are dense and never change.
  * Invariant: ends is increasing, ends[0] = ends[1] = 0, string i = bytes[ends[i-1] .. ends[i]) for i >= 1. */
 #ifndef VS_BASE_INTERNED_STRINGS_H
 #define VS_BASE_INTERNED_STRINGS_H
@@ -24,6 +24,9 @@ VS_MUST_CHECK vs_status vs_strings_intern(const vs_host *host, vs_strings *strin
 
 /* The id of `text`, VS_STRING_NONE if it was never interned. */
 uint32_t vs_strings_find(const vs_strings *strings, vs_str text);
+
+/* Executes the invariant; NULL if it holds, else what does not, in words. */
+const char *vs_strings_check(const vs_strings *strings);
 
 static inline uint32_t vs_strings_count(const vs_strings *strings) { return (uint32_t)strings->ends.count; }
 

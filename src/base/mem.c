@@ -1,8 +1,8 @@
-/* The four functions that a freestanding compiler may call behind our back, and strlen. Empty in a hosted build.
+/* The four functions to which a freestanding compiler may generate calls, and strlen. Empty in a hosted build.
  *
- * WebAssembly has one instruction each for long copies and fills, which is a call of the browser's own function: good for
- * kilobytes, slow for the dozens of bytes that are most of what is copied here. So the modules are compiled without that
- * instruction and call these functions, which use it only for what is long. */
+ * WebAssembly has one instruction each for copies and fills, which calls a function of the browser: fast for kilobytes, slow for the
+ * dozens of bytes that most copies here have. So the modules are compiled without these instructions, and call these functions,
+ * which use them only for long ranges. */
 #include "base/mem.h"
 
 #if VS_FREESTANDING
@@ -11,7 +11,7 @@
 
 enum { LANE = 16, LONG = 128 };
 
-/* Parts of memory wherever they begin, whatever lies there. */
+/* Unaligned parts of memory of any type. */
 typedef uint8_t lane __attribute__((vector_size(LANE), aligned(1), may_alias));
 typedef uint64_t word __attribute__((aligned(1), may_alias));
 typedef uint32_t half __attribute__((aligned(1), may_alias));
@@ -102,5 +102,5 @@ size_t strlen(const char *text) {
   return n;
 }
 #else
-typedef int vs_mem_is_libc; /* ISO C wants one declaration in a translation unit */
+typedef int vs_mem_is_libc; /* ISO C requires a declaration in each translation unit */
 #endif

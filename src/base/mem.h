@@ -1,5 +1,4 @@
-/* memcpy and friends, in a hosted build from the C library, in a freestanding one (WebAssembly) from mem.c. The only
- * place below the faces that knows the difference. */
+/* memcpy and the like: from the C library in a hosted build, from mem.c in a freestanding one (WebAssembly). */
 #ifndef VS_BASE_MEM_H
 #define VS_BASE_MEM_H
 

@@ -6,7 +6,8 @@ static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* Letters to insert, remove, change, or swap with their neighbour, to get from a to b. */
 static uint32_t distance(vs_str a, vs_str b) {
-  uint32_t rows[3][LONGEST + 1]; /* two rows back, the one before, this one */
+  VS_ASSERT(a.size <= LONGEST && b.size <= LONGEST);
+  uint32_t rows[3][LONGEST + 1]; /* the row before the last, the last row, this row */
   for (uint32_t j = 0; j <= b.size; j++) rows[1][j] = j;
   for (uint32_t i = 1; i <= a.size; i++) {
     rows[2][0] = i;
@@ -29,7 +30,7 @@ vs_nearest vs_nearest_to(vs_str typed) {
 
 void vs_nearest_offer(vs_nearest *nearest, vs_str known) {
   if (nearest->typed.size == 0 || nearest->typed.size > LONGEST || known.size > LONGEST) return;
-  /* The beginning of a word is as good as one slip. */
+  /* The beginning of a word counts as distance 1. */
   const bool begins = nearest->typed.size >= 2 && vs_str_starts(known, nearest->typed);
   const uint32_t far = begins ? 1 : distance(nearest->typed, known);
   if (far >= nearest->distance) return;

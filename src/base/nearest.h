@@ -6,12 +6,12 @@
 
 typedef struct vs_nearest {
   vs_str typed;
-  vs_str best;       /* empty: nothing is near enough to be worth saying */
-  uint32_t distance; /* of `best`; one more than is allowed while there is none */
+  vs_str best;       /* empty: no known word is near enough */
+  uint32_t distance; /* of `best`; while there is none, one more than the largest one accepted */
 } vs_nearest;
 
-/* Then offer it every known word. How many slips a guess forgives follows from the length of the word: 1
- * below 4 letters, 2 below 8, else 3. */
+/* Begins a search; then offer every known word. The largest accepted distance depends on the length of the typed word: 1 below 4
+ * letters, 2 below 8, else 3. */
 vs_nearest vs_nearest_to(vs_str typed);
 void vs_nearest_offer(vs_nearest *nearest, vs_str known);
 

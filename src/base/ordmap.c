@@ -49,7 +49,7 @@ bool vs_ordmap_previous(const vs_ordmap *map, vs_ordmap_pos *pos) {
   return true;
 }
 
-/* A new, empty chunk at place `at` of the list. */
+/* Inserts an empty chunk at index `at`. */
 static vs_status add_chunk(const vs_host *host, vs_ordmap *map, size_t at) {
   VS_TRY(vs_vec_reserve(host, &map->firsts, 1));
   VS_TRY(vs_vec_reserve(host, &map->chunks, 1));
@@ -62,16 +62,17 @@ static vs_status add_chunk(const vs_host *host, vs_ordmap *map, size_t at) {
   memmove(map->chunks.data + at + 1, map->chunks.data + at, behind * sizeof *map->chunks.data);
   memmove(map->firsts.data + at + 1, map->firsts.data + at, behind * sizeof *map->firsts.data);
   map->chunks.data[at] = chunk;
-  map->firsts.data[at] = 0; /* until the caller has put a key in */
+  map->firsts.data[at] = 0; /* until the caller adds a key */
   map->chunks.count++;
   map->firsts.count++;
   return VS_OK;
 }
 
-/* Moves the upper half of a full chunk into a new one behind it. */
+/* Moves the upper half of a full chunk into a new one after it. */
 static vs_status split(const vs_host *host, vs_ordmap *map, size_t at) {
   VS_TRY(add_chunk(host, map, at + 1));
   vs_ordmap_chunk *low = map->chunks.data[at], *high = map->chunks.data[at + 1];
+  VS_ASSERT(low->count == VS_ORDMAP_CHUNK && high->count == 0);
   const uint32_t keep = low->count / 2;
   high->count = low->count - keep;
   memcpy(high->keys, low->keys + keep, high->count * sizeof *high->keys);
@@ -84,7 +85,7 @@ static vs_status split(const vs_host *host, vs_ordmap *map, size_t at) {
 vs_status vs_ordmap_put(const vs_host *host, vs_ordmap *map, uint64_t key, uint32_t value) {
   if (map->chunks.count == 0) VS_TRY(add_chunk(host, map, 0));
   size_t at = upper(map->firsts.data, map->firsts.count, key);
-  if (map->count == 0) at = 1; /* the first key of an empty chunk is not known yet */
+  if (map->count == 0) at = 1; /* the chunk is empty, so `firsts` has no key of it yet */
   if (at > 0) at--;
   vs_ordmap_chunk *chunk = map->chunks.data[at];
   size_t slot = upper(chunk->keys, chunk->count, key);
@@ -99,6 +100,7 @@ vs_status vs_ordmap_put(const vs_host *host, vs_ordmap *map, uint64_t key, uint3
       chunk = map->chunks.data[++at];
     }
   }
+  VS_ASSERT(chunk->count < VS_ORDMAP_CHUNK && slot <= chunk->count);
   memmove(chunk->keys + slot + 1, chunk->keys + slot, (chunk->count - slot) * sizeof *chunk->keys);
   memmove(chunk->values + slot + 1, chunk->values + slot, (chunk->count - slot) * sizeof *chunk->values);
   chunk->keys[slot] = key;
@@ -110,6 +112,7 @@ vs_status vs_ordmap_put(const vs_host *host, vs_ordmap *map, uint64_t key, uint3
 }
 
 void vs_ordmap_remove(const vs_host *host, vs_ordmap *map, vs_ordmap_pos pos) {
+  VS_ASSERT(pos.chunk < map->chunks.count && pos.slot < map->chunks.data[pos.chunk]->count && map->count > 0);
   vs_ordmap_chunk *chunk = map->chunks.data[pos.chunk];
   chunk->count--;
   map->count--;

@@ -23,12 +23,12 @@ typedef struct vs_ordmap_chunk {
 typedef struct vs_ordmap {
   VS_VEC(uint64_t) firsts;
   VS_VEC(vs_ordmap_chunk *) chunks; /* as many as firsts */
-  vs_ordmap_chunk *spare;           /* one chunk kept, so that a set that breathes does not allocate */
+  vs_ordmap_chunk *spare; /* one unused chunk, so that alternating puts and removes do not allocate */
   size_t count;
 } vs_ordmap;
 
 typedef struct vs_ordmap_pos {
-  uint32_t chunk; /* = chunks.count: behind the last entry */
+  uint32_t chunk; /* = chunks.count: after the last entry */
   uint32_t slot;
 } vs_ordmap_pos;
 
@@ -50,6 +50,7 @@ static inline bool vs_ordmap_at_end(const vs_ordmap *map, vs_ordmap_pos pos) {
   return pos.chunk >= map->chunks.count;
 }
 static inline uint64_t vs_ordmap_key(const vs_ordmap *map, vs_ordmap_pos pos) {
+  VS_ASSERT(pos.chunk < map->chunks.count && pos.slot < map->chunks.data[pos.chunk]->count);
   return map->chunks.data[pos.chunk]->keys[pos.slot];
 }
 static inline uint32_t vs_ordmap_value(const vs_ordmap *map, vs_ordmap_pos pos) {

@@ -4,8 +4,7 @@
 static vs_status memory_read(void *ctx, void *data, size_t capacity, size_t *count) {
   vs_memory_reader *state = ctx;
   *count = state->rest.size < capacity ? state->rest.size : capacity;
-  if (*count == 0)
-    return VS_OK; /* data may be NULL then, of which nothing is read and nothing behind it exists */
+  if (*count == 0) return VS_OK; /* rest.data may be NULL then, which memcpy does not accept */
   memcpy(data, state->rest.data, *count);
   state->rest.data += *count;
   state->rest.size -= *count;

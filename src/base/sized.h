@@ -1,15 +1,15 @@
-/* Structs that a program hands in by pointer and size, so that later versions can add members at their ends. The size is
- * that of the struct as the program was compiled: the public headers pass it by an inline function beside each `..._sized`.
+/* Structs that a program passes by pointer and size, so that later versions can add members at their ends. The size is that with
+ * which the program was compiled: an inline function in the public header passes it to each `..._sized`.
  *
- *   in    what the program does not know of is 0, which means the default of every member
- *   out   what the program does not know of is left out; what only the program knows of is 0 */
+ *   in    members that the program does not have are 0, which is every member's default
+ *   out   members that the program does not have are left out; those that the library does not have are 0 */
 #ifndef VS_BASE_SIZED_H
 #define VS_BASE_SIZED_H
 
 #include "base/text.h"
 
-/* Copies the program's struct to the library's. Fails: VS_UNSUPPORTED  it asks for something that only a later version of the
- * library knows; `error` may be NULL */
+/* Copies the program's struct to the library's. Fails: VS_UNSUPPORTED  a member that this version does not have is not 0; `error`
+ * may be NULL */
 static inline vs_status vs_sized_take(void *to, size_t to_size, const void *from, size_t from_size,
                                       vs_error *error) {
   const char *bytes = from;

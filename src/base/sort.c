@@ -7,15 +7,16 @@ enum { RUN = VS_HOSTILE ? 2 : 16 };
 static void insertion_sort(uint32_t *rows, size_t count, vs_sort_before before, const void *ctx) {
   for (size_t i = 1; i < count; i++) {
     const uint32_t row = rows[i];
-    size_t hole = i;
-    for (; hole > 0 && before(ctx, row, rows[hole - 1]); hole--) rows[hole] = rows[hole - 1];
-    rows[hole] = row;
+    size_t at = i;
+    for (; at > 0 && before(ctx, row, rows[at - 1]); at--) rows[at] = rows[at - 1];
+    rows[at] = row;
   }
 }
 
-/* Merges the sorted rows[..middle] and rows[middle..count], the first of them by way of `scratch`. */
+/* Merges the sorted rows[..middle] and rows[middle..count]; the first part is copied to `scratch`. */
 static void merge(uint32_t *rows, size_t middle, size_t count, uint32_t *scratch, vs_sort_before before,
                   const void *ctx) {
+  VS_ASSERT(middle > 0 && middle < count);
   if (!before(ctx, rows[middle], rows[middle - 1])) return;
   memcpy(scratch, rows, middle * sizeof *rows);
   size_t left = 0, right = middle, to = 0;
@@ -48,8 +49,8 @@ static unsigned key_byte(vs_sort_pair pair, unsigned byte) {
   return (unsigned)(pair.key >> (8 * byte)) & 0xff;
 }
 
-/* Moves `from` to `to` in the order of one byte of the key. `places` comes as the number of pairs with each
- * value of that byte and is lost. */
+/* Moves `from` to `to` in the order of one byte of the key. `places` has the number of pairs with each value of that byte, and is
+ * destroyed. */
 static void distribute(const vs_sort_pair *from, vs_sort_pair *to, size_t count, unsigned byte,
                        size_t *places) {
   size_t place = 0;
@@ -58,6 +59,7 @@ static void distribute(const vs_sort_pair *from, vs_sort_pair *to, size_t count,
     places[value] = place;
     place += here;
   }
+  VS_ASSERT(place == count);
   for (size_t i = 0; i < count; i++) to[places[key_byte(from[i], byte)]++] = from[i];
 }
 

@@ -63,6 +63,7 @@ void vs_text_code_point(vs_text *text, uint32_t point) {
 /* Digits of `value` in `base`, written backwards to the end of a 20 byte array; returns where they begin. */
 static size_t digits(char out[static 20], uint64_t value, unsigned base) {
   size_t at = 20;
+  VS_ASSERT(base == 10 || base == 16);
   do {
     out[--at] = "0123456789abcdef"[value % base];
     value /= base;
@@ -87,7 +88,7 @@ void vs_text_hex(vs_text *text, uint64_t value) {
   vs_text_put(text, out + at, sizeof out - at);
 }
 
-/* Where formatted text goes: a vs_text, or a fixed array of which the last byte is kept for the NUL. */
+/* The destination of formatted text: a vs_text, or a fixed array whose last byte is reserved for the NUL. */
 typedef struct sink {
   vs_text *text;
   char *to;
@@ -195,7 +196,7 @@ bool vs_parse_u64(vs_str s, uint64_t *value) {
 }
 
 bool vs_parse_i64(vs_str s, int64_t *value) {
-  if (s.size == 0) return false; /* perhaps without data: then nothing lies behind a sign */
+  if (s.size == 0) return false; /* data may be NULL then */
   const bool negative = s.data[0] == '-';
   uint64_t magnitude;
   if (!vs_parse_u64((vs_str){s.data + negative, s.size - negative}, &magnitude)) return false;

@@ -1,7 +1,7 @@
-/* Text without a C library: comparing, and building it in a buffer that can fail once and says so at the end.
+/* Text without a C library: comparing, and building it in a buffer whose failures are checked once, at the end.
  *
- * A vs_text collects bytes; the first failure sticks in `status` and later calls do nothing, so a chain of puts is
- * checked once. With a writer it hands on what it has in pieces of about 64 KiB, without one it keeps all. */
+ * A vs_text collects bytes. The first failure is kept in `status` and later calls do nothing, so a sequence of puts is checked once.
+ * With a writer it passes the bytes on in parts of about 64 KiB, without one it keeps them all. */
 #ifndef VS_BASE_TEXT_H
 #define VS_BASE_TEXT_H
 
@@ -31,13 +31,13 @@ typedef struct vs_text {
 void vs_text_init(vs_text *text, const vs_host *host, const vs_writer *writer);
 void vs_text_deinit(vs_text *text);
 
-/* Hands what is left to the writer and tells how it all went. */
+/* Passes the remaining bytes to the writer, and returns the status. */
 VS_MUST_CHECK vs_status vs_text_finish(vs_text *text);
 
-/* A destination of bytes that are added to the text. */
+/* A writer that appends to the text. */
 vs_writer vs_text_writer(vs_text *text);
 
-/* What was collected and not handed on; borrowed until the next put. */
+/* The bytes that were not passed to the writer; borrowed until the next put. */
 static inline vs_str vs_text_view(const vs_text *text) {
   return (vs_str){text->bytes.data, text->bytes.count};
 }
@@ -46,7 +46,7 @@ void vs_text_put(vs_text *text, const void *data, size_t size);
 static inline void vs_text_str(vs_text *text, vs_str s) { vs_text_put(text, s.data, s.size); }
 static inline void vs_text_cstr(vs_text *text, const char *s) { vs_text_put(text, s, strlen(s)); }
 static inline void vs_text_byte(vs_text *text, uint8_t byte) { vs_text_put(text, &byte, 1); }
-void vs_text_code_point(vs_text *text, uint32_t point); /* as UTF-8; U+FFFD for what is no character */
+void vs_text_code_point(vs_text *text, uint32_t point); /* as UTF-8; U+FFFD for an invalid one */
 void vs_text_u64(vs_text *text, uint64_t value);
 void vs_text_i64(vs_text *text, int64_t value);
 void vs_text_hex(vs_text *text, uint64_t value); /* 7f00a0, no prefix */
@@ -54,10 +54,10 @@ void vs_text_hex(vs_text *text, uint64_t value); /* 7f00a0, no prefix */
 /* The few conversions of printf that the library needs:
  *   %s  const char *      %S  vs_str (control bytes escaped as \xNN)
  *   %d  int   %u  unsigned   %D  int64_t   %U  uint64_t   %x  uint64_t in hexadecimal   %c  int   %%
- * Anything else is an error in the program and traps. */
+ * Any other conversion is a bug and traps. */
 void vs_text_format(vs_text *text, const char *format, ...);
 
-/* Formats into a fixed array, cut at its end, always NUL terminated. */
+/* Formats into a fixed array; truncated at its end, always NUL terminated. */
 void vs_format(char *to, size_t capacity, const char *format, ...);
 void vs_format_list(char *to, size_t capacity, const char *format, va_list arguments);
 
@@ -65,7 +65,7 @@ void vs_format_list(char *to, size_t capacity, const char *format, va_list argum
 bool vs_parse_u64(vs_str s, uint64_t *value);
 bool vs_parse_i64(vs_str s, int64_t *value);
 
-/* Fills an error (when there is one to fill) and returns `status`, so that a failure is one statement. */
+/* Fills `error` unless it is NULL, and returns `status`, so that failing is one statement. */
 vs_status vs_fail(vs_error *error, vs_status status, uint64_t offset, const char *format, ...);
 
 #endif

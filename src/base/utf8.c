@@ -6,7 +6,7 @@ size_t vs_utf8_length(vs_str s) {
   if (s.size == 0) return 0;
   const uint8_t *p = (const uint8_t *)s.data;
   if (p[0] < 0x80) return 1;
-  /* The narrower bounds of the second byte are what rules out overlong forms and what lies beyond U+10FFFF. */
+  /* The narrower bounds of the second byte exclude overlong forms and code points above U+10FFFF. */
   if (p[0] >= 0xc2 && p[0] <= 0xdf) return s.size >= 2 && is_continuation(p[1]) ? 2 : 0;
   if (p[0] >= 0xe0 && p[0] <= 0xef) {
     const uint8_t least = p[0] == 0xe0 ? 0xa0 : 0x80;
@@ -27,6 +27,7 @@ size_t vs_utf8_valid(vs_str s) {
     if (length == 0) break;
     at += length;
   }
+  VS_ASSERT(at <= s.size);
   return at;
 }
 

@@ -1,4 +1,4 @@
-/* UTF-8: telling text from bytes that only claim to be text. File names and symbols can hold any byte. */
+/* UTF-8: validating and encoding. File names and symbols can contain any bytes. */
 #ifndef VS_BASE_UTF8_H
 #define VS_BASE_UTF8_H
 
@@ -6,7 +6,7 @@
 
 /* How many bytes at the beginning of `s` are one well-formed character (1..4); 0 if it begins with none
  * (overlong, beyond U+10FFFF, cut off, or a stray byte) or is empty. Encoded surrogates (ED A0..BF xx) count as
- * characters: Python keeps bytes that are no text as such (PEP 383), and writes them so into pickles. */
+ * characters: Python represents invalid bytes by them (PEP 383), and writes them into pickles. */
 size_t vs_utf8_length(vs_str s);
 
 /* The length of the longest beginning of `s` that is well-formed in that sense. */

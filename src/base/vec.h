@@ -5,9 +5,9 @@
  *   marks.data[marks.count++] = position;
  *   vs_vec_free(host, &marks);
  *
- * Invariant: count <= capacity, data is NULL exactly while capacity is 0. Growth is by one half, by at least what was
- * asked for, so that a bounded budget is not wasted on slack. The hostile build grows by little, so that nearly
- * every growth moves and every overrun is seen. */
+ * Invariant: count <= capacity, data is NULL exactly while capacity is 0. It grows by one half, or by the requested room if that is
+ * more, so that little of a bounded budget is unused. The hostile build grows by little, so that nearly every growth moves the
+ * array and every overrun is detected. */
 #ifndef VS_BASE_VEC_H
 #define VS_BASE_VEC_H
 
@@ -31,7 +31,7 @@
   (vs_host_free((host), (vec)->data, (vec)->capacity * sizeof *(vec)->data), (vec)->data = NULL, \
    (vec)->count = 0, (vec)->capacity = 0)
 
-/* Behind vs_vec_reserve: *capacity becomes at least count + extra elements of `size` bytes. */
+/* The slow path of vs_vec_reserve: *capacity becomes at least count + extra elements of `size` bytes. */
 VS_MUST_CHECK vs_status vs_vec_grow(const vs_host *host, void **data, size_t *capacity, size_t count,
                                     size_t extra, size_t size);
 

@@ -14,6 +14,7 @@ static void fixed_ids(void **state) {
   assert_int_equal(vs_lists_at(&lists, VS_LIST_NONE).count, 0);
   assert_int_equal(vs_lists_at(&lists, VS_LIST_EMPTY).count, 0);
   assert_int_equal(vs_lists_count(&lists), 2);
+  assert_null(vs_lists_check(&lists));
   vs_lists_deinit(vs_host_default(), &lists);
 }
 
@@ -46,6 +47,7 @@ static void equal_items_have_equal_ids(void **state) {
     assert_int_equal(list.count, nth_list(items, n));
     if (list.count > 0) assert_memory_equal(list.items, items, list.count * sizeof *items);
   }
+  assert_null(vs_lists_check(&lists));
   vs_lists_deinit(&fault.host, &lists);
   fault_host_expect_empty(&fault);
 }
@@ -58,6 +60,7 @@ static void a_beginning_is_another_list(void **state) {
   expect_ok(vs_lists_init(vs_host_default(), &lists));
   for (size_t i = 0; i < 3; i++) expect_ok(vs_lists_intern(vs_host_default(), &lists, items, i + 1, &ids[i]));
   assert_true(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2]);
+  assert_null(vs_lists_check(&lists));
   vs_lists_deinit(vs_host_default(), &lists);
 }
 

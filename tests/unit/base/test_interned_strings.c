@@ -21,6 +21,7 @@ static void fixed_ids(void **state) {
   expect_str(vs_strings_at(&strings, VS_STRING_NONE), "");
   expect_str(vs_strings_at(&strings, VS_STRING_EMPTY), "");
   assert_int_equal(vs_strings_find(&strings, VS_STR("never seen")), VS_STRING_NONE);
+  assert_null(vs_strings_check(&strings));
   vs_strings_deinit(vs_host_default(), &strings);
 }
 
@@ -47,6 +48,7 @@ static void equal_bytes_have_equal_ids(void **state) {
   for (uint64_t n = 0; n < TEXTS; n++)
     if (ids[n] != VS_STRING_NONE)
       assert_true(vs_str_equal(vs_strings_at(&strings, ids[n]), nth_text(buffer, n)));
+  assert_null(vs_strings_check(&strings));
   vs_strings_deinit(&fault.host, &strings);
   fault_host_expect_empty(&fault);
 }
@@ -60,6 +62,7 @@ static void bytes_are_only_bytes(void **state) {
   expect_ok(vs_strings_intern(vs_host_default(), &strings, VS_STR("a"), &without));
   assert_int_not_equal(with_zero, without);
   expect_str(vs_strings_at(&strings, with_zero), "a\0b");
+  assert_null(vs_strings_check(&strings));
   vs_strings_deinit(vs_host_default(), &strings);
 }
 

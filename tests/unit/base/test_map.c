@@ -76,6 +76,7 @@ static void random_operations(void **state) {
     expect_same_key(&map, &m, random_below(&random, 200) * UINT64_C(0x200000));
     if (step % 500 == 0) expect_invariant(&map);
   }
+  assert_null(vs_map_check(&map));
   vs_map_deinit(&fault.host, &map);
   fault_host_expect_empty(&fault);
 }
@@ -95,6 +96,7 @@ static void removes_from_the_middle_of_equal_keys(void **state) {
   for (size_t i = 0; i < 4; i++, slot = vs_map_find_next(&map, slot))
     assert_int_equal(map.slots[slot].value, left[i]);
   assert_int_equal(slot, VS_MAP_NONE);
+  assert_null(vs_map_check(&map));
   vs_map_deinit(vs_host_default(), &map);
 }
 
@@ -109,6 +111,7 @@ static void empty_and_cleared(void **state) {
   vs_map_clear(&map);
   assert_int_equal(vs_map_find(&map, 0), VS_MAP_NONE);
   assert_int_equal(map.count, 0);
+  assert_null(vs_map_check(&map));
   vs_map_deinit(vs_host_default(), &map);
 }
 
@@ -128,6 +131,7 @@ static void a_flood_is_refused(void **state) {
   assert_int_equal(map.slots[vs_map_find(&map, 42)].value, 0);
   vs_map_clear(&map);
   expect_ok(vs_map_reserve(&fault.host, &map));
+  assert_null(vs_map_check(&map));
   vs_map_deinit(&fault.host, &map);
   fault_host_expect_empty(&fault);
 }
@@ -142,6 +146,7 @@ static void a_large_table_is_not_crowded(void **state) {
     assert_false(map.crowded);
   }
   assert_true(map.capacity <= 2097152);
+  assert_null(vs_map_check(&map));
   vs_map_deinit(vs_host_default(), &map);
 }
 
