@@ -48,6 +48,7 @@ void vs_csv_f64(vs_csv *csv, double value) {
 void vs_csv_unknown(vs_csv *csv) { begin_field(csv); }
 
 void vs_csv_row_end(vs_csv *csv) {
+  VS_ASSERT(csv->in_row);
   vs_text_cstr(csv->text, "\r\n");
   csv->in_row = false;
 }

@@ -1,7 +1,7 @@
-/* Writes comma-separated values (RFC 4180) into a vs_text: rows end in CR LF, a field is quoted where it has to be.
+/* Writes comma-separated values (RFC 4180) into a vs_text: rows end in CR LF, a field is quoted if necessary.
  *
- * An empty string is written as "" and an unknown value as nothing, so that databases can tell them apart. Data is
- * written as it is: a name that begins with = stays one, whatever a spreadsheet makes of it. */
+ * An empty string is written as "" and an unknown value as nothing, so that databases can distinguish them. Data is written
+ * unchanged: a name that begins with = is not escaped for spreadsheets. */
 #ifndef VS_CODEC_CSV_WRITER_H
 #define VS_CODEC_CSV_WRITER_H
 
@@ -17,9 +17,10 @@ void vs_csv_begin(vs_csv *csv, vs_text *text);
 void vs_csv_str(vs_csv *csv, vs_str value);
 void vs_csv_u64(vs_csv *csv, uint64_t value);
 void vs_csv_i64(vs_csv *csv, int64_t value);
-void vs_csv_f64(vs_csv *csv, double value); /* unknown where it is not finite */
+void vs_csv_f64(vs_csv *csv, double value); /* unknown if it is not finite */
 void vs_csv_unknown(vs_csv *csv);
 
+/* The row has at least one field. */
 void vs_csv_row_end(vs_csv *csv);
 
 #endif

@@ -1,14 +1,13 @@
 /* Reading nested data without building it: a fold.
  *
- * A pickle or a JSON text is a tree (a pickle: a graph without cycles, through its memo) of sequences and mappings over
- * scalars. The readers of this folder never build that tree. As soon as a sequence or mapping is complete they hand its
- * items to the consumer, which answers with ONE value that stands for it from then on: a row number in a column, an
- * interned id, or "of no interest". The items are then forgotten. So memory is the consumer's columns plus what is open
- * between the root and the read position, an object that a pickle shares by its memo is folded once however often it is
- * used, and data that unfolds exponentially costs nothing.
+ * A pickle or a JSON text is a tree of sequences, mappings and scalars (a pickle, with its memo, a graph without cycles). The
+ * readers of this folder never build that tree. When a sequence or mapping is complete, they pass its items to the consumer, which
+ * returns ONE value in its place: a row number in a column, an interned id, or "not needed". The items are then dropped. So memory
+ * is the consumer's columns and the open containers between the root and the read position; an object that a pickle shares through
+ * its memo is folded once however often it is used, and data that unfolds exponentially costs nothing.
  *
- * Order: items before what contains them, left to right. Every container is handed over exactly once, complete; nothing
- * may change it afterwards, which is also what rules out containers that contain themselves. */
+ * Order: items before their container, left to right. Every container is passed on exactly once, complete, and may not change
+ * afterwards; this also excludes containers that contain themselves. */
 #ifndef VS_CODEC_FOLD_H
 #define VS_CODEC_FOLD_H
 
@@ -23,8 +22,8 @@ typedef enum vs_value_kind {
   VS_VALUE_REAL,      /* bits: those of the double */
   VS_VALUE_STRING,    /* bits: the consumer's id */
   VS_VALUE_BYTES,     /* a byte string (pickle only); not kept */
-  VS_VALUE_READER,    /* from here the reader's own use: a consumer never sees these */
-  VS_VALUE_USER = 16, /* from here the consumer's own kinds, for the containers that it folded */
+  VS_VALUE_READER,    /* from here on private to the reader: a consumer never gets these */
+  VS_VALUE_USER = 16, /* from here on the consumer's own kinds, for containers that it folded */
 } vs_value_kind;
 
 typedef struct vs_value {
@@ -33,14 +32,14 @@ typedef struct vs_value {
 } vs_value;
 
 /* The consumer. A failure ends the reading; `error` (never NULL) may be filled with vs_fail, the reader then adds the
- * offset. `items` and `pairs` (key, value, key, value, ...) are only there during the call; keys can be of any kind. */
+ * offset. `items` and `pairs` (key, value, key, value, ...) are valid only during the call; keys can be of any kind. */
 typedef struct vs_fold {
   void *ctx;
   vs_status (*string)(void *ctx, vs_str utf8, vs_value *out, vs_error *error);
   vs_status (*sequence)(void *ctx, const vs_value *items, size_t count, bool is_tuple, vs_value *out,
                         vs_error *error);
   vs_status (*mapping)(void *ctx, const vs_value *pairs, size_t pair_count, vs_value *out, vs_error *error);
-  vs_str (*text)(void *ctx, vs_value string); /* what a string's id stands for, to quote it in an error */
+  vs_str (*text)(void *ctx, vs_value string); /* the text of a string's id, to quote it in an error */
 } vs_fold;
 
 #endif

@@ -1,12 +1,12 @@
-/* Files that people hand in by mistake, told by how they begin, with what to do instead. */
+/* Files of other formats that users open by mistake: recognised by their first bytes, with advice what to do. */
 #ifndef VS_CODEC_FOREIGN_H
 #define VS_CODEC_FOREIGN_H
 
 #include <vramscope/base.h>
 
-enum { VS_FOREIGN_HEAD = 512 }; /* more of the beginning need not be looked at */
+enum { VS_FOREIGN_HEAD = 512 }; /* first bytes of a file that are enough */
 
-/* A sentence about what begins with `head`, NULL if that may be a file of ours. gzip is not among them: see below. */
+/* A sentence about the format that begins with `head`; NULL if it may be one of ours, or is gzip. */
 const char *vs_foreign_sentence(const void *head, size_t size);
 
 bool vs_begins_as_gzip(const void *head, size_t size);

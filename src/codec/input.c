@@ -11,7 +11,7 @@ void vs_input_deinit(vs_input *input) {
   input->data = NULL;
 }
 
-/* Moves what is left to the front of the window, and doubles the window if it is full all the same. */
+/* Moves the unread bytes to the front of the window, and doubles the window if it is still full. */
 static vs_status make_room(vs_input *input) {
   if (input->pos > 0) {
     memmove(input->data, input->data + input->pos, input->end - input->pos);
@@ -35,6 +35,7 @@ vs_status vs_input_fill(vs_input *input, size_t count) {
     size_t got = 0;
     VS_TRY(
         input->reader.read(input->reader.ctx, input->data + input->end, input->capacity - input->end, &got));
+    VS_ASSERT(got <= input->capacity - input->end);
     input->end += got;
     input->at_end = got == 0;
     if (input->budget != NULL) input->budget->limit += got * input->budget_factor;

@@ -1,6 +1,6 @@
-/* A window over a reader: the bytes that a parser looks at, contiguous, with their offset in the whole input.
+/* A window over a reader: the bytes that a parser works on, contiguous, with their offset in the whole input.
  *
- * Invariant: 0 <= pos <= end <= capacity; data[pos] is byte base + pos of the input; no byte at or behind pos is lost. */
+ * Invariant: 0 <= pos <= end <= capacity; data[pos] is byte base + pos of the input; bytes from pos on are kept. */
 #ifndef VS_CODEC_INPUT_H
 #define VS_CODEC_INPUT_H
 
@@ -12,7 +12,7 @@ typedef struct vs_input {
   uint8_t *data;
   size_t pos, end, capacity;
   uint64_t base;
-  bool at_end;       /* the reader has nothing more */
+  bool at_end;       /* the reader returned 0 bytes */
   vs_budget *budget; /* may be NULL: grows with every byte read, by budget_factor */
   uint64_t budget_factor;
   bool (*progress)(void *ctx, uint64_t bytes_read); /* may be NULL; false cancels */
@@ -24,15 +24,16 @@ enum { VS_INPUT_WINDOW = VS_HOSTILE ? 64 : 256 * 1024 };
 VS_MUST_CHECK vs_status vs_input_init(vs_input *input, const vs_host *host, vs_reader reader);
 void vs_input_deinit(vs_input *input);
 
-/* Reads on until `count` bytes are in the window: VS_TRUNCATED, and at_end, if the input ends before. The window grows only as far as
- * bytes really arrive, so a length that lies costs nothing. */
+/* Reads until `count` bytes are in the window; VS_TRUNCATED and at_end if the input ends before. The window grows only as bytes
+ * arrive, so a false length takes no memory. */
 VS_MUST_CHECK vs_status vs_input_fill(vs_input *input, size_t count);
 
 static inline VS_MUST_CHECK vs_status vs_input_need(vs_input *input, size_t count) {
+  VS_ASSERT(input->pos <= input->end && input->end <= input->capacity);
   return input->end - input->pos >= count ? VS_OK : vs_input_fill(input, count);
 }
 
-/* Whether a failure of fill or need only says that the input ends: a reader may say VS_TRUNCATED for its own reasons. */
+/* Whether a failure of fill or need means the end of the input: a reader itself can fail with VS_TRUNCATED, too. */
 static inline bool vs_input_ended(const vs_input *input, vs_status status) {
   return status == VS_TRUNCATED && input->at_end;
 }

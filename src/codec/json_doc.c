@@ -3,8 +3,9 @@
 
 static bool is_container(uint32_t kind) { return kind == VS_JSON_ARRAY || kind == VS_JSON_OBJECT; }
 
-/* A place in one of the document's arrays, as the invariant of json_doc.h has it. */
+/* A range of one of the document's arrays, packed as json_doc.h says. */
 static vs_value span(uint32_t kind, size_t start, size_t size) {
+  VS_ASSERT(start <= UINT32_MAX && size <= UINT32_MAX);
   return (vs_value){.kind = kind, .bits = (uint64_t)start << 32 | size};
 }
 static size_t span_start(vs_value value) { return (size_t)(value.bits >> 32); }
@@ -15,7 +16,7 @@ static size_t span_size(vs_value value) { return (size_t)(value.bits & UINT32_MA
 static vs_status add_string(void *ctx, vs_str utf8, vs_value *out, vs_error *error) {
   vs_json_doc *doc = ctx;
   (void)error;
-  if (doc->bytes.count > UINT32_MAX) return VS_LIMIT;
+  if (doc->bytes.count > UINT32_MAX || utf8.size > UINT32_MAX) return VS_LIMIT;
   VS_TRY(vs_vec_reserve(doc->host, &doc->bytes, utf8.size));
   *out = span(VS_VALUE_STRING, doc->bytes.count, utf8.size);
   if (utf8.size != 0) memcpy(doc->bytes.data + doc->bytes.count, utf8.data, utf8.size);
@@ -68,11 +69,12 @@ void vs_json_doc_deinit(vs_json_doc *doc) {
   doc->root = (vs_value){.kind = VS_JSON_ABSENT};
 }
 
-/* ---- questions */
+/* ---- reading values */
 
 static vs_json handle(vs_json of, vs_value value) { return (vs_json){.doc = of.doc, .value = value}; }
 
 static const vs_value *items_of(vs_json container) {
+  VS_ASSERT(is_container(container.value.kind));
   return container.doc->values.data + span_start(container.value);
 }
 
@@ -120,7 +122,6 @@ bool vs_json_bool(vs_json json, bool fallback) {
 
 vs_str vs_json_str(vs_json json, vs_str fallback) {
   if (json.value.kind != VS_VALUE_STRING) return fallback;
-  if (span_size(json.value) == 0)
-    return VS_STR(""); /* a document of empty strings has no bytes to point to */
+  if (span_size(json.value) == 0) return VS_STR(""); /* `bytes` of a document of empty strings is NULL */
   return (vs_str){json.doc->bytes.data + span_start(json.value), span_size(json.value)};
 }

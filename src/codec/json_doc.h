@@ -1,9 +1,8 @@
 /* A JSON text as a read-only tree, for requests and replies; large files go through json_reader.h instead.
  *
- * The tree lies in two arrays: the items of a container stand side by side in `values`, text in `bytes`. A
- * vs_json is a handle on one value, passed by value and valid as long as its document. Asking for what is not
- * there gives the absent value, of which everything can be asked again, so that a path is followed first and
- * checked once:
+ * The tree is two arrays: the items of a container are contiguous in `values`, text is in `bytes`. A vs_json is a handle of one
+ * value, passed by value and valid as long as its document. A missing member or item gives the absent value, whose members and items
+ * are absent as well, so that a path is followed first and checked once:
  *
  *   uint64_t limit = vs_json_u64(vs_json_member(request, VS_STR("limit")), 100);
  *
@@ -29,7 +28,7 @@ typedef struct vs_json {
   vs_value value;
 } vs_json;
 
-/* Reads a whole text. After a failure there is nothing to deinit. */
+/* Reads a whole text. After a failure deinit is not needed. */
 VS_MUST_CHECK vs_status vs_json_doc_init(vs_json_doc *doc, const vs_host *host, vs_str text, vs_error *error);
 void vs_json_doc_deinit(vs_json_doc *doc);
 
@@ -45,15 +44,15 @@ static inline bool vs_json_is_absent(vs_json json) { return json.value.kind == V
  * object. */
 vs_json vs_json_member(vs_json object, vs_str name);
 
-/* Items of an array or members of an object; 0 for all else. */
+/* The number of items of an array or members of an object; 0 for other values. */
 size_t vs_json_count(vs_json json);
-/* Item `index` of an array, or the value of member `index` of an object; absent behind the last. */
+/* Item `index` of an array, or the value of member `index` of an object; absent from the end on. */
 vs_json vs_json_at(vs_json json, size_t index);
 /* The name of member `index` of an object. */
 vs_str vs_json_name_at(vs_json object, size_t index);
 
-/* The value as the type asked for, `fallback` if it is absent, of another kind, or does not fit. A number
- * written as 3.0 is no integer; every number is an f64. */
+/* The value as that type; `fallback` if it is absent, of another kind, or does not fit. A number written as 3.0 is no integer; every
+ * number can be read as f64. */
 uint64_t vs_json_u64(vs_json json, uint64_t fallback);
 int64_t vs_json_i64(vs_json json, int64_t fallback);
 double vs_json_f64(vs_json json, double fallback);

@@ -1,18 +1,17 @@
-/* The reader is a machine of seven states. What it may find next follows from the state and the innermost open
- * container; what it has read lies in `items`: the items of every open container, the outermost first. A
- * container that closes is folded into one value, which takes the place of its items and is an item of the
- * container around it. */
+/* The reader is a machine of seven states. The state and the innermost open container say what may come next. `items` has the items
+ * of all open containers, the outermost first. A container that ends is folded into one value, which replaces its items and is an
+ * item of the container around it. */
 #include "codec/json_reader.h"
 #include "base/double_text.h"
 #include "base/utf8.h"
 
 typedef enum state {
   VALUE,
-  FIRST_ITEM, /* behind [: a value or ] */
+  FIRST_ITEM, /* after [: a value or ] */
   KEY,
-  FIRST_KEY, /* behind {: a key or } */
+  FIRST_KEY, /* after {: a key or } */
   COLON,
-  COMMA, /* behind an item: , or the end of the container */
+  COMMA, /* after an item: , or the end of the container */
   DONE,
 } state;
 
@@ -31,16 +30,16 @@ typedef struct reader {
   VS_VEC(vs_value) items;
 } reader;
 
-enum { END = -1 }; /* what peek finds behind the last byte */
+enum { END = -1 }; /* what peek returns at the end of the input */
 
-/* Like vs_input_fill, with the end of the text as an answer and not as a failure. */
+/* Like vs_input_fill, but the end of the text is no failure: *is_there is false then. */
 static vs_status fill(vs_input *input, size_t count, bool *is_there) {
   const vs_status status = vs_input_fill(input, count);
   *is_there = status == VS_OK;
   return status == VS_TRUNCATED && input->at_end ? VS_OK : status;
 }
 
-/* The next byte that is not white space, which is not taken yet. */
+/* The next byte that is not white space; the input stays before it. */
 static vs_status peek(vs_input *input, int *byte) {
   for (;;) {
     for (; input->pos < input->end; input->pos++) {
@@ -65,7 +64,7 @@ static vs_status expected(reader *r, const char *what, int found) {
   return vs_fail(r->error, VS_BAD_FORMAT, offset, "expected %s, found byte 0x%x", what, (uint64_t)found);
 }
 
-/* The consumer has its say about the error; the place is for us to tell. */
+/* Completes the error of the consumer, which sets the sentence, with the status and the offset. */
 static vs_status placed(reader *r, vs_status status) {
   if (status != VS_OK) {
     r->error->status = status;
@@ -80,7 +79,7 @@ static vs_status push(reader *r, vs_value value) {
   return VS_OK;
 }
 
-/* A value is complete: what comes next depends on what it is in. */
+/* A value is complete. The next state depends on whether it is in a container. */
 static vs_status complete(reader *r, vs_value value) {
   VS_TRY(push(r, value));
   r->state = r->open.count == 0 ? DONE : COMMA;
@@ -99,9 +98,12 @@ static vs_status open_container(reader *r, bool is_object) {
 }
 
 static vs_status close_container(reader *r) {
+  VS_ASSERT(r->open.count > 0);
   const container closed = r->open.data[--r->open.count];
+  VS_ASSERT(closed.first <= r->items.count);
   const vs_value *items = r->items.data + closed.first;
   const size_t count = r->items.count - closed.first;
+  VS_ASSERT(!closed.is_object || count % 2 == 0);
   vs_value value = {0};
   r->input->pos++;
   VS_TRY(placed(r, closed.is_object
@@ -111,7 +113,7 @@ static vs_status close_container(reader *r) {
   return complete(r, value);
 }
 
-/* ---- strings: found in the window, unescaped where they lie */
+/* ---- strings: found in the window, unescaped in place */
 
 /* Whether one of eight bytes ends a plain run: a quote, a backslash or a control byte. */
 static bool has_special(uint64_t word) {
@@ -121,7 +123,7 @@ static bool has_special(uint64_t word) {
           high) != 0;
 }
 
-/* How many bytes from the first stand for themselves inside a string. */
+/* The number of bytes up to the first quote, backslash or control byte. */
 static size_t plain_run(const uint8_t *text, size_t size) {
   size_t n = 0;
   for (uint64_t word; n + sizeof word <= size; n += sizeof word) {
@@ -132,7 +134,7 @@ static size_t plain_run(const uint8_t *text, size_t size) {
   return n;
 }
 
-/* Brings the string that begins at the window's position into the window. *size is what lies between its quotes. */
+/* Brings the whole string at the input's position into the window. *size is the number of bytes between its quotes. */
 static vs_status find_string(reader *r, size_t *size, bool *has_escapes) {
   vs_input *input = r->input;
   *has_escapes = false;
@@ -175,8 +177,8 @@ static bool hex4(const uint8_t *text, size_t size, uint32_t *unit) {
   return true;
 }
 
-/* Reads the escape behind a backslash into `out`, at most four bytes; returns its length without the backslash,
- * 0 if it is none. */
+/* Decodes the escape after a backslash into `out`, at most four bytes; returns its length without the backslash, 0 if it is
+ * invalid. */
 static size_t read_escape(const uint8_t *text, size_t size, char out[static 4], size_t *out_size) {
   static const char simple[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
   *out_size = 1;
@@ -194,7 +196,7 @@ static size_t read_escape(const uint8_t *text, size_t size, char out[static 4], 
     *out_size = vs_utf8_encode(out, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00));
     return 11;
   }
-  *out_size = vs_utf8_encode(out, unit); /* half a pair stays what it is, as in Python's strings */
+  *out_size = vs_utf8_encode(out, unit); /* half a surrogate pair is kept, as in Python's strings */
   return 5;
 }
 
@@ -215,6 +217,7 @@ static vs_status unescape(reader *r, uint8_t *text, size_t *size) {
     if (length == 0)
       return vs_fail(r->error, VS_BAD_FORMAT, vs_input_offset(r->input) + 1 + from,
                      "a malformed escape in a string");
+    VS_ASSERT(out_size <= length + 1 && to <= from);
     memcpy(text + to, out, out_size);
     from += 1 + length;
     to += out_size;
@@ -228,6 +231,7 @@ static vs_status read_string(reader *r, vs_value *out) {
   bool has_escapes;
   VS_TRY(find_string(r, &size, &has_escapes));
   const size_t taken = size + 2;
+  VS_ASSERT(taken <= r->input->end - r->input->pos);
   uint8_t *text = r->input->data + r->input->pos + 1;
   if (has_escapes) VS_TRY(unescape(r, text, &size));
   r->input->pos += taken;
@@ -267,7 +271,7 @@ static bool read_integer(vs_str word, vs_value *out) {
   for (size_t i = 0; i < digits.size; i++) {
     const unsigned digit = (unsigned)(uint8_t)digits.data[i] - '0';
     if (digit > 9) return false;
-    if (i >= 19) { /* below, 64 bits are enough */
+    if (i >= 19) { /* 19 digits always fit into 64 bits */
       fits = fits && !__builtin_mul_overflow(magnitude, 10, &magnitude) &&
              !__builtin_add_overflow(magnitude, digit, &magnitude);
     } else {
@@ -339,6 +343,7 @@ static vs_status read_colon(reader *r, int byte) {
 }
 
 static vs_status read_comma(reader *r, int byte) {
+  VS_ASSERT(r->open.count > 0);
   const bool in_object = r->open.data[r->open.count - 1].is_object;
   if (byte == (in_object ? '}' : ']')) return close_container(r);
   if (byte != ',')
@@ -370,7 +375,7 @@ static vs_status skip_byte_order_mark(vs_input *input) {
   return VS_OK;
 }
 
-/* Behind the value: white space and the zero bytes that some tools pad files with. */
+/* After the value: white space, and zero bytes with which some tools pad files. */
 static vs_status read_padding(reader *r) {
   int byte = END;
   do {
@@ -381,7 +386,7 @@ static vs_status read_padding(reader *r) {
 }
 
 static vs_status read_text(reader *r) {
-  VS_TRY(vs_vec_reserve(r->input->host, &r->items, 1)); /* so that an empty container has a place, too */
+  VS_TRY(vs_vec_reserve(r->input->host, &r->items, 1)); /* so that items.data is not NULL */
   VS_TRY(skip_byte_order_mark(r->input));
   while (r->state != DONE) VS_TRY(read_next(r));
   return read_padding(r);
@@ -399,6 +404,7 @@ vs_status vs_json_fold(vs_input *input, const vs_fold *fold, const vs_json_limit
   };
   *r.error = (vs_error){.offset = VS_NO_OFFSET};
   const vs_status status = read_text(&r);
+  VS_ASSERT(status != VS_OK || (r.items.count == 1 && r.open.count == 0));
   if (status == VS_OK) *root = r.items.data[0];
   else if (r.error->text[0] == 0)
     vs_fail(r.error, status, vs_input_offset(input), "%s", vs_status_text(status));

@@ -1,4 +1,4 @@
-/* Short ways into a reply. Its keys are those of docs/formats/query.md. */
+/* Shorthands for reading a reply. Its keys are those of docs/formats/query.md. */
 #ifndef VS_CODEC_JSON_REPLY_H
 #define VS_CODEC_JSON_REPLY_H
 
@@ -25,7 +25,7 @@ static inline vs_str vs_reply_str(vs_json object, const char *name) {
   return vs_json_str(vs_reply_at(object, name), VS_STR(""));
 }
 
-/* Not there, or null: not known. */
+/* Absent or null. */
 static inline bool vs_reply_is_unknown(vs_json json) {
   return vs_json_is_absent(json) || vs_json_kind(json) == VS_VALUE_NONE;
 }

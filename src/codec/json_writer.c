@@ -19,7 +19,7 @@ static void new_line(vs_jsonw *w) {
   for (uint64_t n = (uint64_t)w->indent * w->depth; n > 0; n--) vs_text_byte(w->text, ' ');
 }
 
-/* What stands between the item before and the next one. */
+/* Writes the separator before the next item. */
 static void separate(vs_jsonw *w) {
   if (w->has_items) vs_text_byte(w->text, ',');
   if (w->depth != 0) new_line(w);
@@ -72,8 +72,9 @@ static void put_control(vs_text *text, uint8_t byte) {
   }
 }
 
-/* Writes the one character at the beginning of `s`, which cannot stand for itself, and returns its length. */
+/* Escapes the first character of `s`, and returns its length. */
 static size_t put_special(vs_text *text, vs_str s) {
+  VS_ASSERT(s.size != 0);
   const uint8_t first = (uint8_t)s.data[0];
   if (first == '"' || first == '\\') {
     vs_text_byte(text, '\\');
@@ -93,7 +94,7 @@ static size_t put_special(vs_text *text, vs_str s) {
   return 3;
 }
 
-/* The length of the character at the beginning of `s` if it stands for itself, 0 otherwise. */
+/* The length of the first character of `s`, 0 if it has to be escaped. */
 static size_t plain_length(vs_str s) {
   const uint8_t first = (uint8_t)s.data[0];
   if (first < 0x80) return first >= 0x20 && first != '"' && first != '\\';

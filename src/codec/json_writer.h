@@ -1,4 +1,4 @@
-/* Writes JSON into a vs_text: commas, nesting and escaping are done here, failures are the text's.
+/* Writes JSON into a vs_text, with commas, indentation and escapes; failures are kept in the text.
  *
  *   vs_jsonw w;
  *   vs_jsonw_begin(&w, text, 0);
@@ -11,10 +11,9 @@
  *   vs_jsonw_object_end(&w);
  *   vs_jsonw_end(&w);
  *
- * Strings: well-formed UTF-8 is written as it is. An encoded surrogate becomes its \u escape, and any other
- * byte that is no UTF-8 the escape \udcXX, which is how Python stands for such bytes (PEP 383): json.loads
- * gives the very str that pickle.load gives for the same name. Numbers that are not finite become null: JSON
- * has none, and browsers refuse them.
+ * Strings: well-formed UTF-8 is written unchanged. An encoded surrogate becomes its \u escape, and any other invalid byte the escape
+ * \udcXX, Python's form of such bytes (PEP 383), so that json.loads gives the same str as pickle.load. Numbers that are not finite
+ * become null, because JSON has none and browsers refuse them.
  *
  * Misuse (a value without key, an end that does not match, nesting beyond VS_JSONW_DEPTH) traps in the hostile
  * build. */
@@ -30,12 +29,12 @@ typedef struct vs_jsonw {
   uint32_t indent;  /* spaces for each level, 0: all on one line */
   uint32_t depth;   /* open containers, at most VS_JSONW_DEPTH */
   uint64_t objects; /* bit i: the container opened at depth i is an object */
-  bool has_items;   /* the innermost container, or the text itself, has one already */
-  bool has_key;     /* a key waits for its value */
+  bool has_items;   /* the innermost container, or the text itself, has an item */
+  bool has_key;     /* a key was written, and its value was not */
 } vs_jsonw;
 
 void vs_jsonw_begin(vs_jsonw *w, vs_text *text, uint32_t indent);
-/* The text is complete: one value, everything closed. With indentation a line feed follows it. */
+/* Ends the text, which is one value with everything closed. With indentation a line feed follows it. */
 void vs_jsonw_end(vs_jsonw *w);
 
 void vs_jsonw_object_begin(vs_jsonw *w);
@@ -51,7 +50,7 @@ void vs_jsonw_bool(vs_jsonw *w, bool value);
 void vs_jsonw_null(vs_jsonw *w);
 void vs_jsonw_str(vs_jsonw *w, vs_str value);
 
-/* Key and value in one. */
+/* A key and its value. */
 static inline void vs_jsonw_member_u64(vs_jsonw *w, const char *key, uint64_t value) {
   vs_jsonw_key(w, vs_str_from(key));
   vs_jsonw_u64(w, value);

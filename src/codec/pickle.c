@@ -1,5 +1,5 @@
-/* The pickle machine: one opcode after another. The data it works on is explained in pickle_machine.h; containers and
- * memo are in pickle_stack.c, repeated lists in pickle_lists.c, numbers and strings in pickle_scalars.c. */
+/* The pickle machine: the loop over opcodes. pickle_machine.h explains its data; containers and memo are in pickle_stack.c, repeated
+ * lists in pickle_lists.c, numbers and strings in pickle_scalars.c. */
 #include "codec/pickle_machine.h"
 
 enum { BATCH = 4096 };
@@ -12,7 +12,7 @@ static vs_status refuse_named(vs_pickle_machine *m, const char *op, vs_str modul
                          name);
 }
 
-/* What the value `below` the top of the stack says, if it is a string. */
+/* The text of the value `below` values under the top of the stack; "?" if it is no string. */
 static vs_str string_below(vs_pickle_machine *m, size_t below) {
   if (m->stack.count <= below) return VS_STR("?");
   const vs_value value = m->stack.data[m->stack.count - 1 - below];
@@ -72,6 +72,7 @@ static vs_status stop(vs_pickle_machine *m, vs_value *root) {
   VS_TRY(vs_pickle__values_start(m, 1, &start));
   if (start != 0) return vs_pickle__fail(m, VS_BAD_FORMAT, "STOP with more than one value left");
   VS_TRY(vs_pickle__collapse(m, 0));
+  VS_ASSERT(m->stack.count == 1 && m->open.count == 0);
   *root = m->stack.data[0];
   m->info->size = vs_input_offset(m->in);
   if (m->frame_end > m->info->size)
@@ -79,7 +80,7 @@ static vs_status stop(vs_pickle_machine *m, vs_value *root) {
   return VS_OK;
 }
 
-/* Frames only help to read ahead: the opcodes inside say all. But what one promises has to be there. */
+/* Frames only help to read ahead; the opcodes inside are complete without them. But a frame's bytes have to exist. */
 static vs_status frame(vs_pickle_machine *m) {
   uint64_t size;
   VS_TRY(vs_pickle__take_uint(m, 8, &size));
@@ -159,7 +160,7 @@ static vs_status execute(vs_pickle_machine *m, uint8_t op) {
   }
 }
 
-/* Pushes what the references in front of the cursor mean, as far as that is simple: they are three of four opcodes. */
+/* Fast path for memo references at the cursor, which are three of four opcodes: pushes their values, as far as they are closed. */
 static void take_references(vs_pickle_machine *m) {
   const uint8_t *p = vs_pickle__cursor(m), *const end = m->in->data + m->in->end;
   uint64_t index = 0;
@@ -174,8 +175,8 @@ static void take_references(vs_pickle_machine *m) {
   m->in->pos = (size_t)(p - m->in->data);
 }
 
-/* The next opcodes, up to STOP. A call of its own for every few thousand: WebAssembly engines compile a function better
- * while it runs, but only the next call has that code. */
+/* The next few thousand opcodes, up to STOP. A separate function, because WebAssembly engines optimise a function while it runs, but
+ * use the new code only from the next call on. */
 __attribute__((noinline)) static vs_status run_batch(vs_pickle_machine *m) {
   for (size_t i = 0; i < BATCH; i++) {
     take_references(m);
@@ -189,7 +190,7 @@ __attribute__((noinline)) static vs_status run_batch(vs_pickle_machine *m) {
 }
 
 static vs_status run(vs_pickle_machine *m, vs_value *root) {
-  VS_TRY(vs_vec_reserve(m->host, &m->stack, 16)); /* never NULL: an empty range of it is a valid one */
+  VS_TRY(vs_vec_reserve(m->host, &m->stack, 16)); /* so that stack.data is not NULL */
   do {
     VS_TRY(run_batch(m));
   } while (m->op != VS_OP_STOP);

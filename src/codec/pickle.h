@@ -1,6 +1,6 @@
-/* The closed pickle machine: reads protocols 0 to 5, folds plain data (fold.h), can run nothing.
+/* The closed pickle machine: reads protocols 0 to 5, folds plain data (fold.h), and cannot run code.
  *
- * An opcode that names, calls or loads a class is refused with VS_REFUSED, its name, what it asked for and its offset.
+ * An opcode that names, calls or loads a class is refused with VS_REFUSED, its name, the class and its offset.
  *
  * Bounds, all documented to users in docs/formats/snapshot.md
  *   string, long integer or text line   VS_PICKLE_MAX_TEXT bytes
@@ -8,7 +8,7 @@
  *   memo index                          below VS_PICKLE_MEMO_AHEAD + the number of bytes read so far
  *   memory                              the budget of the input's host
  *
- * How it works: pickle.c explains the stack, containers that are still open, and why a memo can hold one of those. */
+ * pickle_machine.h explains the stack and the open containers. */
 #ifndef VS_CODEC_PICKLE_H
 #define VS_CODEC_PICKLE_H
 
@@ -18,18 +18,18 @@
 enum {
   VS_PICKLE_MAX_TEXT = 16 * 1024 * 1024,
   VS_PICKLE_MAX_MARKS = 1024,
-  VS_PICKLE_MEMO_AHEAD = 256, /* writers may keep low numbers for later */
+  VS_PICKLE_MEMO_AHEAD = 256, /* a writer may reserve low indices for later */
 };
 
 typedef struct vs_pickle_info {
-  uint32_t protocol;    /* of the PROTO opcode, 0 where there is none */
-  uint64_t size;        /* bytes up to and with STOP */
-  uint64_t lists;       /* lists of memo references met ... */
-  uint64_t lists_known; /* ... of which the body was the one that was predicted */
+  uint32_t protocol;    /* of the PROTO opcode; 0 without one */
+  uint64_t size;        /* bytes up to and including STOP */
+  uint64_t lists;       /* lists of memo references */
+  uint64_t lists_known; /* those of them whose body was predicted */
 } vs_pickle_info;
 
-/* Folds the pickle at the front of `input` and leaves the input behind its STOP. On failure `error` (never NULL) says
- * what and where. */
+/* Folds the pickle at the position of `input` and leaves the input after its STOP. On a failure `error` (never NULL) has the sentence
+ * and the offset. */
 VS_MUST_CHECK vs_status vs_pickle_fold(vs_input *input, const vs_fold *fold, vs_value *root,
                                        vs_pickle_info *info, vs_error *error);
 

@@ -1,9 +1,10 @@
 /* Lists of memo references, and the cache of their bodies: see pickle_machine.h. */
 #include "codec/pickle_machine.h"
 
-/* Whether the bytes in front of the cursor are those of a known body. */
+/* Whether the bytes at the cursor are those of a known body. */
 static bool body_is_next(const vs_pickle_machine *m, uint32_t index) {
   if (index == VS_PICKLE_NO_BODY) return false;
+  VS_ASSERT(index < m->bodies.count);
   const vs_pickle_body *b = &m->bodies.data[index];
   return m->in->end - m->in->pos >= b->size &&
          memcmp(m->body_bytes.data + b->at, vs_pickle__cursor(m), b->size) == 0;
@@ -18,7 +19,7 @@ static uint32_t body_find(const vs_pickle_machine *m, uint64_t hash, size_t size
   return VS_PICKLE_NO_BODY;
 }
 
-/* Remembers the `size` bytes in front of the cursor, whose references are the topmost `count` values. */
+/* Adds a body: the `size` bytes at the cursor, whose references are the topmost `count` values. */
 static vs_status body_learn(vs_pickle_machine *m, uint64_t hash, size_t size, size_t count, uint32_t *index) {
   vs_value value;
   VS_TRY(vs_vec_reserve(m->host, &m->body_bytes, size));
@@ -34,8 +35,8 @@ static vs_status body_learn(vs_pickle_machine *m, uint64_t hash, size_t size, si
   return VS_OK;
 }
 
-/* How many bytes "reference ... reference APPENDS" in front of the cursor are, and how many references. *size is 0 if the
- * bytes are not just that or are not all in the window. */
+/* Measures "reference ... reference APPENDS" at the cursor: its bytes and the number of its references. *size is 0 if there are other
+ * opcodes, or not all of it is in the window. */
 static void measure_body(const vs_pickle_machine *m, size_t *size, size_t *count) {
   const uint8_t *const start = vs_pickle__cursor(m), *const end = m->in->data + m->in->end;
   const uint8_t *p = start;
@@ -48,7 +49,7 @@ static void measure_body(const vs_pickle_machine *m, size_t *size, size_t *count
     }
 }
 
-/* Pushes what the `count` references in front of the cursor mean; false if one of them is unset or an open container. */
+/* Pushes the values of the `count` references at the cursor; false if one of them is unset or an open container. */
 static vs_status push_body(vs_pickle_machine *m, size_t count, bool *is_plain) {
   const uint8_t *p = vs_pickle__cursor(m);
   uint64_t index = 0;
@@ -65,7 +66,7 @@ static vs_status push_body(vs_pickle_machine *m, size_t count, bool *is_plain) {
   return VS_OK;
 }
 
-/* The body of `size` bytes in front of the cursor: one that is known, or a new one. VS_PICKLE_NO_BODY: it cannot be one. */
+/* The body of `size` bytes at the cursor: a known one, or a new one. VS_PICKLE_NO_BODY: it cannot be one. */
 static vs_status body_of(vs_pickle_machine *m, size_t size, size_t count, uint32_t *index) {
   const uint64_t hash = vs_hash_bytes(vs_pickle__cursor(m), size);
   *index = body_find(m, hash, size);
@@ -78,8 +79,8 @@ static vs_status body_of(vs_pickle_machine *m, size_t size, size_t count, uint32
   return status;
 }
 
-/* The cursor is behind the MARK of a list that was just begun (the innermost). If its body is nothing but references, it
- * is read here as a whole; if not, nothing is read. */
+/* The cursor is after the MARK of the innermost list, which is empty. If its body consists of references only, reads all of it; else
+ * nothing. */
 static vs_status read_body(vs_pickle_machine *m, bool *done) {
   uint32_t index = m->last_body == VS_PICKLE_NO_BODY ? VS_PICKLE_NO_BODY : m->bodies.data[m->last_body].next;
   *done = false;
@@ -97,6 +98,8 @@ static vs_status read_body(vs_pickle_machine *m, bool *done) {
   m->info->lists++;
   m->last_body = index;
   m->in->pos += m->bodies.data[index].size;
+  VS_ASSERT(m->in->pos <= m->in->end && vs_pickle__innermost(m) != NULL &&
+            vs_pickle__innermost(m)->count == 0);
   vs_pickle__innermost(m)->body = index;
   return VS_OK;
 }
@@ -104,7 +107,7 @@ static vs_status read_body(vs_pickle_machine *m, bool *done) {
 vs_status vs_pickle__empty_list(vs_pickle_machine *m) {
   VS_TRY(vs_pickle__begin_empty(m, false));
   if (m->overwritten) return VS_OK;
-  /* Look ahead for [memo] MARK references APPENDS; whatever is not that is left to the main loop. */
+  /* Look ahead for [memo] MARK references APPENDS; anything else is left to the main loop. */
   const vs_status ahead = vs_pickle__need(m, VS_PICKLE_LOOK_AHEAD);
   if (ahead != VS_OK && !vs_input_ended(m->in, ahead)) return ahead;
   const uint8_t *p = vs_pickle__cursor(m);

@@ -1,4 +1,4 @@
-/* How the machine's parts say that they fail. */
+/* Failures of the machine's parts. */
 #include "codec/pickle_machine.h"
 
 const char *vs_pickle__opcode_name(uint8_t byte) {
@@ -13,6 +13,7 @@ const char *vs_pickle__opcode_name(uint8_t byte) {
 }
 
 vs_status vs_pickle__fail(vs_pickle_machine *m, vs_status status, const char *format, ...) {
+  VS_ASSERT(status != VS_OK);
   va_list arguments;
   va_start(arguments, format);
   m->error->status = status;

@@ -1,18 +1,18 @@
 /* The pickle machine.
  *
- * Data. One value stack, a stack of mark positions, the memo, and the list of OPEN containers. A list or dict that was
- * begun stands on the value stack as a reference to its record in `open`; its items follow it directly:
+ * Data. A value stack, a stack of mark positions, the memo, and the list of OPEN containers. An open list or dict is on the value
+ * stack as a reference to its record in `open`; its items follow it directly:
  *
  *     stack   ... | ref 4 | item | item | item | ref 5 | key | value | <- count
  *     open    ... [4] at, count = 3            [5] at, count = 2 (a mapping counts keys and values)
  *
- * Invariant: open[] rises in `at`; the items of open[i] are stack[at+1 .. at+1+count) and all closed values, unless it is
- * a list known from the body cache, which has its items there and none on the stack.
+ * Invariant: `at` rises in open[]; the items of open[i] are stack[at+1 .. at+1+count), all closed values; a list from the body cache
+ * has no items on the stack.
  *
- * Appending means: what lies above the mark is closed, and then belongs to the container that ends at the mark. Nothing
- * moves. Closing (seal) hands the items to the fold and leaves one value. It happens when a container is used: appended
- * to another, put into a tuple, fetched from the memo, duplicated. From then on it may not change; a pickle that changes
- * a container after using it describes one that contains itself, and is refused.
+ * Appending closes the values above the mark, which then belong to the container that ends at the mark. Nothing moves. Closing (seal)
+ * passes the items to the fold and leaves one value. A container is closed when it is used: appended to another, put into a tuple,
+ * fetched from the memo, duplicated. Afterwards it may not change: a pickle that changes a container after using it describes one
+ * that contains itself, and is refused.
  *
  * The body cache. Nearly three quarters of a snapshot's opcodes are lists of memo references (stacks of frames) that
  * repeat a few hundred bodies. The bytes of each body are remembered with its folded value and with the body that came
@@ -35,8 +35,8 @@ typedef enum vs_pickle_opcode {
 
 enum {
   VS_PICKLE_KIND_OPEN = VS_VALUE_READER, /* a value that refers to open[bits] */
-  VS_PICKLE_CPYTHON_BATCH = 1000,        /* a list of this many references may go on in a second batch */
-  VS_PICKLE_BODY_MAX = 16 * 1024,        /* longer bodies are not worth remembering */
+  VS_PICKLE_CPYTHON_BATCH = 1000,        /* a list of so many references may continue in a second batch */
+  VS_PICKLE_BODY_MAX = 16 * 1024,        /* longer bodies are not cached */
   VS_PICKLE_BODIES_MAX_BYTES = 64 * 1024 * 1024,
   VS_PICKLE_LOOK_AHEAD = 4 * 1024, /* bytes wanted in the window when a list begins */
 };
@@ -44,9 +44,9 @@ enum {
 typedef struct vs_pickle_open {
   size_t at;
   size_t count;
-  uint64_t memo;  /* the memo entry that refers to it, VS_PICKLE_NO_MEMO if none does */
+  uint64_t memo;  /* the memo entry that refers to it; VS_PICKLE_NO_MEMO: none */
   vs_value value; /* once sealed */
-  uint32_t body;  /* VS_PICKLE_NO_BODY, or the known body that it consists of */
+  uint32_t body;  /* the known body that it consists of; VS_PICKLE_NO_BODY: none */
   bool is_mapping;
   bool sealed;
 } vs_pickle_open;
@@ -64,8 +64,8 @@ typedef struct vs_pickle_machine {
   const vs_fold *fold;
   vs_pickle_info *info;
   vs_error *error;
-  uint8_t op;         /* the opcode at work ... */
-  uint64_t op_at;     /* ... and its offset */
+  uint8_t op;         /* the current opcode */
+  uint64_t op_at;     /* its offset */
   uint64_t frame_end; /* of the last FRAME */
   VS_VEC(vs_value) stack;
   VS_VEC(size_t) marks;
@@ -77,7 +77,8 @@ typedef struct vs_pickle_machine {
   VS_VEC(vs_pickle_body) bodies;
   vs_map body_by_hash;
   uint32_t last_body;
-  bool overwritten; /* a memo entry was: equal bytes may mean different things, so bodies are out of use */
+  bool
+      overwritten; /* a memo entry changed, so equal bytes can have different values, and bodies are not used any more */
 } vs_pickle_machine;
 
 static inline vs_status vs_pickle__need(vs_pickle_machine *m, size_t count) {
@@ -88,7 +89,7 @@ static inline const uint8_t *vs_pickle__cursor(const vs_pickle_machine *m) {
   return m->in->data + m->in->pos;
 }
 
-/* A little-endian argument of `size` bytes, taken from the input. */
+/* Takes a little-endian argument of `size` bytes from the input. */
 static inline vs_status vs_pickle__take_uint(vs_pickle_machine *m, size_t size, uint64_t *value) {
   VS_TRY(vs_pickle__need(m, size));
   const uint8_t *p = vs_pickle__cursor(m);
@@ -108,7 +109,7 @@ static inline vs_status vs_pickle__push_kind(vs_pickle_machine *m, vs_value_kind
   return vs_pickle__push(m, (vs_value){.bits = bits, .kind = kind});
 }
 
-/* Values below this position belong to what the innermost mark fenced off. */
+/* The position of the innermost mark: opcodes may not use values below it. */
 static inline size_t vs_pickle__fence(const vs_pickle_machine *m) {
   return m->marks.count == 0 ? 0 : m->marks.data[m->marks.count - 1];
 }
@@ -122,11 +123,12 @@ static inline size_t vs_pickle__end_of(const vs_pickle_open *c) { return c->at +
 static inline vs_value vs_pickle__unpack(const vs_pickle_machine *m, uint64_t packed) {
   const uint64_t bits = packed & (UINT64_MAX >> 8);
   const uint32_t kind = (uint32_t)(packed >> 56);
+  VS_ASSERT(packed != 0 && (kind != 0xff || bits < m->wide.count));
   return kind == 0xff ? m->wide.data[bits] : (vs_value){.bits = bits, .kind = kind - 1};
 }
 
-/* A reference to a memo entry in front of the cursor `p`, behind which at least 5 bytes are in the window: BINGET or
- * LONG_BINGET. Returns its bytes, 0 if there is none. */
+/* A reference to a memo entry at `p`, from where at least 5 bytes are in the window: BINGET or LONG_BINGET. Returns its bytes, 0 if
+ * there is none. */
 static inline size_t vs_pickle__reference(const uint8_t *p, uint64_t *index) {
   if (*p == VS_OP_BINGET) {
     *index = p[1];

@@ -1,9 +1,9 @@
-/* Numbers and strings of every protocol, and the bytes that they are made of. */
+/* Numbers and strings of all protocols, and reading their bytes. */
 #include "base/double_text.h"
 #include "base/utf8.h"
 #include "codec/pickle_machine.h"
 
-/* The text of a line argument, without its newline; the input is left behind it. Borrowed until the next read. */
+/* Takes a line argument, without its newline. Borrowed until the next read. */
 vs_status vs_pickle__take_line(vs_pickle_machine *m, vs_str *line) {
   for (size_t size = 0;; size++) {
     VS_TRY(vs_pickle__need(m, size + 1));
@@ -63,6 +63,7 @@ vs_status vs_pickle__long_int(vs_pickle_machine *m, size_t length_size) {
   const uint8_t sign = used > 0 && p[used - 1] >= 0x80 ? 0xff : 0;
   while (used > 0 && p[used - 1] == sign) used--; /* bytes that only repeat the sign */
   if (used > 8) return vs_pickle__push_kind(m, VS_VALUE_BIG, 0);
+  VS_ASSERT(used <= sizeof bits);
   for (size_t i = 0; i < used; i++) bits |= (uint64_t)p[i] << (8 * i);
   if (sign != 0 && used < 8) bits |= UINT64_MAX << (8 * used);
   if (sign != 0 && bits <= INT64_MAX) return vs_pickle__push_kind(m, VS_VALUE_BIG, 0);

@@ -1,6 +1,6 @@
 #include "codec/pickle_machine.h"
 
-/* Where the topmost `count` values begin: a container with its items is one value. */
+/* The position of the topmost `count` values; a container with its items counts as one. */
 vs_status vs_pickle__values_start(vs_pickle_machine *m, size_t count, size_t *start) {
   size_t at = m->stack.count, open = m->open.count;
   for (; count > 0; count--) {
@@ -32,7 +32,7 @@ vs_status vs_pickle__fold_items(vs_pickle_machine *m, bool is_mapping, bool is_t
                     : m->fold->sequence(m->fold->ctx, items, count, is_tuple, value, m->error);
 }
 
-/* Closes an open container: from here on it is `value`, for the memo too. */
+/* Closes an open container: `value` replaces it, in the memo as well. */
 vs_status vs_pickle__seal(vs_pickle_machine *m, vs_pickle_open *c) {
   if (c->sealed) return VS_OK;
   if (c->body != VS_PICKLE_NO_BODY) c->value = m->bodies.data[c->body].value;
@@ -58,6 +58,7 @@ vs_status vs_pickle__collapse(vs_pickle_machine *m, size_t from) {
   size_t to = m->open.data[first].at, next = to;
   for (size_t i = first; i < m->open.count; i++) {
     vs_pickle_open *c = &m->open.data[i];
+    VS_ASSERT(next <= c->at && stack[c->at].kind == VS_PICKLE_KIND_OPEN && stack[c->at].bits == i);
     memmove(stack + to, stack + next, (c->at - next) * sizeof *stack);
     to += c->at - next;
     VS_TRY(vs_pickle__seal(m, c));
@@ -70,8 +71,9 @@ vs_status vs_pickle__collapse(vs_pickle_machine *m, size_t from) {
   return VS_OK;
 }
 
-/* Begins a container whose items are what lies at and above `at`. */
+/* Begins a container whose items are the values from `at` on. */
 static vs_status begin_container(vs_pickle_machine *m, size_t at, bool is_mapping) {
+  VS_ASSERT(at <= m->stack.count);
   VS_TRY(vs_vec_reserve(m->host, &m->stack, 1));
   VS_TRY(vs_vec_reserve(m->host, &m->open, 1));
   memmove(m->stack.data + at + 1, m->stack.data + at, (m->stack.count - at) * sizeof *m->stack.data);
@@ -85,8 +87,8 @@ static vs_status begin_container(vs_pickle_machine *m, size_t at, bool is_mappin
   return VS_OK;
 }
 
-/* Begins an empty container. A dict directly below it is complete: a container cannot be its next key. Closing it now
- * keeps the stack short where a writer puts a million dicts above one mark (PyTorch's C++ pickler does). */
+/* Begins an empty container. A dict directly below it is complete, because a container cannot be its next key. Closing it now keeps
+ * the stack short if a writer puts a million dicts above one mark, as PyTorch's C++ pickler does. */
 vs_status vs_pickle__begin_empty(vs_pickle_machine *m, bool is_mapping) {
   const vs_pickle_open *below = vs_pickle__innermost(m);
   if (below != NULL && below->is_mapping && vs_pickle__end_of(below) == m->stack.count &&
@@ -99,10 +101,11 @@ static vs_status pop_mark(vs_pickle_machine *m, size_t *at) {
   if (m->marks.count == 0)
     return vs_pickle__fail(m, VS_BAD_FORMAT, "%s without a MARK", vs_pickle__opcode_name(m->op));
   *at = m->marks.data[--m->marks.count];
+  VS_ASSERT(*at <= m->stack.count);
   return VS_OK;
 }
 
-/* Gives the values at and above `from` to the container that ends there. */
+/* Adds the values from `from` on to the container that ends there. */
 static vs_status extend(vs_pickle_machine *m, size_t from, bool is_mapping) {
   VS_TRY(vs_pickle__collapse(m, from));
   vs_pickle_open *c = vs_pickle__innermost(m);
@@ -195,14 +198,14 @@ vs_status vs_pickle__memo_put(vs_pickle_machine *m, uint64_t index) {
   if (index >= m->memo.count) {
     const size_t missing = (size_t)index + 1 - m->memo.count;
     VS_TRY(vs_vec_reserve(m->host, &m->memo, missing));
-    for (size_t i = 0; i < missing; i++) m->memo.data[m->memo.count++] = 0; /* mostly one */
+    for (size_t i = 0; i < missing; i++) m->memo.data[m->memo.count++] = 0;
   }
   vs_value value = m->stack.data[start];
   if (value.kind == VS_PICKLE_KIND_OPEN) {
     vs_pickle_open *c = &m->open.data[value.bits];
     if (c->memo == VS_PICKLE_NO_MEMO && !c->sealed) {
       c->memo = index;
-    } else { /* named twice while open: no pickler does; close it, so that one entry is all there is to keep track of */
+    } else { /* a second entry while it is open, which no pickler writes: close it, so that one entry has to be updated */
       VS_TRY(vs_pickle__seal(m, c));
       value = c->value;
     }
@@ -212,6 +215,7 @@ vs_status vs_pickle__memo_put(vs_pickle_machine *m, uint64_t index) {
   VS_TRY(status);
   if (m->memo.data[index] == 0) m->memo_set++;
   else m->overwritten = true;
+  VS_ASSERT(packed != 0);
   m->memo.data[index] = packed;
   return VS_OK;
 }

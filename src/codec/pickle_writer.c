@@ -2,7 +2,7 @@
 #include "base/double_text.h"
 #include "base/utf8.h"
 
-/* The opcodes written here; all of them are known to PyTorch's viewer. */
+/* The opcodes written here; PyTorch's viewer knows all of them. */
 enum opcode {
   OP_MARK = '(',
   OP_STOP = '.',
@@ -35,6 +35,7 @@ static void put_op(vs_picklew *w, enum opcode op) { vs_text_byte(w->text, (uint8
 /* An opcode and its argument, the low `size` bytes of `value` from the lowest on. */
 static void put_op_with(vs_picklew *w, enum opcode op, uint64_t value, size_t size) {
   uint8_t out[1 + sizeof value] = {(uint8_t)op};
+  VS_ASSERT(size <= sizeof value);
   for (size_t i = 0; i < size; i++, value >>= 8) out[1 + i] = (uint8_t)value;
   vs_text_put(w->text, out, 1 + size);
 }
@@ -58,12 +59,13 @@ static void end_batch(vs_picklew *w, vs_picklew_level *level) {
   level->batched = 0;
 }
 
-/* A full batch ends only when the next value comes, so that the last value of it can still be named. */
+/* A full batch ends only before the next value, so that its last value can still be memoized. */
 static void before_value(vs_picklew *w) {
   if (w->depth == 0) return;
   vs_picklew_level *level = &w->levels[w->depth - 1];
   if (level->batched == VS_PICKLEW_BATCH * (level->is_dict ? 2u : 1u)) end_batch(w, level);
   if (level->batched++ == 0) put_op(w, OP_MARK);
+  VS_ASSERT(level->batched <= VS_PICKLEW_BATCH * (level->is_dict ? 2u : 1u));
 }
 
 static void begin_container(vs_picklew *w, bool is_dict) {
@@ -95,6 +97,7 @@ static size_t bytes_of(int64_t value) {
 }
 
 static void put_long(vs_picklew *w, uint64_t low, bool has_ninth, size_t size) {
+  VS_ASSERT(size >= 1 && size <= 8 && (!has_ninth || size == 8));
   vs_text_byte(w->text, OP_LONG1);
   vs_text_byte(w->text, (uint8_t)(size + has_ninth));
   for (size_t i = 0; i < size; i++, low >>= 8) vs_text_byte(w->text, (uint8_t)low);
@@ -162,7 +165,7 @@ static size_t count_strays(vs_str s) {
   return strays;
 }
 
-/* Text in which each byte that is no UTF-8 becomes the three bytes of a lone surrogate. */
+/* Writes text in which each invalid byte becomes the three bytes of a lone surrogate. */
 static void put_mended(vs_picklew *w, vs_str s) {
   while (s.size != 0) {
     const size_t valid = vs_utf8_valid(s);

@@ -1,7 +1,7 @@
 #include "codec/proto_writer.h"
 #include "base/double_text.h"
 
-/* How the value behind a tag is laid out. */
+/* The encoding of the value after a tag. */
 enum wire { VARINT = 0, EIGHT_BYTES = 1, LENGTH_FIRST = 2 };
 
 void vs_proto_varint(vs_text *text, uint64_t value) {

@@ -1,13 +1,13 @@
-/* Writes the protocol buffer wire format into a vs_text: what pprof profiles and Perfetto traces need of it.
+/* Writes the protocol buffer wire format into a vs_text, as far as pprof profiles and Perfetto traces need it.
  *
- * A nested message carries its length in front, so it is built first, in a vs_text of its own without writer,
- * and then taken over by vs_proto_message, which leaves that text empty for the next one. */
+ * The length of a nested message precedes it, so it is built first, in its own vs_text without a writer. vs_proto_message appends it
+ * and leaves that text empty for the next one. */
 #ifndef VS_CODEC_PROTO_WRITER_H
 #define VS_CODEC_PROTO_WRITER_H
 
 #include "base/text.h"
 
-/* A bare varint: also the items of a packed field, which are collected like a message. */
+/* A varint without a tag, such as an item of a packed field, which is built like a message. */
 void vs_proto_varint(vs_text *text, uint64_t value);
 
 /* One field each; `field` is its number in the .proto file. Zero is written like any other value. */
