@@ -1,7 +1,7 @@
-/* One thing that happened to GPU memory, and who wants to hear of it.
+/* An event of GPU memory, and the observer of an allocator's events.
  *
- * An allocator tells an observer while it works, in the order in which things happen: the same events, in the same
- * order, that PyTorch's history has (kinds.def says what address and size mean for each kind). */
+ * An allocator calls its observer while it works, with the same events in the same order as in PyTorch's history (kinds.def says what
+ * address and size mean for each kind). */
 #ifndef VS_EVENT_EVENT_H
 #define VS_EVENT_EVENT_H
 
@@ -17,7 +17,7 @@ static inline bool vs_pool_id_equal(vs_pool_id left, vs_pool_id right) {
 }
 static inline bool vs_pool_id_is_default(vs_pool_id id) { return id.a == 0 && id.b == 0; }
 
-/* Who did it: a number that only the caller who gave it understands (a stack id, for instance). */
+/* The cause of an event: a number of the caller, such as a stack id, which the allocator only passes on. */
 typedef uint32_t vs_context;
 #define VS_CONTEXT_NONE UINT32_MAX
 
@@ -31,8 +31,8 @@ typedef struct vs_event {
   vs_event_kind kind;
 } vs_event;
 
-/* `event` is called in the middle of an allocator's work: it may not call that allocator. NULL: nobody listens. The
- * event is borrowed for the call. */
+/* `event` is called in the middle of an allocator's work, and may not call that allocator; NULL: no observer. The event is borrowed
+ * for the call. */
 typedef struct vs_observer {
   void *ctx;
   void (*event)(void *ctx, const vs_event *event);

@@ -9,7 +9,7 @@ typedef enum vs_event_kind {
 #define VS_EVENT_KIND(name, action, words) VS_EVENT_##name,
 #include "event/kinds.def"
 #undef VS_EVENT_KIND
-  VS_EVENT_UNKNOWN, /* an action that this version does not know; kept by its name, counted, not interpreted */
+  VS_EVENT_UNKNOWN, /* an action that this version does not know: kept by name and counted, not interpreted */
 } vs_event_kind;
 
 enum { VS_EVENT_KIND_COUNT = VS_EVENT_UNKNOWN };
