@@ -5,10 +5,9 @@
  *   while (vs_children_wait(&child, 1, 500000) != 0) draw_progress();
  *   ...                                        child.exit_code, child.signal
  *
- * From the first start until vs_children_done signals that would end this process do not: what somebody sent
- * to us alone goes on to the running children, and what the terminal sends (Ctrl-C) has reached them anyway.
- * So whoever watches them can still report. A child whose parent dies all the same (SIGKILL) is asked to end.
- * Only a program's main thread calls these. */
+ * From the first start until vs_children_done, signals that would end this process do not. A signal to this process alone is forwarded to
+ * the running children; those of the terminal (Ctrl-C) reach them anyway. So this process can still report on them. If it dies
+ * nevertheless (SIGKILL), its children get a signal to end. Only a program's main thread calls these. */
 #ifndef VS_OS_CHILD_H
 #define VS_OS_CHILD_H
 
@@ -22,7 +21,7 @@ typedef struct vs_child_variable {
 typedef enum vs_child_streams {
   VS_CHILD_STREAMS_OURS,      /* standard input, output and error are those of this process */
   VS_CHILD_STREAMS_TO_STDERR, /* what it writes to standard output goes to our standard error */
-  VS_CHILD_STREAMS_NONE,      /* reads nothing, and nobody sees what it writes */
+  VS_CHILD_STREAMS_NONE,      /* empty input, discarded output */
 } vs_child_streams;
 
 typedef struct vs_child_plan {
@@ -30,7 +29,7 @@ typedef struct vs_child_plan {
   const vs_child_variable *variables;
   size_t variable_count;
   vs_child_streams streams;
-  const char *output; /* a new file for all that it writes, of VS_CHILD_STREAMS_NONE; NULL: nobody sees it */
+  const char *output; /* with VS_CHILD_STREAMS_NONE: a new file for its output; NULL: discarded */
 } vs_child_plan;
 
 typedef struct vs_child {
@@ -43,7 +42,7 @@ typedef struct vs_child {
 /* Fails: VS_NOT_FOUND  there is no such program; VS_IO  it cannot be started; `error` says why. */
 VS_MUST_CHECK vs_status vs_child_start(vs_child *child, const vs_child_plan *plan, vs_error *error);
 
-/* Waits until one of the children ends, or `most_us` are over. How many still run. */
+/* Waits until one of the children ends, or for `most_us`. Returns how many still run. */
 size_t vs_children_wait(vs_child *children, size_t count, uint64_t most_us);
 
 /* Sends a signal to those that run; vs_children_wait tells when they have ended. */
@@ -51,18 +50,18 @@ void vs_children_signal(const vs_child *children, size_t count, int number);
 void vs_children_terminate(const vs_child *children, size_t count); /* SIGTERM */
 void vs_children_kill(const vs_child *children, size_t count);      /* SIGKILL */
 
-/* Whether somebody asked this process to end (INT, TERM, HUP) since the last vs_children_done. */
+/* Whether this process got a signal to end (INT, TERM, HUP) since the last vs_children_done. */
 bool vs_children_interrupted(void);
 
-/* Whether somebody wants this process to stand still (Ctrl-Z), which made vs_children_wait come back. The
- * children do already; we do in vs_children_stop, until somebody lets us go on. */
+/* Whether this process got a signal to stop (Ctrl-Z), which makes vs_children_wait return. The children have stopped already; this
+ * process stops in vs_children_stop, until it is continued. */
 bool vs_children_stopped(void);
 void vs_children_stop(void);
 
-/* What the first start does first: for who starts threads before it, which are to get none of the signals. */
+/* Blocks the signals, as the first start does: for programs that start threads before it, which inherit this. */
 void vs_children_begin(void);
 
-/* Signals mean again what they meant before. */
+/* Restores the signals. */
 void vs_children_done(void);
 
 /* "killed", "segmentation fault": what a signal's number means. */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- taking away */
+/* ---- removing */
 
 enum { DEEPEST = 32 };
 
@@ -32,7 +32,7 @@ static void empty(int fd, unsigned depth) {
   (void)closedir(folder);
 }
 
-/* Away with the folder `path`, whose lock `fd` holds. */
+/* Removes the folder `path`, whose lock `fd` holds. */
 static void take_away(int fd, const char *path) {
   const int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (again >= 0) empty(again, 0);
@@ -47,7 +47,7 @@ static const char *place(void) {
 }
 
 /* The folder `path` locked by this process: its descriptor, or -1 if there is none, it is another user's, or
- * somebody has it. */
+ * another process holds the lock. */
 static int lock(const char *path) {
   const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -57,7 +57,7 @@ static int lock(const char *path) {
   return -1;
 }
 
-/* Those of owners that are gone. */
+/* Removes the folders of owners that died. */
 static void sweep(const char *prefix) {
   DIR *folder = opendir(place());
   if (folder == NULL) return;
@@ -73,7 +73,7 @@ static void sweep(const char *prefix) {
   (void)closedir(folder);
 }
 
-/* Between its making and its locking somebody who sweeps may take it: then it has no name any more. */
+/* Another process that removes unlocked folders may remove it between its creation and its locking: then it has no name any more. */
 static bool is_still_there(int fd) {
   struct stat facts;
   return fstat(fd, &facts) == 0 && facts.st_nlink != 0;
@@ -102,7 +102,7 @@ void vs_folder_remove(vs_folder *folder) {
   folder->fd = -1;
 }
 
-/* ---- what lies in a folder */
+/* ---- listing */
 
 static vs_folder_kind kind_of(int folder, const char *name) {
   struct stat facts;

@@ -1,7 +1,7 @@
-/* Folders: a temporary one that goes with its owner, and what lies in any.
+/* Folders: temporary ones that are removed with their owner, and listing.
  *
- * A temporary folder is locked as long as its owner lives. One that nobody locks was left by a process that
- * was killed; it is swept away when the next one with the same prefix is made. */
+ * A temporary folder is locked as long as its owner lives. An unlocked one was left by a process that was killed; it is removed when the
+ * next one with the same prefix is created. */
 #ifndef VS_OS_FOLDER_H
 #define VS_OS_FOLDER_H
 
@@ -17,7 +17,7 @@ typedef struct vs_folder {
 /* A new empty folder PREFIXxxxxxx for this user alone, in TMPDIR or /tmp. */
 VS_MUST_CHECK vs_status vs_folder_create(vs_folder *folder, const char *prefix, vs_error *error);
 
-/* Takes it away with all that lies in it. Fine where there is none. */
+/* Removes the folder with its contents. Does nothing if there is none. */
 void vs_folder_remove(vs_folder *folder);
 
 typedef enum vs_folder_kind {
@@ -27,8 +27,8 @@ typedef enum vs_folder_kind {
   VS_FOLDER_OTHER
 } vs_folder_kind;
 
-/* Calls `each` for what lies in a folder, but not in folders below, in no order. A status of `each` that is
- * no VS_OK ends it and comes back. Fails: VS_NOT_FOUND  there is no such folder. */
+/* Calls `each` for the entries of a folder, not of those below it, in no order. A failure of `each` ends it and is returned. Fails:
+ * VS_NOT_FOUND  there is no such folder. */
 VS_MUST_CHECK vs_status vs_folder_each(const char *path, void *ctx,
                                        vs_status (*each)(void *ctx, const char *name, vs_folder_kind kind));
 

@@ -6,7 +6,7 @@
  *   ...                                   after a VS_IO of the reader, file.error tells why
  *   vs_infile_close(&file);
  *
- * Nothing is buffered here: who reads has a window of its own (codec/input.h). */
+ * Nothing is buffered here: parsers have their own window (codec/input.h). */
 #ifndef VS_OS_INFILE_H
 #define VS_OS_INFILE_H
 
@@ -17,7 +17,7 @@
 typedef struct vs_infile {
   int fd;
   bool is_ours;   /* opened here and to be closed here; standard input is not */
-  uint64_t size;  /* in bytes, VS_NO_SIZE for what has none: a pipe, a terminal */
+  uint64_t size;  /* in bytes; VS_NO_SIZE for a pipe or a terminal */
   vs_error error; /* of the last read that failed */
 } vs_infile;
 

@@ -1,4 +1,4 @@
-/* A shared library that is looked for while the program runs: what is not there is an answer, and no failure to start.
+/* A shared library that is opened while the program runs, so that the program starts without it.
  *
  *   static const char *const names[] = {"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1", NULL};
  *   vs_library library;
@@ -7,8 +7,8 @@
  *   vs_library_find(&library, "nvmlInit_v2", &init);        NULL: it has no such function
  *   vs_library_close(&library);
  *
- * Its names stay its own (RTLD_LOCAL) and all that it needs is found when it is opened (RTLD_NOW), so that nothing is missing
- * in the middle of a call. */
+ * Its symbols are local (RTLD_LOCAL), and all that it needs is resolved when it is opened (RTLD_NOW), so that no call fails for a missing
+ * symbol. */
 #ifndef VS_OS_LIBRARY_H
 #define VS_OS_LIBRARY_H
 
@@ -27,7 +27,7 @@ typedef struct vs_library {
  *                      loader's own words of the first that exists, else of the first */
 VS_MUST_CHECK vs_status vs_library_open(vs_library *library, const char *const *names, vs_error *error);
 
-/* Fine where it is closed. What was found in it must not be called any more. */
+/* Does nothing if it is closed. Functions of it must not be called any more. */
 void vs_library_close(vs_library *library);
 
 /* Stores the address of a function in *function, which is a pointer to a function; NULL where there is none. */

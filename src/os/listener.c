@@ -60,7 +60,7 @@ static bool send_pending(vs_listener *listener, vs_connection *connection) {
   }
 }
 
-/* One piece a round, so that nobody talks the others down. */
+/* Reads once per round, so that one client cannot keep the others waiting. */
 static bool receive(vs_listener *listener, vs_connection *connection) {
   const ssize_t got = recv(connection->fd, listener->chunk, sizeof listener->chunk, MSG_DONTWAIT);
   if (got < 0) return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK;
@@ -87,7 +87,7 @@ static void accept_one(vs_listener *listener) {
 
 /* ---- the loop */
 
-/* Who still has answers to take is not asked for more. */
+/* A client with pending answers is not read from. */
 static void prepare(vs_listener *listener) {
   listener->polled[0] = (struct pollfd){.fd = listener->wake[0], .events = POLLIN};
   listener->polled[1] = (struct pollfd){.fd = listener->socket, .events = POLLIN};
@@ -107,7 +107,7 @@ static void serve(vs_listener *listener) {
       is_good = receive(listener, &listener->connections[i]);
     if (!is_good) close_connection(listener, i);
   }
-  /* What one client said may have answered another one, so all are asked. */
+  /* A request of one client may have made answers for another one, so all are polled. */
   for (size_t i = listener->count; i-- > 0;)
     if (!send_pending(listener, &listener->connections[i])) close_connection(listener, i);
 }

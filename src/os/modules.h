@@ -1,5 +1,4 @@
-/* What code is loaded in this process: programs and libraries, with what it takes to find their symbols
- * later, elsewhere. */
+/* The programs and libraries that are loaded in this process, with what is needed to look up their symbols later or on another machine. */
 #ifndef VS_OS_MODULES_H
 #define VS_OS_MODULES_H
 
@@ -16,11 +15,11 @@ typedef struct vs_module {
   uint8_t build_id[VS_BUILD_ID_MOST];
 } vs_module;
 
-/* All modules; *module is borrowed for the call. Stops at a failure of `visit` and returns it. Called
- * where the program may be in the middle of a malloc: so takes no memory. */
+/* All modules; *module is borrowed for the call. Stops at a failure of `visit` and returns it. Allocates nothing, because the program may
+ * be in the middle of a malloc. */
 VS_MUST_CHECK vs_status vs_modules_visit(vs_status (*visit)(void *ctx, const vs_module *module), void *ctx);
 
-/* A number that changes whenever modules come or go. */
+/* A number that changes whenever a module is loaded or unloaded. */
 uint64_t vs_modules_version(void);
 
 #endif

@@ -1,15 +1,15 @@
 /* A file or standard output as a buffered vs_writer.
  *
- * A file appears whole or not at all: bytes go to a temporary file in the same folder, which vs_outfile_finish renames. An
- * existing file is replaced only when that is asked for, and keeps its permissions and the symbolic link that leads to
- * it. What is no regular file (a pipe, /dev/null) is written to directly.
+ * A file appears complete or not at all: bytes go to a temporary file in the same folder, which vs_outfile_finish renames. An existing
+ * file is replaced only with `may_replace`, and keeps its permissions and a symbolic link to it. A pipe or device is written to
+ * directly.
  *
  *   vs_outfile file;
  *   VS_TRY(vs_outfile_create(&file, path, false, error));
  *   ...                                       write through vs_outfile_writer(&file)
  *   status = vs_outfile_finish(&file, error);  or vs_outfile_abandon(&file): nothing is left behind
  *
- * A pipe whose reader has gone is no error worth words: writes then fail with VS_CANCELLED. That needs SIGPIPE ignored
+ * Writes to a pipe whose reader was closed fail with VS_CANCELLED, without a sentence. That needs SIGPIPE ignored
  * (vs_process_prepare). */
 #ifndef VS_OS_OUTFILE_H
 #define VS_OS_OUTFILE_H
@@ -35,8 +35,8 @@ typedef struct vs_outfile {
 VS_MUST_CHECK vs_status vs_outfile_create(vs_outfile *file, const char *path, bool may_replace,
                                           vs_error *error);
 
-/* A file that grows before the eyes of who reads along: bytes go to it as they are flushed, and what was in it is gone at
- * once. Fails as vs_outfile_create does. */
+/* Begins a file that other processes read while it grows: an existing file is truncated at once, and bytes are visible when they are
+ * flushed. Fails as vs_outfile_create does. */
 VS_MUST_CHECK vs_status vs_outfile_log(vs_outfile *file, const char *path, vs_error *error);
 
 void vs_outfile_stdout(vs_outfile *file);
@@ -44,13 +44,13 @@ void vs_outfile_stdout(vs_outfile *file);
 /* Valid as long as the file, which must not move. */
 vs_writer vs_outfile_writer(vs_outfile *file);
 
-/* Writes what is buffered, for somebody who reads along. */
+/* Writes the buffer, so that other processes can read it. */
 VS_MUST_CHECK vs_status vs_outfile_flush(vs_outfile *file);
 
-/* Writes what is buffered, closes and renames. After a failure there is nothing left to abandon. */
+/* Writes the buffer, closes and renames. After a failure abandon is not needed. */
 VS_MUST_CHECK vs_status vs_outfile_finish(vs_outfile *file, vs_error *error);
 
-/* Forgets everything. Fine after a finish, too. */
+/* Removes the temporary file. Does nothing after a finish. */
 void vs_outfile_abandon(vs_outfile *file);
 
 #endif

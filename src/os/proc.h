@@ -1,7 +1,6 @@
-/* Other processes and this machine, as /proc shows them. `root` is what stands for /proc: tests give a tree that
- * they made.
+/* Other processes and this machine, read from /proc. `root` is the path of /proc; tests use a folder of their own.
  *
- * Whoever is looked at may end meanwhile, and its number may come again: what is read here is of one moment each. */
+ * A process may end between two calls, and its number may be used again, so each result is of one moment. */
 #ifndef VS_OS_PROC_H
 #define VS_OS_PROC_H
 
@@ -10,12 +9,12 @@
 #define VS_PROC_NO_USER UINT32_MAX
 
 typedef struct vs_proc {
-  uint32_t user_id;   /* VS_PROC_NO_USER: not told */
-  uint64_t start_us;  /* since 1970, to a hundredth of a second; 0: not told */
-  uint64_t inner_pid; /* its number in its own pid namespace (the last of NSpid); 0: not told */
+  uint32_t user_id;   /* VS_PROC_NO_USER: unknown */
+  uint64_t start_us;  /* since 1970, to a hundredth of a second; 0: unknown */
+  uint64_t inner_pid; /* its number in its own pid namespace (the last of NSpid); 0: unknown */
   char name[64];      /* short: "python3" */
   char container
-      [64]; /* its id by the control group, at most 12 digits of it, or an LXC container's name; "": none */
+      [64]; /* at most 12 digits of its id in the control group, or an LXC container's name; "": none */
 } vs_proc;
 
 /* Fails: VS_NOT_FOUND  there is no such process, or /proc is not there */
@@ -26,8 +25,8 @@ VS_MUST_CHECK vs_status vs_proc_read(const char *root, uint64_t pid, vs_proc *pr
  * may hold blanks itself. */
 size_t vs_proc_command(const char *root, uint64_t pid, char *to, size_t capacity, size_t *program);
 
-/* Whether the process has mapped a file whose path holds one of `parts`, a list that ends with NULL. False where it
- * may not be known: other people's processes do not tell. */
+/* Whether the process has mapped a file whose path contains one of `parts`, a list that ends with NULL. False if it cannot be read, as for
+ * processes of other users. */
 bool vs_proc_has_mapped(const char *root, uint64_t pid, const char *const *parts);
 
 /* Whether this process sees the processes of the whole machine or those of a pid namespace of its own, as in a

@@ -39,7 +39,7 @@ void vs_process_guard(const char *path) {
   guarded = 1;
 }
 
-static sigset_t held; /* the signals that wait to be asked for */
+static sigset_t held; /* the signals that are blocked until vs_process_wait_end */
 
 static bool is_ignored(int number) {
   struct sigaction action;
@@ -78,7 +78,7 @@ void vs_process_prepare(void) {
   catch_signal(SIGHUP);
 }
 
-/* ---- launching: a child of a child, so that nobody waits for it. Between fork and exec only what a signal handler may do,
+/* ---- launching: a child of a child, so that it needs no wait. Between fork and exec only what a signal handler may do,
  * as other threads may have been in the middle of anything. */
 
 static void become(const char *program, const char *argument, int report) {
@@ -106,7 +106,7 @@ static int launch(const char *program, const char *argument) {
   (void)close(report[1]);
   if (between < 0) number = EAGAIN;
   else (void)waitpid(between, NULL, 0);
-  /* Closed without a word: it has become the program. */
+  /* The pipe was closed without an error: the child has become the program. */
   if (number == 0 && read(report[0], &number, sizeof number) != (ssize_t)sizeof number) number = 0;
   (void)close(report[0]);
   return number;
@@ -125,7 +125,8 @@ const char *vs_process_variable(const char *name) { return getenv(name); }
 
 void vs_process_program(char *path, size_t capacity) {
   const ssize_t size = readlink("/proc/self/exe", path, capacity - 1);
-  path[size < 0 || (size_t)size == capacity - 1 ? 0 : size] = 0; /* as good as cut off is not known */
+  path[size < 0 || (size_t)size == capacity - 1 ? 0 : size] =
+      0; /* a path that fills the buffer may be cut off, so it counts as unknown */
 }
 
 void vs_process_folder(char *path, size_t capacity) {

@@ -328,7 +328,7 @@ static void walk(walker *w, vs_stackwalk_start start) {
   w->version = version;
   const uint32_t count = w->count;
   const uint64_t sum = count == 0 ? 0 : w->frames[count - 1].sum;
-  if (first.sp < w->low || first.sp >= w->high) { /* another stack, whose bounds nobody told us */
+  if (first.sp < w->low || first.sp >= w->high) { /* another stack, whose bounds are unknown */
     w->fresh[0] = first;
     append(w, 0, 1);
     w->is_cut = true;

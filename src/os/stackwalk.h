@@ -1,4 +1,4 @@
-/* Who called: the return addresses on the calling thread's own stack.
+/* Native stacks: the return addresses on the calling thread's own stack.
  *
  * A frame is left by a rule that holds for its program counter: where the caller's stack pointer is,
  * counted from our stack or frame pointer, and where the frame pointer was saved. The rules come from the
@@ -19,14 +19,14 @@
 
 #include <vramscope/base.h>
 
-enum { VS_STACKWALK_MOST = 256 }; /* frames that are looked at */
+enum { VS_STACKWALK_MOST = 256 }; /* the most frames of a walk */
 
 bool vs_stackwalk_is_supported(void);
 
 /* One frame, and where it was read from.
  *
  * Invariant: address = *return_slot, unless more than that was read to find it: then *return_slot is 0;
- *            fp = *fp_slot (NULL: that of the frame inside, which nobody changed)
+ *            fp = *fp_slot (NULL: unchanged, that of the frame inside)
  *            sum = sum of the frame outside x VS_STACKWALK_BASE + vs_hash_u64(address); that of nothing is 0
  *            needs_fp: uses_fp, or the frame outside has no fp_slot and needs_fp */
 typedef struct vs_stackwalk_frame {
@@ -61,7 +61,7 @@ typedef struct vs_stackwalk_start {
 bool vs_stackwalk_begin(vs_stackwalk_start start, vs_stackwalk_result *result);
 void vs_stackwalk_end(void);
 
-/* Modules came or went: rules are searched again. For whoever looks at vs_modules_version now and then. */
+/* Drops all rules, after modules were loaded or unloaded (vs_modules_version has changed). */
 void vs_stackwalk_forget(void);
 
 #endif

@@ -273,7 +273,8 @@ typedef struct common {
 /* The body of the entry at `c`, whose length comes first. */
 static cursor take_entry(cursor *c) {
   const uint32_t size = take_u32(c);
-  if (size == 0 || size == UINT32_MAX) c->failed = true; /* the end; or a 64-bit table, which nobody makes */
+  if (size == 0 || size == UINT32_MAX)
+    c->failed = true; /* the end; or a 64-bit table, which no linker makes */
   const uint8_t *start = take(c, size);
   return (cursor){.at = start, .end = start + (c->failed ? 0 : size), .failed = c->failed};
 }

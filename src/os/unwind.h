@@ -9,8 +9,8 @@
 #include <vramscope/base.h>
 
 typedef enum vs_unwind_kind {
-  VS_UNWIND_UNKNOWN, /* nobody looked yet: never the answer of vs_unwind_find */
-  VS_UNWIND_END,     /* nobody called this one, or its table says what we do not understand */
+  VS_UNWIND_UNKNOWN, /* not searched yet: vs_unwind_find never returns it */
+  VS_UNWIND_END,     /* the outermost frame, or its table has something that is not supported */
   VS_UNWIND_GUESS,   /* there is no table: the frame pointer may know */
   VS_UNWIND_SP,      /* CFA = sp + cfa */
   VS_UNWIND_FP,      /* CFA = fp + cfa */
