@@ -12,7 +12,7 @@ uint64_t vs_alloc_page(const vs_alloc *alloc, bool is_small) {
   return is_small ? VS_ALLOC_SMALL_BUFFER : alloc->large_segment;
 }
 
-/* ---- what may be adopted ------------------------------------------------------------------------------- */
+/* ---- validation ------------------------------------------------------------------------------- */
 
 static bool is_range(uint64_t address, uint64_t size, uint64_t unit) {
   return address != 0 && size != 0 && size % unit == 0 && address <= UINT64_MAX - size;
@@ -47,7 +47,7 @@ static bool fits_reserve(const vs_alloc *alloc, const vs_alloc_adopted *adopted)
 
 /* ---- reserves ------------------------------------------------------------------------------------------ */
 
-/* The unmapped block that has all of the run; NULL if there is none. */
+/* The unmapped block that contains the whole run; NULL if there is none. */
 static vs_alloc_block *unmapped_around(const vs_alloc_lane *lane, const vs_alloc_adopted *adopted) {
   const vs_alloc_segment_info *segment = &adopted->segment;
   for (vs_alloc_block *block = lane->unmapped; block != NULL; block = block->right) {
@@ -60,7 +60,7 @@ static vs_alloc_block *unmapped_around(const vs_alloc_lane *lane, const vs_alloc
   return NULL;
 }
 
-/* Between two runs of one reserve there are pages without memory: else they would be one run. */
+/* Whether the run touches another run of its reserve: two such would be one run. */
 static bool touches_run(const vs_alloc_block *around, const vs_alloc_segment_info *segment) {
   const uint64_t before = segment->address - around->address;
   return (before == 0 && around->prev != NULL) ||
@@ -73,7 +73,7 @@ static bool reserve_is_known(const vs_alloc *alloc, uint64_t address) {
   return false;
 }
 
-/* The reserve as one unmapped block, with room for the pages' handles. */
+/* Creates the extent of a reserve, as one unmapped block. */
 static vs_status reserve_adopt(vs_alloc *alloc, vs_alloc_lane *lane, const vs_alloc_adopted *adopted,
                                vs_alloc_block **out) {
   if (reserve_is_known(alloc, adopted->reserve_address)) return VS_BAD_ARGUMENT;
@@ -93,12 +93,13 @@ static vs_status reserve_adopt(vs_alloc *alloc, vs_alloc_lane *lane, const vs_al
   return VS_OK;
 }
 
-/* Cuts the run out of unmapped addresses; *prev and *next are its neighbours then. */
+/* Cuts the run out of the unmapped block `around`, and sets *prev and *next to the run's neighbours. */
 static void run_cut(vs_alloc *alloc, vs_alloc_block *around, const vs_alloc_segment_info *segment,
                     vs_alloc_block **prev, vs_alloc_block **next) {
   vs_alloc_lane *lane = around->lane;
   const uint64_t before = segment->address - around->address;
   const uint64_t behind = around->size - before - segment->size;
+  VS_ASSERT(around->place == VS_PLACE_UNMAPPED && before + segment->size <= around->size);
   *prev = around->prev;
   *next = around->next;
   if (behind > 0) {
@@ -126,7 +127,7 @@ typedef struct place {
   uint32_t registration;
 } place;
 
-/* Nothing fails behind this: everything that is needed is there. */
+/* Cuts the run out of its reserve, which it creates if need be. The last step of adopting that can fail. */
 static vs_status run_adopt(vs_alloc *alloc, const vs_alloc_adopted *adopted, place *to) {
   vs_alloc_lane *lane = to->lane;
   const vs_alloc_segment_info *segment = &adopted->segment;
@@ -146,8 +147,10 @@ static vs_status run_adopt(vs_alloc *alloc, const vs_alloc_adopted *adopted, pla
     }
     return status;
   }
-  for (uint64_t i = 0; i < segment->size / page; i++)
+  for (uint64_t i = 0; i < segment->size / page; i++) {
+    VS_ASSERT(extent->handles.data[begin + i] == 0);
     extent->handles.data[begin + i] = VS_ALLOC_ADOPTED_HANDLE;
+  }
   to->registration = around->registration;
   run_cut(alloc, around, segment, &to->prev, &to->next);
   return VS_OK;
@@ -185,9 +188,10 @@ static void block_place(vs_alloc *alloc, vs_alloc_block *block, const vs_alloc_b
   count_allocated(alloc, part, block);
 }
 
-/* The blocks as a chain between two neighbours, each in its place. */
+/* Creates the blocks as a chain between two neighbours, and puts each into its place. */
 static void chain_make(vs_alloc *alloc, const vs_alloc_adopted *adopted, const place *to) {
   vs_alloc_block *prev = to->prev;
+  VS_ASSERT(alloc->blocks.spare_count >= adopted->block_count);
   for (uint64_t i = 0; i < adopted->block_count; i++) {
     const vs_alloc_block_info *info = &adopted->blocks[i];
     vs_alloc_block *block = vs_alloc_block_new(alloc, to->lane, info->address, info->size, to->extent);
@@ -200,7 +204,7 @@ static void chain_make(vs_alloc *alloc, const vs_alloc_adopted *adopted, const p
     if (block->next != NULL) block->next->prev = block;
     prev = block;
   }
-  /* Whether a block is split is known once its neighbours are there. */
+  /* A block's place depends on whether it is split, so all blocks are linked first. */
   vs_alloc_block *block = prev;
   for (uint64_t i = adopted->block_count; i-- > 0; block = prev) {
     prev = block->prev;
@@ -221,7 +225,7 @@ static vs_status pool_of(vs_alloc *alloc, const vs_alloc_segment_info *segment, 
 
 static vs_status room_make(vs_alloc *alloc, const vs_alloc_adopted *adopted) {
   VS_TRY(vs_alloc_blocks_reserve(alloc->host, &alloc->blocks, adopted->block_count + 3));
-  while (2 * (alloc->allocated.count + adopted->block_count) > alloc->allocated.capacity)
+  while (4 * (alloc->allocated.count + adopted->block_count) > alloc->allocated.capacity)
     VS_TRY(vs_alloc_table_grow(alloc->host, &alloc->allocated));
   return VS_OK;
 }

@@ -1,4 +1,4 @@
-/* The face: making an allocator, its settings and limits, and the two calls that everything is about. */
+/* The public functions: creating an allocator, its settings and limits, allocating and freeing. */
 #include "alloc/cache.h"
 #include "alloc/expandable.h"
 #include "alloc/fallbacks.h"
@@ -7,7 +7,7 @@
 #include "alloc/capture_reuse.h"
 #include "alloc/segments.h"
 
-/* ---- making one -------------------------------------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------------------------------------- */
 
 static void settings_take(vs_alloc *alloc, const vs_alloc_settings *settings) {
   alloc->settings = *settings;
@@ -21,6 +21,7 @@ static void settings_take(vs_alloc *alloc, const vs_alloc_settings *settings) {
 
 vs_status vs_alloc_create(const vs_host *host, const vs_device *device, const vs_alloc_settings *settings,
                           const vs_observer *observer, const vs_alloc_hooks *hooks, vs_alloc **out) {
+  VS_ASSERT(settings->rules != NULL);
   vs_alloc *alloc = vs_host_alloc(host, sizeof *alloc);
   if (alloc == NULL) return VS_NO_MEMORY;
   memset(alloc, 0, sizeof *alloc);
@@ -77,7 +78,7 @@ void vs_alloc_destroy(vs_alloc *alloc) {
   vs_host_free(host, alloc, sizeof *alloc);
 }
 
-/* ---- giving all back ---------------------------------------------------------------------------------------------- */
+/* ---- releasing all segments ---------------------------------------------------------------------------------------------- */
 
 typedef struct segment_list {
   vs_alloc *alloc;
@@ -100,6 +101,7 @@ static vs_status skip_block(void *ctx, const vs_alloc_block_info *block) {
 
 static vs_device_result release_one(vs_alloc *alloc, const vs_alloc_segment_info *segment) {
   const vs_alloc_owner *owner = vs_alloc_owner_find(alloc, segment->pool);
+  VS_ASSERT(owner != NULL || vs_pool_id_is_default(segment->pool));
   if (owner == NULL || owner->source.alloc == NULL)
     return alloc->device.ops->free(alloc->device.ctx, segment->address);
   if (owner->source.free != NULL)
@@ -144,7 +146,7 @@ vs_status vs_alloc_fraction_set(vs_alloc *alloc, double fraction) {
   if (!(fraction >= 0 && fraction <= 1)) return VS_BAD_ARGUMENT;
   alloc->fraction = fraction;
   alloc->limit = VS_ALLOC_NO_LIMIT;
-  if (fraction < 1) /* rounded */
+  if (fraction < 1) /* rounded to the nearest byte */
     alloc->limit = (uint64_t)(fraction * (double)alloc->device.total_bytes + 0.5);
   alloc->collects_garbage =
       alloc->limit != VS_ALLOC_NO_LIMIT && alloc->settings.garbage_collection_threshold > 0;
@@ -176,7 +178,7 @@ vs_status vs_alloc_stream_class(vs_alloc *alloc, uint64_t stream, vs_str name) {
   return VS_OK;
 }
 
-/* ---- the two calls ------------------------------------------------------------------------------------------------- */
+/* ---- allocating ------------------------------------------------------------------------------------------------- */
 
 static vs_status poll_before(vs_alloc *alloc, uint64_t stream, vs_context context) {
   if (!vs_alloc_is_capturing(alloc, stream))
@@ -184,10 +186,11 @@ static vs_status poll_before(vs_alloc *alloc, uint64_t stream, vs_context contex
   return alloc->settings.capture_reuse ? vs_alloc_capture_reuse_free(alloc, stream, context) : VS_OK;
 }
 
-/* What the cache has not got, with what handing it out takes. Apart, so that the way of nearly all requests is short. */
+/* Slow path: no cached block fits. Kept out of line so that the fast path stays small. */
 __attribute__((noinline)) static vs_status find_elsewhere(vs_alloc *alloc, vs_alloc_request *request) {
   VS_TRY(vs_alloc_find_block(alloc, request));
-  /* The driver's call let others in, or mapping took the spare blocks. */
+  VS_ASSERT(request->block != NULL && request->block->size >= request->size);
+  /* Reserved again: the lock may have been released around the driver's call, or mapping took spare blocks. */
   vs_status status = vs_alloc_blocks_reserve(alloc->host, &alloc->blocks, 1);
   if (status == VS_OK) status = vs_alloc_table_reserve(alloc->host, &alloc->allocated);
   if (status != VS_OK) vs_alloc_cache_add(request->block);
@@ -207,10 +210,12 @@ vs_status vs_alloc_malloc(vs_alloc *alloc, uint64_t size, uint64_t stream, vs_co
   VS_TRY(vs_alloc_table_reserve(alloc->host, &alloc->allocated));
   VS_TRY(vs_alloc_blocks_reserve(alloc->host, &alloc->blocks, 4));
   request.size = vs_alloc_round(alloc, size);
+  VS_ASSERT(request.size >= size && request.size % VS_ALLOC_MIN_BLOCK == 0);
   request.pool = vs_alloc_pool_for(alloc, request.size, stream);
   VS_TRY(vs_alloc_lane_of(alloc, request.pool, stream, &request.lane));
+  VS_ASSERT(request.lane->stream == stream && request.lane->pool == request.pool);
   request.is_expandable = alloc->is_expandable && !vs_alloc_has_source(request.pool);
-  if (vs_alloc_look_up(alloc, &request)) alloc->statistics.steps[VS_ALLOC_FROM_CACHE]++; /* nearly always */
+  if (vs_alloc_look_up(alloc, &request)) alloc->statistics.steps[VS_ALLOC_FROM_CACHE]++; /* the usual case */
   else VS_TRY(find_elsewhere(alloc, &request));
   vs_alloc_hand_out(alloc, &request);
   *address = request.block->address;
@@ -225,6 +230,9 @@ vs_status vs_alloc_free(vs_alloc *alloc, uint64_t address, vs_context context) {
   vs_alloc_block *block = vs_alloc_table_take(&alloc->allocated, address);
   if (block == NULL) return VS_NOT_FOUND;
   vs_alloc_lane *lane = block->lane;
+  VS_ASSERT(block->place == VS_PLACE_ALLOCATED && block->address == address &&
+            block->born < alloc->allocations);
+  VS_ASSERT(lane->allocated_bytes >= block->size);
   const vs_alloc_part part = lane->pool->part;
   vs_alloc_decrease(alloc, part, VS_ALLOC_ALLOCATION, 1);
   vs_alloc_decrease(alloc, part, VS_ALLOC_ALLOCATED_BYTES, block->size);
@@ -240,7 +248,7 @@ vs_status vs_alloc_free(vs_alloc *alloc, uint64_t address, vs_context context) {
   return status;
 }
 
-/* ---- emptying ------------------------------------------------------------------------------------------------- */
+/* ---- polling, and emptying the cache ------------------------------------------------------------------------------------------------- */
 
 vs_status vs_alloc_poll(vs_alloc *alloc, vs_context context) {
   return vs_alloc_is_caller_capturing(alloc, NULL) ? VS_OK : vs_alloc_pending_poll(alloc, context);

@@ -1,17 +1,18 @@
 /* The caching allocator: PyTorch's decisions for one device, event for event.
  *
- * Requests come in, events (vs_observer) and calls of the driver (vs_device_ops) go out. It takes no lock, reads no
- * clock and calls no operating system: `live` puts a lock around it and polls, a replay feeds it a recording, a test
- * looks at it after every call. Equal requests to equal devices get equal answers.
+ * Requests come in; events (vs_observer) and calls of the driver (vs_device_ops) go out. It takes no lock, reads no clock
+ * and calls no operating system: `live` puts a lock around it and polls, a replay feeds it a recording, a test checks it
+ * after every call. Equal requests to equal devices get equal answers.
  *
- * Words: a *segment* is what the driver gave in one piece; it is cut into *blocks*, neighbours by address. A *pool* is a
- * set of free blocks (small or large requests; default or private); a block belongs to one *stream* for ever. *Reserved*
- * bytes are the driver's, *allocated* ones are in the user's hands, *active* ones too or still in use by another stream.
+ * Words: a *segment* is one allocation of the driver; it is cut into *blocks*, neighbours by address. A *pool* is a set of
+ * free blocks (for small or large requests; default or private). A block belongs to one *stream* for as long as it exists.
+ * *Reserved* bytes are held from the driver, *allocated* bytes are blocks that the program holds, *active* bytes are those
+ * and freed blocks that another stream may still use.
  *
  * Statuses
- *   VS_DEVICE_MEMORY   out of GPU memory, after every step of the ladder; vs_alloc_last_oom says why
- *   VS_DEVICE          the driver failed otherwise: nothing is lost, what was being done was not done
- *   VS_NO_MEMORY       the host has no memory for the bookkeeping; the same
+ *   VS_DEVICE_MEMORY   out of GPU memory, after every fallback; vs_alloc_last_oom says why
+ *   VS_DEVICE          the driver failed otherwise; the operation was not done, and nothing is lost
+ *   VS_NO_MEMORY       the host has no memory for the bookkeeping; likewise
  *   VS_NOT_FOUND       no allocation begins at that address
  *   VS_BAD_ARGUMENT    said with each function
  *
@@ -26,19 +27,19 @@
 
 typedef struct vs_alloc vs_alloc;
 
-/* What the caller may do for it; each NULL for nothing. No hook may call the allocator, but for `free_memory`. */
+/* Functions of the caller, each may be NULL. Only `free_memory` may call the allocator. */
 typedef struct vs_alloc_hooks {
   void *ctx;
-  /* A request found nothing in the cache: can somebody give memory back? True: some was, look again. */
+  /* A request found no cached block. The caller may free memory now; true makes the allocator search again. */
   bool (*free_memory)(void *ctx);
-  /* Around alloc of the driver with release_lock. What the allocator decided before stays decided. */
+  /* Called around the driver's alloc if release_lock is set. Decisions made before it stand. */
   void (*unlock)(void *ctx);
   void (*lock)(void *ctx);
-  /* A number that tells streams apart in the order of PyTorch's tables; NULL: the handle itself. It matters only for
-   * which of several finished streams is looked at first. */
+  /* The hash of a stream in PyTorch's tables; NULL: the handle itself. It decides only which of several finished streams
+   * is polled first. */
   uint64_t (*stream_hash)(void *ctx, uint64_t stream);
-  /* The stream that the caller works on. What a free, a recorded stream or an emptied cache does while streams are
-   * captured depends on whether this one is. NULL: the block's stream, and for the cache any stream. */
+  /* The caller's current stream. While streams are captured, what free, record_stream and empty_cache do depends on
+   * whether this one is. NULL: the block's stream, and for the cache any stream. */
   uint64_t (*current_stream)(void *ctx);
 } vs_alloc_hooks;
 
@@ -47,36 +48,36 @@ VS_MUST_CHECK vs_status vs_alloc_create(const vs_host *host, const vs_device *de
                                         const vs_alloc_settings *settings, const vs_observer *observer,
                                         const vs_alloc_hooks *hooks, vs_alloc **out);
 
-/* Who hears of events from now on; NULL: nobody, which makes every call cheaper. */
+/* Replaces the observer of events; NULL: none, which makes every call cheaper. */
 void vs_alloc_observer_set(vs_alloc *alloc, const vs_observer *observer);
 
-/* Gives the host's memory back. Segments stay with the device, as they do when a process ends: call
- * vs_alloc_release_all first where the device lives on. */
+/* Frees the host's memory. Segments stay allocated on the device, as when a process ends: call vs_alloc_release_all first
+ * if the device is used further. */
 void vs_alloc_destroy(vs_alloc *alloc);
 
-/* Gives all segments back to the driver, whoever uses them. Afterwards the allocator can only be destroyed.
- * Fails: VS_DEVICE (the first failure; the others are tried all the same), VS_NO_MEMORY (then nothing was given back) */
+/* Releases all segments, those with allocated blocks too. Afterwards the allocator can only be destroyed.
+ * Fails: VS_DEVICE (the first failure; the remaining segments are released), VS_NO_MEMORY (then none was released) */
 VS_MUST_CHECK vs_status vs_alloc_release_all(vs_alloc *alloc);
 
 /* ---- allocation ---------------------------------------------------------------------------------------- */
 
-/* `size` 0 is answered with address 0 and no event. `context` is kept with the block and told with its events.
+/* `size` 0 gives address 0 and no event. `context` is kept with the block, and its events carry it.
  * Fails: VS_DEVICE_MEMORY, VS_DEVICE, VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_alloc_malloc(vs_alloc *alloc, uint64_t size, uint64_t stream, vs_context context,
                                         uint64_t *address);
 
-/* Address 0 is nothing. `context` VS_CONTEXT_NONE: the events of the free carry the allocation's.
+/* Freeing address 0 does nothing. `context` VS_CONTEXT_NONE: the events of the free carry the allocation's.
  * Fails: VS_NOT_FOUND, VS_DEVICE (an event could not be recorded: the block stays pending until the next try) */
 VS_MUST_CHECK vs_status vs_alloc_free(vs_alloc *alloc, uint64_t address, vs_context context);
 
-/* The block is used by another stream too: once freed it is handed out again only when what that stream had been given
- * until then is done. Fails: VS_NOT_FOUND, VS_NO_MEMORY */
+/* Another stream uses the block too: after its free it is reused only when the work that this stream had at that moment
+ * is done. Fails: VS_NOT_FOUND, VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_alloc_record_stream(vs_alloc *alloc, uint64_t address, uint64_t stream);
 
-/* Looks which pending blocks are done, as every allocation does first. Fails: VS_DEVICE */
+/* Completes the frees of pending blocks whose events are done, as every allocation does first. Fails: VS_DEVICE */
 VS_MUST_CHECK vs_status vs_alloc_poll(vs_alloc *alloc, vs_context context);
 
-/* Gives cached memory back to the driver: all of it, or that of one released pool. Fails: VS_DEVICE */
+/* Releases cached memory: all of it, or that of one released pool. Fails: VS_DEVICE */
 VS_MUST_CHECK vs_status vs_alloc_empty_cache(vs_alloc *alloc, vs_pool_id pool, vs_context context);
 
 /* ---- limits and settings -------------------------------------------------------------------------------- */
@@ -85,7 +86,7 @@ VS_MUST_CHECK vs_status vs_alloc_empty_cache(vs_alloc *alloc, vs_pool_id pool, v
 VS_MUST_CHECK vs_status vs_alloc_fraction_set(vs_alloc *alloc, double fraction);
 double vs_alloc_fraction(const vs_alloc *alloc);
 
-/* New settings for what comes. The back end and the rules stay. Fails: VS_BAD_ARGUMENT (another back end or rules) */
+/* New settings for later calls. The back end and the rules cannot change. Fails: VS_BAD_ARGUMENT (another back end or rules) */
 VS_MUST_CHECK vs_status vs_alloc_settings_apply(vs_alloc *alloc, const vs_alloc_settings *settings);
 const vs_alloc_settings *vs_alloc_settings_of(const vs_alloc *alloc);
 
@@ -95,7 +96,7 @@ VS_MUST_CHECK vs_status vs_alloc_stream_class(vs_alloc *alloc, uint64_t stream, 
 
 /* ---- private pools and captures -------------------------------------------------------------------------- */
 
-/* Where a pool gets its segments in place of the driver; alloc answers 0 when it has none. */
+/* Where a pool gets its segments instead of from the driver; alloc returns 0 when it has none. */
 typedef struct vs_alloc_source {
   void *ctx;
   uint64_t (*alloc)(void *ctx, uint64_t size, uint64_t stream);
@@ -106,7 +107,7 @@ typedef struct vs_alloc_source {
  * pool, or it is there and `source` is not NULL), VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_alloc_pool_retain(vs_alloc *alloc, vs_pool_id pool, const vs_alloc_source *source);
 
-/* One user less; without users its cached memory may go back to the driver. Fails: VS_NOT_FOUND */
+/* One user less; without users its cached memory may be released. Fails: VS_NOT_FOUND */
 VS_MUST_CHECK vs_status vs_alloc_pool_release(vs_alloc *alloc, vs_pool_id pool);
 
 /* From now on requests that `filter` accepts come from `pool` (one user more, as retain). The newest route that accepts
@@ -117,25 +118,25 @@ VS_MUST_CHECK vs_status vs_alloc_route_begin(vs_alloc *alloc, vs_pool_id pool,
  * VS_DEVICE, VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_alloc_route_end(vs_alloc *alloc, vs_pool_id pool, vs_context context);
 
-/* A stream capture really began, really ended (routes alone need no capture). */
+/* A stream capture began or ended. A route alone is no capture. */
 void vs_alloc_capture_begin(vs_alloc *alloc);
 void vs_alloc_capture_end(vs_alloc *alloc);
 
-/* The default pool may take this pool's cached blocks before it gives up; blocks of this pool are never split.
- * Fails: VS_NO_MEMORY */
+/* _use_on_oom: requests of the default pool may take this pool's cached blocks before they fail. _no_split: blocks of this
+ * pool are never split. Fails: VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_alloc_pool_use_on_oom(vs_alloc *alloc, vs_pool_id pool, bool on);
 VS_MUST_CHECK vs_status vs_alloc_pool_no_split(vs_alloc *alloc, vs_pool_id pool);
 
 /* 0 for a pool that is not there. */
 uint64_t vs_alloc_pool_users(const vs_alloc *alloc, vs_pool_id pool);
 
-/* ---- what there is -------------------------------------------------------------------------------------- */
+/* ---- figures, segments and blocks -------------------------------------------------------------------------------------- */
 
 const vs_alloc_statistics *vs_alloc_statistics_of(const vs_alloc *alloc);
 void vs_alloc_reset_peak(vs_alloc *alloc);
 void vs_alloc_reset_totals(vs_alloc *alloc);
 
-/* Private pools that have or had memory, in rising id. *pools is borrowed until the next call that changes pools. */
+/* Private pools that have or had memory, by rising id. *pools is borrowed until the next call that changes pools. */
 VS_MUST_CHECK vs_status vs_alloc_private_pools(vs_alloc *alloc, const vs_alloc_private **pools,
                                                uint64_t *count);
 
@@ -145,19 +146,19 @@ typedef struct vs_alloc_stream_figures {
   vs_pool_id pool;
   bool is_small;
   uint64_t free_blocks, free_bytes;         /* cached and mapped */
-  uint64_t allocated_bytes, allocated_peak; /* blocks handed out, rounded; the peak since the last reset */
+  uint64_t allocated_bytes, allocated_peak; /* rounded; the peak since the last reset */
 } vs_alloc_stream_figures;
 void vs_alloc_visit_streams(const vs_alloc *alloc,
                             void (*visit)(void *ctx, const vs_alloc_stream_figures *figures), void *ctx);
 
 typedef enum vs_alloc_block_state {
   VS_ALLOC_BLOCK_ALLOCATED,
-  VS_ALLOC_BLOCK_PENDING, /* freed by the user, in use by another stream */
+  VS_ALLOC_BLOCK_PENDING, /* freed by the program, and another stream may still use it */
   VS_ALLOC_BLOCK_FREE,
 } vs_alloc_block_state;
 
 typedef struct vs_alloc_block_info {
-  uint64_t address, size, requested; /* `requested` of a free block: the last time */
+  uint64_t address, size, requested; /* `requested` of a free block: of its last allocation */
   vs_alloc_block_state state;
   vs_context context; /* of the allocation; none for a free block */
 } vs_alloc_block_info;
@@ -172,7 +173,7 @@ typedef struct vs_alloc_segment_info {
   bool is_small, is_expandable;
   vs_context context; /* of the driver's allocation */
   int32_t
-      registration; /* of its first block: PyTorch's number of the block object, -1 where the rules have none */
+      registration; /* of its first block: PyTorch's number of the block object; -1: the rules have none */
 } vs_alloc_segment_info;
 
 typedef struct vs_alloc_visitor {
@@ -182,16 +183,17 @@ typedef struct vs_alloc_visitor {
 } vs_alloc_visitor;
 
 /* All segments by rising address, each followed by its blocks. With `pool` not the default one only that pool's.
- * Passes a failure of the visitor on. Fails: VS_NO_MEMORY */
+ * Returns a failure of the visitor. Fails: VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_alloc_visit(vs_alloc *alloc, vs_pool_id pool, const vs_alloc_visitor *visitor);
 
-/* As a snapshot of `pool` (the default one: of all) does: tells the observer (SNAPSHOT, active bytes). */
+/* Makes the event of a snapshot of `pool` (the default pool: of all pools): SNAPSHOT, with the active bytes. */
 void vs_alloc_mark_snapshot(vs_alloc *alloc, vs_pool_id pool);
 
 /* The allocation that begins at `address`; false if none does. */
 bool vs_alloc_find(const vs_alloc *alloc, uint64_t address, vs_alloc_block_info *block);
 
-/* The segment that the allocation lies in, and how much of it is behind it contiguously mapped (getBaseAllocation).
+/* The beginning of the segment that contains the allocation, and the bytes that are contiguously mapped from there on
+ * (getBaseAllocation).
  * Fails: VS_NOT_FOUND */
 VS_MUST_CHECK vs_status vs_alloc_base(const vs_alloc *alloc, uint64_t address, uint64_t *base,
                                       uint64_t *size);
@@ -206,11 +208,11 @@ typedef struct vs_alloc_oom {
   uint64_t device_free, device_total, limit;
   uint64_t allocated, reserved, private_free; /* private_free: cached in private pools */
   bool is_rejected;                           /* by throw_on_cudamalloc_oom, before any call of the driver */
-  bool is_over_limit;                         /* the fraction refused, not the card */
-  bool is_expandable;                         /* the setting is on, whatever the pool */
-  bool has_source;                            /* the pool's own source had none */
+  bool is_over_limit; /* the limit of the fraction was exceeded, not the card's memory */
+  bool is_expandable; /* the setting is on, whatever the pool */
+  bool has_source;    /* the pool's own source had no memory */
   uint64_t
-      reserve; /* of addresses, where driver_size is above what the stream's segments may reserve; else 0 */
+      reserve; /* bytes of addresses that a segment of the stream reserves, if driver_size is above it; else 0 */
   char class_name[VS_ALLOC_CLASS_NAME]; /* the stream's class, if that set it */
   const vs_alloc_rules *rules;          /* never NULL */
 } vs_alloc_oom;
@@ -218,15 +220,15 @@ typedef struct vs_alloc_oom {
 /* NULL if there was none. */
 const vs_alloc_oom *vs_alloc_last_oom(const vs_alloc *alloc);
 
-/* Appends the message of torch.OutOfMemoryError, field for field. `processes`: the sentences about processes, which
- * somebody else knows; may be empty. */
+/* Appends the message of torch.OutOfMemoryError, field for field. `processes`: its sentences about processes, from the
+ * caller; may be empty. */
 VS_MUST_CHECK vs_status vs_alloc_oom_write(const vs_alloc_oom *oom, uint32_t device, vs_str processes,
                                            vs_text *out);
 
-/* ---- inside ---------------------------------------------------------------------------------------------- */
+/* ---- the check ---------------------------------------------------------------------------------------------- */
 
-/* Executes every invariant; NULL if all hold, else the sentence that does not. The hostile build does it after every
- * change. */
+/* Executes every invariant; NULL if all hold, else the one that does not, in words. The hostile build does it after
+ * every change. */
 const char *vs_alloc_check(vs_alloc *alloc);
 
 #endif

@@ -26,7 +26,7 @@ typedef struct use {
   uint64_t stream, event; /* the event is recorded when the block is freed */
 } use;
 
-/* An allocation, until the driver has it back. */
+/* An allocation, until it is freed in the driver. */
 typedef struct block {
   uint64_t address, size, stream;
   vs_context context;
@@ -38,8 +38,8 @@ typedef struct failure {
   uint64_t wanted, size, limit, device_free, device_total; /* `wanted` of all allocations, without this one */
 } failure;
 
-/* Invariant: by_address holds the index of every block that is not waiting; waiting those that the user gave
- * back; each block is in one of them; room for all of them is in `waiting`. */
+/* Invariant: by_address holds the indices of allocated blocks, `waiting` those of blocks that were freed and that other
+ * streams may still use; each block is in one of them or spare; `waiting` has room for all of them. */
 struct vs_async {
   const vs_host *host;
   vs_device device;
@@ -48,15 +48,16 @@ struct vs_async {
   uint64_t limit, wanted;
   VS_VEC(block) blocks; /* a spare one has address 0 */
   VS_VEC(uint32_t) spare, waiting;
-  VS_VEC(uint64_t) events; /* spare ones: made once, recorded often. There is room for all that were made */
+  VS_VEC(uint64_t)
+  events; /* spare ones, created once and recorded often; it has room for all that were created */
   size_t made;
   vs_map by_address;
-  bool has_peaks; /* own ones, since they were reset: the driver's know no reset */
+  bool has_peaks; /* peaks are counted here since they were reset: the driver's cannot be reset */
   uint64_t used_peak, reserved_peak;
   failure failure;
 };
 
-/* ---- making one ---------------------------------------------------------------------------------------- */
+/* ---- creating ---------------------------------------------------------------------------------------- */
 
 vs_status vs_async_create(const vs_host *host, const vs_device *device, const vs_alloc_settings *settings,
                           const vs_observer *observer, vs_async **out) {
@@ -64,7 +65,7 @@ vs_status vs_async_create(const vs_host *host, const vs_device *device, const vs
   if (async == NULL) return VS_NO_MEMORY;
   *async = (vs_async){.host = host, .device = *device, .fraction = 1, .limit = UINT64_MAX};
   if (observer != NULL) async->observer = *observer;
-  (void)settings; /* PyTorch looks at no key here, per_process_memory_fraction neither */
+  (void)settings; /* PyTorch reads no key here, not even per_process_memory_fraction */
   *out = async;
   return VS_OK;
 }
@@ -110,7 +111,7 @@ static void tell(const vs_async *async, vs_event_kind kind, const block *b, vs_c
   async->observer.event(async->observer.ctx, &event);
 }
 
-/* Room for one more block in every list it may come into. */
+/* Makes room for one more block in every list. */
 static vs_status make_room(vs_async *async) {
   VS_TRY(vs_map_reserve(async->host, &async->by_address));
   if (async->spare.count > 0) return VS_OK;
@@ -127,9 +128,10 @@ static block *find(vs_async *async, uint64_t address, size_t *slot) {
   return *slot == VS_MAP_NONE ? NULL : &async->blocks.data[async->by_address.slots[*slot].value];
 }
 
-/* The driver has it back, and it was in no list. */
+/* Makes a block spare that the driver freed and that is in no list. */
 static void forget(vs_async *async, uint32_t index, vs_context context) {
   block *b = &async->blocks.data[index];
+  VS_ASSERT(b->address != 0 && b->uses.count == 0 && async->spare.count < async->spare.capacity);
   tell(async, VS_EVENT_FREE_COMPLETED, b, context);
   b->address = 0;
   async->spare.data[async->spare.count++] = index;
@@ -161,7 +163,7 @@ vs_status vs_async_record_stream(vs_async *async, uint64_t address, uint64_t str
   return VS_OK;
 }
 
-/* Takes those uses away that are over, or waits for them. */
+/* Removes the uses that are done; `waits`: waits for all of them. */
 static vs_status finish_uses(vs_async *async, block *b, bool waits) {
   const vs_device *device = &async->device;
   while (b->uses.count > 0) {
@@ -171,6 +173,7 @@ static vs_status finish_uses(vs_async *async, block *b, bool waits) {
     if (result == VS_DEVICE_NOT_READY) return VS_OK;
     VS_TRY(vs_device_status(result));
     b->uses.count--;
+    VS_ASSERT(async->events.count < async->events.capacity);
     async->events.data[async->events.count++] = event;
   }
   return VS_OK;
@@ -205,7 +208,7 @@ static vs_status fail(vs_async *async, uint64_t size) {
   return VS_DEVICE_MEMORY;
 }
 
-/* Own peaks rise only where memory is taken. A figure that cannot be had is no failure of the allocation. */
+/* Peaks rise only with an allocation. The allocation succeeds even if the figures cannot be measured. */
 static void raise_peaks(vs_async *async) {
   vs_async_figures figures;
   if (async->has_peaks && vs_async_measure(async, &figures) != VS_OK) return;
@@ -223,6 +226,7 @@ vs_status vs_async_malloc(vs_async *async, uint64_t size, uint64_t stream, vs_co
   const vs_device_result result = async->device.ops->async_alloc(async->device.ctx, size, stream, &got);
   if (result == VS_DEVICE_OUT_OF_MEMORY) return fail(async, size);
   VS_TRY(vs_device_status(result));
+  VS_ASSERT(async->spare.count > 0);
   const uint32_t index = async->spare.data[--async->spare.count];
   block *b = &async->blocks.data[index];
   b->address = got;
@@ -249,6 +253,7 @@ vs_status vs_async_free(vs_async *async, uint64_t address, vs_context context) {
   if (b->uses.count == 0) VS_TRY(driver_free(async, b));
   const uint32_t index = async->by_address.slots[slot].value;
   vs_map_remove(&async->by_address, slot);
+  VS_ASSERT(async->wanted >= b->size);
   async->wanted -= b->size;
   tell(async, VS_EVENT_FREE_REQUESTED, b, context);
   if (b->uses.count > 0) async->waiting.data[async->waiting.count++] = index;
@@ -290,7 +295,7 @@ typedef struct without_totals {
   void *ctx;
 } without_totals;
 
-/* Nothing is totalled: what would follow from a total is 0. */
+/* There are no totals, so what is computed from a total is 0. */
 static vs_status visit_without_totals(void *ctx, vs_str key, int64_t value) {
   const without_totals *next = ctx;
   static const vs_str freed = {".freed", 6};

@@ -1,14 +1,13 @@
-/* backend:cudaMallocAsync as PyTorch has it: every request is one of the driver's stream-ordered pool, which
- * keeps and cuts memory by itself. What is left to do here is little:
+/* backend:cudaMallocAsync as in PyTorch: every request goes to the driver's stream-ordered pool, which caches and splits
+ * memory itself. This adds:
  *
- *   a limit        wanted + size <= fraction * the card, once a fraction was set; wanted = bytes asked for and not
- *                  given back
- *   other streams  a block that they use goes back to the driver once they are done with it
- *   figures        the pool's: bytes in use and reserved, with their peaks. All others of PyTorch's are 0
+ *   a limit        wanted + size <= fraction * the card, once a fraction was set; wanted = requested bytes of the
+ *                  allocations that are not freed
+ *   other streams  a block is freed in the driver once the streams that were recorded on it are done
+ *   figures        those of the pool: allocated and reserved bytes with their peaks. PyTorch's other figures are 0
  *
- * There is no history, no snapshot, no private pool, no observer of failures and no IPC
- * (vs_async_unsupported); capture is the driver's matter. Where PyTorch lets the driver wait for other
- * streams, this asks events when it is called next.
+ * There is no history, no snapshot, no private pool, no observer of failures and no IPC (vs_async_unsupported); the driver
+ * handles captures. PyTorch lets the driver wait for other streams; this queries events at the next call.
  *
  * As with vs_alloc: no lock, no clock; the caller serialises calls; statuses are those of alloc.h. */
 #ifndef VS_ALLOC_ASYNC_H
@@ -20,16 +19,16 @@
 
 typedef struct vs_async vs_async;
 
-/* `observer` may be NULL; it hears of ALLOC, FREE_REQUESTED and FREE_COMPLETED. Nothing of the settings counts: the
- * fraction of them neither, as in PyTorch. There is no limit until vs_async_fraction_set. */
+/* `observer` may be NULL; it gets ALLOC, FREE_REQUESTED and FREE_COMPLETED. As in PyTorch no setting has an effect, not even
+ * the fraction: there is no limit until vs_async_fraction_set. */
 VS_MUST_CHECK vs_status vs_async_create(const vs_host *host, const vs_device *device,
                                         const vs_alloc_settings *settings, const vs_observer *observer,
                                         vs_async **out);
 
-/* Memory that is in use stays with the device. */
+/* Memory that is not freed stays allocated on the device. */
 void vs_async_destroy(vs_async *async);
 
-/* `size` 0 is answered with address 0. Fails: VS_DEVICE_MEMORY, VS_DEVICE, VS_NO_MEMORY */
+/* `size` 0 gives address 0. Fails: VS_DEVICE_MEMORY, VS_DEVICE, VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_async_malloc(vs_async *async, uint64_t size, uint64_t stream, vs_context context,
                                         uint64_t *address);
 
@@ -39,10 +38,10 @@ VS_MUST_CHECK vs_status vs_async_free(vs_async *async, uint64_t address, vs_cont
 /* Fails: VS_NOT_FOUND, VS_DEVICE, VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_async_record_stream(vs_async *async, uint64_t address, uint64_t stream);
 
-/* Gives back what other streams are done with, as every allocation does first. Fails: VS_DEVICE */
+/* Completes the frees that waited for other streams, as every allocation does first. Fails: VS_DEVICE */
 VS_MUST_CHECK vs_status vs_async_poll(vs_async *async, vs_context context);
 
-/* Waits for the other streams; then the pool keeps nothing that is not in use. Fails: VS_DEVICE */
+/* Waits for the other streams; then the pool releases all memory that is not allocated. Fails: VS_DEVICE */
 VS_MUST_CHECK vs_status vs_async_empty_cache(vs_async *async, vs_context context);
 
 /* Fails: VS_BAD_ARGUMENT (not within 0 .. 1) */
@@ -51,8 +50,8 @@ double vs_async_fraction(const vs_async *async);
 
 typedef struct vs_async_figures {
   uint64_t used, used_peak, reserved, reserved_peak; /* of the driver's pool, rounded as it rounds */
-  uint64_t wanted;  /* bytes asked for and not given back: what the limit bounds */
-  uint64_t waiting; /* blocks that other streams use yet */
+  uint64_t wanted;  /* requested bytes of the allocations that are not freed; the limit bounds them */
+  uint64_t waiting; /* freed blocks that other streams may still use */
 } vs_async_figures;
 
 /* Fails: VS_DEVICE */

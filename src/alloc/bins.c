@@ -85,7 +85,7 @@ static vs_alloc_block *tree_last(vs_alloc_block *tree) {
 
 /* ---- a bin as a list --------------------------------------------------------------------------------------- */
 
-/* The blocks that were passed. */
+/* Inserts the block in order; returns the number of blocks before it. */
 static uint32_t list_add(vs_alloc_block **first, vs_alloc_block *block) {
   vs_alloc_block *before = NULL, *after = *first;
   uint32_t passed = 0;
@@ -115,7 +115,7 @@ static void list_to_tree(vs_alloc_block **bin) {
 
 /* ---- the lane ------------------------------------------------------------------------------------------------ */
 
-/* What happens to few bins stays out of the way of the others. */
+/* Rare cases, out of line so that the common one stays small. */
 __attribute__((noinline)) static void bin_to_tree(vs_alloc_row *row, uint32_t bin) {
   list_to_tree(&row->bins[bin]);
   row->trees |= UINT64_C(1) << bin;
@@ -127,7 +127,7 @@ __attribute__((noinline)) static void bin_tree_add(vs_alloc_row *row, uint32_t b
 
 void vs_alloc_lane_add(vs_alloc_lane *lane, vs_alloc_block *block) {
   const uint32_t index = vs_alloc_bin_of(block->size), r = index / VS_ALLOC_BINS, b = index % VS_ALLOC_BINS;
-  VS_ASSERT(r < lane->row_count);
+  VS_ASSERT(r < lane->row_count && block->lane == lane && block->place == VS_PLACE_FREE);
   block->bin = (uint16_t)index;
   vs_alloc_row *row = &lane->rows[r];
   row->used |= UINT64_C(1) << b;
@@ -147,7 +147,7 @@ static vs_alloc_block *bin_first(const vs_alloc_row *row, uint32_t b) {
 }
 
 static vs_alloc_block *bin_last(const vs_alloc_row *row, uint32_t b) {
-  return tree_last(row->bins[b]); /* of a list too: `right` leads to its end */
+  return tree_last(row->bins[b]); /* right for a list, too: `right` leads to its end */
 }
 
 /* The first block of the bin of at least `size` bytes. */
@@ -168,7 +168,7 @@ static vs_alloc_block *bin_fit(const vs_alloc_row *row, uint32_t b, uint64_t siz
   return found;
 }
 
-/* The block of the bin behind one of it. */
+/* The block of the bin after `one`. */
 static vs_alloc_block *bin_after(const vs_alloc_row *row, uint32_t b, const vs_alloc_block *one) {
   if ((row->trees >> b & 1) == 0) return one->right;
   vs_alloc_block *block = row->bins[b], *found = NULL;
@@ -183,7 +183,7 @@ static vs_alloc_block *bin_after(const vs_alloc_row *row, uint32_t b, const vs_a
   return found;
 }
 
-/* The block of the bin before one of it. */
+/* The block of the bin before `one`. */
 static vs_alloc_block *bin_before(const vs_alloc_row *row, uint32_t b, const vs_alloc_block *one) {
   if ((row->trees >> b & 1) == 0) return one->left;
   vs_alloc_block *block = row->bins[b], *found = NULL;
@@ -198,7 +198,7 @@ static vs_alloc_block *bin_before(const vs_alloc_row *row, uint32_t b, const vs_
   return found;
 }
 
-/* The first block of the bins behind (r, b). */
+/* The first block of the bins after (r, b). */
 static vs_alloc_block *first_behind(const vs_alloc_lane *lane, uint32_t r, uint32_t b) {
   if (r < lane->row_count) {
     const uint64_t bins = lane->rows[r].used & ~((UINT64_C(2) << b) - 1);
@@ -257,6 +257,7 @@ vs_alloc_block *vs_alloc_lane_last(const vs_alloc_lane *lane) {
 
 void vs_alloc_unmapped_add(vs_alloc_lane *lane, vs_alloc_block *block) {
   vs_alloc_block *before = NULL, *after = lane->unmapped;
+  VS_ASSERT(block->place == VS_PLACE_UNMAPPED && block->lane == lane);
   while (after != NULL && after->address < block->address) {
     before = after;
     after = after->right;

@@ -7,11 +7,11 @@
  *
  *   the smallest block that fits = the first that fits in the request's own bin, else the first block of the next bin
  *
- * which two bitmaps find. A bin is a list in order (left, right are its links), as most bins hold a few blocks. One that
- * grows longer than VS_ALLOC_LONG_LIST becomes a treap (left, right are children; the priority is a hash of the address)
- * until it is empty, so that ten thousand cached blocks of one size cost a logarithm and no walk.
+ * which two bitmaps find. Most bins hold few blocks, so a bin is a sorted list (left and right are its links). A bin that
+ * grows longer than VS_ALLOC_LONG_LIST becomes a treap (left and right are children; the priority is a hash of the
+ * address) until it is empty, so that finding one of ten thousand cached blocks of one size takes logarithmic time.
  *
- * Unmapped address ranges are a list by address through `left` and `right`: there are few.
+ * Unmapped address ranges are few, so they are a list by address, through `left` and `right`.
  *
  * Invariant: bit r of `used_rows` = row r has a used bin; bit b of row.used = bin b is not empty; bit b of row.trees = it
  * is a treap; free_blocks and free_bytes = sums over all bins. */
@@ -42,26 +42,28 @@ struct vs_alloc_lane {
   uint32_t row_count;
   vs_alloc_block *unmapped; /* lowest address first */
   uint64_t free_blocks, free_bytes;
-  uint64_t allocated_bytes, allocated_peak; /* handed out; the peak since the last reset of peaks */
+  uint64_t allocated_bytes,
+      allocated_peak; /* of its allocated blocks; the peak since the last reset of peaks */
 };
 
-/* Row 0 as if its sizes were 64 .. 127: without a branch. */
+/* Row 0 is computed as if its sizes were 64 .. 127, which avoids a branch. */
 static inline uint32_t vs_alloc_bin_of(uint64_t size) {
   const uint64_t units = size >> VS_ALLOC_UNIT_SHIFT;
   const uint32_t shift = 57 - (uint32_t)__builtin_clzll(units | VS_ALLOC_BINS);
   return shift * VS_ALLOC_BINS + (uint32_t)(units >> shift);
 }
 
-/* Room for blocks of up to `size` bytes: adding one of these never fails then. */
+/* Makes room for blocks of up to `size` bytes, so that adding one cannot fail. */
 VS_MUST_CHECK vs_status vs_alloc_lane_reserve(const vs_host *host, vs_alloc_lane *lane, uint64_t size);
 void vs_alloc_lane_deinit(const vs_host *host, vs_alloc_lane *lane);
 
 void vs_alloc_lane_add(vs_alloc_lane *lane, vs_alloc_block *block);
 
-/* For a bin that is a treap, or is empty afterwards. */
+/* The rare cases of removal: the bin is a treap, or becomes empty. */
 void vs_alloc_lane_remove_tree(vs_alloc_row *row, uint32_t bin, vs_alloc_block *block);
 static inline void vs_alloc_lane_empty_bin(vs_alloc_lane *lane, uint32_t row, uint32_t bin) {
   const uint64_t bit = UINT64_C(1) << bin;
+  VS_ASSERT(lane->rows[row].bins[bin] == NULL);
   lane->rows[row].used &= ~bit;
   lane->rows[row].trees &= ~bit;
   lane->used_rows &= ~((uint64_t)(lane->rows[row].used == 0) << row);
@@ -69,6 +71,9 @@ static inline void vs_alloc_lane_empty_bin(vs_alloc_lane *lane, uint32_t row, ui
 
 static inline void vs_alloc_lane_remove(vs_alloc_lane *lane, vs_alloc_block *block) {
   const uint32_t r = block->bin / VS_ALLOC_BINS, b = block->bin % VS_ALLOC_BINS;
+  VS_ASSERT(block->lane == lane && block->place == VS_PLACE_FREE &&
+            block->bin == vs_alloc_bin_of(block->size));
+  VS_ASSERT(lane->free_blocks > 0 && lane->free_bytes >= block->size);
   vs_alloc_row *row = &lane->rows[r];
   if ((row->trees >> b & 1) != 0) {
     vs_alloc_lane_remove_tree(row, b, block);
@@ -84,7 +89,7 @@ static inline void vs_alloc_lane_remove(vs_alloc_lane *lane, vs_alloc_block *blo
 /* The first block of at least `size` bytes, NULL if there is none. */
 vs_alloc_block *vs_alloc_lane_fit(const vs_alloc_lane *lane, uint64_t size);
 
-/* The neighbours of a block of the lane in its order, NULL at the ends; and the ends. */
+/* The neighbours of a block in the lane's order, NULL at the ends; the first and the last block. */
 vs_alloc_block *vs_alloc_lane_after(const vs_alloc_lane *lane, const vs_alloc_block *block);
 vs_alloc_block *vs_alloc_lane_before(const vs_alloc_lane *lane, const vs_alloc_block *block);
 vs_alloc_block *vs_alloc_lane_first(const vs_alloc_lane *lane);
@@ -93,7 +98,7 @@ vs_alloc_block *vs_alloc_lane_last(const vs_alloc_lane *lane);
 void vs_alloc_unmapped_add(vs_alloc_lane *lane, vs_alloc_block *block);
 void vs_alloc_unmapped_remove(vs_alloc_lane *lane, vs_alloc_block *block);
 
-/* Executes the invariant. */
+/* Executes the invariant; NULL if it holds, else the one that does not, in words. */
 const char *vs_alloc_lane_check(const vs_alloc_lane *lane);
 
 #endif

@@ -1,4 +1,4 @@
-/* Slabs of blocks, and the growing of their table. */
+/* Slabs of blocks, growing the table of addresses, and its check. */
 #include "alloc/block.h"
 
 vs_status vs_alloc_blocks_reserve_slow(const vs_host *host, vs_alloc_blocks *blocks, uint64_t count) {
@@ -30,8 +30,23 @@ vs_status vs_alloc_table_grow(const vs_host *host, vs_alloc_table *table) {
   *table = (vs_alloc_table){entries, capacity, 0, 64 - (uint32_t)__builtin_ctzll(capacity)};
   for (uint64_t i = 0; i < old.capacity; i++)
     if (old.entries[i] != NULL) vs_alloc_table_add(table, old.entries[i]->address, old.entries[i]);
+  VS_ASSERT(table->count == old.count);
   vs_host_free(host, old.entries, (size_t)old.capacity * sizeof *old.entries);
   return VS_OK;
+}
+
+const char *vs_alloc_table_check(const vs_alloc_table *table) {
+  if ((table->capacity & (table->capacity - 1)) != 0) return "the table's capacity is a power of two";
+  if (4 * table->count > table->capacity) return "the table is at most a quarter full";
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < table->capacity; i++) {
+    const vs_alloc_block *block = table->entries[i];
+    if (block == NULL) continue;
+    count++;
+    if (block->place != VS_PLACE_ALLOCATED) return "the table holds allocated blocks";
+    if (vs_alloc_table_find(table, block->address) != block) return "a block is found by its address";
+  }
+  return count == table->count ? NULL : "the table's count = its entries";
 }
 
 void vs_alloc_table_deinit(const vs_host *host, vs_alloc_table *table) {

@@ -1,16 +1,16 @@
-/* A block: a piece of a segment, and what the allocator knows of it.
+/* A block: a part of a segment, and what the allocator knows of it.
  *
  * The blocks of a segment tile it: for every block b with a successor, b.address + b.size = b.next->address and
  * b.next->prev = b. A block is in exactly one of these places, by its state:
  *
- *   state       where                                   how it got there
- *   ALLOCATED   the table of addresses                  handed out
- *   PENDING     the queues of streams, or deferred      freed by the user, used by other streams
+ *   state       place                                   reason
+ *   ALLOCATED   the table of addresses                  the program holds it
+ *   PENDING     the queues of streams, or deferred      freed by the program, used by other streams
  *   FREE        the bins of its lane                    cached
- *   UNMAPPED    the unmapped list of its lane           addresses without memory (expandable segments only)
+ *   UNMAPPED    the unmapped list of its lane           addresses without memory (only in expandable segments)
  *
- * No two neighbours are both FREE, none are both UNMAPPED: such two are merged at once. A block *is split* when it has a
- * neighbour. The first 64 bytes are what an ordinary allocation and free touch. */
+ * Two FREE neighbours are merged at once, and so are two UNMAPPED ones. A block *is split* when it has a neighbour. The
+ * members that an ordinary allocation and free touch are in the first 64 bytes. */
 #ifndef VS_ALLOC_BLOCK_H
 #define VS_ALLOC_BLOCK_H
 
@@ -33,26 +33,26 @@ struct vs_alloc_block {
   uint64_t address, size;       /* multiples of 512 */
   vs_alloc_block *prev, *next;  /* neighbours in the segment */
   vs_alloc_block *left, *right; /* FREE, UNMAPPED: see bins.h. A spare block: `right` is the next spare one */
-  vs_alloc_lane *lane;          /* its pool and stream, for ever */
+  vs_alloc_lane *lane;          /* its pool and stream; constant */
   vs_context context;           /* of the allocation; none while cached */
   uint8_t place;                /* vs_alloc_place */
   uint16_t bin;                 /* FREE: row * 64 + bin, of its size */
   /* the second 64 bytes */
-  uint64_t requested; /* bytes the user asked for, the last time */
-  uint64_t born;      /* number of the allocation that handed it out */
-  uint64_t looked_up; /* FREE: lookups of the pool when it was put into the bins; its age for collection */
+  uint64_t requested; /* by the last allocation, before rounding */
+  uint64_t born;      /* number of that allocation */
+  uint64_t looked_up; /* FREE: the pool's `lookups` when it was freed; gives its age for garbage collection */
   vs_alloc_use *uses; /* streams that were recorded on it */
   vs_alloc_extent *extent;    /* the expandable segment it lies in, NULL for none */
   uint32_t registration;      /* number of its segment, or extent, in the order in which they were made */
   uint32_t event_count;       /* PENDING: events it waits for */
-  vs_context segment_context; /* of the driver's allocation; only the first block of a segment has it */
+  vs_context segment_context; /* of the driver's allocation; only in the first block of a segment */
 };
 
 static inline bool vs_alloc_is_split(const vs_alloc_block *block) {
   return block->prev != NULL || block->next != NULL;
 }
 
-/* Blocks come from slabs and go back to a list of spare ones, so that taking one never fails after a reserve. */
+/* Blocks are parts of slabs. Unused ones are in a list, so that taking one cannot fail after a reserve. */
 enum { VS_ALLOC_SLAB = VS_HOSTILE ? 4 : 256 };
 
 typedef struct vs_alloc_blocks {
@@ -61,7 +61,7 @@ typedef struct vs_alloc_blocks {
   VS_VEC(vs_alloc_block *) slabs;
 } vs_alloc_blocks;
 
-/* At least `count` spare blocks. */
+/* Makes at least `count` spare blocks available. */
 VS_MUST_CHECK vs_status vs_alloc_blocks_reserve_slow(const vs_host *host, vs_alloc_blocks *blocks,
                                                      uint64_t count);
 void vs_alloc_blocks_deinit(const vs_host *host, vs_alloc_blocks *blocks);
@@ -72,7 +72,7 @@ VS_MUST_CHECK static inline vs_status vs_alloc_blocks_reserve(const vs_host *hos
 }
 
 static inline vs_alloc_block *vs_alloc_blocks_take(vs_alloc_blocks *blocks) {
-  VS_ASSERT(blocks->spare_count > 0);
+  VS_ASSERT(blocks->spare_count > 0 && blocks->spare != NULL);
   vs_alloc_block *block = blocks->spare;
   blocks->spare = block->right;
   blocks->spare_count--;
@@ -108,12 +108,16 @@ static inline uint64_t vs_alloc_table_home(const vs_alloc_table *table, uint64_t
 }
 
 static inline void vs_alloc_table_add(vs_alloc_table *table, uint64_t address, vs_alloc_block *block) {
+  VS_ASSERT(4 * (table->count + 1) <= table->capacity);
   const uint64_t mask = table->capacity - 1;
   uint64_t i = vs_alloc_table_home(table, address);
   while (table->entries[i] != NULL) i = (i + 1) & mask;
   table->entries[i] = block;
   table->count++;
 }
+
+/* Executes the invariant; NULL if it holds, else what does not, in words. */
+const char *vs_alloc_table_check(const vs_alloc_table *table);
 
 /* NULL if there is none. */
 static inline vs_alloc_block *vs_alloc_table_find(const vs_alloc_table *table, uint64_t address) {
@@ -124,7 +128,7 @@ static inline vs_alloc_block *vs_alloc_table_find(const vs_alloc_table *table, u
   return table->entries[i];
 }
 
-/* Takes the block of an address out; NULL if there is none. */
+/* Removes the block of an address from the table and returns it; NULL if there is none. */
 static inline vs_alloc_block *vs_alloc_table_take(vs_alloc_table *table, uint64_t address) {
   if (table->count == 0) return NULL;
   const uint64_t mask = table->capacity - 1;
@@ -132,7 +136,7 @@ static inline vs_alloc_block *vs_alloc_table_take(vs_alloc_table *table, uint64_
   while (table->entries[i] != NULL && table->entries[i]->address != address) i = (i + 1) & mask;
   vs_alloc_block *block = table->entries[i];
   if (block == NULL) return NULL;
-  /* Entries behind the hole move into it, if the hole lies between their home and them. */
+  /* An entry after the free slot i moves into it if i lies between the entry's home and the entry. */
   for (uint64_t j = (i + 1) & mask; table->entries[j] != NULL; j = (j + 1) & mask) {
     const uint64_t home = vs_alloc_table_home(table, table->entries[j]->address);
     if (((j - home) & mask) < ((j - i) & mask)) continue;

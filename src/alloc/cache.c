@@ -1,8 +1,9 @@
-/* The parts of the cache that are not on every allocation's way: sizes, new blocks, merging. */
+/* The parts of the cache that are not inline: sizes, new blocks, merging. */
 #include "alloc/cache.h"
 
 void vs_alloc_tell_slow(vs_alloc *alloc, vs_event_kind kind, uint64_t address, uint64_t size,
                         uint64_t rounded, const vs_alloc_lane *lane, vs_context context) {
+  VS_ASSERT(alloc->observer.event != NULL);
   const vs_event event = {
       .address = address,
       .size = size,
@@ -23,8 +24,9 @@ static uint64_t divisions_of(const vs_alloc *alloc, uint64_t size) {
   return alloc->settings.roundup_divisions[index];
 }
 
-/* Up to the next of `divisions` equal steps between two powers of two. */
+/* Rounds up to the next of `divisions` equal steps between two powers of two. */
 static uint64_t round_to_division(uint64_t size, uint64_t divisions) {
+  VS_ASSERT(divisions > 1 && (divisions & (divisions - 1)) == 0);
   if ((size & (size - 1)) == 0) return size;
   const uint64_t floor = UINT64_C(1) << (63 - __builtin_clzll(size));
   const uint64_t step = floor >> __builtin_ctzll(divisions);
@@ -68,6 +70,7 @@ vs_alloc_block *vs_alloc_block_new(vs_alloc *alloc, vs_alloc_lane *lane, uint64_
 
 vs_alloc_block *vs_alloc_block_part(vs_alloc *alloc, const vs_alloc_block *whole, uint64_t address,
                                     uint64_t size) {
+  VS_ASSERT(address >= whole->address && size <= whole->size);
   vs_alloc_block *block = vs_alloc_block_new(alloc, whole->lane, address, size, whole->extent);
   block->registration = whole->registration;
   return block;

@@ -1,22 +1,22 @@
-/* Blocks and the cache: what every allocation and free does. The steps of the two are inline here, as they are most of
- * the time that an allocation takes. */
+/* Blocks and the cache: the steps of every allocation and free. They are inline because they are most of the time that
+ * an allocation takes. */
 #ifndef VS_ALLOC_CACHE_H
 #define VS_ALLOC_CACHE_H
 
 #include "alloc/state.h"
 
-/* ---- telling --------------------------------------------------------------------------------------------- */
+/* ---- events --------------------------------------------------------------------------------------------- */
 
 void vs_alloc_tell_slow(vs_alloc *alloc, vs_event_kind kind, uint64_t address, uint64_t size,
                         uint64_t rounded, const vs_alloc_lane *lane, vs_context context);
 
-/* Tells the observer of something that happened to memory of a lane. */
+/* Passes an event about memory of a lane to the observer. */
 static inline void vs_alloc_tell(vs_alloc *alloc, vs_event_kind kind, uint64_t address, uint64_t size,
                                  const vs_alloc_lane *lane, vs_context context) {
   if (alloc->observer.event != NULL) vs_alloc_tell_slow(alloc, kind, address, size, 0, lane, context);
 }
 
-/* The same of a block; the size of the event is what the user asked for. */
+/* Likewise for a block; the size of the event is the requested size. */
 static inline void vs_alloc_tell_block(vs_alloc *alloc, vs_event_kind kind, const vs_alloc_block *block,
                                        vs_context context) {
   if (alloc->observer.event != NULL)
@@ -35,14 +35,14 @@ static inline uint64_t vs_alloc_round(const vs_alloc *alloc, uint64_t size) {
 
 uint64_t vs_alloc_driver_size(const vs_alloc *alloc, uint64_t rounded);
 
-/* Into the bins, its age beginning now. */
+/* Puts the block into the bins; its age begins now. */
 void vs_alloc_cache_add(vs_alloc_block *block);
 
-/* Merges `other`, a neighbour of `block` or NULL, into it if both are of one kind (free, or both without memory), and
- * takes it out of its place; the bytes that it had, 0 if not. */
+/* Merges `other`, a neighbour of `block` or NULL, into `block` if both are free or both unmapped, and removes it from its
+ * place. Returns its bytes, 0 if it was not merged. */
 uint64_t vs_alloc_merge(vs_alloc *alloc, vs_alloc_block *block, vs_alloc_block *other);
 
-/* A block that no segment knows yet: the first of a new one, or a part of what `whole` is. */
+/* A block that is not linked yet: the first of a new segment, or a part of `whole`. */
 vs_alloc_block *vs_alloc_block_new(vs_alloc *alloc, vs_alloc_lane *lane, uint64_t address, uint64_t size,
                                    vs_alloc_extent *extent);
 vs_alloc_block *vs_alloc_block_part(vs_alloc *alloc, const vs_alloc_block *whole, uint64_t address,
@@ -50,8 +50,8 @@ vs_alloc_block *vs_alloc_block_part(vs_alloc *alloc, const vs_alloc_block *whole
 
 /* ---- looking up ------------------------------------------------------------------------------------------- */
 
-/* Of several expandable blocks that fit, one that could grow less is preferred, as far as the order leads there. Where
- * expandable segments were switched off meanwhile, their blocks are passed over. NULL: none is left. */
+/* PyTorch's choice among expandable blocks that fit: it goes on to the next block as long as that one could grow less. If
+ * expandable segments are switched off by now, it skips their blocks. NULL: none is left. */
 vs_alloc_block *vs_alloc_weigh_expandable(const vs_alloc_request *request, vs_alloc_block *block);
 
 /* Looks for a cached block and takes it out of its bin. */
@@ -73,7 +73,7 @@ static inline bool vs_alloc_look_up(vs_alloc *alloc, vs_alloc_request *request) 
   return true;
 }
 
-/* ---- handing out ------------------------------------------------------------------------------------------------- */
+/* ---- allocating a cached block ------------------------------------------------------------------------------------------------- */
 
 static inline bool vs_alloc_wants_split(const vs_alloc *alloc, const vs_alloc_request *request) {
   const vs_alloc_pool *pool = request->pool;
@@ -83,10 +83,11 @@ static inline bool vs_alloc_wants_split(const vs_alloc *alloc, const vs_alloc_re
   return request->size < alloc->max_split_size && rest > VS_ALLOC_SMALL_SIZE;
 }
 
-/* The front part becomes a block of its own, the rest goes back into the cache. */
+/* The front part becomes the allocation's block, the rest returns to the cache. */
 static inline void vs_alloc_split(vs_alloc *alloc, vs_alloc_request *request, bool was_split) {
   vs_alloc_block *rest = request->block;
   const vs_alloc_part part = request->pool->part;
+  VS_ASSERT(request->size < rest->size);
   vs_alloc_block *front = vs_alloc_block_part(alloc, rest, rest->address, request->size);
   front->prev = rest->prev;
   if (front->prev != NULL) front->prev->next = front;
@@ -114,8 +115,8 @@ static inline void vs_alloc_count_hand_out(vs_alloc *alloc, vs_alloc_part part, 
   vs_alloc_increase(alloc, part, VS_ALLOC_REQUESTED_BYTES, wanted);
 }
 
-/* Splits the block that was found if the rules want it, and hands it out. One spare block and room in the table must be
- * there. */
+/* Splits the block that was found if the rules want it, and allocates it. Requires one spare block and room in the
+ * table. */
 static inline void vs_alloc_hand_out(vs_alloc *alloc, vs_alloc_request *request) {
   const vs_alloc_part part = request->pool->part;
   const bool was_split = vs_alloc_is_split(request->block);
@@ -127,6 +128,7 @@ static inline void vs_alloc_hand_out(vs_alloc *alloc, vs_alloc_request *request)
   }
   vs_alloc_block *block = request->block;
   vs_alloc_lane *lane = block->lane;
+  VS_ASSERT(block->uses == NULL && block->event_count == 0 && block->size >= request->wanted);
   block->place = VS_PLACE_ALLOCATED;
   block->requested = request->wanted;
   block->context = request->context;
@@ -142,9 +144,9 @@ static inline void vs_alloc_hand_out(vs_alloc *alloc, vs_alloc_request *request)
   statistics->sizes[63 - __builtin_clzll(request->wanted)]++;
 }
 
-/* ---- free ---------------------------------------------------------------------------------------------------------- */
+/* ---- freeing ---------------------------------------------------------------------------------------------------------- */
 
-/* Up or down, with `more` to the total: whether it is the one or the other cannot be foreseen, so there are no branches. */
+/* Changes a figure by `change`, and its total by `more`. The sign is unpredictable, so there are no branches. */
 static inline void vs_alloc_move(vs_alloc_figures *figures, vs_alloc_group group, int64_t change,
                                  int64_t more) {
   const int64_t current = figures->current[group] += change;
@@ -160,11 +162,13 @@ vs_alloc_count_inactive(vs_alloc *alloc, vs_alloc_part part, vs_alloc_group grou
   vs_alloc_move(&alloc->statistics.part[part], group, change, more);
 }
 
-/* A block that nobody uses any more goes into the cache, merged with its free neighbours. */
+/* Puts a block that no stream uses any more into the cache, merged with its free neighbours. */
 static inline __attribute__((always_inline)) void
 vs_alloc_complete_free(vs_alloc *alloc, vs_alloc_block *block, vs_context context) {
   vs_alloc_pool *pool = block->lane->pool;
   const uint64_t size = block->size;
+  VS_ASSERT(block->uses == NULL && block->event_count == 0);
+  VS_ASSERT(block->place == VS_PLACE_ALLOCATED || block->place == VS_PLACE_PENDING);
   vs_alloc_tell_block(alloc, VS_EVENT_FREE_COMPLETED, block, vs_alloc_either(context, block->context));
   block->context = VS_CONTEXT_NONE;
 

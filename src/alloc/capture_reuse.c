@@ -1,8 +1,8 @@
-/* Blocks that were freed in a graph capture and that the same graph may use again (graph_capture_record_stream_reuse).
+/* Blocks that were freed in a graph capture and that the same graph may reuse (graph_capture_record_stream_reuse).
  *
- * When a block with recorded streams is freed during a capture, the nodes that the next work of each of its streams would
- * depend on are kept (*markers*). The block may be handed out to a stream once every marker is among the nodes that the
- * stream's next work will depend on, directly or not: then every use lies before it in the graph. */
+ * When a block with recorded streams is freed during a capture, its *markers* are stored: the nodes on which the next work
+ * of each of its streams would depend. A stream may reuse the block once its own next work depends on every marker,
+ * directly or indirectly, because then every use of the block precedes that work in the graph. */
 #include "alloc/capture_reuse.h"
 #include "alloc/cache.h"
 
@@ -15,6 +15,7 @@ static vs_status mark_one(vs_alloc *alloc, vs_alloc_deferred *deferred, uint64_t
   *is_captured = capture.is_active;
   if (!capture.is_active) return VS_OK;
   VS_TRY(vs_vec_reserve(alloc->host, &deferred->markers, capture.node_count));
+  VS_ASSERT(deferred->block->place == VS_PLACE_PENDING);
   for (uint64_t i = 0; i < capture.node_count; i++)
     deferred->markers.data[deferred->markers.count++] = capture.nodes[i];
   return VS_OK;
@@ -30,7 +31,7 @@ vs_status vs_alloc_capture_reuse_mark(vs_alloc *alloc, vs_alloc_deferred *deferr
   return VS_OK;
 }
 
-/* ---- which nodes lie before all of some others ------------------------------------------------------------------- */
+/* ---- the ancestors of nodes ------------------------------------------------------------------- */
 
 typedef struct node_set {
   VS_VEC(uint64_t) nodes; /* in the order of the walk */
@@ -51,7 +52,7 @@ static vs_status set_add(vs_alloc *alloc, node_set *set, uint64_t node) {
   return VS_OK;
 }
 
-/* Everything that the nodes of the set depend on joins it. */
+/* Adds all nodes on which nodes of the set depend, directly or indirectly. */
 static vs_status add_ancestors(vs_alloc *alloc, uint64_t graph, node_set *set) {
   const vs_device *device = &alloc->device;
   for (size_t i = 0; i < set->nodes.count; i++) {
@@ -69,7 +70,7 @@ static bool holds_all(const node_set *set, const vs_alloc_deferred *deferred) {
   return deferred->markers.count > 0;
 }
 
-/* Marks in `is_before` which deferred blocks have all their markers before what the capturing stream does next. */
+/* Sets is_before[i] if all markers of deferred block i precede the next work of the capturing stream. */
 static vs_status find_reusable(vs_alloc *alloc, const vs_device_capture *capture, bool *is_before) {
   node_set set = {0};
   vs_status status = VS_OK;
@@ -109,6 +110,7 @@ vs_status vs_alloc_capture_reuse_free(vs_alloc *alloc, uint64_t stream, vs_conte
     vs_alloc_complete_free(alloc, deferred->block, context);
   }
   if (status == VS_OK) {
+    VS_ASSERT(alloc->deferred.count == before && alloc->waiting >= before - kept);
     alloc->waiting -= before - kept;
     alloc->deferred.count = kept;
   }

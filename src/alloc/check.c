@@ -5,7 +5,8 @@ typedef struct recount {
   const vs_alloc *alloc;
   const char *broken;
   int64_t figures[VS_ALLOC_PARTS][VS_ALLOC_GROUPS];
-  uint64_t reserved, allocated_blocks, pending_blocks;
+  uint64_t reserved, private_reserved, allocated_blocks, pending_blocks, blocks;
+  uint64_t lane_allocated, owner_reserved; /* sums over lanes and private pools */
 } recount;
 
 static void expect(recount *tally, bool holds, const char *sentence) {
@@ -19,6 +20,7 @@ static void count(recount *tally, vs_alloc_part part, vs_alloc_group group, uint
 
 static void check_block(recount *tally, const vs_alloc_block *block) {
   const vs_alloc_part part = block->lane->pool->part;
+  tally->blocks++;
   expect(tally, block->size > 0 && block->size % VS_ALLOC_MIN_BLOCK == 0,
          "sizes of blocks are multiples of 512");
   expect(tally, (block->event_count > 0) <= (block->place == VS_PLACE_PENDING),
@@ -27,6 +29,7 @@ static void check_block(recount *tally, const vs_alloc_block *block) {
          "only active blocks are used by other streams");
   if (block->place != VS_PLACE_UNMAPPED) {
     tally->reserved += block->size;
+    if (block->lane->pool->owner != NULL) tally->private_reserved += block->size;
     count(tally, part, VS_ALLOC_RESERVED_BYTES, block->size);
   }
   switch ((vs_alloc_place)block->place) {
@@ -51,7 +54,7 @@ static void check_block(recount *tally, const vs_alloc_block *block) {
   count(tally, part, VS_ALLOC_REQUESTED_BYTES, block->requested);
 }
 
-/* A segment or an extent, from its first block on. */
+/* A segment or an extent, from its first block. */
 static void check_chain(recount *tally, const vs_alloc_block *first) {
   const vs_alloc_block *last = NULL;
   uint64_t bytes = 0;
@@ -77,7 +80,7 @@ static void check_once(recount *tally, vs_alloc_block *block) {
   if (block->prev == NULL) check_chain(tally, block);
 }
 
-/* First blocks of segments are found where blocks are: in bins, unmapped lists, the table, the queues. */
+/* The first blocks of segments are found in the places of blocks: bins, unmapped lists, the table, the queues. */
 static void check_pool(void *ctx, vs_alloc_pool *pool) {
   recount *all = ctx;
   for (size_t i = 0; i < pool->lanes.count; i++) {
@@ -85,8 +88,10 @@ static void check_pool(void *ctx, vs_alloc_pool *pool) {
     const char *broken = vs_alloc_lane_check(lane);
     if (broken != NULL) {
       expect(all, false, broken);
-      return; /* its links cannot be followed */
+      return; /* its links may be broken */
     }
+    all->lane_allocated += lane->allocated_bytes;
+    expect(all, lane->allocated_peak >= lane->allocated_bytes, "a lane's peak >= its allocated bytes");
     expect(all, lane->pool == pool, "a lane knows its pool");
     expect(all, i == 0 || pool->lanes.data[i - 1]->stream < lane->stream, "lanes are by stream");
     for (vs_alloc_block *block = vs_alloc_lane_first(lane); block != NULL;
@@ -112,7 +117,7 @@ static void check_pending(recount *tally) {
   expect(tally, alloc->waiting == alloc->pending + alloc->deferred.count, "waiting = pending + deferred");
 }
 
-/* A pending block that stands first in its segment is met through its first event only. */
+/* A pending block can be in several queues; its segment is checked once, from the first of them. */
 static void check_pending_chains(recount *tally) {
   const vs_alloc *alloc = tally->alloc;
   for (uint32_t at = vs_alloc_hash_order_next(&alloc->queues, 0); at != UINT32_MAX;
@@ -147,14 +152,62 @@ static void check_figures(recount *tally) {
   expect(tally, tally->allocated_blocks == alloc->allocated.count, "the table = allocated blocks");
   expect(tally, (alloc->limit == VS_ALLOC_NO_LIMIT) == (alloc->fraction >= 1),
          "a limit where there is a fraction");
+  expect(tally, tally->lane_allocated == (uint64_t)tally->figures[VS_ALLOC_ALL][VS_ALLOC_ALLOCATED_BYTES],
+         "allocated bytes of all lanes = allocated bytes");
+  expect(tally, tally->owner_reserved == tally->private_reserved,
+         "reserved bytes of private pools = their blocks with memory");
+  /* While the lock is released around a call of the driver, the block of the new segment is in neither. */
+  const uint64_t blocks = tally->blocks + alloc->blocks.spare_count,
+                 all = alloc->blocks.slabs.count * (uint64_t)VS_ALLOC_SLAB;
+  expect(tally, alloc->settings.release_lock ? blocks <= all : blocks == all,
+         "every block of a slab is spare or in a segment");
+}
+
+/* Private pools: each has users or is freeable, and only pools that exist are freeable or lend. */
+static void check_owners(recount *tally) {
+  const vs_alloc *alloc = tally->alloc;
+  const vs_alloc_hash_order *tables[] = {&alloc->owners, &alloc->freeable, &alloc->lenders, &alloc->queues};
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    const char *broken = vs_alloc_hash_order_check(tables[i]);
+    expect(tally, broken == NULL, broken);
+  }
+  uint32_t freeable = 0, lenders = 0;
+  for (uint32_t at = vs_alloc_hash_order_next(&alloc->owners, 0); at != UINT32_MAX;
+       at = vs_alloc_hash_order_next(&alloc->owners, at + 1)) {
+    const vs_alloc_owner *owner = alloc->owners.slots[at].value;
+    const uint64_t key = vs_alloc_owner_key(owner->id);
+    tally->owner_reserved += owner->reserved;
+    expect(tally, alloc->owners.slots[at].key == key, "a private pool is under its own key");
+    expect(tally, (owner->users == 0) == (vs_alloc_hash_order_find(&alloc->freeable, key) == owner),
+           "a private pool without users is freeable");
+    freeable += owner->users == 0;
+    lenders += vs_alloc_hash_order_find(&alloc->lenders, key) == owner;
+  }
+  expect(tally, freeable == alloc->freeable.count, "freeable pools exist");
+  expect(tally, lenders == alloc->lenders.count, "pools that lend exist");
+}
+
+/* Extents: handles are those of the pages that blocks with memory cover. */
+static void check_extents(recount *tally) {
+  const vs_alloc_extent *last = NULL;
+  for (const vs_alloc_extent *extent = tally->alloc->extents; extent != NULL; extent = extent->next) {
+    expect(tally, extent->prev == last, "extents know each other");
+    expect(tally, extent->page != 0 && extent->size % extent->page == 0, "an extent is whole pages");
+    expect(tally, extent->handles.count <= extent->size / extent->page, "handles are those of pages");
+    last = extent;
+  }
 }
 
 const char *vs_alloc_check(vs_alloc *alloc) {
   recount tally = {.alloc = alloc};
   vs_alloc_for_each_pool(alloc, check_pool, &tally);
   if (tally.broken != NULL) return tally.broken;
+  const char *broken = vs_alloc_table_check(&alloc->allocated);
+  if (broken != NULL) return broken;
   for (uint64_t i = 0; i < alloc->allocated.capacity; i++)
     if (alloc->allocated.entries[i] != NULL) check_once(&tally, alloc->allocated.entries[i]);
+  check_owners(&tally);
+  check_extents(&tally);
   check_pending(&tally);
   check_pending_chains(&tally);
   check_figures(&tally);

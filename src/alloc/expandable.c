@@ -1,5 +1,5 @@
-/* Expandable segments: addresses for more than the whole card are reserved once; pages get memory when blocks need it and
- * lose it when the cache is emptied. Blocks without memory stand in the unmapped list of their lane. */
+/* Expandable segments: addresses for more than the whole card are reserved once; pages are mapped when blocks need them,
+ * and unmapped when the cache is emptied. Unmapped blocks are in a list of their lane. */
 #include "alloc/expandable.h"
 #include "alloc/cache.h"
 #include "alloc/pools.h"
@@ -15,7 +15,7 @@ const vs_alloc_reserve *vs_alloc_reserve_of(const vs_alloc *alloc, uint64_t stre
   return &settings->reserve;
 }
 
-/* One and an eighth of the card, so that pages which had to go can come back at the end; less where it is set. */
+/* 9/8 of the card's memory, as PyTorch reserves; less if the setting says so. */
 uint64_t vs_alloc_reserve_bytes(const vs_alloc *alloc, const vs_alloc_reserve *reserve) {
   const uint64_t total = alloc->device.total_bytes, most = total + total / 8;
   if (!reserve->is_set) return most;
@@ -52,7 +52,7 @@ vs_status vs_alloc_extent_release(vs_alloc *alloc, vs_alloc_block *block) {
   return VS_OK;
 }
 
-/* A new extent as one unmapped block. */
+/* Creates an extent, as one unmapped block. */
 static vs_status extent_create(vs_alloc *alloc, vs_alloc_lane *lane, vs_alloc_block **block) {
   vs_alloc_extent *extent = vs_host_alloc(alloc->host, sizeof *extent);
   if (extent == NULL) return VS_NO_MEMORY;
@@ -79,6 +79,7 @@ static vs_status extent_create(vs_alloc *alloc, vs_alloc_lane *lane, vs_alloc_bl
 /* ---- pages -------------------------------------------------------------------------------------------------- */
 
 static uint64_t page_at(const vs_alloc_extent *extent, uint64_t address) {
+  VS_ASSERT(address >= extent->address && address - extent->address <= extent->size + extent->page - 1);
   return (address - extent->address) / extent->page;
 }
 
@@ -91,7 +92,7 @@ vs_status vs_alloc_handles_reserve(vs_alloc *alloc, vs_alloc_extent *extent, uin
   return VS_OK;
 }
 
-/* Takes pages [begin, end) away again that were made but not all mapped. */
+/* Undoes a mapping that failed: pages [begin, end) have memory, and [begin, mapped) are mapped. */
 static void give_up(vs_alloc *alloc, vs_alloc_extent *extent, uint64_t begin, uint64_t mapped, uint64_t end) {
   const vs_device *device = &alloc->device;
   for (uint64_t i = begin; i < end; i++) {
@@ -117,14 +118,15 @@ static vs_device_result map_pages(vs_alloc *alloc, vs_alloc_extent *extent, uint
   return result;
 }
 
-/* Gives memory to whole pages from the beginning of an unmapped block on, `size` bytes at least, and makes it a free
- * block. VS_NOT_FOUND: the card has none. */
+/* Maps whole pages from the beginning of an unmapped block, for at least `size` bytes, and makes them a free block.
+ * VS_NOT_FOUND: the card has no memory. */
 static vs_status map_block(vs_alloc *alloc, vs_alloc_block *block, uint64_t size, vs_context context) {
   vs_alloc_extent *extent = block->extent;
   vs_alloc_lane *lane = block->lane;
   const uint64_t begin = page_at(extent, block->address);
   const uint64_t end = page_at(extent, block->address + size + extent->page - 1);
   const uint64_t bytes = (end - begin) * extent->page;
+  VS_ASSERT(block->place == VS_PLACE_UNMAPPED && bytes >= size && bytes <= block->size);
   VS_TRY(vs_alloc_blocks_reserve(alloc->host, &alloc->blocks, 1));
   VS_TRY(vs_alloc_handles_reserve(alloc, extent, end));
   const vs_device_result result = map_pages(alloc, extent, begin, end);
@@ -153,7 +155,7 @@ static vs_status map_block(vs_alloc *alloc, vs_alloc_block *block, uint64_t size
   return VS_OK;
 }
 
-/* ---- finding a place to grow ------------------------------------------------------------------------------------ */
+/* ---- growing ------------------------------------------------------------------------------------ */
 
 static bool is_usable(const vs_alloc_block *block) {
   return block != NULL && (block->place == VS_PLACE_FREE || block->place == VS_PLACE_UNMAPPED);
@@ -165,7 +167,7 @@ static bool has_room(const vs_alloc_block *block, uint64_t size) {
   return bytes >= size;
 }
 
-/* The lowest row of free and unmapped neighbours that is long enough; NULL if there is none. */
+/* The beginning of the lowest run of free and unmapped neighbours with `size` bytes; NULL if there is none. */
 static vs_alloc_block *find_room(const vs_alloc_lane *lane, uint64_t size) {
   for (vs_alloc_block *block = lane->unmapped; block != NULL; block = block->right) {
     vs_alloc_block *start = is_usable(block->prev) ? block->prev : block;
@@ -183,7 +185,7 @@ vs_status vs_alloc_expand(vs_alloc *alloc, vs_alloc_request *request) {
   }
   if (block->place == VS_PLACE_UNMAPPED)
     VS_TRY(map_block(alloc, block, vs_min_u64(block->size, request->size), request->context));
-  /* Here `block` is free, and what follows it is unmapped as long as it is too small. */
+  /* Here `block` is free. While it is too small, the block after it is unmapped. */
   while (block->size < request->size) {
     vs_alloc_block *next = block->next;
     if (next == NULL || next->place != VS_PLACE_UNMAPPED)
@@ -192,14 +194,15 @@ vs_status vs_alloc_expand(vs_alloc *alloc, vs_alloc_request *request) {
     VS_TRY(map_block(alloc, next, missing, request->context));
     block = next;
   }
+  VS_ASSERT(block->place == VS_PLACE_FREE);
   vs_alloc_lane_remove(lane, block);
   request->block = block;
   return VS_OK;
 }
 
-/* ---- giving pages back -------------------------------------------------------------------------------------------- */
+/* ---- unmapping -------------------------------------------------------------------------------------------- */
 
-/* A free piece at an edge of a block whose middle lost its pages. */
+/* Keeps one edge of a block, whose middle is unmapped, as a free block. */
 static void keep_edge(vs_alloc *alloc, vs_alloc_block *block, uint64_t address, uint64_t size) {
   vs_alloc_block *edge = vs_alloc_block_part(alloc, block, address, size);
   const bool is_before = address == block->address;
@@ -210,8 +213,8 @@ static void keep_edge(vs_alloc *alloc, vs_alloc_block *block, uint64_t address, 
   vs_alloc_cache_add(edge);
 }
 
-/* Takes pages [begin, *end) away; what fails leaves *end behind the last one that is gone. Memory that could not be
- * released is lost. */
+/* Unmaps pages [begin, *end). On a failure *end is after the last page that was unmapped. Memory that the driver does not
+ * release is lost. */
 static vs_status unmap_pages(vs_alloc *alloc, vs_alloc_extent *extent, uint64_t begin, uint64_t *end) {
   const vs_device *device = &alloc->device;
   vs_status status = vs_device_status(device->ops->stream_synchronize(device->ctx, extent->stream));
@@ -238,6 +241,7 @@ vs_status vs_alloc_unmap(vs_alloc *alloc, vs_alloc_block *block, vs_context cont
   if (begin == end) return status;
   const uint64_t address = extent->address + begin * extent->page, bytes = (end - begin) * extent->page;
   const uint64_t before = address - block->address, behind = block->size - before - bytes;
+  VS_ASSERT(before < extent->page && before + bytes <= block->size);
   vs_alloc_lane_remove(lane, block);
   if (behind > 0) keep_edge(alloc, block, address + bytes, behind);
   if (before > 0) keep_edge(alloc, block, block->address, before);

@@ -1,4 +1,4 @@
-/* What is tried, in PyTorch's order, when the cache has no block for a request; and out of memory. */
+/* The fallbacks in PyTorch's order when no cached block fits, and the out-of-memory error. */
 #include "alloc/fallbacks.h"
 #include "alloc/cache.h"
 #include "alloc/expandable.h"
@@ -53,6 +53,7 @@ static vs_status fail_out_of_memory(vs_alloc *alloc, vs_alloc_request *request) 
 }
 
 static vs_status reject(vs_alloc *alloc, const vs_alloc_request *request) {
+  VS_ASSERT(alloc->settings.reject_over_limit);
   vs_alloc_oom_note(alloc, request);
   alloc->oom.is_rejected = true;
   alloc->statistics.num_oom_rejections++;
@@ -64,8 +65,8 @@ const vs_alloc_oom *vs_alloc_last_oom(const vs_alloc *alloc) { return alloc->has
 
 /* ---- the fallbacks, in order --------------------------------------------------------------------------------------- */
 
-/* A pool that lends may have a cached block, where the request was for the default pool; no part of an expandable
- * segment, as PyTorch looks. */
+/* Searches the cache of pools that lend, for a request of the default pool. Blocks of expandable segments are skipped, as in
+ * PyTorch. */
 static vs_status borrow(vs_alloc *alloc, vs_alloc_request *request) {
   if (request->pool->owner != NULL) return VS_NOT_FOUND;
   for (uint32_t at = vs_alloc_hash_order_next(&alloc->lenders, 0); at != UINT32_MAX;
@@ -76,13 +77,14 @@ static vs_status borrow(vs_alloc *alloc, vs_alloc_request *request) {
     VS_TRY(vs_alloc_lane_of(alloc, other.pool, request->stream, &other.lane));
     other.is_expandable = false;
     if (!vs_alloc_look_up(alloc, &other)) continue;
+    VS_ASSERT(other.block->lane == other.lane && other.block->extent == NULL);
     *request = other;
     return VS_OK;
   }
   return VS_NOT_FOUND;
 }
 
-/* What to do when the cache has nothing: VS_NOT_FOUND after all of it. */
+/* Tries one fallback after the other, and sets *step to the last one. VS_NOT_FOUND: all of them failed. */
 static vs_status try_fallbacks(vs_alloc *alloc, vs_alloc_request *request, vs_alloc_step *step) {
   if (alloc->collects_garbage) VS_TRY(vs_alloc_collect_garbage(alloc, request->context));
   *step = VS_ALLOC_FROM_DRIVER;

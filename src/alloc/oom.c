@@ -1,5 +1,4 @@
-/* The message of torch.OutOfMemoryError. Its sentences are an interface: programs and people search for
- * them. */
+/* The message of torch.OutOfMemoryError. It is PyTorch's word for word, because programs and people search for it. */
 #include "alloc/alloc.h"
 #include "alloc/size_text.h"
 

@@ -1,6 +1,6 @@
-/* Blocks that other streams use. A freed block with recorded streams gets an event on each of them and waits in their
- * queues; it is free when all of its events are complete. During a capture no event may be asked, so such blocks are
- * deferred until it ends. */
+/* Freed blocks that other streams may still use. Such a block gets an event on each recorded stream and waits in the
+ * queues of these streams; it is free when all of its events are complete. During a capture events cannot be queried, so
+ * blocks are deferred until it ends. */
 #include "alloc/pending.h"
 #include "alloc/cache.h"
 #include "alloc/capture_reuse.h"
@@ -34,7 +34,7 @@ vs_status vs_alloc_record_stream(vs_alloc *alloc, uint64_t address, uint64_t str
     return VS_OK;
   }
   VS_TRY(
-      vs_vec_reserve(alloc->host, &alloc->deferred, alloc->recorded + 1)); /* so that deferring never fails */
+      vs_vec_reserve(alloc->host, &alloc->deferred, alloc->recorded + 1)); /* so that deferring cannot fail */
   vs_alloc_use *use = vs_host_alloc(alloc->host, sizeof *use);
   if (use == NULL) return VS_NO_MEMORY;
   alloc->recorded += block->uses == NULL;
@@ -46,7 +46,7 @@ vs_status vs_alloc_record_stream(vs_alloc *alloc, uint64_t address, uint64_t str
 /* ---- events ------------------------------------------------------------------------------------------------ */
 
 static vs_status event_take(vs_alloc *alloc, uint64_t *event) {
-  VS_TRY(vs_vec_reserve(alloc->host, &alloc->spare_events, 1)); /* so that giving it back never fails */
+  VS_TRY(vs_vec_reserve(alloc->host, &alloc->spare_events, 1)); /* so that keeping it later seldom fails */
   if (alloc->spare_events.count > 0) {
     *event = alloc->spare_events.data[--alloc->spare_events.count];
     return VS_OK;
@@ -74,13 +74,15 @@ static vs_status queue_of(vs_alloc *alloc, uint64_t stream, vs_alloc_queue **out
 }
 
 static void queue_drop(vs_alloc *alloc, vs_alloc_queue *queue) {
+  VS_ASSERT(queue->first == NULL && queue->last == NULL);
   vs_alloc_hash_order_remove(&alloc->queues, stream_key(alloc, queue->stream));
   vs_host_free(alloc->host, queue, sizeof *queue);
 }
 
-/* An event on the use's stream, and into its queue. */
+/* Records an event on the use's stream, and puts the use into the stream's queue. */
 static vs_status use_enqueue(vs_alloc *alloc, vs_alloc_use *use) {
   vs_alloc_queue *queue;
+  VS_ASSERT(use->event == 0 && use->block->place == VS_PLACE_PENDING);
   VS_TRY(event_take(alloc, &use->event));
   vs_status status = queue_of(alloc, use->stream, &queue);
   if (status == VS_OK)
@@ -101,8 +103,8 @@ static vs_status use_enqueue(vs_alloc *alloc, vs_alloc_use *use) {
   return VS_OK;
 }
 
-/* All recorded streams of the block become events, in the order of a set of PyTorch's. What fails leaves the rest of
- * the uses with the block. */
+/* Makes events of all recorded streams of the block, in the order of PyTorch's set. On a failure the remaining uses stay
+ * with the block. */
 static vs_status events_insert(vs_alloc *alloc, vs_alloc_block *block) {
   if (block->uses != NULL && block->uses->next == NULL) {
     vs_alloc_use *use = block->uses;
@@ -126,9 +128,10 @@ static vs_status events_insert(vs_alloc *alloc, vs_alloc_block *block) {
   return status;
 }
 
-/* The first event of a queue is done. */
+/* The event of a use that left its queue is complete. */
 static void use_finish(vs_alloc *alloc, vs_alloc_use *use, vs_context context) {
   vs_alloc_block *block = use->block;
+  VS_ASSERT(block->event_count > 0 && alloc->pending > 0 && alloc->waiting >= alloc->pending);
   event_give(alloc, use->event);
   vs_host_free(alloc->host, use, sizeof *use);
   alloc->pending--;
@@ -145,11 +148,11 @@ static vs_status defer(vs_alloc *alloc, vs_alloc_block *block, bool is_capturing
   alloc->waiting++;
   if (!alloc->settings.capture_reuse || !is_capturing) return VS_OK;
   const vs_status status = vs_alloc_capture_reuse_mark(alloc, deferred);
-  if (status != VS_OK) deferred->markers.count = 0; /* it waits for the capture's end */
+  if (status != VS_OK) deferred->markers.count = 0; /* without markers it waits for the capture's end */
   return status;
 }
 
-/* What a capture used, it has used when it ended: only uses from before it need events. */
+/* Stream uses recorded during a capture are complete once it ends, so only earlier uses need an event. */
 static void forget_captured_uses(vs_alloc *alloc, vs_alloc_block *block) {
   for (vs_alloc_use **link = &block->uses; *link != NULL;) {
     vs_alloc_use *use = *link;
@@ -162,8 +165,8 @@ static void forget_captured_uses(vs_alloc *alloc, vs_alloc_block *block) {
   }
 }
 
-/* An event that is recorded on a captured stream can never be asked: the block has to wait for that capture's
- * end. (PyTorch records it, and breaks.) */
+/* An event that is recorded on a captured stream can never be queried, so the block has to wait for that capture's end.
+ * (PyTorch records it, and fails.) */
 static bool waits_for_capture(const vs_alloc *alloc, const vs_alloc_block *block) {
   if (alloc->captures == 0) return false;
   for (const vs_alloc_use *use = block->uses; use != NULL; use = use->next)
@@ -180,6 +183,7 @@ vs_status vs_alloc_deferred_finish(vs_alloc *alloc, const vs_pool_id *only, vs_c
       at++;
       continue;
     }
+    VS_ASSERT(block->place == VS_PLACE_PENDING);
     forget_captured_uses(alloc, block);
     VS_TRY(events_insert(alloc, block));
     vs_vec_free(alloc->host, &deferred->markers);
@@ -191,9 +195,10 @@ vs_status vs_alloc_deferred_finish(vs_alloc *alloc, const vs_pool_id *only, vs_c
   return VS_OK;
 }
 
-/* ---- for the others --------------------------------------------------------------------------------------------- */
+/* ---- the interface --------------------------------------------------------------------------------------------- */
 
 vs_status vs_alloc_pending_add(vs_alloc *alloc, vs_alloc_block *block) {
+  VS_ASSERT(block->place == VS_PLACE_ALLOCATED && block->uses != NULL && alloc->recorded > 0);
   block->place = VS_PLACE_PENDING;
   alloc->recorded--;
   if (vs_alloc_is_caller_capturing(alloc, block)) return defer(alloc, block, true);

@@ -1,4 +1,4 @@
-/* Who a block belongs to: lanes of pools, private pools, the routes that lead requests there. */
+/* The lanes of pools, private pools, and the routes that lead requests to them. */
 #include "alloc/pools.h"
 #include "alloc/pending.h"
 
@@ -17,12 +17,18 @@ vs_status vs_alloc_lane_of_slow(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t s
     pool->lanes.data[at] = made;
     pool->lanes.count++;
   }
+  VS_ASSERT(pool->lanes.data[at]->stream == stream && pool->lanes.data[at]->pool == pool);
   *lane = pool->recent[vs_alloc_recent_of(stream)] = pool->lanes.data[at];
   return VS_OK;
 }
 
 void vs_alloc_pool_deinit(vs_alloc *alloc, vs_alloc_pool *pool) {
   for (size_t i = 0; i < pool->lanes.count; i++) {
+    /* As in PyTorch, an extent without pages keeps its addresses when its private pool is destroyed; its block is spare. */
+    for (vs_alloc_block *block = pool->lanes.data[i]->unmapped, *next; block != NULL; block = next) {
+      next = block->right;
+      vs_alloc_blocks_give(&alloc->blocks, block);
+    }
     vs_alloc_lane_deinit(alloc->host, pool->lanes.data[i]);
     vs_host_free(alloc->host, pool->lanes.data[i], sizeof *pool->lanes.data[i]);
   }
@@ -53,6 +59,7 @@ static vs_status owner_create(vs_alloc *alloc, vs_pool_id id, vs_alloc_owner **o
 
 void vs_alloc_owner_destroy(vs_alloc *alloc, vs_alloc_owner *owner) {
   const uint64_t key = vs_alloc_owner_key(owner->id);
+  VS_ASSERT(owner->users == 0 && owner->reserved == 0);
   vs_alloc_hash_order_remove(&alloc->owners, key);
   if (vs_alloc_hash_order_find(&alloc->lenders, key) != NULL)
     vs_alloc_hash_order_remove(&alloc->lenders, key);
@@ -61,7 +68,7 @@ void vs_alloc_owner_destroy(vs_alloc *alloc, vs_alloc_owner *owner) {
   vs_host_free(alloc->host, owner, sizeof *owner);
 }
 
-/* The place of `id` in the figures of private pools, which are by rising id. */
+/* The index of `id` in the figures of private pools, which are sorted by id. */
 static size_t private_place(const vs_alloc *alloc, vs_pool_id id) {
   size_t at = 0;
   while (at < alloc->privates.count &&
@@ -71,7 +78,7 @@ static size_t private_place(const vs_alloc *alloc, vs_pool_id id) {
   return at;
 }
 
-/* The room is there since the pool was made. */
+/* Room was reserved when the pool was created. */
 vs_alloc_private *vs_alloc_private_find(vs_alloc *alloc, vs_pool_id id) {
   const size_t at = private_place(alloc, id);
   if (at < alloc->privates.count && vs_pool_id_equal(alloc->privates.data[at].id, id))
@@ -148,7 +155,7 @@ void vs_alloc_for_each_pool(const vs_alloc *alloc, void (*visit)(void *ctx, vs_a
   }
 }
 
-/* ---- bytes of the driver ----------------------------------------------------------------------------------- */
+/* ---- reserved bytes ----------------------------------------------------------------------------------- */
 
 void vs_alloc_reserved_add(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t bytes) {
   alloc->reserved += bytes;
@@ -162,6 +169,7 @@ void vs_alloc_reserved_add(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t bytes)
 }
 
 void vs_alloc_reserved_take(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t bytes) {
+  VS_ASSERT(alloc->reserved >= bytes && (pool->owner == NULL || pool->owner->reserved >= bytes));
   alloc->reserved -= bytes;
   vs_alloc_decrease(alloc, pool->part, VS_ALLOC_RESERVED_BYTES, bytes);
   if (pool->owner == NULL) return;

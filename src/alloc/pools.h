@@ -1,4 +1,4 @@
-/* Private pools, routes to them, the lanes of pools, and bytes held of the driver. */
+/* Private pools, routes to them, the lanes of pools, and reserved bytes. */
 #ifndef VS_ALLOC_POOLS_H
 #define VS_ALLOC_POOLS_H
 
@@ -18,7 +18,7 @@ VS_MUST_CHECK static inline vs_status vs_alloc_lane_of(vs_alloc *alloc, vs_alloc
                                                     : vs_alloc_lane_of_slow(alloc, pool, stream, lane);
 }
 
-/* The private pool that the routes give a request; NULL for none. */
+/* The private pool to which a route leads a request; NULL for none. */
 vs_alloc_pool *vs_alloc_routed_pool(vs_alloc *alloc, uint64_t rounded, uint64_t stream);
 
 /* The pool that a request belongs to, by size and by routes. */
@@ -30,17 +30,17 @@ static inline vs_alloc_pool *vs_alloc_pool_for(vs_alloc *alloc, uint64_t rounded
 vs_alloc_owner *vs_alloc_owner_find(const vs_alloc *alloc, vs_pool_id id);
 static inline uint64_t vs_alloc_owner_key(vs_pool_id id) { return id.a != 0 ? id.a : id.b; }
 
-/* Forgets a private pool that has neither users nor memory. */
+/* Destroys a private pool that has neither users nor memory. */
 void vs_alloc_owner_destroy(vs_alloc *alloc, vs_alloc_owner *owner);
 
-/* The statistics of a private pool, made if need be. */
+/* The statistics of a private pool, created if need be. */
 vs_alloc_private *vs_alloc_private_find(vs_alloc *alloc, vs_pool_id id);
 
-/* Calls `visit` for every pool there is: the default ones, then the private ones. */
+/* Calls `visit` for every pool: the default ones, then the private ones. */
 void vs_alloc_for_each_pool(const vs_alloc *alloc, void (*visit)(void *ctx, vs_alloc_pool *pool), void *ctx);
 void vs_alloc_pool_deinit(vs_alloc *alloc, vs_alloc_pool *pool);
 
-/* Counts bytes that came from the driver, or went back to it (of a private pool too). */
+/* Counts bytes that the driver gave, or that were released. */
 void vs_alloc_reserved_add(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t bytes);
 void vs_alloc_reserved_take(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t bytes);
 

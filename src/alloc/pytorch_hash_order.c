@@ -31,7 +31,8 @@ static void swap(vs_alloc_hash_slot *a, vs_alloc_hash_slot *b) {
   *b = kept;
 }
 
-/* False where it finds no place and the table has to grow; `entry` is then what has no place, not always what came. */
+/* False if there is no place and the table has to grow; `entry` is then the entry without a place, which can be another than
+ * the one that was added. */
 static bool place(vs_alloc_hash_order *order, vs_alloc_hash_slot *entry) {
   const int32_t most = farthest(order->buckets);
   uint32_t at = home(order, entry->key);
@@ -45,7 +46,7 @@ static bool place(vs_alloc_hash_order *order, vs_alloc_hash_slot *entry) {
   for (; order->slots[at].distance >= 0; at++) {
     if (order->slots[at].distance < entry->distance) swap(entry, &order->slots[at]);
     if (++entry->distance < most) continue;
-    /* What was displaced last has no place: it takes the one of the newcomer, who comes again. */
+    /* The entry displaced last has no place. It takes the place of the new entry, which is added again after growing. */
     const int32_t distance = order->slots[first].distance;
     swap(entry, &order->slots[first]);
     order->slots[first].distance = distance;
@@ -58,7 +59,7 @@ static bool place(vs_alloc_hash_order *order, vs_alloc_hash_slot *entry) {
 
 static vs_status grow(const vs_host *host, vs_alloc_hash_order *order);
 
-/* Entries of the old slots first, in their order, as a rehash does. */
+/* Adds the entries of the old slots, in their order, as a rehash does. */
 static vs_status refill(const vs_host *host, vs_alloc_hash_order *order, const vs_alloc_hash_order *old) {
   for (size_t i = 0; i < slot_count(old->buckets); i++) {
     vs_alloc_hash_slot entry = old->slots[i];
@@ -80,12 +81,13 @@ static vs_status grow(const vs_host *host, vs_alloc_hash_order *order) {
     vs_alloc_hash_order_deinit(host, &wider);
     return status;
   }
+  VS_ASSERT(wider.count == old.count);
   *order = wider;
   vs_host_free(host, old.slots, slot_count(old.buckets) * sizeof *old.slots);
   return VS_OK;
 }
 
-/* Whether `key` finds a place without growing. */
+/* Whether `key` has a place without growing. */
 static bool fits(const vs_alloc_hash_order *order, uint64_t key) {
   const int32_t most = farthest(order->buckets);
   int32_t distance = 0;
@@ -96,8 +98,8 @@ static bool fits(const vs_alloc_hash_order *order, uint64_t key) {
   return true;
 }
 
-/* Grows as an insertion that finds no place does: it has moved others before it gave up. What was there is kept, so
- * that no memory means no change. */
+/* Grows as an insertion without a place does in that map: it has moved entries before it failed, which affects the order.
+ * The slots are copied first, so that a failure changes nothing. */
 static vs_status make_room(const vs_host *host, vs_alloc_hash_order *order, vs_alloc_hash_slot *entry) {
   const size_t bytes = slot_count(order->buckets) * sizeof *order->slots;
   vs_alloc_hash_slot *kept = vs_host_alloc(host, bytes);
@@ -113,6 +115,7 @@ static vs_status make_room(const vs_host *host, vs_alloc_hash_order *order, vs_a
 vs_status vs_alloc_hash_order_add(const vs_host *host, vs_alloc_hash_order *order, uint64_t key,
                                   void *value) {
   vs_alloc_hash_slot entry = {key, value, 0};
+  VS_ASSERT(vs_alloc_hash_order_find(order, key) == NULL);
   if (2 * (order->count + 1) > order->buckets) VS_TRY(grow(host, order));
   while (!fits(order, key)) VS_TRY(make_room(host, order, &entry));
   (void)place(order, &entry);
@@ -141,4 +144,22 @@ uint32_t vs_alloc_hash_order_next(const vs_alloc_hash_order *order, uint32_t fro
   for (size_t at = from; at < count; at++)
     if (order->slots[at].distance >= 0) return (uint32_t)at;
   return UINT32_MAX;
+}
+
+const char *vs_alloc_hash_order_check(const vs_alloc_hash_order *order) {
+  const size_t count = slot_count(order->buckets);
+  uint32_t used = 0;
+  if ((order->buckets & (order->buckets - 1)) != 0) return "a hash order has a power of two of buckets";
+  for (size_t at = 0; at < count; at++) {
+    const vs_alloc_hash_slot *slot = &order->slots[at];
+    if (slot->distance < 0) continue;
+    used++;
+    if (home(order, slot->key) + (size_t)slot->distance != at)
+      return "a slot's distance is that from its home";
+    if (slot->distance > farthest(order->buckets)) return "no slot is too far from its home";
+    if (slot->distance > 0 && order->slots[at - 1].distance < slot->distance - 1)
+      return "no slot before an entry is nearer to its home than the entry would be there";
+  }
+  if (used != order->count) return "a hash order's count = its used slots";
+  return 2 * used > order->buckets ? "a hash order is at most half full" : NULL;
 }

@@ -1,11 +1,11 @@
-/* Segments that the driver gives in one piece: getting them, and giving them back one by one or all. */
+/* Segments that are not expandable: allocated from the driver, and released one by one or all. */
 #include "alloc/segments.h"
 #include "alloc/cache.h"
 #include "alloc/expandable.h"
 #include "alloc/pending.h"
 #include "alloc/pools.h"
 
-/* ---- getting ------------------------------------------------------------------------------------------------- */
+/* ---- allocating ------------------------------------------------------------------------------------------------- */
 
 static vs_device_result driver_alloc(vs_alloc *alloc, const vs_alloc_request *request, uint64_t *address) {
   const vs_alloc_owner *owner = request->pool->owner;
@@ -20,7 +20,7 @@ static vs_device_result driver_alloc(vs_alloc *alloc, const vs_alloc_request *re
   return result;
 }
 
-/* The fraction that the settings name now, which need not be the limit (that was read when the allocator was made). */
+/* By the current settings' fraction, which can differ from the limit: that was set when the allocator was created. */
 static bool exceeds_fraction(const vs_alloc *alloc, uint64_t size) {
   const double most = (double)alloc->device.total_bytes * alloc->settings.memory_fraction;
   return alloc->reserved + size > (uint64_t)most;
@@ -57,7 +57,7 @@ vs_status vs_alloc_segment_get(vs_alloc *alloc, vs_alloc_request *request, bool 
   return VS_OK;
 }
 
-/* ---- giving back ----------------------------------------------------------------------------------------------- */
+/* ---- releasing ----------------------------------------------------------------------------------------------- */
 
 static vs_status driver_free(vs_alloc *alloc, const vs_alloc_block *block) {
   const vs_alloc_owner *owner = block->lane->pool->owner;
@@ -69,7 +69,7 @@ static vs_status driver_free(vs_alloc *alloc, const vs_alloc_block *block) {
   return vs_device_status(alloc->device.ops->free(alloc->device.ctx, block->address));
 }
 
-/* Gives a whole segment back that is one free block. */
+/* Releases a segment that is one free block. */
 static vs_status release_segment(vs_alloc *alloc, vs_alloc_block *block, vs_context context) {
   VS_ASSERT(block->extent == NULL && !vs_alloc_is_split(block) && block->place == VS_PLACE_FREE);
   vs_alloc_lane *lane = block->lane;
@@ -96,7 +96,7 @@ vs_status vs_alloc_release_available(vs_alloc *alloc, const vs_alloc_request *re
     *enough = true;
     return release_segment(alloc, block, request->context);
   }
-  /* No single one is large enough: several, the largest first. */
+  /* No single block is large enough: release several, the largest first. */
   uint64_t released = 0;
   block = block != NULL ? vs_alloc_lane_before(lane, block) : vs_alloc_lane_last(lane);
   while (block != NULL && released < wanted && block->size >= most) {
@@ -111,7 +111,8 @@ vs_status vs_alloc_release_available(vs_alloc *alloc, const vs_alloc_request *re
   return VS_OK;
 }
 
-/* Expandable blocks are taken last, from the list `unmap`, as taking pages away changes the bins. */
+/* The segments of a lane that are one free block. Expandable blocks come last, from a list, because unmapping changes the
+ * bins. */
 static vs_status release_lane(vs_alloc *alloc, vs_alloc_lane *lane, vs_context context) {
   vs_alloc_block *next;
   for (vs_alloc_block *block = vs_alloc_lane_first(lane); block != NULL; block = next) {
@@ -121,7 +122,7 @@ static vs_status release_lane(vs_alloc *alloc, vs_alloc_lane *lane, vs_context c
   return VS_OK;
 }
 
-/* The expandable blocks of a pool, in the order of its bins. */
+/* The free expandable blocks of a pool, in the order of its bins. */
 typedef struct block_list {
   VS_VEC(vs_alloc_block *) blocks;
 } block_list;
@@ -159,11 +160,12 @@ static vs_status release_pool(vs_alloc *alloc, vs_alloc_pool *pool, vs_context c
   return status;
 }
 
-/* Private pools without users: their cached memory, and the pools themselves once that was all. */
+/* Releases the cached memory of private pools without users, and destroys those that have no memory left. */
 static vs_status release_freeable(vs_alloc *alloc, vs_pool_id pool, vs_context context) {
   uint32_t at = vs_alloc_hash_order_next(&alloc->freeable, 0);
   while (at != UINT32_MAX) {
     vs_alloc_owner *owner = alloc->freeable.slots[at].value;
+    VS_ASSERT(owner->users == 0);
     const bool is_named = vs_pool_id_equal(owner->id, pool);
     if (!vs_pool_id_is_default(pool) && !is_named) {
       at = vs_alloc_hash_order_next(&alloc->freeable, at + 1);
@@ -194,9 +196,12 @@ vs_status vs_alloc_release_cached(vs_alloc *alloc, vs_pool_id pool, vs_context c
 
 /* ---- collecting garbage -------------------------------------------------------------------------------------------- */
 
-static uint64_t age(const vs_alloc_block *block) { return block->lane->pool->lookups - block->looked_up; }
+static uint64_t age(const vs_alloc_block *block) {
+  VS_ASSERT(block->place == VS_PLACE_FREE && block->looked_up <= block->lane->pool->lookups);
+  return block->lane->pool->lookups - block->looked_up;
+}
 
-/* Gives every whole segment of the large pool back that is at least `oldest` lookups old. */
+/* Releases every segment of the large pool that is one free block and at least `oldest` lookups old. */
 static vs_status collect_older(vs_alloc *alloc, double oldest, uint64_t *reclaimed, uint64_t *ages,
                                uint64_t *count, vs_context context) {
   for (size_t i = 0; i < alloc->large.lanes.count; i++) {

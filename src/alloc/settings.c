@@ -90,6 +90,7 @@ static void write_reserves(vs_text *out, const vs_alloc_settings *settings) {
 
 void vs_alloc_setting_write(const vs_alloc_settings *settings, const vs_alloc_setting *setting,
                             vs_text *out) {
+  VS_ASSERT(setting->offset < sizeof *settings);
   const void *field = (const char *)settings + setting->offset;
   switch (setting->kind) {
     case VS_ALLOC_PROFILE: vs_text_cstr(out, settings->rules->name); break;
@@ -119,7 +120,7 @@ static bool is_known(const vs_alloc_settings *settings, const vs_alloc_setting *
   return settings->rules->version >= setting->since && settings->rules->version <= setting->until;
 }
 
-/* Values are compared as they are said. */
+/* Compares the values as they are written. */
 static vs_status differs(const vs_host *host, const vs_alloc_settings *a, const vs_alloc_settings *b,
                          const vs_alloc_setting *setting, bool *answer) {
   vs_text one, other;
@@ -156,14 +157,14 @@ vs_status vs_alloc_settings_write(const vs_alloc_settings *settings, vs_text *ou
 
 /* ---- warnings ------------------------------------------------------------------------------------------ */
 
-/* What the sentences of settings_warnings.def look at. */
+/* What the conditions of settings_warnings.def test. */
 typedef struct facts {
   bool collects, limits, splits, expands, is_async;
-  bool has_odd_pages; /* large segments that no whole number of 2 MiB pages makes */
+  bool has_odd_pages; /* large segments are no multiple of 2 MiB */
   bool has_divisions, all_divisions_are_one;
 } facts;
 
-static facts look(const vs_alloc_settings *s) {
+static facts facts_of(const vs_alloc_settings *s) {
   facts f = {
       .collects = s->garbage_collection_threshold > 0,
       .limits = s->memory_fraction < 1,
@@ -180,7 +181,7 @@ static facts look(const vs_alloc_settings *s) {
   return f;
 }
 
-/* With the asynchronous back end, the native settings that are set. */
+/* With backend:cudaMallocAsync: the native settings that are set, and have no effect. */
 static vs_status warn_of_native(const vs_alloc_settings *settings, vs_text *out) {
   vs_alloc_settings defaults;
   vs_alloc_settings_init(&defaults);
@@ -199,7 +200,7 @@ static vs_status warn_of_native(const vs_alloc_settings *settings, vs_text *out)
 }
 
 vs_status vs_alloc_settings_warn(const vs_alloc_settings *settings, vs_text *out) {
-  const facts f = look(settings);
+  const facts f = facts_of(settings);
   const vs_alloc_settings *s = settings;
   if (s->no_caching) {
     vs_text_cstr(out,

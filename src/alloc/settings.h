@@ -1,10 +1,9 @@
-/* How an allocator is set: what PYTORCH_CUDA_ALLOC_CONF can say, as values.
+/* The settings of an allocator: the values of PYTORCH_CUDA_ALLOC_CONF.
  *
  *   PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128,roundup_power2_divisions:[256:1,512:2,>:4]
  *
- * settings.def lists the keys: name, type, default, bounds, since which version, what it does, for the
- * parser, the report of effective settings, --help and the documentation. torch_versions.def lists the versions of
- * PyTorch whose rules can be followed. */
+ * settings.def lists the keys (name, type, default, bounds, versions, meaning) for the parser, the report of effective
+ * settings, --help and the documentation. torch_versions.def lists the versions of PyTorch whose rules can be followed. */
 #ifndef VS_ALLOC_SETTINGS_H
 #define VS_ALLOC_SETTINGS_H
 
@@ -35,10 +34,11 @@ typedef struct vs_alloc_rules {
   bool has_division_list;     /* roundup_power2_divisions may be a list */
   bool has_zero_divisions;    /* which may say 0 */
   bool has_private_bytes;     /* reserved_bytes_by_private_pools exists */
-  bool rest_is_behind;        /* ">" in the list means what lies behind the last size named, not from it on */
-  bool resets_non_split;      /* every parse sets max_non_split_rounding_mb, if only to a large segment */
-  bool may_equal_segment;     /* max_split_size_mb may be as small as a large segment; else it is above */
-  bool orders_by_segment;     /* of equal free blocks that of the oldest segment is taken, else by address */
+  bool rest_is_behind;        /* ">" in the list means sizes above the last one named, not from it on */
+  bool resets_non_split;      /* every parse resets max_non_split_rounding_mb to a large segment */
+  bool may_equal_segment;     /* max_split_size_mb may equal a large segment; else it has to be larger */
+  bool
+      orders_by_segment; /* of equal free blocks that of the oldest segment comes first, else the lowest address */
   vs_alloc_oom_form oom;
 } vs_alloc_rules;
 
@@ -57,11 +57,11 @@ typedef struct vs_alloc_settings {
   uint64_t large_segment_size;     /* bytes */
   uint64_t max_split_size;         /* bytes; UINT64_MAX: unlimited */
   uint64_t max_non_split_rounding; /* bytes */
-  uint64_t roundup_bypass;         /* bytes; above it no divisions count (torch-1.13). UINT64_MAX: off */
-  uint64_t
-      roundup_divisions[VS_ALLOC_DIVISIONS]; /* by size: [0] below 2 MiB, [i] from 2^i MiB; 0 and 1: none */
-  double garbage_collection_threshold;       /* 0: off */
-  double memory_fraction;                    /* 1: no limit */
+  uint64_t roundup_bypass;         /* bytes; larger requests ignore divisions (torch-1.13). UINT64_MAX: off */
+  /* By size: [0] below 2 MiB, [i] from 2^i MiB; 0 and 1: none. */
+  uint64_t roundup_divisions[VS_ALLOC_DIVISIONS];
+  double garbage_collection_threshold; /* 0: off */
+  double memory_fraction;              /* 1: no limit */
   bool expandable_segments;
   bool release_lock;      /* around calls of the driver */
   bool reject_over_limit; /* throw_on_cudamalloc_oom */

@@ -10,14 +10,14 @@
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 
-/* `text` is scanned up to its end; offsets of errors count from its begin. */
+/* `text` is scanned to its end; offsets of errors count from its beginning. */
 typedef struct scanner {
   vs_str text;
   size_t at;
   vs_error *error;
 } scanner;
 
-/* A word, and where it stands. */
+/* A word, and its offset. */
 typedef struct word {
   vs_str text;
   uint64_t at;
@@ -49,8 +49,8 @@ static word take_word(scanner *s) {
   return (word){{s->text.data + begin, s->at - begin}, begin};
 }
 
-/* What stands here, for a message: a word, a mark, or the end. */
-static vs_str look(scanner *s) {
+/* The word, mark or end at the scanner, for a message. */
+static vs_str peek(scanner *s) {
   if (at_end(s)) return VS_STR("the end");
   const size_t begin = s->at;
   const word found = take_word(s);
@@ -64,14 +64,14 @@ static vs_str shortened(vs_str text) {
 }
 
 static vs_status expected(scanner *s, const char *what, vs_str behind) {
-  const vs_str found = shortened(look(s));
+  const vs_str found = shortened(peek(s));
   return vs_fail(s->error, VS_BAD_FORMAT, s->at, "expected %s behind '%S', not %s%S%s", what,
                  shortened(behind), at_end(s) ? "" : "'", found, at_end(s) ? "" : "'");
 }
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-/* One setting on its way into `to`. */
+/* One setting that is parsed into `to`. */
 typedef struct job {
   vs_alloc_settings *to;
   const vs_alloc_setting *row;
@@ -163,7 +163,7 @@ static vs_status set_threads(const job *j, word found) {
   return VS_OK;
 }
 
-/* A decimal number; ".5" and "1." are numbers, too. */
+/* A decimal number; ".5" and "1." are numbers as well. */
 static bool read_real(vs_str text, double *number) {
   char padded[64];
   if (text.size == 0 || text.size > sizeof padded - 2) return false;
@@ -203,13 +203,13 @@ typedef struct item {
   word name, value;
 } item;
 
-/* The next "name:value" of a list; `*is_last` once the bracket is closed behind it. */
+/* The next "name:value" of a list; *is_last is set if the closing bracket follows. */
 static vs_status next_item(job *j, item *out, bool *is_last) {
   scanner *s = &j->value;
   out->name = take_word(s);
   if (out->name.text.size == 0)
     return vs_fail(s->error, VS_BAD_FORMAT, s->at, "%s: expected an item such as %s, not '%S'", j->row->key,
-                   j->row->kind == VS_ALLOC_RESERVE_LIST ? "class:0.5" : "256:4", look(s));
+                   j->row->kind == VS_ALLOC_RESERVE_LIST ? "class:0.5" : "256:4", peek(s));
   if (!take(s, ':')) return expected(s, "':'", out->name.text);
   out->value = take_word(s);
   if (out->value.text.size == 0) return expected(s, "a value", VS_STR(":"));
@@ -218,8 +218,9 @@ static vs_status next_item(job *j, item *out, bool *is_last) {
   return VS_OK;
 }
 
-/* Which entry of the table holds sizes from `mib` on. */
+/* The entry of the table for sizes from `mib` on. */
 static uint32_t interval_of(uint64_t mib) {
+  VS_ASSERT(mib > 0);
   const uint32_t power = 63 - (uint32_t)__builtin_clzll(mib);
   return power < VS_ALLOC_DIVISIONS ? power : VS_ALLOC_DIVISIONS - 1;
 }
@@ -234,8 +235,8 @@ static vs_status read_divisions(const job *j, word found, uint64_t *divisions) {
                  may_be_zero ? " or 0" : "", shortened(found.text));
 }
 
-/* The first size counts for all smaller ones, too; ">" for all above the size that was named before it. Sizes
- * between two that are named have no divisions. */
+/* The first item also counts for all smaller sizes, and ">" for all sizes above the last one named. Sizes between two that
+ * are named have no divisions. */
 static vs_status set_division_list(job *j) {
   uint64_t *table = j->to->roundup_divisions;
   uint32_t last = 0;
@@ -272,14 +273,14 @@ static vs_status set_divisions(job *j, word found) {
   return VS_OK;
 }
 
-/* What can stand in a message and in a C string. */
+/* Whether the name can be printed in a message and stored in a C string. */
 static bool is_name(vs_str name) {
   for (size_t i = 0; i < name.size; i++)
     if ((uint8_t)name.data[i] <= ' ' || name.data[i] == 0x7f) return false;
   return name.size > 0;
 }
 
-/* A list takes the place of the one before. */
+/* A list replaces the one before. */
 static vs_status set_reserve_list(job *j, word found) {
   vs_alloc_settings *to = j->to;
   bool is_last = false;
@@ -302,6 +303,7 @@ static vs_status set_reserve_list(job *j, word found) {
     memcpy(to->classes[to->class_count].name, it.name.text.data, it.name.text.size);
     to->classes[to->class_count].name[it.name.text.size] = 0;
   }
+  VS_ASSERT(to->class_count <= VS_ALLOC_MOST_CLASSES);
   return VS_OK;
 }
 
@@ -314,11 +316,12 @@ static vs_status check_version(const job *j, uint64_t at) {
   for (uint32_t i = 0; i < count; i++)
     if (rules[i].version >= j->row->since && rules[i].version <= j->row->until)
       known = &rules[i]; /* the oldest */
+  VS_ASSERT(known != NULL);
   return vs_fail(j->value.error, VS_BAD_FORMAT, at, "%s: %s does not know it, %s does", j->row->key,
                  mine->name, known->name);
 }
 
-/* Reads the value at the scanner, which is all there is of it. */
+/* Reads the whole value at the scanner. */
 static vs_status apply(job *j) {
   scanner *s = &j->value;
   const size_t begin = s->at;
@@ -342,7 +345,7 @@ static vs_status apply(job *j) {
   return at_end(s) ? VS_OK : expected(s, "',' or the end", found.text);
 }
 
-/* A pair of a settings string: the setting, and where its value lies. */
+/* A pair of a settings string: the setting, and the offsets of its value. */
 typedef struct pair {
   const vs_alloc_setting *row;
   word key;
@@ -366,7 +369,7 @@ static const vs_alloc_setting *find_setting(vs_str key, vs_nearest *nearest) {
   return NULL;
 }
 
-static vs_status find_or_say(word key, const vs_alloc_setting **row, vs_error *error) {
+static vs_status find_or_fail(word key, const vs_alloc_setting **row, vs_error *error) {
   vs_nearest nearest;
   *row = find_setting(key.text, &nearest);
   if (*row != NULL) return VS_OK;
@@ -376,7 +379,7 @@ static vs_status find_or_say(word key, const vs_alloc_setting **row, vs_error *e
   return vs_fail(error, VS_BAD_FORMAT, key.at, "there is no setting '%S'", shortened(key.text));
 }
 
-/* "key=value", as other programs have it. */
+/* Recognises "key=value", the form of other programs, and cuts the key off. */
 static bool cut_equals(word *key) {
   for (size_t i = 1; i < key->text.size; i++)
     if (key->text.data[i] == '=') {
@@ -390,9 +393,9 @@ static vs_status take_pair(scanner *s, pair *out) {
   out->key = take_word(s);
   if (out->key.text.size == 0)
     return vs_fail(s->error, VS_BAD_FORMAT, s->at, "expected the name of a setting, not %s%S%s",
-                   at_end(s) ? "" : "'", look(s), at_end(s) ? "" : "'");
+                   at_end(s) ? "" : "'", peek(s), at_end(s) ? "" : "'");
   const bool has_equals = cut_equals(&out->key);
-  VS_TRY(find_or_say(out->key, &out->row, s->error));
+  VS_TRY(find_or_fail(out->key, &out->row, s->error));
   if (has_equals)
     return vs_fail(s->error, VS_BAD_FORMAT, out->key.at + out->key.text.size,
                    "expected ':' behind '%S', not '='", out->key.text);
@@ -405,18 +408,18 @@ static vs_status take_pair(scanner *s, pair *out) {
       return vs_fail(s->error, VS_BAD_FORMAT, out->value, "%s: '[' is never closed", out->row->key);
   } else if (take_word(s).text.size == 0) {
     return vs_fail(s->error, VS_BAD_FORMAT, s->at, "%s: expected %s, not %s%S%s", out->row->key,
-                   out->row->bounds, at_end(s) ? "" : "'", look(s), at_end(s) ? "" : "'");
+                   out->row->bounds, at_end(s) ? "" : "'", peek(s), at_end(s) ? "" : "'");
   }
   out->end = s->at;
   return VS_OK;
 }
 
-/* What the others are measured by. */
+/* The order of parsing: the bounds of other settings depend on the version and the size of large segments. */
 static int turn_of(const vs_alloc_setting *row) {
   return row->kind == VS_ALLOC_PROFILE ? 0 : row->kind == VS_ALLOC_SEGMENT_MIB ? 1 : 2;
 }
 
-/* All settings whose turn it is, in order. */
+/* Parses the settings of one turn, in the order of the text. */
 static vs_status parse_turn(vs_alloc_settings *to, vs_str text, int turn, vs_error *error) {
   scanner s = {.text = text, .error = error};
   while (!at_end(&s)) {
@@ -456,7 +459,7 @@ vs_status vs_alloc_settings_parse(vs_alloc_settings *settings, vs_str text, vs_e
 vs_status vs_alloc_settings_set(vs_alloc_settings *settings, vs_str key, vs_str value, vs_error *error) {
   vs_alloc_settings changed = *settings;
   job j = {.to = &changed, .value = {.text = value, .error = error}};
-  VS_TRY(find_or_say((word){key, VS_NO_OFFSET}, &j.row, error));
+  VS_TRY(find_or_fail((word){key, VS_NO_OFFSET}, &j.row, error));
   VS_TRY(check_version(&j, VS_NO_OFFSET));
   VS_TRY(apply(&j));
   *settings = changed;

@@ -1,16 +1,17 @@
-/* The allocator's state: what all its files share. Each file may use those above it, and none below:
+/* The allocator's state, which all its files share. Each file may use those above it, and none below:
  *
- *   state.h       the structs, and counting
- *   cache.c       blocks: looking up, splitting, handing out, merging; what every allocation and free does
- *   capture_reuse.c       blocks freed in a capture that may be used again in it
- *   pending.c     blocks that other streams use: events, queues, deferral during captures
- *   pools.c       private pools, routes to them, lanes, reserved bytes
- *   expandable.c  segments that grow: addresses reserved once, pages mapped and unmapped
- *   segments.c    whole segments of the driver: getting, releasing, collecting garbage, emptying the cache
- *   fallbacks.c      what an allocation does when the cache has nothing, up to running out of memory
- *   visit.c       segments and blocks as a snapshot shows them
- *   check.c       the invariants
- *   alloc.c       the face: making one, allocating, freeing, settings, limits; adopt.c: segments of a recorded run
+ *   state.h          the structs, and counting
+ *   cache.c          blocks: looking up, splitting, allocating, merging; the steps of every allocation and free
+ *   capture_reuse.c  blocks freed in a capture that the same capture may reuse
+ *   pending.c        blocks that other streams use: events, queues, deferral during captures
+ *   pools.c          private pools, routes to them, lanes, reserved bytes
+ *   expandable.c     segments that grow: addresses reserved once, pages mapped and unmapped
+ *   segments.c       segments of the driver: allocating, releasing, collecting garbage, emptying the cache
+ *   fallbacks.c      the steps when no cached block fits, up to the out-of-memory error
+ *   visit.c          segments and blocks in the form of a snapshot
+ *   check.c          the invariants
+ *   alloc.c          the public functions: creating, allocating, freeing, settings, limits
+ *   adopt.c          segments of a recorded run
  *
  * Invariant over all of it (check.c executes it):
  *   reserved  = sum of segments + sum of mapped pages = sum of free + allocated + pending blocks
@@ -26,9 +27,9 @@
 #define VS_ALLOC_MIN_BLOCK    UINT64_C(512)
 #define VS_ALLOC_SMALL_SIZE   VS_MIB        /* largest rounded size of a small pool */
 #define VS_ALLOC_SMALL_BUFFER (2 * VS_MIB)  /* a segment of a small pool, and its expandable page */
-#define VS_ALLOC_MIN_LARGE    (10 * VS_MIB) /* from here on segments are made to measure */
+#define VS_ALLOC_MIN_LARGE    (10 * VS_MIB) /* from here on a segment has the rounded size of its request */
 #define VS_ALLOC_ROUND_LARGE  (2 * VS_MIB)
-#define VS_ALLOC_TOO_LARGE    (UINT64_C(1) << 60) /* refused at once */
+#define VS_ALLOC_TOO_LARGE    (UINT64_C(1) << 60) /* such requests fail at once */
 #define VS_ALLOC_NO_LIMIT     UINT64_MAX
 
 enum { VS_ALLOC_RECENT = 4 };
@@ -42,7 +43,7 @@ typedef struct vs_alloc_pool {
   vs_alloc_owner *owner;                  /* NULL: a default pool */
   uint64_t lookups;                       /* counted while garbage is collected */
   VS_VEC(vs_alloc_lane *) lanes;          /* by rising stream */
-  vs_alloc_lane *recent[VS_ALLOC_RECENT]; /* the last one asked for */
+  vs_alloc_lane *recent[VS_ALLOC_RECENT]; /* the last lanes used, by a hash of the stream */
 } vs_alloc_pool;
 
 /* A private pool. It lives while it has users or memory. */
@@ -50,8 +51,7 @@ struct vs_alloc_owner {
   vs_pool_id id;
   uint64_t users;
   uint64_t reserved; /* bytes of the driver */
-  uint64_t
-      calls; /* allocations that needed the driver, less calls that gave memory back, as PyTorch counts them */
+  uint64_t calls;    /* allocations of the driver less releases, as PyTorch counts them */
   vs_alloc_pool small, large;
   vs_alloc_source source; /* alloc NULL: the driver */
   bool no_split;
@@ -67,17 +67,17 @@ typedef struct vs_alloc_route {
 struct vs_alloc_extent {
   uint64_t address, size, page;
   uint64_t stream;
-  VS_VEC(uint64_t) handles;     /* of page i; 0: not mapped. Pages behind the last one are not mapped */
+  VS_VEC(uint64_t) handles;     /* of page i; 0: not mapped. Pages beyond `count` are not mapped */
   vs_alloc_extent *prev, *next; /* of all extents */
 };
 
-/* A stream that was recorded on a block; when that is freed, an event on the stream. */
+/* A stream that was recorded on a block. When the block is freed, it gets an event on that stream. */
 struct vs_alloc_use {
   uint64_t stream;
   uint64_t event; /* of the queue; 0 while the block is not pending */
   vs_alloc_block *block;
   vs_alloc_use *next;   /* of the block, while it is allocated; of the stream's queue, while it is pending */
-  bool is_from_capture; /* recorded in a capture too: what was before is forgotten, as PyTorch does */
+  bool is_from_capture; /* recorded in a capture, too: earlier uses are forgotten, as in PyTorch */
 };
 
 /* Events of one stream, in the order in which they complete. */
@@ -89,8 +89,8 @@ typedef struct vs_alloc_queue {
 /* A block freed during a capture. */
 typedef struct vs_alloc_deferred {
   vs_alloc_block *block;
-  VS_VEC(uint64_t)
-  markers; /* nodes that its streams stood behind, see capture_reuse.c; none: wait for the capture's end */
+  /* The last nodes of its streams, see capture_reuse.c; none: it waits for the end of the capture. */
+  VS_VEC(uint64_t) markers;
 } vs_alloc_deferred;
 
 typedef struct vs_alloc_class_of_stream {
@@ -99,10 +99,10 @@ typedef struct vs_alloc_class_of_stream {
 } vs_alloc_class_of_stream;
 
 struct vs_alloc {
-  /* what every allocation and free touches, first */
-  uint64_t allocations; /* made so far: the clock of lifetimes */
+  /* first the members that every allocation and free touches */
+  uint64_t allocations; /* made so far; lifetimes are counted in them */
   uint64_t pending;     /* uses in the queues */
-  uint64_t waiting;     /* pending + deferred blocks: something to look at before an allocation */
+  uint64_t waiting;     /* pending + deferred blocks; if not 0, an allocation polls first */
   uint64_t recorded;    /* allocated blocks that have uses */
   uint64_t max_split_size, large_segment;
   bool has_divisions, is_expandable, collects_garbage;
@@ -117,7 +117,7 @@ struct vs_alloc {
   vs_alloc_hooks hooks;
   vs_alloc_settings settings;
   uint64_t reserved;      /* bytes of the driver */
-  uint32_t registrations; /* segments and extents made so far; 0 where the rules do not order by them */
+  uint32_t registrations; /* segments and extents made so far; 0 if the rules do not order by them */
   double fraction;
   uint64_t limit; /* VS_ALLOC_NO_LIMIT, or fraction * the card */
 
@@ -133,22 +133,22 @@ struct vs_alloc {
 
   vs_alloc_hash_order queues; /* of streams, by their hashes */
   VS_VEC(vs_alloc_deferred) deferred;
-  VS_VEC(uint64_t) spare_events; /* made once, recorded often */
+  VS_VEC(uint64_t) spare_events; /* created once, recorded often */
 
   bool has_oom;
   vs_alloc_oom oom;
 };
 
-/* One request on its way. */
+/* A request while it is served. */
 typedef struct vs_alloc_request {
-  uint64_t wanted, size, driver_size; /* as asked, rounded, what the driver would be asked for */
+  uint64_t wanted, size, driver_size; /* requested, rounded, and the size of a new segment for it */
   uint64_t stream;
   vs_context context;
-  bool is_expandable; /* from expandable segments: not where the pool has a source of its own */
-  bool asked_source;  /* the pool's source had none */
+  bool is_expandable; /* from expandable segments; never if the pool has its own source */
+  bool asked_source;  /* the pool's own source had no memory */
   vs_alloc_pool *pool;
   vs_alloc_lane *lane;
-  vs_alloc_block *block; /* found: in no place */
+  vs_alloc_block *block; /* the block that was found; it is in no place */
 } vs_alloc_request;
 
 /* ---- statistics and events ----------------------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ static inline void vs_alloc_raise(vs_alloc_figures *figures, vs_alloc_group grou
   if (current > figures->peak[group]) figures->peak[group] = current;
 }
 
-/* Totals are kept for the small and the large pools only: those of all memory are their sums. */
+/* Totals are kept only for the small and the large pools, since those of all memory are their sums. */
 static inline void vs_alloc_increase(vs_alloc *alloc, vs_alloc_part part, vs_alloc_group group,
                                      uint64_t amount) {
   vs_alloc_raise(&alloc->statistics.part[VS_ALLOC_ALL], group, (int64_t)amount);
@@ -168,6 +168,7 @@ static inline void vs_alloc_increase(vs_alloc *alloc, vs_alloc_part part, vs_all
 
 static inline void vs_alloc_decrease(vs_alloc *alloc, vs_alloc_part part, vs_alloc_group group,
                                      uint64_t amount) {
+  VS_ASSERT(alloc->statistics.part[part].current[group] >= (int64_t)amount);
   alloc->statistics.part[VS_ALLOC_ALL].current[group] -= (int64_t)amount;
   alloc->statistics.part[part].current[group] -= (int64_t)amount;
 }
@@ -184,7 +185,7 @@ static inline vs_pool_id vs_alloc_pool_id(const vs_alloc_pool *pool) {
   return pool->owner != NULL ? pool->owner->id : (vs_pool_id){0, 0};
 }
 
-/* In the hostile build, after every change. */
+/* Checks everything in the hostile build; called after every change. */
 #define vs_alloc_assert(alloc) VS_ASSERT(vs_alloc_check(alloc) == NULL)
 
 #endif

@@ -46,6 +46,7 @@ typedef struct visitor {
 static vs_status give(const visitor *v, const char *first, const char *second, const char *third,
                       int64_t value) {
   char key[128];
+  VS_ASSERT(strlen(first) + strlen(second) + strlen(third) < sizeof key);
   vs_format(key, sizeof key, "%s%s%s", first, second, third);
   return v->visit(v->ctx, vs_str_from(key), value);
 }
@@ -59,7 +60,7 @@ static vs_status give_stat(const visitor *v, const char *key, const char *part, 
   return give(v, prefix, ".", "peak", stat.peak);
 }
 
-/* Parts in the order of their names. */
+/* The parts in the order of their names. */
 static const struct {
   vs_alloc_part part;
   const char *key;

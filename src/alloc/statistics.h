@@ -1,11 +1,11 @@
-/* What an allocator counts: every figure of torch.cuda.memory_stats(), and a few that it has not got.
+/* What an allocator counts: every figure of torch.cuda.memory_stats(), and a few more.
  *
  * A statistic has four metrics. Three are kept, as `freed` follows from them:
  *
  *   freed = allocated - (current - base)        base: what was current when the totals were reset
  *
- * Each of the nine groups (groups.def) is kept for all memory, the small pools and the large pools; of all memory only
- * what does not follow from the other two, which is current and peak. */
+ * Each of the nine groups (groups.def) is kept for all memory, the small pools and the large pools. For all memory only
+ * current and peak are kept, because the others are sums of the two pools. */
 #ifndef VS_ALLOC_STATISTICS_H
 #define VS_ALLOC_STATISTICS_H
 
@@ -28,12 +28,12 @@ typedef struct vs_alloc_figures {
   int64_t base[VS_ALLOC_GROUPS];      /* likewise */
 } vs_alloc_figures;
 
-/* One statistic that stands alone, in the four metrics as they are shown. */
+/* A statistic without groups, in its four metrics. */
 typedef struct vs_alloc_stat {
   int64_t current, peak, allocated, freed;
 } vs_alloc_stat;
 
-/* How far an allocation had to go. */
+/* The fallback that served an allocation. */
 typedef enum vs_alloc_step {
 #define VS_ALLOC_STEP(name, key, words) VS_ALLOC_##name,
 #include "alloc/steps.def"
@@ -48,17 +48,18 @@ typedef struct vs_alloc_statistics {
   vs_alloc_stat oversize_allocations, oversize_segments;
   int64_t num_alloc_retries, num_ooms, num_oom_rejections;
   int64_t num_sync_all_streams, num_device_alloc, num_device_free;
-  int64_t max_split_size; /* as it was when the allocator was made; -1: unlimited */
+  int64_t max_split_size; /* when the allocator was created; -1: unlimited */
   /* Beyond PyTorch; reset with the totals. */
   uint64_t steps[VS_ALLOC_STEPS];
   uint64_t sizes[VS_ALLOC_CLASSES]; /* requests by floor(log2(bytes)) */
-  uint64_t
-      lifetimes[VS_ALLOC_CLASSES]; /* frees by floor(log2(allocations made meanwhile, itself included)) */
+  /* Frees by floor(log2(allocations made since the block's own, that one included)). */
+  uint64_t lifetimes[VS_ALLOC_CLASSES];
 } vs_alloc_statistics;
 
 /* The four metrics of one group. */
 static inline vs_alloc_stat vs_alloc_statistics_at(const vs_alloc_statistics *statistics,
                                                    vs_alloc_group group, vs_alloc_part part) {
+  VS_ASSERT(group < VS_ALLOC_GROUPS && part < VS_ALLOC_PARTS);
   const vs_alloc_figures *figures = &statistics->part[part];
   const vs_alloc_figures *small = &statistics->part[VS_ALLOC_SMALL],
                          *large = &statistics->part[VS_ALLOC_LARGE];
@@ -93,7 +94,7 @@ typedef struct vs_alloc_private {
 } vs_alloc_private;
 
 /* Calls `visit` with every key of torch.cuda.memory_stats() in its sorted order, flat ("allocation.all.current"); keys
- * that the rules of `settings` do not know are left out. `text` of the key is borrowed for the call. */
+ * that the rules of `settings` do not know are left out. The key is borrowed for the call. */
 struct vs_alloc_settings;
 VS_MUST_CHECK vs_status vs_alloc_statistics_visit(const vs_alloc_statistics *statistics,
                                                   const vs_alloc_private *pools, uint64_t pool_count,
@@ -103,7 +104,7 @@ VS_MUST_CHECK vs_status vs_alloc_statistics_visit(const vs_alloc_statistics *sta
 
 /* Calls `visit` with what PyTorch does not count: every step ("requests.cache", ...), and the classes of sizes and
  * lifetimes that are not empty, by their lower bound ("sizes.4096": requests of 4096 to 8191 bytes; "lifetimes.8": frees
- * of what 8 to 15 allocations had followed, itself included). Passes a failure of `visit` on. */
+ * of blocks since whose allocation 8 to 15 allocations were made, that one included). Returns a failure of `visit`. */
 VS_MUST_CHECK vs_status vs_alloc_extras_visit(const vs_alloc_statistics *statistics,
                                               vs_status (*visit)(void *ctx, vs_str key, int64_t value),
                                               void *ctx);

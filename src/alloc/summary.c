@@ -1,7 +1,7 @@
 /* torch.cuda.memory_summary(): 75 characters between two bars a line.
  *
- * The unit of a column is chosen by the figure of the whole, so that a group's rows can be compared; numbers
- * are cut, not rounded, to it. */
+ * The figure of all memory chooses the unit of a column, so that the rows of a group can be compared. Numbers are truncated,
+ * not rounded. */
 #include "alloc/statistics.h"
 
 enum { WIDTH = 75, COLUMNS = 4 };
@@ -16,7 +16,7 @@ static void spaces(vs_text *out, size_t count) {
   for (size_t i = 0; i < count; i++) vs_text_byte(out, ' ');
 }
 
-/* A number as text, at the left or the right of a cell that it may be too wide for. */
+/* A number at the left or the right of a cell; it may be wider than the cell. */
 static void cell(vs_text *out, int64_t number, size_t width, bool is_left) {
   char digits[24];
   vs_format(digits, sizeof digits, "%D", number);
@@ -28,8 +28,7 @@ static void cell(vs_text *out, int64_t number, size_t width, bool is_left) {
 
 static int64_t floor_divide(int64_t number, int64_t by) { return number / by - (number % by < 0); }
 
-/* `whole` decides about the unit. It is divided as a floating-point number, which matters for figures beyond
- * 2^53. */
+/* `whole` chooses the unit. As in PyTorch it is divided as a floating-point number, which matters for figures beyond 2^53. */
 static void amount(vs_text *out, int64_t number, int64_t whole, bool is_bytes) {
   static const char *const byte_units[] = {" B  ", " KiB", " MiB", " GiB", " TiB", " PiB"};
   static const char *const count_units[] = {"   ", " K ", " M "};

@@ -1,4 +1,4 @@
-/* What there is, as a snapshot shows it. */
+/* Segments and blocks in the form of a snapshot. */
 #include "alloc/pools.h"
 
 #include "base/sort.h"
@@ -19,7 +19,7 @@ static bool is_head(const vs_alloc_block *block) {
 static void take_head(head_list *heads, vs_alloc_block *block) {
   if (heads->status != VS_OK || !is_head(block)) return;
   if (!heads->all_pools && !vs_pool_id_equal(vs_alloc_pool_id(block->lane->pool), heads->pool)) return;
-  /* As PyTorch: of one pool only what begins an extent, so a run behind a hole is left out. */
+  /* As in PyTorch, a visit of one pool begins at the first block of an extent, so it leaves out runs after an unmapped one. */
   if (!heads->all_pools && block->prev != NULL) return;
   heads->status = vs_vec_reserve(heads->alloc->host, &heads->blocks, 1);
   if (heads->status == VS_OK) heads->blocks.data[heads->blocks.count++] = block;
@@ -68,7 +68,7 @@ static vs_alloc_block_info describe(const vs_alloc_block *block) {
                                .context = block->context};
 }
 
-/* Whether the next block belongs to the same segment of a snapshot. */
+/* The next block of the same segment in a snapshot; NULL at its end. */
 static const vs_alloc_block *next_mapped(const vs_alloc_block *block) {
   return block->next != NULL && block->next->place != VS_PLACE_UNMAPPED ? block->next : NULL;
 }
@@ -86,12 +86,13 @@ static vs_status visit_segment(const vs_alloc_block *head, const vs_alloc_visito
   for (const vs_alloc_block *block = head; block != NULL; block = next_mapped(block)) {
     segment.size += block->size;
     if (block->place == VS_PLACE_ALLOCATED) segment.allocated += block->size;
-    /* A block with recorded streams counts as active, whoever has it. */
+    /* Pending blocks count as active. */
     if (block->place != VS_PLACE_FREE) {
       segment.active += block->size;
       segment.requested += block->requested;
     }
   }
+  VS_ASSERT(segment.allocated <= segment.active && segment.active <= segment.size);
   VS_TRY(visitor->segment(visitor->ctx, &segment));
   for (const vs_alloc_block *block = head; block != NULL; block = next_mapped(block)) {
     const vs_alloc_block_info info = describe(block);
@@ -105,7 +106,7 @@ static vs_status visit_sorted(head_list *heads, vs_sort_pair *pairs, const vs_al
   for (size_t i = 0; i < count; i++) pairs[i] = (vs_sort_pair){heads->blocks.data[i]->address, (uint32_t)i};
   VS_TRY(vs_sort_pairs(heads->alloc->host, pairs, count));
   for (size_t i = 0; i < count; i++) {
-    if (i > 0 && pairs[i].key == pairs[i - 1].key) continue; /* it waits for several events */
+    if (i > 0 && pairs[i].key == pairs[i - 1].key) continue; /* found in several queues */
     VS_TRY(visit_segment(heads->blocks.data[pairs[i].value], visitor));
   }
   return VS_OK;
@@ -143,7 +144,8 @@ void vs_alloc_mark_snapshot(vs_alloc *alloc, vs_pool_id pool) {
   if (!vs_pool_id_is_default(pool)) {
     active = 0;
     const vs_alloc_visitor visitor = {&active, add_active, skip_block};
-    if (vs_alloc_visit(alloc, pool, &visitor) != VS_OK) active = 0; /* no host memory: nothing was counted */
+    if (vs_alloc_visit(alloc, pool, &visitor) != VS_OK)
+      active = 0; /* without host memory the event has no sum */
   }
   const vs_event event = {
       .size = active,
@@ -154,7 +156,7 @@ void vs_alloc_mark_snapshot(vs_alloc *alloc, vs_pool_id pool) {
   alloc->observer.event(alloc->observer.ctx, &event);
 }
 
-/* ---- single questions -------------------------------------------------------------------------------------------- */
+/* ---- single blocks and streams -------------------------------------------------------------------------------------------- */
 
 bool vs_alloc_find(const vs_alloc *alloc, uint64_t address, vs_alloc_block_info *block) {
   const vs_alloc_block *found = vs_alloc_table_find(&alloc->allocated, address);
