@@ -1,5 +1,5 @@
-/* Numbers as bytes: fixed ones in little endian, varints in groups of seven bits, lowest first, the top bit
- * saying that more follow. Signed numbers are folded first: 0, -1, 1, -2 ... become 0, 1, 2, 3. */
+/* Numbers as bytes: fixed-size ones in little endian; varints in groups of seven bits, lowest first, where the top bit says
+ * that more follow. Signed numbers are folded first: 0, -1, 1, -2 ... become 0, 1, 2, 3. */
 #ifndef VS_TRACEFILE_BYTES_H
 #define VS_TRACEFILE_BYTES_H
 
@@ -28,7 +28,7 @@ VS_FIXED(32)
 VS_FIXED(64)
 #undef VS_FIXED
 
-/* Returns the byte behind. There is room for VS_VARINT_MOST bytes. */
+/* Returns the byte after the number. The caller provides VS_VARINT_MOST bytes. */
 static inline uint8_t *vs_put_varint(uint8_t *to, uint64_t value) {
   for (; value >= 0x80; value >>= 7) *to++ = (uint8_t)(value | 0x80);
   *to++ = (uint8_t)value;
@@ -42,8 +42,8 @@ static inline int64_t vs_unfold_sign(uint64_t value) {
   return (int64_t)((value >> 1) ^ ((value & 1) != 0 ? UINT64_MAX : 0));
 }
 
-/* What is left to read of a frame or of a record in it; a read beyond its end, or of a varint that is none,
- * makes it bad and gives 0 from then on. */
+/* The unread bytes of a frame or of a record in it. A read beyond the end, or of an invalid varint, makes it bad and gives 0
+ * from then on. */
 typedef struct vs_bytes {
   const uint8_t *at, *end;
   bool is_bad;
@@ -51,6 +51,7 @@ typedef struct vs_bytes {
 
 static inline uint64_t vs_get_varint(vs_bytes *bytes) {
   uint64_t value = 0;
+  VS_ASSERT(bytes->at <= bytes->end);
   for (unsigned shift = 0; shift < 64 && bytes->at < bytes->end; shift += 7) {
     const uint8_t byte = *bytes->at++;
     value |= (uint64_t)(byte & 0x7f) << shift;

@@ -1,5 +1,5 @@
-/* Input is mixed with a fixed secret of 192 bytes. Up to 128 and up to 240 bytes there is a short way each;
- * beyond, eight lanes of 64 bits take in stripes of 64 bytes, and are scrambled after every block of 1024. */
+/* Input is mixed with a fixed secret of 192 bytes. Inputs of up to 128 and of up to 240 bytes have their own functions; of
+ * longer ones eight lanes of 64 bits take stripes of 64 bytes, and are scrambled after every block of 1024 bytes. */
 #include "tracefile/checksum.h"
 #include "tracefile/bytes.h"
 
@@ -54,14 +54,16 @@ static uint64_t mix16(const uint8_t *at, const uint8_t *key) {
 /* 17 to 128 bytes: from both ends to the middle. */
 static uint64_t short_sum(const uint8_t *at, size_t size) {
   uint64_t sum = size * P64_1;
+  VS_ASSERT(size > 16 && size <= 128);
   for (size_t i = (size - 1) / 32 + 1; i-- > 0;)
     sum += mix16(at + 16 * i, secret + 32 * i) + mix16(at + size - 16 * (i + 1), secret + 32 * i + 16);
   return avalanche(sum);
 }
 
-/* 129 to 240 bytes: in pieces of 16, the last one up to the end. */
+/* 129 to 240 bytes: in parts of 16, the last of which ends at the end. */
 static uint64_t middle_sum(const uint8_t *at, size_t size) {
   uint64_t sum = size * P64_1;
+  VS_ASSERT(size > 128 && size <= 240);
   for (size_t i = 0; i < 8; i++) sum += mix16(at + 16 * i, secret + 16 * i);
   sum = avalanche(sum);
   for (size_t i = 8; i < size / 16; i++) sum += mix16(at + 16 * i, secret + 16 * (i - 8) + 3);
@@ -86,6 +88,7 @@ static void scramble(uint64_t lanes[LANES]) {
 static uint64_t long_sum(const uint8_t *at, size_t size) {
   uint64_t lanes[LANES] = {P32_3, P64_1, P64_2, P64_3, P64_4, P32_2, P64_5, P32_1};
   const size_t stripes = (size - 1) / STRIPE;
+  VS_ASSERT(size > 240);
   for (size_t i = 0; i < stripes; i++) {
     take_stripe(lanes, at + STRIPE * i, secret + 8 * (i % STRIPES_IN_BLOCK));
     if (i % STRIPES_IN_BLOCK == STRIPES_IN_BLOCK - 1) scramble(lanes);

@@ -19,7 +19,8 @@ static vs_status make_room(compactor *c, size_t room) {
   return VS_OK;
 }
 
-/* What does not become smaller, or is so regular that nobody would believe it, stays as it is. */
+/* Records that do not become smaller stay raw, and so do those that deflate so well that a reader's bound on the ratio would
+ * refuse them. */
 static vs_status pack(compactor *c, const uint8_t *records, size_t size, size_t *stored) {
   uint8_t *to = c->frame + VS_FRAME_HEADER;
   *stored = 0;
@@ -38,6 +39,7 @@ static vs_status put_frame(void *ctx, const vs_frame_header *header, const uint8
   size_t stored;
   VS_TRY(make_room(c, VS_FRAME_HEADER + size));
   VS_TRY(pack(c, records, size, &stored));
+  VS_ASSERT(stored <= size && VS_FRAME_HEADER + size <= c->room);
   packed.stored = (uint32_t)stored;
   packed.plain = (uint32_t)size;
   packed.size = (uint32_t)(VS_FRAME_HEADER + stored);

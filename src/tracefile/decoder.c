@@ -34,13 +34,13 @@ void vs_decoder_deinit(vs_decoder *d) {
   for (int i = 0; i < VS_DICT_COUNT; i++) vs_vec_free(d->host, &d->known[i]);
 }
 
-/* ---- what is known ------------------------------------------------------------------------------------- */
+/* ---- known entries ------------------------------------------------------------------------------------- */
 
 static uint32_t string(vs_decoder *d, vs_bytes *body) {
   return vs_decoder_reference(d, VS_DICT_STRINGS, body);
 }
 
-/* The number of a new entry, for which there is then room in `known`. */
+/* The number of the next entry; makes room for it in `known`. */
 static vs_status next_entry(vs_decoder *d, vs_dictionary dictionary, uint32_t *id) {
   *id = d->next[dictionary];
   if (*id >= MOST_ENTRIES) return VS_LIMIT;
@@ -53,6 +53,7 @@ static vs_status next_entry(vs_decoder *d, vs_dictionary dictionary, uint32_t *i
 }
 
 static vs_status give_entry(vs_decoder *d, vs_dictionary dictionary, vs_trace_tag tag) {
+  VS_ASSERT(d->next[dictionary] < d->known[dictionary].count);
   d->known[dictionary].data[d->next[dictionary]++] = 1;
   return vs_decoder_give(d, tag);
 }
@@ -66,7 +67,7 @@ static vs_status take_string(vs_decoder *d, vs_bytes *body) {
   return give_entry(d, VS_DICT_STRINGS, VS_TRACE_STRING);
 }
 
-/* Reads a list of ids into `items`; those that are lost become VS_MODEL_NONE. */
+/* Reads a list of ids into `items`; lost entries become VS_MODEL_NONE. */
 static vs_status take_items(vs_decoder *d, vs_bytes *body, uint64_t count, vs_dictionary dictionary) {
   d->items.count = 0;
   if (count > vs_bytes_left(body)) return VS_BAD_FORMAT;
@@ -80,7 +81,7 @@ static vs_status take_items(vs_decoder *d, vs_bytes *body, uint64_t count, vs_di
   return body->is_bad ? VS_BAD_FORMAT : VS_OK;
 }
 
-/* Gives `items` without those that are lost. */
+/* Gives `items` without the lost ones. */
 static vs_status give_items(vs_decoder *d, vs_dictionary dictionary, vs_trace_tag tag) {
   vs_trace_list *list = &d->item.is.list;
   size_t kept = 0;
@@ -97,13 +98,14 @@ static vs_status take_texts(vs_decoder *d, vs_bytes *body) {
   return give_items(d, VS_DICT_TEXTS, VS_TRACE_TEXTS);
 }
 
-/* Its outer frames are those of the stack before. */
+/* A stack: its own inner frames, and a number of outer frames that it shares with the stack before. */
 static vs_status take_stack(vs_decoder *d, vs_bytes *body) {
   const uint64_t shared = vs_get_varint(body), fresh = vs_get_varint(body);
   if (body->is_bad || shared > d->stack.count) return VS_BAD_FORMAT;
   VS_TRY(take_items(d, body, fresh, VS_DICT_FRAMES));
   d->unfolded += shared + fresh;
   if (d->unfolded > UNFOLDED_BASE + UNFOLDED_FACTOR * d->plain) return VS_LIMIT;
+  VS_ASSERT(d->items.count == fresh);
   VS_TRY(vs_vec_reserve(d->host, &d->items, shared));
   for (size_t i = d->stack.count - (size_t)shared; i < d->stack.count; i++)
     d->items.data[d->items.count++] = d->stack.data[i];
@@ -140,7 +142,7 @@ static vs_status take_frame(vs_decoder *d, vs_bytes *body) {
   return body->is_bad ? VS_BAD_FORMAT : give_entry(d, VS_DICT_FRAMES, VS_TRACE_FRAME);
 }
 
-/* Of a module that is lost nobody can say anything; the frame's number is not given again. */
+/* A frame of a lost module is lost, too; its number is skipped. */
 static vs_status take_native(vs_decoder *d, vs_bytes *body) {
   vs_trace_native *native = &d->item.is.native;
   VS_TRY(next_entry(d, VS_DICT_FRAMES, &native->id));
@@ -154,7 +156,7 @@ static vs_status take_native(vs_decoder *d, vs_bytes *body) {
   return VS_OK;
 }
 
-/* No entry of a dictionary, but numbered in its frame; the reader's own numbers never come again. */
+/* Contexts are no entries of a dictionary: their numbers count in one frame of the file. The reader gives each its own id. */
 static vs_status take_context(vs_decoder *d, vs_bytes *body) {
   vs_trace_context *context = &d->item.is.context.context;
   context->device = vs_decoder_device(body);
@@ -175,7 +177,7 @@ static vs_status take_context(vs_decoder *d, vs_bytes *body) {
   return vs_decoder_give(d, VS_TRACE_CONTEXT);
 }
 
-/* ---- where numbers begin ------------------------------------------------------------------------------- */
+/* ---- the base of numbers ------------------------------------------------------------------------------- */
 
 static vs_status take_base(vs_decoder *d, vs_bytes *body) {
   uint32_t next[VS_DICT_COUNT];
@@ -206,6 +208,7 @@ static vs_status take_record(vs_decoder *d, uint8_t tag, vs_bytes *body) {
 /* ---- a frame ------------------------------------------------------------------------------------------- */
 
 static vs_status take_next(vs_decoder *d, vs_bytes *rest) {
+  VS_ASSERT(rest->at < rest->end);
   const uint8_t first = *rest->at++;
   if (first >= VS_EVENT_AS_IT_IS) return vs_decoder_event(d, first, rest);
   const uint64_t size = vs_get_varint(rest);
@@ -229,5 +232,6 @@ vs_status vs_decoder_frame(vs_decoder *d, const uint8_t *records, size_t size, u
     status = take_next(d, &rest);
     if (status == VS_OK) *used = (size_t)(rest.at - records);
   }
+  VS_ASSERT(*used <= size);
   return status;
 }

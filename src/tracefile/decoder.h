@@ -1,8 +1,7 @@
-/* Takes the records of one frame apart: decoder.c (entries of dictionaries), decoder_records.c (the rest),
- * decoder_events.c (events). Private to the reader.
+/* Decodes the records of one frame: decoder.c (entries of dictionaries), decoder_events.c (events), decoder_records.c (the
+ * others). Private to the reader.
  *
- * What a record says is judged before it is used: numbers in range, references to entries that were given. A
- * reference to an entry that is lost reads as none. */
+ * Every number of a record is checked before it is used. A reference to a lost entry reads as none. */
 #ifndef VS_TRACEFILE_DECODER_H
 #define VS_TRACEFILE_DECODER_H
 
@@ -17,11 +16,11 @@ typedef VS_VEC(uint32_t) vs_ids;
 typedef struct vs_decoded_block {
   uint64_t address;
   uint32_t site, sizes;
-  uint32_t free_site; /* where its free was requested; VS_MODEL_NONE: not yet */
+  uint32_t free_site; /* where its free was requested; VS_MODEL_NONE: it was not */
 } vs_decoded_block;
 
-/* Invariant: known[d] has a byte for each entry up to the highest that was given, 1 where it was. `contexts`
- * has the ids of those of this frame, by their numbers in it. */
+/* Invariant: known[d] has a byte for each entry up to the highest one defined, 1 if it was defined. `contexts` has the ids of
+ * this frame's contexts, by their numbers in it. */
 typedef struct vs_decoder {
   const vs_host *host;
   const vs_trace_visitor *visitor;
@@ -30,30 +29,28 @@ typedef struct vs_decoder {
   vs_model model;
   VS_VEC(vs_decoded_block) blocks;
   vs_ids contexts;
-  vs_ids
-      stack; /* the frames of the stack defined last in this frame of the file, VS_MODEL_NONE for lost ones */
+  vs_ids stack; /* the last stack that this frame of the file defined; lost frames are VS_MODEL_NONE */
   vs_ids items; /* scratch */
   VS_VEC(uint8_t) known[VS_DICT_COUNT];
   uint32_t next[VS_DICT_COUNT]; /* the number of the next entry */
-  uint32_t next_context;        /* contexts are numbered as they come */
+  uint32_t next_context;        /* the number of the next context */
   vs_trace_event freed;         /* the last free, while it may be completed */
   bool is_freeing;
   uint64_t events;   /* of this frame so far, counted as the writer counts */
-  uint64_t unfolded; /* frames of stacks, all in all: a short record can repeat a long one */
-  uint64_t plain;    /* bytes of records, all in all */
+  uint64_t unfolded; /* total frames of stacks, bounded because a short record can repeat a long stack */
+  uint64_t plain;    /* total bytes of records */
 } vs_decoder;
 
 VS_MUST_CHECK vs_status vs_decoder_init(vs_decoder *decoder, const vs_host *host,
                                         const vs_trace_visitor *visitor, vs_trace_report *report);
 void vs_decoder_deinit(vs_decoder *decoder);
 
-/* Decodes until the end, or the first byte 0 where a record would begin; *used is how far. item.offset and
- * item.process are set. Fails: VS_BAD_FORMAT (a record makes no sense; `used` is where), VS_LIMIT, and what
- * host and visitor fail with */
+/* Decodes to the end, or to the first byte 0 where a record would begin; *used is the number of bytes decoded. The caller has set
+ * item.offset and item.process. Fails: VS_BAD_FORMAT (the record at *used is invalid), VS_LIMIT, and as host and visitor */
 VS_MUST_CHECK vs_status vs_decoder_frame(vs_decoder *decoder, const uint8_t *records, size_t size,
                                          uint64_t base_address, int64_t base_time, size_t *used);
 
-/* ---- between the parts */
+/* ---- shared by the three files */
 
 VS_MUST_CHECK static inline vs_status vs_decoder_give(vs_decoder *d, vs_trace_tag tag) {
   d->item.tag = tag;
@@ -67,7 +64,7 @@ static inline bool vs_decoder_knows(const vs_decoder *d, vs_dictionary dictionar
   return id < d->known[dictionary].count && d->known[dictionary].data[id] != 0;
 }
 
-/* A string, texts or stack that is referred to; what is lost becomes none, and is counted. */
+/* A reference to a string, texts or stack; to a lost entry it becomes none, and is counted. */
 static inline uint32_t vs_decoder_reference(vs_decoder *d, vs_dictionary dictionary, vs_bytes *body) {
   const uint64_t id = vs_get_varint(body);
   if (vs_decoder_knows(d, dictionary, id)) return (uint32_t)id;

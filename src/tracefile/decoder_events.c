@@ -1,10 +1,12 @@
-/* Events: what writer_events.c leaves out is what the model expects. */
+/* Events: what writer_events.c leaves out is taken from the model. */
 #include "tracefile/decoder.h"
 
-/* ---- what events are given as -------------------------------------------------------------------------- */
+/* ---- giving events -------------------------------------------------------------------------- */
 
 static vs_status give_event(vs_decoder *d, uint32_t site, uint32_t sizes, vs_trace_event event) {
+  VS_ASSERT(site < d->model.sites.count && sizes < d->model.sizes.count);
   const vs_model_site *where = &d->model.sites.data[site];
+  VS_ASSERT(where->context < d->contexts.count);
   const vs_model_sizes *how_much = &d->model.sizes.data[sizes];
   event.stack = where->stack;
   event.context = d->contexts.data[where->context];
@@ -28,7 +30,7 @@ static vs_status give_completion(vs_decoder *d, int64_t time_us) {
 
 /* ---- parts of a record --------------------------------------------------------------------------------- */
 
-/* One that is not there yet is introduced by what follows. */
+/* A new site is defined by the bytes that follow. */
 static vs_status take_site(vs_decoder *d, uint32_t site, vs_bytes *rest) {
   vs_model *model = &d->model;
   if (site == model->sites.count) {
@@ -83,7 +85,7 @@ static vs_status take_place(vs_decoder *d, uint8_t first, vs_bytes *rest, uint32
   return VS_OK;
 }
 
-/* The number of a block of this frame; *last is the one before, and becomes this one. */
+/* The number of a block of this frame; *last is that of the block before, and becomes this one. */
 static vs_status take_number(vs_decoder *d, uint8_t first, vs_bytes *rest, uint32_t *last) {
   const uint8_t how = first & VS_FREE_BLOCK;
   uint64_t found = (uint64_t)*last + 1;
@@ -116,7 +118,7 @@ static vs_status take_alloc(vs_decoder *d, uint8_t first, vs_bytes *rest) {
   return give_event(d, site, sizes, event);
 }
 
-/* A free says first where it happens, unless that is where the block was allocated; then which block. */
+/* The site of a free comes first, unless it is the site of the allocation; then the block. */
 static vs_status take_free(vs_decoder *d, uint8_t first, vs_bytes *rest) {
   vs_model *model = &d->model;
   vs_trace_event event = {.kind = VS_EVENT_FREE_REQUESTED};
@@ -134,6 +136,7 @@ static vs_status take_free(vs_decoder *d, uint8_t first, vs_bytes *rest) {
     event.address = take_address(d, rest);
   } else {
     VS_TRY(take_number(d, first, rest, &model->freed));
+    VS_ASSERT(model->freed < d->blocks.count);
     block = &d->blocks.data[model->freed];
     event.address = block->address;
     sizes = block->sizes;
@@ -147,8 +150,7 @@ static vs_status take_free(vs_decoder *d, uint8_t first, vs_bytes *rest) {
   return (first & VS_EVENT_FORM) == VS_EVENT_FREED ? give_completion(d, event.time_us) : VS_OK;
 }
 
-/* What was requested before is completed. The site comes before the block, but may be that of the block's
- * free. */
+/* The completion of an earlier free. The site comes before the block, although it may be that of the block's free. */
 static vs_status take_late_completion(vs_decoder *d, uint8_t first, vs_bytes *rest) {
   vs_model *model = &d->model;
   vs_trace_event event = {.kind = VS_EVENT_FREE_COMPLETED};

@@ -1,4 +1,4 @@
-/* The records that are neither entries nor events, field by field as writer_records.c writes them. */
+/* The records that are neither entries nor events, in the order of fields of writer_records.c. */
 #include "tracefile/decoder.h"
 
 static uint32_t string(vs_decoder *d, vs_bytes *body) {
@@ -94,7 +94,7 @@ static vs_status take_state_begin(vs_decoder *d, vs_bytes *body) {
   return give(d, VS_TRACE_STATE_BEGIN, body);
 }
 
-/* What is said to be absent, says nothing. */
+/* Whether all members are 0 that the segment's flags declare absent. */
 static bool is_silent_where_absent(const vs_trace_segment *segment) {
   return ((segment->has & VS_TRACE_HAS_ALLOCATED) != 0 || segment->allocated == 0) &&
          ((segment->has & VS_TRACE_HAS_ACTIVE) != 0 || segment->active == 0) &&

@@ -1,5 +1,4 @@
-/* The dictionaries of a recording, in the order in which they are written: each refers only to those before
- * it. */
+/* The dictionaries of a recording, in the order of writing: each refers only to earlier ones. */
 #ifndef VS_TRACEFILE_DICTIONARIES_H
 #define VS_TRACEFILE_DICTIONARIES_H
 

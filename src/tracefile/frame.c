@@ -42,13 +42,14 @@ uint64_t vs_frame_checksum(const uint8_t *frame, size_t stored) {
 }
 
 void vs_frame_open(uint8_t *frame) {
-  __atomic_signal_fence(
-      __ATOMIC_RELEASE); /* a killed process did everything up to some instruction, in order */
+  /* A process is killed at some instruction, and has done everything before it in order: so the order of stores matters. */
+  __atomic_signal_fence(__ATOMIC_RELEASE);
   for (size_t i = 0; i < VS_FRAME_MAGIC_SIZE; i++) frame[i] = (uint8_t)VS_FRAME_MAGIC[i];
 }
 
 void vs_frame_seal(uint8_t *frame, size_t stored) {
   const uint64_t sum = vs_frame_checksum(frame, stored);
+  VS_ASSERT(vs_frame_begins(frame) && sum != 0);
   __atomic_signal_fence(__ATOMIC_RELEASE);
   vs_put_u64(frame + 8, sum);
 }

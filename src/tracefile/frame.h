@@ -1,10 +1,9 @@
-/* A frame: about 64 KiB of records behind a header that makes them findable, datable and checkable on their
- * own.
+/* A frame: about 64 KiB of records after a header. The header makes it possible to find, date and check the frame without the
+ * others.
  *
  *   offset  bytes
  *        0      8  magic: 89 56 52 41 4d 0d 0a 1a ("\x89VRAM\r\n\x1a")
- *        8      8  checksum: XXH3 (64 bits, no seed) of all from byte 16 to the end of what is stored; 0:
- *               the frame is open
+ *        8      8  checksum: XXH3 (64 bits, no seed) of byte 16 to the end of the stored bytes; 0: the frame is open
  *       16      2  version of the format: 1
  *       18      1  packing: 0 as it is, 1 raw deflate
  *       19      1  0
@@ -20,8 +19,8 @@
  *       72      8  events in this frame
  *       80         records
  *
- * Of an open frame (being written, or its writer was killed) stored, plain and events say nothing: its
- * records end at the first zero where a record would begin. */
+ * In an open frame (it is being written, or its writer was killed) stored, plain and events are not valid: its records end at
+ * the first zero where a record would begin. */
 #ifndef VS_TRACEFILE_FRAME_H
 #define VS_TRACEFILE_FRAME_H
 
@@ -50,15 +49,15 @@ typedef struct vs_frame_header {
   uint8_t packing;
 } vs_frame_header;
 
-/* All but magic and checksum, which come last: see below. `to` has VS_FRAME_HEADER bytes. */
+/* Writes all fields except magic and checksum, which are written last: see below. `to` has VS_FRAME_HEADER bytes. */
 void vs_frame_header_put(uint8_t *to, const vs_frame_header *header);
-/* Anything; `from` has VS_FRAME_HEADER bytes. */
+/* Reads VS_FRAME_HEADER bytes, whatever they are. */
 void vs_frame_header_get(const uint8_t *from, vs_frame_header *header);
 
 /* The checksum of a frame with `stored` bytes; never 0. */
 uint64_t vs_frame_checksum(const uint8_t *frame, size_t stored);
 
-/* Makes what was put visible: the magic of a new frame, the checksum of a finished one. */
+/* Publish a frame: open writes the magic of a new frame, seal the checksum of a complete one. */
 void vs_frame_open(uint8_t *frame);
 void vs_frame_seal(uint8_t *frame, size_t stored);
 

@@ -1,10 +1,10 @@
-/* Frames: where they are, whether they are whole, in which order they count. */
+/* Frames: finding them, checking them, and putting them in order. */
 #include "base/text.h"
 #include "tracefile/decoder.h"
 #include "tracefile/reader_internal.h"
 
-/* Bytes that may be summed for frames that turn out to be none, before somebody is suspected to waste our
- * time. */
+/* The bytes of damaged frames whose checksums may be computed before the file is refused: a hostile file could contain nearly as
+ * many frames as bytes. */
 enum { WASTE_BASE = 256 * 1024 * 1024, WASTE_FACTOR = 16 };
 
 typedef struct reading {
@@ -15,9 +15,9 @@ typedef struct reading {
   vs_trace_report *report;
   vs_error *error;
   vs_decoder decoder;
-  uint64_t next_sequence, next_event; /* of the frame that should come */
+  uint64_t next_sequence, next_event; /* of the frame that should follow */
   bool has_begun;                     /* a frame was read */
-  vs_trace_damage damage;             /* of what was skipped last; no bytes: nothing was */
+  vs_trace_damage damage;             /* of the bytes skipped last; 0 bytes: none were */
   uint64_t wasted;
   uint64_t rotated, total; /* a ring: byte 0 of the input is byte `rotated` of the file, which has `total` */
   uint8_t *plain;          /* of a compacted frame */
@@ -31,7 +31,7 @@ bool vs_trace_is(const void *data, size_t size) {
   return same + 1 >= VS_FRAME_MAGIC_SIZE;
 }
 
-/* Where the input is in the file. */
+/* The input's position as an offset in the file. */
 static uint64_t here(const reading *r) {
   const uint64_t at = vs_input_offset(r->input);
   return at < r->total ? (at + r->rotated) % r->total : at;
@@ -41,8 +41,8 @@ static vs_status fail(const reading *r, vs_status status) {
   return vs_fail(r->error, status, here(r), "%s", vs_status_text(status));
 }
 
-/* As many bytes as there are, up to `count`, in the window; how many there are then. */
-static vs_status look(reading *r, size_t count, size_t *have) {
+/* Brings up to `count` bytes into the window, fewer at the end; *have is their number. */
+static vs_status peek(reading *r, size_t count, size_t *have) {
   const vs_status status = vs_input_need(r->input, count);
   *have = r->input->end - r->input->pos;
   return status == VS_OK || vs_input_ended(r->input, status) ? VS_OK : fail(r, status);
@@ -59,12 +59,13 @@ static void tell_damage(reading *r, const vs_trace_damage *damage) {
   report->lost_events = vs_sat_add_u64(report->lost_events, damage->events);
 }
 
-/* A frame that can be read says what is missing before it: the frames and events between. */
+/* The header of a readable frame tells how many frames and events are missing before it. */
 static void account(reading *r, const vs_frame_header *header) {
+  VS_ASSERT(vs_frame_begins(r->input->data + r->input->pos));
   vs_trace_damage damage = r->damage;
   const bool follows = header->sequence >= r->next_sequence && header->events_before >= r->next_event;
   const bool is_cut =
-      !r->has_begun && damage.bytes == 0; /* the beginning of a ring is gone, which is no damage */
+      !r->has_begun && damage.bytes == 0; /* a ring overwrote its beginning, which is no damage */
   if (is_cut) r->report->earlier_frames = header->sequence;
   if (follows && !is_cut) {
     damage.frames = header->sequence - r->next_sequence;
@@ -84,8 +85,7 @@ static void note(reading *r, vs_trace_damage_kind kind) {
   if (r->damage.bytes == 0) r->damage = (vs_trace_damage){.kind = kind, .offset = here(r)};
 }
 
-/* Moves on to the next place where a frame seems to begin. Zeros up to the end are a file that was made
- * longer than it is, which is no damage. */
+/* Skips to the next magic of a frame. Zeros up to the end are no damage: the file was extended and not written. */
 static vs_status skip(reading *r, vs_trace_damage_kind kind, size_t at_least) {
   vs_input *input = r->input;
   bool is_blank = at_least == 0;
@@ -94,7 +94,7 @@ static vs_status skip(reading *r, vs_trace_damage_kind kind, size_t at_least) {
   const uint64_t from = vs_input_offset(input);
   input->pos += at_least;
   for (;;) {
-    VS_TRY(look(r, VS_FRAME_MAGIC_SIZE, &have));
+    VS_TRY(peek(r, VS_FRAME_MAGIC_SIZE, &have));
     if (have == 0 || (have >= VS_FRAME_MAGIC_SIZE && vs_frame_begins(input->data + input->pos))) break;
     is_blank = is_blank && input->data[input->pos] == 0;
     input->pos++;
@@ -119,11 +119,12 @@ static vs_status unpack(reading *r, const vs_frame_header *header, const uint8_t
     r->plain = grown;
     r->plain_capacity = header->plain;
   }
+  VS_ASSERT(header->plain <= r->plain_capacity);
   *plain = r->plain;
   return r->inflate->inflate(r->inflate->ctx, stored, header->stored, r->plain, header->plain);
 }
 
-/* The rest of a frame is lost from a record on that makes no sense. Of an open frame it was never there. */
+/* Accounts for the rest of a frame from an invalid record on. An open frame has no rest. */
 static void account_rest(reading *r, const vs_frame_header *header, size_t used, bool is_open) {
   const uint64_t events = header->events > r->decoder.events ? header->events - r->decoder.events : 0;
   const vs_trace_damage damage = {
@@ -155,12 +156,12 @@ static vs_status decode(reading *r, const vs_frame_header *header, const uint8_t
   return r->frames->frame(r->frames->ctx, &whole, records, used);
 }
 
-/* Of a frame that was being written its length says where the next one would begin; the file may end before.
- * */
+/* The size of an open frame says where the next one begins; the file may end before. */
 static vs_status read_open(reading *r, const vs_frame_header *header) {
   size_t have;
-  VS_TRY(look(r, header->size, &have));
+  VS_TRY(peek(r, header->size, &have));
   const size_t size = have < header->size ? have : header->size;
+  VS_ASSERT(size >= VS_FRAME_HEADER && header->checksum == 0);
   const uint8_t *frame = r->input->data + r->input->pos;
   account(r, header);
   VS_TRY(decode(r, header, frame + VS_FRAME_HEADER, size - VS_FRAME_HEADER, true));
@@ -168,7 +169,7 @@ static vs_status read_open(reading *r, const vs_frame_header *header) {
   return VS_OK;
 }
 
-/* Skips a frame that is not what it says, without trusting a word of it. */
+/* Skips one byte of a frame whose header cannot be trusted, so that the search continues inside it. */
 static vs_status refuse(reading *r, vs_trace_damage_kind kind, size_t summed) {
   r->wasted += summed;
   if (r->wasted > WASTE_BASE + WASTE_FACTOR * vs_input_offset(r->input))
@@ -180,7 +181,7 @@ static vs_status refuse(reading *r, vs_trace_damage_kind kind, size_t summed) {
 static vs_status read_sealed(reading *r, const vs_frame_header *header) {
   size_t have;
   const size_t whole = VS_FRAME_HEADER + (size_t)header->stored;
-  VS_TRY(look(r, whole, &have));
+  VS_TRY(peek(r, whole, &have));
   if (have < whole) return refuse(r, VS_TRACE_TORN, 0);
   const uint8_t *frame = r->input->data + r->input->pos, *records;
   if (vs_frame_checksum(frame, header->stored) != header->checksum)
@@ -201,7 +202,7 @@ static vs_status read_sealed(reading *r, const vs_frame_header *header) {
   } else {
     VS_TRY(decode(r, header, records, header->plain, false));
   }
-  VS_TRY(look(r, header->size, &have));
+  VS_TRY(peek(r, header->size, &have));
   r->input->pos += have < header->size ? have : header->size;
   return VS_OK;
 }
@@ -232,13 +233,13 @@ static vs_status read_frame(reading *r, size_t have) {
 static vs_status read_frames(reading *r) {
   size_t have;
   for (;;) {
-    VS_TRY(look(r, VS_FRAME_HEADER, &have));
+    VS_TRY(peek(r, VS_FRAME_HEADER, &have));
     if (have == 0) return VS_OK;
     VS_TRY(read_frame(r, have));
   }
 }
 
-/* What was skipped at the end belongs to a frame that is not there. */
+/* Bytes skipped at the end count as one lost frame. */
 static void account_end(reading *r) {
   if (r->damage.bytes == 0) return;
   r->damage.frames = 1;
@@ -255,7 +256,7 @@ static void reverse(uint8_t *from, uint8_t *end) {
   }
 }
 
-/* A frame at `data`, whole or open. */
+/* Whether a frame begins at `data`, complete or open. */
 static bool is_frame(reading *r, const uint8_t *data, size_t size, vs_frame_header *header) {
   if (size < VS_FRAME_HEADER || !vs_frame_begins(data)) return false;
   vs_frame_header_get(data, header);
@@ -267,7 +268,7 @@ static bool is_frame(reading *r, const uint8_t *data, size_t size, vs_frame_head
   return false;
 }
 
-/* Where the frame with the lowest number lies among `size` bytes. */
+/* The offset of the frame with the lowest number. */
 static size_t find_oldest(reading *r, const uint8_t *data, size_t size) {
   uint64_t lowest = UINT64_MAX;
   size_t oldest = 0;
@@ -286,32 +287,33 @@ static size_t find_oldest(reading *r, const uint8_t *data, size_t size) {
   return oldest;
 }
 
-/* A file that does not begin with its first frame may be a ring, whose oldest frame lies somewhere: then all
- * of it is taken in, and turned until that comes first. */
-static vs_status turn(reading *r) {
+/* A file that does not begin with frame 0 may be a ring. Then the whole file is read into the window, and rotated so that the
+ * oldest frame comes first. */
+static vs_status rotate(reading *r) {
   vs_input *input = r->input;
   vs_frame_header header;
   size_t have;
-  VS_TRY(look(r, VS_FRAME_HEADER, &have));
+  VS_TRY(peek(r, VS_FRAME_HEADER, &have));
   if (have < VS_FRAME_HEADER || !vs_frame_begins(input->data + input->pos)) return VS_OK;
   vs_frame_header_get(input->data + input->pos, &header);
   if (!is_plausible(&header) || header.sequence == 0) return VS_OK;
-  VS_TRY(look(r, VS_FRAME_HEADER + (size_t)header.stored, &have));
+  VS_TRY(peek(r, VS_FRAME_HEADER + (size_t)header.stored, &have));
   if (!is_frame(r, input->data + input->pos, have, &header)) return VS_OK;
-  VS_TRY(look(r, SIZE_MAX / 4, &have));
+  VS_TRY(peek(r, SIZE_MAX / 4, &have));
   uint8_t *data = input->data + input->pos;
   const size_t oldest = find_oldest(r, data, have);
   if (oldest == 0) return VS_OK;
   reverse(data, data + oldest);
   reverse(data + oldest, data + have);
   reverse(data, data + have);
+  VS_ASSERT(oldest < have);
   r->rotated = oldest;
   r->total = have;
   return VS_OK;
 }
 
 static vs_status read_all(reading *r) {
-  VS_TRY(turn(r));
+  VS_TRY(rotate(r));
   VS_TRY(read_frames(r));
   account_end(r);
   r->report->bytes = vs_input_offset(r->input);

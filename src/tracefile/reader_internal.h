@@ -1,12 +1,11 @@
-/* What a compaction wants of the reader, beside the records. Private to them. */
+/* Reading frames, for compact.c. Private to it and the reader. */
 #ifndef VS_TRACEFILE_READER_INTERNAL_H
 #define VS_TRACEFILE_READER_INTERNAL_H
 
 #include "tracefile/frame.h"
 #include "tracefile/reader.h"
 
-/* A frame that was read: its records as far as they make sense, inflated, and its header with just their
- * events. */
+/* Gets each frame that was read: its valid records, decompressed, and its header with the number of their events. */
 typedef struct vs_frame_visitor {
   void *ctx;
   vs_status (*frame)(void *ctx, const vs_frame_header *header, const uint8_t *records, size_t size);

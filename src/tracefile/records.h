@@ -1,14 +1,12 @@
-/* What a recording says, as values: what the writer takes and the reader gives. docs/formats/vram.md
- * explains the bytes.
+/* The records of a recording as values, which the writer takes and the reader gives. docs/formats/vram.md explains the bytes.
  *
- *   dictionaries   strings, lists of strings (texts), modules, frames, stacks: numbered from 0 in the order
- *                  in which they were defined, each defined before it is used. Strings, texts and stacks
- *                  begin with the two that everybody knows: 0 is "there is none", 1 the empty one. Contexts
- *                  have numbers of the writer's or the reader's own: the file introduces them in each frame
- *                  anew.
- *   events         in the order in which they happened. An event names a stack (who) and a context (where).
- *   state          all segments and blocks of a moment. What is true at the end is the last whole state, and
- *                  what the events behind it changed.
+ *   dictionaries   strings, lists of strings (texts), modules, frames, stacks: numbered from 0 in the order of their
+ *                  definitions, each defined before it is used. Strings, texts and stacks begin with two predefined
+ *                  entries: 0 is "none", 1 is the empty one. Contexts are defined again in each frame of the file;
+ *                  writer and reader have their own numbers for them.
+ *   events         in the order in which they happened. An event has a stack and a context.
+ *   state          all segments and blocks of a moment. The state at the end is the last complete one with the changes of
+ *                  the events after it.
  *
  * Times are microseconds since 1970, sizes bytes. */
 #ifndef VS_TRACEFILE_RECORDS_H
@@ -32,7 +30,7 @@ typedef enum vs_trace_tag {
 #define VS_TRACE_TAG(value, name, sentence) VS_TRACE_##name = (value),
 #include "tracefile/tags.def"
 #undef VS_TRACE_TAG
-  VS_TRACE_EVENT, /* every event, however it was written */
+  VS_TRACE_EVENT, /* an event, in any form of record */
 } vs_trace_tag;
 
 /* ---- dictionaries -------------------------------------------------------------------------------------- */
@@ -49,8 +47,7 @@ typedef struct vs_trace_list {
   const uint32_t *items;
 } vs_trace_list;
 
-/* A program or library as the process had it mapped: what a native frame has to be looked up in, on any
- * machine. */
+/* A program or library at its address in the process: native frames are looked up in it, on any machine. */
 typedef struct vs_trace_module {
   uint32_t id;
   uint32_t path;     /* string */
@@ -59,7 +56,7 @@ typedef struct vs_trace_module {
   uint64_t size;
 } vs_trace_module;
 
-/* What torch.fx adds to frames of generated code; strings. */
+/* Fields that torch.fx adds to frames of generated code; strings. */
 typedef struct vs_trace_detail {
   uint32_t fx_node_op, fx_node_name, fx_node_target, fx_original_trace;
 } vs_trace_detail;
@@ -71,14 +68,14 @@ typedef struct vs_trace_frame {
   vs_trace_detail detail;
 } vs_trace_frame;
 
-/* A frame that nobody has given a name yet. Frames of both kinds share their numbers. */
+/* A native frame, which has no name yet. Frames of both kinds share their numbers. */
 typedef struct vs_trace_native {
   uint32_t id;
   uint32_t module;
   uint64_t offset; /* of the return address in the module's file addresses: address - base */
 } vs_trace_native;
 
-/* What many events have in common. */
+/* Properties that many events share. */
 typedef struct vs_trace_context {
   uint64_t stream;
   vs_pool_id pool;
@@ -118,7 +115,7 @@ typedef struct vs_trace_annotation {
 /* ---- the state of a moment ----------------------------------------------------------------------------- */
 
 typedef enum vs_trace_moment {
-  VS_TRACE_AT_START, /* recording began in the middle of things */
+  VS_TRACE_AT_START, /* recording began after the first allocation */
   VS_TRACE_AT_CHECKPOINT,
   VS_TRACE_AT_END,
 } vs_trace_moment;
@@ -128,7 +125,7 @@ typedef struct vs_trace_state {
   int64_t time_us;
 } vs_trace_state;
 
-enum { /* vs_trace_segment.has: what the state says of it */
+enum { /* vs_trace_segment.has: the members that are valid */
        VS_TRACE_HAS_ALLOCATED = 1,
        VS_TRACE_HAS_ACTIVE = 2,
        VS_TRACE_HAS_REQUESTED = 4,
@@ -162,7 +159,7 @@ typedef struct vs_trace_block {
   uint32_t forward_frames;                       /* texts */
   uint32_t state_name;                           /* string; of VS_TRACE_OTHER only */
   uint8_t state;                                 /* vs_trace_block_state */
-  bool is_address_derived, is_requested_derived; /* the source of a conversion did not say it */
+  bool is_address_derived, is_requested_derived; /* computed, because the converted snapshot had none */
 } vs_trace_block;
 
 /* ---- around it ----------------------------------------------------------------------------------------- */
@@ -213,10 +210,10 @@ typedef struct vs_trace_shape {
 } vs_trace_shape;
 
 typedef struct vs_trace_lost {
-  uint64_t events; /* in all, since the recording began */
+  uint64_t events; /* total since the recording began */
 } vs_trace_lost;
 
-/* One record as the reader gives it; what it points at is borrowed for the call. */
+/* One record from the reader; its pointers are borrowed for the call. */
 typedef struct vs_trace_item {
   vs_trace_tag tag;
   uint64_t offset;  /* of its frame in the file */

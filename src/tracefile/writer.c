@@ -2,7 +2,7 @@
 #include "tracefile/frame.h"
 #include "tracefile/writer_internal.h"
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* ---- creating and destroying ---------------------------------------------------------------------------------------------- */
 
 static void forget_written(vs_tracew *w) {
   for (int d = 0; d < VS_DICT_COUNT; d++) w->written[d] = vs_dictionary_first((vs_dictionary)d);
@@ -60,10 +60,11 @@ uint64_t vs_tracew_bytes(const vs_tracew *w) {
 
 uint8_t *vs_tracew_body(vs_tracew *w) { return w->at + 2; }
 
-/* The body was written behind one byte for its length; a longer length moves it. The tag comes last: until
- * then a reader sees the end of the frame here. */
+/* The body was written after one byte for its length; a longer length moves it. The tag is stored last: until then a reader sees
+ * the end of the frame here. */
 void vs_tracew_record(vs_tracew *w, vs_trace_tag tag, uint8_t *end) {
   const size_t size = (size_t)(end - (w->at + 2));
+  VS_ASSERT(w->frame != NULL && end >= w->at + 2 && end <= w->limit);
   uint8_t length[VS_VARINT_MOST];
   const size_t more = (size_t)(vs_put_varint(length, size) - length);
   if (more > 1) memmove(w->at + 1 + more, w->at + 2, size);
@@ -71,6 +72,7 @@ void vs_tracew_record(vs_tracew *w, vs_trace_tag tag, uint8_t *end) {
   __atomic_signal_fence(__ATOMIC_RELEASE);
   *w->at = (uint8_t)tag;
   w->at += 1 + more + size;
+  VS_ASSERT(w->at <= w->limit);
   w->freeing = NULL;
 }
 
@@ -96,6 +98,7 @@ static void put_header(vs_tracew *w, size_t size, size_t stored) {
 }
 
 static vs_status seal(vs_tracew *w) {
+  VS_ASSERT(w->frame != NULL && w->at >= w->frame + VS_FRAME_HEADER && w->at <= w->limit);
   const size_t used = (size_t)(w->at - w->frame), stored = used - VS_FRAME_HEADER;
   const size_t size = w->options.keeps_slots ? w->frame_size : used;
   put_header(w, size, stored);
@@ -112,14 +115,14 @@ static vs_status seal(vs_tracew *w) {
   return status;
 }
 
-/* The first record: how many entries are in the file already. */
+/* The first record: the number of entries in the file so far. */
 static void put_base(vs_tracew *w) {
   uint8_t *at = vs_tracew_body(w);
   for (int d = 0; d < VS_DICT_COUNT; d++) at = vs_put_varint(at, w->written[d]);
   vs_tracew_record(w, VS_TRACE_BASE, at);
 }
 
-/* A new frame knows nothing of the ones before. */
+/* The model of a new frame is empty. */
 static void forget_model(vs_tracew *w) {
   vs_model_begin(&w->model, w->model.address, w->model.time_us);
   vs_map_clear(&w->site_by_hash);
@@ -170,7 +173,7 @@ vs_status vs_tracew_flush(vs_tracew *w) {
   return seal(w);
 }
 
-/* ---- dictionaries: what is not in the file yet --------------------------------------------------------- */
+/* ---- dictionaries: writing entries --------------------------------------------------------- */
 
 static uint32_t entries(const vs_tracew *w, vs_dictionary dictionary) {
   switch (dictionary) {
@@ -207,7 +210,7 @@ static vs_status put_texts(vs_tracew *w, uint32_t id) {
   return VS_OK;
 }
 
-/* Outer frames that it has in common with the stack before are not said again. */
+/* Outer frames that it shares with the stack before are not repeated. */
 static vs_status put_stack(vs_tracew *w, uint32_t id) {
   const vs_list list = vs_lists_at(&w->stacks, id);
   VS_TRY(room(w, (list.count + (size_t)2) * VS_VARINT_MOST + VS_RECORD_FRAMING));
@@ -231,7 +234,7 @@ static vs_status put_module(vs_tracew *w, uint32_t id) {
   return VS_OK;
 }
 
-/* Words: 1, module, offset; or 0, name, file, line folded, and what torch.fx adds, if it does. */
+/* Words: 1, module, offset; or 0, name, file, folded line, and the fields of torch.fx if there are any. */
 static vs_status put_frame(vs_tracew *w, uint32_t id) {
   VS_TRY(room(w, VS_FRAME_WORDS * VS_VARINT_MOST + VS_RECORD_FRAMING));
   const uint64_t *row = vs_rows_at(&w->frames, id);
@@ -256,7 +259,7 @@ static vs_status put_entry(vs_tracew *w, vs_dictionary dictionary, uint32_t id) 
   return VS_OK;
 }
 
-/* Where a frame is lost on the way this fails, and the next frame begins with a checkpoint. */
+/* Writes all missing entries. If the sink loses a frame meanwhile, this fails, and the next frame begins with a checkpoint. */
 static vs_status catch_up(vs_tracew *w) {
   for (int d = 0; d < VS_DICT_COUNT;) {
     const vs_dictionary dictionary = (vs_dictionary)d;
@@ -264,6 +267,7 @@ static vs_status catch_up(vs_tracew *w) {
       d++;
       continue;
     }
+    VS_ASSERT(w->written[d] < entries(w, dictionary));
     VS_TRY(put_entry(w, dictionary, w->written[d]));
     w->written[d]++;
   }
@@ -277,6 +281,7 @@ vs_status vs_tracew_prepare(vs_tracew *w, size_t bytes) {
     VS_TRY(catch_up(w));
     VS_TRY(room(w, bytes));
   }
+  VS_ASSERT(w->frame != NULL && (size_t)(w->limit - w->at) >= bytes);
   return VS_OK;
 }
 
@@ -286,9 +291,9 @@ vs_status vs_tracew_checkpoint(vs_tracew *w) {
   return vs_tracew_prepare(w, 0);
 }
 
-/* ---- dictionaries: an id for what is given ------------------------------------------------------------- */
+/* ---- dictionaries: ids ------------------------------------------------------------- */
 
-/* The entry is known; it is in the file, too, or will be with the next record at the latest. */
+/* Writes a new entry. If that fails, it is written before the next record. */
 static vs_status known(vs_tracew *w, vs_dictionary dictionary) {
   if (w->written[dictionary] == entries(w, dictionary)) return VS_OK;
   w->is_behind = true;
@@ -371,7 +376,26 @@ vs_status vs_tracew_context(vs_tracew *w, const vs_trace_context *context, uint3
   };
   VS_TRY(vs_vec_reserve(w->host, &w->locals, 1));
   VS_TRY(vs_rows_intern(w->host, &w->contexts, row, id));
-  if (*id == w->locals.count)
-    w->locals.data[w->locals.count++] = (vs_local){0}; /* no frame has the number 0 */
+  if (*id == w->locals.count) w->locals.data[w->locals.count++] = (vs_local){0}; /* model.frame is never 0 */
+  VS_ASSERT(*id < w->locals.count);
   return VS_OK;
+}
+
+/* ---- the check ----------------------------------------------------------------------------------------- */
+
+const char *vs_tracew_check(const vs_tracew *w) {
+  for (int d = 0; d < VS_DICT_COUNT; d++) {
+    const uint32_t count = entries(w, (vs_dictionary)d);
+    if (w->written[d] < vs_dictionary_first((vs_dictionary)d) || w->written[d] > count)
+      return "more entries are written than there are";
+    if (w->written[d] != count && !w->is_behind) return "entries are missing in the file";
+  }
+  if (w->locals.count != vs_rows_count(&w->contexts)) return "contexts and their local numbers differ";
+  if (w->frame == NULL) return w->ready == NULL && w->freeing == NULL ? NULL : "no frame is open, but in use";
+  if (w->at < w->frame + VS_FRAME_HEADER || w->at > w->limit || w->limit != w->frame + w->frame_size)
+    return "the writer is outside its frame";
+  for (const uint8_t *at = w->at; at < w->limit; at++)
+    if (*at != 0) return "bytes after the last record are not 0";
+  if (!vs_frame_begins(w->frame)) return "an open frame has no magic";
+  return vs_model_check(&w->model);
 }

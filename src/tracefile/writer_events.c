@@ -1,12 +1,13 @@
-/* Events: the short ways to say what the model expects, and the long way for the rest. */
+/* Events: short records for those that the model predicts, long ones for the others. */
 #include "tracefile/writer_internal.h"
 
 enum { MOST_BYTES = 256 }; /* of an event, with the context that it introduces */
 
 /* ---- context, site, sizes: numbers in this frame ------------------------------------------------------- */
 
-/* The number of a context, which is introduced by a record of its own. */
+/* The number of a context in this frame. A new one gets a record of its own. */
 static uint32_t put_context(vs_tracew *w, uint32_t context) {
+  VS_ASSERT(context < w->locals.count);
   vs_local *local = &w->locals.data[context];
   if (local->frame == w->model.frame) return local->number;
   const uint64_t *row = vs_rows_at(&w->contexts, context);
@@ -17,7 +18,7 @@ static uint32_t put_context(vs_tracew *w, uint32_t context) {
   return local->number;
 }
 
-/* The map mixes it once more. */
+/* A weak hash is enough: the map mixes it again. */
 static uint64_t hash_of(uint64_t a, uint64_t b) { return a * UINT64_C(0x9fb21c651e98df25) + b; }
 
 static bool is_site(const vs_model *model, uint32_t site, uint32_t stack, uint32_t context) {
@@ -25,7 +26,7 @@ static bool is_site(const vs_model *model, uint32_t site, uint32_t stack, uint32
          model->sites.data[site].context == context;
 }
 
-/* The number of a site; that of the next one if there is none like it. */
+/* The number of a site; of a new one the next unused number. */
 static uint32_t find_site(const vs_tracew *w, uint32_t expected, uint32_t stack, uint32_t context) {
   const vs_model *model = &w->model;
   if (is_site(model, expected, stack, context)) return expected;
@@ -37,7 +38,7 @@ static uint32_t find_site(const vs_tracew *w, uint32_t expected, uint32_t stack,
   return (uint32_t)model->sites.count;
 }
 
-/* The site becomes that of the last event. What a new one is follows its number. */
+/* Writes the site if `is_told`, and makes it the last event's. The definition of a new one follows its number. */
 static uint8_t *put_site(vs_tracew *w, uint8_t *at, uint32_t site, bool is_told, uint32_t stack,
                          uint32_t context) {
   if (is_told) at = vs_put_varint(at, site);
@@ -81,24 +82,26 @@ static uint8_t *put_sizes(vs_tracew *w, uint8_t *at, const vs_trace_event *event
 
 /* ---- parts of a record --------------------------------------------------------------------------------- */
 
-/* Makes the record visible by its first byte. */
+/* Publishes the record by storing its first byte last. */
 static void finish(vs_tracew *w, uint8_t first, uint8_t *end) {
   uint8_t *at = w->at;
+  VS_ASSERT(end > at && end <= w->limit && *at == 0 && first != 0);
   w->at = end;
   __atomic_signal_fence(__ATOMIC_RELEASE);
   *at = first;
 }
 
-/* Behind the last time, which is not later. Returns the bits of the first byte. */
+/* The time since the last one, which is not later. Returns the bits of the first byte. */
 static uint8_t put_later(vs_tracew *w, uint8_t **at, int64_t time_us) {
   const uint64_t later = (uint64_t)time_us - (uint64_t)w->model.time_us;
+  VS_ASSERT(time_us >= w->model.time_us);
   w->model.time_us = time_us;
   if (later < VS_EVENT_LATER) return (uint8_t)later;
   *at = vs_put_varint(*at, later);
   return VS_EVENT_LATER;
 }
 
-/* Blocks lie at multiples of 512: a distance of such is told in 512s, doubled; any other behind a 1. */
+/* Addresses of blocks are multiples of 512: their distance is written in units of 512, doubled; any other one after a 1. */
 static uint8_t *put_address(const vs_tracew *w, uint8_t *at, uint64_t address) {
   const uint64_t distance = address - w->model.address;
   if ((distance & 511) != 0) return vs_put_varint(vs_put_varint(at, 1), vs_fold_sign((int64_t)distance));
@@ -155,9 +158,10 @@ static void put_alloc(vs_tracew *w, const vs_trace_event *event, uint32_t contex
   finish(w, first, at);
 }
 
-/* A block by its number: by what is shortest. *last is the one before, and becomes this one. */
+/* The number of a block, in the shortest form. *last is that of the block before, and becomes this one. */
 static uint8_t put_number(const vs_model *model, uint8_t **at, uint32_t number, uint32_t *last) {
   const uint32_t before = *last;
+  VS_ASSERT(number < model->blocks);
   const uint64_t ago = model->blocks - 1 - number;
   const int64_t from_last = (int64_t)number - (int64_t)before;
   *last = number;
@@ -167,7 +171,7 @@ static uint8_t put_number(const vs_model *model, uint8_t **at, uint32_t number, 
   return is_near ? VS_FREE_NEAR : VS_FREE_AGO;
 }
 
-/* Which block: by its number if it was allocated in this frame. */
+/* The block: by its number if it was allocated in this frame, else by sizes and address. */
 static uint8_t put_block(vs_tracew *w, uint8_t **at, const vs_placed *placed, const vs_trace_event *event,
                          uint32_t *sizes) {
   vs_model *model = &w->model;
@@ -180,7 +184,7 @@ static uint8_t put_block(vs_tracew *w, uint8_t **at, const vs_placed *placed, co
   return put_number(model, at, placed->number, &model->freed);
 }
 
-/* The block as far as this frame knows it, NULL if it does not. */
+/* The block if it was allocated in this frame, else NULL. */
 static vs_placed *find_block(vs_tracew *w, const vs_trace_event *event) {
   vs_placed *placed = placed_at(w, event->address);
   const bool is_it = placed->frame == w->model.frame && placed->address == event->address &&
@@ -234,8 +238,8 @@ static void put_completion(vs_tracew *w, const vs_trace_event *event) {
   w->freeing = NULL;
 }
 
-/* Later, after other events: a record of its own, if the free was a short one of this frame. It happens
- * where somebody looked, or where the free was requested. */
+/* A completion after other events: a record of its own, if the free was a short record of this frame. Its site is that of the call
+ * that polled, or that of the free. */
 static bool put_late_completion(vs_tracew *w, const vs_trace_event *event, uint32_t context) {
   vs_model *model = &w->model;
   const vs_placed *placed = find_block(w, event);
@@ -256,9 +260,9 @@ static bool put_late_completion(vs_tracew *w, const vs_trace_event *event, uint3
   return true;
 }
 
-/* ---- the long way -------------------------------------------------------------------------------------- */
+/* ---- long records -------------------------------------------------------------------------------------- */
 
-/* What stands where an address stands, but is none. */
+/* Whether the event's address is a number of bytes. */
 static bool is_number(uint8_t kind) { return kind == VS_EVENT_OOM || kind == VS_EVENT_SNAPSHOT; }
 
 static void put_as_it_is(vs_tracew *w, const vs_trace_event *event, uint32_t context) {
@@ -294,7 +298,7 @@ static bool is_sensible(const vs_tracew *w, const vs_trace_event *event) {
          (!event->no_address || event->address == 0);
 }
 
-/* Room for what the event may introduce, so that nothing can fail once it is begun. */
+/* Makes room for everything that an event may define, so that writing it cannot fail. */
 static vs_status reserve(vs_tracew *w) {
   VS_TRY(vs_model_reserve(w->host, &w->model));
   VS_TRY(vs_map_reserve(w->host, &w->site_by_hash));

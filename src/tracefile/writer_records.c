@@ -1,5 +1,4 @@
-/* The records that are neither entries nor events. Each is a list of numbers; docs/formats/vram.md names
- * them. */
+/* The records that are neither entries nor events. Each is a list of numbers, which docs/formats/vram.md names. */
 #include "tracefile/writer_internal.h"
 
 enum { MOST_NUMBERS = 16, MOST_BYTES = (MOST_NUMBERS + 1) * VS_VARINT_MOST + VS_RECORD_FRAMING };
@@ -13,9 +12,10 @@ static vs_status put_numbers(vs_tracew *w, vs_trace_tag tag, const uint64_t *num
   return VS_OK;
 }
 
-/* The same behind a time. */
+/* Likewise, after a time. */
 static vs_status put_timed(vs_tracew *w, vs_trace_tag tag, int64_t time_us, const uint64_t *numbers,
                            size_t count) {
+  VS_ASSERT(count <= MOST_NUMBERS - 1);
   VS_TRY(vs_tracew_prepare(w, MOST_BYTES));
   uint8_t *at = vs_tracew_put_time(w, vs_tracew_body(w), time_us);
   for (size_t i = 0; i < count; i++) at = vs_put_varint(at, numbers[i]);

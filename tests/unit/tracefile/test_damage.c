@@ -25,6 +25,7 @@ static void make(original *o, uint64_t seed, int steps, bool keeps_slots) {
   made_up_init(&m, w, NULL, seed);
   for (int i = 0; i < steps; i++) expect_ok(made_up_step(&m));
   expect_ok(vs_tracew_flush(w));
+  assert_null(vs_tracew_check(w));
   vs_tracew_destroy(w);
   o->bytes = vs_text_view(&o->r.bytes);
   expect_ok(read_back(&o->read, o->bytes, NULL, &error));
@@ -203,6 +204,7 @@ static void test_an_open_frame_is_read_to_its_last_record(void **state) {
     reading_back_deinit(&got);
     r.bytes.bytes.count = sealed;
   }
+  assert_null(vs_tracew_check(w));
   vs_tracew_destroy(w);
   reading_back_deinit(&expected);
   recording_deinit(&r);
@@ -246,6 +248,7 @@ static void test_a_frame_lost_at_the_sink_takes_no_names_along(void **state) {
     for (size_t i = 0; i < got.events.count; i++) assert_true(got.events.data[i].stack > 1);
     assert_int_equal(got.events.data[got.events.count - 1].event.address, 1999);
     reading_back_deinit(&got);
+    assert_null(vs_tracew_check(w));
     vs_tracew_destroy(w);
     recording_deinit(&r);
   }

@@ -35,6 +35,7 @@ static void round_trip(uint64_t seed, size_t frame_size, int steps, bool keeps_s
   assert_int_equal(got.report.events, vs_tracew_events(w));
   assert_int_equal(got.report.open_frames + got.report.unknown_records + got.report.lost_events, 0);
   expect_same(&got, &expected);
+  assert_null(vs_tracew_check(w));
   vs_tracew_destroy(w);
   reading_back_deinit(&got);
   reading_back_deinit(&expected);
@@ -60,6 +61,7 @@ static void test_nothing_at_all(void **state) {
   expect_ok(vs_tracew_create(vs_host_default(), &sink, NULL, &w));
   expect_ok(vs_tracew_flush(w));
   assert_int_equal(r.bytes.bytes.count, 0);
+  assert_null(vs_tracew_check(w));
   vs_tracew_destroy(w);
   recording_deinit(&r);
 }
@@ -96,6 +98,7 @@ static void test_a_steady_program_takes_few_bytes(void **state) {
     }
   assert_int_equal(vs_tracew_events(w), 8000);
   assert_true(vs_tracew_bytes(w) < 8000 * 4);
+  assert_null(vs_tracew_check(w));
   vs_tracew_destroy(w);
   recording_deinit(&r);
 }
@@ -123,6 +126,7 @@ static void test_what_was_never_defined_is_refused(void **state) {
   expect_status(vs_tracew_event(w, &(vs_trace_event){.kind = VS_EVENT_ALLOC, .stack = 5}), VS_BAD_ARGUMENT);
   expect_status(vs_tracew_setting(w, &(vs_trace_setting){.kind = 6}), VS_BAD_ARGUMENT);
   expect_status(vs_tracew_block(w, &(vs_trace_block){.state = 4}), VS_BAD_ARGUMENT);
+  assert_null(vs_tracew_check(w));
   vs_tracew_destroy(w);
   recording_deinit(&r);
 }
@@ -192,6 +196,7 @@ static void test_a_ring_is_read_from_its_oldest_frame(void **state) {
       assert_int_equal(got.events.data[j].event.address, got.events.data[j - 1].event.address + 512);
     reading_back_deinit(&got);
   }
+  assert_null(vs_tracew_check(w));
   vs_tracew_destroy(w);
 }
 
