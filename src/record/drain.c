@@ -1,5 +1,4 @@
-/* The writer thread: takes messages from all rings by their numbers, one after the other, and has them
- * encoded. */
+/* The writer thread: takes messages from all rings in the order of their numbers, and encodes them. */
 #include "base/text.h"
 #include "os/clock.h"
 #include "record/recorder.h"
@@ -22,8 +21,9 @@ static void say(const vs_recorder *r, const char *sentence) {
   if (r->options.say != NULL) r->options.say(r->options.say_ctx, sentence);
 }
 
-/* The file takes nothing more. Once; the program goes on. */
+/* Stops writing after a failure of the file, and says so once. The program goes on. */
 void vs_recorder_fail(vs_recorder *r, vs_status status) {
+  VS_ASSERT(status != VS_OK);
   if (r->status != VS_OK) return;
   r->status = status;
   atomic_store_explicit(&r->is_on, false, memory_order_relaxed);
@@ -36,7 +36,8 @@ void vs_recorder_fail(vs_recorder *r, vs_status status) {
 
 /* ---- order */
 
-/* The ring whose first message is number `next`. They come in runs: so the last one is asked first. */
+/* The ring whose first message is number `next`. Messages of a ring often follow each other, so the search begins with the
+ * last ring. */
 static vs_ring *find_next(vs_recorder *r) {
   const uint32_t count = atomic_load_explicit(&r->ring_count, memory_order_acquire);
   for (uint32_t i = 0; i < count; i++) {
@@ -52,6 +53,7 @@ static vs_ring *find_next(vs_recorder *r) {
 static void take(vs_recorder *r, vs_ring *ring) {
   const vs_slot *message = vs_ring_peek(ring);
   vs_status status = r->status;
+  VS_ASSERT(message != NULL && message->sequence == r->next && message->slots != 0);
   if (status == VS_OK && !ring->is_named) status = vs_encoder_thread(&r->encoder, ring);
   ring->is_named = true;
   if (status == VS_OK) status = vs_encoder_put(&r->encoder, ring, message);
@@ -66,13 +68,13 @@ static void take(vs_recorder *r, vs_ring *ring) {
 
 /* ---- a number that does not come
  *
- * Between taking a number and showing the message a thread may be interrupted, for long if the machine is
- * busy; or for ever, if it is ended just there. Nobody waits for such a message longer than this. */
+ * Between taking a number and publishing the message a thread may be interrupted, for long if the machine is busy, or for
+ * ever if the thread is ended there. The writer thread waits for such a message no longer than this. */
 
 #define PATIENCE_NS UINT64_C(2000000000)
 
-/* The smallest number that is there, UINT64_MAX if there is none; messages before `next`, which nobody
- * waits for any more, go. */
+/* The smallest number of a published message, UINT64_MAX if there is none. Drops messages before `next`, which are counted
+ * as lost already. */
 static uint64_t smallest(vs_recorder *r) {
   uint64_t least = UINT64_MAX;
   const uint32_t count = atomic_load_explicit(&r->ring_count, memory_order_acquire);
@@ -87,8 +89,9 @@ static uint64_t smallest(vs_recorder *r) {
 
 static bool give_up(vs_recorder *r, uint64_t patience) {
   const uint64_t least = smallest(r);
-  if (least == r->next) return true; /* it came in this moment */
-  if (least == UINT64_MAX) {         /* nothing waits behind it */
+  VS_ASSERT(least >= r->next);
+  if (least == r->next) return true; /* published just now */
+  if (least == UINT64_MAX) {         /* no later message waits for it */
     r->stuck_since = 0;
     return false;
   }
@@ -102,7 +105,7 @@ static bool give_up(vs_recorder *r, uint64_t patience) {
 
 /* ---- draining */
 
-/* A ring whose thread is gone goes to the next one that comes, once it is empty. */
+/* Frees the rings of ended threads once they are empty, for threads that start later. */
 static void free_rings(vs_recorder *r) {
   const uint32_t count = atomic_load_explicit(&r->ring_count, memory_order_acquire);
   for (uint32_t i = 0; i < count; i++) {
@@ -134,10 +137,10 @@ static void drain(vs_recorder *r, uint64_t patience) {
   atomic_store_explicit(&r->bytes, vs_tracew_bytes(r->encoder.file), memory_order_relaxed);
 }
 
-/* All threads are done: what is not there now never comes. */
+/* All threads have stopped recording: a message that is missing now will never come. */
 void vs_recorder_drain(vs_recorder *r) { drain(r, 0); }
 
-/* A reader of a ring file begins at a checkpoint: there are several in its length. */
+/* A reader of a ring file begins at a checkpoint, so its length contains several. */
 static void keep_readable(vs_recorder *r) {
   vs_encoder *e = &r->encoder;
   if (r->sink.most == 0 || r->status != VS_OK || r->sink.frame - e->frames_at_checkpoint < r->sink.most / 4)

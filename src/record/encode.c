@@ -1,5 +1,5 @@
-/* Messages to records. Everything that has a number here, a stack, a text, a context, gets its number in
- * the file when it is first met. On the writer thread. */
+/* Encodes messages as records, on the writer thread. A stack, text or context gets its number in the file when a message
+ * first uses it. */
 #include "record/recorder.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -9,7 +9,7 @@
 
 /* ---- numbers */
 
-/* Makes room for an entry of `number`; new ones are 0. */
+/* Makes the array long enough for entry `number`; new entries are 0. */
 #define RESERVE(e, ids, number) \
   reserve_ids((e)->host, &(ids)->data, &(ids)->count, &(ids)->capacity, (number))
 
@@ -20,6 +20,7 @@ static vs_status reserve_ids(const vs_host *host, uint32_t **data, size_t *count
   if (*capacity - *count < more)
     VS_TRY(vs_vec_grow(host, (void **)data, capacity, *count, more, sizeof **data));
   memset(*data + *count, 0, more * sizeof **data);
+  VS_ASSERT(number < *capacity);
   *count = number + 1;
   return VS_OK;
 }
@@ -41,7 +42,7 @@ static vs_status text_of(vs_encoder *e, uint32_t text, uint32_t *id) {
   return VS_OK;
 }
 
-/* ---- modules: the newest one at an address is the one that is there */
+/* ---- modules: of several that were loaded at an address the newest counts */
 
 static vs_status add_module(void *ctx, const vs_module *module) {
   vs_encoder *e = ctx;
@@ -81,7 +82,7 @@ static const vs_known_module *module_at(const vs_encoder *e, uint64_t address) {
 
 /* ---- stacks */
 
-/* Code that was made at run time lies in no file: a module without path and beginning has its addresses. */
+/* Code that was generated at run time belongs to no file. Its addresses are those of a module without path and base. */
 static vs_status native_frame(vs_encoder *e, uint64_t address, uint32_t *id) {
   const vs_known_module *module = module_at(e, address - 1);
   if (module != NULL) return vs_tracew_native(e->file, module->id, address - module->base, id);
@@ -93,6 +94,7 @@ static vs_status native_frame(vs_encoder *e, uint64_t address, uint32_t *id) {
 
 static vs_status named_frame(vs_encoder *e, uint64_t word, uint32_t *id) {
   const size_t number = (size_t)(word & ~VS_RECORD_NAMED_FRAME);
+  VS_ASSERT((word & VS_RECORD_NAMED_FRAME) != 0);
   VS_TRY(RESERVE(e, &e->frame_ids, number));
   if (e->frame_ids.data[number] == 0) {
     const vs_record_frame frame = vs_record_frame_at(e->stacks, word);
@@ -110,6 +112,7 @@ static vs_status define_stack(vs_encoder *e, vs_context stack, uint32_t *id) {
   const uint64_t *words;
   const uint32_t count = vs_record_stack_at(e->stacks, stack, &words);
   uint32_t frames[VS_RECORD_DEPTH_MOST];
+  VS_ASSERT(count <= VS_RECORD_DEPTH_MOST);
   bool has_looked = false;
   for (uint32_t i = 0; i < count; i++) {
     if ((words[i] & VS_RECORD_NAMED_FRAME) != 0) {
@@ -134,15 +137,14 @@ static vs_status stack_of(vs_encoder *e, vs_context stack, uint32_t *id) {
   return VS_OK;
 }
 
-/* Segments and blocks always have a list of frames, as in PyTorch's snapshots: an empty one where nobody
- * is known. */
+/* As in PyTorch's snapshots, segments and blocks always have a list of frames: an empty one if the stack is unknown. */
 static vs_status stack_of_state(vs_encoder *e, vs_context stack, uint32_t *id) {
   VS_TRY(stack_of(e, stack, id));
   if (*id == VS_TRACE_NONE) *id = VS_TRACE_EMPTY;
   return VS_OK;
 }
 
-/* ---- contexts: what many events have in common */
+/* ---- contexts: the properties that many events share */
 
 static vs_status define_context(vs_encoder *e, const vs_context_key *key, uint32_t *id) {
   vs_trace_context context = {.stream = key->stream,
@@ -158,7 +160,8 @@ static vs_status define_context(vs_encoder *e, const vs_context_key *key, uint32
 static vs_status context_of(vs_encoder *e, const vs_context_key *key, uint32_t *id) {
   vs_known_context *known = &e->contexts[vs_hash_bytes(key, sizeof *key) & (VS_KNOWN_CONTEXTS - 1)];
   if (!known->is_used || memcmp(&known->key, key, sizeof *key) != 0) {
-    VS_TRY(define_context(e, key, &known->id)); /* one that was pushed out has its number still */
+    VS_TRY(define_context(e, key,
+                          &known->id)); /* a key that was replaced in this cache gets the same number again */
     known->key = *key;
     known->is_used = true;
   }
@@ -224,6 +227,7 @@ static vs_status put_annotation(vs_encoder *e, const vs_ring *ring, const vs_slo
 /* words: bytes of the name, of the card */
 static vs_status put_device(vs_encoder *e, const vs_ring *ring, const vs_slot *m) {
   char name[VS_RECORD_MOST_TEXT];
+  VS_ASSERT(m->words[0] <= sizeof name);
   vs_trace_device device = {.device = m->device, .total_bytes = m->words[1]};
   vs_ring_get(ring, name, (size_t)m->words[0]);
   VS_TRY(string_of(e, (vs_str){name, (size_t)m->words[0]}, &device.name));
@@ -234,6 +238,7 @@ static vs_status put_device(vs_encoder *e, const vs_ring *ring, const vs_slot *m
 static vs_status put_setting(vs_encoder *e, const vs_ring *ring, const vs_slot *m) {
   char bytes[2 * VS_RECORD_MOST_TEXT];
   const size_t key = (size_t)m->words[0], text = (size_t)m->words[1];
+  VS_ASSERT(key <= VS_RECORD_MOST_TEXT && text <= VS_RECORD_MOST_TEXT);
   vs_ring_get(ring, bytes, key + text);
   vs_trace_setting setting = {
       .kind = (uint8_t)m->words[2], .depth = (uint8_t)m->words[3], .bits = m->words[4]};
@@ -304,13 +309,14 @@ vs_status vs_encoder_thread(vs_encoder *e, const vs_ring *ring) {
 }
 
 vs_status vs_encoder_lost(vs_encoder *e, uint64_t lost) {
+  VS_ASSERT(lost >= e->lost_written);
   if (lost == e->lost_written) return VS_OK;
   VS_TRY(vs_tracew_lost(e->file, lost));
   e->lost_written = lost;
   return VS_OK;
 }
 
-/* ---- life */
+/* ---- creating and destroying */
 
 static vs_status put_process(vs_encoder *e, bool is_simulated) {
   char path[4096], host[256];

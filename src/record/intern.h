@@ -1,9 +1,8 @@
-/* What the tables of numbers have in common: from a 64-bit hash to a number, read by any thread without a
- * lock while one at a time adds. Private to record.
+/* A table from 64-bit hashes to numbers, which any thread reads without a lock while one thread at a time adds. Private to
+ * record.
  *
- * Invariant: capacity is a power of two, count <= capacity / 2; between a hash's home and its slot no slot
- * is empty; a slot is empty while its hash is 0, never changes afterwards, and its value was stored before
- * its hash. */
+ * Invariant: capacity is a power of two, count <= capacity / 2; no slot between a hash's home and its slot is empty; a slot
+ * is empty while its hash is 0, does not change afterwards, and its value was stored before its hash. */
 #ifndef VS_RECORD_INTERN_H
 #define VS_RECORD_INTERN_H
 
@@ -21,14 +20,14 @@ typedef struct vs_intern {
   uint64_t capacity, count;
 } vs_intern;
 
-/* Room for `most` entries; only those that come cost memory. Fails: VS_NO_MEMORY */
+/* Reserves addresses for `most` entries; only used entries take memory. Fails: VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_intern_init(vs_intern *table, uint32_t most);
 void vs_intern_deinit(vs_intern *table);
 
-/* Hashes as the table wants them: never 0. */
+/* The hash that the table stores: never 0. */
 static inline uint64_t vs_intern_hash(uint64_t hash) { return hash == 0 ? 1 : hash; }
 
-/* The next entry with `hash`, from *place on, which begins as the hash. False: there is no other. */
+/* The next entry with `hash`, from *place on, which the caller sets to the hash at first. False: there is no other. */
 static inline bool vs_intern_find(const vs_intern *table, uint64_t hash, uint64_t *place, uint32_t *value) {
   const uint64_t mask = table->capacity - 1;
   for (;;) {
@@ -44,7 +43,11 @@ static inline bool vs_intern_find(const vs_intern *table, uint64_t hash, uint64_
 
 static inline bool vs_intern_is_full(const vs_intern *table) { return table->count >= table->capacity / 2; }
 
-/* Adds an entry; the caller holds the table's lock, and it is not full. */
+/* Adds an entry. The caller holds the table's lock, and the table is not full. */
 void vs_intern_add(vs_intern *table, uint64_t hash, uint32_t value);
+
+/* Executes the invariant, and that all values are below `values`; NULL if it holds, else what does not, in words. Only
+ * under the table's lock. */
+const char *vs_intern_check(const vs_intern *table, uint64_t values);
 
 #endif

@@ -4,9 +4,10 @@
 #include "os/pages.h"
 #include "record/recorder.h"
 
-/* ---- who is there
+/* ---- the list of recorders
  *
- * A thread that ends gives its ring back, to a recorder that may be gone: so it asks this list. */
+ * A thread that ends releases its ring. The ring's recorder may be closed by then, so the thread looks for it in this
+ * list. */
 
 static vs_lock live_lock;
 static vs_recorder *live_recorders;
@@ -37,8 +38,8 @@ static bool has_ring(const vs_recorder *r, const vs_ring *ring) {
 
 /* ---- a thread's ring */
 
-/* The one that the thread used last, and whose it is: the static kind of thread-local, whose first use
- * takes no memory. */
+/* The ring that the thread used last, and the serial of its recorder. The initial-exec model makes the first use allocate no
+ * memory. */
 typedef struct own_ring {
   uint64_t serial;
   vs_ring *ring;
@@ -52,10 +53,10 @@ static void end_thread(void *value) {
   for (const vs_recorder *r = live_recorders; r != NULL; r = r->next_live)
     if (has_ring(r, ring)) atomic_store_explicit(&ring->state, VS_RING_LEFT, memory_order_release);
   vs_lock_give(&live_lock);
-  if (own.ring == ring) own = (own_ring){0}; /* what the thread still records goes another way */
+  if (own.ring == ring) own = (own_ring){0}; /* if the thread still records, it attaches again */
 }
 
-/* A ring of this thread's from before (it uses several recorders), else one that nobody has. */
+/* The ring that this thread already has in the recorder (it uses several recorders), else a free one. */
 static vs_ring *find_ring(vs_recorder *r, uint64_t thread) {
   const uint32_t count = atomic_load_explicit(&r->ring_count, memory_order_acquire);
   for (uint32_t i = 0; i < count; i++)
@@ -72,13 +73,14 @@ static vs_ring *add_ring(vs_recorder *r) {
   const uint32_t count = r->ring_count;
   if (count == VS_RECORD_MOST_THREADS || vs_ring_create(r->options.ring_slots, &ring) != VS_OK) return NULL;
   ring->state = VS_RING_OWNED;
+  VS_ASSERT(r->rings[count] == NULL);
   r->rings[count] = ring;
   atomic_store_explicit(&r->ring_count, count + 1, memory_order_release);
   return ring;
 }
 
 static vs_ring *__attribute__((noinline)) attach(vs_recorder *r) {
-  if (is_attaching) return NULL; /* in the malloc of what follows, or in a signal handler */
+  if (is_attaching) return NULL; /* called by malloc during an attach, or by a signal handler */
   is_attaching = true;
   const uint64_t thread = vs_thread_id();
   vs_lock_take(&r->lock);
@@ -92,6 +94,7 @@ static vs_ring *__attribute__((noinline)) attach(vs_recorder *r) {
   }
   vs_lock_give(&r->lock);
   if (ring != NULL) {
+    VS_ASSERT(ring->owner == thread && !ring->is_busy);
     vs_thread_exit_hook_set(&r->exit_hook, ring);
     own = (own_ring){.serial = r->serial, .ring = ring};
   }
@@ -103,7 +106,7 @@ static inline vs_ring *ring_of(vs_recorder *r) {
   return __builtin_expect(own.serial == r->serial, 1) ? own.ring : attach(r);
 }
 
-/* ---- filling it */
+/* ---- messages */
 
 static bool is_here(const vs_recorder *r) { return r->forks == vs_fork_generation(); }
 
@@ -115,7 +118,7 @@ static void count_lost(_Atomic uint64_t *lost, vs_message_type type) {
   atomic_fetch_add_explicit(lost, vs_message_events(type), memory_order_relaxed);
 }
 
-/* Waits until `slots` are free. False: the file has failed meanwhile. */
+/* Waits until `slots` are free. False: the file failed meanwhile. */
 static bool __attribute__((noinline)) wait_for_room(vs_recorder *r, vs_ring *ring, uint32_t slots) {
   while (vs_ring_room(ring, slots) < slots) {
     if (!atomic_load_explicit(&r->is_on, memory_order_relaxed)) return false;
@@ -125,7 +128,7 @@ static bool __attribute__((noinline)) wait_for_room(vs_recorder *r, vs_ring *rin
   return true;
 }
 
-/* The first slot of a message of `slots`, to be filled and shown by end_message; NULL: it is lost, and
+/* The first slot of a message of `slots`, which the caller fills and end_message publishes; NULL: the message is lost, and
  * counted. */
 static inline __attribute__((always_inline)) vs_slot *
 begin_message(vs_recorder *r, vs_message_type type, vs_ring **out, uint32_t slots, bool waits) {
@@ -148,6 +151,7 @@ begin_message(vs_recorder *r, vs_message_type type, vs_ring **out, uint32_t slot
       return NULL;
     }
   }
+  VS_ASSERT(slots >= 1 && slots <= ring->capacity && vs_ring_room(ring, slots) >= slots);
   vs_slot *slot = vs_ring_slot(ring, 0);
   slot->sequence = atomic_fetch_add_explicit(&r->sequence, 1, memory_order_relaxed);
   slot->slots = (uint16_t)slots;
@@ -157,6 +161,7 @@ begin_message(vs_recorder *r, vs_message_type type, vs_ring **out, uint32_t slot
 }
 
 static inline void end_message(vs_recorder *r, vs_ring *ring, uint32_t slots) {
+  VS_ASSERT(ring->is_busy);
   vs_ring_push(ring, slots);
   atomic_signal_fence(memory_order_seq_cst);
   ring->is_busy = false;
@@ -172,6 +177,7 @@ record(vs_recorder *r, vs_message_type type, const vs_event *event, const vs_rec
   vs_ring *ring;
   vs_slot *slot = begin_message(r, type, &ring, has_more ? 2 : 1, r->options.wait);
   if (slot == NULL) return;
+  VS_ASSERT(facts->device >= -1 && facts->device <= INT16_MAX);
   slot->kind = (uint8_t)event->kind;
   slot->device = (int16_t)facts->device;
   slot->metadata = (uint16_t)facts->metadata;
@@ -197,7 +203,7 @@ void vs_record_free(vs_recorder *r, const vs_event *event, const vs_record_facts
   record(r, VS_MESSAGE_FREE, event, facts);
 }
 
-/* ---- what is not hot: a head, and up to two runs of bytes */
+/* ---- messages outside the hot path: words, and a run of bytes */
 
 typedef struct message {
   vs_message_type type;
@@ -209,6 +215,7 @@ typedef struct message {
 
 static void send(vs_recorder *r, const message *m) {
   const uint32_t slots = 1 + (uint32_t)((m->size + VS_SLOT_SIZE - 1) / VS_SLOT_SIZE);
+  VS_ASSERT(slots <= VS_RECORD_LEAST_RING && (m->data != NULL || m->size == 0));
   vs_ring *ring;
   vs_slot *slot = begin_message(r, m->type, &ring, slots, true);
   if (slot == NULL) return;
@@ -273,7 +280,7 @@ void vs_record_flush(vs_recorder *r) {
   }
 }
 
-/* ---- life */
+/* ---- opening and closing */
 
 static vs_status check_options(const vs_record_options *options, vs_record_options *out, vs_error *error) {
   *out = *options;
@@ -348,7 +355,7 @@ static vs_status forget(vs_recorder *r) {
   return VS_OK;
 }
 
-/* The last words: how many were lost, and the seal. */
+/* Writes the messages that are left and the number of losses, and seals the last frame. */
 static void finish(vs_recorder *r) {
   vs_recorder_drain(r);
   vs_status status = r->status;

@@ -1,24 +1,23 @@
-/* The recorder: what happens to GPU memory goes into a .vram file, while it happens, and stays there
- * however the program ends.
+/* The recorder: it writes the events of GPU memory to a .vram file as they happen, so that the file is readable however the
+ * program ends.
  *
  *   vs_record_event ──▶ ring of the thread ──▶ writer thread ──▶ frame in a shared mapping of the file
  *
- * Each thread has a ring of its own, which it fills and the writer thread empties: nobody waits for
- * anybody, and nothing is allocated after a thread's first event. A global sequence number orders all
- * events of all rings; the writer thread takes them in that order, without gaps, and encodes them
- * (tracefile) straight into the file's pages. So a program that is killed loses what is still in the
- * rings, at most the last `flush_ms`; what the writer had encoded is the kernel's.
+ * Each thread has its own ring, which it fills and the writer thread empties, so recording threads wait neither for each
+ * other nor for the writer, and allocate nothing after their first event. A global sequence number orders the events of all
+ * rings; the writer thread takes them in that order, without gaps, and encodes them (tracefile) directly into the file's
+ * pages. A program that is killed loses the events in the rings, at most those of the last `flush_ms`; encoded events
+ * belong to the kernel.
  *
- * A full ring means that the event is lost, and counted; the count goes into the file. It never blocks the
- * program, unless `wait` says that it may. A full disk, or any failure of the file: the program goes on,
- * `say` is told once, and what comes is counted as lost.
+ * If a ring is full, the event is lost and counted, and the count is written to the file. The program is never blocked,
+ * unless `wait` allows it. If the disk is full or the file fails otherwise, the program goes on, `say` is called once, and
+ * later events are counted as lost.
  *
- * Fork: the child has no writer thread, and does not record: its calls return at once (vs_record_is_on is
- * false). The parent's file is not even mapped there. Who wants a child recorded opens a new recorder in
- * it.
+ * Fork: the child has no writer thread and does not record: its calls return at once (vs_record_is_on is false), and the
+ * parent's file is not mapped there. A child that is to be recorded opens its own recorder.
  *
- * Threads: any, but for open and close. Signal handlers: vs_record_event may run in one; an event that
- * interrupts another one's recording on the same thread is lost, and counted. */
+ * Threads: any, except for open and close. Signal handlers may call vs_record_event; an event that interrupts the recording
+ * of another one on the same thread is lost, and counted. */
 #ifndef VS_RECORD_RECORD_H
 #define VS_RECORD_RECORD_H
 
@@ -36,13 +35,13 @@ enum {
 
 typedef struct vs_record_options {
   const char *path;
-  bool may_replace;    /* a file that is there */
-  bool wait;           /* a full ring waits for the writer instead of losing the event: for tests and demos */
+  bool may_replace; /* an existing file */
+  bool wait; /* wait for the writer if a ring is full, instead of losing the event: for tests and demos */
   uint32_t ring_slots; /* a power of two; 0: VS_RECORD_RING */
-  uint32_t flush_ms;   /* the writer thread looks at the rings at least that often; 0: VS_RECORD_FLUSH_MS */
+  uint32_t flush_ms;   /* the longest pause between two rounds of the writer; 0: VS_RECORD_FLUSH_MS */
   bool is_simulated;   /* nothing of the real process goes into the file: equal runs give equal bytes */
   uint64_t max_bytes;  /* the file keeps the newest events in about that many bytes; 0: all of them */
-  /* Contexts and texts are numbers of these, which outlive the recorder. NULL: there are none. */
+  /* Contexts and texts are numbers of these, which have to outlive the recorder. NULL: events have none. */
   vs_record_stacks *stacks;
   /* A sentence about the recording that a user should see, at most one of each kind. On the writer thread.
    * May be NULL. */
@@ -55,24 +54,24 @@ typedef struct vs_record_options {
 VS_MUST_CHECK vs_status vs_record_open(const vs_host *host, const vs_record_options *options,
                                        vs_recorder **out, vs_error *error);
 
-/* What the recorder did, also in the end. lost = lost_ring + lost_file + lost_other. */
+/* What the recorder did so far, or in total once it is closed. lost = lost_ring + lost_file + lost_other. */
 typedef struct vs_record_figures {
-  uint64_t events;     /* in the file (those that a ring file has overwritten included) */
-  uint64_t lost_ring;  /* the thread's ring was full */
-  uint64_t lost_file;  /* the file had failed */
-  uint64_t lost_other; /* no ring for the thread, within a signal, of a thread that died in between */
-  uint64_t bytes;      /* of the file */
-  uint32_t threads;    /* that ever recorded */
-  vs_status status;    /* of the file: VS_OK, or why it takes nothing any more */
+  uint64_t events;    /* in the file (those that a ring file has overwritten included) */
+  uint64_t lost_ring; /* the thread's ring was full */
+  uint64_t lost_file; /* the file had failed */
+  uint64_t
+      lost_other; /* no ring for the thread, or in a signal handler, or the thread died while recording it */
+  uint64_t bytes; /* of the file */
+  uint32_t threads; /* that ever recorded */
+  vs_status status; /* of the file: VS_OK, or why writing stopped */
 } vs_record_figures;
 
-/* Writes what the rings hold, ends the writer thread, seals and closes the file. No thread may record any
- * more. The recorder is gone afterwards, whatever this returns; `figures` may be NULL. In a child of a
- * fork: only frees.
- * Fails with a sentence: VS_IO  the file is not complete (what it has can be read) */
+/* Writes the contents of the rings, ends the writer thread, seals and closes the file. No thread may record any more. Frees
+ * the recorder even on a failure; `figures` may be NULL. In a child of a fork it only frees.
+ * Fails with a sentence: VS_IO  the file is incomplete (but readable) */
 VS_MUST_CHECK vs_status vs_record_close(vs_recorder *recorder, vs_record_figures *figures, vs_error *error);
 
-/* Returns once everything recorded so far by this thread is in the file's pages. */
+/* Returns once everything that this thread recorded is in the file's pages. */
 void vs_record_flush(vs_recorder *recorder);
 
 vs_record_figures vs_record_figures_of(const vs_recorder *recorder);
@@ -82,9 +81,9 @@ bool vs_record_is_on(const vs_recorder *recorder);
 
 /* ---- while the program runs */
 
-/* What an event has beyond vs_event. */
+/* Properties of an event beyond those of vs_event. */
 typedef struct vs_record_facts {
-  uint64_t time_ns;         /* of any clock that does not go back; see vs_record_clock */
+  uint64_t time_ns;         /* of a clock that never goes back; see vs_record_clock */
   uint32_t metadata;        /* text id, 0: none */
   uint32_t compile_context; /* text id, 0: none */
   int32_t device;           /* -1: pinned host memory; below 32768 */
@@ -93,20 +92,19 @@ typedef struct vs_record_facts {
 /* The hot path. Called in the order of events of a device: under its lock. */
 void vs_record_event(vs_recorder *recorder, const vs_event *event, const vs_record_facts *facts);
 
-/* FREE_REQUESTED, directly followed by the FREE_COMPLETED of the same block: at the price of one. `event`
- * is either of them, its kind does not matter. */
+/* FREE_REQUESTED directly followed by FREE_COMPLETED of the same block, at the cost of one event. `event` is either of them;
+ * its kind is ignored. */
 void vs_record_free(vs_recorder *recorder, const vs_event *event, const vs_record_facts *facts);
 
 /* One end of a named range of the program; `name` is a text id. */
 void vs_record_annotation(vs_recorder *recorder, uint32_t name, bool is_start, int32_t device,
                           uint64_t time_ns);
 
-/* ---- what the file says about the program; any thread, not hot: they wait for the writer where a ring is
- * full. They go into the file in the order of events and calls. Texts longer than VS_RECORD_MOST_TEXT are
- * cut. */
+/* ---- facts about the program. Any thread may call these; they wait for the writer if a ring is full. They are written in
+ * the order of events and calls. Texts longer than VS_RECORD_MOST_TEXT are truncated. */
 enum { VS_RECORD_MOST_TEXT = 8192 };
 
-/* At what time of 1970's clock the facts' clock was zero. */
+/* The time since 1970 at which the clock of the facts was zero. */
 void vs_record_clock(vs_recorder *recorder, int64_t wall_ns_at_zero);
 void vs_record_device(vs_recorder *recorder, int32_t device, vs_str name, uint64_t total_bytes);
 /* One entry of the allocator's settings. A dict is followed by its entries, of depth one more. */
@@ -123,18 +121,17 @@ typedef struct vs_record_setting_value {
   vs_str key;
   vs_record_setting_kind kind;
   uint8_t depth;
-  uint64_t bits; /* a truth, an int64_t, the bits of a double, the number of entries inside */
+  uint64_t bits; /* a bool, an int64_t, the bits of a double, the number of entries inside */
   vs_str text;   /* of a string */
 } vs_record_setting_value;
 void vs_record_put_setting(vs_recorder *recorder, const vs_record_setting_value *value);
 
-/* What all devices' memory looks like at this moment, between the events before and those after: when
- * recording begins late, and when it ends. begin, then each segment followed by its blocks in address
- * order, then end; by one thread, under the devices' locks. */
+/* The state of all devices' memory between two events: at the beginning of a recording that starts late, and at its end.
+ * First begin, then each segment followed by its blocks in address order, then end; by one thread, under the devices'
+ * locks. */
 typedef struct vs_record_segment {
   uint64_t address, size, stream;
-  uint64_t allocated, active,
-      requested; /* sums over its blocks; `requested`: as asked for, the others rounded */
+  uint64_t allocated, active, requested; /* sums over its blocks; the first two are rounded sizes */
   vs_pool_id pool;
   vs_context context;
   int32_t device;

@@ -1,15 +1,14 @@
-/* The recorder from inside. Private to record.
+/* The data of a recorder. Private to record.
  *
- *   record.c   open, close, and what threads call
- *   drain.c    the writer thread: from the rings, in order
- *   encode.c   messages to records of the file
+ *   record.c   open, close, and the functions that threads call
+ *   drain.c    the writer thread: takes messages from the rings, in order
+ *   encode.c   encodes messages as records
  *   sink.c     frames in the file's pages
  *
  * Invariants
- *   order      the numbers of all messages are 0 .. sequence - 1, each once; a thread takes one only for a
- *              message that has room in its ring. `next` <= sequence is the first that the writer thread has
- *              not taken
- *   threads    what is marked (w) belongs to the writer thread, or to open and close while there is none */
+ *   order      the numbers of all messages are 0 .. sequence - 1, each once; a thread takes one only for a message that has
+ *              room in its ring. `next` <= sequence is the first number that the writer thread has not taken
+ *   threads    members marked (w) belong to the writer thread, or to open and close while there is none */
 #ifndef VS_RECORD_RECORDER_H
 #define VS_RECORD_RECORDER_H
 
@@ -36,19 +35,18 @@ typedef enum vs_message_type {
   VS_MESSAGE_BARRIER, /* nothing */
 } vs_message_type;
 
-/* How many events are lost with one. */
+/* How many events are lost with a message. */
 static inline uint32_t vs_message_events(vs_message_type type) {
   return type == VS_MESSAGE_EVENT ? 1 : type == VS_MESSAGE_FREE ? 2 : 0;
 }
 
-/* What few events have. */
+/* Properties that few events have. */
 typedef struct vs_event_more {
   vs_pool_id pool;
   uint32_t metadata, compile_context;
 } vs_event_more;
 
-/* A pool in 32 bits: 0 the default one, n << 1 for (n, 0), n << 1 | 1 for (0, n). Of other pools `more`
- * tells. */
+/* A pool in 32 bits: 0 is the default pool, n << 1 is (n, 0), n << 1 | 1 is (0, n). Other pools are in vs_event_more. */
 #define VS_POOL_IN_MORE UINT32_MAX
 static inline uint32_t vs_pool_pack(vs_pool_id pool) {
   if (pool.b == 0 && pool.a < UINT32_MAX / 2) return (uint32_t)pool.a << 1;
@@ -67,8 +65,8 @@ enum { VS_CHUNK_FRAMES = 16 }; /* mapped at once */
 typedef struct vs_sink {
   vs_mapfile file;
   uint64_t frame; /* how many were begun */
-  uint64_t most;  /* frames of a ring file, 0: no end */
-  uint8_t *chunk; /* the window that the open frame lies in */
+  uint64_t most;  /* frames of a ring file; 0: unlimited */
+  uint8_t *chunk; /* the window that contains the open frame */
   uint64_t chunk_number;
   uint64_t frames_in_chunk;
   vs_error error; /* of the first failure */
@@ -105,10 +103,10 @@ typedef struct vs_encoder {
   VS_VEC(uint32_t) stack_ids; /* by number of the stack, 0: not written yet; likewise below */
   VS_VEC(uint32_t) text_ids;
   VS_VEC(uint32_t) frame_ids;
-  VS_VEC(vs_known_module) modules; /* as they came: the newest last */
+  VS_VEC(vs_known_module) modules; /* the newest last */
   uint64_t modules_version;
   vs_known_context contexts[VS_KNOWN_CONTEXTS];
-  struct { /* of the last event, as its slot had it: mostly the next one's, too */
+  struct { /* of the last event's slot: most events have the same context as the one before */
     uint64_t stream, thread;
     uint32_t pool, id;
     int16_t device;
@@ -121,18 +119,18 @@ typedef struct vs_encoder {
 
 /* ---- all of it */
 
-/* What all threads write lies on lines of its own, what the writer alone uses comes last. */
+/* Members that all threads write are on their own cache lines; those of the writer thread come last. */
 struct vs_recorder { // NOLINT(clang-analyzer-optin.performance.Padding)
   const vs_host *host;
-  vs_record_options options; /* path and the like are the caller's: not used after open */
-  uint64_t serial;           /* tells it from recorders that lay here before */
-  uint32_t forks;            /* vs_fork_generation where it lives */
-  vs_recorder *next_live;    /* the list of all there are */
+  vs_record_options options; /* its pointers to the caller's texts are used only while opening */
+  uint64_t serial;           /* differs from those of earlier recorders at the same address */
+  uint32_t forks;            /* vs_fork_generation of its process */
+  vs_recorder *next_live;    /* in the list of open recorders */
 
   _Alignas(64) _Atomic uint64_t sequence;
   _Alignas(64) _Atomic bool is_on;
   _Atomic bool is_stopping;
-  vs_wakeup wakeup; /* somebody's ring is half full, or wants to be emptied */
+  vs_wakeup wakeup; /* sent when a ring is half full, or is to be emptied */
   vs_lock lock;     /* guards adding rings */
   _Atomic uint32_t ring_count;
   _Atomic uint64_t lost_file, lost_other;
@@ -143,7 +141,7 @@ struct vs_recorder { // NOLINT(clang-analyzer-optin.performance.Padding)
   vs_thread_exit_hook exit_hook;
   uint64_t next;        /* (w) */
   uint64_t taken;       /* (w) events in the file */
-  uint64_t stuck_since; /* (w) when message `next` was first missed, 0: it was not */
+  uint64_t stuck_since; /* (w) when message `next` was first missing; 0: it is not */
   uint32_t last_ring;   /* (w) */
   vs_sink sink;         /* (w) */
   vs_encoder encoder;   /* (w) */
@@ -151,8 +149,8 @@ struct vs_recorder { // NOLINT(clang-analyzer-optin.performance.Padding)
 };
 
 /* drain.c */
-void vs_recorder_write(void *recorder); /* what the writer thread runs */
-void vs_recorder_drain(vs_recorder *r); /* takes all that is there */
+void vs_recorder_write(void *recorder); /* the function of the writer thread */
+void vs_recorder_drain(vs_recorder *r); /* takes all messages */
 void vs_recorder_fail(vs_recorder *r, vs_status status);
 uint64_t vs_recorder_lost(const vs_recorder *r);
 uint64_t vs_recorder_lost_ring(const vs_recorder *r);

@@ -5,6 +5,7 @@ static size_t size_of(uint32_t capacity) { return sizeof(vs_ring) + (size_t)capa
 
 vs_status vs_ring_create(uint32_t capacity, vs_ring **out) {
   void *pages = NULL;
+  VS_ASSERT(capacity != 0 && (capacity & (capacity - 1)) == 0);
   *out = NULL;
   VS_TRY(vs_pages_map(size_of(capacity), VS_PAGES_READY, &pages));
   vs_ring *ring = pages;
@@ -40,8 +41,8 @@ const char *vs_ring_check(const vs_ring *ring) {
   const uint64_t head = ring->head, tail = ring->tail;
   if (ring->capacity == 0 || (ring->capacity & (ring->capacity - 1)) != 0)
     return "a ring's capacity is no power of two";
-  if (tail > head || head - tail > ring->capacity) return "a ring holds more than it has room for";
-  if (ring->tail_seen > tail || ring->head_seen > head) return "a ring's side knows the future";
+  if (tail > head || head - tail > ring->capacity) return "a ring contains more than its capacity";
+  if (ring->tail_seen > tail || ring->head_seen > head) return "a side of a ring has seen more than there is";
   uint64_t at = tail, last = 0;
   while (at < head) {
     const vs_slot *slot = &ring->slots[at & (ring->capacity - 1)];

@@ -1,11 +1,10 @@
-/* One thread's way to the writer thread: a ring of slots, filled at the head by the one and emptied at the
- * tail by the other.
+/* A ring of slots from one recording thread, which fills it at the head, to the writer thread, which empties it at the tail.
  *
- * A message is one slot with its head and six words, and as many more as its bytes need, next to each
- * other but for the wrap.
+ * A message is one slot with a header and six words, followed by as many slots as its bytes need. Its slots are contiguous
+ * modulo the capacity.
  *
- * Invariant: tail <= head <= tail + capacity; slots [tail, head) modulo capacity are whole messages and
- * the reader's, the others the filler's. Private to record. */
+ * Invariant: tail <= head <= tail + capacity; slots [tail, head) modulo capacity are whole messages and belong to the
+ * reader, the others to the filler. Private to record. */
 #ifndef VS_RECORD_RING_H
 #define VS_RECORD_RING_H
 
@@ -21,32 +20,32 @@ typedef struct vs_slot {
   uint8_t kind;      /* vs_event_kind of events */
   uint16_t slots;    /* of the message, this one included */
   int16_t device;
-  uint16_t metadata; /* of events: a text that is no larger number; others are behind the first slot */
+  uint16_t metadata; /* of events: the text, if its number fits; else it is in the second slot */
   uint64_t words[VS_SLOT_WORDS];
 } vs_slot;
 _Static_assert(sizeof(vs_slot) == VS_SLOT_SIZE, "a slot is a cache line");
 
 typedef enum vs_ring_state {
-  VS_RING_FREE,  /* empty, and nobody's */
+  VS_RING_FREE,  /* empty, without an owner */
   VS_RING_OWNED, /* a thread fills it */
-  VS_RING_LEFT,  /* that thread is gone; what it left is still to be read */
+  VS_RING_LEFT,  /* its thread ended; messages may be left to read */
 } vs_ring_state;
 
 typedef struct vs_ring {
   /* the filler's */
   _Alignas(64) _Atomic uint64_t head;
-  uint64_t tail_seen;    /* a tail that was there: the true one may be further */
-  volatile bool is_busy; /* in the middle of a message: a signal handler of the thread keeps out */
-  _Atomic uint64_t lost; /* for want of room */
+  uint64_t tail_seen;    /* an earlier value of tail */
+  volatile bool is_busy; /* a message is being filled: a signal handler of the thread may not record */
+  _Atomic uint64_t lost; /* events lost because the ring was full */
   /* the reader's */
   _Alignas(64) _Atomic uint64_t tail;
-  uint64_t head_seen;
-  bool is_named; /* the thread's name is in the file */
+  uint64_t head_seen; /* an earlier value of head */
+  bool is_named;      /* the thread's name is in the file */
   /* both; changes only while the ring is empty */
   _Alignas(64) _Atomic uint32_t state;
   uint32_t capacity; /* a power of two */
-  uint64_t owner;    /* the system's number of its filler */
-  uint64_t thread;   /* the number that the file knows it by */
+  uint64_t owner;    /* the kernel's number of its thread */
+  uint64_t thread;   /* the number of that thread in the file */
   char name[VS_THREAD_NAME];
   _Alignas(64) vs_slot slots[];
 } vs_ring;
@@ -57,23 +56,25 @@ void vs_ring_destroy(vs_ring *ring);
 
 /* ---- filling */
 
-/* Slots that are free for sure; asks the other side only where what is known does not do. */
+/* A lower bound of the free slots. Reads the other side's tail only if the known one leaves fewer than `wanted`. */
 static inline uint64_t vs_ring_room(vs_ring *ring, uint64_t wanted) {
   const uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
   if (ring->capacity - (head - ring->tail_seen) < wanted)
     ring->tail_seen = atomic_load_explicit(&ring->tail, memory_order_acquire);
+  VS_ASSERT(head - ring->tail_seen <= ring->capacity);
   return ring->capacity - (head - ring->tail_seen);
 }
 
-/* The slot behind the head by `ahead`. */
+/* The slot `ahead` slots after the head. */
 static inline vs_slot *vs_ring_slot(vs_ring *ring, uint64_t ahead) {
   const uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
   return &ring->slots[(head + ahead) & (ring->capacity - 1)];
 }
 
-/* The reader had the slots to come in its cache: they are fetched while the program does something else. */
+/* Publishes a message. The next slots are in the reader's cache, so they are prefetched while the program goes on. */
 static inline void vs_ring_push(vs_ring *ring, uint32_t slots) {
   const uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed) + slots;
+  VS_ASSERT(slots != 0 && head - ring->tail_seen <= ring->capacity);
   atomic_store_explicit(&ring->head, head, memory_order_release);
   __builtin_prefetch(&ring->slots[(head + 1) & (ring->capacity - 1)], 1);
   __builtin_prefetch(&ring->slots[(head + 2) & (ring->capacity - 1)], 1);
@@ -93,14 +94,15 @@ static inline const vs_slot *vs_ring_peek(vs_ring *ring) {
 
 static inline void vs_ring_pop(vs_ring *ring, uint32_t slots) {
   const uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+  VS_ASSERT(slots != 0 && tail + slots <= ring->head_seen);
   atomic_store_explicit(&ring->tail, tail + slots, memory_order_release);
 }
 
-/* Copies `size` bytes out of the first message's slots behind its first one. */
+/* Copies `size` bytes out of the slots of the first message after its first slot. */
 void vs_ring_get(const vs_ring *ring, void *data, size_t size);
 
-/* NULL if the invariant holds and `ring` is a whole number of messages, else the sentence that does not.
- * Only while nobody fills or reads it. */
+/* NULL if the invariant holds and the ring contains whole messages, else what does not hold, in words. Only while no thread
+ * fills or reads it. */
 const char *vs_ring_check(const vs_ring *ring);
 
 #endif

@@ -1,10 +1,9 @@
-/* Frames in the file's own pages: frame i of a file lies at i x 64 KiB, in a ring file of n frames at (i
- * modulo n) x 64 KiB. */
+/* Frames in the file's pages: frame i is at i x 64 KiB, in a ring file of n frames at (i modulo n) x 64 KiB. */
 #include "record/recorder.h"
 
 enum { CHUNK = VS_CHUNK_FRAMES * VS_TRACE_FRAME_SIZE };
 
-/* The window that frame number `frame` lies in. */
+/* Maps the window that contains frame number `frame`. */
 static vs_status move_window(vs_sink *sink, uint64_t frame) {
   const uint64_t number = frame / VS_CHUNK_FRAMES;
   if (sink->chunk != NULL && sink->chunk_number == number) return VS_OK;
@@ -19,9 +18,11 @@ static vs_status move_window(vs_sink *sink, uint64_t frame) {
 
 static vs_status begin_frame(void *ctx, size_t at_least, void **memory, size_t *size) {
   vs_sink *sink = ctx;
-  if (at_least > VS_TRACE_FRAME_SIZE) return VS_LIMIT; /* texts are cut, and stacks are short */
+  if (at_least > VS_TRACE_FRAME_SIZE)
+    return VS_LIMIT; /* not reached: texts are truncated, and stacks are short */
   const uint64_t frame = sink->most == 0 ? sink->frame : sink->frame % sink->most;
   VS_TRY(move_window(sink, frame));
+  VS_ASSERT(sink->chunk != NULL && sink->chunk_number == frame / VS_CHUNK_FRAMES);
   *memory = sink->chunk + frame % VS_CHUNK_FRAMES * VS_TRACE_FRAME_SIZE;
   *size = VS_TRACE_FRAME_SIZE;
   sink->frame++;
@@ -39,7 +40,7 @@ vs_tracew_sink vs_sink_of(vs_sink *sink) {
   return (vs_tracew_sink){.ctx = sink, .begin = begin_frame, .sealed = frame_sealed};
 }
 
-/* The first window is mapped at once: a disk that is full already is told to whoever opens. */
+/* Maps the first window at once, so that opening fails if the disk is full. */
 vs_status vs_sink_open(vs_sink *sink, const vs_record_options *options, vs_error *error) {
   const uint64_t chunks = options->max_bytes / CHUNK;
   sink->most = options->max_bytes == 0 ? 0 : vs_max_u64(chunks, 1) * VS_CHUNK_FRAMES;
@@ -66,6 +67,6 @@ void vs_sink_abandon(vs_sink *sink) {
 }
 
 void vs_sink_forget(vs_sink *sink) {
-  sink->chunk = NULL; /* it was not taken along */
+  sink->chunk = NULL; /* the child of a fork does not have the mapping */
   vs_mapfile_forget(&sink->file);
 }

@@ -9,10 +9,9 @@
 /* ---- the tables
  *
  * Invariants
- *   stacks   stack i is words[stack[i].first .. + stack[i].count), innermost frame first; word_count is where
- *            the next begins
- *   texts    text i (1 on) is bytes[text[i].first .. + text[i].size)
- *   numbers  what lies below a count is complete and never changes. Counts only grow, under the lock */
+ *   stacks   stack i is words[stack[i].first .. + stack[i].count), innermost frame first; the next begins at word_count
+ *   texts    text i (from 1) is bytes[text[i].first .. + text[i].size)
+ *   numbers  entries below a count are complete and do not change. Counts only grow, under the lock */
 
 typedef struct stack_row {
   uint64_t first;
@@ -29,12 +28,12 @@ typedef struct frame_row {
 } frame_row;
 
 struct vs_record_stacks {
-  uint64_t serial;      /* tells these stacks from others in a thread's note */
+  uint64_t serial;      /* identifies these stacks in the note of a stack walk */
   uint32_t depth;       /* of native stacks */
   uint64_t depth_power; /* VS_STACKWALK_BASE to the power of depth */
 
-  vs_lock lock;             /* who adds */
-  uint64_t modules_version; /* that the rules of walks are known to be good for */
+  vs_lock lock;             /* held while adding */
+  uint64_t modules_version; /* of the modules for which the rules of walks are valid */
   vs_intern by_stack, by_text, by_frame;
   stack_row *stack;
   uint64_t *words;
@@ -91,7 +90,7 @@ vs_status vs_record_stacks_create(const vs_record_stacks_options *options, vs_re
   s->most_stacks = o->stacks == 0 ? MOST_STACKS : o->stacks;
   s->most_words = (o->frame_bytes == 0 ? FRAME_BYTES : o->frame_bytes) / sizeof *s->words;
   s->most_bytes = o->text_bytes == 0 ? TEXT_BYTES : o->text_bytes;
-  s->text_count = 2; /* none, and the empty one */
+  s->text_count = 2; /* none, and the empty text */
   vs_fork_watch();
   s->modules_version = vs_modules_version();
   const vs_status status = map_tables(s);
@@ -122,7 +121,7 @@ static uint64_t hash_of_sum(uint64_t sum, uint32_t count) {
       vs_hash_mix(sum ^ UINT64_C(0xd6e8feb86659fd93), count + UINT64_C(0x9e3779b97f4a7c15)));
 }
 
-/* Where a new stack of `count` frames goes; NULL: there is no room. Under the lock. */
+/* The place of a new stack of `count` frames; NULL: there is no room. Under the lock. */
 static uint64_t *place_stack(vs_record_stacks *s, uint32_t count) {
   if (s->stack_count == s->most_stacks || vs_intern_is_full(&s->by_stack) ||
       count > s->most_words - s->word_count) {
@@ -134,6 +133,7 @@ static uint64_t *place_stack(vs_record_stacks *s, uint32_t count) {
 
 static vs_context add_stack(vs_record_stacks *s, uint64_t hash, uint32_t count) {
   const uint32_t id = s->stack_count;
+  VS_ASSERT(id < s->most_stacks && count <= s->most_words - s->word_count);
   s->stack[id] = (stack_row){.first = s->word_count, .count = count};
   s->word_count += count;
   atomic_store_explicit(&s->stack_count, id + 1, memory_order_release);
@@ -146,20 +146,20 @@ static bool find_stack(const vs_record_stacks *s, uint64_t hash, vs_context *id)
   return vs_intern_find(&s->by_stack, hash, &place, id);
 }
 
-/* A stack that is new may be one that was walked by the rules of code that is gone. */
-static void look_at_modules(vs_record_stacks *s) {
+/* A new stack may come from a walk by the rules of code that was unloaded, so these are dropped if modules changed. */
+static void check_modules(vs_record_stacks *s) {
   const uint64_t version = vs_modules_version();
   if (version == s->modules_version) return;
   s->modules_version = version;
   vs_stackwalk_forget();
 }
 
-/* A walk that nobody has seen yet: its innermost `count` frames, turned around. */
+/* Adds a new stack: the innermost `count` frames of the walk, in reverse order. */
 static vs_context __attribute__((noinline))
 intern_walk(vs_record_stacks *s, uint64_t hash, const vs_stackwalk_result *walk, uint32_t count) {
   vs_context id = VS_CONTEXT_NONE;
   vs_lock_take(&s->lock);
-  look_at_modules(s);
+  check_modules(s);
   if (!find_stack(s, hash, &id)) {
     uint64_t *words = place_stack(s, count);
     for (uint32_t i = 0; words != NULL && i < count; i++)
@@ -172,6 +172,7 @@ intern_walk(vs_record_stacks *s, uint64_t hash, const vs_stackwalk_result *walk,
 
 static vs_context intern_native(vs_record_stacks *s, const vs_stackwalk_result *walk) {
   uint32_t count = walk->count;
+  VS_ASSERT(count > 0);
   uint64_t sum = walk->frames[count - 1].sum;
   if (count > s->depth) {
     sum -= walk->frames[count - 1 - s->depth].sum * s->depth_power;
@@ -303,4 +304,37 @@ vs_record_frame vs_record_frame_at(const vs_record_stacks *s, uint64_t word) {
 vs_record_stacks_figures vs_record_stacks_figures_of(const vs_record_stacks *s) {
   return (vs_record_stacks_figures){
       .stacks = s->stack_count, .frames = s->frame_count, .texts = s->text_count, .lost = s->lost};
+}
+
+/* ---- the check */
+
+static const char *check_rows(const vs_record_stacks *s) {
+  uint64_t words = 0, bytes = 0;
+  for (uint32_t i = 0; i < s->stack_count; i++) {
+    if (s->stack[i].first != words) return "stacks do not follow each other";
+    words += s->stack[i].count;
+  }
+  for (uint32_t i = TEXT_EMPTY + 1; i < s->text_count; i++) {
+    if (s->text[i].first != bytes) return "texts do not follow each other";
+    bytes += s->text[i].size;
+  }
+  for (uint32_t i = 0; i < s->frame_count; i++)
+    if (s->frame[i].function >= s->text_count || s->frame[i].file >= s->text_count)
+      return "a frame has a text that does not exist";
+  if (words != s->word_count || words > s->most_words) return "the number of words of stacks is wrong";
+  return bytes == s->byte_count && bytes <= s->most_bytes ? NULL : "the number of bytes of texts is wrong";
+}
+
+const char *vs_record_stacks_check(vs_record_stacks *s) {
+  vs_lock_take(&s->lock);
+  const char *broken = check_rows(s);
+  if (broken == NULL) broken = vs_intern_check(&s->by_stack, s->stack_count);
+  if (broken == NULL) broken = vs_intern_check(&s->by_text, s->text_count);
+  if (broken == NULL) broken = vs_intern_check(&s->by_frame, s->frame_count);
+  if (broken == NULL && s->by_stack.count != s->stack_count) broken = "a stack is not in its table";
+  if (broken == NULL && s->by_frame.count != s->frame_count) broken = "a frame is not in its table";
+  if (broken == NULL && s->by_text.count != s->text_count - TEXT_EMPTY - 1)
+    broken = "a text is not in its table";
+  vs_lock_give(&s->lock);
+  return broken;
 }

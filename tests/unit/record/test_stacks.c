@@ -34,6 +34,7 @@ static void test_equal_frames_have_equal_numbers(void **state) {
   expect_frames(stacks, empty, a, 0);
   expect_frames(stacks, VS_CONTEXT_NONE, a, 0);
   assert_int_equal(vs_record_stacks_figures_of(stacks).stacks, 6);
+  assert_null(vs_record_stacks_check(stacks));
   vs_record_stacks_destroy(stacks);
 }
 
@@ -66,6 +67,7 @@ static void test_named_frames_and_texts(void **state) {
   expect_ok(vs_record_text_intern(stacks, VS_STR("a\0c"), &same));
   assert_int_not_equal(id, same);
   expect_str(vs_record_text_at(stacks, id), "a\0b");
+  assert_null(vs_record_stacks_check(stacks));
   vs_record_stacks_destroy(stacks);
 }
 
@@ -88,6 +90,7 @@ static void test_what_finds_no_room_is_counted(void **state) {
   uint32_t id;
   expect_ok(vs_record_text_intern(stacks, (vs_str){long_text, sizeof long_text}, &id));
   expect_status(vs_record_text_intern(stacks, (vs_str){long_text, sizeof long_text - 1}, &id), VS_LIMIT);
+  assert_null(vs_record_stacks_check(stacks));
   vs_record_stacks_destroy(stacks);
 
   stacks = make(&(vs_record_stacks_options){.stacks = 100, .frame_bytes = 8 * sizeof *frames});
@@ -95,6 +98,7 @@ static void test_what_finds_no_room_is_counted(void **state) {
     frames[1] = i;
     assert_int_equal(vs_record_intern(stacks, frames, 2), i < 4 ? i : VS_CONTEXT_NONE);
   }
+  assert_null(vs_record_stacks_check(stacks));
   vs_record_stacks_destroy(stacks);
   vs_record_stacks *none;
   expect_status(
@@ -154,6 +158,7 @@ static void test_native_stacks(void **state) {
   }
   assert_int_not_equal(capture_below(others, 3), first_of_others);
   expect_same_from_one_place(others);
+  assert_null(vs_record_stacks_check(stacks));
   vs_record_stacks_destroy(stacks);
   vs_record_stacks_destroy(others);
 }
@@ -208,6 +213,7 @@ static void test_threads_agree(void **state) {
     assert_true(vs_str_equal(vs_record_text_at(stacks, workers[0].text[i]), vs_str_from(text)));
   }
   assert_int_equal(vs_record_stacks_figures_of(stacks).texts, THINGS + 2);
+  assert_null(vs_record_stacks_check(stacks));
   vs_record_stacks_destroy(stacks);
   free(workers);
 }
