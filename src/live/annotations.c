@@ -1,14 +1,15 @@
-/* Annotations: kept in one ring for all cards, as PyTorch does, and told to the recorder. */
+/* Annotations: kept in one ring for all cards, as PyTorch does, and passed to the recorder. */
 #include "live/error_text.h"
 
 void vs_live_annotations_deinit(vs_live *live) { vs_vec_free(live->host, &live->annotations.entries); }
 
 static vs_live_annotation *annotation_at(const vs_live_annotations *annotations, uint64_t i) {
   const uint64_t at = annotations->first + i, count = annotations->entries.count;
+  VS_ASSERT(i < count && annotations->first < count);
   return &annotations->entries.data[at < count ? at : at - count];
 }
 
-/* In order, the oldest first, and at most `capacity` of them. */
+/* Moves the ring's oldest entry to index 0, and keeps the newest `capacity` entries. Fails: VS_NO_MEMORY */
 static vs_status straighten(vs_live *live, uint64_t capacity) {
   vs_live_annotations *annotations = &live->annotations;
   const uint64_t count = annotations->entries.count, dropped = count > capacity ? count - capacity : 0;
@@ -49,6 +50,8 @@ static vs_status keep(vs_live *live, const vs_live_annotation *annotation) {
     annotations->entries.data[annotations->entries.count++] = *annotation;
     return VS_OK;
   }
+  VS_ASSERT(annotations->entries.count == annotations->capacity &&
+            annotations->first < annotations->capacity);
   annotations->entries.data[annotations->first] = *annotation;
   annotations->first = annotations->first + 1 == annotations->entries.count ? 0 : annotations->first + 1;
   return VS_OK;
@@ -62,6 +65,7 @@ static vs_status add(vs_live *live, uint32_t device, const char *name, bool is_s
   if (status != VS_OK) return vs_live_result(live, status);
   vs_live_lock_take(&annotations->lock);
   if (annotations->is_kept) status = keep(live, &annotation);
+  VS_ASSERT(!annotations->is_recorded || live->recorder != NULL);
   if (annotations->is_recorded)
     vs_record_annotation(live->recorder, annotation.name, is_start, (int32_t)device, annotation.time_ns);
   vs_live_lock_give(&annotations->lock);

@@ -1,7 +1,8 @@
 #include "live/backend.h"
 
 static void put(vs_alloc_figures *figures, vs_alloc_group group, uint64_t current, uint64_t peak) {
-  figures->current[group] = figures->base[group] = (int64_t)current; /* freed, too, stays 0 */
+  figures->current[group] = figures->base[group] =
+      (int64_t)current; /* as much base as current: nothing counts as freed */
   figures->peak[group] = (int64_t)peak;
 }
 

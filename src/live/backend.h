@@ -1,8 +1,8 @@
-/* The two back ends of PyTorch's allocator behind one face: native (alloc/alloc.h), and cudaMallocAsync (alloc/async.h),
- * which leaves nearly all to the driver. A card has the second where its settings say so. Its `alloc` is then there for
- * settings only and has nothing: no segments, no pools, figures of 0.
+/* The two back ends of PyTorch's allocator behind one interface: native (alloc/alloc.h), and cudaMallocAsync
+ * (alloc/async.h), which leaves nearly all decisions to the driver. The settings choose. With the second one `alloc` only
+ * keeps the settings: it has no segments and no pools, and its figures are 0.
  *
- * Everything under the card's lock. */
+ * The card's lock is held in all of these. */
 #ifndef VS_LIVE_BACKEND_H
 #define VS_LIVE_BACKEND_H
 
@@ -43,12 +43,12 @@ static inline double vs_backend_fraction(const vs_live_device *device) {
   return vs_backend_is_async(device) ? vs_async_fraction(device->async) : vs_alloc_fraction(device->alloc);
 }
 
-/* The figures as they are now: the allocator's own, or `room` filled with what the driver's pool says, which of all
- * figures knows bytes in use and reserved and their peaks. Fails: VS_DEVICE */
+/* The current figures: the allocator's own, or `room` filled with what the driver's pool tells, which is only the bytes
+ * allocated and reserved, and their peaks. Fails: VS_DEVICE */
 VS_MUST_CHECK vs_status vs_backend_statistics(vs_live_device *device, vs_alloc_statistics *room,
                                               const vs_alloc_statistics **statistics);
 
-/* What of live is not for this back end, as with PyTorch: VS_UNSUPPORTED with a sentence where any card has it. */
+/* For what PyTorch does not have with this back end either: VS_UNSUPPORTED with a sentence if the cards use it. */
 VS_MUST_CHECK vs_status vs_backend_refuse_async(const vs_live *live, const char *what, vs_error *error);
 
 #endif

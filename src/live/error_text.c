@@ -3,6 +3,7 @@
 const char *vs_live_error_text(const vs_live *live) { return vs_live_thread_sentence(&live->identity); }
 
 vs_status vs_live_fail(const vs_live *live, vs_status status, const char *format, ...) {
+  VS_ASSERT(status != VS_OK);
   va_list arguments;
   va_start(arguments, format);
   vs_format_list(vs_live_thread_sentence_new(&live->identity), VS_LIVE_SENTENCE_SIZE, format, arguments);

@@ -1,5 +1,5 @@
-/* What a function without a vs_error says when it fails: each returns its status, so that a failure is one statement. The
- * sentence is the calling thread's; vs_live_error_text has it. */
+/* The sentence of a failure, for functions that have no vs_error. It is kept for the calling thread, and vs_live_error_text
+ * returns it. Each function here returns the status, so that failing is one statement. */
 #ifndef VS_LIVE_ERROR_TEXT_H
 #define VS_LIVE_ERROR_TEXT_H
 
@@ -11,10 +11,10 @@ vs_status vs_live_fail(const vs_live *live, vs_status status, const char *format
 /* VS_BAD_ARGUMENT: there is no card of that number. */
 vs_status vs_live_no_device(const vs_live *live, uint32_t index);
 
-/* What a module below answered: VS_OK as it is, a failure with the sentence of its status. */
+/* Returns `status`; of a failure it keeps the general sentence of that status. */
 vs_status vs_live_result(const vs_live *live, vs_status status);
 
-/* The same where VS_NOT_FOUND means that no allocation begins at `address`. */
+/* Likewise, but VS_NOT_FOUND means that no allocation begins at `address`. */
 vs_status vs_live_address_result(const vs_live *live, vs_status status, uint64_t address);
 
 #endif

@@ -1,6 +1,6 @@
 #include "live/history.h"
 
-_Static_assert(sizeof(vs_history_entry) == 40, "what the header says");
+_Static_assert(sizeof(vs_history_entry) == 40, "the size that the header promises");
 
 void vs_history_deinit(vs_history *history, const vs_host *host) {
   vs_vec_free(host, &history->entries);
@@ -14,7 +14,7 @@ void vs_history_clear(vs_history *history, const vs_host *host) {
   *history = kept;
 }
 
-/* Both parts of a ring, in order, to `to`. */
+/* Copies the entries from number `skip` on to `to`, oldest first. */
 static void unroll(const vs_history *history, uint64_t skip, vs_history_entry *to) {
   const uint64_t count = history->entries.count;
   for (uint64_t i = skip; i < count; i++) *to++ = *vs_history_at(history, i);
@@ -23,7 +23,7 @@ static void unroll(const vs_history *history, uint64_t skip, vs_history_entry *t
 vs_status vs_history_resize(vs_history *history, const vs_host *host, uint64_t capacity) {
   const uint64_t wanted = capacity == 0 ? 1 : capacity, count = history->entries.count;
   const uint64_t dropped = count > wanted ? count - wanted : 0;
-  if (history->first == 0 && dropped == 0) { /* in order already, with room to append */
+  if (history->first == 0 && dropped == 0) { /* in order already: entries can be appended */
     history->capacity = wanted;
     return VS_OK;
   }
@@ -36,6 +36,7 @@ vs_status vs_history_resize(vs_history *history, const vs_host *host, uint64_t c
   history->first = 0;
   history->overwritten += dropped;
   history->capacity = wanted;
+  VS_ASSERT(history->entries.count <= wanted && history->entries.count > 0);
   return VS_OK;
 }
 
@@ -70,6 +71,7 @@ void vs_history_add(vs_history *history, const vs_host *host, const vs_event *ev
                             .context = context,
                             .metadata = metadata,
                             .kind = (uint32_t)event->kind};
+  VS_ASSERT(history->capacity >= 1 && (uint32_t)event->kind < VS_EVENT_KIND_COUNT);
   if ((history->skipped >> event->kind & 1) != 0) return;
   const bool is_full = history->entries.count >= history->capacity;
   if (find_place(history, host, event, &entry.place) != VS_OK ||
@@ -77,17 +79,19 @@ void vs_history_add(vs_history *history, const vs_host *host, const vs_event *ev
     history->lost++;
     return;
   }
+  VS_ASSERT(entry.place < history->places.count);
   history->last_place = entry.place;
   if (!is_full) {
     history->entries.data[history->entries.count++] = entry;
     return;
   }
+  VS_ASSERT(history->entries.count == history->capacity && history->first < history->capacity);
   history->entries.data[history->first] = entry;
   history->first = history->first + 1 == history->entries.count ? 0 : history->first + 1;
   history->overwritten++;
 }
 
-/* ---- looking */
+/* ---- copies and the check */
 
 vs_status vs_history_copy_init(vs_history_copy *copy, const vs_history *history, const vs_host *host) {
   *copy = (vs_history_copy){0};
@@ -112,10 +116,11 @@ void vs_history_copy_deinit(vs_history_copy *copy, const vs_host *host) {
 
 const char *vs_history_check(const vs_history *history) {
   const uint64_t count = history->entries.count;
-  if (count > history->capacity) return "a history has more entries than it may keep";
-  if (history->first != 0 && count != history->capacity) return "a history is rolled and not full";
-  if (history->first >= (count == 0 ? 1 : count)) return "a history begins behind its end";
+  if (count > history->capacity) return "a history has more entries than its capacity";
+  if (history->first != 0 && count != history->capacity)
+    return "a history that is not full begins in the middle";
+  if (history->first >= (count == 0 ? 1 : count)) return "a history begins behind its last entry";
   for (uint64_t i = 0; i < count; i++)
-    if (history->entries.data[i].place >= history->places.count) return "an entry of history is nowhere";
+    if (history->entries.data[i].place >= history->places.count) return "an entry of a history has no place";
   return NULL;
 }

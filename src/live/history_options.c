@@ -1,4 +1,4 @@
-/* History: what is kept of events in memory, by the rules of torch.cuda.memory._record_memory_history. */
+/* The options of history, by the rules of torch.cuda.memory._record_memory_history. */
 #include "base/sized.h"
 #include "live/backend.h"
 #include "live/error_text.h"
@@ -16,6 +16,8 @@ static uint32_t wanted_by(const vs_history_options *options) {
 }
 
 /* ---- actions by name */
+
+_Static_assert(VS_EVENT_KIND_COUNT <= 32, "a set of kinds is 32 bits");
 
 static vs_status skip_one(vs_str name, uint32_t *skipped, vs_error *error) {
   for (int kind = 0; kind < VS_EVENT_KIND_COUNT; kind++) {
@@ -48,6 +50,7 @@ static vs_status keep_on(vs_live_device *device, const vs_history_options *optio
   }
   VS_TRY(vs_history_resize(&device->history, host,
                            options->enabled == VS_HISTORY_STATE ? 1 : options->max_entries));
+  VS_ASSERT(device->history.capacity >= 1);
   device->history.skipped = skipped;
   device->kept = options->context;
   vs_live_watch(device, VS_WATCH_HISTORY, true);

@@ -1,21 +1,22 @@
-/* The lock of a card. What it guards takes some 30 ns, and sometimes a call of the driver: so a thread that finds it held
- * looks again for about as long as the short kind takes, then lets others run, and only then sleeps. A lock that sleeps
- * at once makes two threads many times slower than one; one that never does burns the processor while a driver works.
+/* The lock of a card. It is held for some 30 ns, or for a call of the driver. So a thread that finds it held polls it for
+ * about as long as the short kind takes, then yields, and only then sleeps. With a lock that sleeps at once two threads
+ * are many times slower than one; a lock that only polls uses up the processor while a driver call runs.
  *
- *   state  0 free   1 held, nobody sleeps   2 held, and somebody may sleep
+ *   state  0 free   1 held, no thread sleeps   2 held, a thread may sleep
  *
- * Not recursive, not fair. Zero is free. Ranks, outermost first: cards in the order of their numbers (device.h), the
+ * Not recursive, not fair. Zero is free. Order of locking, outermost first: cards in the order of their numbers (device.h), the
  * machine (machine.h), annotations (state.h), observers of failures (oom.c), the recorder's own. */
 #ifndef VS_LIVE_LOCK_H
 #define VS_LIVE_LOCK_H
 
+#include "base/check.h"
 #include "os/futex.h"
 
 typedef struct vs_live_lock {
   _Atomic uint32_t state;
 } vs_live_lock;
 
-/* Behind vs_live_lock_take, where it is held. */
+/* The slow path of vs_live_lock_take. */
 void vs_live_lock_wait(vs_live_lock *lock);
 
 static inline bool vs_live_lock_try(vs_live_lock *lock) {
@@ -29,7 +30,9 @@ static inline void vs_live_lock_take(vs_live_lock *lock) {
 }
 
 static inline void vs_live_lock_give(vs_live_lock *lock) {
-  if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2) vs_futex_wake(&lock->state);
+  const uint32_t before = atomic_exchange_explicit(&lock->state, 0, memory_order_release);
+  VS_ASSERT(before == 1 || before == 2);
+  if (before == 2) vs_futex_wake(&lock->state);
 }
 
 #endif

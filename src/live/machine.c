@@ -42,12 +42,14 @@ LOCKED(async_info,
        (void *ctx, uint64_t *used, uint64_t *used_peak, uint64_t *reserved, uint64_t *reserved_peak),
        WITH(used, used_peak, reserved, reserved_peak))
 
-/* Of the card's own last failure, which only the thread with the card's lock asks for. */
+/* The code of the card's last failure. Needs no lock: only the thread that holds the card's lock calls it. */
 static int64_t last_code(void *ctx, const char **text) {
   vs_live_card *card = ctx;
   const vs_device *inner = &card->sim.device;
   return inner->ops->last_code(inner->ctx, text);
 }
+
+_Static_assert((int)VS_SIM_MAX_DEVICES <= (int)VS_LIVE_CARDS, "a simulated machine fits");
 
 static const vs_device_ops locked_ops = {
     .alloc = locked_alloc,
@@ -118,6 +120,7 @@ static vs_status simulate(vs_live_machine *machine, vs_str gpus, bool done_at_sy
     vs_host_free(host, machine->sim_machine, sizeof *machine->sim_machine);
     return status;
   }
+  VS_ASSERT(count <= VS_SIM_MAX_DEVICES);
   machine->count = count;
   for (uint32_t i = 0; i < count; i++) init_card(machine, i);
   return VS_OK;
@@ -141,10 +144,12 @@ void vs_live_machine_deinit(vs_live_machine *machine) {
 }
 
 const char *vs_live_machine_name(const vs_live_machine *machine, uint32_t card) {
+  VS_ASSERT(card < machine->count);
   return machine->cards[card].name;
 }
 
 vs_status vs_live_machine_stream(vs_live_machine *machine, uint32_t card, uint64_t *stream) {
+  VS_ASSERT(card < machine->count);
   if (machine->cuda != NULL) return VS_UNSUPPORTED;
   vs_live_lock_take(&machine->lock);
   const vs_sim_error error = vs_sim_stream_create(&machine->sim, card, VS_SIM_STREAM_NON_BLOCKING, 0, stream);

@@ -1,7 +1,7 @@
-/* The cards that a vs_live has, each as a vs_device that any thread may call.
+/* The cards of a vs_live, each as a vs_device that any thread may call.
  *
- * A machine is of one of two kinds. Simulated cards are one object that knows no threads: `lock` is held around each of its
- * calls, and only there (machine.c). Those of the CUDA driver need no such lock (machine_cuda.c). */
+ * A machine has cards of one kind. All simulated cards are one object without locks, so `lock` is held around each of its
+ * calls, and only there (machine.c). The CUDA driver's cards need no such lock (machine_cuda.c). */
 #ifndef VS_LIVE_MACHINE_H
 #define VS_LIVE_MACHINE_H
 
@@ -12,22 +12,22 @@
 typedef struct vs_live_machine vs_live_machine;
 
 typedef struct vs_live_card {
-  vs_device device; /* to hand on */
+  vs_device device; /* what the allocator calls */
   vs_live_machine *machine;
-  char name[96]; /* as the driver says it */
+  char name[96]; /* the driver's name of the card */
   union {
     vs_sim_device sim;
     vs_cuda_device cuda;
   };
 } vs_live_card;
 
-enum { VS_LIVE_CARDS = 64 }; /* the driver's: 8 cards of 7 MIG devices, and a few */
+enum { VS_LIVE_CARDS = 64 }; /* 8 cards of 7 MIG devices are 56 */
 
 struct vs_live_machine {
   const vs_host *host;
   vs_cuda *cuda; /* the driver; NULL: the cards are simulated */
   vs_live_lock
-      lock; /* guards sim_machine, sim and the simulated cards, but for what is constant: count, names, totals */
+      lock; /* guards sim_machine, sim and the simulated cards; count, names and totals are constant */
   vs_sim_machine *sim_machine;
   vs_sim sim;
   uint32_t count;
@@ -42,7 +42,7 @@ VS_MUST_CHECK vs_status vs_live_machine_init(vs_live_machine *machine, const vs_
                                              bool done_at_sync, vs_error *error);
 void vs_live_machine_deinit(vs_live_machine *machine);
 
-/* Constant while the machine is there. */
+/* Valid until deinit. */
 const char *vs_live_machine_name(const vs_live_machine *machine, uint32_t card);
 
 /* Fails: VS_NO_MEMORY, VS_UNSUPPORTED (the driver's cards) */

@@ -9,6 +9,7 @@ bool vs_live_machine__is_cuda(vs_str gpus) {
 }
 
 static vs_status add(vs_live_machine *machine, uint32_t number, vs_error *error) {
+  VS_ASSERT(machine->count < VS_LIVE_CARDS && number < machine->cuda->count);
   vs_live_card *card = &machine->cards[machine->count];
   vs_cuda_identity identity;
   card->machine = machine;

@@ -1,8 +1,8 @@
-/* Who hears of failures, and what is said of them.
+/* Observers of failed allocations, and the message of a failure.
  *
- * An observer is called without any lock. So that vs_live_unobserve_oom can promise that no call is running, each place
- * counts its calls (`running`), and a place is used again only when it is free and nobody runs in it. What fails while a
- * thread is in an observer is told to nobody: else one that allocates would call itself. */
+ * An observer is called without any lock. Each place counts the calls of its observer that have not returned (`running`),
+ * so that vs_live_unobserve_oom can wait for them; a place is used again when it is 0. A failure inside an observer is not
+ * reported, else an observer that allocates would call itself. */
 #include "alloc/size_text.h"
 #include "live/backend.h"
 #include "live/error_text.h"
@@ -10,7 +10,7 @@
 
 /* ---- telling */
 
-/* The next observer of `kind` behind the number `id`, but not behind `last`; counted as running. NULL: none. */
+/* The observer of `kind` with the next id in (id, last], counted as running; NULL if there is none. */
 static vs_live_observer *enter(vs_live_observers *observers, vs_live_oom_kind kind, uint32_t id,
                                uint32_t last, vs_live_observer *copy) {
   vs_live_observer *next = NULL;
@@ -21,6 +21,7 @@ static vs_live_observer *enter(vs_live_observers *observers, vs_live_oom_kind ki
     if (is_wanted && (next == NULL || place->id < next->id)) next = place;
   }
   if (next != NULL) {
+    VS_ASSERT(next->id > id && next->id <= last);
     next->running++;
     *copy = *next;
   }
@@ -30,11 +31,12 @@ static vs_live_observer *enter(vs_live_observers *observers, vs_live_oom_kind ki
 
 static void leave(vs_live_observers *observers, vs_live_observer *observer) {
   vs_live_lock_take(&observers->lock);
+  VS_ASSERT(observer->id != 0 && observer->running > 0);
   if (--observer->running == 0 && observer->call == NULL) observer->id = 0;
   vs_live_lock_give(&observers->lock);
 }
 
-/* In the order in which they came; who comes meanwhile hears of the next one. */
+/* In the order of their registration. An observer that is registered meanwhile is called for the next failure. */
 static void tell_all(vs_live *live, vs_live_oom_kind kind, const vs_live_oom *oom) {
   vs_live_observers *observers = &live->observers;
   if (vs_live_thread_observer() != NULL) return;
@@ -44,6 +46,7 @@ static void tell_all(vs_live *live, vs_live_oom_kind kind, const vs_live_oom *oo
   vs_live_observer copy = {.id = 0}, *place;
   while ((place = enter(observers, kind, copy.id, last, &copy)) != NULL) {
     vs_live_thread_observer_set(place);
+    VS_ASSERT(copy.call != NULL && copy.kind == kind);
     copy.call(copy.ctx, oom);
     vs_live_thread_observer_set(NULL);
     leave(observers, place);
@@ -65,7 +68,7 @@ void vs_live_tell_oom(vs_live *live, uint32_t device, const vs_alloc_oom *oom) {
   tell_all(live, oom->is_rejected ? VS_LIVE_ON_REJECTION : VS_LIVE_ON_OOM, &told);
 }
 
-/* ---- coming and going */
+/* ---- registering */
 
 static vs_live_observer *free_place(vs_live_observers *observers) {
   for (uint32_t i = 0; i < VS_LIVE_OBSERVERS; i++)
@@ -78,17 +81,18 @@ vs_status vs_live_observe_oom(vs_live *live, vs_live_oom_kind kind, vs_live_oom_
   vs_live_observers *observers = &live->observers;
   *id = 0;
   if (observer == NULL || (kind != VS_LIVE_ON_OOM && kind != VS_LIVE_ON_REJECTION))
-    return vs_live_fail(live, VS_BAD_ARGUMENT, "no observer, or a kind that is none");
+    return vs_live_fail(live, VS_BAD_ARGUMENT, "the observer is NULL, or its kind is unknown");
   vs_live_lock_take(&observers->lock);
   vs_live_observer *place = free_place(observers);
   if (place != NULL) {
+    VS_ASSERT(place->running == 0 && place->call == NULL);
     *id = ++observers->last_id;
     *place = (vs_live_observer){.call = observer, .ctx = ctx, .id = *id, .kind = kind};
     atomic_fetch_add_explicit(&observers->count, 1, memory_order_release);
   }
   vs_live_lock_give(&observers->lock);
   if (place != NULL) return VS_OK;
-  return vs_live_fail(live, VS_LIMIT, "%d observers are there, which is the limit", VS_LIVE_OBSERVERS);
+  return vs_live_fail(live, VS_LIMIT, "too many observers: the limit is %d", VS_LIVE_OBSERVERS);
 }
 
 static vs_live_observer *find(vs_live_observers *observers, uint32_t id) {
@@ -105,9 +109,11 @@ void vs_live_unobserve_oom(vs_live *live, uint32_t id) {
     vs_live_lock_give(&observers->lock);
     return;
   }
+  VS_ASSERT(atomic_load_explicit(&observers->count, memory_order_relaxed) > 0);
   place->call = NULL;
   atomic_fetch_sub_explicit(&observers->count, 1, memory_order_release);
-  const uint32_t own = vs_live_thread_observer() == place ? 1 : 0; /* it takes itself out */
+  /* An observer may remove itself: its own call cannot end before this function returns. */
+  const uint32_t own = vs_live_thread_observer() == place ? 1 : 0;
   while (place->id == id && place->running > own) {
     vs_live_lock_give(&observers->lock);
     vs_thread_yield();
@@ -117,7 +123,7 @@ void vs_live_unobserve_oom(vs_live *live, uint32_t id) {
   vs_live_lock_give(&observers->lock);
 }
 
-/* ---- the sentence */
+/* ---- the message */
 
 static void write_process(const vs_live_process *process, vs_text *out) {
   if (process->is_self) vs_text_cstr(out, "Including non-PyTorch memory, this process");
@@ -127,7 +133,8 @@ static void write_process(const vs_live_process *process, vs_text *out) {
   vs_text_cstr(out, " memory in use. ");
 }
 
-/* On a simulated card there is only this process: all that is not free is its own. Who uses a real one the caller may know. */
+/* A simulated card is used by this process alone, so all that is not free belongs to it. Of a real card only the caller of
+ * vs_live_open may know the processes. */
 static void write_processes(const vs_live *live, uint32_t device, const vs_alloc_oom *oom, vs_text *out) {
   enum { MOST = 32 };
   vs_live_process rows[MOST];
@@ -150,8 +157,9 @@ vs_status vs_live_oom_write(vs_live *live, vs_writer to) {
   vs_text_init(&text, live->host, NULL);
   vs_text_init(&process, live->host, NULL);
   vs_status status;
-  if (oom->rules == NULL) { /* of backend:cudaMallocAsync, which keeps the card's last */
+  if (oom->rules == NULL) { /* backend:cudaMallocAsync: its message is that of the card's last failure */
     vs_live_device *card = live->devices[device];
+    VS_ASSERT(card->async != NULL);
     vs_live_lock_take(&card->lock);
     status = vs_async_oom_write(card->async, &text);
     vs_live_lock_give(&card->lock);

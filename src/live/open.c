@@ -1,4 +1,4 @@
-/* Making a vs_live of its parts, and taking it apart. */
+/* Creates a vs_live from its parts, and destroys it. */
 #include "base/sized.h"
 #include "live/settings.h"
 #include "os/clock.h"
@@ -21,6 +21,7 @@ static vs_status init_machine(vs_live *live, const vs_live_options *options, vs_
 
 static vs_status create_devices(vs_live *live, const vs_live_options *options, vs_error *error) {
   vs_alloc_settings settings;
+  VS_ASSERT(live->machine.count >= 1 && live->machine.count <= VS_LIVE_CARDS);
   VS_TRY(vs_live_settings_init(&settings, options->settings, error));
   for (uint32_t i = 0; i < live->machine.count; i++) {
     const vs_status status = vs_live_device_create(live, i, &settings, &live->devices[i]);
@@ -48,7 +49,7 @@ static vs_status fill(vs_live *live, const vs_live_options *options, vs_error *e
                                  VS_HISTORY_STACKS_NATIVE, error);
 }
 
-/* Does all of it, and tells the first failure. */
+/* Destroys all parts and returns the first failure. */
 static vs_status destroy(vs_live *live) {
   const vs_host *host = live->host;
   vs_status first = VS_OK;
@@ -56,6 +57,7 @@ static vs_status destroy(vs_live *live) {
     const vs_status status = live->devices[i] == NULL ? VS_OK : vs_live_device_destroy(live->devices[i]);
     if (first == VS_OK) first = status;
   }
+  VS_ASSERT(live->recorder == NULL);
   vs_live_annotations_deinit(live);
   vs_live_machine_deinit(&live->machine);
   vs_record_stacks_destroy(live->stacks);
@@ -94,7 +96,7 @@ static vs_status open_as(const vs_live_options *wanted, vs_live **out, vs_error 
     return VS_OK;
   }
   const vs_status left = destroy(live);
-  (void)left; /* it had nothing yet */
+  (void)left; /* cannot fail: no card gave memory yet */
   return status;
 }
 

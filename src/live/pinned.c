@@ -1,4 +1,4 @@
-/* Counters of pinned host memory. Whoever manages it tells what happens; here it is only counted. */
+/* Counters of pinned host memory, which the program manages itself: it reports what happens. */
 #include "live/state.h"
 
 static void add_time(vs_live_times *times, int64_t us) {
@@ -36,7 +36,7 @@ void vs_live_host_note(vs_live *live, vs_host_event event, uint64_t bytes, uint6
   vs_live_lock_give(&pinned->lock);
 }
 
-/* ---- the keys, sorted as torch.cuda.host_memory_stats() has them */
+/* ---- the keys, in the order of torch.cuda.host_memory_stats() */
 
 typedef struct row {
   vs_str key;

@@ -3,7 +3,7 @@
 #include "live/backend.h"
 #include "live/settings.h"
 
-/* ---- what the file says about the program: all cards' locks are held */
+/* ---- the program's settings and cards: all cards' locks are held */
 
 static vs_status put_setting(void *ctx, const vs_live_setting *setting) {
   static const vs_record_setting_kind kinds[] = {
@@ -11,6 +11,7 @@ static vs_status put_setting(void *ctx, const vs_live_setting *setting) {
       [VS_SETTING_INT] = VS_RECORD_SETTING_INT,       [VS_SETTING_REAL] = VS_RECORD_SETTING_REAL,
       [VS_SETTING_STRING] = VS_RECORD_SETTING_STRING, [VS_SETTING_DICT] = VS_RECORD_SETTING_DICT,
   };
+  VS_ASSERT((size_t)setting->kind < sizeof kinds / sizeof *kinds);
   const vs_record_setting_value value = {.key = setting->key,
                                          .kind = kinds[setting->kind],
                                          .depth = setting->depth,
@@ -56,6 +57,7 @@ static vs_status put_block(void *ctx, const vs_alloc_block_info *block) {
                                                  [VS_ALLOC_BLOCK_PENDING] = VS_RECORD_PENDING,
                                                  [VS_ALLOC_BLOCK_FREE] = VS_RECORD_FREE};
   const visit *v = ctx;
+  VS_ASSERT(block->state == VS_ALLOC_BLOCK_FREE || block->requested <= block->size);
   const vs_record_block record = {.address = block->address,
                                   .size = block->size,
                                   .requested = block->requested,
@@ -89,6 +91,7 @@ static bool is_empty(const vs_live *live) {
 /* ---- on and off: all cards' locks and that of the annotations are held */
 
 static vs_status begin(vs_live *live) {
+  VS_ASSERT(live->recorder != NULL && !live->annotations.is_recorded);
   vs_record_clock(live->recorder, live->wall_ns_at_zero);
   put_devices(live);
   VS_TRY(vs_live_settings_visit(vs_alloc_settings_of(live->devices[0]->alloc), put_setting, live->recorder));
@@ -99,9 +102,10 @@ static vs_status begin(vs_live *live) {
   return VS_OK;
 }
 
-/* Nobody is in the recorder any more when this returns it. */
+/* No thread uses the recorder any more when this returns it: the locks that guard its uses are held. */
 static vs_recorder *detach(vs_live *live) {
   vs_recorder *recorder = live->recorder;
+  VS_ASSERT(recorder != NULL);
   for (uint32_t i = 0; i < live->machine.count; i++)
     vs_live_watch(live->devices[i], VS_WATCH_RECORDING, false);
   live->annotations.is_recorded = false;
@@ -123,13 +127,11 @@ static void unlock_everything(vs_live *live) {
 
 vs_status vs_live_recording_start(vs_live *live, const char *path, bool may_replace, vs_history_stacks stacks,
                                   vs_error *error) {
-  const vs_record_options options = {
-
-      .path = path,
-      .may_replace = may_replace,
-      .stacks = live->stacks,
-      .wait = live->time != NULL,
-      .is_simulated = live->time != NULL};
+  const vs_record_options options = {.path = path,
+                                     .may_replace = may_replace,
+                                     .stacks = live->stacks,
+                                     .wait = live->time != NULL,
+                                     .is_simulated = live->time != NULL};
   vs_recorder *recorder = NULL, *failed = NULL;
   VS_TRY(vs_backend_refuse_async(live, "recording", error));
   vs_status status = vs_record_open(live->host, &options, &recorder, error);
@@ -153,12 +155,13 @@ vs_status vs_live_recording_start(vs_live *live, const char *path, bool may_repl
   unlock_everything(live);
   if (failed != NULL) {
     const vs_status closed = vs_record_close(failed, NULL, NULL);
-    (void)closed; /* what went wrong is known already */
+    (void)closed; /* `error` has the first failure */
   }
   return status;
 }
 
-/* The state at the end costs little and spares readers the work; without it (a killed process) they have the events. */
+/* Ends with the state of the cards, which saves readers from computing it. A recording without it (the process was killed)
+ * still has all events. */
 vs_status vs_live_recording_end(vs_live *live, vs_error *error) {
   lock_everything(live);
   vs_status last = VS_OK;
@@ -171,7 +174,8 @@ vs_status vs_live_recording_end(vs_live *live, vs_error *error) {
   if (recorder == NULL) return VS_NOT_FOUND;
   const vs_status status = vs_record_close(recorder, NULL, error);
   if (status != VS_OK || last == VS_OK) return status;
-  return vs_fail(error, last, VS_NO_OFFSET, "the state at the end is not in it: %s", vs_status_text(last));
+  return vs_fail(error, last, VS_NO_OFFSET, "the recording lacks the state at the end: %s",
+                 vs_status_text(last));
 }
 
 vs_status vs_live_recording_stop(vs_live *live, vs_error *error) {

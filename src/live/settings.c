@@ -1,4 +1,4 @@
-/* Settings: where they come from, for all cards the same. */
+/* Settings: from a text or the environment, the same for all cards. */
 #include "live/settings.h"
 #include "os/process.h"
 #include "live/error_text.h"
@@ -16,16 +16,16 @@ vs_status vs_live_settings_init(vs_alloc_settings *settings, const char *text, v
   return vs_fail(error, status, inner.offset, "%s: %s", vs_alloc_variables[which], inner.text);
 }
 
-/* Every card has the same settings: what one takes, all take. */
+/* Every card has the same settings, so either all cards accept new ones or the first refuses. */
 vs_status vs_live_settings_apply(vs_live *live, const char *text, vs_error *error) {
   vs_live_lock_all(live);
   vs_alloc_settings settings = *vs_alloc_settings_of(live->devices[0]->alloc);
   vs_status status = vs_alloc_settings_parse(&settings, vs_str_from(text), error);
   for (uint32_t i = 0; i < live->machine.count && status == VS_OK; i++) {
     status = vs_alloc_settings_apply(live->devices[i]->alloc, &settings);
+    VS_ASSERT(status == VS_OK || i == 0);
     if (status != VS_OK)
-      vs_fail(error, status, VS_NO_OFFSET,
-              "the back end and the version stay what they were at the beginning");
+      vs_fail(error, status, VS_NO_OFFSET, "the back end and the version cannot change after the beginning");
   }
   vs_live_unlock_all(live);
   return status;
@@ -45,7 +45,7 @@ vs_status vs_live_settings_write(vs_live *live, vs_writer to) {
   return vs_live_result(live, status);
 }
 
-/* ---- as a snapshot shows them */
+/* ---- the rows of a snapshot */
 
 static vs_live_setting flag(const char *key, bool value) {
   return (vs_live_setting){.key = vs_str_from(key), .kind = VS_SETTING_BOOL, .bits = value};
@@ -65,6 +65,7 @@ static vs_live_setting fraction(const char *key, double value) {
 
 vs_status vs_live_settings_visit(const vs_alloc_settings *settings,
                                  vs_status (*visit)(void *ctx, const vs_live_setting *setting), void *ctx) {
+  VS_ASSERT(settings->text_size <= sizeof settings->text);
   const vs_live_setting rows[] = {
       {.key = VS_STR("PYTORCH_CUDA_ALLOC_CONF"),
        .kind = VS_SETTING_STRING,

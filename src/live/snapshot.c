@@ -16,7 +16,7 @@ typedef struct shot {
   vs_snapshot *s;
   vs_map stack_of, frame_of; /* contexts, words of frames: to ids in s->stacks */
   VS_VEC(module) modules;
-  VS_VEC(uint32_t) frames; /* of the stack that is being made */
+  VS_VEC(uint32_t) frames; /* of the stack that is being built */
   uint32_t unnamed;        /* string "??" */
   uint32_t compile_context, small, large;
   uint32_t states[3]; /* strings, by vs_alloc_block_state */
@@ -37,7 +37,7 @@ static vs_status see_module(void *ctx, const vs_module *seen) {
   return VS_OK;
 }
 
-/* As PyTorch writes frames that it cannot name: the library, and the offset in it where others have a line. */
+/* PyTorch's form of frames without a name: the library's path, and the offset in it instead of the line. */
 static vs_status name_native(shot *t, uint64_t address, vs_frame *frame) {
   if (t->modules.count == 0) VS_TRY(vs_modules_visit(see_module, t));
   *frame = (vs_frame){.name = t->unnamed, .file = VS_STRING_EMPTY, .line = (int64_t)address};
@@ -72,7 +72,7 @@ static vs_status frame_id(shot *t, uint64_t word, uint32_t *id) {
   return VS_OK;
 }
 
-/* `none` is the id where no stack is known. */
+/* `none` is the id for a context without a stack. */
 static vs_status stack_id(shot *t, vs_context context, uint32_t none, uint32_t *id) {
   const vs_host *host = t->s->host;
   const size_t slot = vs_map_find(&t->stack_of, context);
@@ -88,12 +88,13 @@ static vs_status stack_id(shot *t, vs_context context, uint32_t none, uint32_t *
   VS_TRY(vs_vec_reserve(host, &t->frames, count));
   for (uint32_t i = 0; i < count; i++) VS_TRY(frame_id(t, words[i], &t->frames.data[i]));
   VS_TRY(vs_lists_intern(host, &t->s->stacks.lists, t->frames.data, count, id));
+  VS_ASSERT(*id != VS_LIST_NONE);
   VS_TRY(vs_map_reserve(host, &t->stack_of));
   vs_map_add(&t->stack_of, context, *id);
   return VS_OK;
 }
 
-/* ---- streams and pools: few, so they are looked for one by one */
+/* ---- streams and pools: few, so a linear search is enough */
 
 static vs_status stream_index(shot *t, uint64_t stream, uint32_t *index) {
   vs_snapshot *s = t->s;
@@ -119,6 +120,7 @@ static vs_status add_block(shot *t, const vs_alloc_block_info *seen) {
   static const vs_block_state states[] = {[VS_ALLOC_BLOCK_ALLOCATED] = VS_BLOCK_ALLOCATED,
                                           [VS_ALLOC_BLOCK_PENDING] = VS_BLOCK_PENDING,
                                           [VS_ALLOC_BLOCK_FREE] = VS_BLOCK_INACTIVE};
+  VS_ASSERT(seen->state == VS_ALLOC_BLOCK_FREE || seen->requested <= seen->size);
   vs_block block = {.address = seen->address,
                     .size = seen->size,
                     .requested_size = seen->requested,
@@ -161,6 +163,7 @@ static vs_status add_segments(shot *t, const vs_live_snapshot_walk *walk, uint32
     VS_TRY(add_segment(t, &walk->segments.data[i], device, blocks));
     for (uint32_t b = 0; b < blocks; b++) VS_TRY(add_block(t, &walk->blocks.data[next++]));
   }
+  VS_ASSERT(next == walk->blocks.count);
   return VS_OK;
 }
 
@@ -171,6 +174,7 @@ static vs_status add_event(shot *t, const vs_live_snapshot_walk *walk, const vs_
   vs_events *events = &t->s->events;
   const vs_history_place *place = &walk->history.places.data[entry->place];
   uint32_t row, stream, pool, stack, metadata = VS_STRING_EMPTY;
+  VS_ASSERT(entry->place < walk->history.places.count);
   VS_TRY(stream_index(t, place->stream, &stream));
   VS_TRY(pool_number(t, place->pool, &pool));
   VS_TRY(stack_id(t, entry->context, VS_LIST_NONE, &stack));
@@ -215,7 +219,7 @@ static vs_status add_setting(void *ctx, const vs_live_setting *row) {
   return VS_OK;
 }
 
-/* A window on the trace says so, by the keys that tools know. */
+/* A trace that lost its oldest events is marked as such, by the keys that tools read. */
 static vs_status add_settings(shot *t, const vs_live_snapshot_walk *walk) {
   const vs_live_setting overflowed = {
       .key = VS_STR("trace_alloc_overflowed"), .kind = VS_SETTING_BOOL, .bits = 1};
@@ -231,6 +235,7 @@ static vs_status add_annotations(shot *t) {
   const vs_live_annotations *kept = &t->live->annotations;
   const vs_host *host = t->s->host;
   const uint64_t count = kept->entries.count;
+  VS_ASSERT(kept->first < count || kept->first == 0);
   VS_TRY(vs_vec_reserve(host, &t->s->annotations, count));
   for (uint64_t i = 0; i < count; i++) {
     const uint64_t at = kept->first + i;
@@ -246,7 +251,7 @@ static vs_status add_annotations(shot *t) {
 
 /* ---- the whole */
 
-static vs_status name_things(shot *t) {
+static vs_status intern_names(shot *t) {
   VS_TRY(intern(t, VS_STR("??"), &t->unnamed));
   VS_TRY(intern(t, VS_STR("N/A"), &t->compile_context));
   VS_TRY(intern(t, VS_STR("small"), &t->small));
@@ -259,7 +264,7 @@ static vs_status name_things(shot *t) {
 
 static vs_status fill(shot *t, bool with_history) {
   vs_live *live = t->live;
-  VS_TRY(name_things(t));
+  VS_TRY(intern_names(t));
   for (uint32_t i = 0; i < live->machine.count; i++) {
     vs_live_snapshot_walk walk;
     VS_TRY(vs_live_snapshot_walk_init(&walk, live->devices[i], with_history));

@@ -12,6 +12,7 @@ static vs_status see_segment(void *ctx, const vs_alloc_segment_info *segment) {
 static vs_status see_block(void *ctx, const vs_alloc_block_info *block) {
   vs_live_snapshot_walk *walk = ctx;
   VS_TRY(vs_vec_reserve(walk->host, &walk->blocks, 1));
+  VS_ASSERT(walk->segments.count > 0 && walk->block_counts.count == walk->segments.count);
   walk->blocks.data[walk->blocks.count++] = *block;
   walk->block_counts.data[walk->block_counts.count - 1]++;
   return VS_OK;
@@ -20,6 +21,7 @@ static vs_status see_block(void *ctx, const vs_alloc_block_info *block) {
 static vs_status see(vs_live_snapshot_walk *walk, vs_live_device *device, bool with_history) {
   const vs_alloc_visitor visitor = {.ctx = walk, .segment = see_segment, .block = see_block};
   const bool is_kept = (device->watch & VS_WATCH_HISTORY) != 0;
+  VS_ASSERT(device->async == NULL);
   walk->settings = *vs_alloc_settings_of(device->alloc);
   if (with_history && is_kept) {
     VS_TRY(vs_history_copy_init(&walk->history, &device->history, walk->host));

@@ -1,4 +1,4 @@
-/* What one walk at a card saw: copies, made under its lock, so that all work with them is done without. */
+/* Copies of a card's segments, blocks and history, made under its lock, so that a snapshot is built without it. */
 #ifndef VS_LIVE_SNAPSHOT_WALK_H
 #define VS_LIVE_SNAPSHOT_WALK_H
 
@@ -11,11 +11,11 @@ typedef struct vs_live_snapshot_walk {
   VS_VEC(uint32_t) block_counts;
   VS_VEC(vs_alloc_block_info) blocks;
   vs_history_copy history;
-  uint64_t overwritten, max_entries; /* of history; 0, 0: none is kept */
+  uint64_t overwritten, max_entries; /* of history; 0, 0 if none is kept */
   vs_alloc_settings settings;
 } vs_live_snapshot_walk;
 
-/* Takes the card's lock, and tells its observer of the snapshot. Fails: VS_NO_MEMORY */
+/* Takes the card's lock, and makes a snapshot event. Fails: VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_live_snapshot_walk_init(vs_live_snapshot_walk *walk, vs_live_device *device,
                                                    bool with_history);
 void vs_live_snapshot_walk_deinit(vs_live_snapshot_walk *walk);

@@ -1,9 +1,10 @@
-/* Where a thread is, and what it says about itself. */
+/* The stack and the metadata that a thread sets for its events. */
 #include "live/error_text.h"
 
 vs_status vs_live_stack(vs_live *live, const vs_live_frame *frames, size_t count, vs_stack *stack) {
   uint64_t words[VS_RECORD_DEPTH_MOST];
   const size_t kept = count < VS_RECORD_DEPTH_MOST ? count : VS_RECORD_DEPTH_MOST;
+  VS_ASSERT(frames != NULL || count == 0);
   *stack = VS_STACK_NONE;
   for (size_t i = 0; i < kept; i++) {
     const vs_record_frame frame = {.function = vs_str_from(frames[i].function),

@@ -1,17 +1,12 @@
-/* Figures of a card: copied or written under its lock, handed on without it. */
+/* Figures of a card: copied or written under its lock, passed on without it. */
 #include "base/sized.h"
 #include "base/nearest.h"
 #include "live/backend.h"
 #include "live/error_text.h"
 
-static vs_live_device *lock(const vs_live *live, uint32_t index) {
-  vs_live_device *device = vs_live_at(live, index);
-  if (device != NULL) vs_live_lock_take(&device->lock);
-  return device;
-}
-
 static uint64_t at(const vs_alloc_statistics *statistics, vs_alloc_group group, uint64_t *peak) {
   const vs_alloc_stat stat = vs_alloc_statistics_at(statistics, group, VS_ALLOC_ALL);
+  VS_ASSERT(stat.current >= 0 && stat.peak >= 0);
   *peak = (uint64_t)stat.peak;
   return (uint64_t)stat.current;
 }
@@ -26,11 +21,11 @@ static void fill(const vs_alloc_statistics *statistics, vs_live_memory *memory) 
 static vs_status memory_of(vs_live *live, uint32_t index, vs_live_memory *memory) {
   vs_alloc_statistics room;
   const vs_alloc_statistics *statistics;
-  vs_live_device *device = lock(live, index);
+  vs_live_device *device = vs_live_enter(live, index);
   if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status = vs_backend_statistics(device, &room, &statistics);
   if (status == VS_OK) fill(statistics, memory);
-  vs_live_lock_give(&device->lock);
+  vs_live_leave(device);
   return vs_live_result(live, status);
 }
 
@@ -55,10 +50,10 @@ static vs_status visit_all(vs_live_device *device, vs_live_visit visit, void *ct
 }
 
 vs_status vs_live_statistics(vs_live *live, uint32_t index, vs_live_visit visit, void *ctx) {
-  vs_live_device *device = lock(live, index);
+  vs_live_device *device = vs_live_enter(live, index);
   if (device == NULL) return vs_live_no_device(live, index);
   const vs_status status = visit_all(device, visit, ctx);
-  vs_live_lock_give(&device->lock);
+  vs_live_leave(device);
   return vs_live_result(live, status);
 }
 
@@ -77,6 +72,7 @@ static void give_stream(void *ctx, const vs_alloc_stream_figures *figures) {
               {"allocated_peak", figures->allocated_peak},
               {"cached_blocks", figures->free_blocks},
               {"cached_bytes", figures->free_bytes}};
+  VS_ASSERT(figures->allocated_bytes <= figures->allocated_peak);
   for (size_t i = 0; i < sizeof rows / sizeof *rows && v->status == VS_OK; i++) {
     char pool[64] = "", key[160];
     if (!vs_pool_id_is_default(figures->pool))
@@ -88,14 +84,14 @@ static void give_stream(void *ctx, const vs_alloc_stream_figures *figures) {
 }
 
 vs_status vs_live_extras(vs_live *live, uint32_t index, vs_live_visit visit, void *ctx) {
-  vs_live_device *device = lock(live, index);
+  vs_live_device *device = vs_live_enter(live, index);
   if (device == NULL) return vs_live_no_device(live, index);
   stream_visit v = {visit, ctx, VS_OK};
   if (!vs_backend_is_async(device)) {
     v.status = vs_alloc_extras_visit(vs_alloc_statistics_of(device->alloc), visit, ctx);
     if (v.status == VS_OK) vs_alloc_visit_streams(device->alloc, give_stream, &v);
   }
-  vs_live_lock_give(&device->lock);
+  vs_live_leave(device);
   return vs_live_result(live, v.status);
 }
 
@@ -113,7 +109,7 @@ static vs_status compare(void *ctx, vs_str key, int64_t value) {
   return VS_OK;
 }
 
-/* The nearest key, copied because a visited key is borrowed. */
+/* The nearest key; a copy, because a visited key is borrowed. */
 typedef struct guess {
   vs_nearest nearest;
   char text[96];
@@ -143,16 +139,15 @@ vs_status vs_live_statistic(vs_live *live, uint32_t index, const char *key, int6
 }
 
 vs_status vs_live_summary_write(vs_live *live, uint32_t index, bool abbreviated, vs_writer to) {
-  vs_live_device *device = vs_live_at(live, index);
+  vs_live_device *device = vs_live_enter(live, index);
   if (device == NULL) return vs_live_no_device(live, index);
   vs_text text;
   vs_text_init(&text, live->host, NULL);
-  vs_live_lock_take(&device->lock);
   vs_alloc_statistics room;
   const vs_alloc_statistics *statistics;
   vs_status status = vs_backend_statistics(device, &room, &statistics);
   if (status == VS_OK) status = vs_alloc_summary_write(statistics, index, abbreviated, &text);
-  vs_live_lock_give(&device->lock);
+  vs_live_leave(device);
   if (status == VS_OK) status = vs_text_finish(&text);
   if (status == VS_OK) status = to.write(to.ctx, text.bytes.data, text.bytes.count);
   vs_text_deinit(&text);
@@ -160,19 +155,19 @@ vs_status vs_live_summary_write(vs_live *live, uint32_t index, bool abbreviated,
 }
 
 vs_status vs_live_reset_peak(vs_live *live, uint32_t index) {
-  vs_live_device *device = lock(live, index);
+  vs_live_device *device = vs_live_enter(live, index);
   if (device == NULL) return vs_live_no_device(live, index);
   vs_alloc_reset_peak(device->alloc);
   const vs_status status = vs_backend_is_async(device) ? vs_async_reset_peak(device->async) : VS_OK;
-  vs_live_lock_give(&device->lock);
+  vs_live_leave(device);
   return vs_live_result(live, status);
 }
 
 vs_status vs_live_reset_totals(vs_live *live, uint32_t index) {
-  vs_live_device *device = lock(live, index);
+  vs_live_device *device = vs_live_enter(live, index);
   if (device == NULL) return vs_live_no_device(live, index);
   vs_alloc_reset_totals(device->alloc);
   device->ooms_told = 0;
-  vs_live_lock_give(&device->lock);
+  vs_live_leave(device);
   return VS_OK;
 }

@@ -1,15 +1,14 @@
 #include "live/thread.h"
 #include <stdatomic.h>
 
-/* live is where the library meets the process, so these are the process' own: which slots are taken, and what was handed
- * out last. */
+/* The only variables of the whole process in this library: which slots are taken, and the last numbers given. */
 static _Atomic uint32_t slots;
 static _Atomic uint64_t last_serial, last_thread;
 
 static _Thread_local struct {
   vs_live_thread records[VS_LIVE_MAX_OPEN];
   uint64_t number;
-  const void *inside;
+  const void *observer;
   uint64_t failed_serial;
   uint32_t failed_device;
   vs_alloc_oom failure;
@@ -30,15 +29,18 @@ vs_status vs_live_identity_take(vs_live_identity *identity) {
 }
 
 void vs_live_identity_give(const vs_live_identity *identity) {
+  VS_ASSERT((atomic_load(&slots) >> identity->slot & 1) != 0);
   atomic_fetch_and(&slots, ~(UINT32_C(1) << identity->slot));
 }
 
 vs_live_thread *vs_live_thread_of(const vs_live_identity *identity) {
+  VS_ASSERT(identity->slot < VS_LIVE_MAX_OPEN && identity->serial != 0);
   vs_live_thread *thread = &own.records[identity->slot];
   return thread->serial == identity->serial ? thread : NULL;
 }
 
 vs_live_thread *vs_live_thread_make(const vs_live_identity *identity) {
+  VS_ASSERT(identity->slot < VS_LIVE_MAX_OPEN && identity->serial != 0);
   vs_live_thread *thread = &own.records[identity->slot];
   if (thread->serial != identity->serial)
     *thread = (vs_live_thread){.serial = identity->serial, .stack = VS_CONTEXT_NONE};
@@ -72,5 +74,8 @@ char *vs_live_thread_sentence_new(const vs_live_identity *identity) {
   return own.sentence;
 }
 
-const void *vs_live_thread_observer(void) { return own.inside; }
-void vs_live_thread_observer_set(const void *observer) { own.inside = observer; }
+const void *vs_live_thread_observer(void) { return own.observer; }
+void vs_live_thread_observer_set(const void *observer) {
+  VS_ASSERT((own.observer == NULL) != (observer == NULL)); /* calls of observers do not nest */
+  own.observer = observer;
+}

@@ -13,10 +13,7 @@ static vs_status discard(void *ctx, const void *data, size_t size) {
 
 /* An allocation that fails for want of host memory has changed nothing; so has everything else. */
 static vs_status expect_whole(vs_live *live, vs_status status) {
-  for (uint32_t i = 0; i < vs_live_device_count(live); i++) {
-    assert_null(vs_alloc_check(live->devices[i]->alloc));
-    assert_null(vs_history_check(&live->devices[i]->history));
-  }
+  assert_null(vs_live_check(live));
   return status;
 }
 

@@ -25,7 +25,7 @@ static void expect_info(vs_live *live, uint64_t entries, uint64_t overwritten) {
   assert_int_equal(info.entries, entries);
   assert_int_equal(info.overwritten, overwritten);
   assert_int_equal(info.lost, 0);
-  assert_null(vs_history_check(&live->devices[0]->history));
+  assert_null(vs_live_check(live));
 }
 
 /* ---- the ring */

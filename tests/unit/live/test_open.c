@@ -85,7 +85,7 @@ static void settings(void **state) {
   expect_status(vs_live_settings_apply(live, "expandable_segments:False,nonsense:1", &error), VS_BAD_FORMAT);
   assert_true(vs_alloc_settings_of(live->devices[0]->alloc)->expandable_segments);
   expect_status(vs_live_settings_apply(live, "backend:cudaMallocAsync", &error), VS_BAD_ARGUMENT);
-  assert_string_equal(error.text, "the back end and the version stay what they were at the beginning");
+  assert_string_equal(error.text, "the back end and the version cannot change after the beginning");
   vs_text_init(&text, vs_host_default(), NULL);
   expect_ok(vs_live_settings_write(live, (vs_writer){&text, append}));
   assert_true(vs_str_contains(vs_text_view(&text), VS_STR("expandable_segments")));

@@ -1,4 +1,4 @@
-/* Scopes against a walk over the events, one by one; and that nobody notices them. */
+/* Scopes against a walk over the events, one by one; and that they change nothing else. */
 #include "live/state.h"
 #include "support/random.h"
 #include "support/test.h"
@@ -15,8 +15,7 @@ static vs_live *open_card(const char *settings) {
 
 static void close_card(vs_live *live) {
   vs_error error;
-  for (uint32_t i = 0; i < vs_live_device_count(live); i++)
-    assert_null(vs_alloc_check(live->devices[i]->alloc));
+  assert_null(vs_live_check(live));
   expect_ok(vs_live_close(live, &error));
 }
 
@@ -127,7 +126,7 @@ static void tidy_up(program *p) {
   expect_ok(vs_live_empty_cache(p->twin));
 }
 
-/* The user resets his own peaks whenever he likes. */
+/* The program may reset its own peaks at any moment. */
 static void reset(program *p) {
   expect_ok(vs_live_reset_peak(p->live, 0));
   expect_ok(vs_live_reset_peak(p->twin, 0));
@@ -185,6 +184,7 @@ static void act(program *p) {
   else if (what < 95) measure(p);
   else if (what < 99) tidy_up(p);
   else reset(p);
+  assert_null(vs_live_check(p->live));
 }
 
 typedef struct listed {
@@ -206,7 +206,7 @@ static vs_status compare(void *ctx, vs_str key, int64_t value) {
   return VS_OK;
 }
 
-/* Every statistic, peaks among them, is what it is for somebody who measures nothing. */
+/* Every statistic, with its peaks, is the same as without scopes. */
 static void expect_twins(program *p) {
   listed l = {.count = 0};
   expect_ok(vs_live_statistics(p->twin, 0, list, &l));
