@@ -391,7 +391,8 @@ const char *vs_tracew_check(const vs_tracew *w) {
     if (w->written[d] != count && !w->is_behind) return "entries are missing in the file";
   }
   if (w->locals.count != vs_rows_count(&w->contexts)) return "contexts and their local numbers differ";
-  if (w->frame == NULL) return w->ready == NULL && w->freeing == NULL ? NULL : "no frame is open, but in use";
+  if (w->frame == NULL)
+    return w->ready == NULL && w->freeing == NULL ? NULL : "a writer without a frame has a position in one";
   if (w->at < w->frame + VS_FRAME_HEADER || w->at > w->limit || w->limit != w->frame + w->frame_size)
     return "the writer is outside its frame";
   for (const uint8_t *at = w->at; at < w->limit; at++)

@@ -24,6 +24,7 @@ static uint64_t home(uint64_t key, uint32_t buckets) {
 
 /* No entry lies before its home, each distance is true, robin hood: distances fall by any amount but rise by one. */
 static void expect_sound(void) {
+  assert_null(vs_alloc_hash_order_check(&order));
   uint32_t count = 0, last_end = 0;
   for (uint32_t at = vs_alloc_hash_order_next(&order, 0); at != UINT32_MAX;
        at = vs_alloc_hash_order_next(&order, at + 1)) {

@@ -64,8 +64,27 @@ static void a_beginning_is_another_list(void **state) {
   vs_lists_deinit(vs_host_default(), &lists);
 }
 
+static void the_check_finds_what_is_broken(void **state) {
+  (void)state;
+  vs_lists lists;
+  const uint32_t items[] = {1, 2, 3};
+  uint32_t id;
+  expect_ok(vs_lists_init(vs_host_default(), &lists));
+  expect_ok(vs_lists_intern(vs_host_default(), &lists, items, 3, &id));
+  assert_null(vs_lists_check(&lists));
+  lists.items.data[1]++;
+  assert_non_null(vs_lists_check(&lists));
+  lists.items.data[1]--;
+  lists.ends.data[VS_LIST_EMPTY] = 1;
+  assert_non_null(vs_lists_check(&lists));
+  lists.ends.data[VS_LIST_EMPTY] = 0;
+  assert_null(vs_lists_check(&lists));
+  vs_lists_deinit(vs_host_default(), &lists);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_check_finds_what_is_broken),
       cmocka_unit_test(fixed_ids),
       cmocka_unit_test(equal_items_have_equal_ids),
       cmocka_unit_test(a_beginning_is_another_list),

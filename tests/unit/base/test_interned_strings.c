@@ -66,8 +66,27 @@ static void bytes_are_only_bytes(void **state) {
   vs_strings_deinit(vs_host_default(), &strings);
 }
 
+static void the_check_finds_what_is_broken(void **state) {
+  (void)state;
+  vs_strings strings;
+  uint32_t id;
+  expect_ok(vs_strings_init(vs_host_default(), &strings));
+  expect_ok(vs_strings_intern(vs_host_default(), &strings, VS_STR("one"), &id));
+  expect_ok(vs_strings_intern(vs_host_default(), &strings, VS_STR("two"), &id));
+  assert_null(vs_strings_check(&strings));
+  strings.bytes.data[0] = 'O'; /* its hash is another one */
+  assert_non_null(vs_strings_check(&strings));
+  strings.bytes.data[0] = 'o';
+  strings.ends.data[id - 1]++;
+  assert_non_null(vs_strings_check(&strings));
+  strings.ends.data[id - 1]--;
+  assert_null(vs_strings_check(&strings));
+  vs_strings_deinit(vs_host_default(), &strings);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_check_finds_what_is_broken),
       cmocka_unit_test(fixed_ids),
       cmocka_unit_test(equal_bytes_have_equal_ids),
       cmocka_unit_test(bytes_are_only_bytes),

@@ -150,8 +150,32 @@ static void a_large_table_is_not_crowded(void **state) {
   vs_map_deinit(vs_host_default(), &map);
 }
 
+static void the_check_finds_what_is_broken(void **state) {
+  (void)state;
+  vs_map map = {0};
+  for (uint64_t key = 0; key < 40; key++) {
+    expect_ok(vs_map_reserve(vs_host_default(), &map));
+    vs_map_add(&map, key, 1);
+  }
+  assert_null(vs_map_check(&map));
+  map.count++;
+  assert_non_null(vs_map_check(&map));
+  map.count--;
+  size_t slot = vs_map_find(&map, 7);
+  map.slots[slot].key += 1000; /* another home, from which it is not found */
+  size_t moved = vs_map_find(&map, 1007);
+  if (moved == VS_MAP_NONE) assert_non_null(vs_map_check(&map));
+  map.slots[slot].key -= 1000;
+  map.slots[slot].used = 0;
+  assert_non_null(vs_map_check(&map));
+  map.slots[slot].used = 1;
+  assert_null(vs_map_check(&map));
+  vs_map_deinit(vs_host_default(), &map);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_check_finds_what_is_broken),
       cmocka_unit_test(random_operations),
       cmocka_unit_test(removes_from_the_middle_of_equal_keys),
       cmocka_unit_test(empty_and_cleared),

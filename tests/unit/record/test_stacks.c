@@ -1,3 +1,4 @@
+#include "record/intern.h"
 #include "record/stacks.h"
 #include "os/thread.h"
 #include "support/random.h"
@@ -218,8 +219,24 @@ static void test_threads_agree(void **state) {
   free(workers);
 }
 
+static void test_the_check_finds_what_is_broken(void **state) {
+  (void)state;
+  vs_intern table;
+  expect_ok(vs_intern_init(&table, 8));
+  for (uint32_t i = 0; i < 8; i++) vs_intern_add(&table, 3 + (uint64_t)i % 2, i); /* they share two homes */
+  assert_null(vs_intern_check(&table, 8));
+  assert_non_null(vs_intern_check(&table, 7));
+  table.count++;
+  assert_non_null(vs_intern_check(&table, 8));
+  table.count--;
+  table.slots[4].hash = 0; /* those after it cannot be found */
+  assert_non_null(vs_intern_check(&table, 8));
+  vs_intern_deinit(&table);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_the_check_finds_what_is_broken),
       cmocka_unit_test(test_equal_frames_have_equal_numbers),
       cmocka_unit_test(test_named_frames_and_texts),
       cmocka_unit_test(test_what_finds_no_room_is_counted),

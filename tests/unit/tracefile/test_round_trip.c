@@ -1,4 +1,5 @@
 /* What is written is read: made-up recordings of everything that can be said, in frames of any size. */
+#include "tracefile/writer_internal.h"
 #include "support/recordings.h"
 
 static void expect_same(const reading_back *got, const reading_back *wanted) {
@@ -200,8 +201,43 @@ static void test_a_ring_is_read_from_its_oldest_frame(void **state) {
   vs_tracew_destroy(w);
 }
 
+static void test_the_check_finds_what_is_broken(void **state) {
+  (void)state;
+  recording r;
+  reading_back expected;
+  vs_tracew *w;
+  made_up m;
+  recording_init(&r, vs_host_default());
+  reading_back_init(&expected, vs_host_default());
+  const vs_tracew_sink sink = recording_sink(&r);
+  expect_ok(vs_tracew_create(vs_host_default(), &sink, NULL, &w));
+  made_up_init(&m, w, &expected, 5);
+  for (int i = 0; i < 300; i++) {
+    expect_ok(made_up_step(&m));
+    assert_null(vs_tracew_check(w));
+  }
+  assert_non_null(w->frame);
+  *w->at = 1; /* a record that was never finished */
+  assert_non_null(vs_tracew_check(w));
+  *w->at = 0;
+  w->written[VS_DICT_STRINGS]--;
+  assert_non_null(vs_tracew_check(w));
+  w->written[VS_DICT_STRINGS] += 2;
+  assert_non_null(vs_tracew_check(w));
+  w->written[VS_DICT_STRINGS]--;
+  const uint32_t site = w->model.site;
+  w->model.site = (uint32_t)w->model.sites.count;
+  assert_non_null(vs_tracew_check(w));
+  w->model.site = site;
+  assert_null(vs_tracew_check(w));
+  vs_tracew_destroy(w);
+  reading_back_deinit(&expected);
+  recording_deinit(&r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_the_check_finds_what_is_broken),
       cmocka_unit_test(test_everything_comes_back),
       cmocka_unit_test(test_nothing_at_all),
       cmocka_unit_test(test_a_steady_program_takes_few_bytes),
