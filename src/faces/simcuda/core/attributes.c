@@ -8,12 +8,13 @@ static bool is_of(const vs_sim_figures *f, uint32_t major, uint32_t minor) {
   return f->compute_major == major && f->compute_minor == minor;
 }
 
-/* One memory with the host: Orin, Thor, GB10. */
+/* Devices that share the host's memory: Orin, Thor, GB10. */
 static bool is_integrated(const vs_sim_figures *f) {
   return is_of(f, 8, 7) || is_of(f, 11, 0) || is_of(f, 12, 1);
 }
 
-/* The share of the L2 cache that may be set aside, in sixteenths: read off one card of each kind. */
+/* The share of the L2 cache that can be set aside for persisting accesses, in sixteenths, as measured on one
+ * card of each kind. */
 static uint64_t persisting_bytes(const vs_sim_figures *f) {
   const uint64_t sixteenths = !is_at_least(f, 8, 0)   ? 0
                               : is_of(f, 8, 0)        ? 12
@@ -26,6 +27,7 @@ vs_sim_error vs_simcuda_attribute(uint32_t device, uint32_t number, int32_t *val
   const vs_sim_figures *f = vs_simcuda_figures(device);
   if (f == NULL) return VS_SIM_INVALID_DEVICE;
   const uint32_t card = vs_simcuda_card(device);
+  VS_ASSERT(card < VS_SIM_MAX_DEVICES);
   switch (number) {
 #define cc(major, minor) is_at_least(f, major, minor)
 #define VS_ATTRIBUTE(number, is) \

@@ -5,20 +5,20 @@
 
 #include "faces/simcuda/core/process_internal.h"
 
-/* A queue, and a thread that empties it: it is started with the first function, ends with the last one, and
- * is joined by whoever waits for that or starts the next. A forked child has neither: its world is gone, so
- * nothing is added or waited for there. */
+/* A queue, and a thread that empties it. The thread is created with the first function, ends when the queue is
+ * empty, and is joined by the next thread that waits for the queue or creates it again. A forked child has no
+ * simulation, so nothing is added or waited for there. */
 static struct {
   pthread_mutex_t lock;
   pthread_cond_t done;
   VS_VEC(vs_callback) waiting;
   size_t first;           /* [first, count) are still to be called */
-  uint64_t added, called; /* since the beginning; `added` is also read without the lock, for 0 */
-  bool runs, has_ended;   /* the thread: at work, or to be joined; neither: there is none */
+  uint64_t added, called; /* totals; `added` is also read without the lock, to see whether it is 0 */
+  bool runs, has_ended;   /* the thread: running, or to be joined; neither: no thread exists */
   pthread_t thread;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
 
-static _Thread_local bool is_calling; /* this is that thread */
+static _Thread_local bool is_calling; /* the calling thread is the queue's */
 
 static void call(const vs_callback *callback) {
   void *const argument = (void *)(uintptr_t)callback->argument;
@@ -37,12 +37,14 @@ static void *run(void *nothing) {
   is_calling = true;
   pthread_mutex_lock(&queue.lock);
   while (queue.first != queue.waiting.count) {
+    VS_ASSERT(queue.first < queue.waiting.count);
     const vs_callback next = queue.waiting.data[queue.first++];
     if (queue.first == queue.waiting.count) queue.first = queue.waiting.count = 0;
     pthread_mutex_unlock(&queue.lock);
     call(&next);
     pthread_mutex_lock(&queue.lock);
     queue.called++;
+    VS_ASSERT(queue.called <= queue.added);
     pthread_cond_broadcast(&queue.done);
   }
   queue.runs = false;
@@ -51,13 +53,14 @@ static void *run(void *nothing) {
   return NULL;
 }
 
-/* Under the lock, which a thread that has ended does not need any more. */
+/* Under the queue's lock. This cannot deadlock: a thread that has_ended has released the lock for the last time. */
 static void join(void) {
+  VS_ASSERT(!queue.runs || !queue.has_ended);
   if (queue.has_ended) (void)pthread_join(queue.thread, NULL);
   queue.has_ended = false;
 }
 
-/* Signals are the program's threads' business. */
+/* Creates the thread, with all signals blocked: the program's own threads handle them. */
 static bool start(void) {
   if (queue.runs) return true;
   join();
@@ -69,7 +72,7 @@ static bool start(void) {
   return queue.runs;
 }
 
-/* Under the lock: the thread that is started sees what was put. */
+/* Under the queue's lock, so a thread that is created here sees the new entry. */
 static bool put(const vs_callback *callback) {
   if (vs_vec_reserve(vs_host_default(), &queue.waiting, 1) != VS_OK || !start()) return false;
   queue.waiting.data[queue.waiting.count++] = *callback;
@@ -102,10 +105,11 @@ static bool are_pending(void) {
 
 /* ---- how calls end */
 
-/* Takes over what launches and ends of graphs left to be called; under the world's lock. What finds no room
- * stays there for the next time. */
+/* Moves the functions that launches and ends of graphs left to be called into the queue. Under the simulation's
+ * lock. Those that find no memory stay in the simulation until the next call. */
 static void collect(vs_sim *sim) {
   vs_sim_callback next;
+  VS_ASSERT(vs_simcuda_is_locked());
   pthread_mutex_lock(&queue.lock);
   while (vs_vec_reserve(vs_host_default(), &queue.waiting, 1) == VS_OK && start() &&
          vs_sim_next_callback(sim, &next))

@@ -1,13 +1,13 @@
 /* Functions of the program that the device calls: host functions in streams and graphs, destructors of user
  * objects.
  *
- * A driver calls them from a thread of its own, one after another, after the call that gave them has
- * returned. So does this: a program may hold a lock of its own around the launch which its function takes,
- * and would hang if the function were called in the launching thread. Work that stands behind a host
- * function counts as done only when the function has returned, which is why calls that synchronise or ask have
- * ends of their own (vs_simcuda_leave_synchronized, vs_simcuda_leave_query).
+ * A driver calls them from a thread of its own, one after another, after the call that enqueued them has
+ * returned. This module does the same: a program may hold a lock around the launch that its function takes
+ * too, and would hang if the function were called in the launching thread. Work behind a host function is
+ * done only when the function has returned, so calls that synchronise or query end with
+ * vs_simcuda_leave_synchronized or vs_simcuda_leave_query.
  *
- * All of this is called without the world's lock, and by the core alone. */
+ * Only the core calls these functions, without the simulation's lock. */
 #ifndef VS_SIMCUDA_CALLBACKS_H
 #define VS_SIMCUDA_CALLBACKS_H
 
@@ -20,10 +20,11 @@ typedef struct vs_callback {
   bool is_stream_callback;
 } vs_callback;
 
-/* One more to call, behind all others. Fails: VS_SIM_OUT_OF_MEMORY, also where no thread can be had. */
+/* Appends a function to the queue. Fails: VS_SIM_OUT_OF_MEMORY, also if no thread can be created. */
 vs_sim_error vs_callbacks_add(const vs_callback *callback);
 
-/* Returns when all that was added before has been called; at once in a function that is being called. */
+/* Returns when all functions that were added before the call have returned; at once if called by such a
+ * function. */
 void vs_callbacks_wait(void);
 
 #endif

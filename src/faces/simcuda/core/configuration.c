@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- words of a list */
+/* ---- entries of a list */
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -13,7 +13,7 @@ static vs_str trimmed(vs_str text) {
   return text;
 }
 
-/* The entry that `rest` begins with; what remains begins behind its comma. false behind the last. */
+/* Takes the first entry of `rest`, and moves `rest` behind its comma. false behind the last entry. */
 static bool next_entry(vs_str *rest, vs_str *entry) {
   if (rest->data == NULL) return false;
   size_t size = 0;
@@ -60,7 +60,7 @@ static bool read_cards(const vs_environment *environment) {
   return true;
 }
 
-/* One of `words`, separated by '|'; *index stays as it is where the variable is not set. */
+/* Finds the variable among `words`, separated by '|'. *index is unchanged if the variable is not set. */
 static bool read_choice(const vs_environment *environment, const char *name, const char *words,
                         uint32_t *index) {
   const vs_str text = variable(environment, name);
@@ -156,11 +156,12 @@ void vs_card_uuid_text(uint32_t card, char text[static VS_CARD_UUID_TEXT]) {
     *at++ = digits[uuid[i] & 15];
   }
   *at = 0;
+  VS_ASSERT(at == text + VS_CARD_UUID_TEXT - 1);
 }
 
 enum { NO_CARD = UINT32_MAX };
 
-/* The card that a UUID, or the beginning of one, names; NO_CARD where that is none or not one alone. */
+/* The card whose UUID begins with this entry; NO_CARD if none or several do. */
 static uint32_t card_of_uuid(vs_str entry, uint32_t card_count) {
   uint32_t found = NO_CARD;
   for (uint32_t card = 0; card < card_count; card++) {
@@ -173,7 +174,7 @@ static uint32_t card_of_uuid(vs_str entry, uint32_t card_count) {
   return found;
 }
 
-/* The number that an entry begins with, a sign before it or not; NO_CARD for none, and for one below 0. */
+/* The number at the start of an entry, with or without a sign; NO_CARD for none, and for a negative one. */
 static uint32_t number_of(vs_str entry) {
   entry = trimmed(entry);
   bool is_negative = false;
@@ -188,18 +189,19 @@ static uint32_t number_of(vs_str entry) {
   return digits == 0 || (is_negative && number != 0) ? NO_CARD : number;
 }
 
-/* Whether two entries are the same, in a list of numbers or of UUIDs. */
+/* Whether two entries of a list of numbers or of UUIDs are equal. */
 static bool is_repeated(vs_str a, vs_str b, bool is_uuid) {
   return is_uuid ? vs_str_equal(a, b) : number_of(a) == number_of(b);
 }
 
-/* Whether an entry is of the list's kind; the first that is not ends the list. */
+/* Whether an entry is of the list's kind; the first one that is not ends the list. */
 static bool is_of_kind(vs_str entry, bool is_uuid) {
   return is_uuid ? vs_str_starts(entry, VS_STR("GPU-")) : number_of(entry) != NO_CARD;
 }
 
 uint32_t vs_visible_cards(const char *list, uint32_t card_count, uint32_t cards[static VS_SIM_MAX_DEVICES]) {
-  enum { MOST = 64 }; /* entries that are looked at; more cards than that nobody has */
+  enum { MOST = 64 }; /* the most entries that are read: more than any machine has cards */
+  VS_ASSERT(card_count <= VS_SIM_MAX_DEVICES);
   uint32_t count = 0;
   if (list == NULL)
     for (; count < card_count; count++) cards[count] = count;
@@ -217,8 +219,9 @@ uint32_t vs_visible_cards(const char *list, uint32_t card_count, uint32_t cards[
   for (uint32_t i = 0; i < entry_count; i++) {
     const uint32_t card = is_uuid ? card_of_uuid(entries[i], card_count) : number_of(entries[i]);
     if (card >= card_count) break;
-    for (uint32_t k = 0; k < count; k++) /* one card by two beginnings of its UUID */
+    for (uint32_t k = 0; k < count; k++) /* the same card by two prefixes of its UUID */
       if (cards[k] == card) return 0;
+    VS_ASSERT(count < card_count); /* the entries before are other cards */
     cards[count++] = card;
   }
   return count;

@@ -5,11 +5,11 @@
  *   VRAMSCOPE_SIM_RUN=FOLDER             where notes for the report go
  *   VRAMSCOPE_SIM_VALUES=zeros|true|keep what copies read back (process.h)
  *   VRAMSCOPE_SIM_EVENTS=at-once|at-sync when an event counts as complete (device/sim/stream.h)
- *   VRAMSCOPE_SIM_CONTEXT=SIZE           what a context costs on each card, not by the rule of its profile
+ *   VRAMSCOPE_SIM_CONTEXT=SIZE           size of a context on each card, instead of its profile's rule
  *   VRAMSCOPE_SIM_FAULT=KIND:N[,...]     the n-th call of a kind fails (device/sim/faults.def)
  *   VRAMSCOPE_SIM_DELAY=KIND:US[,...]    each call of a kind takes so many microseconds of virtual time
- *   VRAMSCOPE_SIM_STACKS=0               where the program read a value is not asked (readback_sites.h)
- *   VRAMSCOPE_SIM_VERBOSE=1              each note goes to standard error too
+ *   VRAMSCOPE_SIM_STACKS=0               no Python stacks of reads (readback_sites.h)
+ *   VRAMSCOPE_SIM_VERBOSE=1              each note also goes to standard error
  *
  * A variable that is set and empty counts as not set. */
 #ifndef VS_SIMCUDA_CONFIGURATION_H
@@ -26,9 +26,9 @@ enum { VS_CONFIGURATION_PATH = 4096, VS_CONFIGURATION_PROBLEM = VS_ERROR_TEXT_SI
 typedef struct vs_configuration {
   vs_sim_gpu gpus[VS_SIM_MAX_DEVICES];
   uint32_t gpu_count;
-  char node[VS_CONFIGURATION_PATH]; /* "": a machine of its own */
-  char
-      run[VS_CONFIGURATION_PATH]; /* "": no notes; else absolute, so that the program may change its folder */
+  char node[VS_CONFIGURATION_PATH]; /* "": a machine that is not shared */
+  /* "": no notes. Else absolute, so that the program may change its folder. */
+  char run[VS_CONFIGURATION_PATH];
   vs_values values;
   vs_sim_event_rule events;
   uint64_t fail_at[VS_SIM_FAULT_COUNT];  /* 0: none */
@@ -37,18 +37,18 @@ typedef struct vs_configuration {
   bool is_verbose;
 } vs_configuration;
 
-/* `get` is getenv, or a test's own. false: one of them makes no sense, and `problem` is a sentence that
- * says which and why. */
+/* `get` is getenv, or a test's own. false: a variable is invalid, and `problem` is a sentence that says which
+ * and why. */
 bool vs_configuration_read(vs_configuration *configuration, const char *(*get)(const char *name),
                            char problem[static VS_CONFIGURATION_PROBLEM]);
 
-/* The cards that a program sees, in its order: what CUDA_VISIBLE_DEVICES means on a machine of
- * `card_count` cards. `list` NULL is not set: all. Returns how many there are in cards[].
+/* The cards that a program sees, in its order: what CUDA_VISIBLE_DEVICES means on a machine of `card_count`
+ * cards. `list` NULL: the variable is not set, so all. Returns the number of entries of cards[].
  *
- * A list is one of numbers or, where it begins with "GPU-", one of UUIDs that may be cut short as long as
- * one card alone fits. The first entry that names no card ends it: what stands behind is hidden. An entry
- * that comes twice hides everything. Of a number only its beginning counts ("1gpu" is 1), and blanks
- * around it do not. */
+ * The list has numbers or, if it begins with "GPU-", UUIDs, which may be shortened as long as they match one
+ * card only. The first entry that matches no card ends the list: further entries are ignored. If an entry occurs
+ * twice, no card is visible. Of a number only the leading digits count ("1gpu" is 1), and blanks around it are
+ * ignored. */
 uint32_t vs_visible_cards(const char *list, uint32_t card_count, uint32_t cards[static VS_SIM_MAX_DEVICES]);
 
 /* "GPU-73696d75-...": a card's UUID as NVML writes it. */

@@ -1,8 +1,8 @@
-/* Contexts, as far as the driver and the runtime have to agree about them.
+/* The part of contexts that the driver and the runtime share.
  *
- * A CUcontext is a number that says what it is: the primary context of a visible device, or one that a
- * program made with cuCtxCreate (the driver face keeps those). Both say their device. Each thread has a stack
- * of them; the device of its top is the thread's current device, for driver and runtime alike. */
+ * A CUcontext is a number that says what it is: the primary context of a visible device, or one that a program
+ * made with cuCtxCreate (the driver face keeps those). Either number contains the device. Each thread has a
+ * stack of contexts; the device of its top is the thread's current device, for driver and runtime alike. */
 #ifndef VS_SIMCUDA_CONTEXT_H
 #define VS_SIMCUDA_CONTEXT_H
 
@@ -19,8 +19,9 @@ static inline uint32_t vs_context_device(const void *context) {
   return (uint32_t)((uintptr_t)context >> 8) & 0xff;
 }
 
-/* What every call of the runtime that needs its device begins with: some context of `device` is the thread's
- * current one, and if none is, the primary one becomes it. */
+/* Called first by every call of the runtime that needs a device: a context of `device` becomes the thread's
+ * current one if it is not already. If the current context is of another device, the primary context replaces
+ * it. */
 static inline void vs_context_bind(vs_simcuda_thread *thread, uint32_t device) {
   thread->device = device;
   if (thread->context_count == 0) thread->context_count = 1;

@@ -1,27 +1,27 @@
-/* Copies and memsets: what may go where, and whose bytes. */
+/* Copies and memsets: checks of the ranges, the stream's order, and the bytes. */
 #include "faces/simcuda/core/process_internal.h"
 
 #include "faces/simcuda/core/callbacks.h"
 #include "faces/simcuda/core/readback_sites.h"
 
-/* Rows on both sides; a plain copy is one row. */
+/* Rows in source and destination; a plain copy is one row. */
 typedef struct vs_transfer {
   uint64_t to, to_pitch, from, from_pitch, width, height;
 } vs_transfer;
 
-/* ---- what lies at an address */
+/* ---- the kind of memory at an address */
 
 typedef enum vs_place {
   PLACE_PAGEABLE, /* the program's own memory */
-  PLACE_PINNED,   /* host memory that CUDA knows, and managed memory: bytes are there */
-  PLACE_DEVICE,   /* bytes are what vs_readback knows */
+  PLACE_PINNED,   /* host memory that CUDA allocated or registered, and managed memory: real bytes */
+  PLACE_DEVICE,   /* bytes are in vs_readback */
 } vs_place;
 
 static bool is_device_address(uint64_t address) {
   return address >= VS_SIM_WINDOW_BASE && address < VS_SIM_RESERVED_END;
 }
 
-/* Mappings that lie side by side are one memory to whoever uses the addresses. */
+/* Adjacent mappings may be used as one range of addresses. */
 static bool mappings_reach(const vs_sim *sim, const vs_sim_range *range, uint64_t end) {
   while (range->base + range->size < end) {
     range = vs_sim_find(sim, range->base + range->size);
@@ -45,18 +45,18 @@ static vs_sim_error find_place(const vs_sim *sim, uint64_t address, uint64_t siz
   return end - range->base <= range->size ? VS_SIM_OK : VS_SIM_INVALID_VALUE;
 }
 
-/* The bytes from the first row's beginning to the last one's end. false: rows overlap, or no address holds
- * them. */
+/* The bytes from the start of the first row to the end of the last. false: rows overlap, or the size overflows. */
 static bool span_of(uint64_t pitch, uint64_t width, uint64_t height, uint64_t *span) {
   uint64_t before;
+  VS_ASSERT(width != 0 && height != 0);
   if (height > 1 && pitch < width) return false;
   return !__builtin_mul_overflow(pitch, height - 1, &before) && vs_add_u64(before, width, span);
 }
 
-/* ---- order: the stream's side of it */
+/* ---- order in the stream */
 
-/* Gives work to the stream. *is_captured: nothing happens now. */
-static vs_sim_error give_work(vs_sim *sim, vs_sim_node_kind kind, uint64_t stream, bool *is_captured) {
+/* Adds work to the stream. *is_captured: the stream captures, so nothing is copied now. */
+static vs_sim_error add_work(vs_sim *sim, vs_sim_node_kind kind, uint64_t stream, bool *is_captured) {
   const vs_simcuda_thread *thread = vs_simcuda_this_thread();
   const vs_sim_work work = {.kind = kind};
   *is_captured = false;
@@ -72,7 +72,7 @@ static vs_sim_error wait_for(vs_sim *sim, uint64_t stream) {
   return vs_sim_stream_synchronize(sim, thread->device, which);
 }
 
-/* Synchronous forms come behind the functions of the program that stand in streams before them. */
+/* A synchronous form first waits for functions of the program that were enqueued before it. */
 static vs_sim *lock_for(uint64_t stream) {
   if (stream == VS_SIMCUDA_NO_STREAM) vs_callbacks_wait();
   return vs_simcuda_lock();
@@ -80,12 +80,12 @@ static vs_sim *lock_for(uint64_t stream) {
 
 /* ---- bytes */
 
-/* An address of the host as a pointer: the caller knows that bytes are there. */
+/* An address of the host as a pointer; the caller has found that it is host memory. */
 static uint8_t *host(uint64_t address) {
   return (uint8_t *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
 }
 
-/* Rows without gaps are one row. */
+/* Joins rows without gaps into one row. */
 static void join_rows(vs_transfer *t) {
   uint64_t joined;
   if (t->height <= 1 || t->to_pitch != t->width || t->from_pitch != t->width) return;
@@ -104,11 +104,12 @@ static void read_unknown(const vs_transfer *t) {
     vs_readback_read_unknown(vs_this_process.configuration.values, host(t->to + row * t->to_pitch), t->width);
 }
 
-/* What needs the lock. true: nothing of the source is known, so the host's bytes can be written without
- * it. */
+/* The part of a copy that needs the lock. true: no byte of the source is known, so the caller can write the
+ * host's bytes without the lock. */
 static bool move_bytes(const vs_transfer *t, vs_place to, vs_place from) {
   vs_readback *readback = &vs_this_process.readback;
   uint64_t span;
+  VS_ASSERT(vs_simcuda_is_locked());
   if (to != PLACE_DEVICE && from != PLACE_DEVICE) return false;
   if (to != PLACE_DEVICE && span_of(t->from_pitch, t->width, t->height, &span) &&
       !vs_readback_is_known(readback, t->from, span))
@@ -122,7 +123,7 @@ static bool move_bytes(const vs_transfer *t, vs_place to, vs_place from) {
   return false;
 }
 
-static void say_what_was_lost(bool lost) {
+static void report_lost(bool lost) {
   if (lost)
     vs_simcuda_say_once("the host has no memory to keep more values; what was not kept is read as zeros");
 }
@@ -140,9 +141,9 @@ static vs_sim_error copy_locked(vs_sim *sim, const vs_transfer *t, uint64_t stre
   if (!span_of(t->from_pitch, t->width, t->height, &from_span)) return VS_SIM_INVALID_VALUE;
   VS_SIM_TRY(find_place(sim, t->to, to_span, &plan->to));
   VS_SIM_TRY(find_place(sim, t->from, from_span, &plan->from));
-  VS_SIM_TRY(give_work(sim, VS_SIM_NODE_MEMCPY, stream, &plan->is_captured));
+  VS_SIM_TRY(add_work(sim, VS_SIM_NODE_MEMCPY, stream, &plan->is_captured));
   if (plan->is_captured) return VS_SIM_OK;
-  /* A copy into memory that the device cannot write to by itself is over when the call returns. */
+  /* A copy from the device to pageable memory is complete when the call returns. */
   if (stream == VS_SIMCUDA_NO_STREAM || (plan->from == PLACE_DEVICE && plan->to == PLACE_PAGEABLE))
     VS_SIM_TRY(wait_for(sim, stream));
   plan->is_unknown = move_bytes(t, plan->to, plan->from);
@@ -159,7 +160,8 @@ static vs_sim_error copy(vs_transfer t, uint64_t stream) {
   const vs_sim_error error = copy_locked(sim, &t, stream, &plan);
   vs_simcuda_unlock();
   if (error != VS_SIM_OK || plan.is_captured) return error;
-  say_what_was_lost(plan.has_lost);
+  report_lost(plan.has_lost);
+  VS_ASSERT(!plan.is_unknown || (plan.from == PLACE_DEVICE && plan.to != PLACE_DEVICE));
   if (plan.is_unknown) read_unknown(&t);
   else if (plan.to != PLACE_DEVICE && plan.from != PLACE_DEVICE) copy_on_host(&t);
   if (plan.from == PLACE_DEVICE && plan.to != PLACE_DEVICE) vs_readback_sites_note(t.width * t.height);
@@ -203,8 +205,9 @@ static vs_sim_error fill_locked(vs_sim *sim, const vs_fill_plan *f) {
   if (!span_of(f->pitch, f->width, f->height, &span)) return VS_SIM_INVALID_VALUE;
   VS_SIM_TRY(find_place(sim, f->to, span, &place));
   if (place == PLACE_PAGEABLE) return VS_SIM_INVALID_VALUE;
+  VS_ASSERT(f->width % f->element_size == 0);
   const uint64_t stream = f->stream == VS_SIMCUDA_NO_STREAM ? (uint64_t)VS_SIM_STREAM_NULL : f->stream;
-  VS_SIM_TRY(give_work(sim, VS_SIM_NODE_MEMSET, stream, &is_captured));
+  VS_SIM_TRY(add_work(sim, VS_SIM_NODE_MEMSET, stream, &is_captured));
   for (uint64_t row = 0; !is_captured && row < f->height; row++) {
     const uint64_t to = f->to + row * f->pitch;
     if (place == PLACE_DEVICE)
@@ -236,7 +239,7 @@ vs_sim_error vs_simcuda_fill(uint64_t to, uint64_t pitch, uint32_t value, uint32
   const vs_sim_error error = fill_locked(sim, &plan);
   const bool lost = vs_readback_lost(&vs_this_process.readback);
   vs_simcuda_unlock();
-  say_what_was_lost(lost);
+  report_lost(lost);
   return error;
 }
 

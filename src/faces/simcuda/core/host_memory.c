@@ -1,21 +1,20 @@
-/* Host memory that CUDA gives out: real pages, which the simulation knows as ranges. */
+/* Host memory that CUDA allocates: real pages, which the simulation knows as ranges. */
 #include "faces/simcuda/core/process_internal.h"
 
 #include <sys/mman.h>
 
-/* Pages that come into being when they are touched. `at` 0: wherever there is room. NULL where there is
- * none. */
+/* Maps pages that the kernel provides on first access. `at` 0: at any address. NULL if they cannot be mapped. */
 static void *map_pages(uint64_t at, uint64_t size) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at == 0 ? 0 : MAP_FIXED_NOREPLACE);
   void *wanted = (void *)(uintptr_t)at; // NOLINT(performance-no-int-to-ptr)
   void *memory = mmap(wanted, (size_t)size, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (memory == MAP_FAILED) return NULL;
   if (at == 0 || memory == wanted) return memory;
-  (void)munmap(memory, (size_t)size); /* a kernel that does not know the flag took another place */
+  (void)munmap(memory, (size_t)size); /* kernels before 4.17 ignore the flag and may choose another address */
   return NULL;
 }
 
-/* `size` in whole pages; 0 where that does not fit. */
+/* `size` rounded up to whole pages; 0 if that overflows. */
 static uint64_t whole_pages(uint64_t size) {
   enum { PAGE = 4096 };
   uint64_t end;
@@ -36,8 +35,9 @@ vs_sim_error vs_simcuda_host_alloc(uint64_t size, void **memory) {
   return error;
 }
 
-/* Ranges that the program registered have no pages of ours. */
+/* Ranges that the program registered itself have user 0: their pages are not ours to unmap. */
 static vs_sim_error remove_range(uint64_t address, vs_sim_range *was) {
+  VS_ASSERT(vs_simcuda_is_locked());
   const vs_sim_range *range = vs_sim_find(&vs_this_process.sim, address);
   if (range == NULL || range->kind != VS_SIM_RANGE_HOST || range->base != address || range->user == 0)
     return VS_SIM_INVALID_VALUE;
@@ -54,12 +54,13 @@ vs_sim_error vs_simcuda_host_free(void *memory) {
   return error;
 }
 
-/* Managed memory has granules of its own, so its pages are nobody else's. */
+/* A managed allocation has its own granules, so no other range shares its pages. */
 static vs_sim_error add_managed(uint32_t device, uint64_t size, uint64_t *address) {
   vs_sim *sim = &vs_this_process.sim;
   VS_SIM_TRY(vs_simcuda_use_locked(device));
   VS_SIM_TRY(vs_sim_managed_alloc(sim, device, size, address));
   vs_sim_range *range = vs_sim_find_mutable(sim, *address);
+  VS_ASSERT(range != NULL && range->base == *address && range->kind == VS_SIM_RANGE_MANAGED);
   const uint64_t bytes = whole_pages(range->size);
   if (bytes != 0 && map_pages(*address, bytes) != NULL) {
     range->user = bytes;

@@ -2,7 +2,7 @@
 
 static const uint64_t defaults[VS_SIMCUDA_LIMIT_COUNT] = {1024, 1 << 20, 8 << 20, 0, 2048, 64, 0};
 
-/* Under the world's lock. `most` is the highest that each was: memory that was taken for it is kept. */
+/* Under the simulation's lock. `most` is the largest value that was set: memory taken for it is kept. */
 static struct {
   bool is_set;
   uint64_t value;
@@ -22,13 +22,13 @@ vs_sim_error vs_simcuda_limit_get(uint32_t device, uint32_t limit, uint64_t *val
   return VS_SIM_OK;
 }
 
-/* What one byte of a limit costs on the card. */
+/* The bytes of card memory that one byte of a limit takes. */
 static uint64_t weight(const vs_sim_figures *figures, uint32_t limit) {
   if (limit == VS_SIMCUDA_LIMIT_STACK) return (uint64_t)figures->sm_count * figures->threads_per_sm;
   return limit == VS_SIMCUDA_LIMIT_HEAP ? 1 : 0;
 }
 
-/* What the driver makes of a wish. */
+/* Rounds a requested limit the way the driver does. */
 static uint64_t granted(const vs_sim_figures *figures, uint32_t limit, uint64_t value) {
   if (limit == VS_SIMCUDA_LIMIT_STACK) return (value + 15) / 16 * 16;
   if (limit == VS_SIMCUDA_LIMIT_L2_FETCH) return value > 64 ? 128 : value > 32 ? 64 : 32;
@@ -44,6 +44,7 @@ vs_sim_error vs_simcuda_limit_set(uint32_t device, uint32_t limit, uint64_t valu
   VS_SIM_TRY(vs_simcuda_use(device));
   vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return VS_SIM_NOT_INITIALIZED;
+  VS_ASSERT(device < VS_SIM_MAX_DEVICES && limit < VS_SIMCUDA_LIMIT_COUNT);
   value = granted(figures, limit, value);
   const uint64_t most =
       limits[device][limit].most > defaults[limit] ? limits[device][limit].most : defaults[limit];

@@ -27,7 +27,7 @@ static bool open_own(vs_machine *machine, const vs_configuration *configuration,
   return true;
 }
 
-/* Maps the whole file, if it is large enough. NULL with errno. */
+/* Maps the whole file. NULL with errno; EINVAL if it is too small. */
 static void *map_file(const char *path) {
   const int fd = open(path, O_RDWR | O_CLOEXEC);
   if (fd < 0) return NULL;
@@ -70,7 +70,7 @@ bool vs_machine_open(vs_machine *machine, const vs_configuration *configuration,
 void vs_machine_forked(vs_machine *machine) {
   machine->slot = VS_MACHINE_NO_SLOT;
   if (machine->is_shared) return;
-  const vs_status status = vs_sharedlock_init(machine->memory); /* it was possible before */
+  const vs_status status = vs_sharedlock_init(machine->memory); /* it succeeded when the machine was opened */
   VS_ASSERT(status == VS_OK);
   (void)status;
   vs_sim_machine_repair(machine->sim_machine);
@@ -79,6 +79,7 @@ void vs_machine_forked(vs_machine *machine) {
 /* ---- lock */
 
 void vs_machine_lock(vs_machine *machine) {
+  VS_ASSERT(machine->memory != NULL);
   if (vs_sharedlock_take(machine->memory) != VS_SHAREDLOCK_LEFT) return;
   vs_sim_machine_repair(machine->sim_machine);
   vs_sharedlock_mended(machine->memory);
@@ -88,7 +89,8 @@ void vs_machine_unlock(vs_machine *machine) { vs_sharedlock_give(machine->memory
 
 /* ---- processes */
 
-/* The text behind the name in /proc/PID/stat, which is in brackets and may hold anything: "S 1 ...". */
+/* The text of /proc/PID/stat from the state on ("S 1 ..."). The name before it is in brackets and may contain
+ * brackets itself, so the last one counts. */
 static const char *behind_name(const char *text, size_t size) {
   for (size_t i = size; i > 2; i--)
     if (text[i - 1] == ')') return text + i + 1;
@@ -96,7 +98,7 @@ static const char *behind_name(const char *text, size_t size) {
 }
 
 uint64_t vs_process_started(uint32_t pid) {
-  enum { STARTED = 19 }; /* fields between the state and the time of the start, both counted */
+  enum { STARTED = 19 }; /* fields from the state to the one before the start time */
   char path[64] = "/proc/self/stat", text[1024];
   if (pid != 0) vs_format(path, sizeof path, "/proc/%u/stat", pid);
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -124,7 +126,8 @@ bool vs_machine_reap(vs_machine *machine) {
   return machine->is_shared && vs_sim_machine_reap(machine->sim_machine, is_alive, NULL) != 0;
 }
 
-/* What this process was before it became another program by exec: as alive as we are, and gone. */
+/* Removes the entry of the program that this process ran before an exec: it has the same pid and start time, so
+ * reaping takes it for a live process. */
 static void leave_former_program(vs_machine *machine, uint32_t pid) {
   for (uint32_t slot = 0; slot < machine->sim_machine->process_limit; slot++) {
     const vs_sim_process *process = &machine->sim_machine->processes[slot];
@@ -134,6 +137,7 @@ static void leave_former_program(vs_machine *machine, uint32_t pid) {
 }
 
 vs_sim_error vs_machine_enter(vs_machine *machine) {
+  VS_ASSERT(machine->slot == VS_MACHINE_NO_SLOT);
   const uint64_t started = vs_process_started(0);
   const uint32_t pid = (uint32_t)getpid();
   vs_machine_lock(machine);
@@ -142,6 +146,7 @@ vs_sim_error vs_machine_enter(vs_machine *machine) {
   const vs_sim_error error = vs_sim_machine_enter(machine->sim_machine, pid, started, &machine->slot);
   vs_machine_unlock(machine);
   if (error != VS_SIM_OK) machine->slot = VS_MACHINE_NO_SLOT;
+  VS_ASSERT(error != VS_SIM_OK || machine->slot != VS_MACHINE_NO_SLOT);
   return error;
 }
 

@@ -1,12 +1,12 @@
-/* The machine that this process runs on, with its cards: alone or shared with other processes,
+/* The machine that this process runs on: the machine with its cards, alone or shared with other processes,
  * and its lock.
  *
- * It is there before the world is: NVML asks about cards in processes that never use CUDA. A process
- * enters the machine when its world begins and leaves when it ends; what a process that was killed left
- * behind is reaped by the others.
+ * It is opened before the simulation begins: NVML asks about cards in processes that never use CUDA. A
+ * process enters the machine when its simulation begins and leaves when it ends. The others free the memory of
+ * a process that was killed.
  *
- * The lock is that of the memory's first page (os/sharedlock.h) for a machine of our own, too. It nests in
- * the world's lock. */
+ * The lock is in the memory's first page (os/sharedlock.h), also if the machine is not shared. It is taken
+ * inside the simulation's lock, never outside it. */
 #ifndef VS_SIMCUDA_MACHINE_H
 #define VS_SIMCUDA_MACHINE_H
 
@@ -14,30 +14,30 @@
 #include "faces/simcuda/core/configuration.h"
 
 typedef struct vs_machine {
-  uint8_t *memory; /* VS_SHARE_SIZE bytes: the page of the lock, then the machine */
+  uint8_t *memory; /* VS_SHARE_SIZE bytes: the lock's page, and the machine */
   vs_sim_machine *sim_machine;
   bool is_shared;
-  uint32_t slot; /* of this process; VS_MACHINE_NO_SLOT before it entered and after it left */
+  uint32_t slot; /* of this process; VS_MACHINE_NO_SLOT before it enters and after it leaves */
 } vs_machine;
 
 #define VS_MACHINE_NO_SLOT UINT32_MAX
 
-/* The machine of a configuration. What it maps stays for ever. false: `problem` is a sentence. */
+/* Opens the machine of a configuration. Its mapping is never unmapped. false: `problem` is a sentence. */
 bool vs_machine_open(vs_machine *machine, const vs_configuration *configuration,
                      char problem[static VS_CONFIGURATION_PROBLEM]);
 
-/* For a child after a fork: nobody here holds the lock of a machine of its own, whoever held it in the
- * parent. */
+/* Called in a forked child. The lock of a machine that is not shared is initialised again: another thread of the
+ * parent may have held it, and does not exist here. */
 void vs_machine_forked(vs_machine *machine);
 
-/* Repairs the machine where its last owner died. */
+/* Also repairs the machine if the process that last held the lock died. */
 void vs_machine_lock(vs_machine *machine);
 void vs_machine_unlock(vs_machine *machine);
 
-/* Under the lock: lets processes leave that are not there any more. Whether there were some. */
+/* Removes killed processes; returns whether there were any. Under the lock. */
 bool vs_machine_reap(vs_machine *machine);
 
-/* Take the lock themselves. enter fails: VS_SIM_OUT_OF_MEMORY  too many processes */
+/* Both take the lock. enter fails: VS_SIM_OUT_OF_MEMORY  too many processes */
 vs_sim_error vs_machine_enter(vs_machine *machine);
 void vs_machine_leave(vs_machine *machine);
 
@@ -45,8 +45,8 @@ static inline vs_sim_process *vs_machine_process(const vs_machine *machine) {
   return &machine->sim_machine->processes[machine->slot];
 }
 
-/* When a process began, in ticks since the machine did; 0: it is not there, or a corpse. `pid` 0: this
- * one. */
+/* When a process started, in ticks since the machine booted; 0 if it does not exist or is a zombie. `pid` 0:
+ * this process. */
 uint64_t vs_process_started(uint32_t pid);
 
 #endif

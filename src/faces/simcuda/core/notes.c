@@ -8,29 +8,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file, under its own lock: notes are written with and without the world's, and never wait for it. */
+/* The file has its own lock: notes are written with and without the simulation's lock, and never wait for it. */
 static struct {
   pthread_mutex_t lock;
   atomic_bool is_wanted;
   bool is_verbose;
   char path[VS_CONFIGURATION_PATH + 64]; /* "": none */
   int fd;                                /* -1: not open */
-  dev_t device;                          /* which file it was when we opened it */
+  dev_t device;                          /* identifies the file that we opened */
   ino_t number;
 } file = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 void vs_notes_forked(void) {
   (void)pthread_mutex_init(&file.lock, NULL);
-  atomic_store(&file.is_wanted, false); /* what the parent began is the parent's */
+  atomic_store(&file.is_wanted, false); /* the notes file belongs to the parent */
   file.path[0] = 0;
-  file.fd = -1; /* the child may close it, or not; nobody writes to it here */
+  file.fd = -1; /* not closed: the child may have closed it and reused the number */
 }
 
 bool vs_notes_are_wanted(void) { return atomic_load_explicit(&file.is_wanted, memory_order_relaxed); }
 
 /* ---- the file */
 
-/* A number far from those that programs count on, where the limit allows one. */
+/* Moves the descriptor to 500 or above, away from the numbers that programs expect to get, if the limit allows
+ * it. */
 static int moved_up(int fd) {
   enum { HIGH = 500 };
   const int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
@@ -39,8 +40,8 @@ static int moved_up(int fd) {
   return high;
 }
 
-/* Whether the descriptor still leads to the file we opened: the program may have closed all and opened its
- * own. */
+/* Whether the descriptor still belongs to the file that we opened: the program may have closed it, and opened
+ * another file with the same number. */
 static bool is_still_ours(void) {
   struct stat about;
   return file.fd >= 0 && fstat(file.fd, &about) == 0 && about.st_dev == file.device &&
@@ -59,7 +60,7 @@ static bool open_file(void) {
 }
 
 static void write_line(const char *data, size_t size) {
-  const int number = errno; /* this happens inside of calls that know nothing of errno */
+  const int number = errno; /* we are inside a call of CUDA, which does not change errno */
   (void)pthread_mutex_lock(&file.lock);
   if (file.path[0] != 0 && (is_still_ours() || open_file())) {
     ssize_t put;
@@ -73,11 +74,12 @@ static void write_line(const char *data, size_t size) {
 
 /* ---- lines */
 
-/* Half a character pair, as Python keeps bytes of file names that are no text: no UTF-8, but JSON has a
- * way to write it. */
+/* One surrogate, by which Python represents a byte of a file name that is not UTF-8. It is not valid UTF-8, but
+ * JSON can escape it. */
 static void put_surrogate(vs_text *text, const char *bytes) {
   static const char digits[] = "0123456789abcdef";
   const uint32_t point = 0xd000U | ((uint32_t)bytes[1] & 0x3f) << 6 | ((uint32_t)bytes[2] & 0x3f);
+  VS_ASSERT(point >= 0xd800 && point <= 0xdfff);
   const char escaped[] = {
       '\\', 'u', digits[point >> 12], digits[point >> 8 & 15], digits[point >> 4 & 15], digits[point & 15]};
   vs_text_put(text, escaped, sizeof escaped);
@@ -133,6 +135,7 @@ void vs_note_end(vs_note *note) {
 void vs_notes_open(const vs_configuration *configuration) {
   if (configuration->run[0] != 0)
     vs_format(file.path, sizeof file.path, "%s/notes.%U.jsonl", configuration->run, vs_process_id());
+  VS_ASSERT(file.path[0] == 0 || file.path[0] == '/');
   file.is_verbose = configuration->is_verbose;
   atomic_store(&file.is_wanted, configuration->run[0] != 0 || configuration->is_verbose);
 }

@@ -1,9 +1,9 @@
 /* Handles and descriptors of the mathematics libraries, and what their calls have in common.
  *
- * A program holds pointers to objects that it must not look into. Here an object begins with a tag that says
- * what it is; a call whose tag is not the expected one gets the library's error and not somebody else's
- * memory. Objects that are destroyed go back to a shelf and are never freed: a stale handle then meets no
- * tag, or a new object of the same kind, and never memory of another owner. */
+ * A program holds pointers to opaque objects. An object begins with a tag of its kind; a call with an object
+ * of the wrong kind returns the library's error, and reads nothing behind the tag. Destroyed objects go to a
+ * shelf, the free list of their kind, and their memory is never freed. So a stale handle points to an object
+ * without a tag or to a new object of the same kind, never to memory of another use. */
 #ifndef VS_SIMCUDA_OBJECTS_H
 #define VS_SIMCUDA_OBJECTS_H
 
@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "faces/simcuda/core/process.h"
 
-/* The major version of the toolkit whose library a face stands for; the build says so where there are two. */
+/* The major version of the toolkit whose library this is; the build sets it for libraries of toolkit 12. */
 #ifndef VS_TOOLKIT
 #define VS_TOOLKIT 13
 #endif
@@ -23,13 +23,14 @@ typedef struct vs_object {
   struct vs_object *next;
 } vs_object;
 
-/* What stands before each object: the one that was made before it, so that none is ever lost sight of. */
+/* The header in front of each object. It links all objects that were ever made, so that leak checkers reach
+ * them. */
 typedef struct vs_made {
   _Alignas(16) struct vs_made *before;
 } vs_made;
 
-/* All objects of one kind. A library defines one for each: {tag, size of the struct that begins with a
- * vs_object}. */
+/* All objects of one kind. A library defines one shelf for each kind: its tag, and the size of a struct that
+ * begins with a vs_object. */
 typedef struct vs_shelf {
   uint64_t tag;
   size_t size;
@@ -41,8 +42,8 @@ typedef struct vs_shelf {
 #define VS_SHELF(tag_, type) \
   { .tag = (tag_), .size = sizeof(type), .free = NULL, .lock = PTHREAD_MUTEX_INITIALIZER }
 
-/* Tags are four letters; they are the same in every face, because a cuBLAS handle serves as a cuBLASLt
- * handle, too. */
+/* A tag is made of four letters. Tags are the same in every face, because a cuBLAS handle is also a valid
+ * cuBLASLt handle. */
 #define VS_TAG(a, b, c, d)                                                          \
   ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 | \
    UINT64_C(0x6d697376) << 32)
@@ -52,7 +53,7 @@ static inline bool vs_object_is(const void *object, uint64_t tag) {
   return object != NULL && ((const vs_object *)object)->tag == tag;
 }
 
-/* Under the shelf's lock. */
+/* Allocates an object. Under the shelf's lock. */
 static inline vs_object *vs_shelf_make(vs_shelf *shelf) {
   vs_made *made = (vs_made *)calloc(1, sizeof *made + shelf->size);
   if (made == NULL) return NULL;
@@ -61,7 +62,7 @@ static inline vs_object *vs_shelf_make(vs_shelf *shelf) {
   return (vs_object *)(void *)(made + 1);
 }
 
-/* A new object, zero but for its head; NULL where the host has no memory. */
+/* A new object, zero except its head; NULL if the host is out of memory. */
 static inline void *vs_shelf_take(vs_shelf *shelf) {
   pthread_mutex_lock(&shelf->lock);
   vs_object *object = shelf->free;
@@ -74,7 +75,7 @@ static inline void *vs_shelf_take(vs_shelf *shelf) {
   return object;
 }
 
-/* false where `object` is none of this shelf: nothing happens then. */
+/* Destroys an object. false, without effect, if `object` is not of this shelf's kind. */
 static inline bool vs_shelf_put_back(vs_shelf *shelf, void *object) {
   if (!vs_object_is(object, shelf->tag)) return false;
   vs_object *old = object;
@@ -86,27 +87,27 @@ static inline bool vs_shelf_put_back(vs_shelf *shelf, void *object) {
   return true;
 }
 
-/* The context of the calling thread's device, which libraries make when a handle is created. */
+/* Makes the context of the calling thread's device, as libraries do when a handle is created. */
 static inline vs_sim_error vs_begin_library(void) {
   VS_SIM_TRY(vs_simcuda_begin());
   return vs_simcuda_use(vs_simcuda_this_thread()->device);
 }
 
-/* Whether an address lies where simulated device memory does: nothing can be written through it. */
+/* Whether an address is in the range of simulated device memory, which cannot be accessed. */
 static inline bool vs_is_on_device(const void *address) {
   const uint64_t at = (uintptr_t)address;
   return at >= UINT64_C(0x200000000000) && at < UINT64_C(0x500000000000);
 }
 
-/* A result of a call whose address may be the host's or the device's, by the library's rules. NULL is no
- * place. */
+/* Writes a result to an address of the host or of the device, as the library's rules allow. NULL: no result is
+ * wanted. */
 static inline void vs_result(void *to, const void *bytes, size_t size) {
   if (to == NULL) return;
   if (vs_is_on_device(to)) vs_simcuda_put((uintptr_t)to, bytes, size);
   else memcpy(to, bytes, size);
 }
 
-/* Zeros as a result. On the device zeros are what is read anyway, so that only small ones are put there. */
+/* Writes zeros as a result. Unknown device memory reads as zeros, so only small results are written there. */
 static inline void vs_result_zeros(void *to, uint64_t size) {
   static const uint8_t zeros[4096];
   if (to == NULL) return;

@@ -1,21 +1,22 @@
-/* How many blocks of a kernel a multiprocessor can hold at once: the published rules of the occupancy
+/* How many blocks of a kernel a multiprocessor can hold at once, by the published rules of the occupancy
  * calculator. */
 #ifndef VS_SIMCUDA_OCCUPANCY_H
 #define VS_SIMCUDA_OCCUPANCY_H
 
 #include "device/sim/profile.h"
 
-/* What a kernel needs. */
+/* The resources that a kernel needs. */
 typedef struct vs_occupancy_kernel {
-  uint32_t registers;     /* of each thread */
-  uint64_t static_shared; /* bytes of each block */
-  uint64_t
-      most_dynamic_shared; /* bytes that it may ask for at most, after opting in; 0: no more than without */
+  uint32_t registers;     /* per thread */
+  uint64_t static_shared; /* bytes per block */
+  /* Bytes of dynamic shared memory that a launch may request after opting in; 0: the limit without opting in. */
+  uint64_t most_dynamic_shared;
 } vs_occupancy_kernel;
 
 static inline uint32_t vs_occupancy_least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* Registers go to warps, 256 at a time, and warps come in fours, one for each part of the multiprocessor. */
+/* Registers are allocated to warps, 256 at a time, and warps in groups of four, one for each partition of the
+ * multiprocessor. */
 static inline uint32_t vs_occupancy_by_registers(const vs_sim_figures *f, uint32_t registers,
                                                  uint32_t warps) {
   if (registers == 0) return UINT32_MAX;
@@ -23,15 +24,15 @@ static inline uint32_t vs_occupancy_by_registers(const vs_sim_figures *f, uint32
   return f->registers_per_block / each / 4 * 4 / warps * (f->registers_per_sm / f->registers_per_block);
 }
 
-/* Shared memory goes to blocks, 128 bytes at a time (256 before compute capability 8), with what CUDA keeps
- * of each. */
+/* Shared memory is allocated to blocks, 128 bytes at a time (256 before compute capability 8), including the
+ * part that CUDA reserves in each block. */
 static inline uint32_t vs_occupancy_by_shared(const vs_sim_figures *f, uint64_t bytes) {
   const uint64_t unit = f->compute_major < 8 ? 256 : 128;
   const uint64_t each = (bytes + f->shared_reserved + unit - 1) / unit * unit;
   return each == 0 ? UINT32_MAX : (uint32_t)(f->shared_per_sm / each);
 }
 
-/* 0 where not even one block fits. */
+/* 0 if no block fits. */
 static inline uint32_t vs_occupancy_blocks(const vs_sim_figures *f, const vs_occupancy_kernel *kernel,
                                            uint32_t threads, uint64_t dynamic_shared) {
   const uint64_t most = kernel->most_dynamic_shared != 0 ? kernel->most_dynamic_shared
@@ -43,8 +44,8 @@ static inline uint32_t vs_occupancy_blocks(const vs_sim_figures *f, const vs_occ
   return vs_occupancy_least(blocks, vs_occupancy_by_shared(f, kernel->static_shared + dynamic_shared));
 }
 
-/* The block size with which most threads are resident, the largest of equals, and the blocks that fill the
- * card then. `shared_of` (may be NULL) says how much dynamic shared memory a block of that size asks for. */
+/* The block size with the most resident threads, the largest of equals, and in *grid the number of blocks that
+ * then fill the card. `shared_of` (may be NULL) gives the dynamic shared memory of a block of that size. */
 static inline uint32_t vs_occupancy_best_block(const vs_sim_figures *f, const vs_occupancy_kernel *kernel,
                                                uint64_t dynamic_shared,
                                                uint64_t (*shared_of)(void *ctx, uint32_t), void *ctx,

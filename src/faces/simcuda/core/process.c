@@ -8,26 +8,27 @@
 
 vs_simcuda_process vs_this_process = {.lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP};
 
-/* What became of the world. It changes once, from NOT_YET, and by a fork or the end of the process. */
+/* The state of the simulation. It leaves NOT_YET once, and later changes only in a forked child or at the end of
+ * the process. */
 typedef enum vs_simcuda_state {
   NOT_YET,
   READY,
   NO_DEVICE,
-  BROKEN, /* the configuration makes no sense */
-  FORKED, /* the world is the parent's */
+  BROKEN, /* the configuration is invalid */
+  FORKED, /* a forked child: the simulation is the parent's */
   OVER,   /* the process ends */
 } vs_simcuda_state;
 
 static atomic_int state = NOT_YET;
 
-/* The machine comes before the world and may be there without it. Both begin under this lock. */
+/* The machine is opened before the simulation begins, and may be open without it. This lock guards both steps. */
 static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int machine_state = NOT_YET; /* NOT_YET, READY or BROKEN */
-static atomic_bool is_beginning;           /* somebody is making the world now */
+static atomic_bool is_beginning;           /* a thread is in set_up */
 
 /* ---- fork */
 
-/* In the child, where only the thread that forked goes on, and every lock may belong to one of the others. */
+/* In the child only the thread that forked exists, and any lock may be held by a thread that does not. */
 static void after_fork(void) {
   (void)pthread_mutex_init(&beginning, NULL);
   vs_notes_forked();
@@ -61,7 +62,7 @@ static int open_machine_once(void) {
   return BROKEN;
 }
 
-/* Under `beginning`. */
+/* The caller holds `beginning`. */
 static bool open_machine(void) {
   if (atomic_load(&machine_state) == NOT_YET) atomic_store(&machine_state, open_machine_once());
   return atomic_load(&machine_state) == READY;
@@ -76,7 +77,8 @@ bool vs_simcuda_has_machine(void) {
   return atomic_load_explicit(&machine_state, memory_order_acquire) == READY;
 }
 
-/* ---- what is not simulated. The machine comes first: then the note has a file, even where this is the first call of all. */
+/* ---- what is not simulated. The machine is opened first, so that the notes have a file even if this is the
+ * first call. */
 
 uint64_t vs_simcuda_refused(vs_face_call *call) {
   if (__atomic_exchange_n(&call->was_said, 1, __ATOMIC_RELAXED) == 0) {
@@ -102,14 +104,16 @@ vs_sim_machine *vs_simcuda_lock_machine(void) {
 
 void vs_simcuda_unlock_machine(void) { vs_machine_unlock(&vs_this_process.machine); }
 
-/* ---- what the simulation asks of us */
+/* ---- hooks of device/sim */
 
 static void hook_lock(void *ctx) { vs_machine_lock(ctx); }
 static void hook_unlock(void *ctx) { vs_machine_unlock(ctx); }
 
-/* Those that were killed hold nothing. What then does not fit is refused, and noted. */
+/* Removes killed processes, whose memory becomes free. If the request still does not fit, it is noted; the
+ * simulation then refuses it. */
 static void hook_make_room(void *ctx, uint32_t device, uint64_t bytes) {
   vs_machine *machine = ctx;
+  VS_ASSERT(device < vs_this_process.device_count);
   vs_machine_lock(machine);
   (void)vs_machine_reap(machine);
   const uint64_t free_bytes =
@@ -138,6 +142,7 @@ static void take_cards(void) {
   vs_machine_lock(&self->machine);
   const vs_sim_machine *machine = self->machine.sim_machine;
   self->device_count = vs_visible_cards(getenv("CUDA_VISIBLE_DEVICES"), machine->card_count, cards);
+  VS_ASSERT(self->device_count <= machine->card_count);
   for (uint32_t i = 0; i < self->device_count; i++) {
     vs_visible_device *device = &self->devices[i];
     device->number = cards[i];
@@ -153,7 +158,7 @@ static void take_cards(void) {
   vs_machine_unlock(&self->machine);
 }
 
-/* What may be kept of the program's values in the host's memory: half of what is free now. */
+/* The bound on kept values: half of the host's memory that is available now. */
 static uint64_t most_kept_bytes(void);
 
 static bool make_sim(void) {
@@ -179,6 +184,7 @@ static bool make_sim(void) {
 }
 
 static int set_up(void) {
+  VS_ASSERT(atomic_load(&is_beginning));
   vs_simcuda_process *self = &vs_this_process;
   if (!open_machine()) return BROKEN;
   take_cards();
@@ -202,7 +208,7 @@ static vs_sim_error answer_of(int now) {
 
 vs_sim_error vs_simcuda_why_not(void) { return answer_of(atomic_load(&state)); }
 
-/* The rare part of vs_simcuda_begin, apart, so that the other is a few instructions. */
+/* Slow path of vs_simcuda_begin. Kept out of line so that the fast path is a few instructions. */
 __attribute__((noinline, cold)) static vs_sim_error begin_or_refuse(void) {
   if (atomic_load(&state) != NOT_YET) return vs_simcuda_why_not();
   (void)pthread_mutex_lock(&beginning);
@@ -210,6 +216,7 @@ __attribute__((noinline, cold)) static vs_sim_error begin_or_refuse(void) {
   if (now == NOT_YET) {
     atomic_store(&is_beginning, true);
     now = set_up();
+    VS_ASSERT(now == READY || now == NO_DEVICE || now == BROKEN);
     atomic_store(&state, now);
     atomic_store(&is_beginning, false);
   }
@@ -229,9 +236,12 @@ vs_sim *vs_simcuda_lock(void) {
   return &vs_this_process.sim;
 }
 
-void vs_simcuda_unlock(void) { (void)pthread_mutex_unlock(&vs_this_process.lock); }
+void vs_simcuda_unlock(void) {
+  VS_ASSERT(vs_simcuda_is_locked());
+  (void)pthread_mutex_unlock(&vs_this_process.lock);
+}
 
-/* ---- end. The faces' libraries have ended before, because they need this one. */
+/* ---- end. The libraries of the faces depend on this one, so their destructors have run before. */
 
 __attribute__((destructor)) static void end(void) {
   const int now = atomic_load(&state);
@@ -274,6 +284,7 @@ const char *vs_simcuda_name(uint32_t device) {
 }
 
 vs_sim_error vs_simcuda_use_locked(uint32_t device) {
+  VS_ASSERT(vs_simcuda_is_locked());
   if (device >= vs_this_process.device_count) return VS_SIM_INVALID_DEVICE;
   vs_visible_device *d = &vs_this_process.devices[device];
   if (atomic_load_explicit(&d->is_used, memory_order_relaxed)) return VS_SIM_OK;
@@ -312,7 +323,7 @@ vs_sim_error vs_simcuda_reset(uint32_t device) {
 
 vs_sim_error vs_simcuda_memory_info(uint32_t device, uint64_t *free_bytes, uint64_t *total_bytes) {
   VS_SIM_TRY(vs_simcuda_use(device));
-  if (vs_simcuda_lock_machine() != NULL) vs_simcuda_unlock_machine(); /* lets those leave that were killed */
+  if (vs_simcuda_lock_machine() != NULL) vs_simcuda_unlock_machine(); /* removes killed processes */
   vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return vs_simcuda_why_not();
   const vs_sim_error error = vs_sim_memory_info(sim, device, free_bytes, total_bytes);
@@ -323,6 +334,7 @@ vs_sim_error vs_simcuda_memory_info(uint32_t device, uint64_t *free_bytes, uint6
 /* ---- work */
 
 void vs_simcuda_kernels_ran(uint64_t count) {
+  VS_ASSERT(vs_simcuda_is_locked() && vs_this_process.process != NULL);
   vs_readback_kernel(&vs_this_process.readback);
   vs_count(&vs_this_process.process->kernels, count);
 }

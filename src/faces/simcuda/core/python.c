@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* The functions of CPython that are used: name here, result, name there, arguments. Those of the second
- * list may be missing. */
+/* The functions of CPython that are used: name here, result, name there, arguments. Functions of the second list
+ * exist only in some versions. */
 #define PYTHON_NEEDED(X)                                                 \
   X(is_initialized, int, "Py_IsInitialized", (void))                     \
   X(this_thread, void *, "PyGILState_GetThisThreadState", (void))        \
@@ -37,7 +37,7 @@ static struct python {
 } python;
 
 static bool look_up(void) {
-  /* A function's address comes as an object's; copying the bytes is the way POSIX offers. */
+  /* dlsym returns a pointer to an object; POSIX provides for copying its bytes into a function pointer. */
 #define X(name, result, text, arguments)               \
   {                                                    \
     void *const symbol = dlsym(RTLD_DEFAULT, text);    \
@@ -51,8 +51,7 @@ static bool look_up(void) {
 #undef X
 }
 
-/* An interpreter may come later (a program that loads one), so that "not there" is asked again, but not
- * each time. */
+/* A program may load an interpreter later, so a failed look-up is repeated, but only at every 256th call. */
 static bool is_there(void) {
   enum { UNKNOWN, THERE, PATIENCE = 256 };
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -80,11 +79,12 @@ bool vs_python_enter(vs_python_visit *visit) {
 }
 
 void vs_python_leave(vs_python_visit *visit) {
+  VS_ASSERT(python.restore != NULL && python.release != NULL); /* vs_python_enter returned true */
   python.restore(visit->exception[0], visit->exception[1], visit->exception[2]);
   python.release(visit->lock);
 }
 
-/* The offset of an instruction costs nothing to ask; where there is none (before 3.11), the line. */
+/* Reading the offset of an instruction costs nothing; versions before 3.11 have only the line. */
 static bool has_offsets(void) { return python.offset != NULL && python.line_of_offset != NULL; }
 
 size_t vs_python_stack(vs_python_frame *frames, size_t capacity) {
@@ -99,6 +99,7 @@ size_t vs_python_stack(vs_python_frame *frames, size_t capacity) {
     frame = outer;
   }
   if (frame != NULL) python.drop(frame);
+  VS_ASSERT(count <= capacity);
   return count;
 }
 
@@ -106,7 +107,8 @@ void vs_python_release(vs_python_frame *frames, size_t count) {
   for (size_t i = 0; i < count; i++) python.drop(frames[i].code);
 }
 
-/* A text attribute of a code object as a member; "?" where there is none. */
+/* Appends a text attribute of a code object as a JSON member; "?" if it is not text. false if there is no such
+ * attribute. */
 static bool put_attribute(vs_text *text, void *code, const char *member, const char *attribute) {
   void *value = python.attribute(code, attribute);
   const char *utf8 = value == NULL ? NULL : python.utf8(value);

@@ -1,21 +1,20 @@
-/* The Python interpreter of this process, if there is one: who called?
+/* The Python interpreter of this process, if it has one: the stack of the calling thread.
  *
- * Everything is looked up by name, so nothing of Python is needed to build or to run. Python 3.9 and
- * later. */
+ * Functions are looked up by name, so building and running need no Python. Supports Python 3.9 and later. */
 #ifndef VS_SIMCUDA_PYTHON_H
 #define VS_SIMCUDA_PYTHON_H
 
 #include "base/text.h"
 
-/* One frame: the code object, and how far it is in it. Equal pairs are the same line of the same code, as
- * long as somebody holds the code object. */
+/* One frame: the code object, and the position in it. Equal pairs are the same line of the same code, as long as
+ * a reference keeps the code object alive. */
 typedef struct vs_python_frame {
   void *code;
   int at;
 } vs_python_frame;
 
-/* Whether the calling thread is one of the interpreter's, which runs and is not about to end. If so the
- * thread holds the interpreter's lock now, and a pending exception is put aside until leave. */
+/* vs_python_enter: whether the calling thread belongs to an interpreter that runs and is not finalizing. If so,
+ * the thread then holds the interpreter's lock, and a pending exception is set aside until vs_python_leave. */
 typedef struct vs_python_visit {
   int lock;
   void *exception[3];
@@ -24,12 +23,12 @@ typedef struct vs_python_visit {
 bool vs_python_enter(vs_python_visit *visit);
 void vs_python_leave(vs_python_visit *visit);
 
-/* Between the two. Frames of the calling thread, the innermost first, each with a reference to its code;
- * how many there are. May run Python code (its memory management does). */
+/* Called between enter and leave. Frames of the calling thread, the innermost first, each with a reference to
+ * its code; returns their number. May run Python code, because Python's memory management may. */
 size_t vs_python_stack(vs_python_frame *frames, size_t capacity);
 void vs_python_release(vs_python_frame *frames, size_t count);
 
-/* {"name":..,"file":..,"line":..} for each. */
+/* Appends {"name":..,"file":..,"line":..} for each frame. */
 void vs_python_put_frames(vs_text *text, const vs_python_frame *frames, size_t count);
 
 #endif

@@ -11,18 +11,19 @@ typedef struct vs_site_count {
   uint64_t count, bytes;
 } vs_site_count;
 
-/* Places by the hash of their stack; `ids` is 0 in a free slot. Place 0 is "elsewhere". */
+/* Sites by the hash of their stack, an open-addressing table; `ids` is 0 in a free slot. Site 0 is "elsewhere". */
 static struct {
   pthread_mutex_t lock;
   uint64_t hashes[SLOTS];
   uint32_t ids[SLOTS];
-  uint32_t place_count;
+  uint32_t site_count;
   vs_site_count counts[VS_READBACK_SITES];
-} reads = {.lock = PTHREAD_MUTEX_INITIALIZER, .place_count = 1};
+} reads = {.lock = PTHREAD_MUTEX_INITIALIZER, .site_count = 1};
 
-static bool asks_stacks; /* written before notes are wanted, and read behind that */
+static bool asks_stacks; /* written before notes are wanted, read only while they are */
 
-static _Thread_local bool is_asking; /* Python code that runs because we ask may read values itself */
+static _Thread_local bool
+    is_asking; /* set while we call Python, because code that runs then may itself read values */
 
 void vs_readback_sites_forked(void) { (void)pthread_mutex_init(&reads.lock, NULL); }
 
@@ -36,15 +37,16 @@ static uint64_t hash_of(const vs_python_frame *frames, size_t count, bool is_lar
   return hash;
 }
 
-/* The place with this hash; *is_new: it was made now. */
-static uint32_t find_place(uint64_t hash, bool *is_new) {
+/* The site with this hash; *is_new: it was added now. ELSEWHERE where the table is full. */
+static uint32_t find_site(uint64_t hash, bool *is_new) {
   *is_new = false;
   (void)pthread_mutex_lock(&reads.lock);
   size_t slot = vs_hash_u64(hash) % SLOTS;
   while (reads.ids[slot] != 0 && reads.hashes[slot] != hash) slot = (slot + 1) % SLOTS;
   uint32_t id = reads.ids[slot];
-  if (id == 0 && reads.place_count < VS_READBACK_SITES) {
-    id = reads.place_count++;
+  VS_ASSERT(id < reads.site_count && reads.site_count <= VS_READBACK_SITES);
+  if (id == 0 && reads.site_count < VS_READBACK_SITES) {
+    id = reads.site_count++;
     reads.ids[slot] = id;
     reads.hashes[slot] = hash;
     *is_new = true;
@@ -53,7 +55,7 @@ static uint32_t find_place(uint64_t hash, bool *is_new) {
   return id;
 }
 
-static void note_place(uint32_t id, uint64_t bytes, const vs_python_frame *frames, size_t count) {
+static void note_site(uint32_t id, uint64_t bytes, const vs_python_frame *frames, size_t count) {
   vs_note note;
   vs_note_begin(&note, "read");
   vs_note_number(&note, "id", id);
@@ -64,26 +66,26 @@ static void note_place(uint32_t id, uint64_t bytes, const vs_python_frame *frame
   vs_note_end(&note);
 }
 
-/* The references to the code of a new place stay for ever: its hash would mean something else without
- * them. */
-static uint32_t place_in_python(uint64_t bytes) {
+/* A new site keeps its references to code objects for ever: without them, a new code object could get the same
+ * address, and with it the same hash. */
+static uint32_t site_in_python(uint64_t bytes) {
   vs_python_frame frames[VS_READBACK_FRAMES];
   const size_t count = vs_python_stack(frames, VS_READBACK_FRAMES);
   bool is_new = false;
   const uint32_t id =
-      count == 0 ? ELSEWHERE : find_place(hash_of(frames, count, bytes > VS_READBACK_LARGE), &is_new);
-  if (is_new) note_place(id, bytes, frames, count);
+      count == 0 ? ELSEWHERE : find_site(hash_of(frames, count, bytes > VS_READBACK_LARGE), &is_new);
+  if (is_new) note_site(id, bytes, frames, count);
   else vs_python_release(frames, count);
   return id;
 }
 
-static uint32_t place_of_caller(uint64_t bytes) {
+static uint32_t site_of_caller(uint64_t bytes) {
   vs_python_visit visit;
   if (is_asking || !asks_stacks) return ELSEWHERE;
   is_asking = true;
   uint32_t id = ELSEWHERE;
   if (vs_python_enter(&visit)) {
-    id = place_in_python(bytes);
+    id = site_in_python(bytes);
     vs_python_leave(&visit);
   }
   is_asking = false;
@@ -92,30 +94,31 @@ static uint32_t place_of_caller(uint64_t bytes) {
 
 void vs_readback_sites_note(uint64_t bytes) {
   if (!vs_notes_are_wanted()) return;
-  const int number = errno; /* Python leaves its own */
-  const uint32_t id = place_of_caller(bytes);
+  const int number = errno; /* calls into Python change errno */
+  const uint32_t id = site_of_caller(bytes);
   (void)pthread_mutex_lock(&reads.lock);
-  vs_site_count *place = &reads.counts[id];
-  const bool is_first_elsewhere = id == ELSEWHERE && place->count == 0;
-  place->count++;
-  place->bytes = vs_sat_add_u64(place->bytes, bytes);
+  VS_ASSERT(id < VS_READBACK_SITES);
+  vs_site_count *site = &reads.counts[id];
+  const bool is_first_elsewhere = id == ELSEWHERE && site->count == 0;
+  site->count++;
+  site->bytes = vs_sat_add_u64(site->bytes, bytes);
   (void)pthread_mutex_unlock(&reads.lock);
-  if (is_first_elsewhere) note_place(id, bytes, NULL, 0);
+  if (is_first_elsewhere) note_site(id, bytes, NULL, 0);
   errno = number;
 }
 
 void vs_readback_sites_end(void) {
   if (!vs_notes_are_wanted()) return;
-  for (uint32_t id = 0; id < reads.place_count; id++) {
+  for (uint32_t id = 0; id < reads.site_count; id++) {
     (void)pthread_mutex_lock(&reads.lock);
-    const vs_site_count place = reads.counts[id];
+    const vs_site_count site = reads.counts[id];
     (void)pthread_mutex_unlock(&reads.lock);
-    if (place.count == 0) continue;
+    if (site.count == 0) continue;
     vs_note note;
     vs_note_begin(&note, "reads");
     vs_note_number(&note, "id", id);
-    vs_note_number(&note, "count", place.count);
-    vs_note_number(&note, "bytes", place.bytes);
+    vs_note_number(&note, "count", site.count);
+    vs_note_number(&note, "bytes", site.bytes);
     vs_note_end(&note);
   }
 }

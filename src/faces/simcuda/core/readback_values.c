@@ -19,8 +19,8 @@ void vs_readback_deinit(vs_readback *readback) {
 
 /* ---- fresh */
 
-/* Forgets what was written before the last kernel. A map of a few entries keeps its chunk for the next
- * ones. */
+/* Drops what was written before the last kernel. A map with few entries is emptied but keeps its chunk, so that
+ * the next writes do not allocate. */
 static void catch_up(vs_readback *c) {
   enum { FEW = 64 };
   if (c->kernels_then == c->kernels) return;
@@ -34,7 +34,7 @@ static void catch_up(vs_readback *c) {
   c->used = 0;
 }
 
-/* Without memory for it the run is simply not known. The range is free of others. */
+/* Adds an extent; the range holds no other. Out of memory, the range stays unknown. */
 static void add_extent(vs_readback *c, uint64_t start, vs_extent extent) {
   if (c->extents.count >= VS_READBACK_MOST_EXTENTS) return;
   if (vs_vec_reserve(c->host, &c->extents, 1) != VS_OK) return;
@@ -42,8 +42,9 @@ static void add_extent(vs_readback *c, uint64_t start, vs_extent extent) {
   c->extents.data[c->extents.count++] = extent;
 }
 
-/* `extent` without its first `count` bytes. */
+/* `extent` without its first `count` bytes, of which it has more. */
 static vs_extent without_first(vs_extent extent, uint64_t count) {
+  VS_ASSERT(count < extent.size);
   extent.size -= count;
   extent.at = extent.is_fill ? (uint32_t)((extent.at + count) % 4) : extent.at + (uint32_t)count;
   return extent;
@@ -53,8 +54,8 @@ static vs_extent *extent_at(const vs_readback *c, vs_ordmap_pos pos) {
   return &c->extents.data[vs_ordmap_value(&c->by_start, pos)];
 }
 
-/* Where the extents that meet a range beginning at `start` begin; they go on until one starts behind the
- * range. */
+/* The first extent that ends behind `start`: the first that can overlap a range beginning there. Further ones
+ * follow in order, until one starts at or behind the range's end. */
 static vs_ordmap_pos first_meeting(const vs_readback *c, uint64_t start) {
   vs_ordmap_pos pos;
   if (!vs_ordmap_floor(&c->by_start, start, &pos)) return vs_ordmap_begin();
@@ -82,6 +83,7 @@ static void erase(vs_readback *c, uint64_t start, uint64_t end) {
 static bool pay(vs_readback *c, uint64_t cost) {
   if (cost > VS_READBACK_BUDGET - c->used) return false;
   c->used += (uint32_t)cost;
+  VS_ASSERT(c->used <= VS_READBACK_BUDGET);
   return true;
 }
 
@@ -98,14 +100,15 @@ static void fresh_write(vs_readback *c, uint64_t to, const void *bytes, uint64_t
 static void fresh_fill(vs_readback *c, uint64_t to, const uint8_t pattern[static 4], uint64_t size) {
   static const uint8_t zeros[4] = {0};
   erase(c, to, to + size);
-  if (c->values == VS_VALUES_ZEROS && memcmp(pattern, zeros, 4) == 0) return; /* reads the same unknown */
+  if (c->values == VS_VALUES_ZEROS && memcmp(pattern, zeros, 4) == 0)
+    return; /* unknown bytes read as zeros too */
   if (!pay(c, VS_READBACK_PIECE)) return;
   vs_extent extent = {.size = size, .is_fill = 1};
   memcpy(extent.pattern, pattern, 4);
   add_extent(c, to, extent);
 }
 
-/* The part of the extent at `pos` that lies in [start, end). */
+/* The part of the extent at `pos` inside [start, end), which it overlaps. */
 static vs_extent_at clipped(const vs_readback *c, vs_ordmap_pos pos, uint64_t start, uint64_t end) {
   vs_extent_at piece = {vs_ordmap_key(&c->by_start, pos), *extent_at(c, pos)};
   if (piece.start < start) {
@@ -113,6 +116,7 @@ static vs_extent_at clipped(const vs_readback *c, vs_ordmap_pos pos, uint64_t st
     piece.start = start;
   }
   piece.extent.size = vs_min_u64(piece.extent.size, end - piece.start);
+  VS_ASSERT(piece.extent.size != 0);
   return piece;
 }
 
@@ -153,6 +157,7 @@ typedef struct vs_part {
 
 static vs_part part_at(uint64_t address, uint64_t size) {
   const uint32_t offset = (uint32_t)(address % VS_READBACK_PAGE);
+  VS_ASSERT(size != 0);
   return (vs_part){address / VS_READBACK_PAGE, offset, (uint32_t)vs_min_u64(size, VS_READBACK_PAGE - offset)};
 }
 
@@ -161,7 +166,7 @@ static uint8_t *page_bytes(const vs_readback *c, uint64_t number) {
   return slot == VS_MAP_NONE ? NULL : c->pages.data[c->page_of.slots[slot].value].bytes;
 }
 
-/* The page, made where there is none; NULL beyond the bound. */
+/* The page with this number, allocated if absent. NULL, and has_lost, beyond the bound or out of memory. */
 static uint8_t *page_for_writing(vs_readback *c, uint64_t number) {
   uint8_t *bytes = page_bytes(c, number);
   if (bytes != NULL) return bytes;
@@ -178,6 +183,7 @@ static uint8_t *page_for_writing(vs_readback *c, uint64_t number) {
   c->has_lost = false;
   memset(bytes, 0, VS_READBACK_PAGE);
   const uint32_t index = c->spare_pages.data[--c->spare_pages.count];
+  VS_ASSERT(index < c->pages.count && c->pages.data[index].bytes == NULL);
   c->pages.data[index] = (vs_readback_page){number, bytes};
   vs_map_add(&c->page_of, number, index);
   return bytes;
@@ -190,6 +196,7 @@ static void drop_page(vs_readback *c, uint64_t number) {
   vs_map_remove(&c->page_of, slot);
   vs_host_free(c->host, c->pages.data[index].bytes, VS_READBACK_PAGE);
   c->pages.data[index].bytes = NULL;
+  VS_ASSERT(c->spare_pages.count < c->pages.count);
   c->spare_pages.data[c->spare_pages.count++] = index;
 }
 
@@ -200,7 +207,7 @@ static void zero_part(vs_readback *c, vs_part part) {
   else memset(bytes + part.offset, 0, part.size);
 }
 
-/* Zeros, which need no pages: a range of a terabyte costs no more than the pages there are. */
+/* Writes zeros, which need no pages. A range of a terabyte costs no more steps than there are pages. */
 static void kept_zero(vs_readback *c, uint64_t address, uint64_t size) {
   if (size / VS_READBACK_PAGE <= c->page_of.count) {
     for (vs_part part; size != 0; address += part.size, size -= part.size) {
@@ -241,9 +248,10 @@ static void kept_fill(vs_readback *c, uint64_t to, const uint8_t pattern[static 
   }
 }
 
-/* Inside one page on either side. */
+/* Neither range crosses the end of a page. */
 static void move_part(vs_readback *c, uint64_t to, uint64_t from, uint64_t size) {
   const vs_part target = part_at(to, size), source = part_at(from, size);
+  VS_ASSERT(target.size == size && source.size == size);
   const uint8_t *bytes = page_bytes(c, source.page);
   if (bytes == NULL) {
     zero_part(c, target);
@@ -253,7 +261,7 @@ static void move_part(vs_readback *c, uint64_t to, uint64_t from, uint64_t size)
   if (page != NULL) memmove(page + target.offset, bytes + source.offset, (size_t)size);
 }
 
-/* How far one can go from two addresses without leaving either page: forwards, and backwards. */
+/* The largest step from both addresses that leaves neither page: forwards, and backwards. */
 static uint64_t forwards(uint64_t a, uint64_t b) {
   return VS_READBACK_PAGE - vs_max_u64(a % VS_READBACK_PAGE, b % VS_READBACK_PAGE);
 }
@@ -267,7 +275,7 @@ static void kept_move(vs_readback *c, uint64_t to, uint64_t from, uint64_t size)
       step = vs_min_u64(size, forwards(to, from));
       move_part(c, to, from, step);
     }
-  } else { /* from the end, so that nothing is overwritten that is still to be read */
+  } else { /* from the end, so that no byte is overwritten before it is read */
     for (uint64_t step; size != 0; size -= step) {
       step = vs_min_u64(size, backwards(to + size, from + size));
       move_part(c, to + size - step, from + size - step, step);
@@ -286,7 +294,8 @@ static void kept_read(const vs_readback *c, uint64_t from, uint8_t *bytes, uint6
 
 static bool kept_is_known(const vs_readback *c, uint64_t address, uint64_t size) {
   if (c->page_of.count == 0) return false;
-  if (size / VS_READBACK_PAGE > c->page_of.count) return true; /* perhaps; reading is right either way */
+  if (size / VS_READBACK_PAGE > c->page_of.count)
+    return true; /* not looked up: reading known or unknown bytes gives the right result */
   for (vs_part part; size != 0; address += part.size, size -= part.size) {
     part = part_at(address, size);
     if (page_bytes(c, part.page) != NULL) return true;
@@ -294,7 +303,7 @@ static bool kept_is_known(const vs_readback *c, uint64_t address, uint64_t size)
   return false;
 }
 
-/* ---- both */
+/* ---- the interface of both stores */
 
 static bool is_empty(uint64_t address, uint64_t size) {
   uint64_t end;
@@ -315,6 +324,7 @@ void vs_readback_fill(vs_readback *readback, uint64_t to, uint32_t value, uint32
                       uint64_t size) {
   if (is_empty(to, size)) return;
   uint8_t pattern[4];
+  VS_ASSERT(element_size == 1 || element_size == 2 || element_size == 4);
   for (uint32_t i = 0; i < 4; i++) pattern[i] = (uint8_t)(value >> (8 * (i % element_size)));
   if (readback->values == VS_VALUES_KEEP) {
     kept_fill(readback, to, pattern, size);

@@ -1,15 +1,15 @@
-/* What is not simulated, what is a guess, and which calls were made: said and noted once. */
+/* What is not simulated, what is a guess, and which calls were made: each reported and noted once. */
 #include "faces/simcuda/core/process_internal.h"
 
 #include "faces/simcuda/core/notes.h"
 #include "os/process.h"
 
-/* One lock for the three lists below; it is held while a list is looked at, never while something is
- * written. */
+/* One lock for the three lists below. It is held while a list is read or changed, never while something is
+ * written out. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void take(void) { (void)pthread_mutex_lock(&lock); }
-static void give(void) { (void)pthread_mutex_unlock(&lock); }
+static void lock_lists(void) { (void)pthread_mutex_lock(&lock); }
+static void unlock_lists(void) { (void)pthread_mutex_unlock(&lock); }
 
 void vs_refused_forked(void) { (void)pthread_mutex_init(&lock, NULL); }
 
@@ -18,10 +18,11 @@ void vs_refused_forked(void) { (void)pthread_mutex_init(&lock, NULL); }
 static vs_face *faces;
 
 void vs_simcuda_add_face(vs_face *face) {
-  take();
+  lock_lists();
+  VS_ASSERT(face->begin <= face->end && face->next == NULL);
   face->next = faces;
   faces = face;
-  give();
+  unlock_lists();
 }
 
 static void note_calls(const vs_face *face) {
@@ -41,54 +42,54 @@ static void note_calls(const vs_face *face) {
   else vs_note_end(&note);
 }
 
-/* Its library ends: with the process, or because the program unloads it. */
+/* Called when the library is unloaded, by the program or at the end of the process. */
 void vs_simcuda_remove_face(vs_face *face) {
-  take();
+  lock_lists();
   for (vs_face **at = &faces; *at != NULL; at = &(*at)->next) {
     if (*at != face) continue;
     *at = face->next;
     break;
   }
-  give();
+  unlock_lists();
   if (vs_notes_are_wanted()) note_calls(face);
 }
 
 const char *vs_first_face(void) {
   const char *library = "";
-  take();
+  lock_lists();
   for (const vs_face *face = faces; face != NULL; face = face->next)
     for (const vs_face_call *call = face->begin; call != face->end; call++)
       if (__atomic_load_n(&call->count, __ATOMIC_RELAXED) != 0) {
         library = face->library;
         break;
       }
-  give();
+  unlock_lists();
   return library;
 }
 
 static const char *library_of(const vs_face_call *call) {
   const char *library = "";
-  take();
+  lock_lists();
   for (const vs_face *face = faces; face != NULL; face = face->next)
     if (call >= face->begin && call < face->end) library = face->library;
-  give();
+  unlock_lists();
   return library;
 }
 
 /* ---- said once */
 
-/* Whether this text is new. The list is bounded: behind its end nothing is new. */
+/* Whether this text is reported for the first time. The list is bounded: when it is full, no text counts as new. */
 static bool is_new(vs_str text) {
   enum { MOST = 1024 };
   static uint64_t said[MOST];
   static size_t count;
   const uint64_t hash = vs_hash_bytes(text.data, text.size);
-  take();
+  lock_lists();
   size_t i = 0;
   while (i < count && said[i] != hash) i++;
   const bool fresh = i == count && count < MOST;
   if (fresh) said[count++] = hash;
-  give();
+  unlock_lists();
   return fresh;
 }
 
@@ -137,10 +138,11 @@ static void note_guess(const struct guess *guess) {
   vs_note_end(&note);
 }
 
-/* NULL: no room for another one. */
+/* NULL: the table is full. */
 static struct guess *find_guess(const char *what, const char *why) {
   for (size_t i = 0; i < guess_count; i++)
     if (strncmp(guesses[i].what, what, GUESS_KEY - 1) == 0) return &guesses[i];
+  VS_ASSERT(guess_count <= MOST_GUESSES);
   if (guess_count == MOST_GUESSES) return NULL;
   struct guess *guess = &guesses[guess_count++];
   vs_format(guess->what, GUESS_KEY, "%s", what);
@@ -149,10 +151,10 @@ static struct guess *find_guess(const char *what, const char *why) {
   return guess;
 }
 
-/* The first one is noted at once; then, so that a killed process does not leave too little and one that
- * guesses all the time not too many lines, whenever the sum has doubled, and at the end. */
+/* The first guess of a key is noted at once, then whenever the sum has doubled, and at the end. So a process
+ * that is killed leaves at least half of the sum, and one that guesses often does not write many lines. */
 void vs_guess_note(const char *what, uint64_t bytes, const char *why) {
-  take();
+  lock_lists();
   struct guess *guess = find_guess(what, why), now;
   bool is_due = false;
   if (guess != NULL) {
@@ -161,7 +163,7 @@ void vs_guess_note(const char *what, uint64_t bytes, const char *why) {
     if (is_due) guess->noted = guess->bytes;
     now = *guess;
   }
-  give();
+  unlock_lists();
   if (is_due && vs_notes_are_wanted()) note_guess(&now);
 }
 

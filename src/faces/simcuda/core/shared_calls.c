@@ -9,11 +9,13 @@
 
 vs_sim_error vs_call_alloc(vs_sim *sim, const vs_sim_thread *thread, uint32_t device, uint64_t size,
                            uint64_t *address) {
+  VS_ASSERT(vs_simcuda_is_locked());
   VS_SIM_TRY(vs_sim_unsafe_call(sim, thread));
   return vs_sim_alloc(sim, device, size, address);
 }
 
 vs_sim_error vs_call_free(vs_sim *sim, const vs_sim_thread *thread, uint64_t address) {
+  VS_ASSERT(vs_simcuda_is_locked());
   VS_SIM_TRY(vs_sim_unsafe_call(sim, thread));
   return vs_sim_free(sim, address, NULL);
 }
@@ -26,7 +28,7 @@ vs_sim_error vs_call_free_async(vs_sim *sim, uint32_t device, uint64_t stream, u
   return vs_sim_free(sim, address, NULL);
 }
 
-/* Whether an unsafe call may go on that does its work without the lock. */
+/* Checks that an unsafe call is allowed now, for calls that then work without the lock. */
 static vs_sim_error ask_unsafe(bool is_waiting) {
   vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return vs_simcuda_why_not();
@@ -57,7 +59,7 @@ vs_sim_error vs_call_host_register(vs_sim *sim, const vs_sim_thread *thread, uin
   return vs_sim_host_add(sim, address, size, flags, 0);
 }
 
-/* What CUDA allocated has its pages in the range's `user`. */
+/* A range that CUDA allocated has its size in pages in `user`. */
 vs_sim_error vs_call_host_unregister(vs_sim *sim, uint64_t address) {
   const vs_sim_range *range = vs_sim_find(sim, address);
   if (range == NULL || range->kind != VS_SIM_RANGE_HOST || range->user != 0)
@@ -102,7 +104,7 @@ vs_sim_error vs_call_stream_callback(uint32_t device, uint64_t stream, uint64_t 
 
 vs_sim_error vs_call_capture_info(vs_sim *sim, uint32_t device, uint64_t stream, vs_call_capture *capture) {
   static _Thread_local struct {
-    uint64_t *data; /* the nodes, and behind them zeros for their edges */
+    uint64_t *data; /* the nodes, followed by zeros for their edges */
     size_t capacity;
   } kept;
   VS_SIM_TRY(vs_sim_stream_capture_info(sim, device, stream, &capture->info));
@@ -113,6 +115,7 @@ vs_sim_error vs_call_capture_info(vs_sim *sim, uint32_t device, uint64_t stream,
     kept.data = grown;
     kept.capacity = count;
   }
+  VS_ASSERT(count <= kept.capacity);
   for (size_t i = 0; i < count; i++) kept.data[i] = vs_sim_capture_dependency(sim, device, stream, i);
   capture->nodes = kept.data;
   capture->edges = count == 0 ? NULL : kept.data + count;
@@ -149,7 +152,9 @@ vs_sim_error vs_call_add_alloc(vs_sim *sim, const vs_call_place *where, uint32_t
   if (size == 0) return VS_SIM_INVALID_VALUE;
   VS_SIM_TRY(vs_simcuda_use_locked(device));
   VS_SIM_TRY(vs_call_add_node(sim, where, &work));
-  *address = vs_sim_node_work(sim, *where->node)->object;
+  const vs_sim_work *added = vs_sim_node_work(sim, *where->node);
+  VS_ASSERT(added != NULL && added->kind == VS_SIM_NODE_MEM_ALLOC);
+  *address = added->object;
   return VS_SIM_OK;
 }
 
@@ -181,7 +186,9 @@ vs_sim_error vs_call_exec_launch(vs_sim *sim, uint32_t device, uint64_t exec, ui
   vs_sim_capture_info info = {.status = VS_SIM_NOT_CAPTURED};
   VS_SIM_TRY(vs_sim_exec_launch(sim, device, exec, stream));
   VS_SIM_TRY(vs_sim_stream_capture_info(sim, device, stream, &info));
-  if (info.status == VS_SIM_NOT_CAPTURED) vs_simcuda_kernels_ran(vs_sim_exec_find(sim, exec)->kernels);
+  const vs_sim_exec *launched = vs_sim_exec_find(sim, exec);
+  VS_ASSERT(launched != NULL);
+  if (info.status == VS_SIM_NOT_CAPTURED) vs_simcuda_kernels_ran(launched->kernels);
   return VS_SIM_OK;
 }
 

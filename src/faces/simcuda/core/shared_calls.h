@@ -1,11 +1,11 @@
-/* What calls of CUDA mean, whichever library they are in: cudaFree and cuMemFree are two conversions of one
- * function here. Faces convert handles (all are numbers of device/sim, the same in both libraries), structs and
- * codes, and check what only their documentation forbids.
+/* Calls that the runtime and the driver share: cudaFree and cuMemFree convert to the same function here. Faces
+ * convert handles (all are numbers of device/sim, the same in both libraries), structs and codes, and check what
+ * only their documentation forbids.
  *
- * Functions that take the simulation are called under the world's lock; `thread` is the caller's. The others
- * lock by themselves. Results are written on success only, and may not be NULL unless that is said. Errors are
+ * Functions that take the simulation are called under its lock; `thread` is the caller's. The others take the
+ * lock themselves. Results are written on success only, and may not be NULL unless that is said. Errors are
  * those of device/sim, and:
- *   UNSUPPORTED (900)  an unsafe call during a capture (device/sim/graph.h), which makes that capture worthless */
+ *   UNSUPPORTED (900)  an unsafe call during a capture (device/sim/graph.h), which invalidates that capture */
 #ifndef VS_SIMCUDA_SHARED_CALLS_H
 #define VS_SIMCUDA_SHARED_CALLS_H
 
@@ -13,29 +13,31 @@
 
 /* ---- memory */
 
-/* Unsafe, as everything of this part but freeing in the order of a stream. */
+/* Unsafe during a capture, like all functions of this part except vs_call_free_async. */
 VS_SIMCUDA_API vs_sim_error vs_call_alloc(vs_sim *sim, const vs_sim_thread *thread, uint32_t device,
                                           uint64_t size, uint64_t *address);
-/* Also what a graph or a pool allocated. Waits for the device: leave with vs_simcuda_leave_synchronized. */
+/* Also frees memory of graphs and pools. Waits for the device: the caller ends with
+ * vs_simcuda_leave_synchronized. */
 VS_SIMCUDA_API vs_sim_error vs_call_free(vs_sim *sim, const vs_sim_thread *thread, uint64_t address);
-/* Also what vs_call_alloc allocated; that cannot be captured. */
+/* Also frees memory of vs_call_alloc, but not during a capture. */
 VS_SIMCUDA_API vs_sim_error vs_call_free_async(vs_sim *sim, uint32_t device, uint64_t stream,
                                                uint64_t address);
 /* *memory is NULL for size 0. */
 VS_SIMCUDA_API vs_sim_error vs_call_host_alloc(uint64_t size, uint32_t flags, void **memory);
-/* Waits. Fails: INVALID_VALUE for what vs_call_host_alloc did not give. */
+/* Waits for the device. Fails: INVALID_VALUE for memory that is not from vs_call_host_alloc. */
 VS_SIMCUDA_API vs_sim_error vs_call_host_free(void *memory);
 VS_SIMCUDA_API vs_sim_error vs_call_host_register(vs_sim *sim, const vs_sim_thread *thread, uint64_t address,
                                                   uint64_t size, uint32_t flags);
-/* Fails: HOST_MEMORY_NOT_REGISTERED, also for what vs_call_host_alloc gave. */
+/* Fails: HOST_MEMORY_NOT_REGISTERED, also for memory from vs_call_host_alloc. */
 VS_SIMCUDA_API vs_sim_error vs_call_host_unregister(vs_sim *sim, uint64_t address);
 VS_SIMCUDA_API vs_sim_error vs_call_managed_alloc(uint64_t size, void **memory);
-/* Whether advice about this memory makes sense. Fails: INVALID_VALUE (size 0, or not all of it is managed). */
+/* Whether the whole range is managed memory, so that advice about it is valid. Fails: INVALID_VALUE, also for
+ * size 0. */
 VS_SIMCUDA_API vs_sim_error vs_call_check_managed(const vs_sim *sim, uint64_t address, uint64_t size);
 
-/* ---- functions of the program, in streams. NULL is no function. */
+/* ---- functions of the program, in streams. Fail: INVALID_VALUE for a NULL function. */
 
-/* Captured, it becomes a node, and is called when the graph is launched. */
+/* During a capture it becomes a node, and is called when the graph is launched. */
 VS_SIMCUDA_API vs_sim_error vs_call_host_function(uint32_t device, uint64_t stream, uint64_t function,
                                                   uint64_t argument);
 /* function(stream, error, argument); cannot be captured. */
@@ -44,8 +46,8 @@ VS_SIMCUDA_API vs_sim_error vs_call_stream_callback(uint32_t device, uint64_t st
 
 /* ---- captures and graphs */
 
-/* What a stream's next work depends on: info.dependency_count nodes, and the data of as many edges, which is none
- * (below). Both lists are good until the thread asks again. */
+/* What the stream's next work depends on: info.dependency_count nodes, and the data of as many edges, which are
+ * zeros (see vs_call_edges_have_data). Both lists are valid until the thread's next call. */
 typedef struct vs_call_capture {
   vs_sim_capture_info info;
   const uint64_t *nodes, *edges;
@@ -54,16 +56,16 @@ typedef struct vs_call_capture {
 VS_SIMCUDA_API vs_sim_error vs_call_capture_info(vs_sim *sim, uint32_t device, uint64_t stream,
                                                  vs_call_capture *capture);
 
-/* Edges of a graph may have data of their own (eight bytes each: ports and a type, for kernels that start
- * before another one ends), which is not simulated: whether one of these has some. `edges` may be NULL. */
+/* Edges of a graph may have eight bytes of data each (ports and a type, for kernels that start before another
+ * one ends), which are not simulated. Whether one of these edges has data; `edges` may be NULL. */
 VS_SIMCUDA_API bool vs_call_edges_have_data(const void *edges, size_t count);
-/* The data of edges that were listed into a program's arrays: none. */
+/* Writes the data of edges that were listed into a program's arrays: zeros. */
 static inline void vs_call_clear_edges(void *edges, size_t count) {
   if (edges != NULL) memset(edges, 0, count * sizeof(uint64_t));
 }
 
-/* Where a new node goes: behind others of a graph. Not complete (INVALID_VALUE) without `node`, where its
- * handle is written, or without `behind` unless there are none. */
+/* Where a new node goes: behind `count` nodes of a graph. INVALID_VALUE if `node`, where its handle is written,
+ * is NULL, or if `behind` is NULL and count is not 0. */
 typedef struct vs_call_place {
   uint64_t *node;
   uint64_t graph;
@@ -74,20 +76,20 @@ typedef struct vs_call_place {
 VS_SIMCUDA_API vs_sim_error vs_call_add_node(vs_sim *sim, const vs_call_place *where,
                                              const vs_sim_work *work);
 VS_SIMCUDA_API vs_sim_error vs_call_add_child(vs_sim *sim, const vs_call_place *where, uint64_t child);
-/* A node that allocates. It has its address at once. */
+/* A node that allocates. Its address is fixed when the node is added. */
 VS_SIMCUDA_API vs_sim_error vs_call_add_alloc(vs_sim *sim, const vs_call_place *where, uint32_t device,
                                               uint64_t size, uint64_t *address);
 
-/* What a node keeps. Fails: INVALID_VALUE where it is of another kind. */
+/* The work of a node. Fails: INVALID_VALUE if the node is of another kind. */
 VS_SIMCUDA_API vs_sim_error vs_call_node_work(const vs_sim *sim, uint64_t node, vs_sim_node_kind kind,
                                               vs_sim_work *work);
 VS_SIMCUDA_API vs_sim_error vs_call_node_kind(const vs_sim *sim, uint64_t node, vs_sim_node_kind *kind);
 
 VS_SIMCUDA_API vs_sim_error vs_call_exec_flags(const vs_sim *sim, uint64_t exec, uint64_t *flags);
-/* vs_sim_exec_launch, and its kernels count as run. */
+/* vs_sim_exec_launch; counts the graph's kernels as run unless the stream captures. */
 VS_SIMCUDA_API vs_sim_error vs_call_exec_launch(vs_sim *sim, uint32_t device, uint64_t exec, uint64_t stream);
-/* *result is always written: a vs_sim_update_result, or VS_CALL_UPDATE_ERROR where it came to no comparison;
- * and so is *node, the one that does not fit, or 0. */
+/* *result and *node are written also on failure. *result: a vs_sim_update_result, or VS_CALL_UPDATE_ERROR if the
+ * graphs were not compared. *node: the node that does not fit, or 0. */
 enum { VS_CALL_UPDATE_ERROR = 1 };
 VS_SIMCUDA_API vs_sim_error vs_call_exec_update(vs_sim *sim, uint64_t exec, uint64_t graph, uint32_t *result,
                                                 uint64_t *node);

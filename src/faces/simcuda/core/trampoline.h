@@ -1,12 +1,12 @@
 /* The exported names of one face, from its list abi/<library>_names.def. Each face has a file <library>_exports.c of four lines:
  *
- *   #define VS_FACE_REFUSAL 801                       the library's not-supported code, a number
+ *   #define VS_FACE_REFUSAL 801                       the library's code for "not supported"
  *   #include "faces/simcuda/core/trampoline.h"
  *   #include "faces/simcuda/abi/cudart_names.def"
- *   VS_FACE_LIBRARY("cudart")                         what people call it
+ *   VS_FACE_LIBRARY("cudart")                         the library's usual name
  *
- * A name becomes a few instructions: count the call, jump on. Arguments stay where they are, so a
- * trampoline needs to know nothing about them. A VS_FACE without its sim_ function does not link. */
+ * An exported name is a few instructions that count the call and jump to its sim_ function. Arguments stay in
+ * their registers, so a trampoline need not know them. A VS_FACE without its sim_ function does not link. */
 #ifndef VS_SIMCUDA_TRAMPOLINE_H
 #define VS_SIMCUDA_TRAMPOLINE_H
 
@@ -19,7 +19,7 @@
 #define VS_TEXT(x)     #x
 #define VS_EXPANDED(x) VS_TEXT(x)
 
-/* The entry of a name in the array of calls (local label 1), and the head of its exported function. */
+/* The entry of a name in the array of calls (local label 1), and the start of its exported function. */
 #define VS_CALL(name, refusal)               \
   ".pushsection .rodata\n"                   \
   "0: .asciz \"" #name "\"\n"                \
@@ -55,7 +55,8 @@ __asm__(".pushsection .rodata\n"
         "vs_refusal_text: .asciz \"not simulated\"\n"
         ".popsection\n");
 
-extern vs_face_call __start_vs_calls[], __stop_vs_calls[]; /* the linker's marks around the section */
+extern vs_face_call __start_vs_calls[],
+    __stop_vs_calls[]; /* the linker defines both, at the ends of the section */
 
 #define VS_FACE_LIBRARY(library)                                                        \
   static vs_face face = {library, __start_vs_calls, __stop_vs_calls, NULL};             \
