@@ -1,4 +1,4 @@
-/* The types of cuBLAS, which cuSOLVER's functions have, too. */
+/* The types of cuBLAS, which cuSOLVER uses too. */
 #ifndef VS_SIMCUDA_ABI_CUBLAS_TYPES_H
 #define VS_SIMCUDA_ABI_CUBLAS_TYPES_H
 

@@ -11,7 +11,7 @@
 #else
 typedef struct cublasLtContext *cublasLtHandle_t;
 
-/* Descriptors may lie in the program's own memory, so that their sizes are fixed. */
+/* Descriptors may be in the program's own memory, so their sizes are fixed. */
 typedef struct {
   uint64_t data[8];
 } cublasLtMatrixLayoutOpaque_t, cublasLtMatmulPreferenceOpaque_t, cublasLtMatrixTransformDescOpaque_t,

@@ -1,5 +1,5 @@
 /* The types of the CUDA runtime under their public names: declarations of our own, made from published
- * names, numbers and layouts. Constants are here as far as somebody uses them; tests/abi compares sizes,
+ * names, numbers and layouts. Only constants that are used are here; tests/abi compares sizes,
  * offsets and values with a toolkit.
  *
  * VS_CUDART says which runtime: 12 or 13. Where a struct differs between the two, both layouts stand side by

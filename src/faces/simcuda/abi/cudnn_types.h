@@ -1,5 +1,5 @@
-/* Types of cuDNN 9 under their public names. Of the enumerations only what the face looks at; they are ints
- * to a caller. */
+/* Types of cuDNN 9 under their public names. Only enumerations that the face reads are declared; for callers they
+ * are ints. */
 #ifndef VS_SIMCUDA_ABI_CUDNN_TYPES_H
 #define VS_SIMCUDA_ABI_CUDNN_TYPES_H
 
@@ -69,7 +69,7 @@ typedef enum {
   CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT = 7
 } cudnnConvolutionBwdFilterAlgo_t;
 
-/* One result of a search for an algorithm; three of one layout. */
+/* One result of a search for an algorithm; three types with one layout. */
 #define VS_CUDNN_PERFORMANCE(name, algorithm) \
   typedef struct name {                       \
     algorithm algo;                           \

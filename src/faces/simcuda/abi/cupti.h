@@ -1,4 +1,4 @@
-/* CUPTI under its public names, as far as it answers. */
+/* The part of CUPTI that answers, under its public names. */
 #ifndef VS_SIMCUDA_ABI_CUPTI_H
 #define VS_SIMCUDA_ABI_CUPTI_H
 
@@ -18,7 +18,7 @@ typedef enum CUptiResult {
 } CUptiResult;
 #endif
 
-/* What the trampolines of all other names jump to. */
+/* The trampolines of all other names jump to this. */
 CUptiResult sim_cupti_refused(void);
 
 #include "faces/simcuda/abi/declare.h"

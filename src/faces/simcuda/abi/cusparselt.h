@@ -1,4 +1,4 @@
-/* cuSPARSELt: the types, and declarations of the functions of its list. Handles and descriptors lie in the program's
+/* cuSPARSELt: the types, and declarations of the functions of its list. Handles and descriptors are in the program's
  * memory, in structs of thousands of bytes whose size differs from release to release: only their beginning
  * is used. Enumerations are ints. */
 #ifndef VS_SIMCUDA_ABI_CUSPARSELT_H

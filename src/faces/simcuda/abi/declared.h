@@ -1,4 +1,4 @@
-/* The end of what declare.h begins. */
+/* Undefines the macros of declare.h. */
 #undef VS_FACE
 #undef VS_LIKE
 #undef VS_SAME

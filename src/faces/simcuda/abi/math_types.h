@@ -66,12 +66,12 @@ typedef struct cuDoubleComplex {
 } __attribute__((aligned(16))) cuDoubleComplex;
 #endif
 
-/* A number of 16 bits; nobody here looks into it. */
+/* A number of 16 bits, which is never read here. */
 typedef struct vs_half {
   uint16_t bits;
 } vs_half;
 
-/* Bits of an element; 0 for a number that names no type. */
+/* Bits of an element; 0 for an invalid type. */
 static inline uint32_t vs_data_type_bits(cudaDataType_t type) {
   static const uint8_t bits[] = {32, 64, 16, 8,  64, 128, 32, 16, 8,   16, 32,  64, 32, 64, 16, 32, 4,
                                  8,  4,  8,  16, 32, 16,  32, 64, 128, 64, 128, 8,  8,  8,  6,  6,  4};

@@ -1,4 +1,4 @@
-/* NCCL 2.27 to 2.30: the types, and declarations of the functions of its list. Layouts are those of 2.30; older ones are its beginning. */
+/* NCCL 2.27 to 2.30: the types, and declarations of the functions of its list. Layouts are those of 2.30; older ones are prefixes of them. */
 #ifndef VS_SIMCUDA_ABI_NCCL_H
 #define VS_SIMCUDA_ABI_NCCL_H
 
@@ -62,7 +62,7 @@ typedef enum ncclDataType_t {
 typedef enum ncclScalarResidence_t { ncclScalarDevice, ncclScalarHostImmediate } ncclScalarResidence_t;
 
 typedef struct ncclConfig_t {
-  size_t size; /* what the caller's version of this struct has */
+  size_t size; /* the size of this struct in the caller's version */
   unsigned magic, version;
   int blocking, cgaClusterSize, minCTAs, maxCTAs;
   const char *netName;

@@ -4,8 +4,8 @@
 
 #include "device/abi/nvml_types.h"
 
-/* Questions about a physical thing, such as its temperature: not supported, without a word, whatever the arguments. Real cards
- * answer many of them so, too, so that programs are used to it. */
+/* Queries of a physical property, such as the temperature: return "not supported" without a message, whatever the
+ * arguments. Real cards answer many of these queries in the same way, so programs handle it. */
 nvmlReturn_t sim_nvml_unknown(void);
 
 #include "faces/simcuda/abi/declare.h"

@@ -1,4 +1,4 @@
-/* NVRTC under its public names. Programs are handles of the real library: nothing is known of them here. */
+/* NVRTC under its public names. Programs are handles of the real library, which are only passed on. */
 #ifndef VS_SIMCUDA_ABI_NVRTC_H
 #define VS_SIMCUDA_ABI_NVRTC_H
 

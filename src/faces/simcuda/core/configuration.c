@@ -111,7 +111,7 @@ static bool read_run(const vs_environment *environment) {
   if (path == NULL || path[0] == 0) return true;
   char here[VS_CONFIGURATION_PATH] = "";
   if (path[0] != '/' && getcwd(here, sizeof here - 1) == NULL)
-    return complain(environment, "VRAMSCOPE_SIM_RUN", "a relative path, and the current folder is not known");
+    return complain(environment, "VRAMSCOPE_SIM_RUN", "a relative path, and the current folder is unknown");
   if (strlen(here) + 1 + strlen(path) >= VS_CONFIGURATION_PATH)
     return complain(environment, "VRAMSCOPE_SIM_RUN", "too long");
   vs_format(run, VS_CONFIGURATION_PATH, "%s%s%s", here, path[0] == '/' ? "" : "/", path);

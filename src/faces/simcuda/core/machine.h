@@ -1,4 +1,4 @@
-/* The machine that this process runs on: the machine with its cards, alone or shared with other processes,
+/* The simulated machine with its cards that this process uses, alone or shared with other processes,
  * and its lock.
  *
  * It is opened before the simulation begins: NVML asks about cards in processes that never use CUDA. A
@@ -45,7 +45,7 @@ static inline vs_sim_process *vs_machine_process(const vs_machine *machine) {
   return &machine->sim_machine->processes[machine->slot];
 }
 
-/* When a process started, in ticks since the machine booted; 0 if it does not exist or is a zombie. `pid` 0:
+/* When a process started, in ticks since the host booted; 0 if it does not exist or is a zombie. `pid` 0:
  * this process. */
 uint64_t vs_process_started(uint32_t pid);
 

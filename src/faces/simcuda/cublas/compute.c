@@ -1,8 +1,7 @@
-/* The computations: handle and arguments are checked, the work is counted on the handle's stream, nothing is
- * computed. */
+/* The computations: checks handle and arguments, and counts the work on the handle's stream. Nothing is computed. */
 #include "faces/simcuda/cublas/handle.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* what is not checked is there for its place only */
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* unchecked parameters only complete the signature */
 
 #define NOTHING               (void)0
 #define WORKSPACE             vs_cublas_note_workspace(handle)

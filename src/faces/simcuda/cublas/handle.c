@@ -1,7 +1,7 @@
 /* Handles and their settings. */
 #include "faces/simcuda/cublas/handle.h"
 
-/* The version that the face has: of toolkits 13.2 and 12.8, as the runtime and PyTorch have them. */
+/* The version of this library: that of toolkits 13.2 and 12.8, like the runtime's and PyTorch's. */
 enum {
 #if VS_TOOLKIT >= 13
   VERSION_MAJOR = 13,
@@ -37,8 +37,8 @@ cublasStatus_t vs_cublas_work(cublasHandle_t handle) {
   return error == VS_SIM_OK ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
-/* NVIDIA recommends 32 MiB for Hopper and later and 4 MiB before; the library's own pools are taken to be of
- * that size. */
+/* NVIDIA recommends 32 MiB for Hopper and later and 4 MiB before; the library's own pools are assumed to have that
+ * size. */
 void vs_cublas_note_workspace(cublasHandle_t handle) {
   if (handle->has_workspace || handle->was_noted) return;
   handle->was_noted = true;
@@ -101,7 +101,7 @@ cublasStatus_t sim_cublasGetSmCountTarget(cublasHandle_t handle, int *count) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/* "The stream is set; the workspace is the library's own again": as documented. */
+/* As documented, setting the stream also resets the workspace to the library's own. */
 cublasStatus_t sim_cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
   if (!vs_cublas_is(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
   handle->stream = (uintptr_t)stream;
@@ -116,7 +116,7 @@ cublasStatus_t sim_cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *strea
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/* Has to lie at 256 bytes. */
+/* The workspace must be aligned to 256 bytes. */
 cublasStatus_t sim_cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t size) {
   if (!vs_cublas_is(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
   if ((uintptr_t)workspace % 256 != 0 || (workspace == NULL && size != 0)) return CUBLAS_STATUS_INVALID_VALUE;
@@ -124,7 +124,7 @@ cublasStatus_t sim_cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace,
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/* ---- versions and words */
+/* ---- versions and texts */
 
 cublasStatus_t sim_cublasGetVersion_v2(cublasHandle_t handle, int *version) {
   (void)handle; /* may be NULL */
@@ -163,7 +163,7 @@ const char *sim_cublasGetStatusString(cublasStatus_t status) {
   return "unknown status";
 }
 
-/* ---- the log, which nothing is written to */
+/* ---- the log, which stays empty */
 
 static cublasLogCallback log_callback;
 

@@ -1,4 +1,5 @@
-/* The old interface's functions that return values: zero, and a word that they are not simulated. */
+/* The functions of the interface without handles that return values: they return zero and report that they are not
+ * simulated. */
 #include "faces/simcuda/abi/cublas.h"
 
 #include "faces/simcuda/core/process.h"

@@ -1,4 +1,4 @@
-/* Descriptors: making, destroying, setting and asking, by the table of attributes. */
+/* Descriptors: creating, destroying, setting and reading, by the table of attributes. */
 #include "faces/simcuda/cublaslt/descriptors.h"
 
 /* An attribute of one kind of descriptor: `size` bytes at `offset`. */
@@ -31,7 +31,7 @@ static const lt_attribute *find(uint32_t table, uint32_t number) {
   return NULL;
 }
 
-/* "size in bytes must match": as documented. */
+/* As documented, the size must match. */
 static cublasStatus_t set(void *descriptor, uint32_t table, uint32_t number, const void *value, size_t size) {
   const lt_attribute *attribute = find(table, number);
   if (attribute == NULL || value == NULL || size != attribute->size) return CUBLAS_STATUS_INVALID_VALUE;
@@ -39,7 +39,7 @@ static cublasStatus_t set(void *descriptor, uint32_t table, uint32_t number, con
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/* Size 0 asks how large the value is. */
+/* Size 0 queries the size of the value. */
 static cublasStatus_t get(const void *descriptor, uint32_t table, uint32_t number, void *value, size_t size,
                           size_t *written) {
   const lt_attribute *attribute = find(table, number);
@@ -51,10 +51,10 @@ static cublasStatus_t get(const void *descriptor, uint32_t table, uint32_t numbe
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/* Memory of our own for a descriptor of any kind. */
+/* An allocated descriptor of any kind. */
 typedef struct lt_box {
   vs_object object;
-  cublasLtMatmulDescOpaque_t content; /* the largest */
+  cublasLtMatmulDescOpaque_t content; /* the largest kind */
 } lt_box;
 
 static vs_shelf boxes = VS_SHELF(VS_TAG('l', 'b', 'o', 'x'), lt_box);
@@ -68,7 +68,7 @@ static void give_back(void *descriptor) {
   (void)vs_shelf_put_back(&boxes, (char *)descriptor - offsetof(lt_box, content));
 }
 
-/* The functions of a kind that are alike; `init` fills a zero struct. */
+/* The functions that are alike for all kinds; `init` fills a zeroed struct. */
 #define KIND(Name, kind, TAG, type, attribute)                                                         \
   cublasStatus_t sim_cublasLt##Name##Destroy(type descriptor) {                                        \
     lt_##kind *made = (lt_##kind *)(void *)descriptor;                                                 \
@@ -98,7 +98,7 @@ KIND(MatrixTransformDesc, transform, LT_TAG_TRANSFORM, cublasLtMatrixTransformDe
      cublasLtMatrixTransformDescAttributes_t)
 KIND(EmulationDesc, emulation, LT_TAG_EMULATION, cublasLtEmulationDesc_t, cublasLtEmulationDescAttributes_t)
 
-/* Create is Init on memory of our own. `values` are the members that do not begin as zero. */
+/* Create allocates, and does what Init does. `values` are the members that do not start as zero. */
 #define MAKE(kind, ...)                                                                     \
   {                                                                                         \
     if (descriptor == NULL || size < sizeof(lt_##kind)) return CUBLAS_STATUS_INVALID_VALUE; \
@@ -147,7 +147,7 @@ cublasStatus_t sim_cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t desc
             MAKE(emulation, .tag = LT_TAG_EMULATION) cublasStatus_t
     sim_cublasLtEmulationDescCreate(cublasLtEmulationDesc_t *descriptor) CREATE(EmulationDesc)
 
-    /* ---- algorithms: values in the program's memory, nothing to destroy */
+    /* ---- algorithms: values in the program's memory, which need no destruction */
 
     cublasStatus_t sim_cublasLtMatmulAlgoConfigSetAttribute(cublasLtMatmulAlgo_t *algorithm,
                                                             cublasLtMatmulAlgoConfigAttributes_t which,

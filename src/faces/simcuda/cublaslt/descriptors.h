@@ -1,6 +1,6 @@
-/* Descriptors of cuBLASLt. A program may keep them in its own memory of a fixed size (abi/cublaslt.h), so
- * that they are plain structs: a tag tells a descriptor from garbage, and is gone when it is destroyed. What
- * they hold is attributes.def. */
+/* Descriptors of cuBLASLt. A program may keep them in its own memory of a fixed size (abi/cublaslt.h), so they are
+ * plain structs. A tag identifies a descriptor, and is cleared when it is destroyed. attributes.def lists the
+ * attributes. */
 #ifndef VS_SIMCUDA_CUBLASLT_DESCRIPTORS_H
 #define VS_SIMCUDA_CUBLASLT_DESCRIPTORS_H
 

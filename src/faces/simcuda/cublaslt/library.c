@@ -1,8 +1,8 @@
-/* Versions, words, and the log, which nothing is written to. */
+/* Versions, texts, and the log, which stays empty. */
 #include "faces/simcuda/abi/cublaslt.h"
 #include "faces/simcuda/core/objects.h"
 
-/* As the face of cuBLAS. */
+/* The same as cuBLAS's. */
 #if VS_TOOLKIT >= 13
 static const unsigned version[] = {13, 3, 0};
 static const size_t cudart_version = 13020;
@@ -33,7 +33,7 @@ static const char *words(cublasStatus_t status, bool is_name) {
 const char *sim_cublasLtGetStatusName(cublasStatus_t status) { return words(status, true); }
 const char *sim_cublasLtGetStatusString(cublasStatus_t status) { return words(status, false); }
 
-/* The library's cache of choices; there is nothing to choose here. */
+/* The library's cache of heuristic results, which is not used here. */
 static size_t cache_capacity = 8192;
 
 cublasStatus_t sim_cublasLtHeuristicsCacheGetCapacity(size_t *capacity) {

@@ -1,4 +1,4 @@
-/* Handles, products, and the choice of an algorithm: there is one, numbered 0, and it needs no workspace. */
+/* Handles, matrix products, and the heuristic, which returns one algorithm: number 0, without a workspace. */
 #include "faces/simcuda/cublaslt/descriptors.h"
 
 #define TAG_LT VS_TAG('b', 'l', 'l', 't')
@@ -9,7 +9,7 @@ struct cublasLtContext {
 
 static vs_shelf handles = VS_SHELF(TAG_LT, struct cublasLtContext);
 
-/* A cuBLAS handle serves, too. */
+/* A cuBLAS handle is also valid. */
 static bool is_handle(cublasLtHandle_t handle) {
   return vs_object_is(handle, TAG_LT) || vs_object_is(handle, VS_TAG_CUBLAS);
 }
@@ -25,7 +25,7 @@ cublasStatus_t sim_cublasLtDestroy(cublasLtHandle_t handle) {
   return vs_shelf_put_back(&handles, handle) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
-/* ---- what fits together */
+/* ---- checks of shapes */
 
 static const lt_layout *layout_of(cublasLtMatrixLayout_t layout) {
   const lt_layout *of = (const lt_layout *)(void *)layout;
@@ -48,7 +48,7 @@ static bool fits(const lt_matmul *matmul, const lt_layout *a, const lt_layout *b
   return k == bk && d->rows == m && d->cols == n && c->rows == m && c->cols == n;
 }
 
-/* A descriptor in place of an algorithm would be the program's mistake; one from an older run is all zero. */
+/* The algorithm of every result. */
 static lt_algorithm first_algorithm(void) {
   return (lt_algorithm){.tag = LT_TAG_ALGORITHM, .tile = 1, .split_k = 1};
 }
@@ -112,13 +112,13 @@ cublasStatus_t sim_cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatm
   if (algorithm == NULL || result == NULL ||
       !fits(matmul_of(matmul), layout_of(a), layout_of(b), layout_of(c), layout_of(d)))
     return CUBLAS_STATUS_INVALID_VALUE;
-  const cublasLtMatmulAlgo_t same = *algorithm; /* may be the one inside of the result */
+  const cublasLtMatmulAlgo_t same = *algorithm; /* may be part of *result */
   write_result(result);
   result->algo = same;
   return CUBLAS_STATUS_SUCCESS;
 }
 
-/* What the one algorithm can do: everything it is asked for. Lists of tiles and stages have one entry, "not
+/* The capabilities of the algorithm: every request is supported. Lists of tiles and stages have one entry, "not
  * defined". */
 cublasStatus_t sim_cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t *algorithm,
                                                      cublasLtMatmulAlgoCapAttributes_t which, void *value,

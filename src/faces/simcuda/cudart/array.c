@@ -13,6 +13,7 @@ static vs_rt_array *find_array(cudaArray_const_t handle) {
   const uint64_t number = VS_RT_NUMBER(handle) - VS_RT_ARRAYS;
   if (number % 256 != 0 || number / 256 >= array_table.arrays.count) return NULL;
   vs_rt_array *array = &array_table.arrays.data[number / 256];
+  VS_ASSERT(array->address == 0 || (array->rows != 0 && array->layers != 0 && array->element_bytes != 0));
   return array->address != 0 ? array : NULL;
 }
 
@@ -24,7 +25,7 @@ bool vs_rt_array_find(cudaArray_const_t handle, vs_rt_array *array) {
   return found != NULL;
 }
 
-/* 0 where it is no format that an element can have. */
+/* 0 for a format that no element can have. */
 static uint32_t bytes_of_element(const struct cudaChannelFormatDesc *format) {
   const int bits[4] = {format->x, format->y, format->z, format->w};
   uint32_t sum = 0;
@@ -35,7 +36,7 @@ static uint32_t bytes_of_element(const struct cudaChannelFormatDesc *format) {
   return sum;
 }
 
-/* Fills in the layout; false where it makes no sense or cannot be counted. */
+/* Computes the layout; false if the array is invalid or its size overflows. */
 static bool lay_out(vs_rt_array *array, uint64_t *size) {
   size_t width, rows, bytes;
   array->element_bytes = bytes_of_element(&array->format);
@@ -47,6 +48,7 @@ static bool lay_out(vs_rt_array *array, uint64_t *size) {
   array->layers = array->extent.depth == 0 ? 1 : array->extent.depth;
   if (!vs_mul_size(array->rows, array->layers, &rows) || !vs_mul_size(rows, (size_t)array->pitch, &bytes))
     return false;
+  VS_ASSERT(array->pitch >= width && array->pitch % ARRAY_ROW_UNIT == 0);
   *size = bytes;
   return true;
 }
@@ -57,7 +59,9 @@ static vs_sim_error keep_array(const vs_rt_array *array, cudaArray_t *handle) {
   while (i < array_table.arrays.count && array_table.arrays.data[i].address != 0) i++;
   const bool has_room =
       i < array_table.arrays.count || vs_vec_reserve(vs_host_default(), &array_table.arrays, 1) == VS_OK;
-  if (has_room && i == array_table.arrays.count) array_table.arrays.count++;
+  if (has_room && i == array_table.arrays.count)
+    array_table.arrays.data[array_table.arrays.count++].address = 0;
+  VS_ASSERT(array->address != 0 && (!has_room || array_table.arrays.data[i].address == 0));
   if (has_room) array_table.arrays.data[i] = *array;
   pthread_mutex_unlock(&array_table.lock);
   *handle = VS_RT_HANDLE(cudaArray_t, VS_RT_ARRAYS + 256 * i);

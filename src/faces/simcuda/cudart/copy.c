@@ -1,8 +1,8 @@
-/* Copies and fills, in all the forms that the runtime has for them. What bytes they move is the world's
- * business; here sources and destinations become addresses.
+/* Copies and fills in all forms of the runtime. This file converts sources and destinations to addresses;
+ * core/copy.c moves the bytes.
  *
- *   sync forms  VS_SIMCUDA_NO_STREAM: the default stream, waited for          async forms  the stream that is
- * named */
+ *   sync forms   VS_SIMCUDA_NO_STREAM: the default stream, and wait for it
+ *   async forms  the given stream */
 #include "faces/simcuda/cudart/array.h"
 #include "faces/simcuda/cudart/registry.h"
 
@@ -30,8 +30,8 @@ static cudaError_t copy_rows(uint64_t to, size_t to_pitch, uint64_t from, size_t
   return vs_rt_answer(error);
 }
 
-/* The forms of a copy that wait: cudaX in the order of the default stream, and cudaX_ptds, which programs for
- * per-thread default streams call, of the calling thread's own. `call` is the form with `stream`. */
+/* The forms of a copy that wait. cudaX uses the default stream; cudaX_ptds, which programs compiled for
+ * per-thread default streams call, uses the calling thread's own. `call` is the form with `stream`. */
 #define WAITING(name, arguments, call)                                            \
   cudaError_t sim_##name arguments {                                              \
     const cudaStream_t stream = VS_RT_HANDLE(cudaStream_t, VS_SIMCUDA_NO_STREAM); \
@@ -61,7 +61,7 @@ WAITING(cudaMemcpy2D,
          enum cudaMemcpyKind kind),
         sim_cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, stream))
 
-/* ---- between devices: an address says its device itself, so the numbers are only checked */
+/* ---- between devices: an address determines its device, so the device numbers are only checked */
 
 static cudaError_t copy_peer(void *to, int to_device, const void *from, int from_device, size_t size,
                              uint64_t stream) {
@@ -79,7 +79,7 @@ cudaError_t sim_cudaMemcpyPeerAsync(void *to, int to_device, const void *from, i
   return copy_peer(to, to_device, from, from_device, size, VS_RT_NUMBER(stream));
 }
 
-/* ---- several copies in one call. Hints about places and order change nothing. */
+/* ---- several copies in one call. Hints about locations and order have no effect. */
 
 static cudaError_t copy_batch(void *const *to, const void *const *from, const size_t *sizes, size_t count,
                               cudaStream_t stream) {
@@ -111,7 +111,7 @@ cudaError_t sim_cudaMemcpyBatchAsync(void **to, void **from, size_t *sizes, size
                                      size_t attribute_count, size_t *failed, cudaStream_t stream) {
   (void)attributes, (void)first, (void)attribute_count;
   const cudaError_t error = copy_batch(to, (const void *const *)from, sizes, count, stream);
-  if (error != cudaSuccess && failed != NULL) *failed = SIZE_MAX; /* as documented for "not known which" */
+  if (error != cudaSuccess && failed != NULL) *failed = SIZE_MAX; /* as documented for "unknown which" */
   return error;
 }
 #endif
@@ -182,13 +182,13 @@ cudaError_t sim_cudaGetSymbolSize(size_t *size, const void *symbol) {
 
 /* ---- boxes: three dimensions, of memory or of an array */
 
-/* One side of a copy: where its first byte lies, the bytes between rows and those between layers. */
+/* One side of a copy: the address of its first byte, and the distances between rows and between layers. */
 typedef struct side {
   uint64_t at;
   uint64_t pitch, layer;
 } side;
 
-/* Positions count bytes in memory, elements in arrays. */
+/* Positions are in bytes for memory, in elements for arrays. */
 static vs_sim_error find_side(cudaArray_const_t handle, struct cudaPos at,
                               const struct cudaPitchedPtr *memory, uint32_t *element_bytes, side *out) {
   vs_rt_array array;
@@ -208,9 +208,10 @@ static vs_sim_error find_side(cudaArray_const_t handle, struct cudaPos at,
   return VS_SIM_OK;
 }
 
-/* In one call where the layers of both sides lie row behind row, so that a capture sees one copy. */
+/* Copies with one call if the layers of both sides are adjacent, so that a capture records one copy. */
 static cudaError_t copy_box(const side *to, const side *from, struct cudaExtent size,
                             enum cudaMemcpyKind kind, uint64_t stream) {
+  VS_ASSERT(size.width != 0 && size.height != 0 && size.depth != 0);
   const bool is_even = to->layer == to->pitch * size.height && from->layer == from->pitch * size.height;
   if (size.depth == 1 || is_even)
     return copy_rows(to->at, to->pitch, from->at, from->pitch, size.width, size.height * size.depth, kind,
@@ -309,7 +310,7 @@ cudaError_t sim_cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_
                   VS_SIMCUDA_NO_STREAM);
 }
 
-/* Bytes that run on from row to row, as the oldest forms count them: whole rows, and what is left. */
+/* The oldest forms count bytes across rows: they are copied as whole rows and a rest. */
 cudaError_t sim_cudaMemcpyToArrayAsync(cudaArray_t array, size_t x, size_t y, const void *from, size_t size,
                                        enum cudaMemcpyKind kind, cudaStream_t stream) {
   return sim_cudaMemcpy2DToArrayAsync(array, x, y, from, size, size, 1, kind, stream);

@@ -1,4 +1,4 @@
-/* Devices: how many, which one, and what they can do. */
+/* Devices: their number, the current one, and their properties. */
 #include <stdio.h>
 
 #include "faces/simcuda/core/attributes.h"
@@ -7,13 +7,13 @@
 #include "faces/simcuda/cudart/registry.h"
 #include "faces/simcuda/cudart/runtime.h"
 
-/* VS_SIM_OK for a visible device; else why not. */
+/* VS_SIM_OK for a visible device, else the error. */
 static vs_sim_error check_device(int device) {
   VS_SIM_TRY(vs_simcuda_begin());
   return vs_rt_is_device(device) ? VS_SIM_OK : VS_SIM_INVALID_DEVICE;
 }
 
-/* ---- which */
+/* ---- the current device */
 
 cudaError_t sim_cudaGetDeviceCount(int *count) {
   if (count == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
@@ -50,7 +50,7 @@ cudaError_t sim_cudaInitDevice(int device, unsigned int device_flags, unsigned i
   return vs_rt_answer(error == VS_SIM_OK ? vs_simcuda_use((uint32_t)device) : error);
 }
 
-/* All devices are always there, so the first of the list is the one. */
+/* All devices are always available, so the first of the list becomes the current one. */
 cudaError_t sim_cudaSetValidDevices(int *devices, int count) {
   vs_sim_error error = vs_simcuda_begin();
   if (error == VS_SIM_OK && (count < 0 || (devices == NULL && count != 0))) error = VS_SIM_INVALID_VALUE;
@@ -74,7 +74,7 @@ cudaError_t sim_cudaChooseDevice(int *device, const struct cudaDeviceProp *wante
   return cudaSuccess;
 }
 
-/* How the host waits means nothing here, but what was set is what is read. */
+/* How the host waits has no effect here, but the flags that were set can be read. */
 static unsigned int device_flags[VS_SIM_MAX_DEVICES];
 
 cudaError_t sim_cudaSetDeviceFlags(unsigned int flags) {
@@ -133,7 +133,7 @@ cudaError_t sim_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute
   return vs_rt_answer(error);
 }
 
-/* A member of the properties, and the attribute that says the same. */
+/* A member of the properties, and the attribute with the same value. */
 typedef struct property {
   size_t offset, size;
   uint32_t attribute;
@@ -297,8 +297,7 @@ cudaError_t sim_cudaGetDeviceProperties_v2(struct cudaDeviceProp *all, int devic
   return vs_rt_answer(all == NULL ? VS_SIM_INVALID_VALUE : get_properties(all, device));
 }
 
-/* For programs built with CUDA 11: their struct ends with reservedSharedMemPerBlock, and is the same up to
- * there. */
+/* For programs built with CUDA 11, whose struct ends with reservedSharedMemPerBlock and is equal up to there. */
 cudaError_t sim_cudaGetDeviceProperties(struct cudaDeviceProp *all, int device) {
   struct cudaDeviceProp whole;
   const vs_sim_error error = all == NULL ? VS_SIM_INVALID_VALUE : get_properties(&whole, device);
@@ -356,7 +355,8 @@ cudaError_t sim_cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
   return vs_rt_answer(error);
 }
 
-/* Preferences about caches and banks change no memory. They can be read back, of all devices together. */
+/* Preferences about caches and banks do not affect memory. The last value of each is stored, for all devices
+ * together. */
 static int cache_preference, bank_preference;
 
 static cudaError_t set_preference(int *preference, unsigned value, unsigned most) {
@@ -386,13 +386,13 @@ cudaError_t sim_cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *preferenc
   return vs_rt_answer(vs_simcuda_begin());
 }
 
-/* There is no cache that could hold anything, and nothing is ever under way. */
+/* There is no cache to reset. */
 cudaError_t sim_cudaCtxResetPersistingL2Cache(void) { return vs_rt_answer(vs_simcuda_begin()); }
 
 cudaError_t sim_cudaProfilerStart(void) { return vs_rt_answer(vs_simcuda_begin()); }
 cudaError_t sim_cudaProfilerStop(void) { return vs_rt_answer(vs_simcuda_begin()); }
 
-/* ---- waiting, and starting again */
+/* ---- synchronising and resetting */
 
 cudaError_t sim_cudaDeviceSynchronize(void) {
   vs_rt rt;
@@ -429,7 +429,7 @@ cudaError_t sim_cudaDeviceDisablePeerAccess(int peer) {
   VS_RT_CALL(peer < 0 ? VS_SIM_INVALID_DEVICE : vs_sim_peer_disable(rt.sim, rt.device, (uint32_t)peer));
 }
 
-/* Every pair of cards can, and all are equally good at it. */
+/* Every pair of cards supports peer access, with equal performance. */
 cudaError_t sim_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int device,
                                           int peer) {
   if (value == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
@@ -447,7 +447,7 @@ cudaError_t sim_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr att
 }
 
 #if VS_CUDART < 13
-/* ---- older names, for which nothing is left to do or which are called otherwise now */
+/* ---- older names: calls without effect, and calls with newer names */
 
 cudaError_t sim_cudaThreadExit(void) { return sim_cudaDeviceReset(); }
 cudaError_t sim_cudaThreadSynchronize(void) { return sim_cudaDeviceSynchronize(); }

@@ -1,5 +1,5 @@
-/* The driver's functions, for those who ask the runtime for them: from the driver face, which is a library
- * of its own. */
+/* The driver's functions for programs that get them through the runtime. They come from the driver face, which
+ * is a separate library. */
 #include <dlfcn.h>
 
 #include "faces/simcuda/core/attributes.h"
@@ -9,7 +9,7 @@ enum { RUNTIME_VERSION = VS_CUDART >= 13 ? VS_SIMCUDA_DRIVER_VERSION : 12080 };
 
 typedef int (*get_address)(const char *name, void **function, int version, uint64_t flags, int *status);
 
-/* A preloaded driver face answers by its soname; otherwise it lies beside this library. */
+/* A preloaded driver face is found by its soname; otherwise it is in this library's folder. */
 static get_address find_driver(void) {
   static get_address found;
   get_address function = __atomic_load_n(&found, __ATOMIC_ACQUIRE);

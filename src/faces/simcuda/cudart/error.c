@@ -1,4 +1,4 @@
-/* Errors: the last one of each thread, their names, and what they mean. */
+/* Errors: each thread's last error, and the names and descriptions of all. */
 #include "faces/simcuda/cudart/runtime.h"
 
 cudaError_t sim_cudaGetLastError(void) {

@@ -44,7 +44,7 @@ static bool code_fits(const fat_entry *code, fat_device on) {
   return is_older;
 }
 
-/* The entry at `at`, and where the next one begins; false at what is no entry. */
+/* Reads the entry at *at and moves *at to the next one; false if there is no valid entry. */
 static bool read_entry(const uint8_t *bytes, uint64_t size, uint64_t *at, fat_entry *code) {
   uint64_t next;
   if (size - *at < ENTRY_HEAD_SIZE) return false;

@@ -6,9 +6,9 @@
  *              the code (8), ... at 28 the architecture (4; 86 for 8.6), ... at 40 flags (8); then the code
  *
  * All numbers are little endian. Of the flags two matter: bit 20, code for exactly this architecture ("90a"),
- * and bit 21, for its family ("100f"). The layout is described in public places (decompressors,
- * disassemblers); the meaning of the two bits is read off libraries whose build options are known. The code
- * itself, mostly compressed, is never looked at. */
+ * and bit 21, for its family ("100f"). The layout is publicly documented by decompressors and disassemblers; the
+ * meaning of the two bits was found by comparing libraries with known build options. The code itself, mostly
+ * compressed, is never read. */
 #ifndef VS_SIMCUDA_FATBINARY_H
 #define VS_SIMCUDA_FATBINARY_H
 
@@ -21,22 +21,22 @@ enum {
 
 typedef enum vs_fatbinary_result {
   VS_FATBINARY_CHOSEN,
-  VS_FATBINARY_NOTHING_FITS, /* it has code, but none for this device */
-  VS_FATBINARY_UNREADABLE,   /* no container, or one of another kind: nothing can be said */
+  VS_FATBINARY_NOTHING_FITS, /* the container has code, but none for this device */
+  VS_FATBINARY_UNREADABLE,   /* no container, or one of an unknown kind: no statement is possible */
 } vs_fatbinary_result;
 
-/* What a driver would run: architectures as 10 * major + minor. `binary` is the cubin's, or the device's own
- * where PTX is compiled for it. */
+/* The code that a driver would run; architectures are 10 * major + minor. `binary` is the cubin's architecture,
+ * or the device's own if PTX is compiled for it. */
 typedef struct vs_fatbinary_choice {
   uint32_t ptx, binary;
 } vs_fatbinary_choice;
 
-/* The size of a container by its head; 0 if there is none at `head`, of which VS_FATBINARY_HEAD_SIZE bytes
- * can be read. */
+/* The size of a container by its head; 0 if there is no container at `head`, which has at least
+ * VS_FATBINARY_HEAD_SIZE readable bytes. */
 uint64_t vs_fatbinary_size(const void *head);
 
 /* The cubin that a driver would choose for a device of compute capability major.minor, else the PTX:
- *   cubin  same major and not newer: the newest such; "a" fits its own capability only, "f" is like none
+ *   cubin  same major and not newer: the newest such; "a" fits only its own capability, "f" counts as no suffix
  *   PTX    not newer: the newest such; "a" and "f" as above */
 vs_fatbinary_result vs_fatbinary_choose(const void *data, uint64_t size, uint32_t major, uint32_t minor,
                                         vs_fatbinary_choice *choice);

@@ -1,9 +1,9 @@
-/* What kernels are like, as far as that can be known without their code, and how many of them fit.
+/* Properties and occupancy of kernels, as far as they are known without reading the code.
  *
- * The architecture is known: the cubin that a driver would choose (fatbinary.h). Registers and shared memory
- * are not, because code is compressed. They are assumed: REGISTERS, which limits nothing, and no static
- * shared memory. So occupancy is the limit by threads, blocks and dynamic shared memory: never too low, for
- * kernels with many registers too high. */
+ * The architecture is known: that of the cubin that a driver would choose (fatbinary.h). Registers and static
+ * shared memory are unknown, because the code is compressed. They are assumed to be REGISTERS, which limits
+ * nothing, and 0. So occupancy is the limit by threads, blocks and dynamic shared memory: never too low, and too
+ * high for kernels with many registers. */
 #include "faces/simcuda/core/occupancy.h"
 #include "faces/simcuda/cudart/registry.h"
 #include "faces/simcuda/cudart/runtime.h"
@@ -16,12 +16,13 @@ uint64_t vs_rt_dynamic_shared(const vs_rt_symbol *kernel, const vs_sim_figures *
   return vs_max_u64((uint64_t)settings->dynamic_shared, figures->shared_per_block);
 }
 
-/* The kernel and its device; the other results may be NULL. */
+/* Finds the kernel and its device; the other results may be NULL. */
 static vs_sim_error kernel_here(const void *function, vs_rt_symbol **kernel, const vs_sim_figures **figures,
                                 vs_fatbinary_choice *choice) {
   vs_rt rt;
   VS_SIM_TRY(vs_rt_use(&rt));
   if (figures != NULL) *figures = vs_simcuda_figures(rt.device);
+  VS_ASSERT(figures == NULL || *figures != NULL);
   return vs_rt_kernel_for(function, rt.device, kernel, choice);
 }
 
@@ -53,6 +54,7 @@ cudaError_t sim_cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, con
 
 static vs_sim_error set_attribute(vs_rt_symbol *kernel, const vs_sim_figures *figures, unsigned attribute,
                                   int value) {
+  VS_ASSERT(kernel->kind == VS_RT_KERNEL && figures != NULL);
   vs_rt_settings *set = vs_rt_settings_of(kernel);
   if (set == NULL) return VS_SIM_OUT_OF_MEMORY;
   switch (attribute) {
@@ -81,7 +83,7 @@ cudaError_t sim_cudaFuncSetAttribute(const void *function, enum cudaFuncAttribut
   return vs_rt_answer(error);
 }
 
-/* Settings are of the kernel, on whatever device. */
+/* Settings apply to the kernel on all devices. */
 cudaError_t sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attribute,
                                                 int value, int device) {
   vs_rt_symbol *symbol = vs_rt_kernel(kernel);
@@ -143,7 +145,7 @@ cudaError_t sim_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const
                                                                     shared_bytes, 0);
 }
 
-/* The most dynamic shared memory with which `blocks` of them still fit on a multiprocessor. */
+/* The largest dynamic shared memory with which `blocks` blocks still fit on a multiprocessor. */
 cudaError_t sim_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *function, int blocks,
                                                           int block_size) {
   vs_rt_symbol *kernel = NULL;
@@ -160,7 +162,7 @@ cudaError_t sim_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const v
   return cudaSuccess;
 }
 
-/* Clusters: from compute capability 9.0 on, of up to 8 blocks on every such device. */
+/* Clusters exist from compute capability 9.0 on, of up to 8 blocks on every such device. */
 static vs_sim_error cluster_blocks(const cudaLaunchConfig_t *config, uint32_t *blocks) {
   *blocks = 1;
   if (config == NULL || (config->attrs == NULL && config->numAttrs != 0)) return VS_SIM_INVALID_VALUE;

@@ -1,9 +1,9 @@
-/* Graphs: making, asking, executing. Capture is in stream.c; what calls have in common with the driver's in
- * core/shared_calls.h, the rules of all of it in device/sim/graph.h.
+/* Graphs: building, querying, executing. Capture is in stream.c. core/shared_calls.h has what these calls share
+ * with the driver's, device/sim/graph.h the rules.
  *
- * A node keeps what it is and two numbers, not the parameters of its kernel or copy: those can be set, which
- * is checked, and not be read back. Edges carry no data. The forms of calls that take or give such data are
- * ..._v2 in CUDA 12, and the only ones since 13. */
+ * A node stores its kind and two numbers, not the parameters of its kernel or copy. Those can be set, which is
+ * checked, but not read back. Edges have no data. The forms of calls that take or return such data are ..._v2 in
+ * CUDA 12, and the only ones since 13. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -129,7 +129,7 @@ cudaError_t sim_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNo
 
 /* ---- nodes */
 
-/* Where a new node goes: the first four arguments of the calls that make one. */
+/* The place of a new node, from the first four arguments of the calls that add one. */
 static vs_call_place node_place(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *behind,
                                 size_t count) {
   return (vs_call_place){VS_RT_NUMBERS(node), VS_RT_NUMBER(graph), VS_RT_NUMBERS(behind), count};
@@ -143,7 +143,7 @@ static cudaError_t add_child(vs_call_place where, cudaGraph_t child) {
   VS_RT_CALL(vs_call_add_child(rt.sim, &where, VS_RT_NUMBER(child)));
 }
 
-/* What a node becomes from the parameters of each kind; the error where they make no sense. */
+/* Converts the parameters of each kind to a node's work; fails if they are invalid. */
 
 static vs_sim_error kernel_work(const void *function, vs_sim_work *work) {
   vs_rt rt;
@@ -266,7 +266,7 @@ cudaError_t sim_cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph
                   (vs_sim_work){.kind = VS_SIM_NODE_MEM_FREE, .object = VS_RT_NUMBER(memory)});
 }
 
-/* The one form for all kinds. */
+/* Adds a node of any kind. */
 static cudaError_t add_any(vs_call_place where, struct cudaGraphNodeParams *what) {
   vs_sim_work work;
   vs_sim_error error = VS_SIM_OK;
@@ -314,7 +314,7 @@ cudaError_t sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
   VS_RT_LOOK(vs_sim_node_destroy(rt.sim, VS_RT_NUMBER(node)));
 }
 
-/* ---- what nodes keep */
+/* ---- what nodes store */
 
 static cudaError_t get_work(cudaGraphNode_t node, vs_sim_node_kind kind, vs_sim_work *work) {
   VS_RT_LOOK(vs_call_node_work(rt.sim, VS_RT_NUMBER(node), kind, work));
@@ -551,7 +551,7 @@ static const char *kind_word(const vs_sim_work *work) {
   return work == NULL || words[work->kind] == NULL ? "?" : words[work->kind];
 }
 
-/* Under the lock. Room for the edges is made by the caller. */
+/* Under the lock. The caller allocates the arrays of edges. */
 static vs_sim_error print_edges(const vs_sim *sim, uint64_t graph, uint64_t *from, uint64_t *to, size_t edges,
                                 FILE *file) {
   VS_SIM_TRY(vs_sim_graph_edges(sim, graph, from, to, &edges));

@@ -1,4 +1,4 @@
-/* Memory and events for other processes. A handle of memory is a vs_sim_token, which fills its 64 bytes. */
+/* Memory and events for other processes. A memory handle is a vs_sim_token, which fills its 64 bytes. */
 #include <unistd.h>
 
 #include "faces/simcuda/cudart/runtime.h"
@@ -31,8 +31,8 @@ cudaError_t sim_cudaIpcCloseMemHandle(void *memory) {
   VS_RT_CALL(vs_sim_ipc_close(rt.sim, VS_RT_NUMBER(memory)));
 }
 
-/* An event of another process is one of our own that was never recorded, and so complete: processes are not
- * waited for. The handle only says that it is one. */
+/* An imported event is a new event that was never recorded, and so complete: processes do not wait for each
+ * other. The handle contains only this tag. */
 #define EVENT_MAGIC UINT64_C(0x746e6576652d7376) /* "vs-event" */
 
 typedef struct event_token {

@@ -1,8 +1,8 @@
-/* Launches. A kernel does nothing here; what counts is that it was launched, rightly, on a stream. */
+/* Launches. A kernel does nothing here: a launch is checked and counted on its stream. */
 #include "faces/simcuda/cudart/registry.h"
 #include "faces/simcuda/cudart/runtime.h"
 
-/* What a launch asks for, apart from its arguments, which nobody looks at. */
+/* The parameters of a launch, except the kernel's arguments, which are never read. */
 typedef struct launch_shape {
   dim3 grid, block;
   uint64_t shared_bytes;
@@ -36,7 +36,7 @@ cudaError_t sim_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, vo
       launch_kernel(function, &(launch_shape){grid, block, shared_bytes, VS_RT_NUMBER(stream)}));
 }
 
-/* What compiled code calls since 12.x, with a handle in place of the function. */
+/* Compiled code calls this since 12.x, with a handle instead of the function. */
 cudaError_t sim___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
                                    size_t shared_bytes, cudaStream_t stream) {
   return sim_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
@@ -47,7 +47,7 @@ cudaError_t sim_cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim
   return sim_cudaLaunchKernel(function, grid, block, arguments, shared_bytes, stream);
 }
 
-/* Events among the attributes are recorded behind the kernel, which is then complete. */
+/* Records the events among the attributes behind the kernel, which is complete by then. */
 static vs_sim_error record_events(const cudaLaunchConfig_t *config) {
   for (unsigned i = 0; i < config->numAttrs; i++) {
     const cudaLaunchAttribute *attribute = &config->attrs[i];
@@ -106,8 +106,7 @@ cudaError_t sim_cudaGetFuncBySymbol(cudaFunction_t *handle, const void *function
   return vs_rt_answer(error);
 }
 
-/* ---- the configuration between <<< and >>>: pushed by the call, popped by the kernel's stub in the host's
- * code */
+/* ---- the configuration between <<< and >>>: pushed by the caller, popped by the kernel's stub in host code */
 
 enum {
   MOST_CONFIGURATIONS = sizeof(((vs_simcuda_thread *)0)->configurations) / sizeof(struct vs_simcuda_launch)

@@ -1,6 +1,6 @@
-/* Libraries of kernels that are loaded at run time. Names stand in compressed code, so every name is
- * believed; the code counts as made for the device. Global variables are refused: their sizes are in the
- * code. */
+/* Libraries of kernels that are loaded at run time. Names of kernels are in compressed code, so every name is
+ * accepted, and the code counts as made for the device. Global variables are refused, because their sizes are in
+ * the code. */
 #include <unistd.h>
 
 #include "faces/simcuda/cudart/registry.h"
@@ -50,8 +50,8 @@ cudaError_t sim_cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library
 }
 
 #if VS_CUDART >= 13
-/* ---- the driver's log, in which nothing is ever written. Registering is how programs begin; refusing would
- * be noise. */
+/* ---- the driver's log, which stays empty. Programs register callbacks when they start, so registering
+ * succeeds. */
 
 cudaError_t sim_cudaLogsRegisterCallback(cudaLogsCallback_t function, void *argument,
                                          cudaLogsCallbackHandle *handle) {

@@ -1,7 +1,7 @@
-/* Memory: of the device, of the host, managed, and what an address is. */
+/* Memory: device, host, managed, and pointer attributes. */
 #include "faces/simcuda/cudart/runtime.h"
 
-enum { ROW_UNIT = 512 }; /* rows of 2D memory begin at multiples of it */
+enum { ROW_UNIT = 512 }; /* rows of 2D memory begin at multiples of this */
 
 /* ---- device memory */
 
@@ -23,7 +23,7 @@ cudaError_t sim_cudaMalloc(void **memory, size_t size) {
   return (cudaError_t)error;
 }
 
-/* The bytes of `height` rows of `width` with their pitch; false where they are more than can be counted. */
+/* The size and pitch of `height` rows of `width` bytes; false if the size overflows. */
 static bool pitched(uint64_t width, uint64_t height, uint64_t *pitch, uint64_t *size) {
   size_t bytes;
   if (width > UINT64_MAX - ROW_UNIT) return false;
@@ -40,6 +40,7 @@ cudaError_t sim_cudaMallocPitch(void **memory, size_t *pitch, size_t width, size
   const vs_sim_error error = alloc_device(size, &address);
   if (error != VS_SIM_OK) return (cudaError_t)error;
   *memory = VS_RT_HANDLE(void *, address);
+  VS_ASSERT(bytes >= width && bytes % ROW_UNIT == 0);
   *pitch = (size_t)bytes;
   return cudaSuccess;
 }
@@ -59,7 +60,7 @@ cudaError_t sim_cudaMalloc3D(struct cudaPitchedPtr *memory, struct cudaExtent ex
   return cudaSuccess;
 }
 
-/* Freeing nothing is the customary way to have a context made. */
+/* cudaFree(NULL) is a common way to make a context. */
 cudaError_t sim_cudaFree(void *memory) {
   vs_rt rt;
   if (!vs_rt_enter(&rt)) return rt.failure;
@@ -112,7 +113,7 @@ cudaError_t sim_cudaHostUnregister(void *memory) {
   VS_RT_CALL(vs_call_host_unregister(rt.sim, VS_RT_NUMBER(memory)));
 }
 
-/* Host and device use one address. */
+/* Host and device use the same address. */
 cudaError_t sim_cudaHostGetDevicePointer(void **device_memory, void *memory, unsigned int flags) {
   vs_rt rt;
   if (device_memory == NULL || memory == NULL || flags != 0) return vs_rt_answer(VS_SIM_INVALID_VALUE);
@@ -134,8 +135,7 @@ cudaError_t sim_cudaHostGetFlags(unsigned int *flags, void *memory) {
   return vs_rt_leave(is_host ? VS_SIM_OK : VS_SIM_INVALID_VALUE);
 }
 
-/* ---- managed memory: real pages. Where they are is the model's limit, so advice is checked and changes
- * nothing. */
+/* ---- managed memory: real pages. Their location is not modelled, so advice is checked and has no effect. */
 
 cudaError_t sim_cudaMallocManaged(void **memory, size_t size, unsigned int flags) {
   vs_rt rt;
@@ -222,7 +222,7 @@ cudaError_t sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *memory, size
   return vs_rt_leave(error);
 }
 
-/* ---- what an address is */
+/* ---- pointer attributes */
 
 cudaError_t sim_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *memory) {
   vs_rt rt;

@@ -1,4 +1,4 @@
-/* Memory pools, and memory in the order of a stream. */
+/* Memory pools, and stream-ordered memory. */
 #include "faces/simcuda/cudart/runtime.h"
 
 /* ---- allocating and freeing */
@@ -21,7 +21,7 @@ cudaError_t sim_cudaFreeAsync(void *memory, cudaStream_t stream) {
   VS_RT_CALL(vs_call_free_async(rt.sim, rt.device, VS_RT_NUMBER(stream), VS_RT_NUMBER(memory)));
 }
 
-/* ---- which pool */
+/* ---- the pools of a device */
 
 typedef uint64_t (*pool_of)(const vs_sim *sim, uint32_t device);
 
@@ -48,7 +48,7 @@ cudaError_t sim_cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
 }
 
 #if VS_CUDART >= 13
-/* The same for any place; only pinned memory of devices has pools here. */
+/* The same for any location; only pinned memory of devices has pools here. */
 static bool is_device_pool(const struct cudaMemLocation *where, enum cudaMemAllocationType type) {
   if (where->type == cudaMemLocationTypeDevice && type == cudaMemAllocationTypePinned) return true;
   vs_simcuda_not_simulated("cudart", "a memory pool of the host, or of managed memory");
@@ -129,7 +129,7 @@ cudaError_t sim_cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr
   return vs_rt_leave(vs_sim_pool_set(rt.sim, VS_RT_NUMBER(pool), (vs_sim_pool_attribute)attribute, number));
 }
 
-/* The host may always; nothing is remembered of it. */
+/* Checks a change of access. The host always has access, and nothing is stored. */
 static vs_sim_error set_access(vs_sim *sim, cudaMemPool_t pool, const struct cudaMemAccessDesc *wanted) {
   if (wanted->location.type != cudaMemLocationTypeDevice) return VS_SIM_OK;
   if (wanted->location.id < 0) return VS_SIM_INVALID_DEVICE;
@@ -159,7 +159,7 @@ cudaError_t sim_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool
   return vs_rt_leave(error);
 }
 
-/* ---- what graphs hold */
+/* ---- memory held by graphs */
 
 cudaError_t sim_cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attribute,
                                                void *value) {

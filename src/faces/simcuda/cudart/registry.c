@@ -6,26 +6,38 @@
 #include "faces/simcuda/abi/cudart.h"
 #include "faces/simcuda/cudart/runtime.h"
 
-/* Chunk i holds FIRST_CHUNK << i entries: a handful of chunks, whatever the program. */
+/* Chunk i has FIRST_CHUNK << i entries, so even large programs need few chunks. */
 enum { FIRST_CHUNK = 1024, CHUNKS = 20 };
 
 static struct {
   pthread_mutex_t lock;
   vs_rt_symbol *chunks[CHUNKS];
   unsigned chunk_count;
-  size_t used;        /* of the last chunk */
-  vs_rt_symbol *free; /* entries of modules that are gone, by `next` */
-  vs_map by_host;     /* from host address to the number of an entry */
+  size_t used;        /* entries used in the last chunk */
+  vs_rt_symbol *free; /* entries of unregistered modules, linked by `next` */
+  vs_map by_host;     /* from a host address to an entry's number */
   vs_rt_module *libraries;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static size_t chunk_size(unsigned chunk) { return (size_t)FIRST_CHUNK << chunk; }
+static size_t chunk_size(unsigned chunk) {
+  VS_ASSERT(chunk < CHUNKS);
+  return (size_t)FIRST_CHUNK << chunk;
+}
+
+/* For assertions: a thread holds the lock. */
+static bool is_locked(void) {
+  if (pthread_mutex_trylock(&table.lock) != 0) return true;
+  pthread_mutex_unlock(&table.lock);
+  return false;
+}
 
 /* ---- entries, under the lock */
 
 static vs_rt_symbol *new_entry(void) {
+  VS_ASSERT(is_locked());
   vs_rt_symbol *entry = table.free;
   if (entry != NULL) {
+    VS_ASSERT(entry->module == NULL);
     table.free = entry->next;
     return entry;
   }
@@ -38,16 +50,19 @@ static vs_rt_symbol *new_entry(void) {
   }
   entry = &table.chunks[table.chunk_count - 1][table.used];
   entry->number = (uint32_t)(chunk_size(table.chunk_count - 1) - FIRST_CHUNK + table.used++);
+  VS_ASSERT(table.used <= chunk_size(table.chunk_count - 1));
   return entry;
 }
 
 static vs_rt_symbol *entry_at(uint32_t number) {
   unsigned chunk = 0;
   for (; number >= chunk_size(chunk); chunk++) number -= (uint32_t)chunk_size(chunk);
+  VS_ASSERT(chunk < table.chunk_count);
   return &table.chunks[chunk][number];
 }
 
 static void release(vs_rt_symbol *entry) {
+  VS_ASSERT(is_locked() && entry_at(entry->number) == entry);
   *entry = (vs_rt_symbol){.next = table.free, .number = entry->number};
   table.free = entry;
 }
@@ -63,6 +78,7 @@ static bool is_entry(const void *handle) {
 }
 
 static vs_rt_symbol *find_host(const void *host) {
+  VS_ASSERT(is_locked());
   const size_t slot = vs_map_find(&table.by_host, (uintptr_t)host);
   return slot == VS_MAP_NONE ? NULL : entry_at(table.by_host.slots[slot].value);
 }
@@ -72,11 +88,12 @@ static void forget_host(const void *host) {
   if (slot != VS_MAP_NONE) vs_map_remove(&table.by_host, slot);
 }
 
-/* The last registration of a host address is the one that counts. */
+/* The last registration of a host address replaces earlier ones. */
 static bool remember_host(vs_rt_symbol *entry) {
   forget_host(entry->host);
   if (vs_map_reserve(vs_host_default(), &table.by_host) != VS_OK) return false;
   vs_map_add(&table.by_host, (uintptr_t)entry->host, entry->number);
+  VS_ASSERT(find_host(entry->host) == entry);
   return true;
 }
 
@@ -90,6 +107,7 @@ static vs_rt_symbol *add_entry(vs_rt_module *module, const void *host, const cha
     release(entry);
     return NULL;
   }
+  VS_ASSERT(entry_at(entry->number) == entry && is_entry(entry));
   entry->next = module->symbols;
   module->symbols = entry;
   return entry;
@@ -97,7 +115,7 @@ static vs_rt_symbol *add_entry(vs_rt_module *module, const void *host, const cha
 
 static void drop(vs_rt_symbol *entry) {
   if (entry->host != NULL && find_host(entry->host) == entry) forget_host(entry->host);
-  if (entry->host == NULL) /* a library's: the name is our copy */
+  if (entry->host == NULL) /* an entry of a library: its name is our copy */
     vs_host_free(vs_host_default(), (char *)(uintptr_t)entry->name, strlen(entry->name) + 1);
   free(entry->address);
   free(entry->settings);
@@ -107,12 +125,13 @@ static void drop(vs_rt_symbol *entry) {
 static void drop_all(vs_rt_module *module) {
   while (module->symbols != NULL) {
     vs_rt_symbol *entry = module->symbols;
+    VS_ASSERT(entry->module == module);
     module->symbols = entry->next;
     drop(entry);
   }
 }
 
-/* ---- what others ask */
+/* ---- look-ups */
 
 static vs_rt_symbol *find_kernel(const void *function) {
   vs_rt_symbol *entry = find_host(function);
@@ -134,9 +153,10 @@ vs_rt_symbol *vs_rt_variable(const void *host) {
   return entry != NULL && entry->kind != VS_RT_KERNEL ? entry : NULL;
 }
 
-/* Under the lock. What cannot be read counts as made for the device. */
+/* Under the lock. Unreadable code counts as made for the device. */
 static const struct vs_rt_chosen *choose_code(vs_rt_module *module, uint32_t device,
                                               const vs_sim_figures *figures) {
+  VS_ASSERT(is_locked() && device < VS_SIM_MAX_DEVICES);
   struct vs_rt_chosen *chosen = &module->chosen[device];
   if (chosen->is_known) return chosen;
   const uint32_t own = 10 * figures->compute_major + figures->compute_minor;
@@ -168,7 +188,7 @@ vs_sim_error vs_rt_kernel_for(const void *function, uint32_t device, vs_rt_symbo
   return error;
 }
 
-/* Managed variables are one for all devices: they are kept under device 0. */
+/* A managed variable is shared by all devices; its address is stored under device 0. */
 static vs_sim_error place_variable(vs_rt_symbol *variable, uint32_t device, uint64_t *address) {
   if (variable->kind == VS_RT_MANAGED) {
     void *memory = NULL;
@@ -187,6 +207,7 @@ static vs_sim_error place_variable(vs_rt_symbol *variable, uint32_t device, uint
 vs_sim_error vs_rt_variable_address(vs_rt_symbol *variable, uint32_t device, uint64_t *address) {
   vs_sim_error error = VS_SIM_OK;
   const uint32_t row = variable->kind == VS_RT_MANAGED ? 0 : device;
+  VS_ASSERT(variable->kind != VS_RT_KERNEL && row < VS_SIM_MAX_DEVICES);
   pthread_mutex_lock(&table.lock);
   if (variable->address == NULL) variable->address = calloc(VS_SIM_MAX_DEVICES, sizeof *variable->address);
   if (variable->address == NULL) error = VS_SIM_OUT_OF_MEMORY;
@@ -197,6 +218,7 @@ vs_sim_error vs_rt_variable_address(vs_rt_symbol *variable, uint32_t device, uin
 }
 
 void vs_rt_forget_addresses(uint32_t device) {
+  VS_ASSERT(device < VS_SIM_MAX_DEVICES);
   pthread_mutex_lock(&table.lock);
   for (unsigned chunk = 0; chunk < table.chunk_count; chunk++)
     for (size_t i = 0; i < chunk_size(chunk); i++) {
@@ -237,7 +259,7 @@ vs_rt_module *vs_rt_library_find(const void *handle) {
   return library;
 }
 
-/* Under the lock. The name is the caller's: a copy stays with the entry. */
+/* Under the lock. Copies the caller's name into the entry. */
 static vs_rt_symbol *add_named(vs_rt_module *library, const char *name, vs_rt_symbol_kind kind) {
   const vs_host *host = vs_host_default();
   const size_t size = strlen(name) + 1;
@@ -270,7 +292,7 @@ void vs_rt_library_unload(vs_rt_module *library) {
 
 /* ---- registration, which compiled programs call before main */
 
-/* What a program hands over: a wrapper around the container. */
+/* The wrapper around a container that a program passes. */
 typedef struct wrapper {
   int magic, version;
   const void *data;
@@ -319,19 +341,19 @@ void sim___cudaRegisterVar(void **handle, char *host, char *device, const char *
   register_symbol(handle, host, name, VS_RT_VARIABLE, size);
 }
 
-/* The program reads the variable through the pointer at `host`, which __cudaInitModule fills. */
+/* The program reads the variable through the pointer at `host`, which __cudaInitModule sets. */
 void sim___cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int external,
                                   size_t size, int constant, int global) {
   (void)device, (void)external, (void)constant, (void)global;
   register_symbol(handle, host, name, VS_RT_MANAGED, size);
 }
 
-/* A variable of the host that kernels use by its address: nothing has to be known about it. */
+/* A host variable that kernels access by its address: no entry is needed. */
 void sim___cudaRegisterHostVar(void **handle, const char *name, char *host, size_t size) {
   (void)handle, (void)name, (void)host, (void)size;
 }
 
-/* Called before a managed variable is used: now it needs its memory. */
+/* Called before a managed variable is used: allocates its memory. */
 char sim___cudaInitModule(void **handle) {
   vs_rt_module *module = (vs_rt_module *)handle;
   if (module == NULL) return 0;

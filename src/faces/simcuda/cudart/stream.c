@@ -1,7 +1,7 @@
 /* Streams, host functions in them, and their capture. */
 #include "faces/simcuda/cudart/runtime.h"
 
-/* ---- made and ended */
+/* ---- creating and destroying */
 
 static cudaError_t create_stream(cudaStream_t *stream, unsigned int flags, int priority) {
   if (stream == NULL) return vs_rt_answer(VS_SIM_INVALID_VALUE);
@@ -20,9 +20,9 @@ cudaError_t sim_cudaStreamDestroy(cudaStream_t stream) {
   VS_RT_CALL(vs_sim_stream_destroy(rt.sim, VS_RT_NUMBER(stream)));
 }
 
-/* ---- what a stream is */
+/* ---- properties */
 
-/* The stream, borrowed under the lock; NULL and the answer in *failure where it is none. */
+/* The stream, borrowed under the lock; NULL, and the result in *failure, for an invalid handle. */
 static const vs_sim_stream *look_at_stream(vs_rt *rt, cudaStream_t handle, const void *out) {
   if (out == NULL) {
     rt->failure = vs_rt_answer(VS_SIM_INVALID_VALUE);
@@ -66,8 +66,7 @@ cudaError_t sim_cudaStreamGetDevice(cudaStream_t handle, int *device) {
   return vs_rt_leave(VS_SIM_OK);
 }
 
-/* Attributes steer caches and the order of work, which are not modelled: they can be set, and read as the
- * defaults. */
+/* Attributes affect caches and priorities, which are not modelled: they can be set, and reads give the defaults. */
 static bool is_attribute(unsigned attribute) {
   switch (attribute) {
     case cudaLaunchAttributeAccessPolicyWindow:
@@ -136,7 +135,7 @@ cudaError_t sim_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, v
 }
 
 #if VS_CUDART >= 13
-/* How the host waits for the function is all the same here. */
+/* How the host waits for the function has no effect here. */
 cudaError_t sim_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t function, void *argument,
                                       unsigned int mode) {
   return mode > 1 ? vs_rt_answer(VS_SIM_INVALID_VALUE) : sim_cudaLaunchHostFunc(stream, function, argument);
@@ -206,7 +205,7 @@ cudaError_t sim_cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptur
   return vs_rt_leave(error);
 }
 
-/* Any of the results may be NULL but the status. */
+/* Any result except the status may be NULL. */
 static cudaError_t capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
                                 unsigned long long *id, cudaGraph_t *graph,
                                 const cudaGraphNode_t **dependencies, const cudaGraphEdgeData **data,

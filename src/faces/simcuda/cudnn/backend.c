@@ -1,13 +1,13 @@
 /* The backend interface: operations, graphs of them, engines and plans are all descriptors, which hold
  * attributes.
  *
- *   descriptor   what the program has a pointer to; its content is replaced when it is filled by a query
- *   content      kind, whether it is final, attributes. Shared: who is set as an attribute of another lives
- *                on in it, even when the program destroys its descriptor
+ *   descriptor   the program's pointer; a query that fills it replaces its content
+ *   content      kind, whether it is final, attributes. Counted: a content that is an attribute of another stays
+ *                alive when the program destroys its descriptor
  *   attribute    name, type, values as they were set; contents in place of descriptors
  *
- * Nothing is known of operations but whether a graph convolves: its plan then gets the workspace that was
- * asked for. A heuristic knows one engine, number 0. */
+ * The only property of operations that matters is whether a graph convolves: then its plan gets the configured
+ * workspace. A heuristic returns one engine, number 0. */
 #include "faces/simcuda/cudnn/objects.h"
 
 #define TAG_BACKEND VS_TAG('d', 'b', 'a', 'k')
@@ -19,7 +19,7 @@ typedef struct attribute {
   cudnnBackendAttributeType_t type;
   int64_t count;
   void *values;       /* NULL for descriptors */
-  content **contents; /* else, each counted */
+  content **contents; /* for descriptors; each is counted */
 } attribute;
 
 struct content {
@@ -37,7 +37,7 @@ typedef struct backend {
 } backend;
 
 static vs_shelf descriptors = VS_SHELF(TAG_BACKEND, backend);
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all contents */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all contents */
 
 /* ---- contents */
 
@@ -56,8 +56,8 @@ static void clear_attribute(attribute *of) {
   of->contents = NULL, of->values = NULL;
 }
 
-/* Depth is that of the program's graph: a plan, a configuration, an engine, a graph, an operation, a tensor.
- * */
+/* The recursion is as deep as the program's graph: a plan, a configuration, an engine, a graph, an operation, a
+ * tensor. */
 static void release(content *of) { // NOLINT(misc-no-recursion)
   if (of == NULL || --of->references != 0) return;
   for (size_t i = 0; i < of->count; i++) clear_attribute(&of->attributes[i]);
@@ -71,7 +71,7 @@ static attribute *find(const content *of, cudnnBackendAttributeName_t name) {
   return NULL;
 }
 
-/* The attribute of that name, made where there is none; NULL for no memory. */
+/* The attribute of this name, added if absent; NULL if out of memory. */
 static attribute *find_or_add(content *of, cudnnBackendAttributeName_t name) {
   attribute *found = find(of, name);
   if (found != NULL) return found;
@@ -99,7 +99,7 @@ static bool add_content(content *to, cudnnBackendAttributeName_t name, content *
   return true;
 }
 
-/* The content that an attribute holds first, NULL if it is not set. */
+/* The first content of an attribute; NULL if it is not set. */
 static content *first_of(const content *of, cudnnBackendAttributeName_t name) {
   const attribute *found = find(of, name);
   return found != NULL && found->contents != NULL && found->count > 0 ? found->contents[0] : NULL;
@@ -113,7 +113,7 @@ static content *content_of(cudnnBackendDescriptor_t descriptor) {
 
 cudnnStatus_t sim_cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
                                                cudnnBackendDescriptor_t *descriptor) {
-  enum { LAST_KIND = 60 }; /* a few more than 9.26 knows */
+  enum { LAST_KIND = 60 }; /* a few more than 9.26 has */
   if (descriptor == NULL) return FAIL(BAD_PARAM_NULL_POINTER);
   if ((unsigned)type > LAST_KIND) return FAIL(NOT_SUPPORTED);
   backend *made = vs_shelf_take(&descriptors);
@@ -209,9 +209,9 @@ cudnnStatus_t sim_cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
   return status;
 }
 
-/* ---- finishing */
+/* ---- finalizing */
 
-/* What must be set before a descriptor of a kind is final; a plan may also come from its text. */
+/* The attributes that must be set before a descriptor of a kind becomes final; a plan may also come from its text. */
 static const struct {
   int kind;
   int name;
@@ -263,9 +263,9 @@ cudnnStatus_t sim_cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* ---- asking */
+/* ---- reading */
 
-/* The heuristic's one result: a configuration of engine 0 for its graph. */
+/* The only result of a heuristic: a configuration of engine 0 for its graph. */
 static content *make_configuration(const content *heuristic) {
   content *graph = first_of(heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
   content *engine = new_content(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
@@ -280,7 +280,7 @@ static content *make_configuration(const content *heuristic) {
   return NULL;
 }
 
-/* A descriptor of the program's gets that content in place of its own. */
+/* Replaces the content of a program's descriptor. */
 static cudnnStatus_t fill(cudnnBackendDescriptor_t target, content *with) {
   content *old = content_of(target);
   if (old == NULL || old->kind != with->kind) return FAIL(BAD_PARAM_DESCRIPTOR_TYPE);
@@ -300,7 +300,7 @@ static cudnnStatus_t get_results(const content *heuristic, int64_t wanted, int64
   return status;
 }
 
-/* What was set. */
+/* Reads attributes that were set. */
 static cudnnStatus_t get_set(const attribute *of, cudnnBackendAttributeType_t type, int64_t wanted,
                              int64_t *count, void *values) {
   if (of->type != type) return FAIL(BAD_PARAM_ATTRIBUTE_TYPE);
@@ -318,7 +318,7 @@ static cudnnStatus_t get_set(const attribute *of, cudnnBackendAttributeType_t ty
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* Lists that are empty here: notes, knobs, layouts, intermediate results. */
+/* Attributes that are empty lists here: notes, knobs, layouts, intermediate results. */
 static bool is_empty_list(cudnnBackendAttributeName_t name) {
   switch ((int)name) {
     case CUDNN_ATTR_ENGINE_KNOB_INFO:
@@ -333,7 +333,7 @@ static bool is_empty_list(cudnnBackendAttributeName_t name) {
   }
 }
 
-/* What nobody set: the sizes and counts that the library works out, else one zero. */
+/* Reads attributes that the program did not set: sizes and counts that the library computes, else one zero. */
 static cudnnStatus_t get_own(const content *of, cudnnBackendAttributeName_t name,
                              cudnnBackendAttributeType_t type, int64_t wanted, int64_t *count, void *values) {
   static const char text[] = "{\"simulated\":true}";

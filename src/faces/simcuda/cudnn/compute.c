@@ -1,8 +1,8 @@
-/* The computations: handle and descriptors are checked, the work is counted on the handle's stream, nothing
- * is computed; and the workspaces of batch normalisation, which are none. */
+/* The computations: checks handle and descriptors, and counts the work on the handle's stream. Nothing is
+ * computed. Batch normalisation needs no workspace. */
 #include "faces/simcuda/cudnn/objects.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* what is not checked is there for its place only */
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* unchecked parameters only complete the signature */
 
 #define NOTHING (void)0
 #define VS_COMPUTE(name, arguments, laws, results)             \

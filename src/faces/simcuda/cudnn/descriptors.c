@@ -1,4 +1,4 @@
-/* Descriptors that are set and asked: tensors, filters, and what describes simple operations. */
+/* Descriptors that are set and read: tensors, filters, and those of simple operations. */
 #include "faces/simcuda/cudnn/objects.h"
 
 /* Create and Destroy of every kind. Destroying NULL is a no-op, as the library has it for descriptors. */
@@ -15,7 +15,7 @@
   }
 VS_CUDNN_OBJECTS(VS_OBJECT)
 
-/* Results whose place is NULL are not wanted. */
+/* Writes a result; NULL: it is not wanted. */
 #define ANSWER(to, value)              \
   do {                                 \
     if ((to) != NULL) *(to) = (value); \
@@ -35,7 +35,7 @@ static bool dims_are_lawful(int count, const int *dims) {
   return true;
 }
 
-/* Strides of a dense tensor; in NHWC the second dimension lies innermost. */
+/* The strides of a dense tensor; in NHWC the second dimension is innermost. */
 static void pack(int count, const int *dims, bool is_nhwc, int *strides) {
   int stride = 1;
   if (is_nhwc && count > 1) strides[1] = 1, stride = dims[1];
@@ -107,7 +107,7 @@ cudnnStatus_t sim_cudnnGetTensor4dDescriptor(const cudnnTensorDescriptor_t tenso
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* From the first byte to the last: what lies between strided elements counts. */
+/* The bytes from the first element to the last, including gaps between strided elements. */
 cudnnStatus_t sim_cudnnGetTensorSizeInBytes(const cudnnTensorDescriptor_t tensor, size_t *size) {
   if (!IS(Tensor, tensor) || size == NULL) return FAIL(BAD_PARAM);
   size_t last = 0;
@@ -116,7 +116,7 @@ cudnnStatus_t sim_cudnnGetTensorSizeInBytes(const cudnnTensorDescriptor_t tensor
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* One value a channel, or one an element of a sample. */
+/* One value per channel, or one per element of a sample. */
 cudnnStatus_t sim_cudnnDeriveBNTensorDescriptor(cudnnTensorDescriptor_t derived,
                                                 const cudnnTensorDescriptor_t x, cudnnBatchNormMode_t mode) {
   if (!IS(Tensor, derived) || !IS(Tensor, x) || x->count < 2) return FAIL(BAD_PARAM);
@@ -225,7 +225,7 @@ static size_t elements(const struct cudnnTensorStruct *tensor) {
   return product;
 }
 
-/* One index a result, where indices are wanted at all. */
+/* One index per result, if indices are wanted. */
 cudnnStatus_t sim_cudnnGetReductionIndicesSize(cudnnHandle_t handle,
                                                const cudnnReduceTensorDescriptor_t descriptor,
                                                const cudnnTensorDescriptor_t a,
@@ -239,7 +239,7 @@ cudnnStatus_t sim_cudnnGetReductionIndicesSize(cudnnHandle_t handle,
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* The library does not say how much it wants: a result in the type of the computation for each output. */
+/* The size is not documented: here, a result in the type of the computation for each output. */
 cudnnStatus_t sim_cudnnGetReductionWorkspaceSize(cudnnHandle_t handle,
                                                  const cudnnReduceTensorDescriptor_t descriptor,
                                                  const cudnnTensorDescriptor_t a,
@@ -341,7 +341,7 @@ cudnnStatus_t sim_cudnnSetCTCLossDescriptor_v9(cudnnCTCLossDescriptor_t descript
   return set_ctc(descriptor, type, normalization, (int)gradient, longest_label);
 }
 
-/* Forward and backward variables of the recursion: steps x batch x (2 x label + 1) numbers each. */
+/* The forward and backward variables of the recursion: steps x batch x (2 x label + 1) numbers each. */
 static size_t ctc_workspace(const struct cudnnTensorStruct *probabilities, int longest) {
   const size_t steps = (size_t)probabilities->dims[0], batch = (size_t)probabilities->dims[1];
   const size_t bytes = 2 * steps * batch * (2 * (size_t)longest + 1) * sizeof(float);
@@ -383,7 +383,7 @@ cudnnStatus_t sim_cudnnGetCTCLossWorkspaceSize_v8(cudnnHandle_t handle, cudnnCTC
 
 /* ---- dropout */
 
-/* A generator of 48 bytes for each of 1024 threads of every multiprocessor: it is not documented. */
+/* Not documented; here, a generator of 48 bytes for each of 1024 threads of every multiprocessor. */
 cudnnStatus_t sim_cudnnDropoutGetStatesSize(cudnnHandle_t handle, size_t *size) {
   if (!IS_HANDLE(handle) || size == NULL) return FAIL(BAD_PARAM);
   const vs_sim_figures *figures = vs_simcuda_figures(vs_simcuda_this_thread()->device);
@@ -395,7 +395,7 @@ cudnnStatus_t sim_cudnnDropoutGetStatesSize(cudnnHandle_t handle, size_t *size) 
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* A bit for each element, whole bytes. */
+/* One bit per element, rounded up to whole bytes. */
 cudnnStatus_t sim_cudnnDropoutGetReserveSpaceSize(cudnnTensorDescriptor_t x, size_t *size) {
   if (!IS(Tensor, x) || size == NULL) return FAIL(BAD_PARAM);
   *size = (elements(x) + 7) / 8;

@@ -3,7 +3,8 @@
 
 #include "faces/simcuda/cudnn/objects.h"
 
-/* A release that PyTorch 2.8 to 2.15 and ONNX Runtime accept: they ask for 9 and at least their own minor. */
+/* A release that PyTorch 2.8 to 2.15 and ONNX Runtime accept: they require major version 9 and at least their own
+ * minor. */
 enum { VERSION_MAJOR = 9, VERSION_MINOR = 26, VERSION_PATCH = 0, CUDART_VERSION = 13020 };
 
 size_t sim_cudnnGetVersion(void) { return VERSION_MAJOR * 10000 + VERSION_MINOR * 100 + VERSION_PATCH; }
@@ -75,7 +76,7 @@ cudnnStatus_t sim_cudnnGetCallback(unsigned *mask, void **own, cudnnCallback_t *
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* The parts of the library are one here: their versions agree. */
+/* All parts of the library are in this one, so their versions agree. */
 cudnnStatus_t sim_cudnnGraphVersionCheck(void) { return CUDNN_STATUS_SUCCESS; }
 cudnnStatus_t sim_cudnnOpsVersionCheck(void) { return CUDNN_STATUS_SUCCESS; }
 cudnnStatus_t sim_cudnnCnnVersionCheck(void) { return CUDNN_STATUS_SUCCESS; }

@@ -87,7 +87,7 @@ struct cudnnCTCLossStruct {
   vs_object object;
   cudnnDataType_t type;
   cudnnLossNormalizationMode_t normalization;
-  int gradient; /* its mode; the versions of the call name it differently */
+  int gradient; /* its mode; versions of the call name it differently */
   int longest_label;
 };
 
@@ -141,18 +141,17 @@ struct cudnnRNNStruct {
 #define IS(kind, descriptor)         vs_object_is(descriptor, CUDNN_TAG(kind))
 #define IS_HANDLE(handle)            vs_object_is(handle, CUDNN_TAG_Handle)
 
-/* Keeps the place and status of the last failure for cudnnGetLastErrorString, and returns it. */
+/* Stores the function and status of the last failure for cudnnGetLastErrorString, and returns the status. */
 cudnnStatus_t vs_cudnn_fail(cudnnStatus_t status, const char *function);
 #define FAIL(status) vs_cudnn_fail(CUDNN_STATUS_##status, __func__)
 
-/* A kernel on the handle's stream. */
+/* Counts a kernel on the handle's stream. */
 cudnnStatus_t vs_cudnn_work(cudnnHandle_t handle);
 
-/* Bytes of a value; 0 for a type that no tensor has. Vectors of 4 or 32 values count as such. */
+/* Bytes of a value; 0 for a type that no tensor has. A vector of 4 or 32 values counts as one value. */
 size_t vs_cudnn_size_of(cudnnDataType_t type);
 
-/* The workspace that plans and old convolutions ask for: VRAMSCOPE_SIM_CUDNN_WORKSPACE, else 0; notes the
- * guess. */
+/* The workspace of plans and of the old convolutions: VRAMSCOPE_SIM_CUDNN_WORKSPACE, else 0. Notes it as a guess. */
 uint64_t vs_cudnn_workspace(void);
 
 size_t vs_cudnn_rnn_weight_size(cudnnRNNDescriptor_t rnn);

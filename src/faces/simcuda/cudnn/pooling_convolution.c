@@ -1,4 +1,4 @@
-/* Pooling and convolutions of the old interface: windows that slide over a tensor. */
+/* Pooling and convolutions of the interface before graphs: windows that slide over a tensor. */
 #include "faces/simcuda/cudnn/objects.h"
 
 #define ANSWER(to, value)              \
@@ -10,7 +10,8 @@ static void copy_ints(int *to, const int *from, int count) {
   if (to != NULL && count > 0) memcpy(to, from, (size_t)count * sizeof *to);
 }
 
-/* Places of a window of `size` values, `dilation` apart, in `length` values with `pad` on both sides. */
+/* The number of positions of a window of `size` values, `dilation` apart, in `length` values with `pad` on both
+ * sides. */
 static int places(int length, int pad, int size, int dilation, int stride) {
   const int reach = (size - 1) * dilation + 1, room = length + 2 * pad - reach;
   return room < 0 || stride <= 0 ? 0 : room / stride + 1;
@@ -196,8 +197,8 @@ cudnnStatus_t sim_cudnnGetConvolution2dForwardOutputDim(const cudnnConvolutionDe
   return status;
 }
 
-/* ---- searches for an algorithm: there is one, the deterministic one with the number 1, of the workspace
- * that is set */
+/* ---- searches for an algorithm: the result is always the deterministic one, number 1, with the configured
+ * workspace */
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 

@@ -1,13 +1,13 @@
-/* Recurrent networks. The weights of a network lie in one space:
+/* Recurrent networks. The weights of a network are in one space:
  *
  *   for each pseudo-layer (layer, and in it each direction)
  *       the input matrices of all gates, the recurrent matrices of all gates, the projection where there is one
  *   for each pseudo-layer
  *       the input biases, the recurrent biases
  *
- * without gaps. An input matrix is hidden x input, where the input of later layers is what all directions
- * before give out; a recurrent matrix is hidden x output; the projection projected x hidden; output is
- * `projected`, or hidden where the network projects nothing. Matrix `linear` of 0 .. gates - 1 is an input
+ * without gaps. An input matrix is hidden x input, where the input of later layers is the output of all directions
+ * of the layer before; a recurrent matrix is hidden x output; the projection is projected x hidden; output is
+ * `projected`, or hidden if the network has no projection. Matrix `linear` of 0 .. gates - 1 is an input
  * matrix, of gates .. 2 gates - 1 a recurrent one, 2 gates the projection. */
 #include "faces/simcuda/cudnn/objects.h"
 
@@ -29,7 +29,7 @@ static int64_t output_of(const struct cudnnRNNStruct *rnn) {
   return projects(rnn) ? rnn->projected : rnn->hidden;
 }
 
-/* Columns of the input matrices of a layer; 0 where there are none. */
+/* Columns of the input matrices of a layer; 0 if it has none. */
 static int64_t input_of(const struct cudnnRNNStruct *rnn, int64_t layer) {
   if (layer > 0) return output_of(rnn) * directions_of(rnn);
   return rnn->input_mode == CUDNN_SKIP_INPUT ? 0 : rnn->input;
@@ -46,7 +46,7 @@ static int64_t bias_values(const struct cudnnRNNStruct *rnn) {
   return sets * gates_of(rnn) * rnn->hidden;
 }
 
-/* Values of all matrices before a pseudo-layer; of all matrices for the number of pseudo-layers. */
+/* The number of values in all matrices before a pseudo-layer; for the number of pseudo-layers, in all matrices. */
 static int64_t matrices_before(const struct cudnnRNNStruct *rnn, int64_t pseudo_layer) {
   int64_t values = 0;
   for (int64_t i = 0; i < pseudo_layer; i++) values += matrix_values(rnn, i / directions_of(rnn));
@@ -156,7 +156,7 @@ cudnnStatus_t sim_cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t data, cudnn
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* The lengths themselves are not kept: who asks for them gets the longest. */
+/* The lengths are not stored, so a query returns the longest for each. */
 cudnnStatus_t sim_cudnnGetRNNDataDescriptor(cudnnRNNDataDescriptor_t data, cudnnDataType_t *type,
                                             cudnnRNNDataLayout_t *layout, int *longest, int *batch,
                                             int *vector, int wanted, int lengths[], void *padding) {
@@ -179,7 +179,7 @@ cudnnStatus_t sim_cudnnGetRNNWeightSpaceSize(cudnnHandle_t handle, cudnnRNNDescr
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* Neither is documented. Workspace: what the gates of one layer and direction take for all steps. Reserve, in
+/* Both sizes are undocumented. Workspace: the gates of one layer and direction for all steps. Reserve, in
  * training: gates, cell and output of every layer and direction, which the backward pass needs. */
 cudnnStatus_t sim_cudnnGetRNNTempSpaceSizes(cudnnHandle_t handle, cudnnRNNDescriptor_t rnn,
                                             cudnnForwardMode_t mode, cudnnRNNDataDescriptor_t x,
@@ -198,7 +198,7 @@ cudnnStatus_t sim_cudnnGetRNNTempSpaceSizes(cudnnHandle_t handle, cudnnRNNDescri
   return CUDNN_STATUS_SUCCESS;
 }
 
-/* A part of the weights as a tensor {1, rows, cols}, and its place; nothing where there is no such part. */
+/* A part of the weights as a tensor {1, rows, cols}, and its address; neither is written if there is no such part. */
 static void answer_part(cudnnTensorDescriptor_t tensor, void **at, const struct cudnnRNNStruct *rnn,
                         const void *weights, int64_t offset, int64_t rows, int64_t cols) {
   const bool is_there = rows > 0 && cols > 0;

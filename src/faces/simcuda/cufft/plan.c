@@ -1,9 +1,9 @@
-/* Plans of Fourier transforms. A plan is a small number; what counts of it is its work area, device memory
- * that cuFFT takes by itself when the plan is made, unless it was told not to.
+/* Plans of Fourier transforms. A plan is a small number. Its memory is its work area, device memory that cuFFT
+ * allocates when the plan is made, unless automatic allocation is off.
  *
- * How large that is, is documented only as bounds: between once and eight times the complex values of all
- * transforms. Here it is once, with each length that has a prime factor above 127 (which cuFFT transforms by
- * way of a longer one) counted as the next power of two of its double. */
+ * Only bounds of its size are documented: between once and eight times the complex values of all transforms. Here
+ * it is once, with each length that has a prime factor above 127 (which cuFFT transforms by way of a longer one)
+ * counted as the next power of two of its double. */
 #include "faces/simcuda/abi/cufft.h"
 #include "faces/simcuda/core/objects.h"
 
@@ -22,15 +22,15 @@ static struct {
   plan *items;
   int count, capacity;
 } plans;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table and all plans in it */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the table and all plans in it */
 
-/* NULL for a number that names none. The caller holds the lock. */
+/* NULL if there is no such plan. The caller holds the lock. */
 static plan *find(cufftHandle handle) {
   return handle >= 1 && handle <= plans.count && plans.items[handle - 1].is_taken ? &plans.items[handle - 1]
                                                                                   : NULL;
 }
 
-/* The lowest free number, 0 for no memory. */
+/* The lowest free number; 0 if out of memory. */
 static cufftHandle new_plan(uint32_t device) {
   int i = 0;
   while (i < plans.count && plans.items[i].is_taken) i++;
@@ -80,13 +80,13 @@ cufftResult sim_cufftDestroy(cufftHandle handle) {
 
 /* ---- sizes */
 
-/* Why a request for a size is refused, or CUFFT_SUCCESS. */
+/* One transform: its lengths, batch and type. */
 typedef struct transform {
   int rank;
   uint64_t lengths[3];
   uint64_t batch;
   uint64_t complex_bytes; /* of one value: 4, 8, 16 */
-  bool is_real;           /* on one side: the last length is halved */
+  bool is_real;           /* real on one side: the last length is halved */
 } transform;
 
 static uint64_t padded(uint64_t length) {
@@ -148,7 +148,7 @@ static cufftResult read_lengths(int rank, const long long *n, long long batch, t
   return CUFFT_SUCCESS;
 }
 
-/* ---- making. Each public form becomes a transform. */
+/* ---- making plans. Each public form is converted to a transform. */
 
 /* The caller holds the lock. */
 static cufftResult make(plan *of, const transform *what, size_t *size) {
@@ -270,7 +270,7 @@ cufftResult sim_cufftEstimateMany(int rank, int *n, int *inembed, int istride, i
   return with_type_int(estimate, 0, rank, n, type, batch, size);
 }
 
-/* Create and make in one. */
+/* Creates and makes a plan in one call. */
 static cufftResult plan_many(cufftHandle *handle, int rank, const int *n, cufftType type, int batch) {
   cufftResult status = sim_cufftCreate(handle);
   if (status != CUFFT_SUCCESS) return status;
@@ -295,7 +295,7 @@ cufftResult sim_cufftPlanMany(cufftHandle *handle, int rank, int *n, int *inembe
 
 /* ---- settings */
 
-/* Does `statement` with the plan `of` under the lock. */
+/* Executes `statement` with the plan `of` under the lock. */
 #define WITH_PLAN(handle, statement) \
   pthread_mutex_lock(&lock);         \
   plan *of = find(handle);           \
@@ -307,12 +307,12 @@ cufftResult sim_cufftSetStream(cufftHandle handle, cudaStream_t stream) {
   WITH_PLAN(handle, of->stream = (uintptr_t)stream);
 }
 
-/* Only before the plan is made. */
+/* Allowed only before the plan is made. */
 cufftResult sim_cufftSetAutoAllocation(cufftHandle handle, int is_automatic) {
   WITH_PLAN(handle, of->allocates = is_automatic != 0);
 }
 
-/* The program's area takes the place of ours. */
+/* The program's area replaces ours. */
 cufftResult sim_cufftSetWorkArea(cufftHandle handle, void *area) { WITH_PLAN(handle, give_back(of)); }
 cufftResult sim_cufftXtSetWorkArea(cufftHandle handle, void **areas) { WITH_PLAN(handle, give_back(of)); }
 

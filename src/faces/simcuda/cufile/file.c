@@ -1,4 +1,4 @@
-/* Reading and writing return a size, and a failure as the negative number of an error. */
+/* Reading and writing return a size, or a failure as a negative error number. */
 #include "faces/simcuda/abi/cufile.h"
 
 #include "faces/simcuda/core/process.h"

@@ -1,8 +1,7 @@
-/* CUPTI tells profilers what the GPU does; this one does nothing. All calls fail alike, so one sentence for
- * all is enough.
+/* CUPTI reports GPU activity to profilers, which is not simulated. All calls fail in the same way, so they share
+ * one message.
  *
- * The real CUPTI must not be loaded at all: with a driver that has no private tables for it, it calls itself
- * without end. */
+ * The real CUPTI must not be loaded: with a driver that has no private tables for it, it recurses without end. */
 #define VS_FACE_REFUSAL 15
 #include "faces/simcuda/abi/cupti.h"
 #include "faces/simcuda/core/trampoline.h"
@@ -13,20 +12,20 @@
 VS_FACE_LIBRARY("CUPTI")
 
 CUptiResult sim_cupti_refused(void) {
-  vs_simcuda_not_simulated("CUPTI", "what profilers want to know of the GPU: they see the processor only");
+  vs_simcuda_not_simulated("CUPTI", "profiling of the GPU; profilers see only the CPU");
   return CUPTI_ERROR_NOT_INITIALIZED;
 }
 
-static CUptiResult find(CUptiResult result, const char **text, bool wants_words) {
+static CUptiResult find(CUptiResult result, const char **text, bool wants_sentence) {
   if (text == NULL) return CUPTI_ERROR_INVALID_PARAMETER;
   switch ((int)result) {
-#define VS_CUPTI_RESULT(name, number, words) \
-  case number:                               \
-    *text = wants_words ? words : #name;     \
+#define VS_CUPTI_RESULT(name, number, sentence) \
+  case number:                                  \
+    *text = wants_sentence ? sentence : #name;  \
     return CUPTI_SUCCESS;
 #include "faces/simcuda/abi/cupti_results.def"
 #undef VS_CUPTI_RESULT
-    default: *text = wants_words ? "unknown error" : "unknown"; return CUPTI_ERROR_INVALID_PARAMETER;
+    default: *text = wants_sentence ? "unknown error" : "unknown"; return CUPTI_ERROR_INVALID_PARAMETER;
   }
 }
 

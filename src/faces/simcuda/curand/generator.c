@@ -1,5 +1,5 @@
-/* Generators of random numbers. They give out none: what is "generated" on the device is read back as zeros.
- * What counts is the memory of their states, which cuRAND takes when it first needs them. */
+/* Generators of random numbers. They generate none: numbers "generated" on the device read as zeros. Only the
+ * memory of their states matters, which cuRAND allocates at the first use. */
 #include "faces/simcuda/abi/curand.h"
 #include "faces/simcuda/core/objects.h"
 
@@ -10,7 +10,7 @@ struct curandGenerator_st {
   curandRngType_t type;
   uint32_t device;
   uint64_t stream;
-  uint64_t states; /* device memory, 0 before the first numbers */
+  uint64_t states; /* device memory; 0 before the first generation */
   bool is_quasi;
 };
 
@@ -35,13 +35,13 @@ static bool is_type(curandRngType_t type) {
   }
 }
 
-/* Bytes of one state of the generators whose states are an array, one for each thread of a launch. */
+/* Bytes of one state, for generators with an array of states, one for each thread of a launch. */
 static uint64_t state_bytes(curandRngType_t type) {
   switch ((int)type) {
     case CURAND_RNG_PSEUDO_PHILOX4_32_10: return 64;
     case CURAND_RNG_PSEUDO_MRG32K3A: return 72;
     case CURAND_RNG_PSEUDO_MTGP32:
-    case CURAND_RNG_PSEUDO_MT19937: return 2560; /* 624 words and what belongs to them, one for each group */
+    case CURAND_RNG_PSEUDO_MT19937: return 2560; /* 624 words and the rest of the state, for each group */
     default: return 48;
   }
 }
@@ -59,7 +59,7 @@ curandStatus_t sim_curandCreateGenerator(curandGenerator_t *generator, curandRng
   return CURAND_STATUS_SUCCESS;
 }
 
-/* Numbers of the host would have to be real ones. */
+/* Numbers generated on the host would be used by the program, so they would have to be real; refused. */
 curandStatus_t sim_curandCreateGeneratorHost(curandGenerator_t *generator, curandRngType_t type) {
   (void)generator, (void)type;
   vs_simcuda_not_simulated("cuRAND", "curandCreateGeneratorHost");
@@ -126,7 +126,7 @@ curandStatus_t sim_curandGetProperty(libraryPropertyType type, int *value) {
 
 /* ---- work */
 
-/* The states of a launch that fills the device once with half of its threads: not documented. */
+/* Not documented; here, the states of a launch that fills half of the device's threads. */
 static curandStatus_t take_states(curandGenerator_t generator) {
   const vs_sim_figures *figures = vs_simcuda_figures(generator->device);
   if (figures == NULL) return CURAND_STATUS_INITIALIZATION_FAILED;
@@ -145,8 +145,8 @@ static curandStatus_t take_states(curandGenerator_t generator) {
   return CURAND_STATUS_SUCCESS;
 }
 
-/* Pairs (normal distribution) come in even numbers; quasi-random numbers come in rows of all dimensions,
- * which is not checked. */
+/* Normally distributed numbers are generated in pairs, so the count must be even. Quasi-random numbers come in
+ * rows of all dimensions, which is not checked. */
 static curandStatus_t generate(curandGenerator_t generator, const void *to, size_t count, bool is_paired) {
   if (!is_generator(generator)) return CURAND_STATUS_NOT_INITIALIZED;
   if (to == NULL && count != 0) return CURAND_STATUS_OUT_OF_RANGE;

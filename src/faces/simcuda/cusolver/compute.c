@@ -1,9 +1,9 @@
-/* The computations: handle and arguments are checked, the work is counted on the handle's stream, nothing is
- * computed; and the sizes of their workspaces. */
+/* The computations: checks handle and arguments, and counts the work on the handle's stream. Nothing is computed.
+ * Also the sizes of their workspaces. */
 #include "faces/simcuda/cusolver/handle.h"
 #include "faces/simcuda/cusolver/sizes.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* what is not checked is there for its place only */
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* unchecked parameters only complete the signature */
 
 static void note_guess(uint64_t bytes) {
   vs_simcuda_guess(
@@ -11,7 +11,7 @@ static void note_guess(uint64_t bytes) {
       "cuSOLVER does not document the sizes of its workspaces; those that LAPACK documents were taken");
 }
 
-/* Where the size does not fit, the program has to use the interface with 64 bits. */
+/* If the size overflows an int, the program has to use the interface with 64 bits. */
 static cusolverStatus_t answer_values(int *to, uint64_t values, size_t size_of_value) {
   if (values > INT32_MAX) return CUSOLVER_STATUS_INVALID_VALUE;
   note_guess(values * size_of_value);

@@ -43,7 +43,7 @@ cusolverStatus_t sim_cusolverDnGetDeterministicMode(cusolverDnHandle_t handle,
   return CUSOLVER_STATUS_SUCCESS;
 }
 
-/* ---- parameters and settings: nothing depends on them */
+/* ---- parameters and settings: stored, without effect */
 
 typedef struct settings {
   vs_object object;

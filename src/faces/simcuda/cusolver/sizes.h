@@ -1,6 +1,6 @@
-/* Sizes of workspaces, in values. cuSOLVER documents none. These are those that LAPACK documents as enough
- * for the routine of the same name with blocks of 64 columns; where the method is cuSOLVER's own (Jacobi),
- * copies of the matrices. */
+/* Sizes of workspaces, in values. cuSOLVER documents none. These are the sizes that LAPACK documents as sufficient
+ * for the routine of the same name with blocks of 64 columns; for cuSOLVER's own methods (Jacobi), copies of the
+ * matrices. */
 #ifndef VS_SIMCUDA_CUSOLVER_SIZES_H
 #define VS_SIMCUDA_CUSOLVER_SIZES_H
 
@@ -11,7 +11,7 @@ enum { VS_CUSOLVER_BLOCK = 64 };
 static inline uint64_t vs_size_min(int64_t a, int64_t b) { return (uint64_t)(a < b ? a : b); }
 static inline uint64_t vs_size_max(int64_t a, int64_t b) { return (uint64_t)(a > b ? a : b); }
 
-/* A panel of 64 columns of `rows` rows; never nothing. */
+/* A panel of 64 columns of `rows` rows; at least one row. */
 static inline uint64_t vs_size_panel(int64_t rows) { return vs_size_max(rows, 1) * VS_CUSOLVER_BLOCK; }
 static inline uint64_t vs_size_potrf(int64_t n) { return vs_size_panel(n); }
 static inline uint64_t vs_size_getrf(int64_t m, int64_t n) { return vs_size_panel(m > n ? m : n); }

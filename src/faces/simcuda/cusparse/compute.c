@@ -1,9 +1,9 @@
-/* The computations: handle, descriptors and arguments are checked, the work is counted on the handle's
- * stream, nothing is computed; and the sizes of their buffers. */
+/* The computations: checks handle, descriptors and arguments, and counts the work on the handle's stream. Nothing
+ * is computed. Also the sizes of their buffers. */
 #include "faces/simcuda/cusparse/objects.h"
 #include "faces/simcuda/cusparse/sizes.h"
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* what is not checked is there for its place only */
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* unchecked parameters only complete the signature */
 
 static cusparseStatus_t answer_bytes(size_t *to, uint64_t bytes) {
   vs_simcuda_guess(
@@ -26,8 +26,8 @@ static cusparseStatus_t answer_position(int *to, int position) {
   return CUSPARSE_STATUS_SUCCESS;
 }
 
-/* A step of a sparse product: without a buffer its size, with one the work; after the second the result has
- * values. */
+/* A step of a sparse product: returns the buffer size if the buffer is NULL, else counts the work. After the
+ * second step the number of values of the result is set. */
 static cusparseStatus_t answer_step(cusparseHandle_t handle, const struct cusparseSpMatDescr *a,
                                     const struct cusparseSpMatDescr *b, struct cusparseSpMatDescr *c,
                                     size_t *size, const void *buffer, bool is_last) {

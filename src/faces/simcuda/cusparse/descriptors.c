@@ -1,4 +1,4 @@
-/* Vectors and matrices as descriptors: set, asked, destroyed. Their arrays are the program's. */
+/* Vectors and matrices as descriptors: setting, reading, destroying. Their arrays are the program's. */
 #include "faces/simcuda/cusparse/objects.h"
 
 #define ANSWER(to, value)              \
@@ -35,7 +35,7 @@ SHAPE(FillMode, cusparseFillMode_t, fill, 1)
 SHAPE(DiagType, cusparseDiagType_t, diag, 1)
 SHAPE(IndexBase, cusparseIndexBase_t, base, 1)
 
-/* ---- what analyses keep: one kind of empty object for all */
+/* ---- results of analyses: one kind of empty object for all */
 
 typedef struct analysis {
   vs_object object;
@@ -61,21 +61,21 @@ cusparseStatus_t sim_cusparseSpGEMM_getNumProducts(cusparseSpGEMMDescr_t descrip
   return CUSPARSE_STATUS_SUCCESS;
 }
 
-/* ---- making */
+/* ---- creating */
 
 static vs_shelf sparse_vectors = VS_SHELF(CUSPARSE_TAG_SpVec, struct cusparseSpVecDescr);
 static vs_shelf dense_vectors = VS_SHELF(CUSPARSE_TAG_DnVec, struct cusparseDnVecDescr);
 static vs_shelf sparse_matrices = VS_SHELF(CUSPARSE_TAG_SpMat, struct cusparseSpMatDescr);
 static vs_shelf dense_matrices = VS_SHELF(CUSPARSE_TAG_DnMat, struct cusparseDnMatDescr);
 
-/* The forms that promise not to write keep the same pointers. */
+/* The const forms store the same pointers. */
 static void *writable(const void *memory) {
   void *same;
   memcpy(&same, &memory, sizeof same);
   return same;
 }
 
-/* Copies a filled struct, but for its head, into a new object of the shelf. */
+/* Copies a filled struct, except its head, into a new object of the shelf. */
 static cusparseStatus_t make(vs_shelf *shelf, const void *content, const void **descriptor, bool is_lawful) {
   if (descriptor == NULL || !is_lawful) return CUSPARSE_STATUS_INVALID_VALUE;
   char *made = vs_shelf_take(shelf);
@@ -406,7 +406,7 @@ cusparseStatus_t sim_cusparseSpMatGetStridedBatch(cusparseConstSpMatDescr_t matr
   return CUSPARSE_STATUS_SUCCESS;
 }
 
-/* Both attributes are enumerations of the size of an int. */
+/* Both attributes are enumerations with the size of an int. */
 cusparseStatus_t sim_cusparseSpMatSetAttribute(cusparseSpMatDescr_t matrix,
                                                cusparseSpMatAttribute_t attribute, void *value, size_t size) {
   if (!IS(SpMat, matrix) || value == NULL || size != sizeof(int) ||

@@ -1,4 +1,4 @@
-/* Handles, versions, words, and the log, which nothing is written to. */
+/* Handles, versions, texts, and the log, which stays empty. */
 #include "faces/simcuda/cusparse/objects.h"
 
 static vs_shelf handles = VS_SHELF(CUSPARSE_TAG_Handle, struct cusparseContext);

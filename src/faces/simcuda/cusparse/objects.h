@@ -36,8 +36,8 @@ struct cusparseDnVecDescr {
   cudaDataType type;
 };
 
-/* What the formats call differently: `first` are row offsets (CSR, BSR, sliced ELL), column offsets (CSC) or
- * row indices (COO); `second` the indices of the other direction. */
+/* Members that each format names differently: `first` are row offsets (CSR, BSR, sliced ELL), column offsets (CSC)
+ * or row indices (COO); `second` are the indices of the other direction. */
 struct cusparseSpMatDescr {
   vs_object object;
   cusparseFormat_t format;

@@ -1,5 +1,5 @@
-/* Products with matrices of which two of four values are zero. Descriptors are the program's memory: a tag at
- * their head, and what is needed later. There is one algorithm, number 0, without a workspace. */
+/* Products with matrices of which two of four values are zero. Descriptors are in the program's memory: a tag,
+ * then the values that later calls need. There is one algorithm, number 0, without a workspace. */
 #include "faces/simcuda/abi/cusparselt.h"
 #include "faces/simcuda/core/objects.h"
 
@@ -30,7 +30,7 @@ struct cusparseLtMatmulPlan_t {
 #define TAG_SELECTION VS_TAG('l', 's', 's', 'e')
 #define TAG_PLAN      VS_TAG('l', 's', 'p', 'l')
 
-/* What every call begins with. */
+/* Checks at the beginning of every call. */
 #define CHECK(handle, law)                                                       \
   do {                                                                           \
     if ((handle) == NULL || (handle)->tag != TAG_HANDLE) return NOT_INITIALIZED; \
@@ -67,7 +67,7 @@ cusparseLtStatus sim_cusparseLtStructuredDescriptorInit(const cusparseLtHandle_t
   return sim_cusparseLtDenseDescriptorInit(handle, matrix, rows, cols, ld, alignment, type, order);
 }
 
-/* The struct may be const to the program; nothing is held by it. */
+/* The struct may be const, and owns no memory, so nothing is changed. */
 cusparseLtStatus sim_cusparseLtMatDescriptorDestroy(const cusparseLtMatDescriptor_t *matrix) {
   return is_matrix(matrix) ? SUCCESS : INVALID_VALUE;
 }
@@ -163,8 +163,8 @@ cusparseLtStatus sim_cusparseLtMatmulSearch(const cusparseLtHandle_t *handle, cu
   return sim_cusparseLtMatmul(handle, plan, alpha, a, b, beta, c, d, workspace, streams, stream_count);
 }
 
-/* Half of the values, and two bits for each that stays (of float: of each half). PyTorch allocates by the
- * same rule: nine sixteenths of the matrix, ten of one of bytes. */
+/* Half of the values, and two bits for each of them (for float: for each half). PyTorch allocates by the same
+ * rule: nine sixteenths of the matrix, ten sixteenths for types of one byte. */
 cusparseLtStatus sim_cusparseLtSpMMACompressedSize2(const cusparseLtHandle_t *handle,
                                                     const cusparseLtMatDescriptor_t *matrix, size_t *size,
                                                     size_t *buffer_size) {

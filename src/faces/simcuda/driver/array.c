@@ -1,21 +1,24 @@
-/* Arrays: device memory of two or three dimensions, kept as rows at a pitch. What a driver does to their
- * layout inside is not known; their size is that of the rows. Textures and surfaces over them are handles
- * that kernels would read. */
+/* Arrays: device memory of two or three dimensions, kept as rows at a pitch. The layout that a real driver uses
+ * is unknown, so the size is that of the rows. Textures and surfaces over arrays are handles that no kernel
+ * reads. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "faces/simcuda/driver/driver.h"
 
-#define ARRAYS UINT64_C(0x4a000000) /* handles: + 256 * number */
+#define ARRAYS UINT64_C(0x4a000000) /* a handle is this + 256 * number */
 enum { MOST_ARRAYS = 1 << 14, ROW_ALIGNMENT = 512 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static vs_driver_array *arrays[MOST_ARRAYS];
 
-static CUarray handle_of(uint32_t number) { return vs_handle(ARRAYS + number * UINT64_C(256)); }
+static CUarray handle_of(uint32_t number) {
+  VS_ASSERT(number < MOST_ARRAYS);
+  return vs_handle(ARRAYS + number * UINT64_C(256));
+}
 
-/* MOST_ARRAYS for a handle that cannot be one. */
+/* The number of a handle; MOST_ARRAYS for a value that is not a handle of an array. */
 static uint32_t number_of(CUarray array) {
   const uint64_t offset = vs_number(array) - ARRAYS;
   return offset % 256 == 0 && offset / 256 < MOST_ARRAYS ? (uint32_t)(offset / 256) : MOST_ARRAYS;
@@ -45,7 +48,7 @@ static uint32_t channel_bytes(CUarray_format format) {
   }
 }
 
-/* How an array lies in memory. Fails: INVALID_VALUE, NOT_SUPPORTED for formats and kinds that are not
+/* Computes the layout of an array. Fails: INVALID_VALUE, NOT_SUPPORTED for formats and kinds that are not
  * simulated. */
 static CUresult lay_out(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, vs_driver_array *array) {
   const uint64_t channels = descriptor->NumChannels;
@@ -61,6 +64,7 @@ static CUresult lay_out(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, vs_driver_arr
   array->pitch = (row + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
   array->height = descriptor->Height == 0 ? 1 : descriptor->Height;
   array->depth = descriptor->Depth == 0 ? 1 : descriptor->Depth;
+  VS_ASSERT(array->pitch >= row && array->pitch % ROW_ALIGNMENT == 0);
   return CUDA_SUCCESS;
 }
 
@@ -78,6 +82,7 @@ static CUresult keep(const vs_driver_array *array, CUarray *handle) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   *handle = handle_of(number);
+  VS_ASSERT(number_of(*handle) == number);
   return CUDA_SUCCESS;
 }
 

@@ -1,9 +1,9 @@
 /* Contexts: the primary one of each device, those that programs make, and each thread's stack of them
  * (core/context.h).
  *
- * All contexts of a process on one device share what a context costs: the first one pays. Memory that is
+ * All contexts of a process on one device share one context's memory, which the first one takes. Memory that is
  * allocated while a context of the program's own is current is freed with it. A primary context stays until
- * it is reset, however often it is released: the runtime may stand on it, too. */
+ * it is reset, however often it is released, because the runtime may use it too. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@ enum { MOST_CONTEXTS = 4096 };
 
 typedef struct owned {
   uint64_t address;
-  uint64_t id; /* of the range: another one may have come to lie there since */
+  uint64_t id; /* of the range, because a later allocation may have the same address */
 } owned;
 
 typedef struct made_context {
   bool is_there;
   uint32_t device;
   uint32_t flags;
-  owned *memory; /* under the world's lock */
+  owned *memory; /* under the simulation's lock */
   size_t count, capacity;
 } made_context;
 
@@ -53,9 +53,10 @@ CUresult sim_cuDriverGetVersion(int *version) {
   return CUDA_SUCCESS;
 }
 
-/* ---- what is a context */
+/* ---- recognising contexts */
 
 static uint32_t made_number(CUcontext context) {
+  VS_ASSERT(vs_number(context) >= VS_CONTEXT_MADE);
   return (uint32_t)((vs_number(context) - VS_CONTEXT_MADE) >> 16);
 }
 
@@ -66,6 +67,7 @@ static bool looks_made(CUcontext context) {
 }
 
 static CUcontext made_handle(uint32_t number) {
+  VS_ASSERT(number < MOST_CONTEXTS && made[number].device < VS_SIM_MAX_DEVICES);
   return vs_handle(VS_CONTEXT_MADE + ((uint64_t)number << 16) + made[number].device * UINT64_C(256));
 }
 
@@ -86,10 +88,12 @@ bool vs_driver_is_context(CUcontext context) {
 
 CUcontext vs_driver_current(void) {
   const vs_simcuda_thread *thread = vs_simcuda_this_thread();
+  VS_ASSERT(thread->context_count <= VS_COUNT(thread->contexts));
   return thread->context_count == 0 ? NULL : thread->contexts[thread->context_count - 1];
 }
 
-/* A context that was the thread's current one when another thread ended it. */
+/* Distinguishes a context that another thread destroyed while it was current here from a value that never was
+ * one. */
 CUresult vs_driver_check(CUcontext context) {
   if (context == NULL) return CUDA_ERROR_INVALID_CONTEXT;
   if (vs_driver_is_context(context)) return CUDA_SUCCESS;
@@ -103,6 +107,7 @@ CUresult vs_driver_enter(vs_driver_at *at) {
   at->sim = NULL;
   at->thread = vs_simcuda_this_thread();
   at->device = at->thread->device = vs_context_device(context);
+  VS_ASSERT(at->device < vs_simcuda_device_count());
   return (CUresult)vs_simcuda_use(at->device);
 }
 
@@ -118,15 +123,16 @@ CUresult vs_driver_lock_sim(vs_sim **sim) {
   return *sim == NULL ? CUDA_ERROR_NOT_INITIALIZED : CUDA_SUCCESS;
 }
 
-/* ---- what contexts of the program own */
+/* ---- memory owned by contexts of the program */
 
-/* Forgets what was freed since. */
+/* Removes entries whose memory has been freed. */
 static void compact(vs_sim *sim, made_context *context) {
   size_t kept = 0;
   for (size_t i = 0; i < context->count; i++) {
     const vs_sim_range *range = vs_sim_find(sim, context->memory[i].address);
     if (range != NULL && range->id == context->memory[i].id) context->memory[kept++] = context->memory[i];
   }
+  VS_ASSERT(kept <= context->count && context->count <= context->capacity);
   context->count = kept;
 }
 
@@ -145,7 +151,9 @@ vs_sim_error vs_driver_own(vs_driver_at *at, uint64_t address) {
     context->memory = memory;
     context->capacity = capacity;
   }
-  context->memory[context->count++] = (owned){address, vs_sim_find(at->sim, address)->id};
+  const vs_sim_range *range = vs_sim_find(at->sim, address);
+  VS_ASSERT(range != NULL && context->count < context->capacity);
+  context->memory[context->count++] = (owned){address, range->id};
   return VS_SIM_OK;
 }
 
@@ -160,7 +168,7 @@ static void free_owned(made_context *context) {
   vs_simcuda_unlock();
 }
 
-/* ---- making and ending */
+/* ---- creating and destroying */
 
 static CUresult make(CUcontext *context, unsigned int flags, CUdevice device) {
   VS_CU_NEED(context != NULL && flags <= 0xff);
@@ -180,6 +188,7 @@ static CUresult make(CUcontext *context, unsigned int flags, CUdevice device) {
   }
   pthread_mutex_unlock(&lock);
   if (number == MOST_CONTEXTS) return CUDA_ERROR_OUT_OF_MEMORY;
+  VS_ASSERT(looks_made(*context) && thread->context_count < VS_COUNT(thread->contexts));
   thread->contexts[thread->context_count++] = *context;
   thread->device = (uint32_t)device;
   return CUDA_SUCCESS;
@@ -207,8 +216,9 @@ CUresult sim_cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *parameters, u
   return make(context, flags, device);
 }
 
-/* The thread's stack without its top; the device is that of the next one, or stays. */
+/* Pops the thread's stack. The current device becomes that of the new top, or stays if the stack is empty. */
 static CUcontext pop(vs_simcuda_thread *thread) {
+  VS_ASSERT(thread->context_count != 0 && thread->context_count <= VS_COUNT(thread->contexts));
   const CUcontext top = thread->contexts[--thread->context_count];
   if (thread->context_count != 0)
     thread->device = vs_context_device(thread->contexts[thread->context_count - 1]);
@@ -228,7 +238,7 @@ CUresult sim_cuCtxDestroy_v2(CUcontext context) {
   return CUDA_SUCCESS;
 }
 
-/* The way of before CUDA 4: attaching counts, and detaching the last one ends. */
+/* The interface from before CUDA 4: attaching counts, and the last detach destroys the context. */
 CUresult sim_cuCtxAttach(CUcontext *context, unsigned int flags) {
   VS_CU_NEED(context != NULL && flags == 0);
   vs_driver_at at;
@@ -335,7 +345,7 @@ CUresult sim_cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, in
   return CUDA_SUCCESS;
 }
 
-/* ---- questions about the current one */
+/* ---- queries of the current context */
 
 CUresult sim_cuCtxGetDevice(CUdevice *device) {
   VS_CU_NEED(device != NULL);
@@ -355,7 +365,7 @@ CUresult sim_cuCtxGetDevice_v2(CUdevice *device, CUcontext context) {
   return CUDA_SUCCESS;
 }
 
-/* Where a context's flags are kept. Under `lock`. */
+/* The stored flags of a context. Under `lock`. */
 static uint32_t *flags_of(CUcontext context) {
   return is_primary(context) ? &primary_flags[vs_context_device(context)] : &made[made_number(context)].flags;
 }
@@ -393,7 +403,7 @@ CUresult sim_cuCtxGetApiVersion(CUcontext context, unsigned int *version) {
   VS_CU_NEED(version != NULL);
   VS_CU_TRY(vs_driver_begin());
   VS_CU_TRY(vs_driver_check(context == NULL ? vs_driver_current() : context));
-  *version = 3020; /* since then they are as they are */
+  *version = 3020; /* the last version that changed contexts */
   return CUDA_SUCCESS;
 }
 
@@ -405,7 +415,7 @@ CUresult sim_cuCtxGetStreamPriorityRange(int *least, int *greatest) {
   return CUDA_SUCCESS;
 }
 
-/* ---- settings: those that change no memory are taken and forgotten */
+/* ---- settings: those without effect on memory are accepted and not stored */
 
 CUresult sim_cuCtxGetLimit(size_t *value, CUlimit limit) {
   VS_CU_NEED(value != NULL);

@@ -1,4 +1,4 @@
-/* Copies and memsets. Addresses, rows and arrays become ranges here; what they do is the world's business. */
+/* Copies and memsets. This file converts addresses, rows and arrays to ranges; core/copy.c does the rest. */
 #include "faces/simcuda/driver/driver.h"
 
 static CUresult copy(uint64_t to, uint64_t from, uint64_t size, vs_simcuda_direction direction,
@@ -48,8 +48,8 @@ CUresult sim_cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr
   return copy(to, from, size, VS_SIMCUDA_DEVICE_TO_DEVICE, vs_number(stream));
 }
 
-/* Several copies in one call; their attributes are hints. The older form says in *fail_index which one was
- * wrong. */
+/* Several copies in one call; their attributes are hints. The older form writes the index of the copy that
+ * failed to *fail_index. */
 CUresult sim_cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
                                 CUmemcpyAttributes *attributes, size_t *attribute_indices,
                                 size_t attribute_count, size_t *fail_index, CUstream stream) {
@@ -161,12 +161,13 @@ static vs_simcuda_direction direction_of(const side *to, const side *from) {
   return to->type == CU_MEMORYTYPE_HOST ? VS_SIMCUDA_DEVICE_TO_HOST : VS_SIMCUDA_DEVICE_TO_DEVICE;
 }
 
-/* Layers that follow each other without a gap on both sides are one box. */
+/* Layers that are adjacent on both sides are copied as one box. */
 static CUresult copy_layers(const side *to, const side *from, uint64_t width, uint64_t height, uint64_t depth,
                             uint64_t stream) {
   vs_driver_at at;
   VS_CU_TRY(vs_driver_enter(&at));
   if (width == 0 || height == 0 || depth == 0) return CUDA_SUCCESS;
+  VS_ASSERT(to->pitch >= width && from->pitch >= width);
   if (to->rows == height && from->rows == height) {
     height *= depth;
     depth = 1;
@@ -230,8 +231,8 @@ CUresult sim_cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *c, CUstream stream) {
   return copy_box(c, vs_number(stream));
 }
 
-/* The layouts are the same but for the contexts, which say whose addresses they are; addresses say that
- * themselves. */
+/* The structs differ only in their contexts, which name the devices of the addresses. The addresses here already
+ * determine the device. */
 static CUDA_MEMCPY3D without_contexts(const CUDA_MEMCPY3D_PEER *c) {
   return (CUDA_MEMCPY3D){.srcXInBytes = c->srcXInBytes,
                          .srcY = c->srcY,
@@ -275,6 +276,7 @@ static CUresult fill(uint64_t to, uint64_t pitch, uint32_t value, uint32_t eleme
                      uint64_t height, uint64_t stream) {
   vs_driver_at at;
   VS_CU_TRY(vs_driver_enter(&at));
+  VS_ASSERT(element_bytes == 1 || element_bytes == 2 || element_bytes == 4);
   VS_CU_NEED(to % element_bytes == 0 &&
              (height <= 1 || (pitch % element_bytes == 0 && pitch / element_bytes >= count)));
   return (CUresult)vs_simcuda_fill(to, pitch, value, element_bytes, count, height, stream);

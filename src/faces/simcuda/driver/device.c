@@ -1,11 +1,11 @@
-/* Devices: how many, and what they say about themselves. No call here makes a context. */
+/* Devices: their number and properties. No call here makes a context. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "faces/simcuda/driver/driver.h"
 
-/* What every question about a device begins with. */
+/* Called first by every query of a device. */
 static CUresult begin(CUdevice device) {
   VS_CU_TRY(vs_driver_begin());
   return vs_driver_is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
@@ -52,7 +52,7 @@ CUresult sim_cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-/* A word of Windows. */
+/* LUIDs exist only on Windows. */
 CUresult sim_cuDeviceGetLuid(char *luid, unsigned int *node_mask, CUdevice device) {
   (void)luid;
   (void)node_mask;
@@ -93,10 +93,12 @@ CUresult sim_cuDeviceComputeCapability(int *major, int *minor, CUdevice device) 
   return CUDA_SUCCESS;
 }
 
-/* An attribute that is there. */
+/* The value of an attribute that every device has. */
 static int attribute(CUdevice device, uint32_t number) {
   int32_t value = 0;
-  (void)!vs_simcuda_attribute((uint32_t)device, number, &value);
+  const vs_sim_error error = vs_simcuda_attribute((uint32_t)device, number, &value);
+  VS_ASSERT(error == VS_SIM_OK);
+  (void)error;
   return value;
 }
 

@@ -1,14 +1,14 @@
-/* What the files of the driver face share.
+/* Declarations that the files of the driver face share.
  *
- *   context.c   cuInit, contexts, the stack of each thread     device.c   devices and what they say about themselves
- *   memory.c    allocation, host memory, what an address is     vmm.c      reserved addresses and physical memory
+ *   context.c   cuInit, contexts, the stack of each thread     device.c   devices and their properties
+ *   memory.c    allocation, host memory, pointer attributes     vmm.c      reserved addresses and physical memory
  *   pool.c      stream-ordered allocation                       copy.c     copies and memsets; array.c: arrays
  *   stream.c    streams, events, values in memory               graph.c    captures and graphs
  *   module.c    images, functions, kernels, globals             launch.c   launches, occupancy
  *   entry.c     cuGetProcAddress, cuGetExportTable
  *
  * Every call that needs a context begins with vs_driver_lock and ends with vs_driver_done, or with
- * vs_driver_enter where it calls the world, which locks by itself. */
+ * vs_driver_enter if it calls functions of the core that take the lock themselves. */
 #ifndef VS_SIMCUDA_DRIVER_H
 #define VS_SIMCUDA_DRIVER_H
 
@@ -18,31 +18,33 @@
 #include "faces/simcuda/core/context.h"
 #include "faces/simcuda/core/process.h"
 
-/* Where a call finds itself. */
+/* The thread, context and device of a call. */
 typedef struct vs_driver_at {
   vs_simcuda_thread *thread;
   uint32_t device; /* of the current context, visible numbering */
-  vs_sim *sim;     /* locked; of vs_driver_lock only */
+  vs_sim *sim;     /* locked; set by vs_driver_lock only */
 } vs_driver_at;
 
-/* Returns what went wrong to the caller, if something did (VS_TRY for CUresult). */
+/* Returns a failure of `expression` to the caller (VS_TRY for CUresult). */
 #define VS_CU_TRY(expression)                                      \
   do {                                                             \
     const CUresult vs_cu_try_result = (CUresult)(expression);      \
     if (vs_cu_try_result != CUDA_SUCCESS) return vs_cu_try_result; \
   } while (0)
 
-/* cuInit was called, or the runtime did all that it does. Fails: NOT_INITIALIZED, NO_DEVICE. */
+/* Checks that cuInit was called, or that the runtime has initialised the driver. Fails: NOT_INITIALIZED,
+ * NO_DEVICE. */
 CUresult vs_driver_begin(void);
-/* And there is a current context, whose device has its memory. Fails: INVALID_CONTEXT, OUT_OF_MEMORY too. */
+/* Also checks that there is a current context, and makes its device's context. Fails also: INVALID_CONTEXT,
+ * OUT_OF_MEMORY. */
 CUresult vs_driver_enter(vs_driver_at *at);
-/* And the simulation is locked, until vs_driver_done. */
+/* Also locks the simulation, until vs_driver_done. */
 CUresult vs_driver_lock(vs_driver_at *at);
 
 /* For calls that need no context: the simulation, locked until vs_driver_done. */
 CUresult vs_driver_lock_sim(vs_sim **sim);
 
-/* The ways out of the lock (core/process.h). */
+/* The ways to release the lock (core/process.h). */
 static inline CUresult vs_driver_done(vs_sim_error error) { return (CUresult)vs_simcuda_leave(error); }
 static inline CUresult vs_driver_done_synchronized(vs_sim_error error) {
   return (CUresult)vs_simcuda_leave_synchronized(error);
@@ -51,8 +53,8 @@ static inline CUresult vs_driver_done_query(vs_sim_error error) {
   return (CUresult)vs_simcuda_leave_query(error);
 }
 
-/* The whole of a call that is one expression: VS_CU_CALL where it needs a context, which reads `at`; VS_CU_LOOK
- * where it does not, which reads `sim`. `call` is made under the lock; these return. */
+/* The body of a call that is one expression: VS_CU_CALL if it needs a context, which `at` then has; VS_CU_LOOK
+ * if it needs only `sim`. `call` is evaluated under the lock; both macros return. */
 #define VS_CU_CALL(call)            \
   do {                              \
     vs_driver_at at;                \
@@ -66,7 +68,7 @@ static inline CUresult vs_driver_done_query(vs_sim_error error) {
     return vs_driver_done(call);         \
   } while (0)
 
-/* INVALID_VALUE where an argument makes no sense. */
+/* Returns INVALID_VALUE if an argument is invalid. */
 #define VS_CU_NEED(condition)                          \
   do {                                                 \
     if (!(condition)) return CUDA_ERROR_INVALID_VALUE; \
@@ -79,23 +81,23 @@ static inline bool vs_driver_is_device(CUdevice device) {
 
 #define VS_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Handles are numbers. */
+/* The number that a handle is. */
 static inline uint64_t vs_number(const void *handle) { return (uint64_t)(uintptr_t)handle; }
 static inline void *vs_handle(uint64_t number) { return (void *)(uintptr_t)number; }
-/* Where one is written, and lists of them: both have eight bytes. */
+/* The place where a handle is written, or a list of handles: handles and numbers both have eight bytes. */
 static inline uint64_t *vs_numbers(const void *handles) { return (uint64_t *)(uintptr_t)handles; }
 _Static_assert(sizeof(CUgraphNode) == sizeof(uint64_t), "handles are numbers");
 
 /* ---- contexts (context.c) */
 
-/* Whether it is a primary context of a visible device, or a living one that the program made. */
+/* Whether it is a primary context of a visible device, or a context that the program made and has not destroyed. */
 bool vs_driver_is_context(CUcontext context);
-/* INVALID_CONTEXT for what is none; CONTEXT_IS_DESTROYED for one that was. */
+/* Fails: INVALID_CONTEXT for a value that is no context; CONTEXT_IS_DESTROYED for a destroyed one. */
 CUresult vs_driver_check(CUcontext context);
-/* The calling thread's current one, NULL if it has none. */
+/* The calling thread's current context, NULL if it has none. */
 CUcontext vs_driver_current(void);
-/* Memory that was allocated, or freed, while a context that the program made was current: goes with it. Under
- * the lock. */
+/* Records that memory was allocated, or freed, while a context that the program made was current: destroying the
+ * context frees its memory. Under the lock. */
 vs_sim_error vs_driver_own(vs_driver_at *at, uint64_t address);
 
 /* ---- arrays (array.c) */
@@ -108,20 +110,20 @@ typedef struct vs_driver_array {
   CUDA_ARRAY3D_DESCRIPTOR descriptor;
 } vs_driver_array;
 
-/* NULL for a handle that names none. */
+/* NULL for a handle of no array. */
 const vs_driver_array *vs_driver_array_find(CUarray array);
 
 /* ---- functions (module.c) */
 
-/* What is known of a function; of one that is not ours (cudart's) what is usual. */
+/* The known properties of a function; defaults for a function of the runtime, of which nothing is known here. */
 typedef struct vs_driver_function {
-  const char *name; /* NULL: not known */
+  const char *name; /* NULL: unknown */
   uint32_t registers;
   uint64_t static_shared;
-  uint64_t dynamic_shared; /* as it was set, else what is allowed without */
+  uint64_t dynamic_shared; /* the limit that was set, else the default */
 } vs_driver_function;
 
-/* Fails: INVALID_HANDLE for NULL, or one of ours that was unloaded. */
+/* Fails: INVALID_HANDLE for NULL, or for a function of a module that was unloaded. */
 CUresult vs_driver_function_find(CUfunction handle, vs_driver_function *out);
 
 #endif

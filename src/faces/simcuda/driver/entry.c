@@ -1,11 +1,10 @@
-/* How a program, or a runtime, gets at the driver's functions: by name and version.
+/* Look-up of the driver's functions by name and version, for programs and for the runtime.
  *
- * The table says from which version on a name means which exported function. Asked for a version, a driver
- * answers with the newest meaning that is not newer than that. For per-thread default streams there is a
- * second column.
+ * The table gives, for each name, the exported function that it means from a version on. The answer for a
+ * version is the newest entry that is not newer than it. A second column is for per-thread default streams.
  *
- * cuGetExportTable is where NVIDIA's libraries establish that a driver is genuine. This one is not, and says
- * so: it refuses, whatever is asked for, and always will. */
+ * NVIDIA's libraries use cuGetExportTable to check that a driver is genuine. This driver is not, so the call
+ * always refuses, whichever table is requested. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +35,7 @@ static const entry entries[] = {
 #undef VS_ENTRY_PER_THREAD
 };
 
-/* The first entry of a name; they are sorted by name, then version. NULL for a name that is not there. */
+/* The first entry of a name, in a table sorted by name and version. NULL if the name is not in the table. */
 static const entry *find(const char *name) {
   size_t low = 0, high = VS_COUNT(entries);
   while (low < high) {
@@ -66,7 +65,7 @@ CUresult sim_cuGetProcAddress_v2(const char *name, void **address, int version, 
   }
   if (status != NULL) {
     *status = is;
-    return CUDA_SUCCESS; /* who asks for the reason gets no error */
+    return CUDA_SUCCESS; /* a caller that passes `status` gets the reason there instead of an error */
   }
   return is == CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
@@ -81,7 +80,7 @@ CUresult sim_cuGetProcAddress(const char *name, void **address, int version, cuu
   return sim_cuGetProcAddress_v2(name, address, version, flags, NULL);
 }
 
-/* The file that code lies in, without its folders. */
+/* The name of the file that contains this code, without its folders. */
 static const char *file_of(const void *code) {
   Dl_info info;
   if (dladdr(code, &info) == 0 || info.dli_fname == NULL) return "the program";
@@ -89,22 +88,20 @@ static const char *file_of(const void *code) {
   return slash == NULL ? info.dli_fname : slash + 1;
 }
 
-/* NVRTC asks, too, and does its work without. Who else does gets a runtime error from everything that
- * follows. */
+/* NVRTC also calls this, and works without a table. Any other caller gets a runtime error from all of its later
+ * calls. */
 CUresult sim_cuGetExportTable(const void **table, const CUuuid *id) {
   (void)id;
   if (table != NULL) *table = NULL;
   const char *caller = file_of(__builtin_return_address(0));
   if (strncmp(caller, "libnvrtc", 8) == 0) return CUDA_ERROR_NOT_SUPPORTED;
   char sentence[512];
-  snprintf(sentence, sizeof sentence,
-           "%.128s holds a CUDA runtime of NVIDIA's (linked statically, or a real library beside the "
-           "simulation). It wants "
-           "proof that the driver is genuine, which the simulated one is not: its calls will fail. Relink "
-           "with `-cudart "
-           "shared`, or take a build that uses libcudart.so; `vramscope doctor` says what the simulation "
-           "takes the place of.",
-           caller);
+  snprintf(
+      sentence, sizeof sentence,
+      "%.128s contains NVIDIA's own CUDA runtime (linked statically, or a real library beside the "
+      "simulation), which requires a genuine driver: its calls will fail. Relink with `-cudart shared`, or "
+      "use a build that loads libcudart.so; `vramscope doctor` lists what the simulation replaces.",
+      caller);
   vs_simcuda_say_once(sentence);
   return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -1,4 +1,4 @@
-/* Names and words for results. Programs print them; the words are ours. */
+/* Names and descriptions of results. Programs print them; the descriptions are ours. */
 #include "faces/simcuda/driver/driver.h"
 
 static CUresult find(CUresult error, const char **text, bool wants_words) {

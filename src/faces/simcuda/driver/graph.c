@@ -1,7 +1,7 @@
 /* Captures and graphs: conversions over core/shared_calls.h and device/sim/graph.h.
  *
- * What a kernel, copy or memset node was made with is not kept beyond its function: nothing runs it. So the
- * calls that ask for it back refuse, and the calls that change it only check their handles. */
+ * Of the parameters of a kernel, copy or memset node only the function is stored, because nothing runs the node. So
+ * calls that read the parameters are refused, and calls that change them only check their handles. */
 #include <string.h>
 
 #include "faces/simcuda/driver/driver.h"
@@ -13,7 +13,7 @@ CUresult sim_cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) 
   VS_CU_CALL(
       vs_sim_capture_begin(at.sim, &at.thread->sim, at.device, vs_number(stream), (vs_sim_capture_mode)mode));
 }
-/* As it was before modes. */
+/* The form from before capture modes. */
 CUresult sim_cuStreamBeginCapture(CUstream stream) {
   return sim_cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
@@ -122,7 +122,7 @@ CUresult sim_cuGraphNodeFindInClone(CUgraphNode *found, CUgraphNode node, CUgrap
   VS_CU_LOOK(vs_sim_graph_find_in_clone(sim, vs_number(node), vs_number(clone), vs_numbers(found)));
 }
 
-/* Listings of nodes, of a graph or around a node. */
+/* A function that lists nodes, of a graph or around a node. */
 typedef vs_sim_error (*lister)(const vs_sim *sim, uint64_t of, uint64_t *nodes, size_t *count);
 
 static CUresult list(lister lists_of, const void *of, CUgraphNode *nodes, size_t *count) {
@@ -194,7 +194,7 @@ CUresult sim_cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode *from, c
 
 /* ---- nodes */
 
-/* Where a new node goes: the first four arguments of the calls that make one. */
+/* The place of a new node, from the first four arguments of the calls that add one. */
 static vs_call_place node_place(CUgraphNode *node, CUgraph graph, const CUgraphNode *behind, size_t count) {
   return (vs_call_place){vs_numbers(node), vs_number(graph), vs_numbers(behind), count};
 }
@@ -223,7 +223,7 @@ CUresult sim_cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgrap
   return add(node_place(node, graph, dependencies, count), work);
 }
 
-/* In the newer form a kernel may stand in the function's place. */
+/* The newer struct may name a kernel instead of a function. */
 static CUfunction function_of(const CUDA_KERNEL_NODE_PARAMS *parameters) {
   return parameters->func != NULL ? parameters->func : (CUfunction)(void *)parameters->kern;
 }
@@ -302,7 +302,7 @@ CUresult sim_cuGraphAddMemFreeNode(CUgraphNode *node, CUgraph graph, const CUgra
              (vs_sim_work){.kind = VS_SIM_NODE_MEM_FREE, .object = address});
 }
 
-/* The form for all kinds. */
+/* Adds a node of any kind. */
 CUresult sim_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                                const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *p) {
   VS_CU_NEED(p != NULL);

@@ -1,5 +1,6 @@
 #include "faces/simcuda/driver/image.h"
 
+#include "base/check.h"
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,12 @@ enum {
   MOST_KERNEL_NAME = 4096,
 };
 #define FAT_MAGIC         UINT32_C(0xba55ed50) /* the bytes themselves */
-#define FAT_WRAPPER_MAGIC UINT32_C(0x466243b1) /* the struct that a compiler puts around a pointer to them */
+#define FAT_WRAPPER_MAGIC UINT32_C(0x466243b1) /* the struct in which compilers wrap a pointer to them */
 #define MOST_IMAGE        (UINT64_C(1) << 32)
 
 /* ---- ELF */
 
-/* `size` bytes at `offset` lie in the image. */
+/* Whether `size` bytes at `offset` are inside the image. */
 static bool is_inside(const vs_image *image, uint64_t offset, uint64_t size) {
   return offset <= image->size && size <= image->size - offset;
 }
@@ -27,6 +28,7 @@ static Elf64_Ehdr header_of(const uint8_t *bytes) {
 }
 
 static bool section_at(const vs_image *image, uint32_t i, Elf64_Shdr *section) {
+  VS_ASSERT(image->kind == VS_IMAGE_ELF && image->bytes != NULL);
   const Elf64_Ehdr header = header_of(image->bytes);
   const uint64_t offset = header.e_shoff + (uint64_t)i * sizeof *section;
   if (i >= header.e_shnum || !is_inside(image, offset, sizeof *section)) return false;
@@ -34,7 +36,7 @@ static bool section_at(const vs_image *image, uint32_t i, Elf64_Shdr *section) {
   return true;
 }
 
-/* The string at `offset` of a string table; NULL where there is none that ends. */
+/* The string at `offset` of a string table; NULL if it is outside or not terminated. */
 static const char *string_at(const vs_image *image, uint32_t table, uint32_t offset) {
   Elf64_Shdr section;
   if (!section_at(image, table, &section) || !is_inside(image, section.sh_offset, section.sh_size))
@@ -61,7 +63,7 @@ static bool section_find(const vs_image *image, const char *prefix, const char *
   return false;
 }
 
-/* How long a cubin is by its own header: to the end of the table of sections or of any section. */
+/* The length of a cubin by its own header: the end of the section table or of the last section. */
 static uint64_t elf_size(const uint8_t *bytes) {
   const Elf64_Ehdr header = header_of(bytes);
   uint64_t end = header.e_shoff + (uint64_t)header.e_shnum * sizeof(Elf64_Shdr);
@@ -85,7 +87,7 @@ static bool is_elf(const uint8_t *bytes) {
          (header.e_shnum == 0 || header.e_shentsize == sizeof(Elf64_Shdr));
 }
 
-/* A kernel is a section of code with its name; the high byte of its sh_info counts the registers. */
+/* A kernel is a code section with its name; the high byte of sh_info is its number of registers. */
 static bool elf_kernel(const vs_image *image, const Elf64_Shdr *section, vs_image_kernel *kernel) {
   static const char prefix[] = ".text.";
   const char *name = section_name(image, section);
@@ -97,6 +99,7 @@ static bool elf_kernel(const vs_image *image, const Elf64_Shdr *section, vs_imag
   if (section_find(image, ".nv.shared.", kernel->name, kernel->name_size, &shared))
     kernel->shared_bytes = shared.sh_size;
   if (kernel->registers == 0) kernel->registers = USUAL_REGISTERS;
+  VS_ASSERT(is_inside(image, (uint64_t)(kernel->name - (const char *)image->bytes), kernel->name_size));
   return true;
 }
 
@@ -123,7 +126,7 @@ static bool elf_variable(const vs_image *image, const char *name, uint64_t *size
   return false;
 }
 
-/* ---- PTX: ".version" comes first but for comments and blanks */
+/* ---- PTX: begins with ".version", after comments and blanks */
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 

@@ -1,11 +1,12 @@
-/* Launches do nothing but count, and occupancy is arithmetic. */
+/* Launches, which only count, and occupancy, which is arithmetic. */
 #include "faces/simcuda/core/occupancy.h"
 #include "faces/simcuda/driver/driver.h"
 
-/* Checks a launch as the driver does before it gives it to the device. */
+/* Checks a launch as the driver does before it sends it to the device. */
 static CUresult check(const vs_driver_at *at, const vs_driver_function *f, const unsigned int grid[static 3],
                       const unsigned int block[static 3], uint64_t shared) {
   const vs_sim_figures *figures = vs_simcuda_figures(at->device);
+  VS_ASSERT(figures != NULL);
   VS_CU_NEED(grid[0] != 0 && grid[1] != 0 && grid[2] != 0 && block[0] != 0 && block[1] != 0 && block[2] != 0);
   VS_CU_NEED(grid[0] <= INT32_MAX && grid[1] <= 65535 && grid[2] <= 65535);
   VS_CU_NEED(block[0] <= 1024 && block[1] <= 1024 && block[2] <= 64);
@@ -64,13 +65,14 @@ CUresult sim_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction func
 
 /* ---- occupancy */
 
-/* What the calculator wants to know of a function on the current device. */
+/* The inputs of the occupancy calculator for a function on the current device. */
 static CUresult kernel_of(CUfunction function, const vs_sim_figures **figures, vs_occupancy_kernel *kernel) {
   vs_driver_at at;
   VS_CU_TRY(vs_driver_enter(&at));
   vs_driver_function f;
   VS_CU_TRY(vs_driver_function_find(function, &f));
   *figures = vs_simcuda_figures(at.device);
+  VS_ASSERT(*figures != NULL);
   *kernel = (vs_occupancy_kernel){.registers = f.registers,
                                   .static_shared = f.static_shared,
                                   .most_dynamic_shared =
@@ -93,7 +95,7 @@ CUresult sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction
   return sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0);
 }
 
-/* The program's function of block size. */
+/* Calls the program's function from block size to shared memory. */
 static uint64_t shared_of(void *ctx, uint32_t threads) { return (*(CUoccupancyB2DSize *)ctx)((int)threads); }
 
 CUresult sim_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunction function,
@@ -106,6 +108,7 @@ CUresult sim_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CU
   uint32_t blocks = 0;
   *block = (int)vs_occupancy_best_block(figures, &kernel, shared, shared_for == NULL ? NULL : shared_of,
                                         &shared_for, (uint32_t)limit, &blocks);
+  VS_ASSERT(*block >= 0 && (uint32_t)*block <= figures->threads_per_block);
   *grid = (int)blocks;
   return CUDA_SUCCESS;
 }
@@ -114,7 +117,7 @@ CUresult sim_cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction 
   return sim_cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, function, shared_for, shared, limit, 0);
 }
 
-/* What a block may ask for if `blocks` of them are to share a multiprocessor. */
+/* The dynamic shared memory that a block may have if `blocks` blocks share a multiprocessor. */
 CUresult sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, CUfunction function, int blocks,
                                                      int threads) {
   VS_CU_NEED(shared != NULL && blocks > 0 && threads > 0);
@@ -125,10 +128,12 @@ CUresult sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, CUfunction 
   const uint64_t taken = figures->shared_reserved + kernel.static_shared;
   const uint64_t most = figures->shared_optin - kernel.static_shared;
   *shared = each <= taken ? 0 : each - taken < most ? each - taken : most;
+  VS_ASSERT(*shared <= figures->shared_per_sm);
   return CUDA_SUCCESS;
 }
 
-/* Clusters of up to eight blocks go everywhere; each takes as many multiprocessors as it has blocks, at most. */
+/* Clusters of up to eight blocks run on every device; a cluster takes at most as many multiprocessors as it has
+ * blocks. */
 CUresult sim_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function,
                                                 const CUlaunchConfig *config) {
   VS_CU_NEED(size != NULL && config != NULL);

@@ -1,4 +1,4 @@
-/* Memory: allocation, host memory, what an address is, and memory of other processes. */
+/* Memory: allocation, host memory, pointer attributes, and memory of other processes. */
 #include <string.h>
 
 #include "faces/simcuda/driver/driver.h"
@@ -11,6 +11,7 @@ CUresult sim_cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
   VS_CU_TRY(vs_driver_enter(&at));
   uint64_t is_free = 0, total = 0;
   VS_CU_TRY(vs_simcuda_memory_info(at.device, &is_free, &total));
+  VS_ASSERT(is_free <= total);
   *free_bytes = is_free;
   *total_bytes = total;
   return CUDA_SUCCESS;
@@ -19,6 +20,7 @@ CUresult sim_cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
 static vs_sim_error allocate(vs_driver_at *at, uint64_t size, CUdeviceptr *address) {
   uint64_t where = 0;
   VS_SIM_TRY(vs_call_alloc(at->sim, &at->thread->sim, at->device, size, &where));
+  VS_ASSERT(where != 0 && at->sim != NULL);
   VS_SIM_TRY(vs_driver_own(at, where));
   *address = where;
   return VS_SIM_OK;
@@ -36,12 +38,13 @@ CUresult sim_cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t widt
   VS_CU_NEED(width <= INT32_MAX - PITCH_ALIGNMENT);
   const uint64_t row = (width + PITCH_ALIGNMENT - 1) / PITCH_ALIGNMENT * PITCH_ALIGNMENT;
   if (height > UINT64_MAX / row) return CUDA_ERROR_OUT_OF_MEMORY;
+  VS_ASSERT(row >= width && row % PITCH_ALIGNMENT == 0);
   VS_CU_TRY(sim_cuMemAlloc_v2(address, row * height));
   *pitch = row;
   return CUDA_SUCCESS;
 }
 
-/* NULL may be freed. */
+/* Freeing NULL is allowed. */
 CUresult sim_cuMemFree_v2(CUdeviceptr address) {
   if (address == 0) return CUDA_SUCCESS;
   vs_driver_at at;
@@ -62,7 +65,7 @@ CUresult sim_cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned int f
   return vs_driver_done(vs_driver_own(&at, *address));
 }
 
-/* Which form of allocation it was does not matter to the call that frees. */
+/* Frees memory of every form of allocation. */
 CUresult sim_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr address) {
   vs_driver_at at;
   VS_CU_TRY(vs_driver_lock(&at));
@@ -125,7 +128,7 @@ CUresult sim_cuMemHostGetFlags(unsigned int *flags, void *memory) {
   return vs_driver_done(VS_SIM_OK);
 }
 
-/* ---- what an address is */
+/* ---- pointer attributes */
 
 static uint32_t memory_type(const vs_sim_range *range) {
   return range->kind == VS_SIM_RANGE_HOST || range->device == VS_SIM_NO_DEVICE_ID ? CU_MEMORYTYPE_HOST
@@ -135,7 +138,7 @@ static uint32_t memory_type(const vs_sim_range *range) {
 static void put_u32(void *data, uint32_t value) { memcpy(data, &value, sizeof value); }
 static void put_u64(void *data, uint64_t value) { memcpy(data, &value, sizeof value); }
 
-/* One attribute of an address that lies in `range`. */
+/* Writes one attribute of an address inside `range`. */
 static vs_sim_error put_attribute(void *data, CUpointer_attribute attribute, uint64_t address,
                                   const vs_sim_range *range) {
   const bool is_host = memory_type(range) == CU_MEMORYTYPE_HOST;
@@ -189,7 +192,7 @@ CUresult sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CU
                                       : put_attribute(data, attribute, address, range));
 }
 
-/* What the many-at-once form answers about an address that is none of CUDA's: nothing, without an error. */
+/* For an address unknown to CUDA, the form with several attributes writes zeros and no error. */
 static vs_sim_error put_nothing(void *data, CUpointer_attribute attribute) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -231,13 +234,13 @@ CUresult sim_cuPointerGetAttributes(unsigned int count, CUpointer_attribute *att
   return vs_driver_done(VS_SIM_OK);
 }
 
-/* The one attribute that can be set: that copies of this memory wait. They do. */
+/* The only attribute that can be set: copies of this memory wait. They do so here in any case. */
 CUresult sim_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address) {
   VS_CU_NEED(value != NULL && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
   VS_CU_CALL(vs_sim_find(at.sim, address) == NULL ? VS_SIM_INVALID_VALUE : VS_SIM_OK);
 }
 
-/* ---- managed memory: advice changes nothing here, and is right for what is managed or host memory */
+/* ---- managed memory: advice is checked (the range must be managed or host memory) and has no effect */
 
 static CUresult check_managed(uint64_t address, uint64_t size) {
   VS_CU_CALL(vs_call_check_managed(at.sim, address, size));
@@ -273,7 +276,7 @@ CUresult sim_cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size, CUmemLocati
   return sim_cuMemPrefetchAsync(address, size, -1, stream);
 }
 
-/* Nobody advised anything that was kept: read mostly 0, locations "none" (-2). */
+/* Advice is not stored, so the answers are the defaults: read mostly 0, locations "none" (-2). */
 CUresult sim_cuMemRangeGetAttribute(void *data, size_t data_size, CUmem_range_attribute attribute,
                                     CUdeviceptr address, size_t size) {
   VS_CU_NEED(data != NULL && data_size >= 4 && data_size % 4 == 0);

@@ -1,9 +1,9 @@
 /* Modules, libraries, functions, kernels and variables of device code.
  *
  * A module and a library are the same here, and so are a function and a kernel. Handles are addresses of our
- * records, and all of them are kept in one table, so that any other value is recognised. The runtime's
- * functions are not ours: they are taken as they are, with what is usual, and never looked into. Records of
- * functions stay when their module goes, marked as gone, so that a stale handle is told from a foreign one. */
+ * records, and one table has all of them, so any other value is recognised. Functions of the runtime are not in the
+ * table: they are accepted with default properties, and their memory is never read. Records of functions stay when
+ * their module is unloaded, marked as gone, so that a stale handle is not mistaken for one of the runtime. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 typedef struct variable {
   struct variable *next;
   uint64_t address, size;
-  char name[]; /* ends in a zero */
+  char name[]; /* zero-terminated */
 } variable;
 
 typedef struct module {
@@ -27,30 +27,39 @@ typedef struct module {
 
 typedef struct function {
   struct function *next; /* of the module */
-  module *module;        /* NULL: it is gone */
+  module *module;        /* NULL: unloaded */
   uint32_t registers;
   uint64_t static_shared;
   uint64_t dynamic_shared; /* 0: not set */
-  char name[];             /* ends in a zero */
+  char name[];             /* zero-terminated */
 } function;
 
 enum { IS_MODULE = 1, IS_FUNCTION = 2 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that follows */
-static vs_map known;                                     /* from an address to what it is */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards everything below */
+static vs_map known;                                     /* from a record's address to its kind */
+
+/* For assertions: a thread holds the lock. */
+static bool is_locked(void) {
+  if (pthread_mutex_trylock(&lock) != 0) return true;
+  pthread_mutex_unlock(&lock);
+  return false;
+}
 
 static uint32_t kind_of(const void *handle) {
+  VS_ASSERT(is_locked());
   const size_t slot = vs_map_find(&known, vs_number(handle));
   return slot == VS_MAP_NONE ? 0 : known.slots[slot].value;
 }
 
 static bool remember(const void *handle, uint32_t kind) {
+  VS_ASSERT(kind_of(handle) == 0 && (kind == IS_MODULE || kind == IS_FUNCTION));
   if (vs_map_reserve(vs_host_default(), &known) != VS_OK) return false;
   vs_map_add(&known, vs_number(handle), kind);
   return true;
 }
 
-/* Locked, and the handle is a module's; else INVALID_HANDLE, not locked. */
+/* Takes the lock and returns the module. INVALID_HANDLE, without the lock, for any other value. */
 static CUresult find_module(const void *handle, module **found) {
   VS_CU_TRY(vs_driver_begin());
   pthread_mutex_lock(&lock);
@@ -63,6 +72,7 @@ static CUresult find_module(const void *handle, module **found) {
 }
 
 static CUresult done(CUresult result) {
+  VS_ASSERT(is_locked());
   pthread_mutex_unlock(&lock);
   return result;
 }
@@ -91,7 +101,7 @@ static CUresult load(const void *data, uint64_t size, void **handle) {
   return CUDA_SUCCESS;
 }
 
-/* A whole file, and a zero byte behind it. */
+/* Reads a whole file, and appends a zero byte. */
 static CUresult read_file(const char *path, char **data, uint64_t *size) {
   FILE *file = fopen(path, "rb");
   if (file == NULL) return CUDA_ERROR_FILE_NOT_FOUND;
@@ -128,7 +138,7 @@ static CUresult load_file(const char *path, void **handle) {
   return result;
 }
 
-/* What the compiler of PTX answers in the options: that it took no time and has nothing to say. */
+/* Fills the output options of PTX compilation: no time taken, empty logs. */
 static void answer_options(unsigned int count, const CUjit_option *options, void **values) {
   enum { WALL_TIME = 2, INFO_LOG = 3, INFO_LOG_SIZE = 4, ERROR_LOG = 5, ERROR_LOG_SIZE = 6 };
   for (unsigned int i = 0; options != NULL && values != NULL && i < count; i++) switch ((int)options[i]) {
@@ -229,8 +239,9 @@ CUresult sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
 
 /* ---- functions */
 
-/* The record of a kernel, made when it is first asked for. Locked. */
+/* The record of a kernel, made at its first look-up. Under the lock. */
 static CUresult record_of(module *in, const vs_image_kernel *kernel, void **handle) {
+  VS_ASSERT(kind_of(in) == IS_MODULE && kernel->name != NULL);
   for (function *f = in->functions; f != NULL; f = f->next)
     if (strlen(f->name) == kernel->name_size && memcmp(f->name, kernel->name, kernel->name_size) == 0) {
       *handle = f;
@@ -268,7 +279,7 @@ CUresult sim_cuLibraryGetKernel(CUkernel *handle, CUlibrary of, const char *name
   return get_function((void **)handle, of, name);
 }
 
-/* Those of a fat binary cannot be counted: it is mostly compressed. */
+/* A fat binary is mostly compressed, so its functions cannot be counted. */
 static CUresult count_functions(unsigned int *count, void *of) {
   VS_CU_NEED(count != NULL);
   module *in;
@@ -306,7 +317,7 @@ CUresult sim_cuLibraryEnumerateKernels(CUkernel *handles, unsigned int room, CUl
   return list_functions((void **)handles, room, of);
 }
 
-/* Locked with *found NULL for a function that is not ours. */
+/* Takes the lock. *found is NULL for a function that is not in the table. */
 static CUresult find_function(const void *handle, function **found) {
   if (handle == NULL) return CUDA_ERROR_INVALID_HANDLE;
   pthread_mutex_lock(&lock);
@@ -440,10 +451,11 @@ CUresult sim_cuFuncSetSharedMemConfig(CUfunction of, CUsharedconfig config) {
   return sim_cuFuncLoad(of);
 }
 
-/* ---- variables: device memory of the size that the cubin's table of symbols says */
+/* ---- variables: device memory of the size in the cubin's symbol table */
 
-/* Locked. */
+/* Under the lock. */
 static variable *find_variable(const module *in, const char *name) {
+  VS_ASSERT(kind_of(in) == IS_MODULE);
   for (variable *v = in->variables; v != NULL; v = v->next)
     if (strcmp(v->name, name) == 0) return v;
   return NULL;
@@ -462,6 +474,7 @@ static CUresult make_variable(module *in, const char *name, uint64_t size, varia
     free(*made);
     return result;
   }
+  VS_ASSERT(find_variable(in, name) == NULL && (*made)->address != 0);
   (*made)->next = in->variables;
   in->variables = *made;
   return CUDA_SUCCESS;

@@ -1,4 +1,4 @@
-/* What has no effect on a device that computes nothing: profiling, logs, tensor maps, flushes. */
+/* Calls without effect on a device that computes nothing: profiling, logs, tensor maps, flushes. */
 #include <string.h>
 
 #include "faces/simcuda/driver/driver.h"
@@ -7,7 +7,7 @@ CUresult sim_cuProfilerInitialize(const char *config, const char *output, CUoutp
   (void)config;
   (void)output;
   (void)mode;
-  return CUDA_ERROR_NOT_SUPPORTED; /* as drivers of today answer */
+  return CUDA_ERROR_NOT_SUPPORTED; /* as current drivers answer */
 }
 CUresult sim_cuProfilerStart(void) {
   vs_driver_at at;
@@ -18,7 +18,7 @@ CUresult sim_cuProfilerStop(void) {
   return vs_driver_enter(&at);
 }
 
-/* ---- logs: taken, and nothing is ever logged */
+/* ---- logs: calls succeed, and nothing is logged */
 
 CUresult sim_cuLogsRegisterCallback(CUlogsCallback function, void *data, CUlogsCallbackHandle *handle) {
   (void)data;

@@ -1,4 +1,4 @@
-/* Stream-ordered allocation and the pools that it takes from. On a captured stream both become memory nodes. */
+/* Stream-ordered allocation and its pools. On a capturing stream, allocating and freeing become memory nodes. */
 #include <string.h>
 
 #include "faces/simcuda/driver/driver.h"
@@ -25,7 +25,7 @@ CUresult sim_cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
 
 /* ---- pools */
 
-/* A device's pool of one kind or another. */
+/* A device's default or current pool, by `which`. */
 static CUresult pool_of(CUmemoryPool *pool, CUdevice device, uint64_t (*which)(const vs_sim *, uint32_t)) {
   VS_CU_NEED(pool != NULL);
   VS_CU_TRY(vs_driver_begin());
@@ -49,7 +49,7 @@ CUresult sim_cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   VS_CU_LOOK(vs_sim_pool_make_current(sim, (uint32_t)device, vs_number(pool)));
 }
 
-/* The forms with a location and a type of memory: pinned memory of a device is what there is. */
+/* Only pinned memory of a device has pools. */
 static CUresult check_location(const CUmemLocation *location, CUmemAllocationType type) {
   VS_CU_NEED(location != NULL);
   if (location->type == CU_MEM_LOCATION_TYPE_DEVICE && type == CU_MEM_ALLOCATION_TYPE_PINNED)
@@ -114,7 +114,7 @@ CUresult sim_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attrib
   VS_CU_LOOK(vs_sim_pool_set(sim, vs_number(pool), (vs_sim_pool_attribute)attribute, wanted));
 }
 
-/* Every device may use every pool here; that a program takes access away is checked and not enforced. */
+/* Every device can use every pool here; a removal of access is checked but not enforced. */
 CUresult sim_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t count) {
   VS_CU_NEED(access != NULL || count == 0);
   vs_sim *sim;

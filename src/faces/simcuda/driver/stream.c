@@ -49,7 +49,7 @@ CUresult sim_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flag
   VS_CU_CALL(vs_sim_stream_wait_event(at.sim, at.device, vs_number(stream), vs_number(event), flags));
 }
 
-/* What a stream says about itself: `is` is borrowed, under the lock. */
+/* Finds a stream; `is` is borrowed, under the lock. */
 static CUresult find(vs_driver_at *at, CUstream stream, const vs_sim_stream **is) {
   VS_CU_TRY(vs_driver_lock(at));
   *is = vs_sim_stream_find(at->sim, at->device, vs_number(stream));
@@ -92,8 +92,8 @@ CUresult sim_cuStreamGetDevice(CUstream stream, CUdevice *device) {
   return vs_driver_done(VS_SIM_OK);
 }
 
-/* Which of several contexts of a device a stream was made in is not kept: the current one if it is that
- * device's. */
+/* The context in which a stream was made is not stored. The answer is the current context if it is of the
+ * stream's device, else the primary one. */
 CUresult sim_cuStreamGetCtx(CUstream stream, CUcontext *context) {
   VS_CU_NEED(context != NULL);
   vs_driver_at at;
@@ -108,7 +108,7 @@ CUresult sim_cuStreamGetCtx_v2(CUstream stream, CUcontext *context, CUgreenCtx *
   return sim_cuStreamGetCtx(stream, context);
 }
 
-/* Settings of a stream that steer kernels: taken, and not kept. */
+/* Settings of a stream for kernels: accepted, not stored. */
 static bool is_setting(CUstreamAttrID attribute) {
   const unsigned int id = (unsigned int)attribute;
   return id == 1 || id == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY ||
@@ -142,7 +142,7 @@ CUresult sim_cuStreamCopyAttributes(CUstream to, CUstream from) {
                                                                                      : VS_SIM_OK);
 }
 
-/* Whose managed memory it is while the stream runs: nothing depends on it here. */
+/* Attaching managed memory to a stream is checked and has no effect. */
 CUresult sim_cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t size, unsigned int flags) {
   (void)size;
   VS_CU_NEED(flags == 1 || flags == 2 || flags == 4);
@@ -210,8 +210,8 @@ CUresult sim_cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent e
   return vs_driver_done(error);
 }
 
-/* Events between processes. What another process does counts as done at once, so there its event is one that
- * was never recorded: complete. The handle only says that it is one. */
+/* Events between processes. Work of another process counts as done at once, so an imported event is one that was
+ * never recorded, which is complete. The handle contains only this tag. */
 static const char event_word[8] = "vs-event";
 
 CUresult sim_cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent event) {
@@ -239,8 +239,8 @@ CUresult sim_cuIpcOpenEventHandle(CUevent *event, CUipcEventHandle handle) {
 
 /* ---- values in memory
  *
- * A write happens. A wait lasts until the value is right on a real device; here nothing is ever computed that
- * could make it so, and the wait counts as over. */
+ * A write is done. A real device waits until the value is reached; here no kernel computes that could change it,
+ * so a wait is complete at once. */
 
 static CUresult write_value(CUstream stream, CUdeviceptr address, const void *value, uint64_t size) {
   VS_CU_NEED(address % size == 0);

@@ -1,13 +1,13 @@
-/* Virtual memory by hand: reserved addresses, physical memory, and the one mapped to the other. It goes to
- * other processes as a file descriptor: a file in memory that holds what the other process needs to know.
- * None of these calls needs a current context. */
+/* Virtual memory management: reserved addresses, physical memory, and mappings between them. Physical memory is
+ * passed to other processes as a descriptor of a memory file, which contains what the other process needs to
+ * import it. None of these calls needs a current context. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "faces/simcuda/driver/driver.h"
 
-/* What the physical memory's flags keep of the properties it was made with. */
+/* The bits of a physical allocation's flags that store its properties. */
 enum { KEEPS_HANDLE_TYPES = 0xff, KEEPS_RDMA = 0x100 };
 
 CUresult sim_cuMemAddressReserve(CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr hint,
@@ -20,7 +20,7 @@ CUresult sim_cuMemAddressFree(CUdeviceptr address, size_t size) {
   VS_CU_LOOK(vs_sim_unreserve(sim, address, size));
 }
 
-/* The device that memory of these properties lies on; the host's memory is charged to none. */
+/* The device on which memory with these properties is; host memory is charged to no device. */
 static CUresult device_of(const CUmemAllocationProp *properties, uint32_t *device) {
   VS_CU_NEED(properties != NULL && properties->type == CU_MEM_ALLOCATION_TYPE_PINNED);
   switch (properties->location.type) {
@@ -106,7 +106,7 @@ CUresult sim_cuMemUnmap(CUdeviceptr address, size_t size) { VS_CU_LOOK(vs_sim_un
 
 /* ---- access */
 
-/* The device that a location stands for; the host is VS_SIM_NO_DEVICE_ID. */
+/* The device of a location; VS_SIM_NO_DEVICE_ID for the host. */
 static bool location_device(const CUmemLocation *location, uint32_t *device) {
   *device = location->type == CU_MEM_LOCATION_TYPE_DEVICE ? (uint32_t)location->id : VS_SIM_NO_DEVICE_ID;
   return location->type == CU_MEM_LOCATION_TYPE_DEVICE
@@ -142,7 +142,7 @@ CUresult sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *loca
 
 /* ---- between processes */
 
-/* A file in memory that holds the token. -1 where the system has no more of them. */
+/* A memory file that contains the token. -1 if the process cannot open more files. */
 static int file_with(const vs_sim_token *token) {
   const int file = memfd_create("vramscope simulated GPU memory", MFD_CLOEXEC);
   if (file < 0) return -1;
@@ -170,7 +170,7 @@ CUresult sim_cuMemExportToShareableHandle(void *to, CUmemGenericAllocationHandle
   return CUDA_SUCCESS;
 }
 
-/* The descriptor is the value of the pointer, as the driver has it. It stays open and the caller's. */
+/* The pointer's value is the descriptor, as in the real driver. It stays open, and the caller owns it. */
 CUresult sim_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *from,
                                             CUmemAllocationHandleType type) {
   VS_CU_NEED(handle != NULL);

@@ -9,7 +9,7 @@
 
 enum { CHANNELS_MOST = 64, P2P_CHANNELS = 32, FAR_STEPS = 16, FAR_CHUNK_KIB = 128 };
 
-/* ---- how much */
+/* ---- sizes */
 
 static uint64_t setting(const char *name, uint64_t otherwise) {
   const char *text = vs_process_variable(name);
@@ -25,15 +25,15 @@ static bool has(const char *text, const char *part) {
   return text != NULL && vs_str_contains(vs_str_from(text), vs_str_from(part));
 }
 
-/* Cards whose machines have an NVSwitch between them all: the SXM kinds of V100, A100, H100, B200 and their relatives. */
+/* Cards of machines with an NVSwitch between all cards: the SXM kinds of V100, A100, H100, B200 and similar cards. */
 static bool has_switch(const vs_nccl_place *place) {
   const uint32_t major = place->figures->compute_major, minor = place->figures->compute_minor;
   const bool is_kind = (major == 7 && minor == 0) || (major == 8 && minor == 0) || major == 9 || major == 10;
   return is_kind && !has(place->card, "PCIe") && !has(place->card, "NVL");
 }
 
-/* Typical of what the search for rings finds on such machines: 24 between A100, 16 between H100, 24 between B200, 12 between
- * V100; over PCIe one ring, used twice. */
+/* Typical results of NCCL's search for rings on such machines: 24 between A100, 16 between H100, 24 between B200,
+ * 12 between V100; over PCIe one ring, used twice. */
 static uint64_t channels_of(const vs_nccl_place *place) {
   uint64_t channels = 2;
   if (has_switch(place))
@@ -53,13 +53,13 @@ static uint64_t buffers_of(bool with_ll) {
   return simple + ll128 + (with_ll ? setting("NCCL_LL_BUFFSIZE", 512 * KIB) : 0);
 }
 
-/* One channel to one neighbour and from one. */
+/* The buffers of one channel: to one neighbour, and from one. */
 static uint64_t connection_bytes(bool is_far) {
   const uint64_t receiver = whole_granules(buffers_of(true) + 4 * KIB);
   return receiver + whole_granules((is_far ? buffers_of(false) : 0) + 4 * KIB);
 }
 
-/* NCCL_ALGO: a list of what may be used, or behind '^' of what may not. */
+/* NCCL_ALGO is a list of allowed algorithms or, after '^', of forbidden ones. */
 static bool may_use_nvls(const vs_nccl_place *place) {
   const char *algorithms = vs_process_variable("NCCL_ALGO");
   if (setting("NCCL_NVLS_ENABLE", 1) == 0 || place->figures->compute_major < 9 || !has_switch(place))
@@ -103,9 +103,9 @@ int vs_nccl_local(int count, int base, int stride, int rank) {
   return local;
 }
 
-/* ---- charging it */
+/* ---- charging the card */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the buffers of all communicators */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the buffers of all communicators */
 
 static vs_nccl_place place_of(ncclComm_t comm) {
   const vs_nccl_shape *shape = &comm->shape;
@@ -124,7 +124,7 @@ static vs_sim_error take_piece(uint32_t device, vs_nccl_piece *piece) {
   return error;
 }
 
-/* After a device reset it is gone already, and nothing is left to do. */
+/* After a device reset the memory no longer exists, and nothing is freed. */
 static void give_piece(vs_nccl_piece *piece) {
   vs_sim *sim = piece->physical != 0 ? vs_simcuda_lock() : NULL;
   if (sim == NULL) return;

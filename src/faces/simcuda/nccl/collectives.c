@@ -1,15 +1,15 @@
-/* Collectives and messages. A world of identical ranks: what this rank gives, all give.
+/* Collectives and messages in a world of identical ranks: all ranks send the data that this rank sends.
  *
- *   all-gather, gather         each slot is filled with the own data
- *   all-reduce, reduce         the output is the own data (a sum is not multiplied)
- *   reduce-scatter, scatter    the output is the own slot of the own data
+ *   all-gather, gather         each slot is filled with this rank's data
+ *   all-reduce, reduce         the output is this rank's data (a sum is not multiplied)
+ *   reduce-scatter, scatter    the output is this rank's slot of its own data
  *   all-to-all                 each slot is what this rank sends to itself, since all ranks send that to it
- *   broadcast                  the root's output is its data; elsewhere the buffer stays as it is, but in a group with a
- *                              broadcast of its own (an all-gather of unequal parts) it gets what this rank gives there
- *   receive                    in a group: what this rank sends to itself, or else to that peer; alone: nothing comes
+ *   broadcast                  the root's output is its data; on other ranks the buffer is unchanged, except in a group that
+ *                              has a broadcast of this rank's own (an all-gather of unequal parts): then it gets that data
+ *   receive                    in a group: what this rank sends to itself, or else to that peer; alone: nothing is written
  *
- * What is moved matters only where it is known at all (contents, in core/process.h): small values on their way through the
- * device. Each call is one kernel on its stream, and no kernel of the program: fresh contents stay fresh. */
+ * Moving data matters only where values are known (values, in core/process.h): small values on their way through
+ * the device. Each call is one kernel on its stream, but not a kernel of the program: fresh values stay fresh. */
 #include "faces/simcuda/nccl/comm.h"
 
 #include "base/vec.h"
@@ -23,8 +23,8 @@ typedef struct vs_nccl_call {
   ncclRedOp_t op;
   int root;
   cudaStream_t stream;
-  unsigned uses;  /* of vs_nccl_use */
-  uint64_t bytes; /* of a slot; set by begin */
+  unsigned uses;  /* bits of vs_nccl_use */
+  uint64_t bytes; /* bytes per slot; set by begin */
   uint32_t device_before;
   bool is_captured;
 } vs_nccl_call;
@@ -34,7 +34,7 @@ enum { SLOTS_ALL = -1 };
 static uint64_t at(const void *pointer) { return (uint64_t)(uintptr_t)pointer; }
 static uint64_t stream_of(const vs_nccl_call *call) { return (uint64_t)(uintptr_t)call->stream; }
 
-/* ---- what is asked */
+/* ---- arguments */
 
 static const uint8_t type_bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
@@ -65,7 +65,7 @@ static ncclResult_t check_call(vs_nccl_call *call) {
   return ncclSuccess;
 }
 
-/* Mappings side by side are one memory. Host memory that CUDA knows will do, too. */
+/* Adjacent mappings count as one range. Host memory that CUDA allocated or registered is also valid. */
 static bool is_memory(const vs_sim *sim, uint64_t address, uint64_t size) {
   uint64_t end;
   if (!vs_add_u64(address, size, &end)) return false;
@@ -77,7 +77,7 @@ static bool is_memory(const vs_sim *sim, uint64_t address, uint64_t size) {
   return range != NULL;
 }
 
-/* ---- one call: checked, connected, on its stream; then what is moved */
+/* ---- one call: check, connect, add to the stream, move the data */
 
 static vs_sim_error give_work(vs_nccl_call *call, uint64_t buffer, uint64_t size) {
   vs_sim *sim = vs_simcuda_lock();
@@ -91,7 +91,7 @@ static vs_sim_error give_work(vs_nccl_call *call, uint64_t buffer, uint64_t size
   return error;
 }
 
-/* `slots` of them lie in `buffer`, the larger one of the call. Each begin that succeeds has its end. */
+/* `buffer` is the larger one of the call, with `slots` slots. A successful begin must be followed by end. */
 static ncclResult_t begin(vs_nccl_call *call, uint64_t buffer, int slots) {
   NCCL_TRY(check_call(call));
   NCCL_TRY(vs_nccl_connect(call->comm, call->uses));
@@ -113,7 +113,7 @@ static ncclResult_t end(const vs_nccl_call *call, vs_sim_error error) {
   return error == VS_SIM_OK ? ncclSuccess : vs_nccl_fail_sim(error, call->name);
 }
 
-/* The same bytes into every slot: one, then two, four, ... at a time. */
+/* Writes the same bytes into every slot: one slot, then two, four, ... at a time. */
 static void fill_slots(const vs_nccl_call *call, uint64_t to, uint64_t from, vs_sim_error *error) {
   const uint64_t slots = (uint64_t)call->comm->count;
   copy(call, to, from, call->bytes, error);
@@ -225,9 +225,9 @@ ncclResult_t sim_ncclScatter(const void *from, void *to, size_t count, ncclDataT
   return end(&call, error);
 }
 
-/* ---- messages. In a group they are matched at its end. */
+/* ---- messages. Those of a group are matched at its end. */
 
-/* A broadcast is a message to the rank itself where it is the root, and a receive elsewhere. */
+/* On the root a broadcast is a message to itself, elsewhere a receive. */
 typedef struct vs_nccl_message {
   vs_nccl_call call; /* root: the peer */
   uint64_t address;
@@ -236,7 +236,7 @@ typedef struct vs_nccl_message {
 
 typedef struct vs_nccl_group {
   unsigned depth;
-  ncclResult_t result; /* the first failure in it */
+  ncclResult_t result; /* the first failure in the group */
   VS_VEC(vs_nccl_message) messages;
 } vs_nccl_group;
 
@@ -259,7 +259,7 @@ static bool is_own(const vs_nccl_message *message) {
   return !message->is_receive && message->call.root == message->call.comm->rank;
 }
 
-/* What this rank sends to itself is what every peer sends to it; where there is none, peers exchange. */
+/* Every peer sends to this rank what it sends to itself. If it sends nothing to itself, peers exchange. */
 static void match(const vs_nccl_message *receive, size_t first_own) {
   for (size_t i = first_own; i < group.messages.count; i++) {
     const vs_nccl_message *send = &group.messages.data[i];
@@ -278,7 +278,7 @@ static void match(const vs_nccl_message *receive, size_t first_own) {
 }
 
 static void match_all(void) {
-  size_t first_own = 0; /* no message to the rank itself before that */
+  size_t first_own = 0; /* messages before this one are not to the rank itself */
   while (first_own < group.messages.count && !is_own(&group.messages.data[first_own])) first_own++;
   for (size_t i = 0; i < group.messages.count; i++)
     if (group.messages.data[i].is_receive) match(&group.messages.data[i], first_own);
@@ -318,7 +318,7 @@ static ncclResult_t note(const vs_nccl_message *message) {
   return ncclSuccess;
 }
 
-/* A failure in a group comes again at its end. */
+/* A failure inside a group is returned again at the group's end. */
 static ncclResult_t in_group(ncclResult_t result) {
   if (group.depth != 0 && group.result == ncclSuccess) group.result = result;
   return result;
@@ -378,7 +378,7 @@ ncclResult_t sim_ncclBcast(void *buffer, size_t count, ncclDataType_t type, int 
   return sim_ncclBroadcast(buffer, buffer, count, type, root, comm, stream);
 }
 
-/* ---- one-sided: what this rank puts into a peer's window, its peers put into its own */
+/* ---- one-sided: what this rank puts into a peer's window, its peers put into this rank's window */
 
 ncclResult_t sim_ncclPutSignal(const void *from, size_t count, ncclDataType_t type, int peer,
                                ncclWindow_t window, size_t offset, int signal, int context, unsigned flags,
@@ -406,7 +406,7 @@ ncclResult_t sim_ncclSignal(int peer, int signal, int context, unsigned flags, n
   return end(&call, VS_SIM_OK);
 }
 
-/* Whoever would signal has done so. */
+/* All signals count as sent, so there is nothing to wait for. */
 ncclResult_t sim_ncclWaitSignal(int count, ncclWaitSignalDesc_t *signals, ncclComm_t comm,
                                 cudaStream_t stream) {
   vs_nccl_call call = {.name = "ncclWaitSignal", .comm = comm, .stream = stream};

@@ -1,4 +1,4 @@
-/* Communicators: made, split, asked, ended. */
+/* Communicators: creating, splitting, querying, destroying. */
 #include "faces/simcuda/nccl/comm.h"
 
 #include "base/text.h"
@@ -33,7 +33,7 @@ ncclResult_t sim_ncclGetVersion(int *version) {
   return ncclSuccess;
 }
 
-/* Different for each call; what it says does not matter, since nobody is looked up by it. */
+/* The id differs for each call. Its content does not matter, because it is never used to find another rank. */
 ncclResult_t sim_ncclGetUniqueId(ncclUniqueId *id) {
   static _Atomic uint64_t last;
   NCCL_TRY(check_pointer(id, "ncclGetUniqueId"));
@@ -90,7 +90,7 @@ static ncclResult_t read_config(const ncclConfig_t *given, vs_nccl_settings *set
   return ncclSuccess;
 }
 
-/* ---- making */
+/* ---- creating */
 
 static ncclResult_t make(ncclComm_t *out, uint32_t device, int rank, const vs_nccl_shape *shape,
                          const vs_nccl_settings *settings) {
@@ -153,7 +153,7 @@ ncclResult_t sim_ncclCommInitRankScalable(ncclComm_t *comm, int count, int rank,
   return make_here(comm, count, rank, config);
 }
 
-/* All ranks in this process, which is the one case in which all of them are here. */
+/* All ranks are in this process: the only case in which all of them exist. */
 ncclResult_t sim_ncclCommInitAll(ncclComm_t *comm, int count, const int *devices) {
   NCCL_TRY(check_pointer(comm, "ncclCommInitAll"));
   if (count < 0) return vs_nccl_fail(ncclInvalidArgument, "ncclCommInitAll: %d devices", count);
@@ -177,9 +177,9 @@ ncclResult_t sim_ncclCommInitAll(ncclComm_t *comm, int count, const int *devices
   return ncclSuccess;
 }
 
-/* ---- making from another one */
+/* ---- creating from another communicator */
 
-/* Members of members: both lists are at equal distances, so the list of both is. */
+/* The members of a split of a split: both lists have equal distances, so the combined list has too. */
 static vs_nccl_shape within(const vs_nccl_shape *parent, const vs_nccl_shape *child) {
   return (vs_nccl_shape){.count = child->count,
                          .base = parent->base + child->base * parent->stride,
@@ -215,7 +215,7 @@ static bool is_among(int rank, const int *ranks, int count) {
 
 ncclResult_t sim_ncclCommShrink(ncclComm_t comm, int *excluded, int excluded_count, ncclComm_t *child,
                                 ncclConfig_t *config, int flags) {
-  (void)flags; /* whether to abort what runs: nothing does */
+  (void)flags; /* whether to abort running work: there is none */
   CHECK_COMM_AND(child);
   *child = NULL;
   NCCL_TRY(check_pointer(excluded, "ncclCommShrink"));
@@ -240,7 +240,7 @@ ncclResult_t sim_ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId *id) {
   return sim_ncclGetUniqueId(id);
 }
 
-/* Ranks that are there come with their communicator and rank -1, new ones without and with their rank. */
+/* Existing ranks pass their communicator and rank -1, new ones no communicator and their rank. */
 ncclResult_t sim_ncclCommGrow(ncclComm_t comm, int count, const ncclUniqueId *id, int rank, ncclComm_t *grown,
                               ncclConfig_t *config) {
   NCCL_TRY(check_pointer(grown, "ncclCommGrow"));
@@ -259,7 +259,7 @@ ncclResult_t sim_ncclCommGrow(ncclComm_t comm, int count, const ncclUniqueId *id
   return make(grown, comm->device, comm->rank, &shape, &settings);
 }
 
-/* ---- asking */
+/* ---- queries */
 
 ncclResult_t sim_ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error) {
   CHECK_COMM_AND(error);
@@ -296,7 +296,7 @@ ncclResult_t sim_ncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat, uint6
   }
 }
 
-/* ---- resting and ending */
+/* ---- suspending and destroying */
 
 ncclResult_t sim_ncclCommSuspend(ncclComm_t comm, int flags) {
   (void)flags;
@@ -330,7 +330,7 @@ ncclResult_t sim_ncclCommDestroy(ncclComm_t comm) {
 
 ncclResult_t sim_ncclCommAbort(ncclComm_t comm) { return sim_ncclCommDestroy(comm); }
 
-/* ---- operators of the program's own */
+/* ---- user-defined operators */
 
 ncclResult_t sim_ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar, ncclDataType_t type,
                                           ncclScalarResidence_t residence, ncclComm_t comm) {

@@ -1,10 +1,10 @@
-/* What went wrong, in NCCL's codes and in a sentence. */
+/* Failures as NCCL's codes and as a sentence. */
 #include "faces/simcuda/nccl/comm.h"
 
 #include "base/text.h"
 #include <pthread.h>
 
-static char last_error[256]; /* NCCL's too is one for the whole process */
+static char last_error[256]; /* one for the whole process, as in NCCL */
 static pthread_mutex_t last_error_lock = PTHREAD_MUTEX_INITIALIZER;
 
 ncclResult_t vs_nccl_fail(ncclResult_t result, const char *format, ...) {

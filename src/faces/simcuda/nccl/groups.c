@@ -55,7 +55,7 @@ static void sha1_end(vs_sha1 *sha, uint8_t digest[static DIGEST]) {
   for (unsigned i = 0; i < DIGEST; i++) digest[i] = (uint8_t)(sha->words[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-/* ---- what a group is known by, kept while its members are added one by one */
+/* ---- the identification of a group, updated as members are added one by one */
 
 typedef struct vs_marks {
   vs_sha1 name;
@@ -79,14 +79,14 @@ static void marks_add(vs_marks *marks, unsigned rank) {
   marks->length++;
 }
 
-/* The hash is a number in two's complement; its sign goes. */
+/* The hash is a number in two's complement; the color has no sign. */
 static bool has_color(const vs_marks *marks, int color) {
   const uint64_t hash = marks->python + (marks->length ^ prime5 ^ UINT64_C(3527539));
   const uint64_t magnitude = hash >> 63 ? 0 - hash : hash;
   return color == (int)(magnitude % (UINT64_C(1) << 31));
 }
 
-/* The number behind the ranks is how many groups there were before. */
+/* The number behind the ranks counts the earlier groups. */
 static bool has_name(const vs_marks *marks, const uint8_t wanted[static DIGEST]) {
   for (unsigned number = 0; number < NAMES_MOST; number++) {
     vs_sha1 sha = marks->name;
@@ -108,7 +108,7 @@ typedef struct vs_hunt {
 
 static int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
-/* 40 hexadecimal digits, perhaps behind a prefix. */
+/* 40 hexadecimal digits, optionally behind a prefix. */
 static bool read_digest(const char *name, uint8_t digest[static DIGEST]) {
   if (name == NULL) return false;
   const size_t size = strlen(name);
@@ -127,8 +127,8 @@ static bool is_it(const vs_hunt *hunt, const vs_marks *marks, int base) {
   return hunt->has_digest && hunt->color == base && has_name(marks, hunt->digest);
 }
 
-/* All sizes of the groups with members at one distance. A mesh divides its world, so those are the ones looked at where
- * there are many. */
+/* Tries all sizes of groups with members at one distance. If there are many, only those that divide the parent's
+ * size, as the dimensions of a mesh do. */
 static bool hunt_stride(const vs_hunt *hunt, int stride, vs_nccl_shape *shape) {
   const int64_t base = hunt->rank - (int64_t)hunt->key * stride;
   if (base < 0) return false;
@@ -152,10 +152,10 @@ bool vs_nccl_recognise(int parent_count, int parent_rank, int color, int key, co
   if (key >= 0 && key < parent_count)
     for (int stride = 1; stride <= parent_count; stride++)
       if (hunt_stride(&hunt, stride, shape)) return true;
-  /* The world again, in the same order; or the first row of a mesh, which cannot be told from it. */
+  /* The parent again, in the same order; or the first row of a mesh, which cannot be distinguished from it */
   *shape = (vs_nccl_shape){.count = parent_count, .base = 0, .stride = 1};
   if (color == 0 && key == parent_rank) return false;
-  /* Color is the first member, as far as that can be: then the key tells the distance. */
+  /* If the color can be the first member, the key gives the distance */
   const bool is_first = color >= 0 && color <= parent_rank && key > 0 && (parent_rank - color) % key == 0;
   const int stride = is_first && parent_rank > color ? (parent_rank - color) / key : 1;
   const int base = is_first ? color : parent_rank;

@@ -1,10 +1,11 @@
-/* Memory that NCCL gives out, and memory that it is told of. Registered memory costs nothing here: peers would map it. */
+/* Memory that NCCL allocates, and memory that programs register with it. Registration costs nothing here: only
+ * peers would map the memory. */
 #include "faces/simcuda/nccl/comm.h"
 
 #define VS_TAG_WINDOW VS_TAG('n', 'w', 'i', 'n')
 #define VS_TAG_NOTICE VS_TAG('n', 'r', 'e', 'g')
 
-/* A range that a communicator was told of; ncclWindow_t points to one. */
+/* A registered range; ncclWindow_t points to one. */
 struct ncclWindow_vidmem {
   vs_object head;
   ncclComm_t comm;
@@ -15,7 +16,7 @@ struct ncclWindow_vidmem {
 static vs_shelf windows = VS_SHELF(VS_TAG_WINDOW, struct ncclWindow_vidmem);
 static vs_shelf notices = VS_SHELF(VS_TAG_NOTICE, struct ncclWindow_vidmem);
 
-/* ---- memory of NCCL's own: reserved addresses with physical memory behind them, in whole granules */
+/* ---- memory of ncclMemAlloc: reserved addresses with physical memory, in whole granules */
 
 static vs_sim_error map_at(vs_sim *sim, uint32_t device, uint64_t size, uint64_t physical, uint64_t address) {
   VS_SIM_TRY(vs_sim_map(sim, address, size, 0, physical));
@@ -68,7 +69,7 @@ ncclResult_t sim_ncclMemFree(void *memory) {
     error = vs_sim_unmap(sim, address, size);
     if (error == VS_SIM_OK) error = vs_sim_unreserve(sim, address, size);
   } else if (range == NULL) {
-    error = vs_sim_free(sim, address, NULL); /* of cudaMalloc: NCCL takes that, too */
+    error = vs_sim_free(sim, address, NULL); /* memory of cudaMalloc, which NCCL also accepts */
   }
   vs_simcuda_unlock();
   return error == VS_SIM_OK ? ncclSuccess : vs_nccl_fail_sim(error, "ncclMemFree");
@@ -113,7 +114,7 @@ ncclResult_t sim_ncclCommDeregister(const ncclComm_t comm, void *handle) {
 
 ncclResult_t sim_ncclCommWindowRegister(ncclComm_t comm, void *memory, size_t size, ncclWindow_t *window,
                                         int flags) {
-  (void)flags; /* symmetric, strictly ordered: nobody is there to differ */
+  (void)flags; /* symmetric, strictly ordered: no other rank exists that could differ */
   return notice(&windows, comm, memory, size, window, "ncclCommWindowRegister");
 }
 

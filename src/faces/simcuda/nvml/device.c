@@ -1,4 +1,4 @@
-/* Cards: handles, what they are, and settings that a simulated card has. */
+/* Cards: handles, properties, and the settings that a simulated card has. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -54,7 +54,7 @@ static void put_uuid(uint32_t card, char text[static 41]) {
 
 static void put_serial(uint32_t card, char text[static 30]) { snprintf(text, 30, "simulated-%u", card); }
 
-/* The first card of which `is` says yes. */
+/* The first card for which `is` returns true. */
 static nvmlReturn_t find(bool (*is)(uint32_t card, const void *what), const void *what,
                          nvmlDevice_t *device) {
   VS_NVML_NEED(what != NULL && device != NULL);
@@ -113,7 +113,7 @@ nvmlReturn_t sim_nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvmlDevice
 
 /* ---- texts */
 
-/* Begins a question about a card, with `card` and `number` for what follows. */
+/* Begins a query of a card, and defines `card` and `number` for the code that follows. */
 #define VS_CARD(device) \
   vs_sim_card card;     \
   uint32_t number;      \
@@ -149,7 +149,7 @@ nvmlReturn_t sim_nvmlDeviceGetSerial(nvmlDevice_t device, char *serial, unsigned
 
 /* ---- numbers */
 
-/* A question whose answer is one word made of the card and its number. */
+/* A query whose answer is one number, computed from the card and its number. */
 #define VS_ANSWER(name, expression)                                     \
   nvmlReturn_t sim_##name(nvmlDevice_t device, unsigned int *answer_) { \
     VS_NVML_NEED(answer_ != NULL);                                      \
@@ -180,7 +180,7 @@ static unsigned int architecture_of(const vs_sim_figures *f) {
   }
 }
 
-/* Settings: as a card comes. Performance state 32 is "unknown". */
+/* Settings have a new card's defaults. Performance state 32 is "unknown". */
 VS_ANSWER(nvmlDeviceGetIndex, number)
 VS_ANSWER(nvmlDeviceGetMinorNumber, number)
 VS_ANSWER(nvmlDeviceGetBoardId, vs_card_bus(number) << 8)
@@ -208,7 +208,7 @@ nvmlReturn_t sim_nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *ma
   return NVML_SUCCESS;
 }
 
-/* Graphics and multiprocessors have one clock, and memory one; video is not known. */
+/* Graphics and multiprocessors share one clock, memory has its own; the video clock is unknown. */
 nvmlReturn_t sim_nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, unsigned int type, unsigned int *megahertz) {
   enum { GRAPHICS = 0, SM = 1, MEMORY = 2, VIDEO = 3 };
   VS_NVML_NEED(megahertz != NULL && type <= VIDEO);
@@ -219,7 +219,7 @@ nvmlReturn_t sim_nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, unsigned int typ
   return NVML_SUCCESS;
 }
 
-/* Nothing is ever computed: the card is idle, and that is why its clocks are low. */
+/* No kernel computes, so the card is idle, which is also why its clocks are low. */
 nvmlReturn_t sim_nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *rates) {
   VS_NVML_NEED(rates != NULL);
   VS_CARD(device);
@@ -298,7 +298,7 @@ nvmlReturn_t sim_nvmlDeviceGetPciInfoExt(nvmlDevice_t device, nvmlPciInfoExt_v1_
   return NVML_SUCCESS;
 }
 
-/* ---- between cards. They lie on one machine, with nothing said about the way between them; peers can copy. */
+/* ---- between cards. They are in one machine; their connection is not modelled; peers can copy. */
 
 nvmlReturn_t sim_nvmlDeviceOnSameBoard(nvmlDevice_t device, nvmlDevice_t other, int *is) {
   VS_NVML_NEED(is != NULL);
@@ -328,7 +328,7 @@ nvmlReturn_t sim_nvmlDeviceGetP2PStatus(nvmlDevice_t device, nvmlDevice_t other,
   return NVML_SUCCESS;
 }
 
-/* No fabric: state 0 says so. Both sizes of the versioned struct end before or behind healthSummary. */
+/* State 0: no fabric. The two sizes of the versioned struct end before and behind healthSummary. */
 nvmlReturn_t sim_nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t *info) {
   VS_NVML_NEED(info != NULL);
   VS_CARD(device);

@@ -1,7 +1,7 @@
-/* How much of a card is used, and by whom: the machine's figures, in NVML's layouts. */
+/* The used memory of a card and the processes that use it: the machine's figures, in NVML's layouts. */
 #include "faces/simcuda/nvml/nvml.h"
 
-/* What the driver itself keeps of a card; programs never see it. */
+/* The memory that the driver itself takes; programs cannot use it. */
 static uint64_t reserved_of(const vs_sim_card *card) {
   const vs_sim_figures *f = &card->figures;
   return f->nvml_total_bytes > f->total_bytes ? f->nvml_total_bytes - f->total_bytes : 0;
@@ -38,7 +38,7 @@ typedef struct process {
   uint64_t bytes;
 } process;
 
-/* Those that have a context on the card, in the order of their slots. */
+/* The processes that have a context on the card, in the order of their slots. */
 static nvmlReturn_t list(nvmlDevice_t device, process processes[static VS_SIM_MAX_PROCESSES],
                          uint32_t *count) {
   vs_sim_card card;
@@ -56,8 +56,8 @@ static nvmlReturn_t list(nvmlDevice_t device, process processes[static VS_SIM_MA
   return NVML_SUCCESS;
 }
 
-/* count is the room, and becomes how many there are. Every layout begins with the pid and the bytes at offset
- * 8. */
+/* *count is the capacity, and is set to the number of processes. Every layout begins with the pid, and has the
+ * bytes at offset 8. */
 #define VS_NO_INSTANCE UINT32_MAX
 
 nvmlReturn_t sim_nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned int *count,
@@ -91,8 +91,8 @@ nvmlReturn_t sim_nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, un
   return NVML_SUCCESS;
 }
 
-/* Nobody draws, and nobody shares a card by MPS. */
-static nvmlReturn_t nobody(nvmlDevice_t device, unsigned int *count) {
+/* No simulated process draws, or shares a card by MPS. */
+static nvmlReturn_t no_processes(nvmlDevice_t device, unsigned int *count) {
   VS_NVML_NEED(count != NULL);
   vs_sim_card card;
   uint32_t number;
@@ -104,7 +104,7 @@ static nvmlReturn_t nobody(nvmlDevice_t device, unsigned int *count) {
 #define VS_NOBODY(name, version)                                                                             \
   nvmlReturn_t sim_##name(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_v##version##_t *infos) { \
     (void)infos;                                                                                             \
-    return nobody(device, count);                                                                            \
+    return no_processes(device, count);                                                                      \
   }
 VS_NOBODY(nvmlDeviceGetGraphicsRunningProcesses, 1)
 VS_NOBODY(nvmlDeviceGetGraphicsRunningProcesses_v2, 2)

@@ -1,4 +1,4 @@
-/* Beginning and end, versions, names of processes, words. */
+/* Initialization and shutdown, versions, names of processes, texts of results. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "faces/simcuda/nvml/nvml.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t users; /* initializations that were not undone */
+static uint32_t users; /* initializations without a shutdown yet */
 
 nvmlReturn_t vs_nvml_begin(void) {
   pthread_mutex_lock(&lock);
@@ -54,7 +54,7 @@ static nvmlReturn_t answer(const char *text, char *to, unsigned int size) {
   return NVML_SUCCESS;
 }
 
-/* No driver was ever numbered so; programs read numbers out of it. */
+/* No real driver has this number; programs parse it. */
 nvmlReturn_t sim_nvmlSystemGetDriverVersion(char *version, unsigned int size) {
   VS_NVML_TRY(vs_nvml_begin());
   return answer("595.0.0", version, size);
@@ -81,7 +81,7 @@ nvmlReturn_t sim_nvmlSystemGetProcessName(unsigned int pid, char *name, unsigned
   snprintf(path, sizeof path, "/proc/%u/cmdline", pid);
   FILE *file = fopen(path, "rb");
   if (file == NULL) return NVML_ERROR_NOT_FOUND;
-  const size_t count = fread(name, 1, size - 1, file); /* its first argument ends in a zero */
+  const size_t count = fread(name, 1, size - 1, file); /* its first argument is zero-terminated */
   fclose(file);
   name[count] = 0;
   return count == 0 ? NVML_ERROR_NOT_FOUND : NVML_SUCCESS;

@@ -1,11 +1,10 @@
-/* Every call goes on to the real library. Where there is none, it fails, and what it would have answered is
- * empty. */
+/* Forwards every call to the real library. If there is none, calls fail with empty results. */
 #include <string.h>
 
 #include "faces/simcuda/abi/nvrtc.h"
 #include "faces/simcuda/nvrtc/real_library.h"
 
-/* sim_<name> with these parameters, which are passed on as these arguments; `otherwise` before it fails. */
+/* Defines sim_<name> with these parameters, forwarded as these arguments; `otherwise` runs before a failure. */
 #define VS_FORWARD(name, parameters, arguments, otherwise) \
   nvrtcResult sim_##name parameters {                      \
     nvrtcResult(*real) parameters = NULL;                  \
@@ -39,16 +38,16 @@ VS_FORWARD(nvrtcGetPCHHeapSizeRequired, (nvrtcProgram program, size_t *size), (p
 VS_FORWARD(nvrtcSetFlowCallback, (nvrtcProgram program, int (*callback)(void *, void *), void *payload),
            (program, callback, payload), VS_NOTHING)
 
-/* What a program was compiled to, and how long that is. */
-#define VS_PASS_RESULT(name)                                                          \
+/* A result of compilation, and its size. */
+#define VS_FORWARD_RESULT(name)                                                       \
   VS_FORWARD(name, (nvrtcProgram program, char *bytes), (program, bytes), VS_NOTHING) \
   VS_FORWARD(name##Size, (nvrtcProgram program, size_t * size), (program, size), VS_EMPTY(size))
-VS_PASS_RESULT(nvrtcGetPTX)
-VS_PASS_RESULT(nvrtcGetCUBIN)
-VS_PASS_RESULT(nvrtcGetNVVM)
-VS_PASS_RESULT(nvrtcGetLTOIR)
-VS_PASS_RESULT(nvrtcGetOptiXIR)
-VS_PASS_RESULT(nvrtcGetProgramLog)
+VS_FORWARD_RESULT(nvrtcGetPTX)
+VS_FORWARD_RESULT(nvrtcGetCUBIN)
+VS_FORWARD_RESULT(nvrtcGetNVVM)
+VS_FORWARD_RESULT(nvrtcGetLTOIR)
+VS_FORWARD_RESULT(nvrtcGetOptiXIR)
+VS_FORWARD_RESULT(nvrtcGetProgramLog)
 
 const char *sim_nvrtcGetErrorString(nvrtcResult result) {
   switch ((int)result) {

@@ -14,13 +14,13 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void *library;
 
-/* What we are called ("libnvrtc.so.13"), and where we lie. */
+/* Our own soname ("libnvrtc.so.13") and file. */
 typedef struct search {
   const char *name;
   char own[PATH_MAX];
 } search;
 
-/* Loads folder/name, if it is there and not ourselves. */
+/* Loads folder/name, if it exists and is not this library. */
 static bool try_folder(const search *s, const char *folder, size_t size) {
   char path[PATH_MAX], real[PATH_MAX];
   if (size == 0 || snprintf(path, sizeof path, "%.*s/%s", (int)size, folder, s->name) >= (int)sizeof path)
@@ -43,13 +43,13 @@ static bool try_pattern(const search *s, const char *pattern) {
   glob_t found;
   bool is_loaded = false;
   if (glob(pattern, 0, NULL, &found) != 0) return false;
-  for (size_t i = found.gl_pathc; i-- != 0 && !is_loaded;) /* the last is the newest */
+  for (size_t i = found.gl_pathc; i-- != 0 && !is_loaded;) /* the last match is the newest version */
     is_loaded = try_folder(s, found.gl_pathv[i], strlen(found.gl_pathv[i]));
   globfree(&found);
   return is_loaded;
 }
 
-/* A Python environment keeps NVIDIA's libraries beside those that use them. */
+/* A Python environment has NVIDIA's libraries in the same site-packages as the libraries that use them. */
 static int try_object(struct dl_phdr_info *object, size_t size, void *ctx) {
   static const char folder[] = "/site-packages/";
   (void)size;

@@ -1,5 +1,5 @@
-/* NVSHMEM never gets as far as being initialised here: memory shared between GPUs is not simulated. So there
- * is nothing to free, nobody to wait for, and addresses are none. */
+/* NVSHMEM can never be initialised here, because memory shared between GPUs is not simulated. So there is nothing
+ * to free or to wait for, and no address is valid. */
 #include "faces/simcuda/abi/nvshmem.h"
 
 #include "faces/simcuda/core/process.h"
@@ -25,7 +25,7 @@ void *sim_nvshmemx_mc_ptr(nvshmem_team_t team, const void *address) {
 void sim_nvshmem_free(void *memory) { (void)memory; }
 void sim_nvshmem_barrier_all(void) { vs_simcuda_not_simulated("NVSHMEM", "nvshmem_barrier_all"); }
 
-/* Of the interface, not of a library. */
+/* The version of the interface, not of a library. */
 void sim_nvshmem_info_get_version(int *major, int *minor) {
   if (major != NULL) *major = 1;
   if (minor != NULL) *minor = 3;

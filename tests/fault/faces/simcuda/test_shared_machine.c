@@ -101,8 +101,7 @@ static void memory_is_shared(void **state) {
 
 static void take_all_of_it(void) { (void)allocate(12000 * MIB); }
 
-/* A process that was killed holds nothing, as soon as somebody needs the room; nobody has to wait for it
- * as its parent. */
+/* A killed process holds no memory as soon as another process needs it; its parent need not have waited for it. */
 static void the_killed_hold_nothing(void **state) {
   (void)state;
   int status;
@@ -110,7 +109,7 @@ static void the_killed_hold_nothing(void **state) {
   const pid_t other = start(hold_and_wait);
   wait_for_word(to_parent[0]);
   assert_int_equal(kill(other, SIGKILL), 0);
-  siginfo_t about; /* it is dead, and still a corpse: nobody has collected it */
+  siginfo_t about; /* it is dead, and still a zombie, because its parent has not waited for it */
   assert_int_equal(waitid(P_PID, (id_t)other, &about, WEXITED | WNOWAIT), 0);
   assert_true(seen_used() >= 4096 * MIB);
   expect_apart(take_all_of_it, WITH(variable), "");
@@ -153,7 +152,7 @@ static void become_true(void) {
 static void another_program_holds_nothing(void **state) {
   (void)state;
   expect_apart(become_true, WITH(variable), "");
-  assert_true(seen_used() >= 1024 * MIB); /* nobody told */
+  assert_true(seen_used() >= 1024 * MIB); /* no process was told */
   expect_apart(take_all_of_it, WITH(variable), "");
   assert_int_equal(seen_used(), 0);
 }

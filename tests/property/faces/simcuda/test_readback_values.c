@@ -1,4 +1,4 @@
-/* What copies read back, against one byte and one "is it known" for each address of a small world. */
+/* What copies read back, against a model with one byte and one "is known" flag for each address of a small range. */
 #include "faces/simcuda/core/readback_values.h"
 #include "support/random.h"
 #include "support/test.h"
@@ -212,7 +212,7 @@ static void a_full_host_loses_and_says_so(void **state) {
   vs_readback_deinit(&c);
 }
 
-/* Without memory something is not known, or lost, but nothing is wrong. */
+/* Out of memory, some bytes become unknown or lost, but no read is wrong. */
 static void each_allocation_may_fail(void **state) {
   (void)state;
   for (vs_values values = VS_VALUES_ZEROS; values <= VS_VALUES_KEEP; values++)

@@ -9,7 +9,7 @@ enum { THREADS = 8, TIMES = 50 };
 
 static vs_served file;
 static _Atomic size_t inside;  /* how many have the engine */
-static _Atomic bool is_broken; /* two had it, or somebody before the file was there */
+static _Atomic bool is_broken; /* two processes had it, or one before the file existed */
 static size_t order[THREADS], order_count;
 
 static void take_turns(void *ctx) {

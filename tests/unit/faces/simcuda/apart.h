@@ -1,4 +1,4 @@
-/* A process has one world, and it begins once. So each case runs in a child of its own, with its own
+/* A process has one simulation, which begins once. So each case runs in a child of its own, with its own
  * environment, and what it says on standard error comes back. */
 #ifndef VS_TESTS_APART_H
 #define VS_TESTS_APART_H

@@ -1,5 +1,5 @@
 /* The driver face as a program meets it: the library, opened by its path, and its functions by their exported names. Each
- * case opens it in a child of its own (apart.h), where it begins the world. */
+ * case opens it in a child of its own (apart.h), where it begins the simulation. */
 #ifndef VS_TESTS_DRIVER_LOADED_H
 #define VS_TESTS_DRIVER_LOADED_H
 

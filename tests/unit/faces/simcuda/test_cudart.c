@@ -295,7 +295,7 @@ static void use_pools(void) {
   GOOD(sim_cudaMemPoolCreate(&mine, &wanted));
   FAILS(sim_cudaMallocFromPoolAsync(&b, 512, NULL, NULL), cudaErrorInvalidValue);
   GOOD(sim_cudaMallocFromPoolAsync(&b, 512, mine, NULL));
-  GOOD(sim_cudaFree(b)); /* a plain free will do */
+  GOOD(sim_cudaFree(b)); /* a plain free is enough */
   GOOD(sim_cudaMemPoolDestroy(mine));
   FAILS(sim_cudaMemPoolDestroy(first), cudaErrorInvalidValue);
   GOOD(sim_cudaMalloc(&a, 512));
@@ -434,7 +434,7 @@ static void launch_rightly(void) {
   GOOD(sim_cudaLaunchKernel(kernel, one, one, NULL, 0, NULL));
   GOOD(sim___cudaGetKernel(&handle, kernel));
   GOOD(sim___cudaLaunchKernel(handle, one, one, NULL, 0, NULL));
-  GOOD(sim_cudaLaunchKernel(handle, one, one, NULL, 0, NULL)); /* a handle will do */
+  GOOD(sim_cudaLaunchKernel(handle, one, one, NULL, 0, NULL)); /* a handle is enough */
   FAILS(sim_cudaLaunchKernel(&kernel, one, one, NULL, 0, NULL), cudaErrorInvalidDeviceFunction);
   FAILS(sim_cudaLaunchKernel((const char *)handle + 1, one, one, NULL, 0, NULL),
         cudaErrorInvalidDeviceFunction);

@@ -1,4 +1,4 @@
-/* The cuDNN face: the packing of recurrent weights, descriptors of the backend, and the workspace that is asked for. */
+/* The cuDNN face: the packing of recurrent weights, descriptors of the backend, and the configured workspace. */
 #include "faces/simcuda/cudnn/backend.c"
 #include "faces/simcuda/cudnn/compute.c"
 #include "faces/simcuda/cudnn/descriptors.c"

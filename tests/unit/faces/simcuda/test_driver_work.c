@@ -210,7 +210,7 @@ static const char ptx[] =
     "// a comment\n.version 8.0\n.target sm_80\n.visible .entry scale(\n.param .u64 p)\n{ ret; }\n"
     ".entry shift() { ret; }\n";
 
-/* A cubin as far as anybody looks: one kernel "add" with 40 registers and 512 bytes of shared memory, one variable
+/* The parts of a cubin that are read: one kernel "add" with 40 registers and 512 bytes of shared memory, one variable
  * "table" of 4,096 bytes. */
 typedef struct cubin {
   Elf64_Ehdr head;

@@ -194,7 +194,7 @@ static void groups(void) {
   CHECK(sim_ncclRecv(pointer(to + 16), 1, ncclInt32, 7, comm, NULL) == ncclSuccess);
   CHECK(sim_ncclGroupEnd() == ncclSuccess);
   CHECK(number_at(to, 0) == 202 && number_at(to, 1) == 203);
-  CHECK(number_at(to, 4) == 200); /* nobody sent it */
+  CHECK(number_at(to, 4) == 200); /* no rank sent it */
 
   CHECK(sim_ncclGroupStart() == ncclSuccess);
   for (uint64_t i = 0; i < 2; i++) { /* two messages to one peer arrive in their order */

@@ -112,7 +112,7 @@ static void programs_without_cuda_do_not_notice(void **state) {
                            " len(os.listdir('/proc/self/task')))\n"));
 }
 
-/* The world in a real interpreter, through ctypes: CDLL lets go of the interpreter's lock around a call,
+/* The simulation in a real interpreter, through ctypes: CDLL lets go of the interpreter's lock around a call,
  * PyDLL does not. */
 static const char reading[] =
     "import ctypes, sys, threading, time\n"
@@ -165,8 +165,8 @@ static void a_real_python_says_where(void **state) {
   assert_non_null(strstr(notes, "{\"note\":\"exit\"}\n"));
 }
 
-/* Threads that have the interpreter's lock, threads that do not, and one that never lets go for long:
- * nobody waits for ever. A thread's frames are its own. */
+/* Threads that have the interpreter's lock, threads that do not, and one that rarely releases it:
+ * no thread waits for ever. A thread's frames are its own. */
 static void threads_of_python_do_not_wait_for_each_other(void **state) {
   (void)state;
   static finished result;
@@ -202,7 +202,7 @@ static void an_ending_python_ends(void **state) {
   }
 }
 
-/* multiprocessing's workers: a child by fork has no world, and what it inherited does no harm. */
+/* multiprocessing's workers: a forked child has no simulation, and what it inherited does no harm. */
 static void a_forked_python_goes_on(void **state) {
   (void)state;
   static finished result;

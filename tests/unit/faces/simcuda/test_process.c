@@ -1,4 +1,4 @@
-/* The world: when it begins, who sees it, what copies bring back, and what host memory is. */
+/* The simulation of a process: when it begins, which cards it has, what copies read back, and host memory. */
 #include "faces/simcuda/core/attributes.h"
 #include "faces/simcuda/core/machine.h"
 #include "faces/simcuda/core/process.h"

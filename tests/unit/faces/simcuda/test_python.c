@@ -10,7 +10,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* ---- the interpreter: code objects and frames of one thread, and what it was asked for */
+/* ---- the interpreter: code objects and frames of one thread, and the calls that it received */
 
 typedef struct object {
   int references;

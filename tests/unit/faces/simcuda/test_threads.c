@@ -1,4 +1,4 @@
-/* Eight threads in one world: each sees its own bytes, and in the end nothing is left. For
+/* Eight threads in one simulation: each sees its own bytes, and in the end nothing is left. For
  * ThreadSanitizer. */
 #include "faces/simcuda/core/process_internal.h"
 #include "support/random.h"
@@ -73,7 +73,7 @@ static void live_together(void) {
     CHECK(machine->cards[card].used_bytes == machine->cards[card].context_bytes);
   CHECK(machine->processes[0].kernels == (has_kernels ? THREADS * ROUNDS : 0));
   CHECK(machine->processes[0].reads >= THREADS * ROUNDS);
-  CHECK(machine->process_limit == 1); /* the world began once */
+  CHECK(machine->process_limit == 1); /* the simulation began once */
   vs_simcuda_unlock_machine();
   CHECK(vs_sim_check(vs_simcuda_lock()));
   vs_simcuda_unlock();

@@ -149,7 +149,7 @@ static void test_sums_as_printed(void **state) {
   end(&f);
 }
 
-/* ---- what is not known has its reason */
+/* ---- unknown values have a reason */
 
 static void test_reasons(void **state) {
   (void)state;
