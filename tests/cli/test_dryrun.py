@@ -360,7 +360,7 @@ def test_out_of_memory(figures, dryrun):
         "allocated_bytes": None,
         "reserved_bytes": None,
     }
-    # It held 3 GiB, and wanted 3 more: nothing below 6 can do, and nobody knows what can.
+    # It held 3 GiB and requested 3 more: it cannot run in less than 6 GiB; the size that is enough is unknown.
     for row in reply["fit"]:
         assert row["fits"] == ("no" if row["total_bytes"] < 6 * GiB - 200 * MiB else "unknown")
         assert (row["headroom_bytes"] is None) == (row["fits"] == "unknown")

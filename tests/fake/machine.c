@@ -1,5 +1,5 @@
-/* libnvidia-ml.so.1 of a made-up machine: answers from the scenario file that the variable VRAMSCOPE_FAKE_NVML names. For
- * tests of who calls NVML; nothing of NVIDIA's is in it. README.md has the file's format. */
+/* libnvidia-ml.so.1 of a fake machine: answers from the scenario file that the variable VRAMSCOPE_FAKE_NVML names. For tests
+ * of callers of NVML; it contains nothing of NVIDIA's. README.md has the file's format. */
 #include "fake.h"
 
 #include <pthread.h>
@@ -87,7 +87,7 @@ nvmlReturn_t fake_put_ulong(fake_card *card, const char *key, unsigned long long
 
 /* ---- the system */
 
-/* A file that is not there is a machine without cards; the variable counts when nobody uses the library. */
+/* A missing file is a machine without cards. The variable is read while no thread uses the library. */
 static nvmlReturn_t begin(const char *function) {
   const char *given = getenv("VRAMSCOPE_FAKE_NVML");
   pthread_mutex_lock(&lock);

@@ -23,7 +23,7 @@ static made everything(void) {
   (void)made_free(&m, BASE + 70 * MIB, 30 * MIB);
   (void)made_event(&m, VS_EVENT_SEGMENT_FREE, BASE + 70 * MIB, 30 * MIB);
   (void)made_free(&m, BASE, 300);                     /* older */
-  (void)made_event(&m, VS_EVENT_SEGMENT_ALLOC, 1, 3); /* what nobody does */
+  (void)made_event(&m, VS_EVENT_SEGMENT_ALLOC, 1, 3); /* operations that no program makes */
   made_trace(&m, 0);
   (void)made_segment(&m, 0, BASE, 2 * MIB, "small");
   (void)made_block(&m, 512, 300, VS_BLOCK_INACTIVE);

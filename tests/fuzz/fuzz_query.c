@@ -40,7 +40,7 @@ static void ask(vs_engine *engine, const char *format, const char *moment) {
        error.text);
 }
 
-/* %s is the moment, where one is asked for. */
+/* %s is the moment, if the query has one. */
 static const char *const REQUESTS[] = {
     "{\"method\":\"report\"}",
     "{\"method\":\"stats\"}",

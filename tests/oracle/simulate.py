@@ -73,7 +73,7 @@ class SimulatedDevice:
         self.allocator = CachingAllocator(self._record, **settings)
         self.events = []
         self.lives = []
-        self.after = [(0, 0, 0)]  # requested, handed out, reserved: before the first event, then after each
+        self.after = [(0, 0, 0)]  # requested, allocated, reserved: before the first event, then after each
         self.bookmarks = []  # (events so far, mapped ranges, live blocks), looked up in the allocator's own tables
         self.context, self.metadata = "N/A", ""
 

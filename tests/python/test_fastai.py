@@ -59,7 +59,7 @@ def test_nested_traces_and_other_kinds(facts):
     used, text, note, line = facts["device"]
     assert used == 100 and text.endswith(" (sampled)") and note == "sampled"
     assert line == "△Used Peaked MB:      0      0 (sampled) (x: y)\n"
-    # Somebody reset PyTorch's peak by a way that is not ours: the trace says so, and how much it cannot know.
+    # The program reset PyTorch's peak without our package: the trace says so, and how much of the peak it cannot know.
     assert facts["doubtful"].startswith("△used: 0MB, △peaked: 100MB (the peak is up to 301MB more: PyTorch's peak was")
     assert "everything" in facts["kind"]
 

@@ -13,7 +13,7 @@ def test_memory_comes_back(simulated, place):
     # The control: without the decorator the error keeps all of it, until another error takes its place.
     assert facts["control"] == [7000, OOM, [["grab", 7000, ["held"]]], 7000] and facts["end"] == 0
     assert facts["restored"] == [0, OOM]
-    # The errors that were handled on the way hold frames, too; who held what is known afterwards.
+    # Errors that were handled on the way hold frames too; the owners of that memory are known afterwards.
     frames = [["inner_failed", 500, ["held"]], ["grab", 5000, ["held"]], ["fail", 1000, ["held"]]]
     assert facts["restored_chain"] == [0, OOM, frames, 0]
     assert facts["restored_cause"] == [0, "RuntimeError: training failed"]

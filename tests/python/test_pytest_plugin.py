@@ -42,7 +42,7 @@ def outcomes(path):
 def test_marks_and_fixture(suite):
     done, found = suite((PROGRAMS / "users_tests.py").read_text())
     assert "simulated GPU (8GiB)" in done.out, done.out + done.err
-    assert "Fits in" not in done.out + done.err  # pytest's output, and nobody else's
+    assert "Fits in" not in done.out + done.err  # only pytest's own output
     assert done.code == 1
     failed = ["over", "reserved_over", "what_was_there_before_does_not_count", "device_over", "own_failure_comes_first",
               "bad_size", "leaks", "over_with_the_users_history", "leaks_with_the_users_history"]

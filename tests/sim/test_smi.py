@@ -19,7 +19,7 @@ FIELDS = ("index,name,uuid,pci.bus_id,driver_version,memory.total,memory.reserve
           "utilization.gpu")
 APPS = "gpu_uuid,pid,process_name,used_gpu_memory"
 
-# Holds 512 MiB of card 0 and 1536 MiB of card 1 by the driver's own calls, and asks everybody what they see.
+# Holds 512 MiB of card 0 and 1536 MiB of card 1 by the driver's own calls, then runs `vramscope smi`, pynvml, nvitop and gpustat.
 HOLDER = """
     import ctypes, json, subprocess, sys
     binary, fields, apps = sys.argv[1:4]

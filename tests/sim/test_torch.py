@@ -77,7 +77,7 @@ def test_pluggable_allocator(python, tmp_path):
     source = os.path.join(os.path.dirname(__file__), "programs", "plugin.c")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", plugin, source], check=True)
     found = python("pluggable.py", plugin).result
-    assert found["in_pool"] == 1 and found["segments"] == [20 * MiB]  # the plugin is asked for segments
+    assert found["in_pool"] == 1 and found["segments"] == [20 * MiB]  # PyTorch requests segments from the plugin
     assert found["given"] >= 5 and found["then"] - found["taken"] == 5
 
 

@@ -234,7 +234,7 @@ bool same_event(const plain_event *a, const plain_event *b) {
          x->forward_frames == y->forward_frames;
 }
 
-/* ---- a recording of everything, made up ---------------------------------------------------------------- */
+/* ---- a synthetic recording with every kind of record ---------------------------------------------------------------- */
 
 static uint64_t below(made_up *m, uint64_t bound) { return random_below(&m->random, bound); }
 

@@ -47,11 +47,11 @@ void reading_back_deinit(reading_back *r);
 
 bool same_event(const plain_event *a, const plain_event *b);
 
-/* ---- a recording of everything, made up */
+/* ---- a synthetic recording with every kind of record */
 
 typedef struct made_up {
   vs_tracew *w;
-  reading_back *expected; /* what was written, as it ought to be read; NULL: nobody asks */
+  reading_back *expected; /* what a reader must return; NULL: not wanted */
   test_random random;
   uint32_t strings[64], texts[8], frames[64], stacks[64], contexts[32], modules[4];
   uint32_t string_count, text_count, frame_count, stack_count, context_count, module_count;

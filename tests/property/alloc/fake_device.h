@@ -1,4 +1,4 @@
-/* A card that is as simple as can be: addresses are handed out at the lowest gap that fits, memory is a
+/* A card that is as simple as can be: addresses are allocated at the lowest gap that fits, memory is a
  * number, an event is done once its stream was told to have come so far.
  *
  *   used = sum of the sizes of segments and of physical pages <= total

@@ -48,7 +48,7 @@ typedef struct model {
   int lender; /* the pool that lends (use_on_oom); 0: none. One at a time: their order does not matter */
   int route;  /* requests on stream 3 go to this pool; 0: none */
   int captures;
-  uint64_t gift; /* a live block that somebody gives back when asked for memory; 0: nobody */
+  uint64_t gift; /* a live block that the callback frees when memory is needed; 0: none */
   vs_alloc_stat stats[VS_ALLOC_GROUPS][VS_ALLOC_PARTS];
   vs_alloc_stat oversize_allocations, oversize_segments;
   int64_t retries, ooms, rejections, syncs, device_allocs, device_frees;

@@ -158,7 +158,7 @@ static uint64_t any_size(test_random *r) {
   }
 }
 
-/* The hook: somebody may give a block back. */
+/* The hook: the program may free a block. */
 static bool give(void *ctx) {
   play *p = ctx;
   if (p->gift == 0) return false;

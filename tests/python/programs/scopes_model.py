@@ -21,7 +21,7 @@ class Allocator:
 
     def __init__(self, noise):
         self.current = self.low_peak = self.peak = self.allocated = self.freed = self.blocks = self.gone = 0
-        self.history = [0]  # what was in use after each change
+        self.history = [0]  # allocated bytes after each change
         self.noise = noise  # called while a peak is reset
 
     def change(self, size):

@@ -21,7 +21,7 @@ early.track()
 found["cuda_begun"] = torch.cuda.is_initialized()
 found["early"] = open(early.gpu_profile_fn).read()
 
-# how often all objects are asked for
+# how often all objects are listed
 walks = 0
 all_objects = gc.get_objects
 

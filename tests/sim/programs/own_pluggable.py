@@ -20,7 +20,7 @@ def allocated():
 
 torch.cuda.memory.change_current_allocator(
     torch.cuda.memory.CUDAPluggableAllocator(sys.argv[1], "vs_torch_alloc", "vs_torch_free"))
-assert library.vs_torch_live() is None  # nothing was asked for yet
+assert library.vs_torch_live() is None  # no memory was requested yet
 first = torch.empty(20 << 20, dtype=torch.uint8, device="cuda")
 second = torch.empty(10 << 20, dtype=torch.uint8, device="cuda")
 found = [allocated()]

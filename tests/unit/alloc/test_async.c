@@ -3,7 +3,7 @@
 #include "property/alloc/fake_device.h"
 #include "support/test.h"
 
-/* The driver's pool: a number of bytes in use, and chunks of 32 MiB that it keeps. */
+/* The driver's pool: a number of allocated bytes, and chunks of 32 MiB that it keeps. */
 static struct {
   fake_device device;
   vs_device_ops ops;

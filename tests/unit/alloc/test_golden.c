@@ -152,7 +152,7 @@ typedef struct step {
 
 static void expect_step(const step *wanted) {
   expect_stat(VS_ALLOC_ALLOCATION, wanted->count);
-  expect_stat(VS_ALLOC_ACTIVE, wanted->count); /* nobody else uses anything */
+  expect_stat(VS_ALLOC_ACTIVE, wanted->count); /* no other process uses memory */
   expect_stat(VS_ALLOC_ALLOCATED_BYTES, wanted->bytes);
   expect_stat(VS_ALLOC_ACTIVE_BYTES, wanted->bytes);
   expect_stat(VS_ALLOC_REQUESTED_BYTES, wanted->requested);

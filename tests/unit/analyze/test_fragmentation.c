@@ -1,4 +1,4 @@
-/* Holes, and what pins the memory around them. */
+/* Free blocks, and what pins the memory around them. */
 #include "analyze/fragmentation.h"
 #include "unit/analyze/made.h"
 
@@ -67,7 +67,7 @@ static void test_areas(void **state) {
   made_end(&m);
 }
 
-/* Nobody knows what is too small where nothing was asked for. */
+/* Without requests, no size is known to be too small. */
 static void test_unknown(void **state) {
   (void)state;
   made m = made_begin();
@@ -85,7 +85,7 @@ static void test_unknown(void **state) {
   made_end(&m);
 }
 
-/* Whole pages in the holes of an expandable segment do go back, although it holds a block. */
+/* Whole free pages of an expandable segment are released, although it has a live block. */
 static void test_pages(void **state) {
   (void)state;
   made m = made_begin();

@@ -71,7 +71,7 @@ static void test_the_same_comes_out(void **state) {
   stop(&p, &m);
 }
 
-/* A block that waits for another stream is not handed out before its free is completed. */
+/* A block that waits for another stream is not allocated again before its free is completed. */
 static void test_pending_blocks_wait_as_long(void **state) {
   (void)state;
   made m = made_begin();
@@ -109,7 +109,7 @@ static void test_a_refusal_is_repeated(void **state) {
   stop(&p, &m);
 }
 
-/* The segment that went back would have served the request: somebody called empty_cache(). */
+/* The segment that empty_cache() released would have served the request. */
 static void test_emptying_is_recognised(void **state) {
   (void)state;
   made m = made_begin();
@@ -386,7 +386,7 @@ static void test_settings_of_a_file(void **state) {
   assert_int_equal(settings.roundup_divisions[1], 0);
   made_end(&m);
 
-  m = made_begin(); /* nobody can read it: the defaults */
+  m = made_begin(); /* unreadable: the defaults */
   made_setting(&m, "PYTORCH_CUDA_ALLOC_CONF", VS_SETTING_STRING, 0, made_string(&m, "max_split:1"));
   expect_settings(&m, "profile:torch-2.6", true);
   made_end(&m);

@@ -111,7 +111,7 @@ static void test_segments_come_and_go(void **state) {
   made_end(&m);
 }
 
-/* Pages of an expandable segment: mapped in pieces, a hole unmapped in the middle. */
+/* Pages of an expandable segment: mapped in pieces, with an unmapped gap in the middle. */
 static void test_expandable(void **state) {
   (void)state;
   made m = made_begin();

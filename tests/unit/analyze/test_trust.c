@@ -236,7 +236,7 @@ static void test_outside_segment(void **state) {
   (void)made_free(&m, SEGMENT + 7 * KiB, 2 * KiB);
   honest_end(&m);
   EXPECT(&m, {VS_FINDING_OUTSIDE_SEGMENT, 2, NEXT});
-  m = made_begin(); /* without segment events nobody knows what was mapped */
+  m = made_begin(); /* without segment events the mapped pages are unknown */
   (void)made_event(&m, VS_EVENT_ALLOC, SECOND, 10);
   (void)made_free(&m, SECOND, 10);
   made_trace(&m, 0);

@@ -1,4 +1,4 @@
-/* The lists of metrics and reasons, as everybody reads them. */
+/* The lists of metrics and reasons, as all their readers see them. */
 #include "device/telemetry.h"
 #include "support/test.h"
 

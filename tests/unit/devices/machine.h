@@ -17,7 +17,7 @@ static inline void set_machine(const char *scenario) {
   assert_int_equal(setenv("VRAMSCOPE_FAKE_NVML", path, 1), 0);
 }
 
-/* The fake library, and no variables of whoever runs the tests. */
+/* The fake library, without variables of the environment that runs the tests. */
 static inline const char *fake_library(const char *name) {
   static char path[512];
   const char *folder = getenv("VRAMSCOPE_FAKE");

@@ -34,7 +34,7 @@ static void test_memory_adds_up(void **state) {
   vs_devices_close(devices);
 }
 
-/* Without the second memory call the reserve is in `used`, and nobody knows how much it is. */
+/* Without the second memory call the reserve is part of `used`, and its size is unknown. */
 static void test_old_memory_call(void **state) {
   (void)state;
   vs_devices *devices = open_machine("missing", (vs_devices_options){0});
@@ -282,7 +282,7 @@ static void test_process_kinds(void **state) {
   expect_known(processes.count, 2);
   assert_int_equal(processes.rows[0].pid, 1410);
   assert_string_equal(processes.rows[1].kind, "C+G");
-  assert_true(processes.may_miss); /* nobody knows: there is no /proc */
+  assert_true(processes.may_miss); /* unknown: there is no /proc */
   vs_devices_close(devices);
   devices = open_machine("wsl", (vs_devices_options){0});
   expect_ok(vs_devices_processes_of(devices, 0, &processes));

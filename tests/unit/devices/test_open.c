@@ -28,7 +28,7 @@ static void test_no_library(void **state) {
   assert_true(vs_str_contains(vs_str_from(failure.text), VS_STR("there is no NVIDIA driver here")));
   expect_known(failure.driver.is_pid_hidden, 0);
 
-  /* The kernel module is there: somebody forgot to give it to the container. */
+  /* The kernel module is loaded, but the library was not given to the container. */
   made_proc_file(
       &folder, "driver/nvidia/version",
       "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  590.48.01  Release Build  (build@host)\n"
@@ -194,7 +194,7 @@ static void test_refresh(void **state) {
   expect_known(vs_devices_used_fast(devices, 1), 28010 * MIB);
   vs_devices_close(devices);
 
-  /* A card that was lost before anybody looked is listed and unknown; opening anew would not help. */
+  /* A card that was lost before the first query is listed and unknown; opening again would not help. */
   devices = open_machine("lost_handle", (vs_devices_options){0});
   assert_int_equal(vs_devices_count(devices), 2);
   expect_reason(vs_devices_used_fast(devices, 1), VS_REASON_LOST);

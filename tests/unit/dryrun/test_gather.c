@@ -173,7 +173,7 @@ static void test_need(void **state) {
   assert_int_equal(need.cached_bytes, 2 * GiB);
   assert_int_equal(need.contexts, 1);
   assert_false(need.is_open_ended);
-  /* With an error that asked for 20 GiB: the cached part could have gone back. */
+  /* With an error of a request for 20 GiB: the cached part could have gone back. */
   result.ooms = 1;
   result.oom = (vs_result_oom){.is_there = true,
                                .card = 0,

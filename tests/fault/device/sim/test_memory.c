@@ -24,7 +24,7 @@ static vs_sim_error call_host(vs_sim *sim, uint64_t round) {
   return vs_sim_host_add(sim, round * 0x1000, 0x1000, 0, 0);
 }
 
-/* Hints leave a hole on both sides of each. */
+/* Hints leave a free range on both sides of each. */
 static vs_sim_error call_reserve(vs_sim *sim, uint64_t round) {
   uint64_t address;
   return vs_sim_reserve(sim, VS_SIM_GRANULE, 0, VS_SIM_RESERVED_BASE + 2 * round * VS_SIM_GRANULE, &address);
@@ -125,7 +125,7 @@ static void giving_back_needs_nothing(void **state) {
   }
   m.host.fail_at = m.host.requests; /* the very next request */
   const uint64_t requests = m.host.requests;
-  for (int odd = 0; odd < 2; odd++) { /* first every other one: as many holes as there can be */
+  for (int odd = 0; odd < 2; odd++) { /* first every other one, which leaves the largest number of free ranges */
     for (int i = odd; i < COUNT; i += 2) {
       expect_sim_ok(vs_sim_free(sim, big[i], NULL));
       expect_sim_ok(vs_sim_free(sim, small[i], NULL));

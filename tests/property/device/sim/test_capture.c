@@ -223,7 +223,7 @@ static void compare_streams(void) {
     for (int i = 0; i < NODES; i++) wanted += streams[s].frontier[i];
     assert_int_equal(info.dependency_count, wanted);
     if (ids[row] == 0) ids[row] = info.id;
-    assert_int_equal(info.id, ids[row]); /* one id per capture, whoever asks */
+    assert_int_equal(info.id, ids[row]); /* one id per capture, for every thread */
     for (int other = 0; other < ROWS; other++)
       if (other != row && !captures[other].is_over) assert_int_not_equal(ids[other], info.id);
   }
@@ -274,7 +274,7 @@ static void play_event(uint32_t e) { /* a new one in its place */
   events[e] = (model_event){.handle = new_event(sim), .capture = -1};
 }
 
-/* Whoever began it ends it now and then, so that captures come to an end. */
+/* The thread that began a capture ends it now and then, so that captures end. */
 static void play_right_end(test_random *random) {
   const uint32_t c = (uint32_t)random_below(random, ROWS);
   if (!captures[c].is_over) play_end(captures[c].thread, captures[c].origin);

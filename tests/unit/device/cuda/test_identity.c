@@ -11,7 +11,7 @@ static void is_none(const char *path, vs_status wanted, vs_cuda_reason reason, c
   CHECK(vs_cuda_open(vs_host_default(), path, &cuda, &failure, &error) == wanted);
   CHECK(cuda == NULL && failure.reason == reason && strcmp(failure.name, name) == 0);
   CHECK(strstr(error.text, words) != NULL);
-  CHECK(vs_cuda_open(vs_host_default(), path, &cuda, NULL, NULL) == wanted); /* nobody asks why */
+  CHECK(vs_cuda_open(vs_host_default(), path, &cuda, NULL, NULL) == wanted); /* no reason is requested */
 }
 
 static void find_none(void) {
@@ -133,7 +133,7 @@ static void pay_for_a_context(void) {
   vs_cuda_context_release(cuda, &first);
   CHECK(vs_cuda_context_is_active(cuda, 1));
   vs_cuda_context_release(cuda, &second);
-  FAILS(CUDA_ERROR_INVALID_CONTEXT, cuDevicePrimaryCtxRelease_v2, 1); /* nobody has it any more */
+  FAILS(CUDA_ERROR_INVALID_CONTEXT, cuDevicePrimaryCtxRelease_v2, 1); /* its last user is gone */
   CHECK(vs_cuda_context_retain(cuda, 2, NULL, &third, &error) == VS_BAD_ARGUMENT && third.handle == NULL);
   vs_cuda_close(cuda);
 }

@@ -99,7 +99,7 @@ static void a_lost_card_is_there_and_says_so(void **state) {
   const vs_telemetry_process *list;
   expect_reason(telemetry.ops->processes(telemetry.ctx, 1, VS_PROCESS_ALL, &list), VS_REASON_LOST, 15);
   assert_null(list);
-  /* What was known when it connected does not end the connection: nobody would ever leave off. */
+  /* A failure that was known at the connection does not end it: it would be reconnected without end. */
   assert_int_equal(telemetry.ops->lifecycle(telemetry.ctx), 0);
   expect_known(fake_metric(&telemetry, 0, VS_METRIC_ID_TEMPERATURE), 28);
   fake_close(&telemetry);

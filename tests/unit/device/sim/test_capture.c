@@ -547,7 +547,7 @@ static void unsafe_calls_by_mode(void **state) {
         const vs_sim_thread caller = {.id = own ? main_thread.id : other_thread.id,
                                       .mode = (vs_sim_capture_mode)mode};
         const bool refused = own ? refused_to_own[begun][mode] : refused_to_other[begun][mode];
-        expect_sim_ok(vs_sim_unsafe_call(sim, &caller)); /* nobody captures */
+        expect_sim_ok(vs_sim_unsafe_call(sim, &caller)); /* no stream captures */
         expect_sim_ok(vs_sim_capture_begin(sim, &main_thread, 0, stream, (vs_sim_capture_mode)begun));
         /* Asking an event from before the capture is one of them. */
         assert_int_equal(vs_sim_event_query(sim, &caller, outside),
@@ -596,7 +596,7 @@ static void external_events_become_nodes(void **state) {
 static void ending_the_machine_ends_captures(void **state) {
   (void)state;
   const capturing c = capture_something();
-  expect_sim_ok(vs_sim_event_destroy(c.sim, c.event)); /* which nobody needs any more */
+  expect_sim_ok(vs_sim_event_destroy(c.sim, c.event)); /* which is no longer needed */
   kernel(c.sim, c.side);
   machine_end(&m); /* nothing is left */
 }

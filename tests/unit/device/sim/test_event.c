@@ -38,7 +38,7 @@ static void flags(void **state) {
   expect_sim(vs_sim_event_create(sim, CARDS, 0, &event), VS_SIM_INVALID_DEVICE);
   expect_sim(vs_sim_event_create(sim, 0, 0, NULL), VS_SIM_INVALID_VALUE);
   const uint64_t stream = new_stream(sim);
-  for (uint32_t flag = 1; flag <= 2; flag++) { /* EXTERNAL is for captures only, the others for nobody */
+  for (uint32_t flag = 1; flag <= 2; flag++) { /* EXTERNAL is valid for captures only, the other flags never */
     expect_sim(vs_sim_event_record(sim, 0, event, stream, flag), VS_SIM_INVALID_VALUE);
     expect_sim(vs_sim_stream_wait_event(sim, 0, stream, event, flag), VS_SIM_INVALID_VALUE);
   }
@@ -85,7 +85,7 @@ static void at_sync_an_event_completes_what_stands_before_it(void **state) {
   machine_end(&m);
 }
 
-/* What an allocator sees that records an event on a side stream and asks later: open until somebody waits. */
+/* An allocator records an event on a side stream and queries it later: it is not complete until a thread waits. */
 static void at_sync_holds_back_what_was_recorded_on_a_side_stream(void **state) {
   (void)state;
   vs_sim *sim = work_begin(&m, VS_SIM_EVENTS_AT_SYNC);
@@ -114,7 +114,7 @@ static void a_wait_is_for_the_record_it_saw(void **state) {
   record(sim, event, a); /* later than what b waits for */
   expect_sim_ok(vs_sim_stream_synchronize(sim, 0, b));
   expect_sim(query(sim, event), VS_SIM_NOT_READY);
-  expect_sim_ok(vs_sim_event_destroy(sim, event)); /* nobody minds */
+  expect_sim_ok(vs_sim_event_destroy(sim, event)); /* allowed */
   machine_end(&m);
 }
 

@@ -112,7 +112,7 @@ static void what_a_graph_leaves(void **state) {
   expect_sim(vs_sim_graph_free(sim, a), VS_SIM_INVALID_VALUE); /* not launched yet */
   expect_sim(vs_sim_graph_free(sim, a + 512), VS_SIM_NOT_FOUND);
   expect_sim_ok(vs_sim_exec_launch(sim, 0, exec, stream));
-  expect_sim(vs_sim_exec_launch(sim, 0, exec, stream), VS_SIM_INVALID_VALUE); /* nobody freed it */
+  expect_sim(vs_sim_exec_launch(sim, 0, exec, stream), VS_SIM_INVALID_VALUE); /* it was not freed */
   expect_sim_ok(vs_sim_graph_free(sim, a));
   expect_sim(vs_sim_graph_free(sim, a), VS_SIM_INVALID_VALUE);
   expect_sim(vs_sim_exec_launch(sim, 0, exec, stream), VS_SIM_INVALID_VALUE); /* b */
@@ -121,7 +121,7 @@ static void what_a_graph_leaves(void **state) {
   assert_non_null(vs_sim_find(sim, a));
   expect_sim_ok(vs_sim_graph_free(sim, b));
 
-  /* a is in use and outlives all that made it; b does not. */
+  /* a is allocated and outlives the graph that made it; b does not. */
   expect_sim_ok(vs_sim_graph_destroy(sim, graph));
   expect_sim_ok(vs_sim_exec_destroy(sim, exec));
   assert_null(vs_sim_find(sim, b));
@@ -302,7 +302,7 @@ static void a_reset_takes_the_memory_of_graphs(void **state) {
   expect_sim(vs_sim_exec_launch(sim, 0, exec, fresh), VS_SIM_INVALID_VALUE);
   expect_sim_ok(vs_sim_exec_destroy(sim, exec));
   expect_sim_ok(vs_sim_graph_destroy(sim, graph));
-  assert_non_null(vs_sim_find(sim, piece)); /* somebody else's by now */
+  assert_non_null(vs_sim_find(sim, piece)); /* another allocation's by now */
   machine_end(&m);
 }
 

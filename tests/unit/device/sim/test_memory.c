@@ -80,11 +80,11 @@ static void the_lowest_addresses_that_fit(void **state) {
   assert_int_equal(held(sim, 0), 10 * MIB);
   expect_sim_ok(vs_sim_free(sim, a, NULL));
   assert_int_equal(held(sim, 0), 4 * MIB);
-  assert_int_equal(allocated(sim, 0, 8 * MIB), WINDOW(0) + 10 * MIB); /* does not fit into the hole */
+  assert_int_equal(allocated(sim, 0, 8 * MIB), WINDOW(0) + 10 * MIB); /* does not fit into the gap */
   assert_int_equal(allocated(sim, 0, 4 * MIB), WINDOW(0));
   assert_int_equal(allocated(sim, 0, 1 * MIB), WINDOW(0) + 4 * MIB);
   expect_sim_ok(vs_sim_free(sim, b, NULL));
-  expect_sim_ok(vs_sim_free(sim, c, NULL)); /* neighbours become one hole */
+  expect_sim_ok(vs_sim_free(sim, c, NULL)); /* neighbours become one gap */
   assert_int_equal(allocated(sim, 0, 4 * MIB), b);
   machine_end(&m);
 }
@@ -132,7 +132,7 @@ static void small_holes_end_at_their_granule(void **state) {
 
 static void the_card_is_the_limit(void **state) {
   (void)state;
-  machine_begin(&m, 1, GIB + MIB); /* half a granule that nobody can have */
+  machine_begin(&m, 1, GIB + MIB); /* half a granule that cannot be allocated */
   vs_sim *sim = process_begin(&m, 7);
   uint64_t address = 1;
   expect_sim(vs_sim_alloc(sim, 0, GIB - CONTEXT + 1, &address), VS_SIM_OUT_OF_MEMORY);
@@ -184,7 +184,7 @@ static void any_inner_address_finds_the_range(void **state) {
   assert_int_equal(range->device, 1);
   assert_int_equal(range->kind, VS_SIM_RANGE_DEVICE);
   assert_int_equal(range->id, 1);
-  assert_null(vs_sim_find(sim, a + 3 * MIB)); /* behind what was asked for, before the next one */
+  assert_null(vs_sim_find(sim, a + 3 * MIB)); /* behind the requested bytes, before the next one */
   assert_null(vs_sim_find(sim, a - 1));
   assert_int_equal(vs_sim_find(sim, b)->id, 2);
   assert_int_equal(vs_sim_find(sim, c + 99)->base, c);
@@ -425,7 +425,7 @@ static void a_reset_takes_all_of_one_device(void **state) {
 
 typedef struct heard {
   vs_sim_machine *machine;
-  uint32_t dead; /* the slot that leaves when room is wanted; UINT32_MAX: nobody can help */
+  uint32_t dead; /* the slot that leaves when memory is needed; UINT32_MAX: none */
   uint32_t asked, device;
   uint64_t bytes;
   uint32_t gone;
@@ -462,7 +462,7 @@ static void a_card_asks_for_room_before_it_refuses(void **state) {
   assert_int_equal(h.bytes, CONTEXT);
   h.dead = UINT32_MAX;
   (void)allocated(sim, 0, 10 * MIB);
-  assert_int_equal(h.asked, 1); /* there is room: nobody is asked */
+  assert_int_equal(h.asked, 1); /* there is enough memory: the hook is not called */
   assert_int_equal(m.machine.cards[0].refused_count, 0);
   expect_sim(vs_sim_alloc(sim, 0, GIB, &address), VS_SIM_OUT_OF_MEMORY);
   assert_int_equal(h.asked, 2);

@@ -91,7 +91,7 @@ static void the_threshold_stays(void **state) {
   expect_sim_ok(vs_sim_pool_trim(sim, pool, CHUNK + 1)); /* at least that stays */
   assert_int_equal(held(sim, 0), 2 * CHUNK);
   expect_sim_ok(vs_sim_pool_trim(sim, pool, 0));
-  assert_int_equal(held(sim, 0), CHUNK); /* the other one is in use */
+  assert_int_equal(held(sim, 0), CHUNK); /* the other one is allocated */
   machine_end(&m);
 }
 
@@ -144,7 +144,7 @@ static void what_others_keep_is_the_last_resort(void **state) {
   machine_end(&m);
 }
 
-/* Chunks that lie idle are holes without pieces. */
+/* Idle chunks are gaps without pieces. */
 static void many_chunks_and_few_pieces(void **state) {
   (void)state;
   machine_begin(&m, 1, 64 * GIB);

@@ -232,7 +232,7 @@ static void access_is_by_mapping_and_device(void **state) {
   vs_sim_access access;
   const uint64_t a = reserved(sim, 8 * GRANULE), h = created(sim, 0, 2 * GRANULE);
   for (uint64_t i = 0; i < 3; i++) expect_sim_ok(vs_sim_map(sim, a + 2 * i * GRANULE, 2 * GRANULE, 0, h));
-  assert_int_equal(access_of(sim, a, 0), VS_SIM_ACCESS_NONE); /* nobody's until it is said */
+  assert_int_equal(access_of(sim, a, 0), VS_SIM_ACCESS_NONE); /* inaccessible until access is set */
   expect_sim_ok(vs_sim_access_set(sim, a, 4 * GRANULE, 0, VS_SIM_ACCESS_READ_WRITE));
   expect_sim_ok(vs_sim_access_set(sim, a, 2 * GRANULE, 1, VS_SIM_ACCESS_READ));
   assert_int_equal(access_of(sim, a + 4 * GRANULE - 1, 0), VS_SIM_ACCESS_READ_WRITE);
