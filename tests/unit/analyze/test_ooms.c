@@ -85,12 +85,14 @@ static void test_verdicts(void **state) {
   assert_int_equal(fail_once(69 * MiB, 3 * MiB, 0).verdict, VS_OOM_FULL);
   assert_int_equal(fail_once(69 * MiB, NOT_SAID, 0).verdict, VS_OOM_UNKNOWN);
   assert_int_equal(fail_once(45 * MiB, NOT_SAID, 0).verdict, VS_OOM_FRAGMENTED);
-  assert_int_equal(fail_once(28 * MiB, 3 * MiB, 1).verdict, VS_OOM_ELSEWHERE); /* the free block is of stream 0 */
+  assert_int_equal(fail_once(28 * MiB, 3 * MiB, 1).verdict,
+                   VS_OOM_ELSEWHERE); /* the free block is of stream 0 */
   assert_int_equal(fail_once(69 * MiB, 500 * MiB, 0).verdict, VS_OOM_REFUSED);
   assert_int_equal(fail_once(69 * MiB, 69 * MiB, 0).verdict,
                    VS_OOM_FRAGMENTED); /* the driver gives multiples of 2 MiB */
   assert_int_equal(fail_once(4096, 3 * MiB, 0).verdict, VS_OOM_REFUSED);
-  assert_int_equal(fail_once(4096, MiB, 0).verdict, VS_OOM_ELSEWHERE); /* the free blocks are of the large pool */
+  assert_int_equal(fail_once(4096, MiB, 0).verdict,
+                   VS_OOM_ELSEWHERE); /* the free blocks are of the large pool */
   assert_int_equal(fail_once(UINT64_MAX, UINT64_MAX - 1, 0).verdict,
                    VS_OOM_FRAGMENTED); /* 1 short, 65 MiB cached */
   for (int verdict = 0; verdict < VS_OOM_VERDICTS; verdict++)

@@ -125,7 +125,8 @@ static void giving_back_needs_nothing(void **state) {
   }
   m.host.fail_at = m.host.requests; /* the very next request */
   const uint64_t requests = m.host.requests;
-  for (int odd = 0; odd < 2; odd++) { /* first every other one, which leaves the largest number of free ranges */
+  for (int odd = 0; odd < 2;
+       odd++) { /* first every other one, which leaves the largest number of free ranges */
     for (int i = odd; i < COUNT; i += 2) {
       expect_sim_ok(vs_sim_free(sim, big[i], NULL));
       expect_sim_ok(vs_sim_free(sim, small[i], NULL));

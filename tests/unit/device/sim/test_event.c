@@ -38,7 +38,8 @@ static void flags(void **state) {
   expect_sim(vs_sim_event_create(sim, CARDS, 0, &event), VS_SIM_INVALID_DEVICE);
   expect_sim(vs_sim_event_create(sim, 0, 0, NULL), VS_SIM_INVALID_VALUE);
   const uint64_t stream = new_stream(sim);
-  for (uint32_t flag = 1; flag <= 2; flag++) { /* EXTERNAL is valid for captures only, the other flags never */
+  for (uint32_t flag = 1; flag <= 2;
+       flag++) { /* EXTERNAL is valid for captures only, the other flags never */
     expect_sim(vs_sim_event_record(sim, 0, event, stream, flag), VS_SIM_INVALID_VALUE);
     expect_sim(vs_sim_stream_wait_event(sim, 0, stream, event, flag), VS_SIM_INVALID_VALUE);
   }

@@ -62,7 +62,8 @@ static void what_makes_no_machine(void **state) {
   expect_status(vs_sim_machine_init(&the_machine, gpus, 1), VS_BAD_ARGUMENT);
   gpus[0].profile = NULL;
   expect_status(vs_sim_machine_init(&the_machine, gpus, 1), VS_BAD_ARGUMENT);
-  assert_false(vs_sim_machine_is_ours(&the_machine, sizeof the_machine)); /* a failed machine cannot be attached */
+  assert_false(
+      vs_sim_machine_is_ours(&the_machine, sizeof the_machine)); /* a failed machine cannot be attached */
 }
 
 /* It may be copied and mapped anywhere. */
