@@ -1,8 +1,8 @@
 #include "device/sim/graph_internal.h"
 
-/* ---- who is in the way of whom ---- */
+/* ---- which calls a capture forbids ---- */
 
-/* Whether a stream of this capture stands in an order with the legacy stream of `device`. */
+/* Whether a stream of this capture is ordered with the legacy stream of `device`. */
 static bool is_beside_legacy(const vs_sim_capture *capture, uint32_t device) {
   for (size_t i = 0; i < capture->streams.count; i++) {
     const vs_sim_stream *stream = capture->streams.data[i];
@@ -17,7 +17,7 @@ static bool has_device(const vs_sim_capture *capture, uint32_t device) {
   return false;
 }
 
-/* Whether `stream` is the legacy one of a device where others are captured that it would have to wait for. */
+/* Whether `stream` is a legacy stream that would have to wait for captured streams of its device. */
 static bool is_implicit(const vs_sim *sim, const vs_sim_stream *stream, bool invalidate) {
   const vs_sim_graphs *graphs = &sim->graphs;
   bool found = false;
@@ -82,7 +82,7 @@ static void drop_capture(vs_sim *sim, vs_sim_capture *capture) {
   vs_host_free(sim->host, capture, sizeof *capture);
 }
 
-/* A capture with room for its origin, in no list yet; it has its row. */
+/* A capture with a row and space for its origin; it is in no list yet. */
 static vs_sim_error new_capture(vs_sim *sim, vs_sim_capture **out) {
   vs_sim_graphs *graphs = &sim->graphs;
   if (vs_vec_reserve(sim->host, &graphs->captures, 1) != VS_OK) return VS_SIM_OUT_OF_MEMORY;
@@ -103,7 +103,7 @@ void vs_sim_capture_enter(vs_sim_capture *capture, vs_sim_stream *stream) {
   stream->capture = capture;
 }
 
-/* Everything is there: the stream captures into `graph`, behind what its frontier holds. */
+/* Starts the capture into `graph`, behind the stream's frontier. Everything it needs is allocated. */
 static vs_sim_error begin(vs_sim *sim, const vs_sim_thread *thread, vs_sim_stream *stream,
                           vs_sim_graph *graph, vs_sim_capture_mode mode, bool owns_graph) {
   vs_sim_graphs *graphs = &sim->graphs;
@@ -147,7 +147,7 @@ vs_sim_error vs_sim_capture_begin(vs_sim *sim, const vs_sim_thread *thread, uint
   return error;
 }
 
-/* Makes the nodes part of the frontier, each once; all are of the capture's graph, or nothing changes. */
+/* Adds the nodes to the frontier, each once. Fails, without a change, unless all are nodes of the graph. */
 static vs_sim_error add_dependencies(vs_sim *sim, vs_sim_stream *stream, vs_sim_graph *graph,
                                      const uint64_t *nodes, size_t count) {
   uint32_t number;
@@ -180,13 +180,16 @@ vs_sim_error vs_sim_capture_begin_to(vs_sim *sim, const vs_sim_thread *thread, u
 
 /* ---- end ---- */
 
-/* All streams leave; without `keep`, a graph that the capture made is gone. */
+/* Ends the capture: all streams leave. Without `keep`, a graph that the capture made is dropped. */
 static void finish(vs_sim *sim, vs_sim_capture *capture, bool keep) {
   vs_sim_graphs *graphs = &sim->graphs;
   for (size_t i = 0; i < capture->streams.count; i++) {
+    VS_ASSERT(capture->streams.data[i]->capture == capture);
     capture->streams.data[i]->capture = NULL;
     capture->streams.data[i]->frontier.count = 0;
   }
+  VS_ASSERT(capture->graph->is_captured && graphs->captures.data[capture->row] == capture);
+  VS_ASSERT(graphs->live_captures > 0);
   capture->graph->is_captured = false;
   if (!keep && capture->owns_graph) vs_sim_graph_drop(sim, capture->graph);
   graphs->captures.data[capture->row] = NULL;
@@ -204,9 +207,10 @@ void vs_sim_captures_drop(vs_sim *sim, uint32_t device) {
   }
 }
 
-/* Whether the origin's next work would stand behind the last work of every stream. */
+/* Whether the origin's next work would depend on the last work of every stream. */
 static vs_sim_error check_joined(vs_sim *sim, vs_sim_capture *capture) {
   vs_sim_graph *graph = capture->graph;
+  VS_ASSERT(capture->streams.count > 0 && capture->streams.data[0] == capture->origin);
   vs_sim_graph_unmark(graph);
   for (size_t i = 0; i < capture->origin->frontier.count; i++)
     (void)vs_sim_node_mark(graph, capture->origin->frontier.data[i]);
@@ -238,7 +242,7 @@ vs_sim_error vs_sim_capture_end(vs_sim *sim, const vs_sim_thread *thread, uint32
   return error;
 }
 
-/* ---- questions, and dependencies by hand ---- */
+/* ---- queries, and explicit dependencies ---- */
 
 vs_sim_capture *vs_sim_capture_of(const vs_sim *sim, const vs_sim_event *event) {
   if (event->capture_id == 0 || event->capture_row >= sim->graphs.captures.count) return NULL;

@@ -1,12 +1,11 @@
 #include "device/sim/device.h"
 
-/* A number that no thread of a face has: the captures of others are not this one's. */
+/* Thread id for the allocator's own calls. No other thread has it, so captures of other threads never match. */
 #define THREAD (UINT64_MAX - 1)
 
 /* ---- answers */
 
-/* `memory`: what "out of memory" means where it was said. The simulation has one word for the card's and the
- * host's. */
+/* `memory`: the result for "out of memory", because the simulation has one error for the card's and the host's memory. */
 static vs_device_result answer(vs_sim_device *device, vs_sim_error error, vs_device_result memory) {
   if (error == VS_SIM_OK) return VS_DEVICE_OK;
   device->last = error;
@@ -34,8 +33,8 @@ static const char *words(vs_sim_error error) {
     case VS_SIM_INVALID_DEVICE: return "invalid device ordinal";
     case VS_SIM_INVALID_CONTEXT: return "invalid device context";
     case VS_SIM_INVALID_HANDLE: return "invalid resource handle";
-    case VS_SIM_ILLEGAL_STATE: return "the object is in no state for this";
-    case VS_SIM_NOT_FOUND: return "nothing of that name";
+    case VS_SIM_ILLEGAL_STATE: return "the object is not in a state for this call";
+    case VS_SIM_NOT_FOUND: return "not found";
     case VS_SIM_NOT_READY: return "not ready";
     case VS_SIM_NOT_SUPPORTED: return "operation not supported";
     case VS_SIM_CAPTURE_UNSUPPORTED: return "not permitted while a stream is capturing";
@@ -71,7 +70,7 @@ static vs_device_result memory_info(void *ctx, uint64_t *free_bytes, uint64_t *t
 
 /* ---- virtual memory */
 
-/* When the addresses are used up the request cannot be had, as when the card is. */
+/* A lack of addresses is reported like a lack of memory of the card. */
 static vs_device_result reserve(void *ctx, uint64_t size, uint64_t *address) {
   vs_sim_device *device = ctx;
   return of_card(device, vs_sim_reserve(device->sim, size, 0, 0, address));
@@ -165,7 +164,7 @@ static vs_device_result needs(void *ctx, uint64_t graph, uint64_t node, const ui
                               uint64_t *count) {
   vs_sim_device *device = ctx;
   size_t room = 0;
-  (void)graph; /* a node's handle says it */
+  (void)graph; /* the node's handle contains it */
   *nodes = NULL;
   *count = 0;
   vs_sim_error error = vs_sim_node_dependencies(device->sim, node, NULL, &room);
@@ -187,7 +186,7 @@ static uint64_t pool_of(const vs_sim_device *device) {
   return vs_sim_pool_default(device->sim, device->device.index);
 }
 
-/* The pool keeps what it has until it is trimmed, as an allocator that stands on it sets it up. */
+/* Makes the pool keep its memory until it is trimmed, as PyTorch's allocator configures it. */
 static vs_device_result async_alloc(void *ctx, uint64_t size, uint64_t stream, uint64_t *address) {
   vs_sim_device *device = ctx;
   if (!device->keeps_pool) {

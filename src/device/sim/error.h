@@ -1,5 +1,5 @@
-/* What a call of the simulated device may answer. Each value is the number of the CUDA error that it stands for, where
- * the runtime's and the driver's list agree, so that a face passes it on as it is. */
+/* The results of the simulated device. Each value is the number of the corresponding CUDA error, on which the runtime and the
+ * driver agree, so that a face can pass it on unchanged. */
 #ifndef VS_DEVICE_SIM_ERROR_H
 #define VS_DEVICE_SIM_ERROR_H
 
@@ -8,7 +8,7 @@
 typedef enum vs_sim_error {
   VS_SIM_OK = 0,
   VS_SIM_INVALID_VALUE = 1,
-  VS_SIM_OUT_OF_MEMORY = 2, /* of the simulated card; of the host where bookkeeping found no room */
+  VS_SIM_OUT_OF_MEMORY = 2, /* of the simulated card, or of the host */
   VS_SIM_NOT_INITIALIZED = 3,
   VS_SIM_DEVICE_UNAVAILABLE = 46,
   VS_SIM_NO_DEVICE = 100,
@@ -22,7 +22,7 @@ typedef enum vs_sim_error {
   VS_SIM_INVALID_HANDLE = 400,
   VS_SIM_ILLEGAL_STATE = 401,
   VS_SIM_NOT_FOUND = 500,
-  VS_SIM_NOT_READY = 600, /* an answer, no failure: a face must not keep it as the last error */
+  VS_SIM_NOT_READY = 600, /* an answer, not a failure: a face must not store it as the last error */
   VS_SIM_ILLEGAL_ADDRESS = 700,
   VS_SIM_PEER_ACCESS_ALREADY_ENABLED = 704,
   VS_SIM_PEER_ACCESS_NOT_ENABLED = 705,

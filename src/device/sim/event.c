@@ -47,6 +47,7 @@ vs_sim_error vs_sim_event_destroy(vs_sim *sim, uint64_t handle) {
 /* ---- record and wait ---- */
 
 void vs_sim_event_record_now(vs_sim *sim, vs_sim_event *event, vs_sim_stream *stream) {
+  VS_ASSERT(stream->capture == NULL);
   vs_sim_stream_advance(sim, stream);
   event->is_recorded = true;
   event->capture_id = 0;
@@ -55,7 +56,7 @@ void vs_sim_event_record_now(vs_sim *sim, vs_sim_event *event, vs_sim_stream *st
   event->time_ns = sim->streams.clock_ns;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 bool vs_sim_event_is_complete(const vs_sim *sim, const vs_sim_event *event) {
   return !event->is_recorded || vs_sim_point_is_done(sim, &event->at);

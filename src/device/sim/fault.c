@@ -9,7 +9,10 @@ static const struct {
 #undef VS_SIM_FAULT_KIND
 };
 
-const char *vs_sim_fault_word(vs_sim_fault kind) { return kinds[kind].word; }
+const char *vs_sim_fault_word(vs_sim_fault kind) {
+  VS_ASSERT((unsigned)kind < VS_SIM_FAULT_COUNT);
+  return kinds[kind].word;
+}
 const char *vs_sim_fault_what(vs_sim_fault kind) { return kinds[kind].what; }
 
 static vs_status unknown_kind(vs_str word, vs_error *error) {
@@ -44,6 +47,7 @@ void vs_sim_delay_set(vs_sim *sim, vs_sim_fault kind, uint64_t ns) { sim->faults
 
 vs_sim_error vs_sim_fault_step(vs_sim *sim, vs_sim_fault kind) {
   vs_sim_faults *faults = &sim->faults;
+  VS_ASSERT((unsigned)kind < VS_SIM_FAULT_COUNT);
   sim->streams.clock_ns = vs_sat_add_u64(sim->streams.clock_ns, faults->delay_ns[kind]);
   faults->calls[kind]++;
   return faults->calls[kind] == faults->fail_at[kind] ? VS_SIM_OUT_OF_MEMORY : VS_SIM_OK;

@@ -1,7 +1,7 @@
-/* Failures and delays on request, so that a program's answer to them can be tried.
+/* Failures and delays on request, to test how a program handles them.
  *
- * Each call of a kind is counted. The n-th, counted from the request on, answers "out of memory"; those
- * before and behind it are as ever. A delay is added to the virtual clock by each call of its kind. */
+ * Each call of a kind is counted. The n-th one after the request answers "out of memory"; the others are not affected. Each call
+ * of a kind adds that kind's delay to the virtual clock. */
 #ifndef VS_DEVICE_SIM_FAULT_H
 #define VS_DEVICE_SIM_FAULT_H
 
@@ -20,11 +20,11 @@ typedef struct vs_sim_faults {
   uint64_t delay_ns[VS_SIM_FAULT_COUNT];
 } vs_sim_faults;
 
-/* "alloc", and what that is: "device memory". */
+/* The word of a kind ("alloc") and its description ("device memory"). */
 const char *vs_sim_fault_word(vs_sim_fault kind);
 const char *vs_sim_fault_what(vs_sim_fault kind);
 
-/* "alloc:3" as kind and number (at least 1). Fails: VS_BAD_ARGUMENT with its place */
+/* Reads "alloc:3" as kind and number (at least 1). Fails: VS_BAD_ARGUMENT with the offset */
 VS_MUST_CHECK vs_status vs_sim_fault_parse(vs_str text, vs_sim_fault *kind, uint64_t *n, vs_error *error);
 
 #endif

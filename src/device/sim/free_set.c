@@ -38,6 +38,7 @@ static uint32_t take_node(vs_sim_free_set *set, uint64_t start, uint64_t size) {
 }
 
 static void drop_node(vs_sim_free_set *set, uint32_t at) {
+  VS_ASSERT(at != 0 && set->count > 0);
   *node_at(set, at) = (vs_sim_free_range){.left = set->spare};
   set->spare = at;
   set->count--;
@@ -69,7 +70,7 @@ static void split(vs_sim_free_set *set, uint32_t at, uint64_t start, uint32_t *l
 
 /* Joins two subtrees; every range of `low` is below every range of `high`. */
 static uint32_t merge(vs_sim_free_set *set, uint32_t low, uint32_t high) {
-  if (low == 0 || high == 0) return low + high;
+  if (low == 0 || high == 0) return low + high; /* the other one, or 0 */
   vs_sim_free_range *a = node_at(set, low), *b = node_at(set, high);
   if (a->rank >= b->rank) {
     a->right = merge(set, a->right, high);
@@ -143,6 +144,7 @@ static const vs_sim_free_range *range_from(const vs_sim_free_set *set, uint64_t 
 /* ---- questions ----------------------------------------------------------------------------------------- */
 
 static bool fits(const vs_sim_free_range *range, uint64_t size, uint64_t alignment, uint64_t *start) {
+  VS_ASSERT(alignment != 0 && (alignment & (alignment - 1)) == 0);
   *start = (range->start + alignment - 1) & ~(alignment - 1);
   return *start >= range->start && *start - range->start < range->size &&
          range->size - (*start - range->start) >= size;
@@ -181,6 +183,7 @@ void vs_sim_free_set_cut(vs_sim_free_set *set, uint64_t start, uint64_t size) {
 
 vs_sim_span vs_sim_free_set_put(vs_sim_free_set *set, vs_sim_span added, vs_sim_span bounds) {
   const uint64_t end = added.start + added.size;
+  VS_ASSERT(added.size > 0 && end >= added.start && !vs_sim_free_set_cover(set, added.start, 1));
   const vs_sim_free_range *low = floor_of(set, added.start), *high = range_from(set, end);
   if (low != NULL && (end_of(low) != added.start || low->start < bounds.start)) low = NULL;
   if (high != NULL && end_of(high) - bounds.start > bounds.size) high = NULL;

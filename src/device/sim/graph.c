@@ -1,8 +1,8 @@
 #include "device/sim/graph_internal.h"
 
-enum { LEFT_OVER = 64 }; /* entries of needs that are not worth squeezing out */
+enum { LEFT_OVER = 64 }; /* so many unused entries of needs are not removed */
 
-/* ---- life and death ---- */
+/* ---- create, copy, destroy ---- */
 
 vs_sim_graph *vs_sim_graph_new(vs_sim *sim) {
   vs_sim_graph *graph = vs_host_alloc(sim->host, sizeof *graph);
@@ -17,7 +17,7 @@ vs_sim_error vs_sim_graph_publish(vs_sim *sim, vs_sim_graph *graph) {
   return VS_SIM_OK;
 }
 
-/* Calls itself for child graphs: VS_SIM_GRAPH_DEEPEST levels at most. */
+/* Recursive for child graphs, at most VS_SIM_GRAPH_DEEPEST levels. */
 void vs_sim_graph_drop(vs_sim *sim, vs_sim_graph *graph) {
   vs_sim_ranges_let_go(sim, graph);
   vs_sim_references_drop(sim, graph);
@@ -40,8 +40,7 @@ static vs_sim_error copy_children(vs_sim *sim, const vs_sim_graph *graph, vs_sim
   return VS_SIM_OK;
 }
 
-/* Fills a new graph. Memory nodes are counted at the end, so that dropping half a copy does not let go of
- * theirs. */
+/* Fills a new graph. Memory nodes are counted last, so that dropping an incomplete copy does not release their blocks. */
 static vs_sim_error copy_into(vs_sim *sim, const vs_sim_graph *graph, vs_sim_graph *copy) {
   if (vs_vec_reserve(sim->host, &copy->nodes, graph->nodes.count) != VS_OK ||
       vs_vec_reserve(sim->host, &copy->needs, graph->needs.count) != VS_OK)
@@ -86,7 +85,7 @@ void vs_sim_graphs_deinit(vs_sim *sim) {
   }
   for (size_t i = 0; i < graphs->graphs.slots.count; i++) {
     vs_sim_graph *graph = graphs->graphs.slots.data[i].object;
-    if (graph != NULL && graph->parent == NULL) vs_sim_graph_drop(sim, graph); /* children go with theirs */
+    if (graph != NULL && graph->parent == NULL) vs_sim_graph_drop(sim, graph); /* with its children */
   }
   for (size_t i = 0; i < graphs->user_objects.slots.count; i++)
     vs_host_free(host, graphs->user_objects.slots.data[i].object, sizeof(vs_sim_user_object));
@@ -186,7 +185,7 @@ void vs_sim_graph_unmark(vs_sim_graph *graph) {
   graph->epoch = 1;
 }
 
-/* From the back: a node comes out when everything that depends on it has. pending[i]: how many still do. */
+/* Sorts from the back: a node is placed when all nodes that depend on it are. pending[i]: how many of these are not. */
 static uint32_t order_backwards(const vs_sim_graph *graph, uint32_t *pending, uint32_t *order) {
   const vs_sim_graph_node *nodes = graph->nodes.data;
   uint32_t free = graph->live_nodes; /* order[free ..) is filled */
@@ -236,7 +235,7 @@ vs_sim_error vs_sim_graph_mark_needs(vs_sim *sim, vs_sim_graph *graph) {
 
 /* ---- nodes ---- */
 
-/* Whether this graph and those around it have room for `nodes` more, in `levels` more. */
+/* Whether this graph and its parents may have `nodes` more nodes, in `levels` more levels. */
 static bool has_room(const vs_sim_graph *graph, uint32_t nodes, uint32_t levels) {
   if (graph->nodes.count >= VS_SIM_HANDLE_PARTS_MOST || nodes > VS_SIM_GRAPH_MOST_NODES) return false;
   for (; graph != NULL; graph = graph->parent)
@@ -255,9 +254,11 @@ static bool is_memory(vs_sim_node_kind kind) {
   return kind == VS_SIM_NODE_MEM_ALLOC || kind == VS_SIM_NODE_MEM_FREE;
 }
 
-/* There is room for all. */
+/* Adds a node; there is space for it and its needs. */
 static uint32_t push_node(vs_sim_graph *graph, const uint32_t *needs, uint32_t count,
                           vs_sim_graph_node node) {
+  VS_ASSERT(graph->nodes.count < graph->nodes.capacity &&
+            graph->needs.capacity - graph->needs.count >= count);
   node.first_need = (uint32_t)graph->needs.count;
   node.need_count = count;
   if (count != 0) memcpy(graph->needs.data + graph->needs.count, needs, count * sizeof *needs);
@@ -289,7 +290,7 @@ vs_sim_error vs_sim_graph_append(vs_sim *sim, vs_sim_graph *graph, const uint32_
   return VS_SIM_OK;
 }
 
-/* The numbers of `dependencies`, in sim->graphs.scratch: different nodes of `graph`, or it is refused. */
+/* Stores the numbers of `dependencies` in sim->graphs.scratch. Fails unless they are different nodes of `graph`. */
 static vs_sim_error read_dependencies(vs_sim *sim, vs_sim_graph *graph, const uint64_t *dependencies,
                                       size_t count) {
   vs_sim_graphs *graphs = &sim->graphs;
@@ -370,7 +371,7 @@ vs_sim_error vs_sim_graph_set_work(const vs_sim *sim, vs_sim_graph *graph, uint3
 
 /* ---- edges ---- */
 
-/* Where `from` stands among the needs of `to`; UINT32_MAX if it does not. */
+/* The index in graph->needs of the edge from `from` to `to`; UINT32_MAX if there is none. */
 static uint32_t find_need(const vs_sim_graph *graph, uint32_t from, uint32_t to) {
   const vs_sim_graph_node *node = &graph->nodes.data[to];
   for (uint32_t i = node->first_need; i < node->first_need + node->need_count; i++)
@@ -378,7 +379,7 @@ static uint32_t find_need(const vs_sim_graph *graph, uint32_t from, uint32_t to)
   return UINT32_MAX;
 }
 
-/* Writes the needs anew, without what is left over. */
+/* Rewrites the needs without unused entries. */
 static vs_sim_error squeeze(vs_sim *sim, vs_sim_graph *graph) {
   VS_VEC(uint32_t) fresh = {0};
   if (vs_vec_reserve(sim->host, &fresh, graph->live_edges + 1) != VS_OK) return VS_SIM_OUT_OF_MEMORY;
@@ -388,6 +389,7 @@ static vs_sim_error squeeze(vs_sim *sim, vs_sim_graph *graph) {
     node->first_need = (uint32_t)fresh.count;
     for (uint32_t n = 0; n < node->need_count; n++) fresh.data[fresh.count++] = graph->needs.data[first + n];
   }
+  VS_ASSERT(fresh.count == graph->live_edges);
   vs_vec_free(sim->host, &graph->needs);
   graph->needs.data = fresh.data;
   graph->needs.count = fresh.count;
@@ -395,7 +397,7 @@ static vs_sim_error squeeze(vs_sim *sim, vs_sim_graph *graph) {
   return VS_SIM_OK;
 }
 
-/* One more need of `to`. Its list moves to the end, where there is room behind it. */
+/* Adds an edge. The list of needs of `to` moves to the end of graph->needs, so that it can grow. */
 static vs_sim_error add_need(vs_sim *sim, vs_sim_graph *graph, uint32_t from, uint32_t to) {
   vs_sim_graph_node *node = &graph->nodes.data[to];
   if (graph->needs.count / 2 > graph->live_edges + LEFT_OVER) VS_SIM_TRY(squeeze(sim, graph));
@@ -413,7 +415,7 @@ static vs_sim_error add_need(vs_sim *sim, vs_sim_graph *graph, uint32_t from, ui
   return VS_SIM_OK;
 }
 
-/* The numbers of an edge's ends; the graph must be able to have such an edge. */
+/* The numbers of an edge's nodes, which have to be two different nodes of the graph. */
 static vs_sim_error read_edge(const vs_sim *sim, const vs_sim_graph *graph, uint64_t from_handle,
                               uint64_t to_handle, uint32_t *from, uint32_t *to) {
   if (vs_sim_graph_of_node(sim, from_handle, from) != graph ||
@@ -448,8 +450,9 @@ vs_sim_error vs_sim_graph_add_edges(vs_sim *sim, uint64_t handle, const uint64_t
   }
   if (error == VS_SIM_OK) error = check_circles(sim, graph);
   if (error == VS_SIM_OK) return VS_SIM_OK;
-  while (added-- > 0) { /* each one is the last of its node by now */
+  while (added-- > 0) { /* in reverse order each edge is the last need of its node */
     (void)read_edge(sim, graph, from[added], to[added], &a, &b);
+    VS_ASSERT(graph->nodes.data[b].need_count > 0 && graph->live_edges > 0);
     graph->nodes.data[b].need_count--;
     graph->live_edges--;
   }
@@ -457,14 +460,15 @@ vs_sim_error vs_sim_graph_add_edges(vs_sim *sim, uint64_t handle, const uint64_t
   return error;
 }
 
-#define LEAVING (UINT32_C(1) << 31) /* a bit that no number of a node has: a need that is to be removed */
+#define LEAVING (UINT32_C(1) << 31) /* marks a need that is to be removed; no number of a node has this bit */
 
-/* Takes out the needs of a node that are leaving, or lets them stay after all. */
+/* Removes the marked needs of a node; with `stay` only the marks. */
 static void take_out(vs_sim_graph *graph, uint32_t to, bool stay) {
   vs_sim_graph_node *node = &graph->nodes.data[to];
   uint32_t *needs = graph->needs.data + node->first_need, kept = 0;
   for (uint32_t i = 0; i < node->need_count; i++)
     if (stay || (needs[i] & LEAVING) == 0) needs[kept++] = needs[i] & ~LEAVING;
+  VS_ASSERT(graph->live_edges >= node->need_count - kept);
   graph->live_edges -= node->need_count - kept;
   node->need_count = kept;
 }

@@ -5,7 +5,7 @@ typedef struct vs_sim_tally {
   uint32_t nodes, edges, total, memory;
 } vs_sim_tally;
 
-/* Whether each need is a live node of the same graph, and no two are equal. */
+/* Whether all needs are different live nodes of the same graph. */
 static bool check_needs(const vs_sim_graph *graph, uint32_t number) {
   const vs_sim_graph_node *node = &graph->nodes.data[number];
   if (node->first_need > graph->needs.count || node->need_count > graph->needs.count - node->first_need)
@@ -49,7 +49,7 @@ static bool check_graph(const vs_sim *sim, const vs_sim_graph *graph) {
          graph->live_edges <= graph->needs.count;
 }
 
-/* Whether its streams say the same, and every frontier is of its graph. */
+/* Whether its streams refer to it, and their frontiers contain nodes of its graph. */
 static bool check_capture(const vs_sim_capture *capture) {
   if (!capture->graph->is_captured || capture->streams.data[0] != capture->origin) return false;
   for (size_t s = 0; s < capture->streams.count; s++) {
@@ -80,7 +80,7 @@ static bool check_captures(const vs_sim *sim) {
   return live == graphs->live_captures && in == captured;
 }
 
-/* Whether each piece that is there can be found by its address. */
+/* Whether each block that exists is found by its address. */
 static bool check_ranges(const vs_sim *sim) {
   const vs_sim_graphs *graphs = &sim->graphs;
   size_t there = 0;

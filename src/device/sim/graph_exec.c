@@ -1,6 +1,6 @@
 #include "device/sim/graph_internal.h"
 
-/* ---- making ---- */
+/* ---- create ---- */
 
 static vs_sim_exec *find(const vs_sim *sim, uint64_t handle) {
   return vs_sim_handle_find(&sim->graphs.execs, VS_SIM_HANDLE_EXEC, handle, NULL);
@@ -21,13 +21,13 @@ static void count_work(vs_sim_exec *exec, const vs_sim_graph_node *node) {
   exec->waits += node->work.kind == VS_SIM_NODE_EVENT_WAIT;
 }
 
-/* Writes down in which order the nodes are launched, where that is not the order of their numbers, and counts
- * them. */
+/* Counts the nodes, and stores the order in which they are launched if that is not the order of their numbers. */
 static vs_sim_error prepare(vs_sim *sim, vs_sim_exec *exec, vs_sim_graph *graph) {
   if (!graph->is_ordered) {
     uint32_t count;
     if (vs_vec_reserve(sim->host, &graph->order, graph->live_nodes) != VS_OK) return VS_SIM_OUT_OF_MEMORY;
     VS_SIM_TRY(vs_sim_graph_order(sim, graph, graph->order.data, &count));
+    VS_ASSERT(count == graph->live_nodes); /* vs_sim_graph_add_edges refuses cycles */
     graph->order.count = count;
   }
   for (size_t i = 0; i < graph->nodes.count; i++) {
@@ -39,7 +39,7 @@ static vs_sim_error prepare(vs_sim *sim, vs_sim_exec *exec, vs_sim_graph *graph)
   return VS_SIM_OK;
 }
 
-/* Everything of an exec of `graph` but its handle. */
+/* Fills in an exec of `graph`, except for its handle. */
 static vs_sim_error fill_exec(vs_sim *sim, const vs_sim_graph *graph, vs_sim_exec *exec) {
   VS_SIM_TRY(vs_sim_graph_copy(sim, graph, &exec->copy));
   VS_SIM_TRY(prepare(sim, exec, exec->copy));
@@ -79,16 +79,16 @@ vs_sim_error vs_sim_exec_destroy(vs_sim *sim, uint64_t handle) {
   return VS_SIM_OK;
 }
 
-/* ---- changing ---- */
+/* ---- update ---- */
 
-/* Makes `mark` the rank of each live node among them. */
+/* Sets `mark` of each live node to its rank among the live nodes. */
 static void rank_nodes(vs_sim_graph *graph) {
   uint32_t rank = 0;
   for (size_t i = 0; i < graph->nodes.count; i++)
     if (!graph->nodes.data[i].is_gone) graph->nodes.data[i].mark = rank++;
 }
 
-/* Marks are marks again. */
+/* Resets the ranks that rank_nodes stored in `mark`, so that walks can use it again. */
 static void unrank_nodes(vs_sim_graph *graph) {
   for (size_t i = 0; i < graph->nodes.count; i++) graph->nodes.data[i].mark = 0;
   graph->epoch = 1;
@@ -101,7 +101,7 @@ static uint32_t next_live(const vs_sim_graph *graph, uint32_t number) {
 
 static vs_sim_update_result compare(vs_sim_graph *a, vs_sim_graph *b, uint32_t *culprit);
 
-/* Whether two nodes of the same rank are of one kind and stand behind nodes of the same ranks. */
+/* Compares two nodes of the same rank: their kinds, and the ranks of the nodes that they depend on. */
 static vs_sim_update_result compare_nodes(const vs_sim_graph *a, const vs_sim_graph_node *x,
                                           const vs_sim_graph *b, const vs_sim_graph_node *y) {
   uint32_t ignored;
@@ -114,7 +114,7 @@ static vs_sim_update_result compare_nodes(const vs_sim_graph *a, const vs_sim_gr
   return x->child == NULL ? VS_SIM_UPDATE_SUCCESS : compare(x->child, y->child, &ignored);
 }
 
-/* *culprit: the node of `b` that does not fit, UINT32_MAX where it is no single one. */
+/* *culprit: the first node of `b` that differs, UINT32_MAX if the graphs differ as a whole. */
 static vs_sim_update_result compare(vs_sim_graph *a, vs_sim_graph *b, uint32_t *culprit) {
   *culprit = UINT32_MAX;
   if (a->memory_nodes != 0 || b->memory_nodes != 0) return VS_SIM_UPDATE_NOT_SUPPORTED;
@@ -133,16 +133,17 @@ static vs_sim_update_result compare(vs_sim_graph *a, vs_sim_graph *b, uint32_t *
   return result;
 }
 
-/* `copy` has the nodes of `exec` in the same ranks; what they do moves there. */
+/* Copies the work of `copy` to the nodes of `exec` with the same ranks. */
 static void take_work(vs_sim_graph *exec, vs_sim_graph *copy) {
   uint32_t i = next_live(exec, 0), k = next_live(copy, 0);
   for (; i < exec->nodes.count; i = next_live(exec, i + 1), k = next_live(copy, k + 1)) {
+    VS_ASSERT(k < copy->nodes.count && exec->nodes.data[i].work.kind == copy->nodes.data[k].work.kind);
     exec->nodes.data[i].work = copy->nodes.data[k].work;
     if (exec->nodes.data[i].child != NULL) take_work(exec->nodes.data[i].child, copy->nodes.data[k].child);
   }
 }
 
-/* The references to user objects change places, so that dropping the other one gives back the old ones. */
+/* Swaps the references to user objects, so that dropping `b` releases the old ones of `a`. */
 static void swap_references(vs_sim_graph *a, vs_sim_graph *b) {
   const vs_sim_graph was = *a;
   a->references.data = b->references.data;
@@ -185,7 +186,7 @@ vs_sim_error vs_sim_exec_set_work(vs_sim *sim, uint64_t handle, uint64_t node, c
 
 /* ---- launching ---- */
 
-/* Whether all events that the nodes name are still there. */
+/* Whether all events of the nodes still exist. */
 static vs_sim_error check_events(const vs_sim *sim, const vs_sim_graph *graph) {
   for (size_t i = 0; i < graph->nodes.count; i++) {
     const vs_sim_graph_node *node = &graph->nodes.data[i];
@@ -202,6 +203,7 @@ static vs_sim_error check_events(const vs_sim *sim, const vs_sim_graph *graph) {
 static void run_graph(vs_sim *sim, vs_sim_stream *stream, const vs_sim_graph *graph);
 
 static void run_node(vs_sim *sim, vs_sim_stream *stream, const vs_sim_graph_node *node) {
+  VS_ASSERT(!node->is_gone && (node->child != NULL) == (node->work.kind == VS_SIM_NODE_GRAPH));
   switch (node->work.kind) {
     case VS_SIM_NODE_GRAPH: run_graph(sim, stream, node->child); return;
     case VS_SIM_NODE_EVENT_RECORD:
@@ -252,7 +254,7 @@ static vs_sim_error launch(vs_sim *sim, vs_sim_stream *stream, const vs_sim_exec
     run_graph(sim, stream, exec->copy);
     return VS_SIM_OK;
   }
-  /* Nothing but work: its time passes at once. A graph without any is still something that a stream does. */
+  /* Only work without effects: the clock advances at once. Launching an empty graph counts as one work item. */
   if (exec->works > 1) sim->streams.clock_ns += (exec->works - 1) * sim->streams.work_ns;
   vs_sim_stream_advance(sim, stream);
   return VS_SIM_OK;

@@ -1,6 +1,6 @@
 #include "device/sim/graph_internal.h"
 
-/* A listing that is being written: counts on where there is no more room. */
+/* A list that is being written. It counts further after the capacity is used up. */
 typedef struct listing {
   uint64_t *items;
   size_t room, count;
@@ -20,7 +20,7 @@ static void close_list(listing *list, size_t *count) {
   for (size_t i = *count; i < list->room; i++) list->items[i] = 0;
 }
 
-/* All nodes, or only those without needs. */
+/* Lists all nodes, or only those without dependencies. */
 static vs_sim_error list_nodes(const vs_sim *sim, uint64_t handle, bool only_roots, uint64_t *nodes,
                                size_t *count) {
   const vs_sim_graph *graph = vs_sim_graph_find(sim, handle);

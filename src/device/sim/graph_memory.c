@@ -1,4 +1,4 @@
-/* Memory nodes: where graphs and memory pools meet. */
+/* Memory nodes of graphs, which allocate in memory pools. */
 #include "device/sim/graph_internal.h"
 
 /* ---- ranges ---- */
@@ -10,12 +10,13 @@ static vs_sim_graph_range *find_range(const vs_sim *sim, uint64_t address, uint3
   return &sim->graphs.ranges.data[*row];
 }
 
-/* The piece goes back to the pool, its row is free. */
+/* Frees the block and its row. */
 static void end_range(vs_sim *sim, uint32_t row) {
   vs_sim_graph_range *range = &sim->graphs.ranges.data[row];
+  VS_ASSERT(row < sim->graphs.ranges.count);
   if (!range->is_gone) {
     vs_map_remove(&sim->graphs.by_address, vs_map_find(&sim->graphs.by_address, range->address));
-    /* It is the pool's own piece, so this cannot fail. */
+    /* It cannot fail: the block was allocated in a pool. */
     (void)!vs_sim_pool_free(sim, range->address);
   }
   *range = (vs_sim_graph_range){0};
@@ -27,7 +28,7 @@ static void end_unless_wanted(vs_sim *sim, uint32_t row) {
   if (range->users == 0 && !range->is_used) end_range(sim, row);
 }
 
-/* A row with room in all tables. */
+/* Takes a row, with space in all tables. */
 static vs_sim_error take_row(vs_sim *sim, uint32_t *row) {
   vs_sim_graphs *graphs = &sim->graphs;
   if (vs_vec_reserve(sim->host, &graphs->ranges, 1) != VS_OK ||
@@ -42,7 +43,7 @@ static vs_sim_error make_range(vs_sim *sim, vs_sim_work *work, uint32_t *row) {
   if (work->device >= sim->device_count) return VS_SIM_INVALID_DEVICE;
   const uint64_t pool = vs_sim_pool_graph(sim, work->device);
   VS_SIM_TRY(take_row(sim, row));
-  /* What graphs have freed stays theirs until it is trimmed: synchronising gives nothing back. */
+  /* Memory that graphs have freed stays reserved until it is trimmed; a synchronisation releases nothing. */
   vs_sim_error error = vs_sim_pool_set(sim, pool, VS_SIM_POOL_RELEASE_THRESHOLD, UINT64_MAX);
   if (error == VS_SIM_OK) error = vs_sim_pool_alloc(sim, pool, work->operand, &work->object);
   if (error != VS_SIM_OK) {
@@ -77,6 +78,7 @@ vs_sim_error vs_sim_memory_node_begin(vs_sim *sim, vs_sim_work *work, uint32_t *
 
 void vs_sim_memory_node_end(vs_sim *sim, vs_sim_graph *graph, uint32_t number) {
   vs_sim_graph_node *node = &graph->nodes.data[number];
+  VS_ASSERT(node->range < sim->graphs.ranges.count);
   vs_sim_graph_range *range = &sim->graphs.ranges.data[node->range];
   const uint32_t row = node->range;
   uint32_t maker;
@@ -84,14 +86,14 @@ void vs_sim_memory_node_end(vs_sim *sim, vs_sim_graph *graph, uint32_t number) {
     range->node = vs_sim_node_handle(sim, graph, number);
     return;
   }
-  /* Another graph's, or an exec or the program has it by now and would miss it: then launching frees it. */
+  /* If another graph allocated it, or an exec or the program uses it already, the launch frees it. */
   if (vs_sim_graph_of_node(sim, range->node, &maker) != graph || range->users != 1 || range->is_used) return;
   graph->nodes.data[maker].partner = number + 1;
   node->partner = maker + 1;
   end_range(sim, row);
 }
 
-/* Whether the node made a piece that nothing in its graph gives back. */
+/* Whether the node allocated a block that no node of its graph frees. */
 static bool has_range(const vs_sim_graph_node *node) {
   return node->work.kind == VS_SIM_NODE_MEM_ALLOC && node->partner == 0 && !node->is_gone;
 }
@@ -105,6 +107,7 @@ void vs_sim_ranges_let_go(vs_sim *sim, const vs_sim_graph *graph) {
   for (size_t i = 0; graph->memory_nodes != 0 && i < graph->nodes.count; i++) {
     if (!has_range(&graph->nodes.data[i])) continue;
     const uint32_t row = graph->nodes.data[i].range;
+    VS_ASSERT(row < sim->graphs.ranges.count && sim->graphs.ranges.data[row].users > 0);
     sim->graphs.ranges.data[row].users--;
     end_unless_wanted(sim, row);
   }
@@ -122,8 +125,8 @@ static vs_sim_error check_ranges(const vs_sim *sim, const vs_sim_exec *exec) {
   return VS_SIM_OK;
 }
 
-/* Takes for each allocation node with a partner and gives for the partner, in the order of launching.
- * pieces[i]: what node i holds now. */
+/* Allocates for each allocation node with a partner and frees for the partner, in the order of the launch. pieces[i] is the
+ * address that node i has allocated, or 0. */
 static vs_sim_error rehearse(vs_sim *sim, const vs_sim_graph *graph, uint64_t *pieces) {
   const size_t count = graph->is_ordered ? graph->nodes.count : graph->order.count;
   for (size_t i = 0; i < count; i++) {
@@ -133,7 +136,7 @@ static vs_sim_error rehearse(vs_sim *sim, const vs_sim_graph *graph, uint64_t *p
     if (node->work.kind == VS_SIM_NODE_MEM_ALLOC) {
       const uint64_t pool = vs_sim_pool_graph(sim, node->work.device);
       VS_SIM_TRY(vs_sim_pool_alloc(sim, pool, node->work.operand, &pieces[number]));
-    } else if (pieces[node->partner - 1] != 0) { /* 0: freed in front of its allocation, by a strange order */
+    } else if (pieces[node->partner - 1] != 0) { /* 0: the order has the free node first */
       (void)!vs_sim_pool_free(sim, pieces[node->partner - 1]);
       pieces[node->partner - 1] = 0;
     }
@@ -166,12 +169,13 @@ vs_sim_error vs_sim_graph_free(vs_sim *sim, uint64_t address) {
 
 void vs_sim_memory_node_launch(vs_sim *sim, const vs_sim_graph_node *node) {
   if (has_range(node)) sim->graphs.ranges.data[node->range].is_used = true;
-  else if (node->partner == 0) (void)!vs_sim_graph_free(sim, node->work.object); /* twice is nothing */
+  else if (node->partner == 0)
+    (void)!vs_sim_graph_free(sim, node->work.object); /* a second free has no effect */
 }
 
 /* ---- figures ---- */
 
-/* The pool's figure that is meant; VS_SIM_INVALID_VALUE if there is none. */
+/* The pool's attribute for a figure. Fails: VS_SIM_INVALID_VALUE if there is none. */
 static vs_sim_error pool_attribute(const vs_sim *sim, uint32_t device, vs_sim_graph_memory figure,
                                    vs_sim_pool_attribute *attribute) {
   if (device >= sim->device_count) return VS_SIM_INVALID_DEVICE;

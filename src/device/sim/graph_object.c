@@ -1,8 +1,7 @@
-/* User objects: something of the program's that must stay as long as graphs need it, and what has to be
- * called then. */
+/* User objects: objects of the program that graphs keep alive, and the destructors that are called afterwards. */
 #include "device/sim/graph_internal.h"
 
-enum { MOST_REFERENCES = INT32_MAX }; /* in one call, and of one graph to one object */
+enum { MOST_REFERENCES = INT32_MAX }; /* in one call, and from one graph to one object */
 
 /* ---- callbacks ---- */
 
@@ -38,10 +37,11 @@ static vs_sim_user_object *find(const vs_sim *sim, uint64_t handle) {
   return vs_sim_handle_find(&sim->graphs.user_objects, VS_SIM_HANDLE_USER_OBJECT, handle, NULL);
 }
 
-/* When the last reference went, its destructor is to be called, and nobody can name it any more. */
+/* After the last reference was released: queues the destructor and invalidates the handle. */
 static void end_unless_wanted(vs_sim *sim, vs_sim_user_object *object) {
   if (object->held != 0 || object->kept != 0) return;
   vs_sim_handles_remove(&sim->graphs.user_objects, object->number);
+  VS_ASSERT(sim->graphs.live_user_objects > 0);
   sim->graphs.live_user_objects--;
   vs_sim_callback_push(sim, object->function, object->argument);
   vs_host_free(sim->host, object, sizeof *object);
@@ -85,7 +85,7 @@ vs_sim_error vs_sim_user_object_release(vs_sim *sim, uint64_t handle, uint32_t c
   return VS_SIM_OK;
 }
 
-/* ---- what graphs keep ---- */
+/* ---- references of graphs ---- */
 
 static vs_sim_graph_reference *find_reference(const vs_sim_graph *graph, const vs_sim_user_object *object) {
   for (size_t i = 0; i < graph->references.count; i++)
@@ -125,6 +125,7 @@ vs_sim_error vs_sim_graph_release(vs_sim *sim, uint64_t graph_handle, uint64_t o
   if (graph == NULL || object == NULL) return VS_SIM_INVALID_HANDLE;
   vs_sim_graph_reference *reference = find_reference(graph, object);
   if (reference == NULL || !is_count(count) || count > reference->count) return VS_SIM_INVALID_VALUE;
+  VS_ASSERT(object->kept >= count);
   reference->count -= count;
   object->kept -= count;
   if (reference->count == 0) *reference = graph->references.data[--graph->references.count];
@@ -135,6 +136,7 @@ vs_sim_error vs_sim_graph_release(vs_sim *sim, uint64_t graph_handle, uint64_t o
 void vs_sim_references_drop(vs_sim *sim, vs_sim_graph *graph) {
   for (size_t i = 0; i < graph->references.count; i++) {
     vs_sim_user_object *object = object_of(sim, &graph->references.data[i]);
+    VS_ASSERT(object != NULL && object->kept >= graph->references.data[i].count);
     object->kept -= graph->references.data[i].count;
     end_unless_wanted(sim, object);
   }

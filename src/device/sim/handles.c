@@ -7,9 +7,10 @@ void vs_sim_numbers_deinit(const vs_host *host, vs_sim_numbers *numbers) {
   numbers->next = 0;
 }
 
-/* Takes the lowest off the heap: the last one sinks from the top to its place. */
+/* Removes the lowest number from the heap: the last one replaces it at the top and sinks to its place. */
 static uint32_t pop(vs_sim_numbers *numbers) {
   uint32_t *heap = numbers->free.data;
+  VS_ASSERT(numbers->free.count > 0);
   const uint32_t lowest = heap[0], sinking = heap[--numbers->free.count];
   const size_t count = numbers->free.count;
   size_t at = 0;
@@ -54,6 +55,7 @@ vs_sim_error vs_sim_handles_add(const vs_host *host, vs_sim_handles *handles, vo
   VS_SIM_TRY(vs_sim_numbers_take(host, &handles->numbers, VS_SIM_HANDLES_MOST, number));
   if (*number == handles->slots.count) handles->slots.data[handles->slots.count++] = (vs_sim_handle_slot){0};
   vs_sim_handle_slot *slot = &handles->slots.data[*number];
+  VS_ASSERT(object != NULL && slot->object == NULL);
   slot->object = object;
   slot->life = slot->life == UINT8_MAX ? 1 : (uint8_t)(slot->life + 1);
   return VS_SIM_OK;

@@ -5,9 +5,9 @@
 _Static_assert(sizeof(vs_sim_figures) % 8 == 0, "figures end where the next uint64_t begins");
 _Static_assert(sizeof(vs_sim_card) % 8 == 0 && sizeof(vs_sim_process) % 8 == 0, "rows keep their alignment");
 _Static_assert(offsetof(vs_sim_machine, cards) == 32, "no padding at the head");
-_Static_assert(_Alignof(vs_sim_machine) <= 8, "any page will do");
+_Static_assert(_Alignof(vs_sim_machine) <= 8, "a page is aligned for it");
 
-/* ---- making -------------------------------------------------------------------------------------------- */
+/* ---- init ---------------------------------------------------------------------------------------------- */
 
 static vs_status init_card(vs_sim_card *card, const vs_sim_gpu *gpu) {
   const vs_sim_profile *profile = gpu->profile;
@@ -47,7 +47,7 @@ bool vs_sim_machine_is_ours(const void *block, uint64_t size) {
 
 /* ---- processes ----------------------------------------------------------------------------------------- */
 
-/* A slot never used, else the one left longest ago. */
+/* A slot that was never used, else the one left longest ago. */
 static uint32_t find_slot(const vs_sim_machine *machine) {
   uint32_t best = VS_SIM_MAX_PROCESSES;
   if (machine->process_limit < VS_SIM_MAX_PROCESSES) return machine->process_limit;
@@ -62,6 +62,7 @@ static uint32_t find_slot(const vs_sim_machine *machine) {
 vs_sim_error vs_sim_machine_enter(vs_sim_machine *machine, uint32_t pid, uint64_t started, uint32_t *slot) {
   *slot = find_slot(machine);
   if (*slot == VS_SIM_MAX_PROCESSES) return VS_SIM_DEVICE_UNAVAILABLE;
+  VS_ASSERT(*slot <= machine->process_limit && machine->processes[*slot].state != VS_SIM_PROCESS_LIVE);
   vs_sim_process *process = &machine->processes[*slot];
   memset(process, 0, sizeof *process);
   process->pid = pid;
@@ -73,6 +74,7 @@ vs_sim_error vs_sim_machine_enter(vs_sim_machine *machine, uint32_t pid, uint64_
 }
 
 void vs_sim_machine_leave(vs_sim_machine *machine, uint32_t slot) {
+  VS_ASSERT(slot < machine->process_limit);
   vs_sim_process *process = &machine->processes[slot];
   if (process->state != VS_SIM_PROCESS_LIVE) return;
   for (uint32_t i = 0; i < machine->card_count; i++) vs_sim_machine_reset(machine, slot, i);
@@ -101,21 +103,24 @@ static void remember_refusal(vs_sim_card *card, vs_sim_use *use, uint64_t bytes)
   card->largest_refused_bytes = vs_max_u64(card->largest_refused_bytes, bytes);
 }
 
-/* The process first, then the card: see machine.h. */
+/* Changes the process first, then the card: see machine.h. */
 static void add(vs_sim_card *card, vs_sim_use *use, uint64_t bytes) {
   use->peak_bytes = vs_max_u64(use->peak_bytes, use->used_bytes + bytes);
   use->used_bytes += bytes;
   card->used_bytes += bytes;
+  VS_ASSERT(card->used_bytes <= card->figures.total_bytes);
   card->peak_bytes = vs_max_u64(card->peak_bytes, card->used_bytes - card->taken_bytes);
 }
 
 static void remove_bytes(vs_sim_card *card, vs_sim_use *use, uint64_t bytes) {
+  VS_ASSERT(bytes <= use->used_bytes && bytes <= card->used_bytes - card->taken_bytes);
   use->used_bytes -= bytes;
   card->used_bytes -= bytes;
 }
 
 vs_sim_error vs_sim_machine_take(vs_sim_machine *machine, uint32_t slot, uint32_t device, uint64_t bytes) {
   if (device >= machine->card_count) return VS_SIM_INVALID_DEVICE;
+  VS_ASSERT(slot < machine->process_limit && machine->processes[slot].state == VS_SIM_PROCESS_LIVE);
   vs_sim_card *card = &machine->cards[device];
   vs_sim_use *use = &machine->processes[slot].use[device];
   if (bytes > vs_sim_machine_free_bytes(machine, device)) {
@@ -160,7 +165,7 @@ void vs_sim_machine_reset(vs_sim_machine *machine, uint32_t slot, uint32_t devic
   remove_bytes(&machine->cards[device], use, held);
 }
 
-/* ---- keeping the books --------------------------------------------------------------------------------- */
+/* ---- repair and check ---------------------------------------------------------------------------------- */
 
 static uint64_t held_of(const vs_sim_machine *machine, uint32_t device) {
   uint64_t sum = machine->cards[device].taken_bytes;
@@ -169,7 +174,7 @@ static uint64_t held_of(const vs_sim_machine *machine, uint32_t device) {
   return sum;
 }
 
-/* What a process can have left behind that died inside of a change of its own row. */
+/* Repairs the row of a process that may have died while it changed the row. */
 static void repair_use(const vs_sim_process *process, vs_sim_use *use) {
   if (process->state != VS_SIM_PROCESS_LIVE) use->used_bytes = use->context_bytes = use->has_context = 0;
   use->context_bytes = vs_min_u64(use->context_bytes, use->used_bytes);
@@ -206,7 +211,9 @@ bool vs_sim_machine_check(const vs_sim_machine *machine) {
     const vs_sim_process *process = &machine->processes[i];
     if (i >= machine->process_limit && process->state != VS_SIM_PROCESS_FREE) return false;
     for (uint32_t d = 0; d < VS_SIM_MAX_DEVICES; d++)
-      if (!check_use(process, &process->use[d])) return false;
+      if (!check_use(process, &process->use[d]) ||
+          (d >= machine->card_count && process->use[d].used_bytes != 0))
+        return false;
   }
   return true;
 }

@@ -27,6 +27,7 @@ vs_sim_error vs_sim_range_add(vs_sim *sim, vs_ordmap *map, const vs_sim_range *r
   const bool is_spare = m->spare_range != VS_SIM_NO_INDEX;
   *index = is_spare ? m->spare_range : (uint32_t)m->ranges.count;
   VS_SIM_TRY(vs_sim_from_status(vs_ordmap_put(sim->host, map, range->base, *index)));
+  VS_ASSERT(!is_spare || m->ranges.data[*index].kind == VS_SIM_RANGE_NONE);
   if (is_spare) m->spare_range = m->ranges.data[*index].uses;
   else m->ranges.count++;
   m->ranges.data[*index] = *range;
@@ -39,6 +40,7 @@ void vs_sim_range_undo(vs_sim *sim, vs_ordmap *map, uint64_t base) {
   vs_ordmap_pos pos;
   if (!vs_ordmap_find(map, base, &pos)) return;
   const uint32_t index = vs_ordmap_value(map, pos);
+  VS_ASSERT(index < m->ranges.count && m->ranges.data[index].base == base);
   vs_ordmap_remove(sim->host, map, pos);
   m->ranges.data[index] = (vs_sim_range){.kind = VS_SIM_RANGE_NONE, .uses = m->spare_range};
   m->spare_range = index;
@@ -52,9 +54,9 @@ void vs_sim_range_remove(vs_sim *sim, vs_ordmap *map, uint64_t base) {
   vs_sim_range_undo(sim, map, base);
 }
 
-/* ---- the account --------------------------------------------------------------------------------------- */
+/* ---- the charge at the machine -------------------------------------------------------------------------- */
 
-/* Locks the node, in which `bytes` of a card are free if anybody can do something about that. */
+/* Locks the machine. If `bytes` of a card are not free, first gives the hook `make_room` the chance to release memory. */
 static void lock_with_room(vs_sim *sim, uint32_t device, uint64_t bytes) {
   vs_sim_lock_machine(sim);
   if (sim->hooks.make_room == NULL || vs_sim_machine_free_bytes(sim->machine, sim->cards[device]) >= bytes)
@@ -65,6 +67,7 @@ static void lock_with_room(vs_sim *sim, uint32_t device, uint64_t bytes) {
 }
 
 vs_sim_error vs_sim_pay(vs_sim *sim, uint32_t device, uint64_t bytes) {
+  VS_ASSERT(device < sim->device_count && sim->memory.windows[device].is_used);
   lock_with_room(sim, device, bytes);
   const vs_sim_error error = vs_sim_machine_take(sim->machine, sim->slot, sim->cards[device], bytes);
   vs_sim_unlock_machine(sim);
@@ -159,7 +162,7 @@ static vs_sim_span granule_of(uint64_t address) {
   return (vs_sim_span){address - address % VS_SIM_GRANULE, VS_SIM_GRANULE};
 }
 
-/* A window with n pieces has at most n + 1 free ranges. Makes room for one piece more. */
+/* Makes space for one more owner of granules: a window with n of them has at most n + 1 free ranges. */
 static vs_sim_error make_room_for_granules(vs_sim *sim, uint32_t device) {
   vs_sim_window *window = &sim->memory.windows[device];
   return vs_sim_from_status(vs_sim_free_set_reserve(sim->host, &window->granules, window->pieces + 2));
@@ -172,19 +175,21 @@ vs_sim_error vs_sim_granules_find(vs_sim *sim, uint32_t device, uint64_t bytes, 
 }
 
 void vs_sim_granules_cut(vs_sim *sim, uint32_t device, uint64_t address, uint64_t bytes) {
+  VS_ASSERT(address % VS_SIM_GRANULE == 0 && bytes % VS_SIM_GRANULE == 0);
   vs_sim_free_set_cut(&sim->memory.windows[device].granules, address, bytes);
   sim->memory.windows[device].pieces++;
 }
 
 void vs_sim_granules_give(vs_sim *sim, uint32_t device, uint64_t address, uint64_t bytes) {
+  VS_ASSERT(address % VS_SIM_GRANULE == 0 && bytes % VS_SIM_GRANULE == 0);
+  VS_ASSERT(sim->memory.windows[device].pieces > 0);
   (void)vs_sim_free_set_put(&sim->memory.windows[device].granules, (vs_sim_span){address, bytes},
                             window_span(device));
   sim->memory.windows[device].pieces--;
 }
 
-/* Where a small request goes: into a free range of a shared granule, or into a granule that is to be shared from
- * now on. A granule with n pieces has at most n + 1 free ranges, and none is without a piece: so twice the pieces
- * is room enough. */
+/* Finds addresses for a small request: in a shared granule, or in a new granule that becomes shared (*is_fresh). A granule
+ * with n blocks has at most n + 1 free ranges and at least one block, so space for twice the number of blocks is enough. */
 static vs_sim_error find_small(vs_sim *sim, uint32_t device, uint64_t bytes, uint64_t *address,
                                bool *is_fresh) {
   vs_sim_window *window = &sim->memory.windows[device];
@@ -208,6 +213,7 @@ static void give_small(vs_sim *sim, uint32_t device, uint64_t address, uint64_t 
   vs_sim_window *window = &sim->memory.windows[device];
   const vs_sim_span free_range =
       vs_sim_free_set_put(&window->small, (vs_sim_span){address, bytes}, granule_of(address));
+  VS_ASSERT(window->small_pieces > 0);
   window->small_pieces--;
   if (free_range.size < VS_SIM_GRANULE) return;
   vs_sim_free_set_cut(&window->small, free_range.start, free_range.size);
@@ -217,7 +223,7 @@ static void give_small(vs_sim *sim, uint32_t device, uint64_t address, uint64_t 
 
 /* ---- device memory ------------------------------------------------------------------------------------- */
 
-/* What a range occupies of its window. */
+/* The bytes of its window that a range occupies. */
 static uint64_t footprint(const vs_sim_range *range) {
   const bool is_small = range->kind == VS_SIM_RANGE_DEVICE && range->size < VS_SIM_SMALL_LIMIT;
   return vs_sim_round_up(range->size, is_small ? VS_SIM_SMALL_UNIT : VS_SIM_GRANULE);
@@ -340,7 +346,7 @@ vs_sim_error vs_sim_host_remove(vs_sim *sim, uint64_t address, vs_sim_range *was
 
 /* ---- between processes --------------------------------------------------------------------------------- */
 
-_Static_assert(sizeof(vs_sim_token) == 64, "programs hand tokens on as 64 bytes");
+_Static_assert(sizeof(vs_sim_token) == 64, "programs pass tokens on as 64 bytes");
 
 void vs_sim_token_make(const vs_sim *sim, vs_sim_token *token) {
   *token = (vs_sim_token){.magic = VS_SIM_TOKEN_MAGIC,
@@ -377,8 +383,8 @@ vs_sim_error vs_sim_ipc_export(const vs_sim *sim, uint64_t address, vs_sim_token
   return VS_SIM_OK;
 }
 
-/* Who shared what, as one number; the range keeps it in `owner`. Tokens of equal numbers would be taken for
- * equal: at 64 bits that does not happen by chance, and a program that wants it fools only itself. */
+/* A hash of the identity of a shared range, stored in the `owner` of the import. Tokens with equal hashes count as equal. At 64
+ * bits that does not happen by chance, and a program that constructs such tokens affects only itself. */
 static uint64_t name_of(const vs_sim_token *token) {
   const uint64_t who[] = {token->pid, token->started, token->id, token->base};
   return vs_hash_bytes(who, sizeof who);
@@ -395,6 +401,7 @@ vs_sim_error vs_sim_ipc_open(vs_sim *sim, const vs_sim_token *token, uint64_t *a
   const size_t slot = vs_map_find(&m->imports, name);
   if (slot != VS_MAP_NONE) {
     vs_sim_range *known = vs_sim_range_at(sim, m->imports.slots[slot].value);
+    VS_ASSERT(known->kind == VS_SIM_RANGE_IMPORTED && known->uses > 0);
     known->uses++;
     *address = known->base;
     return VS_SIM_OK;
@@ -412,6 +419,7 @@ vs_sim_error vs_sim_ipc_open(vs_sim *sim, const vs_sim_token *token, uint64_t *a
 static void forget_import(vs_sim *sim, const vs_sim_range *range) {
   const vs_sim_range copy = *range;
   const size_t slot = vs_map_find(&sim->memory.imports, copy.owner);
+  VS_ASSERT(slot != VS_MAP_NONE);
   if (slot != VS_MAP_NONE) vs_map_remove(&sim->memory.imports, slot);
   vs_sim_range_free(sim, &copy);
 }
@@ -423,7 +431,7 @@ vs_sim_error vs_sim_ipc_close(vs_sim *sim, uint64_t address) {
   return VS_SIM_OK;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------- */
+/* ---- init, deinit, reset ------------------------------------------------------------------------------- */
 
 void vs_sim_memory_reset(vs_sim *sim, uint32_t device) {
   for (size_t i = 0; i < sim->memory.ranges.count; i++) {
@@ -480,9 +488,9 @@ void vs_sim_memory_deinit(vs_sim *sim) {
 /* ---- check --------------------------------------------------------------------------------------------- */
 
 typedef struct window_sums {
-  uint64_t addresses; /* that ranges of their own granules take, charged or not */
-  uint64_t charged;   /* of those */
-  uint64_t small;     /* that ranges in shared granules take */
+  uint64_t addresses; /* bytes of ranges with granules of their own, charged or not */
+  uint64_t charged;   /* the charged part of these */
+  uint64_t small;     /* bytes of ranges in shared granules */
   uint64_t small_pieces, managed;
 } window_sums;
 
@@ -524,7 +532,47 @@ bool vs_sim_window_check(vs_sim *sim, uint32_t device, uint64_t physical, uint64
   return is_paid;
 }
 
-/* Every entry of `map` names a range of its base, and none reaches into the next. */
+/* Whether a range in a window lies in it, and its first and last byte are not free. */
+static bool is_in_window(const vs_sim *sim, const vs_sim_range *range) {
+  if (range->device >= sim->device_count) return false;
+  const vs_sim_window *window = &sim->memory.windows[range->device];
+  const uint64_t offset = range->base - window_base(range->device);
+  if (offset >= VS_SIM_WINDOW_SIZE || range->size > VS_SIM_WINDOW_SIZE - offset) return false;
+  return !vs_sim_free_set_cover(&window->granules, range->base, 1) &&
+         !vs_sim_free_set_cover(&window->granules, range->base + range->size - 1, 1) &&
+         !vs_sim_free_set_cover(&window->small, range->base, 1);
+}
+
+/* Whether the addresses of a range are where its kind belongs. */
+static bool is_placed(const vs_sim *sim, const vs_sim_range *range) {
+  const struct vs_sim_memory *m = &sim->memory;
+  const vs_sim_range *around;
+  switch (range->kind) {
+    case VS_SIM_RANGE_HOST: return range->device == VS_SIM_NO_DEVICE_ID;
+    case VS_SIM_RANGE_RESERVED:
+      return range->base >= VS_SIM_RESERVED_BASE && range->base < VS_SIM_RESERVED_END &&
+             range->size <= VS_SIM_RESERVED_END - range->base &&
+             !vs_sim_free_set_cover(&m->addresses, range->base, 1);
+    case VS_SIM_RANGE_MAPPING:
+      around = vs_sim_range_with(sim, &m->reserved, range->base);
+      return around != NULL && range->size <= around->size - (range->base - around->base);
+    default: return is_in_window(sim, range);
+  }
+}
+
+/* Whether the list of spare entries has each entry without a range, and no other. */
+static bool check_spare(const vs_sim *sim) {
+  const struct vs_sim_memory *m = &sim->memory;
+  size_t spare = 0, listed = 0;
+  for (size_t i = 0; i < m->ranges.count; i++) spare += m->ranges.data[i].kind == VS_SIM_RANGE_NONE;
+  for (uint32_t at = m->spare_range; at != VS_SIM_NO_INDEX; at = m->ranges.data[at].uses) {
+    if (at >= m->ranges.count || m->ranges.data[at].kind != VS_SIM_RANGE_NONE) return false;
+    if (++listed > spare) return false; /* a circle */
+  }
+  return listed == spare;
+}
+
+/* Every entry of `map` refers to a range with its base in the right place, and no two of these overlap. */
 static bool check_map(const vs_sim *sim, const vs_ordmap *map, size_t *count) {
   uint64_t end = 0;
   if (!vs_ordmap_check(map)) return false;
@@ -532,7 +580,7 @@ static bool check_map(const vs_sim *sim, const vs_ordmap *map, size_t *count) {
     if (vs_ordmap_value(map, pos) >= sim->memory.ranges.count) return false;
     const vs_sim_range *range = vs_sim_range_of(sim, map, pos);
     if (range->kind == VS_SIM_RANGE_NONE || range->base != vs_ordmap_key(map, pos)) return false;
-    if (range->size == 0 || range->base < end) return false;
+    if (range->size == 0 || range->base < end || !is_placed(sim, range)) return false;
     end = range->base + range->size;
     ++*count;
   }
@@ -547,5 +595,5 @@ bool vs_sim_ranges_check(const vs_sim *sim) {
     return false;
   for (size_t i = 0; i < m->ranges.count; i++)
     used += m->ranges.data[i].kind != VS_SIM_RANGE_NONE && m->ranges.data[i].kind != VS_SIM_RANGE_CHUNK;
-  return entered == used && vs_sim_free_set_check(&m->addresses, NULL);
+  return entered == used && check_spare(sim) && vs_sim_free_set_check(&m->addresses, NULL);
 }

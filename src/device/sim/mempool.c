@@ -1,6 +1,6 @@
 #include "device/sim/memory_internal.h"
 
-/* The first slots: default pools, then graph pools, then what programs make. */
+/* The slots: first the default pools, then the graph pools, then the pools that programs create. */
 enum { FIRST_GRAPH_POOL = VS_SIM_MAX_DEVICES, FIRST_MADE_POOL = 2 * VS_SIM_MAX_DEVICES };
 
 enum {
@@ -12,7 +12,7 @@ static uint64_t handle_of(uint32_t index) { return VS_SIM_POOL_HANDLES + UINT64_
 
 static vs_sim_pool *pool_at(const vs_sim *sim, uint32_t index) { return &sim->memory.pools.data[index]; }
 
-/* By its handle, dying or not; NULL if it is none. */
+/* The pool of a handle, dying or not; NULL if there is none. */
 static vs_sim_pool *pool_of(const vs_sim *sim, uint64_t handle) {
   const uint64_t at = (handle - VS_SIM_POOL_HANDLES) / 256;
   if (handle < VS_SIM_POOL_HANDLES || handle % 256 != 0 || at >= sim->memory.pools.count) return NULL;
@@ -20,7 +20,7 @@ static vs_sim_pool *pool_of(const vs_sim *sim, uint64_t handle) {
   return pool->is_there ? pool : NULL;
 }
 
-/* The same, but none that was destroyed. */
+/* The same, without destroyed pools. */
 static vs_sim_pool *usable(const vs_sim *sim, uint64_t handle) {
   vs_sim_pool *pool = pool_of(sim, handle);
   return pool != NULL && !pool->is_dying ? pool : NULL;
@@ -28,9 +28,10 @@ static vs_sim_pool *usable(const vs_sim *sim, uint64_t handle) {
 
 const vs_sim_pool *vs_sim_pool_find(const vs_sim *sim, uint64_t pool) { return usable(sim, pool); }
 
-/* ---- making and ending --------------------------------------------------------------------------------- */
+/* ---- create and destroy -------------------------------------------------------------------------------- */
 
 static vs_sim_pool fresh_pool(uint32_t device, uint64_t most_bytes) {
+  VS_ASSERT(device < VS_SIM_MAX_DEVICES);
   const uint8_t own = (uint8_t)(1u << device);
   return (vs_sim_pool){.is_there = true,
                        .device = device,
@@ -104,6 +105,7 @@ static vs_sim_span span_of(const vs_sim_range *chunk) { return (vs_sim_span){chu
 
 static void drop_chunk(vs_sim *sim, vs_sim_pool *pool, vs_ordmap_pos pos) {
   const vs_sim_range chunk = *vs_sim_range_of(sim, &pool->chunks, pos);
+  VS_ASSERT(chunk.uses == 0 && pool->reserved >= chunk.size && pool->idle >= chunk.size);
   vs_sim_free_set_cut(&pool->free_set, chunk.base, chunk.size);
   vs_sim_range_remove(sim, &pool->chunks, chunk.base);
   vs_sim_granules_give(sim, chunk.device, chunk.base, chunk.size);
@@ -112,7 +114,7 @@ static void drop_chunk(vs_sim *sim, vs_sim_pool *pool, vs_ordmap_pos pos) {
   pool->idle -= chunk.size;
 }
 
-/* Gives back chunks without pieces as long as `keep` bytes stay, the highest first. */
+/* Releases empty chunks, from the highest address down, as long as at least `keep` bytes stay reserved. */
 static void trim(vs_sim *sim, vs_sim_pool *pool, uint64_t keep) {
   vs_ordmap_pos pos;
   uint64_t below = UINT64_MAX;
@@ -124,6 +126,7 @@ static void trim(vs_sim *sim, vs_sim_pool *pool, uint64_t keep) {
 }
 
 static void end_pool(vs_sim *sim, vs_sim_pool *pool) {
+  VS_ASSERT(pool->is_there && pool->pieces == 0);
   trim(sim, pool, 0);
   forget(sim, pool);
   *pool = (vs_sim_pool){.next = sim->memory.spare_pool};
@@ -155,7 +158,7 @@ vs_sim_error vs_sim_pool_trim(vs_sim *sim, uint64_t pool, uint64_t keep_bytes) {
   return VS_SIM_OK;
 }
 
-/* The bytes are paid. Gives them back if the chunk cannot be entered. */
+/* Adds a chunk whose bytes are already charged; if it fails, it releases them. */
 static vs_sim_error enter_chunk(vs_sim *sim, vs_sim_pool *pool, uint64_t handle, uint64_t base,
                                 uint64_t bytes) {
   const vs_sim_range chunk = {
@@ -174,7 +177,7 @@ static vs_sim_error enter_chunk(vs_sim *sim, vs_sim_pool *pool, uint64_t handle,
   return VS_SIM_OK;
 }
 
-/* A chunk with n pieces has at most n + 1 free ranges; one chunk and one piece are about to be added. */
+/* A chunk with n blocks has at most n + 1 free ranges; one chunk and one block are about to be added. */
 static vs_sim_error make_room(vs_sim *sim, vs_sim_pool *pool) {
   const uint64_t most = pool->pieces + pool->chunks.count + 2;
   return vs_sim_from_status(vs_sim_free_set_reserve(sim->host, &pool->free_set, most));
@@ -184,7 +187,7 @@ static bool may_hold(const vs_sim_pool *pool, uint64_t bytes) {
   return pool->most_bytes == 0 || (bytes <= pool->most_bytes && pool->reserved <= pool->most_bytes - bytes);
 }
 
-/* One more chunk of `bytes`, if the card has them. *is_full: it has not. */
+/* Adds a chunk of `bytes`. *is_full: the card has no such memory, or the pool may not hold more. */
 static vs_sim_error try_chunk(vs_sim *sim, vs_sim_pool *pool, uint64_t handle, uint64_t bytes,
                               bool *is_full) {
   uint64_t base;
@@ -195,7 +198,8 @@ static vs_sim_error try_chunk(vs_sim *sim, vs_sim_pool *pool, uint64_t handle, u
   return *is_full ? VS_SIM_OK : enter_chunk(sim, pool, handle, base, bytes);
 }
 
-/* A generous chunk, else a tight one, else the same after all that lies idle went back. */
+/* Adds a chunk of the usual size, else one of the least size, else tries both again after all pools of the device have
+ * released their empty chunks. */
 static vs_sim_error grow(vs_sim *sim, vs_sim_pool *pool, uint64_t handle, uint64_t bytes) {
   const uint64_t sizes[] = {vs_sim_round_up(bytes, VS_SIM_POOL_CHUNK),
                             vs_sim_round_up(bytes, VS_SIM_GRANULE)};
@@ -211,16 +215,18 @@ static vs_sim_error grow(vs_sim *sim, vs_sim_pool *pool, uint64_t handle, uint64
   if (!may_hold(pool, sizes[1])) return VS_SIM_OUT_OF_MEMORY;
   uint64_t base;
   VS_SIM_TRY(vs_sim_granules_find(sim, pool->device, sizes[1], &base));
-  VS_SIM_TRY(vs_sim_pay(sim, pool->device, sizes[1])); /* refuses, and counts it, unless somebody just left */
+  /* The refusal that counts. It can still succeed if another process has just released memory. */
+  VS_SIM_TRY(vs_sim_pay(sim, pool->device, sizes[1]));
   return enter_chunk(sim, pool, handle, base, sizes[1]);
 }
 
-/* ---- pieces -------------------------------------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------------------------------------- */
 
 static uint64_t piece_bytes(uint64_t size) { return vs_sim_round_up(size, VS_SIM_SMALL_UNIT); }
 
 static void use_piece(vs_sim *sim, vs_sim_pool *pool, uint64_t base, uint64_t bytes) {
   vs_sim_range *chunk = vs_sim_range_with(sim, &pool->chunks, base);
+  VS_ASSERT(chunk != NULL && base + bytes <= chunk->base + chunk->size);
   if (chunk->uses++ == 0) pool->idle -= chunk->size;
   vs_sim_free_set_cut(&pool->free_set, base, bytes);
   pool->pieces++;
@@ -251,6 +257,7 @@ vs_sim_error vs_sim_pool_alloc(vs_sim *sim, uint64_t pool, uint64_t size, uint64
 static void free_piece(vs_sim *sim, vs_sim_pool *pool, const vs_sim_range *piece) {
   const uint64_t base = piece->base, bytes = piece_bytes(piece->size);
   vs_sim_range *chunk = vs_sim_range_with(sim, &pool->chunks, base);
+  VS_ASSERT(chunk != NULL && chunk->uses > 0 && pool->pieces > 0 && pool->used >= bytes);
   (void)vs_sim_free_set_put(&pool->free_set, (vs_sim_span){base, bytes}, span_of(chunk));
   if (--chunk->uses == 0) pool->idle += chunk->size;
   pool->pieces--;
@@ -330,7 +337,7 @@ vs_sim_error vs_sim_pool_access_get(const vs_sim *sim, uint64_t pool, uint32_t d
   return VS_SIM_OK;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------- */
+/* ---- reset and check ----------------------------------------------------------------------------------- */
 
 void vs_sim_pools_reset(vs_sim *sim, uint32_t device) {
   struct vs_sim_memory *m = &sim->memory;
@@ -356,12 +363,14 @@ void vs_sim_pools_reset(vs_sim *sim, uint32_t device) {
 
 static bool check_pool(const vs_sim *sim, const vs_sim_pool *pool) {
   const vs_ordmap *chunks = &pool->chunks;
-  uint64_t reserved = 0, idle = 0, pieces = 0, free_bytes;
+  uint64_t reserved = 0, idle = 0, pieces = 0, end = 0, free_bytes;
   if (!vs_ordmap_check(chunks) || !vs_sim_free_set_check(&pool->free_set, &free_bytes)) return false;
   for (vs_ordmap_pos pos = vs_ordmap_begin(); !vs_ordmap_at_end(chunks, pos);
        pos = vs_ordmap_next(chunks, pos)) {
     const vs_sim_range *chunk = vs_sim_range_of(sim, chunks, pos);
     if (chunk->kind != VS_SIM_RANGE_CHUNK || chunk->device != pool->device) return false;
+    if (chunk->base != vs_ordmap_key(chunks, pos) || chunk->base < end) return false;
+    end = chunk->base + chunk->size;
     reserved += chunk->size;
     pieces += chunk->uses;
     if (chunk->uses == 0) idle += chunk->size;

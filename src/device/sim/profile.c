@@ -5,8 +5,8 @@
 
 #define MIB(n) (UINT64_C(n) << 20)
 
-/* What follows from the compute capability. Of each block's shared memory CUDA keeps 1 KiB for itself from
- * 8.0 on, so a kernel can opt in to that much less than an SM has. */
+/* The limits that follow from the compute capability. From 8.0 on CUDA reserves 1 KiB of each block's shared memory, so a kernel
+ * can opt in to 1 KiB less than an SM has. */
 #define LIMITS(threads, blocks, shared, reserved)                                                      \
   .threads_per_sm = (threads), .blocks_per_sm = (blocks), .shared_per_sm = (shared),                   \
   .shared_per_block = 49152, .shared_optin = (shared) - (reserved), .shared_reserved = (reserved),     \
@@ -64,7 +64,7 @@ uint64_t vs_sim_context_bytes(const vs_sim_profile *profile) {
 
 enum { LONGEST_NAME = 80 };
 
-/* A name without what people leave out: letters and digits only, small, without the maker and the word GB. */
+/* A name in comparable form: small letters and digits only, without the vendor and the word GB, which users often omit. */
 typedef struct plain {
   char text[LONGEST_NAME];
   uint32_t size;
@@ -82,7 +82,7 @@ static void drop_end(plain *name, vs_str word) {
     name->size -= (uint32_t)word.size;
 }
 
-/* false: too long for the name of any card. */
+/* False if the text is empty, or too long for the name of any card. */
 static bool make_plain(vs_str text, plain *out) {
   out->size = 0;
   for (size_t i = 0; i < text.size; i++) {
@@ -105,7 +105,7 @@ static bool is_same(const plain *a, vs_str text) {
   return make_plain(text, &b) && a->size == b.size && memcmp(a->text, b.text, a->size) == 0;
 }
 
-/* The next of the words in `rest`, which loses it; false at the end. */
+/* Removes the next word from `rest`; false at the end. */
 static bool next_word(vs_str *rest, vs_str *word) {
   while (rest->size > 0 && rest->data[0] == ' ') rest->data++, rest->size--;
   size_t size = 0;
@@ -133,9 +133,10 @@ const vs_sim_profile *vs_sim_profile_find(vs_str text) {
 
 static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* Letters to insert, remove or change to make `b` out of `a`. */
+/* The edit distance: letters to insert, remove or change to make `b` out of `a`. */
 static uint32_t edits(const plain *a, const plain *b) {
   uint32_t row[LONGEST_NAME + 1];
+  VS_ASSERT(a->size <= LONGEST_NAME && b->size <= LONGEST_NAME);
   for (uint32_t j = 0; j <= b->size; j++) row[j] = j;
   for (uint32_t i = 0; i < a->size; i++) {
     uint32_t diagonal = row[0];
@@ -153,7 +154,7 @@ static bool begins_with(const plain *name, const plain *beginning) {
   return name->size >= beginning->size && memcmp(name->text, beginning->text, beginning->size) == 0;
 }
 
-/* Of all that a card is called, the fewest slips to get there from `typed`; its beginning counts as one. */
+/* The least edit distance between `typed` and a name of the card. If `typed` is the beginning of a name, it counts as 1. */
 static uint32_t slips_to(const vs_sim_profile *profile, const plain *typed) {
   uint32_t least = UINT32_MAX;
   plain name;
@@ -166,7 +167,7 @@ static uint32_t slips_to(const vs_sim_profile *profile, const plain *typed) {
   return smaller(least, edits(typed, &name));
 }
 
-/* The key of the card that was probably meant; NULL: none is near enough to be worth saying. */
+/* The key of the card that was probably meant; NULL if no name is similar enough. */
 static const char *nearest(vs_str text) {
   plain typed;
   const char *best = NULL;
@@ -187,7 +188,7 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-/* What a unit means in bytes, whatever its case; 0 for what is none. */
+/* The bytes of a unit, in any case of letters; 0 for an unknown unit. */
 static uint64_t unit_bytes(vs_str unit) {
   static const struct {
     char letter;
@@ -224,20 +225,21 @@ bool vs_sim_size_parse(vs_str text, uint64_t *bytes) {
   return true;
 }
 
-/* ---- what people ask for ------------------------------------------------------------------------------- */
+/* ---- cards and lists of cards -------------------------------------------------------------------------- */
 
 #define LEAST_TOTAL (UINT64_C(64) << 20)
 #define TOTAL_UNIT  (UINT64_C(64) << 10) /* totals of real drivers are multiples of it */
 
 enum { MOST_IN_MESSAGE = 48 };
 
-/* A piece of the text that is parsed, with its place in it for messages. */
+/* A part of the parsed text, with its offset for messages. */
 typedef struct piece {
   vs_str text;
   uint64_t offset;
 } piece;
 
 static piece part_of(piece whole, size_t from, size_t to) {
+  VS_ASSERT(from <= to && to <= whole.text.size);
   return (piece){{whole.text.data + from, to - from}, whole.offset + from};
 }
 
@@ -248,7 +250,7 @@ static piece trimmed(piece p) {
   return part_of(p, from, to);
 }
 
-/* The place of the first `c`, or the size. */
+/* The index of the first `c`, or the size. */
 static size_t place_of(vs_str text, char c) {
   size_t i = 0;
   while (i < text.size && text.data[i] != c) i++;
@@ -259,7 +261,7 @@ static vs_str for_message(vs_str text) {
   return (vs_str){text.data, text.size > MOST_IN_MESSAGE ? MOST_IN_MESSAGE : text.size};
 }
 
-/* A size, or the plain number of bytes that reports give, which no card is too small for. */
+/* A size with a unit, or a plain number of bytes, as in reports, that is large enough for a card. */
 static bool is_total(vs_str text, uint64_t *bytes) {
   return vs_sim_size_parse(text, bytes) || (vs_parse_u64(text, bytes) && *bytes >= LEAST_TOTAL);
 }
@@ -275,7 +277,7 @@ static vs_status read_total(piece p, uint64_t *bytes, vs_error *error) {
   return VS_OK;
 }
 
-/* The one boundary lies where few cards do, so that a little more or less of a size means the same card. */
+/* Few cards have a size near the boundary, so similar sizes select the same card. */
 static const vs_sim_profile *of_size(uint64_t bytes) {
   return vs_sim_profile_find(
       vs_str_from(bytes <= VS_SIM_SMALL_CARD ? VS_SIM_SMALL_CARD_KEY : VS_SIM_CARD_KEY));
@@ -309,14 +311,14 @@ static vs_status read_gpu(piece p, vs_sim_gpu *out, vs_error *error) {
   return out->profile == NULL ? unknown(name, error) : VS_OK;
 }
 
-/* The whole text; an empty one may come without an address, and addresses are computed with. */
+/* The whole text. An empty text gets a valid address, because offsets are added to it. */
 static piece whole_of(vs_str text) { return (piece){text.size == 0 ? VS_STR("") : text, 0}; }
 
 vs_status vs_sim_gpu_parse(vs_str text, vs_sim_gpu *out, vs_error *error) {
   return read_gpu(whole_of(text), out, error);
 }
 
-/* "8 x" in front of a card: *times is 8, and p loses it. Without one it is 1. */
+/* Removes a factor such as "8 x" in front of a card from p; *times is 8. Without a factor it is 1. */
 static vs_status read_times(piece *p, uint64_t *times, vs_error *error) {
   *times = 1;
   size_t digits = 0;
@@ -344,6 +346,7 @@ vs_status vs_sim_gpus_parse(vs_str text, vs_sim_gpu *out, uint32_t capacity, uin
     VS_TRY(read_times(&item, &times, error));
     VS_TRY(read_gpu(item, &gpu, error));
     if (times > capacity - *count) return vs_fail(error, VS_LIMIT, offset, "more than %u cards", capacity);
+    VS_ASSERT(gpu.profile != NULL);
     while (times-- > 0) out[(*count)++] = gpu;
     from = to + 1;
   }

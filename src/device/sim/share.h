@@ -1,6 +1,6 @@
-/* The file that processes on one simulated machine share: who made it (dryrun) maps it, its children find it by
- * VRAMSCOPE_SIM_NODE. The first page is the lock's, the node begins at the second. Readers that only watch need no lock:
- * every figure of the node is a 64-bit word of its own. */
+/* The file that the processes on one simulated machine map. dryrun creates it, its children find it by VRAMSCOPE_SIM_NODE. The
+ * lock is in the first page, the machine begins at the second one. Readers that only watch need no lock: every figure of the
+ * machine is a 64-bit word. */
 #ifndef VS_SIM_SHARE_H
 #define VS_SIM_SHARE_H
 

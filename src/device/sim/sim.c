@@ -1,7 +1,7 @@
 #include "device/sim/graph_internal.h"
 #include "device/sim/memory_internal.h"
 
-/* ---- begin and end ------------------------------------------------------------------------------------- */
+/* ---- init and deinit ----------------------------------------------------------------------------------- */
 
 static void deinit_memory(vs_sim *sim) {
   vs_sim_pools_deinit(sim);
@@ -18,6 +18,7 @@ static vs_sim_error init_parts(vs_sim *sim, vs_sim_event_rule rule) {
 
 vs_sim_error vs_sim_init(vs_sim *sim, const vs_host *host, vs_sim_machine *machine, uint32_t slot,
                          const vs_sim_hooks *hooks, vs_sim_event_rule rule) {
+  VS_ASSERT(machine->card_count <= VS_SIM_MAX_DEVICES && slot < machine->process_limit);
   *sim = (vs_sim){.host = host, .machine = machine, .slot = slot, .device_count = machine->card_count};
   for (uint32_t d = 0; d < machine->card_count; d++) sim->cards[d] = d;
   if (hooks != NULL) sim->hooks = *hooks;
@@ -63,7 +64,7 @@ bool vs_sim_check(vs_sim *sim) {
   return true;
 }
 
-/* ---- memory of whatever part --------------------------------------------------------------------------- */
+/* ---- a plain free -------------------------------------------------------------------------------------- */
 
 vs_sim_error vs_sim_free(vs_sim *sim, uint64_t address, vs_sim_range *was) {
   const vs_sim_range *found = vs_sim_range_from(sim, &sim->memory.by_base, address);
@@ -76,7 +77,7 @@ vs_sim_error vs_sim_free(vs_sim *sim, uint64_t address, vs_sim_range *was) {
       vs_sim_error error = vs_sim_graph_free(sim, address);
       if (error == VS_SIM_NOT_FOUND) error = vs_sim_pool_free(sim, address);
       VS_SIM_TRY(error);
-      vs_sim_pools_synchronize(sim, range.device); /* an unordered free waits for the device */
+      vs_sim_pools_synchronize(sim, range.device); /* cudaFree synchronises the device */
       break;
     }
     default: return VS_SIM_INVALID_VALUE;
@@ -85,9 +86,9 @@ vs_sim_error vs_sim_free(vs_sim *sim, uint64_t address, vs_sim_range *was) {
   return VS_SIM_OK;
 }
 
-/* ---- what is done: memory pools give back at each synchronisation -------------------------------------- */
+/* ---- queries and synchronisation, at which pools release memory ----------------------------------------- */
 
-/* A question about the work of a stream, which a captured one cannot answer. */
+/* Finds a stream for a query or synchronisation, which invalidates a capture. */
 static vs_sim_error ask_stream(vs_sim *sim, uint32_t device, uint64_t handle, vs_sim_stream **stream) {
   *stream = vs_sim_stream_find(sim, device, handle);
   if (*stream == NULL) return VS_SIM_INVALID_HANDLE;

@@ -1,17 +1,18 @@
 #include "device/sim/graph_internal.h"
 
-/* ---- what is done ---- */
+/* ---- completion ---- */
 
 static vs_sim_stream *legacy_of(const vs_sim *sim, uint32_t device) {
+  VS_ASSERT(device < sim->device_count && sim->streams.rows.data[2 * device]->is_legacy);
   return sim->streams.rows.data[2 * device];
 }
 
-/* Whether it and the legacy stream of its device stand behind each other's work. */
+/* Whether the stream and the legacy stream of its device wait for each other's work. */
 static bool is_blocking(const vs_sim_stream *stream) {
   return !stream->is_legacy && (stream->flags & VS_SIM_STREAM_NON_BLOCKING) == 0;
 }
 
-/* The stream of a point; NULL when it was destroyed since, and with that everything in it done. */
+/* The stream of a point; NULL if it was destroyed since, which completed all its work. */
 static vs_sim_stream *stream_of(const vs_sim *sim, const vs_sim_point *point) {
   if (point->stream >= sim->streams.rows.count) return NULL;
   vs_sim_stream *stream = sim->streams.rows.data[point->stream];
@@ -28,7 +29,7 @@ bool vs_sim_point_is_done(const vs_sim *sim, const vs_sim_point *point) {
   return stream == NULL || stream->done >= point->position;
 }
 
-/* Wants `stream` done up to `position`; it comes into the list *open where that is more than it was. */
+/* Raises the stream's goal to `position`. If that is a new goal, the stream is added to the list *open. */
 static void want(vs_sim_stream *stream, uint64_t position, vs_sim_stream **open) {
   const uint64_t goal = vs_min_u64(position, stream->last);
   if (goal <= stream->goal) return;
@@ -53,7 +54,7 @@ static void want_blocking(const vs_sim *sim, uint32_t device, uint64_t position,
   }
 }
 
-/* The waits up to where the stream is done: what they waited for is wanted, and they are over. */
+/* Removes the waits up to the stream's `done` and wants the events that they waited for. */
 static void pass_waits(const vs_sim *sim, vs_sim_stream *stream, vs_sim_stream **open) {
   size_t passed = 0;
   while (passed < stream->waits.count && stream->waits.data[passed].position <= stream->done)
@@ -63,12 +64,13 @@ static void pass_waits(const vs_sim *sim, vs_sim_stream *stream, vs_sim_stream *
   memmove(stream->waits.data, stream->waits.data + passed, stream->waits.count * sizeof *stream->waits.data);
 }
 
-/* Everything that is wanted becomes done, and with it all that it was ordered behind. Goals only rise and
- * stop at the streams' last work, so this ends. */
+/* Completes everything that is wanted, and what it was ordered behind. It terminates because goals only rise and are bounded by
+ * the streams' last work. */
 static void settle(const vs_sim *sim, vs_sim_stream *open) {
   while (open != NULL) {
     vs_sim_stream *stream = open;
     open = stream->next;
+    VS_ASSERT(stream->done < stream->goal && stream->goal <= stream->last);
     stream->done = stream->goal;
     pass_waits(sim, stream, &open);
     if (stream->is_legacy) want_blocking(sim, stream->device, stream->done, &open);
@@ -110,6 +112,7 @@ bool vs_sim_stream_is_done(const vs_sim *sim, const vs_sim_stream *stream) {
 
 void vs_sim_stream_advance(vs_sim *sim, vs_sim_stream *stream) {
   vs_sim_streams *streams = &sim->streams;
+  VS_ASSERT(stream->capture == NULL && stream->last <= streams->sequence);
   streams->clock_ns += streams->work_ns;
   stream->last = ++streams->sequence;
   if (is_blocking(stream)) stream->legacy = legacy_of(sim, stream->device)->last;
@@ -118,7 +121,7 @@ void vs_sim_stream_advance(vs_sim *sim, vs_sim_stream *stream) {
 
 /* ---- waits ---- */
 
-/* Forgets what is done anyway, and then the older half while there are too many. */
+/* Removes waits that are done; if there are still too many, removes the older half. */
 static void tidy_waits(const vs_sim *sim, vs_sim_stream *stream) {
   size_t kept = 0;
   for (size_t i = 0; i < stream->waits.count; i++)
@@ -143,6 +146,7 @@ void vs_sim_stream_wait_now(vs_sim *sim, vs_sim_stream *stream, const vs_sim_eve
   if (!event->is_recorded || stream_of(sim, &event->at) == stream || vs_sim_point_is_done(sim, &event->at))
     return;
   if (stream->waits.count == VS_SIM_MOST_WAITS) tidy_waits(sim, stream);
+  VS_ASSERT(stream->waits.count < stream->waits.capacity); /* vs_sim_stream_waits_reserve */
   stream->waits.data[stream->waits.count++] = (vs_sim_wait){.position = stream->last, .until = event->at};
 }
 
@@ -155,6 +159,7 @@ static vs_sim_stream *new_stream(vs_sim *sim, uint32_t device, uint32_t row) {
 }
 
 static void drop_stream(vs_sim *sim, vs_sim_stream *stream) {
+  VS_ASSERT(sim->streams.rows.data[stream->row] == stream);
   vs_vec_free(sim->host, &stream->waits);
   vs_vec_free(sim->host, &stream->frontier);
   sim->streams.rows.data[stream->row] = NULL;
@@ -189,7 +194,7 @@ void vs_sim_streams_deinit(vs_sim *sim) {
   *streams = (vs_sim_streams){0};
 }
 
-/* As new: what points at it from before is done. */
+/* Resets a default stream. Points from before count as done, because its id changes. */
 static void renew(vs_sim *sim, vs_sim_stream *stream) {
   stream->id = ++sim->streams.last_id;
   stream->last = stream->legacy = stream->done = stream->goal = 0;
@@ -210,13 +215,14 @@ void vs_sim_streams_reset(vs_sim *sim, uint32_t device) {
   renew(sim, streams->rows.data[2 * device + 1]);
 }
 
-/* Room in `rows` for the stream with `number`, which may be the next one. */
+/* Takes a free number, with space for its row. */
 static vs_sim_error take_row(vs_sim *sim, uint32_t *row) {
   vs_sim_streams *streams = &sim->streams;
   uint32_t number;
   if (vs_vec_reserve(sim->host, &streams->rows, 1) != VS_OK) return VS_SIM_OUT_OF_MEMORY;
   VS_SIM_TRY(vs_sim_numbers_take(sim->host, &streams->numbers, VS_SIM_STREAMS_MOST, &number));
   *row = 2 * sim->device_count + number;
+  VS_ASSERT(*row <= streams->rows.count && (*row == streams->rows.count || streams->rows.data[*row] == NULL));
   if (*row == streams->rows.count) streams->rows.data[streams->rows.count++] = NULL;
   return VS_SIM_OK;
 }

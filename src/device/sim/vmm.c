@@ -54,7 +54,7 @@ static vs_sim_physical *physical_at(const vs_sim *sim, uint32_t index) {
   return &sim->memory.physicals.data[index];
 }
 
-/* By its handle, references or not; NULL if it is none. */
+/* The physical memory of a handle, even without references; NULL if there is none. */
 static vs_sim_physical *physical_of(const vs_sim *sim, uint64_t handle, uint32_t *index) {
   const uint64_t at = (handle - VS_SIM_PHYSICAL_HANDLES) / 256;
   if (handle < VS_SIM_PHYSICAL_HANDLES || handle % 256 != 0 || at >= sim->memory.physicals.count) return NULL;
@@ -68,7 +68,7 @@ const vs_sim_physical *vs_sim_physical_find(const vs_sim *sim, uint64_t handle) 
   return physical != NULL && physical->refs > 0 ? physical : NULL;
 }
 
-/* Room for one more, so that vs_sim_physical_add cannot fail. */
+/* Makes space for one more, so that add_physical cannot fail. */
 static vs_sim_error make_room(vs_sim *sim) {
   struct vs_sim_memory *m = &sim->memory;
   if (m->spare_physical != VS_SIM_NO_INDEX) return VS_SIM_OK;
@@ -81,15 +81,17 @@ static uint64_t add_physical(vs_sim *sim, const vs_sim_physical *physical) {
   uint32_t index = m->spare_physical;
   if (index != VS_SIM_NO_INDEX) m->spare_physical = physical_at(sim, index)->next;
   else index = (uint32_t)m->physicals.count++;
+  VS_ASSERT(index < m->physicals.capacity && physical->refs == 1 && physical->mappings == 0);
   *physical_at(sim, index) = *physical;
   physical_at(sim, index)->id = ++m->last_id;
   return handle_of(index);
 }
 
-/* Gives it back to the card when nothing holds it any more. */
+/* Releases it to the card if it has neither references nor mappings. */
 static void drop_if_unheld(vs_sim *sim, uint32_t index) {
   vs_sim_physical *physical = physical_at(sim, index);
   if (physical->refs > 0 || physical->mappings > 0) return;
+  VS_ASSERT(physical->size > 0 && is_whole(physical->size));
   if (physical->is_charged) vs_sim_pay_back(sim, physical->device, physical->size);
   *physical = (vs_sim_physical){.next = sim->memory.spare_physical};
   sim->memory.spare_physical = index;
@@ -129,6 +131,7 @@ vs_sim_error vs_sim_physical_retain(vs_sim *sim, uint64_t address, uint64_t *han
   uint32_t index;
   if (mapping == NULL) return VS_SIM_INVALID_VALUE;
   vs_sim_physical *physical = physical_of(sim, mapping->owner, &index);
+  VS_ASSERT(physical != NULL); /* a mapping keeps its physical memory */
   VS_SIM_TRY(add_ref(physical));
   *handle = handle_of(index);
   return VS_SIM_OK;
@@ -200,6 +203,7 @@ static void unmap_one(vs_sim *sim, uint64_t base) {
   const vs_sim_range *range = vs_sim_range_from(sim, &sim->memory.mapped, base);
   uint32_t index = 0;
   vs_sim_physical *physical = physical_of(sim, range->owner, &index);
+  VS_ASSERT(physical != NULL && physical->mappings > 0);
   vs_sim_range_remove(sim, &sim->memory.mapped, base);
   physical->mappings--;
   drop_if_unheld(sim, index);
@@ -228,6 +232,7 @@ vs_sim_error vs_sim_unmap(vs_sim *sim, uint64_t address, uint64_t size) {
 }
 
 static uint8_t with_bit(uint8_t bits, uint32_t device, bool is_set) {
+  VS_ASSERT(device < VS_SIM_MAX_DEVICES); /* a bit of 8 */
   const unsigned bit = 1u << device;
   return (uint8_t)(is_set ? bits | bit : bits & ~bit);
 }
@@ -260,7 +265,7 @@ vs_sim_error vs_sim_access_get(const vs_sim *sim, uint64_t address, uint32_t dev
   return VS_SIM_OK;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------- */
+/* ---- reset and check ----------------------------------------------------------------------------------- */
 
 void vs_sim_vmm_reset(vs_sim *sim, uint32_t device) {
   struct vs_sim_memory *m = &sim->memory;

@@ -1,4 +1,4 @@
-/* What a program gives to a stream: in a capture it becomes a node, else it happens now. */
+/* Work that a program gives to a stream: a node in a capture, else it takes effect now. */
 #include "device/sim/graph_internal.h"
 
 /* ---- launches, copies, host functions ---- */
@@ -8,6 +8,7 @@ vs_sim_error vs_sim_capture_node(vs_sim *sim, vs_sim_stream *stream, const vs_si
   if (vs_vec_reserve(sim->host, &stream->frontier, 1) != VS_OK) return VS_SIM_OUT_OF_MEMORY;
   VS_SIM_TRY(vs_sim_graph_append(sim, stream->capture->graph, stream->frontier.data, stream->frontier.count,
                                  work, child, number));
+  VS_ASSERT(stream->frontier.capacity > 0 && *number < stream->capture->graph->nodes.count);
   stream->frontier.data[0] = *number;
   stream->frontier.count = 1;
   return VS_SIM_OK;
@@ -49,7 +50,7 @@ vs_sim_error vs_sim_op_uncapturable(vs_sim *sim, uint32_t device, uint64_t handl
 
 /* ---- records and waits ---- */
 
-/* On a captured stream. */
+/* Records an event on a captured stream. */
 static vs_sim_error record_captured(vs_sim *sim, vs_sim_stream *stream, vs_sim_event *event, uint32_t flags) {
   uint32_t number;
   if (flags == VS_SIM_EVENT_EXTERNAL) {
@@ -67,9 +68,10 @@ static vs_sim_error record_captured(vs_sim *sim, vs_sim_stream *stream, vs_sim_e
   return VS_SIM_OK;
 }
 
-/* The stream's frontier and the event's become one. */
+/* Adds the event's frontier to the stream's. */
 static vs_sim_error merge(vs_sim *sim, vs_sim_stream *stream, const vs_sim_event *event) {
   vs_sim_graph *graph = stream->capture->graph;
+  VS_ASSERT(vs_sim_capture_of(sim, event) == stream->capture);
   if (vs_vec_reserve(sim->host, &stream->frontier, event->frontier.count) != VS_OK)
     return VS_SIM_OUT_OF_MEMORY;
   vs_sim_graph_unmark(graph);
@@ -88,7 +90,8 @@ static vs_sim_error wait_captured(vs_sim *sim, vs_sim_stream *stream, const vs_s
     const vs_sim_work work = {.kind = VS_SIM_NODE_EVENT_WAIT, .object = event->handle};
     return vs_sim_capture_node(sim, stream, &work, NULL, &number);
   }
-  if (event->capture_id == 0 && !event->is_recorded) return VS_SIM_OK; /* it counts as complete */
+  if (event->capture_id == 0 && !event->is_recorded)
+    return VS_SIM_OK; /* a never recorded event is complete */
   vs_sim_capture *capture = vs_sim_capture_of(sim, event);
   if (capture == stream->capture) return merge(sim, stream, event);
   stream->capture->is_invalid = true;
@@ -98,7 +101,7 @@ static vs_sim_error wait_captured(vs_sim *sim, vs_sim_stream *stream, const vs_s
   return VS_SIM_CAPTURE_MERGE;
 }
 
-/* A stream that is not captured waits for an event that was recorded in a capture. */
+/* A stream that is not captured waits for an event of a capture, and so joins it. */
 static vs_sim_error join(vs_sim *sim, vs_sim_stream *stream, const vs_sim_event *event) {
   vs_sim_capture *capture = vs_sim_capture_of(sim, event);
   if (capture == NULL) return VS_SIM_CAPTURED_EVENT;
@@ -143,7 +146,7 @@ vs_sim_error vs_sim_stream_wait_event(vs_sim *sim, uint32_t device, uint64_t str
   return VS_SIM_OK;
 }
 
-/* ---- memory in the order of a stream ---- */
+/* ---- stream-ordered memory ---- */
 
 vs_sim_error vs_sim_alloc_async(vs_sim *sim, uint32_t device, uint64_t handle, uint64_t pool, uint64_t size,
                                 uint64_t *address) {

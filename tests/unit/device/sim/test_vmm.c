@@ -291,6 +291,46 @@ static void another_process_maps_it_for_nothing(void **state) {
   machine_end(&m);
 }
 
+/* ---- check --------------------------------------------------------------------------------------------- */
+
+static void expect_broken(vs_sim *sim, uint64_t *place, uint64_t value) {
+  const uint64_t was = *place;
+  assert_true(vs_sim_check(sim));
+  *place = value;
+  assert_false(vs_sim_check(sim));
+  *place = was;
+  assert_true(vs_sim_check(sim));
+}
+
+static void the_check_sees_ranges_out_of_place(void **state) {
+  (void)state;
+  machine_begin(&m, 1, GIB);
+  vs_sim *sim = process_begin(&m, 7);
+  const uint64_t address = reserved(sim, 4 * GRANULE), handle = created(sim, 0, 2 * GRANULE);
+  expect_sim_ok(vs_sim_map(sim, address, 2 * GRANULE, 0, handle));
+  const uint64_t block = allocated(sim, 0, 3 * MIB);
+  vs_sim_range *reservation = NULL;
+  for (size_t i = 0; i < sim->memory.ranges.count; i++)
+    if (sim->memory.ranges.data[i].kind == VS_SIM_RANGE_RESERVED) reservation = &sim->memory.ranges.data[i];
+  assert_non_null(reservation);
+  expect_broken(sim, &reservation->size, GRANULE); /* the mapping reaches over its end */
+  vs_sim_range *range = vs_sim_find_mutable(sim, block);
+  expect_broken(sim, &range->size, VS_SIM_WINDOW_SIZE);
+  range->device = 1; /* there is one device */
+  assert_false(vs_sim_check(sim));
+  range->device = 0;
+  expect_sim_ok(vs_sim_free(sim, block, NULL));
+  const uint32_t spare = sim->memory.spare_range;
+  assert_int_not_equal(spare, UINT32_MAX);
+  sim->memory.spare_range = UINT32_MAX; /* the entry is lost */
+  assert_false(vs_sim_check(sim));
+  sim->memory.spare_range = spare;
+  sim->memory.ranges.data[spare].uses = spare; /* a circle */
+  assert_false(vs_sim_check(sim));
+  sim->memory.ranges.data[spare].uses = UINT32_MAX;
+  machine_end(&m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reserving_costs_nothing),
@@ -303,6 +343,7 @@ int main(void) {
       cmocka_unit_test(unmapping_takes_whole_mappings),
       cmocka_unit_test(access_is_by_mapping_and_device),
       cmocka_unit_test(another_process_maps_it_for_nothing),
+      cmocka_unit_test(the_check_sees_ranges_out_of_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
