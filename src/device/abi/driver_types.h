@@ -40,7 +40,7 @@ typedef struct CUgreenCtx_st *CUgreenCtx;
 typedef struct CUlogsCallbackEntry_st *CUlogsCallbackHandle;
 typedef unsigned int CUlogIterator;
 
-/* ---- enumerations, as far as somebody uses a value of them */
+/* ---- enumerations, with the values that we use */
 
 typedef enum CUdevice_attribute {
   CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,

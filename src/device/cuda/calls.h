@@ -1,8 +1,9 @@
-/* Around every call of the driver that needs a context: the card's is the thread's current one for that long, and a
- * capture elsewhere in the process does not stand in its way. Behind it the thread has what it had. */
+/* Surrounds every driver call that needs a context: makes the card's context current, and sets a capture mode in which captures
+ * of other threads do not forbid the call. Afterwards both are restored. */
 #ifndef VS_DEVICE_CUDA_CALLS_H
 #define VS_DEVICE_CUDA_CALLS_H
 
+#include "base/check.h"
 #include "device/cuda/cuda.h"
 
 typedef struct vs_cuda_visit {
@@ -10,8 +11,8 @@ typedef struct vs_cuda_visit {
   CUstreamCaptureMode mode; /* the thread's own */
 } vs_cuda_visit;
 
-/* A capture in global mode forbids cuMemAlloc and much else to every thread that has not said otherwise. An allocator's
- * calls are no part of any graph: it says otherwise, as PyTorch's does around its own. */
+/* A capture in global mode forbids cuMemAlloc and other calls to every thread that is not in relaxed mode. An allocator's calls
+ * belong to no graph, so it sets relaxed mode, as PyTorch's allocator does. */
 static inline CUresult vs_cuda_enter(const vs_cuda_api *api, CUcontext context, vs_cuda_visit *visit) {
   CUcontext current = NULL;
   *visit = (vs_cuda_visit){.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
@@ -30,6 +31,7 @@ static inline CUresult vs_cuda_enter(const vs_cuda_api *api, CUcontext context, 
 static inline void vs_cuda_leave(const vs_cuda_api *api, const vs_cuda_visit *visit) {
   CUstreamCaptureMode mode = visit->mode;
   CUcontext popped;
+  VS_ASSERT(!visit->is_relaxed || api->exchange_capture_mode != NULL);
   if (visit->is_relaxed) api->exchange_capture_mode(&mode);
   if (visit->is_pushed) api->context_pop(&popped);
 }

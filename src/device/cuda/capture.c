@@ -1,7 +1,7 @@
-/* Graph capture: whether a stream takes part in one, and how its nodes hang together. */
+/* Graph capture: whether a stream takes part in one, and the dependencies of its nodes. */
 #include "device/cuda/device_internal.h"
 
-/* What both versions of the question answer; the driver's array is its own until its next call. */
+/* The answer of both versions of the call. The driver owns the array, until the next call. */
 typedef struct answer {
   CUstreamCaptureStatus status;
   CUgraph graph;
@@ -39,7 +39,7 @@ vs_device_result vs_cuda__capture_info(void *ctx, uint64_t stream, vs_device_cap
   return VS_DEVICE_OK;
 }
 
-/* The numbers of nodes lie where their handles are written: one is as wide as the other. */
+/* The driver writes handles directly into the array of numbers, so both must have the same size. */
 _Static_assert(sizeof(CUgraphNode) == sizeof(uint64_t), "a handle is a number of 64 bits");
 
 static CUresult needs_of(vs_cuda_device *device, CUgraphNode node, uint64_t *into, CUgraphEdgeData *edges,
@@ -55,7 +55,7 @@ vs_device_result vs_cuda__needs(void *ctx, uint64_t graph, uint64_t number, cons
   vs_cuda_device *device = ctx;
   const CUgraphNode node = vs_cuda__handle(number);
   size_t room = 0;
-  (void)graph; /* a node's handle says it */
+  (void)graph; /* the node's handle is enough */
   *nodes = NULL;
   *count = 0;
   if (device->cuda->api.node_needs_v2 == NULL && device->cuda->api.node_needs == NULL)
@@ -66,6 +66,7 @@ vs_device_result vs_cuda__needs(void *ctx, uint64_t graph, uint64_t number, cons
   if (vs_vec_reserve(device->host, &device->needed, room) != VS_OK ||
       vs_vec_reserve(device->host, &device->edges, room) != VS_OK)
     return VS_DEVICE_NO_HOST_MEMORY;
+  VS_ASSERT(device->needed.capacity >= room && device->edges.capacity >= room);
   if (room > 0) error = needs_of(device, node, device->needed.data, device->edges.data, &room);
   if (error != CUDA_SUCCESS) return vs_cuda__answer(device, error, VS_DEVICE_NO_HOST_MEMORY);
   device->needed.count = room;

@@ -1,9 +1,9 @@
-/* The primary context: made once, paid for once, shared by everybody in the process. */
+/* The primary context, which all users of CUDA in the process share. */
 #include "base/text.h"
 #include "device/cuda/calls.h"
 #include "os/clock.h"
 
-/* The first function of ALLOC that is missing, NULL if none is. */
+/* The first missing function of ALLOC; NULL if none is missing. */
 static const char *missing_for_alloc(const vs_cuda *cuda) {
   vs_cuda_need need;
   const char *symbol;
@@ -29,6 +29,7 @@ vs_status vs_cuda_context_retain(const vs_cuda *cuda, uint32_t card, const vs_cu
                                  vs_cuda_context *context, vs_error *error) {
   CUdevice device;
   uint64_t before = 0, after = 0;
+  VS_ASSERT(gauge == NULL || gauge->used != NULL);
   *context = (vs_cuda_context){.card = card};
   if (card >= cuda->count || cuda->api.device_get(&device, (int)card) != CUDA_SUCCESS)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "CUDA has no card %u", card);
@@ -42,8 +43,8 @@ vs_status vs_cuda_context_retain(const vs_cuda *cuda, uint32_t card, const vs_cu
   context->microseconds = (vs_clock_ns() - start) / 1000;
   if (result != CUDA_SUCCESS)
     return vs_fail(error, result == CUDA_ERROR_OUT_OF_MEMORY ? VS_DEVICE_MEMORY : VS_DEVICE, VS_NO_OFFSET,
-                   "card %u gets no CUDA context: %s (%s, %d)", card, vs_cuda_error_text(cuda, result),
-                   vs_cuda_error_name(cuda, result), (int)result);
+                   "cannot create a CUDA context on card %u: %s (%s, %d)", card,
+                   vs_cuda_error_text(cuda, result), vs_cuda_error_name(cuda, result), (int)result);
   if (is_measured && measure(gauge, &after) && after > before) context->bytes = after - before;
   return VS_OK;
 }

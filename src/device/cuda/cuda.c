@@ -1,10 +1,10 @@
-/* Finding the driver and its functions, and the words of its errors. */
+/* Finds the driver and its functions, and the texts of its errors. */
 #include "device/cuda/cuda.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "os/process.h"
 
-/* ---- the functions, as a table: name, what for, and where in vs_cuda_api */
+/* ---- the functions, as a table: symbol, need, and offset in vs_cuda_api */
 
 typedef struct function {
   const char *symbol;
@@ -19,7 +19,7 @@ static const function functions[] = {
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
-/* All pointers to functions are of one size and form here (POSIX): a place of any type takes any of them. */
+/* POSIX: all pointers to functions have the same size and representation, so one type can hold any of them. */
 typedef void (*any_function)(void);
 _Static_assert(sizeof(vs_cuda_api) == FUNCTIONS * sizeof(any_function), "a table of functions only");
 
@@ -33,6 +33,7 @@ static bool has_function(const vs_cuda_api *api, const function *of) {
 
 const char *vs_cuda_missing(const vs_cuda *cuda, uint32_t number, vs_cuda_need *need) {
   for (size_t i = 0; i < FUNCTIONS; i++) {
+    VS_ASSERT(functions[i].offset < sizeof(vs_cuda_api));
     if (has_function(&cuda->api, &functions[i]) || number-- != 0) continue;
     *need = functions[i].need;
     return functions[i].symbol;
@@ -108,12 +109,13 @@ static vs_status start(vs_cuda *cuda, vs_cuda_failure *failure, vs_error *error)
   if (result == CUDA_SUCCESS) result = cuda->api.device_count(&count);
   if (result != CUDA_SUCCESS && result != CUDA_ERROR_NO_DEVICE)
     return refuse(cuda, result, "cuInit", failure, error);
+  VS_ASSERT(cuda->api.device_count != NULL && cuda->api.driver_version != NULL); /* INIT */
   cuda->count = result == CUDA_SUCCESS && count > 0 ? (uint32_t)count : 0;
   if (cuda->api.driver_version(&version) == CUDA_SUCCESS) cuda->driver_version = version;
   return VS_OK;
 }
 
-/* Its name is enough, but for Windows' subsystem, whose folder not every loader knows. */
+/* The name is enough, except in WSL, whose folder not every loader searches. */
 static vs_status load(vs_library *library, const char *path, vs_error *error) {
   static const char *const usual[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1", NULL};
   if (path == NULL) path = vs_process_variable("VRAMSCOPE_CUDA");

@@ -1,4 +1,4 @@
-/* Segments, figures, events and streams of a card; vmm.c, capture.c and pool.c have the rest. */
+/* Segments, figures, events and streams of a card; the rest is in vmm.c, capture.c and pool.c. */
 #include "device/cuda/device_internal.h"
 #include "base/text.h"
 
@@ -35,7 +35,7 @@ static vs_device_result memory_info(void *ctx, uint64_t *free_bytes, uint64_t *t
   return vs_cuda__answer(device, error, VS_DEVICE_OUT_OF_MEMORY);
 }
 
-/* ---- time */
+/* ---- events and streams */
 
 static vs_device_result event_create(void *ctx, uint64_t *event) {
   enum { DISABLE_TIMING = 2 }; /* CU_EVENT_DISABLE_TIMING */
@@ -76,7 +76,7 @@ static vs_device_result stream_synchronize(void *ctx, uint64_t stream) {
                          VS_DEVICE_NO_HOST_MEMORY);
 }
 
-/* ---- making */
+/* ---- init and deinit */
 
 static const vs_device_ops ops = {
     .alloc = alloc,
@@ -109,6 +109,7 @@ vs_status vs_cuda_device_init(vs_cuda_device *device, const vs_host *host, const
   vs_cuda_need need;
   const char *symbol;
   size_t total = 0;
+  VS_ASSERT(cuda->api.device_get != NULL); /* INIT */
   *device = (vs_cuda_device){.cuda = cuda, .host = host, .card = card};
   for (uint32_t i = 0; (symbol = vs_cuda_missing(cuda, i, &need)) != NULL; i++)
     if (need == VS_CUDA_ALLOC)
@@ -116,7 +117,7 @@ vs_status vs_cuda_device_init(vs_cuda_device *device, const vs_host *host, const
   if (card >= cuda->count || cuda->api.device_get(&device->handle, (int)card) != CUDA_SUCCESS)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "CUDA has no card %u: it has %u", card, cuda->count);
   if (cuda->api.device_total == NULL || cuda->api.device_total(&total, device->handle) != CUDA_SUCCESS)
-    return vs_fail(error, VS_DEVICE, VS_NO_OFFSET, "the CUDA driver does not say how much memory card %u has",
+    return vs_fail(error, VS_DEVICE, VS_NO_OFFSET, "the CUDA driver does not report the memory of card %u",
                    card);
   device->device = (vs_device){.ops = &ops, .ctx = device, .index = index, .total_bytes = total};
   return VS_OK;

@@ -1,12 +1,12 @@
-/* A card of the driver behind the face that allocators use (device/device.h).
+/* A card of the driver as a vs_device for allocators (device/device.h).
  *
  *   vs_cuda_device card;
  *   vs_cuda_device_init(&card, host, cuda, 0, 0);
  *   vs_alloc_create(host, &card.device, ...)
  *
- * The card's context is made by the first call that needs it, so that a process with eight visible cards pays for those
- * it uses. Any thread may call: the driver has locks of its own. What is answered with an array (capture_info, needs)
- * and async_alloc are for one thread at a time, as the lock of the allocator above makes sure anyway. */
+ * The first call that needs the card's context makes it, so that a process with eight visible cards pays only for those it uses.
+ * Any thread may call, because the driver has its own locks. Only one thread at a time may call capture_info, needs (which return
+ * arrays) and async_alloc; the allocator's lock ensures that. */
 #ifndef VS_DEVICE_CUDA_DEVICE_H
 #define VS_DEVICE_CUDA_DEVICE_H
 
@@ -21,21 +21,21 @@ typedef struct vs_cuda_device {
   const vs_host *host;
   uint32_t card; /* the driver's number */
   CUdevice handle;
-  _Atomic(CUcontext) context; /* NULL: nobody has needed it yet */
+  _Atomic(CUcontext) context; /* NULL: not made yet */
   _Atomic int32_t
-      last;          /* CUresult behind the last answer that was no VS_DEVICE_OK; -1: a function is missing */
-  CUmemoryPool pool; /* the card's own, once async_alloc has asked for it; NULL */
-  VS_VEC(uint64_t) nodes;        /* what capture_info answered with */
-  VS_VEC(uint64_t) needed;       /* what needs answered with */
-  VS_VEC(CUgraphEdgeData) edges; /* room for what nobody reads */
+      last; /* CUresult of the last call that did not return VS_DEVICE_OK; -1: a function is missing */
+  CUmemoryPool pool;             /* the card's default pool; NULL before the first async_alloc */
+  VS_VEC(uint64_t) nodes;        /* the answer of capture_info */
+  VS_VEC(uint64_t) needed;       /* the answer of needs */
+  VS_VEC(CUgraphEdgeData) edges; /* the driver writes it, but it is not used */
 } vs_cuda_device;
 
-/* `card` is the driver's number, `index` the caller's. Nothing is taken of the card yet.
+/* `card` is the driver's number, `index` the caller's. It takes no memory of the card yet.
  * Fails: VS_BAD_ARGUMENT (no such card), VS_UNSUPPORTED (a function that allocating needs is missing: `error` names it) */
 VS_MUST_CHECK vs_status vs_cuda_device_init(vs_cuda_device *device, const vs_host *host, const vs_cuda *cuda,
                                             uint32_t card, uint32_t index, vs_error *error);
 
-/* Lets the context go, if it was needed. What was allocated stays while anybody else has the context. */
+/* Releases the context, if it was made. Memory stays allocated as long as another user of CUDA retains the context. */
 void vs_cuda_device_deinit(vs_cuda_device *device);
 
 #endif

@@ -1,5 +1,5 @@
-/* Private to device.c and what it is made of: visit.c, the way into the driver and back; vmm.c, capture.c and pool.c,
- * parts of the table of calls that stand on it. */
+/* Private to the files of vs_cuda_device: device.c; visit.c, which makes the calls; vmm.c, capture.c and pool.c, which are parts
+ * of the table of functions. */
 #ifndef VS_DEVICE_CUDA_DEVICE_INTERNAL_H
 #define VS_DEVICE_CUDA_DEVICE_INTERNAL_H
 
@@ -10,11 +10,11 @@ enum { VS_CUDA__MISSING = -1 };
 
 /* ---- visit.c */
 
-/* The context, made if need be, becomes current. */
+/* Makes the card's context current, and creates it if necessary. */
 CUresult vs_cuda__begin(vs_cuda_device *device, vs_cuda_visit *visit);
 void vs_cuda__end(vs_cuda_device *device, const vs_cuda_visit *visit);
 
-/* A function of the driver with the card's context current. */
+/* Calls a function of the driver with the card's context current. */
 #define VS_CUDA__CALL(device, name, ...)                  \
   __extension__({                                         \
     vs_cuda_visit visit_;                                 \
@@ -26,16 +26,17 @@ void vs_cuda__end(vs_cuda_device *device, const vs_cuda_visit *visit);
     result_;                                              \
   })
 
-/* `memory`: what "out of memory" means where it was said; the driver has one word for the card's and the host's. */
+/* `memory`: the result for "out of memory", because the driver has one error for the card's and the host's memory. */
 vs_device_result vs_cuda__answer(vs_cuda_device *device, CUresult error, vs_device_result memory);
-/* Of a call that gives something back: when the process ends the driver may be gone before us, and all with it. */
+/* The result of a call that frees something. When the process ends, the driver may be deinitialised first, which frees
+ * everything; that counts as success. */
 vs_device_result vs_cuda__answer_giving(vs_cuda_device *device, CUresult error);
 vs_device_result vs_cuda__missing(vs_cuda_device *device);
 
 /* Handles are pointers to the driver, and numbers to an allocator. */
 static inline uint64_t vs_cuda__number(const void *handle) { return (uint64_t)(uintptr_t)handle; }
 static inline void *vs_cuda__handle(uint64_t number) {
-  return (void *)(uintptr_t)number; /* NOLINT(performance-no-int-to-ptr): that is what it is */
+  return (void *)(uintptr_t)number; /* NOLINT(performance-no-int-to-ptr): the number is the handle */
 }
 
 /* vmm.c */

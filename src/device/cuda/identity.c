@@ -1,9 +1,9 @@
-/* Who a card is, asked without making a context on it. */
+/* The identity of a card, read without making a context on it. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "device/cuda/cuda.h"
 
-/* 16 bytes as NVML and nvidia-smi write them: "GPU-f4b3e2a1-..." */
+/* Writes a UUID as NVML and nvidia-smi do: "GPU-f4b3e2a1-..." */
 static void write_uuid(char *to, size_t capacity, const char *kind, const CUuuid *uuid) {
   static const char digits[] = "0123456789abcdef";
   char text[37];
@@ -14,11 +14,12 @@ static void write_uuid(char *to, size_t capacity, const char *kind, const CUuuid
     text[at++] = digits[byte >> 4];
     text[at++] = digits[byte & 15];
   }
+  VS_ASSERT(at == sizeof text - 1);
   text[at] = 0;
   vs_format(to, capacity, "%s-%s", kind, text);
 }
 
-/* The first version of the call says the card's, the second one a MIG device's own. */
+/* The first version of the call returns the card's UUID, the second one that of a MIG device. */
 static void ask_uuid(const vs_cuda_api *api, CUdevice device, vs_cuda_identity *identity) {
   CUuuid own, card;
   const bool has_card = api->device_card_uuid != NULL && api->device_card_uuid(&card, device) == CUDA_SUCCESS;
@@ -54,7 +55,7 @@ static void ask_total(const vs_cuda_api *api, CUdevice device, vs_cuda_identity 
   else identity->unknown |= VS_CUDA_TOTAL;
 }
 
-/* False: the driver does not say. */
+/* Reads an attribute; false if the driver does not tell it. */
 static bool ask(const vs_cuda_api *api, CUdevice device, CUdevice_attribute attribute, int *value) {
   *value = 0;
   return api->device_attribute != NULL && api->device_attribute(value, attribute, device) == CUDA_SUCCESS;

@@ -1,7 +1,7 @@
-/* Stream-ordered memory of the card's own pool, which keeps what it has until it is trimmed. */
+/* Stream-ordered memory of the card's default pool, which keeps its memory until it is trimmed. */
 #include "device/cuda/device_internal.h"
 
-/* The pool, told once to give nothing back by itself. */
+/* Finds the pool once, and sets its release threshold so that it releases no memory by itself. */
 static CUresult find_pool(vs_cuda_device *device) {
   const vs_cuda_api *api = &device->cuda->api;
   CUmemoryPool pool = NULL;
@@ -25,6 +25,7 @@ vs_device_result vs_cuda__async_alloc(void *ctx, uint64_t size, uint64_t stream,
   if (!has_pools(&device->cuda->api)) return vs_cuda__missing(device);
   CUresult error = find_pool(device);
   if (error != CUDA_SUCCESS) return vs_cuda__answer(device, error, VS_DEVICE_NO_HOST_MEMORY);
+  VS_ASSERT(device->pool != NULL);
   error = VS_CUDA__CALL(device, pool_alloc, &got, size, device->pool, vs_cuda__handle(stream));
   if (error == CUDA_SUCCESS) *address = got;
   return vs_cuda__answer(device, error, VS_DEVICE_OUT_OF_MEMORY);

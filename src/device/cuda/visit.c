@@ -1,7 +1,7 @@
-/* The way into the driver and back: the card's context, and what an answer means to an allocator. */
+/* Calls of the driver: the card's context, and the conversion of its results for an allocator. */
 #include "device/cuda/device_internal.h"
 
-/* ---- answers */
+/* ---- results */
 
 static bool is_gone(CUresult error) {
   return error == CUDA_ERROR_DEINITIALIZED || error == CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -26,7 +26,8 @@ vs_device_result vs_cuda__missing(vs_cuda_device *device) {
 
 /* ---- the context */
 
-/* The first thread that needs it makes it; of several the others let theirs, which is the same, go. */
+/* Several threads may retain the context at the same time. Retaining returns the same context, so all but the first release it
+ * again. */
 static CUresult make_context(vs_cuda_device *device, CUcontext *context) {
   const vs_cuda_api *api = &device->cuda->api;
   CUcontext none = NULL;
@@ -43,6 +44,7 @@ CUresult vs_cuda__begin(vs_cuda_device *device, vs_cuda_visit *visit) {
     const CUresult result = make_context(device, &context);
     if (result != CUDA_SUCCESS) return result;
   }
+  VS_ASSERT(context != NULL);
   return vs_cuda_enter(&device->cuda->api, context, visit);
 }
 

@@ -1,7 +1,7 @@
-/* Virtual memory by hand: addresses, physical memory, the one mapped to the other. */
+/* Virtual memory management: addresses, physical memory, and mappings. */
 #include "device/cuda/device_internal.h"
 
-/* When the addresses are used up the request cannot be had, as when the card is. */
+/* A lack of addresses is reported like a lack of memory of the card. */
 vs_device_result vs_cuda__reserve(void *ctx, uint64_t size, uint64_t *address) {
   vs_cuda_device *device = ctx;
   CUdeviceptr got = 0;
@@ -19,6 +19,7 @@ vs_device_result vs_cuda__unreserve(void *ctx, uint64_t address, uint64_t size) 
 }
 
 static CUmemLocation location_of(const vs_cuda_device *device) {
+  VS_ASSERT(device->card < device->cuda->count);
   return (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->handle};
 }
 

@@ -1,4 +1,4 @@
-/* The driver's account of processes, of those that have ended, too: its high-water marks cost us nothing to keep. */
+/* The driver's accounting of processes, also of those that have ended. The driver itself records the peaks. */
 #include "device/nvml/connection.h"
 
 static nvmlReturn_t read_pids(vs_nvml *nvml, nvmlDevice_t device) {
@@ -35,7 +35,8 @@ vs_metric vs_nvml_accounts(void *ctx, uint32_t unit, const vs_telemetry_account 
     nvmlAccountingStats_t it = {0};
     if (VS_NVML_CALL(&nvml->api, nvmlDeviceGetAccountingStats, of->card, nvml->pids.data[i], &it) !=
         NVML_SUCCESS)
-      continue; /* it has gone from the driver's buffer since */
+      continue; /* the driver's buffer has dropped it since */
+    VS_ASSERT(nvml->accounts.count < nvml->accounts.capacity);
     nvml->accounts.data[nvml->accounts.count++] =
         (vs_telemetry_account){.pid = nvml->pids.data[i],
                                .is_running = it.isRunning != 0,

@@ -1,5 +1,6 @@
 #include "device/nvml/api.h"
 
+#include "base/check.h"
 #include "base/text.h"
 
 static void look_up(vs_nvml_api *api) {
@@ -12,6 +13,7 @@ static void look_up(vs_nvml_api *api) {
 }
 
 vs_status vs_nvml_api_open(vs_nvml_api *api, const char *path, vs_error *error) {
+  VS_ASSERT(api->functions.nvmlShutdown == NULL); /* closed */
   const char *const given[] = {path, NULL};
   static const char *const usual[] = {"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1", NULL};
   VS_TRY(vs_library_open(&api->library, path != NULL ? given : usual, error));
@@ -32,6 +34,7 @@ static bool ends_connection(nvmlReturn_t code) {
 }
 
 nvmlReturn_t vs_nvml_called(vs_nvml_api *api, vs_nvml_function function, nvmlReturn_t code) {
+  VS_ASSERT((unsigned)function < VS_NVML_FUNCTION_COUNT);
   vs_telemetry_cost *cost = &api->costs[function];
   if (cost->is_missing) return code;
   const uint64_t spent = vs_clock_ns() - api->started_ns;
@@ -42,7 +45,7 @@ nvmlReturn_t vs_nvml_called(vs_nvml_api *api, vs_nvml_function function, nvmlRet
   return code;
 }
 
-/* ---- answers */
+/* ---- results as metrics */
 
 static vs_reason reason_of(nvmlReturn_t code) {
   switch ((int)code) {

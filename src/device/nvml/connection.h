@@ -1,31 +1,31 @@
-/* A connection to the driver: what vs_nvml_open gives as a vs_telemetry, and its parts. Private to device/nvml. */
+/* A connection to the driver, the object behind the vs_telemetry of vs_nvml_open. Private to device/nvml. */
 #ifndef VS_DEVICE_NVML_CONNECTION_H
 #define VS_DEVICE_NVML_CONNECTION_H
 
 #include "base/vec.h"
 #include "device/nvml/api.h"
 
-/* A unit and how to ask for it. Without a handle told.handle has the reason, and nothing is asked. */
+/* A unit and its handles. If it has no handle, told.handle has the reason and the unit is not queried. */
 typedef struct vs_nvml_unit {
   vs_telemetry_unit told;
   nvmlDevice_t device; /* its own handle */
-  nvmlDevice_t card;   /* its card's: the same but for a MIG device */
+  nvmlDevice_t card;   /* its card's handle; different only for a MIG device */
 } vs_nvml_unit;
 
-/* How the driver tells its processes, from the newest to the oldest; the first that works is kept for the connection. The
- * newest tells protected memory besides, and is asked only where a card has some: all tools ask the others. */
+/* The versions of the calls that list processes, from the newest to the oldest; the first one that works is used for the whole
+ * connection. The newest one also returns protected memory and is called only if a card has some; other tools use the others. */
 typedef enum vs_nvml_rung {
   VS_NVML_DETAIL, /* entries of 32 bytes, with a version */
-  VS_NVML_V3, /* of 24; of 32 in drivers 535.43 to 535.86, which nothing tells but the entries themselves */
-  VS_NVML_V2, /* of 24 */
-  VS_NVML_V1, /* of 16 */
+  VS_NVML_V3,     /* of 24; in drivers 535.43 to 535.86 of 32, which only the entries themselves reveal */
+  VS_NVML_V2,     /* of 24 */
+  VS_NVML_V1,     /* of 16 */
   VS_NVML_RUNGS
 } vs_nvml_rung;
 
-/* The lists of processes that NVML has, numbered as in the newest call. */
+/* NVML's lists of processes, numbered as in the newest call. */
 enum { VS_NVML_COMPUTE, VS_NVML_GRAPHICS, VS_NVML_MPS, VS_NVML_KINDS };
 
-/* Invariant: while it is not open there are no units and the library is closed. A MIG device stands behind its card. */
+/* Invariant: unless is_open there are no units and the library is closed. A MIG device comes behind its card. */
 typedef struct vs_nvml {
   const vs_host *host;
   const char *path; /* given by the caller, or NULL; in the bytes behind this struct */
@@ -33,9 +33,9 @@ typedef struct vs_nvml {
   vs_nvml_api api;
   VS_VEC(vs_nvml_unit) units;
   vs_nvml_rung rungs[VS_NVML_KINDS];
-  int cuda; /* the newest CUDA that the driver can do: 13010 is 13.1; 0: it does not say */
+  int cuda; /* the newest CUDA that the driver supports: 13010 is 13.1; 0: unknown */
 
-  /* What was listed last; entries as the driver writes them, which for any layout have room as the largest. */
+  /* The last lists. `entries` has what the driver writes, with space for the largest layout. */
   VS_VEC(nvmlProcessDetail_v1_t) entries;
   VS_VEC(vs_telemetry_process) processes;
   VS_VEC(uint32_t) pids;
@@ -59,7 +59,7 @@ nvmlReturn_t vs_nvml_read_cuda(vs_nvml_api *api, int *version);
 
 /* ---- pci.c */
 
-/* A card's place and kind on the bus, from whichever call there is. */
+/* A card's place and kind on the bus, from the newest call that works. */
 typedef struct vs_nvml_pci {
   unsigned int domain, bus, device, device_id, subsystem_id;
   bool has_class;
@@ -67,12 +67,12 @@ typedef struct vs_nvml_pci {
 } vs_nvml_pci;
 nvmlReturn_t vs_nvml_read_pci(vs_nvml_api *api, nvmlDevice_t device, vs_nvml_pci *pci);
 
-/* "00000000:83:00.0", in `text` of VS_TELEMETRY_NAME bytes. */
+/* Writes "00000000:83:00.0" to `text` of VS_TELEMETRY_NAME bytes. */
 void vs_nvml_put_bus_id(const vs_nvml_pci *pci, char *text);
 
 nvmlReturn_t vs_nvml_read_fabric(vs_nvml_api *api, nvmlDevice_t device, nvmlGpuFabricInfoV_t *it);
 
-/* The unit of a number, NULL where there is none. */
+/* The unit with a number; NULL if there is none. */
 static inline vs_nvml_unit *vs_nvml_unit_at(vs_nvml *nvml, uint32_t unit) {
   return unit < nvml->units.count ? &nvml->units.data[unit] : NULL;
 }

@@ -1,8 +1,8 @@
-/* Numbers of a unit, by the lists groups.def and sources.def. Each call that tells several is made once for all of them that
- * are asked for together, so that they are of one instant. */
+/* Numbers of a unit, by the lists groups.def and sources.def. A call that returns several of them is made once per query, so that
+ * they are of one instant. */
 #include "device/nvml/connection.h"
 
-/* ---- calls that take more than a pointer: ladders, and structs with a version */
+/* ---- calls with several versions, or with versioned structs */
 
 typedef struct vs_nvml_memory_answer {
   uint64_t total, reserved, used, free;
@@ -85,15 +85,15 @@ static nvmlReturn_t read_sram(vs_nvml_api *api, nvmlDevice_t device, nvmlEccSram
   return VS_NVML_CALL(api, nvmlDeviceGetSramEccErrorStatus, device, it);
 }
 
-/* Only how many: that there is no room for the addresses is the answer. */
+/* Only the number of pages: without space for the addresses the call fails with INSUFFICIENT_SIZE and still returns it. */
 static nvmlReturn_t read_retired(vs_nvml_api *api, nvmlDevice_t device, unsigned int cause, vs_nvml_two *it) {
   const nvmlReturn_t code = VS_NVML_CALL(api, nvmlDeviceGetRetiredPages, device, cause, &it->a, NULL);
   return code == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : code;
 }
 
-/* ---- what was answered */
+/* ---- queries */
 
-/* Questions that are asked together. A group is asked when the first of its numbers is wanted. */
+/* Figures that are queried together. A group's call is made when the first of its numbers is needed. */
 typedef struct vs_nvml_batch {
   vs_nvml_api *api;
   nvmlDevice_t OWN, CARD;
@@ -127,7 +127,7 @@ typedef struct vs_nvml_batch {
 #include "device/nvml/groups.def"
 #undef VS_GROUP
 
-/* NVML's own "not available": all ones, where a number cannot be negative. */
+/* NVML returns all ones for "not available" where a number cannot be negative. */
 static vs_metric metric_of(vs_metric_id id, nvmlReturn_t code, uint64_t value) {
   return vs_metric_describe(id)->unit == VS_METRIC_CELSIUS ? vs_nvml_metric(code, value)
                                                            : vs_nvml_bytes(code, value);
@@ -140,9 +140,9 @@ static vs_metric metric_of_uint(vs_metric_id id, nvmlReturn_t code, unsigned int
       code, vs_metric_describe(id)->unit == VS_METRIC_BYTES_PER_SECOND ? value * UINT64_C(1000) : value);
 }
 
-/* ---- field values: all of them that are wanted in one call */
+/* ---- field values, all in one call */
 
-/* A number of NVML's union, by the kind that it says. */
+/* Reads a number from NVML's union, according to its type. */
 static uint64_t field_value(const nvmlFieldValue_t *field) {
   enum { DOUBLE = 0, UINT = 1, SIGNED = 5, USHORT = 6 };
   double number;
@@ -182,13 +182,14 @@ static uint32_t field_of(vs_metric_id id) {
 
 static void ask_fields(vs_nvml_batch *batch, vs_metric *to) {
   nvmlFieldValue_t asked[FIELDS] = {0};
-  uint32_t place[FIELDS], count = 0; /* in `asked`, from 1 on */
+  uint32_t place[FIELDS], count = 0; /* place: 1 + index in `asked`; 0: not asked */
   memset(place, 0, sizeof place);
   for (size_t i = 0; i < batch->count; i++) {
     const uint32_t field = field_of(batch->ids[i]);
     if (field == FIELDS || place[field] != 0 || fields[field].since > batch->cuda) continue;
     asked[count].fieldId = fields[field].field;
-    asked[count].nvmlReturn = NVML_ERROR_UNKNOWN; /* until it is answered */
+    VS_ASSERT(count < FIELDS);
+    asked[count].nvmlReturn = NVML_ERROR_UNKNOWN; /* until the driver sets it */
     place[field] = ++count;
   }
   nvmlReturn_t code = NVML_SUCCESS;
@@ -196,10 +197,11 @@ static void ask_fields(vs_nvml_batch *batch, vs_metric *to) {
   for (size_t i = 0; i < batch->count; i++) {
     const uint32_t field = field_of(batch->ids[i]);
     if (field == FIELDS) continue;
-    if (place[field] == 0) { /* the driver is too old for it */
+    if (place[field] == 0) { /* the driver is too old for the field */
       to[i] = (vs_metric){.reason = VS_REASON_NO_FUNCTION};
       continue;
     }
+    VS_ASSERT(place[field] <= count && fields[field].divisor != 0);
     const nvmlFieldValue_t *answer = &asked[place[field] - 1];
     to[i] = metric_of(batch->ids[i], code != NVML_SUCCESS ? code : answer->nvmlReturn,
                       field_value(answer) / fields[field].divisor);
@@ -247,9 +249,9 @@ static vs_metric ask(vs_nvml_batch *batch, vs_metric_id id) {
   case VS_METRIC_ID_##metric:                                                                  \
     code = VS_NVML_CALL(api, nvmlDeviceGetTotalEccErrors, batch->CARD, type, counter, &large); \
     return metric_of(id, code, large);
-#define VS_FIELD(metric, number, divisor, since) /* ask_fields has these */ \
-  case VS_METRIC_ID_##metric: {                                             \
-    return unsupported;                                                     \
+#define VS_FIELD(metric, number, divisor, since) /* set by ask_fields */ \
+  case VS_METRIC_ID_##metric: {                                          \
+    return unsupported;                                                  \
   }
 #define VS_NOWHERE(metric)      \
   case VS_METRIC_ID_##metric: { \
@@ -266,9 +268,9 @@ static vs_metric ask(vs_nvml_batch *batch, vs_metric_id id) {
 void vs_nvml_metrics(void *ctx, uint32_t unit, const vs_metric_id *ids, size_t count, vs_metric *to) {
   vs_nvml *nvml = ctx;
   const vs_nvml_unit *of = vs_nvml_unit_at(nvml, unit);
-  const vs_metric nobody = {.reason = VS_REASON_NOT_FOUND};
+  const vs_metric no_unit = {.reason = VS_REASON_NOT_FOUND};
   if (of == NULL || !vs_metric_is_known(of->told.handle)) {
-    for (size_t i = 0; i < count; i++) to[i] = of == NULL ? nobody : of->told.handle;
+    for (size_t i = 0; i < count; i++) to[i] = of == NULL ? no_unit : of->told.handle;
     return;
   }
   vs_nvml_batch batch;

@@ -1,10 +1,10 @@
-/* Opening, opening again, closing. */
+/* Opens, reopens and closes a connection. */
 #include "device/nvml/nvml.h"
 
 #include "base/text.h"
 #include "device/nvml/connection.h"
 
-/* ---- why not */
+/* ---- failures */
 
 static vs_status refuse(vs_telemetry_failure *failure, nvmlReturn_t code) {
   failure->code = (int32_t)code;
@@ -12,7 +12,7 @@ static vs_status refuse(vs_telemetry_failure *failure, nvmlReturn_t code) {
   return VS_DEVICE;
 }
 
-/* "12.550.144" is CUDA's number and the driver's, of which people know the second. It is told without a connection. */
+/* "12.550.144" is CUDA's version followed by the driver's, of which users know the second. It can be read without a connection. */
 static void put_library_version(vs_nvml_api *api, vs_telemetry_failure *failure) {
   char text[VS_METRIC_TEXT_SIZE] = "";
   if (VS_NVML_CALL(api, nvmlSystemGetNVMLVersion, text, sizeof text) != NVML_SUCCESS) return;
@@ -29,6 +29,7 @@ static nvmlReturn_t init(vs_nvml_api *api) {
 }
 
 static void disconnect(vs_nvml *nvml) {
+  VS_ASSERT(nvml->is_open || nvml->units.count == 0);
   if (nvml->is_open) (void)VS_NVML_CALL(&nvml->api, nvmlShutdown);
   nvml->is_open = false;
   nvml->units.count = 0;
@@ -41,13 +42,14 @@ static bool has_protected_memory(vs_nvml *nvml) {
   return false;
 }
 
-/* With the library open: everything else. What has been refused while it connected is no news later. */
+/* Connects, after the library was opened. Errors during this phase are reported here, so lifecycle is reset at the end. */
 static vs_status begin(vs_nvml *nvml, vs_telemetry_failure *failure) {
   nvmlReturn_t code = init(&nvml->api);
   if (code != NVML_SUCCESS) {
     if (code == NVML_ERROR_LIB_RM_VERSION_MISMATCH) put_library_version(&nvml->api, failure);
     return refuse(failure, code);
   }
+  VS_ASSERT(!nvml->is_open && nvml->units.count == 0);
   nvml->is_open = true;
   if (vs_nvml_read_cuda(&nvml->api, &nvml->cuda) != NVML_SUCCESS) nvml->cuda = 0;
   const vs_status status = vs_nvml_enumerate(nvml, &code);
@@ -71,7 +73,7 @@ static vs_status connect(vs_nvml *nvml, vs_telemetry_failure *failure) {
   }
   if (status == VS_OK) return VS_OK;
   disconnect(nvml);
-  nvml->api.lifecycle = failure->code; /* until one succeeds */
+  nvml->api.lifecycle = failure->code; /* until a reopen succeeds */
   return status;
 }
 
@@ -96,7 +98,7 @@ static uint32_t costs(void *ctx, const vs_telemetry_cost **list) {
 
 static int32_t lifecycle(void *ctx) { return ((const vs_nvml *)ctx)->api.lifecycle; }
 
-/* The library, too: after an upgrade of the driver another one lies there. */
+/* Reopens the library, too, because an upgrade of the driver replaces it. */
 static vs_status reopen(void *ctx, vs_telemetry_failure *failure) {
   disconnect(ctx);
   return connect(ctx, failure);

@@ -34,8 +34,9 @@ nvmlReturn_t vs_nvml_read_pci(vs_nvml_api *api, nvmlDevice_t device, vs_nvml_pci
   return code;
 }
 
-/* As many hexadecimal digits as asked for, upper case, with zeros in front. */
+/* Writes `digits` hexadecimal digits in upper case, with leading zeros. */
 static char *put_hex(char *to, uint64_t value, unsigned digits) {
+  VS_ASSERT(digits >= 1 && digits <= 16);
   for (unsigned i = 0; i < digits; i++) to[i] = "0123456789ABCDEF"[value >> (4 * (digits - 1 - i)) & 15];
   return to + digits;
 }
@@ -46,10 +47,10 @@ void vs_nvml_put_bus_id(const vs_nvml_pci *pci, char *text) {
   text = put_hex(text, pci->bus, 2);
   *text++ = ':';
   text = put_hex(text, pci->device, 2);
-  memcpy(text, ".0", sizeof ".0"); /* a GPU is a function 0 */
+  memcpy(text, ".0", sizeof ".0"); /* a GPU is always function 0 */
 }
 
-/* Version 2 is the same without its last member. */
+/* Version 2 of the struct lacks the last member. */
 nvmlReturn_t vs_nvml_read_fabric(vs_nvml_api *api, nvmlDevice_t device, nvmlGpuFabricInfoV_t *it) {
   *it = (nvmlGpuFabricInfoV_t){.version = VS_NVML_VERSION(nvmlGpuFabricInfoV_t, 3)};
   const nvmlReturn_t code = VS_NVML_CALL(api, nvmlDeviceGetGpuFabricInfoV, device, it);

@@ -1,7 +1,7 @@
-/* Who has memory on a unit: three lists (compute, graphics, MPS) in four layouts, as one. */
+/* The processes with memory on a unit: merges three lists (compute, graphics, MPS), each of which has one of four layouts. */
 #include "device/nvml/connection.h"
 
-/* ---- one list by one rung */
+/* ---- one list, by one version of its call */
 
 static nvmlReturn_t call_detail(vs_nvml_api *api, nvmlDevice_t device, unsigned kind, unsigned int *count,
                                 void *list) {
@@ -30,7 +30,7 @@ static nvmlReturn_t call(vs_nvml_api *api, nvmlDevice_t device, unsigned kind, v
   }
 }
 
-/* Calls with more and more room: processes may begin between two calls. The room is enough for the widest layout. */
+/* Repeats the call with more space if processes began between two calls. The space is enough for the widest layout. */
 static nvmlReturn_t call_with_room(vs_nvml *nvml, nvmlDevice_t device, unsigned kind, vs_nvml_rung rung,
                                    unsigned int *count) {
   enum { ATTEMPTS = 4, SPARE = 16 };
@@ -47,18 +47,19 @@ static nvmlReturn_t call_with_room(vs_nvml *nvml, nvmlDevice_t device, unsigned 
   return code;
 }
 
-/* ---- what the bytes mean */
+/* ---- the entries */
 
-/* An entry of a layout that takes `stride` bytes. All begin alike. */
+/* Reads an entry of a layout with `stride` bytes. All layouts begin with the same members. */
 static nvmlProcessDetail_v1_t entry_at(const vs_nvml *nvml, unsigned int i, size_t stride) {
+  VS_ASSERT(stride <= sizeof(nvmlProcessDetail_v1_t) && i < nvml->entries.capacity);
   nvmlProcessDetail_v1_t entry = {
       .gpuInstanceId = UINT32_MAX, .computeInstanceId = UINT32_MAX, .usedGpuCcProtectedMemory = UINT64_MAX};
   memcpy(&entry, (const char *)nvml->entries.data + i * stride, stride);
   return entry;
 }
 
-/* Whether entries could be true: read by the wrong stride they have amounts for process numbers. Amounts are only held
- * against what no machine has: on parts that share the system's memory a process has more than the card says there is. */
+/* Whether the entries are plausible: with the wrong stride, bytes are read as pids. Bytes are only compared with more than any
+ * machine has, because on a card with the system's memory a process may have more than the card's total. */
 static bool are_plausible(const vs_nvml *nvml, unsigned int count, size_t stride) {
   const uint32_t most_pid = UINT32_C(1) << 22; /* of Linux */
   const uint64_t most_bytes = UINT64_C(1) << 46;
@@ -70,7 +71,7 @@ static bool are_plausible(const vs_nvml *nvml, unsigned int count, size_t stride
   return true;
 }
 
-/* The stride by which the entries of a rung are to be read; 0: they make no sense. */
+/* The stride of the entries of a version; 0 if they are not plausible with any. */
 static size_t stride_of(const vs_nvml *nvml, vs_nvml_rung rung, unsigned int count) {
   static const size_t strides[VS_NVML_RUNGS] = {
       [VS_NVML_DETAIL] = sizeof(nvmlProcessDetail_v1_t),
@@ -83,10 +84,11 @@ static size_t stride_of(const vs_nvml *nvml, vs_nvml_rung rung, unsigned int cou
   return rung != VS_NVML_V1 && are_plausible(nvml, count, wide) ? wide : 0;
 }
 
-/* Reads a list by the first rung that works, from the one that did last time on. */
+/* Reads a list by the first version that works, beginning with the one that worked last time. */
 static nvmlReturn_t read_list(vs_nvml *nvml, nvmlDevice_t device, unsigned kind, unsigned int *count,
                               size_t *stride) {
   nvmlReturn_t code = NVML_ERROR_FUNCTION_NOT_FOUND;
+  VS_ASSERT(kind < VS_NVML_KINDS);
   for (vs_nvml_rung rung = nvml->rungs[kind]; rung < VS_NVML_RUNGS; rung++) {
     code = call_with_room(nvml, device, kind, rung, count);
     const bool is_refused = code == NVML_ERROR_NOT_SUPPORTED || code == NVML_ERROR_INVALID_ARGUMENT;
@@ -101,7 +103,7 @@ static nvmlReturn_t read_list(vs_nvml *nvml, nvmlDevice_t device, unsigned kind,
   return code;
 }
 
-/* ---- the three as one */
+/* ---- merging the lists */
 
 static int32_t instance_of(unsigned int id) { return id <= INT32_MAX ? (int32_t)id : VS_TELEMETRY_NONE; }
 
@@ -111,7 +113,7 @@ static int compare(const vs_telemetry_process *a, const vs_telemetry_process *b)
   return (a->compute_instance > b->compute_instance) - (a->compute_instance < b->compute_instance);
 }
 
-/* A process in two lists has the same memory in both, and one of them may know it. */
+/* A process in two lists has the same memory in both, but one list may not know it. */
 static vs_metric known_of(vs_metric a, vs_metric b) {
   if (!vs_metric_is_known(a)) return b;
   return vs_metric_is_known(b) && b.value > a.value ? b : a;
@@ -123,7 +125,7 @@ static vs_telemetry_process *find(vs_nvml *nvml, const vs_telemetry_process *pro
   return NULL;
 }
 
-/* Puts a process at its place, or to what is known of it already; room is there. */
+/* Inserts a process at its place, or merges it with its entry. There is space for it. */
 static void put(vs_nvml *nvml, const vs_telemetry_process *process) {
   vs_telemetry_process *same = find(nvml, process);
   if (same != NULL) {
@@ -132,6 +134,7 @@ static void put(vs_nvml *nvml, const vs_telemetry_process *process) {
     same->protected_bytes = known_of(same->protected_bytes, process->protected_bytes);
     return;
   }
+  VS_ASSERT(nvml->processes.count < nvml->processes.capacity);
   vs_telemetry_process *list = nvml->processes.data;
   size_t at = nvml->processes.count++;
   for (; at > 0 && compare(&list[at - 1], process) > 0; at--) list[at] = list[at - 1];
@@ -145,6 +148,7 @@ static nvmlReturn_t add_list(vs_nvml *nvml, nvmlDevice_t device, unsigned kind) 
   size_t stride = 0;
   const nvmlReturn_t code = read_list(nvml, device, kind, &count, &stride);
   if (code != NVML_SUCCESS) return code;
+  VS_ASSERT(stride != 0 && count <= nvml->entries.capacity);
   if (vs_vec_reserve(nvml->host, &nvml->processes, count) != VS_OK) return NVML_ERROR_MEMORY;
   const bool is_wide = stride == sizeof(nvmlProcessDetail_v1_t);
   for (unsigned int i = 0; i < count; i++) {
@@ -162,7 +166,7 @@ static nvmlReturn_t add_list(vs_nvml *nvml, nvmlDevice_t device, unsigned kind) 
   return NVML_SUCCESS;
 }
 
-/* A card without graphics is no failure while one of the lists is there. */
+/* A missing list, such as graphics, is not a failure if another list exists. */
 static bool is_absent(nvmlReturn_t code) {
   return code == NVML_ERROR_NOT_SUPPORTED || code == NVML_ERROR_FUNCTION_NOT_FOUND;
 }

@@ -30,12 +30,13 @@ static nvmlReturn_t read_cluster(vs_nvml_api *api, nvmlDevice_t device, char *te
 static nvmlReturn_t read_hostname(vs_nvml_api *api, nvmlDevice_t device, char *text) {
   nvmlHostname_v1_t name = {0};
   const nvmlReturn_t code = VS_NVML_CALL(api, nvmlDeviceGetHostname_v1, device, &name);
+  _Static_assert(sizeof name.value < VS_METRIC_TEXT_SIZE, "the host name and its NUL fit");
   memcpy(text, name.value, sizeof name.value);
   text[sizeof name.value] = 0;
   return code;
 }
 
-/* What a call left in `text`: its length, or nothing. */
+/* The metric of a text that a call has written: its length, or the reason. */
 static vs_metric text_of(nvmlReturn_t code, char *text) {
   text[VS_METRIC_TEXT_SIZE - 1] = 0;
   if (code != NVML_SUCCESS) text[0] = 0;
@@ -64,7 +65,7 @@ vs_metric vs_nvml_text(void *ctx, uint32_t unit, vs_metric_text_id id, char *tex
 
 /* ---- of the driver */
 
-/* The versioned call asks libcuda, which a container may lack; the other knows by itself. */
+/* The versioned call needs libcuda, which a container may lack; the other one does not. */
 nvmlReturn_t vs_nvml_read_cuda(vs_nvml_api *api, int *version) {
   const nvmlReturn_t code = VS_NVML_CALL(api, nvmlSystemGetCudaDriverVersion_v2, version);
   return code == NVML_SUCCESS ? code : VS_NVML_CALL(api, nvmlSystemGetCudaDriverVersion, version);

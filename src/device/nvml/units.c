@@ -1,4 +1,4 @@
-/* Which cards and MIG devices there are. One that cannot be asked is there all the same: who counts must see it. */
+/* Lists the cards and MIG devices. A card that cannot be queried is listed, too, so that the count is right. */
 #include "device/nvml/connection.h"
 
 static nvmlReturn_t read_count(vs_nvml_api *api, unsigned int *count) {
@@ -11,9 +11,9 @@ static nvmlReturn_t read_handle(vs_nvml_api *api, unsigned int index, nvmlDevice
   return vs_nvml_is_too_new(code) ? VS_NVML_CALL(api, nvmlDeviceGetHandleByIndex, index, device) : code;
 }
 
-/* ---- what a unit is */
+/* ---- the facts about a unit */
 
-/* All that stays the same. What cannot be told is empty; that a card is lost is known from its first answer. */
+/* Reads the constant facts. A text that cannot be read is empty; whether the card is lost is known from the first call. */
 static void describe(vs_nvml *nvml, vs_nvml_unit *unit) {
   vs_nvml_api *api = &nvml->api;
   vs_telemetry_unit *told = &unit->told;
@@ -37,8 +37,9 @@ static int32_t read_instance(nvmlReturn_t code, unsigned int id) {
   return code == NVML_SUCCESS && id <= INT32_MAX ? (int32_t)id : VS_TELEMETRY_NONE;
 }
 
-/* A unit at the end of the list: a card, or with a slot a MIG device of the card at `parent`. */
+/* Adds a unit at the end of the list. The caller makes it a MIG device if it is one. */
 static vs_nvml_unit *add(vs_nvml *nvml, uint32_t index, nvmlDevice_t device) {
+  VS_ASSERT(nvml->units.count < nvml->units.capacity);
   vs_nvml_unit *unit = &nvml->units.data[nvml->units.count++];
   *unit = (vs_nvml_unit){.told = {.index = index,
                                   .parent = VS_TELEMETRY_NONE,
@@ -57,10 +58,11 @@ static void finish(vs_nvml *nvml) {
   nvml->units.data[number].told.total_bytes = vs_nvml_one_metric(nvml, number, VS_METRIC_ID_MEMORY_TOTAL);
 }
 
-/* ---- MIG devices: slots may be empty anywhere, so all are looked at */
+/* ---- MIG devices: any slot may be empty, so all are tried */
 
 static vs_status add_mig_devices(vs_nvml *nvml, uint32_t parent) {
   vs_nvml_api *api = &nvml->api;
+  VS_ASSERT(parent < nvml->units.count && !nvml->units.data[parent].told.is_mig);
   const nvmlDevice_t card = nvml->units.data[parent].device;
   unsigned int is_on = 0, pending = 0, slots = 0;
   if (VS_NVML_CALL(api, nvmlDeviceGetMigMode, card, &is_on, &pending) != NVML_SUCCESS || is_on != 1)
