@@ -238,9 +238,39 @@ static void test_without_memory(void **state) {
   assert_true(fault_prove(read_all, NULL) > 0);
 }
 
+/* Changes one place, expects the check to be false, and restores it. */
+#define BREAK(place, value)                  \
+  do {                                       \
+    const __typeof__(place) kept_ = (place); \
+    assert_true(vs_result_check(&result));   \
+    (place) = (value);                       \
+    assert_false(vs_result_check(&result));  \
+    (place) = kept_;                         \
+  } while (0)
+
+static void test_check(void **state) {
+  (void)state;
+  (void)add_process(GONE, 0, 3 * GiB);
+  (void)add_process(GONE + 1, 0, 5 * GiB);
+  vs_result result = make_result(vs_host_default());
+  BREAK(result.main, 2);
+  BREAK(result.main, SIZE_MAX);
+  BREAK(result.processes.data[1].pid, GONE);
+  BREAK(result.cards[0].is_used, false);
+  BREAK(result.cards[0].contexts, 3);
+  BREAK(result.card_count, 1);
+  result.oom.is_there = true;
+  BREAK(result.oom.card, 2);
+  assert_non_null(vs_result_doubt_of(&result, VS_DOUBT_GUESS, VS_STR("a"), VS_STR("why"), -1));
+  assert_non_null(vs_result_doubt_of(&result, VS_DOUBT_GUESS, VS_STR("b"), VS_STR("why"), -1));
+  BREAK(result.doubts.data[1].what, result.doubts.data[0].what);
+  vs_result_deinit(&result);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_nothing, begin, end),
+      cmocka_unit_test_setup_teardown(test_check, begin, end),
       cmocka_unit_test_setup_teardown(test_three_processes, begin, end),
       cmocka_unit_test_setup_teardown(test_which_to_look_into, begin, end),
       cmocka_unit_test_setup_teardown(test_at_the_same_time, begin, end),
