@@ -1,20 +1,20 @@
-/* vramscope dryrun: a CUDA program on a simulated GPU. Does it fit, what took the memory, on which cards would it run?
+/* vramscope dryrun: runs a CUDA program on a simulated GPU. Does it fit, what used the memory, on which cards would it run?
  *
  *   vs_dryrun_plan plan = {.command = (char *[]){"python3", "train.py", NULL}, .gpu = "24GiB"};
  *   vs_dryrun_end end;
  *   vs_error error;
  *   if (vs_dryrun_run(NULL, &plan, NULL, reply, &end, &error) != VS_OK) ... error.text says why, in one sentence
  *
- * The program is started unmodified, with the libraries of the simulated CUDA loaded in place of NVIDIA's, and waited for.
- * The answer is one reply: a JSON object whose keys docs/formats/dryrun.md describes. It is what `vramscope dryrun --json`
- * prints, and what that command renders its text from.
+ * The program is started unmodified, with the libraries of the simulated CUDA in place of NVIDIA's, and the call waits for its
+ * end. The answer is one reply: a JSON object whose keys docs/formats/dryrun.md describes. `vramscope dryrun --json` prints it, and
+ * the command's text is rendered from it.
  *
  * Units     Sizes are bytes, times microseconds.
  * Stable    vs_dryrun_plan, vs_dryrun_watch, vs_dryrun_end and vs_dryrun_progress may get more members at their ends; vs_dryrun_run is
  *           inline and passes their size.
- * Processes A run takes part in this process' signals: what would end this process (INT, TERM, HUP) goes to the program
- *           instead, whose end is then reported. So one run at a time in a process, and on its main thread.
- * Files     What the processes leave behind lies in a folder in TMPDIR, which is gone when this returns. */
+ * Processes A run handles this process' signals: signals that would end it (INT, TERM, HUP) are passed to the program, whose end
+ *           is then reported. So a process may have one run at a time, on its main thread.
+ * Files     The processes write to a folder in TMPDIR, which is removed before this returns. */
 #ifndef VRAMSCOPE_DRYRUN_H
 #define VRAMSCOPE_DRYRUN_H
 
@@ -26,37 +26,37 @@ extern "C" {
 
 typedef enum vs_dryrun_streams {
   VS_DRYRUN_STREAMS_OURS,      /* the program's standard input, output and error are those of this process */
-  VS_DRYRUN_STREAMS_TO_STDERR, /* what it writes to standard output goes to standard error */
-  VS_DRYRUN_STREAMS_NONE,      /* it reads nothing, and what it writes is dropped */
+  VS_DRYRUN_STREAMS_TO_STDERR, /* its standard output goes to standard error */
+  VS_DRYRUN_STREAMS_NONE,      /* it reads nothing, and its output is dropped */
 } vs_dryrun_streams;
 
-/* What to run, and on which machine. All zero but `command` is a run of one process on one H100. The members mean what the
- * options of `vramscope dryrun` mean, and errors call them by these names. Texts are borrowed for the call; NULL: not
- * given, so that the program's environment decides. */
+/* The program to run, and the machine. With all members zero except `command` it is one process on one H100. The members have the
+ * meaning of the options of `vramscope dryrun`, and errors use these names. Texts are borrowed for the call; NULL: not given, so
+ * that the program's environment decides. */
 typedef struct vs_dryrun_plan {
-  char *const *command; /* the program, looked for in PATH, and its arguments; NULL behind the last */
+  char *const *command; /* the program, searched in PATH, and its arguments; NULL after the last */
   const char *gpu;      /* "H100", "24GiB", "RTX4090:20GiB", "2xA100"; NULL: "H100" */
-  const char *context;  /* what the context of each process takes: a size; NULL: as on the real card */
-  const char *values;   /* what the program reads back: "zeros", "true", "keep" */
-  const char *events;   /* when work is finished: "at-once", "at-sync" */
+  const char *context;  /* the size of each process's context; NULL: as on the real card */
+  const char *values;   /* the values that the program reads back: "zeros", "true", "keep" */
+  const char *events;   /* when work is done: "at-once", "at-sync" */
   const char *conf;     /* PyTorch's allocator settings */
 
   /* A job of several ranks: all of `ranks`, or the one numbered `rank` of `world`. */
   bool has_ranks, has_world, has_rank;
   uint64_t ranks, world, rank;
 
-  /* PyTorch's history: of how many events (0: a million). Without it the report has no owners. */
+  /* The number of events in PyTorch's history (0: a million). Without a history the report has no owners. */
   bool has_no_history;
   uint64_t history;
 
   uint64_t top;           /* owners in the report; 0: all of them */
   bool finds_smallest;    /* run it again, silently, on cards with less memory, until the smallest is known */
-  const char *snapshot;   /* a copy of PyTorch's snapshot goes to this new file; NULL: none is kept */
+  const char *snapshot;   /* PyTorch's snapshot is copied to this new file; NULL: it is not kept */
   bool replaces_snapshot; /* the file may exist */
   vs_dryrun_streams streams;
 
-  /* The folder in which simcuda/ and dryrun/ lie. NULL: they are looked for beside the running program, in the library
-   * folder that belongs to it, and likewise beside the library that holds this function. */
+  /* The folder that contains simcuda/ and dryrun/. NULL: they are searched beside the running program, in its library folder, and
+   * likewise for the library that contains this function. */
   const char *libraries;
 } vs_dryrun_plan;
 
@@ -64,13 +64,13 @@ typedef enum vs_dryrun_stage {
   VS_DRYRUN_RUNNING,   /* the program runs; its output is shown */
   VS_DRYRUN_SEARCHING, /* it runs silently with less memory */
   VS_DRYRUN_READING,   /* its history is read */
-  VS_DRYRUN_PAUSED, /* this process is about to be stopped (Ctrl-Z), or the run is over: what was drawn has to go */
+  VS_DRYRUN_PAUSED, /* this process is about to be stopped (Ctrl-Z), or the run is over: erase the progress display */
 } vs_dryrun_stage;
 
-/* How far it is. What does not belong to the stage is 0. */
+/* The progress. Members that do not belong to the stage are 0. */
 typedef struct vs_dryrun_progress {
   vs_dryrun_stage stage;
-  /* RUNNING: the machine, and of the cards in use the one with the highest peak. */
+  /* RUNNING: the machine; `card` is the used card with the highest peak, whose bytes follow. */
   const char *name; /* of the first card */
   uint32_t cards_in_use, card;
   uint64_t used_bytes, peak_bytes, total_bytes;
@@ -83,29 +83,29 @@ typedef struct vs_dryrun_progress {
   uint64_t read_bytes, file_bytes;
 } vs_dryrun_progress;
 
-/* Who watches. Each function may be NULL. */
+/* Receives progress and messages. Each function may be NULL. */
 typedef struct vs_dryrun_watch {
   void *ctx;
   /* Twice a second while a program runs, and when the stage changes. On the thread that called vs_dryrun_run. */
   void (*progress)(void *ctx, const vs_dryrun_progress *progress);
-  /* What the user should know, though the run goes on: `subject` is the file in question or empty. Also called by a
-   * thread of the run, while vs_dryrun_run has not returned. */
+  /* A message for the user while the run continues; `subject` is the file that it is about, or empty. Also called by another
+   * thread of the run, before vs_dryrun_run returns. */
   void (*say)(void *ctx, vs_str subject, const vs_error *error);
 } vs_dryrun_watch;
 
 typedef struct vs_dryrun_end {
-  /* What a command that stands for the program returns: the exit status of the program, 128 + N where signal N ended it;
-   * of several processes that of the first which failed. 127: there is no such program; 126: it cannot be started. */
+  /* The exit status for a command that runs the program: that of the program, or 128 + N if signal N ended it; for several
+   * processes that of the first one that failed. 127: there is no such program; 126: it cannot be started. */
   int exit_code;
   const char
       *subject; /* after a failure: the program or file of the plan that `error` is about; NULL: none */
 } vs_dryrun_end;
 
-/* Runs the program and writes the reply, which is complete when this returns VS_OK. A program that fails, or runs out of
- * memory, is an answer and no failure of this call.
+/* Runs the program and writes the reply, which is complete when this returns VS_OK. If the program fails or runs out of memory,
+ * that is part of the reply and not a failure of this call.
  *
  * host      NULL: vs_host_default(). watch, error: may be NULL
- * Fails: VS_BAD_ARGUMENT  the plan makes no sense; VS_IO  the simulated CUDA is not there, a file cannot be made, or the
+ * Fails: VS_BAD_ARGUMENT  the plan is invalid; VS_IO  the simulated CUDA is missing, a file cannot be made, or the
  *        program cannot be started; VS_NOT_FOUND  there is no such program; VS_UNSUPPORTED  this system cannot;
  *        VS_NO_MEMORY, and what the writer fails with */
 VS_API VS_MUST_CHECK vs_status vs_dryrun_run_sized(const vs_host *host, const vs_dryrun_plan *plan,

@@ -1,7 +1,7 @@
-/* vramscope metric: one figure of a card, or why there is none.
+/* vramscope metric: one figure of a card, or the reason why it is unknown.
  *
- * "Not supported", "not permitted", "lost" and "nobody asked" are different answers, and none of them is 0. So a figure never
- * comes as a bare number. What there is to know of a card stands in metrics.def. */
+ * "Not supported", "not permitted", "lost" and "not sampled" are different answers, and none of them is 0. So a figure is never a
+ * bare number. metrics.def lists the figures of a card. */
 #ifndef VRAMSCOPE_METRIC_H
 #define VRAMSCOPE_METRIC_H
 
@@ -17,10 +17,10 @@ typedef enum vs_reason {
 #undef VS_REASON
 } vs_reason;
 
-/* Invariant: value is 0 unless reason is VS_REASON_KNOWN. All zero is "not asked for". */
+/* Invariant: value is 0 unless reason is VS_REASON_KNOWN. A metric of zeros means VS_REASON_NOT_SAMPLED. */
 typedef struct vs_metric {
   vs_reason reason;
-  int32_t code; /* the driver's own number behind the reason (NVML's return code), 0 where it gave none */
+  int32_t code; /* the driver's number for the reason (NVML's return code), 0 if it gave none */
   uint64_t value;
 } vs_metric;
 
@@ -28,11 +28,11 @@ __attribute__((unused)) static inline bool vs_metric_is_known(vs_metric metric) 
   return metric.reason == VS_REASON_KNOWN;
 }
 
-/* The name of a reason ("NO_PERMISSION") and its sentence ("not permitted to this user"); "?" for a value that is none. */
+/* The name of a reason ("NO_PERMISSION") and its sentence ("not permitted to this user"); "?" for an invalid value. */
 VS_API const char *vs_reason_name(vs_reason reason);
 VS_API const char *vs_reason_text(vs_reason reason);
 
-/* What the number of a metric is. */
+/* The unit of a metric's number. */
 typedef enum vs_metric_unit {
   VS_METRIC_BYTES,
   VS_METRIC_BYTES_PER_SECOND,
@@ -47,14 +47,14 @@ typedef enum vs_metric_unit {
   VS_METRIC_MICROSECONDS,
 } vs_metric_unit;
 
-/* What asking costs, so that who asks often can leave something out. */
+/* The cost of reading a figure, so that a program that samples often can omit the expensive ones. */
 typedef enum vs_metric_cost {
   VS_METRIC_CHEAP, /* microseconds */
-  VS_METRIC_SLOW,  /* a tenth of a millisecond and more: every second or so */
-  VS_METRIC_LOCKS, /* milliseconds, in which the driver makes others wait, or samples: only where somebody wants it */
+  VS_METRIC_SLOW,  /* a tenth of a millisecond or more: read it about once per second */
+  VS_METRIC_LOCKS, /* milliseconds in which the driver blocks other programs, or samples: read it only on request */
 } vs_metric_cost;
 
-/* The numbers of a card. New ones go to the end of their list: a program's numbers stay. */
+/* The numbers of a card. New ones are added at the end of their list, so that the values of existing ones stay. */
 typedef enum vs_metric_id {
 #define VS_METRIC(name, unit, cost, text) VS_METRIC_ID_##name,
 #define VS_METRIC_TEXT(name, cost, text)
@@ -78,12 +78,12 @@ enum { VS_METRIC_TEXT_SIZE = 96 }; /* holds each text with its NUL */
 
 typedef struct vs_metric_description {
   const char *name; /* "MEMORY_TOTAL" */
-  const char *text; /* what it means, one line */
+  const char *text; /* its meaning, one line */
   vs_metric_unit unit;
   vs_metric_cost cost;
 } vs_metric_description;
 
-/* NULL for a number that is none. Those of texts have no unit. */
+/* NULL for an invalid number. Texts have no unit. */
 VS_API const vs_metric_description *vs_metric_describe(vs_metric_id id);
 VS_API const vs_metric_description *vs_metric_describe_text(vs_metric_text_id id);
 

@@ -1,4 +1,4 @@
-/* vramscope torch: the allocator of <vramscope/live.h> as PyTorch's, in Python or C++, by PyTorch's own interface for it
+/* vramscope torch: the allocator of <vramscope/live.h> as PyTorch's, in Python or C++, through PyTorch's interface for this
  * (torch.cuda.memory.CUDAPluggableAllocator).
  *
  *   torch.cuda.memory.change_current_allocator(                            in Python, before anything of torch.cuda is used
@@ -11,12 +11,12 @@
  *   torch::cuda::CUDAPluggableAllocator::changeCurrentAllocator(own);
  *   vs_live_memory_of(vs_torch_live(), 0, &memory);                        figures, scopes, snapshots, recordings: all of live.h
  *
- * PyTorch can be given an allocator once in a process, and never takes it back. So a process has one, which is opened once and
- * stays until the process ends. In Python, vramscope.torch.use_allocator() does all of this and has PyTorch's statistics, too.
+ * PyTorch accepts an allocator once in a process and cannot remove it again. So a process has one, which is opened once and stays
+ * until the process ends. In Python, vramscope.torch.use_allocator() does all of this and also provides PyTorch's statistics.
  *
- * Nothing of PyTorch or of C++ is linked: both are looked for in the process. A request that fails throws c10::OutOfMemoryError
- * (torch.OutOfMemoryError in Python), as PyTorch's own allocator does; where no exception can be made the process ends with a
- * sentence, because PyTorch does not look at a null pointer.
+ * PyTorch and the C++ runtime are not linked but looked up in the process. A request that fails throws c10::OutOfMemoryError
+ * (torch.OutOfMemoryError in Python), as PyTorch's own allocator does. If no exception can be made the process ends with a
+ * sentence, because PyTorch does not check for a null pointer.
  *
  * Threads: every function may be called from any thread. */
 #ifndef VRAMSCOPE_TORCH_H
@@ -28,12 +28,12 @@
 extern "C" {
 #endif
 
-/* Opens it. `options` as for vs_live_open; where PyTorch is loaded, current_stream is PyTorch's. `is_global`: PyTorch's own
- * allocator is to be replaced, so running out of memory has to be thrown. Where it is not called, the first vs_torch_alloc
- * opens it, globally, over the cards of the CUDA driver or what VRAMSCOPE_GPU says.
+/* Opens the allocator. `options` as for vs_live_open; if PyTorch is loaded, current_stream is PyTorch's. `is_global`: it replaces
+ * PyTorch's own allocator, so running out of memory has to be thrown. Without this call the first vs_torch_alloc opens it,
+ * globally, over the cards of the CUDA driver or those in the variable VRAMSCOPE_GPU.
  *
- * Fails: VS_BAD_ARGUMENT (it is open already), VS_UNSUPPORTED (`is_global`, and PyTorch or the C++ runtime have not got what
- *        that takes: `error` names it), and as vs_live_open does */
+ * Fails: VS_BAD_ARGUMENT (already open), VS_UNSUPPORTED (`is_global`, and PyTorch or the C++ runtime lack a symbol that throwing
+ *        needs: `error` names it), and as vs_live_open does */
 VS_API VS_MUST_CHECK vs_status vs_torch_open_sized(const vs_live_options *options, size_t size,
                                                    bool is_global, vs_error *error);
 __attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_torch_open(const vs_live_options *options,
@@ -41,7 +41,7 @@ __attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_torch_open(cons
   return vs_torch_open_sized(options, sizeof *options, is_global, error);
 }
 
-/* NULL: it is not open. It never closes. */
+/* NULL if it is not open. It is never closed. */
 VS_API vs_live *vs_torch_live(void);
 
 /* ---- what PyTorch calls: the functions of its C++ class CUDAPluggableAllocator, by their types ------------------- */
@@ -49,11 +49,11 @@ VS_API vs_live *vs_torch_live(void);
 VS_API void *vs_torch_alloc(size_t size, int device, void *stream);
 VS_API void vs_torch_free(void *pointer, size_t size, int device, void *stream);
 
-/* For a torch.cuda.MemPool in place of vs_torch_alloc: a request that fails is NULL, upon which PyTorch tries what it has and
- * raises by itself. It does not open the allocator: until then every request fails. */
+/* For a torch.cuda.MemPool, instead of vs_torch_alloc: a request that fails returns NULL, after which PyTorch frees cached memory
+ * and tries again, or raises. It does not open the allocator; until that is open every request fails. */
 VS_API void *vs_torch_segment_alloc(size_t size, int device, void *stream);
 
-/* The others are for the setters of the same names: set_init_fn, set_reset_fn (empty_cache), set_memory_fraction_fn,
+/* The other functions are for the setters of the same names: set_init_fn, set_reset_fn (empty_cache), set_memory_fraction_fn,
  * set_base_alloc_fn, set_record_stream_fn, set_begin_allocate_to_pool, set_end_allocate_to_pool_fn, set_release_pool. Without
  * them there are no CUDA graphs. `filter` points to a std::function<bool(cudaStream_t)> of libstdc++. */
 typedef struct vs_torch_pool {
