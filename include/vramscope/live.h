@@ -1,8 +1,9 @@
-/* vramscope live: a caching allocator of GPU memory inside your process, whose state and history are open to inspection.
+/* vramscope live: a caching allocator of GPU memory inside your process, whose state and history are open to
+ * inspection.
  *
- * It makes the decisions of PyTorch's allocator (the same sizes, segments and statistics, and with the same driver the same
- * addresses), for any number of cards, and reports them: statistics, scopes, a history, snapshots that PyTorch's tools open, and a
- * recording that survives the process.
+ * It makes the decisions of PyTorch's allocator (the same sizes, segments and statistics, and with the same driver
+ * the same addresses), for any number of cards, and reports them: statistics, scopes, a history, snapshots that
+ * PyTorch's tools open, and a recording that survives the process.
  *
  *   vs_live *live;
  *   vs_live_open(&(vs_live_options){.gpus = "8GiB"}, &live, &error);       a simulated card of 8 GiB
@@ -73,24 +74,24 @@ typedef struct vs_live_options {
   const char *recording;
   bool replace_recording; /* an existing file */
 
-  /* When a simulated card completes the work of a stream. false: at once. true: at vs_live_synchronize, so that memory which other
-   * streams use stays pending as long as possible. */
+  /* When a simulated card completes the work of a stream. false: at once. true: at vs_live_synchronize, so that
+   * memory which other streams use stays pending as long as possible. */
   bool done_at_sync;
 
-  /* The time of events, microseconds since 1970; NULL: the system's clock. Several threads call it at once. With your own clock a
-   * recording contains nothing of the real process (its number, its threads) and loses no event: a full buffer waits. So equal runs
-   * write equal files. */
+  /* The time of events, microseconds since 1970; NULL: the system's clock. Several threads call it at once. With
+   * your own clock a recording contains nothing of the real process (its number, its threads) and loses no event: a
+   * full buffer waits. So equal runs write equal files. */
   int64_t (*time)(void *ctx);
   void *time_ctx;
 
-  /* The calling thread's current stream, for programs that have one; NULL: a free belongs to the stream of its allocation. It matters
-   * only while streams are captured. Called with the card's lock held. */
+  /* The calling thread's current stream, for programs that have one; NULL: a free belongs to the stream of its
+   * allocation. It matters only while streams are captured. Called with the card's lock held. */
   uint64_t (*current_stream)(void *ctx, uint32_t device);
   void *current_stream_ctx;
 
-  /* Stores up to `capacity` processes that use memory of the card, for the message of a failure, and returns their number. NULL: the
-   * message has no processes, except that of a simulated card, which is used by this process only. Called by the thread that asks
-   * for the message, with no lock held. */
+  /* Stores up to `capacity` processes that use memory of the card, for the message of a failure, and returns their
+   * number. NULL: the message has no processes, except that of a simulated card, which is used by this process only.
+   * Called by the thread that asks for the message, with no lock held. */
   size_t (*processes)(void *ctx, uint32_t device, vs_live_process *rows, size_t capacity);
   void *processes_ctx;
 } vs_live_options;
@@ -113,8 +114,9 @@ __attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_live_open(const
  *        VS_DEVICE, VS_NO_MEMORY  memory of a real card stays with the process; everything else was done */
 VS_API VS_MUST_CHECK vs_status vs_live_close(vs_live *live, vs_error *error);
 
-/* The reason of this thread's last failure with this object, of a function without `error`: one sentence without a final full stop ("no statistic \"allocated_bytes.all.peek\": did you mean \"allocated_bytes.all.peak\"?");
- * "" if none failed. Borrowed until the next failure of this thread. */
+/* The reason of this thread's last failure with this object, of a function without `error`: one sentence without a
+ * final full stop ("no statistic \"allocated_bytes.all.peek\": did you mean \"allocated_bytes.all.peak\"?"); "" if
+ * none failed. Borrowed until the next failure of this thread. */
 VS_API const char *vs_live_error_text(const vs_live *live);
 
 VS_API uint32_t vs_live_device_count(const vs_live *live);
@@ -136,8 +138,8 @@ __attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_live_device_of(
 
 /* ---- memory ----------------------------------------------------------------------------------------------- */
 
-/* Allocates `size` bytes for work on `stream`; 0 bytes give address 0. As in PyTorch it may first poll pending memory, release cached
- * memory, and wait for the card.
+/* Allocates `size` bytes for work on `stream`; 0 bytes give address 0. As in PyTorch it may first poll pending
+ * memory, release cached memory, and wait for the card.
  *
  * Observers: those of vs_live_observe_oom, if there is not enough memory.
  * Fails: VS_DEVICE_MEMORY  vs_live_oom_write writes the message
@@ -145,28 +147,29 @@ __attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_live_device_of(
 VS_API VS_MUST_CHECK vs_status vs_live_malloc(vs_live *live, uint32_t device, uint64_t size, uint64_t stream,
                                               uint64_t *address);
 
-/* Frees an allocation, from any thread; does nothing for address 0. Work that was launched on its stream before may still use it. The
- * memory stays in this object's cache.
+/* Frees an allocation, from any thread; does nothing for address 0. Work that was launched on its stream before may
+ * still use it. The memory stays in this object's cache.
  *
  * Fails: VS_NOT_FOUND  no allocation begins there. VS_DEVICE  it was freed, but stays pending until a later call */
 VS_API VS_MUST_CHECK vs_status vs_live_free(vs_live *live, uint32_t device, uint64_t address);
 
-/* Work on another stream uses it, too: after its free it is reused only when the work that this stream had at that moment is done
- * (torch.Tensor.record_stream). Fails: VS_NOT_FOUND, VS_NO_MEMORY */
+/* Work on another stream uses it, too: after its free it is reused only when the work that this stream had at that
+ * moment is done (torch.Tensor.record_stream). Fails: VS_NOT_FOUND, VS_NO_MEMORY */
 VS_API VS_MUST_CHECK vs_status vs_live_record_stream(vs_live *live, uint32_t device, uint64_t address,
                                                      uint64_t stream);
 
-/* Releases the cached memory of all cards (torch.cuda.empty_cache). Fails: VS_DEVICE (of one card; the others released theirs) */
+/* Releases the cached memory of all cards (torch.cuda.empty_cache). Fails: VS_DEVICE (of one card; the others
+ * released theirs) */
 VS_API VS_MUST_CHECK vs_status vs_live_empty_cache(vs_live *live);
 
-/* Limits this object to a part of the card's total, 0 to 1; 1 is no limit (torch.cuda.set_per_process_memory_fraction). Memory that is
- * reserved already stays. Fails: VS_BAD_ARGUMENT */
+/* Limits this object to a part of the card's total, 0 to 1; 1 is no limit
+ * (torch.cuda.set_per_process_memory_fraction). Memory that is reserved already stays. Fails: VS_BAD_ARGUMENT */
 VS_API VS_MUST_CHECK vs_status vs_live_fraction_set(vs_live *live, uint32_t device, double fraction);
 VS_API VS_MUST_CHECK vs_status vs_live_fraction(vs_live *live, uint32_t device, double *fraction);
 
-/* New settings for later calls, on all cards. As in PyTorch each call resets max_split_size_mb, roundup_power2_divisions and
- * garbage_collection_threshold to their defaults unless `text` sets them.
- * Fails: VS_BAD_FORMAT (`error` has the sentence and the byte), VS_BAD_ARGUMENT (another back end or version) */
+/* New settings for later calls, on all cards. As in PyTorch each call resets max_split_size_mb,
+ * roundup_power2_divisions and garbage_collection_threshold to their defaults unless `text` sets them. Fails:
+ * VS_BAD_FORMAT (`error` has the sentence and the byte), VS_BAD_ARGUMENT (another back end or version) */
 VS_API VS_MUST_CHECK vs_status vs_live_settings_apply(vs_live *live, const char *text, vs_error *error);
 
 /* Writes the settings in effect, a line each, and a line for each that has no effect. Fails as `to` does. */
@@ -185,10 +188,10 @@ typedef struct vs_live_pool {
   uint64_t a, b;
 } vs_live_pool;
 
-/* Requests whose stream `filter` accepts (NULL: all) are served from `pool` from now on. It is created if need be, and gets one more
- * user (torch.cuda.graph's beginAllocateToPool). If several pools accept, the newest one serves. `filter` is called with the card's
- * lock held, until vs_live_pool_end returns.
- * Fails: VS_BAD_ARGUMENT (the default pool, or begun already), VS_NO_MEMORY, VS_UNSUPPORTED (backend:cudaMallocAsync) */
+/* Requests whose stream `filter` accepts (NULL: all) are served from `pool` from now on. It is created if need be,
+ * and gets one more user (torch.cuda.graph's beginAllocateToPool). If several pools accept, the newest one serves.
+ * `filter` is called with the card's lock held, until vs_live_pool_end returns. Fails: VS_BAD_ARGUMENT (the default
+ * pool, or begun already), VS_NO_MEMORY, VS_UNSUPPORTED (backend:cudaMallocAsync) */
 VS_API VS_MUST_CHECK vs_status vs_live_pool_begin(vs_live *live, uint32_t device, vs_live_pool pool,
                                                   bool (*filter)(void *ctx, uint64_t stream), void *ctx);
 /* Fails: VS_NOT_FOUND (it was not begun), VS_DEVICE, VS_NO_MEMORY */
@@ -197,8 +200,8 @@ VS_API VS_MUST_CHECK vs_status vs_live_pool_end(vs_live *live, uint32_t device, 
 /* One user less; without users its cached memory may be released. Fails: VS_NOT_FOUND */
 VS_API VS_MUST_CHECK vs_status vs_live_pool_release(vs_live *live, uint32_t device, vs_live_pool pool);
 
-/* Streams of the card are captured between the two calls. Memory that is freed then and used by other streams stays pending until the
- * second call, because a captured stream cannot be queried. They nest. Fails: VS_BAD_ARGUMENT */
+/* Streams of the card are captured between the two calls. Memory that is freed then and used by other streams stays
+ * pending until the second call, because a captured stream cannot be queried. They nest. Fails: VS_BAD_ARGUMENT */
 VS_API VS_MUST_CHECK vs_status vs_live_capture_begin(vs_live *live, uint32_t device);
 VS_API VS_MUST_CHECK vs_status vs_live_capture_end(vs_live *live, uint32_t device);
 
@@ -224,8 +227,8 @@ __attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_live_memory_of(
 VS_API VS_MUST_CHECK vs_status vs_live_memory_info(vs_live *live, uint32_t device, uint64_t *free_bytes,
                                                    uint64_t *total_bytes);
 
-/* Likewise after releasing this object's cached memory of that card, whose cache is empty then (fastai's gpu_mem_get_free_no_cache).
- * Fails: VS_DEVICE */
+/* Likewise after releasing this object's cached memory of that card, whose cache is empty then (fastai's
+ * gpu_mem_get_free_no_cache). Fails: VS_DEVICE */
 VS_API VS_MUST_CHECK vs_status vs_live_memory_info_no_cache(vs_live *live, uint32_t device,
                                                             uint64_t *free_bytes, uint64_t *total_bytes);
 
@@ -244,9 +247,9 @@ __attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_live_room_of(vs
   return vs_live_room_of_sized(live, device, room, sizeof *room);
 }
 
-/* The segment of the allocation that begins at `address`: its beginning, and the number of contiguous bytes from there on, as sharing
- * memory with another process needs them. With backend:cudaMallocAsync each allocation is a segment of unknown size (0).
- * Fails: VS_NOT_FOUND */
+/* The segment of the allocation that begins at `address`: its beginning, and the number of contiguous bytes from
+ * there on, as sharing memory with another process needs them. With backend:cudaMallocAsync each allocation is a
+ * segment of unknown size (0). Fails: VS_NOT_FOUND */
 VS_API VS_MUST_CHECK vs_status vs_live_base(vs_live *live, uint32_t device, uint64_t address, uint64_t *base,
                                             uint64_t *size);
 
@@ -289,8 +292,8 @@ VS_API VS_MUST_CHECK vs_status vs_live_reset_totals(vs_live *live, uint32_t devi
  *   ...
  *   vs_live_scope_end(scope, &figures);
  *
- * Scopes may nest and overlap, end in any order and on any thread, and never change a peak of another scope or of the statistics. While
- * none is open on a card they cost nothing. */
+ * Scopes may nest and overlap, end in any order and on any thread, and never change a peak of another scope or of
+ * the statistics. While none is open on a card they cost nothing. */
 typedef struct vs_scope vs_scope;
 
 /* One kind of bytes during a scope, of all threads on the scope's card. */
@@ -303,7 +306,8 @@ typedef struct vs_scope_bytes {
 
 typedef struct vs_scope_figures {
   vs_scope_bytes allocated, requested, active, reserved; /* as in vs_live_memory */
-  /* Of the thread that began the scope: what it allocated less what it freed. Negative if it frees memory of other threads. */
+  /* Of the thread that began the scope: what it allocated less what it freed. Negative if it frees memory of other
+   * threads. */
   int64_t thread_used;
   int64_t thread_peak;         /* the largest thread_used so far; at least 0 */
   uint64_t allocations, frees; /* on the card */
@@ -333,16 +337,16 @@ typedef struct vs_live_frame {
   int64_t line;
 } vs_live_frame;
 
-/* The number of a stack; equal stacks have equal numbers. Innermost call first; of more than 128 frames the innermost ones. Fails:
- * VS_LIMIT (no room for more stacks) */
+/* The number of a stack; equal stacks have equal numbers. Innermost call first; of more than 128 frames the
+ * innermost ones. Fails: VS_LIMIT (no room for more stacks) */
 VS_API VS_MUST_CHECK vs_status vs_live_stack(vs_live *live, const vs_live_frame *frames, size_t count,
                                              vs_stack *stack);
 
 /* Sets the stack of this thread for its allocations and frees from now on; VS_STACK_NONE: none. Returns the one before. */
 VS_API vs_stack vs_live_stack_set(vs_live *live, vs_stack stack);
 
-/* The two ends of a named part of the program, such as a training step, on the time axis of `device`. Kept while history is on or a
- * recording is written. Fails: VS_NO_MEMORY, VS_BAD_ARGUMENT */
+/* The two ends of a named part of the program, such as a training step, on the time axis of `device`. Kept while
+ * history is on or a recording is written. Fails: VS_NO_MEMORY, VS_BAD_ARGUMENT */
 VS_API VS_MUST_CHECK vs_status vs_live_annotation_begin(vs_live *live, uint32_t device, const char *name);
 VS_API VS_MUST_CHECK vs_status vs_live_annotation_end(vs_live *live, uint32_t device, const char *name);
 
@@ -367,16 +371,16 @@ typedef struct vs_live_oom {
 typedef enum vs_live_oom_kind { VS_LIVE_ON_OOM, VS_LIVE_ON_REJECTION } vs_live_oom_kind;
 typedef void (*vs_live_oom_observer)(void *ctx, const vs_live_oom *oom);
 
-/* Calls `observer` for every failure from now on, on the thread that fails, with no lock held. It may use every function of this header
- * except vs_live_close; failures inside it are not reported. Observers are called in the order of their registration. *id is for
- * vs_live_unobserve_oom, which returns when no call of the observer runs any more; an observer may remove itself.
- * Fails: VS_LIMIT (there are 32), VS_BAD_ARGUMENT */
+/* Calls `observer` for every failure from now on, on the thread that fails, with no lock held. It may use every
+ * function of this header except vs_live_close; failures inside it are not reported. Observers are called in the
+ * order of their registration. *id is for vs_live_unobserve_oom, which returns when no call of the observer runs any
+ * more; an observer may remove itself. Fails: VS_LIMIT (there are 32), VS_BAD_ARGUMENT */
 VS_API VS_MUST_CHECK vs_status vs_live_observe_oom(vs_live *live, vs_live_oom_kind kind,
                                                    vs_live_oom_observer observer, void *ctx, uint32_t *id);
 VS_API void vs_live_unobserve_oom(vs_live *live, uint32_t id);
 
-/* Writes the message of this thread's last failure, word for word that of torch.OutOfMemoryError. Fails: VS_NOT_FOUND (there was none),
- * and as `to` does */
+/* Writes the message of this thread's last failure, word for word that of torch.OutOfMemoryError. Fails:
+ * VS_NOT_FOUND (there was none), and as `to` does */
 VS_API VS_MUST_CHECK vs_status vs_live_oom_write(vs_live *live, vs_writer to);
 
 /* ---- history and snapshots -------------------------------------------------------------------------------- */
@@ -410,8 +414,8 @@ typedef struct vs_history_options {
   const char *skip_actions;
 } vs_history_options;
 
-/* Keeps history from now on, by these rules (torch.cuda.memory._record_memory_history). A smaller `max_entries` than before
- * drops the oldest. Fails: VS_BAD_ARGUMENT (`error`: an action that is none), VS_NO_MEMORY */
+/* Keeps history from now on, by these rules (torch.cuda.memory._record_memory_history). A smaller `max_entries` than
+ * before drops the oldest. Fails: VS_BAD_ARGUMENT (`error`: an action that is none), VS_NO_MEMORY */
 VS_API VS_MUST_CHECK vs_status vs_live_history_sized(vs_live *live, const vs_history_options *options,
                                                      size_t size, vs_error *error);
 __attribute__((unused)) static inline VS_MUST_CHECK vs_status
@@ -434,17 +438,19 @@ __attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_live_history_in
 
 typedef enum vs_live_format { VS_LIVE_PICKLE, VS_LIVE_JSON } vs_live_format;
 
-/* Writes all current segments and blocks and, with `with_history`, the history, in the form of torch.cuda.memory._dump_snapshot(), for
- * its viewer and for every command of vramscope. Other threads wait only while their card is copied.
- * Fails: VS_NO_MEMORY, and as `to` does, which then has a part of it; `error` may be NULL */
+/* Writes all current segments and blocks and, with `with_history`, the history, in the form of
+ * torch.cuda.memory._dump_snapshot(), for its viewer and for every command of vramscope. Other threads wait only
+ * while their card is copied. Fails: VS_NO_MEMORY, and as `to` does, which then has a part of it; `error` may be
+ * NULL */
 VS_API VS_MUST_CHECK vs_status vs_live_snapshot_write(vs_live *live, vs_live_format format, bool with_history,
                                                       vs_writer to, vs_error *error);
 
 /* ---- recording -------------------------------------------------------------------------------------------- */
 
-/* Writes every event to a new .vram file from now on, independently of history. The file is complete up to the last moment even if the
- * process is killed. `may_replace`: an existing file is replaced. `stacks` chooses the stacks; frees have none.
- * Fails: VS_IO (`error` has the sentence), VS_NO_MEMORY, VS_BAD_ARGUMENT (a recording is being written) */
+/* Writes every event to a new .vram file from now on, independently of history. The file is complete up to the last
+ * moment even if the process is killed. `may_replace`: an existing file is replaced. `stacks` chooses the stacks;
+ * frees have none. Fails: VS_IO (`error` has the sentence), VS_NO_MEMORY, VS_BAD_ARGUMENT (a recording is being
+ * written) */
 VS_API VS_MUST_CHECK vs_status vs_live_recording_start(vs_live *live, const char *path, bool may_replace,
                                                        vs_history_stacks stacks, vs_error *error);
 
@@ -463,8 +469,8 @@ __attribute__((unused)) static inline void vs_live_recording_info(vs_live *live,
 
 /* ---- pinned host memory ----------------------------------------------------------------------------------- */
 
-/* Counters in the form of torch.cuda.host_memory_stats(), for programs that manage pinned memory and report it here. `bytes` is the size
- * of the block, `us` the time of the driver's call. */
+/* Counters in the form of torch.cuda.host_memory_stats(), for programs that manage pinned memory and report it here.
+ * `bytes` is the size of the block, `us` the time of the driver's call. */
 typedef enum vs_host_event {
   VS_HOST_ALLOCATED, /* a block was allocated from the driver */
   VS_HOST_FREED,     /* a block was freed in the driver */

@@ -1,10 +1,10 @@
 /* Segments of another allocator, adopted with the contents of their blocks.
  *
- * A replay begins where its recording does, which may be in the middle of the program. A new allocator adopts the segments
- * that vs_alloc_visit showed of the recorded one, and then behaves like it: the same blocks in the same order of the
- * cache, the same figures. A snapshot lacks three things: the ages of cached blocks (they start at 0), the streams that
- * a pending block waits for (adopt it as allocated, record streams on it, and free it), peaks and totals (adopted blocks
- * count as allocated just now; reset the statistics where that matters). */
+ * A replay begins where its recording does, which may be in the middle of the program. A new allocator adopts the
+ * segments that vs_alloc_visit showed of the recorded one, and then behaves like it: the same blocks in the same
+ * order of the cache, the same figures. A snapshot lacks three things: the ages of cached blocks (they start at 0),
+ * the streams that a pending block waits for (adopt it as allocated, record streams on it, and free it), peaks and
+ * totals (adopted blocks count as allocated just now; reset the statistics where that matters). */
 #ifndef VS_ALLOC_ADOPT_H
 #define VS_ALLOC_ADOPT_H
 

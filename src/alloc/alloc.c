@@ -78,7 +78,7 @@ void vs_alloc_destroy(vs_alloc *alloc) {
   vs_host_free(host, alloc, sizeof *alloc);
 }
 
-/* ---- releasing all segments ---------------------------------------------------------------------------------------------- */
+/* ---- releasing all segments -------------------------------------------------------------------------------------- */
 
 typedef struct segment_list {
   vs_alloc *alloc;
@@ -248,7 +248,7 @@ vs_status vs_alloc_free(vs_alloc *alloc, uint64_t address, vs_context context) {
   return status;
 }
 
-/* ---- polling, and emptying the cache ------------------------------------------------------------------------------------------------- */
+/* ---- polling, and emptying the cache ----------------------------------------------------------------------------- */
 
 vs_status vs_alloc_poll(vs_alloc *alloc, vs_context context) {
   return vs_alloc_is_caller_capturing(alloc, NULL) ? VS_OK : vs_alloc_pending_poll(alloc, context);
@@ -260,7 +260,7 @@ vs_status vs_alloc_empty_cache(vs_alloc *alloc, vs_pool_id pool, vs_context cont
   return status;
 }
 
-/* ---- figures -------------------------------------------------------------------------------------------------------- */
+/* ---- figures ----------------------------------------------------------------------------------------------------- */
 
 const vs_alloc_statistics *vs_alloc_statistics_of(const vs_alloc *alloc) { return &alloc->statistics; }
 

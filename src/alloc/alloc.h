@@ -1,13 +1,13 @@
 /* The caching allocator: PyTorch's decisions for one device, event for event.
  *
- * Requests come in; events (vs_observer) and calls of the driver (vs_device_ops) go out. It takes no lock, reads no clock
- * and calls no operating system: `live` puts a lock around it and polls, a replay feeds it a recording, a test checks it
- * after every call. Equal requests to equal devices get equal answers.
+ * Requests come in; events (vs_observer) and calls of the driver (vs_device_ops) go out. It takes no lock, reads no
+ * clock and calls no operating system: `live` puts a lock around it and polls, a replay feeds it a recording, a test
+ * checks it after every call. Equal requests to equal devices get equal answers.
  *
- * Words: a *segment* is one allocation of the driver; it is cut into *blocks*, neighbours by address. A *pool* is a set of
- * free blocks (for small or large requests; default or private). A block belongs to one *stream* for as long as it exists.
- * *Reserved* bytes are held from the driver, *allocated* bytes are blocks that the program holds, *active* bytes are those
- * and freed blocks that another stream may still use.
+ * Words: a *segment* is one allocation of the driver; it is cut into *blocks*, neighbours by address. A *pool* is a
+ * set of free blocks (for small or large requests; default or private). A block belongs to one *stream* for as long
+ * as it exists. *Reserved* bytes are held from the driver, *allocated* bytes are blocks that the program holds,
+ * *active* bytes are those and freed blocks that another stream may still use.
  *
  * Statuses
  *   VS_DEVICE_MEMORY   out of GPU memory, after every fallback; vs_alloc_last_oom says why
@@ -86,7 +86,8 @@ VS_MUST_CHECK vs_status vs_alloc_empty_cache(vs_alloc *alloc, vs_pool_id pool, v
 VS_MUST_CHECK vs_status vs_alloc_fraction_set(vs_alloc *alloc, double fraction);
 double vs_alloc_fraction(const vs_alloc *alloc);
 
-/* New settings for later calls. The back end and the rules cannot change. Fails: VS_BAD_ARGUMENT (another back end or rules) */
+/* New settings for later calls. The back end and the rules cannot change. Fails: VS_BAD_ARGUMENT (another back end
+ * or rules) */
 VS_MUST_CHECK vs_status vs_alloc_settings_apply(vs_alloc *alloc, const vs_alloc_settings *settings);
 const vs_alloc_settings *vs_alloc_settings_of(const vs_alloc *alloc);
 
@@ -122,15 +123,15 @@ VS_MUST_CHECK vs_status vs_alloc_route_end(vs_alloc *alloc, vs_pool_id pool, vs_
 void vs_alloc_capture_begin(vs_alloc *alloc);
 void vs_alloc_capture_end(vs_alloc *alloc);
 
-/* _use_on_oom: requests of the default pool may take this pool's cached blocks before they fail. _no_split: blocks of this
- * pool are never split. Fails: VS_NO_MEMORY */
+/* _use_on_oom: requests of the default pool may take this pool's cached blocks before they fail. _no_split: blocks
+ * of this pool are never split. Fails: VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_alloc_pool_use_on_oom(vs_alloc *alloc, vs_pool_id pool, bool on);
 VS_MUST_CHECK vs_status vs_alloc_pool_no_split(vs_alloc *alloc, vs_pool_id pool);
 
 /* 0 for a pool that is not there. */
 uint64_t vs_alloc_pool_users(const vs_alloc *alloc, vs_pool_id pool);
 
-/* ---- figures, segments and blocks -------------------------------------------------------------------------------------- */
+/* ---- figures, segments and blocks -------------------------------------------------------------------------------- */
 
 const vs_alloc_statistics *vs_alloc_statistics_of(const vs_alloc *alloc);
 void vs_alloc_reset_peak(vs_alloc *alloc);

@@ -1,13 +1,13 @@
-/* backend:cudaMallocAsync as in PyTorch: every request goes to the driver's stream-ordered pool, which caches and splits
- * memory itself. This adds:
+/* backend:cudaMallocAsync as in PyTorch: every request goes to the driver's stream-ordered pool, which caches and
+ * splits memory itself. This adds:
  *
  *   a limit        wanted + size <= fraction * the card, once a fraction was set; wanted = requested bytes of the
  *                  allocations that are not freed
  *   other streams  a block is freed in the driver once the streams that were recorded on it are done
  *   figures        those of the pool: allocated and reserved bytes with their peaks. PyTorch's other figures are 0
  *
- * There is no history, no snapshot, no private pool, no observer of failures and no IPC (vs_async_unsupported); the driver
- * handles captures. PyTorch lets the driver wait for other streams; this queries events at the next call.
+ * There is no history, no snapshot, no private pool, no observer of failures and no IPC (vs_async_unsupported); the
+ * driver handles captures. PyTorch lets the driver wait for other streams; this queries events at the next call.
  *
  * As with vs_alloc: no lock, no clock; the caller serialises calls; statuses are those of alloc.h. */
 #ifndef VS_ALLOC_ASYNC_H
@@ -19,8 +19,8 @@
 
 typedef struct vs_async vs_async;
 
-/* `observer` may be NULL; it gets ALLOC, FREE_REQUESTED and FREE_COMPLETED. As in PyTorch no setting has an effect, not even
- * the fraction: there is no limit until vs_async_fraction_set. */
+/* `observer` may be NULL; it gets ALLOC, FREE_REQUESTED and FREE_COMPLETED. As in PyTorch no setting has an effect,
+ * not even the fraction: there is no limit until vs_async_fraction_set. */
 VS_MUST_CHECK vs_status vs_async_create(const vs_host *host, const vs_device *device,
                                         const vs_alloc_settings *settings, const vs_observer *observer,
                                         vs_async **out);

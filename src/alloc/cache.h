@@ -73,7 +73,7 @@ static inline bool vs_alloc_look_up(vs_alloc *alloc, vs_alloc_request *request) 
   return true;
 }
 
-/* ---- allocating a cached block ------------------------------------------------------------------------------------------------- */
+/* ---- allocating a cached block ----------------------------------------------------------------------------------- */
 
 static inline bool vs_alloc_wants_split(const vs_alloc *alloc, const vs_alloc_request *request) {
   const vs_alloc_pool *pool = request->pool;
@@ -144,7 +144,7 @@ static inline void vs_alloc_hand_out(vs_alloc *alloc, vs_alloc_request *request)
   statistics->sizes[63 - __builtin_clzll(request->wanted)]++;
 }
 
-/* ---- freeing ---------------------------------------------------------------------------------------------------------- */
+/* ---- freeing ----------------------------------------------------------------------------------------------------- */
 
 /* Changes a figure by `change`, and its total by `more`. The sign is unpredictable, so there are no branches. */
 static inline void vs_alloc_move(vs_alloc_figures *figures, vs_alloc_group group, int64_t change,

@@ -1,8 +1,8 @@
 /* Blocks that were freed in a graph capture and that the same graph may reuse (graph_capture_record_stream_reuse).
  *
- * When a block with recorded streams is freed during a capture, its *markers* are stored: the nodes on which the next work
- * of each of its streams would depend. A stream may reuse the block once its own next work depends on every marker,
- * directly or indirectly, because then every use of the block precedes that work in the graph. */
+ * When a block with recorded streams is freed during a capture, its *markers* are stored: the nodes on which the
+ * next work of each of its streams would depend. A stream may reuse the block once its own next work depends on
+ * every marker, directly or indirectly, because then every use of the block precedes that work in the graph. */
 #include "alloc/capture_reuse.h"
 #include "alloc/cache.h"
 

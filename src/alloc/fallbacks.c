@@ -65,8 +65,8 @@ const vs_alloc_oom *vs_alloc_last_oom(const vs_alloc *alloc) { return alloc->has
 
 /* ---- the fallbacks, in order --------------------------------------------------------------------------------------- */
 
-/* Searches the cache of pools that lend, for a request of the default pool. Blocks of expandable segments are skipped, as in
- * PyTorch. */
+/* Searches the cache of pools that lend, for a request of the default pool. Blocks of expandable segments are
+ * skipped, as in PyTorch. */
 static vs_status borrow(vs_alloc *alloc, vs_alloc_request *request) {
   if (request->pool->owner != NULL) return VS_NOT_FOUND;
   for (uint32_t at = vs_alloc_hash_order_next(&alloc->lenders, 0); at != UINT32_MAX;

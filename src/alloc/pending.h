@@ -4,8 +4,8 @@
 
 #include "alloc/state.h"
 
-/* Whether `stream` is being captured: its events cannot be queried, and frees wait for the capture's end. A route alone is
- * no capture. */
+/* Whether `stream` is being captured: its events cannot be queried, and frees wait for the capture's end. A route
+ * alone is no capture. */
 bool vs_alloc_is_captured(const vs_alloc *alloc, uint64_t stream);
 
 static inline bool vs_alloc_is_capturing(const vs_alloc *alloc, uint64_t stream) {

@@ -24,7 +24,8 @@ vs_status vs_alloc_lane_of_slow(vs_alloc *alloc, vs_alloc_pool *pool, uint64_t s
 
 void vs_alloc_pool_deinit(vs_alloc *alloc, vs_alloc_pool *pool) {
   for (size_t i = 0; i < pool->lanes.count; i++) {
-    /* As in PyTorch, an extent without pages keeps its addresses when its private pool is destroyed; its block is spare. */
+    /* As in PyTorch, an extent without pages keeps its addresses when its private pool is destroyed; its block is
+     * spare. */
     for (vs_alloc_block *block = pool->lanes.data[i]->unmapped, *next; block != NULL; block = next) {
       next = block->right;
       vs_alloc_blocks_give(&alloc->blocks, block);

@@ -31,8 +31,8 @@ static void swap(vs_alloc_hash_slot *a, vs_alloc_hash_slot *b) {
   *b = kept;
 }
 
-/* False if there is no place and the table has to grow; `entry` is then the entry without a place, which can be another than
- * the one that was added. */
+/* False if there is no place and the table has to grow; `entry` is then the entry without a place, which can be
+ * another than the one that was added. */
 static bool place(vs_alloc_hash_order *order, vs_alloc_hash_slot *entry) {
   const int32_t most = farthest(order->buckets);
   uint32_t at = home(order, entry->key);

@@ -4,8 +4,9 @@
 
 #include "alloc/state.h"
 
-/* Gets a segment, or pages, for a request; `is_retry`: after all cached memory was released. VS_NOT_FOUND: the driver has no
- * memory, or the limit forbids it; VS_LIMIT: the request is rejected finally (throw_on_cudamalloc_oom). */
+/* Gets a segment, or pages, for a request; `is_retry`: after all cached memory was released. VS_NOT_FOUND: the
+ * driver has no memory, or the limit forbids it; VS_LIMIT: the request is rejected finally
+ * (throw_on_cudamalloc_oom). */
 VS_MUST_CHECK vs_status vs_alloc_segment_get(vs_alloc *alloc, vs_alloc_request *request, bool is_retry);
 
 VS_MUST_CHECK vs_status vs_alloc_collect_garbage(vs_alloc *alloc, vs_context context);

@@ -235,8 +235,8 @@ static vs_status read_divisions(const job *j, word found, uint64_t *divisions) {
                  may_be_zero ? " or 0" : "", shortened(found.text));
 }
 
-/* The first item also counts for all smaller sizes, and ">" for all sizes above the last one named. Sizes between two that
- * are named have no divisions. */
+/* The first item also counts for all smaller sizes, and ">" for all sizes above the last one named. Sizes between
+ * two that are named have no divisions. */
 static vs_status set_division_list(job *j) {
   uint64_t *table = j->to->roundup_divisions;
   uint32_t last = 0;

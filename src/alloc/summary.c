@@ -1,7 +1,7 @@
 /* torch.cuda.memory_summary(): 75 characters between two bars a line.
  *
- * The figure of all memory chooses the unit of a column, so that the rows of a group can be compared. Numbers are truncated,
- * not rounded. */
+ * The figure of all memory chooses the unit of a column, so that the rows of a group can be compared. Numbers are
+ * truncated, not rounded. */
 #include "alloc/statistics.h"
 
 enum { WIDTH = 75, COLUMNS = 4 };
@@ -28,7 +28,8 @@ static void cell(vs_text *out, int64_t number, size_t width, bool is_left) {
 
 static int64_t floor_divide(int64_t number, int64_t by) { return number / by - (number % by < 0); }
 
-/* `whole` chooses the unit. As in PyTorch it is divided as a floating-point number, which matters for figures beyond 2^53. */
+/* `whole` chooses the unit. As in PyTorch it is divided as a floating-point number, which matters for figures beyond
+ * 2^53. */
 static void amount(vs_text *out, int64_t number, int64_t whole, bool is_bytes) {
   static const char *const byte_units[] = {" B  ", " KiB", " MiB", " GiB", " TiB", " PiB"};
   static const char *const count_units[] = {"   ", " K ", " M "};

@@ -19,7 +19,8 @@ static bool is_head(const vs_alloc_block *block) {
 static void take_head(head_list *heads, vs_alloc_block *block) {
   if (heads->status != VS_OK || !is_head(block)) return;
   if (!heads->all_pools && !vs_pool_id_equal(vs_alloc_pool_id(block->lane->pool), heads->pool)) return;
-  /* As in PyTorch, a visit of one pool begins at the first block of an extent, so it leaves out runs after an unmapped one. */
+  /* As in PyTorch, a visit of one pool begins at the first block of an extent, so it leaves out runs after an
+   * unmapped one. */
   if (!heads->all_pools && block->prev != NULL) return;
   heads->status = vs_vec_reserve(heads->alloc->host, &heads->blocks, 1);
   if (heads->status == VS_OK) heads->blocks.data[heads->blocks.count++] = block;
@@ -156,7 +157,7 @@ void vs_alloc_mark_snapshot(vs_alloc *alloc, vs_pool_id pool) {
   alloc->observer.event(alloc->observer.ctx, &event);
 }
 
-/* ---- single blocks and streams -------------------------------------------------------------------------------------------- */
+/* ---- single blocks and streams ----------------------------------------------------------------------------------- */
 
 bool vs_alloc_find(const vs_alloc *alloc, uint64_t address, vs_alloc_block_info *block) {
   const vs_alloc_block *found = vs_alloc_table_find(&alloc->allocated, address);

@@ -15,8 +15,8 @@
 #define VS_ASSERT(condition) ((void)(0 && (condition)))
 #endif
 
-/* Returns the status of `expression` to the caller if it is a failure. The only macro of the project that returns, so it is
- * never used while the function holds something that it has to release. */
+/* Returns the status of `expression` to the caller if it is a failure. The only macro of the project that returns,
+ * so it is never used while the function holds something that it has to release. */
 #define VS_TRY(expression)                            \
   do {                                                \
     const vs_status vs_try_status = (expression);     \

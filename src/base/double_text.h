@@ -24,8 +24,8 @@ static inline bool vs_f64_is_finite(double value) {
   return (~vs_f64_to_bits(value) & UINT64_C(0x7ff0000000000000)) != 0;
 }
 
-/* The shortest decimal that reads back as the same double, and of those the nearest to it, in the form that
- * Python's repr() gives it: 0.8, 1.0, -0.0, 1e-05, 1e+16, 5e-324. Other values become nan, inf or -inf, which are no JSON: a
+/* The shortest decimal that reads back as the same double, and of those the nearest to it, in the form that Python's
+ * repr() gives it: 0.8, 1.0, -0.0, 1e-05, 1e+16, 5e-324. Other values become nan, inf or -inf, which are no JSON: a
  * writer of JSON checks vs_f64_is_finite first. */
 void vs_text_f64(vs_text *text, double value);
 

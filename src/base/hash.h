@@ -1,7 +1,7 @@
 /* Hashing for tables that live in memory only: fast, not keyed by a secret, never written to a file.
  *
- * The functions are public and easy to invert, so a hostile file can contain many keys with equal hashes. A table that probes too
- * far grows, and fails with VS_LIMIT if that does not help (map.h). */
+ * The functions are public and easy to invert, so a hostile file can contain many keys with equal hashes. A table
+ * that probes too far grows, and fails with VS_LIMIT if that does not help (map.h). */
 #ifndef VS_BASE_HASH_H
 #define VS_BASE_HASH_H
 

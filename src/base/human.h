@@ -1,5 +1,5 @@
-/* Numbers for people. Functions round half up in integers unless they say otherwise, and carry: 1023.996 MiB is "1.00 GiB",
- * never "1024 MiB". The texts are not meant to be parsed. */
+/* Numbers for people. Functions round half up in integers unless they say otherwise, and carry: 1023.996 MiB is
+ * "1.00 GiB", never "1024 MiB". The texts are not meant to be parsed. */
 #ifndef VS_BASE_HUMAN_H
 #define VS_BASE_HUMAN_H
 
@@ -26,8 +26,8 @@ void vs_text_counted(vs_text *text, uint64_t count, const char *noun);
 /* "640 us", "8.5 ms", "85 ms", "1.24 s", "42.5 s", "2 min 05 s", "3 h 12 min", "2 d 03 h". */
 void vs_text_duration(vs_text *text, uint64_t microseconds);
 
-/* part / whole: "12.3%", "100.0%". A part that is not 0 is at least "<0.1%", one that is not the whole at most ">99.9%". "-%" if
- * the whole is 0. */
+/* part / whole: "12.3%", "100.0%". A part that is not 0 is at least "<0.1%", one that is not the whole at most
+ * ">99.9%". "-%" if the whole is 0. */
 void vs_text_percent(vs_text *text, uint64_t part, uint64_t whole);
 
 #endif

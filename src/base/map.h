@@ -1,10 +1,10 @@
 /* A hash map from uint64_t to uint32_t: open addressing, linear probing, removal by shifting back (no tombstones).
  *
- * Two uses. Exact: the key is an address or an index. Hashed: the key is a hash, and the caller compares what the values refer to,
- * going through equal keys with vs_map_find_next (intern tables).
+ * Two uses. Exact: the key is an address or an index. Hashed: the key is a hash, and the caller compares what the
+ * values refer to, going through equal keys with vs_map_find_next (intern tables).
  *
- * Invariant: capacity is 0 or a power of two, count <= 3/4 of it; a slot is free unless `used`; no slot between a key's home and its
- * slot is free. */
+ * Invariant: capacity is 0 or a power of two, count <= 3/4 of it; a slot is free unless `used`; no slot between a
+ * key's home and its slot is free. */
 #ifndef VS_BASE_MAP_H
 #define VS_BASE_MAP_H
 

@@ -1,8 +1,8 @@
 /* The four functions to which a freestanding compiler may generate calls, and strlen. Empty in a hosted build.
  *
- * WebAssembly has one instruction each for copies and fills, which calls a function of the browser: fast for kilobytes, slow for the
- * dozens of bytes that most copies here have. So the modules are compiled without these instructions, and call these functions,
- * which use them only for long ranges. */
+ * WebAssembly has one instruction each for copies and fills, which calls a function of the browser: fast for
+ * kilobytes, slow for the dozens of bytes that most copies here have. So the modules are compiled without these
+ * instructions, and call these functions, which use them only for long ranges. */
 #include "base/mem.h"
 
 #if VS_FREESTANDING

@@ -1,5 +1,6 @@
-/* Structs that a program passes by pointer and size, so that later versions can add members at their ends. The size is that with
- * which the program was compiled: an inline function in the public header passes it to each `..._sized`.
+/* Structs that a program passes by pointer and size, so that later versions can add members at their ends. The size
+ * is that with which the program was compiled: an inline function in the public header passes it to each
+ * `..._sized`.
  *
  *   in    members that the program does not have are 0, which is every member's default
  *   out   members that the program does not have are left out; those that the library does not have are 0 */
@@ -8,8 +9,8 @@
 
 #include "base/text.h"
 
-/* Copies the program's struct to the library's. Fails: VS_UNSUPPORTED  a member that this version does not have is not 0; `error`
- * may be NULL */
+/* Copies the program's struct to the library's. Fails: VS_UNSUPPORTED  a member that this version does not have is
+ * not 0; `error` may be NULL */
 static inline vs_status vs_sized_take(void *to, size_t to_size, const void *from, size_t from_size,
                                       vs_error *error) {
   const char *bytes = from;

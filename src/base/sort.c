@@ -49,8 +49,8 @@ static unsigned key_byte(vs_sort_pair pair, unsigned byte) {
   return (unsigned)(pair.key >> (8 * byte)) & 0xff;
 }
 
-/* Moves `from` to `to` in the order of one byte of the key. `places` has the number of pairs with each value of that byte, and is
- * destroyed. */
+/* Moves `from` to `to` in the order of one byte of the key. `places` has the number of pairs with each value of that
+ * byte, and is destroyed. */
 static void distribute(const vs_sort_pair *from, vs_sort_pair *to, size_t count, unsigned byte,
                        size_t *places) {
   size_t place = 0;

@@ -1,5 +1,5 @@
-/* Sorting: stable, never slower than n log n, not recursive. It allocates scratch memory of the size of the input while it runs;
- * if that fails, it returns VS_NO_MEMORY and has moved nothing. */
+/* Sorting: stable, never slower than n log n, not recursive. It allocates scratch memory of the size of the input
+ * while it runs; if that fails, it returns VS_NO_MEMORY and has moved nothing. */
 #ifndef VS_BASE_SORT_H
 #define VS_BASE_SORT_H
 
@@ -17,8 +17,8 @@ typedef struct vs_sort_pair {
   uint32_t value;
 } vs_sort_pair;
 
-/* Sorts by rising key, byte by byte of the key without comparisons; bytes that are equal in all keys are skipped. For falling
- * order use the complement as key. */
+/* Sorts by rising key, byte by byte of the key without comparisons; bytes that are equal in all keys are skipped.
+ * For falling order use the complement as key. */
 VS_MUST_CHECK vs_status vs_sort_pairs(const vs_host *host, vs_sort_pair *pairs, size_t count);
 
 #endif

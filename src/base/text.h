@@ -1,7 +1,7 @@
 /* Text without a C library: comparing, and building it in a buffer whose failures are checked once, at the end.
  *
- * A vs_text collects bytes. The first failure is kept in `status` and later calls do nothing, so a sequence of puts is checked once.
- * With a writer it passes the bytes on in parts of about 64 KiB, without one it keeps them all. */
+ * A vs_text collects bytes. The first failure is kept in `status` and later calls do nothing, so a sequence of puts
+ * is checked once. With a writer it passes the bytes on in parts of about 64 KiB, without one it keeps them all. */
 #ifndef VS_BASE_TEXT_H
 #define VS_BASE_TEXT_H
 

@@ -5,9 +5,9 @@
  *   marks.data[marks.count++] = position;
  *   vs_vec_free(host, &marks);
  *
- * Invariant: count <= capacity, data is NULL exactly while capacity is 0. It grows by one half, or by the requested room if that is
- * more, so that little of a bounded budget is unused. The hostile build grows by little, so that nearly every growth moves the
- * array and every overrun is detected. */
+ * Invariant: count <= capacity, data is NULL exactly while capacity is 0. It grows by one half, or by the requested
+ * room if that is more, so that little of a bounded budget is unused. The hostile build grows by little, so that
+ * nearly every growth moves the array and every overrun is detected. */
 #ifndef VS_BASE_VEC_H
 #define VS_BASE_VEC_H
 

@@ -1,7 +1,7 @@
 /* Writes comma-separated values (RFC 4180) into a vs_text: rows end in CR LF, a field is quoted if necessary.
  *
- * An empty string is written as "" and an unknown value as nothing, so that databases can distinguish them. Data is written
- * unchanged: a name that begins with = is not escaped for spreadsheets. */
+ * An empty string is written as "" and an unknown value as nothing, so that databases can distinguish them. Data is
+ * written unchanged: a name that begins with = is not escaped for spreadsheets. */
 #ifndef VS_CODEC_CSV_WRITER_H
 #define VS_CODEC_CSV_WRITER_H
 

@@ -1,13 +1,14 @@
 /* Reading nested data without building it: a fold.
  *
- * A pickle or a JSON text is a tree of sequences, mappings and scalars (a pickle, with its memo, a graph without cycles). The
- * readers of this folder never build that tree. When a sequence or mapping is complete, they pass its items to the consumer, which
- * returns ONE value in its place: a row number in a column, an interned id, or "not needed". The items are then dropped. So memory
- * is the consumer's columns and the open containers between the root and the read position; an object that a pickle shares through
- * its memo is folded once however often it is used, and data that unfolds exponentially costs nothing.
+ * A pickle or a JSON text is a tree of sequences, mappings and scalars (a pickle, with its memo, a graph without
+ * cycles). The readers of this folder never build that tree. When a sequence or mapping is complete, they pass its
+ * items to the consumer, which returns ONE value in its place: a row number in a column, an interned id, or "not
+ * needed". The items are then dropped. So memory is the consumer's columns and the open containers between the root
+ * and the read position; an object that a pickle shares through its memo is folded once however often it is used,
+ * and data that unfolds exponentially costs nothing.
  *
- * Order: items before their container, left to right. Every container is passed on exactly once, complete, and may not change
- * afterwards; this also excludes containers that contain themselves. */
+ * Order: items before their container, left to right. Every container is passed on exactly once, complete, and may
+ * not change afterwards; this also excludes containers that contain themselves. */
 #ifndef VS_CODEC_FOLD_H
 #define VS_CODEC_FOLD_H
 

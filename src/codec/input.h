@@ -24,8 +24,8 @@ enum { VS_INPUT_WINDOW = VS_HOSTILE ? 64 : 256 * 1024 };
 VS_MUST_CHECK vs_status vs_input_init(vs_input *input, const vs_host *host, vs_reader reader);
 void vs_input_deinit(vs_input *input);
 
-/* Reads until `count` bytes are in the window; VS_TRUNCATED and at_end if the input ends before. The window grows only as bytes
- * arrive, so a false length takes no memory. */
+/* Reads until `count` bytes are in the window; VS_TRUNCATED and at_end if the input ends before. The window grows
+ * only as bytes arrive, so a false length takes no memory. */
 VS_MUST_CHECK vs_status vs_input_fill(vs_input *input, size_t count);
 
 static inline VS_MUST_CHECK vs_status vs_input_need(vs_input *input, size_t count) {

@@ -1,8 +1,8 @@
 /* A JSON text as a read-only tree, for requests and replies; large files go through json_reader.h instead.
  *
- * The tree is two arrays: the items of a container are contiguous in `values`, text is in `bytes`. A vs_json is a handle of one
- * value, passed by value and valid as long as its document. A missing member or item gives the absent value, whose members and items
- * are absent as well, so that a path is followed first and checked once:
+ * The tree is two arrays: the items of a container are contiguous in `values`, text is in `bytes`. A vs_json is a
+ * handle of one value, passed by value and valid as long as its document. A missing member or item gives the absent
+ * value, whose members and items are absent as well, so that a path is followed first and checked once:
  *
  *   uint64_t limit = vs_json_u64(vs_json_member(request, VS_STR("limit")), 100);
  *
@@ -51,8 +51,8 @@ vs_json vs_json_at(vs_json json, size_t index);
 /* The name of member `index` of an object. */
 vs_str vs_json_name_at(vs_json object, size_t index);
 
-/* The value as that type; `fallback` if it is absent, of another kind, or does not fit. A number written as 3.0 is no integer; every
- * number can be read as f64. */
+/* The value as that type; `fallback` if it is absent, of another kind, or does not fit. A number written as 3.0 is
+ * no integer; every number can be read as f64. */
 uint64_t vs_json_u64(vs_json json, uint64_t fallback);
 int64_t vs_json_i64(vs_json json, int64_t fallback);
 double vs_json_f64(vs_json json, double fallback);

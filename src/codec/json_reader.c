@@ -1,6 +1,6 @@
-/* The reader is a machine of seven states. The state and the innermost open container say what may come next. `items` has the items
- * of all open containers, the outermost first. A container that ends is folded into one value, which replaces its items and is an
- * item of the container around it. */
+/* The reader is a machine of seven states. The state and the innermost open container say what may come next.
+ * `items` has the items of all open containers, the outermost first. A container that ends is folded into one value,
+ * which replaces its items and is an item of the container around it. */
 #include "codec/json_reader.h"
 #include "base/double_text.h"
 #include "base/utf8.h"
@@ -177,8 +177,8 @@ static bool hex4(const uint8_t *text, size_t size, uint32_t *unit) {
   return true;
 }
 
-/* Decodes the escape after a backslash into `out`, at most four bytes; returns its length without the backslash, 0 if it is
- * invalid. */
+/* Decodes the escape after a backslash into `out`, at most four bytes; returns its length without the backslash, 0
+ * if it is invalid. */
 static size_t read_escape(const uint8_t *text, size_t size, char out[static 4], size_t *out_size) {
   static const char simple[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
   *out_size = 1;

@@ -1,12 +1,12 @@
 /* JSON (RFC 8259) from a stream into a fold, without building a tree and without recursion.
  *
- * Accepted beyond the RFC: a UTF-8 byte order mark, NaN, Infinity and -Infinity (Python's json writes them),
- * strings that are not valid UTF-8 (their bytes are passed on unchanged), zero bytes after the end. Nothing else: no comments, no
- * comma before a closing bracket, no control byte in a string.
+ * Accepted beyond the RFC: a UTF-8 byte order mark, NaN, Infinity and -Infinity (Python's json writes them), strings
+ * that are not valid UTF-8 (their bytes are passed on unchanged), zero bytes after the end. Nothing else: no
+ * comments, no comma before a closing bracket, no control byte in a string.
  *
- * Integers without fraction and exponent stay integers (INT, UINT, BIG; -0 is 0), every other number is a correctly rounded REAL. A
- * \u escape of half a surrogate pair becomes its three bytes, as CPython pickles it. All of several equal keys of an object are passed
- * on. */
+ * Integers without fraction and exponent stay integers (INT, UINT, BIG; -0 is 0), every other number is a correctly
+ * rounded REAL. A \u escape of half a surrogate pair becomes its three bytes, as CPython pickles it. All of several
+ * equal keys of an object are passed on. */
 #ifndef VS_CODEC_JSON_READER_H
 #define VS_CODEC_JSON_READER_H
 
@@ -21,8 +21,8 @@ typedef struct vs_json_limits {
 
 #define VS_JSON_LIMITS ((vs_json_limits){.nesting = 256, .string_bytes = 16u << 20, .number_bytes = 400})
 
-/* Reads one text to its end and stores the consumer's value of the outermost container. `limits` NULL means VS_JSON_LIMITS; `error`
- * may be NULL. The items of open containers are allocated from input->host.
+/* Reads one text to its end and stores the consumer's value of the outermost container. `limits` NULL means
+ * VS_JSON_LIMITS; `error` may be NULL. The items of open containers are allocated from input->host.
  *
  * Fails, with the offset of the wrong byte (for a failure of the consumer: the end of what it was given):
  *   VS_BAD_FORMAT  not JSON            VS_TRUNCATED  the text is incomplete

@@ -11,9 +11,9 @@
  *   vs_jsonw_object_end(&w);
  *   vs_jsonw_end(&w);
  *
- * Strings: well-formed UTF-8 is written unchanged. An encoded surrogate becomes its \u escape, and any other invalid byte the escape
- * \udcXX, Python's form of such bytes (PEP 383), so that json.loads gives the same str as pickle.load. Numbers that are not finite
- * become null, because JSON has none and browsers refuse them.
+ * Strings: well-formed UTF-8 is written unchanged. An encoded surrogate becomes its \u escape, and any other invalid
+ * byte the escape \udcXX, Python's form of such bytes (PEP 383), so that json.loads gives the same str as
+ * pickle.load. Numbers that are not finite become null, because JSON has none and browsers refuse them.
  *
  * Misuse (a value without key, an end that does not match, nesting beyond VS_JSONW_DEPTH) traps in the hostile
  * build. */

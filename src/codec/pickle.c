@@ -1,5 +1,5 @@
-/* The pickle machine: the loop over opcodes. pickle_machine.h explains its data; containers and memo are in pickle_stack.c, repeated
- * lists in pickle_lists.c, numbers and strings in pickle_scalars.c. */
+/* The pickle machine: the loop over opcodes. pickle_machine.h explains its data; containers and memo are in
+ * pickle_stack.c, repeated lists in pickle_lists.c, numbers and strings in pickle_scalars.c. */
 #include "codec/pickle_machine.h"
 
 enum { BATCH = 4096 };
@@ -160,7 +160,8 @@ static vs_status execute(vs_pickle_machine *m, uint8_t op) {
   }
 }
 
-/* Fast path for memo references at the cursor, which are three of four opcodes: pushes their values, as far as they are closed. */
+/* Fast path for memo references at the cursor, which are three of four opcodes: pushes their values, as far as they
+ * are closed. */
 static void take_references(vs_pickle_machine *m) {
   const uint8_t *p = vs_pickle__cursor(m), *const end = m->in->data + m->in->end;
   uint64_t index = 0;
@@ -175,8 +176,8 @@ static void take_references(vs_pickle_machine *m) {
   m->in->pos = (size_t)(p - m->in->data);
 }
 
-/* The next few thousand opcodes, up to STOP. A separate function, because WebAssembly engines optimise a function while it runs, but
- * use the new code only from the next call on. */
+/* The next few thousand opcodes, up to STOP. A separate function, because WebAssembly engines optimise a function
+ * while it runs, but use the new code only from the next call on. */
 __attribute__((noinline)) static vs_status run_batch(vs_pickle_machine *m) {
   for (size_t i = 0; i < BATCH; i++) {
     take_references(m);

@@ -28,8 +28,8 @@ typedef struct vs_pickle_info {
   uint64_t lists_known; /* those of them whose body was predicted */
 } vs_pickle_info;
 
-/* Folds the pickle at the position of `input` and leaves the input after its STOP. On a failure `error` (never NULL) has the sentence
- * and the offset. */
+/* Folds the pickle at the position of `input` and leaves the input after its STOP. On a failure `error` (never NULL)
+ * has the sentence and the offset. */
 VS_MUST_CHECK vs_status vs_pickle_fold(vs_input *input, const vs_fold *fold, vs_value *root,
                                        vs_pickle_info *info, vs_error *error);
 

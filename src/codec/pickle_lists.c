@@ -35,8 +35,8 @@ static vs_status body_learn(vs_pickle_machine *m, uint64_t hash, size_t size, si
   return VS_OK;
 }
 
-/* Measures "reference ... reference APPENDS" at the cursor: its bytes and the number of its references. *size is 0 if there are other
- * opcodes, or not all of it is in the window. */
+/* Measures "reference ... reference APPENDS" at the cursor: its bytes and the number of its references. *size is 0
+ * if there are other opcodes, or not all of it is in the window. */
 static void measure_body(const vs_pickle_machine *m, size_t *size, size_t *count) {
   const uint8_t *const start = vs_pickle__cursor(m), *const end = m->in->data + m->in->end;
   const uint8_t *p = start;
@@ -79,8 +79,8 @@ static vs_status body_of(vs_pickle_machine *m, size_t size, size_t count, uint32
   return status;
 }
 
-/* The cursor is after the MARK of the innermost list, which is empty. If its body consists of references only, reads all of it; else
- * nothing. */
+/* The cursor is after the MARK of the innermost list, which is empty. If its body consists of references only, reads
+ * all of it; else nothing. */
 static vs_status read_body(vs_pickle_machine *m, bool *done) {
   uint32_t index = m->last_body == VS_PICKLE_NO_BODY ? VS_PICKLE_NO_BODY : m->bodies.data[m->last_body].next;
   *done = false;

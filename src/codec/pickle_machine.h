@@ -1,18 +1,18 @@
 /* The pickle machine.
  *
- * Data. A value stack, a stack of mark positions, the memo, and the list of OPEN containers. An open list or dict is on the value
- * stack as a reference to its record in `open`; its items follow it directly:
+ * Data. A value stack, a stack of mark positions, the memo, and the list of OPEN containers. An open list or dict is
+ * on the value stack as a reference to its record in `open`; its items follow it directly:
  *
  *     stack   ... | ref 4 | item | item | item | ref 5 | key | value | <- count
  *     open    ... [4] at, count = 3            [5] at, count = 2 (a mapping counts keys and values)
  *
- * Invariant: `at` rises in open[]; the items of open[i] are stack[at+1 .. at+1+count), all closed values; a list from the body cache
- * has no items on the stack.
+ * Invariant: `at` rises in open[]; the items of open[i] are stack[at+1 .. at+1+count), all closed values; a list
+ * from the body cache has no items on the stack.
  *
- * Appending closes the values above the mark, which then belong to the container that ends at the mark. Nothing moves. Closing (seal)
- * passes the items to the fold and leaves one value. A container is closed when it is used: appended to another, put into a tuple,
- * fetched from the memo, duplicated. Afterwards it may not change: a pickle that changes a container after using it describes one
- * that contains itself, and is refused.
+ * Appending closes the values above the mark, which then belong to the container that ends at the mark. Nothing
+ * moves. Closing (seal) passes the items to the fold and leaves one value. A container is closed when it is used:
+ * appended to another, put into a tuple, fetched from the memo, duplicated. Afterwards it may not change: a pickle
+ * that changes a container after using it describes one that contains itself, and is refused.
  *
  * The body cache. Nearly three quarters of a snapshot's opcodes are lists of memo references (stacks of frames) that
  * repeat a few hundred bodies. The bytes of each body are remembered with its folded value and with the body that came
@@ -127,8 +127,8 @@ static inline vs_value vs_pickle__unpack(const vs_pickle_machine *m, uint64_t pa
   return kind == 0xff ? m->wide.data[bits] : (vs_value){.bits = bits, .kind = kind - 1};
 }
 
-/* A reference to a memo entry at `p`, from where at least 5 bytes are in the window: BINGET or LONG_BINGET. Returns its bytes, 0 if
- * there is none. */
+/* A reference to a memo entry at `p`, from where at least 5 bytes are in the window: BINGET or LONG_BINGET. Returns
+ * its bytes, 0 if there is none. */
 static inline size_t vs_pickle__reference(const uint8_t *p, uint64_t *index) {
   if (*p == VS_OP_BINGET) {
     *index = p[1];

@@ -87,8 +87,9 @@ static vs_status begin_container(vs_pickle_machine *m, size_t at, bool is_mappin
   return VS_OK;
 }
 
-/* Begins an empty container. A dict directly below it is complete, because a container cannot be its next key. Closing it now keeps
- * the stack short if a writer puts a million dicts above one mark, as PyTorch's C++ pickler does. */
+/* Begins an empty container. A dict directly below it is complete, because a container cannot be its next key.
+ * Closing it now keeps the stack short if a writer puts a million dicts above one mark, as PyTorch's C++ pickler
+ * does. */
 vs_status vs_pickle__begin_empty(vs_pickle_machine *m, bool is_mapping) {
   const vs_pickle_open *below = vs_pickle__innermost(m);
   if (below != NULL && below->is_mapping && vs_pickle__end_of(below) == m->stack.count &&

@@ -1,5 +1,5 @@
-/* Writes a pickle of protocol 4 into a vs_text, with opcodes that PyTorch's own viewer knows: no class, no frame, no bytes; at most
- * VS_PICKLEW_BATCH items in one APPENDS or SETITEMS.
+/* Writes a pickle of protocol 4 into a vs_text, with opcodes that PyTorch's own viewer knows: no class, no frame, no
+ * bytes; at most VS_PICKLEW_BATCH items in one APPENDS or SETITEMS.
  *
  *   vs_picklew w;
  *   vs_picklew_begin(&w, text);
@@ -11,12 +11,13 @@
  *   vs_picklew_dict_end(&w);
  *   vs_picklew_end(&w);
  *
- * In a dict keys and values alternate. Python requires UTF-8: invalid bytes are written as lone surrogates, Python's form of them (PEP
- * 383). Failures are kept in the text; misuse traps in the hostile build.
+ * In a dict keys and values alternate. Python requires UTF-8: invalid bytes are written as lone surrogates, Python's
+ * form of them (PEP 383). Failures are kept in the text; misuse traps in the hostile build.
  *
- * The memo. A reference to one of its first 256 entries takes two bytes, to any other five. So the first VS_PICKLEW_OFTEN are reserved
- * for values that are used very often, such as the keys of a million dicts. Therefore entries are numbered with BINPUT and not with
- * MEMOIZE, which counts by itself (in PyTorch's page separately from BINPUT).
+ * The memo. A reference to one of its first 256 entries takes two bytes, to any other five. So the first
+ * VS_PICKLEW_OFTEN are reserved for values that are used very often, such as the keys of a million dicts. Therefore
+ * entries are numbered with BINPUT and not with MEMOIZE, which counts by itself (in PyTorch's page separately from
+ * BINPUT).
  *
  * Invariant: levels[depth-1].batched is the number of values since the MARK that is open, 0 if none is. */
 #ifndef VS_CODEC_PICKLE_WRITER_H
@@ -55,13 +56,13 @@ void vs_picklew_f64(vs_picklew *w, double value);
 void vs_picklew_str(vs_picklew *w, vs_str value);            /* VS_LIMIT from 4 GiB on */
 void vs_picklew_pair(vs_picklew *w, uint64_t a, uint64_t b); /* the tuple (a, b) */
 
-/* Puts the value that was just completed (a scalar, or the container that dict_end or list_end closed) into the memo; _get then writes
- * it as a value, any number of times. */
+/* Puts the value that was just completed (a scalar, or the container that dict_end or list_end closed) into the
+ * memo; _get then writes it as a value, any number of times. */
 uint32_t vs_picklew_memoize(vs_picklew *w, bool often);
 void vs_picklew_get(vs_picklew *w, uint32_t index);
 
-/* A repeated string: written and memoized the first time, a reference afterwards. *memo belongs to the caller, one for each string of
- * this pickle, and begins as 0. */
+/* A repeated string: written and memoized the first time, a reference afterwards. *memo belongs to the caller, one
+ * for each string of this pickle, and begins as 0. */
 void vs_picklew_shared_str(vs_picklew *w, vs_str value, bool often, uint32_t *memo);
 
 #endif

@@ -1,7 +1,7 @@
 /* Writes the protocol buffer wire format into a vs_text, as far as pprof profiles and Perfetto traces need it.
  *
- * The length of a nested message precedes it, so it is built first, in its own vs_text without a writer. vs_proto_message appends it
- * and leaves that text empty for the next one. */
+ * The length of a nested message precedes it, so it is built first, in its own vs_text without a writer.
+ * vs_proto_message appends it and leaves that text empty for the next one. */
 #ifndef VS_CODEC_PROTO_WRITER_H
 #define VS_CODEC_PROTO_WRITER_H
 

@@ -1,7 +1,7 @@
 /* An event of GPU memory, and the observer of an allocator's events.
  *
- * An allocator calls its observer while it works, with the same events in the same order as in PyTorch's history (kinds.def says what
- * address and size mean for each kind). */
+ * An allocator calls its observer while it works, with the same events in the same order as in PyTorch's history
+ * (kinds.def says what address and size mean for each kind). */
 #ifndef VS_EVENT_EVENT_H
 #define VS_EVENT_EVENT_H
 
@@ -31,8 +31,8 @@ typedef struct vs_event {
   vs_event_kind kind;
 } vs_event;
 
-/* `event` is called in the middle of an allocator's work, and may not call that allocator; NULL: no observer. The event is borrowed
- * for the call. */
+/* `event` is called in the middle of an allocator's work, and may not call that allocator; NULL: no observer. The
+ * event is borrowed for the call. */
 typedef struct vs_observer {
   void *ctx;
   void (*event)(void *ctx, const vs_event *event);

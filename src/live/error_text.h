@@ -1,5 +1,5 @@
-/* The sentence of a failure, for functions that have no vs_error. It is kept for the calling thread, and vs_live_error_text
- * returns it. Each function here returns the status, so that failing is one statement. */
+/* The sentence of a failure, for functions that have no vs_error. It is kept for the calling thread, and
+ * vs_live_error_text returns it. Each function here returns the status, so that failing is one statement. */
 #ifndef VS_LIVE_ERROR_TEXT_H
 #define VS_LIVE_ERROR_TEXT_H
 

@@ -1,11 +1,11 @@
-/* The lock of a card. It is held for some 30 ns, or for a call of the driver. So a thread that finds it held polls it for
- * about as long as the short kind takes, then yields, and only then sleeps. With a lock that sleeps at once two threads
- * are many times slower than one; a lock that only polls uses up the processor while a driver call runs.
+/* The lock of a card. It is held for some 30 ns, or for a call of the driver. So a thread that finds it held polls
+ * it for about as long as the short kind takes, then yields, and only then sleeps. With a lock that sleeps at once
+ * two threads are many times slower than one; a lock that only polls uses up the processor while a driver call runs.
  *
  *   state  0 free   1 held, no thread sleeps   2 held, a thread may sleep
  *
- * Not recursive, not fair. Zero is free. Order of locking, outermost first: cards in the order of their numbers (device.h), the
- * machine (machine.h), annotations (state.h), observers of failures (oom.c), the recorder's own. */
+ * Not recursive, not fair. Zero is free. Order of locking, outermost first: cards in the order of their numbers
+ * (device.h), the machine (machine.h), annotations (state.h), observers of failures (oom.c), the recorder's own. */
 #ifndef VS_LIVE_LOCK_H
 #define VS_LIVE_LOCK_H
 

@@ -34,10 +34,9 @@ struct vs_live_machine {
   vs_live_card cards[VS_LIVE_CARDS];
 };
 
-/* Must not move. `gpus` as vs_sim_gpus_parse takes them; or "cuda", all cards of the driver, or "cuda:0,2", those of its
- * cards, in that order.
- * Fails: VS_BAD_ARGUMENT (with the offset in `gpus`), VS_LIMIT, VS_NO_MEMORY; of the driver: VS_NOT_FOUND, VS_UNSUPPORTED,
- * VS_DEVICE */
+/* Must not move. `gpus` as vs_sim_gpus_parse takes them; or "cuda", all cards of the driver, or "cuda:0,2", those of
+ * its cards, in that order. Fails: VS_BAD_ARGUMENT (with the offset in `gpus`), VS_LIMIT, VS_NO_MEMORY; of the
+ * driver: VS_NOT_FOUND, VS_UNSUPPORTED, VS_DEVICE */
 VS_MUST_CHECK vs_status vs_live_machine_init(vs_live_machine *machine, const vs_host *host, vs_str gpus,
                                              bool done_at_sync, vs_error *error);
 void vs_live_machine_deinit(vs_live_machine *machine);

@@ -1,8 +1,8 @@
 /* Observers of failed allocations, and the message of a failure.
  *
- * An observer is called without any lock. Each place counts the calls of its observer that have not returned (`running`),
- * so that vs_live_unobserve_oom can wait for them; a place is used again when it is 0. A failure inside an observer is not
- * reported, else an observer that allocates would call itself. */
+ * An observer is called without any lock. Each place counts the calls of its observer that have not returned
+ * (`running`), so that vs_live_unobserve_oom can wait for them; a place is used again when it is 0. A failure inside
+ * an observer is not reported, else an observer that allocates would call itself. */
 #include "alloc/size_text.h"
 #include "live/backend.h"
 #include "live/error_text.h"
@@ -133,8 +133,8 @@ static void write_process(const vs_live_process *process, vs_text *out) {
   vs_text_cstr(out, " memory in use. ");
 }
 
-/* A simulated card is used by this process alone, so all that is not free belongs to it. Of a real card only the caller of
- * vs_live_open may know the processes. */
+/* A simulated card is used by this process alone, so all that is not free belongs to it. Of a real card only the
+ * caller of vs_live_open may know the processes. */
 static void write_processes(const vs_live *live, uint32_t device, const vs_alloc_oom *oom, vs_text *out) {
   enum { MOST = 32 };
   vs_live_process rows[MOST];

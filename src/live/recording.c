@@ -160,8 +160,8 @@ vs_status vs_live_recording_start(vs_live *live, const char *path, bool may_repl
   return status;
 }
 
-/* Ends with the state of the cards, which saves readers from computing it. A recording without it (the process was killed)
- * still has all events. */
+/* Ends with the state of the cards, which saves readers from computing it. A recording without it (the process was
+ * killed) still has all events. */
 vs_status vs_live_recording_end(vs_live *live, vs_error *error) {
   lock_everything(live);
   vs_status last = VS_OK;

@@ -1,9 +1,10 @@
 /* Exact peaks of the parts of a program, on one card.
  *
- * While at least one scope is open, every event moves `now` and `peak`, each a row of one figure for each kind of bytes.
- * `peak` is the largest `now` since the last boundary (a scope began, was read, or ended). At a boundary `peak` is folded
- * into every open scope and set to `now`. So the cost of an event does not depend on the number of open scopes, a boundary
- * costs a step for each, and scopes do not affect each other. For each scope s and kind k, at every moment:
+ * While at least one scope is open, every event moves `now` and `peak`, each a row of one figure for each kind of
+ * bytes. `peak` is the largest `now` since the last boundary (a scope began, was read, or ended). At a boundary
+ * `peak` is folded into every open scope and set to `now`. So the cost of an event does not depend on the number of
+ * open scopes, a boundary costs a step for each, and scopes do not affect each other. For each scope s and kind k,
+ * at every moment:
  *
  *   the largest k since s began = max(s.peak[k], scopes.peak[k])
  *

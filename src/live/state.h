@@ -2,9 +2,9 @@
  *
  *   vs_live_malloc ──lock──▶ vs_alloc_malloc ──events──▶ observe() ─▶ scopes, history, recorder
  *
- * What every call reads is constant, atomic, or guarded by the card's lock, which the call takes anyway. `watch` has a bit
- * for each listener of a card's events; the allocator has an observer only while a bit is set, so events without a
- * listener cost nothing.
+ * What every call reads is constant, atomic, or guarded by the card's lock, which the call takes anyway. `watch` has
+ * a bit for each listener of a card's events; the allocator has an observer only while a bit is set, so events
+ * without a listener cost nothing.
  *
  * A change that concerns all cards (history on, recording on) takes all their locks, in the order of their numbers
  * (vs_live_lock_all). vs_live_check executes the invariants. */

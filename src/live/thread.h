@@ -1,9 +1,9 @@
-/* What a thread set for itself: its stack, its metadata, its last failure. Only that thread reads it, so there is no lock,
- * and nothing to clean up when the thread ends.
+/* What a thread set for itself: its stack, its metadata, its last failure. Only that thread reads it, so there is no
+ * lock, and nothing to clean up when the thread ends.
  *
- * A process may have VS_LIVE_MAX_OPEN objects open at a time. Each object has a slot, and each thread a small record for
- * each slot. Objects have rising serials: a record with another serial was left by an earlier object of the slot, and
- * counts as empty. */
+ * A process may have VS_LIVE_MAX_OPEN objects open at a time. Each object has a slot, and each thread a small record
+ * for each slot. Objects have rising serials: a record with another serial was left by an earlier object of the
+ * slot, and counts as empty. */
 #ifndef VS_LIVE_THREAD_H
 #define VS_LIVE_THREAD_H
 
@@ -38,8 +38,8 @@ uint64_t vs_live_thread_number(void);
 void vs_live_thread_failed(const vs_live_identity *identity, uint32_t device, const vs_alloc_oom *oom);
 const vs_alloc_oom *vs_live_thread_failure(const vs_live_identity *identity, uint32_t *device);
 
-/* The sentence of the calling thread's last failure with this object, "" if it had none; _new returns VS_LIVE_SENTENCE_SIZE
- * bytes for the next one. */
+/* The sentence of the calling thread's last failure with this object, "" if it had none; _new returns
+ * VS_LIVE_SENTENCE_SIZE bytes for the next one. */
 const char *vs_live_thread_sentence(const vs_live_identity *identity);
 char *vs_live_thread_sentence_new(const vs_live_identity *identity);
 enum { VS_LIVE_SENTENCE_SIZE = 256 };

@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-/* ---- signals while children run: blocked, and taken one by one by vs_children_wait */
+/* ---- signals while children run: blocked, and read one by one in vs_children_wait */
 
 static const int forwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP};
 
@@ -51,7 +51,7 @@ void vs_children_stop(void) {
   watch.was_asked_to_stop = false;
   (void)sigemptyset(&stop);
   (void)sigaddset(&stop, SIGTSTP);
-  (void)raise(SIGTSTP); /* takes effect, and we stand still, in the next call */
+  (void)raise(SIGTSTP); /* it is blocked: the process stops in the next call */
   (void)sigprocmask(SIG_UNBLOCK, &stop, NULL);
   (void)sigprocmask(SIG_BLOCK, &stop, NULL);
 }
@@ -102,7 +102,7 @@ static void free_environment(char **all, size_t kept) {
   free(all);
 }
 
-/* `path` in the place of descriptor `fd`. */
+/* Opens `path` as descriptor `fd`. */
 static void redirect(int fd, const char *path, int flags) {
   const int other = open(path, flags, 0600);
   if (other < 0 || other == fd) return;
@@ -118,12 +118,12 @@ static void arrange_streams(const vs_child_plan *plan) {
   (void)dup2(STDOUT_FILENO, STDERR_FILENO);
 }
 
-/* In the child: becomes the program, or tells `report` why it cannot. */
+/* In the child: executes the program, or writes the reason why it cannot to `report`. */
 static void become(const vs_child_plan *plan, char **variables, pid_t parent, int report) {
   vs_process_unprepare();
   if (watch.is_blocked) (void)sigprocmask(SIG_SETMASK, &watch.before, NULL);
   (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(127); /* it died before that took effect */
+  if (getppid() != parent) _exit(127); /* the parent died before the death signal was set */
   arrange_streams(plan);
   environ = variables;
   (void)execvp(plan->words[0], plan->words);
@@ -132,7 +132,7 @@ static void become(const vs_child_plan *plan, char **variables, pid_t parent, in
   _exit(127);
 }
 
-/* The child's errno where it could not become the program, 0 where it did. */
+/* The child's errno if it could not execute the program, else 0. */
 static int read_report(int fd) {
   int number = 0;
   ssize_t got;
@@ -181,7 +181,7 @@ vs_status vs_child_start(vs_child *child, const vs_child_plan *plan, vs_error *e
 
 /* ---- watching */
 
-/* Takes note of a child that has ended. */
+/* Stores the result of a child that ended. */
 static bool reap(vs_child *child) {
   int status;
   const pid_t got = waitpid((pid_t)child->pid, &status, WNOHANG);
@@ -202,7 +202,7 @@ static size_t reap_all(vs_child *children, size_t count, bool *one_ended) {
   return running;
 }
 
-/* What the terminal sends goes to its whole foreground group, so to the children, too. */
+/* The terminal signals its whole foreground group, so the children get its signals themselves. */
 static void take_signal(const siginfo_t *info, const vs_child *children, size_t count) {
   const int number = info->si_signo;
   if (number == SIGCHLD) return;

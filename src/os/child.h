@@ -5,9 +5,10 @@
  *   while (vs_children_wait(&child, 1, 500000) != 0) draw_progress();
  *   ...                                        child.exit_code, child.signal
  *
- * From the first start until vs_children_done, signals that would end this process do not. A signal to this process alone is forwarded to
- * the running children; those of the terminal (Ctrl-C) reach them anyway. So this process can still report on them. If it dies
- * nevertheless (SIGKILL), its children get a signal to end. Only a program's main thread calls these. */
+ * From the first start until vs_children_done, signals that would end this process do not. A signal to this process
+ * alone is forwarded to the running children; those of the terminal (Ctrl-C) reach them anyway. So this process can
+ * still report on them. If it dies nevertheless (SIGKILL), its children get a signal to end. Only a program's main
+ * thread calls these. */
 #ifndef VS_OS_CHILD_H
 #define VS_OS_CHILD_H
 
@@ -53,8 +54,8 @@ void vs_children_kill(const vs_child *children, size_t count);      /* SIGKILL *
 /* Whether this process got a signal to end (INT, TERM, HUP) since the last vs_children_done. */
 bool vs_children_interrupted(void);
 
-/* Whether this process got a signal to stop (Ctrl-Z), which makes vs_children_wait return. The children have stopped already; this
- * process stops in vs_children_stop, until it is continued. */
+/* Whether this process got a signal to stop (Ctrl-Z), which makes vs_children_wait return. The children have stopped
+ * already; this process stops in vs_children_stop, until it is continued. */
 bool vs_children_stopped(void);
 void vs_children_stop(void);
 

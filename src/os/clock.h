@@ -4,7 +4,8 @@
 
 #include <vramscope/base.h>
 
-/* A monotonic clock in nanoseconds, the same for all threads, from an arbitrary zero. Takes about 20 ns, no system call. */
+/* A monotonic clock in nanoseconds, the same for all threads, from an arbitrary zero. Takes about 20 ns, no system
+ * call. */
 uint64_t vs_clock_ns(void);
 
 /* Nanoseconds since 1970; may jump, because the clock can be set. */
@@ -13,8 +14,8 @@ uint64_t vs_clock_wall_ns(void);
 /* Sleeps for about that long. */
 void vs_clock_sleep_ns(uint64_t ns);
 
-/* Sleeps until vs_clock_ns() is `deadline`; returns at once if it is past. A signal does not end it early, so periodic deadlines do not
- * drift. */
+/* Sleeps until vs_clock_ns() is `deadline`; returns at once if it is past. A signal does not end it early, so
+ * periodic deadlines do not drift. */
 void vs_clock_sleep_until_ns(uint64_t deadline);
 
 /* A moment of vs_clock_wall_ns in the time zone of the process. */

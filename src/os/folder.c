@@ -16,7 +16,7 @@ enum { DEEPEST = 32 };
 
 static bool is_dots(const char *name) { return strcmp(name, ".") == 0 || strcmp(name, "..") == 0; }
 
-/* Empties the folder behind `fd`, which is closed. Never follows a link. */
+/* Empties the folder `fd`, and closes it. Never follows a link. */
 static void empty(int fd, unsigned depth) {
   DIR *folder = depth > DEEPEST ? NULL : fdopendir(fd);
   if (folder == NULL) {
@@ -73,7 +73,8 @@ static void sweep(const char *prefix) {
   (void)closedir(folder);
 }
 
-/* Another process that removes unlocked folders may remove it between its creation and its locking: then it has no name any more. */
+/* Another process that removes unlocked folders may remove it between its creation and its locking: then it has no
+ * name any more. */
 static bool is_still_there(int fd) {
   struct stat facts;
   return fstat(fd, &facts) == 0 && facts.st_nlink != 0;

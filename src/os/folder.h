@@ -1,7 +1,7 @@
 /* Folders: temporary ones that are removed with their owner, and listing.
  *
- * A temporary folder is locked as long as its owner lives. An unlocked one was left by a process that was killed; it is removed when the
- * next one with the same prefix is created. */
+ * A temporary folder is locked as long as its owner lives. An unlocked one was left by a process that was killed; it
+ * is removed when the next one with the same prefix is created. */
 #ifndef VS_OS_FOLDER_H
 #define VS_OS_FOLDER_H
 
@@ -27,8 +27,8 @@ typedef enum vs_folder_kind {
   VS_FOLDER_OTHER
 } vs_folder_kind;
 
-/* Calls `each` for the entries of a folder, not of those below it, in no order. A failure of `each` ends it and is returned. Fails:
- * VS_NOT_FOUND  there is no such folder. */
+/* Calls `each` for the entries of a folder, not of those below it, in no order. A failure of `each` ends it and is
+ * returned. Fails: VS_NOT_FOUND  there is no such folder. */
 VS_MUST_CHECK vs_status vs_folder_each(const char *path, void *ctx,
                                        vs_status (*each)(void *ctx, const char *name, vs_folder_kind kind));
 

@@ -1,4 +1,5 @@
-/* Sleeping until a word of memory changes: the slow path of a lock. The fast path is the caller's own atomic operations. */
+/* Sleeping until a word of memory changes: the slow path of a lock. The fast path is the caller's own atomic
+ * operations. */
 #ifndef VS_OS_FUTEX_H
 #define VS_OS_FUTEX_H
 

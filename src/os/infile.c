@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Takes over an open descriptor; refuses what cannot be read as a stream of bytes. */
+/* Takes ownership of an open descriptor; refuses one that cannot be read as a stream of bytes. */
 static vs_status adopt(vs_infile *file, int fd, bool is_ours, vs_error *error) {
   *file = (vs_infile){.fd = fd, .is_ours = is_ours, .size = VS_NO_SIZE};
   struct stat facts;

@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
-/* Whether the loader's sentence says that the file itself is not there. One that is there and needs another that is not has
- * that other's name in front. */
+/* Whether the loader's message means that the file itself is missing. If a library that it needs is missing, the
+ * message begins with that library's name. */
 static bool says_not_there(vs_str sentence, vs_str name) {
   return vs_str_starts(sentence, name) && vs_str_contains(sentence, VS_STR("No such file"));
 }
@@ -48,7 +48,8 @@ void vs_library_find(const vs_library *library, const char *name, void *function
 void *vs_library_loaded_symbol(const char *library, const char *name) {
   if (library == NULL) return dlsym(RTLD_DEFAULT, name);
   void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-  return handle == NULL ? NULL : dlsym(handle, name); /* the handle is kept: so is the library */
+  return handle == NULL ? NULL
+                        : dlsym(handle, name); /* the handle is not closed, so the library stays loaded */
 }
 
 void vs_library_loaded_function(const char *library, const char *name, void *function) {

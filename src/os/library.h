@@ -7,8 +7,8 @@
  *   vs_library_find(&library, "nvmlInit_v2", &init);        NULL: it has no such function
  *   vs_library_close(&library);
  *
- * Its symbols are local (RTLD_LOCAL), and all that it needs is resolved when it is opened (RTLD_NOW), so that no call fails for a missing
- * symbol. */
+ * Its symbols are local (RTLD_LOCAL), and all that it needs is resolved when it is opened (RTLD_NOW), so that no
+ * call fails for a missing symbol. */
 #ifndef VS_OS_LIBRARY_H
 #define VS_OS_LIBRARY_H
 
@@ -33,9 +33,9 @@ void vs_library_close(vs_library *library);
 /* Stores the address of a function in *function, which is a pointer to a function; NULL where there is none. */
 void vs_library_find(const vs_library *library, const char *name, void *function);
 
-/* The address of a symbol in a library that this process has loaded already, by its soname (NULL: in whatever the program itself
- * sees); NULL: no such library, or no such symbol. It is not opened for us, so that what we find is what the program uses, and it
- * stays loaded. The other stores the address of a function in *function, as above. */
+/* The address of a symbol in a library that this process has loaded already, by its soname (NULL: in whatever the
+ * program itself sees); NULL: no such library, or no such symbol. It is not opened for us, so that what we find is
+ * what the program uses, and it stays loaded. The other stores the address of a function in *function, as above. */
 void *vs_library_loaded_symbol(const char *library, const char *name);
 void vs_library_loaded_function(const char *library, const char *name, void *function);
 

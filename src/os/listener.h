@@ -1,10 +1,10 @@
 /* A server on 127.0.0.1: one thread, one poll loop, many clients.
  *
- * It transports bytes; the handler interprets them. Only the server's thread calls the handler, one call at a time, between
- * vs_listener_start and the end of vs_listener_stop.
+ * It transports bytes; the handler interprets them. Only the server's thread calls the handler, one call at a time,
+ * between vs_listener_start and the end of vs_listener_stop.
  *
- * Bounds: VS_LISTENER_CLIENTS at a time (one more is closed at once). A client that does not read its answers is not read from until it
- * does. */
+ * Bounds: VS_LISTENER_CLIENTS at a time (one more is closed at once). A client that does not read its answers is not
+ * read from until it does. */
 #ifndef VS_OS_LISTENER_H
 #define VS_OS_LISTENER_H
 

@@ -12,7 +12,7 @@
 
 /* ---- creating and ending */
 
-/* Only a regular file is replaced: what is no file cannot be mapped either. */
+/* Only a regular file is replaced; others cannot be mapped. */
 static int make_room(const char *path, bool may_replace) {
   struct stat old;
   if (lstat(path, &old) != 0) return errno == ENOENT ? 0 : errno;
@@ -59,8 +59,8 @@ void vs_mapfile_forget(vs_mapfile *file) {
 
 /* ---- growing */
 
-/* A file over the process' limit (ulimit -f) raises a signal that would end the program: it is held back
- * here, and taken away again. */
+/* Growing a file beyond the process' limit (ulimit -f) raises a signal that would end the program: it is blocked
+ * here, and discarded. */
 static int allocate(int fd, uint64_t offset, uint64_t size) {
   sigset_t too_large, before;
   (void)sigemptyset(&too_large);
@@ -86,9 +86,8 @@ static vs_status grow(vs_mapfile *file, uint64_t end, vs_error *error) {
   return VS_OK;
 }
 
-/* Makes the pages writable now. Some file systems find out only here that there is no room: that would be
- * a signal at a store, and is an error of this call (Linux 5.14; an older one does not know it, and then
- * the disk's word has to do). */
+/* Makes the pages writable now. Some file systems detect only here that the disk is full: as an error of this call
+ * instead of a signal at a store. Needs Linux 5.14; on an older one only posix_fallocate is checked. */
 static int touch(void *mapped, size_t size) {
   enum { POPULATE_WRITE = 23 };
   if (madvise(mapped, size, POPULATE_WRITE) == 0 || errno != EFAULT) return 0;

@@ -32,8 +32,8 @@ static void find_build_id(const uint8_t *notes, size_t size, vs_module *module) 
   }
 }
 
-/* The loaded segment that holds all of a header's bytes: what the file says of itself is believed only as
- * far as it is there. */
+/* The loaded segment that contains all bytes of a header. Headers of a file can be wrong, so only loaded bytes are
+ * read. */
 static bool is_loaded(const struct dl_phdr_info *info, uint64_t address, uint64_t size) {
   for (size_t i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -82,7 +82,7 @@ vs_status vs_modules_visit(vs_status (*visit)(void *ctx, const vs_module *module
 static int read_version(struct dl_phdr_info *info, size_t size, void *ctx) {
   if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
     *(uint64_t *)ctx = info->dlpi_adds + info->dlpi_subs;
-  return 1; /* the first one says it for all */
+  return 1; /* the counters are the same for all modules: stop at the first */
 }
 
 uint64_t vs_modules_version(void) {

@@ -1,4 +1,5 @@
-/* The programs and libraries that are loaded in this process, with what is needed to look up their symbols later or on another machine. */
+/* The programs and libraries that are loaded in this process, with what is needed to look up their symbols later or
+ * on another machine. */
 #ifndef VS_OS_MODULES_H
 #define VS_OS_MODULES_H
 
@@ -15,8 +16,8 @@ typedef struct vs_module {
   uint8_t build_id[VS_BUILD_ID_MOST];
 } vs_module;
 
-/* All modules; *module is borrowed for the call. Stops at a failure of `visit` and returns it. Allocates nothing, because the program may
- * be in the middle of a malloc. */
+/* All modules; *module is borrowed for the call. Stops at a failure of `visit` and returns it. Allocates nothing,
+ * because the program may be in the middle of a malloc. */
 VS_MUST_CHECK vs_status vs_modules_visit(vs_status (*visit)(void *ctx, const vs_module *module), void *ctx);
 
 /* A number that changes whenever a module is loaded or unloaded. */

@@ -31,7 +31,7 @@ static vs_status set_path(vs_outfile *file, const char *path, vs_error *error) {
   return VS_OK;
 }
 
-/* A name in the folder of the file to be, hidden, with the process id; the exclusive open settles who owns it. */
+/* A hidden name in the folder of the new file, with the process id; opening it exclusively makes it this process' own. */
 static vs_status open_temporary(vs_outfile *file, vs_error *error) {
   const char *slash = strrchr(file->path, '/');
   const size_t folder = slash == NULL ? 0 : (size_t)(slash - file->path) + 1;
@@ -54,7 +54,7 @@ static vs_status open_temporary(vs_outfile *file, vs_error *error) {
   return vs_os__fail(error, number, "");
 }
 
-/* An existing target: a device or pipe is written to as it is, a regular file is replaced if that is allowed. */
+/* An existing target: a device or pipe is written to directly, a regular file is replaced if that is allowed. */
 static vs_status create_over(vs_outfile *file, const struct stat *old, vs_error *error) {
   if (S_ISDIR(old->st_mode)) return vs_os__fail(error, EISDIR, "");
   if (!S_ISREG(old->st_mode)) {
@@ -70,7 +70,7 @@ static vs_status create_over(vs_outfile *file, const struct stat *old, vs_error 
   free(target);
   if (status == VS_OK) status = open_temporary(file, error);
   if (status == VS_OK)
-    (void)fchmod(file->fd, old->st_mode & 0777); /* keeping the permissions is a courtesy */
+    (void)fchmod(file->fd, old->st_mode & 0777); /* not an error if the permissions cannot be kept */
   return status;
 }
 
@@ -137,8 +137,8 @@ vs_writer vs_outfile_writer(vs_outfile *file) { return (vs_writer){.ctx = file, 
 
 /* ---- ending */
 
-/* Gives the temporary file its name. Without leave to replace, a file that came there in the meantime wins; where the
- * file system cannot tell, the look before must do. */
+/* Renames the temporary file. Without `may_replace` this fails if another file was created there meanwhile; on a
+ * file system that cannot check this, only the check at the beginning counts. */
 static int rename_temporary(const vs_outfile *file) {
   if (file->may_replace) return rename(file->temporary, file->path) == 0 ? 0 : errno;
   if (renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path, RENAME_NOREPLACE) == 0) return 0;

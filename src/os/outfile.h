@@ -1,8 +1,8 @@
 /* A file or standard output as a buffered vs_writer.
  *
- * A file appears complete or not at all: bytes go to a temporary file in the same folder, which vs_outfile_finish renames. An existing
- * file is replaced only with `may_replace`, and keeps its permissions and a symbolic link to it. A pipe or device is written to
- * directly.
+ * A file appears complete or not at all: bytes go to a temporary file in the same folder, which vs_outfile_finish
+ * renames. An existing file is replaced only with `may_replace`, and keeps its permissions and a symbolic link to
+ * it. A pipe or device is written to directly.
  *
  *   vs_outfile file;
  *   VS_TRY(vs_outfile_create(&file, path, false, error));
@@ -35,8 +35,8 @@ typedef struct vs_outfile {
 VS_MUST_CHECK vs_status vs_outfile_create(vs_outfile *file, const char *path, bool may_replace,
                                           vs_error *error);
 
-/* Begins a file that other processes read while it grows: an existing file is truncated at once, and bytes are visible when they are
- * flushed. Fails as vs_outfile_create does. */
+/* Begins a file that other processes read while it grows: an existing file is truncated at once, and bytes are
+ * visible when they are flushed. Fails as vs_outfile_create does. */
 VS_MUST_CHECK vs_status vs_outfile_log(vs_outfile *file, const char *path, vs_error *error);
 
 void vs_outfile_stdout(vs_outfile *file);

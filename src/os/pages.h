@@ -1,5 +1,5 @@
-/* Pages of memory from the operating system: for code that may be called in the middle of a malloc, and for tables whose largest size is
- * reserved at once and used gradually. */
+/* Pages of memory from the operating system: for code that may be called in the middle of a malloc, and for tables
+ * whose largest size is reserved at once and used gradually. */
 #ifndef VS_OS_PAGES_H
 #define VS_OS_PAGES_H
 

@@ -19,7 +19,7 @@ static int open_at(const char *root, uint64_t pid, const char *name) {
   return fd;
 }
 
-/* Files of /proc say no size and come in pieces. */
+/* Files of /proc have no size, and reads return parts of them. */
 static size_t read_some(int fd, char *to, size_t capacity) {
   size_t size = 0;
   while (size < capacity) {
@@ -31,7 +31,7 @@ static size_t read_some(int fd, char *to, size_t capacity) {
   return size;
 }
 
-/* pid 0: a file of the machine. What does not fit is cut. */
+/* pid 0: a file of the machine. Truncated if it does not fit. */
 static size_t read_text(const char *root, uint64_t pid, const char *name, char *to, size_t capacity) {
   size_t size = 0;
   const int fd = open_at(root, pid, name);
@@ -49,7 +49,7 @@ size_t vs_proc_text(const char *root, const char *name, char *to, size_t capacit
 
 /* ---- numbers in texts */
 
-/* The number that `text` begins with, blanks before it skipped; 0 where there is none. Moves behind it. */
+/* The number at the beginning of `text`, after blanks; 0 if there is none. Moves past it. */
 static uint64_t number_at(const char **text) {
   const char *at = *text;
   uint64_t number = 0;
@@ -59,7 +59,7 @@ static uint64_t number_at(const char **text) {
   return number;
 }
 
-/* Behind "\nKEY:" of a text of such lines, NULL where it is not. */
+/* The position after "\nKEY:" in a text of such lines, NULL if it is missing. */
 static const char *value_of(const char *text, const char *key) {
   const size_t size = strlen(key);
   for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
@@ -73,7 +73,7 @@ static const char *value_of(const char *text, const char *key) {
 
 /* Seconds since 1970 at which the machine started. */
 static uint64_t boot_seconds(const char *root) {
-  /* The line stands behind one for each processor, and one of all interrupts, which may be long. */
+  /* The line follows one for each processor, and one of all interrupts, which may be long. */
   char piece[PIECE];
   const int fd = open_at(root, 0, "stat");
   if (fd < 0) return 0;
@@ -88,15 +88,15 @@ static uint64_t boot_seconds(const char *root) {
       seconds = number_at(&line);
     }
     if (seconds != 0 || size < sizeof piece - 1) break;
-    kept = 64; /* the line may be cut by the end of the piece */
+    kept = 64; /* the line may continue in the next part */
     memmove(piece, piece + size - kept, kept);
   }
   (void)close(fd);
   return seconds;
 }
 
-/* The 22nd field of /proc/PID/stat, in ticks since the machine started. The second, the name, may hold anything,
- * brackets and blanks too: what counts begins behind its last bracket. */
+/* The 22nd field of /proc/PID/stat, in ticks since the machine started. The second, the name, may contain any
+ * characters, brackets and blanks too, so fields are counted after the last bracket. */
 static uint64_t start_of(const char *root, const char *stat) {
   const char *at = strrchr(stat, ')');
   if (at == NULL) return 0;
@@ -130,11 +130,11 @@ static void read_status(vs_proc *proc, const char *status) {
   }
 }
 
-/* ---- containers: what made the control group put its name into the path */
+/* ---- containers: their names in the path of the control group */
 
 static bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
-/* The last run of exactly 64 digits in the line: docker, containerd, CRI-O and podman name a container so. */
+/* The last run of exactly 64 digits in the line: the id of a container of docker, containerd, CRI-O or podman. */
 static const char *id_in(const char *line, const char *end) {
   const char *found = NULL;
   for (const char *at = line; at < end;) {
@@ -188,7 +188,7 @@ size_t vs_proc_command(const char *root, uint64_t pid, char *to, size_t capacity
 }
 
 bool vs_proc_has_mapped(const char *root, uint64_t pid, const char *const *parts) {
-  enum { KEPT = 512 }; /* a part may lie across two pieces */
+  enum { KEPT = 512 }; /* one of `parts` may be split between two reads */
   char piece[4 * PIECE + 1];
   const int fd = pid == 0 ? -1 : open_at(root, pid, "maps");
   if (fd < 0) return false;

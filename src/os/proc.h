@@ -21,12 +21,12 @@ typedef struct vs_proc {
 VS_MUST_CHECK vs_status vs_proc_read(const char *root, uint64_t pid, vs_proc *proc);
 
 /* Its command with its arguments, blanks between them, cut at the end of `to`; "" where it has none or is not told.
- * Bytes of it may be anything but 0. Returns its length in `to`, and in *program (may be NULL) that of the first argument, which
- * may hold blanks itself. */
+ * Bytes of it may be anything but 0. Returns its length in `to`, and in *program (may be NULL) that of the first
+ * argument, which may hold blanks itself. */
 size_t vs_proc_command(const char *root, uint64_t pid, char *to, size_t capacity, size_t *program);
 
-/* Whether the process has mapped a file whose path contains one of `parts`, a list that ends with NULL. False if it cannot be read, as for
- * processes of other users. */
+/* Whether the process has mapped a file whose path contains one of `parts`, a list that ends with NULL. False if it
+ * cannot be read, as for processes of other users. */
 bool vs_proc_has_mapped(const char *root, uint64_t pid, const char *const *parts);
 
 /* Whether this process sees the processes of the whole machine or those of a pid namespace of its own, as in a

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- signals: one path, set by the main thread, read by the handler when `guarded` says that it is whole */
+/* ---- signals: one path, set by the main thread, which the handler reads if `guarded` says that it is complete */
 
 enum { GUARD_PATH = 4096 };
 static char guarded_path[GUARD_PATH];
@@ -19,11 +19,11 @@ static volatile sig_atomic_t guarded;
 
 static void end_by_signal(int number) {
   if (guarded) (void)unlink(guarded_path);
-  (void)signal(number, SIG_DFL); /* and again, so that the parent sees the true cause */
+  (void)signal(number, SIG_DFL); /* raised again, so that the parent sees the signal */
   (void)raise(number);
 }
 
-/* A signal that the parent chose to ignore (nohup) stays ignored. */
+/* A signal that the parent ignores (nohup) stays ignored. */
 static void catch_signal(int number) {
   struct sigaction action;
   if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_IGN) return;
@@ -62,12 +62,12 @@ bool vs_process_wait_end(uint64_t most_us) {
   return true;
 }
 
-static void (*pipe_action)(int) = SIG_DFL; /* what a broken pipe did before prepare */
+static void (*pipe_action)(int) = SIG_DFL; /* the action of SIGPIPE before prepare */
 
 void vs_process_unprepare(void) { (void)signal(SIGPIPE, pipe_action); }
 
 void vs_process_prepare(void) {
-  /* open() takes the lowest free number, which in this order is the one just found closed. */
+  /* open() takes the lowest free number, which in this order is that of the closed stream. */
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
       (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -78,8 +78,8 @@ void vs_process_prepare(void) {
   catch_signal(SIGHUP);
 }
 
-/* ---- launching: a child of a child, so that it needs no wait. Between fork and exec only what a signal handler may do,
- * as other threads may have been in the middle of anything. */
+/* ---- launching: a child of a child, so that it needs no wait. Between fork and exec only async-signal-safe calls
+ * are allowed, because other threads may have held locks of the C library. */
 
 static void become(const char *program, const char *argument, int report) {
   char *const words[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)argument, NULL};
@@ -143,7 +143,7 @@ void vs_process_host(char *name, size_t capacity) {
   name[capacity - 1] = 0;
 }
 
-/* The letter behind the name in /proc/PID/stat; the name may hold anything, brackets too. */
+/* The state letter after the name in /proc/PID/stat; the name may contain any characters, brackets too. */
 static char state_of(int64_t pid) {
   char path[40], line[512];
   vs_format(path, sizeof path, "/proc/%D/stat", pid);

@@ -9,8 +9,8 @@
 
 typedef enum vs_stream { VS_STDIN, VS_STDOUT, VS_STDERR } vs_stream;
 
-/* Called first in main. A closed standard stream is replaced by one whose every use fails (else the next file opened would get its number),
- * and writing to a pipe without a reader fails instead of ending the process. */
+/* Called first in main. A closed standard stream is replaced by one whose every use fails (else the next file opened
+ * would get its number), and writing to a pipe without a reader fails instead of ending the process. */
 void vs_process_prepare(void);
 
 /* In a child before exec: restores what prepare changed and a program inherits. */
@@ -19,13 +19,14 @@ void vs_process_unprepare(void);
 /* The file to remove if a signal ends the process (Ctrl-C, TERM, HUP); NULL: none. One at a time. */
 void vs_process_guard(const char *path);
 
-/* Blocks the signals that end the process (Ctrl-C, TERM, HUP), in this thread and in those that it starts, until vs_process_wait_end takes
- * them. Signals that the parent ignores (nohup) stay ignored. */
+/* Blocks the signals that end the process (Ctrl-C, TERM, HUP), in this thread and in those that it starts, until
+ * vs_process_wait_end takes them. Signals that the parent ignores (nohup) stay ignored. */
 void vs_process_hold_end(void);
 /* Waits for such a signal, at most `most_us`; true: there was one. The next one ends the process at once. */
 bool vs_process_wait_end(uint64_t most_us);
 
-/* Starts a program, looked for in PATH, detached from this process and its terminal; it is not waited for. Fails: VS_NOT_FOUND  there is none; VS_IO  it cannot be started; `error` says why. */
+/* Starts a program, looked for in PATH, detached from this process and its terminal; it is not waited for. Fails:
+ * VS_NOT_FOUND  there is none; VS_IO  it cannot be started; `error` says why. */
 VS_MUST_CHECK vs_status vs_process_launch(const char *program, const char *argument, vs_error *error);
 
 /* The value of an environment variable, NULL if it is not set. Borrowed until the environment changes. */
@@ -52,8 +53,8 @@ bool vs_stream_is_terminal(vs_stream stream);
 uint32_t vs_stream_columns(vs_stream stream);
 uint32_t vs_stream_rows(vs_stream stream); /* likewise */
 
-/* Writes a message to standard error in one call, so that lines of several processes do not mix. Failures are ignored, because they cannot
- * be reported anywhere else. */
+/* Writes a message to standard error in one call, so that lines of several processes do not mix. Failures are
+ * ignored, because they cannot be reported anywhere else. */
 void vs_stderr_put(const char *data, size_t size);
 
 #endif

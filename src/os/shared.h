@@ -1,5 +1,5 @@
-/* Memory that other processes of the same user can map while this one lives. It is not a file of a file system, so nothing is left when
- * this process ends. */
+/* Memory that other processes of the same user can map while this one lives. It is not a file of a file system, so
+ * nothing is left when this process ends. */
 #ifndef VS_OS_SHARED_H
 #define VS_OS_SHARED_H
 

@@ -14,11 +14,11 @@
 
 bool vs_stackwalk_is_supported(void) { return VS_HAS_STACKWALK; }
 
-/* ---- rules, kept
+/* ---- the cache of rules
  *
- * One word each: the low RULE_BITS are the rule, the rest tells the program counter. A bijection of the 48
- * bits of an address says the bucket by its high bits, so that its low bits are enough of a name. Any
- * thread reads and stores any time: a word is whole, and a lost one is searched again. */
+ * One word each: the low RULE_BITS are the rule, the others identify the program counter. A bijection maps the 48 bits of an address;
+ * the high bits of the result choose the bucket, so the low bits identify the address in it. Threads read and store without a
+ * lock: a word is read and stored as a whole, and a rule that was overwritten is searched again. */
 
 enum {
   ADDRESS_BITS = 48,
@@ -66,7 +66,7 @@ static uint64_t __attribute__((noinline)) search_rule(bucket *b, uint64_t name, 
   return packed;
 }
 
-/* The rule of a return address: of the call before it. */
+/* The rule of a return address, which is that of the call before it. */
 static inline vs_unwind_rule rule_of(uint64_t address) {
   const uint64_t pc = address - 1;
   if (pc >> ADDRESS_BITS != 0) return (vs_unwind_rule){.kind = VS_UNWIND_END};
@@ -92,8 +92,8 @@ void vs_stackwalk_forget(void) {
 
 typedef struct walker {
   uint64_t low, high; /* of the stack: [low, high) */
-  uint32_t version;   /* of the rules, when the frames were read */
-  uint32_t count;     /* frames[0 .. count): the walk before, outermost first */
+  uint32_t version;   /* of the rules by which the frames were found */
+  uint32_t count;     /* frames[0 .. count): the last walk, outermost first */
   bool is_cut;
   volatile bool is_busy;
   uint64_t note;
@@ -102,7 +102,7 @@ typedef struct walker {
       fresh[VS_STACKWALK_MOST]; /* of this walk, innermost first, until it meets the one before */
 } walker;
 
-/* The static kind of thread-local: the other one may call malloc at its first use. */
+/* initial-exec, because other thread-local variables may call malloc at their first use. */
 static _Thread_local walker *own __attribute__((tls_model("initial-exec")));
 static _Thread_local bool is_starting __attribute__((tls_model("initial-exec")));
 
@@ -110,7 +110,7 @@ static vs_thread_exit_hook exit_hook;
 
 static void end_thread(void *value) {
   own = NULL;
-  is_starting = true; /* no walk while the rest of the thread is taken down */
+  is_starting = true; /* no walk while the thread is being ended */
   vs_pages_unmap(value, sizeof(walker));
 }
 
@@ -118,8 +118,8 @@ static void make_exit_hook(void) {
   if (vs_thread_exit_hook_make(&exit_hook, end_thread) != VS_OK) exit_hook.is_made = false;
 }
 
-/* The bounds of the thread's stack. For a program's first thread the C library reads a file: so once, and
- * never again. */
+/* The bounds of the thread's stack. For a program's first thread the C library reads a file, so this is called once
+ * per thread. */
 static bool find_stack(walker *w) {
   pthread_attr_t attributes;
   void *low = NULL;
@@ -135,14 +135,14 @@ static bool find_stack(walker *w) {
 static walker *__attribute__((noinline)) start_thread(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (!VS_HAS_STACKWALK || is_starting) return NULL;
-  is_starting = true; /* what follows may call malloc, and that a recorder */
+  is_starting = true; /* the following calls may call malloc, which may call a recorder */
   (void)pthread_once(&once, make_exit_hook);
   void *memory = NULL;
   if (!exit_hook.is_made || vs_pages_map(sizeof(walker), VS_PAGES_READY, &memory) != VS_OK) return NULL;
   walker *w = memory;
   if (!find_stack(w)) {
     vs_pages_unmap(memory, sizeof(walker));
-    return NULL; /* and never again: is_starting stays */
+    return NULL; /* is_starting stays true, so it is not tried again */
   }
   vs_thread_exit_hook_set(&exit_hook, w);
   is_starting = false;
@@ -154,7 +154,7 @@ static walker *__attribute__((noinline)) start_thread(void) {
 
 typedef const uint64_t __attribute__((may_alias)) word;
 
-/* Stack slots are other functions' variables to a sanitizer. */
+/* To a sanitizer stack slots are variables of other functions, so it may not check these reads. */
 __attribute__((no_sanitize("address", "undefined", "thread"))) static inline uint64_t load(uint64_t address) {
   return *(const volatile word *)(uintptr_t)address;
 }
@@ -164,7 +164,7 @@ static inline bool is_live(const walker *w, uint64_t sp, uint64_t address) {
   return address >= sp && address <= w->high - sizeof(uint64_t) && address % sizeof(uint64_t) == 0;
 }
 
-/* A return address as it is called: some machines sign them. */
+/* A return address without the signature that some machines add. */
 static inline uint64_t plain(uint64_t address) {
 #if defined(__aarch64__)
   return address & ((UINT64_C(1) << ADDRESS_BITS) - 1);
@@ -190,11 +190,12 @@ static inline bool enter(const walker *w, const vs_stackwalk_frame *from, uint64
   return to->address != 0;
 }
 
-/* Where nothing was read: no return address is 0, and a frame pointer that is lost is. */
+/* The slot of a value that was not read from the stack. It contains 0: no return address is 0, and a lost frame
+ * pointer is 0. */
 static const uint64_t zero;
 
-/* Code without tables: a frame pointer points to its saved predecessor, and the return address lies behind
- * that. Where the stack pointer was then is known on x86-64 only, where both lie at the frame's outer end. */
+/* Code without tables: a frame pointer points to its saved predecessor, and the return address follows
+ * it. The caller's stack pointer is known on x86-64 only, where both are at the frame's outer end. */
 static bool enter_by_guess(const walker *w, const vs_stackwalk_frame *from, vs_stackwalk_frame *to) {
 #if defined(__x86_64__)
   if (!is_live(w, from->sp, from->fp) || !is_live(w, from->sp, from->fp + 8)) return false;
@@ -246,28 +247,27 @@ static inline bool step(const walker *w, vs_stackwalk_frame *from, vs_stackwalk_
 
 /* ---- meeting the walk before */
 
-/* Whether `f`, which the frame inside it once led to, is still what that one leads to. */
+/* Whether the slots of `f` still have the values that were read from them. */
 static inline bool is_unchanged(const vs_stackwalk_frame *f) {
   return plain(load((uint64_t)(uintptr_t)f->return_slot)) == f->address &&
          (!f->needs_fp || f->fp_slot == NULL || load((uint64_t)(uintptr_t)f->fp_slot) == f->fp);
 }
 
-/* Whether a walk that stands at `f` goes on as that from `before` did, as long as memory is the same. */
+/* Whether a walk at `f` continues like the last walk did from `before`, as long as memory is unchanged. */
 static inline bool is_equal(const vs_stackwalk_frame *f, const vs_stackwalk_frame *before) {
   return f->sp == before->sp && f->address == before->address && (!before->needs_fp || f->fp == before->fp);
 }
 
-/* Frame `f` of the walk before as this walk finds it, coming from the frame `inside`. */
+/* Frame `f` of the last walk with the registers of this walk, which comes from the frame `inside`. */
 static inline void take_over(const vs_stackwalk_frame *f, const vs_stackwalk_frame *inside,
                              vs_stackwalk_frame *to) {
   *to = *f;
   to->fp = f->fp_slot == NULL ? inside->fp : load((uint64_t)(uintptr_t)f->fp_slot);
 }
 
-/* The walk so far is fresh[0 .. *fresh), innermost first, and stands at fresh[*fresh - 1]. Frames of the
- * walk before that lie inside of it are gone: *before is how many are left. If it stands on one of those,
- * takes over what is unchanged outside of it. True: that was all of it, and the walk ends like the one
- * before. */
+/* The walk so far is fresh[0 .. *fresh), innermost first, and is at fresh[*fresh - 1]. Frames of the last walk that
+ * are inside of it are dropped: *before is the number of the others. If the walk is at one of those, it takes over
+ * the unchanged frames outside of it. True: all of them are unchanged, and the walk ends like the last one. */
 static bool join(walker *w, uint32_t *fresh, uint32_t *before) {
   const vs_stackwalk_frame *at = &w->fresh[*fresh - 1];
   while (*before != 0 && w->frames[*before - 1].sp < at->sp) --*before;
@@ -285,7 +285,7 @@ static bool join(walker *w, uint32_t *fresh, uint32_t *before) {
   return false;
 }
 
-/* Puts the fresh frames inside of the `kept` outermost ones of the walk before. */
+/* Appends the fresh frames to the `kept` outermost ones of the last walk. */
 static void append(walker *w, uint32_t kept, uint32_t fresh) {
   uint64_t sum = kept == 0 ? 0 : w->frames[kept - 1].sum;
   bool needs_fp = kept != 0 && w->frames[kept - 1].fp_slot == NULL && w->frames[kept - 1].needs_fp;
@@ -300,7 +300,7 @@ static void append(walker *w, uint32_t kept, uint32_t fresh) {
   }
 }
 
-/* True: joined the walk before. */
+/* True: it joined the last walk. */
 static bool walk_from(walker *w, const vs_stackwalk_frame *first) {
   uint32_t fresh = 1, before = w->is_cut ? 0 : w->count;
   w->fresh[0] = *first;
@@ -333,7 +333,7 @@ static void walk(walker *w, vs_stackwalk_start start) {
     append(w, 0, 1);
     w->is_cut = true;
   } else if (!walk_from(w, &first)) {
-    w->count = 0; /* joined they are too many: once more, alone */
+    w->count = 0; /* together they are too many frames: walk again without the last walk */
     w->is_cut = false;
     (void)walk_from(w, &first);
   }

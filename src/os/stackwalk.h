@@ -1,19 +1,18 @@
 /* Native stacks: the return addresses on the calling thread's own stack.
  *
- * A frame is left by a rule that holds for its program counter: where the caller's stack pointer is,
- * counted from our stack or frame pointer, and where the frame pointer was saved. The rules come from the
- * tables that compilers write for exceptions (.eh_frame), one search for each program counter, and are
- * kept. Code without tables (made at run time) is left by its frame pointer, if that points to where one
- * could be; otherwise the walk ends there.
+ * The walk goes from a frame to its caller by a rule for the program counter: the caller's stack pointer as an
+ * offset from the stack or frame pointer, and where the frame pointer was saved. The rules come from the tables that
+ * compilers write for exceptions (.eh_frame); each program counter is searched once, and its rule is cached. For
+ * code without tables (generated at run time) the walk uses the frame pointer if it points into the stack; otherwise
+ * it ends there.
  *
- * Neighbouring walks of a thread have most frames in common. A walk that comes to a frame of the one
- * before, with equal registers, and finds all that was read from there on unchanged in memory, must end as
- * that one did: the rest is taken over.
+ * Consecutive walks of a thread share most frames. If a walk reaches a frame of the last one with equal registers,
+ * and all words that were read from there on are unchanged, it must end as that one did, so the remaining frames are
+ * taken over.
  *
- * Takes no memory but for a thread's first walk, and no lock but the dynamic loader's where a rule is
- * searched. Every read is within the thread's stack, so that the worst of tables gives a short walk and
- * not a crash; on a stack that is not the thread's own (coroutines, signal stacks) a walk is one address
- * long. x86-64 and aarch64; elsewhere there are no walks. */
+ * Only a thread's first walk allocates memory, and only searching a rule takes a lock, the dynamic loader's. All
+ * reads are within the thread's stack, so wrong tables give a short walk and not a crash; on another stack
+ * (coroutines, signal stacks) a walk has one address. x86-64 and aarch64; on other machines there are no walks. */
 #ifndef VS_OS_STACKWALK_H
 #define VS_OS_STACKWALK_H
 

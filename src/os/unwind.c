@@ -3,14 +3,14 @@
 #include <elf.h>
 #include <link.h>
 
-/* DWARF's numbers of the registers that matter. */
+/* DWARF's numbers of the registers that a walk needs. */
 #if defined(__aarch64__)
 enum { REGISTER_FP = 29, REGISTER_SP = 31, REGISTER_RA = 30 };
 #else
 enum { REGISTER_FP = 6, REGISTER_SP = 7, REGISTER_RA = 16 };
 #endif
 
-/* ---- bytes: a place in a loaded table, which ends where its segment does. The first failure sticks. */
+/* ---- bytes: a place in a loaded table, which ends where its segment does. The first failure is kept. */
 
 typedef struct cursor {
   const uint8_t *at, *end;
@@ -63,7 +63,7 @@ static uint64_t take_leb(cursor *c, bool is_signed) {
 static uint64_t take_uleb(cursor *c) { return take_leb(c, false); }
 static int64_t take_sleb(cursor *c) { return (int64_t)take_leb(c, true); }
 
-/* Pointers in these tables: the low half says how wide, the high half from where it counts. */
+/* Pointers in these tables: the low half of the encoding is the width, the high half the base. */
 enum { PTR_ABSOLUTE = 0x00, PTR_PCREL = 0x10, PTR_OMITTED = 0xff };
 
 static uint64_t take_pointer(cursor *c, uint8_t encoding) {
@@ -138,7 +138,7 @@ static void advance(machine *m, uint64_t count) {
   else m->location = next;
 }
 
-/* The expressions that occur: "register + n", and "what lies at register + n". */
+/* The supported expressions: "register + n" and "the word at register + n". */
 enum { OP_DEREF = 0x06, OP_BREG0 = 0x70 };
 
 static bool is_fp_plus(cursor block, int64_t *offset, bool *is_deref) {
@@ -320,8 +320,7 @@ static bool read_common(cursor c, common *out) {
   return !body.failed && return_register == REGISTER_RA;
 }
 
-/* Whether two bytes counts of a row fit a rule, in words; a rule must not say anything else than the table
- * does. */
+/* Whether two byte counts of a row can be stored in a rule, in words, without changing them. */
 static bool in_words(int64_t bytes, int64_t most, uint32_t *words) {
   if (bytes < 0 || bytes % 8 != 0 || bytes / 8 > most) return false;
   *words = (uint32_t)(bytes / 8);
@@ -352,7 +351,7 @@ static uint32_t fp_rule(const row *r) {
   return VS_UNWIND_LOST_FP;
 }
 
-/* The part of the rule that says what is saved where; false: not as in any rule. */
+/* Sets the part of the rule for saved registers; false: no rule can express it. */
 static bool set_saved(const row *r, vs_unwind_rule *rule) {
   rule->fp = fp_rule(r);
   if (r->ra.kind != COLUMN_AT_CFA) return false;
@@ -379,7 +378,7 @@ static vs_unwind_rule rule_of_row(const row *r) {
   return rule;
 }
 
-/* `table`: all of the segment that the entry lies in; `entry`: its address. */
+/* `table`: the segment that contains the entry; `entry`: its address. */
 static vs_unwind_rule rule_of_entry(cursor table, const uint8_t *entry, uint64_t pc) {
   const vs_unwind_rule none = {.kind = VS_UNWIND_GUESS};
   cursor c = {.at = entry, .end = table.end};
@@ -410,7 +409,7 @@ static vs_unwind_rule rule_of_entry(cursor table, const uint8_t *entry, uint64_t
 
 /* ---- the module, and its index of entries (.eh_frame_hdr), which linkers sort */
 
-/* The readable segment that an address lies in, as a cursor over all of it. */
+/* The readable segment that contains an address, as a cursor over all of it. */
 static bool find_segment(const struct dl_phdr_info *info, uint64_t address, cursor *segment) {
   for (size_t i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -426,7 +425,7 @@ static bool find_segment(const struct dl_phdr_info *info, uint64_t address, curs
 
 enum { INDEX_VERSION = 1, INDEX_POINTER = 0x1b, INDEX_COUNT = 0x03, INDEX_TABLE = 0x3b };
 
-/* A row of the index: where a function begins and where its entry lies, both counted from the index' start. */
+/* A row of the index: the offsets of a function and of its entry from the beginning of the index. */
 typedef struct index_row {
   int32_t function, entry;
 } index_row;
@@ -444,7 +443,7 @@ static vs_unwind_rule search(const struct dl_phdr_info *info, uint64_t index, ui
   c.at = (const uint8_t *)(uintptr_t)index;
   static const uint8_t head[] = {INDEX_VERSION, INDEX_POINTER, INDEX_COUNT, INDEX_TABLE};
   if (memcmp(take(&c, sizeof head), head, sizeof head) != 0) return none;
-  (void)take_u32(&c); /* where .eh_frame begins: the rows know */
+  (void)take_u32(&c); /* the beginning of .eh_frame, which the rows do not need */
   const uint32_t count = take_u32(&c);
   const uint8_t *rows = take(&c, (uint64_t)count * sizeof(index_row));
   if (c.failed || count == 0) return none;

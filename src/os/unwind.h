@@ -1,8 +1,8 @@
-/* How to leave the function that a program counter lies in: read from .eh_frame. Private to os.
+/* The rule to get from a program counter to the caller's frame, from .eh_frame. Private to os.
  *
- * The full language of those tables can describe anything; this is the part that compilers use for the two
- * registers that a walk needs. CFA is the caller's stack pointer at the call; the return address lies at
- * CFA - 8 (x86-64), or behind the saved frame pointer (aarch64). */
+ * Supported is the part of the tables' language that compilers use for the two registers that a walk needs. CFA is
+ * the caller's stack pointer at the call; the return address is at CFA - 8 (x86-64), or after the saved frame
+ * pointer (aarch64). */
 #ifndef VS_OS_UNWIND_H
 #define VS_OS_UNWIND_H
 
@@ -11,7 +11,7 @@
 typedef enum vs_unwind_kind {
   VS_UNWIND_UNKNOWN, /* not searched yet: vs_unwind_find never returns it */
   VS_UNWIND_END,     /* the outermost frame, or its table has something that is not supported */
-  VS_UNWIND_GUESS,   /* there is no table: the frame pointer may know */
+  VS_UNWIND_GUESS,   /* there is no table: try the frame pointer */
   VS_UNWIND_SP,      /* CFA = sp + cfa */
   VS_UNWIND_FP,      /* CFA = fp + cfa */
   VS_UNWIND_AT_FP,   /* CFA = *(fp - cfa): functions that align their stack */

@@ -36,8 +36,8 @@ void vs_recorder_fail(vs_recorder *r, vs_status status) {
 
 /* ---- order */
 
-/* The ring whose first message is number `next`. Messages of a ring often follow each other, so the search begins with the
- * last ring. */
+/* The ring whose first message is number `next`. Messages of a ring often follow each other, so the search begins
+ * with the last ring. */
 static vs_ring *find_next(vs_recorder *r) {
   const uint32_t count = atomic_load_explicit(&r->ring_count, memory_order_acquire);
   for (uint32_t i = 0; i < count; i++) {
@@ -73,8 +73,8 @@ static void take(vs_recorder *r, vs_ring *ring) {
 
 #define PATIENCE_NS UINT64_C(2000000000)
 
-/* The smallest number of a published message, UINT64_MAX if there is none. Drops messages before `next`, which are counted
- * as lost already. */
+/* The smallest number of a published message, UINT64_MAX if there is none. Drops messages before `next`, which are
+ * counted as lost already. */
 static uint64_t smallest(vs_recorder *r) {
   uint64_t least = UINT64_MAX;
   const uint32_t count = atomic_load_explicit(&r->ring_count, memory_order_acquire);

@@ -1,8 +1,8 @@
-/* A table from 64-bit hashes to numbers, which any thread reads without a lock while one thread at a time adds. Private to
- * record.
+/* A table from 64-bit hashes to numbers, which any thread reads without a lock while one thread at a time adds.
+ * Private to record.
  *
- * Invariant: capacity is a power of two, count <= capacity / 2; no slot between a hash's home and its slot is empty; a slot
- * is empty while its hash is 0, does not change afterwards, and its value was stored before its hash. */
+ * Invariant: capacity is a power of two, count <= capacity / 2; no slot between a hash's home and its slot is empty;
+ * a slot is empty while its hash is 0, does not change afterwards, and its value was stored before its hash. */
 #ifndef VS_RECORD_INTERN_H
 #define VS_RECORD_INTERN_H
 

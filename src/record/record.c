@@ -38,8 +38,8 @@ static bool has_ring(const vs_recorder *r, const vs_ring *ring) {
 
 /* ---- a thread's ring */
 
-/* The ring that the thread used last, and the serial of its recorder. The initial-exec model makes the first use allocate no
- * memory. */
+/* The ring that the thread used last, and the serial of its recorder. The initial-exec model makes the first use
+ * allocate no memory. */
 typedef struct own_ring {
   uint64_t serial;
   vs_ring *ring;
@@ -128,8 +128,8 @@ static bool __attribute__((noinline)) wait_for_room(vs_recorder *r, vs_ring *rin
   return true;
 }
 
-/* The first slot of a message of `slots`, which the caller fills and end_message publishes; NULL: the message is lost, and
- * counted. */
+/* The first slot of a message of `slots`, which the caller fills and end_message publishes; NULL: the message is
+ * lost, and counted. */
 static inline __attribute__((always_inline)) vs_slot *
 begin_message(vs_recorder *r, vs_message_type type, vs_ring **out, uint32_t slots, bool waits) {
   if (__builtin_expect(!vs_record_is_on(r), 0)) {

@@ -1,23 +1,23 @@
-/* The recorder: it writes the events of GPU memory to a .vram file as they happen, so that the file is readable however the
- * program ends.
+/* The recorder: it writes the events of GPU memory to a .vram file as they happen, so that the file is readable
+ * however the program ends.
  *
  *   vs_record_event ──▶ ring of the thread ──▶ writer thread ──▶ frame in a shared mapping of the file
  *
- * Each thread has its own ring, which it fills and the writer thread empties, so recording threads wait neither for each
- * other nor for the writer, and allocate nothing after their first event. A global sequence number orders the events of all
- * rings; the writer thread takes them in that order, without gaps, and encodes them (tracefile) directly into the file's
- * pages. A program that is killed loses the events in the rings, at most those of the last `flush_ms`; encoded events
- * belong to the kernel.
+ * Each thread has its own ring, which it fills and the writer thread empties, so recording threads wait neither for
+ * each other nor for the writer, and allocate nothing after their first event. A global sequence number orders the
+ * events of all rings; the writer thread takes them in that order, without gaps, and encodes them (tracefile)
+ * directly into the file's pages. A program that is killed loses the events in the rings, at most those of the last
+ * `flush_ms`; encoded events belong to the kernel.
  *
- * If a ring is full, the event is lost and counted, and the count is written to the file. The program is never blocked,
- * unless `wait` allows it. If the disk is full or the file fails otherwise, the program goes on, `say` is called once, and
- * later events are counted as lost.
+ * If a ring is full, the event is lost and counted, and the count is written to the file. The program is never
+ * blocked, unless `wait` allows it. If the disk is full or the file fails otherwise, the program goes on, `say` is
+ * called once, and later events are counted as lost.
  *
- * Fork: the child has no writer thread and does not record: its calls return at once (vs_record_is_on is false), and the
- * parent's file is not mapped there. A child that is to be recorded opens its own recorder.
+ * Fork: the child has no writer thread and does not record: its calls return at once (vs_record_is_on is false), and
+ * the parent's file is not mapped there. A child that is to be recorded opens its own recorder.
  *
- * Threads: any, except for open and close. Signal handlers may call vs_record_event; an event that interrupts the recording
- * of another one on the same thread is lost, and counted. */
+ * Threads: any, except for open and close. Signal handlers may call vs_record_event; an event that interrupts the
+ * recording of another one on the same thread is lost, and counted. */
 #ifndef VS_RECORD_RECORD_H
 #define VS_RECORD_RECORD_H
 
@@ -66,9 +66,9 @@ typedef struct vs_record_figures {
   vs_status status; /* of the file: VS_OK, or why writing stopped */
 } vs_record_figures;
 
-/* Writes the contents of the rings, ends the writer thread, seals and closes the file. No thread may record any more. Frees
- * the recorder even on a failure; `figures` may be NULL. In a child of a fork it only frees.
- * Fails with a sentence: VS_IO  the file is incomplete (but readable) */
+/* Writes the contents of the rings, ends the writer thread, seals and closes the file. No thread may record any
+ * more. Frees the recorder even on a failure; `figures` may be NULL. In a child of a fork it only frees. Fails with
+ * a sentence: VS_IO  the file is incomplete (but readable) */
 VS_MUST_CHECK vs_status vs_record_close(vs_recorder *recorder, vs_record_figures *figures, vs_error *error);
 
 /* Returns once everything that this thread recorded is in the file's pages. */
@@ -92,8 +92,8 @@ typedef struct vs_record_facts {
 /* The hot path. Called in the order of events of a device: under its lock. */
 void vs_record_event(vs_recorder *recorder, const vs_event *event, const vs_record_facts *facts);
 
-/* FREE_REQUESTED directly followed by FREE_COMPLETED of the same block, at the cost of one event. `event` is either of them;
- * its kind is ignored. */
+/* FREE_REQUESTED directly followed by FREE_COMPLETED of the same block, at the cost of one event. `event` is either
+ * of them; its kind is ignored. */
 void vs_record_free(vs_recorder *recorder, const vs_event *event, const vs_record_facts *facts);
 
 /* One end of a named range of the program; `name` is a text id. */

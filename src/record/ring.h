@@ -1,7 +1,8 @@
-/* A ring of slots from one recording thread, which fills it at the head, to the writer thread, which empties it at the tail.
+/* A ring of slots from one recording thread, which fills it at the head, to the writer thread, which empties it at
+ * the tail.
  *
- * A message is one slot with a header and six words, followed by as many slots as its bytes need. Its slots are contiguous
- * modulo the capacity.
+ * A message is one slot with a header and six words, followed by as many slots as its bytes need. Its slots are
+ * contiguous modulo the capacity.
  *
  * Invariant: tail <= head <= tail + capacity; slots [tail, head) modulo capacity are whole messages and belong to the
  * reader, the others to the filler. Private to record. */
@@ -101,8 +102,8 @@ static inline void vs_ring_pop(vs_ring *ring, uint32_t slots) {
 /* Copies `size` bytes out of the slots of the first message after its first slot. */
 void vs_ring_get(const vs_ring *ring, void *data, size_t size);
 
-/* NULL if the invariant holds and the ring contains whole messages, else what does not hold, in words. Only while no thread
- * fills or reads it. */
+/* NULL if the invariant holds and the ring contains whole messages, else what does not hold, in words. Only while no
+ * thread fills or reads it. */
 const char *vs_ring_check(const vs_ring *ring);
 
 #endif

@@ -1,12 +1,13 @@
-/* Call stacks as numbers: interned while the program runs, by any thread, without malloc, and without a lock if the stack is
- * known.
+/* Call stacks as numbers: interned while the program runs, by any thread, without malloc, and without a lock if the
+ * stack is known.
  *
- * A stack is a list of frames, innermost first; a frame is one word. A native frame is the return address; it gets its name
- * later, from the module that contains it. A named frame (of an interpreter, of a demo) has a function, a file and a line:
- * its word is its number with bit 63 set, which no address of a program has. A stack may contain both kinds.
+ * A stack is a list of frames, innermost first; a frame is one word. A native frame is the return address; it gets
+ * its name later, from the module that contains it. A named frame (of an interpreter, of a demo) has a function, a
+ * file and a line: its word is its number with bit 63 set, which no address of a program has. A stack may contain
+ * both kinds.
  *
- * A stack's number is its vs_context. It never changes, nothing is removed, and everything is bounded: a stack for which
- * there is no room is VS_CONTEXT_NONE, and counted.
+ * A stack's number is its vs_context. It never changes, nothing is removed, and everything is bounded: a stack for
+ * which there is no room is VS_CONTEXT_NONE, and counted.
  *
  * Invariants
  *   numbers      dense, below the count; a stack is complete before its number is returned
@@ -47,7 +48,8 @@ bool vs_record_native_is_supported(void);
 /* The native stack of the caller. The hot path: takes no lock and no memory if the stack is known. */
 vs_context vs_record_capture(vs_record_stacks *stacks);
 
-/* The number of the stack `frames`; of more than VS_RECORD_DEPTH_MOST frames the innermost ones. 0 frames are a stack, too. */
+/* The number of the stack `frames`; of more than VS_RECORD_DEPTH_MOST frames the innermost ones. 0 frames are a
+ * stack, too. */
 vs_context vs_record_intern(vs_record_stacks *stacks, const uint64_t *frames, uint32_t count);
 
 /* The word of a named frame. Takes a lock if the frame is new. Fails: VS_LIMIT (no room) */

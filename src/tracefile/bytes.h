@@ -1,5 +1,5 @@
-/* Numbers as bytes: fixed-size ones in little endian; varints in groups of seven bits, lowest first, where the top bit says
- * that more follow. Signed numbers are folded first: 0, -1, 1, -2 ... become 0, 1, 2, 3. */
+/* Numbers as bytes: fixed-size ones in little endian; varints in groups of seven bits, lowest first, where the top
+ * bit says that more follow. Signed numbers are folded first: 0, -1, 1, -2 ... become 0, 1, 2, 3. */
 #ifndef VS_TRACEFILE_BYTES_H
 #define VS_TRACEFILE_BYTES_H
 
@@ -42,8 +42,8 @@ static inline int64_t vs_unfold_sign(uint64_t value) {
   return (int64_t)((value >> 1) ^ ((value & 1) != 0 ? UINT64_MAX : 0));
 }
 
-/* The unread bytes of a frame or of a record in it. A read beyond the end, or of an invalid varint, makes it bad and gives 0
- * from then on. */
+/* The unread bytes of a frame or of a record in it. A read beyond the end, or of an invalid varint, makes it bad and
+ * gives 0 from then on. */
 typedef struct vs_bytes {
   const uint8_t *at, *end;
   bool is_bad;

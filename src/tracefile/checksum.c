@@ -1,5 +1,6 @@
-/* Input is mixed with a fixed secret of 192 bytes. Inputs of up to 128 and of up to 240 bytes have their own functions; of
- * longer ones eight lanes of 64 bits take stripes of 64 bytes, and are scrambled after every block of 1024 bytes. */
+/* Input is mixed with a fixed secret of 192 bytes. Inputs of up to 128 and of up to 240 bytes have their own
+ * functions; of longer ones eight lanes of 64 bits take stripes of 64 bytes, and are scrambled after every block of
+ * 1024 bytes. */
 #include "tracefile/checksum.h"
 #include "tracefile/bytes.h"
 

@@ -1,5 +1,5 @@
-/* XXH3, 64 bits, default secret, no seed, as in xxHash 0.8; libraries for it exist in every language. Implemented here because
- * xxHash's header needs a C library, which WebAssembly does not have. */
+/* XXH3, 64 bits, default secret, no seed, as in xxHash 0.8; libraries for it exist in every language. Implemented
+ * here because xxHash's header needs a C library, which WebAssembly does not have. */
 #ifndef VS_TRACEFILE_CHECKSUM_H
 #define VS_TRACEFILE_CHECKSUM_H
 

@@ -19,8 +19,8 @@ static vs_status make_room(compactor *c, size_t room) {
   return VS_OK;
 }
 
-/* Records that do not become smaller stay raw, and so do those that deflate so well that a reader's bound on the ratio would
- * refuse them. */
+/* Records that do not become smaller stay raw, and so do those that deflate so well that a reader's bound on the
+ * ratio would refuse them. */
 static vs_status pack(compactor *c, const uint8_t *records, size_t size, size_t *stored) {
   uint8_t *to = c->frame + VS_FRAME_HEADER;
   *stored = 0;

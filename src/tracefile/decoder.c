@@ -156,7 +156,8 @@ static vs_status take_native(vs_decoder *d, vs_bytes *body) {
   return VS_OK;
 }
 
-/* Contexts are no entries of a dictionary: their numbers count in one frame of the file. The reader gives each its own id. */
+/* Contexts are no entries of a dictionary: their numbers count in one frame of the file. The reader gives each its
+ * own id. */
 static vs_status take_context(vs_decoder *d, vs_bytes *body) {
   vs_trace_context *context = &d->item.is.context.context;
   context->device = vs_decoder_device(body);

@@ -1,5 +1,5 @@
-/* Decodes the records of one frame: decoder.c (entries of dictionaries), decoder_events.c (events), decoder_records.c (the
- * others). Private to the reader.
+/* Decodes the records of one frame: decoder.c (entries of dictionaries), decoder_events.c (events),
+ * decoder_records.c (the others). Private to the reader.
  *
  * Every number of a record is checked before it is used. A reference to a lost entry reads as none. */
 #ifndef VS_TRACEFILE_DECODER_H
@@ -19,8 +19,8 @@ typedef struct vs_decoded_block {
   uint32_t free_site; /* where its free was requested; VS_MODEL_NONE: it was not */
 } vs_decoded_block;
 
-/* Invariant: known[d] has a byte for each entry up to the highest one defined, 1 if it was defined. `contexts` has the ids of
- * this frame's contexts, by their numbers in it. */
+/* Invariant: known[d] has a byte for each entry up to the highest one defined, 1 if it was defined. `contexts` has
+ * the ids of this frame's contexts, by their numbers in it. */
 typedef struct vs_decoder {
   const vs_host *host;
   const vs_trace_visitor *visitor;
@@ -45,8 +45,9 @@ VS_MUST_CHECK vs_status vs_decoder_init(vs_decoder *decoder, const vs_host *host
                                         const vs_trace_visitor *visitor, vs_trace_report *report);
 void vs_decoder_deinit(vs_decoder *decoder);
 
-/* Decodes to the end, or to the first byte 0 where a record would begin; *used is the number of bytes decoded. The caller has set
- * item.offset and item.process. Fails: VS_BAD_FORMAT (the record at *used is invalid), VS_LIMIT, and as host and visitor */
+/* Decodes to the end, or to the first byte 0 where a record would begin; *used is the number of bytes decoded. The
+ * caller has set item.offset and item.process. Fails: VS_BAD_FORMAT (the record at *used is invalid), VS_LIMIT, and
+ * as host and visitor */
 VS_MUST_CHECK vs_status vs_decoder_frame(vs_decoder *decoder, const uint8_t *records, size_t size,
                                          uint64_t base_address, int64_t base_time, size_t *used);
 

@@ -42,7 +42,8 @@ uint64_t vs_frame_checksum(const uint8_t *frame, size_t stored) {
 }
 
 void vs_frame_open(uint8_t *frame) {
-  /* A process is killed at some instruction, and has done everything before it in order: so the order of stores matters. */
+  /* A process is killed at some instruction, and has done everything before it in order: so the order of stores
+   * matters. */
   __atomic_signal_fence(__ATOMIC_RELEASE);
   for (size_t i = 0; i < VS_FRAME_MAGIC_SIZE; i++) frame[i] = (uint8_t)VS_FRAME_MAGIC[i];
 }

@@ -1,5 +1,5 @@
-/* A frame: about 64 KiB of records after a header. The header makes it possible to find, date and check the frame without the
- * others.
+/* A frame: about 64 KiB of records after a header. The header makes it possible to find, date and check the frame
+ * without the others.
  *
  *   offset  bytes
  *        0      8  magic: 89 56 52 41 4d 0d 0a 1a ("\x89VRAM\r\n\x1a")
@@ -19,8 +19,8 @@
  *       72      8  events in this frame
  *       80         records
  *
- * In an open frame (it is being written, or its writer was killed) stored, plain and events are not valid: its records end at
- * the first zero where a record would begin. */
+ * In an open frame (it is being written, or its writer was killed) stored, plain and events are not valid: its
+ * records end at the first zero where a record would begin. */
 #ifndef VS_TRACEFILE_FRAME_H
 #define VS_TRACEFILE_FRAME_H
 

@@ -1,5 +1,5 @@
-/* The prediction of the next event of a frame from those before it. Writer and reader keep the same model, so a record contains
- * only what differs from the prediction; the steps of a training loop differ little.
+/* The prediction of the next event of a frame from those before it. Writer and reader keep the same model, so a
+ * record contains only what differs from the prediction; the steps of a training loop differ little.
  *
  *   site      a stack in a context: the place in the program that makes the event. Predicted is the site that followed the
  *             last one the time before; the first time, the site with the next number.
@@ -8,8 +8,9 @@
  *             allocation; else the record has its distance from the address before.
  *   block     of a free: how many allocations ago it was allocated, or its distance from the block freed before.
  *
- * Sites, sizes and contexts are numbered in each frame, in the order of their first use; the next unused number defines a new
- * one. So of an event only the stack depends on another frame, and a lost frame makes no other one unreadable. */
+ * Sites, sizes and contexts are numbered in each frame, in the order of their first use; the next unused number
+ * defines a new one. So of an event only the stack depends on another frame, and a lost frame makes no other one
+ * unreadable. */
 #ifndef VS_TRACEFILE_MODEL_H
 #define VS_TRACEFILE_MODEL_H
 

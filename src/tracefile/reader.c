@@ -3,8 +3,8 @@
 #include "tracefile/decoder.h"
 #include "tracefile/reader_internal.h"
 
-/* The bytes of damaged frames whose checksums may be computed before the file is refused: a hostile file could contain nearly as
- * many frames as bytes. */
+/* The bytes of damaged frames whose checksums may be computed before the file is refused: a hostile file could
+ * contain nearly as many frames as bytes. */
 enum { WASTE_BASE = 256 * 1024 * 1024, WASTE_FACTOR = 16 };
 
 typedef struct reading {
@@ -287,8 +287,8 @@ static size_t find_oldest(reading *r, const uint8_t *data, size_t size) {
   return oldest;
 }
 
-/* A file that does not begin with frame 0 may be a ring. Then the whole file is read into the window, and rotated so that the
- * oldest frame comes first. */
+/* A file that does not begin with frame 0 may be a ring. Then the whole file is read into the window, and rotated so
+ * that the oldest frame comes first. */
 static vs_status rotate(reading *r) {
   vs_input *input = r->input;
   vs_frame_header header;

@@ -1,11 +1,12 @@
 /* Reads a recording as a stream. Damaged frames are skipped and counted, the others are read.
  *
- * Each record is given to `visit` once it is decoded. An entry or event refers only to entries that were given before; a
- * reference to an entry of a lost frame is VS_TRACE_NONE, and counted. Ids of entries have gaps if frames are lost; at a
- * checkpoint the same entries come again. Contexts come once in each frame that uses them, with a new number each time.
+ * Each record is given to `visit` once it is decoded. An entry or event refers only to entries that were given
+ * before; a reference to an entry of a lost frame is VS_TRACE_NONE, and counted. Ids of entries have gaps if frames
+ * are lost; at a checkpoint the same entries come again. Contexts come once in each frame that uses them, with a new
+ * number each time.
  *
- * Bounds: a frame has at most VS_TRACE_MOST_FRAME_SIZE bytes, a dictionary at most 2^28 entries; memory is one byte for each
- * entry, and two frames with their model. */
+ * Bounds: a frame has at most VS_TRACE_MOST_FRAME_SIZE bytes, a dictionary at most 2^28 entries; memory is one byte
+ * for each entry, and two frames with their model. */
 #ifndef VS_TRACEFILE_READER_H
 #define VS_TRACEFILE_READER_H
 

@@ -1,4 +1,5 @@
-/* The records of a recording as values, which the writer takes and the reader gives. docs/formats/vram.md explains the bytes.
+/* The records of a recording as values, which the writer takes and the reader gives. docs/formats/vram.md explains
+ * the bytes.
  *
  *   dictionaries   strings, lists of strings (texts), modules, frames, stacks: numbered from 0 in the order of their
  *                  definitions, each defined before it is used. Strings, texts and stacks begin with two predefined

@@ -2,7 +2,7 @@
 #include "tracefile/frame.h"
 #include "tracefile/writer_internal.h"
 
-/* ---- creating and destroying ---------------------------------------------------------------------------------------------- */
+/* ---- creating and destroying ------------------------------------------------------------------------------------- */
 
 static void forget_written(vs_tracew *w) {
   for (int d = 0; d < VS_DICT_COUNT; d++) w->written[d] = vs_dictionary_first((vs_dictionary)d);
@@ -60,8 +60,8 @@ uint64_t vs_tracew_bytes(const vs_tracew *w) {
 
 uint8_t *vs_tracew_body(vs_tracew *w) { return w->at + 2; }
 
-/* The body was written after one byte for its length; a longer length moves it. The tag is stored last: until then a reader sees
- * the end of the frame here. */
+/* The body was written after one byte for its length; a longer length moves it. The tag is stored last: until then a
+ * reader sees the end of the frame here. */
 void vs_tracew_record(vs_tracew *w, vs_trace_tag tag, uint8_t *end) {
   const size_t size = (size_t)(end - (w->at + 2));
   VS_ASSERT(w->frame != NULL && end >= w->at + 2 && end <= w->limit);
@@ -259,7 +259,8 @@ static vs_status put_entry(vs_tracew *w, vs_dictionary dictionary, uint32_t id) 
   return VS_OK;
 }
 
-/* Writes all missing entries. If the sink loses a frame meanwhile, this fails, and the next frame begins with a checkpoint. */
+/* Writes all missing entries. If the sink loses a frame meanwhile, this fails, and the next frame begins with a
+ * checkpoint. */
 static vs_status catch_up(vs_tracew *w) {
   for (int d = 0; d < VS_DICT_COUNT;) {
     const vs_dictionary dictionary = (vs_dictionary)d;

@@ -9,14 +9,15 @@
  *   vs_tracew_flush(w);
  *   vs_tracew_destroy(w);
  *
- * Every record is complete in the sink's memory when the call returns: its first byte is stored last. So a sink that maps a
- * file (MAP_SHARED) keeps all records that were written before the process was killed, in a frame that is not sealed.
+ * Every record is complete in the sink's memory when the call returns: its first byte is stored last. So a sink that
+ * maps a file (MAP_SHARED) keeps all records that were written before the process was killed, in a frame that is not
+ * sealed.
  *
- * An entry is written when it first gets its id; equal entries have equal ids. Only new entries, sites and sizes allocate
- * memory.
+ * An entry is written when it first gets its id; equal entries have equal ids. Only new entries, sites and sizes
+ * allocate memory.
  *
- * A call that fails has written nothing and can be repeated: it asks the sink for a frame again if there is none. After the
- * sink lost a frame, all dictionaries are written once more.
+ * A call that fails has written nothing and can be repeated: it asks the sink for a frame again if there is none.
+ * After the sink lost a frame, all dictionaries are written once more.
  *
  * Threads: one writer is used by one thread at a time. */
 #ifndef VS_TRACEFILE_WRITER_H
@@ -28,8 +29,8 @@
 /* The memory of frames. */
 typedef struct vs_tracew_sink {
   void *ctx;
-  /* Gives memory for a new frame, of at least `at_least` bytes: options.frame_size, or more for a very long string. *size is its
-   * size. The writer clears it first. It stays valid until `sealed` or the next `begin`. */
+  /* Gives memory for a new frame, of at least `at_least` bytes: options.frame_size, or more for a very long string.
+   * *size is its size. The writer clears it first. It stays valid until `sealed` or the next `begin`. */
   vs_status (*begin)(void *ctx, size_t at_least, void **memory, size_t *size);
   /* The frame is complete; it is the first `size` bytes. */
   vs_status (*sealed)(void *ctx, void *memory, size_t size);

@@ -101,7 +101,8 @@ static uint8_t put_later(vs_tracew *w, uint8_t **at, int64_t time_us) {
   return VS_EVENT_LATER;
 }
 
-/* Addresses of blocks are multiples of 512: their distance is written in units of 512, doubled; any other one after a 1. */
+/* Addresses of blocks are multiples of 512: their distance is written in units of 512, doubled; any other one after
+ * a 1. */
 static uint8_t *put_address(const vs_tracew *w, uint8_t *at, uint64_t address) {
   const uint64_t distance = address - w->model.address;
   if ((distance & 511) != 0) return vs_put_varint(vs_put_varint(at, 1), vs_fold_sign((int64_t)distance));
@@ -238,8 +239,8 @@ static void put_completion(vs_tracew *w, const vs_trace_event *event) {
   w->freeing = NULL;
 }
 
-/* A completion after other events: a record of its own, if the free was a short record of this frame. Its site is that of the call
- * that polled, or that of the free. */
+/* A completion after other events: a record of its own, if the free was a short record of this frame. Its site is
+ * that of the call that polled, or that of the free. */
 static bool put_late_completion(vs_tracew *w, const vs_trace_event *event, uint32_t context) {
   vs_model *model = &w->model;
   const vs_placed *placed = find_block(w, event);

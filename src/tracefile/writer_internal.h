@@ -1,5 +1,5 @@
-/* The writer's data, shared by writer.c (frames, dictionaries), writer_events.c (events) and writer_records.c (the other records).
- * Private to them. */
+/* The writer's data, shared by writer.c (frames, dictionaries), writer_events.c (events) and writer_records.c (the
+ * other records). Private to them. */
 #ifndef VS_TRACEFILE_WRITER_INTERNAL_H
 #define VS_TRACEFILE_WRITER_INTERNAL_H
 
@@ -18,8 +18,8 @@ typedef struct vs_local {
   uint32_t frame, number; /* model.frame, and the context's number in it */
 } vs_local;
 
-/* A block that was allocated in this frame. The table is indexed by a hash of the address; a block that hashes to the same index
- * replaces it, and the free of the replaced one takes a longer record. */
+/* A block that was allocated in this frame. The table is indexed by a hash of the address; a block that hashes to
+ * the same index replaces it, and the free of the replaced one takes a longer record. */
 typedef struct vs_placed {
   uint64_t address;
   uint32_t frame, number; /* model.frame, and the block's number in it */
@@ -28,8 +28,8 @@ typedef struct vs_placed {
 } vs_placed;
 enum { VS_PLACED = VS_HOSTILE ? 64 : 8192, VS_PLACED_BITS = VS_HOSTILE ? 6 : 13 };
 
-/* Invariant: written[d] <= entries of dictionary d; if some are not equal, is_behind. While a frame is open frame <= at <= limit,
- * and all bytes from `at` on are 0, or belong to a record that is being written. */
+/* Invariant: written[d] <= entries of dictionary d; if some are not equal, is_behind. While a frame is open frame <=
+ * at <= limit, and all bytes from `at` on are 0, or belong to a record that is being written. */
 struct vs_tracew {
   const vs_host *host;
   vs_tracew_sink sink;
@@ -57,12 +57,12 @@ struct vs_tracew {
   vs_placed placed[VS_PLACED];
 };
 
-/* writer.c: writes all missing entries, and makes sure that the open frame has room for `bytes` more, from `at` on. May begin a new
- * frame, and so a new model. */
+/* writer.c: writes all missing entries, and makes sure that the open frame has room for `bytes` more, from `at` on.
+ * May begin a new frame, and so a new model. */
 VS_MUST_CHECK vs_status vs_tracew_prepare(vs_tracew *w, size_t bytes);
 
-/* A record with a length: write its body to the address that vs_tracew_body returns, then call vs_tracew_record with its end. There
- * has to be room for the body and VS_RECORD_FRAMING bytes. */
+/* A record with a length: write its body to the address that vs_tracew_body returns, then call vs_tracew_record with
+ * its end. There has to be room for the body and VS_RECORD_FRAMING bytes. */
 enum { VS_RECORD_FRAMING = 8 };
 uint8_t *vs_tracew_body(vs_tracew *w);
 void vs_tracew_record(vs_tracew *w, vs_trace_tag tag, uint8_t *end);

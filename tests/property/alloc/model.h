@@ -544,7 +544,7 @@ static bool model_release_available(model *m, const model_request *r) {
   return released >= wanted;
 }
 
-/* ---- the ladder ---------------------------------------------------------------------------------------- */
+/* ---- the fallbacks ---------------------------------------------------------------------------------------- */
 
 static long model_climb(model *m, model_request *r, vs_alloc_step *step) {
   if (model_collects(m)) model_collect(m);
