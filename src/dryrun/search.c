@@ -90,7 +90,7 @@ static bool find_bounds(trial *t, uint64_t most) {
   while (!t->is_stopped && !does(t, t->high)) {
     if (t->is_stopped || t->high >= most) return false;
     t->low = t->high;
-    /* Not enough all the same: some programs use more memory when they see a smaller card. */
+    /* Some programs use more memory when they see a smaller card, so the first run's peak may not be enough. */
     t->high = vs_min_u64(shown_up(round_up(t->high + t->high / 8)), most);
     if (t->high == most) return true; /* the size of the first run, which was enough */
   }

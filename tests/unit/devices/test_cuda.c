@@ -30,6 +30,11 @@ static CUresult get(CUdevice *device, int ordinal) {
   return CUDA_SUCCESS;
 }
 
+static CUresult get_only_the_first(CUdevice *device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
 static CUresult own_uuid(CUuuid *uuid, CUdevice device) {
   return to_bytes(cards[device].uuid, uuid) ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
@@ -70,6 +75,28 @@ static void ask(vs_devices *devices, const told *list, uint32_t count) {
 #define SPLIT "GPU-a1b2c3d5-0000-4000-8000-000000000002"
 #define L40S  "GPU-b0000000-0000-4000-8000-000000000003"
 #define PART  "MIG-21111111-0000-4000-8000-000000000002"
+
+/* A driver that fails at its second card leaves the numbers that the variables gave. */
+static void test_half_an_answer(void **state) {
+  static const told list[] = {{L40S, L40S, "0000:00:00.0", 0}, {H200, H200, "0001:83:00.0", 0}};
+  uint32_t unit;
+  size_t count;
+  vs_error error;
+  (void)state;
+  vs_devices *devices = open_machine("mixed", (vs_devices_options){.order = "PCI_BUS_ID"});
+  vs_cuda cuda = {
+      .count = 2,
+      .api = {.device_get = get_only_the_first, .device_uuid = own_uuid, .device_card_uuid = card_uuid}};
+  expect_ok(vs_devices_select(devices, "cuda:0", &unit, 1, &count, &error));
+  cards = list;
+  devices->cuda = &cuda;
+  expect_status(vs_devices_ask_cuda(devices, &error), VS_BAD_ARGUMENT);
+  devices->cuda = NULL;
+  assert_true(vs_devices__check(devices));
+  expect_known(info_of(devices, unit).cuda_index, 0);
+  assert_int_equal(devices->by_cuda.count, 1);
+  vs_devices_close(devices);
+}
 
 static void test_by_uuid(void **state) {
   static const told list[] = {{L40S, L40S, "0000:00:00.0", 0}, {H200, H200, "0001:83:00.0", 0}};
@@ -146,9 +173,8 @@ static void test_no_cuda(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_by_uuid),
-      cmocka_unit_test(test_by_place),
-      cmocka_unit_test(test_mig),
+      cmocka_unit_test(test_half_an_answer), cmocka_unit_test(test_by_uuid),
+      cmocka_unit_test(test_by_place),       cmocka_unit_test(test_mig),
       cmocka_unit_test(test_no_cuda),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
