@@ -257,7 +257,7 @@ def test_driver_is_lost_and_found(terminal, scenario):
         gone = screen.wait("The driver is gone, trying again:")
         assert "H200" in gone and "no process" in gone or "are unknown" in gone
         screen.type("?")
-        screen.wait("top only looks")
+        screen.wait("top only reads")
         screen.type("x")
         scenario(LOADED.replace("33934016512", "50GiB"))
         assert "trying again" not in screen.wait("50.00")
@@ -282,9 +282,9 @@ def test_hanging_driver(terminal, scenario):
         stale = screen.wait("The driver has not answered for")
         assert "stale" in stale
         screen.type("?")
-        screen.wait("top only looks")
+        screen.wait("top only reads")
         screen.type("x")
-        screen.wait_gone("top only looks")
+        screen.wait_gone("top only reads")
         began = time.monotonic()
         screen.type("q")
         screen.wait("ended 0")
@@ -346,9 +346,9 @@ def test_keys(terminal, scenario):
         screen.type("d", "0.3", "Enter")
         screen.wait("every 0.3 s")
         screen.type("h")
-        assert "any key goes back" in screen.wait("top only looks: nothing here ends, stops or changes a process.")
+        assert "any key goes back" in screen.wait("top only reads: no key ends, stops or changes a process.")
         screen.type("q")
-        screen.wait_gone("top only looks")
+        screen.wait_gone("top only reads")
         screen.type("q")
         screen.wait("ended 0")
 

@@ -1,4 +1,5 @@
 #include "faces/tui/canvas.h"
+#include "base/check.h"
 #include "base/glyph.h"
 #include "base/utf8.h"
 
@@ -13,7 +14,20 @@ vs_status vs_canvas_reset(const vs_host *host, vs_canvas *canvas, uint32_t colum
   canvas->columns = columns;
   canvas->rows = rows;
   vs_canvas_clear(canvas, (vs_area){0, 0, columns, rows});
+  VS_ASSERT(vs_canvas_check(canvas) == NULL);
   return VS_OK;
+}
+
+const char *vs_canvas_check(const vs_canvas *canvas) {
+  if (canvas->columns > VS_CANVAS_MOST || canvas->rows > VS_CANVAS_MOST)
+    return "it is larger than its bounds";
+  if (canvas->cells.count != (size_t)canvas->columns * canvas->rows)
+    return "there is not one cell for each place";
+  for (size_t i = 0; i < canvas->cells.count; i++) {
+    if (canvas->cells.data[i].ink >= VS_INK_COUNT) return "a cell has no such ink";
+    if (!canvas->has_unicode && canvas->cells.data[i].glyph > 0x7e) return "a cell is not ASCII";
+  }
+  return NULL;
 }
 
 void vs_canvas_deinit(const vs_host *host, vs_canvas *canvas) {
@@ -23,22 +37,25 @@ void vs_canvas_deinit(const vs_host *host, vs_canvas *canvas) {
 
 static vs_canvas_cell *cell_at(const vs_canvas *canvas, uint32_t x, uint32_t y) {
   if (x >= canvas->columns || y >= canvas->rows) return NULL;
+  VS_ASSERT((size_t)y * canvas->columns + x < canvas->cells.count);
   return &canvas->cells.data[(size_t)y * canvas->columns + x];
 }
 
 void vs_canvas_glyph(vs_canvas *canvas, uint32_t x, uint32_t y, vs_ink ink, uint32_t glyph) {
+  VS_ASSERT(ink < VS_INK_COUNT);
   vs_canvas_cell *cell = cell_at(canvas, x, y);
   if (cell == NULL) return;
   *cell = (vs_canvas_cell){glyph > 0x7e && !canvas->has_unicode ? '?' : glyph, (uint8_t)ink};
 }
 
-/* ---- text: what is put is safe, and combining marks, which have no column of their own, are left out */
+/* ---- text: it is made safe, and combining marks, which have no column of their own, are left out */
 
 static uint32_t safe_point(const char *piece, size_t size, size_t *at, uint32_t *columns) {
   const size_t length = vs_utf8_length((vs_str){piece + *at, size - *at});
   const uint32_t point = vs_glyph_decode(piece + *at, length == 0 ? 1 : length);
   *at += length == 0 ? 1 : length;
   *columns = (uint32_t)vs_glyph_columns(point);
+  VS_ASSERT(*at <= size && *columns <= 2);
   return point;
 }
 
@@ -65,6 +82,7 @@ static uint32_t put_points(vs_canvas *canvas, uint32_t x, uint32_t y, uint32_t r
       vs_canvas_glyph(canvas, x + used, y, ink, point);
       if (columns == 2) vs_canvas_glyph(canvas, x + used + 1, y, ink, canvas->has_unicode ? 0 : ' ');
       used += columns;
+      VS_ASSERT(used <= room);
     }
   }
   return used;
@@ -88,8 +106,8 @@ void vs_canvas_put_right(vs_canvas *canvas, uint32_t x, uint32_t y, uint32_t col
   (void)vs_canvas_put(canvas, x + blanks, y, columns - blanks, ink, text);
 }
 
-/* The end of the line that begins at `at`: before the last space that leaves it short enough, or in a long
- * word. */
+/* The end of the line that begins at `at`: the last space that fits, or the last character of a word that is longer than
+ * a line. It is always behind `at`, so that wrapping ends. */
 static size_t end_of_line(vs_str text, size_t at, uint32_t columns) {
   size_t end = at, space = at;
   uint32_t width = 0;
@@ -110,6 +128,7 @@ uint32_t vs_canvas_wrap(vs_canvas *canvas, vs_area area, vs_ink ink, vs_str text
   if (area.columns == 0) return 0;
   for (size_t at = 0; at < text.size; row++) {
     const size_t end = end_of_line(text, at, area.columns);
+    VS_ASSERT(end > at && end <= text.size);
     if (canvas != NULL && row < area.rows)
       (void)vs_canvas_put(canvas, area.x, area.y + row, area.columns, ink,
                           (vs_str){text.data + at, end - at});
@@ -141,6 +160,7 @@ static const char *escape_of(vs_ink ink) {
       [VS_INK_ACCENT] = "\x1b[0;36m", [VS_INK_TROUBLE] = "\x1b[0;1;31m", [VS_INK_BAR] = "\x1b[0;1m",
       [VS_INK_CHOSEN] = "\x1b[0m",
   };
+  VS_ASSERT(ink < VS_INK_COUNT);
   return escapes[ink];
 }
 

@@ -1,9 +1,10 @@
 #include "faces/tui/collect.h"
+#include "base/check.h"
 #include "os/clock.h"
 #include "os/process.h"
 
-/* Who holds the memory costs the driver a lock, for which programs wait, too: so it is asked about once a
- * second at most; a little less, so that a look once a second finds it due. */
+/* Listing processes takes a lock of the driver that programs wait for, too, so it is done at most about once a second. The
+ * bound is a little shorter than a second, so that it is due at each sample of one a second. */
 enum { LIST_US = 900 * 1000 };
 
 void vs_top_collector_init(vs_top_collector *collector, const vs_host *host, const char *selection) {
@@ -24,13 +25,14 @@ static bool has_unit(const vs_top_collector *c, uint32_t unit) {
 }
 
 static vs_status add_unit(vs_top_collector *c, uint32_t unit) {
+  VS_ASSERT(unit < vs_devices_count(c->devices));
   if (has_unit(c, unit)) return VS_OK;
   VS_TRY(vs_vec_reserve(c->host, &c->units, 1));
   c->units.data[c->units.count++] = unit;
   return VS_OK;
 }
 
-/* A card brings its MIG devices along. */
+/* Adds a card with its MIG devices. */
 static vs_status add_with_parts(vs_top_collector *c, uint32_t unit) {
   VS_TRY(add_unit(c, unit));
   for (uint32_t part = 0; part < vs_devices_count(c->devices); part++) {
@@ -68,7 +70,7 @@ static vs_status open_driver(vs_top_collector *c, vs_error *error) {
   return VS_OK;
 }
 
-/* false: there is none, and sample->trouble says why. */
+/* Returns false if there is none; sample->trouble says why. */
 static bool reopen_driver(vs_top_collector *c, vs_top_sample *sample) {
   vs_devices_failure failure;
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
@@ -85,7 +87,7 @@ static bool reopen_driver(vs_top_collector *c, vs_top_sample *sample) {
 
 /* ---- a device */
 
-/* All at once, so that they are of one instant. */
+/* One call for all figures, so that they are of one instant. */
 static void collect_figures(vs_devices *devices, uint32_t unit, vs_top_device *to) {
   const struct {
     vs_metric_id id;
@@ -105,14 +107,14 @@ static void collect_figures(vs_devices *devices, uint32_t unit, vs_top_device *t
   for (size_t i = 0; i < COUNT; i++) *wanted[i].to = metrics[i];
 }
 
-/* Where memory is that of a GPU instance or of the machine, devices knows what belongs together; else the
- * sum over the rows is it, without asking for them twice (attribute). */
+/* Where memory belongs to a GPU instance or to the machine, only `devices` knows which processes share it. Elsewhere
+ * `attribute` sums the listed processes, which saves a second call for them. */
 static bool is_summed_below(const vs_devices_info *info) {
   return info->is_mig || info->is_divided || info->is_unified;
 }
 
 static vs_status collect_device(vs_devices *devices, uint32_t unit, bool is_listing, vs_top_device *to) {
-  const vs_top_device before = *to; /* which it knows of its processes from the last list */
+  const vs_top_device before = *to; /* what the last list of processes said is kept until the next list */
   *to = (vs_top_device){.process_count = before.process_count, .may_miss = before.may_miss};
   VS_TRY(vs_devices_info_of(devices, unit, &to->info));
   if (to->info.is_mig) vs_format(to->label, sizeof to->label, "%u:%u", to->info.index, to->info.mig_index);
@@ -148,10 +150,11 @@ static uint32_t row_of_unit(const vs_top_collector *c, uint32_t unit, uint32_t o
   return otherwise;
 }
 
-/* Those of MIG devices come with their card, where that is shown, too. */
+/* Where a card is shown with its MIG devices, the card's list has the processes of all of them. */
 static vs_status collect_processes(vs_top_collector *c, uint32_t row, vs_top_sample *sample) {
   const vs_devices_info *info = &sample->devices.data[row].info;
   vs_devices_processes list;
+  VS_ASSERT(row < sample->devices.count && row < c->units.count);
   if (info->is_mig && has_unit(c, info->parent)) {
     const uint32_t card = row_of_unit(c, info->parent, row);
     sample->devices.data[row].process_count = sample->devices.data[card].process_count;
@@ -169,7 +172,7 @@ static vs_status collect_processes(vs_top_collector *c, uint32_t row, vs_top_sam
   return VS_OK;
 }
 
-/* The sum over the rows of a device, and their number. */
+/* Sums and counts the listed processes of a device. */
 static void attribute(vs_top_sample *sample, uint32_t row) {
   vs_top_device *device = &sample->devices.data[row];
   vs_metric sum = {.reason = VS_REASON_KNOWN};
@@ -187,7 +190,8 @@ static void attribute(vs_top_sample *sample, uint32_t row) {
   device->memory.attributed = vs_metric_is_known(device->process_count) ? sum : device->process_count;
 }
 
-/* The rest of what is used. The list may be older than it. */
+/* Unattributed memory is the rest of the used memory. The list of processes may be older than `used`, so the sum over them
+ * can be larger: then the rest is unknown. */
 static void find_rest(vs_devices_memory *memory) {
   if (!vs_metric_is_known(memory->used)) memory->unattributed = memory->used;
   else if (!vs_metric_is_known(memory->attributed)) memory->unattributed = memory->attributed;
@@ -205,7 +209,7 @@ static void put_time(vs_top_sample *sample) {
   vs_top_sample_set_time(sample, vs_clock_wall_ns() / 1000);
 }
 
-/* What was known of the devices that are gone, but for the figures. */
+/* Without a driver, names and labels stay and all figures are unknown. */
 static void forget_figures(vs_top_sample *sample) {
   const vs_metric gone = {.reason = VS_REASON_NO_DRIVER};
   sample->processes.count = 0;
@@ -245,6 +249,7 @@ static vs_status collect_all(vs_top_collector *c, vs_top_sample *sample) {
     sample->processes.count = 0;
     c->listed_us = now;
   }
+
   sample->devices.count = count;
   for (uint32_t i = 0; i < count; i++) {
     atomic_store_explicit(&c->at, i, memory_order_relaxed);
@@ -274,5 +279,6 @@ vs_status vs_top_collect(vs_top_collector *c, vs_top_sample *sample, vs_error *e
   vs_devices_driver_of(c->devices, &sample->driver);
   put_time(sample);
   sample->number = ++c->count;
+  VS_ASSERT(vs_top_sample_check(sample) == NULL);
   return VS_OK;
 }

@@ -1,11 +1,12 @@
 #include "faces/tui/draw.h"
+#include "base/check.h"
 #include "faces/tui/words.h"
 
 enum { NOTE_ROWS = 2 };
 
 static bool is_text(const vs_top_scene *scene) { return scene->history == NULL; }
 
-/* ---- the first line: parts from the left as long as they fit, the time at the right */
+/* ---- the first line: parts from the left while they fit, the time at the right */
 
 static uint32_t put_part(vs_canvas *canvas, uint32_t x, uint32_t end, vs_ink ink, const char *text) {
   const uint32_t width = vs_canvas_width(vs_str_from(text));
@@ -26,7 +27,7 @@ static void draw_header(vs_canvas *canvas, vs_area area, const vs_top_scene *sce
   char text[160];
   const uint32_t room = area.columns > 10 ? area.columns - 10 : area.columns;
   uint32_t x = put_part(canvas, 1, room, VS_INK_TITLE, "vramscope top");
-  if (x == 1) return; /* no room for anything */
+  if (x == 1) return; /* not even the name fits */
   if (scene->state->is_paused) x = put_part(canvas, x, room, VS_INK_TROUBLE, " PAUSED ");
   x = put_part(canvas, x, room, ink, sample->host);
   vs_format(text, sizeof text, "driver %s", sample->driver.driver_version);
@@ -80,7 +81,7 @@ static void draw_footer(vs_canvas *canvas, vs_area area, const vs_top_scene *sce
   }
 }
 
-/* ---- notes: what is wrong comes first */
+/* ---- notes: trouble with the driver, else the notes of the devices */
 
 static void put_trouble(char to[static VS_TOP_NOTE], const vs_top_scene *scene) {
   to[0] = 0;
@@ -92,6 +93,7 @@ static void put_trouble(char to[static VS_TOP_NOTE], const vs_top_scene *scene) 
 }
 
 static const vs_top_device *device_at(const vs_top_scene *scene, size_t i) {
+  VS_ASSERT(i < scene->sample->devices.count);
   return &scene->sample->devices.data[i];
 }
 
@@ -133,8 +135,8 @@ static void draw_notes(vs_canvas *canvas, vs_area area, const vs_top_scene *scen
 
 static void draw_graphs(vs_canvas *canvas, const vs_layout *layout, const vs_top_scene *scene) {
   if (layout->graph_count == 0) return;
-  const size_t count = scene->sample->devices.count, at_hand = scene->view->device;
-  const size_t first = layout->graph_count >= count ? 0 : at_hand - at_hand % layout->graph_count;
+  const size_t count = scene->sample->devices.count, selected = scene->view->device;
+  const size_t first = layout->graph_count >= count ? 0 : selected - selected % layout->graph_count;
   for (size_t i = 0; i < layout->graph_count && first + i < count; i++)
     vs_top_draw_graph(canvas, layout->graphs[i], scene, device_at(scene, first + i));
 }
@@ -162,6 +164,8 @@ vs_status vs_top_draw(const vs_host *host, vs_canvas *canvas, const vs_top_scene
                                .notes = note_rows(scene, columns),
                                .has_graph = scene->state->has_graph && !is_text(scene),
                                .has_footer = !is_text(scene)};
+  VS_ASSERT(vs_top_sample_check(scene->sample) == NULL);
+  VS_ASSERT(vs_top_view_check(scene->view, scene->sample) == NULL);
   const vs_layout layout = vs_layout_of(&wish);
   VS_TRY(vs_canvas_reset(host, canvas, layout.columns, layout.rows));
   draw_header(canvas, layout.header, scene);
@@ -170,11 +174,13 @@ vs_status vs_top_draw(const vs_host *host, vs_canvas *canvas, const vs_top_scene
   draw_sums(canvas, &layout, scene);
   draw_graphs(canvas, &layout, scene);
   vs_top_draw_processes(canvas, layout.processes, scene);
+  VS_ASSERT(layout.header.rows + layout.footer.rows <= layout.rows);
   const uint32_t below = layout.header.rows;
   const vs_area inside = {0, below, layout.columns, layout.rows - below - layout.footer.rows};
   if (scene->state->has_help) vs_top_draw_help(canvas, inside);
   else if (scene->state->has_details) vs_top_draw_details(canvas, inside, scene);
   draw_footer(canvas, layout.footer, scene);
+  VS_ASSERT(vs_canvas_check(canvas) == NULL);
   *page = layout.processes.rows > 1 ? layout.processes.rows - 1 : 0;
   return VS_OK;
 }

@@ -1,4 +1,5 @@
-/* The table of devices: one row each, a bar for how full it is. */
+/* The table of devices: one row each, with a bar for how full it is. */
+#include "base/check.h"
 #include "faces/tui/draw.h"
 #include "faces/tui/words.h"
 
@@ -29,7 +30,7 @@ static const vs_layout_column columns[COLUMN_COUNT] = {
 
 enum { NAME_MOST = 28 };
 
-/* Labels and names take what the longest of them takes. */
+/* The columns of labels and names are as wide as the longest of them. */
 static void fit(const vs_top_sample *sample, uint32_t room, vs_layout_slot slots[static VS_LAYOUT_COLUMNS]) {
   vs_layout_column wanted[COLUMN_COUNT];
   memcpy(wanted, columns, sizeof wanted);
@@ -41,14 +42,15 @@ static void fit(const vs_top_sample *sample, uint32_t room, vs_layout_slot slots
     if (label > wanted[LABEL].least) wanted[LABEL].least = label;
     if (name > wanted[NAME].least) wanted[NAME].least = name;
   }
-  if (wanted[NAME].least > room / 5 && wanted[NAME].least > 12) { /* a short name for a readable bar */
+  if (wanted[NAME].least > room / 5 &&
+      wanted[NAME].least > 12) { /* cut names, so that the bar stays readable */
     wanted[NAME].most = wanted[NAME].least;
     wanted[NAME].least = room / 5 > 12 ? room / 5 : 12;
   }
   vs_layout_fit(wanted, COLUMN_COUNT, room, slots);
 }
 
-/* ---- a bar of two lines, heavy for what is in use; without Unicode of # and - */
+/* ---- a bar: a heavy line for used memory and a thin line for the rest, to half a column; # and - without Unicode */
 
 static void put_bar(vs_canvas *canvas, uint32_t x, uint32_t y, uint32_t room,
                     const vs_devices_memory *memory) {
@@ -62,6 +64,7 @@ static void put_bar(vs_canvas *canvas, uint32_t x, uint32_t y, uint32_t room,
   uint64_t halves =
       used >= total ? 2 * (uint64_t)room : (used / 1024 * 2 * room + total / 2048) / (total / 1024 + 1);
   if (halves == 0 && used != 0) halves = 1;
+  VS_ASSERT(halves <= 2 * (uint64_t)room);
   for (uint32_t i = 0; i < room; i++) {
     const bool is_full = 2 * (uint64_t)i + 1 < halves, is_half = 2 * (uint64_t)i + 1 == halves;
     if (canvas->has_unicode)
@@ -152,11 +155,13 @@ void vs_top_draw_devices(vs_canvas *canvas, vs_area area, const vs_top_scene *sc
   const bool has_headings = area.rows > count || area.rows > 2;
   if (has_headings) put_headings(canvas, slots, area);
   const uint32_t rows = area.rows - has_headings, y = area.y + has_headings;
-  const size_t at_hand = scene->view->device;
-  const size_t first = count <= rows || at_hand < rows ? 0 : at_hand - rows + 1;
+  const size_t selected = scene->view->device;
+  const size_t first = count <= rows || selected < rows ? 0 : selected - rows + 1;
+  VS_ASSERT(rows == 0 || count == 0 ||
+            (first <= selected && selected < first + rows)); /* it is on the screen */
   for (uint32_t i = 0; i < rows && first + i < count; i++) {
     put_device(canvas, slots, y + i, &scene->sample->devices.data[first + i]);
-    if (first + i == at_hand && count > 1 && scene->history != NULL)
+    if (first + i == selected && count > 1 && scene->history != NULL)
       vs_canvas_glyph(canvas, 0, y + i, VS_INK_ACCENT, canvas->has_unicode ? 0x25b8 : '>');
   }
 }

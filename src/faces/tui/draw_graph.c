@@ -1,11 +1,12 @@
-/* How full a device was: filled dots under the curve, eight to a cell (braille), or three heights of ASCII.
+/* How full a device was: filled dots under the curve, eight in a cell (braille), or three heights of ASCII.
  *
  *   GPU 0 used, GiB                peak 91.20
  *   140 |      .:#
  *       |  .:####
  *     0 +-75 s ago----------------- now
  *
- * The scale always goes from nothing to all that the device has: how near the top is, is what matters. */
+ * The scale always goes from 0 to the device's total, so the distance from the top edge is the free memory. */
+#include "base/check.h"
 #include "faces/tui/draw.h"
 #include "faces/tui/words.h"
 
@@ -20,16 +21,19 @@ typedef struct graph {
   uint64_t values[MOST_VALUES]; /* bytes, VS_TOP_GAP */
 } graph;
 
-/* How many of `steps` are below the curve; something is at least one. */
+/* How many of `steps` are below the curve; a value that is not 0 is at least one. */
 static uint64_t height_of(uint64_t value, uint64_t top, uint64_t steps) {
   if (value == VS_TOP_GAP || value == 0) return 0;
   if (value >= top) return steps;
   const uint64_t kib = top / 1024 + 1, height = (value / 1024 * steps + kib / 2) / kib;
+  VS_ASSERT(height <= steps);
   return height == 0 ? 1 : height;
 }
 
 static uint32_t braille(const graph *g, uint32_t column, uint32_t row) {
-  static const uint8_t left[] = {0x40, 0x04, 0x02, 0x01}, right[] = {0x80, 0x20, 0x10, 0x08}; /* from below */
+  static const uint8_t left[] = {0x40, 0x04, 0x02, 0x01},
+                       right[] = {0x80, 0x20, 0x10, 0x08}; /* from the lowest */
+  VS_ASSERT(row < g->body.rows && column * DOTS_ACROSS + 1 < g->count);
   const uint64_t floor = (uint64_t)(g->body.rows - 1 - row) * DOTS_DOWN;
   uint32_t bits = 0;
   for (uint32_t side = 0; side < DOTS_ACROSS; side++) {
@@ -42,6 +46,7 @@ static uint32_t braille(const graph *g, uint32_t column, uint32_t row) {
 }
 
 static uint32_t ascii(const graph *g, uint32_t column, uint32_t row) {
+  VS_ASSERT(row < g->body.rows && column < g->count);
   const uint64_t floor = (uint64_t)(g->body.rows - 1 - row) * HEIGHTS;
   const uint64_t height = height_of(g->values[column], g->top, (uint64_t)g->body.rows * HEIGHTS);
   if (height <= floor) return ' ';
@@ -70,7 +75,7 @@ static void draw_dots(const graph *g) {
   }
 }
 
-/* ---- around it */
+/* ---- axes and title */
 
 static void put_level(const graph *g, uint32_t y, uint64_t bytes) {
   char word[VS_TOP_WORD];
@@ -134,12 +139,13 @@ void vs_top_draw_graph(vs_canvas *canvas, vs_area area, const vs_top_scene *scen
   g.canvas = canvas;
   g.body = (vs_area){area.x + AXIS, area.y + 1, area.columns - AXIS, area.rows - 2};
   g.count = (size_t)g.body.columns * across;
+  VS_ASSERT(g.count <= MOST_VALUES);
   g.span_us = scene->state->interval_us * vs_top_zoom_steps(scene->state->zoom);
   g.top = vs_metric_is_known(device->memory.total) ? device->memory.total.value : device->info.total_bytes;
   vs_top_history_read(scene->history, device->info.uuid, scene->now_us, g.span_us, scene->hold_us, g.values,
                       g.count);
   draw_title(&g, area, device);
-  if (g.top == 0) { /* no scale */
+  if (g.top == 0) { /* the total is unknown, so there is no scale */
     (void)vs_canvas_put(canvas, area.x + 1, area.y + 2, area.columns - 1, VS_INK_FAINT,
                         vs_str_from(vs_reason_text(device->memory.total.reason)));
     return;

@@ -1,8 +1,8 @@
-/* The help, and what is said of a device in words. */
+/* The help, and the notes about a device. */
 #include "faces/tui/draw.h"
 #include "faces/tui/words.h"
 
-/* ---- help: the keys in one column or two, then what the figures mean */
+/* ---- help: the keys in one or two columns, then what the figures mean */
 
 typedef struct key_help {
   const char *key, *what;
@@ -11,29 +11,29 @@ typedef struct key_help {
 static const key_help keys[] = {
     {"q", "quit"},
     {"Up Down j k", "choose a process"},
-    {"Enter", "that process in full"},
+    {"Enter", "details of that process"},
     {"Tab, 0-9", "the GPU to look at"},
-    {"o", "only processes on it"},
+    {"o", "only its processes"},
     {"s S", "sort by the next column"},
     {"r", "reverse the order"},
     {"/", "filter by any text"},
-    {"Esc", "forget filter, choice"},
-    {"p, space", "pause, go on"},
+    {"Esc", "clear filter and choice"},
+    {"p, space", "pause, resume"},
     {"g", "graphs on and off"},
-    {"+ -", "graphs nearer, farther"},
-    {"d", "how often to look"},
+    {"+ -", "zoom the graphs"},
+    {"d", "refresh interval"},
     {"? h", "this help"},
 };
 
 static const char *const meanings[] = {
-    "top only looks: nothing here ends, stops or changes a process.",
-    "used = processes + unattributed: contexts, other containers, what the driver does not assign. total = "
-    "used + free + reserved; "
-    "reserved is the driver's own. GiB are 1024 MiB.",
-    "The driver counts what a program took from it. What the program's own allocator keeps unused is inside, "
-    "and cannot be "
-    "asked from outside; vramscope report reads it from a snapshot.",
-    "Managed memory (cudaMallocManaged) is missing in what the driver says of a process.",
+    "top only reads: no key ends, stops or changes a process.",
+    "used = processes + unattributed (contexts, other containers, memory that the driver assigns to no "
+    "process). "
+    "total = used + free + reserved; reserved is the driver's own. 1 GiB is 1024 MiB.",
+    "A process's memory is what it reserved from the driver, including what PyTorch keeps cached; vramscope "
+    "report "
+    "tells them apart in a snapshot.",
+    "Managed memory (cudaMallocManaged) is not counted in the memory of a process.",
 };
 
 void vs_top_draw_help(vs_canvas *canvas, vs_area area) {
@@ -78,7 +78,7 @@ static void say(note *n, const char *text) {
   n->has_parts = true;
 }
 
-/* "temperature, power: not permitted to this user": figures with the same reason in one go. */
+/* "temperature, power: not permitted to this user": figures with the same reason are named together. */
 static void say_unknown(note *n, const vs_top_device *device) {
   const struct {
     const char *name;
@@ -96,7 +96,7 @@ static void say_unknown(note *n, const vs_top_device *device) {
     const vs_reason reason = all[i].metric.reason;
     if (done[i] || reason == VS_REASON_KNOWN || reason == VS_REASON_NOT_SAMPLED) continue;
     if (is_divided && all[i].metric.reason == device->utilization.reason)
-      continue; /* nobody has those of MIG */
+      continue; /* no driver has these figures for MIG devices */
     const char *last = "";
     for (size_t k = i; k < COUNT; k++) {
       if (done[k] || all[k].metric.reason != reason) continue;
@@ -111,7 +111,7 @@ static void say_unknown(note *n, const vs_top_device *device) {
   }
 }
 
-/* Bits of CLOCK_REASONS that somebody at the screen wants to know of. */
+/* The bits of CLOCK_REASONS that are shown. */
 enum { SLOW_HARDWARE = 8, SLOW_HEAT = 32 | 64, SLOW_BRAKE = 128 };
 
 void vs_top_note(char to[static VS_TOP_NOTE], const vs_top_device *device) {

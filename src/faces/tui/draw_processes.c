@@ -1,4 +1,5 @@
-/* The table of processes, and one of them in full. */
+/* The table of processes, and the details of one. */
+#include "base/check.h"
 #include "faces/tui/draw.h"
 #include "faces/tui/words.h"
 
@@ -18,8 +19,8 @@ static const vs_layout_column columns[COLUMN_COUNT] = {
 
 enum { USER_MOST = 12 };
 
-/* Users take what the longest of them takes, pids have room for the largest; a column that nobody fills is
- * not there. */
+/* The column of users is as wide as the longest, that of pids fits the largest. Containers have a column only if a process
+ * is in one. */
 static void fit(const vs_top_scene *scene, uint32_t room, vs_layout_slot slots[static VS_LAYOUT_COLUMNS]) {
   vs_layout_column wanted[COLUMN_COUNT];
   const vs_top_view *view = scene->view;
@@ -42,25 +43,17 @@ static column sorted_column(vs_top_sort sort) {
       [VS_TOP_SORT_USER] = USER,       [VS_TOP_SORT_KIND] = KIND,     [VS_TOP_SORT_START] = AGE,
       [VS_TOP_SORT_COMMAND] = COMMAND,
   };
+  VS_ASSERT(sort < VS_TOP_SORT_COUNT);
   return of[sort];
 }
 
-static bool is_falling(const vs_top_state *state) {
-  static const bool falling[] = {
-#define VS_TOP_SORT(name, word, is_falling) is_falling,
-      VS_TOP_SORTS(VS_TOP_SORT)
-#undef VS_TOP_SORT
-  };
-  return falling[state->sort] != state->is_reversed;
-}
-
-/* The heading with an arrow where the rows are sorted by it: down, the largest first. Age grows while the
- * start falls. */
+/* The heading, with an arrow if the rows are sorted by it: down if the largest is first. The column Age is sorted by the
+ * start, so its arrow is that of the start. */
 static void put_heading(vs_canvas *canvas, const vs_layout_slot *slot, uint32_t y, column c,
                         const vs_top_state *state, bool is_live) {
   char text[VS_TOP_WORD];
   const bool is_sorted = is_live && c == sorted_column(state->sort);
-  const bool down = is_falling(state);
+  const bool down = vs_top_is_falling(state);
   const char *arrow = !is_sorted            ? ""
                       : canvas->has_unicode ? (down ? "\xe2\x96\xbe" : "\xe2\x96\xb4")
                       : down                ? "v"
@@ -94,6 +87,7 @@ static void put_memory(vs_canvas *canvas, const vs_layout_slot *slots, uint32_t 
 
 static void put_process(vs_canvas *canvas, const vs_layout_slot *slots, uint32_t y,
                         const vs_top_sample *sample, const vs_top_process *process) {
+  VS_ASSERT(process->device < sample->devices.count);
   const vs_top_device *device = &sample->devices.data[process->device];
   char word[VS_TOP_WORD];
   put_left(canvas, &slots[DEVICE], y, VS_INK_PLAIN, device->label);
@@ -112,7 +106,7 @@ static void put_process(vs_canvas *canvas, const vs_layout_slot *slots, uint32_t
                         process->is_visible ? VS_INK_PLAIN : VS_INK_FAINT, vs_top_command(process));
 }
 
-/* ---- where there is none */
+/* ---- why no process is listed */
 
 static void put_nothing(vs_canvas *canvas, vs_area area, const vs_top_scene *scene) {
   const vs_top_sample *sample = scene->sample;
@@ -130,7 +124,7 @@ static void put_nothing(vs_canvas *canvas, vs_area area, const vs_top_scene *sce
   (void)vs_canvas_put(canvas, 1, area.y, area.columns - 2, VS_INK_FAINT, vs_str_from(text));
 }
 
-/* ---- what is not to be seen, at the right of the headings: a filter that is forgotten hides the culprit */
+/* ---- how many processes are not shown and why, at the right of the headings: a filter may hide the largest */
 
 static uint32_t put_hidden(vs_canvas *canvas, vs_area area, const vs_top_scene *scene, uint32_t rows,
                            size_t first) {
@@ -161,7 +155,8 @@ void vs_top_draw_processes(vs_canvas *canvas, vs_area area, const vs_top_scene *
     if (slots[c].columns != 0)
       put_heading(canvas, &slots[c], area.y, c, scene->state, scene->history != NULL);
   const uint32_t rows = area.rows - 1;
-  const size_t first = view->chosen == VS_TOP_NOBODY ? 0 : view->chosen / rows * rows;
+  VS_ASSERT(rows != 0);
+  const size_t first = view->chosen == VS_TOP_NONE ? 0 : view->chosen / rows * rows;
   (void)put_hidden(canvas, area, scene, rows, first);
   for (uint32_t i = 0; i < rows && first + i < view->rows.count; i++) {
     const uint32_t row = view->rows.data[first + i];
@@ -171,7 +166,7 @@ void vs_top_draw_processes(vs_canvas *canvas, vs_area area, const vs_top_scene *
   if (view->rows.count == 0) put_nothing(canvas, (vs_area){area.x, area.y + 1, area.columns, 1}, scene);
 }
 
-/* ---- one of them in full */
+/* ---- the details of one */
 
 typedef struct sheet {
   vs_canvas *canvas;
@@ -190,7 +185,7 @@ static void put_fact(sheet *s, const char *label, vs_str text) {
 }
 
 void vs_top_draw_details(vs_canvas *canvas, vs_area area, const vs_top_scene *scene) {
-  if (scene->view->chosen == VS_TOP_NOBODY || area.columns < 4) return;
+  if (scene->view->chosen == VS_TOP_NONE || area.columns < 4) return;
   const vs_top_sample *sample = scene->sample;
   const vs_top_process *process = &sample->processes.data[scene->view->rows.data[scene->view->chosen]];
   const vs_top_device *device = &sample->devices.data[process->device];

@@ -1,10 +1,10 @@
-/* Who holds the memory: rows that add up, also as they are printed. */
+/* How a device's memory is divided: rows that add up, also as they are printed. */
+#include "base/check.h"
 #include "faces/tui/draw.h"
 #include "faces/tui/words.h"
 
-/* Figures in hundredths of a GiB. Each is rounded for itself, but reserved and unattributed, which are the
- * rest of what is printed: so the rows add up, and those two, which nobody compares with anything, are off
- * by a hundredth at most. */
+/* Figures in hundredths of a GiB. Each is rounded by itself, except for reserved and unattributed, which are printed as the
+ * difference of the rounded ones. So the printed rows add up, and those two are off by at most a hundredth. */
 typedef struct terms {
   char total[VS_TOP_WORD], used[VS_TOP_WORD], free[VS_TOP_WORD], reserved[VS_TOP_WORD],
       attributed[VS_TOP_WORD], unattributed[VS_TOP_WORD];
@@ -31,7 +31,7 @@ static terms terms_of(const vs_devices_memory *memory) {
   return t;
 }
 
-/* ---- one row each */
+/* ---- one row for each term */
 
 enum { VALUE = 8, PERCENT = 5 };
 
@@ -39,6 +39,7 @@ static void put_row(vs_canvas *canvas, vs_area area, uint32_t row, const char *l
                     vs_metric part, vs_metric whole, vs_ink ink) {
   char percent[VS_TOP_WORD] = "";
   if (row >= area.rows) return;
+  VS_ASSERT(area.columns >= VALUE + PERCENT);
   if (vs_metric_is_known(part)) vs_top_put_share(percent, part, whole);
   const uint32_t words = area.columns - VALUE - PERCENT;
   (void)vs_canvas_put(canvas, area.x, area.y + row, words, ink, vs_str_from(label));
@@ -71,9 +72,9 @@ void vs_top_draw_sums(vs_canvas *canvas, vs_area area, const vs_top_device *devi
   put_row(canvas, area, 6, "total", t.total, m->total, m->total, VS_INK_PLAIN);
 }
 
-/* ---- in one line, or two */
+/* ---- in one or two lines */
 
-enum { UNIT_FROM = 66 }; /* columns that have room for the unit, whatever the figures */
+enum { UNIT_FROM = 66 }; /* columns from which the unit fits beside any figures */
 
 void vs_top_draw_sum_lines(vs_canvas *canvas, vs_area area, const vs_top_device *device) {
   const terms t = terms_of(&device->memory);

@@ -1,4 +1,5 @@
 #include "faces/tui/history.h"
+#include "base/check.h"
 
 void vs_top_history_deinit(const vs_host *host, vs_top_history *history) {
   for (size_t i = 0; i < history->tracks.count; i++)
@@ -38,17 +39,31 @@ void vs_top_history_add(const vs_host *host, vs_top_history *history, const vs_t
 
 /* Point 0 is the newest. */
 static vs_top_point point_at(const vs_top_track *track, size_t back) {
+  VS_ASSERT(back < track->count && track->next < VS_TOP_HISTORY);
   return track->points[(track->next + VS_TOP_HISTORY - 1 - back) % VS_TOP_HISTORY];
+}
+
+const char *vs_top_history_check(const vs_top_history *history) {
+  for (size_t i = 0; i < history->tracks.count; i++) {
+    const vs_top_track *track = &history->tracks.data[i];
+    if (track->points == NULL) return "a track has no points";
+    if (find(history, track->uuid) != track) return "two tracks have one UUID";
+    if (track->count > VS_TOP_HISTORY || track->next >= VS_TOP_HISTORY) return "a ring is out of its bounds";
+    if (track->count < VS_TOP_HISTORY && track->next != track->count) return "a ring has a gap";
+    for (size_t back = 1; back < track->count; back++)
+      if (point_at(track, back).at_us > point_at(track, back - 1).at_us) return "times decrease";
+  }
+  return NULL;
 }
 
 void vs_top_history_read(const vs_top_history *history, const char *uuid, uint64_t now_us, uint64_t span_us,
                          uint64_t hold_us, uint64_t *values, size_t count) {
   const vs_top_track *track = find(history, uuid);
   const size_t known = track == NULL ? 0 : track->count;
-  uint64_t end = (now_us / span_us + 1) * span_us; /* of the span at hand */
+  VS_ASSERT(span_us != 0);
+  uint64_t end = (now_us / span_us + 1) * span_us; /* of the span that contains now_us */
   size_t back = 0;
-  while (back < known && point_at(track, back).at_us >= end)
-    back++; /* later than a picture that stands still */
+  while (back < known && point_at(track, back).at_us >= end) back++; /* newer than a picture that is paused */
   for (size_t i = count; i-- > 0; end -= end < span_us ? end : span_us) {
     const uint64_t start = end < span_us ? 0 : end - span_us;
     uint64_t most = VS_TOP_GAP;
@@ -58,6 +73,7 @@ void vs_top_history_read(const vs_top_history *history, const char *uuid, uint64
     }
     if (most == VS_TOP_GAP && back < known) {
       const vs_top_point before = point_at(track, back);
+      VS_ASSERT(before.at_us <= start);
       if (start - before.at_us <= 3 * span_us + hold_us) most = before.used;
     }
     values[i] = most;

@@ -1,9 +1,10 @@
 #include "faces/tui/json.h"
+#include "base/check.h"
 #include "codec/json_writer.h"
 #include "devices/json.h"
 #include <stddef.h>
 
-/* ---- members: what is written and read back by the same lists */
+/* ---- members: the same lists write and read them */
 
 typedef enum member_kind {
   NAME,   /* char[]: a text, also where it is empty */
@@ -13,9 +14,9 @@ typedef enum member_kind {
   WORD,   /* uint32_t */
   INDEX,  /* uint32_t: null for VS_DEVICES_NONE */
   FLAG,   /* bool */
-  FIGURE, /* vs_metric: null where it is not known, with the reason in "unknown" */
+  FIGURE, /* vs_metric: null where it is unknown, with the reason in "unknown" */
   SIGNED, /* the same of an int64_t */
-  QUIET   /* vs_metric: null where it is not known, for whatever reason */
+  QUIET   /* vs_metric: null where it is unknown, without a reason */
 } member_kind;
 
 typedef struct member {
@@ -64,7 +65,7 @@ static const member device_members[] = {
 };
 enum { DEVICE_MEMBERS = sizeof device_members / sizeof device_members[0] };
 
-/* Behind "device" and "uuid", which say on which device it is. */
+/* They follow "device" and "uuid", which name the process's device. */
 static const member process_members[] = {
     VS_PROCESS(NUMBER, "pid", pid),
     VS_PROCESS(QUIET, "used_bytes", bytes),
@@ -120,6 +121,7 @@ static void put_device(vs_jsonw *w, const vs_top_device *device) {
 }
 
 static void put_process(vs_jsonw *w, const vs_top_sample *sample, const vs_top_process *process) {
+  VS_ASSERT(process->device < sample->devices.count);
   const vs_top_device *device = &sample->devices.data[process->device];
   vs_jsonw_object_begin(w);
   vs_jsonw_member_str(w, "device", vs_str_from(device->label));
@@ -129,6 +131,7 @@ static void put_process(vs_jsonw *w, const vs_top_sample *sample, const vs_top_p
 }
 
 void vs_top_put_json(vs_text *text, const vs_top_sample *sample, const vs_top_view *view, uint32_t indent) {
+  VS_ASSERT(vs_top_view_check(view, sample) == NULL);
   vs_jsonw writer, *w = &writer;
   vs_jsonw_begin(w, text, indent);
   vs_jsonw_object_begin(w);
@@ -227,6 +230,7 @@ vs_status vs_top_take_json(const vs_host *host, vs_json document, vs_top_sample 
     *process =
         (vs_top_process){.device = row_of_label(sample, vs_json_str(at_key(from, "device"), VS_STR("")))};
     for (size_t k = 0; k < PROCESS_MEMBERS; k++) take_member(from, &process_members[k], process);
+    VS_ASSERT(process->device < sample->devices.count);
   }
   return VS_OK;
 }

@@ -1,7 +1,7 @@
-/* A sample as JSON: sizes in bytes, times in microseconds, null for what is not known, with the reason
- * under "unknown". Keys stay; new ones may come ("schema" counts changes that are none of that kind).
+/* A sample as JSON: sizes in bytes, times in microseconds, null for an unknown value, with the reason
+ * under "unknown". New keys may be added; any other change of the format changes "schema".
  *
- * The document has all that is drawn: `top --once` reads it back and draws that. */
+ * The document has everything that is drawn: `top --once` reads it back and draws it. */
 #ifndef VS_TUI_JSON_H
 #define VS_TUI_JSON_H
 
@@ -10,7 +10,7 @@
 
 enum { VS_TOP_SCHEMA = 1 };
 
-/* `indent` 0: all on one line, which a line feed ends either way. */
+/* Appends the document and a line feed; `indent` 0: on one line. */
 void vs_top_put_json(vs_text *text, const vs_top_sample *sample, const vs_top_view *view, uint32_t indent);
 
 /* The sample of such a document, with the processes that are listed there; *left_out: how many are not. Owner: the caller,

@@ -1,4 +1,5 @@
-/* What each key does. The footer and the help (draw_help.c) say the same in words. */
+/* What each key does. The footer (draw.c) and the help (draw_help.c) describe the same keys. */
+#include "base/check.h"
 #include "faces/tui/view.h"
 
 void vs_top_state_init(vs_top_state *state, uint64_t interval_us) {
@@ -7,6 +8,7 @@ void vs_top_state_init(vs_top_state *state, uint64_t interval_us) {
 
 uint32_t vs_top_zoom_steps(uint32_t zoom) {
   static const uint32_t steps[VS_TOP_ZOOMS] = {1, 2, 5, 15, 60, 240};
+  VS_ASSERT(zoom < VS_TOP_ZOOMS);
   return steps[zoom];
 }
 
@@ -16,7 +18,18 @@ const char *vs_top_sort_word(vs_top_sort sort) {
       VS_TOP_SORTS(VS_TOP_SORT)
 #undef VS_TOP_SORT
   };
+  VS_ASSERT(sort < VS_TOP_SORT_COUNT);
   return words[sort];
+}
+
+bool vs_top_is_falling(const vs_top_state *state) {
+  static const bool falling[] = {
+#define VS_TOP_SORT(name, word, is_falling) [VS_TOP_SORT_##name] = is_falling,
+      VS_TOP_SORTS(VS_TOP_SORT)
+#undef VS_TOP_SORT
+  };
+  VS_ASSERT(state->sort < VS_TOP_SORT_COUNT);
+  return falling[state->sort] != state->is_reversed;
 }
 
 /* ---- seconds */
@@ -39,7 +52,7 @@ bool vs_top_parse_interval(vs_str text, uint64_t *interval_us) {
   return true;
 }
 
-/* ---- a line that is typed: the filter, the interval */
+/* ---- the line in which the user types a filter or an interval */
 
 static void begin_editing(vs_top_state *state, vs_top_editing what, const char *text) {
   state->editing = what;
@@ -48,6 +61,7 @@ static void begin_editing(vs_top_state *state, vs_top_editing what, const char *
 
 static void finish_editing(vs_top_state *state) {
   const vs_top_editing what = state->editing;
+  VS_ASSERT(what != VS_TOP_EDIT_NOTHING);
   state->editing = VS_TOP_EDIT_NOTHING;
   if (what == VS_TOP_EDIT_FILTER) {
     memcpy(state->filter, state->typed, sizeof state->filter);
@@ -77,6 +91,7 @@ static void edit(vs_top_state *state, uint32_t key) {
 static void choose(vs_top_state *state, const vs_top_sample *sample, const vs_top_view *view, size_t row) {
   if (view->rows.count == 0) return;
   if (row >= view->rows.count) row = view->rows.count - 1;
+  VS_ASSERT(view->rows.data[row] < sample->processes.count);
   const vs_top_process *process = &sample->processes.data[view->rows.data[row]];
   state->chosen_pid = process->pid;
   vs_format(state->chosen_uuid, sizeof state->chosen_uuid, "%s",
@@ -86,7 +101,7 @@ static void choose(vs_top_state *state, const vs_top_sample *sample, const vs_to
 /* The first step chooses the row at that end of the list. */
 static void move(vs_top_state *state, const vs_top_sample *sample, const vs_top_view *view, bool down,
                  size_t by) {
-  if (view->chosen == VS_TOP_NOBODY) choose(state, sample, view, down ? 0 : SIZE_MAX - 1);
+  if (view->chosen == VS_TOP_NONE) choose(state, sample, view, down ? 0 : SIZE_MAX - 1);
   else if (down) choose(state, sample, view, view->chosen + by);
   else choose(state, sample, view, view->chosen < by ? 0 : view->chosen - by);
 }
@@ -159,7 +174,7 @@ static void press_special(vs_top_state *state, const vs_top_sample *sample, cons
     case VS_KEY_BACK_TAB:
     case VS_KEY_LEFT: step_device(state, sample, view, true); break;
     case VS_KEY_ENTER:
-    case '\r': state->has_details = view->chosen != VS_TOP_NOBODY; break;
+    case '\r': state->has_details = view->chosen != VS_TOP_NONE; break;
     case VS_KEY_ESCAPE:
       state->chosen_pid = 0;
       state->filter[0] = 0;
@@ -171,11 +186,12 @@ static void press_special(vs_top_state *state, const vs_top_sample *sample, cons
 void vs_top_press(vs_top_state *state, const vs_top_sample *sample, const vs_top_view *view, uint32_t key,
                   uint32_t page) {
   if (key == VS_KEY_OTHER || key == VS_KEY_NONE) return;
+  VS_ASSERT(vs_top_view_check(view, sample) == NULL);
   state->complaint[0] = 0;
   if (state->editing != VS_TOP_EDIT_NOTHING) {
     edit(state, key);
-  } else if (state->has_help ||
-             state->has_details) { /* any key closes it; the arrows move below the details */
+  } else if (state->has_help || state->has_details) {
+    /* Any key closes it, except for the arrows in the details, which show the next process. */
     const bool moves =
         state->has_details && (key == VS_KEY_UP || key == VS_KEY_DOWN || key == 'j' || key == 'k');
     if (moves) press_special(state, sample, view, key, page);
@@ -183,4 +199,6 @@ void vs_top_press(vs_top_state *state, const vs_top_sample *sample, const vs_top
   } else {
     press_special(state, sample, view, key, page);
   }
+  VS_ASSERT(state->sort < VS_TOP_SORT_COUNT && state->zoom < VS_TOP_ZOOMS);
+  VS_ASSERT(!state->has_help || !state->has_details);
 }

@@ -1,18 +1,19 @@
 #include "faces/tui/layout.h"
+#include "base/check.h"
 
 enum {
   PANEL_FROM = 70, /* columns of a screen that has the sums beside the graph */
-  GRAPH_MOST = 20, /* rows of a graph: more of them say no more */
+  GRAPH_MOST = 20, /* rows of a graph */
   HEADING = 1,
   PANEL_ROWS = 7,      /* title and six terms */
   PROCESSES_LEAST = 3, /* heading and two rows */
-  PROCESSES_FAIR = 6,  /* what they have before a graph gets anything */
+  PROCESSES_FAIR = 6,  /* rows that processes get before a graph gets any */
 };
 
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 static uint32_t most(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-/* ---- rows: they are dealt out from top to bottom, `left` are still there */
+/* ---- rows: they are dealt out from top to bottom; `left` are not yet dealt */
 
 typedef struct dealer {
   vs_layout *layout;
@@ -22,13 +23,14 @@ typedef struct dealer {
 
 static vs_area deal(dealer *d, uint32_t rows) {
   rows = least(rows, d->left);
+  VS_ASSERT(rows <= d->left);
   const vs_area area = {0, d->y, d->layout->columns, rows};
   d->y += rows;
   d->left -= rows;
   return area;
 }
 
-/* Between two parts of a text that may be long. */
+/* An empty line between two parts, only in text of any length. */
 static void deal_gap(dealer *d) {
   if (d->wish->rows == VS_LAYOUT_UNBOUNDED) (void)deal(d, 1);
 }
@@ -45,20 +47,20 @@ static void place_graphs(vs_layout *layout, const vs_layout_wish *wish, vs_area 
   uint32_t across = most(area.columns / VS_LAYOUT_GRAPH_COLUMNS, 1), down = area.rows / VS_LAYOUT_GRAPH_LEAST;
   across = least(across, wish->devices);
   down = least(down, (wish->devices + across - 1) / across);
-  across =
-      least(across, (wish->devices + down - 1) / down); /* no holes that a more even division would fill */
+  VS_ASSERT(across != 0 && down != 0);
+  across = least(across, (wish->devices + down - 1) / down); /* so that rows are filled evenly */
   layout->graph_count = least(least(across * down, wish->devices), VS_LAYOUT_GRAPHS);
   for (uint32_t i = 0; i < layout->graph_count; i++) {
     const uint32_t column = i % across, row = i / across;
     const uint32_t x0 = area.columns * column / across, x1 = area.columns * (column + 1) / across;
     const uint32_t y0 = area.rows * row / down, y1 = area.rows * (row + 1) / down;
     const uint32_t gap = column + 1 < across ? 2 : 0;
+    VS_ASSERT(row < down && x0 + gap <= x1 && y0 < y1);
     layout->graphs[i] = (vs_area){area.x + x0, area.y + y0, x1 - x0 - gap, y1 - y0};
   }
 }
 
-/* The rows of graph and panel: what the processes leave, but not too much, and never all. 0: there is no
- * room. */
+/* The rows of graph and panel: the rows that the processes do not need, within bounds. 0: there is no room. */
 static uint32_t middle_rows(const dealer *d) {
   const vs_layout_wish *wish = d->wish;
   if (!wish->has_graph || wish->rows == VS_LAYOUT_UNBOUNDED || wish->devices == 0) return 0;
@@ -111,6 +113,7 @@ vs_layout vs_layout_of(const vs_layout_wish *wish) {
   if (wish->rows == VS_LAYOUT_UNBOUNDED) d.left = HEADING + most(wish->processes, 1);
   if (d.left >= 2) layout.processes = deal(&d, d.left);
   if (wish->rows == VS_LAYOUT_UNBOUNDED) layout.rows = d.y;
+  VS_ASSERT(d.y + layout.footer.rows <= layout.rows);
   return layout;
 }
 
@@ -126,7 +129,7 @@ static uint32_t width_of(const vs_layout_column *columns, size_t count, const vs
   return width;
 }
 
-/* The column to do without; `count` if all that are left must stay. */
+/* The column to leave out next; `count` if all that are left must stay. */
 static size_t least_wanted(const vs_layout_column *columns, size_t count, const vs_layout_slot *slots) {
   size_t worst = count;
   for (size_t i = 0; i < count; i++)
@@ -138,12 +141,14 @@ static size_t least_wanted(const vs_layout_column *columns, size_t count, const 
 
 void vs_layout_fit(const vs_layout_column *columns, size_t count, uint32_t room,
                    vs_layout_slot slots[static VS_LAYOUT_COLUMNS]) {
+  VS_ASSERT(count <= VS_LAYOUT_COLUMNS);
   for (size_t i = 0; i < count; i++)
     slots[i] = (vs_layout_slot){0, columns[i].heading == NULL ? 0 : columns[i].least};
   uint32_t width;
   while ((width = width_of(columns, count, slots)) > room) {
     const size_t worst = least_wanted(columns, count, slots);
     if (worst == count) break;
+    VS_ASSERT(slots[worst].columns != 0); /* one less is shown each time, so that this ends */
     slots[worst].columns = 0;
   }
   uint32_t spare = width < room ? room - width : 0, x = 0;
@@ -153,8 +158,9 @@ void vs_layout_fit(const vs_layout_column *columns, size_t count, uint32_t room,
         least(spare, columns[i].most > columns[i].least ? columns[i].most - columns[i].least : 0);
     slots[i] = (vs_layout_slot){x, slots[i].columns + more};
     spare -= more;
-    if (x >= room) slots[i].columns = 0; /* what must stay and does not fit is cut */
+    if (x >= room) slots[i].columns = 0; /* a column that must stay and does not fit is cut */
     else if (x + slots[i].columns > room) slots[i].columns = room - x;
+    VS_ASSERT(slots[i].columns == 0 || x + slots[i].columns <= room);
     x += slots[i].columns + GAP;
   }
 }

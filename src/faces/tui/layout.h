@@ -1,9 +1,7 @@
-/* Where each part of the screen goes. Pure arithmetic: tests hold it against its promises for every size
- * there is.
+/* Where each part of the screen goes. Pure arithmetic; a test checks every size for the guarantees below.
  *
- * Promises: areas lie inside the screen and do not overlap; the devices' first row is the last thing that
- * goes when room gets short, after footer, graph, sums, processes; a part that is there has room for what
- * makes it useful. */
+ * Guarantees: areas lie inside the screen and do not overlap; when room gets short, footer, graph, sums and processes are
+ * left out before the first row of the devices is; a part that is shown has the room that it needs to be useful. */
 #ifndef VS_TUI_LAYOUT_H
 #define VS_TUI_LAYOUT_H
 
@@ -20,8 +18,7 @@ enum {
 
 /* What there is to show. */
 typedef struct vs_layout_wish {
-  uint32_t columns,
-      rows; /* rows: VS_LAYOUT_UNBOUNDED for text that may be as long as it likes, then without graph */
+  uint32_t columns, rows; /* rows: VS_LAYOUT_UNBOUNDED for text of any length, which has no graph */
   uint32_t devices, processes, notes;
   bool has_graph, has_footer;
 } vs_layout_wish;
@@ -29,7 +26,7 @@ typedef struct vs_layout_wish {
 typedef struct vs_layout {
   uint32_t columns, rows;
   vs_area header, devices, notes, sums, processes, footer; /* devices and processes with a row of headings */
-  bool is_panel; /* sums stand beside the graph, one to a row; else in one or two lines */
+  bool is_panel; /* sums stand beside the graph, one in each row; else in one or two lines */
   uint32_t graph_count;
   vs_area graphs[VS_LAYOUT_GRAPHS];
 } vs_layout;
@@ -39,9 +36,9 @@ vs_layout vs_layout_of(const vs_layout_wish *wish);
 /* ---- the columns of a table */
 
 typedef struct vs_layout_column {
-  const char *heading;  /* NULL: this table does not have it now */
+  const char *heading;  /* NULL: the column is left out */
   uint32_t least, most; /* width; more than `least` only where there is room */
-  uint32_t rank;        /* the highest goes first when room gets short; 0 never goes */
+  uint32_t rank;        /* the highest rank is left out first when room gets short; 0: never */
   bool is_right;
 } vs_layout_column;
 
@@ -51,8 +48,8 @@ typedef struct vs_layout_slot {
 
 enum { VS_LAYOUT_COLUMNS = 12 };
 
-/* Which of them are shown in `room` columns and where. Widths grow from left to right, each as far as it
- * may. */
+/* Which columns are shown in `room`, and where. Spare room goes to the columns from left to right, up to their `most`.
+ * count <= VS_LAYOUT_COLUMNS. */
 void vs_layout_fit(const vs_layout_column *columns, size_t count, uint32_t room,
                    vs_layout_slot slots[static VS_LAYOUT_COLUMNS]);
 

@@ -1,8 +1,11 @@
-/* What was seen at one moment, as plain data: the devices in the order in which they are shown, and the
+/* The state of the GPUs at one moment, as plain data: the devices in the order in which they are shown, and the
  * processes on them.
  *
- * It is made on one thread and read on another, so nothing in it points into the devices object: texts are
- * copied, and cut where they are longer than any terminal. Invariant: process.device < devices.count. */
+ * One thread makes a sample and another reads it, so it holds no pointers into the devices object: texts are
+ * copied, and cut where they are longer than any terminal.
+ *
+ * Invariants (vs_top_sample_check): process.device < devices.count; every text ends; attributed + unattributed = used
+ * where all three are known and the memory is not the machine's. */
 #ifndef VS_TUI_SAMPLE_H
 #define VS_TUI_SAMPLE_H
 
@@ -18,8 +21,8 @@ typedef struct vs_top_device {
   vs_metric utilization, memory_utilization, temperature, power, power_limit;
   vs_metric clock_reasons, recovery_action;
   vs_metric process_count;
-  bool may_miss;   /* processes: this one lives in a pid namespace of its own */
-  bool is_sharing; /* a MIG device whose memory is that of others of its GPU instance, too */
+  bool may_miss;   /* processes may be missing: vramscope runs in a pid namespace of its own */
+  bool is_sharing; /* a MIG device that shares its memory with others of its GPU instance */
 } vs_top_device;
 
 typedef struct vs_top_process {
@@ -33,10 +36,10 @@ typedef struct vs_top_process {
 } vs_top_process;
 
 typedef struct vs_top_sample {
-  uint64_t number;  /* 1, 2, ...; 0: nothing was seen yet */
-  uint64_t at_us;   /* by the clock that only goes forward */
+  uint64_t number;  /* 1, 2, ...; 0: empty */
+  uint64_t at_us;   /* by the monotonic clock */
   uint64_t wall_us; /* since 1970 */
-  char clock[12];   /* the same as people here write it: "22:10:46" */
+  char clock[12];   /* wall_us in local time: "22:10:46" */
   char host[64];
   vs_devices_driver driver;
   /* Why there is no driver now; "" while there is one. Then all figures are unknown. */
@@ -50,10 +53,13 @@ void vs_top_sample_deinit(const vs_host *host, vs_top_sample *sample);
 /* Sets wall_us, and `clock` to what it is in the time zone of the process. */
 void vs_top_sample_set_time(vs_top_sample *sample, uint64_t wall_us);
 
-/* Makes `to` equal to `from`, with the memory that it has. */
+/* Makes `to` equal to `from`, and reuses the memory that it has. */
 VS_MUST_CHECK vs_status vs_top_sample_copy(const vs_host *host, vs_top_sample *to, const vs_top_sample *from);
 
-/* The row of the device with this UUID, devices.count where there is none. */
+/* The row of the device with this UUID; devices.count where there is none. */
 size_t vs_top_sample_device(const vs_top_sample *sample, const char *uuid);
+
+/* NULL if the invariants above hold; else which one does not. For tests and assertions. */
+const char *vs_top_sample_check(const vs_top_sample *sample);
 
 #endif

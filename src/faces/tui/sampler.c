@@ -1,4 +1,5 @@
 #include "faces/tui/sampler.h"
+#include "base/check.h"
 #include "os/clock.h"
 #include "os/process.h"
 
@@ -6,7 +7,9 @@
 
 static void publish(vs_top_sampler *s, vs_status status, const vs_error *error) {
   vs_lock_take(&s->lock);
+  VS_ASSERT(s->status == VS_OK); /* the thread ends after its first failure */
   if (status == VS_OK) {
+    VS_ASSERT(s->filling.number > s->ready.number);
     const vs_top_sample ready = s->ready;
     s->ready = s->filling;
     s->filling = ready;
@@ -17,13 +20,12 @@ static void publish(vs_top_sampler *s, vs_status status, const vs_error *error) 
   vs_lock_give(&s->lock);
 }
 
-/* The next sample begins with what the last one knew, for when the driver goes. Without memory for that it
- * begins empty. */
+/* The collector updates its previous sample, so the one to fill starts as a copy of the last. */
 static vs_status carry_over(vs_top_sampler *s, vs_top_sample *last) {
   return s->collector.count == 0 ? VS_OK : vs_top_sample_copy(s->host, &s->filling, last);
 }
 
-static bool look(vs_top_sampler *s, vs_top_sample *last) {
+static bool take_sample(vs_top_sampler *s, vs_top_sample *last) {
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   atomic_store(&s->asked_us, vs_process_clock_us());
   vs_status status = carry_over(s, last);
@@ -36,8 +38,7 @@ static bool look(vs_top_sampler *s, vs_top_sample *last) {
   return status == VS_OK;
 }
 
-/* Looks at fixed moments: a slow answer does not shift the next. Those that were missed meanwhile are left
- * out. */
+/* Takes samples at fixed moments, so a slow answer does not shift the next one. Moments that passed during it are skipped. */
 static void run(void *ctx) {
   vs_top_sampler *s = ctx;
   vs_top_sample last = {0};
@@ -45,19 +46,21 @@ static void run(void *ctx) {
   while (!atomic_load(&s->is_over)) {
     const uint64_t interval = atomic_load(&s->interval_us), now = vs_process_clock_us();
     if (now < due) {
-      const uint64_t most = due - now < interval ? due - now : interval; /* it may have become shorter */
+      const uint64_t most =
+          due - now < interval ? due - now : interval; /* the interval may have become shorter */
       vs_wakeup_wait(&s->wake, most * 1000);
       if (due - now > interval) due = now + interval;
       continue;
     }
-    if (!look(s, &last) || interval == 0) break;
+    if (!take_sample(s, &last) || interval == 0) break;
     due = due + interval > now ? due + interval : now + interval;
+    VS_ASSERT(due > now);
   }
   vs_top_sample_deinit(s->host, &last);
   atomic_store(&s->has_ended, true);
 }
 
-/* ---- the others */
+/* ---- other threads */
 
 vs_status vs_top_sampler_start(vs_top_sampler *s, const vs_host *host, const char *selection,
                                uint64_t interval_us) {
@@ -92,6 +95,7 @@ vs_status vs_top_sampler_take(vs_top_sampler *s, vs_top_sample *mine, bool *is_n
   if (status != VS_OK) *error = s->error;
   *is_new = s->ready.number > mine->number;
   if (*is_new) {
+    VS_ASSERT(vs_top_sample_check(&s->ready) == NULL);
     const vs_top_sample taken = s->ready;
     s->ready = *mine;
     *mine = taken;

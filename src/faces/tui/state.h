@@ -1,6 +1,6 @@
 /* What the user chose, and what the keys do to it. Plain data: a key is a number, so a test can press it.
  *
- * Nothing here changes anything but the picture: `top` never ends, suspends or reprioritises a process. */
+ * A key changes only the picture: `top` never ends, suspends or reprioritises a process. */
 #ifndef VS_TUI_STATE_H
 #define VS_TUI_STATE_H
 
@@ -26,8 +26,7 @@ typedef enum vs_top_sort {
 
 typedef enum vs_top_editing { VS_TOP_EDIT_NOTHING, VS_TOP_EDIT_FILTER, VS_TOP_EDIT_INTERVAL } vs_top_editing;
 
-/* Which processes are listed, beside what is typed: from -u and -p. Empty: all of them. Lists separated by
- * commas. */
+/* The processes that -u and -p name, as lists separated by commas; the typed filter applies on top of them. */
 typedef struct vs_top_wanted {
   const char *users, *pids; /* NULL: all */
 } vs_top_wanted;
@@ -41,20 +40,20 @@ typedef struct vs_top_state {
   char filter[VS_TOP_TEXT]; /* "": none */
   vs_top_editing editing;
   char typed[VS_TOP_TEXT];
-  char complaint[96]; /* what was wrong with what was typed; until the next key */
+  char complaint[96]; /* why the typed text was refused; shown until the next key */
   bool is_paused, has_graph, has_help, has_details;
-  bool is_one_device;   /* only the processes of the device at hand */
-  char device_uuid[96]; /* the device at hand; "": the first */
-  uint64_t chosen_pid;  /* the process that the arrows chose, 0: none, and its device */
-  char chosen_uuid[96];
-  uint32_t zoom; /* of the graphs, below VS_TOP_ZOOMS */
+  bool is_one_device;   /* only the processes of the selected device */
+  char device_uuid[96]; /* the selected device; "": the first */
+  uint64_t chosen_pid;  /* the process that the arrows chose; 0: none */
+  char chosen_uuid[96]; /* its device */
+  uint32_t zoom;        /* of the graphs, below VS_TOP_ZOOMS */
   uint64_t interval_us;
   bool is_over;
 } vs_top_state;
 
 enum { VS_TOP_LEAST_INTERVAL_MS = 100, VS_TOP_MOST_INTERVAL_MS = 3600 * 1000 };
 
-/* Keys that are no characters; others are code points. */
+/* Keys that are not characters. A character is its code point. */
 typedef enum vs_top_key {
   VS_KEY_UP = 0x110000,
   VS_KEY_DOWN,
@@ -66,14 +65,14 @@ typedef enum vs_top_key {
   VS_KEY_END,
   VS_KEY_BACK_TAB,
   VS_KEY_BACKSPACE,
-  VS_KEY_OTHER, /* one that means nothing here, a change of size */
+  VS_KEY_OTHER, /* a key without a meaning here, or a change of the terminal's size */
   VS_KEY_NONE
 } vs_top_key;
 enum { VS_KEY_TAB = 9, VS_KEY_ENTER = 10, VS_KEY_ESCAPE = 27, VS_KEY_DELETE = 127 };
 
 void vs_top_state_init(vs_top_state *state, uint64_t interval_us);
 
-/* "0.5", "2": seconds into microseconds. False, and nothing stored, for what is none or beyond the bounds. */
+/* "0.5", "2": seconds into microseconds. Returns false and stores nothing if the text is not a number or out of bounds. */
 bool vs_top_parse_interval(vs_str text, uint64_t *interval_us);
 
 /* How many intervals a column of dots stands for. */
@@ -81,10 +80,12 @@ uint32_t vs_top_zoom_steps(uint32_t zoom);
 
 const char *vs_top_sort_word(vs_top_sort sort);
 
+/* Whether the largest value stands first, in the order that the user chose. */
+bool vs_top_is_falling(const vs_top_state *state);
+
 struct vs_top_view; /* view.h */
 
-/* One key. `view` is what is on the screen, `sample` what it shows; `page` how many rows of processes
- * there are. */
+/* Applies one key. `view` is what is on the screen and was built of `sample`; `page` is how many rows of processes fit. */
 void vs_top_press(vs_top_state *state, const vs_top_sample *sample, const struct vs_top_view *view,
                   uint32_t key, uint32_t page);
 

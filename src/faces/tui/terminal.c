@@ -1,4 +1,5 @@
 #include "faces/tui/terminal.h"
+#include "base/check.h"
 #include "faces/tui/state.h"
 
 #if VS_WITH_TUI
@@ -14,27 +15,27 @@
 #include <wchar.h>
 #undef columns /* of term.h: a name for what the terminal database says */
 
-/* Of "ncurses 6.4.20221231", the number. */
+/* The number in "ncurses 6.4.20221231". */
 const char *vs_terminal_version(void) {
   const char *text = curses_version(), *space = strchr(text, ' ');
   return space == NULL ? text : space + 1;
 }
 
-/* What the main thread sets before anybody can need it, and the handler reads. */
+/* The main thread sets it before it installs the signal handler, which reads it. */
 static struct {
   SCREEN *screen;
   bool has_colour;
   struct termios before;
   bool has_before;
-  char restore[128]; /* back to the normal screen, colours and cursor */
+  char restore[128]; /* escape sequences for the normal screen, colours and cursor */
   size_t restore_size;
 } terminal;
 
-/* ---- a signal that nobody waits for: only what a handler may do */
+/* ---- an unexpected signal: only async-signal-safe calls */
 
 static void end_by_signal(int number) {
   const ssize_t written = write(STDOUT_FILENO, terminal.restore, terminal.restore_size);
-  (void)written; /* there is nobody left to tell */
+  (void)written; /* the process ends, so a failure cannot be reported */
   if (terminal.has_before) (void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before);
   (void)signal(number, SIG_DFL);
   (void)raise(number);
@@ -43,7 +44,7 @@ static void end_by_signal(int number) {
 static void catch_signal(int number) {
   struct sigaction action;
   if (sigaction(number, NULL, &action) != 0 || action.sa_handler != SIG_DFL)
-    return; /* a sanitizer's, or ignored */
+    return; /* a sanitizer handles it, or it is ignored */
   memset(&action, 0, sizeof action);
   action.sa_handler = end_by_signal;
   (void)sigaction(number, &action, NULL);
@@ -54,8 +55,7 @@ static void prepare_signals(void) {
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) catch_signal(numbers[i]);
 }
 
-/* Of what the terminal database says, the parts without delays: "$<5>" means nothing to a terminal of
- * today. */
+/* Appends a capability of the terminal database without its delays, such as "$<5>", which today's terminals do not need. */
 static void prepare_restore(const char *capability) {
   const char *text = tigetstr(capability);
   if (text == NULL || text == (char *)-1) return;
@@ -68,7 +68,7 @@ static void prepare_restore(const char *capability) {
 
 /* ---- opening */
 
-/* The user's locale; where the system does not have it, one that any system has. */
+/* Sets the user's locale, or C.UTF-8 where the system does not have that locale. */
 static bool set_unicode(bool is_wanted) {
   if (setlocale(LC_CTYPE, "") == NULL || (is_wanted && MB_CUR_MAX < 4)) (void)setlocale(LC_CTYPE, "C.UTF-8");
   return is_wanted && MB_CUR_MAX >= 4;
@@ -105,9 +105,10 @@ vs_status vs_terminal_open(bool has_colour, bool *has_unicode, vs_error *error) 
   *has_unicode = set_unicode(*has_unicode);
   VS_TRY(check_abilities(error));
   terminal.has_before = tcgetattr(STDIN_FILENO, &terminal.before) == 0;
-  (void)unsetenv(
-      "COLUMNS"); /* the terminal knows its size; what a shell exported once does not change with it */
+  /* ncurses would prefer these to the terminal's own size, and a shell's exported values do not follow a resize. */
+  (void)unsetenv("COLUMNS");
   (void)unsetenv("LINES");
+  VS_ASSERT(terminal.screen == NULL); /* one at a time */
   terminal.screen = newterm(NULL, stdout, stdin);
   if (terminal.screen == NULL)
     return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "the terminal cannot be used (TERM)");
@@ -163,11 +164,13 @@ static void show_cell(const vs_canvas_cell *cell, int y, int x) {
   const vs_ink ink = (vs_ink)cell->ink;
   const short pair = terminal.has_colour && ink_colours[ink] != 0 ? (short)(ink + 1) : 0;
   cchar_t shown;
-  if (cell->glyph == 0) return; /* the right half of what stands left of it */
+  VS_ASSERT(ink < VS_INK_COUNT);
+  if (cell->glyph == 0) return; /* the right half of a character of two columns */
   if (setcchar(&shown, text, attributes_of(ink), pair, NULL) == OK) (void)mvadd_wch(y, x, &shown);
 }
 
 void vs_terminal_show(const vs_canvas *canvas) {
+  VS_ASSERT(terminal.screen != NULL && vs_canvas_check(canvas) == NULL);
   (void)erase();
   for (uint32_t y = 0; y < canvas->rows; y++)
     for (uint32_t x = 0; x < canvas->columns; x++)
@@ -192,13 +195,13 @@ static uint32_t key_of(wint_t key) {
     case KEY_ENTER: return VS_KEY_ENTER;
     case KEY_F(1): return '?';
     case KEY_F(10): return 'q';
-    default: return VS_KEY_OTHER; /* a change of size, too */
+    default: return VS_KEY_OTHER; /* also KEY_RESIZE */
   }
 }
 
 uint32_t vs_terminal_key(int timeout_ms, bool *is_gone) {
   wint_t key;
-  int got = get_wch(&key); /* what ncurses has read already does not show in poll */
+  int got = get_wch(&key); /* bytes that ncurses has read already do not show in poll */
   if (got == ERR) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     const int ready = poll(&input, 1, timeout_ms);

@@ -1,4 +1,5 @@
 #include "faces/tui/top.h"
+#include "base/check.h"
 #include "faces/tui/draw.h"
 #include "faces/tui/json.h"
 #include "faces/tui/sampler.h"
@@ -7,7 +8,7 @@
 
 enum { KEY_MS = 50, WAIT_US = 5000, WAITING_US = 3000000, SILENCE_US = 2000000 };
 
-/* It outlives the run where a driver hangs: then the thread is still in it. */
+/* Static, because its thread still uses it after vs_top_run where the driver hangs. */
 static vs_top_sampler sampler;
 
 typedef struct running {
@@ -15,14 +16,13 @@ typedef struct running {
   vs_top_state state;
   vs_top_view view;
   vs_top_history history;
-  vs_top_sample shown; /* on the screen; while it stands still, older than `newest` */
+  vs_top_sample shown; /* on the screen; older than `newest` while it is paused */
   vs_top_sample newest;
   vs_canvas canvas;
-  uint64_t stopped_us; /* when the picture was stopped */
-  uint64_t hold_us;
-  uint64_t
-      silent_s; /* whole seconds for which the driver has owed an answer, 0: fewer than are worth a word */
-  uint32_t page;
+  uint64_t stopped_us; /* at_us of the sample that was shown when the user paused */
+  uint64_t hold_us;    /* as in vs_top_scene */
+  uint64_t silent_s;   /* whole seconds without an answer of the driver; 0: fewer than SILENCE_US */
+  uint32_t page;       /* rows of processes on the screen */
 } running;
 
 static void deinit(running *r) {
@@ -34,9 +34,9 @@ static void deinit(running *r) {
   vs_canvas_deinit(host, &r->canvas);
 }
 
-/* ---- the first answer: nothing to show before it, and no reason to take the screen */
+/* ---- the first sample: the screen is taken over only when there is something to show */
 
-/* *is_ended: somebody wished so. */
+/* Sets *is_ended if a signal asked to end. */
 static vs_status wait_for_first(running *r, bool *is_ended, vs_error *error) {
   const uint64_t began = vs_process_clock_us();
   bool is_new = false, is_said = false;
@@ -53,9 +53,9 @@ static vs_status wait_for_first(running *r, bool *is_ended, vs_error *error) {
   }
 }
 
-/* ---- text and data */
+/* ---- text and JSON */
 
-/* What a document says, drawn. The processes that it lists are the ones that are wanted. */
+/* Draws a document. It lists only the processes that -u and -p name, so they are not filtered again. */
 static vs_status draw_document(running *r, vs_json document) {
   const vs_host *host = r->plan->host;
   vs_top_state state = r->state;
@@ -71,7 +71,7 @@ static vs_status draw_document(running *r, vs_json document) {
   return VS_OK;
 }
 
-/* One look as text: of the bytes that --json prints. */
+/* Prints the newest sample as text, made from the bytes that --json prints. */
 static vs_status put_text(running *r) {
   vs_text bytes;
   vs_json_doc document;
@@ -111,7 +111,7 @@ static vs_status run_data(running *r, vs_error *error) {
 
 /* ---- the screen */
 
-/* The device that does not answer: what was known of it is old. */
+/* Marks the figures of the device that does not answer as old. */
 static void mark_stale(vs_top_sample *sample, uint32_t row) {
   const vs_metric stale = {.reason = VS_REASON_STALE};
   if (row >= sample->devices.count) return;
@@ -136,11 +136,12 @@ static vs_status draw(running *r) {
                               .silent_us = r->silent_s * 1000000,
                               .hold_us = r->hold_us};
   VS_TRY(vs_top_draw(r->plan->host, &r->canvas, &scene, columns, rows, &r->page));
+  VS_ASSERT(r->canvas.columns <= columns && r->canvas.rows <= rows);
   vs_terminal_show(&r->canvas);
   return VS_OK;
 }
 
-/* What is newer goes into the history, and onto the screen unless that stands still. */
+/* Puts a new sample into the history, and onto the screen unless the user paused it. */
 static vs_status follow(running *r, bool *is_changed, vs_error *error) {
   bool is_new;
   uint32_t row;
@@ -150,7 +151,7 @@ static vs_status follow(running *r, bool *is_changed, vs_error *error) {
     const vs_top_sample shown = r->shown;
     r->shown = r->newest;
     r->newest = shown;
-    r->newest.number = r->shown.number; /* what is asked for is newer than what was had */
+    r->newest.number = r->shown.number; /* vs_top_sampler_take looks for one that is newer than this */
     *is_changed = true;
   }
   const uint64_t silent = vs_top_sampler_silence(&sampler, &row);
@@ -166,6 +167,7 @@ static vs_status follow(running *r, bool *is_changed, vs_error *error) {
 static void press(running *r, uint32_t key) {
   const bool was_paused = r->state.is_paused;
   const uint64_t interval = r->state.interval_us;
+  VS_ASSERT(vs_top_view_check(&r->view, &r->shown) == NULL); /* `draw` built it of this sample */
   vs_top_press(&r->state, &r->shown, &r->view, key, r->page);
   if (r->state.is_paused && !was_paused) r->stopped_us = r->shown.at_us;
   if (r->state.interval_us == interval) return;

@@ -1,4 +1,4 @@
-/* `vramscope top` as a whole, in its three shapes: a screen, text, data. */
+/* `vramscope top` as a whole, in its shapes: a screen, text, or JSON. */
 #ifndef VS_TUI_TOP_H
 #define VS_TUI_TOP_H
 
@@ -6,9 +6,9 @@
 
 typedef enum vs_top_shape {
   VS_TOP_SCREEN,
-  VS_TOP_ONCE,  /* what the screen would show, as text */
+  VS_TOP_ONCE,  /* one sample as text, as the screen shows it */
   VS_TOP_JSON,  /* one sample */
-  VS_TOP_NDJSON /* a sample in a line, again and again */
+  VS_TOP_NDJSON /* a line for each sample */
 } vs_top_shape;
 
 typedef struct vs_top_plan {
@@ -17,15 +17,15 @@ typedef struct vs_top_plan {
   const char *selection; /* vs_devices_select; NULL: every GPU */
   vs_top_wanted wanted;
   uint64_t interval_us;
-  uint64_t rounds; /* of NDJSON; 0: until somebody ends it */
+  uint64_t rounds; /* of NDJSON; 0: until a signal ends it */
   bool has_unicode, has_colour;
   uint32_t columns; /* of text */
   void *ctx;        /* of the functions */
-  vs_text *text;    /* where text and data go */
-  /* Hands on what is in `text`, after each sample of data. VS_CANCELLED: nobody reads it any more. */
+  vs_text *text;    /* where text and JSON are appended */
+  /* Called after each sample: writes what is in `text` and empties it. VS_CANCELLED: the reader closed the pipe. */
   vs_status (*flush)(void *ctx);
-  void (*waiting)(void *ctx); /* the driver takes long for its first answer */
-  /* The terminal cannot have a screen, the sentence says why: it is text, once, instead. */
+  void (*waiting)(void *ctx); /* called once if the driver takes long for its first answer */
+  /* Called if the terminal cannot show a screen; `error` says why. One sample is printed as text instead. */
   void (*no_screen)(void *ctx, const vs_error *error);
 } vs_top_plan;
 

@@ -1,4 +1,5 @@
 #include "faces/tui/view.h"
+#include "base/check.h"
 #include "base/sort.h"
 
 void vs_top_view_deinit(const vs_host *host, vs_top_view *view) { vs_vec_free(host, &view->rows); }
@@ -47,7 +48,8 @@ static bool matches(const vs_top_process *process, vs_str filter) {
          has_part(vs_str_from(process->container), filter) || has_part(vs_str_from(pid), filter);
 }
 
-/* ---- order. What is unknown comes last either way; equals stand by pid, so that rows do not jump. */
+/* ---- order. Unknown values come last in both directions; equal ones are ordered by pid, so that rows do not jump from
+ * sample to sample. */
 
 typedef struct order {
   const vs_top_sample *sample;
@@ -81,6 +83,7 @@ static bool is_unknown(const order *by, const vs_top_process *process) {
 
 static bool stands_before(const void *ctx, uint32_t row_a, uint32_t row_b) {
   const order *by = ctx;
+  VS_ASSERT(row_a < by->sample->processes.count && row_b < by->sample->processes.count);
   const vs_top_process *a = &by->sample->processes.data[row_a], *b = &by->sample->processes.data[row_b];
   const bool a_unknown = is_unknown(by, a), b_unknown = is_unknown(by, b);
   if (a_unknown != b_unknown) return b_unknown;
@@ -89,28 +92,20 @@ static bool stands_before(const void *ctx, uint32_t row_a, uint32_t row_b) {
   return a->pid != b->pid ? a->pid < b->pid : a->device < b->device;
 }
 
-static bool falls(const vs_top_state *state) {
-  static const bool falling[] = {
-#define VS_TOP_SORT(name, word, is_falling) [VS_TOP_SORT_##name] = is_falling,
-      VS_TOP_SORTS(VS_TOP_SORT)
-#undef VS_TOP_SORT
-  };
-  return falling[state->sort] != state->is_reversed;
-}
-
 /* ---- the whole */
 
-static size_t device_at_hand(const vs_top_sample *sample, const vs_top_state *state) {
+static size_t selected_device(const vs_top_sample *sample, const vs_top_state *state) {
   const size_t found = vs_top_sample_device(sample, state->device_uuid);
   return found < sample->devices.count ? found : 0;
 }
 
-/* A card that is divided stands for its MIG devices. */
+/* Whether a process runs on a device, or on a MIG device of that card. */
 static bool is_on(const vs_top_sample *sample, size_t device, const vs_top_process *process) {
   if (process->device == device) return true;
-  const vs_devices_info *at_hand = &sample->devices.data[device].info;
+  VS_ASSERT(device < sample->devices.count && process->device < sample->devices.count);
+  const vs_devices_info *card = &sample->devices.data[device].info;
   const vs_devices_info *its = &sample->devices.data[process->device].info;
-  return at_hand->is_divided && its->is_mig && its->index == at_hand->index;
+  return card->is_divided && its->is_mig && its->index == card->index;
 }
 
 static size_t find_chosen(const vs_top_view *view, const vs_top_sample *sample, const vs_top_state *state) {
@@ -120,7 +115,19 @@ static size_t find_chosen(const vs_top_view *view, const vs_top_sample *sample, 
     if (process->pid == state->chosen_pid && vs_str_equal(vs_str_from(uuid), vs_str_from(state->chosen_uuid)))
       return i;
   }
-  return VS_TOP_NOBODY;
+  return VS_TOP_NONE;
+}
+
+const char *vs_top_view_check(const vs_top_view *view, const vs_top_sample *sample) {
+  const size_t devices = sample->devices.count;
+  if (devices == 0 ? view->device != 0 : view->device >= devices) return "the selected device is not one";
+  if (view->chosen != VS_TOP_NONE && view->chosen >= view->rows.count) return "the chosen row is not listed";
+  for (size_t i = 0; i < view->rows.count; i++) {
+    if (view->rows.data[i] >= sample->processes.count) return "a row is not a process";
+    for (size_t k = 0; k < i; k++)
+      if (view->rows.data[k] == view->rows.data[i]) return "a process is listed twice";
+  }
+  return NULL;
 }
 
 vs_status vs_top_view_build(const vs_host *host, vs_top_view *view, const vs_top_sample *sample,
@@ -128,7 +135,8 @@ vs_status vs_top_view_build(const vs_host *host, vs_top_view *view, const vs_top
   const vs_str filter = vs_str_from(state->editing == VS_TOP_EDIT_FILTER ? state->typed : state->filter);
   view->rows.count = view->left_out = 0;
   view->has_containers = false;
-  view->device = device_at_hand(sample, state);
+  VS_ASSERT(vs_top_sample_check(sample) == NULL && state->sort < VS_TOP_SORT_COUNT);
+  view->device = selected_device(sample, state);
   VS_TRY(vs_vec_reserve(host, &view->rows, sample->processes.count));
   for (uint32_t i = 0; i < sample->processes.count; i++) {
     const vs_top_process *process = &sample->processes.data[i];
@@ -138,8 +146,10 @@ vs_status vs_top_view_build(const vs_host *host, vs_top_view *view, const vs_top
     view->has_containers |= is_shown && process->container[0] != 0;
     if (is_shown) view->rows.data[view->rows.count++] = i;
   }
-  const order by = {.sample = sample, .sort = state->sort, .is_falling = falls(state)};
+  const order by = {.sample = sample, .sort = state->sort, .is_falling = vs_top_is_falling(state)};
   VS_TRY(vs_sort_rows(host, view->rows.data, view->rows.count, stands_before, &by));
   view->chosen = find_chosen(view, sample, state);
+  VS_ASSERT(vs_top_view_check(view, sample) == NULL);
+  VS_ASSERT(view->rows.count + view->left_out == sample->processes.count);
   return VS_OK;
 }

@@ -1,4 +1,5 @@
 #include "faces/tui/words.h"
+#include "base/check.h"
 
 uint64_t vs_top_hundredths(uint64_t bytes) {
   const uint64_t gib = UINT64_C(1) << 30;
@@ -30,7 +31,7 @@ void vs_top_put_gib(char to[static VS_TOP_WORD], vs_metric bytes) {
   else vs_format(to, VS_TOP_WORD, "%s", vs_top_reason_word(bytes.reason));
 }
 
-/* Rounded. Bytes of no machine come near 2^56, so 200 times as much still fits. */
+/* Rounded. Memory sizes are far below 2^56 bytes, so 200 times as much does not overflow. */
 static uint64_t percent_of(uint64_t part, uint64_t whole) {
   return part >= whole ? 100 : (part * 200 + whole) / (whole * 2);
 }
@@ -41,6 +42,7 @@ void vs_top_put_share(char to[static VS_TOP_WORD], vs_metric part, vs_metric who
     return;
   }
   const uint64_t percent = percent_of(part.value, whole.value);
+  VS_ASSERT(percent <= 100);
   if (percent == 0 && part.value != 0) vs_format(to, VS_TOP_WORD, "%s", "<1%");
   else vs_format(to, VS_TOP_WORD, "%U%%", percent == 100 && part.value < whole.value ? 99 : percent);
 }

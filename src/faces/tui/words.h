@@ -1,4 +1,4 @@
-/* How `top` writes figures: short, and so that they stand below one another. */
+/* How `top` writes figures: short, and aligned in columns. */
 #ifndef VS_TUI_WORDS_H
 #define VS_TUI_WORDS_H
 
@@ -15,8 +15,7 @@ void vs_top_put_hundredths(char to[static VS_TOP_WORD], uint64_t hundredths);
 /* The same of a metric; else its reason in a word. */
 void vs_top_put_gib(char to[static VS_TOP_WORD], vs_metric bytes);
 
-/* "60%", "<1%", "99%": what is not nothing is not shown as such, nor what is not all. "-" where either is
- * unknown. */
+/* "60%", "<1%", "99%": only 0 is shown as 0%, and only all as 100%. "-" where either is unknown. */
 void vs_top_put_share(char to[static VS_TOP_WORD], vs_metric part, vs_metric whole);
 
 /* "97%", "64 degrees C" or "64C", "512W", "512/700W". */
@@ -24,11 +23,10 @@ void vs_top_put_percent(char to[static VS_TOP_WORD], vs_metric percent);
 void vs_top_put_celsius(char to[static VS_TOP_WORD], vs_metric celsius, bool has_unicode);
 void vs_top_put_power(char to[static VS_TOP_WORD], vs_metric draw, vs_metric limit);
 
-/* "n/a", "denied", "lost": a reason in a column of six. */
+/* "n/a", "denied", "lost": a reason in at most six columns. */
 const char *vs_top_reason_word(vs_reason reason);
 
-/* How full something is, by nvitop's thresholds: below 10% little, from 75% (of time) or 80% (of
- * memory) much. */
+/* By nvitop's thresholds: light below 10%, heavy from 75% (of time) or 80% (of memory). */
 vs_ink vs_top_ink_of_memory(uint64_t used, uint64_t total);
 vs_ink vs_top_ink_of_utilization(vs_metric percent);
 

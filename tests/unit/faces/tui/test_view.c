@@ -215,7 +215,7 @@ static void test_mig(void **state) {
 /* ---- choosing */
 
 static uint64_t chosen(const fixture *f) {
-  return f->view.chosen == VS_TOP_NOBODY ? 0
+  return f->view.chosen == VS_TOP_NONE ? 0
                                          : f->sample.processes.data[f->view.rows.data[f->view.chosen]].pid;
 }
 
