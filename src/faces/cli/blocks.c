@@ -11,7 +11,7 @@ static void put_group(vs_table *table, uint64_t bytes, uint64_t count, double sh
   vs_text_count(vs_table_cell(table), count);
 }
 
-/* The stack of a group below its row: C++ only where there is nothing else. */
+/* The stack of a group below its row: native frames only if there are no others. */
 static void put_stack(vs_table *table, vs_json stack) {
   size_t telling = 0;
   for (int native = 0; native <= 1 && telling == 0; native++) {
@@ -60,7 +60,7 @@ static void put_event(vs_text *text, vs_json event, const char *unknown) {
   else vs_text_i64(text, vs_json_i64(event, 0));
 }
 
-/* Whether the recording knows anything of when these blocks came or went. */
+/* Whether the recording has an event for any of these blocks. */
 static bool has_events(vs_json blocks) {
   for (size_t i = 0; i < vs_json_count(blocks); i++) {
     const vs_json block = vs_json_at(blocks, i);

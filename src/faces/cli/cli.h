@@ -1,5 +1,5 @@
-/* What every command is given, and the commands. A command writes to the screen (or, for bytes that are not text, to the
- * writer of `out`) and returns the exit code; main.c opens and finishes the output around it. */
+/* The context of a command, and the commands. A command writes to the screen (or, for bytes that are not text, to the
+ * writer of `out`) and returns the exit code; main.c opens the output before it and finishes it after it. */
 #ifndef VS_CLI_CLI_H
 #define VS_CLI_CLI_H
 
@@ -13,7 +13,7 @@ typedef struct vs_cli {
   const char *shown_name; /* what the file is called where it is shown; NULL: as on the command line */
   vs_screen screen;
   vs_outfile out;
-  int program_exit; /* of a program that the command ran: returned in place of VS_EXIT_OK */
+  int program_exit; /* the exit status of a program that the command ran; returned instead of VS_EXIT_OK */
 } vs_cli;
 
 /* vs_cli_report, vs_cli_stats, ...: one for each row of commands.def. */
@@ -29,10 +29,10 @@ static inline bool vs_cli_has(const vs_cli *cli, vs_option_id id) { return vs_li
 /* Loads the file of the command line. */
 VS_MUST_CHECK vs_exit vs_cli_load(vs_cli *cli, vs_client *client);
 
-/* Loads it, lets `ask` put its questions, and closes it. */
+/* Loads it, calls `ask`, and closes it. */
 VS_MUST_CHECK vs_exit vs_cli_answer(vs_cli *cli, vs_exit (*ask)(vs_cli *cli, vs_client *client));
 
-/* Adds the parameters that stand on the command line under the same names: device, at, by, top, filter. */
+/* Adds the options that are parameters of the same name: device, at, by, top, filter. */
 void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint64_t options);
 
 /* Shows a document that the command made itself: `bytes` as they are with --json, else the text that `put_text` makes of them. */

@@ -1,4 +1,5 @@
 #include "faces/cli/client.h"
+#include "base/check.h"
 
 /* ---- loading */
 
@@ -23,7 +24,7 @@ vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path,
   error.status = status;
   (void)say(client, &error);
   vs_client_close(client);
-  /* Whatever is wrong with it, it is the file that cannot be read. */
+  /* The exit code says that the input cannot be read, whatever the reason. */
   return status == VS_NO_MEMORY      ? VS_EXIT_NO_MEMORY
          : status == VS_BAD_ARGUMENT ? VS_EXIT_USAGE
                                      : VS_EXIT_FILE;
@@ -69,6 +70,7 @@ void vs_client_param_i64(vs_client *client, const char *name, int64_t value) {
 }
 
 static vs_status send(vs_client *client, vs_writer writer, vs_error *error) {
+  VS_ASSERT(client->engine != NULL);
   vs_jsonw_object_end(&client->writer);
   vs_jsonw_object_end(&client->writer);
   vs_jsonw_end(&client->writer);
@@ -93,7 +95,7 @@ vs_exit vs_client_ask(vs_client *client, vs_json_doc *reply) {
   vs_progress_end(&client->progress);
   if (status == VS_OK) return VS_EXIT_OK;
   error.status = status;
-  error.offset = VS_NO_OFFSET; /* a place in the request, which nobody typed */
+  error.offset = VS_NO_OFFSET; /* it counts bytes of the request, which the user did not type */
   return say(client, &error);
 }
 

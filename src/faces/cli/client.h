@@ -1,13 +1,13 @@
-/* The engine as a command sees it: a file loaded once, questions as requests, answers as documents.
+/* The engine for a command: a file loaded once, requests, replies as documents.
  *
  *   vs_client client;
- *   VS_TRY(vs_client_open(&client, &cli));              on failure the error has been said
+ *   VS_TRY(vs_client_open(&client, &cli));              on failure the error has been printed
  *   vs_client_begin(&client, "live");
  *   vs_client_param(&client, "at", "peak");
  *   status = vs_client_ask(&client, &reply);            then vs_json_doc_deinit(&reply)
  *   vs_client_close(&client);
  *
- * Every failure is said where it happens (standard_error.h), in one line; what comes back is the exit code. */
+ * Each failure is printed where it happens (standard_error.h), in one line; the functions return the exit code. */
 #ifndef VS_CLI_CLIENT_H
 #define VS_CLI_CLIENT_H
 
@@ -25,17 +25,17 @@ typedef struct vs_client {
   vs_jsonw writer;
 } vs_client;
 
-/* A file's name as people read it: of "-", what that stands for. */
+/* The name of a file as it is shown: "standard input" for "-". */
 static inline vs_str vs_client_shown_name(vs_str name) {
   return vs_str_equal(name, VS_STR("-")) ? VS_STR("standard input") : name;
 }
 
-/* Loads the file at `path`, which is called `name` in all that is said of it. */
+/* Loads the file at `path`, which is called `name` in messages and replies. */
 VS_MUST_CHECK vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path,
                                      const char *name, bool wants_progress);
 void vs_client_close(vs_client *client);
 
-/* A client without a file, for what the engine answers without one. */
+/* A client without a file, for requests that need none. */
 VS_MUST_CHECK vs_exit vs_client_open_empty(vs_client *client, const vs_host *host);
 
 /* ---- a request: begin, parameters, then ask, pass or try */
@@ -48,10 +48,10 @@ void vs_client_param_i64(vs_client *client, const char *name, int64_t value);
 /* The reply as a document. Owner: the caller, if this returns VS_EXIT_OK. */
 VS_MUST_CHECK vs_exit vs_client_ask(vs_client *client, vs_json_doc *reply);
 
-/* The reply as it is, to `writer`. A failure of the writer is not said here: whoever owns it knows more. */
+/* Passes the bytes of the reply to `writer`. A failure of the writer is not printed here, but by the owner of the writer. */
 VS_MUST_CHECK vs_exit vs_client_pass(vs_client *client, vs_writer writer);
 
-/* The reply, appended to `reply`. A failure is not said but told, with its place in the text that was asked about. */
+/* Appends the reply to `reply`. A failure is not printed; `error` has it, with its offset in the text of the parameter. */
 VS_MUST_CHECK vs_status vs_client_try(vs_client *client, vs_text *reply, vs_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* vramscope compact: a recording's frames packed, in place or into another file, and what that brought. */
+/* vramscope compact: compresses the frames of a recording, in place or into another file, and prints how much was saved. */
 #include "faces/cli/cli.h"
 #include "tracefile/compact.h"
 
@@ -122,8 +122,7 @@ static void put_json(vs_screen *screen, const vs_cli *cli, const result *done) {
   vs_text_byte(&screen->text, '\n');
 }
 
-/* The file that is replaced is the one that is read: it is open until then, and the new one appears whole or
- * not at all. */
+/* In place, the input stays open until the output is complete and replaces it by a rename, so the file is never partial. */
 vs_exit vs_cli_compact(vs_cli *cli) {
   static vs_outfile out; /* its buffer is large for a stack */
   const char *name = output_of(cli);

@@ -1,5 +1,5 @@
-/* vramscope demo: an invented training run on a simulated GPU, recorded and reported. It shows the whole way: from an
- * allocator's decisions through a recording to the answer, and what another setting would have changed. */
+/* vramscope demo: a synthetic training run on a simulated GPU, recorded and reported, and run again with another setting of
+ * the allocator to show what that changes. */
 #include "faces/cli/demo.h"
 #include "faces/cli/cli.h"
 #include "codec/json_reply.h"
@@ -87,7 +87,7 @@ static void reply_run(const vs_demo *demo, vs_jsonw *w, const vs_demo_outcome *r
   vs_jsonw_object_end(w);
 }
 
-/* `report`: the engine's reply about the recording; absent where its text is put beside. */
+/* `report`: the engine's reply about the recording; absent if its text is printed instead. */
 static void put_reply(const vs_demo *demo, vs_text *text, vs_json report) {
   vs_jsonw writer, *w = &writer;
   vs_jsonw_begin(w, text, 0);
@@ -111,7 +111,7 @@ static void put_reply(const vs_demo *demo, vs_text *text, vs_json report) {
   vs_text_byte(text, '\n');
 }
 
-/* ---- what is said of the runs: text of the reply that --json prints, which has the report beside them */
+/* ---- the text about the runs, made from the reply that --json prints */
 
 /* A line that is being written. */
 typedef struct vs_demo_line {
@@ -238,7 +238,7 @@ static vs_exit answer(vs_demo *demo) {
   return code;
 }
 
-/* What is wrong with the recording's name is said of that name. */
+/* An error about the recording's file names that file. */
 static vs_exit say(const vs_demo *demo, vs_error *error, vs_status status) {
   const char *kept = demo->cli->line->values[VS_OPTION_KEEP];
   const bool is_file = kept != NULL && (status == VS_IO || status == VS_NOT_FOUND);

@@ -1,4 +1,4 @@
-/* The demo: an invented training run on a simulated GPU, through the allocator as a program would use it.
+/* The demo: a synthetic training run on a simulated GPU, through the allocator as a program would use it.
  *
  *   demo_training.c  the program that runs: what it allocates and frees, and where in its source
  *   demo.c           the command: runs it, runs it again with other settings, reports on the recording */
@@ -20,12 +20,12 @@ typedef struct vs_demo_plan {
 
 typedef struct vs_demo_outcome {
   uint64_t steps; /* that were done */
-  bool ran_out;   /* of memory, in the step behind them */
+  bool ran_out;   /* of memory, in the step after those */
   vs_live_device_info card;
   vs_live_memory memory; /* at the end */
   vs_live_oom oom;       /* where it ran out */
   uint64_t largest_step; /* bytes: the most that one step had on top of what it found */
-  int64_t took_us;       /* of the program's own time, which is made up */
+  int64_t took_us;       /* by the synthetic clock of the run */
 } vs_demo_outcome;
 
 /* Runs until the last step or the first allocation that fails. Equal plans have equal outcomes and write equal files.

@@ -1,8 +1,8 @@
 /* A small GPT is trained with AdamW: 12 layers, 16-bit activations, 32-bit parameters. Batches differ in length, as text
- * does, so each step wants other sizes than the one before. A copy stream brings in the next batch, another one reduces
+ * does, so each step requests other sizes than the one before. One stream copies the next batch, another one reduces
  * gradients. And there is a mistake to find: metrics.py keeps tensors of every step on the GPU.
  *
- * The run is invented; what becomes of its requests is not. Every request says where it comes from: `enter` and `leave`
+ * The requests are synthetic; the allocator that serves them is the real one. Each request has a stack: `enter` and `leave`
  * are the calls of the program, as Python would have them on its stack. */
 #include "faces/cli/demo.h"
 #include "base/check.h"
@@ -16,7 +16,7 @@ typedef struct tensor {
 
 typedef struct training {
   vs_live *live;
-  vs_status status; /* of the first failure: from then on nothing is allocated any more */
+  vs_status status; /* of the first failure; nothing is allocated after it */
   uint64_t random;
   int64_t clock_us;
   uint64_t main, copy, reduce; /* streams */
@@ -60,7 +60,10 @@ static void enter(training *t, const char *function, const char *file, int64_t l
   t->calls[t->depth++] = (vs_live_frame){.function = function, .file = file, .line = line};
 }
 
-static void leave(training *t, size_t calls) { t->depth -= calls; }
+static void leave(training *t, size_t calls) {
+  VS_ASSERT(calls <= t->depth);
+  t->depth -= calls;
+}
 
 static void enter_module(training *t, int64_t line) {
   enter(t, "forward", "model.py", line);
@@ -134,6 +137,7 @@ static void load_model(training *t) {
   for (int i = 0; i < LAYERS; i++)
     for (int j = 0; j < 12; j++) t->parameters[count++] = make(t, 4 * layer[j]);
   for (int i = 0; i < 2; i++) t->parameters[count++] = make(t, 4 * (uint64_t)WIDTH);
+  VS_ASSERT(count == PARAMETERS);
   leave(t, 3);
 }
 
@@ -199,6 +203,7 @@ static void observe(training *t) {
 }
 
 static void add_gradient(training *t, size_t parameter) {
+  VS_ASSERT(parameter < PARAMETERS && t->gradients[parameter].address == 0);
   t->gradients[parameter] = make(t, t->parameters[parameter].bytes);
   use_on(t, &t->gradients[parameter], t->reduce);
 }
@@ -255,15 +260,15 @@ static void optimize(training *t) {
   leave(t, 2);
 }
 
-/* loss.item() at the end waits for the GPU, and so for what all streams were given. */
-static void wait_for_it(training *t) {
+/* loss.item() at the end waits for the GPU, so for the work of all streams. */
+static void wait_for_gpu(training *t) {
   const uint64_t streams[] = {t->main, t->copy, t->reduce};
   for (size_t i = 0; i < 3 && t->status == VS_OK; i++)
     t->status = vs_live_synchronize(t->live, 0, streams[i]);
   t->clock_us += 180000 + (int64_t)below(t, 40000);
 }
 
-/* Texts get longer as training goes on: first a warm-up on short ones, then what comes. */
+/* The first three steps have short texts, as a warm-up; later ones have any length. */
 static uint64_t rows_of(training *t, uint64_t step) {
   const uint64_t shortest = step < 3 ? 6 : 8, longest = step < 3 ? 8 : 16;
   return BATCH * 64 * (shortest + below(t, longest - shortest + 1));
@@ -280,7 +285,7 @@ static void do_step(training *t, uint64_t step, uint64_t rows, uint64_t rows_nex
   backward(t, rows);
   optimize(t);
   drop(t, t->batch, 2);
-  wait_for_it(t);
+  wait_for_gpu(t);
   end(t, name);
 }
 

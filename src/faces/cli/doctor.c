@@ -1,4 +1,4 @@
-/* vramscope doctor: what works here. All of it is found out for the reply that --json prints; the text is made of that. */
+/* vramscope doctor: what works on this machine. The text is made from the reply that --json prints. */
 #include "faces/cli/doctor.h"
 #include "devices/json.h"
 #include "device/sim/profile.h"
@@ -20,8 +20,8 @@
 #define VS_COMPILER "an unknown compiler"
 #endif
 
-/* What the program can do, and with which library. `key` is the member of the reply that has the version, null where the build
- * has none; NULL: it needs no library. `good` may hold one %S, the version. */
+/* What the program can do, and with which library. `key` is the member of the reply with the library's version, which is null
+ * in a build without it; key NULL: no library is needed. `good` may contain one %S, the version. */
 static const struct {
   const char *key;
   const char *(*version)(void);
@@ -87,7 +87,7 @@ static void reply_simulated(vs_jsonw *w, const vs_host *host) {
   vs_jsonw_object_end(w);
 }
 
-/* `info`: the engine's, of the file; absent where none was given. */
+/* `info`: the engine's reply about the file; absent if none was given. */
 static void put_reply(vs_text *text, const vs_screen *screen, vs_json info) {
   vs_jsonw writer, *w = &writer;
   vs_jsonw_begin(w, text, 0);
@@ -114,7 +114,7 @@ static void put_reply(vs_text *text, const vs_screen *screen, vs_json info) {
 
 /* ---- the text */
 
-/* What is shown: rows "yes  what    text", each collected in `line` first. */
+/* The rows "yes  what    text", each collected in `line` first. */
 typedef struct listing {
   vs_screen *screen;
   vs_text line;

@@ -1,4 +1,4 @@
-/* What doctor finds out of the GPUs of this machine: which driver, does it fit its library, what may be seen, and why not. */
+/* What doctor finds out about the machine's GPUs: the driver, whether it matches its library, what is visible, and why not. */
 #ifndef VS_CLI_DOCTOR_H
 #define VS_CLI_DOCTOR_H
 

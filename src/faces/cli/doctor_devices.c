@@ -3,7 +3,7 @@
 #include "os/library.h"
 #include "os/process.h"
 
-/* CUDA's driver is not initialised. */
+/* Loads the CUDA driver's library without initialising it. */
 static bool loads_cuda(void) {
   const char *given = vs_process_variable("VRAMSCOPE_CUDA");
   const char *const names[] = {given != NULL && given[0] != 0 ? given : "libcuda.so.1", NULL};
@@ -14,7 +14,7 @@ static bool loads_cuda(void) {
   return true;
 }
 
-/* The functions of NVML that we know to use, and those of them that it has not got. */
+/* The functions of NVML that vramscope uses, and how many of them this library lacks. */
 static void put_functions(vs_jsonw *w, const vs_devices *devices, const vs_host *host) {
   const size_t count = devices == NULL ? 0 : vs_devices_costs(devices, NULL, 0);
   vs_devices_cost *costs = count == 0 ? NULL : vs_host_alloc(host, count * sizeof *costs);

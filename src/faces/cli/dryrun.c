@@ -37,7 +37,7 @@ static vs_dryrun_plan plan_of(const vs_cli *cli) {
   return plan;
 }
 
-/* ---- how far it is: at the bottom of the terminal behind standard error, which the program's output scrolls above it */
+/* ---- progress: a line at the bottom of the terminal; the program's output scrolls above it */
 
 typedef struct view {
   const vs_cli *cli;

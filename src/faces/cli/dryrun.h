@@ -1,4 +1,4 @@
-/* A dry run as the command line has it: the report as text, rendered from the reply alone. */
+/* The report of a dry run as text, made from the reply alone. */
 #ifndef VS_CLI_DRYRUN_H
 #define VS_CLI_DRYRUN_H
 

@@ -15,8 +15,7 @@ static void put_room(vs_sheet *p, vs_text *cell, vs_json row) {
   }
 }
 
-/* The run met the end of the memory: what it needs in all is not known, only what would have got it past that
- * point. */
+/* For a run that stopped at an out-of-memory error: its whole need is unknown, only what the failed request needed. */
 static void put_least(vs_sheet *p, vs_json needs) {
   const vs_json fits = vs_reply_at(p->reply, "fit"), largest = vs_json_at(fits, vs_json_count(fits) - 1);
   const uint64_t own = vs_reply_u64(p->card, "total_bytes");
@@ -41,7 +40,7 @@ static void put_least(vs_sheet *p, vs_json needs) {
 }
 
 void vs_dryrun_put_cards(vs_sheet *p) {
-  /* What a program that stopped would have needed later is not known. */
+  /* The later need of a program that stopped is unknown, so "fits" holds only up to that point. */
   const vs_column columns[] = {{"Card", VS_COLUMN_LEFT},
                                {"memory", VS_COLUMN_RIGHT},
                                {vs_sheet_is(p, "stopped") ? "fits so far" : "fits", VS_COLUMN_LEFT},
@@ -122,7 +121,7 @@ static void put_doubt(vs_sheet *p, vs_json doubt) {
   }
 }
 
-/* The first few doubts of a kind behind `before`, which ends what the line has. false: there are none. */
+/* Begins a line with `before` and lists the first few doubts of a kind. Returns false if there are none. */
 static bool put_doubts_of(vs_sheet *p, const char *kind, const char *before) {
   enum { DOUBTS = 3 };
   const vs_json doubts = vs_reply_at(p->reply, "doubts");

@@ -1,5 +1,5 @@
-/* The report of a dry run on one screen: for someone whose job has just died, or is about to be started.
- * First the answer, then what it rests on, then what the simulation could not know. */
+/* The report of a dry run on one screen: first whether it fits, then the figures behind that, then what the simulation could
+ * not know. */
 #include "faces/cli/dryrun.h"
 #include "faces/cli/dryrun_limits.h"
 #include "os/child.h"
@@ -155,7 +155,7 @@ static void put_oom(vs_sheet *p) {
 
 /* ---- the peak */
 
-/* What the driver counts beside PyTorch's memory. */
+/* Memory that the driver counts in addition to PyTorch's. */
 static void put_outside(vs_sheet *p, vs_json card) {
   const uint64_t reserved = vs_reply_u64(vs_reply_at(card, "torch"), "peak_reserved_bytes"),
                  used = vs_reply_u64(card, "driver_peak_bytes");
@@ -270,7 +270,7 @@ static void put_overhead(vs_sheet *p) {
 
 /* ---- the model */
 
-/* Where it ran out before the optimizer had its state: what training takes before the first activation. */
+/* For a run that failed before the optimizer had its state: what training needs before the first activation. */
 static void put_training(vs_sheet *p, vs_json model) {
   const uint64_t bytes = vs_reply_u64(p->reply, "training_bytes");
   const uint64_t trained = vs_reply_u64(model, "trainable_bytes"),

@@ -47,7 +47,7 @@ static vs_json busiest(vs_json reply) {
   return vs_json_at(cards, best);
 }
 
-/* Of the main process the device with an error, else the one with the highest peak. */
+/* The device of the main process with an out-of-memory error, else the one with the highest peak. */
 static vs_json device_of(vs_json devices) {
   size_t best = 0;
   for (size_t i = 1; i < vs_json_count(devices); i++) {

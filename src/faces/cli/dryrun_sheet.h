@@ -1,6 +1,6 @@
-/* The report of a dry run while it is written: the reply, and the line in the making.
+/* The report of a dry run while it is written: the reply, and the current line.
  *
- * A line: vs_sheet_begin, then what goes into `line`, then vs_sheet_end. What comes from the reply is made safe. */
+ * A line: vs_sheet_begin, text appended to `line`, vs_sheet_end. Text from the reply is made safe. */
 #ifndef VS_CLI_DRYRUN_SHEET_H
 #define VS_CLI_DRYRUN_SHEET_H
 
@@ -30,7 +30,7 @@ static inline vs_text *vs_sheet_begin(vs_sheet *p) {
 }
 void vs_sheet_end(vs_sheet *p, const char *label, vs_style style);
 
-/* "NVIDIA H100 80GB HBM3 (simulated)": the name of a card or row without the maker, which takes room and says nothing. */
+/* "H100 80GB HBM3 (simulated)": the name of a card or row without the maker, to save room. */
 vs_str vs_sheet_short_name(vs_json named);
 /* The sum of a figure of PyTorch's over the cards. */
 uint64_t vs_sheet_torch_sum(const vs_sheet *p, const char *name);

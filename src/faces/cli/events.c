@@ -9,7 +9,7 @@ typedef struct vs_window {
   int64_t marked; /* event to mark, -1: none */
 } vs_window;
 
-/* As many rows before the moment as behind it. How many there are before it under the filter only the engine knows. */
+/* Half of the rows before the moment, half after it. Only the engine can count the rows before it that match the filter. */
 static vs_exit find_window(vs_cli *cli, vs_client *client, vs_window *window) {
   *window = (vs_window){.top = vs_words_top(cli, ROWS), .marked = -1};
   if (!vs_cli_has(cli, VS_OPTION_AT)) return VS_EXIT_OK;
@@ -91,8 +91,8 @@ static void put_owner(vs_text *text, vs_json event, const char *label) {
   vs_screen_safe(text, vs_reply_str(event, "frees"));
 }
 
-/* On a narrow screen the columns that tell least make room for the names: what is reserved, if it does not change, else
- * the times. */
+/* On a narrow screen one column is left out to make room for the names: the reserved bytes if they do not change, else the
+ * times. */
 static void put_events(vs_cli *cli, vs_json events, const vs_window *window, vs_json first) {
   static const vs_column all[FIELDS] = {
       [MARK] = {"", VS_COLUMN_LEFT},

@@ -14,7 +14,7 @@ static vs_exit refuse(const char *format, const char *text) {
   return vs_print_error(VS_STR(""), &error);
 }
 
-/* NULL for a format that there is none of: then what is near is said. */
+/* NULL for an unknown format: then the error with a suggestion was printed. */
 static const vs_export_format *find_format(const char *typed) {
   vs_nearest nearest = vs_nearest_to(vs_str_from(typed));
   for (size_t i = 0; i < vs_export_format_count; i++) {

@@ -1,4 +1,5 @@
 /* vramscope: reads the command line, opens the output, runs the command, finishes the output. */
+#include "base/check.h"
 #include "faces/cli/cli.h"
 #include "faces/commands/help.h"
 #include "os/process.h"
@@ -13,7 +14,7 @@ static const vs_command_run runs[VS_COMMAND_COUNT] = {
 #undef VS_EXAMPLE
 };
 
-/* ---- how to show it */
+/* ---- the screen: units, colours, characters, width */
 
 static bool is_set(const char *name) {
   const char *value = vs_process_variable(name);
@@ -62,6 +63,7 @@ static void init_screen(vs_screen *screen, const vs_cli *cli, const vs_writer *w
   screen->has_colour = wants_colour(cli->line);
   screen->has_unicode = has_unicode();
   screen->columns = wanted_columns(cli->line);
+  VS_ASSERT(screen->columns >= VS_SCREEN_LEAST && screen->columns <= VS_SCREEN_MOST);
 }
 
 /* ---- the output around a command */
@@ -79,7 +81,7 @@ static vs_exit say_output(const vs_cli *cli, vs_error *error, vs_status status) 
 static vs_exit open_output(vs_cli *cli) {
   const char *name = cli->line->values[VS_OPTION_OUTPUT];
   const bool is_own =
-      cli->line->command == VS_COMMAND_compact; /* it writes its file itself, and says how that went */
+      cli->line->command == VS_COMMAND_compact; /* it writes its file itself, and prints a report */
   if (name == NULL || is_own || vs_str_equal(vs_str_from(name), VS_STR("-"))) {
     vs_outfile_stdout(&cli->out);
     return VS_EXIT_OK;
@@ -92,7 +94,7 @@ static vs_exit open_output(vs_cli *cli) {
   return say_output(cli, &error, status);
 }
 
-/* A pipe whose reader has gone (head, a pager that was left) had enough: that is no failure. */
+/* A closed pipe (head, a pager that was quit) is not a failure. */
 static vs_exit finish_output(vs_cli *cli, vs_exit code) {
   if (code != VS_EXIT_OK && cli->out.error.status == VS_OK) {
     vs_outfile_abandon(&cli->out);
@@ -119,6 +121,7 @@ static vs_exit run(vs_cli *cli) {
   } else if (vs_line_has(line, VS_OPTION_HELP)) {
     vs_help_command(&cli->screen, line->command);
   } else {
+    VS_ASSERT(line->command < VS_COMMAND_COUNT && runs[line->command] != NULL);
     code = runs[line->command](cli);
   }
   code = finish_output(cli, code);
@@ -126,10 +129,11 @@ static vs_exit run(vs_cli *cli) {
   return code;
 }
 
-/* "(see: vramscope report --help)" behind what is wrong, unless it says itself what to type. */
+/* Appends "(see: vramscope report --help)", unless the error itself says what to type. */
 static vs_exit say_usage(const vs_line *line, vs_error *error) {
   char sentence[sizeof error->text];
   memcpy(sentence, error->text, sizeof sentence);
+  VS_ASSERT(line->command <= VS_COMMAND_COUNT);
   const bool has_advice = vs_str_contains(vs_str_from(sentence), VS_STR("vramscope ")) ||
                           vs_str_contains(vs_str_from(sentence), VS_STR("did you mean"));
   if (!has_advice && line->command != VS_COMMAND_COUNT)

@@ -1,9 +1,10 @@
 #include "faces/cli/page.h"
+#include "base/check.h"
 #include "codec/json_writer.h"
 #include "os/infile.h"
 #include <string.h>
 
-/* ---- the page: the assembler puts the file between two names */
+/* ---- the page: the assembler includes the file between two symbols */
 
 extern const char vs_page_begin[], vs_page_end[];
 
@@ -16,7 +17,7 @@ __asm__(".pushsection .rodata\n"
 
 static vs_str whole(void) { return (vs_str){vs_page_begin, (size_t)(vs_page_end - vs_page_begin)}; }
 
-/* Where `part` begins, the size of `text` where it does not stand there. */
+/* Where `part` begins in `text`; the size of `text` if it is not in it. */
 static size_t find(vs_str text, vs_str part) {
   const char *at = memmem(text.data, text.size, part.data, part.size);
   return at == NULL ? text.size : (size_t)(at - text.data);
@@ -27,9 +28,10 @@ bool vs_page_has_engine(void) { return find(whole(), VS_STR(" id=\"engine\"")) !
 static vs_str first(vs_str text, size_t size) { return (vs_str){text.data, size}; }
 static vs_str behind(vs_str text, size_t size) { return (vs_str){text.data + size, text.size - size}; }
 
-/* Behind `part`, which stands there. */
+/* The text behind `part`, which it contains. */
 static vs_str after(vs_str text, vs_str part) {
   const size_t at = find(text, part);
+  VS_ASSERT(at != text.size);
   return at == text.size ? behind(text, at) : behind(text, at + part.size);
 }
 
@@ -44,7 +46,7 @@ void vs_page_open(vs_page *page) {
   page->policy = first(policy, find(policy, VS_STR("\"")));
 }
 
-/* ---- what is put in */
+/* ---- what is inserted */
 
 static void put_file(vs_jsonw *w, vs_page_mode mode, const vs_page_file *file, size_t number) {
   char element[24];
@@ -74,8 +76,7 @@ static void put_json(vs_text *text, vs_page_mode mode, const vs_page_file *files
   vs_jsonw_end(&w);
 }
 
-/* Names of files may hold "</script>": in JSON a "<" stands only in strings, where its escape means the
- * same. */
+/* A file name may contain "</script>". In JSON "<" occurs only in strings, where it can be escaped. */
 void vs_page_put_boot(vs_text *text, vs_page_mode mode, const vs_page_file *files, size_t count) {
   vs_text json;
   vs_text_init(&json, text->host, NULL);
@@ -89,10 +90,10 @@ void vs_page_put_boot(vs_text *text, vs_page_mode mode, const vs_page_file *file
 }
 
 void vs_page_put_served(vs_text *text, vs_str part) {
-  const vs_str nobody = VS_STR("connect-src 'none'");
-  const size_t at = find(part, nobody);
+  const vs_str no_requests = VS_STR("connect-src 'none'");
+  const size_t at = find(part, no_requests);
   vs_text_str(text, first(part, at));
   if (at == part.size) return;
   vs_text_cstr(text, "connect-src 'self'");
-  vs_text_str(text, behind(part, at + nobody.size));
+  vs_text_str(text, behind(part, at + no_requests.size));
 }

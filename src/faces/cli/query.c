@@ -1,5 +1,5 @@
-/* Every method of the engine from a shell: a request made of words, and the reply as it is. Which methods and parameters
- * there are, and of which type, the engine itself says ("methods"). */
+/* Every method of the engine from a shell: a request made of words, and the bytes of the reply. The engine's method
+ * "methods" lists the methods and the types of their parameters. */
 #include "faces/cli/cli.h"
 #include "codec/json_reply.h"
 #include "os/process.h"
@@ -28,14 +28,14 @@ static vs_json find_named(vs_json list, vs_str name) {
 
 /* ---- the request ----------------------------------------------------------------------------------------------- */
 
-/* Whether the type has values that are no text in JSON. */
+/* Whether the type has values that are not strings in JSON. */
 static bool may_be_number(vs_json parameter) {
   const vs_str type = vs_reply_str(parameter, "type");
   return vs_reply_is_unknown(vs_reply_at(parameter, "choices")) && !vs_json_is_absent(parameter) &&
          !vs_str_equal(type, VS_STR("filter")) && !vs_str_equal(type, VS_STR("text"));
 }
 
-/* A number, true, false or null where the parameter takes one, else text. What is wrong with it the engine says. */
+/* A number, true, false or null if the parameter takes one, else a string. The engine checks it. */
 static void put_value(vs_client *client, vs_json parameter, vs_str value) {
   vs_json_doc doc;
   vs_jsonw *writer = &client->writer;
@@ -50,7 +50,7 @@ static void put_value(vs_client *client, vs_json parameter, vs_str value) {
   }
 }
 
-/* Fails with a sentence for a word that is no pair. */
+/* Fails for a word that is not KEY=VALUE. */
 static vs_exit begin_request(vs_client *client, const vs_asked *asked) {
   vs_client_begin(client, asked->method);
   for (const char *const *pair = asked->pairs; *pair != NULL; pair++) {
@@ -70,7 +70,7 @@ static vs_exit begin_request(vs_client *client, const vs_asked *asked) {
   return VS_EXIT_OK;
 }
 
-/* Asks the engine without a file, so that a wrong word is said before a large file is read. */
+/* Sends the request to an engine without a file, so that a wrong word is reported before a large file is read. */
 static vs_exit check_request(vs_client *client, const vs_asked *asked) {
   vs_text reply;
   vs_error error;
@@ -164,7 +164,7 @@ static vs_exit list(vs_cli *cli, vs_client *empty, vs_json methods) {
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
-/* FILE METHOD, or the METHOD alone that needs no file. */
+/* FILE METHOD, or only METHOD if it needs no file. */
 static vs_exit choose(vs_cli *cli, vs_client *empty, vs_json methods) {
   const vs_line *line = cli->line;
   if (vs_cli_has(cli, VS_OPTION_LIST)) return list(cli, empty, methods);

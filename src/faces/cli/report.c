@@ -1,5 +1,4 @@
-/* The answer on one screen: for someone whose program has just died. The engine's lines, laid out and coloured; nothing is
- * composed here but the commands to type next. */
+/* The report on one screen: the engine's lines, laid out and coloured. Only the suggested next commands are composed here. */
 #include "faces/cli/words.h"
 
 enum { LABEL = 15, OWNERS = 5, OTHERS = 8 };
@@ -95,7 +94,7 @@ static void put_next(vs_page *page, vs_json device, size_t device_count) {
       .command = command,
       .option = *at != 0 ? "at" : NULL,
       .value = at,
-      /* The busiest here need not be what the others take by default. */
+      /* Other commands may take another GPU by default. */
       .device = device_count == 0  ? "host"
                 : device_count > 1 ? number
                                    : NULL,

@@ -6,14 +6,14 @@
 
 enum { LABEL = 15 };
 
-/* The settings in question, and where they stand. */
+/* The settings to explain, and where they were found. */
 typedef struct vs_given {
   const char *text;   /* NULL: nothing is set */
   uint32_t which;     /* in vs_alloc_variables; VS_ALLOC_VARIABLES: on the command line */
-  const char *unused; /* a variable that is set, but does not count; NULL: none */
+  const char *unused; /* a variable that is set, but ignored; NULL: none */
 } vs_given;
 
-/* A line that is being written, to be wrapped when it is complete. */
+/* A line that is being written; it is wrapped when it is complete. */
 typedef struct vs_page {
   vs_cli *cli;
   vs_text line;
@@ -21,7 +21,7 @@ typedef struct vs_page {
 
 /* ---- where they come from */
 
-/* What is copied out of a script begins with the variable. */
+/* Text that was copied from a script begins with the variable. */
 static vs_given on_the_line(const char *argument) {
   vs_given given = {.text = argument, .which = VS_ALLOC_VARIABLES};
   for (uint32_t i = 0; i < VS_ALLOC_VARIABLES; i++) {
@@ -136,7 +136,7 @@ static void put_warnings(vs_page *page, const vs_given *given, vs_json warnings)
   }
 }
 
-/* The program of the reader's own with these settings. PyTorch has no profiles: those only the demo can follow. */
+/* How to run the user's program with these settings. PyTorch has no profiles, so they can be tried only with the demo. */
 static void put_next(vs_page *page, const vs_given *given, vs_json reply) {
   vs_text *line = &page->line;
   const char *purpose = "your program with them, without a GPU";
@@ -170,10 +170,10 @@ static void put_page(vs_cli *cli, const vs_given *given, vs_json reply) {
   vs_text_deinit(&page.line);
 }
 
-/* ---- settings that make no sense */
+/* ---- invalid settings */
 
-/* Where byte `offset` of the text that the engine saw is in `text`: a byte that is no character reaches it as a
- * \udcXX, which takes three. */
+/* Where byte `offset` of the text that the engine saw is in `text`: a byte that is not UTF-8 reaches the engine as \udcXX,
+ * which takes three bytes. */
 static size_t place_of(vs_str text, uint64_t offset) {
   enum { ESCAPED = 3 };
   size_t at = 0;
@@ -186,7 +186,7 @@ static size_t place_of(vs_str text, uint64_t offset) {
   return at;
 }
 
-/* The text below the sentence, with the place marked; of a long one what stands around it. */
+/* The text below the error, with the place marked; a long text is cut on both sides of it. */
 static void say_place(const vs_cli *cli, vs_str text, size_t place) {
   enum { COLUMNS = 76, BEFORE_MOST = 50 };
   vs_text safe, out;

@@ -1,6 +1,5 @@
-/* vramscope smi: the command line of faces/smi, looking again and again, and what went wrong: said as nvidia-smi does, with its
- * words on standard output and the driver's number as exit status. With --json it is not mistaken for nvidia-smi, and one line
- * goes to standard error. */
+/* vramscope smi: the command line of faces/smi, its loop and its failures. Failures are reported as by nvidia-smi, with its
+ * sentences on standard output and the driver's number as exit status; with --json, by one line on standard error. */
 #include "faces/smi/smi.h"
 #include "faces/cli/cli.h"
 #include "faces/smi/table.h"
@@ -82,7 +81,7 @@ static vs_status read_query(vs_smi_command *c) {
 
 /* ---- the GPUs */
 
-/* Those that --id names, or all cards. */
+/* The GPUs that --id names, or all cards. */
 static vs_status choose(vs_smi_command *c) {
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   const vs_status status = vs_smi_choose(&c->smi, c->cli->line->values[VS_OPTION_ID], &error);
@@ -98,16 +97,16 @@ static vs_status choose_again(vs_smi_command *c, vs_status opened, const vs_devi
   return VS_DEVICE;
 }
 
-/* The driver may have been loaded anew since the last look, or a GPU have come back. */
+/* The driver may have been reloaded since the last sample, or a GPU have come back. */
 static vs_status come_back(vs_smi_command *c) {
   vs_devices_failure failure;
   if (!vs_devices_is_stale(c->smi.devices)) return VS_OK;
   return choose_again(c, vs_devices_refresh(c->smi.devices, &failure), &failure);
 }
 
-/* ---- looking again and again */
+/* ---- the loop */
 
-/* Nanoseconds between looks, 0: one look only. */
+/* Nanoseconds between samples; 0: only one. */
 static uint64_t period_of(const vs_cli *cli) {
   enum { USUAL_SECONDS = 5 };
   const char *milliseconds = cli->line->values[VS_OPTION_LOOP_MS],
@@ -126,7 +125,7 @@ static uint64_t count_of(const vs_cli *cli) {
   return text != NULL && vs_parse_u64(vs_str_from(text), &count) && count != 0 ? count : UINT64_MAX;
 }
 
-/* What a person sees is made of the bytes that --json prints. */
+/* The text is made from the bytes that --json prints. */
 static vs_status put_overview(vs_smi_command *c, bool is_first) {
   vs_text bytes;
   if (!c->is_json && !is_first) vs_text_byte(&c->cli->screen.text, '\n');
@@ -143,14 +142,14 @@ static vs_status put_look(vs_smi_command *c, bool is_first) {
   return c->is_json ? vs_smi_put_reply(&c->smi, text) : vs_smi_put_csv(&c->smi, text, is_first);
 }
 
-/* What was found goes out at once: another program may read it line by line. */
+/* Flushed after each sample, because another program may read it line by line. */
 static vs_status pass_on(vs_cli *cli) {
   VS_TRY(vs_text_finish(&cli->screen.text));
   return vs_outfile_flush(&cli->out);
 }
 
-/* The looks are at fixed moments, so that how long one takes does not shift the next. Moments that have passed meanwhile
- * are left out. */
+/* Samples are taken at fixed moments, so that the duration of one does not shift the next. Moments that passed during a
+ * sample are skipped. */
 static vs_status loop(vs_smi_command *c) {
   const uint64_t period = period_of(c->cli), most = period == 0 ? 1 : count_of(c->cli);
   uint64_t next = vs_clock_ns();
@@ -164,7 +163,7 @@ static vs_status loop(vs_smi_command *c) {
     vs_status status = put_look(c, look == 0);
     if (status == VS_OK) status = pass_on(c->cli);
     if (status == VS_CANCELLED || c->cli->out.error.status != VS_OK)
-      return VS_OK; /* said where output is finished */
+      return VS_OK; /* finish_output (main.c) prints the failure */
     VS_TRY(status);
   }
   return VS_OK;
@@ -172,7 +171,7 @@ static vs_status loop(vs_smi_command *c) {
 
 /* ---- the command */
 
-/* From here on what is shown goes to the file of --filename. What went wrong before was said on standard output. */
+/* From here on output goes to the file of --filename. Earlier failures went to standard output. */
 static vs_status turn_to_file(vs_cli *cli) {
   const char *name = cli->line->values[VS_OPTION_FILENAME], *colour = cli->line->values[VS_OPTION_COLOR];
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
@@ -204,7 +203,7 @@ static void say(const char *sentence) {
   (void)vs_print_error(VS_STR(""), &error);
 }
 
-/* Our words stand below the vendor's where no script expects those alone, or beside them on a terminal. */
+/* Prints our sentence below the vendor's where scripts do not expect only that, or on standard error of a terminal. */
 static void say_failure(vs_smi_command *c) {
   const vs_smi_failure *failure = &c->failure;
   vs_text *text = &c->cli->screen.text;

@@ -1,4 +1,5 @@
 #include "faces/cli/standard_error.h"
+#include "base/check.h"
 #include "base/glyph.h"
 #include "faces/terminal/screen.h"
 #include "os/process.h"
@@ -13,9 +14,9 @@ vs_exit vs_exit_for(vs_status status) {
   }
 }
 
-/* What goes to standard error is built on the stack: a shortage of memory has to be reported, too. */
+/* The line is built on the stack, so that a lack of memory can be reported. */
 
-/* `s` made safe, as far as it fits, never cut inside a character or an escape. */
+/* As much of `s`, made safe, as fits; never cut inside a character or an escape. */
 static vs_str make_safe(char *to, size_t capacity, vs_str s) {
   size_t size = 0;
   for (size_t at = 0; at < s.size;) {
@@ -25,15 +26,17 @@ static vs_str make_safe(char *to, size_t capacity, vs_str s) {
     memcpy(to + size, piece, taken);
     size += taken;
   }
+  VS_ASSERT(size <= capacity);
   return (vs_str){to, size};
 }
 
-/* The longest end of `s` that takes at most `capacity` bytes when made safe: of a long path the end says more. */
+/* The longest end of `s` that takes at most `capacity` bytes when made safe: the end of a long path identifies the file. */
 static vs_str end_that_fits(vs_str s, size_t capacity) {
   size_t size = 0, skipped = 0;
   char piece[VS_GLYPH_PIECE];
   for (size_t at = 0; at < s.size;) size += vs_glyph_safe_piece(piece, s, &at);
   while (size > capacity) size -= vs_glyph_safe_piece(piece, s, &skipped);
+  VS_ASSERT(skipped <= s.size);
   return (vs_str){s.data + skipped, s.size - skipped};
 }
 
@@ -43,11 +46,13 @@ vs_exit vs_print_error(vs_str subject, const vs_error *error) {
   const char *text = error->text[0] != 0 ? error->text : vs_status_text(error->status);
   const vs_str said = make_safe(sentence, sizeof sentence, vs_str_from(text));
   if (error->offset != VS_NO_OFFSET) vs_format(place, sizeof place, " (at byte %U)", error->offset);
+  VS_ASSERT(sizeof "vramscope: ...: \n" + said.size + strlen(place) <= VS_ERROR_LINE_MOST);
   const size_t room = VS_ERROR_LINE_MOST - sizeof "vramscope: ...: \n" - said.size - strlen(place);
   const vs_str end = end_that_fits(subject, room);
   const vs_str named = make_safe(name, sizeof name, end);
   vs_format(line, sizeof line, "vramscope: %s%S%s%S%s\n", end.size < subject.size ? "..." : "", named,
             subject.size != 0 ? ": " : "", said, place);
+  VS_ASSERT(error->status != VS_OK && strlen(line) <= VS_ERROR_LINE_MOST);
   vs_stderr_put(line, strlen(line));
   return vs_exit_for(error->status);
 }
@@ -65,7 +70,7 @@ void vs_progress_begin(vs_progress *progress, bool is_wanted, vs_str name) {
   progress->name[safe.size] = 0;
 }
 
-/* Back to the beginning of the line and clear it. */
+/* Moves the cursor to the beginning of the line and clears it. */
 static const char erase[] = "\r\x1b[K";
 
 static bool is_time_to_draw(vs_progress *progress) {

@@ -1,4 +1,4 @@
-/* What goes to standard error: one line for a failure, and a progress line that leaves no trace. */
+/* Standard error: one line for a failure, and a progress line that is erased at the end. */
 #ifndef VS_CLI_STANDARD_ERROR_H
 #define VS_CLI_STANDARD_ERROR_H
 
@@ -14,7 +14,7 @@ vs_exit vs_print_error(vs_str subject, const vs_error *error);
 /* The exit code for a failure. */
 vs_exit vs_exit_for(vs_status status);
 
-/* ---- progress: shown only where someone looks at it, and only when it takes longer than half a second */
+/* ---- progress: shown only on a terminal, and only after half a second */
 
 typedef struct vs_progress {
   bool is_wanted;
@@ -24,11 +24,11 @@ typedef struct vs_progress {
 } vs_progress;
 
 void vs_progress_begin(vs_progress *progress, bool is_wanted, vs_str name);
-/* `total`: VS_NO_SIZE where it is not known. */
+/* `total`: VS_NO_SIZE if it is unknown. */
 void vs_progress_bytes(vs_progress *progress, uint64_t done, uint64_t total);
-/* Shows how far the reading of a file is. `progress` outlives it. */
+/* Shows how much of a file was read. `progress` must outlive it. */
 vs_input_watch vs_progress_watch(vs_progress *progress);
-/* Read, and now being worked on. */
+/* The file was read; the engine computes the answer. */
 void vs_progress_working(vs_progress *progress);
 void vs_progress_end(vs_progress *progress);
 

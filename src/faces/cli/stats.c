@@ -52,7 +52,7 @@ static uint64_t most_of(vs_json rows, const char *key) {
 
 static double part_of(uint64_t part, uint64_t whole) { return whole == 0 ? 0 : (double)part / (double)whole; }
 
-/* What the recording allocated and what of it is left; without a recording only what is there. */
+/* Allocated blocks by size, and those that are still live; without a recording only those that are live. */
 static void put_sizes(vs_cli *cli, vs_json rows) {
   static const vs_column columns[] = {{"size from", VS_COLUMN_RIGHT},
                                       {"to", VS_COLUMN_RIGHT},

@@ -1,5 +1,5 @@
-/* vramscope top: the GPUs, how full they are and were, and who holds their memory; a screen, text, or
- * data. */
+/* vramscope top: the GPUs, how full they are and were, and the processes that use their memory; as a screen, text, or
+ * JSON. */
 #include "faces/tui/top.h"
 #include "faces/cli/cli.h"
 #include "os/process.h"
@@ -23,7 +23,7 @@ static bool read_interval(const char *value, uint64_t *interval_us) {
   return vs_top_parse_interval((vs_str){text.data, text.size - has_unit}, interval_us);
 }
 
-/* Without anybody at a keyboard, or a screen to draw on, it is text. */
+/* Text if standard input or standard output is not a terminal. */
 static vs_top_shape shape_of(const vs_cli *cli) {
   if (vs_cli_has(cli, VS_OPTION_NDJSON)) return VS_TOP_NDJSON;
   if (vs_cli_has(cli, VS_OPTION_JSON)) return VS_TOP_JSON;
@@ -31,14 +31,14 @@ static vs_top_shape shape_of(const vs_cli *cli) {
   return vs_stream_is_terminal(VS_STDIN) && vs_stream_is_terminal(VS_STDOUT) ? VS_TOP_SCREEN : VS_TOP_ONCE;
 }
 
-/* The console of Linux has UTF-8, but hardly any characters for it. */
+/* The Linux console decodes UTF-8, but its fonts lack most of the characters. */
 static bool has_unicode(const vs_cli *cli) {
   const char *terminal = vs_process_variable("TERM");
   if (vs_cli_has(cli, VS_OPTION_ASCII) || !cli->screen.has_unicode) return false;
   return terminal == NULL || !vs_str_equal(vs_str_from(terminal), VS_STR("linux"));
 }
 
-/* A log has room for command lines. */
+/* Output to a file is wider than the usual 80 columns, so that command lines fit. */
 static uint32_t columns_of(const vs_cli *cli) {
   enum { LOG = 120 };
   const bool is_known = vs_stream_is_terminal(VS_STDOUT) || vs_process_variable("COLUMNS") != NULL;
@@ -88,7 +88,7 @@ vs_exit vs_cli_top(vs_cli *cli) {
   vs_process_hold_end();
   const vs_status status = vs_top_run(&plan, &error);
   if (status == VS_CANCELLED || cli->out.error.status != VS_OK)
-    return VS_EXIT_OK;         /* said where output is finished */
+    return VS_EXIT_OK;         /* finish_output (main.c) prints the failure */
   error.offset = VS_NO_OFFSET; /* of a selection: the sentence quotes it */
   return status == VS_OK ? VS_EXIT_OK : vs_print_error(VS_STR(""), &error);
 }

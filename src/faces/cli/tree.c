@@ -1,27 +1,28 @@
+#include "base/check.h"
 #include "base/sort.h"
 #include "faces/cli/words.h"
 
 enum { ROWS = 40, DEEPEST = 64, NUMBERS_WIDTH = 22, LEAST_SHARE = 100 /* 1/100 */, NONE = -1 };
 
-/* A node of the reply, hung up as they are drawn: first child, next sibling, the biggest first. */
+/* A node of the reply, linked as it is drawn: first child, next sibling, the largest first. */
 typedef struct call {
   vs_json json;
   uint64_t bytes, own_bytes;
   int64_t parent, child, last_child, next; /* indices into the reply's nodes, NONE */
-  bool is_kept;                            /* big enough to be drawn; kept siblings stand before the others */
+  bool is_kept; /* large enough to be drawn; kept siblings come before the others */
 } call;
 
 typedef struct drawing {
   vs_cli *cli;
   VS_VEC(call) calls; /* calls[0] is the root */
   vs_table table;
-  uint64_t least; /* bytes: less is not worth a row */
-  vs_text prefix; /* what stands before the names on this level */
+  uint64_t least; /* calls with fewer bytes get no row */
+  vs_text prefix; /* the lines of the tree that are drawn before names on this level */
 } drawing;
 
 /* ---- what to draw */
 
-/* A call that holds all that its caller holds continues its row. */
+/* A call with as many bytes as its caller is shown in the caller's row. */
 static bool continues_row(const drawing *d, const call *c) {
   return c->parent > 0 && c->bytes == d->calls.data[c->parent].bytes;
 }
@@ -41,6 +42,7 @@ static vs_status hang(drawing *d, vs_json nodes) {
                                              .last_child = NONE,
                                              .next = NONE};
     if (parent == NONE) continue;
+    VS_ASSERT(parent >= 0 && (size_t)parent < i);
     call *above = &d->calls.data[parent];
     if (above->child == NONE) above->child = (int64_t)i;
     else d->calls.data[above->last_child].next = (int64_t)i;
@@ -49,7 +51,7 @@ static vs_status hang(drawing *d, vs_json nodes) {
   return VS_OK;
 }
 
-/* Keeps the `rows` biggest calls, none with less than `least` bytes; one that continues its row does not count. */
+/* Keeps the `rows` largest calls with at least `least` bytes; a call in its caller's row does not count. */
 static vs_status choose(drawing *d, uint64_t rows) {
   VS_VEC(vs_sort_pair) pairs = {0};
   VS_TRY(vs_vec_reserve(d->cli->host, &pairs, d->calls.count));
@@ -70,6 +72,7 @@ static vs_status choose(drawing *d, uint64_t rows) {
 }
 
 static int64_t kept(const drawing *d, int64_t index) {
+  VS_ASSERT(index >= NONE && index < (int64_t)d->calls.count);
   return index != NONE && d->calls.data[index].is_kept ? index : NONE;
 }
 
@@ -80,7 +83,7 @@ static void put_numbers(drawing *d, uint64_t bytes) {
   vs_text_percent(vs_table_cell(&d->table), bytes, d->calls.data[0].bytes);
 }
 
-/* The row of the calls from `index` to `end`, each the only one in the call before it. */
+/* The row of the calls from `index` to `end`, each the only child of the one before it. */
 static void put_row(drawing *d, vs_text *text, int64_t index, int64_t end, bool is_last, bool whole_paths) {
   const bool has_unicode = d->cli->screen.has_unicode;
   vs_text_str(text, vs_text_view(&d->prefix));
@@ -93,7 +96,7 @@ static void put_row(drawing *d, vs_text *text, int64_t index, int64_t end, bool 
   }
 }
 
-/* The last call that has room in the row of `index`: those that it leads to alone follow as long as they fit. */
+/* The last call in the row of `index`: calls that continue it are added while they fit. */
 static int64_t end_of_row(drawing *d, int64_t index) {
   vs_text row;
   int64_t end = index;
@@ -129,13 +132,16 @@ static void put_call(drawing *d, int64_t index, bool is_last, unsigned depth) {
   d->prefix.bytes.count = before;
 }
 
-/* The calls in a call, and what of it is not in any that is shown. */
+/* The children of a call, and a row for the bytes that are in none of the shown ones. */
 static void put_calls(drawing *d, int64_t parent, unsigned depth) {
   const call *c = &d->calls.data[parent];
   int64_t child = kept(d, c->child);
   if (child == NONE) return;
   uint64_t rest = c->bytes;
-  for (int64_t i = child; i != NONE; i = kept(d, d->calls.data[i].next)) rest -= d->calls.data[i].bytes;
+  for (int64_t i = child; i != NONE; i = kept(d, d->calls.data[i].next)) {
+    VS_ASSERT(d->calls.data[i].bytes <= rest);
+    rest -= d->calls.data[i].bytes;
+  }
   const bool has_rest = rest != 0 && rest >= d->least;
   while (child != NONE) {
     const int64_t next = kept(d, d->calls.data[child].next);
@@ -192,8 +198,7 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
   vs_client_begin(client, "tree");
   vs_cli_pass_options(cli, client, as_json ? VS_EVERY_OPTION : ~top);
   if (as_json) return vs_cli_pass_reply(cli, client);
-  vs_client_param_u64(client, "top",
-                      0); /* what is folded away here must not take the place of what is shown */
+  vs_client_param_u64(client, "top", 0); /* all nodes: calls that share a row do not count as rows here */
   vs_json_doc reply;
   vs_exit code = vs_client_ask(client, &reply);
   if (code != VS_EXIT_OK) return code;

@@ -1,4 +1,4 @@
-/* vramscope view: a page in the browser, and the local server that answers it; or one page that holds
+/* vramscope view: a page in the browser, and the local server that answers it; or one page that contains
  * everything (view_html.c). */
 #include "faces/cli/view.h"
 #include "faces/cli/words.h"
@@ -10,13 +10,13 @@ typedef struct viewing {
   vs_cli *cli;
   size_t count;
   vs_page_file files[VS_MAX_ARGUMENTS];
-  bool is_said[VS_MAX_ARGUMENTS]; /* how its loading ended */
+  bool is_said[VS_MAX_ARGUMENTS]; /* the failure to load it was printed */
   vs_text page, policy;
   vs_server *server;
   vs_progress progress;
 } viewing;
 
-/* ---- what the server asks for */
+/* ---- loading, for the server */
 
 typedef struct reading {
   vs_server *server;
@@ -28,7 +28,7 @@ static bool tell(void *ctx, uint64_t bytes_read, uint64_t bytes) {
   return vs_server_reading(now->server, now->file, bytes_read, bytes);
 }
 
-/* On a thread of the server; the main thread shows how far all files are. */
+/* Called on a thread of the server; the main thread shows the progress of all files. */
 static vs_status load(void *ctx, vs_server *server, size_t file, vs_engine **engine, vs_error *error) {
   const viewing *view = ctx;
   const char *path = view->cli->line->arguments[file];
@@ -39,7 +39,7 @@ static vs_status load(void *ctx, vs_server *server, size_t file, vs_engine **eng
 
 /* ---- what is printed */
 
-/* The words of SSH_CONNECTION: our address and port as the near machine knows them are the last two. */
+/* The last two words of SSH_CONNECTION are this machine's address and port, as the user's machine knows them. */
 static void put_tunnel(viewing *view, const char *connection) {
   vs_text *text = &view->cli->screen.text;
   const char *words[4] = {"", "", "", ""}, *user = vs_process_variable("USER");
@@ -74,7 +74,7 @@ static void put_names(viewing *view) {
   else vs_words_count(text, view->count, "file");
 }
 
-/* Somebody reads along, so it goes out at once. */
+/* Flushed at once, because the user waits for the address. */
 static vs_exit print_address(viewing *view) {
   vs_cli *cli = view->cli;
   vs_text *text = &cli->screen.text;
@@ -90,8 +90,9 @@ static vs_exit print_address(viewing *view) {
   }
   vs_status status = vs_text_finish(text);
   if (status == VS_OK) status = vs_outfile_flush(&cli->out);
-  return status == VS_OK || status == VS_CANCELLED ? VS_EXIT_OK
-                                                   : vs_exit_for(status); /* said where output is finished */
+  return status == VS_OK || status == VS_CANCELLED
+             ? VS_EXIT_OK
+             : vs_exit_for(status); /* finish_output (main.c) prints it */
 }
 
 static void open_browser(const viewing *view) {
@@ -103,15 +104,14 @@ static void open_browser(const viewing *view) {
 
 static void say_end(const viewing *view) {
   if (vs_cli_has(view->cli, VS_OPTION_QUIET)) return;
-  const vs_str line =
-      vs_stream_is_terminal(VS_STDERR) ? VS_STR("\nEnded.\n") : VS_STR("Ended.\n"); /* behind ^C */
+  const vs_str line = vs_stream_is_terminal(VS_STDERR) ? VS_STR("\nEnded.\n")
+                                                       : VS_STR("Ended.\n"); /* the terminal shows ^C */
   vs_stderr_put(line.data, line.size);
 }
 
-/* ---- until somebody ends it */
+/* ---- until a signal ends it */
 
-/* Says what has failed since the last look, and shows how far the others are; true: none is being read any
- * more. */
+/* Prints new failures and the progress of the other files. Returns true if no file is being read any more. */
 static bool follow(viewing *view) {
   uint64_t done = 0, total = 0;
   bool is_over = true;
@@ -140,7 +140,7 @@ static void wait_for_end(viewing *view) {
                     view->count == 1 ? vs_str_from(view->files[0].name) : vs_str_from(files));
   bool is_over = follow(view);
   while (!vs_process_wait_end(is_over ? long_us : LOOK_US)) is_over = follow(view);
-  (void)follow(view); /* what has failed just now */
+  (void)follow(view); /* prints failures since the last call */
   vs_progress_end(&view->progress);
 }
 
@@ -185,14 +185,14 @@ static vs_exit serve(viewing *view, uint16_t port) {
     wait_for_end(view);
     say_end(view);
   }
-  /* What cannot be ended now ends with the process, and until then needs what it was given. */
+  /* Threads of the server that still run use the page until the process exits. */
   if (!vs_server_stop(view->server)) return code;
   vs_text_deinit(&view->page);
   vs_text_deinit(&view->policy);
   return code;
 }
 
-/* 0, any free port, where none was asked for. */
+/* Stores the port of --port, or 0 (any free port) without the option. Returns false if it is not a port. */
 static bool port_of(const vs_cli *cli, uint16_t *port) {
   const char *value = cli->line->values[VS_OPTION_PORT];
   uint64_t number = 0;

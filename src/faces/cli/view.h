@@ -1,4 +1,4 @@
-/* The two ways of `view`: a server, and a page that holds everything. */
+/* The two ways of `view`: a server, and a page that contains everything. */
 #ifndef VS_CLI_VIEW_H
 #define VS_CLI_VIEW_H
 
@@ -7,11 +7,11 @@
 
 enum { VS_VIEW_NAME = 4096 };
 
-/* What the page is told of the files of the command line: names as short as they can be and differ, and how
- * large they are. A name that is not there, or cannot be read, is said. */
+/* The names and sizes of the command line's files for the page; names lose the folders that all of them share. Prints an
+ * error for a file that does not exist or cannot be read. */
 VS_MUST_CHECK vs_exit vs_view_files(const vs_cli *cli, vs_page_file files[VS_MAX_ARGUMENTS]);
 
-/* Says a sentence about the command line. */
+/* Prints an error about the command line. */
 VS_MUST_CHECK vs_exit vs_view_refuse(const char *sentence);
 
 /* `view FILE... --html OUT` */

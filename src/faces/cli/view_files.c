@@ -1,4 +1,4 @@
-/* The files of the command line, as both ways of `view` tell them to the page. */
+/* The files of the command line, for both ways of `view`. */
 #include "faces/cli/view.h"
 #include <string.h>
 
@@ -19,7 +19,7 @@ static vs_exit check_stdin(const vs_cli *cli) {
 static vs_exit look_at(const char *path, uint64_t *bytes) {
   *bytes = VS_NO_SIZE;
   if (is_stdin(path))
-    return VS_EXIT_OK; /* looked at when it is read: a pipe that is opened twice is read twice */
+    return VS_EXIT_OK; /* not opened before it is read: opening a pipe twice would read it twice */
   vs_infile file;
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   if (vs_infile_open(&file, path, &error) != VS_OK) {

@@ -1,11 +1,10 @@
-/* vramscope view --html: a page that holds the files, compressed, and everything to look at them. What is
- * written is read on the way, as any other command would read it: a page with a file in it that nobody can
- * read is not made. */
+/* vramscope view --html: a page that contains the files, compressed, and the engine that reads them. Each file is also
+ * loaded while it is written, as by any other command, so that no page is made of a file that cannot be read. */
 #include "faces/cli/view.h"
 #include "intake/embed.h"
 #include "os/process.h"
 
-enum { MIB = 1024 * 1024, HEAVY_MIB = 100 }; /* from about there on browsers take their time with a page */
+enum { MIB = 1024 * 1024, HEAVY_MIB = 100 }; /* browsers are slow with pages larger than about this */
 
 typedef struct writing {
   vs_cli *cli;
@@ -63,7 +62,7 @@ static vs_status embed(writing *w, const char *path, vs_progress *progress, vs_e
   return vs_embedding_finish(embedding);
 }
 
-/* Whose failure it was, the output's or the input's. */
+/* Prints a failure of the output or of the input. */
 static vs_exit say_failure(writing *w, vs_str name, vs_error *error, vs_status status) {
   if (w->out.error.status != VS_OK) {
     *error = w->out.error;

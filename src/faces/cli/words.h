@@ -6,7 +6,7 @@
 #include "codec/json_reply.h"
 #include "faces/terminal/table.h"
 
-/* A size in the units asked for, that of a member of a reply, or "-" where it is not known. */
+/* The size in a member of a reply, in the units of the screen; "-" for an unknown one. */
 void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes);
 
 /* What a row of a reply is attributed to: its "label". Safe. */
@@ -23,21 +23,20 @@ static inline void vs_words_count(vs_text *text, uint64_t count, const char *nou
   vs_text_counted(text, count, noun);
 }
 
-/* "0.52 s": the time of an event, counted from the first one; nothing where there are no times. */
+/* "0.52 s": the time of an event since the first one; nothing if the recording has no times. */
 void vs_words_time_since(vs_text *text, vs_json time_us, vs_json first_time_us);
 
-/* The first line: the file and what is said of it. A long name loses its beginning, so that it stays one line where that
- * is possible. `rest` is safe. */
+/* The first line: the file, then `rest`, which is safe. A long name loses its beginning, so that it stays one line where
+ * that is possible. */
 void vs_words_file(vs_screen *screen, vs_str name, vs_str rest);
 
 /* The title of a table: "snapshot.pickle, GPU 0, `where`" and below it `what`, with an empty line behind. Both are safe. */
 void vs_words_title(vs_cli *cli, vs_json reply, vs_str where, vs_str what);
 
-/* That of a reply about what was allocated at a moment. */
+/* The title of a reply about the blocks at a moment. */
 void vs_words_live_title(vs_cli *cli, vs_json reply, const char *usual);
 
-/* "at the peak (event 8,812)": the moment asked for by --at, or `usual`, and the event that it turned out to be (below 0: before them
- * all). */
+/* "at the peak (event 8,812)": the moment of --at, or `usual`, and its event (below 0: before the first event). */
 void vs_words_moment(const vs_cli *cli, vs_text *text, const char *usual, int64_t event);
 
 /* What --at says, or `usual`. */
@@ -61,7 +60,7 @@ typedef struct vs_next {
 /* "Next: vramscope tree --at end FILE  # purpose"; the purpose only where it fits. Not shown with --quiet. */
 void vs_words_next(vs_cli *cli, const vs_next *next);
 
-/* The same of a command line without FILE; it is safe. */
+/* The same for a whole command line, which is safe. */
 void vs_words_next_line(vs_cli *cli, vs_str line, const char *purpose);
 
 /* "      vramscope view FILE  # purpose" below it, where this build can. Not of standard input, which has been read. */

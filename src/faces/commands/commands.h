@@ -49,8 +49,7 @@ typedef struct vs_option {
 
 typedef struct vs_command {
   const char *name;
-  const char
-      *arguments; /* "FILE [FORMAT]"; "FILE...": one or more; "COMMAND...": another program's command line */
+  const char *arguments; /* "FILE [FORMAT]"; "FILE...": one or more; "COMMAND...": a program's command line */
   const char *summary;
   const char *description;
   uint64_t options; /* bit VS_OPTION_x: it takes that option */
@@ -106,7 +105,7 @@ _Static_assert(VS_OPTION_COUNT <= 64, "options are bits of a uint64_t");
  * Fails: VS_BAD_ARGUMENT  `error` has the sentence, with what was probably meant */
 VS_MUST_CHECK vs_status vs_line_parse(vs_line *line, int argc, char *const *argv, vs_error *error);
 
-/* The command called `name`, VS_COMMAND_COUNT if there is none: then `error` suggests one. */
+/* The command called `name`; VS_COMMAND_COUNT if there is none, then `error` suggests one. */
 vs_command_id vs_command_find(vs_str name, vs_error *error);
 
 #endif

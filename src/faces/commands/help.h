@@ -1,4 +1,4 @@
-/* The faces of the tables in commands.def, options.def and exits.def. */
+/* The help, the manual page and the completions, made from commands.def, options.def and exits.def. */
 #ifndef VS_COMMANDS_HELP_H
 #define VS_COMMANDS_HELP_H
 

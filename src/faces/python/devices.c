@@ -1,6 +1,6 @@
-/* The cards of this machine as one type, Devices: <vramscope/devices.h> with dicts for structs.
+/* The cards of this machine as one type, Devices: <vramscope/devices.h> with dicts in place of structs.
  *
- * A figure that is not known is None, and `reasons` of the same dict says why, by the figure's name: {"reserved": None,
+ * An unknown figure is None, and `reasons` of the same dict says why, by the figure's name: {"reserved": None,
  * "reasons": {"reserved": "NO_FUNCTION"}}. NVML's calls may take milliseconds, so they run without the interpreter's lock. */
 #include "faces/python/python.h"
 #include "base/text.h"
@@ -32,7 +32,7 @@ static bool enter(use *call, PyObject *object) {
 static void let_others(use *call) { call->thread = PyEval_SaveThread(); }
 static void resume(use *call) { PyEval_RestoreThread(call->thread); }
 
-/* The end of each method: `result`, if it could be made, or the error that the status stands for. */
+/* The end of each method: returns `result`, or raises the error of the status. */
 static PyObject *finish(use *call, vs_status status, const vs_error *error, PyObject *result) {
   vs_python_lock_leave(&call->self->lock);
   if (status == VS_OK) return result;
@@ -40,7 +40,7 @@ static PyObject *finish(use *call, vs_status status, const vs_error *error, PyOb
   return vs_python_raise(status, error);
 }
 
-/* ---- dicts: after a failure the rest is skipped, as in a vs_text ---------------------------------------------------- */
+/* ---- dicts: after a failure nothing more is added, as in a vs_text ---------------------------------------------- */
 
 typedef struct record {
   PyObject *dict, *reasons; /* NULL after a failure; reasons: NULL until one is needed */
@@ -303,7 +303,7 @@ static PyObject *memory(PyObject *object, PyObject *arguments) {
   return finish(&call, VS_OK, NULL, end_record(&made));
 }
 
-/* Ten microseconds: not worth letting others run. */
+/* Takes ten microseconds, so the interpreter's lock is kept. */
 static PyObject *used_fast(PyObject *object, PyObject *argument) {
   use call;
   const unsigned long unit = PyLong_AsUnsignedLong(argument);

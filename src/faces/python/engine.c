@@ -1,11 +1,11 @@
-/* The engine as two types: Engine, which loads a file and answers requests, and Reply, the bytes of an answer, which lie
- * where the library wrote them: whoever wants them as an array looks at them there (buffer protocol).
+/* The engine as two types: Engine, which loads a file and answers requests, and Reply, the bytes of an answer. A reply stays
+ * where the library wrote it; arrays use that memory without a copy (buffer protocol).
  *
- * Loading and answering run without the interpreter's lock, so other Python threads go on. One engine is one thread's at a
- * time: each Engine has a lock of its own, and who comes second waits. A callback that asks the very engine which called it
- * would wait for itself, and gets a RuntimeError.
+ * Loading and answering run without the interpreter's lock, so other Python threads go on. Each Engine has a lock of its
+ * own, so that one thread at a time uses it. A callback that uses the engine that called it would wait for itself, so it
+ * gets a RuntimeError.
  *
- * What a request may be and what comes back is written in docs/formats/query.md; nothing of it is known here. */
+ * docs/formats/query.md describes requests and replies; this file does not interpret them. */
 #include "faces/python/python.h"
 #include "base/text.h"
 #include "intake/load.h"
@@ -62,7 +62,7 @@ static PyObject *new_engine(PyTypeObject *type, PyObject *arguments, PyObject *k
   static char *names[] = {NULL};
   if (PyArg_ParseTupleAndKeywords(arguments, keywords, ":Engine", names) == 0) return NULL;
   engine_object *self = (engine_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
-  if (self == NULL) return NULL; /* all zero otherwise */
+  if (self == NULL) return NULL; /* tp_alloc sets the members to 0 */
   const bool has_lock = vs_python_lock_init(&self->lock);
   const vs_status status = has_lock ? vs_engine_create(vs_host_default(), &self->engine) : VS_NO_MEMORY;
   if (status == VS_OK) return (PyObject *)self;
@@ -83,17 +83,17 @@ static void free_engine(PyObject *object) {
 
 enum { PROGRESS_STEP = 1 << 20, SIGNAL_STEP = 16 << 20 }; /* bytes between two calls back into Python */
 
-/* A load under way. It runs without the interpreter's lock: `thread` is what takes that again. An error that a callback
- * raises stays set, ends the load, and is what the load raises. */
+/* A load in progress. It runs without the interpreter's lock; `thread` is the state to take it again. An error that a
+ * callback raises stays set, ends the load, and is raised by it. */
 typedef struct load_call {
   PyThreadState *thread;
   PyObject *readinto, *progress, *inflater; /* borrowed, NULL: none */
-  PyObject *total;    /* borrowed: what the progress is told of the whole, an int or None */
-  uint64_t next_call; /* of the progress, in bytes read */
+  PyObject *total;                          /* borrowed: the total for the progress, an int or None */
+  uint64_t next_call;                       /* of the progress, in bytes read */
   bool has_raised;
 } load_call;
 
-/* false: a callback has raised, and nothing more is called. */
+/* Takes the interpreter's lock. Returns false if a callback has raised: then no more callbacks are called. */
 static bool take(load_call *call) {
   if (!call->has_raised) PyEval_RestoreThread(call->thread);
   return !call->has_raised;
@@ -105,7 +105,8 @@ static vs_status give(load_call *call) {
   return call->has_raised ? VS_CANCELLED : VS_OK;
 }
 
-/* Who keeps the view of memory that is about to go gets a ValueError from it: it is released. */
+/* Calls a function with a view of memory that is valid only during the call. The view is released after it, so that a
+ * function that kept it gets a ValueError when it uses it. */
 static PyObject *call_with_view(PyObject *function, void *data, size_t size, int flags, PyObject *more) {
   PyObject *view = PyMemoryView_FromMemory(data, (Py_ssize_t)size, flags), *result = NULL;
   if (view == NULL) return NULL;
@@ -146,7 +147,7 @@ static bool report_progress(void *ctx, uint64_t bytes, uint64_t total) {
   return give(call) == VS_OK && goes_on;
 }
 
-/* ---- decompression: a Python object as a vs_inflater. It is Python's zlib, so that the extension links none. */
+/* ---- decompression: a Python object as a vs_inflater. It uses Python's zlib, so that the extension links none. */
 
 static vs_status begin_member(void *ctx) {
   load_call *call = ctx;

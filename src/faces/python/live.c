@@ -1,9 +1,9 @@
-/* The process' own allocator under PyTorch (torch) as functions of Python's: opening, figures, history, snapshots. The
- * names and the objects that people see are python/vramscope/torch.py's.
+/* vramscope's allocator under PyTorch as Python functions: opening, figures, history, snapshots. The public names and
+ * objects are python/vramscope/torch.py's.
  *
- * Python's objects are never made while a card's lock is held: making one may run the garbage collector, which frees
- * tensors, which takes that lock. So figures are copied first. And the interpreter's lock is let go where a card may be
- * waited for. */
+ * No Python object is made while a card's lock is held: making one may run the garbage collector, which frees tensors,
+ * which takes that lock. So figures are copied first. The interpreter's lock is released where a call may wait for a
+ * card. */
 #include "faces/python/live.h"
 #include "base/text.h"
 
@@ -28,7 +28,7 @@ static bool read_device(PyObject *argument, uint32_t *device) {
   return true;
 }
 
-/* A vs_text as bytes or as text; the text is emptied. NULL with an error set. */
+/* A vs_text as bytes or as str; the vs_text is freed. NULL with an error set. */
 static PyObject *give_bytes(vs_text *text) {
   const vs_str s = vs_text_view(text);
   PyObject *made =
@@ -83,7 +83,7 @@ static PyObject *live_devices(PyObject *module, PyObject *unused) {
   return list;
 }
 
-/* ---- figures: copied under the card's lock, made Python's behind it */
+/* ---- figures: copied under the card's lock, converted after it is released */
 
 typedef struct figure {
   char key[120];
@@ -325,7 +325,7 @@ static PyObject *live_annotation(PyObject *module, PyObject *arguments) {
                        NULL);
 }
 
-/* What to do when the interpreter ends: nobody asks Python where a thread is any more. */
+/* Called when the interpreter exits: from then on no allocation asks Python for its stack. */
 static PyObject *live_leave(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
@@ -335,7 +335,7 @@ static PyObject *live_leave(PyObject *module, PyObject *unused) {
 
 /* ---- running out */
 
-/* Observers stay for ever, as PyTorch's do; the callable is theirs. */
+/* Observers are never removed, as in PyTorch; each owns a reference to its callable. */
 static void tell(void *ctx, const vs_live_oom *oom) {
   PyObject *observer = ctx;
   if (!Py_IsInitialized()) return;

@@ -5,11 +5,11 @@
 #include "faces/python/python.h"
 #include "torch/where.h"
 
-/* NULL with an error set: it is not in use. */
+/* The process's allocator under PyTorch; NULL with an error set if there is none. */
 vs_live *vs_python__live(void);
 
-/* Each a vs_torch_where: the Python frames of the calling thread, innermost first. On a thread that runs no Python the
- * first says that there are none, the second that somebody else may know: the machine's stack is taken. */
+/* Each is a vs_torch_where: the Python frames of the calling thread, innermost first. On a thread that runs no Python the
+ * first returns an empty stack; the second returns VS_STACK_NONE, so that the native stack is taken. */
 vs_stack vs_python__where(vs_live *live);
 vs_stack vs_python__where_or_native(vs_live *live);
 

@@ -1,4 +1,4 @@
-/* Who holds memory of a card, for the sentence of a failure: NVML knows, by the driver's numbers of processes. */
+/* The processes that use memory of a card, for the sentence of a failure. NVML lists them, by the driver's pids. */
 #include "faces/python/live.h"
 #include "base/text.h"
 #include <vramscope/devices.h>
@@ -14,7 +14,7 @@ static size_t copy(const vs_devices_processes *from, vs_live_process *rows, size
   return count;
 }
 
-/* Opened for this once: a failure is rare, and any thread may have it. */
+/* Opens NVML for each call: failures are rare, and any thread may have one. */
 size_t vs_python__processes(void *ctx, uint32_t device, vs_live_process *rows, size_t capacity) {
   vs_devices *devices = NULL;
   vs_devices_processes found;

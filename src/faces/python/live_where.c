@@ -1,11 +1,10 @@
-/* Where a thread is, in Python's terms: asked for each allocation while somebody wants stacks.
+/* The Python stack of a thread: taken for each allocation while a history or a recording needs stacks.
  *
- * Called by PyTorch on any thread, with or without the interpreter's lock; on a thread that runs no Python there are no
- * frames. An exception that is on its way stays as it is.
+ * Called by PyTorch on any thread, with or without the interpreter's lock; a thread that runs no Python has no frames. An
+ * exception that is being raised is kept.
  *
- * Programs allocate in the same places again and again. So a stack is first taken as what is cheap to have, a code object and
- * a place in it for each call, and looked for among those that have a number already; names and lines are asked only of new
- * ones. */
+ * Programs allocate at the same places again and again. So a stack is first taken as a code object and an instruction for
+ * each call, which is cheap, and looked up in a table of known stacks; names and lines are read only of new ones. */
 #include "faces/python/live.h"
 #include "base/hash.h"
 #include "base/host.h"
@@ -20,8 +19,8 @@ typedef struct place {
   int at;         /* instruction */
 } place;
 
-/* ---- stacks that have a number. A place of the table has one; who comes later and falls on the same takes it. The
- * interpreter's lock guards it. As the allocator itself, it is the process' one. */
+/* ---- known stacks: a table with one entry for each hash; a new stack replaces the entry with the same hash. Guarded by the
+ * interpreter's lock. There is one in the process, as there is one allocator. */
 
 enum { KNOWN = 4096 };
 
@@ -51,7 +50,7 @@ static void let_go(const place *places, size_t count) {
   for (size_t i = 0; i < count; i++) Py_DECREF(places[i].code);
 }
 
-/* The references of `places` become the table's, or are let go. */
+/* Takes over the references of `places`. */
 static void remember(known *entry, const place *places, size_t count, vs_stack stack) {
   const known old = *entry;
   place *kept = vs_host_alloc(vs_host_default(), count * sizeof *kept);
@@ -63,7 +62,7 @@ static void remember(known *entry, const place *places, size_t count, vs_stack s
   vs_host_free(vs_host_default(), old.places, old.count * sizeof *old.places);
 }
 
-/* ---- walking. What is not of the limited API is looked for, once, and done without where it is not found. */
+/* ---- walking. Functions outside of the limited API are looked up once; there is a slower way without them. */
 
 typedef struct walker {
   bool is_sought;
@@ -106,7 +105,7 @@ static void collect(frames *all) {
 
 /* ---- a new one */
 
-/* A text attribute of a code object, as UTF-8 that lives as long as *owner. "" where it is none. */
+/* A text attribute of a code object, as UTF-8 that lives as long as *owner. "" if it is not a text. */
 static const char *text_of(PyObject *code, const char *name, PyObject **owner) {
   *owner = PyObject_GetAttrString(code, name);
   const char *text = *owner == NULL ? NULL : PyUnicode_AsUTF8AndSize(*owner, NULL);

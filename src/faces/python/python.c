@@ -1,11 +1,12 @@
 #include "faces/python/python.h"
+#include "base/check.h"
 #include "base/text.h"
 
 PyObject *vs_python_text(vs_str text) {
   return PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.size, "surrogateescape");
 }
 
-/* errors.py has the classes. It is pure Python and small, and most programs never get here. */
+/* errors.py has the classes. It is imported only when an error is raised. */
 static PyObject *make_error(vs_status status, vs_str sentence, uint64_t offset) {
   PyObject *errors = PyImport_ImportModule("vramscope.errors");
   if (errors == NULL) return NULL;
@@ -21,6 +22,7 @@ static PyObject *make_error(vs_status status, vs_str sentence, uint64_t offset) 
 }
 
 PyObject *vs_python_raise(vs_status status, const vs_error *error) {
+  VS_ASSERT(status != VS_OK);
   const bool has_text = error != NULL && error->text[0] != 0;
   const vs_str sentence = vs_str_from(has_text ? error->text : vs_status_text(status));
   PyObject *made = make_error(status, sentence, has_text ? error->offset : VS_NO_OFFSET);
@@ -50,11 +52,13 @@ bool vs_python_lock_enter(vs_python_lock *lock) {
     (void)PyThread_acquire_lock(lock->lock, WAIT_LOCK);
     PyEval_RestoreThread(thread);
   }
+  VS_ASSERT(lock->owner == 0);
   lock->owner = PyThread_get_thread_ident();
   return true;
 }
 
 void vs_python_lock_leave(vs_python_lock *lock) {
+  VS_ASSERT(lock->owner == PyThread_get_thread_ident());
   lock->owner = 0;
   PyThread_release_lock(lock->lock);
 }

@@ -1,7 +1,7 @@
-/* What the parts of vramscope._native share: CPython's limited API of 3.11, and how the library's words become Python's.
+/* What the parts of vramscope._native share: CPython's limited API of 3.11, and conversions of texts and errors.
  *
- * The module has no global that changes. What a part wants to find again (a type, an imported function) it keeps in its
- * one pointer of vs_python_state, which the module visits and lets go; several things go into a tuple or a dict. Types
+ * The module has no mutable global. A part keeps a reference that it needs later (a type, an imported function) in its one
+ * pointer of vs_python_state, which the module visits and clears; several references go into a tuple or a dict. Types
  * are heap types, made from the module (PyType_FromModuleAndSpec), so that a method finds its module
  * (PyType_GetModuleState). */
 #ifndef VS_PYTHON_PYTHON_H
@@ -27,7 +27,7 @@ static inline vs_python_state *vs_python_state_of(PyObject *module) { return PyM
 #define VS_PART(name) int vs_python_add_##name(PyObject *module);
 #include "faces/python/parts.def"
 
-/* Text of the library, which may hold bytes that are no UTF-8: they become lone surrogates, as Python reads file names.
+/* Text of the library. Bytes that are not UTF-8 become lone surrogates, as in Python's file names.
  * A new reference, or NULL with an error set. */
 PyObject *vs_python_text(vs_str text);
 
@@ -35,11 +35,11 @@ PyObject *vs_python_text(vs_str text);
  * sentence is `error`'s where it has one, else the status's own. `error` may be NULL. Returns NULL, for `return`. */
 PyObject *vs_python_raise(vs_status status, const vs_error *error);
 
-/* An object of the library that one thread at a time may use, while others run: who comes second waits, without the
- * interpreter's lock. A thread that has it already, in a callback, would wait for itself: it gets a RuntimeError. */
+/* A lock for an object of the library that one thread at a time may use. A second thread waits without the interpreter's
+ * lock. A thread that has it already, in a callback, would wait for itself, so it gets a RuntimeError. */
 typedef struct vs_python_lock {
   PyThread_type_lock lock; /* NULL: not made */
-  unsigned long owner;     /* the thread that has it, 0: nobody; changes with the interpreter's lock held */
+  unsigned long owner; /* the thread that has it; 0: none. Changes only with the interpreter's lock held. */
 } vs_python_lock;
 
 bool vs_python_lock_init(vs_python_lock *lock); /* false, with MemoryError */

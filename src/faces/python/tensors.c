@@ -7,14 +7,15 @@
  *   share_memory   tensors' kinds, and which tensor each byte of their storages is counted at. */
 #include <stdlib.h>
 
+#include "base/check.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "faces/python/python.h"
 
 /* ---- instances ---------------------------------------------------------------------------------- */
 
-/* What is known about types, for the length of one walk. Types are alive as long as their objects, and those
- * are in the list: so an address stands for one type. A type that falls out of the table is asked again. */
+/* A cache of answers for types, used for one walk. Types live as long as their objects, which are in the list, so an address
+ * identifies a type. A type whose entry was overwritten is tested again. */
 enum { SEEN = 256 };
 
 typedef struct seen_types {
@@ -45,7 +46,7 @@ static bool are_types(PyObject *wanted) {
   return true;
 }
 
-/* No code of Python runs between the first object and the last, so the list stays what it is. */
+/* No Python code runs during the loop, so the list does not change. */
 static PyObject *instances(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *objects = NULL;
@@ -79,7 +80,7 @@ typedef struct means {
   PyObject *dtype;
   PyObject *nbytes;
   PyObject *data_ptr;
-  PyObject *is_lazy_copy; /* or None. Asking such a tensor for its address would make the copy */
+  PyObject *is_lazy_copy; /* or None. Reading the address of such a tensor would make the copy */
   PyObject *slow;         /* slow(tensor) -> (kind, pieces): any other tensor */
   PyObject *prefers; /* prefers(tensor, other) -> bool: which of two that share memory it is counted at */
 } means;
@@ -92,7 +93,7 @@ typedef struct claim {
 
 typedef struct reading {
   means how;
-  PyObject *tensors;                /* the list; it is ours, nobody else changes it */
+  PyObject *tensors;                /* our own copy of the list, so that no other code changes it */
   PyObject *places;                 /* dict: kind -> its place in kinds */
   PyObject *kinds, *which, *shares; /* the result: three lists */
   VS_VEC(claim) claims;
@@ -119,7 +120,9 @@ static int claim_memory(reading *all, Py_ssize_t owner, uint64_t address, uint64
     all->claims.data[all->claims.count++] = (claim){.address = address, .size = size, .owner = owner};
     return 0;
   }
+  VS_ASSERT(all->by_address.slots[slot].value < all->claims.count);
   claim *known = &all->claims.data[all->by_address.slots[slot].value];
+  VS_ASSERT(known->address == address);
   if (size > known->size) known->size = size;
   if (known->owner == owner) return 0;
   PyObject *prefers = PyObject_CallFunctionObjArgs(all->how.prefers, PyList_GetItem(all->tensors, owner),
@@ -186,7 +189,7 @@ static bool read_storage(const means *how, PyObject *tensor, uint64_t *address, 
   return is_read;
 }
 
-/* NULL, without an error set, where the tensor is not as simple as its class. */
+/* NULL without an error set if the tensor has to be read by `slow`. */
 static PyObject *read_plain(const means *how, PyObject *tensor, uint64_t *address, uint64_t *size) {
   PyObject *kind = NULL;
   if (PySet_Contains(how->plain, (PyObject *)Py_TYPE(tensor)) == 1 && !is_lazy_copy(how, tensor) &&
@@ -235,7 +238,7 @@ static int by_address(const void *left, const void *right) {
   return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Each byte once: two storages may be of one memory, which they do not know of each other. */
+/* Counts each byte once: two storages may overlap. */
 static int add_up(reading *all) {
   if (all->claims.count == 0) return 0;
   uint64_t *shares = calloc((size_t)PyList_Size(all->tensors), sizeof *shares);
@@ -248,6 +251,7 @@ static int add_up(reading *all) {
   for (size_t i = 0; i < all->claims.count; i++) {
     const claim *each = &all->claims.data[i];
     const uint64_t begin = each->address > end ? each->address : end;
+    VS_ASSERT(each->owner >= 0 && each->owner < PyList_Size(all->tensors));
     if (each->address + each->size <= begin) continue;
     end = each->address + each->size;
     shares[each->owner] += end - begin;

@@ -1,5 +1,6 @@
 /* Finding the statistics of PyTorch's allocator, and reading them. */
 #include "faces/python/torch_layout.h"
+#include "base/check.h"
 
 #if defined(__linux__)
 #include <dlfcn.h>
@@ -21,12 +22,11 @@ enum {
   MOST_TRIES = 16, /* of a reading that other threads disturb */
 };
 
-/* ---- memory that may not be there */
+/* ---- memory that may not be mapped */
 
 #if defined(__linux__)
 
-/* How many of `words` could be read from the beginning: page by page, because a call gives all of a piece or
- * nothing. */
+/* Returns how many of `words` could be read. Reads page by page, because a call reads all of a piece or nothing. */
 static size_t read_words(uint64_t address, uint64_t *into, size_t words) {
   size_t done = 0;
   while (done < words) {
@@ -89,16 +89,17 @@ static bool all_zero(const void *data, size_t words) {
   return true;
 }
 
-/* What is looked at, and where the search stands in it. */
+/* The words that are searched, and the position of the search. */
 typedef struct search {
   const uint64_t *words;
   size_t count;
   size_t next; /* the end of what was found so far */
 } search;
 
-/* Finds `want` behind what was found. What is all zero proves nothing, so it has to follow at once: its
- * neighbours hold it in its place. */
+/* Finds `want` behind the last match. Words that are all zero match anywhere, so they have to follow at once; the groups
+ * before and after them confirm the place. */
 static bool find_next(search *in, const void *want, size_t words) {
+  VS_ASSERT(in->next <= in->count);
   const size_t most = all_zero(want, words) ? 0 : GAP_WORDS;
   for (size_t at = in->next; at <= in->next + most && at + words <= in->count; at++)
     if (memcmp(in->words + at, want, words * 8) == 0) return in->next = at + words, true;
@@ -106,11 +107,12 @@ static bool find_next(search *in, const void *want, size_t words) {
 }
 
 static void put(vs_torch_place *place, size_t first_stat, size_t stats, size_t word) {
+  VS_ASSERT(first_stat + stats <= VS_TORCH_STATS);
   for (size_t i = 0; i < stats; i++) place->at[first_stat + i] = (uint16_t)(word + i * POOL_WORDS);
 }
 
-/* The two about oversize come last, behind two scalars in the versions that are known; all zero, they are
- * taken to be there. Without max_split_size they stay 0, wherever they are. */
+/* The two oversize statistics come last, behind two scalars in known versions; if all are zero, that place is assumed.
+ * Without max_split_size they stay 0, so their place does not matter. */
 static bool match_singles(search *in, const vs_torch_stats *now, vs_torch_place *place) {
   const size_t first = VS_TORCH_oversize_allocations, words = SINGLES * POOL_WORDS;
   if (!now->has_oversize) {
@@ -132,7 +134,7 @@ static bool put_gap(vs_torch_place *place, const uint64_t *words, size_t from, s
   return true;
 }
 
-/* A recursive mutex that nobody has. */
+/* Whether these words are a recursive mutex that no thread has. */
 static bool is_free_lock(const uint64_t *words) {
   static const uint64_t FREE[LOCK_WORDS] = {0, 0, 1, 0, 0};
   return memcmp(words, FREE, sizeof FREE) == 0;
@@ -198,6 +200,7 @@ static bool has_same_gaps(const vs_torch_place *place, const uint64_t *words) {
 
 bool vs_torch_place_read(const vs_torch_place *place, vs_torch_stats *stats) {
   uint64_t words[2][VS_TORCH_MOST_WORDS];
+  VS_ASSERT(place->words >= LOCK_WORDS && place->words <= VS_TORCH_MOST_WORDS);
   for (int tries = 0; tries < MOST_TRIES; tries++) {
     if (!read_twice(place->base, words[0], words[1], place->words)) return false;
     if (!is_free_lock(words[0]) || memcmp(words[0], words[1], place->words * 8) != 0) continue;

@@ -1,18 +1,16 @@
 /* The statistics of PyTorch's allocator as numbers, and where they lie in memory.
  *
- * torch._C._cuda_memoryStats takes about 11 us, because it makes a dict of dicts of 130 numbers. A scope that
- * shall cost less reads the same numbers where the allocator keeps them. PyTorch exports no function for
- * that, only the pointer to its allocator (c10::cuda::CUDACachingAllocator::allocator), and the layout behind
- * it belongs to a version. So nothing is assumed of it: the numbers are searched for, by what the dict says.
- * A place counts for nothing until it has agreed with the dict twice, in different states, and is compared
- * again now and then (torch_statistics.c).
+ * torch._C._cuda_memoryStats takes about 11 us, because it makes a dict of dicts of 130 numbers. A cheaper scope
+ * reads the same numbers where the allocator keeps them. PyTorch exports no function for that, only the pointer to
+ * its allocator (c10::cuda::CUDACachingAllocator::allocator), and the layout behind it differs between versions. So
+ * no layout is assumed: the numbers of the dict are searched for in memory. A place is used only after it has agreed
+ * with the dict twice, in different states, and is compared again now and then (torch_statistics.c).
  *
- * The dict is made under the card's lock. Reading without it would now and then see half of what another
- * thread is doing: the lock, a std::recursive_mutex, has to lie before the statistics, and a reading counts
- * only where it was free. Where there is none the place is not taken.
+ * PyTorch makes the dict under the card's lock. Reading without the lock could see half of an update by another
+ * thread. So a place is accepted only if the lock, a std::recursive_mutex, is before the statistics, and a reading is
+ * valid only if the lock was free.
  *
- * Memory is only read, and only by process_vm_readv: an address that is none is an error of that call, not
- * ours. */
+ * Memory is only read, and only by process_vm_readv, which returns an error for an invalid address. */
 #ifndef VS_PYTHON_TORCH_LAYOUT_H
 #define VS_PYTHON_TORCH_LAYOUT_H
 
@@ -37,12 +35,12 @@ typedef enum vs_torch_id {
 
 typedef struct vs_torch_stats {
   vs_torch_stat of[VS_TORCH_STATS];
-  bool has_oversize; /* max_split_size is set: without it the two about oversize stay 0 */
+  bool has_oversize; /* max_split_size is set; without it the two oversize statistics stay 0 */
   bool has_pools;    /* private pools have statistics of their own, which only the dict has */
 } vs_torch_stats;
 
-/* Where they lie. `base` is the lock; `at` counts words of 8 bytes from there; VS_TORCH_NOWHERE: that one is
- * always 0. */
+/* Where the statistics are. `base` is the address of the lock; `at` counts words of 8 bytes from there;
+ * VS_TORCH_NOWHERE: that statistic is always 0. */
 enum { VS_TORCH_NOWHERE = UINT16_MAX, VS_TORCH_MOST_WORDS = 256, VS_TORCH_MOST_GAPS = 32 };
 
 typedef struct vs_torch_place {
@@ -50,7 +48,7 @@ typedef struct vs_torch_place {
   uint32_t words;
   bool has_oversize;
   uint16_t at[VS_TORCH_STATS];
-  /* What lies between two groups (the table of private pools), and was there when there was no such pool. */
+  /* The words between two groups (the table of private pools), as they are without a private pool. */
   uint16_t gaps, gap_at[VS_TORCH_MOST_GAPS];
   uint64_t gap[VS_TORCH_MOST_GAPS];
 } vs_torch_place;
@@ -59,13 +57,11 @@ typedef struct vs_torch_place {
  * allocator's address. */
 bool vs_torch_place_find(uint64_t allocator, uint32_t card, const vs_torch_stats *now, vs_torch_place *place);
 
-/* Reads them. They are a state that was: two readings in a row were equal, and nobody had the lock. False:
- * they cannot be read, or not all of them (there are private pools now), or other threads change them without
- * end. */
+/* Reads them. The result is a consistent state: two readings in a row were equal, and no thread had the lock. Returns false
+ * if the memory cannot be read, if there are private pools now, or if other threads changed the statistics each time. */
 bool vs_torch_place_read(const vs_torch_place *place, vs_torch_stats *stats);
 
-/* The address of PyTorch's allocator, or 0: no PyTorch with CUDA in this process, or none that can be asked.
- * */
+/* The address of PyTorch's allocator; 0 if this process has no PyTorch with CUDA, or one without that symbol. */
 uint64_t vs_torch_allocator(void);
 
 #endif

@@ -1,5 +1,6 @@
-/* Peaks of scopes: what a reading means for everybody. */
+/* Peaks of scopes: what a reading means for each of them. */
 #include "faces/python/torch_peaks.h"
+#include "base/check.h"
 
 enum { MOST_RESETS = 8 }; /* at a beginning, until no other thread disturbs it */
 
@@ -25,13 +26,14 @@ static void link_scope(vs_peak_card *card, vs_peak_scope *scope) {
 }
 
 void vs_peak_drop(vs_peak_card *card, vs_peak_scope *scope) {
+  VS_ASSERT(scope->next->previous == scope && scope->previous->next == scope);
   if (card->open == scope) card->open = scope->next == scope ? NULL : scope->next;
   scope->previous->next = scope->next;
   scope->next->previous = scope->previous;
   scope->next = scope->previous = scope;
 }
 
-/* In the time that has passed the bytes reached `peak`, and `most` at most. */
+/* Merges into the open scopes that the bytes reached `peak` since the last reading, and at most `most`. */
 static void give(vs_peak_card *card, vs_peak_kind kind, int64_t peak, int64_t most, uint32_t note) {
   vs_peak_scope *scope = card->open;
   if (scope == NULL) return;
@@ -40,6 +42,7 @@ static void give(vs_peak_card *card, vs_peak_kind kind, int64_t peak, int64_t mo
     bytes->peak = larger(bytes->peak, peak);
     if (most > bytes->most) bytes->most = most, scope->notes |= note;
     bytes->most = larger(bytes->most, bytes->peak);
+    VS_ASSERT(scope->next->previous == scope && bytes->peak <= bytes->most);
     scope = scope->next;
   } while (scope != card->open);
 }
@@ -57,7 +60,7 @@ static void note_all(vs_peak_card *card, uint32_t note) {
  * time. */
 static int64_t bound(const vs_torch_stat *from, const vs_torch_stat *to) {
   const int64_t allocated = to->allocated - from->allocated, freed = to->freed - from->freed;
-  if (allocated < 0 || freed < 0) return INT64_MAX; /* the sums began anew */
+  if (allocated < 0 || freed < 0) return INT64_MAX; /* the sums were reset */
   if (allocated == 0 || freed == 0) return larger(from->current, to->current);
   return from->current + allocated;
 }
@@ -73,13 +76,13 @@ static bool peaks_fell(const vs_torch_stats *from, const vs_torch_stats *to) {
   return false;
 }
 
-/* Somebody reset the peaks since we last looked: what was reached before that is lost. */
+/* Handles resets of the peaks by other code since the last reading: the peak before such a reset is lost. */
 static void look_behind(vs_peak_card *card, const vs_torch_stats *now) {
   if (!card->is_known) return;
   if (sums_fell(&card->last, now)) note_all(card, VS_PEAK_SUMS);
   if (!peaks_fell(&card->last, now)) return;
   card->behinds++;
-  card->has_taken = false; /* to whoever did it the peaks begin here */
+  card->has_taken = false; /* that code expects the peaks to start at its reset */
   for (vs_peak_kind kind = 0; kind < VS_PEAK_KINDS; kind++) {
     const vs_torch_stat *was = &card->last.of[STAT_OF[kind]], *is = &now->of[STAT_OF[kind]];
     give(card, kind, larger(was->current, is->current), bound(was, is), VS_PEAK_BEHIND);
@@ -112,7 +115,7 @@ static void passed_reset(vs_peak_card *card, const vs_torch_stats *after) {
   card->last = *after;
 }
 
-/* What a reset is about to take away, for the user's own figures. */
+/* Keeps the peaks that a reset is about to discard, for the user's own figures. */
 static void take(vs_peak_card *card) {
   for (size_t i = 0; i < VS_TORCH_STATS; i++) {
     const int64_t peak = larger(card->last.of[i].peak, card->last.of[i].current);
@@ -146,7 +149,7 @@ static void count_blocks(const vs_peak_card *card, int64_t blocks[2]) {
   blocks[1] = card->last.of[VS_TORCH_allocation].freed;
 }
 
-/* Leaves an allocator whose peaks are what is in use now, unless other threads change that all the time. */
+/* Resets the peaks to the current bytes. Tries again if other threads changed them meanwhile, at most MOST_RESETS times. */
 static int make_new_peak(vs_peak_card *card, const vs_peak_source *source) {
   vs_torch_stats now;
   if (source->read(source->ctx, &now) != 0) return -1;
@@ -171,6 +174,7 @@ int vs_peak_begin(vs_peak_card *card, const vs_peak_source *source, vs_peak_scop
       scope->bytes[kind] = (vs_peak_bytes){stat->current, stat->current, stat->current, stat->current};
     }
   }
+  VS_ASSERT(source != NULL || scope->notes == 0);
   link_scope(card, scope);
   return 0;
 }

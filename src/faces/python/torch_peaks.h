@@ -1,22 +1,20 @@
-/* Exact peaks of any number of scopes, from an allocator that keeps one peak for all.
+/* Exact peaks of any number of scopes, from an allocator that keeps one peak.
  *
- * PyTorch keeps for each statistic one peak, since the last reset. A scope begins with a peak of its own, so
- * at its beginning the allocator's peak is read, given to all that it belongs to, and reset:
+ * PyTorch keeps one peak for each statistic, since the last reset. A scope needs a peak of its own, so when it begins, the
+ * allocator's peak is read, merged into the peaks that it belongs to, and reset. It belongs to
  *
- *   to every open scope of that card, whatever thread began it
- *   to `taken`, from which the user's own figures come back: peak = max(the allocator's, taken)
+ *   every open scope of that card, whichever thread began it
+ *   `taken`, from which the user's own figures are computed: peak = max(the allocator's, taken)
  *
- * The end of a scope reads and gives, too, but resets nothing: what the peak says belongs to all who are
- * left.
+ * When a scope ends, the peak is read and merged as well, but not reset: it still belongs to the other open scopes.
  *
- * What cannot be seen is bounded. Between a reading and the reset that follows it (about a microsecond)
- * another thread may allocate and free; the sums `allocated` and `freed`, read before and after, tell. Where
- * both changed, the peak of that moment lies between what is known and current + what was allocated. Every
- * scope has such a pair, [peak, most], and its figure is exact where they are equal: a bound that a later
- * peak exceeds bounds nothing any more. The same serves when the peak is lower than what we left: somebody
- * reset it behind our back.
+ * Unseen peaks are bounded. Between a reading and the reset that follows it (about a microsecond) another thread may
+ * allocate and free; the sums `allocated` and `freed`, read before and after, show that. If both changed, the peak of that
+ * time lies between the known one and current + the bytes allocated. So each scope has a pair [peak, most], and its figure
+ * is exact where they are equal, which a later higher peak makes them. The same is done when the peak is lower than after
+ * our last reading, because other code has reset it.
  *
- * Threads: none of its own; the caller has one lock for everything (Python's). */
+ * Threads: the caller holds one lock for all calls (Python's). */
 #ifndef VS_PYTHON_TORCH_PEAKS_H
 #define VS_PYTHON_TORCH_PEAKS_H
 
@@ -39,10 +37,10 @@ typedef enum vs_peak_kind {
 /* Why a figure may be a bound. */
 typedef enum vs_peak_note {
   VS_PEAK_WINDOW = 1, /* other threads used memory while the peak was reset */
-  VS_PEAK_BEHIND = 2, /* somebody reset the peak without our knowing */
-  VS_PEAK_SUMS = 4,   /* somebody reset the sums without our knowing */
+  VS_PEAK_BEHIND = 2, /* other code reset the peak */
+  VS_PEAK_SUMS = 4,   /* other code reset the sums */
   VS_PEAK_UNREAD = 8, /* the statistics could not be read at its end */
-  VS_PEAK_BEGUN = 16, /* other threads used memory all the while it began: where it begins is uncertain */
+  VS_PEAK_BEGUN = 16, /* other threads used memory all the time while it began, so its start is uncertain */
 } vs_peak_note;
 
 typedef struct vs_peak_scope vs_peak_scope;
@@ -61,17 +59,17 @@ struct vs_peak_scope {
   uint32_t notes;
 };
 
-/* A card. All zero is one of which nothing is known. */
+/* A card. All zero: nothing is known of it. */
 typedef struct vs_peak_card {
   vs_peak_scope *open; /* a ring; NULL: none */
   bool is_known;       /* `last` is */
-  vs_torch_stats last; /* what we left */
+  vs_torch_stats last; /* the last reading */
   bool has_taken;
   int64_t taken[VS_TORCH_STATS]; /* peaks that our resets took away, since the user's own last reset */
   uint64_t windows, behinds;     /* how often that happened, scope or none */
 } vs_peak_card;
 
-/* Whoever reads the statistics and resets the peaks: 0, or -1 when it failed. */
+/* Functions that read the statistics and reset the peaks. They return 0, or -1 on failure. */
 typedef struct vs_peak_source {
   void *ctx;
   int (*read)(void *ctx, vs_torch_stats *stats);
@@ -90,7 +88,7 @@ int vs_peak_end(vs_peak_card *card, const vs_peak_source *source, vs_peak_scope 
 /* It is over without figures. */
 void vs_peak_drop(vs_peak_card *card, vs_peak_scope *scope);
 
-/* The statistics are `now`, as somebody else has read them. */
+/* Tells the card a reading that the caller made. */
 void vs_peak_seen(vs_peak_card *card, const vs_torch_stats *now);
 
 /* The user has reset the peaks, or the sums; before and after, by readings. */

@@ -1,16 +1,15 @@
-/* The part of the module that knows PyTorch's allocator: TorchStatistics (one for the process: the cards and
- * who asks for them) and TorchScope (python/vramscope/scopes.py has the public face of both).
+/* PyTorch's allocator as two types: TorchStatistics (one for the process, with the cards and the callables that read them)
+ * and TorchScope. python/vramscope/scopes.py is the public interface of both.
  *
- * The figures of a card come from the dict that PyTorch makes, or from where the allocator keeps them
- * (torch_layout.h). The second is used when it has proved itself: found where the dict's numbers stand, and
- * equal to the dict again in a later state. Every CHECK_EVERY readings it is compared once more. One
- * difference, and that card has the dict for ever. */
+ * The figures of a card come from the dict that PyTorch makes, or from the allocator's memory (torch_layout.h). The memory
+ * is used after it was found to have the dict's numbers and was equal to the dict again in a later state. It is compared
+ * again every CHECK_EVERY readings. After one difference that card uses only the dict. */
 #include "faces/python/python.h"
 #include "faces/python/torch_peaks.h"
 
 enum {
   CHECK_EVERY = 1024,  /* readings: 15 us in a millisecond and more */
-  MOST_SEARCHES = 256, /* that find nothing: it is another allocator */
+  MOST_SEARCHES = 256, /* without success: it is another allocator */
   MOST_CARDS = 256,
 };
 
@@ -20,8 +19,9 @@ typedef struct torch_card {
   vs_peak_card peaks;
   trust trust;
   vs_torch_place place;
-  int64_t found_at;  /* blocks allocated when it was found: it is trusted in another state only */
-  uint32_t searches; /* in vain */
+  int64_t
+      found_at; /* blocks allocated when it was found; it is trusted only after a check in another state */
+  uint32_t searches; /* without success */
   uint32_t readings; /* since it was last compared */
   bool has_pools;
 } torch_card;
@@ -80,14 +80,14 @@ static void free_words(dict_words *made) {
   Py_CLEAR(made->private_pools);
 }
 
-/* Borrowed, or NULL without an error: there is none. */
+/* Borrowed; NULL without an error if there is none. */
 static PyObject *inner(PyObject *dict, PyObject *key) {
   PyObject *found = dict != NULL && PyDict_Check(dict) ? PyDict_GetItemWithError(dict, key) : NULL;
   if (found == NULL) PyErr_Clear();
   return found;
 }
 
-/* The dict of one statistic: current, peak, allocated, freed. Borrowed; NULL: this allocator has it not. */
+/* The dict of one statistic: current, peak, allocated, freed. Borrowed; NULL if this allocator does not have it. */
 static PyObject *dict_of(const dict_words *words, PyObject *dict, size_t stat) {
   PyObject *group = inner(dict, words->stat[stat]);
   return is_single(stat) ? group : inner(group, words->pool[stat % VS_TORCH_POOLS]);
@@ -100,7 +100,7 @@ static int64_t number(PyObject *dict, PyObject *key) {
   return value;
 }
 
-/* What the dict has not (the allocator of the driver has few) is 0. */
+/* A number that the dict lacks is 0; cudaMallocAsync's allocator has only a few. */
 static void parse(const dict_words *words, PyObject *dict, vs_torch_stats *stats) {
   for (size_t i = 0; i < VS_TORCH_STATS; i++) {
     PyObject *const of = dict_of(words, dict, i), *const *key = words->metric;
@@ -133,8 +133,8 @@ static void look_for(reading *of, const vs_torch_stats *dict) {
   } else if (++card->searches >= MOST_SEARCHES) card->trust = GIVEN_UP;
 }
 
-/* Compares the place with the dict, which was made between the two readings of it: where those differ another
- * thread was at work, and nothing is learned. */
+/* Compares the place with the dict, which was made between two readings of the place. If those differ, another thread
+ * changed the statistics, and the comparison says nothing. */
 static void compare(torch_card *card, const vs_torch_stats *before, const vs_torch_stats *dict) {
   vs_torch_stats after;
   if (!vs_torch_place_read(&card->place, &after)) {
@@ -241,7 +241,7 @@ static void scope_dealloc(PyObject *self) {
   Py_DECREF((PyObject *)type);
 }
 
-/* What goes wrong here is a note: a scope ends where exceptions are on their way. */
+/* A failure becomes a note and raises nothing, because a scope may end while an exception is being raised. */
 static PyObject *scope_step(PyObject *self, PyObject *has_begun, bool is_end) {
   torch_scope *scope = (torch_scope *)self;
   if (!scope->is_open) Py_RETURN_NONE;
@@ -331,7 +331,7 @@ static int raise_peak(PyObject *dict, PyObject *key, int64_t taken) {
   return status;
 }
 
-/* view(device, dict): the dict, as if no scope had ever reset anything. */
+/* view(device, dict): the dict as it would be if no scope had reset the peaks. */
 static PyObject *view(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
   reading of;
   if (count != 2) return PyErr_SetString(PyExc_TypeError, "view(device, dict)"), NULL;
@@ -346,8 +346,8 @@ static PyObject *view(PyObject *self, PyObject *const *arguments, Py_ssize_t cou
   return Py_NewRef(arguments[1]);
 }
 
-/* The user's own reset, by whatever does it: before it everybody gets what it takes away. In one call, so
- * that no other thread's scope comes between. */
+/* The user's own reset, by the callable given: first the peaks that it discards are merged into the open scopes. In one call,
+ * so that no scope of another thread begins or ends between the two. */
 static PyObject *user_reset(PyObject *self, PyObject *const *arguments, Py_ssize_t count,
                             void (*what)(vs_peak_card *, const vs_torch_stats *)) {
   reading of;

@@ -1,4 +1,5 @@
 #include "faces/server/access.h"
+#include "base/check.h"
 #include "base/text.h"
 
 void vs_access_set_token(vs_access *access, const uint8_t random[VS_TOKEN_BYTES]) {
@@ -12,9 +13,12 @@ void vs_access_set_token(vs_access *access, const uint8_t random[VS_TOKEN_BYTES]
 
 /* ---- paths */
 
-static vs_str behind(vs_str text, size_t size) { return (vs_str){text.data + size, text.size - size}; }
+static vs_str behind(vs_str text, size_t size) {
+  VS_ASSERT(size <= text.size);
+  return (vs_str){text.data + size, text.size - size};
+}
 
-/* All bytes are looked at, whichever differs. */
+/* Compares all bytes, so that the time it takes does not tell which one differs. */
 static bool is_token(const vs_access *access, vs_str part) {
   if (part.size != VS_TOKEN_TEXT) return false;
   volatile unsigned difference = 0;
@@ -31,6 +35,7 @@ static vs_place place_of_file(const vs_access *access, vs_str path, size_t *file
   uint64_t number;
   if (!vs_str_starts(path, api) || !vs_parse_u64(behind(path, api.size), &number)) return VS_PLACE_NOTHING;
   if (number >= access->file_count) return VS_PLACE_NOTHING;
+  VS_ASSERT(number <= SIZE_MAX);
   *file = (size_t)number;
   return VS_PLACE_FILE;
 }

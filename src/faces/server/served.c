@@ -9,6 +9,8 @@ void vs_served_init(vs_served *file) {
 }
 
 void vs_served_deinit(vs_served *file) {
+  VS_ASSERT(file->called == file->drawn ||
+            (file->called == 0 && file->drawn == 1)); /* idle, or never loaded */
   vs_engine_destroy(file->engine);
   file->engine = NULL;
   (void)pthread_cond_destroy(&file->moved);
@@ -28,6 +30,7 @@ void vs_served_take(vs_served *file) {
   (void)pthread_mutex_lock(&file->lock);
   const uint64_t mine = file->drawn++;
   while (file->called != mine) (void)pthread_cond_wait(&file->moved, &file->lock);
+  VS_ASSERT(file->state != VS_SERVED_READING);
   (void)pthread_mutex_unlock(&file->lock);
 }
 
@@ -39,6 +42,7 @@ void vs_served_give(vs_served *file) {
 
 void vs_served_loaded(vs_served *file, vs_engine *engine, const vs_error *error) {
   (void)pthread_mutex_lock(&file->lock);
+  VS_ASSERT(file->state == VS_SERVED_READING && file->called == 0); /* called once, with the first number */
   file->engine = engine;
   file->state = engine != NULL ? VS_SERVED_READY : VS_SERVED_FAILED;
   if (engine == NULL) file->error = *error;

@@ -1,11 +1,10 @@
-/* A file of the server: its engine, which one thread uses at a time, and how far it is.
+/* A file of the server: its engine, which one thread uses at a time, and how much of it was read.
  *
- * Whoever wants the engine draws a number and waits until it is called; so questions are answered in the
- * order in which they came, and those to other files do not wait. The first number is drawn for whoever loads
- * the file: a question that comes before the file is there waits for it.
+ * A ticket lock: a thread that needs the engine draws a number and waits until it is called. So requests for one file are
+ * answered in the order in which they came, and requests for other files do not wait. The loader holds the first number,
+ * so a request that comes before the file is loaded waits for it.
  *
- * Invariant: called <= drawn; the engine belongs to the thread whose number is called, to nobody where both
- * are equal. */
+ * Invariant: called <= drawn; the thread whose number is called owns the engine; none does where both are equal. */
 #ifndef VS_SERVER_SERVED_H
 #define VS_SERVER_SERVED_H
 
@@ -16,8 +15,8 @@
 typedef enum vs_served_state { VS_SERVED_READING, VS_SERVED_READY, VS_SERVED_FAILED } vs_served_state;
 
 typedef struct vs_served {
-  pthread_mutex_t lock; /* of what stands up to `engine` */
-  pthread_cond_t moved; /* `called` has */
+  pthread_mutex_t lock; /* guards the members up to `engine` */
+  pthread_cond_t moved; /* `called` has changed */
   uint64_t drawn, called;
   vs_served_state state;
   vs_error error; /* why it failed */
@@ -32,20 +31,20 @@ typedef struct vs_served_view {
   uint64_t bytes_read, bytes;
 } vs_served_view;
 
-/* The first number is drawn: vs_served_loaded gives it back. Owner: the caller, vs_served_deinit. */
+/* Draws the first number for the loader, which vs_served_loaded gives back. Owner: the caller, vs_served_deinit. */
 void vs_served_init(vs_served *file);
-/* Nobody uses it any more. */
+/* No thread may use or wait for it. */
 void vs_served_deinit(vs_served *file);
 
-/* The file is there, and so is its engine, which is taken over; or `error` says why not. */
+/* Called once, by the loader: takes `engine` over, or NULL with an `error` that says why the file could not be read. */
 void vs_served_loaded(vs_served *file, vs_engine *engine, const vs_error *error);
 
-/* Waits for a turn, and gives it back. */
+/* Waits for the engine, and gives it back. */
 void vs_served_take(vs_served *file);
 void vs_served_give(vs_served *file);
 
 void vs_served_look(vs_served *file, vs_served_view *view);
-/* Nobody has the engine, and nobody waits for it. */
+/* Whether no thread has the engine or waits for it. */
 bool vs_served_is_idle(vs_served *file);
 
 #endif

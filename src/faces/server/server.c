@@ -1,4 +1,5 @@
 #include "faces/server/server.h"
+#include "base/check.h"
 #include "base/text.h"
 
 #if VS_WITH_SERVER
@@ -11,7 +12,7 @@
 #include <sched.h>
 #include <sys/random.h>
 
-/* A code whose name changes with the version of the library. */
+/* The name of this code differs between versions of libmicrohttpd. */
 enum { TOO_LARGE = 413 };
 enum { MOST_LOADERS = 64, HEADER_BYTES = 32 * 1024, ADDRESS = 80 };
 
@@ -46,7 +47,7 @@ uint16_t vs_server_port(const vs_server *server) { return server->access.port; }
 static const char json_type[] = "application/json", problem_type[] = "application/problem+json";
 static const char text_type[] = "text/plain; charset=utf-8";
 
-/* No other site shows it, reads it or learns its address, and no disk keeps it. */
+/* They forbid other sites to embed or read the page, and browsers to send its address to them or to cache it. */
 static const char *const every_header[][2] = {
     {"X-Content-Type-Options", "nosniff"},
     {"Cache-Control", "no-store"},
@@ -130,6 +131,7 @@ static void put_progress(vs_jsonw *w, const vs_served_view *view) {
 static enum MHD_Result send_state(struct MHD_Connection *connection, exchange *x) {
   static const char *const words[] = {
       [VS_SERVED_READING] = "reading", [VS_SERVED_READY] = "ready", [VS_SERVED_FAILED] = "failed"};
+  VS_ASSERT(x->place == VS_PLACE_FILE && x->file < x->server->plan.file_count);
   vs_served_view view;
   vs_served_look(&x->server->files[x->file], &view);
   vs_jsonw w;
@@ -145,7 +147,7 @@ static enum MHD_Result send_state(struct MHD_Connection *connection, exchange *x
 
 /* ---- questions */
 
-/* It is this thread's turn. */
+/* The calling thread has the engine (vs_served_take). */
 static vs_status ask(exchange *x, vs_error *error) {
   const vs_served *file = &x->server->files[x->file];
   if (file->engine == NULL) {
@@ -162,7 +164,7 @@ static bool is_gone(struct MHD_Connection *connection) {
   return info != NULL && vs_loopback_has_gone(info->connect_fd);
 }
 
-/* Exports may be in any format; the page takes what is no JSON as bytes. */
+/* Exports may be in any format; the page takes a reply that is not JSON as bytes. */
 static const char *type_of(vs_str reply) {
   return reply.size != 0 && reply.data[0] == '{' ? json_type : "application/octet-stream";
 }
@@ -170,6 +172,7 @@ static const char *type_of(vs_str reply) {
 static enum MHD_Result answer_question(struct MHD_Connection *connection, exchange *x) {
   vs_served *file = &x->server->files[x->file];
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  VS_ASSERT(x->place == VS_PLACE_FILE && x->file < x->server->plan.file_count);
   vs_served_take(file);
   if (atomic_load(&x->server->is_ending) || is_gone(connection)) {
     vs_served_give(file);
@@ -195,7 +198,7 @@ static bool is_too_long(struct MHD_Connection *connection) {
   return vs_parse_u64(header_of(connection, "Content-Length"), &size) && size > VS_SERVER_REQUEST_BYTES;
 }
 
-/* Why a request is refused before its body is read; 0: it is not. */
+/* The code with which a request is refused before its body is read; 0: it is not. */
 static unsigned refusal(struct MHD_Connection *connection, const exchange *x, const char *method,
                         const char **sentence) {
   const vs_access *access = &x->server->access;
@@ -229,8 +232,10 @@ static enum MHD_Result begin(vs_server *server, struct MHD_Connection *connectio
   return code == 0 ? MHD_YES : refuse(connection, code, sentence);
 }
 
-/* A body that did not say how long it is, and is too long: nothing is answered in the middle of one. */
+/* Appends a piece of the body. A body without a Content-Length may be too long: then the connection is closed, because
+ * libmicrohttpd sends no answer in the middle of a body. */
 static enum MHD_Result take_in(exchange *x, const char *data, size_t *size) {
+  VS_ASSERT(x->body.bytes.count <= VS_SERVER_REQUEST_BYTES);
   if (*size > VS_SERVER_REQUEST_BYTES - x->body.bytes.count) return MHD_NO;
   vs_text_put(&x->body, data, *size);
   *size = 0;
@@ -279,6 +284,7 @@ static void finish(void *ctx, struct MHD_Connection *connection, void **memory,
 static void load_file(vs_server *server, size_t number) {
   vs_engine *engine = NULL;
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  VS_ASSERT(number < server->plan.file_count);
   const vs_status status = atomic_load(&server->is_ending)
                                ? VS_CANCELLED
                                : server->plan.load(server->plan.ctx, server, number, &engine, &error);
@@ -305,7 +311,7 @@ static size_t count_processors(void) {
   return count < 1 ? 1 : (size_t)count;
 }
 
-/* Never a single one: what waits for a pipe holds up nobody else. */
+/* At least two loaders for several files, so that one that waits for a pipe does not delay the others. */
 static vs_status start_loaders(vs_server *server) {
   size_t wanted = count_processors() < 2 ? 2 : count_processors();
   if (wanted > server->plan.file_count) wanted = server->plan.file_count;
@@ -319,6 +325,7 @@ static vs_status start_loaders(vs_server *server) {
 }
 
 bool vs_server_reading(vs_server *server, size_t file, uint64_t bytes_read, uint64_t bytes) {
+  VS_ASSERT(file < server->plan.file_count);
   atomic_store(&server->files[file].bytes, bytes);
   atomic_store(&server->files[file].bytes_read, bytes_read);
   return !atomic_load(&server->is_ending);
@@ -393,7 +400,7 @@ vs_status vs_server_start(const vs_server_plan *plan, vs_server **out, vs_error 
   return status;
 }
 
-/* Whoever loads has seen that it ends, and no question is being answered. */
+/* True when no loader and no request has an engine or waits for one. */
 static bool is_idle(vs_server *server) {
   for (size_t i = 0; i < server->plan.file_count; i++)
     if (!vs_served_is_idle(&server->files[i])) return false;

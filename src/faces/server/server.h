@@ -4,12 +4,12 @@
  *   GET  /TOKEN/api/N   {"state": "reading", "bytes_read": n, "bytes": n or null} | {"state": "ready"}
  *                       | {"state": "failed", "status": n, "error": sentence, "offset": n or null}
  *   POST /TOKEN/api/N   the bytes of a request: the bytes of the reply (query.h), or, as application/problem+json,
- *                       {"status": n, "error": sentence, "offset": n or null}. Both are 200: a browser complains of
- *                       other codes where people who look for faults of the page would see it
+ *                       {"status": n, "error": sentence, "offset": n or null}. Both have the code 200: a browser logs
+ *                       other codes as errors in its console, where they would look like faults of the page
  *
- * Everything else is refused with a sentence; who is let in says access.h. Files are loaded from the start
- * on, as many at a time as there are processors; a question to a file that is still read waits. Who goes away
- * while he waits is not answered.
+ * Everything else is refused with a sentence; access.h says which requests are allowed. Loading starts at once, for as
+ * many files at a time as there are processors. A request for a file that is still being read waits; it is dropped if the
+ * client closes the connection meanwhile.
  *
  * Bounds: VS_SERVER_CONNECTIONS at a time, VS_SERVER_REQUEST_BYTES a request, VS_SERVER_PATIENCE_S of
  * silence. */
@@ -26,13 +26,13 @@ typedef struct vs_server vs_server;
 typedef struct vs_server_plan {
   const vs_host *host;
   uint16_t port;      /* 0: any that is free */
-  bool has_token;     /* else everybody on this machine is let in */
+  bool has_token;     /* false: every user of this machine is allowed */
   vs_str page;        /* as it is served */
   const char *policy; /* its Content-Security-Policy */
   size_t file_count;
   void *ctx;
-  /* Reads the file with this number into a new engine, on a thread of the server, several files at a time.
-   * Meanwhile it tells vs_server_reading how far it is. */
+  /* Reads the file with this number into a new engine, and reports progress to vs_server_reading. Called on threads of the
+   * server, for several files at a time. */
   vs_status (*load)(void *ctx, vs_server *server, size_t file, vs_engine **engine, vs_error *error);
 } vs_server_plan;
 
@@ -47,14 +47,14 @@ VS_MUST_CHECK vs_status vs_server_start(const vs_server_plan *plan, vs_server **
 const char *vs_server_address(const vs_server *server);
 uint16_t vs_server_port(const vs_server *server);
 
-/* From `load`: that many bytes of the file on disk were read. `bytes`: VS_BYTES_UNKNOWN of a pipe. false:
- * give up. */
+/* Called by `load`: that many bytes of the file on disk were read, of `bytes` (VS_BYTES_UNKNOWN of a pipe). Returns false
+ * if `load` should give up. */
 bool vs_server_reading(vs_server *server, size_t file, uint64_t bytes_read, uint64_t bytes);
 
 void vs_server_look(vs_server *server, size_t file, vs_served_view *view);
 
-/* Lets nobody in any more, gives up loading, and waits for what is being answered, though not for long.
- * false: somebody is still at work, and so nothing was freed; a program that ends may end all the same. */
+/* Accepts no more connections, cancels loading, and waits up to a second for requests in progress. Returns false if some
+ * are still running: then nothing was freed, and it is safe to exit the process. */
 bool vs_server_stop(vs_server *server);
 
 #endif

@@ -1,4 +1,5 @@
-/* What nvidia-smi says when something is wrong, and the number with which it ends. */
+/* The sentences and exit statuses of nvidia-smi's failures. */
+#include "base/check.h"
 #include "faces/smi/smi.h"
 
 enum {
@@ -10,6 +11,7 @@ enum {
 static int exit_status(int32_t code) { return code > 0 && code < OTHER ? (int)code : OTHER; }
 
 static void fail(vs_smi_failure *to, int status, const char *words, const char *ours) {
+  VS_ASSERT(status > 0 && status <= 255); /* an exit status that is a failure */
   *to = (vs_smi_failure){.status = status};
   vs_format(to->words, sizeof to->words, "%s", words);
   vs_format(to->ours, sizeof to->ours, "%s", ours);
@@ -26,7 +28,7 @@ void vs_smi_fail_field(vs_smi_failure *to, vs_smi_query query, vs_str name) {
   to->is_hint = near.size != 0;
 }
 
-/* Of "13.550.144.03", as NVML numbers itself, "550.144"; what is no such number as it is. */
+/* "550.144" of "13.550.144.03", as NVML numbers itself; a text of another form stays as it is. */
 static vs_str short_version(vs_str version) {
   uint64_t first;
   size_t at = 0, points = 0;
@@ -68,7 +70,7 @@ static void fail_unit(vs_smi_failure *to, const vs_smi *smi, uint32_t unit) {
   char which[32];
   vs_devices_info info = {.index = unit};
   const vs_status status = vs_devices_info_of(smi->devices, unit, &info);
-  /* nvidia-smi writes four digits of the domain here, and nowhere else. A card that is gone may not even tell where it is. */
+  /* nvidia-smi writes four digits of the domain here, and nowhere else. The address of a lost card may be unknown. */
   if (status == VS_OK && strlen(info.bus_id) > 4) vs_format(which, sizeof which, "%s", info.bus_id + 4);
   else vs_format(which, sizeof which, "%u", info.index);
   fail(to, LOST, "", "");

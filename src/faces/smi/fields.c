@@ -1,4 +1,5 @@
 #include "faces/smi/fields.h"
+#include "base/check.h"
 #include "base/nearest.h"
 
 /* ---- the lists */
@@ -8,7 +9,7 @@
 #define VS_WORDS(id)  .source = VS_SMI_FROM_WORDS, .number = VS_METRIC_TEXT_ID_##id
 #define VS_HERE(what) .source = VS_SMI_FROM_HERE, .number = VS_SMI_##what
 #define VS_APP(what)  .source = VS_SMI_FROM_APP, .number = VS_SMI_APP_##what
-#define VS_PASSED     .source = VS_SMI_FROM_NOBODY
+#define VS_PASSED     .source = VS_SMI_FROM_NOTHING
 #define VS_GONE       .source = VS_SMI_FROM_GONE
 #define VS_ROW(name_, alias_, unit_, form_, sentence_, own, ...) \
   {.name = name_,                                                \
@@ -64,6 +65,7 @@ static const struct {
 };
 
 const vs_smi_field *vs_smi_list(vs_smi_query query, size_t *count) {
+  VS_ASSERT(query < VS_SMI_QUERY_COUNT);
   *count = lists[query].count;
   return lists[query].rows;
 }
@@ -71,6 +73,7 @@ const vs_smi_field *vs_smi_list(vs_smi_query query, size_t *count) {
 /* ---- names */
 
 static const vs_smi_field *find(vs_smi_query query, vs_str name) {
+  VS_ASSERT(query < VS_SMI_QUERY_COUNT);
   for (size_t i = 0; i < lists[query].count; i++) {
     const vs_smi_field *field = &lists[query].rows[i];
     if (vs_str_equal(vs_str_from(field->name), name)) return field;
@@ -121,7 +124,7 @@ void vs_smi_fields_help(vs_text *text, vs_smi_query query) {
                        ('a' <= field->sentence[0] && field->sentence[0] <= 'z' ? 'a' - 'A' : 0),
                    field->sentence + 1);
     if (field->unit != NULL) vs_text_format(text, " [%s]", field->unit);
-    if (field->source == VS_SMI_FROM_NOBODY) vs_text_cstr(text, " (not queried)");
+    if (field->source == VS_SMI_FROM_NOTHING) vs_text_cstr(text, " (not queried)");
     if (field->source == VS_SMI_FROM_GONE) vs_text_cstr(text, " (given up by the driver)");
     if (field->is_own) vs_text_cstr(text, " (vramscope's own)");
     vs_text_cstr(text, ".\n");

@@ -1,5 +1,4 @@
-/* What `vramscope smi` can be asked for: the lists of fields.def and apps.def as tables, and the names in a query
- * looked up in them. */
+/* The fields of `vramscope smi`: the lists of fields.def and apps.def as tables, and queries parsed by them. */
 #ifndef VS_SMI_FIELDS_H
 #define VS_SMI_FIELDS_H
 
@@ -15,7 +14,7 @@ typedef enum vs_smi_query {
   VS_SMI_QUERY_COUNT
 } vs_smi_query;
 
-/* How a value is written. Those that are BARE say N/A without brackets where it is not known. */
+/* How a value is written. The BARE forms write N/A without brackets for an unknown value. */
 typedef enum vs_smi_form {
   VS_SMI_TEXT,
   VS_SMI_TEXT_BARE,
@@ -43,14 +42,14 @@ typedef enum vs_smi_form {
   VS_SMI_FABRIC_STATUS,
 } vs_smi_form;
 
-/* Who knows the value; `number` of the field says more. */
+/* Where the value comes from; `number` of the field says which one of these it is. */
 typedef enum vs_smi_source {
-  VS_SMI_FROM_NUMBER, /* a vs_metric_id */
-  VS_SMI_FROM_WORDS,  /* a vs_metric_text_id */
-  VS_SMI_FROM_HERE,   /* a vs_smi_here */
-  VS_SMI_FROM_APP,    /* a vs_smi_app */
-  VS_SMI_FROM_NOBODY, /* it is not asked for */
-  VS_SMI_FROM_GONE,   /* deprecated by the driver */
+  VS_SMI_FROM_NUMBER,  /* a vs_metric_id */
+  VS_SMI_FROM_WORDS,   /* a vs_metric_text_id */
+  VS_SMI_FROM_HERE,    /* a vs_smi_here */
+  VS_SMI_FROM_APP,     /* a vs_smi_app */
+  VS_SMI_FROM_NOTHING, /* always unknown */
+  VS_SMI_FROM_GONE,    /* deprecated by the driver */
 } vs_smi_source;
 
 typedef enum vs_smi_here {

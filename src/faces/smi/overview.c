@@ -1,9 +1,10 @@
-/* The overview: what `smi` answers without a query, as a document. */
+/* The overview: the answer of `smi` without a query, as a document. */
+#include "base/check.h"
 #include "devices/json.h"
 #include "faces/smi/smi.h"
 #include "faces/smi/value.h"
 
-/* Members that are null, to be explained behind the others. */
+/* The members that are null; their reasons are written after all members. */
 typedef struct vs_smi_gaps {
   struct {
     const char *name;
@@ -14,6 +15,7 @@ typedef struct vs_smi_gaps {
 
 static void add_gap(vs_smi_gaps *gaps, const char *name, vs_metric metric) {
   if (vs_metric_is_known(metric)) return;
+  VS_ASSERT(gaps->count < sizeof gaps->rows / sizeof gaps->rows[0]);
   if (gaps->count == sizeof gaps->rows / sizeof gaps->rows[0]) return;
   gaps->rows[gaps->count].name = name;
   gaps->rows[gaps->count++].metric = metric;
@@ -34,7 +36,7 @@ static void put_gaps(vs_jsonw *w, const vs_smi_gaps *gaps) {
   vs_jsonw_object_end(w);
 }
 
-/* Compute instances of one GPU instance (MIG) have one memory: all but the first name the first. */
+/* Compute instances of one GPU instance (MIG) share one memory: each except the first names the first. */
 static void put_shared_with(vs_jsonw *w, const vs_smi *smi, uint32_t unit, uint32_t first) {
   vs_devices_info info = {.mig_index = VS_DEVICES_NONE};
   if (first == unit || vs_devices_info_of(smi->devices, first, &info) != VS_OK)
@@ -136,7 +138,7 @@ static vs_status put_unit(vs_smi *smi, vs_jsonw *w, uint32_t unit) {
   return VS_OK;
 }
 
-/* The MIG devices of a card stand behind it, also where only the card was named. */
+/* A card is followed by its MIG devices, also if only the card was named. */
 static vs_status put_card(vs_smi *smi, vs_jsonw *w, uint32_t unit) {
   vs_devices_info info;
   VS_TRY(put_unit(smi, w, unit));

@@ -1,20 +1,21 @@
-/* A query answered: a line for each GPU or process, as CSV or JSON. */
+/* The answer to a query: a line for each GPU or process, as CSV or JSON. */
+#include "base/check.h"
 #include "base/sort.h"
 #include "devices/json.h"
 #include "faces/smi/smi.h"
 #include "faces/smi/value.h"
 #include "os/clock.h"
 
-/* What a line is about, and what was found out about it. */
+/* The subject of a line, and the figures of it. */
 typedef struct vs_smi_row {
   vs_smi *smi;
-  vs_text *csv; /* where the lines go, one of both */
+  vs_text *csv; /* the lines go to csv or to w; the other one is NULL */
   vs_jsonw *w;
   uint32_t unit;
-  uint32_t card; /* that the unit is part of, or itself */
+  uint32_t card; /* the card of a MIG device, else the unit itself */
   uint64_t wall_ns;
-  const vs_devices_process *process; /* or */
-  const vs_devices_account *account;
+  const vs_devices_process *process;     /* NULL unless the line is about a process that runs */
+  const vs_devices_account *account;     /* NULL unless it is about one in the driver's account */
   vs_metric numbers[VS_METRIC_ID_COUNT]; /* those that the query needs, of one instant */
   char text[1024];                       /* of the latest cell that is one */
 } vs_smi_row;
@@ -66,7 +67,7 @@ static vs_smi_cell cell_from_here(vs_smi_row *row, vs_smi_here what) {
   return vs_smi_cell_unknown(VS_REASON_NOT_SAMPLED);
 }
 
-/* The program as it was started; a kernel's own has a name only. */
+/* The program as it was started; a kernel thread has only a name. */
 static vs_smi_cell cell_of_program(const vs_devices_process *process) {
   if (!process->is_visible) return vs_smi_cell_unknown(VS_REASON_NOT_FOUND);
   return text_or_unknown(process->program[0] != 0 ? process->program : process->name);
@@ -106,7 +107,7 @@ static vs_smi_cell cell_from_account(const vs_smi_row *row, vs_smi_app what) {
   }
 }
 
-/* Each number once, all at once: so that those that belong together fit together. */
+/* Asks for each number once, in one call, so that figures of one line are of one instant. */
 static void ask_numbers(vs_smi_row *row) {
   const vs_smi *smi = row->smi;
   bool is_asked[VS_METRIC_ID_COUNT] = {[VS_METRIC_ID_MEMORY_API] = row->w != NULL};
@@ -117,11 +118,12 @@ static void ask_numbers(vs_smi_row *row) {
     if (smi->fields.data[i]->source == VS_SMI_FROM_NUMBER) is_asked[smi->fields.data[i]->number] = true;
   for (unsigned id = 0; id < VS_METRIC_ID_COUNT; id++)
     if (is_asked[id]) ids[count++] = (vs_metric_id)id;
+  VS_ASSERT(count <= VS_METRIC_ID_COUNT);
   if (count != 0) vs_devices_metrics(smi->devices, row->unit, ids, count, values);
   for (size_t i = 0; i < count; i++) row->numbers[ids[i]] = values[i];
 }
 
-/* A process is said to be on the card, whatever part of it (MIG). */
+/* nvidia-smi names the card of a process also if it runs on a MIG device of it. */
 static vs_smi_cell cell_from_words(vs_smi_row *row, vs_metric_text_id id) {
   _Static_assert(sizeof row->text >= VS_METRIC_TEXT_SIZE, "a text has room");
   const uint32_t unit = row->smi->query == VS_SMI_QUERY_GPU ? row->unit : row->card;
@@ -135,9 +137,10 @@ static vs_smi_cell cell_of(vs_smi_row *row, const vs_smi_field *field) {
     case VS_SMI_FROM_WORDS: return cell_from_words(row, (vs_metric_text_id)field->number);
     case VS_SMI_FROM_HERE: return cell_from_here(row, (vs_smi_here)field->number);
     case VS_SMI_FROM_APP:
+      VS_ASSERT((row->process != NULL) != (row->account != NULL));
       return row->process != NULL ? cell_from_process(row, (vs_smi_app)field->number)
                                   : cell_from_account(row, (vs_smi_app)field->number);
-    case VS_SMI_FROM_NOBODY: break;
+    case VS_SMI_FROM_NOTHING: break;
     case VS_SMI_FROM_GONE: return vs_smi_cell_unknown(VS_REASON_DEPRECATED);
   }
   return vs_smi_cell_unknown(VS_REASON_NOT_SAMPLED);
@@ -164,7 +167,7 @@ static void put_csv(vs_smi_row *row) {
   vs_text_byte(text, '\n');
 }
 
-/* ---- lines of JSON. A field that is asked for twice is one member. */
+/* ---- lines of JSON. A field that the query names twice is one member. */
 
 static bool is_repeated(const vs_smi *smi, size_t field) {
   for (size_t i = 0; i < field; i++)
@@ -232,15 +235,16 @@ static void put_json_fields(vs_jsonw *w, const vs_smi *smi) {
   vs_jsonw_array_end(w);
 }
 
-/* ---- what there are lines of */
+/* ---- the lines: GPUs, processes, accounts */
 
 static vs_status put_row(vs_smi_row *row) {
+  VS_ASSERT((row->w != NULL) != (row->csv != NULL));
   if (row->w != NULL) return put_json(row);
   put_csv(row);
   return VS_OK;
 }
 
-/* Those that compute, by their numbers. */
+/* The processes that compute, ordered by pid. */
 static vs_status put_processes(vs_smi_row *row) {
   vs_devices_processes list;
   VS_VEC(vs_sort_pair) order = {0};
@@ -291,6 +295,7 @@ vs_status vs_smi_put_csv(vs_smi *smi, vs_text *text, bool is_first) {
 
 vs_status vs_smi_put_reply(vs_smi *smi, vs_text *text) {
   static const char *const names[VS_SMI_QUERY_COUNT] = {"gpu", "compute-apps", "accounted-apps"};
+  VS_ASSERT(smi->query < VS_SMI_QUERY_COUNT);
   vs_jsonw w;
   vs_smi_json_begin(&w, text, smi->devices, names[smi->query]);
   put_json_fields(&w, smi);

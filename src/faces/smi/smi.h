@@ -1,6 +1,6 @@
-/* What nvidia-smi prints, byte for byte, and the same as JSON: a query answered as lines of CSV or as a document, the overview
- * without a query as a document, and the vendor's sentences for what goes wrong. How a person sees the overview is up to the
- * face that reads the document (faces/smi/table.c).
+/* What nvidia-smi prints, byte for byte, and the same as JSON: the answer to a query as lines of CSV or as a document, the
+ * overview without a query as a document, and the vendor's sentences for failures. faces/smi/table.c prints the overview as
+ * text.
  *
  * CSV and the document of a query are two spellings of the same cells (value.h). CSV is not made of the JSON: its bytes are
  * nvidia-smi's, also where a name is no UTF-8, and in a loop it is written every few milliseconds. */
@@ -11,7 +11,7 @@
 #include "faces/smi/fields.h"
 #include <vramscope/devices.h>
 
-/* What is asked. Owner: the caller, vs_smi_deinit. */
+/* A request. Owner: the caller, vs_smi_deinit. */
 typedef struct vs_smi {
   const vs_host *host;
   vs_devices *devices;    /* borrowed */
@@ -27,7 +27,7 @@ void vs_smi_deinit(vs_smi *smi);
  * sentence: there is no GPU at all. */
 VS_MUST_CHECK vs_status vs_smi_choose(vs_smi *smi, const char *selection, vs_error *error);
 
-/* ---- one look, appended to `text`. Fails: VS_NO_MEMORY */
+/* ---- one sample, appended to `text`. Fails: VS_NO_MEMORY */
 
 /* The lines of the query; `is_first`: with the headings, if they are wanted. */
 VS_MUST_CHECK vs_status vs_smi_put_csv(vs_smi *smi, vs_text *text, bool is_first);
@@ -35,13 +35,13 @@ VS_MUST_CHECK vs_status vs_smi_put_csv(vs_smi *smi, vs_text *text, bool is_first
 VS_MUST_CHECK vs_status vs_smi_put_reply(vs_smi *smi, vs_text *text);
 VS_MUST_CHECK vs_status vs_smi_put_overview(vs_smi *smi, vs_text *text);
 
-/* ---- what goes wrong */
+/* ---- failures */
 
 typedef struct vs_smi_failure {
   int status;                    /* the exit status, which is the driver's number; 0: nothing is wrong */
   char words[256];               /* nvidia-smi's, for standard output */
-  char ours[VS_ERROR_TEXT_SIZE]; /* what we have to say beyond them, "" for nothing */
-  bool is_hint; /* ours says what was probably meant: for a person's eyes also where scripts read the words */
+  char ours[VS_ERROR_TEXT_SIZE]; /* our own sentence, with more detail; "" for none */
+  bool is_hint; /* `ours` suggests what was meant: shown on a terminal also where scripts read `words` */
 } vs_smi_failure;
 
 void vs_smi_fail_field(vs_smi_failure *to, vs_smi_query query, vs_str name);

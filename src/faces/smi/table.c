@@ -22,7 +22,7 @@ static void end_line(vs_smi_line *line, const char *label, vs_style style) {
   vs_screen_end_line(line->screen, &line->text, label, LABEL, style);
 }
 
-/* Why a member is not known. */
+/* Why a member is unknown. */
 static const char *reason_of(vs_json object, const char *key) {
   const vs_json why = vs_reply_at(vs_reply_at(object, "unknown"), key);
   return vs_reason_text(vs_devices_reason_named(vs_reply_str(why, "reason")));
@@ -45,7 +45,7 @@ static void put_watts(vs_text *text, uint64_t milliwatts) {
   vs_text_format(text, "%U W", (milliwatts + 500) / 1000);
 }
 
-/* "43 C, 295 W of 700 W, busy 100%": only what is known. */
+/* "43 C, 295 W of 700 W, busy 100%"; unknown figures are left out. */
 static void put_state(vs_smi_line *line, vs_json device) {
   const bool has_power = vs_reply_knows(device, "power_mw");
   if (vs_reply_knows(device, "temperature_c"))
@@ -71,7 +71,7 @@ static void put_name(vs_smi_line *line, vs_json device) {
   if (vs_reply_bool(device, "is_divided")) vs_text_cstr(next_piece(line), "divided (MIG)");
 }
 
-/* As long as the bar is, there is room for the figures; a bar that says nothing is left out. */
+/* The columns of the bar that leave room for the figures; 0 if they would be too few to read. */
 static size_t bar_columns(const vs_screen *screen) {
   enum { LEAST = 8 };
   const size_t room = screen->columns > LABEL + FIGURES ? screen->columns - LABEL - FIGURES : 0;
@@ -109,14 +109,14 @@ static void put_memory(vs_smi_line *line, vs_json memory) {
   vs_text_byte(&screen->text, '\n');
 }
 
-/* What is nothing or not known is left out. */
+/* Leaves out a part that is 0 or unknown. */
 static void put_part(vs_smi_line *line, const char *name, vs_json bytes) {
   if (vs_json_u64(bytes, 0) == 0) return;
   vs_text_format(next_piece(line), "%s ", name);
   put_bytes(line->screen, &line->text, bytes);
 }
 
-/* What makes up the whole. Compute instances of one GPU instance (MIG) have one memory: only the first says it. */
+/* The parts of the memory. Compute instances of one GPU instance (MIG) share one memory, so only the first lists them. */
 static void put_parts(vs_smi_line *line, vs_json device, vs_json memory) {
   if (vs_reply_knows(memory, "shared_with_mig_index")) {
     vs_text_cstr(next_piece(line), "the same memory as ");
@@ -166,7 +166,7 @@ static void put_process(vs_table *table, vs_json device, vs_json process) {
   put_command(vs_table_cell(table), process);
 }
 
-/* A card lists the processes of its MIG devices, too, which stand behind it. */
+/* Whether an earlier row lists the processes of this device: a card lists those of its MIG devices, which follow it. */
 static bool is_listed(vs_json devices, size_t at) {
   const vs_json device = vs_json_at(devices, at);
   for (size_t i = 0; i < at; i++) {

@@ -1,4 +1,4 @@
-/* The overview of faces/smi, as a person wants to see it. */
+/* The overview as text. */
 #ifndef VS_SMI_TABLE_H
 #define VS_SMI_TABLE_H
 

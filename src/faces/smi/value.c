@@ -1,11 +1,12 @@
 #include "faces/smi/value.h"
+#include "base/check.h"
 #include "devices/json.h"
 #include "os/clock.h"
 #include <stdio.h>
 
 #define MIB (UINT64_C(1) << 20)
 
-/* ---- words for numbers, by the form; a number beyond them is none that we know */
+/* ---- words for numbers, by the form; a number without a word is unknown */
 
 enum { WORDS_MOST = 5 };
 
@@ -24,10 +25,12 @@ static const char *const words[][WORDS_MOST] = {
 /* NULL: the form has no words, or none for that number. */
 static const char *word_of(const vs_smi_field *field, uint64_t value) {
   if (field->form < VS_SMI_ENABLED || value >= WORDS_MOST) return NULL;
+  VS_ASSERT(field->form < sizeof words / sizeof words[0]);
   return words[field->form][value];
 }
 
 static uint64_t value_of(const vs_smi_field *field, const vs_smi_cell *cell) {
+  VS_ASSERT((field->bit & (field->bit - 1)) == 0); /* at most one bit */
   if (field->bit == 0) return cell->metric.value;
   return (cell->metric.value & field->bit) != 0;
 }
@@ -47,7 +50,7 @@ const char *vs_smi_token(vs_metric metric) {
     case VS_REASON_FAILED:
     case VS_REASON_STALE:
     case VS_REASON_NO_DRIVER: return "[Unknown Error]";
-    /* A call that the library does not have (code 0) is one that this driver's own tool did not know, either. */
+    /* If the library lacks the call (code 0), the nvidia-smi of that driver did not know the field either. */
     case VS_REASON_NO_FUNCTION: return metric.code == 0 ? "[N/A]" : "[Function Not Found]";
     case VS_REASON_KNOWN:
     case VS_REASON_NOT_SAMPLED:
@@ -81,7 +84,7 @@ static void put_watts(vs_text *text, uint64_t milliwatts) {
   vs_text_cstr(text, number);
 }
 
-/* False where the number means nothing that we know. */
+/* Returns false if the number has no known meaning. */
 static bool put_number(vs_text *text, const vs_smi_field *field, uint64_t value) {
   enum { PSTATES = 16 };
   const char *word = word_of(field, value);

@@ -6,7 +6,7 @@
 #include "faces/smi/fields.h"
 #include <vramscope/devices.h>
 
-/* `text` counts where the form of the field is a text, else the number of `metric` does; borrowed. */
+/* The value is `text` (borrowed) if the form of the field is a text, else the number of `metric`. */
 typedef struct vs_smi_cell {
   vs_metric metric;
   vs_str text;
@@ -24,7 +24,7 @@ static inline vs_smi_cell vs_smi_cell_text(const char *text) {
 
 /* ---- CSV */
 
-/* "memory.used [MiB]": units stand here whatever the values do. */
+/* "memory.used [MiB]": with the unit also if the values have none. */
 void vs_smi_put_heading(vs_text *text, const vs_smi_field *field);
 /* "512 MiB", "[N/A]". Nothing is quoted; what would end a cell or a line is a ?. */
 void vs_smi_put_value(vs_text *text, const vs_smi_field *field, const vs_smi_cell *cell, bool has_unit);
@@ -46,7 +46,7 @@ void vs_smi_json_end(vs_jsonw *w);
 void vs_smi_json_key(vs_jsonw *w, const vs_smi_field *field);
 /* What the number is: "bytes", "W", "C"; null for what is none. */
 void vs_smi_json_unit(vs_jsonw *w, const vs_smi_field *field);
-/* A number, a truth or a text; null where it is not known. */
+/* A number, a boolean or a string; null for an unknown value. */
 void vs_smi_json_value(vs_jsonw *w, const vs_smi_field *field, const vs_smi_cell *cell);
 /* {"reason": "no_permission", "code": 4} */
 void vs_smi_json_reason(vs_jsonw *w, vs_metric metric);

@@ -10,7 +10,7 @@ void vs_screen_safe(vs_text *text, vs_str s) {
   }
 }
 
-/* ---- widths. Only safe text comes here, so a byte that begins no character is a mistake of ours; it counts as one. */
+/* ---- widths. The text is safe, so it is valid UTF-8; a byte that is not counts as one column. */
 
 static size_t step(vs_str s, size_t at, size_t *columns) {
   const size_t length = vs_utf8_length((vs_str){s.data + at, s.size - at});
@@ -107,7 +107,7 @@ static size_t end_of_word(vs_str text, size_t at) {
   return at;
 }
 
-/* The end of what has to stay on one line: a word, or a number with its unit. */
+/* The end of the next piece that is not broken: a word, or a number with its unit. */
 static size_t end_of_piece(vs_str text, size_t at) {
   const size_t end = end_of_word(text, at);
   const bool is_number = end > at && text.data[end - 1] >= '0' && text.data[end - 1] <= '9';
@@ -116,7 +116,7 @@ static size_t end_of_piece(vs_str text, size_t at) {
   return is_unit((vs_str){text.data + end + 1, next - end - 1}) ? next : end;
 }
 
-/* Puts `paragraph` piece by piece; `at` is the column that is reached already, further lines begin at `indent`. */
+/* Puts `paragraph` piece by piece; `at` is the current column, and further lines begin at `indent`. */
 static void wrap(vs_screen *screen, size_t at, size_t indent, vs_str paragraph) {
   bool first = true;
   for (size_t i = 0; i < paragraph.size;) {

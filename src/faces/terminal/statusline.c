@@ -16,8 +16,8 @@ void vs_statusline_begin(vs_statusline *line, bool is_wanted) {
                                          !vs_str_equal(vs_str_from(terminal), VS_STR("dumb"))};
 }
 
-/* The last row is taken from what scrolls. Setting the margins moves the cursor, so it is kept; the step down
- * before, and up behind, is for a cursor that stands in the last row. */
+/* Excludes the last row from scrolling. Setting the margins moves the cursor, so its position is saved and restored; the
+ * step down before, and up after, moves a cursor out of the last row. */
 static void arrange(vs_statusline *line, uint32_t rows) {
   put("\x1b"
       "D\x1b"

@@ -40,7 +40,7 @@ void vs_table_bar(vs_table *table, double share) {
 
 static bool is_flexible(vs_column_kind kind) { return kind == VS_COLUMN_PATH || kind == VS_COLUMN_NAME; }
 
-/* The texts that are shown become the wide ones where those of a column fit. */
+/* Shows the wide texts of a column if all of them fit. */
 static void widen(vs_table *table, size_t column, size_t room) {
   size_t widest = 0;
   for (size_t i = column; i < table->cells.count; i += table->column_count) {
@@ -79,7 +79,7 @@ static void measure(vs_table *table, size_t widths[static VS_TABLE_COLUMNS]) {
   if (widths[flexible] > room) widths[flexible] = room < VS_TABLE_NARROWEST ? VS_TABLE_NARROWEST : room;
 }
 
-/* Blanks are put when something follows them, so that no line ends in some. */
+/* Blanks are printed only before text, so that no line ends in blanks. */
 typedef struct vs_row {
   vs_table *table;
   const size_t *widths;

@@ -1,11 +1,11 @@
-/* A table on the screen: cells are filled in row by row, then all is put at once, because columns are as wide as their
+/* A table on the screen: cells are filled row by row, then the whole table is printed, because a column is as wide as its
  * widest cell.
  *
  *   vs_table table;
  *   vs_table_begin(&table, screen, 2, columns, count);
  *   vs_text_bytes(vs_table_cell(&table), bytes, screen->unit);
  *   vs_screen_safe(vs_table_cell(&table), name);
- *   vs_table_put(&table);                          shows it and forgets everything */
+ *   vs_table_put(&table);                          prints it and frees everything */
 #ifndef VS_TERMINAL_TABLE_H
 #define VS_TERMINAL_TABLE_H
 
@@ -15,8 +15,8 @@ typedef enum vs_column_kind {
   VS_COLUMN_LEFT,
   VS_COLUMN_RIGHT,
   VS_COLUMN_BAR,  /* filled by vs_table_bar */
-  VS_COLUMN_PATH, /* takes the room that is left; too long: loses its beginning */
-  VS_COLUMN_NAME, /* likewise; loses its end */
+  VS_COLUMN_PATH, /* takes the room that is left; a text that is too long loses its beginning */
+  VS_COLUMN_NAME, /* likewise, but loses its end */
 } vs_column_kind;
 
 enum { VS_TABLE_COLUMNS = 12, VS_TABLE_BAR = 10, VS_TABLE_NARROWEST = 20 };
@@ -47,14 +47,14 @@ typedef struct vs_table {
 void vs_table_begin(vs_table *table, vs_screen *screen, size_t indent, const vs_column *columns,
                     size_t count);
 
-/* The next cell; what is put there must be safe. Valid until the cell after it. */
+/* The next cell, for safe text. Valid until the cell after it. */
 vs_text *vs_table_cell(vs_table *table);
 void vs_table_bar(vs_table *table, double share);
-/* The same cell again for screens with more room; of the column that takes the room that is left. The wide texts are shown
- * if all of them fit. */
+/* A longer text for the same cell, which is in the column that takes the room that is left. The longer texts are shown if
+ * all of them fit. */
 vs_text *vs_table_wide(vs_table *table);
 
-/* A failure on the way, which can only be lack of memory, becomes one of the screen's text. */
+/* An earlier failure, which can only be a lack of memory, becomes one of the screen's text. */
 void vs_table_put(vs_table *table);
 
 #endif

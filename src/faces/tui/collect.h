@@ -20,7 +20,7 @@ typedef struct vs_top_collector {
 void vs_top_collector_init(vs_top_collector *collector, const vs_host *host, const char *selection);
 void vs_top_collector_deinit(vs_top_collector *collector);
 
-/* Takes a sample of everything. `sample` is the previous one, or empty at first: figures that are not asked for each time,
+/* Takes a sample of everything. `sample` is the previous one, or empty at first: figures that are not read each time,
  * such as the list of processes, stay in it.
  *
  * The first call opens the driver, and fails where there is none or the selection is wrong. Later calls do not fail for

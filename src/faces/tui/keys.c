@@ -22,16 +22,6 @@ const char *vs_top_sort_word(vs_top_sort sort) {
   return words[sort];
 }
 
-bool vs_top_is_falling(const vs_top_state *state) {
-  static const bool falling[] = {
-#define VS_TOP_SORT(name, word, is_falling) [VS_TOP_SORT_##name] = is_falling,
-      VS_TOP_SORTS(VS_TOP_SORT)
-#undef VS_TOP_SORT
-  };
-  VS_ASSERT(state->sort < VS_TOP_SORT_COUNT);
-  return falling[state->sort] != state->is_reversed;
-}
-
 /* ---- seconds */
 
 bool vs_top_parse_interval(vs_str text, uint64_t *interval_us) {

@@ -80,9 +80,6 @@ uint32_t vs_top_zoom_steps(uint32_t zoom);
 
 const char *vs_top_sort_word(vs_top_sort sort);
 
-/* Whether the largest value stands first, in the order that the user chose. */
-bool vs_top_is_falling(const vs_top_state *state);
-
 struct vs_top_view; /* view.h */
 
 /* Applies one key. `view` is what is on the screen and was built of `sample`; `page` is how many rows of processes fit. */

@@ -57,6 +57,16 @@ typedef struct order {
   bool is_falling;
 } order;
 
+bool vs_top_is_falling(const vs_top_state *state) {
+  static const bool falling[] = {
+#define VS_TOP_SORT(name, word, is_falling) [VS_TOP_SORT_##name] = is_falling,
+      VS_TOP_SORTS(VS_TOP_SORT)
+#undef VS_TOP_SORT
+  };
+  VS_ASSERT(state->sort < VS_TOP_SORT_COUNT);
+  return falling[state->sort] != state->is_reversed;
+}
+
 static int compare_u64(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
 
 static int compare(const order *by, const vs_top_process *a, const vs_top_process *b) {

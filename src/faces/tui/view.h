@@ -25,6 +25,9 @@ VS_MUST_CHECK vs_status vs_top_view_build(const vs_host *host, vs_top_view *view
 /* NULL if the invariants above hold for a view of this sample; else which one does not. For tests and assertions. */
 const char *vs_top_view_check(const vs_top_view *view, const vs_top_sample *sample);
 
+/* Whether the largest value stands first, in the order that the user chose. */
+bool vs_top_is_falling(const vs_top_state *state);
+
 /* Whether -u and -p let a process through. */
 bool vs_top_is_wanted(const vs_top_wanted *wanted, const vs_top_process *process);
 

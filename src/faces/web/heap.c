@@ -22,7 +22,7 @@ static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 /* ---- large: whole pages ---------------------------------------------------------------------------------------- */
 
-/* 0 for what is too much for any memory. */
+/* 0 for a size that overflows when it is rounded up. */
 static size_t whole_pages(size_t size) {
   if (size > SIZE_MAX - VS_HEAP_PAGE) return 0;
   return (size + VS_HEAP_PAGE - 1) / VS_HEAP_PAGE * VS_HEAP_PAGE;
@@ -69,8 +69,8 @@ static bool extend_exactly(vs_heap *heap, size_t size) {
   return true;
 }
 
-/* Makes the memory longer by at least `size`, a multiple of pages. Each time costs a call of the system, and pages that
- * nobody touches cost nothing: so by a part of what there is, as long as it can be had. */
+/* Makes the memory longer by at least `size`, a multiple of pages. Each growth is a system call, and untouched pages cost
+ * nothing, so it grows by a quarter of the current size where possible. */
 static bool extend(vs_heap *heap, size_t size) {
   const size_t step = smaller(whole_pages((size_t)(heap->end - heap->start) / 4), MOST_EXTRA);
   return (step > size && extend_exactly(heap, step)) || extend_exactly(heap, size);

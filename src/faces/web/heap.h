@@ -10,8 +10,8 @@
  *           until they are touched, and copies of what grows to hundreds of megabytes do
  *
  * Invariant: start <= end; free ranges lie in [start, end), rise, and never touch; every byte of [start, end) belongs to
- * exactly one block, free range, small free list or to [bump, bump_end). `used` is the sum of the sizes handed out, as they
- * were asked for. */
+ * exactly one block, free range, small free list or to [bump, bump_end). `used` is the sum of the requested sizes of live
+ * blocks. */
 #ifndef VS_WEB_HEAP_H
 #define VS_WEB_HEAP_H
 
@@ -35,10 +35,10 @@ typedef struct vs_heap {
 /* An empty heap that begins at `start`. */
 void vs_heap_init(vs_heap *heap, void *start, bool (*extend)(void *ctx, size_t bytes), void *ctx);
 
-/* The host to hand on; its ctx is the heap, which must not move. */
+/* A host whose ctx is the heap, which must not move. */
 vs_host vs_heap_host(vs_heap *heap);
 
-/* Executes the invariant, as far as it can be seen without the blocks. */
+/* Checks the part of the invariant that can be checked without a list of the blocks. */
 bool vs_heap_check(const vs_heap *heap);
 
 #endif

@@ -21,14 +21,14 @@ static bool grow_memory(void *ctx, size_t bytes) {
   return __builtin_wasm_memory_grow(0, bytes / VS_HEAP_PAGE) != SIZE_MAX;
 }
 
-/* A failure of this file's own, which web.error knows nothing of yet. */
+/* Stores a failure of this file in web.error. */
 static int32_t failed(vs_status status) {
   return vs_fail(&web.error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
 }
 
 int32_t vs_web_init(void) {
   if (web.engine != NULL) return VS_OK;
-  /* Whatever the linker laid into the first pages, the heap begins behind them. */
+  /* The heap begins behind the pages that the linker filled. */
   vs_heap_init(&web.heap, (void *)(__builtin_wasm_memory_size(0) * VS_HEAP_PAGE), grow_memory, NULL);
   web.host = vs_heap_host(&web.heap);
   static const char hello[] = "vramscope " VS_VERSION_TEXT;

@@ -76,7 +76,9 @@ static inline vs_top_process *made_process(vs_top_sample *sample, uint32_t row, 
   vs_format(process->command, sizeof process->command, "%s", command);
   device->process_count.value++;
   device->memory.attributed.value += mib * MADE_MIB;
-  device->memory.unattributed.value -= mib * MADE_MIB;
+  if (device->memory.attributed.value > device->memory.used.value) /* as the collector does it */
+    device->memory.unattributed = made_unknown(VS_REASON_STALE);
+  else device->memory.unattributed.value -= mib * MADE_MIB;
   return process;
 }
 

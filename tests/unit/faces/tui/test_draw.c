@@ -35,6 +35,7 @@ static void end(fixture *f) {
 
 static void put_scene(fixture *f, const vs_top_scene *scene, uint32_t columns, uint32_t rows, vs_text *text) {
   expect_ok(vs_top_draw(vs_host_default(), &f->canvas, scene, columns, rows, &f->page));
+  assert_null(vs_canvas_check(&f->canvas));
   text->bytes.count = 0;
   vs_canvas_write(&f->canvas, text, false);
   vs_text_byte(text, 0);

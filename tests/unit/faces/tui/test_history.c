@@ -18,6 +18,7 @@ static void begin(fixture *f) {
 }
 
 static void end(fixture *f) {
+  assert_null(vs_top_history_check(&f->history));
   vs_top_history_deinit(vs_host_default(), &f->history);
   vs_top_sample_deinit(vs_host_default(), &f->sample);
 }

@@ -9,6 +9,8 @@ typedef struct fixture {
 
 static void rebuild(fixture *f) {
   expect_ok(vs_top_view_build(vs_host_default(), &f->view, &f->sample, &f->state));
+  assert_null(vs_top_sample_check(&f->sample));
+  assert_null(vs_top_view_check(&f->view, &f->sample));
 }
 
 static void begin(fixture *f) {
@@ -215,8 +217,7 @@ static void test_mig(void **state) {
 /* ---- choosing */
 
 static uint64_t chosen(const fixture *f) {
-  return f->view.chosen == VS_TOP_NONE ? 0
-                                         : f->sample.processes.data[f->view.rows.data[f->view.chosen]].pid;
+  return f->view.chosen == VS_TOP_NONE ? 0 : f->sample.processes.data[f->view.rows.data[f->view.chosen]].pid;
 }
 
 static void test_choosing(void **state) {
@@ -348,6 +349,35 @@ static void test_nothing_there(void **state) {
   end(&f);
 }
 
+/* Each check names an invariant that is broken by hand. */
+static void test_checks(void **state) {
+  (void)state;
+  fixture f;
+  begin(&f);
+  f.sample.processes.data[1].device = 2;
+  assert_string_equal(vs_top_sample_check(&f.sample), "a process is on no device");
+  f.sample.processes.data[1].device = 1;
+  f.sample.devices.data[1].memory.unattributed.value++;
+  assert_string_equal(vs_top_sample_check(&f.sample), "the memory of a device does not add up");
+  f.sample.devices.data[1].memory.unattributed.value--;
+  memset(f.sample.processes.data[0].command, 'x', VS_TOP_COMMAND);
+  assert_string_equal(vs_top_sample_check(&f.sample), "a text of a process does not end");
+  f.sample.processes.data[0].command[0] = 0;
+  assert_null(vs_top_sample_check(&f.sample));
+  const uint32_t row = f.view.rows.data[0];
+  f.view.rows.data[0] = f.view.rows.data[1];
+  assert_string_equal(vs_top_view_check(&f.view, &f.sample), "a process is listed twice");
+  f.view.rows.data[0] = 4;
+  assert_string_equal(vs_top_view_check(&f.view, &f.sample), "a row is not a process");
+  f.view.rows.data[0] = row;
+  f.view.chosen = f.view.rows.count;
+  assert_string_equal(vs_top_view_check(&f.view, &f.sample), "the chosen row is not listed");
+  f.view.chosen = VS_TOP_NONE;
+  f.view.device = 2;
+  assert_string_equal(vs_top_view_check(&f.view, &f.sample), "the selected device is not one");
+  end(&f);
+}
+
 static vs_status build_once(const vs_host *host, void *ctx) {
   const fixture *f = ctx;
   vs_top_view view = {0};
@@ -375,7 +405,8 @@ int main(void) {
       cmocka_unit_test(test_device_is_kept), cmocka_unit_test(test_mig),
       cmocka_unit_test(test_choosing),       cmocka_unit_test(test_switches),
       cmocka_unit_test(test_interval),       cmocka_unit_test(test_only_looks),
-      cmocka_unit_test(test_nothing_there),  cmocka_unit_test(test_without_memory),
+      cmocka_unit_test(test_nothing_there),  cmocka_unit_test(test_checks),
+      cmocka_unit_test(test_without_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
