@@ -2,7 +2,7 @@
 
     import vramscope
 
-    vramscope.report("snapshot.pickle")                # who held the memory at the peak, why it ran out
+    vramscope.report("snapshot.pickle")                # owners at the peak, why it ran out
     with vramscope.GPUMemTrace(): ...                  # what a piece of code took, and what it took at most
     vramscope.MemTracker().track()                     # every tensor on the GPU, by line
     vramscope.dryrun(["python", "train.py"], gpu="H100")   # will it fit? without a GPU

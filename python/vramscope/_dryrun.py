@@ -33,7 +33,7 @@ class DryRun:
     def __init__(self, data: dict[str, Any], output: str, snapshot: str | None):
         self.data = data
         self.output = output
-        self.snapshot = snapshot  #: the path of the snapshot that was asked for; None: none was, or there is none
+        self.snapshot = snapshot  #: the path of the snapshot; None if none was requested or written
 
     @property
     def verdict(self) -> str:

@@ -259,7 +259,7 @@ def held_by_frames(errors: list[BaseException]) -> list[FrameHold]:
 def _held_by_frame(frame: FrameType, line: int, seen: set[int]) -> FrameHold | None:
     code = frame.f_code
     if not code.co_flags & _OPTIMIZED:
-        return None  # the program's globals: they are nobody's leftovers
+        return None  # the program's globals: they are not leftovers of a call
     variables = frame.f_locals
     size, names = 0, []
     for name, value in list(variables.items()):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _POINTS = 400  # of the curve in notebooks
 _WIDTH, _HEIGHT = 720, 160  # of the picture, in its own units
-_COLOURS = ("#4c78a8", "#9aa5b1")  # in use; reserved
+_COLOURS = ("#4c78a8", "#9aa5b1")  # allocated; reserved
 
 
 class Report(dict[str, Any]):

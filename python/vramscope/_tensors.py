@@ -335,7 +335,7 @@ class Counters(NamedTuple):
     """What an allocator says of one device. While it says the same, nothing was allocated or freed there, if it
     counts."""
 
-    bytes: int  # handed out and not given back, as the allocator rounds
+    bytes: int  # allocated and not freed, as the allocator rounds
     requested: int  # the same without the rounding
     allocations: int
     frees: int

@@ -43,7 +43,7 @@ class Memory:
     reserved: int | None  # by the driver for itself; None with NVML's first call, which counts it as used
     used: int | None
     free: int | None
-    attributed: int | None  # to the processes that NVML lists; None unless they were asked for
+    attributed: int | None  # to the processes that NVML lists; None unless they were requested
     unattributed: int | None
     api: int  # which of NVML's two calls told it, 1 or 2; 0: none, it is the machine's memory
     is_shared: bool  # the machine's memory: shared with the host and all its programs
@@ -178,7 +178,7 @@ class Device:
 
 _lock = threading.Lock()
 _shared: _native.Devices | None = None
-_knows_cuda = False  # CUDA's driver was asked for its numbers
+_knows_cuda = False  # CUDA's numbers were requested
 _inherited: list[_native.Devices] = []  # a forked child must not close what its parent uses
 
 

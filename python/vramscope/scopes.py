@@ -233,7 +233,7 @@ class _OurScope:
 
 # ---- PyTorch
 
-# None: nobody has asked yet. False: PyTorch is not there, or is without CUDA.
+# None: not checked yet. False: there is no PyTorch, or one without CUDA.
 _book: Any = None
 _torch: Any = None
 _installing = threading.Lock()

@@ -58,7 +58,7 @@ class Room(NamedTuple):
     waiting: int
 
 
-# ---- which one is in use: a process has at most one, since PyTorch never gives one back
+# ---- the allocator: a process has at most one, since PyTorch cannot switch back
 
 _active: Allocator | None = None
 _metadata = threading.local()  # .text: what this thread set for its events, for who asks
@@ -177,7 +177,7 @@ def _set_functions(allocator: Any) -> None:
     library = _library()
     for setter, name in _FUNCTIONS:
         if not hasattr(allocator, setter):
-            # Unset, it would silently do nothing: memory used by other streams, or by graphs, would be handed out
+            # Unset, it would silently do nothing: memory that other streams or graphs use would be allocated
             # again.
             raise UnsupportedError(f"this PyTorch's pluggable allocator has no {setter}")
         getattr(allocator, setter)(ctypes.cast(getattr(library, name), ctypes.c_void_p).value)

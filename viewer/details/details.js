@@ -171,7 +171,7 @@ class DetailsPanel {
 }
 
 /**
- * A filter that keeps what the line of this frame asked for.
+ * A filter that keeps the allocations of this frame's line.
  * @param {Replies.Frame} frame
  */
 function lineFilter(frame) {

@@ -41,7 +41,7 @@ export function workerCarrier(blob, name = nameOfBlob(blob) ?? "file") {
   /** @param {MessageEvent<WorkerAnswer>} answer */
   const settle = ({ data }) => {
     if (data.kind === "progress") return onProgress(data.bytesRead);
-    const asked = waiting.get(data.number); // nobody, where a worker that was ended had the last word
+    const asked = waiting.get(data.number); // undefined for a last message of a worker that was ended
     waiting.delete(data.number);
     if (data.kind === "done") return asked?.resolve(data.reply);
     return asked?.reject(new EngineError(data.error.message, data.error.status, data.error.offset));

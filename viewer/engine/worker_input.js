@@ -30,7 +30,7 @@ const TORN = "truncated gzip data: the file was not copied completely";
 const TWICE = "it is compressed twice; unpack it first: gzip -d FILE";
 
 /**
- * Gives the pieces of a file to whoever is at the other end of the port (receivedInput). They travel without
+ * Gives the pieces of a file to the other end of the port (receivedInput). They travel without
  * a copy; the other end asks for each, a few ahead, so that it never holds many.
  * Out: {isCompressed}, then {piece, bytesRead} for each, {piece: null} behind the last, or {error}.
  * In: a message for each.
@@ -116,7 +116,7 @@ function blobPieces(blob, onProgress) {
   const readAhead = () => {
     for (; at < blob.size && ahead.length < INPUT_AHEAD; at += INPUT_PIECE) {
       const piece = blob.slice(at, at + INPUT_PIECE).arrayBuffer();
-      piece.catch(() => {}); // whoever takes it hears of it
+      piece.catch(() => {}); // the code that awaits the piece gets the error
       ahead.push(piece);
     }
   };

@@ -16,7 +16,7 @@ const CHART_TOP = 30;
 const CHART_HEADROOM = 1.04;
 
 /**
- * Holes of neighbouring sizes in one band: six bands can be told apart, 28 cannot. From ... up to, in bytes.
+ * Free blocks of neighbouring sizes in one band: six bands can be told apart, 28 cannot. From ... up to, in bytes.
  * @type {HoleRange[]}
  */
 const HOLE_BANDS = [

@@ -3,7 +3,7 @@
 /** From and below, in bytes. */
 type HoleRange = [from: number, below: number];
 
-/** Free bytes in holes of neighbouring sizes, by point. */
+/** Free bytes in free blocks of neighbouring sizes, by point. */
 interface HoleBand {
   range: HoleRange;
   bytes: Float64Array;

@@ -17,7 +17,7 @@ const FLAME_HELP = "Arrow keys walk: up to the caller, down to the largest call,
 
 export class FlameGraph {
   /**
-   * `onfocus(path)`: somebody zoomed, to the call that `path` names ("" is all). `onmark(node)`: somebody
+   * `onfocus(path)`: the user zoomed, to the call that `path` names ("" is all). `onmark(node)`: the user
    * wants to see the call in the timeline. `announce(text)`: for screen readers.
    * @param {FlameActions} actions
    */
@@ -206,7 +206,7 @@ export class FlameGraph {
   }
 
   /**
-   * undefined: not a key that walks; null: nobody there.
+   * undefined: not an arrow key; null: there is no frame in that direction.
    * @param {FlameBox} box @param {string} key
  */
   boxBeside(box, key) {

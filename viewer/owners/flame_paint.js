@@ -122,7 +122,7 @@ export function flameLegend(root, { files, lines, inverted }) {
 const LEGEND_LINES = 6;
 
 /**
- * The biggest lines that are there; the table and the timeline name all of them.
+ * The largest lines that are there; the table and the timeline name all of them.
  * @param {FlameNode} root @param {Map<string, number>} lines @param {boolean} inverted
  */
 function lineLegend(root, lines, inverted) {
@@ -167,7 +167,7 @@ export class FlameColours {
   }
 
   /**
-   * That of its line; what a line calls in packages has a paler one, who calls it none.
+   * That of its line; frames of packages below a line have a paler one, frames above it none.
    * @param {FlameNode} node
    */
   lineColour(node) {

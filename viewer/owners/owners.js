@@ -1,5 +1,5 @@
 /**
- * Who holds the memory: a flame graph and a table of what was in use at a moment, or of what changed between
+ * The owners of the memory: a flame graph and a table of what was live at a moment, or of what changed between
  * two. Both answer the same question; the colours and names of the table are those of the timeline's legend.
  */
 import { errorSentence } from "../engine/engine.js";
@@ -16,7 +16,7 @@ import { buildFlameTree } from "./flame_tree.js";
 import { OWNERS_FIRST_ROWS, ownersCsvRows, OwnersTable, ownersTableBy } from "./table.js";
 import { bothFilters, frameMarks, ownersSentence } from "./words.js";
 
-/** Calls that are asked for at first, and how many times more when somebody wants to see the smaller ones. */
+/** Calls that are requested at first, and the factor by which that grows when the user wants to see smaller ones. */
 const OWNERS_TREE_FIRST = 12000;
 const OWNERS_TREE_MORE = 4;
 
@@ -65,7 +65,7 @@ class OwnersPart {
     const colours = selectEl("Colour", OWNERS_COLOURS, this.colourBy,
       (value) => { this.colourBy = value; this.showTree(); });
     this.invert = buttonEl("Invert", () => app.store.set({ inverted: !app.store.state.inverted, focus: "" }),
-      { "aria-pressed": "false", title: "Begin with who allocated, and go from there to the callers" });
+      { "aria-pressed": "false", title: "Begin with the allocating line, and go from there to the callers" });
     this.search = el("input", { type: "search", class: "owners-search",
       placeholder: "Search a function, file, size>1MiB", "aria-label": "Search", spellcheck: "false",
       oninput: () => this.searchSoon(), onchange: () => this.searchNow() });

@@ -1,4 +1,4 @@
-/** The table of Who: groups of what is in use, or of what changed, with an example of who asked for each. */
+/** The table of Owners: groups of live allocations, or of what changed, with an example stack of each. */
 import { noStack, stackSection } from "../details/stack.js";
 import { buttonEl, el, fill, selectEl, setText } from "../shared/dom.js";
 import { bytesText, countText, pluralText, shareText } from "../shared/format.js";
@@ -152,7 +152,7 @@ export class OwnersTable {
   }
 
   /**
-   * The rows come with one frame each; the whole stack is asked for when it is wanted.
+   * The rows come with one frame each; the whole stack is requested when the row is opened.
    * @param {OwnerRow} group @param {HTMLElement} place
  */
   async fillStack(group, place) {
@@ -170,7 +170,7 @@ export class OwnersTable {
   }
 
   /**
-   * The biggest single allocations of the group, where the engine can be asked for just these.
+   * The largest single allocations of the group, if a filter can select exactly these.
    * @param {string} filter @param {HTMLElement} list
  */
   async fillMembers(filter, list) {

@@ -1,4 +1,4 @@
-/* The structures of the part Who: the flame graph and its table. */
+/* The structures of the part Owners: the flame graph and its table. */
 
 /** A call. bytes = selfBytes + the bytes of the children. */
 interface FlameNode {
@@ -8,7 +8,7 @@ interface FlameNode {
   /** null where there is none. */
   frame: Replies.Node | null;
   parent: FlameNode | null;
-  /** Biggest first. */
+  /** Largest first. */
   children: FlameNode[];
   bytes: number;
   count: number;
@@ -45,9 +45,9 @@ interface FlameLook {
 }
 
 interface FlameActions {
-  /** Somebody zoomed, to the call that the path names ("": all). */
+  /** The user zoomed, to the call that the path names ("": all). */
   onfocus: (path: string) => void;
-  /** Somebody wants to see the call in the timeline. */
+  /** The user wants to see the call in the timeline. */
   onmark: (node: FlameNode) => void;
   announce: (text: string) => void;
 }

@@ -1,4 +1,4 @@
-/** What a picture or a table of Who shows, as a sentence; and what finds a group again elsewhere. */
+/** What a picture or a table of Owners shows, as a sentence; and what finds a group again elsewhere. */
 import { bytesText, countText, pluralText, timeText } from "../shared/format.js";
 
 /** @param {number} event */

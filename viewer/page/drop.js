@@ -128,7 +128,7 @@ function emptyPage(app) {
   return el("div", { class: "opening-box" }, [
     el("h2", {}, "Where did the GPU memory go?"),
     el("p", { class: "second" },
-      "Every allocation of a run over time, who made it, and what was free when it ran out."),
+      "Every allocation of a run over time, its owner, and what was free when it ran out."),
     el("div", { class: "opening-target" }, [
       iconEl("download"),
       el("p", {}, "Drop a memory snapshot or a recording here"),

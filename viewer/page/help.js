@@ -76,7 +76,7 @@ const HELP_TEXTS = [
     keys: [
       ["*wheel, pinch", "nearer or farther, around the pointer; with Alt: in height"],
       ["*drag", "move along; on the axis: choose a window; in the small picture: move or stretch it"],
-      ["*hover", "what lies there: size, lifetime, who asked"],
+      ["*hover", "what is there: size, lifetime, owner"],
       ["*click", "pin it: its whole stack appears at the right"],
       ["*Shift + drag", "choose a range a to b; [ and ] set its ends at the pointer"],
       ["*double click", "the whole life of what lies there; on the axis: the whole run"],
@@ -97,7 +97,7 @@ const HELP_TEXTS = [
       "state right after it.",
     ],
     keys: [
-      ["*click on a block", "pin it: who asked, since when, until when"],
+      ["*click on a block", "pin it: owner, since when, until when"],
       ["*wheel, drag", "nearer or farther, move along"],
       [", .", "the event before, the next event; with Shift: a hundred"],
       ["\u2190 \u2192 \u2191 \u2193", "on the map from block to block, Enter pins; in the list from event to event"],

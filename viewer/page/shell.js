@@ -16,7 +16,7 @@ import { createSettings } from "./settings.js";
 import { VIEW_DEFAULTS } from "./store.js";
 import { otherTheme } from "./theme.js";
 
-const CANCELLED = -10; // the status of what nobody waits for any more
+const CANCELLED = -10; // the status of a request that was replaced by a newer one
 
 /**
  * The parts of the page, in the order of their tabs and number keys.
@@ -87,7 +87,7 @@ function lendToApp(shell) {
 }
 
 /**
- * What nobody waits for any more is no failure.
+ * A request that was replaced by a newer one is not a failure.
  * @param {Shell} shell @param {Problem} error
  */
 function failPage(shell, error) {

@@ -1,5 +1,5 @@
 /**
- * What the page shows, as one plain object. What is worth sending to somebody lives in the address behind the
+ * What the page shows, as one plain object. What is worth sharing lives in the address behind the
  * #, as key=value&...; a key at its default is left out, so the address of an untouched view is empty.
  */
 

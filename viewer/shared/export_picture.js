@@ -22,7 +22,7 @@ export function drawPictureRuns(paper, picture, area, colourOf) {
 }
 
 /**
- * The runs that are open behind this sample: those it has. Whoever was open and is not among them is
+ * The runs that are open behind this sample: those it has. A run that was open and is not among them is
  * closed.
  * @param {Replies.PictureReply["columns"]} columns @param {number} sample @param {Map<string, OpenRun>} open
  * @param {(run: OpenRun) => void} close

@@ -1,4 +1,4 @@
-/** Numbers as people read them. What is not known is a dash, never 0. */
+/** Numbers as people read them. An unknown number is a dash, never 0. */
 
 export const UNKNOWN_TEXT = "\u2013";
 

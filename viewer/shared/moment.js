@@ -1,5 +1,5 @@
 /**
- * Which moment, or which change between two, Who looks at. Everything is in the store's cursor and cursor2,
+ * Which moment, or which change between two, Owners shows. Everything is in the store's cursor and cursor2,
  * so that the timeline shows the same: no cursor is the peak, two cursors are a change.
  */
 import { infoOfDevice } from "./app.js";
@@ -105,7 +105,7 @@ export class MomentChoice {
     this.app.jump({ cursor, cursor2 });
   }
 
-  /* From the largest rise where nobody has chosen a moment, else from the start of the trace to the
+  /* From the largest rise if no moment was chosen, else from the start of the trace to the
    * cursor. */
   startChange() {
     const { cursor, cursor2 } = this.app.store.state;

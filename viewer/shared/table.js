@@ -165,7 +165,7 @@ export class SortTable {
   }
 
   /**
-   * Made once when the row is opened: it may hold what somebody has changed.
+   * Made once when the row is opened: it may contain what the user has changed.
    * @param {number} index
    */
   detailNode(index) {
@@ -179,7 +179,7 @@ export class SortTable {
     return this.detail.node;
   }
 
-  /** What the open row shows has changed its height: called by who filled it, too. */
+  /** What the open row shows has changed its height: also called by the code that filled it. */
   detailChanged() {
     this.measureDetail();
     this.showOpen();

@@ -1,6 +1,6 @@
 /* What every part is given, and what parts share. */
 
-/** What the page shows; page/store.js keeps it, and what is worth sending to somebody is in the address. */
+/** What the page shows; page/store.js keeps it, and what is worth sharing is in the address. */
 interface ViewState {
   /** Index into app.files. */
   file: number;
@@ -221,7 +221,7 @@ type Exported = string | HTMLCanvasElement | Blob | CsvRow[];
 interface TableColumn<R> {
   key: string;
   title: string;
-  /** Right aligned, and sorted from the biggest. */
+  /** Right aligned, and sorted from the largest. */
   number?: boolean;
   /** What it is sorted by, and what a CSV holds. */
   value: (row: R) => number | string | null;

@@ -150,7 +150,7 @@ class StatePart {
     }
   }
 
-  /** The moment that is shown: that of the cursor, within the trace; null while the peak is not known. */
+  /** The moment that is shown: that of the cursor, within the trace; null while the peak is unknown. */
   at() {
     const { cursor } = this.app.store.state;
     if (this.count === null) return null;

@@ -4,7 +4,7 @@
 // Every pixel of a line shows what part of its bytes is in blocks: colour = hole + (mean colour of the
 // blocks - hole) x cover. So blocks below a pixel become a shade as dense as they are, and the work is
 // bounded by pixels and visible blocks. A pixel with any block in it is at least LEAST_COVER: one block of
-// 512 bytes in a gigabyte of holes can still be found.
+// 512 bytes in a gigabyte of free space can still be found.
 
 import { mixParts, pixelOf } from "../shared/paint.js";
 import { firstIndex, MAP_BLOCK_PENDING } from "./map_totals.js";

@@ -37,7 +37,7 @@ export function segmentLine(map, segment) {
 }
 
 /**
- * The lines about a hole.
+ * The lines about a free block.
  * @param {Replies.MapReply} map @param {number} segment @param {Extent} hole
  */
 export function holeLines(map, segment, hole) {

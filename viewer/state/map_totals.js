@@ -71,7 +71,7 @@ export function segmentAtAddress(columns, address) {
 }
 
 /**
- * The block of a segment that holds the byte `offset`, or -1 where there is a hole.
+ * The block of a segment that holds the byte `offset`, or -1 where there is a free block.
  * @param {MapColumns} columns @param {number} segment @param {number} offset
  */
 export function blockAtOffset(columns, segment, offset) {
@@ -81,7 +81,7 @@ export function blockAtOffset(columns, segment, offset) {
 }
 
 /**
- * The hole around the byte `offset` of a segment: {from, to}, in bytes from the segment's start.
+ * The free block around the byte `offset` of a segment: {from, to}, in bytes from the segment's start.
  * @param {MapColumns} columns @param {number} segment @param {number} offset
  */
 export function holeAtOffset(columns, segment, offset) {

@@ -126,7 +126,7 @@ interface RowSum {
 interface MapHit {
   segment: number;
   offset?: number;
-  /** -1: a hole. */
+  /** -1: a free block. */
   block: number;
   hole?: Extent | null;
 }

@@ -1,5 +1,5 @@
 /**
- * The answer in one strip: peak, end, what ran out, what grew, what lies unused, and how far to trust it.
+ * The answer in one strip: peak, end, what ran out, what grew, what is cached, and how far to trust it.
  * First what `marks` says, which is at once there; then `report`, after the first picture is on the screen.
  */
 

@@ -118,7 +118,7 @@ function middleOfHand(hand) {
 }
 
 /**
- * A pinch on a trackpad comes as a wheel with ctrlKey, though nobody holds Control: it zooms like the wheel
+ * A pinch on a trackpad comes as a wheel with ctrlKey, though the Control key is not pressed: it zooms like the wheel
  * does.
  * @param {Hand} hand @param {TimelineGestures} does @param {WheelEvent} event @param {Point} at
  */

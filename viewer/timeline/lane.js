@@ -377,7 +377,7 @@ function drawLines(lane, view, scales) {
 }
 
 /**
- * What is drawn, for whoever looks at the page without eyes.
+ * What is drawn, for screen readers.
  * @param {Lane} lane @param {boolean} isSettled
  */
 function tellWhatIsShown(lane, isSettled) {

@@ -171,7 +171,7 @@ function drawPlate(context, text, x, y, align, height) {
 }
 
 /**
- * What the driver was asked for in each column: memory got above the middle, given back below.
+ * Calls of the driver in each column: memory allocated above the middle, released below.
  * @param {CanvasRenderingContext2D} context @param {Picture} picture @param {Scale} scale
  * @param {number} height
  */

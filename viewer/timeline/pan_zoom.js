@@ -8,7 +8,7 @@ const LEAST_WIDTH = 2;
 const LEAST_BYTES = 64;
 
 /**
- * What is asked for whatever the gesture; the whole becomes null, so that the address stays short.
+ * The window that a gesture sets; the whole becomes null, so that the address stays short.
  * @param {Timeline} timeline @param {Extent} range @param {boolean} [isJump]
  * @param {Partial<ViewState>} [more]
  */

@@ -1,5 +1,5 @@
 // The runs of a `picture`. On their way samples have only those above the pixels that they share with the sample before
-// (a tenth of all); here each sample gets all of its own, from the bottom up, as everybody who draws or looks wants them.
+// (a tenth of all); here each sample gets all of its own, from the bottom up, as drawing and hit tests need them.
 
 /**
  * @param {Replies.PictureReply} picture

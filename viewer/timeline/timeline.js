@@ -1,5 +1,5 @@
 /**
- * The timeline: everything that was in use, stacked over events or time. The window lives in the store;
+ * The timeline: everything that was live, stacked over events or time. The window lives in the store;
  * gestures change the store, and each change of it is drawn in the next frame from what is there, and asked
  * for exactly.
  */
@@ -106,7 +106,7 @@ function updateTimeline(timeline, state, changed) {
 }
 
 /**
- * The next picture is asked for at once, not only when the frame is drawn: that is half a frame sooner.
+ * The next picture is requested at once, not only when the frame is drawn: that is half a frame sooner.
  * @param {Timeline} timeline @param {ViewState} state
  */
 function askAhead(timeline, state) {
@@ -458,7 +458,7 @@ function knownPlace(timeline, lane, event) {
 }
 
 /**
- * The same; times are asked for, each once.
+ * The same; times are requested, each once.
  * @param {Timeline} timeline @param {Lane} lane @param {number} event
  * @returns {Promise<number>}
  */

@@ -1,6 +1,6 @@
 /* The structures of the timeline. A part is one Timeline; it has a Lane for each file. */
 
-/** A reply of `picture` whose samples have all of their runs (runs.js), and what was asked for. */
+/** A reply of `picture` whose samples have all of their runs (runs.js), and its request. */
 interface Picture extends Replies.PictureReply {
   /** What colours mean in it. */
   by?: Replies.ColourName;
@@ -57,7 +57,7 @@ interface Lane {
   offset: number;
   plot: Box;
   annotationRows: number;
-  /** undefined: not known yet. */
+  /** undefined: still unknown. */
   device: Replies.DeviceNumber | null | undefined;
   marks: Replies.MarksReply | null;
   /** `marks` on the axis that `marksAxis` names. */
@@ -465,11 +465,11 @@ interface TimelinePointed {
   drag: Extent | null;
 }
 
-/** The cursors as places of the shared axis; null: none, or not known yet. */
+/** The cursors as places of the shared axis; null: none, or still unknown. */
 interface TimelineCursors {
   cursor: number | null;
   cursor2: number | null;
-  /** Where events stand on the axis of time, by lane and event; each is asked for once. */
+  /** Where events stand on the axis of time, by lane and event; each is requested once. */
   places: Map<string, number | Promise<number>>;
 }
 
