@@ -355,7 +355,7 @@ class _Recorder:
 
         if not self.history["on"]:
             return
-        snapshot = self.torch.cuda.memory._snapshot()
+        snapshot = take_snapshot(self.torch)
         self._write("snapshot", "pickle", lambda file: pickle.dump(snapshot, file))
 
     @_or_note(FIGURES)
@@ -408,6 +408,20 @@ class _Recorder:
         with open(path + ".part", "wb") as file:
             put(file)
         os.replace(path + ".part", path)
+
+
+def take_snapshot(torch: Any) -> Any:
+    """torch.cuda.memory._snapshot(). To name compiled frames it asks torch._inductor, and imports it for that, which takes longer
+    than a small program. A program that has not imported it has no compiled frames: None stands for it meanwhile."""
+    names = torch.__dict__
+    if "_inductor" in names:
+        return torch.cuda.memory._snapshot()
+    names["_inductor"] = None
+    try:
+        return torch.cuda.memory._snapshot()
+    finally:
+        if names["_inductor"] is None:  # no other thread has imported it
+            del names["_inductor"]
 
 
 def _larger(*candidates: Held | None) -> Held | None:

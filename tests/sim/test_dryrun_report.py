@@ -28,9 +28,27 @@ TRAIN = """
         return {f"peak_{name}_bytes": stats[f"{name}_bytes.all.peak"] for name in names} | {
             "ooms": stats["num_ooms"], "retries": stats["num_alloc_retries"]}
 
-    def train(width=1024, batch=4096, steps=3):
+    class Adam:
+        "Allocates as AdamW does, whose constructor imports torch._dynamo: that takes as long as to import torch."
+
+        def __init__(self, parameters):
+            self.parameters, self.state = list(parameters), []
+
+        @torch.no_grad()
+        def step(self):
+            self.state = self.state or [(torch.zeros_like(p), torch.zeros_like(p)) for p in self.parameters]
+            for p, (mean, square) in zip(self.parameters, self.state):
+                mean.lerp_(p.grad, 0.1)
+                square.mul_(0.999).addcmul_(p.grad, p.grad, value=0.001)
+                p.addcdiv_(mean, square.sqrt().add_(1e-8), value=-0.001)
+
+        def zero_grad(self):
+            for p in self.parameters:
+                p.grad = None
+
+    def train(width=1024, batch=4096, steps=3, optimizer=Adam):
         model = nn.Sequential(*(m for _ in range(4) for m in (nn.Linear(width, width), nn.GELU()))).cuda()
-        optimizer = torch.optim.AdamW(model.parameters())
+        optimizer = optimizer(model.parameters())
         for _ in range(steps):
             loss = model(torch.empty(batch, width).cuda()).square().mean()  # its values do not matter, and cost time
             loss.backward()
@@ -64,7 +82,7 @@ def last_line(text):
 @pytest.mark.parametrize("conf", ("", "expandable_segments:True", "max_split_size_mb:32,roundup_power2_divisions:4"))
 def test_figures_are_the_programs(report, conf):
     options = ["--conf", conf] if conf else []
-    reply, printed = report(["--gpu", "A100-80", *options], TRAIN + "    model = train()\n    print(json.dumps(figures()))\n")
+    reply, printed = report(["--gpu", "A100-80", *options], TRAIN + "    model = train(optimizer=torch.optim.AdamW)\n    print(json.dumps(figures()))\n")
     own = last_line(printed)
     assert reply["devices"][0]["torch"] == own == reply["processes"][0]["devices"][0]["torch"]
     assert own["peak_requested_bytes"] <= own["peak_allocated_bytes"] <= own["peak_reserved_bytes"]
@@ -113,19 +131,40 @@ def test_own_recording(report, tmp_path):
 
 
 def test_snapshot_is_kept(report, tmp_path):
-    (tmp_path / "train.py").write_text(textwrap.dedent(TRAIN) + "train()\n")  # lines of a file are the user's own
-    reply, _ = report(["--snapshot", "kept.pickle"], RUN_FILE)
+    first = "import atexit, sys\natexit.register(lambda: print('after ours:', 'torch._inductor' in sys.modules))\n"
+    (tmp_path / "train.py").write_text(first + textwrap.dedent(TRAIN) + "train()\n")  # lines of a file are the user's own
+    reply, printed = report(["--snapshot", "kept.pickle"], RUN_FILE)
+    assert "after ours: False" in printed
     done = subprocess.run([make.BINARY, "report", "--json", "--top", "5", "kept.pickle"], cwd=tmp_path, capture_output=True, text=True)
     kept = json.loads(done.stdout)["devices"][0]
     assert kept["peak"] == reply["report"][0]["peak"]
     assert any(re.fullmatch(r"train.py:\d+ train", owner["label"]) for owner in kept["peak"]["owners"])
 
 
+def test_a_snapshot_imports_nothing_and_is_pytorchs(python):
+    """What the last snapshot of a dry run is taken with, against PyTorch's own, which imports torch._inductor."""
+    script = TRAIN + (
+        "    sys.path.append(sys.argv[1])\n"
+        "    from books import begin, take_snapshot, tell\n"
+        "    begin()\n"
+        "    model = train()\n"
+        "    ours = take_snapshot(torch)\n"
+        "    imported = ['torch._inductor' in sys.modules, '_inductor' in torch.__dict__]\n"
+        "    pytorchs = torch.cuda.memory._snapshot()\n"
+        "    imported.append('torch._inductor' in sys.modules)\n"
+        "    events = [[e for e in s['device_traces'][0] if e['action'] != 'snapshot'] for s in (ours, pytorchs)]\n"
+        "    tell(imported=imported, equal=events[0] == events[1] and ours['segments'] == pytorchs['segments'],\n"
+        "         named=sum(bool(e['frames']) for e in events[0]))\n"
+    )
+    found = python(script, make.PROGRAMS).result
+    assert found["imported"] == [False, False, True] and found["equal"] and found["named"] > 50
+
+
 # Out of memory.
 
 
 def test_out_of_memory(report, dryrun):
-    script = TRAIN + "    train(batch=1 << 20)\n"
+    script = TRAIN + "    train(batch=1 << 20, optimizer=torch.optim.AdamW)\n"
     reply, printed = report(["--gpu", "4GiB"], script, code=1)
     assert "OutOfMemoryError" in printed
     asked = float(re.search(r"Tried to allocate ([0-9.]+) GiB", printed)[1])

@@ -6,8 +6,13 @@ the segments. A simulation that answers wrongly somewhere breaks this first.
 """
 
 import json
+import sys
+from pathlib import Path
 
 import torch
+
+sys.path.append(str(Path(__file__).parents[3] / "python" / "vramscope_dryrun"))
+from vramscope_dryrun import take_snapshot  # noqa: E402
 
 GROWS = {"alloc": "requested", "segment_alloc": "reserved", "segment_map": "reserved"}
 SHRINKS = {"free_completed": "requested", "segment_free": "reserved", "segment_unmap": "reserved"}
@@ -32,24 +37,10 @@ def played(events):
     return now, peak, actions
 
 
-def snapshot():
-    """PyTorch's. To name frames it asks torch._inductor, and imports it for that, which takes as long as to import all the rest: a
-    program that has not imported it has no compiled frames, and the name is taken meanwhile."""
-    names = torch.__dict__
-    is_free = "_inductor" not in names
-    if is_free:
-        names["_inductor"] = None
-    try:
-        return torch.cuda.memory._snapshot()
-    finally:
-        if is_free:
-            del names["_inductor"]
-
-
 def check(device=0):
     """Fails unless statistics, events and segments of a device agree. Returns the figures."""
     torch.cuda.synchronize(device)
-    stats, found = torch.cuda.memory_stats(device), snapshot()
+    stats, found = torch.cuda.memory_stats(device), take_snapshot(torch)
     events = found["device_traces"][device]
     now, peak, actions = played(events)
     for what in ("requested", "reserved"):
@@ -76,7 +67,7 @@ def trace(device=0):
     """Every event, without what differs between two runs by nature: time and stacks."""
     return [
         [e["action"], e.get("addr", e.get("device_free")), e["size"], e["stream"]]
-        for e in snapshot()["device_traces"][device]
+        for e in take_snapshot(torch)["device_traces"][device]
     ]
 
 
