@@ -19,6 +19,8 @@ LIBRARIES = Path(os.environ.get("VRAMSCOPE_SIMCUDA", ""))  # the folder of the f
 PYTHON = Path(os.environ.get("VRAMSCOPE_SIM_PYTHON", ROOT / "build/simvenv/bin/python"))
 TIMEOUT = 240  # seconds: something hangs
 
+INTERPRETER = Path(__file__).parent / "interpreter"  # the sitecustomize of every program
+
 _OURS = ("VRAMSCOPE", "CUDA", "PYTORCH", "TORCH", "LD_", "FASTAI")
 
 
@@ -61,6 +63,7 @@ def environment_of(settings, *others):
             env.pop(name, None)
         else:
             env[name] = str(value)
+    env["PYTHONPATH"] = ":".join(filter(None, (str(INTERPRETER), env.get("PYTHONPATH"))))
     return env
 
 
