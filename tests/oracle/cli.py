@@ -35,15 +35,16 @@ class Outcome:
         return json.loads(self.out)
 
 
-def run(*args, stdin=None, anew=False):
-    """Run `vramscope ARGS`. `stdin`: bytes to send through a pipe, None for an empty input. `anew`: load it for this run."""
+def run(*args, stdin=None, anew=False, each=0):
+    """Run `vramscope ARGS`. `stdin`: bytes to send through a pipe, None for an empty input. `anew`: load it for this run.
+    `each`: what run_each says."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         theirs, ours = os.pipe() if stdin is not None else (os.open(os.devnull, os.O_RDONLY), None)
         began = time.monotonic()
         with open(theirs, "rb") as inlet:
-            process = starter.Run([BINARY, *args], [file.fileno() for file in (inlet, out, err)], anew=anew)
-        feeder = threading.Thread(target=_feed, args=(ours, stdin), daemon=True)
+            process = starter.Run([BINARY, *args], [file.fileno() for file in (inlet, out, err)], anew=anew, each=each)
         if stdin is not None:
+            feeder = threading.Thread(target=_feed, args=(ours, stdin), daemon=True)
             feeder.start()
         in_time = process.wait(TIMEOUT_S)
         seconds = time.monotonic() - began
@@ -52,6 +53,22 @@ def run(*args, stdin=None, anew=False):
         out.seek(0)
         err.seek(0)
         return Outcome(process.code, out.read(), err.read(), seconds, process.max_rss_kib / 1024, not in_time)
+
+
+def run_each(*args, paths):
+    """The outcomes of `vramscope ARGS PATH` for each path, all in one process and with one check for leaks. Where that process
+    does not end well, each path gets a process of its own, which tells the one that is to blame."""
+    if not starter.LIBRARY:
+        return [run(*args, path) for path in paths]
+    together = run(*args, *paths, each=len(paths))
+    outs, errs = together.out.split(b"\0"), together.err.split(b"\0")
+    if together.code == 0 and not together.timed_out and len(outs) == len(paths) + 1 and len(errs) == 2 * len(paths) + 1:
+        return [Outcome(int(errs[2 * i + 1]), outs[i], errs[2 * i], together.seconds, together.max_rss_mb, False)
+                for i in range(len(paths))]
+    alone = [run(*args, path) for path in paths]
+    ended_well = all(outcome.code in range(5) and not outcome.timed_out for outcome in alone)
+    assert not ended_well, f"each is fine alone, and together: exit code {together.code}, stderr {together.err[-3000:]!r}"
+    return alone
 
 
 def _feed(end, data):

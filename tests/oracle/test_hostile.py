@@ -14,6 +14,7 @@ from writers import WRITERS, json_text
 pytestmark = pytest.mark.binary
 
 FLIPS_PER_WRITER = 150
+TOGETHER = 64  # files that one process reads, one after the other
 
 
 @pytest.fixture
@@ -80,24 +81,45 @@ def small_snapshot():
     return data
 
 
+@pytest.fixture
+def outcomes(snapshot_file):
+    """Yields (what, the outcome of a report) for many (what, bytes). The first of each group has a process of its own, too, and
+    the same outcome there."""
+
+    def run(files):
+        files = list(files)
+        for at in range(0, len(files), TOGETHER):
+            group = files[at : at + TOGETHER]
+            paths = [snapshot_file(raw, f"snapshot{i}.bin") for i, (_, raw) in enumerate(group)]
+            found = cli.run_each("report", "--json", paths=paths)
+            alone = cli.run("report", "--json", paths[0])
+            assert (alone.code, alone.out, alone.err) == (found[0].code, found[0].out, found[0].err), group[0][0]
+            yield from zip((what for what, _ in group), found, strict=True)
+
+    return run
+
+
 @pytest.mark.parametrize(("writer", "step"), [("c-4", 1), ("c-0", 7), ("cpp", 7), ("json", 7), ("c-4.gz", 3)])
-def test_every_truncation_is_refused(writer, step, snapshot_file):
+def test_every_truncation_is_refused(writer, step, outcomes):
     raw = WRITERS[writer].write(small_snapshot())
-    for length in range(0, len(raw), step):
-        outcome = cli.run("report", "--json", snapshot_file(raw[:length]))
-        cli.assert_refused(outcome, f"{writer} cut to {length} of {len(raw)} bytes")
+    lengths = range(0, len(raw), step)
+    for what, outcome in outcomes((f"{writer} cut to {length} of {len(raw)} bytes", raw[:length]) for length in lengths):
+        cli.assert_refused(outcome, what)
 
 
 @pytest.mark.parametrize("writer", ["c-4", "c-2", "c-0", "cpp", "json"])
-def test_flipped_bytes_do_no_harm(writer, snapshot_file):
+def test_flipped_bytes_do_no_harm(writer, outcomes):
     raw = WRITERS[writer].write(small_snapshot())
     rng = random.Random(writer)
-    for _ in range(FLIPS_PER_WRITER):
-        damaged = bytearray(raw)
+
+    def damaged():
+        flipped = bytearray(raw)
         for _ in range(rng.choice((1, 1, 1, 2, 8))):
-            damaged[rng.randrange(len(raw))] = rng.randrange(256)
-        outcome = cli.run("report", "--json", snapshot_file(bytes(damaged)))
-        cli.assert_survived(outcome, f"{writer}, {bytes(damaged)!r}")
+            flipped[rng.randrange(len(raw))] = rng.randrange(256)
+        return f"{writer}, {bytes(flipped)!r}", bytes(flipped)
+
+    for what, outcome in outcomes(damaged() for _ in range(FLIPS_PER_WRITER)):
+        cli.assert_survived(outcome, what)
 
 
 def test_a_refusal_names_a_byte_offset(snapshot_file):

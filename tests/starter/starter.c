@@ -5,9 +5,13 @@
  * processes of their own all the same: with their own arguments, environment, folder and streams, their own check for leaks at
  * the end, and their own exit code or signal.
  *
- * STARTER_SOCKET names a socket of packets. A request is argc, then the folder, the arguments and the environment, each ended
- * by a zero byte, with standard input, output and error as file descriptors beside it. The answers are the child's id, and when
- * it has ended its status as wait4() has it and the most memory that it held, in KiB. When the socket is closed it ends.
+ * STARTER_SOCKET names a socket of packets. A request is argc and `each`, then the folder, the arguments and the environment,
+ * each ended by a zero byte, with standard input, output and error as file descriptors beside it. The answers are the child's id,
+ * and when it has ended its status as wait4() has it and the most memory that it held, in KiB. When the socket is closed it ends.
+ *
+ * Where `each` is not 0, one child calls main once for each of the last `each` arguments, with those before them: it writes a zero
+ * byte to its standard output after each call, and a zero byte, what main returned and a zero byte to standard error. It ends with
+ * 0 when all have returned, and the sanitizer's check for leaks then is one for all of them.
  * tests/support/starter.py is its other side.
  */
 #include <dlfcn.h>
@@ -48,12 +52,28 @@ static ssize_t receive(int socket, char *request, int streams[3]) {
   return got;
 }
 
+static int call_for_each(int argc, int each, char **words) {
+  const int before = argc - each;
+  char *next[MOST_WORDS];
+  for (int i = 0; i < each; i++) {
+    memcpy(next, words, sizeof next[0] * (size_t)before);
+    next[before] = words[before + i];
+    next[before + 1] = NULL;
+    const int code = programs_main(before + 1, next, environ);
+    fflush(NULL);
+    check(write(STDOUT_FILENO, "", 1) == 1, "starter: standard output");
+    check(dprintf(STDERR_FILENO, "%c%d%c", 0, code, 0) > 2, "starter: standard error");
+  }
+  return 0;
+}
+
 /* In the child: what the request says, and the program. */
 static int become(char *request, ssize_t bytes, const int streams[3]) {
   static char *words[MOST_WORDS];
-  int32_t argc = 0;
-  memcpy(&argc, request, sizeof argc);
-  char *folder = request + sizeof argc, *end = request + bytes;
+  int32_t counts[2]; /* argc, each */
+  memcpy(counts, request, sizeof counts);
+  const int argc = counts[0];
+  char *folder = request + sizeof counts, *end = request + bytes;
   int count = 0;
   for (char *word = folder + strlen(folder) + 1; word < end; word += strlen(word) + 1) {
     if (count == argc) count++; /* NULL ends the arguments */
@@ -64,7 +84,7 @@ static int become(char *request, ssize_t bytes, const int streams[3]) {
   for (int i = 0; i < 3; i++) check(dup2(streams[i], i) == i, "starter: dup2");
   for (int i = 0; i < 3; i++) close(streams[i]);
   check(chdir(folder) == 0, folder);
-  return programs_main(argc, words, environ);
+  return counts[1] > 0 ? call_for_each(argc, counts[1], words) : programs_main(argc, words, environ);
 }
 
 static int serve(int argc, char **argv, char **envp) {

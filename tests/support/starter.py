@@ -32,9 +32,10 @@ def _socket_to(path):
 
 
 class Run:
-    """A run under way; one at a time of each program that is loaded."""
+    """A run under way; one at a time of each program that is loaded. `each`: main is called for each of so many last arguments
+    in one process, as starter.c says."""
 
-    def __init__(self, argv, streams, env=None, cwd=None, anew=False):
+    def __init__(self, argv, streams, env=None, cwd=None, anew=False, each=0):
         argv, env, cwd = [str(word) for word in argv], dict(os.environ if env is None else env), str(cwd or os.getcwd())
         self.code = self.max_rss_kib = None
         self.is_loaded = bool(LIBRARY) and not anew
@@ -46,7 +47,7 @@ class Run:
         self.file = _socket_to(argv[0])
         words = [os.fsencode(word) + b"\0" for word in (cwd, *argv, *(f"{name}={value}" for name, value in env.items()))]
         beside = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))]
-        self.file.sendmsg([struct.pack("=i", len(argv)), *words], beside)
+        self.file.sendmsg([struct.pack("=2i", len(argv), each), *words], beside)
         (self.pid,) = struct.unpack("=i", self.file.recv(64))
 
     def finish(self):
