@@ -268,21 +268,18 @@ def test_every_method_has_its_section():
 
 
 @pytest.mark.parametrize("name", sorted(set(sections()) - NO_METHODS - {"export"}))
-def test_every_key_is_documented(name, rich):
-    """Of every method: `methods` has no more of them than there are sections (above)."""
+def test_every_key_is_documented_and_every_reply_has_its_type(name, rich):
+    """Of every method: `methods` has no more of them than there are sections (above). The types are those of
+    src/query/replies.d.ts, which the viewer and the Python package have them from: the same keys, values of these types."""
+    types = reply_types.read()
     (method,) = [method for method in methods() if method["name"] == name]
-    seen = {pair for reply in replies(method, rich) for pair in keys(reply)}
+    seen, wrong = set(), set()
+    for reply in replies(method, rich):
+        seen |= set(keys(reply))
+        wrong |= set(reply_types.problems(types, f"{name.capitalize()}Reply", reply))
     known = words_about(name, sections())
     missing = sorted({f"{where}.{key}" for where, key in seen if key not in known})
     assert seen and not missing, missing
-
-
-@pytest.mark.parametrize("name", sorted(set(sections()) - NO_METHODS - {"export"}))
-def test_every_reply_has_its_type(name, rich):
-    """src/query/replies.d.ts, which the viewer and the Python package have their types from: the same keys, values of these types."""
-    types = reply_types.read()
-    (method,) = [method for method in methods() if method["name"] == name]
-    wrong = {text for reply in replies(method, rich) for text in reply_types.problems(types, f"{name.capitalize()}Reply", reply)}
     assert not wrong, sorted(wrong)[:20]
 
 
