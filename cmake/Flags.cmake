@@ -8,7 +8,7 @@ set(VS_FLAVOUR "custom" CACHE STRING "Begins the names of this build's tests")
 set(VS_RINGS "" CACHE STRING "The rings of tests to build, a list; see tests/CMakeLists.txt")
 
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1") # -g1: names and lines for stack traces, at a tenth of the size of -g
-set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g -fno-omit-frame-pointer") # what a sanitizer wants
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g1 -fno-omit-frame-pointer") # what a sanitizer wants
 
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
