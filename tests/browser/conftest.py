@@ -33,8 +33,8 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(scope="session")
 def browser():
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    assert chromium, "no chromium: tools/setup test installs it"
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell")
+    assert chromium, "no chromium-headless-shell: tools/setup test installs it"
     with sync_playwright() as play:
         started = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         yield started
