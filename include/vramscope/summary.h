@@ -98,7 +98,7 @@ typedef struct vs_summary {
   const char *title;                       /* what the file is, in one line */
   const vs_summary_device *const *devices; /* those with a segment or an event, by number */
   size_t device_count;
-  const vs_summary_device *busiest; /* of these the one to look at first; NULL: there is none */
+  const vs_summary_device *busiest; /* the GPU asked for, else the default one; NULL: no GPU */
   const vs_summary_device *host;    /* pinned host memory; NULL: the file has none */
 } vs_summary;
 

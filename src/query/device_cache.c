@@ -6,19 +6,47 @@ vs_device_cache *vs_find_device(const vs_device_caches *devices, int32_t device)
   return NULL;
 }
 
+/* ---- the default device ---------------------------------------------------------------------------------------- */
+
+static vs_failures find_failures(const vs_slice *slice) {
+  vs_failures found = {.first = VS_NO_EVENT, .time_us = VS_NO_TIME};
+  for (uint32_t event = 0; event < slice->event_count; event++) {
+    if (vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)) != VS_EVENT_OOM) continue;
+    if (found.count++ == 0) found.first = event;
+  }
+  if (found.count != 0) found.time_us = vs_slice_time(slice, found.first);
+  return found;
+}
+
+const vs_failures *vs_cached_failures(vs_device_cache *device) {
+  if (!device->has_failures) device->failures = find_failures(device->slice);
+  device->has_failures = true;
+  return &device->failures;
+}
+
+static bool is_earlier(int64_t time_us, int64_t than) {
+  return time_us != VS_NO_TIME && (than == VS_NO_TIME || time_us < than);
+}
+
+/* Whether `device` is the default rather than `best`, which has the lower number. */
+static bool comes_first(vs_device_cache *device, vs_device_cache *best) {
+  const vs_failures *failures = vs_cached_failures(device), *of_best = vs_cached_failures(best);
+  if (failures->count != 0 && of_best->count != 0) return is_earlier(failures->time_us, of_best->time_us);
+  if (failures->count != 0 || of_best->count != 0) return failures->count != 0;
+  return vs_cached_curves(device)->curve[VS_CURVE_RESERVED].peak >
+         vs_cached_curves(best)->curve[VS_CURVE_RESERVED].peak;
+}
+
 vs_device_cache *vs_default_device(const vs_device_caches *devices) {
   vs_device_cache *best = NULL;
   for (size_t i = 0; i < devices->count; i++) {
     vs_device_cache *device = &devices->data[i];
-    if (best != NULL && device->slice->device == VS_DEVICE_HOST)
-      continue; /* only where there is nothing else */
-    const bool is_busier =
-        best == NULL || device->slice->event_count > best->slice->event_count ||
-        (device->slice->event_count == best->slice->event_count && device->reserved > best->reserved);
-    if (is_busier) best = device;
+    if (device->slice->device != VS_DEVICE_HOST && (best == NULL || comes_first(device, best))) best = device;
   }
-  return best;
+  return best != NULL ? best : vs_find_device(devices, VS_DEVICE_HOST);
 }
+
+/* ---- answers that are kept ------------------------------------------------------------------------------------- */
 
 const vs_curves *vs_cached_curves(vs_device_cache *device) {
   if (!device->has_curves) vs_curves_measure(device->slice, &device->curves);
@@ -144,13 +172,20 @@ static vs_status not_there(vs_error *error, const char *why) {
   return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "%s", why);
 }
 
-static vs_status first_oom(const vs_slice *slice, vs_moment *out, vs_error *error) {
-  for (uint32_t event = 0; event < slice->event_count; event++)
-    if (vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)) == VS_EVENT_OOM) {
-      *out = event;
-      return VS_OK;
-    }
-  return not_there(error, "this trace has no out-of-memory error");
+static vs_status first_oom(vs_device_cache *device, vs_moment *out, vs_error *error) {
+  const vs_failures *failures = vs_cached_failures(device);
+  *out = failures->first;
+  if (failures->count != 0) return VS_OK;
+  *out = VS_AT_START;
+  vs_device_cache *other = device->siblings == NULL ? NULL : vs_default_device(device->siblings);
+  if (other == NULL || vs_cached_failures(other)->count == 0)
+    return not_there(error, "this trace has no out-of-memory error");
+  if (device->slice->device == VS_DEVICE_HOST)
+    return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET,
+                   "pinned host memory has no out-of-memory error; GPU %D has one",
+                   (int64_t)other->slice->device);
+  return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "GPU %D has no out-of-memory error; GPU %D has one",
+                 (int64_t)device->slice->device, (int64_t)other->slice->device);
 }
 
 static vs_status at_time(const vs_host *host, vs_device_cache *device, int64_t time_us, bool is_relative,
@@ -174,7 +209,7 @@ vs_status vs_find_moment(const vs_host *host, vs_device_cache *device, vs_when w
     case VS_WHEN_PEAK_RESERVED:
       *out = vs_cached_curves(device)->curve[VS_CURVE_RESERVED].peak_at;
       return VS_OK;
-    case VS_WHEN_OOM: return first_oom(slice, out, error);
+    case VS_WHEN_OOM: return first_oom(device, out, error);
     case VS_WHEN_EVENT:
       *out = when.value;
       if (when.value <= vs_slice_end(slice)) return VS_OK;

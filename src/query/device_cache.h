@@ -25,14 +25,26 @@ typedef struct vs_span_cache {
 
 enum { VS_DRAWN_KINDS = VS_DRAWN_segments + 1 };
 
+/* The requests of one trace that failed. */
+typedef struct vs_failures {
+  size_t count;
+  uint32_t first;  /* event; VS_NO_EVENT: none failed */
+  int64_t time_us; /* of the first; VS_NO_TIME */
+} vs_failures;
+
+typedef struct vs_device_cache vs_device_cache;
+typedef VS_VEC(vs_device_cache) vs_device_caches;
+
 /* Tables that grow with the trace are built once (lifetimes, names, moments, curve indexes, times). Bitmaps and colours are
  * kept for the last two filters, spans for none and for the last filter. Nothing moves or is freed before the next file,
  * except what a new filter evicts. */
-typedef struct vs_device_cache {
+struct vs_device_cache {
   const vs_slice *slice;
-  uint64_t reserved; /* bytes at the end */
+  const vs_device_caches *siblings; /* all devices of the file, this one among them; NULL: it stands alone */
+  uint64_t reserved;                /* bytes at the end */
   bool has_curves, has_lifetimes, has_report, has_names, has_moment_index, has_curve_indexes, has_times,
-      has_segments, has_ranges;
+      has_segments, has_ranges, has_failures;
+  vs_failures failures;
   vs_curves curves;
   vs_lifetimes lifetimes;
   vs_report report; /* borrows the lifetimes */
@@ -47,18 +59,19 @@ typedef struct vs_device_cache {
   vs_bitmap_cache event_bitmaps, item_bitmaps[VS_DRAWN_KINDS];
   vs_colour_cache colours[VS_DRAWN_KINDS];
   vs_span_cache unfiltered[VS_DRAWN_KINDS], filtered[VS_DRAWN_KINDS];
-} vs_device_cache;
-
-typedef VS_VEC(vs_device_cache) vs_device_caches;
+};
 
 /* NULL: the file has no memory of that device. */
 vs_device_cache *vs_find_device(const vs_device_caches *devices, int32_t device);
-/* The device with the most events, of equals the one with the most reserved bytes, pinned host memory only where there is no
- * GPU; NULL: the file has no device at all. */
+/* The rule for requests that name no device: the GPU that ran out of memory, of several the one whose first failure has the
+ * earliest time; else the one with the highest peak reserved; of equals the lowest number. Pinned host memory only where there
+ * is no GPU; NULL: the file has no device at all. Costs one pass over the kinds of all events where there are several GPUs, and
+ * one over their curves where none ran out, both cached. */
 vs_device_cache *vs_default_device(const vs_device_caches *devices);
 
 void vs_span_cache_deinit(const vs_host *host, vs_span_cache *cached);
 
+const vs_failures *vs_cached_failures(vs_device_cache *device);
 const vs_curves *vs_cached_curves(vs_device_cache *device);
 /* first_us and last_us are VS_NO_TIME where no event has a time. */
 VS_MUST_CHECK vs_status vs_cached_times(const vs_host *host, vs_device_cache *device, const vs_times **out);

@@ -90,7 +90,7 @@ static vs_status make_devices(vs_engine *engine) {
   for (size_t i = 0; i < engine->slices.list.count; i++) {
     const vs_slice *slice = &engine->slices.list.data[i];
     engine->devices.data[engine->devices.count++] =
-        (vs_device_cache){.slice = slice, .reserved = reserved_of(slice)};
+        (vs_device_cache){.slice = slice, .siblings = &engine->devices, .reserved = reserved_of(slice)};
   }
   return VS_OK;
 }

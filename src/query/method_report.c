@@ -300,29 +300,12 @@ static bool is_asked_for(const vs_call *call, const vs_device_cache *device) {
   return !call->request->device.is_given || device == call->device;
 }
 
-/* The device to look at first: one with an out-of-memory error, else the one with the most bytes at its peak. */
-static vs_status write_busiest(vs_call *call) {
-  const vs_report *best = NULL;
-  for (size_t i = 0; i < call->engine->devices.count; i++) {
-    vs_device_cache *device = &call->engine->devices.data[i];
-    vs_report *r;
-    if (device->slice->device == VS_DEVICE_HOST || !is_asked_for(call, device)) continue;
-    VS_TRY(vs_cached_report(call->engine->host, device, &r));
-    const bool failed = r->ooms.list.count != 0, best_failed = best != NULL && best->ooms.list.count != 0;
-    const vs_curve_kind kind = VS_CURVE_REQUESTED;
-    if (best == NULL ||
-        (failed != best_failed ? failed : r->curves.curve[kind].peak > best->curves.curve[kind].peak))
-      best = r;
-  }
-  vs_reply_i64_or_null(call->json, "busiest", best != NULL, best != NULL ? best->slice->device : 0);
-  return VS_OK;
-}
-
 vs_status vs_method_report(vs_call *call) {
   vs_engine *engine = call->engine;
+  const bool is_gpu = engine->devices.count != 0 && call->device->slice->device != VS_DEVICE_HOST;
   vs_reply_file(call);
   vs_report_file_lines(call);
-  VS_TRY(write_busiest(call));
+  vs_reply_i64_or_null(call->json, "busiest", is_gpu, call->device->slice->device);
   vs_reply_array_begin(call->json, "devices");
   for (size_t i = 0; i < engine->devices.count; i++) {
     vs_device_cache *device = &engine->devices.data[i];

@@ -711,6 +711,8 @@ declare namespace Replies {
     segments: int;
     blocks: int;
     reserved_bytes: int;
+    peak_reserved_bytes: int;
+    ooms: int;
     first_time_us: int | null;
     last_time_us: int | null;
     annotations: { name: string; start_us: int; end_us: int | null; depth: int }[];

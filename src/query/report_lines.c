@@ -389,13 +389,15 @@ void vs_report_oom_lines(vs_call *call, const vs_told *told, const vs_oom *oom) 
   vs_lines_end(&lines);
 }
 
-/* "peak 12.3 GiB; at the end 10.1 GiB requested of 14.0 GiB reserved; 1 out-of-memory error" */
+/* "peak 12.3 GiB; peak reserved 14.0 GiB; at the end 10.1 GiB requested of 14.0 GiB reserved; 1 out-of-memory error" */
 static void write_summary(vs_call *call, const vs_report *r) {
   const vs_unit unit = call->request->unit;
   vs_text *text = &call->scratch;
   if (has_trace(r)) {
     vs_text_cstr(text, "peak ");
     vs_text_bytes(text, unsigned_bytes(r->curves.curve[VS_CURVE_REQUESTED].peak), unit);
+    vs_text_cstr(text, "; peak reserved ");
+    vs_text_bytes(text, unsigned_bytes(r->curves.curve[VS_CURVE_RESERVED].peak), unit);
     vs_text_cstr(text, "; ");
   }
   vs_text_cstr(text, "at the end ");

@@ -16,9 +16,12 @@ from writers import WRITERS  # noqa: E402
 
 
 def busiest(answer):
-    """The device that a page shows first: the one with the most events, of equals the most reserved bytes."""
-    devices = [*answer["devices"], *([answer["host"]] if answer["host"] else [])]
-    return max(devices, key=lambda device: (device["trace"]["events"], device["end"]["reserved_bytes"]), default=None)
+    """The device that a page shows first: one that ran out of memory, else the one with the highest peak reserved."""
+    devices = answer["devices"] or ([answer["host"]] if answer["host"] else [])
+    failed = [device for device in devices if device["ooms"]]
+    if failed:
+        return min(failed, key=lambda device: device["ooms"][0]["time_us"] or float("inf"))
+    return max(devices, key=lambda device: device["peak_reserved"]["reserved_bytes"], default=None)
 
 
 def assert_same_figures(page, path):
@@ -59,6 +62,22 @@ def test_every_writer(open_page, run, tmp_path, writer):
     path = tmp_path / f"written.{writer}"
     path.write_bytes(WRITERS[writer].write(build(run, AGES["2.15"])))
     assert_same_figures(open_page().choose(path), path)
+
+
+def test_the_menu_tells_gpus_apart(open_page, run, tmp_path):
+    """Which of them ran out of memory, and how much each reserved at most."""
+    path = tmp_path / "several.pickle"
+    path.write_bytes(WRITERS["c-4"].write(build(run, AGES["2.15"])))
+    page = open_page().choose(path)
+    page.wait_for_picture()
+    answer = report(path)
+    assert len(answer["devices"]) > 1 and any(device["ooms"] for device in answer["devices"])
+    menu = page.tab.locator("select[aria-label=Device]")
+    options = menu.locator("option").all_text_contents()
+    for device in answer["devices"]:
+        (text,) = [option for option in options if option.startswith(f"GPU {device['device']}: ")]
+        assert text.endswith(", out of memory") == bool(device["ooms"])
+    assert menu.input_value() == str(busiest(answer)["device"])
 
 
 def test_recordings(open_page, demo, tmp_path):

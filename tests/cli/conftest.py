@@ -188,6 +188,15 @@ def two_gpus():
     return {**recorded, "host_segments": list(host.end(True)), "host_traces": host.events}
 
 
+def one_of_three_fails():
+    """GPU 0 has the most events, GPU 1 the highest peak reserved, GPU 2 ran out of memory."""
+    wide, short = Device(1), Device(2)
+    wide.alloc(900 * MiB, WEIGHTS)
+    short.alloc(2 * MiB, WEIGHTS)
+    short.out_of_memory(64 * MiB, 2 * MiB, ATTENTION)
+    return snapshot(train(Device(0), leak=False), wide, short)
+
+
 def nothing():
     return {"segments": [], "device_traces": []}
 
@@ -202,7 +211,7 @@ def hostile_names():
 
 SNAPSHOTS = {
     make.__name__: make
-    for make in (training, out_of_memory, in_pieces, late, end_only, stackless, two_gpus, nothing, hostile_names)
+    for make in (training, out_of_memory, in_pieces, late, end_only, stackless, two_gpus, one_of_three_fails, nothing, hostile_names)
 }
 
 

@@ -15,6 +15,7 @@ REPORTS = (
     "end_only",
     "stackless",
     "two_gpus",
+    "one_of_three_fails",
     "nothing",
     "hostile_names",
 )
@@ -156,6 +157,22 @@ def test_json_takes_the_options(vramscope, snapshots):
     assert len(reply["blocks"]) == 2 and reply["count"] > 2
     reply = json.loads(vramscope("report", "--json", "--device", "host", "two_gpus.pickle").out)
     assert reply["devices"] == [] and reply["host"]["device"] == -1
+
+
+def test_the_default_gpu_is_one(vramscope, snapshots):
+    """Every command, and `--at oom`, shows the GPU that ran out of memory; without such a one that with the highest peak."""
+
+    def device_of(name, command, *options):
+        return json.loads(vramscope(command, "--json", *options, name).out)["device"]
+
+    for command in ("tree", "blocks", "events", "stats"):
+        assert device_of("one_of_three_fails.pickle", command) == 2
+        assert device_of("two_gpus.pickle", command) == 0
+    for command in ("tree", "blocks", "events"):
+        assert device_of("one_of_three_fails.pickle", command, "--at", "oom") == 2
+    assert json.loads(vramscope("report", "--json", "one_of_three_fails.pickle").out)["busiest"] == 2
+    done = vramscope("tree", "--at", "oom", "--device", "0", "one_of_three_fails.pickle")
+    assert done.code != 0 and "GPU 0 has no out-of-memory error; GPU 2 has one" in done.err
 
 
 def test_events_around_a_moment(vramscope, snapshots):

@@ -34,6 +34,7 @@ def differences(expected, actual):
     if numbers != wanted:
         lines.append(f"devices: expected {wanted}, got {numbers}")
         return lines
+    lines += figure_lines("busiest", expected["busiest"], actual.get("busiest", "no such key"))
     for device, got in zip(expected["devices"], actual["devices"]):
         lines += device_lines(f"device {device['device']}", device, got)
     if expected["host"] is None or actual.get("host") is None:

@@ -43,9 +43,7 @@ class Source:
             self.memories[HOST] = self.snapshot.host
 
     def default(self):
-        """The busiest device: most events, of equals most reserved bytes, of equals the first."""
-        devices = list(self.snapshot.devices.values()) or [self.snapshot.host]
-        return max(devices, key=lambda m: (len(m.entries), sum(b.size for b in m.blocks)))
+        return truth.default_memory(self.snapshot)
 
     def export(self, form, *options, target=None):
         target = target or self.path.parent / f"{self.path.name}.{form}"
@@ -120,20 +118,20 @@ def test_collapsed(sources):
 
 
 def test_collapsed_begins_with_the_programs_entry(sources):
-    source = sources[0]
-    memory = source.default()
-    by_weight = Counter(size for size, _, _ in source.live(memory, source.peak(memory)))
-    stacks = {size: stack for size, _, stack in source.live(memory, source.peak(memory)) if by_weight[size] == 1}
-    checked = 0
-    for line in source.export("collapsed").decode().splitlines():
-        folded, _, weight = line.rpartition(" ")
-        stack = stacks.get(int(weight))
-        if not stack:
-            continue
-        names = folded.split(";")
-        labels = [memory.frames.label(frame).replace(";", ":") for frame in reversed(stack)]
-        assert is_within([re.sub(r"^\S*[/\\](?=\S+:\d+ )", "", name) for name in names], labels), folded
-        checked += 1
+    source, checked = sources[0], 0
+    for device, memory in source.snapshot.devices.items():
+        live = source.live(memory, source.peak(memory))
+        by_weight = Counter(size for size, _, _ in live)
+        stacks = {size: stack for size, _, stack in live if by_weight[size] == 1}
+        for line in source.export("collapsed", "--device", str(device)).decode().splitlines():
+            folded, _, weight = line.rpartition(" ")
+            stack = stacks.get(int(weight))
+            if not stack:
+                continue
+            names = folded.split(";")
+            labels = [memory.frames.label(frame).replace(";", ":") for frame in reversed(stack)]
+            assert is_within([re.sub(r"^\S*[/\\](?=\S+:\d+ )", "", name) for name in names], labels), folded
+            checked += 1
     assert checked > 5
 
 

@@ -107,7 +107,7 @@ def what_happened(sims, start, skip, age, report):
         for sim in sims
     ]
     devices = [d for d in devices if d["end"]["segments"] or d["trace"]["events"]]
-    return {"devices": devices, "host": report["host"]}
+    return {"busiest": report["busiest"], "devices": devices, "host": report["host"]}
 
 
 @pytest.mark.parametrize("writer", ["c-0", "c-4", "cpp", "json", "c-4.gz", "json.gz", "c-4+zeros"])

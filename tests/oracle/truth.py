@@ -76,6 +76,17 @@ def peaks(memory):
     }
 
 
+def default_memory(snapshot):
+    """The one that a question without a device is about: the GPU whose first failure comes earliest (a failure without a time
+    after those that have one), else the one with the highest reserved curve; of equals the lowest number. Without a GPU the
+    host, None without that."""
+    gpus = [snapshot.devices[number] for number in sorted(snapshot.devices)]
+    failed = [(next(e for e in m.entries if e.action == "oom").time, m) for m in gpus if ooms(m)]
+    if failed:
+        return min(failed, key=lambda f: float("inf") if f[0] is None else f[0])[1]
+    return max(gpus, key=lambda m: max(reserved_curve(m)), default=snapshot.host)
+
+
 def trace_figures(memory):
     actions = [entry.action for entry in memory.entries]
     return {
@@ -122,7 +133,9 @@ def report(file):
 
 def report_of_data(data):
     snapshot = normalise(data)
+    default = default_memory(snapshot)
     return {
+        "busiest": default.device if snapshot.devices else None,
         "devices": [device_report(memory, snapshot.ring_wrapped) for memory in snapshot.devices.values()],
         "host": device_report(snapshot.host, ring_wrapped=False) if snapshot.host else None,
     }

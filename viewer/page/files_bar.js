@@ -1,6 +1,6 @@
 /** In the bar: which file is shown, which others are open, which device. */
 
-import { devicesOfInfo } from "../shared/app.js";
+import { devicesOfInfo, infoOfDevice } from "../shared/app.js";
 import { buttonEl, el, fill, iconButton, iconEl, selectEl } from "../shared/dom.js";
 import { bytesText, deviceText } from "../shared/format.js";
 import { closeFile, progressOf } from "./files.js";
@@ -39,11 +39,21 @@ function updateFilesBar(bar) {
   chip.title = entry ? entry.name : "";
   const devices = devicesOfInfo(entry?.info);
   device.hidden = devices.length === 0;
-  device.offer(devices.map((one) => [String(one), deviceText(one)]));
+  device.offer(devices.map((one) => [String(one), choiceText(entry.info, one, devices.length)]));
   device.choose(String(app.device()));
   device.classList.toggle("is-only", devices.length < 2);
   device.querySelector("select").disabled = devices.length < 2;
   if (!bar.list.hidden) fillFilesList(bar);
+}
+
+/**
+ * Of several devices also what tells them apart.
+ * @param {Replies.InfoReply} info @param {Replies.DeviceNumber} device @param {number} count
+ */
+function choiceText(info, device, count) {
+  if (count < 2) return deviceText(device);
+  const { peak_reserved_bytes: peak, ooms } = infoOfDevice(info, device);
+  return `${deviceText(device)}: ${bytesText(peak)}${ooms > 0 ? ", out of memory" : ""}`;
 }
 
 /** @param {App} app @param {string} value */

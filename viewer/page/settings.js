@@ -10,7 +10,8 @@ import {
 
 const OWN_KEY = "profile"; // of vramscope, not of PyTorch
 const DEVICE_HEADS = [
-  "device", "events", "from", "length", "segments", "blocks", "reserved", "named ranges",
+  "device", "events", "from", "length", "segments", "blocks", "reserved", "peak reserved", "errors",
+  "named ranges",
 ];
 const SETTINGS_KEY = "PYTORCH_CUDA_ALLOC_CONF";
 
@@ -193,7 +194,8 @@ function deviceRow(device, facts) {
   const texts = [
     deviceText(device), countText(facts.events), clockText(facts.first_time_us),
     length === null ? UNKNOWN_TEXT : timeText(length), countText(facts.segments), countText(facts.blocks),
-    bytesText(facts.reserved_bytes), countText(facts.annotation_count),
+    bytesText(facts.reserved_bytes), bytesText(facts.peak_reserved_bytes), facts.ooms > 0 ? "out of memory" : "none",
+    countText(facts.annotation_count),
   ];
   return el("tr", {}, texts.map((text, at) => el("td", { data: { head: DEVICE_HEADS[at] } }, text)));
 }

@@ -47,7 +47,8 @@ export function deviceOfFile(app, entry) {
   const asked = app.store.state.device;
   const all = devicesOfInfo(entry?.info);
   if (asked !== null && all.includes(asked)) return asked;
-  return entry?.info?.default_device ?? all[0] ?? null;
+  const usual = entry?.info?.default_device ?? null;
+  return usual === -1 ? "host" : usual;
 }
 
 /** @param {App} app */

@@ -83,21 +83,26 @@ static void put_others(vs_page *page, vs_json devices, vs_json host, vs_json sho
 
 /* ---- the page */
 
+/* Why the GPU shown is the default one. */
+static const char *reason(vs_json devices, vs_json shown) {
+  size_t failed = 0;
+  for (size_t i = 0; i < vs_json_count(devices); i++)
+    failed += vs_json_count(vs_reply_at(vs_json_at(devices, i), "ooms")) != 0;
+  if (vs_json_count(vs_reply_at(shown, "ooms")) == 0) return "the one with the highest peak reserved";
+  return failed > 1 ? "the first that ran out of memory" : "the one that ran out of memory";
+}
+
 static void put_next(vs_page *page, vs_json device, size_t device_count) {
   const vs_json next = vs_reply_at(device, "next");
-  char command[32], at[32], number[24], purpose[64];
+  char command[32], at[32], purpose[64];
   vs_format(command, sizeof command, "%S", vs_reply_str(next, "method"));
   vs_format(at, sizeof at, "%S", vs_reply_str(next, "at"));
   vs_format(purpose, sizeof purpose, "%S", vs_reply_str(next, "text"));
-  vs_format(number, sizeof number, "%D", vs_reply_i64(device, "device"));
   const vs_next line = {
       .command = command,
       .option = *at != 0 ? "at" : NULL,
       .value = at,
-      /* Other commands may take another GPU by default. */
-      .device = device_count == 0  ? "host"
-                : device_count > 1 ? number
-                                   : NULL,
+      .device = device_count == 0 ? "host" : NULL, /* a GPU asked for, else the default of every command */
       .purpose = purpose,
   };
   vs_text_byte(&page->screen->text, '\n');
@@ -131,7 +136,7 @@ static void put_report(vs_page *page, vs_json report) {
     if (is_device(vs_json_at(devices, i), busiest)) shown = vs_json_at(devices, i);
   char title[64] = "Pinned host memory\n";
   if (count != 0)
-    vs_format(title, sizeof title, "GPU %D, the one with the most events\n", vs_json_i64(busiest, 0));
+    vs_format(title, sizeof title, "GPU %D, %s\n", vs_json_i64(busiest, 0), reason(devices, shown));
   if (count > 1 || (count == 0 && !vs_cli_has(page->cli, VS_OPTION_DEVICE)))
     vs_screen_styled(page->screen, VS_STYLE_TITLE, vs_str_from(title));
   put_lines(page, vs_reply_at(shown, "lines"));

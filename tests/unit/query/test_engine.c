@@ -182,7 +182,9 @@ static void what_is_not_in_the_file_is_not_found(void **state) {
   expect_refused("{\"method\":\"live\",\"params\":{\"at\":11}}", VS_NOT_FOUND,
                  "there is no event 11: the trace of this device has 11");
   expect_refused("{\"method\":\"live\",\"params\":{\"device\":1,\"at\":\"oom\"}}", VS_NOT_FOUND,
-                 "this trace has no out-of-memory error");
+                 "GPU 1 has no out-of-memory error; GPU 0 has one");
+  expect_refused("{\"method\":\"live\",\"params\":{\"device\":\"host\",\"at\":\"oom\"}}", VS_NOT_FOUND,
+                 "pinned host memory has no out-of-memory error; GPU 0 has one");
   expect_refused("{\"method\":\"live\",\"params\":{\"device\":1,\"at\":\"1s\"}}", VS_NOT_FOUND,
                  "this trace has no times");
   expect_refused("{\"method\":\"events\",\"params\":{\"filter\":\"state=inactive\"}}", VS_BAD_ARGUMENT,
@@ -241,6 +243,60 @@ static void every_method_answers_about_nothing(void **state) {
   expect_ok(sample_load(engine, empty_json, &error));
   expect_null(ask("{\"method\":\"live\"}"), "device");
   expect_null(ask("{\"method\":\"info\"}"), "default_device");
+}
+
+/* A segment of so many bytes that comes and goes, and a request that fails. */
+#define USED(bytes)                                                                              \
+  "{\"action\":\"segment_alloc\",\"addr\":4096,\"size\":" #bytes ",\"stream\":0,\"time_us\":1}," \
+  "{\"action\":\"segment_free\",\"addr\":4096,\"size\":" #bytes ",\"stream\":0,\"time_us\":2}"
+#define FAILED(more) "{\"action\":\"oom\",\"device_free\":0,\"size\":512,\"stream\":0" more "}"
+
+/* The device that requests without one are about, wherever it is said. */
+static void expect_default(const char *traces, int64_t device) {
+  char json[1500];
+  vs_format(json, sizeof json, "{\"segments\":[],\"device_traces\":[%s]}", traces);
+  expect_ok(sample_load(engine, json, &error));
+  expect_number(ask("{\"method\":\"info\"}"), "default_device", device);
+  expect_number(ask("{\"method\":\"live\"}"), "device", device);
+  expect_number(ask("{\"method\":\"report\"}"), "busiest", device);
+  const bool has_failed = strstr(traces, "\"oom\"") != NULL;
+  if (has_failed) expect_number(ask("{\"method\":\"live\",\"params\":{\"at\":\"oom\"}}"), "device", device);
+  else
+    expect_refused("{\"method\":\"live\",\"params\":{\"at\":\"oom\"}}", VS_NOT_FOUND,
+                   "this trace has no out-of-memory error");
+}
+
+static void one_rule_for_the_default_device(void **state) {
+  (void)state;
+  const char *many = USED(4096) "," USED(4096);
+  char traces[1000];
+  vs_format(traces, sizeof traces, "[%s],[%s]", many, USED(8192)); /* the higher peak, not the most events */
+  expect_default(traces, 1);
+  vs_format(traces, sizeof traces, "[%s],[%s],[%s]", USED(4096), many, USED(4095)); /* of equals the first */
+  expect_default(traces, 0);
+  vs_format(traces, sizeof traces, "[%s],[%s],[%s]", many, USED(8192),
+            FAILED(",\"time_us\":9")); /* a failure first */
+  expect_default(traces, 2);
+  vs_format(traces, sizeof traces, "[%s,%s],[%s,%s]", FAILED(",\"time_us\":9"), USED(8192),
+            FAILED(",\"time_us\":8"), FAILED(",\"time_us\":10")); /* of several the earliest */
+  expect_default(traces, 1);
+  vs_format(traces, sizeof traces, "[%s],[%s,%s],[%s]", FAILED(""), many, FAILED(",\"time_us\":9"),
+            FAILED(",\"time_us\":9")); /* without a time last */
+  expect_default(traces, 1);
+  vs_format(traces, sizeof traces, "[%s],[%s,%s]", FAILED(""), many, FAILED(""));
+  expect_default(traces, 0);
+}
+
+static void the_host_is_the_default_only_alone(void **state) {
+  (void)state;
+  const char *json =
+      "{\"segments\":[],\"device_traces\":[[],[" USED(64) "]],\"host_traces\":[" USED(4096) "]}";
+  expect_ok(sample_load(engine, json, &error));
+  expect_number(ask("{\"method\":\"info\"}"), "default_device", 1);
+  json = "{\"segments\":[],\"device_traces\":[],\"host_traces\":[" USED(4096) "]}";
+  expect_ok(sample_load(engine, json, &error));
+  expect_number(ask("{\"method\":\"info\"}"), "default_device", -1);
+  expect_null(ask("{\"method\":\"report\"}"), "busiest");
 }
 
 static void equal_requests_get_equal_bytes(void **state) {
@@ -491,6 +547,9 @@ static void what_the_file_holds(void **state) {
   const vs_json root = ask("{\"method\":\"info\",\"params\":{\"top\":2}}");
   expect_number(root, "default_device", 0);
   expect_number(root, "devices.0.events", 11);
+  expect_number(root, "devices.0.peak_reserved_bytes", 4096 + 2097152);
+  expect_number(root, "devices.0.ooms", 1);
+  expect_number(root, "devices.1.ooms", 0);
   expect_number(root, "devices.0.blocks", 5);
   expect_number(root, "devices.0.annotation_count", 3);
   assert_int_equal(vs_json_count(at(root, "devices.0.annotations")), 2);
@@ -545,6 +604,8 @@ int main(void) {
       ENGINE_TEST(what_is_not_in_the_file_is_not_found),
       ENGINE_TEST(every_method_answers),
       ENGINE_TEST(every_method_answers_about_nothing),
+      ENGINE_TEST(one_rule_for_the_default_device),
+      ENGINE_TEST(the_host_is_the_default_only_alone),
       ENGINE_TEST(equal_requests_get_equal_bytes),
       ENGINE_TEST(the_report_adds_up),
       ENGINE_TEST(live_groups_and_blocks),
