@@ -37,6 +37,7 @@ static vs_status undo_until(const vs_host *host, const vs_slice *slice, vs_momen
 vs_status vs_mapped_at(const vs_host *host, const vs_slice *slice, vs_moment moment, vs_ranges *out) {
   *out = (vs_ranges){0};
   vs_status status = VS_OK;
+  VS_ASSERT(moment >= VS_AT_START);
   for (uint32_t i = 0; i < slice->segment_count && status == VS_OK; i++) {
     const vs_segment *segment = &slice->snapshot->segments.data[slice->segments[i]];
     status =
@@ -47,13 +48,13 @@ vs_status vs_mapped_at(const vs_host *host, const vs_slice *slice, vs_moment mom
   return status;
 }
 
-/* ---- watching ------------------------------------------------------------------------------------------- */
-
-/* What lives at an address. Places are ranked by address, so that neighbours in the set are neighbours in memory. */
+/* ---- checking ------------------------------------------------------------------------------------------- */
+/* The live block at an address. Addresses are ranked, so that neighbours in the set of ranks are neighbours in
+ * memory. */
 typedef struct spot {
   uint64_t address;
-  uint64_t end; /* of the block that lives there */
-  uint32_t row; /* of lifetimes: that block */
+  uint64_t end; /* end of that block */
+  uint32_t row; /* row of lifetimes: that block */
 } spot;
 
 typedef struct checker {
@@ -80,6 +81,7 @@ static vs_status rank_places(checker *w) {
   if (status == VS_OK) status = vs_vec_reserve(w->host, &w->spots, count);
   if (status == VS_OK) status = vs_rankset_init(w->host, (uint32_t)count, &w->live);
   for (size_t rank = 0; rank < count && status == VS_OK; rank++) {
+    VS_ASSERT(rank == 0 || order.data[rank - 1].key < order.data[rank].key);
     w->ranks.data[order.data[rank].value] = (uint32_t)rank;
     w->spots.data[w->spots.count++] = (spot){.address = order.data[rank].key, .row = VS_NO_ROW};
   }
@@ -88,15 +90,17 @@ static vs_status rank_places(checker *w) {
 }
 
 static uint32_t rank_of(const checker *w, uint32_t row) {
+  VS_ASSERT(row < w->lifetimes->places.count && w->lifetimes->places.data[row] < w->spots.count);
   return w->ranks.data[w->lifetimes->places.data[row]];
 }
 
-/* Where a block ends; one of no bytes still takes its place. */
+/* The end of a block. A block of 0 bytes counts as one of 1 byte, so that it can overlap. */
 static uint64_t end_of(const vs_lifetime *life) {
   return vs_sat_add_u64(life->address, life->size == 0 ? 1 : life->size);
 }
 
 static void put(checker *w, uint32_t rank, uint32_t row) {
+  VS_ASSERT(w->spots.data[rank].address == w->lifetimes->rows.data[row].address);
   w->spots.data[rank].end = end_of(&w->lifetimes->rows.data[row]);
   w->spots.data[rank].row = row;
   vs_rankset_put(&w->live, rank);
@@ -112,6 +116,7 @@ static bool meets_neighbour(const checker *w, uint32_t rank, const vs_lifetime *
 static void on_alloc(checker *w, uint32_t event, bool is_placed) {
   const uint32_t row = w->lifetimes->row_of_event.data[event], rank = rank_of(w, row);
   const vs_lifetime *life = &w->lifetimes->rows.data[row];
+  VS_ASSERT(life->start == event);
   if (w->knows_ranges && is_placed) {
     const uint64_t end = vs_sat_add_u64(life->address, life->size);
     const bool is_known = w->last.start <= life->address && end <= w->last.end;
@@ -130,7 +135,7 @@ static void on_free(checker *w, uint32_t event) {
 }
 
 static bool is_in_use(const checker *w, uint64_t start, uint64_t end) {
-  size_t low = 0, high = w->spots.count; /* spots before low are below start */
+  size_t low = 0, high = w->spots.count; /* the addresses of spots before low are below start */
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     if (w->spots.data[middle].address < start) low = middle + 1;
@@ -149,6 +154,7 @@ static bool is_in_use(const checker *w, uint64_t start, uint64_t end) {
 }
 
 static vs_status on_range(checker *w, uint32_t event, vs_event_kind kind, uint64_t start, uint64_t end) {
+  VS_ASSERT(start <= end);
   w->last = (vs_range){0, 0};
   if (adds_range(kind)) {
     if (vs_ranges_meet(&w->mapped, start, end)) note(&w->out->double_map, event);
@@ -164,6 +170,7 @@ static vs_status check(checker *w) {
   const vs_events *events = &slice->snapshot->events;
   const vs_event_kind closing =
       w->lifetimes->closing.at_request ? VS_EVENT_FREE_REQUESTED : VS_EVENT_FREE_COMPLETED;
+  VS_ASSERT(w->lifetimes->row_of_event.count == slice->event_count);
   for (uint32_t event = 0; event < slice->event_count; event++) {
     const uint32_t row = vs_slice_row(slice, event);
     const vs_event_kind kind = vs_events_kind(events, row);
@@ -179,7 +186,7 @@ static vs_status check(checker *w) {
   return VS_OK;
 }
 
-/* The blocks that were there before the first event. Of several at one address the one that stays longest counts. */
+/* Adds the blocks that are older than the trace. Of several at one address it takes the one with the latest end. */
 static void put_older(checker *w) {
   const vs_lifetime *rows = w->lifetimes->rows.data;
   for (size_t i = 0; i < w->lifetimes->rows.count; i++) {

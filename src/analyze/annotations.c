@@ -5,23 +5,25 @@
 typedef struct open_range {
   uint32_t range;
   uint32_t below; /* index into `pile` of the next open one of that name, VS_NO_ROW if none */
-  bool is_closed; /* by an END while others lay on top */
+  bool is_closed; /* by an END while ranges that began later are still open */
 } open_range;
 
 typedef struct pile {
   const vs_host *host;
   vs_named_ranges *out;
-  VS_VEC(open_range) open; /* the latest begun last */
+  VS_VEC(open_range) open; /* in the order in which they began */
   vs_map latest;           /* name -> index into open of its latest open range */
   uint32_t depth;          /* open ranges that are not closed */
 } pile;
 
-/* Sortable: VS_NO_TIME never comes here, so the smallest number is a time like others. */
+/* Maps a signed time to an unsigned number of the same order. VS_NO_TIME is left out before. */
 static uint64_t time_key(int64_t time_us) { return (uint64_t)time_us ^ (UINT64_C(1) << 63); }
 
 static vs_status note_innermost(pile *p, int64_t time_us) {
   const uint32_t name =
       p->open.count == 0 ? VS_STRING_NONE : p->out->ranges.data[p->open.data[p->open.count - 1].range].name;
+  VS_ASSERT(p->open.count == 0 || !p->open.data[p->open.count - 1].is_closed);
+  VS_ASSERT(p->out->changes.count == 0 || p->out->changes.data[p->out->changes.count - 1].from_us <= time_us);
   VS_TRY(vs_vec_reserve(p->host, &p->out->changes, 1));
   p->out->changes.data[p->out->changes.count++] = (vs_range_change){.from_us = time_us, .name = name};
   return VS_OK;
@@ -50,6 +52,7 @@ static vs_status end(pile *p, const vs_annotation *at) {
   const size_t slot = vs_map_find(&p->latest, at->name);
   if (slot == VS_MAP_NONE) return VS_OK;
   open_range *open = &p->open.data[p->latest.slots[slot].value];
+  VS_ASSERT(p->latest.slots[slot].value < p->open.count && !open->is_closed && p->depth > 0);
   p->out->ranges.data[open->range].to_us = at->time_us;
   open->is_closed = true;
   p->depth--;

@@ -1,7 +1,8 @@
-/* Named ranges of the program (record_function), and which one was innermost at a time.
+/* Named ranges of the program (record_function), and the innermost one at a time.
  *
- * A START opens a range, an END closes the latest open one of its name; ends that match nothing are ignored. Ranges of
- * several threads are told apart by nothing, so they are seen as one pile: innermost is the latest begun that is open. */
+ * A START opens a range, an END closes the latest open one of its name; ends without an open range are ignored. The
+ * file does not say which thread a range belongs to, so all form one stack: innermost is the open range that began
+ * last. */
 #ifndef VS_ANALYZE_ANNOTATIONS_H
 #define VS_ANALYZE_ANNOTATIONS_H
 

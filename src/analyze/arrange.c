@@ -6,6 +6,7 @@ vs_status vs_arrange(const vs_host *host, void *data, size_t count, size_t size,
   VS_VEC(uint32_t) order = {0};
   size_t bytes;
   if (count < 2) return VS_OK;
+  VS_ASSERT(data != NULL && size > 0);
   if (!vs_mul_size(count, size, &bytes)) return VS_NO_MEMORY;
   uint8_t *copy = vs_host_alloc(host, bytes);
   vs_status status = copy == NULL ? VS_NO_MEMORY : vs_vec_reserve(host, &order, count);

@@ -1,4 +1,4 @@
-/* Names of allocations as people know them from PyTorch's page: b<address in hex>_<version>.
+/* Names of allocations as PyTorch's memory_viz page shows them: b<address in hex>_<version>.
  *
  * The version counts the completed frees of the address before the event that first mentions the allocation: its alloc,
  * else its free, else none (then all of them count). Where the trace has no free_completed, free_requested counts. */

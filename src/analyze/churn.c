@@ -17,6 +17,7 @@ void vs_churn_measure(const vs_lifetimes *lifetimes, vs_churn *out) {
     if (row->end == VS_NO_EVENT) continue;
 
     const uint32_t events = row->end - row->start;
+    VS_ASSERT(row->end > row->start && row->end < slice->event_count);
     out->ended_count++;
     out->ended_bytes = vs_sat_add_u64(out->ended_bytes, row->size);
     out->by_events[power_of(events)]++;

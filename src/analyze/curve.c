@@ -12,12 +12,13 @@ static int64_t minus(int64_t a, int64_t b) {
 
 static int64_t as_step(uint64_t size) { return size > INT64_MAX ? INT64_MAX : (int64_t)size; }
 
-/* What an event does to each curve, as -1, 0 or 1 times its size. */
+/* By kind of event: the change of each curve, as -1, 0 or 1 times the event's size. */
 typedef struct effects {
   int8_t sign[VS_EVENT_KIND_COUNT + 1][VS_CURVE_KINDS];
 } effects;
 
 static effects effects_of(vs_closing closing) {
+  VS_ASSERT(!closing.at_request || !closing.only_completion);
   effects e = {{{0}}};
   e.sign[VS_EVENT_ALLOC][VS_CURVE_REQUESTED] = 1;
   e.sign[VS_EVENT_ALLOC][VS_CURVE_HELD] = 1;
@@ -33,6 +34,7 @@ static effects effects_of(vs_closing closing) {
 vs_curve_signs vs_curve_signs_of(vs_curve_kind kind, vs_closing closing) {
   const effects e = effects_of(closing);
   vs_curve_signs signs;
+  VS_ASSERT((int)kind < VS_CURVE_KINDS);
   for (size_t event = 0; event <= VS_EVENT_KIND_COUNT; event++) signs.of[event] = e.sign[event][kind];
   return signs;
 }
@@ -85,7 +87,7 @@ static void count_below_zero(const vs_slice *slice, const effects *e, vs_curves 
   }
 }
 
-/* One pass with values relative to the start, which is known only when the pass is over. */
+/* One pass with values relative to the start, whose own value is known only after the pass. */
 void vs_curves_measure(const vs_slice *slice, vs_curves *out) {
   *out = (vs_curves){.closing = vs_slice_closing(slice)};
   const effects e = effects_of(out->closing);
@@ -102,6 +104,7 @@ void vs_curves_measure(const vs_slice *slice, vs_curves *out) {
     curve->baseline = minus(curve->end, value[kind]);
     curve->peak = vs_sat_add_i64(curve->peak, curve->baseline);
     curve->lowest = vs_sat_add_i64(curve->lowest, curve->baseline);
+    VS_ASSERT(curve->lowest <= curve->peak && curve->peak_at <= vs_slice_end(slice));
     below_zero |= curve->lowest < 0;
   }
   if (below_zero) count_below_zero(slice, &e, out);
@@ -116,5 +119,6 @@ vs_curve_cursor vs_curve_cursor_at_start(const vs_slice *slice, const vs_curves 
 void vs_curve_cursor_move(vs_curve_cursor *cursor, vs_moment moment) {
   const effects e = effects_of(cursor->closing);
   const vs_moment end = vs_slice_end(cursor->slice), to = moment < end ? moment : end;
+  VS_ASSERT(cursor->moment >= VS_AT_START && cursor->moment <= end);
   while (cursor->moment < to) advance(cursor->slice, &e, (uint32_t)++cursor->moment, cursor->values);
 }

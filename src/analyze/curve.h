@@ -1,15 +1,16 @@
-/* How much was in use over the trace: three curves, which are never mixed.
+/* Memory over the trace, as three curves that are never mixed.
  *
- *   requested   bytes asked for, of a block from its alloc to its free_completed (to its free_requested where the trace
+ *   requested   requested bytes of a block from its alloc to its free_completed (to its free_requested where the trace
  *               has no free_completed at all). Equals PyTorch's requested_bytes
- *   held        the same bytes, from alloc to free_requested: what the program itself holds. (To free_completed where
+ *   held        the same bytes from alloc to free_requested: what the program has not freed. (To free_completed where
  *               the trace has no free_requested at all)
- *   reserved    bytes got from the driver: segment_alloc and segment_map add, segment_free and segment_unmap take away
+ *   reserved    bytes obtained from the driver: segment_alloc and segment_map add, segment_free and segment_unmap
+ *               subtract
  *
- * Curves are rebuilt backwards from the end state, so they are right also where the trace begins late:
- *   baseline = end - what the trace adds + what it takes away   = the value before the first event
+ * Curves are rebuilt backwards from the end state, so they are also right where the trace begins late:
+ *   baseline = end - what the trace adds + what it subtracts   = the value before the first event
  * A trace that contradicts itself can bring a curve below zero. It is then shown below zero and never clamped. Values
- * saturate at the ends of int64_t. `allocated` (rounded sizes) has no curve: the trace does not know it. */
+ * saturate at the ends of int64_t. `allocated` (rounded sizes) has no curve, because the trace has no rounded sizes. */
 #ifndef VS_ANALYZE_CURVE_H
 #define VS_ANALYZE_CURVE_H
 
@@ -37,14 +38,14 @@ typedef struct vs_curves {
 /* Needs no memory. */
 void vs_curves_measure(const vs_slice *slice, vs_curves *out);
 
-/* What each kind of event does to a curve: value += signs.of[kind] * size, saturating. */
+/* The effect of each kind of event on a curve: value += signs.of[kind] * size, saturating. */
 typedef struct vs_curve_signs {
   int8_t of[VS_EVENT_KIND_COUNT + 1];
 } vs_curve_signs;
 vs_curve_signs vs_curve_signs_of(vs_curve_kind kind, vs_closing closing);
 
-/* The three values at one moment after another, forwards: moving costs a scan over the events between.
- * curve_index.h answers for any moment. */
+/* The three values at successive moments, forwards only: moving scans the events between. curve_index.h answers for any
+ * moment. */
 typedef struct vs_curve_cursor {
   const vs_slice *slice;
   vs_closing closing;
@@ -53,7 +54,7 @@ typedef struct vs_curve_cursor {
 } vs_curve_cursor;
 
 vs_curve_cursor vs_curve_cursor_at_start(const vs_slice *slice, const vs_curves *curves);
-/* A moment before the cursor's, or behind the end, moves it no further than it can. */
+/* A moment before the cursor's does not move it; one behind the end moves it to the end. */
 void vs_curve_cursor_move(vs_curve_cursor *cursor, vs_moment moment);
 
 #endif

@@ -6,6 +6,7 @@ static uint32_t block_of(uint32_t done) { return done / VS_CURVE_BLOCK; }
 
 /* The moments of a block. */
 static uint32_t length_of(const vs_curve_index *curve, uint32_t block) {
+  VS_ASSERT(block <= block_of(curve->event_count));
   const uint32_t rest = curve->event_count - block * VS_CURVE_BLOCK;
   return rest < VS_CURVE_BLOCK ? rest + 1 : VS_CURVE_BLOCK;
 }
@@ -27,21 +28,25 @@ static void walk_curve(const vs_curve_index *curve, uint32_t block, int64_t befo
   }
 }
 
-/* Sizes fit, see spans.h. */
+/* The sums cannot overflow, because the sizes of all spans together stay below 2^63 (spans.h). */
 static void walk_spans(const vs_curve_index *curve, uint32_t block, int64_t before, int64_t *values) {
   const vs_spans *spans = curve->spans;
   const uint32_t first = block * VS_CURVE_BLOCK, length = length_of(curve, block);
   memset(values, 0, VS_CURVE_BLOCK * sizeof *values);
-  for (uint32_t i = spans->first_from.data[block]; i < spans->first_from.data[block + 1]; i++)
+  for (uint32_t i = spans->first_from.data[block]; i < spans->first_from.data[block + 1]; i++) {
+    VS_ASSERT(spans->from.data[i] - first < length);
     values[spans->from.data[i] - first] += (int64_t)spans->size.data[i];
+  }
   for (uint32_t i = spans->first_until.data[block]; i < spans->first_until.data[block + 1]; i++) {
     const uint32_t span = spans->by_until.data[i];
+    VS_ASSERT(spans->until.data[span] - first < length);
     values[spans->until.data[span] - first] -= (int64_t)spans->size.data[span];
   }
   for (uint32_t i = 0; i < length; i++) values[i] = before += values[i];
 }
 
 static void walk(const vs_curve_index *curve, uint32_t block, int64_t *values) {
+  VS_ASSERT(block <= curve->blocks.count && (curve->slice == NULL) != (curve->spans == NULL));
   const int64_t before = block == 0 ? curve->baseline : curve->blocks.data[block - 1].last;
   if (curve->spans != NULL) walk_spans(curve, block, before, values);
   else walk_curve(curve, block, before, values);
@@ -49,10 +54,11 @@ static void walk(const vs_curve_index *curve, uint32_t block, int64_t *values) {
 
 /* ---- building ------------------------------------------------------------------------------------------ */
 
-/* Of values[first .. last], the first of which is at `moment`. */
+/* The extent of values[first .. last]; values[first] is that of `moment`. */
 static vs_curve_extent measure(const int64_t *values, uint32_t first, uint32_t last, vs_moment moment) {
   uint32_t high_at = first;
   int64_t high = values[first], low = high;
+  VS_ASSERT(first <= last && last < VS_CURVE_BLOCK);
   for (uint32_t i = first + 1; i <= last; i++) {
     if (values[i] > high) {
       high = values[i];
@@ -119,10 +125,11 @@ int64_t vs_curve_reader_at(vs_curve_reader *reader, vs_moment moment) {
   return values_of(reader, block_of(done))[done % VS_CURVE_BLOCK];
 }
 
-/* Of done = first .. last, which lie in one block. */
+/* The extent of done = first .. last, both in one block. */
 static vs_curve_extent inside(vs_curve_reader *reader, uint32_t first, uint32_t last) {
   const uint32_t block = block_of(first), length = length_of(reader->curve, block);
   const uint32_t from = first % VS_CURVE_BLOCK, to = last % VS_CURVE_BLOCK;
+  VS_ASSERT(block == block_of(last) && from <= to && to < length);
   if (from == 0 && to == length - 1) return reader->curve->blocks.data[block];
   return measure(values_of(reader, block), from, to, (vs_moment)first - 1);
 }
@@ -151,13 +158,13 @@ vs_curve_extent vs_curve_reader_between(vs_curve_reader *reader, vs_moment first
 
 /* ---- the largest growth -------------------------------------------------------------------------------- */
 
-/* Blocks that cannot hold a larger growth than the best so far are not walked, but for the place of their lowest value:
- * it is found when it is needed. */
+/* A block that cannot contain a larger growth than the best so far is not walked. If it contains the lowest value so
+ * far, the moment of that value is looked up when it is needed. */
 typedef struct climb {
   const vs_curve_index *curve;
-  int64_t low; /* the lowest value so far, and where it was last */
+  int64_t low; /* the lowest value so far, and the last moment at which it was reached */
   vs_moment low_at;
-  uint32_t low_block; /* low_at is not known yet: somewhere in this block; UINT32_MAX: it is known */
+  uint32_t low_block; /* low_at is in this block and not looked up yet; UINT32_MAX: low_at is set */
   vs_rise best;
 } climb;
 
@@ -169,12 +176,14 @@ static void find_low(climb *c) {
   walk(c->curve, c->low_block, values);
   for (uint32_t i = 0; i < length_of(c->curve, c->low_block); i++)
     if (values[i] == c->low) c->low_at = moment_of(c->low_block) + i;
+  VS_ASSERT(block_of((uint32_t)(c->low_at + 1)) == c->low_block);
   c->low_block = UINT32_MAX;
 }
 
 static void climb_block(climb *c, uint32_t block) {
   int64_t values[VS_CURVE_BLOCK];
   find_low(c);
+  VS_ASSERT(c->low_block == UINT32_MAX && block < c->curve->blocks.count);
   walk(c->curve, block, values);
   for (uint32_t i = 0; i < length_of(c->curve, block); i++) {
     if (growth(c->low, values[i]) > c->best.bytes)
@@ -202,4 +211,35 @@ vs_rise vs_curve_index_rise(const vs_curve_index *curve) {
     }
   }
   return c.best;
+}
+
+/* ---- the invariant ------------------------------------------------------------------------------------- */
+
+static bool same_extent(const vs_curve_extent *a, const vs_curve_extent *b) {
+  return a->high == b->high && a->low == b->low && a->last == b->last && a->high_at == b->high_at;
+}
+
+/* The bytes of the spans that are alive after the last event. */
+static int64_t total_at_end(const vs_spans *spans) {
+  int64_t total = 0;
+  for (uint32_t i = 0; i < spans->count; i++)
+    if (spans->until.data[i] > spans->event_count) total += (int64_t)spans->size.data[i];
+  return total;
+}
+
+const char *vs_curve_index_check(const vs_curve_index *curve) {
+  const uint32_t blocks = block_of(curve->event_count) + 1;
+  if ((curve->slice == NULL) == (curve->spans == NULL)) return "neither a curve nor spans, or both";
+  if (curve->event_count != (curve->slice != NULL ? curve->slice->event_count : curve->spans->event_count))
+    return "events of another trace";
+  if (curve->blocks.count != blocks) return "blocks are missing";
+  for (uint32_t block = 0; block < blocks; block++) {
+    int64_t values[VS_CURVE_BLOCK];
+    walk(curve, block, values);
+    const vs_curve_extent extent = measure(values, 0, length_of(curve, block) - 1, moment_of(block));
+    if (!same_extent(&extent, &curve->blocks.data[block])) return "a block that differs from its moments";
+  }
+  if (curve->spans != NULL && curve->blocks.data[blocks - 1].last != total_at_end(curve->spans))
+    return "the last total differs from the spans alive";
+  return NULL;
 }

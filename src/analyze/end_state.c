@@ -59,6 +59,7 @@ static void add_sums(vs_end_sums *to, const vs_end_sums *sums) {
 
 vs_end_sums vs_segment_sums(const vs_snapshot *snapshot, const vs_segment *segment) {
   vs_end_sums sums = {.segments = 1};
+  VS_ASSERT(segment->first_block + (uint64_t)segment->block_count <= snapshot->blocks.count);
   for (uint32_t i = 0; i < segment->block_count; i++)
     add_block(&sums, &snapshot->blocks.data[segment->first_block + i]);
   return sums;
@@ -66,7 +67,7 @@ vs_end_sums vs_segment_sums(const vs_snapshot *snapshot, const vs_segment *segme
 
 /* ---- parts --------------------------------------------------------------------------------------------- */
 
-/* The parts by key, out of one pair (key, segment row) per segment. */
+/* Builds the parts by key from one pair (key, segment row) per segment. */
 static vs_status build_parts(const vs_host *host, const vs_snapshot *s, vs_sort_pair *pairs, uint32_t count,
                              vs_end_parts *parts) {
   VS_TRY(vs_sort_pairs(host, pairs, count));
@@ -76,6 +77,7 @@ static vs_status build_parts(const vs_host *host, const vs_snapshot *s, vs_sort_
       parts->data[parts->count++] = (vs_end_part){.key = (uint32_t)pairs[i].key};
     }
     const vs_end_sums sums = vs_segment_sums(s, &s->segments.data[pairs[i].value]);
+    VS_ASSERT(parts->data[parts->count - 1].key == pairs[i].key);
     add_sums(&parts->data[parts->count - 1].sums, &sums);
   }
   return VS_OK;
@@ -108,6 +110,7 @@ static vs_status build_all_parts(const vs_host *host, const vs_slice *slice, vs_
   const uint32_t count = slice->segment_count;
   VS_VEC(vs_sort_pair) pairs = {0};
   VS_TRY(vs_vec_reserve(host, &pairs, count));
+  VS_ASSERT(pairs.capacity >= count);
   for (uint32_t i = 0; i < count; i++)
     pairs.data[i] = (vs_sort_pair){s->segments.data[slice->segments[i]].stream, slice->segments[i]};
   vs_status status = build_parts(host, s, pairs.data, count, &out->by_stream);
@@ -130,6 +133,7 @@ vs_status vs_end_state_build(const vs_host *host, const vs_slice *slice, vs_end_
     if (segment->is_expandable) add_sums(&out->expandable, &sums);
   }
   const vs_status status = build_all_parts(host, slice, out);
+  VS_ASSERT(out->all.segments == slice->segment_count);
   if (status != VS_OK) vs_end_state_deinit(host, out);
   return status;
 }

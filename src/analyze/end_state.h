@@ -1,12 +1,12 @@
-/* What a device holds at the end, exactly as the blocks say it.
+/* The memory of a device at the end of the trace, computed from its blocks.
  *
- *   reserved    all blocks: what the driver gave
- *   allocated   blocks in the program's hands, rounded sizes
- *   active      allocated + pending (given back, but another stream may still use it)
- *   requested   bytes asked for by the active blocks
- *   inactive    cached, reusable: reserved - active (blocks of an unknown state count here)
- *   rounding    allocated - requested of allocated blocks: lost inside blocks
- * The sums saturate. Nothing here refers to the snapshot once it is built. */
+ *   reserved    all blocks: bytes that the allocator holds from the driver
+ *   allocated   blocks that the program holds, rounded sizes
+ *   active      allocated + pending (freed, but another stream may still use it)
+ *   requested   bytes requested for the active blocks, before rounding
+ *   inactive    cached: reserved - active (blocks of an unknown state count here)
+ *   rounding    allocated - requested, of allocated blocks: bytes lost to rounding
+ * The sums saturate. The struct does not refer to the snapshot. */
 #ifndef VS_ANALYZE_END_STATE_H
 #define VS_ANALYZE_END_STATE_H
 
@@ -21,7 +21,7 @@ typedef struct vs_end_sums {
 typedef enum vs_segment_kind { VS_SEGMENT_SMALL, VS_SEGMENT_LARGE, VS_SEGMENT_OTHER } vs_segment_kind;
 enum { VS_SEGMENT_KINDS = 3 };
 
-/* From segment_type; a file that does not say is judged by size: up to 2 MiB is small. */
+/* From segment_type; where the file has none, by size: up to 2 MiB is small. */
 vs_segment_kind vs_segment_kind_of(const vs_snapshot *snapshot, const vs_segment *segment);
 vs_segment_kind vs_segment_kind_by_size(uint64_t size);
 const char *vs_segment_kind_name(vs_segment_kind kind); /* "small", "large", "other" */
@@ -41,7 +41,7 @@ typedef struct vs_end_state {
   vs_end_parts by_pool;   /* by rising id, not said first */
 } vs_end_state;
 
-/* Of the blocks of one segment. */
+/* The sums of the blocks of one segment. */
 vs_end_sums vs_segment_sums(const vs_snapshot *snapshot, const vs_segment *segment);
 
 VS_MUST_CHECK vs_status vs_end_state_build(const vs_host *host, const vs_slice *slice, vs_end_state *out);

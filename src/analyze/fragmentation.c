@@ -1,7 +1,7 @@
 #include "analyze/fragmentation.h"
 #include "analyze/arrange.h"
 
-/* Of every request in the trace, by the pool it goes to. Segments of another kind take both. */
+/* The smallest request in the trace, by the kind of segment that serves it. Segments of another kind serve both. */
 void vs_smallest_requests(const vs_moment_index *moments, uint64_t smallest[VS_SEGMENT_KINDS]) {
   const uint64_t low = moments->smallest, large = moments->smallest_large;
   for (int kind = 0; kind < VS_SEGMENT_KINDS; kind++) smallest[kind] = VS_NO_SIZE;
@@ -12,9 +12,10 @@ void vs_smallest_requests(const vs_moment_index *moments, uint64_t smallest[VS_S
 
 /* ---- one segment --------------------------------------------------------------------------------------- */
 
-/* Bytes of whole pages inside a hole; offsets from the segment's begin, where its first page begins. */
+/* Bytes of whole pages inside a free block. Offsets are relative to the segment, where its first page begins. */
 static uint64_t whole_pages(uint64_t from, uint64_t to, uint64_t page) {
   const uint64_t first = from / page + (from % page != 0), last = to / page;
+  VS_ASSERT(from <= to);
   return last > first ? (last - first) * page : 0;
 }
 
@@ -24,7 +25,10 @@ uint32_t vs_hole_class(uint64_t size) {
   return hole_class;
 }
 
-uint64_t vs_hole_class_from(uint32_t hole_class) { return hole_class == 0 ? 0 : UINT64_C(512) << hole_class; }
+uint64_t vs_hole_class_from(uint32_t hole_class) {
+  VS_ASSERT(hole_class < VS_HOLE_CLASSES);
+  return hole_class == 0 ? 0 : UINT64_C(512) << hole_class;
+}
 
 vs_measure vs_measure_begin(const vs_state_segment *segment, uint64_t smallest, uint64_t *class_bytes) {
   return (vs_measure){.segment = segment,
@@ -37,6 +41,7 @@ vs_measure vs_measure_begin(const vs_state_segment *segment, uint64_t smallest, 
 static void add_hole(vs_measure *m, uint64_t to) {
   vs_holes *holes = &m->holes;
   const uint64_t size = to - m->cursor;
+  VS_ASSERT(to >= m->cursor);
   if (size == 0) return;
   holes->hole_count++;
   holes->largest_hole = vs_max_u64(holes->largest_hole, size);
@@ -51,6 +56,7 @@ static void add_hole(vs_measure *m, uint64_t to) {
 }
 
 void vs_measure_block(vs_measure *m, uint64_t address, uint64_t size) {
+  VS_ASSERT(size <= UINT64_MAX - address);
   add_hole(m, address);
   m->holes.active += size;
   m->cursor = address + size;
@@ -60,6 +66,7 @@ void vs_measure_block(vs_measure *m, uint64_t address, uint64_t size) {
 vs_holes vs_measure_end(vs_measure *m) {
   vs_holes *holes = &m->holes;
   add_hole(m, vs_sat_add_u64(m->segment->address, m->segment->size));
+  VS_ASSERT(holes->active <= holes->reserved);
   holes->free = holes->reserved - holes->active;
   if (m->has_blocks) holes->pinned = holes->free;
   else {
@@ -72,6 +79,7 @@ vs_holes vs_measure_end(vs_measure *m) {
 
 static vs_holes measure(const vs_state *state, const vs_state_segment *segment, uint64_t smallest,
                         uint64_t *class_bytes) {
+  VS_ASSERT(segment->first_block + (uint64_t)segment->block_count <= state->blocks.count);
   vs_measure m = vs_measure_begin(segment, smallest, class_bytes);
   for (uint32_t i = 0; i < segment->block_count; i++) {
     const vs_state_block *block = &state->blocks.data[segment->first_block + i];
@@ -104,6 +112,7 @@ typedef struct builder {
 
 static vs_status find_area(builder *b, const vs_state_segment *segment, vs_area **area) {
   const uint64_t places = (uint64_t)segment->pool << 32 | segment->stream;
+  VS_ASSERT(segment->kind < VS_SEGMENT_KINDS);
   const uint64_t hash = vs_hash_u64(places ^ (uint64_t)segment->kind << 62);
   for (size_t slot = vs_map_find(&b->area_by_hash, hash); slot != VS_MAP_NONE;
        slot = vs_map_find_next(&b->area_by_hash, slot)) {
@@ -122,7 +131,7 @@ static vs_status find_area(builder *b, const vs_state_segment *segment, vs_area 
   return VS_OK;
 }
 
-/* By what the file calls them: indices differ between files that say the same. */
+/* Compares what the file says (handles, ids) and not indices, which differ between files with the same content. */
 static bool area_before(const void *ctx, uint32_t a, uint32_t b) {
   const builder *f = ctx;
   const vs_area *x = &f->out->areas.data[a], *y = &f->out->areas.data[b];
@@ -165,6 +174,8 @@ static vs_status build(builder *b, const vs_moment_index *moments, vs_moment mom
   vs_smallest_requests(moments, out->smallest_request);
   VS_TRY(vs_state_at(b->host, moments, moment, &out->state));
   VS_TRY(add_segments(b));
+  VS_ASSERT(out->all.free == UINT64_MAX ||
+            out->all.free == vs_sat_add_u64(out->all.pinned, out->all.releasable));
   VS_TRY(vs_arrange(b->host, out->areas.data, out->areas.count, sizeof *out->areas.data, area_before, b));
   VS_TRY(
       vs_arrange(b->host, out->pinned.data, out->pinned.count, sizeof *out->pinned.data, pinned_before, b));

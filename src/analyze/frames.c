@@ -1,7 +1,7 @@
 #include "analyze/frames.h"
 #include "base/sort.h"
 
-/* What is known of a string, as a function's or as a file's name. NATIVE_...: only of a frame that is no Python. */
+/* Facts about a string as a function's name or as a file's name. NATIVE_... hold only in a frame that is not Python. */
 enum {
   ASKED = 1,
   NOISE = 2,
@@ -10,7 +10,7 @@ enum {
   BACKWARD = 16,
   NATIVE_NOISE = 32,
   NATIVE_LIBRARY = 64,
-  HAS_LINES = 128 /* a file of source text, in which a C++ frame's line is a line */
+  HAS_LINES = 128 /* a source file, so a C++ frame's line is a line of it */
 };
 
 static const char *const KINDS[] = {
@@ -19,10 +19,13 @@ static const char *const KINDS[] = {
 #undef VS_FRAME_KIND
 };
 
-const char *vs_frame_kind_name(vs_frame_kind kind) { return KINDS[kind]; }
+const char *vs_frame_kind_name(vs_frame_kind kind) {
+  VS_ASSERT((size_t)kind < sizeof KINDS / sizeof *KINDS);
+  return KINDS[kind];
+}
 
-/* Noise: PyTorch's own viewers drop frames by these parts of names and paths (torch/cuda/_memory_viz.py). The last two
- * are the allocators, which every stack asks. Paths count for C++ only. */
+/* Noise: PyTorch's own viewers drop frames by these parts of names and paths (torch/cuda/_memory_viz.py). The last
+ * two are the allocators, which are in every stack. Paths count for C++ only. */
 static const char *const NOISE_IN_NAME[] = {
     "unwind::unwind",
     "CapturedTraceback::gather",
@@ -34,8 +37,8 @@ static const char *const NOISE_IN_NAME[] = {
     "CachingAllocator",
     "CachingHostAllocator",
 };
-/* Our own allocator, by the beginning of its functions; and, as whole names, what starts a program or a thread. A Python
- * function may be called so, too. */
+/* The beginnings of our own allocator's functions; and, as whole names, the functions that start a program or a thread.
+ * Python functions may have the same names, so these count for C++ only. */
 static const char *const NATIVE_NOISE_STARTS[] = {"vs_live_", "vs_torch_", "__libc_start_"};
 static const char *const NATIVE_NOISE_NAMES[] = {
     "_start",        "clone",        "clone3",
@@ -58,7 +61,7 @@ static const char *const SOURCE_ENDS[] = {
     ".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hh", ".hpp", ".cuh", ".inl", ".rs", ".S",
 };
 static const char *const NATIVE_ENDS[] = {".so", ".o", ".a", ".dll", ".pyd", ".dylib"};
-/* Of a program without Python: what is not its own. The last four are folders of glibc. */
+/* In a program without Python: names and paths that are not its own code. The last four paths are folders of glibc. */
 static const char *const NATIVE_LIBRARY_NAMES[] = {
     "std::", "__gnu_cxx::", "at::", "c10::", "torch::", "caffe2::", "pybind11::", "thrust::", "cub::"};
 static const char *const NATIVE_LIBRARY_FILES[] = {"/usr/", "../sysdeps/", "../csu/", "./nptl/", "./stdlib/"};
@@ -98,14 +101,14 @@ vs_str vs_path_base(vs_str path) {
   return (vs_str){path.data + start, path.size - start};
 }
 
-/* No Python function's name has a bracket or two colons; C++ ones with their arguments do. Of what has no name there is the
- * library and the offset. */
+/* Names of Python functions have no bracket and no "::"; those of C++ functions with their arguments have. A C++
+ * function without a name is shown as library and offset. */
 static bool is_native_name(vs_str name) {
   return vs_str_contains(name, VS_STR("::")) || vs_str_contains(name, VS_STR("(")) ||
          vs_str_contains(name, VS_STR("+0x")) || vs_str_equal(name, VS_STR("??"));
 }
 
-/* A program without extension is a script ("torchrun"), unless it is the interpreter. */
+/* A file without extension is a script ("torchrun"), unless it is the interpreter. */
 static bool is_native_file(vs_str file) {
   if (file.size == 0 || vs_str_equal(file, VS_STR("??"))) return true;
   if (ends_with_any(file, NATIVE_ENDS, COUNT(NATIVE_ENDS)) ||
@@ -123,9 +126,11 @@ static bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Behind "operator<<", "operator()" or "operator bool" where one begins at `at`, whose brackets are no brackets; else `at`. */
+/* The end of "operator<<", "operator()" or "operator bool" if one begins at `at`, because its brackets enclose no
+ * arguments; else `at`. */
 static size_t behind_operator(vs_str name, size_t at) {
   static const vs_str word = {"operator", 8}, call = {"()", 2};
+  VS_ASSERT(at <= name.size);
   if (!vs_str_starts((vs_str){name.data + at, name.size - at}, word)) return at;
   size_t end = at + word.size;
   if ((at > 0 && is_word(name.data[at - 1])) || (end < name.size && is_word(name.data[end]))) return at;
@@ -135,10 +140,10 @@ static size_t behind_operator(vs_str name, size_t at) {
   return end;
 }
 
-/* A walk over the characters of a C++ name that stand outside of template arguments. */
+/* A walk over the characters of a C++ name that are outside of template arguments. */
 typedef struct walk {
   vs_str name;
-  size_t at, size; /* the piece: one character, or an operator with its brackets */
+  size_t at, size; /* the current part: one character, or an operator with its brackets */
   unsigned depth;
 } walk;
 
@@ -165,7 +170,7 @@ static bool step(walk *w) {
   return false;
 }
 
-/* The qualified name, with template arguments, but without what the function returns and its own arguments. */
+/* The qualified name, with template arguments, but without the return type and the arguments. */
 static vs_str qualified(vs_str function) {
   size_t start = 0, end = function.size;
   for (walk w = {.name = function}; step(&w);) {
@@ -176,6 +181,7 @@ static vs_str qualified(vs_str function) {
     end = w.at;
     break;
   }
+  VS_ASSERT(start <= end && end <= function.size);
   return (vs_str){function.data + start, end - start};
 }
 
@@ -189,7 +195,7 @@ void vs_put_function(vs_text *text, vs_str function) {
 vs_str vs_autograd_node(vs_str function) {
   static const vs_str autograd = {"torch::autograd::", 17}, engine = {"Engine::", 8}, apply = {"apply", 5};
   const vs_str name = qualified(function);
-  size_t node = 0, node_end = 0, last = 0; /* of the last two parts */
+  size_t node = 0, node_end = 0, last = 0; /* offsets of the last two parts of the name */
   if (!vs_str_starts(name, autograd)) return VS_STR("");
   if (vs_str_starts((vs_str){name.data + autograd.size, name.size - autograd.size}, engine))
     return (vs_str){name.data + autograd.size, name.size - autograd.size};
@@ -218,7 +224,7 @@ static uint8_t judge_name(vs_str name) {
   if ((found & NATIVE) == 0) return found;
   const vs_str plain = qualified(name);
   if (vs_str_contains(plain, VS_STR("::~")) || vs_str_starts(plain, VS_STR("c10::intrusive_ptr<")))
-    found |= NATIVE_NOISE; /* how memory is freed, not by which operation */
+    found |= NATIVE_NOISE; /* destructors: they free memory, but name no operation */
   if (starts_with_any(plain, NATIVE_LIBRARY_NAMES, COUNT(NATIVE_LIBRARY_NAMES))) found |= NATIVE_LIBRARY;
   if (vs_autograd_node(name).size != 0) found |= BACKWARD;
   return found;
@@ -235,7 +241,7 @@ static uint8_t judge_file(vs_str file) {
   return found;
 }
 
-/* A compiled program, and not a script: a path without extension, of which no line is known. */
+/* Whether a frame is of a compiled program and not of a script: a path without extension, and no line. */
 static bool is_program(vs_str file, int64_t line) {
   return line <= 0 && vs_str_contains(file, VS_STR("/")) && !vs_str_contains(vs_path_base(file), VS_STR("."));
 }
@@ -273,7 +279,9 @@ void vs_frames_deinit(const vs_host *host, vs_frames *frames) {
 }
 
 static uint8_t meaning(vs_frames *frames, uint32_t frame) {
+  VS_ASSERT(frame < frames->snapshot->stacks.frames.count);
   const vs_frame *f = &frames->snapshot->stacks.frames.data[frame];
+  VS_ASSERT(f->name < frames->names.count && f->file < frames->files.count);
   uint8_t *name = &frames->names.data[f->name], *file = &frames->files.data[f->file];
   if (*name == 0) *name = judge_name(vs_snapshot_string(frames->snapshot, f->name));
   if (*file == 0) *file = judge_file(vs_snapshot_string(frames->snapshot, f->file));
@@ -333,6 +341,7 @@ static uint32_t find_user(vs_frames *frames, vs_list stack) {
 }
 
 uint32_t vs_frames_user(vs_frames *frames, uint32_t stack) {
+  VS_ASSERT(stack < frames->users.count);
   uint32_t *known = &frames->users.data[stack];
   if (*known == 0) {
     const uint32_t frame = find_user(frames, vs_stacks_at(&frames->snapshot->stacks, stack));
@@ -345,7 +354,7 @@ bool vs_frames_user_place(vs_frames *frames, uint32_t stack, uint32_t *place) {
   const vs_list list = vs_stacks_at(&frames->snapshot->stacks, stack);
   const uint32_t user = vs_frames_user(frames, stack);
   if (user == VS_NO_FRAME || frames->snapshot->stacks.frames.data[user].is_forward != 0) return false;
-  for (*place = 0; list.items[*place] != user;) ++*place;
+  for (*place = 0; list.items[*place] != user; ++*place) VS_ASSERT(*place + 1 < list.count);
   return true;
 }
 
@@ -353,7 +362,7 @@ bool vs_frames_user_place(vs_frames *frames, uint32_t stack, uint32_t *place) {
 
 static vs_str file_of(const vs_snapshot *s, uint32_t string) { return vs_snapshot_string(s, string); }
 
-/* The order of paths read from their ends: those that end alike stand side by side. */
+/* Orders paths by their characters from the end, so that paths with equal ends are neighbours. */
 static bool ends_before(const void *ctx, uint32_t a, uint32_t b) {
   const vs_str x = file_of(ctx, a), y = file_of(ctx, b);
   for (size_t i = 1; i <= x.size && i <= y.size; i++) {
@@ -367,10 +376,11 @@ static bool is_slash(char c) { return c == '/' || c == '\\'; }
 
 /* Whether the last `size` bytes are whole parts of the path. */
 static bool is_whole(vs_str path, size_t size) {
+  VS_ASSERT(size <= path.size);
   return size == path.size || is_slash(path.data[path.size - 1 - size]);
 }
 
-/* Where the shortest end of `path` begins that is made of whole parts and that `other` does not have. */
+/* The offset of the shortest end of `path` that consists of whole parts and is not an end of `other`. */
 static uint32_t place_beside(vs_str path, vs_str other) {
   const size_t last = vs_path_base(path).size;
   size_t common = 0;
@@ -416,6 +426,7 @@ static vs_str shown_path(const vs_frames *frames, uint32_t string) {
   const vs_str path = file_of(frames->snapshot, string);
   if (frames->places.count == 0) return vs_path_base(path);
   const size_t start = frames->places.data[string];
+  VS_ASSERT(start <= path.size);
   return start == 0 ? path : (vs_str){path.data + start, path.size - start};
 }
 
@@ -459,6 +470,7 @@ static void put_label(vs_frames *frames, vs_text *text, uint32_t frame, vs_path_
   const size_t name = text->bytes.count;
   vs_frames_put_name(frames, text, frame);
   if (text->bytes.count == name) text->bytes.count = place; /* a line without a function */
+  VS_ASSERT(text->bytes.count >= before);
 }
 
 void vs_frames_put_label(vs_frames *frames, vs_text *text, uint32_t frame) {
@@ -478,6 +490,7 @@ const char *vs_owner_words(vs_owner_kind kind) {
 #include "analyze/owners.def"
 #undef VS_OWNER
       ""};
+  VS_ASSERT(kind <= VS_OWNER_frame);
   return words[kind];
 }
 

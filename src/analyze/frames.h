@@ -1,23 +1,24 @@
-/* Frames as people want to see them: what kind each is, its short name, and the one of a stack that an allocation is
- * attributed to. These rules stand here only; every answer carries their results.
+/* The kinds of frames, their short names, and the frame of a stack that an allocation is attributed to. All answers
+ * take these from here; no face has rules of its own.
  *
- *   noise     frames of the recording and of the interpreter's machinery, which say nothing (the filter of PyTorch's own
- *             viewers), the allocators' own frames, destructors, and what the C library runs before a program's or a
- *             thread's code
- *   library   Python code that came with a package or the interpreter, by its path
- *   user      other Python code. In a snapshot without a single Python frame, the program is C or C++: its functions with
- *             a source line are the user's, unless they are of a library by their namespace or path
- *   backward  a C++ function "torch::autograd::...::NODE::apply", which runs NODE of autograd's graph, or one of autograd's
- *             engine, which runs the nodes; with or without a line
+ *   noise     frames that carry no information: those of the recording and of the interpreter (the filter of PyTorch's
+ *             own viewers), the allocators' own frames, destructors, and the C library's code that starts programs and
+ *             threads
+ *   library   Python code of a package or of the interpreter, recognized by its path
+ *   user      other Python code. A snapshot without a single Python frame is of a C or C++ program: its functions with
+ *             a source line are the user's, unless their namespace or path is that of a library
+ *   backward  a C++ function "torch::autograd::...::NODE::apply", which runs NODE of autograd's graph, or one of
+ *             autograd's engine, which runs the nodes; with or without a line
  *   native    other C and C++
  *
- * Where the forward line of a node of autograd's graph was recorded, it is among the callers of what the node allocates
- * (snapshot/forward.h), behind a border that counts as backward.
+ * Where the forward line of a node of autograd's graph was recorded, the stacks of what the node allocates continue
+ * with the frames of the forward pass (snapshot/forward.h), behind a border frame that counts as backward.
  *
- * A stack is attributed to its innermost user frame, else its innermost library frame, else its innermost backward frame
- * (autograd's threads have no Python frames), else its innermost native frame.
+ * A stack is attributed to its innermost user frame, else its innermost library frame, else its innermost backward
+ * frame (autograd's threads have no Python frames), else its innermost native frame.
  *
- * What a string means is found out when it is first asked and remembered: the table changes, the snapshot does not. */
+ * The facts about a string are determined when they are first needed and kept in the table; the snapshot stays
+ * unchanged. */
 #ifndef VS_ANALYZE_FRAMES_H
 #define VS_ANALYZE_FRAMES_H
 
@@ -34,11 +35,11 @@ typedef enum vs_frame_kind {
 
 const char *vs_frame_kind_name(vs_frame_kind kind);
 
-/* The last part of a path, of either slash. */
+/* The last part of a path, behind the last slash or backslash. */
 vs_str vs_path_base(vs_str path);
 
-/* "MulBackward0" of "torch::autograd::generated::MulBackward0::apply(...)": the node of autograd's graph that a function
- * runs, "Engine::evaluate_function" for the engine between the nodes; empty for all other functions. */
+/* "MulBackward0" of "torch::autograd::generated::MulBackward0::apply(...)": the node of autograd's graph that a
+ * function runs, "Engine::evaluate_function" for the engine between the nodes; empty for all other functions. */
 vs_str vs_autograd_node(vs_str function);
 
 /* The name of a C++ function without its arguments, those of its templates, and what it returns:
@@ -47,26 +48,26 @@ void vs_put_function(vs_text *text, vs_str function);
 
 typedef struct vs_frames {
   const vs_snapshot *snapshot;
-  VS_VEC(uint8_t) names;  /* by string id: what the string means as a function's name; 0: not asked yet */
-  VS_VEC(uint8_t) files;  /* by string id: what it means as a file's name */
-  VS_VEC(uint32_t) users; /* by stack id: 0: not asked yet, else 2 + frame id, or 1 for none */
+  VS_VEC(uint8_t) names;  /* by string id: its facts as a function's name; 0: not determined yet */
+  VS_VEC(uint8_t) files;  /* by string id: its facts as a file's name */
+  VS_VEC(uint32_t) users; /* by stack id: 0: not determined yet, 1: none, else 2 + frame id */
   VS_VEC(uint32_t)
-  places;             /* by string id: where the shown part of a path begins; empty: its last part is shown */
-  uint8_t has_python; /* 0: not asked yet, 1: no frame is Python, 2: one is */
+  places;             /* by string id: offset of the shown part of a path; empty: its last part is shown */
+  uint8_t has_python; /* 0: not determined yet, 1: no frame is Python, 2: one is */
 } vs_frames;
 
 VS_MUST_CHECK vs_status vs_frames_init(const vs_host *host, const vs_snapshot *snapshot, vs_frames *frames);
 void vs_frames_deinit(const vs_host *host, vs_frames *frames);
-/* From here on, files whose last parts are equal are shown with as many folders as tell them apart. */
+/* After this call, files with equal last parts are shown with as many folders as distinguish them. */
 VS_MUST_CHECK vs_status vs_frames_tell_apart(const vs_host *host, vs_frames *frames);
 
-/* Whether it is the border between what the backward pass ran and the forward pass. */
+/* Whether the frame is the border between the frames of the backward pass and those of the forward pass. */
 bool vs_frames_is_border(const vs_frames *frames, uint32_t frame);
 
 vs_frame_kind vs_frames_kind(vs_frames *frames, uint32_t frame);
 
 /* Whether `line` is a line of `file`. In C++ frames that PyTorch did not look up in the debug information, `line` is an
- * offset in the library: never show that as a line. */
+ * offset in the library, which must not be shown as a line. */
 bool vs_frames_has_line(vs_frames *frames, uint32_t frame);
 
 /* Frames of one line are one owner; frames without a line, and those of the backward pass, are by function. */
@@ -75,26 +76,27 @@ bool vs_frames_is_by_line(vs_frames *frames, uint32_t frame);
 /* The frame that a stack is attributed to; VS_NO_FRAME if there is none (no stack, an empty one, or only noise). */
 uint32_t vs_frames_user(vs_frames *frames, uint32_t stack);
 
-/* Where that frame stands in the stack. False if there is none, or if it is a line of the forward pass. */
+/* The index of that frame in the stack. False if there is none, or if it is a line of the forward pass. */
 bool vs_frames_user_place(vs_frames *frames, uint32_t stack, uint32_t *place);
 
-/* ---- words, into a text without a writer: "train.py:42" and "forward", "" and "at::native::empty_cuda", "backward pass" and "MulBackward0" */
+/* ---- texts, written to a text without a writer: "train.py:42" and "forward", "" and "at::native::empty_cuda",
+ * "backward pass" and "MulBackward0" */
 
 void vs_frames_put_place(vs_frames *frames, vs_text *text, uint32_t frame);
 void vs_frames_put_name(vs_frames *frames, vs_text *text, uint32_t frame);
 /* Both: "train.py:42 forward", "at::native::empty_cuda", "backward pass, MulBackward0". */
 void vs_frames_put_label(vs_frames *frames, vs_text *text, uint32_t frame);
 
-/* ---- who an allocation is attributed to */
+/* ---- owners: the frame that an allocation is attributed to, or why there is none */
 
-/* How the path of a file is written: "train.py" (with as many folders as tell it from others), or as recorded. */
+/* How the path of a file is written: "train.py" (with as many folders as distinguish it), or as recorded. */
 typedef enum vs_path_form { VS_PATH_SHORT, VS_PATH_WHOLE } vs_path_form;
 
 #define VS_BACKWARD_WORDS VS_FORWARD_BORDER
 #define VS_BACKWARD_OF    VS_BACKWARD_WORDS " of "
 
-/* The label of a frame that an allocation is attributed to: "backward pass of train.py:42 forward" where a line of the
- * forward pass names what its backward pass allocates. */
+/* The label of a frame that an allocation is attributed to; "backward pass of train.py:42 forward" if the frame is a
+ * line of the forward pass and the allocation is of its backward pass. */
 void vs_frames_put_owning(vs_frames *frames, vs_text *text, uint32_t frame, vs_path_form path);
 
 typedef enum vs_owner_kind {
@@ -107,10 +109,10 @@ typedef enum vs_owner_kind {
 /* "backward pass (no Python stack)" ...; empty for VS_OWNER_frame, which the frame names. */
 const char *vs_owner_words(vs_owner_kind kind);
 
-/* Why a stack names no frame, or VS_OWNER_frame. `is_older`: its allocation began before the trace. An empty stack in a
- * recording that has Python stacks was recorded on a thread without Python: one of autograd's. */
+/* VS_OWNER_frame, or why a stack names no frame. `is_older`: its allocation began before the trace. An empty stack in a
+ * recording that has Python stacks was recorded on a thread without Python frames, which is one of autograd's. */
 vs_owner_kind vs_frames_owner(vs_frames *frames, uint32_t stack, bool is_older);
-/* The owner in words, as every answer has them. */
+/* The owner in words. All answers use them. */
 void vs_frames_put_owner(vs_frames *frames, vs_text *text, uint32_t stack, bool is_older, vs_path_form path);
 
 #endif

@@ -13,7 +13,10 @@ static const char *const NAMES[VS_GROUP_BYS] = {
     [VS_BY_LIFETIME] = "lifetime",
 };
 
-const char *vs_group_by_name(vs_group_by by) { return NAMES[by]; }
+const char *vs_group_by_name(vs_group_by by) {
+  VS_ASSERT((int)by < VS_GROUP_BYS);
+  return NAMES[by];
+}
 
 bool vs_group_by_find(vs_str name, vs_group_by *by) {
   for (int i = 0; i < VS_GROUP_BYS; i++) {
@@ -83,7 +86,7 @@ static bool same_place(vs_frames *frames, uint32_t a, uint32_t b) {
   return all[a].name == all[b].name;
 }
 
-/* One frame for all that name the same line, or, where there is no line, the same function. */
+/* The key of the first frame met with the same line, or, for frames without a line, with the same function. */
 static vs_status line_key(vs_keys *keys, uint32_t frame, uint32_t *key) {
   const vs_frame *f = &keys->slice->snapshot->stacks.frames.data[frame];
   const bool by_line = vs_frames_is_by_line(keys->frames, frame);
@@ -101,9 +104,10 @@ static vs_status line_key(vs_keys *keys, uint32_t frame, uint32_t *key) {
   return VS_OK;
 }
 
-/* The key of a stack's user frame, which there is. */
+/* The key of a stack's user frame. The stack must have one. */
 static vs_status line_of_stack(vs_keys *keys, uint32_t stack, uint32_t *key) {
   uint32_t *known = &keys->line_of_stack.data[stack];
+  VS_ASSERT(stack < keys->line_of_stack.count && vs_frames_user(keys->frames, stack) != VS_NO_FRAME);
   if (*known == 0) {
     VS_TRY(line_key(keys, vs_frames_user(keys->frames, stack), key));
     *known = 1 + *key;
@@ -122,6 +126,7 @@ static vs_status owner_key(vs_keys *keys, const vs_keyed *what, uint32_t *key) {
 static uint32_t lifetime_key(const vs_slice *slice, const vs_keyed *what) {
   if (what->end == VS_NO_EVENT) return VS_LIVES_ON;
   if (what->start == VS_NO_EVENT) return VS_LIVES_SINCE_BEFORE;
+  VS_ASSERT(what->end > what->start);
   const int64_t from = vs_slice_time(slice, what->start), to = vs_slice_time(slice, what->end);
   if (from == VS_NO_TIME || to == VS_NO_TIME) return VS_LIVES_EVENTS + power_of_ten(what->end - what->start);
   return VS_LIVES_US + power_of_ten(to > from ? (uint64_t)to - (uint64_t)from : 0);
@@ -146,6 +151,7 @@ vs_status vs_key_of(vs_keys *keys, const vs_keyed *what, uint32_t *key) {
       break;
     case VS_BY_LIFETIME: *key = lifetime_key(slice, what); break;
   }
+  VS_ASSERT(*key < keys->bound);
   return VS_OK;
 }
 
@@ -186,6 +192,7 @@ static vs_status add(builder *b, uint32_t key, uint64_t bytes, uint32_t stack) {
     return VS_OK;
   }
   const uint32_t at = b->by_key.slots[slot].value;
+  VS_ASSERT(at < b->out->list.count && b->out->list.data[at].key == key);
   vs_group *group = &b->out->list.data[at];
   group->bytes = vs_sat_add_u64(group->bytes, bytes);
   group->count++;
@@ -200,6 +207,7 @@ static vs_status add_rows(builder *b, const uint32_t *rows, const uint64_t *byte
   const vs_segment_index *segments = b->keys.by == VS_BY_POOL ? &b->segments : NULL;
   for (size_t i = 0; i < count; i++) {
     const vs_keyed keyed = vs_keyed_lifetime(b->lifetimes, segments, rows[i]);
+    VS_ASSERT(rows[i] < b->lifetimes->rows.count);
     const uint64_t size = bytes == NULL ? keyed.size : bytes[i];
     uint32_t key;
     VS_TRY(vs_key_of(&b->keys, &keyed, &key));
@@ -215,7 +223,7 @@ static vs_status add_rows(builder *b, const uint32_t *rows, const uint64_t *byte
 static bool before(const void *ctx, uint32_t a, uint32_t b) {
   const vs_group *groups = ctx, *ga = &groups[a], *gb = &groups[b];
   if (ga->bytes != gb->bytes) return ga->bytes > gb->bytes;
-  return ga->count > gb->count; /* not by key: ids differ between files that say the same */
+  return ga->count > gb->count; /* not by key: ids differ between files with the same content */
 }
 
 vs_status vs_groups_arrange(const vs_host *host, vs_groups *groups) {
@@ -287,6 +295,7 @@ static void lifetime_name(uint32_t key, vs_group_name *out) {
   uint64_t from = 1;
   const uint32_t power = key - (out->is_in_events ? VS_LIVES_EVENTS : VS_LIVES_US);
   for (uint32_t n = 0; n < power; n++) from *= 10;
+  VS_ASSERT(key < VS_LIVES_KINDS && power < VS_LIVES_EVENTS - VS_LIVES_US);
   out->numbers[0] = power == 0 ? 0 : from;
   out->numbers[1] = power == VS_LIVES_EVENTS - VS_LIVES_US - 1 ? UINT64_MAX : from * 10;
 }

@@ -1,18 +1,18 @@
-/* A set of allocations summed up by a property: who holds how much. Biggest first; equal bytes by count, then in order
- * of first appearance, so that files that say the same give the same order.
+/* A set of allocations summed up by a property. The largest group is first; groups of equal bytes are ordered by count,
+ * then by first appearance, so that files with the same content give the same order.
  *
  *   by           key                                              none
  *   STACK        VS_OWNER_frame + stack id                        a vs_owner_kind: there is no stack, or an empty one
  *   LINE         VS_OWNER_frame + id of a frame with that file    a vs_owner_kind: no frame can be shown
- *                and line (with that file and function where it
- *                has no line, with that node in the backward pass;
- *                a line of the forward pass that names what its backward
- *                pass allocates is not that line itself)
+ *                and line; frames without a line are grouped by
+ *                function, those of the backward pass by node. A
+ *                line of the forward pass whose backward pass
+ *                allocates is a group apart from the line itself
  *   STREAM       index into streams                               -
- *   POOL         1 + index into pools                             0: not known
+ *   POOL         1 + index into pools                             0: unknown
  *   SIZE         exponent: sizes in [2^key, 2^(key+1))            0 is also size 0
  *   CATEGORY     string id                                        VS_STRING_NONE: no category recorded
- *   ANNOTATION   string id of the innermost range at its alloc    VS_STRING_NONE: outside of every range, or not known
+ *   ANNOTATION   string id of the innermost range at its alloc    VS_STRING_NONE: outside of every range, or unknown
  *   LIFETIME     VS_LIVES_US + n: ended 10^n us up to 10^(n+1)    VS_LIVES_ON: it does not end in the trace
  *                after it began; where there are no times         VS_LIVES_SINCE_BEFORE: it ends, but began before
  *                VS_LIVES_EVENTS + n, likewise; n = 0 is also 0 */
@@ -48,32 +48,32 @@ bool vs_group_by_find(vs_str name, vs_group_by *by);
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
-/* Anything that was there for a while, as far as it makes a difference to a group. */
+/* The properties of an allocation or a mapping that decide its group. */
 typedef struct vs_keyed {
   uint64_t size;
   uint32_t start, end; /* events, VS_NO_EVENT */
   uint32_t stack, stream, pool;
 } vs_keyed;
 
-/* What keys are made with. A key is below `bound`. */
+/* Computes keys, all below `bound`. */
 typedef struct vs_keys {
   const vs_host *host;
   const vs_slice *slice;
   vs_group_by by;
-  vs_frames *frames; /* of VS_BY_LINE and VS_BY_STACK */
+  vs_frames *frames; /* for VS_BY_LINE and VS_BY_STACK */
   uint32_t bound;
-  VS_VEC(uint32_t) line_of_stack; /* 0: not asked yet, else 1 + key */
+  VS_VEC(uint32_t) line_of_stack; /* 0: not determined yet, else 1 + key */
   vs_map lines;                   /* hash of a frame's place -> frame, the first one met there */
   vs_named_ranges ranges;
 } vs_keys;
 
-/* `frames` is asked for VS_BY_LINE and VS_BY_STACK only and may be NULL otherwise. */
+/* `frames` is used for VS_BY_LINE and VS_BY_STACK only, and may be NULL otherwise. */
 VS_MUST_CHECK vs_status vs_keys_init(vs_keys *keys, const vs_host *host, const vs_slice *slice,
                                      vs_group_by by, vs_frames *frames);
 void vs_keys_deinit(vs_keys *keys);
 VS_MUST_CHECK vs_status vs_key_of(vs_keys *keys, const vs_keyed *what, uint32_t *key);
 
-/* An allocation as such; its pool is looked up in `segments`, which may be NULL if nobody asks for the pool. */
+/* The properties of an allocation. Its pool is looked up in `segments`; with NULL it is 0. */
 vs_keyed vs_keyed_lifetime(const vs_lifetimes *lifetimes, const vs_segment_index *segments, uint32_t row);
 
 /* ---- groups -------------------------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ typedef struct vs_group {
   uint64_t bytes; /* requested; saturates */
   uint64_t count; /* allocations */
   uint32_t key;
-  uint32_t stack; /* the stack of its largest allocation (the first of equals): an example of who asked */
+  uint32_t stack; /* the stack of its largest allocation (the first of equals), as an example */
 } vs_group;
 
 typedef struct vs_groups {
@@ -91,30 +91,29 @@ typedef struct vs_groups {
   uint64_t bytes, count; /* of all groups */
 } vs_groups;
 
-/* `rows` are rows of `lifetimes`, each counted once (a vs_liveset's, or any other choice). */
+/* `rows` are rows of `lifetimes`, each counted once: those of a vs_liveset, or any others. */
 VS_MUST_CHECK vs_status vs_groups_build(const vs_host *host, const vs_lifetimes *lifetimes,
                                         const uint32_t *rows, size_t count, vs_group_by by, vs_frames *frames,
                                         vs_groups *out);
-/* With bytes[i] for rows[i] instead of its size. */
+/* The same, with bytes[i] instead of the size of rows[i]. */
 VS_MUST_CHECK vs_status vs_groups_build_weighed(const vs_host *host, const vs_lifetimes *lifetimes,
                                                 const uint32_t *rows, const uint64_t *bytes, size_t count,
                                                 vs_group_by by, vs_frames *frames, vs_groups *out);
-/* Brings groups into the order above, after their bytes were changed. */
+/* Sorts groups into the order above, after their bytes were changed. */
 VS_MUST_CHECK vs_status vs_groups_arrange(const vs_host *host, vs_groups *groups);
 void vs_groups_deinit(const vs_host *host, vs_groups *groups);
 
-/* The pieces of a group's name, for a face to put together; borrowed from the snapshot. */
+/* The parts of a group's name, which a face composes; borrowed from the snapshot. */
 typedef struct vs_group_name {
   bool known;  /* false: `text` says why there is none ("recorded without stacks") */
   vs_str text; /* function, category, range, or a sentence; empty for numbers */
   vs_str file; /* STACK and LINE: of the user's frame */
   bool has_line;
-  bool is_forward; /* LINE, STACK: of the forward pass, for what the backward pass allocates */
-  int64_t line;    /* meaningful where has_line */
-  uint32_t frame;  /* STACK and LINE: the frame shown, or VS_NO_FRAME */
-  uint64_t
-      numbers[2]; /* STREAM: handle; POOL: the pair; SIZE: smallest and largest; LIFETIME: from and below */
-  bool is_in_events; /* LIFETIME: the numbers are events, not microseconds */
+  bool is_forward;     /* LINE, STACK: of the forward pass, for what the backward pass allocates */
+  int64_t line;        /* meaningful where has_line */
+  uint32_t frame;      /* STACK and LINE: the frame shown, or VS_NO_FRAME */
+  uint64_t numbers[2]; /* STREAM: handle; POOL: the pair; SIZE: smallest, largest; LIFETIME: from, below */
+  bool is_in_events;   /* LIFETIME: the numbers are events, not microseconds */
 } vs_group_name;
 
 void vs_group_name_get(const vs_snapshot *snapshot, vs_frames *frames, vs_group_by by, const vs_group *group,

@@ -7,11 +7,11 @@ typedef struct course {
   uint64_t smallest[VS_SEGMENT_KINDS];
   VS_VEC(uint32_t) rank_of_place;
   VS_VEC(uint64_t) address; /* by rank, rising */
-  VS_VEC(uint32_t) row;     /* by rank: which one is in use there, where `used` says so */
-  VS_VEC(uint64_t) used;    /* a bit for each rank */
+  VS_VEC(uint32_t) row;     /* by rank: the live row at that address, where the bit of `used` is set */
+  VS_VEC(uint64_t) used;    /* a bit for each rank: whether a block lives there */
 } course;
 
-/* Addresses of lifetimes are known once each. */
+/* Ranks the addresses of the lifetimes, each of which is listed once. */
 static vs_status rank_addresses(course *c) {
   const vs_lifetimes *lifetimes = c->moments->lifetimes;
   const size_t count = lifetimes->addresses.count;
@@ -25,6 +25,7 @@ static vs_status rank_addresses(course *c) {
     order.data[order.count++] = (vs_sort_pair){lifetimes->addresses.data[i], (uint32_t)i};
   if (status == VS_OK) status = vs_sort_pairs(c->host, order.data, count);
   for (size_t rank = 0; rank < count && status == VS_OK; rank++) {
+    VS_ASSERT(rank == 0 || order.data[rank - 1].key < order.data[rank].key);
     c->address.data[rank] = order.data[rank].key;
     c->rank_of_place.data[order.data[rank].value] = (uint32_t)rank;
   }
@@ -32,7 +33,8 @@ static vs_status rank_addresses(course *c) {
   return status;
 }
 
-/* Of two at one address (the trace contradicts itself) the later row is cut least, see state.h. */
+/* If two rows are live at one address (the trace contradicts itself), the later one is taken, because state.h cuts the
+ * earlier one to nothing. */
 static void mark_used(course *c, uint32_t done) {
   const vs_spans *spans = &c->moments->spans;
   const uint32_t *places = c->moments->lifetimes->places.data;
@@ -40,13 +42,14 @@ static void mark_used(course *c, uint32_t done) {
   for (uint32_t span = vs_spans_next(spans, done, 0); span < spans->count;
        span = vs_spans_next(spans, done, span + 1)) {
     const uint32_t row = spans->row.data[span], rank = c->rank_of_place.data[places[row]];
+    VS_ASSERT(rank < c->moments->lifetimes->addresses.count);
     const uint64_t bit = UINT64_C(1) << rank % 64;
     if ((c->used.data[rank / 64] & bit) == 0 || c->row.data[rank] < row) c->row.data[rank] = row;
     c->used.data[rank / 64] |= bit;
   }
 }
 
-/* The first rank in use from `rank` on; the number of ranks if there is none. */
+/* The first used rank at or above `rank`; the number of ranks if there is none. */
 static uint32_t next_used(const course *c, uint32_t rank) {
   const uint32_t count = (uint32_t)c->moments->lifetimes->addresses.count;
   if (rank >= count) return count;
@@ -60,11 +63,13 @@ static uint32_t next_used(const course *c, uint32_t rank) {
 static uint64_t size_in_use(const course *c, uint32_t rank) {
   const vs_lifetimes *lifetimes = c->moments->lifetimes;
   const vs_lifetime *row = &lifetimes->rows.data[c->row.data[rank]];
+  VS_ASSERT(row->address == c->address.data[rank]);
   return row->block != VS_NO_ROW ? lifetimes->slice->snapshot->blocks.data[row->block].size
                                  : vs_round_request(row->size);
 }
 
-/* The blocks in one segment, from the first at or behind `rank` on; returns the first behind it. */
+/* Measures one segment, whose first block has rank `rank` or a later one; returns the rank of the first block behind
+ * it. */
 static uint32_t measure_segment(const course *c, const vs_state_segment *segment, uint32_t rank,
                                 vs_holes_point *point) {
   const uint32_t count = (uint32_t)c->moments->lifetimes->addresses.count;
@@ -74,6 +79,7 @@ static uint32_t measure_segment(const course *c, const vs_state_segment *segment
   while (rank < count && c->address.data[rank] < end) {
     const uint64_t address = c->address.data[rank];
     const uint32_t next = next_used(c, rank + 1);
+    VS_ASSERT(vs_bit(c->used.data, rank) && address >= m.cursor && next > rank);
     const uint64_t room = (next < count ? vs_min_u64(end, c->address.data[next]) : end) - address;
     vs_measure_block(&m, address, vs_min_u64(size_in_use(c, rank), room));
     rank = next;
@@ -85,8 +91,7 @@ static uint32_t measure_segment(const course *c, const vs_state_segment *segment
 
 static vs_status fill_in(course *c, vs_holes_point *point) {
   vs_state state;
-  if (point->moment >=
-      vs_slice_end(c->moments->lifetimes->slice)) /* what the file says, not what is estimated */
+  if (point->moment >= vs_slice_end(c->moments->lifetimes->slice)) /* exact: from the file's own end state */
     return vs_holes_at(c->host, c->moments, point->moment, &point->holes, point->class_bytes);
   VS_TRY(vs_state_segments_at(c->host, c->moments, point->moment, &state));
   *point = (vs_holes_point){.moment = point->moment, .holes = {.is_unusable_known = true}};
@@ -100,6 +105,7 @@ static vs_status fill_in(course *c, vs_holes_point *point) {
 
 vs_status vs_holes_course(const vs_host *host, const vs_moment_index *moments, vs_holes_point *points,
                           size_t count) {
+  VS_ASSERT(count == 0 || points != NULL);
   course c = {.host = host, .moments = moments};
   vs_smallest_requests(moments, c.smallest);
   vs_status status = rank_addresses(&c);

@@ -1,10 +1,11 @@
 #include "analyze/lifetimes.h"
 
-/* What is at an address now. */
+/* The rows of one address at the current event. */
 typedef struct place {
   uint32_t open; /* the row that is allocated and not ended; VS_NO_ROW if there is none */
-  uint32_t
-      closed; /* the row that a free_requested ended, where it does: a second free of it is no free of another */
+  /* The last row that was ended by its free_requested (vs_closing.at_request), else VS_NO_ROW. A second free of that
+   * row is a double free, not the free of an older block. */
+  uint32_t closed;
 } place;
 
 typedef struct matcher {
@@ -12,7 +13,7 @@ typedef struct matcher {
   vs_lifetimes *out;
   vs_map by_address; /* address -> index into places and out->addresses; only grows */
   VS_VEC(place) places;
-  uint64_t last_address; /* the last one looked up: a free_completed mostly follows its free_requested */
+  uint64_t last_address; /* cache of the last look-up: a free_completed mostly follows its free_requested */
   uint32_t last_place;
 } matcher;
 
@@ -40,10 +41,12 @@ static vs_status need_place(matcher *m, uint64_t address, uint32_t *at) {
   }
   m->last_address = address;
   m->last_place = *at;
+  VS_ASSERT(m->places.count == m->out->addresses.count && m->out->addresses.data[*at] == address);
   return VS_OK;
 }
 
 static vs_status add_row(matcher *m, uint32_t at, uint64_t size, uint32_t start, uint32_t *row) {
+  VS_ASSERT(at < m->out->addresses.count && m->out->places.count == m->out->rows.count);
   VS_TRY(vs_vec_reserve(m->host, &m->out->rows, 1));
   VS_TRY(vs_vec_reserve(m->host, &m->out->places, 1));
   *row = (uint32_t)m->out->rows.count;
@@ -65,13 +68,14 @@ static vs_status on_alloc(matcher *m, uint32_t event, uint32_t at, uint64_t size
   place *here = &m->places.data[at];
   if (here->open != VS_NO_ROW) {
     doubt(&m->out->doubts.double_alloc, event);
+    VS_ASSERT(m->out->rows.data[here->open].end == VS_NO_EVENT);
     m->out->rows.data[here->open].end = event;
   }
   *here = (place){.open = *row, .closed = VS_NO_ROW};
   return VS_OK;
 }
 
-/* A free of an address with nothing open: its block is older than the trace. */
+/* Adds the row of a free at an address without an open row: its block is older than the trace. */
 static vs_status add_older(matcher *m, uint32_t event, uint32_t at, uint64_t size, uint32_t *row) {
   doubt(&m->out->doubts.free_without_alloc, event);
   return add_row(m, at, size, VS_NO_EVENT, row);
@@ -86,6 +90,7 @@ static vs_status on_free_requested(matcher *m, uint32_t event, uint32_t at, uint
   }
   if (*row == VS_NO_ROW) VS_TRY(add_older(m, event, at, size, row));
   vs_lifetime *life = &m->out->rows.data[*row];
+  VS_ASSERT(life->free_requested == VS_NO_EVENT && life->end == VS_NO_EVENT);
   life->free_requested = event;
   if (life->size != size) doubt(&m->out->doubts.size_mismatch, event);
   if (m->out->closing.at_request) {
@@ -97,7 +102,7 @@ static vs_status on_free_requested(matcher *m, uint32_t event, uint32_t at, uint
   return VS_OK;
 }
 
-/* Whether the request of this free told another size already. */
+/* Whether the free_requested of this row had another size, so that the mismatch is already counted. */
 static bool is_mismatch_known(const matcher *m, const vs_lifetime *life) {
   const vs_slice *slice = m->out->slice;
   return life->free_requested != VS_NO_EVENT &&
@@ -109,6 +114,7 @@ static vs_status on_free_completed(matcher *m, uint32_t event, uint32_t at, uint
   *row = here->open;
   if (*row == VS_NO_ROW) VS_TRY(add_older(m, event, at, size, row));
   vs_lifetime *life = &m->out->rows.data[*row];
+  VS_ASSERT(life->end == VS_NO_EVENT);
   life->end = event;
   if (life->size != size && !is_mismatch_known(m, life)) doubt(&m->out->doubts.size_mismatch, event);
   here->open = VS_NO_ROW;
@@ -137,15 +143,17 @@ static vs_status match_trace(matcher *m) {
       VS_TRY(match_event(m, event, kind, address, size, &row));
     }
     m->out->row_of_event.data[m->out->row_of_event.count++] = row;
+    VS_ASSERT(row == VS_NO_ROW || row < m->out->rows.count);
   }
   m->out->mentioned = (uint32_t)m->out->rows.count;
   return VS_OK;
 }
 
-/* An active block of the end state: the row that it is, or a new one. */
+/* Matches an active block of the end state with its row, or adds a row for it. */
 static vs_status match_block(matcher *m, uint32_t block_row) {
   const vs_block *block = &m->out->slice->snapshot->blocks.data[block_row];
   const bool waits = m->out->closing.at_request && block->state == VS_BLOCK_PENDING; /* ended already */
+  VS_ASSERT(vs_block_is_active(block));
   uint32_t at = find_place(m, block->address), row = VS_NO_ROW;
   if (at != VS_NO_ROW) {
     row = m->places.data[at].open;

@@ -9,6 +9,8 @@ static vs_moment within(const vs_lifetimes *lifetimes, vs_moment moment) {
 static vs_status add(const vs_host *host, const vs_lifetimes *lifetimes, uint32_t row, vs_liveset *out) {
   const vs_lifetime *life = &lifetimes->rows.data[row];
   VS_TRY(vs_vec_reserve(host, &out->rows, 1));
+  VS_ASSERT(vs_lifetime_is_live(life, out->moment));
+  VS_ASSERT(out->rows.count == 0 || out->rows.data[out->rows.count - 1] < row);
   out->rows.data[out->rows.count++] = row;
   out->bytes = vs_sat_add_u64(out->bytes, life->size);
   if (vs_lifetime_is_pending(lifetimes, life, out->moment)) {
@@ -33,7 +35,8 @@ vs_status vs_liveset_build(const vs_host *host, const vs_lifetimes *lifetimes, v
 
 typedef VS_VEC(vs_sort_pair) pairs;
 
-/* Rows from before the trace may stand anywhere among the others, but are the first spans. */
+/* Rows from before the trace may be anywhere in the table but are the first spans, so the rows may have to be
+ * sorted. */
 static vs_status list_alive(const vs_host *host, const vs_spans *spans, uint32_t done, pairs *rows) {
   bool rises = true;
   for (uint32_t span = vs_spans_next(spans, done, 0); span < spans->count;
@@ -49,6 +52,7 @@ vs_status vs_liveset_at(const vs_host *host, const vs_lifetimes *lifetimes, cons
                         vs_moment moment, vs_liveset *out) {
   *out = (vs_liveset){.moment = within(lifetimes, moment)};
   pairs rows = {0};
+  VS_ASSERT(spans->count == lifetimes->rows.count);
   vs_status status = list_alive(host, spans, vs_done(spans->event_count, moment), &rows);
   if (status == VS_OK) status = vs_vec_reserve(host, &out->rows, rows.count);
   for (size_t i = 0; i < rows.count && status == VS_OK; i++)

@@ -3,8 +3,8 @@
 #include "base/map.h"
 #include "base/ordmap.h"
 
-/* Stretches on their way backwards, whose begin is not found yet. Values of by_address are indices into `open`; other
- * entries of it are leftovers. */
+/* The backward scan: `open` has the mappings whose first event is not found yet. Values of by_address are indices into
+ * `open`; entries of `open` that no value names are no longer used. */
 typedef struct replay {
   const vs_host *host;
   const vs_slice *slice;
@@ -16,6 +16,7 @@ typedef struct replay {
 static uint64_t end_of(const vs_mapping *mapping) { return vs_sat_add_u64(mapping->address, mapping->size); }
 
 static const vs_mapping *open_at(const replay *r, vs_ordmap_pos pos) {
+  VS_ASSERT(vs_ordmap_value(&r->by_address, pos) < r->open.count);
   return &r->open.data[vs_ordmap_value(&r->by_address, pos)];
 }
 
@@ -30,7 +31,7 @@ static vs_status put(replay *r, const vs_mapping *mapping, uint64_t start, uint6
   return VS_OK;
 }
 
-/* The first stretch that reaches over `start`, or begins behind it. */
+/* The first open mapping that contains `start` or begins behind it. */
 static bool first_over(const replay *r, uint64_t start, vs_ordmap_pos *pos) {
   if (vs_ordmap_floor(&r->by_address, start, pos) && end_of(open_at(r, *pos)) > start) return true;
   *pos = vs_ordmap_lower(&r->by_address, start);
@@ -38,6 +39,7 @@ static bool first_over(const replay *r, uint64_t start, vs_ordmap_pos *pos) {
 }
 
 static vs_status add_row(replay *r, const vs_mapping *mapping, uint64_t start, uint64_t end, uint32_t event) {
+  VS_ASSERT(start < end && (event == VS_NO_EVENT || event < mapping->end));
   VS_TRY(vs_vec_reserve(r->host, &r->out->rows, 1));
   vs_mapping *row = &r->out->rows.data[r->out->rows.count++];
   *row = *mapping;
@@ -47,12 +49,13 @@ static vs_status add_row(replay *r, const vs_mapping *mapping, uint64_t start, u
   return VS_OK;
 }
 
-/* What is open in [start, end) began with `event`. VS_NO_EVENT: it is not counted at all. */
+/* Closes all that is open in [start, end): it began with `event`. With VS_NO_EVENT it is dropped without a row. */
 static vs_status begin(replay *r, uint64_t start, uint64_t end, uint32_t event) {
   vs_ordmap_pos pos;
   while (start < end && first_over(r, start, &pos) && open_at(r, pos)->address < end) {
     const vs_mapping mapping = *open_at(r, pos);
     const uint64_t from = vs_max_u64(start, mapping.address), to = vs_min_u64(end, end_of(&mapping));
+    VS_ASSERT(from < to);
     vs_ordmap_remove(r->host, &r->by_address, pos);
     VS_TRY(put(r, &mapping, mapping.address, from));
     VS_TRY(put(r, &mapping, to, end_of(&mapping)));
@@ -75,7 +78,7 @@ static vs_status open_segment(replay *r, uint32_t row) {
       .is_expandable = segment->is_expandable,
   };
   const uint64_t start = segment->address, end = vs_sat_add_u64(start, segment->total_size);
-  VS_TRY(begin(r, start, end, VS_NO_EVENT)); /* segments of a damaged file may overlap */
+  VS_TRY(begin(r, start, end, VS_NO_EVENT)); /* because segments of a damaged file may overlap */
   return put(r, &mapping, start, end);
 }
 
@@ -89,7 +92,7 @@ static vs_status open_segments(replay *r) {
   return status;
 }
 
-/* Pages of large expandable segments come in multiples of 20 MiB, of small ones in single 2 MiB pages. */
+/* Large expandable segments are mapped in multiples of 20 MiB, small ones in single pages of 2 MiB. */
 static vs_segment_kind kind_of_event(vs_event_kind kind, uint64_t size) {
   if (kind == VS_EVENT_SEGMENT_UNMAP) return size % VS_LARGE_PAGE == 0 ? VS_SEGMENT_LARGE : VS_SEGMENT_SMALL;
   return vs_segment_kind_by_size(size);
@@ -105,6 +108,7 @@ static bool is_give(vs_event_kind kind) {
 static vs_status undo(replay *r, uint32_t event, vs_event_kind kind) {
   const vs_events *events = &r->slice->snapshot->events;
   const uint32_t row = vs_slice_row(r->slice, event);
+  VS_ASSERT(is_get(kind) != is_give(kind));
   if ((vs_events_missing(events, row) & VS_EVENT_NO_ADDRESS) != 0) return VS_OK;
   const uint64_t start = vs_events_address(events, row), size = vs_events_size(events, row),
                  end = vs_sat_add_u64(start, size);
@@ -144,7 +148,7 @@ static bool row_before(const void *ctx, uint32_t a, uint32_t b) {
   return rows[a].start < rows[b].start;
 }
 
-/* The last place for a version is the map's value; rows of one address follow one another in time. */
+/* Numbers the rows of each address. They follow one another in time, so the map counts the rows so far. */
 static vs_status count_versions(const vs_host *host, vs_mappings *out) {
   vs_map seen = {0}; /* address -> rows so far */
   vs_status status = VS_OK;
@@ -193,6 +197,7 @@ vs_status vs_mappings_build(const vs_host *host, const vs_slice *slice, vs_mappi
   const vs_status status = build(&r);
   vs_ordmap_deinit(host, &r.by_address);
   vs_vec_free(host, &r.open);
+  VS_ASSERT(status != VS_OK || out->gets.count + out->gives.count <= slice->event_count);
   if (status != VS_OK) vs_mappings_deinit(host, out);
   return status;
 }
@@ -229,6 +234,7 @@ static size_t below(const uint32_t *events, size_t count, uint32_t event) {
 }
 
 uint32_t vs_count_events(const uint32_t *events, size_t count, uint32_t first, uint32_t end) {
+  VS_ASSERT(count == 0 || events[0] <= events[count - 1]);
   const size_t from = below(events, count, first), to = below(events, count, end);
   return to > from ? (uint32_t)(to - from) : 0;
 }

@@ -13,6 +13,7 @@ static vs_status look_through(const vs_host *host, vs_moment_index *out) {
     if (row->size > VS_LARGEST_SMALL_REQUEST && row->size < out->smallest_large)
       out->smallest_large = row->size;
   }
+  VS_ASSERT(out->smallest <= out->smallest_large && out->at_end.count <= out->lifetimes->rows.count);
   return VS_OK;
 }
 

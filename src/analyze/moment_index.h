@@ -1,4 +1,4 @@
-/* What is kept of a whole trace so that a question about one of its moments need not go through it again. */
+/* Tables of a whole trace with which a question about one of its moments is answered without a scan of the trace. */
 #ifndef VS_ANALYZE_MOMENT_INDEX_H
 #define VS_ANALYZE_MOMENT_INDEX_H
 
@@ -12,9 +12,9 @@ typedef struct vs_moment_index {
   vs_mappings mappings;
   vs_spans spans;          /* of all lifetimes */
   VS_VEC(uint32_t) at_end; /* rows of lifetimes that have a block in the end state, rising */
-  uint64_t smallest,
-      smallest_large; /* requests in the trace: of all, of those above VS_LARGEST_SMALL_REQUEST; */
-} vs_moment_index;    /* VS_NO_SIZE if there is none */
+  uint64_t smallest;       /* the smallest request in the trace; VS_NO_SIZE if there is none */
+  uint64_t smallest_large; /* the smallest one above VS_LARGEST_SMALL_REQUEST; VS_NO_SIZE if there is none */
+} vs_moment_index;
 
 VS_MUST_CHECK vs_status vs_moment_index_build(const vs_host *host, const vs_lifetimes *lifetimes,
                                               vs_moment_index *out);

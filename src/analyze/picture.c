@@ -13,8 +13,8 @@ typedef struct sketch {
   const vs_look *look;
   vs_picture *out;
   vs_span_stack span_stack;
-  uint64_t pixel;           /* bytes: what is smaller is smaller than a pixel */
-  VS_VEC(uint64_t) centres; /* by pixel row, the byte that it shows; one more that is never reached */
+  uint64_t pixel;           /* bytes of a pixel, rounded up */
+  VS_VEC(uint64_t) centres; /* by pixel row, the byte that it shows; and UINT64_MAX as a sentinel */
   VS_VEC(run) runs;         /* all of the sample, from pixel row 0; look->rows at most */
 } sketch;
 
@@ -23,6 +23,7 @@ typedef struct sketch {
 static vs_status add_sample(sketch *s, uint32_t column, vs_moment moment, int64_t bytes) {
   vs_picture *out = s->out;
   const size_t count = out->sample_event.count;
+  VS_ASSERT(count == 0 || out->sample_column.data[count - 1] < column);
   if (count > 0 && out->sample_event.data[count - 1] == (int32_t)moment) return VS_OK;
   VS_TRY(vs_vec_reserve(s->host, &out->sample_column, 1));
   VS_TRY(vs_vec_reserve(s->host, &out->sample_event, 1));
@@ -45,6 +46,7 @@ static vs_status choose_samples(sketch *s, const vs_curve_index *curve, vs_momen
       continue;
     }
     const vs_curve_extent extent = vs_curve_reader_between(&reader, from, to);
+    VS_ASSERT(extent.high >= 0 && from <= extent.high_at && extent.high_at <= to);
     if (*first == VS_NO_MOMENT) *first = from;
     *last = to;
     if (out->highest_at == VS_NO_MOMENT || (uint64_t)extent.high > out->highest) {
@@ -58,7 +60,7 @@ static vs_status choose_samples(sketch *s, const vs_curve_index *curve, vs_momen
   return VS_OK;
 }
 
-/* ---- what is in the window ----------------------------------------------------------------------------- */
+/* ---- counts of the window ------------------------------------------------------------------------------ */
 
 static void count_marked(sketch *s, uint32_t first, uint32_t last) {
   const vs_spans *spans = s->spans;
@@ -87,7 +89,7 @@ static void count_window(sketch *s, vs_moment first, vs_moment last) {
 
 /* ---- pixels -------------------------------------------------------------------------------------------- */
 
-/* Heights fit into 63 bits, as all sizes together do. */
+/* Heights fit into 63 bits, because all sizes together do (spans.h). */
 static vs_status place_pixels(sketch *s) {
   vs_picture *out = s->out;
   const uint64_t twice = 2 * (uint64_t)s->look->rows;
@@ -106,20 +108,22 @@ static vs_status place_pixels(sketch *s) {
 
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
-/* The pixels up to `end` show a span. No run that was kept goes on: see keep_steady. */
+/* Shows a span in the pixels up to `end`. It never extends a run that keep_steady kept. */
 static void draw_span(sketch *s, uint32_t end, uint32_t row, uint64_t size) {
   const vs_look *look = s->look;
   const uint16_t group = look->groups != NULL ? look->groups[row] : (uint16_t)(row % VS_OWN_GROUPS);
   uint8_t flags = size < s->pixel ? VS_RUN_SEVERAL : 0;
   if (look->marked != NULL && vs_bit(look->marked, row)) flags |= VS_RUN_MARKED;
   run *below = s->runs.count > 0 ? &s->runs.data[s->runs.count - 1] : NULL;
+  VS_ASSERT(end <= look->rows && (below == NULL || below->end < end));
   if (below != NULL && (flags & VS_RUN_SEVERAL) != 0 && below->flags == flags && below->group == group)
     below->end = (uint16_t)end;
   else s->runs.data[s->runs.count++] = (run){row, (uint16_t)end, group, flags};
 }
 
-/* The spans of a group that hold the centres of pixel p and those above it. `offset` is the height below the group, which
- * holds that of p. Steps of STRIDE first: mostly a pixel is many spans high, or a span many pixels. */
+/* Draws the spans of a group that contain the centres of pixel p and of the pixels above it. `offset` is the height
+ * below the group; the centre of p is inside the group. It goes in steps of STRIDE first, because usually a pixel is
+ * many spans high or a span many pixels. */
 static uint32_t draw_group(sketch *s, const vs_span_stack_group *group, uint64_t offset, uint32_t p) {
   enum { STRIDE = 8 };
   const vs_span_stack_chunk *chunk = &s->span_stack.chunks.data[group->chunk];
@@ -128,6 +132,7 @@ static uint32_t draw_group(sketch *s, const vs_span_stack_group *group, uint64_t
     const uint64_t centre = centres[p] - offset;
     while (i + STRIDE < group->count && chunk->top[i + STRIDE - 1] <= centre) i += STRIDE;
     while (chunk->top[i] <= centre) i++;
+    VS_ASSERT(i < group->count);
     do p++;
     while (centres[p] - offset < chunk->top[i]);
     draw_span(s, p, chunk->row[i], chunk->top[i] - (i == 0 ? 0 : chunk->top[i - 1]));
@@ -135,8 +140,9 @@ static uint32_t draw_group(sketch *s, const vs_span_stack_group *group, uint64_t
   return p;
 }
 
-/* Leaves the runs of the sample before whose pixels have not changed since. One that is SEVERAL could go on now, so the pixel
- * above it must be as it was, too. Returns the pixel rows that they fill. */
+/* Keeps the runs of the sample before whose pixels have not changed. A run that is SEVERAL could be extended now, so
+ * it is kept only if the pixel above it has not changed either. Returns the number of pixel rows that the kept runs
+ * fill. */
 static uint32_t keep_steady(sketch *s) {
   size_t kept = 0;
   for (; kept < s->runs.count; kept++) {
@@ -144,6 +150,7 @@ static uint32_t keep_steady(sketch *s) {
     const size_t last = (old->flags & VS_RUN_SEVERAL) != 0 ? old->end : old->end - 1u;
     if (s->centres.data[last] >= s->span_stack.steady) break;
   }
+  VS_ASSERT(kept == 0 || s->runs.data[kept - 1].end <= s->look->rows);
   s->runs.count = kept;
   return kept == 0 ? 0 : s->runs.data[kept - 1].end;
 }
@@ -176,6 +183,7 @@ static vs_status draw_sample(sketch *s, uint32_t done, uint16_t *kept) {
     if (offset + group->bytes > s->centres.data[p]) p = draw_group(s, group, offset, p);
     offset += group->bytes;
   }
+  VS_ASSERT(first <= s->runs.count && s->runs.count <= s->look->rows);
   return put_runs(s, first);
 }
 

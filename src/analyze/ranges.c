@@ -6,10 +6,11 @@ void vs_ranges_deinit(const vs_host *host, vs_ranges *ranges) {
 }
 
 static vs_range at(const vs_ranges *ranges, vs_ordmap_pos pos) {
+  VS_ASSERT(vs_ordmap_value(&ranges->by_start, pos) < ranges->list.count);
   return ranges->list.data[vs_ordmap_value(&ranges->by_start, pos)];
 }
 
-/* The first range that ends at or behind `address`. */
+/* The first range whose end is at or behind `address`. */
 static bool first_reaching(const vs_ranges *ranges, uint64_t address, vs_ordmap_pos *pos) {
   if (vs_ordmap_floor(&ranges->by_start, address, pos) && at(ranges, *pos).end >= address) return true;
   *pos = vs_ordmap_lower(&ranges->by_start, address);
@@ -17,6 +18,7 @@ static bool first_reaching(const vs_ranges *ranges, uint64_t address, vs_ordmap_
 }
 
 static vs_status put(const vs_host *host, vs_ranges *ranges, vs_range range) {
+  VS_ASSERT(range.start < range.end);
   VS_TRY(vs_vec_reserve(host, &ranges->list, 1));
   VS_TRY(vs_ordmap_put(host, &ranges->by_start, range.start, (uint32_t)ranges->list.count));
   ranges->list.data[ranges->list.count++] = range;
@@ -50,6 +52,7 @@ vs_status vs_ranges_cut(const vs_host *host, vs_ranges *ranges, uint64_t start, 
 
 bool vs_ranges_cover(const vs_ranges *ranges, uint64_t start, uint64_t end, vs_range *in) {
   vs_ordmap_pos pos;
+  VS_ASSERT(start <= end);
   if (!vs_ordmap_floor(&ranges->by_start, start, &pos)) return false;
   vs_range range = at(ranges, pos);
   if (range.end < end) return false;

@@ -5,6 +5,7 @@ vs_status vs_rankset_init(const vs_host *host, uint32_t bound, vs_rankset *set) 
   size_t bits = bound, bytes;
   do {
     const size_t words = bits / 64 + 1;
+    VS_ASSERT(set->levels < VS_RANKSET_LEVELS);
     set->level_start[set->levels++] = set->word_count;
     set->word_count += words;
     bits = words;
@@ -22,6 +23,7 @@ void vs_rankset_deinit(const vs_host *host, vs_rankset *set) {
 }
 
 void vs_rankset_put(vs_rankset *set, uint32_t number) {
+  VS_ASSERT(number / 64 < (set->levels > 1 ? set->level_start[1] : set->word_count));
   size_t at = number;
   for (uint32_t level = 0; level < set->levels; level++, at /= 64) {
     uint64_t *word = &set->words[set->level_start[level] + at / 64];
@@ -44,7 +46,7 @@ void vs_rankset_remove(vs_rankset *set, uint32_t number) {
 static uint32_t highest(uint64_t word) { return 63 - (uint32_t)__builtin_clzll(word); }
 static uint32_t lowest(uint64_t word) { return (uint32_t)__builtin_ctzll(word); }
 
-/* Both climb until a word has a bit on the wanted side, and then go down along the nearest bits. */
+/* Both go up until a word has a bit on the wanted side, and then down along the nearest bits. */
 
 bool vs_rankset_before(const vs_rankset *set, uint32_t number, uint32_t *member) {
   size_t at = number;
@@ -54,6 +56,7 @@ bool vs_rankset_before(const vs_rankset *set, uint32_t number, uint32_t *member)
     at = at / 64 * 64 + highest(below);
     while (level-- > 0) at = at * 64 + highest(set->words[set->level_start[level] + at]);
     *member = (uint32_t)at;
+    VS_ASSERT(at < number && vs_rankset_has(set, *member));
     return true;
   }
   return false;
@@ -67,6 +70,7 @@ bool vs_rankset_after(const vs_rankset *set, uint32_t number, uint32_t *member) 
     at = at / 64 * 64 + lowest(above);
     while (level-- > 0) at = at * 64 + lowest(set->words[set->level_start[level] + at]);
     *member = (uint32_t)at;
+    VS_ASSERT(at > number && vs_rankset_has(set, *member));
     return true;
   }
   return false;

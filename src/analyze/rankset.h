@@ -1,5 +1,5 @@
-/* A set of numbers below a bound that is known from the start: which one comes next before and behind a given one, in a
- * few steps however many there are. For live blocks by the rank of their address.
+/* A set of numbers below a fixed bound that finds the nearest member below or above a number in a few steps. Used for
+ * live blocks by the rank of their address.
  *
  * Level 0 has one bit for each number. A bit of level n + 1 says that a word of level n is not 0. */
 #ifndef VS_ANALYZE_RANKSET_H
@@ -21,9 +21,10 @@ VS_MUST_CHECK vs_status vs_rankset_init(const vs_host *host, uint32_t bound, vs_
 void vs_rankset_deinit(const vs_host *host, vs_rankset *set);
 
 void vs_rankset_put(vs_rankset *set, uint32_t number);
-void vs_rankset_remove(vs_rankset *set, uint32_t number); /* one that is in it */
+void vs_rankset_remove(vs_rankset *set, uint32_t number); /* `number` must be a member */
 
 static inline bool vs_rankset_has(const vs_rankset *set, uint32_t number) {
+  VS_ASSERT(number / 64 < set->word_count);
   return (set->words[number / 64] >> (number % 64) & 1) != 0;
 }
 

@@ -48,6 +48,7 @@ vs_status vs_report_build(const vs_host *host, const vs_slice *slice, vs_report 
 vs_status vs_report_build_with(const vs_host *host, const vs_moment_index *moments, const vs_curves *curves,
                                vs_report *out) {
   *out = (vs_report){.slice = moments->lifetimes->slice, .lifetimes = moments->lifetimes, .curves = *curves};
+  VS_ASSERT(moments->spans.count == moments->lifetimes->rows.count);
   const vs_status status = build(host, moments, out);
   if (status != VS_OK) vs_report_deinit(host, out);
   return status;

@@ -1,5 +1,5 @@
-/* Everything that the short answer about a device needs, built in one go: where the memory went, who held it at the
- * peak, what is fragmented, what grows, what failed, and whether to believe it. */
+/* All parts of the short answer about a device: its memory at the end, the owners at the peak, fragmentation,
+ * growth, failed requests, and doubts about the figures. */
 #ifndef VS_ANALYZE_REPORT_H
 #define VS_ANALYZE_REPORT_H
 
@@ -14,7 +14,7 @@
 
 enum { VS_REPORT_MOST_PINNED = 10 };
 
-/* Refers to its slice and snapshot, and to itself: it must not move. The parts may be used for further questions
+/* Refers to its slice and snapshot, and to itself, so it must not be moved. Its parts may be used for further questions
  * (lifetimes for another moment, frames for names). */
 typedef struct vs_report {
   const vs_slice *slice;
@@ -38,7 +38,7 @@ typedef struct vs_report {
 
 /* On failure nothing is left to free. */
 VS_MUST_CHECK vs_status vs_report_build(const vs_host *host, const vs_slice *slice, vs_report *out);
-/* With what somebody has already; the report borrows its lifetimes. */
+/* The same with an index and curves that the caller already has; the report borrows its lifetimes. */
 VS_MUST_CHECK vs_status vs_report_build_with(const vs_host *host, const vs_moment_index *moments,
                                              const vs_curves *curves, vs_report *out);
 void vs_report_deinit(const vs_host *host, vs_report *report);

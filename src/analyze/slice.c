@@ -1,7 +1,7 @@
 #include "analyze/slice.h"
 #include "base/sort.h"
 
-/* Devices in the order of slices: as unsigned numbers, so that VS_DEVICE_HOST comes last. */
+/* The order of slices: devices as unsigned numbers, so that VS_DEVICE_HOST comes last. */
 static uint32_t device_order(int32_t device) { return (uint32_t)device; }
 
 static vs_status sort_segments(const vs_host *host, const vs_snapshot *s, vs_slices *out) {
@@ -22,7 +22,7 @@ static int32_t segment_device(const vs_snapshot *s, const vs_slices *out, size_t
   return s->segments.data[out->segment_rows.data[at]].device;
 }
 
-/* Merges the traces and the sorted segments, both in the order of devices. */
+/* Merges the traces and the sorted segments, which are both in the order of devices. */
 static vs_status list_slices(const vs_host *host, const vs_snapshot *s, vs_slices *out) {
   size_t segment = 0, trace = 0;
   while (true) {
@@ -36,6 +36,7 @@ static vs_status list_slices(const vs_host *host, const vs_snapshot *s, vs_slice
     VS_TRY(vs_vec_reserve(host, &out->list, 1));
     vs_slice *slice = &out->list.data[out->list.count++];
     *slice = (vs_slice){.snapshot = s, .device = device};
+    VS_ASSERT(out->list.count == 1 || device_order(slice[-1].device) < device_order(device));
     if (has_trace && s->traces.data[trace].device == device) {
       slice->first_event = s->traces.data[trace].first;
       slice->event_count = s->traces.data[trace].count;
@@ -45,6 +46,7 @@ static vs_status list_slices(const vs_host *host, const vs_snapshot *s, vs_slice
     while (segment < out->segment_rows.count && segment_device(s, out, segment) == device) segment++;
     slice->segments = out->segment_rows.data == NULL ? NULL : out->segment_rows.data + first;
     slice->segment_count = (uint32_t)(segment - first);
+    VS_ASSERT(slice->event_count > 0 || slice->segment_count > 0);
   }
 }
 
@@ -102,6 +104,7 @@ vs_closing vs_slice_closing(const vs_slice *slice) {
 /* ---- segments ------------------------------------------------------------------------------------------ */
 
 uint32_t vs_segment_of_block(const vs_snapshot *snapshot, uint32_t block) {
+  VS_ASSERT(block < snapshot->blocks.count);
   size_t low = 0, high = snapshot->segments.count; /* segments before low begin at or before the block */
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
@@ -114,6 +117,7 @@ uint32_t vs_segment_of_block(const vs_snapshot *snapshot, uint32_t block) {
 
 bool vs_pool_before(const vs_snapshot *snapshot, uint32_t a, uint32_t b) {
   if (a == 0 || b == 0) return a < b;
+  VS_ASSERT(a <= snapshot->pools.count && b <= snapshot->pools.count);
   const vs_pool_id *x = &snapshot->pools.data[a - 1], *y = &snapshot->pools.data[b - 1];
   return x->a != y->a ? x->a < y->a : x->b < y->b;
 }
@@ -145,6 +149,7 @@ uint32_t vs_segment_index_find(const vs_segment_index *index, const vs_snapshot 
     if (snapshot->segments.data[index->rows.data[middle]].address <= address) low = middle + 1;
     else high = middle;
   }
+  VS_ASSERT(low == 0 || index->rows.data[low - 1] < snapshot->segments.count);
   if (low == 0) return VS_NO_ROW;
   const vs_segment *segment = &snapshot->segments.data[index->rows.data[low - 1]];
   return address - segment->address < segment->total_size ? index->rows.data[low - 1] : VS_NO_ROW;

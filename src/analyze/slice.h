@@ -1,5 +1,5 @@
-/* One device of a snapshot, and the moments at which one can look at it. Every question of this module is asked of a
- * slice; devices never mix.
+/* One device of a snapshot, and the moments of its trace. Every question of this module is about one slice; devices are
+ * never mixed.
  *
  * Words of the whole module
  *   slice     one device's trace and segments; pinned host memory (VS_DEVICE_HOST) is a device like the others
@@ -27,9 +27,9 @@ typedef struct vs_slice {
   uint32_t segment_count;
 } vs_slice;
 
-/* The devices that have a segment or an event: rising, VS_DEVICE_HOST last. Refers to the snapshot, which has to live
- * longer and stay unchanged, as everything built from a slice does.
- * Invariant: the slices' segments tile segment_rows, which holds every row of snapshot->segments once. */
+/* The devices that have a segment or an event: rising, VS_DEVICE_HOST last. It refers to the snapshot, as everything
+ * built from a slice does, so the snapshot must live longer and stay unchanged. Invariant: the slices' segments tile
+ * segment_rows, which contains every row of snapshot->segments once. */
 typedef struct vs_slices {
   VS_VEC(vs_slice) list;
   VS_VEC(uint32_t) segment_rows;
@@ -38,7 +38,7 @@ typedef struct vs_slices {
 VS_MUST_CHECK vs_status vs_slices_build(const vs_host *host, const vs_snapshot *snapshot, vs_slices *out);
 void vs_slices_deinit(const vs_host *host, vs_slices *slices);
 
-/* NULL for a device that has nothing. */
+/* NULL for a device that has neither a segment nor an event. */
 const vs_slice *vs_slices_find(const vs_slices *slices, int32_t device);
 
 static inline vs_moment vs_slice_end(const vs_slice *slice) { return (vs_moment)slice->event_count - 1; }
@@ -49,27 +49,28 @@ static inline uint32_t vs_slice_row(const vs_slice *slice, uint32_t event) {
   return slice->first_event + event;
 }
 
-/* The last event whose time is at or before `time_us`: VS_AT_START if there is none. Entries without a time are passed
- * over. */
+/* The last event whose time is at or before `time_us`; VS_AT_START if there is none. Entries without a time are
+ * skipped. */
 vs_moment vs_slice_moment_at(const vs_slice *slice, int64_t time_us);
 
 /* The time of an event; VS_NO_TIME if it has none or is VS_AT_START. */
 int64_t vs_slice_time(const vs_slice *slice, vs_moment moment);
 
-/* How a trace records the end of a block. PyTorch can be told to leave actions out (skip_actions). */
+/* How a trace records the end of a block. PyTorch can be configured to leave actions out (skip_actions). At most one
+ * of the two is true. */
 typedef struct vs_closing {
   bool at_request;      /* frees, but no free_completed at all: a block ends with its free_requested */
-  bool only_completion; /* free_completed, but no free_requested: when it was given back is not known */
+  bool only_completion; /* free_completed, but no free_requested: when the program freed it is unknown */
 } vs_closing;
 vs_closing vs_slice_closing(const vs_slice *slice);
 
 /* The segment (row of snapshot->segments) that owns a row of snapshot->blocks. */
 uint32_t vs_segment_of_block(const vs_snapshot *snapshot, uint32_t block);
 
-/* The order of pools (0: not said, or 1 + index into pools) by their pair of numbers, not said first. */
+/* The order of pools (0: unknown, or 1 + index into pools) by their pair of numbers, unknown first. */
 bool vs_pool_before(const vs_snapshot *snapshot, uint32_t a, uint32_t b);
 
-/* The segments of a slice by address, for "which segment holds this address at the end?". */
+/* The segments of a slice by address, to find the one that contains an address at the end. */
 typedef struct vs_segment_index {
   VS_VEC(uint32_t) rows; /* of snapshot->segments, by rising address */
 } vs_segment_index;
@@ -77,7 +78,7 @@ typedef struct vs_segment_index {
 VS_MUST_CHECK vs_status vs_segment_index_build(const vs_host *host, const vs_slice *slice,
                                                vs_segment_index *out);
 void vs_segment_index_deinit(const vs_host *host, vs_segment_index *index);
-/* VS_NO_ROW if none holds it. */
+/* VS_NO_ROW if none contains it. */
 uint32_t vs_segment_index_find(const vs_segment_index *index, const vs_snapshot *snapshot, uint64_t address);
 
 #endif

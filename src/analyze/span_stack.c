@@ -8,20 +8,22 @@ void vs_span_stack_deinit(const vs_host *host, vs_span_stack *span_stack) {
   vs_vec_free(host, &span_stack->spare);
 }
 
-/* ---- taking out what has ended ------------------------------------------------------------------------- */
+/* ---- removing spans that have ended -------------------------------------------------------------------- */
 
 static vs_span_stack_chunk *chunk_of(vs_span_stack *span_stack, const vs_span_stack_group *group) {
+  VS_ASSERT(group->chunk < span_stack->chunks.count && group->count <= VS_SPAN_STACK_GROUP);
   return &span_stack->chunks.data[group->chunk];
 }
 
-/* Closes the gaps of those that have ended. */
+/* Removes the spans of a group that have ended, and moves those above them down. */
 static void thin(vs_span_stack *span_stack, vs_span_stack_group *group, uint32_t done) {
   vs_span_stack_chunk *chunk = chunk_of(span_stack, group);
   uint32_t kept = 0, earliest = VS_STILL_ALIVE;
-  uint64_t below = 0, top = 0; /* of those that were there, of those that stay */
+  uint64_t below = 0, top = 0; /* heights: with the ended spans, and without them */
   for (uint32_t i = 0; i < group->count; i++) {
     const uint32_t until = chunk->until[i];
     const uint64_t size = chunk->top[i] - below;
+    VS_ASSERT(chunk->top[i] >= below);
     below = chunk->top[i];
     if (until <= done) continue;
     if (until < earliest) earliest = until;
@@ -34,10 +36,12 @@ static void thin(vs_span_stack *span_stack, vs_span_stack_group *group, uint32_t
 }
 
 static void give_back(vs_span_stack *span_stack, const vs_span_stack_group *group) {
-  span_stack->spare.data[span_stack->spare.count++] = group->chunk; /* there is room, see add_group */
+  VS_ASSERT(span_stack->spare.count <
+            span_stack->spare.capacity); /* add_group reserves a place for each chunk */
+  span_stack->spare.data[span_stack->spare.count++] = group->chunk;
 }
 
-/* Puts a group upon the one below it, where both fit into one. */
+/* Appends a group to the one below it, if both fit into one. */
 static bool join(vs_span_stack *span_stack, vs_span_stack_group *below, const vs_span_stack_group *group) {
   if (below->count + group->count > VS_SPAN_STACK_GROUP) return false;
   vs_span_stack_chunk *to = chunk_of(span_stack, below), *from = chunk_of(span_stack, group);
@@ -51,12 +55,14 @@ static bool join(vs_span_stack *span_stack, vs_span_stack_group *below, const vs
   return true;
 }
 
-/* The height below the first span of a group that has ended, above the group's lower edge. */
+/* The height of the first ended span of a group above the group's lower edge. The group must have one. */
 static uint64_t height_below_ended(vs_span_stack *span_stack, const vs_span_stack_group *group,
                                    uint32_t done) {
   const vs_span_stack_chunk *chunk = chunk_of(span_stack, group);
   uint32_t i = 0;
+  VS_ASSERT(group->earliest <= done);
   while (chunk->until[i] > done) i++;
+  VS_ASSERT(i < group->count);
   return i == 0 ? 0 : chunk->top[i - 1];
 }
 
@@ -78,11 +84,12 @@ static void take_out(vs_span_stack *span_stack, uint32_t done) {
   }
   span_stack->groups.count = kept;
   span_stack->bytes = below;
+  VS_ASSERT(span_stack->steady <= span_stack->bytes);
 }
 
-/* ---- putting on what has begun ------------------------------------------------------------------------- */
+/* ---- adding spans that have begun ---------------------------------------------------------------------- */
 
-/* An empty group at the top. For each chunk there is a place in `spare`. */
+/* Adds an empty group at the top. `spare` has room for every chunk, so that give_back cannot fail. */
 static vs_status add_group(const vs_host *host, vs_span_stack *span_stack) {
   VS_TRY(vs_vec_reserve(host, &span_stack->groups, 1));
   if (span_stack->spare.count == 0) {
@@ -103,6 +110,7 @@ static vs_status put_on(const vs_host *host, vs_span_stack *span_stack, uint32_t
   vs_span_stack_group *group = &span_stack->groups.data[span_stack->groups.count - 1];
   vs_span_stack_chunk *chunk = chunk_of(span_stack, group);
   const uint32_t at = group->count++, until = spans->until.data[span];
+  VS_ASSERT(at < VS_SPAN_STACK_GROUP && until > span_stack->done);
   group->bytes += spans->size.data[span];
   span_stack->bytes += spans->size.data[span];
   chunk->top[at] = group->bytes;
@@ -122,13 +130,14 @@ vs_status vs_span_stack_move(const vs_host *host, vs_span_stack *span_stack, uin
   const uint32_t *from = spans->from.data, *until = spans->until.data, *latest = spans->latest.data;
   while (span < spans->count && from[span] <= done) {
     if (span % VS_SPAN_GROUP == 0 && latest[span / VS_SPAN_GROUP] <= done) {
-      span += VS_SPAN_GROUP; /* perhaps behind some that have not begun, but they cannot have ended, either */
+      span += VS_SPAN_GROUP; /* all of the group have ended, so all of it have begun */
       continue;
     }
     if (until[span] > done) VS_TRY(put_on(host, span_stack, span));
     span++;
   }
   span_stack->next = span;
+  VS_ASSERT(span_stack->next <= spans->count + VS_SPAN_GROUP - 1);
   return VS_OK;
 }
 

@@ -1,8 +1,8 @@
-/* The spans alive at one moment after another, piled in stacking order: what a picture and a course are drawn from.
+/* The spans alive at successive moments, in stacking order. Pictures are drawn from it.
  *
- * The pile is cut into groups of up to VS_SPAN_STACK_GROUP spans, each with its sum and its earliest end. So a group in which
- * nothing ends costs one step, and so does one that nobody wants to look into. New spans begin at the top, because
- * stacking order is the order of starts. */
+ * The stack is cut into groups of up to VS_SPAN_STACK_GROUP spans, each with its sum and its earliest end. So a
+ * group in which nothing ends costs one step, and so does a group that a caller skips. New spans are added at the
+ * top, because stacking order is the order of starts. */
 #ifndef VS_ANALYZE_SPAN_STACK_H
 #define VS_ANALYZE_SPAN_STACK_H
 
@@ -11,7 +11,7 @@
 enum { VS_SPAN_STACK_GROUP = VS_HOSTILE ? 4 : 64 };
 
 typedef struct vs_span_stack_chunk {
-  uint64_t top[VS_SPAN_STACK_GROUP]; /* the height of a span's upper edge above the lower one of the group */
+  uint64_t top[VS_SPAN_STACK_GROUP]; /* height of the span's upper edge above the lower edge of the group */
   uint32_t until[VS_SPAN_STACK_GROUP], row[VS_SPAN_STACK_GROUP];
 } vs_span_stack_chunk;
 
@@ -22,8 +22,8 @@ typedef struct vs_span_stack_group {
   uint32_t chunk;    /* index into chunks */
 } vs_span_stack_group;
 
-/* Invariant: the groups hold the spans with from <= done < until, the lowest first; bytes is the sum of all, steady the
- * height below which nothing has changed with the last move; each chunk is in one group or in `spare`. */
+/* Invariant: the groups contain the spans with from <= done < until, the lowest first; bytes is the sum of all,
+ * steady the height below which the last move changed nothing; each chunk is in one group or in `spare`. */
 typedef struct vs_span_stack {
   const vs_spans *spans;
   uint32_t done;
@@ -34,11 +34,11 @@ typedef struct vs_span_stack {
   VS_VEC(uint32_t) spare;
 } vs_span_stack;
 
-/* Empty: before the first move. */
+/* An empty stack, before the first move. It borrows the spans. */
 vs_span_stack vs_span_stack_of(const vs_spans *spans);
 void vs_span_stack_deinit(const vs_host *host, vs_span_stack *span_stack);
 
-/* Forwards only. */
+/* Moves to a later moment, or to the same. */
 VS_MUST_CHECK vs_status vs_span_stack_move(const vs_host *host, vs_span_stack *span_stack, uint32_t done);
 
 /* Executes the invariant; NULL if it holds, else the sentence that does not. */

@@ -1,7 +1,7 @@
 #include "analyze/spans.h"
 #include "base/sort.h"
 
-/* ---- making them --------------------------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------------------------------------ */
 
 /* A row from before the trace. */
 typedef struct older_row {
@@ -37,7 +37,7 @@ static vs_status reserve(maker *m, uint32_t rows) {
   return vs_vec_reserve(m->host, &out->row, count);
 }
 
-/* Those from before the trace wait in `older`. */
+/* Adds a row that began in the trace; older rows are collected in `older`. */
 static inline vs_status add(maker *m, uint32_t row, uint32_t start, uint32_t end, uint64_t size) {
   vs_spans *out = m->out;
   const uint32_t until = end == VS_NO_EVENT ? VS_STILL_ALIVE : end + 1;
@@ -49,6 +49,8 @@ static inline vs_status add(maker *m, uint32_t row, uint32_t start, uint32_t end
     return VS_OK;
   }
   const uint32_t at = out->count++;
+  VS_ASSERT(at < out->from.capacity && start + 1 < until);
+  VS_ASSERT(at == 0 || out->from.data[at - 1] <= start + 1);
   out->from.data[at] = start + 1;
   out->until.data[at] = until;
   out->size.data[at] = size;
@@ -56,9 +58,10 @@ static inline vs_status add(maker *m, uint32_t row, uint32_t start, uint32_t end
   return VS_OK;
 }
 
-/* Moves what began in the trace up, to make room for the older ones below. */
+/* Moves the rows that began in the trace up, to make room for the older ones below. */
 static void make_room(vs_spans *out, size_t older) {
   const size_t count = out->count;
+  VS_ASSERT(older == 0 || count + older <= out->from.capacity);
   out->count += (uint32_t)older;
   out->from.count = out->until.count = out->size.count = out->row.count = out->count;
   if (older == 0) return;
@@ -68,7 +71,7 @@ static void make_room(vs_spans *out, size_t older) {
   memmove(out->row.data + older, out->row.data, count * sizeof *out->row.data);
 }
 
-/* The longest first. */
+/* Puts the older rows below the others, the longest first. */
 static vs_status put_older(maker *m) {
   VS_VEC(vs_sort_pair) order = {0};
   vs_status status = vs_vec_reserve(m->host, &order, m->older.count);
@@ -90,6 +93,7 @@ static vs_status put_older(maker *m) {
 static void limit_sizes(const maker *m) {
   vs_spans *out = m->out;
   if (m->sum <= INT64_MAX) return;
+  VS_ASSERT(out->count > 0);
   const uint64_t most = (uint64_t)INT64_MAX / out->count;
   for (uint32_t i = 0; i < out->count; i++) out->size.data[i] = vs_min_u64(out->size.data[i], most);
 }
@@ -110,7 +114,7 @@ static vs_status add_mappings(maker *m, const vs_mappings *mappings) {
   return put_older(m);
 }
 
-/* ---- finding in them ----------------------------------------------------------------------------------- */
+/* ---- indices ------------------------------------------------------------------------------------------- */
 
 static uint32_t block_count(const vs_spans *spans) { return spans->event_count / VS_CURVE_BLOCK + 1; }
 
@@ -136,7 +140,7 @@ static vs_status index_from(const vs_host *host, vs_spans *out) {
   return VS_OK;
 }
 
-/* Counts the spans of each block, then gives each its place. */
+/* A counting sort: counts the spans of each block, then places each. */
 static vs_status index_until(const vs_host *host, vs_spans *out) {
   const uint32_t blocks = block_count(out);
   VS_TRY(vs_vec_reserve(host, &out->first_until, (size_t)blocks + 1));
@@ -147,13 +151,14 @@ static vs_status index_until(const vs_host *host, vs_spans *out) {
     if (out->until.data[i] != VS_STILL_ALIVE) first[out->until.data[i] / VS_CURVE_BLOCK]++;
   for (uint32_t block = 0; block <= blocks; block++) {
     ended += first[block];
-    first[block] = ended; /* its end: filling it from behind leaves its begin */
+    first[block] = ended; /* the end of the block; filling it backwards turns it into its begin */
   }
   VS_TRY(vs_vec_reserve(host, &out->by_until, ended));
   out->by_until.count = ended;
   for (uint32_t i = out->count; i-- > 0;)
     if (out->until.data[i] != VS_STILL_ALIVE)
       out->by_until.data[--first[out->until.data[i] / VS_CURVE_BLOCK]] = i;
+  VS_ASSERT(first[0] == 0 && first[blocks] == ended);
   return VS_OK;
 }
 
@@ -203,6 +208,7 @@ void vs_spans_deinit(const vs_host *host, vs_spans *spans) {
 
 /* Spans with from <= done. */
 static uint32_t begun(const vs_spans *spans, uint32_t done) {
+  VS_ASSERT(done <= spans->event_count);
   const uint32_t block = done / VS_CURVE_BLOCK;
   uint32_t span = spans->first_from.data[block];
   while (span < spans->first_from.data[block + 1] && spans->from.data[span] <= done) span++;
@@ -213,6 +219,7 @@ static uint32_t begun(const vs_spans *spans, uint32_t done) {
 static uint32_t ended(const vs_spans *spans, uint32_t done) {
   const uint32_t block = done / VS_CURVE_BLOCK;
   uint32_t count = spans->first_until.data[block];
+  VS_ASSERT(done <= spans->event_count);
   for (uint32_t i = count; i < spans->first_until.data[block + 1]; i++)
     count += spans->until.data[spans->by_until.data[i]] <= done;
   return count;
@@ -224,6 +231,7 @@ uint32_t vs_spans_between(const vs_spans *spans, uint32_t first, uint32_t last) 
 }
 
 uint32_t vs_spans_next(const vs_spans *spans, uint32_t done, uint32_t span) {
+  VS_ASSERT(done <= spans->event_count);
   while (span < spans->count && spans->from.data[span] <= done) {
     if (span % VS_SPAN_GROUP == 0 && spans->latest.data[span / VS_SPAN_GROUP] <= done) {
       span += VS_SPAN_GROUP;
@@ -251,6 +259,7 @@ static vs_status pick(const vs_host *host, const vs_spans *spans, uint32_t done,
   for (uint32_t span = vs_spans_next(spans, done, 0); span < spans->count;
        span = vs_spans_next(spans, done, span + 1)) {
     const uint64_t size = spans->size.data[span], offset = out->total;
+    VS_ASSERT(size <= INT64_MAX - offset);
     out->total += size;
     if (size == 0 || offset >= y1 || out->total <= y0) continue;
     out->count++;

@@ -8,7 +8,7 @@ static uint64_t end_of(const vs_state_segment *segment) {
   return vs_sat_add_u64(segment->address, segment->size);
 }
 
-/* As the file has them, also where they overlap. */
+/* The segments of the file, also where they overlap. */
 static vs_status end_segments(const vs_host *host, const vs_slice *slice, vs_state *out) {
   const vs_snapshot *s = slice->snapshot;
   vs_segment_index index;
@@ -31,8 +31,8 @@ static vs_status end_segments(const vs_host *host, const vs_slice *slice, vs_sta
   return status;
 }
 
-/* Whether two stretches are one segment, `low` the end of one and `high` touching it: parts of one that was cut, or pages
- * of an expandable segment. Two segments of the end state never are. */
+/* Whether the mapping `high` belongs to `segment`, whose last mapping is `low`: both are parts of one segment that
+ * was cut, or pages of an expandable segment. Two different segments of the end state never belong together. */
 static bool belong_together(const vs_state_segment *segment, const vs_mapping *low, const vs_mapping *high) {
   if (end_of(segment) != high->address) return false;
   if (low->segment != VS_NO_ROW && high->segment != VS_NO_ROW) return low->segment == high->segment;
@@ -41,8 +41,10 @@ static bool belong_together(const vs_state_segment *segment, const vs_mapping *l
   return segment->pool == high->pool || segment->pool == 0 || high->pool == 0;
 }
 
-/* What is known of a segment that still stands says more than what is guessed of one that is gone. */
+/* The row, kind and pool of a segment of the end state are exact; those of one that was freed are estimated, so the
+ * exact ones win. */
 static void join(vs_state_segment *low, const vs_mapping *high) {
+  VS_ASSERT(end_of(low) == high->address);
   low->size = vs_sat_add_u64(low->size, high->size);
   if (low->pool == 0) low->pool = high->pool;
   if (low->row != VS_NO_ROW || high->segment == VS_NO_ROW) return;
@@ -97,7 +99,7 @@ uint64_t vs_round_request(uint64_t size) {
   return size == 0 ? VS_SMALLEST_BLOCK : size > UINT64_MAX - mask ? UINT64_MAX - mask : (size + mask) & ~mask;
 }
 
-/* All active blocks of the file, whether the lifetimes know them or not. */
+/* All active blocks of the file, also those without a row in the lifetimes. */
 static vs_status end_blocks(const vs_host *host, const vs_moment_index *moments, vs_state *out) {
   const vs_slice *slice = moments->lifetimes->slice;
   vs_map lifetime_of = {0}; /* row of blocks -> row of lifetimes */
@@ -112,6 +114,7 @@ static vs_status end_blocks(const vs_host *host, const vs_moment_index *moments,
     for (uint32_t b = 0; b < segment->block_count && status == VS_OK; b++) {
       const uint32_t row = segment->first_block + b;
       const vs_block *block = &slice->snapshot->blocks.data[row];
+      VS_ASSERT(row < slice->snapshot->blocks.count);
       if (!vs_block_is_active(block)) continue;
       status = vs_vec_reserve(host, &out->blocks, 1);
       if (status != VS_OK) break;
@@ -177,7 +180,8 @@ static vs_status sort_blocks(const vs_host *host, vs_state *out) {
   return status;
 }
 
-/* Gives sorted blocks to sorted segments and cuts them where they reach too far. Those outside go to the end. */
+/* Assigns sorted blocks to sorted segments, and cuts each at the next block and at the end of its segment. Blocks
+ * outside of all segments are moved to the end. */
 static vs_status place_blocks(const vs_host *host, vs_state *out) {
   VS_VEC(vs_state_block) strays = {0};
   vs_state_segment *segments = out->segments.data;
@@ -196,6 +200,7 @@ static vs_status place_blocks(const vs_host *host, vs_state *out) {
       if (status == VS_OK) strays.data[strays.count++] = block;
       continue;
     }
+    VS_ASSERT(inside <= i && (i + 1 == count || block.address <= out->blocks.data[i + 1].address));
     uint64_t room = end_of(&segments[at]) - block.address;
     if (i + 1 < count) room = vs_min_u64(room, out->blocks.data[i + 1].address - block.address);
     block.size = vs_min_u64(block.size, room);
@@ -204,6 +209,7 @@ static vs_status place_blocks(const vs_host *host, vs_state *out) {
   }
   while (at + 1 < segment_count) segments[++at].first_block = (uint32_t)inside;
   out->outside = (uint32_t)inside;
+  VS_ASSERT(status != VS_OK || inside + strays.count == count);
   if (strays.count > 0 && status == VS_OK)
     memcpy(out->blocks.data + inside, strays.data, strays.count * sizeof *strays.data);
   vs_vec_free(host, &strays);
@@ -217,6 +223,7 @@ vs_status vs_state_segments_at(const vs_host *host, const vs_moment_index *momen
   const vs_moment end = vs_slice_end(moments->lifetimes->slice);
   *out = (vs_state){.moment = moment < VS_AT_START ? VS_AT_START : moment > end ? end : moment};
   out->is_exact = out->moment == end;
+  VS_ASSERT(out->moment >= VS_AT_START && out->moment <= end);
   const vs_status status = out->is_exact ? end_segments(host, moments->lifetimes->slice, out)
                                          : live_segments(host, &moments->mappings, out);
   for (size_t i = 0; i < out->segments.count; i++)

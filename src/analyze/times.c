@@ -16,6 +16,7 @@ vs_status vs_times_build(const vs_host *host, const vs_slice *slice, vs_times *o
     if (event % VS_TIMES_BLOCK == 0) out->block_us.data[out->block_us.count++] = now;
   }
   out->last_us = now;
+  VS_ASSERT(out->first_us <= out->last_us);
   return VS_OK;
 }
 
@@ -25,6 +26,7 @@ int64_t vs_times_at(const vs_times *times, vs_moment moment) {
   if (moment < 0 || times->slice->event_count == 0) return times->first_us;
   const vs_moment end = vs_slice_end(times->slice);
   const uint32_t until = (uint32_t)(moment < end ? moment : end), block = until / VS_TIMES_BLOCK;
+  VS_ASSERT(block < times->block_us.count);
   int64_t now = times->block_us.data[block];
   for (uint32_t event = block * VS_TIMES_BLOCK + 1; event <= until; event++) {
     const int64_t time = time_of(times->slice, event);
@@ -45,6 +47,7 @@ vs_moment vs_times_first(const vs_times *times, int64_t time_us) {
   }
   if (low == 0) return 0;
   uint32_t event = (uint32_t)(low - 1) * VS_TIMES_BLOCK + 1;
+  VS_ASSERT(times->block_us.data[low - 1] < time_us);
   while (event < slice->event_count && time_of(slice, event) < time_us) event++;
   return event;
 }

@@ -1,7 +1,7 @@
-/* When each event was, in order: a time index of 8 bytes for VS_TIMES_BLOCK events.
+/* The clock of a trace: an index of times, 8 bytes for VS_TIMES_BLOCK events.
  *
- * The clock of a trace never goes back here: an event without a time, or with one before its predecessor's, counts at its
- * predecessor's. The start, and events before the first that has a time, count at the first time. */
+ * This clock never goes back: an event without a time, or with a time before that of its predecessor, has the time
+ * of its predecessor. The start, and the events before the first one with a time, have the first time. */
 #ifndef VS_ANALYZE_TIMES_H
 #define VS_ANALYZE_TIMES_H
 

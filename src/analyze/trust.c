@@ -1,6 +1,6 @@
 #include "analyze/trust.h"
-#include "analyze/end_state.h"
 #include "analyze/address_check.h"
+#include "analyze/end_state.h"
 #include "base/text.h"
 
 typedef struct description {
@@ -14,10 +14,15 @@ static const description DESCRIPTIONS[VS_FINDING_KINDS] = {
 #undef VS_FINDING
 };
 
-const char *vs_finding_name(vs_finding_kind kind) { return DESCRIPTIONS[kind].name; }
-const char *vs_finding_noun(vs_finding_kind kind) { return DESCRIPTIONS[kind].noun; }
-const char *vs_finding_sentence(vs_finding_kind kind) { return DESCRIPTIONS[kind].sentence; }
-vs_severity vs_finding_severity(vs_finding_kind kind) { return DESCRIPTIONS[kind].severity; }
+static const description *describe(vs_finding_kind kind) {
+  VS_ASSERT((int)kind < VS_FINDING_KINDS);
+  return &DESCRIPTIONS[kind];
+}
+
+const char *vs_finding_name(vs_finding_kind kind) { return describe(kind)->name; }
+const char *vs_finding_noun(vs_finding_kind kind) { return describe(kind)->noun; }
+const char *vs_finding_sentence(vs_finding_kind kind) { return describe(kind)->sentence; }
+vs_severity vs_finding_severity(vs_finding_kind kind) { return describe(kind)->severity; }
 
 const char *vs_severity_name(vs_severity severity) {
   return severity == VS_SEVERITY_CONTRADICTION ? "contradiction"
@@ -27,14 +32,15 @@ const char *vs_severity_name(vs_severity severity) {
 
 static void found(vs_trust *out, vs_finding_kind kind, uint64_t count, int64_t first_event) {
   vs_tally *tally = &out->findings[kind];
+  VS_ASSERT((int)kind < VS_FINDING_KINDS && first_event >= -1);
   if (count > 0 && tally->count == 0) tally->first_event = first_event;
   tally->count += count;
 }
 
-/* ---- what the file says of itself ---------------------------------------------------------------------- */
+/* ---- what the file says about itself ------------------------------------------------------------------- */
 
-/* The setting is a statement about the rings of devices; pinned memory has one of its own. PyTorch's own recorder never
- * says it, other producers do. */
+/* The setting trace_alloc_overflowed is about the ring buffers of devices; pinned memory has its own buffer.
+ * PyTorch's own recorder never writes it, other producers do. */
 static bool ring_wrapped(const vs_slice *slice) {
   const vs_snapshot *s = slice->snapshot;
   if (s->recording.earlier_frames != 0) return true;
@@ -47,7 +53,8 @@ static bool ring_wrapped(const vs_slice *slice) {
   return false;
 }
 
-/* What a recording lost holds for each of its devices: which of them the lost events were about is not known. */
+/* The losses of a recording are findings of each of its devices, because it is unknown which device the lost events
+ * were about. */
 static void check_recording(const vs_snapshot *s, vs_trust *out) {
   const vs_recording *recording = &s->recording;
   if (s->format != VS_FORMAT_VRAM) return;
@@ -107,7 +114,7 @@ static void check_entries(const vs_slice *slice, vs_trust *out) {
   }
 }
 
-/* ---- what the other analyses found --------------------------------------------------------------------- */
+/* ---- findings of the other analyses -------------------------------------------------------------------- */
 
 static void take(vs_trust *out, vs_finding_kind kind, vs_tally tally) {
   found(out, kind, tally.count, tally.first_event);
@@ -126,7 +133,7 @@ static void check_lives(const vs_lifetimes *lifetimes, const vs_curves *curves, 
     found(out, VS_FINDING_BEGAN_LATE, lifetimes->older > 0 ? lifetimes->older : 1, -1);
 }
 
-/* The held curve is not asked: where requests were not recorded it is a guess. */
+/* The held curve is not checked: where free_requested was not recorded it is only an estimate. */
 static void check_curves(const vs_curves *curves, vs_trust *out) {
   const vs_curve *requested = &curves->curve[VS_CURVE_REQUESTED],
                  *reserved = &curves->curve[VS_CURVE_RESERVED];
@@ -152,6 +159,7 @@ vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, con
                          vs_trust *out) {
   const vs_slice *slice = lifetimes->slice;
   *out = (vs_trust){.is_complete = true};
+  VS_ASSERT(lifetimes->row_of_event.count == slice->event_count);
   for (int kind = 0; kind < VS_FINDING_KINDS; kind++) out->findings[kind].first_event = -1;
   VS_TRY(check_segments(host, slice, out));
   check_recording(slice->snapshot, out);

@@ -1,12 +1,12 @@
-/* Whether a device's figures can be believed: each doubt of findings.def, how often, and where it first shows.
+/* Whether a device's figures are reliable: each doubt of findings.def, how often it occurs, and its first event.
  *
- * Two looks at the trace. Matching allocations with frees (lifetimes.h) finds what is missing or doubled. Watching
- * address ranges forwards, with what was there before the first event taken from the backward replay, finds blocks that
- * overlap or lie where nothing was mapped. Where the trace has no segment events at all, nobody knows what was mapped,
- * and blocks are not held against it.
+ * The trace is checked in two ways. Matching allocations with frees (lifetimes.h) finds missing and doubled entries.
+ * Following address ranges forwards (address_check.h), from the state before the first event that the backward replay
+ * gives, finds blocks that overlap or are outside of all mapped ranges. Where the trace has no segment events at all,
+ * the mapped ranges are unknown, and blocks are not compared with them.
  *
- * An overlap is found at the latest neighbours by address: the first one is exact, where many blocks lie on top of one
- * another not every further one is counted. */
+ * Overlaps are found between neighbours by address: the first one is exact; where many blocks overlap at one place,
+ * not all further ones are counted. */
 #ifndef VS_ANALYZE_TRUST_H
 #define VS_ANALYZE_TRUST_H
 

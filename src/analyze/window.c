@@ -19,8 +19,10 @@ static int64_t ceil_of(double x) {
 
 /* ---- the window ---------------------------------------------------------------------------------------- */
 
-/* From the first time to a later one; no trace is so long that a double does not hold it, one that lies may be. */
+/* Microseconds from the first time to a later one. A double holds them exactly up to 2^53, which only invalid times
+ * exceed. */
 static double since_first(const vs_times *times, int64_t time_us) {
+  VS_ASSERT(time_us >= times->first_us);
   return (double)((uint64_t)time_us - (uint64_t)times->first_us);
 }
 
@@ -37,6 +39,7 @@ vs_window vs_window_whole(const vs_slice *slice, const vs_times *times, uint32_t
 }
 
 double vs_window_edge(const vs_window *window, uint32_t column) {
+  VS_ASSERT(window->columns > 0 && window->x0 < window->x1);
   if (column >= window->columns) return window->x1;
   return window->x0 + (window->x1 - window->x0) * (double)column / (double)window->columns;
 }
@@ -46,7 +49,7 @@ double vs_window_place(const vs_window *window, vs_moment moment) {
                                : since_first(window->times, vs_times_at(window->times, moment));
 }
 
-/* The first moment that begins at x or right of it. */
+/* The first moment that begins at x or to the right of it. */
 static vs_moment first_from(const vs_window *window, double x) {
   const int64_t whole = ceil_of(x);
   if (window->times != NULL)
@@ -55,15 +58,18 @@ static vs_moment first_from(const vs_window *window, double x) {
 }
 
 bool vs_window_column(const vs_window *window, uint32_t column, vs_moment *first, vs_moment *last) {
+  VS_ASSERT(column < window->columns);
   const double left = vs_window_edge(window, column), right = vs_window_edge(window, column + 1);
   if (left >= whole_end(window)) return false;
   *first = first_from(window, left);
   *last = first_from(window, right) - 1;
-  const bool begins_there = *first < (vs_moment)window->event_count &&
-                            vs_window_place(window, *first) <= left; /* else it is reached into */
+  const bool begins_there =
+      *first < (vs_moment)window->event_count &&
+      vs_window_place(window, *first) <= left; /* else the moment before covers `left` */
   if (*first > VS_AT_START && !begins_there) --*first;
   if (*last < VS_AT_START) return false;
   if (*last < *first) *last = *first;
+  VS_ASSERT(*first >= VS_AT_START && *last < (vs_moment)window->event_count);
   return true;
 }
 
@@ -73,4 +79,5 @@ void vs_window_events(const vs_window *window, uint32_t column, uint32_t *first,
   *first = from < 0 ? 0 : (uint32_t)from;
   *end = to < 0 ? 0 : (uint32_t)to;
   if (*end < *first) *end = *first;
+  VS_ASSERT(*end <= window->event_count);
 }

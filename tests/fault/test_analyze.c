@@ -1,10 +1,11 @@
 /* Every question of analyze, with each of its requests for memory failing once: the answer is VS_NO_MEMORY and nothing
  * is left behind. */
-#include "analyze/holes.h"
+#include "analyze/address_check.h"
 #include "analyze/block_names.h"
+#include "analyze/holes.h"
 #include "analyze/picture.h"
 #include "analyze/report.h"
-#include "analyze/address_check.h"
+#include "analyze/span_stack.h"
 #include "unit/analyze/made.h"
 
 /* A training loop with a leak, segments that come and go, something older than the trace, and a failure. */
@@ -45,6 +46,10 @@ static made small_training(void) {
   return m;
 }
 
+static void expect_whole(const char *broken) {
+  if (broken != NULL) fail_msg("%s", broken);
+}
+
 static vs_status use_slices(const vs_host *host, void *ctx) {
   vs_slices slices;
   VS_TRY(vs_slices_build(host, ((const made *)ctx)->snapshot, &slices));
@@ -55,6 +60,8 @@ static vs_status use_slices(const vs_host *host, void *ctx) {
 static vs_status use_report(const vs_host *host, void *ctx) {
   vs_report report;
   VS_TRY(vs_report_build(host, ctx, &report));
+  expect_whole(vs_lifetimes_check(report.lifetimes));
+  expect_whole(vs_state_check(&report.fragmentation.state));
   vs_report_deinit(host, &report);
   return VS_OK;
 }
@@ -64,8 +71,12 @@ static vs_status use_curve_index(const vs_host *host, const vs_moment_index *mom
   vs_curves curves;
   vs_curves_measure(moments->lifetimes->slice, &curves);
   VS_TRY(vs_curve_index_of_curves(host, moments->lifetimes->slice, &curves, curve));
-  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) vs_curve_index_deinit(host, &curve[kind]);
+  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) {
+    expect_whole(vs_curve_index_check(&curve[kind]));
+    vs_curve_index_deinit(host, &curve[kind]);
+  }
   VS_TRY(vs_curve_index_of_spans(host, &moments->spans, &of_spans));
+  expect_whole(vs_curve_index_check(&of_spans));
   vs_curve_index_deinit(host, &of_spans);
   return VS_OK;
 }
@@ -75,6 +86,7 @@ static vs_status use_picture(const vs_host *host, const vs_spans *spans, const v
   vs_times times;
   vs_picture picture;
   VS_TRY(vs_curve_index_of_spans(host, spans, &curve));
+  expect_whole(vs_curve_index_check(&curve));
   vs_status status = vs_times_build(host, slice, &times);
   if (status == VS_OK) {
     const vs_look look = {.window = vs_window_whole(slice, &times, 30), .y1 = VS_FIT, .rows = 40};
@@ -86,13 +98,28 @@ static vs_status use_picture(const vs_host *host, const vs_spans *spans, const v
   return status;
 }
 
+/* Moves a stack over the trace. A move that fails may have added a part of the spans, so it is checked only on
+ * success. */
+static vs_status use_span_stack(const vs_host *host, const vs_spans *spans) {
+  vs_span_stack stack = vs_span_stack_of(spans);
+  vs_status status = VS_OK;
+  for (uint32_t done = 0; done <= spans->event_count && status == VS_OK; done += 3) {
+    status = vs_span_stack_move(host, &stack, done);
+    if (status == VS_OK) expect_whole(vs_span_stack_check(&stack));
+  }
+  vs_span_stack_deinit(host, &stack);
+  return status;
+}
+
 static vs_status use_moment_index(const vs_host *host, const vs_moment_index *moments) {
   vs_spans spans;
   vs_pick pick;
   vs_block_names names;
   VS_TRY(use_curve_index(host, moments));
+  VS_TRY(use_span_stack(host, &moments->spans));
   VS_TRY(use_picture(host, &moments->spans, moments->lifetimes->slice));
   VS_TRY(vs_spans_of_mappings(host, &moments->mappings, NULL, &spans));
+  expect_whole(vs_spans_check(&spans));
   const vs_status status = use_picture(host, &spans, moments->lifetimes->slice);
   vs_spans_deinit(host, &spans);
   VS_TRY(status);
@@ -111,6 +138,8 @@ static vs_status use_moment_index(const vs_host *host, const vs_moment_index *mo
 static vs_status use_view(const vs_host *host, void *ctx) {
   vs_moment_index moments;
   VS_TRY(vs_moment_index_build(host, ctx, &moments));
+  expect_whole(vs_mappings_check(&moments.mappings));
+  expect_whole(vs_spans_check(&moments.spans));
   const vs_status status = use_moment_index(host, &moments);
   vs_moment_index_deinit(host, &moments);
   return status;
@@ -152,6 +181,7 @@ static vs_status use_moments(const vs_host *host, const vs_lifetimes *lifetimes)
     VS_TRY(vs_liveset_difference(host, lifetimes, moment, vs_slice_end(lifetimes->slice), &difference));
     vs_liveset_deinit(host, &difference);
     VS_TRY(vs_state_build(host, lifetimes, moment, &state));
+    expect_whole(vs_state_check(&state));
     vs_state_deinit(host, &state);
     VS_TRY(vs_fragmentation_build(host, lifetimes, moment, 3, &fragmentation));
     vs_fragmentation_deinit(host, &fragmentation);
@@ -162,6 +192,7 @@ static vs_status use_moments(const vs_host *host, const vs_lifetimes *lifetimes)
 static vs_status use_lifetimes(const vs_host *host, void *ctx) {
   vs_lifetimes lifetimes;
   VS_TRY(vs_lifetimes_build(host, ctx, &lifetimes));
+  expect_whole(vs_lifetimes_check(&lifetimes));
   const vs_status status = use_moments(host, &lifetimes);
   vs_lifetimes_deinit(host, &lifetimes);
   return status;

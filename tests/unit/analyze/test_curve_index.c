@@ -33,6 +33,7 @@ static void test_saw(void **state) {
   vs_curves_measure(slice, &curves);
   expect_ok(vs_curve_index_of_curves(m.host, slice, &curves, curve));
   vs_curve_reader_init(&reader, &curve[VS_CURVE_REQUESTED]);
+  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) assert_null(vs_curve_index_check(&curve[kind]));
   assert_int_equal(vs_curve_reader_at(&reader, -5), HALF);
   assert_int_equal(vs_curve_reader_at(&reader, 0), HALF + 1);
   assert_int_equal(vs_curve_reader_at(&reader, HALF - 1), 2 * HALF);
@@ -68,6 +69,7 @@ static void test_ends_of_the_numbers(void **state) {
   vs_curves_measure(slice, &curves);
   expect_ok(vs_curve_index_of_curves(m.host, slice, &curves, curve));
   vs_curve_cursor cursor = vs_curve_cursor_at_start(slice, &curves);
+  for (int kind = 0; kind < VS_CURVE_KINDS; kind++) assert_null(vs_curve_index_check(&curve[kind]));
   for (int kind = 0; kind < VS_CURVE_KINDS; kind++) {
     vs_curve_reader_init(&reader, &curve[kind]);
     cursor = vs_curve_cursor_at_start(slice, &curves);

@@ -18,6 +18,7 @@ static void open_scene(scene *s) {
   expect_ok(vs_curve_index_of_spans(s->m.host, &s->spans, &s->curve));
   expect_ok(vs_times_build(s->m.host, s->slice, &s->times));
   const char *broken = vs_spans_check(&s->spans);
+  if (broken == NULL) broken = vs_curve_index_check(&s->curve);
   if (broken != NULL) fail_msg("%s", broken);
 }
 
