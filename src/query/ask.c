@@ -1,4 +1,4 @@
-/* A question as a method and its parameters, and its reply in a buffer. */
+/* Sends a method and its parameters as a request, and collects the reply in a buffer. */
 #include "codec/json_reply.h"
 #include <vramscope/query.h>
 
@@ -39,7 +39,7 @@ vs_status vs_engine_ask(vs_engine *engine, const char *method, const char *param
   const vs_status status = ask(engine, &request, method, params, reply, error);
   vs_text_deinit(&request);
   if (status == VS_OK) return VS_OK;
-  reply->size = 0; /* a streamed reply may have begun */
+  reply->size = 0; /* a part of a streamed reply may be in it */
   if (reply->data != NULL) reply->data[0] = 0;
   return error->status == status ? status
                                  : vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));

@@ -25,7 +25,7 @@ typedef struct builder {
   vs_colours *out;
   vs_keys keys;
   VS_VEC(uint32_t) group_of_key; /* in order of appearance; NO_GROUP */
-  VS_VEC(uint32_t) group_of_row; /* likewise, meaningful for rows that are kept */
+  VS_VEC(uint32_t) group_of_row; /* likewise; set for rows that are kept */
   VS_VEC(uint32_t) rank;         /* group in order of appearance -> index in out->list */
 } builder;
 
@@ -51,6 +51,7 @@ static vs_status add_row(builder *b, uint32_t row) {
   VS_TRY(vs_key_of(&b->keys, &keyed, &key));
   if (key >= b->keys.bound) key = b->keys.bound - 1; /* a stream that the file does not name */
   uint32_t *group = &b->group_of_key.data[key];
+  VS_ASSERT(*group == NO_GROUP || (*group < b->out->list.count && b->out->list.data[*group].key == key));
   if (*group == NO_GROUP) {
     VS_TRY(vs_vec_reserve(b->host, &b->out->list, 1));
     *group = (uint32_t)b->out->list.count;
@@ -84,6 +85,7 @@ static vs_status arrange(builder *b) {
     b->rank.data[order.data[i]] = (uint32_t)i;
   }
   if (status == VS_OK && count != 0) memcpy(out->list.data, sorted.data, count * sizeof *sorted.data);
+  VS_ASSERT(status != VS_OK || count == 0 || out->list.data[0].weight >= out->list.data[count - 1].weight);
   vs_vec_free(b->host, &sorted);
   vs_vec_free(b->host, &order);
   return status;
@@ -97,6 +99,7 @@ static bool is_kept(const builder *b, uint32_t row) {
 
 static vs_status prepare(builder *b) {
   const uint32_t bound = b->keys.bound, rows = b->items.count;
+  VS_ASSERT(b->bitmap == NULL || b->bitmap->size == rows);
   VS_TRY(vs_vec_reserve(b->host, &b->group_of_key, bound));
   memset(b->group_of_key.data, 0xff, bound * sizeof(uint32_t));
   VS_TRY(vs_vec_reserve(b->host, &b->group_of_row, rows));
@@ -117,6 +120,7 @@ static vs_status build(builder *b, vs_frames *frames, vs_group_by by) {
     if (is_kept(b, row)) VS_TRY(add_row(b, row));
   VS_TRY(arrange(b));
   for (uint32_t row = 0; row < rows; row++) {
+    VS_ASSERT(!is_kept(b, row) || b->group_of_row.data[row] < b->out->list.count);
     const uint32_t rank = is_kept(b, row) ? b->rank.data[b->group_of_row.data[row]] : VS_LEGEND;
     b->out->of_row.data[row] = (uint16_t)(rank < VS_LEGEND ? rank : VS_LEGEND);
   }
@@ -161,6 +165,7 @@ vs_status vs_picture_query_colours(vs_call *call, const vs_picture_query *query,
   vs_colours built;
   VS_TRY(build_colours(call, query, by, &built));
   const uint8_t at = !cache->latest;
+  VS_ASSERT(cache->latest < 2 && are_of(&built, query, by));
   vs_colours_deinit(call->engine->host, &cache->slots[at]);
   cache->slots[at] = built;
   cache->is_built[at] = true;

@@ -1,7 +1,7 @@
-/* What the colours of a picture mean: allocations (or segments) in groups, those with most bytes for the longest time first.
+/* The legend of a picture: allocations (or segments) in groups, ordered by weight (bytes x moments).
  *
- * The first VS_LEGEND groups have a colour each, all others share one. Weights, not sizes at a moment, make the order: so a
- * legend is of the whole trace and stays the same wherever one looks. */
+ * The first VS_LEGEND groups have a colour each, all others share one. The order does not depend on sizes at one
+ * moment, so the legend is the same for every window of the trace. */
 #ifndef VS_QUERY_COLOURS_H
 #define VS_QUERY_COLOURS_H
 
@@ -19,8 +19,8 @@ typedef struct vs_colour_group {
   uint32_t key;     /* see vs_group */
 } vs_colour_group;
 
-/* Invariant: of_row[row] = the smaller of VS_LEGEND and the index in `list` of the row's group, for rows that the filter
- * keeps; `list` is in falling order of weight, of equals by count, then in order of first appearance. */
+/* Invariant: of_row[row] = the smaller of VS_LEGEND and the index in `list` of the row's group, for rows that the
+ * filter keeps; `list` is in falling order of weight, of equals by count, then in order of first appearance. */
 typedef struct vs_colours {
   VS_VEC(char) filter;
   vs_group_by by;
@@ -31,7 +31,7 @@ typedef struct vs_colours {
 
 void vs_colours_deinit(const vs_host *host, vs_colours *colours);
 
-/* The last two that were asked for. */
+/* The last two that were requested. */
 typedef struct vs_colour_cache {
   vs_colours slots[2];
   bool is_built[2];

@@ -9,7 +9,7 @@ static const struct {
 };
 
 enum { ALIGNMENT = 8, PROLOGUE = 8 };
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are written as they lie in memory");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are written as they are in memory");
 _Static_assert(sizeof(double) == 8, "f64");
 
 static size_t aligned(size_t size) { return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
@@ -34,6 +34,7 @@ static vs_status add(vs_columns *columns, vs_column *column) {
 
 void *vs_columns_add(vs_columns *columns, const char *name, vs_column_type type, size_t count) {
   vs_column column = {.name = name, .type = type, .count = count};
+  VS_ASSERT(type < sizeof types / sizeof *types);
   if (columns->status == VS_OK) columns->status = add(columns, &column);
   return columns->status == VS_OK ? column.data : NULL;
 }
@@ -41,6 +42,7 @@ void *vs_columns_add(vs_columns *columns, const char *name, vs_column_type type,
 void vs_columns_copy(vs_columns *columns, const char *name, vs_column_type type, const void *data,
                      size_t count) {
   void *to = vs_columns_add(columns, name, type, count);
+  VS_ASSERT(to == NULL || data != NULL);
   if (to != NULL) memcpy(to, data, count * types[type].width);
 }
 
@@ -48,11 +50,12 @@ void vs_columns_copy(vs_columns *columns, const char *name, vs_column_type type,
 
 void vs_columns_begin(vs_text *reply) { vs_text_put(reply, "VSC1\0\0\0\0", PROLOGUE); }
 
-/* The member "columns", the first of which begins at `at`, and the end of the JSON. */
+/* Writes the member "columns" for columns from offset `at` on, and the end of the JSON. */
 static void describe(const vs_columns *columns, vs_jsonw *json, size_t at) {
   vs_jsonw_key(json, VS_STR("columns"));
   vs_jsonw_object_begin(json);
   for (size_t i = 0; i < columns->list.count; i++) {
+    VS_ASSERT(at % ALIGNMENT == 0);
     const vs_column *column = &columns->list.data[i];
     vs_jsonw_key(json, vs_str_from(column->name));
     vs_jsonw_object_begin(json);
@@ -67,8 +70,8 @@ static void describe(const vs_columns *columns, vs_jsonw *json, size_t at) {
   vs_jsonw_end(json);
 }
 
-/* The JSON says where the columns begin, which is where it ends: its length grows with that number, so it is written again
- * until both agree, which takes a few times at most. Returns that place. */
+/* The JSON contains the offset at which it ends and the columns begin. Its length depends on the digits of that
+ * number, so it is written again until the number is right, which takes a few rounds at most. Returns the offset. */
 static size_t describe_in_place(const vs_columns *columns, vs_jsonw *json) {
   vs_text *reply = json->text;
   const vs_jsonw before = *json;
@@ -92,6 +95,7 @@ vs_status vs_columns_end(vs_columns *columns, vs_jsonw *json) {
   if (columns->status != VS_OK) return columns->status;
   const uint32_t size = (uint32_t)(describe_in_place(columns, json) - PROLOGUE);
   pad(reply, ' ');
+  VS_ASSERT(reply->status != VS_OK || reply->bytes.count == (size_t)size + PROLOGUE);
   if (reply->status == VS_OK) memcpy(reply->bytes.data + 4, &size, sizeof size);
   for (size_t i = 0; i < columns->list.count; i++) {
     vs_text_put(reply, columns->list.data[i].data, columns->list.data[i].bytes);

@@ -1,12 +1,12 @@
-/* A reply of binary columns, which a typed array reads where it lies (docs/formats/query.md):
+/* A reply of binary columns, which a typed array can read in place (docs/formats/query.md):
  *
  *   bytes 0..3   "VSC1"
- *   bytes 4..7   u32: how many bytes of JSON follow; with them the length so far is a multiple of 8
+ *   bytes 4..7   u32: the number of bytes of JSON that follow; the JSON ends at a multiple of 8
  *   JSON         the reply's usual members, and "columns": {name: {"type", "count", "at"}}, padded with spaces
  *   columns      little endian, one after another, each at a multiple of 8, zeros between them
  *
- * A method asks for each column with the number of its entries, fills it in and adds members to the JSON as others do. A
- * failure sticks in `status`, so that several columns are asked for before one looks. */
+ * A method adds each column with the number of its entries, fills it in, and adds members to the JSON as other
+ * methods do. A failure is kept in `status`, so that a method can add several columns and then check it once. */
 #ifndef VS_QUERY_COLUMNS_H
 #define VS_QUERY_COLUMNS_H
 
@@ -37,8 +37,7 @@ typedef struct vs_columns {
 
 void vs_columns_deinit(vs_columns *columns);
 
-/* Room for `count` entries of a new column, all zero, until vs_columns_deinit; NULL after a failure, or where count is
- * 0. */
+/* The entries of a new column, `count` zeros, valid until vs_columns_deinit; NULL after a failure, or if count is 0. */
 void *vs_columns_add(vs_columns *columns, const char *name, vs_column_type type, size_t count);
 
 /* The same with the entries of `data`. */

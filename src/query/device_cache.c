@@ -41,12 +41,13 @@ vs_device_cache *vs_default_device(const vs_device_caches *devices) {
   vs_device_cache *best = NULL;
   for (size_t i = 0; i < devices->count; i++) {
     vs_device_cache *device = &devices->data[i];
+    VS_ASSERT(best == NULL || best->slice->device < device->slice->device || i + 1 == devices->count);
     if (device->slice->device != VS_DEVICE_HOST && (best == NULL || comes_first(device, best))) best = device;
   }
   return best != NULL ? best : vs_find_device(devices, VS_DEVICE_HOST);
 }
 
-/* ---- answers that are kept ------------------------------------------------------------------------------------- */
+/* ---- cached tables --------------------------------------------------------------------------------------------- */
 
 const vs_curves *vs_cached_curves(vs_device_cache *device) {
   if (!device->has_curves) vs_curves_measure(device->slice, &device->curves);
@@ -73,6 +74,7 @@ vs_status vs_cached_names(const vs_host *host, vs_device_cache *device, const vs
   VS_TRY(vs_cached_lifetimes(host, device, &lifetimes));
   if (!device->has_names) VS_TRY(vs_block_names_build(host, lifetimes, &device->names));
   device->has_names = true;
+  VS_ASSERT(device->names.versions.count == lifetimes->rows.count);
   *out = &device->names;
   return VS_OK;
 }
@@ -100,7 +102,7 @@ vs_status vs_cached_curve_indexes(const vs_host *host, vs_device_cache *device, 
   return VS_OK;
 }
 
-/* Those of one event stay in the order of their rows: the sort is stable. */
+/* The sort is stable, so rows that end with one event stay in their order. */
 static vs_status list_mapping_ends(const vs_host *host, vs_device_cache *device) {
   const vs_mappings *mappings = &device->moments.mappings;
   device->mapping_ends.count = 0;
@@ -124,14 +126,16 @@ vs_status vs_cached_moments(const vs_host *host, vs_device_cache *device, const 
     }
     device->has_moment_index = true;
   }
+  VS_ASSERT(device->has_lifetimes && device->moments.lifetimes == &device->lifetimes);
   *out = &device->moments;
   return VS_OK;
 }
 
 uint32_t vs_mapping_of_event(const vs_device_cache *device, uint32_t event) {
+  VS_ASSERT(device->has_moment_index && event < device->slice->event_count);
   const vs_mappings *mappings = &device->moments.mappings;
   size_t low = 0, high = mappings->rows.count;
-  while (low < high) { /* those without a start stand first */
+  while (low < high) { /* rows without a start come first */
     const size_t middle = low + (high - low) / 2;
     const uint32_t start = mappings->rows.data[middle].start;
     if (start == VS_NO_EVENT || start < event) low = middle + 1;
@@ -155,6 +159,7 @@ vs_status vs_cached_report(const vs_host *host, vs_device_cache *device, vs_repo
   if (!device->has_report)
     VS_TRY(vs_report_build_with(host, moments, vs_cached_curves(device), &device->report));
   device->has_report = true;
+  VS_ASSERT(device->report.lifetimes == &device->lifetimes && device->report.slice == device->slice);
   *out = &device->report;
   return VS_OK;
 }
@@ -197,8 +202,8 @@ static vs_status at_time(const vs_host *host, vs_device_cache *device, int64_t t
   return VS_OK;
 }
 
-vs_status vs_find_moment(const vs_host *host, vs_device_cache *device, vs_when when, vs_moment *out,
-                         vs_error *error) {
+static vs_status find_moment(const vs_host *host, vs_device_cache *device, vs_when when, vs_moment *out,
+                             vs_error *error) {
   const vs_slice *slice = device->slice;
   *out = VS_AT_START;
   switch (when.kind) {
@@ -219,4 +224,58 @@ vs_status vs_find_moment(const vs_host *host, vs_device_cache *device, vs_when w
     case VS_WHEN_TIME: return at_time(host, device, when.value, false, out, error);
   }
   return VS_OK;
+}
+
+vs_status vs_find_moment(const vs_host *host, vs_device_cache *device, vs_when when, vs_moment *out,
+                         vs_error *error) {
+  const vs_status status = find_moment(host, device, when, out, error);
+  VS_ASSERT(status != VS_OK || (*out >= VS_AT_START && *out <= vs_slice_end(device->slice)));
+  return status;
+}
+
+/* ---- the invariant --------------------------------------------------------------------------------------------- */
+
+static const char *check_flags(const vs_device_cache *device) {
+  if (device->has_report && !device->has_lifetimes) return "a report without lifetimes";
+  if (device->has_names && !device->has_lifetimes) return "names without lifetimes";
+  if (device->has_moment_index && !device->has_lifetimes) return "a moment index without lifetimes";
+  if (device->has_report && device->report.lifetimes != &device->lifetimes)
+    return "a report of other lifetimes";
+  if (device->has_moment_index && device->moments.lifetimes != &device->lifetimes)
+    return "a moment index of other lifetimes";
+  if (device->has_curve_indexes && !device->has_curves) return "curve indexes without curves";
+  if (device->has_failures && (device->failures.count == 0) != (device->failures.first == VS_NO_EVENT))
+    return "a first failure without failures, or none with some";
+  return NULL;
+}
+
+static const char *check_span_cache(const vs_device_cache *device, const vs_span_cache *cached) {
+  if (cached->has_curve_index && !cached->has_spans) return "a curve index without spans";
+  if (!cached->has_spans) return NULL;
+  const bool is_borrowed = cached->spans == &device->moments.spans;
+  if (!is_borrowed && cached->spans != &cached->own) return "spans of somewhere else";
+  if (is_borrowed && !device->has_moment_index) return "spans without a moment index";
+  if (cached->has_curve_index && cached->curve.spans != cached->spans) return "a curve index of other spans";
+  const char *broken = is_borrowed ? NULL : vs_spans_check(&cached->own);
+  return broken == NULL && cached->has_curve_index ? vs_curve_index_check(&cached->curve) : broken;
+}
+
+static const char *check_tables(const vs_device_cache *device) {
+  const char *broken = device->has_lifetimes ? vs_lifetimes_check(&device->lifetimes) : NULL;
+  if (broken == NULL && device->has_moment_index) broken = vs_mappings_check(&device->moments.mappings);
+  if (broken == NULL && device->has_moment_index) broken = vs_spans_check(&device->moments.spans);
+  for (size_t i = 0; i < VS_CURVE_KINDS && device->has_curve_indexes && broken == NULL; i++)
+    broken = vs_curve_index_check(&device->curve_indexes[i]);
+  return broken;
+}
+
+const char *vs_device_cache_check(const vs_device_cache *device) {
+  const char *broken = check_flags(device);
+  if (broken == NULL) broken = check_tables(device);
+  for (size_t i = 0; i < VS_DRAWN_KINDS && broken == NULL; i++) {
+    if (device->unfiltered[i].filter.count != 0) return "all rows under a filter";
+    broken = check_span_cache(device, &device->unfiltered[i]);
+    if (broken == NULL) broken = check_span_cache(device, &device->filtered[i]);
+  }
+  return broken;
 }

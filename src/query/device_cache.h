@@ -1,5 +1,5 @@
-/* What is known so far about one device of the file. Each answer is computed by the first call of its vs_cached_... and
- * borrowed from the cache until the next file. */
+/* The tables of one device of the file. Each is built by the first call of its vs_cached_... function; callers
+ * borrow it until the next file is loaded. */
 #ifndef VS_QUERY_DEVICE_CACHE_H
 #define VS_QUERY_DEVICE_CACHE_H
 
@@ -14,7 +14,8 @@
 
 /* The spans that one filter keeps, and the sum of their bytes over time.
  *
- * Invariant: `curve` is built only after the spans; `spans` points at `own` or at moments.spans of the device. */
+ * Invariant: has_curve_index implies has_spans, and `curve` is that of `spans`; where has_spans, `spans` points at
+ * `own` or at moments.spans of the device. */
 typedef struct vs_span_cache {
   bool has_spans, has_curve_index;
   VS_VEC(char) filter; /* its text; empty: all rows */
@@ -25,22 +26,26 @@ typedef struct vs_span_cache {
 
 enum { VS_DRAWN_KINDS = VS_DRAWN_segments + 1 };
 
-/* The requests of one trace that failed. */
+/* The failed requests (out-of-memory errors) of one trace. */
 typedef struct vs_failures {
   size_t count;
-  uint32_t first;  /* event; VS_NO_EVENT: none failed */
-  int64_t time_us; /* of the first; VS_NO_TIME */
+  uint32_t first;  /* event; VS_NO_EVENT if there is none */
+  int64_t time_us; /* of the first; VS_NO_TIME if it is unknown */
 } vs_failures;
 
 typedef struct vs_device_cache vs_device_cache;
 typedef VS_VEC(vs_device_cache) vs_device_caches;
 
-/* Tables that grow with the trace are built once (lifetimes, names, moments, curve indexes, times). Bitmaps and colours are
- * kept for the last two filters, spans for none and for the last filter. Nothing moves or is freed before the next file,
- * except what a new filter evicts. */
+/* Tables that grow with the trace are built once (lifetimes, names, moments, curve indexes, times). Bitmaps and colours
+ * are kept for the last two filters, spans for all rows and for the last filter. Nothing is moved or freed before the
+ * next file, except the entries that a new filter replaces.
+ *
+ * Invariant: has_report, has_names and has_moment_index each imply has_lifetimes, and the report and the moments
+ * borrow these lifetimes; has_curve_indexes implies has_curves. Where has_failures,
+ * failures.first is VS_NO_EVENT exactly if there is none. */
 struct vs_device_cache {
   const vs_slice *slice;
-  const vs_device_caches *siblings; /* all devices of the file, this one among them; NULL: it stands alone */
+  const vs_device_caches *siblings; /* all devices of the file, including this one; NULL for no_device */
   uint64_t reserved;                /* bytes at the end */
   bool has_curves, has_lifetimes, has_report, has_names, has_moment_index, has_curve_indexes, has_times,
       has_segments, has_ranges, has_failures;
@@ -54,8 +59,8 @@ struct vs_device_cache {
   vs_curve_index curve_indexes[VS_CURVE_KINDS];
   vs_segment_index segments;
   vs_named_ranges ranges;
-  VS_VEC(vs_sort_pair)
-  mapping_ends; /* event -> first row of mappings that ends with it; built with `moments` */
+  /* (event, row of the mappings that end with it), sorted; built with `moments` */
+  VS_VEC(vs_sort_pair) mapping_ends;
   vs_bitmap_cache event_bitmaps, item_bitmaps[VS_DRAWN_KINDS];
   vs_colour_cache colours[VS_DRAWN_KINDS];
   vs_span_cache unfiltered[VS_DRAWN_KINDS], filtered[VS_DRAWN_KINDS];
@@ -63,10 +68,10 @@ struct vs_device_cache {
 
 /* NULL: the file has no memory of that device. */
 vs_device_cache *vs_find_device(const vs_device_caches *devices, int32_t device);
-/* The rule for requests that name no device: the GPU that ran out of memory, of several the one whose first failure has the
- * earliest time; else the one with the highest peak reserved; of equals the lowest number. Pinned host memory only where there
- * is no GPU; NULL: the file has no device at all. Costs one pass over the kinds of all events where there are several GPUs, and
- * one over their curves where none ran out, both cached. */
+/* The device of requests that name none: the GPU with an out-of-memory error, among several the one whose first
+ * error has the earliest time; if no GPU has one, the GPU with the highest peak reserved; among equal ones the
+ * lowest number. Pinned host memory only if the file has no GPU; NULL if it has no device at all. With several GPUs
+ * it costs a pass over the kinds of all events, and one over their curves if no GPU has an error; both are cached. */
 vs_device_cache *vs_default_device(const vs_device_caches *devices);
 
 void vs_span_cache_deinit(const vs_host *host, vs_span_cache *cached);
@@ -85,15 +90,19 @@ VS_MUST_CHECK vs_status vs_cached_segments(const vs_host *host, vs_device_cache 
                                            const vs_segment_index **out);
 VS_MUST_CHECK vs_status vs_cached_ranges(const vs_host *host, vs_device_cache *device,
                                          const vs_named_ranges **out);
-/* *out points at VS_CURVE_KINDS of them. */
+/* *out points at VS_CURVE_KINDS indexes, by vs_curve_kind. */
 VS_MUST_CHECK vs_status vs_cached_curve_indexes(const vs_host *host, vs_device_cache *device,
                                                 const vs_curve_index **out);
 VS_MUST_CHECK vs_status vs_cached_report(const vs_host *host, vs_device_cache *device, vs_report **out);
-/* The row of mappings that a segment event gave or took, the first of several; VS_NO_ROW. Requires `moments`. */
+/* The row of the mappings that a segment event begins or ends, the first of several; VS_NO_ROW if there is none.
+ * Requires has_moment_index. */
 uint32_t vs_mapping_of_event(const vs_device_cache *device, uint32_t event);
 
 /* Fails: VS_NOT_FOUND  the trace has no such event, no times, no OOM; `error` says which */
 VS_MUST_CHECK vs_status vs_find_moment(const vs_host *host, vs_device_cache *device, vs_when when,
                                        vs_moment *out, vs_error *error);
+
+/* Executes the invariants of the cache and of its tables; NULL if they hold, else the sentence that does not. */
+const char *vs_device_cache_check(const vs_device_cache *device);
 
 #endif

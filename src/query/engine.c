@@ -1,5 +1,5 @@
-#include "base/sized.h"
 #include "query/engine.h"
+#include "base/sized.h"
 #include "snapshot/reader.h"
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */
@@ -50,6 +50,7 @@ void vs_engine_unload(vs_engine *engine) {
   vs_snapshot_destroy(engine->snapshot);
   engine->snapshot = NULL;
   vs_vec_free(engine->host, &engine->name);
+  VS_ASSERT(engine->devices.count == 0);
 }
 
 void vs_engine_destroy(vs_engine *engine) {
@@ -87,6 +88,7 @@ static uint64_t reserved_of(const vs_slice *slice) {
 
 static vs_status make_devices(vs_engine *engine) {
   VS_TRY(vs_vec_reserve(engine->host, &engine->devices, engine->slices.list.count));
+  VS_ASSERT(engine->devices.count == 0);
   for (size_t i = 0; i < engine->slices.list.count; i++) {
     const vs_slice *slice = &engine->slices.list.data[i];
     engine->devices.data[engine->devices.count++] =
@@ -104,9 +106,10 @@ static vs_status remember_source(vs_engine *engine, const vs_source *source, uin
   return VS_OK;
 }
 
-/* Everything behind the reading; what it built before a failure is for unload. */
+/* Takes ownership of a snapshot that was read. After a failure, the caller unloads the engine. */
 static vs_status take_snapshot(vs_engine *engine, vs_snapshot *snapshot) {
   vs_status status = vs_slices_build(engine->host, snapshot, &engine->slices);
+  VS_ASSERT(engine->snapshot == NULL && engine->devices.count == 0);
   if (status == VS_OK) {
     status = vs_frames_init(engine->host, snapshot, &engine->frames);
     if (status == VS_OK) {
@@ -125,7 +128,8 @@ static vs_status take_snapshot(vs_engine *engine, vs_snapshot *snapshot) {
   return make_devices(engine);
 }
 
-/* The source as the program has it: a reader may fill it in while it reads. */
+/* The caller's struct of any version, with its size. It is copied only after reading, because a reader may fill it
+ * in. */
 typedef struct named_source {
   const vs_source *given;
   size_t size;
@@ -149,7 +153,7 @@ static vs_status load(vs_engine *engine, vs_reader reader, const named_source *s
   return remember_source(engine, &read, count.bytes);
 }
 
-/* Gives every failure a sentence. */
+/* Sets `error` for a failure that has not set it. */
 static vs_status finish(vs_status status, vs_error *error) {
   if (status == VS_OK || error->status == status) return status;
   return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
@@ -169,6 +173,20 @@ vs_status vs_engine_load_sized(vs_engine *engine, vs_reader reader, const vs_sou
   if (status == VS_OK) status = load(engine, reader, &named, &wanted, error);
   if (status != VS_OK) vs_engine_unload(engine);
   return finish(status, error);
+}
+
+const char *vs_engine_check(const vs_engine *engine) {
+  if (engine->snapshot == NULL) return engine->devices.count == 0 ? NULL : "devices without a file";
+  if (engine->devices.count != engine->slices.list.count) return "not one device for each slice";
+  for (size_t i = 0; i < engine->devices.count; i++) {
+    const vs_device_cache *device = &engine->devices.data[i];
+    if (device->slice != &engine->slices.list.data[i]) return "a device of another slice";
+    const char *broken = vs_device_cache_check(device);
+    if (broken != NULL) return broken;
+  }
+  if (engine->no_slice.event_count != 0 || engine->no_slice.segment_count != 0)
+    return "no device with memory";
+  return vs_device_cache_check(&engine->no_device);
 }
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
@@ -229,6 +247,7 @@ static vs_status choose_device(vs_call *call) {
 static vs_status answer(vs_call *call) {
   const vs_method *method = &vs_methods[call->request->method];
   vs_text text;
+  VS_ASSERT((size_t)call->request->method < VS_METHOD_COUNT);
   if (method->needs == VS_NEEDS_FILE) {
     if (call->engine->snapshot == NULL)
       return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "no file is loaded");
@@ -240,6 +259,7 @@ static vs_status answer(vs_call *call) {
   call->text = &text;
   vs_status status = answer_as(call, method->reply);
   if (status == VS_OK) status = call->scratch.status;
+  VS_ASSERT(status != VS_OK || call->scratch.bytes.count == 0);
   if (status == VS_OK) status = vs_text_finish(&text);
   if (status == VS_OK && is_whole)
     status = call->reply->write(call->reply->ctx, vs_text_view(&text).data, vs_text_view(&text).size);

@@ -1,8 +1,8 @@
-/* The engine: one file, and a cache of answers for each of its devices.
+/* The engine: one file, and a cache of tables for each of its devices.
  *
  * Invariant: snapshot is NULL exactly while no file is loaded; then there are no devices. Otherwise devices[i] is of
- * slices.list.data[i], and neither array moves until the file is unloaded. `no_device`, whose slice has neither events nor
- * segments, answers the requests about a file without any device. */
+ * slices.list.data[i], and neither array moves until the file is unloaded. `no_device`, whose slice has neither
+ * events nor segments, answers the requests about a file without any device. */
 #ifndef VS_QUERY_ENGINE_H
 #define VS_QUERY_ENGINE_H
 
@@ -23,19 +23,22 @@ struct vs_engine {
   bool is_compressed;
 };
 
-/* One request on its way to its reply. `json` is open inside the reply's object: a method adds members. The method
- * "export" writes `text` or, with nothing in it, `reply` instead. */
+/* One request while it is answered. `json` is open inside the reply's object, and a method adds members to it. The
+ * method "export" writes to `text`, or directly to `reply` and leaves `text` empty. */
 typedef struct vs_call {
   vs_engine *engine;
   vs_request *request;
   vs_device_cache *device; /* the requested device, or the default one */
   vs_text *text;
   vs_jsonw *json;
-  const vs_writer *reply; /* where `text` goes in the end */
+  const vs_writer *reply; /* to which `text` is written in the end */
   vs_columns columns;     /* of a reply of columns */
-  vs_text scratch;        /* for labels; empty between uses; a failure of it is the reply's in the end */
+  vs_text scratch;        /* for labels; empty between uses; its failure becomes that of the reply */
   vs_error *error;
 } vs_call;
+
+/* Executes the invariants of the engine and of its caches; NULL if they hold, else the sentence that does not. */
+const char *vs_engine_check(const vs_engine *engine);
 
 #define VS_PARAM(name, TYPE, sentence)
 #define VS_METHOD(name, NEEDS, REPLY, sentence) VS_MUST_CHECK vs_status vs_method_##name(vs_call *call);

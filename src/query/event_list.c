@@ -15,7 +15,7 @@ typedef struct matching {
   const vs_device_cache *device;
   const vs_filter *filter;
   bool is_folded, has_names;
-  vs_items allocations, segments; /* where there are names */
+  vs_items allocations, segments; /* set if has_names */
 } matching;
 
 bool vs_is_of_segment(vs_event_kind kind) {
@@ -23,13 +23,14 @@ bool vs_is_of_segment(vs_event_kind kind) {
 }
 
 uint32_t vs_row_of_event_item(const vs_device_cache *device, uint32_t event) {
+  VS_ASSERT(device->has_moment_index);
   const vs_slice *slice = device->slice;
   return vs_is_of_segment(vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)))
              ? vs_mapping_of_event(device, event)
              : device->lifetimes.row_of_event.data[event];
 }
 
-/* The name of what an event is about, for the filter. */
+/* Adds the name of the allocation or the segment that an event is about, for the filter. */
 static void add_name(const matching *m, uint32_t event, vs_filter_row *row) {
   const vs_slice *slice = m->slice;
   const uint32_t item = vs_row_of_event_item(m->device, event);
@@ -80,11 +81,13 @@ vs_status vs_event_list_bitmap(vs_call *call, const vs_filter_bitmap **out) {
 }
 
 uint32_t vs_event_list_count(const vs_slice *slice, const vs_filter_bitmap *bitmap) {
+  VS_ASSERT(bitmap == NULL || bitmap->size == slice->event_count);
   return bitmap == NULL ? slice->event_count : bitmap->kept;
 }
 
 uint32_t vs_event_list_before(const vs_slice *slice, const vs_filter_bitmap *bitmap, uint32_t event) {
   if (event > slice->event_count) event = slice->event_count;
+  VS_ASSERT(bitmap == NULL || bitmap->size == slice->event_count);
   return bitmap == NULL ? event : vs_filter_bitmap_before(bitmap, event);
 }
 

@@ -3,7 +3,7 @@
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
 
-/* The length of the character at the beginning of `s`, 0 if there is none or it is half of a surrogate pair. */
+/* The length of the character at the beginning of `s`; 0 if there is none, or if it is half of a surrogate pair. */
 static size_t character(vs_str s) {
   const size_t length = vs_utf8_length(s);
   const bool is_surrogate = length == 3 && (uint8_t)s.data[0] == 0xed && (uint8_t)s.data[1] >= 0xa0;
@@ -16,6 +16,7 @@ void vs_put_clean(vs_text *text, vs_str s) {
     while (plain < s.size && (length = character((vs_str){s.data + plain, s.size - plain})) != 0)
       plain += length;
     vs_text_put(text, s.data, plain);
+    VS_ASSERT(plain <= s.size);
     if (plain < s.size) {
       vs_text_code_point(text, 0xfffd);
       plain++;
@@ -50,6 +51,7 @@ void vs_profile_deinit(const vs_call *call, vs_profile *profile) {
 uint32_t vs_profile_frame(const vs_call *call, vs_list list, uint32_t at) {
   vs_frames *frames = &call->engine->frames;
   while (at < list.count && vs_frames_kind(frames, list.items[at]) == VS_FRAME_KIND_noise) at++;
+  VS_ASSERT(at <= list.count);
   return at;
 }
 

@@ -1,4 +1,4 @@
-/* What the formats of the method "export" share. Each format is a file export_<name>.c with one entry. */
+/* The shared parts of the formats of the method "export". Each format is a file export_<name>.c with one function. */
 #ifndef VS_QUERY_EXPORT_H
 #define VS_QUERY_EXPORT_H
 
@@ -10,18 +10,18 @@
 #include "query/exports.def"
 #undef VS_EXPORT
 
-/* Whether a format that holds all devices is to hold this one: it is the one asked for, or none was. */
+/* Whether a format with several devices includes this one: it is the requested device, or the request names none. */
 static inline bool vs_export_covers(const vs_call *call, const vs_device_cache *device) {
   return !call->request->device.is_given || device == call->device;
 }
 
-/* For formats whose text has to be UTF-8: what is none becomes U+FFFD. */
+/* For formats whose text must be UTF-8: replaces each invalid byte by U+FFFD. */
 void vs_put_clean(vs_text *text, vs_str s);
 
-/* "train.py:42 forward" of the user's frame of a stack; nothing where there is none. */
+/* Puts "train.py:42 forward" for the user's frame of a stack; nothing if it has none. */
 void vs_put_stack_place(const vs_call *call, vs_text *text, uint32_t stack);
 
-/* What was live at the moment asked for, by stack: the data of all profiles. */
+/* The allocations that are live at the requested moment, grouped by stack: the data of all profiles. */
 typedef struct vs_profile {
   vs_device_cache *device;
   vs_moment moment;
@@ -31,10 +31,9 @@ typedef struct vs_profile {
 VS_MUST_CHECK vs_status vs_profile_build(vs_call *call, vs_profile *out);
 void vs_profile_deinit(const vs_call *call, vs_profile *profile);
 
-/* The frames of a stack that say something (noise left out), innermost first: next index at or behind `at`, or the
- * list's count. */
+/* The index of the first frame at or behind `at` that is not noise, innermost first; list.count if there is none. */
 uint32_t vs_profile_frame(const vs_call *call, vs_list list, uint32_t at);
-/* What a group without such frames is attributed to. */
+/* The owner of a group without such frames. */
 vs_owner_kind vs_profile_owner(const vs_group *group);
 
 #endif

@@ -1,9 +1,10 @@
-/* Folded stacks: one line for each stack, the program's entry first, then the bytes that were live. */
+/* Folded stacks: one line for each stack, the outermost frame first, then the live bytes. */
 #include "query/export.h"
 
-/* A frame's label, without what the format uses itself: ; between frames, a line for each stack. */
+/* Puts a frame's label without the characters that the format uses: ';' separates frames, a line feed stacks. */
 static void put_frame(vs_call *call, uint32_t frame) {
   vs_text *scratch = &call->scratch;
+  VS_ASSERT(scratch->bytes.count == 0);
   vs_frames_put_label(&call->engine->frames, scratch, frame);
   for (size_t i = 0; i < scratch->bytes.count; i++) {
     char *byte = &scratch->bytes.data[i];
@@ -31,7 +32,7 @@ vs_status vs_export_collapsed(vs_call *call) {
   VS_TRY(vs_profile_build(call, &profile));
   for (size_t i = 0; i < profile.groups.list.count; i++) {
     const vs_group *group = &profile.groups.list.data[i];
-    if (group->bytes == 0) continue; /* a line without weight is an error to some readers */
+    if (group->bytes == 0) continue; /* some readers refuse a line with weight 0 */
     put_stack(call, group);
     vs_text_format(call->text, " %U\n", group->bytes);
   }

@@ -1,4 +1,4 @@
-/* Comma-separated values: one table. A time, address or id that is not known is an empty field. */
+/* Comma-separated values: one table. A time, address or id that is unknown is an empty field. */
 #include "codec/csv_writer.h"
 #include "query/export.h"
 #include "query/rows.h"
@@ -27,6 +27,7 @@ static void put_string(const vs_call *call, vs_csv *csv, uint32_t string) {
 
 static void put_stream_and_pool(const vs_call *call, vs_csv *csv, uint32_t stream, uint32_t pool) {
   const vs_snapshot *s = call->engine->snapshot;
+  VS_ASSERT(pool <= s->pools.count);
   put_known(csv, stream < s->streams.count, stream < s->streams.count ? s->streams.data[stream] : 0);
   put_known(csv, pool != 0, pool != 0 ? s->pools.data[pool - 1].a : 0);
   put_known(csv, pool != 0, pool != 0 ? s->pools.data[pool - 1].b : 0);
@@ -34,6 +35,7 @@ static void put_stream_and_pool(const vs_call *call, vs_csv *csv, uint32_t strea
 
 /* stack_id and place. */
 static void put_stack(vs_call *call, vs_csv *csv, uint32_t stack) {
+  VS_ASSERT(call->scratch.bytes.count == 0);
   put_known(csv, stack != VS_LIST_NONE, stack);
   vs_put_stack_place(call, &call->scratch, stack);
   if (call->scratch.bytes.count == 0) vs_csv_unknown(csv);
@@ -55,6 +57,7 @@ static void put_event(vs_call *call, vs_csv *csv, const vs_slice *slice, uint32_
   const bool is_oom = vs_events_kind(&s->events, row) == VS_EVENT_OOM;
   uint64_t address;
   const bool has_address = vs_event_address(&s->events, row, &address);
+  VS_ASSERT(has_address || address == 0);
   vs_csv_i64(csv, slice->device);
   vs_csv_u64(csv, event);
   put_string(call, csv, s->actions.data[vs_events_action(&s->events, row)]);
@@ -146,7 +149,7 @@ static void put_segment(vs_call *call, vs_csv *csv, const vs_segment *segment) {
   vs_csv_row_end(csv);
 }
 
-/* ---- what was live at a moment --------------------------------------------------------------------------------- */
+/* ---- live allocations at a moment ------------------------------------------------------------------------------ */
 
 static const char *const live_names[] = {
     "device",        "address",    "requested_bytes", "size_bytes", "state",
@@ -163,6 +166,7 @@ static void put_live_block(vs_call *call, vs_csv *csv, const vs_selection *selec
                            const vs_lifetime *row) {
   const vs_slice *slice = selection->lifetimes->slice;
   const bool is_at_end = row->block != VS_NO_ROW;
+  VS_ASSERT(!is_at_end || row->block < slice->snapshot->blocks.count);
   vs_csv_i64(csv, slice->device);
   vs_csv_u64(csv, row->address);
   vs_csv_u64(csv, row->size);
@@ -223,6 +227,7 @@ vs_status vs_export_csv(vs_call *call) {
   vs_csv_begin(&csv, call->text);
   const vs_what what = call->request->what;
   if (what == VS_WHAT_live) return put_live(call, &csv);
+  VS_ASSERT((size_t)what < sizeof tables / sizeof *tables);
   VS_TRY(vs_filter_allow(&call->request->filter, call->engine->snapshot, tables[what].keys, tables[what].rows,
                          call->error));
   VS_TRY(vs_filter_prepare(&call->request->filter, call->engine->snapshot, &call->engine->frames));

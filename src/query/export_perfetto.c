@@ -1,8 +1,8 @@
 /* A Perfetto trace: a stream of TracePackets. For each device a process with counter tracks (requested and reserved
  * bytes), instants for failed requests, and the named ranges of the program as slices.
  *
- * Time is that of the file in nanoseconds. Where a trace has no times, each event takes a microsecond from 0 on, and the
- * names of its tracks say so. */
+ * Times are those of the file in nanoseconds. If a trace has no times, each event takes one microsecond from 0 on,
+ * and the names of its tracks say so. */
 #include "codec/proto_writer.h"
 #include "query/export.h"
 #include "query/rows.h"
@@ -40,7 +40,7 @@ enum {
   ONE_SEQUENCE = 1,
 };
 
-/* Tracks of a device: uuid = device's base + one of these; annotation lanes take the rest. */
+/* Tracks of a device: uuid = device's base + one of these; the lanes of annotations follow. */
 enum { TRACK_PROCESS, TRACK_REQUESTED, TRACK_RESERVED, TRACK_OOM, TRACK_LANES };
 static const char *const track_names[] = {[TRACK_REQUESTED] = "requested bytes",
                                           [TRACK_RESERVED] = "reserved bytes",
@@ -59,9 +59,10 @@ typedef struct perfetto {
 static void packet_end(perfetto *p) {
   vs_proto_u64(&p->packet, PACKET_SEQUENCE_ID, ONE_SEQUENCE);
   vs_proto_message(p->call->text, TRACE_PACKET, &p->packet);
+  VS_ASSERT(p->packet.bytes.count == 0);
 }
 
-/* The event that was built in p->event. */
+/* Writes the event that was built in p->event. */
 static void event_end(perfetto *p, uint64_t nanoseconds) {
   vs_proto_u64(&p->packet, PACKET_TIMESTAMP, nanoseconds);
   vs_proto_message(&p->packet, PACKET_TRACK_EVENT, &p->event);
@@ -69,6 +70,7 @@ static void event_end(perfetto *p, uint64_t nanoseconds) {
 }
 
 static void event_begin(perfetto *p, uint64_t type, uint64_t track) {
+  VS_ASSERT(p->event.bytes.count == 0 && p->inner.bytes.count == 0);
   vs_proto_u64(&p->event, EVENT_TYPE, type);
   vs_proto_u64(&p->event, EVENT_TRACK_UUID, p->base + track);
 }
@@ -144,7 +146,8 @@ static void put_oom(perfetto *p, uint32_t event, uint64_t now) {
   event_end(p, now);
 }
 
-/* The curves, as changes only, and failed requests. Times that go backwards stay where they were. */
+/* Writes the changes of the curves, and failed requests. A time that is earlier than the one before is replaced by
+ * it. */
 static void put_trace(perfetto *p, const vs_curves *curves, int64_t first_us) {
   static const struct {
     vs_curve_kind kind;
@@ -176,8 +179,8 @@ static void put_trace(perfetto *p, const vs_curves *curves, int64_t first_us) {
 
 enum { MOST_LANES = 64 };
 
-/* Slices of one track have to nest, ranges need not: each goes to the first lane that is free when it begins. (Behind
- * MOST_LANES open ranges, to the last one, where it is drawn as it may.) */
+/* Slices of one track must nest, but ranges need not. So each range is put into the first lane that is free when it
+ * begins. If MOST_LANES ranges are open, it is put into the last lane, where slices may overlap. */
 static void put_ranges(perfetto *p, const vs_named_ranges *named) {
   int64_t free_at[MOST_LANES];
   size_t lanes = 0;
@@ -187,6 +190,7 @@ static void put_ranges(perfetto *p, const vs_named_ranges *named) {
     while (lane < lanes && free_at[lane] > range->from_us) lane++;
     if (lane == MOST_LANES) lane--;
     if (lane == lanes) put_plain_track(p, TRACK_LANES + lanes++, "annotations");
+    VS_ASSERT(lane < lanes && lanes <= MOST_LANES);
     free_at[lane] = range->to_us;
     event_begin(p, TYPE_SLICE_BEGIN, TRACK_LANES + lane);
     vs_put_clean(&p->inner, vs_snapshot_string(p->slice->snapshot, range->name));

@@ -1,7 +1,8 @@
 /* pprof's profile.proto, not compressed: inuse_objects and inuse_space of each stack.
  *
- * Ids: location = 1 + frame id; function = 2 + its place in a table of distinct (name, file). String table: the texts of the
- * format first (texts[]), then the strings of the snapshot in the order in which functions need them. */
+ * Ids: location = 1 + frame id, then one for each owner without a frame; function = 1 + owner, then one for each
+ * distinct (name, file). String table: first the texts of the format (texts[]), then the strings of the snapshot in
+ * the order in which functions need them. */
 #include "codec/proto_writer.h"
 #include "query/export.h"
 
@@ -30,7 +31,7 @@ enum {
   FUNCTION_FILENAME = 4,
 };
 
-/* The string table begins with these; the first has to be empty. */
+/* The string table begins with these; the first must be empty. */
 typedef enum text_id {
   TEXT_EMPTY,
   TEXT_OBJECTS,
@@ -62,9 +63,10 @@ typedef struct pprof {
   VS_VEC(uint32_t) index;   /* by string id: 0, or its index in the string table */
 } pprof;
 
-/* Room for every string was made before. */
+/* make_room reserves an entry for every string, so adding one cannot fail. */
 static uint32_t string_index(pprof *p, uint32_t string) {
   if (p->index.data[string] == 0) {
+    VS_ASSERT(p->strings.count < p->strings.capacity);
     p->index.data[string] = (uint32_t)(TEXTS + p->strings.count);
     p->strings.data[p->strings.count++] = string;
   }
@@ -79,14 +81,16 @@ static void put_value_type(pprof *p, uint32_t field, text_id type, text_id unit)
 
 /* ---- samples --------------------------------------------------------------------------------------------------- */
 
-/* Behind those of the frames: one for each owner that is no frame. */
+/* The location of an owner without a frame, behind those of the frames. */
 static uint64_t owner_location(const pprof *p, vs_owner_kind kind) {
+  VS_ASSERT(kind < VS_OWNER_frame);
   return (uint64_t)p->s->stacks.frames.count + 1 + kind;
 }
 
 static void put_sample(pprof *p, const vs_group *group) {
   const vs_list list = vs_stacks_at(&p->s->stacks, group->stack);
   bool is_empty = true;
+  VS_ASSERT(p->message.bytes.count == 0 && p->inner.bytes.count == 0);
   for (uint32_t i = vs_profile_frame(p->call, list, 0); i < list.count;
        i = vs_profile_frame(p->call, list, i + 1)) {
     vs_proto_varint(&p->inner, (uint64_t)list.items[i] + 1);
@@ -111,7 +115,7 @@ static void put_function(pprof *p, uint64_t id, uint64_t name, uint64_t file) {
   vs_proto_message(p->out, PROFILE_FUNCTION, &p->message);
 }
 
-/* The id of a frame's function, which is written when it is first met. */
+/* The id of a frame's function. The function is written when it is first needed. */
 static vs_status function_of(pprof *p, const vs_frame *frame, uint32_t *id) {
   const uint64_t key = (uint64_t)frame->name << 32 | frame->file;
   const size_t slot = vs_map_find(&p->functions, key);
@@ -120,7 +124,7 @@ static vs_status function_of(pprof *p, const vs_frame *frame, uint32_t *id) {
     return VS_OK;
   }
   VS_TRY(vs_map_reserve(p->call->engine->host, &p->functions));
-  *id = (uint32_t)p->functions.count + VS_OWNER_frame + 1; /* behind those of the owners */
+  *id = (uint32_t)p->functions.count + VS_OWNER_frame + 1; /* behind the functions of the owners */
   vs_map_add(&p->functions, key, *id);
   const uint32_t name = string_index(p, frame->name), file = string_index(p, frame->file); /* in this order */
   put_function(p, *id, name, file);

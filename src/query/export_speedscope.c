@@ -1,4 +1,4 @@
-/* speedscope's own JSON: one sampled profile, in which each stack is a sample and its live bytes are the weight. */
+/* speedscope's own JSON: one sampled profile, in which each stack is a sample whose weight is its live bytes. */
 #include "query/export.h"
 
 static void write_frames(vs_call *call) {
@@ -6,7 +6,8 @@ static void write_frames(vs_call *call) {
   vs_jsonw *json = call->json;
   vs_reply_object_begin(json, "shared");
   vs_reply_array_begin(json, "frames");
-  for (int kind = 0; kind < VS_OWNER_frame; kind++) { /* in front of the frames, for stacks without any */
+  for (int kind = 0; kind < VS_OWNER_frame;
+       kind++) { /* entries for stacks without frames, before the frames */
     vs_jsonw_object_begin(json);
     vs_jsonw_member_str(json, "name", vs_str_from(vs_owner_words((vs_owner_kind)kind)));
     vs_jsonw_object_end(json);
@@ -30,6 +31,7 @@ static void write_sample(vs_call *call, const vs_group *group) {
   for (uint32_t i = list.count; i-- > 0;) {
     if (vs_profile_frame(call, list, i) != i) continue;
     vs_jsonw_u64(call->json, (uint64_t)VS_OWNER_frame + list.items[i]);
+    VS_ASSERT(list.items[i] < call->engine->snapshot->stacks.frames.count);
     is_empty = false;
   }
   if (is_empty) vs_jsonw_u64(call->json, vs_profile_owner(group));

@@ -1,7 +1,7 @@
-/* All tables as SQL text for SQLite: one transaction, one statement on each line (control bytes inside text are written as
- * char(n), so a reader may cut at line feeds).
+/* All tables as SQL text for SQLite: one transaction, one statement on each line (control bytes inside text are written
+ * as char(n), so a reader may cut at line feeds).
  *
- * SQLite's integers are signed: an address of 2^63 and more shows as negative. */
+ * SQLite's integers are signed, so an address of 2^63 or more is negative. */
 #include "base/double_text.h"
 #include "query/export.h"
 #include "query/rows.h"
@@ -12,13 +12,14 @@ typedef struct sql {
   vs_call *call;
   vs_text *out;
   const char *table;
-  uint32_t rows; /* in the open statement, 0: none is open */
+  uint32_t rows; /* of the open statement; 0: none is open */
   bool in_row;   /* the row has a value */
 } sql;
 
 /* ---- statements and values ------------------------------------------------------------------------------------- */
 
 static void table_begin(sql *q, const char *table, const char *columns) {
+  VS_ASSERT(q->rows == 0);
   vs_text_format(q->out, "CREATE TABLE %s%s;\n", table, columns);
   q->table = table;
 }
@@ -35,6 +36,7 @@ static void row_begin(sql *q) {
 }
 
 static void row_end(sql *q) {
+  VS_ASSERT(q->in_row && q->rows < ROWS_IN_STATEMENT);
   vs_text_byte(q->out, ')');
   if (++q->rows == ROWS_IN_STATEMENT) table_end(q);
 }
@@ -84,6 +86,7 @@ static void put_stream(sql *q, uint32_t stream) {
 
 static void put_pool(sql *q, uint32_t pool) {
   const vs_snapshot *s = q->call->engine->snapshot;
+  VS_ASSERT(pool <= s->pools.count);
   put_known(q, pool != 0, pool != 0 ? s->pools.data[pool - 1].a : 0);
   put_known(q, pool != 0, pool != 0 ? s->pools.data[pool - 1].b : 0);
 }
@@ -129,7 +132,7 @@ static void put_setting_value(sql *q, const vs_setting *setting) {
   }
 }
 
-/* An entry of a nested dict follows its dict, one deeper: `depth` and the order tell where it belongs. */
+/* The entries of a nested dict follow it with depth one more, so `depth` and the order define the nesting. */
 static void put_settings(sql *q) {
   const vs_snapshot *s = q->call->engine->snapshot;
   table_begin(q, "settings", "(position INTEGER PRIMARY KEY,depth INTEGER,key TEXT,value)");

@@ -1,6 +1,6 @@
 #include "query/filter.h"
-#include "base/nearest.h"
 #include "base/double_text.h"
+#include "base/nearest.h"
 
 typedef enum key_type { KEY_BYTES, KEY_NUMBER, KEY_POOL, KEY_NAME, KEY_LINE, KEY_TIME, KEY_THING } key_type;
 
@@ -89,7 +89,8 @@ bool vs_read_duration(vs_str text, int64_t *us) {
   static const struct {
     const char *name;
     double us;
-  } units[] = {{"us", 1}, {"ms", 1e3}, {"min", 60e6}, {"s", 1e6}}; /* "s" last: it ends the others, too */
+  } units[] = {
+      {"us", 1}, {"ms", 1e3}, {"min", 60e6}, {"s", 1e6}}; /* "s" is last, because "us" and "ms" end with it */
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
     const vs_str unit = vs_str_from(units[i].name);
     if (text.size <= unit.size || !vs_str_equal((vs_str){text.data + text.size - unit.size, unit.size}, unit))
@@ -193,7 +194,7 @@ static vs_status split(vs_str word, vs_term *term, vs_str *value, vs_error *erro
   return term->key == VS_FILTER_TEXT ? unknown_key(error, word, name) : VS_OK;
 }
 
-/* The value of a word begins with a quote: both then end with the closing one; false if there is none. */
+/* For a word whose value begins with a quote: extends both to the closing quote; false if there is none. */
 static bool unquote(vs_str text, vs_str *word, vs_str *value) {
   size_t end = (size_t)(value->data - text.data) + 1;
   *value = (vs_str){text.data + end, 0};
@@ -203,11 +204,12 @@ static bool unquote(vs_str text, vs_str *word, vs_str *value) {
   return true;
 }
 
-/* Reads one term, `text` beginning with its first byte; *used tells how many bytes it took. */
+/* Reads the term at the beginning of `text`; *used is its number of bytes. */
 static vs_status read_term(vs_filter *filter, vs_str text, size_t *used, vs_error *error) {
   vs_term term = {.key = VS_FILTER_TEXT};
   size_t end = 0;
   vs_str value;
+  VS_ASSERT(text.size > 0 && text.data[0] != ' ');
   if (text.data[0] == '"') {
     for (end = 1; end < text.size && text.data[end] != '"'; end++) {
     }
@@ -227,6 +229,7 @@ static vs_status read_term(vs_filter *filter, vs_str text, size_t *used, vs_erro
   }
   term.start = (size_t)(value.data - filter->text.data);
   term.size = value.size;
+  VS_ASSERT(*used > 0 && *used <= text.size && term.start + term.size <= filter->text.count);
   VS_TRY(vs_vec_reserve(filter->host, &filter->terms, 1));
   filter->terms.data[filter->terms.count++] = term;
   return VS_OK;
@@ -259,6 +262,7 @@ void vs_filter_deinit(vs_filter *filter) {
 }
 
 static vs_str text_of(const vs_filter *filter, const vs_term *term) {
+  VS_ASSERT(term->start + term->size <= filter->text.count);
   return (vs_str){filter->text.data + term->start, term->size};
 }
 
@@ -269,7 +273,7 @@ static vs_status unknown_name(vs_error *error, const char *what, const vs_neares
                  has_hint ? "; did you mean '" : "", nearest->best, has_hint ? "'?" : "");
 }
 
-/* The actions that PyTorch writes, and all others that are in the file. */
+/* Accepts the actions that PyTorch writes, and all others that are in the file. */
 static vs_status check_action(const vs_snapshot *s, vs_str action, vs_error *error) {
   vs_nearest nearest = vs_nearest_to(action);
   for (size_t i = 0; i < s->actions.count; i++) {
@@ -280,7 +284,7 @@ static vs_status check_action(const vs_snapshot *s, vs_str action, vs_error *err
   return unknown_name(error, "action", &nearest);
 }
 
-/* Likewise of blocks. */
+/* The same for states of blocks. */
 static vs_status check_state(const vs_snapshot *s, vs_str state, vs_error *error) {
   vs_nearest nearest = vs_nearest_to(state);
   for (int i = 0; i < VS_BLOCK_UNKNOWN; i++) {
@@ -314,7 +318,8 @@ static size_t seen_by_term(const vs_snapshot *snapshot) {
   return (size_t)vs_strings_count(&snapshot->strings) + vs_lists_count(&snapshot->stacks.lists);
 }
 
-/* Whether a term is about stacks, of which there are far fewer than rows. */
+/* Whether results of a term are remembered in `seen`: those about stacks, because there are far fewer stacks than
+ * rows. */
 static bool is_remembered(const vs_term *term) {
   return term->key == VS_FILTER_TEXT || term->key == VS_FILTER_line;
 }
@@ -338,12 +343,14 @@ vs_status vs_filter_prepare(vs_filter *filter, const vs_snapshot *snapshot, vs_f
 }
 
 static bool string_has(const vs_snapshot *snapshot, uint8_t *seen, uint32_t string, vs_str text) {
+  VS_ASSERT(string < vs_strings_count(&snapshot->strings));
   if (seen[string] == NOT_SEEN)
     seen[string] = vs_str_contains(vs_snapshot_string(snapshot, string), text) ? SEEN_YES : SEEN_NO;
   return seen[string] == SEEN_YES;
 }
 
 static bool stack_has(const vs_snapshot *snapshot, uint8_t *seen, uint32_t stack, vs_str text) {
+  VS_ASSERT(stack < vs_lists_count(&snapshot->stacks.lists));
   uint8_t *answer = &seen[vs_strings_count(&snapshot->strings) + stack];
   if (*answer != NOT_SEEN) return *answer == SEEN_YES;
   const vs_list list = vs_stacks_at(&snapshot->stacks, stack);
@@ -356,7 +363,7 @@ static bool stack_has(const vs_snapshot *snapshot, uint8_t *seen, uint32_t stack
   return *answer == SEEN_YES;
 }
 
-/* "/home/u/train.py" is what "train.py" and "u/train.py" mean. */
+/* Whether `end` is a path or the last parts of it: "train.py" and "u/train.py" match "/home/u/train.py". */
 static bool is_end_of_path(vs_str path, vs_str end) {
   if (path.size < end.size || end.size == 0) return false;
   const size_t before = path.size - end.size;
@@ -364,7 +371,7 @@ static bool is_end_of_path(vs_str path, vs_str end) {
   return before == 0 || path.data[before - 1] == '/' || path.data[before - 1] == '\\';
 }
 
-/* Whether "train.py:42", "backward pass of train.py:42", or the name of a function where a frame has no line, is the frame's. */
+/* Whether `text` names the frame: "train.py:42", "backward pass of train.py:42", or its function if it has no line. */
 static bool is_line(vs_frames *frames, uint32_t frame, vs_str text) {
   if (frame == VS_NO_FRAME) return false;
   const vs_snapshot *snapshot = frames->snapshot;
@@ -382,6 +389,7 @@ static bool is_line(vs_frames *frames, uint32_t frame, vs_str text) {
 static bool line_matches(const vs_filter *filter, const vs_snapshot *snapshot, const vs_term *term,
                          uint8_t *seen, uint32_t stack) {
   uint8_t *answer = &seen[vs_strings_count(&snapshot->strings) + stack];
+  VS_ASSERT(stack < vs_lists_count(&snapshot->stacks.lists));
   if (*answer == NOT_SEEN)
     *answer = is_line(filter->frames, vs_frames_user(filter->frames, stack), text_of(filter, term)) ? SEEN_YES
                                                                                                     : SEEN_NO;
@@ -401,6 +409,7 @@ static bool compare(uint8_t comparison, uint64_t a, uint64_t b) {
 
 static bool pool_matches(const vs_snapshot *snapshot, const vs_term *term, uint32_t pool) {
   if (pool == 0 || term->is_none) return (pool == 0) == term->is_none;
+  VS_ASSERT(pool <= snapshot->pools.count);
   const vs_pool_id id = snapshot->pools.data[pool - 1];
   return id.a == term->number && id.b == term->number2;
 }
@@ -417,7 +426,8 @@ static bool name_matches(const vs_filter *filter, const vs_term *term, vs_str na
 static bool term_keeps(const vs_filter *filter, const vs_snapshot *snapshot, const vs_term *term,
                        uint8_t *seen, const vs_filter_row *row) {
   const bool is_of_stack = is_remembered(term) || term->key == VS_FILTER_stack;
-  if (!is_of_stack && (row->has >> term->key & 1) == 0) return false; /* not known: neither equal nor not */
+  if (!is_of_stack && (row->has >> term->key & 1) == 0)
+    return false; /* an unknown value matches no term, not even != */
   switch (term->key) {
     case VS_FILTER_size: return compare(term->comparison, row->size, term->number);
     case VS_FILTER_address: return compare(term->comparison, row->address, term->number);
@@ -440,10 +450,12 @@ static bool term_keeps(const vs_filter *filter, const vs_snapshot *snapshot, con
 
 bool vs_filter_keeps(const vs_filter *filter, const vs_snapshot *snapshot, const vs_filter_row *row) {
   uint8_t *seen = filter->seen.data;
+  VS_ASSERT(filter->terms.count == 0 || filter->frames != NULL);
   for (size_t i = 0; i < filter->terms.count; i++) {
     const vs_term *term = &filter->terms.data[i];
     if (!term_keeps(filter, snapshot, term, seen, row)) return false;
     if (is_remembered(term)) seen += seen_by_term(snapshot);
+    VS_ASSERT((size_t)(seen - filter->seen.data) <= filter->seen.count);
   }
   return true;
 }

@@ -1,7 +1,8 @@
 #include "query/filter_bitmap.h"
 #include "base/text.h"
 
-/* Set bits: sums of ever more neighbours, side by side. (The builtin is a call where there is no such instruction.) */
+/* The number of set bits, by adding neighbouring groups of bits in parallel. The builtin would be a call to a
+ * function where the target has no such instruction. */
 static uint32_t bits_of(uint64_t word) {
   word -= word >> 1 & UINT64_C(0x5555555555555555);
   word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
@@ -26,6 +27,7 @@ static vs_status fill(const vs_host *host, const vs_filter *filter, vs_keeps_row
     out->bits.data[out->bits.count++] = word;
     out->kept += bits_of(word);
   }
+  VS_ASSERT(out->kept <= out->size && out->bits.count == words);
   return VS_OK;
 }
 
@@ -48,10 +50,11 @@ bool vs_filter_bitmap_is_of(const vs_filter_bitmap *bitmap, const vs_filter *fil
                                                         (vs_str){filter->text.data, filter->text.count});
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------------------------- */
 
 uint32_t vs_filter_bitmap_before(const vs_filter_bitmap *bitmap, uint32_t row) {
   const uint32_t word = row / 64;
+  VS_ASSERT(row <= bitmap->size && word < bitmap->bits.count);
   uint32_t count = bitmap->before.data[word / VS_BITMAP_WORDS];
   for (uint32_t w = word / VS_BITMAP_WORDS * VS_BITMAP_WORDS; w < word; w++)
     count += bits_of(bitmap->bits.data[w]);
@@ -81,10 +84,11 @@ uint32_t vs_filter_bitmap_nth(const vs_filter_bitmap *bitmap, uint32_t n) {
   for (uint32_t here; (here = bits_of(bitmap->bits.data[word])) <= left; word++) left -= here;
   uint64_t bits = bitmap->bits.data[word];
   for (; left > 0; left--) bits &= bits - 1;
+  VS_ASSERT(bits != 0 && word * 64 < (size_t)bitmap->size + 64);
   return (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
 }
 
-/* ---- keeping --------------------------------------------------------------------------------------------------- */
+/* ---- the cache ------------------------------------------------------------------------------------------------- */
 
 void vs_bitmap_cache_deinit(const vs_host *host, vs_bitmap_cache *cache) {
   for (size_t i = 0; i < 2; i++) vs_filter_bitmap_deinit(host, &cache->slots[i]);
@@ -104,6 +108,7 @@ const vs_filter_bitmap *vs_bitmap_cache_find(vs_bitmap_cache *cache, const vs_fi
 const vs_filter_bitmap *vs_bitmap_cache_put(const vs_host *host, vs_bitmap_cache *cache,
                                             const vs_filter_bitmap *bitmap) {
   const uint8_t at = !cache->latest;
+  VS_ASSERT(cache->latest < 2 && bitmap->kept <= bitmap->size);
   vs_filter_bitmap_deinit(host, &cache->slots[at]);
   cache->slots[at] = *bitmap;
   cache->is_built[at] = true;

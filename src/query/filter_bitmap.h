@@ -1,8 +1,8 @@
-/* Which rows of a table a filter keeps, as one bit each, so that the n-th of them, the next one and their number are found
- * without looking at the rows again.
+/* The rows of a table that a filter keeps, one bit each, so that the n-th of them, the next one and their number are
+ * found without evaluating the filter again.
  *
- * Invariant: bit i % 64 of bits[i / 64] is set for the rows that are kept, those behind `size` are not; before[b] = set bits
- * in words [0, b * VS_BITMAP_WORDS); `kept` = all of them. */
+ * Invariant: bit i % 64 of bits[i / 64] is set for the rows that are kept and clear from `size` on; before[b] = set
+ * bits in words [0, b * VS_BITMAP_WORDS); `kept` = all set bits. */
 #ifndef VS_QUERY_FILTER_BITMAP_H
 #define VS_QUERY_FILTER_BITMAP_H
 
@@ -12,8 +12,8 @@ enum { VS_BITMAP_WORDS = 8 };
 #define VS_NO_MATCH UINT32_MAX
 
 typedef struct vs_filter_bitmap {
-  VS_VEC(char) filter; /* its text, ... */
-  bool is_folded;      /* ... and what else was asked for (events) */
+  VS_VEC(char) filter; /* its text */
+  bool is_folded;      /* of events: without those that vs_is_folded is true for */
   uint32_t size, kept;
   VS_VEC(uint64_t) bits;
   VS_VEC(uint32_t) before;
@@ -29,18 +29,19 @@ void vs_filter_bitmap_deinit(const vs_host *host, vs_filter_bitmap *bitmap);
 bool vs_filter_bitmap_is_of(const vs_filter_bitmap *bitmap, const vs_filter *filter, bool is_folded);
 
 static inline bool vs_filter_bitmap_has(const vs_filter_bitmap *bitmap, uint32_t row) {
+  VS_ASSERT(row < bitmap->size);
   return (bitmap->bits.data[row / 64] >> row % 64 & 1) != 0;
 }
 
-/* How many are before `row`, which may be `size`. */
+/* The number of kept rows before `row`, which may be `size`. */
 uint32_t vs_filter_bitmap_before(const vs_filter_bitmap *bitmap, uint32_t row);
-/* The first one at or behind `row`, the last one at or before it; VS_NO_MATCH. */
+/* The first kept row at or behind `row`, the last one at or before it; VS_NO_MATCH if there is none. */
 uint32_t vs_filter_bitmap_next(const vs_filter_bitmap *bitmap, uint32_t row);
 uint32_t vs_filter_bitmap_previous(const vs_filter_bitmap *bitmap, uint32_t row);
-/* The one that has `n` before it; VS_NO_MATCH. */
+/* The kept row with `n` kept rows before it; VS_NO_MATCH if there is none. */
 uint32_t vs_filter_bitmap_nth(const vs_filter_bitmap *bitmap, uint32_t n);
 
-/* Two of them, so that two questions in turn do not drive one another out. */
+/* Two bitmaps, so that two alternating filters do not replace each other. */
 typedef struct vs_bitmap_cache {
   vs_filter_bitmap slots[2];
   bool is_built[2];
@@ -48,9 +49,9 @@ typedef struct vs_bitmap_cache {
 } vs_bitmap_cache;
 
 void vs_bitmap_cache_deinit(const vs_host *host, vs_bitmap_cache *cache);
-/* NULL: not there. What was found or put last stays with the next put. */
+/* NULL if it is not in the cache. The bitmap that was found or put last is kept at the next put. */
 const vs_filter_bitmap *vs_bitmap_cache_find(vs_bitmap_cache *cache, const vs_filter *filter, bool is_folded);
-/* Takes `matches` over. */
+/* Takes ownership of `bitmap`; replaces the other slot. */
 const vs_filter_bitmap *vs_bitmap_cache_put(const vs_host *host, vs_bitmap_cache *cache,
                                             const vs_filter_bitmap *bitmap);
 

@@ -21,12 +21,15 @@ vs_status vs_items_want_names(const vs_host *host, vs_device_cache *device, vs_i
 }
 
 uint32_t vs_items_version(const vs_items *items, uint32_t row) {
+  VS_ASSERT(row < items->count);
+  VS_ASSERT(items->drawn == VS_DRAWN_segments || items->names != NULL);
   if (items->drawn == VS_DRAWN_segments) return items->mappings->rows.data[row].version;
   return items->names->versions.data[row];
 }
 
 static vs_item mapping_at(const vs_items *items, uint32_t row) {
   const vs_mapping *mapping = &items->mappings->rows.data[row];
+  VS_ASSERT(row < items->mappings->rows.count);
   return (vs_item){
       .address = mapping->address,
       .size = mapping->size,
@@ -44,6 +47,7 @@ static vs_item mapping_at(const vs_items *items, uint32_t row) {
 vs_item vs_item_at(const vs_items *items, uint32_t row) {
   if (items->drawn == VS_DRAWN_segments) return mapping_at(items, row);
   const vs_lifetime *life = &items->lifetimes->rows.data[row];
+  VS_ASSERT(row < items->lifetimes->rows.count);
   const vs_slice *slice = items->slice;
   const uint32_t event = vs_lifetime_event(life);
   return (vs_item){
@@ -79,8 +83,8 @@ bool vs_item_is_live(const vs_item *item, vs_moment moment) {
 uint64_t vs_item_moments(const vs_slice *slice, const vs_item *item) {
   const uint64_t from = item->start == VS_NO_EVENT ? 0 : (uint64_t)item->start + 1;
   const uint64_t until = (item->end == VS_NO_EVENT ? slice->event_count : (uint64_t)item->end) + 1;
-  return until > from ? until - from
-                      : 0; /* an implied allocation can end before the first event is over: until = 1 */
+  VS_ASSERT(until > from);
+  return until - from;
 }
 
 /* ---- filters --------------------------------------------------------------------------------------------------- */
@@ -89,6 +93,7 @@ static void describe_time(const vs_items *items, const vs_item *item, const vs_n
                           vs_filter_row *row) {
   const vs_slice *slice = items->slice;
   if (item->start == VS_NO_EVENT) return;
+  VS_ASSERT(item->start < slice->event_count);
   row->event = item->start;
   row->has |= 1u << VS_FILTER_event;
   const int64_t from = vs_slice_time(slice, item->start);
@@ -162,6 +167,7 @@ vs_status vs_items_bitmap(vs_call *call, const vs_items *items, vs_filter *filte
                          vs_items_name(items->drawn), call->error));
   if (vs_filter_is_empty(filter)) return VS_OK;
   *out = vs_bitmap_cache_find(cache, filter, false);
+  VS_ASSERT(*out == NULL || (*out)->size == items->count);
   if (*out != NULL) return VS_OK;
   asked.without_pools = !vs_filter_asks(filter, VS_FILTER_pool);
   if (vs_filter_asks(filter, VS_FILTER_name)) VS_TRY(vs_items_want_names(engine->host, call->device, &asked));

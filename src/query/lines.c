@@ -36,6 +36,7 @@ void vs_lines_end(vs_lines *lines) {
 }
 
 void vs_line_begin(vs_lines *lines, vs_line_id id, vs_tone tone) {
+  VS_ASSERT((size_t)id < sizeof abouts / sizeof *abouts && (size_t)tone < sizeof tones / sizeof *tones);
   lines->text.bytes.count = lines->value.bytes.count = lines->brief.bytes.count = 0;
   lines->has_bytes = lines->has_event = lines->is_detail = false;
   lines->id = id;
@@ -87,6 +88,7 @@ void vs_line_rows_end(vs_lines *lines) {
 
 static void row_figures(vs_lines *lines, uint64_t bytes, uint64_t whole) {
   vs_call *call = lines->call;
+  VS_ASSERT(call->scratch.bytes.count == 0);
   vs_jsonw_member_u64(call->json, "bytes", bytes);
   vs_reply_share(call->json, "share", bytes, whole);
   vs_text_bytes(&call->scratch, bytes, lines->unit);
@@ -115,7 +117,7 @@ void vs_line_rest_row(vs_lines *lines, uint64_t bytes, uint64_t count, const cha
   vs_jsonw_object_end(call->json);
 }
 
-/* ---- pieces */
+/* ---- parts of the open line */
 
 void vs_line_value(vs_lines *lines, uint64_t bytes) {
   lines->bytes = bytes;

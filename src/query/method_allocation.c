@@ -1,6 +1,6 @@
 /* "allocation": everything about one allocation, or one segment. */
-#include "query/reply.h"
 #include "query/picture_query.h"
+#include "query/reply.h"
 
 static vs_status find_row(const vs_call *call, const vs_items *items, uint32_t *row) {
   const uint64_t asked = call->request->row;
@@ -32,7 +32,8 @@ static void write_times(const vs_call *call, const vs_item *item) {
 
 /* ---- where ----------------------------------------------------------------------------------------------------- */
 
-/* The bytes below it in the picture at the moment asked for; null where it is not alive then, or none is asked for. */
+/* "offset_bytes": the bytes below it in the picture at the moment `at`; null if it is not alive then, or without
+ * `at`. */
 static vs_status write_offset(vs_call *call, const vs_items *items, const vs_item *item) {
   const vs_picture_query query = {.items = *items};
   const vs_spans *spans;
@@ -48,7 +49,7 @@ static vs_status write_offset(vs_call *call, const vs_items *items, const vs_ite
   return VS_OK;
 }
 
-/* The stretch of the driver's memory that an allocation began in. */
+/* "segment": the mapping that contains an allocation when it begins; null if there is none. */
 static void write_segment(const vs_call *call, const vs_items *items, const vs_item *item) {
   vs_jsonw *json = call->json;
   const vs_mappings *mappings = items->mappings;
@@ -68,9 +69,9 @@ static void write_segment(const vs_call *call, const vs_items *items, const vs_i
   vs_jsonw_member_null(json, "segment");
 }
 
-/* ---- who ------------------------------------------------------------------------------------------------------- */
+/* ---- owner ----------------------------------------------------------------------------------------------------- */
 
-/* A stack as a member of another name. */
+/* Writes a stack as the member `key`. */
 static void write_stack(vs_call *call, const char *key, uint32_t stack) {
   vs_jsonw_key(call->json, vs_str_from(key));
   vs_reply_stack_value(call, stack);
@@ -90,7 +91,7 @@ static void write_forward(const vs_call *call, uint32_t texts) {
   vs_jsonw_array_end(json);
 }
 
-/* What its first event says, or, of an allocation that no event mentions, its block at the end. */
+/* The texts and stacks of its first event, or, for an allocation without events, of its block at the end. */
 static void write_origin(vs_call *call, const vs_items *items, const vs_item *item) {
   const vs_slice *slice = items->slice;
   const vs_snapshot *s = slice->snapshot;
@@ -129,6 +130,7 @@ vs_status vs_method_allocation(vs_call *call) {
   VS_TRY(vs_items_init(call->engine->host, call->device, call->request->drawn, &items));
   VS_TRY(find_row(call, &items, &row));
   const vs_item item = vs_item_at(&items, row);
+  VS_ASSERT(item.row == row);
   vs_reply_device(call, call->device);
   vs_reply_drawn(call, items.drawn);
   vs_jsonw_member_u64(call->json, "row", row);

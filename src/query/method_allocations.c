@@ -1,15 +1,15 @@
-/* "allocations": a list of allocations, or segments. */
+/* "allocations": a list of allocations or segments. */
 #include "base/sort.h"
-#include "query/reply.h"
 #include "query/picture_query.h"
+#include "query/reply.h"
 
-/* The best of many in order, without keeping them all: `list` is cut to the best `most` whenever it is full. */
+/* Keeps the `most` rows with the smallest keys of any number of rows: `list` is cut whenever it is full. */
 typedef struct best {
   const vs_host *host;
   size_t most;
-  VS_VEC(vs_sort_pair) list; /* the smallest keys first, of equals the first row */
-  uint64_t limit;            /* a key above it is not among them */
-  uint64_t count, bytes;     /* of all */
+  VS_VEC(vs_sort_pair) list; /* after a cut: the smallest keys first, among equal ones the first row */
+  uint64_t limit;            /* a larger key is not one of the smallest */
+  uint64_t count, bytes;     /* of all rows */
 } best;
 
 typedef VS_VEC(vs_sort_pair) rows;
@@ -21,10 +21,11 @@ static vs_status cut(best *b) {
   if (b->list.count <= b->most) return VS_OK;
   b->list.count = b->most;
   if (b->most != 0) b->limit = b->list.data[b->most - 1].key;
+  VS_ASSERT(b->most == 0 || b->list.data[0].key <= b->limit);
   return VS_OK;
 }
 
-/* Rows come in rising order, and the sort is stable: so of equal keys the first rows stay. */
+/* Rows are added in rising order and the sort is stable, so among equal keys the first rows are kept. */
 static vs_status add(best *b, uint64_t key, uint32_t row) {
   if (key > b->limit || b->most == 0) return VS_OK;
   if (b->list.count >= b->most && b->list.count - b->most >= MORE_AT_ONCE) VS_TRY(cut(b));
@@ -115,6 +116,7 @@ vs_status vs_method_allocations(vs_call *call) {
   best b = {.host = call->engine->host, .limit = UINT64_MAX};
   b.most = (size_t)vs_min_u64(most, query.items.count);
   vs_status status = collect(call, &query, moment, &b);
+  VS_ASSERT(status != VS_OK || (b.list.count <= b.most && b.list.count <= b.count));
   if (status == VS_OK) status = write_list(call, &query, moment, &b);
   vs_vec_free(call->engine->host, &b.list);
   return status;

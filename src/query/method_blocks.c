@@ -1,8 +1,8 @@
-/* "blocks": the blocks live at a moment, one by one. */
+/* "blocks": the blocks that are live at a moment, one by one. */
 #include "query/reply.h"
 #include "query/selection.h"
 
-/* An event and its time, null for none. */
+/* Writes an event and its time; both null for VS_NO_EVENT. */
 static void write_event(const vs_call *call, const vs_slice *slice, const char *event_key,
                         const char *time_key, uint32_t event) {
   vs_reply_event(call->json, event_key, event);
@@ -36,6 +36,7 @@ static void write_blocks(vs_call *call, const vs_device_cache *device, const vs_
   vs_jsonw *json = call->json;
   const uint64_t offset = vs_min_u64(call->request->offset, rows->count), top = call->request->top;
   const uint64_t end = top != 0 && top < rows->count - offset ? offset + top : rows->count;
+  VS_ASSERT(offset <= end && end <= rows->count);
   vs_reply_device(call, device);
   vs_reply_moment(call, device, "at", selection->set.moment);
   vs_jsonw_member_u64(json, "bytes", selection->set.bytes);

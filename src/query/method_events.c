@@ -1,9 +1,9 @@
 /* "events": the trace of a device, event by event. */
+#include "query/advice.h"
+#include "query/event_list.h"
+#include "query/items.h"
 #include "query/reply.h"
 #include "query/rows.h"
-#include "query/items.h"
-#include "query/event_list.h"
-#include "query/advice.h"
 
 typedef struct range {
   vs_moment from, to;
@@ -16,10 +16,11 @@ static vs_status find_range(const vs_call *call, vs_device_cache *device, range 
   r->first = r->from < 0 ? 0 : (uint32_t)r->from;
   r->end = (uint32_t)(r->to + 1);
   if (r->end < r->first) r->end = r->first;
+  VS_ASSERT(r->end <= device->slice->event_count || r->first == r->end);
   return VS_OK;
 }
 
-/* What writing an event takes. */
+/* The tables that writing an event needs. */
 typedef struct writer {
   vs_call *call;
   vs_items allocations, segments;
@@ -37,7 +38,8 @@ static vs_status write_thing(const writer *w, const vs_items *items, uint32_t ro
   return VS_OK;
 }
 
-/* "label": who did it, and "frees": who had asked for what is freed. A free without a stack shows that twice. */
+/* "label": the owner of the event's stack, and "frees": the owner of the allocation that it frees. Both are the
+ * owner of the allocation if the event has no stack. */
 static void write_owners(vs_call *call, vs_event_kind kind, uint32_t stack, const vs_items *items,
                          uint32_t row) {
   const bool frees =
@@ -69,6 +71,7 @@ static vs_status write_event(writer *w, const vs_slice *slice, uint32_t event) {
   vs_reply_string(call, "action", slice->snapshot->actions.data[vs_events_action(events, row)]);
   const vs_items *items = vs_is_of_segment(kind) ? &w->segments : &w->allocations;
   const uint32_t item = vs_row_of_event_item(call->device, event);
+  VS_ASSERT(item == VS_NO_ROW || item < items->count);
   VS_TRY(write_thing(w, items, item));
   vs_reply_u64_or_null(json, "address", has_address && !is_oom, address);
   vs_jsonw_member_u64(json, "size_bytes", vs_events_size(events, row));
@@ -89,7 +92,7 @@ static vs_status write_event(writer *w, const vs_slice *slice, uint32_t event) {
   return VS_OK;
 }
 
-/* The events of the range that the filter keeps are numbers [first, end) of those that it keeps at all. */
+/* Writes the events with numbers [first, end) among those that the filter keeps, which are the ones in the range. */
 static vs_status write_events(writer *w, const vs_filter_bitmap *bitmap, uint64_t first, uint64_t end) {
   const vs_request *request = w->call->request;
   const vs_slice *slice = w->call->device->slice;
@@ -131,6 +134,7 @@ vs_status vs_method_events(vs_call *call) {
   VS_TRY(writer_init(&w, call));
   const uint32_t first = vs_event_list_before(device->slice, bitmap, r.first);
   const uint32_t end = vs_event_list_before(device->slice, bitmap, r.end);
+  VS_ASSERT(first <= end && end <= vs_event_list_count(device->slice, bitmap));
   vs_reply_device(call, device);
   vs_reply_moment(call, device, "from", r.from);
   vs_reply_moment(call, device, "to", r.to);

@@ -7,9 +7,12 @@ static vs_status (*const exporters[VS_EXPORT_COUNT])(vs_call *call) = {
 #undef VS_EXPORT
 };
 
-vs_status vs_method_export(vs_call *call) { return exporters[call->request->format](call); }
+vs_status vs_method_export(vs_call *call) {
+  VS_ASSERT((size_t)call->request->format < VS_EXPORT_COUNT);
+  return exporters[call->request->format](call);
+}
 
-/* ---- the formats that hold a snapshot whole ------------------------------------------------------------------ */
+/* ---- formats of a whole snapshot ----------------------------------------------------------------------------- */
 
 vs_status vs_export_pickle(vs_call *call) {
   return vs_snapshot_write(call->engine->snapshot, VS_FORMAT_PICKLE, call->reply, call->error);

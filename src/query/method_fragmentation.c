@@ -1,7 +1,7 @@
-/* "fragmentation": what is free at a moment, in how large pieces, and which blocks keep it from the driver. */
-#include "query/reply.h"
-#include "query/items.h"
+/* "fragmentation": the free blocks at a moment, and the live blocks that keep their segments from being released. */
 #include "query/advice.h"
+#include "query/items.h"
+#include "query/reply.h"
 
 static void write_all(const vs_call *call, const vs_holes *holes) {
   vs_jsonw *json = call->json;
@@ -20,6 +20,7 @@ static void write_all(const vs_call *call, const vs_holes *holes) {
 static vs_status write_block(vs_call *call, const vs_items *items, const vs_state_segment *segment,
                              const vs_state_block *block) {
   vs_jsonw *json = call->json;
+  VS_ASSERT(block->address >= segment->address);
   vs_jsonw_object_begin(json);
   vs_reply_u64_or_null(json, "row", block->lifetime != VS_NO_ROW, block->lifetime);
   if (block->lifetime != VS_NO_ROW) {
@@ -37,7 +38,7 @@ static vs_status write_block(vs_call *call, const vs_items *items, const vs_stat
   return VS_OK;
 }
 
-/* The mapping that begins a segment of the state. */
+/* The first mapping of a segment of the state. */
 static uint32_t mapping_at(const vs_mappings *mappings, uint64_t address, vs_moment moment) {
   for (size_t i = 0; i < mappings->rows.count; i++)
     if (mappings->rows.data[i].address == address && vs_mapping_is_live(&mappings->rows.data[i], moment))
@@ -51,6 +52,7 @@ static vs_status write_pinned(vs_call *call, const vs_items *items, const vs_sta
                               const vs_pinned *pinned) {
   vs_jsonw *json = call->json;
   const vs_state_segment *segment = &state->segments.data[pinned->segment];
+  VS_ASSERT(pinned->segment < state->segments.count && pinned->free <= segment->size);
   const uint32_t row = mapping_at(items->mappings, segment->address, state->moment);
   vs_jsonw_object_begin(json);
   vs_reply_u64_or_null(json, "row", row != VS_NO_ROW, row);

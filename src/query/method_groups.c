@@ -1,6 +1,6 @@
 /* "groups": the legend of a picture. */
-#include "query/reply.h"
 #include "query/picture_query.h"
+#include "query/reply.h"
 
 static void write_group(vs_call *call, const vs_colours *colours, size_t index) {
   vs_jsonw *json = call->json;
@@ -18,6 +18,7 @@ static void write_group(vs_call *call, const vs_colours *colours, size_t index) 
 static void write_rest(const vs_call *call, const vs_colours *colours, size_t shown) {
   vs_jsonw *json = call->json;
   uint64_t bytes = 0, count = 0, weight = 0;
+  VS_ASSERT(shown <= colours->list.count);
   for (size_t i = shown; i < colours->list.count; i++) {
     bytes = vs_sat_add_u64(bytes, colours->list.data[i].bytes_at_peak);
     weight = vs_sat_add_u64(weight, colours->list.data[i].weight);

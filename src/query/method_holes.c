@@ -1,11 +1,11 @@
-/* "holes": what is reserved and free over a window of the trace, and in how large pieces. */
+/* "holes": reserved and free memory over a window of the trace, and the free blocks by size. */
 #include "analyze/holes.h"
 #include "query/reply.h"
 #include "query/window.h"
 
 typedef VS_VEC(vs_holes_point) points;
 
-/* The moment that each piece of the window ends with; where there is none, the one before. */
+/* The last moment of each column of the window; for a column without moments, the last one before it. */
 static void choose_moments(const vs_window *window, vs_moment last, points *out) {
   vs_moment moment = VS_AT_START;
   for (uint32_t c = 0; c < window->columns; c++) {
@@ -14,6 +14,7 @@ static void choose_moments(const vs_window *window, vs_moment last, points *out)
     else if (vs_window_edge(window, c) > vs_window_place(window, VS_AT_START)) moment = last;
     out->data[out->count++] = (vs_holes_point){.moment = moment};
   }
+  VS_ASSERT(out->count == window->columns && moment <= last);
 }
 
 static void add_bytes(vs_call *call, const char *name, const points *list, size_t offset) {

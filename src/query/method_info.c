@@ -1,4 +1,4 @@
-/* "info": what the file holds, without any analysis. */
+/* "info": the contents of the file, without any analysis. */
 #include "base/double_text.h"
 #include "query/reply.h"
 
@@ -76,7 +76,7 @@ static void write_setting(const vs_call *call, const vs_setting *setting) {
   }
 }
 
-/* A nested dict stands as its entry, then its own entries, one deeper. */
+/* The entries of a nested dict follow it with depth one more. */
 static void write_settings(const vs_call *call) {
   const vs_snapshot *s = call->engine->snapshot;
   if ((s->has & VS_HAS_SETTINGS) == 0) {
@@ -88,6 +88,7 @@ static void write_settings(const vs_call *call) {
   for (size_t i = 0; i < s->settings.count; i++) {
     const vs_setting *setting = &s->settings.data[i];
     for (; depth > setting->depth; depth--) vs_jsonw_object_end(call->json);
+    VS_ASSERT(depth == setting->depth);
     vs_jsonw_key(call->json, vs_snapshot_string(s, setting->key));
     write_setting(call, setting);
     depth += setting->kind == VS_SETTING_DICT;

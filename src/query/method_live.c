@@ -1,9 +1,10 @@
-/* "live": what was live at a moment, in groups. */
+/* "live": the allocations that are live at a moment, in groups. */
 #include "query/reply.h"
 #include "query/selection.h"
 
 static void write_rest(const vs_call *call, const vs_groups *groups, size_t shown) {
   uint64_t bytes = 0, count = 0;
+  VS_ASSERT(shown <= groups->list.count);
   for (size_t i = shown; i < groups->list.count; i++) {
     bytes = vs_sat_add_u64(bytes, groups->list.data[i].bytes);
     count += groups->list.data[i].count;

@@ -1,11 +1,11 @@
-/* "map": the address space at a moment, in columns: segments, and in them the blocks in use. */
+/* "map": the address space at a moment, in columns: segments, and the live blocks in them. */
 #include "base/sort.h"
-#include "query/reply.h"
 #include "query/picture_query.h"
+#include "query/reply.h"
 
 typedef VS_VEC(vs_sort_pair) pairs;
 
-/* The rows of mappings alive at a moment, by address. */
+/* The rows of mappings that are alive at a moment, by address. */
 static vs_status find_mappings(const vs_host *host, const vs_mappings *mappings, vs_moment moment,
                                pairs *out) {
   for (size_t i = 0; i < mappings->rows.count; i++) {
@@ -16,7 +16,7 @@ static vs_status find_mappings(const vs_host *host, const vs_mappings *mappings,
   return vs_sort_pairs(host, out->data, out->count);
 }
 
-/* The mapping that begins where a segment does. Segments come by rising address; *at goes with them. */
+/* The mapping with the address of a segment. Segments are visited by rising address, and *at moves with them. */
 static uint32_t mapping_of(const pairs *mappings, uint64_t address, size_t *at) {
   while (*at < mappings->count && mappings->data[*at].key < address) ++*at;
   return *at < mappings->count && mappings->data[*at].key == address ? mappings->data[*at].value : VS_NO_ROW;
@@ -47,11 +47,13 @@ static void add_segments(vs_call *call, const vs_state *state, const pairs *mapp
     block[i] = segment->first_block;
   }
   block[count] = state->outside;
+  VS_ASSERT(count == 0 || block[count - 1] <= state->outside);
 }
 
 enum { FLAG_PENDING = 1, FLAG_ESTIMATED = 2 };
 
 static uint16_t group_of(const vs_colours *colours, uint32_t row) {
+  VS_ASSERT(colours == NULL || row == VS_NO_ROW || row < colours->of_row.count);
   if (colours == NULL) return (uint16_t)(row % VS_OWN_GROUPS);
   return row == VS_NO_ROW ? VS_LEGEND : colours->of_row.data[row];
 }
@@ -70,6 +72,7 @@ static void add_blocks(vs_call *call, const vs_state *state, const vs_colours *c
     const vs_state_segment *segment = &state->segments.data[s];
     for (size_t i = segment->first_block; i < segment->first_block + segment->block_count; i++) {
       const vs_state_block *block = &state->blocks.data[i];
+      VS_ASSERT(i < count && block->address >= segment->address);
       offset[i] = (double)(block->address - segment->address);
       size[i] = (double)block->size;
       requested[i] = (double)block->requested;

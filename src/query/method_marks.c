@@ -1,4 +1,4 @@
-/* "marks": what belongs on the axis of a picture. */
+/* "marks": the points of interest on the axis of a picture. */
 #include "query/reply.h"
 
 static void write_moment(const vs_call *call, const char *key, vs_moment moment, int64_t bytes) {
@@ -36,7 +36,7 @@ static void write_event(const vs_call *call, uint32_t event, bool is_oom) {
   vs_jsonw_object_end(call->json);
 }
 
-/* The first `top` events of a kind, and how many there are. */
+/* Writes the first `top` events of a kind, and the number of all. */
 static void write_events(const vs_call *call, const char *key, const char *count_key, vs_event_kind kind) {
   const vs_slice *slice = call->device->slice;
   const uint64_t top = call->request->top == 0 ? UINT64_MAX : call->request->top;
@@ -87,6 +87,7 @@ vs_status vs_method_marks(vs_call *call) {
   VS_TRY(vs_cached_ranges(call->engine->host, device, &named));
   VS_TRY(vs_cached_curve_indexes(call->engine->host, device, &curves));
   const vs_rise rise = vs_curve_index_rise(&curves[VS_CURVE_REQUESTED]);
+  VS_ASSERT(rise.from <= rise.to);
   vs_reply_device(call, device);
   write_peaks(call, vs_cached_curves(device));
   write_rise(call, &rise);

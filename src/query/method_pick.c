@@ -1,6 +1,6 @@
-/* "pick": what lies at a place of the picture, from the bottom up. */
-#include "query/reply.h"
+/* "pick": the items at a place of the picture, from the bottom up. */
 #include "query/picture_query.h"
+#include "query/reply.h"
 #include "query/window.h"
 
 static vs_status write_row(vs_call *call, const vs_picture_query *query, const vs_picked *picked) {
@@ -40,6 +40,7 @@ vs_status vs_method_pick(vs_call *call) {
   VS_TRY(vs_picture_query_build(call, &query));
   VS_TRY(vs_picture_query_spans(call, &query, &spans));
   VS_TRY(vs_pick_build(host, spans, moment, y0, y1, top, &pick));
+  VS_ASSERT(pick.rows.count <= pick.count && pick.bytes <= pick.total);
   const vs_status status = write_pick(call, &query, moment, &pick);
   vs_pick_deinit(host, &pick);
   return status;

@@ -1,10 +1,10 @@
-/* "picture": what was in use over a window of the trace, stacked, in pixels, with the curves above it. */
+/* "picture": the stack of live items over a window of the trace, in pixels, with the curves above it. */
 #include "base/double_text.h"
-#include "query/reply.h"
 #include "query/picture_query.h"
+#include "query/reply.h"
 #include "query/window.h"
 
-/* What a curve has where there are no moments. */
+/* The value of a curve in a column without moments: NaN. */
 static double no_value(void) { return vs_f64_from_bits(UINT64_C(0x7ff8000000000000)); }
 
 static vs_status find_edges(const vs_call *call, vs_look *look) {
@@ -30,12 +30,13 @@ static void add_curve(vs_call *call, const vs_window *window, const vs_curve_ind
     high[c] = low[c] = no_value();
     if (!vs_window_column(window, c, &first, &last)) continue;
     const vs_curve_extent extent = vs_curve_reader_between(&reader, first, last);
+    VS_ASSERT(extent.low <= extent.high);
     high[c] = (double)extent.high;
     low[c] = (double)extent.low;
   }
 }
 
-/* How often the driver gave memory and took it back in each column. */
+/* The numbers of segments obtained from the driver and released, in each column. */
 static void add_segment_events(vs_call *call, const vs_window *window, const vs_mappings *mappings) {
   uint32_t *gets = vs_columns_add(&call->columns, "segment_gets", VS_COLUMN_U32, window->columns);
   uint32_t *gives = vs_columns_add(&call->columns, "segment_gives", VS_COLUMN_U32, window->columns);
@@ -63,6 +64,8 @@ static vs_status add_curves(vs_call *call, const vs_window *window, const vs_map
 static void add_stack(vs_call *call, const vs_picture *picture) {
   vs_columns *columns = &call->columns;
   const size_t samples = picture->sample_event.count, runs = picture->run_end.count;
+  VS_ASSERT(picture->sample_column.count == samples + 1 && picture->sample_run.count == samples + 1);
+  VS_ASSERT(picture->sample_run.data[samples] == runs);
   vs_columns_copy(columns, "sample_column", VS_COLUMN_U32, picture->sample_column.data, samples + 1);
   vs_columns_copy(columns, "sample_event", VS_COLUMN_I32, picture->sample_event.data, samples);
   vs_columns_copy(columns, "sample_bytes", VS_COLUMN_F64, picture->sample_bytes.data, samples);
@@ -99,12 +102,13 @@ static void write_header(const vs_call *call, const vs_window *window, const vs_
   vs_jsonw_object_end(json);
 }
 
-/* Groups and marks: without pixels nobody sees colours, but what is marked is counted. */
+/* Sets groups and marks. Colours are not needed without pixels, but marked items are counted all the same. */
 static vs_status dress(vs_call *call, const vs_picture_query *query, vs_look *look) {
   const vs_filter_bitmap *marked;
   const vs_colours *colours;
   VS_TRY(vs_items_bitmap(call, &query->items, &call->request->mark, &marked));
   if (marked != NULL) look->marked = marked->bits.data;
+  VS_ASSERT(marked == NULL || marked->size == query->items.count);
   if (call->request->colour == VS_COLOUR_ALLOCATION || look->rows == 0) return VS_OK;
   VS_TRY(vs_picture_query_colours(call, query, (vs_group_by)call->request->colour, &colours));
   look->groups = colours->of_row.data;

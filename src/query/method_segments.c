@@ -1,4 +1,4 @@
-/* "segments": what the driver gave, as the end state has it, with what is free in each segment. */
+/* "segments": the segments of the end state, with the free memory in each. */
 #include "base/sort.h"
 #include "query/reply.h"
 #include "query/rows.h"
@@ -28,7 +28,7 @@ static void write_segment(vs_call *call, const vs_segment *segment) {
 
 typedef VS_VEC(vs_sort_pair) pairs;
 
-/* The segments that the filter keeps, most reserved first, of equals by address. */
+/* The segments that the filter keeps, most reserved first, equal ones by address. */
 static vs_status choose(const vs_call *call, const vs_slice *slice, pairs *out, uint64_t *reserved) {
   const vs_host *host = call->engine->host;
   const vs_snapshot *s = slice->snapshot;
@@ -53,6 +53,7 @@ static void write_segments(vs_call *call, const vs_device_cache *device, const p
   vs_jsonw *json = call->json;
   const uint64_t offset = vs_min_u64(call->request->offset, chosen->count), top = call->request->top;
   const uint64_t end = top != 0 && top < chosen->count - offset ? offset + top : chosen->count;
+  VS_ASSERT(offset <= end && end <= chosen->count);
   vs_reply_device(call, device);
   vs_jsonw_member_u64(json, "reserved_bytes", reserved);
   vs_jsonw_member_u64(json, "count", chosen->count);

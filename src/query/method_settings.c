@@ -1,8 +1,8 @@
-/* "settings": what a settings string makes of the allocator, and which of it does nothing or hurts. */
+/* "settings": the values that a settings string gives the allocator, and warnings about entries without effect. */
 #include "alloc/settings.h"
 #include "query/reply.h"
 
-/* What each setting would be without the string. One default follows another setting: every parse sets it so. */
+/* The settings without the string. max_non_split_rounding defaults to large_segment_size, as in every parse. */
 static vs_alloc_settings defaults_beside(const vs_alloc_settings *settings) {
   vs_alloc_settings defaults;
   vs_alloc_settings_init(&defaults);
@@ -14,7 +14,7 @@ static bool is_known(const vs_alloc_rules *rules, const vs_alloc_setting *settin
   return rules->version >= setting->since && rules->version <= setting->until;
 }
 
-/* Values are compared as they are said. */
+/* Writes a value and its default; compares them as texts. */
 static bool write_value(vs_call *call, const vs_alloc_setting *setting, const vs_alloc_settings *settings,
                         const vs_alloc_settings *defaults) {
   vs_text usual;
@@ -49,7 +49,7 @@ static void write_settings(vs_call *call, const vs_alloc_settings *settings) {
   vs_jsonw_member_u64(call->json, "differing", differing);
 }
 
-/* The warnings stand one on a line. */
+/* vs_alloc_settings_warn puts each warning on a line of its own. */
 static vs_status write_warnings(vs_call *call, const vs_alloc_settings *settings) {
   VS_TRY(vs_alloc_settings_warn(settings, &call->scratch));
   const vs_str lines = vs_text_view(&call->scratch);

@@ -26,6 +26,7 @@ static void write_block(const vs_call *call, const vs_lifetimes *lifetimes, cons
 static void write_blocks(const vs_call *call, const vs_lifetimes *lifetimes, const vs_state *state,
                          const char *key, size_t first, size_t end) {
   vs_reply_array_begin(call->json, key);
+  VS_ASSERT(first <= end && end <= state->blocks.count);
   for (size_t i = first; i < end; i++) write_block(call, lifetimes, &state->blocks.data[i]);
   vs_jsonw_array_end(call->json);
 }
@@ -57,6 +58,7 @@ static vs_status collect_stacks(const vs_host *host, const vs_lifetimes *lifetim
   }
   VS_TRY(vs_sort_pairs(host, out->data, out->count));
   size_t kept = 0;
+  VS_ASSERT(out->count <= state->blocks.count);
   for (size_t i = 0; i < out->count; i++)
     if (i == 0 || out->data[i].key != out->data[i - 1].key) out->data[kept++] = out->data[i];
   out->count = kept;

@@ -1,4 +1,4 @@
-/* "stats": the end state split up, and the allocations by size and lifetime. */
+/* "stats": the end state by stream, pool and kind, and the allocations by size and lifetime. */
 #include "base/sort.h"
 #include "query/reply.h"
 
@@ -28,7 +28,7 @@ static vs_status write_parts(const vs_call *call, const char *key, part_key kind
   return status;
 }
 
-/* There are few kinds: the biggest that is left, until none is. */
+/* A selection sort, because there are only three kinds: the one with most reserved bytes first. */
 static void write_kinds(const vs_call *call, const vs_end_state *end) {
   bool is_done[VS_SEGMENT_KINDS] = {false};
   vs_reply_array_begin(call->json, "kinds");
@@ -36,6 +36,7 @@ static void write_kinds(const vs_call *call, const vs_end_state *end) {
     int best = -1;
     for (int k = 0; k < VS_SEGMENT_KINDS; k++)
       if (!is_done[k] && (best < 0 || end->by_kind[k].reserved > end->by_kind[best].reserved)) best = k;
+    VS_ASSERT(best >= 0);
     is_done[best] = true;
     if (end->by_kind[best].segments == 0) continue;
     vs_jsonw_object_begin(call->json);

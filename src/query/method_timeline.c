@@ -1,7 +1,7 @@
-/* "timeline": the curves of a device in as many pieces as somebody wants to draw. */
+/* "timeline": the curves of a device in a requested number of pieces. */
 #include "query/reply.h"
 
-/* What the pieces cover: by event (from, to], by time [from_us, to_us). */
+/* The range that the pieces cover: by event (from, to], by time [from_us, to_us). */
 typedef struct span {
   vs_moment from, to;
   int64_t from_us, to_us;
@@ -11,7 +11,7 @@ typedef struct span {
 } span;
 
 typedef VS_VEC(vs_moment) moments;       /* the last one of each piece */
-typedef VS_VEC(vs_curve_extent) extents; /* of each piece, the value that it comes in with included */
+typedef VS_VEC(vs_curve_extent) extents; /* of each piece, including the value before it */
 
 enum { MOST_PIECES = 1 << 20 };
 
@@ -47,12 +47,15 @@ static vs_status find_span(const vs_call *call, vs_device_cache *device, span *s
 
 /* The last event of piece `p`, by events. */
 static vs_moment event_at(const span *s, uint32_t p) {
+  VS_ASSERT(p < s->pieces);
   return s->from + (vs_moment)(((uint64_t)p + 1) * (uint64_t)(s->to - s->from) / s->pieces);
 }
 
-/* The end of piece `p`, by time: the first pieces are one microsecond longer where the span is no multiple. */
+/* The end of piece `p`, by time. The first pieces are one microsecond longer if the span is not a multiple of their
+ * number. */
 static int64_t time_at(const span *s, uint32_t p) {
   const uint64_t whole = (uint64_t)s->to_us - (uint64_t)s->from_us;
+  VS_ASSERT(p < s->pieces && s->from_us <= s->to_us);
   const uint64_t width = whole / s->pieces, longer = whole % s->pieces;
   const uint64_t until = ((uint64_t)p + 1) * width + vs_min_u64((uint64_t)p + 1, longer);
   return (int64_t)((uint64_t)s->from_us + until - (until != 0));
@@ -97,6 +100,7 @@ static void write_curve(const vs_call *call, const char *const keys[3], const vs
   vs_curve_reader_init(&reader, curve);
   drawn->count = 0;
   for (size_t p = 0; p < ends->count; p++) {
+    VS_ASSERT(before <= ends->data[p]);
     drawn->data[drawn->count++] = vs_curve_reader_between(&reader, before, ends->data[p]);
     before = ends->data[p];
   }

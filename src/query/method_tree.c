@@ -1,15 +1,16 @@
-/* "tree": what was live at a moment as a call tree, flat: parents before their children, which stand biggest first. */
+/* "tree": the allocations that are live at a moment as a call tree, in one list: parents before their children,
+ * siblings by falling bytes. */
 #include "base/sort.h"
 #include "query/reply.h"
 #include "query/selection.h"
 
 enum { NO_NODE = UINT32_MAX };
 
-/* Invariant: nodes[0] is the root; the parent of every other node stands before it; bytes of a node = its self_bytes +
+/* Invariant: nodes[0] is the root; the parent of every other node is before it; bytes of a node = its self_bytes +
  * the bytes of its children (saturating), count likewise. */
 typedef struct node {
   uint32_t parent, call;      /* a frame's id, or OWNERS + a vs_owner_kind; NO_NODE for the root */
-  uint32_t first_child, next; /* of those that are shown */
+  uint32_t first_child, next; /* among the nodes that are shown */
   uint32_t shown_as;          /* index in the reply */
   uint64_t bytes, count, self_bytes, self_count;
   uint64_t rest_bytes, rest_count; /* of the children that are not shown; meaningful once chosen */
@@ -23,9 +24,10 @@ typedef struct tree {
   vs_tree_frames shown;
   bool inverted;
   VS_VEC(node) nodes;
-  vs_map by_call;           /* parent << 32 | call -> node */
-  vs_map by_place;          /* hash of what is shown of a frame -> frame, the first one met */
-  VS_VEC(uint32_t) same_as; /* by frame: 0: not asked yet, else 1 + the first frame that is shown alike */
+  vs_map by_call;  /* parent << 32 | call -> node */
+  vs_map by_place; /* hash of what is shown of a frame -> frame, the first one met */
+  VS_VEC(uint32_t)
+  same_as; /* by frame: 0: not determined yet, else 1 + the first frame that is shown alike */
 } tree;
 
 static void tree_deinit(tree *t) {
@@ -36,6 +38,7 @@ static void tree_deinit(tree *t) {
 }
 
 static vs_status add_node(tree *t, uint32_t parent, uint32_t call, uint32_t *out) {
+  VS_ASSERT(parent == NO_NODE ? t->nodes.count == 0 : parent < t->nodes.count);
   if (t->nodes.count >= NO_NODE) return VS_LIMIT;
   VS_TRY(vs_vec_reserve(t->host, &t->nodes, 1));
   VS_TRY(vs_map_reserve(t->host, &t->by_call));
@@ -59,8 +62,9 @@ static int64_t line_of(vs_frames *frames, uint32_t frame) {
   return vs_frames_has_line(frames, frame) ? frames->snapshot->stacks.frames.data[frame].line : -1;
 }
 
-/* C++ frames without debug information differ in offsets that are not shown, and a line of the forward pass is the same call
- * in its own stack and where it names what its backward pass allocates. */
+/* The first frame that is shown like this one. C++ frames without debug information differ only in offsets, which
+ * are not shown; and a line of the forward pass is the same call in its own stack and in stacks of its backward
+ * pass. */
 static vs_status first_alike(tree *t, uint32_t frame, uint32_t *out) {
   const vs_snapshot *s = t->frames->snapshot;
   const vs_frame *all = s->stacks.frames.data;
@@ -81,6 +85,7 @@ static vs_status first_alike(tree *t, uint32_t frame, uint32_t *out) {
 
 static vs_status call_of(tree *t, uint32_t frame, uint32_t *out) {
   uint32_t *known = &t->same_as.data[frame];
+  VS_ASSERT(frame < t->frames->snapshot->stacks.frames.count && frame < OWNERS);
   if (*known == 0) {
     VS_TRY(first_alike(t, frame, out));
     *known = 1 + *out;
@@ -89,8 +94,8 @@ static vs_status call_of(tree *t, uint32_t frame, uint32_t *out) {
   return VS_OK;
 }
 
-/* Where the allocation was made, for a reader who follows calls: the innermost Python frame, of whichever package, else
- * the node of the backward pass, else C++; list.count if all is noise. */
+/* The index of the frame at which a stack ends in the tree: its innermost Python frame, else its innermost node of the
+ * backward pass, else its innermost C++ frame; list.count if all frames are noise. */
 static uint32_t end_of(tree *t, vs_list list) {
   uint32_t best = list.count;
   vs_frame_kind most = VS_FRAME_KIND_noise;
@@ -152,8 +157,8 @@ static vs_status grow(tree *t, const vs_groups *groups) {
 
 /* ---- the reply ------------------------------------------------------------------------------------------------- */
 
-/* Hangs the `top` biggest nodes under their parents, siblings biggest first. A parent has no less than its child and stands
- * before it, so whoever is among the biggest has all its parents there, too. */
+/* Links the `top` largest nodes to their parents, siblings by falling bytes. A parent has at least the bytes of its
+ * child and is before it in the list, so the parents of a node that is chosen are chosen too. */
 static vs_status choose(tree *t, uint64_t top) {
   VS_VEC(vs_sort_pair) order = {0};
   VS_TRY(vs_vec_reserve(t->host, &order, t->nodes.count));
@@ -170,6 +175,7 @@ static vs_status choose(tree *t, uint64_t top) {
     node *n = &t->nodes.data[order.data[i].value];
     if (n->parent == NO_NODE) continue;
     node *parent = &t->nodes.data[n->parent];
+    VS_ASSERT(n->parent < order.data[i].value && parent->bytes >= n->bytes && parent->rest_count >= n->count);
     n->next = parent->first_child;
     parent->first_child = order.data[i].value;
     parent->rest_bytes -= vs_min_u64(n->bytes, parent->rest_bytes);
@@ -179,7 +185,7 @@ static vs_status choose(tree *t, uint64_t top) {
   return status;
 }
 
-/* A node without a frame: the parts of one, null but for what is said of it. */
+/* Writes the members of a frame for a node without one: null, except kind and name. */
 static void write_no_frame(const vs_call *call, const char *kind, const char *name) {
   vs_jsonw *json = call->json;
   vs_jsonw_member_null(json, "function");
@@ -210,7 +216,8 @@ static void write_sums(vs_jsonw *json, uint64_t id, uint64_t bytes, uint64_t cou
   vs_jsonw_member_u64(json, "self_count", self_count);
 }
 
-/* Equal calls have equal ids at every moment; below 2^48, so that they are exact as doubles. */
+/* A hash of the calls from the root, so equal calls have equal ids at every moment. It is below 2^48, so it is exact
+ * as a double. */
 static uint64_t id_of(const tree *t, const node *n) {
   const vs_snapshot *s = t->frames->snapshot;
   if (n->parent == NO_NODE) return 0;
@@ -234,7 +241,7 @@ static void write_node(vs_call *call, const tree *t, node *n) {
   vs_jsonw_object_end(json);
 }
 
-/* What `top` left out below a node, as a child of it; returns how many that are. */
+/* Writes the children of a node that `top` left out as one child; returns the number of nodes written, 0 or 1. */
 static uint32_t write_rest(const vs_call *call, const node *n) {
   vs_jsonw *json = call->json;
   if (n->rest_count == 0) return 0;
@@ -251,6 +258,7 @@ static void write_nodes(vs_call *call, tree *t) {
   for (;;) {
     node *n = &t->nodes.data[at];
     n->shown_as = written++;
+    VS_ASSERT(n->parent == NO_NODE || t->nodes.data[n->parent].shown_as < n->shown_as);
     write_node(call, t, n);
     if (n->first_child != NO_NODE) {
       at = n->first_child;

@@ -11,7 +11,8 @@ static vs_str filter_of(const vs_picture_query *query) {
                                : (vs_str){query->bitmap->filter.data, query->bitmap->filter.count};
 }
 
-/* Which of the two scenes the stage has; that of another filter is cleared. */
+/* The cache entry of the query: the one for all rows, or the one for a filter, which is cleared if it is of another
+ * filter. */
 static vs_span_cache *choose_spans(vs_call *call, const vs_picture_query *query) {
   const vs_host *host = call->engine->host;
   const vs_drawn drawn = query->items.drawn;
@@ -45,8 +46,10 @@ static vs_status build_spans(vs_call *call, const vs_picture_query *query, vs_sp
 
 vs_status vs_picture_query_spans(vs_call *call, const vs_picture_query *query, const vs_spans **out) {
   vs_span_cache *cached = choose_spans(call, query);
+  VS_ASSERT(query->bitmap == NULL || query->bitmap->size == query->items.count);
   if (!cached->has_spans) VS_TRY(build_spans(call, query, cached));
   *out = cached->spans;
+  VS_ASSERT(*out == &cached->own || *out == &call->device->moments.spans);
   return VS_OK;
 }
 
@@ -57,5 +60,6 @@ vs_status vs_picture_query_curve(vs_call *call, const vs_picture_query *query, c
   if (!cached->has_curve_index) VS_TRY(vs_curve_index_of_spans(call->engine->host, spans, &cached->curve));
   cached->has_curve_index = true;
   *out = &cached->curve;
+  VS_ASSERT(cached->has_spans && cached->curve.spans == spans);
   return VS_OK;
 }

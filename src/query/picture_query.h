@@ -1,16 +1,16 @@
-/* What a request about the picture is about: things, those that its filter keeps, their spans and groups. */
+/* The subject of a request about the picture: items, the ones that its filter keeps, their spans and groups. */
 #ifndef VS_QUERY_PICTURE_QUERY_H
 #define VS_QUERY_PICTURE_QUERY_H
 
 #include "query/items.h"
 
-/* Borrowed from call->view until another filter is asked for. `matches` is NULL where the filter keeps all. */
+/* Borrowed from call->device until bitmaps of two other filters are built. `bitmap` is NULL if the filter is empty. */
 typedef struct vs_picture_query {
   vs_items items;
   const vs_filter_bitmap *bitmap;
 } vs_picture_query;
 
-/* Of call->request: "what" and "filter". */
+/* From "what" and "filter" of call->request. */
 VS_MUST_CHECK vs_status vs_picture_query_build(vs_call *call, vs_picture_query *out);
 VS_MUST_CHECK vs_status vs_picture_query_spans(vs_call *call, const vs_picture_query *query,
                                                const vs_spans **out);

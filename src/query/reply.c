@@ -37,7 +37,7 @@ void vs_reply_scratch(vs_call *call, const char *key) {
   scratch->bytes.count = 0;
 }
 
-/* ---- where and when -------------------------------------------------------------------------------------------- */
+/* ---- places and moments ---------------------------------------------------------------------------------------- */
 
 void vs_reply_device(const vs_call *call, const vs_device_cache *device) {
   vs_reply_i64_or_null(call->json, "device", device != &call->engine->no_device, device->slice->device);
@@ -73,11 +73,12 @@ void vs_reply_pool(const vs_call *call, uint32_t pool) {
   pool_value(call, pool);
 }
 
-/* ---- who ------------------------------------------------------------------------------------------------------- */
+/* ---- frames, stacks, owners ------------------------------------------------------------------------------------ */
 
 static void frame_words(vs_call *call, const char *key, uint32_t frame,
                         void (*put)(vs_frames *frames, vs_text *text, uint32_t frame)) {
   put(&call->engine->frames, &call->scratch, frame);
+  VS_ASSERT(frame < call->engine->snapshot->stacks.frames.count);
   vs_reply_scratch(call, key);
 }
 
@@ -144,9 +145,10 @@ static void put_lifetime(vs_text *text, const vs_group_name *name) {
   vs_text_duration(text, name->numbers[1]);
 }
 
-/* The label of a group, from the pieces that its kind has. */
+/* Composes the label of a group from the parts of its name. */
 static void put_label(vs_call *call, vs_group_by by, const vs_group_name *name, vs_path_form path) {
   vs_text *text = &call->scratch;
+  VS_ASSERT(text->bytes.count == 0);
   if (!name->known) {
     vs_text_str(text, name->text);
     return;
@@ -200,7 +202,7 @@ static void group_key(vs_call *call, vs_group_by by, const vs_group *group, cons
   }
 }
 
-/* A value in quotes, if it can stand in them. */
+/* Puts a value in double quotes; false if it contains one. */
 static bool put_quoted(vs_text *text, vs_str value) {
   vs_text_byte(text, '"');
   for (size_t i = 0; i < value.size; i++) {
@@ -211,7 +213,7 @@ static bool put_quoted(vs_text *text, vs_str value) {
   return true;
 }
 
-/* The text after a key that keeps the members of a group, and only those; false where there is none. */
+/* Puts a filter that keeps exactly the members of a group; false if there is none. */
 static bool put_filter(vs_call *call, vs_group_by by, const vs_group *group, const vs_group_name *name) {
   vs_text *text = &call->scratch;
   switch (by) {
@@ -241,7 +243,7 @@ static bool put_filter(vs_call *call, vs_group_by by, const vs_group *group, con
   return false;
 }
 
-/* "filter": what keeps the members of a group; null where no filter says it. */
+/* "filter": a filter that keeps exactly the members of a group; null if there is none. */
 static void group_filter(vs_call *call, vs_group_by by, const vs_group *group, const vs_group_name *name) {
   if (by == VS_BY_POOL && !name->known) vs_text_cstr(&call->scratch, "pool=none");
   else if (!name->known || !put_filter(call, by, group, name)) call->scratch.bytes.count = 0;
@@ -277,7 +279,7 @@ void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, 
   vs_jsonw_object_end(json);
 }
 
-/* ---- what ------------------------------------------------------------------------------------------------------ */
+/* ---- files and sums -------------------------------------------------------------------------------------------- */
 
 static void unknown_keys(const vs_call *call) {
   const vs_snapshot *s = call->engine->snapshot;
@@ -295,7 +297,7 @@ static void unknown_keys(const vs_call *call) {
   vs_jsonw_member_u64(call->json, "unknown_key_count", s->unknown_key_count);
 }
 
-/* What only a recording says of itself; null for other files. */
+/* "recording": what only recordings say about themselves; null for other files. */
 static void put_recording(const vs_call *call) {
   const vs_snapshot *s = call->engine->snapshot;
   const vs_recording *recording = &s->recording;
@@ -335,7 +337,7 @@ static void put_recording(const vs_call *call) {
   vs_jsonw_object_end(json);
 }
 
-/* "title": what the file is, and of which devices the reply is. */
+/* "title": the kind of the file, and the devices that the reply is about. */
 static void put_title(vs_call *call) {
   const vs_engine *engine = call->engine;
   vs_text *text = &call->scratch;
@@ -401,7 +403,7 @@ void vs_reply_end(const vs_call *call, const vs_report *report) {
   vs_jsonw_object_end(call->json);
 }
 
-/* Rows for the powers of two that occur; the first one begins at 0. */
+/* Writes a row for each power of two that occurs; the first one begins at 0. */
 static void by_powers(vs_jsonw *json, const char *key, const char *from, const char *below,
                       const uint64_t counts[VS_POWERS]) {
   vs_jsonw_key(json, vs_str_from(key));

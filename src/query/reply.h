@@ -1,5 +1,5 @@
-/* The shapes that several replies share (docs/formats/query.md). Each function adds members to the open object, unless its
- * name says that it writes a value. */
+/* The parts that several replies share (docs/formats/query.md). Each function adds members to the open object,
+ * unless its name says that it writes a value. */
 #ifndef VS_QUERY_REPLY_H
 #define VS_QUERY_REPLY_H
 
@@ -26,14 +26,14 @@ void vs_reply_share(vs_jsonw *json, const char *key, uint64_t part, uint64_t who
 /* null for VS_STRING_NONE. */
 void vs_reply_string(const vs_call *call, const char *key, uint32_t string);
 
-/* ---- where and when */
+/* ---- places and moments */
 
 void vs_reply_device(const vs_call *call, const vs_device_cache *device); /* "device" */
 void vs_reply_moment(const vs_call *call, const vs_device_cache *device, const char *key, vs_moment moment);
 void vs_reply_stream(const vs_call *call, uint32_t stream); /* index into streams */
 void vs_reply_pool(const vs_call *call, uint32_t pool);     /* 0 or 1 + index into pools */
 
-/* ---- who */
+/* ---- frames, stacks, owners */
 
 /* "function", "file", "line", "kind", "place", "name"; all null for VS_NO_FRAME. */
 void vs_reply_frame(vs_call *call, uint32_t frame);
@@ -42,17 +42,17 @@ void vs_reply_stack(vs_call *call, uint32_t stack);
 /* The value of "stack": its first `frames` frames. */
 void vs_reply_stack_value(vs_call *call, uint32_t stack);
 
-/* "label": what an allocation with that stack is attributed to (analyze/frames.h). */
+/* "label" and "long_label": the owner of an allocation with that stack (analyze/frames.h). */
 void vs_reply_owner(vs_call *call, uint32_t stack, bool is_older);
 
-/* A group's label, into the scratch text. */
+/* Puts a group's label into the scratch text. */
 void vs_put_group_label(vs_call *call, vs_group_by by, const vs_group *group);
 /* "label", "long_label", "key" and "filter" of a group. */
 void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group);
-/* A group as an object; `whole` is what its share is a part of. */
+/* A group as an object; "share" is its part of `whole`. */
 void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole);
 
-/* ---- what */
+/* ---- files and sums */
 
 void vs_reply_file(vs_call *call); /* "file" */
 void vs_reply_end_sums(const vs_call *call, const vs_end_sums *sums);

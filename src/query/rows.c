@@ -49,6 +49,7 @@ vs_filter_row vs_row_of_block(const vs_snapshot *s, const vs_segment *segment, c
 uint64_t vs_largest_hole_of(const vs_snapshot *s, const vs_segment *segment) {
   uint64_t hole = 0, largest = 0;
   for (uint32_t i = 0; i < segment->block_count; i++) {
+    VS_ASSERT(segment->first_block + i < s->blocks.count);
     const vs_block *block = &s->blocks.data[segment->first_block + i];
     hole = vs_block_is_active(block) ? 0 : vs_sat_add_u64(hole, block->size);
     largest = vs_max_u64(largest, hole);

@@ -1,11 +1,11 @@
-/* Rows of the file's own tables, as filters and exports see them. */
+/* Rows of the file's own tables, for filters and exports. */
 #ifndef VS_QUERY_ROWS_H
 #define VS_QUERY_ROWS_H
 
 #include "analyze/slice.h"
 #include "query/filter.h"
 
-/* What a filter can ask of each table: bits 1 << vs_filter_key. */
+/* The keys of filters that each table has: bits 1 << vs_filter_key. */
 enum {
   VS_STACK_KEYS = 1 << VS_FILTER_stack | 1 << VS_FILTER_line,
   VS_EVENT_KEYS = VS_STACK_KEYS | 1 << VS_FILTER_size | 1 << VS_FILTER_stream | 1 << VS_FILTER_address |
@@ -26,7 +26,7 @@ static inline bool vs_event_address(const vs_events *events, uint32_t row, uint6
   return (vs_events_missing(events, row) & VS_EVENT_NO_ADDRESS) == 0;
 }
 
-/* The longest run of blocks that are not in use. */
+/* The bytes of the longest run of inactive blocks. */
 uint64_t vs_largest_hole_of(const vs_snapshot *snapshot, const vs_segment *segment);
 
 #endif

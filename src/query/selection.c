@@ -14,7 +14,7 @@ uint32_t vs_selection_category(const vs_selection *selection, const vs_lifetime 
                               : vs_events_category(&slice->snapshot->events, vs_slice_row(slice, event));
 }
 
-/* Leaves the rows that the filter keeps. */
+/* Removes the rows that the filter does not keep. */
 static vs_status apply_filter(vs_call *call, const vs_filter *filter, vs_selection *selection) {
   vs_liveset *set = &selection->set;
   const size_t count = set->rows.count;
@@ -46,10 +46,11 @@ static vs_moment start_of(const vs_lifetime *row) {
   return row->start == VS_NO_EVENT ? VS_AT_START : (vs_moment)row->start;
 }
 
-/* Rows that begin in (from, to], or, if `alive` are enough, that are alive at one of the moments from .. to. */
+/* Collects the rows that begin in (from, to]; with `alive` the rows that are alive at one of the moments from .. to. */
 static vs_status collect_between(const vs_host *host, const vs_lifetimes *lifetimes, vs_moment from,
                                  vs_moment to, bool alive, vs_liveset *out) {
   *out = (vs_liveset){.moment = to};
+  VS_ASSERT(from <= to);
   for (size_t i = 0; i < lifetimes->rows.count; i++) {
     const vs_lifetime *row = &lifetimes->rows.data[i];
     const vs_moment start = start_of(row);
@@ -78,7 +79,7 @@ static vs_status collect(const vs_call *call, const vs_moment_index *moments, vs
   return vs_liveset_at(host, lifetimes, &moments->spans, out->at, &out->set);
 }
 
-/* The range of an average, by time where time passes in it, else by events. */
+/* The range of an average: by time if its times differ, else by events. */
 typedef struct range {
   const vs_slice *slice;
   vs_moment low, high;
@@ -106,6 +107,7 @@ static int64_t place_on(const range *r, vs_moment moment) {
   if (moment <= r->low) return r->from;
   if (moment >= r->high) return r->to;
   const int64_t place = r->by_time ? vs_slice_time(r->slice, moment) : moment;
+  VS_ASSERT(r->from <= r->to);
   return place < r->from ? r->from : place > r->to ? r->to : place;
 }
 
@@ -114,9 +116,10 @@ static uint64_t times_saturating(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* size * part / whole * VS_WEIGHT_PARTS. part <= whole; both lose the same low bits where they are long. */
+/* size * part / whole * VS_WEIGHT_PARTS, part <= whole. Both are shifted right until they fit into 31 bits. */
 static uint64_t weight_of(uint64_t size, uint64_t part, uint64_t whole) {
   if (whole == 0) return times_saturating(size, VS_WEIGHT_PARTS);
+  VS_ASSERT(part <= whole);
   for (; whole >> 31 != 0; whole >>= 1) part >>= 1;
   const uint64_t fraction = (part << 32) / whole; /* of 2^32 */
   return vs_sat_add_u64(times_saturating(size / VS_WEIGHT_PARTS, fraction),
@@ -194,11 +197,12 @@ static uint64_t whole_bytes(uint64_t weight) {
 
 vs_status vs_selection_groups(vs_call *call, const vs_selection *selection, vs_group_by by, vs_groups *out) {
   const vs_host *host = call->engine->host;
+  VS_ASSERT(selection->weights.count == 0 || selection->weights.count == selection->set.rows.count);
   VS_TRY(vs_groups_build_weighed(host, selection->lifetimes, selection->set.rows.data,
                                  selection->weights.data, selection->set.rows.count, by,
                                  &call->engine->frames, out));
   if (call->request->measure != VS_MEASURE_average) return VS_OK;
-  out->bytes = 0; /* so that shares add up */
+  out->bytes = 0; /* the sum of the rounded bytes, so that shares add up to 1 */
   for (size_t i = 0; i < out->list.count; i++) {
     out->list.data[i].bytes = whole_bytes(out->list.data[i].bytes);
     out->bytes = vs_sat_add_u64(out->bytes, out->list.data[i].bytes);

@@ -1,27 +1,25 @@
-/* The allocations that a request is about: those alive at its moment which its filter keeps, or what else its measure asks
- * for (choices.def), between `since` and `at`. */
+/* The allocations that a request is about: the ones that its filter keeps and that are alive at its moment, or that
+ * another measure selects (choices.def) between `since` and `at`. */
 #ifndef VS_QUERY_SELECTION_H
 #define VS_QUERY_SELECTION_H
 
 #include "query/items.h"
 
 typedef struct vs_selection {
-  const vs_lifetimes *lifetimes; /* borrowed from the view, as the next */
+  const vs_lifetimes *lifetimes; /* borrowed from the device's cache, as `items` */
   vs_items items;
   vs_moment at, since;
-  vs_liveset
-      set; /* its moment is the one at which its rows are alive, its bytes are those of the rows that are left */
-  VS_VEC(uint64_t)
-  weights; /* VS_MEASURE_average: of each row, mean bytes in 1 / VS_WEIGHT_PARTS; else empty */
+  vs_liveset set; /* its moment is the one at which its rows are alive; its sums are those after the filter */
+  VS_VEC(uint64_t) weights; /* VS_MEASURE_average: mean bytes by row, in 1 / VS_WEIGHT_PARTS; else empty */
 } vs_selection;
 
 enum { VS_WEIGHT_PARTS = 65536 };
 
-/* Of call->request: "at", "since", "measure" and "filter". */
+/* From "at", "since", "measure" and "filter" of call->request. */
 VS_MUST_CHECK vs_status vs_selection_build(vs_call *call, vs_device_cache *device, vs_selection *out);
 void vs_selection_deinit(const vs_call *call, vs_selection *selection);
 
-/* In groups. Bytes are what the measure asks for. */
+/* The selection in groups, whose bytes are those of the measure. */
 VS_MUST_CHECK vs_status vs_selection_groups(vs_call *call, const vs_selection *selection, vs_group_by by,
                                             vs_groups *out);
 /* Members "at", "since", "measure". */
@@ -29,10 +27,10 @@ void vs_reply_selection(const vs_call *call, const vs_device_cache *device, cons
 
 /* "active_allocated" or "active_pending_free" at the moment. */
 vs_str vs_selection_state(const vs_selection *selection, const vs_lifetime *row);
-/* String id, VS_STRING_NONE where there is none. */
+/* String id; VS_STRING_NONE if there is none. */
 uint32_t vs_selection_category(const vs_selection *selection, const vs_lifetime *row);
 
-/* Rows of lifetimes in falling order of size, of equals by rising address; the caller frees *out with vs_vec_free. */
+/* Rows of lifetimes in falling order of size, equal ones by rising address; the caller frees *out with vs_vec_free. */
 typedef VS_VEC(uint32_t) vs_rows;
 VS_MUST_CHECK vs_status vs_selection_by_size(const vs_call *call, const vs_selection *selection,
                                              vs_rows *out);

@@ -2,7 +2,7 @@
 #include <vramscope/summary.h>
 #include "codec/json_reply.h"
 
-/* ---- memory: all of an answer, given back as a whole ----------------------------------------------------------- */
+/* ---- memory: the pieces of an answer, freed together ----------------------------------------------------------- */
 
 typedef struct piece {
   struct piece *next;
@@ -10,14 +10,15 @@ typedef struct piece {
   max_align_t data[];
 } piece;
 
-/* Invariant: `status` is VS_OK until a piece cannot be had; then nothing more is taken. */
+/* Invariant: after the first piece that cannot be allocated, `status` is VS_NO_MEMORY and no more pieces are
+ * allocated. */
 typedef struct pieces {
   const vs_host *host;
   piece *first;
   vs_status status;
 } pieces;
 
-/* `size` bytes of zeros; NULL for want of memory, which `status` keeps. */
+/* `size` bytes of zeros; NULL without memory, which `status` keeps. */
 static void *take(pieces *p, size_t size) {
   if (p->status != VS_OK) return NULL;
   piece *taken = size > SIZE_MAX - sizeof *taken ? NULL : vs_host_alloc(p->host, sizeof *taken + size);
@@ -26,6 +27,7 @@ static void *take(pieces *p, size_t size) {
     return NULL;
   }
   *taken = (piece){.next = p->first, .size = sizeof *taken + size};
+  VS_ASSERT(taken->size > size);
   memset(taken->data, 0, size);
   p->first = taken;
   return taken->data;
@@ -34,6 +36,7 @@ static void *take(pieces *p, size_t size) {
 static void give_back(pieces p) {
   while (p.first != NULL) {
     piece *next = p.first->next;
+    VS_ASSERT(p.first->size >= sizeof *p.first);
     vs_host_free(p.host, p.first, p.first->size);
     p.first = next;
   }
@@ -47,17 +50,7 @@ static const char *copy_text(pieces *p, vs_str text) {
 
 /* ---- members by the list --------------------------------------------------------------------------------------- */
 
-/* An answer and its memory; the public struct is the first member, so a pointer to it is one to this. */
-typedef struct whole_answer {
-  vs_summary summary;
-  pieces pieces;
-} whole_answer;
-typedef struct owners_answer {
-  vs_summary_owners owners;
-  pieces pieces;
-} owners_answer;
-
-typedef vs_summary vs_summary_whole; /* under the name that the list has for it */
+typedef vs_summary vs_summary_whole; /* the list calls it `whole` */
 
 enum { OF_peak, OF_end, OF_device, OF_owner, OF_oom, OF_whole, OF_owners };
 enum { BYTES, INDEX, TIME, SHARE, TEXT };
@@ -73,7 +66,7 @@ typedef struct member {
   const char *path;
 } member;
 
-/* The _Generic refuses a member of another type than its kind has. */
+/* The _Generic refuses a member whose type is not that of its kind. */
 static const member members[] = {
 #define VS_TAKE(struct_, member_, KIND, path_)                           \
   {.of = OF_##struct_,                                                   \
@@ -85,7 +78,7 @@ static const member members[] = {
 #undef VS_TAKE
 };
 
-/* No member of these is forgotten: the others are filled below. */
+/* All members of these two structs must be in the list. The other structs have members that are filled below. */
 #define VS_TAKE(struct_, member_, KIND, path_) \
   +(OF_##struct_ == OF_CHECKED ? sizeof(((vs_summary_##struct_ *)NULL)->member_) : 0)
 #define OF_CHECKED OF_peak
@@ -130,7 +123,7 @@ static void fill(pieces *p, uint8_t of, void *to, vs_json from) {
       set(p, (char *)to + members[i].offset, members[i].kind, follow(from, members[i].path));
 }
 
-/* A struct of that kind, filled; NULL for want of memory. */
+/* A new struct of that kind, filled; NULL without memory. */
 static void *made(pieces *p, uint8_t of, size_t size, vs_json from) {
   void *to = take(p, size);
   if (to != NULL) fill(p, of, to, from);
@@ -141,7 +134,7 @@ static void *made(pieces *p, uint8_t of, size_t size, vs_json from) {
 
 typedef const void *make_row(pieces *p, vs_json from);
 
-/* A pointer for each item of a list. */
+/* An array of pointers, one for each item of a list; *count is set only if it is not NULL. */
 static void *rows_of(pieces *p, vs_json list, make_row *make, size_t *count) {
   const size_t items = vs_json_count(list);
   const void **rows = take(p, items * sizeof *rows);
@@ -174,7 +167,10 @@ static const void *make_device(pieces *p, vs_json from) {
 
 /* ---- the answers ----------------------------------------------------------------------------------------------- */
 
-static void make_summary(pieces *p, vs_summary *to, vs_json reply) {
+typedef void fill_answer(pieces *p, void *to, vs_json reply);
+
+static void fill_summary(pieces *p, void *answer, vs_json reply) {
+  vs_summary *to = answer;
   fill(p, OF_whole, to, reply);
   to->devices = rows_of(p, vs_reply_at(reply, "devices"), make_device, &to->device_count);
   if (vs_reply_knows(reply, "host")) to->host = make_device(p, vs_reply_at(reply, "host"));
@@ -182,7 +178,8 @@ static void make_summary(pieces *p, vs_summary *to, vs_json reply) {
     if (to->devices[i]->device == vs_reply_i64(reply, "busiest")) to->busiest = to->devices[i];
 }
 
-static void make_owners(pieces *p, vs_summary_owners *to, vs_json reply) {
+static void fill_owners(pieces *p, void *answer, vs_json reply) {
+  vs_summary_owners *to = answer;
   fill(p, OF_owners, to, reply);
   to->rows = rows_of(p, vs_reply_at(reply, "groups"), make_owner, &to->row_count);
 }
@@ -197,53 +194,57 @@ static vs_status ask(vs_engine *engine, const char *method, const char *params, 
   return status;
 }
 
-static vs_status no_memory(vs_error *error) {
-  return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "%s", vs_status_text(VS_NO_MEMORY));
+/* An answer with its memory: its own piece has this in front of the public struct. */
+typedef struct answer {
+  pieces pieces;
+  max_align_t public_struct[];
+} answer;
+
+/* Sends the request, and fills a public struct of `size` bytes from the reply. Owner: the caller, destroy_answer. */
+static vs_status make_answer(vs_engine *engine, const char *method, const char *params, size_t size,
+                             fill_answer *fill_in, const void **out, vs_error *error) {
+  vs_json_doc reply;
+  *out = NULL;
+  const vs_status status = ask(engine, method, params, &reply, error);
+  if (status != VS_OK) return status;
+  pieces p = {.host = vs_engine_host(engine)};
+  answer *made_answer = take(&p, sizeof *made_answer + size);
+  if (made_answer != NULL) fill_in(&p, made_answer->public_struct, vs_json_root(&reply));
+  vs_json_doc_deinit(&reply);
+  if (p.status != VS_OK) {
+    give_back(p);
+    return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "%s", vs_status_text(VS_NO_MEMORY));
+  }
+  made_answer->pieces = p;
+  *out = made_answer->public_struct;
+  return VS_OK;
+}
+
+/* Copies the list of pieces first, because the answer itself is one of them. */
+static void destroy_answer(const void *public_struct) {
+  if (public_struct == NULL) return;
+  give_back(((const answer *)(const void *)((const char *)public_struct - offsetof(answer, public_struct)))
+                ->pieces);
 }
 
 vs_status vs_engine_summarize(vs_engine *engine, const char *params, const vs_summary **summary,
                               vs_error *error) {
-  vs_json_doc reply;
-  *summary = NULL;
-  const vs_status status = ask(engine, "report", params, &reply, error);
-  if (status != VS_OK) return status;
-  pieces p = {.host = vs_engine_host(engine)};
-  whole_answer *answer = take(&p, sizeof *answer);
-  if (answer != NULL) make_summary(&p, &answer->summary, vs_json_root(&reply));
-  vs_json_doc_deinit(&reply);
-  if (p.status != VS_OK) {
-    give_back(p);
-    return no_memory(error);
-  }
-  answer->pieces = p;
-  *summary = &answer->summary;
-  return VS_OK;
+  const void *made_answer;
+  const vs_status status =
+      make_answer(engine, "report", params, sizeof **summary, fill_summary, &made_answer, error);
+  *summary = made_answer;
+  return status;
 }
 
 vs_status vs_engine_owners(vs_engine *engine, const char *params, const vs_summary_owners **owners,
                            vs_error *error) {
-  vs_json_doc reply;
-  *owners = NULL;
-  const vs_status status = ask(engine, "live", params, &reply, error);
-  if (status != VS_OK) return status;
-  pieces p = {.host = vs_engine_host(engine)};
-  owners_answer *answer = take(&p, sizeof *answer);
-  if (answer != NULL) make_owners(&p, &answer->owners, vs_json_root(&reply));
-  vs_json_doc_deinit(&reply);
-  if (p.status != VS_OK) {
-    give_back(p);
-    return no_memory(error);
-  }
-  answer->pieces = p;
-  *owners = &answer->owners;
-  return VS_OK;
+  const void *made_answer;
+  const vs_status status =
+      make_answer(engine, "live", params, sizeof **owners, fill_owners, &made_answer, error);
+  *owners = made_answer;
+  return status;
 }
 
-/* The answer itself is one of its pieces, so what they are is read first. */
-void vs_summary_destroy(const vs_summary *summary) {
-  if (summary != NULL) give_back(((const whole_answer *)(const void *)summary)->pieces);
-}
+void vs_summary_destroy(const vs_summary *summary) { destroy_answer(summary); }
 
-void vs_summary_owners_destroy(const vs_summary_owners *owners) {
-  if (owners != NULL) give_back(((const owners_answer *)(const void *)owners)->pieces);
-}
+void vs_summary_owners_destroy(const vs_summary_owners *owners) { destroy_answer(owners); }

@@ -19,7 +19,7 @@ vs_status vs_find_window(vs_call *call, uint64_t columns, const char *name, vs_w
   return vs_fail(call->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "'x0' has to be below 'x1'");
 }
 
-/* What no memory reaches is as good as any other such number. */
+/* Rounds down and limits to [0, INT64_MAX], above all sizes of memory. */
 static uint64_t bytes_of(double value) {
   return value <= 0 ? 0 : value < 9e18 ? (uint64_t)value : (uint64_t)INT64_MAX;
 }
@@ -31,6 +31,7 @@ vs_status vs_find_bytes(const vs_call *call, uint64_t otherwise, uint64_t *y0, u
   *y0 = bytes_of(low.value);
   *y1 = high.is_given ? bytes_of(high.value) : otherwise;
   if (*y1 <= *y0) *y1 = *y0 + 1;
+  VS_ASSERT(*y0 < *y1);
   return VS_OK;
 }
 

@@ -7,10 +7,10 @@
 
 enum { VS_MOST_COLUMNS = 8192 };
 
-/* `columns`, the parameter called `name`, is what the window is cut into, 1 to VS_MOST_COLUMNS. */
+/* The requested window, cut into `columns` columns: 1 to VS_MOST_COLUMNS, else the error names the parameter `name`. */
 VS_MUST_CHECK vs_status vs_find_window(vs_call *call, uint64_t columns, const char *name, vs_window *out);
 
-/* y0 and y1 as bytes; *y1 = otherwise where none is given. */
+/* y0 and y1 as bytes; *y1 = `otherwise` if the request has none. */
 VS_MUST_CHECK vs_status vs_find_bytes(const vs_call *call, uint64_t otherwise, uint64_t *y0, uint64_t *y1);
 
 /* Members: "axis", "x0", "x1", "whole". */

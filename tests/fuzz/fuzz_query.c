@@ -1,12 +1,15 @@
-/* Any bytes as a snapshot, and every question asked of what can be read: an answer, or a refusal with a sentence. The
- * last byte chooses the moment, so that a small change of the input asks something else. */
+/* Reads any bytes as a snapshot, and sends every request about what can be read: each gets a reply, or a refusal
+ * with a sentence. The structures are checked after each request. The last byte chooses the moment, so that a small
+ * change of the input changes the requests. */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/span_stack.h"
+#include "analyze/state.h"
 #include "base/host.h"
 #include "base/text.h"
 #include "fuzz.h"
-#include <vramscope/query.h>
+#include "query/engine.h"
 
 enum { MEMORY = 32 * 1024 * 1024, MOST_WRITTEN = 8 * 1024 * 1024 };
 
@@ -24,6 +27,23 @@ static vs_status count_bytes(void *ctx, const void *data, size_t size) {
   return *written > MOST_WRITTEN ? VS_CANCELLED : VS_OK;
 }
 
+static void must_be_whole(const char *broken) { must(broken == NULL, broken); }
+
+/* The address space and the stack of spans at a few moments: requests build these and free them again. */
+static void check_moments(const vs_host *host, const vs_moment_index *moments) {
+  const uint32_t events = moments->spans.event_count, step = events / 5 + 1;
+  vs_span_stack stack = vs_span_stack_of(&moments->spans);
+  for (uint32_t done = 0; done <= events; done += step) {
+    vs_state state;
+    if (vs_span_stack_move(host, &stack, done) != VS_OK) break;
+    must_be_whole(vs_span_stack_check(&stack));
+    if (vs_state_at(host, moments, (vs_moment)done - 1, &state) != VS_OK) break;
+    must_be_whole(vs_state_check(&state));
+    vs_state_deinit(host, &state);
+  }
+  vs_span_stack_deinit(host, &stack);
+}
+
 static void ask(vs_engine *engine, const char *format, const char *moment) {
   char request[256];
   size_t written = 0;
@@ -31,6 +51,7 @@ static void ask(vs_engine *engine, const char *format, const char *moment) {
   vs_format(request, sizeof request, format, moment);
   const vs_status status = vs_engine_request(engine, vs_str_from(request),
                                              (vs_writer){.ctx = &written, .write = count_bytes}, &error);
+  must_be_whole(vs_engine_check(engine));
   if (status == VS_OK) {
     must(written > 0 || vs_str_contains(vs_str_from(format), VS_STR("export")), "an empty reply");
     return;
@@ -92,6 +113,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const uint8_t choice = data[size - 1];
     const char *moment = MOMENTS[choice % (sizeof MOMENTS / sizeof *MOMENTS)];
     for (size_t i = 0; i < sizeof REQUESTS / sizeof *REQUESTS; i++) ask(engine, REQUESTS[i], moment);
+    for (size_t i = 0; i < engine->devices.count; i++)
+      if (engine->devices.data[i].has_moment_index)
+        check_moments(&budget.host, &engine->devices.data[i].moments);
   }
   vs_engine_destroy(engine);
   must(budget.used == 0, "memory was not given back");

@@ -11,6 +11,7 @@
 #define VS_TESTS_QUERY_SAMPLE_H
 
 #include "codec/json_doc.h"
+#include "query/engine.h"
 #include "support/test.h"
 #include <vramscope/query.h>
 
@@ -86,10 +87,14 @@ static inline vs_status sample_take(void *ctx, const void *data, size_t size) {
   return ((vs_text *)ctx)->status;
 }
 
+/* Checks the invariants of the engine after each request, also after one that failed. */
 static inline vs_status sample_request(vs_engine *engine, const char *request, vs_text *reply,
                                        vs_error *error) {
   const vs_writer writer = {.ctx = reply, .write = sample_take};
-  return vs_engine_request(engine, vs_str_from(request), writer, error);
+  const vs_status status = vs_engine_request(engine, vs_str_from(request), writer, error);
+  const char *broken = vs_engine_check(engine);
+  if (broken != NULL) fail_msg("%s: %s", request, broken);
+  return status;
 }
 
 #endif
