@@ -66,10 +66,19 @@ vs_status vs_oom_look(const vs_host *host, const vs_moment_index *moments, vs_fr
   return VS_OK;
 }
 
+bool vs_oom_device_free(const vs_slice *slice, uint32_t event, uint64_t *bytes) {
+  const vs_events *events = &slice->snapshot->events;
+  const uint32_t row = vs_slice_row(slice, event);
+  if ((vs_events_missing(events, row) & VS_EVENT_NO_ADDRESS) != 0) return false;
+  *bytes = vs_events_address(events, row);
+  return true;
+}
+
 static vs_oom plain_facts(const vs_slice *slice, uint32_t event) {
   const vs_events *events = &slice->snapshot->events;
   const uint32_t row = vs_slice_row(slice, event);
-  const bool is_free_known = (vs_events_missing(events, row) & VS_EVENT_NO_ADDRESS) == 0;
+  uint64_t device_free = 0;
+  const bool is_free_known = vs_oom_device_free(slice, event, &device_free);
   return (vs_oom){
       .event = event,
       .stream = vs_events_stream(events, row),
@@ -77,7 +86,7 @@ static vs_oom plain_facts(const vs_slice *slice, uint32_t event) {
       .time_us = vs_events_time_us(events, row),
       .size = vs_events_size(events, row),
       .is_free_known = is_free_known,
-      .device_free = is_free_known ? vs_events_address(events, row) : 0,
+      .device_free = device_free,
   };
 }
 

@@ -87,7 +87,10 @@ static vs_status run_fail(vs_replay_course *r, const vs_replay_request *request)
   uint64_t address;
   VS_TRY(pools_release(r));
   const vs_status status = allocate(r, request, &address);
-  if (status == VS_DEVICE_MEMORY) return VS_OK;
+  if (status == VS_DEVICE_MEMORY) {
+    if (r->out->refused++ == 0) r->out->refused_at = request->event;
+    return VS_OK;
+  }
   VS_TRY(status);
   r->out->avoided++;
   return vs_alloc_free(r->alloc, address, VS_CONTEXT_NONE);
@@ -98,7 +101,7 @@ static vs_status run_free(vs_replay_course *r, const vs_replay_request *request)
   const uint64_t address = r->addresses[request->lifetime];
   if (address == 0) return VS_OK;
   r->addresses[request->lifetime] = 0;
-  if (life->end == request->event || life->end == request->event + 1)
+  if (request->is_prompt || life->end == request->event || life->end == request->event + 1)
     return vs_alloc_free(r->alloc, address, VS_CONTEXT_NONE);
   return vs_replay_free_pending(r, address, life->end);
 }
@@ -139,9 +142,12 @@ static void count_work(vs_replay_course *r, const vs_replay_request *request, in
 }
 
 static vs_status run_all(vs_replay_course *r) {
-  for (size_t i = 0; i < r->plan->requests.count && !r->out->ran_out; i++) {
-    const vs_replay_request *request = &r->plan->requests.data[i];
+  const vs_replay_requests *requests =
+      r->options->requests != NULL ? r->options->requests : &r->plan->requests;
+  for (size_t i = 0; i < requests->count && !r->out->ran_out; i++) {
+    const vs_replay_request *request = &requests->data[i];
     const int64_t retries = vs_alloc_statistics_of(r->alloc)->num_alloc_retries;
+    if (request->event > r->options->until) break;
     if (request->is_doubtful && r->options->follows) continue;
     if (is_too_much(r, request)) {
       r->out->is_cut = true;
@@ -176,8 +182,15 @@ static uint64_t least_total(const vs_replay_course *r) {
 
 /* Bytes of the card as the allocator sees them: limits and reserves follow from them. */
 static uint64_t total_of(const vs_replay_course *r) {
+  if (r->options->total != 0) return vs_min_u64(r->options->total, VS_REPLAY_ENOUGH);
   if (r->options->card != 0) return vs_min_u64(r->options->card, VS_REPLAY_ENOUGH);
   return r->options->follows ? least_total(r) : VS_REPLAY_ENOUGH;
+}
+
+/* Bytes that the device gives. Following, it gives what the recorded one gave. */
+static uint64_t capacity_of(const vs_replay_course *r) {
+  const bool is_limited = !r->options->follows && r->options->card != 0;
+  return is_limited ? vs_min_u64(r->options->card, VS_REPLAY_ENOUGH) : VS_REPLAY_ENOUGH;
 }
 
 static vs_status begin(vs_replay_course *r) {
@@ -188,7 +201,7 @@ static vs_status begin(vs_replay_course *r) {
       options->card == 0 && (settings.memory_fraction < 1 || settings.garbage_collection_threshold > 0);
   if (options->card == 0) settings.memory_fraction = 1;
   r->collects = settings.memory_fraction < 1 && settings.garbage_collection_threshold > 0;
-  r->device.capacity = options->follows ? VS_REPLAY_ENOUGH : total_of(r);
+  r->device.capacity = capacity_of(r);
   r->device.follows = options->follows;
   r->device.steps = r->plan->steps.data;
   r->device.most_work = MOST_WORK + MOST_WORK_EACH * (uint64_t)r->plan->requests.count;
@@ -200,6 +213,10 @@ static vs_status begin(vs_replay_course *r) {
   if (r->out->is_cut) return VS_OK;
   VS_TRY(vs_replay_pools_name(r));
   VS_TRY(vs_replay_start_adopt(r, least_total(r)));
+  if (!options->follows && r->device.used > r->device.capacity) {
+    r->out->ran_out = true;
+    r->out->ran_out_for = r->device.used;
+  }
   return r->status;
 }
 
@@ -235,7 +252,10 @@ static vs_status execute(vs_replay_course *r) {
 
 vs_status vs_replay_run(const vs_host *host, const vs_replay_plan *plan, const vs_replay_options *options,
                         vs_replay *out) {
-  *out = (vs_replay){.first_misplaced = VS_NO_EVENT, .ran_out_at = VS_NO_EVENT, .last_event = VS_NO_EVENT};
+  *out = (vs_replay){.first_misplaced = VS_NO_EVENT,
+                     .ran_out_at = VS_NO_EVENT,
+                     .refused_at = VS_NO_EVENT,
+                     .last_event = VS_NO_EVENT};
   vs_replay_course r = {.host = host,
                         .plan = plan,
                         .options = options,

@@ -58,14 +58,17 @@ typedef struct vs_replay_request {
   uint8_t kind;      /* vs_replay_kind */
   bool was_refused;  /* ALLOC, FAIL: the device had no memory for it at first, or so it may be */
   bool is_doubtful;  /* EMPTY: may have been the ladder of the next request */
+  bool is_prompt;    /* FREE: of an edit; the block is reusable at once */
 } vs_replay_request;
+
+typedef VS_VEC(vs_replay_request) vs_replay_requests;
 
 /* Refers to the lifetimes. Invariant: requests[i].steps rise; the last one's are <= steps.count (what is
  * behind it belongs to no request); ALLOC and FREE name a row. */
 typedef struct vs_replay_plan {
   const vs_lifetimes *lifetimes;
   vs_state start;
-  VS_VEC(vs_replay_request) requests;
+  vs_replay_requests requests;
   VS_VEC(vs_replay_step) steps;
   VS_VEC(uint64_t) bases; /* by segment of the start: where its reserve begins; 0: it is not expandable */
   uint64_t reserved_peak; /* bytes, as recorded; the start counts */
@@ -143,6 +146,12 @@ typedef struct vs_replay_options {
   bool follows;
   /* Bytes; 0: not known. Following, only limits count by it; else it is what the card has, 0: enough. */
   uint64_t card;
+  /* Bytes of the card as its driver reports them, of which limits are a fraction; 0: the same as `card`. */
+  uint64_t total;
+  /* Runs that do not follow: the requests in place of the plan's, as vs_edits_apply made them; NULL: the plan's. */
+  const vs_replay_requests *requests;
+  /* Runs that do not follow: the event after which the run ends; VS_NO_EVENT: it runs to the end of the trace. */
+  uint32_t until;
 } vs_replay_options;
 
 /* Settings as recorded, following. */
@@ -161,9 +170,11 @@ typedef struct vs_replay {
 
   /* the run */
   bool ran_out;         /* an allocation that succeeded when recorded failed: it ended there */
-  uint32_t ran_out_at;  /* event */
+  uint32_t ran_out_at;  /* event; VS_NO_EVENT: what was reserved before the trace is more than the card has */
   uint64_t ran_out_for; /* bytes it asked for */
   uint64_t avoided;     /* failures of the recording that succeeded now */
+  uint64_t refused;     /* failures of the recording that failed again */
+  uint32_t refused_at;  /* event of the first of these; VS_NO_EVENT: none */
   uint64_t strays;      /* segments of the start that could not be taken over */
   bool is_cut;          /* it would have taken too long; figures up to `last_event` */
   uint32_t last_event;  /* the last request that was run; VS_NO_EVENT: none */

@@ -122,6 +122,6 @@ void vs_replay_settings_write(const vs_alloc_settings *settings, vs_text *out) {
 }
 
 void vs_replay_options_init(vs_replay_options *options, const vs_snapshot *snapshot) {
-  *options = (vs_replay_options){.follows = true};
+  *options = (vs_replay_options){.follows = true, .until = VS_NO_EVENT};
   vs_replay_settings_of(snapshot, &options->settings, &options->settings_known);
 }

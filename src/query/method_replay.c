@@ -72,26 +72,12 @@ static void write_check(vs_call *call, const vs_replay_options *options, const v
 
 /* ---- what would be ------------------------------------------------------------------------------------- */
 
-static void write_ran_out(const vs_call *call, const vs_replay *replay) {
-  vs_jsonw *json = call->json;
-  vs_jsonw_key(json, VS_STR("ran_out"));
-  if (!replay->ran_out) {
-    vs_jsonw_null(json);
-    return;
-  }
-  vs_jsonw_object_begin(json);
-  vs_jsonw_member_u64(json, "event", replay->ran_out_at);
-  vs_reply_time(json, "time_us", vs_slice_time(call->device->slice, (vs_moment)replay->ran_out_at));
-  vs_jsonw_member_u64(json, "requested_bytes", replay->ran_out_for);
-  vs_jsonw_object_end(json);
-}
-
 static void write_run(vs_call *call, const vs_replay_options *options, const vs_replay *replay) {
   vs_jsonw *json = call->json;
   vs_reply_object_begin(json, "run");
   write_settings(call, &options->settings);
   vs_reply_u64_or_null(json, "card_bytes", options->card != 0, options->card);
-  write_ran_out(call, replay);
+  vs_reply_ran_out(call, replay);
   vs_jsonw_member_u64(json, "avoided_ooms", replay->avoided);
   vs_jsonw_member_bool(json, "is_cut", replay->is_cut);
   vs_reply_event(json, "last_event", replay->last_event);

@@ -768,6 +768,12 @@ declare namespace Replies {
     event: int | null;
   }
 
+  interface RanOut {
+    event: int | null;
+    time_us: int | null;
+    requested_bytes: int;
+  }
+
   interface ReplayReply extends DeviceReply {
     events: int;
     reserved_peak_bytes: int;
@@ -782,10 +788,50 @@ declare namespace Replies {
     };
     run: {
       settings: string; card_bytes: int | null;
-      ran_out: { event: int; time_us: int | null; requested_bytes: int } | null;
+      ran_out: RanOut | null;
       avoided_ooms: int; is_cut: boolean; last_event: int | null; reserved_peak_bytes: int; allocated_peak_bytes: int;
       active_peak_bytes: int; requested_peak_bytes: int; segments_peak: int; retries: int; device_allocs: int;
       device_frees: int;
     };
+  }
+
+  interface WhatifRun {
+    asked: string | null;
+    settings: string;
+    card: string | null;
+    total_bytes: int | null;
+    capacity_bytes: int | null;
+    passes: boolean;
+    ran_out: RanOut | null;
+    refused_ooms: int;
+    avoided_ooms: int;
+    is_cut: boolean;
+    last_event: int | null;
+    reserved_peak_bytes: int;
+    allocated_peak_bytes: int;
+    active_peak_bytes: int;
+    segments_peak: int;
+    retries: int;
+    device_allocs: int;
+    device_frees: int;
+  }
+
+  interface WhatifReply extends DeviceReply {
+    events: int;
+    lines: Line[];
+    check: {
+      settings: string; settings_known: boolean; is_equal: boolean; segment_events: int; matched: int; extra: int;
+      allocations: int; placed: int;
+    };
+    capacity_bytes: int | null;
+    capacity_event: int | null;
+    is_search: boolean;
+    edits: { allocations: int; bytes: int; older: int } | null;
+    recorded: WhatifRun;
+    runs: WhatifRun[];
+    ranking: int[];
+    best: int | null;
+    smallest: { settings: string; capacity_bytes: int | null; runs: int }[];
+    bound: { lower_bytes: int; plan_bytes: int | null };
   }
 }

@@ -455,3 +455,21 @@ void vs_reply_areas(const vs_call *call, const vs_fragmentation *fragmentation) 
   for (size_t i = 0; i < fragmentation->areas.count; i++) put_area(call, &fragmentation->areas.data[i]);
   vs_jsonw_array_end(call->json);
 }
+
+/* ---- replays --------------------------------------------------------------------------------------------------- */
+
+void vs_reply_ran_out(const vs_call *call, const vs_replay *replay) {
+  vs_jsonw *json = call->json;
+  vs_jsonw_key(json, VS_STR("ran_out"));
+  if (!replay->ran_out) {
+    vs_jsonw_null(json);
+    return;
+  }
+  const bool has_event = replay->ran_out_at != VS_NO_EVENT;
+  vs_jsonw_object_begin(json);
+  vs_reply_event(json, "event", replay->ran_out_at);
+  vs_reply_time(json, "time_us",
+                has_event ? vs_slice_time(call->device->slice, (vs_moment)replay->ran_out_at) : VS_NO_TIME);
+  vs_jsonw_member_u64(json, "requested_bytes", replay->ran_out_for);
+  vs_jsonw_object_end(json);
+}

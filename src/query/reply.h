@@ -3,6 +3,7 @@
 #ifndef VS_QUERY_REPLY_H
 #define VS_QUERY_REPLY_H
 
+#include "analyze/replay.h"
 #include "query/engine.h"
 
 static inline void vs_reply_object_begin(vs_jsonw *json, const char *key) {
@@ -60,6 +61,9 @@ void vs_reply_end(const vs_call *call, const vs_report *report);     /* "end" */
 void vs_reply_lifetimes(const vs_call *call, const vs_churn *churn); /* "lifetimes" */
 
 void vs_reply_areas(const vs_call *call, const vs_fragmentation *fragmentation); /* "areas" */
+
+/* "ran_out": null, or where a replay ran out of memory. */
+void vs_reply_ran_out(const vs_call *call, const vs_replay *replay);
 
 /* The scratch text as a string member; it is empty again afterwards. */
 void vs_reply_scratch(vs_call *call, const char *key);

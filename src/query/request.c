@@ -21,6 +21,7 @@ typedef enum param_type {
   TYPE_MOMENT,
   TYPE_FILTER,
   TYPE_TEXT,
+  TYPE_TEXTS,
   TYPE_COUNT,
   TYPE_REAL,
   TYPE_FLAG,
@@ -37,11 +38,11 @@ typedef enum param_type {
 } param_type;
 
 static const char *const type_names[] = {
-    [TYPE_DEVICE] = "device", [TYPE_MOMENT] = "moment",   [TYPE_FILTER] = "filter", [TYPE_TEXT] = "text",
-    [TYPE_COUNT] = "count",   [TYPE_REAL] = "real",       [TYPE_FLAG] = "flag",     [TYPE_BY] = "by",
-    [TYPE_COLOUR] = "colour", [TYPE_FRAMES] = "frames",   [TYPE_AXIS] = "axis",     [TYPE_WHAT] = "what",
-    [TYPE_DRAWN] = "drawn",   [TYPE_MEASURE] = "measure", [TYPE_SORT] = "sort",     [TYPE_UNIT] = "unit",
-    [TYPE_FORMAT] = "format",
+    [TYPE_DEVICE] = "device", [TYPE_MOMENT] = "moment", [TYPE_FILTER] = "filter",   [TYPE_TEXT] = "text",
+    [TYPE_TEXTS] = "texts",   [TYPE_COUNT] = "count",   [TYPE_REAL] = "real",       [TYPE_FLAG] = "flag",
+    [TYPE_BY] = "by",         [TYPE_COLOUR] = "colour", [TYPE_FRAMES] = "frames",   [TYPE_AXIS] = "axis",
+    [TYPE_WHAT] = "what",     [TYPE_DRAWN] = "drawn",   [TYPE_MEASURE] = "measure", [TYPE_SORT] = "sort",
+    [TYPE_UNIT] = "unit",     [TYPE_FORMAT] = "format",
 };
 
 typedef struct param {
@@ -224,6 +225,27 @@ static vs_status read_text(const vs_host *host, const param *p, vs_json value, v
   return VS_OK;
 }
 
+static vs_status texts_add(const vs_host *host, const param *p, vs_json value, vs_texts *out,
+                           vs_error *error) {
+  if (!is_string(value)) return wrong(error, p, "text, a list of texts, or null");
+  const vs_str text = vs_json_str(value, VS_STR(""));
+  VS_TRY(vs_vec_reserve(host, &out->bytes, text.size));
+  VS_TRY(vs_vec_reserve(host, &out->ends, 1));
+  if (text.size > 0) memcpy(out->bytes.data + out->bytes.count, text.data, text.size);
+  out->bytes.count += text.size;
+  out->ends.data[out->ends.count++] = out->bytes.count;
+  return VS_OK;
+}
+
+static vs_status read_texts(const vs_host *host, const param *p, vs_json value, vs_texts *out,
+                            vs_error *error) {
+  if (vs_json_kind(value) == VS_VALUE_NONE) return VS_OK;
+  if (vs_json_kind(value) != VS_JSON_ARRAY) return texts_add(host, p, value, out, error);
+  for (size_t i = 0; i < vs_json_count(value); i++)
+    VS_TRY(texts_add(host, p, vs_json_at(value, i), out, error));
+  return VS_OK;
+}
+
 static vs_status read_value(vs_request *request, const vs_host *host, const param *p, vs_json value,
                             vs_error *error) {
   void *slot = (char *)request + p->offset;
@@ -235,6 +257,7 @@ static vs_status read_value(vs_request *request, const vs_host *host, const para
       if (!is_string(value)) return wrong(error, p, "text");
       return vs_filter_init(slot, host, vs_json_str(value, VS_STR("")), error);
     case TYPE_TEXT: return read_text(host, p, value, slot, error);
+    case TYPE_TEXTS: return read_texts(host, p, value, slot, error);
     case TYPE_COUNT:
       *(uint64_t *)slot = vs_json_u64(value, 0);
       return vs_json_u64(value, 1) == vs_json_u64(value, 0) ? VS_OK
@@ -350,8 +373,16 @@ vs_status vs_request_init(vs_request *request, const vs_host *host, vs_str bytes
   return status;
 }
 
+static void texts_deinit(const vs_host *host, vs_texts *texts) {
+  vs_vec_free(host, &texts->bytes);
+  vs_vec_free(host, &texts->ends);
+}
+
 void vs_request_deinit(vs_request *request) {
-  vs_vec_free(request->filter.host, &request->settings.bytes);
+  const vs_host *host = request->filter.host;
+  vs_vec_free(host, &request->settings.bytes);
+  for (size_t i = 0; i < PARAM_COUNT; i++)
+    if (params[i].type == TYPE_TEXTS) texts_deinit(host, (vs_texts *)((char *)request + params[i].offset));
   vs_filter_deinit(&request->filter);
   vs_filter_deinit(&request->mark);
 }

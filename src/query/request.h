@@ -82,10 +82,23 @@ static inline vs_str vs_given_text_view(const vs_given_text *text) {
   return (vs_str){text->bytes.data, text->bytes.count};
 }
 
+/* A list of texts. Invariant: text i is bytes[ends[i - 1], ends[i]), the first one from 0. */
+typedef struct vs_texts {
+  VS_VEC(char) bytes;
+  VS_VEC(size_t) ends;
+} vs_texts;
+
+static inline vs_str vs_texts_at(const vs_texts *texts, size_t index) {
+  VS_ASSERT(index < texts->ends.count);
+  const size_t from = index == 0 ? 0 : texts->ends.data[index - 1];
+  return (vs_str){texts->bytes.data + from, texts->ends.data[index] - from};
+}
+
 #define VS_C_TYPE_DEVICE  vs_device_choice
 #define VS_C_TYPE_MOMENT  vs_when
 #define VS_C_TYPE_FILTER  vs_filter
 #define VS_C_TYPE_TEXT    vs_given_text
+#define VS_C_TYPE_TEXTS   vs_texts
 #define VS_C_TYPE_COUNT   uint64_t
 #define VS_C_TYPE_REAL    vs_real
 #define VS_C_TYPE_FLAG    bool

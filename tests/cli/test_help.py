@@ -12,7 +12,7 @@ import pytest
 
 from conftest import Run
 
-COMMANDS = ("report", "stats", "tree", "blocks", "events", "view", "export", "query", "compact", "dryrun", "demo", "smi", "top",
+COMMANDS = ("report", "stats", "tree", "blocks", "events", "whatif", "view", "export", "query", "compact", "dryrun", "demo", "smi", "top",
             "settings", "doctor", "help")
 
 FAKE = os.environ.get("VRAMSCOPE_FAKE", "")
@@ -90,7 +90,8 @@ def test_help_keeps_to_the_width(vramscope, width):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_listed_option_is_accepted(build, vramscope, call, folder, recording, command):
-    samples = {"N": "3", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SETTINGS": "expandable_segments:True",
+    samples = {"N": "3", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SETTINGS": "expandable_segments:True", "SETTINGS...": "expandable_segments:True", "GPU...": "24GiB",
+               "FILTER...": "forward", "FILTER=FACTOR...": "forward=0.5",
                "FIELDS": "gpu_name", "LIST": "0", "FORMAT": "csv", "[N]": "3", "SECONDS": "0.5"}
     operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "demo": [], "smi": [], "top": [],
                 "compact": ["recording.vram"], "query": ["snapshot.pickle", "report"], "settings": ["expandable_segments:True"]}.get(command, ["snapshot.pickle"])

@@ -62,6 +62,8 @@ static void filters_groups_and_the_rest(void **state) {
       "{\"method\":\"events\",\"params\":{\"folded\":true,\"filter\":\"size>1\"}}",
       "{\"method\":\"live\",\"params\":{\"measure\":\"average\",\"since\":2,\"at\":6,\"by\":\"stack\"}}",
       "{\"method\":\"tree\",\"params\":{\"measure\":\"grown\",\"since\":2,\"at\":6}}",
+      "{\"method\":\"whatif\",\"params\":{\"set\":[\"\",\"expandable_segments:True\"],\"cards\":\"24GiB\",\"without\":"
+      "\"data.py\",\"scale\":[\"train.py=0.5\"],\"free_early\":\"size>1\"}}",
       "{\"method\":\"settings\",\"params\":{\"settings\":\"expandable_segments:True,max_split_size_mb:64\"}}",
   };
   for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)

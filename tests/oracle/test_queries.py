@@ -205,6 +205,9 @@ def variants(method):
         values += {"flag": ["true"], "count": ["0"] if name == "top" else [], "device": ["host"], "filter": ["size>0"],
                    "moment": ["oom", "12"], "text": ["expandable_segments:True"]}.get(kind, [])
         yield from ([f"{name}={value}"] for value in values)
+    if method["name"] == "whatif":
+        yield from (["set=expandable_segments:True"], ['set=["","max_split_size_mb:64"]', "cards=8GiB"], ["without=size>1MiB"],
+                    ["scale=size>1MiB=0.5"], ["free_early=size>1MiB"])
     if method["name"] == "replay":
         yield ["card=16777216"]  # too small: it runs out
 
@@ -296,6 +299,8 @@ def test_every_line_is_told_and_documented(rich):
     rows = set(re.findall(r"^VS_LINE\((\w+)", LINES.read_text(), re.MULTILINE))
     told = {line["about"] for path in rich for reply in [ask("report", path)]
             for lines in [reply["lines"], *(d["lines"] for d in reply["devices"])] for line in lines}
+    for options in ([], ["--without", "size>1MiB"]):
+        told |= {line["about"] for line in ask("whatif", rich[0], *options)["lines"]}
     assert told == rows, rows ^ told
 
 

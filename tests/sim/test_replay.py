@@ -54,7 +54,7 @@ def test_every_segment_event_and_address_comes_back(recordings, name):
 
 
 def test_backward_pass_is_attributed_to_lines_of_the_forward_pass(recordings):
-    """Allocation for allocation, against PyTorch's text. User code is what lies in recordings.py."""
+    """Allocation for allocation, against PyTorch's text. User code is what lies in recordings.py and loads.py."""
     path = recordings[0] / "anomaly.pickle"
     trace = pickle.loads(path.read_bytes())["device_traces"][0]
     command = [os.environ["VRAMSCOPE"], "query", path, "allocations", "top=0"]
@@ -66,7 +66,7 @@ def test_backward_pass_is_attributed_to_lines_of_the_forward_pass(recordings):
             continue
         lines = [re.match(r'  File "(.*)", line (\d+), in (.*)\n', text).groups() for text in entry["forward_frames"]]
         assert not entry["frames"], "a thread of autograd runs no Python"
-        _, line, function = [of for of in lines if of[0].endswith("recordings.py")][-1]
-        expected[event] = f"backward pass of recordings.py:{line} {function}"
+        path, line, function = [of for of in lines if of[0].endswith(("recordings.py", "loads.py"))][-1]
+        expected[event] = f"backward pass of {os.path.basename(path)}:{line} {function}"
     assert {event: labels[event] for event in expected} == expected
     assert len(expected) > 20 and sum(name.endswith(" forward") for name in expected.values()) > 10

@@ -28,21 +28,23 @@ static vs_json find_named(vs_json list, vs_str name) {
 
 /* ---- the request ----------------------------------------------------------------------------------------------- */
 
-/* Whether the type has values that are not strings in JSON. */
-static bool may_be_number(vs_json parameter) {
+/* Whether the value is written as JSON (numbers, true, false, null, lists of texts); else it is a string. */
+static bool is_json(vs_json parameter, vs_str value) {
   const vs_str type = vs_reply_str(parameter, "type");
+  if (vs_str_equal(type, VS_STR("texts"))) return value.size != 0 && value.data[0] == '[';
   return vs_reply_is_unknown(vs_reply_at(parameter, "choices")) && !vs_json_is_absent(parameter) &&
          !vs_str_equal(type, VS_STR("filter")) && !vs_str_equal(type, VS_STR("text"));
 }
 
-/* A number, true, false or null if the parameter takes one, else a string. The engine checks it. */
+/* A number, true, false, null or a list of texts if the parameter takes one, else a string. The engine checks it. */
 static void put_value(vs_client *client, vs_json parameter, vs_str value) {
   vs_json_doc doc;
   vs_jsonw *writer = &client->writer;
   vs_error ignored;
-  if (may_be_number(parameter) && vs_json_doc_init(&doc, client->host, value, &ignored) == VS_OK) {
+  if (is_json(parameter, value) && vs_json_doc_init(&doc, client->host, value, &ignored) == VS_OK) {
     const uint32_t kind = vs_json_kind(vs_json_root(&doc));
-    if (kind < VS_JSON_ARRAY) vs_reply_put(writer, vs_json_root(&doc));
+    if (kind < VS_JSON_ARRAY || vs_str_equal(vs_reply_str(parameter, "type"), VS_STR("texts")))
+      vs_reply_put(writer, vs_json_root(&doc));
     else vs_jsonw_str(writer, value);
     vs_json_doc_deinit(&doc);
   } else {

@@ -1,56 +1,7 @@
 /* The report on one screen: the engine's lines, laid out and coloured. Only the suggested next commands are composed here. */
 #include "faces/cli/words.h"
 
-enum { LABEL = 15, OWNERS = 5, OTHERS = 8 };
-
-typedef struct vs_page {
-  vs_cli *cli;
-  vs_screen *screen;
-  vs_text line; /* the text that is being made safe */
-} vs_page;
-
-static vs_str safe(vs_page *page, vs_str text) {
-  page->line.bytes.count = 0;
-  vs_screen_safe(&page->line, text);
-  if (page->line.status != VS_OK && page->screen->text.status == VS_OK)
-    page->screen->text.status = page->line.status;
-  return vs_text_view(&page->line);
-}
-
-static vs_style style_of(vs_json line) {
-  const vs_str tone = vs_reply_str(line, "tone");
-  return vs_str_equal(tone, VS_STR("bad"))    ? VS_STYLE_BAD
-         : vs_str_equal(tone, VS_STR("good")) ? VS_STYLE_GOOD
-                                              : VS_STYLE_TITLE;
-}
-
-static void put_rows(vs_page *page, vs_json rows) {
-  static const vs_column columns[] = {
-      {NULL, VS_COLUMN_RIGHT}, {NULL, VS_COLUMN_RIGHT}, {NULL, VS_COLUMN_BAR}, {NULL, VS_COLUMN_NAME}};
-  vs_table table;
-  if (vs_json_count(rows) == 0) return;
-  vs_table_begin(&table, page->screen, 4, columns, 4);
-  for (size_t i = 0; i < vs_json_count(rows); i++) {
-    const vs_json row = vs_json_at(rows, i);
-    vs_text_str(vs_table_cell(&table), vs_reply_str(row, "size"));
-    vs_text_str(vs_table_cell(&table), vs_reply_str(row, "percent"));
-    vs_table_bar(&table, vs_reply_f64(row, "share"));
-    vs_words_label_cell(&table, row);
-  }
-  vs_table_put(&table);
-}
-
-static void put_lines(vs_page *page, vs_json lines) {
-  for (size_t i = 0; i < vs_json_count(lines); i++) {
-    const vs_json line = vs_json_at(lines, i);
-    char label[32];
-    if (vs_reply_bool(line, "detail")) continue;
-    vs_format(label, sizeof label, "%s%S", vs_reply_u64(line, "depth") == 0 ? "" : "  ",
-              vs_reply_str(line, "label"));
-    vs_screen_labelled(page->screen, label, LABEL, style_of(line), safe(page, vs_reply_str(line, "text")));
-    put_rows(page, vs_reply_at(line, "rows"));
-  }
-}
+enum { OWNERS = 5, OTHERS = 8 };
 
 /* ---- several devices */
 
@@ -58,30 +9,28 @@ static bool is_device(vs_json device, vs_json number) {
   return vs_reply_i64(device, "device") == vs_json_i64(number, -1);
 }
 
-static void put_summary(vs_page *page, vs_json device, const char *label) {
-  vs_screen_labelled(page->screen, label, LABEL, VS_STYLE_TITLE, safe(page, vs_reply_str(device, "summary")));
+static void put_summary(vs_cli *cli, vs_json device, const char *label) {
+  vs_words_labelled(&cli->screen, label, VS_STYLE_TITLE, vs_reply_str(device, "summary"));
 }
 
-static void put_others(vs_page *page, vs_json devices, vs_json host, vs_json shown) {
+static void put_others(vs_cli *cli, vs_json devices, vs_json host, vs_json shown) {
   const size_t count = vs_json_count(devices);
   size_t lines = 0;
-  if (count > 1 || !vs_reply_is_unknown(host)) vs_text_byte(&page->screen->text, '\n');
+  if (count > 1 || !vs_reply_is_unknown(host)) vs_text_byte(&cli->screen.text, '\n');
   for (size_t i = 0; i < count; i++) {
     const vs_json device = vs_json_at(devices, i);
     if (is_device(device, shown) || ++lines > OTHERS) continue;
     char label[32];
     vs_format(label, sizeof label, "GPU %D", vs_reply_i64(device, "device"));
-    put_summary(page, device, label);
+    put_summary(cli, device, label);
   }
   if (lines > OTHERS) {
     char more[64];
     vs_format(more, sizeof more, "and %u more GPUs: see them with --device N", (unsigned)(lines - OTHERS));
-    vs_screen_labelled(page->screen, "", LABEL, VS_STYLE_PLAIN, vs_str_from(more));
+    vs_words_labelled(&cli->screen, "", VS_STYLE_PLAIN, vs_str_from(more));
   }
-  if (!vs_reply_is_unknown(host)) put_summary(page, host, "Pinned host");
+  if (!vs_reply_is_unknown(host)) put_summary(cli, host, "Pinned host");
 }
-
-/* ---- the page */
 
 /* Why the GPU shown is the default one. */
 static const char *reason(vs_json devices, vs_json shown) {
@@ -92,7 +41,9 @@ static const char *reason(vs_json devices, vs_json shown) {
   return failed > 1 ? "the first that ran out of memory" : "the one that ran out of memory";
 }
 
-static void put_next(vs_page *page, vs_json device, size_t device_count) {
+/* ---- the page */
+
+static void put_next(vs_cli *cli, vs_json device, size_t device_count) {
   const vs_json next = vs_reply_at(device, "next");
   char command[32], at[32], purpose[64];
   vs_format(command, sizeof command, "%S", vs_reply_str(next, "method"));
@@ -105,31 +56,31 @@ static void put_next(vs_page *page, vs_json device, size_t device_count) {
       .device = device_count == 0 ? "host" : NULL, /* a GPU asked for, else the default of every command */
       .purpose = purpose,
   };
-  vs_text_byte(&page->screen->text, '\n');
-  vs_words_next(page->cli, &line);
-  vs_words_next_view(page->cli);
+  vs_text_byte(&cli->screen.text, '\n');
+  vs_words_next(cli, &line);
+  vs_words_next_view(cli);
 }
 
-static void put_header(vs_page *page, vs_json file) {
+static void put_header(vs_cli *cli, vs_json file) {
   vs_text title;
-  vs_scratch_init(&title, page->screen);
+  vs_scratch_init(&title, &cli->screen);
   vs_text_format(&title, ": %S", vs_reply_str(file, "title"));
-  vs_words_file(page->screen, vs_reply_str(file, "name"), vs_text_view(&title));
-  vs_text_byte(&page->screen->text, '\n');
+  vs_words_file(&cli->screen, vs_reply_str(file, "name"), vs_text_view(&title));
+  vs_text_byte(&cli->screen.text, '\n');
   vs_text_deinit(&title);
 }
 
-static void put_empty(vs_page *page, vs_json lines) {
+static void put_empty(vs_cli *cli, vs_json lines) {
   for (size_t i = 0; i < vs_json_count(lines); i++)
-    vs_screen_paragraphs(page->screen, 0, safe(page, vs_reply_str(vs_json_at(lines, i), "text")));
+    vs_words_paragraphs(&cli->screen, vs_reply_str(vs_json_at(lines, i), "text"));
 }
 
-static void put_report(vs_page *page, vs_json report) {
+static void put_report(vs_cli *cli, vs_json report) {
   const vs_json devices = vs_reply_at(report, "devices"), host = vs_reply_at(report, "host"),
                 busiest = vs_reply_at(report, "busiest");
   const size_t count = vs_json_count(devices);
-  put_header(page, vs_reply_at(report, "file"));
-  put_empty(page, vs_reply_at(report, "lines"));
+  put_header(cli, vs_reply_at(report, "file"));
+  put_empty(cli, vs_reply_at(report, "lines"));
   if (count == 0 && vs_reply_is_unknown(host)) return;
   vs_json shown = host;
   for (size_t i = 0; i < count; i++)
@@ -137,11 +88,11 @@ static void put_report(vs_page *page, vs_json report) {
   char title[64] = "Pinned host memory\n";
   if (count != 0)
     vs_format(title, sizeof title, "GPU %D, %s\n", vs_json_i64(busiest, 0), reason(devices, shown));
-  if (count > 1 || (count == 0 && !vs_cli_has(page->cli, VS_OPTION_DEVICE)))
-    vs_screen_styled(page->screen, VS_STYLE_TITLE, vs_str_from(title));
-  put_lines(page, vs_reply_at(shown, "lines"));
-  if (count != 0) put_others(page, devices, host, busiest);
-  put_next(page, shown, count);
+  if (count > 1 || (count == 0 && !vs_cli_has(cli, VS_OPTION_DEVICE)))
+    vs_screen_styled(&cli->screen, VS_STYLE_TITLE, vs_str_from(title));
+  vs_words_lines(cli, vs_reply_at(shown, "lines"));
+  if (count != 0) put_others(cli, devices, host, busiest);
+  put_next(cli, shown, count);
 }
 
 static vs_exit ask(vs_cli *cli, vs_client *client) {
@@ -154,10 +105,7 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
   vs_json_doc reply;
   const vs_exit code = vs_client_ask(client, &reply);
   if (code != VS_EXIT_OK) return code;
-  vs_page page = {.cli = cli, .screen = &cli->screen};
-  vs_scratch_init(&page.line, &cli->screen);
-  put_report(&page, vs_json_root(&reply));
-  vs_text_deinit(&page.line);
+  put_report(cli, vs_json_root(&reply));
   vs_json_doc_deinit(&reply);
   return VS_EXIT_OK;
 }

@@ -183,3 +183,60 @@ void vs_words_next(vs_cli *cli, const vs_next *next) {
   vs_words_next_line(cli, vs_text_view(&line), next->purpose);
   vs_text_deinit(&line);
 }
+
+/* ---- the engine's lines ------------------------------------------------------------------------------------------------- */
+
+enum { LABEL = 15 };
+
+void vs_words_labelled(vs_screen *screen, const char *label, vs_style style, vs_str text) {
+  vs_text safe;
+  vs_scratch_init(&safe, screen);
+  vs_screen_safe(&safe, text);
+  vs_screen_labelled(screen, label, LABEL, style, vs_text_view(&safe));
+  if (screen->text.status == VS_OK) screen->text.status = safe.status;
+  vs_text_deinit(&safe);
+}
+
+void vs_words_paragraphs(vs_screen *screen, vs_str text) {
+  vs_text safe;
+  vs_scratch_init(&safe, screen);
+  vs_screen_safe(&safe, text);
+  vs_screen_paragraphs(screen, 0, vs_text_view(&safe));
+  if (screen->text.status == VS_OK) screen->text.status = safe.status;
+  vs_text_deinit(&safe);
+}
+
+static vs_style style_of(vs_json line) {
+  const vs_str tone = vs_reply_str(line, "tone");
+  return vs_str_equal(tone, VS_STR("bad"))    ? VS_STYLE_BAD
+         : vs_str_equal(tone, VS_STR("good")) ? VS_STYLE_GOOD
+                                              : VS_STYLE_TITLE;
+}
+
+static void put_rows(vs_screen *screen, vs_json rows) {
+  static const vs_column columns[] = {
+      {NULL, VS_COLUMN_RIGHT}, {NULL, VS_COLUMN_RIGHT}, {NULL, VS_COLUMN_BAR}, {NULL, VS_COLUMN_NAME}};
+  vs_table table;
+  if (vs_json_count(rows) == 0) return;
+  vs_table_begin(&table, screen, 4, columns, 4);
+  for (size_t i = 0; i < vs_json_count(rows); i++) {
+    const vs_json row = vs_json_at(rows, i);
+    vs_text_str(vs_table_cell(&table), vs_reply_str(row, "size"));
+    vs_text_str(vs_table_cell(&table), vs_reply_str(row, "percent"));
+    vs_table_bar(&table, vs_reply_f64(row, "share"));
+    vs_words_label_cell(&table, row);
+  }
+  vs_table_put(&table);
+}
+
+void vs_words_lines(vs_cli *cli, vs_json lines) {
+  for (size_t i = 0; i < vs_json_count(lines); i++) {
+    const vs_json line = vs_json_at(lines, i);
+    char label[32];
+    if (vs_reply_bool(line, "detail")) continue;
+    vs_format(label, sizeof label, "%s%S", vs_reply_u64(line, "depth") == 0 ? "" : "  ",
+              vs_reply_str(line, "label"));
+    vs_words_labelled(&cli->screen, label, style_of(line), vs_reply_str(line, "text"));
+    put_rows(&cli->screen, vs_reply_at(line, "rows"));
+  }
+}

@@ -45,6 +45,13 @@ const char *vs_words_at(const vs_cli *cli, const char *usual);
 /* The number of --top, or `usual`; 0 becomes UINT64_MAX: all. */
 uint64_t vs_words_top(const vs_cli *cli, uint64_t usual);
 
+/* A label in the column of labels and a text of a reply beside it, wrapped. The text is made safe. */
+void vs_words_labelled(vs_screen *screen, const char *label, vs_style style, vs_str text);
+/* Paragraphs of a text of a reply. The text is made safe. */
+void vs_words_paragraphs(vs_screen *screen, vs_str text);
+/* The member "lines" of a reply: the engine's sentences with their rows, without those that are details. */
+void vs_words_lines(vs_cli *cli, vs_json lines);
+
 /* A word as a shell reads it back: in quotes where it needs some. */
 void vs_words_shell(vs_text *text, const char *word);
 

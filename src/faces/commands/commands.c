@@ -84,6 +84,10 @@ static bool is_number(vs_str value) {
   return vs_parse_u64(value, &number);
 }
 
+bool vs_option_may_repeat(const vs_option *option) {
+  return option->argument != NULL && vs_str_contains(vs_str_from(option->argument), VS_STR("..."));
+}
+
 /* A number, perhaps with a fraction, and a unit: "1.5s". */
 static bool is_time(vs_str value) {
   static const char *const units[] = {"us", "ms", "s", "min"};
@@ -194,6 +198,11 @@ static vs_status take_option(parser *p, vs_option_id id, const char *attached) {
   if (value != NULL) VS_TRY(check_value(id, vs_str_from(value), p->error));
   p->line->given |= VS_OPTION_BIT(id);
   p->line->values[id] = value;
+  if (!vs_option_may_repeat(option)) return VS_OK;
+  if (p->line->repeated_count == VS_MAX_ARGUMENTS)
+    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "too many options: %d can be repeated at most",
+                   (int)VS_MAX_ARGUMENTS);
+  p->line->repeated[p->line->repeated_count++] = (vs_repeated){.option = id, .value = value};
   return VS_OK;
 }
 

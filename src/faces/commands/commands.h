@@ -79,6 +79,8 @@ extern const size_t vs_export_format_count;
 bool vs_option_next_word(const char **rest, vs_str *word);
 /* Of an option with an argument: whether that may be left out. */
 bool vs_option_may_stand_alone(const vs_option *option);
+/* Whether it may be given several times: then all of its values count. */
+bool vs_option_may_repeat(const vs_option *option);
 /* In small letters: one of the words that the option accepts as they are. */
 bool vs_option_is_choice(vs_str word);
 
@@ -86,10 +88,19 @@ bool vs_option_is_choice(vs_str word);
 
 enum { VS_MAX_ARGUMENTS = 256 };
 
+/* A value of an option that may be given several times. */
+typedef struct vs_repeated {
+  vs_option_id option;
+  const char *value;
+} vs_repeated;
+
 typedef struct vs_line {
-  vs_command_id command; /* VS_COMMAND_COUNT: none was given */
-  uint64_t given;        /* bit VS_OPTION_x */
-  const char *values[VS_OPTION_COUNT];
+  vs_command_id command;               /* VS_COMMAND_COUNT: none was given */
+  uint64_t given;                      /* bit VS_OPTION_x */
+  const char *values[VS_OPTION_COUNT]; /* the last value of each */
+  vs_repeated
+      repeated[VS_MAX_ARGUMENTS]; /* all values of those that may be given several times, in their order */
+  size_t repeated_count;
   const char *arguments[VS_MAX_ARGUMENTS]; /* NULL: not given */
   size_t argument_count;
   char *const *words; /* the program to run and its arguments, NULL behind the last; NULL: none */

@@ -98,6 +98,13 @@ static void put_common(vs_screen *screen, uint64_t options) {
   vs_text_deinit(&names);
 }
 
+/* Whether an option of the command takes a filter. */
+static bool takes_filter(const vs_command *command) {
+  const uint64_t filters = VS_OPTION_BIT(VS_OPTION_FILTER) | VS_OPTION_BIT(VS_OPTION_WITHOUT) |
+                           VS_OPTION_BIT(VS_OPTION_SCALE) | VS_OPTION_BIT(VS_OPTION_FREE_EARLY);
+  return (command->options & filters) != 0;
+}
+
 static void put_filters(vs_screen *screen) {
   put_heading(screen, "Filters");
   vs_screen_paragraphs(screen, 2,
@@ -141,7 +148,7 @@ void vs_help_command(vs_screen *screen, vs_command_id id) {
   put_options(screen, command->options, VS_GROUP_RUN, "What to simulate");
   put_options(screen, command->options, VS_GROUP_WHAT, "What to show");
   put_options(screen, command->options, VS_GROUP_HOW, "How to show it");
-  if ((command->options & VS_OPTION_BIT(VS_OPTION_FILTER)) != 0) put_filters(screen);
+  if (takes_filter(command)) put_filters(screen);
   put_heading(screen, "Examples");
   for (size_t i = 0; i < vs_example_count; i++) {
     if (vs_examples[i].command != id) continue;

@@ -1,0 +1,118 @@
+#include "analyze/whatif.h"
+
+#include "analyze/ooms.h"
+
+/* ---- what the recording had ---------------------------------------------------------------------------- */
+
+/* Reserved bytes after the steps of a request. */
+static uint64_t reserved_after(const vs_replay_plan *plan, uint32_t steps) {
+  uint64_t reserved = plan->start.reserved;
+  for (uint32_t i = 0; i < steps; i++) {
+    const vs_replay_step *step = &plan->steps.data[i];
+    reserved = vs_replay_gives(step->kind) ? vs_sat_add_u64(reserved, step->size)
+                                           : reserved - vs_min_u64(reserved, step->size);
+  }
+  return reserved;
+}
+
+vs_capacity vs_capacity_recorded(const vs_replay_plan *plan) {
+  const vs_slice *slice = plan->lifetimes->slice;
+  for (size_t i = plan->requests.count; i-- > 0;) {
+    const vs_replay_request *request = &plan->requests.data[i];
+    uint64_t device_free;
+    if (request->kind != VS_REPLAY_FAIL || !vs_oom_device_free(slice, request->event, &device_free)) continue;
+    return (vs_capacity){.is_known = true,
+                         .bytes = vs_sat_add_u64(reserved_after(plan, request->steps), device_free),
+                         .event = request->event};
+  }
+  return (vs_capacity){.event = VS_NO_EVENT};
+}
+
+/* ---- the smallest card --------------------------------------------------------------------------------- */
+
+enum { PROBES = 8 };
+
+typedef struct trier {
+  const vs_host *host;
+  const vs_replay_plan *plan;
+  vs_replay_options options;
+  vs_smallest *out;
+} trier;
+
+static vs_status try_size(trier *t, uint64_t granules, bool *passes, uint64_t *reserved_peak) {
+  vs_replay replay;
+  t->options.card = granules * VS_WHATIF_GRANULE;
+  t->out->runs++;
+  VS_TRY(vs_replay_run(t->host, t->plan, &t->options, &replay));
+  *passes = vs_replay_passes(&replay);
+  if (reserved_peak != NULL) *reserved_peak = replay.reserved_peak;
+  vs_replay_deinit(t->host, &replay);
+  return VS_OK;
+}
+
+/* The smallest size in (fails, passes] that passes, where the first is known to fail and the second to pass. */
+static vs_status bisect(trier *t, uint64_t fails, uint64_t passes, uint64_t *found) {
+  while (passes - fails > 1) {
+    const uint64_t middle = fails + (passes - fails) / 2;
+    bool does;
+    VS_TRY(try_size(t, middle, &does, NULL));
+    if (does) passes = middle;
+    else fails = middle;
+  }
+  *found = passes;
+  return VS_OK;
+}
+
+/* The largest of the probed sizes between the two that fails; 0: none does. */
+static vs_status probe(trier *t, uint64_t from, uint64_t to, uint64_t *fails) {
+  *fails = 0;
+  for (uint64_t i = PROBES; i > 0 && *fails == 0; i--) {
+    const uint64_t at = from + (to - from) * i / (PROBES + 1);
+    bool does;
+    if (at == from || at == to) continue;
+    VS_TRY(try_size(t, at, &does, NULL));
+    if (!does) *fails = at;
+  }
+  return VS_OK;
+}
+
+static vs_status find(trier *t) {
+  uint64_t peak, fails = 0, found;
+  bool passes;
+  VS_TRY(try_size(t, 0, &passes, &peak)); /* unlimited */
+  const uint64_t most = vs_max_u64((peak + VS_WHATIF_GRANULE - 1) / VS_WHATIF_GRANULE, 1);
+  if (!passes) return VS_OK;
+  VS_TRY(try_size(t, most, &passes, NULL));
+  if (!passes) return VS_OK;
+  do {
+    VS_TRY(bisect(t, fails, most, &found));
+    VS_TRY(probe(t, found, most, &fails));
+  } while (fails != 0);
+  t->out->is_known = true;
+  t->out->bytes = found * VS_WHATIF_GRANULE;
+  return VS_OK;
+}
+
+vs_status vs_whatif_smallest(const vs_host *host, const vs_replay_plan *plan,
+                             const vs_replay_options *options, vs_smallest *out) {
+  *out = (vs_smallest){0};
+  trier t = {.host = host, .plan = plan, .options = *options, .out = out};
+  t.options.follows = false;
+  return find(&t);
+}
+
+/* ---- the search ---------------------------------------------------------------------------------------- */
+
+static const char *const search[] = {
+#define VS_SEARCH(text) text,
+#include "analyze/search.def"
+};
+
+/* The hostile build asks each question thousands of times. */
+enum { SEARCHED = VS_HOSTILE ? 5 : sizeof search / sizeof *search };
+
+size_t vs_whatif_search_count(void) { return SEARCHED; }
+const char *vs_whatif_search_at(size_t index) {
+  VS_ASSERT(index < SEARCHED);
+  return search[index];
+}

@@ -1,0 +1,376 @@
+/* "whatif": the trace run through the allocator under other settings, on other GPUs, or with some allocations changed. */
+#include "base/double_text.h"
+#include "query/items.h"
+#include "query/reply.h"
+#include "query/rows.h"
+#include "query/whatif_answer.h"
+
+enum { MOST_RUNS = 4096 };
+
+/* ---- edits --------------------------------------------------------------------------------------------- */
+
+/* The bits that one text of an edit keeps: rows of lifetimes and events. */
+typedef struct kept {
+  VS_VEC(uint64_t) rows, events;
+} kept;
+
+typedef struct edit_list {
+  const vs_host *host;
+  VS_VEC(vs_edit) edits;
+  VS_VEC(kept) kept;
+} edit_list;
+
+static void edit_list_deinit(edit_list *list) {
+  for (size_t i = 0; i < list->kept.count; i++) {
+    vs_vec_free(list->host, &list->kept.data[i].rows);
+    vs_vec_free(list->host, &list->kept.data[i].events);
+  }
+  vs_vec_free(list->host, &list->kept);
+  vs_vec_free(list->host, &list->edits);
+}
+
+static vs_status keep_rows(edit_list *list, kept *k, const vs_filter_bitmap *bitmap, size_t rows) {
+  const size_t words = rows / 64 + 1;
+  VS_TRY(vs_vec_reserve(list->host, &k->rows, words));
+  for (size_t i = 0; i < words; i++)
+    k->rows.data[k->rows.count++] = bitmap == NULL ? UINT64_MAX : bitmap->bits.data[i];
+  return VS_OK;
+}
+
+/* The failed requests that the filter keeps; of what only blocks have, such as a lifetime, they have nothing. */
+static vs_status keep_failures(vs_call *call, edit_list *list, kept *k, const vs_filter *filter,
+                               const vs_replay_plan *plan) {
+  const vs_slice *slice = call->device->slice;
+  VS_TRY(vs_vec_reserve(list->host, &k->events, slice->event_count / 64 + 1));
+  for (size_t i = 0; i <= slice->event_count / 64; i++) k->events.data[k->events.count++] = 0;
+  for (size_t i = 0; i < plan->requests.count; i++) {
+    const vs_replay_request *request = &plan->requests.data[i];
+    if (request->kind != VS_REPLAY_FAIL) continue;
+    const vs_filter_row row = vs_row_of_event(slice, request->event);
+    if (vs_filter_is_empty(filter) || vs_filter_keeps(filter, call->engine->snapshot, &row))
+      k->events.data[request->event / 64] |= UINT64_C(1) << request->event % 64;
+  }
+  return VS_OK;
+}
+
+static vs_status edit_fill(vs_call *call, edit_list *list, kept *k, vs_filter *filter,
+                           const vs_replay_plan *plan) {
+  vs_items items;
+  const vs_filter_bitmap *bitmap;
+  VS_TRY(vs_items_init(call->engine->host, call->device, VS_DRAWN_allocations, &items));
+  VS_TRY(vs_items_bitmap(call, &items, filter, &bitmap));
+  VS_ASSERT(bitmap == NULL || bitmap->size == plan->lifetimes->rows.count);
+  VS_TRY(keep_rows(list, k, bitmap, plan->lifetimes->rows.count));
+  if (!vs_filter_is_empty(filter))
+    VS_TRY(vs_filter_prepare(filter, call->engine->snapshot, &call->engine->frames));
+  return keep_failures(call, list, k, filter, plan);
+}
+
+static vs_status edit_add(vs_call *call, edit_list *list, vs_edit edit, vs_str text,
+                          const vs_replay_plan *plan) {
+  vs_filter filter;
+  VS_TRY(vs_vec_reserve(list->host, &list->edits, 1));
+  VS_TRY(vs_vec_reserve(list->host, &list->kept, 1));
+  VS_TRY(vs_filter_init(&filter, list->host, text, call->error));
+  kept *k = &list->kept.data[list->kept.count++];
+  *k = (kept){0};
+  const vs_status status = edit_fill(call, list, k, &filter, plan);
+  vs_filter_deinit(&filter);
+  VS_TRY(status);
+  edit.rows = k->rows.data;
+  edit.events = k->events.data;
+  list->edits.data[list->edits.count++] = edit;
+  return VS_OK;
+}
+
+/* "FILTER=0.5": the factor stands behind the last '='. */
+static vs_status scale_add(vs_call *call, edit_list *list, vs_str text, const vs_replay_plan *plan) {
+  size_t split = text.size;
+  while (split > 0 && text.data[split - 1] != '=') split--;
+  double factor = 0;
+  if (split == 0 || !vs_parse_f64((vs_str){text.data + split, text.size - split}, &factor) ||
+      !vs_f64_is_finite(factor) || factor <= 0 || factor > 1e6)
+    return vs_fail(call->error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "scale: '%S' has to be FILTER=FACTOR, the factor above 0, for example 'model.py=0.5'",
+                   text);
+  return edit_add(call, list, (vs_edit){.kind = VS_EDIT_SCALE, .factor = factor},
+                  (vs_str){text.data, split - 1}, plan);
+}
+
+static vs_status edits_collect(vs_call *call, edit_list *list, const vs_replay_plan *plan) {
+  const vs_request *r = call->request;
+  for (size_t i = 0; i < r->without.ends.count; i++)
+    VS_TRY(edit_add(call, list, (vs_edit){.kind = VS_EDIT_WITHOUT}, vs_texts_at(&r->without, i), plan));
+  for (size_t i = 0; i < r->free_early.ends.count; i++)
+    VS_TRY(edit_add(call, list, (vs_edit){.kind = VS_EDIT_FREE_EARLY}, vs_texts_at(&r->free_early, i), plan));
+  for (size_t i = 0; i < r->scale.ends.count; i++)
+    VS_TRY(scale_add(call, list, vs_texts_at(&r->scale, i), plan));
+  return VS_OK;
+}
+
+static vs_status edits_make(vs_call *call, vs_whatif_answer *a) {
+  edit_list list = {.host = call->engine->host};
+  vs_status status = edits_collect(call, &list, a->plan);
+  a->has_edits = list.edits.count != 0;
+  if (status == VS_OK && a->has_edits)
+    status = vs_edits_apply(list.host, a->plan, list.edits.data, list.edits.count, &a->edited);
+  edit_list_deinit(&list);
+  return status;
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------------- */
+
+static vs_status run(vs_call *call, const vs_whatif_answer *a, vs_whatif_run *out, bool with_edits) {
+  vs_replay_options options = a->recorded;
+  options.follows = false;
+  options.settings = out->settings;
+  options.card = out->card.capacity_bytes;
+  options.total = out->card.total_bytes;
+  if (with_edits && a->has_edits) options.requests = &a->edited.requests;
+  return vs_replay_run(call->engine->host, a->plan, &options, &out->replay);
+}
+
+static vs_status run_add(vs_call *call, vs_whatif_answer *a, vs_whatif_run row) {
+  const vs_host *host = call->engine->host;
+  if (a->runs.count == MOST_RUNS)
+    return vs_fail(call->error, VS_LIMIT, VS_NO_OFFSET, "whatif makes %u runs at most", (unsigned)MOST_RUNS);
+  VS_TRY(vs_vec_reserve(host, &a->runs, 1));
+  VS_TRY(run(call, a, &row, true));
+  a->runs.data[a->runs.count++] = row;
+  return VS_OK;
+}
+
+static vs_status card_of(vs_call *call, vs_str text, vs_whatif_card *out) {
+  vs_sim_gpu gpu;
+  vs_error inner = {.offset = VS_NO_OFFSET};
+  if (vs_sim_gpu_parse(text, &gpu, &inner) != VS_OK)
+    return vs_fail(call->error, VS_BAD_ARGUMENT, inner.offset, "cards: %s", inner.text);
+  const uint64_t total = gpu.total_bytes != 0 ? gpu.total_bytes : gpu.profile->figures.total_bytes;
+  const uint64_t context = vs_sim_context_bytes(gpu.profile);
+  *out = (vs_whatif_card){
+      .asked = text, .total_bytes = total, .capacity_bytes = total - vs_min_u64(context, total)};
+  if (out->capacity_bytes == 0)
+    return vs_fail(call->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "cards: '%S' has no room beside the context",
+                   text);
+  return VS_OK;
+}
+
+/* One run for each of the cards, or one on what the recorded process could reserve. */
+static vs_status runs_on_cards(vs_call *call, vs_whatif_answer *a, vs_whatif_run row) {
+  const vs_texts *cards = &call->request->cards;
+  row.card = (vs_whatif_card){.asked = VS_STR(""), .capacity_bytes = a->capacity.bytes};
+  if (cards->ends.count == 0) return run_add(call, a, row);
+  for (size_t i = 0; i < cards->ends.count; i++) {
+    VS_TRY(card_of(call, vs_texts_at(cards, i), &row.card));
+    VS_TRY(run_add(call, a, row));
+  }
+  return VS_OK;
+}
+
+static vs_status runs_of_text(vs_call *call, vs_whatif_answer *a, vs_str text) {
+  vs_whatif_run row = {.asked = text};
+  VS_TRY(vs_replay_settings_parse(text, a->recorded.settings.rules, &row.settings, call->error));
+  return runs_on_cards(call, a, row);
+}
+
+/* A string of the search that the recording's version of PyTorch does not know would not help its user. */
+static vs_status run_of_search(vs_call *call, vs_whatif_answer *a, vs_str text) {
+  vs_whatif_run row = {.asked = text};
+  vs_error ignored = {.offset = VS_NO_OFFSET};
+  vs_alloc_settings_init(&row.settings);
+  row.settings.rules = a->recorded.settings.rules;
+  if (vs_alloc_settings_parse(&row.settings, text, &ignored) != VS_OK) return VS_OK;
+  return runs_on_cards(call, a, row);
+}
+
+static vs_status runs_make(vs_call *call, vs_whatif_answer *a) {
+  const vs_texts *set = &call->request->set;
+  const vs_whatif_run recorded = {.asked = VS_STR(""), .is_recorded = true, .settings = a->recorded.settings};
+  if (a->is_search)
+    for (size_t i = 0; i < vs_whatif_search_count(); i++)
+      VS_TRY(run_of_search(call, a, vs_str_from(vs_whatif_search_at(i))));
+  else if (set->ends.count == 0) return runs_on_cards(call, a, recorded);
+  for (size_t i = 0; i < set->ends.count; i++) VS_TRY(runs_of_text(call, a, vs_texts_at(set, i)));
+  return VS_OK;
+}
+
+static bool is_before(const void *ctx, uint32_t left, uint32_t right) {
+  const vs_whatif_run *runs = ctx;
+  const vs_replay *a = &runs[left].replay, *b = &runs[right].replay;
+  const bool a_passes = vs_replay_passes(a), b_passes = vs_replay_passes(b);
+  if (a_passes != b_passes) return a_passes;
+  if (a->reserved_peak != b->reserved_peak) return a->reserved_peak < b->reserved_peak;
+  return a->device_allocs + a->retries < b->device_allocs + b->retries;
+}
+
+static vs_status rank(const vs_host *host, vs_whatif_answer *a) {
+  VS_TRY(vs_vec_reserve(host, &a->ranking, a->runs.count));
+  for (uint32_t i = 0; i < a->runs.count; i++) a->ranking.data[a->ranking.count++] = i;
+  return vs_sort_rows(host, a->ranking.data, a->ranking.count, is_before, a->runs.data);
+}
+
+static vs_status find_smallest(const vs_host *host, vs_whatif_answer *a) {
+  vs_replay_options options = a->recorded;
+  if (a->has_edits) options.requests = &a->edited.requests;
+  VS_TRY(vs_whatif_smallest(host, a->plan, &options, &a->smallest_recorded));
+  if (!vs_whatif_has_better(a)) return VS_OK;
+  options.settings = vs_whatif_best(a)->settings;
+  return vs_whatif_smallest(host, a->plan, &options, &a->smallest_best);
+}
+
+/* ---- the reply ------------------------------------------------------------------------------------------ */
+
+static void write_settings(vs_call *call, const vs_alloc_settings *settings) {
+  vs_replay_settings_write(settings, &call->scratch);
+  vs_reply_scratch(call, "settings");
+}
+
+static void write_check(vs_call *call, const vs_whatif_answer *a) {
+  vs_jsonw *json = call->json;
+  const vs_replay *check = &a->check;
+  vs_reply_object_begin(json, "check");
+  write_settings(call, &a->recorded.settings);
+  vs_jsonw_member_bool(json, "settings_known", a->recorded.settings_known);
+  vs_jsonw_member_bool(json, "is_equal", vs_whatif_is_equal(check));
+  vs_jsonw_member_u64(json, "segment_events", check->steps);
+  vs_jsonw_member_u64(json, "matched", check->matched);
+  vs_jsonw_member_u64(json, "extra", check->extra);
+  vs_jsonw_member_u64(json, "allocations", check->allocs);
+  vs_jsonw_member_u64(json, "placed", check->placed);
+  vs_jsonw_object_end(json);
+}
+
+static void write_run_members(vs_call *call, const vs_whatif_run *row) {
+  vs_jsonw *json = call->json;
+  const vs_replay *replay = &row->replay;
+  if (row->is_recorded) vs_jsonw_member_null(json, "asked");
+  else vs_jsonw_member_str(json, "asked", row->asked);
+  write_settings(call, &row->settings);
+  if (row->card.asked.size == 0) vs_jsonw_member_null(json, "card");
+  else vs_jsonw_member_str(json, "card", row->card.asked);
+  vs_reply_u64_or_null(json, "total_bytes", row->card.total_bytes != 0, row->card.total_bytes);
+  vs_reply_u64_or_null(json, "capacity_bytes", row->card.capacity_bytes != 0, row->card.capacity_bytes);
+  vs_jsonw_member_bool(json, "passes", vs_replay_passes(replay));
+  vs_reply_ran_out(call, replay);
+  vs_jsonw_member_u64(json, "refused_ooms", replay->refused);
+  vs_jsonw_member_u64(json, "avoided_ooms", replay->avoided);
+  vs_jsonw_member_bool(json, "is_cut", replay->is_cut);
+  vs_reply_event(json, "last_event", replay->last_event);
+  vs_jsonw_member_u64(json, "reserved_peak_bytes", replay->reserved_peak);
+  vs_jsonw_member_u64(json, "allocated_peak_bytes", replay->allocated_peak);
+  vs_jsonw_member_u64(json, "active_peak_bytes", replay->active_peak);
+  vs_jsonw_member_u64(json, "segments_peak", replay->segments_peak);
+  vs_jsonw_member_u64(json, "retries", replay->retries);
+  vs_jsonw_member_u64(json, "device_allocs", replay->device_allocs);
+  vs_jsonw_member_u64(json, "device_frees", replay->device_frees);
+}
+
+static void write_runs(vs_call *call, const vs_whatif_answer *a) {
+  vs_jsonw *json = call->json;
+  vs_reply_object_begin(json, "recorded");
+  write_run_members(call, &a->baseline);
+  vs_jsonw_object_end(json);
+  vs_reply_array_begin(json, "runs");
+  for (size_t i = 0; i < a->runs.count; i++) {
+    vs_jsonw_object_begin(json);
+    write_run_members(call, &a->runs.data[i]);
+    vs_jsonw_object_end(json);
+  }
+  vs_jsonw_array_end(json);
+  vs_reply_array_begin(json, "ranking");
+  for (size_t i = 0; i < a->ranking.count; i++) vs_jsonw_u64(json, a->ranking.data[i]);
+  vs_jsonw_array_end(json);
+  vs_reply_u64_or_null(json, "best", vs_replay_passes(&vs_whatif_best(a)->replay), a->ranking.data[0]);
+}
+
+static void write_smallest(vs_call *call, const vs_alloc_settings *settings, const vs_smallest *smallest) {
+  vs_jsonw_object_begin(call->json);
+  write_settings(call, settings);
+  vs_reply_u64_or_null(call->json, "capacity_bytes", smallest->is_known, smallest->bytes);
+  vs_jsonw_member_u64(call->json, "runs", smallest->runs);
+  vs_jsonw_object_end(call->json);
+}
+
+static void write_answer(vs_call *call, const vs_whatif_answer *a) {
+  vs_jsonw *json = call->json;
+  vs_reply_device(call, call->device);
+  vs_jsonw_member_u64(json, "events", call->device->slice->event_count);
+  vs_whatif_lines(call, a);
+  write_check(call, a);
+  vs_reply_u64_or_null(json, "capacity_bytes", a->capacity.is_known, a->capacity.bytes);
+  vs_reply_event(json, "capacity_event", a->capacity.event);
+  vs_jsonw_member_bool(json, "is_search", a->is_search);
+  vs_jsonw_key(json, VS_STR("edits"));
+  if (a->has_edits) {
+    vs_jsonw_object_begin(json);
+    vs_jsonw_member_u64(json, "allocations", a->edited.allocs);
+    vs_jsonw_member_u64(json, "bytes", a->edited.bytes);
+    vs_jsonw_member_u64(json, "older", a->edited.start_allocs);
+    vs_jsonw_object_end(json);
+  } else {
+    vs_jsonw_null(json);
+  }
+  write_runs(call, a);
+  vs_reply_array_begin(json, "smallest");
+  write_smallest(call, &a->recorded.settings, &a->smallest_recorded);
+  if (vs_whatif_has_better(a)) write_smallest(call, &vs_whatif_best(a)->settings, &a->smallest_best);
+  vs_jsonw_array_end(json);
+  vs_reply_object_begin(json, "bound");
+  vs_jsonw_member_u64(json, "lower_bytes", a->packing.lower);
+  vs_reply_u64_or_null(json, "plan_bytes", a->packing.has_plan, a->packing.plan);
+  vs_jsonw_object_end(json);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------ */
+
+static vs_status answer_make(vs_call *call, vs_whatif_answer *a) {
+  const vs_host *host = call->engine->host;
+  const vs_request *r = call->request;
+  VS_TRY(vs_replay_follow(host, a->plan, &a->recorded, &a->check));
+  a->capacity = vs_capacity_recorded(a->plan);
+  VS_TRY(edits_make(call, a));
+  a->is_search = r->set.ends.count == 0 && r->cards.ends.count == 0 && !a->has_edits;
+  a->baseline = (vs_whatif_run){.asked = VS_STR(""),
+                                .is_recorded = true,
+                                .settings = a->recorded.settings,
+                                .card = {.asked = VS_STR(""), .capacity_bytes = a->capacity.bytes}};
+  VS_TRY(run(call, a, &a->baseline, false));
+  VS_TRY(runs_make(call, a));
+  VS_TRY(rank(host, a));
+  VS_TRY(find_smallest(host, a));
+  return vs_packing_of(host, a->plan->lifetimes, &a->packing);
+}
+
+static void answer_deinit(const vs_host *host, vs_whatif_answer *a) {
+  for (size_t i = 0; i < a->runs.count; i++) vs_replay_deinit(host, &a->runs.data[i].replay);
+  vs_vec_free(host, &a->runs);
+  vs_vec_free(host, &a->ranking);
+  vs_replay_deinit(host, &a->baseline.replay);
+  vs_replay_deinit(host, &a->check);
+  vs_edited_deinit(host, &a->edited);
+}
+
+static vs_status answer(vs_call *call, const vs_replay_plan *plan) {
+  vs_whatif_answer a = {.plan = plan};
+  vs_replay_options_init(&a.recorded, call->engine->snapshot);
+  if (a.recorded.settings.backend != VS_ALLOC_NATIVE)
+    return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET,
+                   "this was recorded with another allocator than PyTorch's caching one: it is not replayed");
+  const vs_status status = answer_make(call, &a);
+  if (status == VS_OK) write_answer(call, &a);
+  answer_deinit(call->engine->host, &a);
+  return status;
+}
+
+vs_status vs_method_whatif(vs_call *call) {
+  const vs_lifetimes *lifetimes;
+  vs_replay_plan plan;
+  if (call->device->slice->device == VS_DEVICE_HOST)
+    return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET,
+                   "pinned host memory has an allocator of its own: it is not replayed");
+  VS_TRY(vs_cached_lifetimes(call->engine->host, call->device, &lifetimes));
+  VS_TRY(vs_replay_plan_build(call->engine->host, lifetimes, &plan));
+  const vs_status status = answer(call, &plan);
+  vs_replay_plan_deinit(call->engine->host, &plan);
+  return status;
+}

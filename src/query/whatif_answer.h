@@ -1,0 +1,62 @@
+/* The answer of "whatif" before it is written. */
+#ifndef VS_QUERY_WHATIF_ANSWER_H
+#define VS_QUERY_WHATIF_ANSWER_H
+
+#include "analyze/edits.h"
+#include "analyze/packing.h"
+#include "analyze/whatif.h"
+#include "device/sim/profile.h"
+#include "query/engine.h"
+
+/* What one run may reserve. */
+typedef struct vs_whatif_card {
+  vs_str asked;            /* empty: what the recorded process could reserve */
+  uint64_t total_bytes;    /* as the driver reports it; 0: no card was named */
+  uint64_t capacity_bytes; /* what the allocator can reserve; 0: unlimited */
+} vs_whatif_card;
+
+typedef struct vs_whatif_run {
+  vs_str asked; /* settings; of the recorded ones empty, with is_recorded */
+  bool is_recorded;
+  vs_alloc_settings settings;
+  vs_whatif_card card;
+  vs_replay replay;
+} vs_whatif_run;
+
+/* Invariant: ranking is a permutation of the runs: first those that pass, then by rising peak reserved, driver calls and
+ * order of the request. */
+typedef struct vs_whatif_answer {
+  const vs_replay_plan *plan;
+  vs_replay_options recorded; /* the settings of the recording */
+  vs_replay check;            /* follows the recording */
+  vs_capacity capacity;
+  bool is_search, has_edits;
+  vs_edited edited;       /* meaningful where has_edits */
+  vs_whatif_run baseline; /* the recorded settings and capacity, without edits */
+  VS_VEC(vs_whatif_run) runs;
+  VS_VEC(uint32_t) ranking;
+  vs_smallest smallest_recorded,
+      smallest_best; /* of the recorded settings and of the first of the ranking, with the edits */
+  vs_packing packing;
+} vs_whatif_answer;
+
+static inline bool vs_whatif_is_equal(const vs_replay *check) {
+  return check->miss_count == 0 && check->placed == check->allocs && !check->is_cut;
+}
+
+static inline const vs_whatif_run *vs_whatif_best(const vs_whatif_answer *answer) {
+  return &answer->runs.data[answer->ranking.data[0]];
+}
+
+/* Whether the best run is of other settings than the recorded ones and worth the change: it passes where those fail, or
+ * reserves less. */
+static inline bool vs_whatif_has_better(const vs_whatif_answer *answer) {
+  const vs_replay *before = &answer->baseline.replay, *after = &vs_whatif_best(answer)->replay;
+  if (vs_whatif_best(answer)->is_recorded || !vs_replay_passes(after)) return false;
+  return !vs_replay_passes(before) || after->reserved_peak < before->reserved_peak;
+}
+
+/* The member "lines". */
+void vs_whatif_lines(vs_call *call, const vs_whatif_answer *answer);
+
+#endif

@@ -1,0 +1,277 @@
+/* Edits of small traces: the requests that come out, and what the allocator makes of them. */
+#include "analyze/edits.h"
+#include "analyze/whatif.h"
+#include "unit/analyze/made.h"
+#include <stdio.h>
+
+#define MIB  UINT64_C(1048576)
+#define BASE UINT64_C(0x700000000000)
+
+typedef struct played {
+  made m;
+  vs_lifetimes lifetimes;
+  vs_replay_plan plan;
+  vs_edited edited;
+} played;
+
+static void start(played *p) {
+  made_trace(&p->m, 0);
+  expect_ok(vs_lifetimes_build(p->m.host, made_slice(&p->m, 0), &p->lifetimes));
+  expect_ok(vs_replay_plan_build(p->m.host, &p->lifetimes, &p->plan));
+}
+
+static void apply(played *p, const vs_edit *edits, size_t count) {
+  expect_ok(vs_edits_apply(p->m.host, &p->plan, edits, count, &p->edited));
+  uint32_t steps = 0;
+  for (size_t i = 0; i < p->edited.requests.count; i++) {
+    assert_true(p->edited.requests.data[i].steps >= steps);
+    steps = p->edited.requests.data[i].steps;
+  }
+}
+
+static void stop(played *p) {
+  vs_edited_deinit(p->m.host, &p->edited);
+  vs_replay_plan_deinit(p->m.host, &p->plan);
+  vs_lifetimes_deinit(p->m.host, &p->lifetimes);
+  made_end(&p->m);
+}
+
+/* "A0 30; F0": the requests as a text, sizes in MiB. */
+static void expect_requests(const played *p, const char *expected) {
+  char text[1024];
+  size_t size = 0;
+  for (size_t i = 0; i < p->edited.requests.count; i++) {
+    const vs_replay_request *r = &p->edited.requests.data[i];
+    const char *gap = i == 0 ? "" : " ";
+    if (r->kind == VS_REPLAY_ALLOC)
+      size += (size_t)snprintf(text + size, sizeof text - size, "%sA%u:%u", gap, r->lifetime,
+                               (unsigned)(r->size / MIB));
+    else if (r->kind == VS_REPLAY_FREE)
+      size += (size_t)snprintf(text + size, sizeof text - size, "%sF%u", gap, r->lifetime);
+    else size += (size_t)snprintf(text + size, sizeof text - size, "%sX:%u", gap, (unsigned)(r->size / MIB));
+  }
+  text[size] = 0;
+  assert_string_equal(text, expected);
+}
+
+static vs_replay run(const played *p, bool as_edited) {
+  vs_replay_options options;
+  vs_replay replay;
+  vs_replay_options_init(&options, p->m.snapshot);
+  options.settings.rules = vs_alloc_rules_default();
+  options.follows = false;
+  if (as_edited) options.requests = &p->edited.requests;
+  expect_ok(vs_replay_run(p->m.host, &p->plan, &options, &replay));
+  return replay;
+}
+
+/* Three tensors, the second freed last. */
+static void three(played *p) {
+  *p = (played){.m = made_begin()};
+  for (uint64_t i = 0; i < 3; i++)
+    (void)made_event(&p->m, VS_EVENT_ALLOC, BASE + i * 64 * MIB, (10 + i) * MIB);
+  (void)made_free(&p->m, BASE, 10 * MIB);
+  (void)made_free(&p->m, BASE + 128 * MIB, 12 * MIB);
+  (void)made_free(&p->m, BASE + 64 * MIB, 11 * MIB);
+}
+
+static void test_nothing_changes_without_edits(void **state) {
+  (void)state;
+  played p;
+  three(&p);
+  start(&p);
+  apply(&p, NULL, 0);
+  expect_requests(&p, "A0:10 A1:11 A2:12 F0 F2 F1");
+  assert_int_equal(p.edited.allocs, 0);
+  stop(&p);
+}
+
+static void test_without(void **state) {
+  (void)state;
+  played p;
+  const uint64_t rows = 1 << 1;
+  three(&p);
+  start(&p);
+  apply(&p, &(vs_edit){.kind = VS_EDIT_WITHOUT, .rows = &rows}, 1);
+  expect_requests(&p, "A0:10 A2:12 F0 F2");
+  assert_int_equal(p.edited.allocs, 1);
+  assert_int_equal(p.edited.bytes, 11 * MIB);
+  assert_int_equal(run(&p, false).allocated_peak, 34 * MIB); /* less than 1 MiB of a segment is not split off */
+  assert_int_equal(run(&p, true).allocated_peak, 22 * MIB);
+  stop(&p);
+}
+
+static void test_scale(void **state) {
+  (void)state;
+  played p;
+  const uint64_t all = 7, last = 4;
+  const vs_edit edits[] = {{.kind = VS_EDIT_SCALE, .rows = &all, .factor = 2},
+                           {.kind = VS_EDIT_SCALE, .rows = &last, .factor = 0.25}};
+  three(&p);
+  start(&p);
+  apply(&p, edits, 2);
+  expect_requests(&p, "A0:20 A1:22 A2:6 F0 F2 F1");
+  assert_int_equal(p.edited.allocs, 3);
+  stop(&p);
+}
+
+/* Nothing is scaled away: PyTorch answers a request for no bytes without a block. */
+static void test_scale_keeps_one_byte(void **state) {
+  (void)state;
+  played p;
+  const uint64_t all = 7;
+  three(&p);
+  start(&p);
+  apply(&p, &(vs_edit){.kind = VS_EDIT_SCALE, .rows = &all, .factor = 1e-12}, 1);
+  for (size_t i = 0; i < 3; i++) assert_int_equal(p.edited.requests.data[i].size, 1);
+  stop(&p);
+}
+
+static void test_free_early(void **state) {
+  (void)state;
+  played p;
+  const uint64_t rows = 1 << 0 | 1 << 1;
+  three(&p);
+  start(&p);
+  apply(&p, &(vs_edit){.kind = VS_EDIT_FREE_EARLY, .rows = &rows}, 1);
+  expect_requests(&p, "A0:10 F0 A1:11 F1 A2:12 F2");
+  assert_true(p.edited.requests.data[1].is_prompt);
+  assert_int_equal(run(&p, true).allocated_peak, 12 * MIB);
+  stop(&p);
+}
+
+/* A block that waits for another stream, freed early, waits no more. */
+static void test_free_early_does_not_wait(void **state) {
+  (void)state;
+  played p = {.m = made_begin()};
+  const uint64_t rows = 1;
+  (void)made_event(&p.m, VS_EVENT_ALLOC, BASE, 30 * MIB);
+  (void)made_event(&p.m, VS_EVENT_FREE_REQUESTED, BASE, 30 * MIB);
+  (void)made_event(&p.m, VS_EVENT_ALLOC, BASE + 64 * MIB, 30 * MIB);
+  (void)made_event(&p.m, VS_EVENT_FREE_COMPLETED, BASE, 30 * MIB);
+  start(&p);
+  apply(&p, &(vs_edit){.kind = VS_EDIT_FREE_EARLY, .rows = &rows}, 1);
+  expect_requests(&p, "A0:30 F0 A1:30");
+  assert_int_equal(run(&p, false).reserved_peak, 60 * MIB);
+  assert_int_equal(run(&p, true).reserved_peak, 30 * MIB);
+  stop(&p);
+}
+
+/* A block of before the trace that is left out is freed before the first request. */
+static void test_blocks_of_before_the_trace(void **state) {
+  (void)state;
+  played p = {.m = made_begin()};
+  const uint64_t rows = 1 << 1;
+  (void)made_event(&p.m, VS_EVENT_ALLOC, BASE + 64 * MIB, 5 * MIB);
+  (void)made_free(&p.m, BASE, 30 * MIB);
+  start(&p);
+  apply(&p, &(vs_edit){.kind = VS_EDIT_WITHOUT, .rows = &rows}, 1);
+  expect_requests(&p, "F1 A0:5");
+  assert_int_equal(p.edited.start_allocs, 1);
+  stop(&p);
+}
+
+/* Of two calls, each with a temporary and two blocks that outlive it, the second of which is its result: the first is freed
+ * when the call ends, and the whole call comes again, but for the result, before the first free. */
+static void test_checkpoint(void **state) {
+  (void)state;
+  played p = {.m = made_begin()};
+  const vs_edit_call calls[] = {{0, 3}, {4, 7}}; /* a free is two events */
+  for (uint64_t i = 0; i < 2; i++) {
+    const uint64_t at = BASE + i * 256 * MIB;
+    (void)made_event(&p.m, VS_EVENT_ALLOC, at, 20 * MIB);            /* activation */
+    (void)made_event(&p.m, VS_EVENT_ALLOC, at + 64 * MIB, 30 * MIB); /* result */
+    (void)made_event(&p.m, VS_EVENT_SNAPSHOT, 0, 0);
+    (void)made_event(&p.m, VS_EVENT_SNAPSHOT, 0, 0);
+  }
+  (void)made_free(&p.m, BASE + 256 * MIB, 20 * MIB);
+  (void)made_free(&p.m, BASE, 20 * MIB);
+  start(&p);
+  apply(&p, &(vs_edit){.kind = VS_EDIT_CHECKPOINT, .calls = calls, .call_count = 2}, 1);
+  expect_requests(&p, "A0:20 A1:30 F0 A2:20 A3:30 F2 A2:20 F2 A0:20 F0");
+  assert_int_equal(run(&p, false).allocated_peak, 100 * MIB);
+  assert_int_equal(run(&p, true).allocated_peak, 80 * MIB);
+  stop(&p);
+}
+
+/* A failed request is scaled and left out with its line. */
+static void test_failed_requests(void **state) {
+  (void)state;
+  played p = {.m = made_begin()};
+  const uint64_t event = 1 << 1;
+  (void)made_event(&p.m, VS_EVENT_ALLOC, BASE, 30 * MIB);
+  (void)made_event(&p.m, VS_EVENT_OOM, 0, 100 * MIB);
+  start(&p);
+  apply(&p, &(vs_edit){.kind = VS_EDIT_SCALE, .events = &event, .factor = 0.5}, 1);
+  expect_requests(&p, "A0:30 X:50");
+  vs_edited_deinit(p.m.host, &p.edited);
+  apply(&p, &(vs_edit){.kind = VS_EDIT_WITHOUT, .events = &event}, 1);
+  expect_requests(&p, "A0:30");
+  stop(&p);
+}
+
+/* ---- the smallest card --------------------------------------------------------------------------------- */
+
+/* 30 and 100 MiB requested, the second in vain when 64 MiB of the card were free: 94 MiB was all that the process could
+ * reserve, and 130 MiB would have been enough. */
+static void test_capacity_and_smallest_size(void **state) {
+  (void)state;
+  played p = {.m = made_begin()};
+  vs_replay_options options;
+  vs_smallest smallest;
+  (void)made_event(&p.m, VS_EVENT_SEGMENT_ALLOC, BASE, 30 * MIB);
+  (void)made_event(&p.m, VS_EVENT_ALLOC, BASE, 30 * MIB);
+  (void)made_event(&p.m, VS_EVENT_OOM, 64 * MIB, 100 * MIB);
+  start(&p);
+  const vs_capacity capacity = vs_capacity_recorded(&p.plan);
+  assert_true(capacity.is_known);
+  assert_int_equal(capacity.bytes, 94 * MIB);
+  assert_int_equal(capacity.event, 2);
+  vs_replay_options_init(&options, p.m.snapshot);
+  expect_ok(vs_whatif_smallest(p.m.host, &p.plan, &options, &smallest));
+  assert_true(smallest.is_known);
+  assert_int_equal(smallest.bytes, 130 * MIB);
+  options.follows = false;
+  for (uint64_t card = 128 * MIB; card <= 130 * MIB; card += 2 * MIB) {
+    vs_replay replay;
+    options.card = card;
+    expect_ok(vs_replay_run(p.m.host, &p.plan, &options, &replay));
+    assert_int_equal(vs_replay_passes(&replay), card == 130 * MIB);
+    assert_int_equal(replay.refused_at, card == 130 * MIB ? VS_NO_EVENT : 2);
+  }
+  stop(&p);
+}
+
+/* A run may end before the end of the trace. */
+static void test_until(void **state) {
+  (void)state;
+  played p;
+  vs_replay_options options;
+  vs_replay replay;
+  three(&p);
+  start(&p);
+  vs_replay_options_init(&options, p.m.snapshot);
+  options.follows = false;
+  options.until = 1;
+  expect_ok(vs_replay_run(p.m.host, &p.plan, &options, &replay));
+  assert_int_equal(replay.allocated_peak, 22 * MIB); /* less than 1 MiB of a segment is not split off */
+  assert_int_equal(replay.last_event, 1);
+  stop(&p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_nothing_changes_without_edits),
+      cmocka_unit_test(test_without),
+      cmocka_unit_test(test_scale),
+      cmocka_unit_test(test_scale_keeps_one_byte),
+      cmocka_unit_test(test_free_early),
+      cmocka_unit_test(test_free_early_does_not_wait),
+      cmocka_unit_test(test_blocks_of_before_the_trace),
+      cmocka_unit_test(test_checkpoint),
+      cmocka_unit_test(test_failed_requests),
+      cmocka_unit_test(test_capacity_and_smallest_size),
+      cmocka_unit_test(test_until),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
