@@ -1,5 +1,5 @@
-/* Any bytes as a recording. First as a file; then as the records of one frame, properly sealed, since nobody
- * guesses a checksum. What can be read keeps the invariants of a snapshot, and comes back the same when it
+/* Any bytes as a recording. First as a file; then as the records of one frame, properly sealed, since
+ * random bytes have no valid checksum. What can be read keeps the invariants of a snapshot, and comes back the same when it
  * is written again. */
 #include <stdio.h>
 #include <stdlib.h>

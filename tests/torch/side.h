@@ -2,8 +2,8 @@
  * simulated CUDA libraries, ours.c is vs_alloc on device/sim. Both get the same calls in the same order,
  * and what they answer, tell and count is put into these plain structs.
  *
- * Streams, slots (live allocations), pools, marks (CUDA events of the program) and weights (memory that
- * somebody else took) are small numbers; who may be called when is the business of drive.cc. */
+ * Streams, slots (live allocations), pools, marks (CUDA events of the program) and weights (memory
+ * taken outside the allocator) are small numbers; drive.cc decides which calls are valid when. */
 #ifndef PARITY_SIDE_H
 #define PARITY_SIDE_H
 

@@ -520,7 +520,7 @@ static long model_driver(model *m, const model_request *r, bool is_retry) {
 }
 
 /* PyTorch takes for granted that no oversize block is split, which is so unless expandable segments were
- * switched on meanwhile: it would free a segment that is in use. Such blocks are passed over. */
+ * switched on meanwhile: it would free a segment with live blocks. Such blocks are skipped. */
 static bool model_release_available(model *m, const model_request *r) {
   const uint64_t most = m->settings.max_split_size, wanted = vs_max_u64(r->size, most);
   if (most == UINT64_MAX) return false;

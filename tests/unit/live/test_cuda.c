@@ -28,7 +28,7 @@ static void open_twin(twin *t, const char *gpus, const char *settings) {
                         &error) == VS_OK);
 }
 
-/* The driver's streams are its own affair: the program makes them, in the context that everybody shares. */
+/* The driver's streams are not ours: the program makes them, in the context that all share. */
 static void make_streams(twin *simulated, twin *real) {
   for (uint32_t d = 0; d < 2; d++)
     for (uint32_t s = 1; s < STREAMS; s++) {
@@ -277,7 +277,8 @@ static uint64_t current_of(void *ctx, uint32_t device) {
   return *(uint64_t *)ctx;
 }
 
-/* Memory that a capture's other stream used waits for the capture's end, and the pool's memory is nobody else's. */
+/* Memory that a capture's other stream used waits for the capture's end, and only the pool's own captures use its
+ * memory. */
 static void serve_a_capture(void) {
   vs_live *live = NULL;
   vs_error error;

@@ -58,7 +58,7 @@ static void steps_and_classes(void **state) {
   assert_int_equal(extra("requests.failed"), 0);
   assert_int_equal(extra("sizes.4096"), 2);
   assert_int_equal(extra("sizes.64"), 9);
-  assert_int_equal(extra("sizes.128"), -1);  /* nobody asked for that */
+  assert_int_equal(extra("sizes.128"), -1);  /* not requested */
   assert_int_equal(extra("lifetimes.1"), 9); /* freed at once */
   assert_int_equal(extra("lifetimes.2"), 1); /* a: b came behind it */
   assert_int_equal(extra("lifetimes.8"), 1); /* b: itself and nine others */

@@ -88,7 +88,7 @@ static void states_and_sizes(void **state) {
   (void)state;
   vs_live *live = open_card();
   one_pair(live);
-  expect_info(live, 0, 0); /* nothing is kept until somebody wants it */
+  expect_info(live, 0, 0); /* nothing is kept until the history is switched on */
   keep(live, (vs_history_options){.enabled = VS_HISTORY_EVENTS, .max_entries = 10});
   one_pair(live); /* alloc, free_requested, free_completed; the segment is there */
   expect_info(live, 3, 0);

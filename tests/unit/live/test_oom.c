@@ -30,7 +30,7 @@ static void hear(void *ctx, const vs_live_oom *oom) {
   l->order = ++*l->clock;
   l->last = *oom;
   expect_status(vs_live_malloc(l->live, 0, UINT64_C(2) << 30, 0, &address),
-                VS_DEVICE_MEMORY); /* tells nobody */
+                VS_DEVICE_MEMORY); /* calls no observer */
   if (l->leaves) vs_live_unobserve_oom(l->live, l->id);
   if (l->joins) expect_ok(vs_live_observe_oom(l->live, VS_LIVE_ON_OOM, hear, l, &(uint32_t){0}));
   l->joins = false;

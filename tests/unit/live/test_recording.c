@@ -104,7 +104,7 @@ static void expect_same_block(const vs_block *now, const vs_block *recorded) {
   if (vs_block_is_active(now)) assert_int_equal(now->requested_size, recorded->requested_size);
 }
 
-/* A file that nobody ended, as of a killed process: the state is made of the events, which do not tell what a cached block
+/* An unfinished file, as of a killed process: the state is made of the events, which do not tell what a cached block
  * was last used for. */
 static void expect_same_memory(program *p) {
   vs_snapshot *recorded = recorded_now(p), *now;

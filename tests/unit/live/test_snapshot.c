@@ -250,7 +250,7 @@ static void has_the_keys_of_pytorch(void **state) {
 
 /* ---- native stacks */
 
-/* The frames of the first block in use. */
+/* The frames of the first allocated block. */
 static vs_list first_frames(const vs_snapshot *s) {
   for (size_t i = 0; i < s->blocks.count; i++)
     if (s->blocks.data[i].state == VS_BLOCK_ALLOCATED)

@@ -81,7 +81,7 @@ static void hear(void *ctx, const vs_live_oom *oom) {
   must(vs_live_malloc(live, oom->device, 1 << 20, 0, &address) == VS_OK); /* no lock is held */
   must(vs_live_free(live, oom->device, address) == VS_OK);
   must(vs_live_malloc(live, oom->device, UINT64_C(1) << 40, 0, &address) ==
-       VS_DEVICE_MEMORY); /* nobody hears */
+       VS_DEVICE_MEMORY); /* no observer */
   told++;
 }
 
@@ -160,7 +160,7 @@ static void at_once(void **state) {
 typedef struct counted {
   vs_live_lock lock;
   uint64_t count; /* guarded by lock */
-  bool is_taken;  /* likewise: somebody is inside */
+  bool is_taken;  /* likewise: a thread is inside */
 } counted;
 
 static void count(void *ctx) {

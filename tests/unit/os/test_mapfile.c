@@ -66,7 +66,7 @@ static void test_creating_over_what_is_there(void **state) {
   expect_status(vs_mapfile_create(&file, folder.path, true, &error), VS_IO);
   expect_status(vs_mapfile_create(&file, "/dev/null", true, &error), VS_IO);
   assert_int_equal(symlink(folder.path, path), 0);
-  expect_status(vs_mapfile_create(&file, path, true, &error), VS_IO); /* nobody's link is followed */
+  expect_status(vs_mapfile_create(&file, path, true, &error), VS_IO); /* no link is followed */
   assert_int_equal(unlink(path), 0);
 }
 
@@ -76,7 +76,7 @@ static void count_signal(int number) {
   signals++;
 }
 
-/* The limit's own signal, which would end the program, comes to nobody. */
+/* The limit's own signal, which would end the program, is not delivered. */
 static void test_a_file_over_the_limit_is_an_error(void **state) {
   (void)state;
   struct rlimit before, limit;

@@ -73,7 +73,7 @@ static void test_a_lock_is_free_in_a_child(void **state) {
   assert_int_equal(vs_fork_generation(), generation);
 }
 
-/* Two threads hand a number back and forth; nobody may sleep for ever, and a sign that was given before is
+/* Two threads hand a number back and forth; neither may sleep for ever, and a sign that was given before is
  * not lost. */
 typedef struct game {
   vs_wakeup there, back;

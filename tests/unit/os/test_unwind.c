@@ -4,7 +4,7 @@
 
 #if defined(__x86_64__)
 
-/* Labels stand where the table has just changed; code between them does not matter, nobody runs it. */
+/* Labels stand where the table has just changed; code between them does not matter, because it is never run. */
 __asm__(".text\n"
         ".type made_plain, @function\n"
         "made_plain:\n"
@@ -38,7 +38,7 @@ __asm__(".text\n"
         ".cfi_escape 0x0f,3,0x76,0x78,6\n" /* CFA = *(rbp - 8) */
         ".cfi_escape 0x10,6,2,0x76,0\n"    /* rbp saved at rbp */
         "made_aligned_0: nop\n"
-        ".cfi_escape 0x0f,3,0x77,0x78,6\n" /* CFA = *(rsp - 8): nobody does */
+        ".cfi_escape 0x0f,3,0x77,0x78,6\n" /* CFA = *(rsp - 8): no compiler emits it */
         "made_aligned_1: nop\n"
         ".cfi_endproc\n"
 

@@ -137,7 +137,7 @@ static void the_source_is_told_in_replies(void **state) {
   expect_null(ask("{\"method\":\"info\"}"), "file.bytes");
 }
 
-/* The sample's trace is made up: the replay finds that, and says why. */
+/* The sample's trace is synthetic: the replay finds that, and says why. */
 static void a_replay_is_checked_and_run(void **state) {
   (void)state;
   vs_json root =

@@ -71,7 +71,7 @@ static vs_filter_bitmap matches_of(const vs_filter *filter) {
   return bitmap;
 }
 
-/* Two stay; the third drives out the one that was asked for least recently. */
+/* Two stay; the third replaces the least recently used one. */
 static void the_last_two_are_kept(void **state) {
   (void)state;
   const vs_host *host = vs_host_default();

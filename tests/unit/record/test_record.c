@@ -277,7 +277,7 @@ static void test_the_ring_takes_what_it_has_room_for(void **state) {
   vs_record_flush(recorder); /* no ring yet: returns */
   record(recorder, 0, VS_CONTEXT_NONE);
   vs_record_flush(recorder);
-  /* A number that somebody took and does not show: the writer waits for it. */
+  /* A number that a thread took but has not published: the writer waits for it. */
   const uint64_t taken = atomic_fetch_add(&recorder->sequence, 1);
   for (uint64_t i = 1; i <= VS_RECORD_LEAST_RING + 5; i++) record(recorder, i, VS_CONTEXT_NONE);
   assert_int_equal(vs_record_figures_of(recorder).lost_ring, 5);

@@ -150,7 +150,7 @@ static void test_native_stacks(void **state) {
   const uint64_t *frames;
   assert_int_equal(vs_record_stack_at(stacks, seen[39], &frames), 10);
   for (uint32_t i = 2; i < 10; i++) assert_int_equal(frames[i], frames[1]);
-  /* A stack that somebody brings along is the one that was found. */
+  /* A stack that a caller passes is the same one that was found. */
   for (unsigned depth = 0; depth < 40; depth++) {
     const uint32_t count = vs_record_stack_at(stacks, seen[depth], &frames);
     uint64_t copy[10];

@@ -58,7 +58,7 @@ static void test_two_clients(void **state) {
   expect_closed(waiting);
 }
 
-/* An answer larger than any socket's buffer arrives whole, whoever else asks meanwhile. */
+/* An answer larger than any socket's buffer arrives whole, even if other clients ask meanwhile. */
 static void test_large_answers(void **state) {
   (void)state;
   enum { SIZE = 6 << 20 };

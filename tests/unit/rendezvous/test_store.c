@@ -262,7 +262,7 @@ static void test_queues(void **state) {
   end(&w);
 }
 
-/* A wait is answered by whoever brings the last key, or given up. */
+/* A wait is answered when a client sets the last key, or given up. */
 static void test_waiting(void **state) {
   (void)state;
   world w;
@@ -367,7 +367,7 @@ static void test_others_said_the_same(void **state) {
   end(&w);
 }
 
-/* Groups smaller than the world never see their count as it is awaited, so nobody sets the last key. */
+/* Groups smaller than the world never see their count as it is awaited, so no rank sets the last key. */
 static void test_last_of_a_group(void **state) {
   (void)state;
   world w;

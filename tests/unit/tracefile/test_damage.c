@@ -244,7 +244,7 @@ static void test_a_frame_lost_at_the_sink_takes_no_names_along(void **state) {
     reading_back_init(&got, vs_host_default());
     expect_ok(read_back(&got, vs_text_view(&r.bytes), NULL, &error));
     assert_int_equal(got.report.lost_entries, 0);
-    assert_int_equal(got.report.lost_frames, fail != 0); /* of the very first nobody knows */
+    assert_int_equal(got.report.lost_frames, fail != 0); /* the very first one is unknown */
     for (size_t i = 0; i < got.events.count; i++) assert_true(got.events.data[i].stack > 1);
     assert_int_equal(got.events.data[got.events.count - 1].event.address, 1999);
     reading_back_deinit(&got);
@@ -272,7 +272,7 @@ static void test_refusals(void **state) {
   assert_true(vs_str_contains(vs_str_from(error.text), VS_STR("newer")));
   reading_back_deinit(&got);
   memcpy(bytes, o.bytes.data, o.bytes.size);
-  bytes[18] = 1; /* packed, and nobody to unpack it */
+  bytes[18] = 1; /* packed, without a decompressor */
   vs_frame_seal((uint8_t *)bytes, vs_get_u32((const uint8_t *)bytes + 24));
   reading_back_init(&got, vs_host_default());
   expect_status(read_back(&got, (vs_str){bytes, o.bytes.size}, NULL, &error), VS_UNSUPPORTED);

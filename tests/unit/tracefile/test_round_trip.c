@@ -1,4 +1,4 @@
-/* What is written is read: made-up recordings of everything that can be said, in frames of any size. */
+/* What is written is read: synthetic recordings of everything that can be said, in frames of any size. */
 #include "tracefile/writer_internal.h"
 #include "support/recordings.h"
 
