@@ -66,22 +66,21 @@ const HELP_TEXTS = [
     title: "1 Timeline",
     words: [
       "Memory over time: to the right are later events (or seconds), upwards are bytes. Each coloured " +
-      "stripe is an allocation, from when it was made to when it was freed, as tall as it has bytes; the " +
-      "oldest lie at the bottom. Equal colour means equal thing, and the legend says which thing. Lines " +
-      "are what was requested, what the program held and what was reserved; the gap up to the reserved " +
-      "line is cached memory.",
-      "From far away, allocations that are smaller than a pixel share one colour. The height is right all " +
-      "the same, and each comes apart when you go nearer.",
+      "stripe is an allocation, from its allocation to its free; its height is its size, and the oldest are " +
+      "at the bottom. The legend says what the colours mean. The lines are requested bytes, the same without " +
+      "pending frees, and reserved bytes; the gap up to the reserved line is cached memory.",
+      "Allocations that are smaller than a pixel share one colour and separate when you zoom in. The height " +
+      "is exact at every zoom.",
     ],
     keys: [
-      ["*wheel, pinch", "nearer or farther, around the pointer; with Alt: in height"],
+      ["*wheel, pinch", "zoom in or out, around the pointer; with Alt: the height"],
       ["*drag", "move along; on the axis: choose a window; in the small picture: move or stretch it"],
-      ["*hover", "what is there: size, lifetime, owner"],
+      ["*hover", "the allocation there: size, lifetime, owner"],
       ["*click", "pin it: its whole stack appears at the right"],
       ["*Shift + drag", "choose a range a to b; [ and ] set its ends at the pointer"],
-      ["*double click", "the whole life of what lies there; on the axis: the whole run"],
+      ["*double click", "zoom to the whole life of the allocation; on the axis: the whole run"],
       ["\u2190 \u2192 \u2191 \u2193", "move along; with Alt: from allocation to allocation, Enter pins it"],
-      ["+ \u2212 0", "nearer, farther, the whole"],
+      ["+ \u2212 0", "zoom in, out, the whole run"],
       ["Home End", "the beginning, the end"],
       ["f p o O", "fit the height; go to the peak; to the next failed request; the one before"],
       ["/ n N", "find a frame, a file or a size; the next one; the one before"],
@@ -98,10 +97,10 @@ const HELP_TEXTS = [
     ],
     keys: [
       ["*click on a block", "pin it: owner, since when, until when"],
-      ["*wheel, drag", "nearer or farther, move along"],
+      ["*wheel, drag", "zoom in or out, move along"],
       [", .", "the event before, the next event; with Shift: a hundred"],
       ["\u2190 \u2192 \u2191 \u2193", "on the map from block to block, Enter pins; in the list from event to event"],
-      ["+ \u2212 0", "nearer, farther, the whole map"],
+      ["+ \u2212 0", "zoom in, out, the whole map"],
       ["*a number", "in the list: go to that event"],
     ],
   },
@@ -131,7 +130,7 @@ const HELP_TEXTS = [
     ],
     keys: [
       ["\u2190 \u2192", "from moment to moment; Enter puts the cursor there"],
-      ["+ \u2212 0", "nearer, farther, the whole; Ctrl + wheel, too"],
+      ["+ \u2212 0", "zoom in, out, the whole run; Ctrl + wheel, too"],
     ],
   },
   {
@@ -143,15 +142,15 @@ const HELP_TEXTS = [
   {
     title: "Everywhere",
     words: [
-      "The address of the page holds the view: copy it, and anyone with the same file sees the same. Back " +
-      "undoes a jump. A file that is dropped on the page is read by this browser and goes nowhere.",
+      "The address of the page contains the view: anyone with the same file who opens it sees the same. Back " +
+      "undoes a jump. This browser reads files that are dropped on the page; they are not uploaded.",
     ],
     keys: [
       ["1 2 3 4 5", "the parts"],
       ["/", "search"],
       ["t", "light or dark"],
       ["?", "this help"],
-      ["Esc", "close what is open, let go of what is pinned"],
+      ["Esc", "close the open panel, unpin"],
       ["Tab", "to the next control; in a picture the arrows move"],
     ],
   },

@@ -1,6 +1,6 @@
 /**
- * The curves over the stacked picture: requested, held and reserved bytes, the peak, and what the driver was
- * asked.
+ * The curves over the stacked picture: requested bytes, the same without pending frees, reserved bytes, the peak, and
+ * the calls of the driver.
  */
 
 import { bytesText } from "../shared/format.js";
@@ -14,11 +14,11 @@ import { themeToken } from "../shared/palette.js";
 export const TIMELINE_CURVES = [
   {
     key: "reserved", text: "reserved", column: "reserved_high", dash: [], thickness: 1.75,
-    sentence: "got from the driver: what nvidia-smi sees of the caching allocator",
+    sentence: "allocated from the driver: what nvidia-smi shows of the caching allocator",
   },
   {
-    key: "held", text: "held by the program", column: "held_high", dash: [4, 3], thickness: 1,
-    sentence: "until the program gives it back, even if a stream still uses it",
+    key: "held", text: "without pending frees", column: "held_high", dash: [4, 3], thickness: 1,
+    sentence: "requested bytes that the program has not freed; freed blocks that another stream may still use are not counted",
   },
   {
     key: "requested", text: "requested", column: "requested_high", dash: [], thickness: 1,

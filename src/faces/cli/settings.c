@@ -1,5 +1,6 @@
 /* vramscope settings: what settings of the allocator mean, given or found in the environment. */
 #include "alloc/settings.h"
+#include "base/check.h"
 #include "base/glyph.h"
 #include "faces/cli/words.h"
 #include "os/process.h"
@@ -181,6 +182,7 @@ static size_t place_of(vs_str text, uint64_t offset) {
     char piece[VS_GLYPH_PIECE];
     const size_t begin = at;
     (void)vs_glyph_safe_piece(piece, text, &at);
+    VS_ASSERT(at > begin); /* so that the loop ends */
     seen += at - begin == 1 && (uint8_t)text.data[begin] >= 0x80 ? ESCAPED : at - begin;
   }
   return at;
@@ -189,6 +191,7 @@ static size_t place_of(vs_str text, uint64_t offset) {
 /* The text below the error, with the place marked; a long text is cut on both sides of it. */
 static void say_place(const vs_cli *cli, vs_str text, size_t place) {
   enum { COLUMNS = 76, BEFORE_MOST = 50 };
+  VS_ASSERT(place <= text.size);
   vs_text safe, out;
   vs_scratch_init(&safe, &cli->screen);
   vs_scratch_init(&out, &cli->screen);

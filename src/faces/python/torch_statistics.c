@@ -4,6 +4,7 @@
  * The figures of a card come from the dict that PyTorch makes, or from the allocator's memory (torch_layout.h). The memory
  * is used after it was found to have the dict's numbers and was equal to the dict again in a later state. It is compared
  * again every CHECK_EVERY readings. After one difference that card uses only the dict. */
+#include "base/check.h"
 #include "faces/python/python.h"
 #include "faces/python/torch_peaks.h"
 
@@ -126,6 +127,7 @@ static bool equal(const vs_torch_stats *a, const vs_torch_stats *b) {
 
 static void look_for(reading *of, const vs_torch_stats *dict) {
   torch_card *card = of->card;
+  VS_ASSERT(card->trust == LOOKING && of->device >= 0 && of->device < MOST_CARDS);
   if (dict->has_pools || dict->of[VS_TORCH_allocation].allocated == 0) return; /* another time */
   if (vs_torch_place_find(vs_torch_allocator(), (uint32_t)of->device, dict, &card->place)) {
     card->trust = FOUND;
@@ -137,6 +139,7 @@ static void look_for(reading *of, const vs_torch_stats *dict) {
  * changed the statistics, and the comparison says nothing. */
 static void compare(torch_card *card, const vs_torch_stats *before, const vs_torch_stats *dict) {
   vs_torch_stats after;
+  VS_ASSERT(card->trust == FOUND || card->trust == TRUSTED);
   if (!vs_torch_place_read(&card->place, &after)) {
     card->trust = LOOKING;
     return;

@@ -75,6 +75,7 @@ static vs_smi_cell cell_of_program(const vs_devices_process *process) {
 
 static vs_smi_cell cell_from_process(vs_smi_row *row, vs_smi_app what) {
   const vs_devices_process *process = row->process;
+  VS_ASSERT(row->smi->query == VS_SMI_QUERY_APPS);
   switch (what) {
     case VS_SMI_APP_PID: return vs_smi_cell_number(process->pid);
     case VS_SMI_APP_NAME: return cell_of_program(process);
@@ -95,6 +96,7 @@ static vs_smi_cell cell_from_process(vs_smi_row *row, vs_smi_app what) {
 
 static vs_smi_cell cell_from_account(const vs_smi_row *row, vs_smi_app what) {
   const vs_devices_account *account = row->account;
+  VS_ASSERT(row->smi->query == VS_SMI_QUERY_ACCOUNTED);
   vs_metric time = account->time_us;
   time.value /= 1000;
   switch (what) {
