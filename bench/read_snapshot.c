@@ -1,4 +1,4 @@
-/* Reads a snapshot and lets it go: what `bench/run` times as "reading", without any question asked. */
+/* Reads a snapshot and frees it: `bench/run` times this as "reading". No query runs. */
 #include "snapshot/reader.h"
 #include <stdio.h>
 

@@ -36,7 +36,7 @@ static volatile unsigned sink;
 
 #define NOINLINE __attribute__((noinline))
 
-/* Of this thread's own: other programs and the writer thread do not count. */
+/* Processor time of this thread, without other programs and the writer thread. */
 static double processor_ns(void) {
   struct timespec now;
   (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -1,4 +1,4 @@
-/* What an event costs in a recording: a made-up GPT training loop, encoded.
+/* What an event costs in a recording: a synthetic GPT training loop, encoded.
  *
  *   write_recording [STEPS [FILE]]
  *
@@ -122,7 +122,7 @@ static void define(vs_tracew *w, uint32_t stacks[150], uint32_t contexts[2]) {
   char text[64];
   must(vs_tracew_string(w, (vs_str){"model.py", 8}, &file));
   for (uint32_t site = 0; site < 150; site++) {
-    for (uint32_t depth = 0; depth < FRAMES; depth++) { /* the outer half is everybody's */
+    for (uint32_t depth = 0; depth < FRAMES; depth++) { /* all sites share the outer half */
       const uint32_t which = depth < FRAMES / 2 ? site * FRAMES + depth : depth;
       const int size = snprintf(text, sizeof text, "function_%u", which);
       must(vs_tracew_string(w, (vs_str){text, (size_t)size}, &name));
@@ -134,7 +134,7 @@ static void define(vs_tracew *w, uint32_t stacks[150], uint32_t contexts[2]) {
   must(vs_tracew_context(w, &(vs_trace_context){.has_pool = true, .stream = 64}, &contexts[1]));
 }
 
-/* Of this process alone: others may be busy. */
+/* Processor time of this process, which excludes other processes. */
 static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 int main(int argc, char **argv) {

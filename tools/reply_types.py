@@ -44,7 +44,7 @@ class Parser:
         return self.tokens[self.at - 1]
 
     def take(self, token):
-        """Whether the next one is this; if so, it is gone."""
+        """Whether the next token is this one; if so, consumes it."""
         is_it = self.at < len(self.tokens) and self.tokens[self.at] == token
         self.at += is_it
         return is_it

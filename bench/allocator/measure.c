@@ -26,7 +26,7 @@ static uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Of this thread alone: what others do on a busy machine is not in it. */
+/* Processor time of this thread, which excludes other threads on a busy machine. */
 static uint64_t processor_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -188,7 +188,7 @@ static void *hammer(void *ctx) {
     for (size_t i = 0; i < trace.count; i++) {
       step(w, &trace.events[i]);
       __atomic_store_n(&w->events, w->events + 1, __ATOMIC_RELAXED);
-      /* All that a worker holds is given back at the end of its trace, so it stops there only. */
+      /* A worker frees all its blocks at the end of its trace, so it stops only there. */
       if (i + 1 == trace.count && __atomic_load_n(&is_over, __ATOMIC_RELAXED)) return NULL;
     }
 }

@@ -1,4 +1,4 @@
-/* One harness for all allocators: it replays a trace on one of them and says how long that took. Each
+/* One harness for all allocators: it replays a trace on one of them and measures the time. Each
  * allocator is a bench_side; the program around it is the same, so that two programs can be compared.
  *
  *   bench_allocator_ours SIDE TRACE [option=value...]
@@ -38,9 +38,9 @@ typedef struct bench_side {
   /* The address. `stream` is below BENCH_ALL_STREAMS. Any thread. */
   uint64_t (*alloc)(uint64_t bytes, uint32_t stream);
   void (*free)(uint64_t address);
-  /* Waits until nobody works any more on what was done so far. NULL: nobody does. */
+  /* Waits until background threads have processed all events so far. NULL: the side has no such thread. */
   void (*settle)(void);
-  /* Prints what it has to say, and ends. NULL: nothing. `events` is how many were measured and not. */
+  /* Prints the side's own figures and frees what `begin` made. NULL: nothing to do. `events` counts all, measured or not. */
   void (*end)(uint64_t events);
 } bench_side;
 

@@ -1,4 +1,4 @@
-/* Our allocator on a simulated H100, bare: no lock, nobody who listens. */
+/* Our allocator on a simulated H100, without lock and observer. */
 #include "sides.h"
 
 #include <stdio.h>

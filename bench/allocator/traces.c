@@ -14,7 +14,7 @@ typedef struct maker {
   size_t capacity;
   uint32_t spare[MOST_LIVE]; /* slots that hold nothing */
   size_t spare_count;
-  uint32_t passing[2]; /* what the last operations needed for themselves, older first; UINT32_MAX: nothing */
+  uint32_t passing[2]; /* the temporary blocks of the last operations, older first; UINT32_MAX: none */
   uint32_t site;
   uint64_t random;
 } maker;
@@ -50,7 +50,7 @@ static void give(maker *m, uint32_t slot) {
   m->spare[m->spare_count++] = slot;
 }
 
-/* A piece that goes from one operation to the next ones and is not kept: gone after two more of its kind. */
+/* A temporary block that is passed to the next operations: freed after two more of its kind. */
 static void pass(maker *m, uint64_t bytes) {
   const uint32_t slot = take(m, bytes, 0);
   give(m, m->passing[0]);

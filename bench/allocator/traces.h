@@ -1,4 +1,4 @@
-/* What programs ask an allocator for: three made-up traces, the same in every run.
+/* The requests of programs to an allocator: three synthetic traces, the same in every run.
  *
  *   train   a small GPT: forward keeps activations, backward frees them and makes gradients, the optimizer
  *           updates; equal shapes in every step. As in recordings of real training half of all memory is freed
@@ -7,7 +7,7 @@
  *   serve   sizes without pattern over a live set of about a thousand, on three streams
  *
  * An event is one allocation or one free. At the end of a trace nothing is left allocated. A site is a place
- * in the program that asks: the same operation of every layer and step has the same one. */
+ * in the program that allocates: the same operation has the same site in every layer and step. */
 #ifndef BENCH_ALLOCATOR_TRACES_H
 #define BENCH_ALLOCATOR_TRACES_H
 

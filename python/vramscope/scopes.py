@@ -2,21 +2,20 @@
 
     with Scope() as scope:
         train_one_step()
-    scope.allocated.used      # bytes that it left behind
+    scope.allocated.used      # allocated at its end, less what was at its beginning
     scope.allocated.peak      # the most that was allocated while it ran
-    scope.allocated.peaked    # how much of that is gone again
+    scope.allocated.peaked    # the part of that peak that was freed again
 
 Scopes nest and overlap as they like, in any thread, and each has its own peak of its own device. PyTorch's allocator
-keeps one peak for all; at the beginning of a scope it is read, given to every scope that is open, and reset. Nobody
-else notices: `torch.cuda.max_memory_allocated()`, `memory_stats()` and `reset_peak_memory_stats()` go on as if there
-were no scope, because the first one takes their place in `torch._C` and puts the peaks back that were reset. A scope
+keeps one peak for all; at the beginning of a scope it is read, merged into every open scope, and reset. Other code does
+not see that: `torch.cuda.max_memory_allocated()`, `memory_stats()` and `reset_peak_memory_stats()` return the same as
+without scopes, because the first scope replaces them in `torch._C` by functions that merge the reset peaks back. A scope
 takes about four microseconds.
 
-A scope sees all of its device: what other threads allocate meanwhile is in its figures, as it is in PyTorch's.
+A scope covers all of its device: allocations of other threads are in its figures, as they are in PyTorch's.
 
-What cannot be known is said. Where another thread allocates and frees in the microsecond between reading and resetting,
-or where somebody resets the peak by ways that cannot be seen, the true peak lies between `peak` and `most`; `is_exact`
-is False then and `note` says why.
+If another thread allocates and frees in the microsecond between reading and resetting, or if the peak is reset in a way
+that vramscope does not see, the true peak is between `peak` and `most`. Then `is_exact` is False and `note` says why.
 
 With PyTorch's backend:cudaMallocAsync, which keeps no sums, the first of these cannot be noticed.
 

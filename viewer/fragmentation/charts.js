@@ -1,8 +1,7 @@
 /**
- * Two pictures on one axis, from the reply of "holes". Above: reserved memory, split into active,
+ * Two charts on one axis, from the reply of the method `holes`. Above: reserved memory, split into active,
  * fragmented and releasable memory; the largest free block as a line.
- * Below: the free bytes by the size of the hole that they lie in, small holes (which little fits into) at the
- * bottom.
+ * Below: the free bytes by the size of their free block, the small ones (which few requests fit) at the bottom.
  */
 import { xAxisTicks, yAxisTicks } from "../shared/axis.js";
 import { bytesText } from "../shared/format.js";
@@ -54,8 +53,8 @@ function roundBytes(bytes) {
 }
 
 /**
- * What the charts draw: curves as arrays of one length, and the bands that hold anything. `reply` is of
- * "holes".
+ * What the charts draw: curves as arrays of one length, and the bands that are not empty. `reply` is of the
+ * method `holes`.
  * @param {Replies.HolesReply} reply
  * @returns {FragmentationModel}
  */

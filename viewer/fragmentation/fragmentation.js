@@ -1,6 +1,6 @@
 /**
- * Fragmentation: how much of what is reserved lies free, in how large pieces, over time and at the cursor,
- * and which blocks keep half-empty segments from going back to the driver.
+ * Fragmentation: how much of the reserved memory is cached, in free blocks of which sizes, over time and at the
+ * cursor, and which blocks keep half-empty segments from being released.
  */
 import { errorSentence } from "../engine/engine.js";
 import { xPlaceText } from "../shared/axis.js";

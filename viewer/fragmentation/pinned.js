@@ -1,4 +1,4 @@
-/** Segments that little keeps from going back to the driver: each as a bar with the blocks that pin it. */
+/** Segments that are not releasable because of a few blocks: each as a bar with these blocks. */
 import { buttonEl, el } from "../shared/dom.js";
 import { addressText, bytesText, pluralText, poolText, shareText, streamText } from "../shared/format.js";
 

@@ -2,7 +2,7 @@
  * The call tree of a reply ("tree"), linked for drawing. The engine folds it, names its calls and says what it
  * left out.
  *
- * A node is {name, place, kind, frame, parent, children (biggest first), bytes, count, selfBytes, depth, path};
+ * A node is {name, place, kind, frame, parent, children (largest first), bytes, count, selfBytes, depth, path};
  * `frame` has function, file and line, and is null where there is none; `path` is a number that equal calls
  * share at every moment, for the address bar. Invariant: bytes = selfBytes + the bytes of the children.
  * @param {Replies.Node} row @param {FlameNode|null} parent

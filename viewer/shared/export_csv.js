@@ -1,7 +1,7 @@
 /**
- * Tables for spreadsheets: RFC 4180, with a row of names first. Numbers stand as they are. A text that a
+ * Tables for spreadsheets: RFC 4180, with a row of names first. Numbers are written unchanged. A text that a
  * spreadsheet would take for a formula (it begins with = + - @, a tab or a line break) gets a ' in front, as
- * spreadsheets themselves write "this is text": what stands in a snapshot is anybody's.
+ * spreadsheets themselves mark text: the contents of a snapshot are not trusted.
  * @param {CsvRow[number]} value
  */
 function csvField(value) {

@@ -1,8 +1,8 @@
 // Paints the pieces of a map into the pixels of a canvas, one line of pixels per row of the map, then
 // copied down.
 //
-// Every pixel of a line shows what part of its bytes is in blocks: colour = hole + (mean colour of the
-// blocks - hole) x cover. So blocks below a pixel become a shade as dense as they are, and the work is
+// Every pixel of a line shows the part of its bytes in blocks: colour = free + (mean colour of the
+// blocks - free) x cover. So blocks below a pixel become a shade as dense as they are, and the work is
 // bounded by pixels and visible blocks. A pixel with any block in it is at least LEAST_COVER: one block of
 // 512 bytes in a gigabyte of free space can still be found.
 
@@ -65,15 +65,15 @@ class MapLine {
   }
 
   /**
-   * The colour of a pixel, in three numbers of `out`.
-   * @param {number} x @param {ColourParts} hole @param {number[]} out
+   * The colour of a pixel, in three numbers of `out`. `free` is the colour of free bytes.
+   * @param {number} x @param {ColourParts} free @param {number[]} out
  */
-  colourAt(x, hole, out) {
+  colourAt(x, free, out) {
     const at = x * 4;
     const sum = this.parts[at + 3];
     const cover = sum === 0 ? 0 : sum > 0.98 ? 1 : Math.max(LEAST_COVER, sum);
     for (let i = 0; i < 3; i++) {
-      out[i] = cover === 0 ? hole[i] : hole[i] + (this.parts[at + i] / sum - hole[i]) * cover;
+      out[i] = cover === 0 ? free[i] : free[i] + (this.parts[at + i] / sum - free[i]) * cover;
     }
     return out;
   }

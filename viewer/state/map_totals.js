@@ -1,7 +1,7 @@
 // What the segments of a `map` reply come to: one pass over its columns.
 //
 //   active of a segment = the sum of its blocks (rounded sizes);  free = size - active
-//   hole of a segment   = its longest run of bytes in no block
+//   largest free block  = its longest run of bytes in no block
 
 export const MAP_SEGMENT_KINDS = ["small", "large", "other"];
 export const MAP_SEGMENT_EXPANDABLE = 1;

@@ -70,7 +70,7 @@ static void allocate_and_free(void) {
   CHECK(vs_torch_base_alloc(second, &size) == second && size == 20 << 20);
   CHECK(vs_torch_base_alloc(first, NULL) == first);
   vs_torch_record_stream(second, NULL);
-  vs_torch_record_stream(vs_torch__pointer(4096), NULL); /* nobody's */
+  vs_torch_record_stream(vs_torch__pointer(4096), NULL); /* an address of no block is ignored */
   vs_torch_memory_fraction(0.5, 1);
   double fraction = 0;
   CHECK(vs_live_fraction(vs_torch_live(), 1, &fraction) == VS_OK && fraction == 0.5);
@@ -212,7 +212,7 @@ static void be_on_no_card(void) {
   (void)vs_torch_alloc(100, 7, NULL);
 }
 
-/* Nobody opened it: it opens itself, for all of PyTorch, which is not there to throw with. */
+/* The first request opens the allocator if the program did not. Without PyTorch there is no exception to throw. */
 static void open_by_the_first_request(void) {
   simulated_driver();
   (void)vs_torch_alloc(100, 0, NULL);
