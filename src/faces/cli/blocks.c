@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "faces/cli/words.h"
 
 enum { ROWS = 15, STACKS = 5, NAME = 4 /* column of a group */ };
@@ -95,7 +96,8 @@ static void put_blocks(vs_cli *cli, vs_json reply) {
   }
   vs_table_put(&table);
   const uint64_t all = vs_reply_u64(reply, "count");
-  if (all <= count) return;
+  VS_ASSERT(count <= all);
+  if (all == count) return;
   vs_text_cstr(&cli->screen.text, "  ... and ");
   vs_words_count(&cli->screen.text, all - count, "more block");
   vs_text_byte(&cli->screen.text, '\n');

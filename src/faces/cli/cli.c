@@ -1,7 +1,9 @@
 #include "faces/cli/cli.h"
+#include "base/check.h"
 
 vs_exit vs_cli_load(vs_cli *cli, vs_client *client) {
   const char *name = cli->line->arguments[0];
+  VS_ASSERT(name != NULL);
   return vs_client_open(client, cli->host, name, cli->shown_name == NULL ? name : cli->shown_name,
                         !vs_cli_has(cli, VS_OPTION_QUIET));
 }

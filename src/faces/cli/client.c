@@ -1,6 +1,8 @@
 #include "faces/cli/client.h"
 #include "base/check.h"
 
+enum { IN_PARAMS = 2 }; /* depth of the JSON between vs_client_begin and the request */
+
 /* ---- loading */
 
 static vs_exit say(const vs_client *client, const vs_error *error) {
@@ -17,6 +19,7 @@ vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path,
                             .input = {.watch = vs_progress_watch(&client->progress)}};
   const vs_status status = vs_intake_open(host, &intake, path, &client->engine, &error);
   if (status == VS_OK) {
+    VS_ASSERT(client->engine != NULL);
     vs_progress_working(&client->progress);
     return VS_EXIT_OK;
   }
@@ -58,19 +61,22 @@ void vs_client_begin(vs_client *client, const char *method) {
 }
 
 void vs_client_param(vs_client *client, const char *name, const char *text) {
+  VS_ASSERT(client->writer.depth == IN_PARAMS);
   vs_jsonw_member_str(&client->writer, name, vs_str_from(text));
 }
 
 void vs_client_param_u64(vs_client *client, const char *name, uint64_t value) {
+  VS_ASSERT(client->writer.depth == IN_PARAMS);
   vs_jsonw_member_u64(&client->writer, name, value);
 }
 
 void vs_client_param_i64(vs_client *client, const char *name, int64_t value) {
+  VS_ASSERT(client->writer.depth == IN_PARAMS);
   vs_jsonw_member_i64(&client->writer, name, value);
 }
 
 static vs_status send(vs_client *client, vs_writer writer, vs_error *error) {
-  VS_ASSERT(client->engine != NULL);
+  VS_ASSERT(client->engine != NULL && client->writer.depth == IN_PARAMS);
   vs_jsonw_object_end(&client->writer);
   vs_jsonw_object_end(&client->writer);
   vs_jsonw_end(&client->writer);

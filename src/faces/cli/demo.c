@@ -1,6 +1,7 @@
 /* vramscope demo: a synthetic training run on a simulated GPU, recorded and reported, and run again with another setting of
  * the allocator to show what that changes. */
 #include "faces/cli/demo.h"
+#include "base/check.h"
 #include "faces/cli/cli.h"
 #include "codec/json_reply.h"
 #include "faces/cli/words.h"
@@ -62,6 +63,7 @@ static vs_status train(vs_demo *demo, vs_error *error) {
 /* ---- the reply */
 
 static void reply_run(const vs_demo *demo, vs_jsonw *w, const vs_demo_outcome *run, bool is_second) {
+  VS_ASSERT(run->steps <= demo->plan.steps && run->ran_out == (run->steps < demo->plan.steps));
   vs_jsonw_object_begin(w);
   vs_jsonw_member_str(w, "settings", vs_str_from(demo->plan.settings));
   vs_jsonw_member_bool(w, "expandable_segments_added", is_second);
@@ -135,6 +137,7 @@ static void put_introduction(vs_demo_line *line, vs_json reply) {
 }
 
 static void put_out_of_memory(vs_demo_line *line, vs_json reply, vs_json run, vs_json oom) {
+  VS_ASSERT(vs_reply_u64(oom, "allocated_bytes") <= vs_reply_u64(oom, "reserved_bytes"));
   vs_text_cstr(&line->text, "out of memory in step ");
   vs_text_count(&line->text, vs_reply_u64(run, "steps_done") + 1);
   vs_text_format(&line->text, " of %U: ", vs_reply_u64(reply, "steps"));

@@ -38,6 +38,7 @@ static int64_t clock_of(void *ctx) {
 }
 
 static uint64_t below(training *t, uint64_t bound) { /* SplitMix64 */
+  VS_ASSERT(bound != 0);
   uint64_t z = t->random += UINT64_C(0x9e3779b97f4a7c15);
   z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
   z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -49,6 +50,7 @@ static uint64_t below(training *t, uint64_t bound) { /* SplitMix64 */
 static void at_here(training *t) {
   vs_live_frame innermost_first[DEPTH];
   vs_stack stack;
+  VS_ASSERT(t->depth != 0); /* every request has a stack */
   for (size_t i = 0; i < t->depth; i++) innermost_first[i] = t->calls[t->depth - 1 - i];
   const vs_status status = vs_live_stack(t->live, innermost_first, t->depth, &stack);
   if (t->status == VS_OK) t->status = status;
@@ -110,6 +112,7 @@ static void drop(training *t, tensor *tensors, size_t count) {
 }
 
 static void use_on(training *t, const tensor *used, uint64_t stream) {
+  VS_ASSERT(t->status != VS_OK || used->address != 0);
   if (t->status == VS_OK) t->status = vs_live_record_stream(t->live, 0, used->address, stream);
 }
 
@@ -210,6 +213,7 @@ static void add_gradient(training *t, size_t parameter) {
 
 static void backward_layer(training *t, uint64_t rows, size_t layer, tensor *gradient) {
   const uint64_t hidden = rows * WIDTH * 2;
+  VS_ASSERT(layer < LAYERS && (t->status != VS_OK || gradient->address != 0));
   tensor scratch = make(t, 4 * hidden);
   for (size_t i = 0; i < 12; i++) add_gradient(t, 2 + 12 * layer + 11 - i);
   const tensor passed_down = make(t, hidden);
@@ -307,12 +311,14 @@ static void train(training *t, const vs_demo_plan *plan, vs_demo_outcome *outcom
     if (t->status != VS_OK) break;
     do_step(t, step, rows, rows_next);
     vs_live_scope_end(scope, &figures);
+    VS_ASSERT(figures.allocated.peak >= figures.allocated.start);
     const uint64_t most = figures.allocated.peak - figures.allocated.start;
     if (most > outcome->largest_step) outcome->largest_step = most;
     if (t->status == VS_OK) outcome->steps = step + 1;
     rows = rows_next;
   }
   leave(t, 2);
+  VS_ASSERT(t->depth == 0);
 }
 
 static vs_status run(training *t, const vs_demo_plan *plan, vs_demo_outcome *outcome) {

@@ -1,5 +1,6 @@
 /* vramscope doctor: what works on this machine. The text is made from the reply that --json prints. */
 #include "faces/cli/doctor.h"
+#include "base/check.h"
 #include "devices/json.h"
 #include "device/sim/profile.h"
 #include "faces/cli/cli.h"
@@ -142,6 +143,7 @@ static void put_abilities(listing *list, vs_json reply) {
   for (size_t i = 0; i < ABILITIES; i++) {
     const bool is_there = abilities[i].key == NULL || vs_reply_knows(reply, abilities[i].key);
     const vs_str version = abilities[i].key == NULL ? VS_STR("") : vs_reply_str(reply, abilities[i].key);
+    VS_ASSERT(is_there || abilities[i].bad != NULL);
     vs_text_format(&list->line, is_there ? abilities[i].good : abilities[i].bad, version);
     end_row(list, is_there, abilities[i].what);
   }

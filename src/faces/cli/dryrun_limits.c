@@ -1,4 +1,5 @@
 #include "faces/cli/dryrun_limits.h"
+#include "base/check.h"
 
 /* ---- the cards */
 
@@ -19,6 +20,7 @@ static void put_room(vs_sheet *p, vs_text *cell, vs_json row) {
 static void put_least(vs_sheet *p, vs_json needs) {
   const vs_json fits = vs_reply_at(p->reply, "fit"), largest = vs_json_at(fits, vs_json_count(fits) - 1);
   const uint64_t own = vs_reply_u64(p->card, "total_bytes");
+  VS_ASSERT(vs_json_count(fits) != 0);
   uint64_t least = 0;
   for (size_t i = 0; i < vs_json_count(needs); i++)
     least = vs_max_u64(least, vs_reply_u64(vs_json_at(needs, i), "least_bytes"));

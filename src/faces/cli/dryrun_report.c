@@ -1,6 +1,7 @@
 /* The report of a dry run on one screen: first whether it fits, then the figures behind that, then what the simulation could
  * not know. */
 #include "faces/cli/dryrun.h"
+#include "base/check.h"
 #include "faces/cli/dryrun_limits.h"
 #include "os/child.h"
 
@@ -60,6 +61,7 @@ static vs_style put_answer(vs_sheet *p) {
     vs_text_cstr(line, ", which the program handled");
     return VS_STYLE_TITLE;
   }
+  VS_ASSERT(vs_sheet_is(p, "does_not_fit"));
   vs_text_cstr(line, "Does not fit: out of memory on ");
   vs_sheet_machine(p);
   vs_text_cstr(line, " with ");
@@ -214,7 +216,8 @@ static void put_peaks(vs_sheet *p) {
     put_card_peak(p, card, label);
     shown++;
   }
-  if (used <= shown) return;
+  VS_ASSERT(shown <= CARDS_MOST && shown <= used);
+  if (used == shown) return;
   vs_text_format(vs_sheet_begin(p), "%u more GPUs: see them with --json", used - shown);
   vs_sheet_end(p, "", VS_STYLE_PLAIN);
 }
@@ -238,8 +241,9 @@ static void put_holders(vs_sheet *p) {
     vs_words_label(vs_table_cell(&table), owner);
     rest -= vs_min_u64(bytes, rest);
   }
+  VS_ASSERT(vs_reply_u64(peak, "owner_count") >= shown);
   const uint64_t others = vs_reply_u64(peak, "owner_count") - shown;
-  if (vs_reply_u64(peak, "owner_count") > shown) {
+  if (others != 0) {
     vs_text_bytes(vs_table_cell(&table), rest, p->screen->unit);
     vs_text_percent(vs_table_cell(&table), rest, all);
     vs_table_bar(&table, (double)rest / (double)all);

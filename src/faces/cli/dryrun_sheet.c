@@ -1,4 +1,5 @@
 #include "faces/cli/dryrun_sheet.h"
+#include "base/check.h"
 
 void vs_sheet_end(vs_sheet *p, const char *label, vs_style style) {
   enum { LABEL = 15 };
@@ -39,6 +40,7 @@ uint64_t vs_sheet_torch_sum(const vs_sheet *p, const char *name) {
 static vs_json busiest(vs_json reply) {
   const vs_json cards = vs_reply_at(reply, "devices"), oom = vs_reply_at(reply, "oom");
   size_t best = 0;
+  VS_ASSERT(vs_reply_is_unknown(oom) || vs_reply_u64(oom, "device") < vs_json_count(cards));
   if (!vs_reply_is_unknown(oom)) return vs_json_at(cards, (size_t)vs_reply_u64(oom, "device"));
   for (size_t i = 1; i < vs_json_count(cards); i++)
     if (vs_reply_u64(vs_json_at(cards, i), "driver_peak_bytes") >

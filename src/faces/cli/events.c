@@ -1,3 +1,4 @@
+#include "base/check.h"
 #include "faces/cli/words.h"
 
 enum { ROWS = 18 };
@@ -24,6 +25,7 @@ static vs_exit find_window(vs_cli *cli, vs_client *client, vs_window *window) {
   const vs_json root = vs_json_root(&reply);
   const uint64_t count = vs_reply_u64(root, "count"), before = window->top / 2 + 1;
   if (window->top != UINT64_MAX) window->offset = count > before ? count - before : 0;
+  VS_ASSERT(window->offset <= count);
   window->marked = vs_reply_i64(vs_reply_at(root, "to"), "event");
   vs_json_doc_deinit(&reply);
   return VS_EXIT_OK;
@@ -69,6 +71,7 @@ static void put_seconds(vs_text *text, vs_json time_us, vs_json first_us) {
 
 static void put_field(vs_cli *cli, vs_text *text, vs_json event, vs_field field, const vs_window *window,
                       vs_json first) {
+  VS_ASSERT(field < BY); /* put_owner writes that column */
   switch (field) {
     case MARK: vs_text_cstr(text, vs_reply_i64(event, "event") == window->marked ? ">" : ""); break;
     case EVENT: vs_text_i64(text, vs_reply_i64(event, "event")); break;
@@ -116,6 +119,7 @@ static void put_events(vs_cli *cli, vs_json events, const vs_window *window, vs_
     fields[count] = field;
     columns[count++] = all[field];
   }
+  VS_ASSERT(count <= VS_TABLE_COLUMNS && fields[count - 1] == BY);
   vs_table table;
   vs_table_begin(&table, &cli->screen, 0, columns, count);
   for (size_t i = 0; i < vs_json_count(events); i++) {
@@ -138,6 +142,7 @@ static void put_title(vs_cli *cli, vs_json reply, const vs_window *window) {
   else vs_words_moment(cli, &where, "", window->marked);
   vs_text_count(&what, shown);
   vs_text_cstr(&what, " of ");
+  VS_ASSERT(shown <= vs_reply_u64(reply, "count"));
   vs_words_count(&what, vs_reply_u64(reply, "count"), "event");
   if (vs_cli_has(cli, VS_OPTION_FILTER)) vs_text_cstr(&what, " match the filter");
   if (shown != 0 && all_same(events, "reserved_after_bytes")) {

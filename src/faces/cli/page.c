@@ -44,6 +44,8 @@ void vs_page_open(vs_page *page) {
   const vs_str policy =
       after(after(page->before, VS_STR("http-equiv=\"Content-Security-Policy\"")), VS_STR("content=\""));
   page->policy = first(policy, find(policy, VS_STR("\"")));
+  VS_ASSERT(page->before.size + boot.size + page->between.size + page->after.size == whole().size);
+  VS_ASSERT(page->policy.data + page->policy.size < page->before.data + page->before.size);
 }
 
 /* ---- what is inserted */
@@ -63,6 +65,7 @@ static void put_json(vs_text *text, vs_page_mode mode, const vs_page_file *files
   static const char *const words[] = {
       [VS_PAGE_EMPTY] = "empty", [VS_PAGE_SERVER] = "server", [VS_PAGE_INLINED] = "inlined"};
   vs_jsonw w;
+  VS_ASSERT((mode == VS_PAGE_EMPTY) == (count == 0));
   vs_jsonw_begin(&w, text, 0);
   vs_jsonw_object_begin(&w);
   vs_jsonw_member_str(&w, "mode", vs_str_from(words[mode]));

@@ -1,4 +1,5 @@
 /* The report on one screen: the engine's lines, laid out and coloured. Only the suggested next commands are composed here. */
+#include "base/check.h"
 #include "faces/cli/words.h"
 
 enum { OWNERS = 5, OTHERS = 8 };
@@ -24,6 +25,7 @@ static void put_others(vs_cli *cli, vs_json devices, vs_json host, vs_json shown
     vs_format(label, sizeof label, "GPU %D", vs_reply_i64(device, "device"));
     put_summary(cli, device, label);
   }
+  VS_ASSERT(lines + 1 == count); /* all but the one shown */
   if (lines > OTHERS) {
     char more[64];
     vs_format(more, sizeof more, "and %u more GPUs: see them with --device N", (unsigned)(lines - OTHERS));
@@ -85,6 +87,7 @@ static void put_report(vs_cli *cli, vs_json report) {
   vs_json shown = host;
   for (size_t i = 0; i < count; i++)
     if (is_device(vs_json_at(devices, i), busiest)) shown = vs_json_at(devices, i);
+  VS_ASSERT(count == 0 || is_device(shown, busiest));
   char title[64] = "Pinned host memory\n";
   if (count != 0)
     vs_format(title, sizeof title, "GPU %D, %s\n", vs_json_i64(busiest, 0), reason(devices, shown));

@@ -39,6 +39,7 @@ static vs_given in_the_environment(void) {
   vs_given given = {.which = vs_alloc_variable_choose(values)};
   if (given.which == VS_ALLOC_VARIABLES) return given;
   given.text = values[given.which];
+  VS_ASSERT(given.text != NULL);
   for (uint32_t i = given.which + 1; i < VS_ALLOC_VARIABLES && given.unused == NULL; i++)
     if (values[i] != NULL) given.unused = vs_alloc_variables[i];
   return given;
@@ -147,6 +148,7 @@ static void put_next(vs_page *page, const vs_given *given, vs_json reply) {
     vs_text_cstr(line, "vramscope settings expandable_segments:True");
     purpose = "the effect of a setting";
   } else {
+    VS_ASSERT(given->text != NULL); /* without settings none differs from its default */
     vs_text_format(line, "vramscope %s", is_demo ? "demo" : "dryrun");
     if (is_demo || given->which == VS_ALLOC_VARIABLES || is_for_vramscope_alone(given)) {
       vs_text_cstr(line, " --conf ");

@@ -1,6 +1,7 @@
 /* vramscope smi: the command line of faces/smi, its loop and its failures. Failures are reported as by nvidia-smi, with its
  * sentences on standard output and the driver's number as exit status; with --json, by one line on standard error. */
 #include "faces/smi/smi.h"
+#include "base/check.h"
 #include "faces/cli/cli.h"
 #include "faces/smi/table.h"
 #include "os/clock.h"
@@ -65,6 +66,7 @@ static vs_status read_query(vs_smi_command *c) {
   const uint64_t queries =
       line->given & (VS_OPTION_BIT(VS_OPTION_QUERY_GPU) | VS_OPTION_BIT(VS_OPTION_QUERY_COMPUTE_APPS) |
                      VS_OPTION_BIT(VS_OPTION_QUERY_ACCOUNTED_APPS));
+  VS_ASSERT((queries != 0) == (c->smi.query != VS_SMI_QUERY_COUNT));
   if ((queries & (queries - 1)) != 0) return refuse(c, "Only one --query at a time.");
   if (format != NULL && !read_format(&c->smi, format))
     return refuse(c, "--format takes csv, and behind it noheader and nounits, with commas between them.");
@@ -156,7 +158,9 @@ static vs_status loop(vs_smi_command *c) {
   for (uint64_t look = 0; look < most; look++) {
     if (look != 0) {
       const uint64_t now = vs_clock_ns();
+      VS_ASSERT(period != 0);
       next += period * (1 + (now > next ? (now - next - 1) / period : 0));
+      VS_ASSERT(next >= now); /* a moment in the past would shift all later ones */
       vs_clock_sleep_until_ns(next);
       VS_TRY(come_back(c));
     }

@@ -48,11 +48,13 @@ static vs_status hang(drawing *d, vs_json nodes) {
     else d->calls.data[above->last_child].next = (int64_t)i;
     above->last_child = (int64_t)i;
   }
+  VS_ASSERT(d->calls.count == count);
   return VS_OK;
 }
 
 /* Keeps the `rows` largest calls with at least `least` bytes; a call in its caller's row does not count. */
 static vs_status choose(drawing *d, uint64_t rows) {
+  VS_ASSERT(d->calls.count <= UINT32_MAX); /* a pair has 32 bits for the index */
   VS_VEC(vs_sort_pair) pairs = {0};
   VS_TRY(vs_vec_reserve(d->cli->host, &pairs, d->calls.count));
   for (size_t i = 1; i < d->calls.count; i++)
@@ -91,6 +93,7 @@ static void put_row(drawing *d, vs_text *text, int64_t index, int64_t end, bool 
   vs_words_frame(text, d->calls.data[index].json, whole_paths);
   while (index != end) {
     index = d->calls.data[index].child;
+    VS_ASSERT(index != NONE); /* `end` is below the first call */
     vs_text_cstr(text, " > ");
     vs_words_frame(text, d->calls.data[index].json, whole_paths);
   }
@@ -135,6 +138,7 @@ static void put_call(drawing *d, int64_t index, bool is_last, unsigned depth) {
 /* The children of a call, and a row for the bytes that are in none of the shown ones. */
 static void put_calls(drawing *d, int64_t parent, unsigned depth) {
   const call *c = &d->calls.data[parent];
+  VS_ASSERT(depth <= DEEPEST);
   int64_t child = kept(d, c->child);
   if (child == NONE) return;
   uint64_t rest = c->bytes;
@@ -167,7 +171,9 @@ static vs_status draw(drawing *d, vs_json reply) {
   VS_TRY(choose(d, rows));
   vs_scratch_init(&d->prefix, &d->cli->screen);
   vs_table_begin(&d->table, &d->cli->screen, 2, columns, 3);
+  VS_ASSERT(d->calls.count != 0); /* every reply has a root */
   put_calls(d, 0, 0);
+  VS_ASSERT(d->prefix.bytes.count == 0);
   vs_table_put(&d->table);
   vs_text_deinit(&d->prefix);
   return VS_OK;

@@ -1,6 +1,7 @@
 /* vramscope view: a page in the browser, and the local server that answers it; or one page that contains
  * everything (view_html.c). */
 #include "faces/cli/view.h"
+#include "base/check.h"
 #include "faces/cli/words.h"
 #include "faces/server/server.h"
 #include "os/process.h"
@@ -31,6 +32,7 @@ static bool tell(void *ctx, uint64_t bytes_read, uint64_t bytes) {
 /* Called on a thread of the server; the main thread shows the progress of all files. */
 static vs_status load(void *ctx, vs_server *server, size_t file, vs_engine **engine, vs_error *error) {
   const viewing *view = ctx;
+  VS_ASSERT(file < view->count);
   const char *path = view->cli->line->arguments[file];
   reading now = {.server = server, .file = file};
   const vs_intake intake = {.name = vs_str_from(path), .input = {.watch = {.ctx = &now, .reading = tell}}};
@@ -162,6 +164,7 @@ static vs_status make_page(viewing *view) {
 }
 
 static vs_status start(viewing *view, uint16_t port, vs_error *error) {
+  VS_ASSERT(view->count != 0 && view->count <= VS_MAX_ARGUMENTS && view->server == NULL);
   const vs_status status = make_page(view);
   if (status != VS_OK) return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
   const vs_server_plan plan = {.host = view->cli->host,

@@ -1,6 +1,7 @@
 /* vramscope view --html: a page that contains the files, compressed, and the engine that reads them. Each file is also
  * loaded while it is written, as by any other command, so that no page is made of a file that cannot be read. */
 #include "faces/cli/view.h"
+#include "base/check.h"
 #include "intake/embed.h"
 #include "os/process.h"
 
@@ -75,6 +76,7 @@ static vs_exit say_failure(writing *w, vs_str name, vs_error *error, vs_status s
 }
 
 static vs_exit put_file(writing *w, size_t number) {
+  VS_ASSERT(number < w->cli->line->argument_count);
   const char *path = w->cli->line->arguments[number];
   const vs_str name = vs_client_shown_name(vs_str_from(path));
   char element[96];
@@ -138,6 +140,7 @@ static void say_done(const writing *w) {
 
 vs_exit vs_view_write_page(vs_cli *cli) {
   static writing w; /* its buffer is large for a stack */
+  VS_ASSERT(cli->line->values[VS_OPTION_HTML] != NULL);
   w.cli = cli;
   vs_page_open(&w.page);
   vs_exit code = check(cli);

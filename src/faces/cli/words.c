@@ -1,4 +1,5 @@
 #include "faces/cli/words.h"
+#include "base/check.h"
 #include "faces/server/server.h"
 
 void vs_words_bytes(const vs_screen *screen, vs_text *text, vs_json bytes) {
@@ -57,6 +58,7 @@ void vs_words_file(vs_screen *screen, vs_str name, vs_str rest) {
 }
 
 void vs_words_title(vs_cli *cli, vs_json reply, vs_str where, vs_str what) {
+  VS_ASSERT(cli->line->arguments[0] != NULL);
   vs_text title;
   vs_scratch_init(&title, &cli->screen);
   const vs_json device = vs_reply_at(reply, "device");
@@ -162,6 +164,7 @@ void vs_words_next_line(vs_cli *cli, vs_str line, const char *purpose) {
 
 void vs_words_next_view(vs_cli *cli) {
   const char *name = cli->line->arguments[0];
+  VS_ASSERT(name != NULL);
   if (vs_server_version() == NULL || vs_str_equal(vs_str_from(name), VS_STR("-"))) return;
   vs_text line;
   vs_scratch_init(&line, &cli->screen);
@@ -172,6 +175,7 @@ void vs_words_next_view(vs_cli *cli) {
 }
 
 void vs_words_next(vs_cli *cli, const vs_next *next) {
+  VS_ASSERT(cli->line->arguments[0] != NULL && (next->option == NULL || next->value != NULL));
   const char *device = next->device != NULL ? next->device : cli->line->values[VS_OPTION_DEVICE];
   vs_text line;
   vs_scratch_init(&line, &cli->screen);

@@ -3,6 +3,7 @@
  * An unknown figure is None, and `reasons` of the same dict says why, by the figure's name: {"reserved": None,
  * "reasons": {"reserved": "NO_FUNCTION"}}. NVML's calls may take milliseconds, so they run without the interpreter's lock. */
 #include "faces/python/python.h"
+#include "base/check.h"
 #include "base/text.h"
 #include <vramscope/devices.h>
 
@@ -14,10 +15,10 @@ typedef struct devices_object {
 
 /* ---- a call of the library ---------------------------------------------------------------------------------------- */
 
-/* One use of the object, from enter to leave. */
+/* One use of the object, from enter to finish. */
 typedef struct use {
   devices_object *self;
-  PyThreadState *thread;
+  PyThreadState *thread; /* NULL while the interpreter's lock is held */
 } use;
 
 static bool enter(use *call, PyObject *object) {
@@ -29,11 +30,20 @@ static bool enter(use *call, PyObject *object) {
   return false;
 }
 
-static void let_others(use *call) { call->thread = PyEval_SaveThread(); }
-static void resume(use *call) { PyEval_RestoreThread(call->thread); }
+static void let_others(use *call) {
+  VS_ASSERT(call->thread == NULL);
+  call->thread = PyEval_SaveThread();
+}
+
+static void resume(use *call) {
+  VS_ASSERT(call->thread != NULL);
+  PyEval_RestoreThread(call->thread);
+  call->thread = NULL;
+}
 
 /* The end of each method: returns `result`, or raises the error of the status. */
 static PyObject *finish(use *call, vs_status status, const vs_error *error, PyObject *result) {
+  VS_ASSERT(call->thread == NULL);
   vs_python_lock_leave(&call->self->lock);
   if (status == VS_OK) return result;
   Py_XDECREF(result);
@@ -551,6 +561,8 @@ static PyObject *list_metrics(void) {
   record made = {.dict = PyDict_New()};
   for (unsigned id = 0; id < VS_METRIC_ID_COUNT; id++) {
     const vs_metric_description *row = vs_metric_describe((vs_metric_id)id);
+    VS_ASSERT(row->unit < sizeof units / sizeof *units && units[row->unit] != NULL);
+    VS_ASSERT(row->cost < sizeof asking / sizeof *asking);
     put(&made, row->name, Py_BuildValue("sss", units[row->unit], asking[row->cost], row->text));
   }
   for (unsigned id = 0; id < VS_METRIC_TEXT_ID_COUNT; id++) {

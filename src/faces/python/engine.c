@@ -7,6 +7,7 @@
  *
  * docs/formats/query.md describes requests and replies; this file does not interpret them. */
 #include "faces/python/python.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "intake/load.h"
 #include "os/infile.h"
@@ -86,7 +87,7 @@ enum { PROGRESS_STEP = 1 << 20, SIGNAL_STEP = 16 << 20 }; /* bytes between two c
 /* A load in progress. It runs without the interpreter's lock; `thread` is the state to take it again. An error that a
  * callback raises stays set, ends the load, and is raised by it. */
 typedef struct load_call {
-  PyThreadState *thread;
+  PyThreadState *thread;                    /* NULL while the interpreter's lock is held */
   PyObject *readinto, *progress, *inflater; /* borrowed, NULL: none */
   PyObject *total;                          /* borrowed: the total for the progress, an int or None */
   uint64_t next_call;                       /* of the progress, in bytes read */
@@ -95,11 +96,15 @@ typedef struct load_call {
 
 /* Takes the interpreter's lock. Returns false if a callback has raised: then no more callbacks are called. */
 static bool take(load_call *call) {
-  if (!call->has_raised) PyEval_RestoreThread(call->thread);
-  return !call->has_raised;
+  VS_ASSERT(call->thread != NULL);
+  if (call->has_raised) return false;
+  PyEval_RestoreThread(call->thread);
+  call->thread = NULL;
+  return true;
 }
 
 static vs_status give(load_call *call) {
+  VS_ASSERT(call->thread == NULL && !call->has_raised);
   call->has_raised = PyErr_Occurred() != NULL;
   call->thread = PyEval_SaveThread();
   return call->has_raised ? VS_CANCELLED : VS_OK;
@@ -255,6 +260,7 @@ static vs_status read_source(engine_object *self, const load_source *from, vs_st
 
 static vs_status run_load(engine_object *self, load_source *from, vs_str name, load_call *call,
                           vs_error *error) {
+  VS_ASSERT(call->thread == NULL && from->reader.read != NULL);
   call->thread = PyEval_SaveThread();
   const vs_status status = read_source(self, from, name, call, error);
   PyEval_RestoreThread(call->thread);

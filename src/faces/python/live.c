@@ -5,6 +5,7 @@
  * which takes that lock. So figures are copied first. The interpreter's lock is released where a call may wait for a
  * card. */
 #include "faces/python/live.h"
+#include "base/check.h"
 #include "base/text.h"
 
 /* ---- helpers */
@@ -98,6 +99,7 @@ static vs_status keep_figure(void *ctx, vs_str key, int64_t value) {
   figures *all = ctx;
   VS_TRY(vs_vec_reserve(vs_host_default(), &all->rows, 1));
   figure *row = &all->rows.data[all->rows.count++];
+  VS_ASSERT(key.size < sizeof row->key); /* a longer key would be cut */
   row->value = value;
   vs_format(row->key, sizeof row->key, "%S", key);
   return VS_OK;
@@ -449,6 +451,7 @@ static PyObject *live_scope_begin(PyObject *module, PyObject *argument) {
   scope_object *scope = (scope_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
   if (scope == NULL) return NULL;
   const vs_status status = vs_live_scope_begin(live, device, &scope->scope);
+  VS_ASSERT((status == VS_OK) == (scope->scope != NULL));
   if (status == VS_OK) return (PyObject *)scope;
   Py_DECREF(scope);
   return vs_python_raise(status, NULL);

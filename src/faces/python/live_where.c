@@ -6,6 +6,7 @@
  * Programs allocate at the same places again and again. So a stack is first taken as a code object and an instruction for
  * each call, which is cheap, and looked up in a table of known stacks; names and lines are read only of new ones. */
 #include "faces/python/live.h"
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/host.h"
 #include "base/mem.h"
@@ -33,6 +34,7 @@ typedef struct known {
 static known table[KNOWN];
 
 static known *place_of(const place *places, size_t count) {
+  VS_ASSERT(count != 0 && count <= MOST);
   uint64_t hash = count;
   for (size_t i = 0; i < count; i++)
     hash = vs_hash_u64(hash ^ (uint64_t)(uintptr_t)places[i].code ^ ((uint64_t)(unsigned)places[i].at << 48));
@@ -53,6 +55,7 @@ static void let_go(const place *places, size_t count) {
 /* Takes over the references of `places`. */
 static void remember(known *entry, const place *places, size_t count, vs_stack stack) {
   const known old = *entry;
+  VS_ASSERT(!is_same(entry, places, count));
   place *kept = vs_host_alloc(vs_host_default(), count * sizeof *kept);
   *entry = (known){kept, count, stack};
   if (kept != NULL) memcpy(kept, places, count * sizeof *kept);
@@ -79,6 +82,7 @@ static void seek(void) {
 }
 
 static PyObject *back_of(PyObject *frame) {
+  VS_ASSERT(walk.is_sought);
   PyObject *back = walk.back != NULL ? walk.back(frame) : PyObject_GetAttrString(frame, "f_back");
   if (back == Py_None) Py_CLEAR(back);
   return back;
@@ -116,6 +120,7 @@ static vs_stack name_it(vs_live *live, const frames *all) {
   vs_live_frame rows[MOST];
   PyObject *owners[2 * MOST];
   vs_stack stack = VS_STACK_NONE;
+  VS_ASSERT(all->count <= MOST);
   for (size_t i = 0; i < all->count; i++) {
     rows[i].function = text_of(all->places[i].code, "co_name", &owners[2 * i]);
     rows[i].file = text_of(all->places[i].code, "co_filename", &owners[2 * i + 1]);

@@ -223,6 +223,7 @@ static int read_slowly(reading *all, Py_ssize_t index, PyObject *tensor) {
 }
 
 static int read_tensor(reading *all, Py_ssize_t index) {
+  VS_ASSERT(PyList_Size(all->which) == index); /* one kind for each tensor before this one */
   PyObject *tensor = PyList_GetItem(all->tensors, index);
   uint64_t address = 0;
   uint64_t size = 0;
@@ -252,11 +253,13 @@ static int add_up(reading *all) {
     const claim *each = &all->claims.data[i];
     const uint64_t begin = each->address > end ? each->address : end;
     VS_ASSERT(each->owner >= 0 && each->owner < PyList_Size(all->tensors));
+    VS_ASSERT(i == 0 || all->claims.data[i - 1].address < each->address); /* one claim for each address */
     if (each->address + each->size <= begin) continue;
     end = each->address + each->size;
     shares[each->owner] += end - begin;
   }
   int status = 0;
+  VS_ASSERT(PyList_Size(all->shares) == PyList_Size(all->tensors));
   for (Py_ssize_t i = 0; i < PyList_Size(all->tensors) && status == 0; i++) {
     if (shares[i] == 0) continue;
     PyObject *share = PyLong_FromUnsignedLongLong(shares[i]);

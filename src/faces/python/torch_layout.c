@@ -33,6 +33,7 @@ static size_t read_words(uint64_t address, uint64_t *into, size_t words) {
     const uint64_t from = address + done * 8;
     const size_t to_page_end = (size_t)(PAGE_BYTES - from % PAGE_BYTES) / 8;
     const size_t piece = words - done < to_page_end || to_page_end == 0 ? words - done : to_page_end;
+    VS_ASSERT(piece != 0 && piece <= words - done);
     const struct iovec local = {.iov_base = into + done, .iov_len = piece * 8};
     const struct iovec remote = {.iov_base = (void *)(uintptr_t)from,
                                  .iov_len = piece * 8}; // NOLINT: the kernel reads it
@@ -107,7 +108,7 @@ static bool find_next(search *in, const void *want, size_t words) {
 }
 
 static void put(vs_torch_place *place, size_t first_stat, size_t stats, size_t word) {
-  VS_ASSERT(first_stat + stats <= VS_TORCH_STATS);
+  VS_ASSERT(first_stat + stats <= VS_TORCH_STATS && word + stats * POOL_WORDS <= CARD_WORDS);
   for (size_t i = 0; i < stats; i++) place->at[first_stat + i] = (uint16_t)(word + i * POOL_WORDS);
 }
 
@@ -126,6 +127,7 @@ static bool match_singles(search *in, const vs_torch_stats *now, vs_torch_place 
 }
 
 static bool put_gap(vs_torch_place *place, const uint64_t *words, size_t from, size_t to) {
+  VS_ASSERT(from <= to && to <= CARD_WORDS);
   for (size_t at = from; at < to; at++) {
     if (place->gaps == VS_TORCH_MOST_GAPS) return false;
     place->gap_at[place->gaps] = (uint16_t)at;
@@ -152,6 +154,7 @@ static bool match(const uint64_t *words, size_t count, const vs_torch_stats *now
     if (!put_gap(place, in.words, end, in.next - GROUP_WORDS)) return false;
   }
   if (place->at[0] != LOCK_WORDS || !match_singles(&in, now, place)) return false;
+  VS_ASSERT(in.next <= count);
   place->words = (uint32_t)in.next;
   place->has_oversize = now->has_oversize;
   return in.next <= VS_TORCH_MOST_WORDS;
@@ -193,8 +196,10 @@ bool vs_torch_place_find(uint64_t allocator, uint32_t card, const vs_torch_stats
 /* ---- reading */
 
 static bool has_same_gaps(const vs_torch_place *place, const uint64_t *words) {
-  for (size_t i = 0; i < place->gaps; i++)
+  for (size_t i = 0; i < place->gaps; i++) {
+    VS_ASSERT(place->gap_at[i] < place->words);
     if (words[place->gap_at[i]] != place->gap[i]) return false;
+  }
   return true;
 }
 

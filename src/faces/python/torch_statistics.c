@@ -90,6 +90,7 @@ static PyObject *inner(PyObject *dict, PyObject *key) {
 
 /* The dict of one statistic: current, peak, allocated, freed. Borrowed; NULL if this allocator does not have it. */
 static PyObject *dict_of(const dict_words *words, PyObject *dict, size_t stat) {
+  VS_ASSERT(stat < VS_TORCH_STATS);
   PyObject *group = inner(dict, words->stat[stat]);
   return is_single(stat) ? group : inner(group, words->pool[stat % VS_TORCH_POOLS]);
 }
@@ -164,6 +165,7 @@ static int read_dict(reading *of, vs_torch_stats *stats) {
   Py_DECREF(dict);
   card->has_pools = stats->has_pools;
   card->readings = 0;
+  VS_ASSERT(has_place || !was_read);
   if (was_read) compare(card, &before, stats);
   else if (has_place) card->trust = LOOKING;
   else if (card->trust == LOOKING) look_for(of, stats);
@@ -248,6 +250,7 @@ static void scope_dealloc(PyObject *self) {
 static PyObject *scope_step(PyObject *self, PyObject *has_begun, bool is_end) {
   torch_scope *scope = (torch_scope *)self;
   if (!scope->is_open) Py_RETURN_NONE;
+  VS_ASSERT(scope->owner->cards[scope->device] != NULL); /* a card lives as long as the statistics */
   reading of = {.owner = scope->owner, .card = scope->owner->cards[scope->device], .device = scope->device};
   const vs_peak_source source = source_of(&of), *from = has_begun == Py_True ? &source : NULL;
   const int status = is_end ? vs_peak_end(&of.card->peaks, from, &scope->scope)

@@ -102,6 +102,7 @@ vs_status vs_smi_fields_parse(const vs_host *host, vs_smi_query query, vs_str te
 }
 
 vs_str vs_smi_fields_nearest(vs_smi_query query, vs_str name) {
+  VS_ASSERT(query < VS_SMI_QUERY_COUNT);
   vs_nearest nearest = vs_nearest_to(name);
   for (size_t i = 0; i < lists[query].count; i++) {
     const vs_smi_field *field = &lists[query].rows[i];
@@ -114,6 +115,7 @@ vs_str vs_smi_fields_nearest(vs_smi_query query, vs_str name) {
 /* ---- help */
 
 void vs_smi_fields_help(vs_text *text, vs_smi_query query) {
+  VS_ASSERT(query < VS_SMI_QUERY_COUNT);
   vs_text_format(text, "The fields of %s:\n", lists[query].option);
   for (size_t i = 0; i < lists[query].count; i++) {
     const vs_smi_field *field = &lists[query].rows[i];

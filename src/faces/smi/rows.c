@@ -196,6 +196,7 @@ static vs_status put_values(vs_jsonw *w, vs_smi_row *row) {
     vs_smi_json_value(w, field, &cell);
     if (!vs_metric_is_known(cell.metric)) gaps.data[gaps.count++] = (vs_smi_gap){field, cell.metric};
   }
+  VS_ASSERT(gaps.count <= smi->fields.count);
   vs_jsonw_object_end(w);
   vs_jsonw_key(w, VS_STR("unknown"));
   vs_jsonw_object_begin(w);
@@ -281,6 +282,7 @@ static vs_status put_unit(vs_smi *smi, vs_text *csv, vs_jsonw *w, uint32_t unit)
   vs_devices_info info;
   VS_TRY(vs_devices_info_of(smi->devices, unit, &info));
   if (info.is_mig) row.card = info.parent;
+  VS_ASSERT(row.card < vs_devices_count(smi->devices));
   ask_numbers(&row);
   switch (smi->query) {
     case VS_SMI_QUERY_APPS: return put_processes(&row);

@@ -1,4 +1,5 @@
 #include "faces/smi/table.h"
+#include "base/check.h"
 #include "devices/json.h"
 #include "codec/json_reply.h"
 #include "faces/terminal/table.h"
@@ -84,6 +85,7 @@ static void put_bar(vs_screen *screen, uint64_t used, uint64_t total) {
   size_t drawn = 0;
   vs_text_byte(&screen->text, '[');
   if (total != 0) drawn = vs_screen_bar(screen, (double)used / (double)total, columns);
+  VS_ASSERT(drawn <= columns);
   vs_screen_spaces(&screen->text, columns - drawn);
   vs_text_cstr(&screen->text, "]  ");
 }
