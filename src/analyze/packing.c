@@ -113,13 +113,18 @@ static cover cover_of(const space *s, uint32_t from, uint32_t to) {
   return c;
 }
 
+/* What lies in the moments of a node. A leaf keeps it once. */
+static ranges *met_in(const space *s, uint32_t at) {
+  return at >= s->leaves ? &s->nodes[at].whole : &s->nodes[at].any;
+}
+
 /* The lowest address that is free in all of the cover's moments. */
 static uint64_t place(const space *s, const cover *c, uint64_t size) {
   uint64_t at = 0, before;
   do {
     before = at;
     for (uint32_t i = 0; i < c->above_count; i++) at = first_gap(&s->nodes[c->above[i]].whole, at, size);
-    for (uint32_t i = 0; i < c->inside_count; i++) at = first_gap(&s->nodes[c->inside[i]].any, at, size);
+    for (uint32_t i = 0; i < c->inside_count; i++) at = first_gap(met_in(s, c->inside[i]), at, size);
   } while (at != before);
   return at;
 }
@@ -127,7 +132,7 @@ static uint64_t place(const space *s, const cover *c, uint64_t size) {
 static vs_status note(space *s, const cover *c, uint64_t from, uint64_t to) {
   for (uint32_t i = 0; i < c->inside_count; i++) {
     VS_TRY(ranges_add(s->host, &s->nodes[c->inside[i]].whole, from, to));
-    VS_TRY(ranges_add(s->host, &s->nodes[c->inside[i]].any, from, to));
+    if (c->inside[i] < s->leaves) VS_TRY(ranges_add(s->host, &s->nodes[c->inside[i]].any, from, to));
   }
   for (uint32_t i = 0; i < c->above_count; i++)
     VS_TRY(ranges_add(s->host, &s->nodes[c->above[i]].any, from, to));
@@ -136,8 +141,9 @@ static vs_status note(space *s, const cover *c, uint64_t from, uint64_t to) {
 
 /* ---- moments ------------------------------------------------------------------------------------------- */
 
-/* Numbers the moments at which a buffer begins or ends, so that the tree has no more leaves than it needs, and finds the
- * lower bound on the way: ends count before beginnings of the same moment. */
+/* Numbers the moments so that the tree has no more leaves than it needs, and finds the lower bound on the way. Ends count
+ * before beginnings of the same moment. A new moment begins with the first end behind a beginning: buffers that begin without
+ * an end between them live together anyway, and so do those that end without a beginning between them. */
 static vs_status moments_number(const vs_host *host, vs_buffer_life *buffers, size_t count, uint32_t *moments,
                                 uint64_t *lower) {
   VS_VEC(vs_sort_pair) ends = {0};
@@ -147,20 +153,21 @@ static vs_status moments_number(const vs_host *host, vs_buffer_life *buffers, si
     ends.data[ends.count++] = (vs_sort_pair){2 * (uint64_t)buffers[i].from + 1, (uint32_t)i};
   }
   if (status == VS_OK) status = vs_sort_pairs(host, ends.data, ends.count);
-  uint64_t live = 0, last = UINT64_MAX;
+  uint64_t live = 0;
+  bool has_begun = false; /* in the current moment */
   *lower = 0;
   *moments = 0;
   for (size_t i = 0; i < ends.count && status == VS_OK; i++) {
-    const uint64_t moment = ends.data[i].key / 2;
     vs_buffer_life *buffer = &buffers[ends.data[i].value];
-    if (moment != last) ++*moments;
-    last = moment;
     if (ends.data[i].key % 2 == 0) {
+      *moments += has_begun;
+      has_begun = false;
       live -= vs_min_u64(buffer->size, live);
-      buffer->to = *moments - 1;
+      buffer->to = *moments;
     } else {
       live = vs_sat_add_u64(live, buffer->size);
-      buffer->from = *moments - 1;
+      buffer->from = *moments;
+      has_begun = true;
       *lower = vs_max_u64(*lower, live);
     }
   }
@@ -169,6 +176,9 @@ static vs_status moments_number(const vs_host *host, vs_buffer_life *buffers, si
 }
 
 /* ---- orders -------------------------------------------------------------------------------------------- */
+
+/* A plan within this part of the lower bound is not improved. */
+enum { GOOD_ENOUGH = 1000 };
 
 typedef enum order { BY_SIZE, BY_AREA, ORDERS } order;
 
@@ -207,7 +217,7 @@ static vs_status pack_best(const vs_host *host, vs_buffer_life *buffers, size_t 
   vs_status status = vs_vec_reserve(host, &pairs, count);
   for (int by = 0; by < ORDERS && status == VS_OK; by++) {
     uint64_t plan;
-    if (out->has_plan && out->plan == out->lower) break;
+    if (out->has_plan && out->plan - out->lower <= out->lower / GOOD_ENOUGH) break;
     status = sort(host, buffers, count, (order)by, pairs.data);
     if (status == VS_OK) status = pack(host, buffers, pairs.data, count, moments, work, &plan);
     if (status != VS_OK || (out->has_plan && plan >= out->plan)) continue;
