@@ -92,6 +92,10 @@ static const char *const REQUESTS[] = {
     "{\"method\":\"holes\",\"params\":{\"points\":5}}",
     "{\"method\":\"fragmentation\",\"params\":{\"at\":%s}}",
     "{\"method\":\"replay\"}",
+    "{\"method\":\"whatif\"}",
+    "{\"method\":\"whatif\",\"params\":{\"set\":\"expandable_segments:True\",\"without\":\"size>4096\","
+    "\"scale\":\"size>0=3.7\"}}",
+    "{\"method\":\"whatif\",\"params\":{\"cards\":\"64MiB\",\"free_early\":\"\"}}",
     "{\"method\":\"replay\",\"params\":{\"settings\":\"expandable_segments:True\",\"card\":1000000000}}",
     "{\"method\":\"export\",\"params\":{\"format\":\"collapsed\",\"at\":%s}}",
     "{\"method\":\"export\",\"params\":{\"format\":\"perfetto\"}}",

@@ -71,6 +71,27 @@ def test_what_the_process_could_reserve(paths):
     assert known > 0
 
 
+def test_cards(paths):
+    """What a card has for the allocator is its total without the context: 2 KiB for each of its 132 x 2048 threads, and 20 MiB."""
+    path, device, _ = cases(paths)[0]
+    reply = ask(path, device, 'cards=["H100","40GiB"]')
+    h100, size = reply["runs"]
+    assert (h100["card"], h100["total_bytes"]) == ("H100", 85028896768) and (size["card"], size["total_bytes"]) == ("40GiB", 40 << 30)
+    assert h100["capacity_bytes"] == h100["total_bytes"] - 132 * 2048 * 2048 - (20 << 20)
+    assert not reply["is_search"] and size["capacity_bytes"] < size["total_bytes"]
+
+
+def test_the_search_has_settings_that_the_version_knows(tmp_path):
+    """expandable_segments came with 2.1, large_segment_size_mb after 2.6."""
+    counts = {}
+    for age in ("1.13", "2.1", "2.15"):
+        path = tmp_path / f"{age}.pickle"
+        path.write_bytes(WRITERS["c-4"].write(shapes.build(sample_run(), age)))
+        asked = [run["asked"] for run in ask(path, min(devices(path)))["runs"]]
+        counts[age] = [sum(word in text for text in asked) > 0 for word in ("max_split", "expandable", "large_segment")]
+    assert counts["2.15"] == [True, True, True] and counts["1.13"] == [True, False, False], counts
+
+
 def test_the_best_run_comes_first(paths):
     for path, device, _ in cases(paths):
         reply = ask(path, device)
@@ -101,6 +122,7 @@ def test_edits(paths):
     """Without all allocations nothing but the blocks of before the recording was ever allocated; of half the size no more."""
     for path, device, memory in cases(paths):
         everything = ask(path, device, "without=size>=0")
+        assert everything["recorded"] == ask(path, device)["recorded"]
         allocs = sum(e.action == "alloc" for e in memory.entries)
         assert everything["edits"]["allocations"] - everything["edits"]["older"] == allocs
         assert everything["runs"][0]["passes"]

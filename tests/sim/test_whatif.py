@@ -11,6 +11,7 @@ import pytest
 from conftest import command, environment, finish
 
 GPU = "4GiB"
+GRANULE = 2 << 20
 SETTINGS = [
     "expandable_segments:True",
     "max_split_size_mb:21",
@@ -74,6 +75,16 @@ def test_every_setting_is_answered_as_pytorch_runs(judged, name):
         if differs:
             wrong[settings] = differs
     assert not wrong, json.dumps(wrong, indent=1)
+
+
+def test_the_smallest_capacity_is_pytorchs(judged):
+    """What PyTorch runs in when it may reserve that much, and does not with 2 MiB less."""
+    folder, _ = judged
+    names = ("training", "lengths", "anomaly", "cache_of_keys", "growth", "alike", "two_streams")  # none catches the error
+    found = {name: ask(folder / f"{name}.pickle", cards=[GPU])["smallest"][0]["capacity_bytes"] for name in names}
+    limits = {name: [capacity, capacity - GRANULE] for name, capacity in found.items()}
+    done = finish(command("whatif.py", ["--limits", json.dumps(limits)]), environment(gpu=GPU), folder)
+    assert done.result == {name: [True, False] for name in names}
 
 
 def test_settings_differ(judged):

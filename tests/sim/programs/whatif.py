@@ -1,6 +1,7 @@
 """Runs programs under settings: recorded once under the defaults, and measured by PyTorch's own statistics under all.
 
     whatif.py FOLDER SETTINGS...        writes FOLDER/<name>.pickle, prints {name: {settings: {statistic: value}}}
+    whatif.py --limits JSON             JSON is {name: [bytes that may be reserved]}; prints {name: [whether it ran]}
 """
 
 import json
@@ -10,8 +11,6 @@ from pathlib import Path
 import torch
 from loads import MiB, alike, anomaly, begin, churn, dying_pools, graph, growth, pools, streams, tensor, train
 
-FOLDER = Path(sys.argv[1])
-SETTINGS = ["", *sys.argv[2:]]
 STATISTICS = ("reserved_bytes.all.peak", "allocated_bytes.all.peak", "active_bytes.all.peak", "segment.all.peak",
               "num_alloc_retries", "num_device_alloc", "num_device_free")
 
@@ -78,20 +77,38 @@ def measured(program):
     return {name: after[name] - (0 if name.endswith("peak") else before[name]) for name in STATISTICS}
 
 
-def recorded(name, program):
+def recorded(folder, name, program):
     begin("")
     torch.cuda.memory._record_memory_history(context=None)
     kept = program()
-    torch.cuda.memory._dump_snapshot(str(FOLDER / f"{name}.pickle"))
+    torch.cuda.memory._dump_snapshot(str(folder / f"{name}.pickle"))
     torch.cuda.memory._record_memory_history(enabled=None)
     del kept
 
 
-told = {}
-for name, program in PROGRAMS.items():
-    recorded(name, program)
-    told[name] = {}
-    for settings in SETTINGS:
-        begin(settings)
-        told[name][settings] = measured(program)
-print(json.dumps(told))
+def judge(folder, settings):
+    told = {}
+    for name, program in PROGRAMS.items():
+        recorded(folder, name, program)
+        told[name] = {}
+        for text in ("", *settings):
+            begin(text)
+            told[name][text] = measured(program)
+    return told
+
+
+def runs_within(name, limit):
+    total = torch.cuda.get_device_properties(0).total_memory
+    begin("", (limit + 4096) / total)  # PyTorch rounds down
+    try:
+        kept = PROGRAMS[name]()
+    except torch.OutOfMemoryError:
+        return False
+    del kept
+    return True
+
+
+if sys.argv[1] == "--limits":
+    print(json.dumps({name: [runs_within(name, limit) for limit in limits] for name, limits in json.loads(sys.argv[2]).items()}))
+else:
+    print(json.dumps(judge(Path(sys.argv[1]), sys.argv[2:])))

@@ -96,7 +96,8 @@ static void test_without(void **state) {
   expect_requests(&p, "A0:10 A2:12 F0 F2");
   assert_int_equal(p.edited.allocs, 1);
   assert_int_equal(p.edited.bytes, 11 * MIB);
-  assert_int_equal(run(&p, false).allocated_peak, 34 * MIB); /* less than 1 MiB of a segment is not split off */
+  assert_int_equal(run(&p, false).allocated_peak,
+                   34 * MIB); /* less than 1 MiB of a segment is not split off */
   assert_int_equal(run(&p, true).allocated_peak, 22 * MIB);
   stop(&p);
 }
@@ -112,6 +113,18 @@ static void test_scale(void **state) {
   apply(&p, edits, 2);
   expect_requests(&p, "A0:20 A1:22 A2:6 F0 F2 F1");
   assert_int_equal(p.edited.allocs, 3);
+  stop(&p);
+}
+
+/* To the nearest byte. */
+static void test_scale_rounds(void **state) {
+  (void)state;
+  played p;
+  const uint64_t first = 1;
+  three(&p);
+  start(&p);
+  apply(&p, &(vs_edit){.kind = VS_EDIT_SCALE, .rows = &first, .factor = 1.6 / (10 << 20)}, 1);
+  assert_int_equal(p.edited.requests.data[0].size, 2);
   stop(&p);
 }
 
@@ -242,6 +255,49 @@ static void test_capacity_and_smallest_size(void **state) {
   stop(&p);
 }
 
+/* Of two failed requests the last one counts: the process died of it. */
+static void test_capacity_of_the_last_failure(void **state) {
+  (void)state;
+  played p = {.m = made_begin()};
+  (void)made_event(&p.m, VS_EVENT_OOM, 64 * MIB, 100 * MIB);
+  (void)made_event(&p.m, VS_EVENT_SEGMENT_ALLOC, BASE, 30 * MIB);
+  (void)made_event(&p.m, VS_EVENT_ALLOC, BASE, 30 * MIB);
+  (void)made_event(&p.m, VS_EVENT_OOM, 20 * MIB, 100 * MIB);
+  start(&p);
+  const vs_capacity capacity = vs_capacity_recorded(&p.plan);
+  assert_int_equal(capacity.bytes, 50 * MIB);
+  assert_int_equal(capacity.event, 3);
+  stop(&p);
+}
+
+/* A card that has less than what was reserved before the trace fails before the first event. */
+static void test_what_was_reserved_before_the_trace(void **state) {
+  (void)state;
+  played p = {.m = made_begin()};
+  vs_replay_options options;
+  vs_replay replay;
+  vs_smallest smallest;
+  (void)made_event(&p.m, VS_EVENT_ALLOC, BASE + 60 * MIB, 30 * MIB);
+  made_trace(&p.m, 0);
+  made_segment(&p.m, 0, BASE, 100 * MIB, "large");
+  made_block(&p.m, 60 * MIB, 60 * MIB, VS_BLOCK_ALLOCATED);
+  made_block(&p.m, 30 * MIB, 30 * MIB, VS_BLOCK_ALLOCATED);
+  made_block(&p.m, 10 * MIB, 0, VS_BLOCK_INACTIVE);
+  expect_ok(vs_lifetimes_build(p.m.host, made_slice(&p.m, 0), &p.lifetimes));
+  expect_ok(vs_replay_plan_build(p.m.host, &p.lifetimes, &p.plan));
+  vs_replay_options_init(&options, p.m.snapshot);
+  options.follows = false;
+  options.card = 98 * MIB;
+  expect_ok(vs_replay_run(p.m.host, &p.plan, &options, &replay));
+  assert_true(replay.ran_out);
+  assert_int_equal(replay.ran_out_at, VS_NO_EVENT);
+  assert_int_equal(replay.ran_out_for, 100 * MIB);
+  expect_ok(vs_whatif_smallest(p.m.host, &p.plan, &options, &smallest));
+  assert_true(smallest.is_known);
+  assert_int_equal(smallest.bytes, 100 * MIB);
+  stop(&p);
+}
+
 /* A run may end before the end of the trace. */
 static void test_until(void **state) {
   (void)state;
@@ -264,6 +320,7 @@ int main(void) {
       cmocka_unit_test(test_nothing_changes_without_edits),
       cmocka_unit_test(test_without),
       cmocka_unit_test(test_scale),
+      cmocka_unit_test(test_scale_rounds),
       cmocka_unit_test(test_scale_keeps_one_byte),
       cmocka_unit_test(test_free_early),
       cmocka_unit_test(test_free_early_does_not_wait),
@@ -271,6 +328,8 @@ int main(void) {
       cmocka_unit_test(test_checkpoint),
       cmocka_unit_test(test_failed_requests),
       cmocka_unit_test(test_capacity_and_smallest_size),
+      cmocka_unit_test(test_capacity_of_the_last_failure),
+      cmocka_unit_test(test_what_was_reserved_before_the_trace),
       cmocka_unit_test(test_until),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

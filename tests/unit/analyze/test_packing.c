@@ -81,6 +81,17 @@ static void test_place_is_reused_at_once(void **state) {
   assert_int_equal(p.packing.plan, 1024);
 }
 
+/* The third fits exactly between address 0 and the second one. */
+static void test_exact_gap_is_used(void **state) {
+  (void)state;
+  packed p = {.buffers = {{.size = 1024, .from = 0, .to = 5},
+                          {.size = 1024, .from = 3, .to = 6},
+                          {.size = 1024, .from = 5, .to = 6}}};
+  build(&p, 3);
+  expect_valid(&p, 3);
+  assert_int_equal(p.packing.plan, 2048);
+}
+
 static void test_nothing_needs_nothing(void **state) {
   (void)state;
   packed p = {0};
@@ -117,6 +128,7 @@ int main(void) {
       cmocka_unit_test(test_place_is_reused_at_once),
       cmocka_unit_test(test_nothing_needs_nothing),
       cmocka_unit_test(test_blocks_of_a_trace),
+      cmocka_unit_test(test_exact_gap_is_used),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
