@@ -173,14 +173,19 @@ static vs_status runs_of_text(vs_call *call, vs_whatif_answer *a, vs_str text) {
   return runs_on_cards(call, a, row);
 }
 
-/* A string of the search that the recording's version of PyTorch does not know would not help its user. */
+/* A string of the search that the recording's version of PyTorch does not know would not help its user: it has to be known by
+ * the rules that place the blocks or by those of the file's age, which decide where no rules reproduce the recording. */
 static vs_status run_of_search(vs_call *call, vs_whatif_answer *a, vs_str text) {
+  const vs_alloc_rules *const rules[] = {a->recorded.settings.rules, a->rules_of_age};
   vs_whatif_run row = {.asked = text};
-  vs_error ignored = {.offset = VS_NO_OFFSET};
-  vs_alloc_settings_init(&row.settings);
-  row.settings.rules = a->recorded.settings.rules;
-  if (vs_alloc_settings_parse(&row.settings, text, &ignored) != VS_OK) return VS_OK;
-  return runs_on_cards(call, a, row);
+  vs_status status = VS_BAD_ARGUMENT;
+  for (size_t i = 0; i < sizeof rules / sizeof *rules && status != VS_OK; i++) {
+    vs_error ignored = {.offset = VS_NO_OFFSET};
+    vs_alloc_settings_init(&row.settings);
+    row.settings.rules = rules[i];
+    status = vs_alloc_settings_parse(&row.settings, text, &ignored);
+  }
+  return status == VS_OK ? runs_on_cards(call, a, row) : VS_OK;
 }
 
 static vs_status runs_make(vs_call *call, vs_whatif_answer *a) {
@@ -353,6 +358,7 @@ static void answer_deinit(const vs_host *host, vs_whatif_answer *a) {
 static vs_status answer(vs_call *call, const vs_replay_plan *plan) {
   vs_whatif_answer a = {.plan = plan};
   vs_replay_options_init(&a.recorded, call->engine->snapshot);
+  a.rules_of_age = a.recorded.settings.rules;
   if (a.recorded.settings.backend != VS_ALLOC_NATIVE)
     return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET,
                    "this was recorded with another allocator than PyTorch's caching one: it is not replayed");

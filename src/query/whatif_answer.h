@@ -27,8 +27,9 @@ typedef struct vs_whatif_run {
  * order of the request. */
 typedef struct vs_whatif_answer {
   const vs_replay_plan *plan;
-  vs_replay_options recorded; /* the settings of the recording */
-  vs_replay check;            /* follows the recording */
+  vs_replay_options recorded;         /* the settings of the recording, by the rules that reproduce it best */
+  const vs_alloc_rules *rules_of_age; /* the oldest rules by which the file can have been written */
+  vs_replay check;                    /* follows the recording */
   vs_capacity capacity;
   bool is_search, has_edits;
   vs_edited edited;       /* meaningful where has_edits */
