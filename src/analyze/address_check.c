@@ -49,6 +49,7 @@ vs_status vs_mapped_at(const vs_host *host, const vs_slice *slice, vs_moment mom
 }
 
 /* ---- checking ------------------------------------------------------------------------------------------- */
+
 /* The live block at an address. Addresses are ranked, so that neighbours in the set of ranks are neighbours in
  * memory. */
 typedef struct spot {

@@ -48,12 +48,11 @@ void vs_put_function(vs_text *text, vs_str function);
 
 typedef struct vs_frames {
   const vs_snapshot *snapshot;
-  VS_VEC(uint8_t) names;  /* by string id: its facts as a function's name; 0: not determined yet */
-  VS_VEC(uint8_t) files;  /* by string id: its facts as a file's name */
-  VS_VEC(uint32_t) users; /* by stack id: 0: not determined yet, 1: none, else 2 + frame id */
-  VS_VEC(uint32_t)
-  places;             /* by string id: offset of the shown part of a path; empty: its last part is shown */
-  uint8_t has_python; /* 0: not determined yet, 1: no frame is Python, 2: one is */
+  VS_VEC(uint8_t) names;   /* by string id: its facts as a function's name; 0: not determined yet */
+  VS_VEC(uint8_t) files;   /* by string id: its facts as a file's name */
+  VS_VEC(uint32_t) users;  /* by stack id: 0: not determined yet, 1: none, else 2 + frame id */
+  VS_VEC(uint32_t) places; /* by string id: offset of a path's shown part; empty: the last part is shown */
+  uint8_t has_python;      /* 0: not determined yet, 1: no frame is Python, 2: one is */
 } vs_frames;
 
 VS_MUST_CHECK vs_status vs_frames_init(const vs_host *host, const vs_snapshot *snapshot, vs_frames *frames);

@@ -24,10 +24,9 @@ typedef struct tree {
   vs_tree_frames shown;
   bool inverted;
   VS_VEC(node) nodes;
-  vs_map by_call;  /* parent << 32 | call -> node */
-  vs_map by_place; /* hash of what is shown of a frame -> frame, the first one met */
-  VS_VEC(uint32_t)
-  same_as; /* by frame: 0: not determined yet, else 1 + the first frame that is shown alike */
+  vs_map by_call;           /* parent << 32 | call -> node */
+  vs_map by_place;          /* hash of what is shown of a frame -> frame, the first one met */
+  VS_VEC(uint32_t) same_as; /* by frame: 0: not determined yet, else 1 + the first frame shown alike */
 } tree;
 
 static void tree_deinit(tree *t) {

@@ -21,6 +21,7 @@ static vs_status fold_string(void *ctx, vs_str text, vs_value *out, vs_error *er
 
 static vs_str fold_text(void *ctx, vs_value string) {
   const vs_builder *b = ctx;
+  VS_ASSERT(string.kind == VS_VALUE_STRING && string.bits < vs_strings_count(&b->s->strings));
   return vs_snapshot_string(b->s, (uint32_t)string.bits);
 }
 
@@ -32,11 +33,14 @@ static bool all_of_kind(const vs_value *items, size_t count, uint32_t kind) {
   return true;
 }
 
-/* The low 32 bits of the items' values, in the scratch array. */
+/* Puts the items' ids into the scratch array. */
 static vs_status gather_bits(vs_builder *b, const vs_value *items, size_t count) {
   b->scratch.count = 0;
   VS_TRY(vs_vec_reserve(b->host, &b->scratch, count));
-  for (size_t i = 0; i < count; i++) b->scratch.data[i] = (uint32_t)items[i].bits;
+  for (size_t i = 0; i < count; i++) {
+    VS_ASSERT(items[i].bits <= UINT32_MAX);
+    b->scratch.data[i] = (uint32_t)items[i].bits;
+  }
   b->scratch.count = count;
   return VS_OK;
 }
@@ -52,6 +56,7 @@ static vs_status interned_list(vs_builder *b, vs_lists *lists, uint32_t kind, co
 
 static vs_status row_list(vs_builder *b, uint32_t kind, const vs_value *items, size_t count, vs_value *out) {
   if (count > UINT32_MAX - 2) return VS_LIMIT;
+  VS_ASSERT(count > 0 && kind >= VS_BUILT_EVENTS && kind <= VS_BUILT_ANNOTATIONS);
   VS_TRY(vs_vec_reserve(b->host, &b->lists, 1));
   vs_row_list list = {.first = (uint32_t)items[0].bits, .count = (uint32_t)count, .rows_at = VS_ROWS_RUN};
   size_t run = 1;
@@ -66,7 +71,7 @@ static vs_status row_list(vs_builder *b, uint32_t kind, const vs_value *items, s
   return VS_OK;
 }
 
-/* A list of lists of events, some of them empty: rows are indexes of lists, UINT32_MAX for an empty one. */
+/* A list of lists of events, some of which may be empty: rows are indices of lists, UINT32_MAX for an empty one. */
 static vs_status list_of_lists(vs_builder *b, const vs_value *items, size_t count, vs_value *out) {
   if (count > UINT32_MAX - 2) return VS_LIMIT;
   VS_TRY(vs_vec_reserve(b->host, &b->lists, 1));
@@ -88,6 +93,7 @@ static vs_status pool_id(vs_builder *b, vs_pool_id id, vs_value *out) {
   for (size_t slot = vs_map_find(&b->pool_by_hash, hash); slot != VS_MAP_NONE;
        slot = vs_map_find_next(&b->pool_by_hash, slot)) {
     const uint32_t index = b->pool_by_hash.slots[slot].value;
+    VS_ASSERT(index < b->s->pools.count);
     if (b->s->pools.data[index].a == id.a && b->s->pools.data[index].b == id.b) {
       *out = (vs_value){.bits = index + 1, .kind = VS_BUILT_POOL};
       return VS_OK;
@@ -141,7 +147,7 @@ static void sort_out(const vs_builder *b, const vs_value *pairs, size_t count, v
     const uint64_t index = key.bits - b->first_key;
     if (key.kind == VS_VALUE_STRING && index < VS_KEY_COUNT) {
       fields->seen |= UINT64_C(1) << index;
-      fields->value[index] = &pairs[2 * i + 1]; /* of a repeated key the last one counts, as in Python */
+      fields->value[index] = &pairs[2 * i + 1]; /* the last one of a repeated key, as in Python */
     } else {
       fields->unknown = true;
     }
@@ -163,7 +169,7 @@ static vs_status count_unknown(vs_builder *b, const vs_value *pairs, size_t coun
   return VS_OK;
 }
 
-/* The top-level fields that a snapshot has; "traces" is of an old wrapper and says nothing more. */
+/* The top-level fields of a snapshot. "traces" is of an old wrapper and adds nothing, so it is ignored. */
 static vs_status top(vs_builder *b, const vs_fields *fields, vs_value *out) {
   vs_top t = {0};
 #define TAKE(KEY, member, flag)              \
@@ -184,7 +190,7 @@ static vs_status top(vs_builder *b, const vs_fields *fields, vs_value *out) {
   return VS_OK;
 }
 
-/* A mapping by other keys is kept as it is if it could be settings: string keys, not too many. */
+/* A mapping with other keys is kept unchanged if it could be settings: only string keys, and not too many. */
 static vs_status dict(vs_builder *b, const vs_value *pairs, size_t count, vs_value *out) {
   *out = (vs_value){.kind = VS_BUILT_OTHER};
   if (count > DICT_MAX_PAIRS) return VS_OK;
@@ -195,6 +201,7 @@ static vs_status dict(vs_builder *b, const vs_value *pairs, size_t count, vs_val
   *out = (vs_value){.bits = b->dicts.count, .kind = VS_BUILT_DICT};
   b->dicts.data[b->dicts.count++] = (vs_dict){.first = b->dict_pairs.count, .count = count};
   for (size_t i = 0; i < 2 * count; i++) b->dict_pairs.data[b->dict_pairs.count++] = pairs[i];
+  VS_ASSERT(b->dict_pairs.count == b->dicts.data[b->dicts.count - 1].first + 2 * count);
   return VS_OK;
 }
 
@@ -241,7 +248,7 @@ static vs_status fold_mapping(void *ctx, const vs_value *pairs, size_t count, vs
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */
 
-/* Interns a word that must not be known yet, so that a list of words gets consecutive ids. */
+/* Interns a word that is not in the table yet, so that a list of words gets consecutive ids. */
 static vs_status intern_next(vs_builder *b, const char *word) {
   uint32_t id;
   const uint32_t expected = vs_strings_count(&b->s->strings);
@@ -258,6 +265,7 @@ static vs_status init(vs_builder *b) {
 #include "snapshot/keys.def"
 #undef VS_KEY
   b->first_state = vs_strings_count(&b->s->strings);
+  VS_ASSERT(b->first_state == b->first_key + VS_KEY_COUNT);
   for (int state = 0; state < VS_BLOCK_UNKNOWN; state++)
     VS_TRY(intern_next(b, vs_block_state_name((vs_block_state)state)));
   return VS_OK;

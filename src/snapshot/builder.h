@@ -1,16 +1,17 @@
-/* From nested data to columns: the consumer (codec/fold.h) that knows what a snapshot looks like.
+/* From nested data to columns: the consumer (codec/fold.h) that knows the shape of a snapshot.
  *
- * A mapping is told by its keys: one with "action" is a trace entry, one with "blocks" a segment, and so on. It becomes a
- * row at once and is from then on the value "event row 17". A sequence of such values becomes a row list. Only at the end
- * do the top-level lists say which rows count and in which order; mostly they are all rows as they came, and nothing
- * moves. Rows that nothing counts (the same shapes under an unknown key) are dropped then. */
+ * The keys of a mapping decide its kind: one with "action" is a trace entry, one with "blocks" a segment, and so on.
+ * It becomes a row immediately, and its value is then "event row 17". A sequence of such values becomes a row list.
+ * At the end, the top-level lists determine which rows are used and in which order. Usually these are all rows in
+ * the order in which they were read, and nothing is moved. Rows in no such list (the same shapes under an unknown
+ * key) are dropped. */
 #ifndef VS_SNAPSHOT_BUILDER_H
 #define VS_SNAPSHOT_BUILDER_H
 
 #include "codec/fold.h"
 #include "snapshot/model.h"
 
-/* Kinds of folded values. The five row kinds come first, each with its list behind it at a fixed distance. */
+/* Kinds of folded values. The five kinds of rows come first, then the kinds of their lists in the same order. */
 typedef enum vs_built_kind {
   VS_BUILT_EVENT = VS_VALUE_USER, /* bits: row */
   VS_BUILT_SEGMENT,
@@ -30,7 +31,7 @@ typedef enum vs_built_kind {
   VS_BUILT_EMPTY, /* an empty sequence */
   VS_BUILT_DICT,  /* bits: index of a mapping of other keys */
   VS_BUILT_TOP,   /* bits: index of a top-level mapping */
-  VS_BUILT_OTHER, /* of no interest */
+  VS_BUILT_OTHER, /* anything else */
 } vs_built_kind;
 
 typedef struct vs_builder vs_builder;
@@ -38,10 +39,10 @@ typedef struct vs_builder vs_builder;
 VS_MUST_CHECK vs_status vs_builder_create(const vs_host *host, vs_builder **out);
 void vs_builder_destroy(vs_builder *builder);
 
-/* The consumer to give to a reader; lives as long as the builder. */
+/* The consumer for a reader; valid as long as the builder. */
 const vs_fold *vs_builder_fold(const vs_builder *builder);
 
-/* Makes the snapshot out of the root value. On success the caller owns *out. */
+/* Makes the snapshot from the root value. On success the caller owns *out. */
 VS_MUST_CHECK vs_status vs_builder_finish(vs_builder *builder, vs_value root, vs_snapshot **out,
                                           vs_error *error);
 

@@ -1,5 +1,6 @@
-/* The end of reading: the top-level lists say which rows count and in which order. In a file as PyTorch writes it they are
- * all rows in the order in which they came, and the tables stay as they are; else they are gathered anew. */
+/* The end of reading: the top-level lists determine which rows are used and in which order. In a file that PyTorch
+ * wrote these are all rows in the order in which they were read, and the tables stay unchanged; else the rows are
+ * copied into new tables. */
 #include "snapshot/builder_internal.h"
 
 typedef VS_VEC(uint32_t) row_order;
@@ -17,7 +18,7 @@ static bool is_identity(const row_order *order, size_t rows) {
   return true;
 }
 
-/* Puts the rows of one array into `order`. */
+/* Replaces an array by its rows in `order`. */
 static vs_status gather(const vs_host *host, void **data, size_t *capacity, size_t size,
                         const row_order *order) {
   uint8_t *gathered = NULL;
@@ -25,15 +26,17 @@ static vs_status gather(const vs_host *host, void **data, size_t *capacity, size
     gathered = vs_host_alloc(host, order->count * size);
     if (gathered == NULL) return VS_NO_MEMORY;
   }
-  for (size_t i = 0; i < order->count; i++)
+  for (size_t i = 0; i < order->count; i++) {
+    VS_ASSERT(order->data[i] < *capacity);
     memcpy(gathered + i * size, (const uint8_t *)*data + order->data[i] * size, size);
+  }
   vs_host_free(host, *data, *capacity * size);
   *data = gathered;
   *capacity = order->count;
   return VS_OK;
 }
 
-/* The same for a vector; nothing moves where the order is the one that is there. */
+/* The same for a vector; nothing is moved if it is in that order already. */
 #define gather_vec(host, vec, order)     \
   (is_identity((order), (vec)->count)    \
        ? VS_OK                           \
@@ -53,7 +56,7 @@ static vs_status add_segment_list(vs_builder *b, row_order *order, vs_value valu
   return not_a_list(error, key, "segments");
 }
 
-/* Addresses that the oldest files leave out: the segment's plus the sizes before. */
+/* Sets the addresses that the oldest files leave out: the segment's plus the sizes of the blocks before. */
 static void derive_addresses(const vs_segment *segment, vs_block *blocks) {
   uint64_t address = segment->address;
   for (uint32_t i = 0; i < segment->block_count; i++) {
@@ -62,7 +65,7 @@ static void derive_addresses(const vs_segment *segment, vs_block *blocks) {
   }
 }
 
-/* The blocks in the order of the segments that own them. */
+/* Sorts the blocks by the segments that own them. */
 static vs_status order_blocks(vs_builder *b) {
   vs_snapshot *s = b->s;
   row_order order = {0};
@@ -70,6 +73,7 @@ static vs_status order_blocks(vs_builder *b) {
   uint64_t total = 0;
   for (size_t i = 0; i < s->segments.count && status == VS_OK; i++) {
     vs_segment *segment = &s->segments.data[i];
+    VS_ASSERT(segment->block_count == 0 || b->lists.data[segment->first_block].count == segment->block_count);
     if (segment->block_count != 0) status = add_rows(b, &order, &b->lists.data[segment->first_block]);
     segment->first_block = (uint32_t)total;
     total += segment->block_count;
@@ -93,6 +97,7 @@ static vs_status finish_segments(vs_builder *b, const vs_top *top, vs_error *err
   if (status == VS_OK) status = gather_vec(b->host, &s->segments, &order);
   vs_vec_free(b->host, &order);
   VS_TRY(status);
+  VS_ASSERT(on_devices <= s->segments.count);
   for (size_t i = on_devices; i < s->segments.count; i++) s->segments.data[i].device = VS_DEVICE_HOST;
   return order_blocks(b);
 }
@@ -103,6 +108,7 @@ static vs_status add_trace(vs_builder *b, row_order *order, int32_t device, uint
   vs_snapshot *s = b->s;
   VS_TRY(vs_vec_reserve(b->host, &s->traces, 1));
   const size_t first = order->count;
+  VS_ASSERT(list == UINT32_MAX || list < b->lists.count);
   if (list != UINT32_MAX) VS_TRY(add_rows(b, order, &b->lists.data[list]));
   if (order->count > UINT32_MAX - 2) return VS_LIMIT;
   s->traces.data[s->traces.count++] =
@@ -123,11 +129,12 @@ static vs_status add_device_traces(vs_builder *b, row_order *order, vs_value val
   return VS_OK;
 }
 
-/* Devices that only segments tell of get an empty trace, so that there is one for each. */
+/* Adds empty traces for devices that only segments name, so that each device has one. */
 static vs_status add_missing_traces(vs_builder *b, row_order *order) {
   int32_t devices = (int32_t)b->s->traces.count;
   for (size_t i = 0; i < b->s->segments.count; i++)
     if (b->s->segments.data[i].device >= devices) devices = b->s->segments.data[i].device + 1;
+  VS_ASSERT(devices <= VS_MAX_DEVICES);
   while ((int32_t)b->s->traces.count < devices)
     VS_TRY(add_trace(b, order, (int32_t)b->s->traces.count, UINT32_MAX));
   return VS_OK;
@@ -139,7 +146,7 @@ static bool has_host_segments(const vs_snapshot *s) {
   return false;
 }
 
-/* host_traces is a list of entries, or a list of such lists: these are one after another. */
+/* host_traces is a list of entries, or a list of such lists, which are concatenated. */
 static vs_status add_host_trace(vs_builder *b, row_order *order, vs_value value, vs_error *error) {
   vs_snapshot *s = b->s;
   if (value.kind == VS_BUILT_EVENTS) return add_trace(b, order, VS_DEVICE_HOST, (uint32_t)value.bits);
@@ -166,7 +173,7 @@ static vs_status gather_events(vs_builder *b, const row_order *order) {
     vs_events_deinit(b->host, events);
     return VS_OK;
   }
-  /* Until all columns are done none may be read beyond the shorter of the two lengths. */
+  /* 0 until all columns have the new length, because some are shorter than the others in between. */
   events->count = events->capacity = 0;
 #define VS_EVENT_COLUMN(type, name, absent) \
   if (events->name != NULL)                 \
@@ -202,7 +209,7 @@ static vs_status finish_annotations(vs_builder *b, const vs_top *top, vs_error *
   return status;
 }
 
-/* `left` is how many entries may still come: a pickle can hold the same dict in a thousand places. */
+/* `left` is the number of entries that are still allowed, because a pickle can refer to the same dict many times. */
 static vs_status add_settings(vs_builder *b, vs_dict dict, uint8_t depth, uint32_t *left);
 
 static vs_status add_setting(vs_builder *b, uint32_t key, vs_value value, uint8_t depth, uint32_t *left) {
@@ -223,7 +230,7 @@ static vs_status add_setting(vs_builder *b, uint32_t key, vs_value value, uint8_
   VS_TRY(vs_vec_reserve(b->host, &b->s->settings, 1));
   b->s->settings.data[b->s->settings.count++] = setting;
   if (setting.kind != VS_SETTING_DICT) return VS_OK;
-  /* Entries that are skipped do not count: how many there are is known afterwards. */
+  /* Entries may be skipped, so they are counted after they were added. */
   const size_t at = b->s->settings.count - 1;
   VS_TRY(add_settings(b, b->dicts.data[value.bits], (uint8_t)(depth + 1), left));
   uint64_t entries = 0;
@@ -234,6 +241,7 @@ static vs_status add_setting(vs_builder *b, uint32_t key, vs_value value, uint8_
 
 static vs_status add_settings(vs_builder *b, vs_dict dict, uint8_t depth, uint32_t *left) {
   if (dict.count > *left) return VS_LIMIT;
+  VS_ASSERT(depth < VS_MAX_SETTING_DEPTH && dict.first + 2 * dict.count <= b->dict_pairs.count);
   *left -= (uint32_t)dict.count;
   for (size_t i = 0; i < dict.count; i++) {
     const vs_value key = b->dict_pairs.data[dict.first + 2 * i];
@@ -257,7 +265,7 @@ static vs_status finish_settings(vs_builder *b, const vs_top *top, vs_error *err
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
-/* What the root of the file is: a mapping with a snapshot's keys, or a bare list of segments. */
+/* Interprets the root of the file: a mapping with a snapshot's keys, or a bare list of segments. */
 static vs_status find_top(const vs_builder *b, vs_value root, vs_top *top, vs_error *error) {
   *top = (vs_top){0};
   if (root.kind == VS_BUILT_TOP) {

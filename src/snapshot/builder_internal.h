@@ -1,5 +1,5 @@
-/* What the parts of the builder share: builder.c (what is this mapping?), builder_rows.c (a mapping to a row),
- * builder_finish.c (the rows that count, in their order). Private to them. */
+/* Shared by the parts of the builder: builder.c (the kind of a mapping), builder_rows.c (a mapping to a row),
+ * builder_finish.c (the rows that are used, in their order). Private to them. */
 #ifndef VS_SNAPSHOT_BUILDER_INTERNAL_H
 #define VS_SNAPSHOT_BUILDER_INTERNAL_H
 
@@ -26,10 +26,10 @@ typedef enum vs_key {
 _Static_assert(VS_KEY_COUNT <= 64, "a set of keys is one uint64_t");
 #define VS_KEY_BIT(name) (UINT64_C(1) << VS_KEY_##name)
 
-/* The known keys of one mapping: value[k] is there exactly when bit k of `seen` is set. */
+/* The known keys of one mapping: value[k] is set exactly if bit k of `seen` is. */
 typedef struct vs_fields {
   uint64_t seen;
-  bool unknown; /* there were other keys too */
+  bool unknown; /* the mapping has other keys, too */
   const vs_value *value[VS_KEY_COUNT];
 } vs_fields;
 
@@ -46,7 +46,7 @@ typedef struct vs_history {
   uint32_t stack;
 } vs_history;
 
-/* A mapping that is no row: allocator_settings and what is inside. */
+/* A mapping that is not a row: allocator_settings and the dicts in it. */
 typedef struct vs_dict {
   size_t first; /* in dict_pairs: key, value, ... */
   size_t count; /* pairs */
@@ -73,11 +73,11 @@ struct vs_builder {
   vs_map stream_by_handle;
   vs_map pool_by_hash;
   vs_map action_by_string;
-  uint64_t last_stream_handle; /* of the row before: streams seldom change */
-  uint32_t last_stream;        /* its index + 1, 0 if there is none yet */
+  uint64_t last_stream_handle; /* cache of the row before, because streams seldom change */
+  uint32_t last_stream;        /* its index + 1; 0: no row yet */
 };
 
-/* builder_rows.c: each makes one row of the mapping's fields. */
+/* builder_rows.c: each makes one row from the fields of a mapping. */
 vs_status vs_builder_event(vs_builder *b, const vs_fields *fields, vs_value *out, vs_error *error);
 vs_status vs_builder_segment(vs_builder *b, const vs_fields *fields, vs_value *out, vs_error *error);
 vs_status vs_builder_block(vs_builder *b, const vs_fields *fields, vs_value *out, vs_error *error);
@@ -87,10 +87,11 @@ vs_status vs_builder_annotation(vs_builder *b, const vs_fields *fields, vs_value
 
 /* Row `index` of a list. */
 static inline uint32_t vs_row_list_at(const vs_builder *b, const vs_row_list *list, uint32_t index) {
+  VS_ASSERT(index < list->count);
   return list->rows_at == VS_ROWS_RUN ? list->first + index : b->list_rows.data[list->rows_at + index];
 }
 
-/* Counts a key that was skipped in a mapping that is called `where` (a literal). */
+/* Counts a skipped key of a mapping of the kind `where` (a literal). */
 vs_status vs_builder_skipped(vs_builder *b, const char *where, uint32_t key);
 
 #endif

@@ -1,5 +1,5 @@
-/* One mapping, one row. Missing keys get the defaults of docs/formats/snapshot.md; a value of the wrong type in a key that
- * figures depend on ends the reading, in any other key it counts as skipped. */
+/* Makes a row from a mapping. Missing keys get the defaults of docs/formats/snapshot.md. A value of the wrong type
+ * is an error if figures depend on its key; else the key counts as skipped. */
 #include "base/double_text.h"
 #include "snapshot/builder_internal.h"
 
@@ -11,13 +11,13 @@ static const char *const key_texts[VS_KEY_COUNT] = {
 #undef VS_KEY
 };
 
-/* The value of a key, NULL where it is absent or None. */
+/* The value of a key; NULL if it is absent or None. */
 static const vs_value *field(const vs_fields *fields, vs_key key) {
   if ((fields->seen >> key & 1) == 0 || fields->value[key]->kind == VS_VALUE_NONE) return NULL;
   return fields->value[key];
 }
 
-/* A whole number that was written as a float (JSON made by other tools does that). */
+/* A whole number that was written as a float, as some tools that write JSON do. */
 static bool whole(vs_value value, int64_t *out) {
   if (value.kind != VS_VALUE_REAL) return false;
   const double real = vs_f64_from_bits(value.bits);
@@ -31,7 +31,7 @@ static vs_status wrong(vs_error *error, vs_key key, const char *where, const cha
                  wanted);
 }
 
-/* Bytes: 0 and up. Absent leaves *out alone. */
+/* Bytes, not negative. If the key is absent, *out stays unchanged. */
 static vs_status take_size(const vs_fields *fields, vs_key key, const char *where, uint64_t *out,
                            vs_error *error) {
   const vs_value *value = field(fields, key);
@@ -48,7 +48,7 @@ static vs_status take_size(const vs_fields *fields, vs_key key, const char *wher
   return wrong(error, key, where, "a number of bytes");
 }
 
-/* 64 bits: what does not fit a signed number is written negative by C++ pickles. */
+/* 64 bits. C++ pickles write numbers that do not fit a signed number as negative ones. */
 static vs_status take_address(const vs_fields *fields, vs_key key, const char *where, uint64_t *out,
                               vs_error *error) {
   const vs_value *value = field(fields, key);
@@ -77,7 +77,7 @@ static vs_status take_int(const vs_fields *fields, vs_key key, const char *where
   return wrong(error, key, where, "a whole number of 64 bits");
 }
 
-/* Microseconds. Tools that convert times leave fractions, which are dropped. */
+/* Microseconds. Tools that convert times can leave fractions, which are dropped. */
 static vs_status take_time(const vs_fields *fields, const char *where, int64_t *out, vs_error *error) {
   const vs_value *value = field(fields, VS_KEY_TIME_US);
   if (value == NULL || value->kind != VS_VALUE_REAL)
@@ -100,6 +100,7 @@ static vs_status take_device(const vs_fields *fields, const char *where, int32_t
 vs_status vs_builder_skipped(vs_builder *b, const char *where, uint32_t key) {
   vs_snapshot *s = b->s;
   s->unknown_key_count++;
+  VS_ASSERT(key < vs_strings_count(&s->strings));
   for (size_t i = 0; i < s->unknown_keys.count; i++) {
     vs_unknown_key *known = &s->unknown_keys.data[i];
     if (known->key == key && vs_str_equal(vs_str_from(known->where), vs_str_from(where))) {
@@ -172,6 +173,7 @@ static vs_status take_stream(vs_builder *b, const vs_fields *fields, const char 
   }
   b->last_stream_handle = handle;
   b->last_stream = *out + 1;
+  VS_ASSERT(*out < b->s->streams.count && b->s->streams.data[*out] == handle);
   return VS_OK;
 }
 
@@ -187,6 +189,7 @@ static vs_status action_index(vs_builder *b, uint32_t string, uint16_t *out, vs_
   const size_t slot = vs_map_find(&b->action_by_string, string);
   if (slot != VS_MAP_NONE) {
     *out = (uint16_t)b->action_by_string.slots[slot].value;
+    VS_ASSERT(*out < b->s->actions.count && b->s->actions.data[*out] == string);
     return VS_OK;
   }
   if (b->s->actions.count >= MAX_ACTIONS)
@@ -223,6 +226,7 @@ vs_status vs_builder_event(vs_builder *b, const vs_fields *fields, vs_value *out
   VS_TRY(take_string(b, fields, VS_KEY_CATEGORY, where, &category));
 
   VS_TRY(vs_events_add(b->host, events, &row));
+  VS_ASSERT(row + 1 == events->count && index < b->s->actions.count);
   VS_TRY(vs_events_set_action(b->host, events, row, index));
   VS_TRY(vs_events_set_address(b->host, events, row, address));
   VS_TRY(vs_events_set_size(b->host, events, row, size));
@@ -269,6 +273,7 @@ vs_status vs_builder_segment(vs_builder *b, const vs_fields *fields, vs_value *o
   }
   if (blocks != NULL && blocks->kind == VS_BUILT_BLOCKS) {
     segment.first_block = (uint32_t)blocks->bits; /* until finish: the index of the row list */
+    VS_ASSERT(blocks->bits < b->lists.count);
     segment.block_count = b->lists.data[blocks->bits].count;
   } else if (blocks != NULL && blocks->kind != VS_BUILT_EMPTY) {
     return wrong(error, VS_KEY_BLOCKS, where, "a list of blocks");
@@ -280,10 +285,11 @@ vs_status vs_builder_segment(vs_builder *b, const vs_fields *fields, vs_value *o
   return VS_OK;
 }
 
-/* The newest entry of a block's history (1.13 to 2.0) says what newer files say in the block itself. */
+/* The newest entry of a block's history (1.13 to 2.0) has the values that newer files have in the block itself. */
 static const vs_history *newest_history(const vs_builder *b, const vs_fields *fields) {
   const vs_value *history = field(fields, VS_KEY_HISTORY);
   if (history == NULL || history->kind != VS_BUILT_HISTORIES) return NULL;
+  VS_ASSERT(history->bits < b->lists.count);
   return &b->histories.data[vs_row_list_at(b, &b->lists.data[history->bits], 0)];
 }
 
@@ -312,7 +318,7 @@ vs_status vs_builder_block(vs_builder *b, const vs_fields *fields, vs_value *out
   return VS_OK;
 }
 
-/* One stack out of the C++ frames, which are the inner ones, and the Python frames. */
+/* Joins the C++ frames, which are the inner ones, and the Python frames into one stack. */
 static vs_status join_stacks(vs_builder *b, uint32_t inner, uint32_t outer, uint32_t *joined) {
   vs_lists *lists = &b->s->stacks.lists;
   const size_t count = vs_lists_at(lists, inner).count + (size_t)vs_lists_at(lists, outer).count;
@@ -322,6 +328,7 @@ static vs_status join_stacks(vs_builder *b, uint32_t inner, uint32_t outer, uint
     const vs_list list = vs_lists_at(lists, part == 0 ? inner : outer);
     for (uint32_t i = 0; i < list.count; i++) b->scratch.data[b->scratch.count++] = list.items[i];
   }
+  VS_ASSERT(b->scratch.count == count);
   return vs_lists_intern(b->host, lists, b->scratch.data, count, joined);
 }
 

@@ -1,4 +1,4 @@
-/* The invariants of model.h, executed. Each function returns the sentence of the first that does not hold, or NULL. */
+/* Executes the invariants of model.h. Each function returns the sentence of the first that does not hold, or NULL. */
 #include "base/text.h"
 #include "snapshot/model.h"
 
@@ -182,7 +182,7 @@ static bool can_be(const vs_snapshot *s, const vs_setting *setting) {
   return false;
 }
 
-/* Walks down and up the dicts with, for each depth, how many entries are still to come. */
+/* Follows the nesting of the dicts with the number of entries that are still expected at each depth. */
 static const char *check_settings(const vs_snapshot *s) {
   uint64_t left[VS_MAX_SETTING_DEPTH] = {UINT64_MAX};
   size_t depth = 0;

@@ -81,7 +81,7 @@ void vs_emit_f64(vs_emit *e, double value) {
   else vs_picklew_f64(&e->pickle, value);
 }
 
-/* ---- what can come again --------------------------------------------------------------------------------------- */
+/* ---- shared values --------------------------------------------------------------------------------------------- */
 
 void vs_emit_key(vs_emit *e, size_t slot, vs_str key, bool often) {
   VS_ASSERT(e->is_json || slot < e->slots);

@@ -7,7 +7,8 @@ enum { SOURCE_INDENT = 4 }; /* a frame is indented by two spaces, its line of so
 
 static vs_str tail(vs_str text, size_t from) { return (vs_str){text.data + from, text.size - from}; }
 
-/* Where `part` stands last in `text`; text.size if it does not. A path may contain quotes. */
+/* The offset of the last `part` in `text`; text.size if there is none. The last one, because a path may contain
+ * quotes. */
 static size_t find_last(vs_str text, vs_str part) {
   for (size_t at = text.size < part.size ? 0 : text.size - part.size + 1; at-- > 0;)
     if (vs_str_starts(tail(text, at), part)) return at;
@@ -26,6 +27,7 @@ bool vs_traceback_line(vs_str line, vs_str *file, int64_t *number, vs_str *funct
   if (end == line.size) return false;
   *file = (vs_str){line.data, end};
   const vs_str rest = tail(line, end + middle.size);
+  VS_ASSERT(end + middle.size <= line.size);
   size_t digits = 0;
   while (digits < rest.size && rest.data[digits] >= '0' && rest.data[digits] <= '9') digits++;
   *function = tail(rest, digits);
@@ -48,7 +50,7 @@ typedef struct joiner {
   VS_VEC(run) runs; /* by id in texts */
   VS_VEC(uint32_t) frames;
   VS_VEC(uint32_t) scratch;
-  VS_VEC(char) line; /* interning moves the texts that it takes */
+  VS_VEC(char) line; /* a copy of the line, because interning can move the text that it is in */
   vs_map joined;     /* stack << 32 | texts -> joined stack */
   uint32_t border;   /* frame */
 } joiner;
@@ -70,20 +72,21 @@ static vs_status add_line(joiner *j, vs_str line) {
   return VS_OK;
 }
 
-/* A text is a line, or several: the line of source is often in the same one. */
+/* A text has one line or several: the line of source is often in the same text. */
 static vs_status add_text(joiner *j, uint32_t string) {
   size_t start = 0;
   for (;;) {
     const vs_str text = vs_snapshot_string(j->s, string);
     size_t end = start;
     while (end < text.size && text.data[end] != '\n') end++;
+    VS_ASSERT(start <= end && end <= text.size);
     VS_TRY(add_line(j, (vs_str){text.data + start, end - start}));
     if (end == text.size) return VS_OK;
     start = end + 1;
   }
 }
 
-/* Tracebacks have the program's entry first, stacks have it last. */
+/* Reverses frames: tracebacks have the outermost frame first, stacks the innermost. */
 static void turn_round(uint32_t *frames, size_t count) {
   for (size_t i = 0; i < count / 2; i++) {
     const uint32_t other = frames[count - 1 - i];
@@ -100,6 +103,7 @@ static vs_status add_border(joiner *j) {
 
 static vs_status read_run(joiner *j, uint32_t texts, run *out) {
   *out = j->runs.data[texts];
+  VS_ASSERT(texts < vs_lists_count(&j->s->texts));
   if (out->is_read) return VS_OK;
   *out = (run){.first = j->frames.count, .is_read = true};
   for (uint32_t i = 0; i < vs_lists_at(&j->s->texts, texts).count; i++)
@@ -115,6 +119,7 @@ static vs_status make_stack(joiner *j, uint32_t recorded, run forward, uint32_t 
   vs_forward *all = &j->s->forward;
   const vs_list list = vs_lists_at(lists, recorded);
   const size_t count = (size_t)list.count + 1 + forward.count;
+  VS_ASSERT(recorded < all->first_stack && forward.count > 0);
   VS_TRY(vs_vec_reserve(j->host, &all->recorded, 1));
   j->scratch.count = 0;
   VS_TRY(vs_vec_reserve(j->host, &j->scratch, count));
@@ -123,7 +128,8 @@ static vs_status make_stack(joiner *j, uint32_t recorded, run forward, uint32_t 
   *outer = j->border;
   memcpy(outer + 1, j->frames.data + forward.first, forward.count * sizeof *outer);
   VS_TRY(vs_lists_intern(j->host, lists, j->scratch.data, count, stack));
-  /* Other texts may have named the same frames. */
+  VS_ASSERT(*stack >= all->first_stack && *stack - all->first_stack <= all->recorded.count);
+  /* The stack is not new if other texts named the same frames. */
   if (*stack - all->first_stack == all->recorded.count) all->recorded.data[all->recorded.count++] = recorded;
   return VS_OK;
 }
@@ -146,7 +152,7 @@ static vs_status join(joiner *j, uint32_t *stack, uint32_t texts) {
   return VS_OK;
 }
 
-/* A block without a stack is written with an empty one, so both count as one here. */
+/* Writers give a block without a stack an empty one, so both are treated alike here. */
 static vs_status join_block(joiner *j, vs_block *block) {
   const uint32_t recorded = block->stack == VS_LIST_NONE ? VS_LIST_EMPTY : block->stack;
   uint32_t stack = recorded;

@@ -1,4 +1,4 @@
-/* The tables of a snapshot: making, growing and destroying them. */
+/* Creates, grows and destroys the tables of a snapshot. */
 #include "snapshot/model.h"
 #include "base/text.h"
 
@@ -6,6 +6,7 @@
 
 static vs_status grow_column(const vs_host *host, void **data, size_t *capacity, size_t size, uint32_t rows) {
   if (*data == NULL || *capacity >= rows) return VS_OK;
+  VS_ASSERT(rows > 0 && rows <= UINT32_MAX - 2);
   void *moved = host->resize(host->ctx, *data, *capacity * size, rows * size);
   if (moved == NULL) return VS_NO_MEMORY;
   *data = moved;
@@ -30,6 +31,7 @@ vs_status vs_events_add(const vs_host *host, vs_events *events, uint32_t *row) {
     VS_TRY(grow_columns(host, events, (uint32_t)rows));
   }
   *row = events->count++;
+  VS_ASSERT(events->count <= events->capacity);
 #define VS_EVENT_COLUMN(type, name, absent) \
   if (events->name != NULL) events->name[*row] = (type)(absent);
 #include "snapshot/event_columns.def"

@@ -1,16 +1,16 @@
-/* The memory of a moment, and how it came to it: a PyTorch snapshot as columns. This header explains the format.
+/* The memory of a moment and the events before it: a PyTorch snapshot as columns. This header explains the format.
  *
- *   devices      A snapshot covers several devices: 0, 1, ... and pinned host memory as VS_DEVICE_HOST.
- *   segments     what the driver gave: an address range of a device. An expandable segment shows as one segment for each
- *                contiguous mapped run.
- *   blocks       a segment is cut into blocks that tile it in address order. A block is allocated, or free but waiting
- *                for another stream (pending), or inactive (cached, reusable).
- *   trace        what happened before, oldest first, one list per device: a window that may begin late (ring buffer).
- *   stacks       who asked: interned in `stacks`, shared by events, blocks and segments; in the backward pass with the
- *                frames of the forward pass behind them, where those were recorded (snapshot/forward.h).
+ *   devices      a snapshot covers several devices: 0, 1, ... and pinned host memory as VS_DEVICE_HOST
+ *   segments     address ranges of a device, obtained from the driver. An expandable segment is one segment for each
+ *                contiguous mapped run
+ *   blocks       a segment is cut into blocks that tile it in address order. A block is allocated, or freed but waiting for
+ *                another stream (pending), or inactive (cached)
+ *   trace        the events before, oldest first, one list per device: a window that may begin late (ring buffer)
+ *   stacks       the call stacks of events, blocks and segments, interned in `stacks`; in the backward pass followed by the
+ *                frames of the forward pass, where those were recorded (snapshot/forward.h)
  *
- * Segments and blocks say the END state, after the last trace entry. Sizes in the trace are REQUESTED bytes, so replaying
- * them gives the requested curve; the rounded size (`allocated`) of a block is known only in `blocks`.
+ * Segments and blocks are the END state, after the last trace entry. Sizes in the trace are REQUESTED bytes, so replaying
+ * them gives the requested curve; the rounded size (`allocated`) of a block is only in `blocks`.
  *
  * Invariants (vs_snapshot_check executes them)
  *   blocks       segment i owns blocks [first_block, first_block + block_count), and these ranges tile the block table in
@@ -18,7 +18,7 @@
  *   events       trace t owns events [first, first + count), and these ranges tile the event table in trace order
  *   traces       one for each device, device 0 .. n-1 in order, then VS_DEVICE_HOST if there is one
  *   ids          every string, stack, text, stream, pool and action id is below the count of its table
- *   absent       is told from empty everywhere, so that writing back gives what was read
+ *   absent       is distinguished from empty everywhere, so that writing a snapshot gives what was read
  */
 #ifndef VS_SNAPSHOT_MODEL_H
 #define VS_SNAPSHOT_MODEL_H
@@ -57,21 +57,22 @@ typedef struct vs_trace {
 } vs_trace;
 
 typedef enum vs_block_state {
-  VS_BLOCK_ALLOCATED, /* "active_allocated": in the user's hands */
-  VS_BLOCK_PENDING,   /* "active_pending_free": given back, but another stream may still use it */
+  VS_BLOCK_ALLOCATED, /* "active_allocated": the program holds it */
+  VS_BLOCK_PENDING,   /* "active_pending_free": freed, but another stream may still use it */
   VS_BLOCK_INACTIVE,  /* "inactive": cached */
-  VS_BLOCK_UNKNOWN,   /* a state that this version does not know; counted as inactive */
+  VS_BLOCK_UNKNOWN,   /* a state that this version does not know; counts as inactive */
 } vs_block_state;
 
-/* "active_allocated", as files write it; not of VS_BLOCK_UNKNOWN. */
+/* "active_allocated" ..., as in files; `state` must not be VS_BLOCK_UNKNOWN. */
 const char *vs_block_state_name(vs_block_state state);
 
-enum { VS_BLOCK_HAS_ADDRESS = 1, VS_BLOCK_HAS_REQUESTED = 2 }; /* else derived, see reader.c */
+/* Bits of vs_block.has: the value was in the file; else it is derived (builder_finish.c, builder_rows.c). */
+enum { VS_BLOCK_HAS_ADDRESS = 1, VS_BLOCK_HAS_REQUESTED = 2 };
 
 typedef struct vs_block {
   uint64_t address;
   uint64_t size;           /* rounded bytes */
-  uint64_t requested_size; /* bytes that were asked for; of an inactive block: the last time */
+  uint64_t requested_size; /* bytes requested; of an inactive block: by its last allocation */
   uint32_t stack;
   uint32_t forward_frames; /* id in texts */
   uint32_t state_name;     /* string id */
@@ -89,7 +90,7 @@ enum {
 typedef struct vs_segment {
   uint64_t address;
   uint64_t total_size;
-  uint64_t allocated_size;      /* as the file claims; `has` tells whether it does */
+  uint64_t allocated_size;      /* as the file says, if `has` says that it does */
   uint64_t active_size;         /* likewise */
   uint64_t requested_size;      /* likewise */
   int64_t registration_counter; /* VS_NO_COUNTER where absent */
@@ -112,7 +113,7 @@ typedef struct vs_annotation {
   uint32_t stage; /* string id: "START", "END" */
 } vs_annotation;
 
-/* Of allocator_settings, with the entries of nested dicts. */
+/* Limits of allocator_settings; the first one includes the entries of nested dicts. */
 enum { VS_MAX_SETTINGS = 65536, VS_MAX_SETTING_DEPTH = 8 };
 
 /* One entry of allocator_settings. A nested dict is an entry of kind VS_SETTING_DICT, followed by its own entries with
@@ -133,7 +134,8 @@ typedef struct vs_setting {
   uint64_t bits; /* bool, int64_t, the bits of a double, string id, or the number of entries inside */
 } vs_setting;
 
-/* A key that was skipped: where ("event", "segment", ...), its name, how often. */
+/* A key that was skipped: the kind of its mapping ("trace entry", "segment", ...), its name, and the number of
+ * times. */
 typedef struct vs_unknown_key {
   const char *where;
   uint32_t key;
@@ -150,9 +152,9 @@ typedef struct vs_recorded_device {
   uint64_t total_bytes;
 } vs_recorded_device;
 
-/* What only a recording (.vram) says of itself. */
+/* The properties that only a recording (.vram) has. */
 typedef struct vs_recording {
-  uint32_t pid, parent;           /* 0: unknown, as in one that was made from a pickle */
+  uint32_t pid, parent;           /* 0: unknown, as in a recording made from a pickle */
   uint32_t host, program, writer; /* string ids */
   int64_t wall_us;                /* when it began; VS_NO_TIME */
   bool is_simulated;
@@ -160,15 +162,15 @@ typedef struct vs_recording {
   uint64_t frames, compacted_frames, open_frames; /* open: the process was killed, or is still recording */
   uint64_t lost_frames, lost_bytes, lost_events;  /* by damage to the file */
   uint64_t lost_entries;                          /* references to names that were in lost frames */
-  uint64_t earlier_frames;  /* before the first one of the file: a ring overwrote them */
-  uint64_t unrecorded;      /* events that the recorder could not keep, by its own account */
-  uint64_t unknown_records; /* of a newer version */
-  bool is_rebuilt;          /* the end state was worked out from the events */
-  bool
-      is_ended; /* all frames are sealed, and the last whole state is that of the end, with no event behind it */
+  uint64_t earlier_frames;                        /* frames before the first one, which a ring overwrote */
+  uint64_t unrecorded;                            /* events that the recorder reported as dropped */
+  uint64_t unknown_records;                       /* of a newer version */
+  bool is_rebuilt;                                /* the end state was computed from the events */
+  /* All frames are sealed, and the last complete state is that of the end, without events after it. */
+  bool is_ended;
 } vs_recording;
 
-/* Which of the top-level keys the file had. */
+/* The top-level keys of the file. */
 enum {
   VS_HAS_SEGMENTS = 1,
   VS_HAS_TRACES = 2,
@@ -200,12 +202,12 @@ typedef struct vs_snapshot {
   vs_file_format format;
   uint32_t pickle_protocol; /* 0 where the pickle has no PROTO opcode */
   uint64_t bytes;           /* of the (inflated) input up to its end marker */
-  uint64_t trailing_bytes;  /* behind it, zero padding not counted */
+  uint64_t trailing_bytes;  /* after the end marker, without zero padding */
   uint32_t has;             /* VS_HAS_... */
-  vs_recording recording;   /* of format VS_FORMAT_VRAM */
+  vs_recording recording;   /* if format is VS_FORMAT_VRAM */
 } vs_snapshot;
 
-/* The kind of an event; VS_EVENT_UNKNOWN for an action by another name. */
+/* The kind of an event; VS_EVENT_UNKNOWN for an action of another name. */
 static inline vs_event_kind vs_events_kind(const vs_events *events, uint32_t row) {
   const uint16_t action = vs_events_action(events, row);
   return action < VS_EVENT_UNKNOWN ? (vs_event_kind)action : VS_EVENT_UNKNOWN;
@@ -219,14 +221,14 @@ static inline vs_str vs_snapshot_string(const vs_snapshot *snapshot, uint32_t id
   return vs_strings_at(&snapshot->strings, id);
 }
 
-/* The stack as it was recorded: without the frames of the forward pass. */
+/* The stack as it was recorded, without the frames of the forward pass. */
 static inline uint32_t vs_snapshot_recorded_stack(const vs_snapshot *snapshot, uint32_t stack) {
   const vs_forward *forward = &snapshot->forward;
   const bool is_joined = forward->recorded.count != 0 && stack >= forward->first_stack;
   return is_joined ? forward->recorded.data[stack - forward->first_stack] : stack;
 }
 
-/* An empty snapshot that owns nothing yet but its tables' first entries. */
+/* An empty snapshot, whose tables have only their first entries. Owner: the caller, vs_snapshot_destroy. */
 VS_MUST_CHECK vs_status vs_snapshot_create(const vs_host *host, vs_snapshot **out);
 void vs_snapshot_destroy(vs_snapshot *snapshot);
 
@@ -234,14 +236,14 @@ void vs_snapshot_destroy(vs_snapshot *snapshot);
 VS_MUST_CHECK vs_status vs_events_add(const vs_host *host, vs_events *events, uint32_t *row);
 void vs_events_deinit(const vs_host *host, vs_events *events);
 
-/* vs_events_set_size(host, events, row, value) and so on. Setting `absent` never makes a column. */
+/* vs_events_set_size(host, events, row, value) and so on. Setting `absent` never allocates a column. */
 #define VS_EVENT_COLUMN(type, name, absent)                                                          \
   VS_MUST_CHECK vs_status vs_events_set_##name(const vs_host *host, vs_events *events, uint32_t row, \
                                                type value);
 #include "snapshot/event_columns.def"
 #undef VS_EVENT_COLUMN
 
-/* The trace of a device, NULL if it has none. */
+/* The trace of a device; NULL if it has none. */
 const vs_trace *vs_snapshot_trace(const vs_snapshot *snapshot, int32_t device);
 
 /* Executes the invariants above; NULL if all hold, else the sentence that does not. */

@@ -7,9 +7,9 @@
 #include "snapshot/vram_reader.h"
 #include "tracefile/reader.h"
 
-/* What the first bytes say. A pickle of protocol 2 and up begins with PROTO, older ones with what builds the outermost
- * list or dict; JSON with white space, a bracket or a byte order mark; a recording with the magic of a frame, of which
- * one byte may be damaged. */
+/* The format, by the first bytes. A pickle of protocol 2 and above begins with PROTO, an older one with the opcode
+ * that makes the outermost list or dict; JSON with white space, a bracket or a byte order mark; a recording with the
+ * magic of a frame, of which one byte may be damaged. */
 typedef enum content { CONTENT_PICKLE, CONTENT_JSON, CONTENT_VRAM, CONTENT_EMPTY, CONTENT_OTHER } content;
 
 static bool is_json_space(uint8_t byte) {
@@ -34,6 +34,7 @@ static vs_status refuse_other(const vs_input *input, vs_error *error) {
   const uint8_t *p = input->data + input->pos;
   const size_t size = input->end - input->pos;
   const char *sentence = vs_foreign_sentence(p, size);
+  VS_ASSERT(size > 0);
   if (sentence != NULL) return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "%s", sentence);
   if (vs_begins_as_gzip(p, size))
     return vs_fail(error, VS_BAD_FORMAT, 0,
@@ -64,8 +65,8 @@ static vs_status fold_input(vs_input *input, content found, const vs_fold *fold,
   return status;
 }
 
-/* Reads on behind the end marker, so that an input that breaks there (a cut gzip trailer) is noticed. Zero bytes are
- * padding; others are left alone, as CPython does, and counted. */
+/* Reads to the end of the input, so that an error after the end marker (a cut gzip trailer) is found. Zero bytes are
+ * padding; others are ignored, as in CPython, and counted. */
 static vs_status drain(vs_input *input, uint64_t *other, vs_error *error) {
   const uint64_t end = vs_input_offset(input);
   for (;;) {
@@ -89,7 +90,7 @@ static vs_status read_nested(vs_input *input, content found, vs_snapshot **out, 
   if (status == VS_OK) {
     status = vs_builder_finish(builder, root, out, error);
     if (status != VS_OK && error->offset == VS_NO_OFFSET)
-      error->offset = facts.bytes; /* it is the whole that is wrong */
+      error->offset = facts.bytes; /* the end, because the error is about the file as a whole */
   }
   vs_builder_destroy(builder);
   VS_TRY(status);
@@ -144,8 +145,8 @@ vs_status vs_snapshot_read(const vs_host *host, vs_reader reader, const vs_read_
         vs_input_offset(&input), VS_READ_BASE_BYTES >> 20, input.budget_factor);
   else if (status != VS_OK && (error->status != status || error->text[0] == 0))
     (void)vs_fail(error, status, vs_input_offset(&input), "%s", vs_status_text(status));
+  VS_ASSERT(status != VS_OK || *out != NULL);
   vs_input_deinit(&input);
-  if (status == VS_OK)
-    (*out)->host = host; /* the budget was for reading; it handed out the parent's memory */
+  if (status == VS_OK) (*out)->host = host; /* the memory is the host's own; the budget limits only reading */
   return status;
 }

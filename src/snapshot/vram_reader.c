@@ -3,11 +3,11 @@
 #include "snapshot/vram_state.h"
 #include "tracefile/reader.h"
 
-/* What the file calls 7 is here called something else: for each id of the file 1 + the id here, 0 for what
- * it never gave. */
+/* The ids of the file and those of the snapshot differ: by id of the file, 1 + the id in the snapshot; 0: not in the
+ * file. */
 typedef VS_VEC(uint32_t) names;
 
-/* The frames of the snapshot that one frame of the file stands for: several, where calls were inlined. */
+/* The frames of the snapshot for one frame of the file: several, if calls were inlined. */
 typedef struct run {
   uint32_t first, count; /* in run_items */
 } run;
@@ -22,7 +22,7 @@ typedef struct context {
   uint32_t compile_context, user_metadata, category, forward_frames;
 } context;
 
-/* Invariant: events.count = devices.count = rounded.count; pending_* is the state that is being read. */
+/* Invariant: events.count = devices.count = rounded.count; pending_* are the rows of the state that is being read. */
 typedef struct builder {
   vs_snapshot *s;
   const vs_host *host;
@@ -32,17 +32,17 @@ typedef struct builder {
   VS_VEC(uint32_t) run_items;
   VS_VEC(module) modules;
   VS_VEC(context) contexts;
-  uint32_t first_context; /* the file's number of contexts.data[0]: those of frames before are forgotten */
+  uint32_t first_context; /* the file's number of contexts.data[0]; earlier frames' contexts are dropped */
   VS_VEC(uint32_t) scratch;
-  VS_VEC(int32_t) devices;  /* of each event */
-  VS_VEC(uint64_t) rounded; /* likewise */
+  VS_VEC(int32_t) devices;  /* by event */
+  VS_VEC(uint64_t) rounded; /* by event */
   vs_map stream_by_handle, pool_by_hash, action_by_string;
   uint32_t states[VS_BLOCK_UNKNOWN]; /* the names of the block states */
   VS_VEC(vs_segment) pending_segments;
   VS_VEC(vs_block) pending_blocks;
   bool is_in_state;
-  vs_trace_moment pending_moment, moment; /* of the state that is being read; of the one that counts */
-  uint32_t state_row;                     /* events before the state that counts */
+  vs_trace_moment pending_moment, moment; /* of the state that is being read; of the last complete one */
+  uint32_t state_row;                     /* the number of events before the last complete state */
   uint32_t device_count;
   bool has_host, has_shape;
 } builder;
@@ -50,7 +50,7 @@ typedef struct builder {
 /* ---- tables of the snapshot ---------------------------------------------------------------------------- */
 
 static uint32_t lookup(const uint32_t *data, size_t count, uint32_t id) {
-  return id < count && data[id] != 0 ? data[id] - 1 : 0; /* 0 is none in every table */
+  return id < count && data[id] != 0 ? data[id] - 1 : 0; /* id 0 means none in every table */
 }
 #define LOOKUP(names, id) lookup((names).data, (names).count, (id))
 
@@ -88,7 +88,7 @@ static vs_status stream_index(builder *b, uint64_t handle, uint32_t *index) {
   return VS_OK;
 }
 
-/* 1 + the index of a pool; 0 for one that is not known. */
+/* 1 + the index of a pool; 0 if it is unknown. */
 static vs_status pool_number(builder *b, bool has_pool, vs_pool_id id, uint32_t *number) {
   *number = 0;
   if (!has_pool) return VS_OK;
@@ -128,6 +128,8 @@ static vs_status add_to_run(builder *b, uint32_t id, uint32_t name, uint32_t fil
   VS_TRY(vs_stacks_frame(b->host, &b->s->stacks, name, file, line, detail, &frame));
   VS_TRY(vs_vec_reserve(b->host, &b->run_items, 1));
   b->run_items.data[b->run_items.count++] = frame;
+  VS_ASSERT(id < b->frames.count &&
+            b->frames.data[id].first + b->frames.data[id].count + 1 == b->run_items.count);
   b->frames.data[id].count++;
   return VS_OK;
 }
@@ -172,7 +174,7 @@ static vs_status name_by_offset(builder *b, vs_str path, uint64_t offset, uint32
   return status;
 }
 
-/* PyTorch, too, says the library and the offset in it where it has no file and no line. */
+/* Without names the frame is "library+offset", as in PyTorch where it has no file and no line. */
 static vs_status take_native(builder *b, const vs_trace_native *native) {
   const module of = native->module < b->modules.count ? b->modules.data[native->module] : (module){0};
   const vs_read_options *options = b->options;
@@ -184,6 +186,7 @@ static vs_status take_native(builder *b, const vs_trace_native *native) {
     count = options->name(options->name_ctx, vs_snapshot_string(b->s, of.path),
                           vs_snapshot_string(b->s, of.build_id), native->offset, places);
   for (size_t i = 0; i < count; i++) {
+    VS_ASSERT(count <= VS_MOST_PLACE_NAMES);
     VS_TRY(intern(b, places[i].name, &name));
     VS_TRY(intern(b, places[i].file, &file));
     VS_TRY(add_to_run(b, native->id, name, file, places[i].line, NULL));
@@ -246,7 +249,7 @@ static vs_status take_context(builder *b, const vs_trace_context_entry *entry) {
   return VS_OK;
 }
 
-/* The index of an action; one that has the name of a kind is that kind. */
+/* The index of an action; an action with the name of a known kind is that kind. */
 static vs_status action_index(builder *b, uint32_t string, uint16_t *index) {
   if (string == VS_STRING_NONE) VS_TRY(intern(b, VS_STR("unknown"), &string));
   const size_t slot = vs_map_find(&b->action_by_string, string);
@@ -271,6 +274,7 @@ static vs_status action_index(builder *b, uint32_t string, uint16_t *index) {
 static vs_status take_event(builder *b, const vs_trace_event *event) {
   const context *where = &b->contexts.data[event->context];
   vs_events *events = &b->s->events;
+  VS_ASSERT(event->context < b->contexts.count && event->kind <= VS_EVENT_UNKNOWN);
   uint32_t row;
   uint16_t action = event->kind;
   if (event->kind == VS_EVENT_UNKNOWN) VS_TRY(action_index(b, string_of(b, event->action), &action));
@@ -279,6 +283,7 @@ static vs_status take_event(builder *b, const vs_trace_event *event) {
   VS_TRY(vs_events_add(b->host, events, &row));
   b->devices.data[b->devices.count++] = where->device;
   b->rounded.data[b->rounded.count++] = event->rounded;
+  VS_ASSERT(b->devices.count == events->count && b->rounded.count == events->count);
   note_device(b, where->device);
   VS_TRY(vs_events_set_action(b->host, events, row, action));
   VS_TRY(vs_events_set_address(b->host, events, row, event->address));
@@ -341,16 +346,17 @@ static vs_status take_block(builder *b, const vs_trace_block *from) {
                        (from->is_requested_derived ? 0 : VS_BLOCK_HAS_REQUESTED)),
   };
   for (uint8_t i = 0; i < VS_BLOCK_UNKNOWN && to.state == VS_BLOCK_UNKNOWN; i++)
-    if (to.state_name == b->states[i]) to.state = i; /* by its name it is one that is known */
+    if (to.state_name == b->states[i]) to.state = i; /* an unknown state with the name of a known one */
   if (to.state < VS_BLOCK_UNKNOWN) to.state_name = b->states[to.state];
   else if (to.state_name == VS_STRING_NONE) VS_TRY(intern(b, VS_STR("unknown"), &to.state_name));
   VS_TRY(vs_vec_reserve(b->host, &b->pending_blocks, 1));
   b->pending_blocks.data[b->pending_blocks.count++] = to;
+  VS_ASSERT(to.state <= VS_BLOCK_UNKNOWN);
   b->pending_segments.data[b->pending_segments.count - 1].block_count++;
   return VS_OK;
 }
 
-/* The state is whole: it replaces the one before. */
+/* The state is complete, so it replaces the one before. */
 static vs_status end_state(builder *b) {
   vs_snapshot *s = b->s;
   if (!b->is_in_state) return VS_OK;
@@ -370,10 +376,10 @@ static vs_status end_state(builder *b) {
   return VS_OK;
 }
 
-/* ---- around it ----------------------------------------------------------------------------------------- */
+/* ---- settings, annotations, the process ---------------------------------------------------------------- */
 
-/* In a ring file they come again: the first one of all begins them anew. What does not fit into the dict
- * before it (some of it was lost) is left out. */
+/* A ring file repeats the settings: the first key of all starts them again. An entry whose depth does not fit the
+ * dict before it, because a part of that was lost, is left out. */
 static vs_status take_setting(builder *b, const vs_trace_setting *from) {
   vs_snapshot *s = b->s;
   const vs_setting to = {
@@ -392,11 +398,12 @@ static vs_status take_setting(builder *b, const vs_trace_setting *from) {
   return VS_OK;
 }
 
-/* How many entries each dict really has. */
+/* Sets the number of entries that each dict has after losses. */
 static void count_settings(vs_snapshot *s) {
   size_t open[VS_MAX_SETTING_DEPTH] = {0};
   for (size_t i = 0; i < s->settings.count; i++) {
     vs_setting *setting = &s->settings.data[i];
+    VS_ASSERT(setting->depth < VS_MAX_SETTING_DEPTH);
     if (setting->depth > 0) s->settings.data[open[setting->depth - 1]].bits++;
     if (setting->kind != VS_SETTING_DICT) continue;
     setting->bits = 0;
@@ -417,7 +424,7 @@ static vs_status take_annotation(builder *b, const vs_trace_annotation *from) {
   return VS_OK;
 }
 
-/* The first process that says so is the one that was recorded. */
+/* The first process record is that of the recorded process. */
 static void take_process(builder *b, const vs_trace_process *from) {
   vs_recording *recording = &b->s->recording;
   if (recording->pid != 0) return;
@@ -482,8 +489,9 @@ static vs_status visit(void *ctx, const vs_trace_item *item) {
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
 
-/* Where the events of each device begin: device -1 at 0, device 0 at 1 ... In traces the host comes last. */
+/* The index of a device's trace: the host comes last. */
 static uint32_t rank_of(const builder *b, int32_t device) {
+  VS_ASSERT(device == VS_DEVICE_HOST ? b->has_host : (uint32_t)device < b->device_count);
   return device == VS_DEVICE_HOST ? b->device_count : (uint32_t)device;
 }
 
@@ -513,10 +521,12 @@ static vs_status gather_events(builder *b, const uint32_t *order) {
   return VS_OK;
 }
 
-/* Events that are in one order become traces: of each device its events, which stay in order. */
+/* Distributes the events, which are in one order for all devices, to the traces of the devices; each keeps its
+ * order. */
 static vs_status make_traces(builder *b) {
   vs_snapshot *s = b->s;
   const uint32_t traces = b->device_count + b->has_host, count = s->events.count;
+  VS_ASSERT(b->devices.count == count);
   VS_TRY(vs_vec_reserve(b->host, &s->traces, traces));
   for (uint32_t i = 0; i < traces; i++)
     s->traces.data[s->traces.count++] =
@@ -557,6 +567,7 @@ static void take_report(vs_snapshot *s, const vs_trace_report *report) {
 
 static vs_status finish(builder *b) {
   vs_snapshot *s = b->s;
+  VS_ASSERT(b->state_row <= s->events.count);
   count_settings(s);
   if (!b->has_shape) {
     s->has = VS_HAS_SEGMENTS | VS_HAS_TRACES | VS_HAS_ANNOTATIONS;

@@ -1,5 +1,5 @@
-/* A small model of an allocator's memory, moved on event by event. What cannot be (a free of a block that is
- * not there) is passed over: a recording may have lost what came before. */
+/* A small model of an allocator's memory, to which events are applied one by one. Impossible events (a free of a
+ * block that does not exist) are ignored, because a recording may have lost earlier ones. */
 #include "snapshot/vram_state.h"
 #include "base/ordmap.h"
 #include "base/text.h"
@@ -11,7 +11,7 @@ enum {
   LEAST_LARGE = 1024 * 1024
 };
 
-/* Of one device: segments and blocks by their address. The values index `segments` and `blocks` of the
+/* The segments and blocks of one device by address. The values are indices into `segments` and `blocks` of the
  * memory. */
 typedef struct device {
   vs_ordmap segments, blocks;
@@ -21,7 +21,7 @@ typedef struct device {
 typedef struct memory {
   vs_snapshot *s;
   const vs_host *host;
-  device *devices; /* that of the host first */
+  device *devices; /* the host first, then device 0, ... */
   size_t device_count;
   VS_VEC(vs_segment) segments;
   VS_VEC(vs_block) blocks;
@@ -37,6 +37,7 @@ static uint64_t end_of(uint64_t address, uint64_t size) { return vs_sat_add_u64(
 static vs_status add_block(memory *m, device *d, const vs_block *block) {
   uint32_t index;
   if (block->size == 0) return VS_OK;
+  VS_ASSERT(block->size <= UINT64_MAX - block->address);
   if (m->unused_blocks.count != 0) {
     index = m->unused_blocks.data[m->unused_blocks.count - 1];
   } else {
@@ -66,16 +67,18 @@ static vs_block inactive(const memory *m, uint64_t address, uint64_t size) {
                     .has = VS_BLOCK_HAS_ADDRESS | VS_BLOCK_HAS_REQUESTED};
 }
 
-/* The block that `address` lies in. */
+/* The block that contains `address`. */
 static bool find_block(memory *m, device *d, uint64_t address, vs_ordmap_pos *pos, vs_block **block) {
   if (!vs_ordmap_floor(&d->blocks, address, pos)) return false;
   *block = &m->blocks.data[vs_ordmap_value(&d->blocks, *pos)];
+  VS_ASSERT(vs_ordmap_value(&d->blocks, *pos) < m->blocks.count);
   return address - (*block)->address < (*block)->size;
 }
 
 static bool find_segment(memory *m, device *d, uint64_t address, vs_ordmap_pos *pos, vs_segment **segment) {
   if (!vs_ordmap_floor(&d->segments, address, pos)) return false;
   *segment = &m->segments.data[vs_ordmap_value(&d->segments, *pos)];
+  VS_ASSERT(vs_ordmap_value(&d->segments, *pos) < m->segments.count);
   return address - (*segment)->address < (*segment)->total_size;
 }
 
@@ -88,20 +91,23 @@ static vs_status merge(memory *m, device *d, uint64_t address) {
   const uint64_t end = end_of(block->address, block->size);
   if (end - segment->address < segment->total_size && find_block(m, d, end, &at, &other) &&
       other->state == VS_BLOCK_INACTIVE) {
+    VS_ASSERT(other->address == end);
     block->size += other->size;
     VS_TRY(remove_block(m, d, at));
   }
   if (block->address <= segment->address || !find_block(m, d, block->address - 1, &at, &other) ||
       other->state != VS_BLOCK_INACTIVE || !vs_ordmap_find(&d->blocks, block->address, &pos))
     return VS_OK;
+  VS_ASSERT(other->address + other->size == block->address);
   other->size += block->size;
   return remove_block(m, d, pos);
 }
 
-/* Takes [address, address + size) out of the inactive block that it lies in; what is left stays inactive. */
+/* Removes [address, address + size) from the inactive block that contains it; the rest stays inactive. */
 static vs_status cut(memory *m, device *d, vs_ordmap_pos pos, uint64_t address, uint64_t size) {
   const vs_block whole = m->blocks.data[vs_ordmap_value(&d->blocks, pos)];
   const uint64_t before = address - whole.address, behind = whole.size - before - size;
+  VS_ASSERT(address >= whole.address && before <= whole.size && size <= whole.size - before);
   vs_block left = whole, right = inactive(m, address + size, behind);
   left.size = before;
   VS_TRY(remove_block(m, d, pos));
@@ -133,7 +139,7 @@ static vs_status remove_segment(memory *m, device *d, vs_ordmap_pos pos) {
   return VS_OK;
 }
 
-/* Takes all blocks out that begin in [address, end). */
+/* Removes all blocks that begin in [address, end). */
 static vs_status remove_blocks(memory *m, device *d, uint64_t address, uint64_t end) {
   for (;;) {
     const vs_ordmap_pos pos = vs_ordmap_lower(&d->blocks, address);
@@ -189,13 +195,14 @@ static bool are_one(const vs_segment *a, const vs_segment *b) {
   return a->is_expandable && b->is_expandable && a->stream == b->stream && a->pool == b->pool;
 }
 
-/* Joins the mapped run that begins at `address` with the one that ends there, if they are of one segment. */
+/* Joins the mapped run that begins at `address` with the one that ends there, if both belong to one segment. */
 static vs_status join(memory *m, device *d, uint64_t address) {
   vs_ordmap_pos pos, before;
   vs_segment *left;
   if (address == 0 || !vs_ordmap_find(&d->segments, address, &pos)) return VS_OK;
   const vs_segment right = m->segments.data[vs_ordmap_value(&d->segments, pos)];
   if (!find_segment(m, d, address - 1, &before, &left) || !are_one(left, &right)) return VS_OK;
+  VS_ASSERT(left->address + left->total_size == address && right.address == address);
   left->total_size += right.total_size;
   if (left->type == m->small) left->type = right.type;
   VS_TRY(remove_segment(m, d, pos));
@@ -204,7 +211,8 @@ static vs_status join(memory *m, device *d, uint64_t address) {
 
 static vs_status mapped(memory *m, device *d, uint32_t row) {
   const uint64_t address = vs_events_address(&m->s->events, row);
-  VS_TRY(got_segment(m, d, row, true)); /* of which kind it is, the pages that it joins know better */
+  VS_TRY(
+      got_segment(m, d, row, true)); /* its type is estimated by size; join() takes that of an adjacent run */
   VS_TRY(join(m, d, end_of(address, vs_events_size(&m->s->events, row))));
   return join(m, d, address);
 }
@@ -229,7 +237,7 @@ static vs_status unmapped(memory *m, device *d, uint64_t address, uint64_t size)
 
 /* ---- allocations --------------------------------------------------------------------------------------- */
 
-/* Bytes of a block that was cut from a free one of `room` bytes. */
+/* The size of a block that is cut from a free one of `room` bytes. `rounded`: as recorded, or 0. */
 static uint64_t size_of(uint64_t requested, uint64_t rounded, uint64_t room, bool is_small) {
   if (rounded == 0) {
     rounded = requested > UINT64_MAX - LEAST_BLOCK
@@ -250,9 +258,10 @@ static vs_status allocated(memory *m, device *d, uint32_t row, uint64_t rounded)
   vs_block *free_block;
   if (!find_segment(m, d, address, &segment_pos, &segment) || !find_block(m, d, address, &pos, &free_block))
     return VS_OK;
-  free_block->state = VS_BLOCK_INACTIVE; /* if it was not, its free is among the lost */
+  free_block->state = VS_BLOCK_INACTIVE; /* if it was active, its free was lost */
   free_block->state_name = m->states[VS_BLOCK_INACTIVE];
   const uint64_t room = free_block->size - (address - free_block->address);
+  VS_ASSERT(room > 0 && room <= free_block->size);
   const vs_block block = {
       .address = address,
       .size = size_of(requested, rounded, room, segment->type == m->small),
@@ -305,13 +314,15 @@ static vs_status load(memory *m) {
   for (size_t i = 0; i < s->segments.count; i++) {
     const vs_segment *segment = &s->segments.data[i];
     device *d = &m->devices[segment->device + 1];
+    VS_ASSERT((size_t)(segment->device + 1) < m->device_count);
     if (!is_free_range(m, d, segment->address, segment->total_size)) continue;
     VS_TRY(add_segment(m, d, segment));
     uint64_t next = segment->address;
     for (uint32_t j = 0; j < segment->block_count; j++) {
       const vs_block *block = &s->blocks.data[segment->first_block + j];
       const uint64_t left = end_of(segment->address, segment->total_size) - next;
-      if (block->address != next || block->size > left) break; /* it does not tile: the rest is unknown */
+      if (block->address != next || block->size > left)
+        break; /* blocks that do not tile the segment are dropped */
       VS_TRY(add_block(m, d, block));
       next += block->size;
     }
@@ -345,7 +356,7 @@ static vs_status save_segment(memory *m, device *d, vs_segment segment) {
   return VS_OK;
 }
 
-/* By device and address; the host's come last. */
+/* Writes segments by device and address; those of the host come last. */
 static vs_status save(memory *m) {
   m->s->segments.count = m->s->blocks.count = 0;
   for (size_t i = 1; i <= m->device_count; i++) {
@@ -392,6 +403,7 @@ static void deinit(memory *m) {
 vs_status vs_vram_rebuild(vs_snapshot *s, uint32_t first, const uint64_t *rounded, const int32_t *devices) {
   memory m = {.s = s, .host = s->host};
   vs_status status = init(&m, devices);
+  VS_ASSERT(first <= s->events.count);
   if (status == VS_OK) status = load(&m);
   for (uint32_t row = first; row < s->events.count && status == VS_OK; row++)
     status = move_on(&m, &m.devices[devices[row] + 1], row, rounded[row]);

@@ -1,7 +1,7 @@
 #include "snapshot/vram_writer.h"
 #include "tracefile/writer.h"
 
-/* Ids of the snapshot's tables to those of the file; 0 is what has none yet, else 1 + the id. */
+/* By id of a table of the snapshot: 1 + the id in the file; 0: not written yet. */
 typedef struct names {
   uint32_t *ids;
   size_t count;
@@ -14,14 +14,14 @@ typedef struct converter {
   names strings, texts, frames, stacks;
   VS_VEC(uint32_t) scratch;
   const vs_writer *to;
-  void *memory; /* of the frame that is being filled */
+  void *memory; /* of the current frame */
   size_t memory_size;
   vs_trace_context last; /* of the event before, and its id */
   uint32_t last_id;
   bool has_last;
 } converter;
 
-/* ---- where frames live: one piece of memory, written out when it is full ------------------------------- */
+/* ---- the memory of frames, which is written when it is full -------------------------------------------- */
 
 static vs_status begin_frame(void *ctx, size_t at_least, void **memory, size_t *size) {
   converter *c = ctx;
@@ -33,6 +33,7 @@ static vs_status begin_frame(void *ctx, size_t at_least, void **memory, size_t *
   }
   *memory = c->memory;
   *size = at_least;
+  VS_ASSERT(c->memory_size >= at_least);
   return VS_OK;
 }
 
@@ -60,6 +61,7 @@ static void deinit_names(const vs_host *host, names *n) {
 
 static vs_status string_id(converter *c, uint32_t string, uint32_t *id) {
   uint32_t *known = &c->strings.ids[string];
+  VS_ASSERT(string < c->strings.count);
   if (string == VS_STRING_NONE) {
     *id = VS_TRACE_NONE;
     return VS_OK;
@@ -74,6 +76,7 @@ static vs_status string_id(converter *c, uint32_t string, uint32_t *id) {
 
 static vs_status frame_id(converter *c, uint32_t frame, uint32_t *id) {
   uint32_t *known = &c->frames.ids[frame];
+  VS_ASSERT(frame < c->frames.count);
   if (*known == 0) {
     const vs_frame *f = &c->s->stacks.frames.data[frame];
     vs_trace_frame out = {.line = f->line};
@@ -93,7 +96,7 @@ static vs_status frame_id(converter *c, uint32_t frame, uint32_t *id) {
   return VS_OK;
 }
 
-/* A list of what `item_id` makes of its items, in the scratch array. */
+/* Puts the file's ids of a list's items, by `item_id`, into the scratch array. */
 static vs_status gather(converter *c, vs_list list,
                         vs_status (*item_id)(converter *c, uint32_t item, uint32_t *id)) {
   c->scratch.count = 0;
@@ -106,8 +109,9 @@ static vs_status gather(converter *c, vs_list list,
 static vs_status stack_id(converter *c, uint32_t stack, uint32_t *id) {
   stack = vs_snapshot_recorded_stack(c->s, stack);
   *id = stack;
-  if (stack <= VS_LIST_EMPTY) return VS_OK; /* both sides begin with the same two */
+  if (stack <= VS_LIST_EMPTY) return VS_OK; /* the first two ids are the same in the file */
   uint32_t *known = &c->stacks.ids[stack];
+  VS_ASSERT(stack < c->stacks.count);
   if (*known == 0) {
     VS_TRY(gather(c, vs_stacks_at(&c->s->stacks, stack), frame_id));
     VS_TRY(vs_tracew_stack(c->w, c->scratch.data, c->scratch.count, id));
@@ -121,6 +125,7 @@ static vs_status texts_id(converter *c, uint32_t texts, uint32_t *id) {
   *id = texts;
   if (texts <= VS_LIST_EMPTY) return VS_OK;
   uint32_t *known = &c->texts.ids[texts];
+  VS_ASSERT(texts < c->texts.count);
   if (*known == 0) {
     VS_TRY(gather(c, vs_lists_at(&c->s->texts, texts), string_id));
     VS_TRY(vs_tracew_texts(c->w, c->scratch.data, c->scratch.count, id));
@@ -133,6 +138,7 @@ static vs_status texts_id(converter *c, uint32_t texts, uint32_t *id) {
 /* ---- events -------------------------------------------------------------------------------------------- */
 
 static vs_pool_id pool_of(const converter *c, uint32_t pool) {
+  VS_ASSERT(pool <= c->s->pools.count);
   return pool == 0 ? (vs_pool_id){0, 0} : c->s->pools.data[pool - 1];
 }
 
@@ -236,7 +242,7 @@ static vs_status put_state(converter *c) {
   return vs_tracew_state_end(c->w);
 }
 
-/* ---- around it ----------------------------------------------------------------------------------------- */
+/* ---- settings, annotations, shape ---------------------------------------------------------------------- */
 
 static vs_status put_settings(converter *c) {
   for (size_t i = 0; i < c->s->settings.count; i++) {
@@ -292,7 +298,7 @@ static vs_status init(converter *c) {
   return vs_tracew_create(c->host, &sink, NULL, &c->w);
 }
 
-/* All of them first, so that they have the same numbers again. */
+/* Writes all stacks first, so that they have the same numbers when the file is read. */
 static vs_status put_stacks(converter *c) {
   const vs_forward *forward = &c->s->forward;
   const uint32_t end =

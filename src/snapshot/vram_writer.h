@@ -1,14 +1,13 @@
-/* Writes a snapshot as a recording (.vram), and says a moment of a live process in the same words.
+/* Writes a snapshot as a recording (.vram).
  *
- * Everything that a snapshot knows comes back from vs_snapshot_read, but for what docs/formats/vram.md
- * lists. */
+ * vs_snapshot_read gives an equal snapshot, except for the losses that docs/formats/vram.md lists. */
 #ifndef VS_SNAPSHOT_VRAM_WRITER_H
 #define VS_SNAPSHOT_VRAM_WRITER_H
 
 #include "snapshot/model.h"
 
-/* In frames of about 64 KiB; besides one of them this takes what the dictionaries take. Fails: VS_NO_MEMORY,
- * VS_LIMIT (a string of 32 MiB), and what the writer fails with. */
+/* Writes frames of about 64 KiB. It needs memory for one frame and the dictionaries.
+ * Fails: VS_NO_MEMORY, VS_LIMIT (a string of 32 MiB), and the failures of the writer. */
 VS_MUST_CHECK vs_status vs_snapshot_write_vram(const vs_snapshot *snapshot, const vs_writer *to);
 
 #endif

@@ -16,7 +16,7 @@ static const vs_str key_texts[KEY_COUNT] = {
 #undef VS_KEY
 };
 
-/* The slots of the emitter: keys come first, then the entries of each table that is referred to by its ids. */
+/* The slots of the emitter: first the keys, then the entries of each table with ids. */
 typedef struct slots {
   size_t strings, frames, stacks, texts, pools, count;
 } slots;
@@ -34,19 +34,21 @@ static slots lay_out_slots(const vs_snapshot *s) {
   at.texts = at.stacks + vs_lists_count(&s->stacks.lists);
   at.pools = at.texts + vs_lists_count(&s->texts);
   at.count = at.pools + s->pools.count + 1; /* pool ids begin at 1 */
+  VS_ASSERT(at.strings <= at.frames && at.frames <= at.stacks && at.stacks <= at.texts &&
+            at.texts <= at.pools);
   return at;
 }
 
-/* ---- members: a key and its value; nothing where the value is absent ------------------------------------------- */
+/* ---- members: a key and its value; nothing if the value is absent ---------------------------------------------- */
 
 static void put_key(writer *w, key k) { vs_emit_key(&w->emit, (size_t)k, key_texts[k], true); }
 
-/* A text of the program that was recorded: a file, a function. There can be many. */
+/* A text of the recorded program, such as a file or a function. There can be many. */
 static void put_text(writer *w, uint32_t id) {
   vs_emit_str(&w->emit, w->slots.strings + id, vs_snapshot_string(w->s, id), false);
 }
 
-/* One of the few words that the allocator has. */
+/* One of the few words of the allocator. */
 static void put_word(writer *w, uint32_t id) {
   vs_emit_str(&w->emit, w->slots.strings + id, vs_snapshot_string(w->s, id), true);
 }
@@ -69,7 +71,7 @@ static void put_string(writer *w, key k, uint32_t id, put_id *put) {
   put(w, id);
 }
 
-/* The same for a key that tells what a dict is, and so has to be there. */
+/* The same for a key that decides the kind of a dict, so it must be written. */
 static void put_string_or_none(writer *w, key k, uint32_t id, put_id *put) {
   put_key(w, k);
   if (id == VS_STRING_NONE) vs_emit_none(&w->emit);
@@ -83,15 +85,17 @@ static void put_time(writer *w, int64_t time_us) {
 static void put_pool(writer *w, key k, uint32_t pool) {
   if (pool == 0) return;
   const vs_pool_id id = w->s->pools.data[pool - 1];
+  VS_ASSERT(pool <= w->s->pools.count);
   put_key(w, k);
   vs_emit_pair(&w->emit, w->slots.pools + pool, id.a, id.b);
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------------------------- */
 
-/* All three keys are always there: PyTorch's tools ask for each. */
+/* All three keys are always written, because PyTorch's tools read each. */
 static void put_frame(writer *w, uint32_t id) {
   const size_t slot = w->slots.frames + id;
+  VS_ASSERT(slot < w->slots.stacks);
   if (vs_emit_again(&w->emit, slot)) return;
   const vs_frame *frame = &w->s->stacks.frames.data[id];
   vs_emit_dict_begin(&w->emit);
@@ -109,7 +113,7 @@ static void put_frame(writer *w, uint32_t id) {
   vs_emit_remember(&w->emit, slot);
 }
 
-/* A list of what `put_item` writes. An empty list is shorter than a reference to one. */
+/* A list whose items `put_item` writes. Empty lists are not shared, because a reference is longer. */
 static void put_list(writer *w, size_t slot, vs_list list, put_id *put_item) {
   if (list.count != 0 && vs_emit_again(&w->emit, slot)) return;
   vs_emit_list_begin(&w->emit);
@@ -133,7 +137,7 @@ static void put_forward_frames(writer *w, uint32_t texts) {
 
 /* ---- segments and blocks --------------------------------------------------------------------------------------- */
 
-/* What the oldest files leave out is written as the reader filled it in: today's tools want it. */
+/* Values that the oldest files leave out are written as the reader derived them, because current tools require them. */
 static void put_block(writer *w, const vs_block *block) {
   vs_emit_dict_begin(&w->emit);
   put_u64(w, KEY_ADDRESS, block->address);
@@ -166,6 +170,7 @@ static void put_segment(writer *w, const vs_segment *segment) {
   put_forward_frames(w, segment->forward_frames);
   put_key(w, KEY_BLOCKS);
   vs_emit_list_begin(&w->emit);
+  VS_ASSERT(segment->first_block + (uint64_t)segment->block_count <= w->s->blocks.count);
   for (uint32_t i = 0; i < segment->block_count; i++)
     put_block(w, &w->s->blocks.data[segment->first_block + i]);
   vs_emit_list_end(&w->emit);
@@ -180,7 +185,7 @@ static void put_segments(writer *w, key k, size_t first, size_t end) {
   vs_emit_list_end(&w->emit);
 }
 
-/* Where "host_segments" begin, in a file that has that key: with the host segments at the end of the table. */
+/* The first row of "host_segments", in a file with that key: the host segments at the end of the table. */
 static size_t host_segments_begin(const vs_snapshot *s) {
   size_t at = s->segments.count;
   if ((s->has & VS_HAS_HOST_SEGMENTS) == 0) return at;
@@ -212,6 +217,7 @@ static void put_event(writer *w, uint32_t row) {
 }
 
 static void put_trace(writer *w, const vs_trace *trace) {
+  VS_ASSERT(trace->count == 0 || trace->first + (uint64_t)trace->count <= w->s->events.count);
   vs_emit_list_begin(&w->emit);
   for (uint32_t i = 0; i < trace->count && !vs_emit_failed(&w->emit); i++) put_event(w, trace->first + i);
   vs_emit_list_end(&w->emit);
@@ -225,7 +231,7 @@ static void put_device_traces(writer *w) {
   vs_emit_list_end(&w->emit);
 }
 
-/* Several lists of host entries were joined when they were read: they come back as one. */
+/* The reader joined several lists of host entries, so they are written as one. */
 static void put_host_trace(writer *w) {
   static const vs_trace nothing = {.device = VS_DEVICE_HOST};
   const vs_trace *trace = vs_snapshot_trace(w->s, VS_DEVICE_HOST);
@@ -249,9 +255,10 @@ static void put_setting(writer *w, const vs_setting *setting) {
   }
 }
 
-/* The dict whose entries, of `depth`, begin at row `at`; returns the row behind it. */
+/* Writes the dict whose entries, of `depth`, begin at row `at`; returns the row after its last entry. */
 static size_t put_settings(writer *w, size_t at, uint32_t depth) {
   vs_emit_dict_begin(&w->emit);
+  VS_ASSERT(depth < VS_MAX_SETTING_DEPTH);
   while (at < w->s->settings.count && w->s->settings.data[at].depth == depth) {
     const vs_setting *setting = &w->s->settings.data[at++];
     vs_emit_key(&w->emit, w->slots.strings + setting->key, vs_snapshot_string(w->s, setting->key), false);
