@@ -1,8 +1,8 @@
 /* vramscope query: one function for all questions about a snapshot file.
  *
- * Load a file (vs_engine_open of <vramscope/files.h> takes its path), then send requests and get replies, both as bytes. A
- * request is JSON, a method and its parameters. A reply is JSON, too, or binary columns (the method "methods" says which
- * methods have those), or, for the method "export", the bytes of another program's format:
+ * Load a file (vs_engine_open of <vramscope/files.h> takes its path), then send requests and get replies, both as
+ * bytes. A request is JSON, a method and its parameters. A reply is JSON, too, or binary columns (the method "methods"
+ * says which methods have those), or, for the method "export", the bytes of another program's format:
  *
  *   vs_buffer reply = {0};
  *   if (vs_engine_ask(engine, "report", "{\"device\": 0, \"top\": 5}", &reply, &error) == VS_OK) puts(reply.data);
@@ -10,10 +10,11 @@
  *
  * The most common answers are also available as C structs: <vramscope/summary.h>.
  *
- * The method "methods" lists all methods with their parameters; docs/formats/query.md has the shapes of the replies. The
- * command line, the web page and the language bindings send the same requests and get the same replies.
+ * The method "methods" lists all methods with their parameters; docs/formats/query.md has the shapes of the replies.
+ * The command line, the web page and the language bindings send the same requests and get the same replies.
  *
- * Stable: vs_source and vs_load_options may get more members at their ends; vs_engine_load is inline and passes their size.
+ * Stable: vs_source and vs_load_options may get more members at their ends; vs_engine_load is inline and passes their
+ * size.
  *
  * Threads: one thread at a time may use an engine; different engines share nothing.
  */
@@ -103,9 +104,10 @@ VS_API VS_MUST_CHECK vs_status vs_engine_request(vs_engine *engine, vs_str reque
 
 /* The same with the reply in memory: it replaces the contents of `reply`, which is empty after a failure.
  *
- * method  a name that the method "methods" lists, such as "report" params  its parameters as a JSON object; NULL:
- * the defaults Fails: as vs_engine_request, and VS_BAD_ARGUMENT if `params` is not a JSON object; the offset in
- * `error` is in `params` */
+ * method  a name that the method "methods" lists, such as "report"
+ * params  its parameters as a JSON object; NULL: the defaults
+ * Fails:  as vs_engine_request, and VS_BAD_ARGUMENT if `params` is not a JSON object; the offset in `error` is then in
+ *         `params` */
 VS_API VS_MUST_CHECK vs_status vs_engine_ask(vs_engine *engine, const char *method, const char *params,
                                              vs_buffer *reply, vs_error *error);
 

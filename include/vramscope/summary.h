@@ -1,5 +1,5 @@
-/* vramscope summary: the most common answers about a snapshot as C structs: the peak and its owners, the state at the end,
- * and the requests that failed.
+/* vramscope summary: the most common answers about a snapshot as C structs: the peak and its owners, the state at the
+ * end, and the requests that failed.
  *
  *   const vs_summary *summary;
  *   vs_error error;
@@ -9,16 +9,19 @@
  *     vs_summary_destroy(summary);
  *   }
  *
- * The figures are taken from the replies to "report" and "live" (docs/formats/query.md), which vs_engine_ask returns with
- * further figures.
+ * The figures are taken from the replies to "report" and "live" (docs/formats/query.md), which vs_engine_ask returns
+ * with further figures.
  *
- * Stable    The library allocates these structs; a program only reads them and does not use their sizeof. So later versions
- *           can add members at their ends, and compiled programs keep working. Rows are pointers for the same reason.
- * Lifetime  An answer stays valid when the engine loads another file or is destroyed. All that it points to is freed with
- *           it. Several threads may read it.
- * Units     Sizes are bytes, times microseconds since 1970. Unknown values are VS_BYTES_UNKNOWN, VS_TIME_UNKNOWN, NULL or,
- *           for a share, a negative number; never 0. `event` is an index into the device's trace, -1 before its first event.
- * Texts     They end with a NUL and are copied from the file unchanged: a program that shows them on a terminal escapes them.
+ * Stable    The library allocates these structs; a program only reads them and does not use their sizeof. So later
+ *           versions can add members at their ends, and compiled programs keep working. Rows are pointers for the same
+ *           reason.
+ * Lifetime  An answer stays valid when the engine loads another file or is destroyed. All that it points to is freed
+ *           with it. Several threads may read it.
+ * Units     Sizes are bytes, times microseconds since 1970. Unknown values are VS_BYTES_UNKNOWN, VS_TIME_UNKNOWN, NULL
+ *           or, for a share, a negative number; never 0. `event` is an index into the device's trace, -1 before its
+ *           first event.
+ * Texts     They end with a NUL and are copied from the file unchanged: a program that shows them on a terminal escapes
+ *           them.
  */
 #ifndef VRAMSCOPE_SUMMARY_H
 #define VRAMSCOPE_SUMMARY_H

@@ -59,7 +59,7 @@ enum { VS_HOLE_CLASSES = 28 };
 uint32_t vs_hole_class(uint64_t size);
 uint64_t vs_hole_class_from(uint32_t hole_class); /* 0 for the first */
 
-/* Only `all` of a moment, and the bytes of its free blocks by class of size. holes.h does it for many moments. */
+/* Only `all` of a moment, and the bytes of its free blocks by class of size. `holes.h` does it for many moments. */
 VS_MUST_CHECK vs_status vs_holes_at(const vs_host *host, const vs_moment_index *moments, vs_moment moment,
                                     vs_holes *out, uint64_t class_bytes[VS_HOLE_CLASSES]);
 

@@ -28,8 +28,8 @@ typedef struct vs_slice {
 } vs_slice;
 
 /* The devices that have a segment or an event: rising, VS_DEVICE_HOST last. It refers to the snapshot, as everything
- * built from a slice does, so the snapshot must live longer and stay unchanged. Invariant: the slices' segments tile
- * segment_rows, which contains every row of snapshot->segments once. */
+ * built from a slice does, so the snapshot must live longer and stay unchanged.
+ * Invariant: the slices' segments tile segment_rows, which contains every row of snapshot->segments once. */
 typedef struct vs_slices {
   VS_VEC(vs_slice) list;
   VS_VEC(uint32_t) segment_rows;

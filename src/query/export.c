@@ -37,6 +37,7 @@ vs_status vs_profile_build(vs_call *call, vs_profile *out) {
   out->device = call->device;
   VS_TRY(vs_selection_build(call, out->device, &selection));
   out->moment = selection.set.moment;
+  VS_ASSERT(out->moment >= VS_AT_START && out->moment <= vs_slice_end(out->device->slice));
   const vs_status status =
       vs_groups_build(call->engine->host, selection.lifetimes, selection.set.rows.data,
                       selection.set.rows.count, VS_BY_STACK, &call->engine->frames, &out->groups);

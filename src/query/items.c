@@ -11,6 +11,7 @@ vs_status vs_items_init(const vs_host *host, vs_device_cache *device, vs_drawn d
   VS_TRY(vs_cached_segments(host, device, &out->segments));
   out->lifetimes = moments->lifetimes;
   out->mappings = &moments->mappings;
+  VS_ASSERT(out->lifetimes->slice == device->slice && out->mappings->slice == device->slice);
   out->count =
       (uint32_t)(drawn == VS_DRAWN_segments ? moments->mappings.rows.count : moments->lifetimes->rows.count);
   return VS_OK;

@@ -1,4 +1,4 @@
-/* "holes": reserved and free memory over a window of the trace, and the free blocks by size. */
+/* The method `holes`: reserved and free memory over a window of the trace, and the free blocks by size. */
 #include "analyze/holes.h"
 #include "query/reply.h"
 #include "query/window.h"

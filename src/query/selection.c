@@ -37,6 +37,7 @@ static vs_status apply_filter(vs_call *call, const vs_filter *filter, vs_selecti
     set->pending_bytes = vs_sat_add_u64(set->pending_bytes, row->size);
     set->pending_count++;
   }
+  VS_ASSERT(set->rows.count <= count && set->pending_count <= set->rows.count);
   return VS_OK;
 }
 
@@ -186,6 +187,8 @@ vs_status vs_selection_by_size(const vs_call *call, const vs_selection *selectio
   const vs_status status =
       vs_sort_rows(host, out->data, count, bigger_first, selection->lifetimes->rows.data);
   if (status != VS_OK) vs_vec_free(host, out);
+  VS_ASSERT(status != VS_OK ||
+            !bigger_first(selection->lifetimes->rows.data, out->data[count - 1], out->data[0]));
   return status;
 }
 

@@ -13,6 +13,7 @@ vs_status vs_find_window(vs_call *call, uint64_t columns, const char *name, vs_w
       return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "this trace has no times");
   }
   *out = vs_window_whole(call->device->slice, times, (uint32_t)columns);
+  VS_ASSERT(out->x0 < out->x1 && out->columns == columns);
   if (request->x0.is_given) out->x0 = request->x0.value;
   if (request->x1.is_given) out->x1 = request->x1.value;
   if (out->x0 < out->x1) return VS_OK;

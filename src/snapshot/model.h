@@ -3,18 +3,18 @@
  *   devices      a snapshot covers several devices: 0, 1, ... and pinned host memory as VS_DEVICE_HOST
  *   segments     address ranges of a device, obtained from the driver. An expandable segment is one segment for each
  *                contiguous mapped run
- *   blocks       a segment is cut into blocks that tile it in address order. A block is allocated, or freed but waiting for
- *                another stream (pending), or inactive (cached)
+ *   blocks       a segment is cut into blocks that tile it in address order. A block is allocated, or freed but waiting
+ *                for another stream (pending), or inactive (cached)
  *   trace        the events before, oldest first, one list per device: a window that may begin late (ring buffer)
- *   stacks       the call stacks of events, blocks and segments, interned in `stacks`; in the backward pass followed by the
- *                frames of the forward pass, where those were recorded (snapshot/forward.h)
+ *   stacks       the call stacks of events, blocks and segments, interned in `stacks`; in the backward pass followed by
+ *                the frames of the forward pass, where those were recorded (snapshot/forward.h)
  *
- * Segments and blocks are the END state, after the last trace entry. Sizes in the trace are REQUESTED bytes, so replaying
- * them gives the requested curve; the rounded size (`allocated`) of a block is only in `blocks`.
+ * Segments and blocks are the END state, after the last trace entry. Sizes in the trace are REQUESTED bytes, so
+ * replaying them gives the requested curve; the rounded size (`allocated`) of a block is only in `blocks`.
  *
  * Invariants (vs_snapshot_check executes them)
- *   blocks       segment i owns blocks [first_block, first_block + block_count), and these ranges tile the block table in
- *                segment order
+ *   blocks       segment i owns blocks [first_block, first_block + block_count), and these ranges tile the block table
+ *                in segment order
  *   events       trace t owns events [first, first + count), and these ranges tile the event table in trace order
  *   traces       one for each device, device 0 .. n-1 in order, then VS_DEVICE_HOST if there is one
  *   ids          every string, stack, text, stream, pool and action id is below the count of its table
@@ -142,7 +142,7 @@ typedef struct vs_unknown_key {
   uint64_t count;
 } vs_unknown_key;
 
-enum { VS_MAX_UNKNOWN_KEYS = 64 }; /* distinct ones kept by name; the rest is counted in unknown_key_rest */
+enum { VS_MAX_UNKNOWN_KEYS = 64 }; /* distinct ones kept by name; others are only in unknown_key_count */
 
 typedef enum vs_file_format { VS_FORMAT_PICKLE, VS_FORMAT_JSON, VS_FORMAT_VRAM } vs_file_format;
 
