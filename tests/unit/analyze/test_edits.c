@@ -1,8 +1,8 @@
 /* Edits of small traces: the requests that come out, and what the allocator makes of them. */
 #include "analyze/edits.h"
 #include "analyze/whatif.h"
+#include "base/text.h"
 #include "unit/analyze/made.h"
-#include <stdio.h>
 
 #define MIB  UINT64_C(1048576)
 #define BASE UINT64_C(0x700000000000)
@@ -38,19 +38,17 @@ static void stop(played *p) {
 
 /* "A0 30; F0": the requests as a text, sizes in MiB. */
 static void expect_requests(const played *p, const char *expected) {
-  char text[1024];
+  char text[1024] = "";
   size_t size = 0;
   for (size_t i = 0; i < p->edited.requests.count; i++) {
     const vs_replay_request *r = &p->edited.requests.data[i];
     const char *gap = i == 0 ? "" : " ";
     if (r->kind == VS_REPLAY_ALLOC)
-      size += (size_t)snprintf(text + size, sizeof text - size, "%sA%u:%u", gap, r->lifetime,
-                               (unsigned)(r->size / MIB));
-    else if (r->kind == VS_REPLAY_FREE)
-      size += (size_t)snprintf(text + size, sizeof text - size, "%sF%u", gap, r->lifetime);
-    else size += (size_t)snprintf(text + size, sizeof text - size, "%sX:%u", gap, (unsigned)(r->size / MIB));
+      vs_format(text + size, sizeof text - size, "%sA%u:%U", gap, r->lifetime, r->size / MIB);
+    else if (r->kind == VS_REPLAY_FREE) vs_format(text + size, sizeof text - size, "%sF%u", gap, r->lifetime);
+    else vs_format(text + size, sizeof text - size, "%sX:%U", gap, r->size / MIB);
+    size += strlen(text + size);
   }
-  text[size] = 0;
   assert_string_equal(text, expected);
 }
 
