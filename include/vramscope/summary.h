@@ -79,10 +79,12 @@ typedef struct vs_summary_oom {
   uint64_t cached_bytes;                 /* estimated, because the trace has no rounded sizes */
   uint64_t largest_free_bytes;           /* the largest free block that the request could have used */
   const char *label;                     /* the owner of the request */
-  const char *cause;                     /* "full", "fragmented", "elsewhere", "refused", "unknown" */
+  const char *cause;                     /* "full", "fragmented", "elsewhere", "limit", "unknown" */
   const char *sentence;                  /* explains the cause */
   const char *advice;                    /* a way to avoid it; NULL: unknown */
   const vs_summary_owner *largest_owner; /* the stack with the most live bytes; NULL: unknown */
+  uint64_t cached_usable_bytes;          /* of cached_bytes: free blocks that the request could use */
+  uint64_t short_bytes;                  /* requested_bytes - what could be allocated then */
 } vs_summary_oom;
 
 typedef struct vs_summary_device {

@@ -187,7 +187,7 @@ static vs_status add(builder *b, uint32_t key, uint64_t bytes, uint32_t stack) {
     VS_TRY(vs_map_reserve(b->host, &b->by_key));
     vs_map_add(&b->by_key, key, (uint32_t)b->out->list.count);
     b->out->list.data[b->out->list.count++] =
-        (vs_group){.bytes = bytes, .count = 1, .key = key, .stack = stack};
+        (vs_group){.bytes = bytes, .count = 1, .each = bytes, .key = key, .stack = stack};
     b->largest.data[b->largest.count++] = bytes;
     return VS_OK;
   }
@@ -196,6 +196,7 @@ static vs_status add(builder *b, uint32_t key, uint64_t bytes, uint32_t stack) {
   vs_group *group = &b->out->list.data[at];
   group->bytes = vs_sat_add_u64(group->bytes, bytes);
   group->count++;
+  if (bytes != group->each) group->each = 0;
   if (bytes > b->largest.data[at]) {
     b->largest.data[at] = bytes;
     group->stack = stack;

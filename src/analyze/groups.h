@@ -81,6 +81,7 @@ vs_keyed vs_keyed_lifetime(const vs_lifetimes *lifetimes, const vs_segment_index
 typedef struct vs_group {
   uint64_t bytes; /* requested; saturates */
   uint64_t count; /* allocations */
+  uint64_t each;  /* bytes of each of them, where all are equal; else 0 */
   uint32_t key;
   uint32_t stack; /* the stack of its largest allocation (the first of equals), as an example */
 } vs_group;

@@ -1,5 +1,5 @@
 #include "query/advice.h"
-#include "base/text.h"
+#include "analyze/replay.h"
 
 const char vs_advice_how_to_record[] =
     "call torch.cuda.memory._record_memory_history() before the first allocation";
@@ -31,29 +31,29 @@ const char *vs_explain_growth(const vs_growth *growth) {
 
 const char *vs_explain_oom(vs_oom_verdict verdict) {
   switch (verdict) {
-    case VS_OOM_FULL: return "cached and free memory together were not enough for the request";
+    case VS_OOM_FULL: return "the GPU was full: neither free nor cached memory was enough";
     case VS_OOM_FRAGMENTED:
-      return "fragmentation: enough memory was cached, but no free block was large enough";
+      return "fragmentation: enough memory was cached where the request could use it, but no free block was "
+             "large "
+             "enough";
     case VS_OOM_ELSEWHERE:
-      return "a large enough block was cached, but it belongs to another stream, pool or kind of segment and "
-             "could not be reused";
-    case VS_OOM_REFUSED: return "the GPU had enough free memory, but the request was refused";
+      return "enough memory was cached, but most of it belongs to another stream, pool or kind of segment "
+             "and could "
+             "not be reused";
+    case VS_OOM_LIMIT:
+      return "the GPU had enough free memory: a limit of the process refused the request, or the driver did";
     case VS_OOM_UNKNOWN: break;
   }
   return "the recording does not contain enough to tell why";
 }
 
-/* Whether the file says that expandable segments were on: in its settings, or by having one. */
 static bool expandable_segments_are_on(const vs_snapshot *s) {
+  vs_alloc_settings settings;
+  bool is_known;
   for (size_t i = 0; i < s->segments.count; i++)
     if (s->segments.data[i].is_expandable) return true;
-  for (size_t i = 0; i < s->settings.count; i++) {
-    const vs_setting *setting = &s->settings.data[i];
-    if (setting->depth == 0 && setting->kind == VS_SETTING_BOOL && setting->bits != 0 &&
-        vs_str_equal(vs_snapshot_string(s, setting->key), VS_STR("expandable_segments")))
-      return true;
-  }
-  return false;
+  vs_replay_settings_of(s, &settings, &is_known);
+  return settings.expandable_segments;
 }
 
 const char *vs_advice_for_oom(const vs_snapshot *snapshot, vs_oom_verdict verdict) {
@@ -63,14 +63,15 @@ const char *vs_advice_for_oom(const vs_snapshot *snapshot, vs_oom_verdict verdic
              "the host";
     case VS_OOM_FRAGMENTED:
       if (expandable_segments_are_on(snapshot))
-        return "expandable_segments is already on: free long-lived blocks together, or call "
-               "torch.cuda.empty_cache() before the request";
+        return "expandable_segments is already on: allocate long-lived blocks before short-lived ones, so "
+               "that "
+               "they do not lie between them";
       return "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets PyTorch grow one segment instead of "
              "allocating separate ones";
     case VS_OOM_ELSEWHERE:
-      return "call torch.cuda.empty_cache() before the request, or allocate on the stream and pool that "
-             "cached the block";
-    case VS_OOM_REFUSED:
+      return "allocate on the stream and in the pool that cached it, or free the live blocks that share its "
+             "segments";
+    case VS_OOM_LIMIT:
       return "check for a limit: torch.cuda.set_per_process_memory_fraction, the container, the driver";
     case VS_OOM_UNKNOWN: break;
   }

@@ -38,7 +38,7 @@ void vs_lines_end(vs_lines *lines) {
 void vs_line_begin(vs_lines *lines, vs_line_id id, vs_tone tone) {
   VS_ASSERT((size_t)id < sizeof abouts / sizeof *abouts && (size_t)tone < sizeof tones / sizeof *tones);
   lines->text.bytes.count = lines->value.bytes.count = lines->brief.bytes.count = 0;
-  lines->has_bytes = lines->has_event = lines->is_detail = false;
+  lines->has_bytes = lines->has_event = lines->shows_blocks = lines->is_detail = false;
   lines->id = id;
   lines->tone = tone;
 }
@@ -97,9 +97,24 @@ static void row_figures(vs_lines *lines, uint64_t bytes, uint64_t whole) {
   vs_reply_scratch(call, "percent");
 }
 
+/* "6 × 4.94 GiB" where all are equal, else "37 blocks". */
+static void row_blocks(vs_lines *lines, const vs_group *group) {
+  vs_call *call = lines->call;
+  if (group->count > 1 && group->each != 0) {
+    vs_text_count(&call->scratch, group->count);
+    vs_text_cstr(&call->scratch, " × ");
+    vs_text_bytes(&call->scratch, group->each, lines->unit);
+  } else {
+    vs_text_counted(&call->scratch, group->count, "block");
+  }
+  vs_reply_scratch(call, "blocks");
+}
+
 void vs_line_group_row(vs_lines *lines, vs_group_by by, const vs_group *group, uint64_t whole) {
   vs_jsonw_object_begin(lines->call->json);
   row_figures(lines, group->bytes, whole);
+  if (lines->shows_blocks) row_blocks(lines, group);
+  else vs_jsonw_member_null(lines->call->json, "blocks");
   vs_reply_group_name(lines->call, by, group);
   vs_jsonw_object_end(lines->call->json);
 }
@@ -108,6 +123,7 @@ void vs_line_rest_row(vs_lines *lines, uint64_t bytes, uint64_t count, const cha
   vs_call *call = lines->call;
   vs_jsonw_object_begin(call->json);
   row_figures(lines, bytes, whole);
+  vs_jsonw_member_null(call->json, "blocks");
   vs_text_counted(&call->scratch, count, noun);
   vs_reply_scratch(call, "label");
   vs_text_counted(&call->scratch, count, noun);

@@ -34,9 +34,10 @@ typedef struct vs_lines {
   vs_text brief; /* a short text below the value in narrow places; empty: none */
   uint64_t bytes;
   int64_t event;
-  bool has_bytes; /* `bytes` is the exact value */
-  bool has_event; /* `event` is the moment that the line is about */
-  bool is_detail; /* not shown in the short form of the answer */
+  bool has_bytes;    /* `bytes` is the exact value */
+  bool has_event;    /* `event` is the moment that the line is about */
+  bool shows_blocks; /* rows have a number of blocks */
+  bool is_detail;    /* not shown in the short form of the answer */
   vs_line_id id;
   vs_tone tone;
 } vs_lines;

@@ -65,11 +65,16 @@ declare namespace Replies {
     filter: string | null;
   }
 
+  interface Owner extends Group {
+    each_bytes: int | null;
+  }
+
   interface LineRow {
     bytes: int;
     share: number;
     size: string;
     percent: string;
+    blocks: string | null;
     label: string;
     long_label: string;
     key: GroupKey;
@@ -218,13 +223,17 @@ declare namespace Replies {
     reserved_bytes: int;
     active_bytes: int | null;
     cached_bytes: int | null;
+    cached_usable_bytes: int | null;
+    short_bytes: int | null;
     largest_hole_bytes: int | null;
     largest_hole_of_kind_bytes: int | null;
     largest_hole_for_it_bytes: int | null;
-    cause: "full" | "fragmented" | "elsewhere" | "refused" | "unknown" | null;
+    cause: "full" | "fragmented" | "elsewhere" | "limit" | "unknown" | null;
     sentence: string | null;
     advice: string | null;
     lines: Line[];
+    owners: Owner[] | null;
+    owner_count: int | null;
     owner: Group | null;
     label: string;
     long_label: string;

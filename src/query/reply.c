@@ -268,15 +268,19 @@ void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group) {
   group_filter(call, by, group, &name);
 }
 
-void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole) {
+void vs_reply_group_members(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole) {
   vs_jsonw *json = call->json;
-  vs_jsonw_object_begin(json);
   vs_reply_group_name(call, by, group);
   vs_jsonw_member_u64(json, "bytes", group->bytes);
   vs_jsonw_member_u64(json, "count", group->count);
   vs_reply_share(json, "share", group->bytes, whole);
   vs_reply_stack(call, group->stack);
-  vs_jsonw_object_end(json);
+}
+
+void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole) {
+  vs_jsonw_object_begin(call->json);
+  vs_reply_group_members(call, by, group, whole);
+  vs_jsonw_object_end(call->json);
 }
 
 /* ---- files and sums -------------------------------------------------------------------------------------------- */

@@ -50,6 +50,8 @@ void vs_reply_owner(vs_call *call, uint32_t stack, bool is_older);
 void vs_put_group_label(vs_call *call, vs_group_by by, const vs_group *group);
 /* "label", "long_label", "key" and "filter" of a group. */
 void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group);
+/* The members of a group as an object; "share" is its part of `whole`. */
+void vs_reply_group_members(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole);
 /* A group as an object; "share" is its part of `whole`. */
 void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole);
 

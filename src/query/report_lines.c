@@ -56,6 +56,20 @@ static void put_extent(vs_text *text, const vs_told *told) {
   if (!put_since(text, told->times, told->times->last_us)) text->bytes.count = before;
 }
 
+/* ---- owners --------------------------------------------------------------------------------------------------------- */
+
+static void say_owners(vs_lines *lines, const vs_groups *owners) {
+  const uint64_t top = lines->call->request->top;
+  const size_t shown = top != 0 && top < owners->list.count ? (size_t)top : owners->list.count;
+  uint64_t rest = owners->bytes;
+  for (size_t i = 0; i < shown; i++) {
+    vs_line_group_row(lines, VS_BY_LINE, &owners->list.data[i], owners->bytes);
+    rest -= vs_min_u64(owners->list.data[i].bytes, rest);
+  }
+  if (owners->list.count > shown)
+    vs_line_rest_row(lines, rest, owners->list.count - shown, "other line", owners->bytes);
+}
+
 /* ---- out of memory --------------------------------------------------------------------------------------------- */
 
 static void say_oom(vs_lines *lines, const vs_told *told, const vs_oom *oom, size_t count) {
@@ -64,6 +78,7 @@ static void say_oom(vs_lines *lines, const vs_told *told, const vs_oom *oom, siz
   vs_line_at(lines, oom->event);
   vs_line_put(lines, "failed to allocate %B", oom->size);
   if (oom->stack != VS_LIST_NONE) vs_line_put(lines, " at %O", oom->stack);
+  if (oom->is_short_known) vs_line_put(lines, ", short by %B", oom->short_by);
   vs_line_put(lines, " (event %N", (uint64_t)oom->event);
   const size_t before = lines->text.bytes.count;
   vs_line_put(lines, ", ");
@@ -71,28 +86,58 @@ static void say_oom(vs_lines *lines, const vs_told *told, const vs_oom *oom, siz
   vs_line_put(lines, ")");
   if (count > 1) vs_line_put(lines, "; the last of %C", (uint64_t)count, "such error");
   put_when(&lines->brief, told, oom->event, oom->time_us);
-  if (oom->is_free_known) vs_line_put_brief(lines, "; %B free", oom->device_free);
+  if (oom->is_short_known) vs_line_put_brief(lines, "; short by %B", oom->short_by);
   vs_line_end(lines);
 }
 
 static void say_oom_state(vs_lines *lines, const vs_oom *oom) {
+  const char *about = oom->is_exact ? "" : "≈";
   vs_line_begin(lines, VS_LINE_oom_state, VS_TONE_plain);
-  vs_line_put(lines, "%B requested, %B reserved", unsigned_bytes(oom->requested),
-              unsigned_bytes(oom->reserved));
-  if (oom->is_looked_at)
-    vs_line_put(lines, "; largest free block it could have used: %B", oom->largest_hole_area);
-  if (oom->is_free_known) vs_line_put(lines, "; free on the GPU: %B", oom->device_free);
+  if (!oom->is_looked_at) {
+    vs_line_put(lines, "%B requested, %B reserved", unsigned_bytes(oom->requested),
+                unsigned_bytes(oom->reserved));
+  } else {
+    vs_line_put(lines, "%s%B allocated, %s%B cached", about, oom->active, about, oom->cached);
+    if (oom->cached != 0) vs_line_put(lines, " (");
+    if (oom->cached_usable != oom->cached)
+      vs_line_put(lines, "%s%B usable for this request, ", about, oom->cached_usable);
+    if (oom->cached != 0) vs_line_put(lines, "largest free block %B)", oom->largest_hole_area);
+  }
+  if (oom->is_free_known) vs_line_put(lines, ", %B free on the GPU", oom->device_free);
   vs_line_end(lines);
 }
 
 static void say_oom_cause(vs_lines *lines, const vs_oom *oom) {
   vs_line_begin(lines, VS_LINE_oom_cause, VS_TONE_plain);
-  if (oom->verdict == VS_OOM_FRAGMENTED) {
-    vs_line_put(lines, "fragmentation: %B cached, but no free block of %B", oom->cached, oom->size);
-  } else {
-    vs_line_put(lines, "%s", vs_explain_oom(oom->verdict));
+  switch (oom->verdict) {
+    case VS_OOM_FRAGMENTED:
+      vs_line_put(lines, "fragmentation: %B cached", oom->cached_usable);
+      if (oom->cached_usable < oom->size) vs_line_put(lines, " and %B free", oom->device_free);
+      vs_line_put(lines, ", but no free block of %B", oom->size);
+      break;
+    case VS_OOM_ELSEWHERE:
+      vs_line_put(lines,
+                  "%B cached, but only %B of it where this request can use it: the rest belongs to another "
+                  "stream, pool or kind of segment",
+                  oom->cached, oom->cached_usable);
+      break;
+    case VS_OOM_LIMIT:
+    case VS_OOM_FULL:
+    case VS_OOM_UNKNOWN: vs_line_put(lines, "%s", vs_explain_oom(oom->verdict)); break;
   }
   vs_line_end(lines);
+}
+
+static bool has_owners_then(const vs_oom *oom) { return oom->is_looked_at && oom->owners.bytes != 0; }
+
+static void say_oom_owners(vs_lines *lines, const vs_oom *oom) {
+  if (!has_owners_then(oom)) return;
+  vs_line_begin(lines, VS_LINE_oom_owners, VS_TONE_plain);
+  vs_line_put(lines, "of the %B requested then", oom->owners.bytes);
+  lines->shows_blocks = true;
+  vs_line_rows_begin(lines);
+  say_owners(lines, &oom->owners);
+  vs_line_rows_end(lines);
 }
 
 /* `count` of them in the trace; 0: not said. */
@@ -106,28 +151,15 @@ static void say_failure(vs_lines *lines, const vs_told *told, const vs_oom *oom,
     vs_line_put(lines, "%s", advice);
     vs_line_end(lines);
   }
-  if (!oom->is_looked_at || oom->top.count == 0) return;
-  vs_line_detail_begin(lines, VS_LINE_oom_owner, VS_TONE_plain);
-  vs_line_put(lines, "%B ", oom->top.bytes);
-  vs_put_group_label(lines->call, VS_BY_STACK, &oom->top);
-  vs_text_str(&lines->text, vs_text_view(&lines->call->scratch));
-  lines->call->scratch.bytes.count = 0;
-  vs_line_end(lines);
+  say_oom_owners(lines, oom);
+}
+
+/* The failure that the report is about: the last one; NULL: no request failed. */
+static const vs_oom *failure_of(const vs_report *r) {
+  return r->ooms.list.count == 0 ? NULL : &r->ooms.list.data[r->ooms.list.count - 1];
 }
 
 /* ---- peak and end ---------------------------------------------------------------------------------------------- */
-
-static void say_owners(vs_lines *lines, const vs_groups *owners) {
-  const uint64_t top = lines->call->request->top;
-  const size_t shown = top != 0 && top < owners->list.count ? (size_t)top : owners->list.count;
-  uint64_t rest = owners->bytes;
-  for (size_t i = 0; i < shown; i++) {
-    vs_line_group_row(lines, VS_BY_LINE, &owners->list.data[i], owners->bytes);
-    rest -= vs_min_u64(owners->list.data[i].bytes, rest);
-  }
-  if (owners->list.count > shown)
-    vs_line_rest_row(lines, rest, owners->list.count - shown, "other line", owners->bytes);
-}
 
 static void say_peak(vs_lines *lines, const vs_told *told) {
   const vs_report *r = told->report;
@@ -151,8 +183,10 @@ static void say_peak(vs_lines *lines, const vs_told *told) {
   } else {
     vs_line_put(lines, " at the end");
   }
+  const vs_oom *failure = failure_of(r);
+  const bool are_owners_told = failure != NULL && has_owners_then(failure); /* those that matter, then */
   vs_line_rows_begin(lines);
-  if (bytes != 0) say_owners(lines, owners);
+  if (bytes != 0 && !are_owners_told) say_owners(lines, owners);
   vs_line_rows_end(lines);
 }
 
@@ -173,7 +207,9 @@ static void say_end(vs_lines *lines, const vs_told *told) {
   vs_line_begin(lines, VS_LINE_end, VS_TONE_plain);
   vs_line_value(lines, is_traced ? end->requested : end->reserved);
   vs_line_at(lines, vs_slice_end(told->report->slice));
-  vs_line_put(lines, "%B reserved: %B allocated", end->reserved, end->active - end->pending);
+  if (failure_of(told->report) != NULL) vs_line_put(lines, "after the error: ");
+  else vs_line_put(lines, "%B reserved: ", end->reserved);
+  vs_line_put(lines, "%B allocated", end->active - end->pending);
   if (end->pending != 0) vs_line_put(lines, ", %B pending free", end->pending);
   vs_line_put(lines, ", %B cached", end->inactive);
   if (most > end->reserved) vs_line_put(lines, "; peak reserved %B", most);
@@ -188,14 +224,15 @@ static const char *grade(uint64_t stuck, uint64_t reserved) {
   return stuck < reserved / 10 ? "low" : stuck < reserved / 4 ? "noticeable" : "high";
 }
 
-/* `loose` is releasable, `stuck` is not. */
-static void put_cached_parts(vs_lines *lines, uint64_t loose, uint64_t stuck) {
+/* `loose` is releasable, `stuck` is not. After an error, when PyTorch has unwound the program, that is no advice. */
+static void put_cached_parts(vs_lines *lines, uint64_t loose, uint64_t stuck, bool has_failed) {
   vs_line_put(lines, "%B", loose != 0 ? loose : stuck);
   if (loose == 0) {
     vs_line_put(lines, ", none of it releasable: every segment still contains live blocks");
     return;
   }
-  vs_line_put(lines, " releasable with torch.cuda.empty_cache()");
+  vs_line_put(lines,
+              has_failed ? " releasable after the error" : " releasable with torch.cuda.empty_cache()");
   if (stuck == 0) return;
   vs_line_put(lines, ", %B not: live blocks share its segments", stuck);
 }
@@ -215,7 +252,8 @@ static void say_cached(vs_lines *lines, const vs_told *told) {
     vs_line_put(lines, "%s", holes->free == 0 ? "nothing" : "too little to matter");
     vs_text_cstr(&lines->brief, "too little to matter");
   } else {
-    put_cached_parts(lines, holes->releasable + (holes->pinned - stuck), stuck);
+    put_cached_parts(lines, holes->releasable + (holes->pinned - stuck), stuck,
+                     failure_of(told->report) != NULL);
     vs_line_put(lines, "; largest free block %B", holes->largest_hole);
     vs_text_format(&lines->text, "; fragmentation: %s", word);
     vs_text_format(&lines->brief, "%s fragmentation", word);
@@ -416,9 +454,10 @@ static void write_summary(vs_call *call, const vs_report *r) {
 static void write_next(vs_call *call, const vs_report *r) {
   const char *method = "tree", *text = "call tree of the peak";
   vs_reply_object_begin(call->json, "next");
-  if (r->ooms.list.count != 0) {
+  const vs_oom *failure = failure_of(r);
+  if (failure != NULL) {
     text = "what was allocated then";
-    vs_text_u64(&call->scratch, r->ooms.list.data[r->ooms.list.count - 1].event);
+    vs_text_u64(&call->scratch, failure->event);
     vs_reply_scratch(call, "at");
   } else if (count_growth(r) != 0 || !has_trace(r)) {
     if (!has_owners(call, r)) method = "blocks";
@@ -434,10 +473,10 @@ static void write_next(vs_call *call, const vs_report *r) {
 
 void vs_report_lines(vs_call *call, const vs_told *told) {
   const vs_report *r = told->report;
-  const size_t ooms = r->ooms.list.count;
+  const vs_oom *failure = failure_of(r);
   vs_lines lines;
   vs_lines_begin(&lines, call);
-  if (ooms != 0) say_failure(&lines, told, &r->ooms.list.data[ooms - 1], ooms);
+  if (failure != NULL) say_failure(&lines, told, failure, r->ooms.list.count);
   say_peak(&lines, told);
   say_peak_held(&lines, told);
   say_end(&lines, told);

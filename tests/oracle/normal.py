@@ -109,6 +109,7 @@ class Snapshot:
     devices: dict  # device number -> Memory
     host: object  # Memory or None
     ring_wrapped: bool = False
+    settings: dict = field(default_factory=dict)
 
 
 def end_sums(blocks):
@@ -251,4 +252,5 @@ def normalise(data):
         devices=dict(sorted(devices.items())),
         host=host if host.segments or host.entries else None,
         ring_wrapped=settings.get("trace_alloc_overflowed") is True,
+        settings=settings,
     )

@@ -4,6 +4,7 @@ And docs/formats/query.md names every key that a reply has.
 """
 
 import functools
+import itertools
 import json
 import re
 import sys
@@ -91,6 +92,61 @@ def test_what_was_live(paths):
             expected = truth.groups_by_stack(live)
             assert Counter((g["bytes"], g["count"]) for g in groups) == Counter(g[:2] for g in expected)
             assert [g["bytes"] for g in groups] == sorted((g["bytes"] for g in groups), reverse=True)
+
+
+def checked_causes(path):
+    """The causes that the report tells, after all that it says of failed requests was compared."""
+    causes = Counter()
+    snapshot = normalise(closed_unpickler.read_file(path).data)
+    for device in ask("report", path, "--top", "0")["devices"]:
+        memory = snapshot.devices[device["device"]]
+        truths = truth.diagnoses(memory, snapshot.settings)
+        assert [oom["event"] for oom in device["ooms"] if oom["owners"] is not None] == list(truths)
+        for oom in device["ooms"]:
+            expected = truths.get(oom["event"])
+            if expected is None:
+                assert oom["cause"] == "unknown" and oom["cached_bytes"] is None and oom["short_bytes"] is None
+                continue
+            where = f"{path.name}, device {device['device']}, event {oom['event']}"
+            assert {key: oom[key] for key in expected} == expected, where
+            causes[oom["cause"]] += 1
+            owners = truth.owners_at(memory, oom["event"])
+            found = Counter((o["bytes"], o["count"], o["each_bytes"], o["label"]) for o in oom["owners"])
+            assert found == Counter(owners) and oom["owner_count"] == len(owners), where
+            shown = [[row["bytes"] for row in line["rows"]] for line in oom["lines"] if line["about"] == "oom_owners"]
+            assert shown == ([[o["bytes"] for o in oom["owners"]]] if sum(o[0] for o in owners) else []), where
+    return causes
+
+
+def test_why_requests_failed(paths):
+    """The cause, what was cached and usable, how much was missing, and the owners at that moment."""
+    causes = sum((checked_causes(path) for path in paths), Counter())
+    assert len(causes) > 2, causes
+
+
+FAILING = (3010, 3015, 3020, 3034, 3042, 3059)  # seeds of runs whose requests fail
+
+
+def without_free_bytes(data):
+    for entry in itertools.chain(*data["device_traces"]):
+        entry.pop("device_free", None)
+
+
+def with_most(data):
+    data["allocator_settings"]["max_split_size"] = 24 << 20
+
+
+def test_every_cause(tmp_path):
+    """Also where the driver's free bytes are not recorded, and where large blocks are kept from small requests."""
+    causes = Counter()
+    for seed, change in itertools.product(FAILING, (None, without_free_bytes, with_most)):
+        data = shapes.build(random_run(seed)[0], "2.15")
+        if change:
+            change(data)
+        path = tmp_path / f"{seed}-{change and change.__name__}.pickle"
+        path.write_bytes(WRITERS["c-4"].write(data))
+        causes += checked_causes(path)
+    assert set(causes) == {"limit", "fragmented", "elsewhere", "full", "unknown"}, causes
 
 
 def paths_of(nodes):

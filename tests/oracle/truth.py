@@ -11,6 +11,7 @@ the state before the first entry and `curve[i + 1]` the state after entry i.
 from collections import defaultdict
 
 from findings import INFORMATIONAL, trust
+from ooms import LOOKED_AT, diagnosis
 from normal import GROWS, SHRINKS, end_sums, normalise
 from ranges import joined, without_range
 
@@ -103,6 +104,23 @@ def ooms(memory):
         for i, e in enumerate(memory.entries)
         if e.action == "oom"
     ]
+
+
+def owners_at(memory, event):
+    """Of what was alive: bytes, blocks and the size of each where all are equal, by label; most bytes first."""
+    sizes = defaultdict(list)
+    for _, size, stack in live_at(memory, event):
+        sizes[memory.frames.owner_label(stack)].append(size)
+    rows = [(sum(s), len(s), s[0] if len(set(s)) == 1 and s[0] else None, label) for label, s in sizes.items()]
+    return sorted(rows, key=lambda row: (-row[0], -row[1], row[3]))
+
+
+def diagnoses(memory, settings):
+    """{entry: what the report says of it} of the failed requests that it looks at."""
+    events = [oom["event"] for oom in ooms(memory)]
+    counted, closing = counted_at_end(memory), closing_action(memory)
+    looked_at = {*events[:1], *events[1 - LOOKED_AT :]}
+    return {event: diagnosis(memory, settings, event, counted, closing) for event in sorted(looked_at)}
 
 
 def device_report(memory, ring_wrapped):

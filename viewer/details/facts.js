@@ -137,6 +137,7 @@ export function eventFacts(app, event, oom) {
     factRow("What", eventSentence(event)),
     factRow(isOom ? "Requested" : "Size", exactBytesText(event.size_bytes)),
     factRow("Free on device", isOom ? exactBytesText(event.device_free_bytes) : null),
+    factRow("Short by", (oom?.short_bytes ?? null) === null ? null : bytesText(oom.short_bytes)),
     factRow("Largest free block", holeWords(oom)),
     factRow("Requested after", bytesText(event.requested_after_bytes)),
     factRow("Reserved after", bytesText(event.reserved_after_bytes)),

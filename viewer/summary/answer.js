@@ -53,6 +53,7 @@ function answerBlock(app, [first, ...rest]) {
     ...[first, ...rest.filter((line) => line.depth === 0)].map(answerText),
     first.rows.length > 0 ? answerRows(app, first) : null,
     below.length > 0 ? el("dl", { class: "answer-facts" }, below) : null,
+    ...rest.filter((line) => line.rows.length > 0).map((line) => answerRows(app, line)),
   ]);
 }
 
@@ -73,7 +74,7 @@ function answerRows(app, { label, rows }) {
 }
 
 /** @param {App} app @param {Replies.LineRow} row @param {number} most */
-function answerRow(app, { size, percent, share, label, filter }, most) {
+function answerRow(app, { size, percent, share, blocks, label, filter }, most) {
   const width = Math.min(100, Math.max(1, ((share ?? 0) / most) * 100));
   const bar = el("span", { class: "answer-bar", style: { width: `${width}%` } });
   const find = () => app.jump({ part: "timeline", search: filter });
@@ -84,6 +85,7 @@ function answerRow(app, { size, percent, share, label, filter }, most) {
     el("td", { class: "number" }, size),
     el("td", { class: "number second" }, percent),
     el("td", { class: "answer-bar-cell" }, bar),
-    el("td", { class: "cut", title: label }, name),
+    el("td", { class: "cut", title: blocks ? `${label}: ${blocks}` : label },
+      [name, blocks ? el("span", { class: "second" }, ` ${blocks}`) : null]),
   ]);
 }

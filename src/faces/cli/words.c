@@ -218,17 +218,22 @@ static vs_style style_of(vs_json line) {
 }
 
 static void put_rows(vs_screen *screen, vs_json rows) {
-  static const vs_column columns[] = {
-      {NULL, VS_COLUMN_RIGHT}, {NULL, VS_COLUMN_RIGHT}, {NULL, VS_COLUMN_BAR}, {NULL, VS_COLUMN_NAME}};
+  static const vs_column columns[] = {{NULL, VS_COLUMN_RIGHT},
+                                      {NULL, VS_COLUMN_RIGHT},
+                                      {NULL, VS_COLUMN_BAR},
+                                      {NULL, VS_COLUMN_NAME},
+                                      {NULL, VS_COLUMN_LEFT}};
   vs_table table;
   if (vs_json_count(rows) == 0) return;
-  vs_table_begin(&table, screen, 4, columns, 4);
+  const bool shows_blocks = !vs_reply_is_unknown(vs_reply_at(vs_json_at(rows, 0), "blocks"));
+  vs_table_begin(&table, screen, 4, columns, shows_blocks ? 5 : 4);
   for (size_t i = 0; i < vs_json_count(rows); i++) {
     const vs_json row = vs_json_at(rows, i);
     vs_text_str(vs_table_cell(&table), vs_reply_str(row, "size"));
     vs_text_str(vs_table_cell(&table), vs_reply_str(row, "percent"));
     vs_table_bar(&table, vs_reply_f64(row, "share"));
     vs_words_label_cell(&table, row);
+    if (shows_blocks) vs_text_str(vs_table_cell(&table), vs_reply_str(row, "blocks"));
   }
   vs_table_put(&table);
 }
