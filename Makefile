@@ -29,6 +29,7 @@ bench:
 	@tools/build release -DVS_RINGS= vramscope bench simcuda python
 	@build/venv/bin/python bench/run
 	@build/venv/bin/python bench/run_simulated
+	@build/venv/bin/python bench/run_whatif
 	@build/venv/bin/python bench/run_allocator
 	@build/venv/bin/python bench/run_viewer --events 10000,100000,1000000
 	@build/venv/bin/python bench/run_python
