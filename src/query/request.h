@@ -90,6 +90,7 @@ typedef struct vs_texts {
 
 static inline vs_str vs_texts_at(const vs_texts *texts, size_t index) {
   VS_ASSERT(index < texts->ends.count);
+  if (texts->bytes.count == 0) return VS_STR(""); /* there is no memory behind empty texts */
   const size_t from = index == 0 ? 0 : texts->ends.data[index - 1];
   return (vs_str){texts->bytes.data + from, texts->ends.data[index] - from};
 }
