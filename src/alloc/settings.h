@@ -12,6 +12,9 @@
 
 #define VS_MIB UINT64_C(1048576)
 
+/* From this rounded size on, a request gets a segment of its own size; below it, one of large_segment_size. */
+#define VS_ALLOC_MIN_LARGE (10 * VS_MIB)
+
 typedef enum vs_alloc_backend { VS_ALLOC_NATIVE, VS_ALLOC_ASYNC } vs_alloc_backend;
 
 /* The forms of the message of an out-of-memory error; oom.c. */

@@ -4,15 +4,12 @@
  *   WITHOUT      they are not made
  *   SCALE        each requests `factor` times its bytes, at least one
  *   FREE_EARLY   each is freed before the next request: no program can free it earlier, so what this saves is an upper bound
- *   CHECKPOINT   activation checkpointing: what a call allocates and leaves behind, but for its result, is freed when the
- *                call ends; the requests of the call are made again when the backward pass frees the first of it
  *
  * Blocks that were allocated before the trace are freed before its first request: their segments are there, so the peak of
- * a run counts what was reserved at the start. All edits of a list apply at once; an allocation that one of them leaves out
- * is out. Of several calls that CHECKPOINT could assign, the last one of the list counts.
+ * a run counts what was reserved at the start. All edits of a list apply at once: factors are multiplied, and an allocation
+ * that one edit leaves out is not made, whatever the others say.
  *
- * The result has the plan's order: between two recorded requests stand those that an edit adds. `steps` rise in it as in the
- * plan. It is for runs that do not follow the recording. */
+ * The result is in the plan's order, and its `steps` rise as the plan's do. It is for runs that do not follow the recording. */
 #ifndef VS_ANALYZE_EDITS_H
 #define VS_ANALYZE_EDITS_H
 
@@ -22,27 +19,17 @@ typedef enum vs_edit_kind {
   VS_EDIT_WITHOUT,
   VS_EDIT_SCALE,
   VS_EDIT_FREE_EARLY,
-  VS_EDIT_CHECKPOINT,
 } vs_edit_kind;
-enum { VS_EDIT_KINDS = VS_EDIT_CHECKPOINT + 1 };
 
-/* A call of the function that is checkpointed: the events from the first to the last, both its own. */
-typedef struct vs_edit_call {
-  uint32_t first, last; /* events */
-} vs_edit_call;
-
-/* Borrows everything. Invariant: calls do not overlap and stand in the order of the trace. */
+/* Borrows the bits. */
 typedef struct vs_edit {
   vs_edit_kind kind;
-  const uint64_t *rows; /* WITHOUT, SCALE, FREE_EARLY: one bit for each row of lifetimes */
-  const uint64_t
-      *events;   /* WITHOUT, SCALE: one bit for each event; of the failed requests among them; NULL: none */
-  double factor; /* SCALE: > 0 and finite */
-  const vs_edit_call *calls; /* CHECKPOINT */
-  size_t call_count;
+  const uint64_t *rows;   /* one bit for each row of lifetimes: the allocations it names; NULL: none */
+  const uint64_t *events; /* one bit for each event: the failed requests it names; NULL: none */
+  double factor;          /* SCALE: > 0 and finite */
 } vs_edit;
 
-/* What the edits found. */
+/* The requests of the changed program, and what the edits named. */
 typedef struct vs_edited {
   vs_replay_requests requests;
   uint64_t allocs;       /* allocations that an edit names, those of the start among them */

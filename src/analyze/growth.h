@@ -1,16 +1,16 @@
-/* Who holds more after each step: leaks, and caches that never stop growing.
+/* The stacks that own more memory after each step: leaks, and caches without a limit.
  *
- * What a stack holds is compared at the boundaries of steps: bytes came where a block is first seen at one, bytes went
- * where it is seen no more. Blocks that live inside one step are never seen. Of the runs of steps that reach up to the
- * last one the longest counts in which
- *   it piles up   at least VS_GROWTH_STEPS steps rise, at most every fifth does not, and what went is at most a quarter of
- *                 what came; or
- *   it swells     every one of at least 2 x VS_GROWTH_STEPS steps rises, with the same number of blocks: larger ones take
- *                 the place of smaller ones.
- * So what appears once and stays, such as gradients and the optimizer's state, is no growth, nor is what comes and goes.
+ * The bytes of a stack are compared at the boundaries of steps. A block adds bytes at the first boundary at which it is live,
+ * and removes them at the first one at which it is not; blocks that live inside one step are never counted. Growth is reported
+ * for the longest run of steps, ending with the last step, in which
+ *   the blocks become more     at least VS_GROWTH_STEPS steps rise, at most every fifth does not, and at most a quarter of the
+ *                              added bytes was removed; or
+ *   the blocks become larger   each of at least 2 x VS_GROWTH_STEPS steps rises, with the same number of blocks.
+ * So memory that is allocated once and stays, such as gradients and the optimizer's state, is not growth, nor is memory that
+ * is freed again.
  *
- * Where steps were guessed from a pattern, and most of what they allocate is still there after them, nothing is reported:
- * those are more likely layers of one forward pass. */
+ * Nothing is reported where the steps were guessed from a pattern and most of what they allocate is still live after them:
+ * those are more likely the layers of one forward pass. */
 #ifndef VS_ANALYZE_GROWTH_H
 #define VS_ANALYZE_GROWTH_H
 

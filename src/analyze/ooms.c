@@ -10,9 +10,6 @@ const char *vs_oom_verdict_name(vs_oom_verdict verdict) { return VERDICTS[verdic
 
 /* ---- free blocks ----------------------------------------------------------------------------------------- */
 
-/* From here on a request gets a segment of its own size, in multiples of VS_SMALL_PAGE. */
-#define SMALLEST_OWN_SEGMENT UINT64_C(10485760)
-
 /* What decides whether a request may use a free block, and the largest tail of its place. */
 typedef struct look {
   const vs_snapshot *snapshot;
@@ -86,7 +83,7 @@ static uint64_t new_memory(const look *l) {
   const uint64_t free = oom->device_free, large = l->settings.large_segment_size;
   const bool is_small = l->kind == VS_SEGMENT_SMALL;
   if (oom->is_expandable) return vs_sat_add_u64(l->tail, free - free % (is_small ? VS_SMALL_PAGE : large));
-  if (oom->size >= SMALLEST_OWN_SEGMENT) return free - free % VS_SMALL_PAGE;
+  if (oom->size >= VS_ALLOC_MIN_LARGE) return free - free % VS_SMALL_PAGE;
   return free >= (is_small ? VS_SMALL_PAGE : large) ? oom->size : 0;
 }
 

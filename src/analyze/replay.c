@@ -3,8 +3,8 @@
 /* Sums of sizes stay below this: what a file claims must not overflow. */
 #define MOST_VOLUME (UINT64_C(1) << 61)
 
-/* Blocks looked at while the cache is emptied, and holes while an expandable segment grows: so many, and so
- * many more for each request. */
+/* A run stops after this much work, plus MOST_WORK_EACH for each request. Work counts the blocks visited when the cache is
+ * emptied, and the unmapped ranges visited when an expandable segment grows. */
 enum { MOST_WORK = 1 << 23, MOST_WORK_EACH = 16 };
 
 /* What no program has, and a hostile file could make this take for ever with. */
@@ -173,8 +173,8 @@ static vs_status run_all(vs_replay_course *r) {
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-/* Bytes that the recorded card had at least. Reserves of addresses must not be made larger than the recorded
- * ones were, whose size nobody knows: else they meet. */
+/* A lower bound of the recorded card's bytes. The reserved address ranges follow from it: if they were larger than the recorded
+ * ones, whose size is unknown, they would overlap. */
 static uint64_t least_total(const vs_replay_course *r) {
   const uint64_t seen = vs_max_u64(r->plan->reserved_peak, r->plan->widest / 9 * 8);
   return vs_min_u64(vs_max_u64(seen, VS_LARGE_PAGE), VS_REPLAY_ENOUGH);

@@ -1,29 +1,27 @@
-/* What an allocator does with the requests of a recording: vs_alloc run on one device's trace.
+/* Runs the requests of a recording through vs_alloc, for one device.
  *
- * Two uses. *Following* a recording, under the settings it was made with, checks the rules: the device
- * gives the addresses that the real one gave, refuses where it refused, blocks wait for other streams as
- * long as they waited, and each segment event of the replay is compared with the recorded one (kind, size,
- * stream, address). *Another* setting or card, not following, answers what would have happened: a device
- * of so many bytes, the lowest address that fits in granules of 2 MiB, pending blocks as long as recorded.
+ * A run that *follows* the recording checks the allocator's rules under the recorded settings: the device returns the recorded
+ * addresses and refuses where the recorded one refused, blocks wait for other streams as long as they waited, and each segment
+ * event is compared with the recorded one (kind, size, stream, address). A run that does not follow answers what another
+ * setting or card would have done: the device has a capacity and returns the lowest address that fits, in granules of 2 MiB.
  *
- * A plan is made once from a trace, and run as often as one likes. It holds the requests:
+ * A plan is made once from a trace and run any number of times. It starts with the segments and blocks that were there before
+ * the trace, undone from the end state (state.h), and holds the requests:
  *   ALLOC   an alloc event                        FREE    a free_requested
- *   FAIL    an oom event                          EMPTY   segments given back for no request: empty_cache()
- * and before the first one what was there already: segments and blocks, undone from the end state (state.h).
+ *   FAIL    an oom event                          EMPTY   segments released for no request: empty_cache()
  *
- * Segments given back before an ALLOC that needed one are either the ladder of that allocation (the card
- * or a limit refused it) or an empty_cache() before it. It was empty_cache() if one of them would have
- * served the request; it was the ladder if they have the allocation's stack. Else it is doubtful, and
- * empty_cache() if more was reserved at another time. A replay that follows takes what is doubtful for the
- * ladder, as both come to the same there; one that does not empties the cache.
+ * Segments released before an ALLOC that needed a new one belong to that allocation (the card or a limit refused it, and the
+ * allocator released its cache) or to an empty_cache() before it. It was empty_cache() if one of them would have served the
+ * request, and the allocation if they have its stack. Otherwise it is doubtful, and counts as empty_cache() if more was reserved
+ * at another time. A run that follows treats doubtful releases as the allocation's, since the result is the same there; any
+ * other run empties the cache.
  *
- * Frees that were completed in the course of a request had been found done before it looked for a block,
- * or were waited for because the device refused memory. The second is assumed where it did: else the block
- * would have been taken.
+ * A free that was completed during a request was done before the allocator looked for a block, or the allocator waited for it
+ * because the device had refused memory. The second is assumed where the device did refuse: otherwise the block would have been
+ * reused.
  *
- * Estimated: a block that was allocated before the trace and freed in it shows its requested size only.
- * Where it ends is taken from the first allocation placed behind it, else from rounding; ages of cached
- * blocks begin with the trace. */
+ * Estimated: a block that was allocated before the trace and freed in it shows only its requested size. Its end is the start
+ * of the first allocation placed behind it, otherwise the rounded size. Ages of cached blocks start with the trace. */
 #ifndef VS_ANALYZE_REPLAY_H
 #define VS_ANALYZE_REPLAY_H
 
@@ -97,9 +95,9 @@ static inline uint64_t vs_replay_stream(const vs_snapshot *snapshot, uint32_t st
 
 /* ---- settings ------------------------------------------------------------------------------------------ */
 
-/* The settings that a snapshot says it was recorded under: allocator_settings, first its string, then its
- * single values, which say what was in force; the rules by the file's age. false in *is_known where it
- * does not say: then the defaults. A string that nobody can read is passed over. */
+/* The settings of the recorded allocator, from the snapshot's allocator_settings: first its string, then its single values,
+ * which were the ones in force; the rules follow from the file's age. *is_known is false where the file has no settings: then
+ * they are the defaults. A string that cannot be parsed is ignored. */
 void vs_replay_settings_of(const vs_snapshot *snapshot, vs_alloc_settings *settings, bool *is_known);
 
 /* A settings string over the defaults, by `rules` (NULL: the newest) or, where these do not know its keys, by
@@ -144,7 +142,7 @@ typedef struct vs_replay_options {
   vs_alloc_settings settings;
   bool settings_known; /* they are those of the recording: no doubt is cast on them */
   bool follows;
-  /* Bytes; 0: not known. Following, only limits count by it; else it is what the card has, 0: enough. */
+  /* Bytes that the allocator can reserve; 0: unlimited. A run that follows uses it for limits only; there 0 means unknown. */
   uint64_t card;
   /* Bytes of the card as its driver reports them, of which limits are a fraction; 0: the same as `card`. */
   uint64_t total;
@@ -171,7 +169,7 @@ typedef struct vs_replay {
   /* the run */
   bool ran_out;         /* an allocation that succeeded when recorded failed: it ended there */
   uint32_t ran_out_at;  /* event; VS_NO_EVENT: what was reserved before the trace is more than the card has */
-  uint64_t ran_out_for; /* bytes it asked for */
+  uint64_t ran_out_for; /* requested bytes; of VS_NO_EVENT: the bytes reserved before the trace */
   uint64_t avoided;     /* failures of the recording that succeeded now */
   uint64_t refused;     /* failures of the recording that failed again */
   uint32_t refused_at;  /* event of the first of these; VS_NO_EVENT: none */

@@ -94,8 +94,8 @@ void vs_replay_observe(void *ctx, const vs_event *event) {
   compare(r, &got);
 }
 
-/* What is done when it looks for a block: see was_refused. Where old blocks are collected instead, nobody
- * waits. */
+/* Sets the event up to which pending frees are done when the allocator looks for a block. After a refusal they are not yet
+ * done, because the allocator waited for them (was_refused), unless it collected old blocks instead, which does not wait. */
 void vs_replay_steps_begin(vs_replay_course *r, const vs_replay_request *request) {
   const uint32_t before = r->now == NULL ? 0 : r->now->event + 1;
   r->now = request;

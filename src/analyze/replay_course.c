@@ -3,8 +3,7 @@
 /* Orders of completion that are told apart: a hostile file could make this take for ever. */
 enum { MOST_WAITS = 256 };
 
-/* Pending blocks wait on made-up streams, one for each order of completion; no real handle looks like
- * these. */
+/* Pending blocks wait on synthetic streams, one for each order of completion. No real handle has these values. */
 #define FIRST_WAIT_STREAM UINT64_C(0xf000000000000000)
 
 /* Pools keep their ids, which decide the order among them. (n, 0) and (0, n) cannot be told apart by the

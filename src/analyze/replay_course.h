@@ -14,7 +14,7 @@
 #include "alloc/alloc.h"
 #include "analyze/replay_device.h"
 
-/* A card that is not known has this much: what a file claims must not overflow. */
+/* The bytes of a card of unknown size, and the most of any: sums of the sizes in a file must not overflow. */
 #define VS_REPLAY_ENOUGH (UINT64_C(1) << 44)
 
 typedef struct vs_replay_course {
@@ -28,7 +28,7 @@ typedef struct vs_replay_course {
   vs_alloc *alloc;
   uint64_t *addresses;          /* by row of lifetimes: where the replay put it; 0: nowhere */
   const vs_replay_request *now; /* NULL: between requests */
-  VS_VEC(uint32_t) wait_until;  /* by made-up stream: when the last block on it is done */
+  VS_VEC(uint32_t) wait_until;  /* by synthetic stream: the event at which its last block is done */
   VS_VEC(vs_pool_id) pools;     /* by index into snapshot->pools: what it is called here */
   vs_status status;             /* of what an observer cannot say */
   uint64_t volume;              /* of all requests: sums of statistics are below a small multiple */

@@ -31,10 +31,11 @@ typedef struct vs_replay_device {
   VS_VEC(vs_replay_range) ranges;
   uint32_t spare; /* of ranges; UINT32_MAX: none */
   vs_map by_address;
-  uint64_t capacity, used;  /* bytes */
-  uint64_t pages_left;      /* that may still be made: keeps hostile files from taking for ever */
-  uint64_t unmapped;        /* ranges of pages taken away, less those given since: holes, at most */
-  uint64_t work, most_work; /* blocks and holes that were looked at, about; above it the device fails */
+  uint64_t capacity, used; /* bytes */
+  uint64_t pages_left;     /* that may still be made: keeps hostile files from taking for ever */
+  uint64_t
+      unmapped; /* unmapped ranges less the ranges mapped since: an upper bound of the gaps in expandable segments */
+  uint64_t work, most_work; /* visited blocks and gaps, estimated; above most_work the device fails */
 
   const vs_replay_step *steps; /* of the whole recording */
   uint32_t next, end;          /* of the current request: those not met yet */

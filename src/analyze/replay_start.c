@@ -19,7 +19,7 @@ static uint64_t block_size(const vs_replay_course *r, const vs_state_block *bloc
   return vs_min_u64((size + VS_SMALLEST_BLOCK - 1) & ~(uint64_t)(VS_SMALLEST_BLOCK - 1), room);
 }
 
-/* A segment's blocks in use and the free ones between them. false: they make no sense. */
+/* Lists a segment's live blocks and the free blocks between them. false: the live blocks overlap or are not aligned. */
 static bool blocks_fill(const vs_replay_course *r, const vs_state_segment *segment, block_row *row) {
   uint64_t at = segment->address;
   const uint64_t end = segment->address + segment->size;

@@ -34,12 +34,10 @@ const char *vs_explain_oom(vs_oom_verdict verdict) {
     case VS_OOM_FULL: return "the GPU was full: neither free nor cached memory was enough";
     case VS_OOM_FRAGMENTED:
       return "fragmentation: enough memory was cached where the request could use it, but no free block was "
-             "large "
-             "enough";
+             "large enough";
     case VS_OOM_ELSEWHERE:
       return "enough memory was cached, but most of it belongs to another stream, pool or kind of segment "
-             "and could "
-             "not be reused";
+             "and could not be reused";
     case VS_OOM_LIMIT:
       return "the GPU had enough free memory: a limit of the process refused the request, or the driver did";
     case VS_OOM_UNKNOWN: break;

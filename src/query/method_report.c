@@ -80,7 +80,7 @@ static void write_other_peak(const vs_call *call, const vs_report *r, vs_curve_k
 
 /* ---- fragmentation --------------------------------------------------------------------------------------------- */
 
-/* The stack that a block of the state was asked for with. */
+/* The stack of the request that allocated a block of the state. */
 static uint32_t stack_of(const vs_report *r, const vs_state_block *block) {
   if (block->lifetime != VS_NO_ROW)
     return vs_lifetime_stack(r->lifetimes, &r->lifetimes->rows.data[block->lifetime]);

@@ -55,7 +55,9 @@ static void put_next(vs_cli *cli, vs_json device, size_t device_count) {
       .command = command,
       .option = *at != 0 ? "at" : NULL,
       .value = at,
-      .device = device_count == 0 ? "host" : NULL, /* a GPU asked for, else the default of every command */
+      .device = device_count == 0
+                    ? "host"
+                    : NULL, /* --device is passed on; without it all commands take the same default */
       .purpose = purpose,
   };
   vs_text_byte(&cli->screen.text, '\n');

@@ -1,8 +1,9 @@
-"""For the Python of a test's program, which child_programs.py puts into PYTHONPATH: a program of a second that imports PyTorch
-spends a fifth of its time at the end, when the interpreter walks through PyTorch's modules, several times, to find cycles. Before
-that the collector runs as ever."""
+"""Shortens the end of test programs; child_programs.py puts this folder into their PYTHONPATH.
+
+A small program that imports PyTorch spends a fifth of its time when the interpreter ends: it searches PyTorch's modules for cycles
+several times. Freezing all objects skips that. Until then the collector runs as in any program."""
 
 import atexit
 import gc
 
-atexit.register(gc.freeze)  # the first to be registered runs last: the interpreter finds nothing to walk through
+atexit.register(gc.freeze)  # registered first, so it runs last

@@ -182,29 +182,6 @@ static void test_blocks_of_before_the_trace(void **state) {
   stop(&p);
 }
 
-/* Of two calls, each with a temporary and two blocks that outlive it, the second of which is its result: the first is freed
- * when the call ends, and the whole call comes again, but for the result, before the first free. */
-static void test_checkpoint(void **state) {
-  (void)state;
-  played p = {.m = made_begin()};
-  const vs_edit_call calls[] = {{0, 3}, {4, 7}}; /* a free is two events */
-  for (uint64_t i = 0; i < 2; i++) {
-    const uint64_t at = BASE + i * 256 * MIB;
-    (void)made_event(&p.m, VS_EVENT_ALLOC, at, 20 * MIB);            /* activation */
-    (void)made_event(&p.m, VS_EVENT_ALLOC, at + 64 * MIB, 30 * MIB); /* result */
-    (void)made_event(&p.m, VS_EVENT_SNAPSHOT, 0, 0);
-    (void)made_event(&p.m, VS_EVENT_SNAPSHOT, 0, 0);
-  }
-  (void)made_free(&p.m, BASE + 256 * MIB, 20 * MIB);
-  (void)made_free(&p.m, BASE, 20 * MIB);
-  start(&p);
-  apply(&p, &(vs_edit){.kind = VS_EDIT_CHECKPOINT, .calls = calls, .call_count = 2}, 1);
-  expect_requests(&p, "A0:20 A1:30 F0 A2:20 A3:30 F2 A2:20 F2 A0:20 F0");
-  assert_int_equal(run(&p, false).allocated_peak, 100 * MIB);
-  assert_int_equal(run(&p, true).allocated_peak, 80 * MIB);
-  stop(&p);
-}
-
 /* A failed request is scaled and left out with its line. */
 static void test_failed_requests(void **state) {
   (void)state;
@@ -323,7 +300,6 @@ int main(void) {
       cmocka_unit_test(test_free_early),
       cmocka_unit_test(test_free_early_does_not_wait),
       cmocka_unit_test(test_blocks_of_before_the_trace),
-      cmocka_unit_test(test_checkpoint),
       cmocka_unit_test(test_failed_requests),
       cmocka_unit_test(test_capacity_and_smallest_size),
       cmocka_unit_test(test_capacity_of_the_last_failure),

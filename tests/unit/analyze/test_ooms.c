@@ -97,7 +97,7 @@ static void set(made *m, const char *key, vs_setting_kind kind, uint64_t bits) {
       (vs_setting){.key = made_string(m, key), .kind = (uint8_t)kind, .bits = bits};
 }
 
-/* A segment that is there from the first event on and at the end: a block in use, and behind it a free one. */
+/* A segment that is there from the first event on and at the end: a live block, and behind it a free one. */
 static vs_segment *half_used(made *m, uint64_t address, uint64_t used, uint64_t free, const char *kind) {
   (void)made_event(m, VS_EVENT_SEGMENT_ALLOC, address, used + free);
   (void)made_event(m, VS_EVENT_ALLOC, address, used);
