@@ -93,6 +93,14 @@ def test_the_search_has_settings_that_the_version_knows(tmp_path):
 
 
 def test_the_best_run_comes_first(paths):
+    """Also where a run that fails reserves less: on a card with few bytes beside its context."""
+    passing = set()
+    for path, device, _ in cases(paths):
+        reply = ask(path, device, 'cards=["428MiB","40GiB"]')
+        passes = [run["passes"] for run in reply["runs"]]
+        passing.add(tuple(passes))
+        assert (reply["best"] is not None) == any(passes) and passes[reply["ranking"][0]] == any(passes)
+    assert (False, True) in passing
     for path, device, _ in cases(paths):
         reply = ask(path, device)
         runs = reply["runs"]

@@ -241,7 +241,8 @@ static void test_max_split_size(void **state) {
   assert_int_equal(fail_with_most(40 * MiB, 64 * MiB).verdict, VS_OOM_ELSEWHERE);
   assert_int_equal(fail_with_most(40 * MiB, 64 * MiB).cached_usable, 0);
   assert_int_equal(fail_with_most(40 * MiB, 64 * MiB).short_by, 40 * MiB);
-  assert_int_equal(fail_with_most(40 * MiB, 200 * MiB).cached_usable, 100 * MiB);
+  assert_int_equal(fail_with_most(40 * MiB, 100 * MiB).cached_usable, 0); /* just as large as the limit */
+  assert_int_equal(fail_with_most(40 * MiB, 101 * MiB).cached_usable, 100 * MiB);
   assert_int_equal(fail_with_most(80 * MiB, 64 * MiB).cached_usable, 0); /* 20 MiB more than the request */
   assert_int_equal(fail_with_most(81 * MiB, 64 * MiB).cached_usable, 100 * MiB);
 }
