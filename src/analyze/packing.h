@@ -19,7 +19,7 @@ typedef struct vs_buffer_life {
 } vs_buffer_life;
 
 /* Above this many blocks no plan is made: it would take too long and too much memory. */
-enum { VS_PACKING_MOST = VS_HOSTILE ? 4096 : 400000 };
+enum { VS_PACKING_MOST = 400000 };
 
 typedef struct vs_packing {
   uint64_t lower; /* bytes */

@@ -1,4 +1,4 @@
-/* What a recorded program would have needed: runs of its plan on cards of several sizes.
+/* What a recorded program needs: runs of its plan on cards of several sizes.
  *
  * Sizes are the bytes that the process can reserve: what a card has left for its allocator, after the context, other
  * processes and other libraries. */
@@ -22,7 +22,7 @@ static inline bool vs_replay_passes(const vs_replay *replay) {
   return !replay->ran_out && !replay->is_cut && replay->refused == 0;
 }
 
-/* A run needs this granularity at least: what the driver gives is a multiple of it. */
+/* Sizes are tried in multiples of this: the driver gives memory in multiples of 2 MiB. */
 #define VS_WHATIF_GRANULE (UINT64_C(2) << 20)
 
 typedef struct vs_smallest {

@@ -27,10 +27,13 @@ static bool is_reproduced(const vs_whatif_answer *a) {
 }
 
 static void say_capacity(vs_lines *lines, const vs_whatif_answer *a) {
+  const bool names_cards = a->runs.data[0].card.asked.size != 0;
+  if (!a->capacity.is_known && names_cards) return; /* no run needs it */
   if (!a->capacity.is_known) {
     vs_line_begin(lines, VS_LINE_capacity, VS_TONE_plain);
     vs_text_cstr(&lines->value, "unknown");
-    vs_line_put(lines, "unknown: no request of the recording failed. Without a card, runs have no limit");
+    vs_line_put(lines,
+                "unknown: no request of the recording failed. The runs have no limit unless a GPU is named");
     vs_line_end(lines);
     return;
   }
@@ -41,8 +44,9 @@ static void say_capacity(vs_lines *lines, const vs_whatif_answer *a) {
   vs_line_put(lines, "the process could reserve %B when event %N failed", a->capacity.bytes,
               (uint64_t)a->capacity.event);
   if (!is_sure)
-    vs_line_put(lines,
-                "; a replay on such a card does not fail as the recording did, so this changed meanwhile");
+    vs_line_put(
+        lines,
+        "; a replay with this capacity does not fail as the recording did, so the results are estimates");
   vs_line_end(lines);
 }
 
@@ -52,7 +56,7 @@ static void say_edits(vs_lines *lines, const vs_whatif_answer *a) {
   vs_text_cstr(&lines->value, is_any ? "" : "none");
   vs_line_put(lines, "%C of %B are changed", a->edited.allocs, "allocation", a->edited.bytes);
   if (a->edited.start_allocs != 0)
-    vs_line_put(lines, "; %C of them was made before the recording: what it reserved stays",
+    vs_line_put(lines, ", including %C from before the recording, whose segments stay reserved",
                 a->edited.start_allocs, "block");
   vs_line_end(lines);
 }
@@ -63,23 +67,24 @@ static void put_settings(vs_lines *lines, const vs_whatif_run *run) {
   else vs_text_str(&lines->text, run->asked);
 }
 
+/* A verb and the peak: "passes, peak reserved 6.81 GiB". */
 static void put_outcome(vs_lines *lines, const vs_whatif_run *run) {
   const vs_replay *replay = &run->replay;
-  if (replay->is_cut) vs_line_put(lines, "the run was cut off: it takes too long");
+  if (replay->is_cut) vs_line_put(lines, "takes too long and was cut off");
   else if (replay->ran_out && replay->ran_out_at == VS_NO_EVENT)
-    vs_line_put(lines, "fails: %B were reserved before the recording began", replay->ran_out_for);
+    vs_line_put(lines, "fails, because %B were reserved before the recording began", replay->ran_out_for);
   else if (replay->ran_out)
-    vs_line_put(lines, "fails at event %N, which requests %B", (uint64_t)replay->ran_out_at,
+    vs_line_put(lines, "fails at event %N, a request of %B", (uint64_t)replay->ran_out_at,
                 replay->ran_out_for);
   else if (replay->refused != 0)
-    vs_line_put(lines, "event %N fails as in the recording", (uint64_t)replay->refused_at);
+    vs_line_put(lines, "fails at event %N as in the recording", (uint64_t)replay->refused_at);
   else vs_line_put(lines, "passes");
   vs_line_put(lines, ", peak reserved %B", replay->reserved_peak);
 }
 
 static void put_price(vs_lines *lines, const vs_whatif_answer *a, const vs_whatif_run *best) {
   const uint64_t before = a->baseline.replay.device_allocs, after = best->replay.device_allocs;
-  if (after > before) vs_line_put(lines, "; it costs %C more to the driver", after - before, "allocation");
+  if (after > before) vs_line_put(lines, "; price: %C more", after - before, "driver allocation");
 }
 
 static void say_search(vs_lines *lines, const vs_whatif_answer *a) {
@@ -118,12 +123,12 @@ static void say_result(vs_lines *lines, const vs_whatif_answer *a) {
   for (size_t i = 0; i < a->runs.count; i++) passing += vs_replay_passes(&a->runs.data[i].replay);
   vs_line_begin(lines, VS_LINE_result, passing != 0 ? VS_TONE_good : VS_TONE_bad);
   vs_text_cstr(&lines->value, passing != 0 ? "passes" : "fails");
-  if (a->runs.count > 1)
-    vs_line_put(lines, "%N of %N runs pass; the best one: ", passing, (uint64_t)a->runs.count);
+  if (a->runs.count > 1) vs_line_put(lines, "%N of %N runs pass. Best: ", passing, (uint64_t)a->runs.count);
   put_settings(lines, best);
-  vs_line_put(lines, ": ");
+  vs_line_put(lines, a->has_edits ? " with the edits: " : ": ");
   put_outcome(lines, best);
-  vs_line_put(lines, "; as recorded: %B", a->baseline.replay.reserved_peak);
+  vs_line_put(lines, ". As recorded: ");
+  put_outcome(lines, &a->baseline);
   vs_line_end(lines);
 }
 

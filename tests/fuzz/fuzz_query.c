@@ -92,7 +92,7 @@ static const char *const REQUESTS[] = {
     "{\"method\":\"holes\",\"params\":{\"points\":5}}",
     "{\"method\":\"fragmentation\",\"params\":{\"at\":%s}}",
     "{\"method\":\"replay\"}",
-    "{\"method\":\"whatif\"}",
+    "{\"method\":\"whatif\",\"params\":{\"set\":[\"\",\"max_split_size_mb:21\"]}}",
     "{\"method\":\"whatif\",\"params\":{\"set\":\"expandable_segments:True\",\"without\":\"size>4096\","
     "\"scale\":\"size>0=3.7\"}}",
     "{\"method\":\"whatif\",\"params\":{\"cards\":\"1GiB\",\"free_early\":\"\"}}",

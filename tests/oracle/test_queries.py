@@ -269,7 +269,9 @@ def variants(method):
 
 
 def replies(method, paths):
-    """Of the first two files with each value of a parameter, of the others as it is."""
+    """Of the first two files with each value of a parameter, of the others as it is. The first file is a long one: `whatif` runs it
+    a hundred times, and the hostile build checks all blocks at each request."""
+    paths = paths[1:] if method["name"] == "whatif" else paths
     for i, path in enumerate(paths if method["needs_file"] else [None]):
         for pairs in variants(method) if i < 2 else [[]]:
             outcome = cli.run("query", *([path] if path else []), method["name"], *pairs)
@@ -356,7 +358,7 @@ def test_every_line_is_told_and_documented(rich):
     told = {line["about"] for path in rich for reply in [ask("report", path)]
             for lines in [reply["lines"], *(d["lines"] for d in reply["devices"])] for line in lines}
     for options in ([], ["--without", "size>1MiB"]):
-        told |= {line["about"] for line in ask("whatif", rich[0], *options)["lines"]}
+        told |= {line["about"] for line in ask("whatif", rich[1], *options)["lines"]}
     assert told == rows, rows ^ told
 
 

@@ -35,6 +35,11 @@ void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint64_t options)
   if (filter != NULL) vs_client_param(client, "filter", filter);
 }
 
+void vs_cli_pass_unit(const vs_cli *cli, vs_client *client) {
+  if (cli->screen.unit != VS_UNIT_BINARY)
+    vs_client_param(client, "unit", cli->screen.unit == VS_UNIT_SI ? "si" : "bytes");
+}
+
 vs_exit vs_cli_pass_reply(vs_cli *cli, vs_client *client) {
   const vs_writer writer = vs_outfile_writer(&cli->out);
   const vs_exit code = vs_client_pass(client, writer);

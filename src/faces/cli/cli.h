@@ -35,6 +35,9 @@ VS_MUST_CHECK vs_exit vs_cli_answer(vs_cli *cli, vs_exit (*ask)(vs_cli *cli, vs_
 /* Adds the options that are parameters of the same name: device, at, by, top, filter. */
 void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint64_t options);
 
+/* Adds the unit of the sizes in the engine's sentences: --bytes, --si. */
+void vs_cli_pass_unit(const vs_cli *cli, vs_client *client);
+
 /* Shows a document that the command made itself: `bytes` as they are with --json, else the text that `put_text` makes of them. */
 void vs_cli_put_document(vs_cli *cli, const vs_text *bytes,
                          void (*put_text)(vs_screen *screen, vs_json document));

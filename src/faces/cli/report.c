@@ -103,8 +103,7 @@ static void put_report(vs_cli *cli, vs_json report) {
 static vs_exit ask(vs_cli *cli, vs_client *client) {
   vs_client_begin(client, "report");
   vs_cli_pass_options(cli, client, VS_EVERY_OPTION);
-  if (cli->screen.unit != VS_UNIT_BINARY)
-    vs_client_param(client, "unit", cli->screen.unit == VS_UNIT_SI ? "si" : "bytes");
+  vs_cli_pass_unit(cli, client);
   if (vs_cli_has(cli, VS_OPTION_JSON)) return vs_cli_pass_reply(cli, client);
   if (!vs_cli_has(cli, VS_OPTION_TOP)) vs_client_param_u64(client, "top", OWNERS);
   vs_json_doc reply;

@@ -85,8 +85,7 @@ static void put_reply(vs_cli *cli, vs_json reply) {
 static vs_exit ask(vs_cli *cli, vs_client *client) {
   vs_client_begin(client, "whatif");
   vs_cli_pass_options(cli, client, VS_OPTION_BIT(VS_OPTION_DEVICE));
-  if (cli->screen.unit != VS_UNIT_BINARY)
-    vs_client_param(client, "unit", cli->screen.unit == VS_UNIT_SI ? "si" : "bytes");
+  vs_cli_pass_unit(cli, client);
   put_list(cli, client, "set", VS_OPTION_SET);
   put_list(cli, client, "cards", VS_OPTION_CARD);
   put_list(cli, client, "without", VS_OPTION_WITHOUT);
