@@ -159,6 +159,13 @@ bool vs_oom_device_free(const vs_slice *slice, uint32_t event, uint64_t *bytes) 
   return true;
 }
 
+bool vs_oom_capacity(const vs_slice *slice, uint32_t event, uint64_t reserved, uint64_t *bytes) {
+  uint64_t device_free;
+  if (!vs_oom_device_free(slice, event, &device_free)) return false;
+  *bytes = vs_sat_add_u64(reserved, device_free);
+  return true;
+}
+
 static vs_oom plain_facts(const vs_slice *slice, uint32_t event) {
   const vs_events *events = &slice->snapshot->events;
   const uint32_t row = vs_slice_row(slice, event);

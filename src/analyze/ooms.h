@@ -64,6 +64,9 @@ typedef struct vs_ooms {
 
 /* What the driver reported as free when the request of `event` failed; false: the file does not say. */
 bool vs_oom_device_free(const vs_slice *slice, uint32_t event, uint64_t *bytes);
+/* What the process could reserve when the request of `event` failed: what it had reserved then, after the allocator had released
+ * its cache, and what the driver reported as free; false: the file does not say. */
+bool vs_oom_capacity(const vs_slice *slice, uint32_t event, uint64_t reserved, uint64_t *bytes);
 
 VS_MUST_CHECK vs_status vs_ooms_build(const vs_host *host, const vs_moment_index *moments,
                                       const vs_curves *curves, vs_frames *frames, vs_ooms *out);

@@ -19,11 +19,10 @@ vs_capacity vs_capacity_recorded(const vs_replay_plan *plan) {
   const vs_slice *slice = plan->lifetimes->slice;
   for (size_t i = plan->requests.count; i-- > 0;) {
     const vs_replay_request *request = &plan->requests.data[i];
-    uint64_t device_free;
-    if (request->kind != VS_REPLAY_FAIL || !vs_oom_device_free(slice, request->event, &device_free)) continue;
-    return (vs_capacity){.is_known = true,
-                         .bytes = vs_sat_add_u64(reserved_after(plan, request->steps), device_free),
-                         .event = request->event};
+    vs_capacity found = {.is_known = true, .event = request->event};
+    if (request->kind == VS_REPLAY_FAIL &&
+        vs_oom_capacity(slice, request->event, reserved_after(plan, request->steps), &found.bytes))
+      return found;
   }
   return (vs_capacity){.event = VS_NO_EVENT};
 }

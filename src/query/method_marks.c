@@ -1,4 +1,5 @@
 /* "marks": the points of interest on the axis of a picture. */
+#include "analyze/ooms.h"
 #include "query/reply.h"
 
 static void write_moment(const vs_call *call, const char *key, vs_moment moment, int64_t bytes) {
@@ -25,26 +26,35 @@ static void write_rise(const vs_call *call, const vs_rise *rise) {
   vs_jsonw_object_end(call->json);
 }
 
-static void write_event(const vs_call *call, uint32_t event, bool is_oom) {
+/* The request that failed, and what the process had reserved and could reserve then. */
+static void write_failure(const vs_call *call, uint32_t event, vs_curve_reader *reserved) {
   const vs_slice *slice = call->device->slice;
-  const vs_events *events = &slice->snapshot->events;
-  vs_jsonw_object_begin(call->json);
-  vs_jsonw_member_u64(call->json, "event", event);
-  vs_reply_time(call->json, "time_us", vs_slice_time(slice, event));
-  if (is_oom)
-    vs_jsonw_member_u64(call->json, "requested_bytes", vs_events_size(events, vs_slice_row(slice, event)));
-  vs_jsonw_object_end(call->json);
+  const int64_t bytes = vs_curve_reader_at(reserved, event);
+  uint64_t capacity = 0;
+  const bool is_known = vs_oom_capacity(slice, event, bytes > 0 ? (uint64_t)bytes : 0, &capacity);
+  vs_jsonw_member_u64(call->json, "requested_bytes",
+                      vs_events_size(&slice->snapshot->events, vs_slice_row(slice, event)));
+  vs_jsonw_member_i64(call->json, "reserved_bytes", bytes);
+  vs_reply_u64_or_null(call->json, "capacity_bytes", is_known, capacity);
 }
 
 /* Writes the first `top` events of a kind, and the number of all. */
-static void write_events(const vs_call *call, const char *key, const char *count_key, vs_event_kind kind) {
+static void write_events(const vs_call *call, const char *key, const char *count_key, vs_event_kind kind,
+                         const vs_curve_index *reserved) {
   const vs_slice *slice = call->device->slice;
   const uint64_t top = call->request->top == 0 ? UINT64_MAX : call->request->top;
   uint64_t count = 0;
+  vs_curve_reader reader;
+  vs_curve_reader_init(&reader, reserved);
   vs_reply_array_begin(call->json, key);
   for (uint32_t event = 0; event < slice->event_count; event++) {
     if (vs_events_kind(&slice->snapshot->events, vs_slice_row(slice, event)) != kind) continue;
-    if (count++ < top) write_event(call, event, kind == VS_EVENT_OOM);
+    if (count++ >= top) continue;
+    vs_jsonw_object_begin(call->json);
+    vs_jsonw_member_u64(call->json, "event", event);
+    vs_reply_time(call->json, "time_us", vs_slice_time(slice, event));
+    if (kind == VS_EVENT_OOM) write_failure(call, event, &reader);
+    vs_jsonw_object_end(call->json);
   }
   vs_jsonw_array_end(call->json);
   vs_jsonw_member_u64(call->json, count_key, count);
@@ -91,8 +101,8 @@ vs_status vs_method_marks(vs_call *call) {
   vs_reply_device(call, device);
   write_peaks(call, vs_cached_curves(device));
   write_rise(call, &rise);
-  write_events(call, "ooms", "oom_count", VS_EVENT_OOM);
-  write_events(call, "snapshots", "snapshot_count", VS_EVENT_SNAPSHOT);
+  write_events(call, "ooms", "oom_count", VS_EVENT_OOM, &curves[VS_CURVE_RESERVED]);
+  write_events(call, "snapshots", "snapshot_count", VS_EVENT_SNAPSHOT, &curves[VS_CURVE_RESERVED]);
   write_annotations(call, times, named);
   vs_reply_time(call->json, "first_us", times->first_us);
   vs_reply_time(call->json, "last_us", times->last_us);

@@ -456,7 +456,7 @@ declare namespace Replies {
     peak_reserved: MarkedMoment | null;
     end: MarkedMoment | null;
     rise: { from_event: int; to_event: int; bytes: int } | null;
-    ooms: { event: int; time_us: int | null; requested_bytes: int }[];
+    ooms: { event: int; time_us: int | null; requested_bytes: int; reserved_bytes: int; capacity_bytes: int | null }[];
     oom_count: int;
     snapshots: { event: int; time_us: int | null }[];
     snapshot_count: int;
