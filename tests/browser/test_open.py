@@ -129,11 +129,16 @@ def test_sentences(open_page, demo):
     """The strip and what unfolds below it show the engine's lines, and no others."""
     page = open_page().choose(demo)
     assert_same_figures(page, demo)
-    lines = busiest(report(demo))["lines"]
+    page.tab.wait_for_selector("[data-figure=short]")
+    device = busiest(report(demo))
+    lines, (oom,) = device["lines"], device["ooms"]
     cells = page.tab.eval_on_selector_all(
         ".cell", "(cells) => cells.map((cell) => [...cell.children].map((part) => part.textContent))")
     told = [[line["label"], line["value"], line["brief"]] for line in lines if line["label"] and line["value"]]
-    assert [cell for cell in cells if cell[0] != "Largest growth"] == told and len(cells) == len(told) + 1
+    (why,) = [line["text"] for line in lines if line["about"] == "oom_cause"]
+    short = told[0][2].split("short by ")[1]
+    assert told[0][0] == "Out of memory"
+    assert cells == [[*told[0][:2], oom["label"]], ["Short by", short, why], *told[1:]]
     page.tab.keyboard.press("s")
     answer = page.tab.text_content("#summary-answer")
     for line in lines:

@@ -2,6 +2,7 @@
 // the frames of the allocator and of C++ are folded into one line each.
 
 import { buttonEl, copyText, el, fill, setText } from "../shared/dom.js";
+import { recordingWays } from "../shared/empty.js";
 import { pluralText } from "../shared/format.js";
 
 const SHOWN_PATH = 2; // parts of a path
@@ -164,11 +165,8 @@ export function textSection(title, lines) {
 export function noStack(thing) {
   const why = el("p", { class: "second" }, thing.label ?? "");
   if (thing.stack) return el("section", {}, [el("h3", {}, "No stack"), why]);
-  const ways = el("ul", { class: "details-ways" }, [
-    el("li", {}, el("code", {}, "torch.cuda.memory._record_memory_history(context=\"all\")")),
-    el("li", {}, el("code", {}, "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")"))]);
   return el("section", {}, [el("h3", {}, "No stack"), why,
-    el("p", { class: "second" }, "To record stacks, before the first allocation and at the end:"), ways]);
+    el("p", { class: "second" }, "To record stacks, before the first allocation and at the end:"), recordingWays()]);
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Segments that are not releasable because of a few blocks: each as a bar with these blocks. */
-import { buttonEl, el } from "../shared/dom.js";
+import { buttonEl, el, placeEl } from "../shared/dom.js";
 import { addressText, bytesText, pluralText, poolText, shareText, streamText } from "../shared/format.js";
 
 const PINNED_NAMED = 4;
@@ -33,7 +33,7 @@ function pinnedName(app, block) {
   const isKnown = block.row !== null && block.row !== undefined;
   const words = [el("span", { class: "mono" }, block.name ?? "block"),
     el("span", { class: "second" }, bytesText(block.size_bytes)),
-    el("span", { class: "cut" }, block.label ?? "")];
+    placeEl(block.label ?? "")];
   return buttonEl(words, () => app.showDetails("allocations", block.row),
     { class: "quiet pinned-name", disabled: !isKnown });
 }

@@ -4,6 +4,7 @@
  */
 import { errorSentence } from "../engine/engine.js";
 import { buttonEl, el, fill, iconEl, selectEl, setText } from "../shared/dom.js";
+import { SEARCH_EXAMPLES } from "../shared/empty.js";
 import { exportMenu } from "../shared/export.js";
 import { drawnAsCanvas, drawnAsSvg } from "../shared/export_paper.js";
 import { bytesText, shareText } from "../shared/format.js";
@@ -178,7 +179,7 @@ class OwnersPart {
       const share = this.reply === null || this.reply.bytes === 0 ? null : reply.bytes / this.reply.bytes;
       this.showUnfound(reply.count === 0 ? state.search : null);
       const found = `${bytesText(reply.bytes)}, ${shareText(share)}`;
-      setText(this.found, reply.count === 0 ? "nothing found" : found);
+      setText(this.found, reply.count === 0 ? `nothing found: ${SEARCH_EXAMPLES}` : found);
       this.found.classList.remove("bad");
     } catch (error) {
       setText(this.found, errorSentence(error));
@@ -250,8 +251,9 @@ class OwnersPart {
     const isEmpty = this.reply.count === 0;
     this.note.hidden = !isEmpty && shown >= all;
     if (isEmpty) {
-      fill(this.note, el("span", {}, this.app.store.state.filter === "" ? "Nothing was allocated there."
-        : "Nothing there passes the filter."));
+      fill(this.note, el("span", {}, this.app.store.state.filter === ""
+        ? "Nothing was allocated at that moment: choose Peak, or type another event."
+        : `Nothing allocated then matches the filter. Remove it above, or ${SEARCH_EXAMPLES} in the search.`));
     } else if (!this.note.hidden) {
       fill(this.note, [el("span", {}, `The largest ${shown.toLocaleString("en-US")} of ` +
         `${all.toLocaleString("en-US")} calls; the rest is drawn as “smaller calls”.`),

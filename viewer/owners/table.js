@@ -1,6 +1,6 @@
 /** The table of Owners: groups of live allocations, or of what changed, with an example stack of each. */
 import { noStack, stackSection } from "../details/stack.js";
-import { buttonEl, el, fill, selectEl, setText } from "../shared/dom.js";
+import { buttonEl, el, fill, placeEl, selectEl, setText } from "../shared/dom.js";
 import { bytesText, countText, pluralText, shareText } from "../shared/format.js";
 import { groupColour } from "../shared/palette.js";
 import { shareBar, SortTable } from "../shared/table.js";
@@ -88,7 +88,7 @@ export class OwnersTable {
     const swatch = el("span", { class: "swatch", "aria-hidden": "true" });
     if (colour === undefined) swatch.classList.add("swatch-none");
     else swatch.style.background = colour;
-    const text = el("span", { class: "cut" }, group.text);
+    const text = placeEl(group.text);
     return el("span", { class: "owners-name", title: group.long_label ?? group.text }, [swatch, text]);
   }
 

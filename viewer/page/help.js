@@ -54,8 +54,8 @@ const HELP_TEXTS = [
     title: "The strip at the top",
     words: [
       "The report in short. Peak: the peak of requested memory, and its top owner. End: requested and " +
-      "reserved memory when the recording ended. Out of memory: the failed request, and what was free " +
-      "then. Cached: reserved, but in no block; the fragmented part shares segments with live blocks and " +
+      "reserved memory when the recording ended. Out of memory: the failed request and its line. Short by: " +
+      "how much was missing for it, and why. Cached: reserved, but in no block; the fragmented part shares segments with live blocks and " +
       "is not releasable. Recording: whether the recording is complete.",
       "Cells are buttons: they move the view there. The arrow at the right unfolds the whole answer.",
     ],
@@ -68,7 +68,8 @@ const HELP_TEXTS = [
       "Memory over time: to the right are later events (or seconds), upwards are bytes. Each coloured " +
       "stripe is an allocation, from its allocation to its free; its height is its size, and the oldest are " +
       "at the bottom. The legend says what the colours mean. The lines are requested bytes, the same without " +
-      "pending frees, and reserved bytes; the gap up to the reserved line is cached memory.",
+      "pending frees, and reserved bytes; the gap up to the reserved line is cached memory. A hatched block is a " +
+      "request that failed; it ends above the capacity by what it was short of.",
       "Allocations that are smaller than a pixel share one colour and separate when you zoom in. The height " +
       "is exact at every zoom.",
     ],

@@ -1,6 +1,7 @@
 /** What every part is given: the state, the files and their engines, and ways to talk to the person. */
 
 const GROUPS_SHOWN = 19;
+const OWNERS_ASKED = 12;
 
 /**
  * What needs the page, the frame fills in (page/shell.js).
@@ -13,6 +14,8 @@ export function createApp(store) {
   app.info = () => app.file()?.info ?? null;
   app.device = () => shownDevice(app);
   app.marks = (entry = app.file()) => entry.engine.once("marks", { device: deviceOfFile(app, entry) });
+  app.report = (entry = app.file()) => entry.engine.once("report",
+    { device: deviceOfFile(app, entry), top: OWNERS_ASKED, frames: 1 });
   app.groups = (extra = {}) => askGroups(app, extra);
   app.pictureShown = () => app.file()?.pictureShown();
   app.jump = (patch) => store.set(patch, { push: true });

@@ -44,6 +44,24 @@ export function fill(node, children = []) {
 }
 
 /**
+ * The label of an owner, such as "models.py:174 forward", on one line: where there is no room for all of it the name of
+ * the function is cut, then that of the file, and never the number of the line.
+ * @param {string} label @param {Props} [props]
+ */
+export function placeEl(label, props = {}) {
+  const [, file, line, name] = PLACE_LABEL.exec(label) ?? [];
+  const own = props.class ?? "";
+  if (line === undefined) return el("span", { ...props, class: `cut ${own}`.trim() }, label);
+  return el("span", { ...props, class: `place ${own}`.trim() }, [
+    el("span", { class: "place-file cut" }, file), el("span", { class: "place-line" }, line),
+    el("span", { class: "place-name cut" }, name),
+  ]);
+}
+
+/** A file, its line, and the rest. */
+const PLACE_LABEL = /^(.*?)(:\d+)((?:\s.*)?)$/s;
+
+/**
  * Sets the text of a node, and touches it only where that changes something.
  * @param {Element} node @param {string} text
  */

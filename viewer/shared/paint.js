@@ -101,6 +101,22 @@ export function textThatFits(context, text, width) {
 }
 
 /**
+ * A text in lines no wider than `width` in the context's font, broken between words; a longer word is cut.
+ * @param {CanvasRenderingContext2D} context @param {string} text @param {number} width
+ * @returns {string[]}
+ */
+export function wrappedText(context, text, width) {
+  /** @type {string[]} */
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const longer = lines.length === 0 ? word : `${lines[lines.length - 1]} ${word}`;
+    if (lines.length > 0 && context.measureText(longer).width <= width) lines[lines.length - 1] = longer;
+    else lines.push(textThatFits(context, word, width));
+  }
+  return lines;
+}
+
+/**
  * "#rrggbb" as [red, green, blue], 0 to 255.
  * @param {string} text
  */

@@ -87,6 +87,7 @@ interface App {
   info(): Replies.InfoReply | null;
   device(): Replies.DeviceNumber | null;
   marks(entry?: FileEntry): Promise<Replies.MarksReply>;
+  report(entry?: FileEntry): Promise<Replies.ReportReply>;
   groups(extra?: Params): Promise<Replies.GroupsReply>;
   pictureShown(): void;
   jump(patch: Partial<ViewState>): void;

@@ -1,7 +1,7 @@
 // The list of events: a grid of which only the rows on the screen exist. Rows are recycled: row r of the
 // list is shown by element r mod (number of elements), so that scrolling by a line fills one element anew.
 
-import { el, fill, setText, svgEl } from "../shared/dom.js";
+import { el, fill, placeEl, setText, svgEl } from "../shared/dom.js";
 import { eventSign } from "../shared/event_words.js";
 import { bytesText, countText, pluralText, streamText } from "../shared/format.js";
 import { oncePerFrame, watchSize } from "../shared/paint.js";
@@ -55,7 +55,7 @@ class EventRow {
     setText(this.cells[2], event.name ?? "");
     setText(this.cells[3], event.action === "snapshot" ? "" : bytesText(event.size_bytes));
     setText(this.cells[4], event.stream === null ? "" : streamText(event.stream).replace("stream ", ""));
-    setText(this.cells[5], event.label ?? "");
+    fill(this.cells[5], placeEl(event.label ?? ""));
     this.cells[5].title = event.label ?? "";
   }
 
@@ -292,9 +292,12 @@ export class EventList {
     return Object.hasOwn(rows, key) ? rows[key] : null;
   }
 
-  /** @param {string} text */
-  say(text) {
-    setText(this.empty, text);
+  /**
+   * What stands in an empty list.
+   * @param {Children} words
+   */
+  say(words) {
+    fill(this.empty, words);
   }
 
   countText() {

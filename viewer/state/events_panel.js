@@ -4,6 +4,7 @@
 
 import { errorSentence } from "../engine/engine.js";
 import { buttonEl, el, iconButton, setText } from "../shared/dom.js";
+import { EVENT_SEARCH_EXAMPLES, noHistory } from "../shared/empty.js";
 import { countText, pluralText } from "../shared/format.js";
 import { EventList } from "./events.js";
 
@@ -139,7 +140,7 @@ export class EventPanel {
   /** @param {number} count */
   counted(count) {
     setText(this.counter, this.filter ? pluralText(count, "match", "matches") : pluralText(count, "row"));
-    this.list.say(this.filter ? "No event matches." : "No events: the history was not recorded.");
+    this.list.say(this.filter ? `No event matches. Instead, ${EVENT_SEARCH_EXAMPLES}.` : noHistory());
     if (this.filter) this.app.announce(`${countText(count)} matches`);
   }
 

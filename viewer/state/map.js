@@ -5,7 +5,7 @@
 // is the peak.
 
 import { infoOfDevice } from "../shared/app.js";
-import { el, fill, iconButton, isTyping, selectEl, setText } from "../shared/dom.js";
+import { el, fill, iconButton, isTyping, placeEl, selectEl, setText } from "../shared/dom.js";
 import { endsMemory, eventSentence, isSegmentEvent } from "../shared/event_words.js";
 import { exportMenu } from "../shared/export.js";
 import { addressText, bytesText, countText, eventText, exactBytesText, timeText } from "../shared/format.js";
@@ -90,7 +90,7 @@ class StatePart {
     const legend = el("div", { class: "state-legend", role: "group", "aria-label": "Legend" },
       [this.groups, this.signs]);
     this.nothing = el("div", { class: "state-nothing", hidden: true }, el("p", { class: "faint" },
-      "Nothing was reserved at this moment."));
+      "Nothing was reserved at this moment. Choose an event in the list, or type its number there."));
     const left = el("div", { class: "state-map" }, [strip, el("div", { class: "state-frame" },
       [picture.stage, this.nothing]), legend, this.scrubber.element]);
     this.element = el("div", { class: "state-part" },
@@ -315,7 +315,7 @@ class StatePart {
 function legendChip(colour, label, amount) {
   const swatch = el("span", { class: "swatch" });
   swatch.style.background = colour;
-  return el("li", { title: `${label}: ${amount}` }, [swatch, el("span", { class: "cut" }, label),
+  return el("li", { title: `${label}: ${amount}` }, [swatch, placeEl(label),
     el("span", { class: "faint" }, amount)]);
 }
 

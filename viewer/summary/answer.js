@@ -85,7 +85,7 @@ function answerRow(app, { size, percent, share, blocks, label, filter }, most) {
     el("td", { class: "number" }, size),
     el("td", { class: "number second" }, percent),
     el("td", { class: "answer-bar-cell" }, bar),
-    el("td", { class: "cut", title: blocks ? `${label}: ${blocks}` : label },
+    el("td", { title: blocks ? `${label}: ${blocks}` : label },
       [name, blocks ? el("span", { class: "second" }, ` ${blocks}`) : null]),
   ]);
 }

@@ -1,12 +1,12 @@
 /**
  * The cells of the strip, each {key, label, value, bytes, sub, tone, isWide, title, act}: the report's lines
- * that have a value, in its words, and the largest growth, which `marks` tells. `bytes` is the value to the
- * byte; act moves the view there.
+ * that have a value, in its words. Where a request failed, the second cell says what it was short by and why; else
+ * there is one of the largest growth, which `marks` tells. `bytes` is the value to the byte; act moves the view there.
  */
 
 import { errorSentence } from "../engine/engine.js";
 import { infoOfDevice } from "../shared/app.js";
-import { el } from "../shared/dom.js";
+import { el, placeEl } from "../shared/dom.js";
 import { bytesText, changeText, countText, exactBytesText, UNKNOWN_TEXT } from "../shared/format.js";
 
 /** @type {Record<string, string>} */
@@ -20,24 +20,24 @@ const WIDE_CELLS = ["oom", "peak", "in_use"];
 export function summaryFacts(app, answer) {
   const { marks, report, error } = answer;
   const told = report?.lines.filter((line) => line.label && line.value !== null) ?? [];
-  const cells = told.map((line) => lineFact(app, answer, line));
+  const cells = told.flatMap((line) => (line.about === "oom" ? oomFacts(app, answer, line) : [lineFact(app, answer, line)]));
   if (!report) cells.push(...marksFacts(app, marks), waitingFact(error));
-  const rise = riseFact(app, marks);
+  const rise = marks?.oom_count ? null : riseFact(app, marks);
   if (rise) cells.splice(cells.findIndex((cell) => cell.key === "end") + 1, 0, rise);
   return cells;
 }
 
 /** @param {App} app @param {SummaryStrip} answer @param {Replies.Line} line @returns {Fact} */
-function lineFact(app, { report, oomAt }, line) {
+function lineFact(app, { report }, line) {
   /** @type {Fact} */
   const fact = {
     key: LINE_FIGURES[line.about] ?? line.about, label: line.label, value: line.value, bytes: line.bytes,
-    sub: line.brief ?? line.rows[0]?.label ?? "", tone: line.tone, isWide: WIDE_CELLS.includes(line.about),
+    sub: placeEl(line.brief ?? line.rows[0]?.label ?? ""), tone: line.tone, isWide: WIDE_CELLS.includes(line.about),
     title: line.bytes === null ? line.text : `${line.text}\n${exactBytesText(line.bytes)}`,
     act: actOfLine(app, line),
   };
   if (line.about === "end") fact.sub = reservedEl(fact.sub, report.end.reserved_bytes);
-  return line.about === "oom" ? oomFact(app, fact, report.ooms, oomAt) : fact;
+  return fact;
 }
 
 /** @param {App} app @param {Replies.Line} line */
@@ -47,14 +47,28 @@ function actOfLine(app, { about, event }) {
 }
 
 /**
- * That of the failure that is looked at; pressed again it goes on to the next.
- * @param {App} app @param {Fact} fact @param {Replies.Oom[]} ooms @param {number} oomAt
+ * The failure that is looked at, and why it failed; pressed again it goes on to the next.
+ * @param {App} app @param {SummaryStrip} answer @param {Replies.Line} line @returns {Fact[]}
  */
-function oomFact(app, fact, ooms, oomAt) {
-  const [line] = ooms[oomAt % ooms.length].lines;
-  const label = ooms.length > 1 ? `${line.label} ${(oomAt % ooms.length) + 1} of ${ooms.length}` : line.label;
-  const { value, bytes, brief: sub, text: title } = line;
-  return { ...fact, label, value, bytes, sub, title, act: () => app.showOom(ooms) };
+function oomFacts(app, answer, line) {
+  const { oomAt, report } = answer;
+  const { ooms } = report;
+  const oom = ooms[oomAt % ooms.length];
+  const [told] = oom.lines;
+  const why = oom.lines.find((one) => one.about === "oom_cause")?.text ?? null;
+  const act = () => app.showOom(ooms);
+  const label = ooms.length > 1 ? `${told.label} ${(oomAt % ooms.length) + 1} of ${ooms.length}` : told.label;
+  /** @type {Fact} */
+  const failed = {
+    ...lineFact(app, answer, line), label, value: told.value, bytes: told.bytes, sub: placeEl(oom.label),
+    title: told.text, act,
+  };
+  if (why === null) return [failed];
+  const title = oom.lines.map((one) => one.text).filter(Boolean).join("\n");
+  /** @type {Fact} */
+  const short = { key: "short", label: "Short by", value: UNKNOWN_TEXT, sub: why, tone: "bad", isWide: true, title, act };
+  if (oom.short_bytes === null) return [failed, { ...short, label: "Why it failed", value: why.split(":")[0], sub: why }];
+  return [failed, { ...short, value: bytesText(oom.short_bytes), bytes: oom.short_bytes }];
 }
 
 /** @param {Child} text @param {number} bytes */

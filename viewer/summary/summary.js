@@ -5,10 +5,10 @@
 
 import { el, fill, iconButton, iconEl } from "../shared/dom.js";
 import { summaryAnswer } from "./answer.js";
+import { createElsewhere } from "./elsewhere.js";
 import { summaryFacts } from "./facts.js";
 
 const PICTURE_PATIENCE = 2500; // ms until the report is asked although no picture came
-const OWNERS_ASKED = 12;
 
 /**
  * @param {App} app
@@ -24,13 +24,15 @@ export function createSummary(app) {
     class: "icon-button summary-unfold", "aria-expanded": "false", "aria-controls": "summary-answer",
   });
   const row = el("div", { class: "summary-row" }, [cells, strip.unfold]);
-  const element = el("div", { class: "summary" }, [row, answer]);
+  const elsewhere = createElsewhere(app);
+  const element = el("div", { class: "summary" }, [row, elsewhere.element, answer]);
   app.toggleAnswer = () => toggleAnswer(strip);
   app.showOom = (ooms) => showNextOom(strip, ooms);
   return {
     element,
     update: (state, changed) => {
       if (["file", "device", "ready"].some((key) => changed.has(key))) loadSummary(strip);
+      if (["file", "device", "ready", "files"].some((key) => changed.has(key))) elsewhere.update();
     },
     fold: () => foldAnswer(strip),
   };
@@ -55,7 +57,7 @@ async function loadSummary(strip) {
     showSummary(strip);
     if (app.store.state.part === "timeline") await Promise.race([entry.picture, patience(PICTURE_PATIENCE)]);
     if (isOld()) return;
-    const report = await entry.engine.once("report", { device, top: OWNERS_ASKED, frames: 1 });
+    const report = await app.report(entry);
     if (isOld()) return;
     strip.report = reportOfDevice(report, device);
   } catch (error) {

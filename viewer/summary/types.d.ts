@@ -17,6 +17,18 @@ interface SummaryStrip {
   oomAt: number;
 }
 
+/** A GPU of one of the open files. */
+interface FailedPlace {
+  entry: FileEntry;
+  device: Replies.DeviceNumber | null;
+}
+
+/** Its first failed request: null where there is none, or the file does not say when. */
+interface FirstFailure extends FailedPlace {
+  event: number | null;
+  us: number | null;
+}
+
 /** A cell of the strip. */
 interface Fact {
   key: string;

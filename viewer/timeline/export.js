@@ -5,7 +5,8 @@ import { exportMenu } from "../shared/export.js";
 import { drawnAsSvg } from "../shared/export_paper.js";
 import { drawPictureRuns } from "../shared/export_picture.js";
 import { groupColour, themeToken } from "../shared/palette.js";
-import { laneScales } from "./lane.js";
+import { drawFailuresOn, failureShapes } from "./failures.js";
+import { laneMarks, laneScales } from "./lane.js";
 import { drawnCurves } from "./lines.js";
 
 /**
@@ -84,6 +85,8 @@ function timelineAsSvg(timeline) {
       });
       if (numbers.length > 0) paper.line(numbers, themeToken(curve.key), 1, curve.dash);
     }
+    const marks = view.filter === "" ? laneMarks(lane, view.axis) : null;
+    if (marks !== null) drawFailuresOn(paper, lane, failureShapes(lane, marks, scales));
   });
 }
 

@@ -13,6 +13,7 @@ import { el, fill } from "../shared/dom.js";
 import { clearCanvas, fitCanvas, pixelRatio } from "../shared/paint.js";
 import { GROUP_COLOURS, groupColour, shownTheme, themeToken } from "../shared/palette.js";
 import { scaleOf } from "../shared/ranges.js";
+import { drawFailures, FAILURE_BAND, failureShapes, topOfFailures } from "./failures.js";
 import { drawCurves, drawPeakLevel, drawSegmentTicks } from "./lines.js";
 import { annotationRows, drawAnnotations, drawFlags, marksOnAxis } from "./marks.js";
 import { paintPicture, pixelTable } from "./pixels.js";
@@ -45,7 +46,7 @@ export function createLane(source, host) {
   return {
     source, host, element, canvases, title, message,
     width: 0, height: 0, gutter: 64, offset: 0,
-    marks: null, marksHere: null, marksAxis: "",
+    marks: null, marksHere: null, marksAxis: "", ooms: null, hasAskedOoms: false,
     coarse: null, coarseKey: "", picture: null, askedKey: "", shownKey: "",
     image: null, copy: document.createElement("canvas"), isCopied: false, framePlace: "", insidePlace: "",
     table: null, colourOf: null, groups: null, device: null,
@@ -165,7 +166,20 @@ export function laneBytes(lane, view) {
   const last = Math.ceil((view.range.to - lane.offset - coarse.x0) / perColumn);
   const isFiltered = view.filter !== "" || view.fit === "stack";
   const highest = highestOfColumns(coarse, first, last, isFiltered);
-  return { from: 0, to: Math.max(1024, Math.ceil(highest * HEADROOM)) };
+  const failed = isFiltered ? 0 : topOfLaneFailures(lane, view);
+  return { from: 0, to: Math.max(1024, Math.ceil(highest * HEADROOM), Math.ceil(failed)) };
+}
+
+/**
+ * The bytes up to which the axis goes where a request failed in the window: there is room above it for its label.
+ * @param {Lane} lane @param {TimelineView} view
+ */
+function topOfLaneFailures(lane, view) {
+  const failures = laneMarks(lane, view.axis)?.failures ?? [];
+  if (failures.length === 0) return 0;
+  const range = { from: view.range.from - lane.offset, to: view.range.to - lane.offset };
+  const band = Math.min(FAILURE_BAND / lane.plot.height, 0.4);
+  return topOfFailures(failures, range) / (1 - band);
 }
 
 /** @param {Picture} picture @param {number} first @param {number} last @param {boolean} onlyStack */
@@ -217,6 +231,7 @@ export function drawLane(lane, view) {
   const isSettled = isLaneSettled(lane, view);
   const inside = [
     place, isSettled, lane.shownKey, view.filter, view.lit, [...view.hiddenCurves], lane.colourOf,
+    lane.ooms === null ? "" : view.cursor,
   ].join(" ");
   const isTold = lane.canvases.picture.dataset.settled === String(isSettled);
   if (inside === lane.insidePlace && lane.isCopied && isTold) return;
@@ -370,10 +385,26 @@ function drawLines(lane, view, scales) {
   });
   clipped(plot.top, foot, () => {
     // curves are of all there is, whatever a filter leaves out of the stack
+    tellFailures(lane, null);
     if (view.filter !== "") return;
     if (picture !== null) drawCurves(context, picture, scales, { hidden: view.hiddenCurves });
-    if (marks !== null && view.what === "allocations") drawPeakLevel(context, marks, scales, plot, ratio);
+    const shapes = marks === null ? null : failureShapes(lane, marks, scales);
+    const taken = shapes === null ? [] : drawFailures(context, lane, shapes, view.cursor, ratio);
+    if (marks !== null && view.what === "allocations") drawPeakLevel(context, marks, scales, plot, ratio, taken);
+    tellFailures(lane, shapes);
   });
+}
+
+/**
+ * The failed requests that are drawn, for tests and screen readers.
+ * @param {Lane} lane @param {FailureShapes|null} shapes
+ */
+function tellFailures(lane, shapes) {
+  const { dataset } = lane.canvases.lines;
+  dataset.capacity = String(shapes?.capacity ?? "");
+  dataset.failures = JSON.stringify((shapes?.blocks ?? []).map(({ event, from, to, left, top, over, bottom, width }) => (
+    { event, from, to, left: lane.plot.left + left, top: lane.plot.top + top, over: lane.plot.top + over,
+      bottom: lane.plot.top + bottom, width })));
 }
 
 /**

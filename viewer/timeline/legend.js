@@ -1,6 +1,6 @@
 /** What the colours and lines of the timeline mean, and how much each stands for at the peak. */
 
-import { buttonEl, el, fill, selectEl } from "../shared/dom.js";
+import { buttonEl, el, fill, placeEl, selectEl } from "../shared/dom.js";
 import { bytesText, pluralText, shareText } from "../shared/format.js";
 import { groupColour, themeToken } from "../shared/palette.js";
 import { TIMELINE_CURVES } from "./lines.js";
@@ -49,8 +49,8 @@ export function showLegendCurves(legend, hidden) {
 }
 
 /**
- * Shows the groups of a reply of `groups`; null: colours have no legend. `lit` is the group that is kept
- * alight.
+ * Shows the groups of a reply of `groups`, those with most bytes at the peak first; null: colours have no legend.
+ * `lit` is the group that is kept alight.
  * @param {Legend} legend @param {ColouredGroups|null} reply @param {Replies.ColourName} by
  * @param {number|null} lit
  */
@@ -63,7 +63,8 @@ export function showLegendGroups(legend, reply, by, lit) {
     return;
   }
   const peak = reply.groups.reduce((sum, group) => sum + group.bytes_at_peak, 0);
-  fill(legend.groups, reply.groups.map((group) => legendRow(legend, group, peak, by, lit)));
+  const rows = [...reply.groups].sort((a, b) => b.bytes_at_peak - a.bytes_at_peak || a.index - b.index);
+  fill(legend.groups, rows.map((group) => legendRow(legend, group, peak, by, lit)));
 }
 
 /** @param {HTMLElement} list @returns {NodeListOf<HTMLElement>} */
@@ -112,7 +113,7 @@ function legendRow(legend, group, peak, by, lit) {
     ].join("\n"),
   });
   fill(row, [
-    swatch, el("span", { class: "legend-label cut" }, group.label),
+    swatch, placeEl(group.label, { class: "legend-label" }),
     el("span", { class: "legend-share faint number" }, shareText(share)),
     el("span", { class: "legend-bytes number" }, bytesText(group.bytes_at_peak)), bar,
   ]);

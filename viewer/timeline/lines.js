@@ -126,11 +126,11 @@ function isWithin(picture, column) {
 }
 
 /**
- * The highest requested bytes of the run, as a level with its figure.
+ * The highest requested bytes of the run, as a level with its figure, which stands left of what is `taken`.
  * @param {CanvasRenderingContext2D} context @param {AxisMarks} marks @param {LaneScales} scales
- * @param {Box} plot @param {number} ratio
+ * @param {Box} plot @param {number} ratio @param {Box[]} taken
  */
-export function drawPeakLevel(context, marks, scales, plot, ratio) {
+export function drawPeakLevel(context, marks, scales, plot, ratio, taken) {
   const { peak } = marks;
   if (!peak || !(peak.bytes > 0)) return;
   const y = scales.y.toPixel(peak.bytes);
@@ -145,7 +145,9 @@ export function drawPeakLevel(context, marks, scales, plot, ratio) {
   context.stroke();
   context.setLineDash([]);
   context.globalAlpha = 1;
-  drawPlate(context, `peak ${bytesText(peak.bytes)}`, plot.width - 6, y, "right", plot.height);
+  const inTheWay = taken.filter((box) => box.top < y + 10 && box.top + box.height > y - 10);
+  const right = Math.min(plot.width, ...inTheWay.map((box) => box.left));
+  drawPlate(context, `peak ${bytesText(peak.bytes)}`, right - 6, y, "right", plot.height);
 }
 
 /**

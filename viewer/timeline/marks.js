@@ -6,6 +6,7 @@
 import { bytesText, timeText } from "../shared/format.js";
 import { crisp, textThatFits } from "../shared/paint.js";
 import { mixedColour, themeToken } from "../shared/palette.js";
+import { failuresOnAxis } from "./failures.js";
 
 /**
  * How deep the named ranges of a reply of `marks` are nested.
@@ -16,8 +17,7 @@ export function annotationRows(marks) {
 }
 
 /**
- * A reply of `marks` with places of an axis: {peak, flags: [{x, kind, text}], ranges: [{name, depth, from,
- * to}]}.
+ * A reply of `marks` with places of an axis.
  * @param {Replies.MarksReply} marks @param {Replies.AxisName} axis
  * @returns {AxisMarks}
  */
@@ -49,7 +49,7 @@ export function marksOnAxis(marks, axis) {
     us: range.end_us === null || range.begin_us === null ? null : range.end_us - range.begin_us,
   }));
   ranges.sort((a, b) => a.depth - b.depth || a.from - b.from);
-  return { peak: marks.peak, flags, ranges };
+  return { peak: marks.peak, flags, ranges, failures: failuresOnAxis(marks, place) };
 }
 
 /**

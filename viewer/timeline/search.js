@@ -4,6 +4,7 @@
 
 import { errorSentence } from "../engine/engine.js";
 import { buttonEl, el, iconButton, iconEl, setText } from "../shared/dom.js";
+import { SEARCH_EXAMPLES } from "../shared/empty.js";
 import { bytesText, countText, pluralText } from "../shared/format.js";
 
 const SEARCH_PAUSE = 180; // ms
@@ -87,7 +88,7 @@ export function showFound(search, marked, isOn) {
   if (!isOn || marked === null) return;
   const bytes = marked.bytes_at_highest > 0 ? `, ${bytesText(marked.bytes_at_highest)} at their peak` : "";
   const matches = pluralText(marked.count, "match", "matches");
-  setText(search.count, marked.count === 0 ? "no match here" : `${matches}${bytes}`);
+  setText(search.count, marked.count === 0 ? `no match: ${SEARCH_EXAMPLES}` : `${matches}${bytes}`);
   for (const button of search.steps) button.disabled = marked.count === 0 && button === search.steps[2];
 }
 

@@ -7,6 +7,7 @@
 import { deviceOfFile } from "../shared/app.js";
 import { drawXAxis } from "../shared/axis.js";
 import { el } from "../shared/dom.js";
+import { noHistory } from "../shared/empty.js";
 import { clearCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
 import { GROUP_COLOURS, themeToken } from "../shared/palette.js";
 import { listenToAxis, listenToLane } from "./handlers.js";
@@ -36,7 +37,7 @@ export function createTimeline(app) {
   const { minimap, tip, legend, search } = timeline.tools;
   stage.append(lanesBox, axisCanvas, minimap.element, tip.element, rangeBar);
   const body = el("div", { class: "timeline-body" }, [stage, legend.element]);
-  element.append(toolbar, body);
+  element.append(toolbar, timeline.nodes.empty, body);
   watchSize(stage, () => timeline.does.draw());
   listenToAxis(timeline);
   /** @param {KeyboardEvent} event */
@@ -74,6 +75,7 @@ function newTimeline(app) {
     // the other nodes, tools and actions follow (addTimelineTools)
     nodes: /** @type {TimelineNodes} */ (/** @type {Partial<TimelineNodes>} */ ({
       stage, element: el("div", { class: "timeline" }), lanesBox: el("div", { class: "timeline-lanes" }),
+      empty: el("div", { class: "timeline-empty second", hidden: true }, noHistory()),
       axisCanvas: el("canvas", { class: "timeline-axis", "aria-hidden": "true" }),
     })),
     tools: /** @type {TimelineTools} */ (/** @type {Partial<TimelineTools>} */ ({ tip: createTimelineTip() })),
@@ -144,7 +146,9 @@ function matchLanes(timeline) {
     lane.source.index = app.files.indexOf(lane.source.entry);
     const device = deviceOfFile(app, lane.source.entry);
     if (device !== lane.device) {
-      Object.assign(lane, { device, marks: null, marksAxis: "", coarse: null, coarseKey: "", picture: null });
+      Object.assign(lane, {
+        device, marks: null, marksAxis: "", coarse: null, coarseKey: "", picture: null, ooms: null, hasAskedOoms: false,
+      });
       askMarks(timeline, lane);
     }
     lane.title.hidden = lanes.length < 2;
@@ -172,7 +176,26 @@ function laneChanged(timeline, lane) {
   if (lane === currentLane(timeline) && lane.picture !== null) {
     showFound(timeline.tools.search, lane.picture.marked, lane.picture.isMarking);
   }
+  if (lane.picture !== null) askOoms(timeline, lane);
   timeline.does.draw();
+}
+
+/**
+ * Why requests failed is told by the report, which is asked for once the picture has come.
+ * @param {Timeline} timeline @param {Lane} lane
+ */
+async function askOoms(timeline, lane) {
+  if (lane.hasAskedOoms || lane.marks === null || lane.marks.oom_count === 0) return;
+  lane.hasAskedOoms = true;
+  const { device } = lane;
+  try {
+    const report = await timeline.app.report(lane.source.entry);
+    if (device !== lane.device) return;
+    lane.ooms = report.devices.find((one) => one.device === device)?.ooms ?? [];
+    timeline.does.draw();
+  } catch {
+    lane.ooms = []; // the strip says what is wrong with the report
+  }
 }
 
 /**
@@ -228,7 +251,7 @@ function viewOf(timeline, state, whole) {
     range: isWhole ? whole : { from: state.x0, to: state.x1 },
     bytes: isFitted ? null : { from: state.y0, to: state.y1 },
     fit: timeline.wishes.fit, lit: timeline.colours.lit ?? timeline.colours.keptLit,
-    hiddenCurves: timeline.wishes.hiddenCurves,
+    hiddenCurves: timeline.wishes.hiddenCurves, cursor: state.cursor,
   };
 }
 
@@ -294,11 +317,20 @@ function drawTimeline(timeline) {
   followCursors(timeline, state);
   drawSharedAxis(timeline, view);
   const lane = currentLane(timeline);
+  timeline.nodes.empty.hidden = !isWithoutHistory(lane?.marks ?? null);
   const { whole } = timeline.shown;
   if (lane !== null && whole !== null) drawMinimap(timeline.tools.minimap, lane, view, whole);
   if (lane !== null && isLaneSettled(lane, view)) timeline.app.pictureShown?.();
   followPointer(timeline);
   drawOvers(timeline);
+}
+
+/**
+ * A trace with nothing but snapshots.
+ * @param {Replies.MarksReply|null} marks
+ */
+function isWithoutHistory(marks) {
+  return marks !== null && marks.event_count === marks.snapshot_count;
 }
 
 /**

@@ -3,7 +3,7 @@
  * rest when the engine has answered.
  */
 
-import { el, fill } from "../shared/dom.js";
+import { el, fill, placeEl } from "../shared/dom.js";
 import { bytesText, countText, eventText, pluralText, timeText } from "../shared/format.js";
 import { groupColour } from "../shared/palette.js";
 
@@ -76,7 +76,7 @@ export function tipLines(hit, picked, look) {
 function severalLines(picked, kind) {
   const rows = picked.rows.map((row) => el("div", { class: "timeline-tip-row" }, [
     el("span", { class: "number" }, bytesText(row.size_bytes)),
-    el("span", { class: "cut second" }, row.label ?? row.name),
+    placeEl(row.label ?? row.name, { class: "second" }),
   ]));
   const more = picked.count - rows.length;
   return [

@@ -24,6 +24,8 @@ interface TimelineView {
   /** The one group that stands out. */
   lit: number | null;
   hiddenCurves: Set<string>;
+  /** The event of the cursor. */
+  cursor: number | null;
 }
 
 /** The byte axis is fitted to all that is drawn, or to the stack alone. */
@@ -63,6 +65,10 @@ interface Lane {
   /** `marks` on the axis that `marksAxis` names. */
   marksHere: AxisMarks | null;
   marksAxis: Replies.AxisName | "";
+  /** The failed requests as the report explains them; null until it has come. */
+  ooms: Replies.Oom[] | null;
+  /** Whether the report was asked for. */
+  hasAskedOoms: boolean;
   /** The small picture of the whole run, and the question that it answers. */
   coarse: Picture | null;
   coarseKey: string;
@@ -103,6 +109,46 @@ interface AxisMarks {
   peak: Replies.MarkedMoment | null;
   flags: Flag[];
   ranges: NamedRange[];
+  failures: AxisFailure[];
+}
+
+/** A request that failed; all but `event` and `x` are bytes. */
+interface AxisFailure {
+  event: number;
+  /** Place of the axis. */
+  x: number;
+  requested: number;
+  /** At that moment. */
+  reserved: number;
+  /** What the process could reserve then; null: the file does not say. */
+  capacity: number | null;
+}
+
+/** A failed request in pixels of the plot (failures.js): the bytes `from` to `to`, of which those above `over` were missing. */
+interface FailureBlock extends Extent {
+  event: number;
+  requested: number;
+  /** Of the moment. */
+  at: number;
+  left: number;
+  width: number;
+  top: number;
+  over: number;
+  bottom: number;
+}
+
+interface FailureShapes {
+  /** Bytes, and where they are. */
+  capacity: number | null;
+  capacityAt: number | null;
+  blocks: FailureBlock[];
+}
+
+/** A line of a label on a canvas: its colour by the name of a token. */
+interface LabelLine {
+  text: string;
+  colour: "oom" | "text" | "text-2";
+  weight: number;
 }
 
 interface Flag {
@@ -397,6 +443,8 @@ interface TimelineNodes {
   element: HTMLElement;
   stage: HTMLElement;
   lanesBox: HTMLElement;
+  /** Says how to record a history, where there is none. */
+  empty: HTMLElement;
   axisCanvas: HTMLCanvasElement;
   toolbar: HTMLElement;
   rangeBar: HTMLElement & { say(words: string): void };
