@@ -5,6 +5,8 @@ import test from "node:test";
 import { csvText } from "../../viewer/shared/export_csv.js";
 import { bytesText, shareText } from "../../viewer/shared/format.js";
 import { hashOfState, stateOfHash, VIEW_DEFAULTS } from "../../viewer/page/store.js";
+import { outlinePath, piecesOfRow } from "../../viewer/timeline/hit_test.js";
+import { RUN_SEVERAL } from "../../viewer/timeline/pixels.js";
 import { withWholeSamples } from "../../viewer/timeline/runs.js";
 
 // Equal runs of everything random: a number from 0 to below `most`.
@@ -90,5 +92,66 @@ test("samples are whole again", () => {
       }
       assert.deepEqual(drawn, runs);
     });
+  }
+});
+
+// ---- outlines
+
+// What a browser would keep of a path: its shapes, each a list of points.
+class ShapesOfPath {
+  shapes = [];
+  moveTo(x, y) { this.shapes.push([[x, y]]); }
+  lineTo(x, y) { this.shapes.at(-1).push([x, y]); }
+  closePath() { /* each shape is closed */ }
+}
+
+// Whether a point lies in a shape, by counting the edges to its right.
+function isIn(shape, x, y) {
+  let crossings = 0;
+  shape.forEach(([fromX, fromY], i) => {
+    const [toX, toY] = shape[(i + 1) % shape.length];
+    if (fromX === toX && fromX > x && Math.min(fromY, toY) < y && Math.max(fromY, toY) > y) crossings++;
+  });
+  return crossings % 2 !== 0;
+}
+
+// A picture of a few allocations over samples of several columns, and as a map what each pixel shows.
+function pictureOf(roll) {
+  const columns = { sample_column: [0], sample_run: [0], run_end: [], run_row: [], run_flags: [] };
+  const pixels = [];
+  for (let sample = 0; sample < 1 + roll(10); sample++) {
+    const width = 1 + roll(3);
+    const stack = [];
+    for (const row of [0, 1, 2, 3, 4].filter(() => roll(3) > 0)) {
+      const isSeveral = roll(5) === 0;
+      const height = 1 + roll(3);
+      for (let i = 0; i < height; i++) stack.push(isSeveral ? null : row);
+      columns.run_end.push(stack.length);
+      columns.run_row.push(row);
+      columns.run_flags.push(isSeveral ? RUN_SEVERAL : 0);
+    }
+    for (let i = 0; i < width; i++) pixels.push(stack);
+    columns.sample_column.push(pixels.length);
+    columns.sample_run.push(columns.run_end.length);
+  }
+  return { picture: { columns }, pixels };
+}
+
+test("an outline goes around what is shown of an allocation, and around nothing else", () => {
+  globalThis.Path2D = ShapesOfPath;
+  const roll = dice(11);
+  for (let round = 0; round < 400; round++) {
+    const { picture, pixels } = pictureOf(roll);
+    for (let row = 0; row < 5; row++) {
+      const { shapes } = outlinePath(piecesOfRow(picture, row), (column, pixel) => [column, pixel]);
+      const isShown = pixels.map((stack) => stack.includes(row));
+      assert.equal(shapes.length, isShown.filter((is, column) => is && !isShown[column - 1]).length);
+      pixels.forEach((stack, column) => {
+        for (let y = 0; y < 16; y++) {
+          const around = shapes.filter((shape) => isIn(shape, column + 0.5, y + 0.5)).length;
+          assert.equal(around, stack[y] === row ? 1 : 0, `round ${round}, row ${row}, pixel ${column}, ${y}`);
+        }
+      });
+    }
   }
 });

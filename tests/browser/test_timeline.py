@@ -81,6 +81,43 @@ def test_every_allocation_is_reached(open_page, trace):
         assert tip.get_attribute("data-name") == found["name"]
 
 
+def painted_over(page, x):
+    """The heights at which something lies over the picture at a fraction from the left: fractions from the bottom."""
+    place = page.place()
+    rows = page.tab.evaluate("""({ x, y, height }) => {
+      const canvas = document.querySelector("[data-part=timeline] canvas.timeline-over");
+      const box = canvas.getBoundingClientRect();
+      const scale = canvas.height / box.height;
+      const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+      const context = copy.getContext("2d", { willReadFrequently: true });
+      context.drawImage(canvas, 0, 0);
+      const top = Math.round((y - box.top) * scale), rows = Math.round(height * scale);
+      const { data } = context.getImageData(Math.round((x - box.left) * scale), top, 1, rows);
+      return Array.from({ length: rows }, (_, row) => data[4 * row + 3] !== 0 ? 1 - (row + 0.5) / rows : null);
+    }""", {"x": place["x"] + x * place["width"], "y": place["y"], "height": place["height"]})
+    return [row for row in rows if row is not None]
+
+
+def test_the_allocation_under_the_pointer_is_outlined(open_page, trace):
+    """Beside the pointer's line: strokes at the upper and the lower edge of the allocation, and nothing else."""
+    path = trace(EVENTS)
+    rows = random.Random(6).sample(range(ask(path, "allocations", top=1)["count"]), 12)
+    page = open_page().choose(path).wait_for_picture()
+    for moment, found in places_of(path, rows):
+        x, y = go_to(page, moment, found)
+        page.hover(x, y)
+        page.tab.wait_for_selector(f"[data-row='{found['row']}']")
+        page.settle()
+        shown = page.picture()
+        edges = [(bytes_ - shown["y0"]) / (shown["y1"] - shown["y0"])
+                 for bytes_ in (found["offset_bytes"], found["offset_bytes"] + found["size_bytes"])]
+        near = 5 / page.place()["height"]
+        painted = painted_over(page, x + 0.03)
+        for edge in edges:
+            assert any(abs(at - edge) < near for at in painted), (found["name"], edges, painted)
+        assert all(min(abs(at - edge) for edge in edges) < near for at in painted), (found["name"], edges, painted)
+
+
 def single_rows(path, shown):
     """How many allocations of the picture are drawn for themselves, and whether all are."""
     columns = picture_asked(path, shown)["columns"]

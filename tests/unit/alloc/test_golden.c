@@ -335,6 +335,21 @@ static void oversize_blocks_are_handed_out_whole(void **state) {
   end();
 }
 
+/* The free part of a segment can be as large as max_split_size when that was set after the segment was split. */
+static void split_segments_are_not_released_for_a_request(void **state) {
+  (void)state;
+  begin_on("", 4 * GIB, VS_SIM_EVENTS_AT_ONCE);
+  give(take(64 * MIB));
+  const uint64_t live = take(9 * MIB);
+  expect_ok(vs_alloc_settings_parse(&settings, VS_STR("max_split_size_mb:50"), NULL));
+  expect_ok(vs_alloc_settings_apply(alloc, &settings));
+  uint64_t address;
+  assert_int_equal(vs_alloc_malloc(alloc, 4 * GIB, 0, VS_CONTEXT_NONE, &address), VS_DEVICE_MEMORY);
+  assert_int_equal(now(VS_ALLOC_RESERVED_BYTES), 64 * MIB);
+  assert_int_equal(block_size(live), 9 * MIB);
+  end();
+}
+
 static void garbage_is_collected_by_age(void **state) {
   (void)state;
   begin_on("garbage_collection_threshold:0.5,per_process_memory_fraction:0.5", 4 * GIB,
@@ -409,6 +424,7 @@ int main(void) {
       cmocka_unit_test(recorded_blocks_stay_active),
       cmocka_unit_test(streams_of_a_capture_are_not_asked),
       cmocka_unit_test(oversize_blocks_are_handed_out_whole),
+      cmocka_unit_test(split_segments_are_not_released_for_a_request),
       cmocka_unit_test(garbage_is_collected_by_age),
       cmocka_unit_test(a_threshold_without_a_fraction_does_nothing),
       cmocka_unit_test(a_full_card_is_tried_again),

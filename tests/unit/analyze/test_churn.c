@@ -36,7 +36,28 @@ static void test_histograms(void **state) {
   made_end(&m);
 }
 
+/* Fewer events than VS_SHORT_LIFE are a short life; exactly as many are not. */
+static void test_short_lives(void **state) {
+  (void)state;
+  made m = made_begin();
+  for (int events = VS_SHORT_LIFE - 1; events <= VS_SHORT_LIFE; events++) {
+    (void)made_event(&m, VS_EVENT_ALLOC, 0x1000, 100);
+    for (int i = 1; i < events; i++) (void)made_event(&m, VS_EVENT_SNAPSHOT, 0, 0);
+    (void)made_event(&m, VS_EVENT_FREE_COMPLETED, 0x1000, 100);
+  }
+  made_trace(&m, 0);
+  vs_lifetimes lifetimes;
+  vs_churn churn;
+  expect_ok(vs_lifetimes_build(m.host, made_slice(&m, 0), &lifetimes));
+  vs_churn_measure(&lifetimes, &churn);
+  assert_int_equal(churn.ended_count, 2);
+  assert_int_equal(churn.short_count, 1);
+  assert_int_equal(churn.short_bytes, 100);
+  vs_lifetimes_deinit(m.host, &lifetimes);
+  made_end(&m);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_histograms)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_histograms), cmocka_unit_test(test_short_lives)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

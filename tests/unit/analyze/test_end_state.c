@@ -86,11 +86,39 @@ static void test_kinds(void **state) {
   assert_string_equal(vs_segment_kind_name(VS_SEGMENT_OTHER), "other");
 }
 
+/* Indices of streams and pools follow the order in which a file mentions them, which differs between files that say the same. */
+static void test_parts_are_in_order_of_handles(void **state) {
+  (void)state;
+  made m = made_begin();
+  const uint32_t streams[] = {made_stream(&m, 9), made_stream(&m, 3), 0};
+  const uint32_t pools[] = {made_pool(&m, 0, 2), made_pool(&m, 1, 0), made_pool(&m, 0, 1)};
+  made_trace(&m, 0);
+  for (uint32_t i = 0; i < 3; i++) {
+    vs_segment *segment = made_segment(&m, 0, (i + 1) << 20, 512, "small");
+    segment->stream = streams[i];
+    segment->pool = pools[i];
+    (void)made_block(&m, 512, 512, VS_BLOCK_ALLOCATED);
+  }
+  vs_end_state end;
+  expect_ok(vs_end_state_build(m.host, made_slice(&m, 0), &end));
+  assert_int_equal(end.by_stream.count, 3);
+  for (size_t i = 1; i < 3; i++)
+    assert_true(m.snapshot->streams.data[end.by_stream.data[i - 1].key] <
+                m.snapshot->streams.data[end.by_stream.data[i].key]);
+  assert_int_equal(end.by_pool.count, 3);
+  assert_int_equal(end.by_pool.data[0].key, pools[2]); /* 0, 1 */
+  assert_int_equal(end.by_pool.data[1].key, pools[0]); /* 0, 2 */
+  assert_int_equal(end.by_pool.data[2].key, pools[1]); /* 1, 0 */
+  vs_end_state_deinit(m.host, &end);
+  made_end(&m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sums),
       cmocka_unit_test(test_sums_saturate),
       cmocka_unit_test(test_kinds),
+      cmocka_unit_test(test_parts_are_in_order_of_handles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

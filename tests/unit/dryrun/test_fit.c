@@ -93,6 +93,33 @@ static void test_table(void **state) {
   fault_host_expect_empty(&fault);
 }
 
+/* A card that is too small for one GPU's need is too small, whether the other's is known or not. */
+static void test_too_small_counts_more_than_unknown(void **state) {
+  (void)state;
+  fault_host fault;
+  fault_host_init(&fault, FAULT_NEVER);
+  vs_fit_need needs[] = {{.bytes = 2 * GiB,
+                          .context_bytes = 500 * MiB,
+                          .contexts = 1,
+                          .is_open_ended = true,
+                          .least_bytes = 3 * GiB},
+                         {.bytes = 30 * GiB, .context_bytes = 500 * MiB, .contexts = 1}};
+  for (int turn = 0; turn < 2; turn++) {
+    vs_fit_table table;
+    expect_ok(vs_fit_table_init(&table, &fault.host, needs, 2));
+    for (size_t i = 0; i < table.rows.count; i++) {
+      const vs_fit_row *row = &table.rows.data[i];
+      if (row->total_bytes < 29 * GiB) assert_int_equal(row->fit, VS_FIT_NO);
+      if (row->total_bytes > 31 * GiB) assert_int_equal(row->fit, VS_FIT_UNKNOWN);
+    }
+    vs_fit_table_deinit(&table, &fault.host);
+    const vs_fit_need first = needs[0];
+    needs[0] = needs[1];
+    needs[1] = first;
+  }
+  fault_host_expect_empty(&fault);
+}
+
 static void test_nothing_is_enough(void **state) {
   (void)state;
   fault_host fault;
@@ -127,6 +154,7 @@ int main(void) {
       cmocka_unit_test(test_contexts_of_several_processes),
       cmocka_unit_test(test_a_run_that_met_the_end),
       cmocka_unit_test(test_table),
+      cmocka_unit_test(test_too_small_counts_more_than_unknown),
       cmocka_unit_test(test_nothing_is_enough),
       cmocka_unit_test(test_without_memory),
   };
