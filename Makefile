@@ -4,6 +4,7 @@
 #   make test      every test, in the release and in the hostile build (PRESETS="..." for other builds)
 #   make bench     figures as ratios against named peers
 #   make fuzz      all fuzz targets until one breaks (FUZZ_RUNS=N: that many executions of each)
+#   make mutants   breaks the code on purpose, one rule at a time: does a test notice? (MUTANTS="--room alloc": its options)
 #   make install   to PREFIX (/usr/local), below DESTDIR
 #   make format    clang-format over the C files
 #   make tidy      clang-tidy over src/
@@ -11,7 +12,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: help demo test bench fuzz install format tidy clean
+.PHONY: help demo test bench fuzz mutants install format tidy clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -38,6 +39,10 @@ fuzz:
 	@tools/setup fuzz
 	@tools/build fuzz
 	@tools/fuzz
+
+mutants:
+	@tools/setup test
+	@tools/mutants $(MUTANTS)
 
 install:
 	@tools/setup install
