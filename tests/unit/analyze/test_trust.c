@@ -252,6 +252,20 @@ static void test_double_map(void **state) {
   EXPECT(&m, {VS_FINDING_DOUBLE_MAP, 1, NEXT}, {VS_FINDING_NEGATIVE_CURVE, 1, -1});
 }
 
+/* Reserved bytes are below zero at the start, requested bytes later: both count, and the first moment is told. */
+static void test_two_curves_below_zero(void **state) {
+  (void)state;
+  made m = honest_begin();
+  (void)made_event(&m, VS_EVENT_SEGMENT_MAP, SEGMENT + 4 * KiB, 8 * KiB);
+  (void)made_event(&m, VS_EVENT_SEGMENT_UNMAP, SEGMENT + 8 * KiB, 4 * KiB);
+  (void)made_free(&m, SEGMENT + 4 * KiB, 3000);
+  (void)made_event(&m, VS_EVENT_ALLOC, SEGMENT + 4 * KiB, 3000);
+  honest_end(&m);
+  EXPECT(&m, {VS_FINDING_DOUBLE_MAP, 1, NEXT}, {VS_FINDING_NEGATIVE_CURVE, 2, -1},
+         {VS_FINDING_FREE_WITHOUT_ALLOC, 1, NEXT + 2}, {VS_FINDING_ALLOC_NOT_AT_END, 1, NEXT + 4},
+         {VS_FINDING_BEGAN_LATE, 1, -1});
+}
+
 static void test_unmap_unknown(void **state) {
   (void)state;
   made m = honest_begin();
@@ -397,6 +411,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_overlap),
     cmocka_unit_test(test_outside_segment),
     cmocka_unit_test(test_double_map),
+    cmocka_unit_test(test_two_curves_below_zero),
     cmocka_unit_test(test_unmap_unknown),
     cmocka_unit_test(test_unmap_live),
     cmocka_unit_test(test_time_backwards),

@@ -76,6 +76,39 @@ static void numbers_are_compared(void **state) {
     if (keeps(cases[i].filter, &row) != cases[i].keeps) fail_msg("filter '%s'", cases[i].filter);
 }
 
+/* Binary units by a letter or with i, decimal ones without; to the nearest byte. */
+static void sizes_have_units(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    uint64_t bytes;
+  } sizes[] = {
+      {"3", 3},
+      {"3B", 3},
+      {"3K", 3 * 1024},
+      {"3KiB", 3 * 1024},
+      {"3KB", 3000},
+      {"3M", UINT64_C(3) << 20},
+      {"3MiB", UINT64_C(3) << 20},
+      {"3MB", 3000000},
+      {"3G", UINT64_C(3) << 30},
+      {"3GiB", UINT64_C(3) << 30},
+      {"3GB", UINT64_C(3000000000)},
+      {"3T", UINT64_C(3) << 40},
+      {"3TiB", UINT64_C(3) << 40},
+      {"3TB", UINT64_C(3000000000000)},
+      {"0.4B", 0},
+      {"0.6B", 1},
+      {"1.2346KB", 1235},
+  };
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    const vs_filter_row row = {.size = sizes[i].bytes, .has = 1u << VS_FILTER_size};
+    char filter[32];
+    vs_format(filter, sizeof filter, "size=%s", sizes[i].text);
+    if (!keeps(filter, &row)) fail_msg("%s is not %llu bytes", filter, (unsigned long long)sizes[i].bytes);
+  }
+}
+
 static void what_a_row_does_not_have_is_neither_equal_nor_not(void **state) {
   (void)state;
   const vs_filter_row row = {.size = 5, .has = 1u << VS_FILTER_size};
@@ -213,6 +246,7 @@ static void mistakes_are_explained(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers_are_compared),
+      cmocka_unit_test(sizes_have_units),
       cmocka_unit_test(what_a_row_does_not_have_is_neither_equal_nor_not),
       cmocka_unit_test(pools_and_names),
       cmocka_unit_test(text_is_looked_for_in_functions_and_files),

@@ -359,6 +359,84 @@ static void test_the_end_state_follows_from_the_events(void **state) {
   for (uint64_t seed = 1; seed <= 60; seed++) rebuild(seed, (int)(seed * 20), 400);
 }
 
+static void test_one_event_behind_a_state_counts(void **state) {
+  (void)state;
+  static naive n;
+  n = (naive){.time_us = 1};
+  begin(&n.p);
+  expect_ok(vs_tracew_context(n.p.w, &(vs_trace_context){0}, &n.context));
+  say_state(&n);
+  say(&n, VS_EVENT_SEGMENT_ALLOC, 1 << 26, 2 << 20, 0);
+  vs_snapshot *s = finish(&n.p, NULL);
+  assert_true(s->recording.is_rebuilt);
+  assert_int_equal(s->segments.count, 1);
+  vs_snapshot_destroy(s);
+}
+
+/* Pages side by side are one segment where they have one stream and one pool. */
+static void test_neighbours_of_other_places_stay_apart(void **state) {
+  (void)state;
+  static const vs_trace_context places[] = {
+      {.stream = 0}, {.stream = 0}, {.stream = 7}, {.stream = 7, .has_pool = true, .pool = {0, 1}}};
+  program p;
+  begin(&p);
+  for (uint32_t i = 0; i < 4; i++) {
+    vs_trace_event event = {.address = (i + 1) << 21, .size = 2 << 20, .kind = VS_EVENT_SEGMENT_MAP};
+    expect_ok(vs_tracew_context(p.w, &places[i], &event.context));
+    expect_ok(vs_tracew_event(p.w, &event));
+  }
+  vs_snapshot *s = finish(&p, NULL);
+  assert_int_equal(s->segments.count, 3);
+  assert_int_equal(s->segments.data[0].total_size, 4 << 20);
+  assert_int_equal(s->segments.data[1].total_size, 2 << 20);
+  assert_int_equal(s->streams.data[s->segments.data[1].stream], 7);
+  assert_int_equal(s->segments.data[1].pool, 0);
+  assert_int_not_equal(s->segments.data[2].pool, 0);
+  vs_snapshot_destroy(s);
+}
+
+/* ---- a file whose last frame is not sealed: the process was killed, or still writes ------------------------ */
+
+enum { SLOT = 4096 };
+static uint8_t slots[2 * SLOT];
+static size_t slots_used;
+
+static vs_status begin_slot(void *ctx, size_t at_least, void **memory, size_t *size) {
+  (void)ctx;
+  assert_true(at_least <= SLOT && slots_used < sizeof slots);
+  *memory = slots + slots_used;
+  *size = SLOT;
+  slots_used += SLOT;
+  return VS_OK;
+}
+static vs_status sealed_slot(void *ctx, void *memory, size_t size) {
+  (void)ctx, (void)memory, (void)size;
+  return VS_OK;
+}
+
+/* It has the state of the end, but what followed in that frame may be missing. */
+static void test_an_open_frame_is_no_end(void **state) {
+  (void)state;
+  vs_tracew *w;
+  uint32_t context;
+  const vs_tracew_sink sink = {.begin = begin_slot, .sealed = sealed_slot};
+  const vs_tracew_options options = {.process = 1, .keeps_slots = true, .frame_size = SLOT};
+  expect_ok(vs_tracew_create(vs_host_default(), &sink, &options, &w));
+  expect_ok(vs_tracew_context(w, &(vs_trace_context){0}, &context));
+  expect_ok(vs_tracew_state_begin(w, VS_TRACE_AT_END, 5));
+  expect_ok(vs_tracew_state_end(w));
+  for (int is_sealed = 0; is_sealed <= 1; is_sealed++) {
+    vs_snapshot *s;
+    vs_error error;
+    if (is_sealed) expect_ok(vs_tracew_flush(w));
+    expect_ok(read_with(NULL, (vs_str){(const char *)slots, slots_used}, &s, &error));
+    assert_int_equal(s->recording.open_frames, !is_sealed);
+    assert_int_equal(s->recording.is_ended, is_sealed);
+    vs_snapshot_destroy(s);
+  }
+  vs_tracew_destroy(w);
+}
+
 /* By PyTorch's rules, where the recording does not say the rounded size. */
 static void test_sizes_are_derived(void **state) {
   (void)state;
@@ -397,6 +475,9 @@ int main(void) {
       cmocka_unit_test(test_native_frames_say_where),
       cmocka_unit_test(test_native_frames_get_names),
       cmocka_unit_test(test_the_end_state_follows_from_the_events),
+      cmocka_unit_test(test_one_event_behind_a_state_counts),
+      cmocka_unit_test(test_neighbours_of_other_places_stay_apart),
+      cmocka_unit_test(test_an_open_frame_is_no_end),
       cmocka_unit_test(test_sizes_are_derived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
