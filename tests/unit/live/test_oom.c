@@ -173,11 +173,28 @@ static void rejections(void **state) {
   close_card(live);
 }
 
+/* Failures are counted from the last reset on; one behind it is told like any other. */
+static void a_failure_after_a_reset_is_told(void **state) {
+  (void)state;
+  vs_live *live = open_card("");
+  uint32_t clock = 0;
+  listener l = {.live = live, .clock = &clock};
+  expect_ok(vs_live_observe_oom(live, VS_LIVE_ON_OOM, hear, &l, &l.id));
+  fail_once(live, UINT64_C(3) << 30);
+  assert_int_equal(l.calls, 1);
+  expect_ok(vs_live_reset_totals(live, 0));
+  for (uint32_t calls = 2; calls < 5; calls++) {
+    fail_once(live, UINT64_C(3) << 30);
+    assert_int_equal(l.calls, calls);
+  }
+  close_card(live);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(observers_hear),      cmocka_unit_test(places_run_out),
       cmocka_unit_test(waits_for_its_calls), cmocka_unit_test(says_what_pytorch_says),
-      cmocka_unit_test(rejections),
+      cmocka_unit_test(rejections),          cmocka_unit_test(a_failure_after_a_reset_is_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,6 +228,9 @@ static void pinned(void **state) {
       vs_str_contains(vs_text_view(&text), VS_STR("allocated_bytes.allocated=0 allocated_bytes.current=4096 "
                                                   "allocated_bytes.freed=0 allocated_bytes.peak=4096 ")));
   assert_true(vs_str_contains(vs_text_view(&text), VS_STR("num_host_alloc=0 ")));
+  assert_true(vs_str_contains(vs_text_view(&text),
+                              VS_STR("host_alloc_time.total=0 host_free_time.avg=0 host_free_time.count=0 "
+                                     "host_free_time.max=0 host_free_time.min=0 host_free_time.total=0 ")));
   vs_text_deinit(&text);
   expect_ok(vs_live_close(live, &error));
 }

@@ -174,10 +174,26 @@ static void from_the_middle(void **state) {
   finish(&p, "began late");
 }
 
+/* Only the second card has memory when the recording begins. */
+static void from_the_middle_of_one_card(void **state) {
+  (void)state;
+  program p;
+  vs_error error;
+  begin(&p, "", 5, false);
+  expect_ok(vs_live_malloc(p.live, 1, 5 << 20, 0, &p.addresses[1][0]));
+  keep(&p);
+  expect_ok(vs_live_recording_start(p.live, p.path, true, VS_HISTORY_STACKS_GIVEN, &error));
+  run(&p, 3000);
+  vs_record_flush(p.live->recorder);
+  expect_same_memory(&p);
+  finish(&p, "one card");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(from_the_beginning),
       cmocka_unit_test(from_the_middle),
+      cmocka_unit_test(from_the_middle_of_one_card),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

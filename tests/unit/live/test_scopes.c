@@ -1,5 +1,6 @@
 /* Scopes against a walk over the events, one by one; and that they change nothing else. */
 #include "live/state.h"
+#include "os/thread.h"
 #include "support/random.h"
 #include "support/test.h"
 
@@ -265,10 +266,68 @@ static void fastai_words(void **state) {
   close_card(live);
 }
 
+typedef struct elsewhere {
+  vs_live *live;
+  uint64_t address; /* 0: allocates, else frees it */
+} elsewhere;
+
+static void act_elsewhere(void *ctx) {
+  elsewhere *e = ctx;
+  if (e->address == 0) expect_ok(vs_live_malloc(e->live, 0, 1 << 20, 0, &e->address));
+  else expect_ok(vs_live_free(e->live, 0, e->address));
+}
+
+static void act_on_a_thread(elsewhere *e) {
+  vs_thread thread;
+  expect_ok(vs_thread_start(&thread, "other", act_elsewhere, e));
+  vs_thread_join(&thread);
+}
+
+/* All memory counts for a scope, but only what the scope's thread does is its own. */
+static void each_thread_is_charged_with_its_own(void **state) {
+  (void)state;
+  elsewhere e = {.live = open_card("")};
+  vs_scope *scope;
+  vs_scope_figures figures;
+  uint64_t own;
+  expect_ok(vs_live_scope_begin(e.live, 0, &scope));
+  act_on_a_thread(&e);
+  vs_live_scope_read(scope, &figures);
+  assert_int_equal(figures.allocated.used, 1 << 20);
+  assert_int_equal(figures.thread_used, 0);
+  assert_int_equal(figures.thread_peak, 0);
+  expect_ok(vs_live_malloc(e.live, 0, 4 << 20, 0, &own));
+  act_on_a_thread(&e); /* frees what it allocated */
+  vs_live_scope_end(scope, &figures);
+  assert_int_equal(figures.allocated.used, 4 << 20);
+  assert_int_equal(figures.thread_used, 4 << 20);
+  assert_int_equal(figures.thread_peak, 4 << 20);
+  close_card(e.live);
+}
+
+/* A freed block that another stream may still use is active and not allocated. */
+static void active_is_more_than_allocated(void **state) {
+  (void)state;
+  vs_live *live = open_card("");
+  vs_live_memory memory;
+  uint64_t stream, address;
+  expect_ok(vs_live_stream_create(live, 0, &stream));
+  expect_ok(vs_live_malloc(live, 0, 1000, 0, &address));
+  expect_ok(vs_live_record_stream(live, 0, address, stream));
+  expect_ok(vs_live_free(live, 0, address));
+  expect_ok(vs_live_memory_of(live, 0, &memory));
+  assert_int_equal(memory.allocated, 0);
+  assert_int_equal(memory.active, 1024);
+  assert_int_equal(memory.active_peak, 1024);
+  close_card(live);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(figures_are_exact),
       cmocka_unit_test(fastai_words),
+      cmocka_unit_test(each_thread_is_charged_with_its_own),
+      cmocka_unit_test(active_is_more_than_allocated),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

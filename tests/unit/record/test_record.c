@@ -1,6 +1,7 @@
 #include "record/record.h"
 #include "os/clock.h"
 #include "os/folder.h"
+#include "os/modules.h"
 #include "os/thread.h"
 #include "read_back.h"
 #include "record/recorder.h"
@@ -8,6 +9,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -199,6 +201,107 @@ static void test_all_kinds_of_messages(void **state) {
   vs_record_stacks_destroy(stacks);
 }
 
+/* ---- what events do not share */
+
+typedef struct elsewhere {
+  vs_recorder *recorder;
+  vs_event event;
+  vs_record_facts facts;
+  uint64_t thread;
+} elsewhere;
+
+static void record_unread(void *ctx) {
+  elsewhere *e = ctx;
+  e->thread = vs_thread_id();
+  vs_record_event(e->recorder, &e->event, &e->facts);
+}
+
+static void record_elsewhere(void *ctx) {
+  record_unread(ctx);
+  vs_record_flush(((elsewhere *)ctx)->recorder);
+}
+
+/* Events that differ from the one before in one thing only: its metadata, its pool, the thread that records it. */
+static void test_an_event_takes_nothing_of_the_one_before(void **state) {
+  (void)state;
+  static const vs_pool_id pools[] = {{0, 3}, {0, 3}, {5, 6}, {7, 8}, {0, 0}};
+  vs_record_stacks *stacks;
+  uint32_t texts[2];
+  expect_ok(vs_record_stacks_create(NULL, &stacks));
+  expect_ok(vs_record_text_intern(stacks, VS_STR("forward"), &texts[0]));
+  expect_ok(vs_record_text_intern(stacks, VS_STR("backward"), &texts[1]));
+  elsewhere e = {.recorder = open_with((vs_record_options){.stacks = stacks}),
+                 .event = {.address = 4096, .size = 512, .rounded = 512, .kind = VS_EVENT_ALLOC}};
+  for (int i = 0; i < 5; i++) {
+    e.event.pool = pools[i];
+    e.facts.metadata = texts[i == 0];
+    vs_record_event(e.recorder, &e.event, &e.facts);
+  }
+  vs_record_flush(e.recorder);
+  vs_thread thread;
+  expect_ok(vs_thread_start(&thread, "other", record_elsewhere, &e));
+  vs_thread_join(&thread);
+  vs_record_event(e.recorder, &e.event, &e.facts);
+  assert_int_equal(close_it(e.recorder).events, 7);
+
+  back *b = back_read(path);
+  for (int i = 0; i < 7; i++) {
+    const vs_trace_context *c = &b->contexts[b->events.data[i].context];
+    const vs_pool_id pool = pools[i < 5 ? i : 4];
+    assert_true(c->has_pool && c->pool.a == pool.a && c->pool.b == pool.b);
+    assert_string_equal(b->strings[c->user_metadata], i == 0 ? "backward" : "forward");
+    assert_int_equal(c->thread, i == 5 ? e.thread : vs_thread_id());
+  }
+  back_free(b);
+  vs_record_stacks_destroy(stacks);
+}
+
+/* A long name is cut, and no shorter than need be. */
+static void test_names_are_as_long_as_they_may_be(void **state) {
+  (void)state;
+  char name[VS_RECORD_MOST_TEXT + 9];
+  memset(name, 'n', sizeof name);
+  for (size_t size = VS_RECORD_MOST_TEXT - 1; size <= sizeof name; size++) {
+    vs_recorder *recorder = open_with((vs_record_options){0});
+    vs_record_device(recorder, 0, (vs_str){name, size}, 1);
+    (void)close_it(recorder);
+    back *b = back_read(path);
+    assert_int_equal(strlen(b->strings[b->device.name]),
+                     size < VS_RECORD_MOST_TEXT ? size : VS_RECORD_MOST_TEXT);
+    back_free(b);
+  }
+}
+
+static vs_status first_module(void *ctx, const vs_module *module) {
+  vs_module *out = ctx;
+  if (module->path[0] != 0 && out->end == 0) *out = *module;
+  return VS_OK;
+}
+
+/* A call that does not return may be the last instruction of its module: then the return address lies behind it. */
+static void test_a_return_address_belongs_to_its_call(void **state) {
+  (void)state;
+  vs_module module = {0};
+  expect_ok(vs_modules_visit(first_module, &module));
+  assert_true(module.end > module.start);
+  vs_record_stacks *stacks;
+  expect_ok(vs_record_stacks_create(NULL, &stacks));
+  const vs_context context = vs_record_intern(stacks, &module.end, 1);
+  vs_recorder *recorder = open_with((vs_record_options){.stacks = stacks});
+  record(recorder, 0, context);
+  (void)close_it(recorder);
+  back *b = back_read(path);
+  const vs_trace_native *native = &b->natives[b->stacks[b->events.data[0].stack].frames[0]];
+  const vs_trace_module *found = NULL;
+  for (size_t i = 0; i < b->modules.count; i++)
+    if (b->modules.data[i].id == native->module) found = &b->modules.data[i];
+  assert_non_null(found);
+  assert_int_equal(found->base, module.base);
+  assert_int_equal(native->offset, module.end - module.base);
+  back_free(b);
+  vs_record_stacks_destroy(stacks);
+}
+
 /* ---- order: threads take turns by a lock, as under a device's, and the file has their order */
 
 enum { THREADS = 8, EACH = 5000 };
@@ -288,6 +391,29 @@ static void test_the_ring_takes_what_it_has_room_for(void **state) {
   back *b = back_read(path);
   assert_int_equal(b->lost, 6);
   for (uint64_t i = 0; i < figures.events; i++) expect_numbered(b, i, i);
+  back_free(b);
+}
+
+/* The writer waits for a number that does not come; meanwhile the thread behind it ends, and another one begins. */
+static void test_a_ring_is_kept_until_it_is_read(void **state) {
+  (void)state;
+  elsewhere e = {.recorder = open_with((vs_record_options){.flush_ms = 1}),
+                 .event = {.address = 4096, .size = 512, .rounded = 512, .kind = VS_EVENT_ALLOC}};
+  vs_record_event(e.recorder, &e.event, &e.facts);
+  vs_record_flush(e.recorder);
+  (void)atomic_fetch_add(&e.recorder->sequence, 1);
+  uint64_t threads[2];
+  for (int i = 0; i < 2; i++) {
+    vs_thread thread;
+    expect_ok(vs_thread_start(&thread, "short", record_unread, &e));
+    vs_thread_join(&thread);
+    threads[i] = e.thread;
+    vs_clock_sleep_ns(30000000); /* time for the writer to look */
+  }
+  assert_int_equal(close_it(e.recorder).events, 3);
+  back *b = back_read(path);
+  assert_int_equal(b->events.count, 3);
+  for (int i = 0; i < 2; i++) assert_int_equal(b->contexts[b->events.data[i + 1].context].thread, threads[i]);
   back_free(b);
 }
 
@@ -558,6 +684,36 @@ static void test_a_ring_file_keeps_the_newest(void **state) {
   back_free(b);
 }
 
+/* A frame begins with its header: each of a file that went round is written, and each of one that did not is there. */
+static uint64_t count_frames(void) {
+  struct stat file;
+  assert_int_equal(stat(path, &file), 0);
+  assert_int_equal(file.st_size % VS_TRACE_FRAME_SIZE, 0);
+  FILE *f = fopen(path, "rb");
+  assert_non_null(f);
+  for (long at = 0; at < file.st_size; at += VS_TRACE_FRAME_SIZE) {
+    char head[8] = "";
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    assert_int_equal(fread(head, 1, sizeof head, f), sizeof head);
+    if (head[0] == 0) fail_msg("no frame at byte %ld", at);
+  }
+  (void)fclose(f);
+  return (uint64_t)file.st_size / VS_TRACE_FRAME_SIZE;
+}
+
+static void test_a_ring_file_uses_all_of_its_frames(void **state) {
+  (void)state;
+  enum { BYTES = 1 << 20 };
+  for (uint64_t count = 10; count <= 150000; count += 149990) {
+    vs_recorder *recorder = open_with((vs_record_options){.wait = true, .max_bytes = BYTES});
+    for (uint64_t i = 0; i < count; i++) record(recorder, i * 7919 % count, VS_CONTEXT_NONE);
+    (void)close_it(recorder);
+    const uint64_t frames = count_frames();
+    if (count == 10) assert_int_equal(frames, 1);
+    else assert_true(frames <= BYTES / VS_TRACE_FRAME_SIZE);
+  }
+}
+
 static int make_folder(void **state) {
   (void)state;
   vs_error error;
@@ -575,9 +731,13 @@ static int remove_folder(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all_kinds_of_messages),
+      cmocka_unit_test(test_an_event_takes_nothing_of_the_one_before),
+      cmocka_unit_test(test_names_are_as_long_as_they_may_be),
+      cmocka_unit_test(test_a_return_address_belongs_to_its_call),
       cmocka_unit_test(test_the_file_has_the_order_of_all_threads),
       cmocka_unit_test(test_a_full_ring_loses_and_counts),
       cmocka_unit_test(test_the_ring_takes_what_it_has_room_for),
+      cmocka_unit_test(test_a_ring_is_kept_until_it_is_read),
       cmocka_unit_test(test_a_signal_within_an_event_is_lost_and_counted),
       cmocka_unit_test(test_rings_are_used_again),
       cmocka_unit_test(test_a_thread_records_to_its_very_end),
@@ -586,6 +746,7 @@ int main(void) {
       cmocka_unit_test(test_a_child_leaves_the_parents_file_alone),
       cmocka_unit_test(test_simulated_runs_give_equal_bytes),
       cmocka_unit_test(test_a_ring_file_keeps_the_newest),
+      cmocka_unit_test(test_a_ring_file_uses_all_of_its_frames),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -80,6 +80,9 @@ static void test_who_recorded_and_what(void **state) {
                                     .wall_us = 99,
                                     .is_simulated = true};
   expect_ok(vs_tracew_process(p.w, &process));
+  vs_trace_process child = process; /* which went on in the same file */
+  child.pid = 4712;
+  expect_ok(vs_tracew_process(p.w, &child));
   expect_ok(
       vs_tracew_device(p.w, &(vs_trace_device){.device = 2, .name = string(&p, "H100"), .total_bytes = 80}));
   expect_ok(vs_tracew_lost(p.w, 5));
@@ -373,6 +376,25 @@ static void test_one_event_behind_a_state_counts(void **state) {
   vs_snapshot_destroy(s);
 }
 
+/* A block whose free waits for a stream is active and no longer allocated. */
+static void test_sums_of_a_rebuilt_segment(void **state) {
+  (void)state;
+  static naive n;
+  n = (naive){.time_us = 1};
+  begin(&n.p);
+  expect_ok(vs_tracew_context(n.p.w, &(vs_trace_context){0}, &n.context));
+  say(&n, VS_EVENT_SEGMENT_ALLOC, 1 << 26, 2 << 20, 0);
+  say(&n, VS_EVENT_ALLOC, 1 << 26, 1000, 1024);
+  say(&n, VS_EVENT_ALLOC, (1 << 26) + 1024, 500, 512);
+  say(&n, VS_EVENT_FREE_REQUESTED, 1 << 26, 1000, 1024);
+  vs_snapshot *s = finish(&n.p, NULL);
+  assert_int_equal(s->segments.count, 1);
+  assert_int_equal(s->segments.data[0].allocated_size, 512);
+  assert_int_equal(s->segments.data[0].active_size, 1536);
+  assert_int_equal(s->segments.data[0].requested_size, 1500);
+  vs_snapshot_destroy(s);
+}
+
 /* Pages side by side are one segment where they have one stream and one pool. */
 static void test_neighbours_of_other_places_stay_apart(void **state) {
   (void)state;
@@ -476,6 +498,7 @@ int main(void) {
       cmocka_unit_test(test_native_frames_get_names),
       cmocka_unit_test(test_the_end_state_follows_from_the_events),
       cmocka_unit_test(test_one_event_behind_a_state_counts),
+      cmocka_unit_test(test_sums_of_a_rebuilt_segment),
       cmocka_unit_test(test_neighbours_of_other_places_stay_apart),
       cmocka_unit_test(test_an_open_frame_is_no_end),
       cmocka_unit_test(test_sizes_are_derived),

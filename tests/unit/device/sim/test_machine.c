@@ -225,7 +225,8 @@ static void repair_after_a_death_in_the_middle(void **state) {
   vs_sim_machine_repair(&the_machine);
   assert_true(vs_sim_machine_check(&the_machine));
   assert_int_equal(the_machine.cards[0].used_bytes, 300);
-  the_machine.processes[a].use[0].used_bytes = 40; /* given back, the context not yet */
+  assert_int_equal(the_machine.cards[0].peak_bytes, 270); /* without what "another process" holds */
+  the_machine.processes[a].use[0].used_bytes = 40;        /* given back, the context not yet */
   the_machine.processes[b].state = VS_SIM_PROCESS_LEFT;
   vs_sim_machine_repair(&the_machine);
   assert_true(vs_sim_machine_check(&the_machine));
