@@ -78,7 +78,7 @@ static void each_filter_keeps_its_own(void **state) {
       {"line=\\\"backward pass of model.py:12\\\"", 2},
       {"line=\\\"backward pass of train.py:3\\\"", 0},
       {"line=/backward/passes/model.py:12", 0}, /* as long as the words before a line of the forward pass */
-      {"model.py", 3}, /* text is looked for in all frames */
+      {"model.py", 3},                          /* text is looked for in all frames */
       {"\\\"backward pass\\\"", 2},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -230,8 +230,10 @@ static void test_an_event_takes_nothing_of_the_one_before(void **state) {
   expect_ok(vs_record_stacks_create(NULL, &stacks));
   expect_ok(vs_record_text_intern(stacks, VS_STR("forward"), &texts[0]));
   expect_ok(vs_record_text_intern(stacks, VS_STR("backward"), &texts[1]));
-  elsewhere e = {.recorder = open_with((vs_record_options){.stacks = stacks}),
-                 .event = {.address = 4096, .size = 512, .rounded = 512, .kind = VS_EVENT_ALLOC}};
+  elsewhere e = {
+      .recorder = open_with((vs_record_options){.stacks = stacks}),
+      .event = {
+          .address = 4096, .size = 512, .rounded = 512, .context = VS_CONTEXT_NONE, .kind = VS_EVENT_ALLOC}};
   for (int i = 0; i < 5; i++) {
     e.event.pool = pools[i];
     e.facts.metadata = texts[i == 0];
@@ -397,8 +399,10 @@ static void test_the_ring_takes_what_it_has_room_for(void **state) {
 /* The writer waits for a number that does not come; meanwhile the thread behind it ends, and another one begins. */
 static void test_a_ring_is_kept_until_it_is_read(void **state) {
   (void)state;
-  elsewhere e = {.recorder = open_with((vs_record_options){.flush_ms = 1}),
-                 .event = {.address = 4096, .size = 512, .rounded = 512, .kind = VS_EVENT_ALLOC}};
+  elsewhere e = {
+      .recorder = open_with((vs_record_options){.flush_ms = 1}),
+      .event = {
+          .address = 4096, .size = 512, .rounded = 512, .context = VS_CONTEXT_NONE, .kind = VS_EVENT_ALLOC}};
   vs_record_event(e.recorder, &e.event, &e.facts);
   vs_record_flush(e.recorder);
   (void)atomic_fetch_add(&e.recorder->sequence, 1);
