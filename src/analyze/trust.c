@@ -53,15 +53,36 @@ static bool ring_wrapped(const vs_slice *slice) {
   return false;
 }
 
+/* The first event after the first gap of that cause; the last one if nothing follows, -1 if there is none. */
+static int64_t event_after(const vs_slice *slice, vs_gap_cause cause) {
+  const vs_trace *trace = vs_snapshot_trace(slice->snapshot, slice->device);
+  if (trace == NULL || trace->missing_from[cause] == 0 || trace->count == 0) return -1;
+  VS_ASSERT(trace->missing_from[cause] <= (uint64_t)trace->count + 1);
+  return (int64_t)vs_min_u64(trace->missing_from[cause] - 1, trace->count - 1);
+}
+
+static uint64_t missing_by(const vs_recording *recording, vs_gap_cause cause) {
+  uint64_t events = 0;
+  for (size_t i = 0; i < recording->gaps.count; i++)
+    if (recording->gaps.data[i].cause == cause)
+      events = vs_sat_add_u64(events, recording->gaps.data[i].events);
+  return events;
+}
+
 /* The losses of a recording are findings of each of its devices, because it is unknown which device the lost events
  * were about. */
-static void check_recording(const vs_snapshot *s, vs_trust *out) {
-  const vs_recording *recording = &s->recording;
-  if (s->format != VS_FORMAT_VRAM) return;
+static void check_recording(const vs_slice *slice, vs_trust *out) {
+  const vs_recording *recording = &slice->snapshot->recording;
+  if (slice->snapshot->format != VS_FORMAT_VRAM) return;
   const bool is_damaged = recording->lost_bytes != 0 || recording->lost_events != 0;
-  found(out, VS_FINDING_DAMAGED_FILE, vs_max_u64(recording->lost_frames, is_damaged), -1);
-  found(out, VS_FINDING_UNRECORDED_EVENTS, recording->unrecorded, -1);
-  found(out, VS_FINDING_NOT_ENDED, !recording->is_ended, -1);
+  const bool is_stopped = recording->stopped != VS_STRING_NONE;
+  const uint64_t after = missing_by(recording, VS_GAP_STOPPED);
+  found(out, VS_FINDING_DAMAGED_FILE, vs_max_u64(recording->lost_frames, is_damaged),
+        event_after(slice, VS_GAP_DAMAGED));
+  found(out, VS_FINDING_UNRECORDED_EVENTS, recording->unrecorded - vs_min_u64(after, recording->unrecorded),
+        event_after(slice, VS_GAP_UNRECORDED));
+  if (is_stopped) found(out, VS_FINDING_STOPPED, vs_max_u64(after, 1), event_after(slice, VS_GAP_STOPPED));
+  found(out, VS_FINDING_NOT_ENDED, !recording->is_ended && !is_stopped, -1);
 }
 
 static bool sums_agree(const vs_segment *segment, const vs_end_sums *sums) {
@@ -162,7 +183,7 @@ vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, con
   VS_ASSERT(lifetimes->row_of_event.count == slice->event_count);
   for (int kind = 0; kind < VS_FINDING_KINDS; kind++) out->findings[kind].first_event = -1;
   VS_TRY(check_segments(host, slice, out));
-  check_recording(slice->snapshot, out);
+  check_recording(slice, out);
   found(out, VS_FINDING_UNKNOWN_KEYS, slice->snapshot->unknown_key_count, -1);
   if (slice->event_count == 0) {
     found(out, VS_FINDING_NO_TRACE, 1, -1);

@@ -34,6 +34,17 @@ const char *vs_finding_sentence(vs_finding_kind kind); /* one sentence, no full 
 vs_severity vs_finding_severity(vs_finding_kind kind);
 const char *vs_severity_name(vs_severity severity); /* "contradiction", "gap", "note" */
 
+/* Whether events are missing somewhere between the first and the last one. */
+static inline bool vs_finding_is_loss(vs_finding_kind kind) {
+  return kind == VS_FINDING_DAMAGED_FILE || kind == VS_FINDING_UNRECORDED_EVENTS ||
+         kind == VS_FINDING_STOPPED;
+}
+
+/* Whether missing events can be the reason of a contradiction. */
+static inline bool vs_finding_is_explained(vs_finding_kind kind) {
+  return kind >= VS_FINDING_ALLOC_NOT_AT_END && kind <= VS_FINDING_NEGATIVE_CURVE;
+}
+
 typedef struct vs_trust {
   vs_tally findings[VS_FINDING_KINDS]; /* by kind; count 0: no such doubt */
   bool is_complete;                    /* no gap and no contradiction: every figure of the device is exact */

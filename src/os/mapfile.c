@@ -77,7 +77,7 @@ static int allocate(int fd, uint64_t offset, uint64_t size) {
   return number;
 }
 
-static vs_status grow(vs_mapfile *file, uint64_t end, vs_error *error) {
+vs_status vs_mapfile_reserve(vs_mapfile *file, uint64_t end, vs_error *error) {
   if (end <= file->size) return VS_OK;
   if (end > INT64_MAX) return vs_os__fail(error, EFBIG, "");
   const int number = allocate(file->fd, file->size, end - file->size);
@@ -96,7 +96,7 @@ static int touch(void *mapped, size_t size) {
 
 vs_status vs_mapfile_window(vs_mapfile *file, uint64_t offset, size_t size, void **window, vs_error *error) {
   *window = NULL;
-  VS_TRY(grow(file, offset + size, error));
+  VS_TRY(vs_mapfile_reserve(file, offset + size, error));
   void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file->fd, (off_t)offset);
   if (mapped == MAP_FAILED) return vs_os__fail(error, errno, "the file cannot be mapped");
   (void)madvise(mapped, size, MADV_DONTFORK);

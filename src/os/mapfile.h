@@ -29,6 +29,9 @@ VS_MUST_CHECK vs_status vs_mapfile_window(vs_mapfile *file, uint64_t offset, siz
                                           vs_error *error);
 void vs_mapfile_release(void *window, size_t size); /* does nothing for NULL */
 
+/* Allocates the blocks of the disk up to the offset `end`, as vs_mapfile_window does. Fails with a sentence: VS_IO */
+VS_MUST_CHECK vs_status vs_mapfile_reserve(vs_mapfile *file, uint64_t end, vs_error *error);
+
 /* Truncates the file to `size` bytes and closes it. Windows stay valid until released, except after `size`. Fails
  * with a sentence: VS_IO */
 VS_MUST_CHECK vs_status vs_mapfile_close(vs_mapfile *file, uint64_t size, vs_error *error);

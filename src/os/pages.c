@@ -1,5 +1,6 @@
 #include "os/pages.h"
 #include <sys/mman.h>
+#include <unistd.h>
 
 vs_status vs_pages_map(size_t size, vs_pages_use use, void **pages) {
   int flags = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -11,4 +12,10 @@ vs_status vs_pages_map(size_t size, vs_pages_use use, void **pages) {
 
 void vs_pages_unmap(void *pages, size_t size) {
   if (pages != NULL) (void)munmap(pages, size);
+}
+
+void vs_pages_release(void *memory, size_t size) {
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)memory;
+  const uintptr_t from = (begin + page - 1) / page * page, to = (begin + size) / page * page;
+  if (from < to) (void)madvise((char *)memory + (from - begin), to - from, MADV_DONTNEED);
 }

@@ -14,4 +14,8 @@ typedef enum vs_pages_use {
 VS_MUST_CHECK vs_status vs_pages_map(size_t size, vs_pages_use use, void **pages);
 void vs_pages_unmap(void *pages, size_t size); /* does nothing for NULL */
 
+/* Returns the memory of all whole pages in [memory, memory + size) to the system. They stay mapped, read as zeros, and take
+ * memory again when they are touched. */
+void vs_pages_release(void *memory, size_t size);
+
 #endif

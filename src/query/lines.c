@@ -93,7 +93,7 @@ static void row_figures(vs_lines *lines, uint64_t bytes, uint64_t whole) {
   vs_reply_share(call->json, "share", bytes, whole);
   vs_text_bytes(&call->scratch, bytes, lines->unit);
   vs_reply_scratch(call, "size");
-  vs_text_percent(&call->scratch, bytes, whole);
+  if (bytes <= whole) vs_text_percent(&call->scratch, bytes, whole);
   vs_reply_scratch(call, "percent");
 }
 

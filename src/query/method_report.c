@@ -271,7 +271,8 @@ static void write_ooms(vs_call *call, const vs_told *told) {
 
 /* ---- trust ----------------------------------------------------------------------------------------------------- */
 
-static void write_trust(const vs_call *call, const vs_report *r) {
+static void write_trust(vs_call *call, const vs_told *told) {
+  const vs_report *r = told->report;
   vs_jsonw *json = call->json;
   vs_reply_object_begin(json, "trust");
   vs_jsonw_member_bool(json, "complete", r->trust.is_complete);
@@ -285,7 +286,8 @@ static void write_trust(const vs_call *call, const vs_report *r) {
     vs_jsonw_member_str(json, "severity", vs_str_from(vs_severity_name(vs_finding_severity(kind))));
     vs_jsonw_member_u64(json, "count", tally->count);
     vs_reply_i64_or_null(json, "first_event", tally->first_event >= 0, tally->first_event);
-    vs_jsonw_member_str(json, "sentence", vs_str_from(vs_finding_sentence(kind)));
+    vs_report_finding_put(&call->scratch, told, kind);
+    vs_reply_scratch(call, "sentence");
     vs_jsonw_object_end(json);
   }
   vs_jsonw_array_end(json);
@@ -314,7 +316,7 @@ static vs_status write_device(vs_call *call, vs_device_cache *device) {
   write_steps(call, r);
   write_growth(call, r);
   write_ooms(call, &told);
-  write_trust(call, r);
+  write_trust(call, &told);
   vs_jsonw_object_end(call->json);
   return VS_OK;
 }

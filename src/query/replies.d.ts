@@ -109,6 +109,9 @@ declare namespace Replies {
     lost_events: int;
     lost_names: int;
     unrecorded_events: int;
+    derived_events: int;
+    stopped: string | null;
+    gaps: { cause: "unrecorded" | "stopped" | "damaged"; events: int | null; from_us: int | null; to_us: int | null }[];
     unknown_records: int;
     earlier_frames: int;
     end_rebuilt: boolean;

@@ -22,7 +22,7 @@ void vs_reply_event(vs_jsonw *json, const char *key, uint32_t event) {
 }
 
 void vs_reply_share(vs_jsonw *json, const char *key, uint64_t part, uint64_t whole) {
-  if (whole == 0) vs_jsonw_member_null(json, key);
+  if (whole == 0 || part > whole) vs_jsonw_member_null(json, key);
   else vs_jsonw_member_f64(json, key, (double)part / (double)whole);
 }
 
@@ -301,6 +301,24 @@ static void unknown_keys(const vs_call *call) {
   vs_jsonw_member_u64(call->json, "unknown_key_count", s->unknown_key_count);
 }
 
+/* "gaps": where events are missing. */
+static void put_gaps(vs_jsonw *json, const vs_recording *recording) {
+  static const char *const causes[VS_GAP_CAUSES] = {
+      [VS_GAP_UNRECORDED] = "unrecorded", [VS_GAP_STOPPED] = "stopped", [VS_GAP_DAMAGED] = "damaged"};
+  vs_reply_array_begin(json, "gaps");
+  for (size_t i = 0; i < recording->gaps.count; i++) {
+    const vs_gap *gap = &recording->gaps.data[i];
+    VS_ASSERT((int)gap->cause < VS_GAP_CAUSES);
+    vs_jsonw_object_begin(json);
+    vs_jsonw_member_str(json, "cause", vs_str_from(causes[gap->cause]));
+    vs_reply_u64_or_null(json, "events", gap->events != 0, gap->events);
+    vs_reply_time(json, "from_us", gap->from_us);
+    vs_reply_time(json, "to_us", gap->to_us);
+    vs_jsonw_object_end(json);
+  }
+  vs_jsonw_array_end(json);
+}
+
 /* "recording": what only recordings say about themselves; null for other files. */
 static void put_recording(const vs_call *call) {
   const vs_snapshot *s = call->engine->snapshot;
@@ -334,6 +352,9 @@ static void put_recording(const vs_call *call) {
   vs_jsonw_member_u64(json, "lost_events", recording->lost_events);
   vs_jsonw_member_u64(json, "lost_names", recording->lost_entries);
   vs_jsonw_member_u64(json, "unrecorded_events", recording->unrecorded);
+  vs_jsonw_member_u64(json, "derived_events", recording->derived);
+  vs_reply_string(call, "stopped", recording->stopped);
+  put_gaps(json, recording);
   vs_jsonw_member_u64(json, "unknown_records", recording->unknown_records);
   vs_jsonw_member_u64(json, "earlier_frames", recording->earlier_frames);
   vs_jsonw_member_bool(json, "end_rebuilt", recording->is_rebuilt);

@@ -23,6 +23,7 @@ void vs_reply_i64_or_null(vs_jsonw *json, const char *key, bool is_known, int64_
 void vs_reply_time(vs_jsonw *json, const char *key, int64_t time_us);
 void vs_reply_event(vs_jsonw *json, const char *key, uint32_t event); /* null for VS_NO_EVENT */
 /* part / whole, null where whole is 0. */
+/* null where the whole is 0, or smaller than its part, as where events are missing. */
 void vs_reply_share(vs_jsonw *json, const char *key, uint64_t part, uint64_t whole);
 /* null for VS_STRING_NONE. */
 void vs_reply_string(const vs_call *call, const char *key, uint32_t string);

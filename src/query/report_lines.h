@@ -17,4 +17,7 @@ void vs_report_oom_lines(vs_call *call, const vs_told *told, const vs_oom *oom);
 /* "lines": what there is to say of a file that holds no device. */
 void vs_report_file_lines(vs_call *call);
 
+/* A finding in one sentence, without a full stop: of a loss how many events are missing, and from when on. */
+void vs_report_finding_put(vs_text *text, const vs_told *told, vs_finding_kind kind);
+
 #endif

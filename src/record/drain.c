@@ -6,7 +6,7 @@
 /* ---- losses and failures */
 
 uint64_t vs_recorder_lost_ring(const vs_recorder *r) {
-  uint64_t lost = 0;
+  uint64_t lost = atomic_load_explicit(&r->lost_suspended, memory_order_acquire);
   const uint32_t count = atomic_load_explicit(&r->ring_count, memory_order_acquire);
   for (uint32_t i = 0; i < count; i++) lost += atomic_load_explicit(&r->rings[i]->lost, memory_order_relaxed);
   return lost;
@@ -21,14 +21,36 @@ static void say(const vs_recorder *r, const char *sentence) {
   if (r->options.say != NULL) r->options.say(r->options.say_ctx, sentence);
 }
 
+/* The losses so far, before the next record. */
+static vs_status put_loss(vs_recorder *r) {
+  const uint64_t lost = vs_recorder_lost(r);
+  if (lost == r->encoder.lost_written) return VS_OK;
+  return vs_encoder_lost(&r->encoder, lost, atomic_exchange(&r->lost_since, 0));
+}
+
+/* After a failure. Whether this can be written depends on the failure; if it cannot, the file ends without it. */
+void vs_recorder_put_last_loss(vs_recorder *r) {
+  vs_status status = put_loss(r);
+  if (status == VS_OK) status = vs_tracew_flush(r->encoder.file);
+  (void)status; /* the first failure is the one that is told */
+}
+
+static void put_reason(vs_recorder *r, const char *reason) {
+  r->sink.may_use_spare = true;
+  vs_status status = vs_encoder_stopped(&r->encoder, reason, vs_clock_ns());
+  if (status == VS_OK) status = put_loss(r);
+  (void)status;
+}
+
 /* Stops writing after a failure of the file, and says so once. The program goes on. */
 void vs_recorder_fail(vs_recorder *r, vs_status status) {
   VS_ASSERT(status != VS_OK);
   if (r->status != VS_OK) return;
   r->status = status;
-  atomic_store_explicit(&r->is_on, false, memory_order_relaxed);
+  atomic_store_explicit(&r->mode, (uint8_t)VS_RECORDER_OFF, memory_order_relaxed);
   char sentence[VS_ERROR_TEXT_SIZE + 128];
   const char *reason = r->sink.error.status != VS_OK ? r->sink.error.text : vs_status_text(status);
+  put_reason(r, reason);
   vs_format(sentence, sizeof sentence,
             "recording has stopped: %s; the file keeps what it has, the program goes on", reason);
   say(r, sentence);
@@ -53,9 +75,9 @@ static vs_ring *find_next(vs_recorder *r) {
 static void take(vs_recorder *r, vs_ring *ring) {
   const vs_slot *message = vs_ring_peek(ring);
   vs_status status = r->status;
-  VS_ASSERT(message != NULL && message->sequence == r->next && message->slots != 0);
-  if (status == VS_OK && !ring->is_named) status = vs_encoder_thread(&r->encoder, ring);
-  ring->is_named = true;
+  VS_ASSERT(message != NULL && message->slots != 0);
+  if (__builtin_expect(message->type == VS_MESSAGE_THREAD, 0)) ring->thread = message->words[0];
+  if (status == VS_OK && message->type == VS_MESSAGE_STATE_BEGIN) status = put_loss(r);
   if (status == VS_OK) status = vs_encoder_put(&r->encoder, ring, message);
   if (status == VS_OK) r->taken += vs_message_events((vs_message_type)message->type);
   if (status != VS_OK) {
@@ -99,22 +121,42 @@ static bool give_up(vs_recorder *r, uint64_t patience) {
   if (r->stuck_since == 0) r->stuck_since = now;
   if (now - r->stuck_since < patience) return false;
   atomic_fetch_add_explicit(&r->lost_other, least - r->next, memory_order_relaxed);
+  uint8_t on = VS_RECORDER_ON;
+  if (r->options.checkpoint != NULL)
+    atomic_compare_exchange_strong(&r->mode, &on, (uint8_t)VS_RECORDER_SUSPENDED);
   r->next = least;
   return true;
 }
 
 /* ---- draining */
 
-/* Frees the rings of ended threads once they are empty, for threads that start later. */
+/* Looks after a ring without a thread: it is free once it is empty. True: its slots take memory. */
+static bool check_ring(vs_ring *ring, bool may_keep) {
+  if (!vs_ring_change(ring, VS_RING_LEFT, VS_RING_CHECKED) &&
+      !vs_ring_change(ring, VS_RING_FREE, VS_RING_CHECKED))
+    return false;
+  const bool is_empty = vs_ring_peek(ring) == NULL;
+  if (is_empty && ring->is_resident && !may_keep) vs_ring_release(ring);
+  const bool is_resident = ring->is_resident;
+  atomic_store_explicit(&ring->state, is_empty ? VS_RING_FREE : VS_RING_LEFT, memory_order_release);
+  return is_resident;
+}
+
+/* Frees the rings of ended threads once they are empty, for threads that start later. A few of them keep their memory. */
 static void free_rings(vs_recorder *r) {
+  uint32_t spare = 0;
   const uint32_t count = atomic_load_explicit(&r->ring_count, memory_order_acquire);
-  for (uint32_t i = 0; i < count; i++) {
-    vs_ring *ring = r->rings[i];
-    if (atomic_load_explicit(&ring->state, memory_order_acquire) != VS_RING_LEFT ||
-        vs_ring_peek(ring) != NULL)
-      continue;
-    ring->is_named = false;
-    atomic_store_explicit(&ring->state, VS_RING_FREE, memory_order_release);
+  for (uint32_t i = 0; i < count; i++) spare += check_ring(r->rings[i], spare < VS_RECORDER_SPARE_RINGS);
+}
+
+/* A process that is killed after a failure leaves a count that is right up to a factor of two. */
+static void note_losses(vs_recorder *r) {
+  if (r->status == VS_OK) {
+    const vs_status status = put_loss(r);
+    if (status != VS_OK) vs_recorder_fail(r, status);
+  } else if (vs_recorder_lost(r) / 2 >= r->encoder.lost_written) {
+    const vs_status status = put_loss(r);
+    (void)status; /* the file has failed already */
   }
 }
 
@@ -128,10 +170,7 @@ static void drain(vs_recorder *r, uint64_t patience) {
       } while (vs_ring_peek(ring) != NULL && vs_ring_peek(ring)->sequence == r->next);
     }
   } while (give_up(r, patience));
-  if (r->status == VS_OK) {
-    const vs_status status = vs_encoder_lost(&r->encoder, vs_recorder_lost(r));
-    if (status != VS_OK) vs_recorder_fail(r, status);
-  }
+  note_losses(r);
   free_rings(r);
   atomic_store_explicit(&r->events, r->taken, memory_order_relaxed);
   atomic_store_explicit(&r->bytes, vs_tracew_bytes(r->encoder.file), memory_order_relaxed);
@@ -150,12 +189,45 @@ static void keep_readable(vs_recorder *r) {
   if (status != VS_OK) vs_recorder_fail(r, status);
 }
 
+/* ---- after a loss: the state of all memory, with which the recording goes on */
+
+static _Thread_local const vs_recorder *writing __attribute__((tls_model("initial-exec")));
+
+bool vs_recorder_writes(const vs_recorder *r) { return writing == r; }
+
+/* A state begins after all events before it, and ends the loss. */
+void vs_recorder_take_own(vs_recorder *r) {
+  const vs_slot *message = vs_ring_peek(r->own);
+  VS_ASSERT(vs_recorder_writes(r) && message != NULL);
+  const vs_message_type type = (vs_message_type)message->type;
+  if (type == VS_MESSAGE_STATE_BEGIN) drain(r, PATIENCE_NS);
+  take(r, r->own);
+  if (type != VS_MESSAGE_STATE_END || r->status != VS_OK) return;
+  uint8_t suspended = VS_RECORDER_SUSPENDED;
+  atomic_fetch_add_explicit(&r->checkpoints, 1, memory_order_relaxed);
+  atomic_compare_exchange_strong(&r->mode, &suspended, (uint8_t)VS_RECORDER_ON);
+}
+
+/* Returns how long the writer thread may sleep. A program that records more than can be written must not spend its time with
+ * checkpoints, which stop it: hence the rest between two. */
+static uint64_t recover(vs_recorder *r, uint64_t pause) {
+  enum { SOON = 1000000 };
+  if (r->mode != VS_RECORDER_SUSPENDED) return pause;
+  const uint64_t began = vs_clock_ns();
+  if (began < r->rests_until) return vs_min_u64(pause, r->rests_until - began);
+  if (!r->options.checkpoint(r->options.checkpoint_ctx, r)) return vs_min_u64(pause, SOON);
+  const uint64_t ended = vs_clock_ns();
+  r->rests_until = ended + (ended - began) * VS_RECORDER_REST;
+  return pause;
+}
+
 void vs_recorder_write(void *recorder) {
   vs_recorder *r = recorder;
   const uint64_t pause = (uint64_t)r->options.flush_ms * 1000000;
+  writing = r;
   while (!atomic_load_explicit(&r->is_stopping, memory_order_acquire)) {
     drain(r, PATIENCE_NS);
     keep_readable(r);
-    vs_wakeup_wait(&r->wakeup, pause);
+    vs_wakeup_wait(&r->wakeup, recover(r, pause));
   }
 }

@@ -283,6 +283,16 @@ static vs_status put_block(vs_encoder *e, const vs_ring *ring) {
   return vs_tracew_block(e->file, &to);
 }
 
+/* words: its number, then the bytes of its name, which ends with a 0 */
+static vs_status put_thread(vs_encoder *e, const vs_slot *m) {
+  char name[VS_THREAD_NAME + 1] = "";
+  vs_trace_thread thread = {.thread = m->words[0]};
+  memcpy(name, &m->words[1], VS_THREAD_NAME);
+  if (name[0] == 0) return VS_OK;
+  VS_TRY(string_of(e, vs_str_from(name), &thread.name));
+  return vs_tracew_thread(e->file, &thread);
+}
+
 vs_status vs_encoder_put(vs_encoder *e, const vs_ring *ring, const vs_slot *m) {
   switch ((vs_message_type)m->type) {
     case VS_MESSAGE_EVENT:
@@ -296,24 +306,25 @@ vs_status vs_encoder_put(vs_encoder *e, const vs_ring *ring, const vs_slot *m) {
     case VS_MESSAGE_SEGMENT: return put_segment(e, ring);
     case VS_MESSAGE_BLOCK: return put_block(e, ring);
     case VS_MESSAGE_STATE_END: return vs_tracew_state_end(e->file);
-    case VS_MESSAGE_BARRIER: break;
+    case VS_MESSAGE_THREAD: return put_thread(e, m);
   }
   return VS_OK;
 }
 
-vs_status vs_encoder_thread(vs_encoder *e, const vs_ring *ring) {
-  vs_trace_thread thread = {.thread = ring->thread};
-  if (ring->name[0] == 0) return VS_OK;
-  VS_TRY(string_of(e, vs_str_from(ring->name), &thread.name));
-  return vs_tracew_thread(e->file, &thread);
-}
-
-vs_status vs_encoder_lost(vs_encoder *e, uint64_t lost) {
+vs_status vs_encoder_lost(vs_encoder *e, uint64_t lost, uint64_t since) {
   VS_ASSERT(lost >= e->lost_written);
   if (lost == e->lost_written) return VS_OK;
-  VS_TRY(vs_tracew_lost(e->file, lost));
+  const vs_trace_lost record = {.events = lost,
+                                .since_us = since == 0 ? VS_TRACE_NO_TIME : time_of(e, since)};
+  VS_TRY(vs_tracew_lost(e->file, &record));
   e->lost_written = lost;
   return VS_OK;
+}
+
+vs_status vs_encoder_stopped(vs_encoder *e, const char *reason, uint64_t time_ns) {
+  vs_trace_stopped record = {.time_us = time_of(e, time_ns)};
+  VS_TRY(string_of(e, vs_str_from(reason), &record.reason));
+  return vs_tracew_stopped(e->file, &record);
 }
 
 /* ---- creating and destroying */

@@ -56,15 +56,26 @@ static void end_thread(void *value) {
   if (own.ring == ring) own = (own_ring){0}; /* if the thread still records, it attaches again */
 }
 
-/* The ring that this thread already has in the recorder (it uses several recorders), else a free one. */
-static vs_ring *find_ring(vs_recorder *r, uint64_t thread) {
+/* The ring that this thread already has in the recorder, because it uses several recorders. */
+static vs_ring *find_own(const vs_recorder *r, uint64_t thread) {
   const uint32_t count = atomic_load_explicit(&r->ring_count, memory_order_acquire);
   for (uint32_t i = 0; i < count; i++)
     if (r->rings[i]->owner == thread && r->rings[i]->state == VS_RING_OWNED) return r->rings[i];
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t expected = VS_RING_FREE;
-    if (atomic_compare_exchange_strong(&r->rings[i]->state, &expected, VS_RING_OWNED)) return r->rings[i];
-  }
+  return NULL;
+}
+
+/* Takes a ring without a thread, of which at least half has room. */
+static bool take_ring(vs_ring *ring, vs_ring_state state) {
+  if (!vs_ring_change(ring, state, VS_RING_OWNED)) return false;
+  if (vs_ring_room(ring, ring->capacity / 2) >= ring->capacity / 2) return true;
+  atomic_store_explicit(&ring->state, state, memory_order_release);
+  return false;
+}
+
+static vs_ring *find_ring(vs_recorder *r) {
+  const uint32_t count = atomic_load_explicit(&r->ring_count, memory_order_acquire);
+  for (uint32_t i = 0; i < count; i++)
+    if (take_ring(r->rings[i], VS_RING_FREE) || take_ring(r->rings[i], VS_RING_LEFT)) return r->rings[i];
   return NULL;
 }
 
@@ -79,18 +90,33 @@ static vs_ring *add_ring(vs_recorder *r) {
   return ring;
 }
 
+/* Says in the ring which thread's messages follow: the number that the thread has in the file, and its name. */
+static void introduce(vs_recorder *r, vs_ring *ring, uint64_t thread) {
+  const uint32_t number = atomic_fetch_add(&r->threads, 1) + 1;
+  vs_slot *slot = vs_ring_slot(ring, 0);
+  VS_ASSERT(!ring->is_busy && vs_ring_room(ring, 1) >= 1);
+  ring->owner = thread;
+  ring->is_resident = true;
+  *slot = (vs_slot){.sequence = atomic_fetch_add_explicit(&r->sequence, 1, memory_order_relaxed),
+                    .type = VS_MESSAGE_THREAD,
+                    .slots = 1,
+                    .words = {r->options.is_simulated ? number : thread}};
+  char name[VS_THREAD_NAME] = "";
+  if (!r->options.is_simulated) vs_thread_name(name);
+  memcpy(&slot->words[1], name, sizeof name);
+  vs_ring_push(ring, 1);
+}
+
 static vs_ring *__attribute__((noinline)) attach(vs_recorder *r) {
   if (is_attaching) return NULL; /* called by malloc during an attach, or by a signal handler */
   is_attaching = true;
   const uint64_t thread = vs_thread_id();
   vs_lock_take(&r->lock);
-  vs_ring *ring = find_ring(r, thread);
-  if (ring == NULL) ring = add_ring(r);
-  if (ring != NULL && ring->owner != thread) {
-    const uint32_t number = atomic_fetch_add(&r->threads, 1) + 1;
-    ring->owner = thread;
-    ring->thread = r->options.is_simulated ? number : thread;
-    if (!r->options.is_simulated) vs_thread_name(ring->name);
+  vs_ring *ring = find_own(r, thread);
+  if (ring == NULL) {
+    ring = find_ring(r);
+    if (ring == NULL) ring = add_ring(r);
+    if (ring != NULL) introduce(r, ring, thread);
   }
   vs_lock_give(&r->lock);
   if (ring != NULL) {
@@ -110,46 +136,90 @@ static inline vs_ring *ring_of(vs_recorder *r) {
 
 static bool is_here(const vs_recorder *r) { return r->forks == vs_fork_generation(); }
 
-bool vs_record_is_on(const vs_recorder *r) {
-  return atomic_load_explicit(&r->is_on, memory_order_relaxed) && is_here(r);
+static vs_recorder_mode mode_of(const vs_recorder *r) {
+  return (vs_recorder_mode)atomic_load_explicit(&r->mode, memory_order_relaxed);
 }
 
-static void count_lost(_Atomic uint64_t *lost, vs_message_type type) {
-  atomic_fetch_add_explicit(lost, vs_message_events(type), memory_order_relaxed);
+bool vs_record_is_on(const vs_recorder *r) { return mode_of(r) != VS_RECORDER_OFF && is_here(r); }
+
+static void set_if_unknown(_Atomic uint64_t *time, uint64_t time_ns) {
+  uint64_t unknown = 0;
+  if (atomic_load_explicit(time, memory_order_relaxed) == 0)
+    atomic_compare_exchange_strong(time, &unknown, time_ns);
 }
 
-/* Waits until `slots` are free. False: the file failed meanwhile. */
-static bool __attribute__((noinline)) wait_for_room(vs_recorder *r, vs_ring *ring, uint32_t slots) {
-  while (vs_ring_room(ring, slots) < slots) {
-    if (!atomic_load_explicit(&r->is_on, memory_order_relaxed)) return false;
+/* Counts a lost message. The first loss suspends the recording where a state can follow. The caller holds the lock of the
+ * event's device, so no later event of that device is taken before the state. */
+static void lose(vs_recorder *r, _Atomic uint64_t *counter, vs_message_type type, uint64_t time_ns) {
+  const uint32_t events = vs_message_events(type);
+  if (events == 0) return;
+  set_if_unknown(&r->lost_since, time_ns);
+  set_if_unknown(&r->first_lost, time_ns);
+  atomic_fetch_add_explicit(counter, events, memory_order_release);
+  uint8_t on = VS_RECORDER_ON;
+  if (r->options.checkpoint != NULL &&
+      atomic_compare_exchange_strong(&r->mode, &on, (uint8_t)VS_RECORDER_SUSPENDED))
+    vs_wakeup_send(&r->wakeup);
+}
+
+/* Whether a message is taken although the recorder is not simply on: facts are while it is suspended, events are counted. */
+static bool __attribute__((noinline)) is_taken(vs_recorder *r, vs_message_type type, uint64_t time_ns) {
+  if (!is_here(r)) return false;
+  if (mode_of(r) == VS_RECORDER_OFF) lose(r, &r->lost_file, type, time_ns);
+  else if (vs_message_events(type) == 0) return true;
+  else lose(r, &r->lost_suspended, type, time_ns);
+  return false;
+}
+
+/* Whether a message waits for room. */
+typedef enum patience { NEVER, BOUNDED, ALWAYS } patience;
+
+/* Events do not wait while the recorder is suspended: the state that follows makes up for them. */
+static bool may_wait(const vs_recorder *r, patience wait, uint64_t waited_ns) {
+  const vs_recorder_mode mode = mode_of(r);
+  if (mode == VS_RECORDER_OFF || wait == NEVER) return false;
+  if (wait == ALWAYS) return true;
+  const uint64_t most = (uint64_t)r->options.wait_ms * 1000000;
+  return mode == VS_RECORDER_ON && (most == 0 || waited_ns < most);
+}
+
+/* Waits until `slots` are free; false: they are not. */
+static bool __attribute__((noinline))
+wait_for_room(vs_recorder *r, vs_ring *ring, uint32_t slots, patience wait) {
+  const uint64_t began = vs_clock_ns();
+  uint64_t waited = 0;
+  bool has_room = false;
+  vs_wakeup_send(&r->wakeup);
+  if (wait == NEVER) return false;
+  while (!has_room && may_wait(r, wait, waited)) {
     vs_wakeup_send(&r->wakeup);
     vs_clock_sleep_ns(50000);
+    has_room = vs_ring_room(ring, slots) >= slots;
+    waited = vs_clock_ns() - began;
   }
-  return true;
+  atomic_fetch_add_explicit(&r->waits, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&r->waited_ns, waited, memory_order_relaxed);
+  return has_room;
 }
 
 /* The first slot of a message of `slots`, which the caller fills and end_message publishes; NULL: the message is
- * lost, and counted. */
-static inline __attribute__((always_inline)) vs_slot *
-begin_message(vs_recorder *r, vs_message_type type, vs_ring **out, uint32_t slots, bool waits) {
-  if (__builtin_expect(!vs_record_is_on(r), 0)) {
-    if (is_here(r)) count_lost(&r->lost_file, type);
+ * lost, and counted. `time_ns` is that of an event. */
+static inline __attribute__((always_inline)) vs_slot *begin_message(vs_recorder *r, vs_message_type type,
+                                                                    vs_ring **out, uint32_t slots,
+                                                                    patience wait, uint64_t time_ns) {
+  if (__builtin_expect(mode_of(r) != VS_RECORDER_ON || !is_here(r), 0) && !is_taken(r, type, time_ns))
     return NULL;
-  }
   vs_ring *ring = ring_of(r);
   if (__builtin_expect(ring == NULL || ring->is_busy, 0)) {
-    count_lost(&r->lost_other, type);
+    lose(r, &r->lost_other, type, time_ns);
     return NULL;
   }
   ring->is_busy = true;
   atomic_signal_fence(memory_order_seq_cst);
-  if (__builtin_expect(vs_ring_room(ring, slots) < slots, 0)) {
-    vs_wakeup_send(&r->wakeup);
-    if (!waits || !wait_for_room(r, ring, slots)) {
-      count_lost(waits ? &r->lost_file : &ring->lost, type);
-      ring->is_busy = false;
-      return NULL;
-    }
+  if (__builtin_expect(vs_ring_room(ring, slots) < slots, 0) && !wait_for_room(r, ring, slots, wait)) {
+    lose(r, mode_of(r) == VS_RECORDER_OFF ? &r->lost_file : &ring->lost, type, time_ns);
+    ring->is_busy = false;
+    return NULL;
   }
   VS_ASSERT(slots >= 1 && slots <= ring->capacity && vs_ring_room(ring, slots) >= slots);
   vs_slot *slot = vs_ring_slot(ring, 0);
@@ -175,7 +245,8 @@ record(vs_recorder *r, vs_message_type type, const vs_event *event, const vs_rec
   const bool has_more =
       facts->metadata > UINT16_MAX || facts->compile_context != 0 || pool == VS_POOL_IN_MORE;
   vs_ring *ring;
-  vs_slot *slot = begin_message(r, type, &ring, has_more ? 2 : 1, r->options.wait);
+  vs_slot *slot =
+      begin_message(r, type, &ring, has_more ? 2 : 1, r->options.wait ? BOUNDED : NEVER, facts->time_ns);
   if (slot == NULL) return;
   VS_ASSERT(facts->device >= -1 && facts->device <= INT16_MAX);
   slot->kind = (uint8_t)event->kind;
@@ -213,17 +284,37 @@ typedef struct message {
   size_t size;
 } message;
 
-static void send(vs_recorder *r, const message *m) {
-  const uint32_t slots = 1 + (uint32_t)((m->size + VS_SLOT_SIZE - 1) / VS_SLOT_SIZE);
-  VS_ASSERT(slots <= VS_RECORD_LEAST_RING && (m->data != NULL || m->size == 0));
-  vs_ring *ring;
-  vs_slot *slot = begin_message(r, m->type, &ring, slots, true);
-  if (slot == NULL) return;
+static void fill(vs_ring *ring, vs_slot *slot, const message *m) {
   slot->kind = 0;
   slot->device = (int16_t)m->device;
   slot->metadata = 0;
   memcpy(slot->words, m->words, sizeof m->words);
   vs_ring_put(ring, 1, m->data, m->size);
+}
+
+/* A message of the writer thread: it is taken at once. */
+static void write(vs_recorder *r, const message *m, uint32_t slots) {
+  vs_slot *slot = vs_ring_slot(r->own, 0);
+  VS_ASSERT(slots <= r->own->capacity && vs_ring_room(r->own, slots) >= slots);
+  slot->sequence = 0;
+  slot->slots = (uint16_t)slots;
+  slot->type = (uint8_t)m->type;
+  fill(r->own, slot, m);
+  vs_ring_push(r->own, slots);
+  vs_recorder_take_own(r);
+}
+
+static void send(vs_recorder *r, const message *m) {
+  const uint32_t slots = 1 + (uint32_t)((m->size + VS_SLOT_SIZE - 1) / VS_SLOT_SIZE);
+  VS_ASSERT(slots <= VS_RECORD_LEAST_RING && (m->data != NULL || m->size == 0));
+  if (vs_recorder_writes(r)) {
+    write(r, m, slots);
+    return;
+  }
+  vs_ring *ring;
+  vs_slot *slot = begin_message(r, m->type, &ring, slots, ALWAYS, 0);
+  if (slot == NULL) return;
+  fill(ring, slot, m);
   end_message(r, ring, slots);
 }
 
@@ -297,6 +388,7 @@ static void free_recorder(vs_recorder *r) {
   unlist_recorder(r);
   vs_thread_exit_hook_free(&r->exit_hook);
   for (uint32_t i = 0; i < r->ring_count; i++) vs_ring_destroy(r->rings[i]);
+  vs_ring_destroy(r->own);
   vs_encoder_deinit(&r->encoder);
   vs_pages_unmap(r, sizeof *r);
 }
@@ -304,7 +396,8 @@ static void free_recorder(vs_recorder *r) {
 static vs_status start(vs_recorder *r, vs_error *error) {
   vs_status status = vs_encoder_init(r);
   if (status == VS_OK) status = vs_thread_exit_hook_make(&r->exit_hook, end_thread);
-  atomic_store(&r->is_on, true);
+  if (status == VS_OK) status = vs_ring_create(VS_RECORDER_OWN_SLOTS, &r->own);
+  atomic_store(&r->mode, VS_RECORDER_ON);
   if (status == VS_OK) status = vs_thread_start(&r->thread, "vramscope", vs_recorder_write, r);
   if (status == VS_OK) return VS_OK;
   if (r->sink.error.status != VS_OK) *error = r->sink.error;
@@ -344,6 +437,10 @@ vs_record_figures vs_record_figures_of(const vs_recorder *r) {
                              .lost_file = r->lost_file,
                              .lost_other = r->lost_other,
                              .bytes = r->bytes,
+                             .waits = r->waits,
+                             .waited_ns = r->waited_ns,
+                             .checkpoints = r->checkpoints,
+                             .lost_since_ns = r->first_lost,
                              .threads = r->threads,
                              .status = (vs_status)r->status};
 }
@@ -361,6 +458,7 @@ static void finish(vs_recorder *r) {
   vs_status status = r->status;
   if (status == VS_OK) status = vs_tracew_flush(r->encoder.file);
   if (status != VS_OK) vs_recorder_fail(r, status);
+  if (status != VS_OK) vs_recorder_put_last_loss(r);
 }
 
 vs_status vs_record_close(vs_recorder *r, vs_record_figures *figures, vs_error *error) {

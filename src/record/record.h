@@ -3,15 +3,19 @@
  *
  *   vs_record_event ──▶ ring of the thread ──▶ writer thread ──▶ frame in a shared mapping of the file
  *
- * Each thread has its own ring, which it fills and the writer thread empties, so recording threads wait neither for
- * each other nor for the writer, and allocate nothing after their first event. A global sequence number orders the
+ * Each thread has its own ring, which it fills and the writer thread empties, so recording threads do not wait for
+ * each other, and allocate nothing after their first event. A global sequence number orders the
  * events of all rings; the writer thread takes them in that order, without gaps, and encodes them (tracefile)
  * directly into the file's pages. A program that is killed loses the events in the rings, at most those of the last
- * `flush_ms`; encoded events belong to the kernel.
+ * `flush_ms`; encoded events belong to the kernel. The ring of a thread that ended goes to the next one that starts.
  *
- * If a ring is full, the event is lost and counted, and the count is written to the file. The program is never
- * blocked, unless `wait` allows it. If the disk is full or the file fails otherwise, the program goes on, `say` is
- * called once, and later events are counted as lost.
+ * Pressure: a thread whose ring is full waits for the writer (`wait`), at most `wait_ms`; the waits are counted. Otherwise
+ * the event is lost and counted, and the file says how many are missing, and from when on. With `checkpoint` all events are
+ * lost from then on, until the writer thread has emptied the rings and written the state of all memory; the rest of the
+ * recording begins there. Without it each event is taken or lost for itself.
+ *
+ * If the disk is full or the file fails otherwise, the program goes on, `say` is
+ * called once, and later events are counted as lost. The file ends with what was written, the reason, and that count.
  *
  * Fork: the child has no writer thread and does not record: its calls return at once (vs_record_is_on is false), and
  * the parent's file is not mapped there. A child that is to be recorded opens its own recorder.
@@ -36,7 +40,13 @@ enum {
 typedef struct vs_record_options {
   const char *path;
   bool may_replace; /* an existing file */
-  bool wait; /* wait for the writer if a ring is full, instead of losing the event: for tests and demos */
+  bool wait;        /* a thread whose ring is full waits for the writer, instead of losing the event */
+  uint32_t wait_ms; /* for one event at most so long; 0: without a bound */
+  /* Writes the state of all memory after a loss, by vs_record_state_...; on the writer thread, while no other thread
+   * records an event. False: not now, it is asked again. It must not wait for a thread that may wait for the writer. NULL:
+   * there is none. */
+  bool (*checkpoint)(void *ctx, vs_recorder *recorder);
+  void *checkpoint_ctx;
   uint32_t ring_slots; /* a power of two; 0: VS_RECORD_RING */
   uint32_t flush_ms;   /* the longest pause between two rounds of the writer; 0: VS_RECORD_FLUSH_MS */
   bool is_simulated;   /* nothing of the real process goes into the file: equal runs give equal bytes */
@@ -57,13 +67,16 @@ VS_MUST_CHECK vs_status vs_record_open(const vs_host *host, const vs_record_opti
 /* What the recorder did so far, or in total once it is closed. lost = lost_ring + lost_file + lost_other. */
 typedef struct vs_record_figures {
   uint64_t events;    /* in the file (those that a ring file has overwritten included) */
-  uint64_t lost_ring; /* the thread's ring was full */
+  uint64_t lost_ring; /* the thread's ring was full, or a loss was not yet followed by the state */
   uint64_t lost_file; /* the file had failed */
   uint64_t
       lost_other; /* no ring for the thread, or in a signal handler, or the thread died while recording it */
   uint64_t bytes; /* of the file */
-  uint32_t threads; /* that ever recorded */
-  vs_status status; /* of the file: VS_OK, or why writing stopped */
+  uint64_t waits, waited_ns; /* of threads whose ring was full */
+  uint64_t checkpoints;      /* states that were written after losses */
+  uint64_t lost_since_ns;    /* the time of the first lost event, by the clock of the facts; 0: unknown */
+  uint32_t threads;          /* that ever recorded */
+  vs_status status;          /* of the file: VS_OK, or why writing stopped */
 } vs_record_figures;
 
 /* Writes the contents of the rings, ends the writer thread, seals and closes the file. No thread may record any

@@ -8,6 +8,9 @@
  * Invariants
  *   order      the numbers of all messages are 0 .. sequence - 1, each once; a thread takes one only for a message that has
  *              room in its ring. `next` <= sequence is the first number that the writer thread has not taken
+ *   loss       while the recorder can write checkpoints, the events of a device in the file have no gap up to a LOST, and
+ *              none from the state after it on: the first lost event suspends the recording, under the device's lock, and
+ *              the writer thread resumes it with the locks of all devices, after it has written the state
  *   threads    members marked (w) belong to the writer thread, or to open and close while there is none */
 #ifndef VS_RECORD_RECORDER_H
 #define VS_RECORD_RECORDER_H
@@ -32,7 +35,7 @@ typedef enum vs_message_type {
   VS_MESSAGE_SEGMENT,
   VS_MESSAGE_BLOCK,
   VS_MESSAGE_STATE_END,
-  VS_MESSAGE_BARRIER, /* nothing */
+  VS_MESSAGE_THREAD, /* the ring's next messages are of this thread: its number in the file, its name */
 } vs_message_type;
 
 /* How many events are lost with a message. */
@@ -68,8 +71,8 @@ typedef struct vs_sink {
   uint64_t most;  /* frames of a ring file; 0: unlimited */
   uint8_t *chunk; /* the window that contains the open frame */
   uint64_t chunk_number;
-  uint64_t frames_in_chunk;
-  vs_error error; /* of the first failure */
+  bool may_use_spare; /* the frame that is kept for the reason of a failure; see sink.c */
+  vs_error error;     /* of the first failure */
 } vs_sink;
 
 /* ---- encoding */
@@ -117,6 +120,20 @@ typedef struct vs_encoder {
   uint64_t frames_at_checkpoint;
 } vs_encoder;
 
+/* ---- whether events are taken */
+
+typedef enum vs_recorder_mode {
+  VS_RECORDER_OFF,       /* the file has failed */
+  VS_RECORDER_ON,        /* events are taken */
+  VS_RECORDER_SUSPENDED, /* an event was lost; so are all others until the state of the memory is written */
+} vs_recorder_mode;
+
+enum {
+  VS_RECORDER_SPARE_RINGS = 2, /* rings without a thread that keep their memory */
+  VS_RECORDER_OWN_SLOTS = 64,  /* of the writer thread's own ring: a message of a state has three */
+  VS_RECORDER_REST = 9, /* after a checkpoint none is written for so many times the time that it took */
+};
+
 /* ---- all of it */
 
 /* Members that all threads write are on their own cache lines; those of the writer thread come last. */
@@ -128,13 +145,16 @@ struct vs_recorder { // NOLINT(clang-analyzer-optin.performance.Padding)
   vs_recorder *next_live;    /* in the list of open recorders */
 
   _Alignas(64) _Atomic uint64_t sequence;
-  _Alignas(64) _Atomic bool is_on;
+  _Alignas(64) _Atomic uint8_t mode; /* vs_recorder_mode */
   _Atomic bool is_stopping;
   vs_wakeup wakeup; /* sent when a ring is half full, or is to be emptied */
   vs_lock lock;     /* guards adding rings */
   _Atomic uint32_t ring_count;
-  _Atomic uint64_t lost_file, lost_other;
-  _Atomic uint64_t events, bytes;
+  _Atomic uint64_t lost_suspended, lost_file, lost_other;
+  _Atomic uint64_t lost_since; /* the time of the first event that was lost since the last LOST; 0: unknown */
+  _Atomic uint64_t first_lost; /* of the first one of all; 0: unknown */
+  _Atomic uint64_t waits, waited_ns;
+  _Atomic uint64_t events, bytes, checkpoints;
   _Atomic uint32_t threads;
   _Atomic int32_t status;
   vs_thread thread;
@@ -143,15 +163,21 @@ struct vs_recorder { // NOLINT(clang-analyzer-optin.performance.Padding)
   uint64_t taken;       /* (w) events in the file */
   uint64_t stuck_since; /* (w) when message `next` was first missing; 0: it is not */
   uint32_t last_ring;   /* (w) */
+  uint64_t rests_until; /* (w) no checkpoint before this time */
+  vs_ring *own;         /* (w) for what the writer thread records itself, the state after a loss */
   vs_sink sink;         /* (w) */
   vs_encoder encoder;   /* (w) */
   vs_ring *rings[VS_RECORD_MOST_THREADS];
 };
 
 /* drain.c */
-void vs_recorder_write(void *recorder); /* the function of the writer thread */
-void vs_recorder_drain(vs_recorder *r); /* takes all messages */
+void vs_recorder_write(void *recorder);        /* the function of the writer thread */
+void vs_recorder_drain(vs_recorder *r);        /* takes all messages, at the end */
+void vs_recorder_take_own(vs_recorder *r);     /* takes the message in `own`, after all others */
+bool vs_recorder_writes(const vs_recorder *r); /* the caller is its writer thread */
 void vs_recorder_fail(vs_recorder *r, vs_status status);
+void vs_recorder_put_last_loss(
+    vs_recorder *r); /* the number of losses, into a file that failed if it can be */
 uint64_t vs_recorder_lost(const vs_recorder *r);
 uint64_t vs_recorder_lost_ring(const vs_recorder *r);
 
@@ -159,8 +185,10 @@ uint64_t vs_recorder_lost_ring(const vs_recorder *r);
 VS_MUST_CHECK vs_status vs_encoder_init(vs_recorder *r);
 void vs_encoder_deinit(vs_encoder *e);
 VS_MUST_CHECK vs_status vs_encoder_put(vs_encoder *e, const vs_ring *ring, const vs_slot *message);
-VS_MUST_CHECK vs_status vs_encoder_thread(vs_encoder *e, const vs_ring *ring);
-VS_MUST_CHECK vs_status vs_encoder_lost(vs_encoder *e, uint64_t lost);
+/* The total of lost events, if it has changed; `since`: the time of the first one that is new, 0 if it is unknown. */
+VS_MUST_CHECK vs_status vs_encoder_lost(vs_encoder *e, uint64_t lost, uint64_t since);
+/* Why nothing is recorded any more. */
+VS_MUST_CHECK vs_status vs_encoder_stopped(vs_encoder *e, const char *reason, uint64_t time_ns);
 
 /* sink.c */
 VS_MUST_CHECK vs_status vs_sink_open(vs_sink *sink, const vs_record_options *options, vs_error *error);

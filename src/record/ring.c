@@ -10,12 +10,19 @@ vs_status vs_ring_create(uint32_t capacity, vs_ring **out) {
   VS_TRY(vs_pages_map(size_of(capacity), VS_PAGES_READY, &pages));
   vs_ring *ring = pages;
   ring->capacity = capacity;
+  ring->is_resident = true;
   *out = ring;
   return VS_OK;
 }
 
 void vs_ring_destroy(vs_ring *ring) {
   if (ring != NULL) vs_pages_unmap(ring, size_of(ring->capacity));
+}
+
+void vs_ring_release(vs_ring *ring) {
+  VS_ASSERT(ring->state == VS_RING_CHECKED && ring->head == ring->tail);
+  vs_pages_release(ring->slots, (size_t)ring->capacity * sizeof *ring->slots);
+  ring->is_resident = false;
 }
 
 void vs_ring_put(vs_ring *ring, uint64_t ahead, const void *data, size_t size) {

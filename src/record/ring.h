@@ -26,10 +26,14 @@ typedef struct vs_slot {
 } vs_slot;
 _Static_assert(sizeof(vs_slot) == VS_SLOT_SIZE, "a slot is a cache line");
 
+/* A thread that starts takes a ring that is free or left. A left one may still contain messages of the threads before: each
+ * owner begins with a message that says which thread it is, so a reader that takes the messages in order knows whose they
+ * are. So threads that start and end faster than the reader works share a ring. */
 typedef enum vs_ring_state {
-  VS_RING_FREE,  /* empty, without an owner */
-  VS_RING_OWNED, /* a thread fills it */
-  VS_RING_LEFT,  /* its thread ended; messages may be left to read */
+  VS_RING_FREE,    /* empty, without an owner */
+  VS_RING_OWNED,   /* a thread fills it */
+  VS_RING_LEFT,    /* its thread ended; messages may be left to read */
+  VS_RING_CHECKED, /* without an owner; the reader is about to make it free or left */
 } vs_ring_state;
 
 typedef struct vs_ring {
@@ -41,19 +45,28 @@ typedef struct vs_ring {
   /* the reader's */
   _Alignas(64) _Atomic uint64_t tail;
   uint64_t head_seen; /* an earlier value of head */
-  bool is_named;      /* the thread's name is in the file */
-  /* both; changes only while the ring is empty */
-  _Alignas(64) _Atomic uint32_t state;
-  uint32_t capacity; /* a power of two */
-  uint64_t owner;    /* the kernel's number of its thread */
-  uint64_t thread;   /* the number of that thread in the file */
-  char name[VS_THREAD_NAME];
+  uint64_t thread;    /* the number in the file of the thread whose messages come next */
+  /* both */
+  _Alignas(64) _Atomic uint32_t state; /* changes by compare and exchange */
+  uint32_t capacity;                   /* a power of two */
+  bool is_resident;                    /* its slots take memory. Guarded by `state`: OWNED or CHECKED */
+  uint64_t owner;                      /* the kernel's number of its thread; guarded by the recorder's lock */
   _Alignas(64) vs_slot slots[];
 } vs_ring;
 
 /* Fails: VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_ring_create(uint32_t capacity, vs_ring **out);
 void vs_ring_destroy(vs_ring *ring);
+
+/* Moves a ring from one state to another. False: it is not in that state. */
+static inline bool vs_ring_change(vs_ring *ring, vs_ring_state from, vs_ring_state to) {
+  uint32_t expected = (uint32_t)from;
+  return atomic_compare_exchange_strong(&ring->state, &expected, (uint32_t)to);
+}
+
+/* Returns the memory of the slots to the system; they take memory again when they are used. Only of a ring that is CHECKED and
+ * empty. */
+void vs_ring_release(vs_ring *ring);
 
 /* ---- filling */
 

@@ -1,4 +1,7 @@
-/* Frames in the file's pages: frame i is at i x 64 KiB, in a ring file of n frames at (i modulo n) x 64 KiB. */
+/* Frames in the file's pages: frame i is at i x 64 KiB, in a ring file of n frames at (i modulo n) x 64 KiB.
+ *
+ * The last frame of a window is begun only once the disk has space for the next window. So when the disk is full there is one
+ * frame left, in which the recorder says so. */
 #include "record/recorder.h"
 
 enum { CHUNK = VS_CHUNK_FRAMES * VS_TRACE_FRAME_SIZE };
@@ -21,6 +24,8 @@ static vs_status begin_frame(void *ctx, size_t at_least, void **memory, size_t *
   if (at_least > VS_TRACE_FRAME_SIZE)
     return VS_LIMIT; /* not reached: texts are truncated, and stacks are short */
   const uint64_t frame = sink->most == 0 ? sink->frame : sink->frame % sink->most;
+  if (sink->most == 0 && frame % VS_CHUNK_FRAMES == VS_CHUNK_FRAMES - 1 && !sink->may_use_spare)
+    VS_TRY(vs_mapfile_reserve(&sink->file, (frame / VS_CHUNK_FRAMES + 2) * CHUNK, &sink->error));
   VS_TRY(move_window(sink, frame));
   VS_ASSERT(sink->chunk != NULL && sink->chunk_number == frame / VS_CHUNK_FRAMES);
   *memory = sink->chunk + frame % VS_CHUNK_FRAMES * VS_TRACE_FRAME_SIZE;

@@ -115,6 +115,9 @@ static const char *check_traces(const vs_snapshot *s) {
     if (!is_host && trace->device != (int64_t)i)
       return "the traces are not of device 0, 1, ... and then of the host";
     if (trace->first != next) return "the traces do not follow each other in the event table";
+    for (int cause = 0; cause < VS_GAP_CAUSES; cause++)
+      if (trace->missing_from[cause] > (uint64_t)trace->count + 1)
+        return "events are missing behind the end of a trace";
     next += trace->count;
   }
   if (next != s->events.count) return "the traces do not own just the events that there are";

@@ -50,10 +50,21 @@ typedef struct vs_events {
 #include "snapshot/event_columns.def"
 #undef VS_EVENT_COLUMN
 
+/* Why events are missing in a recording. */
+typedef enum vs_gap_cause {
+  VS_GAP_UNRECORDED, /* the recorder could not keep up */
+  VS_GAP_STOPPED,    /* the recorder's file had failed */
+  VS_GAP_DAMAGED,    /* the file is damaged */
+} vs_gap_cause;
+enum { VS_GAP_CAUSES = 3 };
+
 typedef struct vs_trace {
   int32_t device;
   uint32_t first; /* row of the event table */
   uint32_t count;
+  /* By cause: 1 + the first event (of this trace) before which some are missing, of whatever device; 0: none are. It may be
+   * 1 + count: they are missing at the end. */
+  uint32_t missing_from[VS_GAP_CAUSES];
 } vs_trace;
 
 typedef enum vs_block_state {
@@ -152,6 +163,16 @@ typedef struct vs_recorded_device {
   uint64_t total_bytes;
 } vs_recorded_device;
 
+/* A part of a recording in which events are missing. */
+typedef struct vs_gap {
+  vs_gap_cause cause;
+  uint64_t events; /* that are missing; 0: their number is unknown */
+  /* From the first one that is missing (or else the last one before it) to the state of all memory with which the
+   * recording goes on; VS_NO_TIME: unknown, or no state follows. */
+  int64_t from_us, to_us;
+} vs_gap;
+enum { VS_MOST_GAPS = 64 }; /* that are kept; further ones are joined with the last */
+
 /* The properties that only a recording (.vram) has. */
 typedef struct vs_recording {
   uint32_t pid, parent;           /* 0: unknown, as in a recording made from a pickle */
@@ -164,8 +185,11 @@ typedef struct vs_recording {
   uint64_t lost_entries;                          /* references to names that were in lost frames */
   uint64_t earlier_frames;                        /* frames before the first one, which a ring overwrote */
   uint64_t unrecorded;                            /* events that the recorder reported as dropped */
-  uint64_t unknown_records;                       /* of a newer version */
-  bool is_rebuilt;                                /* the end state was computed from the events */
+  VS_VEC(vs_gap) gaps;                            /* in the order of the file */
+  uint64_t derived; /* events that are not in the file, derived from the state after a gap */
+  uint32_t stopped; /* string id: why the recorder wrote nothing any more; VS_STRING_NONE: it did not stop */
+  uint64_t unknown_records; /* of a newer version */
+  bool is_rebuilt;          /* the end state was computed from the events */
   /* All frames are sealed, and the last complete state is that of the end, without events after it. */
   bool is_ended;
 } vs_recording;

@@ -9,8 +9,22 @@
 
 /* The format, by the first bytes. A pickle of protocol 2 and above begins with PROTO, an older one with the opcode
  * that makes the outermost list or dict; JSON with white space, a bracket or a byte order mark; a recording with the
- * magic of a frame, of which one byte may be damaged. */
-typedef enum content { CONTENT_PICKLE, CONTENT_JSON, CONTENT_VRAM, CONTENT_EMPTY, CONTENT_OTHER } content;
+ * magic of a frame, of which one byte may be damaged. A blank file is a recording whose process was killed before its first
+ * frame had a magic, which is written after the header. */
+typedef enum content {
+  CONTENT_PICKLE,
+  CONTENT_JSON,
+  CONTENT_VRAM,
+  CONTENT_BLANK,
+  CONTENT_EMPTY,
+  CONTENT_OTHER
+} content;
+
+static bool are_zeros(const uint8_t *bytes, size_t size) {
+  for (size_t i = 0; i < size; i++)
+    if (bytes[i] != 0) return false;
+  return true;
+}
 
 static bool is_json_space(uint8_t byte) {
   return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
@@ -24,6 +38,7 @@ static vs_status sniff(vs_input *input, content *out) {
   *out = CONTENT_OTHER;
   if (size == 0) *out = CONTENT_EMPTY;
   else if (vs_trace_is(p, size)) *out = CONTENT_VRAM;
+  else if (are_zeros(p, size < VS_TRACE_MAGIC_SIZE ? size : VS_TRACE_MAGIC_SIZE)) *out = CONTENT_BLANK;
   else if (p[0] == 0x80 || p[0] == '(' || p[0] == ']' || p[0] == '}') *out = CONTENT_PICKLE;
   else if (vs_foreign_sentence(p, size) != NULL) *out = CONTENT_OTHER; /* pages may begin with white space */
   else if (p[0] == '{' || p[0] == '[' || is_json_space(p[0]) || p[0] == 0xef) *out = CONTENT_JSON;
@@ -48,6 +63,7 @@ static vs_status fold_input(vs_input *input, content found, const vs_fold *fold,
   vs_status status;
   switch (found) {
     case CONTENT_EMPTY: return vs_fail(error, VS_TRUNCATED, VS_NO_OFFSET, "the file is empty");
+    case CONTENT_BLANK:
     case CONTENT_OTHER: return refuse_other(input, error);
     case CONTENT_JSON:
       facts->format = VS_FORMAT_JSON;
@@ -114,11 +130,24 @@ static vs_status read_recording(vs_input *input, const vs_read_options *options,
   return status;
 }
 
+static vs_status refuse_blank(vs_input *input, vs_error *error) {
+  uint64_t other = 0;
+  const size_t have = input->end - input->pos;
+  input->pos += have < VS_TRACE_HEADER_SIZE ? have : VS_TRACE_HEADER_SIZE;
+  VS_TRY(drain(input, &other, error));
+  if (other != 0)
+    return vs_fail(error, VS_BAD_FORMAT, 0,
+                   "neither a pickle nor JSON nor a recording (it begins with zeros)");
+  return vs_fail(error, VS_TRUNCATED, VS_NO_OFFSET,
+                 "an empty recording: its process was killed before anything was written to the file");
+}
+
 static vs_status read_all(vs_input *input, const vs_read_options *options, vs_snapshot **out,
                           vs_error *error) {
   content found;
   const vs_status status = sniff(input, &found);
   if (status != VS_OK) return vs_fail(error, status, vs_input_offset(input), "%s", vs_status_text(status));
+  if (found == CONTENT_BLANK) return refuse_blank(input, error);
   return found == CONTENT_VRAM ? read_recording(input, options, out, error)
                                : read_nested(input, found, out, error);
 }

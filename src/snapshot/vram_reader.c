@@ -1,5 +1,6 @@
 #include "snapshot/vram_reader.h"
 #include "base/text.h"
+#include "snapshot/vram_reconcile.h"
 #include "snapshot/vram_state.h"
 #include "tracefile/reader.h"
 
@@ -22,7 +23,11 @@ typedef struct context {
   uint32_t compile_context, user_metadata, category, forward_frames;
 } context;
 
-/* Invariant: events.count = devices.count = rounded.count; pending_* are the rows of the state that is being read. */
+/* A hostile file may have many losses, each followed by a tiny state: this many are reconciled. */
+enum { MOST_RECONCILED = 1 << 16 };
+
+/* Invariant: events.count = devices.count = rounded.count; pending_* are the rows of the state that is being read;
+ * gap_rows[cause] is 1 + the number of events before the first gap of that cause, or 0. */
 typedef struct builder {
   vs_snapshot *s;
   const vs_host *host;
@@ -41,6 +46,14 @@ typedef struct builder {
   VS_VEC(vs_segment) pending_segments;
   VS_VEC(vs_block) pending_blocks;
   bool is_in_state;
+  int64_t pending_us;
+  const vs_trace_report *report;
+  uint64_t damages;    /* of the report, noted already */
+  uint64_t missing;    /* events lost by damage, noted already */
+  uint64_t lost;       /* by the last record LOST */
+  bool is_gap_open;    /* events were lost since the last state */
+  uint32_t reconciled; /* gaps */
+  uint32_t gap_rows[VS_GAP_CAUSES];
   vs_trace_moment pending_moment, moment; /* of the state that is being read; of the last complete one */
   uint32_t state_row;                     /* the number of events before the last complete state */
   uint32_t device_count;
@@ -301,9 +314,10 @@ static vs_status take_event(builder *b, const vs_trace_event *event) {
 
 /* ---- states -------------------------------------------------------------------------------------------- */
 
-static void begin_state(builder *b, vs_trace_moment moment) {
+static void begin_state(builder *b, const vs_trace_state *state) {
   b->pending_segments.count = b->pending_blocks.count = 0;
-  b->pending_moment = moment;
+  b->pending_moment = state->moment;
+  b->pending_us = state->time_us;
   b->is_in_state = true;
 }
 
@@ -356,11 +370,118 @@ static vs_status take_block(builder *b, const vs_trace_block *from) {
   return VS_OK;
 }
 
+/* ---- gaps: where events are missing ------------------------------------------------------------------------ */
+
+static int64_t last_time(const builder *b) {
+  const uint32_t count = b->s->events.count;
+  return count == 0 ? VS_NO_TIME : vs_events_time_us(&b->s->events, count - 1);
+}
+
+/* The last gap, if it has that cause and is not ended by a state. */
+static vs_gap *open_gap(builder *b, vs_gap_cause cause) {
+  vs_recording *recording = &b->s->recording;
+  vs_gap *last = recording->gaps.count == 0 ? NULL : &recording->gaps.data[recording->gaps.count - 1];
+  if (last == NULL || recording->gaps.count == VS_MOST_GAPS) return last;
+  return last->cause == cause && last->to_us == VS_NO_TIME ? last : NULL;
+}
+
+static vs_status note_gap(builder *b, vs_gap_cause cause, uint64_t events, int64_t from_us) {
+  vs_recording *recording = &b->s->recording;
+  vs_gap *gap = open_gap(b, cause);
+  if (b->gap_rows[cause] == 0) b->gap_rows[cause] = b->s->events.count + 1;
+  if (gap != NULL && (cause != VS_GAP_DAMAGED || recording->gaps.count == VS_MOST_GAPS)) {
+    gap->events = vs_sat_add_u64(gap->events, events);
+    return VS_OK;
+  }
+  VS_TRY(vs_vec_reserve(b->host, &recording->gaps, 1));
+  VS_ASSERT(recording->gaps.count < VS_MOST_GAPS);
+  recording->gaps.data[recording->gaps.count++] =
+      (vs_gap){.cause = cause,
+               .events = events,
+               .from_us = from_us != VS_NO_TIME ? from_us : last_time(b),
+               .to_us = VS_NO_TIME};
+  return VS_OK;
+}
+
+static vs_status take_lost(builder *b, const vs_trace_lost *lost) {
+  const bool is_stopped = b->s->recording.stopped != VS_STRING_NONE;
+  const uint64_t events = lost->events - vs_min_u64(b->lost, lost->events);
+  b->lost = vs_max_u64(b->lost, lost->events);
+  if (events == 0) return VS_OK;
+  b->is_gap_open = true;
+  return note_gap(b, is_stopped ? VS_GAP_STOPPED : VS_GAP_UNRECORDED, events, lost->since_us);
+}
+
+static vs_status take_stopped(builder *b, const vs_trace_stopped *stopped) {
+  vs_recording *recording = &b->s->recording;
+  const uint32_t reason = string_of(b, stopped->reason);
+  if (recording->stopped != VS_STRING_NONE) return VS_OK;
+  if (reason != VS_STRING_NONE) recording->stopped = reason;
+  else VS_TRY(intern(b, VS_STR("unknown"), &recording->stopped));
+  return note_gap(b, VS_GAP_STOPPED, 0, stopped->time_us);
+}
+
+/* The report has new damage: it lies between the last event and what is read next. */
+static vs_status note_damage(builder *b) {
+  const uint64_t events = b->report->lost_events - b->missing;
+  b->damages = b->report->damages;
+  b->missing = b->report->lost_events;
+  return note_gap(b, VS_GAP_DAMAGED, events, VS_NO_TIME);
+}
+
+static vs_status add_change(void *ctx, const vs_vram_change *change) {
+  builder *b = ctx;
+  vs_events *events = &b->s->events;
+  uint32_t row;
+  VS_TRY(vs_vec_reserve(b->host, &b->devices, 1));
+  VS_TRY(vs_vec_reserve(b->host, &b->rounded, 1));
+  VS_TRY(vs_events_add(b->host, events, &row));
+  b->devices.data[b->devices.count++] = change->device;
+  b->rounded.data[b->rounded.count++] = change->rounded;
+  b->s->recording.derived++;
+  VS_TRY(vs_events_set_action(b->host, events, row, (uint16_t)change->kind));
+  VS_TRY(vs_events_set_address(b->host, events, row, change->address));
+  VS_TRY(vs_events_set_size(b->host, events, row, change->size));
+  VS_TRY(vs_events_set_stream(b->host, events, row, change->stream));
+  VS_TRY(vs_events_set_time_us(b->host, events, row, b->pending_us));
+  VS_TRY(vs_events_set_stack(b->host, events, row, change->stack));
+  VS_TRY(vs_events_set_pool(b->host, events, row, change->pool));
+  return vs_events_set_forward_frames(b->host, events, row, change->forward_frames);
+}
+
+static vs_status rebuild(builder *b) {
+  if (b->state_row == b->s->events.count) return VS_OK;
+  return vs_vram_rebuild(b->s, b->state_row, b->rounded.data, b->devices.data, b->device_count);
+}
+
+/* The state that was just read ends a gap: events for what happened in it make the trace agree with the state. So it is right
+ * up to the gap and from the state on, whichever end it is read from. */
+static vs_status reconcile(builder *b) {
+  vs_recording *recording = &b->s->recording;
+  if (!b->is_gap_open || b->reconciled == MOST_RECONCILED) return VS_OK;
+  b->is_gap_open = false;
+  b->reconciled++;
+  for (size_t i = 0; i < b->pending_segments.count; i++) note_device(b, b->pending_segments.data[i].device);
+  VS_TRY(rebuild(b));
+  const vs_vram_memory before = {.segments = b->s->segments.data,
+                                 .segment_count = b->s->segments.count,
+                                 .blocks = b->s->blocks.data,
+                                 .block_count = b->s->blocks.count};
+  const vs_vram_memory after = {.segments = b->pending_segments.data,
+                                .segment_count = b->pending_segments.count,
+                                .blocks = b->pending_blocks.data,
+                                .block_count = b->pending_blocks.count};
+  for (size_t i = 0; i < recording->gaps.count; i++)
+    if (recording->gaps.data[i].to_us == VS_NO_TIME) recording->gaps.data[i].to_us = b->pending_us;
+  return vs_vram_reconcile(b->host, &before, &after, &(vs_vram_changes){.ctx = b, .change = add_change});
+}
+
 /* The state is complete, so it replaces the one before. */
 static vs_status end_state(builder *b) {
   vs_snapshot *s = b->s;
   if (!b->is_in_state) return VS_OK;
   b->is_in_state = false;
+  VS_TRY(reconcile(b));
   VS_TRY(vs_vec_reserve(b->host, &s->segments, b->pending_segments.count));
   VS_TRY(vs_vec_reserve(b->host, &s->blocks, b->pending_blocks.count));
   for (size_t i = 0; i < b->pending_segments.count; i++) {
@@ -461,6 +582,7 @@ static void take_shape(builder *b, const vs_trace_shape *shape) {
 
 static vs_status visit(void *ctx, const vs_trace_item *item) {
   builder *b = ctx;
+  if (b->report->damages != b->damages) VS_TRY(note_damage(b));
   switch (item->tag) {
     case VS_TRACE_STRING: return take_string(b, &item->is.string);
     case VS_TRACE_TEXTS: return take_texts(b, &item->is.list);
@@ -471,7 +593,7 @@ static vs_status visit(void *ctx, const vs_trace_item *item) {
     case VS_TRACE_CONTEXT: return take_context(b, &item->is.context);
     case VS_TRACE_EVENT: return take_event(b, &item->is.event);
     case VS_TRACE_ANNOTATION: return take_annotation(b, &item->is.annotation);
-    case VS_TRACE_STATE_BEGIN: begin_state(b, item->is.state.moment); return VS_OK;
+    case VS_TRACE_STATE_BEGIN: begin_state(b, &item->is.state); return VS_OK;
     case VS_TRACE_SEGMENT: return take_segment(b, &item->is.segment);
     case VS_TRACE_BLOCK: return take_block(b, &item->is.block);
     case VS_TRACE_STATE_END: return end_state(b);
@@ -479,8 +601,9 @@ static vs_status visit(void *ctx, const vs_trace_item *item) {
     case VS_TRACE_DEVICE: return take_device(b, &item->is.device);
     case VS_TRACE_SETTING: return take_setting(b, &item->is.setting);
     case VS_TRACE_SHAPE: take_shape(b, &item->is.shape); return VS_OK;
+    case VS_TRACE_LOST: return take_lost(b, &item->is.lost);
+    case VS_TRACE_STOPPED: return take_stopped(b, &item->is.stopped);
     case VS_TRACE_THREAD:
-    case VS_TRACE_LOST:
     case VS_TRACE_BASE:
     case VS_TRACE_CHECKPOINT: break;
   }
@@ -521,6 +644,16 @@ static vs_status gather_events(builder *b, const uint32_t *order) {
   return VS_OK;
 }
 
+/* Where the gaps are in the traces: behind as many events of the device as there are before the gap. */
+static void find_gaps(builder *b) {
+  for (int cause = 0; cause < VS_GAP_CAUSES; cause++) {
+    if (b->gap_rows[cause] == 0) continue;
+    for (size_t i = 0; i < b->s->traces.count; i++) b->s->traces.data[i].missing_from[cause] = 1;
+    for (uint32_t row = 0; row < b->gap_rows[cause] - 1; row++)
+      b->s->traces.data[rank_of(b, b->devices.data[row])].missing_from[cause]++;
+  }
+}
+
 /* Distributes the events, which are in one order for all devices, to the traces of the devices; each keeps its
  * order. */
 static vs_status make_traces(builder *b) {
@@ -532,6 +665,7 @@ static vs_status make_traces(builder *b) {
     s->traces.data[s->traces.count++] =
         (vs_trace){.device = i < b->device_count ? (int32_t)i : VS_DEVICE_HOST};
   for (uint32_t row = 0; row < count; row++) s->traces.data[rank_of(b, b->devices.data[row])].count++;
+  find_gaps(b);
   bool is_in_order = true;
   for (uint32_t i = 0, first = 0; i < traces; first += s->traces.data[i++].count)
     s->traces.data[i].first = first;
@@ -568,6 +702,7 @@ static void take_report(vs_snapshot *s, const vs_trace_report *report) {
 static vs_status finish(builder *b) {
   vs_snapshot *s = b->s;
   VS_ASSERT(b->state_row <= s->events.count);
+  if (b->report->damages != b->damages) VS_TRY(note_damage(b));
   count_settings(s);
   if (!b->has_shape) {
     s->has = VS_HAS_SEGMENTS | VS_HAS_TRACES | VS_HAS_ANNOTATIONS;
@@ -575,7 +710,7 @@ static vs_status finish(builder *b) {
     if (b->has_host) s->has |= VS_HAS_HOST_SEGMENTS | VS_HAS_HOST_TRACES;
   }
   if (b->state_row < s->events.count) {
-    VS_TRY(vs_vram_rebuild(s, b->state_row, b->rounded.data, b->devices.data));
+    VS_TRY(rebuild(b));
     s->recording.is_rebuilt = true;
   }
   s->recording.is_ended =
@@ -616,7 +751,8 @@ vs_status vs_vram_read(vs_snapshot *s, vs_input *input, const vs_read_options *o
   vs_trace_inflate inflate = {0};
   if (options != NULL && options->inflate != NULL)
     inflate = (vs_trace_inflate){.ctx = options->inflate_ctx, .inflate = options->inflate};
-  vs_trace_report report;
+  vs_trace_report report = {0};
+  b.report = &report;
   vs_status status = init(&b);
   if (status == VS_OK)
     status =

@@ -82,12 +82,14 @@ static bool find_segment(memory *m, device *d, uint64_t address, vs_ordmap_pos *
   return address - (*segment)->address < (*segment)->total_size;
 }
 
-/* Joins the inactive block at `address` with inactive neighbours in its segment. */
+/* Joins the block at `address`, if it is inactive, with inactive neighbours in its segment. */
 static vs_status merge(memory *m, device *d, uint64_t address) {
   vs_ordmap_pos pos, at;
   vs_segment *segment;
   vs_block *block, *other;
-  if (!find_segment(m, d, address, &pos, &segment) || !find_block(m, d, address, &pos, &block)) return VS_OK;
+  if (!find_segment(m, d, address, &pos, &segment) || !find_block(m, d, address, &pos, &block) ||
+      block->state != VS_BLOCK_INACTIVE)
+    return VS_OK;
   const uint64_t end = end_of(block->address, block->size);
   if (end - segment->address < segment->total_size && find_block(m, d, end, &at, &other) &&
       other->state == VS_BLOCK_INACTIVE) {
@@ -368,19 +370,14 @@ static vs_status save(memory *m) {
   return VS_OK;
 }
 
-static vs_status init(memory *m, const int32_t *devices) {
+static vs_status init(memory *m, uint32_t device_count) {
   vs_snapshot *s = m->s;
   for (int i = 0; i < VS_BLOCK_UNKNOWN; i++)
     VS_TRY(vs_strings_intern(m->host, &s->strings, vs_str_from(vs_block_state_name((vs_block_state)i)),
                              &m->states[i]));
   VS_TRY(vs_strings_intern(m->host, &s->strings, VS_STR("small"), &m->small));
   VS_TRY(vs_strings_intern(m->host, &s->strings, VS_STR("large"), &m->large));
-  int32_t last = VS_DEVICE_HOST;
-  for (uint32_t row = 0; row < s->events.count; row++)
-    if (devices[row] > last) last = devices[row];
-  for (size_t i = 0; i < s->segments.count; i++)
-    if (s->segments.data[i].device > last) last = s->segments.data[i].device;
-  const size_t count = (size_t)last + 2;
+  const size_t count = (size_t)device_count + 1;
   m->devices = vs_host_alloc(m->host, count * sizeof *m->devices);
   if (m->devices == NULL) return VS_NO_MEMORY;
   memset(m->devices, 0, count * sizeof *m->devices);
@@ -400,9 +397,10 @@ static void deinit(memory *m) {
   vs_vec_free(m->host, &m->unused_blocks);
 }
 
-vs_status vs_vram_rebuild(vs_snapshot *s, uint32_t first, const uint64_t *rounded, const int32_t *devices) {
+vs_status vs_vram_rebuild(vs_snapshot *s, uint32_t first, const uint64_t *rounded, const int32_t *devices,
+                          uint32_t device_count) {
   memory m = {.s = s, .host = s->host};
-  vs_status status = init(&m, devices);
+  vs_status status = init(&m, device_count);
   VS_ASSERT(first <= s->events.count);
   if (status == VS_OK) status = load(&m);
   for (uint32_t row = first; row < s->events.count && status == VS_OK; row++)

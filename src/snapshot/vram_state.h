@@ -10,8 +10,9 @@
 #include "snapshot/model.h"
 
 /* Rows `first` and up of the event table happened after the state that the snapshot has. `rounded` and `devices`
- * have for each row the bytes of its block (0: unknown) and its device. Segments and blocks are replaced. */
+ * have for each row the bytes of its block (0: unknown) and its device; all devices of rows and segments are below
+ * `device_count`. Segments and blocks are replaced. */
 VS_MUST_CHECK vs_status vs_vram_rebuild(vs_snapshot *s, uint32_t first, const uint64_t *rounded,
-                                        const int32_t *devices);
+                                        const int32_t *devices, uint32_t device_count);
 
 #endif

@@ -71,9 +71,18 @@ static vs_status take_shape(vs_decoder *d, vs_bytes *body) {
 }
 
 static vs_status take_lost(vs_decoder *d, vs_bytes *body) {
-  d->item.is.lost.events = vs_get_varint(body);
-  if (!body->is_bad) d->report->unrecorded = d->item.is.lost.events;
+  vs_trace_lost *lost = &d->item.is.lost;
+  lost->events = vs_get_varint(body);
+  lost->since_us = vs_bytes_left(body) == 0 ? VS_TRACE_NO_TIME : vs_get_signed(body);
+  if (!body->is_bad) d->report->unrecorded = lost->events;
   return give(d, VS_TRACE_LOST, body);
+}
+
+static vs_status take_stopped(vs_decoder *d, vs_bytes *body) {
+  vs_trace_stopped *stopped = &d->item.is.stopped;
+  stopped->reason = string(d, body);
+  stopped->time_us = vs_get_signed(body);
+  return give(d, VS_TRACE_STOPPED, body);
 }
 
 static vs_status take_annotation(vs_decoder *d, vs_bytes *body) {
@@ -151,6 +160,7 @@ vs_status vs_decoder_record(vs_decoder *d, uint8_t tag, vs_bytes *body) {
     case VS_TRACE_SHAPE: return take_shape(d, body);
     case VS_TRACE_ANNOTATION: return take_annotation(d, body);
     case VS_TRACE_LOST: return take_lost(d, body);
+    case VS_TRACE_STOPPED: return take_stopped(d, body);
     case VS_TRACE_STATE_BEGIN: return take_state_begin(d, body);
     case VS_TRACE_SEGMENT: return take_segment(d, body);
     case VS_TRACE_BLOCK: return take_block(d, body);

@@ -55,10 +55,10 @@ typedef struct vs_trace_visitor {
 } vs_trace_visitor;
 
 /* Whether data begins with the magic of a recording; one of its eight bytes may be damaged. */
-enum { VS_TRACE_MAGIC_SIZE = 8 };
+enum { VS_TRACE_MAGIC_SIZE = 8, VS_TRACE_HEADER_SIZE = 80 };
 bool vs_trace_is(const void *data, size_t size);
 
-/* Reads `input` to its end. `inflate` NULL: compacted frames are refused (VS_UNSUPPORTED).
+/* Reads `input` to its end. `report` is up to date at each visit: damage before a record is in it. `inflate` NULL: compacted frames are refused (VS_UNSUPPORTED).
  * Fails: VS_BAD_FORMAT (no frame can be read), VS_UNSUPPORTED (a newer format), VS_NO_MEMORY, and as reader, `inflate` (for
  *        lack of memory) and visitor. `error`: the sentence and the offset. */
 VS_MUST_CHECK vs_status vs_trace_read(const vs_host *host, vs_input *input, const vs_trace_inflate *inflate,

@@ -211,8 +211,14 @@ typedef struct vs_trace_shape {
 } vs_trace_shape;
 
 typedef struct vs_trace_lost {
-  uint64_t events; /* total since the recording began */
+  uint64_t events;  /* total since the recording began */
+  int64_t since_us; /* the first of those that are new; VS_TRACE_NO_TIME: unknown */
 } vs_trace_lost;
+
+typedef struct vs_trace_stopped {
+  int64_t time_us;
+  uint32_t reason; /* string */
+} vs_trace_stopped;
 
 /* One record from the reader; its pointers are borrowed for the call. */
 typedef struct vs_trace_item {
@@ -237,6 +243,7 @@ typedef struct vs_trace_item {
     vs_trace_setting setting;
     vs_trace_shape shape;
     vs_trace_lost lost;
+    vs_trace_stopped stopped;
   } is;
 } vs_trace_item;
 

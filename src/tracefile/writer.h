@@ -79,8 +79,8 @@ VS_MUST_CHECK vs_status vs_tracew_device(vs_tracew *w, const vs_trace_device *de
 VS_MUST_CHECK vs_status vs_tracew_thread(vs_tracew *w, const vs_trace_thread *thread);
 VS_MUST_CHECK vs_status vs_tracew_setting(vs_tracew *w, const vs_trace_setting *setting);
 VS_MUST_CHECK vs_status vs_tracew_shape(vs_tracew *w, const vs_trace_shape *shape);
-/* `events`: the total. */
-VS_MUST_CHECK vs_status vs_tracew_lost(vs_tracew *w, uint64_t events);
+VS_MUST_CHECK vs_status vs_tracew_lost(vs_tracew *w, const vs_trace_lost *lost);
+VS_MUST_CHECK vs_status vs_tracew_stopped(vs_tracew *w, const vs_trace_stopped *stopped);
 
 /* A state: begin, then each segment followed by its blocks in address order, then end. No events between. */
 VS_MUST_CHECK vs_status vs_tracew_state_begin(vs_tracew *w, vs_trace_moment moment, int64_t time_us);

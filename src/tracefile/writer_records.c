@@ -66,7 +66,17 @@ vs_status vs_tracew_shape(vs_tracew *w, const vs_trace_shape *shape) {
   return put_numbers(w, VS_TRACE_SHAPE, numbers, COUNT(numbers));
 }
 
-vs_status vs_tracew_lost(vs_tracew *w, uint64_t events) { return put_numbers(w, VS_TRACE_LOST, &events, 1); }
+/* Both times are absolute: a reader that does not know them must not lose the time of the frame. */
+vs_status vs_tracew_lost(vs_tracew *w, const vs_trace_lost *lost) {
+  const uint64_t numbers[] = {lost->events, vs_fold_sign(lost->since_us)};
+  return put_numbers(w, VS_TRACE_LOST, numbers, lost->since_us == VS_TRACE_NO_TIME ? 1 : 2);
+}
+
+vs_status vs_tracew_stopped(vs_tracew *w, const vs_trace_stopped *stopped) {
+  if (!vs_tracew_has_string(w, stopped->reason)) return VS_BAD_ARGUMENT;
+  const uint64_t numbers[] = {stopped->reason, vs_fold_sign(stopped->time_us)};
+  return put_numbers(w, VS_TRACE_STOPPED, numbers, COUNT(numbers));
+}
 
 vs_status vs_tracew_annotation(vs_tracew *w, const vs_trace_annotation *annotation) {
   if (!is_device(annotation->device) || !vs_tracew_has_string(w, annotation->name) ||

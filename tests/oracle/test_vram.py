@@ -198,6 +198,7 @@ def changed_byte(raw):
 
 LOSSES = {
     "unrecorded": (lambda raw: with_record(raw, b"\x10\x01\x07"), {"unrecorded_events"}),  # the record LOST: 7 events
+    "stopped": (lambda raw: with_record(raw, b"\x15\x02\x01\x00"), {"stopped"}),  # the record STOPPED, without a reason
     "frame": (changed_byte, {"damaged_file"}),
     "torn": (lambda raw: raw[:-100], {"damaged_file", "not_ended"}),
     "tail": (lambda raw: raw[:frame_offsets(raw)[-2]], {"not_ended"}),

@@ -74,6 +74,8 @@ class Recording:
     states: list = field(default_factory=list)  # (moment, time, [(segment, [block, ...]), ...])
     shape: tuple | None = None
     lost: int = 0
+    losses: list = field(default_factory=list)  # (events before it, all lost so far, time of the first new one)
+    stopped: tuple | None = None  # (events before it, reason, time)
     skipped_bytes: int = 0
 
 
@@ -284,6 +286,11 @@ class Reader:
 
     def lost(self, body):
         self.recording.lost = body.number()
+        since = body.signed() if body.left() else None
+        self.recording.losses.append((len(self.recording.events), self.recording.lost, since))
+
+    def stopped(self, body):
+        self.recording.stopped = (len(self.recording.events), self.string_of(body), body.signed())
 
     def state_begin(self, body):
         time = self.later(body)
@@ -323,7 +330,7 @@ class Reader:
 
     HANDLERS = {1: base, 2: checkpoint, 3: string, 4: list_of_texts, 5: module, 6: named_frame, 7: native_frame, 8: stack,
                 9: context, 10: process, 11: device, 12: setting, 13: thread, 14: shape, 15: annotation, 16: lost,
-                17: state_begin, 18: segment, 19: block, 20: state_end}
+                17: state_begin, 18: segment, 19: block, 20: state_end, 21: stopped}
 
     # ---- events
 

@@ -121,7 +121,9 @@ static uint64_t hash_other(const reading_back *r, const vs_trace_item *item) {
     }
     case VS_TRACE_SHAPE:
       return join(tag, join(item->is.shape.parts, join(item->is.shape.devices, item->is.shape.has_host)));
-    case VS_TRACE_LOST: return join(tag, item->is.lost.events);
+    case VS_TRACE_LOST: return join(tag, join(item->is.lost.events, (uint64_t)item->is.lost.since_us));
+    case VS_TRACE_STOPPED:
+      return join(tag, join((uint64_t)item->is.stopped.time_us, string_at(r, item->is.stopped.reason)));
     default: return tag;
   }
 }
@@ -304,12 +306,9 @@ SAY(SETTING, setting)
 SAY(SHAPE, shape)
 SAY(SEGMENT, segment)
 SAY(BLOCK, block)
+SAY(LOST, lost)
+SAY(STOPPED, stopped)
 #undef SAY
-
-static vs_status say_lost(made_up *m, uint64_t events) {
-  VS_TRY(vs_tracew_lost(m->w, events));
-  return note(m, VS_TRACE_LOST, (vs_trace_item){.is.lost = {events}});
-}
 
 static vs_status say_state(made_up *m, vs_trace_state state) {
   VS_TRY(vs_tracew_state_begin(m->w, state.moment, state.time_us));
@@ -473,7 +472,7 @@ static vs_status other(made_up *m) {
   const uint32_t a = pick(m, m->strings, m->string_count), b = pick(m, m->strings, m->string_count);
   const int64_t time_us = below(m, 3) == 0 ? VS_TRACE_NO_TIME : (int64_t)any(m);
   const int32_t device = (int32_t)below(m, 1025) - 1;
-  switch (below(m, 9)) {
+  switch (below(m, 10)) {
     case 0:
       return say_annotation(
           m, &(vs_trace_annotation){
@@ -500,7 +499,8 @@ static vs_status other(made_up *m) {
       return say_shape(m, &(vs_trace_shape){.parts = (uint32_t)any(m),
                                             .devices = (uint32_t)below(m, 1025),
                                             .has_host = below(m, 2) == 0});
-    case 6: return say_lost(m, any(m));
+    case 6: return say_lost(m, &(vs_trace_lost){.events = any(m), .since_us = time_us});
+    case 8: return say_stopped(m, &(vs_trace_stopped){.time_us = time_us, .reason = a});
     case 7: return say_state(m, (vs_trace_state){(vs_trace_moment)below(m, 3), time_us});
     default: break;
   }

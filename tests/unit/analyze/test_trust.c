@@ -127,6 +127,7 @@ static void test_what_a_recording_lost(void **state) {
       {{.is_ended = true, .lost_bytes = 9}, {VS_FINDING_DAMAGED_FILE, 1, -1}},
       {{.is_ended = true, .lost_events = 9}, {VS_FINDING_DAMAGED_FILE, 1, -1}},
       {{.is_ended = true, .earlier_frames = 4}, {VS_FINDING_RING_WRAPPED, 1, -1}},
+      {{.is_ended = false, .stopped = VS_STRING_EMPTY}, {VS_FINDING_STOPPED, 1, -1}},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     made m = honest_begin();
@@ -134,6 +135,31 @@ static void test_what_a_recording_lost(void **state) {
     m.snapshot->format = VS_FORMAT_VRAM;
     m.snapshot->recording = cases[i].recording;
     EXPECT(&m, cases[i].want);
+  }
+}
+
+/* From when on: the first event after a gap, or the last one where none follows. */
+static void test_from_when_on_events_are_missing(void **state) {
+  (void)state;
+  static const vs_finding_kind kinds[VS_GAP_CAUSES] = {[VS_GAP_UNRECORDED] = VS_FINDING_UNRECORDED_EVENTS,
+                                                       [VS_GAP_STOPPED] = VS_FINDING_STOPPED,
+                                                       [VS_GAP_DAMAGED] = VS_FINDING_DAMAGED_FILE};
+  for (int i = 0; i < 2 * VS_GAP_CAUSES; i++) {
+    const vs_gap_cause cause = (vs_gap_cause)(i / 2);
+    made m = honest_begin();
+    honest_end(&m);
+    vs_recording *recording = &m.snapshot->recording;
+    vs_trace *trace = &m.snapshot->traces.data[0];
+    const vs_gap gap = {.cause = cause, .events = 30, .from_us = VS_NO_TIME, .to_us = VS_NO_TIME};
+    m.snapshot->format = VS_FORMAT_VRAM;
+    *recording = (vs_recording){.is_ended = true};
+    recording->unrecorded = cause == VS_GAP_DAMAGED ? 0 : 30;
+    recording->lost_frames = recording->lost_events = cause == VS_GAP_DAMAGED ? 30 : 0;
+    if (cause == VS_GAP_STOPPED) recording->stopped = VS_STRING_EMPTY;
+    expect_ok(vs_vec_reserve(m.host, &recording->gaps, 1));
+    recording->gaps.data[recording->gaps.count++] = gap;
+    trace->missing_from[cause] = i % 2 == 0 ? 3 : trace->count + 1;
+    EXPECT(&m, {kinds[cause], 30, i % 2 == 0 ? 2 : (int64_t)trace->count - 1});
   }
 }
 
@@ -402,6 +428,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_no_trace),
     cmocka_unit_test(test_ring_wrapped),
     cmocka_unit_test(test_what_a_recording_lost),
+    cmocka_unit_test(test_from_when_on_events_are_missing),
     cmocka_unit_test(test_began_late),
     cmocka_unit_test(test_unknown_state),
     cmocka_unit_test(test_alloc_not_at_end),

@@ -39,6 +39,7 @@ typedef struct back {
   vs_trace_device device;
   uint32_t states, ended_states;
   uint64_t lost;
+  char stopped[256]; /* why */
   vs_trace_report report;
 } back;
 
@@ -92,6 +93,9 @@ static inline vs_status back_visit(void *ctx, const vs_trace_item *item) {
     case VS_TRACE_STATE_BEGIN: b->states++; break;
     case VS_TRACE_STATE_END: b->ended_states++; break;
     case VS_TRACE_LOST: b->lost = item->is.lost.events; break;
+    case VS_TRACE_STOPPED:
+      vs_format(b->stopped, sizeof b->stopped, "%s", b->strings[item->is.stopped.reason]);
+      break;
     default: break;
   }
   return VS_OK;

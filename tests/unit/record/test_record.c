@@ -387,7 +387,7 @@ static void test_the_ring_takes_what_it_has_room_for(void **state) {
   for (uint64_t i = 1; i <= VS_RECORD_LEAST_RING + 5; i++) record(recorder, i, VS_CONTEXT_NONE);
   assert_int_equal(vs_record_figures_of(recorder).lost_ring, 5);
   const vs_record_figures figures = close_it(recorder); /* now it does not come any more */
-  assert_int_equal(taken, 1);
+  assert_int_equal(taken, 2);                           /* after the thread's introduction and one event */
   assert_int_equal(figures.events, 1 + VS_RECORD_LEAST_RING);
   assert_int_equal(figures.lost_other, 1);
   back *b = back_read(path);
@@ -443,6 +443,122 @@ static void test_a_signal_within_an_event_is_lost_and_counted(void **state) {
   assert_int_equal(figures.lost_other, 1);
 }
 
+/* ---- waiting, and the state after a loss */
+
+static void test_a_wait_has_a_bound_and_is_counted(void **state) {
+  (void)state;
+  vs_recorder *recorder =
+      open_with((vs_record_options){.ring_slots = VS_RECORD_LEAST_RING, .wait = true, .wait_ms = 20});
+  record(recorder, 0, VS_CONTEXT_NONE);
+  vs_record_flush(recorder);
+  atomic_fetch_add(&recorder->sequence, 1); /* for which the writer waits two seconds */
+  for (uint64_t i = 1; i <= VS_RECORD_LEAST_RING; i++) record(recorder, i, VS_CONTEXT_NONE);
+  assert_int_equal(vs_record_figures_of(recorder).waits, 0);
+  const uint64_t began = vs_clock_ns();
+  for (uint64_t i = 1; i <= 3; i++) record(recorder, 100000 + i, VS_CONTEXT_NONE);
+  const uint64_t took = vs_clock_ns() - began;
+  assert_in_range(took, 60000000, 1500000000);
+  const vs_record_figures figures = close_it(recorder);
+  assert_int_equal(figures.lost_ring, 3);
+  assert_int_equal(figures.waits, 3);
+  assert_in_range(figures.waited_ns, 60000000, took);
+  assert_int_equal(figures.lost_since_ns, 100001 * 1000);
+  assert_int_equal(figures.events, 1 + VS_RECORD_LEAST_RING);
+}
+
+/* A program with one device, whose memory is the number of its last event: that is the only block of the state. */
+typedef struct device {
+  pthread_mutex_t lock;
+  uint64_t next;
+  unsigned refusals; /* of the first checkpoints */
+} device;
+
+static bool write_state(void *ctx, vs_recorder *recorder) {
+  device *d = ctx;
+  if (d->refusals != 0) {
+    d->refusals--;
+    return false;
+  }
+  if (pthread_mutex_trylock(&d->lock) != 0) return false;
+  const vs_record_segment segment = {.address = 1 << 20, .size = 1 << 20};
+  const vs_record_block block = {.address = 1 << 20, .size = 1 << 20, .requested = d->next};
+  vs_record_state_begin(recorder, VS_RECORD_AT_CHECKPOINT, d->next * 1000);
+  vs_record_state_segment(recorder, &segment);
+  vs_record_state_block(recorder, &block);
+  vs_record_state_end(recorder);
+  assert_int_equal(pthread_mutex_unlock(&d->lock), 0);
+  return true;
+}
+
+/* The file as its reader meets it: events without a gap, a loss, the state, events without a gap ... */
+typedef struct walk {
+  uint64_t next, lost, states;
+  bool is_lost;
+} walk;
+
+static vs_status walk_on(void *ctx, const vs_trace_item *item) {
+  walk *w = ctx;
+  if (item->tag == VS_TRACE_EVENT) {
+    assert_false(w->is_lost);
+    assert_int_equal(item->is.event.size, ++w->next);
+  } else if (item->tag == VS_TRACE_LOST) {
+    assert_in_range(item->is.lost.since_us, w->next, w->next + 1); /* counting and the time are two steps */
+    w->next += item->is.lost.events - w->lost;
+    w->lost = item->is.lost.events;
+    w->is_lost = true;
+  } else if (item->tag == VS_TRACE_STATE_BEGIN) {
+    assert_int_equal(item->is.state.moment, VS_TRACE_AT_CHECKPOINT);
+    assert_int_equal(item->is.state.time_us, w->next);
+  } else if (item->tag == VS_TRACE_BLOCK) {
+    assert_true(w->is_lost);
+    assert_int_equal(item->is.block.requested, w->next);
+  } else if (item->tag == VS_TRACE_STATE_END) {
+    w->is_lost = false;
+    w->states++;
+  }
+  return VS_OK;
+}
+
+static walk walk_file(void) {
+  vs_infile file;
+  vs_input input;
+  vs_error error;
+  vs_trace_report report;
+  walk w = {0};
+  expect_ok(vs_infile_open(&file, path, &error));
+  expect_ok(vs_input_init(&input, vs_host_default(), vs_infile_reader(&file)));
+  expect_ok(
+      vs_trace_read(vs_host_default(), &input, NULL, &(vs_trace_visitor){&w, walk_on}, &report, &error));
+  assert_int_equal(report.damages, 0);
+  vs_input_deinit(&input);
+  vs_infile_close(&file);
+  return w;
+}
+
+static void test_after_a_loss_the_state_is_written(void **state) {
+  (void)state;
+  enum { COUNT = 400000, PAUSE_EACH = 50000 };
+  device d = {.lock = PTHREAD_MUTEX_INITIALIZER, .refusals = 2};
+  vs_recorder *recorder = open_with((vs_record_options){
+      .ring_slots = VS_RECORD_LEAST_RING, .checkpoint = write_state, .checkpoint_ctx = &d});
+  vs_record_clock(recorder, 0);
+  for (uint64_t i = 0; i < COUNT; i++) {
+    assert_int_equal(pthread_mutex_lock(&d.lock), 0);
+    record(recorder, i, VS_CONTEXT_NONE);
+    d.next = i + 1;
+    assert_int_equal(pthread_mutex_unlock(&d.lock), 0);
+    if (i % PAUSE_EACH == 0) vs_clock_sleep_ns(30000000);
+  }
+  const vs_record_figures figures = close_it(recorder);
+  const walk w = walk_file();
+  assert_int_equal(w.next, COUNT);
+  assert_int_equal(w.lost, figures.lost_ring);
+  assert_int_equal(figures.events + figures.lost_ring, COUNT);
+  assert_int_equal(w.states, figures.checkpoints);
+  assert_true(figures.lost_ring > 0 && figures.checkpoints > 0);
+  assert_int_equal(figures.lost_file + figures.lost_other + figures.waits, 0);
+}
+
 /* ---- threads that come and go share rings */
 
 static void record_one(void *ctx) {
@@ -472,6 +588,76 @@ static void test_rings_are_used_again(void **state) {
       assert_int_not_equal(b->contexts[b->events.data[i].context].thread,
                            b->contexts[b->events.data[k].context].thread);
   }
+  back_free(b);
+}
+
+/* Threads that start and end faster than the writer works share a ring: 20,000 of them took 400 MB. */
+static void record_and_end(void *ctx) {
+  crowd *c = ctx;
+  record(c->recorder, c->next++, VS_CONTEXT_NONE);
+}
+
+static void test_short_threads_share_a_ring(void **state) {
+  (void)state;
+  enum { COUNT = 3000 };
+  crowd c = {.recorder = open_with((vs_record_options){.flush_ms = 10000})};
+  for (unsigned i = 0; i < COUNT; i++) {
+    vs_thread thread;
+    expect_ok(vs_thread_start(&thread, "short", record_and_end, &c));
+    vs_thread_join(&thread);
+  }
+  assert_int_equal(c.recorder->ring_count, 1);
+  const vs_record_figures figures = close_it(c.recorder);
+  assert_int_equal(figures.events, COUNT);
+  assert_int_equal(figures.threads, COUNT);
+  back *b = back_read(path);
+  assert_int_equal(b->threads.count, COUNT);
+  for (uint64_t i = 0; i < COUNT; i++) {
+    expect_numbered(b, i, i);
+    assert_int_equal(b->contexts[b->events.data[i].context].thread, b->threads.data[i].thread);
+  }
+  back_free(b);
+}
+
+/* A crowd that is there at once has a ring each; when it is gone, so is the memory of nearly all of them. */
+typedef struct meeting {
+  crowd crowd;
+  pthread_barrier_t all;
+} meeting;
+
+static void record_together(void *ctx) {
+  meeting *m = ctx;
+  pthread_barrier_wait(&m->all);
+  vs_lock_take(&m->crowd.lock);
+  record(m->crowd.recorder, m->crowd.next++, VS_CONTEXT_NONE);
+  vs_lock_give(&m->crowd.lock);
+  pthread_barrier_wait(&m->all);
+}
+
+static uint32_t count_resident(const vs_recorder *recorder) {
+  uint32_t resident = 0;
+  for (uint32_t i = 0; i < recorder->ring_count; i++) resident += recorder->rings[i]->is_resident;
+  return resident;
+}
+
+static void test_the_memory_of_ended_threads_is_released(void **state) {
+  (void)state;
+  enum { COUNT = 24 };
+  meeting m = {.crowd = {.recorder = open_with((vs_record_options){.flush_ms = 1})}};
+  vs_thread threads[COUNT];
+  assert_int_equal(pthread_barrier_init(&m.all, NULL, COUNT), 0);
+  for (int round = 0; round < 3; round++) {
+    for (unsigned i = 0; i < COUNT; i++) expect_ok(vs_thread_start(&threads[i], "one", record_together, &m));
+    for (unsigned i = 0; i < COUNT; i++) vs_thread_join(&threads[i]);
+    for (int tries = 0; tries < 5000 && count_resident(m.crowd.recorder) > VS_RECORDER_SPARE_RINGS; tries++)
+      vs_clock_sleep_ns(1000000);
+    assert_in_range(count_resident(m.crowd.recorder), 1, VS_RECORDER_SPARE_RINGS);
+    assert_in_range(m.crowd.recorder->ring_count, COUNT, 2 * COUNT);
+  }
+  assert_int_equal(close_it(m.crowd.recorder).events, 3 * COUNT);
+  assert_int_equal(pthread_barrier_destroy(&m.all), 0);
+  back *b = back_read(path);
+  for (uint64_t i = 0; i < 3 * COUNT; i++) expect_numbered(b, i, i);
   back_free(b);
 }
 
@@ -547,6 +733,9 @@ static void test_a_full_disk_ends_the_recording_not_the_program(void **state) {
   assert_true(figures.events > 10000);
   back *b = back_read(path);
   assert_int_equal(b->events.count, figures.events);
+  assert_int_equal(b->lost, figures.lost_file); /* which is told, and why, although the disk is full */
+  assert_non_null(strstr(b->stopped, "too large"));
+  assert_int_equal(b->report.open_frames, 0);
   for (uint64_t i = 0; i < b->events.count; i++) expect_numbered(b, i, i * 7919 % COUNT);
   back_free(b);
 }
@@ -743,7 +932,11 @@ int main(void) {
       cmocka_unit_test(test_the_ring_takes_what_it_has_room_for),
       cmocka_unit_test(test_a_ring_is_kept_until_it_is_read),
       cmocka_unit_test(test_a_signal_within_an_event_is_lost_and_counted),
+      cmocka_unit_test(test_a_wait_has_a_bound_and_is_counted),
+      cmocka_unit_test(test_after_a_loss_the_state_is_written),
       cmocka_unit_test(test_rings_are_used_again),
+      cmocka_unit_test(test_short_threads_share_a_ring),
+      cmocka_unit_test(test_the_memory_of_ended_threads_is_released),
       cmocka_unit_test(test_a_thread_records_to_its_very_end),
       cmocka_unit_test(test_a_full_disk_ends_the_recording_not_the_program),
       cmocka_unit_test(test_opening_says_why_not),

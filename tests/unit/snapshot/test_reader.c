@@ -359,6 +359,29 @@ static void what_is_no_snapshot_is_refused(void **state) {
   expect_refusal("{\"segments\": [", VS_TRUNCATED, "ends");
 }
 
+static void expect_blank(vs_str bytes, vs_status wanted, const char *part) {
+  vs_snapshot *s;
+  vs_error error;
+  expect_status(snapshot_from(vs_host_default(), bytes, &s, &error), wanted);
+  assert_null(s);
+  if (!vs_str_contains(vs_str_from(error.text), vs_str_from(part)))
+    fail_msg("'%s' does not say '%s'", error.text, part);
+}
+
+/* A recorder extends its file, writes the header of the first frame, and last the magic of that. */
+static void a_recording_that_never_began_is_named(void **state) {
+  (void)state;
+  static char bytes[3 << 20];
+  expect_blank((vs_str){bytes, sizeof bytes}, VS_TRUNCATED, "process was killed before anything was written");
+  expect_blank((vs_str){bytes, 1}, VS_TRUNCATED, "process was killed before anything was written");
+  memset(bytes + 16, 1, 64);
+  expect_blank((vs_str){bytes, sizeof bytes}, VS_TRUNCATED, "process was killed before anything was written");
+  bytes[1 << 20] = 1;
+  expect_blank((vs_str){bytes, sizeof bytes}, VS_BAD_FORMAT, "nor a recording (it begins with zeros)");
+  memset(bytes, 0, 100);
+  expect_blank((vs_str){bytes, sizeof bytes}, VS_BAD_FORMAT, "nor a recording (it begins with zeros)");
+}
+
 static void wrong_values_are_refused_by_name(void **state) {
   (void)state;
   expect_refusal("[{\"address\": 1, \"total_size\": -1, \"blocks\": []}]", VS_BAD_FORMAT,
@@ -455,6 +478,7 @@ int main(void) {
       cmocka_unit_test(numbers_of_other_tools),
       cmocka_unit_test(of_equal_keys_the_last_counts),
       cmocka_unit_test(what_is_no_snapshot_is_refused),
+      cmocka_unit_test(a_recording_that_never_began_is_named),
       cmocka_unit_test(wrong_values_are_refused_by_name),
       cmocka_unit_test(exploding_settings_are_refused),
       cmocka_unit_test(what_lies_behind_the_end_is_counted),

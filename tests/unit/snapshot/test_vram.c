@@ -85,7 +85,7 @@ static void test_who_recorded_and_what(void **state) {
   expect_ok(vs_tracew_process(p.w, &child));
   expect_ok(
       vs_tracew_device(p.w, &(vs_trace_device){.device = 2, .name = string(&p, "H100"), .total_bytes = 80}));
-  expect_ok(vs_tracew_lost(p.w, 5));
+  expect_ok(vs_tracew_lost(p.w, &(vs_trace_lost){.events = 5, .since_us = VS_TRACE_NO_TIME}));
   expect_ok(vs_tracew_setting(
       p.w, &(vs_trace_setting){.key = string(&p, "a"), .kind = VS_TRACE_SETTING_DICT, .bits = 9}));
   expect_ok(vs_tracew_setting(
