@@ -70,7 +70,7 @@ typedef struct vs_live_options {
    * VRAMSCOPE_ALLOC_CONF, else PYTORCH_CUDA_ALLOC_CONF, else PYTORCH_ALLOC_CONF. */
   const char *settings;
 
-  /* Record to this new .vram file from the beginning; NULL: not. See vs_live_recording_start. */
+  /* Record to this new .vram file from the beginning; NULL: not. See vs_live_recording_begin. */
   const char *recording;
   bool replace_recording; /* an existing file */
 
@@ -94,6 +94,10 @@ typedef struct vs_live_options {
    * Called by the thread that asks for the message, with no lock held. */
   size_t (*processes)(void *ctx, uint32_t device, vs_live_process *rows, size_t capacity);
   void *processes_ctx;
+
+  /* Of `recording`: as in vs_recording_options. */
+  bool recording_drops;
+  uint32_t recording_wait_ms;
 } vs_live_options;
 
 /* Owner: the caller, vs_live_close. `options` may be NULL.
@@ -110,7 +114,9 @@ __attribute__((unused)) static inline VS_MUST_CHECK vs_status vs_live_open(const
 
 /* Ends the recording and open scopes, releases all memory of the cards, allocated blocks too, and frees the object. (Allocations of
  * backend:cudaMallocAsync on a real card stay with the process.) Does nothing for NULL.
- * Fails: VS_IO                    the recording is incomplete; `error` says why; everything else was done
+ * Fails: VS_IO                    the recording ended early; `error` says why; everything else was done
+ *        VS_LIMIT                 events are missing in the recording, because its writer could not keep up; `error` says how
+ *                                 many, and from when on; everything else was done
  *        VS_DEVICE, VS_NO_MEMORY  memory of a real card stays with the process; everything else was done */
 VS_API VS_MUST_CHECK vs_status vs_live_close(vs_live *live, vs_error *error);
 
@@ -447,20 +453,47 @@ VS_API VS_MUST_CHECK vs_status vs_live_snapshot_write(vs_live *live, vs_live_for
 
 /* ---- recording -------------------------------------------------------------------------------------------- */
 
-/* Writes every event to a new .vram file from now on, independently of history. The file is complete up to the last
- * moment even if the process is killed. `may_replace`: an existing file is replaced. `stacks` chooses the stacks;
- * frees have none. Fails: VS_IO (`error` has the sentence), VS_NO_MEMORY, VS_BAD_ARGUMENT (a recording is being
- * written) */
+/* How to record. All zero are the defaults, except `path`. */
+typedef struct vs_recording_options {
+  const char *path;         /* of the new .vram file */
+  bool may_replace;         /* an existing file */
+  vs_history_stacks stacks; /* which stacks; frees have none */
+
+  /* What a thread does whose buffer is full because the file's writer cannot keep up. false: it waits, for one event at most
+   * `wait_ms` (0: a second), and loses the event then. true: it loses the event at once. After a loss all events are lost until
+   * the writer has caught up and has written the state of all memory, for which the cards stop briefly. The file says
+   * how many events are missing, and when; before that and from the state on it is exact. */
+  bool drops;
+  uint32_t wait_ms;
+} vs_recording_options;
+
+/* Writes every event to a new file from now on, independently of history. The file is complete up to the last moment even
+ * if the process is killed. When the disk is full the recording ends, and the program goes on. Fails: VS_IO (`error` has the
+ * sentence), VS_NO_MEMORY, VS_BAD_ARGUMENT (a recording is being written) */
+VS_API VS_MUST_CHECK vs_status vs_live_recording_begin_sized(vs_live *live,
+                                                             const vs_recording_options *options, size_t size,
+                                                             vs_error *error);
+__attribute__((unused)) static inline VS_MUST_CHECK vs_status
+vs_live_recording_begin(vs_live *live, const vs_recording_options *options, vs_error *error) {
+  return vs_live_recording_begin_sized(live, options, sizeof *options, error);
+}
+
+/* The same with the defaults of the other options. */
 VS_API VS_MUST_CHECK vs_status vs_live_recording_start(vs_live *live, const char *path, bool may_replace,
                                                        vs_history_stacks stacks, vs_error *error);
 
-/* Fails: VS_IO (the file is incomplete), VS_NOT_FOUND (there is no recording) */
+/* Fails: VS_IO and VS_LIMIT as vs_live_close (the file is closed), VS_NOT_FOUND (there is no recording) */
 VS_API VS_MUST_CHECK vs_status vs_live_recording_stop(vs_live *live, vs_error *error);
 
+/* Of the recording, or of the last one once it has ended. */
 typedef struct vs_recording_info {
   bool is_on;
   uint64_t events, lost; /* lost: not written, because the writer could not keep up or failed */
   uint64_t bytes;        /* of the file so far */
+  uint64_t waits;        /* how often a thread waited for the writer */
+  uint64_t waited_us;    /* the sum of their times */
+  uint64_t checkpoints;  /* states of all memory that were written after losses */
+  uint64_t lost_from_us; /* the first loss, from the beginning of the recording on; 0 without one */
 } vs_recording_info;
 VS_API void vs_live_recording_info_sized(vs_live *live, vs_recording_info *info, size_t size);
 __attribute__((unused)) static inline void vs_live_recording_info(vs_live *live, vs_recording_info *info) {

@@ -28,13 +28,14 @@ import json
 import pickle
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Any, NamedTuple, Self
 
 from vramscope import _native, _pytorch
-from vramscope.errors import ArgumentError, Error, UnsupportedError
+from vramscope.errors import ArgumentError, Error, LimitError, NotFoundError, UnsupportedError
 
 __all__ = ["Allocator", "Room", "active", "active_allocator", "use_allocator"]
 
@@ -81,6 +82,7 @@ def use_allocator(
     gpus: str = "cuda",
     recording: str | PathLike[str] | None = None,
     replace: bool = False,
+    drop_events: bool = False,
 ) -> Allocator:
     """Puts vramscope's allocator under PyTorch, for the rest of the process, and returns it.
 
@@ -89,7 +91,8 @@ def use_allocator(
     pool       not for all of PyTorch, but for what is allocated inside `with use_allocator(pool=True):`.
     gpus       "cuda", all cards that this process sees. (A simulated card is CUDA's here, too, under `vramscope
                dryrun`.)
-    recording  a new `.vram` file to record every event to, from now on; `replace`: one that is there goes.
+    recording  a new `.vram` file to record every event to, from now on; `replace`: one that is there goes;
+               `drop_events`: as in Allocator.record.
 
     Initialises the CUDA driver, makes no context; so, as after torch.cuda.init(), children that use CUDA have to be
     spawned, not forked.
@@ -103,25 +106,42 @@ def use_allocator(
         raise UnsupportedError(failure)
     path = None if recording is None else fspath(recording)
     if pool:
-        return _pool_allocator(torch, conf, gpus, path, replace)
-    return _global_allocator(torch, conf, gpus, path, replace)
+        return _pool_allocator(torch, _Opening(conf, gpus, path, replace, drop_events))
+    return _global_allocator(torch, _Opening(conf, gpus, path, replace, drop_events))
 
 
-def _open(conf: str | None, gpus: str, recording: str | None, replace: bool, is_global: bool) -> None:
+class _Opening(NamedTuple):
+    conf: str | None
+    gpus: str
+    recording: str | None
+    replace: bool
+    drop_events: bool
+
+
+_is_dropping = False  # whether the recording that is written may lose events
+
+
+def _open(how: _Opening, is_global: bool) -> None:
+    global _is_dropping
     if _native.live_is_open():
         raise ArgumentError("this process has an allocator of vramscope's already")
-    _native.live_open(gpus, conf, recording, replace, is_global)
+    _native.live_open(how.gpus, how.conf, how.recording, how.replace, how.drop_events, is_global)
+    _is_dropping = how.drop_events
     atexit.register(_leave)
 
 
 def _leave() -> None:
     """At the end of the interpreter: stops asking it for stacks, and ends a recording."""
     _native.live_leave()
-    with suppress(Error):  # there is none
+    try:
         _native.live_recording_stop()
+    except NotFoundError:  # there is none
+        pass
+    except Error as error:
+        warnings.warn(f"vramscope: {error}", RuntimeWarning, stacklevel=1)
 
 
-def _global_allocator(torch: Any, conf: str | None, gpus: str, recording: str | None, replace: bool) -> Allocator:
+def _global_allocator(torch: Any, how: _Opening) -> Allocator:
     global _active
     if not torch.backends.cuda.is_built():
         raise UnsupportedError("this PyTorch is built without CUDA")
@@ -130,7 +150,7 @@ def _global_allocator(torch: Any, conf: str | None, gpus: str, recording: str | 
             "vramscope.use_allocator() comes too late: PyTorch has begun to use CUDA with its own allocator. "
             "Call it before anything of torch.cuda is used, or use use_allocator(pool=True) for a part of the program."
         )
-    _open(conf, gpus, recording, replace, is_global=True)
+    _open(how, is_global=True)
     pluggable = _pluggable(torch, "vs_torch_alloc")
     _set_functions(pluggable.allocator())
     torch.cuda.memory.change_current_allocator(pluggable)
@@ -139,13 +159,13 @@ def _global_allocator(torch: Any, conf: str | None, gpus: str, recording: str | 
     return _active
 
 
-def _pool_allocator(torch: Any, conf: str | None, gpus: str, recording: str | None, replace: bool) -> Allocator:
+def _pool_allocator(torch: Any, how: _Opening) -> Allocator:
     if _active is not None:
         raise ArgumentError("all of PyTorch is on vramscope's allocator already")
     if not _native.live_is_open():
-        _open(conf, gpus, recording, replace, is_global=False)
-    elif conf is not None:
-        _native.live_settings_apply(conf)
+        _open(how, is_global=False)
+    elif how.conf is not None:
+        _native.live_settings_apply(how.conf)
     return Allocator(torch, _pluggable(torch, "vs_torch_segment_alloc"), is_global=False)
 
 
@@ -335,15 +355,27 @@ class Allocator:
         with open(filename, "wb") as file:
             file.write(data)
 
-    def record(self, path: str | PathLike[str], replace: bool = False) -> None:
+    def record(self, path: str | PathLike[str], replace: bool = False, drop_events: bool = False) -> None:
         """Records every event to a new `.vram` file from now on, until `stop_recording` or the process' end, however
-        that comes."""
-        _native.live_recording_start(fspath(path), replace)
+        that comes.
+
+        If the file cannot be written fast enough, the program waits, for one event at most a second. With
+        `drop_events` it does not wait and loses events. After a loss the recorder writes the state of all memory,
+        from which the recording is exact again; `vramscope report` says how many events are missing, and when."""
+        global _is_dropping
+        _native.live_recording_start(fspath(path), replace, drop_events)
+        _is_dropping = drop_events
 
     def stop_recording(self) -> None:
-        """Ends the recording. Raises vramscope.NotFoundError where there is none, vramscope.FileError where it is not
-        complete."""
-        _native.live_recording_stop()
+        """Ends the recording. Raises vramscope.NotFoundError if there is none, vramscope.FileError if the file could
+        not be written to its end, vramscope.LimitError if events are missing; with `drop_events` that is a
+        RuntimeWarning."""
+        try:
+            _native.live_recording_stop()
+        except LimitError as error:
+            if not _is_dropping:
+                raise
+            warnings.warn(f"vramscope: {error}", RuntimeWarning, stacklevel=2)
 
     @contextmanager
     def annotate(self, name: str, device: Any = None) -> Iterator[None]:

@@ -12,17 +12,22 @@ static bool is_free(vs_live_lock *lock) {
   return atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 && vs_live_lock_try(lock);
 }
 
-void vs_live_lock_wait(vs_live_lock *lock) {
+bool vs_live_lock_poll(vs_live_lock *lock) {
   int pauses = FIRST_PAUSES;
   for (int i = 0; i < LOOKS; i++) {
     for (int pause = 0; pause < pauses; pause++) vs_cpu_pause();
-    if (is_free(lock)) return;
+    if (is_free(lock)) return true;
     if (pauses < MOST_PAUSES) pauses *= 2;
   }
   for (int i = 0; i < YIELDS; i++) {
     vs_thread_yield();
-    if (is_free(lock)) return;
+    if (is_free(lock)) return true;
   }
+  return false;
+}
+
+void vs_live_lock_wait(vs_live_lock *lock) {
+  if (vs_live_lock_poll(lock)) return;
   /* After a sleep the thread cannot know whether others still sleep, so it takes the lock as 2. */
   while (atomic_exchange_explicit(&lock->state, 2, memory_order_acquire) != 0) vs_futex_wait(&lock->state, 2);
 }

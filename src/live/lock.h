@@ -25,6 +25,9 @@ static inline bool vs_live_lock_try(vs_live_lock *lock) {
                                                  memory_order_relaxed);
 }
 
+/* Polls it for some microseconds; false: it is still held. For a thread that must not sleep for it. */
+bool vs_live_lock_poll(vs_live_lock *lock);
+
 static inline void vs_live_lock_take(vs_live_lock *lock) {
   if (!vs_live_lock_try(lock)) vs_live_lock_wait(lock);
 }

@@ -45,8 +45,12 @@ static vs_status fill(vs_live *live, const vs_live_options *options, vs_error *e
   if (live->time == NULL) live->wall_ns_at_zero = (int64_t)(vs_clock_wall_ns() - vs_clock_ns());
   VS_TRY(create_devices(live, options, error));
   if (options->recording == NULL) return VS_OK;
-  return vs_live_recording_start(live, options->recording, options->replace_recording,
-                                 VS_HISTORY_STACKS_NATIVE, error);
+  const vs_recording_options recording = {.path = options->recording,
+                                          .may_replace = options->replace_recording,
+                                          .stacks = VS_HISTORY_STACKS_NATIVE,
+                                          .drops = options->recording_drops,
+                                          .wait_ms = options->recording_wait_ms};
+  return vs_live_recording_begin_with(live, &recording, error);
 }
 
 /* Destroys all parts and returns the first failure. */

@@ -88,10 +88,36 @@ static bool is_empty(const vs_live *live) {
   return true;
 }
 
+/* ---- after a loss: on the recorder's own thread
+ *
+ * A thread that records may hold a card's lock while it waits for this thread to make room, so this one only polls the locks. */
+
+static bool poll_cards(vs_live *live) {
+  uint32_t taken = 0;
+  while (taken < live->machine.count && vs_live_lock_poll(&live->devices[taken]->lock)) taken++;
+  if (taken == live->machine.count) return true;
+  while (taken-- > 0) vs_live_lock_give(&live->devices[taken]->lock);
+  return false;
+}
+
+static bool checkpoint(void *ctx, vs_recorder *recorder) {
+  vs_live *live = ctx;
+  if (!poll_cards(live)) return false;
+  const bool is_held = vs_live_lock_poll(&live->annotations.lock);
+  bool is_written = false;
+  if (is_held &&
+      live->recorder == recorder) /* else it is being started, or it is ending with a state of its own */
+    is_written = put_state(live, VS_RECORD_AT_CHECKPOINT) == VS_OK;
+  if (is_held) vs_live_lock_give(&live->annotations.lock);
+  vs_live_unlock_all(live);
+  return is_written;
+}
+
 /* ---- on and off: all cards' locks and that of the annotations are held */
 
 static vs_status begin(vs_live *live) {
   VS_ASSERT(live->recorder != NULL && !live->annotations.is_recorded);
+  live->recording_began = vs_live_now(live);
   vs_record_clock(live->recorder, live->wall_ns_at_zero);
   put_devices(live);
   VS_TRY(vs_live_settings_visit(vs_alloc_settings_of(live->devices[0]->alloc), put_setting, live->recorder));
@@ -125,16 +151,27 @@ static void unlock_everything(vs_live *live) {
   vs_live_unlock_all(live);
 }
 
-vs_status vs_live_recording_start(vs_live *live, const char *path, bool may_replace, vs_history_stacks stacks,
-                                  vs_error *error) {
-  const vs_record_options options = {.path = path,
-                                     .may_replace = may_replace,
+/* A recording by the program's own clock loses nothing, so that equal runs write equal files. */
+static vs_status open_recorder(vs_live *live, const vs_recording_options *wanted, vs_recorder **recorder,
+                               vs_error *error) {
+  const bool is_simulated = live->time != NULL;
+  const uint32_t wait_ms = wanted->wait_ms == 0 ? VS_LIVE_WAIT_MS : wanted->wait_ms;
+  const vs_record_options options = {.path = wanted->path,
+                                     .may_replace = wanted->may_replace,
                                      .stacks = live->stacks,
-                                     .wait = live->time != NULL,
-                                     .is_simulated = live->time != NULL};
+                                     .wait = is_simulated || !wanted->drops,
+                                     .wait_ms = is_simulated ? 0 : wait_ms,
+                                     .checkpoint = checkpoint,
+                                     .checkpoint_ctx = live,
+                                     .is_simulated = is_simulated};
+  if (wanted->path == NULL) return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "a recording needs a path");
+  return vs_record_open(live->host, &options, recorder, error);
+}
+
+vs_status vs_live_recording_begin_with(vs_live *live, const vs_recording_options *options, vs_error *error) {
   vs_recorder *recorder = NULL, *failed = NULL;
   VS_TRY(vs_backend_refuse_async(live, "recording", error));
-  vs_status status = vs_record_open(live->host, &options, &recorder, error);
+  vs_status status = open_recorder(live, options, &recorder, error);
   if (status != VS_OK) return status;
   lock_everything(live);
   if (live->recorder != NULL) {
@@ -148,7 +185,7 @@ vs_status vs_live_recording_start(vs_live *live, const char *path, bool may_repl
       failed = detach(live);
     } else {
       live->recording_stacks = (uint32_t)VS_STACKS_ON_MALLOC |
-                               (stacks == VS_HISTORY_STACKS_NATIVE ? (uint32_t)VS_STACKS_NATIVE : 0);
+                               (options->stacks == VS_HISTORY_STACKS_NATIVE ? (uint32_t)VS_STACKS_NATIVE : 0);
       vs_live_update_stacks_wanted(live);
     }
   }
@@ -158,6 +195,45 @@ vs_status vs_live_recording_start(vs_live *live, const char *path, bool may_repl
     (void)closed; /* `error` has the first failure */
   }
   return status;
+}
+
+vs_status vs_live_recording_begin_sized(vs_live *live, const vs_recording_options *options, size_t size,
+                                        vs_error *error) {
+  vs_recording_options wanted;
+  VS_TRY(vs_sized_take(&wanted, sizeof wanted, options, size, error));
+  return vs_live_recording_begin_with(live, &wanted, error);
+}
+
+vs_status vs_live_recording_start(vs_live *live, const char *path, bool may_replace, vs_history_stacks stacks,
+                                  vs_error *error) {
+  const vs_recording_options options = {.path = path, .may_replace = may_replace, .stacks = stacks};
+  return vs_live_recording_begin_with(live, &options, error);
+}
+
+static vs_recording_info info_of(const vs_live *live, const vs_record_figures *figures) {
+  const uint64_t since = figures->lost_since_ns, began = live->recording_began;
+  return (vs_recording_info){.events = figures->events,
+                             .lost = figures->lost_ring + figures->lost_file + figures->lost_other,
+                             .bytes = figures->bytes,
+                             .waits = figures->waits,
+                             .waited_us = figures->waited_ns / 1000,
+                             .checkpoints = figures->checkpoints,
+                             .lost_from_us = since > began ? (since - began) / 1000 : 0};
+}
+
+/* The recorder was closed: keeps its figures. `status` is what closing returned. */
+static vs_status conclude(vs_live *live, const vs_record_figures *figures, vs_status status,
+                          vs_error *error) {
+  const vs_recording_info info = info_of(live, figures);
+  vs_live_lock_take(&live->annotations.lock);
+  live->recorded = info;
+  vs_live_lock_give(&live->annotations.lock);
+  if (status != VS_OK || info.lost == 0) return status;
+  return vs_fail(
+      error, VS_LIMIT, VS_NO_OFFSET,
+      "the recording lacks %U of %U events, the first %U ms after it began: its writer could not keep up; %s",
+      info.lost, info.lost + info.events, info.lost_from_us / 1000,
+      info.checkpoints != 0 ? "the file says which parts are exact" : "what follows is not exact");
 }
 
 /* Ends with the state of the cards, which saves readers from computing it. A recording without it (the process was
@@ -172,7 +248,9 @@ vs_status vs_live_recording_end(vs_live *live, vs_error *error) {
   }
   unlock_everything(live);
   if (recorder == NULL) return VS_NOT_FOUND;
-  const vs_status status = vs_record_close(recorder, NULL, error);
+  vs_record_figures figures;
+  vs_status status = vs_record_close(recorder, &figures, error);
+  status = conclude(live, &figures, status, error);
   if (status != VS_OK || last == VS_OK) return status;
   return vs_fail(error, last, VS_NO_OFFSET, "the recording lacks the state at the end: %s",
                  vs_status_text(last));
@@ -185,14 +263,12 @@ vs_status vs_live_recording_stop(vs_live *live, vs_error *error) {
 }
 
 void vs_live_recording_info_sized(vs_live *live, vs_recording_info *info, size_t size) {
-  vs_recording_info own = {.is_on = false};
   vs_live_lock_take(&live->annotations.lock);
+  vs_recording_info own = live->recorded;
   if (live->recorder != NULL) {
     const vs_record_figures figures = vs_record_figures_of(live->recorder);
-    own = (vs_recording_info){.is_on = true,
-                              .events = figures.events,
-                              .lost = figures.lost_ring + figures.lost_file + figures.lost_other,
-                              .bytes = figures.bytes};
+    own = info_of(live, &figures);
+    own.is_on = true;
   }
   vs_live_lock_give(&live->annotations.lock);
   vs_sized_give(info, size, &own, sizeof own);

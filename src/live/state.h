@@ -99,6 +99,8 @@ struct vs_live {
   _Atomic uint32_t stacks_wanted;            /* changed under all cards' locks */
   uint32_t history_stacks, recording_stacks; /* its two parts; guarded by all cards' locks */
   vs_recorder *recorder;                     /* changed under all cards' locks and that of the annotations */
+  uint64_t recording_began;                  /* on this object's clock; likewise */
+  vs_recording_info recorded; /* the last recording that ended; guarded by that of the annotations */
   vs_live_annotations annotations;
   vs_live_observers observers;
   vs_live_pinned pinned;
@@ -152,6 +154,10 @@ VS_MUST_CHECK vs_status vs_live_annotations_keep(vs_live *live, const vs_history
 
 /* ---- recording.c */
 
+enum { VS_LIVE_WAIT_MS = 1000 }; /* the longest wait for the recorder at one event, by default */
+
+VS_MUST_CHECK vs_status vs_live_recording_begin_with(vs_live *live, const vs_recording_options *options,
+                                                     vs_error *error);
 VS_MUST_CHECK vs_status vs_live_recording_end(vs_live *live, vs_error *error);
 
 /* Sets stacks_wanted to what history and recording need. All cards' locks are held. */

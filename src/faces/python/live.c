@@ -49,12 +49,13 @@ static PyObject *give_text(vs_text *text) {
 static PyObject *live_open(PyObject *module, PyObject *arguments) {
   vs_live_options options = {.processes = vs_python__processes};
   vs_error error = {.text = ""};
-  int is_global, replace;
+  int is_global, replace, drop;
   (void)module;
-  if (!PyArg_ParseTuple(arguments, "zzzpp", &options.gpus, &options.settings, &options.recording, &replace,
-                        &is_global))
+  if (!PyArg_ParseTuple(arguments, "zzzppp", &options.gpus, &options.settings, &options.recording, &replace,
+                        &drop, &is_global))
     return NULL;
   options.replace_recording = replace != 0;
+  options.recording_drops = drop != 0;
   const vs_status status = vs_torch_open(&options, is_global != 0, &error);
   if (status == VS_OK && options.recording != NULL)
     vs_torch_where_set(VS_TORCH_RECORDING, vs_python__where_or_native, false);
@@ -282,13 +283,14 @@ static PyObject *live_snapshot(PyObject *module, PyObject *arguments) {
 
 static PyObject *live_recording_start(PyObject *module, PyObject *arguments) {
   vs_live *live = vs_python__live();
-  const char *path;
-  int replace;
+  vs_recording_options options = {.stacks = VS_HISTORY_STACKS_NATIVE};
+  int replace, drop;
   vs_error error = {.text = ""};
   (void)module;
-  if (live == NULL || !PyArg_ParseTuple(arguments, "sp", &path, &replace)) return NULL;
-  const vs_status status =
-      vs_live_recording_start(live, path, replace != 0, VS_HISTORY_STACKS_NATIVE, &error);
+  if (live == NULL || !PyArg_ParseTuple(arguments, "spp", &options.path, &replace, &drop)) return NULL;
+  options.may_replace = replace != 0;
+  options.drops = drop != 0;
+  const vs_status status = vs_live_recording_begin(live, &options, &error);
   if (status == VS_OK) vs_torch_where_set(VS_TORCH_RECORDING, vs_python__where_or_native, false);
   return none_or_raise(status, &error);
 }
@@ -461,7 +463,7 @@ static PyObject *live_scope_begin(PyObject *module, PyObject *argument) {
 
 static PyMethodDef functions[] = {
     {"live_open", live_open, METH_VARARGS,
-     "live_open(gpus, settings, recording, replace, is_global): the process' one allocator."},
+     "live_open(gpus, settings, recording, replace, drop_events, is_global): the process' one allocator."},
     {"live_is_open", live_is_open, METH_NOARGS, "live_is_open(): whether there is one."},
     {"live_devices", live_devices, METH_NOARGS, "live_devices(): [(name, total bytes, is simulated), ...]."},
     {"live_statistics", live_statistics, METH_O,
@@ -482,7 +484,8 @@ static PyMethodDef functions[] = {
      "live_history_info(device): (entries, overwritten, lost)."},
     {"live_snapshot", live_snapshot, METH_VARARGS,
      "live_snapshot(is_json, with_history): bytes of the file."},
-    {"live_recording_start", live_recording_start, METH_VARARGS, "live_recording_start(path, replace)"},
+    {"live_recording_start", live_recording_start, METH_VARARGS,
+     "live_recording_start(path, replace, drop_events)"},
     {"live_recording_stop", live_recording_stop, METH_NOARGS, "live_recording_stop()"},
     {"live_metadata", live_metadata, METH_VARARGS,
      "live_metadata(text): of this thread's events from now on."},
