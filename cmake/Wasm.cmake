@@ -5,7 +5,9 @@ set(check_wasm ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_wasm)
 foreach(module tracefile alloc device device_sim analyze query)
   target_compile_options(vs_${module} PRIVATE -Oz)
 endforeach()
-file(GLOB small CONFIGURE_DEPENDS src/snapshot/vram_*.c src/snapshot/check.c src/codec/*_writer.c)
+file(GLOB small CONFIGURE_DEPENDS src/snapshot/vram_*.c src/snapshot/check.c src/snapshot/reader.c src/snapshot/emit.c
+  src/snapshot/writer.c src/snapshot/forward.c src/snapshot/builder_finish.c src/codec/*_writer.c src/codec/foreign.c
+  src/codec/json_doc.c src/codec/json_reply.c src/base/human.c src/base/double_text.c src/base/nearest.c src/base/status.c)
 set_source_files_properties(${small} PROPERTIES COMPILE_OPTIONS -Oz)
 set_source_files_properties(src/base/mem.c PROPERTIES COMPILE_OPTIONS -mbulk-memory) # only there: see mem.c
 add_link_options(-nostdlib -Wl,--no-entry -Wl,--fatal-warnings)
