@@ -34,8 +34,7 @@ extern "C" {
 
 #define VS_TIME_UNKNOWN INT64_MIN
 
-/* The peak of one device: the moment of the most requested bytes. The trace has requested sizes only, not rounded
- * ones. */
+/* The peak of one device: the moment of the most requested bytes, and the highest values of the others. */
 typedef struct vs_summary_peak {
   uint64_t requested_bytes; /* of the blocks that were live then */
   uint64_t reserved_bytes;  /* reserved at that moment */
@@ -44,6 +43,10 @@ typedef struct vs_summary_peak {
   int64_t event, time_us;
   uint64_t max_reserved_bytes; /* peak reserved, at a moment of its own */
   int64_t max_reserved_event;
+  /* Peak allocated, at a moment of its own: rounded sizes, as torch.cuda.max_memory_allocated() counts. The trace has no
+   * rounded sizes; "allocated_is_exact" of the method "report" says whether these are estimated. */
+  uint64_t max_allocated_bytes;
+  int64_t max_allocated_event;
 } vs_summary_peak;
 
 /* The state at the end of the file. reserved = active + cached, cached = releasable + fragmented. */
@@ -53,8 +56,8 @@ typedef struct vs_summary_end {
   uint64_t active_bytes;    /* allocated, and freed blocks that another stream may still use */
   uint64_t requested_bytes; /* of the active blocks, not rounded */
   uint64_t cached_bytes;    /* reserved and free */
-  /* The parts of the cached bytes: in segments without a live block, which torch.cuda.empty_cache() releases; and in
-   * segments with live blocks. */
+  /* The parts of the cached bytes: those that torch.cuda.empty_cache() releases, in segments or pages without a live
+   * block; and the others. */
   uint64_t releasable_bytes, fragmented_bytes;
   uint64_t largest_free_bytes; /* the largest free block */
   uint64_t segments, blocks, allocated_blocks;

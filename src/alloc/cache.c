@@ -18,28 +18,8 @@ void vs_alloc_tell_slow(vs_alloc *alloc, vs_event_kind kind, uint64_t address, u
 
 /* ---- sizes ------------------------------------------------------------------------------------------------- */
 
-static uint64_t divisions_of(const vs_alloc *alloc, uint64_t size) {
-  const int log = 63 - __builtin_clzll(size);
-  const int index = log < 20 ? 0 : log > 35 ? VS_ALLOC_DIVISIONS - 1 : log - 20;
-  return alloc->settings.roundup_divisions[index];
-}
-
-/* Rounds up to the next of `divisions` equal steps between two powers of two. */
-static uint64_t round_to_division(uint64_t size, uint64_t divisions) {
-  VS_ASSERT(divisions > 1 && (divisions & (divisions - 1)) == 0);
-  if ((size & (size - 1)) == 0) return size;
-  const uint64_t floor = UINT64_C(1) << (63 - __builtin_clzll(size));
-  const uint64_t step = floor >> __builtin_ctzll(divisions);
-  return step == 0 ? floor << 1 : (size + step - 1) & ~(step - 1);
-}
-
 uint64_t vs_alloc_round_to_division(const vs_alloc *alloc, uint64_t size) {
-  if (size < VS_ALLOC_MIN_BLOCK) return VS_ALLOC_MIN_BLOCK;
-  if (size <= alloc->settings.roundup_bypass) {
-    const uint64_t divisions = divisions_of(alloc, size);
-    if (divisions > 1 && size > VS_ALLOC_MIN_BLOCK * divisions) return round_to_division(size, divisions);
-  }
-  return (size + VS_ALLOC_MIN_BLOCK - 1) & ~(VS_ALLOC_MIN_BLOCK - 1);
+  return vs_alloc_settings_round(&alloc->settings, size);
 }
 
 uint64_t vs_alloc_driver_size(const vs_alloc *alloc, uint64_t rounded) {

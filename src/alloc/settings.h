@@ -12,6 +12,9 @@
 
 #define VS_MIB UINT64_C(1048576)
 
+#define VS_ALLOC_MIN_BLOCK  UINT64_C(512)
+#define VS_ALLOC_SMALL_SIZE VS_MIB /* largest rounded size of a small pool */
+
 /* From this rounded size on, a request gets a segment of its own size; below it, one of large_segment_size. */
 #define VS_ALLOC_MIN_LARGE (10 * VS_MIB)
 
@@ -130,6 +133,9 @@ uint32_t vs_alloc_variable_choose(const char *const values[VS_ALLOC_VARIABLES]);
 
 /* All defaults, by the default rules. */
 void vs_alloc_settings_init(vs_alloc_settings *settings);
+
+/* Bytes of the block that a request of up to 2^62 bytes needs: rounded up to 512, or by roundup_power2_divisions. */
+uint64_t vs_alloc_settings_round(const vs_alloc_settings *settings, uint64_t size);
 
 /* Applies a settings string as a run of PyTorch would. On every parse max_split_size_mb,
  * roundup_power2_divisions and garbage_collection_threshold go back to their defaults unless the string has

@@ -24,8 +24,6 @@
 #include "alloc/bins.h"
 #include "alloc/pytorch_hash_order.h"
 
-#define VS_ALLOC_MIN_BLOCK    UINT64_C(512)
-#define VS_ALLOC_SMALL_SIZE   VS_MIB       /* largest rounded size of a small pool */
 #define VS_ALLOC_SMALL_BUFFER (2 * VS_MIB) /* a segment of a small pool, and its expandable page */
 #define VS_ALLOC_ROUND_LARGE  (2 * VS_MIB)
 #define VS_ALLOC_TOO_LARGE    (UINT64_C(1) << 60) /* such requests fail at once */

@@ -1,6 +1,6 @@
 #include "analyze/address_check.h"
+#include "analyze/address_ranks.h"
 #include "analyze/rankset.h"
-#include "base/sort.h"
 
 static void note(vs_tally *tally, uint32_t event) {
   if (tally->count++ == 0) tally->first_event = event;
@@ -62,37 +62,25 @@ typedef struct checker {
   const vs_host *host;
   const vs_lifetimes *lifetimes;
   vs_address_check *out;
-  VS_VEC(uint32_t) ranks; /* by place */
-  VS_VEC(spot) spots;     /* by rank */
-  vs_rankset live;        /* ranks */
+  vs_address_ranks ranks;
+  VS_VEC(spot) spots; /* by rank */
+  vs_rankset live;    /* ranks */
   vs_ranges mapped;
   vs_range last;     /* the mapped range that held the last block; empty after the ranges changed */
   bool knows_ranges; /* the trace has segment events at all */
 } checker;
 
 static vs_status rank_places(checker *w) {
-  const vs_lifetimes *lifetimes = w->lifetimes;
-  const size_t count = lifetimes->addresses.count;
-  VS_VEC(vs_sort_pair) order = {0};
-  VS_TRY(vs_vec_reserve(w->host, &order, count));
-  for (size_t i = 0; i < count; i++)
-    order.data[order.count++] = (vs_sort_pair){lifetimes->addresses.data[i], (uint32_t)i};
-  vs_status status = vs_sort_pairs(w->host, order.data, count);
-  if (status == VS_OK) status = vs_vec_reserve(w->host, &w->ranks, count);
-  if (status == VS_OK) status = vs_vec_reserve(w->host, &w->spots, count);
-  if (status == VS_OK) status = vs_rankset_init(w->host, (uint32_t)count, &w->live);
-  for (size_t rank = 0; rank < count && status == VS_OK; rank++) {
-    VS_ASSERT(rank == 0 || order.data[rank - 1].key < order.data[rank].key);
-    w->ranks.data[order.data[rank].value] = (uint32_t)rank;
-    w->spots.data[w->spots.count++] = (spot){.address = order.data[rank].key, .row = VS_NO_ROW};
-  }
-  vs_vec_free(w->host, &order);
-  return status;
+  VS_TRY(vs_address_ranks_build(w->host, w->lifetimes, &w->ranks));
+  const size_t count = w->ranks.addresses.count;
+  VS_TRY(vs_vec_reserve(w->host, &w->spots, count));
+  for (size_t rank = 0; rank < count; rank++)
+    w->spots.data[w->spots.count++] = (spot){.address = w->ranks.addresses.data[rank], .row = VS_NO_ROW};
+  return vs_rankset_init(w->host, (uint32_t)count, &w->live);
 }
 
 static uint32_t rank_of(const checker *w, uint32_t row) {
-  VS_ASSERT(row < w->lifetimes->places.count && w->lifetimes->places.data[row] < w->spots.count);
-  return w->ranks.data[w->lifetimes->places.data[row]];
+  return vs_address_rank(&w->ranks, w->lifetimes, row);
 }
 
 /* The end of a block. A block of 0 bytes counts as one of 1 byte, so that it can overlap. */
@@ -215,7 +203,7 @@ vs_status vs_address_check_run(const vs_host *host, const vs_lifetimes *lifetime
     put_older(&w);
     status = check(&w);
   }
-  vs_vec_free(host, &w.ranks);
+  vs_address_ranks_deinit(host, &w.ranks);
   vs_vec_free(host, &w.spots);
   vs_rankset_deinit(host, &w.live);
   vs_ranges_deinit(host, &w.mapped);

@@ -52,7 +52,7 @@ static void add_hole(vs_measure *m, uint64_t to) {
   }
   if (!m->segment->is_expandable) return;
   const uint64_t page = m->segment->kind == VS_SEGMENT_SMALL ? VS_SMALL_PAGE : VS_LARGE_PAGE;
-  holes->pinned_pages += whole_pages(m->cursor - m->segment->address, to - m->segment->address, page);
+  m->pages += whole_pages(m->cursor - m->segment->address, to - m->segment->address, page);
 }
 
 void vs_measure_block(vs_measure *m, uint64_t address, uint64_t size) {
@@ -68,11 +68,9 @@ vs_holes vs_measure_end(vs_measure *m) {
   add_hole(m, vs_sat_add_u64(m->segment->address, m->segment->size));
   VS_ASSERT(holes->active <= holes->reserved);
   holes->free = holes->reserved - holes->active;
-  if (m->has_blocks) holes->pinned = holes->free;
-  else {
-    holes->releasable = holes->free;
-    holes->pinned_pages = 0;
-  }
+  holes->releasable = m->has_blocks ? m->pages : holes->free;
+  VS_ASSERT(holes->releasable <= holes->free);
+  holes->pinned = holes->free - holes->releasable;
   if (holes->free == 0) holes->is_unusable_known = true;
   return *holes;
 }
@@ -94,7 +92,6 @@ void vs_holes_add(vs_holes *to, const vs_holes *holes) {
   to->free = vs_sat_add_u64(to->free, holes->free);
   to->pinned = vs_sat_add_u64(to->pinned, holes->pinned);
   to->releasable = vs_sat_add_u64(to->releasable, holes->releasable);
-  to->pinned_pages = vs_sat_add_u64(to->pinned_pages, holes->pinned_pages);
   to->largest_hole = vs_max_u64(to->largest_hole, holes->largest_hole);
   to->hole_count += holes->hole_count;
   to->unusable = vs_sat_add_u64(to->unusable, holes->unusable);
@@ -144,6 +141,7 @@ static bool area_before(const void *ctx, uint32_t a, uint32_t b) {
 static bool pinned_before(const void *ctx, uint32_t a, uint32_t b) {
   const builder *f = ctx;
   const vs_pinned *x = &f->out->pinned.data[a], *y = &f->out->pinned.data[b];
+  if (x->pinned != y->pinned) return x->pinned > y->pinned;
   if (x->free != y->free) return x->free > y->free;
   return x->active != y->active ? x->active < y->active : x->segment < y->segment;
 }
@@ -163,8 +161,8 @@ static vs_status add_segments(builder *b) {
     vs_holes_add(&out->all, &holes);
     if (holes.pinned == 0) continue;
     VS_TRY(vs_vec_reserve(b->host, &out->pinned, 1));
-    out->pinned.data[out->pinned.count++] =
-        (vs_pinned){.segment = (uint32_t)i, .active = holes.active, .free = holes.free};
+    out->pinned.data[out->pinned.count++] = (vs_pinned){
+        .segment = (uint32_t)i, .active = holes.active, .free = holes.free, .pinned = holes.pinned};
   }
   return VS_OK;
 }

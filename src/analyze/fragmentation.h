@@ -5,8 +5,9 @@
  *                serves a request of one area from another
  *   unusable     bytes in free blocks that are smaller than the smallest request (rounded to 512) that the trace shows
  *                for that kind of area: small up to 1 MiB, large above
- *   pinned       fragmented: free bytes of segments that also contain a live block, so they cannot be released
- *   releasable   free bytes of segments without a live block
+ *   releasable   what empty_cache() returns to the driver: free bytes of segments without a live block and, of expandable
+ *                segments with live blocks, the whole pages in their free blocks
+ *   pinned       fragmented: the other free bytes, which live blocks keep from being released
  * Exact at the end, estimated before (see state.h). */
 #ifndef VS_ANALYZE_FRAGMENTATION_H
 #define VS_ANALYZE_FRAGMENTATION_H
@@ -16,7 +17,6 @@
 typedef struct vs_holes {
   uint64_t reserved, active, free; /* bytes; reserved = active + free */
   uint64_t pinned, releasable;     /* free = pinned + releasable */
-  uint64_t pinned_pages;           /* of pinned: whole pages of expandable segments, which can be unmapped */
   uint64_t largest_hole;
   uint64_t hole_count;
   uint64_t unusable; /* bytes; meaningful where it is known */
@@ -31,10 +31,11 @@ typedef struct vs_area {
   vs_holes holes;
 } vs_area;
 
-/* A segment that cannot be released because of its live blocks. */
+/* A segment of which some free bytes cannot be released because of its live blocks. */
 typedef struct vs_pinned {
   uint32_t segment; /* index into state.segments */
   uint64_t active, free;
+  uint64_t pinned; /* of free */
 } vs_pinned;
 
 typedef struct vs_fragmentation {
@@ -42,7 +43,7 @@ typedef struct vs_fragmentation {
   vs_holes all;
   uint64_t smallest_request[VS_SEGMENT_KINDS]; /* rounded; VS_NO_SIZE where the trace shows none */
   VS_VEC(vs_area) areas;                       /* most reserved first, then by pool, kind, stream */
-  VS_VEC(vs_pinned) pinned;                    /* most free bytes first, then least active, then by address */
+  VS_VEC(vs_pinned) pinned; /* most pinned bytes first, then most free, least active, by address */
 } vs_fragmentation;
 
 /* `most_pinned`: how many of `pinned` to keep. */
@@ -73,6 +74,7 @@ typedef struct vs_measure {
   uint64_t *class_bytes;
   uint64_t cursor; /* the end of the last block */
   bool has_blocks;
+  uint64_t pages; /* of expandable segments: bytes of the whole pages in free blocks */
   vs_holes holes;
 } vs_measure;
 

@@ -1,47 +1,31 @@
 #include "analyze/holes.h"
-#include "base/sort.h"
+#include "analyze/address_ranks.h"
 
 typedef struct course {
   const vs_host *host;
   const vs_moment_index *moments;
   uint64_t smallest[VS_SEGMENT_KINDS];
-  VS_VEC(uint32_t) rank_of_place;
-  VS_VEC(uint64_t) address; /* by rank, rising */
-  VS_VEC(uint32_t) row;     /* by rank: the live row at that address, where the bit of `used` is set */
-  VS_VEC(uint64_t) used;    /* a bit for each rank: whether a block lives there */
+  vs_address_ranks ranks;
+  VS_VEC(uint32_t) row;  /* by rank: the live row at that address, where the bit of `used` is set */
+  VS_VEC(uint64_t) used; /* a bit for each rank: whether a block lives there */
 } course;
 
-/* Ranks the addresses of the lifetimes, each of which is listed once. */
 static vs_status rank_addresses(course *c) {
   const vs_lifetimes *lifetimes = c->moments->lifetimes;
   const size_t count = lifetimes->addresses.count;
-  VS_VEC(vs_sort_pair) order = {0};
-  vs_status status = vs_vec_reserve(c->host, &order, count);
-  if (status == VS_OK) status = vs_vec_reserve(c->host, &c->rank_of_place, count);
-  if (status == VS_OK) status = vs_vec_reserve(c->host, &c->address, count);
-  if (status == VS_OK) status = vs_vec_reserve(c->host, &c->row, count);
-  if (status == VS_OK) status = vs_vec_reserve(c->host, &c->used, count / 64 + 1);
-  for (size_t i = 0; i < count && status == VS_OK; i++)
-    order.data[order.count++] = (vs_sort_pair){lifetimes->addresses.data[i], (uint32_t)i};
-  if (status == VS_OK) status = vs_sort_pairs(c->host, order.data, count);
-  for (size_t rank = 0; rank < count && status == VS_OK; rank++) {
-    VS_ASSERT(rank == 0 || order.data[rank - 1].key < order.data[rank].key);
-    c->address.data[rank] = order.data[rank].key;
-    c->rank_of_place.data[order.data[rank].value] = (uint32_t)rank;
-  }
-  vs_vec_free(c->host, &order);
-  return status;
+  VS_TRY(vs_address_ranks_build(c->host, lifetimes, &c->ranks));
+  VS_TRY(vs_vec_reserve(c->host, &c->row, count));
+  return vs_vec_reserve(c->host, &c->used, count / 64 + 1);
 }
 
 /* If two rows are live at one address (the trace contradicts itself), the later one is taken, because state.h cuts the
  * earlier one to nothing. */
 static void mark_used(course *c, uint32_t done) {
   const vs_spans *spans = &c->moments->spans;
-  const uint32_t *places = c->moments->lifetimes->places.data;
   memset(c->used.data, 0, (c->moments->lifetimes->addresses.count / 64 + 1) * sizeof *c->used.data);
   for (uint32_t span = vs_spans_next(spans, done, 0); span < spans->count;
        span = vs_spans_next(spans, done, span + 1)) {
-    const uint32_t row = spans->row.data[span], rank = c->rank_of_place.data[places[row]];
+    const uint32_t row = spans->row.data[span], rank = vs_address_rank(&c->ranks, c->moments->lifetimes, row);
     VS_ASSERT(rank < c->moments->lifetimes->addresses.count);
     const uint64_t bit = UINT64_C(1) << rank % 64;
     if ((c->used.data[rank / 64] & bit) == 0 || c->row.data[rank] < row) c->row.data[rank] = row;
@@ -63,7 +47,7 @@ static uint32_t next_used(const course *c, uint32_t rank) {
 static uint64_t size_in_use(const course *c, uint32_t rank) {
   const vs_lifetimes *lifetimes = c->moments->lifetimes;
   const vs_lifetime *row = &lifetimes->rows.data[c->row.data[rank]];
-  VS_ASSERT(row->address == c->address.data[rank]);
+  VS_ASSERT(row->address == c->ranks.addresses.data[rank]);
   return row->block != VS_NO_ROW ? lifetimes->slice->snapshot->blocks.data[row->block].size
                                  : vs_round_request(row->size);
 }
@@ -75,12 +59,12 @@ static uint32_t measure_segment(const course *c, const vs_state_segment *segment
   const uint32_t count = (uint32_t)c->moments->lifetimes->addresses.count;
   const uint64_t end = vs_sat_add_u64(segment->address, segment->size);
   vs_measure m = vs_measure_begin(segment, c->smallest[segment->kind], point->class_bytes);
-  while (rank < count && c->address.data[rank] < segment->address) rank = next_used(c, rank + 1);
-  while (rank < count && c->address.data[rank] < end) {
-    const uint64_t address = c->address.data[rank];
+  while (rank < count && c->ranks.addresses.data[rank] < segment->address) rank = next_used(c, rank + 1);
+  while (rank < count && c->ranks.addresses.data[rank] < end) {
+    const uint64_t address = c->ranks.addresses.data[rank];
     const uint32_t next = next_used(c, rank + 1);
     VS_ASSERT(vs_bit(c->used.data, rank) && address >= m.cursor && next > rank);
-    const uint64_t room = (next < count ? vs_min_u64(end, c->address.data[next]) : end) - address;
+    const uint64_t room = (next < count ? vs_min_u64(end, c->ranks.addresses.data[next]) : end) - address;
     vs_measure_block(&m, address, vs_min_u64(size_in_use(c, rank), room));
     rank = next;
   }
@@ -113,8 +97,7 @@ vs_status vs_holes_course(const vs_host *host, const vs_moment_index *moments, v
     if (i > 0 && points[i].moment == points[i - 1].moment) points[i] = points[i - 1];
     else status = fill_in(&c, &points[i]);
   }
-  vs_vec_free(host, &c.rank_of_place);
-  vs_vec_free(host, &c.address);
+  vs_address_ranks_deinit(host, &c.ranks);
   vs_vec_free(host, &c.row);
   vs_vec_free(host, &c.used);
   return status;

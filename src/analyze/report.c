@@ -14,6 +14,15 @@ static vs_status build_peak(const vs_host *host, const vs_moment_index *moments,
   return vs_groups_build(host, out->lifetimes, rows, count, VS_BY_LINE, &out->frames, &out->peak_by_line);
 }
 
+/* Whether the trace is not what happened: it contradicts itself, or events are missing inside of it. */
+static bool is_wrong(const vs_trust *trust) {
+  for (int i = 0; i < VS_FINDING_KINDS; i++)
+    if (trust->findings[i].count != 0 && vs_finding_severity((vs_finding_kind)i) == VS_SEVERITY_CONTRADICTION)
+      return true;
+  return trust->findings[VS_FINDING_DAMAGED_FILE].count != 0 ||
+         trust->findings[VS_FINDING_UNRECORDED_EVENTS].count != 0;
+}
+
 static vs_status build(const vs_host *host, const vs_moment_index *moments, vs_report *out) {
   const vs_slice *slice = out->slice;
   count_kinds(slice, out->counts);
@@ -25,7 +34,10 @@ static vs_status build(const vs_host *host, const vs_moment_index *moments, vs_r
   VS_TRY(vs_steps_build(host, slice, &out->steps));
   VS_TRY(vs_growths_build(host, out->lifetimes, &out->steps, &out->growths));
   VS_TRY(vs_ooms_build(host, moments, &out->curves, &out->frames, &out->ooms));
-  return vs_trust_build(host, out->lifetimes, &out->curves, &out->trust);
+  VS_TRY(vs_trust_build(host, out->lifetimes, &out->curves, &out->trust));
+  VS_TRY(vs_allocated_measure(host, out->lifetimes, &moments->mappings, &out->allocated));
+  if (is_wrong(&out->trust)) out->allocated.is_exact = false;
+  return VS_OK;
 }
 
 static vs_status build_alone(const vs_host *host, vs_report *out) {

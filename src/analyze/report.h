@@ -3,6 +3,7 @@
 #ifndef VS_ANALYZE_REPORT_H
 #define VS_ANALYZE_REPORT_H
 
+#include "analyze/allocated.h"
 #include "analyze/churn.h"
 #include "analyze/curve.h"
 #include "analyze/end_state.h"
@@ -21,6 +22,7 @@ typedef struct vs_report {
   uint64_t counts[VS_EVENT_KIND_COUNT + 1]; /* events of each kind; the last: unknown actions */
   vs_end_state end;
   vs_curves curves;
+  vs_allocated allocated;     /* not exact, too, where the trace contradicts itself or has lost events */
   vs_lifetimes own_lifetimes; /* empty where they are borrowed */
   const vs_lifetimes *lifetimes;
   vs_frames frames;

@@ -10,12 +10,9 @@ const char *vs_explain_fragmentation(const vs_holes *holes) {
   if (holes->free < holes->reserved / 10)
     return "little of the reserved memory is cached, so fragmentation hardly matters";
   if (holes->releasable >= holes->free - holes->free / 10)
-    return "nearly all cached memory is in segments without live blocks and is releasable";
+    return "nearly all cached memory is in segments or pages without live blocks and is releasable";
   if (holes->is_unusable_known && holes->unusable >= holes->free / 4)
     return "much of the cached memory is in free blocks smaller than any request of the program";
-  if (holes->pinned_pages >= holes->pinned / 2)
-    return "cached memory shares segments with live blocks, but most of it is whole pages, which are "
-           "releasable";
   if (holes->pinned >= holes->free / 2)
     return "most of the cached memory shares segments with live blocks: it can be reused, but is not "
            "releasable";

@@ -60,6 +60,7 @@ static vs_status write_pinned(vs_call *call, const vs_items *items, const vs_sta
   vs_jsonw_member_u64(json, "size_bytes", segment->size);
   vs_jsonw_member_u64(json, "active_bytes", pinned->active);
   vs_jsonw_member_u64(json, "free_bytes", pinned->free);
+  vs_jsonw_member_u64(json, "pinned_bytes", pinned->pinned);
   vs_reply_pool(call, segment->pool);
   vs_reply_stream(call, segment->stream);
   vs_jsonw_member_u64(json, "block_count", segment->block_count);

@@ -54,6 +54,9 @@ static void write_peak(vs_call *call, const vs_report *r) {
   vs_curve_cursor cursor = vs_curve_cursor_at_start(r->slice, &r->curves);
   vs_curve_cursor_move(&cursor, r->peak_moment);
   vs_reply_object_begin(json, "peak");
+  vs_jsonw_member_i64(json, "allocated_bytes", r->allocated.peak);
+  vs_jsonw_member_bool(json, "allocated_is_exact", r->allocated.is_exact);
+  vs_jsonw_member_i64(json, "allocated_event", r->allocated.peak_at);
   vs_jsonw_member_i64(json, "requested_bytes", r->curves.curve[VS_CURVE_REQUESTED].peak);
   vs_jsonw_member_i64(json, "event", r->peak_moment);
   vs_reply_time(json, "time_us", r->peak_time_us);
@@ -104,6 +107,7 @@ static void write_pinned(vs_call *call, const vs_report *r, const vs_pinned *pin
   vs_jsonw_member_u64(json, "size_bytes", segment->size);
   vs_jsonw_member_u64(json, "active_bytes", pinned->active);
   vs_jsonw_member_u64(json, "free_bytes", pinned->free);
+  vs_jsonw_member_u64(json, "pinned_bytes", pinned->pinned);
   vs_jsonw_member_u64(json, "blocks", segment->block_count);
   vs_reply_object_begin(json, "owner");
   vs_reply_owner(call, stack, is_older);
@@ -120,7 +124,6 @@ static void write_fragmentation(vs_call *call, const vs_report *r) {
   vs_reply_object_begin(json, "fragmentation");
   vs_jsonw_member_u64(json, "free_bytes", holes->free);
   vs_jsonw_member_u64(json, "pinned_bytes", holes->pinned);
-  vs_jsonw_member_u64(json, "pinned_pages_bytes", holes->pinned_pages);
   vs_jsonw_member_u64(json, "releasable_bytes", holes->releasable);
   vs_jsonw_member_u64(json, "largest_hole_bytes", holes->largest_hole);
   vs_jsonw_member_u64(json, "holes", holes->hole_count);

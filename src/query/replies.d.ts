@@ -189,7 +189,6 @@ declare namespace Replies {
   interface EndFragmentation {
     free_bytes: int;
     pinned_bytes: int;
-    pinned_pages_bytes: int;
     releasable_bytes: int;
     largest_hole_bytes: int;
     holes: int;
@@ -197,7 +196,8 @@ declare namespace Replies {
     share: number | null;
     areas: Area[];
     pinned: {
-      address: int; size_bytes: int; active_bytes: int; free_bytes: int; blocks: int;
+      address: int; size_bytes: int; active_bytes: int; free_bytes: int; pinned_bytes: int;
+      blocks: int;
       owner: { label: string; long_label: string; bytes: int; stack_id: int | null };
     }[];
     sentence: string;
@@ -263,6 +263,7 @@ declare namespace Replies {
     end: End;
     trace: Trace;
     peak: {
+      allocated_bytes: int; allocated_is_exact: boolean; allocated_event: int;
       requested_bytes: int; event: int; time_us: int | null; count: int; pending_bytes: int; reserved_bytes: int;
       owners: Group[]; owner_count: int;
     };
@@ -568,6 +569,7 @@ declare namespace Replies {
     size_bytes: int;
     active_bytes: int;
     free_bytes: int;
+    pinned_bytes: int;
     pool: Pool | null;
     stream: int;
     block_count: int;

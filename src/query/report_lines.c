@@ -58,6 +58,11 @@ static void put_extent(vs_text *text, const vs_told *told) {
 
 /* ---- owners --------------------------------------------------------------------------------------------------------- */
 
+/* "≈" in front of a peak that rests on estimated sizes. */
+static void put_estimate(vs_text *text, const vs_allocated *allocated) {
+  if (!allocated->is_exact) vs_text_cstr(text, "≈");
+}
+
 static void say_owners(vs_lines *lines, const vs_groups *owners) {
   const uint64_t top = lines->call->request->top;
   const size_t shown = top != 0 && top < owners->list.count ? (size_t)top : owners->list.count;
@@ -161,27 +166,60 @@ static const vs_oom *failure_of(const vs_report *r) {
 
 /* ---- peak and end ---------------------------------------------------------------------------------------------- */
 
+/* Whether two sizes have the same text. */
+static bool read_alike(const vs_lines *lines, uint64_t a, uint64_t b) {
+  vs_text text;
+  vs_text_init(&text, lines->text.host, NULL);
+  vs_text_bytes(&text, a, lines->unit);
+  const size_t size = text.bytes.count;
+  vs_text_bytes(&text, b, lines->unit);
+  const vs_str both = vs_text_view(&text);
+  const bool are = both.size == 2 * size && memcmp(both.data, both.data + size, size) == 0;
+  vs_text_deinit(&text);
+  return are;
+}
+
+/* "12.30 GiB allocated, 12.28 GiB requested after 1.45 s (event 421); 14.0 GiB reserved": the highest of what is allocated
+ * and, where its moment is another one, that of what is requested, to which the owners belong. Requested bytes that read as
+ * the allocated ones are left out. */
+static void put_peak(vs_lines *lines, const vs_told *told, uint64_t requested) {
+  const vs_report *r = told->report;
+  const uint64_t allocated = unsigned_bytes(r->allocated.peak);
+  vs_curve_cursor cursor = vs_curve_cursor_at_start(r->slice, &r->curves);
+  vs_curve_cursor_move(&cursor, r->peak_moment);
+  lines->bytes = allocated;
+  lines->has_bytes = true;
+  put_estimate(&lines->value, &r->allocated);
+  vs_text_bytes(&lines->value, allocated, lines->unit);
+  put_estimate(&lines->text, &r->allocated);
+  vs_line_put(lines, "%B allocated", allocated);
+  if (r->allocated.peak_at != r->peak_moment) {
+    if (r->allocated.peak_at < 0) vs_line_put(lines, " at the start; ");
+    else vs_line_put(lines, " at event %N; ", (uint64_t)r->allocated.peak_at);
+    vs_line_put(lines, "%B requested", requested);
+  } else if (!read_alike(lines, allocated, requested)) {
+    vs_line_put(lines, ", %B requested", requested);
+  }
+  vs_line_put(lines, " ");
+  put_when(&lines->text, told, r->peak_moment, r->peak_time_us);
+  if (r->peak_moment >= 0 && r->peak_time_us != VS_NO_TIME)
+    vs_line_put(lines, " (event %N)", (uint64_t)r->peak_moment);
+  vs_line_put(lines, "; %B reserved", unsigned_bytes(cursor.values[VS_CURVE_RESERVED]));
+  put_when(&lines->brief, told, r->peak_moment, r->peak_time_us);
+}
+
 static void say_peak(vs_lines *lines, const vs_told *told) {
   const vs_report *r = told->report;
   const vs_groups *owners = &r->peak_by_line;
   const uint64_t bytes = unsigned_bytes(r->curves.curve[VS_CURVE_REQUESTED].peak);
   const bool is_traced = has_trace(r);
   vs_line_begin(lines, is_traced ? VS_LINE_peak : VS_LINE_in_use, VS_TONE_plain);
-  vs_line_value(lines, bytes);
   vs_line_at(lines, r->peak_moment);
-  vs_line_put(lines, "%B", bytes);
   if (is_traced) {
-    vs_curve_cursor cursor = vs_curve_cursor_at_start(r->slice, &r->curves);
-    vs_curve_cursor_move(&cursor, r->peak_moment);
-    vs_line_put(lines, " requested ");
-    put_when(&lines->text, told, r->peak_moment, r->peak_time_us);
-    if (r->peak_moment >= 0 && r->peak_time_us != VS_NO_TIME) {
-      vs_line_put(lines, " (event %N)", (uint64_t)r->peak_moment);
-    }
-    vs_line_put(lines, "; %B reserved", unsigned_bytes(cursor.values[VS_CURVE_RESERVED]));
-    put_when(&lines->brief, told, r->peak_moment, r->peak_time_us);
+    put_peak(lines, told, bytes);
   } else {
-    vs_line_put(lines, " at the end");
+    vs_line_value(lines, bytes);
+    vs_line_put(lines, "%B at the end", bytes);
   }
   const vs_oom *failure = failure_of(r);
   const bool are_owners_told = failure != NULL && has_owners_then(failure); /* those that matter, then */
@@ -205,11 +243,11 @@ static void say_end(vs_lines *lines, const vs_told *told) {
   const uint64_t most = unsigned_bytes(told->report->curves.curve[VS_CURVE_RESERVED].peak);
   const bool is_traced = has_trace(told->report);
   vs_line_begin(lines, VS_LINE_end, VS_TONE_plain);
-  vs_line_value(lines, is_traced ? end->requested : end->reserved);
+  vs_line_value(lines, is_traced ? end->allocated : end->reserved);
   vs_line_at(lines, vs_slice_end(told->report->slice));
   if (failure_of(told->report) != NULL) vs_line_put(lines, "after the error: ");
   else vs_line_put(lines, "%B reserved: ", end->reserved);
-  vs_line_put(lines, "%B allocated", end->active - end->pending);
+  vs_line_put(lines, "%B allocated", end->allocated);
   if (end->pending != 0) vs_line_put(lines, ", %B pending free", end->pending);
   vs_line_put(lines, ", %B cached", end->inactive);
   if (most > end->reserved) vs_line_put(lines, "; peak reserved %B", most);
@@ -240,8 +278,7 @@ static void put_cached_parts(vs_lines *lines, uint64_t loose, uint64_t stuck, bo
 static void say_cached(vs_lines *lines, const vs_told *told) {
   enum { LITTLE = 20 }; /* the part of reserved below which it does not matter: 5% */
   const vs_holes *holes = &told->report->fragmentation.all;
-  const uint64_t stuck = holes->pinned - vs_min_u64(holes->pinned_pages, holes->pinned);
-  const uint64_t reserved = told->report->end.all.reserved;
+  const uint64_t stuck = holes->pinned, reserved = told->report->end.all.reserved;
   const bool is_little = holes->free < reserved / LITTLE;
   const char *word = grade(stuck, reserved);
   if (reserved == 0) return;
@@ -252,8 +289,7 @@ static void say_cached(vs_lines *lines, const vs_told *told) {
     vs_line_put(lines, "%s", holes->free == 0 ? "nothing" : "too little to matter");
     vs_text_cstr(&lines->brief, "too little to matter");
   } else {
-    put_cached_parts(lines, holes->releasable + (holes->pinned - stuck), stuck,
-                     failure_of(told->report) != NULL);
+    put_cached_parts(lines, holes->releasable, stuck, failure_of(told->report) != NULL);
     vs_line_put(lines, "; largest free block %B", holes->largest_hole);
     vs_text_format(&lines->text, "; fragmentation: %s", word);
     vs_text_format(&lines->brief, "%s fragmentation", word);
@@ -271,9 +307,9 @@ static void say_rounding(vs_lines *lines, const vs_end_sums *end) {
   if (end->rounding == 0) return;
   vs_line_begin(lines, VS_LINE_rounding, VS_TONE_plain);
   lines->is_detail = end->rounding < end->allocated / 50;
-  vs_line_put(lines, "%B (", end->rounding);
+  vs_line_put(lines, "%B is lost to rounding up sizes (", end->rounding);
   vs_text_percent(&lines->text, end->rounding, end->allocated);
-  vs_line_put(lines, ") is lost to rounding up sizes");
+  vs_line_put(lines, " of what is allocated)");
   vs_line_end(lines);
 }
 
@@ -529,20 +565,21 @@ void vs_report_oom_lines(vs_call *call, const vs_told *told, const vs_oom *oom) 
   vs_lines_end(&lines);
 }
 
-/* "peak 12.3 GiB; peak reserved 14.0 GiB; at the end 10.1 GiB requested of 14.0 GiB reserved; 1 out-of-memory error" */
+/* "peak 12.3 GiB allocated; peak reserved 14.0 GiB; at the end 10.1 GiB allocated of 14.0 GiB reserved; 1 out-of-memory error" */
 static void write_summary(vs_call *call, const vs_report *r) {
   const vs_unit unit = call->request->unit;
   vs_text *text = &call->scratch;
   if (has_trace(r)) {
     vs_text_cstr(text, "peak ");
-    vs_text_bytes(text, unsigned_bytes(r->curves.curve[VS_CURVE_REQUESTED].peak), unit);
-    vs_text_cstr(text, "; peak reserved ");
+    put_estimate(text, &r->allocated);
+    vs_text_bytes(text, unsigned_bytes(r->allocated.peak), unit);
+    vs_text_cstr(text, " allocated; peak reserved ");
     vs_text_bytes(text, unsigned_bytes(r->curves.curve[VS_CURVE_RESERVED].peak), unit);
     vs_text_cstr(text, "; ");
   }
   vs_text_cstr(text, "at the end ");
   vs_text_bytes(text, r->end.all.allocated, unit);
-  vs_text_cstr(text, " requested of ");
+  vs_text_cstr(text, " allocated of ");
   vs_text_bytes(text, r->end.all.reserved, unit);
   vs_text_cstr(text, " reserved");
   if (r->ooms.list.count != 0) {

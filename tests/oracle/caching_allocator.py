@@ -74,6 +74,7 @@ class CachingAllocator:
         self.reserved = 0
         self.requested = 0  # until a free completes
         self.handed_out = 0  # requested bytes until a free is requested
+        self.allocated = 0  # rounded bytes until a free is requested
 
     # Requests
 
@@ -94,6 +95,7 @@ class CachingAllocator:
         block.used, block.requested, block.stack = True, size, stack
         self.requested += size
         self.handed_out += size
+        self.allocated += block.size
         self.emit("alloc", block.address, size, stream, pool, stack, block)
         return block
 
@@ -107,6 +109,7 @@ class CachingAllocator:
         block.used = False
         block.waits = bool(block.streams)
         self.handed_out -= block.requested
+        self.allocated -= block.size
         self.emit("free_requested", block.address, block.requested, stream, pool, stack, block)
         if block.waits:
             self.waiting.append((block, stack))

@@ -73,7 +73,7 @@ class SimulatedDevice:
         self.allocator = CachingAllocator(self._record, **settings)
         self.events = []
         self.lives = []
-        self.after = [(0, 0, 0)]  # requested, allocated, reserved: before the first event, then after each
+        self.after = [(0, 0, 0, 0)]  # requested, held, reserved, allocated: before the first event, then after each
         self.bookmarks = []  # (events so far, mapped ranges, live blocks), looked up in the allocator's own tables
         self.context, self.metadata = "N/A", ""
 
@@ -83,7 +83,7 @@ class SimulatedDevice:
         now, context, metadata = self.clock[0], self.context, self.metadata
         self.events.append(Event(action, address, size, stream, now, pool, stack, context, metadata))
         a = self.allocator
-        self.after.append((a.requested, a.handed_out, a.reserved))
+        self.after.append((a.requested, a.handed_out, a.reserved, a.allocated))
         if action == "alloc":
             block.life = Life(address, size, stack, stream, pool, index)
             self.lives.append(block.life)

@@ -77,6 +77,15 @@ def test_every_setting_is_answered_as_pytorch_runs(judged, name):
     assert not wrong, json.dumps(wrong, indent=1)
 
 
+def test_report_counts_peak_allocated_as_pytorch_does(judged):
+    """From the recording alone, without a replay: max_memory_allocated(), and the figure says of itself that it is exact."""
+    folder, told = judged
+    for name in PROGRAMS:
+        done = subprocess.run([os.environ["VRAMSCOPE"], "report", "--json", folder / f"{name}.pickle"], capture_output=True, check=True)
+        peak = json.loads(done.stdout)["devices"][0]["peak"]
+        assert (peak["allocated_bytes"], peak["allocated_is_exact"]) == (told[name][""]["allocated_bytes.all.peak"], True), name
+
+
 def test_the_smallest_capacity_is_pytorchs(judged):
     """What PyTorch runs in when it may reserve that much, and does not with 2 MiB less."""
     folder, _ = judged

@@ -237,8 +237,8 @@ class FragmentationPart {
     const free = areaFigure(all, "free");
     fill(this.figures, [
       figure("Reserved", "reserved"), figure("Active", "active"), figure("Cached", "free"),
-      figure("Fragmented", "pinned", "in segments with live blocks"),
-      figure("Releasable", "releasable", "in segments without live blocks"),
+      figure("Fragmented", "pinned", "cached and not releasable: live blocks share the segment or page"),
+      figure("Releasable", "releasable", "what torch.cuda.empty_cache() returns to the driver"),
       figure("Largest free block", "largest_hole"),
       figure("Unusable", "unusable", "in free blocks smaller than any request of the trace"),
       pair("Free blocks", countText(areaFigure(all, "hole_count")), null),

@@ -50,7 +50,7 @@ export function pinnedSegment(app, segment, onstate) {
   const more = count - named.length;
   return el("li", { class: "pinned" }, [
     el("div", { class: "pinned-head" }, [
-      el("strong", {}, `${bytesText(segment.free_bytes)} free`),
+      el("strong", {}, `${bytesText(segment.pinned_bytes)} fragmented`),
       el("span", { class: "second" }, `of ${bytesText(segment.size_bytes)}, pinned by ` +
         `${pluralText(count, "block")} with ${bytesText(segment.active_bytes)} ` +
         `(${shareText(segment.active_bytes / segment.size_bytes)})`),

@@ -53,7 +53,7 @@ const HELP_TEXTS = [
   {
     title: "The strip at the top",
     words: [
-      "The report in short. Peak: the peak of requested memory, and its top owner. End: requested and " +
+      "The report in short. Peak: the highest allocated memory, and its top owner. End: allocated and " +
       "reserved memory when the recording ended. Out of memory: the failed request and its line. Short by: " +
       "how much was missing for it, and why. Cached: reserved, but in no block; the fragmented part shares segments with live blocks and " +
       "is not releasable. Recording: whether the recording is complete.",

@@ -158,7 +158,6 @@ static void expect_same_holes(const vs_holes *got, const vs_holes *wanted) {
   assert_int_equal(got->hole_count, wanted->hole_count);
   assert_int_equal(got->pinned, wanted->pinned);
   assert_int_equal(got->releasable, wanted->releasable);
-  assert_int_equal(got->pinned_pages, wanted->pinned_pages);
   assert_int_equal(got->unusable, wanted->unusable);
   assert_int_equal(got->is_unusable_known, wanted->is_unusable_known);
 }

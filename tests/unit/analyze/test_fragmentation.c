@@ -99,8 +99,10 @@ static void test_pages(void **state) {
   (void)made_block(&m, 15 * MiB, 1, VS_BLOCK_ALLOCATED);
   vs_lifetimes lifetimes;
   vs_fragmentation f = measure(&m, &lifetimes, INT64_MAX, 10);
-  assert_int_equal(f.all.pinned, 70 * MiB);
-  assert_int_equal(f.all.pinned_pages, 40 * MiB);
+  assert_int_equal(f.all.releasable, 40 * MiB);
+  assert_int_equal(f.all.pinned, 30 * MiB);
+  assert_int_equal(f.pinned.data[0].free, 70 * MiB);
+  assert_int_equal(f.pinned.data[0].pinned, 30 * MiB);
   vs_fragmentation_deinit(m.host, &f);
   vs_lifetimes_deinit(m.host, &lifetimes);
   made_end(&m);

@@ -45,7 +45,8 @@ static void holes_are_told_by_what_can_be_done_with_them(void **state) {
       {{.reserved = 100, .active = 50, .free = 50, .releasable = 50}, "is releasable"},
       {{.reserved = 100, .free = 50, .pinned = 50, .unusable = 20, .is_unusable_known = true},
        "smaller than any request"},
-      {{.reserved = 100, .free = 50, .pinned = 50, .pinned_pages = 40}, "whole pages"},
+      {{.reserved = 100, .free = 50, .pinned = 5, .releasable = 45}, "nearly all"},
+      {{.reserved = 100, .free = 50, .pinned = 6, .releasable = 44}, "some of the cached"},
       {{.reserved = 100, .free = 50, .pinned = 40, .releasable = 10}, "most of the cached"},
       {{.reserved = 100, .free = 50, .pinned = 20, .releasable = 30}, "some of the cached"},
   };

@@ -1,0 +1,349 @@
+#include "analyze/allocated.h"
+#include "analyze/address_ranks.h"
+#include "analyze/rankset.h"
+#include "analyze/replay.h"
+#include "base/sort.h"
+
+/* The live block at an address. */
+typedef struct place {
+  uint64_t address, end; /* rounded */
+  uint64_t doubt;        /* bytes that it may have beyond its end: of a block that is older than the trace */
+  uint32_t row;          /* of lifetimes */
+  uint32_t segments;     /* how many addresses of segments are at or below it */
+} place;
+
+/* The mapping at an address. */
+typedef struct segment {
+  uint64_t address;
+  uint32_t row; /* of mappings */
+} segment;
+
+/* What a private pool showed of no_split. */
+enum { LEFT_BYTES_FREE = 1, SPLITS = 2 };
+
+/* Invariant: `live` has the ranks of places whose block is live, `mapped` those of segments that are mapped. */
+typedef struct measure {
+  const vs_host *host;
+  const vs_lifetimes *lifetimes;
+  const vs_mappings *mappings;
+  const vs_snapshot *snapshot;
+  vs_allocated *out;
+  vs_alloc_settings settings;
+  vs_address_ranks ranks;
+  VS_VEC(place) places;     /* by rank */
+  VS_VEC(segment) segments; /* by rising address */
+  VS_VEC(uint8_t) pools;    /* by pool as rows say it: LEFT_BYTES_FREE, SPLITS */
+  vs_rankset live, mapped;
+  uint32_t next_mapping; /* the first row of mappings that did not begin yet */
+  int64_t value;         /* relative to the start */
+  int64_t doubt;         /* of all places: the true value is up to this much higher */
+  int64_t most;          /* highest value + doubt */
+} measure;
+
+/* ---- segments ------------------------------------------------------------------------------------------ */
+
+static vs_status list_segments(measure *m) {
+  const size_t count = m->mappings->rows.count;
+  VS_VEC(vs_sort_pair) order = {0};
+  vs_status status = vs_vec_reserve(m->host, &order, count);
+  if (status == VS_OK) status = vs_vec_reserve(m->host, &m->segments, count);
+  for (size_t i = 0; i < count && status == VS_OK; i++)
+    order.data[order.count++] = (vs_sort_pair){m->mappings->rows.data[i].address, (uint32_t)i};
+  if (status == VS_OK) status = vs_sort_pairs(m->host, order.data, count);
+  for (size_t i = 0; i < count && status == VS_OK; i++)
+    if (i == 0 || order.data[i - 1].key != order.data[i].key)
+      m->segments.data[m->segments.count++] = (segment){.address = order.data[i].key, .row = VS_NO_ROW};
+  vs_vec_free(m->host, &order);
+  return status == VS_OK ? vs_rankset_init(m->host, (uint32_t)m->segments.count, &m->mapped) : status;
+}
+
+/* How many segments begin below `address`. */
+static uint32_t segments_below(const measure *m, uint64_t address) {
+  size_t low = 0, high = m->segments.count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (m->segments.data[middle].address < address) low = middle + 1;
+    else high = middle;
+  }
+  return (uint32_t)low;
+}
+
+/* Maps the segments that begin with `event`; VS_NO_EVENT: those that were there before. */
+static void map_segments(measure *m, uint32_t event) {
+  const vs_mapping *rows = m->mappings->rows.data;
+  for (; m->next_mapping < m->mappings->rows.count && rows[m->next_mapping].start == event;
+       m->next_mapping++) {
+    const uint32_t rank = segments_below(m, rows[m->next_mapping].address);
+    VS_ASSERT(m->segments.data[rank].address == rows[m->next_mapping].address);
+    m->segments.data[rank].row = m->next_mapping;
+    vs_rankset_put(&m->mapped, rank);
+  }
+}
+
+/* Unmaps the segments in a range that end with `event`. */
+static void unmap_segments(measure *m, uint32_t event, uint64_t from, uint64_t to) {
+  for (uint32_t rank = segments_below(m, from);
+       rank < m->segments.count && m->segments.data[rank].address < to;) {
+    if (vs_rankset_has(&m->mapped, rank) && m->mappings->rows.data[m->segments.data[rank].row].end == event)
+      vs_rankset_remove(&m->mapped, rank);
+    if (!vs_rankset_after(&m->mapped, rank, &rank)) return;
+  }
+}
+
+/* The mapping that contains the address of a place; NULL if none does. */
+static const vs_mapping *mapping_of(const measure *m, const place *at) {
+  uint32_t rank = at->segments;
+  if (rank == 0) return NULL;
+  rank--;
+  if (!vs_rankset_has(&m->mapped, rank) && !vs_rankset_before(&m->mapped, rank, &rank)) return NULL;
+  const vs_mapping *mapping = &m->mappings->rows.data[m->segments.data[rank].row];
+  VS_ASSERT(mapping->address <= at->address);
+  return at->address - mapping->address < mapping->size ? mapping : NULL;
+}
+
+/* ---- the size of a block --------------------------------------------------------------------------------- */
+
+static uint64_t rounded(const measure *m, uint64_t size) {
+  return size > UINT64_C(1) << 62 ? size : vs_alloc_settings_round(&m->settings, size);
+}
+
+/* The end of the run of free bytes that begins at a place. */
+static uint64_t free_until(const measure *m, uint32_t rank, const vs_mapping *mapping) {
+  const uint64_t end = vs_sat_add_u64(mapping->address, mapping->size);
+  uint32_t next;
+  if (!vs_rankset_after(&m->live, rank, &next)) return end;
+  return vs_min_u64(end, m->places.data[next].address);
+}
+
+/* The bytes that are left behind a block of `size` at its place, and belong to it if they are not split off. */
+static uint64_t rest_of(measure *m, uint32_t rank, const vs_mapping *mapping, uint64_t size) {
+  const uint64_t room = free_until(m, rank, mapping) - m->places.data[rank].address;
+  if (room < size && !mapping->is_expandable)
+    m->out->is_exact = false; /* pages of one block can be several rows */
+  return room < size ? 0 : room - size;
+}
+
+static bool is_split_off(const measure *m, const vs_mapping *mapping, uint64_t size, uint64_t rest) {
+  if (m->lifetimes->slice->device == VS_DEVICE_HOST) return false;
+  if (size <= VS_ALLOC_SMALL_SIZE || mapping->is_expandable) return true;
+  return size < m->settings.max_split_size && rest > VS_ALLOC_SMALL_SIZE;
+}
+
+static bool is_private(const measure *m, uint32_t pool) {
+  if (pool == 0 || pool > m->snapshot->pools.count) return false;
+  const vs_pool_id id = m->snapshot->pools.data[pool - 1];
+  return id.a != 0 || id.b != 0;
+}
+
+/* PyTorch puts a block where a free block begins: behind a live one, or at the start of what is mapped. */
+static void check_start(measure *m, uint32_t rank, const vs_mapping *mapping) {
+  const uint64_t address = m->places.data[rank].address;
+  uint32_t before;
+  if (address == mapping->address) return;
+  if (!vs_rankset_before(&m->live, rank, &before) || m->places.data[before].end != address)
+    m->out->is_exact = false;
+  else if (is_private(m, mapping->pool)) m->pools.data[mapping->pool] |= SPLITS;
+}
+
+/* The rounded size of the block that is allocated at a place. */
+static uint64_t size_at_alloc(measure *m, uint32_t rank, uint32_t row) {
+  const vs_lifetime *life = &m->lifetimes->rows.data[row];
+  const vs_mapping *mapping = mapping_of(m, &m->places.data[rank]);
+  uint64_t size = rounded(m, life->size);
+  if (mapping == NULL) {
+    m->out->is_exact = false;
+    return size;
+  }
+  check_start(m, rank, mapping);
+  const uint64_t rest = rest_of(m, rank, mapping, size);
+  if (!is_split_off(m, mapping, size, rest)) {
+    size += rest;
+    if (rest != 0 && m->settings.expandable_segments) m->out->is_exact = false;
+  } else if (rest != 0 && is_private(m, mapping->pool)) {
+    m->pools.data[mapping->pool] |= LEFT_BYTES_FREE;
+  }
+  return size;
+}
+
+/* The same of a block that is older than the trace. What was next to it at its alloc is unknown, so the free bytes behind
+ * it may be its own, of a large request up to 1 MiB of them. */
+static uint64_t size_at_start(measure *m, uint32_t rank, uint32_t row) {
+  const vs_mapping *mapping = mapping_of(m, &m->places.data[rank]);
+  const uint64_t size = rounded(m, m->lifetimes->rows.data[row].size);
+  const uint64_t rest = mapping == NULL ? 0 : rest_of(m, rank, mapping, size);
+  if (mapping == NULL) m->out->is_exact = false;
+  else if (size >= m->settings.max_split_size) m->places.data[rank].doubt = rest;
+  else if (!is_split_off(m, mapping, size, 0))
+    m->places.data[rank].doubt = vs_min_u64(rest, VS_ALLOC_SMALL_SIZE);
+  return size;
+}
+
+/* ---- events ---------------------------------------------------------------------------------------------- */
+
+/* Puts a block where it lives until its end. The end state knows the size best. */
+static void put(measure *m, uint32_t rank, uint32_t row) {
+  const vs_lifetime *life = &m->lifetimes->rows.data[row];
+  const bool is_known = life->block != VS_NO_ROW;
+  place *at = &m->places.data[rank];
+  uint64_t size = is_known ? m->snapshot->blocks.data[life->block].size : 0;
+  if (life->start != VS_NO_EVENT) {
+    const uint64_t by_rule = size_at_alloc(m, rank, row);
+    if (is_known && size != by_rule) m->out->is_exact = false;
+    if (!is_known) size = by_rule;
+  } else if (!is_known) {
+    size = size_at_start(m, rank, row);
+  }
+  at->end = vs_sat_add_u64(at->address, size);
+  at->row = row;
+  vs_rankset_put(&m->live, rank);
+}
+
+static uint64_t bytes_of(const measure *m, uint32_t rank, uint32_t row) {
+  const place *at = &m->places.data[rank];
+  return at->row == row ? at->end - at->address : rounded(m, m->lifetimes->rows.data[row].size);
+}
+
+static int64_t as_step(uint64_t bytes) { return bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes; }
+
+static void change(measure *m, vs_moment moment, uint64_t bytes, int sign) {
+  m->value = vs_sat_add_i64(m->value, sign * as_step(bytes));
+  const int64_t most = vs_sat_add_i64(m->value, m->doubt);
+  if (most > m->most) m->most = most;
+  if (m->value <= m->out->peak) return;
+  m->out->peak = m->value;
+  m->out->peak_at = moment;
+}
+
+static void on_alloc(measure *m, uint32_t event) {
+  const uint32_t row = m->lifetimes->row_of_event.data[event],
+                 rank = vs_address_rank(&m->ranks, m->lifetimes, row);
+  put(m, rank, row);
+  change(m, event, bytes_of(m, rank, row), 1);
+}
+
+static void end_doubt(measure *m, uint32_t rank, uint32_t row) {
+  place *at = &m->places.data[rank];
+  if (at->row != row) return;
+  m->doubt = vs_sat_add_i64(m->doubt, -as_step(at->doubt));
+  at->doubt = 0;
+}
+
+static void on_free(measure *m, uint32_t event, vs_event_kind kind) {
+  const uint32_t row = m->lifetimes->row_of_event.data[event],
+                 rank = vs_address_rank(&m->ranks, m->lifetimes, row);
+  const vs_lifetime *life = &m->lifetimes->rows.data[row];
+  const uint32_t ends = m->lifetimes->closing.only_completion ? life->end : life->free_requested;
+  const vs_event_kind ending =
+      m->lifetimes->closing.only_completion ? VS_EVENT_FREE_COMPLETED : VS_EVENT_FREE_REQUESTED;
+  if (kind == ending && ends == event) {
+    change(m, event, bytes_of(m, rank, row), -1);
+    end_doubt(m, rank, row);
+  }
+  if (life->end == event && m->places.data[rank].row == row && vs_rankset_has(&m->live, rank))
+    vs_rankset_remove(&m->live, rank);
+}
+
+static void scan(measure *m) {
+  const vs_slice *slice = m->lifetimes->slice;
+  const vs_events *events = &slice->snapshot->events;
+  for (uint32_t event = 0; event < slice->event_count; event++) {
+    const uint32_t row = vs_slice_row(slice, event);
+    const vs_event_kind kind = vs_events_kind(events, row);
+    if (kind == VS_EVENT_ALLOC) on_alloc(m, event);
+    else if (kind == VS_EVENT_FREE_REQUESTED || kind == VS_EVENT_FREE_COMPLETED) on_free(m, event, kind);
+    else if (kind == VS_EVENT_SEGMENT_FREE || kind == VS_EVENT_SEGMENT_UNMAP)
+      unmap_segments(m, event, vs_events_address(events, row),
+                     vs_sat_add_u64(vs_events_address(events, row), vs_events_size(events, row)));
+    map_segments(m, event);
+  }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------- */
+
+static vs_status prepare(measure *m) {
+  bool is_known;
+  vs_replay_settings_of(m->snapshot, &m->settings, &is_known);
+  if (m->lifetimes->slice->device == VS_DEVICE_HOST) m->settings.expandable_segments = false;
+  VS_TRY(list_segments(m));
+  VS_TRY(vs_address_ranks_build(m->host, m->lifetimes, &m->ranks));
+  const size_t count = m->ranks.addresses.count;
+  uint32_t segments = 0;
+  VS_TRY(vs_vec_reserve(m->host, &m->places, count));
+  VS_TRY(vs_vec_reserve(m->host, &m->pools, m->snapshot->pools.count + 1));
+  for (size_t rank = 0; rank < count; rank++) {
+    const uint64_t address = m->ranks.addresses.data[rank];
+    while (segments < m->segments.count && m->segments.data[segments].address <= address) segments++;
+    m->places.data[m->places.count++] =
+        (place){.address = address, .end = address, .row = VS_NO_ROW, .segments = segments};
+  }
+  for (size_t i = 0; i <= m->snapshot->pools.count; i++) m->pools.data[m->pools.count++] = 0;
+  return vs_rankset_init(m->host, (uint32_t)count, &m->live);
+}
+
+/* The blocks that are older than the trace, all of them before the size of any is judged by what is next to it. Of several
+ * at one address the one with the latest end counts. */
+static void put_older(measure *m) {
+  const vs_lifetime *rows = m->lifetimes->rows.data;
+  for (int round = 0; round < 2; round++)
+    for (size_t i = 0; i < m->lifetimes->rows.count; i++) {
+      if (rows[i].start != VS_NO_EVENT) continue;
+      const uint32_t rank = vs_address_rank(&m->ranks, m->lifetimes, (uint32_t)i);
+      place *at = &m->places.data[rank];
+      if (round == 1 && at->row == (uint32_t)i) {
+        put(m, rank, (uint32_t)i);
+        m->doubt = vs_sat_add_i64(m->doubt, as_step(at->doubt));
+        m->most = m->doubt;
+      }
+      if (round == 1 || (at->row != VS_NO_ROW && rows[at->row].end >= rows[i].end)) continue;
+      at->row = (uint32_t)i;
+      vs_rankset_put(&m->live, rank);
+    }
+}
+
+/* Bytes of blocks that the program holds at the end. */
+static int64_t allocated_at_end(const vs_slice *slice) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < slice->segment_count; i++)
+    bytes = vs_sat_add_u64(
+        bytes,
+        vs_segment_sums(slice->snapshot, &slice->snapshot->segments.data[slice->segments[i]]).allocated);
+  return as_step(bytes);
+}
+
+static void finish(measure *m) {
+  vs_allocated *out = m->out;
+  out->end = allocated_at_end(m->lifetimes->slice);
+  out->baseline = vs_sat_add_i64(out->end, m->value == INT64_MIN ? INT64_MAX : -m->value);
+  if (m->most != out->peak) out->is_exact = false;
+  out->peak = vs_sat_add_i64(out->peak, out->baseline);
+  VS_ASSERT(out->peak >= out->end && out->peak >= out->baseline);
+  if (m->lifetimes->closing.at_request || m->lifetimes->closing.only_completion || out->baseline < 0)
+    out->is_exact = false;
+  for (size_t i = 0; i < m->pools.count; i++)
+    if (m->pools.data[i] == LEFT_BYTES_FREE) out->is_exact = false;
+}
+
+vs_status vs_allocated_measure(const vs_host *host, const vs_lifetimes *lifetimes,
+                               const vs_mappings *mappings, vs_allocated *out) {
+  *out = (vs_allocated){.peak_at = VS_AT_START, .is_exact = true};
+  measure m = {.host = host,
+               .lifetimes = lifetimes,
+               .mappings = mappings,
+               .snapshot = lifetimes->slice->snapshot,
+               .out = out};
+  VS_ASSERT(mappings->slice == lifetimes->slice);
+  const vs_status status = prepare(&m);
+  if (status == VS_OK) {
+    map_segments(&m, VS_NO_EVENT);
+    put_older(&m);
+    scan(&m);
+    finish(&m);
+  }
+  vs_address_ranks_deinit(host, &m.ranks);
+  vs_vec_free(host, &m.places);
+  vs_vec_free(host, &m.segments);
+  vs_vec_free(host, &m.pools);
+  vs_rankset_deinit(host, &m.live);
+  vs_rankset_deinit(host, &m.mapped);
+  return status;
+}

@@ -1,0 +1,296 @@
+/* Rounded sizes told by addresses: what a block keeps of the free block it was put into, and when that is unknown. */
+#include "analyze/allocated.h"
+#include "unit/analyze/made.h"
+
+#define KiB UINT64_C(1024)
+#define MiB UINT64_C(0x100000)
+
+static vs_allocated measure(made *m) {
+  vs_lifetimes lifetimes;
+  vs_mappings mappings;
+  vs_allocated out;
+  const vs_slice *slice = made_slice(m, 0);
+  expect_ok(vs_lifetimes_build(m->host, slice, &lifetimes));
+  expect_ok(vs_mappings_build(m->host, slice, &mappings));
+  expect_ok(vs_allocated_measure(m->host, &lifetimes, &mappings, &out));
+  vs_mappings_deinit(m->host, &mappings);
+  vs_lifetimes_deinit(m->host, &lifetimes);
+  return out;
+}
+
+/* A trace of one segment, all of which is given back at its end: expect_peak. */
+static made of_segment(uint64_t bytes) {
+  made m = made_begin();
+  (void)made_event(&m, VS_EVENT_SEGMENT_ALLOC, 100 * MiB, bytes);
+  return m;
+}
+
+/* The kind of event that undoes one of this kind; VS_EVENT_UNKNOWN: none does. */
+static vs_event_kind undone_by(vs_event_kind kind) {
+  return kind == VS_EVENT_ALLOC           ? VS_EVENT_FREE_REQUESTED
+         : kind == VS_EVENT_SEGMENT_ALLOC ? VS_EVENT_SEGMENT_FREE
+         : kind == VS_EVENT_SEGMENT_MAP   ? VS_EVENT_SEGMENT_UNMAP
+                                          : VS_EVENT_UNKNOWN;
+}
+
+static bool is_undone(const vs_events *events, uint32_t row, vs_event_kind by) {
+  for (uint32_t later = row + 1; later < events->count; later++)
+    if (vs_events_kind(events, later) == by &&
+        vs_events_address(events, later) == vs_events_address(events, row))
+      return true;
+  return false;
+}
+
+/* Frees the blocks and then the segments that are left. */
+static void give_back(made *m) {
+  const vs_events *events = &m->snapshot->events;
+  const uint32_t count = events->count;
+  for (int segments = 0; segments < 2; segments++)
+    for (uint32_t row = 0; row < count; row++) {
+      const vs_event_kind by = undone_by(vs_events_kind(events, row));
+      const uint64_t address = vs_events_address(events, row), size = vs_events_size(events, row);
+      if (by == VS_EVENT_UNKNOWN || (segments == 0) != (by == VS_EVENT_FREE_REQUESTED) ||
+          is_undone(events, row, by))
+        continue;
+      (void)made_event(m, by, address, size);
+      if (segments == 0) (void)made_event(m, VS_EVENT_FREE_COMPLETED, address, size);
+    }
+}
+
+static void expect_peak_of(made *m, uint64_t bytes, bool is_exact) {
+  made_trace(m, 0);
+  const vs_allocated allocated = measure(m);
+  assert_int_equal(allocated.peak, bytes);
+  assert_int_equal(allocated.is_exact, is_exact);
+  assert_int_equal(allocated.baseline, 0);
+  assert_int_equal(allocated.end, 0);
+  made_end(m);
+}
+
+static void expect_peak(made *m, uint64_t bytes, bool is_exact) {
+  give_back(m);
+  expect_peak_of(m, bytes, is_exact);
+}
+
+static void test_small_blocks_are_rounded(void **state) {
+  (void)state;
+  made m = of_segment(2 * MiB);
+  (void)made_alloc(&m, 100 * MiB, 700, 0); /* 1,024 */
+  (void)made_alloc(&m, 100 * MiB + KiB, 1, 0);
+  expect_peak(&m, 1024 + 512, true);
+}
+
+/* Up to 1 MiB is not split off; one byte more, rounded, is. */
+static void test_a_rest_of_1_mib_is_kept(void **state) {
+  (void)state;
+  made m = of_segment(20 * MiB);
+  (void)made_alloc(&m, 100 * MiB, 19 * MiB - 5, 0);
+  expect_peak(&m, 20 * MiB, true);
+  m = of_segment(20 * MiB);
+  (void)made_alloc(&m, 100 * MiB, 19 * MiB - 512, 0);
+  expect_peak(&m, 19 * MiB - 512, true);
+}
+
+/* The free block ends where the next live block begins, also while that one waits for a stream. */
+static void test_a_rest_between_blocks(void **state) {
+  (void)state;
+  made m = of_segment(20 * MiB);
+  (void)made_alloc(&m, 100 * MiB, 3 * MiB, 0);
+  (void)made_alloc(&m, 103 * MiB, 10 * MiB, 0);
+  (void)made_free(&m, 100 * MiB, 3 * MiB);
+  (void)made_event(&m, VS_EVENT_FREE_REQUESTED, 103 * MiB, 10 * MiB);
+  (void)made_alloc(&m, 100 * MiB, 2 * MiB + 1, 0); /* keeps all 3 MiB */
+  (void)made_alloc(&m, 113 * MiB, 7 * MiB, 0);     /* the peak is that of 3 and 10 */
+  (void)made_event(&m, VS_EVENT_FREE_COMPLETED, 103 * MiB, 10 * MiB);
+  (void)made_alloc(&m, 103 * MiB, 4 * MiB, 0); /* 14 */
+  expect_peak(&m, 14 * MiB, true);
+}
+
+static void test_expandable_segments_split_everything(void **state) {
+  (void)state;
+  made m = made_begin();
+  (void)made_event(&m, VS_EVENT_SEGMENT_MAP, 100 * MiB, 20 * MiB);
+  (void)made_alloc(&m, 100 * MiB, 19 * MiB + 5, 0);
+  expect_peak(&m, 19 * MiB + 512, true);
+}
+
+static uint32_t made_setting(made *m, const char *key, uint64_t value) {
+  vs_snapshot *s = m->snapshot;
+  expect_ok(vs_vec_reserve(m->host, &s->settings, 1));
+  s->settings.data[s->settings.count] =
+      (vs_setting){.key = made_string(m, key), .kind = VS_SETTING_INT, .bits = value};
+  s->has |= VS_HAS_SETTINGS;
+  return (uint32_t)s->settings.count++;
+}
+
+/* From max_split_size on nothing is split off. */
+static void test_max_split_size(void **state) {
+  (void)state;
+  made m = of_segment(100 * MiB);
+  (void)made_setting(&m, "max_split_size", 30 * MiB);
+  (void)made_alloc(&m, 100 * MiB, 30 * MiB, 0);
+  expect_peak(&m, 100 * MiB, true);
+  m = of_segment(100 * MiB);
+  (void)made_setting(&m, "max_split_size", 30 * MiB);
+  (void)made_alloc(&m, 100 * MiB, 30 * MiB - 512, 0);
+  expect_peak(&m, 30 * MiB - 512, true);
+}
+
+/* The end state knows the size of what is live then, and contradicts a rule that gives another. */
+static void test_the_end_state_knows(void **state) {
+  (void)state;
+  for (uint64_t other = 0; other < 2; other++) {
+    made m = of_segment(20 * MiB);
+    (void)made_alloc(&m, 100 * MiB, 4 * MiB, 0);
+    (void)made_alloc(&m, (104 + other) * MiB, 5 * MiB, 0);
+    (void)made_free(&m, (104 + other) * MiB, 5 * MiB);
+    made_trace(&m, 0);
+    (void)made_segment(&m, 0, 100 * MiB, 20 * MiB, "large");
+    (void)made_block(&m, (4 + other) * MiB, 4 * MiB, VS_BLOCK_ALLOCATED);
+    (void)made_block(&m, (16 - other) * MiB, 5 * MiB, VS_BLOCK_INACTIVE);
+    const vs_allocated allocated = measure(&m);
+    assert_int_equal(allocated.end, (4 + other) * MiB);
+    assert_int_equal(allocated.peak, (9 + other) * MiB);
+    assert_int_equal(allocated.baseline, 0);
+    assert_int_equal(allocated.is_exact, other == 0);
+    made_end(&m);
+  }
+}
+
+/* A block that begins where no free block begins, does not fit, or lies in no segment. */
+static void test_what_cannot_be(void **state) {
+  (void)state;
+  made m = of_segment(20 * MiB);
+  (void)made_alloc(&m, 101 * MiB, 3 * MiB, 0);
+  expect_peak(&m, 3 * MiB, false);
+  m = of_segment(20 * MiB);
+  (void)made_alloc(&m, 100 * MiB, 3 * MiB, 0);
+  (void)made_alloc(&m, 103 * MiB + 512, 3 * MiB, 0);
+  expect_peak(&m, 6 * MiB, false);
+  m = of_segment(20 * MiB);
+  (void)made_alloc(&m, 100 * MiB, 21 * MiB, 0);
+  expect_peak(&m, 21 * MiB, false);
+  m = of_segment(20 * MiB);
+  (void)made_alloc(&m, 120 * MiB, MiB, 0);
+  expect_peak(&m, MiB, false);
+}
+
+/* Of a block that is older than the trace nothing tells what was next to it. */
+static void test_older_blocks(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t segment, size, baseline;
+    bool is_exact;
+  } cases[] = {
+      {20 * MiB, 20 * MiB - 3, 20 * MiB, true}, /* fills it */
+      {20 * MiB, 19 * MiB + 5, 19 * MiB + 512, false},
+      {20 * MiB, 3 * MiB, 3 * MiB, false},
+      {20 * MiB, MiB + 1, MiB + 512, false},
+      {2 * MiB, 700, 1024, true},
+      {2 * MiB, MiB, MiB, true},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    made m = made_begin();
+    (void)made_free(&m, 100 * MiB, cases[i].size);
+    (void)made_event(&m, VS_EVENT_SEGMENT_FREE, 100 * MiB, cases[i].segment);
+    made_trace(&m, 0);
+    const vs_allocated allocated = measure(&m);
+    assert_int_equal(allocated.baseline, cases[i].baseline);
+    assert_int_equal(allocated.peak, cases[i].baseline);
+    assert_int_equal(allocated.peak_at, VS_AT_START);
+    assert_int_equal(allocated.end, 0);
+    assert_int_equal(allocated.is_exact, cases[i].is_exact);
+    made_end(&m);
+  }
+}
+
+/* What an older block may have had does not matter where the peak comes after it, or is higher by more. */
+static void test_older_blocks_below_the_peak(void **state) {
+  (void)state;
+  for (uint64_t less = 0; less <= 512; less += 512) {
+    made m = made_begin();
+    (void)made_alloc(&m, 200 * MiB, 19 * MiB - less,
+                     0); /* the peak, or 512 bytes below it, with what is in doubt */
+    (void)made_free(&m, 200 * MiB, 19 * MiB - less);
+    (void)made_free(&m, 100 * MiB, 3 * MiB);
+    (void)made_alloc(&m, 200 * MiB, 20 * MiB, 0);
+    (void)made_alloc(&m, 100 * MiB, 3 * MiB, 0);
+    (void)made_free(&m, 200 * MiB, 20 * MiB);
+    (void)made_free(&m, 100 * MiB, 3 * MiB);
+    (void)made_event(&m, VS_EVENT_SEGMENT_FREE, 100 * MiB, 20 * MiB);
+    (void)made_event(&m, VS_EVENT_SEGMENT_FREE, 200 * MiB, 20 * MiB);
+    made_trace(&m, 0);
+    const vs_allocated allocated = measure(&m);
+    assert_int_equal(allocated.baseline, 3 * MiB);
+    assert_int_equal(allocated.peak, 23 * MiB);
+    assert_int_equal(allocated.is_exact, less != 0);
+    made_end(&m);
+  }
+}
+
+/* Freed before the trace: pending at its start, and no longer allocated. */
+static void test_a_pending_block_is_not_allocated(void **state) {
+  (void)state;
+  made m = made_begin();
+  (void)made_event(&m, VS_EVENT_FREE_COMPLETED, 100 * MiB, 20 * MiB);
+  (void)made_event(&m, VS_EVENT_FREE_REQUESTED, 200 * MiB, 20 * MiB);
+  (void)made_event(&m, VS_EVENT_SEGMENT_FREE, 100 * MiB, 20 * MiB);
+  made_trace(&m, 0);
+  (void)made_segment(&m, 0, 200 * MiB, 20 * MiB, "large");
+  (void)made_block(&m, 20 * MiB, 20 * MiB, VS_BLOCK_PENDING);
+  const vs_allocated allocated = measure(&m);
+  assert_int_equal(allocated.baseline, 20 * MiB);
+  assert_int_equal(allocated.peak, 20 * MiB);
+  assert_int_equal(allocated.end, 0);
+  assert_true(allocated.is_exact);
+  made_end(&m);
+}
+
+/* A pool that left bytes free may not split at all, unless a block was put behind another. */
+static void test_private_pools(void **state) {
+  (void)state;
+  for (uint32_t second = 0; second < 2; second++) {
+    made m = made_begin();
+    const uint32_t pool = made_pool(&m, 0, 1);
+    expect_ok(vs_events_set_pool(m.host, &m.snapshot->events,
+                                 made_event(&m, VS_EVENT_SEGMENT_ALLOC, 100 * MiB, 20 * MiB), pool));
+    (void)made_alloc(&m, 100 * MiB, 3 * MiB, 0);
+    if (second != 0) (void)made_alloc(&m, 103 * MiB, 3 * MiB, 0);
+    give_back(&m);
+    expect_ok(vs_events_set_pool(m.host, &m.snapshot->events, m.snapshot->events.count - 1, pool));
+    expect_peak_of(&m, (3 + 3 * second) * MiB, second != 0);
+  }
+}
+
+/* Without completed frees it is unknown which free blocks were one. */
+static void test_half_recorded_frees(void **state) {
+  (void)state;
+  made m = of_segment(2 * MiB);
+  (void)made_alloc(&m, 100 * MiB, 700, 0);
+  (void)made_event(&m, VS_EVENT_FREE_REQUESTED, 100 * MiB, 700);
+  (void)made_event(&m, VS_EVENT_SEGMENT_FREE, 100 * MiB, 2 * MiB);
+  expect_peak_of(&m, 1024, false);
+  m = of_segment(2 * MiB);
+  (void)made_alloc(&m, 100 * MiB, 700, 0);
+  (void)made_event(&m, VS_EVENT_FREE_COMPLETED, 100 * MiB, 700);
+  (void)made_event(&m, VS_EVENT_SEGMENT_FREE, 100 * MiB, 2 * MiB);
+  expect_peak_of(&m, 1024, false);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_small_blocks_are_rounded),
+      cmocka_unit_test(test_a_rest_of_1_mib_is_kept),
+      cmocka_unit_test(test_a_rest_between_blocks),
+      cmocka_unit_test(test_expandable_segments_split_everything),
+      cmocka_unit_test(test_max_split_size),
+      cmocka_unit_test(test_the_end_state_knows),
+      cmocka_unit_test(test_what_cannot_be),
+      cmocka_unit_test(test_older_blocks),
+      cmocka_unit_test(test_older_blocks_below_the_peak),
+      cmocka_unit_test(test_a_pending_block_is_not_allocated),
+      cmocka_unit_test(test_private_pools),
+      cmocka_unit_test(test_half_recorded_frees),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
