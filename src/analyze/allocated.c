@@ -18,8 +18,10 @@ typedef struct segment {
   uint32_t row; /* of mappings */
 } segment;
 
-/* What a private pool showed of no_split. */
-enum { LEFT_BYTES_FREE = 1, SPLITS = 2 };
+/* The last block of a private pool that left bytes free behind it. */
+typedef struct remnant {
+  uint32_t rank, row; /* row VS_NO_ROW: there is none */
+} remnant;
 
 /* Invariant: `live` has the ranks of places whose block is live, `mapped` those of segments that are mapped. */
 typedef struct measure {
@@ -32,7 +34,7 @@ typedef struct measure {
   vs_address_ranks ranks;
   VS_VEC(place) places;     /* by rank */
   VS_VEC(segment) segments; /* by rising address */
-  VS_VEC(uint8_t) pools;    /* by pool as rows say it: LEFT_BYTES_FREE, SPLITS */
+  VS_VEC(remnant) remnants; /* two for each pool as rows say it: of small blocks, of large ones */
   vs_rankset live, mapped;
   uint32_t next_mapping; /* the first row of mappings that did not begin yet */
   int64_t value;         /* relative to the start */
@@ -129,40 +131,53 @@ static bool is_split_off(const measure *m, const vs_mapping *mapping, uint64_t s
   return size < m->settings.max_split_size && rest > VS_ALLOC_SMALL_SIZE;
 }
 
+/* PyTorch puts a block where a free block begins: behind a live one, or at the start of what is mapped. */
+static bool begins_free(const measure *m, uint32_t rank, const vs_mapping *mapping) {
+  const uint64_t address = m->places.data[rank].address;
+  uint32_t before;
+  if (address == mapping->address) return true;
+  return vs_rankset_before(&m->live, rank, &before) && m->places.data[before].end == address;
+}
+
 static bool is_private(const measure *m, uint32_t pool) {
   if (pool == 0 || pool > m->snapshot->pools.count) return false;
   const vs_pool_id id = m->snapshot->pools.data[pool - 1];
   return id.a != 0 || id.b != 0;
 }
 
-/* PyTorch puts a block where a free block begins: behind a live one, or at the start of what is mapped. */
-static void check_start(measure *m, uint32_t rank, const vs_mapping *mapping) {
-  const uint64_t address = m->places.data[rank].address;
-  uint32_t before;
-  if (address == mapping->address) return;
-  if (!vs_rankset_before(&m->live, rank, &before) || m->places.data[before].end != address)
-    m->out->is_exact = false;
-  else if (is_private(m, mapping->pool)) m->pools.data[mapping->pool] |= SPLITS;
+static remnant *remnant_of(measure *m, const vs_mapping *mapping, uint64_t size) {
+  return &m->remnants.data[2 * mapping->pool + (size > VS_ALLOC_SMALL_SIZE)];
+}
+
+/* Whether a private pool takes a new segment although the bytes that a live block left free were enough: then it was made
+ * with no_split, and they are that block's. */
+static bool shows_no_split(measure *m, uint32_t rank, const vs_mapping *mapping, uint64_t size,
+                           uint32_t event) {
+  if (mapping->start == VS_NO_EVENT || mapping->start + 1 != event) return false;
+  const remnant *left = remnant_of(m, mapping, size);
+  if (left->row == VS_NO_ROW || left->rank == rank || !vs_rankset_has(&m->live, left->rank)) return false;
+  const place *at = &m->places.data[left->rank];
+  const vs_mapping *other = mapping_of(m, at);
+  if (at->row != left->row || other == NULL || other->stream != mapping->stream) return false;
+  const uint64_t end = free_until(m, left->rank, other);
+  return end >= at->end && end - at->end >= size;
 }
 
 /* The rounded size of the block that is allocated at a place. */
 static uint64_t size_at_alloc(measure *m, uint32_t rank, uint32_t row) {
   const vs_lifetime *life = &m->lifetimes->rows.data[row];
   const vs_mapping *mapping = mapping_of(m, &m->places.data[rank]);
-  uint64_t size = rounded(m, life->size);
-  if (mapping == NULL) {
-    m->out->is_exact = false;
-    return size;
-  }
-  check_start(m, rank, mapping);
+  const uint64_t size = rounded(m, life->size);
+  if (mapping == NULL || !begins_free(m, rank, mapping)) m->out->is_exact = false;
+  if (mapping == NULL) return size;
   const uint64_t rest = rest_of(m, rank, mapping, size);
-  if (!is_split_off(m, mapping, size, rest)) {
-    size += rest;
-    if (rest != 0 && m->settings.expandable_segments) m->out->is_exact = false;
-  } else if (rest != 0 && is_private(m, mapping->pool)) {
-    m->pools.data[mapping->pool] |= LEFT_BYTES_FREE;
+  if (is_private(m, mapping->pool)) {
+    if (shows_no_split(m, rank, mapping, size, life->start)) m->out->is_exact = false;
+    if (rest != 0) *remnant_of(m, mapping, size) = (remnant){rank, row};
   }
-  return size;
+  if (is_split_off(m, mapping, size, rest)) return size;
+  if (rest != 0 && m->settings.expandable_segments) m->out->is_exact = false;
+  return size + rest;
 }
 
 /* The same of a block that is older than the trace. What was next to it at its alloc is unknown, so the free bytes behind
@@ -269,14 +284,15 @@ static vs_status prepare(measure *m) {
   const size_t count = m->ranks.addresses.count;
   uint32_t segments = 0;
   VS_TRY(vs_vec_reserve(m->host, &m->places, count));
-  VS_TRY(vs_vec_reserve(m->host, &m->pools, m->snapshot->pools.count + 1));
+  VS_TRY(vs_vec_reserve(m->host, &m->remnants, 2 * (m->snapshot->pools.count + 1)));
   for (size_t rank = 0; rank < count; rank++) {
     const uint64_t address = m->ranks.addresses.data[rank];
     while (segments < m->segments.count && m->segments.data[segments].address <= address) segments++;
     m->places.data[m->places.count++] =
         (place){.address = address, .end = address, .row = VS_NO_ROW, .segments = segments};
   }
-  for (size_t i = 0; i <= m->snapshot->pools.count; i++) m->pools.data[m->pools.count++] = 0;
+  while (m->remnants.count < 2 * (m->snapshot->pools.count + 1))
+    m->remnants.data[m->remnants.count++] = (remnant){0, VS_NO_ROW};
   return vs_rankset_init(m->host, (uint32_t)count, &m->live);
 }
 
@@ -319,8 +335,6 @@ static void finish(measure *m) {
   VS_ASSERT(out->peak >= out->end && out->peak >= out->baseline);
   if (m->lifetimes->closing.at_request || m->lifetimes->closing.only_completion || out->baseline < 0)
     out->is_exact = false;
-  for (size_t i = 0; i < m->pools.count; i++)
-    if (m->pools.data[i] == LEFT_BYTES_FREE) out->is_exact = false;
 }
 
 vs_status vs_allocated_measure(const vs_host *host, const vs_lifetimes *lifetimes,
@@ -342,7 +356,7 @@ vs_status vs_allocated_measure(const vs_host *host, const vs_lifetimes *lifetime
   vs_address_ranks_deinit(host, &m.ranks);
   vs_vec_free(host, &m.places);
   vs_vec_free(host, &m.segments);
-  vs_vec_free(host, &m.pools);
+  vs_vec_free(host, &m.remnants);
   vs_rankset_deinit(host, &m.live);
   vs_rankset_deinit(host, &m.mapped);
   return status;

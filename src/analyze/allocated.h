@@ -13,7 +13,7 @@
  *   - the peak would be another one if free bytes behind large blocks that are older than the trace, and freed in it,
  *     were their own
  *   - expandable segments are on, and a block kept bytes in a segment that is none
- *   - a private pool may have been made with no_split: nothing was ever put behind a block of it that left bytes free
+ *   - a private pool takes a new segment although a block left enough bytes free: it was made with no_split
  *   - the trace was recorded without one of the two events of a free
  * Sums saturate. Invariant: baseline and end <= peak. */
 #ifndef VS_ANALYZE_ALLOCATED_H

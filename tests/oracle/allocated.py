@@ -49,7 +49,7 @@ class Book:
         self.most = most if most > 0 else float("inf")
         self.pieces = segments_at(memory, -1)
         self.blocks = {}  # address -> Held
-        self.left_free, self.splits = set(), set()
+        self.left = {}  # (private pool, is it large) -> the last Held that left bytes free
 
     def segment(self, address):
         return next((p for p in self.pieces if p.start <= address < p.end), None)
@@ -69,6 +69,14 @@ class Book:
     def private(self, segment):
         return segment.pool is not None and segment.pool != (0, 0)
 
+    def shows_no_split(self, segment, size, i):
+        """A new segment of a private pool, though a block left enough bytes of another one free."""
+        held = self.left.get((segment.pool, size > SMALL_SIZE))
+        if segment.origin != i - 1 or held is None or self.blocks.get(held.life.address) is not held:
+            return False
+        other = self.segment(held.life.address)
+        return other.stream == segment.stream and other is not segment and held.life.address + self.room(other, held.life.address) - held.end >= size
+
     def begin(self, life):
         """A block of the trace."""
         size, segment = round_up(max(life.size, 1), MIN_BLOCK), self.segment(life.address)
@@ -76,11 +84,10 @@ class Book:
             self.is_exact = False
             return size
         if life.address != segment.start:
-            if any(held.end == life.address for held in self.blocks.values()):
-                if self.private(segment):
-                    self.splits.add(segment.pool)
-            else:
+            if not any(held.end == life.address for held in self.blocks.values()):
                 self.is_exact = False
+        if self.private(segment) and self.shows_no_split(segment, size, life.born):
+            self.is_exact = False
         room = self.room(segment, life.address)
         if room < size:
             self.is_exact = False
@@ -89,9 +96,14 @@ class Book:
             if room > size and self.expands:
                 self.is_exact = False
             return room
-        if room > size and self.private(segment):
-            self.left_free.add(segment.pool)
         return size
+
+    def put(self, life, size):
+        held, segment = Held(life, life.address + size), self.segment(life.address)
+        wanted = round_up(max(life.size, 1), MIN_BLOCK)
+        if segment is not None and self.private(segment) and self.room(segment, life.address) > wanted:
+            self.left[segment.pool, wanted > SMALL_SIZE] = held
+        self.blocks[life.address] = held
 
     def older(self, held):
         """A block from before the trace that is freed in it."""
@@ -154,7 +166,7 @@ def allocated(memory, settings, at_request, only_completion, is_wrong):
             size, block = book.begin(life), known.get(id(life))
             if block is not None and block.size != size:
                 book.is_exact, size = False, block.size
-            book.blocks[life.address] = Held(life, life.address + size)
+            book.put(life, size)
             value += size
         gone = ends.get(i) if only_completion and entry.action == "free_completed" else requests.get(i)
         if gone is not None and entry.action != "alloc":
@@ -169,7 +181,7 @@ def allocated(memory, settings, at_request, only_completion, is_wrong):
     end = sum(b.size for b in memory.blocks if b.state == "active_allocated")
     baseline = end - curve[-1]
     peak = max(curve)
-    doubtful = at_request or only_completion or baseline < 0 or max(upper) > peak or book.left_free - book.splits
+    doubtful = at_request or only_completion or baseline < 0 or max(upper) > peak
     return {
         "allocated_bytes": peak + baseline,
         "allocated_is_exact": book.is_exact and not doubtful and not is_wrong,

@@ -82,8 +82,7 @@ def test_peak_allocated_is_what_the_allocator_counted(first, tmp_path):
                     assert found["allocated_bytes"] == max(book), (seed, start, sim.device)
                     assert found["allocated_event"] == book.index(max(book)) - 1, (seed, start, sim.device)
                 judged[found["allocated_is_exact"]] += 1
-                pools = {event.pool for event in sim.events} - {(0, 0)}
-                assert found["allocated_is_exact"] or start or not alike or pools, (seed, sim.device)
+                assert found["allocated_is_exact"] or start or not alike, (seed, sim.device)
     assert judged[True] > 5, judged
 
 

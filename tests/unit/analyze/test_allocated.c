@@ -246,19 +246,25 @@ static void test_a_pending_block_is_not_allocated(void **state) {
   made_end(&m);
 }
 
-/* A pool that left bytes free may not split at all, unless a block was put behind another. */
+/* A private pool that takes another segment instead of the bytes that were left free does not split. */
 static void test_private_pools(void **state) {
   (void)state;
-  for (uint32_t second = 0; second < 2; second++) {
+  for (uint32_t size = 17; size <= 18; size++) {
     made m = made_begin();
     const uint32_t pool = made_pool(&m, 0, 1);
     expect_ok(vs_events_set_pool(m.host, &m.snapshot->events,
                                  made_event(&m, VS_EVENT_SEGMENT_ALLOC, 100 * MiB, 20 * MiB), pool));
-    (void)made_alloc(&m, 100 * MiB, 3 * MiB, 0);
-    if (second != 0) (void)made_alloc(&m, 103 * MiB, 3 * MiB, 0);
-    give_back(&m);
-    expect_ok(vs_events_set_pool(m.host, &m.snapshot->events, m.snapshot->events.count - 1, pool));
-    expect_peak_of(&m, (3 + 3 * second) * MiB, second != 0);
+    (void)made_alloc(&m, 100 * MiB, 3 * MiB, 0); /* leaves 17 */
+    expect_ok(vs_events_set_pool(m.host, &m.snapshot->events,
+                                 made_event(&m, VS_EVENT_SEGMENT_ALLOC, 200 * MiB, size * MiB), pool));
+    (void)made_alloc(&m, 200 * MiB, size * MiB, 0);
+    (void)made_free(&m, 100 * MiB, 3 * MiB);
+    (void)made_free(&m, 200 * MiB, size * MiB);
+    for (uint32_t i = 0; i < 2; i++)
+      expect_ok(vs_events_set_pool(
+          m.host, &m.snapshot->events,
+          made_event(&m, VS_EVENT_SEGMENT_FREE, (100 + 100 * i) * MiB, (i == 0 ? 20 : size) * MiB), pool));
+    expect_peak_of(&m, (3 + size) * MiB, size == 18);
   }
 }
 
