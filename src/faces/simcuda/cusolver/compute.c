@@ -1,35 +1,52 @@
 /* The computations: checks handle and arguments, and counts the work on the handle's stream. Nothing is computed.
  * Also the sizes of their workspaces. */
+#include <string.h>
+
 #include "faces/simcuda/cusolver/handle.h"
 #include "faces/simcuda/cusolver/sizes.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* unchecked parameters only complete the signature */
 
-static void note_guess(uint64_t bytes) {
-  vs_simcuda_guess(
-      "cusolver_workspace", bytes,
-      "cuSOLVER does not document the sizes of its workspaces; those that LAPACK documents were taken");
+/* Whether the library was measured on this card, in this version. */
+static bool is_measured_card(const solver *of) {
+  const vs_sim_gpu *gpu = vs_simcuda_gpu(of->device);
+  return VS_TOOLKIT >= 13 && gpu != NULL && strcmp(gpu->profile->key, "H100") == 0;
+}
+
+static void note_guess(const solver *of, vs_workspace workspace) {
+  if (!workspace.is_measured)
+    vs_simcuda_guess("cusolver_workspace", workspace.bytes,
+                     "cuSOLVER does not document the sizes of its workspaces; where none was measured, one "
+                     "was taken that is near, or that LAPACK documents");
+  else if (!is_measured_card(of))
+    vs_simcuda_guess("cusolver_measured_workspace", workspace.bytes,
+                     "the sizes of cuSOLVER's workspaces were measured on an H100 with CUDA 13.0; on other "
+                     "GPUs and with other versions they may differ");
 }
 
 /* If the size overflows an int, the program has to use the interface with 64 bits. */
-static cusolverStatus_t answer_values(int *to, uint64_t values, size_t size_of_value) {
+static cusolverStatus_t answer_values(const void *handle, int *to, size_t value, vs_workspace workspace) {
+  VS_ASSERT(workspace.bytes % value == 0);
+  const uint64_t values = workspace.bytes / value;
   if (values > INT32_MAX) return CUSOLVER_STATUS_INVALID_VALUE;
-  note_guess(values * size_of_value);
+  note_guess(handle, workspace);
   *to = (int)values;
   return CUSOLVER_STATUS_SUCCESS;
 }
 
-static cusolverStatus_t answer_bytes(size_t *to, uint64_t bytes) {
-  note_guess(bytes);
-  *to = bytes;
+static cusolverStatus_t answer_bytes(const void *handle, size_t *to, vs_workspace workspace) {
+  note_guess(handle, workspace);
+  *to = workspace.bytes;
   return CUSOLVER_STATUS_SUCCESS;
 }
 
-static cusolverStatus_t answer_both(size_t *device, size_t *host, cudaDataType type, uint64_t values) {
-  const uint64_t bytes = vs_data_type_bits(type) / 8;
-  if (bytes == 0) return CUSOLVER_STATUS_INVALID_VALUE;
+static uint64_t bytes_of(cudaDataType type) { return vs_data_type_bits(type) / 8; }
+
+static cusolverStatus_t answer_both(const void *handle, size_t *device, size_t *host, cudaDataType type,
+                                    vs_workspace workspace) {
+  if (bytes_of(type) == 0) return CUSOLVER_STATUS_INVALID_VALUE;
   *host = 0;
-  return answer_bytes(device, values * bytes);
+  return answer_bytes(handle, device, workspace);
 }
 
 static cusolverStatus_t work_on(const void *handle) {
@@ -38,16 +55,18 @@ static cusolverStatus_t work_on(const void *handle) {
                                                                         : CUSOLVER_STATUS_EXECUTION_FAILED;
 }
 
-#define INFO                  vs_result_zeros(info, sizeof(int))
-#define INFOS(count)          vs_result_zeros(infos, sizeof(int) * (uint64_t)(count))
-#define VALUES(T, count)      answer_values(lwork, count, sizeof(T))
-#define BYTES(count)          answer_bytes(bytes, count)
-#define BYTES_OF(type, count) answer_both(device_bytes, host_bytes, type, count)
+#define INFO         vs_result_zeros(info, sizeof(int))
+#define INFOS(count) vs_result_zeros(infos, sizeof(int) * (uint64_t)(count))
+
+#define VALUES(T, size, ...) answer_values(handle, lwork, sizeof(T), vs_size_##size(sizeof(T), __VA_ARGS__))
+#define BYTES(T, size, ...)  answer_bytes(handle, bytes, vs_size_##size(sizeof(T), __VA_ARGS__))
+#define BYTES_OF(type, size, ...) \
+  answer_both(handle, device_bytes, host_bytes, type, vs_size_##size(bytes_of(type), __VA_ARGS__))
 
 #define VS_SIZE(name, arguments, laws, answer)                         \
   cusolverStatus_t sim_##name arguments {                              \
     if (!vs_is_solver(handle)) return CUSOLVER_STATUS_NOT_INITIALIZED; \
-    return (laws) ? answer : CUSOLVER_STATUS_INVALID_VALUE;            \
+    return (laws) ? (answer) : CUSOLVER_STATUS_INVALID_VALUE;          \
   }
 #define VS_COMPUTE(name, arguments, laws, results)                     \
   cusolverStatus_t sim_##name arguments {                              \

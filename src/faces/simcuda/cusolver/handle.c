@@ -6,8 +6,10 @@
   cusolverStatus_t sim_cusolver##Part##Create(cusolver##Part##Handle_t *handle) {                         \
     if (handle == NULL) return CUSOLVER_STATUS_INVALID_VALUE;                                             \
     if (vs_begin_library() != VS_SIM_OK) return CUSOLVER_STATUS_NOT_INITIALIZED;                          \
-    *handle = vs_shelf_take(&shelf_of_##Part);                                                            \
-    return *handle != NULL ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;                      \
+    solver *made = vs_shelf_take(&shelf_of_##Part);                                                       \
+    if (made != NULL) made->device = vs_simcuda_this_thread()->device;                                    \
+    *handle = (void *)made;                                                                               \
+    return made != NULL ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;                         \
   }                                                                                                       \
   cusolverStatus_t sim_cusolver##Part##Destroy(cusolver##Part##Handle_t handle) {                         \
     return vs_shelf_put_back(&shelf_of_##Part, handle) ? CUSOLVER_STATUS_SUCCESS                          \

@@ -12,6 +12,7 @@
 typedef struct solver {
   vs_object object;
   uint64_t stream;
+  uint32_t device; /* visible numbering; the current one when the handle was made */
   int deterministic;
 } solver;
 
