@@ -3,6 +3,7 @@
 #include "live/settings.h"
 #include "os/clock.h"
 #include "os/process.h"
+#include "os/thread.h"
 
 static vs_status no_memory(vs_error *error) {
   return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "%s", vs_status_text(VS_NO_MEMORY));
@@ -75,6 +76,8 @@ static vs_status create(const vs_host *host, const vs_live_options *options, vs_
   if (live == NULL) return no_memory(error);
   memset(live, 0, sizeof *live);
   live->host = host;
+  vs_fork_watch();
+  live->forks = vs_fork_generation();
   vs_status status = vs_live_identity_take(&live->identity);
   if (status != VS_OK) {
     vs_fail(error, status, VS_NO_OFFSET, "%u of them are open in this process already",

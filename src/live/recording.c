@@ -2,6 +2,7 @@
 #include "base/sized.h"
 #include "live/backend.h"
 #include "live/settings.h"
+#include "os/thread.h"
 
 /* ---- the program's settings and cards: all cards' locks are held */
 
@@ -141,6 +142,9 @@ static vs_recorder *detach(vs_live *live) {
   return recorder;
 }
 
+/* A child of a fork has one thread. The recorder's thread of the parent may have held the locks then. */
+static bool is_child(const vs_live *live) { return live->forks != vs_fork_generation(); }
+
 static void lock_everything(vs_live *live) {
   vs_live_lock_all(live);
   vs_live_lock_take(&live->annotations.lock);
@@ -238,7 +242,15 @@ static vs_status conclude(vs_live *live, const vs_record_figures *figures, vs_st
 
 /* Ends with the state of the cards, which saves readers from computing it. A recording without it (the process was
  * killed) still has all events. */
+static vs_status forget_recording(vs_live *live) {
+  if (live->recorder == NULL) return VS_NOT_FOUND;
+  const vs_status status = vs_record_close(live->recorder, NULL, NULL);
+  live->recorder = NULL;
+  return status;
+}
+
 vs_status vs_live_recording_end(vs_live *live, vs_error *error) {
+  if (is_child(live)) return forget_recording(live);
   lock_everything(live);
   vs_status last = VS_OK;
   vs_recorder *recorder = NULL;

@@ -84,6 +84,7 @@ typedef struct vs_live_pinned {
 
 struct vs_live {
   const vs_host *host;       /* constant */
+  uint32_t forks;            /* constant: vs_fork_generation of its process */
   vs_live_identity identity; /* constant */
   int64_t (*time)(void *ctx);
   void *time_ctx;

@@ -49,7 +49,7 @@ typedef struct vs_ring {
   /* both */
   _Alignas(64) _Atomic uint32_t state; /* changes by compare and exchange */
   uint32_t capacity;                   /* a power of two */
-  bool is_resident;                    /* its slots take memory. Guarded by `state`: OWNED or CHECKED */
+  _Atomic bool is_resident;            /* its slots take memory; changes only while OWNED or CHECKED */
   uint64_t owner;                      /* the kernel's number of its thread; guarded by the recorder's lock */
   _Alignas(64) vs_slot slots[];
 } vs_ring;

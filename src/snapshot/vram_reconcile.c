@@ -154,17 +154,17 @@ static vs_status open_block(const sides *s, const piece *after) {
 
 /* Gives what is to be freed (`frees`), or what is to be allocated, in order of addresses. */
 static vs_status merge_blocks(const sides *s, bool frees) {
-  const piece *a = s->before.list.data, *b = s->after.list.data;
-  const piece *const a_end = a + s->before.list.count, *const b_end = b + s->after.list.count;
-  while (a != a_end || b != b_end) {
-    const int order = a == a_end ? 1 : b == b_end ? -1 : compare(a, b);
+  for (size_t i = 0, j = 0; i < s->before.list.count || j < s->after.list.count;) {
+    const piece *a = i < s->before.list.count ? &s->before.list.data[i] : NULL;
+    const piece *b = j < s->after.list.count ? &s->after.list.data[j] : NULL;
+    const int order = a == NULL ? 1 : b == NULL ? -1 : compare(a, b);
     const bool is_same = order == 0 && is_same_block(a, b);
     if (frees && is_same && b->is_pending && !a->is_pending)
       VS_TRY(give(s, VS_EVENT_FREE_REQUESTED, a, false));
     if (frees && !is_same && order <= 0) VS_TRY(close_block(s, a));
     if (!frees && !is_same && order >= 0) VS_TRY(open_block(s, b));
-    a += order <= 0;
-    b += order >= 0;
+    i += order <= 0;
+    j += order >= 0;
   }
   return VS_OK;
 }

@@ -211,8 +211,9 @@ typedef struct vs_trace_shape {
 } vs_trace_shape;
 
 typedef struct vs_trace_lost {
-  uint64_t events;  /* total since the recording began */
-  int64_t since_us; /* the first of those that are new; VS_TRACE_NO_TIME: unknown */
+  uint64_t events; /* total since the recording began */
+  int64_t
+      since_us; /* of the first one that is new, or of a later one if LOST was just before; VS_TRACE_NO_TIME: unknown */
 } vs_trace_lost;
 
 typedef struct vs_trace_stopped {

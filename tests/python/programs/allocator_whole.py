@@ -179,7 +179,7 @@ found["threads"] = all(last_stats[f"{kind}.all.current"] >= 0 for kind in ("allo
 
 # ---- what PyTorch has of its own
 
-allocator.record(f"{folder}/second.vram")
+allocator.record(f"{folder}/second.vram", drop_events=True)
 last = torch.empty(4000, device="cuda")  # the process ends with this recording open
 base = torch.empty(2**20, device="cuda")
 pointer = torch.cuda.caching_allocator_alloc(1000)

@@ -4,6 +4,8 @@
 #include "support/random.h"
 #include "support/snapshots.h"
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { SLOTS = 40 };
@@ -189,10 +191,64 @@ static void from_the_middle_of_one_card(void **state) {
   finish(&p, "one card");
 }
 
+/* ---- what closing says */
+
+static void a_full_disk_ends_the_recording_and_not_the_program(void **state) {
+  (void)state;
+  program p;
+  vs_error error;
+  struct rlimit before, limit;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  limit = before;
+  limit.rlim_cur = 1 << 20; /* what is mapped first */
+  begin(&p, "", 5, true);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  for (int round = 0; round < 40 && vs_record_is_on(p.live->recorder); round++) run(&p, 10000);
+  run(&p, 1000);
+  assert_false(vs_record_is_on(p.live->recorder));
+  vs_recording_info info;
+  vs_live_recording_info(p.live, &info);
+  assert_true(info.is_on && info.lost > 500);
+  expect_status(vs_live_close(p.live, &error), VS_IO);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  assert_non_null(strstr(error.text, "too large"));
+  const vs_str bytes = file_bytes(p.path);
+  vs_snapshot *s = snapshot_of(bytes);
+  assert_non_null(strstr(vs_snapshot_string(s, s->recording.stopped).data, "too large"));
+  assert_true(s->recording.unrecorded >= info.lost && !s->recording.is_ended && s->events.count > 10000);
+  vs_snapshot_destroy(s);
+  free((void *)(uintptr_t)bytes.data);
+  unlink(p.path);
+}
+
+/* The recorder's thread may hold the locks of the cards when the process forks; in the child nobody gives them back. */
+static void a_child_may_close_while_a_lock_is_held(void **state) {
+  (void)state;
+  program p;
+  vs_error error;
+  begin(&p, "", 6, true);
+  run(&p, 100);
+  vs_live_lock_take(&p.live->devices[0]->lock);
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    alarm(20);
+    _exit(vs_live_close(p.live, &error) == VS_OK ? 0 : 1);
+  }
+  vs_live_lock_give(&p.live->devices[0]->lock);
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  expect_ok(vs_live_close(p.live, &error));
+  unlink(p.path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(from_the_beginning),
       cmocka_unit_test(from_the_middle),
+      cmocka_unit_test(a_full_disk_ends_the_recording_and_not_the_program),
+      cmocka_unit_test(a_child_may_close_while_a_lock_is_held),
       cmocka_unit_test(from_the_middle_of_one_card),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

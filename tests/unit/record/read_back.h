@@ -38,6 +38,7 @@ typedef struct back {
   vs_trace_process process;
   vs_trace_device device;
   uint32_t states, ended_states;
+  size_t events_before_state; /* the last one */
   uint64_t lost;
   char stopped[256]; /* why */
   vs_trace_report report;
@@ -90,7 +91,10 @@ static inline vs_status back_visit(void *ctx, const vs_trace_item *item) {
     case VS_TRACE_THREAD: BACK_ADD(&b->threads, item->is.thread); break;
     case VS_TRACE_PROCESS: b->process = item->is.process; break;
     case VS_TRACE_DEVICE: b->device = item->is.device; break;
-    case VS_TRACE_STATE_BEGIN: b->states++; break;
+    case VS_TRACE_STATE_BEGIN:
+      b->states++;
+      b->events_before_state = b->events.count;
+      break;
     case VS_TRACE_STATE_END: b->ended_states++; break;
     case VS_TRACE_LOST: b->lost = item->is.lost.events; break;
     case VS_TRACE_STOPPED:

@@ -417,6 +417,77 @@ static void test_neighbours_of_other_places_stay_apart(void **state) {
   vs_snapshot_destroy(s);
 }
 
+/* What is mapped between two parts of a segment joins them; a block at the beginning of the second one stays as it is. */
+static void test_a_gap_that_is_mapped_joins_two_parts(void **state) {
+  (void)state;
+  static const struct {
+    vs_event_kind kind;
+    uint64_t address, size;
+  } events[] = {{VS_EVENT_SEGMENT_MAP, 20 << 20, 20 << 20},
+                {VS_EVENT_SEGMENT_MAP, 60 << 20, 20 << 20},
+                {VS_EVENT_ALLOC, 60 << 20, 4096},
+                {VS_EVENT_SEGMENT_MAP, 40 << 20, 20 << 20}};
+  program p;
+  uint32_t context;
+  begin(&p);
+  expect_ok(vs_tracew_context(p.w, &(vs_trace_context){0}, &context));
+  for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+    expect_ok(vs_tracew_event(p.w, &(vs_trace_event){.address = events[i].address,
+                                                     .size = events[i].size,
+                                                     .rounded = events[i].kind == VS_EVENT_ALLOC ? 4096 : 0,
+                                                     .context = context,
+                                                     .kind = (uint8_t)events[i].kind}));
+  vs_snapshot *s = finish(&p, NULL);
+  assert_int_equal(s->segments.count, 1);
+  assert_int_equal(s->segments.data[0].total_size, 60 << 20);
+  assert_int_equal(s->blocks.count, 3);
+  assert_int_equal(s->blocks.data[0].size, 40 << 20);
+  assert_int_equal(s->blocks.data[1].address, 60 << 20);
+  assert_int_equal(s->blocks.data[1].state, VS_BLOCK_ALLOCATED);
+  assert_int_equal(s->blocks.data[1].size, 4096);
+  vs_snapshot_destroy(s);
+}
+
+/* A pending block whose place has an equal block after the loss was completed in between; one that stays pending was not. */
+static void test_a_pending_block_is_not_allocated_again(void **state) {
+  (void)state;
+  static const vs_trace_segment segment = {.address = 1 << 20, .total_size = 2 << 20, .has = 0};
+  for (uint8_t after = VS_TRACE_ALLOCATED; after <= VS_TRACE_PENDING; after++) {
+    program p;
+    uint32_t context;
+    begin(&p);
+    expect_ok(vs_tracew_context(p.w, &(vs_trace_context){0}, &context));
+    vs_trace_event event = {
+        .address = 1 << 20, .size = 2 << 20, .context = context, .kind = VS_EVENT_SEGMENT_ALLOC};
+    expect_ok(vs_tracew_event(p.w, &event));
+    event = (vs_trace_event){.address = 1 << 20, .size = 500, .rounded = 512, .context = context};
+    expect_ok(vs_tracew_event(p.w, &event));
+    event.kind = VS_EVENT_FREE_REQUESTED;
+    expect_ok(vs_tracew_event(p.w, &event));
+    expect_ok(vs_tracew_lost(p.w, &(vs_trace_lost){.events = 2, .since_us = 30}));
+    expect_ok(vs_tracew_state_begin(p.w, VS_TRACE_AT_END, 50));
+    expect_ok(vs_tracew_segment(p.w, &segment));
+    const vs_trace_block block = {.address = 1 << 20, .size = 512, .requested = 500, .state = after};
+    expect_ok(vs_tracew_block(p.w, &block));
+    const vs_trace_block rest = {
+        .address = (1 << 20) + 512, .size = (2 << 20) - 512, .state = VS_TRACE_INACTIVE};
+    expect_ok(vs_tracew_block(p.w, &rest));
+    expect_ok(vs_tracew_state_end(p.w));
+    vs_snapshot *s = finish(&p, NULL);
+    const bool is_new = after == VS_TRACE_ALLOCATED;
+    assert_int_equal(s->recording.derived, is_new ? 2 : 0);
+    assert_int_equal(s->events.count, is_new ? 5 : 3);
+    if (is_new) assert_int_equal(vs_events_kind(&s->events, 3), VS_EVENT_FREE_COMPLETED);
+    if (is_new) assert_int_equal(vs_events_kind(&s->events, 4), VS_EVENT_ALLOC);
+    assert_int_equal(s->recording.gaps.count, 1);
+    assert_int_equal(s->recording.gaps.data[0].events, 2);
+    assert_int_equal(s->recording.gaps.data[0].from_us, 30);
+    assert_int_equal(s->recording.gaps.data[0].to_us, 50);
+    assert_int_equal(s->traces.data[0].missing_from[VS_GAP_UNRECORDED], 4);
+    vs_snapshot_destroy(s);
+  }
+}
+
 /* ---- a file whose last frame is not sealed: the process was killed, or still writes ------------------------ */
 
 enum { SLOT = 4096 };
@@ -500,6 +571,8 @@ int main(void) {
       cmocka_unit_test(test_one_event_behind_a_state_counts),
       cmocka_unit_test(test_sums_of_a_rebuilt_segment),
       cmocka_unit_test(test_neighbours_of_other_places_stay_apart),
+      cmocka_unit_test(test_a_gap_that_is_mapped_joins_two_parts),
+      cmocka_unit_test(test_a_pending_block_is_not_allocated_again),
       cmocka_unit_test(test_an_open_frame_is_no_end),
       cmocka_unit_test(test_sizes_are_derived),
   };
