@@ -7,7 +7,8 @@ foreach(module tracefile alloc device device_sim analyze query)
 endforeach()
 file(GLOB small CONFIGURE_DEPENDS src/snapshot/vram_*.c src/snapshot/check.c src/snapshot/reader.c src/snapshot/emit.c
   src/snapshot/writer.c src/snapshot/forward.c src/snapshot/builder_finish.c src/codec/*_writer.c src/codec/foreign.c
-  src/codec/json_doc.c src/codec/json_reply.c src/base/human.c src/base/double_text.c src/base/nearest.c src/base/status.c)
+  src/codec/json_doc.c src/codec/json_reply.c src/base/human.c src/base/double_text.c src/base/nearest.c src/base/status.c
+  src/base/text.c src/base/glyph.c src/event/kinds.c)
 set_source_files_properties(${small} PROPERTIES COMPILE_OPTIONS -Oz)
 set_source_files_properties(src/base/mem.c PROPERTIES COMPILE_OPTIONS -mbulk-memory) # only there: see mem.c
 add_link_options(-nostdlib -Wl,--no-entry -Wl,--fatal-warnings)

@@ -17,10 +17,11 @@ static vs_status build_peak(const vs_host *host, const vs_moment_index *moments,
 /* Whether the trace is not what happened: it contradicts itself, or events are missing inside of it. */
 static bool is_wrong(const vs_trust *trust) {
   for (int i = 0; i < VS_FINDING_KINDS; i++)
-    if (trust->findings[i].count != 0 && vs_finding_severity((vs_finding_kind)i) == VS_SEVERITY_CONTRADICTION)
+    if (trust->findings[i].count != 0 &&
+        (vs_finding_is_loss((vs_finding_kind)i) ||
+         vs_finding_severity((vs_finding_kind)i) == VS_SEVERITY_CONTRADICTION))
       return true;
-  return trust->findings[VS_FINDING_DAMAGED_FILE].count != 0 ||
-         trust->findings[VS_FINDING_UNRECORDED_EVENTS].count != 0;
+  return false;
 }
 
 static vs_status build(const vs_host *host, const vs_moment_index *moments, vs_report *out) {
@@ -31,8 +32,8 @@ static vs_status build(const vs_host *host, const vs_moment_index *moments, vs_r
   VS_TRY(build_peak(host, moments, out));
   VS_TRY(vs_fragmentation_at(host, moments, vs_slice_end(slice), VS_REPORT_MOST_PINNED, &out->fragmentation));
   vs_churn_measure(out->lifetimes, &out->churn);
-  VS_TRY(vs_steps_build(host, slice, &out->steps));
-  VS_TRY(vs_growths_build(host, out->lifetimes, &out->steps, &out->growths));
+  VS_TRY(vs_steps_build(host, slice, &out->frames, &out->steps));
+  VS_TRY(vs_growths_build(host, out->lifetimes, &out->steps, &out->frames, &out->growths));
   VS_TRY(vs_ooms_build(host, moments, &out->curves, &out->frames, &out->ooms));
   VS_TRY(vs_trust_build(host, out->lifetimes, &out->curves, &out->trust));
   VS_TRY(vs_allocated_measure(host, out->lifetimes, &moments->mappings, &out->allocated));

@@ -3,7 +3,11 @@
 #include "base/text.h"
 
 const char *vs_steps_source_name(vs_steps_source source) {
-  return source == VS_STEPS_ANNOTATIONS ? "annotations" : source == VS_STEPS_PATTERN ? "pattern" : "none";
+  static const char *const names[] = {[VS_STEPS_NONE] = "none",
+                                      [VS_STEPS_ANNOTATIONS] = "annotations",
+                                      [VS_STEPS_ROUNDS] = "rounds",
+                                      [VS_STEPS_PATTERN] = "pattern"};
+  return names[source];
 }
 
 /* ---- from annotations ---------------------------------------------------------------------------------- */
@@ -91,49 +95,79 @@ static vs_status from_annotations(const vs_host *host, const vs_slice *slice, vs
 
 /* ---- from a pattern ------------------------------------------------------------------------------------ */
 
-/* An allocation by who asked and for how much, and how regularly it comes back. The first distance is not judged: a
- * first step warms up. */
+/* An allocation by its stack and size, how regularly it comes back, and whether the same allocations are made in between. The
+ * first distance is not judged: a first step warms up. */
 typedef struct signature {
   uint64_t size;
   uint32_t stack;
+  uint64_t before; /* hash of the allocation or free before it; 0: any */
   uint32_t count;
   uint32_t first, last;       /* events */
   uint32_t shortest, longest; /* distances in events */
+  uint32_t equal;             /* rounds with the same allocations as the round before */
+  uint64_t allocs;            /* of all signatures, when it came last */
+  uint64_t sum, round;        /* `signatures.sum` then, and its increase over the last round */
+  uint64_t first_alloc;       /* `allocs` when it came first */
 } signature;
 
 /* A step has its kinds of allocations in the thousands; what comes later than this many others is not looked at. */
-enum { FEWEST_RETURNS = 4, SHORTEST_STEP = 6, MOST_SIGNATURES = VS_HOSTILE ? 64 : 16384 };
+enum { FEWEST_RETURNS = 4, SHORTEST_STEP = 6, MOST_SIGNATURES = VS_HOSTILE ? 2048 : 16384 };
 
 typedef struct signatures {
   const vs_host *host;
   VS_VEC(signature) list;
   vs_map by_hash;
   uint64_t allocs; /* all that were noted or passed over */
+  uint64_t sum;    /* of their hashes: rounds with equal allocations, in any order, add the same */
 } signatures;
 
-static vs_status note(signatures *all, uint32_t stack, uint64_t size, uint32_t event) {
-  const uint64_t hash =
-      vs_hash_mix(size ^ UINT64_C(0x8bb84b93962eacc9), stack ^ UINT64_C(0x2d358dccaa6c78a5));
+/* Another return of a signature. */
+static void note_return(const signatures *all, signature *s, uint32_t event) {
+  const uint32_t distance = event - s->last;
+  const uint64_t round = all->sum - s->sum;
+  if (s->count >= 2) {
+    if (distance < s->shortest) s->shortest = distance;
+    if (distance > s->longest) s->longest = distance;
+    s->equal += round == s->round;
+  }
+  s->count++;
+  s->last = event;
+  s->allocs = all->allocs;
+  s->sum = all->sum;
+  s->round = round;
+}
+
+/* An allocation or a free, by its stack and size. */
+static uint64_t hash_of(vs_event_kind kind, uint32_t stack, uint64_t size) {
+  return vs_hash_mix(size ^ UINT64_C(0x8bb84b93962eacc9),
+                     stack ^ UINT64_C(0x2d358dccaa6c78a5) ^ (uint64_t)kind << 40);
+}
+
+static vs_status note(signatures *all, uint64_t before, uint32_t stack, uint64_t size, uint32_t event) {
+  const uint64_t own = hash_of(VS_EVENT_ALLOC, stack, size), hash = own ^ vs_hash_u64(before);
   size_t slot = vs_map_find(&all->by_hash, hash);
   all->allocs++;
+  all->sum += vs_hash_u64(own);
   for (; slot != VS_MAP_NONE; slot = vs_map_find_next(&all->by_hash, slot)) {
     signature *old = &all->list.data[all->by_hash.slots[slot].value];
-    if (old->size != size || old->stack != stack) continue;
-    const uint32_t distance = event - old->last;
-    if (old->count >= 2) {
-      if (distance < old->shortest) old->shortest = distance;
-      if (distance > old->longest) old->longest = distance;
-    }
-    old->count++;
-    old->last = event;
+    if (old->size != size || old->stack != stack || old->before != before) continue;
+    note_return(all, old, event);
     return VS_OK;
   }
   if (all->list.count >= MOST_SIGNATURES) return VS_OK;
   VS_TRY(vs_vec_reserve(all->host, &all->list, 1));
   VS_TRY(vs_map_reserve(all->host, &all->by_hash));
   vs_map_add(&all->by_hash, hash, (uint32_t)all->list.count);
-  all->list.data[all->list.count++] = (signature){
-      .size = size, .stack = stack, .count = 1, .first = event, .last = event, .shortest = UINT32_MAX};
+  all->list.data[all->list.count++] = (signature){.size = size,
+                                                  .stack = stack,
+                                                  .before = before,
+                                                  .count = 1,
+                                                  .first = event,
+                                                  .last = event,
+                                                  .shortest = UINT32_MAX,
+                                                  .allocs = all->allocs,
+                                                  .first_alloc = all->allocs,
+                                                  .sum = all->sum};
   return VS_OK;
 }
 
@@ -213,51 +247,211 @@ static vs_status choose(const signatures *all, uint32_t events, const signature 
   return status;
 }
 
-/* Calls note() for each allocation, or, once there is an anchor, makes its events boundaries. */
-static vs_status walk_allocs(const vs_slice *slice, signatures *all, const signature *anchor, vs_steps *out) {
+/* ---- rounds -------------------------------------------------------------------------------------------- */
+
+/* Whether nearly all rounds of the signature make the same allocations, and make up half of all. A few differ from the one
+ * before: the first ones warm up, and something is logged now and then. */
+static bool repeats_exactly(const signatures *all, const signature *s, uint32_t events) {
+  if (s->count <= VS_STEPS_ROUNDS_FEWEST) return false;
+  const uint32_t pairs = s->count - 2;
+  return pairs - s->equal <= 2 + pairs / 8 && s->last - s->first >= events / 2 &&
+         s->allocs - s->first_alloc >= all->allocs / 2;
+}
+
+static const signature *choose_round(const signatures *all, uint32_t events) {
+  const signature *best = NULL;
+  for (size_t i = 0; i < all->list.count; i++) {
+    const signature *s = &all->list.data[i];
+    if ((best == NULL || s->count > best->count) && repeats_exactly(all, s, events)) best = s;
+  }
+  return best;
+}
+
+/* ---- what code repeats ------------------------------------------------------------------------------------ */
+
+enum { MOST_CALLERS = 64 };
+
+/* The callers that the stacks of one step have in common, outermost first: their Python frames or, in C programs, the
+ * user's. `is_one_function`: below them all are in one function, or there is nothing below them. */
+typedef struct callers {
+  uint32_t frames[MOST_CALLERS];
+  uint32_t count;
+  uint32_t next; /* the frame below them; VS_NO_FRAME: none */
+  bool is_set, is_one_function;
+} callers;
+
+static bool is_same_function(const vs_frames *frames, uint32_t a, uint32_t b) {
+  const vs_frame *all = frames->snapshot->stacks.frames.data;
+  return a != VS_NO_FRAME && b != VS_NO_FRAME && all[a].name == all[b].name && all[a].file == all[b].file;
+}
+
+/* Keeps what the callers have in common with those of another stack; `next` is then the frame of either below it. */
+static void meet(const vs_frames *frames, callers *c, const callers *other) {
+  if (!c->is_set) {
+    *c = *other;
+    return;
+  }
+  uint32_t same = 0;
+  while (same < c->count && same < other->count && c->frames[same] == other->frames[same]) same++;
+  const uint32_t mine = same < c->count ? c->frames[same] : c->next,
+                 theirs = same < other->count ? other->frames[same] : VS_NO_FRAME;
+  if (same < c->count) c->is_one_function = is_same_function(frames, mine, theirs);
+  else if (theirs != c->next)
+    c->is_one_function &= c->next == VS_NO_FRAME || is_same_function(frames, c->next, theirs);
+  c->count = same;
+  c->next = mine != VS_NO_FRAME ? mine : theirs;
+}
+
+/* The callers of one stack; false if it has none. */
+static bool callers_of(vs_frames *frames, uint32_t stack, callers *out) {
+  *out = (callers){.next = VS_NO_FRAME, .is_set = true, .is_one_function = true};
+  if (stack == VS_LIST_NONE) return false;
+  const vs_list list = vs_lists_at(&frames->snapshot->stacks.lists, stack);
+  for (size_t i = list.count; i-- > 0 && out->count < MOST_CALLERS;) {
+    const vs_frame_kind kind = vs_frames_kind(frames, list.items[i]);
+    if (vs_frames_is_border(frames, list.items[i])) out->count = 0; /* above it is the forward pass */
+    if (kind == VS_FRAME_KIND_user || kind == VS_FRAME_KIND_library)
+      out->frames[out->count++] = list.items[i];
+  }
+  return out->count > 0;
+}
+
+/* Code that repeats over the parts of a model. */
+static bool is_of_model(const vs_frames *frames, uint32_t frame) {
+  const vs_snapshot *s = frames->snapshot;
+  const vs_frame *f = &s->stacks.frames.data[frame];
+  const vs_str file = vs_snapshot_string(s, f->file);
+  return vs_str_contains(file, VS_STR("torch/nn/modules/")) ||
+         vs_str_contains(file, VS_STR("torch/optim/")) ||
+         vs_str_contains(file, VS_STR("torch\\nn\\modules\\")) ||
+         vs_str_contains(file, VS_STR("torch\\optim\\")) ||
+         vs_str_equal(vs_snapshot_string(s, f->name), VS_STR("__init__"));
+}
+
+/* The common callers of a step in the middle. */
+static callers callers_of_step(const vs_slice *slice, vs_frames *frames, const vs_steps *steps) {
   const vs_events *events = &slice->snapshot->events;
-  for (uint32_t event = 0; event < slice->event_count; event++) {
+  const size_t middle = steps->boundaries.count / 2;
+  callers all = {.next = VS_NO_FRAME}, one;
+  VS_ASSERT(middle > 0);
+  for (uint32_t event = steps->boundaries.data[middle - 1]; event < steps->boundaries.data[middle]; event++) {
     const uint32_t row = vs_slice_row(slice, event);
-    if (vs_events_kind(events, row) != VS_EVENT_ALLOC) continue;
-    const uint32_t stack = vs_events_stack(events, row);
-    const uint64_t size = vs_events_size(events, row);
-    if (anchor == NULL) VS_TRY(note(all, stack, size, event));
-    else if (anchor->stack == stack && anchor->size == size) VS_TRY(add_boundary(all->host, out, event));
+    if (vs_events_kind(events, row) == VS_EVENT_ALLOC &&
+        callers_of(frames, vs_events_stack(events, row), &one))
+      meet(frames, &all, &one);
+  }
+  return all;
+}
+
+static bool may_be_steps(const vs_slice *slice, vs_frames *frames, const vs_steps *steps) {
+  if (steps->boundaries.count < 2) return false;
+  const callers c = callers_of_step(slice, frames, steps);
+  for (uint32_t i = 0; i < c.count; i++)
+    if (is_of_model(frames, c.frames[i])) return false;
+  if (steps->source == VS_STEPS_PATTERN) return true;
+  return c.is_set && (c.count > 0 || c.is_one_function);
+}
+
+/* ---- from the trace ------------------------------------------------------------------------------------- */
+
+/* The allocations of a slice one after the other, each with the hash of the allocation or free before it. */
+typedef struct alloc_walk {
+  const vs_slice *slice;
+  uint32_t event, stack;
+  uint64_t size, before, sum; /* sum: of the hashes of frees between the last two allocations */
+  uint64_t last;              /* hash of the last allocation or free */
+} alloc_walk;
+
+static bool next_alloc(alloc_walk *w) {
+  const vs_events *events = &w->slice->snapshot->events;
+  for (w->sum = 0, w->event++; w->event < w->slice->event_count; w->event++) {
+    const uint32_t row = vs_slice_row(w->slice, w->event);
+    const vs_event_kind kind = vs_events_kind(events, row);
+    if (kind != VS_EVENT_ALLOC && kind != VS_EVENT_FREE_REQUESTED) continue;
+    w->stack = vs_events_stack(events, row);
+    w->size = vs_events_size(events, row);
+    w->before = w->last;
+    w->last = hash_of(kind, w->stack, w->size);
+    if (kind == VS_EVENT_ALLOC) return true;
+    w->sum += vs_hash_u64(w->last);
+  }
+  return false;
+}
+
+static vs_status note_allocs(const vs_slice *slice, bool with_frees, signatures *all) {
+  alloc_walk w = {.slice = slice, .event = UINT32_MAX};
+  while (next_alloc(&w)) {
+    if (with_frees) all->sum += w.sum;
+    VS_TRY(note(all, with_frees ? w.before : 0, w.stack, w.size, w.event));
   }
   return VS_OK;
 }
 
-static vs_status from_pattern(const vs_host *host, const vs_slice *slice, vs_steps *out) {
+static void signatures_deinit(signatures *all) {
+  vs_vec_free(all->host, &all->list);
+  vs_map_deinit(all->host, &all->by_hash);
+}
+
+/* Makes the steps that begin with the anchor, if they may be steps. */
+static vs_status take_anchor(const vs_host *host, const vs_slice *slice, vs_frames *frames,
+                             const signature *anchor, vs_steps_source source, vs_steps *out) {
+  if (anchor == NULL) return VS_OK;
+  *out = (vs_steps){
+      .source = source, .anchor = anchor->stack, .anchor_size = anchor->size, .boundaries = out->boundaries};
+  alloc_walk w = {.slice = slice, .event = UINT32_MAX};
+  while (next_alloc(&w))
+    if (w.stack == anchor->stack && w.size == anchor->size &&
+        (anchor->before == 0 || anchor->before == w.before))
+      VS_TRY(add_boundary(host, out, w.event));
+  if (may_be_steps(slice, frames, out)) return VS_OK;
+  out->boundaries.count = 0;
+  *out = (vs_steps){.source = VS_STEPS_NONE, .boundaries = out->boundaries};
+  return VS_OK;
+}
+
+/* Where one allocation comes several times in a round, the allocation or free before it tells which one begins the round.
+ * Frees are looked at where the allocations come in rounds at all, and do not count where they come at any time. */
+static vs_status refine_rounds(const vs_host *host, const vs_slice *slice, vs_frames *frames,
+                               const signature *anchor, vs_steps *out) {
   signatures all = {.host = host};
-  const signature *anchor = NULL;
-  vs_status status = walk_allocs(slice, &all, NULL, out);
-  if (status == VS_OK) status = choose(&all, slice->event_count, &anchor);
-  if (status == VS_OK && anchor != NULL) {
-    status = walk_allocs(slice, &all, anchor, out);
-    out->source = VS_STEPS_PATTERN;
-    out->anchor = anchor->stack;
-    out->anchor_size = anchor->size;
+  vs_status status = note_allocs(slice, true, &all);
+  const signature *finer = status == VS_OK ? choose_round(&all, slice->event_count) : NULL;
+  const bool is_other =
+      finer != NULL && finer->count + 1 < anchor->count; /* the first has nothing before it */
+  if (status == VS_OK)
+    status = take_anchor(host, slice, frames, is_other ? finer : anchor, VS_STEPS_ROUNDS, out);
+  signatures_deinit(&all);
+  return status;
+}
+
+static vs_status from_trace(const vs_host *host, const vs_slice *slice, vs_frames *frames, vs_steps *out) {
+  signatures all = {.host = host};
+  vs_status status = note_allocs(slice, false, &all);
+  const signature *anchor = status == VS_OK ? choose_round(&all, slice->event_count) : NULL;
+  if (anchor != NULL) status = refine_rounds(host, slice, frames, anchor, out);
+  if (status == VS_OK && out->source == VS_STEPS_NONE) {
+    status = choose(&all, slice->event_count, &anchor);
+    if (status == VS_OK) status = take_anchor(host, slice, frames, anchor, VS_STEPS_PATTERN, out);
   }
-  vs_vec_free(host, &all.list);
-  vs_map_deinit(host, &all.by_hash);
+  signatures_deinit(&all);
   return status;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-static vs_status build(const vs_host *host, const vs_slice *slice, vs_steps *out) {
+static vs_status build(const vs_host *host, const vs_slice *slice, vs_frames *frames, vs_steps *out) {
   uint32_t name;
   VS_TRY(from_annotations(host, slice, VS_STR("ProfilerStep#"), VS_STRING_NONE, out));
   if (out->source != VS_STEPS_NONE) return VS_OK;
   VS_TRY(most_frequent(host, slice, VS_STR("Optimizer.step#"), &name));
   if (name != VS_STRING_NONE) VS_TRY(from_annotations(host, slice, VS_STR("Optimizer.step#"), name, out));
   if (out->source != VS_STEPS_NONE) return VS_OK;
-  return from_pattern(host, slice, out);
+  return from_trace(host, slice, frames, out);
 }
 
-vs_status vs_steps_build(const vs_host *host, const vs_slice *slice, vs_steps *out) {
+vs_status vs_steps_build(const vs_host *host, const vs_slice *slice, vs_frames *frames, vs_steps *out) {
   *out = (vs_steps){.source = VS_STEPS_NONE};
-  const vs_status status = build(host, slice, out);
+  const vs_status status = build(host, slice, frames, out);
   if (status != VS_OK) vs_steps_deinit(host, out);
   return status;
 }

@@ -19,7 +19,14 @@ const char *vs_explain_fragmentation(const vs_holes *holes) {
   return "some of the cached memory shares segments with live blocks; the rest is releasable";
 }
 
-const char *vs_explain_growth(const vs_growth *growth) {
+const char *vs_explain_growth(const vs_growth *growth, vs_steps_source source) {
+  if (growth->kind == VS_GROWTH_PENDING)
+    return "was freed, but waits for another stream (record_stream): more of it every step";
+  if (growth->kind == VS_GROWTH_FREED) return "grew every step, and most of it was freed since";
+  if (source == VS_STEPS_ROUNDS)
+    return "grows every step of a loop and is still allocated: a leak, an unbounded cache, or memory that "
+           "the "
+           "loop builds up";
   if (growth->blocks == 0) return "grows with the steps: its blocks get larger, not more";
   if (growth->rises == growth->steps)
     return "grows every step and is still allocated: likely a leak or an unbounded cache";

@@ -9,7 +9,7 @@
 extern const char vs_advice_how_to_record[];
 
 const char *vs_explain_fragmentation(const vs_holes *holes);
-const char *vs_explain_growth(const vs_growth *growth);
+const char *vs_explain_growth(const vs_growth *growth, vs_steps_source source);
 const char *vs_explain_oom(vs_oom_verdict verdict);
 
 /* What would help against it, given the settings in the file; NULL where nothing can be said. */

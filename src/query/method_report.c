@@ -196,6 +196,7 @@ static void write_growth(vs_call *call, const vs_report *r) {
     const vs_growth *growth = &r->growths.list.data[i];
     vs_jsonw_object_begin(json);
     vs_reply_owner(call, growth->stack, false);
+    vs_jsonw_member_str(json, "kind", vs_str_from(vs_growth_kind_name(growth->kind)));
     vs_jsonw_member_u64(json, "bytes", growth->bytes);
     vs_jsonw_member_u64(json, "blocks", growth->blocks);
     vs_jsonw_member_u64(json, "bytes_per_step", growth->bytes_per_step);
@@ -203,7 +204,9 @@ static void write_growth(vs_call *call, const vs_report *r) {
     vs_jsonw_member_u64(json, "rises", growth->rises);
     vs_jsonw_member_u64(json, "first_step", growth->first_step);
     vs_jsonw_member_u64(json, "live_bytes", growth->live_bytes);
-    sentence(json, "sentence", vs_explain_growth(growth));
+    vs_jsonw_member_u64(json, "pending_bytes", growth->pending_bytes);
+    vs_jsonw_member_u64(json, "end_bytes", growth->end_bytes);
+    sentence(json, "sentence", vs_explain_growth(growth, r->steps.source));
     vs_reply_stack(call, growth->stack);
     vs_jsonw_object_end(json);
   }

@@ -245,6 +245,7 @@ declare namespace Replies {
   interface Growth extends Stacked {
     label: string;
     long_label: string;
+    kind: "allocated" | "freed" | "pending";
     bytes: int;
     blocks: int;
     bytes_per_step: int;
@@ -252,6 +253,8 @@ declare namespace Replies {
     rises: int;
     first_step: int;
     live_bytes: int;
+    pending_bytes: int;
+    end_bytes: int;
     sentence: string;
   }
 
@@ -273,7 +276,7 @@ declare namespace Replies {
     rounding: { lost_bytes: int; share: number | null };
     lifetimes: Lifetimes;
     steps: {
-      source: "annotations" | "pattern"; count: int; first_event: int; last_event: int; period_us: int | null;
+      source: "annotations" | "rounds" | "pattern"; count: int; first_event: int; last_event: int; period_us: int | null;
       anchor: string; anchor_bytes: int | null;
     } | null;
     growth: Growth[];

@@ -16,14 +16,19 @@ static bool has_owners(const vs_call *call, const vs_report *r) {
   return name.known;
 }
 
-/* A line that holds less than a thousandth of the peak at the end is not worth a sentence. */
+/* A line that has less than a thousandth of the peak is not worth a sentence. */
 static bool is_growth_told(const vs_report *r, const vs_growth *growth) {
-  return growth->live_bytes >= (uint64_t)r->curves.curve[VS_CURVE_REQUESTED].peak / 1000;
+  const uint64_t bytes = growth->kind == VS_GROWTH_ALLOCATED ? growth->end_bytes : growth->live_bytes;
+  return bytes >= (uint64_t)r->curves.curve[VS_CURVE_REQUESTED].peak / 1000;
 }
 
+/* Lines that grow and are still allocated at the end. */
 static size_t count_growth(const vs_report *r) {
   size_t count = 0;
-  for (size_t i = 0; i < r->growths.list.count; i++) count += is_growth_told(r, &r->growths.list.data[i]);
+  for (size_t i = 0; i < r->growths.list.count; i++) {
+    const vs_growth *growth = &r->growths.list.data[i];
+    count += growth->kind == VS_GROWTH_ALLOCATED && is_growth_told(r, growth);
+  }
   return count;
 }
 
@@ -315,16 +320,47 @@ static void say_rounding(vs_lines *lines, const vs_end_sums *end) {
 
 /* ---- growth ---------------------------------------------------------------------------------------------------- */
 
-static void say_grower(vs_lines *lines, const vs_growth *growth, bool is_first) {
-  vs_line_begin(lines, is_first ? VS_LINE_growth : VS_LINE_grows, VS_TONE_bad);
-  lines->bytes = growth->bytes_per_step;
-  lines->has_bytes = true;
-  vs_text_bytes_change(&lines->value, (int64_t)vs_min_u64(growth->bytes_per_step, INT64_MAX), lines->unit);
+/* What it is likely to be. Rounds of a loop may also be what builds up a model or a cache. */
+static const char *likely_cause(const vs_growth *growth, vs_steps_source source) {
+  if (source == VS_STEPS_ROUNDS) return "a leak, an unbounded cache, or memory that the loop builds up";
+  return growth->blocks == 0 ? "its blocks get larger, not more" : "likely a leak or an unbounded cache";
+}
+
+static void put_grower(vs_lines *lines, const vs_growth *growth, vs_steps_source source) {
+  const uint64_t steps = growth->steps;
+  switch (growth->kind) {
+    case VS_GROWTH_ALLOCATED:
+      vs_line_put(lines, "%O grows by %B every step over %C, and %B is still allocated: %s", growth->stack,
+                  growth->bytes_per_step, steps, "step", growth->end_bytes, likely_cause(growth, source));
+      break;
+    case VS_GROWTH_FREED:
+      vs_line_put(lines,
+                  "%O grew by %B every step over %C, and most of it was freed since: %B is still allocated",
+                  growth->stack, growth->bytes_per_step, steps, "step", growth->end_bytes);
+      break;
+    case VS_GROWTH_PENDING:
+      vs_line_put(lines,
+                  "%O has %B more pending every step over %C: freed, but another stream may still use it "
+                  "(record_stream)",
+                  growth->stack, growth->bytes_per_step, steps, "step");
+      break;
+  }
+}
+
+static void say_grower(vs_lines *lines, const vs_growth *growth, vs_steps_source source, bool is_first) {
+  static const vs_tone tones[] = {[VS_GROWTH_ALLOCATED] = VS_TONE_bad,
+                                  [VS_GROWTH_FREED] = VS_TONE_plain,
+                                  [VS_GROWTH_PENDING] = VS_TONE_warning};
+  const bool is_built = growth->kind == VS_GROWTH_ALLOCATED && source == VS_STEPS_ROUNDS;
+  vs_line_begin(lines, is_first ? VS_LINE_growth : VS_LINE_grows,
+                is_built ? VS_TONE_warning : tones[growth->kind]);
+  if (growth->kind != VS_GROWTH_FREED) {
+    lines->bytes = growth->bytes_per_step;
+    lines->has_bytes = true;
+    vs_text_bytes_change(&lines->value, (int64_t)vs_min_u64(growth->bytes_per_step, INT64_MAX), lines->unit);
+  }
   vs_line_put_brief(lines, "%O", growth->stack);
-  vs_line_put(lines, "%O grows by %B every step over %C, and %B is still allocated: ", growth->stack,
-              growth->bytes_per_step, (uint64_t)growth->steps, "step", growth->live_bytes);
-  vs_line_put(lines, growth->blocks == 0 ? "its blocks get larger, not more"
-                                         : "likely a leak or an unbounded cache");
+  put_grower(lines, growth, source);
   vs_line_end(lines);
 }
 
@@ -344,7 +380,8 @@ static void say_growth(vs_lines *lines, const vs_report *r) {
   if (!has_trace(r)) return;
   size_t told = 0;
   for (size_t i = 0; i < r->growths.list.count && told < MOST; i++)
-    if (is_growth_told(r, &r->growths.list.data[i])) say_grower(lines, &r->growths.list.data[i], told++ == 0);
+    if (is_growth_told(r, &r->growths.list.data[i]))
+      say_grower(lines, &r->growths.list.data[i], r->steps.source, told++ == 0);
   if (told == 0) say_no_growth(lines, steps);
   if (steps != 0) {
     vs_line_detail_begin(lines, VS_LINE_steps, VS_TONE_plain);

@@ -1,5 +1,7 @@
 """Every figure of `report`, `stats` and `fragmentation` against the naive ones of figures.py and allocated.py."""
 
+import csv
+import io
 import random
 import re
 from collections import Counter
@@ -14,7 +16,8 @@ import truth
 from allocated import allocated
 from findings import INFORMATIONAL
 from normal import normalise
-from simulate import random_run
+from run import Run, Stack
+from simulate import EPOCH_US, SimulatedDevice, random_run
 from test_queries import ask, cases, device_option, memories, moments, paths  # noqa: F401  (paths is a fixture)
 from writers import WRITERS
 
@@ -183,3 +186,100 @@ def test_lifetimes_and_sizes(paths):
             assert [r["reserved_bytes"] for r in reply[key]] == sorted((r["reserved_bytes"] for r in reply[key]), reverse=True)
     for where, device, memory, _ in device_reports(paths):
         expect(device["lifetimes"], figures.lifetimes(memory), where)
+
+
+# ---- what lives between two moments, and its exports
+
+
+def live_rows(memory, event):
+    """The lives at that moment, by address; a later life at one address wins."""
+    rows = {}
+    for life in figures.lives_of(memory):
+        if (life.born is None or life.born <= event) and (life.ended_at is None or life.ended_at > event):
+            rows[life.address] = life
+    return rows
+
+
+def test_events_of_csv_live(paths):
+    """When each live block was allocated and freed: the request of its free, or what else ended it."""
+    freed = 0
+    for path, device, memory in cases(paths):
+        for at, event, live in moments(path, device):
+            if len({address for address, _, _ in live}) < len(live):
+                continue
+            raw = cli.run("export", path, "csv", "--table", "live", "-o", "-", *device_option(device), "--at", at).out
+            rows = {int(r["address"]): r for r in csv.DictReader(io.StringIO(raw.decode()))}
+            wanted = live_rows(memory, event)
+            assert rows.keys() == wanted.keys(), f"{path.name}, {at}"
+
+            def time(event):
+                return str(memory.entries[event].time if memory.entries[event].time is not None else "") if event is not None else ""
+
+            at_end = {b.address: b for b in memory.blocks if b.active}
+            for address, life in wanted.items():
+                end = life.requested_at if life.requested_at is not None else life.ended_at
+                of_end = at_end.get(address) if life.ended_at is None else None
+                told = rows[address]
+                assert told["alloc_event"] == ("" if life.born is None else str(life.born)), (path.name, at, address)
+                assert told["free_event"] == ("" if end is None else str(end)), (path.name, at, address)
+                assert (told["alloc_time_us"], told["free_time_us"]) == (time(life.born), time(end)), (path.name, at, address)
+                assert told["size_bytes"] == ("" if of_end is None else str(of_end.size)), (path.name, at, address)
+                freed += end is not None
+    assert freed > 100
+
+
+def average(memory, low, high):
+    """{address and birth: (bytes, part of the time that it lives)} of what lives at some moment from low to high."""
+    times = [e.time for e in memory.entries]
+    known = [t for t in times if t is not None]
+
+    def clock(event):
+        before = [t for t in times[: event + 1] if t is not None]
+        return max(before) if before else known[0]
+
+    by_time = bool(known) and clock(low) < clock(high)
+    start, end = (clock(low), clock(high)) if by_time else (low, high)
+
+    def place(event):
+        if event <= low or event >= high:
+            return start if event <= low else end
+        return min(max(times[event], start), end) if by_time else event
+
+    rows = []
+    for life in figures.lives_of(memory):
+        born = -1 if life.born is None else life.born
+        if born > high or (life.ended_at is not None and life.ended_at <= low):
+            continue
+        to = end if life.ended_at is None else place(life.ended_at)
+        part = (to - place(born)) / (end - start) if end > start else 1
+        rows.append((life.size, max(part, 0)))
+    return rows
+
+
+def test_averages(paths):
+    """The number of allocations that live at some moment between two, and their bytes by the time that they live."""
+    for path, device, memory in cases(paths):
+        last = len(memory.entries) - 1
+        if last < 4 or any(e.time is None for e in memory.entries):
+            continue
+        for low, high in ((-1, last), (last // 3, last // 2), (0, 1)):
+            reply = cli.run("query", path, "live", f"at={high}", f"since={'start' if low < 0 else low}", "measure=average",
+                            f"device={'host' if device < 0 else device}").report()
+            rows = average(memory, low, high)
+            assert reply["count"] == len(rows), f"{path.name}, device {device}, {low} to {high}"
+            wanted = sum(size * part for size, part in rows)
+            assert abs(reply["bytes"] - wanted) <= len(rows) + 1e-6 * wanted, f"{path.name}, device {device}, {low} to {high}"
+
+
+@pytest.mark.parametrize("lines", [18, 19, 20, 21])
+def test_a_legend_has_19_groups(lines, tmp_path):
+    """With a colour each; `others` is told as soon as one has to share."""
+    sim = SimulatedDevice(0, random.Random(1), [EPOCH_US])
+    for line in range(lines):
+        sim.allocator.malloc((40 - line) << 10, 0, (0, 0), Stack([("work", "train.py", line + 1)]))
+    path = tmp_path / "lines.pickle"
+    path.write_bytes(WRITERS["c-4"].write(shapes.build(Run([sim.as_run()]), "2.15")))
+    reply = cli.run("query", path, "groups", "by=line", "top=0").report()
+    assert (reply["group_count"], len(reply["groups"])) == (lines, lines)
+    assert reply["others"] == (19 if lines > 19 else None)
+    assert [g["count"] for g in reply["groups"]] == [1] * lines

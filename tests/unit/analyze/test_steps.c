@@ -87,6 +87,7 @@ static void train(run *r, const options *o) {
 
 typedef struct found {
   vs_lifetimes lifetimes;
+  vs_frames frames;
   vs_steps steps;
   vs_growths growths;
 } found;
@@ -96,13 +97,15 @@ static found find(run *r) {
   made_trace(&r->m, 0);
   const vs_slice *slice = made_slice(&r->m, 0);
   expect_ok(vs_lifetimes_build(r->m.host, slice, &f.lifetimes));
-  expect_ok(vs_steps_build(r->m.host, slice, &f.steps));
-  expect_ok(vs_growths_build(r->m.host, &f.lifetimes, &f.steps, &f.growths));
+  expect_ok(vs_frames_init(r->m.host, r->m.snapshot, &f.frames));
+  expect_ok(vs_steps_build(r->m.host, slice, &f.frames, &f.steps));
+  expect_ok(vs_growths_build(r->m.host, &f.lifetimes, &f.steps, &f.frames, &f.growths));
   return f;
 }
 
 static void end(run *r, found *f) {
   vs_growths_deinit(r->m.host, &f->growths);
+  vs_frames_deinit(r->m.host, &f->frames);
   vs_steps_deinit(r->m.host, &f->steps);
   vs_lifetimes_deinit(r->m.host, &f->lifetimes);
   made_end(&r->m);
@@ -191,6 +194,207 @@ static void test_swelling_buffer(void **state) {
   end(&r, &f);
 }
 
+/* ---- rounds of a loop without annotations ---------------------------------------------------------------- */
+
+/* A stack of two frames: a line of the loop, and its caller. */
+static uint32_t called_by(run *r, int64_t line, const char *caller, const char *file) {
+  const uint32_t frames[] = {made_frame(&r->m, "main", "/home/user/train.py", line),
+                             made_frame(&r->m, caller, file, 9)};
+  return made_stack_of(&r->m, frames, 2);
+}
+
+/* One allocation a round, and all of them stay. */
+static void test_a_bare_loop(void **state) {
+  (void)state;
+  for (int rounds = 8; rounds <= 40; rounds += rounds == 8 ? 1 : 31) {
+    run r = {.m = made_begin(), .next = 1 << 20, .now_us = 1000};
+    const uint32_t kept = made_stack(&r.m, "<module>", 12);
+    uint64_t ignored;
+    for (int i = 0; i < rounds; i++) (void)alloc(&r, kept, 3000, &ignored);
+    found f = find(&r);
+    assert_int_equal(f.steps.source, rounds == 8 ? VS_STEPS_NONE : VS_STEPS_ROUNDS);
+    if (rounds > 8) {
+      assert_int_equal(f.steps.boundaries.count, rounds);
+      assert_int_equal(f.steps.anchor_size, 3000);
+      expect_growth(&f, kept, 3000, (uint32_t)rounds - 1);
+      assert_int_equal(f.growths.list.data[0].end_bytes, rounds * 3000);
+      assert_int_equal(f.growths.list.data[0].kind, VS_GROWTH_ALLOCATED);
+    }
+    end(&r, &f);
+  }
+}
+
+/* What a line replaces each round is not growth, and does not hide what it keeps. */
+static void test_a_loop_with_a_temporary(void **state) {
+  (void)state;
+  for (int keeps = 0; keeps < 2; keeps++) {
+    run r = {.m = made_begin(), .next = 1 << 20, .now_us = 1000};
+    const uint32_t line = made_stack(&r.m, "<module>", 12);
+    uint64_t old = 0, x, y;
+    for (int i = 0; i < 40; i++) {
+      (void)alloc(&r, line, 5000, &x);
+      if (old != 0) release(&r, old, 5000);
+      (void)alloc(&r, line, 2000, &y);
+      if (keeps == 0) release(&r, y, 2000);
+      old = x;
+    }
+    found f = find(&r);
+    assert_int_equal(f.steps.source, VS_STEPS_ROUNDS);
+    assert_int_equal(f.steps.boundaries.count, 40);
+    if (keeps == 0) assert_int_equal(f.growths.list.count, 0);
+    else expect_growth(&f, line, (39 * 2000 + 5000) / 39, 39); /* with the last temporary */
+    end(&r, &f);
+  }
+}
+
+/* Rounds may differ at first and now and then, but not every fourth time. */
+static void test_rounds_that_differ(void **state) {
+  (void)state;
+  for (int every = 4; every <= 20; every += 16) {
+    run r = {.m = made_begin(), .next = 1 << 20, .now_us = 1000};
+    const uint32_t work = made_stack(&r.m, "<module>", 12), log = made_stack(&r.m, "<module>", 13);
+    uint64_t x;
+    for (int i = 0; i < 60; i++) {
+      (void)alloc(&r, work, 5000, &x);
+      release(&r, x, 5000);
+      if (i != 0 && i % every != 0) continue;
+      (void)alloc(&r, log, 700 + (uint64_t)i, &x);
+      release(&r, x, 700 + (uint64_t)i);
+    }
+    found f = find(&r);
+    assert_int_equal(f.steps.source, every == 4 ? VS_STEPS_NONE : VS_STEPS_ROUNDS);
+    end(&r, &f);
+  }
+}
+
+/* Layers of a forward pass, parameters and optimizer states come in rounds, too: code of the model is around them. Other
+ * callers do not matter, but the rounds are those of one function. */
+static void test_rounds_of_a_model_are_no_steps(void **state) {
+  (void)state;
+  static const struct {
+    const char *caller, *file;
+    bool are_steps;
+  } cases[] = {
+      {"forward", "/opt/site-packages/torch/nn/modules/container.py", false},
+      {"forward", "C:\\torch\\nn\\modules\\container.py", false},
+      {"step", "/opt/site-packages/torch/optim/adam.py", false},
+      {"__init__", "/home/user/model.py", false},
+      {"forward", "/home/user/model.py", true},
+      {"train", "/opt/site-packages/transformers/trainer.py", true},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    run r = {.m = made_begin(), .next = 1 << 20, .now_us = 1000};
+    uint32_t lines[5];
+    for (int64_t line = 0; line < 5; line++)
+      lines[line] = called_by(&r, line + 1, cases[i].caller, cases[i].file);
+    uint64_t kept, temporary;
+    for (int round = 0; round < 12; round++)
+      for (int line = 0; line < 5; line++) {
+        (void)alloc(&r, lines[line], 3000, line == 0 ? &kept : &temporary);
+        if (line != 0) release(&r, temporary, 3000);
+      }
+    found f = find(&r);
+    if ((f.steps.source == VS_STEPS_ROUNDS) != cases[i].are_steps) fail_msg("case %zu", i);
+    if (!cases[i].are_steps) assert_int_equal(f.steps.source, VS_STEPS_NONE);
+    end(&r, &f);
+  }
+}
+
+static void test_rounds_of_several_functions_are_no_steps(void **state) {
+  (void)state;
+  run r = {.m = made_begin(), .next = 1 << 20, .now_us = 1000};
+  const uint32_t one = made_stack(&r.m, "one", 12), other = made_stack(&r.m, "other", 13);
+  uint64_t ignored;
+  for (int i = 0; i < 40; i++) {
+    (void)alloc(&r, one, 3000, &ignored);
+    (void)alloc(&r, other, 3000, &ignored);
+  }
+  found f = find(&r);
+  assert_int_equal(f.steps.source, VS_STEPS_NONE);
+  end(&r, &f);
+}
+
+/* ---- what became of it ---------------------------------------------------------------------------------- */
+
+/* Steps that keep a block each; afterwards `freed` of them are freed, and of each free only the request is recorded where
+ * it is pending. */
+static found kept_and_freed(run *r, int steps, int freed, bool at_once, bool is_pending) {
+  uint64_t kept[32];
+  for (int step = 0; step < steps; step++) {
+    made_annotation(&r->m, "START", "ProfilerStep#1", r->now_us);
+    (void)alloc(r, r->leak, 1000, &kept[step]);
+    if (at_once) made_time(&r->m, made_event(&r->m, VS_EVENT_FREE_REQUESTED, kept[step], 1000), r->now_us++);
+  }
+  for (int step = 0; step < freed; step++) {
+    if (is_pending)
+      made_time(&r->m, made_event(&r->m, VS_EVENT_FREE_REQUESTED, kept[step], 1000), r->now_us++);
+    else release(r, kept[step], 1000);
+  }
+  release(r, 1 << 20, 4096); /* some free is complete */
+  return find(r);
+}
+
+static void test_what_became_of_growth(void **state) {
+  (void)state;
+  static const struct {
+    int freed;
+    bool at_once, is_pending;
+    vs_growth_kind kind;
+    uint64_t end_bytes;
+  } cases[] = {
+      {0, false, false, VS_GROWTH_ALLOCATED, 8000}, {4, false, false, VS_GROWTH_ALLOCATED, 4000},
+      {5, false, false, VS_GROWTH_FREED, 3000},     {8, false, false, VS_GROWTH_FREED, 0},
+      {0, true, false, VS_GROWTH_PENDING, 0},       {8, false, true, VS_GROWTH_FREED, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    run r = begin_run();
+    found f = kept_and_freed(&r, 8, cases[i].freed, cases[i].at_once, cases[i].is_pending);
+    expect_growth(&f, r.leak, 1000, 7);
+    assert_int_equal(f.growths.list.data[0].kind, cases[i].kind);
+    assert_int_equal(f.growths.list.data[0].live_bytes, 7000);
+    assert_int_equal(f.growths.list.data[0].end_bytes, cases[i].end_bytes);
+    assert_int_equal(f.growths.list.data[0].pending_bytes, cases[i].at_once ? 7000 : 0);
+    end(&r, &f);
+  }
+  assert_string_equal(vs_growth_kind_name(VS_GROWTH_ALLOCATED), "allocated");
+  assert_string_equal(vs_growth_kind_name(VS_GROWTH_FREED), "freed");
+  assert_string_equal(vs_growth_kind_name(VS_GROWTH_PENDING), "pending");
+}
+
+/* Of four blocks that a step keeps, an older one goes in each step: a quarter. Of three it is more. */
+static void test_growth_that_is_freed_again(void **state) {
+  (void)state;
+  for (int came = 3; came <= 4; came++) {
+    run r = begin_run();
+    uint64_t kept[64] = {0};
+    for (int step = 0; step < 12; step++) {
+      made_annotation(&r.m, "START", "ProfilerStep#1", r.now_us);
+      for (int i = 0; i < came; i++) (void)alloc(&r, r.leak, 1000, &kept[came * step + i]);
+      if (step >= 2) release(&r, kept[came * (step - 2)], 1000);
+    }
+    found f = find(&r);
+    assert_int_equal(f.steps.source, VS_STEPS_ANNOTATIONS);
+    assert_int_equal(f.growths.list.count, came == 4);
+    end(&r, &f);
+  }
+}
+
+/* Two callers of one line are one line. */
+static void test_growth_is_told_by_line(void **state) {
+  (void)state;
+  run r = begin_run();
+  const uint32_t one = called_by(&r, 5, "first", "/home/user/train.py"),
+                 other = called_by(&r, 5, "second", "/home/user/train.py");
+  uint64_t ignored;
+  for (int step = 0; step < 8; step++) {
+    made_annotation(&r.m, "START", "ProfilerStep#1", r.now_us);
+    (void)alloc(&r, step % 2 == 0 ? one : other, 1000, &ignored);
+  }
+  found f = find(&r);
+  expect_growth(&f, one, 1000, 7);
+  end(&r, &f);
+}
+
 /* ---- no false alarms ----------------------------------------------------------------------------------- */
 
 static void test_healthy_runs(void **state) {
@@ -272,6 +476,7 @@ static void test_nothing(void **state) {
   end(&r, &f);
   assert_string_equal(vs_steps_source_name(VS_STEPS_NONE), "none");
   assert_string_equal(vs_steps_source_name(VS_STEPS_PATTERN), "pattern");
+  assert_string_equal(vs_steps_source_name(VS_STEPS_ROUNDS), "rounds");
   assert_string_equal(vs_steps_source_name(VS_STEPS_ANNOTATIONS), "annotations");
 }
 
@@ -292,6 +497,14 @@ int main(void) {
       cmocka_unit_test(test_pattern),
       cmocka_unit_test(test_leak_with_pauses),
       cmocka_unit_test(test_swelling_buffer),
+      cmocka_unit_test(test_a_bare_loop),
+      cmocka_unit_test(test_a_loop_with_a_temporary),
+      cmocka_unit_test(test_rounds_that_differ),
+      cmocka_unit_test(test_rounds_of_a_model_are_no_steps),
+      cmocka_unit_test(test_rounds_of_several_functions_are_no_steps),
+      cmocka_unit_test(test_what_became_of_growth),
+      cmocka_unit_test(test_growth_that_is_freed_again),
+      cmocka_unit_test(test_growth_is_told_by_line),
       cmocka_unit_test(test_healthy_runs),
       cmocka_unit_test(test_few_steps),
       cmocka_unit_test(test_layers_are_no_steps),
