@@ -6,30 +6,10 @@
  *                alive when the program destroys its descriptor
  *   attribute    name, type, values as they were set; contents in place of descriptors
  *
- * The only property of operations that matters is whether a graph convolves: then its plan gets the configured
- * workspace. A heuristic returns one engine, number 0. */
-#include "faces/simcuda/cudnn/objects.h"
+ * graph.c reads from the operations how many engines a graph has, and the workspace of its plans. */
+#include "faces/simcuda/cudnn/graph.h"
 
 #define TAG_BACKEND VS_TAG('d', 'b', 'a', 'k')
-
-typedef struct content content;
-
-typedef struct attribute {
-  cudnnBackendAttributeName_t name;
-  cudnnBackendAttributeType_t type;
-  int64_t count;
-  void *values;       /* NULL for descriptors */
-  content **contents; /* for descriptors; each is counted */
-} attribute;
-
-struct content {
-  size_t references;
-  cudnnBackendDescriptorType_t kind;
-  bool is_final;
-  bool convolves;
-  size_t count;
-  attribute *attributes;
-};
 
 typedef struct backend {
   vs_object object;
@@ -65,15 +45,9 @@ static void release(content *of) { // NOLINT(misc-no-recursion)
   free(of);
 }
 
-static attribute *find(const content *of, cudnnBackendAttributeName_t name) {
-  for (size_t i = 0; i < of->count; i++)
-    if (of->attributes[i].name == name) return &of->attributes[i];
-  return NULL;
-}
-
 /* The attribute of this name, added if absent; NULL if out of memory. */
 static attribute *find_or_add(content *of, cudnnBackendAttributeName_t name) {
-  attribute *found = find(of, name);
+  attribute *found = vs_cudnn_attribute(of, name);
   if (found != NULL) return found;
   attribute *grown = realloc(of->attributes, (of->count + 1) * sizeof *grown);
   if (grown == NULL) return NULL;
@@ -95,14 +69,7 @@ static bool add_content(content *to, cudnnBackendAttributeName_t name, content *
   made->type = CUDNN_TYPE_BACKEND_DESCRIPTOR;
   made->count = 1;
   made->contents = values;
-  to->convolves |= value->convolves;
   return true;
-}
-
-/* The first content of an attribute; NULL if it is not set. */
-static content *first_of(const content *of, cudnnBackendAttributeName_t name) {
-  const attribute *found = find(of, name);
-  return found != NULL && found->contents != NULL && found->count > 0 ? found->contents[0] : NULL;
 }
 
 static content *content_of(cudnnBackendDescriptor_t descriptor) {
@@ -158,7 +125,7 @@ static size_t size_of_type(cudnnBackendAttributeType_t type) {
 }
 
 /* The contents of `count` descriptors; each must be final. */
-static cudnnStatus_t set_contents(content *to, attribute *of, int64_t count, const void *values) {
+static cudnnStatus_t set_contents(attribute *of, int64_t count, const void *values) {
   content **contents = calloc((size_t)count + 1, sizeof(content *));
   if (contents == NULL) return FAIL(INTERNAL_ERROR_HOST_ALLOCATION_FAILED);
   for (int64_t i = 0; i < count; i++) {
@@ -170,10 +137,7 @@ static cudnnStatus_t set_contents(content *to, attribute *of, int64_t count, con
     contents[i] = each;
   }
   clear_attribute(of);
-  for (int64_t i = 0; i < count; i++) {
-    contents[i]->references++;
-    to->convolves |= contents[i]->convolves;
-  }
+  for (int64_t i = 0; i < count; i++) contents[i]->references++;
   of->contents = contents;
   of->count = count;
   return CUDNN_STATUS_SUCCESS;
@@ -201,7 +165,7 @@ cudnnStatus_t sim_cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
   cudnnStatus_t status = CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
   if (to != NULL) {
     status = type == CUDNN_TYPE_BACKEND_DESCRIPTOR
-                 ? set_contents(of, to, count, values)
+                 ? set_contents(to, count, values)
                  : set_values(to, count, values, (size_t)count * size_of_type(type));
     if (status == CUDNN_STATUS_SUCCESS) to->type = type;
   }
@@ -229,23 +193,19 @@ static const struct {
 
 static bool is_complete(const content *of) {
   for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
-    if (needs[i].kind == (int)of->kind && find(of, (cudnnBackendAttributeName_t)needs[i].name) == NULL)
+    if (needs[i].kind == (int)of->kind &&
+        vs_cudnn_attribute(of, (cudnnBackendAttributeName_t)needs[i].name) == NULL)
       return false;
   if (of->kind != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) return true;
-  return find(of, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG) != NULL ||
-         find(of, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) != NULL;
-}
-
-static bool is_convolution(cudnnBackendDescriptorType_t kind) {
-  return kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ||
-         kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR ||
-         kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR;
+  return vs_cudnn_attribute(of, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG) != NULL ||
+         vs_cudnn_attribute(of, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) != NULL;
 }
 
 /* Tensors have as many strides as dimensions. */
 static bool agrees(const content *of) {
   if (of->kind != CUDNN_BACKEND_TENSOR_DESCRIPTOR) return true;
-  return find(of, CUDNN_ATTR_TENSOR_DIMENSIONS)->count == find(of, CUDNN_ATTR_TENSOR_STRIDES)->count;
+  return vs_cudnn_attribute(of, CUDNN_ATTR_TENSOR_DIMENSIONS)->count ==
+         vs_cudnn_attribute(of, CUDNN_ATTR_TENSOR_STRIDES)->count;
 }
 
 cudnnStatus_t sim_cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
@@ -253,25 +213,29 @@ cudnnStatus_t sim_cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   if (of == NULL) return FAIL(BAD_PARAM);
   pthread_mutex_lock(&lock);
   const bool is_ready = is_complete(of) && agrees(of);
-  if (is_ready) {
-    of->is_final = true;
-    of->convolves |= is_convolution(of->kind);
-  }
+  if (is_ready) of->is_final = true;
+  if (is_ready && of->kind == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) vs_cudnn_note_workspace(of);
   pthread_mutex_unlock(&lock);
-  if (!is_ready) return FAIL(BAD_PARAM);
-  if (of->kind == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && of->convolves) (void)vs_cudnn_workspace();
-  return CUDNN_STATUS_SUCCESS;
+  return is_ready ? CUDNN_STATUS_SUCCESS : FAIL(BAD_PARAM);
 }
 
 /* ---- reading */
 
-/* The only result of a heuristic: a configuration of engine 0 for its graph. */
-static content *make_configuration(const content *heuristic) {
-  content *graph = first_of(heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+static bool add_number(content *to, cudnnBackendAttributeName_t name, int64_t number) {
+  attribute *made = find_or_add(to, name);
+  if (made == NULL || set_values(made, 1, &number, sizeof number) != CUDNN_STATUS_SUCCESS) return false;
+  made->type = CUDNN_TYPE_INT64;
+  return true;
+}
+
+/* A result of a heuristic: a configuration of an engine for its graph. */
+static content *make_configuration(const content *heuristic, int64_t index) {
+  content *graph = vs_cudnn_content(heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
   content *engine = new_content(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   content *made = new_content(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
   const bool is_made = graph != NULL && engine != NULL && made != NULL &&
                        add_content(engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph) &&
+                       add_number(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, index) &&
                        add_content(made, CUDNN_ATTR_ENGINECFG_ENGINE, engine);
   if (is_made) engine->is_final = made->is_final = true;
   release(engine); /* the configuration holds it */
@@ -290,14 +254,24 @@ static cudnnStatus_t fill(cudnnBackendDescriptor_t target, content *with) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-static cudnnStatus_t get_results(const content *heuristic, int64_t wanted, int64_t *count, void *values) {
-  if (count != NULL) *count = 1;
-  if (wanted <= 0 || values == NULL) return CUDNN_STATUS_SUCCESS;
-  content *made = make_configuration(heuristic);
+static cudnnStatus_t get_result(const content *heuristic, int64_t index, cudnnBackendDescriptor_t to) {
+  content *made = make_configuration(heuristic, index);
   if (made == NULL) return FAIL(INTERNAL_ERROR_HOST_ALLOCATION_FAILED);
-  const cudnnStatus_t status = fill(((cudnnBackendDescriptor_t *)values)[0], made);
+  const cudnnStatus_t status = fill(to, made);
   release(made);
   return status;
+}
+
+/* One configuration for each engine of the graph, the best first. */
+static cudnnStatus_t get_results(const content *heuristic, int64_t wanted, int64_t *count, void *values) {
+  const content *graph = vs_cudnn_content(heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+  const int64_t engines = vs_cudnn_engine_count(graph), given = wanted < engines ? wanted : engines;
+  if (count != NULL) *count = wanted > 0 && values != NULL ? given : engines;
+  for (int64_t i = 0; i < given && values != NULL; i++) {
+    const cudnnStatus_t status = get_result(heuristic, i, ((cudnnBackendDescriptor_t *)values)[i]);
+    if (status != CUDNN_STATUS_SUCCESS) return status;
+  }
+  return CUDNN_STATUS_SUCCESS;
 }
 
 /* Reads attributes that were set. */
@@ -333,7 +307,8 @@ static bool is_empty_list(cudnnBackendAttributeName_t name) {
   }
 }
 
-/* Reads attributes that the program did not set: sizes and counts that the library computes, else one zero. */
+/* Reads attributes that the program did not set: sizes, counts and notes that the library computes, else one
+ * zero. */
 static cudnnStatus_t get_own(const content *of, cudnnBackendAttributeName_t name,
                              cudnnBackendAttributeType_t type, int64_t wanted, int64_t *count, void *values) {
   static const char text[] = "{\"simulated\":true}";
@@ -343,14 +318,15 @@ static cudnnStatus_t get_own(const content *of, cudnnBackendAttributeName_t name
     if (values != NULL && given != 0) memcpy(values, text, given);
     return CUDNN_STATUS_SUCCESS;
   }
-  const bool is_empty = is_empty_list(name) || type == CUDNN_TYPE_BACKEND_DESCRIPTOR;
+  const bool has_note = name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE && vs_cudnn_uses_tf32(of);
+  const bool is_empty = (is_empty_list(name) && !has_note) || type == CUDNN_TYPE_BACKEND_DESCRIPTOR;
   if (count != NULL) *count = is_empty ? 0 : 1;
   if (is_empty || wanted <= 0 || values == NULL) return CUDNN_STATUS_SUCCESS;
-  memset(values, 0, size_of_type(type));
+  memset(values, 0, size_of_type(type)); /* as a note: CUDNN_NUMERICAL_NOTE_TENSOR_CORE */
   int64_t number = 0;
-  if (name == CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT) number = 1;
+  if (name == CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT) number = vs_cudnn_engine_count(of);
   if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE || name == CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE)
-    number = of->convolves ? (int64_t)vs_cudnn_workspace() : 0;
+    number = (int64_t)vs_cudnn_plan_workspace(of);
   if (type == CUDNN_TYPE_INT64) memcpy(values, &number, sizeof number);
   return CUDNN_STATUS_SUCCESS;
 }
@@ -362,7 +338,7 @@ cudnnStatus_t sim_cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descri
   if (of == NULL) return FAIL(BAD_PARAM);
   if (!of->is_final) return FAIL(BAD_PARAM_NOT_FINALIZED);
   pthread_mutex_lock(&lock);
-  const attribute *found = find(of, name);
+  const attribute *found = vs_cudnn_attribute(of, name);
   cudnnStatus_t status;
   if (found != NULL) status = get_set(found, type, wanted, count, values);
   else if (name == CUDNN_ATTR_ENGINEHEUR_RESULTS) status = get_results(of, wanted, count, values);

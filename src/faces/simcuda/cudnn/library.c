@@ -114,27 +114,61 @@ cudnnStatus_t vs_cudnn_work(cudnnHandle_t handle) {
                                                                             : FAIL(EXECUTION_FAILED);
 }
 
-/* ---- the guess */
+/* ---- the workspaces of convolutions */
 
-static uint64_t workspace_bytes;
+static struct {
+  bool is_set;
+  uint64_t bytes;
+} configured;
 
 static void read_workspace(void) {
   const char *text = getenv("VRAMSCOPE_SIM_CUDNN_WORKSPACE");
   if (text == NULL || *text == '\0') return;
-  if (!vs_sim_size_parse((vs_str){text, strlen(text)}, &workspace_bytes)) {
-    workspace_bytes = 0;
+  configured.is_set = true;
+  if (!vs_sim_size_parse((vs_str){text, strlen(text)}, &configured.bytes)) {
+    configured.bytes = 0;
     vs_simcuda_say_once(
         "VRAMSCOPE_SIM_CUDNN_WORKSPACE is no size such as 128MiB: convolutions get no workspace");
   }
 }
 
-uint64_t vs_cudnn_workspace(void) {
+bool vs_cudnn_configured_workspace(uint64_t *bytes) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   (void)pthread_once(&once, read_workspace);
-  vs_simcuda_guess(
-      "cudnn_workspace", workspace_bytes,
-      "real convolution plans ask for workspaces of 0 to some hundred MiB (3-D: GiB); every plan "
-      "got the size of "
-      "VRAMSCOPE_SIM_CUDNN_WORKSPACE, which is 0 unless set");
-  return workspace_bytes;
+  if (configured.is_set) *bytes = configured.bytes;
+  return configured.is_set;
+}
+
+static const char *why_workspace(bool is_known) {
+  const vs_sim_figures *figures = vs_simcuda_figures(vs_simcuda_this_thread()->device);
+  if (configured.is_set) return "every convolution got the workspace of VRAMSCOPE_SIM_CUDNN_WORKSPACE";
+  if (!is_known)
+    return "cuDNN asks for 0 to some hundred MiB (3-D: GiB); no rule is known for this convolution, and it "
+           "got none "
+           "(VRAMSCOPE_SIM_CUDNN_WORKSPACE sets one size for all)";
+  if (figures != NULL && figures->compute_major == 9)
+    return "cuDNN chooses an engine for each convolution; the workspace follows a rule measured on an H100 "
+           "with cuDNN 9.19, where "
+           "most sizes are exact; other versions, and cudnn.benchmark, choose others";
+  return "cuDNN chooses an engine for each convolution by the card; the workspace follows a rule measured on "
+         "an H100, and this "
+         "card may ask for more or less";
+}
+
+/* The sizes of a key are summed in the notes, so a note adds what exceeds the largest before: the sum is the largest. */
+void vs_cudnn_note_convolution(uint64_t bytes, bool is_known) {
+  static pthread_mutex_t largest_lock = PTHREAD_MUTEX_INITIALIZER;
+  static uint64_t largest;
+  pthread_mutex_lock(&largest_lock);
+  const uint64_t more = bytes > largest ? bytes - largest : 0;
+  largest += more;
+  pthread_mutex_unlock(&largest_lock);
+  vs_simcuda_guess("cudnn_workspace", more, why_workspace(is_known));
+}
+
+uint64_t vs_cudnn_workspace(void) {
+  uint64_t bytes = 0;
+  (void)vs_cudnn_configured_workspace(&bytes);
+  vs_cudnn_note_convolution(bytes, false);
+  return bytes;
 }

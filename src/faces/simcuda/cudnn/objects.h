@@ -151,8 +151,12 @@ cudnnStatus_t vs_cudnn_work(cudnnHandle_t handle);
 /* Bytes of a value; 0 for a type that no tensor has. A vector of 4 or 32 values counts as one value. */
 size_t vs_cudnn_size_of(cudnnDataType_t type);
 
-/* The workspace of plans and of the old convolutions: VRAMSCOPE_SIM_CUDNN_WORKSPACE, else 0. Notes it as a guess. */
+/* Whether VRAMSCOPE_SIM_CUDNN_WORKSPACE is set, which every convolution then gets. */
+bool vs_cudnn_configured_workspace(uint64_t *bytes);
+/* The workspace of the old convolutions: the configured one, else 0. Notes it as a guess. */
 uint64_t vs_cudnn_workspace(void);
+/* Notes the workspace of a convolution's plan; `is_known`: the rule applied to it. */
+void vs_cudnn_note_convolution(uint64_t bytes, bool is_known);
 
 size_t vs_cudnn_rnn_weight_size(cudnnRNNDescriptor_t rnn);
 

@@ -1,7 +1,9 @@
 /* The cuDNN face: the packing of recurrent weights, descriptors of the backend, and the configured workspace. */
 #include "faces/simcuda/cudnn/backend.c"
 #include "faces/simcuda/cudnn/compute.c"
+#include "faces/simcuda/cudnn/convolution_workspace.c"
 #include "faces/simcuda/cudnn/descriptors.c"
+#include "faces/simcuda/cudnn/graph.c"
 #include "faces/simcuda/cudnn/library.c"
 #include "faces/simcuda/cudnn/rnn.c"
 #include "faces/simcuda/cudnn/pooling_convolution.c"
@@ -189,6 +191,49 @@ static void test_plans(void **state) {
       "vramscope: VRAMSCOPE_SIM_CUDNN_WORKSPACE is no size such as 128MiB: convolutions get no workspace\n");
 }
 
+/* Layers of ResNet-50 whose workspaces were measured on an H100. */
+static uint64_t bytes_of_layer(vs_cudnn_pass pass, vs_cudnn_numbers numbers, bool last) {
+  return vs_cudnn_convolution_workspace(&(vs_cudnn_convolution){.pass = pass,
+                                                                .numbers = numbers,
+                                                                .is_channels_last = last,
+                                                                .is_padded = true,
+                                                                .is_three_by_three = true,
+                                                                .batch = 32,
+                                                                .in = 256,
+                                                                .out = 256,
+                                                                .groups = 1,
+                                                                .in_volume = 14 * 14,
+                                                                .out_volume = 14 * 14,
+                                                                .window = 9,
+                                                                .height = 14,
+                                                                .width = 14,
+                                                                .processors = 132});
+}
+static void test_measured_layer(void **state) {
+  (void)state;
+  assert_int_equal(bytes_of_layer(VS_CUDNN_FORWARD, VS_CUDNN_TF32, false), 15204368);
+  assert_int_equal(bytes_of_layer(VS_CUDNN_FILTER_GRADIENT, VS_CUDNN_TF32, false), 22282847);
+  assert_int_equal(bytes_of_layer(VS_CUDNN_FILTER_GRADIENT, VS_CUDNN_FLOAT32, false), 47185920);
+  assert_int_equal(bytes_of_layer(VS_CUDNN_DATA_GRADIENT, VS_CUDNN_BFLOAT16, false), 7602192);
+  assert_int_equal(bytes_of_layer(VS_CUDNN_DATA_GRADIENT, VS_CUDNN_BFLOAT16, true), 0);
+}
+
+/* No size makes the rule divide by zero. */
+static void test_all_layers_have_a_size(void **state) {
+  (void)state;
+  static const uint64_t sizes[] = {1, 2, 3, 4, 5, 8, 63, 64, 320, 2047};
+  enum { COUNT = sizeof sizes / sizeof *sizes };
+  for (uint32_t i = 0; i < COUNT * COUNT * COUNT * 3 * 4 * 8; i++) {
+    uint32_t n = i;
+    vs_cudnn_convolution of = {.groups = 1, .width = 9, .height = 9};
+    of.in = sizes[n % COUNT], n /= COUNT, of.out = sizes[n % COUNT], n /= COUNT;
+    of.batch = of.in_volume = of.out_volume = sizes[n % COUNT], n /= COUNT;
+    of.pass = (vs_cudnn_pass)(n % 3), n /= 3, of.numbers = (vs_cudnn_numbers)(n % 4), n /= 4;
+    of.is_channels_last = n & 1, of.is_3d = n & 2, of.window = n & 4 ? 9 : 1, of.processors = n & 4 ? 1 : 132;
+    assert_true(vs_cudnn_convolution_workspace(&of) < UINT64_C(1) << 50);
+  }
+}
+
 /* What was set is given back; with another type it is refused; a final descriptor cannot be changed. */
 static void attributes(void) {
   const cudnnBackendDescriptor_t tensor = made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
@@ -247,8 +292,12 @@ static void test_windows(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_packing), cmocka_unit_test(test_known_size),
-                                     cmocka_unit_test(test_plans), cmocka_unit_test(test_attributes),
-                                     cmocka_unit_test(test_windows)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_packing),
+                                     cmocka_unit_test(test_known_size),
+                                     cmocka_unit_test(test_plans),
+                                     cmocka_unit_test(test_attributes),
+                                     cmocka_unit_test(test_windows),
+                                     cmocka_unit_test(test_measured_layer),
+                                     cmocka_unit_test(test_all_layers_have_a_size)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,73 @@
+"""What PyTorch allocates for cuDNN beyond results: for each row of the file that the first argument names, one number for
+each pass. Tensors are empty: nothing is computed."""
+
+import json
+import sys
+
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+CONVOLUTIONS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+LAST = {2: torch.channels_last, 3: torch.channels_last_3d}
+
+
+def events_of(run):
+    """Its value, and the sizes of what it allocates; what it frees again at once is negative."""
+    torch.cuda.memory._record_memory_history(context=None, clear_history=True)
+    value = run()
+    events = torch.cuda.memory._snapshot()["device_traces"][0]
+    torch.cuda.memory._record_memory_history(enabled=None)
+    sizes, events = [], [e for e in events if e["action"] in ("alloc", "free_requested")]
+    for event, after in zip(events, [*events[1:], None]):
+        if event["action"] == "alloc":
+            freed = after is not None and after["action"] != "alloc" and after["addr"] == event["addr"]
+            sizes.append(-event["size"] if freed else event["size"])
+    return value, sizes
+
+
+def tensor(shape, dtype, layout=torch.contiguous_format):
+    return torch.empty(shape, device="cuda", dtype=dtype).to(memory_format=layout).requires_grad_()
+
+
+def after(sizes, result):
+    """The workspace that follows the allocation of a result."""
+    at = sizes.index(result) + 1
+    return -sizes[at] if at < len(sizes) and sizes[at] < 0 else 0
+
+
+def convolution(layer, numbers, layout):
+    dimensions, batch, inside, outside, size, kernel, stride, padding, groups = layer
+    torch.backends.cudnn.allow_tf32 = numbers == "tf32"
+    dtype = getattr(torch, "float32" if numbers == "tf32" else numbers)
+    memory = LAST[dimensions] if layout == "last" else torch.contiguous_format
+    x = tensor((batch, inside, *[size] * dimensions), dtype, memory)
+    w = tensor((outside, inside // groups, *[kernel] * dimensions), dtype, memory)
+    out, forward = events_of(lambda: CONVOLUTIONS[dimensions](x, w, None, stride, padding, 1, groups))
+    gradient = torch.empty_like(out)
+    _, backward = events_of(lambda: torch.autograd.grad(out, (x, w), gradient))
+    return [after(forward, out.nbytes), after(backward, x.nbytes), after(backward, w.nbytes)]
+
+
+def attention(shape, dtype, mask):
+    batch, heads, key_heads, queries, keys, width = shape
+    dtype = getattr(torch, dtype)
+    q = tensor((batch, heads, queries, width), dtype)
+    k, v = (tensor((batch, key_heads, keys, width), dtype) for _ in range(2))
+    bias = torch.empty(queries, keys, device="cuda", dtype=dtype) if mask == "mask" else None
+    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        out, forward = events_of(lambda: F.scaled_dot_product_attention(
+            q, k, v, attn_mask=bias, is_causal=mask == "causal", enable_gqa=heads != key_heads))
+        gradient = torch.empty_like(out)
+        _, backward = events_of(lambda: torch.autograd.grad(out, (q, k, v), gradient))
+    return [-sum(size for size in sizes if size < 0) for sizes in (forward, backward)]
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file][1:]
+    print(json.dumps([{"convolution": convolution, "attention": attention}[kind](*what) for kind, *what, _ in rows]))
+
+
+if __name__ == "__main__":
+    main()

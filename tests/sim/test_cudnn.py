@@ -1,0 +1,78 @@
+"""The workspaces of the simulated cuDNN against those that PyTorch allocated on an H100 (tests/gpu/measured).
+
+cuDNN chooses an engine for each plan, and no rule predicts all of its choices. The bounds are what the rule reaches, so a change
+that loses a row fails here; one that gains rows moves the bound.
+"""
+
+import json
+from collections import Counter
+
+import pytest
+
+from conftest import ROOT
+
+MEASURED = ROOT / "tests/gpu/measured/h100_cudnn.jsonl"
+
+# numbers, layout: for the result, the gradient of the input and the gradient of the weights
+# (exact rows of all, bytes that the others are off in all, of bytes measured in all)
+CONVOLUTIONS = {
+    ("bfloat16", "first"): [(32, 5243995, 2132429928), (34, 203785, 2427967317), (25, 17208518, 2601976004)],
+    ("bfloat16", "last"): [(31, 5243864, 78132501), (33, 203654, 124240946), (24, 12332342, 261047206)],
+    ("float16", "first"): [(36, 665, 2381596046), (33, 6495756, 2434259026), (28, 97433244, 2572511928)],
+    ("float16", "last"): [(33, 534, 47911547), (31, 2301097, 126338127), (26, 42563212, 178327962)],
+    ("float32", "first"): [(37, 178847744, 178847744), (38, 0, 1196290816), (36, 321478656, 6703958160)],
+    ("float32", "last"): [(31, 3096445964, 6914644304), (32, 631789084, 5229198096), (32, 529385410, 8007875250)],
+    ("tf32", "first"): [(32, 75334345, 4068849311), (28, 140440049, 4526741278), (21, 151122469, 4960342443)],
+    ("tf32", "last"): [(31, 101381664, 172273791), (29, 193657519, 438902529), (20, 92870131, 1934858299)],
+}  # fmt: skip
+
+
+def total(rows):
+    return {"rows": len(rows), "exact": sum(a == b for a, b in rows), "off": sum(abs(a - b) for a, b in rows),
+            "measured": sum(a for a, _ in rows)}
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    from child_programs import environment_of, finish, simulation
+
+    from conftest import command
+    measured = [json.loads(line) for line in MEASURED.read_text().splitlines()][1:]
+    done = finish(command("cudnn_workspaces.py", [str(MEASURED)]), environment_of({**simulation(), "gpu": "H100"}),
+                  tmp_path_factory.mktemp("cudnn"), 300)
+    assert len(done.result) == len(measured)
+    return [(*row[:-1], list(zip(row[-1], simulated))) for row, simulated in zip(measured, done.result)]
+
+
+def test_attention_is_exact(rows):
+    attention = [(what, pairs) for kind, *what, pairs in rows if kind == "attention"]
+    assert len(attention) == 78
+    assert [what for what, pairs in attention if any(a != b for a, b in pairs)] == []
+
+
+@pytest.mark.parametrize("numbers,layout", sorted(CONVOLUTIONS))
+def test_convolutions(rows, numbers, layout):
+    pairs = [pairs for kind, *what, pairs in rows if kind == "convolution" and what[1:] == [numbers, layout]]
+    for index, (exact, off, measured) in enumerate(CONVOLUTIONS[numbers, layout]):
+        found = total([each[index] for each in pairs])
+        assert found["measured"] == measured
+        assert found["exact"] >= exact, f"pass {index}"
+        assert found["off"] <= off, f"pass {index}"
+
+
+def test_every_measured_kind_has_a_bound(rows):
+    kinds = Counter((what[1], what[2]) for kind, *what, _ in rows if kind == "convolution")
+    assert set(kinds) == set(CONVOLUTIONS)
+
+
+def test_the_setting_overrides_the_rule(python):
+    program = """
+        import json, torch
+        x, layer = torch.empty(8, 64, 56, 56, device="cuda"), torch.nn.Conv2d(64, 64, 3, padding=1, bias=False).cuda()
+        with torch.no_grad():
+            layer(x)
+        print(json.dumps(torch.cuda.max_memory_allocated()))
+    """
+    none, measured, set_ = (python(program, gpu="H100", cudnn_workspace=size).result for size in ("0", None, "64MiB"))
+    assert set_ - none == 64 << 20
+    assert measured - none == 6570000 // 512 * 512 + 512  # as it was measured, rounded by the allocator
