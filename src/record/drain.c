@@ -200,9 +200,14 @@ void vs_recorder_take_own(vs_recorder *r) {
   const vs_slot *message = vs_ring_peek(r->own);
   VS_ASSERT(vs_recorder_writes(r) && message != NULL);
   const vs_message_type type = (vs_message_type)message->type;
-  if (type == VS_MESSAGE_STATE_BEGIN) drain(r, PATIENCE_NS);
+  if (type == VS_MESSAGE_STATE_BEGIN) {
+    drain(r, PATIENCE_NS);
+    r->state_began = vs_clock_ns();
+  }
   take(r, r->own);
   if (type != VS_MESSAGE_STATE_END || r->status != VS_OK) return;
+  const uint64_t now = vs_clock_ns();
+  r->rests_until = now + (now - r->state_began) * VS_RECORDER_REST;
   uint8_t suspended = VS_RECORDER_SUSPENDED;
   atomic_fetch_add_explicit(&r->checkpoints, 1, memory_order_relaxed);
   atomic_compare_exchange_strong(&r->mode, &suspended, (uint8_t)VS_RECORDER_ON);
@@ -213,12 +218,9 @@ void vs_recorder_take_own(vs_recorder *r) {
 static uint64_t recover(vs_recorder *r, uint64_t pause) {
   enum { SOON = 1000000 };
   if (r->mode != VS_RECORDER_SUSPENDED) return pause;
-  const uint64_t began = vs_clock_ns();
-  if (began < r->rests_until) return vs_min_u64(pause, r->rests_until - began);
-  if (!r->options.checkpoint(r->options.checkpoint_ctx, r)) return vs_min_u64(pause, SOON);
-  const uint64_t ended = vs_clock_ns();
-  r->rests_until = ended + (ended - began) * VS_RECORDER_REST;
-  return pause;
+  const uint64_t now = vs_clock_ns();
+  if (now < r->rests_until) return vs_min_u64(pause, r->rests_until - now);
+  return r->options.checkpoint(r->options.checkpoint_ctx, r) ? pause : vs_min_u64(pause, SOON);
 }
 
 void vs_recorder_write(void *recorder) {

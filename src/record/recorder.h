@@ -163,6 +163,7 @@ struct vs_recorder { // NOLINT(clang-analyzer-optin.performance.Padding)
   uint64_t taken;       /* (w) events in the file */
   uint64_t stuck_since; /* (w) when message `next` was first missing; 0: it is not */
   uint32_t last_ring;   /* (w) */
+  uint64_t state_began; /* (w) when the last checkpoint was begun */
   uint64_t rests_until; /* (w) no checkpoint before this time */
   vs_ring *own;         /* (w) for what the writer thread records itself, the state after a loss */
   vs_sink sink;         /* (w) */

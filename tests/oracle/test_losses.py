@@ -143,6 +143,16 @@ def test_a_full_disk(tmp_path):
     assert "partial: the recorder stopped after" in shown
 
 
+def test_compacting_keeps_what_is_said_of_losses(tmp_path):
+    for seed in range(4):
+        path = write(tmp_path / "a.vram", losses.write(losses.lossy_run(seed)))
+        before = cli.report_of(path)
+        assert cli.run("compact", path).code == 0
+        after = cli.report_of(path)
+        assert after["devices"] == before["devices"]
+        assert after["file"]["recording"]["gaps"] == before["file"]["recording"]["gaps"]
+
+
 # ---- damage
 
 
