@@ -64,8 +64,14 @@ class Viewer:
         return done.stderr.strip()
 
 
+DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;.=>?@^_`{|}~',/:[]"
+
+
 def unpacked(text):
-    data = base64.b85decode(text.replace(".", "<"))
+    """Each pair of digits is 13 bits."""
+    values = [DIGITS.index(text[i]) * 91 + DIGITS.index(text[i + 1]) for i in range(0, len(text), 2)]
+    bits = "".join(f"{value:013b}" for value in values)
+    data = bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits) - 7, 8))
     return gzip.decompress(data[4:4 + int.from_bytes(data[:4], "big")])
 
 
