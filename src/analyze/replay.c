@@ -164,6 +164,7 @@ static vs_status run_all(vs_replay_course *r) {
     vs_replay_steps_end(r);
     count_work(r, request, retries);
     r->out->last_event = request->event;
+    VS_TRY(vs_replay_trail_step(r, request->event));
   }
   r->now = NULL;
   r->device.end = (uint32_t)r->plan->steps.count;
@@ -217,6 +218,7 @@ static vs_status begin(vs_replay_course *r) {
     r->out->ran_out = true;
     r->out->ran_out_for = r->device.used;
   }
+  vs_replay_trail_begin(r);
   return r->status;
 }
 
@@ -244,6 +246,7 @@ static vs_status execute(vs_replay_course *r) {
   memset(r->addresses, 0, (rows + 1) * sizeof *r->addresses);
   vs_status status = begin(r);
   if (status == VS_OK && !r->out->is_cut) status = run_all(r);
+  if (status == VS_OK) status = vs_replay_trail_end(r);
   if (status == VS_OK) take_figures(r);
   vs_alloc_destroy(r->alloc);
   vs_host_free(r->host, r->addresses, (rows + 1) * sizeof *r->addresses);

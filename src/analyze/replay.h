@@ -138,6 +138,9 @@ typedef struct vs_replay_miss {
 
 enum { VS_REPLAY_MOST_MISSES = 64 };
 
+/* What a run leaves for a picture of it: replay_trail.h. */
+typedef struct vs_replay_trail vs_replay_trail;
+
 typedef struct vs_replay_options {
   vs_alloc_settings settings;
   bool settings_known; /* they are those of the recording: no doubt is cast on them */
@@ -150,6 +153,8 @@ typedef struct vs_replay_options {
   const vs_replay_requests *requests;
   /* Runs that do not follow: the event after which the run ends; VS_NO_EVENT: it runs to the end of the trace. */
   uint32_t until;
+  /* Runs that do not follow: filled by the run; NULL: nothing is kept. */
+  vs_replay_trail *trail;
 } vs_replay_options;
 
 /* Settings as recorded, following. */

@@ -4,6 +4,7 @@
  *   replay_start.c    what was there before the trace
  *   replay_compare.c  steps against recorded steps, and why they differ
  *   replay_device.c   the device
+ *   replay_trail.c    what it leaves for a picture
  *   replay_course.c   what the first two need: pools by their names here, blocks that wait for other streams
  *
  * Invariant: addresses[row] is where the block of that row lies in the replay, or 0: not yet, no more, or
@@ -50,6 +51,13 @@ void vs_replay_steps_end(vs_replay_course *r);
 /* Takes over what was there. What cannot be is left out: frees of blocks in it do nothing. `total`: bytes
  * that the recorded card had at least. */
 VS_MUST_CHECK vs_status vs_replay_start_adopt(vs_replay_course *r, uint64_t total);
+
+/* ---- replay_trail.c ------------------------------------------------------------------------------------ */
+
+/* Before the first request, behind those of an event, and before the allocator is destroyed. Nothing without options->trail. */
+void vs_replay_trail_begin(vs_replay_course *r);
+VS_MUST_CHECK vs_status vs_replay_trail_step(vs_replay_course *r, uint32_t event);
+VS_MUST_CHECK vs_status vs_replay_trail_end(vs_replay_course *r);
 
 /* ---- replay_course.c ----------------------------------------------------------------------------------- */
 

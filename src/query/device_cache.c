@@ -244,6 +244,13 @@ static const char *check_flags(const vs_device_cache *device) {
   if (device->has_moment_index && device->moments.lifetimes != &device->lifetimes)
     return "a moment index of other lifetimes";
   if (device->has_curve_indexes && !device->has_curves) return "curve indexes without curves";
+  if (device->replays.has_plan && !device->has_lifetimes) return "a plan without lifetimes";
+  if (device->replays.has_plan && device->replays.plan.lifetimes != &device->lifetimes)
+    return "a plan of other lifetimes";
+  if (device->replays.has_check && !device->replays.has_plan) return "a replay without a plan";
+  if (device->replays.has_course && !device->replays.has_check)
+    return "a replay under settings whose rules are unknown";
+  if (device->replays.search != NULL && !device->replays.has_check) return "a search without a replay";
   if (device->has_failures && (device->failures.count == 0) != (device->failures.first == VS_NO_EVENT))
     return "a first failure without failures, or none with some";
   return NULL;
@@ -266,6 +273,8 @@ static const char *check_tables(const vs_device_cache *device) {
   if (broken == NULL && device->has_moment_index) broken = vs_spans_check(&device->moments.spans);
   for (size_t i = 0; i < VS_CURVE_KINDS && device->has_curve_indexes && broken == NULL; i++)
     broken = vs_curve_index_check(&device->curve_indexes[i]);
+  if (broken == NULL && device->replays.has_plan) broken = vs_replay_plan_check(&device->replays.plan);
+  if (broken == NULL && device->replays.has_course) broken = vs_replay_trail_check(&device->replays.course);
   return broken;
 }
 

@@ -6,6 +6,7 @@
 #include "analyze/block_names.h"
 #include "analyze/moment_index.h"
 #include "analyze/picture.h"
+#include "analyze/replay_trail.h"
 #include "analyze/report.h"
 #include "base/sort.h"
 #include "query/colours.h"
@@ -32,6 +33,25 @@ typedef struct vs_failures {
   uint32_t first;  /* event; VS_NO_EVENT if there is none */
   int64_t time_us; /* of the first; VS_NO_TIME if it is unknown */
 } vs_failures;
+
+/* What replays of the trace share.
+ *
+ * Invariant: has_check implies has_plan; has_course implies has_check; the plan borrows the lifetimes of the device. `search` is
+ * NULL until one has begun, and then borrows the plan. */
+typedef struct vs_replay_cache {
+  bool has_plan, has_check, has_course;
+  vs_replay_plan plan;
+  vs_replay_options recorded;         /* follows the recording, by the rules that reproduce it best */
+  const vs_alloc_rules *rules_of_age; /* the oldest rules by which the file can have been written */
+  vs_replay check;                    /* a run of `recorded` */
+  /* The last replay whose curve was requested: its settings, with is_given, and what it could reserve; 0: unlimited. */
+  bool course_is_given;
+  VS_VEC(char) course_settings;
+  uint64_t course_card;
+  vs_replay_trail course;
+  vs_replay course_figures;
+  struct vs_whatif_answer *search; /* whatif_answer.h */
+} vs_replay_cache;
 
 typedef struct vs_device_cache vs_device_cache;
 typedef VS_VEC(vs_device_cache) vs_device_caches;
@@ -64,6 +84,7 @@ struct vs_device_cache {
   vs_bitmap_cache event_bitmaps, item_bitmaps[VS_DRAWN_KINDS];
   vs_colour_cache colours[VS_DRAWN_KINDS];
   vs_span_cache unfiltered[VS_DRAWN_KINDS], filtered[VS_DRAWN_KINDS];
+  vs_replay_cache replays;
 };
 
 /* NULL: the file has no memory of that device. */

@@ -1,5 +1,6 @@
 #include "query/engine.h"
 #include "base/sized.h"
+#include "query/replays.h"
 #include "snapshot/reader.h"
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */
@@ -26,6 +27,7 @@ static void deinit_device_cache(const vs_host *host, vs_device_cache *device) {
   }
   vs_bitmap_cache_deinit(host, &device->event_bitmaps);
   vs_vec_free(host, &device->mapping_ends);
+  vs_replay_cache_deinit(host, &device->replays);
   if (device->has_ranges) vs_named_ranges_deinit(host, &device->ranges);
   if (device->has_segments) vs_segment_index_deinit(host, &device->segments);
   if (device->has_times) vs_times_deinit(host, &device->times);

@@ -1,6 +1,7 @@
 /* "map": the address space at a moment, in columns: segments, and the live blocks in them. */
 #include "base/sort.h"
 #include "query/picture_query.h"
+#include "query/replays.h"
 #include "query/reply.h"
 
 typedef VS_VEC(vs_sort_pair) pairs;
@@ -78,8 +79,8 @@ static void add_blocks(vs_call *call, const vs_state *state, const vs_colours *c
       requested[i] = (double)block->requested;
       row[i] = block->lifetime;
       group[i] = group_of(colours, block->lifetime);
-      flags[i] =
-          (uint8_t)((block->is_pending ? FLAG_PENDING : 0) | (block->row == VS_NO_ROW ? FLAG_ESTIMATED : 0));
+      const bool is_estimated = !state->is_exact && block->row == VS_NO_ROW;
+      flags[i] = (uint8_t)((block->is_pending ? FLAG_PENDING : 0) | (is_estimated ? FLAG_ESTIMATED : 0));
     }
   }
 }
@@ -116,12 +117,15 @@ static void write_header(const vs_call *call, const vs_state *state) {
   write_outside(call, state);
 }
 
-static vs_status write_map(vs_call *call, const vs_picture_query *query, const vs_state *state) {
+/* `mappings` of a replay is NULL: its segments are not in the file. */
+static vs_status write_map(vs_call *call, const vs_picture_query *query, const vs_mappings *listed,
+                           const vs_state *state) {
   const vs_colours *colours = NULL;
   pairs mappings = {0};
   if (call->request->colour != VS_COLOUR_ALLOCATION)
     VS_TRY(vs_picture_query_colours(call, query, (vs_group_by)call->request->colour, &colours));
-  const vs_status status = find_mappings(call->engine->host, query->items.mappings, state->moment, &mappings);
+  const vs_status status =
+      listed == NULL ? VS_OK : find_mappings(call->engine->host, listed, state->moment, &mappings);
   if (status == VS_OK) {
     write_header(call, state);
     add_segments(call, state, &mappings);
@@ -131,17 +135,38 @@ static vs_status write_map(vs_call *call, const vs_picture_query *query, const v
   return status;
 }
 
-vs_status vs_method_map(vs_call *call) {
+static vs_status map_recorded(vs_call *call, const vs_picture_query *query, vs_moment moment) {
   const vs_host *host = call->engine->host;
   const vs_moment_index *moments;
-  vs_moment moment;
-  vs_picture_query query; /* of all allocations: the request has no "what" and no filter */
   vs_state state;
-  VS_TRY(vs_find_moment(call->engine->host, call->device, call->request->at, &moment, call->error));
-  VS_TRY(vs_picture_query_build(call, &query));
-  VS_TRY(vs_cached_moments(call->engine->host, call->device, &moments));
+  VS_TRY(vs_cached_moments(host, call->device, &moments));
   VS_TRY(vs_state_at(host, moments, moment, &state));
-  const vs_status status = write_map(call, &query, &state);
+  vs_jsonw_member_null(call->json, "replayed");
+  const vs_status status = write_map(call, query, query->items.mappings, &state);
   vs_state_deinit(host, &state);
   return status;
+}
+
+static vs_status map_replayed(vs_call *call, const vs_picture_query *query, vs_moment moment) {
+  const vs_host *host = call->engine->host;
+  vs_state state;
+  vs_replay figures;
+  VS_TRY(vs_state_asked(call, moment, &state, &figures));
+  vs_reply_object_begin(call->json, "replayed");
+  vs_reply_ran_out(call, &figures);
+  vs_jsonw_member_bool(call->json, "is_cut", figures.is_cut);
+  vs_jsonw_object_end(call->json);
+  const vs_status status = write_map(call, query, NULL, &state);
+  vs_replay_deinit(host, &figures);
+  vs_state_deinit(host, &state);
+  return status;
+}
+
+vs_status vs_method_map(vs_call *call) {
+  vs_moment moment;
+  vs_picture_query query; /* of all allocations: the request has no "what" and no filter */
+  VS_TRY(vs_find_moment(call->engine->host, call->device, call->request->at, &moment, call->error));
+  VS_TRY(vs_picture_query_build(call, &query));
+  return call->request->settings.is_given ? map_replayed(call, &query, moment)
+                                          : map_recorded(call, &query, moment);
 }

@@ -1,6 +1,7 @@
 /* "replay": the trace run through the allocator, once as recorded and compared with the recording, once as
  * asked. */
 #include "analyze/replay.h"
+#include "query/replays.h"
 #include "query/reply.h"
 
 static void write_settings(vs_call *call, const vs_alloc_settings *settings) {
@@ -94,52 +95,23 @@ static void write_run(vs_call *call, const vs_replay_options *options, const vs_
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-static vs_status answer_check(vs_call *call, const vs_replay_plan *plan, vs_replay_options *options) {
+static vs_status answer_run(vs_call *call, const vs_replay_cache *replays) {
   const vs_host *host = call->engine->host;
-  vs_replay replay;
-  VS_TRY(vs_replay_follow(host, plan, options, &replay));
-  write_check(call, options, &replay);
-  vs_replay_deinit(host, &replay);
-  return VS_OK;
-}
-
-static vs_status answer_run(vs_call *call, const vs_replay_plan *plan, vs_replay_options *options) {
-  const vs_host *host = call->engine->host;
-  const vs_given_text *given = &call->request->settings;
-  vs_replay replay;
-  if (given->is_given)
-    VS_TRY(vs_replay_settings_parse(vs_given_text_view(given), options->settings.rules, &options->settings,
-                                    call->error));
-  options->follows = false;
-  options->card = call->request->card;
-  VS_TRY(vs_replay_run(host, plan, options, &replay));
-  write_run(call, options, &replay);
-  vs_replay_deinit(host, &replay);
-  return VS_OK;
-}
-
-static vs_status answer(vs_call *call, const vs_replay_plan *plan) {
   vs_replay_options options;
-  vs_replay_options_init(&options, call->engine->snapshot);
-  if (options.settings.backend != VS_ALLOC_NATIVE)
-    return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET,
-                   "this was recorded with another allocator than PyTorch's caching one: it is not replayed");
-  vs_reply_device(call, call->device);
-  vs_jsonw_member_u64(call->json, "events", call->device->slice->event_count);
-  vs_jsonw_member_u64(call->json, "reserved_peak_bytes", plan->reserved_peak);
-  VS_TRY(answer_check(call, plan, &options));
-  return answer_run(call, plan, &options);
+  vs_replay replay;
+  VS_TRY(vs_replay_options_asked(call, replays, &options));
+  VS_TRY(vs_replay_run(host, &replays->plan, &options, &replay));
+  write_run(call, &options, &replay);
+  vs_replay_deinit(host, &replay);
+  return VS_OK;
 }
 
 vs_status vs_method_replay(vs_call *call) {
-  const vs_lifetimes *lifetimes;
-  vs_replay_plan plan;
-  if (call->device->slice->device == VS_DEVICE_HOST)
-    return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET,
-                   "pinned host memory has an allocator of its own: it is not replayed");
-  VS_TRY(vs_cached_lifetimes(call->engine->host, call->device, &lifetimes));
-  VS_TRY(vs_replay_plan_build(call->engine->host, lifetimes, &plan));
-  const vs_status status = answer(call, &plan);
-  vs_replay_plan_deinit(call->engine->host, &plan);
-  return status;
+  const vs_replay_cache *replays;
+  VS_TRY(vs_cached_check(call, &replays));
+  vs_reply_device(call, call->device);
+  vs_jsonw_member_u64(call->json, "events", call->device->slice->event_count);
+  vs_jsonw_member_u64(call->json, "reserved_peak_bytes", replays->plan.reserved_peak);
+  write_check(call, &replays->recorded, &replays->check);
+  return answer_run(call, replays);
 }

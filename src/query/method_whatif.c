@@ -121,7 +121,7 @@ static vs_status edits_make(vs_call *call, vs_whatif_answer *a) {
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
 static vs_status run(vs_call *call, const vs_whatif_answer *a, vs_whatif_run *out, bool with_edits) {
-  vs_replay_options options = a->recorded;
+  vs_replay_options options = a->replays->recorded;
   options.follows = false;
   options.settings = out->settings;
   options.card = out->card.capacity_bytes;
@@ -169,32 +169,21 @@ static vs_status runs_on_cards(vs_call *call, vs_whatif_answer *a, vs_whatif_run
 
 static vs_status runs_of_text(vs_call *call, vs_whatif_answer *a, vs_str text) {
   vs_whatif_run row = {.asked = text};
-  VS_TRY(vs_replay_settings_parse(text, a->recorded.settings.rules, &row.settings, call->error));
+  VS_TRY(vs_replay_settings_parse(text, a->replays->recorded.settings.rules, &row.settings, call->error));
   return runs_on_cards(call, a, row);
 }
 
-/* A string of the search that the recording's version of PyTorch does not know would not help its user: it has to be known by
- * the rules that place the blocks or by those of the file's age, which decide where no rules reproduce the recording. */
-static vs_status run_of_search(vs_call *call, vs_whatif_answer *a, vs_str text) {
-  const vs_alloc_rules *const rules[] = {a->recorded.settings.rules, a->rules_of_age};
-  vs_whatif_run row = {.asked = text};
-  vs_status status = VS_BAD_ARGUMENT;
-  for (size_t i = 0; i < sizeof rules / sizeof *rules && status != VS_OK; i++) {
-    vs_error ignored = {.offset = VS_NO_OFFSET};
-    vs_alloc_settings_init(&row.settings);
-    row.settings.rules = rules[i];
-    status = vs_alloc_settings_parse(&row.settings, text, &ignored);
-  }
-  return status == VS_OK ? runs_on_cards(call, a, row) : VS_OK;
+static vs_status run_of_search(vs_call *call, vs_whatif_answer *a, size_t index) {
+  vs_whatif_run row = {.asked = vs_str_from(vs_whatif_search_at(index))};
+  return vs_settings_of_search(row.asked, a->replays, &row.settings) ? runs_on_cards(call, a, row) : VS_OK;
 }
 
 static vs_status runs_make(vs_call *call, vs_whatif_answer *a) {
   const vs_texts *set = &call->request->set;
-  const vs_whatif_run recorded = {.asked = VS_STR(""), .is_recorded = true, .settings = a->recorded.settings};
-  if (a->is_search)
-    for (size_t i = 0; i < vs_whatif_search_count(); i++)
-      VS_TRY(run_of_search(call, a, vs_str_from(vs_whatif_search_at(i))));
-  else if (set->ends.count == 0) return runs_on_cards(call, a, recorded);
+  if (set->ends.count == 0)
+    return runs_on_cards(
+        call, a,
+        (vs_whatif_run){.asked = VS_STR(""), .is_recorded = true, .settings = a->replays->recorded.settings});
   for (size_t i = 0; i < set->ends.count; i++) VS_TRY(runs_of_text(call, a, vs_texts_at(set, i)));
   return VS_OK;
 }
@@ -209,15 +198,21 @@ static bool is_before(const void *ctx, uint32_t left, uint32_t right) {
 }
 
 static vs_status rank(const vs_host *host, vs_whatif_answer *a) {
+  a->ranking.count = 0;
   VS_TRY(vs_vec_reserve(host, &a->ranking, a->runs.count));
   for (uint32_t i = 0; i < a->runs.count; i++) a->ranking.data[a->ranking.count++] = i;
   return vs_sort_rows(host, a->ranking.data, a->ranking.count, is_before, a->runs.data);
 }
 
-static vs_status find_smallest(const vs_host *host, vs_whatif_answer *a) {
-  vs_replay_options options = a->recorded;
+static vs_status smallest_recorded(const vs_host *host, vs_whatif_answer *a) {
+  vs_replay_options options = a->replays->recorded;
   if (a->has_edits) options.requests = &a->edited.requests;
-  VS_TRY(vs_whatif_smallest(host, a->plan, &options, &a->smallest_recorded));
+  return vs_whatif_smallest(host, a->plan, &options, &a->smallest_recorded);
+}
+
+static vs_status smallest_best(const vs_host *host, vs_whatif_answer *a) {
+  vs_replay_options options = a->replays->recorded;
+  if (a->has_edits) options.requests = &a->edited.requests;
   if (!vs_whatif_has_better(a)) return VS_OK;
   options.settings = vs_whatif_best(a)->settings;
   return vs_whatif_smallest(host, a->plan, &options, &a->smallest_best);
@@ -232,10 +227,10 @@ static void write_settings(vs_call *call, const vs_alloc_settings *settings) {
 
 static void write_check(vs_call *call, const vs_whatif_answer *a) {
   vs_jsonw *json = call->json;
-  const vs_replay *check = &a->check;
+  const vs_replay *check = &a->replays->check;
   vs_reply_object_begin(json, "check");
-  write_settings(call, &a->recorded.settings);
-  vs_jsonw_member_bool(json, "settings_known", a->recorded.settings_known);
+  write_settings(call, &a->replays->recorded.settings);
+  vs_jsonw_member_bool(json, "settings_known", a->replays->recorded.settings_known);
   vs_jsonw_member_bool(json, "is_equal", vs_whatif_is_equal(check));
   vs_jsonw_member_u64(json, "segment_events", check->steps);
   vs_jsonw_member_u64(json, "matched", check->matched);
@@ -285,7 +280,8 @@ static void write_runs(vs_call *call, const vs_whatif_answer *a) {
   vs_reply_array_begin(json, "ranking");
   for (size_t i = 0; i < a->ranking.count; i++) vs_jsonw_u64(json, a->ranking.data[i]);
   vs_jsonw_array_end(json);
-  vs_reply_u64_or_null(json, "best", vs_replay_passes(&vs_whatif_best(a)->replay), a->ranking.data[0]);
+  const bool passes = a->runs.count != 0 && vs_replay_passes(&vs_whatif_best(a)->replay);
+  vs_reply_u64_or_null(json, "best", passes, passes ? a->ranking.data[0] : 0);
 }
 
 static void write_smallest(vs_call *call, const vs_alloc_settings *settings, const vs_smallest *smallest) {
@@ -294,6 +290,52 @@ static void write_smallest(vs_call *call, const vs_alloc_settings *settings, con
   vs_reply_u64_or_null(call->json, "capacity_bytes", smallest->is_known, smallest->bytes);
   vs_jsonw_member_u64(call->json, "runs", smallest->runs);
   vs_jsonw_object_end(call->json);
+}
+
+static void write_edits(vs_call *call, const vs_whatif_answer *a) {
+  vs_jsonw *json = call->json;
+  vs_jsonw_key(json, VS_STR("edits"));
+  if (!a->has_edits) {
+    vs_jsonw_null(json);
+    return;
+  }
+  vs_jsonw_object_begin(json);
+  vs_jsonw_member_u64(json, "allocations", a->edited.allocs);
+  vs_jsonw_member_u64(json, "bytes", a->edited.bytes);
+  vs_jsonw_member_u64(json, "older", a->edited.start_allocs);
+  vs_jsonw_object_end(json);
+}
+
+static void write_steps(vs_call *call, const vs_whatif_answer *a) {
+  vs_jsonw *json = call->json;
+  vs_jsonw_key(json, VS_STR("steps"));
+  if (!a->is_search) {
+    vs_jsonw_null(json);
+    return;
+  }
+  vs_jsonw_object_begin(json);
+  vs_jsonw_member_u64(json, "done", a->steps);
+  vs_jsonw_member_u64(json, "all", vs_whatif_steps());
+  vs_jsonw_object_end(json);
+}
+
+static void write_figures(vs_call *call, const vs_whatif_answer *a) {
+  vs_jsonw *json = call->json;
+  vs_reply_array_begin(json, "smallest");
+  if (a->has_smallest) {
+    write_smallest(call, &a->replays->recorded.settings, &a->smallest_recorded);
+    if (vs_whatif_has_better(a)) write_smallest(call, &vs_whatif_best(a)->settings, &a->smallest_best);
+  }
+  vs_jsonw_array_end(json);
+  vs_jsonw_key(json, VS_STR("bound"));
+  if (!a->has_bound) {
+    vs_jsonw_null(json);
+    return;
+  }
+  vs_jsonw_object_begin(json);
+  vs_jsonw_member_u64(json, "lower_bytes", a->packing.lower);
+  vs_reply_u64_or_null(json, "plan_bytes", a->packing.has_plan, a->packing.plan);
+  vs_jsonw_object_end(json);
 }
 
 static void write_answer(vs_call *call, const vs_whatif_answer *a) {
@@ -305,78 +347,108 @@ static void write_answer(vs_call *call, const vs_whatif_answer *a) {
   vs_reply_u64_or_null(json, "capacity_bytes", a->capacity.is_known, a->capacity.bytes);
   vs_reply_event(json, "capacity_event", a->capacity.event);
   vs_jsonw_member_bool(json, "is_search", a->is_search);
-  vs_jsonw_key(json, VS_STR("edits"));
-  if (a->has_edits) {
-    vs_jsonw_object_begin(json);
-    vs_jsonw_member_u64(json, "allocations", a->edited.allocs);
-    vs_jsonw_member_u64(json, "bytes", a->edited.bytes);
-    vs_jsonw_member_u64(json, "older", a->edited.start_allocs);
-    vs_jsonw_object_end(json);
-  } else {
-    vs_jsonw_null(json);
-  }
+  write_steps(call, a);
+  write_edits(call, a);
   write_runs(call, a);
-  vs_reply_array_begin(json, "smallest");
-  write_smallest(call, &a->recorded.settings, &a->smallest_recorded);
-  if (vs_whatif_has_better(a)) write_smallest(call, &vs_whatif_best(a)->settings, &a->smallest_best);
-  vs_jsonw_array_end(json);
-  vs_reply_object_begin(json, "bound");
-  vs_jsonw_member_u64(json, "lower_bytes", a->packing.lower);
-  vs_reply_u64_or_null(json, "plan_bytes", a->packing.has_plan, a->packing.plan);
-  vs_jsonw_object_end(json);
+  write_figures(call, a);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------ */
+/* ---- the search ------------------------------------------------------------------------------------------ */
 
-static vs_status answer_make(vs_call *call, vs_whatif_answer *a) {
-  const vs_host *host = call->engine->host;
-  const vs_request *r = call->request;
-  VS_TRY(vs_replay_follow(host, a->plan, &a->recorded, &a->check));
-  a->capacity = vs_capacity_recorded(a->plan);
-  VS_TRY(edits_make(call, a));
-  a->is_search = r->set.ends.count == 0 && r->cards.ends.count == 0 && !a->has_edits;
+enum { FIGURE_STEPS = 3 }; /* the two smallest sizes, the bound */
+
+uint32_t vs_whatif_steps(void) { return (uint32_t)vs_whatif_search_count() + FIGURE_STEPS; }
+
+/* Everything but the runs; a->plan is NULL until it has succeeded. */
+static vs_status answer_begin(vs_call *call, vs_whatif_answer *a) {
+  VS_TRY(vs_cached_check(call, &a->replays));
+  a->capacity = vs_capacity_recorded(&a->replays->plan);
   a->baseline = (vs_whatif_run){.asked = VS_STR(""),
                                 .is_recorded = true,
-                                .settings = a->recorded.settings,
+                                .settings = a->replays->recorded.settings,
                                 .card = {.asked = VS_STR(""), .capacity_bytes = a->capacity.bytes}};
-  VS_TRY(run(call, a, &a->baseline, false));
-  VS_TRY(runs_make(call, a));
-  VS_TRY(rank(host, a));
-  VS_TRY(find_smallest(host, a));
-  return vs_packing_of(host, a->plan->lifetimes, &a->packing);
-}
-
-static void answer_deinit(const vs_host *host, vs_whatif_answer *a) {
-  for (size_t i = 0; i < a->runs.count; i++) vs_replay_deinit(host, &a->runs.data[i].replay);
-  vs_vec_free(host, &a->runs);
-  vs_vec_free(host, &a->ranking);
-  vs_replay_deinit(host, &a->baseline.replay);
-  vs_replay_deinit(host, &a->check);
-  vs_edited_deinit(host, &a->edited);
-}
-
-static vs_status answer(vs_call *call, const vs_replay_plan *plan) {
-  vs_whatif_answer a = {.plan = plan};
-  vs_replay_options_init(&a.recorded, call->engine->snapshot);
-  a.rules_of_age = a.recorded.settings.rules;
-  if (a.recorded.settings.backend != VS_ALLOC_NATIVE)
-    return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET,
-                   "this was recorded with another allocator than PyTorch's caching one: it is not replayed");
-  const vs_status status = answer_make(call, &a);
-  if (status == VS_OK) write_answer(call, &a);
-  answer_deinit(call->engine->host, &a);
+  a->plan = &a->replays->plan;
+  const vs_status status = run(call, a, &a->baseline, false);
+  if (status != VS_OK) a->plan = NULL;
   return status;
 }
 
+static vs_status step(vs_call *call, vs_whatif_answer *a) {
+  const vs_host *host = call->engine->host;
+  const size_t strings = vs_whatif_search_count();
+  VS_ASSERT(a->steps < vs_whatif_steps() && a->runs_of_step.count == a->steps);
+  VS_TRY(vs_vec_reserve(host, &a->runs_of_step, 1));
+  if (a->steps < strings) VS_TRY(run_of_search(call, a, a->steps));
+  else if (a->steps == strings) VS_TRY(smallest_recorded(host, a));
+  else if (a->steps == strings + 1) {
+    VS_TRY(rank(host, a));
+    VS_TRY(smallest_best(host, a));
+  } else VS_TRY(vs_packing_of(host, a->plan->lifetimes, &a->packing));
+  a->runs_of_step.data[a->runs_of_step.count++] = (uint32_t)a->runs.count;
+  a->steps++;
+  return VS_OK;
+}
+
+/* Does the steps that are missing; what was done before stays where one fails. */
+static vs_status search(vs_call *call, uint32_t steps, vs_whatif_answer **out) {
+  const vs_host *host = call->engine->host;
+  const vs_replay_cache *replays;
+  VS_TRY(vs_cached_check(call, &replays)); /* the device may keep a search from now on */
+  vs_whatif_answer **slot = &call->device->replays.search;
+  if (*slot == NULL) {
+    vs_whatif_answer *a = vs_host_alloc(host, sizeof *a);
+    if (a == NULL) return VS_NO_MEMORY;
+    *a = (vs_whatif_answer){.is_search = true};
+    *slot = a;
+  }
+  *out = *slot;
+  if ((*out)->plan == NULL) VS_TRY(answer_begin(call, *out));
+  while ((*out)->steps < steps) VS_TRY(step(call, *out));
+  return VS_OK;
+}
+
+/* The answer as it was after `steps`, so that a reply does not depend on what was requested before. */
+static vs_status answer_search(vs_call *call) {
+  const vs_host *host = call->engine->host;
+  const uint64_t asked = call->request->steps, all = vs_whatif_steps();
+  const uint32_t steps = (uint32_t)(asked == 0 ? all : vs_min_u64(asked, all));
+  const size_t strings = vs_whatif_search_count();
+  vs_whatif_answer *found;
+  VS_TRY(search(call, steps, &found));
+  vs_whatif_answer shown = *found;
+  shown.ranking.data = NULL;
+  shown.ranking.count = shown.ranking.capacity = 0;
+  shown.steps = steps;
+  shown.runs.count = found->runs_of_step.data[steps - 1];
+  shown.has_smallest = steps >= strings + 2;
+  shown.has_bound = steps == all;
+  const vs_status status = rank(host, &shown);
+  if (status == VS_OK) write_answer(call, &shown);
+  vs_vec_free(host, &shown.ranking);
+  return status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------- */
+
+static vs_status answer_make(vs_call *call, vs_whatif_answer *a) {
+  const vs_host *host = call->engine->host;
+  VS_TRY(answer_begin(call, a));
+  VS_TRY(edits_make(call, a));
+  VS_TRY(runs_make(call, a));
+  VS_TRY(rank(host, a));
+  VS_TRY(smallest_recorded(host, a));
+  VS_TRY(smallest_best(host, a));
+  a->has_smallest = a->has_bound = true;
+  return vs_packing_of(host, a->plan->lifetimes, &a->packing);
+}
+
 vs_status vs_method_whatif(vs_call *call) {
-  const vs_lifetimes *lifetimes;
-  vs_replay_plan plan;
-  if (call->device->slice->device == VS_DEVICE_HOST)
-    return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET,
-                   "pinned host memory has an allocator of its own: it is not replayed");
-  VS_TRY(vs_cached_lifetimes(call->engine->host, call->device, &lifetimes));
-  VS_TRY(vs_replay_plan_build(call->engine->host, lifetimes, &plan));
-  const vs_status status = answer(call, &plan);
-  vs_replay_plan_deinit(call->engine->host, &plan);
+  const vs_request *r = call->request;
+  vs_whatif_answer a = {0};
+  const bool has_edits = r->without.ends.count + r->scale.ends.count + r->free_early.ends.count != 0;
+  if (r->set.ends.count == 0 && r->cards.ends.count == 0 && !has_edits) return answer_search(call);
+  const vs_status status = answer_make(call, &a);
+  if (status == VS_OK) write_answer(call, &a);
+  vs_whatif_answer_deinit(call->engine->host, &a);
   return status;
 }

@@ -522,6 +522,7 @@ declare namespace Replies {
   }
 
   interface MapReply extends DeviceReply {
+    replayed: { ran_out: RanOut | null; is_cut: boolean } | null;
     at: Moment;
     is_exact: boolean;
     reserved_bytes: int;
@@ -843,12 +844,26 @@ declare namespace Replies {
     capacity_bytes: int | null;
     capacity_event: int | null;
     is_search: boolean;
+    steps: { done: int; all: int } | null;
     edits: { allocations: int; bytes: int; older: int } | null;
     recorded: WhatifRun;
     runs: WhatifRun[];
     ranking: int[];
     best: int | null;
     smallest: { settings: string; capacity_bytes: int | null; runs: int }[];
-    bound: { lower_bytes: int; plan_bytes: int | null };
+    bound: { lower_bytes: int; plan_bytes: int | null } | null;
+  }
+
+  interface CourseReply extends DeviceReply {
+    axis: AxisName;
+    x0: number;
+    x1: number;
+    whole: { x0: number; x1: number };
+    columns_count: int;
+    ran_out: RanOut | null;
+    is_cut: boolean;
+    last_event: int | null;
+    reserved_peak_bytes: int;
+    columns: { reserved_high: Float64Array; reserved_low: Float64Array };
   }
 }

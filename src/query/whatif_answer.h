@@ -7,6 +7,7 @@
 #include "analyze/whatif.h"
 #include "device/sim/profile.h"
 #include "query/engine.h"
+#include "query/replays.h"
 
 /* What one run may reserve. */
 typedef struct vs_whatif_card {
@@ -24,22 +25,28 @@ typedef struct vs_whatif_run {
 } vs_whatif_run;
 
 /* Invariant: ranking is a permutation of the runs: first those that pass, then by rising peak reserved, driver calls and
- * order of the request. */
+ * order of the request. A search is done in steps: one for each string of search.def, which may make no run, then one for each
+ * of the figures; has_smallest and has_bound say whether these are there. */
 typedef struct vs_whatif_answer {
+  const vs_replay_cache *replays; /* borrowed from the device, with its plan */
   const vs_replay_plan *plan;
-  vs_replay_options recorded;         /* the settings of the recording, by the rules that reproduce it best */
-  const vs_alloc_rules *rules_of_age; /* the oldest rules by which the file can have been written */
-  vs_replay check;                    /* follows the recording */
   vs_capacity capacity;
-  bool is_search, has_edits;
-  vs_edited edited;       /* meaningful where has_edits */
-  vs_whatif_run baseline; /* the recorded settings and capacity, without edits */
+  bool is_search, has_edits, has_smallest, has_bound;
+  uint32_t steps;                /* done, of a search */
+  VS_VEC(uint32_t) runs_of_step; /* of a search: runs after each step */
+  vs_edited edited;              /* meaningful where has_edits */
+  vs_whatif_run baseline;        /* the recorded settings and capacity, without edits */
   VS_VEC(vs_whatif_run) runs;
   VS_VEC(uint32_t) ranking;
   vs_smallest smallest_recorded,
       smallest_best; /* of the recorded settings and of the first of the ranking, with the edits */
   vs_packing packing;
 } vs_whatif_answer;
+
+/* How many steps a search has. */
+uint32_t vs_whatif_steps(void);
+/* What the answer owns: not the replays. */
+void vs_whatif_answer_deinit(const vs_host *host, vs_whatif_answer *answer);
 
 static inline bool vs_whatif_is_equal(const vs_replay *check) {
   return check->miss_count == 0 && check->placed == check->allocs && !check->is_cut;

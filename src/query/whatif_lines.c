@@ -4,7 +4,7 @@
 #include "query/whatif_answer.h"
 
 static void say_check(vs_lines *lines, const vs_whatif_answer *a) {
-  const vs_replay *check = &a->check;
+  const vs_replay *check = &a->replays->check;
   const bool is_equal = vs_whatif_is_equal(check);
   vs_line_begin(lines, VS_LINE_replay, is_equal ? VS_TONE_good : VS_TONE_warning);
   vs_text_cstr(&lines->value, is_equal ? "equal" : "not equal");
@@ -180,9 +180,9 @@ void vs_whatif_lines(vs_call *call, const vs_whatif_answer *answer) {
     say_check(&lines, answer);
     say_capacity(&lines, answer);
     if (answer->has_edits) say_edits(&lines, answer);
-    say_result(&lines, answer);
-    say_smallest(&lines, answer);
-    if (!answer->has_edits) say_bound(&lines, answer);
+    if (!answer->is_search || answer->steps >= vs_whatif_search_count()) say_result(&lines, answer);
+    if (answer->has_smallest) say_smallest(&lines, answer);
+    if (answer->has_bound && !answer->has_edits) say_bound(&lines, answer);
   }
   vs_lines_end(&lines);
 }

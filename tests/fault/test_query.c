@@ -66,6 +66,9 @@ static void filters_groups_and_the_rest(void **state) {
       "{\"method\":\"whatif\",\"params\":{\"set\":[\"\",\"expandable_segments:True\"],\"cards\":\"24GiB\","
       "\"without\":"
       "\"data.py\",\"scale\":[\"train.py=0.5\"],\"free_early\":\"size>1\"}}",
+      "{\"method\":\"whatif\",\"params\":{\"steps\":2}}",
+      "{\"method\":\"course\",\"params\":{\"settings\":\"expandable_segments:True\",\"axis\":\"time\"}}",
+      "{\"method\":\"map\",\"params\":{\"settings\":\"expandable_segments:True\",\"at\":4}}",
       "{\"method\":\"settings\",\"params\":{\"settings\":\"expandable_segments:True,max_split_size_mb:64\"}}",
   };
   for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)

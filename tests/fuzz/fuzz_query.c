@@ -92,6 +92,10 @@ static const char *const REQUESTS[] = {
     "{\"method\":\"holes\",\"params\":{\"points\":5}}",
     "{\"method\":\"fragmentation\",\"params\":{\"at\":%s}}",
     "{\"method\":\"replay\"}",
+    "{\"method\":\"whatif\",\"params\":{\"steps\":2}}",
+    "{\"method\":\"course\",\"params\":{\"settings\":\"expandable_segments:True\",\"columns\":9}}",
+    "{\"method\":\"course\",\"params\":{\"axis\":\"time\",\"card\":4194304,\"columns\":9}}",
+    "{\"method\":\"map\",\"params\":{\"at\":%s,\"settings\":\"expandable_segments:True\"}}",
     "{\"method\":\"whatif\",\"params\":{\"set\":[\"\",\"max_split_size_mb:21\"]}}",
     "{\"method\":\"whatif\",\"params\":{\"set\":\"expandable_segments:True\",\"without\":\"size>4096\","
     "\"scale\":\"size>0=3.7\"}}",

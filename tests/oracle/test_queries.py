@@ -263,8 +263,8 @@ def variants(method):
         yield from ([f"{name}={value}"] for value in values)
     if method["name"] == "whatif":
         yield from (["set=expandable_segments:True"], ['set=["","max_split_size_mb:64"]', "cards=8GiB"], ["without=size>1MiB"],
-                    ["scale=size>1MiB=0.5"], ["free_early=size>1MiB"])
-    if method["name"] == "replay":
+                    ["scale=size>1MiB=0.5"], ["free_early=size>1MiB"], ["steps=2"])
+    if method["name"] in ("replay", "course"):
         yield ["card=16777216"]  # too small: it runs out
 
 

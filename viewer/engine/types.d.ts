@@ -25,6 +25,8 @@ interface ReplyOf {
   methods: Replies.MethodsReply;
   settings: Replies.SettingsReply;
   replay: Replies.ReplayReply;
+  whatif: Replies.WhatifReply;
+  course: Replies.CourseReply;
 }
 
 type MethodName = keyof ReplyOf;

@@ -92,11 +92,37 @@ static void test_tables(void **state) {
   EXPECT_FOUND(engine->no_slice.event_count, 1);
 }
 
+/* The last one: the tests above break flags that a plan would notice, too. */
+static void test_replays(void **state) {
+  vs_engine *engine = *state;
+  vs_device_cache *device = cache_of(engine);
+  vs_error error;
+  vs_text reply;
+  vs_text_init(&reply, vs_host_default(), NULL);
+  expect_ok(sample_request(engine, "{\"method\":\"whatif\",\"params\":{\"steps\":2}}", &reply, &error));
+  expect_ok(sample_request(engine, "{\"method\":\"course\",\"params\":{\"settings\":\"\"}}", &reply, &error));
+  vs_text_deinit(&reply);
+  assert_null(vs_engine_check(engine));
+  vs_replay_cache *replays = &device->replays;
+  assert_true(replays->has_plan && replays->has_check && replays->has_course && replays->search != NULL);
+  assert_true(replays->course.levels.count != 0);
+  EXPECT_FOUND(replays->plan.lifetimes, NULL);
+  EXPECT_FOUND(replays->course.levels.data[0].reserved, replays->course.start);
+  EXPECT_FOUND(replays->has_check, false);
+  replays->has_course = false;
+  EXPECT_FOUND(replays->has_check, false);
+  replays->has_course = true;
+  replays->has_check = false;
+  EXPECT_FOUND(replays->has_plan, false);
+  replays->has_check = true;
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_flags),
       cmocka_unit_test(test_spans),
       cmocka_unit_test(test_tables),
+      cmocka_unit_test(test_replays),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
