@@ -16,7 +16,7 @@ def test_from_the_keyboard_only(open_page, trace):
     assert page.picture()["x0"] > after["x0"]
     page.key("0").settle()
     assert page.picture()["x1"] - page.picture()["x0"] >= marks["event_count"]
-    for number, part in enumerate(("timeline", "state", "owners", "fragmentation", "settings"), 1):
+    for number, part in enumerate(("timeline", "state", "owners", "fragmentation", "whatif", "settings"), 1):
         page.key(str(number))
         page.tab.wait_for_selector(f"[data-part={part}]")
         assert page.tab.get_attribute(f"#tab-{part}", "aria-selected") == "true"

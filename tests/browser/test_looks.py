@@ -5,7 +5,7 @@ import pytest
 
 from conftest import LOOKS
 
-PARTS = ("timeline", "state", "owners", "fragmentation", "settings")
+PARTS = ("timeline", "state", "owners", "fragmentation", "whatif", "settings")
 
 CONTRAST = """() => {
   const parse = (text) => {

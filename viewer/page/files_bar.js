@@ -59,7 +59,7 @@ function choiceText(info, device, count) {
 /** @param {App} app @param {string} value */
 function chooseDevice(app, value) {
   const device = value === "host" ? "host" : Number(value);
-  app.jump({ device, x0: null, x1: null, y0: null, y1: null, cursor: null, cursor2: null, row: null });
+  app.jump({ device, x0: null, x1: null, y0: null, y1: null, cursor: null, cursor2: null, row: null, whatif: null, card: null });
 }
 
 /** @param {FilesBarNodes} bar */
@@ -136,5 +136,5 @@ function peakOfFile(app, entry) {
 function chooseFile(app, at) {
   const { axis, x0, x1 } = app.store.state;
   const window = axis === "time" ? { x0, x1 } : { x0: null, x1: null };
-  app.jump({ file: at, device: null, cursor: null, cursor2: null, row: null, y0: null, y1: null, ...window });
+  app.jump({ file: at, device: null, cursor: null, cursor2: null, row: null, whatif: null, card: null, y0: null, y1: null, ...window });
 }

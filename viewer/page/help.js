@@ -135,8 +135,18 @@ const HELP_TEXTS = [
     ],
   },
   {
+    part: "whatif",
+    title: "5 What if",
+    words: [
+      "What other allocator settings would have needed: the recording is replayed under each, the best first, with its price in " +
+      "calls of the driver. The row that you choose is drawn dashed over the recorded reserved memory, also in the " +
+      "Timeline, and State shows the memory that it would have had.",
+    ],
+    keys: [["*click on a row", "choose it"], ["*click on the curve", "State at that moment"]],
+  },
+  {
     part: "settings",
-    title: "5 Settings",
+    title: "6 Settings",
     words: ["How PyTorch's allocator was set up, what each setting does, facts of the file and its devices."],
     keys: [],
   },
@@ -147,7 +157,7 @@ const HELP_TEXTS = [
       "undoes a jump. This browser reads files that are dropped on the page; they are not uploaded.",
     ],
     keys: [
-      ["1 2 3 4 5", "the parts"],
+      ["1 2 3 4 5 6", "the parts"],
       ["/", "search"],
       ["t", "light or dark"],
       ["?", "this help"],

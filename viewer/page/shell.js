@@ -9,6 +9,7 @@ import { createState } from "../state/map.js";
 import { createSummary } from "../summary/summary.js";
 import { createTimeline } from "../timeline/timeline.js";
 import { createOwners } from "../owners/owners.js";
+import { createWhatIf } from "../whatif/whatif.js";
 import { createDropTarget, createFileInput, createOpening } from "./drop.js";
 import { createFilesBar } from "./files_bar.js";
 import { createHelp } from "./help.js";
@@ -28,6 +29,7 @@ export function listParts() {
     { key: "state", title: "State", create: createState },
     { key: "owners", title: "Owners", create: createOwners },
     { key: "fragmentation", title: "Fragmentation", create: createFragmentation },
+    { key: "whatif", title: "What if", create: createWhatIf },
     { key: "settings", title: "Settings", create: createSettings },
   ];
 }

@@ -21,6 +21,8 @@ export const VIEW_DEFAULTS = Object.freeze({
   cursor2: null,
   row: null,
   rowWhat: "allocations",
+  whatif: null,
+  card: null,
   measure: "live",
   inverted: false,
   focus: "",
@@ -141,6 +143,8 @@ const HASH_READERS = {
   cursor2: readNumber,
   row: readCount,
   rowWhat: oneOf("allocations", "segments", "event"),
+  whatif: (text) => text,
+  card: readCount,
   measure: oneOf("live", "grown", "freed", "allocated", "average"),
   inverted: (text) => text === "true",
   focus: (text) => text,
@@ -158,7 +162,7 @@ function oneOf(...values) {
   return (/** @type {string} */ text) => (values.includes(text) ? text : undefined);
 }
 
-const readKnownPart = oneOf("timeline", "state", "owners", "fragmentation", "settings");
+const readKnownPart = oneOf("timeline", "state", "owners", "fragmentation", "whatif", "settings");
 
 /**
  * "who" is the name that the part "owners" has in addresses of earlier versions.

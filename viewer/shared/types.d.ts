@@ -6,7 +6,7 @@ interface ViewState {
   file: number;
   /** null: the file's default. */
   device: Replies.DeviceNumber | null;
-  part: "timeline" | "state" | "owners" | "fragmentation" | "settings";
+  part: "timeline" | "state" | "owners" | "fragmentation" | "whatif" | "settings";
   what: Replies.DrawnName;
   axis: Replies.AxisName;
   /** Window of the timeline in units of the axis; null: the whole. */
@@ -26,6 +26,9 @@ interface ViewState {
   /** Pinned allocation. */
   row: number | null;
   rowWhat: ThingName;
+  /** The settings of the chosen row of What if, and the bytes that it may reserve (null: unlimited); null: the recording. */
+  whatif: string | null;
+  card: number | null;
   measure: Replies.MeasureName;
   inverted: boolean;
   /** Of the flame graph. */

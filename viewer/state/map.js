@@ -10,6 +10,7 @@ import { endsMemory, eventSentence, isSegmentEvent } from "../shared/event_words
 import { exportMenu } from "../shared/export.js";
 import { addressText, bytesText, countText, eventText, exactBytesText, timeText } from "../shared/format.js";
 import { groupColour } from "../shared/palette.js";
+import { whatIfChip } from "../shared/whatif_chip.js";
 import { EventPanel } from "./events_panel.js";
 import { MapPicture } from "./map_picture.js";
 import { askScrubCurve, MapScrubber } from "./map_scrubber.js";
@@ -39,6 +40,7 @@ const FIGURE_SENTENCES = {
   outside: "Blocks that lie in no segment: the trace contradicts itself",
 };
 const EXACT_SENTENCE = "The file knows every block of this moment";
+const REPLAYED_SENTENCE = "The recorded requests, served again under other settings: addresses are those of the replay";
 const ESTIMATED_SENTENCE = "Within a trace only requested sizes are known: "
   + "what rounding added is worked out from the rules of the allocator";
 const LEGEND_GROUPS = 8;
@@ -71,6 +73,7 @@ class StatePart {
 
   build() {
     const { picture } = this;
+    this.chip = whatIfChip(this.app);
     this.moment = el("p", { class: "state-moment cut" });
     this.colour = selectEl("Colour by", STATE_COLOURS, "line", (by) => this.app.store.set({ by }));
     const steps = [iconButton("left", "Event before (,)", () => this.stepBy(-1)),
@@ -79,7 +82,7 @@ class StatePart {
       iconButton("plus", "Zoom in (+)", () => picture.zoomBy(2)),
       iconButton("fit", "Whole map (0)", () => picture.fit())];
     const bar = el("div", { class: "toolbar state-bar" },
-      [...steps, this.moment, this.colour, el("span", {}, zooms), this.exports()]);
+      [...steps, this.moment, this.chip.element, this.colour, el("span", {}, zooms), this.exports()]);
     this.figures = new Map(FIGURES.map(([key]) => [key, el("dd", {})]));
     const strip = el("dl", { class: "state-figures" }, FIGURES.map(([key, name]) =>
       el("div", { data: { key } }, [el("dt", {}, name), this.figures.get(key)])));
@@ -114,7 +117,8 @@ class StatePart {
     if (changed.has("by") || isOther) this.colour.choose(state.by);
     if (!isOther && changed.has("filter") && this.shownFilter !== state.filter) this.events.reset();
     this.shownFilter = state.filter;
-    if (isOther || changed.has("cursor") || changed.has("by")) this.showMoment(isOther);
+    this.chip.update(state);
+    if (isOther || ["cursor", "by", "whatif", "card"].some((key) => changed.has(key))) this.showMoment(isOther);
     if (changed.has("row") || changed.has("rowWhat")) this.showRow(state, true);
   }
 
@@ -161,12 +165,13 @@ class StatePart {
   async showMoment(isNew) {
     const at = this.at();
     if (at === null) return;
-    const { by } = this.app.store.state;
+    const { by, whatif, card } = this.app.store.state;
+    const replayed = whatif === null ? {} : { settings: whatif, card: card ?? 0 };
     this.scrubber.setEvent(at, null);
     this.events.setCursor(at);
     this.picture.await();
     try {
-      const map = await this.engine.latest("state-map", "map", { device: this.app.device(), at, by });
+      const map = await this.engine.latest("state-map", "map", { device: this.app.device(), at, by, ...replayed });
       if (map === null) return;
       this.showMap(map, by);
       if (isNew || this.shownAt !== at) await this.showEvent(at);
@@ -186,8 +191,9 @@ class StatePart {
       node.parentElement.hidden = this.totals[key] === 0 && QUIET_FIGURES.includes(key);
       node.parentElement.title = `${FIGURE_SENTENCES[key]}: ${exactBytesText(this.totals[key])}`;
     }
-    setText(this.exact, map.is_exact ? "exact" : "estimated");
-    this.exact.title = map.is_exact ? EXACT_SENTENCE : ESTIMATED_SENTENCE;
+    setText(this.exact, map.replayed ? replayedWords(map.replayed) : map.is_exact ? "exact" : "estimated");
+    this.exact.title = map.replayed ? REPLAYED_SENTENCE : map.is_exact ? EXACT_SENTENCE : ESTIMATED_SENTENCE;
+    this.element.dataset.replayed = String(map.replayed !== null);
     this.nothing.hidden = map.columns.segment_size.length > 0;
     this.scrubber.setEvent(this.at(), map.requested_bytes);
     this.showRow(this.app.store.state, false);
@@ -309,6 +315,12 @@ class StatePart {
     this.scrubber.render();
     if (this.map) this.showLegend(this.map, this.app.store.state.by);
   }
+}
+
+/** @param {Replies.MapReply["replayed"]} replayed */
+function replayedWords(replayed) {
+  if (replayed?.is_cut) return "replayed, and cut off";
+  return replayed?.ran_out ? `replayed, failed at ${eventText(replayed.ran_out.event ?? -1)}` : "replayed";
 }
 
 /** @param {string} colour @param {string} label @param {string} amount */

@@ -78,7 +78,7 @@ function whenText(here, there) {
 /** @param {App} app @param {FirstFailure} place */
 function goThere(app, { entry, device, event }) {
   app.jump({
-    file: app.files.indexOf(entry), device, cursor: event, cursor2: null, row: null,
+    file: app.files.indexOf(entry), device, cursor: event, cursor2: null, row: null, whatif: null, card: null,
     x0: null, x1: null, y0: null, y1: null,
   });
 }

@@ -14,7 +14,7 @@ import { clearCanvas, fitCanvas, pixelRatio } from "../shared/paint.js";
 import { GROUP_COLOURS, groupColour, shownTheme, themeToken } from "../shared/palette.js";
 import { scaleOf } from "../shared/ranges.js";
 import { drawFailures, FAILURE_BAND, failureShapes, topOfFailures } from "./failures.js";
-import { drawCurves, drawPeakLevel, drawSegmentTicks } from "./lines.js";
+import { drawCourse, drawCurves, drawPeakLevel, drawSegmentTicks } from "./lines.js";
 import { annotationRows, drawAnnotations, drawFlags, marksOnAxis } from "./marks.js";
 import { paintPicture, pixelTable } from "./pixels.js";
 import { withWholeSamples } from "./runs.js";
@@ -46,7 +46,7 @@ export function createLane(source, host) {
   return {
     source, host, element, canvases, title, message,
     width: 0, height: 0, gutter: 64, offset: 0,
-    marks: null, marksHere: null, marksAxis: "", ooms: null, hasAskedOoms: false,
+    marks: null, marksHere: null, marksAxis: "", ooms: null, hasAskedOoms: false, course: null, courseKey: "",
     coarse: null, coarseKey: "", picture: null, askedKey: "", shownKey: "",
     image: null, copy: document.createElement("canvas"), isCopied: false, framePlace: "", insidePlace: "",
     table: null, colourOf: null, groups: null, device: null,
@@ -125,6 +125,33 @@ export async function askPicture(lane, view) {
     lane.shownKey = key;
     lane.isCopied = false;
     showLaneMessage(lane, "");
+    lane.host.changed();
+  } catch (error) {
+    lane.host.failed(lane, error);
+  }
+}
+
+/**
+ * Asks for the reserved memory of the chosen row of What if in the window; without one, or in the lane of another file,
+ * there is none.
+ * @param {Lane} lane @param {TimelineView} view @param {boolean} isCurrent
+ */
+export async function askCourse(lane, view, isCurrent) {
+  const picture = exactRequest(lane, view);
+  if (view.whatif === null || !isCurrent || picture === null) {
+    Object.assign(lane, { course: null, courseKey: "" });
+    return;
+  }
+  const { device, axis, x0, x1, columns } = picture;
+  /** @type {Params} */
+  const params = { device, axis, x0, x1, columns, settings: view.whatif, card: view.card ?? 0 };
+  const key = JSON.stringify(params);
+  if (key === lane.courseKey) return;
+  lane.courseKey = key;
+  try {
+    const reply = await lane.source.engine.latest("course", "course", params);
+    if (reply === null || key !== lane.courseKey) return;
+    lane.course = reply;
     lane.host.changed();
   } catch (error) {
     lane.host.failed(lane, error);
@@ -231,7 +258,7 @@ export function drawLane(lane, view) {
   const isSettled = isLaneSettled(lane, view);
   const inside = [
     place, isSettled, lane.shownKey, view.filter, view.lit, [...view.hiddenCurves], lane.colourOf,
-    lane.ooms === null ? "" : view.cursor,
+    lane.ooms === null ? "" : view.cursor, lane.course === null ? "" : lane.courseKey,
   ].join(" ");
   const isTold = lane.canvases.picture.dataset.settled === String(isSettled);
   if (inside === lane.insidePlace && lane.isCopied && isTold) return;
@@ -388,6 +415,7 @@ function drawLines(lane, view, scales) {
     tellFailures(lane, null);
     if (view.filter !== "") return;
     if (picture !== null) drawCurves(context, picture, scales, { hidden: view.hiddenCurves });
+    if (lane.course !== null) drawCourse(context, lane.course, scales, plot);
     const shapes = marks === null ? null : failureShapes(lane, marks, scales);
     const taken = shapes === null ? [] : drawFailures(context, lane, shapes, view.cursor, ratio);
     if (marks !== null && view.what === "allocations") drawPeakLevel(context, marks, scales, plot, ratio, taken);
@@ -401,6 +429,7 @@ function drawLines(lane, view, scales) {
  */
 function tellFailures(lane, shapes) {
   const { dataset } = lane.canvases.lines;
+  dataset.course = lane.course === null ? "" : lane.courseKey;
   dataset.capacity = String(shapes?.capacity ?? "");
   dataset.failures = JSON.stringify((shapes?.blocks ?? []).map(({ event, from, to, left, top, over, bottom, width }) => (
     { event, from, to, left: lane.plot.left + left, top: lane.plot.top + top, over: lane.plot.top + over,

@@ -100,6 +100,33 @@ function joinsLevel(one, next, smallStep) {
 }
 
 /**
+ * The reserved memory of another run, over the picture.
+ * @param {CanvasRenderingContext2D} context @param {Replies.CourseReply} course @param {LaneScales} scales
+ * @param {Box} plot
+ */
+export function drawCourse(context, course, scales, plot) {
+  const left = scales.x.toPixel(course.x0);
+  const perColumn = ((course.x1 - course.x0) * scales.x.perUnit) / course.columns_count;
+  const path = new Path2D();
+  let isOpen = false;
+  course.columns.reserved_high.forEach((value, c) => {
+    const isKnown = !Number.isNaN(value);
+    const y = scales.y.toPixel(value);
+    if (isKnown && isOpen) path.lineTo(left + c * perColumn, y);
+    else if (isKnown) path.moveTo(left + c * perColumn, y);
+    if (isKnown) path.lineTo(left + (c + 1) * perColumn, y);
+    isOpen = isKnown;
+  });
+  context.strokeStyle = themeToken("accent");
+  context.lineWidth = 2;
+  context.setLineDash([6, 3]);
+  context.stroke(path);
+  context.setLineDash([]);
+  drawPlate(context, `what if: peak reserved ${bytesText(course.reserved_peak_bytes)}`, 6,
+    scales.y.toPixel(course.reserved_peak_bytes) + 14, "left", plot.height);
+}
+
+/**
  * Columns of equal value as one: {from, to, value}, of those that show any of the run.
  * @param {Picture} picture @param {Float64Array} values
  */

@@ -13,7 +13,7 @@ import { GROUP_COLOURS, themeToken } from "../shared/palette.js";
 import { listenToAxis, listenToLane } from "./handlers.js";
 import { timelineKey } from "./keys.js";
 import {
-  askCoarse, askPicture, createLane, drawLane, failLane, isLaneSettled, laneScales, placeLane,
+  askCoarse, askCourse, askPicture, createLane, drawLane, failLane, isLaneSettled, laneScales, placeLane,
 } from "./lane.js";
 import { drawMinimap, MINIMAP_HEIGHT } from "./minimap.js";
 import { goToEvent } from "./pan_zoom.js";
@@ -148,6 +148,7 @@ function matchLanes(timeline) {
     if (device !== lane.device) {
       Object.assign(lane, {
         device, marks: null, marksAxis: "", coarse: null, coarseKey: "", picture: null, ooms: null, hasAskedOoms: false,
+        course: null, courseKey: "",
       });
       askMarks(timeline, lane);
     }
@@ -252,6 +253,7 @@ function viewOf(timeline, state, whole) {
     bytes: isFitted ? null : { from: state.y0, to: state.y1 },
     fit: timeline.wishes.fit, lit: timeline.colours.lit ?? timeline.colours.keptLit,
     hiddenCurves: timeline.wishes.hiddenCurves, cursor: state.cursor,
+    whatif: state.whatif, card: state.card,
   };
 }
 
@@ -310,6 +312,7 @@ function drawTimeline(timeline) {
   timeline.shown.view = view;
   for (const lane of timeline.lanes) {
     if (!isFirst && lane.coarse?.axis === view.axis) askPicture(lane, view);
+    if (!isFirst) askCourse(lane, view, lane.source.index === state.file);
     askCoarse(lane, view);
     drawLane(lane, view);
   }

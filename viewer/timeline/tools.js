@@ -4,6 +4,7 @@
 
 import { buttonEl, el, fill, iconButton, segmentedEl, setText } from "../shared/dom.js";
 import { pluralText, timeText } from "../shared/format.js";
+import { whatIfChip } from "../shared/whatif_chip.js";
 import { timelineExport } from "./export.js";
 import { openRange } from "./handlers.js";
 import { createLegend, showLegendCurves, showLegendGroups, showLegendHidden, showLegendLit } from "./legend.js";
@@ -39,20 +40,21 @@ export function addTimelineTools(timeline) {
     type: "button", class: "timeline-filter cut", hidden: true, title: "Show everything again",
     onclick: () => app.jump({ filter: "", y0: null, y1: null }),
   });
+  const chip = whatIfChip(app);
   const middle = () => timeline.shown.plotWidth / 2;
   const toolbar = el("div", { class: "toolbar timeline-toolbar" }, [
     what, axis, alignment, el("span", { class: "timeline-zoom" }, [
       iconButton("minus", "Zoom out (-)", () => zoomTimelineX(timeline, middle(), 2)),
       iconButton("plus", "Zoom in (+)", () => zoomTimelineX(timeline, middle(), 0.5)),
       iconButton("fit", "Whole run (0)", () => showWholeRun(timeline)),
-    ]), filter, el("span", { class: "space" }), search.element, timelineExport(timeline),
+    ]), filter, chip.element, el("span", { class: "space" }), search.element, timelineExport(timeline),
   ]);
   const legend = createLegend(app, {
     light: (group, isKept) => timeline.does.light(group, isKept),
     toggleCurve: (key) => toggleCurve(timeline, key),
   });
   const minimap = createMinimap({ range: (range, isJump) => moveWindowTo(timeline, range, isJump) });
-  const controls = { what, axis, alignment, filter };
+  const controls = { what, axis, alignment, filter, chip };
   Object.assign(timeline.nodes, { toolbar, controls, rangeBar: rangeBarOf(timeline) });
   Object.assign(timeline.tools, { search, legend, minimap });
   Object.assign(timeline.does, toolActions(timeline));
@@ -81,6 +83,7 @@ export function showTimelineTools(timeline, state, changed) {
   controls.axis.choose(state.axis);
   controls.alignment.hidden = state.axis !== "time" || timeline.app.files.length < 2;
   controls.filter.hidden = state.filter === "";
+  controls.chip.update(state);
   setText(controls.filter, `Only ${state.filter} ×`);
   showSearch(search, state.search);
   legend.select.choose(state.by);

@@ -26,6 +26,9 @@ interface TimelineView {
   hiddenCurves: Set<string>;
   /** The event of the cursor. */
   cursor: number | null;
+  /** The chosen row of What if, of the lane of the chosen file. */
+  whatif: string | null;
+  card: number | null;
 }
 
 /** The byte axis is fitted to all that is drawn, or to the stack alone. */
@@ -69,6 +72,9 @@ interface Lane {
   ooms: Replies.Oom[] | null;
   /** Whether the report was asked for. */
   hasAskedOoms: boolean;
+  /** The reserved memory of the chosen row of What if, and the question that it answers. */
+  course: Replies.CourseReply | null;
+  courseKey: string;
   /** The small picture of the whole run, and the question that it answers. */
   coarse: Picture | null;
   coarseKey: string;
@@ -456,6 +462,7 @@ interface TimelineControls {
   axis: Chooser<Replies.AxisName>;
   alignment: Chooser<TimelineAlignment>;
   filter: HTMLElement;
+  chip: { element: HTMLElement; update(state: ViewState): void };
 }
 
 /** By time, lanes begin at 0 or where the clock says. */
