@@ -21,7 +21,7 @@ export function summaryFacts(app, answer) {
   const { marks, report, error } = answer;
   const told = report?.lines.filter((line) => line.label && line.value !== null) ?? [];
   const cells = told.flatMap((line) => (line.about === "oom" ? oomFacts(app, answer, line) : [lineFact(app, answer, line)]));
-  if (!report) cells.push(...marksFacts(app, marks), waitingFact(error));
+  if (!report) cells.push(...awaitedFacts(), waitingFact(error));
   const rise = marks?.oom_count ? null : riseFact(app, marks);
   if (rise) cells.splice(cells.findIndex((cell) => cell.key === "end") + 1, 0, rise);
   return cells;
@@ -77,16 +77,12 @@ function reservedEl(text, bytes) {
 }
 
 /**
- * What is there before the report: figures without a word more.
- * @param {App} app @param {Replies.MarksReply} marks
+ * What stands there until the report has come: what `marks` tells are requested bytes, which these are not.
+ * @returns {Fact[]}
  */
-function marksFacts(app, marks) {
-  /** @type {Array<[string, string, Replies.MarkedMoment|null]>} */
-  const moments = marks ? [["peak", "Peak", marks.peak], ["end", "End", marks.end]] : [];
-  return moments.filter(([, , moment]) => moment).map(([key, label, moment]) => ({
-    key, label, value: bytesText(moment.bytes), bytes: moment.bytes, sub: "", isWide: WIDE_CELLS.includes(key),
-    act: () => app.jumpToEvent(moment.event),
-  }));
+function awaitedFacts() {
+  return [["peak", "Peak"], ["end", "End"]].map(([key, label]) => (
+    { key, label, value: UNKNOWN_TEXT, sub: "", isWide: WIDE_CELLS.includes(key) }));
 }
 
 /** @param {Error} error @returns {Fact} */

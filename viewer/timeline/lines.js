@@ -174,7 +174,7 @@ export function drawPeakLevel(context, marks, scales, plot, ratio, taken) {
   context.globalAlpha = 1;
   const inTheWay = taken.filter((box) => box.top < y + 10 && box.top + box.height > y - 10);
   const right = Math.min(plot.width, ...inTheWay.map((box) => box.left));
-  drawPlate(context, `peak ${bytesText(peak.bytes)}`, right - 6, y, "right", plot.height);
+  drawPlate(context, `peak ${bytesText(peak.bytes)} requested`, right - 6, y, "right", plot.height);
 }
 
 /**
