@@ -22,8 +22,14 @@ static vs_status read_file(const vs_host *host, void *ctx) {
 }
 
 static void reading(void **state) {
-  static const char *const paths[] = {CORPUS "2.15",      CORPUS "2.15-cpp", CORPUS "1.13-cpp",
-                                      CORPUS "2.15-json", CORPUS "1.12-c-0", CORPUS "rows-in-unknown-key"};
+  static const char *const paths[] = {CORPUS "2.15",
+                                      CORPUS "2.15-cpp",
+                                      CORPUS "1.13-cpp",
+                                      CORPUS "2.15-json",
+                                      CORPUS "1.12-c-0",
+                                      CORPUS "rows-in-unknown-key",
+                                      "tests/corpus/tracefile/losses",
+                                      "tests/corpus/tracefile/losses-stopped"};
   (void)state;
   for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
     vs_str bytes = file_bytes(paths[i]);
