@@ -8,7 +8,7 @@ import io
 import json
 import sqlite3
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import jsonschema
@@ -318,13 +318,60 @@ def test_csv_blocks_and_segments(sources):
         )
         found = rows(source.export("csv", "--table", "segments"))
         expected = Counter(
-            (device, s.address, sums["reserved_bytes"], sums["allocated_bytes"], sums["requested_bytes"], s.kind or "")
+            (device, s.address, *(sums[f"{name}_bytes"] for name in ("reserved", "allocated", "active", "requested")),
+             largest_free(s.blocks), len(s.blocks), sum(is_active(b) for b in s.blocks), s.kind or "")
             for device, memory in source.memories.items()
             for s in memory.segments
             for sums in [truth.end_sums(s.blocks)]
-        )
-        names = ("device", "address", "reserved_bytes", "allocated_bytes", "requested_bytes")
+        )  # fmt: skip
+        names = ("device", "address", "reserved_bytes", "allocated_bytes", "active_bytes", "requested_bytes", "largest_hole_bytes",
+                 "blocks", "active_blocks")  # fmt: skip
         assert expected == Counter((*(number(r[n]) for n in names), r["segment_type"]) for r in found)
+
+
+def is_active(block):
+    return block.state.startswith("active")
+
+
+def largest_free(blocks):
+    """Bytes of the longest run of free blocks side by side."""
+    runs = [0]
+    for block in blocks:
+        runs.append(0 if is_active(block) else runs[-1] + block.size)
+    return max(runs)
+
+
+def by_address(memory):
+    """{address: [(event, action)]}"""
+    there = defaultdict(list)
+    for i, entry in enumerate(memory.entries):
+        there[entry.address].append((i, entry.action))
+    return there
+
+
+def life_of(memory, there, event):
+    """(event of its alloc, event of its free) of what is live at an address, where all these events were, at a moment; None where
+    the trace has none. The free is the request where the trace has requests."""
+    start = max((i for i, action in there if action == "alloc" and i <= event), default=None)
+    later = [(i, action) for i, action in there if i > (-1 if start is None else start)]
+    frees = [i for i, action in later if action == "free_requested"] or [i for i, action in later if action == "free_completed"]
+    again = min((i for i, action in later if action == "alloc"), default=len(memory.entries))
+    return start, next((i for i in frees if i < again), None)
+
+
+def test_csv_live_says_since_when_and_until_when(sources):
+    for source in sources:
+        for device, memory in source.snapshot.devices.items():
+            there, count = by_address(memory), len(memory.entries)
+            for event in {source.peak(memory), count // 2} & set(range(count)):
+                raw = source.export("csv", "--table", "live", "--device", str(device), "--at", str(event))
+                for row in rows(raw):
+                    start, free = life_of(memory, there[int(row["address"])], event)
+                    time = {None: None, **{i: memory.entries[i].time for i in (start, free) if i is not None}}
+                    got = tuple(number(row[name]) for name in ("alloc_event", "alloc_time_us", "free_event", "free_time_us"))
+                    assert got == (start, time[start], free, time[free]), (source.path.name, device, row)
+                    is_pending = free is not None and free <= event
+                    assert row["state"] == ("active_pending_free" if is_pending else "active_allocated"), (source.path.name, row)
 
 
 def test_csv_live(sources):

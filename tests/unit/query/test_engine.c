@@ -594,6 +594,57 @@ static void tables_hold_all_devices_or_one(void **state) {
 
 #define ENGINE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
+/* ---- lines of a report */
+
+/* Two requests failed. Before the second one, another block was allocated, which now waits for a stream. */
+static const char two_failures[] =
+    "{\"segments\":[{\"device\":0,\"address\":4096,\"total_size\":2097152,\"stream\":0,\"segment_type\":"
+    "\"small\",\"blocks\":["
+    "{\"address\":4096,\"size\":1024,\"requested_size\":1000,\"state\":\"active_allocated\","
+    "\"frames\":" FRAMES_TRAIN "},"
+    "{\"address\":5120,\"size\":512,\"requested_size\":300,\"state\":\"active_pending_free\","
+    "\"frames\":" FRAMES_LOAD "},"
+    "{\"address\":5632,\"size\":2095616,\"requested_size\":0,\"state\":\"inactive\",\"frames\":[]}]}],"
+    "\"device_traces\":[["
+    "{\"action\":\"segment_alloc\",\"addr\":4096,\"size\":2097152,\"stream\":0,\"frames\":[]},"
+    "{\"action\":\"alloc\",\"addr\":8192,\"size\":9,\"stream\":0,\"frames\":[]},"
+    "{\"action\":\"free_requested\",\"addr\":8192,\"size\":9,\"stream\":0,\"frames\":[]},"
+    "{\"action\":\"free_completed\",\"addr\":8192,\"size\":9,\"stream\":0,\"frames\":[]},"
+    "{\"action\":\"alloc\",\"addr\":4096,\"size\":1000,\"stream\":0,\"frames\":" FRAMES_TRAIN "},"
+    "{\"action\":\"oom\",\"device_free\":100,\"size\":5242880,\"stream\":0,\"frames\":" FRAMES_TRAIN "},"
+    "{\"action\":\"alloc\",\"addr\":5120,\"size\":300,\"stream\":0,\"frames\":" FRAMES_LOAD "},"
+    "{\"action\":\"free_requested\",\"addr\":5120,\"size\":300,\"stream\":0,\"frames\":[]},"
+    "{\"action\":\"oom\",\"device_free\":100,\"size\":7340032,\"stream\":0,\"frames\":" FRAMES_TRAIN "}]]}";
+
+/* The first line of a report's device about something; absent if there is none. */
+static vs_json line_about(vs_json report, const char *about) {
+  const vs_json lines = at(report, "devices.0.lines");
+  for (size_t i = 0; i < vs_json_count(lines); i++)
+    if (vs_str_equal(vs_json_str(at(vs_json_at(lines, i), "about"), VS_STR("")), vs_str_from(about)))
+      return vs_json_at(lines, i);
+  return vs_json_at(lines, vs_json_count(lines));
+}
+
+static void expect_says(vs_json line, const char *text) {
+  const vs_str said = vs_json_str(at(line, "text"), VS_STR(""));
+  if (!vs_str_contains(said, vs_str_from(text)))
+    fail_msg("'%.*s' lacks '%s'", (int)said.size, said.data, text);
+}
+
+static void the_report_is_about_the_last_failure(void **state) {
+  (void)state;
+  expect_ok(sample_load(engine, two_failures, &error));
+  const vs_json report = ask("{\"method\":\"report\",\"params\":{\"device\":0,\"top\":1}}");
+  const vs_json oom = line_about(report, "oom"), owners = line_about(report, "oom_owners");
+  expect_number(oom, "event", 8);
+  expect_number(oom, "bytes", 7340032);
+  expect_says(oom, "the last of 2 such errors");
+  assert_int_equal(vs_json_count(at(owners, "rows")), 2);
+  expect_number(owners, "rows.0.bytes", 1000);
+  expect_number(owners, "rows.1.bytes", 300); /* the rest: what the rows above leave of the whole */
+  expect_says(line_about(report, "end"), "1.00 KiB allocated, 512 B pending free");
+}
+
 /* From 1.5 ms to 3.6 ms: a block that is there 1.6 of these 2.1 ms counts 1.6 / 2.1 of its size, to the nearest byte. */
 static void averages_are_rounded_to_the_nearest_byte(void **state) {
   (void)state;
@@ -610,6 +661,7 @@ static void averages_are_rounded_to_the_nearest_byte(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       ENGINE_TEST(averages_are_rounded_to_the_nearest_byte),
+      ENGINE_TEST(the_report_is_about_the_last_failure),
       ENGINE_TEST(without_a_file_only_the_methods_are_told),
       ENGINE_TEST(loading_can_be_cancelled),
       ENGINE_TEST(the_source_is_told_in_replies),
