@@ -55,5 +55,5 @@ def test_a_row_without_its_parts(tmp_path):
 
 
 def test_indentation_does_not_count(tmp_path):
-    row = mutants.Mutant(1, 1, "base", "base/text.c", "", ["a(", "b);"], ["c();"], [], 0)
+    row = mutants.Mutant(1, 1, "base", "base/text.c", "", ["a(", "b);"], ["c();"], [], 0, "")
     assert row.pattern.sub("c();", "x\n    a(\n          b);\n") == "x\n    c();\n"
