@@ -643,6 +643,8 @@ static void the_report_is_about_the_last_failure(void **state) {
   expect_number(owners, "rows.0.bytes", 1000);
   expect_number(owners, "rows.1.bytes", 300); /* the rest: what the rows above leave of the whole */
   expect_says(line_about(report, "end"), "1.00 KiB allocated, 512 B pending free");
+  expect_number(report, "devices.0.fragmentation.pinned.0.blocks", 2);
+  expect_number(report, "devices.0.fragmentation.pinned.0.owner.bytes", 1000); /* the larger one's */
 }
 
 /* From 1.5 ms to 3.6 ms: a block that is there 1.6 of these 2.1 ms counts 1.6 / 2.1 of its size, to the nearest byte. */
