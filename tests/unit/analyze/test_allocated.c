@@ -80,6 +80,21 @@ static void test_small_blocks_are_rounded(void **state) {
   expect_peak(&m, 1024 + 512, true);
 }
 
+/* A height that is reached twice is a peak where it is reached first. */
+static void test_the_first_of_equal_peaks(void **state) {
+  (void)state;
+  made m = of_segment(2 * MiB);
+  const uint32_t first = made_alloc(&m, 100 * MiB, 512, 0);
+  (void)made_free(&m, 100 * MiB, 512);
+  (void)made_alloc(&m, 100 * MiB, 512, 0);
+  give_back(&m);
+  made_trace(&m, 0);
+  const vs_allocated allocated = measure(&m);
+  assert_int_equal(allocated.peak, 512);
+  assert_int_equal(allocated.peak_at, first);
+  made_end(&m);
+}
+
 /* Up to 1 MiB is not split off; one byte more, rounded, is. */
 static void test_a_rest_of_1_mib_is_kept(void **state) {
   (void)state;
@@ -286,6 +301,7 @@ static void test_half_recorded_frees(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_small_blocks_are_rounded),
+      cmocka_unit_test(test_the_first_of_equal_peaks),
       cmocka_unit_test(test_a_rest_of_1_mib_is_kept),
       cmocka_unit_test(test_a_rest_between_blocks),
       cmocka_unit_test(test_expandable_segments_split_everything),

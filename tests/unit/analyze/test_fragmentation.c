@@ -67,6 +67,26 @@ static void test_areas(void **state) {
   made_end(&m);
 }
 
+/* A free block of just the smallest request can serve one. */
+static void test_as_large_as_the_smallest_request(void **state) {
+  (void)state;
+  made m = made_begin();
+  (void)made_event(&m, VS_EVENT_ALLOC, 0x100000, 3000);
+  made_trace(&m, 0);
+  (void)made_segment(&m, 0, 64 * MiB, 8192, "small");
+  (void)made_block(&m, 3072, 0, VS_BLOCK_INACTIVE);
+  (void)made_block(&m, 1024, 1000, VS_BLOCK_ALLOCATED);
+  (void)made_block(&m, 2560, 0, VS_BLOCK_INACTIVE);
+  (void)made_block(&m, 1536, 1500, VS_BLOCK_ALLOCATED);
+  vs_lifetimes lifetimes;
+  vs_fragmentation f = measure(&m, &lifetimes, INT64_MAX, 10);
+  assert_int_equal(f.smallest_request[VS_SEGMENT_SMALL], 3072);
+  assert_int_equal(f.all.unusable, 2560);
+  vs_fragmentation_deinit(m.host, &f);
+  vs_lifetimes_deinit(m.host, &lifetimes);
+  made_end(&m);
+}
+
 /* Without requests, no size is known to be too small. */
 static void test_unknown(void **state) {
   (void)state;
@@ -145,8 +165,12 @@ static void test_classes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_classes), cmocka_unit_test(test_areas),       cmocka_unit_test(test_unknown),
-      cmocka_unit_test(test_pages),   cmocka_unit_test(test_at_a_moment),
+      cmocka_unit_test(test_classes),
+      cmocka_unit_test(test_areas),
+      cmocka_unit_test(test_as_large_as_the_smallest_request),
+      cmocka_unit_test(test_unknown),
+      cmocka_unit_test(test_pages),
+      cmocka_unit_test(test_at_a_moment),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,7 +140,7 @@ static void test_profiler_steps(void **state) {
   assert_int_equal(f.growths.list.data[0].rises, 5);
   assert_int_equal(f.growths.list.data[0].blocks, 5);
   assert_int_equal(f.growths.list.data[0].bytes, 1500);
-  assert_int_equal(f.growths.list.data[0].live_bytes, 1500);
+  assert_int_equal(f.growths.list.data[0].end_bytes, 1500);
   end(&r, &f);
 }
 
@@ -190,7 +190,7 @@ static void test_swelling_buffer(void **state) {
   found f = find(&r);
   expect_growth(&f, r.buffer, 1000, 6); /* in the first step the buffer appears: that is another block */
   assert_int_equal(f.growths.list.data[0].blocks, 0);
-  assert_int_equal(f.growths.list.data[0].live_bytes, 7000);
+  assert_int_equal(f.growths.list.data[0].end_bytes, 7000);
   end(&r, &f);
 }
 
@@ -351,7 +351,7 @@ static void test_what_became_of_growth(void **state) {
     found f = kept_and_freed(&r, 8, cases[i].freed, cases[i].at_once, cases[i].is_pending);
     expect_growth(&f, r.leak, 1000, 7);
     assert_int_equal(f.growths.list.data[0].kind, cases[i].kind);
-    assert_int_equal(f.growths.list.data[0].live_bytes, 7000);
+    assert_int_equal(f.growths.list.data[0].end_bytes, 7000);
     assert_int_equal(f.growths.list.data[0].end_bytes, cases[i].end_bytes);
     assert_int_equal(f.growths.list.data[0].pending_bytes, cases[i].at_once ? 7000 : 0);
     end(&r, &f);
@@ -392,6 +392,118 @@ static void test_growth_is_told_by_line(void **state) {
   }
   found f = find(&r);
   expect_growth(&f, one, 1000, 7);
+  end(&r, &f);
+}
+
+/* Begins a step with its batch, which does not outlive it. */
+static void begin_step(run *r) {
+  uint64_t batch;
+  made_annotation(&r->m, "START", "ProfilerStep#1", r->now_us);
+  (void)alloc(r, r->batch, 1000, &batch);
+  release(r, batch, 1000);
+}
+
+/* Each step keeps some blocks and frees one that the step before kept: growth where that is a quarter, not where it is more. */
+static void test_most_of_what_comes_stays(void **state) {
+  (void)state;
+  for (int count = 2; count <= 4; count++) {
+    run r = begin_run();
+    uint64_t kept = 0;
+    for (int step = 0; step < 9; step++) {
+      const uint64_t old = kept;
+      begin_step(&r);
+      for (int i = 0; i < count; i++) (void)alloc(&r, r.leak, 250, &kept);
+      if (step > 0) release(&r, old, 250);
+    }
+    begin_step(&r);
+    found f = find(&r);
+    assert_int_equal(f.steps.boundaries.count, 10);
+    assert_int_equal(f.growths.list.count, count == 4);
+    end(&r, &f);
+  }
+}
+
+/* What grows fastest comes first, also where something else is larger by now. */
+static void test_the_fastest_growth_comes_first(void **state) {
+  (void)state;
+  run r = begin_run();
+  uint64_t ignored;
+  (void)alloc(&r, r.buffer, 100000, &ignored);
+  for (int step = 0; step < 6; step++) {
+    begin_step(&r);
+    (void)alloc(&r, r.buffer, 200, &ignored);
+    (void)alloc(&r, r.leak, 300, &ignored);
+  }
+  begin_step(&r);
+  found f = find(&r);
+  assert_int_equal(f.growths.list.count, 2);
+  assert_int_equal(f.growths.list.data[0].stack, r.leak);
+  assert_int_equal(f.growths.list.data[1].stack, r.buffer);
+  assert_int_equal(f.growths.list.data[1].end_bytes, 100000 + 6 * 200);
+  end(&r, &f);
+}
+
+/* ---- which repetition is a step ------------------------------------------------------------------------ */
+
+static void pass_by(run *r, int count) {
+  for (int i = 0; i < count; i++) {
+    uint64_t address;
+    (void)alloc(r, r->moments, 20000 + (uint64_t)r->now_us, &address); /* of no other's size */
+    release(r, address, 20000 + (uint64_t)r->now_us - 1);
+  }
+}
+
+/* The first step does more than the others: it warms up. */
+static void test_a_long_first_step(void **state) {
+  (void)state;
+  run r = begin_run();
+  uint64_t batch;
+  for (int step = 0; step < 8; step++) {
+    (void)alloc(&r, r.batch, 1000, &batch);
+    pass_by(&r, step == 0 ? 20 : 3);
+    release(&r, batch, 1000);
+  }
+  found f = find(&r);
+  assert_int_equal(f.steps.source, VS_STEPS_PATTERN);
+  assert_int_equal(f.steps.boundaries.count, 8);
+  end(&r, &f);
+}
+
+/* A loop of a third of the trace can be one inside a step. */
+static void test_a_loop_in_a_part_of_the_trace(void **state) {
+  (void)state;
+  for (int rest = 0; rest <= 110; rest += 110) {
+    run r = begin_run();
+    train(&r, &(options){.steps = 8});
+    pass_by(&r, rest);
+    found f = find(&r);
+    assert_int_equal(f.steps.source, rest == 0 ? VS_STEPS_PATTERN : VS_STEPS_NONE);
+    end(&r, &f);
+  }
+}
+
+/* Two allocations that come once in a step, and two that come twice. */
+static void test_of_equals_the_fewer_steps(void **state) {
+  (void)state;
+  run r = begin_run();
+  uint64_t once[2], twice[2];
+  for (int step = 0; step < 8; step++) {
+    (void)alloc(&r, r.batch, 1000, &once[0]);
+    (void)alloc(&r, r.batch, 2000, &once[1]);
+    for (int half = 0; half < 2; half++) {
+      (void)alloc(&r, r.activations, 3000, &twice[0]);
+      (void)alloc(&r, r.activations, 4000, &twice[1]);
+      release(&r, twice[0], 3000);
+      release(&r, twice[1], 4000);
+      pass_by(&r, 1);
+    }
+    release(&r, once[0], 1000);
+    release(&r, once[1], 2000);
+  }
+  found f = find(&r);
+  assert_int_equal(f.steps.source, VS_STEPS_PATTERN);
+  assert_int_equal(f.steps.boundaries.count, 8);
+  assert_int_equal(f.steps.anchor_size, 1000);
   end(&r, &f);
 }
 
@@ -505,6 +617,11 @@ int main(void) {
       cmocka_unit_test(test_what_became_of_growth),
       cmocka_unit_test(test_growth_that_is_freed_again),
       cmocka_unit_test(test_growth_is_told_by_line),
+      cmocka_unit_test(test_most_of_what_comes_stays),
+      cmocka_unit_test(test_the_fastest_growth_comes_first),
+      cmocka_unit_test(test_a_long_first_step),
+      cmocka_unit_test(test_a_loop_in_a_part_of_the_trace),
+      cmocka_unit_test(test_of_equals_the_fewer_steps),
       cmocka_unit_test(test_healthy_runs),
       cmocka_unit_test(test_few_steps),
       cmocka_unit_test(test_layers_are_no_steps),

@@ -1,6 +1,7 @@
 /* The engine as a face sees it: loading, failing, every method, and the figures of the sample. */
 #include "query/request.h"
 #include "unit/query/sample.h"
+#include <stdio.h>
 
 static vs_engine *engine;
 static vs_text reply;
@@ -647,6 +648,36 @@ static void the_report_is_about_the_last_failure(void **state) {
   expect_number(report, "devices.0.fragmentation.pinned.0.owner.bytes", 1000); /* the larger one's */
 }
 
+#define STEP_OF(time)                                                                                     \
+  "{\"action\":\"alloc\",\"addr\":4096,\"size\":9,\"stream\":0,\"frames\":[],\"time_us\":" #time "1},"    \
+  "{\"action\":\"free_requested\",\"addr\":4096,\"size\":9,\"stream\":0,\"frames\":[],\"time_us\":" #time \
+  "2},"                                                                                                   \
+  "{\"action\":\"free_completed\",\"addr\":4096,\"size\":9,\"stream\":0,\"frames\":[],\"time_us\":" #time \
+  "3}"
+#define BEGIN_OF(time) "{\"name\":\"ProfilerStep#1\",\"stage\":\"START\",\"device\":0,\"time_us\":" #time "0}"
+
+/* Nothing can be told of two steps, and none of none. */
+static void growth_of_few_steps_is_not_told(void **state) {
+  (void)state;
+  static const struct {
+    const char *annotations, *text;
+  } rows[] = {
+      {"", "not checked: no repeating steps found"},
+      {BEGIN_OF(1) "," BEGIN_OF(2) "," BEGIN_OF(3), "not checked: too few repeating steps"},
+      {BEGIN_OF(1) "," BEGIN_OF(2) "," BEGIN_OF(3) "," BEGIN_OF(4), "none over 3 steps"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char json[2048];
+    (void)snprintf(json, sizeof json,
+                   "{\"segments\":[],\"device_traces\":[[" STEP_OF(1) "," STEP_OF(2) "," STEP_OF(
+                       3) "," STEP_OF(4) "]],\"external_annotations\":[%s]}",
+                   rows[i].annotations);
+    expect_ok(sample_load(engine, json, &error));
+    const vs_json report = ask("{\"method\":\"report\",\"params\":{\"device\":0}}");
+    expect_says(line_about(report, "growth"), rows[i].text);
+  }
+}
+
 /* From 1.5 ms to 3.6 ms: a block that is there 1.6 of these 2.1 ms counts 1.6 / 2.1 of its size, to the nearest byte. */
 static void averages_are_rounded_to_the_nearest_byte(void **state) {
   (void)state;
@@ -664,6 +695,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       ENGINE_TEST(averages_are_rounded_to_the_nearest_byte),
       ENGINE_TEST(the_report_is_about_the_last_failure),
+      ENGINE_TEST(growth_of_few_steps_is_not_told),
       ENGINE_TEST(without_a_file_only_the_methods_are_told),
       ENGINE_TEST(loading_can_be_cancelled),
       ENGINE_TEST(the_source_is_told_in_replies),
