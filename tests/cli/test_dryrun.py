@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -494,6 +495,16 @@ def test_find_smallest_of_a_program_that_ignores_refusals(figures):
     reply = figures(["--find-smallest"], FAKE, "context", "0", "take", "0", str(3 * GiB))
     need = 3 * GiB + reply["devices"][0]["context_bytes"]
     assert need <= reply["smallest_bytes"] <= need * 1.01 + (1 << 16)
+
+
+def test_find_smallest_counts_refusals_beside_pytorch(figures):
+    """A process with PyTorch, which gets by with less than it took, and then one without, which ignores what is refused."""
+    stats = shlex.join(torch_stats([(GiB, GiB, 4 * GiB, 0, 0)]))
+    script = f"{FAKE} context 0 take 0 {4 * GiB} leave {stats}; {FAKE} context 0 take 0 {3 * GiB}"
+    reply = figures(["--find-smallest"], "sh", "-c", script)
+    need = 3 * GiB + reply["devices"][0]["context_bytes"]
+    assert need <= reply["smallest_bytes"] <= need * 1.01 + (1 << 16)
+    assert reply["search"]["runs"] > 1
 
 
 def test_find_smallest_of_a_program_that_fails(figures):

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 enum { SLOTS = 40 };
+#define BEGAN_US INT64_C(1000000000000)
 
 typedef struct program {
   vs_live *live;
@@ -25,7 +26,7 @@ static int64_t tick(void *ctx) {
 
 static void begin(program *p, const char *settings, uint64_t seed, bool records) {
   vs_error error;
-  *p = (program){.clock_us = 1000000, .random = {seed}};
+  *p = (program){.clock_us = BEGAN_US, .random = {seed}};
   vs_format(p->path, sizeof p->path, "/tmp/vramscope-test-%U.vram", (uint64_t)getpid());
   const vs_live_options options = {.gpus = "2x512MiB",
                                    .settings = settings,
@@ -209,6 +210,7 @@ static void a_full_disk_ends_the_recording_and_not_the_program(void **state) {
   vs_recording_info info;
   vs_live_recording_info(p.live, &info);
   assert_true(info.is_on && info.lost > 500);
+  assert_in_range(info.lost_from_us, 1, p.clock_us - BEGAN_US);
   expect_status(vs_live_close(p.live, &error), VS_IO);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
   assert_non_null(strstr(error.text, "too large"));

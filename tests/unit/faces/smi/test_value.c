@@ -107,6 +107,24 @@ static void expect_json(vs_smi_form form, uint32_t bit, vs_smi_cell cell, const 
   fault_host_expect_empty(&fault);
 }
 
+/* One bit of a mask, wherever it is. */
+static void test_bits(void **state) {
+  static const char *const shown[] = {"Not Active", "Active"};
+  (void)state;
+  for (uint32_t bit = 1; bit != 0; bit <<= 1)
+    for (int is_set = 0; is_set < 2; is_set++) {
+      vs_text text;
+      fault_host_init(&fault, FAULT_NEVER);
+      vs_text_init(&text, &fault.host, NULL);
+      const vs_smi_field field = {.name = "field", .form = VS_SMI_ACTIVE, .bit = bit};
+      const vs_smi_cell cell = number(is_set ? bit : ~bit);
+      vs_smi_put_value(&text, &field, &cell, true);
+      expect_text_at(&text, vs_str_from(shown[is_set]), __FILE__, __LINE__);
+      vs_text_deinit(&text);
+      fault_host_expect_empty(&fault);
+    }
+}
+
 static void test_json(void **state) {
   (void)state;
   expect_json(VS_SMI_BYTES, 0, number(501481472), "501481472");
@@ -133,8 +151,8 @@ static void test_time(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_numbers), cmocka_unit_test(test_mebibytes), cmocka_unit_test(test_watts),
-      cmocka_unit_test(test_words),   cmocka_unit_test(test_tokens),    cmocka_unit_test(test_json),
-      cmocka_unit_test(test_time),
+      cmocka_unit_test(test_words),   cmocka_unit_test(test_tokens),    cmocka_unit_test(test_bits),
+      cmocka_unit_test(test_json),    cmocka_unit_test(test_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
