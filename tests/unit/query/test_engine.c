@@ -675,6 +675,9 @@ static void growth_of_few_steps_is_not_told(void **state) {
     expect_ok(sample_load(engine, json, &error));
     const vs_json report = ask("{\"method\":\"report\",\"params\":{\"device\":0}}");
     expect_says(line_about(report, "growth"), rows[i].text);
+    if (i == 0) continue;
+    expect_number(report, "devices.0.steps.count", 1 + (int64_t)i);
+    expect_number(report, "devices.0.steps.period_us", 10);
   }
 }
 
