@@ -12,18 +12,29 @@ CONVOLUTIONS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 LAST = {2: torch.channels_last, 3: torch.channels_last_3d}
 
 
-def events_of(run):
-    """Its value, and the sizes of what it allocates; what it frees again at once is negative."""
-    torch.cuda.memory._record_memory_history(context=None, clear_history=True)
-    value = run()
-    events = torch.cuda.memory._snapshot()["device_traces"][0]
-    torch.cuda.memory._record_memory_history(enabled=None)
-    sizes, events = [], [e for e in events if e["action"] in ("alloc", "free_requested")]
+def first_freed(events):
+    """The size of the first block that is freed, and of the block that is allocated before that happens."""
+    at = next(i for i, e in enumerate(events) if e["action"] != "alloc")
+    return [events[at]["size"], events[at - 1]["size"]]
+
+
+def sizes_of(events):
+    """The sizes of what is allocated; what is freed again at once is negative."""
+    sizes = []
     for event, after in zip(events, [*events[1:], None]):
         if event["action"] == "alloc":
             freed = after is not None and after["action"] != "alloc" and after["addr"] == event["addr"]
             sizes.append(-event["size"] if freed else event["size"])
-    return value, sizes
+    return sizes
+
+
+def events_of(run, freed=sizes_of):
+    """Its value, and what `freed` makes of the requests."""
+    torch.cuda.memory._record_memory_history(context=None, clear_history=True)
+    value = run()
+    events = torch.cuda.memory._snapshot()["device_traces"][0]
+    torch.cuda.memory._record_memory_history(enabled=None)
+    return value, freed([e for e in events if e["action"] in ("alloc", "free_requested")])
 
 
 def tensor(shape, dtype, layout=torch.contiguous_format):
@@ -63,10 +74,27 @@ def attention(shape, dtype, mask):
     return [-sum(size for size in sizes if size < 0) for sizes in (forward, backward)]
 
 
+def recurrent(network, numbers, kind):
+    layers, directions, inside, hidden, batch, length, dropout = network
+    dtype = getattr(torch, numbers)
+    net = getattr(torch.nn, kind)(inside, hidden, num_layers=layers, bidirectional=directions == 2, dropout=dropout)
+    net, x = net.to("cuda", dtype), torch.empty(length, batch, inside, device="cuda", dtype=dtype)
+    _, sizes = events_of(lambda: net(x), freed=first_freed)
+    workspace, reserve = sizes
+    net.eval()
+    with torch.no_grad():
+        _, sizes = events_of(lambda: net(x), freed=first_freed)
+    return [workspace, reserve, sizes[0]]
+
+
+KINDS = {"convolution": convolution, "attention": attention, "recurrent": recurrent}
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         rows = [json.loads(line) for line in file][1:]
-    print(json.dumps([{"convolution": convolution, "attention": attention}[kind](*what) for kind, *what, _ in rows]))
+    torch.nn.LSTM(1, 1, 2, dropout=0.1).cuda()(torch.empty(1, 1, 1, device="cuda"))  # allocates the state of dropout, once
+    print(json.dumps([KINDS[kind](*what) for kind, *what, _ in rows]))
 
 
 if __name__ == "__main__":

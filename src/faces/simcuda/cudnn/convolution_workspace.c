@@ -1,14 +1,15 @@
-/* A rule for the workspaces of convolutions, measured on an H100 (driver 580, cuDNN 9.19, PyTorch 2.11). NVIDIA documents no
- * rule: cuDNN chooses an engine by the card, the types and the sizes. The rows are in tests/gpu/measured, and tests/sim holds
- * the simulation against them. The shape of the rule:
+/* A rule for the workspaces of convolutions, measured on an H100 (driver 580, cuDNN 9.19, PyTorch 2.11). NVIDIA
+ * documents none: cuDNN chooses an engine by the card, the types and the sizes. The rows are in
+ * tests/gpu/measured, and tests/sim/test_cudnn.py holds the simulation against them. The shape of the rule:
  *
- *   copies    kernels for tensor cores read channels-last tensors whose channels fill 16 bytes. Other tensors are copied into
- *             the workspace, and 16 bytes are added for all copies
- *   partials  few output tiles leave multiprocessors idle, so the depth of the product is split, and each part stores a
- *             partial result in float32. The gradient of the weights has few tiles and a large depth
- *   counters  a persistent kernel has a counter, 131 bytes with its alignment; split products have a flag for each tile
+ *   copies    kernels for tensor cores read channels-last tensors whose channels fill 16 bytes. Other tensors are
+ *             copied into the workspace, and 16 bytes are added for all copies
+ *   partials  few output tiles leave multiprocessors idle, so the depth of the product is split, and each part
+ *             stores a partial result in float32. The gradient of the weights has few tiles and a large depth
+ *   counters  a persistent kernel has a counter, 131 bytes with its alignment; split products have a flag for
+ *             each tile
  *
- * Constants in the code without a reason of their own are fits: of the choices that explain the measured rows, the simplest. */
+ * Constants without a reason of their own are fits: of the choices that explain the rows, the simplest. */
 #include "faces/simcuda/cudnn/convolution_workspace.h"
 
 enum {
@@ -82,8 +83,8 @@ static uint64_t winograd_bytes(const vs_cudnn_convolution *c) {
   return (uint64_t)6 * 6 * 4 * (count * (c->in + c->out) + c->in * c->out);
 }
 
-/* Spectra of tiles of 32 x 32 values, of which 30 x 30 are results: 32 x 17 complex numbers. Images of several tiles are done
- * two tiles at a time. */
+/* Spectra of tiles of 32 x 32 values, of which 30 x 30 are results: 32 x 17 complex numbers. Images of several
+ * tiles are done two tiles at a time. */
 static uint64_t fourier_bytes(const vs_cudnn_convolution *c) {
   const uint64_t count = c->batch * least(2, tiles(c->height, c->width, 30, 30));
   return (uint64_t)32 * 17 * 8 * (c->in * c->out + (c->in + c->out) * count);
@@ -113,6 +114,16 @@ static uint64_t plain_bytes(const vs_cudnn_convolution *c) {
   const uint64_t own = !is_forward(c) && is_for_fourier(c) ? fourier_bytes(c) : 0;
   const bool copies_none = !c->is_channels_last || (is_forward(c) && c->in <= 4);
   return copies_none ? own : own + layout;
+}
+
+/* Convolutions of float32 that the same engines do where TF32 is allowed: few or ragged channels that are first,
+ * and windows such as 5 x 5, for which spectra save much. */
+static bool is_plain(const vs_cudnn_convolution *c) {
+  const bool is_gradient = c->pass == VS_CUDNN_DATA_GRADIENT;
+  if (c->numbers == VS_CUDNN_FLOAT32) return true;
+  if (c->numbers != VS_CUDNN_TF32 || c->is_3d || c->pass == VS_CUDNN_FILTER_GRADIENT) return false;
+  if (is_gradient && c->window > 9 && c->window < 49 && is_for_fourier(c)) return true;
+  return !c->is_channels_last && (c->in > 4 ? c->in % 4 != 0 : is_gradient);
 }
 
 /* ---- images: at most 4 channels in, which tensor cores use badly */
@@ -150,11 +161,16 @@ static uint64_t image_unit(const vs_cudnn_convolution *c) {
   return channel_unit(c);
 }
 
+/* Few channels and tiles: such results are written channels-first, by kernels that are not persistent. */
+static bool is_narrow(const vs_cudnn_convolution *c, const matrix_product *p) {
+  enum { FEW = 64 };
+  const bool is_few = c->window > 1 ? least(c->in, c->out) <= FEW : c->is_strided && c->in <= 4 * FEW;
+  return is_few && !c->is_3d && c->window <= 9 && p->tiles <= 8 * c->processors;
+}
+
 static void choose_tf32_copies(const vs_cudnn_convolution *c, const matrix_product *p, copies *of) {
   enum { FEW = 64, WIDE = 100 };
-  const bool writes_channels_first = is_forward(c) && !c->is_3d && c->window > 1 && c->window <= 9 &&
-                                     p->tiles <= 8 * c->processors && least(c->in, c->out) <= FEW;
-  if (!c->is_channels_last && writes_channels_first) of->y = false;
+  if (!c->is_channels_last && is_forward(c) && is_narrow(c, p)) of->y = false, of->w = true;
   if (c->pass != VS_CUDNN_FILTER_GRADIENT || c->out <= 4) return;
   const bool is_first = c->in <= 4 || of->in != c->in || of->out != c->out;
   if (is_first || c->in / c->groups < FEW || c->window >= WIDE) of->x = of->y = true;
@@ -201,7 +217,7 @@ static bool is_persistent(const vs_cudnn_convolution *c, const matrix_product *p
   const bool is_ragged_or_image = of->in != c->in || of->out != c->out || c->in <= 4;
   if (!is_forward(c) && c->is_strided && !is_ragged_or_image) return true;
   if (is_ragged_or_image) return tf32 && p->tiles > 8 * c->processors;
-  if (tf32 && !of->y && !c->is_channels_last) return false;
+  if (tf32 && !c->is_channels_last && is_narrow(c, p)) return false;
   const uint64_t half_waves = !is_forward(c) ? 3 : tf32 ? 6 : 4; /* of tiles over the multiprocessors */
   return p->tiles * 2 > half_waves * c->processors;
 }
@@ -218,27 +234,6 @@ static uint64_t result_bytes(const vs_cudnn_convolution *c, const matrix_product
 /* `count` partial results and a flag for each of `flags` tiles. */
 static uint64_t split_bytes(uint64_t count, uint64_t size, uint64_t flags) {
   return count != 0 ? count * size + FLAGS + 4 * flags : 0;
-}
-
-static uint64_t pointwise_gradient_bytes(const vs_cudnn_convolution *c, const matrix_product *p) {
-  enum {
-    SMALL_DEPTH = 4096,
-    LARGE_DEPTH = 50000,
-    MOST = 75,
-    LEAST_PART = 1568,
-    FLAGS_HALF = 272,
-    FLAGS_TF32 = 256
-  };
-  const uint64_t size = partial_bytes(c);
-  if (!is_half(c)) {
-    if (!c->is_channels_last) return 0;
-    const uint64_t count = least(2 * c->processors, c->processors * TILE_BYTES / size);
-    return (count < 4 ? 4 : count) * size + FLAGS_TF32;
-  }
-  if (!c->is_channels_last || p->depth < SMALL_DEPTH) return 0;
-  const uint64_t most = p->depth > LARGE_DEPTH ? MOST : p->depth / LEAST_PART;
-  const uint64_t count = least(most, c->processors * 5 / 8 * TILE_BYTES / size);
-  return count >= 3 ? count * size + FLAGS_HALF : 0;
 }
 
 /* A few channels out: tiles of 64 rows. */
@@ -296,6 +291,27 @@ static uint64_t tf32_gradient_bytes(const vs_cudnn_convolution *c, const matrix_
   return parts < 2 ? 0 : split_bytes(parts, partial_bytes(c), count * parts);
 }
 
+static uint64_t pointwise_gradient_bytes(const vs_cudnn_convolution *c, const matrix_product *p) {
+  enum {
+    SMALL_DEPTH = 4096,
+    LARGE_DEPTH = 50000,
+    MOST = 75,
+    LEAST_PART = 1568,
+    FLAGS_HALF = 272,
+    FLAGS_TF32 = 256
+  };
+  const uint64_t size = partial_bytes(c);
+  if (!is_half(c)) {
+    if (!c->is_channels_last) return p->depth < SMALL_DEPTH ? 0 : tf32_gradient_bytes(c, p);
+    const uint64_t count = least(2 * c->processors, c->processors * TILE_BYTES / size);
+    return (count < 4 ? 4 : count) * size + FLAGS_TF32;
+  }
+  if (!c->is_channels_last || p->depth < SMALL_DEPTH) return 0;
+  const uint64_t most = p->depth > LARGE_DEPTH ? MOST : p->depth / LEAST_PART;
+  const uint64_t count = least(most, c->processors * 5 / 8 * TILE_BYTES / size);
+  return count >= 3 ? count * size + FLAGS_HALF : 0;
+}
+
 static uint64_t gradient_bytes(const vs_cudnn_convolution *c, const matrix_product *p, const copies *of) {
   if (c->out < 8 && c->window > 1) return narrow_gradient_bytes(c, p);
   if (of->in != c->in || of->out != c->out || c->in <= 4) return padded_gradient_bytes(c, p, of);
@@ -305,9 +321,11 @@ static uint64_t gradient_bytes(const vs_cudnn_convolution *c, const matrix_produ
 
 /* ---- */
 
-/* Channels-first tensors whose rows are aligned need no copy: a batch of products. For weights each has a result, which are
- * added. */
+/* Channels-first tensors whose rows are aligned need no copy: a batch of products. For weights each has a
+ * result, which are added. */
 static bool is_batch_of_products(const vs_cudnn_convolution *c) {
+  enum { MOST_RESULTS = 48 << 20 };
+  if (c->pass == VS_CUDNN_FILTER_GRADIENT && c->batch * partial_bytes(c) > MOST_RESULTS) return false;
   return is_pointwise(c) && !c->is_channels_last && !is_ragged(c) && c->in_volume * value_bytes(c) % 16 == 0;
 }
 static uint64_t batch_bytes(const vs_cudnn_convolution *c) {
@@ -320,7 +338,7 @@ uint64_t vs_cudnn_convolution_workspace(const vs_cudnn_convolution *of) {
   enum { SMALL_DEPTH = 4096 };
   uint64_t bytes = 0;
   if (of->groups > 1 && of->groups == of->in) return 0; /* one channel at a time */
-  if (of->numbers == VS_CUDNN_FLOAT32) return plain_bytes(of);
+  if (is_plain(of)) return plain_bytes(of);
   if (is_batch_of_products(of)) return batch_bytes(of);
   if (is_image(of, &bytes)) return bytes;
   const matrix_product p = product_of(of);

@@ -19,8 +19,8 @@ typedef enum vs_cudnn_numbers {
   VS_CUDNN_BFLOAT16
 } vs_cudnn_numbers;
 
-/* Volumes are numbers of values of one channel, so they do not depend on the number of spatial dimensions. A convolution of
- * one dimension arrives as one of two dimensions of height 1. */
+/* Volumes are numbers of values of one channel, so they do not depend on the number of spatial dimensions. A
+ * convolution of one dimension arrives as one of two dimensions of height 1. */
 typedef struct vs_cudnn_convolution {
   vs_cudnn_pass pass;
   vs_cudnn_numbers numbers;

@@ -1,5 +1,5 @@
-/* What follows from the operations of a graph: its engines and the workspace of a plan. Convolutions and attention have one;
- * other graphs have none here. */
+/* What follows from the operations of a graph: its engines and the workspace of a plan. Convolutions and
+ * attention have one; other graphs have none here. */
 #include "faces/simcuda/cudnn/graph.h"
 #include "faces/simcuda/cudnn/convolution_workspace.h"
 
@@ -198,8 +198,10 @@ static bool convolves(const content *graph) {
   return convolution_of(graph, &row) != NULL;
 }
 
-/* ---- attention, as an operation of its own or as the products and reductions that it consists of. Measured on an H100 (driver
- * 580, cuDNN 9.19); the tensors that the program itself takes from its workspace are not the plan's. */
+/* ---- attention, as an operation of its own or as the products and reductions that it consists of
+ *
+ * Measured on an H100 (driver 580, cuDNN 9.19). What the program itself takes from the workspace for tensors
+ * between two operations is not the plan's. */
 
 enum {
   SCALARS = 256, /* of every plan, the offsets of dropout among them */
@@ -213,8 +215,8 @@ static uint64_t tensor_bytes(const shape *t) {
   return bytes;
 }
 
-/* One query for each head, as in decoding: the keys are split so that each multiprocessor has two parts. A part has a result in
- * float32, its largest number and its sum. The number of parts rests on one measured shape. */
+/* One query for each head, as in decoding: the keys are split so that each multiprocessor has two parts. A part
+ * has a result in float32, its largest number and its sum. The number of parts rests on one measured shape. */
 static uint64_t decoding_bytes(const shape *queries, int64_t keys) {
   const vs_sim_figures *figures = card();
   const uint64_t heads = (uint64_t)queries->dims[0] * (uint64_t)queries->dims[1];
@@ -225,7 +227,8 @@ static uint64_t decoding_bytes(const shape *queries, int64_t keys) {
   return parts * heads * ((uint64_t)queries->dims[3] * 4 + 8) + ALIGNED;
 }
 
-/* Gradients of keys and values that heads share: one for each head, in the type of the result, before they are added. */
+/* Gradients of keys and values that heads share: one for each head, in the type of the result, before they are
+ * added. */
 static uint64_t shared_head_bytes(const content *graph) {
   const attribute *operations = operations_of(graph);
   uint64_t bytes = 0;
@@ -239,8 +242,8 @@ static uint64_t shared_head_bytes(const content *graph) {
   return bytes;
 }
 
-/* Whether the scores are masked by position: by a selection, which has a third operand, or by an operation of its own. Of one
- * query a causal mask leaves one key, so nothing is split. */
+/* Whether the scores are masked by position: by a selection, which has a third operand, or by an operation of
+ * its own. Of one query a causal mask leaves one key, so nothing is split. */
 static bool masks_by_position(const content *graph) {
   enum { BAND_MASK = 44 };
   const attribute *operations = operations_of(graph);

@@ -1,5 +1,5 @@
-/* The contents of the backend's descriptors, and what follows from the operations of a graph. Contents are guarded by the lock
- * of backend.c, which calls these functions while it holds it. */
+/* The contents of the backend's descriptors, and what follows from the operations of a graph. Contents are
+ * guarded by the lock of backend.c, which calls these functions while it holds it. */
 #ifndef VS_SIMCUDA_CUDNN_GRAPH_H
 #define VS_SIMCUDA_CUDNN_GRAPH_H
 
@@ -28,8 +28,8 @@ attribute *vs_cudnn_attribute(const content *of, cudnnBackendAttributeName_t nam
 /* The first content of an attribute; NULL if it is not set, or `of` is NULL. */
 content *vs_cudnn_content(const content *of, cudnnBackendAttributeName_t name);
 
-/* Engines that can run a graph, the fastest first. A convolution of float32 has two on cards with TF32: 0 uses it, 1
- * does not. */
+/* Engines that can run a graph, the fastest first. A convolution of float32 has two on cards with TF32: 0 uses
+ * it, 1 does not. */
 int64_t vs_cudnn_engine_count(const content *graph);
 bool vs_cudnn_uses_tf32(const content *engine);
 

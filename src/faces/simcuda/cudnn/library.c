@@ -155,7 +155,8 @@ static const char *why_workspace(bool is_known) {
          "card may ask for more or less";
 }
 
-/* The sizes of a key are summed in the notes, so a note adds what exceeds the largest before: the sum is the largest. */
+/* The sizes of a key are summed in the notes, so a note adds what exceeds the largest before: the sum is the
+ * largest. */
 void vs_cudnn_note_convolution(uint64_t bytes, bool is_known) {
   static pthread_mutex_t largest_lock = PTHREAD_MUTEX_INITIALIZER;
   static uint64_t largest;
