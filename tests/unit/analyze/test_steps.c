@@ -487,17 +487,15 @@ static void test_of_equals_the_fewer_steps(void **state) {
   run r = begin_run();
   uint64_t once[2], twice[2];
   for (int step = 0; step < 8; step++) {
-    (void)alloc(&r, r.batch, 1000, &once[0]);
-    (void)alloc(&r, r.batch, 2000, &once[1]);
     for (int half = 0; half < 2; half++) {
+      (void)alloc(&r, r.batch, 1000 + 1000 * (uint64_t)half, &once[half]);
       (void)alloc(&r, r.activations, 3000, &twice[0]);
       (void)alloc(&r, r.activations, 4000, &twice[1]);
       release(&r, twice[0], 3000);
       release(&r, twice[1], 4000);
       pass_by(&r, 1);
+      release(&r, once[half], 1000 + 1000 * (uint64_t)half);
     }
-    release(&r, once[0], 1000);
-    release(&r, once[1], 2000);
   }
   found f = find(&r);
   assert_int_equal(f.steps.source, VS_STEPS_PATTERN);

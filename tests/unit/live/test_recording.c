@@ -183,7 +183,8 @@ static void from_the_middle_of_one_card(void **state) {
   program p;
   vs_error error;
   begin(&p, "", 5, false);
-  expect_ok(vs_live_malloc(p.live, 1, 5 << 20, 0, &p.addresses[1][0]));
+  uint64_t kept; /* until the end */
+  expect_ok(vs_live_malloc(p.live, 1, 5 << 20, 0, &kept));
   keep(&p);
   expect_ok(vs_live_recording_start(p.live, p.path, true, VS_HISTORY_STACKS_GIVEN, &error));
   run(&p, 3000);

@@ -508,6 +508,12 @@ static void segments_and_the_state(void **state) {
   assert_int_equal(vs_json_count(at(root, "stacks")), 1);
 }
 
+static void moments_have_names(void **state) {
+  (void)state;
+  expect_number(ask("{\"method\":\"live\",\"params\":{\"at\":\"peak_reserved\"}}"), "bytes", 3000);
+  expect_number(ask("{\"method\":\"live\",\"params\":{\"at\":\"peak\"}}"), "bytes", 1003000);
+}
+
 static void stats_split_the_end_state(void **state) {
   (void)state;
   const vs_json root = ask("{\"method\":\"stats\"}");
@@ -649,10 +655,10 @@ static void the_report_is_about_the_last_failure(void **state) {
 }
 
 #define STEP_OF(time)                                                                                     \
-  "{\"action\":\"alloc\",\"addr\":4096,\"size\":9,\"stream\":0,\"frames\":[],\"time_us\":" #time "1},"    \
-  "{\"action\":\"free_requested\",\"addr\":4096,\"size\":9,\"stream\":0,\"frames\":[],\"time_us\":" #time \
+  "{\"action\":\"alloc\",\"addr\":4096,\"size\":1,\"stream\":0,\"frames\":[],\"time_us\":" #time "1},"    \
+  "{\"action\":\"free_requested\",\"addr\":4096,\"size\":1,\"stream\":0,\"frames\":[],\"time_us\":" #time \
   "2},"                                                                                                   \
-  "{\"action\":\"free_completed\",\"addr\":4096,\"size\":9,\"stream\":0,\"frames\":[],\"time_us\":" #time \
+  "{\"action\":\"free_completed\",\"addr\":4096,\"size\":1,\"stream\":0,\"frames\":[],\"time_us\":" #time \
   "3}"
 #define BEGIN_OF(time) "{\"name\":\"ProfilerStep#1\",\"stage\":\"START\",\"device\":0,\"time_us\":" #time "0}"
 
@@ -675,7 +681,12 @@ static void growth_of_few_steps_is_not_told(void **state) {
     expect_ok(sample_load(engine, json, &error));
     const vs_json report = ask("{\"method\":\"report\",\"params\":{\"device\":0}}");
     expect_says(line_about(report, "growth"), rows[i].text);
-    if (i == 0) continue;
+    if (i == 0) { /* of one byte each */
+      const vs_json stats = ask("{\"method\":\"stats\",\"params\":{\"device\":0}}");
+      expect_number(stats, "sizes.0.from_bytes", 0);
+      expect_number(stats, "sizes.0.allocs", 4);
+      continue;
+    }
     expect_number(report, "devices.0.steps.count", 1 + (int64_t)i);
     expect_number(report, "devices.0.steps.period_us", 10);
   }
@@ -717,6 +728,7 @@ int main(void) {
       ENGINE_TEST(the_tree_of_a_training),
       ENGINE_TEST(events_in_a_range),
       ENGINE_TEST(segments_and_the_state),
+      ENGINE_TEST(moments_have_names),
       ENGINE_TEST(stats_split_the_end_state),
       ENGINE_TEST(curves_keep_their_peaks),
       ENGINE_TEST(what_the_file_holds),

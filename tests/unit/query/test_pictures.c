@@ -482,6 +482,10 @@ static void holes_over_the_trace(void **state) {
   EXPECT_COLUMN("hole_count", 2, 2, 2);
   EXPECT_COLUMN("releasable", 2097152, 0, 0);
   expect_count("classes", 28);
+  (void)ask("holes", "\"points\":6,\"x0\":3,\"x1\":6"); /* every second column is between two events */
+  EXPECT_COLUMN("point_event", 3, 3, 4, 4, 5, 5);
+  (void)ask("holes", "\"points\":3,\"x0\":-4,\"x1\":2"); /* nothing is before the start */
+  EXPECT_COLUMN("point_event", -1, -1, 1);
   (void)ask("fragmentation", "\"at\":4");
   expect_number("all.largest_hole", 1096704);
   expect_number("pinned.0.row", 1);
