@@ -138,6 +138,36 @@ static uint32_t made_setting(made *m, const char *key, uint64_t value) {
   return (uint32_t)s->settings.count++;
 }
 
+/* With expandable segments on, what a block keeps in a segment of another kind is in doubt. */
+static void test_expandable_segments_are_on(void **state) {
+  (void)state;
+  for (uint64_t rest = 0; rest < 2; rest++) {
+    made m = of_segment(20 * MiB);
+    const uint32_t setting = made_setting(&m, "expandable_segments", 1);
+    m.snapshot->settings.data[setting].kind = VS_SETTING_BOOL;
+    (void)made_alloc(&m, 100 * MiB, (20 - rest) * MiB, 0);
+    expect_peak(&m, 20 * MiB, rest == 0);
+  }
+}
+
+/* A segment that is gone does not contain the blocks that are allocated in the next one at its place. */
+static void test_a_segment_in_place_of_another(void **state) {
+  (void)state;
+  made m = of_segment(40 * MiB);
+  (void)made_event(&m, VS_EVENT_SEGMENT_FREE, 100 * MiB, 40 * MiB);
+  (void)made_event(&m, VS_EVENT_SEGMENT_ALLOC, 90 * MiB, 20 * MiB);
+  (void)made_alloc(&m, 90 * MiB, 10 * MiB, 0);
+  (void)made_alloc(&m, 100 * MiB, 9 * MiB + 1, 0); /* keeps all 10 MiB that are left */
+  made_trace(&m, 0);
+  (void)made_segment(&m, 0, 90 * MiB, 20 * MiB, "large");
+  (void)made_block(&m, 10 * MiB, 10 * MiB, VS_BLOCK_ALLOCATED);
+  (void)made_block(&m, 10 * MiB, 9 * MiB + 1, VS_BLOCK_ALLOCATED);
+  const vs_allocated allocated = measure(&m);
+  assert_int_equal(allocated.peak, 20 * MiB);
+  assert_true(allocated.is_exact);
+  made_end(&m);
+}
+
 /* From max_split_size on nothing is split off. */
 static void test_max_split_size(void **state) {
   (void)state;
@@ -261,25 +291,36 @@ static void test_a_pending_block_is_not_allocated(void **state) {
   made_end(&m);
 }
 
-/* A private pool that takes another segment instead of the bytes that were left free does not split. */
+/* A private pool that takes another segment instead of the bytes that were left free does not split; one that needs more,
+ * or memory of another stream, may. */
 static void test_private_pools(void **state) {
   (void)state;
-  for (uint32_t size = 17; size <= 18; size++) {
+  static const struct {
+    uint64_t size;
+    bool is_of_other_stream, is_exact;
+  } cases[] = {{17, false, false}, {18, false, true}, {17, true, true}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     made m = made_begin();
-    const uint32_t pool = made_pool(&m, 0, 1);
-    expect_ok(vs_events_set_pool(m.host, &m.snapshot->events,
-                                 made_event(&m, VS_EVENT_SEGMENT_ALLOC, 100 * MiB, 20 * MiB), pool));
-    (void)made_alloc(&m, 100 * MiB, 3 * MiB, 0); /* leaves 17 */
-    expect_ok(vs_events_set_pool(m.host, &m.snapshot->events,
-                                 made_event(&m, VS_EVENT_SEGMENT_ALLOC, 200 * MiB, size * MiB), pool));
-    (void)made_alloc(&m, 200 * MiB, size * MiB, 0);
+    vs_events *events = &m.snapshot->events;
+    const uint32_t pool = made_pool(&m, 0, 1), other = made_stream(&m, 7),
+                   sizes[] = {20, (uint32_t)cases[c].size};
+    for (uint32_t i = 0; i < 2; i++) {
+      const uint32_t event = made_event(&m, VS_EVENT_SEGMENT_ALLOC, (100 + 100 * i) * MiB, sizes[i] * MiB);
+      expect_ok(vs_events_set_pool(m.host, events, event, pool));
+      if (i == 1 && cases[c].is_of_other_stream)
+        expect_ok(vs_events_set_stream(m.host, events, event, other));
+      (void)made_alloc(&m, (100 + 100 * i) * MiB, i == 0 ? 3 * MiB : sizes[1] * MiB,
+                       0); /* the first leaves 17 */
+    }
     (void)made_free(&m, 100 * MiB, 3 * MiB);
-    (void)made_free(&m, 200 * MiB, size * MiB);
-    for (uint32_t i = 0; i < 2; i++)
-      expect_ok(vs_events_set_pool(
-          m.host, &m.snapshot->events,
-          made_event(&m, VS_EVENT_SEGMENT_FREE, (100 + 100 * i) * MiB, (i == 0 ? 20 : size) * MiB), pool));
-    expect_peak_of(&m, (3 + size) * MiB, size == 18);
+    (void)made_free(&m, 200 * MiB, sizes[1] * MiB);
+    for (uint32_t i = 0; i < 2; i++) {
+      const uint32_t event = made_event(&m, VS_EVENT_SEGMENT_FREE, (100 + 100 * i) * MiB, sizes[i] * MiB);
+      expect_ok(vs_events_set_pool(m.host, events, event, pool));
+      if (i == 1 && cases[c].is_of_other_stream)
+        expect_ok(vs_events_set_stream(m.host, events, event, other));
+    }
+    expect_peak_of(&m, (3 + cases[c].size) * MiB, cases[c].is_exact);
   }
 }
 
@@ -305,6 +346,8 @@ int main(void) {
       cmocka_unit_test(test_a_rest_of_1_mib_is_kept),
       cmocka_unit_test(test_a_rest_between_blocks),
       cmocka_unit_test(test_expandable_segments_split_everything),
+      cmocka_unit_test(test_expandable_segments_are_on),
+      cmocka_unit_test(test_a_segment_in_place_of_another),
       cmocka_unit_test(test_max_split_size),
       cmocka_unit_test(test_the_end_state_knows),
       cmocka_unit_test(test_what_cannot_be),

@@ -105,6 +105,29 @@ static void test_unknown(void **state) {
   made_end(&m);
 }
 
+/* The segment that pins most comes first, although another one has more free bytes, most of them in whole pages. */
+static void test_the_order_of_pinned_segments(void **state) {
+  (void)state;
+  made m = made_begin();
+  made_trace(&m, 0);
+  vs_segment *segment = made_segment(&m, 0, 1000 * MiB, 100 * MiB, "large");
+  segment->is_expandable = true;
+  segment->has = VS_SEGMENT_HAS_EXPANDABLE;
+  (void)made_block(&m, 5 * MiB, 1, VS_BLOCK_ALLOCATED);
+  (void)made_block(&m, 95 * MiB, 0, VS_BLOCK_INACTIVE); /* 15 of them in no whole page */
+  (void)made_segment(&m, 0, 2000 * MiB, 20 * MiB, "large");
+  (void)made_block(&m, 4 * MiB, 1, VS_BLOCK_ALLOCATED);
+  (void)made_block(&m, 16 * MiB, 0, VS_BLOCK_INACTIVE);
+  vs_lifetimes lifetimes;
+  vs_fragmentation f = measure(&m, &lifetimes, INT64_MAX, 1);
+  assert_int_equal(f.pinned.count, 1);
+  assert_int_equal(f.pinned.data[0].pinned, 16 * MiB);
+  assert_int_equal(f.all.releasable, 80 * MiB);
+  vs_fragmentation_deinit(m.host, &f);
+  vs_lifetimes_deinit(m.host, &lifetimes);
+  made_end(&m);
+}
+
 /* Whole free pages of an expandable segment are released, although it has a live block. */
 static void test_pages(void **state) {
   (void)state;
@@ -168,6 +191,7 @@ int main(void) {
       cmocka_unit_test(test_classes),
       cmocka_unit_test(test_areas),
       cmocka_unit_test(test_as_large_as_the_smallest_request),
+      cmocka_unit_test(test_the_order_of_pinned_segments),
       cmocka_unit_test(test_unknown),
       cmocka_unit_test(test_pages),
       cmocka_unit_test(test_at_a_moment),

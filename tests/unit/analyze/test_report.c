@@ -55,6 +55,26 @@ static void test_parts_fit(void **state) {
   made_end(&m);
 }
 
+/* Peak allocated is exact only where the trace does not contradict itself, whatever the contradiction is. */
+static void test_contradictions_make_the_peak_inexact(void **state) {
+  (void)state;
+  for (int64_t time = 40; time >= 10; time -= 30) {
+    made m = made_begin();
+    made_time(&m, made_event(&m, VS_EVENT_SEGMENT_ALLOC, 100 * MiB, 2 * MiB), 20);
+    made_time(&m, made_alloc(&m, 100 * MiB, MiB, 0), time); /* at last older than the event before */
+    made_trace(&m, 0);
+    (void)made_segment(&m, 0, 100 * MiB, 2 * MiB, "small");
+    (void)made_block(&m, MiB, MiB, VS_BLOCK_ALLOCATED);
+    (void)made_block(&m, MiB, 0, VS_BLOCK_INACTIVE);
+    vs_report report;
+    expect_ok(vs_report_build(m.host, made_slice(&m, 0), &report));
+    assert_int_equal(report.allocated.peak, MiB);
+    assert_int_equal(report.allocated.is_exact, time == 40);
+    vs_report_deinit(m.host, &report);
+    made_end(&m);
+  }
+}
+
 static void test_end_state_only(void **state) {
   (void)state;
   made m = two_devices();
@@ -74,6 +94,7 @@ static void test_end_state_only(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_parts_fit),
+      cmocka_unit_test(test_contradictions_make_the_peak_inexact),
       cmocka_unit_test(test_end_state_only),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,6 +170,29 @@ static void test_pattern(void **state) {
   end(&r, &f);
 }
 
+/* A first step that takes longer than the others does not count. */
+static void test_a_warm_up_step(void **state) {
+  (void)state;
+  for (int late = 0; late < 2; late++) {
+    run r = begin_run();
+    uint64_t ignored;
+    for (int step = 0; step < 8; step++) {
+      for (uint64_t i = 0; i < 6; i++) {
+        (void)alloc(&r, r.batch, 1000 + i, &ignored);
+        release(&r, ignored, 1000 + i);
+      }
+      for (int i = 0; i < (step == late ? 30 : 10) + step % 2; i++) { /* no two steps are equal */
+        (void)alloc(&r, r.activations, 2000 + (uint64_t)(100 * step + i), &ignored);
+        release(&r, ignored, 2000 + (uint64_t)(100 * step + i));
+      }
+    }
+    found f = find(&r);
+    assert_int_equal(f.steps.source, late == 0 ? VS_STEPS_PATTERN : VS_STEPS_NONE);
+    if (late == 0) assert_int_equal(f.steps.boundaries.count, 8);
+    end(&r, &f);
+  }
+}
+
 static void test_leak_with_pauses(void **state) {
   (void)state;
   run r = begin_run();
@@ -298,6 +321,47 @@ static void test_rounds_of_a_model_are_no_steps(void **state) {
     if (!cases[i].are_steps) assert_int_equal(f.steps.source, VS_STEPS_NONE);
     end(&r, &f);
   }
+}
+
+/* Rounds are steps only if they make up half of the events and half of the allocations. */
+static void test_rounds_of_a_part(void **state) {
+  (void)state;
+  for (int others = 20; others <= 60; others += 40)
+    for (int frees = 0; frees < 2; frees++) {
+      run r = {.m = made_begin(), .next = 1 << 20, .now_us = 1000};
+      const uint32_t work = made_stack(&r.m, "<module>", 12), build = made_stack(&r.m, "<module>", 13);
+      uint64_t x;
+      for (int i = 0; i < others; i++) { /* as many allocations, or as many events */
+        (void)alloc(&r, build, 90000 + (uint64_t)i, &x);
+        if (frees != 0) release(&r, x, 90000 + (uint64_t)i);
+      }
+      for (int i = 0; i < 40; i++) {
+        (void)alloc(&r, work, 5000, &x);
+        if (frees == 0) release(&r, x, 5000);
+      }
+      found f = find(&r);
+      const bool are_steps = others == 20 && frees == 0;
+      assert_int_equal(f.steps.source, are_steps ? VS_STEPS_ROUNDS : VS_STEPS_NONE);
+      end(&r, &f);
+    }
+}
+
+/* The backward pass has the callers of its own, not those of the forward pass that were recorded with it. */
+static void test_the_forward_pass_calls_no_backward_pass(void **state) {
+  (void)state;
+  run r = {.m = made_begin(), .next = 1 << 20, .now_us = 1000};
+  uint32_t border;
+  expect_ok(vs_stacks_frame(r.m.host, &r.m.snapshot->stacks, made_string(&r.m, VS_FORWARD_BORDER),
+                            made_string(&r.m, ""), 0, NULL, &border));
+  const uint32_t frames[] = {made_frame(&r.m, "<module>", "/home/user/train.py", 5), border,
+                             made_frame(&r.m, "forward", "/opt/torch/nn/modules/linear.py", 9)};
+  for (int i = 1; i < 3; i++) r.m.snapshot->stacks.frames.data[frames[i]].is_forward = 1;
+  const uint32_t stack = made_stack_of(&r.m, frames, 3);
+  uint64_t ignored;
+  for (int i = 0; i < 40; i++) (void)alloc(&r, stack, 3000, &ignored);
+  found f = find(&r);
+  assert_int_equal(f.steps.source, VS_STEPS_ROUNDS);
+  end(&r, &f);
 }
 
 static void test_rounds_of_several_functions_are_no_steps(void **state) {
@@ -604,12 +668,15 @@ int main(void) {
       cmocka_unit_test(test_profiler_steps),
       cmocka_unit_test(test_optimizer_steps),
       cmocka_unit_test(test_pattern),
+      cmocka_unit_test(test_a_warm_up_step),
       cmocka_unit_test(test_leak_with_pauses),
       cmocka_unit_test(test_swelling_buffer),
       cmocka_unit_test(test_a_bare_loop),
       cmocka_unit_test(test_a_loop_with_a_temporary),
       cmocka_unit_test(test_rounds_that_differ),
       cmocka_unit_test(test_rounds_of_a_model_are_no_steps),
+      cmocka_unit_test(test_rounds_of_a_part),
+      cmocka_unit_test(test_the_forward_pass_calls_no_backward_pass),
       cmocka_unit_test(test_rounds_of_several_functions_are_no_steps),
       cmocka_unit_test(test_what_became_of_growth),
       cmocka_unit_test(test_growth_that_is_freed_again),

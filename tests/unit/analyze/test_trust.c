@@ -302,6 +302,22 @@ static void test_unmap_unknown(void **state) {
   EXPECT(&m, {VS_FINDING_UNMAP_UNKNOWN, 1, NEXT + 2}, {VS_FINDING_BEGAN_LATE, 1, -1});
 }
 
+/* A page is unmapped in the middle of a block whose free is lost. */
+static void test_unmap_inside_a_block(void **state) {
+  (void)state;
+  made m = made_begin();
+  (void)made_event(&m, VS_EVENT_SEGMENT_MAP, SEGMENT, 3 * KiB);
+  (void)made_event(&m, VS_EVENT_ALLOC, SEGMENT, 3 * KiB);
+  (void)made_event(&m, VS_EVENT_SEGMENT_UNMAP, SEGMENT + KiB, KiB);
+  made_trace(&m, 0);
+  (void)made_segment(&m, 0, SEGMENT, KiB, "small");
+  (void)made_block(&m, KiB, 0, VS_BLOCK_INACTIVE);
+  (void)made_segment(&m, 0, SEGMENT + 2 * KiB, KiB, "small");
+  (void)made_block(&m, KiB, 0, VS_BLOCK_INACTIVE);
+  EXPECT(&m, {VS_FINDING_UNMAP_LIVE, 1, 2}, {VS_FINDING_ALLOC_NOT_AT_END, 1, 1},
+         {VS_FINDING_NEGATIVE_CURVE, 2, -1});
+}
+
 static void test_unmap_live(void **state) {
   (void)state;
   made m = honest_begin();
@@ -441,6 +457,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_two_curves_below_zero),
     cmocka_unit_test(test_unmap_unknown),
     cmocka_unit_test(test_unmap_live),
+    cmocka_unit_test(test_unmap_inside_a_block),
     cmocka_unit_test(test_time_backwards),
     cmocka_unit_test(test_segment_sums),
     cmocka_unit_test(test_block_layout),

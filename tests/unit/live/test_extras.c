@@ -68,6 +68,8 @@ static void steps_and_classes(void **state) {
   expect_ok(vs_live_reset_totals(live, 0));
   assert_int_equal(extra("requests.cache"), 0);
   assert_int_equal(extra("sizes.4096"), -1);
+  assert_int_equal(extra("lifetimes.1"), -1);
+  assert_int_equal(extra("lifetimes.8"), -1);
   end();
 }
 
