@@ -49,7 +49,7 @@ static struct {
 
 #define ARGUMENTS "ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 
-static const char runtime[] = "libstdc++.so.6", c10[] = "libc10.so";
+static const char runtime[] = "libstdc++.so.6", c10[] = "libc10.so", c10_cuda[] = "libc10_cuda.so";
 
 static vs_status missing(const char *library, const char *symbol, vs_error *error) {
   return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET,
@@ -75,11 +75,18 @@ static vs_status find_runtime(vs_error *error) {
   return VS_OK;
 }
 
+/* The description of a class without a function of its own outside its header, as OutOfMemoryError before 2.15, is in each
+ * library that uses it instead of in libc10.so. C++ compares such descriptions by name, so any of them will do. */
+static void *find_description(const char *symbol) {
+  void *in_c10 = vs_library_loaded_symbol(c10, symbol);
+  return in_c10 != NULL ? in_c10 : vs_library_loaded_symbol(c10_cuda, symbol);
+}
+
 static vs_status find_class(exception_class *class, const char *constructor, const char *type,
                             const char *table, vs_error *error) {
   vs_library_loaded_function(c10, constructor, &class->construct);
-  class->type = vs_library_loaded_symbol(c10, type);
-  class->table = vs_library_loaded_symbol(c10, table);
+  class->type = find_description(type);
+  class->table = find_description(table);
   if (class->construct == NULL) return missing(c10, constructor, error);
   if (class->type == NULL) return missing(c10, type, error);
   return class->table == NULL ? missing(c10, table, error) : VS_OK;
