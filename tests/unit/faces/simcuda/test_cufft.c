@@ -41,10 +41,23 @@ static void test_work_areas(void **state) {
 
 static void sizes(void) {
   size_t size = 0;
-  CHECK(sim_cufftEstimate1d(1000, CUFFT_R2C, 1, &size) == CUFFT_SUCCESS && size == 8 * 501);
-  CHECK(sim_cufftEstimate2d(10, 20, CUFFT_Z2D, &size) == CUFFT_SUCCESS && size == (size_t)16 * 10 * 11);
-  CHECK(sim_cufftEstimate1d(1009, CUFFT_C2C, 1, &size) == CUFFT_SUCCESS &&
-        size == 8 * 2048); /* a large prime */
+#define SIZE_1D(length, type, batch, wanted) \
+  CHECK(sim_cufftEstimate1d(length, type, batch, &size) == CUFFT_SUCCESS && size == (wanted))
+  /* As on an H100 with CUDA 13.0. */
+  SIZE_1D(1000, CUFFT_R2C, 16, 0);
+  SIZE_1D(16384, CUFFT_C2C, 16, 0);
+  SIZE_1D(16384, CUFFT_R2C, 1, 0);
+  SIZE_1D(1009, CUFFT_C2C, 1, 0);
+  SIZE_1D(32768, CUFFT_C2C, 1, 262144);
+  SIZE_1D(50000, CUFFT_Z2Z, 16, 12800000);
+  SIZE_1D(65536, CUFFT_R2C, 16, 4194432);
+  SIZE_1D(1 << 20, CUFFT_Z2D, 1, 8388624);
+  CHECK(sim_cufftEstimate2d(1024, 4096, CUFFT_C2R, &size) == CUFFT_SUCCESS && size == 0);
+  CHECK(sim_cufftEstimate2d(10, 20, CUFFT_Z2D, &size) == CUFFT_SUCCESS && size == 0);
+  /* Near to it: 2,000, 139,264 and 172,056 bytes. */
+  SIZE_1D(500, CUFFT_R2C, 1, 8 * 251);
+  SIZE_1D(4099, CUFFT_C2C, 1, 5 * 8 * 4099);
+  SIZE_1D(4099, CUFFT_R2C, 1, 5 * 8 * 2050);
   CHECK(sim_cufftEstimate1d(0, CUFFT_C2C, 1, &size) == CUFFT_INVALID_SIZE);
   CHECK(sim_cufftEstimate1d(8, (cufftType)1, 1, &size) == CUFFT_INVALID_TYPE);
 }
