@@ -10,6 +10,7 @@ streams = [torch.cuda.default_stream(), *(torch.cuda.Stream() for _ in range(3))
 
 def begin(settings, fraction=1.0):
     torch.cuda.synchronize()
+    torch._C._cuda_clearCublasWorkspaces()  # PyTorch before 2.14 keeps them
     torch.cuda.empty_cache()
     assert torch.cuda.memory_reserved() == 0, torch.cuda.memory_reserved()
     torch._C._accelerator_setAllocatorSettings("expandable_segments:False,large_segment_size_mb:20")
