@@ -276,7 +276,7 @@ def test_interrupted(tmp, folder, vramscope, number):
     wait_for(mark.exists)
     child.send_signal(number)
     out, err = child.communicate(timeout=60)
-    assert child.returncode == 5 and err == "" and "exit status 5" in out and "1.54 GiB" in out
+    assert child.returncode == 5 and err == "" and "exit status 5" in out and "1.51 GiB" in out
     assert os.listdir(tmp) == []
 
 
@@ -561,7 +561,7 @@ def test_progress_on_a_terminal(vramscope, tmp):
         return seen
 
     seen = run()
-    assert b"\x1b[1;23r" in seen and b"1.54 GiB now" in seen and b"(simulated)" in seen and b"whole line\r\n" in seen
+    assert b"\x1b[1;23r" in seen and b"1.51 GiB now" in seen and b"(simulated)" in seen and b"whole line\r\n" in seen
     assert seen.rindex(b"\x1b[r") > seen.rindex(b"\x1b[1;23r")
     assert run("--quiet") == b"whole line\r\n"
 

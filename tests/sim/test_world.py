@@ -154,7 +154,8 @@ def test_nccl_buffers_count(dryrun):
     program = """
         import json, os, torch, torch.distributed as dist
         torch.cuda.set_device(0)
-        torch.ones(1, device="cuda")
+        torch.ones(1, device="cuda").add_(torch.ones(1, device="cuda"))  # loads PyTorch's kernels
+        torch.cuda.Stream()  # makes PyTorch's pool of streams
         before = torch.cuda.mem_get_info()[0]
         dist.init_process_group("nccl")
         dist.all_reduce(torch.ones(1, device="cuda"))

@@ -12,7 +12,7 @@ def rows(text):
     head, _, rest = text.partition("*/")
     assert "confidence)" in head
     found = re.findall(r'(?:/\*((?:(?!\*/).)*)\*/\n)?VS_SIM_GPU\("([^"]+)"[^;]*?\'(\w)\'\)', rest, re.DOTALL)
-    assert len(found) == rest.count("VS_SIM_GPU(")
+    assert len(found) == len(re.findall(r'^VS_SIM_GPU\("', rest, re.MULTILINE))
     return found
 
 

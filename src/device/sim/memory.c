@@ -225,7 +225,7 @@ static void give_small(vs_sim *sim, uint32_t device, uint64_t address, uint64_t 
 
 /* The bytes of its window that a range occupies. */
 static uint64_t footprint(const vs_sim_range *range) {
-  const bool is_small = range->kind == VS_SIM_RANGE_DEVICE && range->size < VS_SIM_SMALL_LIMIT;
+  const bool is_small = range->kind == VS_SIM_RANGE_DEVICE && range->size <= VS_SIM_SMALL_LIMIT;
   return vs_sim_round_up(range->size, is_small ? VS_SIM_SMALL_UNIT : VS_SIM_GRANULE);
 }
 
@@ -257,7 +257,7 @@ vs_sim_error vs_sim_alloc(vs_sim *sim, uint32_t device, uint64_t size, uint64_t 
   if (size > VS_SIM_MOST_TOTAL) return vs_sim_refuse(sim, device, size);
   vs_sim_range range = {.size = size, .device = device, .kind = VS_SIM_RANGE_DEVICE};
   uint32_t index;
-  VS_SIM_TRY(size < VS_SIM_SMALL_LIMIT ? alloc_small(sim, &range, &index)
+  VS_SIM_TRY(size <= VS_SIM_SMALL_LIMIT ? alloc_small(sim, &range, &index)
                                        : alloc_granules(sim, &range, true, &index));
   *address = range.base;
   return VS_SIM_OK;
@@ -446,6 +446,7 @@ void vs_sim_memory_reset(vs_sim *sim, uint32_t device) {
   vs_sim_unlock_machine(sim);
   sim->memory.windows[device].is_used = false;
   sim->memory.windows[device].peers = 0;
+  sim->memory.windows[device].own = (vs_sim_own){0};
 }
 
 static vs_sim_error init_free_set(vs_sim *sim, vs_sim_free_set *set, uint64_t start, uint64_t size) {
@@ -503,7 +504,7 @@ static window_sums sum_window(const vs_sim *sim, uint32_t device) {
     if (range->kind == VS_SIM_RANGE_MANAGED) sums.managed += range->size;
     if (range->kind == VS_SIM_RANGE_MANAGED || range->kind == VS_SIM_RANGE_IMPORTED) sums.addresses += bytes;
     if (range->kind != VS_SIM_RANGE_DEVICE) continue;
-    if (range->size < VS_SIM_SMALL_LIMIT) {
+    if (range->size <= VS_SIM_SMALL_LIMIT) {
       sums.small += bytes;
       sums.small_pieces++;
     } else {

@@ -6,8 +6,8 @@
  *                                           other processes share
  *   [0x300000000000, 0x540000000000)        reserved addresses (vmm.h)
  *
- * A request gets the lowest free addresses that fit, in granules of 2 MiB. Requests below 1 MiB share granules, at multiples of
- * 512 bytes; a granule is released with its last block. The card is charged by granules, as a driver does. Equal programs get
+ * A request gets the lowest free addresses that fit, in granules of 2 MiB. Requests up to 1 MiB share granules, at multiples
+ * of 512 bytes; a granule is released with its last block. The card is charged by granules, as a driver does. Equal programs get
  * equal addresses.
  *
  * Managed memory, host memory and memory of another process are not charged to the card. Managed memory resides where it was
@@ -20,6 +20,7 @@
 #include "base/ordmap.h"
 #include "device/sim/error.h"
 #include "device/sim/free_set.h"
+#include "device/sim/own_memory.h"
 #include "device/sim/profile.h"
 
 typedef struct vs_sim vs_sim;
@@ -28,7 +29,7 @@ typedef struct vs_sim vs_sim;
 #define VS_SIM_WINDOW_SIZE   (UINT64_C(2) << 40)
 #define VS_SIM_RESERVED_BASE UINT64_C(0x300000000000)
 #define VS_SIM_RESERVED_END  UINT64_C(0x540000000000)
-#define VS_SIM_SMALL_LIMIT   (UINT64_C(1) << 20) /* smaller requests share granules */
+#define VS_SIM_SMALL_LIMIT   (UINT64_C(1) << 20) /* requests up to this size share granules */
 #define VS_SIM_SMALL_UNIT    UINT64_C(512)
 
 #define VS_SIM_NO_DEVICE_ID UINT32_MAX /* the device of host memory */
@@ -78,6 +79,7 @@ typedef struct vs_sim_window {
   uint64_t managed_bytes;   /* sum of the sizes of managed ranges */
   bool is_used;             /* the context exists */
   uint8_t peers;            /* a bit for each device whose memory this one may access */
+  vs_sim_own own;           /* objects of the driver and of libraries, whose memory is the context's */
 } vs_sim_window;
 
 struct vs_sim_physical;

@@ -43,7 +43,6 @@ static const vs_sim_profile profiles[] = {
                .pci_device = (pci),                                                                        \
                LIMITS_##major##_##minor}},
 #include "device/sim/gpus.def"
-#undef VS_SIM_GPU
 };
 
 enum { PROFILE_COUNT = sizeof profiles / sizeof *profiles };
@@ -55,7 +54,18 @@ const vs_sim_profile *vs_sim_profile_at(uint32_t index) {
   return &profiles[index];
 }
 
+static const struct {
+  const char *key;
+  uint64_t bytes;
+} measured_contexts[] = {
+#define VS_SIM_CONTEXT(key_, bytes_) {.key = (key_), .bytes = (bytes_)},
+#include "device/sim/gpus.def"
+};
+
 uint64_t vs_sim_context_bytes(const vs_sim_profile *profile) {
+  for (size_t i = 0; i < sizeof measured_contexts / sizeof *measured_contexts; i++)
+    if (vs_str_equal(vs_str_from(measured_contexts[i].key), vs_str_from(profile->key)))
+      return measured_contexts[i].bytes;
   return VS_SIM_CONTEXT_BYTES_PER_THREAD * profile->figures.sm_count * profile->figures.threads_per_sm +
          VS_SIM_CONTEXT_BYTES_BASE;
 }

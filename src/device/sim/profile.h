@@ -52,9 +52,10 @@ const vs_sim_profile *vs_sim_profile_at(uint32_t index); /* index < count; in th
  * "(simulated)". NULL if there is none. */
 const vs_sim_profile *vs_sim_profile_find(vs_str text);
 
-/* The bytes that the context of one process takes on such a card:  2 KiB x SMs x threads per SM + 20 MiB. The product is
- * local memory for every thread that can be resident; the 20 MiB are calibrated on thirteen cards, of which
- * the worst were 14 MiB below and 36 MiB above the product alone. */
+/* The bytes that the context of one process takes on such a card, before the program has loaded a kernel. It was measured on the
+ * H100 and the H200 (VS_SIM_CONTEXT in gpus.def). For the others it is  2 KiB x SMs x threads per SM + 20 MiB: the product is
+ * local memory for every thread that can be resident; the 20 MiB are calibrated on eleven cards, of which the worst were 14 MiB
+ * below and 36 MiB above the product alone. own_memory.h has what is added later. */
 #define VS_SIM_CONTEXT_BYTES_PER_THREAD UINT64_C(2048)
 #define VS_SIM_CONTEXT_BYTES_BASE       (UINT64_C(20) << 20)
 uint64_t vs_sim_context_bytes(const vs_sim_profile *profile);

@@ -236,9 +236,12 @@ vs_sim_error vs_sim_stream_create(vs_sim *sim, uint32_t device, uint32_t flags, 
   VS_SIM_TRY(take_row(sim, &row));
   const uint32_t number = row - 2 * sim->device_count;
   vs_sim_stream *stream = new_stream(sim, device, row);
-  if (stream == NULL) {
+  const vs_sim_error error =
+      stream == NULL ? VS_SIM_OUT_OF_MEMORY : vs_sim_own_take(sim, device, VS_SIM_OWN_STREAM);
+  if (error != VS_SIM_OK) {
+    if (stream != NULL) vs_host_free(sim->host, stream, sizeof *stream);
     vs_sim_numbers_give(&sim->streams.numbers, number);
-    return VS_SIM_OUT_OF_MEMORY;
+    return error;
   }
   stream->flags = flags;
   stream->priority = priority;
@@ -271,6 +274,7 @@ vs_sim_error vs_sim_stream_destroy(vs_sim *sim, uint64_t handle) {
   }
   vs_sim_stream_complete(sim, stream);
   const uint32_t number = stream->row - 2 * sim->device_count;
+  vs_sim_own_give(sim, stream->device, VS_SIM_OWN_STREAM);
   drop_stream(sim, stream);
   vs_sim_numbers_give(&sim->streams.numbers, number);
   return VS_SIM_OK;
@@ -294,11 +298,15 @@ bool vs_sim_streams_check(const vs_sim *sim) {
   const vs_sim_streams *streams = &sim->streams;
   const size_t first = 2 * (size_t)sim->device_count;
   size_t free = 0;
+  uint32_t made[VS_SIM_MAX_DEVICES] = {0};
   for (size_t row = 0; row < streams->rows.count; row++) {
     const vs_sim_stream *stream = streams->rows.data[row];
     if (stream == NULL) free++;
     else if (!check_stream(sim, stream, row)) return false;
     if (stream == NULL && row < first) return false;
+    if (stream != NULL && row >= first) made[stream->device]++;
   }
+  for (uint32_t d = 0; d < sim->device_count; d++)
+    if (sim->memory.windows[d].own.live[VS_SIM_OWN_STREAM] != made[d]) return false;
   return free == streams->numbers.free.count && streams->rows.count == first + streams->numbers.next;
 }

@@ -303,6 +303,31 @@ vs_sim_error vs_simcuda_use(uint32_t device) {
   return error;
 }
 
+static vs_sim_error own_take(uint32_t device, vs_sim_own_kind kind, bool only_first) {
+  VS_SIM_TRY(vs_simcuda_use(device));
+  vs_sim *sim = vs_simcuda_lock();
+  if (sim == NULL) return vs_simcuda_why_not();
+  const bool is_there = only_first && sim->memory.windows[device].own.live[kind] > 0;
+  const vs_sim_error error = is_there ? VS_SIM_OK : vs_sim_own_take(sim, device, kind);
+  vs_simcuda_unlock();
+  return error;
+}
+
+vs_sim_error vs_simcuda_own_take(uint32_t device, vs_sim_own_kind kind) {
+  return own_take(device, kind, false);
+}
+
+vs_sim_error vs_simcuda_own_take_first(uint32_t device, vs_sim_own_kind kind) {
+  return own_take(device, kind, true);
+}
+
+void vs_simcuda_own_give(uint32_t device, vs_sim_own_kind kind) {
+  vs_sim *sim = vs_simcuda_lock();
+  if (sim == NULL) return;
+  if (device < vs_this_process.device_count) vs_sim_own_give(sim, device, kind);
+  vs_simcuda_unlock();
+}
+
 bool vs_simcuda_is_used(uint32_t device) {
   const vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return false;

@@ -76,6 +76,11 @@ VS_SIMCUDA_API void vs_simcuda_unlock_machine(void);
  * card. Calls that allocate, ask for free memory or make a stream call this first; calls that only ask for
  * properties do not. Fails: VS_SIM_OUT_OF_MEMORY where even the context does not fit; VS_SIM_INVALID_DEVICE. */
 VS_SIMCUDA_API vs_sim_error vs_simcuda_use(uint32_t device);
+/* Counts an object of the driver or of a library, and charges its memory to the card (device/sim/own_memory.h). `take_first` does
+ * so only if there is no object of that kind yet. Fail as vs_simcuda_use does. */
+VS_SIMCUDA_API vs_sim_error vs_simcuda_own_take(uint32_t device, vs_sim_own_kind kind);
+VS_SIMCUDA_API vs_sim_error vs_simcuda_own_take_first(uint32_t device, vs_sim_own_kind kind);
+VS_SIMCUDA_API void vs_simcuda_own_give(uint32_t device, vs_sim_own_kind kind);
 /* Whether this process has a context on the device (cuDevicePrimaryCtxGetState). */
 VS_SIMCUDA_API bool vs_simcuda_is_used(uint32_t device);
 /* cudaDeviceReset, cuDevicePrimaryCtxReset: frees everything that this process holds on the device. */

@@ -4,7 +4,6 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* unchecked parameters only complete the signature */
 
 #define NOTHING               (void)0
-#define WORKSPACE             vs_cublas_note_workspace(handle)
 #define ZEROS(to, size)       vs_result_zeros(to, size)
 #define ONE(to, type, is_one) vs_result(to, &(const type){(is_one) ? 1 : 0}, sizeof(type))
 

@@ -18,37 +18,39 @@ enum {
 
 static vs_shelf handles = VS_SHELF(VS_TAG_CUBLAS, struct cublasContext);
 
+/* Charges the memory of a new handle. */
+static vs_sim_error charge(uint32_t device) {
+  const vs_sim_figures *figures = vs_simcuda_figures(device);
+  if (figures != NULL && figures->compute_major < 9)
+    vs_simcuda_guess("cublas_handle", vs_sim_own_bytes(VS_SIM_OWN_CUBLAS, figures, 1),
+                     "what a handle of cuBLAS takes was measured on Hopper; on older cards it is assumed to "
+                     "be twice the workspace that NVIDIA recommends");
+  return vs_simcuda_own_take(device, VS_SIM_OWN_CUBLAS);
+}
+
 cublasStatus_t sim_cublasCreate_v2(cublasHandle_t *handle) {
   if (handle == NULL) return CUBLAS_STATUS_INVALID_VALUE;
   if (vs_begin_library() != VS_SIM_OK) return CUBLAS_STATUS_NOT_INITIALIZED;
   cublasHandle_t made = vs_shelf_take(&handles);
   if (made == NULL) return CUBLAS_STATUS_ALLOC_FAILED;
   made->device = vs_simcuda_this_thread()->device;
+  if (charge(made->device) != VS_SIM_OK) {
+    (void)vs_shelf_put_back(&handles, made);
+    return CUBLAS_STATUS_ALLOC_FAILED;
+  }
   *handle = made;
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t sim_cublasDestroy_v2(cublasHandle_t handle) {
+  if (!vs_cublas_is(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
+  vs_simcuda_own_give(handle->device, VS_SIM_OWN_CUBLAS);
   return vs_shelf_put_back(&handles, handle) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
 cublasStatus_t vs_cublas_work(cublasHandle_t handle) {
   const vs_sim_error error = vs_simcuda_work_on(handle->stream, VS_SIMCUDA_KERNEL);
   return error == VS_SIM_OK ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
-}
-
-/* NVIDIA recommends 32 MiB for Hopper and later and 4 MiB before; the library's own pools are assumed to have that
- * size. */
-void vs_cublas_note_workspace(cublasHandle_t handle) {
-  if (handle->has_workspace || handle->was_noted) return;
-  handle->was_noted = true;
-  const vs_sim_figures *figures = vs_simcuda_figures(handle->device);
-  const uint64_t mib = figures != NULL && figures->compute_major < 9 ? 4 : 32;
-  vs_simcuda_guess(
-      "cublas_workspace", mib << 20,
-      "cuBLAS takes a workspace of its own for a handle that was given none; it is left out, and "
-      "this is the size "
-      "that NVIDIA recommends for one");
 }
 
 /* ---- settings */
@@ -105,7 +107,6 @@ cublasStatus_t sim_cublasGetSmCountTarget(cublasHandle_t handle, int *count) {
 cublasStatus_t sim_cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
   if (!vs_cublas_is(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
   handle->stream = (uintptr_t)stream;
-  handle->has_workspace = false;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -120,7 +121,6 @@ cublasStatus_t sim_cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *strea
 cublasStatus_t sim_cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t size) {
   if (!vs_cublas_is(handle)) return CUBLAS_STATUS_NOT_INITIALIZED;
   if ((uintptr_t)workspace % 256 != 0 || (workspace == NULL && size != 0)) return CUBLAS_STATUS_INVALID_VALUE;
-  handle->has_workspace = true;
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -9,8 +9,6 @@ struct cublasContext {
   vs_object object;
   uint64_t stream;
   uint32_t device;
-  bool has_workspace; /* the program set one; a change of stream resets it */
-  bool was_noted;     /* the guess about its workspace was noted */
   cublasPointerMode_t pointer_mode;
   cublasAtomicsMode_t atomics_mode;
   cublasMath_t math_mode;
@@ -25,8 +23,5 @@ static inline bool vs_cublas_is(cublasHandle_t handle) { return vs_object_is(han
 
 /* Counts a kernel on the handle's stream. */
 cublasStatus_t vs_cublas_work(cublasHandle_t handle);
-
-/* Notes a guess, once per handle, unless the program set a workspace: a real library would now use its own. */
-void vs_cublas_note_workspace(cublasHandle_t handle);
 
 #endif

@@ -26,6 +26,7 @@ static vs_sim_error launch_kernel(const void *function, const launch_shape *what
   const vs_sim_figures *figures = vs_simcuda_figures(rt.device);
   if (!launch_fits(what, figures)) return (vs_sim_error)VS_RT_INVALID_CONFIGURATION;
   if (what->shared_bytes > vs_rt_dynamic_shared(kernel, figures)) return VS_SIM_INVALID_VALUE;
+  if (vs_rt_has_many_kernels()) VS_SIM_TRY(vs_simcuda_own_take_first(rt.device, VS_SIM_OWN_KERNELS));
   return vs_simcuda_work_on(what->stream, VS_SIMCUDA_KERNEL);
 }
 

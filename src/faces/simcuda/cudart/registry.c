@@ -1,6 +1,7 @@
 #include "faces/simcuda/cudart/registry.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "faces/simcuda/abi/cudart.h"
@@ -327,11 +328,19 @@ static void register_symbol(void **handle, const void *host, const char *name, v
   pthread_mutex_unlock(&table.lock);
 }
 
+enum { MANY_KERNELS = 5000 };
+static _Atomic uint32_t kernel_count; /* registered so far; libraries that were unloaded count, too */
+
+bool vs_rt_has_many_kernels(void) {
+  return atomic_load_explicit(&kernel_count, memory_order_relaxed) >= MANY_KERNELS;
+}
+
 void sim___cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
                                 int thread_limit, uint3 *thread, uint3 *block, dim3 *block_size,
                                 dim3 *grid_size, int *warp_size) {
   (void)device, (void)thread_limit, (void)thread, (void)block, (void)block_size, (void)grid_size,
       (void)warp_size;
+  atomic_fetch_add_explicit(&kernel_count, 1, memory_order_relaxed);
   register_symbol(handle, host, name, VS_RT_KERNEL, 0);
 }
 

@@ -56,6 +56,9 @@ vs_rt_symbol *vs_rt_kernel(const void *function);
 enum { VS_RT_INVALID_DEVICE_FUNCTION = 98, VS_RT_NO_KERNEL_IMAGE = 209 };
 VS_MUST_CHECK vs_sim_error vs_rt_kernel_for(const void *function, uint32_t device, vs_rt_symbol **kernel,
                                             vs_fatbinary_choice *choice);
+/* Whether the program registered as many kernels as PyTorch does (25,000), and not a few hundred: its code then takes memory of the
+ * card that shows (VS_SIM_OWN_KERNELS). */
+bool vs_rt_has_many_kernels(void);
 /* The variable of a host address; NULL if there is none. */
 vs_rt_symbol *vs_rt_variable(const void *host);
 

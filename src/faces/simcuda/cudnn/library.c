@@ -89,11 +89,20 @@ static vs_shelf handles = VS_SHELF(CUDNN_TAG_Handle, struct cudnnContext);
 cudnnStatus_t sim_cudnnCreate(cudnnHandle_t *handle) {
   if (handle == NULL) return FAIL(BAD_PARAM_NULL_POINTER);
   if (vs_begin_library() != VS_SIM_OK) return FAIL(NOT_INITIALIZED);
-  *handle = vs_shelf_take(&handles);
-  return *handle != NULL ? CUDNN_STATUS_SUCCESS : FAIL(INTERNAL_ERROR_HOST_ALLOCATION_FAILED);
+  cudnnHandle_t made = vs_shelf_take(&handles);
+  if (made == NULL) return FAIL(INTERNAL_ERROR_HOST_ALLOCATION_FAILED);
+  made->device = vs_simcuda_this_thread()->device;
+  if (vs_simcuda_own_take(made->device, VS_SIM_OWN_CUDNN) != VS_SIM_OK) {
+    (void)vs_shelf_put_back(&handles, made);
+    return FAIL(INTERNAL_ERROR_HOST_ALLOCATION_FAILED);
+  }
+  *handle = made;
+  return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t sim_cudnnDestroy(cudnnHandle_t handle) {
+  if (!IS_HANDLE(handle)) return FAIL(BAD_PARAM);
+  vs_simcuda_own_give(handle->device, VS_SIM_OWN_CUDNN);
   return vs_shelf_put_back(&handles, handle) ? CUDNN_STATUS_SUCCESS : FAIL(BAD_PARAM);
 }
 

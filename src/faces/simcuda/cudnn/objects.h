@@ -10,6 +10,7 @@ enum { CUDNN_MOST_DIMS = 8 }; /* as the library: tensors have 3 to 8 dimensions 
 struct cudnnContext {
   vs_object object;
   uint64_t stream;
+  uint32_t device; /* the thread's current one when the handle was made */
 };
 
 struct cudnnTensorStruct {

@@ -1,19 +1,35 @@
 /* Handles, parameters, and the settings of the Jacobi methods. */
 #include "faces/simcuda/cusolver/handle.h"
 
+/* Charges the memory of a handle that was just taken from its shelf, or puts it back. */
+static cusolverStatus_t charge(vs_shelf *shelf, void *handle) {
+  if (handle == NULL) return CUSOLVER_STATUS_ALLOC_FAILED;
+  solver *made = handle;
+  made->device = vs_simcuda_this_thread()->device;
+  if (vs_simcuda_own_take(made->device, VS_SIM_OWN_CUSOLVER) == VS_SIM_OK) return CUSOLVER_STATUS_SUCCESS;
+  (void)vs_shelf_put_back(shelf, handle);
+  return CUSOLVER_STATUS_ALLOC_FAILED;
+}
+
+static cusolverStatus_t give_back(vs_shelf *shelf, void *handle) {
+  if (!vs_is_solver(handle)) return CUSOLVER_STATUS_NOT_INITIALIZED;
+  const uint32_t device = ((const solver *)handle)->device;
+  if (!vs_shelf_put_back(shelf, handle)) return CUSOLVER_STATUS_NOT_INITIALIZED;
+  vs_simcuda_own_give(device, VS_SIM_OWN_CUSOLVER);
+  return CUSOLVER_STATUS_SUCCESS;
+}
+
 #define PART(Part, TAG)                                                                                   \
   static vs_shelf shelf_of_##Part = VS_SHELF(TAG, solver);                                                \
   cusolverStatus_t sim_cusolver##Part##Create(cusolver##Part##Handle_t *handle) {                         \
     if (handle == NULL) return CUSOLVER_STATUS_INVALID_VALUE;                                             \
     if (vs_begin_library() != VS_SIM_OK) return CUSOLVER_STATUS_NOT_INITIALIZED;                          \
-    solver *made = vs_shelf_take(&shelf_of_##Part);                                                       \
-    if (made != NULL) made->device = vs_simcuda_this_thread()->device;                                    \
-    *handle = (void *)made;                                                                               \
-    return made != NULL ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;                         \
+    void *made = vs_shelf_take(&shelf_of_##Part);                                                         \
+    *handle = made;                                                                                       \
+    return charge(&shelf_of_##Part, made);                                                                \
   }                                                                                                       \
   cusolverStatus_t sim_cusolver##Part##Destroy(cusolver##Part##Handle_t handle) {                         \
-    return vs_shelf_put_back(&shelf_of_##Part, handle) ? CUSOLVER_STATUS_SUCCESS                          \
-                                                       : CUSOLVER_STATUS_NOT_INITIALIZED;                 \
+    return give_back(&shelf_of_##Part, handle);                                                           \
   }                                                                                                       \
   cusolverStatus_t sim_cusolver##Part##SetStream(cusolver##Part##Handle_t handle, cudaStream_t stream) {  \
     if (!vs_object_is(handle, TAG)) return CUSOLVER_STATUS_NOT_INITIALIZED;                               \

@@ -169,7 +169,7 @@ static void play_alloc(vs_sim *sim, model *p) {
     return;
   }
   uint64_t wanted = UINT64_MAX, cost = 0;
-  const bool has_context = needs_context(p), is_small = size < MIB;
+  const bool has_context = needs_context(p), is_small = size <= MIB;
   if (has_context && is_small) wanted = lowest_in_shared(p, up(size, 512));
   if (has_context && wanted == UINT64_MAX && size <= TOTAL) {
     cost = is_small ? GRANULE : up(size, GRANULE);

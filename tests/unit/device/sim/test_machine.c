@@ -32,9 +32,9 @@ static void a_card_is_its_profile(void **state) {
   assert_int_equal(the_machine.card_count, 2);
   assert_string_equal(the_machine.cards[0].name, "NVIDIA H100 80GB HBM3 (simulated)");
   assert_string_equal(the_machine.cards[0].key, "H100");
-  assert_int_equal(the_machine.cards[0].figures.total_bytes, 85028896768);
-  assert_int_equal(the_machine.cards[0].context_bytes, 548 * MIB);
-  assert_int_equal(vs_sim_machine_free_bytes(&the_machine, 0), 85028896768);
+  assert_int_equal(the_machine.cards[0].figures.total_bytes, 85017493504);
+  assert_int_equal(the_machine.cards[0].context_bytes, 552402944);
+  assert_int_equal(vs_sim_machine_free_bytes(&the_machine, 0), 85017493504);
   assert_int_equal(the_machine.cards[1].figures.total_bytes, 20 * GIB);
   assert_int_equal(the_machine.cards[1].figures.nvml_total_bytes,
                    20 * GIB + 24564 * MIB - 25386352640); /* + the driver's */

@@ -101,13 +101,28 @@ static void small_requests_share_granules(void **state) {
   const uint64_t d = allocated(sim, 0, MIB - 512); /* what is left of the granule is too little */
   assert_int_equal(d, WINDOW(0) + GRANULE);
   assert_int_equal(held(sim, 0), 2 * GRANULE);
-  assert_int_equal(allocated(sim, 0, MIB), WINDOW(0) + 2 * GRANULE); /* not small */
+  assert_int_equal(allocated(sim, 0, MIB + 1), WINDOW(0) + 2 * GRANULE); /* not small */
   assert_int_equal(allocated(sim, 0, 512), c + MIB);
   expect_sim_ok(vs_sim_free(sim, d, NULL));
   assert_int_equal(held(sim, 0), 2 * GRANULE); /* its granule went back */
   assert_int_equal(allocated(sim, 0, GRANULE), d);
   expect_sim_ok(vs_sim_free(sim, b, NULL));
   assert_int_equal(allocated(sim, 0, 1024), b);
+  machine_end(&m);
+}
+
+static void two_of_one_mebibyte_share_a_granule(void **state) {
+  (void)state;
+  machine_begin(&m, 1, GIB);
+  vs_sim *sim = process_begin(&m, 7);
+  uint64_t pieces[16]; /* on an H100 these lie 1 MiB apart and take 16 MiB */
+  for (uint32_t i = 0; i < 16; i++) {
+    pieces[i] = allocated(sim, 0, MIB);
+    assert_int_equal(pieces[i], WINDOW(0) + i * MIB);
+  }
+  assert_int_equal(held(sim, 0), 16 * MIB);
+  for (uint32_t i = 0; i < 16; i++) expect_sim_ok(vs_sim_free(sim, pieces[i], NULL));
+  assert_int_equal(held(sim, 0), 0);
   machine_end(&m);
 }
 
@@ -639,6 +654,7 @@ int main(void) {
       cmocka_unit_test(peers),
       cmocka_unit_test(the_lowest_addresses_that_fit),
       cmocka_unit_test(small_requests_share_granules),
+      cmocka_unit_test(two_of_one_mebibyte_share_a_granule),
       cmocka_unit_test(small_holes_end_at_their_granule),
       cmocka_unit_test(the_card_is_the_limit),
       cmocka_unit_test(what_cannot_be_freed),
