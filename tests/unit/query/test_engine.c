@@ -1,7 +1,6 @@
 /* The engine as a face sees it: loading, failing, every method, and the figures of the sample. */
 #include "query/request.h"
 #include "unit/query/sample.h"
-#include <stdio.h>
 
 static vs_engine *engine;
 static vs_text reply;
@@ -674,10 +673,10 @@ static void growth_of_few_steps_is_not_told(void **state) {
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char json[2048];
-    (void)snprintf(json, sizeof json,
-                   "{\"segments\":[],\"device_traces\":[[" STEP_OF(1) "," STEP_OF(2) "," STEP_OF(
-                       3) "," STEP_OF(4) "]],\"external_annotations\":[%s]}",
-                   rows[i].annotations);
+    vs_format(json, sizeof json,
+              "{\"segments\":[],\"device_traces\":[[" STEP_OF(1) "," STEP_OF(2) "," STEP_OF(3) "," STEP_OF(
+                  4) "]],\"external_annotations\":[%s]}",
+              rows[i].annotations);
     expect_ok(sample_load(engine, json, &error));
     const vs_json report = ask("{\"method\":\"report\",\"params\":{\"device\":0}}");
     expect_says(line_about(report, "growth"), rows[i].text);
