@@ -205,10 +205,18 @@ static bool is_deep(const vs_cudnn_convolution *c, const matrix_product *p) {
   return p->depth >= DEEP_HALF && !(c->numbers == VS_CUDNN_FLOAT16 && is_forward(c));
 }
 
+/* The library for products of matrices wants memory of its own where the tiles fill one wave and not four. */
+static bool is_few_waves(const vs_cudnn_convolution *c, const matrix_product *p) {
+  const uint64_t most = is_forward(c) ? 3 : 2;
+  return p->rows > p->columns && p->tiles > c->processors && p->tiles <= most * c->processors;
+}
+
 static uint64_t pointwise_bytes(const vs_cudnn_convolution *c, const matrix_product *p) {
-  enum { PRODUCT = 400 };
-  if (!is_forward(c)) return is_half(c) && p->tiles > 8 * c->processors ? COUNTER : 0;
-  return c->numbers == VS_CUDNN_TF32 && c->is_channels_last && p->columns > 64 ? PRODUCT : 0;
+  enum { PRODUCT = 400, PRODUCT_HALF = 272, SMALL = 64 };
+  if (!is_half(c)) return is_forward(c) && c->is_channels_last && p->columns > SMALL ? PRODUCT : 0;
+  if (is_forward(c) && p->columns <= SMALL && p->depth <= SMALL) return PRODUCT_HALF;
+  if (is_few_waves(c, p) && c->is_channels_last) return PRODUCT_HALF;
+  return !is_forward(c) && p->tiles > 8 * c->processors ? COUNTER : 0;
 }
 
 /* Whether the kernel is persistent: it fetches one tile after the other. */
@@ -267,7 +275,7 @@ static uint64_t half_gradient_bytes(const vs_cudnn_convolution *c, const matrix_
   if (is_bfloat && p->rows >= TILE) parts = (parts * 2 + 1) / 3;
   if (parts <= 1) return 0;
   if (p->rows <= 64) return split_bytes(parts - 1, size, count * parts);
-  return split_bytes(parts - 1, size, count * (parts - 1) / (is_bfloat ? 2 : 1));
+  return split_bytes(parts - 1, size, count * (parts - (is_bfloat ? 2 : 1)));
 }
 
 /* More tiles than multiprocessors: those of the last wave are split. */
@@ -329,9 +337,11 @@ static bool is_batch_of_products(const vs_cudnn_convolution *c) {
   return is_pointwise(c) && !c->is_channels_last && !is_ragged(c) && c->in_volume * value_bytes(c) % 16 == 0;
 }
 static uint64_t batch_bytes(const vs_cudnn_convolution *c) {
-  enum { PRODUCT = 400 };
+  enum { PRODUCT = 400, PRODUCT_HALF = 272, SMALL = 64 };
+  const matrix_product p = product_of(c);
   if (c->pass == VS_CUDNN_FILTER_GRADIENT) return c->batch * partial_bytes(c);
-  return !is_half(c) && c->in >= c->out ? PRODUCT : 0;
+  if (is_half(c)) return is_forward(c) && c->out <= SMALL && c->in <= SMALL ? PRODUCT_HALF : 0;
+  return c->in >= c->out || (is_forward(c) && is_few_waves(c, &p)) ? PRODUCT : 0;
 }
 
 uint64_t vs_cudnn_convolution_workspace(const vs_cudnn_convolution *of) {
