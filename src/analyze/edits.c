@@ -6,7 +6,7 @@
 /* What becomes of an allocation, or of a failed request. */
 typedef struct change {
   double factor; /* 1: as recorded */
-  bool is_named, is_out, is_early;
+  bool is_named, is_out, is_early, is_freed;
 } change;
 
 typedef struct editor {
@@ -14,6 +14,8 @@ typedef struct editor {
   const vs_replay_plan *plan;
   const vs_edit *edits;
   size_t edit_count;
+  bool empties_cache;
+  uint32_t last_failure; /* event of the plan's last FAIL; VS_NO_EVENT: none */
   vs_edited *out;
 } editor;
 
@@ -27,20 +29,32 @@ static void change_add(change *c, const vs_edit *edit) {
     case VS_EDIT_WITHOUT: c->is_out = true; break;
     case VS_EDIT_SCALE: c->factor *= edit->factor; break;
     case VS_EDIT_FREE_EARLY: c->is_early = true; break;
+    case VS_EDIT_FREE: c->is_freed = true; break;
+    case VS_EDIT_EMPTY_CACHE: break;
   }
+}
+
+/* Whether the program holds the block when the last failed request comes. */
+static bool is_held_then(const editor *e, uint32_t row) {
+  const vs_lifetime *life = &e->plan->lifetimes->rows.data[row];
+  const uint32_t freed = life->free_requested != VS_NO_EVENT ? life->free_requested : life->end;
+  return e->last_failure != VS_NO_EVENT && (life->start == VS_NO_EVENT || life->start < e->last_failure) &&
+         (freed == VS_NO_EVENT || freed > e->last_failure);
 }
 
 static change change_of_row(const editor *e, uint32_t row) {
   change c = {.factor = 1};
-  for (size_t i = 0; i < e->edit_count; i++)
-    if (has_bit(e->edits[i].rows, row)) change_add(&c, &e->edits[i]);
+  for (size_t i = 0; i < e->edit_count; i++) {
+    if (!has_bit(e->edits[i].rows, row)) continue;
+    if (e->edits[i].kind != VS_EDIT_FREE || is_held_then(e, row)) change_add(&c, &e->edits[i]);
+  }
   return c;
 }
 
 static change change_of_failure(const editor *e, uint32_t event) {
   change c = {.factor = 1};
   for (size_t i = 0; i < e->edit_count; i++)
-    if (has_bit(e->edits[i].events, event)) change_add(&c, &e->edits[i]);
+    if (e->edits[i].kind != VS_EDIT_FREE && has_bit(e->edits[i].events, event)) change_add(&c, &e->edits[i]);
   return c;
 }
 
@@ -93,8 +107,25 @@ static vs_status free_take(editor *e, vs_replay_request request) {
   return c.is_out || c.is_early ? VS_OK : put(e, request);
 }
 
+/* What happens right before the last failed request. Its own steps are not passed: they are the request's. */
+static vs_status frees_put(editor *e, vs_replay_request failure) {
+  const vs_replay_requests *out = &e->out->requests;
+  vs_replay_request request = {.event = failure.event,
+                               .steps = out->count == 0 ? 0 : out->data[out->count - 1].steps,
+                               .kind = VS_REPLAY_FREE,
+                               .is_prompt = true};
+  for (uint32_t row = 0; row < e->plan->lifetimes->rows.count; row++) {
+    request.lifetime = row;
+    if (change_of_row(e, row).is_freed) VS_TRY(put(e, request));
+  }
+  request.kind = VS_REPLAY_EMPTY;
+  request.lifetime = VS_NO_ROW;
+  return e->empties_cache ? put(e, request) : VS_OK;
+}
+
 static vs_status failure_take(editor *e, vs_replay_request request) {
   const change c = change_of_failure(e, request.event);
+  if (request.event == e->last_failure) VS_TRY(frees_put(e, request));
   request.size = scaled(request.size, c.factor);
   return c.is_out ? VS_OK : put(e, request);
 }
@@ -109,10 +140,22 @@ static vs_status request_take(editor *e, vs_replay_request request) {
   return VS_OK;
 }
 
+static uint32_t last_failure_of(const vs_replay_plan *plan) {
+  for (size_t i = plan->requests.count; i-- > 0;)
+    if (plan->requests.data[i].kind == VS_REPLAY_FAIL) return plan->requests.data[i].event;
+  return VS_NO_EVENT;
+}
+
 vs_status vs_edits_apply(const vs_host *host, const vs_replay_plan *plan, const vs_edit *edits, size_t count,
                          vs_edited *out) {
   *out = (vs_edited){0};
-  editor e = {.host = host, .plan = plan, .edits = edits, .edit_count = count, .out = out};
+  editor e = {.host = host,
+              .plan = plan,
+              .edits = edits,
+              .edit_count = count,
+              .last_failure = last_failure_of(plan),
+              .out = out};
+  for (size_t i = 0; i < count; i++) e.empties_cache |= edits[i].kind == VS_EDIT_EMPTY_CACHE;
   vs_status status = vs_vec_reserve(host, &out->requests, plan->requests.count);
   if (status == VS_OK) status = rows_take(&e);
   for (size_t i = 0; i < plan->requests.count && status == VS_OK; i++)

@@ -4,6 +4,8 @@
  *   WITHOUT      they are not made
  *   SCALE        each requests `factor` times its bytes, at least one
  *   FREE_EARLY   each is freed before the next request: no program can free it earlier, so what this saves is an upper bound
+ *   FREE         those that are live when the last failed request of the trace comes are freed right before it
+ *   EMPTY_CACHE  names none: torch.cuda.empty_cache() is called right before that request, behind the frees
  *
  * Blocks that were allocated before the trace are freed before its first request: their segments are there, so the peak of
  * a run counts what was reserved at the start. All edits of a list apply at once: factors are multiplied, and an allocation
@@ -19,6 +21,8 @@ typedef enum vs_edit_kind {
   VS_EDIT_WITHOUT,
   VS_EDIT_SCALE,
   VS_EDIT_FREE_EARLY,
+  VS_EDIT_FREE,
+  VS_EDIT_EMPTY_CACHE,
 } vs_edit_kind;
 
 /* Borrows the bits. */
@@ -32,7 +36,7 @@ typedef struct vs_edit {
 /* The requests of the changed program, and what the edits named. */
 typedef struct vs_edited {
   vs_replay_requests requests;
-  uint64_t allocs;       /* allocations that an edit names, those of the start among them */
+  uint64_t allocs;       /* allocations that an edit changes, those of the start among them */
   uint64_t bytes;        /* their requested bytes, as recorded */
   uint64_t start_allocs; /* of these, blocks from before the trace */
 } vs_edited;

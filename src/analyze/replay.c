@@ -89,6 +89,7 @@ static vs_status run_fail(vs_replay_course *r, const vs_replay_request *request)
   const vs_status status = allocate(r, request, &address);
   if (status == VS_DEVICE_MEMORY) {
     if (r->out->refused++ == 0) r->out->refused_at = request->event;
+    r->out->refused_last = request->event;
     return VS_OK;
   }
   VS_TRY(status);
@@ -106,11 +107,12 @@ static vs_status run_free(vs_replay_course *r, const vs_replay_request *request)
   return vs_replay_free_pending(r, address, life->end);
 }
 
-/* All of the cache, or that of one private pool if nothing else went back. */
+/* All of the cache, or that of one private pool if nothing else went back. An edit's has no steps: all of the cache. */
 static vs_status run_empty(vs_replay_course *r) {
   const vs_replay_device *device = &r->device;
   VS_TRY(pools_release(r));
-  vs_pool_id pool = vs_replay_pool(r, device->steps[device->next].pool);
+  vs_pool_id pool = {0, 0};
+  if (device->next < device->end) pool = vs_replay_pool(r, device->steps[device->next].pool);
   for (uint32_t i = device->next; i < device->end; i++)
     if (!vs_pool_id_equal(pool, vs_replay_pool(r, device->steps[i].pool))) pool = (vs_pool_id){0, 0};
   return vs_alloc_empty_cache(r->alloc, pool, VS_CONTEXT_NONE);
@@ -141,31 +143,41 @@ static void count_work(vs_replay_course *r, const vs_replay_request *request, in
   r->device.work += 1 + (uint64_t)(all->current[VS_ALLOC_ACTIVE] + all->current[VS_ALLOC_SEGMENT]);
 }
 
+static vs_status run_one(vs_replay_course *r, const vs_replay_request *request) {
+  const int64_t retries = vs_alloc_statistics_of(r->alloc)->num_alloc_retries;
+  if (request->is_doubtful && r->options->follows) return VS_OK;
+  if (is_too_much(r, request)) {
+    r->out->is_cut = true;
+    return VS_OK;
+  }
+  vs_replay_steps_begin(r, request);
+  const vs_status status = run_request(r, request);
+  if (status == VS_DEVICE) {
+    r->out->is_cut = true;
+    return r->status;
+  }
+  VS_TRY(status);
+  VS_TRY(r->status);
+  vs_replay_steps_end(r);
+  count_work(r, request, retries);
+  r->out->last_event = request->event;
+  return vs_replay_trail_step(r, request->event);
+}
+
+vs_status vs_replay_course_run(vs_replay_course *r, const vs_replay_request *requests, size_t count) {
+  for (size_t i = 0; i < count && !r->out->ran_out && !r->out->is_cut; i++) {
+    if (requests[i].event > r->options->until) break;
+    VS_TRY(run_one(r, &requests[i]));
+  }
+  return VS_OK;
+}
+
+/* Recorded steps that no request made are missing. */
 static vs_status run_all(vs_replay_course *r) {
   const vs_replay_requests *requests =
       r->options->requests != NULL ? r->options->requests : &r->plan->requests;
-  for (size_t i = 0; i < requests->count && !r->out->ran_out; i++) {
-    const vs_replay_request *request = &requests->data[i];
-    const int64_t retries = vs_alloc_statistics_of(r->alloc)->num_alloc_retries;
-    if (request->event > r->options->until) break;
-    if (request->is_doubtful && r->options->follows) continue;
-    if (is_too_much(r, request)) {
-      r->out->is_cut = true;
-      return VS_OK;
-    }
-    vs_replay_steps_begin(r, request);
-    const vs_status status = run_request(r, request);
-    if (status == VS_DEVICE) {
-      r->out->is_cut = true;
-      return r->status;
-    }
-    VS_TRY(status);
-    VS_TRY(r->status);
-    vs_replay_steps_end(r);
-    count_work(r, request, retries);
-    r->out->last_event = request->event;
-    VS_TRY(vs_replay_trail_step(r, request->event));
-  }
+  VS_TRY(vs_replay_course_run(r, requests->data, requests->count));
+  if (r->out->is_cut) return VS_OK;
   r->now = NULL;
   r->device.end = (uint32_t)r->plan->steps.count;
   vs_replay_steps_end(r);
@@ -194,7 +206,7 @@ static uint64_t capacity_of(const vs_replay_course *r) {
   return is_limited ? vs_min_u64(r->options->card, VS_REPLAY_ENOUGH) : VS_REPLAY_ENOUGH;
 }
 
-static vs_status begin(vs_replay_course *r) {
+vs_status vs_replay_course_begin(vs_replay_course *r) {
   const vs_replay_options *options = r->options;
   vs_alloc_settings settings = options->settings;
   if (settings.backend != VS_ALLOC_NATIVE) return VS_UNSUPPORTED;
@@ -222,7 +234,7 @@ static vs_status begin(vs_replay_course *r) {
   return r->status;
 }
 
-static void take_figures(const vs_replay_course *r) {
+void vs_replay_course_figures(const vs_replay_course *r) {
   vs_replay *out = r->out;
   const vs_alloc_statistics *statistics = vs_alloc_statistics_of(r->alloc);
   const vs_alloc_figures *all = &statistics->part[VS_ALLOC_ALL];
@@ -240,36 +252,51 @@ static void take_figures(const vs_replay_course *r) {
 }
 
 static vs_status execute(vs_replay_course *r) {
-  const size_t rows = r->plan->lifetimes->rows.count;
-  r->addresses = vs_host_alloc(r->host, (rows + 1) * sizeof *r->addresses);
+  VS_TRY(vs_replay_course_begin(r));
+  if (!r->out->is_cut) VS_TRY(run_all(r));
+  VS_TRY(vs_replay_trail_end(r));
+  vs_replay_course_figures(r);
+  return VS_OK;
+}
+
+vs_status vs_replay_course_init(vs_replay_course *r, const vs_host *host, const vs_host *table_host,
+                                const vs_replay_plan *plan, const vs_replay_options *options,
+                                vs_replay *out) {
+  const size_t rows = plan->lifetimes->rows.count;
+  *out = (vs_replay){.first_misplaced = VS_NO_EVENT,
+                     .ran_out_at = VS_NO_EVENT,
+                     .refused_at = VS_NO_EVENT,
+                     .refused_last = VS_NO_EVENT,
+                     .last_event = VS_NO_EVENT};
+  *r = (vs_replay_course){.host = host,
+                          .table_host = table_host,
+                          .plan = plan,
+                          .options = options,
+                          .snapshot = plan->lifetimes->slice->snapshot,
+                          .out = out,
+                          .noticed = {.ctx = r, .resize = resize_noticed}};
+  VS_TRY(vs_replay_device_init(&r->noticed, &r->device));
+  r->addresses = vs_host_alloc(table_host, (rows + 1) * sizeof *r->addresses);
   if (r->addresses == NULL) return VS_NO_MEMORY;
   memset(r->addresses, 0, (rows + 1) * sizeof *r->addresses);
-  vs_status status = begin(r);
-  if (status == VS_OK && !r->out->is_cut) status = run_all(r);
-  if (status == VS_OK) status = vs_replay_trail_end(r);
-  if (status == VS_OK) take_figures(r);
+  return VS_OK;
+}
+
+void vs_replay_course_deinit(vs_replay_course *r) {
+  const size_t rows = r->plan->lifetimes->rows.count;
   vs_alloc_destroy(r->alloc);
-  vs_host_free(r->host, r->addresses, (rows + 1) * sizeof *r->addresses);
-  return status;
+  vs_host_free(r->table_host, r->addresses, (rows + 1) * sizeof *r->addresses);
+  vs_replay_device_deinit(&r->device);
+  vs_vec_free(r->host, &r->wait_until);
+  vs_vec_free(r->host, &r->pools);
 }
 
 vs_status vs_replay_run(const vs_host *host, const vs_replay_plan *plan, const vs_replay_options *options,
                         vs_replay *out) {
-  *out = (vs_replay){.first_misplaced = VS_NO_EVENT,
-                     .ran_out_at = VS_NO_EVENT,
-                     .refused_at = VS_NO_EVENT,
-                     .last_event = VS_NO_EVENT};
-  vs_replay_course r = {.host = host,
-                        .plan = plan,
-                        .options = options,
-                        .snapshot = plan->lifetimes->slice->snapshot,
-                        .out = out};
-  r.noticed = (vs_host){.ctx = &r, .resize = resize_noticed};
-  vs_status status = vs_replay_device_init(&r.noticed, &r.device);
+  vs_replay_course r;
+  vs_status status = vs_replay_course_init(&r, host, host, plan, options, out);
   if (status == VS_OK) status = execute(&r);
-  vs_replay_device_deinit(&r.device);
-  vs_vec_free(host, &r.wait_until);
-  vs_vec_free(host, &r.pools);
+  vs_replay_course_deinit(&r);
   if (status != VS_OK) vs_replay_deinit(host, out);
   return status;
 }

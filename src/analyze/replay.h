@@ -177,10 +177,10 @@ typedef struct vs_replay {
   uint64_t ran_out_for; /* requested bytes; of VS_NO_EVENT: the bytes reserved before the trace */
   uint64_t avoided;     /* failures of the recording that succeeded now */
   uint64_t refused;     /* failures of the recording that failed again */
-  uint32_t refused_at;  /* event of the first of these; VS_NO_EVENT: none */
-  uint64_t strays;      /* segments of the start that could not be taken over */
-  bool is_cut;          /* it would have taken too long; figures up to `last_event` */
-  uint32_t last_event;  /* the last request that was run; VS_NO_EVENT: none */
+  uint32_t refused_at, refused_last; /* events of the first and the last of these; VS_NO_EVENT: none */
+  uint64_t strays;                   /* segments of the start that could not be taken over */
+  bool is_cut;                       /* it would have taken too long; figures up to `last_event` */
+  uint32_t last_event;               /* the last request that was run; VS_NO_EVENT: none */
 
   /* figures: `segments` counts as PyTorch does, expandable ones not at all */
   uint64_t reserved_peak, allocated_peak, active_peak, requested_peak, segments_peak;

@@ -6,6 +6,7 @@
  *   replay_device.c   the device
  *   replay_trail.c    what it leaves for a picture
  *   replay_course.c   what the first two need: pools by their names here, blocks that wait for other streams
+ *   replay_fork.c     a run that is continued in several ways
  *
  * Invariant: addresses[row] is where the block of that row lies in the replay, or 0: not yet, no more, or
  * nowhere. */
@@ -19,7 +20,7 @@
 #define VS_REPLAY_ENOUGH (UINT64_C(1) << 44)
 
 typedef struct vs_replay_course {
-  const vs_host *host;
+  const vs_host *host, *table_host; /* the latter of `addresses` alone */
   vs_host noticed; /* what the allocator gets: it can do without some memory, a replay of it cannot */
   const vs_replay_plan *plan;
   const vs_replay_options *options;
@@ -58,6 +59,20 @@ VS_MUST_CHECK vs_status vs_replay_start_adopt(vs_replay_course *r, uint64_t tota
 void vs_replay_trail_begin(vs_replay_course *r);
 VS_MUST_CHECK vs_status vs_replay_trail_step(vs_replay_course *r, uint32_t event);
 VS_MUST_CHECK vs_status vs_replay_trail_end(vs_replay_course *r);
+
+/* ---- replay.c ------------------------------------------------------------------------------------------ */
+
+/* A run before its first request: init, then begin. After init, failed or not, deinit is due. Fails: as vs_replay_run */
+VS_MUST_CHECK vs_status vs_replay_course_init(vs_replay_course *r, const vs_host *host,
+                                              const vs_host *table_host, const vs_replay_plan *plan,
+                                              const vs_replay_options *options, vs_replay *out);
+VS_MUST_CHECK vs_status vs_replay_course_begin(vs_replay_course *r);
+/* Runs requests until one ends the run: out->ran_out, out->is_cut, or options->until. */
+VS_MUST_CHECK vs_status vs_replay_course_run(vs_replay_course *r, const vs_replay_request *requests,
+                                             size_t count);
+/* Peaks and counts up to now, into `out`. */
+void vs_replay_course_figures(const vs_replay_course *r);
+void vs_replay_course_deinit(vs_replay_course *r);
 
 /* ---- replay_course.c ----------------------------------------------------------------------------------- */
 

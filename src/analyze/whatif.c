@@ -40,11 +40,16 @@ typedef struct trier {
 
 static vs_status try_size(trier *t, uint64_t granules, bool *passes, uint64_t *reserved_peak) {
   vs_replay replay;
+  const uint32_t until = t->options.until;
   t->options.card = granules * VS_WHATIF_GRANULE;
   t->out->runs++;
   VS_TRY(vs_replay_run(t->host, t->plan, &t->options, &replay));
-  *passes = vs_replay_passes(&replay);
+  *passes = until == VS_NO_EVENT ? vs_replay_passes(&replay) : vs_replay_serves(&replay, until);
   if (reserved_peak != NULL) *reserved_peak = replay.reserved_peak;
+  if (*passes) { /* the last size that passes is the answer */
+    t->out->reserved_peak = replay.reserved_peak;
+    t->out->device_allocs = replay.device_allocs;
+  }
   vs_replay_deinit(t->host, &replay);
   return VS_OK;
 }
@@ -64,6 +69,7 @@ static vs_status bisect(trier *t, uint64_t fails, uint64_t passes, uint64_t *fou
 
 /* The largest of the probed sizes between the two that fails; 0: none does. */
 static vs_status probe(trier *t, uint64_t from, uint64_t to, uint64_t *fails) {
+  const vs_smallest answer = *t->out;
   *fails = 0;
   for (uint64_t i = PROBES; i > 0 && *fails == 0; i--) {
     const uint64_t at = from + (to - from) * i / (PROBES + 1);
@@ -72,18 +78,23 @@ static vs_status probe(trier *t, uint64_t from, uint64_t to, uint64_t *fails) {
     VS_TRY(try_size(t, at, &does, NULL));
     if (!does) *fails = at;
   }
+  t->out->reserved_peak = answer.reserved_peak;
+  t->out->device_allocs = answer.device_allocs;
   return VS_OK;
 }
 
-static vs_status find(trier *t) {
-  uint64_t peak, fails = 0, found;
+static vs_status find(trier *t, uint64_t fails) {
+  uint64_t peak, found;
   bool passes;
   VS_TRY(try_size(t, 0, &passes, &peak)); /* unlimited */
-  const uint64_t most = vs_max_u64((peak + VS_WHATIF_GRANULE - 1) / VS_WHATIF_GRANULE, 1);
+  const uint64_t most = vs_max_u64((peak + VS_WHATIF_GRANULE - 1) / VS_WHATIF_GRANULE, fails + 1);
   if (!passes) return VS_OK;
   VS_TRY(try_size(t, most, &passes, NULL));
   if (!passes) return VS_OK;
+  const vs_smallest at_most = *t->out;
   do {
+    t->out->reserved_peak = at_most.reserved_peak;
+    t->out->device_allocs = at_most.device_allocs;
     VS_TRY(bisect(t, fails, most, &found));
     VS_TRY(probe(t, found, most, &fails));
   } while (fails != 0);
@@ -93,11 +104,11 @@ static vs_status find(trier *t) {
 }
 
 vs_status vs_whatif_smallest(const vs_host *host, const vs_replay_plan *plan,
-                             const vs_replay_options *options, vs_smallest *out) {
+                             const vs_replay_options *options, uint64_t fails, vs_smallest *out) {
   *out = (vs_smallest){0};
   trier t = {.host = host, .plan = plan, .options = *options, .out = out};
   t.options.follows = false;
-  return find(&t);
+  return find(&t, fails / VS_WHATIF_GRANULE);
 }
 
 /* ---- the search ---------------------------------------------------------------------------------------- */
@@ -111,4 +122,16 @@ size_t vs_whatif_search_count(void) { return sizeof search / sizeof *search; }
 const char *vs_whatif_search_at(size_t index) {
   VS_ASSERT(index < vs_whatif_search_count());
   return search[index];
+}
+
+bool vs_whatif_search_settings(vs_str text, const vs_alloc_rules *rules, const vs_alloc_rules *rules_of_age,
+                               vs_alloc_settings *out) {
+  const vs_alloc_rules *const tried[] = {rules, rules_of_age};
+  for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+    vs_error ignored = {.offset = VS_NO_OFFSET};
+    vs_alloc_settings_init(out);
+    out->rules = tried[i];
+    if (vs_alloc_settings_parse(out, text, &ignored) == VS_OK) return true;
+  }
+  return false;
 }

@@ -216,26 +216,6 @@ static void write_growth(vs_call *call, const vs_report *r) {
 
 /* ---- out of memory --------------------------------------------------------------------------------------------- */
 
-/* Groups by line, with the bytes of each block where all are equal. */
-static void write_owners(vs_call *call, const vs_groups *owners, bool is_known) {
-  vs_jsonw *json = call->json;
-  if (!is_known) {
-    vs_jsonw_member_null(json, "owners");
-    vs_jsonw_member_null(json, "owner_count");
-    return;
-  }
-  vs_reply_array_begin(json, "owners");
-  for (size_t i = 0; i < at_most(call, owners->list.count); i++) {
-    const vs_group *owner = &owners->list.data[i];
-    vs_jsonw_object_begin(json);
-    vs_reply_group_members(call, VS_BY_LINE, owner, owners->bytes);
-    vs_reply_u64_or_null(json, "each_bytes", owner->each != 0, owner->each);
-    vs_jsonw_object_end(json);
-  }
-  vs_jsonw_array_end(json);
-  vs_jsonw_member_u64(json, "owner_count", owners->list.count);
-}
-
 static void write_oom(vs_call *call, const vs_told *told, const vs_oom *oom) {
   vs_jsonw *json = call->json;
   vs_jsonw_object_begin(json);
@@ -258,7 +238,7 @@ static void write_oom(vs_call *call, const vs_told *told, const vs_oom *oom) {
   sentence(json, "sentence", vs_explain_oom(oom->verdict));
   sentence(json, "advice", vs_advice_for_oom(call->engine->snapshot, oom->verdict));
   vs_report_oom_lines(call, told, oom);
-  write_owners(call, &oom->owners, oom->is_looked_at);
+  vs_reply_owners(call, &oom->owners, oom->is_looked_at);
   vs_jsonw_key(json, VS_STR("owner"));
   if (oom->is_looked_at && oom->top.count != 0)
     vs_reply_group_value(call, VS_BY_STACK, &oom->top, oom->requested > 0 ? (uint64_t)oom->requested : 0);

@@ -105,6 +105,11 @@ static vs_status edits_collect(vs_call *call, edit_list *list, const vs_replay_p
     VS_TRY(edit_add(call, list, (vs_edit){.kind = VS_EDIT_FREE_EARLY}, vs_texts_at(&r->free_early, i), plan));
   for (size_t i = 0; i < r->scale.ends.count; i++)
     VS_TRY(scale_add(call, list, vs_texts_at(&r->scale, i), plan));
+  for (size_t i = 0; i < r->free.ends.count; i++)
+    VS_TRY(edit_add(call, list, (vs_edit){.kind = VS_EDIT_FREE}, vs_texts_at(&r->free, i), plan));
+  if (!r->empty_cache) return VS_OK;
+  VS_TRY(vs_vec_reserve(list->host, &list->edits, 1));
+  list->edits.data[list->edits.count++] = (vs_edit){.kind = VS_EDIT_EMPTY_CACHE};
   return VS_OK;
 }
 
@@ -207,7 +212,7 @@ static vs_status rank(const vs_host *host, vs_whatif_answer *a) {
 static vs_status smallest_recorded(const vs_host *host, vs_whatif_answer *a) {
   vs_replay_options options = a->replays->recorded;
   if (a->has_edits) options.requests = &a->edited.requests;
-  return vs_whatif_smallest(host, a->plan, &options, &a->smallest_recorded);
+  return vs_whatif_smallest(host, a->plan, &options, 0, &a->smallest_recorded);
 }
 
 static vs_status smallest_best(const vs_host *host, vs_whatif_answer *a) {
@@ -215,7 +220,7 @@ static vs_status smallest_best(const vs_host *host, vs_whatif_answer *a) {
   if (a->has_edits) options.requests = &a->edited.requests;
   if (!vs_whatif_has_better(a)) return VS_OK;
   options.settings = vs_whatif_best(a)->settings;
-  return vs_whatif_smallest(host, a->plan, &options, &a->smallest_best);
+  return vs_whatif_smallest(host, a->plan, &options, 0, &a->smallest_best);
 }
 
 /* ---- the reply ------------------------------------------------------------------------------------------ */
@@ -225,12 +230,11 @@ static void write_settings(vs_call *call, const vs_alloc_settings *settings) {
   vs_reply_scratch(call, "settings");
 }
 
-static void write_check(vs_call *call, const vs_whatif_answer *a) {
+void vs_reply_check(vs_call *call, const vs_replay_options *recorded, const vs_replay *check) {
   vs_jsonw *json = call->json;
-  const vs_replay *check = &a->replays->check;
   vs_reply_object_begin(json, "check");
-  write_settings(call, &a->replays->recorded.settings);
-  vs_jsonw_member_bool(json, "settings_known", a->replays->recorded.settings_known);
+  write_settings(call, &recorded->settings);
+  vs_jsonw_member_bool(json, "settings_known", recorded->settings_known);
   vs_jsonw_member_bool(json, "is_equal", vs_whatif_is_equal(check));
   vs_jsonw_member_u64(json, "segment_events", check->steps);
   vs_jsonw_member_u64(json, "matched", check->matched);
@@ -343,7 +347,7 @@ static void write_answer(vs_call *call, const vs_whatif_answer *a) {
   vs_reply_device(call, call->device);
   vs_jsonw_member_u64(json, "events", call->device->slice->event_count);
   vs_whatif_lines(call, a);
-  write_check(call, a);
+  vs_reply_check(call, &a->replays->recorded, &a->replays->check);
   vs_reply_u64_or_null(json, "capacity_bytes", a->capacity.is_known, a->capacity.bytes);
   vs_reply_event(json, "capacity_event", a->capacity.event);
   vs_jsonw_member_bool(json, "is_search", a->is_search);

@@ -40,16 +40,8 @@ vs_status vs_cached_check(vs_call *call, const vs_replay_cache **out) {
 /* ---- settings ------------------------------------------------------------------------------------------ */
 
 bool vs_settings_of_search(vs_str text, const vs_replay_cache *replays, vs_alloc_settings *out) {
-  const vs_alloc_rules *const rules[] = {replays->recorded.settings.rules, replays->rules_of_age};
-  vs_status status = VS_BAD_ARGUMENT;
   VS_ASSERT(replays->has_check);
-  for (size_t i = 0; i < sizeof rules / sizeof *rules && status != VS_OK; i++) {
-    vs_error ignored = {.offset = VS_NO_OFFSET};
-    vs_alloc_settings_init(out);
-    out->rules = rules[i];
-    status = vs_alloc_settings_parse(out, text, &ignored);
-  }
-  return status == VS_OK;
+  return vs_whatif_search_settings(text, replays->recorded.settings.rules, replays->rules_of_age, out);
 }
 
 static bool is_of_search(vs_str text) {

@@ -834,13 +834,21 @@ declare namespace Replies {
     device_frees: int;
   }
 
+  interface Check {
+    settings: string;
+    settings_known: boolean;
+    is_equal: boolean;
+    segment_events: int;
+    matched: int;
+    extra: int;
+    allocations: int;
+    placed: int;
+  }
+
   interface WhatifReply extends DeviceReply {
     events: int;
     lines: Line[];
-    check: {
-      settings: string; settings_known: boolean; is_equal: boolean; segment_events: int; matched: int; extra: int;
-      allocations: int; placed: int;
-    };
+    check: Check;
     capacity_bytes: int | null;
     capacity_event: int | null;
     is_search: boolean;
@@ -865,5 +873,72 @@ declare namespace Replies {
     last_event: int | null;
     reserved_peak_bytes: int;
     columns: { reserved_high: Float64Array; reserved_low: Float64Array };
+  }
+
+  interface RemedyPart {
+    label: string;
+    long_label: string;
+    key: GroupKey;
+    filter: string | null;
+    blocks: int;
+    rows: int[];
+    bytes: int;
+    of_blocks: int;
+    of_bytes: int;
+  }
+
+  interface Remedy {
+    kind: "settings" | "empty_cache" | "growth" | "owner" | "activations" | "limit" | "card";
+    settings: string | null;
+    capacity_bytes: int;
+    owner: string | null;
+    parts: RemedyPart[];
+    is_any: boolean;
+    percent: int | null;
+    bytes: int | null;
+    card: { key: string; name: string; total_bytes: int; room_bytes: int } | null;
+    passes: boolean;
+    reserved_peak_bytes: int;
+    device_allocs: int;
+    whatif: Record<string, Json> | null;
+  }
+
+  interface FailedRequest extends Stacked {
+    device: DeviceNumber | null;
+    event: int;
+    time_us: int | null;
+    stream: int | null;
+    requested_bytes: int;
+    short_bytes: int | null;
+    cause: "unknown" | "full" | "elsewhere" | "fragmented" | "limit";
+    sentence: string;
+    capacity_bytes: int | null;
+    reserved_bytes: int;
+    allocated_bytes: int | null;
+    cached_bytes: int | null;
+    cached_usable_bytes: int | null;
+    free_bytes: int | null;
+    is_exact: boolean;
+    owners: Owner[] | null;
+    owner_count: int | null;
+    label: string;
+    long_label: string;
+    replayed_as: "recorded" | "least" | null;
+    replayed_bytes: int | null;
+    replayed_allocs: int | null;
+    settings_tried: int | null;
+    settings_passing: int | null;
+    remedies: Remedy[] | null;
+  }
+
+  interface OomReply extends DeviceReply {
+    events: int;
+    first_time_us: int | null;
+    lines: Line[];
+    summary: string;
+    check: Check | null;
+    failures: int;
+    ooms: FailedRequest[];
+    others: { device: DeviceNumber | null; event: int; time_us: int | null; requested_bytes: int }[];
   }
 }

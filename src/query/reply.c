@@ -257,6 +257,12 @@ void vs_put_group_label(vs_call *call, vs_group_by by, const vs_group *group) {
   put_label(call, by, &name, VS_PATH_SHORT);
 }
 
+bool vs_put_group_filter(vs_call *call, vs_group_by by, const vs_group *group) {
+  vs_group_name name;
+  vs_group_name_get(call->engine->snapshot, &call->engine->frames, by, group, &name);
+  return name.known && put_filter(call, by, group, &name);
+}
+
 void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group) {
   vs_group_name name;
   vs_group_name_get(call->engine->snapshot, &call->engine->frames, by, group, &name);
@@ -281,6 +287,27 @@ void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, 
   vs_jsonw_object_begin(call->json);
   vs_reply_group_members(call, by, group, whole);
   vs_jsonw_object_end(call->json);
+}
+
+void vs_reply_owners(vs_call *call, const vs_groups *owners, bool is_known) {
+  vs_jsonw *json = call->json;
+  const uint64_t top = call->request->top, count = owners->list.count;
+  const size_t shown = (size_t)(top != 0 && top < count ? top : count);
+  if (!is_known) {
+    vs_jsonw_member_null(json, "owners");
+    vs_jsonw_member_null(json, "owner_count");
+    return;
+  }
+  vs_reply_array_begin(json, "owners");
+  for (size_t i = 0; i < shown; i++) {
+    const vs_group *owner = &owners->list.data[i];
+    vs_jsonw_object_begin(json);
+    vs_reply_group_members(call, VS_BY_LINE, owner, owners->bytes);
+    vs_reply_u64_or_null(json, "each_bytes", owner->each != 0, owner->each);
+    vs_jsonw_object_end(json);
+  }
+  vs_jsonw_array_end(json);
+  vs_jsonw_member_u64(json, "owner_count", owners->list.count);
 }
 
 /* ---- files and sums -------------------------------------------------------------------------------------------- */

@@ -49,12 +49,18 @@ void vs_reply_owner(vs_call *call, uint32_t stack, bool is_older);
 
 /* Puts a group's label into the scratch text. */
 void vs_put_group_label(vs_call *call, vs_group_by by, const vs_group *group);
+/* Puts a filter that keeps exactly the members of a group into the scratch text. false: there is none, and the scratch text may
+ * have a part of one. */
+bool vs_put_group_filter(vs_call *call, vs_group_by by, const vs_group *group);
 /* "label", "long_label", "key" and "filter" of a group. */
 void vs_reply_group_name(vs_call *call, vs_group_by by, const vs_group *group);
 /* The members of a group as an object; "share" is its part of `whole`. */
 void vs_reply_group_members(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole);
 /* A group as an object; "share" is its part of `whole`. */
 void vs_reply_group_value(vs_call *call, vs_group_by by, const vs_group *group, uint64_t whole);
+
+/* "owners" and "owner_count": `top` groups by line, with the bytes of each block where all are equal; null where they are unknown. */
+void vs_reply_owners(vs_call *call, const vs_groups *owners, bool is_known);
 
 /* ---- files and sums */
 

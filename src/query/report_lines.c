@@ -150,17 +150,27 @@ static void say_oom_owners(vs_lines *lines, const vs_oom *oom) {
   vs_line_rows_end(lines);
 }
 
-/* `count` of them in the trace; 0: not said. */
+void vs_say_failure(vs_lines *lines, const vs_told *told, const vs_oom *oom, size_t count) {
+  say_oom(lines, told, oom, count);
+  say_oom_state(lines, oom);
+  say_oom_cause(lines, oom);
+  say_oom_owners(lines, oom);
+}
+
+static void say_oom_advice(vs_lines *lines, const vs_oom *oom) {
+  const char *advice = vs_advice_for_oom(lines->call->engine->snapshot, oom->verdict);
+  if (advice == NULL) return;
+  vs_line_begin(lines, VS_LINE_oom_advice, VS_TONE_plain);
+  vs_line_put(lines, "%s", advice);
+  vs_line_end(lines);
+}
+
+/* The same with advice, between the cause and the owners. `count` as in vs_say_failure. */
 static void say_failure(vs_lines *lines, const vs_told *told, const vs_oom *oom, size_t count) {
   say_oom(lines, told, oom, count);
   say_oom_state(lines, oom);
   say_oom_cause(lines, oom);
-  const char *advice = vs_advice_for_oom(lines->call->engine->snapshot, oom->verdict);
-  if (advice != NULL) {
-    vs_line_begin(lines, VS_LINE_oom_advice, VS_TONE_plain);
-    vs_line_put(lines, "%s", advice);
-    vs_line_end(lines);
-  }
+  say_oom_advice(lines, oom);
   say_oom_owners(lines, oom);
 }
 
@@ -630,11 +640,10 @@ static void write_summary(vs_call *call, const vs_report *r) {
 static void write_next(vs_call *call, const vs_report *r) {
   const char *method = "tree", *text = "call tree of the peak";
   vs_reply_object_begin(call->json, "next");
-  const vs_oom *failure = failure_of(r);
-  if (failure != NULL) {
-    text = "what was allocated then";
-    vs_text_u64(&call->scratch, failure->event);
-    vs_reply_scratch(call, "at");
+  if (failure_of(r) != NULL) {
+    method = "oom";
+    text = "what would have let it pass";
+    vs_jsonw_member_null(call->json, "at");
   } else if (count_growth(r) != 0 || !has_trace(r)) {
     if (!has_owners(call, r)) method = "blocks";
     text = "what was never freed";

@@ -14,6 +14,9 @@ typedef struct vs_told {
 void vs_report_lines(vs_call *call, const vs_told *told);
 /* "lines" of one request that failed. */
 void vs_report_oom_lines(vs_call *call, const vs_told *told, const vs_oom *oom);
+/* The lines of a failed request without advice: what failed, the memory then, why, and the owners. `count` requests failed in the
+ * trace; 0: not said. */
+void vs_say_failure(vs_lines *lines, const vs_told *told, const vs_oom *oom, size_t count);
 /* "lines": what there is to say of a file that holds no device. */
 void vs_report_file_lines(vs_call *call);
 

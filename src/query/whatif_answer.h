@@ -6,7 +6,7 @@
 #include "analyze/packing.h"
 #include "analyze/whatif.h"
 #include "device/sim/profile.h"
-#include "query/engine.h"
+#include "query/lines.h"
 #include "query/replays.h"
 
 /* What one run may reserve. */
@@ -66,5 +66,9 @@ static inline bool vs_whatif_has_better(const vs_whatif_answer *answer) {
 
 /* The member "lines". */
 void vs_whatif_lines(vs_call *call, const vs_whatif_answer *answer);
+/* How far a replay that follows the recording equals it: the line "replay". */
+void vs_say_check(vs_lines *lines, const vs_replay *check);
+/* "check": the same as figures; `recorded` are the settings of the recording. */
+void vs_reply_check(vs_call *call, const vs_replay_options *recorded, const vs_replay *check);
 
 #endif

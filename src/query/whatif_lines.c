@@ -3,8 +3,7 @@
 #include "query/lines.h"
 #include "query/whatif_answer.h"
 
-static void say_check(vs_lines *lines, const vs_whatif_answer *a) {
-  const vs_replay *check = &a->replays->check;
+void vs_say_check(vs_lines *lines, const vs_replay *check) {
   const bool is_equal = vs_whatif_is_equal(check);
   vs_line_begin(lines, VS_LINE_replay, is_equal ? VS_TONE_good : VS_TONE_warning);
   vs_text_cstr(&lines->value, is_equal ? "equal" : "not equal");
@@ -177,7 +176,7 @@ void vs_whatif_lines(vs_call *call, const vs_whatif_answer *answer) {
   if (answer->plan->requests.count == 0) {
     say_nothing(&lines);
   } else {
-    say_check(&lines, answer);
+    vs_say_check(&lines, &answer->replays->check);
     say_capacity(&lines, answer);
     if (answer->has_edits) say_edits(&lines, answer);
     if (!answer->is_search || answer->steps >= vs_whatif_search_count()) say_result(&lines, answer);

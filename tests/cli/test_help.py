@@ -12,7 +12,7 @@ import pytest
 
 from conftest import Run
 
-COMMANDS = ("report", "stats", "tree", "blocks", "events", "whatif", "view", "export", "query", "compact", "dryrun", "demo", "smi", "top",
+COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "view", "export", "query", "compact", "dryrun", "demo", "smi", "top",
             "settings", "doctor", "help")
 
 FAKE = os.environ.get("VRAMSCOPE_FAKE", "")

@@ -25,7 +25,7 @@ static void every_method(void **state) {
   (void)state;
   for (int i = 0; i < VS_METHOD_COUNT; i++) {
     char request[80];
-    if (i == VS_METHOD_export || i == VS_METHOD_whatif)
+    if (i == VS_METHOD_export || i == VS_METHOD_whatif || i == VS_METHOD_oom)
       continue; /* below, with what they need and without a search */
     vs_format(request, sizeof request, "{\"method\":\"%s\"}", vs_methods[i].name);
     (void)fault_prove(load_and_ask, request);
@@ -69,6 +69,8 @@ static void filters_groups_and_the_rest(void **state) {
       "{\"method\":\"whatif\",\"params\":{\"steps\":2}}",
       "{\"method\":\"course\",\"params\":{\"settings\":\"expandable_segments:True\",\"axis\":\"time\"}}",
       "{\"method\":\"map\",\"params\":{\"settings\":\"expandable_segments:True\",\"at\":4}}",
+      "{\"method\":\"whatif\",\"params\":{\"set\":\"\",\"free\":\"size>1\",\"empty_cache\":true}}",
+      "{\"method\":\"oom\",\"params\":{\"remedies\":false}}",
       "{\"method\":\"settings\",\"params\":{\"settings\":\"expandable_segments:True,max_split_size_mb:64\"}}",
   };
   for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)

@@ -100,6 +100,9 @@ static const char *const REQUESTS[] = {
     "{\"method\":\"whatif\",\"params\":{\"set\":\"expandable_segments:True\",\"without\":\"size>4096\","
     "\"scale\":\"size>0=3.7\"}}",
     "{\"method\":\"whatif\",\"params\":{\"cards\":\"1GiB\",\"free_early\":\"\"}}",
+    "{\"method\":\"whatif\",\"params\":{\"free\":\"size>4096\",\"empty_cache\":true}}",
+    "{\"method\":\"oom\"}",
+    "{\"method\":\"oom\",\"params\":{\"remedies\":false,\"top\":1}}",
     "{\"method\":\"replay\",\"params\":{\"settings\":\"expandable_segments:True\",\"card\":1000000000}}",
     "{\"method\":\"export\",\"params\":{\"format\":\"collapsed\",\"at\":%s}}",
     "{\"method\":\"export\",\"params\":{\"format\":\"perfetto\"}}",

@@ -209,7 +209,7 @@ static void put_next(vs_demo *demo) {
     return;
   }
   vs_text_cstr(to, "      vramscope export ");
-  vs_words_shell(to, demo->plan.recording);
+  vs_words_shell(to, vs_str_from(demo->plan.recording));
   vs_text_cstr(to, " pickle -o demo.pickle  # for PyTorch's viewer\n");
 }
 

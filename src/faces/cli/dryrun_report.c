@@ -321,7 +321,7 @@ static void put_next(vs_sheet *p) {
   vs_text *line = vs_sheet_begin(p);
   if (kept != NULL) {
     vs_text_format(line, "vramscope tree --at %s ", vs_json_is_absent(last_oom(p)) ? "peak" : "oom");
-    vs_words_shell(line, kept);
+    vs_words_shell(line, vs_str_from(kept));
   } else {
     vs_text_cstr(line, "add --snapshot memory.pickle, then vramscope tree --at ");
     vs_text_cstr(line, vs_json_is_absent(last_oom(p)) ? "peak" : "oom");

@@ -152,7 +152,7 @@ static void put_next(vs_page *page, const vs_given *given, vs_json reply) {
     vs_text_format(line, "vramscope %s", is_demo ? "demo" : "dryrun");
     if (is_demo || given->which == VS_ALLOC_VARIABLES || is_for_vramscope_alone(given)) {
       vs_text_cstr(line, " --conf ");
-      vs_words_shell(line, given->text);
+      vs_words_shell(line, vs_str_from(given->text));
     }
     vs_text_cstr(line, is_demo ? "" : " -- python3 train.py");
     if (is_demo) purpose = "a simulated run with them";

@@ -91,6 +91,8 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
   put_list(cli, client, "without", VS_OPTION_WITHOUT);
   put_list(cli, client, "scale", VS_OPTION_SCALE);
   put_list(cli, client, "free_early", VS_OPTION_FREE_EARLY);
+  put_list(cli, client, "free", VS_OPTION_FREE);
+  if (vs_cli_has(cli, VS_OPTION_EMPTY_CACHE)) vs_jsonw_member_bool(&client->writer, "empty_cache", true);
   if (vs_cli_has(cli, VS_OPTION_JSON)) return vs_cli_pass_reply(cli, client);
   vs_json_doc reply;
   const vs_exit code = vs_client_ask(client, &reply);

@@ -125,20 +125,20 @@ static bool is_plain(char c) {
          vs_str_contains(VS_STR("_-./,:=+@%"), (vs_str){&c, 1});
 }
 
-void vs_words_shell(vs_text *text, const char *word) {
-  bool plain = *word != 0;
-  for (const char *c = word; *c != 0; c++) plain = plain && is_plain(*c);
+void vs_words_shell(vs_text *text, vs_str word) {
+  bool plain = word.size != 0;
+  for (size_t i = 0; i < word.size; i++) plain = plain && is_plain(word.data[i]);
   if (plain) {
-    vs_screen_safe(text, vs_str_from(word));
+    vs_screen_safe(text, word);
     return;
   }
   vs_text_byte(text, '\'');
-  for (const char *c = word; *c != 0;) {
+  for (size_t i = 0; i < word.size;) {
     size_t size = 0;
-    while (c[size] != 0 && c[size] != '\'') size++;
-    vs_screen_safe(text, (vs_str){c, size});
-    c += size;
-    if (*c == '\'') vs_text_cstr(text, "'\\''"), c++;
+    while (i + size < word.size && word.data[i + size] != '\'') size++;
+    vs_screen_safe(text, (vs_str){word.data + i, size});
+    i += size;
+    if (i < word.size) vs_text_cstr(text, "'\\''"), i++;
   }
   vs_text_byte(text, '\'');
 }
@@ -162,6 +162,10 @@ void vs_words_next_line(vs_cli *cli, vs_str line, const char *purpose) {
   put_next(cli, next_label, line, purpose);
 }
 
+void vs_words_next_below(vs_cli *cli, vs_str line, const char *purpose) {
+  put_next(cli, next_margin, line, purpose);
+}
+
 void vs_words_next_view(vs_cli *cli) {
   const char *name = cli->line->arguments[0];
   VS_ASSERT(name != NULL);
@@ -169,7 +173,7 @@ void vs_words_next_view(vs_cli *cli) {
   vs_text line;
   vs_scratch_init(&line, &cli->screen);
   vs_text_cstr(&line, "vramscope view ");
-  vs_words_shell(&line, name);
+  vs_words_shell(&line, vs_str_from(name));
   put_next(cli, next_margin, vs_text_view(&line), "explore it in the browser");
   vs_text_deinit(&line);
 }
@@ -183,7 +187,7 @@ void vs_words_next(vs_cli *cli, const vs_next *next) {
   if (device != NULL) vs_text_format(&line, " --device %s", device);
   if (next->option != NULL) vs_text_format(&line, " --%s %s", next->option, next->value);
   vs_text_byte(&line, ' ');
-  vs_words_shell(&line, cli->line->arguments[0]);
+  vs_words_shell(&line, vs_str_from(cli->line->arguments[0]));
   vs_words_next_line(cli, vs_text_view(&line), next->purpose);
   vs_text_deinit(&line);
 }

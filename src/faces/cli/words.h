@@ -53,7 +53,7 @@ void vs_words_paragraphs(vs_screen *screen, vs_str text);
 void vs_words_lines(vs_cli *cli, vs_json lines);
 
 /* A word as a shell reads it back: in quotes where it needs some. */
-void vs_words_shell(vs_text *text, const char *word);
+void vs_words_shell(vs_text *text, vs_str word);
 
 /* A command to type next. */
 typedef struct vs_next {
@@ -69,6 +69,8 @@ void vs_words_next(vs_cli *cli, const vs_next *next);
 
 /* The same for a whole command line, which is safe. */
 void vs_words_next_line(vs_cli *cli, vs_str line, const char *purpose);
+/* A further one below it. */
+void vs_words_next_below(vs_cli *cli, vs_str line, const char *purpose);
 
 /* "      vramscope view FILE  # purpose" below it, where this build can. Not of standard input, which has been read. */
 void vs_words_next_view(vs_cli *cli);

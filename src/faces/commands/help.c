@@ -101,7 +101,8 @@ static void put_common(vs_screen *screen, uint64_t options) {
 /* Whether an option of the command takes a filter. */
 static bool takes_filter(const vs_command *command) {
   const uint64_t filters = VS_OPTION_BIT(VS_OPTION_FILTER) | VS_OPTION_BIT(VS_OPTION_WITHOUT) |
-                           VS_OPTION_BIT(VS_OPTION_SCALE) | VS_OPTION_BIT(VS_OPTION_FREE_EARLY);
+                           VS_OPTION_BIT(VS_OPTION_SCALE) | VS_OPTION_BIT(VS_OPTION_FREE_EARLY) |
+                           VS_OPTION_BIT(VS_OPTION_FREE);
   return (command->options & filters) != 0;
 }
 

@@ -198,6 +198,25 @@ static void test_failed_requests(void **state) {
   stop(&p);
 }
 
+/* What is held when the last request fails is freed right before it, and its own free does nothing. */
+static void test_free_before_the_failure(void **state) {
+  (void)state;
+  played p = {.m = made_begin()};
+  const uint64_t rows = 7;
+  for (uint64_t i = 0; i < 3; i++) {
+    (void)made_event(&p.m, VS_EVENT_SEGMENT_ALLOC, BASE + i * 64 * MIB, 30 * MIB);
+    (void)made_event(&p.m, VS_EVENT_ALLOC, BASE + i * 64 * MIB, 30 * MIB);
+  }
+  (void)made_free(&p.m, BASE, 30 * MIB);
+  (void)made_event(&p.m, VS_EVENT_OOM, 0, 100 * MIB);
+  (void)made_free(&p.m, BASE + 64 * MIB, 30 * MIB);
+  start(&p);
+  apply(&p, (const vs_edit[]){{.kind = VS_EDIT_FREE, .rows = &rows}, {.kind = VS_EDIT_EMPTY_CACHE}}, 2);
+  expect_requests(&p, "A0:30 A1:30 A2:30 F0 F1 F2 X:0 X:100 F1");
+  assert_int_equal(p.edited.allocs, 2); /* the first one was freed before */
+  stop(&p);
+}
+
 /* ---- the smallest card --------------------------------------------------------------------------------- */
 
 /* 30 and 100 MiB requested, the second in vain when 64 MiB of the card were free: 94 MiB was all that the process could
@@ -216,7 +235,7 @@ static void test_capacity_and_smallest_size(void **state) {
   assert_int_equal(capacity.bytes, 94 * MIB);
   assert_int_equal(capacity.event, 2);
   vs_replay_options_init(&options, p.m.snapshot);
-  expect_ok(vs_whatif_smallest(p.m.host, &p.plan, &options, &smallest));
+  expect_ok(vs_whatif_smallest(p.m.host, &p.plan, &options, 0, &smallest));
   assert_true(smallest.is_known);
   assert_int_equal(smallest.bytes, 130 * MIB);
   options.follows = false;
@@ -267,7 +286,7 @@ static void test_what_was_reserved_before_the_trace(void **state) {
   assert_true(replay.ran_out);
   assert_int_equal(replay.ran_out_at, VS_NO_EVENT);
   assert_int_equal(replay.ran_out_for, 100 * MIB);
-  expect_ok(vs_whatif_smallest(p.m.host, &p.plan, &options, &smallest));
+  expect_ok(vs_whatif_smallest(p.m.host, &p.plan, &options, 0, &smallest));
   assert_true(smallest.is_known);
   assert_int_equal(smallest.bytes, 100 * MIB);
   stop(&p);
@@ -305,6 +324,7 @@ int main(void) {
       cmocka_unit_test(test_capacity_of_the_last_failure),
       cmocka_unit_test(test_what_was_reserved_before_the_trace),
       cmocka_unit_test(test_until),
+      cmocka_unit_test(test_free_before_the_failure),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
