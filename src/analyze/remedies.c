@@ -185,7 +185,7 @@ static vs_status growth_try(finder *f, const vs_growth *growth, uint32_t before)
   const vs_holder *holder = vs_held_of_stack(&f->held, f->lifetimes, growth->stack);
   vs_replay replay;
   bool passes = false;
-  if (holder == NULL) return VS_OK;
+  if (holder == NULL || growth->kind == VS_GROWTH_PENDING) return VS_OK;
   vs_status status = vs_vec_reserve(f->host, &rows, holder->count);
   for (uint32_t i = 0; i < holder->count && status == VS_OK; i++) {
     const uint32_t row = f->held.rows.data[holder->first + i], start = f->lifetimes->rows.data[row].start;

@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "faces/cli/words.h"
 
-enum { OWNERS = 5, COMMANDS = 3, NAME = 24 };
+enum { OWNERS = 5, COMMANDS = 3, MOST_TEXTS = 3, NAME = 24 };
 
 static void begin(vs_cli *cli, vs_client *client, bool with_remedies) {
   vs_client_begin(client, "oom");
@@ -49,6 +49,12 @@ static const char *purpose_of(vs_str kind) {
   return "again";
 }
 
+/* Whether the command is short enough to be typed. */
+static bool is_short(vs_json whatif) {
+  return vs_json_count(vs_reply_at(whatif, "scale")) <= MOST_TEXTS &&
+         vs_json_count(vs_reply_at(whatif, "free")) <= MOST_TEXTS;
+}
+
 /* The first remedy of each kind, as far as they go. */
 static void put_commands(vs_cli *cli, vs_json remedies) {
   vs_str last = VS_STR("");
@@ -56,10 +62,11 @@ static void put_commands(vs_cli *cli, vs_json remedies) {
   for (size_t i = 0; i < vs_json_count(remedies) && shown < COMMANDS; i++) {
     const vs_json remedy = vs_json_at(remedies, i);
     const vs_str kind = vs_reply_str(remedy, "kind");
-    if (!vs_reply_knows(remedy, "whatif") || vs_str_equal(kind, last)) continue;
+    const vs_json whatif = vs_reply_at(remedy, "whatif");
+    if (vs_reply_is_unknown(whatif) || !is_short(whatif) || vs_str_equal(kind, last)) continue;
     vs_text line;
     vs_scratch_init(&line, &cli->screen);
-    put_command(cli, &line, vs_reply_at(remedy, "whatif"));
+    put_command(cli, &line, whatif);
     if (shown++ == 0) vs_words_next_line(cli, vs_text_view(&line), purpose_of(kind));
     else vs_words_next_below(cli, vs_text_view(&line), purpose_of(kind));
     vs_text_deinit(&line);
