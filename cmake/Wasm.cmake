@@ -1,18 +1,16 @@
 # The WebAssembly build: the pure modules and the web face, by the same list as the native build.
 
 set(check_wasm ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check_wasm)
-# A page carries the module. What reads a snapshot's millions of events is fast; the rest, measured, is as fast when small.
-foreach(module tracefile alloc device device_sim analyze query)
+# A page carries the module. Measured in node on a pickle of 142 MB: small is as fast, but for what reads each byte of a pickle; and
+# reading takes as long without what the compiler makes of loops.
+foreach(module tracefile event snapshot alloc device device_sim analyze query)
   target_compile_options(vs_${module} PRIVATE -Oz)
 endforeach()
-# Reading a million events takes as long without what these make of loops: measured in node, on a pickle of 142 MB.
 foreach(module base codec event snapshot)
   target_compile_options(vs_${module} PRIVATE -fno-vectorize -fno-slp-vectorize -fno-unroll-loops)
 endforeach()
-file(GLOB small CONFIGURE_DEPENDS src/snapshot/vram_*.c src/snapshot/check.c src/snapshot/reader.c src/snapshot/emit.c
-  src/snapshot/writer.c src/snapshot/forward.c src/snapshot/builder_finish.c src/codec/*_writer.c src/codec/foreign.c
-  src/codec/json_doc.c src/codec/json_reply.c src/base/human.c src/base/double_text.c src/base/nearest.c src/base/status.c
-  src/base/text.c src/base/glyph.c src/event/kinds.c)
+file(GLOB small CONFIGURE_DEPENDS src/codec/*.c src/base/*.c)
+list(FILTER small EXCLUDE REGEX "codec/pickle(_lists|_machine|_stack)?\\.c|base/(mem|sort)\\.c")
 set_source_files_properties(${small} PROPERTIES COMPILE_OPTIONS -Oz)
 set_source_files_properties(src/base/mem.c PROPERTIES COMPILE_OPTIONS -mbulk-memory) # only there: see mem.c
 add_link_options(-nostdlib -Wl,--no-entry -Wl,--fatal-warnings)
