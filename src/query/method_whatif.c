@@ -449,7 +449,9 @@ static vs_status answer_make(vs_call *call, vs_whatif_answer *a) {
 vs_status vs_method_whatif(vs_call *call) {
   const vs_request *r = call->request;
   vs_whatif_answer a = {0};
-  const bool has_edits = r->without.ends.count + r->scale.ends.count + r->free_early.ends.count != 0;
+  const bool has_edits =
+      r->empty_cache ||
+      r->without.ends.count + r->scale.ends.count + r->free_early.ends.count + r->free.ends.count != 0;
   if (r->set.ends.count == 0 && r->cards.ends.count == 0 && !has_edits) return answer_search(call);
   const vs_status status = answer_make(call, &a);
   if (status == VS_OK) write_answer(call, &a);
