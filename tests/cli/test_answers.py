@@ -43,6 +43,26 @@ def test_report(vramscope, snapshots, golden, name):
     assert all(len(line) <= 80 or is_next(line) for line in lines)
 
 
+@pytest.mark.parametrize("name", ("out_of_memory", "in_pieces", "one_of_three_fails", "training", "end_only"))
+def test_oom(vramscope, snapshots, golden, name):
+    done = vramscope("oom", f"{name}.pickle")
+    assert done.code == 0 and done.err == ""
+    golden(f"oom_{name}", done.out)
+    lines = done.out.splitlines()
+    assert len(lines) <= 40, "a post-mortem fits on a screen"
+    assert all(len(line) <= 80 or is_next(line) for line in lines)
+
+
+def test_oom_commands_run(vramscope, snapshots):
+    import shlex
+
+    commands = [line.removeprefix("Next: ").strip() for line in vramscope("oom", "out_of_memory.pickle").out.splitlines() if is_next(line)]
+    assert len(commands) >= 2
+    for command in commands:
+        if " view " not in command:
+            assert vramscope(*shlex.split(command, comments=True)[1:]).code == 0
+
+
 @pytest.mark.parametrize(
     "name, args",
     (

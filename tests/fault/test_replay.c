@@ -1,4 +1,5 @@
 /* A plan and its replays, and adopting segments, with each of their requests for memory failing once. */
+#include "analyze/remedies.h"
 #include "analyze/replay.h"
 #include "unit/analyze/made.h"
 
@@ -73,7 +74,83 @@ static void test_each_request_for_memory_may_fail(void **state) {
   made_end(&m);
 }
 
+/* Two segments of which halves are held, and a request that the free halves cannot serve: settings, frees and a card do. */
+static made failing(void) {
+  made m = made_begin();
+  const uint32_t stack = made_stack(&m, "forward", 1);
+  for (uint64_t i = 0; i < 2; i++) {
+    const uint64_t at = BASE + 40 * i * MIB;
+    (void)made_event(&m, VS_EVENT_SEGMENT_ALLOC, at, 40 * MIB);
+    (void)made_alloc(&m, at, 40 * MIB, stack);
+    (void)made_free(&m, at, 40 * MIB);
+    (void)made_alloc(&m, at, 20 * MIB, stack);
+    (void)made_alloc(&m, at + 20 * MIB, 20 * MIB, stack);
+  }
+  for (uint64_t i = 0; i < 2; i++) (void)made_free(&m, BASE + (20 + 40 * i) * MIB, 20 * MIB);
+  (void)made_event(&m, VS_EVENT_OOM, 4 * MIB, 30 * MIB);
+  made_trace(&m, 0);
+  for (uint64_t i = 0; i < 2; i++) {
+    (void)made_segment(&m, 0, BASE + 40 * i * MIB, 40 * MIB, "large");
+    (void)made_block(&m, 20 * MIB, 20 * MIB, VS_BLOCK_ALLOCATED);
+    (void)made_block(&m, 20 * MIB, 0, VS_BLOCK_INACTIVE);
+  }
+  return m;
+}
+
+static vs_status search(const vs_host *host, const vs_replay_plan *plan, const vs_moment_index *moments,
+                        vs_frames *frames) {
+  const vs_steps steps = {0};
+  const vs_growths growths = {0};
+  vs_replay_options options;
+  vs_remedies remedies;
+  vs_replay_options_init(&options, plan->lifetimes->slice->snapshot);
+  const vs_remedy_case of = {.plan = plan,
+                             .recorded = &options,
+                             .rules_of_age = options.settings.rules,
+                             .spans = &moments->spans,
+                             .growths = &growths,
+                             .steps = &steps,
+                             .frames = frames,
+                             .event = plan->lifetimes->slice->event_count - 1};
+  VS_TRY(vs_remedies_find(host, &of, &remedies));
+  assert_int_equal(remedies.basis, VS_BASIS_RECORDED);
+  assert_int_not_equal(remedies.settings_passing, 0);
+  assert_int_equal(remedies.list.data[remedies.list.count - 1].kind, VS_REMEDY_CARD);
+  vs_remedies_deinit(host, &remedies);
+  return VS_OK;
+}
+
+static vs_status use_remedies(const vs_host *host, void *ctx) {
+  const vs_lifetimes *lifetimes = ctx;
+  vs_replay_plan plan;
+  vs_moment_index moments;
+  vs_frames frames;
+  VS_TRY(vs_frames_init(host, lifetimes->slice->snapshot, &frames));
+  vs_status status = vs_moment_index_build(host, lifetimes, &moments);
+  if (status == VS_OK) {
+    status = vs_replay_plan_build(host, lifetimes, &plan);
+    if (status == VS_OK) {
+      status = search(host, &plan, &moments, &frames);
+      vs_replay_plan_deinit(host, &plan);
+    }
+    vs_moment_index_deinit(host, &moments);
+  }
+  vs_frames_deinit(host, &frames);
+  return status;
+}
+
+static void test_the_search_of_remedies(void **state) {
+  (void)state;
+  made m = failing();
+  vs_lifetimes lifetimes;
+  expect_ok(vs_lifetimes_build(m.host, made_slice(&m, 0), &lifetimes));
+  assert_true(fault_prove(use_remedies, &lifetimes) > 100);
+  vs_lifetimes_deinit(m.host, &lifetimes);
+  made_end(&m);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_request_for_memory_may_fail)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_request_for_memory_may_fail),
+                                     cmocka_unit_test(test_the_search_of_remedies)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

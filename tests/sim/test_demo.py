@@ -36,6 +36,14 @@ def test_it_says_what_would_have_helped(folder):
     assert "Recording complete" in said
 
 
+def test_oom_and_whatif_find_what_the_demo_shows(folder):
+    (oom,) = json.loads(run("oom", "--json", "demo.vram", cwd=folder))["ooms"]
+    whatif = json.loads(run("whatif", "--json", "demo.vram", cwd=folder))
+    assert oom["cause"] == "fragmented" and oom["remedies"][0]["settings"] == "expandable_segments:True"
+    assert whatif["runs"][whatif["best"]]["asked"] == "expandable_segments:True"
+    assert "Next: vramscope oom demo.vram" in run("report", "demo.vram", cwd=folder)
+
+
 def test_equal_runs_write_equal_files(folder):
     run("demo", "--keep", "again.vram", "-q", cwd=folder)
     assert (folder / "again.vram").read_bytes() == (folder / "demo.vram").read_bytes()

@@ -153,6 +153,16 @@ def test_whatif_says_the_same(recorded):
     assert asked > 20
 
 
+def test_whatif_alone(recorded):
+    """On a truly full card no setting helps, and it says so; on a fragmented one it finds what `oom` says first."""
+    folder, _, replies = recorded
+    full, fragmented = (ask(folder / f"{name}.pickle", "whatif") for name in ("full", "fragmented"))
+    (result,) = [line for line in full["lines"] if line["about"] == "result"]
+    assert full["is_search"] and full["best"] is None and result["value"] == "no setting helps"
+    first = next(r for r in replies["fragmented"]["ooms"][0]["remedies"] if r["kind"] == "settings")
+    assert fragmented["runs"][fragmented["best"]]["asked"] == first["settings"]
+
+
 def test_what_pytorch_says_of_the_error(recorded):
     """The figures of the failed request are PyTorch's: free bytes, and what the driver was asked for."""
     folder, _, replies = recorded
