@@ -144,7 +144,7 @@ def test_the_saved_picture_has_it(open_page, demo):
     assert len(drawn(page)) == 1
     _, text = saved(page, "timeline", "svg")
     text = text.decode()
-    assert "capacity 7.61 GiB" in text and "failed to allocate 786.0 MiB, short by 38.00 MiB at train.py:50" in text
+    assert "capacity 7.60 GiB" in text and "failed to allocate 786.0 MiB, short by 40.00 MiB at train.py:50" in text
 
 
 def test_a_filter_takes_the_request_away(open_page, demo):
