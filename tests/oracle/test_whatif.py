@@ -72,12 +72,14 @@ def test_what_the_process_could_reserve(paths):
 
 
 def test_cards(paths):
-    """What a card has for the allocator is its total without the context: 2 KiB for each of its 132 x 2048 threads, and 20 MiB."""
+    """What a card has for the allocator is its total without the context: of the H100 that was measured, of others 2 KiB for each
+    thread (of the B200 148 x 2048) and 20 MiB."""
     path, device, _ = cases(paths)[0]
-    reply = ask(path, device, 'cards=["H100","40GiB"]')
-    h100, size = reply["runs"]
+    reply = ask(path, device, 'cards=["H100","40GiB","B200"]')
+    h100, size, b200 = reply["runs"]
     assert (h100["card"], h100["total_bytes"]) == ("H100", 85017493504) and (size["card"], size["total_bytes"]) == ("40GiB", 40 << 30)
-    assert h100["capacity_bytes"] == h100["total_bytes"] - 132 * 2048 * 2048 - (20 << 20)
+    assert h100["capacity_bytes"] == h100["total_bytes"] - 552402944
+    assert b200["capacity_bytes"] == b200["total_bytes"] - 148 * 2048 * 2048 - (20 << 20)
     assert not reply["is_search"] and size["capacity_bytes"] < size["total_bytes"]
 
 
