@@ -142,8 +142,8 @@ static void put_warnings(vs_page *page, const vs_given *given, vs_json warnings)
 static void put_next(vs_page *page, const vs_given *given, vs_json reply) {
   vs_text *line = &page->line;
   const char *purpose = "your program with them, without a GPU";
-  const bool is_demo =
-      vs_str_contains(vs_str_from(given->text == NULL ? "" : given->text), VS_STR("profile"));
+  const vs_str text = vs_str_from(given->text == NULL ? "" : given->text);
+  const bool is_demo = vs_str_contains(text, VS_STR("profile"));
   if (vs_reply_u64(reply, "differing") == 0) {
     vs_text_cstr(line, "vramscope settings expandable_segments:True");
     purpose = "the effect of a setting";
@@ -152,7 +152,7 @@ static void put_next(vs_page *page, const vs_given *given, vs_json reply) {
     vs_text_format(line, "vramscope %s", is_demo ? "demo" : "dryrun");
     if (is_demo || given->which == VS_ALLOC_VARIABLES || is_for_vramscope_alone(given)) {
       vs_text_cstr(line, " --conf ");
-      vs_words_shell(line, vs_str_from(given->text));
+      vs_words_shell(line, text);
     }
     vs_text_cstr(line, is_demo ? "" : " -- python3 train.py");
     if (is_demo) purpose = "a simulated run with them";

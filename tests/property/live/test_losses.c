@@ -76,6 +76,18 @@ static void lose(actor *a) {
   ring->is_busy = false;
 }
 
+/* The same, with one gap: once the recording is suspended its events are lost until the state is written, and no others. */
+static void lose_once(actor *a) {
+  const vs_recorder *recorder = a->p->live->recorder;
+  vs_ring *ring = own_ring(recorder);
+  uint64_t left = random_below(&a->random, 60);
+  if (ring == NULL) return;
+  ring->is_busy = true;
+  for (; left != 0 && vs_recorder_lost(recorder) == 0; left--) act(a);
+  ring->is_busy = false;
+  for (; left != 0; left--) act(a);
+}
+
 static void run(void *ctx) {
   actor *a = ctx;
   for (unsigned i = 0; i < a->steps; i++) {
@@ -232,7 +244,7 @@ static void one_loss(uint64_t seed, const char *settings) {
   actor a = {.p = &p, .random = {seed}, .steps = 200 + (unsigned)(seed % 3) * 700};
   if (seed % 5 != 0) run(&a);
   else act(&a); /* a loss at the beginning */
-  lose(&a);
+  lose_once(&a);
   if (seed % 4 != 0) wait_for_the_state(&p);
   if (seed % 4 == 1) run(&a); /* else the state is that of the end */
   outcome o = finish(&p);

@@ -9,8 +9,9 @@
 
 /* Whether the library was measured on this card, in this version. */
 static bool is_measured_card(const solver *of) {
+  if (VS_TOOLKIT < 13) return false;
   const vs_sim_gpu *gpu = vs_simcuda_gpu(of->device);
-  return VS_TOOLKIT >= 13 && gpu != NULL && strcmp(gpu->profile->key, "H100") == 0;
+  return gpu != NULL && strcmp(gpu->profile->key, "H100") == 0;
 }
 
 static void note_guess(const solver *of, vs_workspace workspace) {
