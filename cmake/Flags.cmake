@@ -42,10 +42,23 @@ target_compile_options(vs_flags INTERFACE
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=) # __FILE__ says src/..., whoever builds it wherever
 
 # Switches are always defined, to 0 or 1, and asked with #if: -Wundef then catches the misspelt one.
-foreach(switch VS_HOSTILE VS_WITH_ZLIB VS_WITH_SQLITE VS_WITH_LIBDW VS_WITH_SERVER VS_WITH_TUI)
-  target_compile_definitions(vs_flags INTERFACE ${switch}=$<BOOL:${${switch}}>)
-endforeach()
-target_compile_definitions(vs_flags INTERFACE VS_FREESTANDING=$<BOOL:${VS_WASM}>)
+# Those of other libraries are given to the targets that ask them, so that builds with and without a library share the rest.
+function(vs_switches target)
+  foreach(switch ${ARGN})
+    target_compile_definitions(${target} PRIVATE ${switch}=$<BOOL:${${switch}}>)
+  endforeach()
+endfunction()
+target_compile_definitions(vs_flags INTERFACE VS_HOSTILE=$<BOOL:${VS_HOSTILE}> VS_FREESTANDING=$<BOOL:${VS_WASM}>)
+
+# Builds that compile the same code share it where ccache is installed: the release, the wheel, and the engine of the page, which the
+# release and the wasm preset both build. The folder is the project's own: the builds of a new machine begin without it.
+set(VS_CACHE "" CACHE PATH "Folder of a compiler cache (ccache) that builds share")
+find_program(VS_CCACHE ccache)
+if(VS_CACHE AND VS_CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+  # Which files a result depends on says the compiler (CCACHE_DEPEND), so nothing is preprocessed twice. What the assembler takes in
+  # it does not say: page.c is compiled without the cache (Library.cmake).
+  set(CMAKE_C_COMPILER_LAUNCHER env CCACHE_DIR=${VS_CACHE} CCACHE_DEPEND=1 CCACHE_NOHASHDIR=1 ${VS_CCACHE})
+endif()
 
 if(VS_WASM)
   target_compile_options(vs_flags INTERFACE -msimd128 # in every browser since 2023

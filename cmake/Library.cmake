@@ -35,6 +35,7 @@ endif()
 file(GLOB linked_sources CONFIGURE_DEPENDS src/intake/linked/*.c)
 add_library(vs_intake_linked STATIC ${linked_sources})
 target_compile_definitions(vs_intake_linked PRIVATE _GNU_SOURCE)
+vs_switches(vs_intake_linked VS_WITH_ZLIB VS_WITH_SQLITE VS_WITH_LIBDW)
 target_link_libraries(vs_intake_linked PRIVATE vs_flags $<$<BOOL:${VS_WITH_ZLIB}>:ZLIB::ZLIB>
   $<$<BOOL:${VS_WITH_SQLITE}>:SQLite::SQLite3> $<$<BOOL:${VS_WITH_LIBDW}>:PkgConfig::libdw> PUBLIC vramscope_static)
 add_dependencies(vs_intake_linked floors)
@@ -43,25 +44,33 @@ add_dependencies(vs_intake_linked floors)
 file(GLOB tui_sources CONFIGURE_DEPENDS src/faces/tui/*.c)
 add_library(vs_tui STATIC ${tui_sources})
 target_compile_definitions(vs_tui PRIVATE _GNU_SOURCE)
+vs_switches(vs_tui VS_WITH_TUI)
 target_link_libraries(vs_tui PRIVATE vs_flags $<$<BOOL:${VS_WITH_TUI}>:PkgConfig::ncursesw> PUBLIC vramscope_static)
 add_dependencies(vs_tui floors)
 
 vs_face_sources(faces/cli cli_sources)
-add_executable(vramscope ${cli_sources})
+set(page_source ${PROJECT_SOURCE_DIR}/src/faces/cli/page.c)
+list(REMOVE_ITEM cli_sources ${page_source})
+add_executable(vramscope ${cli_sources} $<TARGET_OBJECTS:vs_page_object>)
 target_link_libraries(vramscope PRIVATE vs_flags vs_tui vs_intake_linked vramscope_static
   $<$<BOOL:${VS_WITH_SERVER}>:PkgConfig::microhttpd> ${CMAKE_DL_LIBS})
 # dryrun finds the simulated CUDA from where the binary lies, in a build as in an installed tree.
 file(RELATIVE_PATH libraries_from_programs /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
 target_compile_definitions(vramscope PRIVATE _GNU_SOURCE)
+vs_switches(vramscope VS_WITH_SERVER)
 target_compile_definitions(vs_dryrun PRIVATE VS_LIBRARIES_FROM_PROGRAMS="${libraries_from_programs}")
-foreach(module sitecustomize vramscope_dryrun)
+foreach(module sitecustomize vramscope_dryrun vramscope_generate vramscope_history vramscope_jax vramscope_world)
   configure_file(python/vramscope_dryrun/${module}.py ${PROJECT_BINARY_DIR}/dryrun/${module}.py COPYONLY)
 endforeach()
 add_dependencies(vramscope floors)
 
-# The viewer's page lies in the program: the assembler takes it in (page.c).
-add_dependencies(vramscope vs_page)
-set_source_files_properties(src/faces/cli/page.c PROPERTIES
+# The viewer's page lies in the program: the assembler takes it in (page.c), which a compiler cache does not see.
+add_library(vs_page_object OBJECT ${page_source})
+target_link_libraries(vs_page_object PRIVATE vs_flags)
+target_compile_definitions(vs_page_object PRIVATE _GNU_SOURCE)
+set_target_properties(vs_page_object PROPERTIES C_COMPILER_LAUNCHER "")
+add_dependencies(vs_page_object floors vs_page)
+set_source_files_properties(${page_source} PROPERTIES
   COMPILE_DEFINITIONS VS_PAGE_FILE="${vs_page_file}" OBJECT_DEPENDS ${vs_page_file})
 
 # The man page and the completions are made from the binary's own table of commands.

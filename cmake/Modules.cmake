@@ -41,6 +41,9 @@ foreach(row ${rows})
   if(NOT pure)
     target_compile_definitions(${target} PRIVATE _GNU_SOURCE) # what the operating system offers beyond ISO C
   endif()
+  if(module STREQUAL "intake")
+    vs_switches(${target} VS_WITH_ZLIB)
+  endif()
   if(module STREQUAL "intake" AND VS_WITH_ZLIB)
     target_include_directories(${target} SYSTEM PRIVATE ${ZLIB_INCLUDE_DIRS}) # its types; nothing of it is linked
   endif()

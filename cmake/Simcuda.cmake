@@ -45,13 +45,14 @@ endfunction()
 file(GLOB core CONFIGURE_DEPENDS ${simcuda}/core/*.c)
 if(core)
   # The core carries its own copy of the modules it stands on, and lets the faces have them: all that begins with vs_, under
-  # a version node of our own, so that nothing of the program can meet it.
+  # a version node of our own, so that nothing of the program can meet it. Two functions have the names of PyTorch's, which they stand
+  # before (core/pytorch.c).
   file(GLOB below CONFIGURE_DEPENDS src/base/*.c src/os/*.c src/device/sim/*.c)
   add_library(vramscope_sim SHARED ${core} ${below})
   vs_simcuda_library(vramscope_sim)
   target_link_libraries(vramscope_sim PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
   set(map ${CMAKE_CURRENT_BINARY_DIR}/vramscope_sim.map)
-  file(GENERATE OUTPUT ${map} CONTENT "VRAMSCOPE_SIM { global: vs_*; local: *; };\n")
+  file(GENERATE OUTPUT ${map} CONTENT "VRAMSCOPE_SIM { global: vs_*; _ZN3c10*ToProfiler*; local: *; };\n")
   # Its own functions call each other directly, whatever else the process has loaded.
   target_compile_options(vramscope_sim PRIVATE -fno-semantic-interposition)
   target_link_options(vramscope_sim PRIVATE -Wl,--version-script=${map} -Wl,-Bsymbolic-functions)
@@ -75,7 +76,7 @@ if(core)
   vs_face(cublaslt    libcublasLt.so.12     libcublasLt.so.12 VS_TOOLKIT=12)
   vs_face(cudnn       libcudnn.so.9         libcudnn.so.9)
   vs_face(cupti       libcupti.so.13        libcupti.so.13)
-  vs_face(cupti       libcupti.so.12        libcupti.so.12)
+  vs_face(cupti       libcupti.so.12        libcupti.so.12 VS_TOOLKIT=12)
   vs_face(nccl        libnccl.so.2          NONE)
   vs_face(cufft       libcufft.so.12        libcufft.so.12)
   vs_face(cufft       libcufft.so.11        libcufft.so.11 VS_TOOLKIT=12)

@@ -24,7 +24,7 @@ if(VS_WITH_PAGE)
     COMMAND ${CMAKE_COMMAND} -E env --unset=CFLAGS --unset=CPPFLAGS --unset=LDFLAGS
       ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR} -B engine -G ${CMAKE_GENERATOR} -DCMAKE_BUILD_TYPE=Release
       -DCMAKE_TOOLCHAIN_FILE=${PROJECT_SOURCE_DIR}/cmake/wasm32.cmake -DCMAKE_EXE_LINKER_FLAGS=-Wl,--strip-all,--compress-relocations
-      -DVS_WERROR=${VS_WERROR} -DPython3_EXECUTABLE=${Python3_EXECUTABLE} --log-level=ERROR
+      -DVS_WERROR=${VS_WERROR} -DVS_CACHE=${VS_CACHE} -DPython3_EXECUTABLE=${Python3_EXECUTABLE} --log-level=ERROR
     COMMAND ${CMAKE_COMMAND} --build engine --target vramscope
     COMMAND ${CMAKE_COMMAND} -E touch engine.stamp
     BYPRODUCTS ${engine}

@@ -160,7 +160,7 @@ class Sources:
 
 
 def uses_of(folder, sources):
-    """Who uses whom among the C files of a folder: {user: {owner: the first Use}}."""
+    """The uses between the C files of a folder: {user: {owner: the first Use}}."""
     codes = {path.name: sources.code(path) for path in sorted(folder.glob("*.c"))}
     defined = {file: list(definitions(code)) for file, code in codes.items()}
     owners = {name: (file, line) for file in codes for name, line, is_visible in defined[file] if is_visible}

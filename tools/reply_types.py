@@ -138,7 +138,7 @@ def members_of(types, name):
 
 
 def problems(types, kind, value, where="reply"):
-    """What is not as the list says. A reply of columns is given as the JSON of its header."""
+    """The differences from the list, as sentences. A reply of columns is passed as the JSON of its header."""
     if isinstance(kind, str):
         kind = ("name", kind)
     form, what = kind

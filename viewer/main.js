@@ -1,5 +1,6 @@
 /** Where the page starts. */
 
+import { present } from "./engine/present.js";
 import { openBootFiles } from "./page/files.js";
 import { listenForKeys } from "./page/keys.js";
 import { buildShell } from "./page/shell.js";
@@ -11,12 +12,12 @@ function startPage() {
   const store = createStore({ ...stateOfHash(location.hash), theme: keptTheme() });
   const app = createApp(store);
   followTheme(store, () => app.themeChanged());
-  buildShell(app, document.getElementById("page"));
+  buildShell(app, present(document.getElementById("page"), "page"));
   tieHash(store);
   listenForKeys(app);
   addEventListener("error", (event) => app.fail(event.error ?? event.message));
   addEventListener("unhandledrejection", (event) => app.fail(event.reason));
-  openBootFiles(app, JSON.parse(document.getElementById("boot").textContent));
+  openBootFiles(app, JSON.parse(present(document.getElementById("boot")?.textContent, "boot")));
 }
 
 startPage();

@@ -5,6 +5,7 @@
  * In:  {number, kind: "load", module, port, name, size} | {number, kind: "request", bytes}
  * Out: {kind: "progress", bytesRead} | {kind: "done", number, reply} | {kind: "failed", number, error}
  */
+import { present } from "./engine/present.js";
 import { WasmEngine } from "./engine/worker_engine.js";
 import { INPUT_STATUS, InputError, receivedInput, serveInput } from "./engine/worker_input.js";
 
@@ -22,7 +23,8 @@ self.onmessage = (/** @type {MessageEvent<WorkerMessage>} */ { data }) => {
 /** @param {WorkerQuestion & {number: number}} message */
 async function answerMessage(message) {
   try {
-    const reply = message.kind === "load" ? await loadFile(message) : workerEngine.request(message.bytes);
+    const reply = message.kind === "load" ? await loadFile(message)
+      : present(workerEngine, "engine").request(message.bytes);
     tellPage({ kind: "done", number: message.number, reply }, reply === null ? [] : [reply]);
   } catch (error) {
     tellPage({ kind: "failed", number: message.number, error: describeFailure(error) });

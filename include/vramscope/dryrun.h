@@ -37,9 +37,10 @@ typedef struct vs_dryrun_plan {
   char *const *command; /* the program, searched in PATH, and its arguments; NULL after the last */
   const char *gpu;      /* "H100", "24GiB", "RTX4090:20GiB", "2xA100"; NULL: "H100" */
   const char *context;  /* the size of each process's context; NULL: as on the real card */
-  const char *values;   /* the values that the program reads back: "zeros", "true", "keep" */
-  const char *events;   /* when work is done: "at-once", "at-sync" */
-  const char *conf;     /* PyTorch's allocator settings */
+  const char
+      *values; /* what the program reads back: "zeros", "true", "keep", and places: "keep,train.py:88=1" */
+  const char *events; /* when work is done: "at-once", "at-sync" */
+  const char *conf;   /* PyTorch's allocator settings */
 
   /* A job of several ranks: all of `ranks`, or the one numbered `rank` of `world`. */
   bool has_ranks, has_world, has_rank;
@@ -58,6 +59,13 @@ typedef struct vs_dryrun_plan {
   /* The folder that contains simcuda/ and dryrun/. NULL: they are searched beside the running program, in its library folder, and
    * likewise for the library that contains this function. */
   const char *libraries;
+
+  /* Addresses and Python's hash seed are left random. Otherwise they are fixed, so that equal runs make equal events. */
+  bool is_random;
+
+  /* "idle", or seconds ("30"): the program is ended then, as by Ctrl-C, and the reply is about the run until there. For servers. NULL:
+   * the run lasts until the program ends. */
+  const char *until;
 } vs_dryrun_plan;
 
 typedef enum vs_dryrun_stage {

@@ -467,8 +467,8 @@ typedef struct vs_recording_options {
   uint32_t wait_ms;
 } vs_recording_options;
 
-/* Writes every event to a new file from now on, independently of history. The file is complete up to the last moment even
- * if the process is killed. When the disk is full the recording ends, and the program goes on. Fails: VS_IO (`error` has the
+/* Writes every event to a new file from now on, independently of history. If the process is killed, the file stays readable
+ * and can lack only the events of the last milliseconds. When the disk is full the recording ends, and the program continues. Fails: VS_IO (`error` has the
  * sentence), VS_NO_MEMORY, VS_BAD_ARGUMENT (a recording is being written) */
 VS_API VS_MUST_CHECK vs_status vs_live_recording_begin_sized(vs_live *live,
                                                              const vs_recording_options *options, size_t size,

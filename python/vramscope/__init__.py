@@ -3,11 +3,11 @@
     import vramscope
 
     vramscope.report("snapshot.pickle")                # owners at the peak, why it ran out
-    with vramscope.GPUMemTrace(): ...                  # what a piece of code took, and what it took at most
+    with vramscope.GPUMemTrace(): ...                  # memory that a piece of code added, and its peak
     vramscope.MemTracker().track()                     # every tensor on the GPU, by line
     vramscope.dryrun(["python", "train.py"], gpu="H100")   # will it fit? without a GPU
 
-Importing this package reads nothing else: no PyTorch, no NumPy, no CUDA. Each name is loaded when it is first used.
+Importing this package loads nothing else: no PyTorch, no NumPy, no CUDA. Each name is loaded when it is first used.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Callable
 def _find(what: str) -> Callable[[], object]:
     if what.endswith(".pickle"):
         with open(what, "rb") as file:
-            function: Callable[[], object] = pickle.load(file)  # written by ourselves a moment ago, in a folder of our own
+            function: Callable[[], object] = pickle.load(file)  # vramscope.dryrun has just written it, in its own folder
         return function
     module, _, name = what.partition(":")
     named: Callable[[], object] = operator.attrgetter(name)(importlib.import_module(module))

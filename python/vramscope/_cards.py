@@ -1,7 +1,7 @@
-"""A card by the number that PyTorch gives it, and how full the driver says it is. Sizes are bytes.
+"""Finds a GPU by PyTorch's number, and reads its total and free memory. Sizes are bytes.
 
-PyTorch numbers the cards that CUDA offers to this process, NVML numbers all of the machine, in an order of its own. A
-card is the same where its UUID is the same; before CUDA has begun, vramscope.devices tells by CUDA's variables.
+PyTorch numbers the GPUs that CUDA offers to this process; NVML numbers all GPUs of the machine, in an order of its own. They
+are matched by UUID. Before CUDA is initialized, vramscope.devices derives CUDA's numbers from its environment variables.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from vramscope import _pytorch, errors
 
 
 class Room(NamedTuple):
-    """A card's memory. used = total - free: what the driver keeps for itself counts as used, as in NVML's first call
-    and CUDA's."""
+    """Memory of a GPU. used = total - free, so memory that the driver reserves counts as used, as in the first version of
+    NVML's call and in CUDA's."""
 
     total: int
     free: int
     used: int
 
 
-_torch: Any = None  # once it was seen with a GPU: to ask PyTorch takes 20 us and more
+_torch: Any = None  # set once PyTorch has found a GPU, because asking it again takes 20 us and more
 
 
 def torch_with_cuda() -> Any:
-    """The module torch, where CUDA can be used through it; else None. Imports it."""
+    """The module torch if it can use CUDA, else None. Imports it."""
     global _torch
     if _torch is None:
         torch, _ = _pytorch.load()
@@ -35,7 +35,7 @@ def torch_with_cuda() -> Any:
 
 
 def count() -> int:
-    """How many cards this process can use."""
+    """The number of GPUs that this process can use."""
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "cuda") and torch.cuda.is_available():
         return int(torch.cuda.device_count())
@@ -43,13 +43,13 @@ def count() -> int:
 
 
 def current() -> int:
-    """The number of PyTorch's current card; 0 before CUDA has begun, whose first card it will be."""
+    """The number of PyTorch's current GPU; 0 before CUDA is initialized, because CUDA starts with GPU 0."""
     torch = sys.modules.get("torch")
     return int(torch.cuda.current_device()) if torch is not None and torch.cuda.is_initialized() else 0
 
 
 def device(number: int) -> Any:
-    """The vramscope.devices.Device of "cuda:number", or None: NVML is not there or does not know it."""
+    """The vramscope.devices.Device of "cuda:number"; None without NVML, or if NVML does not list it."""
     found = _by_number()
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized() and 0 <= number < torch.cuda.device_count():
@@ -61,8 +61,8 @@ def device(number: int) -> Any:
 
 
 def room(number: int) -> Room | None:
-    """How full "cuda:number" is: by NVML, which takes nothing of it; else by CUDA, if it is in use. None: nobody
-    knows."""
+    """Total and free memory of "cuda:number": from NVML, which takes no memory of the GPU, else from CUDA, if PyTorch uses it.
+    None: unknown."""
     card = device(number)
     if card is not None:
         try:

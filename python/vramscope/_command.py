@@ -1,4 +1,4 @@
-"""The command `vramscope` that came with this package: where it lies, and how to become it."""
+"""The command `vramscope` of this package: its path, and the function that replaces this process with it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NoReturn
 
 
 def binary() -> Path:
-    """The program. It finds the simulated CUDA and the rest beside itself (../lib).
+    """The path of the program, which finds the simulated CUDA libraries relative to itself (../lib).
 
-    Raises FileNotFoundError where the package has none (a source tree that was not built)."""
+    Raises FileNotFoundError if the package has no program (a source tree that was not built)."""
     path = Path(__file__).parent / "bin" / "vramscope"
     if not path.exists():
         raise FileNotFoundError(f"{path}: this copy of the package was not built (pip install .)")
@@ -19,7 +19,7 @@ def binary() -> Path:
 
 
 def main() -> NoReturn:
-    """Becomes the program, with this process's arguments: its exit code and its signals are the command's own."""
+    """Replaces this process with the program, with the same arguments, so exit code and signals are the command's own."""
     path = binary()
     sys.stdout.flush()
     os.execv(path, [str(path), *sys.argv[1:]])

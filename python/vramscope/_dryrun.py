@@ -1,7 +1,8 @@
-"""`vramscope dryrun` from Python: will it fit? A program, or a function, runs with a simulated GPU in a process of its own.
+"""`vramscope dryrun` from Python: will it fit? A program, or a function, runs on a simulated GPU in its own process.
 
-The command does it, as a process of its own: a dry run takes over the signals of the process that makes it, which a library
-must not do to Python. Its reply is all that is read: docs/formats/dryrun.md says what it means, `DryRun.data` is it, untouched.
+This module starts the command `vramscope dryrun` as a child process, because a dry run takes over the signals of its process,
+which a library must not do to Python. It reads only the command's JSON reply (docs/formats/dryrun.md), which `DryRun.data`
+contains unchanged.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ __all__ = ["DryRun", "dryrun"]
 
 
 class DryRun:
-    """What a dry run found out. Sizes are bytes, and all of them are of a simulated GPU.
+    """The result of a dry run. Sizes are bytes, measured on a simulated GPU.
 
-    `data` is the whole answer as `vramscope dryrun --json` gives it, `output` what the program wrote (both of its streams).
+    `data` is the reply of `vramscope dryrun --json`, `output` what the program wrote to standard output and standard error.
     """
 
     def __init__(self, data: dict[str, Any], output: str, snapshot: str | None):
@@ -43,7 +44,7 @@ class DryRun:
 
     @property
     def fits(self) -> bool:
-        """It ran through on this card, whether or not it met out-of-memory errors on the way."""
+        """Whether the program ran to its end on this GPU; it may have handled out-of-memory errors on the way."""
         return self.verdict in ("fits", "handled")
 
     @property
@@ -58,21 +59,21 @@ class DryRun:
 
     @property
     def torch_peaks(self) -> dict[str, int] | None:
-        """PyTorch's own peaks on the card where it reserved most: peak_reserved_bytes, peak_allocated_bytes,
-        peak_requested_bytes, ooms, retries. None where PyTorch was not used."""
+        """PyTorch's own peaks on the GPU where it reserved most: peak_reserved_bytes, peak_allocated_bytes,
+        peak_requested_bytes, ooms, retries. None if the program did not use PyTorch."""
         all_figures = [device["torch"] for device in self.data["devices"] if device["torch"]]
         return max(all_figures, key=lambda figures: figures["peak_reserved_bytes"], default=None)
 
     @property
     def smallest_bytes(self) -> int | None:
-        """With find_smallest=True the smallest card it runs in, known to 1%. `data["search"]["gpu"]` names it, rounded up, as
-        `gpu` takes it."""
+        """With find_smallest=True: the smallest GPU memory it runs in, to 1%. `data["search"]["gpu"]` is that size, rounded up,
+        as a value for `gpu`."""
         smallest: int | None = self.data["smallest_bytes"]
         return smallest
 
     @property
     def cards(self) -> list[dict[str, Any]]:
-        """Would it fit there? One row for each card that is known, by rising size: gpu, name, total_bytes, fits ("yes",
+        """Which GPUs it fits in: one row for each GPU that vramscope knows, by rising size: gpu, name, total_bytes, fits ("yes",
         "tight", "no", "unknown"), headroom_bytes."""
         cards: list[dict[str, Any]] = self.data["fit"]
         return cards
@@ -98,40 +99,46 @@ def dryrun(
     ranks: int | None = None,
     world: int | None = None,
     rank: int | None = None,
-    values: str | None = None,
+    values: str | Sequence[str] | None = None,
     events: str | None = None,
     context: str | None = None,
     history: int | None = None,
     snapshot: str | os.PathLike[str] | None = None,
     find_smallest: bool = False,
+    random: bool = False,
+    until: str | float | None = None,
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
 ) -> DryRun:
-    """Runs `program` with a simulated GPU and says how much memory it took, and which cards it would fit in.
+    """Runs `program` on a simulated GPU and returns how much memory it needs, and which GPUs it fits in.
 
-    program   a command as a list or as one text ("python train.py"), or a function that a new Python process imports by its
-              name and calls: "train:step", without importing it here, or the function itself (functools.partial gives it
-              arguments). What it returns is lost
+    program   a command as a list or a string ("python train.py"), or a function that a new Python process imports by name
+              and calls: "train:step", which is not imported here, or the function itself (use functools.partial for
+              arguments). The function's return value is lost
     gpu       "H100" (the default), "24GiB", "RTX4090:20GiB", "2xA100": as `vramscope dryrun --gpu`
     conf      PyTorch's allocator settings, such as "expandable_segments:True"
-    ranks, world, rank, values, events, context, history, find_smallest
-              as the options of `vramscope dryrun` of the same names; history=0: no history is kept
-    snapshot  keep PyTorch's memory snapshot of the run in this file, which must not exist
+    ranks, world, rank, values, events, context, history, find_smallest, random, until
+              as the options of `vramscope dryrun` with the same names; history=0: no history is recorded. `values` may be a
+              list: ["keep", "train.py:88=true"]
+    snapshot  write PyTorch's memory snapshot of the run to this file, which must not exist
     cwd, env, timeout
-              as subprocess.run takes them; `env` is the whole environment
+              as for subprocess.run; `env` is the whole environment
 
-    Raises ValueError where the options make no sense (with the command line's sentence), FileNotFoundError where there is
-    no such program, TypeError for a function that a new process cannot import, subprocess.TimeoutExpired. A program that fails
-    raises nothing: that is an answer (`fits`, `exit_code`, `output`).
+    Raises ValueError for invalid options (with the sentence of the command line), FileNotFoundError if the program does not
+    exist, TypeError for a function that a new process cannot import, and subprocess.TimeoutExpired. A program that fails
+    raises no exception: `fits`, `exit_code` and `output` report it.
     """
-    options: dict[str, object] = {"gpu": gpu, "conf": conf, "ranks": ranks, "world": world, "rank": rank, "values": values,
-               "events": events, "context": context, "history": history or None,
+    options: dict[str, object] = {"gpu": gpu, "conf": conf, "ranks": ranks, "world": world, "rank": rank,
+               "events": events, "context": context, "history": history or None, "until": until,
                "snapshot": None if snapshot is None else os.fspath(snapshot)}
     arguments = [part for name, value in options.items() if value is not None
                  for part in ("--" + name, str(value))]
+    for value in [values] if isinstance(values, str) else values or []:
+        arguments += ["--values", value]
     arguments += ["--no-history"] if history == 0 else []
     arguments += ["--find-smallest"] if find_smallest else []
+    arguments += ["--random"] if random else []
     with tempfile.TemporaryDirectory(prefix="vramscope-") as folder:
         answer = Path(folder) / "answer.json"
         if callable(program):

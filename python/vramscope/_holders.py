@@ -1,8 +1,8 @@
-"""Who holds a tensor: the variables, attributes and containers that keep it alive, in words.
+"""Finds the variables, attributes and containers that keep a tensor alive, and describes them in words.
 
 Python's garbage collector knows which objects refer to which, but not the variables of running functions; those are
-asked frame by frame. What only C++ holds (what autograd saved for the backward pass) shows as references to the storage
-that nobody here has.
+read frame by frame. If only C++ refers to a tensor (autograd saved it for the backward pass), its storage has references
+for which no Python object is found.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ _OPTIMIZED = 0x1  # of code flags: the variables of a function, which f_locals c
 
 
 def tensors_of(obj: Any) -> list[Any]:
-    """The tensors on GPUs that `obj` is or has: a tensor, a module, an optimizer, or any nesting of dicts and
-    sequences."""
+    """The GPU tensors in `obj`, which is a tensor, a module, an optimizer, or any nesting of dicts and sequences."""
     torch = sys.modules.get("torch")
     found: dict[int, Any] = {}
     if torch is not None:
@@ -50,7 +49,7 @@ def _collect(obj: Any, torch: Any, found: dict[int, Any], seen: set[int]) -> Non
 
 
 class Storages:
-    """The memory beneath tensors: each storage once, without keeping it."""
+    """The storages of some tensors, each once, as weak references."""
 
     def __init__(self, tensors: list[Any]) -> None:
         import torch
@@ -74,11 +73,11 @@ class Storages:
         return found
 
     def held_bytes(self) -> int:
-        """Bytes of those that are still referenced."""
+        """Bytes of the storages that are still referenced."""
         return sum(storage.nbytes() for storage, _ in self._alive())
 
     def empty(self) -> None:
-        """Releases the memory although it is still referenced."""
+        """Releases the memory of the storages, although they are still referenced."""
         for storage, _ in self._alive():
             storage.resize_(0)
 
@@ -91,13 +90,12 @@ class Storages:
 
 
 def _local(tensor: Any) -> Any:
-    """Of a tensor that is spread over ranks the part that lies here."""
+    """The local part of a tensor that is distributed over ranks (DTensor); any other tensor itself."""
     return getattr(tensor, "_local_tensor", tensor)
 
 
 def describe_holders(tensors: list[Any], owner: Any, ignore: list[Any]) -> list[str]:
-    """Sentences about who holds these tensors (and `owner`, the object they came from), views and gradients of them
-    included."""
+    """Describes what refers to these tensors, to their views and gradients, and to `owner`, the object they came from."""
     storages = {_local(tensor).untyped_storage()._cdata for tensor in tensors}
     targets = _with_views(tensors, storages)
     if owner is not None and not _has(targets, owner):
@@ -138,8 +136,8 @@ def _shares(tensor: Any, storages: set[int]) -> bool:
 
 
 class _Search:
-    """Looks for holders. `ignored`: the identities of what the search itself holds. No comprehension here names the
-    target: that would make a closure, which holds it, too."""
+    """Searches referrers. `ignored` has the ids of the objects that belong to the search itself. No comprehension in this class
+    uses the target, because its closure would be another referrer."""
 
     def __init__(self, ignored: set[int]) -> None:
         self._frames = _user_frames()
@@ -158,7 +156,7 @@ class _Search:
         return found
 
     def _describe(self, holder: Any, target: Any, depth: int) -> list[str]:
-        """What `holder`, which refers to `target`, is; where it is a nameless container, who has that."""
+        """Describes `holder`, which refers to `target`. For a container without a name, describes what refers to that."""
         if isinstance(holder, dict):
             return self._describe_dict(holder, target, depth)
         if isinstance(holder, (list, tuple, set, frozenset)):
@@ -202,7 +200,7 @@ def _attributes(holder: Any) -> list[tuple[str, Any]]:
 
 
 def _user_frames() -> list[FrameType]:
-    """The functions that run, in all threads, without those of vramscope."""
+    """The frames of all threads, except those of vramscope."""
     found: list[FrameType] = []
     here: FrameType | None = None
     for here in sys._current_frames().values():
@@ -223,17 +221,17 @@ def _in_frame(frame: FrameType, target: Any) -> list[str]:
     where = f"{code.co_name} ({code.co_filename}:{frame.f_lineno})"
     found = [f"variable {name} of {where}" for name in _names_of(list(variables.items()), target)]
     if sys.version_info < (3, 13):
-        variables.clear()  # a copy, which the frame would keep, and with it all that it names
+        variables.clear()  # f_locals is a copy that the frame keeps, so it would keep the tensors alive
     return found
 
 
-# ---- what the frames of an error hold
+# ---- tensors that the frames of an error keep alive
 
 
 class FrameHold(NamedTuple):
     """A frame of a failed call and the GPU memory that its variables keep.
 
-    bytes   of the storages that no frame before it in the list has, too
+    bytes   of the storages that no earlier frame of the list holds
     """
 
     function: str
@@ -244,7 +242,8 @@ class FrameHold(NamedTuple):
 
 
 def held_by_frames(errors: list[BaseException]) -> list[FrameHold]:
-    """The frames of these errors that hold tensors on a GPU, in the order of their calls; a storage counts for the first."""
+    """The frames of these errors that hold GPU tensors, outermost call first. A storage counts for the first frame that holds
+    it."""
     found, seen = [], set[int]()
     for error in errors:
         trace = error.__traceback__

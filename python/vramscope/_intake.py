@@ -1,8 +1,7 @@
-"""From what people hand in (a path, bytes, an open file, the dict of `torch.cuda.memory._snapshot()`) to a loaded
-engine.
+"""Loads a source (a path, bytes, an open file, or the dict of `torch.cuda.memory._snapshot()`) into an engine.
 
-The C library tells what it is, refuses what it cannot read, and runs nothing of a pickle. Only decompression is here, by
-Python's zlib.
+The C library detects the format, refuses files that it cannot read, and executes nothing in a pickle. This module only
+decompresses, with Python's zlib.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ Readinto = Callable[[memoryview], int]
 
 
 def load(engine: _native.Engine, source: Any, name: str | None, progress: Progress | None) -> str:
-    """Loads `source` into `engine` and returns the name that it goes by there.
+    """Loads `source` into `engine` and returns the name under which the engine reports it.
 
-    Raises FormatError and its like with the byte offset, FileNotFoundError and other OSErrors, TypeError for what no
-    snapshot can be. After a failure the engine has no file."""
+    Raises FormatError and other errors of the library, with the byte offset; FileNotFoundError and other OSErrors; TypeError
+    for a source of another type. After a failure the engine has no file."""
     if isinstance(source, Mapping | list):
         name = name or "snapshot"
         _load(engine, pickle.dumps(source, protocol=4), name, None, progress)
@@ -41,7 +40,7 @@ def load(engine: _native.Engine, source: Any, name: str | None, progress: Progre
             status = os.fstat(file.fileno())
             if stat.S_ISREG(status.st_mode):
                 _load(engine, file.fileno(), name, status.st_size, progress)
-            else:  # may make us wait: Ctrl-C ends Python's reads
+            else:  # a pipe may block: Ctrl-C interrupts Python's reads, not the library's
                 _load(engine, file.readinto, name, None, progress)
     elif hasattr(source, "read"):
         name = name or str(getattr(source, "name", "file"))
@@ -66,14 +65,15 @@ def _load(
 
 
 class _Inflater:
-    """Decompression by Python's zlib. What may be decompressed, and how far it may grow, src/intake/gzip.h decides."""
+    """Decompression by Python's zlib. src/intake/gzip.h decides what is decompressed, and how far it may expand."""
 
     def begin(self) -> None:
         """A gzip member begins."""
         self._machine = zlib.decompressobj(16 + zlib.MAX_WBITS)
 
     def unpack(self, packed: memoryview, room: int) -> tuple[bytes, int, bool] | None:
-        """At most `room` bytes of it, how many of `packed` they took, and whether it has ended; None: damaged."""
+        """Returns at most `room` decompressed bytes, the number of bytes of `packed` that were used, and whether the member has
+        ended; None for damaged data."""
         with packed[:_PIECE] as piece:
             try:
                 plain = self._machine.decompress(piece, room)
@@ -83,7 +83,7 @@ class _Inflater:
             return plain, len(piece) - len(left), self._machine.eof
 
     def frame(self, packed: memoryview, size: int) -> bytes | None:
-        """A frame of a compacted recording: raw deflate, `size` bytes of it; None: damaged."""
+        """Decompresses a frame of a compacted recording (raw deflate) to `size` bytes; None for damaged data."""
         machine = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
             plain = machine.decompress(packed, size + 1)

@@ -1,14 +1,12 @@
-"""What tensors are called, found from the outside: nothing has to be registered and no hook is set.
+"""Finds names for tensors from live objects and variables, so nothing has to be registered and no hook is needed.
 
-    parameters and buffers   model.0.weight: the path from a module that is no part of another one, which goes by the
-    name of
-                             the variable that holds it, or else by its class
-    gradients                model.0.weight.grad
-    state of optimizers      model.0.weight.exp_avg
-    what a view is a view of x._base, where that has no name itself
-    other tensors            the variable, or its place in a list, tuple or dict that is one: x, batch['ids'],
-    losses[3];
-                             in a module's attribute: model.cache.keys
+    parameters, buffers   model.0.weight: the path from a module that is not part of another one. That module has the name of
+                          the variable that holds it, else of its class
+    gradients             model.0.weight.grad
+    optimizer state       model.0.weight.exp_avg
+    base of a view        x._base, if the base has no name of its own
+    other tensors         the variable, or the item of a list, tuple or dict in a variable: x, batch['ids'], losses[3];
+                          an attribute of a module: model.cache.keys
 """
 
 from __future__ import annotations
@@ -23,11 +21,11 @@ from vramscope._native import instances
 from vramscope._tensors import Reader
 
 _FAST_LOCALS = 0x1  # CO_OPTIMIZED: f_locals is a copy, not the frame's own namespace
-_LONGEST = 10_000  # of a container that is looked into
+_LONGEST = 10_000  # containers with more items are not searched
 
 
 def names_of(reader: Reader, frame: FrameType | None) -> dict[int, str]:
-    """{id(tensor): name} for the tensors that have one, as seen from `frame` (None: from the main module alone)."""
+    """{id(tensor): name} for the tensors that have a name, as seen from `frame` (None: only from the main module)."""
     torch = reader.torch
     names: dict[int, str] = {}
     with torch._C.DisableTorchFunctionSubclass():
@@ -50,7 +48,8 @@ def names_of(reader: Reader, frame: FrameType | None) -> dict[int, str]:
 
 
 class _Variables:
-    """(name, value) of the frame's variables, then of its module's, its callers' modules' and the main module's."""
+    """(name, value) of the variables of a frame, then of its module, of its callers and their modules, and of the main
+    module."""
 
     def __init__(self, frame: FrameType | None) -> None:
         self.spaces: list[dict[str, Any]] = []
@@ -68,8 +67,9 @@ class _Variables:
             self.spaces.append(space)
 
     def _add_locals(self, frame: FrameType) -> None:
-        """Until Python 3.13, asking a function's frame for its variables leaves it a dict that keeps them alive after
-        `del`. What nobody else has is emptied again (`forget`); a program's own locals() stays as it is."""
+        """Before Python 3.13, reading f_locals of a function's frame makes a dict that the frame keeps, and which keeps the
+        values alive after `del`. `forget` clears that dict if nothing else refers to it; the result of a program's own
+        locals() stays as it is."""
         space = frame.f_locals
         if space is frame.f_globals:
             return
@@ -92,7 +92,7 @@ class _Variables:
 
 
 def _named_modules(torch: Any, variables: _Variables) -> dict[int, str]:
-    """{id(module): name} of modules that a variable holds, or a list, tuple or dict that is one."""
+    """{id(module): name} of modules in variables, or in a list, tuple or dict in a variable."""
     called: dict[int, str] = {}
     for name, value in variables:
         for path, each in _within(name, value):
@@ -102,8 +102,8 @@ def _named_modules(torch: Any, variables: _Variables) -> dict[int, str]:
 
 
 def _roots(modules: list[Any], called: dict[int, str]) -> Iterator[tuple[Any, str]]:
-    """Modules, each with a name that no other has: those first that are no part of another one, and among them those
-    that a variable holds. Who goes through them leaves out what it has met as a part."""
+    """All modules, each with a unique name: first those that are not part of another module, and among these first those that a
+    variable holds. The caller skips modules that it has already visited as parts."""
     parts = {id(part) for module in modules for part in _dict(module, "_modules").values()}
     taken: dict[str, int] = {}
     for module in sorted(modules, key=lambda module: (id(module) in parts, id(module) not in called)):
@@ -129,20 +129,20 @@ def _name_module(torch: Any, module: Any, path: str, names: dict[int, str], met:
 
 
 def _dict(module: Any, name: str) -> dict[str, Any]:
-    """A module's own table, without asking the module (it may define __getattr__)."""
+    """A table of a module, read without its __getattr__, which a subclass may define."""
     table = vars(module).get(name)
     return dict(table) if isinstance(table, dict) else {}
 
 
 def _name_variable(torch: Any, name: str, value: Any, names: dict[int, str]) -> None:
-    """A tensor, or the tensors in a list, tuple or dict."""
+    """Names `value` if it is a tensor, or the tensors in it if it is a list, tuple or dict."""
     for path, each in _within(name, value):
         if issubclass(type(each), torch.Tensor):
             names.setdefault(id(each), path)
 
 
 def _within(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The value itself, or what is in it where it is a list, tuple or dict: x, x[0], x['key']."""
+    """The items of a list, tuple or dict with their names (x[0], x['key']); any other value itself."""
     kind = type(value)
     if kind in (list, tuple) and len(value) <= _LONGEST:
         for index, each in enumerate(value):
@@ -155,7 +155,8 @@ def _within(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _name_gradients(reader: Reader, names: dict[int, str]) -> None:
-    """And the base of a view, which lives as long as the view does, whether it has a name of its own or not."""
+    """Names the gradients of named tensors, and the bases of named views: a base lives as long as its view, even if no variable
+    refers to it."""
     for tensor in instances(gc.get_objects(), reader.torch.Tensor):
         name = names.get(id(tensor))
         if name is None:

@@ -1,4 +1,4 @@
-"""PyTorch, where this process can load it."""
+"""Imports PyTorch if this process can."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _failure: str | None = None  # why it does not load; a second try would take as 
 def load() -> tuple[Any, str]:
     """(the module torch, ""), or (None, why it cannot be loaded, as part of a sentence). Imports it.
 
-    Where one of CUDA's libraries is missing, a build of PyTorch for CUDA raises OSError or ValueError, not ImportError.
+    If one of CUDA's libraries is missing, a CUDA build of PyTorch raises OSError or ValueError instead of ImportError.
     """
     global _failure
     if _failure is not None and "torch" not in sys.modules:

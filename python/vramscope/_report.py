@@ -1,6 +1,6 @@
-"""What `report` answers, as people read it: the dict itself, with a text for terminals and a picture for notebooks.
+"""The reply of `report` as a dict that prints as text, and in a notebook shows a picture.
 
-Nothing is composed here: figures and sentences are the library's.
+All figures and sentences come from the library; this module only lays them out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Report(dict[str, Any]):
         self.curves = curves or {}
 
     def text(self) -> str:
-        """Out-of-memory errors, the peak and its owners, the end, what is cached, what grows, how far to trust it."""
+        """The report as text: out-of-memory errors, the peak and its owners, the end, cached memory, growth, and whether the
+        recording is complete."""
         lines = [f"{self['file']['name']}: {self['file']['title']}", *(text for _, text in _rows(self["lines"]))]
         for device in self["devices"]:
             lines.append("")
@@ -58,7 +59,7 @@ class Report(dict[str, Any]):
 
 
 def _rows(lines: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """(label, text) of the lines that are not details, and of the rows below them."""
+    """(label, text) of each line that is not a detail, followed by its rows."""
     for line in lines:
         if not line["detail"]:
             yield "  " * line["depth"] + line["label"], line["text"]
@@ -66,7 +67,7 @@ def _rows(lines: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def make_report(snapshot: Snapshot, reply: dict[str, Any]) -> Report:
-    """The reply with a curve for each device, so that the snapshot itself need not be kept for it."""
+    """The reply with a curve for each device, so that the report does not need the snapshot any more."""
     curves = {}
     for device in reply["devices"]:
         number = device["device"]
@@ -78,7 +79,7 @@ def make_report(snapshot: Snapshot, reply: dict[str, Any]) -> Report:
 
 
 def picture(curve: dict[str, Any] | None) -> str:
-    """The columns of a timeline as SVG: each piece as high as its highest event; "" where there are none."""
+    """The columns of a timeline as SVG; "" without events. Each interval of the curve has the height of its highest event."""
     if curve is None or not curve["event"]:
         return ""
     requested, reserved = ([value or 0 for value in curve[name]] for name in ("requested_high_bytes", "reserved_high_bytes"))
@@ -91,7 +92,7 @@ def picture(curve: dict[str, Any] | None) -> str:
 
 
 def _area(values: list[int], top: int, colour: str, opacity: float) -> str:
-    """Steps: each piece of the curve is as high as its highest moment."""
+    """A step curve: each interval has the height of its highest moment."""
     room = _HEIGHT - 18
     points = [f"M0,{_HEIGHT}"]
     for i, value in enumerate(values):

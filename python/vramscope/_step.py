@@ -1,10 +1,9 @@
-"""A training step of a model that is not there: on fake tensors, which have sizes and no memory, with every allocation
-and every end of one counted in its order.
+"""Simulates a training step on fake tensors, which have sizes but no memory, and counts every allocation and free in order.
 
-`Twin` is the copy of a model and of what it is called with. `Ledger` counts: it is a TorchDispatchMode, so it sees
-what each operation gives back; a storage that it has not met is memory taken, and the storage's end (a weak reference)
-is memory given back, whether Python, autograd or an operation held it. So the count at a moment is what an allocator
-would have handed out, but for what kernels take and give back within themselves.
+`Twin` is a copy of a model and its arguments with fake tensors. `Ledger` counts: it is a TorchDispatchMode, so it sees the
+results of each operation. A storage that it has not seen before is an allocation, and the end of that storage (seen through
+a weak reference) is a free, no matter whether Python, autograd or an operation held it. So the count at each moment is what
+an allocator would have allocated, except for temporaries that kernels allocate and free inside one operation.
 """
 
 from __future__ import annotations
@@ -21,22 +20,22 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 _PARTS = ("forward", "backward", "step")
-# For a model on the meta device, which is nowhere.
+# The device that is assumed for a model on the meta device.
 _DEFAULT = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 class Twin:
-    """A copy of a model, its arguments and optimizer with fake tensors, in the `mode` to run them under.
+    """A copy of a model, its arguments and its optimizer with fake tensors, and the `mode` in which to run them.
 
-    Invariant: for each tensor that the original reaches there is one fake one, so what was shared or tied is so in the
-    copy."""
+    Invariant: each tensor of the original has exactly one fake tensor, so tensors that were shared or tied are so in the copy
+    too."""
 
     def __init__(self, model: Any, given: Any, device: Any, optimizer: Any = None) -> None:
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.device = None if device is None else torch.device(device)
         self.fakes: dict[int, Any] = {}
         self.storages: dict[int, Any] = {}
-        self.kept: list[Any] = []  # copy's memo speaks of objects by id: they must stay
+        self.kept: list[Any] = []  # the memo of deepcopy identifies objects by id, so they must stay alive
         memo = self._memo(model)
         if isinstance(optimizer, torch.optim.Optimizer):
             memo.update(self._memo_of_state(optimizer))
@@ -47,8 +46,7 @@ class Twin:
         self.named = tree_map(self._fake_or_same, named)
 
     def _memo(self, model: Any) -> dict[int, Any]:
-        """For deepcopy: what to put in the place of each tensor. Parameters and buffers, and tensors in plain
-        attributes."""
+        """The memo for deepcopy: the fake tensors that replace parameters, buffers, and tensors in plain attributes."""
         memo: dict[int, Any] = {}
         for tensor in [*model.parameters(), *model.buffers(), *_plain_tensors(model)]:
             memo[id(tensor)] = self.fake(tensor)
@@ -59,8 +57,7 @@ class Twin:
         return {id(value): self._fake_state(value) for value in held if isinstance(value, torch.Tensor)}
 
     def _fake_state(self, tensor: Any) -> Any:
-        """A number on the CPU (a count of steps, a learning rate) is read while an optimizer steps: it keeps its
-        value."""
+        """A scalar on the CPU (a step count, a learning rate) keeps its value, because optimizers read it in their step."""
         if tensor.device.type == "cpu" and tensor.dim() == 0:
             self.kept.append(tensor)
             value = tensor.item()
@@ -81,8 +78,8 @@ class Twin:
         return made
 
     def _choose_foreach(self, group: dict[str, Any]) -> None:
-        """On a GPU an optimizer that was told nothing works on all parameters together, which takes more at a time. It
-        looks at the class of the parameters for that, and a fake one is not on its list."""
+        """Sets `foreach` as PyTorch does by default on a GPU, where an optimizer then updates all parameters together and
+        needs more memory at once. PyTorch decides by the class of the parameters and does not know fake ones."""
         on_gpu = all(parameter.is_cuda and not parameter.is_complex() for parameter in group["params"])
         is_told = group.get("fused") or group.get("differentiable") or group.get("foreach", False) is not None
         if on_gpu and not is_told:
@@ -92,7 +89,7 @@ class Twin:
         return self.fake(value) if isinstance(value, torch.Tensor) else value
 
     def fake(self, tensor: Any) -> Any:
-        """The fake tensor for this one, a parameter for a parameter; views of one storage stay that."""
+        """The fake tensor for a tensor, a parameter for a parameter. Views of one storage stay views of one storage."""
         known = self.fakes.get(id(tensor))
         if known is not None:
             return known
@@ -106,7 +103,8 @@ class Twin:
         return made
 
     def _fake_strided(self, tensor: Any) -> Any:
-        """Where it is, its storage once, and the same view of it. Going elsewhere makes each tensor one of its own."""
+        """On the tensor's own device: the same view of one fake storage. On another device each tensor gets its own storage, as
+        a copy to that device would."""
         place = tensor.device if self.device is None else self.device
         if place.type == "meta":
             place = _DEFAULT
@@ -123,7 +121,7 @@ class Twin:
             return made.set_(base.untyped_storage(), tensor.storage_offset(), tensor.size(), tensor.stride())
 
     def let_go(self) -> None:
-        """Forgets the originals and the table: from now on only the copy holds the fakes."""
+        """Drops the references to the originals and to the fakes, so that from now on only the copy holds the fakes."""
         self.kept.clear()
         self.fakes.clear()
         self.storages.clear()
@@ -135,7 +133,8 @@ def _is_simple(tensor: Any) -> bool:
 
 
 def _plain_tensors(model: Any) -> Iterator[Any]:
-    """Tensors that modules hold in other attributes: caches, results of hooks such as weight_norm's."""
+    """Tensors in attributes of modules that are neither parameters nor buffers: caches, results of hooks such as
+    weight_norm's."""
     for module in model.modules():
         registered = ("_parameters", "_buffers", "_modules")
         for value in tree_leaves({name: value for name, value in vars(module).items() if name not in registered}):
@@ -150,13 +149,13 @@ def _arguments(given: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 class Ledger(TorchDispatchMode):
-    """Bytes that are alive, and the largest that they were since `part` began."""
+    """The live bytes, and their peak in each part of the step."""
 
     def __init__(self, host_too: bool) -> None:
         super().__init__()
-        self.host_too = host_too  # for a model on the CPU: its memory is what is asked about
+        self.host_too = host_too  # count host memory, because the model is on the CPU
         self.alive: dict[int, Any] = {}  # number -> weak reference to the storage
-        self.sizes: dict[int, int] = {}  # of the storages that count, by the same number
+        self.sizes: dict[int, int] = {}  # number -> bytes of the storage
         self.bytes = 0
         self.peaks = dict.fromkeys(_PARTS, 0)
         self.part = "forward"
@@ -175,7 +174,7 @@ class Ledger(TorchDispatchMode):
         self.peaks[part] = max(self.peaks[part], self.bytes)
 
     def meet(self, tensor: Any) -> None:
-        """Counts the storages of a tensor that were not there before, or that have changed their size."""
+        """Counts the storages of a tensor that are new, or whose size has changed."""
         for storage, device in storages(tensor):
             if device.type == "cpu" and not self.host_too:
                 continue
@@ -196,7 +195,7 @@ class Ledger(TorchDispatchMode):
         self.peaks[self.part] = max(self.peaks[self.part], self.bytes)
 
     def sum_of(self, tensors: Iterable[Any], without: Iterable[Any] = ()) -> int:
-        """Bytes of the storages of these tensors that count here, each once, but for those of `without`."""
+        """Bytes of the counted storages of these tensors, each once, without those of `without`."""
         numbers = _numbers(tensors) - _numbers(without)
         return sum(self.sizes.get(number, 0) for number in numbers)
 
@@ -206,14 +205,14 @@ def _numbers(tensors: Iterable[Any]) -> set[int]:
 
 
 def _is_seed(function: Any, tensor: Any) -> bool:
-    """Attention gives back the state of its random numbers, which it keeps on the CPU; of a fake one it says
-    otherwise."""
+    """Whether it is the random state that attention returns: it is on the CPU, although the fake tensor says that it is on the
+    GPU."""
     name = str(function)
     return name.startswith("aten._scaled_dot_product_") and tensor.dim() == 0 and not tensor.is_floating_point()
 
 
 def storages(tensor: Any) -> list[tuple[Any, Any]]:
-    """(storage, device as the tensor pretends) of what a fake tensor consists of."""
+    """(storage, the device that the tensor claims) of each part of a fake tensor."""
     if hasattr(type(tensor), "__tensor_flatten__") and not isinstance(tensor, FakeTensor):
         names, _ = tensor.__tensor_flatten__()
         return [pair for name in names for pair in storages(getattr(tensor, name))]
@@ -230,7 +229,7 @@ def storages(tensor: Any) -> list[tuple[Any, Any]]:
 
 def walk(model: Any, given: Any, *, optimizer: Any = None, loss: Callable[[Any], Any] | None = None,
          device: Any = None) -> dict[str, int]:
-    """Two steps of training; the figures of vramscope.modelsize_estimate.ModelSize by their names."""
+    """Simulates two training steps and returns the figures of vramscope.modelsize_estimate.ModelSize by name."""
     twin = Twin(model, given, device, optimizer)
     parameters, buffers = list(twin.model.parameters()), list(twin.model.buffers())
     inputs = [leaf for leaf in tree_leaves((twin.arguments, twin.named)) if isinstance(leaf, torch.Tensor)]
@@ -256,8 +255,8 @@ def walk(model: Any, given: Any, *, optimizer: Any = None, loss: Callable[[Any],
 
 
 def _step(twin: Twin, ledger: Ledger, loss: Callable[[Any], Any] | None, known: list[Any]) -> dict[str, int]:
-    """zero_grad, forward, backward, step. The output and the loss live to its end, as the variables of a function
-    would."""
+    """One step: zero_grad, forward, backward, optimizer step. Output and loss live to its end, as local variables of a training
+    function do."""
     saved: dict[int, int] = {}
     left_out = _numbers(known)
 
@@ -276,7 +275,7 @@ def _step(twin: Twin, ledger: Ledger, loss: Callable[[Any], Any] | None, known: 
     sizes = {"activations": sum(saved.values()), "output": ledger.sum_of(leaves, without=known), "gradients": 0}
     ledger.begin("backward")
     if start is not None and start.requires_grad:
-        # in this thread: a thread of autograd's would let go of the modes some time later, perhaps while Python ends
+        # on this thread: a thread of autograd would release the modes some time later, perhaps while Python exits
         with torch.autograd.set_multithreading_enabled(False):
             start.backward()
     gradients = [parameter.grad for parameter in twin.model.parameters() if parameter.grad is not None]
@@ -289,7 +288,7 @@ def _step(twin: Twin, ledger: Ledger, loss: Callable[[Any], Any] | None, known: 
 
 
 def _loss(output: Any, loss: Callable[[Any], Any] | None) -> Any:
-    """What backward() starts from, or None where nothing in the output has a gradient."""
+    """The tensor on which backward() is called; None if nothing in the output requires a gradient."""
     if loss is not None:
         return loss(output)
     own = output.get("loss") if isinstance(output, dict) else getattr(output, "loss", None)
@@ -300,7 +299,7 @@ def _loss(output: Any, loss: Callable[[Any], Any] | None) -> Any:
 
 
 def _state(optimizer: Any) -> list[Any]:
-    """The tensors of an optimizer's state, but for numbers on the CPU: the counts of steps are there for any model."""
+    """The tensors of an optimizer's state without scalars on the CPU, such as step counts."""
     if optimizer is None:
         return []
     tensors = [leaf for leaf in tree_leaves(list(optimizer.state.values())) if isinstance(leaf, torch.Tensor)]

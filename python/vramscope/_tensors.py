@@ -1,21 +1,20 @@
-"""Which tensors lie on a GPU, and what each of them takes. The one place that knows how a kind of tensor holds its
-memory.
+"""Finds the tensors on GPUs and the bytes of each. Only this module knows how each kind of tensor stores its data.
 
 A tensor is a view of one or more *pieces*: ranges of device memory, (address, bytes, device index).
 
-    strided                one piece: its storage, whole, however little of it the tensor shows
-    COO; CSR, CSC, BSR, BSC   indices and values; compressed indices, plain indices and values
-    nested (strided)       one piece, the buffer
-    a wrapper subclass     the pieces of the tensors inside it, as `__tensor_flatten__` names them (DTensor, jagged
-    nested
-                           tensors, quantised wrappers); such inner tensors are no tensors of their own here
-    fake, meta, zero       none: there is no memory
+    strided              one piece: its whole storage, however little of it the tensor shows
+    COO                  indices and values
+    CSR, CSC, BSR, BSC   compressed indices, plain indices and values
+    nested (strided)     one piece, the buffer
+    wrapper subclass     the pieces of its inner tensors, as `__tensor_flatten__` names them (DTensor, jagged nested tensors,
+                         quantised wrappers); inner tensors are not listed themselves
+    fake, meta, zero     none, because they have no memory
 
-Bytes are those of pieces, so every dtype is right, packed and quantised ones, too, and a storage with many views
-counts once. Addresses are compared as ranges: two storages over one memory (DLPack) count once, as well.
+Bytes are counted for pieces, so they are right for every dtype, also packed and quantised ones, and a storage with many
+views counts once. Addresses are compared as ranges, so two storages over the same memory (DLPack) count once, too.
 
-Nothing here keeps a tensor alive, starts CUDA, or calls what a subclass overrides (`__torch_function__`, properties):
-reading goes through the methods of `torch._C.TensorBase` themselves.
+Nothing here keeps a tensor alive, starts CUDA, or calls functions that a subclass overrides (`__torch_function__`,
+properties): tensors are read with the methods of `torch._C.TensorBase`.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from typing import Any, NamedTuple
 from vramscope._native import instances, share_memory
 
 Piece = tuple[int, int, int]  # address, bytes, index of the device
-Size = tuple[int | None, ...]  # None stands for a dimension that is ragged
+Size = tuple[int | None, ...]  # None: a ragged dimension
 Kind = tuple[type, Size, Any]  # class, size, dtype
 
 
 class Entry(NamedTuple):
-    """A tensor and the bytes that are counted at it: those of the pieces that no other tensor shows more of."""
+    """A tensor and the bytes that are counted for it: those of the pieces of which no other tensor shows more."""
 
     tensor: Any
     kind: Kind
@@ -42,7 +41,7 @@ class Entry(NamedTuple):
 
 
 class Census(NamedTuple):
-    """All tensors of some devices, by kind: (how many, bytes). Holds no tensor."""
+    """All tensors of some devices, by kind: (count, bytes). It has no reference to a tensor."""
 
     kinds: dict[Kind, tuple[int, int]]
     bytes: int
@@ -55,11 +54,10 @@ EMPTY = Census({}, 0, 0)
 class Walk:
     """Finds the objects of a class among all objects.
 
-    Python's collector keeps objects in generations: who survives collections of the younger ones goes to the oldest,
-    and comes back from nowhere. So, as long as no collection has touched the two older ones since the last walk,
-    whatever is new is among the younger two, and the rest are those that were found then: hundreds of objects are
-    looked at and not hundreds of thousands. Objects that were frozen (gc.freeze) after they were found are still
-    known; the collector does not list them.
+    Python's garbage collector keeps objects in generations: an object that survives collections moves to an older generation
+    and never back. So if neither of the two older generations was collected since the last walk, new objects are in the two
+    younger ones, and only hundreds of objects are examined instead of hundreds of thousands; the others are those of the last
+    walk. The collector does not list frozen objects (gc.freeze), but those that were found earlier are still known.
     """
 
     def __init__(self, wanted: type) -> None:
@@ -71,7 +69,7 @@ class Walk:
 
     def tensors(self) -> list[Any]:
         collects = gc.isenabled()
-        gc.disable()  # that many references would begin a collection of everything
+        gc.disable()  # so many new references would start a full collection
         try:
             return self._find()
         finally:
@@ -99,19 +97,19 @@ class Walk:
 
 
 class Reader:
-    """Reads tensors of the PyTorch that is loaded. `trivial` is told of each tensor that could not be read."""
+    """Reads tensors of the loaded PyTorch. `trivial` is called with the error of each tensor that could not be read."""
 
     def __init__(self, torch: Any, trivial: Callable[[Exception], None] | None = None) -> None:
         base = torch._C.TensorBase
         self.torch = torch
         self.trivial = trivial
         self.walk = Walk(torch.Tensor)
-        self.plain = {torch.Tensor, torch.nn.Parameter}  # classes known to be no wrappers
+        self.plain = {torch.Tensor, torch.nn.Parameter}  # classes that are not wrappers
         self.wrappers: set[type] = set()
         from torch._subclasses.fake_tensor import FakeTensor
 
         self.memoryless = FakeTensor
-        # PyTorch's own reading of a tensor, whatever a subclass makes of these names
+        # PyTorch's own accessors, also for subclasses that override these names
         self._is_cuda, self._is_nested = base.is_cuda.__get__, base.is_nested.__get__
         self._shape, self._dtype, self._layout = base.shape.__get__, base.dtype.__get__, base.layout.__get__
         self._nbytes, self._storage, self._device = base.nbytes.__get__, base.untyped_storage, base.get_device
@@ -120,11 +118,11 @@ class Reader:
         self._base, self._is_view = base._base.__get__, base._is_view
         self._is_lazy_copy = getattr(torch._C, "_is_cow_tensor", None)
 
-    # ---- which there are
+    # ---- finding tensors
 
     def all(self, devices: frozenset[int] | None) -> list[Any]:
-        """Every tensor on these devices (None: on any) that Python can reach, with the gradients that only PyTorch's
-        own code has seen so far; without the tensors inside wrappers."""
+        """Every tensor on these devices (None: on any) that Python can reach, and gradients that Python has not accessed yet;
+        without the tensors inside wrappers."""
         with self.torch._C.DisableTorchFunctionSubclass():
             found = self._on_cuda(self.walk.tensors())
             found += self._unseen_gradients(found)
@@ -141,16 +139,16 @@ class Reader:
     def _those(self, is_so: Callable[[Any], bool], tensors: list[Any]) -> list[Any]:
         try:
             return list(filter(is_so, tensors))
-        except Exception:  # one that cannot be asked; the others can
+        except Exception:  # one tensor raises; the others are still asked
             return [tensor for tensor in tensors if self._try(is_so, tensor)]
 
     def device(self, tensor: Any) -> int:
-        """The index of its device; -1 where it does not tell."""
+        """The index of its device; -1 if reading it fails."""
         index = self._try(self._device, tensor)
         return -1 if index is None else index
 
     def _unseen_gradients(self, tensors: list[Any]) -> list[Any]:
-        """A gradient becomes a Python object when it is first accessed; it takes memory before."""
+        """Gradients that are no Python objects yet: they become one at the first access, but have memory before."""
         unseen: list[Any] = []
         known: set[int] = set()
         for tensor in self._those(self._requires_grad, tensors):
@@ -177,7 +175,7 @@ class Reader:
         return self._try(self._base, tensor)
 
     def _inside_wrappers(self, tensors: list[Any]) -> set[int]:
-        """By id: the tensors that wrappers consist of, and those that have no memory."""
+        """The ids of inner tensors of wrappers, and of tensors without memory."""
         hidden: set[int] = set()
         plain = self.plain
         for tensor in tensors:
@@ -190,10 +188,10 @@ class Reader:
                 hidden.update(id(inner) for inner in self._flatten(tensor))
         return hidden
 
-    # ---- what each takes
+    # ---- the memory of a tensor
 
     def pieces(self, tensor: Any) -> tuple[Piece, ...]:
-        """The memory that this tensor holds on GPUs; () where it has none."""
+        """The pieces of GPU memory of this tensor; () if it has none."""
         try:
             if type(tensor) in self.plain:
                 return self._plain_pieces(tensor)
@@ -217,8 +215,8 @@ class Reader:
         return ((self._address(tensor, storage), size, storage.device.index),)
 
     def _address(self, tensor: Any, storage: Any) -> int:
-        """Where the storage lies. One that stands for nothing raises. A lazy copy must not be made real by our
-        asking."""
+        """The address of the storage. Raises for a storage without memory. A lazy copy (copy-on-write) has to stay lazy, so its
+        address is read without data_ptr(), which would materialise it."""
         if self._is_lazy_copy is not None and self._is_lazy_copy(tensor):
             shown: int = self.torch._C._data_address(tensor)
             offset: int = tensor.storage_offset() * tensor.element_size()
@@ -227,7 +225,7 @@ class Reader:
         return address
 
     def _components(self, tensor: Any) -> list[Any]:
-        """The strided tensors that a sparse one is made of, or what a transformed function (vmap, grad) has wrapped."""
+        """The strided tensors of a sparse one, or the tensor that a transformed function (vmap, grad) has wrapped."""
         base, layout = self.torch._C.TensorBase, self._layout(tensor)
         from torch.utils._python_dispatch import _disable_current_modes
 
@@ -244,8 +242,8 @@ class Reader:
         return []
 
     def _is_wrapper(self, kind: type) -> bool:
-        """Whether tensors of this class consist of others. A subclass that has memory of its own besides is not
-        asked."""
+        """Whether tensors of this class consist of inner tensors. The memory that such a subclass has besides these is not
+        counted."""
         if kind in self.plain:
             return False
         if kind in self.wrappers:
@@ -264,7 +262,7 @@ class Reader:
             self._say(error)
             return []
 
-    # ---- what they are
+    # ---- kinds
 
     def size(self, tensor: Any) -> Size:
         try:
@@ -277,9 +275,9 @@ class Reader:
             return ()
 
     def shares(self, tensors: list[Any]) -> tuple[list[Kind], list[int], list[int]]:
-        """(kinds, which, bytes): the kinds there are, and for each tensor the place of its kind among them and the
-        bytes counted at it. Of several that share a piece, the one that shows the most of it has its bytes; among
-        equals a parameter, then one that is no view, then the first."""
+        """(kinds, which, bytes): all kinds, and for each tensor the index of its kind and the bytes that are counted for it.
+        If several tensors share a piece, its bytes are counted for the one that shows most of it; among equals for a
+        parameter, then for one that is not a view, then for the first."""
         with self.torch._C.DisableTorchFunctionSubclass():
             kinds, which, shares = share_memory(tensors, self._means())
         return [(kind, tuple(size), dtype) for kind, size, dtype in kinds], which, shares
@@ -298,12 +296,12 @@ class Reader:
     def _rank(self, tensor: Any) -> tuple[int, bool, bool]:
         try:
             shown = self._nbytes(tensor)
-        except Exception:  # a sparse or a ragged one: it has no number of bytes
+        except Exception:  # a sparse or ragged tensor has no nbytes
             shown = 0
         return (shown, issubclass(type(tensor), self.torch.nn.Parameter), not self._try(self._is_view, tensor))
 
     def entries(self, tensors: list[Any]) -> list[Entry]:
-        """Each tensor with the bytes counted at it (`shares`)."""
+        """Each tensor with the bytes that are counted for it (`shares`)."""
         kinds, which, shares = self.shares(tensors)
         return [Entry(tensor, kinds[place], share) for tensor, place, share in zip(tensors, which, shares, strict=True)]
 
@@ -317,7 +315,7 @@ class Reader:
         of_kinds = zip(counts, held, strict=True)
         return Census(dict(zip(kinds, of_kinds, strict=True)), sum(held), len(which))
 
-    # ---- trouble
+    # ---- errors
 
     def _try(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
@@ -332,8 +330,8 @@ class Reader:
 
 
 class Counters(NamedTuple):
-    """What an allocator says of one device. While it says the same, nothing was allocated or freed there, if it
-    counts."""
+    """The counters of an allocator for one device. If `is_counting` and they are unchanged, nothing was allocated or freed
+    there."""
 
     bytes: int  # allocated and not freed, as the allocator rounds
     requested: int  # the same without the rounding
@@ -366,7 +364,7 @@ def _statistics(torch: Any, device: int) -> tuple[dict[str, Any], bool]:
 
 
 def devices_of(torch: Any, device: Any) -> frozenset[int] | None:
-    """The indices that `device` means: a number, "cuda:1", a torch.device, several of them, or None for all."""
+    """The indices of the devices in `device`: a number, "cuda:1", a torch.device, several of them, or None for all."""
     if device is None:
         return None
     if isinstance(device, (list, tuple, set, frozenset)):
@@ -382,7 +380,7 @@ def devices_of(torch: Any, device: Any) -> frozenset[int] | None:
 
 
 def every_device(torch: Any, devices: frozenset[int] | None) -> Iterator[int]:
-    """Their indices, in order. Never starts CUDA."""
+    """The indices of these devices in order. Never starts CUDA."""
     if devices is not None:
         yield from sorted(devices)
     elif torch.cuda.is_initialized():

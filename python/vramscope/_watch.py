@@ -1,6 +1,6 @@
-"""What a piece of a program did to GPU memory: exact figures from a scope, and its owners from PyTorch's history.
+"""Measures the GPU memory of a piece of a program: exact figures from a scope, and owners from PyTorch's history.
 
-The pytest plugin and the notebook magic both stand on this. Sizes are bytes.
+The pytest plugin and the notebook magic use it. Sizes are bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SIMULATION = "a simulated one is enough: pytest --vramscope-simulate H100, or v
 
 
 def why_not() -> str | None:
-    """Why GPU memory cannot be measured here, in a sentence; None where it can."""
+    """A sentence why GPU memory cannot be measured here; None if it can."""
     torch, failure = _pytorch.load()
     if torch is None:
         return failure if find_spec("torch") is None else f"{failure}; on a GPU it would: {_SIMULATION}"
@@ -39,11 +39,11 @@ def why_not() -> str | None:
 
 
 class Watch:
-    """Measures from `__enter__` to `__exit__` on each of `devices`; None among them is the current one at the beginning. On those
-    of `sampled` also what NVML says of the whole GPU, each millisecond.
+    """Measures from `__enter__` to `__exit__` on each of `devices`; None is the device that is current at the beginning. For the
+    devices in `sampled` it also samples NVML's figures of the whole GPU, every millisecond.
 
-    owners=True keeps PyTorch's history meanwhile, so that `owners()` can name lines; a history that the program keeps itself is
-    left alone and read. What began before is told apart by time.
+    owners=True records PyTorch's history meanwhile, so that `owners()` can name lines. If the program already records one, that
+    is read and left unchanged; earlier events are told apart by their time.
     """
 
     def __init__(self, devices: Iterable[int | None] = (None,), owners: bool = True, sampled: Iterable[int | None] = ()):
@@ -89,17 +89,17 @@ class Watch:
         return self.current if device is None else device
 
     def figures(self, kind: str, device: int | None = None) -> Figures:
-        """Of one kind of bytes; "device": of the whole GPU, sampled."""
+        """The figures of one kind of bytes; "device": of the whole GPU, sampled."""
         number = self.number(device)
         return self.traces[number].figures() if kind == "device" else self.scopes[number].of(kind)
 
     def note(self, kind: str, device: int | None = None) -> str:
-        """What is to be known about these figures; "": they are exact."""
+        """Why these figures are not exact; "" if they are."""
         number = self.number(device)
         return self.traces[number].note if kind == "device" else self.scopes[number].note
 
     def close(self) -> None:
-        """Ends the history, where it was ours. Call `owners` before this."""
+        """Stops recording the history, if this object started it. Call `owners` before this."""
         if self._began_history:
             self._began_history = False
             from vramscope import memory
@@ -118,11 +118,11 @@ class Watch:
             if not enabled():
                 memory.record_memory_history(enabled="all", context="alloc", stacks="python", max_entries=_MOST_EVENTS)
                 self._began_history = True
-        except RuntimeError:  # a back end that keeps none, such as cudaMallocAsync
+        except RuntimeError:  # a back end without a history, such as cudaMallocAsync
             self._keeps_owners = False
 
     def snapshot(self) -> Snapshot | None:
-        """The history when this was first asked, opened (`vramscope.open`); None where there is none."""
+        """The history at the first call of this method, as a `vramscope.Snapshot`; None if none was recorded."""
         if self._snapshot is None and self._keeps_owners:
             import vramscope
 
@@ -130,7 +130,7 @@ class Watch:
         return self._snapshot
 
     def snapshot_bytes(self) -> bytes:
-        """The same as the pickle that PyTorch would write."""
+        """That history as the pickle that PyTorch would write."""
         from vramscope import memory
 
         if self._pickle is None:
@@ -138,8 +138,8 @@ class Watch:
         return self._pickle
 
     def owners(self, of: str, device: int | None = None, top: int = 5) -> dict[str, Any] | None:
-        """The owners of the memory: the reply of the query `live` by line. of="peak": at their peak moment since the beginning;
-        of="left": allocated since the beginning and still there. None where no history was kept."""
+        """The owners of the memory, as the reply of the query `live` by line. of="peak": at the peak since the beginning;
+        of="left": allocated since the beginning and still live. None if no history was recorded."""
         snapshot = self.snapshot()
         if snapshot is None:
             return None
@@ -155,7 +155,8 @@ class Watch:
         return at_peak
 
     def _peak_since(self, snapshot: Snapshot, device: int, since: str | int) -> int:
-        """The event with the most requested bytes from `since` on: the piece of the curve that holds it, cut again and again."""
+        """The event with the most requested bytes from `since` on, found by repeatedly narrowing the interval of the curve that
+        contains it."""
         until: str | int = "end"
         while True:
             reply = snapshot.query("timeline", device=device, axis="event", points=256, **{"from": since, "to": until})
@@ -170,7 +171,7 @@ class Watch:
 
 
 def owners_text(reply: dict[str, Any] | None, indent: str = "  ") -> list[str]:
-    """The lines of a table for people: bytes and owner, largest first."""
+    """The lines of a printed table: bytes and owner, largest first."""
     from vramscope._sizes import bytes_text
 
     if reply is None:

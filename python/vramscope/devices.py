@@ -1,4 +1,4 @@
-"""The GPUs of this machine: how full they are, who holds their memory, and what else NVIDIA's management library tells.
+"""The GPUs of this machine: used and free memory, processes, and other figures of NVIDIA's management library (NVML).
 
     from vramscope import devices
 
@@ -6,12 +6,12 @@
         print(device.name, device.memory().used)
     devices.select("GPU-8f6c,cuda:1")     # by number, UUID, PCI id, MIG, serial, or as PyTorch numbers them
 
-Nothing here imports PyTorch, makes a CUDA context or takes memory of a card, but `preload`, whose purpose it is. Sizes
-are bytes, times microseconds. **What is not known is None**, never 0, and `reasons` of the same object says why, by the
-figure's name: "NOT_SUPPORTED", "NO_PERMISSION", "NOT_VISIBLE" (this container or system hides it) and so on, as
-include/vramscope/reasons.def explains them.
+Nothing here imports PyTorch, creates a CUDA context or takes GPU memory, except `preload`, which does so on purpose. Sizes
+are bytes, times microseconds. **An unknown figure is None**, never 0, and `reasons` of the same object says why, by the name
+of the figure: "NOT_SUPPORTED", "NO_PERMISSION", "NOT_VISIBLE" (hidden by this container or system) and others, which
+include/vramscope/reasons.def explains.
 
-Names and rules are those of NVML and CUDA as NVIDIA documents them; include/vramscope/devices.h has the whole story.
+Names and rules are those of NVML and CUDA as NVIDIA documents them; include/vramscope/devices.h describes all of them.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ __all__ = [
     "most_free", "preload", "refresh", "select", "text",
 ]
 
-# name: (unit, what asking costs, meaning); the unit of a text is "TEXT". Cost: CHEAP, SLOW (asked at most once a
-# second), LOCKS (programs on the card would wait meanwhile: not sampled here).
+# name: (unit, cost, meaning); the unit of a text is "TEXT". Cost: CHEAP, SLOW (read at most once a second), LOCKS (programs on
+# the GPU would wait meanwhile, so it is not read here).
 METRICS: dict[str, tuple[str, str, str]] = _native.METRICS
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes of a card. Where all are known, total = reserved + used + free and used = attributed + unattributed."""
+    """Bytes of a GPU. If all are known, total = reserved + used + free and used = attributed + unattributed."""
 
     total: int | None
     reserved: int | None  # by the driver for itself; None with NVML's first call, which counts it as used
@@ -45,16 +45,16 @@ class Memory:
     free: int | None
     attributed: int | None  # to the processes that NVML lists; None unless they were requested
     unattributed: int | None
-    api: int  # which of NVML's two calls told it, 1 or 2; 0: none, it is the machine's memory
+    api: int  # the version of NVML's call, 1 or 2; 0: no call, because it is the machine's memory
     is_shared: bool  # the machine's memory: shared with the host and all its programs
-    is_approximate: bool  # memory of the card that the operating system manages (GH200)
-    shared_with: int | None  # MIG: the first unit of those that share this memory, else the unit itself
+    is_approximate: bool  # the operating system manages the GPU's memory (GH200)
+    shared_with: int | None  # MIG: the first of the units that share this memory, else the unit itself
     reasons: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process that holds memory of a card. Where it is not visible here (another container), names and texts are empty."""
+    """A process with memory on a GPU. If it is not visible here (another container), its names and texts are empty."""
 
     pid: int  # the driver's number: that of the host
     unit: int
@@ -101,15 +101,15 @@ class Driver:
     versions_differ: bool  # library and kernel module: after an upgrade, until the next boot
     is_simulated: bool
     is_wsl: bool
-    is_pid_hidden: int | None  # this process lives in a pid namespace of its own
+    is_pid_hidden: int | None  # this process is in a pid namespace of its own
     reasons: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A whole card, or a MIG device, as it was when it was listed. Its methods ask anew.
+    """A whole GPU or a MIG device. Attributes are those at the time of listing; methods query NVML again.
 
-    Raises, in all of them: NotFoundError where the card is gone, DeviceError."""
+    All methods raise NotFoundError if the GPU has disappeared, and DeviceError."""
 
     name: str
     uuid: str
@@ -121,16 +121,16 @@ class Device:
     mig_index: int | None
     gpu_instance: int | None
     compute_instance: int | None
-    is_divided: bool  # a card in MIG mode: programs run on its MIG devices
+    is_divided: bool  # a GPU in MIG mode: programs run on its MIG devices
     is_simulated: bool
-    is_unified: bool  # its memory is the machine's
+    is_unified: bool  # it uses the machine's memory
     cuda_index: int | None  # the N of "cuda:N" in this process
     total_bytes: int | None
     reasons: dict[str, str]
     unit: int
 
     def memory(self, with_processes: bool = False) -> Memory:
-        """How full it is. `with_processes` also lists its processes, for which NVML takes a lock (milliseconds)."""
+        """Its memory. `with_processes` also sums its processes, for which NVML takes a lock (milliseconds)."""
         return Memory(**_library().memory(self._unit(), with_processes))
 
     def used_fast(self) -> int | None:
@@ -138,43 +138,43 @@ class Device:
         return _library().used_fast(self.unit)
 
     def processes(self) -> list[Process]:
-        """Who holds its memory, most first. Empty where NVML does not list them, which `may_list_processes` tells.
+        """The processes with memory on it, largest first. Empty if NVML does not list them (see `may_list_processes`).
 
-        NVML takes a lock (milliseconds), so not more often than a person can read."""
+        NVML takes a lock (milliseconds), so do not call this in a tight loop."""
         return [Process(**row) for row in _library().processes(self._unit())["rows"]]
 
     def may_list_processes(self) -> bool:
-        """Whether NVML lists processes, and this process sees the numbers that it lists."""
+        """Whether NVML lists processes, with process ids that are visible here."""
         found = _library().processes(self._unit())
         return found["count"] is not None and not found["may_miss"]
 
     def accounts(self) -> list[Account]:
-        """Processes of the driver's account, where accounting mode is on."""
+        """The processes in the driver's account, if its accounting mode is on."""
         return [Account(**row) for row in _library().accounts(self._unit())["rows"]]
 
     def metric(self, name: str) -> int | None:
-        """A number of METRICS, in its unit; None: unknown. Raises ArgumentError for an unknown name."""
+        """A number of METRICS in its unit; None if it is unknown. Raises ArgumentError for a name that is not in METRICS."""
         return _library().metric(self._unit(), name.upper())[0]
 
     def metric_reason(self, name: str) -> str:
-        """"KNOWN", or why `metric` has None."""
+        """"KNOWN", or why `metric` returns None."""
         return _library().metric(self._unit(), name.upper())[1]
 
     def text(self, name: str) -> str | None:
-        """A text of METRICS; None: unknown."""
+        """A text of METRICS; None if it is unknown."""
         return _library().text(self._unit(), name.upper())[0]
 
     def _unit(self) -> int:
-        """Its number now: cards may have been listed anew meanwhile."""
+        """Its current number: `refresh` may have changed it."""
         if not self.uuid:
             return self.unit
         unit = _library().with_uuid(self.uuid)
         if unit is None:
-            raise errors.NotFoundError(f"{self.name} ({self.uuid}) is not there any more")
+            raise errors.NotFoundError(f"{self.name} ({self.uuid}) has disappeared")
         return unit
 
 
-# ---- one library for all, opened when it is first needed
+# ---- one connection for the process, opened when it is first needed
 
 _lock = threading.Lock()
 _shared: _native.Devices | None = None
@@ -183,8 +183,8 @@ _inherited: list[_native.Devices] = []  # a forked child must not close what its
 
 
 def _library() -> _native.Devices:
-    """CUDA's driver is not initialized for its numbers: children of a process where it is cannot use CUDA. Where PyTorch
-    has done it, asking is free."""
+    """The connection to NVML. It does not initialize CUDA's driver to learn CUDA's numbers, because forked children could not
+    use CUDA then; if PyTorch has already initialized it, the driver is asked."""
     global _shared, _knows_cuda
     with _lock:
         if _shared is None:
@@ -194,7 +194,7 @@ def _library() -> _native.Devices:
             _knows_cuda = False
         if not _knows_cuda and _torch_has_cuda():
             _knows_cuda = True
-            with contextlib.suppress(errors.Error):  # then the variables have to do
+            with contextlib.suppress(errors.Error):  # then the numbers come from the environment variables
                 _shared.ask_cuda()
         return _shared
 
@@ -215,7 +215,7 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def close() -> None:
-    """Gives NVML back. The next question opens it again."""
+    """Closes NVML. The next call that needs it opens it again."""
     global _shared
     with _lock:
         if _shared is not None:
@@ -224,14 +224,14 @@ def close() -> None:
 
 
 def refresh() -> None:
-    """Lists the cards anew, where they may have been divided (MIG) or come back."""
+    """Lists the GPUs again, for example after MIG was switched on or a lost GPU came back."""
     _library().refresh()
 
 
 def ask_cuda() -> None:
-    """Initializes CUDA's driver in this process (no context) for its numbers: needed for "cuda:N" and `cuda_index` only where
-    cards differ, CUDA_DEVICE_ORDER is not PCI_BUS_ID, and PyTorch has not used CUDA yet. After it, a child made by fork
-    cannot use CUDA.
+    """Initializes CUDA's driver in this process (without a context) and asks it for its numbers. "cuda:N" and `cuda_index` need
+    this only if the GPUs differ in model, CUDA_DEVICE_ORDER is not PCI_BUS_ID, and PyTorch has not used CUDA yet. Afterwards
+    forked children cannot use CUDA.
 
     Raises NotFoundError (no CUDA), DeviceError."""
     _library().ask_cuda()
@@ -245,9 +245,9 @@ def _device(unit: int) -> Device:
 
 
 def all() -> list[Device]:
-    """All cards, each followed by its MIG devices. Empty where there is no driver; `driver` says why.
+    """All GPUs, each followed by its MIG devices. Empty without a driver; `driver` says why.
 
-    Raises DeviceError where there is a driver that does not answer."""
+    Raises DeviceError if there is a driver that does not answer."""
     try:
         return [_device(unit) for unit in range(_library().count())]
     except errors.NotFoundError:
@@ -255,19 +255,18 @@ def all() -> list[Device]:
 
 
 def select(text: str | None = None) -> list[Device]:
-    """The devices that `text` names: a list with commas of "0", "0:2" (MIG), "GPU-8f6c" (a UUID or its beginning),
-    "83:00.0" (PCI), a serial number, "cuda:0" (as PyTorch numbers them), "all". None: all whole cards.
+    """The devices that `text` names, a comma-separated list of "0", "0:2" (MIG), "GPU-8f6c" (a UUID or its beginning),
+    "83:00.0" (PCI), a serial number, "cuda:0" (PyTorch's number) or "all". None: all whole GPUs.
 
-    Raises NotFoundError, ArgumentError (means nothing, or more than one; `offset` is where the entry begins),
-    UnsupportedError ("cuda:0", where only CUDA knows that, see `ask_cuda`)."""
+    Raises NotFoundError, ArgumentError (an entry that is invalid or ambiguous; `offset` is where it begins), and
+    UnsupportedError ("cuda:0" if only CUDA's driver knows its numbers; see `ask_cuda`)."""
     return [_device(unit) for unit in _library().select(text)]
 
 
 def most_free(cuda_only: bool = False) -> tuple[Device | None, int]:
-    """The device with the most free memory on which programs can run, and how many bytes that is; (None, 0) where
-    there is none.
+    """The device with the most free memory, of those on which programs can run, and its free bytes; (None, 0) without a GPU.
 
-    cuda_only: of those that CUDA, and so PyTorch, offers to this process."""
+    cuda_only: only devices that CUDA, and so PyTorch, offers to this process."""
     try:
         unit, free = _library().most_free(cuda_only)
     except errors.NotFoundError:
@@ -276,25 +275,24 @@ def most_free(cuda_only: bool = False) -> tuple[Device | None, int]:
 
 
 def driver() -> Driver:
-    """Versions. Raises NotFoundError where there is no driver, DeviceError where it does not answer; `code` of the error
-    is NVML's number, its text says what to do."""
+    """The versions of driver, NVML and CUDA. Raises NotFoundError without a driver, DeviceError if it does not answer; `code`
+    of the error is NVML's number, and its text says what to do."""
     return Driver(**_library().driver())
 
 
 def preload(cuda_index: int = 0) -> dict[str, Any]:
-    """Makes CUDA's context of this process on "cuda:N" and keeps it, so that its memory is not in what is measured
-    later.
+    """Creates CUDA's context of this process on "cuda:N" and keeps it, so that later measurements do not include its memory.
 
-    Returns {"bytes": by which the card's used memory grew (None: nobody tells), "us": how long it took, "was_there":
-    it was there already}. Raises NotFoundError (no driver, no such card), DeviceMemoryError, DeviceError."""
+    Returns {"bytes": by how much the used memory of the GPU grew (None: unknown), "us": how long it took, "was_there": whether
+    the context existed before}. Raises NotFoundError (no driver, no such GPU), DeviceMemoryError, DeviceError."""
     made = _library().preload(cuda_index)
     del made["reasons"]
     return made
 
 
 def costs() -> list[dict[str, Any]]:
-    """What each function of NVML cost this process so far, the most expensive first: function, calls, total_ns, most_ns,
-    is_missing (this NVML does not have it)."""
+    """The time that each function of NVML has taken in this process so far, most expensive first: function, calls, total_ns,
+    most_ns, is_missing (this NVML does not have it)."""
     rows = _library().costs()
     for row in rows:
         del row["reasons"]
@@ -302,7 +300,7 @@ def costs() -> list[dict[str, Any]]:
 
 
 def text() -> str:
-    """A small table for people; a sentence where there is nothing to show."""
+    """A small table of the GPUs as text; a sentence if there is none."""
     try:
         found = [_device(unit) for unit in range(_library().count())]
     except errors.Error as error:

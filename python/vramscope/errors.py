@@ -1,5 +1,5 @@
-"""What vramscope raises. Every error of the package is a `vramscope.Error`; where Python has a class for the same thing,
-it is that, too, so that `except ValueError` keeps working.
+"""The exceptions of vramscope. Each is a `vramscope.Error` and, if Python has a class for the same error, also of that class,
+so that `except ValueError` works.
 
 The names and meanings of the statuses are those of the C library (include/vramscope/status.def).
 """
@@ -13,10 +13,10 @@ __all__ = [
 
 
 class Error(Exception):
-    """Something went wrong. `str(error)` is one sentence.
+    """The base of all errors of vramscope. `str(error)` is one sentence.
 
-    status: the C library's name of it, such as "BAD_FORMAT".
-    offset: the byte of the (inflated) input, or of the text that was asked about, where it went wrong; None: nowhere.
+    status: the C library's name of the error, such as "BAD_FORMAT".
+    offset: the byte of the error in the (decompressed) input or in the text of an argument; None if there is no such byte.
     """
 
     status: str = "?"
@@ -34,7 +34,7 @@ class Error(Exception):
 
 
 class ArgumentError(Error, ValueError):
-    """An argument that makes no sense: an unknown parameter or choice, a value out of range."""
+    """An invalid argument: an unknown parameter or choice, a value out of range."""
 
     status = "BAD_ARGUMENT"
 
@@ -46,25 +46,25 @@ class NotFoundError(Error, LookupError):
 
 
 class FormatError(Error, ValueError):
-    """The input is no snapshot, is damaged, or truncated."""
+    """The input is not a snapshot, or is damaged or truncated."""
 
     status = "BAD_FORMAT"
 
 
 class RefusedError(FormatError):
-    """A pickle that asks for more than plain data. Nothing of it was run."""
+    """A pickle that refers to classes or functions. Only plain data is read; nothing was executed."""
 
     status = "REFUSED"
 
 
 class LimitError(Error):
-    """Over a documented limit (docs/formats), as files made to fill the memory are."""
+    """The input exceeds a documented limit (docs/formats), as files do that are made to exhaust memory."""
 
     status = "LIMIT"
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """Not in this build, or not on this machine."""
+    """Not supported by this build, or on this machine."""
 
     status = "UNSUPPORTED"
 
@@ -86,7 +86,7 @@ class CancelledError(Error):
 
 
 class DeviceMemoryError(Error, RuntimeError):
-    """The GPU has no memory left for this."""
+    """The GPU has not enough free memory."""
 
     status = "DEVICE_MEMORY"
 
@@ -98,7 +98,7 @@ class DeviceError(Error, RuntimeError):
 
 
 class NoMemoryError(Error, MemoryError):
-    """No memory in this process (not on the GPU)."""
+    """The process has not enough host memory (not GPU memory)."""
 
     status = "NO_MEMORY"
 
@@ -120,5 +120,5 @@ _BY_STATUS = {
 
 
 def from_status(status: str, text: str, offset: int | None = None) -> Error:
-    """The exception that a status of the C library stands for (vramscope._native raises by it)."""
+    """The exception for a status of the C library; called by vramscope._native."""
     return _BY_STATUS.get(status, Error)(text, status, offset)

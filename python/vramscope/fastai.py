@@ -1,14 +1,14 @@
-"""fastai's memory tools: `import vramscope.fastai as mem` instead of `fastai.utils.mem`, and every name means the same.
+"""fastai's memory tools: a replacement for `fastai.utils.mem` with the same names. Use `import vramscope.fastai as mem`.
 
     mem.gpu_mem_get()                     # GPUMemory(total=8192, free=7484, used=708): MB of the current GPU
-    with mem.GPUMemTrace() as trace:      # what a piece of code takes, and takes at most
+    with mem.GPUMemTrace() as trace:      # memory that a piece of code added, and its peak
         train_one_step()
-    @mem.gpu_mem_restore                  # in a notebook: memory comes back after an out-of-memory error
+    @mem.gpu_mem_restore                  # in a notebook: frees memory after an out-of-memory error
 
-What is better than there: the peak of a trace is exact (vramscope.scopes), not sampled by a thread, and no cache is
-flushed to measure it; traces nest, in any number of threads; GPUs are PyTorch's, whatever CUDA_VISIBLE_DEVICES hides;
-NVML is asked without pynvml. Of a trace with a context (`ctx`) the lines are those of fastai's documentation, of one
-without those of its present code.
+Differences from fastai: the peak of a trace is exact (vramscope.scopes) instead of sampled by a thread, and measuring it does
+not empty the cache; traces may nest, in any number of threads; GPU numbers are PyTorch's, also with CUDA_VISIBLE_DEVICES;
+pynvml is not needed. A trace with a context (`ctx`) prints the lines of fastai's documentation, one without a context those
+of fastai's current code.
 
 MB are 2**20 bytes, rounded down. Names, meanings and texts: fastai's utils/mem.py and its documentation page utils.mem.
 """
@@ -45,7 +45,7 @@ R = TypeVar("R")
 
 
 class GPUMemory(NamedTuple):
-    """Memory of a GPU in MB. Of a CPU, and of a GPU that is not there, all three are 0."""
+    """Memory of a GPU in MB; all three are 0 without a GPU."""
 
     total: int
     free: int
@@ -64,11 +64,11 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# ---- how full the GPUs are
+# ---- free and used memory of the GPUs
 
 
 def preload_pytorch() -> None:
-    """Starts CUDA, so that the memory of its context (half a GB on many GPUs) is not in what is measured later."""
+    """Initializes CUDA, so that later measurements do not include the memory of its context (half a GB on many GPUs)."""
     import torch
 
     torch.ones((1, 1)).cuda()
@@ -82,8 +82,7 @@ def b2mb(num: float) -> int:
 def gpu_mem_get(id: int | None = None) -> GPUMemory:
     """Total, free and used memory of a GPU, in MB. `id` is PyTorch's number; None is PyTorch's current GPU.
 
-    All three are 0 on a machine without GPU and for an `id` that is none. Used is what all processes use, and the
-    driver.
+    All three are 0 without a GPU and for an invalid `id`. Used includes all processes and the driver's own memory.
     """
     try:
         room = _cards.room(_cards.current() if id is None else int(id))
@@ -93,31 +92,30 @@ def gpu_mem_get(id: int | None = None) -> GPUMemory:
 
 
 def gpu_mem_get_all() -> list[GPUMemory]:
-    """`gpu_mem_get` of each GPU that this process can use; [] without any."""
+    """`gpu_mem_get` for each GPU that this process can use; [] without a GPU."""
     return [gpu_mem_get(number) for number in range(_cards.count())]
 
 
 def gpu_mem_get_free() -> int:
-    """Free MB of the current GPU; what PyTorch holds in its cache is not free."""
+    """Free MB of the current GPU; memory in PyTorch's cache is not free."""
     return gpu_mem_get().free
 
 
 def gpu_mem_get_free_no_cache() -> int:
-    """Free MB of the current GPU, after PyTorch's cache was emptied."""
+    """Empties PyTorch's cache, and returns the free MB of the current GPU."""
     _empty_cache()
     return gpu_mem_get().free
 
 
 def gpu_mem_get_used() -> int:
-    """Used MB of the current GPU, PyTorch's cache included."""
+    """Used MB of the current GPU, including PyTorch's cache."""
     return gpu_mem_get().used
 
 
 def gpu_mem_get_used_fast(gpu_handle: Any) -> int:
-    """Used MB of a GPU that is given by a handle, for who asks often.
+    """Used MB of the GPU of a handle, for frequent queries.
 
-    gpu_handle: a handle of pynvml (nvmlDeviceGetHandleByIndex), a vramscope.devices.Device, or PyTorch's number of the
-    GPU.
+    gpu_handle: a handle of pynvml (nvmlDeviceGetHandleByIndex), a vramscope.devices.Device, or PyTorch's number of the GPU.
     """
     if isinstance(gpu_handle, int):
         return gpu_mem_get(gpu_handle).used
@@ -129,14 +127,13 @@ def gpu_mem_get_used_fast(gpu_handle: Any) -> int:
 
 
 def gpu_mem_get_used_no_cache() -> int:
-    """Used MB of the current GPU, after PyTorch's cache was emptied."""
+    """Empties PyTorch's cache, and returns the used MB of the current GPU."""
     _empty_cache()
     return gpu_mem_get().used
 
 
 def gpu_with_max_free_mem() -> tuple[int | None, int]:
-    """The number of the GPU with the most free memory (the first of equals), and its free MB; (None, 0) without any
-    GPU."""
+    """The number of the GPU with the most free memory (the first of equals), and its free MB; (None, 0) without a GPU."""
     free = [memory.free for memory in gpu_mem_get_all()]
     if not free:
         return None, 0
@@ -145,7 +142,7 @@ def gpu_with_max_free_mem() -> tuple[int | None, int]:
 
 
 def _used_by_device(device: Any) -> int:
-    """Bytes, in one call of NVML where the driver keeps nothing for itself, as `_cards.Room.used`."""
+    """Used bytes as in `_cards.Room`: total - free, which includes the driver's reserve."""
     memory = device.memory()
     return 0 if memory.total is None or memory.free is None else memory.total - memory.free
 
@@ -156,12 +153,11 @@ def _empty_cache() -> None:
     memory.empty_cache()
 
 
-# ---- what a piece of code takes
+# ---- memory of a piece of code
 
 
 class GPUMemTrace:
-    """What happens to GPU memory from start to stop, in MB: how much more (or less) is in use, and the overhead in
-    between.
+    """Measures GPU memory from start to stop, in MB: how much more (or less) is allocated, and the temporary memory in between.
 
         trace = GPUMemTrace()             # starts at once
         some_code()
@@ -171,22 +167,22 @@ class GPUMemTrace:
         with GPUMemTrace(ctx="load"):     # reports at its end: △Used Peaked MB:     12      7 (load: exit)
             some_code()
 
-    Delta used   used now - used at the start.
-    Delta peaked the peak since the start - used at the start, less delta used where that is positive: the size of the
-    blip.
+    Delta used    used now - used at the start.
+    Delta peaked  peak since the start - used at the start - delta used (if that is positive): memory that was needed only
+                  temporarily.
 
     silent          report and report_n_reset print nothing. Later: trace.silent(True), trace.silent = False.
-    ctx             a text for all its reports; with it they look as in fastai's documentation.
-    on_exit_report  `with` prints a report at its end.
+    ctx             a text for all reports, which then look as in fastai's documentation.
+    on_exit_report  print a report at the end of `with`.
     kind            what is measured: "allocated" (PyTorch's tensors; the default), "requested", "active", "reserved"
-                    (with PyTorch's cache): exact, and of this process alone. "device": all of the GPU, as fastai did
-                    it: a thread samples NVML each millisecond, PyTorch's cache is emptied at each look, and every
-                    report says "sampled".
-    device          as PyTorch takes it; None is the one that is current at the start.
+                    (with PyTorch's cache): exact, and only this process. "device": the whole GPU, as fastai measured: a
+                    thread samples NVML every millisecond, PyTorch's cache is emptied for each reading, and every report
+                    says "sampled".
+    device          in any form that PyTorch accepts; None is the one that is current at the start.
 
-    used_start, used_peak, delta_used and delta_peaked are MB as of the last look. `figures()` has bytes.
+    used_start, used_peak, delta_used and delta_peaked are MB at the last reading. `figures()` has bytes.
 
-    Raises AssertionError where PyTorch has no GPU.
+    Raises AssertionError if PyTorch finds no GPU.
     """
 
     def __init__(self, silent: bool = False, ctx: str | None = None, on_exit_report: bool = True, *,
@@ -209,13 +205,13 @@ class GPUMemTrace:
     # ---- measuring
 
     def start(self) -> None:
-        """Begins to measure, anew."""
+        """Starts measuring, or starts again."""
         self.is_running = True
         self.reset()
         self.peak_monitor_start()
 
     def stop(self) -> None:
-        """Measures a last time; from now on `data` and the reports say that."""
+        """Takes the last reading, which `data` and the reports return from now on."""
         if not self.is_running:
             return
         self.peak_monitor_stop()
@@ -224,47 +220,47 @@ class GPUMemTrace:
         self.is_running = False
 
     def reset(self) -> None:
-        """What is allocated now is the new start, and the peak."""
+        """Sets the start and the peak to the current value."""
         self._meter.begin()
         self.used_start = self.used_peak = b2mb(self._meter.look()[0])
         if not self.is_running:
             self._meter.end()
 
     def data(self) -> tuple[int, int]:
-        """(delta used, delta peaked) in MB, of now or, if it was stopped, of then."""
+        """(delta used, delta peaked) in MB, up to now or, if it was stopped, up to then."""
         if self.is_running:
             self.data_set()
         return self.delta_used, self.delta_peaked
 
     def data_set(self) -> None:
-        """Looks, and sets used_peak, delta_used and delta_peaked."""
+        """Takes a reading and sets used_peak, delta_used and delta_peaked."""
         _, end, peak, _ = self._meter.look()
         self.used_peak = max(self.used_peak, b2mb(peak))
         self.delta_used = b2mb(end) - self.used_start
         self.delta_peaked = self.used_peak - self.used_start - max(0, self.delta_used)
 
     def figures(self) -> Figures:
-        """The same in bytes, unrounded: vramscope.scopes.Figures (start, end, peak, most, used, peaked, is_exact)."""
+        """The figures in bytes: vramscope.scopes.Figures (start, end, peak, most, used, peaked, is_exact)."""
         return self._meter.figures()
 
     @property
     def note(self) -> str:
-        """What is to be known about the figures: "" (exact), "sampled", or why the peak is not exact."""
+        """"" if the figures are exact, "sampled", or why the peak is not exact."""
         return self._meter.note()
 
     def peak_monitor_start(self) -> None:
-        """Of kind "device": starts the thread. The others need none."""
+        """Starts the thread that samples, which only kind "device" has."""
         self._meter.watch()
 
     def peak_monitor_stop(self) -> None:
-        """Of kind "device": the thread takes a last sample and ends."""
+        """Takes a last sample and ends that thread."""
         self._meter.unwatch()
 
     # ---- reporting
 
     @property
     def silent(self) -> Any:
-        """Both: a truth value, and a method: silent(True), silent(silent=False)."""
+        """A truth value that can also be called, as in fastai: silent(True), silent(silent=False)."""
         return _Silence(self)
 
     @silent.setter
@@ -272,8 +268,7 @@ class GPUMemTrace:
         self._is_silent = bool(silent)
 
     def report(self, note: str | None = "", *, subctx: str | None = None) -> None:
-        """Prints both deltas, and the context and the note where there are any. (fastai once called the note
-        `subctx`.)"""
+        """Prints both deltas, with the context and the note if given. (Older versions of fastai call the note `subctx`.)"""
         if self._is_silent:
             return
         words = [str(word) for word in (self.ctx, note or subctx) if word]
@@ -281,7 +276,7 @@ class GPUMemTrace:
         print(f"{self}{tail}")
 
     def report_n_reset(self, note: str | None = "", *, subctx: str | None = None) -> None:
-        """The same, and then `reset`."""
+        """`report`, then `reset`."""
         self.report(note, subctx=subctx)
         self.reset()
 
@@ -333,7 +328,7 @@ class _Silence:
 
 
 class _ScopeMeter:
-    """What PyTorch's allocator did, exactly."""
+    """Exact figures of PyTorch's allocator."""
 
     def __init__(self, device: Any, kind: str) -> None:
         self._scope = Scope(device)
@@ -368,7 +363,7 @@ class _ScopeMeter:
 
 
 class _DeviceMeter:
-    """What NVML says of the whole GPU: at each look with PyTorch's cache emptied, and sampled in between."""
+    """NVML's figures of the whole GPU: read after PyTorch's cache is emptied, and sampled in between."""
 
     def __init__(self, device: Any) -> None:
         from vramscope.scopes import device_number
@@ -418,7 +413,7 @@ class _DeviceMeter:
         self._stop = self._thread = None
 
     def abandon(self) -> None:
-        """Ends the measurement. Does not wait for the thread: the interpreter may be about to end."""
+        """Ends the measurement without waiting for the thread, because the interpreter may be exiting."""
         if self._stop is not None:
             self._stop.set()
 
@@ -427,7 +422,7 @@ class _DeviceMeter:
             try:
                 return _used_by_device(self._handle)
             except errors.Error:
-                return 0  # it is gone
+                return 0  # the GPU has disappeared
         room = _cards.room(self._device)
         return 0 if room is None else room.used
 
@@ -461,7 +456,7 @@ def gpu_mem_trace(func: Callable[P, R]) -> Callable[P, R]:
     return wrapper
 
 
-# ---- after an error: what its frames hold
+# ---- after an error: memory that its frames keep
 
 
 def _is_in_ipython() -> bool:
@@ -475,7 +470,7 @@ _ASSERT = "device-side assert triggered"
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
-    """Is it one of the errors of a full GPU, by PyTorch's class or by its text, or raised from one?"""
+    """Whether it is an out-of-memory error of the GPU, by its class or its text, or was raised from one."""
     torch = sys.modules.get("torch")
     kinds: list[type[BaseException]] = [errors.DeviceMemoryError]
     for holder in (torch, getattr(torch, "cuda", None)):
@@ -493,7 +488,7 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def _family(error: BaseException) -> list[BaseException]:
-    """An error and all that it came from or consists of: each holds frames of its own."""
+    """An error with its causes, contexts and group members, each of which keeps its own frames."""
     found: list[BaseException] = []
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -506,10 +501,10 @@ def _family(error: BaseException) -> list[BaseException]:
 
 
 def gpu_mem_held_by_error(error: BaseException | None = None) -> list[FrameHold]:
-    """Which frames of an error hold how much GPU memory: (function, file, line, bytes, variables), in the order of calls.
+    """The frames of an error that keep GPU memory: (function, file, line, bytes, variables), outermost call first.
 
-    None is the error that is handled right now, or else the last one that nobody handled (sys.last_value), as in the
-    next cell of a notebook. Of an error whose frames were cleared here: what they held before.
+    None is the error that is being handled, else the last unhandled one (sys.last_value), such as that of the previous cell of
+    a notebook. If this module has cleared the frames of the error, the result is what they kept before.
     """
     if error is None:
         error = sys.exc_info()[1] or getattr(sys, "last_value", None)
@@ -523,15 +518,15 @@ _REMEMBERED = "_vramscope_held"
 
 
 def _clear_frames(error: BaseException) -> None:
-    with suppress(Exception):  # an error that takes no attributes: what matters is that its frames go
+    with suppress(Exception):  # some errors accept no attributes; clearing the frames matters more
         setattr(error, _REMEMBERED, gpu_mem_held_by_error(error))
     for one in _family(error):
         traceback.clear_frames(one.__traceback__)
 
 
 def get_ref_free_exc_info() -> tuple[type[BaseException] | None, BaseException | None, TracebackType | None]:
-    """sys.exc_info(), with the local variables of all its frames gone: what they held can be freed, though somebody (a
-    notebook) keeps the error. For use inside `except`."""
+    """sys.exc_info() after clearing the local variables of all its frames, so that their tensors can be freed although a
+    notebook keeps the error. Call it inside `except`."""
     kind, error, trace = sys.exc_info()
     if error is not None:
         _clear_frames(error)
@@ -540,15 +535,13 @@ def get_ref_free_exc_info() -> tuple[type[BaseException] | None, BaseException |
 
 
 def gpu_mem_restore(func: Callable[P, R]) -> Callable[P, R]:
-    """A decorator for notebooks: when the GPU's memory runs out in `func`, the error is raised without what its frames
-    hold.
+    """A decorator for notebooks: clears the frames of an out-of-memory error in `func`, so that their tensors can be freed.
 
-    IPython keeps the last error for its debugger, the error keeps the frames, and those keep every tensor of the failed
-    call: the memory does not come back until another cell fails. With this it does.
+    IPython keeps the last error for its debugger, the error keeps the frames, and those keep every tensor of the failed call.
+    Without this decorator that memory is not freed before another cell fails.
 
-    The variable FASTAI_TB_CLEAR_FRAMES: "0" leaves all errors as they are; "1" clears those of any kind,
-    KeyboardInterrupt too; without it only those of a full GPU and of device-side assertions. Outside IPython nothing is
-    done.
+    The environment variable FASTAI_TB_CLEAR_FRAMES: "0" clears no frames; "1" clears those of every error, also of
+    KeyboardInterrupt; unset, those of out-of-memory errors and device-side assertions. Has no effect outside IPython.
     """
 
     @functools.wraps(func)
@@ -564,7 +557,7 @@ def gpu_mem_restore(func: Callable[P, R]) -> Callable[P, R]:
                 raise
             get_ref_free_exc_info()
             trace = error.__traceback__
-            del args, kwargs  # this frame is alive, and so are its variables
+            del args, kwargs  # this frame still runs, so clear_frames does not clear its variables
             gc.collect()
             if is_assert:
                 warnings.warn(
@@ -579,7 +572,7 @@ def gpu_mem_restore(func: Callable[P, R]) -> Callable[P, R]:
 class gpu_mem_restore_ctx:
     """The same for a block: `with gpu_mem_restore_ctx(): ...` clears the frames of any error, inside IPython or not.
 
-    The variables of the function that has the `with` itself stay: its frame is alive."""
+    The variables of the function that contains the `with` stay, because its frame still runs."""
 
     def __enter__(self) -> Self:
         return self
@@ -592,4 +585,4 @@ class gpu_mem_restore_ctx:
         traceback.clear_frames(trace)
         gc.collect()
         error.__suppress_context__ = True
-        return False  # the error goes on
+        return False  # do not suppress the error

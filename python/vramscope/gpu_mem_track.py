@@ -1,16 +1,15 @@
-"""`MemTracker`: writes, line by line, which tensors came to a GPU and which left it since the last time it was asked.
+"""`MemTracker`: logs which tensors were allocated and freed on a GPU since the last `track()`, with the line of the call.
 
     from vramscope.gpu_mem_track import MemTracker
 
     tracker = MemTracker()
     tracker.track()
     model = Model().cuda()
-    tracker.track()                     # + | 8 * Size:(512,)   | Memory: 0.0156 M | <class '...Parameter'> |
-    torch.float32
+    tracker.track()           # + | 8 * Size:(512,)   | Memory: 0.0156 M | <class '...Parameter'> | torch.float32
 
 The class, its methods, the name of the log file and its lines are those of Pytorch-Memory-Utils' gpu_mem_track.py, so
-that scripts that call it or read its logs go on working. What the figures mean is stated at `MemTracker`; `tensors`,
-`growth` and `summary` are new.
+that scripts that call it or read its logs continue to work. `MemTracker` explains the figures; `tensors`, `growth` and
+`summary` are new.
 """
 
 from __future__ import annotations
@@ -32,57 +31,56 @@ _MIB = 1024**2
 
 
 class TrackedTensor(NamedTuple):
-    """One tensor on a GPU, as `MemTracker.tensors` gives it. Holds no reference to the tensor."""
+    """One tensor on a GPU, as returned by `MemTracker.tensors`. It has no reference to the tensor."""
 
-    name: str  # "model.0.weight", "model.0.weight.grad", "batch" ...; "" where none was found
-    size: Size  # None stands for a ragged dimension of a nested tensor
+    name: str  # "model.0.weight", "model.0.weight.grad", "batch" ...; "" if none was found
+    size: Size  # None: a ragged dimension of a nested tensor
     dtype: Any  # torch.dtype
     type: type  # torch.Tensor, torch.nn.Parameter, DTensor ...
     device: int
-    bytes: int  # counted at this tensor; 0 where another one shows more of the same storage
+    bytes: int  # counted for this tensor; 0 if another one shows more of the same storage
 
 
 class Growth(NamedTuple):
-    """What happened between two lines that call `track()`, over all the times that the program went from one to the
-    other. All figures are bytes, in the sense of "Total Tensor Used Memory" and, `allocated`, of "Total Allocated
-    Memory"."""
+    """The growth between two successive `track()` calls, summed over all passes from the first line to the second. All figures
+    are bytes: of "Total Tensor Used Memory", and those named `allocated` of "Total Allocated Memory"."""
 
     begin: str  # "main.py line 12: <module>", or "" before the first call
     end: str
     passes: int
-    first: int  # the growth of the first pass, apart: that is where caches, states and workspaces come from
-    later: int  # the growth of all other passes together
+    first: int  # growth of the first pass, which allocates caches, optimizer states and workspaces
+    later: int  # growth of all later passes together
     allocated_first: int
     allocated_later: int
-    returned: int  # how much more there is at `end` than at the second arrival there (the first round being apart)
-    kinds: tuple[tuple[Kind, int, int], ...]  # of what, largest first: ((class, size, dtype), how many, bytes)
+    returned: int  # bytes at the last arrival at `end` minus those at the second (the first round is left out)
+    kinds: tuple[tuple[Kind, int, int], ...]  # `returned` by kind, largest first: ((class, size, dtype), count, bytes)
 
 
 class MemTracker:
-    """Writes a log of the tensors on a GPU: at each `track()` the kinds of tensors that are new, or of which there are
-    more or fewer, since the last one, and the totals.
+    """Logs the tensors on a GPU: each `track()` writes the kinds of tensors whose number has changed since the last call, and
+    the totals.
 
     detail: write the lines of kinds, not only the totals.
-    path: put before the file's name as it stands: "logs/" is a folder, "logs/a-" a prefix.
-    verbose: say on standard output which tensor could not be read, and why.
+    path: a prefix of the file's name: "logs/" is a folder, "logs/a-" a folder and the beginning of the name.
+    verbose: print why a tensor could not be read.
     device: a number, "cuda:1", a torch.device, several of them, or None for all GPUs together.
-    names: below each line of a kind, write the names of these tensors, in lines that begin with blanks.
-    summary: write `summary()` at the end of the program, or of a `with` block, into the log.
+    names: below the line of a kind, write the names of its tensors, in lines that begin with blanks.
+    summary: write `summary()` into the log at the end of the program, or of a `with` block.
 
-    The log: `<path><dd-Mon-yy-HH:MM:SS>-gpu_mem_track.txt`, opened to append at each `track()`.
+    The log is `<path><dd-Mon-yy-HH:MM:SS>-gpu_mem_track.txt`; each `track()` appends to it.
 
         + | 7 * Size:(512, 512, 3, 3)     | Memory: 63.0 M | <class 'torch.nn.parameter.Parameter'> | torch.float32
 
-    A line tells how many tensors of this class, size and dtype there are now (`+`) or were (`-`), and MiB (2**20
-    bytes) of all of them together; a kind of which there were 2 and are 3 has both lines. Its figure is that of the
-    storages, each counted once, at the tensor that shows most of it: the lines add up to "Total Tensor Used Memory".
-    "Total Allocated Memory" is `torch.cuda.memory_allocated` of the device, which rounds each tensor up to 512 bytes
-    and holds what no Python object shows (activations that only autograd has, workspaces).
+    A line gives the number of tensors of this class, size and dtype now (`+`) or before (`-`), and the MiB (2**20 bytes) of all
+    of them together; a kind whose number changed from 2 to 3 has both lines. Each storage counts once, for the tensor that
+    shows most of it, so the lines add up to "Total Tensor Used Memory". "Total Allocated Memory" is
+    `torch.cuda.memory_allocated` of the device, which rounds each tensor up to 512 bytes and includes memory without a Python
+    object (activations that only autograd holds, workspaces).
 
-    Nothing is emptied, synchronized or kept alive, and CUDA is never started. Where the allocator's counters say that
-    nothing was allocated or freed since the last call, no object is looked at: a new view of an old tensor then is
-    seen when something else changes. (Counters that the program resets, in a loop that allocates and frees the same
-    each time, can look unchanged, too.)
+    `track()` empties no cache, does not synchronize, keeps no tensor alive and never starts CUDA. If the allocator's counters
+    show that nothing was allocated or freed since the last call, it examines no object, so a new view of an old tensor is seen
+    only with the next change. (If the program resets the counters in a loop that allocates and frees the same each time, they
+    can look unchanged, too.)
 
     The format, the names and the defaults are those of Pytorch-Memory-Utils.
     """
@@ -95,10 +93,10 @@ class MemTracker:
         self.begin: bool = True
         self.device = device
         self.names = names
-        self._logged: Census = EMPTY  # what the last track() has told
-        self._names: dict[Kind, list[str]] = {}  # of the same
-        self._census: Census = EMPTY  # what was seen last
-        self._counted: tuple[Counters, ...] | None = None  # the counters just before that
+        self._logged: Census = EMPTY  # what the last track() wrote
+        self._names: dict[Kind, list[str]] = {}  # the names that it wrote
+        self._census: Census = EMPTY  # the last census
+        self._counted: tuple[Counters, ...] | None = None  # the counters just before it
         self._lines: dict[tuple[str, str], _Passes] = {}
         self._arrivals: dict[str, _Arrivals] = {}
         self._last = _Moment("", 0, 0)
@@ -107,15 +105,15 @@ class MemTracker:
         if summary:
             atexit.register(_write_at_exit, weakref.ref(self))
 
-    # ---- what there is
+    # ---- the tensors
 
     def get_tensors(self) -> Iterator[Any]:
-        """The tensors on the device that Python can reach: also gradients nobody has asked for yet, and not the
-        tensors inside a wrapper (a DTensor's part), which are the wrapper's memory."""
+        """The tensors on the device that Python can reach, including gradients that were not accessed yet, but without the
+        tensors inside a wrapper (such as the local part of a DTensor), which count for the wrapper."""
         yield from self._read().all(self._devices())
 
     def get_tensor_usage(self) -> float:
-        """MiB of the tensors on the device, each storage once, as it is now."""
+        """MiB of the tensors on the device now, each storage once."""
         return self._now()[0].bytes / _MIB
 
     def get_allocate_usage(self) -> float:
@@ -123,20 +121,19 @@ class MemTracker:
         return sum(each.bytes for each in self._counters()) / _MIB
 
     def clear_cache(self) -> None:
-        """`gc.collect()`, and then `torch.cuda.empty_cache()`: releases cached memory to the driver."""
+        """Calls `gc.collect()` and `torch.cuda.empty_cache()`, which releases cached memory to the driver."""
         gc.collect()
         _torch().cuda.empty_cache()
 
     def print_all_gpu_tensor(self, file: TextIO | None = None) -> None:
-        """Prints size, dtype and MiB of each tensor on the device, one a line, to `file` or standard output."""
+        """Prints size, dtype and MiB of each tensor on the device, one per line, to `file` or standard output."""
         reader = self._read()
         for _, (_, size, dtype), count in reader.entries(reader.all(self._devices())):
             print(f"torch.Size({list(size)})", dtype, count / _MIB, file=file)
 
     def tensors(self) -> list[TrackedTensor]:
-        """The tensors on the device with their names, largest first: names of parameters and buffers as seen from a
-        module that is no part of another, of gradients and of optimizer state by their parameter, of variables of the
-        caller."""
+        """The tensors on the device with their names, largest first. Parameters and buffers are named by their path from the
+        outermost module, gradients and optimizer state by their parameter, other tensors by variables of the caller."""
         return self._tensors(sys._getframe(1))
 
     def _tensors(self, frame: FrameType | None) -> list[TrackedTensor]:
@@ -152,7 +149,7 @@ class MemTracker:
     # ---- the log
 
     def track(self) -> None:
-        """Writes what changed since the last call, and the totals now, with the line that called."""
+        """Writes what has changed since the last call and the totals now, with the line of the call."""
         frame = sys._getframe(1)
         where = f"{frame.f_code.co_filename} line {frame.f_lineno}: {frame.f_code.co_name}"
         before, names_before = self._logged, self._names
@@ -175,22 +172,21 @@ class MemTracker:
 
     @property
     def last_tensor_sizes(self) -> set[tuple[type, Size, int, float, Any]]:
-        """What the last `track()` saw: {(class, size, how many, MiB of one, dtype)}."""
+        """The tensors at the last `track()`: {(class, size, count, MiB of each, dtype)}."""
         return {(kind, size, count, held / count / _MIB, dtype) for (kind, size, dtype), (count, held)
                 in self._logged.kinds.items()}
 
     # ---- growth
 
     def growth(self) -> list[Growth]:
-        """By pair of lines that follow each other: how memory grew from one to the other. Those that grew most after
-        their first pass come first: in a loop that keeps nothing, `later` is 0 over a whole round, and `returned` at
-        each line."""
+        """How memory grew between each pair of successive `track()` lines, those with the most growth after their first pass
+        first. In a loop that keeps nothing, `later` adds up to 0 over one round, and `returned` is 0 at each line."""
         rows = [passes.growth(begin, end, self._arrivals[end]) for (begin, end), passes in self._lines.items()]
         return sorted(rows, key=lambda row: (-row.later, -row.first))
 
     def summary(self) -> str:
-        """`growth()` as a text: a table of lines, and for the lines to which the program came back to more memory than
-        before, of what there is more, with names where they can be found."""
+        """`growth()` as text: a table of the pairs of lines and, for each line where memory has grown since the second arrival,
+        the kinds of tensors that grew; then the largest tensors, with names if they can be found."""
         return _summary(self, sys._getframe(1))
 
     def __enter__(self) -> Self:
@@ -206,7 +202,7 @@ class MemTracker:
         with open(self.gpu_profile_fn, "a", encoding="utf-8") as log:
             log.write("\n" + _summary(self, frame))
 
-    # ---- within
+    # ---- internal
 
     def _read(self) -> Reader:
         if self._reader is None:
@@ -225,8 +221,7 @@ class MemTracker:
         return tuple(counters(torch, device) for device in every_device(torch, self._devices()))
 
     def _now(self) -> tuple[Census, int]:
-        """The census as it is now, the last one itself where the counters say that nothing has changed; and what the
-        allocator has handed out."""
+        """The current census (the last one if the counters show no change), and the allocated bytes."""
         counted = self._counters()
         if not _torch().cuda.is_initialized():
             return EMPTY, 0
@@ -242,7 +237,7 @@ class MemTracker:
         return names
 
     def _note(self, where: str, now: Census, allocated: int) -> None:
-        """Remembers the pass that ends here; a constant amount for each pair of lines, however often it is passed."""
+        """Adds the pass that ends here to the sums of its pair of lines; memory does not grow with the number of passes."""
         last, self._last = self._last, _Moment(where, now.bytes, allocated)
         passes = self._lines.get((last.where, where))
         if passes is None:
@@ -261,7 +256,7 @@ class _Moment(NamedTuple):
 
 
 class _Passes:
-    """The times that a program went from one line to another."""
+    """Sums over the passes from one line to another."""
 
     __slots__ = ("count", "first", "later")
 
@@ -282,7 +277,7 @@ class _Passes:
 
 
 class _Arrivals:
-    """What there was at a line when the program came there for the second time, and the last time."""
+    """The census at the second arrival at a line, and at the last one."""
 
     __slots__ = ("base", "count", "last")
 
@@ -318,11 +313,11 @@ def _write_at_exit(tracker: weakref.ref[MemTracker]) -> None:
         alive.__exit__(None, None, None)
 
 
-# ---- words
+# ---- text
 
 
 def _changes(sign: str, there: Census, elsewhere: Census, names: dict[Kind, list[str]]) -> list[str]:
-    """The lines of the kinds of `there` that are not the same in `elsewhere`: the largest first."""
+    """The lines of the kinds of `there` that differ in `elsewhere`, largest first."""
     rows = [(kind, *figures) for kind, figures in there.kinds.items() if elsewhere.kinds.get(kind) != figures]
     rows.sort(key=lambda row: (-row[2], str(row[0])))
     return [_line(sign, kind, count, held) + _line_of_names(names.get(kind)) for kind, count, held in rows]
@@ -339,8 +334,8 @@ def _line_of_names(names: list[str] | None) -> str:
 
 
 def _mib_text(held: int) -> str:
-    """MiB in six characters, cut and not rounded, as logs have always had it: "180.0", "0.1406". Where that would lose
-    the number (a few bytes, which need an exponent, or a million of MiB) it is longer."""
+    """MiB in six characters, truncated instead of rounded, as in logs of Pytorch-Memory-Utils: "180.0", "0.1406". It is longer
+    if six characters would lose the number (a few bytes, which need an exponent, or a million MiB)."""
     mib = held / _MIB
     if 0 < mib < 0.0001:
         return f"{mib:.6f}"

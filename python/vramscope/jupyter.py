@@ -1,15 +1,16 @@
 """In notebooks: `%load_ext vramscope`.
 
-    %vramscope                     the GPUs and what is free on them, and what PyTorch holds
-    %%vramscope [OPTION]...        runs the cell, then says what it took: two numbers first, then the picture
+    %vramscope                     shows the GPUs with their used, total and free memory
+    %%vramscope [OPTION]...        runs the cell, then reports its memory: peak and remaining bytes, the curve, the owners
 
-        --device N      the GPU to look at; by default the current one
-        --top N         rows at most; 5 by default
-        --leaks         who holds what the cell left behind, instead of who held the peak
-        --no-picture    the numbers only
-        --save FILE     keep PyTorch's memory snapshot of the cell
+        --device N      the GPU to report on (default: the current one)
+        --top N         show at most N owners (default: 5)
+        --leaks         the owners of memory that the cell did not free, instead of the owners of the peak
+        --no-picture    only the numbers
+        --save FILE     write PyTorch's memory snapshot of the cell to FILE
 
-The cell's result is `_vramscope` in the notebook: its figures as numbers, and its snapshot opened. Terminals get text.
+The result is also the variable `_vramscope` of the notebook: its figures as numbers, and its opened snapshot. Terminals get
+text.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ __all__ = ["CellMemory", "load_ipython_extension"]
 
 
 class CellMemory:
-    """What one cell did to GPU memory. Bytes: `peak_bytes` is the most above `start_bytes`, `left_bytes` what it added for good
-    (negative: it freed more)."""
+    """The GPU memory of one cell. Bytes: `peak_bytes` is its peak above `start_bytes`, `left_bytes` the bytes that it allocated
+    and did not free (negative: it freed more than it allocated)."""
 
     def __init__(self, watch: Watch, device: int | None, leaks: bool, top: int, picture: bool):
         figures = watch.figures("allocated", device)
@@ -52,7 +53,7 @@ class CellMemory:
 
     def __repr__(self) -> str:
         lines = [f"GPU memory of this cell ({self.name})",
-                 f"  peak       {bytes_text(self.peak_bytes)} above the {bytes_text(self.start_bytes)} that were there before",
+                 f"  peak       {bytes_text(self.peak_bytes)} above the {bytes_text(self.start_bytes)} allocated before",
                  f"  left over  {_signed(self.left_bytes)}"]
         lines += [f"  {self.note}"] if self.note else []
         return "\n".join([*lines, self._heading + ":", *owners_text(self.owners)])
@@ -97,7 +98,7 @@ def _curve(snapshot: Any, device: int) -> str:
 
 
 class _Wrong(Exception):
-    """A line that makes no sense; its text is for people."""
+    """An invalid magic line; the text is printed."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -144,7 +145,7 @@ def _run_cell(shell: Any, line: str, cell: str) -> None:
 
 def _show_devices(line: str) -> None:
     if line.strip():
-        raise _Wrong(f"%vramscope takes no words ({line.strip()!r}); %%vramscope, with two signs, measures a cell")
+        raise _Wrong(f"%vramscope takes no arguments ({line.strip()!r}); to measure a cell, use %%vramscope")
     from vramscope import devices
 
     print(devices.text())
@@ -154,7 +155,7 @@ def load_ipython_extension(shell: Any) -> None:
     """Called by `%load_ext vramscope`."""
 
     def vramscope(line: str, cell: str | None = None) -> None:
-        """%vramscope: the GPUs. %%vramscope [--device N] [--top N] [--leaks] [--no-picture] [--save FILE]: what the cell took."""
+        """%vramscope shows GPUs; %%vramscope [--device N] [--top N] [--leaks] [--no-picture] [--save FILE] measures a cell."""
         try:
             if cell is None:
                 _show_devices(line)

@@ -1,8 +1,8 @@
-"""PyTorch's memory functions, whoever allocates.
+"""PyTorch's memory functions, for PyTorch's allocator and for vramscope's.
 
-Each is what torch.cuda.memory has under that name, with the same arguments and results. Where vramscope's own allocator
-serves PyTorch (`vramscope.torch.use_allocator`), which PyTorch's functions refuse, it answers; else the call goes
-through to PyTorch. `total_reserved_allocated_free` and `free_tensor` are in addition.
+Each function is that of torch.cuda.memory with the same name, arguments and results. If vramscope's allocator serves PyTorch
+(`vramscope.torch.use_allocator`), it is asked, since PyTorch's own functions refuse then; else PyTorch's function is called.
+`total_reserved_allocated_free` and `free_tensor` are additional.
 
 Sizes are bytes. `device` is a number, "cuda:1", a torch.device, or None for the current one.
 """
@@ -27,22 +27,22 @@ __all__ = [
 
 
 def _ours(device: Any = None) -> tuple[Any, int]:
-    """(vramscope's own allocator of that device, or None where PyTorch's serves; the device's number)."""
+    """(vramscope's allocator of that device, or None if PyTorch uses its own; the device's number)."""
     number = device_number(device)
     module = sys.modules.get("vramscope.torch")
     return (None if module is None else module.active_allocator(number)), number
 
 
 def _cuda() -> Any:
-    """torch.cuda. Raises RuntimeError, as PyTorch does, where PyTorch is there without CUDA, and ImportError without
-    PyTorch."""
+    """The module torch.cuda. Raises ImportError without PyTorch; like PyTorch, its functions raise RuntimeError in a build
+    without CUDA."""
     import torch
 
     return torch.cuda
 
 
 def _has_torch() -> bool:
-    """Has the program imported PyTorch? Without that CUDA is not used by it."""
+    """Whether the program has imported PyTorch, without which it does not use CUDA."""
     return sys.modules.get("torch") is not None
 
 
@@ -50,8 +50,8 @@ def _has_torch() -> bool:
 
 
 def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
-    """{group: {pool: {metric: figure}}, scalar: figure}, as torch.cuda.memory_stats_as_nested_dict; {} while CUDA is
-    not used."""
+    """{group: {pool: {metric: figure}}, scalar: figure}, as torch.cuda.memory_stats_as_nested_dict; {} before CUDA is
+    initialized."""
     allocator, number = _ours(device)
     stats: dict[str, Any] = {}
     if allocator is not None:
@@ -62,9 +62,9 @@ def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
 
 
 def memory_stats(device: Any = None, *, nested: bool = False) -> dict[str, Any]:
-    """{"allocated_bytes.all.peak": 1234, ...}, sorted, as torch.cuda.memory_stats; {} while CUDA is not used.
+    """{"allocated_bytes.all.peak": 1234, ...}, sorted, as torch.cuda.memory_stats; {} before CUDA is initialized.
 
-    nested: as `memory_stats_as_nested_dict`.
+    nested: return the same as `memory_stats_as_nested_dict`.
     """
     stats = memory_stats_as_nested_dict(device)
     if nested:
@@ -83,7 +83,7 @@ def _flatten(prefix: str, stats: Any, to: list[tuple[str, Any]]) -> None:
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Resets peaks to what is allocated now. Open scopes keep theirs."""
+    """Resets all peaks to the current values. Open scopes keep their own peaks."""
     allocator, number = _ours(device)
     if allocator is not None:
         allocator.reset_peak(number)
@@ -92,7 +92,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 
 def reset_accumulated_memory_stats(device: Any = None) -> None:
-    """The sums (`allocated`, `freed`, `num_...`) begin anew at 0."""
+    """Resets the accumulated statistics (`allocated`, `freed`, `num_...`) to 0."""
     allocator, number = _ours(device)
     if allocator is not None:
         allocator.reset_accumulated(number)
@@ -112,10 +112,10 @@ def empty_cache() -> None:
 class MemoryFigures(NamedTuple):
     """Bytes of a device.
 
-    total      of the card
-    reserved   of that, what this process' allocator has of the driver
-    allocated  the used part
-    free       reserved - allocated: free inside the cache, to be handed out again without asking the driver
+    total      the memory of the GPU
+    reserved   what this process's allocator holds from the driver
+    allocated  the part of reserved that is in live blocks
+    free       reserved - allocated, which the allocator can use again without the driver
     """
 
     total: int
@@ -125,7 +125,7 @@ class MemoryFigures(NamedTuple):
 
 
 def total_reserved_allocated_free(device: Any = None) -> MemoryFigures:
-    """The four figures that people look for first. All 0 without a GPU; the last three while CUDA is not used."""
+    """Total, reserved, allocated and free bytes. All are 0 without a GPU, and the last three before CUDA is initialized."""
     stats = memory_stats_as_nested_dict(device)
     reserved, allocated = (stats.get(group, {}).get("all", {}).get("current", 0)
                            for group in ("reserved_bytes", "allocated_bytes"))
@@ -133,7 +133,7 @@ def total_reserved_allocated_free(device: Any = None) -> MemoryFigures:
     return MemoryFigures(0 if room is None else room.total, reserved, allocated, reserved - allocated)
 
 
-# ---- the summary for people
+# ---- the summary as a table
 
 _BYTES = ("B  ", "KiB", "MiB", "GiB", "TiB", "PiB")
 _COUNTS = (" ", "K", "M")
@@ -150,7 +150,7 @@ _WIDTH = 75
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """A table of the statistics, as torch.cuda.memory_summary prints it. abbreviated: without the two pools."""
+    """The statistics as a table, like torch.cuda.memory_summary. abbreviated: without the rows of the two pools."""
     stats = memory_stats_as_nested_dict(device)
     lines = [
         "=" * _WIDTH,
@@ -184,7 +184,7 @@ def _rows_of(group: dict[str, Any], name: str, is_bytes: bool, abbreviated: bool
 
 
 def _step(figure: int, is_bytes: bool) -> int:
-    """Which unit a column has: that of its first row."""
+    """The unit of a column, chosen for the figure in its first row."""
     unit, limit, steps = (1024, 768 * 1024, len(_BYTES)) if is_bytes else (1000, 750 * 1000, len(_COUNTS))
     step = 0
     while step + 1 < steps and figure >= limit:
@@ -202,9 +202,9 @@ def _cell(figure: int, step: int, is_bytes: bool) -> str:
 
 
 def record_memory_history(enabled: str | None = "all", *more: Any, **named: Any) -> None:
-    """Begins (None: ends) to keep what is allocated and freed, with stacks, for `snapshot`.
+    """Starts (with None: stops) recording allocations and frees with their stacks, for `snapshot`.
 
-    Arguments as of torch.cuda.memory._record_memory_history: enabled, context, stacks, max_entries, ...
+    The arguments are those of torch.cuda.memory._record_memory_history: enabled, context, stacks, max_entries, ...
     """
     allocator, _ = _ours()
     if allocator is not None:
@@ -214,7 +214,7 @@ def record_memory_history(enabled: str | None = "all", *more: Any, **named: Any)
 
 
 def snapshot(device: Any = None, **named: Any) -> dict[str, Any]:
-    """All segments and blocks, and the history: what torch.cuda.memory._snapshot gives and `vramscope.open` reads."""
+    """All segments, blocks and the history, like torch.cuda.memory._snapshot; `vramscope.open` reads it."""
     allocator, _ = _ours(device)
     taken: dict[str, Any]
     taken = allocator.memory_snapshot() if allocator is not None else _cuda().memory._snapshot(device, **named)
@@ -235,13 +235,13 @@ def dump_snapshot(filename: str = "dump_snapshot.pickle", **named: Any) -> None:
 
 @dataclass(frozen=True)
 class Freed:
-    """What `free_tensor` found and did. `str()` of it is for people.
+    """The result of `free_tensor`; `str()` shows it as text.
 
-    bytes             of the storages of what was given, on GPUs; views counted once
-    still_held        of those, bytes of storages that are still there
-    holders           who holds them, in words: "variable x of main (train.py:12)", "attribute cache of Trainer", ...
-    allocated, reserved   PyTorch's figures (before, after), of all devices together
-    driver_free       free memory by the driver (before, after), of those devices; None where nobody tells
+    bytes                 bytes of the storages of the given tensors on GPUs, each storage once
+    still_held            the bytes of those storages that are still referenced
+    holders               what refers to them: "variable x of main (train.py:12)", "attribute cache of Trainer", ...
+    allocated, reserved   PyTorch's figures (before, after), summed over the devices
+    driver_free           the driver's free bytes (before, after), summed over the devices; None if unknown
     """
 
     bytes: int
@@ -254,12 +254,12 @@ class Freed:
 
     @property
     def is_free(self) -> bool:
-        """Is all of it gone?"""
+        """Whether all storages were freed."""
         return self.still_held == 0
 
     @property
     def freed(self) -> int:
-        """Bytes by which PyTorch has less allocated."""
+        """By how many bytes PyTorch's allocated memory fell."""
         return self.allocated[0] - self.allocated[1]
 
     def __str__(self) -> str:
@@ -281,15 +281,14 @@ class Freed:
 
 
 def free_tensor(obj: Any, *, empty_cache: bool = True, force: bool = False) -> Freed:
-    """Lets go of a tensor, or of all tensors of a module, an optimizer, a list, a dict; and tells who still holds them.
+    """Drops a tensor, or all tensors of a module, an optimizer, a list or a dict, and reports what still refers to them.
 
-    Python frees what nobody holds, so what is asked for is a reason why memory is *not* freed: give the last reference
-    away, as in `free_tensor(cache.pop("key"))`, or leave it where it is and read who has it. Cycles are collected.
+    Python frees an object when its last reference goes, so this function answers why memory was *not* freed. Pass the last
+    reference, as in `free_tensor(cache.pop("key"))`, or keep it and read the holders. Reference cycles are collected first.
 
-    empty_cache   PyTorch's cache is emptied then, so that the driver's figure shows it
-    force         takes the memory from under those who still hold it: their tensors are empty from then on, and code
-                  that uses them fails or, on the GPU, reads what is not there. For memory that has to come back before
-                  a debugger is done.
+    empty_cache   also empty PyTorch's cache, so that the driver's figure shows the effect
+    force         release the memory although it is still referenced. The tensors are empty afterwards, and code that uses them
+                  fails or, on the GPU, reads invalid memory. Meant for a debugger that holds the frames of a failed call
     """
     from vramscope import _holders
 
@@ -302,7 +301,7 @@ def free_tensor(obj: Any, *, empty_cache: bool = True, force: bool = False) -> F
     del obj, tensors
     gc.collect()
     alive = [tensor for tensor in (ref() for ref in weak) if tensor is not None]
-    mine = [alive, weak]  # what this function itself holds
+    mine = [alive, weak]  # the references of this function itself
     holders = _holders.describe_holders(alive, None if weak_object is None else weak_object(), ignore=mine)
     if force:
         storages.empty()
@@ -323,7 +322,7 @@ def _weak(obj: Any) -> Any:
 
 
 def _figures(devices: list[int]) -> tuple[int, int, int | None]:
-    """(allocated, reserved, free at the driver) of these devices together."""
+    """(allocated, reserved, free by the driver), summed over these devices."""
     figures = [total_reserved_allocated_free(device) for device in devices]
     rooms = [_cards.room(device) for device in devices]
     free = None if any(room is None for room in rooms) else sum(room.free for room in rooms if room is not None)

@@ -1,13 +1,12 @@
-"""`modelsize`: how much memory a model takes, its parameters and what its layers give; and, exactly, what training it
-takes.
+"""`modelsize`: the memory of a model's parameters and layer outputs and, with `exact`, of a training step.
 
     from vramscope.modelsize_estimate import modelsize
 
     modelsize(model, torch.zeros(1, 3, 224, 224))             # the three lines of Pytorch-Memory-Utils
     modelsize(model, input, exact=True, optimizer=torch.optim.AdamW)   # a ModelSize, and its lines
 
-Nothing is computed and no memory is taken: the model is copied with fake tensors, which have shapes and no values
-(torch._subclasses.fake_tensor), and the copy is run. The model, its buffers and the random numbers stay as they are.
+Nothing is computed and no memory is allocated: the model is copied with fake tensors, which have shapes but no values
+(torch._subclasses.fake_tensor), and the copy is run. The model, its buffers and the random state do not change.
 
 The name, the arguments and the three lines are those of Pytorch-Memory-Utils' modelsize_estimate.py.
 """
@@ -23,9 +22,9 @@ __all__ = ["ModelSize", "modelsize"]
 
 
 class ModelSize(NamedTuple):
-    """Bytes of a training step. What several views share counts once; sizes are those asked for, before an allocator
-    rounds them (`requested_bytes` of `torch.cuda.memory_stats`). State that optimizers keep on the CPU (the count of
-    steps) and workspaces of libraries (cuBLAS, cuDNN) are not in it."""
+    """Bytes of a training step. A storage that several views share counts once. Sizes are requested sizes, before an allocator
+    rounds them (`requested_bytes` of `torch.cuda.memory_stats`). Optimizer state on the CPU (step counts) and workspaces of
+    libraries (cuBLAS, cuDNN) are not included."""
 
     parameters: int
     buffers: int
@@ -34,18 +33,18 @@ class ModelSize(NamedTuple):
     optimizer_state: int  # 0 without an optimizer
     activations: int  # saved for the backward pass, without parameters, buffers and inputs
     output: int
-    forward_peak: int  # the largest moment of each part, with everything that is alive then: the sums above are in it
+    forward_peak: int  # the peak of each part, of all live memory, which includes the sums above
     backward_peak: int
     step_peak: int
 
     @property
     def peak(self) -> int:
-        """The largest moment of all: of two steps, the second of which begins with the optimizer's state."""
+        """The peak over two steps; the second one starts with the optimizer's state."""
         return max(self.forward_peak, self.backward_peak, self.step_peak)
 
     @property
     def peak_in(self) -> str:
-        """Where the largest moment is: "forward", "backward" or "step" (of the optimizer)."""
+        """The part that has the peak: "forward", "backward" or "step" (of the optimizer)."""
         return max(("forward", "backward", "step"), key=lambda part: getattr(self, f"{part}_peak"))
 
     def __str__(self) -> str:
@@ -56,27 +55,26 @@ class ModelSize(NamedTuple):
 
 def modelsize(model: Any, input: Any, type_size: int = 4, *, exact: bool = False, optimizer: Any = None,
               loss: Callable[[Any], Any] | None = None, device: Any = None, quiet: bool = False) -> ModelSize | None:
-    """Prints what a model takes.
+    """Prints the memory of a model.
 
-    model: a torch.nn.Module. input: what it is called with: a tensor, or a tuple of arguments, or a dict of named ones.
+    model: a torch.nn.Module.
+    input: the argument of the model: a tensor, a tuple of arguments, or a dict of named ones.
 
-    Without `exact`: the three lines "params", "intermedite variables (without backward)" and "(with backward)", in
-    millions of bytes at `type_size` bytes an element. Intermediate variables are what the modules give, each fed with
-    what the one before it gave, in the order of `model.modules()`, as Pytorch-Memory-Utils does it; where a model
-    cannot be run like that, what its innermost modules give when the model itself is run. ReLUs in place give nothing
-    new. Returns None.
+    Without `exact`: prints the three lines "params", "intermedite variables (without backward)" and "(with backward)", in
+    millions of bytes at `type_size` bytes per element. Intermediate variables are the outputs of the modules, each called
+    with the output of the one before, in the order of `model.modules()`, as in Pytorch-Memory-Utils; if a model cannot be run
+    like that, the outputs of its innermost modules when the model itself is run. In-place ReLUs have no new output. Returns
+    None.
 
-    With `exact`: walks through two steps of training and returns a `ModelSize`, bytes from sizes and dtypes, and
-    prints it (not if `quiet`). `type_size` has no say then.
+    With `exact`: simulates two training steps and returns a `ModelSize`, with bytes from sizes and dtypes; prints it unless
+    `quiet`. `type_size` is ignored.
 
-    optimizer: a class (torch.optim.AdamW), a function of the list of parameters, or an optimizer, of which a copy is
-    made. loss: a function of the model's output that gives what backward() starts from; without it the output's `loss`
-    where it has
-        one, else the sum of its elements.
-    device: as if model and input were there ("cuda"): kernels, and so what they save, differ. Default: where they are.
+    optimizer: a class (torch.optim.AdamW), a function of the list of parameters, or an optimizer, which is copied.
+    loss: a function of the model's output that returns the tensor for backward(); default: the output's `loss` if it has one,
+        else the sum of its elements.
+    device: simulate the model and the input on this device ("cuda"), where kernels save other tensors. Default: their own.
 
-    Raises whatever running the model raises; RuntimeError where an operation needs values, which fake tensors do not
-    have.
+    Raises the errors of the model; RuntimeError if an operation needs values, which fake tensors do not have.
     """
     if not exact:
         _print_lines(model, input, type_size)
@@ -90,7 +88,7 @@ def modelsize(model: Any, input: Any, type_size: int = 4, *, exact: bool = False
 
 
 def _print_lines(model: Any, given: Any, type_size: int) -> None:
-    """Pytorch-Memory-Utils' lines and arithmetic (its spelling, too)."""
+    """Prints the lines of Pytorch-Memory-Utils, with its arithmetic and its spelling."""
     name = model._get_name()
     elements = sum(math.prod(parameter.size()) for parameter in model.parameters())
     print(f"Model {name} : params: {elements * type_size / 1000 / 1000:4f}M")
@@ -100,8 +98,8 @@ def _print_lines(model: Any, given: Any, type_size: int) -> None:
 
 
 def _elements_of_outputs(model: Any, given: Any) -> int:
-    """By the first way that this model can be run: one module after another, as a whole, and at last in earnest, since
-    an operation may need values."""
+    """Counts the elements in the first way in which this model can be run: one module after another on fake tensors, as a whole
+    on fake tensors, or one module after another on real tensors, because an operation may need values."""
     import torch
 
     from vramscope._step import Twin
@@ -111,14 +109,14 @@ def _elements_of_outputs(model: Any, given: Any) -> int:
         with twin.mode, torch.no_grad(), _Silence("torch._subclasses.fake_tensor"):
             try:
                 return count(twin)
-            except Exception:  # each way has its own reasons to fail; the last one tells them
+            except Exception:  # only the error of the last way is raised
                 continue
     with torch.no_grad():
         return _one_after_another(_Itself(model, given))
 
 
 class _Silence(logging.Filter):
-    """Keeps a logger quiet for a while: that a way is no way is nothing to tell."""
+    """Silences a logger inside `with`: the failure of one way is not reported while others are left."""
 
     def __enter__(self) -> None:
         logging.getLogger(self.name).addFilter(self)
@@ -131,7 +129,7 @@ class _Silence(logging.Filter):
 
 
 class _Itself:
-    """The model as it is, in the place of a twin."""
+    """The model itself, with the attributes of a Twin."""
 
     def __init__(self, model: Any, given: Any) -> None:
         self.model = model

@@ -1,14 +1,14 @@
 """The pytest plugin: GPU memory limits, leaks and figures in tests, and tests of GPU memory on a machine without a GPU.
 
-    @pytest.mark.limit_gpu_memory("2 GiB")         fails a test that takes more at its peak than it began with
-    @pytest.mark.limit_gpu_leaks("0 B", warmup=2)  fails a test that leaves memory behind
+    @pytest.mark.limit_gpu_memory("2 GiB")         fails a test that allocates more than 2 GiB at its peak
+    @pytest.mark.limit_gpu_leaks("0 B", warmup=2)  fails a test that does not free its memory
     def test_step(gpu_memory): ...                 the figures, while the test runs
 
     pytest --vramscope-simulate H100               runs the tests on a simulated GPU
-    pytest --vramscope                             measures every test and shows those that took most
-    pytest --vramscope-fail-on-increase            fails a test that takes more than when it last passed
+    pytest --vramscope                             measures every test and lists those with the highest peaks
+    pytest --vramscope-fail-on-increase            fails a test whose peak is higher than when it last passed
 
-Nothing of PyTorch is imported, and nothing measured, before a test that wants it.
+PyTorch is not imported, and nothing is measured, before the first test that needs it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GPUMemoryFixture"]
 
-_SIMULATED = "VRAMSCOPE_PYTEST_SIMULATED"  # set in the run that has the simulated GPU: its name
+_SIMULATED = "VRAMSCOPE_PYTEST_SIMULATED"  # set to the name of the GPU in the run on the simulated GPU
 _PROPERTY = "vramscope_gpu_peak_bytes"  # among a report's properties, and in JUnit's XML
 _CACHE = "vramscope/gpu_peaks"
 _KINDS = ("allocated", "reserved", "requested", "device")
@@ -39,18 +39,18 @@ _KINDS = ("allocated", "reserved", "requested", "device")
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("vramscope", "GPU memory (vramscope)")
     group.addoption("--vramscope", action="store_true", help="measure the GPU memory of every test")
-    group.addoption("--vramscope-most", type=int, metavar="N", help="show the N tests that took most; 5 by default")
+    group.addoption("--vramscope-most", type=int, metavar="N", help="show the N tests with the highest peaks (default: 5)")
     group.addoption("--vramscope-fail-on-increase", action="store_true",
-                    help="measure every test, and fail those that take more than when they last passed")
+                    help="measure every test, and fail those whose peak is higher than when they last passed")
     group.addoption("--vramscope-simulate", metavar="GPU",
                     help="run the tests on a simulated GPU: H100, 24GiB, 2xA100 ... (vramscope doctor lists the names)")
     group.addoption("--vramscope-snapshots", metavar="DIR",
-                    help="keep PyTorch's memory snapshot of each test that fails for its GPU memory here")
+                    help="write PyTorch's memory snapshot of each test that fails because of its GPU memory to this folder")
     parser.addini("vramscope", "measure the GPU memory of every test", type="bool", default=False)
-    parser.addini("vramscope_most", "show the N tests that took most", default="5")
-    parser.addini("vramscope_fail_on_increase", "fail tests that take more GPU memory than when they last passed",
+    parser.addini("vramscope_most", "show the N tests with the highest peaks", default="5")
+    parser.addini("vramscope_fail_on_increase", "fail tests whose peak is higher than when they last passed",
                   type="bool", default=False)
-    parser.addini("vramscope_snapshots", "where snapshots of tests that fail for their GPU memory are kept", default="")
+    parser.addini("vramscope_snapshots", "folder for snapshots of tests that fail because of their GPU memory", default="")
 
 
 # ---- the simulated GPU: the same command again, below `vramscope dryrun`
@@ -65,7 +65,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
     capture = early_config.pluginmanager.getplugin("capturemanager")
     if capture is not None:
-        capture.suspend_global_capture(in_=True)  # what comes next writes where pytest was to write
+        capture.suspend_global_capture(in_=True)  # the new process writes to pytest's own output
     sys.stdout.flush()
     sys.stderr.flush()
     command = [os.fspath(binary()), "dryrun", "--gpu", gpu, "--quiet", "--no-history", "--force", "--output", os.devnull,
@@ -78,11 +78,11 @@ def pytest_report_header() -> list[str]:
     return [f"vramscope: on a simulated GPU ({gpu}): memory is exact, kernels compute nothing"] if gpu else []
 
 
-# ---- what is asked of a test
+# ---- marks and options of a test
 
 
 class _Plan:
-    """What one test is measured for: its marks, and the options."""
+    """What to measure for one test, from its marks and the options."""
 
     def __init__(self, item: pytest.Item):
         config = item.config
@@ -127,15 +127,15 @@ def _option(config: pytest.Config, name: str) -> Any:
 
 
 def _cache(config: pytest.Config) -> Any:
-    """pytest's cache; None where it is switched off."""
+    """pytest's cache; None if it is switched off."""
     return getattr(config, "cache", None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", 'limit_gpu_memory(limit, device=None, kind="allocated"): fail a test whose peak of GPU '
-                            "memory, above what was there when it began, is over the limit (vramscope)")
+                            "memory, above its value at the beginning, is over the limit (vramscope)")
     config.addinivalue_line("markers", 'limit_gpu_leaks(limit="0 B", warmup=2, filter_fn=None, device=None): call the test '
-                            "warmup times, then once more; fail if that leaves more GPU memory behind (vramscope)")
+                            "warmup times, then once more; fail if the last call does not free its GPU memory (vramscope)")
 
 
 # ---- measuring
@@ -143,7 +143,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Before the fixtures: those of a test about GPU memory may need a GPU themselves."""
+    """Skips marked tests without a GPU before their fixtures run, which may need a GPU themselves."""
     if not any(item.iter_markers("limit_gpu_memory")) and not any(item.iter_markers("limit_gpu_leaks")):
         return
     from vramscope._watch import why_not
@@ -172,7 +172,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
 
 
 def _measured(item: pytest.Function, plan: _Plan, test: Callable[..., Any], **arguments: Any) -> Any:
-    """Calls the test inside of what it is measured for. A failure of the test's own comes first."""
+    """Calls the test and measures it. If the test itself fails, that failure is reported instead of the limits."""
     from vramscope._watch import Watch
 
     watch = Watch([None, *(limit.device for limit in plan.limits)], owners=plan.is_marked or plan.fail_on_increase,
@@ -196,7 +196,7 @@ def _measured(item: pytest.Function, plan: _Plan, test: Callable[..., Any], **ar
 
 
 def _rise(watch: Watch, device: int | None, kind: str) -> int:
-    """How far over its beginning the figure went."""
+    """The peak of the figure minus its value at the beginning."""
     figures = watch.figures(kind, device)
     return figures.peak - figures.start
 
@@ -211,7 +211,7 @@ def _over_limit(item: pytest.Function, limit: _Limit, watch: Watch) -> list[str]
     start = bytes_text(watch.figures(limit.kind, limit.device).start)
     return [
         f"{item.name} took {bytes_text(rise)} of GPU memory at its peak; its limit is {bytes_text(limit.bytes)}",
-        (f"({limit.kind}, on {device_text(watch.number(limit.device))}, above the {start} that were there when it began"
+        (f"({limit.kind}, on {device_text(watch.number(limit.device))}, above the {start} at its beginning"
          f"{'; ' + note if note else ''})"),
         "Requested at the peak:",
         *owners_text(watch.owners("peak", limit.device)),
@@ -219,7 +219,8 @@ def _over_limit(item: pytest.Function, limit: _Limit, watch: Watch) -> list[str]
 
 
 def _leaked(item: pytest.Function, leaks: _Leaks, test: Callable[[], Any]) -> list[str]:
-    """The test was called once. Contexts, workspaces and caches are there only after some more calls."""
+    """The memory that one more call of the test does not free. The test was called once before; it is called until `warmup` is
+    reached first, because contexts, workspaces and caches are allocated in the first calls."""
     from vramscope._watch import Watch, device_text, owners_text
 
     for _ in range(leaks.warmup - 1):
@@ -258,14 +259,14 @@ def _increase(item: pytest.Function, watch: Watch) -> list[str]:
         return []
     return [
         (f"{item.name} took {bytes_text(peak)} of GPU memory at its peak, {bytes_text(peak - last)} more than the "
-         f"{bytes_text(last)} of when it last passed"),
+         f"{bytes_text(last)} when it last passed"),
         "Requested at the peak:",
         *owners_text(watch.owners("peak")),
     ]
 
 
 def _kept(item: pytest.Function, watch: Watch) -> list[str]:
-    """Keeps the snapshot if that was requested; a line that says where."""
+    """Writes the snapshot if the option asks for it; returns a line with its path."""
     folder = _option(item.config, "vramscope_snapshots")
     if not folder or watch.snapshot() is None:
         return []
@@ -277,11 +278,11 @@ def _kept(item: pytest.Function, watch: Watch) -> list[str]:
     return [f"Look closer: vramscope report {path}"]
 
 
-# ---- what all tests took
+# ---- the peaks of all tests
 
 
 class _Peaks:
-    """Of the run's tests, from their reports: so it is complete where workers of xdist ran them."""
+    """The peaks of all tests, taken from their reports, so they are complete also if workers of xdist ran the tests."""
 
     def __init__(self) -> None:
         self.bytes: dict[str, int] = {}
@@ -328,10 +329,10 @@ class GPUMemoryFixture:
     """GPU memory of the running test on one device, exact, in bytes: `gpu_memory`.
 
     start      allocated when the test began (or at the last reset)
-    used       allocated now, less start
-    peak       the most that was allocated above start
+    used       allocated now, minus start
+    peak       the highest allocated bytes since the start, minus start
     reserved_peak, requested_peak
-               likewise of what PyTorch reserved, and of what was asked for before rounding
+               the same for reserved and for requested bytes
     """
 
     def __init__(self, device: int):
@@ -387,7 +388,7 @@ class GPUMemoryFixture:
 
 @pytest.fixture
 def gpu_memory() -> Iterator[GPUMemoryFixture]:
-    """Exact GPU memory of this test on the current device; skips where there is no GPU."""
+    """Exact GPU memory of this test on the current device; skips the test without a GPU."""
     from vramscope._watch import why_not
 
     if (why := why_not()) is not None:

@@ -3,13 +3,13 @@
     snapshot = vramscope.open("snapshot.pickle")
     snapshot.report()                           # what `vramscope report` says
     snapshot.live(at="peak", by="line", top=5)  # plain dicts and lists
-    snapshot.picture(columns=800)["columns"]    # NumPy arrays over the library's own bytes, where NumPy is installed
+    snapshot.picture(columns=800)["columns"]    # NumPy arrays over the library's own bytes, if NumPy is installed
 
-The methods, their parameters and defaults come from the library itself (its method "methods"), the shapes of the
-replies are written in docs/formats/query.md: sizes are bytes, times microseconds, what is not known is None.
+The methods, their parameters and defaults come from the library itself (its method "methods"). docs/formats/query.md
+describes the replies: sizes are bytes, times microseconds, unknown values None.
 
-Each is also a function of this module that takes the snapshot, or anything that `open` takes, first:
-`vramscope.query.live("snapshot.pickle", at="peak")`. A parameter `from` is spelt `from_` in Python.
+Each method is also a function of this module, whose first argument is the snapshot or anything that `open` accepts:
+`vramscope.query.live("snapshot.pickle", at="peak")`. The parameter `from` is spelt `from_` in Python.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ _METHODS = {method["name"]: method for method in _SCHEMA["methods"]}
 
 
 class Snapshot:
-    """A loaded snapshot. Made by `vramscope.open`; `with` closes it, or `close`, or nothing: it goes with its last
+    """A loaded snapshot, made by `vramscope.open`. `close` or `with` frees its memory; else that is freed with its last
     reference.
 
-    Several threads may ask it; they take turns. Different snapshots have nothing in common."""
+    Several threads may use one snapshot; their requests are answered one after the other. Different snapshots are
+    independent."""
 
     name: str  # as it was given, and as replies quote it
 
@@ -43,26 +44,26 @@ class Snapshot:
         self.name = name
 
     def request(self, request: bytes) -> _native.Reply:
-        """One request of docs/formats/query.md, as JSON bytes, and the bytes of its reply, where the library wrote
-        them: `bytes(reply)`, `memoryview(reply)`, `numpy.frombuffer(reply, ...)`.
+        """Sends a request of docs/formats/query.md, as JSON bytes, and returns the reply in the library's own memory: use
+        `bytes(reply)`, `memoryview(reply)` or `numpy.frombuffer(reply, ...)`.
 
-        Raises ArgumentError (unknown method or parameter, with "did you mean"; JSON that is none, with the `offset`),
+        Raises ArgumentError (an unknown method or parameter, with "did you mean"; invalid JSON, with the `offset`),
         NotFoundError."""
         if self._engine is None:
             raise errors.NotFoundError(f"{self.name}: it was closed")
         return self._engine.request(request)
 
     def query(self, method: str, **parameters: Any) -> Any:
-        """Asks by name: `snapshot.query("live", at="peak")`. JSON replies come as dicts, those of columns as dicts with
-        arrays in `columns`, those of `export` as bytes.
+        """Calls a method by name: `snapshot.query("live", at="peak")`. Returns JSON replies as dicts, replies of columns as
+        dicts with arrays in `columns`, and exports as bytes.
 
         Raises ArgumentError for unknown methods, parameters and choices, with the nearest known one; NotFoundError for
-        a device, an event or a moment that is not in the snapshot."""
+        a device, an event or a moment that the snapshot does not have."""
         reply = self.request(_request(method, parameters))
         return _READERS[_METHODS[method]["reply"]](reply)
 
     def close(self) -> None:
-        """Gives the memory back; arrays of earlier replies stay valid."""
+        """Frees the memory of the snapshot; arrays of earlier replies stay valid."""
         self._engine = None
 
     def __enter__(self) -> Self:
@@ -87,15 +88,15 @@ class Snapshot:
 
 def open(source: Any, *, name: str | None = None, progress: Progress | None = None) -> Snapshot:
     """Reads a snapshot: a pickle of any age as `torch.cuda.memory._dump_snapshot` writes it, its JSON form, or a
-    recording (.vram); also compressed with gzip. Nothing of a pickle is run.
+    recording (.vram); also compressed with gzip. Nothing in a pickle is executed.
 
     source: a path, bytes, an open binary file, or the dict of `torch.cuda.memory._snapshot()`. A Snapshot is returned
-    as it is.
-    name: how replies call it; by default the path.
-    progress(bytes_read, total): called now and then, with bytes of the file as it is stored; `total` is None where it is
-    unknown, as of a pipe. False cancels (CancelledError).
+    unchanged.
+    name: the name of the file in replies; by default the path.
+    progress(bytes_read, total): called from time to time with bytes of the file on disk; `total` is None if it is unknown, as
+    for a pipe. If it returns False, reading is cancelled (CancelledError).
 
-    Raises FormatError (damaged, or no snapshot; `offset` has the byte), RefusedError (a pickle with more than plain
+    Raises FormatError (damaged, or not a snapshot; `offset` is the byte), RefusedError (a pickle with more than plain
     data), LimitError, UnsupportedError, FileNotFoundError and other OSErrors, TypeError."""
     if isinstance(source, Snapshot):
         return source
@@ -107,14 +108,14 @@ def open(source: Any, *, name: str | None = None, progress: Progress | None = No
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know: whole numbers of NumPy and the like, and torch.device."""
+    """Converts values that JSON does not have: integers of NumPy and similar types, and torch.device."""
     if hasattr(value, "type") and hasattr(value, "index") and not callable(value.index):
         return value.index or 0
     return operator.index(value)
 
 
 def _request(method: str, parameters: dict[str, Any]) -> bytes:
-    """The keys of `parameters` are the library's, or those with an underscore behind (from_)."""
+    """The JSON of a request. Keys of `parameters` may end in an underscore (from_)."""
     named = {name.removesuffix("_"): value for name, value in parameters.items()}
     return json.dumps({"method": method, "params": named}, default=_plain).encode()
 
@@ -123,7 +124,7 @@ def _read_json(reply: _native.Reply) -> Any:
     return json.loads(str(reply, "utf-8"))
 
 
-# The types of docs/formats/query.md, "Replies of columns", as NumPy and as memoryview call them.
+# The types of docs/formats/query.md, "Replies of columns": NumPy's name and memoryview's.
 _TYPES: dict[str, tuple[str, Any]] = {
     "u8": ("<u1", "B"), "u16": ("<u2", "H"), "u32": ("<u4", "I"), "i32": ("<i4", "i"), "u64": ("<u8", "Q"),
     "f64": ("<f8", "d"),
@@ -131,8 +132,8 @@ _TYPES: dict[str, tuple[str, Any]] = {
 
 
 def _read_columns(reply: _native.Reply) -> dict[str, Any]:
-    """The JSON of the header, with each column as an array that looks at the reply's own bytes: nothing is copied, and
-    the reply lives as long as one of them. Read-only. Without NumPy they are memoryviews."""
+    """The JSON header, with each column as a read-only array over the bytes of the reply. Nothing is copied, so the reply lives
+    as long as one of the arrays. Without NumPy they are memoryviews."""
     view = memoryview(reply)
     header: dict[str, Any] = json.loads(bytes(view[8 : 8 + int.from_bytes(view[4:8], "little")]))
     try:

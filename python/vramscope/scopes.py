@@ -1,26 +1,25 @@
-"""What a piece of code takes of the GPU's memory, and what it takes at most: exactly.
+"""Measures how much GPU memory a piece of code adds, and its peak, exactly.
 
     with Scope() as scope:
         train_one_step()
-    scope.allocated.used      # allocated at its end, less what was at its beginning
-    scope.allocated.peak      # the most that was allocated while it ran
+    scope.allocated.used      # bytes allocated at its end minus those at its beginning
+    scope.allocated.peak      # the most bytes allocated while it ran
     scope.allocated.peaked    # the part of that peak that was freed again
 
-Scopes nest and overlap as they like, in any thread, and each has its own peak of its own device. PyTorch's allocator
-keeps one peak for all; at the beginning of a scope it is read, merged into every open scope, and reset. Other code does
-not see that: `torch.cuda.max_memory_allocated()`, `memory_stats()` and `reset_peak_memory_stats()` return the same as
-without scopes, because the first scope replaces them in `torch._C` by functions that merge the reset peaks back. A scope
-takes about four microseconds.
+Scopes may nest and overlap, in any threads, and each has a peak of its own for its device. PyTorch's allocator keeps only one
+peak; at the beginning of a scope it is read, merged into every open scope, and reset. Other code does not see that:
+`torch.cuda.max_memory_allocated()`, `memory_stats()` and `reset_peak_memory_stats()` return the same as without scopes,
+because the first scope replaces them in `torch._C` by functions that merge the reset peaks back. A scope takes about four
+microseconds.
 
-A scope covers all of its device: allocations of other threads are in its figures, as they are in PyTorch's.
+A scope measures its whole device: like PyTorch's figures, its figures include allocations of other threads.
 
 If another thread allocates and frees in the microsecond between reading and resetting, or if the peak is reset in a way
 that vramscope does not see, the true peak is between `peak` and `most`. Then `is_exact` is False and `note` says why.
 
-With PyTorch's backend:cudaMallocAsync, which keeps no sums, the first of these cannot be noticed.
+With PyTorch's backend:cudaMallocAsync, which keeps no sums, the first of these two cases cannot be detected.
 
-Where vramscope's own allocator serves PyTorch (`vramscope.torch.use_allocator`) the figures are that allocator's, exact
-always.
+If vramscope's own allocator serves PyTorch (`vramscope.torch.use_allocator`), it keeps the scopes, and they are always exact.
 """
 
 from __future__ import annotations
@@ -42,15 +41,17 @@ _NOTES = (
     (2, "PyTorch's peak was reset in a way that vramscope could not follow"),
     (4, "PyTorch's sums were reset in a way that vramscope could not follow"),
     (8, "PyTorch's statistics could not be read at the end"),
-    (16, "other threads used memory all the while it began"),
+    (16, "other threads used memory all the time while the scope began"),
 )
 
 
 class Figures(NamedTuple):
     """One kind of bytes over the life of a scope, on the scope's device.
 
-    start  in use when it began        end   in use when it ended, or was last read
-    peak   the most in between         most  the same; where that is not known exactly, the most that it can have been
+    start  when the scope began
+    end    when it ended, or was last read
+    peak   the highest in between
+    most   equal to peak; if the peak is uncertain, its upper bound
     """
 
     start: int
@@ -65,7 +66,7 @@ class Figures(NamedTuple):
 
     @property
     def peaked(self) -> int:
-        """Bytes that the peak was higher than both ends: fastai's "delta peaked"."""
+        """By how many bytes the peak was above both start and end: fastai's "delta peaked"."""
         return self.peak - self.start - max(0, self.used)
 
     @property
@@ -78,14 +79,14 @@ _NOTHING = Figures(0, 0, 0, 0)
 
 
 class Scope:
-    """A piece of code and its GPU memory: `with Scope() as scope: ...`, or begin() and end().
+    """Measures the GPU memory of a piece of code: `with Scope() as scope: ...`, or begin() and end().
 
-    device: a number, "cuda:1" or a torch.device; None is the device that is current when it begins.
+    device: a number, "cuda:1" or a torch.device; None is the device that is current when the scope begins.
 
-    allocated, requested, active, reserved: its Figures, in bytes, as PyTorch's statistics of these names (all pools):
-    up to now while it is open. A scope can begin again; its figures then do.
+    allocated, requested, active, reserved: its Figures in bytes, by PyTorch's statistics of these names (all pools). While the
+    scope is open they are those up to now. A scope can begin again; its figures then start again.
 
-    It needs PyTorch, but no GPU: where CUDA is not used, all figures are 0.
+    It needs PyTorch, but no GPU: before CUDA is initialized all figures are 0.
     """
 
     __slots__ = ("_asked", "_begin", "_figures", "_native", "_notes", "device")
@@ -102,7 +103,7 @@ class Scope:
     # ---- the life of a scope
 
     def begin(self) -> Scope:
-        """Begins, now. Returns itself."""
+        """Begins the scope, and returns it."""
         if _book is None:
             _install()
         if self._native is not None:
@@ -118,7 +119,7 @@ class Scope:
         return self
 
     def end(self) -> Scope:
-        """Ends; the figures stay as they are. Returns itself. A scope that is not open stays as it is."""
+        """Ends the scope, and returns it; its figures stay as they are. Has no effect on a scope that is not open."""
         if self._native is not None:
             self._native.end(_has_begun())
         return self
@@ -132,13 +133,13 @@ class Scope:
 
     @property
     def is_open(self) -> bool:
-        """Has it begun, and not ended?"""
+        """Whether it has begun and not ended."""
         return self._native is not None and self._native.is_open
 
     # ---- its figures
 
     def figures(self) -> dict[str, Figures]:
-        """All of them by kind: {"allocated": Figures, ...}. Of an open scope: until now."""
+        """All figures by kind: {"allocated": Figures, ...}. Those of an open scope are up to now."""
         native = self._native
         if native is None:
             return dict.fromkeys(KINDS, _NOTHING)
@@ -147,7 +148,7 @@ class Scope:
         return {kind: Figures(*four) for kind, four in native.figures.items()}
 
     def of(self, kind: str) -> Figures:
-        """The same of one kind alone: `scope.of("reserved")` is `scope.reserved`."""
+        """The figures of one kind: `scope.of("reserved")` is `scope.reserved`."""
         native = self._native
         if native is None:
             return _NOTHING
@@ -157,7 +158,7 @@ class Scope:
 
     @property
     def allocated(self) -> Figures:
-        """Bytes of blocks that tensors hold (torch.cuda.memory_allocated)."""
+        """Bytes of live blocks (torch.cuda.memory_allocated)."""
         return self.of("allocated")
 
     @property
@@ -172,26 +173,25 @@ class Scope:
 
     @property
     def reserved(self) -> Figures:
-        """Bytes that the allocator has of the driver (torch.cuda.memory_reserved)."""
+        """Bytes that the allocator holds from the driver (torch.cuda.memory_reserved)."""
         return self.of("reserved")
 
     @property
     def is_exact(self) -> bool:
-        """Are all peaks exact?"""
+        """Whether all figures are exact."""
         figures = self.figures().values()
         return not self._bits() & 24 and all(figure.is_exact for figure in figures)
 
     @property
     def note(self) -> str:
-        """Why a peak is not exact: a sentence, or "" where all are."""
+        """A sentence why figures are not exact; "" if all are."""
         if self.is_exact:
             return ""
         return "; ".join(text for bit, text in _NOTES if self._bits() & bit)
 
     @property
     def events(self) -> tuple[int, int, int, int]:
-        """Its place among all events of its device: blocks allocated and freed there until it began, and until it
-        ended."""
+        """Its position among the events of its device: the blocks allocated and freed until it began, and until it ended."""
         return (0, 0, 0, 0) if self._native is None else self._native.events
 
     def _bits(self) -> int:
@@ -236,14 +236,13 @@ class _OurScope:
 _book: Any = None
 _torch: Any = None
 _installing = threading.Lock()
-_pool_peaks: dict[int, dict[tuple[Any, str], int]] = {}  # by device; as _native's for what private pools have reserved
+_pool_peaks: dict[int, dict[tuple[Any, str], int]] = {}  # by device: peaks of private pools that our resets discarded
 
 
 def device_number(device: Any = None) -> int:
-    """The number of a device that is given as PyTorch takes it: None (the current one), 1, "cuda:1",
-    torch.device("cuda", 1).
+    """The number of a device in any form that PyTorch accepts: None (the current one), 1, "cuda:1", torch.device("cuda", 1).
 
-    Raises ValueError for what is no CUDA device.
+    Raises ValueError if it is not a CUDA device.
     """
     if device is None:
         if _book is None:
@@ -260,15 +259,15 @@ def device_number(device: Any = None) -> int:
 
 
 def scope_source(device: int = 0) -> str:
-    """Where the scopes of this device have their figures from: "memory" (fast), "dict" (right in any case), or
-    "none"."""
+    """How the scopes of this device read PyTorch's figures: "memory" (directly, fast), "dict" (from PyTorch's dict, always
+    correct), or "none"."""
     if _book is None:
         _install()
     return _book.state(device)[0].split(",")[0] if _book else "none"
 
 
 def _current_device() -> int:
-    return _torch._C._cuda_getDevice() if _has_begun() else 0  # to ask begins CUDA, on its first device
+    return _torch._C._cuda_getDevice() if _has_begun() else 0  # asking PyTorch would initialize CUDA, on device 0
 
 
 def _never() -> bool:
@@ -279,8 +278,8 @@ _has_begun: Callable[[], bool] = _never
 
 
 def _builtin(name: str) -> Any:
-    """PyTorch's own function, beneath those that others have put in its place (they remember it): what a scope reads
-    and resets is nobody's business but ours."""
+    """PyTorch's own function, also if other code has wrapped it: it is found in the closures of the wrappers. So reading and
+    resetting peaks for scopes does not call other code."""
     found = getattr(_torch._C, name)
     for _ in range(8):
         if isinstance(found, BuiltinFunctionType):
@@ -291,7 +290,7 @@ def _builtin(name: str) -> Any:
 
 
 def _install() -> None:
-    """Before the first scope: finds PyTorch, and takes the place of its functions that tell peaks or reset them."""
+    """Called before the first scope: finds PyTorch, and replaces its functions that return or reset peaks."""
     with _installing:
         if _book is None:
             _install_once()
@@ -374,7 +373,7 @@ def _is_followed(device: Any) -> bool:
     return ours is None or ours.active_allocator(device) is None
 
 
-# ---- private pools (CUDA graphs, torch.cuda.MemPool): what they have reserved has peaks that only the dict tells
+# ---- private pools (CUDA graphs, torch.cuda.MemPool): the peaks of their reserved bytes are only in PyTorch's dict
 
 
 def _pools_of(stats: Any) -> dict[Any, Any]:

@@ -3,19 +3,20 @@
     import torch, vramscope
 
     vramscope.use_allocator()                       # before anything of CUDA is used
-    ... the program as it is ...
-    torch.cuda.memory_summary()                     # PyTorch's functions answer as ever
+    ... the unchanged program ...
+    torch.cuda.memory_summary()                     # PyTorch's functions work as usual
 
-The allocator makes the decisions of PyTorch's own: the same sizes, segments and addresses, the same statistics and
-history. What is new is around it: exact scopes, recordings (`.vram`) that survive the process, figures that PyTorch
-does not keep.
+The allocator makes the same decisions as PyTorch's own: the same sizes, segments and addresses, the same statistics and
+history. In addition it has exact scopes, recordings (`.vram`) that survive the process, and figures that PyTorch does not
+keep.
 
-PyTorch calls such an allocator "pluggable" and refuses, with it, statistics, history, snapshots, observers of
-failures and the memory fraction's reading. While an allocator of ours is in use those functions of PyTorch ask it, so
-the program and its libraries need no change. What still differs is in `Allocator`.
+PyTorch calls such an allocator "pluggable" and refuses to return statistics, history, snapshots and the memory fraction, and
+to call out-of-memory observers, while one is active. vramscope replaces those functions of PyTorch by its own, so the
+program and its libraries need no change. `Allocator` lists the remaining differences.
 
-Where PyTorch has begun with its own allocator, or only a part of a program is meant, `use_allocator(pool=True)` is
-for a `with`: what is allocated in it comes from a `torch.cuda.MemPool` that asks vramscope for its segments.
+If PyTorch has already started to use its own allocator, or if vramscope's is wanted for a part of the program only, use
+`with use_allocator(pool=True):`. Memory that is allocated inside comes from a `torch.cuda.MemPool` that gets its segments
+from vramscope.
 
 Sizes are bytes. `device` is a number, "cuda:1", a torch.device, or None for the current one.
 """
@@ -41,14 +42,14 @@ __all__ = ["Allocator", "Room", "active", "active_allocator", "use_allocator"]
 
 
 class Room(NamedTuple):
-    """Bytes of a card and of the allocator, of one moment.
+    """Bytes of a GPU and of the allocator, at one moment.
 
-    total      of the card
-    free       of the card, for whoever asks its driver
-    reserved   held of the card by the allocator
-    allocated  of that, in the program's hands
-    cached     of that, free to be handed out again: reserved - allocated
-    waiting    of `cached`, freed but in use by another stream yet
+    total      the memory of the GPU
+    free       bytes that the driver can still give
+    reserved   bytes that the allocator holds from the driver
+    allocated  the part of reserved that is in live blocks
+    cached     reserved - allocated
+    waiting    the part of cached that is pending free: freed, but another stream may still use it
     """
 
     total: int
@@ -62,16 +63,16 @@ class Room(NamedTuple):
 # ---- the allocator: a process has at most one, since PyTorch cannot switch back
 
 _active: Allocator | None = None
-_metadata = threading.local()  # .text: what this thread set for its events, for who asks
+_metadata = threading.local()  # .text: the metadata that this thread has set, for _cuda_getMemoryMetadata
 
 
 def active() -> Allocator | None:
-    """The allocator that serves all of PyTorch in this process, None where PyTorch's own does."""
+    """vramscope's allocator, if all of PyTorch in this process uses it; None if PyTorch uses its own."""
     return _active
 
 
 def active_allocator(device: int = 0) -> Allocator | None:
-    """The same for one device: all devices have the same one."""
+    """The same for one device; all devices have the same allocator."""
     return _active
 
 
@@ -84,22 +85,21 @@ def use_allocator(
     replace: bool = False,
     drop_events: bool = False,
 ) -> Allocator:
-    """Puts vramscope's allocator under PyTorch, for the rest of the process, and returns it.
+    """Makes PyTorch use vramscope's allocator for the rest of the process, and returns it.
 
-    conf       settings in PyTorch's words, "expandable_segments:True,max_split_size_mb:128". None:
+    conf       PyTorch's settings, such as "expandable_segments:True,max_split_size_mb:128". None: the environment variable
                VRAMSCOPE_ALLOC_CONF, else PYTORCH_CUDA_ALLOC_CONF, else PYTORCH_ALLOC_CONF.
-    pool       not for all of PyTorch, but for what is allocated inside `with use_allocator(pool=True):`.
-    gpus       "cuda", all cards that this process sees. (A simulated card is CUDA's here, too, under `vramscope
-               dryrun`.)
-    recording  a new `.vram` file to record every event to, from now on; `replace`: one that is there goes;
+    pool       use it only for memory that is allocated inside `with use_allocator(pool=True):`.
+    gpus       "cuda": all GPUs that this process sees, also simulated ones under `vramscope dryrun`.
+    recording  record every event to this new `.vram` file from now on. `replace`: overwrite an existing file.
                `drop_events`: as in Allocator.record.
 
-    Initialises the CUDA driver, makes no context; so, as after torch.cuda.init(), children that use CUDA have to be
+    Initializes the CUDA driver, but creates no context; so, as after torch.cuda.init(), children that use CUDA have to be
     spawned, not forked.
 
-    Raises RuntimeError where PyTorch has begun to use its own allocator; vramscope.UnsupportedError where there is no
-    PyTorch or no CUDA, or where this PyTorch has no way to be told of a failure; vramscope.FormatError for settings that are
-    none, with the byte.
+    Raises RuntimeError if PyTorch has already used its own allocator; vramscope.UnsupportedError if there is no PyTorch or no
+    CUDA, or if vramscope cannot raise this PyTorch's OutOfMemoryError; vramscope.FormatError for invalid settings, with the
+    byte.
     """
     torch, failure = _pytorch.load()
     if torch is None:
@@ -118,7 +118,7 @@ class _Opening(NamedTuple):
     drop_events: bool
 
 
-_is_dropping = False  # whether the recording that is written may lose events
+_is_dropping = False  # whether the current recording may lose events
 
 
 def _open(how: _Opening, is_global: bool) -> None:
@@ -131,7 +131,7 @@ def _open(how: _Opening, is_global: bool) -> None:
 
 
 def _leave() -> None:
-    """At the end of the interpreter: stops asking it for stacks, and ends a recording."""
+    """Called when the interpreter exits: takes no more Python stacks, and ends a recording."""
     _native.live_leave()
     try:
         _native.live_recording_stop()
@@ -180,7 +180,7 @@ def _pluggable(torch: Any, alloc: str) -> Any:
     return torch.cuda.memory.CUDAPluggableAllocator(_native.__file__, alloc, "vs_torch_free")
 
 
-# Setter of PyTorch's allocator object, our function. The names are PyTorch's, one of them with its slip.
+# The setters of PyTorch's allocator object with our functions. PyTorch names some of them without "_fn".
 _FUNCTIONS = (
     ("set_init_fn", "vs_torch_init"),
     ("set_reset_fn", "vs_torch_reset"),
@@ -197,8 +197,8 @@ def _set_functions(allocator: Any) -> None:
     library = _library()
     for setter, name in _FUNCTIONS:
         if not hasattr(allocator, setter):
-            # Unset, it would silently do nothing: memory that other streams or graphs use would be allocated
-            # again.
+            # Without the function PyTorch would silently do nothing, and memory that other streams or graphs still use
+            # would be allocated again.
             raise UnsupportedError(f"this PyTorch's pluggable allocator has no {setter}")
         getattr(allocator, setter)(ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
 
@@ -212,17 +212,17 @@ _NO_BOUND = 2**64 - 1
 
 
 class Allocator:
-    """vramscope's allocator, serving PyTorch.
+    """vramscope's allocator under PyTorch.
 
-    What PyTorch's functions say is what this says; the methods are for what they have not, and for who has no
-    torch.cuda at hand.
+    PyTorch's own functions return its figures; the methods here are for figures that PyTorch does not have, and for code that
+    does not use torch.cuda.
 
-    As a context manager: with `pool=True`, what is allocated inside comes from it. Without, leaving takes back only
-    what was put into PyTorch's functions: the allocator itself stays, since PyTorch cannot give one back.
+    As a context manager with `pool=True`, memory that is allocated inside comes from it. Without `pool`, leaving the block
+    only restores PyTorch's functions: the allocator itself stays, because PyTorch cannot switch back.
 
-    With all of PyTorch on it, these are still PyTorch's refusals: torch.cuda.MemPool, CUDA IPC (tensors shared
-    between processes), the checkpoints of torch.compile's graph trees, and what asks for the largest free block
-    (cacheInfo), as old modes of cuDNN do.
+    While all of PyTorch uses it, PyTorch still refuses torch.cuda.MemPool, CUDA IPC (tensors shared between processes), the
+    checkpoints of torch.compile's graph trees, and queries for the largest free block (cacheInfo), which old modes of cuDNN
+    make.
     """
 
     def __init__(self, torch: Any, pluggable: Any, is_global: bool = True) -> None:
@@ -231,7 +231,7 @@ class Allocator:
         self._patches: list[tuple[Any, str, Any]] = []
         self._pools: list[Any] = []
         self.is_global = is_global
-        """Does it serve all of PyTorch, and not only what is allocated inside `with`?"""
+        """Whether all of PyTorch uses it, and not only the code inside `with`."""
 
     def __enter__(self) -> Self:
         if self.is_global:
@@ -258,57 +258,56 @@ class Allocator:
     # ---- figures
 
     def memory_stats(self, device: Any = None) -> dict[str, Any]:
-        """{group: {pool: {metric: figure}}, scalar: figure}: torch.cuda.memory_stats_as_nested_dict, with PyTorch's
+        """{group: {pool: {metric: figure}}, scalar: figure}, as torch.cuda.memory_stats_as_nested_dict, with PyTorch's
         keys."""
         return _nested(_native.live_statistics(self._number(device)))
 
     def flat_stats(self, device: Any = None) -> dict[str, int]:
-        """{"allocated_bytes.all.peak": figure, ...}, sorted: torch.cuda.memory_stats."""
+        """{"allocated_bytes.all.peak": figure, ...}, sorted, as torch.cuda.memory_stats."""
         return _native.live_statistics(self._number(device))
 
     def extras(self, device: Any = None) -> dict[str, int]:
-        """What PyTorch does not count, in the same form (vs_live_extras in live.h): how far requests had to go
-        (`requests.cache` and on), sizes and lifetimes by powers of two, what each stream has
+        """Figures that PyTorch does not count, in the same form (vs_live_extras in live.h): how requests were served
+        (`requests.cache` and others), sizes and lifetimes by powers of two, and figures of each stream
         (`stream.0.small.cached_bytes`)."""
         return _native.live_extras(self._number(device))
 
     def room(self, device: Any = None) -> Room:
-        """Total, free, reserved, allocated, cached and waiting bytes of one moment."""
+        """Total, free, reserved, allocated, cached and waiting bytes at one moment."""
         return Room(*_native.live_room(self._number(device)))
 
     def memory_summary(self, device: Any = None, abbreviated: bool = False) -> str:
-        """The table of torch.cuda.memory_summary."""
+        """The same table as torch.cuda.memory_summary."""
         return _native.live_summary(self._number(device), abbreviated)
 
     def reset_peak(self, device: Any = None) -> None:
-        """Resets peaks to what is allocated now. Open scopes keep theirs."""
+        """Resets all peaks to the current values. Open scopes keep their own peaks."""
         _native.live_reset_peak(self._number(device))
 
     def reset_accumulated(self, device: Any = None) -> None:
-        """The sums (`allocated`, `freed`, `num_...`) begin anew at 0."""
+        """Resets the accumulated statistics (`allocated`, `freed`, `num_...`) to 0."""
         _native.live_reset_totals(self._number(device))
 
     def scope_begin(self, device: Any = None) -> Any:
-        """A scope with exact peaks: an object with read() and end(), both {"allocated": (start, end, peak), ...} in
-        bytes."""
+        """Begins a scope with exact peaks. Its read() and end() return {"allocated": (start, end, peak), ...} in bytes."""
         return _native.live_scope_begin(self._number(device))
 
     # ---- the cache, limits, settings
 
     def empty_cache(self) -> None:
-        """Gives cached memory of every device back to its driver."""
+        """Releases cached memory of every device to the driver."""
         _native.live_empty_cache()
 
     def fraction(self, device: Any = None) -> float:
-        """What torch.cuda.set_per_process_memory_fraction set, 0 to 1."""
+        """The fraction that torch.cuda.set_per_process_memory_fraction has set, 0 to 1."""
         return _native.live_fraction(self._number(device))
 
     def settings(self) -> str:
-        """The settings in effect, a line each, and a line for each that does nothing as things stand."""
+        """The settings in effect, one per line, and a line for each setting that has no effect."""
         return _native.live_settings()
 
     def apply(self, conf: str) -> None:
-        """New settings for what comes. Raises vramscope.FormatError with the byte."""
+        """Changes the settings from now on. Raises vramscope.FormatError for invalid ones, with the byte."""
         _native.live_settings_apply(conf)
 
     # ---- history, snapshots, recording
@@ -326,10 +325,10 @@ class Allocator:
         skip_actions: list[str] | None = None,
         **more: Any,
     ) -> None:
-        """torch.cuda.memory._record_memory_history, with its arguments and meanings.
+        """The same as torch.cuda.memory._record_memory_history, with its arguments.
 
-        Stacks are Python's, and with stacks="all" the machine's on threads that run no Python. `compile_context`,
-        `global_record_annotations` and what is newer are taken, and do nothing.
+        Records Python stacks, and with stacks="all" also native stacks of threads that run no Python. `compile_context`,
+        `global_record_annotations` and newer arguments are accepted, and have no effect.
         """
         if enabled not in _ENABLED:
             raise RuntimeError(f"expected state to be 'all', 'state', or None, not {enabled!r}")
@@ -342,8 +341,8 @@ class Allocator:
         _native.live_history(_ENABLED[enabled], _CONTEXTS[context], stacks == "all", entries, clear_history, skipped)
 
     def memory_snapshot(self, pool: tuple[int, int] = (0, 0), include_traces: bool = True) -> dict[str, Any]:
-        """What torch.cuda.memory._snapshot() gives: segments with their blocks, history, settings; of one private pool
-        only that pool's segments."""
+        """The same as torch.cuda.memory._snapshot(): segments with their blocks, history, settings. For a private `pool` only
+        the segments of that pool."""
         snapshot: dict[str, Any] = pickle.loads(_native.live_snapshot(False, include_traces))  # ours: plain data
         if tuple(pool) != (0, 0):
             snapshot["segments"] = [s for s in snapshot["segments"] if tuple(s["segment_pool_id"]) == tuple(pool)]
@@ -356,8 +355,8 @@ class Allocator:
             file.write(data)
 
     def record(self, path: str | PathLike[str], replace: bool = False, drop_events: bool = False) -> None:
-        """Records every event to a new `.vram` file from now on, until `stop_recording` or the process' end, however
-        that comes.
+        """Records every event to a new `.vram` file from now on, until `stop_recording` or the end of the process; if that is
+        killed, the file stays readable.
 
         If the file cannot be written fast enough, the program waits, for one event at most a second. With
         `drop_events` it does not wait and loses events. After a loss the recorder writes the state of all memory,
@@ -379,7 +378,7 @@ class Allocator:
 
     @contextmanager
     def annotate(self, name: str, device: Any = None) -> Iterator[None]:
-        """A named part of the program on the time axis of history and recording."""
+        """Marks a named range of the program in history and recording."""
         number = self._number(device)
         _native.live_annotation(number, name, True)
         try:
@@ -390,19 +389,19 @@ class Allocator:
     # ---- running out
 
     def observe_oom(self, observer: Callable[[int, int, int, int], Any], on_rejection: bool = False) -> None:
-        """`observer(device, size, limit, free)` is called where memory runs out, before the error is raised, in bytes:
-        what the card would have had to give, its limit (or total), what it has free. PyTorch's own way to it is
+        """Calls `observer(device, size, limit, free)` when memory runs out, before the error is raised: the bytes that the
+        driver would have had to give, the limit (or total) of the GPU, and its free bytes. PyTorch's own function for this is
         torch._C._cuda_attach_out_of_memory_observer."""
         _native.live_observe_oom(observer, on_rejection)
 
     def oom_text(self) -> str | None:
-        """The sentence of this thread's last failure, as torch.OutOfMemoryError had it; None: there was none."""
+        """The message of this thread's last out-of-memory error, as in torch.OutOfMemoryError; None if there was none."""
         return _native.live_oom_text()
 
     # ---- PyTorch's functions that refuse a pluggable allocator
 
     def patch(self) -> None:
-        """Puts this allocator's answers where PyTorch's functions would refuse. Done by use_allocator."""
+        """Replaces PyTorch's functions that refuse a pluggable allocator. use_allocator calls this."""
         module = self._torch._C
         for name, function in _patches(self):
             if hasattr(module, name):
@@ -410,13 +409,13 @@ class Allocator:
                 setattr(module, name, function)
 
     def unpatch(self) -> None:
-        """PyTorch's functions are its own again, and refuse."""
+        """Restores PyTorch's functions, which then refuse."""
         while self._patches:
             module, name, original = self._patches.pop()
             setattr(module, name, original)
 
     def is_begun(self) -> bool:
-        """Has PyTorch begun to use CUDA?"""
+        """Whether PyTorch has initialized CUDA."""
         is_begun: bool = self._torch.cuda.is_initialized()
         return is_begun
 
@@ -431,11 +430,11 @@ class Allocator:
         return current
 
 
-# ---- forms
+# ---- conversions
 
 
 def _nested(flat: dict[str, int]) -> dict[str, Any]:
-    """Keys with dots as PyTorch nests them; a private pool's part, "0_1", is a pair of numbers there."""
+    """Nests keys with dots as PyTorch does; the id of a private pool, "0_1", becomes a pair of numbers."""
     nested: dict[Any, Any] = {}
     for key, value in flat.items():
         *groups, last = key.split(".")
@@ -450,7 +449,7 @@ def _nested(flat: dict[str, int]) -> dict[str, Any]:
 
 
 def _patches(allocator: Allocator) -> list[tuple[str, Callable[..., Any]]]:
-    """Names of torch._C, and what is to be there."""
+    """Names in torch._C, and the functions that replace them."""
 
     def snapshot(pool: Any = None) -> dict[str, Any]:
         pool = pool or (0, 0)

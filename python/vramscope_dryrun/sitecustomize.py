@@ -1,18 +1,29 @@
-"""Python imports this file when it starts, because `vramscope dryrun` put its folder into PYTHONPATH. It arranges
-that the program's first import of torch is noticed (vramscope_dryrun.py), and then makes itself forgotten: its folder
-goes from sys.path, and the sitecustomize that Python would have found without it is run in its place."""
+"""Python imports this file when it starts, because `vramscope dryrun` put its folder into PYTHONPATH. It installs the hook
+that waits for the program's first import of torch (vramscope_dryrun.py). Then it removes its traces: its folder is taken out
+of sys.path, and the sitecustomize that Python would have found otherwise is run."""
 
 
 _noted: "set[tuple[int, str]]" = set()  # the lines that were written, and by which process
 
 
 def _note(what: str, error: BaseException) -> None:
-    """For the report: what will be missing from it, and the exception that is why. Each line is written once; where even
-    this file cannot be written, the report says that the figures are missing and that the reason is not known."""
+    """Writes a line for the report: what will be missing from it, and the exception that is the reason. Each line is written
+    once. If this file cannot be written, the report says that the figures are missing for an unknown reason."""
     import json
+
+    _write(json.dumps({"what": what, "why": f"{type(error).__name__}: " + str(error).split("\n")[0][:200]}))
+
+
+def _assume(sentence: str, **more: object) -> None:
+    """For the report: what the run assumes where the real program would have computed it; `more`: how often, and where."""
+    import json
+
+    _write(json.dumps({"assumed": sentence, **more}))
+
+
+def _write(line: str) -> None:
     import os
 
-    line = json.dumps({"what": what, "why": f"{type(error).__name__}: " + str(error).split("\n")[0][:200]})
     folder = os.environ.get("VRAMSCOPE_SIM_RUN")
     if not folder or (os.getpid(), line) in _noted or len(_noted) > 100:
         return
@@ -33,12 +44,12 @@ def _arrange() -> None:
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != here]
     try:
         spec = importlib.util.spec_from_file_location("_vramscope_dryrun", os.path.join(here, "vramscope_dryrun.py"))
-        assert spec is not None and spec.loader is not None  # it is a file that is there
+        assert spec is not None and spec.loader is not None  # the file exists
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        module.arrange(_note)
+        module.arrange(_note, _assume)
     except Exception as error:
-        _note("PyTorch's figures", error)  # the program comes first
+        _note("PyTorch's figures", error)  # the program runs without the hook
 
 
 _arrange()
@@ -47,7 +58,7 @@ from importlib.machinery import PathFinder as _PathFinder  # noqa: E402 (after _
 
 _other = _PathFinder.find_spec("sitecustomize")
 if _other is None or _other.loader is None:
-    # What Python says where there is no sitecustomize, which it expects here.
+    # The error that Python expects if there is no sitecustomize.
     raise ImportError("No module named 'sitecustomize'", name="sitecustomize")
 
 from importlib.util import module_from_spec as _module_from_spec  # noqa: E402

@@ -1,14 +1,15 @@
-"""What `vramscope dryrun` learns from a program that uses PyTorch: the history of its allocator, and its figures.
+"""The hook of `vramscope dryrun` in a program that uses PyTorch: records the history and the figures of PyTorch's allocator.
 
-Nothing here may change what the program does or prints. Every step stands alone: an exception in it never reaches the
-program, it becomes a line in DIR/problems.PID.jsonl, and the report says what is missing and why.
+Nothing here may change what the program does or prints. Each step is independent: an exception in it never reaches the
+program, but becomes a line in DIR/problems.PID.jsonl, and the report says what is missing and why.
 
-    the first import of torch   counts optimizer steps from then on, and waits for CUDA
-    CUDA is initialized         the history begins, before the first allocation
-    the program ends            DIR/snapshot.PID.pickle and DIR/stats.PID.json are written (DIR is VRAMSCOPE_SIM_RUN)
+    first import of torch   counts optimizer steps from then on, and waits for CUDA
+    CUDA is initialized     starts the history, before the first allocation
+    end of the process      writes DIR/snapshot.PID.pickle and DIR/stats.PID.json (DIR is VRAMSCOPE_SIM_RUN): at Python's exit, or
+                            at os._exit, with which children of multiprocessing end
 
-stats.PID.json is written at the beginning, too, and after an out-of-memory error: a process that is killed leaves that
-one, with "complete" false.
+stats.PID.json is also written at the beginning and after an out-of-memory error, with "complete" false: that file remains if
+the process is killed. Its peaks are in the simulated machine also then (src/faces/simcuda/core/pytorch.c).
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ if TYPE_CHECKING:  # importing these would take time in each process that Python
     from collections.abc import Callable
     from importlib.machinery import ModuleSpec
     from types import ModuleType
-    from typing import Any, BinaryIO, ParamSpec, TypeVar
+    from typing import Any, BinaryIO, NoReturn, ParamSpec, TypeVar
 
     P = ParamSpec("P")
     R = TypeVar("R")
-    Held = dict[str, Any]  # what a model and its optimizer take: the member "model" of stats.PID.json
+    Held = dict[str, Any]  # the memory of a model and its optimizer: the member "model" of stats.PID.json
 
 _PEAKS = ("allocated_bytes", "active_bytes", "requested_bytes", "reserved_bytes")
 _COUNTS = ("num_ooms", "num_alloc_retries")
@@ -33,29 +34,95 @@ _MANY = 1_000_000
 
 
 def _drop(what: str, error: BaseException) -> None:
-    """Stands for the function below until `arrange` is called."""
+    """The value of _note until `arrange` is called."""
 
 
+def _drop_sentence(sentence: str, **more: Any) -> None:
+    """The value of _assume until then."""
+
+
+_at_end: list[Callable[[], None]] = []  # called when the process ends
 _note: Callable[[str, BaseException], None] = _drop  # sitecustomize.py's: writes (what is missing, the exception) for the report
+_assume: Callable[..., None] = _drop_sentence  # sitecustomize.py's: writes what is assumed where nothing is computed
 
 
-def arrange(note: Callable[[str, BaseException], None]) -> None:
+def arrange(note: Callable[[str, BaseException], None], assume: Callable[..., None]) -> None:
     """Called once, when Python starts."""
-    global _note
-    _note = note
+    global _note, _assume
+    _note, _assume = note, assume
     if not os.environ.get("VRAMSCOPE_SIM_RUN"):
         return
-    if "torch" in sys.modules:
-        _Recorder(sys.modules["torch"]).begin()
-    else:
-        sys.meta_path.insert(0, _Finder())
+    wanted: dict[str, Callable[[ModuleType], None]] = {
+        "torch": _follow_torch,
+        "torch.distributed.distributed_c10d": _follow_distributed,
+        "transformers.generation.utils": _follow_generate,
+        "jax": _follow_jax,
+        "jax._src.hardware_utils": _find_gpu_for_jax,
+        "transformers.generation.continuous_batching.requests": _follow_requests,
+    }
+    for name in [name for name in wanted if name in sys.modules]:
+        wanted.pop(name)(sys.modules[name])
+    sys.meta_path.insert(0, _Finder(wanted))
+
+
+def _follow_torch(torch: ModuleType) -> None:
+    _Recorder(torch).begin()
+
+
+def _follow_generate(utils: ModuleType) -> None:
+    try:
+        _beside("vramscope_generate").follow(utils, _assume, _note)
+    except Exception as error:
+        _note("the end of generate()", error)
+
+
+def _follow_distributed(c10d: ModuleType) -> None:
+    try:
+        _at_end.append(_beside("vramscope_world").follow(c10d, _assume, _note))
+    except Exception as error:
+        _note("objects of other ranks", error)
+
+
+def _follow_jax(jax: ModuleType) -> None:
+    try:
+        _beside("vramscope_jax").follow(_card, _note)
+    except Exception as error:
+        _note("JAX's figures", error)
+
+
+def _find_gpu_for_jax(hardware_utils: ModuleType) -> None:
+    _beside("vramscope_jax").find_gpu(hardware_utils)
+
+
+def _follow_requests(requests: ModuleType) -> None:
+    try:
+        _beside("vramscope_generate").follow_requests(requests, _assume)
+    except Exception as error:
+        _note("the end of generate_batch()", error)
+
+
+def _beside(name: str) -> Any:
+    """Loads a module of this folder, which is not in sys.path. Its functions are called by the program, so they get the file name
+    of a library, and no line of ours owns memory."""
+    from types import ModuleType
+
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    with open(path, encoding="utf-8") as file:
+        code = compile(file.read(), "<__vramscope__>", "exec")
+    module = ModuleType("_" + name)
+    module.__file__ = "<__vramscope__>"
+    exec(code, module.__dict__)
+    return module
 
 
 class _Finder:
-    """Stands first among those that find modules, and only waits for torch: another one has to find it."""
+    """The first module finder. It only waits for some modules, which the other finders find."""
+
+    def __init__(self, wanted: dict[str, Callable[[ModuleType], None]]) -> None:
+        self.wanted = wanted  # name -> the function that is called after the module was executed
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name != "torch":
+        if name not in self.wanted:
             return None
         for finder in list(sys.meta_path):
             find = getattr(finder, "find_spec", None)
@@ -66,7 +133,7 @@ class _Finder:
         return None
 
     def _watch(self, spec: ModuleSpec) -> None:
-        """Has us told when the module is there. The loader stays what it is: programs look at it."""
+        """Calls `_found` after the module was executed. The loader object is kept, because programs examine it."""
         loader: Any = spec.loader
         try:
             original = loader.exec_module
@@ -74,17 +141,19 @@ class _Finder:
             def exec_module(module: ModuleType) -> None:
                 loader.__dict__.pop("exec_module", None)
                 original(module)
-                self._found(module)
+                self._found(spec.name, module)
 
             loader.exec_module = exec_module
         except Exception as error:
             _note(FIGURES, error)
 
-    def _found(self, torch: ModuleType) -> None:
+    def _found(self, name: str, module: ModuleType) -> None:
         try:
-            if self in sys.meta_path:
+            follow = self.wanted.pop(name, None)
+            if follow is not None:
+                follow(module)
+            if not self.wanted and self in sys.meta_path:
                 sys.meta_path.remove(self)
-                _Recorder(torch).begin()
         except Exception as error:
             _note(FIGURES, error)
 
@@ -93,7 +162,7 @@ FIGURES = "PyTorch's figures"
 
 
 def _or_note(what: str) -> Callable[[Callable[P, R]], Callable[P, R | None]]:
-    """The function returns None where it raises; the report then says that `what` is missing, and the exception."""
+    """A decorator: if the function raises, it returns None, and the report says that `what` is missing, with the exception."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R | None]:
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R | None:
@@ -111,17 +180,19 @@ def _or_note(what: str) -> Callable[[Callable[P, R]], Callable[P, R | None]]:
 class _Recorder:
     def __init__(self, torch: Any) -> None:
         self.torch = torch
+        self.programs: Any = None  # the program's own history: a History of vramscope_history.py
         self.folder = os.environ["VRAMSCOPE_SIM_RUN"]
         self.most_events = int(os.environ.get("VRAMSCOPE_DRYRUN_HISTORY", _MANY))
         self.pid: int | None = None  # of the process that initialized CUDA
         self.began: float | None = None
         self.history: dict[str, Any] = {"on": False, "why": None, "calls": []}
         self.folded: dict[int, dict[str, int]] = {}  # device -> peaks and counts that the program has reset
-        self.measured: dict[int, tuple[int, Held | None]] = {}  # id of an optimizer -> what it and its parameters hold
+        self.measured: dict[int, tuple[int, Held | None]] = {}  # id of an optimizer -> its steps, its memory
         self.oom: dict[str, Any] | None = None
         self.ooms = 0
         self.steps = 0
-        self.note_step: Any = None  # the simulated GPU's function for it; False where there is none
+        self.note_step: Any = None  # the simulated GPU's function that counts a step; False if there is none
+        self.has_ended = False
 
     # ---- beginning
 
@@ -133,7 +204,19 @@ class _Recorder:
         self._follow_resets()
         self._follow_recording()
         atexit.register(self.end)
+        self._follow_exit()
         self.torch.cuda._lazy_call(self.cuda_begins)
+
+    @_or_note(FIGURES)
+    def _follow_exit(self) -> None:
+        original = os._exit
+
+        def _exit(status: int) -> NoReturn:
+            self.end()
+            original(status)
+
+        _exit.__doc__ = original.__doc__
+        os._exit = _exit
 
     @_or_note(FIGURES)
     def cuda_begins(self) -> None:
@@ -162,57 +245,44 @@ class _Recorder:
             self.note_step = getattr(ctypes.CDLL(None), "vs_simcuda_note_step", False)
         if self.note_step:
             self.note_step()
-        # By the second step every state is there.
+        # After the second step all optimizer state exists.
         seen, held = self.measured.get(id(optimizer), (0, None))
         if seen < 2:
             self.measured[id(optimizer)] = (seen + 1, self._held_by([optimizer], []) or held)
 
-    # ---- history: ours runs from beginning to end, whatever the program does with its own
+    # ---- history: recorded from beginning to end; the program's own recording is a part of it
 
-    def _begin_history(self) -> None:
+    def _begin_history(self) -> bool:
+        """Called when CUDA starts, or by the program's own recording before that."""
+        if self.history["on"] or self.history["why"] is not None:
+            return bool(self.history["on"])
         if self.most_events == 0:
-            self.history["why"] = "it was not wanted"
-            return
-        calls = list(self.history["calls"])
+            self.history["why"] = "recording was switched off"
+            return False
         try:
-            self.torch.cuda.memory._record_memory_history(max_entries=self.most_events, stacks="python")
+            with self._ours():
+                self.torch.cuda.memory._record_memory_history(max_entries=self.most_events, stacks="python")
             self.history["on"] = True
         except Exception as error:
             self.history["why"] = str(error).split("\n")[0][:200]
             _note("the history", error)
-        self.history["calls"] = calls  # without this one
+        if self.programs is not None:
+            self.programs.is_begun = self.history["on"]
+        return bool(self.history["on"])
+
+    def _ours(self) -> Any:
+        """A context in which the history is recorded and read as a whole."""
+        import contextlib
+
+        return contextlib.nullcontext() if self.programs is None else self.programs.ours()
 
     @_or_note("the program's own recording")
     def _follow_recording(self) -> None:
-        c, most = self.torch._C, self.most_events
-        original = c._cuda_record_memory_history
-        if most == 0:
-            return
+        if self.most_events != 0:
+            history = _beside("vramscope_history").History
+            self.programs = history(self.torch._C, self.most_events, self._begin_history, self.history["calls"], _assume, _note)
 
-        def record(
-            enabled: Any = None, context: Any = "all", stacks: Any = "all", max_entries: int = sys.maxsize,
-            *rest: Any, **named: Any
-        ) -> Any:
-            """The program's own wishes. It gets at least the events that it asks for; what would end our history or
-            leave something out is not done. Nor are C++ frames recorded: to name them takes PyTorch minutes."""
-            self.history["calls"].append({"enabled": enabled, "context": context, "stacks": stacks})
-            if enabled is None:
-                return None
-            more = list(rest)
-            if more:
-                more[0] = False  # clear_history
-            more = [[] if isinstance(value, list) else value for value in more]  # skip_actions
-            if len(more) > 5:
-                more[5] = True  # record_cuda
-            named.pop("clear_history", None)
-            named.pop("skip_actions", None)
-            return original("all", "all", "python", max(max_entries, most), *more, **named)
-
-        c._cuda_record_memory_history = record
-        if hasattr(c, "_cuda_record_memory_history_legacy"):
-            c._cuda_record_memory_history_legacy = lambda *more, **named: record(None)  # ours keeps more
-
-    # ---- peaks: a reset of the program's does not take them from us
+    # ---- peaks: those that the program resets are kept
 
     def _follow_resets(self) -> None:
         for name in ("_cuda_resetPeakMemoryStats", "_cuda_resetAccumulatedMemoryStats"):
@@ -273,7 +343,7 @@ class _Recorder:
         if self.ooms == 1:
             self.write_stats(False)
 
-    # ---- what a model is made of
+    # ---- the memory of a model
 
     def _held_by(self, optimizers: list[Any], modules: list[Any]) -> Held | None:
         """Bytes on the GPU of parameters, their gradients, and the state of optimizers."""
@@ -305,7 +375,7 @@ class _Recorder:
         }
 
     def _local(self, tensor: Any) -> Any:
-        """Of a tensor that is spread over ranks the part that lies here."""
+        """The local part of a tensor that is distributed over ranks (DTensor); any other tensor itself."""
         return getattr(tensor, "_local_tensor", tensor)
 
     def _bytes(self, value: Any) -> int:
@@ -317,7 +387,7 @@ class _Recorder:
 
     @_or_note("the model's sizes")
     def _model(self) -> Held | None:
-        """The largest that was seen: at an optimizer's first steps, or among what lives now."""
+        """The larger of two measurements: at the first steps of the optimizers, and of the objects that are live now."""
         import gc
 
         modules, optimizers = [], []
@@ -344,9 +414,12 @@ class _Recorder:
 
     @_or_note(FIGURES)
     def end(self) -> None:
-        if self.pid != os.getpid():
-            return  # CUDA was not used, or this is a forked child, which cannot use it
-        self.write_stats(True)  # the snapshot may take long, and fail
+        for function in _at_end:
+            function()
+        if self.pid != os.getpid() or self.has_ended:
+            return  # CUDA was not used, or this is a child of a process that used it, or Python's exit came before os._exit
+        self.has_ended = True
+        self.write_stats(True)  # first, because the snapshot may take long, or fail
         self._write_snapshot()
 
     @_or_note("the history")
@@ -355,7 +428,8 @@ class _Recorder:
 
         if not self.history["on"]:
             return
-        snapshot = take_snapshot(self.torch)
+        with self._ours():
+            snapshot = take_snapshot(self.torch)
         self._write("snapshot", "pickle", lambda file: pickle.dump(snapshot, file))
 
     @_or_note(FIGURES)
@@ -398,12 +472,12 @@ class _Recorder:
 
     @_or_note(FIGURES)
     def _stats_of(self, device: int) -> dict[str, Any]:
-        """Raises where the allocator keeps none (a pluggable one)."""
+        """Raises if the allocator has no statistics (a pluggable one)."""
         stats: dict[str, Any] = self.torch._C._cuda_memoryStats(device)
         return stats
 
     def _write(self, what: str, ending: str, put: Callable[[BinaryIO], object]) -> None:
-        """The file appears whole."""
+        """Writes a file under another name and renames it, so a reader never sees a part of it."""
         path = os.path.join(self.folder, f"{what}.{self.pid}.{ending}")
         with open(path + ".part", "wb") as file:
             put(file)
@@ -411,8 +485,8 @@ class _Recorder:
 
 
 def take_snapshot(torch: Any) -> Any:
-    """torch.cuda.memory._snapshot(). To name compiled frames it asks torch._inductor, and imports it for that, which takes longer
-    than a small program. A program that has not imported it has no compiled frames: None stands for it meanwhile."""
+    """torch.cuda.memory._snapshot(), without its import of torch._inductor, which takes longer than a small program. PyTorch uses
+    that module to name compiled frames, and a program that has not imported it has none, so it is None meanwhile."""
     names = torch.__dict__
     if "_inductor" in names:
         return torch.cuda.memory._snapshot()
@@ -425,7 +499,7 @@ def take_snapshot(torch: Any) -> Any:
 
 
 def _larger(*candidates: Held | None) -> Held | None:
-    """The one that takes most; None where there is none."""
+    """The one with the most bytes; None if there is none."""
 
     def weight(held: Held) -> int:
         total: int = held["parameter_bytes"] + held["gradient_bytes"] + held["optimizer_bytes"]
@@ -435,7 +509,7 @@ def _larger(*candidates: Held | None) -> Held | None:
 
 
 def _card(device: int, visible: str | None) -> int | None:
-    """The card of the machine that a device of the program is; None where that cannot be told from the variable."""
+    """The GPU of the machine for a device of the program; None if the variable does not tell."""
     if visible is None:
         return device
     try:

@@ -193,8 +193,8 @@ static vs_status read_reserve(const job *j, word found, vs_alloc_reserve *reserv
   }
   if (read_real(number, &reserve->value) && reserve->value > 0) return VS_OK;
   return vs_fail(j->value.error, VS_BAD_FORMAT, found.at,
-                 "%s: expected a part of the card such as 0.5, or GiB such as 40G, not '%S'", j->row->key,
-                 shortened(found.text));
+                 "%s: expected a fraction of the GPU's memory such as 0.5, or GiB such as 40G, not '%S'",
+                 j->row->key, shortened(found.text));
 }
 
 /* ---- lists --------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include "analyze/activations.h"
 
 #include "analyze/arrange.h"
+#include "analyze/passes.h"
 
 /* What the allocations of one line were freed by, in bytes. */
 typedef struct tally {
@@ -14,8 +15,7 @@ typedef struct builder {
   uint32_t event;
   vs_activations *out;
   vs_keys keys;
-  VS_VEC(uint8_t)
-  passes; /* by stack id: 0: not determined yet, 1: of another pass, 2: of the backward pass */
+  vs_passes passes;
   VS_VEC(uint64_t) freed_in_backward; /* one bit for each event */
   VS_VEC(tally) tallies;              /* by key */
   VS_VEC(uint32_t) group_of_key;      /* by key: 0, or 1 + index into out->lines */
@@ -24,20 +24,7 @@ typedef struct builder {
 static bool has_bit(const uint64_t *bits, uint32_t at) { return (bits[at / 64] >> at % 64 & 1) != 0; }
 static void set_bit(uint64_t *bits, uint32_t at) { bits[at / 64] |= UINT64_C(1) << at % 64; }
 
-static bool is_backward_stack(builder *b, uint32_t stack) {
-  uint32_t place;
-  const vs_owner_kind owner = vs_frames_owner(b->frames, stack, false);
-  if (owner != VS_OWNER_frame) return owner == VS_OWNER_backward;
-  const uint32_t frame = vs_frames_user(b->frames, stack);
-  return vs_frames_kind(b->frames, frame) == VS_FRAME_KIND_backward ||
-         !vs_frames_user_place(b->frames, stack, &place); /* a line of the forward pass, in anomaly mode */
-}
-
-static bool is_backward(builder *b, uint32_t stack) {
-  if (stack >= b->passes.count) return is_backward_stack(b, stack); /* VS_LIST_NONE */
-  if (b->passes.data[stack] == 0) b->passes.data[stack] = is_backward_stack(b, stack) ? 2 : 1;
-  return b->passes.data[stack] == 2;
-}
+static bool is_backward(builder *b, uint32_t stack) { return vs_passes_is_backward(&b->passes, stack); }
 
 #define FILL(host, vec, entries)                                                                    \
   (vs_vec_reserve(host, vec, entries) == VS_OK                                                      \
@@ -47,7 +34,7 @@ static bool is_backward(builder *b, uint32_t stack) {
 static vs_status prepare(builder *b) {
   const vs_slice *slice = b->lifetimes->slice;
   const size_t words = (size_t)slice->event_count / 64 + 1, rows = b->lifetimes->rows.count / 64 + 1;
-  VS_TRY(FILL(b->host, &b->passes, vs_lists_count(&slice->snapshot->stacks.lists)));
+  VS_TRY(vs_passes_init(b->host, b->frames, &b->passes));
   VS_TRY(FILL(b->host, &b->freed_in_backward, words));
   VS_TRY(FILL(b->host, &b->out->events, words));
   VS_TRY(FILL(b->host, &b->out->rows, rows));
@@ -176,7 +163,7 @@ vs_status vs_activations_build(const vs_host *host, const vs_lifetimes *lifetime
   builder b = {.host = host, .lifetimes = lifetimes, .frames = frames, .event = event, .out = out};
   const vs_status status = build(&b);
   vs_keys_deinit(&b.keys);
-  vs_vec_free(host, &b.passes);
+  vs_passes_deinit(host, &b.passes);
   vs_vec_free(host, &b.freed_in_backward);
   vs_vec_free(host, &b.tallies);
   vs_vec_free(host, &b.group_of_key);

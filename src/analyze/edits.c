@@ -15,7 +15,9 @@ typedef struct editor {
   const vs_edit *edits;
   size_t edit_count;
   bool empties_cache;
-  uint32_t last_failure; /* event of the plan's last FAIL; VS_NO_EVENT: none */
+  uint32_t last_failure;           /* event of the plan's last FAIL; VS_NO_EVENT: none */
+  const vs_checkpoint *checkpoint; /* NULL: none */
+  size_t next_insert;              /* of it */
   vs_edited *out;
 } editor;
 
@@ -30,7 +32,8 @@ static void change_add(change *c, const vs_edit *edit) {
     case VS_EDIT_SCALE: c->factor *= edit->factor; break;
     case VS_EDIT_FREE_EARLY: c->is_early = true; break;
     case VS_EDIT_FREE: c->is_freed = true; break;
-    case VS_EDIT_EMPTY_CACHE: break;
+    case VS_EDIT_EMPTY_CACHE:
+    case VS_EDIT_CHECKPOINT: break;
   }
 }
 
@@ -65,13 +68,20 @@ static uint64_t scaled(uint64_t size, double factor) {
   return vs_max_u64((uint64_t)wanted, 1);
 }
 
-static vs_status put(editor *e, vs_replay_request request) {
+/* `cause`: event of the allocation whose stack an ALLOC has. */
+static vs_status put_caused(editor *e, vs_replay_request request, uint32_t cause) {
   vs_replay_requests *out = &e->out->requests;
+  if (e->checkpoint != NULL) {
+    VS_TRY(vs_vec_reserve(e->host, &e->out->causes, 1));
+    e->out->causes.data[e->out->causes.count++] = cause;
+  }
   VS_ASSERT(out->count == 0 || request.steps >= out->data[out->count - 1].steps);
   VS_TRY(vs_vec_reserve(e->host, out, 1));
   out->data[out->count++] = request;
   return VS_OK;
 }
+
+static vs_status put(editor *e, vs_replay_request request) { return put_caused(e, request, request.event); }
 
 /* Counts what the edits name, and frees the blocks from before the trace that are out or freed early. */
 static vs_status rows_take(editor *e) {
@@ -104,13 +114,41 @@ static vs_status alloc_take(editor *e, vs_replay_request request) {
 
 static vs_status free_take(editor *e, vs_replay_request request) {
   const change c = change_of_row(e, request.lifetime);
+  if (e->checkpoint != NULL && has_bit(e->checkpoint->moved.data, request.lifetime)) return VS_OK;
   return c.is_out || c.is_early ? VS_OK : put(e, request);
+}
+
+/* A request of a call that is computed again is changed as the recorded one is. */
+static vs_status insert_take(editor *e, const vs_checkpoint_insert *insert) {
+  const vs_replay_requests *out = &e->out->requests;
+  const change c = change_of_row(e, insert->row);
+  vs_replay_request request = insert->request;
+  request.steps = out->count == 0 ? 0 : out->data[out->count - 1].steps;
+  request.size = scaled(request.size, c.factor);
+  if (c.is_out || (c.is_early && request.kind == VS_REPLAY_FREE)) return VS_OK;
+  VS_TRY(put_caused(e, request, e->plan->lifetimes->rows.data[insert->row].start));
+  if (!c.is_early) return VS_OK;
+  request.kind = VS_REPLAY_FREE;
+  request.is_prompt = true;
+  return put(e, request);
+}
+
+/* What the program does in addition right before a request of the plan. */
+static vs_status inserts_take(editor *e, size_t before) {
+  for (; e->checkpoint != NULL && e->next_insert < e->checkpoint->inserts.count; e->next_insert++) {
+    const vs_checkpoint_insert *insert = &e->checkpoint->inserts.data[e->next_insert];
+    if (insert->before > before) return VS_OK;
+    VS_TRY(insert_take(e, insert));
+  }
+  return VS_OK;
 }
 
 /* What happens right before the last failed request. Its own steps are not passed: they are the request's. */
 static vs_status frees_put(editor *e, vs_replay_request failure) {
   const vs_replay_requests *out = &e->out->requests;
   vs_replay_request request = {.event = failure.event,
+                               .stream = failure.stream,
+                               .pool = failure.pool,
                                .steps = out->count == 0 ? 0 : out->data[out->count - 1].steps,
                                .kind = VS_REPLAY_FREE,
                                .is_prompt = true};
@@ -155,13 +193,22 @@ vs_status vs_edits_apply(const vs_host *host, const vs_replay_plan *plan, const 
               .edit_count = count,
               .last_failure = last_failure_of(plan),
               .out = out};
-  for (size_t i = 0; i < count; i++) e.empties_cache |= edits[i].kind == VS_EDIT_EMPTY_CACHE;
+  for (size_t i = 0; i < count; i++) {
+    e.empties_cache |= edits[i].kind == VS_EDIT_EMPTY_CACHE;
+    if (edits[i].kind == VS_EDIT_CHECKPOINT) e.checkpoint = edits[i].checkpoint;
+  }
+  out->copies = e.checkpoint != NULL ? e.checkpoint->copies : 0;
   vs_status status = vs_vec_reserve(host, &out->requests, plan->requests.count);
   if (status == VS_OK) status = rows_take(&e);
-  for (size_t i = 0; i < plan->requests.count && status == VS_OK; i++)
-    status = request_take(&e, plan->requests.data[i]);
+  for (size_t i = 0; i <= plan->requests.count && status == VS_OK; i++) {
+    status = inserts_take(&e, i);
+    if (status == VS_OK && i < plan->requests.count) status = request_take(&e, plan->requests.data[i]);
+  }
   if (status != VS_OK) vs_edited_deinit(host, out);
   return status;
 }
 
-void vs_edited_deinit(const vs_host *host, vs_edited *edited) { vs_vec_free(host, &edited->requests); }
+void vs_edited_deinit(const vs_host *host, vs_edited *edited) {
+  vs_vec_free(host, &edited->requests);
+  vs_vec_free(host, &edited->causes);
+}

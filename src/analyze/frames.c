@@ -65,12 +65,6 @@ static const char *const NATIVE_ENDS[] = {".so", ".o", ".a", ".dll", ".pyd", ".d
 static const char *const NATIVE_LIBRARY_NAMES[] = {
     "std::", "__gnu_cxx::", "at::", "c10::", "torch::", "caffe2::", "pybind11::", "thrust::", "cub::"};
 static const char *const NATIVE_LIBRARY_FILES[] = {"/usr/", "../sysdeps/", "../csu/", "./nptl/", "./stdlib/"};
-static const char *const LIBRARY_PARTS[] = {
-    "site-packages", "dist-packages", "/torch/",        "\\torch\\",
-    "lib/python3",   "\\Lib\\",       "torchinductor_", "__torch__",
-};
-static const char *const LIBRARY_STARTS[] = {"torch/",   "torch\\",         "<frozen",
-                                             "<string>", "<eval_with_key>", "<__"};
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -93,12 +87,6 @@ static bool ends_with_any(vs_str text, const char *const *ends, size_t count) {
       return true;
   }
   return false;
-}
-
-vs_str vs_path_base(vs_str path) {
-  size_t start = path.size;
-  while (start > 0 && path.data[start - 1] != '/' && path.data[start - 1] != '\\') start--;
-  return (vs_str){path.data + start, path.size - start};
 }
 
 /* Names of Python functions have no bracket and no "::"; those of C++ functions with their arguments have. A C++
@@ -236,8 +224,7 @@ static uint8_t judge_file(vs_str file) {
   if ((found & NATIVE) != 0 && contains_any(file, NOISE_IN_FILE, COUNT(NOISE_IN_FILE))) found |= NOISE;
   if (ends_with_any(file, SOURCE_ENDS, COUNT(SOURCE_ENDS))) found |= HAS_LINES;
   if (starts_with_any(file, NATIVE_LIBRARY_FILES, COUNT(NATIVE_LIBRARY_FILES))) found |= NATIVE_LIBRARY;
-  if (contains_any(file, LIBRARY_PARTS, COUNT(LIBRARY_PARTS))) found |= LIBRARY;
-  if (starts_with_any(file, LIBRARY_STARTS, COUNT(LIBRARY_STARTS))) found |= LIBRARY;
+  if (vs_path_is_library(file)) found |= LIBRARY;
   return found;
 }
 

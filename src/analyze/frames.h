@@ -22,7 +22,7 @@
 #ifndef VS_ANALYZE_FRAMES_H
 #define VS_ANALYZE_FRAMES_H
 
-#include "base/text.h"
+#include "base/path.h"
 #include "snapshot/model.h"
 
 #define VS_NO_FRAME UINT32_MAX
@@ -34,9 +34,6 @@ typedef enum vs_frame_kind {
 } vs_frame_kind;
 
 const char *vs_frame_kind_name(vs_frame_kind kind);
-
-/* The last part of a path, behind the last slash or backslash. */
-vs_str vs_path_base(vs_str path);
 
 /* "MulBackward0" of "torch::autograd::generated::MulBackward0::apply(...)": the node of autograd's graph that a
  * function runs, "Engine::evaluate_function" for the engine between the nodes; empty for all other functions. */

@@ -7,10 +7,10 @@ const char *vs_growth_kind_name(vs_growth_kind kind) {
   return names[kind];
 }
 
-/* What happened to a line in one step, as its boundaries show it: blocks that came, and blocks that went. */
+/* The change of a line in one step: blocks that are live at its end only, and blocks that are live at its start only. */
 typedef struct change {
   int64_t came, went; /* bytes */
-  int64_t passed;     /* of those that went: seen at one boundary only */
+  int64_t passed;     /* of the removed ones: blocks that were seen at one boundary only */
   int64_t blocks;     /* came - went */
 } change;
 
@@ -136,7 +136,7 @@ static bool longest_run(const builder *b, vs_growth *run) {
   return found;
 }
 
-/* What is live of the line at the last boundary: it came and did not go. */
+/* The live bytes of the line at the last boundary: those added and not removed. */
 static void measure_last(const builder *b, size_t from, size_t to, vs_growth *growth) {
   const uint32_t last = b->steps->boundaries.data[b->steps->boundaries.count - 1];
   for (size_t i = from; i < to; i++) {
@@ -168,7 +168,7 @@ static vs_status judge_lines(builder *b) {
   return VS_OK;
 }
 
-/* What each line that grows has at the end, and what its growth is called by that. */
+/* The bytes of each growing line at the end, which decide the kind of growth. */
 static vs_status follow_to_end(builder *b) {
   const vs_lifetimes *lifetimes = b->lifetimes;
   const vs_moment end = vs_slice_end(lifetimes->slice);

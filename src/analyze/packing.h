@@ -18,7 +18,7 @@ typedef struct vs_buffer_life {
   uint32_t from, to;
 } vs_buffer_life;
 
-/* Above this many blocks no plan is made: it would take too long and too much memory. */
+/* With more blocks no plan is computed, because it would need too much time and memory. */
 enum { VS_PACKING_MOST = 400000 };
 
 typedef struct vs_packing {

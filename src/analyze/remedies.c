@@ -2,16 +2,20 @@
 
 #include "analyze/arrange.h"
 #include "analyze/edits.h"
+#include "analyze/line_rows.h"
 #include "analyze/replay_fork.h"
 
 /* Tries from one fork: bounded by what they copy, so that a file with many blocks does not take for ever. */
 #define MOST_COPIED (UINT64_C(1) << 30)
+/* Requests of all replays in which a line allocates less. */
+#define MOST_SHRUNK_REQUESTS (UINT64_C(1) << 22)
 enum {
-  MOST_TRIES = 4096,
   MOST_ALONE = 512,  /* blocks of one line that are tried alone */
   MOST_HOLDERS = 24, /* lines, those that hold most */
   MOST_PAIRED = 8,   /* of these, in pairs */
-  MOST_PERCENT = 90, /* by which activations are made smaller */
+  MOST_SHRUNK = 2,   /* lines that hold most, each of which is made smaller */
+  LEAST_SHRUNK = 10, /* and holds at least this part of all: 1 / LEAST_SHRUNK */
+  MOST_PERCENT = 90, /* by which allocations are made smaller */
 };
 
 static const char *const WORDS[] = {
@@ -33,6 +37,7 @@ typedef struct finder {
   vs_held held;
   vs_replay_fork *fork;
   uint64_t tries_left;
+  uint64_t shrinks; /* replays of smaller allocations */
 } finder;
 
 static vs_status add(finder *f, vs_remedy remedy) {
@@ -130,7 +135,10 @@ static vs_status settings_find(finder *f) {
 
 static vs_status try_what(finder *f, vs_replay_try what, vs_replay *replay, bool *passes) {
   *passes = false;
-  if (f->tries_left == 0) return VS_OK;
+  if (f->tries_left == 0) {
+    f->out->is_cut = true;
+    return VS_OK;
+  }
   f->tries_left--;
   VS_TRY(vs_replay_fork_try(f->fork, &what, replay));
   *passes = vs_replay_serves(replay, f->of->event);
@@ -314,11 +322,13 @@ static vs_status pairs_find(finder *f) {
   return best.part_count != 0 ? add(f, best) : VS_OK;
 }
 
-/* By kind; of owners fewer blocks first, one of any before one of some, then fewer bytes. */
+/* By kind; of owners fewer blocks first, one of any before one of some; then fewer bytes. */
 static bool is_kind_before(const void *ctx, uint32_t left, uint32_t right) {
   const finder *f = ctx;
   const vs_remedy *a = &f->out->list.data[left], *b = &f->out->list.data[right];
-  if (a->kind != VS_REMEDY_OWNER || b->kind != VS_REMEDY_OWNER) return a->kind < b->kind;
+  if (a->kind != b->kind) return a->kind < b->kind;
+  if (a->kind == VS_REMEDY_SHRINK) return a->bytes < b->bytes;
+  if (a->kind != VS_REMEDY_OWNER) return false;
   const uint32_t a_count = f->out->parts.data[a->first_part].count,
                  b_count = f->out->parts.data[b->first_part].count;
   if (a_count != b_count) return a_count < b_count;
@@ -337,25 +347,31 @@ static vs_status owners_find(finder *f) {
 /* All that is tried from the moment of the request. */
 static vs_status frees_find(finder *f) {
   VS_TRY(vs_replay_fork_create(f->host, f->of->plan, &f->options, f->of->event, &f->fork));
+  f->out->is_cut = f->fork == NULL;
   if (f->fork == NULL) return VS_OK;
-  f->tries_left = vs_min_u64(MOST_COPIED / (vs_replay_fork_bytes(f->fork) + 1), MOST_TRIES);
+  f->tries_left = f->of->most_tries;
+  if (f->tries_left == 0)
+    f->tries_left = vs_min_u64(MOST_COPIED / (vs_replay_fork_bytes(f->fork) + 1), VS_REMEDY_MOST_TRIES);
   VS_TRY(cache_find(f));
   VS_TRY(growth_find(f));
   return owners_find(f);
 }
 
-/* ---- activations --------------------------------------------------------------------------------------- */
+/* ---- smaller allocations ------------------------------------------------------------------------------- */
 
-static vs_status shrink_try(finder *f, const vs_activations *activations, uint32_t percent, vs_replay *replay,
-                            bool *passes) {
-  const vs_edit edit = {.kind = VS_EDIT_SCALE,
-                        .rows = activations->rows.data,
-                        .events = activations->events.data,
-                        .factor = 1 - percent / 100.0};
+/* Allocations that are smaller by some percent, over the whole trace. Borrows the bits of vs_edit. */
+typedef struct shrunk {
+  const uint64_t *rows, *events;
+} shrunk;
+
+static vs_status shrink_try(finder *f, shrunk what, uint32_t percent, vs_replay *replay, bool *passes) {
+  const vs_edit edit = {
+      .kind = VS_EDIT_SCALE, .rows = what.rows, .events = what.events, .factor = 1 - percent / 100.0};
   vs_replay_options options = f->options;
   vs_edited edited;
   VS_TRY(vs_edits_apply(f->host, f->of->plan, &edit, 1, &edited));
   options.requests = &edited.requests;
+  f->shrinks++;
   const vs_status status = vs_replay_run(f->host, f->of->plan, &options, replay);
   vs_edited_deinit(f->host, &edited);
   VS_TRY(status);
@@ -364,47 +380,111 @@ static vs_status shrink_try(finder *f, const vs_activations *activations, uint32
   return VS_OK;
 }
 
-/* The smallest reduction, by bisection over whole percents. */
-static vs_status shrink_find(finder *f, const vs_activations *activations) {
+/* The smallest reduction, by bisection over whole percents, with the figures of its run; remedy->percent stays 0 where none is
+ * enough. */
+static vs_status shrink_find(finder *f, shrunk what, vs_remedy *remedy) {
   uint32_t fails = 0, enough = MOST_PERCENT;
   vs_replay replay, proof;
   bool passes;
-  VS_TRY(shrink_try(f, activations, enough, &proof, &passes));
+  VS_TRY(shrink_try(f, what, enough, &proof, &passes));
   if (!passes) return VS_OK;
   while (enough - fails > 1) {
     const uint32_t middle = fails + (enough - fails) / 2;
-    VS_TRY(shrink_try(f, activations, middle, &replay, &passes));
+    VS_TRY(shrink_try(f, what, middle, &replay, &passes));
     if (!passes) fails = middle;
     else enough = middle, proof = replay;
   }
-  vs_remedy remedy = {.kind = VS_REMEDY_ACTIVATIONS, .capacity = f->out->capacity, .percent = enough};
-  take_figures(&remedy, &proof);
+  remedy->percent = enough;
+  take_figures(remedy, &proof);
+  return VS_OK;
+}
+
+static uint64_t percent_of(uint64_t bytes, uint32_t percent) {
+  return (uint64_t)((double)bytes * percent / 100);
+}
+
+static vs_status activations_try(finder *f, const vs_activations *activations) {
+  vs_remedy remedy = {.kind = VS_REMEDY_ACTIVATIONS, .capacity = f->out->capacity};
+  VS_TRY(shrink_find(f, (shrunk){activations->rows.data, activations->events.data}, &remedy));
+  if (remedy.percent == 0) return VS_OK;
   for (size_t i = 0; i < activations->lines.count; i++)
     VS_TRY(part_add(f, &remedy, &activations->lines.data[i], NULL, 0));
-  remedy.bytes = (uint64_t)((double)activations->live_bytes * enough / 100);
+  remedy.bytes = percent_of(activations->live_bytes, remedy.percent);
   return add(f, remedy);
 }
 
-static vs_status activations_find(finder *f) {
+static vs_status line_try(finder *f, vs_keys *keys, uint32_t key, const vs_holder *holder) {
+  vs_remedy remedy = {.kind = VS_REMEDY_SHRINK, .capacity = f->out->capacity};
+  vs_line_rows line;
+  VS_TRY(vs_line_rows_build(f->host, f->lifetimes, keys, key, &line));
+  vs_status status = shrink_find(f, (shrunk){line.rows.data, line.events.data}, &remedy);
+  vs_line_rows_deinit(f->host, &line);
+  VS_TRY(status);
+  if (remedy.percent == 0) return VS_OK;
+  VS_TRY(part_add(f, &remedy, &holder->group, NULL, 0));
+  remedy.bytes = percent_of(holder->group.bytes, remedy.percent);
+  return add(f, remedy);
+}
+
+/* Whether it holds so much that its size is worth a thought. */
+static bool is_large(const finder *f, const vs_holder *holder) {
+  uint64_t all = 0;
+  for (size_t i = 0; i < f->held.holders.count; i++)
+    all = vs_sat_add_u64(all, f->held.holders.data[i].group.bytes);
+  return holder->group.bytes >= all / LEAST_SHRUNK;
+}
+
+/* The lines that hold most. A long trace allows few replays of all of it: at least one line is tried. */
+static vs_status lines_try(finder *f, vs_keys *keys) {
+  const uint64_t most = MOST_SHRUNK_REQUESTS / (f->of->plan->requests.count + 1);
+  uint32_t tried = 0;
+  f->shrinks = 0;
+  for (size_t i = 0; i < f->held.holders.count && tried < MOST_SHRUNK; i++) {
+    const vs_holder *holder = &f->held.holders.data[i];
+    const vs_keyed keyed = vs_keyed_lifetime(f->lifetimes, NULL, f->held.rows.data[holder->first]);
+    uint32_t key;
+    if (!is_large(f, holder) || (tried > 0 && f->shrinks >= most)) break;
+    if (!has_name(f, holder)) continue;
+    VS_TRY(vs_key_of(keys, &keyed, &key));
+    VS_TRY(line_try(f, keys, key, holder));
+    tried++;
+  }
+  return VS_OK;
+}
+
+static vs_status lines_find(finder *f) {
+  vs_keys keys;
+  VS_TRY(vs_keys_init(&keys, f->host, f->lifetimes->slice, VS_BY_LINE, f->of->frames));
+  const vs_status status = lines_try(f, &keys);
+  vs_keys_deinit(&keys);
+  return status;
+}
+
+/* All that is smaller from the first request on. In a training the sizes of weights, inputs and activations follow from one
+ * another, so that no line of it is made smaller alone. Where the memory is not full but fragmented, slightly smaller blocks may come to
+ * lie otherwise and leave room, and blocks smaller by one percent more may not: that is luck and no remedy. */
+static vs_status smaller_find(finder *f) {
   vs_activations activations;
   VS_TRY(vs_activations_build(f->host, f->lifetimes, f->of->frames, f->of->event, &activations));
   f->out->has_backward = activations.has_backward;
-  const vs_status status = activations.live_bytes != 0 ? shrink_find(f, &activations) : VS_OK;
+  vs_status status = VS_OK;
+  if (activations.live_bytes != 0) status = activations_try(f, &activations);
+  else if (!activations.has_backward && f->out->is_full) status = lines_find(f);
   vs_activations_deinit(f->host, &activations);
   return status;
 }
 
 /* ---- a card -------------------------------------------------------------------------------------------- */
 
-static uint64_t room_of(const vs_sim_profile *card) {
-  return card->figures.total_bytes - vs_min_u64(vs_sim_context_bytes(card), card->figures.total_bytes);
+static uint64_t room_of(const finder *f, const vs_sim_profile *card) {
+  return vs_sim_room_bytes(card, card->figures.total_bytes, f->of->plan->has_streams);
 }
 
-static const vs_sim_profile *card_with(uint64_t bytes) {
+static const vs_sim_profile *card_with(const finder *f, uint64_t bytes) {
   const vs_sim_profile *best = NULL;
   for (uint32_t i = 0; i < vs_sim_profile_count(); i++) {
     const vs_sim_profile *card = vs_sim_profile_at(i);
-    if (room_of(card) >= bytes && (best == NULL || room_of(card) < room_of(best))) best = card;
+    if (room_of(f, card) >= bytes && (best == NULL || room_of(f, card) < room_of(f, best))) best = card;
   }
   return best;
 }
@@ -412,10 +492,10 @@ static const vs_sim_profile *card_with(uint64_t bytes) {
 /* The smallest card that is known to be enough: whether a program runs may not rise with the size. */
 static vs_status card_choose(finder *f, vs_remedy *remedy) {
   uint64_t bytes = remedy->capacity;
-  for (remedy->card = card_with(bytes); remedy->card != NULL; remedy->card = card_with(bytes)) {
+  for (remedy->card = card_with(f, bytes); remedy->card != NULL; remedy->card = card_with(f, bytes)) {
     vs_replay replay;
     vs_replay_options options = f->options;
-    options.card = room_of(remedy->card);
+    options.card = remedy->room = room_of(f, remedy->card);
     options.total = remedy->card->figures.total_bytes;
     VS_TRY(vs_replay_run(f->host, f->of->plan, &options, &replay));
     const bool passes = vs_replay_serves(&replay, f->of->event);
@@ -459,7 +539,7 @@ static vs_status find(finder *f) {
   look_whether_full(f);
   if (!f->out->is_full) VS_TRY(settings_find(f));
   VS_TRY(frees_find(f));
-  VS_TRY(activations_find(f));
+  VS_TRY(smaller_find(f));
   VS_TRY(card_find(f));
   return vs_arrange(f->host, f->out->list.data, f->out->list.count, sizeof(vs_remedy), is_kind_before, f);
 }

@@ -6,6 +6,8 @@
  *   EMPTY_CACHE   the cache is emptied right before the request
  *   GROWTH        what a growing line allocated before the last step is freed right before the request
  *   OWNER         some blocks of one line, or all of two, are freed right before the request
+ *   SHRINK        all that one line allocates is smaller, and the request, if that line makes it. Of the lines that hold most, and
+ *                 not behind a backward pass: there the sizes of most lines follow from one another
  *   ACTIVATIONS   the activations (activations.h) and the request, if a line of theirs makes it, are smaller
  *   LIMIT         the process may reserve more of a GPU that has it
  *   CARD          a larger GPU: the allocator can reserve more
@@ -22,7 +24,7 @@
 #include "analyze/growth.h"
 #include "analyze/held.h"
 #include "analyze/whatif.h"
-#include "device/sim/profile.h"
+#include "device/sim/own_memory.h"
 
 typedef enum vs_remedy_kind {
 #define VS_REMEDY(name, word) VS_REMEDY_##name,
@@ -39,18 +41,20 @@ const char *vs_remedy_word(vs_remedy_kind kind);
 
 typedef enum vs_remedy_basis { VS_BASIS_NONE, VS_BASIS_RECORDED, VS_BASIS_LEAST } vs_remedy_basis;
 
-/* Blocks of one line that are freed, or the activations of one line. */
+/* Blocks of one line that are freed, or one line whose allocations are smaller. */
 typedef struct vs_remedy_part {
-  vs_group group;        /* the line, with all that it holds at the request */
-  uint32_t first, count; /* the blocks that the replay freed: rows[first, first + count); ACTIVATIONS: none */
-  uint64_t bytes;        /* of these, requested */
+  vs_group group; /* the line, with all that it holds at the request */
+  uint32_t first,
+      count; /* the blocks that the replay freed: rows[first, first + count); SHRINK, ACTIVATIONS: none */
+  uint64_t bytes; /* of these, requested */
 } vs_remedy_part;
 
 typedef struct vs_remedy {
   vs_remedy_kind kind;
   uint32_t first_part, part_count;
   const char *settings;       /* SETTINGS: the string; else NULL */
-  const vs_sim_profile *card; /* CARD: the smallest one that has that much beside its context; NULL: none */
+  const vs_sim_profile *card; /* CARD: the smallest one that has room for that much; NULL: none */
+  uint64_t room;              /* of `card`: vs_sim_room_bytes */
   uint64_t capacity;          /* that the replay could reserve */
   uint64_t bytes;             /* freed or saved at the request; 0 where that is not the point */
   uint32_t percent;           /* ACTIVATIONS: by which they are smaller */
@@ -70,11 +74,15 @@ typedef struct vs_remedies {
   uint64_t held; /* bytes of the blocks that the program holds, each rounded up to 512 */
   bool is_full;  /* these and the request are more than `capacity`: no settings and no order of frees help */
   uint32_t settings_tried, settings_passing;
+  bool is_cut;       /* not all that was to be freed could be tried: the search is bounded */
   bool has_backward; /* see vs_activations */
   VS_VEC(vs_remedy) list;
   VS_VEC(vs_remedy_part) parts;
   VS_VEC(uint32_t) rows; /* of lifetimes */
 } vs_remedies;
+
+/* Replays from the moment of the request; fewer where each copies much. */
+enum { VS_REMEDY_MOST_TRIES = 4096 };
 
 /* What they are searched in. */
 typedef struct vs_remedy_case {
@@ -85,8 +93,9 @@ typedef struct vs_remedy_case {
   const vs_growths *growths;
   const vs_steps *steps;
   vs_frames *frames;
-  uint32_t event;  /* the failed request */
-  bool is_limited; /* the GPU had enough free memory for it: a limit refused it */
+  uint32_t event;      /* the failed request */
+  bool is_limited;     /* the GPU had enough free memory for it: a limit refused it */
+  uint32_t most_tries; /* 0: VS_REMEDY_MOST_TRIES */
 } vs_remedy_case;
 
 /* Fails: VS_NO_MEMORY */

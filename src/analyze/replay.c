@@ -1,5 +1,7 @@
 #include "analyze/replay_course.h"
 
+#include "device/sim/own_memory.h"
+
 /* Sums of sizes stay below this: what a file claims must not overflow. */
 #define MOST_VOLUME (UINT64_C(1) << 61)
 
@@ -7,7 +9,7 @@
  * emptied, and the unmapped ranges visited when an expandable segment grows. */
 enum { MOST_WORK = 1 << 23, MOST_WORK_EACH = 16 };
 
-/* What no program has, and a hostile file could make this take for ever with. */
+/* More than a program has: bounds the time that a hostile file can take. */
 enum { MOST_STREAMS = 4096 };
 
 static void *resize_noticed(void *ctx, void *old, size_t old_size, size_t new_size) {
@@ -19,7 +21,7 @@ static void *resize_noticed(void *ctx, void *old, size_t old_size, size_t new_si
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
 
-/* A recording shows that a private pool had no users left by what it gave back of it. */
+/* That a private pool had no users left shows only in the release of its segments. */
 static vs_status pools_release(vs_replay_course *r) {
   for (uint32_t i = r->device.next; i < r->device.end; i++) {
     const vs_replay_step *step = &r->device.steps[i];
@@ -36,14 +38,41 @@ static bool accept_all(void *ctx, uint64_t stream) {
   return true;
 }
 
+/* Whether a graph may have been captured on the request's stream: then the allocator could not empty its cache for it.
+ * The pools (n, 0) are made by captures. The others are of either kind, but the default stream is never captured. */
+static bool is_in_capture(const vs_replay_course *r, const vs_replay_request *request) {
+  if (request->pool == 0 || request->pool > r->pools.count) return false;
+  const vs_pool_id recorded = r->snapshot->pools.data[request->pool - 1];
+  const bool is_of_capture = recorded.a != 0 && recorded.b == 0;
+  return is_of_capture ||
+         (!vs_pool_id_is_default(recorded) && vs_replay_stream(r->snapshot, request->stream) != 0);
+}
+
+static void capture_set(vs_replay_course *r, bool on) {
+  r->device.is_capturing = on;
+  if (on) vs_alloc_capture_begin(r->alloc);
+  else vs_alloc_capture_end(r->alloc);
+}
+
+/* Frees whose events are done are completed first, as outside of a capture: the recorded moments tell which are. */
+static vs_status allocate_in_capture(vs_replay_course *r, uint64_t size, uint64_t stream, uint64_t *address) {
+  VS_TRY(vs_alloc_poll(r->alloc, vs_replay_cause(r)));
+  capture_set(r, true);
+  const vs_status status = vs_alloc_malloc(r->alloc, size, stream, vs_replay_cause(r), address);
+  capture_set(r, false);
+  return status;
+}
+
 static vs_status allocate(vs_replay_course *r, const vs_replay_request *request, uint64_t *address) {
   const uint64_t stream = vs_replay_stream(r->snapshot, request->stream);
   const vs_pool_id pool = vs_replay_pool(r, request->pool);
   if (vs_pool_id_is_default(pool))
-    return vs_alloc_malloc(r->alloc, request->size, stream, VS_CONTEXT_NONE, address);
+    return vs_alloc_malloc(r->alloc, request->size, stream, vs_replay_cause(r), address);
   VS_TRY(vs_replay_pool_need(r, pool));
   VS_TRY(vs_alloc_route_begin(r->alloc, pool, accept_all, NULL));
-  const vs_status status = vs_alloc_malloc(r->alloc, request->size, stream, VS_CONTEXT_NONE, address);
+  const vs_status status = is_in_capture(r, request) ? allocate_in_capture(r, request->size, stream, address)
+                                                     : vs_alloc_malloc(r->alloc, request->size, stream,
+                                                                       vs_replay_cause(r), address);
   VS_TRY(vs_alloc_route_end(r->alloc, pool, VS_CONTEXT_NONE));
   VS_TRY(vs_alloc_pool_release(r->alloc, pool));
   return status;
@@ -82,7 +111,7 @@ static vs_status run_alloc(vs_replay_course *r, const vs_replay_request *request
   return VS_OK;
 }
 
-/* What failed when it was recorded. The program went on without; so does the replay. */
+/* A request that failed in the recording. The program continued without the memory, and so does the replay. */
 static vs_status run_fail(vs_replay_course *r, const vs_replay_request *request) {
   uint64_t address;
   VS_TRY(pools_release(r));
@@ -94,28 +123,35 @@ static vs_status run_fail(vs_replay_course *r, const vs_replay_request *request)
   }
   VS_TRY(status);
   r->out->avoided++;
-  return vs_alloc_free(r->alloc, address, VS_CONTEXT_NONE);
+  return vs_alloc_free(r->alloc, address, vs_replay_cause(r));
 }
 
 static vs_status run_free(vs_replay_course *r, const vs_replay_request *request) {
-  const vs_lifetime *life = &r->plan->lifetimes->rows.data[request->lifetime];
   const uint64_t address = r->addresses[request->lifetime];
   if (address == 0) return VS_OK;
   r->addresses[request->lifetime] = 0;
-  if (request->is_prompt || life->end == request->event || life->end == request->event + 1)
-    return vs_alloc_free(r->alloc, address, VS_CONTEXT_NONE);
+  if (request->is_prompt) return vs_alloc_free(r->alloc, address, vs_replay_cause(r));
+  VS_ASSERT(request->lifetime < r->plan->lifetimes->rows.count);
+  const vs_lifetime *life = &r->plan->lifetimes->rows.data[request->lifetime];
+  if (life->end == request->event || life->end == request->event + 1)
+    return vs_alloc_free(r->alloc, address, vs_replay_cause(r));
   return vs_replay_free_pending(r, address, life->end);
 }
 
-/* All of the cache, or that of one private pool if nothing else went back. An edit's has no steps: all of the cache. */
-static vs_status run_empty(vs_replay_course *r) {
+/* Empties the whole cache, or that of one private pool if only its segments were released. One that an edit added has no
+ * steps, and empties the whole cache, except that the default pool keeps its own during a capture. */
+static vs_status run_empty(vs_replay_course *r, const vs_replay_request *request) {
   const vs_replay_device *device = &r->device;
   VS_TRY(pools_release(r));
   vs_pool_id pool = {0, 0};
   if (device->next < device->end) pool = vs_replay_pool(r, device->steps[device->next].pool);
   for (uint32_t i = device->next; i < device->end; i++)
     if (!vs_pool_id_equal(pool, vs_replay_pool(r, device->steps[i].pool))) pool = (vs_pool_id){0, 0};
-  return vs_alloc_empty_cache(r->alloc, pool, VS_CONTEXT_NONE);
+  const bool is_capturing = is_in_capture(r, request);
+  if (is_capturing) capture_set(r, true);
+  const vs_status status = vs_alloc_empty_cache(r->alloc, pool, vs_replay_cause(r));
+  if (is_capturing) capture_set(r, false);
+  return status;
 }
 
 static vs_status run_request(vs_replay_course *r, const vs_replay_request *request) {
@@ -123,7 +159,7 @@ static vs_status run_request(vs_replay_course *r, const vs_replay_request *reque
     case VS_REPLAY_ALLOC: return run_alloc(r, request);
     case VS_REPLAY_FREE: return run_free(r, request);
     case VS_REPLAY_FAIL: return run_fail(r, request);
-    case VS_REPLAY_EMPTY: return run_empty(r);
+    case VS_REPLAY_EMPTY: return run_empty(r, request);
   }
   return VS_OK;
 }
@@ -139,8 +175,7 @@ static bool is_too_much(vs_replay_course *r, const vs_replay_request *request) {
 static void count_work(vs_replay_course *r, const vs_replay_request *request, int64_t retries) {
   const vs_alloc_statistics *statistics = vs_alloc_statistics_of(r->alloc);
   if (request->kind < VS_REPLAY_FAIL && statistics->num_alloc_retries == retries) return;
-  const vs_alloc_figures *all = &statistics->part[VS_ALLOC_ALL];
-  r->device.work += 1 + (uint64_t)(all->current[VS_ALLOC_ACTIVE] + all->current[VS_ALLOC_SEGMENT]);
+  r->device.work += vs_replay_visit_work(r);
 }
 
 static vs_status run_one(vs_replay_course *r, const vs_replay_request *request) {
@@ -150,6 +185,7 @@ static vs_status run_one(vs_replay_course *r, const vs_replay_request *request) 
     r->out->is_cut = true;
     return VS_OK;
   }
+  VS_TRY(vs_replay_snapshot_step(r, request));
   vs_replay_steps_begin(r, request);
   const vs_status status = run_request(r, request);
   if (status == VS_DEVICE) {
@@ -172,12 +208,13 @@ vs_status vs_replay_course_run(vs_replay_course *r, const vs_replay_request *req
   return VS_OK;
 }
 
-/* Recorded steps that no request made are missing. */
+/* Recorded steps that belong to no request count as missing. */
 static vs_status run_all(vs_replay_course *r) {
   const vs_replay_requests *requests =
       r->options->requests != NULL ? r->options->requests : &r->plan->requests;
   VS_TRY(vs_replay_course_run(r, requests->data, requests->count));
   if (r->out->is_cut) return VS_OK;
+  VS_TRY(vs_replay_snapshot_rest(r));
   r->now = NULL;
   r->device.end = (uint32_t)r->plan->steps.count;
   vs_replay_steps_end(r);
@@ -193,14 +230,17 @@ static uint64_t least_total(const vs_replay_course *r) {
   return vs_min_u64(vs_max_u64(seen, VS_LARGE_PAGE), VS_REPLAY_ENOUGH);
 }
 
-/* Bytes of the card as the allocator sees them: limits and reserves follow from them. */
+/* Bytes of the card as the allocator sees them: limits and the address ranges of expandable segments follow from them. A card
+ * is larger than what the allocator can reserve of it; a range that is too small would be full before its time. */
 static uint64_t total_of(const vs_replay_course *r) {
-  if (r->options->total != 0) return vs_min_u64(r->options->total, VS_REPLAY_ENOUGH);
-  if (r->options->card != 0) return vs_min_u64(r->options->card, VS_REPLAY_ENOUGH);
-  return r->options->follows ? least_total(r) : VS_REPLAY_ENOUGH;
+  const vs_replay_options *options = r->options;
+  if (options->total != 0) return vs_min_u64(options->total, VS_REPLAY_ENOUGH);
+  const uint64_t card = vs_min_u64(options->card, VS_REPLAY_ENOUGH);
+  if (options->follows) return card != 0 ? card : least_total(r);
+  return card != 0 ? vs_sim_size_with_room(card, r->plan->has_streams) : VS_REPLAY_ENOUGH;
 }
 
-/* Bytes that the device gives. Following, it gives what the recorded one gave. */
+/* The bytes that the device can give. A run that follows gets the memory that the recorded device gave. */
 static uint64_t capacity_of(const vs_replay_course *r) {
   const bool is_limited = !r->options->follows && r->options->card != 0;
   return is_limited ? vs_min_u64(r->options->card, VS_REPLAY_ENOUGH) : VS_REPLAY_ENOUGH;
@@ -219,12 +259,15 @@ vs_status vs_replay_course_begin(vs_replay_course *r) {
   r->device.steps = r->plan->steps.data;
   r->device.most_work = MOST_WORK + MOST_WORK_EACH * (uint64_t)r->plan->requests.count;
   const vs_device device = {.ops = &vs_replay_device_ops, .ctx = &r->device, .total_bytes = total_of(r)};
-  const vs_observer observer = {.ctx = r, .event = vs_replay_observe};
-  VS_TRY(
-      vs_alloc_create(&r->noticed, &device, &settings, options->follows ? &observer : NULL, NULL, &r->alloc));
+  const vs_observer observer = {.ctx = r,
+                                .event = options->follows ? vs_replay_observe : vs_replay_snapshot_observe};
+  const bool is_observed = options->follows || options->snapshot != NULL;
+  VS_ASSERT(!options->follows || options->snapshot == NULL);
+  VS_TRY(vs_alloc_create(&r->noticed, &device, &settings, is_observed ? &observer : NULL, NULL, &r->alloc));
   r->out->is_cut = r->snapshot->streams.count > MOST_STREAMS || r->snapshot->pools.count > MOST_STREAMS;
   if (r->out->is_cut) return VS_OK;
   VS_TRY(vs_replay_pools_name(r));
+  VS_TRY(vs_replay_snapshot_begin(r));
   VS_TRY(vs_replay_start_adopt(r, least_total(r)));
   if (!options->follows && r->device.used > r->device.capacity) {
     r->out->ran_out = true;
@@ -255,6 +298,7 @@ static vs_status execute(vs_replay_course *r) {
   VS_TRY(vs_replay_course_begin(r));
   if (!r->out->is_cut) VS_TRY(run_all(r));
   VS_TRY(vs_replay_trail_end(r));
+  VS_TRY(vs_replay_snapshot_end(r));
   vs_replay_course_figures(r);
   return VS_OK;
 }
@@ -262,7 +306,6 @@ static vs_status execute(vs_replay_course *r) {
 vs_status vs_replay_course_init(vs_replay_course *r, const vs_host *host, const vs_host *table_host,
                                 const vs_replay_plan *plan, const vs_replay_options *options,
                                 vs_replay *out) {
-  const size_t rows = plan->lifetimes->rows.count;
   *out = (vs_replay){.first_misplaced = VS_NO_EVENT,
                      .ran_out_at = VS_NO_EVENT,
                      .refused_at = VS_NO_EVENT,
@@ -276,16 +319,16 @@ vs_status vs_replay_course_init(vs_replay_course *r, const vs_host *host, const 
                           .out = out,
                           .noticed = {.ctx = r, .resize = resize_noticed}};
   VS_TRY(vs_replay_device_init(&r->noticed, &r->device));
-  r->addresses = vs_host_alloc(table_host, (rows + 1) * sizeof *r->addresses);
+  r->address_count = plan->lifetimes->rows.count + options->copies + 1;
+  r->addresses = vs_host_alloc(table_host, r->address_count * sizeof *r->addresses);
   if (r->addresses == NULL) return VS_NO_MEMORY;
-  memset(r->addresses, 0, (rows + 1) * sizeof *r->addresses);
+  memset(r->addresses, 0, r->address_count * sizeof *r->addresses);
   return VS_OK;
 }
 
 void vs_replay_course_deinit(vs_replay_course *r) {
-  const size_t rows = r->plan->lifetimes->rows.count;
   vs_alloc_destroy(r->alloc);
-  vs_host_free(r->table_host, r->addresses, (rows + 1) * sizeof *r->addresses);
+  vs_host_free(r->table_host, r->addresses, r->address_count * sizeof *r->addresses);
   vs_replay_device_deinit(&r->device);
   vs_vec_free(r->host, &r->wait_until);
   vs_vec_free(r->host, &r->pools);
@@ -303,7 +346,7 @@ vs_status vs_replay_run(const vs_host *host, const vs_replay_plan *plan, const v
 
 void vs_replay_deinit(const vs_host *host, vs_replay *replay) { vs_vec_free(host, &replay->misses); }
 
-/* ---- whose rules? ------------------------------------------------------------------------------------------ */
+/* ---- rules of other versions ------------------------------------------------------------------------------------------ */
 
 static bool is_equal(const vs_replay *replay) {
   return replay->miss_count == 0 && replay->placed == replay->allocs;

@@ -20,6 +20,10 @@
  * because the device had refused memory. The second is assumed where the device did refuse: otherwise the block would have been
  * reused.
  *
+ * While a graph is captured the allocator cannot empty its cache for a request. No event says so: requests from a pool that a
+ * capture made are of one, and so may be those from any other private pool on a stream that can be captured. They are
+ * treated alike, so that no size is found in which a capture fails.
+ *
  * Estimated: a block that was allocated before the trace and freed in it shows only its requested size. Its end is the start
  * of the first allocation placed behind it, otherwise the rounded size. Ages of cached blocks start with the trace. */
 #ifndef VS_ANALYZE_REPLAY_H
@@ -50,12 +54,12 @@ typedef struct vs_replay_request {
   uint64_t size;     /* ALLOC, FAIL: bytes */
   uint32_t event;    /* of the trace; EMPTY: that of its first step */
   uint32_t lifetime; /* ALLOC, FREE: row of lifetimes */
-  uint32_t stream;   /* index into streams */
-  uint32_t pool;     /* 0, or 1 + index into pools */
+  uint32_t stream;   /* index into streams; EMPTY: of an edit, that of the request behind it; otherwise 0 */
+  uint32_t pool;     /* 0, or 1 + index into pools; EMPTY: likewise */
   uint32_t steps;    /* recorded steps up to and with this request's: they end before steps[this] */
   uint8_t kind;      /* vs_replay_kind */
   bool was_refused;  /* ALLOC, FAIL: the device had no memory for it at first, or so it may be */
-  bool is_doubtful;  /* EMPTY: may have been the ladder of the next request */
+  bool is_doubtful;  /* EMPTY: the releases may have been the fallbacks of the next request */
   bool is_prompt;    /* FREE: of an edit; the block is reusable at once */
 } vs_replay_request;
 
@@ -70,10 +74,12 @@ typedef struct vs_replay_plan {
   VS_VEC(vs_replay_step) steps;
   VS_VEC(uint64_t) bases; /* by segment of the start: where its reserve begins; 0: it is not expandable */
   uint64_t reserved_peak; /* bytes, as recorded; the start counts */
-  uint64_t widest;   /* bytes between the first and the last page of what looks like one expandable reserve */
+  uint64_t
+      widest; /* bytes from the first to the last page of the largest range that looks like one expandable reserve */
   uint64_t empties;  /* EMPTY requests */
   uint64_t pendings; /* blocks that waited for other streams */
   bool has_private_pools, knows_pools;
+  bool has_streams; /* another stream than the default one has memory */
 } vs_replay_plan;
 
 VS_MUST_CHECK vs_status vs_replay_plan_build(const vs_host *host, const vs_lifetimes *lifetimes,
@@ -140,6 +146,8 @@ enum { VS_REPLAY_MOST_MISSES = 64 };
 
 /* What a run leaves for a picture of it: replay_trail.h. */
 typedef struct vs_replay_trail vs_replay_trail;
+/* A run as a snapshot: replay_snapshot.h. */
+typedef struct vs_replay_snapshot vs_replay_snapshot;
 
 typedef struct vs_replay_options {
   vs_alloc_settings settings;
@@ -147,21 +155,26 @@ typedef struct vs_replay_options {
   bool follows;
   /* Bytes that the allocator can reserve; 0: unlimited. A run that follows uses it for limits only; there 0 means unknown. */
   uint64_t card;
-  /* Bytes of the card as its driver reports them, of which limits are a fraction; 0: the same as `card`. */
+  /* Bytes of the card as its driver reports them, of which limits are a fraction; 0: those of a card that has room for `card`
+   * (vs_sim_size_with_room), or `card` itself in a run that follows. */
   uint64_t total;
   /* Runs that do not follow: the requests in place of the plan's, as vs_edits_apply made them; NULL: the plan's. */
   const vs_replay_requests *requests;
+  uint32_t copies; /* blocks that these name behind the rows of lifetimes */
+  /* By request of `requests`: the event of the trace whose stack an ALLOC has, VS_NO_EVENT: unknown. NULL: its own event. */
+  const uint32_t *causes;
   /* Runs that do not follow: the event after which the run ends; VS_NO_EVENT: it runs to the end of the trace. */
   uint32_t until;
   /* Runs that do not follow: filled by the run; NULL: nothing is kept. */
   vs_replay_trail *trail;
+  vs_replay_snapshot *snapshot; /* likewise; it must have been initialized */
 } vs_replay_options;
 
 /* Settings as recorded, following. */
 void vs_replay_options_init(vs_replay_options *options, const vs_snapshot *snapshot);
 
 typedef struct vs_replay {
-  /* following: recorded steps, those that came out equal, those that did not, and what came beside */
+  /* following: recorded steps; of these equal ones and others; steps of the replay that were not recorded */
   uint64_t steps, matched, extra;
   /* following: allocations, and those at the recorded address; the first that is not */
   uint64_t allocs, placed;

@@ -11,7 +11,7 @@ static const struct {
 const char *vs_replay_reason_word(vs_replay_reason reason) { return REASONS[reason].word; }
 const char *vs_replay_reason_sentence(vs_replay_reason reason) { return REASONS[reason].sentence; }
 
-enum { MOST_AHEAD = 256 }; /* steps that are passed over at most to find one */
+enum { MOST_AHEAD = 256 }; /* at most this many steps are skipped to find an equal one */
 
 static bool is_contradicted(const vs_lifetimes *lifetimes) {
   const vs_lifetime_doubts *doubts = &lifetimes->doubts;
@@ -73,7 +73,7 @@ static void compare(vs_replay_course *r, const vs_replay_step *got) {
     r->out->matched++;
     return;
   }
-  /* Both give memory, or both give it back: the same step, made in another way. */
+  /* Whether both allocate memory or both release it: then it is the same step with another result. */
   const bool is_other = device->next < device->end &&
                         vs_replay_gives(device->steps[device->next].kind) == vs_replay_gives(got->kind);
   miss_add(r, is_other ? &device->steps[device->next] : NULL, got);
@@ -105,7 +105,7 @@ void vs_replay_steps_begin(vs_replay_course *r, const vs_replay_request *request
   r->device.refused_at = UINT32_MAX;
 }
 
-/* What the replay did not do. */
+/* Counts the recorded steps that the replay did not make. */
 void vs_replay_steps_end(vs_replay_course *r) {
   vs_replay_device *device = &r->device;
   if (r->options->follows)

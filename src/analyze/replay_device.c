@@ -60,7 +60,7 @@ static uint64_t range_take(vs_replay_device *device, uint64_t address) {
 }
 
 static bool is_free(const vs_replay_device *device, uint64_t address, uint64_t size) {
-  return address <= MOST_ADDRESS && size <= MOST_ADDRESS - address &&
+  return size != 0 && address <= MOST_ADDRESS && size <= MOST_ADDRESS - address &&
          vs_sim_free_set_cover(&device->free_addresses, address, size);
 }
 
@@ -84,7 +84,7 @@ static vs_device_result range_make(vs_replay_device *device, uint64_t size, uint
   return range_add(device, *address, size) == VS_OK ? VS_DEVICE_OK : VS_DEVICE_NO_HOST_MEMORY;
 }
 
-/* ---- who gets memory ----------------------------------------------------------------------------------- */
+/* ---- which requests get memory ----------------------------------------------------------------------------------- */
 
 /* The next step of the request that gives memory; NULL if there is none. */
 static const vs_replay_step *next_giving(const vs_replay_device *device) {
@@ -220,11 +220,12 @@ static vs_device_result stream_synchronize(void *ctx, uint64_t stream) {
   return device->work > device->most_work ? VS_DEVICE_FAILED : VS_DEVICE_OK;
 }
 
-/* ---- what no recording shows --------------------------------------------------------------------------- */
+/* ---- calls that leave nothing in a recording --------------------------------------------------------------------------- */
 
 static vs_device_result capture_info(void *ctx, uint64_t stream, vs_device_capture *capture) {
-  (void)ctx, (void)stream;
-  *capture = (vs_device_capture){0};
+  const vs_replay_device *device = ctx;
+  (void)stream;
+  *capture = (vs_device_capture){.is_active = device->is_capturing};
   return VS_DEVICE_OK;
 }
 

@@ -32,7 +32,7 @@ typedef struct vs_replay_device {
   uint32_t spare; /* of ranges; UINT32_MAX: none */
   vs_map by_address;
   uint64_t capacity, used; /* bytes */
-  uint64_t pages_left;     /* that may still be made: keeps hostile files from taking for ever */
+  uint64_t pages_left;     /* calls that may still be made: bounds the time for hostile files */
   uint64_t
       unmapped; /* unmapped ranges less the ranges mapped since: an upper bound of the gaps in expandable segments */
   uint64_t work, most_work; /* visited blocks and gaps, estimated; above most_work the device fails */
@@ -40,6 +40,7 @@ typedef struct vs_replay_device {
   const vs_replay_step *steps; /* of the whole recording */
   uint32_t next, end;          /* of the current request: those not met yet */
   bool follows, must_fail;
+  bool is_capturing;   /* every stream, while a request of a capture is made */
   uint32_t refused_at; /* `next` when memory was refused last; UINT32_MAX: not yet for this request */
 
   uint32_t now;                 /* event of the current request */

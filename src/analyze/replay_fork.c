@@ -57,8 +57,7 @@ vs_status vs_replay_fork_create(const vs_host *host, const vs_replay_plan *plan,
 void vs_replay_fork_destroy(vs_replay_fork *fork) {
   if (fork == NULL) return;
   const vs_replay_course *r = &fork->course;
-  const size_t rows = r->plan == NULL ? 0 : r->plan->lifetimes->rows.count;
-  vs_host_free(fork->host, r->addresses, (rows + 1) * sizeof *r->addresses);
+  vs_host_free(fork->host, r->addresses, r->address_count * sizeof *r->addresses);
   vs_vec_free(fork->host, &fork->addresses);
   vs_rewind_deinit(&fork->rewind);
   vs_host_free(fork->host, fork, sizeof *fork);
@@ -74,7 +73,11 @@ static vs_status go_on(vs_replay_fork *fork, const vs_replay_try *what) {
     request.lifetime = what->rows[i];
     VS_TRY(vs_replay_course_run(r, &request, 1));
   }
-  request = (vs_replay_request){.event = fork->request->event, .steps = steps, .kind = VS_REPLAY_EMPTY};
+  request = (vs_replay_request){.event = fork->request->event,
+                                .stream = fork->request->stream,
+                                .pool = fork->request->pool,
+                                .steps = steps,
+                                .kind = VS_REPLAY_EMPTY};
   if (what->empties_cache) VS_TRY(vs_replay_course_run(r, &request, 1));
   return vs_replay_course_run(r, fork->request, 1);
 }

@@ -59,7 +59,7 @@ static vs_status request_add(planner *p, vs_replay_request request, uint32_t ste
   return VS_OK;
 }
 
-/* ---- whose were the segments that went back? ----------------------------------------------------------- */
+/* ---- which request the released segments belong to ----------------------------------------------------------- */
 
 typedef enum giver {
   LADDER,  /* the request's own, which the device had refused */
@@ -71,7 +71,7 @@ static bool is_private(const planner *p, uint32_t pool) {
   return pool != 0 && !vs_pool_id_is_default(p->slice->snapshot->pools.data[pool - 1]);
 }
 
-/* Whether a segment that went back would have served the request: then that was not its own doing. */
+/* Whether one of the released segments would have served the request: then the request itself did not release them. */
 static bool would_serve(const planner *p, const vs_replay_step *step, uint32_t row, uint32_t pool) {
   const uint64_t size = vs_events_size(p->events, row), most = p->settings.max_split_size;
   if (step->stream != vs_replay_stream(p->slice->snapshot, vs_events_stream(p->events, row))) return false;
@@ -129,7 +129,7 @@ static vs_status empty_add(planner *p, uint32_t end, bool is_doubtful) {
   return request_add(p, request, end);
 }
 
-/* Where one empty_cache() ends: it gives back the default pool's segments first, then those of private
+/* The end of one empty_cache(), which releases the segments of the default pool first, then those of private
  * pools. */
 static uint32_t empty_end(const planner *p, uint32_t end) {
   const vs_replay_step *steps = p->out->steps.data;
@@ -193,7 +193,7 @@ static vs_status alloc_add(planner *p, uint32_t event, uint32_t row, bool is_all
                      p->seen);
 }
 
-/* The event at which a block is given back, where its row says so: see vs_closing. */
+/* The event that freed a block, if its row has it: see vs_closing. */
 static bool is_the_free(const planner *p, uint32_t event, vs_event_kind kind, const vs_lifetime *life) {
   if (p->out->lifetimes->closing.only_completion)
     return kind == VS_EVENT_FREE_COMPLETED && life->end == event;
@@ -263,9 +263,9 @@ static bool is_there(const vs_lifetime *life, uint32_t event) {
   return gone == VS_NO_EVENT || gone > event;
 }
 
-/* The first allocation behind a block of the start, while that is there, lies where the free block behind
- * it began. `until`: by block, where its segment ends if the block may be larger than it shows; 0 if not,
- * or if it is settled. */
+/* The first allocation after a block of the start, made while that is live, begins where the free block after it
+ * began. `until`: by block, the end of its segment if the block may be larger than it shows; 0 if not, or once the
+ * size is known. */
 static void sharpen(const vs_replay_plan *plan, vs_state *start, uint64_t *until) {
   for (size_t r = 0; r < plan->requests.count; r++) {
     const vs_replay_request *request = &plan->requests.data[r];
@@ -336,13 +336,13 @@ static lane *lane_find(lane_list *lanes, uint64_t stream, uint32_t pool, bool is
 
 static void lane_widen(vs_replay_plan *plan, lane *l, uint64_t address, uint64_t size) {
   const uint64_t low = vs_min_u64(l->low, address), high = vs_max_u64(l->high, vs_sat_add_u64(address, size));
-  if (high - low > MOST_RESERVE) return; /* two reserves, or a lie */
+  if (high - low > MOST_RESERVE) return; /* these are two reserves, or the file contradicts itself */
   l->low = low;
   l->high = high;
   plan->widest = vs_max_u64(plan->widest, high - low);
 }
 
-/* A reserve goes when nothing of it is mapped. */
+/* A reserve ends when none of its pages is mapped. */
 static void lane_step(vs_replay_plan *plan, lane_list *lanes, const vs_replay_step *step) {
   const bool is_map = step->kind == VS_EVENT_SEGMENT_MAP;
   if (!is_map && step->kind != VS_EVENT_SEGMENT_UNMAP) return;
@@ -442,6 +442,16 @@ static bool has_private(const vs_snapshot *snapshot) {
   return false;
 }
 
+static bool has_streams(const vs_replay_plan *plan) {
+  const vs_snapshot *snapshot = plan->lifetimes->slice->snapshot;
+  bool has = false;
+  for (size_t i = 0; i < plan->requests.count && !has; i++)
+    has = vs_replay_stream(snapshot, plan->requests.data[i].stream) != 0;
+  for (size_t i = 0; i < plan->start.segments.count && !has; i++)
+    has = vs_replay_stream(snapshot, plan->start.segments.data[i].stream) != 0;
+  return has;
+}
+
 vs_status vs_replay_plan_build(const vs_host *host, const vs_lifetimes *lifetimes, vs_replay_plan *out) {
   const vs_slice *slice = lifetimes->slice;
   *out = (vs_replay_plan){.lifetimes = lifetimes,
@@ -454,6 +464,7 @@ vs_status vs_replay_plan_build(const vs_host *host, const vs_lifetimes *lifetime
   const vs_status status = build(&p);
   vs_segment_index_deinit(host, &p.segments);
   if (status != VS_OK) vs_replay_plan_deinit(host, out);
+  else out->has_streams = has_streams(out);
   return status;
 }
 

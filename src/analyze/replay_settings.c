@@ -1,4 +1,4 @@
-/* How the allocator of a recording was set. */
+/* The settings of a recorded allocator. */
 #include "analyze/replay.h"
 
 #include "base/text.h"
@@ -47,12 +47,24 @@ static bool has_key(const vs_snapshot *snapshot, vs_str key) {
   return false;
 }
 
-/* No file names its version, but each has keys that the one before had not. */
+/* Whether there is more in allocator_settings than the marks of vramscope's own exports. */
+static bool has_settings(const vs_snapshot *snapshot) {
+  for (size_t i = 0; i < snapshot->settings.count; i++) {
+    const vs_setting *setting = &snapshot->settings.data[i];
+    if (setting->depth == 0 &&
+        !vs_str_starts(vs_snapshot_string(snapshot, setting->key), VS_STR("vramscope_")))
+      return true;
+  }
+  return false;
+}
+
+/* Files do not name PyTorch's version, but each version added keys. */
 static const vs_alloc_rules *rules_of(const vs_snapshot *snapshot) {
   const char *name = "torch-1.13";
   for (size_t i = 0; i < snapshot->segments.count; i++)
     if ((snapshot->segments.data[i].has & VS_SEGMENT_HAS_EXPANDABLE) != 0) name = "torch-2.1";
-  if ((snapshot->has & VS_HAS_SETTINGS) != 0) name = "torch-2.6";
+  const bool has_marks_only = snapshot->settings.count != 0 && !has_settings(snapshot);
+  if ((snapshot->has & VS_HAS_SETTINGS) != 0 && !has_marks_only) name = "torch-2.6";
   if (has_key(snapshot, VS_STR("max_cached_size"))) name = "torch-2.15";
   return vs_alloc_rules_find(vs_str_from(name));
 }
@@ -60,7 +72,7 @@ static const vs_alloc_rules *rules_of(const vs_snapshot *snapshot) {
 void vs_replay_settings_of(const vs_snapshot *snapshot, vs_alloc_settings *settings, bool *is_known) {
   vs_alloc_settings_init(settings);
   settings->rules = rules_of(snapshot);
-  *is_known = (snapshot->has & VS_HAS_SETTINGS) != 0 && snapshot->settings.count > 0;
+  *is_known = (snapshot->has & VS_HAS_SETTINGS) != 0 && has_settings(snapshot);
   for (size_t i = 0; i < snapshot->settings.count; i++) {
     const vs_setting *setting = &snapshot->settings.data[i];
     if (setting->depth != 0 || setting->kind != VS_SETTING_STRING) continue;

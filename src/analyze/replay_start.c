@@ -1,4 +1,4 @@
-/* What was there before the trace: see replay.h. */
+/* The segments and blocks from before the trace: see replay.h. */
 #include "alloc/adopt.h"
 #include "analyze/replay_course.h"
 
@@ -36,7 +36,7 @@ static bool blocks_fill(const vs_replay_course *r, const vs_state_segment *segme
                                          .size = size,
                                          .requested = vs_min_u64(block->requested, size),
                                          .state = VS_ALLOC_BLOCK_ALLOCATED,
-                                         .context = VS_CONTEXT_NONE});
+                                         .context = vs_replay_block_cause(r, block->lifetime)});
     at = block->address + size;
   }
   block_add(row, (vs_alloc_block_info){.address = at, .size = end - at, .state = VS_ALLOC_BLOCK_FREE});
@@ -120,7 +120,7 @@ static vs_status adopt(vs_replay_course *r, size_t index, block_row *row, uint64
                   .is_small = segment->kind == VS_SEGMENT_SMALL,
                   .is_expandable = segment->is_expandable &&
                                    (r->options->follows || r->options->settings.expandable_segments),
-                  .context = VS_CONTEXT_NONE},
+                  .context = vs_replay_segment_cause(r, index)},
       .blocks = row->blocks.data,
       .block_count = row->blocks.count,
   };
@@ -130,7 +130,7 @@ static vs_status adopt(vs_replay_course *r, size_t index, block_row *row, uint64
   return blocks_take(r, segment);
 }
 
-/* What cannot be adopted is left out: frees of blocks in it do nothing. */
+/* A segment that cannot be adopted is left out; frees of its blocks do nothing. */
 vs_status vs_replay_start_adopt(vs_replay_course *r, uint64_t total) {
   block_row row = {0};
   vs_status status = VS_OK;

@@ -32,38 +32,13 @@ vs_status vs_replay_trail_step(vs_replay_course *r, uint32_t event) {
 
 /* ---- the segments and blocks at its end ---------------------------------------------------------------- */
 
-/* Names of the allocator to indices of the snapshot, and addresses to rows of lifetimes. */
 typedef struct names {
   const vs_replay_course *course;
   vs_state *state;
-  vs_map streams;            /* handle -> index into streams */
-  vs_map pools;              /* pool_key -> 1 + index into pools */
+  vs_replay_names places;
   VS_VEC(vs_sort_pair) rows; /* (address, row), sorted */
   size_t next;               /* of rows: blocks are visited by rising address */
 } names;
-
-/* Pools of programs are numbered from 1 in one of the two members; equal keys are no error, only an ambiguous name. */
-static uint64_t pool_key(vs_pool_id pool) { return pool.a << 32 ^ pool.b; }
-
-static vs_status name_streams(names *n) {
-  const vs_snapshot *s = n->course->snapshot;
-  for (size_t i = 0; i < s->streams.count; i++) {
-    if (vs_map_find(&n->streams, s->streams.data[i]) != VS_MAP_NONE) continue;
-    VS_TRY(vs_map_reserve(n->course->host, &n->streams));
-    vs_map_add(&n->streams, s->streams.data[i], (uint32_t)i);
-  }
-  return VS_OK;
-}
-
-static vs_status name_pools(names *n) {
-  for (size_t i = 0; i < n->course->pools.count; i++) {
-    const uint64_t key = pool_key(n->course->pools.data[i]);
-    if (vs_map_find(&n->pools, key) != VS_MAP_NONE) continue;
-    VS_TRY(vs_map_reserve(n->course->host, &n->pools));
-    vs_map_add(&n->pools, key, (uint32_t)i + 1);
-  }
-  return VS_OK;
-}
 
 static vs_status name_rows(names *n) {
   const vs_replay_course *r = n->course;
@@ -76,11 +51,6 @@ static vs_status name_rows(names *n) {
   return vs_sort_pairs(r->host, n->rows.data, n->rows.count);
 }
 
-static uint32_t value_or(const vs_map *map, uint64_t key, uint32_t otherwise) {
-  const size_t slot = vs_map_find(map, key);
-  return slot == VS_MAP_NONE ? otherwise : map->slots[slot].value;
-}
-
 static vs_status add_segment(void *ctx, const vs_alloc_segment_info *info) {
   names *n = ctx;
   vs_state *state = n->state;
@@ -88,8 +58,8 @@ static vs_status add_segment(void *ctx, const vs_alloc_segment_info *info) {
   state->segments.data[state->segments.count++] = (vs_state_segment){
       .address = info->address,
       .size = info->size,
-      .stream = value_or(&n->streams, info->stream, 0),
-      .pool = value_or(&n->pools, pool_key(info->pool), 0),
+      .stream = vs_replay_names_stream(&n->places, info->stream),
+      .pool = vs_replay_names_pool(&n->places, info->pool),
       .first_block = (uint32_t)state->blocks.count,
       .row = VS_NO_ROW,
       .kind = info->is_small ? VS_SEGMENT_SMALL : VS_SEGMENT_LARGE,
@@ -127,8 +97,7 @@ static vs_status add_block(void *ctx, const vs_alloc_block_info *info) {
 
 static vs_status take_state(names *n) {
   const vs_alloc_visitor visitor = {.ctx = n, .segment = add_segment, .block = add_block};
-  VS_TRY(name_streams(n));
-  VS_TRY(name_pools(n));
+  VS_TRY(vs_replay_names_init(n->course, &n->places));
   VS_TRY(name_rows(n));
   return vs_alloc_visit(n->course->alloc, (vs_pool_id){0, 0}, &visitor);
 }
@@ -142,8 +111,7 @@ vs_status vs_replay_trail_end(vs_replay_course *r) {
   trail->state.moment = last == VS_NO_EVENT ? VS_AT_START : (vs_moment)last;
   trail->state.is_exact = true;
   trail->state.outside = (uint32_t)trail->state.blocks.count;
-  vs_map_deinit(r->host, &n.streams);
-  vs_map_deinit(r->host, &n.pools);
+  vs_replay_names_deinit(r->host, &n.places);
   vs_vec_free(r->host, &n.rows);
   return status;
 }

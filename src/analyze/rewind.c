@@ -26,7 +26,7 @@ static void ring_free(vs_rewind *rewind, vs_rewind_piece *head) {
   while (head->next != head) piece_free(rewind, head->next);
 }
 
-/* The caller gives a piece back. What is there at the mark stays, since it comes back. */
+/* The caller frees a piece. A piece that existed at the mark stays allocated, because vs_rewind_back restores it. */
 static void piece_drop(vs_rewind *rewind, void *memory) {
   vs_rewind_piece *piece = (vs_rewind_piece *)memory - 1;
   if (piece->copy == NULL) piece_free(rewind, piece);

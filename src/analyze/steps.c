@@ -204,7 +204,7 @@ static vs_status vote(const vs_host *host, ballots *votes, const signature *s, u
 }
 
 /* Most allocations of a step come once in it. So the number of returns that most regular signatures share is the number
- * of steps; of equals the smaller. Where most of those that come back as often are not regular, it is chance. */
+ * of steps; of equals the smaller. If most signatures with that number of returns are not regular, the regular ones are chance. */
 static const ballot *most_regular(const ballots *votes) {
   const ballot *best = NULL;
   for (size_t i = 0; i < votes->list.count; i++) {
@@ -217,8 +217,8 @@ static const ballot *most_regular(const ballots *votes) {
   return best;
 }
 
-/* Chance finds a few regular signatures among many. In a loop they are not so few, and a good part of all that is
- * allocated comes back in every step. */
+/* A few of many signatures are regular by chance. In a loop more of them are, and they cover a good part of all
+ * allocations. */
 static bool is_loop(const signatures *all, const ballots *votes, const ballot *best) {
   uint64_t returning = 0, covered = 0;
   for (size_t i = 0; i < votes->list.count; i++) {
@@ -409,8 +409,8 @@ static vs_status take_anchor(const vs_host *host, const vs_slice *slice, vs_fram
   return VS_OK;
 }
 
-/* Where one allocation comes several times in a round, the allocation or free before it tells which one begins the round.
- * Frees are looked at where the allocations come in rounds at all, and do not count where they come at any time. */
+/* If one allocation is made several times in a round, the allocation or free before it identifies the one that begins the
+ * round. Frees are only examined if the allocations come in rounds, and are ignored if they come at arbitrary times. */
 static vs_status refine_rounds(const vs_host *host, const vs_slice *slice, vs_frames *frames,
                                const signature *anchor, vs_steps *out) {
   signatures all = {.host = host};

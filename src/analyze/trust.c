@@ -1,6 +1,7 @@
 #include "analyze/trust.h"
 #include "analyze/address_check.h"
 #include "analyze/end_state.h"
+#include "analyze/whatif_mark.h"
 #include "base/text.h"
 
 typedef struct description {
@@ -69,20 +70,90 @@ static uint64_t missing_by(const vs_recording *recording, vs_gap_cause cause) {
   return events;
 }
 
-/* The losses of a recording are findings of each of its devices, because it is unknown which device the lost events
- * were about. */
-static void check_recording(const vs_slice *slice, vs_trust *out) {
-  const vs_recording *recording = &slice->snapshot->recording;
-  if (slice->snapshot->format != VS_FORMAT_VRAM) return;
+typedef struct loss {
+  vs_finding_kind kind;
+  uint64_t count; /* 0: there is none */
+} loss;
+
+enum { LOSSES = 4 };
+
+static void losses_of(const vs_recording *recording, loss losses[static LOSSES]) {
   const bool is_damaged = recording->lost_bytes != 0 || recording->lost_events != 0;
   const bool is_stopped = recording->stopped != VS_STRING_NONE;
   const uint64_t after = missing_by(recording, VS_GAP_STOPPED);
-  found(out, VS_FINDING_DAMAGED_FILE, vs_max_u64(recording->lost_frames, is_damaged),
-        event_after(slice, VS_GAP_DAMAGED));
-  found(out, VS_FINDING_UNRECORDED_EVENTS, recording->unrecorded - vs_min_u64(after, recording->unrecorded),
-        event_after(slice, VS_GAP_UNRECORDED));
-  if (is_stopped) found(out, VS_FINDING_STOPPED, vs_max_u64(after, 1), event_after(slice, VS_GAP_STOPPED));
-  found(out, VS_FINDING_NOT_ENDED, !recording->is_ended && !is_stopped, -1);
+  losses[0] = (loss){VS_FINDING_DAMAGED_FILE, vs_max_u64(recording->lost_frames, is_damaged)};
+  losses[1] =
+      (loss){VS_FINDING_UNRECORDED_EVENTS, recording->unrecorded - vs_min_u64(after, recording->unrecorded)};
+  losses[2] = (loss){VS_FINDING_STOPPED, is_stopped ? vs_max_u64(after, 1) : 0};
+  losses[3] = (loss){VS_FINDING_NOT_ENDED, !recording->is_ended && !is_stopped};
+}
+
+static int64_t event_of_loss(const vs_slice *slice, vs_finding_kind kind) {
+  if (kind == VS_FINDING_NOT_ENDED) return -1;
+  return event_after(slice, kind == VS_FINDING_DAMAGED_FILE ? VS_GAP_DAMAGED
+                            : kind == VS_FINDING_STOPPED    ? VS_GAP_STOPPED
+                                                            : VS_GAP_UNRECORDED);
+}
+
+/* The losses of a recording are findings of each of its devices, because it is unknown which device the lost events
+ * were about. */
+static void check_recording(const vs_slice *slice, vs_trust *out) {
+  loss losses[LOSSES];
+  if (slice->snapshot->format != VS_FORMAT_VRAM) return;
+  losses_of(&slice->snapshot->recording, losses);
+  for (size_t i = 0; i < LOSSES; i++)
+    found(out, losses[i].kind, losses[i].count, event_of_loss(slice, losses[i].kind));
+}
+
+/* ---- losses of a recording, in what was exported of it */
+
+#define LOSSES_NAME VS_STR("vramscope_losses")
+
+static void check_lost(const vs_snapshot *s, const vs_setting *member, vs_trust *out) {
+  static const vs_finding_kind kinds[] = {VS_FINDING_DAMAGED_FILE, VS_FINDING_UNRECORDED_EVENTS,
+                                          VS_FINDING_STOPPED, VS_FINDING_NOT_ENDED, VS_FINDING_RING_WRAPPED};
+  const bool is_count = member->kind == VS_SETTING_INT && (int64_t)member->bits > 0;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds && is_count; i++)
+    if (vs_str_equal(vs_snapshot_string(s, member->key), vs_str_from(vs_finding_name(kinds[i]))))
+      found(out, kinds[i], member->bits, -1);
+}
+
+static void check_exported(const vs_slice *slice, vs_trust *out) {
+  const vs_snapshot *s = slice->snapshot;
+  for (size_t i = 0; i < s->settings.count; i++) {
+    const vs_setting *setting = &s->settings.data[i];
+    if (setting->depth != 0 || !vs_str_equal(vs_snapshot_string(s, setting->key), LOSSES_NAME)) continue;
+    for (size_t m = i + 1; m < s->settings.count && s->settings.data[m].depth != 0; m++)
+      check_lost(s, &s->settings.data[m], out);
+  }
+}
+
+static vs_status add_loss(vs_snapshot *s, const loss *one) {
+  const uint64_t most = INT64_MAX;
+  const vs_setting setting = {.kind = VS_SETTING_INT, .depth = 1, .bits = vs_min_u64(one->count, most)};
+  if (one->count == 0) return VS_OK;
+  return vs_snapshot_setting_add(s, vs_str_from(vs_finding_name(one->kind)), setting, VS_STR(""));
+}
+
+vs_status vs_losses_mark_add(vs_snapshot *s) {
+  loss losses[LOSSES + 1];
+  if (s->format != VS_FORMAT_VRAM) return VS_OK;
+  losses_of(&s->recording, losses);
+  losses[LOSSES] = (loss){VS_FINDING_RING_WRAPPED, s->recording.earlier_frames != 0};
+  uint64_t members = 0;
+  for (size_t i = 0; i <= LOSSES; i++) members += losses[i].count != 0;
+  if (members == 0) return VS_OK;
+  const vs_setting dict = {.kind = VS_SETTING_DICT, .bits = members};
+  VS_TRY(vs_snapshot_setting_add(s, LOSSES_NAME, dict, VS_STR("")));
+  for (size_t i = 0; i <= LOSSES; i++) VS_TRY(add_loss(s, &losses[i]));
+  s->has |= VS_HAS_SETTINGS;
+  return VS_OK;
+}
+
+static void check_mark(const vs_slice *slice, vs_trust *out) {
+  const vs_whatif_mark mark = vs_whatif_mark_of(slice->snapshot);
+  found(out, VS_FINDING_WHATIF, mark.is_there, -1);
+  found(out, VS_FINDING_WHATIF_ESTIMATE, mark.is_there && mark.is_estimate, -1);
 }
 
 static bool sums_agree(const vs_segment *segment, const vs_end_sums *sums) {
@@ -184,6 +255,8 @@ vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, con
   for (int kind = 0; kind < VS_FINDING_KINDS; kind++) out->findings[kind].first_event = -1;
   VS_TRY(check_segments(host, slice, out));
   check_recording(slice, out);
+  check_exported(slice, out);
+  check_mark(slice, out);
   found(out, VS_FINDING_UNKNOWN_KEYS, slice->snapshot->unknown_key_count, -1);
   if (slice->event_count == 0) {
     found(out, VS_FINDING_NO_TRACE, 1, -1);

@@ -53,4 +53,8 @@ typedef struct vs_trust {
 VS_MUST_CHECK vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes,
                                        const vs_curves *curves, vs_trust *out);
 
+/* Adds what a recording lost to allocator_settings, for an export of it: the entry "vramscope_losses", a dict of finding names and
+ * counts, in which vs_trust_build finds the losses again. Adds nothing to what lost nothing. Fails: VS_NO_MEMORY */
+VS_MUST_CHECK vs_status vs_losses_mark_add(vs_snapshot *snapshot);
+
 #endif

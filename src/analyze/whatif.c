@@ -29,7 +29,7 @@ vs_capacity vs_capacity_recorded(const vs_replay_plan *plan) {
 
 /* ---- the smallest card --------------------------------------------------------------------------------- */
 
-enum { PROBES = 8 };
+enum { PROBES = 8, DOUBLINGS = 6 };
 
 typedef struct trier {
   const vs_host *host;
@@ -83,13 +83,25 @@ static vs_status probe(trier *t, uint64_t from, uint64_t to, uint64_t *fails) {
   return VS_OK;
 }
 
+/* Raises *most to a size that passes, and *fails with it. A card with room for the peak may be too small: limits and the address
+ * ranges of expandable segments are parts of its size. */
+static vs_status pass_find(trier *t, uint64_t *fails, uint64_t *most, bool *passes) {
+  VS_TRY(try_size(t, *most, passes, NULL));
+  for (int i = 0; i < DOUBLINGS && !*passes; i++) {
+    *fails = *most;
+    *most *= 2;
+    VS_TRY(try_size(t, *most, passes, NULL));
+  }
+  return VS_OK;
+}
+
 static vs_status find(trier *t, uint64_t fails) {
   uint64_t peak, found;
   bool passes;
   VS_TRY(try_size(t, 0, &passes, &peak)); /* unlimited */
-  const uint64_t most = vs_max_u64((peak + VS_WHATIF_GRANULE - 1) / VS_WHATIF_GRANULE, fails + 1);
+  uint64_t most = vs_max_u64((peak + VS_WHATIF_GRANULE - 1) / VS_WHATIF_GRANULE, fails + 1);
   if (!passes) return VS_OK;
-  VS_TRY(try_size(t, most, &passes, NULL));
+  VS_TRY(pass_find(t, &fails, &most, &passes));
   if (!passes) return VS_OK;
   const vs_smallest at_most = *t->out;
   do {

@@ -51,7 +51,7 @@ static vs_status match_cards(vs_devices *devices) {
   return VS_OK;
 }
 
-/* Two of CUDA's cards may match one unit when a driver tells a UUID twice; then the last number counts. */
+/* Two of CUDA's cards may match one unit when a driver reports a UUID twice; then the last number counts. */
 static vs_status number_by_driver(vs_devices *devices) {
   VS_TRY(match_cards(devices));
   set_all(devices, vs_metric_unknown(VS_REASON_NOT_VISIBLE));
@@ -119,7 +119,7 @@ static vs_status preload(vs_devices *devices, uint32_t cuda_index, vs_devices_pr
   *cost = (vs_devices_preload_cost){.bytes = 0};
   VS_TRY(vs_devices_ask_cuda(devices, error));
   if (cuda_index >= devices->by_cuda.count)
-    return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "CUDA offers %u card%s to this process, and no cuda:%u",
+    return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "CUDA offers %u GPU%s to this process, and no cuda:%u",
                    devices->cuda->count, devices->cuda->count == 1 ? "" : "s", cuda_index);
   VS_ASSERT(devices->has_cuda_numbers && devices->cuda != NULL);
   vs_gauge_of of = {devices, devices->by_cuda.data[cuda_index]};

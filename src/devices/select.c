@@ -184,10 +184,10 @@ static vs_status by_mig_number(const vs_choice *choice, size_t colon, uint32_t *
       return VS_OK;
     }
   if (!devices->units.data[card].is_divided)
-    return vs_fail(choice->error, VS_NOT_FOUND, choice->offset, "card %S has no MIG devices: MIG is off",
+    return vs_fail(choice->error, VS_NOT_FOUND, choice->offset, "GPU %S has no MIG devices: MIG is off",
                    card_choice.text);
-  return vs_fail(choice->error, VS_NOT_FOUND, choice->offset, "card %S has no MIG device %U",
-                 card_choice.text, slot);
+  return vs_fail(choice->error, VS_NOT_FOUND, choice->offset, "GPU %S has no MIG device %U", card_choice.text,
+                 slot);
 }
 
 static vs_status by_uuid(const vs_choice *choice, bool is_mig, uint32_t *unit) {
@@ -223,8 +223,8 @@ static vs_status by_cuda(const vs_choice *choice, uint32_t *unit) {
   if (vs_devices__needs_cuda(devices) && !devices->has_cuda_numbers) {
     if (!devices->options.may_ask_cuda)
       return vs_fail(choice->error, VS_UNSUPPORTED, choice->offset,
-                     "\"%S\" is known to CUDA's driver only, which orders the fastest first: set "
-                     "CUDA_DEVICE_ORDER=PCI_BUS_ID, or name the card otherwise",
+                     "only CUDA's driver knows \"%S\", because it orders the fastest GPU first: set "
+                     "CUDA_DEVICE_ORDER=PCI_BUS_ID, or name the GPU in another way",
                      choice->text);
     if (vs_devices_ask_cuda(devices, choice->error) != VS_OK) {
       choice->error->offset = choice->offset; /* the text already says why the numbers are unknown */
@@ -236,7 +236,7 @@ static vs_status by_cuda(const vs_choice *choice, uint32_t *unit) {
   const size_t count = devices->by_cuda.count;
   const char *visible = devices->options.visible;
   return vs_fail(choice->error, VS_NOT_FOUND, choice->offset,
-                 "there is no \"%S\": CUDA offers %U card%s to this process%s%S", choice->text,
+                 "there is no \"%S\": CUDA offers %U GPU%s to this process%s%S", choice->text,
                  (uint64_t)count, count == 1 ? "" : "s", visible == NULL ? "" : ", CUDA_VISIBLE_DEVICES is ",
                  visible == NULL ? VS_STR("") : vs_str_from(visible));
 }

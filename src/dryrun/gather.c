@@ -55,6 +55,15 @@ static vs_result_process *process_of(gathering *g, uint64_t pid) {
   return vs_result_process_of(g->result, pid, child_of(g, pid));
 }
 
+/* What the allocator reported while it ran. */
+static vs_torch_figures reported(const vs_sim_use *use) {
+  VS_ASSERT(use->has_allocator <= 1);
+  return (vs_torch_figures){.is_known = use->has_allocator != 0,
+                            .peak_allocated_bytes = use->allocated_peak_bytes,
+                            .peak_reserved_bytes = use->reserved_peak_bytes,
+                            .ooms = use->out_of_memory_count};
+}
+
 /* A process's own notes say how it ended (vs_notes_take); the record in the machine is used only if it left none. */
 static vs_status take_slot(gathering *g, const vs_sim_process *slot) {
   if (slot->state == VS_SIM_PROCESS_FREE) return VS_OK;
@@ -74,6 +83,7 @@ static vs_status take_slot(gathering *g, const vs_sim_process *slot) {
     use->driver_peak_bytes = slot->use[c].peak_bytes;
     use->refused_count = slot->use[c].refused_count;
     use->largest_refused_bytes = slot->use[c].largest_refused_bytes;
+    use->torch = reported(&slot->use[c]);
   }
   return VS_OK;
 }
@@ -102,13 +112,16 @@ static uint32_t card_of(const vs_result *result, vs_json device) {
   return 0;
 }
 
+/* Statistics that were not written at the process's end are older than what the allocator reported. */
 static void take_figures(vs_result *result, vs_result_process *process, vs_json device) {
   if (vs_reply_is_unknown(vs_reply_at(device, "peak_reserved_bytes"))) return;
   const uint32_t card = card_of(result, device);
   VS_ASSERT(card < VS_SIM_MAX_DEVICES);
   vs_result_use *use = &process->use[card];
   use->is_used = true;
+  if (!process->is_complete && use->torch.is_known) return;
   use->torch = (vs_torch_figures){.is_known = true,
+                                  .has_statistics = true,
                                   .peak_allocated_bytes = vs_reply_u64(device, "peak_allocated_bytes"),
                                   .peak_requested_bytes = vs_reply_u64(device, "peak_requested_bytes"),
                                   .peak_reserved_bytes = vs_reply_u64(device, "peak_reserved_bytes"),
@@ -148,6 +161,54 @@ static vs_status take_stats(gathering *g, vs_str text, uint64_t pid) {
   return VS_OK;
 }
 
+/* ---- the figures of JAX's allocator */
+
+static void take_jax_figures(gathering *g, vs_result_process *process, vs_json device) {
+  vs_result_use *use = &process->use[card_of(g->result, device)];
+  use->is_used = true;
+  use->jax = (vs_jax_figures){.is_known = true,
+                              .peak_in_use_bytes = vs_reply_u64(device, "peak_bytes_in_use"),
+                              .peak_pool_bytes = vs_reply_u64(device, "peak_pool_bytes"),
+                              .limit_bytes = vs_reply_u64(device, "bytes_limit")};
+}
+
+/* An error does not name its card: it is that of the fullest pool. */
+static void take_jax_oom(gathering *g, vs_result_process *process, vs_json oom) {
+  vs_result *result = g->result;
+  uint32_t card = 0;
+  if (vs_json_kind(oom) != VS_JSON_OBJECT || result->card_count == 0) return;
+  for (uint32_t c = 1; c < result->card_count; c++)
+    if (process->use[c].jax.peak_in_use_bytes > process->use[card].jax.peak_in_use_bytes) card = c;
+  vs_jax_figures *jax = &process->use[card].jax;
+  jax->is_known = true;
+  jax->ooms++;
+  result->oom = (vs_result_oom){.is_there = true,
+                                .is_jax = true,
+                                .card = card,
+                                .asked_bytes = vs_reply_u64(oom, "asked_bytes"),
+                                .free_bytes = vs_reply_u64(oom, "free_bytes")};
+}
+
+/* A process of the machine, which was taken before the files; NULL: it imported JAX and did not use a card. */
+static vs_result_process *using_process(vs_result *result, uint64_t pid) {
+  for (size_t i = 0; i < result->processes.count; i++)
+    if (result->processes.data[i].pid == pid) return &result->processes.data[i];
+  return NULL;
+}
+
+static vs_status take_jax(gathering *g, vs_str text, uint64_t pid) {
+  vs_json_doc document;
+  vs_result_process *process = using_process(g->result, pid);
+  if (process == NULL) return VS_OK;
+  VS_TRY(vs_notes_parse(&document, g->result->host, text));
+  const vs_json root = vs_json_root(&document), devices = vs_reply_at(root, "devices");
+  process->lacks_jax = !vs_reply_bool(root, "complete");
+  for (size_t i = 0; i < vs_json_count(devices); i++) take_jax_figures(g, process, vs_json_at(devices, i));
+  take_jax_oom(g, process, vs_reply_at(root, "oom"));
+  vs_json_doc_deinit(&document);
+  return VS_OK;
+}
+
 /* ---- files */
 
 static vs_status take_notes(gathering *g, vs_str text, uint64_t pid) {
@@ -177,6 +238,7 @@ static vs_status take_file(void *ctx, const char *name, vs_folder_kind kind) {
   if (kind != VS_FOLDER_FILE) return VS_OK;
   if (number_in(name, "notes.", ".jsonl", &pid)) return take_text(g, name, pid, take_notes);
   if (number_in(name, "stats.", ".json", &pid)) return take_text(g, name, pid, take_stats);
+  if (number_in(name, "jax.", ".json", &pid)) return take_text(g, name, pid, take_jax);
   if (number_in(name, "problems.", ".jsonl", &pid)) return take_text(g, name, pid, take_problems);
   if (!number_in(name, "snapshot.", ".pickle", &pid)) return VS_OK;
   vs_result_process *process = process_of(g, pid);

@@ -1,4 +1,5 @@
 #include "dryrun/launch.h"
+#include "os/clock.h"
 #include "os/process.h"
 #include "os/sharedlock.h"
 
@@ -61,10 +62,19 @@ static vs_status set_libraries(surroundings *s, vs_error *error) {
   return VS_OK;
 }
 
+/* Without this, two runs of one program order some of their events differently: sets of Python are iterated in the order of hashes,
+ * and many of these are addresses. Threads that race may still do so. The user's own seed is kept. */
+static void fix_hashes(surroundings *s) {
+  const char *seed = vs_process_variable("PYTHONHASHSEED");
+  s->launch->is_repeatable = !s->setup->plan->is_random && (seed == NULL || strcmp(seed, "random") != 0);
+  if (s->launch->is_repeatable && seed == NULL) set(s, "PYTHONHASHSEED", "0");
+}
+
 static vs_status surround(surroundings *s, vs_error *error) {
   enum { HISTORY = 1000000 };
   const vs_dryrun_plan *plan = s->setup->plan;
   VS_TRY(set_libraries(s, error));
+  fix_hashes(s);
   const bool records = s->kind == VS_LAUNCH_SHOWN && !plan->has_no_history;
   vs_format(s->history, sizeof s->history, "%U", !records ? 0 : plan->history != 0 ? plan->history : HISTORY);
   set(s, "VRAMSCOPE_DRYRUN_HISTORY", s->history);
@@ -100,9 +110,11 @@ static vs_status start_one(surroundings *s, uint32_t index, vs_error *error) {
   const vs_child_plan child = {.words = s->setup->plan->command,
                                .variables = s->variables,
                                .variable_count = s->count,
-                               .streams = streams_for(s)};
+                               .streams = streams_for(s),
+                               .fixes_addresses = !s->setup->plan->is_random};
   const vs_status status = vs_child_start(&s->launch->children[index], &child, error);
   s->launch->child_count += status == VS_OK;
+  s->launch->is_repeatable &= s->launch->children[index].has_fixed_addresses;
   s->count = common;
   return status;
 }
@@ -161,7 +173,8 @@ static void show(const vs_launch *launch, const vs_dryrun_setup *setup) {
   vs_dryrun_show(setup, &progress);
 }
 
-/* After a rank has failed, the others may wait for it for ever. They get this time to end by themselves. */
+/* After a rank has failed, the others may wait for it for ever. They get this time to end by themselves; so do processes that
+ * were asked to. */
 enum { GRACE_US = 10 * 1000 * 1000 };
 
 static bool one_failed(const vs_launch *launch) {
@@ -172,20 +185,49 @@ static bool one_failed(const vs_launch *launch) {
   return false;
 }
 
+/* Ends those that run on after their time. */
+static void press(const vs_launch *launch, uint64_t waited_us) {
+  if (waited_us >= 2 * GRACE_US) vs_children_kill(launch->children, launch->child_count);
+  else if (waited_us >= GRACE_US) vs_children_terminate(launch->children, launch->child_count);
+}
+
+/* Asks the processes to end if the plan's `until` is reached. */
+static void end_in_time(vs_launch *launch, const vs_until *until, vs_until_watch *quiet, uint64_t run_us) {
+  const bool is_idle_wanted = until->kind == VS_UNTIL_IDLE;
+  const uint64_t cpu_us = is_idle_wanted ? vs_children_cpu_us(launch->children, launch->child_count) : 0;
+  if (!vs_until_is_reached(quiet, until, launch->machine, cpu_us, run_us)) return;
+  vs_children_interrupt(launch->children, launch->child_count);
+  launch->ended_us = run_us;
+}
+
+/* Waits a while. Whether processes run: the children, or those that they started and that were ended with them, whose figures
+ * count, too. Of the latter one that cannot be killed is left alone after a while. `ending_us`: since when they are being ended. */
+static bool wait_awhile(vs_launch *launch, uint64_t ending_us) {
+  enum { WAKE_US = 500 * 1000, NAP_NS = 10 * 1000 * 1000 };
+  if (vs_children_wait(launch->children, launch->child_count, WAKE_US) != 0) return true;
+  const uint64_t run_us = vs_process_clock_us() - launch->began_us;
+  if (vs_children_left() == 0 || run_us - ending_us >= 3 * (uint64_t)GRACE_US) return false;
+  vs_clock_sleep_ns(NAP_NS);
+  return true;
+}
+
 static void watch(vs_launch *launch, const vs_dryrun_setup *setup, vs_launch_kind kind) {
-  enum { WAKE_US = 500 * 1000 };
-  uint64_t failed_us = 0;
-  while (vs_children_wait(launch->children, launch->child_count, WAKE_US) != 0) {
+  vs_until_watch quiet = {0};
+  uint64_t ending_us = 0; /* since the start: a rank failed, or all were asked to end */
+  while (wait_awhile(launch, ending_us)) {
     if (vs_children_stopped()) {
       vs_dryrun_show_end(setup); /* the shell uses the terminal while this process is stopped */
       vs_children_stop();
     }
-    const uint64_t now = vs_process_clock_us();
+    const uint64_t run_us = vs_process_clock_us() - launch->began_us;
     if (kind == VS_LAUNCH_SHOWN) show(launch, setup);
-    if (failed_us == 0 && one_failed(launch)) failed_us = now;
-    if (failed_us == 0) continue;
-    if (now - failed_us >= 2 * GRACE_US) vs_children_kill(launch->children, launch->child_count);
-    else if (now - failed_us >= GRACE_US) vs_children_terminate(launch->children, launch->child_count);
+    if (ending_us == 0 && one_failed(launch)) ending_us = run_us;
+    if (ending_us == 0) {
+      end_in_time(launch, &setup->until, &quiet, run_us);
+      ending_us = launch->ended_us;
+    } else {
+      press(launch, run_us - ending_us);
+    }
   }
   if (kind == VS_LAUNCH_SHOWN) vs_dryrun_show_end(setup);
 }
@@ -243,6 +285,7 @@ void vs_launch_close(vs_launch *launch) {
 }
 
 static const vs_child *decisive(const vs_launch *launch) {
+  if (launch->ended_us != 0) return NULL; /* how a program leaves that was asked to says nothing of it */
   for (size_t i = 0; i < launch->child_count; i++)
     if (launch->children[i].exit_code != 0 || launch->children[i].signal != 0) return &launch->children[i];
   return NULL;

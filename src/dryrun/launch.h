@@ -18,8 +18,11 @@ typedef struct vs_launch {
   vs_child children[VS_SIM_MAX_PROCESSES];
   size_t child_count;
   uint64_t began_us, took_us;
+  bool is_repeatable;   /* addresses and Python's hash seed are fixed */
   bool was_interrupted; /* this process received a signal that asks it to end */
-  int start_exit;       /* 127 or 126: a program could not be started; else 0 */
+  /* Since the start: when the processes were asked to end, as the plan's `until` wants; 0: they were not. */
+  uint64_t ended_us;
+  int start_exit; /* 127 or 126: a program could not be started; else 0 */
 } vs_launch;
 
 typedef enum vs_launch_kind {
@@ -33,7 +36,8 @@ VS_MUST_CHECK vs_status vs_launch_run(vs_launch *launch, const vs_dryrun_setup *
                                       vs_launch_kind kind, vs_error *error);
 void vs_launch_close(vs_launch *launch);
 
-/* The exit status of a command that runs them: that of the first process that failed, 128 + N if signal N ended it; else 0. */
+/* The exit status of a command that runs them: that of the first process that failed, 128 + N if signal N ended it; else 0, as where
+ * the processes were ended because the plan wants it. */
 int vs_launch_exit(const vs_launch *launch);
 /* The signal that ended the process which decides vs_launch_exit; 0 if none did. */
 int vs_launch_signal(const vs_launch *launch);

@@ -19,6 +19,31 @@ uint64_t vs_need_training_bytes(const vs_result *result) {
   return is_adam && used == 1 && trained < UINT64_MAX / 8 ? vs_sat_add_u64(weights, 3 * trained) : 0;
 }
 
+static uint64_t beside_jax(const vs_result_card *card) {
+  return card->driver_peak_bytes - vs_min_u64(card->jax.peak_pool_bytes, card->driver_peak_bytes);
+}
+
+uint64_t vs_need_with_jax(const vs_result_card *card) {
+  VS_ASSERT(card->jax.is_known);
+  return vs_sat_add_u64(beside_jax(card), card->jax.peak_in_use_bytes);
+}
+
+/* The size of a card on which JAX's limit, which is a share of the card, is enough. */
+static uint64_t jax_card_bytes(const vs_result_card *card) {
+  const uint64_t limit = card->jax.limit_bytes, total = card->card->figures.total_bytes;
+  if (limit == 0 || limit >= total) return vs_need_with_jax(card);
+  const double bytes = (double)card->jax.peak_in_use_bytes / ((double)limit / (double)total);
+  return vs_max_u64(vs_need_with_jax(card), bytes < 18e18 ? (uint64_t)bytes : UINT64_MAX);
+}
+
+/* A card that is smaller than the first figure and not than the second one is enough if JAX may take a larger share of it. */
+static void use_jax(const vs_result *result, const vs_result_card *card, vs_fit_need *need) {
+  const bool is_here = card->jax.ooms != 0 && result->oom.is_jax && card == &result->cards[result->oom.card];
+  need->bytes = jax_card_bytes(card);
+  need->cached_bytes = need->bytes - vs_need_with_jax(card);
+  need->least_bytes = vs_sat_add_u64(vs_need_with_jax(card), is_here ? result->oom.asked_bytes : 0);
+}
+
 vs_fit_need vs_need_of(const vs_result *result, uint32_t c, bool is_context_given) {
   VS_ASSERT(c < result->card_count);
   const vs_result_card *card = &result->cards[c];
@@ -28,10 +53,11 @@ vs_fit_need vs_need_of(const vs_result *result, uint32_t c, bool is_context_give
                       .contexts = card->contexts,
                       .is_context_given = is_context_given,
                       .is_open_ended = result->ooms + result->refused != 0};
+  if (card->jax.is_known) use_jax(result, card, &need);
   if (context != 0 && need.contexts > need.bytes / context) need.contexts = (uint32_t)(need.bytes / context);
   if (card->torch.peak_reserved_bytes > card->torch.peak_allocated_bytes)
     need.cached_bytes = card->torch.peak_reserved_bytes - card->torch.peak_allocated_bytes;
-  if (!need.is_open_ended) return need;
+  if (!need.is_open_ended || card->jax.is_known) return need;
   const vs_result_oom *oom = &result->oom;
   need.least_bytes = need.bytes - (need.cached_bytes < need.bytes ? need.cached_bytes : need.bytes);
   if (card->is_used && vs_need_training_bytes(result) != 0)

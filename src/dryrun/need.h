@@ -13,6 +13,10 @@ vs_json vs_need_model(const vs_result *result);
  * 0 if the optimizer is not Adam or unknown, or if more than one card is used. */
 uint64_t vs_need_training_bytes(const vs_result *result);
 
+/* What the program needs of a card on which it uses JAX: arrays and temporaries in JAX's pool at their peak, and what is beside
+ * the pool. The preallocated rest of the pool is not needed, but some of it may be, because it fragments. */
+uint64_t vs_need_with_jax(const vs_result_card *card);
+
 /* The need on card `card`. */
 vs_fit_need vs_need_of(const vs_result *result, uint32_t card, bool is_context_given);
 

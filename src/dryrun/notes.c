@@ -1,4 +1,5 @@
 #include "dryrun/notes.h"
+#include "base/path.h"
 #include "codec/json_reply.h"
 #include "os/process.h"
 
@@ -12,10 +13,7 @@ vs_status vs_notes_parse(vs_json_doc *document, const vs_host *host, vs_str text
 
 /* ---- notes of the simulated libraries */
 
-static bool is_users(vs_str file) {
-  return file.size != 0 && file.data[0] != '<' && !vs_str_contains(file, VS_STR("-packages/")) &&
-         !vs_str_contains(file, VS_STR("/lib/python"));
-}
+static bool is_users(vs_str file) { return file.size != 0 && !vs_path_is_library(file); }
 
 /* The innermost frame of the user's own code, else the innermost frame. */
 static vs_json frame_to_show(vs_json frames) {
@@ -24,10 +22,16 @@ static vs_json frame_to_show(vs_json frames) {
   return vs_json_at(frames, 0);
 }
 
-static vs_str base_name(vs_str path) {
-  size_t start = path.size;
-  while (start > 0 && path.data[start - 1] != '/') start--;
-  return (vs_str){path.data + start, path.size - start};
+enum { LABEL_SIZE = 256 };
+
+/* "train.py:12 main" */
+static void put_label(char label[static LABEL_SIZE], vs_json frame) {
+  const vs_str name = vs_reply_str(frame, "name"), file = vs_reply_str(frame, "file");
+  if (file.size == 0)
+    vs_format(label, LABEL_SIZE, "%S", name.size == 0 ? VS_STR("a place without a stack") : name);
+  else
+    vs_format(label, LABEL_SIZE, "%S:%D %S", vs_path_base(file), vs_json_i64(vs_reply_at(frame, "line"), -1),
+              name);
 }
 
 /* Maps the number that the notes of one process give a place to its doubt. */
@@ -40,21 +44,27 @@ typedef struct note_reader {
   vs_result *result;
   vs_result_process *process; /* in result->processes, which does not grow while the reader exists */
   VS_VEC(place) places;
+  VS_VEC(vs_place_use) uses; /* of this process; the last note of each counts */
   bool has_exit;
 } note_reader;
+
+/* What --values may say of a place; nothing for one that no file names. */
+static vs_status set_give(vs_result *result, vs_doubt *doubt, vs_str file, int64_t line) {
+  char give[256] = "";
+  if (file.size != 0 && line > 0) vs_format(give, sizeof give, "%S:%D=true", vs_path_base(file), line);
+  return vs_strings_intern(result->host, &result->strings, vs_str_from(give), &doubt->give);
+}
 
 static vs_status take_read(note_reader *reader, vs_json note) {
   vs_result *result = reader->result;
   const vs_json frame = frame_to_show(vs_reply_at(note, "frames"));
-  const vs_str name = vs_reply_str(frame, "name"), file = vs_reply_str(frame, "file");
+  const vs_str file = vs_reply_str(frame, "file");
   const int64_t line = vs_json_i64(vs_reply_at(frame, "line"), -1);
-  char label[256];
-  if (file.size == 0)
-    vs_format(label, sizeof label, "%S", name.size == 0 ? VS_STR("a place without a stack") : name);
-  else vs_format(label, sizeof label, "%S:%D %S", base_name(file), line, name);
+  char label[LABEL_SIZE];
+  put_label(label, frame);
   vs_doubt *doubt = vs_result_doubt_of(result, VS_DOUBT_READ, vs_str_from(label), file, line);
   if (doubt == NULL || vs_vec_reserve(result->host, &reader->places, 1) != VS_OK) return VS_NO_MEMORY;
-  doubt->count++;
+  if (doubt->count++ == 0) VS_TRY(set_give(result, doubt, file, line));
   doubt->bytes = vs_max_u64(doubt->bytes, vs_reply_u64(note, "bytes"));
   reader->places.data[reader->places.count++] =
       (place){.id = vs_reply_u64(note, "id"), .doubt = (size_t)(doubt - result->doubts.data)};
@@ -71,6 +81,45 @@ static vs_status take_reads(note_reader *reader, vs_json note) {
   return VS_OK;
 }
 
+/* The simulation saw that a loop makes no progress, and says what to give it. */
+static vs_status take_stuck(note_reader *reader, vs_json note) {
+  vs_result *result = reader->result;
+  const uint64_t id = vs_reply_u64(note, "id");
+  for (size_t i = 0; i < reader->places.count; i++) {
+    if (reader->places.data[i].id != id) continue;
+    vs_doubt *doubt = &result->doubts.data[reader->places.data[i].doubt];
+    doubt->repeats = vs_max_u64(doubt->repeats, vs_reply_u64(note, "repeats"));
+    VS_TRY(vs_strings_intern(result->host, &result->strings, vs_reply_str(note, "give"), &doubt->give));
+  }
+  return VS_OK;
+}
+
+static vs_status take_given(note_reader *reader, vs_json note) {
+  vs_result *result = reader->result;
+  uint32_t text;
+  VS_TRY(vs_strings_intern(result->host, &result->strings, vs_reply_str(note, "place"), &text));
+  size_t i = 0;
+  while (i < reader->uses.count && reader->uses.data[i].text != text) i++;
+  if (i == reader->uses.count) {
+    VS_TRY(vs_vec_reserve(result->host, &reader->uses, 1));
+    reader->uses.count++;
+  }
+  reader->uses.data[i] = (vs_place_use){text, vs_reply_u64(note, "count"), vs_reply_u64(note, "misfits")};
+  return VS_OK;
+}
+
+static vs_status add_uses(note_reader *reader) {
+  vs_result *result = reader->result;
+  for (size_t i = 0; i < reader->uses.count; i++) {
+    const vs_place_use *own = &reader->uses.data[i];
+    vs_place_use *use = vs_result_place_use_of(result, vs_result_string(result, own->text));
+    if (use == NULL) return VS_NO_MEMORY;
+    use->reads = vs_sat_add_u64(use->reads, own->reads);
+    use->misfits = vs_sat_add_u64(use->misfits, own->misfits);
+  }
+  return VS_OK;
+}
+
 static vs_status take_guess(note_reader *reader, vs_json note) {
   vs_doubt *doubt = vs_result_doubt_of(reader->result, VS_DOUBT_GUESS, vs_reply_str(note, "what"),
                                        vs_reply_str(note, "why"), -1);
@@ -83,6 +132,14 @@ static vs_status take_guess(note_reader *reader, vs_json note) {
 static vs_status take_refused(note_reader *reader, vs_json note) {
   vs_doubt *doubt = vs_result_doubt_of(reader->result, VS_DOUBT_REFUSED, vs_reply_str(note, "name"),
                                        vs_reply_str(note, "library"), -1);
+  if (doubt == NULL) return VS_NO_MEMORY;
+  doubt->count++;
+  return VS_OK;
+}
+
+static vs_status take_cannot_run(note_reader *reader, vs_json note) {
+  vs_doubt *doubt = vs_result_doubt_of(reader->result, VS_DOUBT_CANNOT_RUN, vs_reply_str(note, "file"),
+                                       vs_reply_str(note, "why"), -1);
   if (doubt == NULL) return VS_NO_MEMORY;
   doubt->count++;
   return VS_OK;
@@ -117,17 +174,46 @@ static vs_status take_note(note_reader *reader, vs_json note) {
   static const struct {
     const char *kind;
     vs_status (*take)(note_reader *reader, vs_json note);
-  } kinds[] = {{"start", take_start},     {"read", take_read}, {"reads", take_reads}, {"guess", take_guess},
-               {"refused", take_refused}, {"oom", take_oom},   {"exit", take_exit}};
+  } kinds[] = {{"start", take_start}, {"read", take_read},       {"reads", take_reads},
+               {"guess", take_guess}, {"refused", take_refused}, {"cannot_run", take_cannot_run},
+               {"oom", take_oom},     {"exit", take_exit},       {"stuck", take_stuck},
+               {"given", take_given}};
   const vs_str kind = vs_reply_str(note, "note");
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
     if (vs_str_equal(kind, vs_str_from(kinds[i].kind))) return kinds[i].take(reader, note);
   return VS_OK; /* a note of a later version */
 }
 
-/* The hook in a Python program (python/vramscope_dryrun) failed at something: the line says what is missing and why. */
+/* Counts the process of these lines once for a doubt. */
+static vs_status count_process(note_reader *reader, vs_doubt *doubt) {
+  const size_t number = (size_t)(doubt - reader->result->doubts.data);
+  VS_ASSERT(number < reader->result->doubts.count);
+  for (size_t i = 0; i < reader->places.count; i++)
+    if (reader->places.data[i].doubt == number) return VS_OK;
+  VS_TRY(vs_vec_reserve(reader->result->host, &reader->places, 1));
+  reader->places.data[reader->places.count++] = (place){.doubt = number};
+  doubt->count++;
+  return VS_OK;
+}
+
+/* What a run assumes; with the stack of a call also how often. */
+static vs_status take_assumed(note_reader *reader, vs_json note) {
+  vs_result *result = reader->result;
+  const vs_json frames = vs_reply_at(note, "frames");
+  char label[LABEL_SIZE] = "";
+  if (vs_json_count(frames) != 0) put_label(label, frame_to_show(frames));
+  vs_doubt *doubt =
+      vs_result_doubt_of(result, VS_DOUBT_ASSUMED, vs_reply_str(note, "assumed"), vs_str_from(label), -1);
+  if (doubt == NULL) return VS_NO_MEMORY;
+  doubt->times += vs_reply_u64(note, "times");
+  return count_process(reader, doubt);
+}
+
+/* A line of the hook in a Python program (python/vramscope_dryrun): what is missing because the hook failed and why, or what the
+ * run assumes. */
 static vs_status take_problem(note_reader *reader, vs_json note) {
   const vs_str what = vs_reply_str(note, "what");
+  if (vs_reply_str(note, "assumed").size != 0) return take_assumed(reader, note);
   if (what.size == 0) return VS_OK;
   vs_doubt *doubt =
       vs_result_doubt_of(reader->result, VS_DOUBT_NOT_RECORDED, what, vs_reply_str(note, "why"), -1);
@@ -154,7 +240,9 @@ static vs_status take_lines(note_reader *reader, vs_str text, take_line *take) {
 
 vs_status vs_problems_take(vs_result *result, vs_str text) {
   note_reader reader = {.result = result};
-  return take_lines(&reader, text, take_problem);
+  const vs_status status = take_lines(&reader, text, take_problem);
+  vs_vec_free(result->host, &reader.places);
+  return status;
 }
 
 /* The note "exit" decides whether the process ended by itself: the machine may have recorded the end of a process that was
@@ -162,11 +250,13 @@ vs_status vs_problems_take(vs_result *result, vs_str text) {
 vs_status vs_notes_take(vs_result *result, vs_str text, uint64_t pid, uint32_t child) {
   note_reader reader = {.result = result, .process = vs_result_process_of(result, pid, child)};
   if (reader.process == NULL) return VS_NO_MEMORY;
-  const vs_status status = take_lines(&reader, text, take_note);
+  vs_status status = take_lines(&reader, text, take_note);
+  if (status == VS_OK) status = add_uses(&reader);
   reader.process->end = reader.has_exit                     ? VS_PROCESS_ENDED
                         : vs_process_is_alive((int64_t)pid) ? VS_PROCESS_RUNS
                                                             : VS_PROCESS_KILLED;
   reader.process->used_cuda = true;
   vs_vec_free(result->host, &reader.places);
+  vs_vec_free(result->host, &reader.uses);
   return status;
 }

@@ -1,4 +1,5 @@
 #include "dryrun/reply.h"
+#include "base/path.h"
 #include "codec/json_reply.h"
 #include "codec/json_writer.h"
 #include "dryrun/need.h"
@@ -21,6 +22,11 @@ static void put_u64_or_null(vs_jsonw *w, const char *key, bool is_known, uint64_
   else vs_jsonw_member_null(w, key);
 }
 
+static void put_str_or_null(vs_jsonw *w, const char *key, vs_str value) {
+  if (value.size != 0) vs_jsonw_member_str(w, key, value);
+  else vs_jsonw_member_null(w, key);
+}
+
 static void put_torch(vs_jsonw *w, const vs_torch_figures *torch) {
   vs_jsonw_key(w, VS_STR("torch"));
   if (!torch->is_known) {
@@ -30,9 +36,24 @@ static void put_torch(vs_jsonw *w, const vs_torch_figures *torch) {
   vs_jsonw_object_begin(w);
   vs_jsonw_member_u64(w, "peak_reserved_bytes", torch->peak_reserved_bytes);
   vs_jsonw_member_u64(w, "peak_allocated_bytes", torch->peak_allocated_bytes);
-  vs_jsonw_member_u64(w, "peak_requested_bytes", torch->peak_requested_bytes);
+  put_u64_or_null(w, "peak_requested_bytes", torch->has_statistics, torch->peak_requested_bytes);
   vs_jsonw_member_u64(w, "ooms", torch->ooms);
-  vs_jsonw_member_u64(w, "retries", torch->retries);
+  put_u64_or_null(w, "retries", torch->has_statistics, torch->retries);
+  vs_jsonw_object_end(w);
+}
+
+static void put_jax(vs_jsonw *w, const vs_jax_figures *jax) {
+  vs_jsonw_key(w, VS_STR("jax"));
+  if (!jax->is_known) {
+    vs_jsonw_null(w);
+    return;
+  }
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_u64(w, "peak_bytes_in_use", jax->peak_in_use_bytes);
+  vs_jsonw_member_u64(w, "peak_pool_bytes", jax->peak_pool_bytes);
+  vs_jsonw_member_u64(w, "bytes_limit", jax->limit_bytes);
+  vs_jsonw_member_bool(w, "preallocated", vs_jax_is_preallocated(jax));
+  vs_jsonw_member_u64(w, "ooms", jax->ooms);
   vs_jsonw_object_end(w);
 }
 
@@ -49,6 +70,7 @@ static void put_devices(vs_jsonw *w, const vs_outcome *outcome) {
     vs_jsonw_member_u64(w, "device", c);
     vs_jsonw_member_str(w, "name", vs_str_from(card->card->name));
     vs_jsonw_member_str(w, "gpu", vs_str_from(outcome->setup->gpus[c].profile->key));
+    vs_jsonw_member_bool(w, "is_only_size", outcome->setup->gpus[c].is_only_size);
     vs_jsonw_member_u64(w, "total_bytes", card->card->figures.total_bytes);
     vs_jsonw_member_u64(w, "taken_bytes", card->card->taken_bytes);
     vs_jsonw_member_bool(w, "used", card->is_used);
@@ -57,6 +79,9 @@ static void put_devices(vs_jsonw *w, const vs_outcome *outcome) {
     vs_jsonw_member_u64(w, "contexts", card->contexts);
     vs_jsonw_member_u64(w, "driver_refusals", card->refused_count);
     put_torch(w, &card->torch);
+    put_jax(w, &card->jax);
+    vs_jsonw_member_u64(w, "needed_bytes",
+                        card->jax.is_known ? vs_need_with_jax(card) : card->driver_peak_bytes);
     vs_jsonw_object_end(w);
   }
   vs_jsonw_array_end(w);
@@ -67,9 +92,10 @@ enum { FITS_SHOWN = 6, FITS_MOST = 256 };
 
 static void put_fits(vs_jsonw *w, const vs_outcome *outcome) {
   bool shown[FITS_MOST];
+  const vs_sim_gpu *own = &outcome->setup->gpus[0];
   const bool has_rows = outcome->need_count != 0, has_choice = outcome->fits.rows.count <= FITS_MOST;
   if (has_rows && has_choice)
-    (void)vs_fit_select(&outcome->fits, outcome->setup->gpus[0].profile, FITS_SHOWN, shown);
+    (void)vs_fit_select(&outcome->fits, own->is_only_size ? NULL : own->profile, FITS_SHOWN, shown);
   vs_jsonw_key(w, VS_STR("fit"));
   vs_jsonw_array_begin(w);
   for (size_t i = 0; has_rows && i < outcome->fits.rows.count; i++) {
@@ -143,6 +169,7 @@ static void put_oom(vs_jsonw *w, const vs_result *result) {
   vs_jsonw_member_u64(w, "device", oom->card);
   vs_jsonw_member_u64(w, "asked_bytes", oom->asked_bytes);
   vs_jsonw_member_u64(w, "free_bytes", oom->free_bytes);
+  vs_jsonw_member_bool(w, "in_jax_limit", oom->is_jax);
   put_u64_or_null(w, "allocated_bytes", oom->has_torch, oom->allocated_bytes);
   put_u64_or_null(w, "reserved_bytes", oom->has_torch, oom->reserved_bytes);
   vs_jsonw_object_end(w);
@@ -184,6 +211,7 @@ static void put_processes(vs_jsonw *w, const vs_outcome *outcome) {
       vs_jsonw_member_u64(w, "device", c);
       vs_jsonw_member_u64(w, "driver_peak_bytes", process->use[c].driver_peak_bytes);
       put_torch(w, &process->use[c].torch);
+      put_jax(w, &process->use[c].jax);
       vs_jsonw_object_end(w);
     }
     vs_jsonw_array_end(w);
@@ -205,6 +233,13 @@ static void put_doubt(vs_jsonw *w, const vs_result *result, const vs_doubt *doub
       else vs_jsonw_i64(w, doubt->line);
       vs_jsonw_member_u64(w, "count", doubt->count);
       vs_jsonw_member_u64(w, "bytes", doubt->bytes);
+      put_str_or_null(w, "give", vs_result_string(result, doubt->give));
+      put_u64_or_null(w, "repeats", doubt->repeats != 0, doubt->repeats);
+      break;
+    case VS_DOUBT_CANNOT_RUN:
+      vs_jsonw_member_str(w, "kind", VS_STR("cannot_run"));
+      vs_jsonw_member_str(w, "name", what);
+      vs_jsonw_member_str(w, "sentence", detail);
       break;
     case VS_DOUBT_GUESS:
       vs_jsonw_member_str(w, "kind", VS_STR("guess"));
@@ -219,6 +254,15 @@ static void put_doubt(vs_jsonw *w, const vs_result *result, const vs_doubt *doub
       break;
     case VS_DOUBT_HISTORY:
       vs_jsonw_member_str(w, "kind", VS_STR("history_lost"));
+      vs_jsonw_member_u64(w, "processes", doubt->count);
+      break;
+    case VS_DOUBT_ASSUMED:
+      vs_jsonw_member_str(w, "kind", VS_STR("assumed"));
+      vs_jsonw_member_str(w, "what", what);
+      vs_jsonw_key(w, VS_STR("place"));
+      if (detail.size == 0) vs_jsonw_null(w);
+      else vs_jsonw_str(w, detail);
+      put_u64_or_null(w, "count", doubt->times != 0, doubt->times);
       vs_jsonw_member_u64(w, "processes", doubt->count);
       break;
     case VS_DOUBT_NOT_RECORDED:
@@ -238,7 +282,59 @@ static void put_command(vs_jsonw *w, char *const *words) {
   vs_jsonw_array_end(w);
 }
 
+static void put_option(vs_jsonw *w, const char *key, const char *value) {
+  vs_jsonw_key(w, vs_str_from(key));
+  if (value == NULL) vs_jsonw_null(w);
+  else vs_jsonw_str(w, vs_str_from(value));
+}
+
 /* ---- the reply */
+
+/* Of the reads at the file of a place the one with the nearest line: what may have been meant where the place has none. */
+static const vs_doubt *nearest_read(const vs_result *result, const vs_given_place *place) {
+  const vs_doubt *nearest = NULL;
+  uint64_t least = UINT64_MAX;
+  for (size_t i = 0; i < result->doubts.count; i++) {
+    const vs_doubt *doubt = &result->doubts.data[i];
+    if (doubt->kind != VS_DOUBT_READ || doubt->line < 0) continue;
+    if (!vs_path_ends_with(vs_result_string(result, doubt->detail), place->file)) continue;
+    const int64_t distance = doubt->line - (int64_t)place->line;
+    const uint64_t lines = distance < 0 ? 0 - (uint64_t)distance : (uint64_t)distance;
+    if (lines >= least) continue;
+    least = lines;
+    nearest = doubt;
+  }
+  return nearest;
+}
+
+static vs_place_use use_of(const vs_result *result, const vs_given_place *place) {
+  for (size_t i = 0; i < result->place_uses.count; i++)
+    if (vs_str_equal(vs_result_string(result, result->place_uses.data[i].text), place->text))
+      return result->place_uses.data[i];
+  return (vs_place_use){.reads = 0};
+}
+
+static void put_places(vs_jsonw *w, const vs_outcome *outcome) {
+  const vs_given_values *given = &outcome->setup->given;
+  vs_jsonw_key(w, VS_STR("value_places"));
+  vs_jsonw_array_begin(w);
+  for (uint32_t i = 0; i < given->count; i++) {
+    const vs_given_place *place = &given->places[i];
+    const vs_place_use use = use_of(outcome->result, place);
+    const vs_doubt *nearest = use.reads == 0 ? nearest_read(outcome->result, place) : NULL;
+    vs_jsonw_object_begin(w);
+    vs_jsonw_member_str(w, "place", place->place);
+    vs_jsonw_member_str(w, "file", place->file);
+    vs_jsonw_member_u64(w, "line", place->line);
+    vs_jsonw_member_str(w, "value", place->word);
+    vs_jsonw_member_u64(w, "reads", use.reads);
+    vs_jsonw_member_u64(w, "misfits", use.misfits);
+    put_str_or_null(w, "nearest",
+                    nearest == NULL ? VS_STR("") : vs_result_string(outcome->result, nearest->what));
+    vs_jsonw_object_end(w);
+  }
+  vs_jsonw_array_end(w);
+}
 
 static void put_run(vs_jsonw *w, const vs_outcome *outcome) {
   const int number = vs_launch_signal(outcome->launch);
@@ -247,10 +343,14 @@ static void put_run(vs_jsonw *w, const vs_outcome *outcome) {
   vs_jsonw_member_i64(w, "exit_code", vs_launch_exit(outcome->launch));
   put_u64_or_null(w, "signal", number != 0, (uint64_t)number);
   vs_jsonw_member_bool(w, "interrupted", outcome->launch->was_interrupted);
+  put_option(w, "until", outcome->setup->plan->until);
+  put_u64_or_null(w, "ended_us", outcome->launch->ended_us != 0, outcome->launch->ended_us);
   vs_jsonw_member_u64(w, "time_us", outcome->launch->took_us);
   vs_jsonw_member_u64(w, "steps", outcome->result->steps);
   put_job(w, outcome->setup);
-  vs_jsonw_member_str(w, "values", vs_str_from(outcome->setup->values));
+  vs_jsonw_member_str(w, "values", vs_str_from(vs_values_word(outcome->setup->given.values)));
+  put_places(w, outcome);
+  vs_jsonw_member_bool(w, "repeatable", outcome->launch->is_repeatable);
 }
 
 static void put_findings(vs_jsonw *w, const vs_outcome *outcome) {

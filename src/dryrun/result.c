@@ -10,6 +10,7 @@ void vs_result_deinit(vs_result *result) {
   for (size_t i = 0; i < result->processes.count; i++) vs_json_doc_deinit(&result->processes.data[i].stats);
   vs_vec_free(result->host, &result->processes);
   vs_vec_free(result->host, &result->doubts);
+  vs_vec_free(result->host, &result->place_uses);
   vs_strings_deinit(result->host, &result->strings);
 }
 
@@ -42,6 +43,17 @@ vs_doubt *vs_result_doubt_of(vs_result *result, vs_doubt_kind kind, vs_str what,
   vs_doubt *doubt = &result->doubts.data[result->doubts.count++];
   *doubt = (vs_doubt){.kind = kind, .what = what_id, .detail = detail_id, .line = line};
   return doubt;
+}
+
+vs_place_use *vs_result_place_use_of(vs_result *result, vs_str text) {
+  uint32_t id;
+  if (vs_strings_intern(result->host, &result->strings, text, &id) != VS_OK) return NULL;
+  for (size_t i = 0; i < result->place_uses.count; i++)
+    if (result->place_uses.data[i].text == id) return &result->place_uses.data[i];
+  if (vs_vec_reserve(result->host, &result->place_uses, 1) != VS_OK) return NULL;
+  vs_place_use *use = &result->place_uses.data[result->place_uses.count++];
+  *use = (vs_place_use){.text = id};
+  return use;
 }
 
 /* ---- check */

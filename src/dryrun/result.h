@@ -15,9 +15,29 @@ enum { VS_NO_CHILD = UINT32_MAX };
 /* The allocator's figures on one card. For several processes: the largest sum over those that ran at the same time. */
 typedef struct vs_torch_figures {
   bool is_known;
-  uint64_t peak_allocated_bytes, peak_requested_bytes, peak_reserved_bytes;
-  uint64_t ooms, retries;
+  /* false: a process ended before its statistics were written. What the allocator reported while it ran is known: allocated,
+   * reserved, errors. */
+  bool has_statistics;
+  uint64_t peak_allocated_bytes, peak_reserved_bytes;
+  uint64_t ooms;
+  uint64_t peak_requested_bytes, retries; /* 0 without has_statistics */
 } vs_torch_figures;
+
+/* The figures of JAX's allocator on one card: peaks of `memory_stats()`. For several processes as above. */
+typedef struct vs_jax_figures {
+  bool is_known;
+  uint64_t peak_in_use_bytes; /* of arrays and of what programs need while they run */
+  uint64_t
+      peak_pool_bytes; /* what it took from the driver; by default all of its limit, at once, before it is needed */
+  uint64_t limit_bytes; /* the most that it takes: by default three quarters of the card */
+  uint64_t ooms;        /* errors that ended the program */
+} vs_jax_figures;
+
+/* Whether the pool has the size of the limit from the beginning on, so that it says nothing of what is needed. */
+static inline bool vs_jax_is_preallocated(const vs_jax_figures *jax) {
+  return jax->is_known && jax->limit_bytes != 0 &&
+         jax->peak_pool_bytes >= jax->limit_bytes - jax->limit_bytes / 64;
+}
 
 /* One process on one card. */
 typedef struct vs_result_use {
@@ -25,6 +45,7 @@ typedef struct vs_result_use {
   uint64_t driver_peak_bytes; /* with its context */
   uint64_t refused_count, largest_refused_bytes;
   vs_torch_figures torch;
+  vs_jax_figures jax;
 } vs_result_use;
 
 typedef enum vs_process_end { VS_PROCESS_ENDED, VS_PROCESS_KILLED, VS_PROCESS_RUNS } vs_process_end;
@@ -38,6 +59,7 @@ typedef struct vs_result_process {
   bool has_stats;   /* it wrote its allocator's figures, at least when it began */
   bool is_complete; /* it wrote them when it ended, too */
   bool has_snapshot;
+  bool lacks_jax; /* it imported JAX, and did not write at its end what JAX used */
   uint64_t steps, reads, kernels;
   uint64_t began_us, ended_us; /* of its use of CUDA; 0 and UINT64_MAX if unknown */
   vs_json_doc stats;
@@ -46,22 +68,34 @@ typedef struct vs_result_process {
 
 /* What the simulation could not determine. */
 typedef enum vs_doubt_kind {
+  VS_DOUBT_CANNOT_RUN, /* a library that needs a genuine driver */
   VS_DOUBT_READ,
   VS_DOUBT_GUESS,
   VS_DOUBT_REFUSED,
   VS_DOUBT_HISTORY,
+  VS_DOUBT_ASSUMED,     /* the hook in the program decided what the program would have computed */
   VS_DOUBT_NOT_RECORDED /* the hook in the program failed at something */
 } vs_doubt_kind;
 
 typedef struct vs_doubt {
   vs_doubt_kind kind;
-  /* Strings. READ: the place and its file. GUESS: its key and the sentence. REFUSED: the name that is not simulated and its
-   * library. NOT_RECORDED: what is missing and why. */
+  /* Strings. CANNOT_RUN: the file and the sentence. READ: the place and its file. GUESS: its key and the sentence. REFUSED: the name
+   * that is not simulated and its library. ASSUMED: the sentence and the place, empty if it has none. NOT_RECORDED: what is missing
+   * and why. */
   uint32_t what, detail;
-  int64_t line;   /* READ; below 0: unknown */
-  uint64_t count; /* of reads or processes */
-  uint64_t bytes; /* READ: the largest one; GUESS: the sum */
+  int64_t line;     /* READ; below 0: unknown */
+  uint64_t count;   /* of reads or processes */
+  uint64_t bytes;   /* READ: the largest one; GUESS: the sum */
+  uint32_t give;    /* READ: a string, what --values may say of it: "train.py:88=true" */
+  uint64_t repeats; /* READ: so often it read the same and nothing changed in between; 0: that was not seen */
+  uint64_t times;   /* ASSUMED: calls; 0: unknown */
 } vs_doubt;
+
+/* What a place of --values was given. */
+typedef struct vs_place_use {
+  uint32_t text; /* string, as in the plan: "train.py:88=true" */
+  uint64_t reads, misfits;
+} vs_place_use;
 
 typedef struct vs_result_card {
   const vs_sim_card *card; /* of the machine */
@@ -70,13 +104,16 @@ typedef struct vs_result_card {
   uint32_t contexts; /* the largest number of processes that had a context at the same time */
   uint64_t refused_count;
   vs_torch_figures torch;
+  vs_jax_figures jax;
 } vs_result_card;
 
 /* A request for memory whose failure reached the program. */
 typedef struct vs_result_oom {
   bool is_there;
   uint32_t card;
-  uint64_t asked_bytes, free_bytes;
+  uint64_t asked_bytes;
+  uint64_t free_bytes; /* of the card; with is_jax of JAX's limit */
+  bool is_jax;         /* JAX's allocator refused it, within its limit */
   bool has_torch;
   uint64_t allocated_bytes, reserved_bytes; /* at that moment; only with has_torch */
 } vs_result_oom;
@@ -87,11 +124,12 @@ typedef struct vs_result {
   vs_strings strings;
   VS_VEC(vs_result_process) processes; /* those that used CUDA */
   VS_VEC(vs_doubt) doubts;
+  VS_VEC(vs_place_use) place_uses; /* those of which a process noted a read; sums over the processes */
   vs_result_card cards[VS_SIM_MAX_DEVICES];
   uint32_t card_count;
   uint64_t steps;    /* of the process that made most steps */
-  uint64_t ooms;     /* out-of-memory errors that PyTorch raised */
-  uint64_t refused;  /* requests that the driver refused in processes without PyTorch */
+  uint64_t ooms;     /* out-of-memory errors of PyTorch and JAX */
+  uint64_t refused;  /* requests that the driver refused in processes without PyTorch and JAX */
   vs_result_oom oom; /* the last one; one that PyTorch raised if there is such a one */
   size_t
       main; /* the process to report on: one with an out-of-memory error, else the one with the highest peak; SIZE_MAX: none */
@@ -111,6 +149,9 @@ vs_result_process *vs_result_process_of(vs_result *result, uint64_t pid, uint32_
 
 /* The doubt with the same kind, texts and line, added if it is new; NULL: no memory. `line` below 0: none. */
 vs_doubt *vs_result_doubt_of(vs_result *result, vs_doubt_kind kind, vs_str what, vs_str detail, int64_t line);
+
+/* The reads of a place of --values, added if it is new; NULL: no memory. */
+vs_place_use *vs_result_place_use_of(vs_result *result, vs_str text);
 
 /* Executes the invariant, for tests and the hostile build. */
 bool vs_result_check(const vs_result *result);

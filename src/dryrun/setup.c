@@ -20,6 +20,16 @@ static vs_status set_gpus(vs_dryrun_setup *setup, vs_error *error) {
   return VS_OK;
 }
 
+static vs_status set_values(vs_dryrun_setup *setup, vs_error *error) {
+  const char *values = setup->plan->values;
+  const char *name = values != NULL ? "--values" : "VRAMSCOPE_SIM_VALUES";
+  if (values == NULL) values = vs_process_variable("VRAMSCOPE_SIM_VALUES");
+  setup->values = values == NULL ? "" : values;
+  if (vs_given_values_parse(vs_str_from(setup->values), &setup->given, error) == VS_OK) return VS_OK;
+  const vs_error cause = *error;
+  return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s: %s", name, cause.text);
+}
+
 /* ---- the processes */
 
 static int count_words(char *const *words) {
@@ -71,6 +81,13 @@ static vs_status set_job(vs_dryrun_setup *setup, vs_error *error) {
   return VS_OK;
 }
 
+static vs_status set_until(vs_dryrun_setup *setup, vs_error *error) {
+  const char *text = setup->plan->until;
+  if (text == NULL || vs_until_parse(vs_str_from(text), &setup->until)) return VS_OK;
+  return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--until takes \"idle\" or seconds, not \"%S\"",
+                 vs_str_from(text));
+}
+
 /* ---- the setup */
 
 static vs_status check_plan(const vs_dryrun_plan *plan, vs_error *error) {
@@ -96,12 +113,12 @@ vs_status vs_dryrun_setup_init(vs_dryrun_setup *setup, const vs_host *host, cons
   if (watch != NULL) setup->watch = *watch;
   vs_status status = check_plan(plan, error);
   if (status == VS_OK) status = set_gpus(setup, error);
+  if (status == VS_OK) status = set_values(setup, error);
   if (status == VS_OK) status = set_job(setup, error);
+  if (status == VS_OK) status = set_until(setup, error);
   error->offset = VS_NO_OFFSET; /* the sentence quotes the text, which is short */
   if (status != VS_OK) return error->status = VS_BAD_ARGUMENT;
   VS_ASSERT(vs_dryrun_setup_check(setup));
-  setup->values = plan->values != NULL ? plan->values : vs_process_variable("VRAMSCOPE_SIM_VALUES");
-  if (setup->values == NULL) setup->values = "zeros";
   vs_simulated_find(&setup->simulated, plan->libraries);
   if (setup->simulated.has_core) return VS_OK;
   return vs_fail(

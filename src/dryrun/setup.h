@@ -6,7 +6,9 @@
 #define VS_DRYRUN_SETUP_H
 
 #include "device/sim/machine.h"
+#include "device/sim/values.h"
 #include "dryrun/libraries.h"
+#include "dryrun/until.h"
 #include "rendezvous/job.h"
 #include <vramscope/dryrun.h>
 
@@ -15,11 +17,13 @@ typedef struct vs_dryrun_setup {
   const vs_dryrun_plan *plan; /* borrowed */
   vs_dryrun_watch watch;
   const char *gpu_text, *values; /* from the plan, the environment, or the defaults */
+  vs_given_values given;         /* `values`, parsed */
   vs_sim_gpu gpus[VS_SIM_MAX_DEVICES];
   uint32_t gpu_count;
   bool has_job; /* the processes are ranks of `job` */
   vs_job job;   /* job.processes is how many are started */
   vs_simulated simulated;
+  vs_until until;
 } vs_dryrun_setup;
 
 /* Fails: VS_BAD_ARGUMENT, VS_IO (the simulated CUDA is missing), each with a sentence */

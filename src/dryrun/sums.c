@@ -2,7 +2,9 @@
 
 /* ---- cards */
 
+/* It is unknown when a killed process ended: it counts at its own beginning. */
 static bool lives_at(const vs_result_process *process, uint64_t time) {
+  if (process->end == VS_PROCESS_KILLED && process->ended_us == UINT64_MAX) return process->began_us == time;
   return process->began_us <= time && time <= process->ended_us;
 }
 
@@ -12,6 +14,15 @@ static void add_figures(vs_torch_figures *sum, const vs_torch_figures *more) {
   sum->peak_allocated_bytes += more->peak_allocated_bytes;
   sum->peak_requested_bytes += more->peak_requested_bytes;
   sum->peak_reserved_bytes += more->peak_reserved_bytes;
+}
+
+/* The most of any value: processes that use one card with JAX one after the other, each with the limit of all of it. */
+static void add_jax(vs_jax_figures *card, const vs_jax_figures *more) {
+  card->is_known |= more->is_known;
+  card->peak_in_use_bytes = vs_max_u64(card->peak_in_use_bytes, more->peak_in_use_bytes);
+  card->peak_pool_bytes = vs_max_u64(card->peak_pool_bytes, more->peak_pool_bytes);
+  card->limit_bytes = vs_max_u64(card->limit_bytes, more->limit_bytes);
+  card->ooms += more->ooms;
 }
 
 /* The sum over the processes that ran when process `i` began. The sum can only grow when a process begins, so the maximum
@@ -37,7 +48,8 @@ static void sum_together(const vs_result *result, vs_result_card *card, uint32_t
 /* A process holds its memory a little longer than its recorded end. If the driver's peak is as high as the sum over all
  * processes, they held their memory at the same time. */
 static void sum_all(const vs_result *result, vs_result_card *card, uint32_t c) {
-  vs_torch_figures all = {.ooms = card->torch.ooms, .retries = card->torch.retries};
+  vs_torch_figures all = {
+      .has_statistics = card->torch.has_statistics, .ooms = card->torch.ooms, .retries = card->torch.retries};
   uint32_t contexts = 0;
   for (size_t i = 0; i < result->processes.count; i++) {
     const vs_result_use *use = &result->processes.data[i].use[c];
@@ -55,18 +67,21 @@ static void sum_card(vs_result *result, uint32_t c) {
   vs_result_card *card = &result->cards[c];
   *card = (vs_result_card){.card = &result->machine->cards[c],
                            .driver_peak_bytes = result->machine->cards[c].peak_bytes,
-                           .refused_count = result->machine->cards[c].refused_count};
+                           .refused_count = result->machine->cards[c].refused_count,
+                           .torch = {.has_statistics = true}};
   for (size_t i = 0; i < result->processes.count; i++) {
     const vs_result_use *use = &result->processes.data[i].use[c];
     if (!use->is_used) continue;
     card->is_used = true;
     card->torch.ooms += use->torch.ooms;
     card->torch.retries += use->torch.retries;
-    if (!use->torch.is_known) result->refused += use->refused_count;
+    add_jax(&card->jax, &use->jax);
+    if (!use->torch.is_known && !use->jax.is_known) result->refused += use->refused_count;
+    card->torch.has_statistics &= use->torch.has_statistics || !use->torch.is_known;
     sum_together(result, card, c, i);
   }
   sum_all(result, card, c);
-  result->ooms += card->torch.ooms;
+  result->ooms += card->torch.ooms + card->jax.ooms;
 }
 
 /* ---- the main process, which the report is about */
@@ -76,7 +91,7 @@ static uint64_t weight(const vs_result_process *process, uint32_t card_count) {
   uint64_t bytes = 0, ooms = 0;
   for (uint32_t c = 0; c < card_count; c++) {
     bytes = vs_max_u64(bytes, process->use[c].driver_peak_bytes);
-    ooms += process->use[c].torch.ooms;
+    ooms += process->use[c].torch.ooms + process->use[c].jax.ooms;
   }
   const uint64_t below = (UINT64_C(1) << 60) - 1;
   return (bytes < below ? bytes : below) | (ooms != 0 ? UINT64_C(1) << 62 : 0) |
@@ -126,6 +141,28 @@ static vs_status doubt_histories(vs_result *result) {
   return VS_OK;
 }
 
+static bool uses_pytorch(const vs_result_process *process, uint32_t card_count) {
+  for (uint32_t c = 0; c < card_count; c++)
+    if (process->use[c].torch.is_known) return true;
+  return false;
+}
+
+/* Without JAX's figures its preallocated pool counts as needed. */
+static vs_status doubt_jax(vs_result *result) {
+  for (size_t i = 0; i < result->processes.count; i++) {
+    const vs_result_process *process = &result->processes.data[i];
+    if (!process->lacks_jax || process->end == VS_PROCESS_RUNS || uses_pytorch(process, result->card_count))
+      continue;
+    vs_doubt *doubt = vs_result_doubt_of(
+        result, VS_DOUBT_NOT_RECORDED, VS_STR("JAX's figures"),
+        VS_STR("the process was killed; what JAX preallocated counts as needed, which may be far too much"),
+        -1);
+    if (doubt == NULL) return VS_NO_MEMORY;
+    doubt->count++;
+  }
+  return VS_OK;
+}
+
 static bool is_before(const vs_doubt *a, const vs_doubt *b) {
   if (a->kind != b->kind) return a->kind < b->kind;
   return a->kind == VS_DOUBT_GUESS ? a->bytes > b->bytes : a->count > b->count;
@@ -147,6 +184,7 @@ vs_status vs_sums_make(vs_result *result) {
   find_main(result);
   VS_ASSERT((result->main == SIZE_MAX) == (result->processes.count == 0));
   VS_TRY(doubt_histories(result));
+  VS_TRY(doubt_jax(result));
   sort_doubts(result);
   return VS_OK;
 }

@@ -83,7 +83,7 @@ static vs_status init_sim_machine(vs_live_machine *machine, const vs_sim_gpu *gp
                                   uint32_t *slot, vs_error *error) {
   const vs_status status = vs_sim_machine_init(machine->sim_machine, gpus, count);
   if (status != VS_OK)
-    return vs_fail(error, status, VS_NO_OFFSET, "such cards cannot be simulated: %s", vs_status_text(status));
+    return vs_fail(error, status, VS_NO_OFFSET, "these GPUs cannot be simulated: %s", vs_status_text(status));
   if (vs_sim_machine_enter(machine->sim_machine, (uint32_t)vs_process_id(), 1, slot) != VS_SIM_OK)
     return vs_fail(error, VS_LIMIT, VS_NO_OFFSET, "the simulated machine has no room for the process");
   return VS_OK;
@@ -110,7 +110,7 @@ static vs_status simulate(vs_live_machine *machine, vs_str gpus, bool done_at_sy
   vs_sim_gpu wanted[VS_SIM_MAX_DEVICES];
   uint32_t count = 0, slot = 0;
   VS_TRY(vs_sim_gpus_parse(gpus, wanted, VS_SIM_MAX_DEVICES, &count, error));
-  if (count == 0) return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "no card is named");
+  if (count == 0) return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "no GPU is named");
   machine->sim_machine = vs_host_alloc(host, sizeof *machine->sim_machine);
   if (machine->sim_machine == NULL)
     return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "%s", vs_status_text(VS_NO_MEMORY));

@@ -23,11 +23,10 @@ static vs_status add(vs_live_machine *machine, uint32_t number, vs_error *error)
 
 static vs_status add_all(vs_live_machine *machine, vs_error *error) {
   if (machine->cuda->count == 0)
-    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "the CUDA driver has no card for this process");
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "the CUDA driver has no GPU for this process");
   if (machine->cuda->count > VS_LIVE_CARDS)
-    return vs_fail(error, VS_LIMIT, VS_NO_OFFSET,
-                   "%u cards are more than %u: choose some, as in \"cuda:0,1\"", machine->cuda->count,
-                   (unsigned)VS_LIVE_CARDS);
+    return vs_fail(error, VS_LIMIT, VS_NO_OFFSET, "%u GPUs are more than %u: choose some, as in \"cuda:0,1\"",
+                   machine->cuda->count, (unsigned)VS_LIVE_CARDS);
   for (uint32_t i = 0; i < machine->cuda->count; i++) VS_TRY(add(machine, i, error));
   return VS_OK;
 }
@@ -42,13 +41,12 @@ static bool is_there(const vs_live_machine *machine, uint64_t number) {
 static vs_status add_named(vs_live_machine *machine, vs_str name, uint64_t at, vs_error *error) {
   uint64_t number;
   if (!vs_parse_u64(name, &number))
-    return vs_fail(error, VS_BAD_ARGUMENT, at, "\"%S\" is no number of a card", name);
+    return vs_fail(error, VS_BAD_ARGUMENT, at, "\"%S\" is not the number of a GPU", name);
   if (number >= machine->cuda->count)
-    return vs_fail(error, VS_BAD_ARGUMENT, at, "CUDA has no card %U: it has %u", number,
-                   machine->cuda->count);
-  if (is_there(machine, number)) return vs_fail(error, VS_BAD_ARGUMENT, at, "card %U is named twice", number);
+    return vs_fail(error, VS_BAD_ARGUMENT, at, "CUDA has no GPU %U: it has %u", number, machine->cuda->count);
+  if (is_there(machine, number)) return vs_fail(error, VS_BAD_ARGUMENT, at, "GPU %U is named twice", number);
   if (machine->count == VS_LIVE_CARDS)
-    return vs_fail(error, VS_LIMIT, at, "these are more than %u cards", (unsigned)VS_LIVE_CARDS);
+    return vs_fail(error, VS_LIMIT, at, "more than %u GPUs are named", (unsigned)VS_LIVE_CARDS);
   return add(machine, (uint32_t)number, error);
 }
 

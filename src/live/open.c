@@ -28,7 +28,7 @@ static vs_status create_devices(vs_live *live, const vs_live_options *options, v
     const vs_status status = vs_live_device_create(live, i, &settings, &live->devices[i]);
     if (status == VS_NO_MEMORY) return no_memory(error);
     if (status != VS_OK)
-      return vs_fail(error, status, VS_NO_OFFSET, "card %u refuses these settings: %s", i,
+      return vs_fail(error, status, VS_NO_OFFSET, "GPU %u refuses these settings: %s", i,
                      vs_status_text(status));
   }
   return VS_OK;
@@ -120,7 +120,7 @@ vs_status vs_live_close(vs_live *live, vs_error *error) {
   if (status == VS_NOT_FOUND) status = VS_OK;
   const vs_status left = destroy(live);
   if (status != VS_OK || left == VS_OK) return status;
-  return vs_fail(error, left, VS_NO_OFFSET, "memory of a card stays with the process: %s",
+  return vs_fail(error, left, VS_NO_OFFSET, "memory of a GPU stays with the process: %s",
                  vs_status_text(left));
 }
 

@@ -1,23 +1,23 @@
 /* Recording to a .vram file, from the beginning or from the middle of a run. */
+#include "alloc/settings_entries.h"
 #include "base/sized.h"
 #include "live/backend.h"
-#include "live/settings.h"
 #include "os/thread.h"
 
 /* ---- the program's settings and cards: all cards' locks are held */
 
-static vs_status put_setting(void *ctx, const vs_live_setting *setting) {
+static vs_status put_setting(void *ctx, const vs_alloc_entry *entry) {
   static const vs_record_setting_kind kinds[] = {
-      [VS_SETTING_NONE] = VS_RECORD_SETTING_NONE,     [VS_SETTING_BOOL] = VS_RECORD_SETTING_BOOL,
-      [VS_SETTING_INT] = VS_RECORD_SETTING_INT,       [VS_SETTING_REAL] = VS_RECORD_SETTING_REAL,
-      [VS_SETTING_STRING] = VS_RECORD_SETTING_STRING, [VS_SETTING_DICT] = VS_RECORD_SETTING_DICT,
+      [VS_ALLOC_ENTRY_BOOL] = VS_RECORD_SETTING_BOOL,     [VS_ALLOC_ENTRY_INT] = VS_RECORD_SETTING_INT,
+      [VS_ALLOC_ENTRY_REAL] = VS_RECORD_SETTING_REAL,     [VS_ALLOC_ENTRY_DICT] = VS_RECORD_SETTING_DICT,
+      [VS_ALLOC_ENTRY_STRING] = VS_RECORD_SETTING_STRING,
   };
-  VS_ASSERT((size_t)setting->kind < sizeof kinds / sizeof *kinds);
-  const vs_record_setting_value value = {.key = setting->key,
-                                         .kind = kinds[setting->kind],
-                                         .depth = setting->depth,
-                                         .bits = setting->bits,
-                                         .text = setting->text};
+  VS_ASSERT((size_t)entry->kind < sizeof kinds / sizeof *kinds);
+  const vs_record_setting_value value = {.key = entry->key,
+                                         .kind = kinds[entry->kind],
+                                         .depth = entry->depth,
+                                         .bits = entry->bits,
+                                         .text = entry->text};
   vs_record_put_setting(ctx, &value);
   return VS_OK;
 }
@@ -121,7 +121,9 @@ static vs_status begin(vs_live *live) {
   live->recording_began = vs_live_now(live);
   vs_record_clock(live->recorder, live->wall_ns_at_zero);
   put_devices(live);
-  VS_TRY(vs_live_settings_visit(vs_alloc_settings_of(live->devices[0]->alloc), put_setting, live->recorder));
+  const vs_alloc_settings *settings = vs_alloc_settings_of(live->devices[0]->alloc);
+  const vs_str text = {settings->text, settings->text_size};
+  VS_TRY(vs_alloc_entries_visit(settings, text, put_setting, live->recorder));
   if (!is_empty(live)) VS_TRY(put_state(live, VS_RECORD_AT_START));
   for (uint32_t i = 0; i < live->machine.count; i++)
     vs_live_watch(live->devices[i], VS_WATCH_RECORDING, true);

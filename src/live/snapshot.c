@@ -1,7 +1,7 @@
 #include "live/snapshot.h"
+#include "alloc/settings_entries.h"
 #include "live/backend.h"
 #include "live/snapshot_walk.h"
-#include "live/settings.h"
 #include "os/modules.h"
 #include "snapshot/writer.h"
 
@@ -205,30 +205,25 @@ static vs_status add_trace(shot *t, const vs_live_snapshot_walk *walk, uint32_t 
 
 /* ---- settings and annotations */
 
-static vs_status add_setting(void *ctx, const vs_live_setting *row) {
-  shot *t = ctx;
-  vs_setting setting = {.kind = (uint8_t)row->kind, .depth = row->depth, .bits = row->bits};
-  VS_TRY(intern(t, row->key, &setting.key));
-  if (row->kind == VS_SETTING_STRING) {
-    uint32_t id;
-    VS_TRY(intern(t, row->text, &id));
-    setting.bits = id;
-  }
-  VS_TRY(vs_vec_reserve(t->s->host, &t->s->settings, 1));
-  t->s->settings.data[t->s->settings.count++] = setting;
-  return VS_OK;
+_Static_assert((int)VS_ALLOC_ENTRY_BOOL == (int)VS_SETTING_BOOL &&
+                   (int)VS_ALLOC_ENTRY_DICT == (int)VS_SETTING_DICT,
+               "the kinds of settings are the same");
+
+static vs_status add_setting(void *ctx, const vs_alloc_entry *entry) {
+  const shot *t = ctx;
+  const vs_setting setting = {.kind = (uint8_t)entry->kind, .depth = entry->depth, .bits = entry->bits};
+  return vs_snapshot_setting_add(t->s, entry->key, setting, entry->text);
 }
 
 /* A trace that lost its oldest events is marked as such, by the keys that tools read. */
 static vs_status add_settings(shot *t, const vs_live_snapshot_walk *walk) {
-  const vs_live_setting overflowed = {
-      .key = VS_STR("trace_alloc_overflowed"), .kind = VS_SETTING_BOOL, .bits = 1};
-  const vs_live_setting most = {
-      .key = VS_STR("trace_alloc_max_entries"), .kind = VS_SETTING_INT, .bits = walk->max_entries};
-  VS_TRY(vs_live_settings_visit(&walk->settings, add_setting, t));
+  const vs_alloc_settings *settings = &walk->settings;
+  const vs_setting overflowed = {.kind = VS_SETTING_BOOL, .bits = 1};
+  const vs_setting most = {.kind = VS_SETTING_INT, .bits = walk->max_entries};
+  VS_TRY(vs_alloc_entries_visit(settings, (vs_str){settings->text, settings->text_size}, add_setting, t));
   if (walk->overwritten == 0) return VS_OK;
-  VS_TRY(add_setting(t, &overflowed));
-  return add_setting(t, &most);
+  VS_TRY(vs_snapshot_setting_add(t->s, VS_STR("trace_alloc_overflowed"), overflowed, VS_STR("")));
+  return vs_snapshot_setting_add(t->s, VS_STR("trace_alloc_max_entries"), most, VS_STR(""));
 }
 
 static vs_status add_annotations(shot *t) {

@@ -1,18 +1,28 @@
 #include "os/child.h"
 #include "base/text.h"
 #include "os/failure.h"
+#include "os/proc.h"
 #include "os/process.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 extern char **environ;
+
+enum { MOST_MEMBERS = 4096, MOST_CHILDREN = 1024 };
+
+/* Those that got a signal as members of a family, and run. */
+static struct {
+  int64_t pids[MOST_MEMBERS];
+  size_t count;
+} asked;
 
 /* ---- signals while children run: blocked, and read one by one in vs_children_wait */
 
@@ -40,6 +50,7 @@ void vs_children_done(void) {
   (void)sigprocmask(SIG_SETMASK, &watch.before, NULL);
   watch.is_blocked = false;
   watch.was_asked_to_end = false;
+  asked.count = 0;
 }
 
 bool vs_children_interrupted(void) { return watch.was_asked_to_end; }
@@ -118,6 +129,15 @@ static void arrange_streams(const vs_child_plan *plan) {
   (void)dup2(STDOUT_FILENO, STDERR_FILENO);
 }
 
+/* Makes the calling thread's next child have addresses that are not random. *before is for restore_addresses. false: it is not
+ * allowed, as in some containers. */
+static bool fix_addresses(int *before) {
+  *before = personality(UINT32_MAX);
+  return *before >= 0 && personality((unsigned)*before | ADDR_NO_RANDOMIZE) >= 0;
+}
+
+static void restore_addresses(int before) { (void)personality((unsigned)before); }
+
 /* In the child: executes the program, or writes the reason why it cannot to `report`. */
 static void become(const vs_child_plan *plan, char **variables, pid_t parent, int report) {
   vs_process_unprepare();
@@ -144,22 +164,25 @@ static int read_report(int fd) {
 static vs_status fail_start(int number, vs_error *error) {
   if (number == ENOENT) return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "no such program");
   if (number == ENOEXEC)
-    return vs_fail(error, VS_IO, VS_NO_OFFSET, "it is no program that this machine can run");
-  return vs_os__fail(error, number, "it cannot be started");
+    return vs_fail(error, VS_IO, VS_NO_OFFSET, "not a program that this machine can run");
+  return vs_os__fail(error, number, "cannot be started");
 }
 
 static vs_status start(vs_child *child, const vs_child_plan *plan, char **variables, vs_error *error) {
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) return fail_start(errno, error);
   vs_children_begin();
+  int before = 0;
+  const bool is_fixed = plan->fixes_addresses && fix_addresses(&before);
   const pid_t parent = getpid(), pid = fork();
   const int number = errno;
   if (pid == 0) become(plan, variables, parent, report[1]);
+  if (is_fixed) restore_addresses(before);
   (void)close(report[1]);
   const int failure = pid < 0 ? number : read_report(report[0]);
   (void)close(report[0]);
   if (failure == 0) {
-    *child = (vs_child){.pid = pid, .is_running = true};
+    *child = (vs_child){.pid = pid, .is_running = true, .has_fixed_addresses = is_fixed};
     return VS_OK;
   }
   if (pid > 0) (void)waitpid(pid, NULL, 0);
@@ -231,11 +254,62 @@ void vs_children_signal(const vs_child *children, size_t count, int number) {
     if (children[i].is_running) (void)kill((pid_t)children[i].pid, number);
 }
 
-void vs_children_terminate(const vs_child *children, size_t count) {
-  vs_children_signal(children, count, SIGTERM);
+/* ---- families: the children that run, and all that descend from them */
+
+typedef struct family {
+  vs_proc_member members[MOST_MEMBERS];
+  size_t count;
+} family;
+
+/* In static memory, because it is large for a stack; only the main thread calls these functions. */
+static const family *family_of(const vs_child *children, size_t count) {
+  static family found;
+  int64_t pids[MOST_CHILDREN];
+  size_t running = 0;
+  for (size_t i = 0; i < count && running < MOST_CHILDREN; i++)
+    if (children[i].is_running) pids[running++] = children[i].pid;
+  found.count = vs_proc_family("/proc", pids, running, found.members, MOST_MEMBERS);
+  return &found;
 }
-void vs_children_kill(const vs_child *children, size_t count) {
-  vs_children_signal(children, count, SIGKILL);
+
+static void forget_ended(void) {
+  size_t kept = 0;
+  for (size_t i = 0; i < asked.count; i++)
+    if (vs_process_is_alive(asked.pids[i])) asked.pids[kept++] = asked.pids[i];
+  asked.count = kept;
+}
+
+static void ask(int64_t pid) {
+  for (size_t i = 0; i < asked.count; i++)
+    if (asked.pids[i] == pid) return;
+  if (asked.count < MOST_MEMBERS) asked.pids[asked.count++] = pid;
+}
+
+static void signal_family(const vs_child *children, size_t count, int number) {
+  const family *all = family_of(children, count);
+  forget_ended();
+  for (size_t i = 0; i < count; i++)
+    if (children[i].is_running) ask(children[i].pid); /* where /proc is not there, these alone */
+  for (size_t i = 0; i < all->count; i++) ask(all->members[i].pid);
+  for (size_t i = 0; i < asked.count; i++) (void)kill((pid_t)asked.pids[i], number);
+}
+
+size_t vs_children_left(void) {
+  forget_ended();
+  return asked.count;
+}
+
+void vs_children_interrupt(const vs_child *children, size_t count) { signal_family(children, count, SIGINT); }
+void vs_children_terminate(const vs_child *children, size_t count) {
+  signal_family(children, count, SIGTERM);
+}
+void vs_children_kill(const vs_child *children, size_t count) { signal_family(children, count, SIGKILL); }
+
+uint64_t vs_children_cpu_us(const vs_child *children, size_t count) {
+  const family *all = family_of(children, count);
+  uint64_t sum = 0;
+  for (size_t i = 0; i < all->count; i++) sum += all->members[i].cpu_us;
+  return sum;
 }
 
 const char *vs_signal_text(int number) {

@@ -30,14 +30,17 @@ typedef struct vs_child_plan {
   const vs_child_variable *variables;
   size_t variable_count;
   vs_child_streams streams;
+  bool
+      fixes_addresses; /* the kernel does not randomise the addresses of the program and of those that it starts */
   const char *output; /* with VS_CHILD_STREAMS_NONE: a new file for its output; NULL: discarded */
 } vs_child_plan;
 
 typedef struct vs_child {
   int64_t pid;
   bool is_running;
-  int exit_code; /* once it has ended: what it returned, 0 where a signal ended it */
-  int signal;    /* the signal that ended it, 0 if none did */
+  bool has_fixed_addresses; /* as the plan wanted; false too where the system does not allow it */
+  int exit_code;            /* once it has ended: what it returned, 0 where a signal ended it */
+  int signal;               /* the signal that ended it, 0 if none did */
 } vs_child;
 
 /* Fails: VS_NOT_FOUND  there is no such program; VS_IO  it cannot be started; `error` says why. */
@@ -48,8 +51,19 @@ size_t vs_children_wait(vs_child *children, size_t count, uint64_t most_us);
 
 /* Sends a signal to those that run; vs_children_wait tells when they have ended. */
 void vs_children_signal(const vs_child *children, size_t count, int number);
+/* The same to those that run, to all that descend from them as far as their parents run, and to those that got such a signal
+ * before. */
+void vs_children_interrupt(const vs_child *children,
+                           size_t count); /* SIGINT: what a terminal sends at Ctrl-C */
 void vs_children_terminate(const vs_child *children, size_t count); /* SIGTERM */
 void vs_children_kill(const vs_child *children, size_t count);      /* SIGKILL */
+
+/* How many of those that got such a signal since the last vs_children_done still run, children or not: a process may outlive the one
+ * that started it. */
+size_t vs_children_left(void);
+
+/* The time of a processor that they have used, with all that descend from them. */
+uint64_t vs_children_cpu_us(const vs_child *children, size_t count);
 
 /* Whether this process got a signal to end (INT, TERM, HUP) since the last vs_children_done. */
 bool vs_children_interrupted(void);

@@ -93,7 +93,7 @@ vs_status vs_folder_create(vs_folder *folder, const char *prefix, vs_error *erro
   }
   const int number = errno;
   *folder = (vs_folder){.fd = -1};
-  return vs_os__fail(error, number, "no temporary folder can be made");
+  return vs_os__fail(error, number, "cannot create a temporary folder");
 }
 
 void vs_folder_remove(vs_folder *folder) {
@@ -125,5 +125,5 @@ vs_status vs_folder_each(const char *path, void *ctx,
 }
 
 vs_status vs_folder_link(const char *target, const char *path, vs_error *error) {
-  return symlink(target, path) == 0 ? VS_OK : vs_os__fail(error, errno, "no link can be made");
+  return symlink(target, path) == 0 ? VS_OK : vs_os__fail(error, errno, "cannot create a link");
 }

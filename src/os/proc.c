@@ -1,5 +1,6 @@
 #include "os/proc.h"
 #include "base/text.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -95,15 +96,18 @@ static uint64_t boot_seconds(const char *root) {
   return seconds;
 }
 
-/* The 22nd field of /proc/PID/stat, in ticks since the machine started. The second, the name, may contain any
- * characters, brackets and blanks too, so fields are counted after the last bracket. */
-static uint64_t start_of(const char *root, const char *stat) {
+/* The field of that number in /proc/PID/stat; NULL if there are fewer. The second, the name, may contain any characters, brackets and
+ * blanks too, so fields are counted after the last bracket. */
+static const char *field_of(const char *stat, uint32_t number) {
   const char *at = strrchr(stat, ')');
+  for (uint32_t field = 2; field < number && at != NULL; field++) at = strchr(at + 1, ' ');
+  return at;
+}
+
+/* The 22nd field, in ticks since the machine started. */
+static uint64_t start_of(const char *root, const char *stat) {
+  const char *at = field_of(stat, 22);
   if (at == NULL) return 0;
-  for (uint32_t field = 2; field < 22; field++) {
-    at = strchr(at + 1, ' ');
-    if (at == NULL) return 0;
-  }
   const uint64_t ticks = number_at(&at), boot = boot_seconds(root);
   const long per_second = sysconf(_SC_CLK_TCK);
   if (boot == 0 || per_second <= 0) return 0;
@@ -128,6 +132,66 @@ static void read_status(vs_proc *proc, const char *status) {
     const uint64_t number = number_at(&numbers);
     if (number != 0) proc->inner_pid = number;
   }
+}
+
+/* ---- families */
+
+/* The parent, and the ticks of the fields 14 to 17. */
+static bool read_member(const char *root, uint64_t pid, vs_proc_member *member, int64_t *parent) {
+  char text[PIECE];
+  if (read_text(root, pid, "stat", text, sizeof text) == 0) return false;
+  const char *at = field_of(text, 4);
+  const long per_second = sysconf(_SC_CLK_TCK);
+  if (at == NULL || field_of(text, 17) == NULL || per_second <= 0) return false;
+  *parent = (int64_t)number_at(&at);
+  at = field_of(text, 14);
+  uint64_t ticks = 0;
+  for (int i = 0; i < 4; i++) ticks += number_at(&at);
+  *member = (vs_proc_member){.pid = (int64_t)pid, .cpu_us = ticks * (1000000 / (uint64_t)per_second)};
+  return true;
+}
+
+static bool has_pid(const int64_t *pids, size_t count, int64_t pid) {
+  for (size_t i = 0; i < count; i++)
+    if (pids[i] == pid) return true;
+  return false;
+}
+
+static bool has_member(const vs_proc_member *members, size_t count, int64_t pid) {
+  for (size_t i = 0; i < count; i++)
+    if (members[i].pid == pid) return true;
+  return false;
+}
+
+/* Adds those whose parent is a member. A parent may be listed behind its child, so the caller repeats this. */
+static size_t add_children(DIR *folder, const char *root, const int64_t *roots, size_t root_count,
+                           vs_proc_member *members, size_t count, size_t capacity) {
+  rewinddir(folder);
+  for (const struct dirent *entry = readdir(folder); entry != NULL && count < capacity;
+       entry = readdir(folder)) {
+    const char *name = entry->d_name;
+    const int64_t pid = (int64_t)number_at(&name);
+    vs_proc_member member;
+    int64_t parent;
+    if (pid == 0 || *name != 0 || has_member(members, count, pid)) continue;
+    if (!read_member(root, (uint64_t)pid, &member, &parent)) continue;
+    if (has_pid(roots, root_count, pid) || has_member(members, count, parent)) members[count++] = member;
+  }
+  return count;
+}
+
+size_t vs_proc_family(const char *root, const int64_t *roots, size_t count, vs_proc_member *members,
+                      size_t capacity) {
+  size_t found = 0, before;
+  DIR *folder = opendir(root);
+  if (folder == NULL) return 0;
+  do {
+    before = found;
+    found = add_children(folder, root, roots, count, members, found, capacity);
+  } while (found != before && found < capacity);
+  (void)closedir(folder);
+  VS_ASSERT(found <= capacity);
+  return found;
 }
 
 /* ---- containers: their names in the path of the control group */

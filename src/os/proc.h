@@ -29,6 +29,17 @@ size_t vs_proc_command(const char *root, uint64_t pid, char *to, size_t capacity
  * cannot be read, as for processes of other users. */
 bool vs_proc_has_mapped(const char *root, uint64_t pid, const char *const *parts);
 
+/* A process and the time of a processor that it and those of its children that ended have used. */
+typedef struct vs_proc_member {
+  int64_t pid;
+  uint64_t cpu_us;
+} vs_proc_member;
+
+/* The processes of `roots` and all that descend from them and run now; roots that have ended are not among them. A process whose
+ * parent has ended belongs to another one and is not found. Returns how many, at most `capacity`. */
+size_t vs_proc_family(const char *root, const int64_t *roots, size_t count, vs_proc_member *members,
+                      size_t capacity);
+
 /* Whether this process sees the processes of the whole machine or those of a pid namespace of its own, as in a
  * container. */
 typedef enum vs_proc_view { VS_PROC_UNKNOWN, VS_PROC_WHOLE, VS_PROC_OWN } vs_proc_view;
@@ -41,7 +52,7 @@ bool vs_proc_memory(const char *root, uint64_t *total_bytes, uint64_t *available
  * it. */
 size_t vs_proc_text(const char *root, const char *name, char *to, size_t capacity);
 
-/* The name of a user, else the number as text. May ask a server (as the system is set up), so who asks often keeps
+/* The name of a user, else the number as text. May ask a server (as the system is set up), so callers should keep
  * it. */
 void vs_proc_user(uint32_t user_id, char *name, size_t capacity);
 

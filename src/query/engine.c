@@ -5,7 +5,7 @@
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */
 
-vs_status vs_engine_create(const vs_host *host, vs_engine **engine) {
+vs_status vs_engine_create_with(const vs_host *host, const vs_handler_table *handlers, vs_engine **engine) {
   *engine = NULL;
 #if !VS_FREESTANDING
   if (host == NULL) host = vs_host_default();
@@ -13,9 +13,13 @@ vs_status vs_engine_create(const vs_host *host, vs_engine **engine) {
   if (host == NULL) return VS_BAD_ARGUMENT;
   vs_engine *e = vs_host_alloc(host, sizeof *e);
   if (e == NULL) return VS_NO_MEMORY;
-  *e = (vs_engine){.host = host};
+  *e = (vs_engine){.host = host, .handlers = handlers};
   *engine = e;
   return VS_OK;
+}
+
+vs_status vs_engine_create(const vs_host *host, vs_engine **engine) {
+  return vs_engine_create_with(host, &vs_handlers, engine);
 }
 
 static void deinit_device_cache(const vs_host *host, vs_device_cache *device) {
@@ -193,16 +197,6 @@ const char *vs_engine_check(const vs_engine *engine) {
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
 
-static vs_status (*const handlers[VS_METHOD_COUNT])(vs_call *call) = {
-#define VS_PARAM(name, TYPE, sentence)
-#define VS_METHOD(name, NEEDS, REPLY, sentence) vs_method_##name,
-#define VS_TAKES(method, param, default)
-#include "query/methods.def"
-#undef VS_METHOD
-#undef VS_TAKES
-#undef VS_PARAM
-};
-
 enum { SCHEMA = 1 };
 
 static vs_status answer_in_json(vs_call *call) {
@@ -212,7 +206,7 @@ static vs_status answer_in_json(vs_call *call) {
   vs_jsonw_object_begin(&json);
   vs_jsonw_member_u64(&json, "schema", SCHEMA);
   vs_jsonw_member_str(&json, "method", vs_str_from(vs_methods[call->request->method].name));
-  VS_TRY(handlers[call->request->method](call));
+  VS_TRY(call->engine->handlers->methods[call->request->method](call));
   if (vs_methods[call->request->method].reply == VS_REPLY_COLUMNS)
     return vs_columns_end(&call->columns, &json);
   vs_jsonw_object_end(&json);
@@ -229,7 +223,7 @@ static vs_status answer_in_columns(vs_call *call) {
 }
 
 static vs_status answer_as(vs_call *call, vs_reply_kind kind) {
-  if (kind == VS_REPLY_BYTES) return handlers[call->request->method](call);
+  if (kind == VS_REPLY_BYTES) return call->engine->handlers->methods[call->request->method](call);
   return kind == VS_REPLY_COLUMNS ? answer_in_columns(call) : answer_in_json(call);
 }
 
@@ -250,6 +244,10 @@ static vs_status answer(vs_call *call) {
   const vs_method *method = &vs_methods[call->request->method];
   vs_text text;
   VS_ASSERT((size_t)call->request->method < VS_METHOD_COUNT);
+  if (call->engine->handlers->methods[call->request->method] == NULL)
+    return vs_fail(call->error, VS_UNSUPPORTED, VS_NO_OFFSET,
+                   "this engine does not have the method %s: it has what the viewer's page asks",
+                   method->name);
   if (method->needs == VS_NEEDS_FILE) {
     if (call->engine->snapshot == NULL)
       return vs_fail(call->error, VS_NOT_FOUND, VS_NO_OFFSET, "no file is loaded");
@@ -281,10 +279,4 @@ vs_status vs_engine_request(vs_engine *engine, vs_str bytes, vs_writer reply, vs
   status = answer(&call);
   vs_request_deinit(&request);
   return finish(status, error);
-}
-
-vs_status vs_method_methods(vs_call *call) {
-  vs_jsonw_member_str(call->json, "version", VS_STR(VS_VERSION_TEXT));
-  vs_request_describe(call->json);
-  return VS_OK;
 }

@@ -6,12 +6,24 @@
 #ifndef VS_QUERY_ENGINE_H
 #define VS_QUERY_ENGINE_H
 
+#include "device/sim/profile.h"
 #include "query/columns.h"
 #include "query/device_cache.h"
 #include <vramscope/query.h>
 
+typedef struct vs_call vs_call;
+typedef vs_status (*vs_handler)(vs_call *call);
+
+/* What an engine can do. */
+typedef struct vs_handler_table {
+  vs_handler methods[VS_METHOD_COUNT]; /* NULL: this engine does not have it */
+  /* vs_sim_gpu_parse; NULL: requests of this engine name no GPUs */
+  vs_status (*read_gpu)(vs_str text, vs_sim_gpu *out, vs_error *error);
+} vs_handler_table;
+
 struct vs_engine {
   const vs_host *host;
+  const vs_handler_table *handlers;
   vs_snapshot *snapshot;
   vs_slices slices;
   vs_device_caches devices;
@@ -25,7 +37,7 @@ struct vs_engine {
 
 /* One request while it is answered. `json` is open inside the reply's object, and a method adds members to it. The
  * method "export" writes to `text`, or directly to `reply` and leaves `text` empty. */
-typedef struct vs_call {
+struct vs_call {
   vs_engine *engine;
   vs_request *request;
   vs_device_cache *device; /* the requested device, or the default one */
@@ -35,17 +47,25 @@ typedef struct vs_call {
   vs_columns columns;     /* of a reply of columns */
   vs_text scratch;        /* for labels; empty between uses; its failure becomes that of the reply */
   vs_error *error;
-} vs_call;
+};
+
+/* As vs_engine_create, with one of the tables below. What the table lacks fails with VS_UNSUPPORTED. */
+VS_MUST_CHECK vs_status vs_engine_create_with(const vs_host *host, const vs_handler_table *handlers,
+                                              vs_engine **engine);
 
 /* Executes the invariants of the engine and of its caches; NULL if they hold, else the sentence that does not. */
 const char *vs_engine_check(const vs_engine *engine);
 
 #define VS_PARAM(name, TYPE, sentence)
-#define VS_METHOD(name, NEEDS, REPLY, sentence) VS_MUST_CHECK vs_status vs_method_##name(vs_call *call);
+#define VS_METHOD(name, NEEDS, REPLY, WHERE, sentence) \
+  VS_MUST_CHECK vs_status vs_method_##name(vs_call *call);
 #define VS_TAKES(method, param, default)
 #include "query/methods.def"
 #undef VS_METHOD
 #undef VS_TAKES
 #undef VS_PARAM
+
+/* Everything, and what the viewer asks. */
+extern const vs_handler_table vs_handlers, vs_handlers_of_page;
 
 #endif

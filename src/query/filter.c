@@ -363,14 +363,6 @@ static bool stack_has(const vs_snapshot *snapshot, uint8_t *seen, uint32_t stack
   return *answer == SEEN_YES;
 }
 
-/* Whether `end` is a path or the last parts of it: "train.py" and "u/train.py" match "/home/u/train.py". */
-static bool is_end_of_path(vs_str path, vs_str end) {
-  if (path.size < end.size || end.size == 0) return false;
-  const size_t before = path.size - end.size;
-  if (!vs_str_equal((vs_str){path.data + before, end.size}, end)) return false;
-  return before == 0 || path.data[before - 1] == '/' || path.data[before - 1] == '\\';
-}
-
 /* Whether `text` names the frame: "train.py:42", "backward pass of train.py:42", or its function if it has no line. */
 static bool is_line(vs_frames *frames, uint32_t frame, vs_str text) {
   if (frame == VS_NO_FRAME) return false;
@@ -383,7 +375,7 @@ static bool is_line(vs_frames *frames, uint32_t frame, vs_str text) {
   while (colon > 0 && text.data[colon - 1] != ':') colon--;
   int64_t line;
   return colon > 1 && vs_parse_i64(tail(text, colon), &line) && line == f->line &&
-         is_end_of_path(vs_snapshot_string(snapshot, f->file), (vs_str){text.data, colon - 1});
+         vs_path_ends_with(vs_snapshot_string(snapshot, f->file), (vs_str){text.data, colon - 1});
 }
 
 static bool line_matches(const vs_filter *filter, const vs_snapshot *snapshot, const vs_term *term,

@@ -101,6 +101,7 @@ static void write_repetition(vs_call *call, const vs_remedies *remedies, const v
     case VS_REMEDY_EMPTY_CACHE: vs_jsonw_member_bool(json, "empty_cache", true); break;
     case VS_REMEDY_GROWTH:
     case VS_REMEDY_OWNER: write_free(call, remedies, remedy); break;
+    case VS_REMEDY_SHRINK:
     case VS_REMEDY_ACTIVATIONS: write_scale(call, remedies, remedy); break;
     case VS_REMEDY_LIMIT: break;
     case VS_REMEDY_CARD:
@@ -134,8 +135,9 @@ static void write_parts(vs_call *call, const vs_remedies *remedies, const vs_rem
   vs_jsonw_array_end(json);
 }
 
-static void write_card(vs_call *call, const vs_sim_profile *card) {
+static void write_card(vs_call *call, const vs_remedy *remedy) {
   vs_jsonw *json = call->json;
+  const vs_sim_profile *card = remedy->card;
   vs_jsonw_key(json, VS_STR("card"));
   if (card == NULL) {
     vs_jsonw_null(json);
@@ -145,7 +147,7 @@ static void write_card(vs_call *call, const vs_sim_profile *card) {
   vs_jsonw_member_str(json, "key", vs_str_from(card->key));
   vs_jsonw_member_str(json, "name", vs_str_from(card->name));
   vs_jsonw_member_u64(json, "total_bytes", card->figures.total_bytes);
-  vs_jsonw_member_u64(json, "room_bytes", card->figures.total_bytes - vs_sim_context_bytes(card));
+  vs_jsonw_member_u64(json, "room_bytes", remedy->room);
   vs_jsonw_object_end(json);
 }
 
@@ -165,7 +167,7 @@ static void write_remedy(vs_call *call, const vs_remedies *remedies, const vs_re
   vs_jsonw_member_bool(json, "is_any", remedy->is_any);
   vs_reply_u64_or_null(json, "percent", remedy->percent != 0, remedy->percent);
   vs_reply_u64_or_null(json, "bytes", remedy->bytes != 0, remedy->bytes);
-  write_card(call, remedy->card);
+  write_card(call, remedy);
   vs_jsonw_member_bool(json, "passes", true); /* others are not in the list */
   vs_jsonw_member_u64(json, "reserved_peak_bytes", remedy->reserved_peak);
   vs_jsonw_member_u64(json, "device_allocs", remedy->device_allocs);
@@ -193,6 +195,7 @@ static void write_remedies(vs_call *call, const vs_oom_answer *a) {
   vs_reply_u64_or_null(json, "replayed_allocs", word != NULL, remedies->baseline.device_allocs);
   vs_reply_u64_or_null(json, "settings_tried", is_searched, remedies->settings_tried);
   vs_reply_u64_or_null(json, "settings_passing", is_searched, remedies->settings_passing);
+  vs_jsonw_member_bool(json, "is_cut", remedies->is_cut);
   if (!is_searched) {
     vs_jsonw_member_null(json, "remedies");
     return;

@@ -102,7 +102,7 @@ static void write_header(const vs_call *call, const vs_window *window, const vs_
   vs_jsonw_object_end(json);
 }
 
-/* Sets groups and marks. Colours are not needed without pixels, but marked items are counted all the same. */
+/* Sets groups and marks. Without pixels colours are not needed, but marked items are still counted. */
 static vs_status dress(vs_call *call, const vs_picture_query *query, vs_look *look) {
   const vs_filter_bitmap *marked;
   const vs_colours *colours;

@@ -4,11 +4,6 @@
 #include "query/replays.h"
 #include "query/reply.h"
 
-static void write_settings(vs_call *call, const vs_alloc_settings *settings) {
-  vs_replay_settings_write(settings, &call->scratch);
-  vs_reply_scratch(call, "settings");
-}
-
 /* ---- what differs -------------------------------------------------------------------------------------- */
 
 static void write_step(const vs_call *call, const char *key, bool is_there, const vs_replay_step *step) {
@@ -57,13 +52,9 @@ static void write_misses(const vs_call *call, const vs_replay *replay) {
 static void write_check(vs_call *call, const vs_replay_options *options, const vs_replay *replay) {
   vs_jsonw *json = call->json;
   vs_reply_object_begin(json, "check");
-  write_settings(call, &options->settings);
+  vs_reply_alloc_settings(call, &options->settings);
   vs_jsonw_member_bool(json, "settings_known", options->settings_known);
-  vs_jsonw_member_u64(json, "segment_events", replay->steps);
-  vs_jsonw_member_u64(json, "matched", replay->matched);
-  vs_jsonw_member_u64(json, "extra", replay->extra);
-  vs_jsonw_member_u64(json, "allocations", replay->allocs);
-  vs_jsonw_member_u64(json, "placed", replay->placed);
+  vs_reply_matches(call, replay);
   vs_reply_event(json, "first_misplaced_event", replay->first_misplaced);
   vs_jsonw_member_u64(json, "strays", replay->strays);
   vs_jsonw_member_bool(json, "is_cut", replay->is_cut);
@@ -76,20 +67,14 @@ static void write_check(vs_call *call, const vs_replay_options *options, const v
 static void write_run(vs_call *call, const vs_replay_options *options, const vs_replay *replay) {
   vs_jsonw *json = call->json;
   vs_reply_object_begin(json, "run");
-  write_settings(call, &options->settings);
+  vs_reply_alloc_settings(call, &options->settings);
   vs_reply_u64_or_null(json, "card_bytes", options->card != 0, options->card);
   vs_reply_ran_out(call, replay);
   vs_jsonw_member_u64(json, "avoided_ooms", replay->avoided);
   vs_jsonw_member_bool(json, "is_cut", replay->is_cut);
   vs_reply_event(json, "last_event", replay->last_event);
-  vs_jsonw_member_u64(json, "reserved_peak_bytes", replay->reserved_peak);
-  vs_jsonw_member_u64(json, "allocated_peak_bytes", replay->allocated_peak);
-  vs_jsonw_member_u64(json, "active_peak_bytes", replay->active_peak);
+  vs_reply_peaks(call, replay);
   vs_jsonw_member_u64(json, "requested_peak_bytes", replay->requested_peak);
-  vs_jsonw_member_u64(json, "segments_peak", replay->segments_peak);
-  vs_jsonw_member_u64(json, "retries", replay->retries);
-  vs_jsonw_member_u64(json, "device_allocs", replay->device_allocs);
-  vs_jsonw_member_u64(json, "device_frees", replay->device_frees);
   vs_jsonw_object_end(json);
 }
 

@@ -1,5 +1,6 @@
 /* "whatif": the trace run through the allocator under other settings, on other GPUs, or with some allocations changed. */
 #include "base/double_text.h"
+#include "device/sim/own_memory.h"
 #include "query/items.h"
 #include "query/reply.h"
 #include "query/rows.h"
@@ -83,7 +84,7 @@ static vs_status edit_add(vs_call *call, edit_list *list, vs_edit edit, vs_str t
   return VS_OK;
 }
 
-/* "FILTER=0.5": the factor stands behind the last '='. */
+/* "FILTER=0.5": the factor follows the last '='. */
 static vs_status scale_add(vs_call *call, edit_list *list, vs_str text, const vs_replay_plan *plan) {
   size_t split = text.size;
   while (split > 0 && text.data[split - 1] != '=') split--;
@@ -97,7 +98,25 @@ static vs_status scale_add(vs_call *call, edit_list *list, vs_str text, const vs
                   (vs_str){text.data, split - 1}, plan);
 }
 
-static vs_status edits_collect(vs_call *call, edit_list *list, const vs_replay_plan *plan) {
+/* All functions are one edit: where one calls another, the outer one counts. */
+static vs_status checkpoint_add(vs_call *call, edit_list *list, vs_whatif_answer *a) {
+  const vs_texts *texts = &call->request->checkpoint;
+  VS_VEC(vs_str) functions = {0};
+  if (texts->ends.count == 0) return VS_OK;
+  VS_TRY(vs_vec_reserve(list->host, &list->edits, 1));
+  VS_TRY(vs_vec_reserve(list->host, &functions, texts->ends.count));
+  for (size_t i = 0; i < texts->ends.count; i++) functions.data[functions.count++] = vs_texts_at(texts, i);
+  const vs_status status = vs_checkpoint_build(list->host, a->plan, &call->engine->frames, functions.data,
+                                               functions.count, call->error, &a->checkpoint);
+  vs_vec_free(list->host, &functions);
+  VS_TRY(status);
+  list->edits.data[list->edits.count++] =
+      (vs_edit){.kind = VS_EDIT_CHECKPOINT, .rows = a->checkpoint.saved.data, .checkpoint = &a->checkpoint};
+  return VS_OK;
+}
+
+static vs_status edits_collect(vs_call *call, edit_list *list, vs_whatif_answer *a) {
+  const vs_replay_plan *plan = a->plan;
   const vs_request *r = call->request;
   for (size_t i = 0; i < r->without.ends.count; i++)
     VS_TRY(edit_add(call, list, (vs_edit){.kind = VS_EDIT_WITHOUT}, vs_texts_at(&r->without, i), plan));
@@ -107,15 +126,16 @@ static vs_status edits_collect(vs_call *call, edit_list *list, const vs_replay_p
     VS_TRY(scale_add(call, list, vs_texts_at(&r->scale, i), plan));
   for (size_t i = 0; i < r->free.ends.count; i++)
     VS_TRY(edit_add(call, list, (vs_edit){.kind = VS_EDIT_FREE}, vs_texts_at(&r->free, i), plan));
+  VS_TRY(checkpoint_add(call, list, a));
   if (!r->empty_cache) return VS_OK;
   VS_TRY(vs_vec_reserve(list->host, &list->edits, 1));
   list->edits.data[list->edits.count++] = (vs_edit){.kind = VS_EDIT_EMPTY_CACHE};
   return VS_OK;
 }
 
-static vs_status edits_make(vs_call *call, vs_whatif_answer *a) {
+vs_status vs_whatif_edits(vs_call *call, vs_whatif_answer *a) {
   edit_list list = {.host = call->engine->host};
-  vs_status status = edits_collect(call, &list, a->plan);
+  vs_status status = edits_collect(call, &list, a);
   a->has_edits = list.edits.count != 0;
   if (status == VS_OK && a->has_edits)
     status = vs_edits_apply(list.host, a->plan, list.edits.data, list.edits.count, &a->edited);
@@ -123,74 +143,106 @@ static vs_status edits_make(vs_call *call, vs_whatif_answer *a) {
   return status;
 }
 
+static void edits_use(const vs_whatif_answer *a, vs_replay_options *options) {
+  if (!a->has_edits) return;
+  options->requests = &a->edited.requests;
+  options->copies = a->edited.copies;
+  options->causes = a->edited.causes.data;
+}
+
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
-static vs_status run(vs_call *call, const vs_whatif_answer *a, vs_whatif_run *out, bool with_edits) {
+vs_replay_options vs_whatif_options(const vs_whatif_answer *a, const vs_whatif_run *run, bool with_edits) {
   vs_replay_options options = a->replays->recorded;
   options.follows = false;
-  options.settings = out->settings;
-  options.card = out->card.capacity_bytes;
-  options.total = out->card.total_bytes;
-  if (with_edits && a->has_edits) options.requests = &a->edited.requests;
+  options.settings = run->settings;
+  options.card = run->card.capacity_bytes;
+  options.total = run->card.total_bytes;
+  if (with_edits) edits_use(a, &options);
+  return options;
+}
+
+static vs_status run(vs_call *call, const vs_whatif_answer *a, vs_whatif_run *out, bool with_edits) {
+  const vs_replay_options options = vs_whatif_options(a, out, with_edits);
   return vs_replay_run(call->engine->host, a->plan, &options, &out->replay);
 }
 
-static vs_status run_add(vs_call *call, vs_whatif_answer *a, vs_whatif_run row) {
+static vs_status row_add(vs_call *call, vs_whatif_answer *a, vs_whatif_run row) {
   const vs_host *host = call->engine->host;
   if (a->runs.count == MOST_RUNS)
     return vs_fail(call->error, VS_LIMIT, VS_NO_OFFSET, "whatif makes %u runs at most", (unsigned)MOST_RUNS);
   VS_TRY(vs_vec_reserve(host, &a->runs, 1));
-  VS_TRY(run(call, a, &row, true));
   a->runs.data[a->runs.count++] = row;
   return VS_OK;
 }
 
-static vs_status card_of(vs_call *call, vs_str text, vs_whatif_card *out) {
+static vs_status card_of(vs_call *call, const vs_whatif_answer *a, vs_str text, vs_whatif_card *out) {
   vs_sim_gpu gpu;
   vs_error inner = {.offset = VS_NO_OFFSET};
-  if (vs_sim_gpu_parse(text, &gpu, &inner) != VS_OK)
+  if (call->engine->handlers->read_gpu == NULL)
+    return vs_fail(call->error, VS_UNSUPPORTED, VS_NO_OFFSET,
+                   "cards: this engine does not know the names of GPUs");
+  if (call->engine->handlers->read_gpu(text, &gpu, &inner) != VS_OK)
     return vs_fail(call->error, VS_BAD_ARGUMENT, inner.offset, "cards: %s", inner.text);
   const uint64_t total = gpu.total_bytes != 0 ? gpu.total_bytes : gpu.profile->figures.total_bytes;
-  const uint64_t context = vs_sim_context_bytes(gpu.profile);
-  *out = (vs_whatif_card){
-      .asked = text, .total_bytes = total, .capacity_bytes = total - vs_min_u64(context, total)};
+  *out = (vs_whatif_card){.asked = text,
+                          .total_bytes = total,
+                          .capacity_bytes = vs_sim_room_bytes(gpu.profile, total, a->plan->has_streams)};
   if (out->capacity_bytes == 0)
-    return vs_fail(call->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "cards: '%S' has no room beside the context",
+    return vs_fail(call->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "cards: '%S' has no room for the allocator",
                    text);
   return VS_OK;
 }
 
-/* One run for each of the cards, or one on what the recorded process could reserve. */
-static vs_status runs_on_cards(vs_call *call, vs_whatif_answer *a, vs_whatif_run row) {
+/* One row for each of the cards, or one on what the recorded process could reserve. */
+static vs_status rows_on_cards(vs_call *call, vs_whatif_answer *a, vs_whatif_run row) {
   const vs_texts *cards = &call->request->cards;
   row.card = (vs_whatif_card){.asked = VS_STR(""), .capacity_bytes = a->capacity.bytes};
-  if (cards->ends.count == 0) return run_add(call, a, row);
+  if (cards->ends.count == 0) return row_add(call, a, row);
   for (size_t i = 0; i < cards->ends.count; i++) {
-    VS_TRY(card_of(call, vs_texts_at(cards, i), &row.card));
-    VS_TRY(run_add(call, a, row));
+    VS_TRY(card_of(call, a, vs_texts_at(cards, i), &row.card));
+    VS_TRY(row_add(call, a, row));
   }
   return VS_OK;
 }
 
-static vs_status runs_of_text(vs_call *call, vs_whatif_answer *a, vs_str text) {
+static vs_status rows_of_text(vs_call *call, vs_whatif_answer *a, vs_str text) {
   vs_whatif_run row = {.asked = text};
   VS_TRY(vs_replay_settings_parse(text, a->replays->recorded.settings.rules, &row.settings, call->error));
-  return runs_on_cards(call, a, row);
+  return rows_on_cards(call, a, row);
+}
+
+vs_status vs_whatif_rows(vs_call *call, vs_whatif_answer *a) {
+  const vs_texts *set = &call->request->set;
+  if (set->ends.count == 0)
+    return rows_on_cards(
+        call, a,
+        (vs_whatif_run){.asked = VS_STR(""), .is_recorded = true, .settings = a->replays->recorded.settings});
+  for (size_t i = 0; i < set->ends.count; i++) VS_TRY(rows_of_text(call, a, vs_texts_at(set, i)));
+  return VS_OK;
+}
+
+/* Runs the rows from `first` on; where one fails, they are as if they had not been requested. */
+static vs_status rows_run(vs_call *call, vs_whatif_answer *a, size_t first) {
+  vs_status status = VS_OK;
+  for (size_t i = first; i < a->runs.count && status == VS_OK; i++)
+    status = run(call, a, &a->runs.data[i], true);
+  if (status != VS_OK) a->runs.count = first;
+  return status;
 }
 
 static vs_status run_of_search(vs_call *call, vs_whatif_answer *a, size_t index) {
   vs_whatif_run row = {.asked = vs_str_from(vs_whatif_search_at(index))};
-  return vs_settings_of_search(row.asked, a->replays, &row.settings) ? runs_on_cards(call, a, row) : VS_OK;
+  const size_t first = a->runs.count;
+  if (!vs_settings_of_search(row.asked, a->replays, &row.settings)) return VS_OK;
+  const vs_status status = rows_on_cards(call, a, row);
+  if (status != VS_OK) a->runs.count = first;
+  return status == VS_OK ? rows_run(call, a, first) : status;
 }
 
 static vs_status runs_make(vs_call *call, vs_whatif_answer *a) {
-  const vs_texts *set = &call->request->set;
-  if (set->ends.count == 0)
-    return runs_on_cards(
-        call, a,
-        (vs_whatif_run){.asked = VS_STR(""), .is_recorded = true, .settings = a->replays->recorded.settings});
-  for (size_t i = 0; i < set->ends.count; i++) VS_TRY(runs_of_text(call, a, vs_texts_at(set, i)));
-  return VS_OK;
+  VS_TRY(vs_whatif_rows(call, a));
+  return rows_run(call, a, 0);
 }
 
 static bool is_before(const void *ctx, uint32_t left, uint32_t right) {
@@ -211,13 +263,13 @@ static vs_status rank(const vs_host *host, vs_whatif_answer *a) {
 
 static vs_status smallest_recorded(const vs_host *host, vs_whatif_answer *a) {
   vs_replay_options options = a->replays->recorded;
-  if (a->has_edits) options.requests = &a->edited.requests;
+  edits_use(a, &options);
   return vs_whatif_smallest(host, a->plan, &options, 0, &a->smallest_recorded);
 }
 
 static vs_status smallest_best(const vs_host *host, vs_whatif_answer *a) {
   vs_replay_options options = a->replays->recorded;
-  if (a->has_edits) options.requests = &a->edited.requests;
+  edits_use(a, &options);
   if (!vs_whatif_has_better(a)) return VS_OK;
   options.settings = vs_whatif_best(a)->settings;
   return vs_whatif_smallest(host, a->plan, &options, 0, &a->smallest_best);
@@ -225,22 +277,13 @@ static vs_status smallest_best(const vs_host *host, vs_whatif_answer *a) {
 
 /* ---- the reply ------------------------------------------------------------------------------------------ */
 
-static void write_settings(vs_call *call, const vs_alloc_settings *settings) {
-  vs_replay_settings_write(settings, &call->scratch);
-  vs_reply_scratch(call, "settings");
-}
-
 void vs_reply_check(vs_call *call, const vs_replay_options *recorded, const vs_replay *check) {
   vs_jsonw *json = call->json;
   vs_reply_object_begin(json, "check");
-  write_settings(call, &recorded->settings);
+  vs_reply_alloc_settings(call, &recorded->settings);
   vs_jsonw_member_bool(json, "settings_known", recorded->settings_known);
   vs_jsonw_member_bool(json, "is_equal", vs_whatif_is_equal(check));
-  vs_jsonw_member_u64(json, "segment_events", check->steps);
-  vs_jsonw_member_u64(json, "matched", check->matched);
-  vs_jsonw_member_u64(json, "extra", check->extra);
-  vs_jsonw_member_u64(json, "allocations", check->allocs);
-  vs_jsonw_member_u64(json, "placed", check->placed);
+  vs_reply_matches(call, check);
   vs_jsonw_object_end(json);
 }
 
@@ -249,7 +292,7 @@ static void write_run_members(vs_call *call, const vs_whatif_run *row) {
   const vs_replay *replay = &row->replay;
   if (row->is_recorded) vs_jsonw_member_null(json, "asked");
   else vs_jsonw_member_str(json, "asked", row->asked);
-  write_settings(call, &row->settings);
+  vs_reply_alloc_settings(call, &row->settings);
   if (row->card.asked.size == 0) vs_jsonw_member_null(json, "card");
   else vs_jsonw_member_str(json, "card", row->card.asked);
   vs_reply_u64_or_null(json, "total_bytes", row->card.total_bytes != 0, row->card.total_bytes);
@@ -260,13 +303,7 @@ static void write_run_members(vs_call *call, const vs_whatif_run *row) {
   vs_jsonw_member_u64(json, "avoided_ooms", replay->avoided);
   vs_jsonw_member_bool(json, "is_cut", replay->is_cut);
   vs_reply_event(json, "last_event", replay->last_event);
-  vs_jsonw_member_u64(json, "reserved_peak_bytes", replay->reserved_peak);
-  vs_jsonw_member_u64(json, "allocated_peak_bytes", replay->allocated_peak);
-  vs_jsonw_member_u64(json, "active_peak_bytes", replay->active_peak);
-  vs_jsonw_member_u64(json, "segments_peak", replay->segments_peak);
-  vs_jsonw_member_u64(json, "retries", replay->retries);
-  vs_jsonw_member_u64(json, "device_allocs", replay->device_allocs);
-  vs_jsonw_member_u64(json, "device_frees", replay->device_frees);
+  vs_reply_peaks(call, replay);
 }
 
 static void write_runs(vs_call *call, const vs_whatif_answer *a) {
@@ -288,12 +325,46 @@ static void write_runs(vs_call *call, const vs_whatif_answer *a) {
   vs_reply_u64_or_null(json, "best", passes, passes ? a->ranking.data[0] : 0);
 }
 
-static void write_smallest(vs_call *call, const vs_alloc_settings *settings, const vs_smallest *smallest) {
+static void write_smallest(vs_call *call, const vs_whatif_answer *a, const vs_alloc_settings *settings,
+                           const vs_smallest *smallest) {
   vs_jsonw_object_begin(call->json);
-  write_settings(call, settings);
+  vs_reply_alloc_settings(call, settings);
   vs_reply_u64_or_null(call->json, "capacity_bytes", smallest->is_known, smallest->bytes);
+  vs_reply_u64_or_null(call->json, "card_bytes", smallest->is_known,
+                       vs_sim_size_with_room(smallest->bytes, a->plan->has_streams));
   vs_jsonw_member_u64(call->json, "runs", smallest->runs);
   vs_jsonw_object_end(call->json);
+}
+
+/* Texts are those of the request, in its order. */
+static void write_checkpoint(vs_call *call, const vs_whatif_answer *a) {
+  vs_jsonw *json = call->json;
+  vs_jsonw_key(json, VS_STR("checkpoint"));
+  if (a->checkpoint.functions.count == 0) {
+    vs_jsonw_null(json);
+    return;
+  }
+  vs_jsonw_object_begin(json);
+  vs_reply_array_begin(json, "functions");
+  for (size_t i = 0; i < a->checkpoint.functions.count; i++) {
+    const vs_checkpointed *sum = &a->checkpoint.functions.data[i];
+    vs_jsonw_object_begin(json);
+    vs_jsonw_member_str(json, "function", vs_texts_at(&call->request->checkpoint, i));
+    vs_jsonw_member_u64(json, "calls", sum->calls);
+    vs_jsonw_member_u64(json, "recomputed", sum->recomputed);
+    vs_jsonw_member_u64(json, "blocks", sum->blocks);
+    vs_jsonw_member_u64(json, "bytes", sum->bytes);
+    vs_jsonw_member_u64(json, "most_bytes", sum->most_bytes);
+    vs_jsonw_object_end(json);
+  }
+  vs_jsonw_array_end(json);
+  vs_reply_object_begin(json, "told_by");
+  vs_jsonw_member_u64(json, "lines", a->checkpoint.told[VS_CALLS_LINES]);
+  vs_jsonw_member_u64(json, "sizes", a->checkpoint.told[VS_CALLS_SIZES]);
+  vs_jsonw_member_u64(json, "stacks", a->checkpoint.told[VS_CALLS_STACKS]);
+  vs_jsonw_member_u64(json, "runs", a->checkpoint.told[VS_CALLS_RUNS]);
+  vs_jsonw_object_end(json);
+  vs_jsonw_object_end(json);
 }
 
 static void write_edits(vs_call *call, const vs_whatif_answer *a) {
@@ -307,6 +378,7 @@ static void write_edits(vs_call *call, const vs_whatif_answer *a) {
   vs_jsonw_member_u64(json, "allocations", a->edited.allocs);
   vs_jsonw_member_u64(json, "bytes", a->edited.bytes);
   vs_jsonw_member_u64(json, "older", a->edited.start_allocs);
+  write_checkpoint(call, a);
   vs_jsonw_object_end(json);
 }
 
@@ -327,8 +399,8 @@ static void write_figures(vs_call *call, const vs_whatif_answer *a) {
   vs_jsonw *json = call->json;
   vs_reply_array_begin(json, "smallest");
   if (a->has_smallest) {
-    write_smallest(call, &a->replays->recorded.settings, &a->smallest_recorded);
-    if (vs_whatif_has_better(a)) write_smallest(call, &vs_whatif_best(a)->settings, &a->smallest_best);
+    write_smallest(call, a, &a->replays->recorded.settings, &a->smallest_recorded);
+    if (vs_whatif_has_better(a)) write_smallest(call, a, &vs_whatif_best(a)->settings, &a->smallest_best);
   }
   vs_jsonw_array_end(json);
   vs_jsonw_key(json, VS_STR("bound"));
@@ -350,6 +422,7 @@ static void write_answer(vs_call *call, const vs_whatif_answer *a) {
   vs_reply_check(call, &a->replays->recorded, &a->replays->check);
   vs_reply_u64_or_null(json, "capacity_bytes", a->capacity.is_known, a->capacity.bytes);
   vs_reply_event(json, "capacity_event", a->capacity.event);
+  vs_jsonw_member_u64(json, "start_reserved_bytes", a->plan->start.reserved);
   vs_jsonw_member_bool(json, "is_search", a->is_search);
   write_steps(call, a);
   write_edits(call, a);
@@ -363,15 +436,20 @@ enum { FIGURE_STEPS = 3 }; /* the two smallest sizes, the bound */
 
 uint32_t vs_whatif_steps(void) { return (uint32_t)vs_whatif_search_count() + FIGURE_STEPS; }
 
-/* Everything but the runs; a->plan is NULL until it has succeeded. */
-static vs_status answer_begin(vs_call *call, vs_whatif_answer *a) {
+vs_status vs_whatif_begin(vs_call *call, vs_whatif_answer *a) {
   VS_TRY(vs_cached_check(call, &a->replays));
   a->capacity = vs_capacity_recorded(&a->replays->plan);
+  a->plan = &a->replays->plan;
+  return VS_OK;
+}
+
+/* Everything but the runs; a->plan is NULL until it has succeeded. */
+static vs_status answer_begin(vs_call *call, vs_whatif_answer *a) {
+  VS_TRY(vs_whatif_begin(call, a));
   a->baseline = (vs_whatif_run){.asked = VS_STR(""),
                                 .is_recorded = true,
                                 .settings = a->replays->recorded.settings,
                                 .card = {.asked = VS_STR(""), .capacity_bytes = a->capacity.bytes}};
-  a->plan = &a->replays->plan;
   const vs_status status = run(call, a, &a->baseline, false);
   if (status != VS_OK) a->plan = NULL;
   return status;
@@ -393,8 +471,7 @@ static vs_status step(vs_call *call, vs_whatif_answer *a) {
   return VS_OK;
 }
 
-/* Does the steps that are missing; what was done before stays where one fails. */
-static vs_status search(vs_call *call, uint32_t steps, vs_whatif_answer **out) {
+vs_status vs_whatif_search(vs_call *call, uint32_t steps, vs_whatif_answer **out) {
   const vs_host *host = call->engine->host;
   const vs_replay_cache *replays;
   VS_TRY(vs_cached_check(call, &replays)); /* the device may keep a search from now on */
@@ -418,7 +495,7 @@ static vs_status answer_search(vs_call *call) {
   const uint32_t steps = (uint32_t)(asked == 0 ? all : vs_min_u64(asked, all));
   const size_t strings = vs_whatif_search_count();
   vs_whatif_answer *found;
-  VS_TRY(search(call, steps, &found));
+  VS_TRY(vs_whatif_search(call, steps, &found));
   vs_whatif_answer shown = *found;
   shown.ranking.data = NULL;
   shown.ranking.count = shown.ranking.capacity = 0;
@@ -437,7 +514,7 @@ static vs_status answer_search(vs_call *call) {
 static vs_status answer_make(vs_call *call, vs_whatif_answer *a) {
   const vs_host *host = call->engine->host;
   VS_TRY(answer_begin(call, a));
-  VS_TRY(edits_make(call, a));
+  VS_TRY(vs_whatif_edits(call, a));
   VS_TRY(runs_make(call, a));
   VS_TRY(rank(host, a));
   VS_TRY(smallest_recorded(host, a));
@@ -446,13 +523,15 @@ static vs_status answer_make(vs_call *call, vs_whatif_answer *a) {
   return vs_packing_of(host, a->plan->lifetimes, &a->packing);
 }
 
+bool vs_whatif_is_search(const vs_request *r) {
+  const size_t edits = r->without.ends.count + r->scale.ends.count + r->free_early.ends.count +
+                       r->free.ends.count + r->checkpoint.ends.count;
+  return r->set.ends.count == 0 && r->cards.ends.count == 0 && edits == 0 && !r->empty_cache;
+}
+
 vs_status vs_method_whatif(vs_call *call) {
-  const vs_request *r = call->request;
   vs_whatif_answer a = {0};
-  const bool has_edits =
-      r->empty_cache ||
-      r->without.ends.count + r->scale.ends.count + r->free_early.ends.count + r->free.ends.count != 0;
-  if (r->set.ends.count == 0 && r->cards.ends.count == 0 && !has_edits) return answer_search(call);
+  if (vs_whatif_is_search(call->request)) return answer_search(call);
   const vs_status status = answer_make(call, &a);
   if (status == VS_OK) write_answer(call, &a);
   vs_whatif_answer_deinit(call->engine->host, &a);

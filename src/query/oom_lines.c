@@ -6,13 +6,10 @@
 enum { MOST_EACH = 2 }; /* remedies of one kind that have a line of their own */
 
 static const vs_line_id ids[VS_REMEDY_KINDS] = {
-    [VS_REMEDY_SETTINGS] = VS_LINE_remedy_settings,
-    [VS_REMEDY_EMPTY_CACHE] = VS_LINE_remedy_cache,
-    [VS_REMEDY_GROWTH] = VS_LINE_remedy_growth,
-    [VS_REMEDY_OWNER] = VS_LINE_remedy_owner,
-    [VS_REMEDY_ACTIVATIONS] = VS_LINE_remedy_activations,
-    [VS_REMEDY_LIMIT] = VS_LINE_remedy_limit,
-    [VS_REMEDY_CARD] = VS_LINE_remedy_card,
+    [VS_REMEDY_SETTINGS] = VS_LINE_remedy_settings, [VS_REMEDY_EMPTY_CACHE] = VS_LINE_remedy_cache,
+    [VS_REMEDY_GROWTH] = VS_LINE_remedy_growth,     [VS_REMEDY_OWNER] = VS_LINE_remedy_owner,
+    [VS_REMEDY_SHRINK] = VS_LINE_remedy_shrink,     [VS_REMEDY_ACTIVATIONS] = VS_LINE_remedy_activations,
+    [VS_REMEDY_LIMIT] = VS_LINE_remedy_limit,       [VS_REMEDY_CARD] = VS_LINE_remedy_card,
 };
 
 /* ---- the text of a remedy ------------------------------------------------------------------------------ */
@@ -77,6 +74,12 @@ static void put_owner(vs_lines *lines, const vs_remedies *remedies, const vs_rem
   vs_line_put(lines, " (%B)", remedy->bytes);
 }
 
+static void put_shrink(vs_lines *lines, const vs_remedies *remedies, const vs_remedy *remedy) {
+  vs_text_format(&lines->text, "%u%% smaller allocations at ", remedy->percent);
+  put_line(lines, &vs_remedy_part_at(remedies, remedy, 0)->group);
+  vs_line_put(lines, ": %B less", remedy->bytes);
+}
+
 static void put_activations(vs_lines *lines, const vs_remedies *remedies, const vs_remedy *remedy) {
   vs_text_format(&lines->text, "%u%% smaller", remedy->percent);
   vs_line_put(lines, ", for example by a smaller batch: %B less at ", remedy->bytes);
@@ -95,8 +98,7 @@ static void put_card(vs_lines *lines, const vs_oom_answer *a, const vs_remedy *r
     vs_line_put(lines, "; no GPU that vramscope knows has that much");
     return;
   }
-  const uint64_t room = remedy->card->figures.total_bytes - vs_sim_context_bytes(remedy->card);
-  vs_line_put(lines, ": %s, with %B of headroom", remedy->card->name, room - remedy->capacity);
+  vs_line_put(lines, ": %s, with %B of headroom", remedy->card->name, remedy->room - remedy->capacity);
 }
 
 static void put_remedy(vs_lines *lines, const vs_oom_answer *a, const vs_remedy *remedy) {
@@ -107,6 +109,7 @@ static void put_remedy(vs_lines *lines, const vs_oom_answer *a, const vs_remedy 
       break;
     case VS_REMEDY_GROWTH: put_growth(lines, &a->remedies, remedy); break;
     case VS_REMEDY_OWNER: put_owner(lines, &a->remedies, remedy); break;
+    case VS_REMEDY_SHRINK: put_shrink(lines, &a->remedies, remedy); break;
     case VS_REMEDY_ACTIVATIONS: put_activations(lines, &a->remedies, remedy); break;
     case VS_REMEDY_LIMIT:
     case VS_REMEDY_CARD: put_card(lines, a, remedy); break;
@@ -167,6 +170,12 @@ static void say_unproven(vs_lines *lines, const vs_oom_answer *a) {
   vs_line_end(lines);
 }
 
+static void say_cut(vs_lines *lines) {
+  vs_line_begin(lines, VS_LINE_remedy_more, VS_TONE_warning);
+  vs_line_put(lines, "not all blocks were tried");
+  vs_line_end(lines);
+}
+
 static void say_remedies(vs_lines *lines, const vs_oom_answer *a) {
   const vs_remedies *r = &a->remedies;
   const bool has_any = r->list.count != 0;
@@ -188,6 +197,7 @@ static void say_remedies(vs_lines *lines, const vs_oom_answer *a) {
   vs_line_end(lines);
   if (r->settings_passing == 0) say_no_settings(lines, a);
   for (int kind = 0; kind < VS_REMEDY_KINDS; kind++) say_kind(lines, a, (vs_remedy_kind)kind);
+  if (r->is_cut) say_cut(lines);
 }
 
 static void say_afterwards(vs_lines *lines) {

@@ -124,6 +124,7 @@ void vs_whatif_answer_deinit(const vs_host *host, vs_whatif_answer *answer) {
   vs_vec_free(host, &answer->runs_of_step);
   vs_vec_free(host, &answer->ranking);
   vs_replay_deinit(host, &answer->baseline.replay);
+  vs_checkpoint_deinit(host, &answer->checkpoint);
   vs_edited_deinit(host, &answer->edited);
 }
 

@@ -1,4 +1,4 @@
-/* Replays of the trace of a device, for the methods that replay: what they share is made once (device_cache.h). */
+/* Replays of the trace of a device. The plan and other parts that several methods need are computed once (device_cache.h). */
 #ifndef VS_QUERY_REPLAYS_H
 #define VS_QUERY_REPLAYS_H
 

@@ -813,6 +813,11 @@ declare namespace Replies {
     };
   }
 
+  interface WhatifCheckpoint {
+    functions: { function: string; calls: int; recomputed: int; blocks: int; bytes: int; most_bytes: int }[];
+    told_by: { lines: int; sizes: int; stacks: int; runs: int };
+  }
+
   interface WhatifRun {
     asked: string | null;
     settings: string;
@@ -851,14 +856,15 @@ declare namespace Replies {
     check: Check;
     capacity_bytes: int | null;
     capacity_event: int | null;
+    start_reserved_bytes: int;
     is_search: boolean;
     steps: { done: int; all: int } | null;
-    edits: { allocations: int; bytes: int; older: int } | null;
+    edits: { allocations: int; bytes: int; older: int; checkpoint: WhatifCheckpoint | null } | null;
     recorded: WhatifRun;
     runs: WhatifRun[];
     ranking: int[];
     best: int | null;
-    smallest: { settings: string; capacity_bytes: int | null; runs: int }[];
+    smallest: { settings: string; capacity_bytes: int | null; card_bytes: int | null; runs: int }[];
     bound: { lower_bytes: int; plan_bytes: int | null } | null;
   }
 
@@ -888,7 +894,7 @@ declare namespace Replies {
   }
 
   interface Remedy {
-    kind: "settings" | "empty_cache" | "growth" | "owner" | "activations" | "limit" | "card";
+    kind: "settings" | "empty_cache" | "growth" | "owner" | "shrink" | "activations" | "limit" | "card";
     settings: string | null;
     capacity_bytes: int;
     owner: string | null;
@@ -928,6 +934,7 @@ declare namespace Replies {
     replayed_allocs: int | null;
     settings_tried: int | null;
     settings_passing: int | null;
+    is_cut: boolean;
     remedies: Remedy[] | null;
   }
 

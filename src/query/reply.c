@@ -1,4 +1,5 @@
 #include "query/reply.h"
+#include "analyze/whatif_mark.h"
 #include "base/human.h"
 
 /* ---- numbers that may be unknown ------------------------------------------------------------------------------- */
@@ -397,6 +398,7 @@ static void put_title(vs_call *call) {
   for (size_t i = 0; i < engine->devices.count; i++)
     gpus += engine->devices.data[i].slice->device != VS_DEVICE_HOST;
   vs_text_cstr(text, engine->snapshot->format == VS_FORMAT_VRAM ? "recording" : "PyTorch memory snapshot");
+  if (vs_whatif_mark_of(engine->snapshot).is_there) vs_text_cstr(text, ", simulated by whatif");
   if (engine->bytes != VS_BYTES_UNKNOWN) {
     vs_text_cstr(text, ", ");
     vs_text_bytes(text, engine->bytes, call->request->unit);
@@ -524,4 +526,30 @@ void vs_reply_ran_out(const vs_call *call, const vs_replay *replay) {
                 has_event ? vs_slice_time(call->device->slice, (vs_moment)replay->ran_out_at) : VS_NO_TIME);
   vs_jsonw_member_u64(json, "requested_bytes", replay->ran_out_for);
   vs_jsonw_object_end(json);
+}
+
+void vs_reply_alloc_settings(vs_call *call, const vs_alloc_settings *settings) {
+  vs_replay_settings_write(settings, &call->scratch);
+  vs_reply_scratch(call, "settings");
+}
+
+void vs_reply_matches(const vs_call *call, const vs_replay *check) {
+  vs_jsonw *json = call->json;
+  VS_ASSERT(check->matched <= check->steps && check->placed <= check->allocs);
+  vs_jsonw_member_u64(json, "segment_events", check->steps);
+  vs_jsonw_member_u64(json, "matched", check->matched);
+  vs_jsonw_member_u64(json, "extra", check->extra);
+  vs_jsonw_member_u64(json, "allocations", check->allocs);
+  vs_jsonw_member_u64(json, "placed", check->placed);
+}
+
+void vs_reply_peaks(const vs_call *call, const vs_replay *replay) {
+  vs_jsonw *json = call->json;
+  vs_jsonw_member_u64(json, "reserved_peak_bytes", replay->reserved_peak);
+  vs_jsonw_member_u64(json, "allocated_peak_bytes", replay->allocated_peak);
+  vs_jsonw_member_u64(json, "active_peak_bytes", replay->active_peak);
+  vs_jsonw_member_u64(json, "segments_peak", replay->segments_peak);
+  vs_jsonw_member_u64(json, "retries", replay->retries);
+  vs_jsonw_member_u64(json, "device_allocs", replay->device_allocs);
+  vs_jsonw_member_u64(json, "device_frees", replay->device_frees);
 }

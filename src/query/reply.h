@@ -73,6 +73,12 @@ void vs_reply_areas(const vs_call *call, const vs_fragmentation *fragmentation);
 
 /* "ran_out": null, or where a replay ran out of memory. */
 void vs_reply_ran_out(const vs_call *call, const vs_replay *replay);
+/* "settings": all that are in force. */
+void vs_reply_alloc_settings(vs_call *call, const vs_alloc_settings *settings);
+/* "segment_events" to "placed": how much of the recording a replay that follows it repeats. */
+void vs_reply_matches(const vs_call *call, const vs_replay *check);
+/* "reserved_peak_bytes" to "device_frees": what the allocator reached, and what it asked of the driver. */
+void vs_reply_peaks(const vs_call *call, const vs_replay *replay);
 
 /* The scratch text as a string member; it is empty again afterwards. */
 void vs_reply_scratch(vs_call *call, const char *key);

@@ -100,6 +100,18 @@ static void say_oom(vs_lines *lines, const vs_told *told, const vs_oom *oom, siz
   vs_line_end(lines);
 }
 
+static void say_usable(vs_lines *lines, const vs_oom *oom, const char *about) {
+  if (oom->cached == 0) return;
+  if (oom->cached_usable == 0) {
+    vs_line_put(lines, " (none of it usable for this request)");
+    return;
+  }
+  vs_line_put(lines, " (");
+  if (oom->cached_usable != oom->cached)
+    vs_line_put(lines, "%s%B usable for this request, ", about, oom->cached_usable);
+  vs_line_put(lines, "largest free block %B)", oom->largest_hole_area);
+}
+
 static void say_oom_state(vs_lines *lines, const vs_oom *oom) {
   const char *about = oom->is_exact ? "" : "≈";
   vs_line_begin(lines, VS_LINE_oom_state, VS_TONE_plain);
@@ -108,10 +120,7 @@ static void say_oom_state(vs_lines *lines, const vs_oom *oom) {
                 unsigned_bytes(oom->reserved));
   } else {
     vs_line_put(lines, "%s%B allocated, %s%B cached", about, oom->active, about, oom->cached);
-    if (oom->cached != 0) vs_line_put(lines, " (");
-    if (oom->cached_usable != oom->cached)
-      vs_line_put(lines, "%s%B usable for this request, ", about, oom->cached_usable);
-    if (oom->cached != 0) vs_line_put(lines, "largest free block %B)", oom->largest_hole_area);
+    say_usable(lines, oom, about);
   }
   if (oom->is_free_known) vs_line_put(lines, ", %B free on the GPU", oom->device_free);
   vs_line_end(lines);
@@ -126,10 +135,13 @@ static void say_oom_cause(vs_lines *lines, const vs_oom *oom) {
       vs_line_put(lines, ", but no free block of %B", oom->size);
       break;
     case VS_OOM_ELSEWHERE:
+      vs_line_put(lines, "%B cached, but ", oom->cached);
+      if (oom->cached_usable == 0) vs_line_put(lines, "none");
+      else vs_line_put(lines, "only %B", oom->cached_usable);
       vs_line_put(lines,
-                  "%B cached, but only %B of it where this request can use it: the rest belongs to another "
-                  "stream, pool or kind of segment",
-                  oom->cached, oom->cached_usable);
+                  " of it where this request can use it: %s belongs to another stream, pool or "
+                  "kind of segment",
+                  oom->cached_usable == 0 ? "it" : "the rest");
       break;
     case VS_OOM_LIMIT:
     case VS_OOM_FULL:
@@ -560,7 +572,9 @@ static void say_verdict(vs_lines *lines, const vs_told *told) {
   const int worst = worst_finding(trust, &count);
   const bool is_wrong = worst != VS_FINDING_KINDS && rank_of(trust, (vs_finding_kind)worst) == 0;
   const char *verdict = trust->is_complete ? "complete" : is_wrong ? "contradictory" : "partial";
-  vs_line_begin(lines, VS_LINE_recording, trust->is_complete ? VS_TONE_good : VS_TONE_warning);
+  const bool is_whatif = trust->findings[VS_FINDING_WHATIF].count != 0;
+  vs_line_begin(lines, VS_LINE_recording, trust->is_complete && !is_whatif ? VS_TONE_good : VS_TONE_warning);
+  if (is_whatif) vs_line_put(lines, "simulated by vramscope whatif, not recorded; ");
   if (!has_trace(told->report)) {
     vs_text_format(&lines->text, "only the end state was recorded. To see the peak, steps and errors too, %s",
                    vs_advice_how_to_record);
@@ -570,7 +584,7 @@ static void say_verdict(vs_lines *lines, const vs_told *told) {
     vs_line_end(lines);
     return;
   }
-  vs_text_cstr(&lines->value, verdict);
+  vs_text_cstr(&lines->value, is_whatif ? "simulated" : verdict);
   put_extent(&lines->brief, told);
   vs_text_format(&lines->text, "%s: ", verdict);
   if (worst != VS_FINDING_KINDS) {

@@ -7,7 +7,7 @@
 
 typedef enum param_id {
 #define VS_PARAM(name, TYPE, sentence) PARAM_##name,
-#define VS_METHOD(name, NEEDS, REPLY, sentence)
+#define VS_METHOD(name, NEEDS, REPLY, WHERE, sentence)
 #define VS_TAKES(method, param, default)
 #include "query/methods.def"
 #undef VS_METHOD
@@ -34,15 +34,16 @@ typedef enum param_type {
   TYPE_MEASURE,
   TYPE_SORT,
   TYPE_UNIT,
+  TYPE_WRITTEN,
   TYPE_FORMAT,
 } param_type;
 
 static const char *const type_names[] = {
-    [TYPE_DEVICE] = "device", [TYPE_MOMENT] = "moment", [TYPE_FILTER] = "filter",   [TYPE_TEXT] = "text",
-    [TYPE_TEXTS] = "texts",   [TYPE_COUNT] = "count",   [TYPE_REAL] = "real",       [TYPE_FLAG] = "flag",
-    [TYPE_BY] = "by",         [TYPE_COLOUR] = "colour", [TYPE_FRAMES] = "frames",   [TYPE_AXIS] = "axis",
-    [TYPE_WHAT] = "what",     [TYPE_DRAWN] = "drawn",   [TYPE_MEASURE] = "measure", [TYPE_SORT] = "sort",
-    [TYPE_UNIT] = "unit",     [TYPE_FORMAT] = "format",
+    [TYPE_DEVICE] = "device", [TYPE_MOMENT] = "moment",   [TYPE_FILTER] = "filter",   [TYPE_TEXT] = "text",
+    [TYPE_TEXTS] = "texts",   [TYPE_COUNT] = "count",     [TYPE_REAL] = "real",       [TYPE_FLAG] = "flag",
+    [TYPE_BY] = "by",         [TYPE_COLOUR] = "colour",   [TYPE_FRAMES] = "frames",   [TYPE_AXIS] = "axis",
+    [TYPE_WHAT] = "what",     [TYPE_DRAWN] = "drawn",     [TYPE_MEASURE] = "measure", [TYPE_SORT] = "sort",
+    [TYPE_UNIT] = "unit",     [TYPE_WRITTEN] = "written", [TYPE_FORMAT] = "format",
 };
 
 typedef struct param {
@@ -56,7 +57,7 @@ static const param params[PARAM_COUNT] = {
 #define VS_PARAM(name, TYPE, sentence) VS_PARAM_AS(name, #name, TYPE, sentence)
 #define VS_PARAM_AS(id, name_, TYPE, sentence_) \
   {.name = name_, .sentence = sentence_, .type = TYPE_##TYPE, .offset = offsetof(vs_request, id)},
-#define VS_METHOD(name, NEEDS, REPLY, sentence)
+#define VS_METHOD(name, NEEDS, REPLY, WHERE, sentence)
 #define VS_TAKES(method, param, default)
 #include "query/methods.def"
 #undef VS_METHOD
@@ -66,7 +67,7 @@ static const param params[PARAM_COUNT] = {
 
 const vs_method vs_methods[VS_METHOD_COUNT] = {
 #define VS_PARAM(name, TYPE, sentence)
-#define VS_METHOD(name_, NEEDS, REPLY, sentence_) \
+#define VS_METHOD(name_, NEEDS, REPLY, WHERE, sentence_) \
   {.name = #name_, .sentence = sentence_, .needs = VS_NEEDS_##NEEDS, .reply = VS_REPLY_##REPLY},
 #define VS_TAKES(method, param, default)
 #include "query/methods.def"
@@ -84,7 +85,7 @@ typedef struct takes {
 
 static const takes taken[] = {
 #define VS_PARAM(name, TYPE, sentence)
-#define VS_METHOD(name, NEEDS, REPLY, sentence)
+#define VS_METHOD(name, NEEDS, REPLY, WHERE, sentence)
 #define VS_TAKES(method_, param_, default_) \
   {.method = VS_METHOD_##method_, .param = PARAM_##param_, .fallback = default_},
 #include "query/methods.def"
@@ -279,6 +280,7 @@ static vs_status read_value(vs_request *request, const vs_host *host, const para
     case TYPE_MEASURE: *(vs_live_measure *)slot = (vs_live_measure)index; break;
     case TYPE_UNIT: *(vs_unit *)slot = (vs_unit)index; break;
     case TYPE_SORT: *(vs_sort *)slot = (vs_sort)index; break;
+    case TYPE_WRITTEN: *(vs_written *)slot = (vs_written)index; break;
     case TYPE_WHAT: *(vs_what *)slot = (vs_what)index; break;
     default: *(vs_export_id *)slot = (vs_export_id)index; break;
   }

@@ -10,7 +10,7 @@
 
 typedef enum vs_method_id {
 #define VS_PARAM(name, TYPE, sentence)
-#define VS_METHOD(name, NEEDS, REPLY, sentence) VS_METHOD_##name,
+#define VS_METHOD(name, NEEDS, REPLY, WHERE, sentence) VS_METHOD_##name,
 #define VS_TAKES(method, param, default)
 #include "query/methods.def"
 #undef VS_METHOD
@@ -36,6 +36,8 @@ typedef uint32_t vs_colour;
 enum { VS_COLOUR_ALLOCATION = VS_GROUP_BYS, VS_COLOURS };
 
 typedef enum vs_what { VS_WHAT_events, VS_WHAT_blocks, VS_WHAT_segments, VS_WHAT_live } vs_what;
+
+typedef enum vs_written { VS_WRITTEN_pickle, VS_WRITTEN_json, VS_WRITTEN_vram } vs_written;
 
 typedef enum vs_export_id {
 #define VS_EXPORT(name, extension, opens_in, sentence) VS_EXPORT_##name,
@@ -112,13 +114,14 @@ static inline vs_str vs_texts_at(const vs_texts *texts, size_t index) {
 #define VS_C_TYPE_AXIS    vs_axis
 #define VS_C_TYPE_FRAMES  vs_tree_frames
 #define VS_C_TYPE_WHAT    vs_what
+#define VS_C_TYPE_WRITTEN vs_written
 #define VS_C_TYPE_FORMAT  vs_export_id
 
 typedef struct vs_request {
   vs_method_id method;
   uint32_t indent;
 #define VS_PARAM(name, TYPE, sentence) VS_C_TYPE_##TYPE name;
-#define VS_METHOD(name, NEEDS, REPLY, sentence)
+#define VS_METHOD(name, NEEDS, REPLY, WHERE, sentence)
 #define VS_TAKES(method, param, default)
 #include "query/methods.def"
 #undef VS_METHOD

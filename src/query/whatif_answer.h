@@ -34,6 +34,7 @@ typedef struct vs_whatif_answer {
   bool is_search, has_edits, has_smallest, has_bound;
   uint32_t steps;                /* done, of a search */
   VS_VEC(uint32_t) runs_of_step; /* of a search: runs after each step */
+  vs_checkpoint checkpoint;      /* of the functions of the request; it has none without */
   vs_edited edited;              /* meaningful where has_edits */
   vs_whatif_run baseline;        /* the recorded settings and capacity, without edits */
   VS_VEC(vs_whatif_run) runs;
@@ -43,8 +44,21 @@ typedef struct vs_whatif_answer {
   vs_packing packing;
 } vs_whatif_answer;
 
-/* How many steps a search has. */
+/* How many steps a search has, and of these the first ones, which make its runs. */
 uint32_t vs_whatif_steps(void);
+/* Whether a request has neither settings nor cards nor edits. */
+bool vs_whatif_is_search(const vs_request *request);
+/* Does the steps of a search that are missing, and has the runs ranked; what was done before stays where one fails. Borrowed
+ * from the device. */
+VS_MUST_CHECK vs_status vs_whatif_search(vs_call *call, uint32_t steps, vs_whatif_answer **out);
+/* The parts of an answer that is no search: the replays, the plan and the capacity; the edits; the requested runs, which are not
+ * made yet. */
+VS_MUST_CHECK vs_status vs_whatif_begin(vs_call *call, vs_whatif_answer *answer);
+VS_MUST_CHECK vs_status vs_whatif_edits(vs_call *call, vs_whatif_answer *answer);
+VS_MUST_CHECK vs_status vs_whatif_rows(vs_call *call, vs_whatif_answer *answer);
+/* The replay of a run. */
+vs_replay_options vs_whatif_options(const vs_whatif_answer *answer, const vs_whatif_run *run,
+                                    bool with_edits);
 /* What the answer owns: not the replays. */
 void vs_whatif_answer_deinit(const vs_host *host, vs_whatif_answer *answer);
 

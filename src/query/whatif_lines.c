@@ -1,4 +1,5 @@
 /* The sentences of "whatif". */
+#include "device/sim/own_memory.h"
 #include "query/advice.h"
 #include "query/lines.h"
 #include "query/whatif_answer.h"
@@ -27,7 +28,7 @@ static bool is_reproduced(const vs_whatif_answer *a) {
 
 static void say_capacity(vs_lines *lines, const vs_whatif_answer *a) {
   const bool names_cards = a->runs.data[0].card.asked.size != 0;
-  if (!a->capacity.is_known && names_cards) return; /* no run needs it */
+  if (!a->capacity.is_known && names_cards) return; /* no run uses it */
   if (!a->capacity.is_known) {
     vs_line_begin(lines, VS_LINE_capacity, VS_TONE_plain);
     vs_text_cstr(&lines->value, "unknown");
@@ -57,6 +58,53 @@ static void say_edits(vs_lines *lines, const vs_whatif_answer *a) {
   if (a->edited.start_allocs != 0)
     vs_line_put(lines, ", including %C from before the recording, whose segments stay reserved",
                 a->edited.start_allocs, "block");
+  vs_line_end(lines);
+}
+
+/* What was assumed about calls that follow one another. */
+static void put_told(vs_lines *lines, const vs_checkpoint *checkpoint) {
+  static const char *const by[] = {
+      [VS_CALLS_LINES] = "the lines of the function",
+      [VS_CALLS_SIZES] = "sizes that repeat",
+      [VS_CALLS_STACKS] = "stacks that repeat",
+  };
+  const char *gap = "; calls from a loop are told apart by ";
+  for (int i = 0; i < VS_CALLS_RUNS; i++) {
+    if (checkpoint->told[i] == 0) continue;
+    vs_line_put(lines, "%s%s", gap, by[i]);
+    gap = " and by ";
+  }
+}
+
+static void say_checkpoint(vs_lines *lines, const vs_checkpoint *checkpoint, vs_str function,
+                           const vs_checkpointed *sum) {
+  vs_line_begin(lines, VS_LINE_checkpoint, sum->blocks != 0 ? VS_TONE_plain : VS_TONE_warning);
+  vs_line_value(lines, sum->most_bytes);
+  vs_text_str(&lines->text, function);
+  vs_line_put(lines, ": %C", sum->calls, "call");
+  if (sum->blocks == 0) {
+    vs_line_put(lines, ", none of which saves a block that a recorded backward pass frees: nothing changes");
+    vs_line_end(lines);
+    return;
+  }
+  vs_line_put(lines, " save %C for the backward pass, at most %B at one time; %N are computed again",
+              sum->blocks, "block", sum->most_bytes, sum->recomputed);
+  if (sum->recomputed < sum->calls) vs_line_put(lines, ", of the others no backward pass is recorded");
+  put_told(lines, checkpoint);
+  vs_line_end(lines);
+}
+
+/* A run begins with the segments that were there before the trace, so its peak is at least what they reserve. */
+static void say_start(vs_lines *lines, const vs_whatif_answer *a) {
+  const uint64_t reserved = a->plan->start.reserved;
+  if (reserved == 0 || vs_whatif_best(a)->replay.reserved_peak > reserved) return;
+  vs_line_begin(lines, VS_LINE_start, VS_TONE_warning);
+  vs_line_value(lines, reserved);
+  vs_line_put(
+      lines,
+      "%B were reserved before the recording began. Every run starts with them, so none reserves less: "
+      "for figures of a whole run, start recording before the first allocation",
+      reserved);
   vs_line_end(lines);
 }
 
@@ -131,25 +179,32 @@ static void say_result(vs_lines *lines, const vs_whatif_answer *a) {
   vs_line_end(lines);
 }
 
-static void put_smallest(vs_lines *lines, const vs_smallest *smallest) {
-  if (smallest->is_known) vs_line_put(lines, "%B", smallest->bytes);
-  else vs_line_put(lines, "unknown");
+static uint64_t size_of(const vs_whatif_answer *a, const vs_smallest *smallest) {
+  return vs_sim_size_with_room(smallest->bytes, a->plan->has_streams);
 }
 
-/* Sizes are what the process can reserve: a card is larger by the context and whatever else lies on it. */
+/* "9.36 GiB with expandable_segments:True (8.84 GiB for the allocator)" */
+static void put_smallest(vs_lines *lines, const vs_whatif_answer *a, const vs_smallest *smallest,
+                         const vs_whatif_run *run) {
+  if (smallest->is_known) vs_line_put(lines, "%B", size_of(a, smallest));
+  else vs_line_put(lines, "unknown");
+  vs_line_put(lines, " with ");
+  if (run == NULL) vs_line_put(lines, "the recorded settings");
+  else put_settings(lines, run);
+  if (smallest->is_known) vs_line_put(lines, " (%B for the allocator)", smallest->bytes);
+}
+
 static void say_smallest(vs_lines *lines, const vs_whatif_answer *a) {
-  const vs_whatif_run *best = vs_whatif_best(a);
   vs_line_begin(lines, VS_LINE_smallest, VS_TONE_plain);
-  if (a->smallest_recorded.is_known) vs_line_value(lines, a->smallest_recorded.bytes);
-  vs_line_put(lines, "the recorded settings need ");
-  put_smallest(lines, &a->smallest_recorded);
+  if (a->smallest_recorded.is_known) vs_line_value(lines, size_of(a, &a->smallest_recorded));
+  put_smallest(lines, a, &a->smallest_recorded, NULL);
   if (vs_whatif_has_better(a)) {
     vs_line_put(lines, ", ");
-    put_settings(lines, best);
-    vs_line_put(lines, " ");
-    put_smallest(lines, &a->smallest_best);
+    put_smallest(lines, a, &a->smallest_best, vs_whatif_best(a));
   }
-  vs_line_put(lines, " for the allocator; the context and other libraries come on top");
+  vs_line_put(
+      lines,
+      "; the rest is for the context and the libraries of a training. NCCL and other libraries take more");
   vs_line_end(lines);
 }
 
@@ -179,7 +234,13 @@ void vs_whatif_lines(vs_call *call, const vs_whatif_answer *answer) {
     vs_say_check(&lines, &answer->replays->check);
     say_capacity(&lines, answer);
     if (answer->has_edits) say_edits(&lines, answer);
-    if (!answer->is_search || answer->steps >= vs_whatif_search_count()) say_result(&lines, answer);
+    for (size_t i = 0; i < answer->checkpoint.functions.count; i++)
+      say_checkpoint(&lines, &answer->checkpoint, vs_texts_at(&call->request->checkpoint, i),
+                     &answer->checkpoint.functions.data[i]);
+    if (!answer->is_search || answer->steps >= vs_whatif_search_count()) {
+      say_start(&lines, answer);
+      say_result(&lines, answer);
+    }
     if (answer->has_smallest) say_smallest(&lines, answer);
     if (answer->has_bound && !answer->has_edits) say_bound(&lines, answer);
   }

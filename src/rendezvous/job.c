@@ -11,8 +11,7 @@ vs_status vs_job_check(const vs_job *job, vs_error *error) {
   if (job->processes != 1 && (job->processes != job->world_size || job->rank != 0))
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "one rank runs, or all of them: not %u of %u",
                    job->processes, job->world_size);
-  if (job->devices == 0)
-    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "a rank needs a card to run on");
+  if (job->devices == 0) return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "a rank needs a GPU to run on");
   return VS_OK;
 }
 
@@ -61,7 +60,10 @@ size_t vs_rank_environment(const vs_job *job, uint32_t rank, vs_variable variabl
   add_text(&told, "TORCHELASTIC_RESTART_COUNT", "0");
   add_text(&told, "TORCHELASTIC_MAX_RESTARTS", "0");
   add_text(&told, "TORCHELASTIC_USE_AGENT_STORE", "True");
-  if (job->processes != job->world_size) add_text(&told, "TORCH_GLOO_LAZY_INIT", "1");
+  if (job->processes != job->world_size) {
+    add_text(&told, "TORCH_GLOO_LAZY_INIT", "1");
+    add_text(&told, "VRAMSCOPE_RANK_ALONE", "1"); /* read by python/vramscope_dryrun/vramscope_world.py */
+  }
   return told.count;
 }
 

@@ -127,6 +127,18 @@ void vs_snapshot_destroy(vs_snapshot *s) {
   vs_host_free(host, s, sizeof *s);
 }
 
+vs_status vs_snapshot_setting_add(vs_snapshot *s, vs_str key, vs_setting setting, vs_str text) {
+  uint32_t value = 0;
+  VS_TRY(vs_strings_intern(s->host, &s->strings, key, &setting.key));
+  if (setting.kind == VS_SETTING_STRING) {
+    VS_TRY(vs_strings_intern(s->host, &s->strings, text, &value));
+    setting.bits = value;
+  }
+  VS_TRY(vs_vec_reserve(s->host, &s->settings, 1));
+  s->settings.data[s->settings.count++] = setting;
+  return VS_OK;
+}
+
 const vs_trace *vs_snapshot_trace(const vs_snapshot *snapshot, int32_t device) {
   for (size_t i = 0; i < snapshot->traces.count; i++)
     if (snapshot->traces.data[i].device == device) return &snapshot->traces.data[i];

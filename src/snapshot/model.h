@@ -267,6 +267,10 @@ void vs_events_deinit(const vs_host *host, vs_events *events);
 #include "snapshot/event_columns.def"
 #undef VS_EVENT_COLUMN
 
+/* Adds an entry to allocator_settings under `key`. A string's value is `text`, which is interned; else it is setting.bits. */
+VS_MUST_CHECK vs_status vs_snapshot_setting_add(vs_snapshot *snapshot, vs_str key, vs_setting setting,
+                                                vs_str text);
+
 /* The trace of a device; NULL if it has none. */
 const vs_trace *vs_snapshot_trace(const vs_snapshot *snapshot, int32_t device);
 

@@ -421,7 +421,7 @@ static vs_status take_stopped(builder *b, const vs_trace_stopped *stopped) {
   return note_gap(b, VS_GAP_STOPPED, 0, stopped->time_us);
 }
 
-/* The report has new damage: it lies between the last event and what is read next. */
+/* The report has new damage, which is between the last event and the next record. */
 static vs_status note_damage(builder *b) {
   const uint64_t events = b->report->lost_events - b->missing;
   b->damages = b->report->damages;

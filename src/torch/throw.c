@@ -76,7 +76,7 @@ static vs_status find_runtime(vs_error *error) {
 }
 
 /* The description of a class without a function of its own outside its header, as OutOfMemoryError before 2.15, is in each
- * library that uses it instead of in libc10.so. C++ compares such descriptions by name, so any of them will do. */
+ * library that uses it instead of in libc10.so. C++ compares such descriptions by name, so any of them can be used. */
 static void *find_description(const char *symbol) {
   void *in_c10 = vs_library_loaded_symbol(c10, symbol);
   return in_c10 != NULL ? in_c10 : vs_library_loaded_symbol(c10_cuda, symbol);

@@ -1,4 +1,4 @@
-"""A real browser, and pages that must keep quiet: every test fails on a console message, an error of the page, or a request
+"""A real browser. Every test fails on a console message, an error of the page, or a request
 to anywhere but where the page came from."""
 
 import os
@@ -42,7 +42,7 @@ def browser():
 
 
 class Watch:
-    """What a page said and asked for."""
+    """The console messages and requests of a page."""
 
     def __init__(self, page, allowed):
         self.allowed, self.said, self.asked = allowed, [], []

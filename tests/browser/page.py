@@ -71,7 +71,7 @@ class Page:
     # ---- state
 
     def go(self, **state):
-        """Changes what the address says of the view, as somebody who was sent one."""
+        """Opens an address with a view, as a user who received it."""
         self.window = {key: float(state[key]) for key in ("x0", "x1") if state.get(key) is not None}
         self.tab.evaluate(
             """(patch) => {
@@ -91,7 +91,7 @@ class Page:
         return self
 
     def settle(self, part="timeline"):
-        """Until the exact picture of what the state says is shown, and has been for two frames."""
+        """Waits until the exact picture of the state has been shown for two frames."""
         settled = self.tab.evaluate(
             """async ({ part, expected }) => {
               const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));

@@ -1,4 +1,4 @@
-"""A file that cannot be read: the sentence of the command line, with the byte, in the page and never a blank."""
+"""A file that cannot be read: the page shows the sentence of the command line, with the byte."""
 
 import pickle
 import subprocess
@@ -26,7 +26,7 @@ def broken_files(trace):
 
 
 def native_sentence(path):
-    """What the command line says of it, with the file's name in place of its path."""
+    """The error of the command line, with the file's name instead of its path."""
     result = subprocess.run([PROGRAM, "report", "--json", path], capture_output=True, text=True)
     assert result.returncode != 0
     said = result.stderr.strip().removeprefix("vramscope: ").replace(str(path), path.name)
@@ -49,7 +49,7 @@ def test_a_good_file_after_a_broken_one(open_page, trace, tmp_path):
 
 
 def test_hostile_names_are_text(open_page, trace, tmp_path):
-    """What a file says is shown, never run or taken as markup."""
+    """Text from a file is shown as text, and never executed or parsed as markup."""
     data = pickle.loads(trace(2000).read_bytes())
     for event in data["device_traces"][0]:
         for frame in event.get("frames") or []:

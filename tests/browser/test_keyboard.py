@@ -33,7 +33,7 @@ def test_from_the_keyboard_only(open_page, trace):
 
 
 def test_focus_is_visible_wherever_it_goes(open_page, trace):
-    """Forty steps of Tab: each lands on something that can be seen and that shows it."""
+    """Forty presses of Tab: each focuses a visible element that shows the focus."""
     page = open_page().choose(trace(2000)).wait_for_picture().settle()
     seen = set()
     for _ in range(40):
@@ -55,7 +55,7 @@ def test_focus_is_visible_wherever_it_goes(open_page, trace):
 
 
 def test_pinning_without_a_mouse(open_page, trace):
-    """The crosshair: an allocation is pointed at and pinned by keys alone."""
+    """The crosshair: selects and pins an allocation with keys only."""
     page = open_page().choose(trace(2000)).wait_for_picture().settle()
     page.tab.focus("[data-part=timeline] .timeline-stage")
     page.key("p").settle()

@@ -54,7 +54,7 @@ def snapshot(tmp_path):
 
 
 def drawn(page):
-    """The failed requests that the page says it drew, once the report has told what they were short by."""
+    """The failed requests that the page has drawn, after the report has said what they were short of."""
     page.tab.wait_for_selector("[data-figure=short]")
     page.settle()
     return json.loads(page.tab.get_attribute(LINES, "data-failures"))
@@ -86,7 +86,7 @@ def figure_of(page, key):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_failed_request_stands_on_the_curve(open_page, demo, theme):
-    """Up to what it was short by above the capacity; the figures are the engine's, and the pixels are where they say."""
+    """The block ends above the capacity by what the request was short of; figures and pixels are the engine's."""
     page = open_page(theme=theme).choose(demo).wait_for_picture()
     (block,) = drawn(page)
     (mark,) = ask(demo, "marks")["ooms"]
@@ -122,7 +122,7 @@ def test_without_free_bytes_there_is_no_capacity(open_page, snapshot):
 
 
 def test_a_free_block_counts_as_what_could_be_allocated(open_page, snapshot):
-    """The upper part is what it was short by, also where a free block was larger than what the GPU had free."""
+    """The part above the capacity is what the request was short of, also if a free block was larger than the GPU's free memory."""
     path = snapshot("hole.pickle", device_trace([200], oom=180))
     data = pickle.loads(path.read_bytes())
     data["device_traces"][0][1]["size"] = 40 * MIB

@@ -115,7 +115,7 @@ def test_served(open_page, served, trace, demo):
 
 
 def test_mailed_with_data(open_page, trace, demo, tmp_path):
-    """One page that holds its data, opened from the disk with networking off."""
+    """A page that contains its data, opened from the disk with networking off."""
     import subprocess
 
     from page import PROGRAM
@@ -159,7 +159,7 @@ def test_several_files(open_page, trace, demo):
 
 
 def test_policy(open_page, served, trace):
-    """A page from the disk may ask nobody for anything; a served one only where it came from."""
+    """A page from the disk sends no requests; a served one only to its own server."""
     policy = """() => document.querySelector("meta[http-equiv='Content-Security-Policy']").content"""
     mailed = open_page().tab.evaluate(policy)
     assert "default-src 'none'" in mailed and "unsafe-inline" not in mailed and "'unsafe-eval'" not in mailed

@@ -65,7 +65,7 @@ def test_search_and_filter(open_page, trace):
 
 
 def test_the_graph_by_keys(open_page, trace):
-    """Down to the biggest call, into it, and out again; every step is announced."""
+    """Moves down to the largest call, zooms in and out again; every step is announced."""
     page = shown(open_page().choose(trace(2000)).wait_for_picture(), "owners")
     page.tab.focus("[data-part=owners] .flame-scroll")
     page.key("ArrowDown", "ArrowDown", "ArrowDown")
@@ -119,7 +119,7 @@ def test_saved_pictures(open_page, trace):
 
 
 def test_hostile_names(open_page, tmp_path):
-    """What stands in a file is text, on the page and in what it saves: no formula, no element."""
+    """Text from a file stays text, on the page and in saved files: no formula, no element."""
     frame = {"filename": "=1+1.py", "line": 1, "name": "</text><script>x</script>\x01"}
     alloc = {"action": "alloc", "addr": 0x7F0000000000, "size": 1 << 20, "stream": 0, "time_us": 1, "frames": [frame]}
     path = tmp_path / "-- evil <b>.pickle"

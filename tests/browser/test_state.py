@@ -27,7 +27,7 @@ def figures(page):
 
 
 def naive_figures(path, event):
-    """The same from the columns, hole by hole."""
+    """The same computed from the columns, one free block after the other."""
     reply = ask(path, "map", at=event)
     column = reply["columns"]
     reserved = active = hole = 0
@@ -124,7 +124,7 @@ def test_filter_and_matches(open_page, trace):
 
 
 def test_event_to_block_and_back(open_page, trace):
-    """A row of the list, its block in the details, and from there to the moments at which it comes and goes."""
+    """A row of the list, its block in the details, and from there the moments of its allocation and its free."""
     path = trace(2000)
     thing = next(row for row in ask(path, "allocations", sort="start", top=0)["rows"]
                  if row["start_event"] is not None and (row["end_event"] or 0) > row["start_event"] + 20)

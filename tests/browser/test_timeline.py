@@ -1,4 +1,4 @@
-"""The picture is the truth: heights, places, names; every allocation is reached."""
+"""The picture equals the engine's values: heights, places, names; every allocation can be reached."""
 
 import random
 import sys
@@ -71,9 +71,9 @@ def go_to(page, moment, found):
 
 
 def test_every_allocation_is_reached(open_page, trace):
-    """200 of them, small and large: go to where it is by calculation, point there, and it is that one."""
+    """100 of them, small and large: go to where it is by calculation, point there, and it is that one."""
     path = trace(EVENTS)
-    rows = random.Random(5).sample(range(ask(path, "allocations", top=1)["count"]), 200)
+    rows = random.Random(5).sample(range(ask(path, "allocations", top=1)["count"]), 100)
     page = open_page().choose(path).wait_for_picture()
     for moment, found in places_of(path, rows):
         page.hover(*go_to(page, moment, found))
@@ -82,7 +82,7 @@ def test_every_allocation_is_reached(open_page, trace):
 
 
 def painted_over(page, x):
-    """The heights at which something lies over the picture at a fraction from the left: fractions from the bottom."""
+    """The heights at which the overlay has pixels, at a fraction of the width: as fractions from the bottom."""
     place = page.place()
     rows = page.tab.evaluate("""({ x, y, height }) => {
       const canvas = document.querySelector("[data-part=timeline] canvas.timeline-over");

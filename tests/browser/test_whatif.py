@@ -150,6 +150,36 @@ def test_the_state_that_it_would_have_had(open_page, demo):
     page.tab.wait_for_selector(".state-part[data-replayed=false]")
 
 
+def outlined(page):
+    """How many pixels of the map's outlines are drawn: without the pointer that is where the moment's event happened."""
+    return page.settle("state").tab.eval_on_selector(
+        ".map-over", """(canvas) => {
+          const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+          const context = copy.getContext("2d", { willReadFrequently: true });
+          context.drawImage(canvas, 0, 0);
+          const { data } = context.getImageData(0, 0, copy.width, copy.height);
+          return data.filter((value, at) => at % 4 === 3 && value > 0).length;
+        }""")
+
+
+def test_the_state_of_a_replay_has_no_recorded_places(open_page, demo):
+    """The event is marked at its address, which the replay's blocks do not have; its segments are no rows of the file."""
+    page = choose(searched(open_page().choose(demo).wait_for_picture()), BEST)
+    page.go(part="state", cursor=5000)
+    page.tab.wait_for_selector(".state-part[data-at='5000'][data-replayed=true]")
+    assert outlined(page) == 0
+    box = page.tab.locator("[data-part=state] .map-stage").bounding_box()
+    for column in range(1, 12):
+        for row in range(1, 6):
+            page.tab.mouse.click(box["x"] + box["width"] * column / 12, box["y"] + box["height"] * row / 6)
+    page.settle("state")
+    assert page.tab.locator(".details [data-what=segments]").count() == 0
+    page.tab.click("[data-part=state] .whatif-chip")
+    page.tab.wait_for_selector(".state-part[data-replayed=false]")
+    page.tab.mouse.move(0, 0)
+    assert outlined(page) > 0
+
+
 def test_a_click_on_the_curve_opens_its_moment(open_page, demo):
     page = choose(searched(open_page().choose(demo).wait_for_picture()), BEST)
     box = page.tab.locator(".whatif-canvas").bounding_box()

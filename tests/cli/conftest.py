@@ -262,7 +262,7 @@ def vramscope(folder):
 
 @pytest.fixture(scope="session")
 def build():
-    """What this build says of itself: {"zlib": version or None, "sqlite": version or None, ...}."""
+    """The features of this build: {"zlib": version or None, "sqlite": version or None, ...}."""
     if not BINARY:
         pytest.skip("VRAMSCOPE does not name the program")
     return json.loads(starter.run([BINARY, "doctor", "--json"], environment()).stdout)
@@ -297,7 +297,7 @@ class Served:
         self.address, self.port, self.token = (found[0], int(found[1]), found[2]) if found else (None, None, None)
 
     def end(self, number=signal.SIGINT):
-        """Ends it, if it has not ended; its exit code and what it said on standard error."""
+        """Ends it, if it still runs; returns its exit code and its standard error."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         _, self.errors = self.process.communicate(timeout=30)
@@ -338,3 +338,40 @@ def golden(request):
         assert text == path.read_text()
 
     return compare
+
+
+# Dry runs.
+
+
+@pytest.fixture
+def tmp(folder):
+    """Where temporary folders go."""
+    path = folder / "tmp"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def dryrun(vramscope, tmp):
+    """dryrun(options, program...) -> Run. Nothing may be left behind."""
+
+    def run(options, *program, env=None, **more):
+        done = vramscope("dryrun", *options, "--", *program, env={"TMPDIR": str(tmp), **(env or {})}, **more)
+        assert os.listdir(tmp) == []
+        return done
+
+    return run
+
+
+@pytest.fixture
+def figures(dryrun):
+    """figures(options, program...) -> the JSON."""
+
+    def run(options, *program, **more):
+        done = dryrun(["--json", *options], *program, **more)
+        reply = json.loads(done.out)
+        assert reply["schema"] == 1 and reply["method"] == "dryrun" and reply["simulated"] is True
+        assert reply["exit_code"] == done.code
+        return reply
+
+    return run

@@ -79,7 +79,7 @@ def test_no_driver(doctor, scenario, code, sentence):
 
 
 def test_no_card(doctor):
-    assert "no GPUs the driver runs and sees none" in doctor("none")[0]
+    assert "no GPUs the driver runs, but finds none" in doctor("none")[0]
 
 
 def test_no_library(doctor):

@@ -1,4 +1,4 @@
-"""What goes wrong: the exit code, and one short printable line on standard error."""
+"""Errors: the exit code, and one short printable line on standard error."""
 
 import os
 import pickle
@@ -56,6 +56,12 @@ def assert_one_line(done, code):
         (["blocks", "--filter", "sise>1MiB", "snapshot.pickle"], "did you mean 'size'?"),
         (["events", "--filter", "action=aloc", "snapshot.pickle"], "did you mean 'alloc'?"),
         (["export", "snapshot.pickle", "sqlite"], "-o memory.sqlite"),
+        (["whatif", "--export", "-", "snapshot.pickle"], "--export needs a file"),
+        (["whatif", "--card", "24GiB", "--card", "40GiB", "--export", "a.pickle", "snapshot.pickle"], "choose one of the settings"),
+        (["whatif", "--card", "RTX 6000", "snapshot.pickle"], "ambiguous GPU 'RTX 6000': which of RTXPRO6000 or RTX6000ADA?"),
+        (["dryrun", "--gpu", "2xA100 PCIe,hopper", "--", "true"], "ambiguous GPU 'hopper': which of"),
+        (["dryrun", "--gpu", "rtx 4090 ti", "--", "true"], "did you mean RTX4090?"),
+        (["whatif", "--set", "expandable_segment:True", "--export", "a.pickle", "snapshot.pickle"], "did you mean"),
     ),
 )
 def test_usage(vramscope, args, says):
@@ -159,7 +165,7 @@ def test_error_says_where(vramscope, folder):
 
 
 def starts_within(folder, megabytes):
-    """Whether the program itself comes up under this limit; one with sanitizers never does."""
+    """Whether the program starts under this limit; a program with sanitizers never does."""
     done = subprocess.run([make.BINARY, "--version"], cwd=folder, capture_output=True, preexec_fn=limit(megabytes))
     return done.returncode == 0
 
@@ -169,7 +175,7 @@ def limit(megabytes):
 
 
 def test_out_of_memory(vramscope, folder):
-    """Whatever the limit: an answer, or one line and exit code 4."""
+    """With any memory limit there is an answer, or one line and exit code 4."""
     device = make.Device()
     for _ in range(6000):
         device.free(device.alloc(512, make.FORWARD))
@@ -213,7 +219,7 @@ def test_closed_input(vramscope, folder):
 
 @pytest.mark.parametrize("command", (["report"], ["events", "--json", "--top", "0"], ["export"]))
 def test_reader_that_goes(vramscope, folder, command):
-    """`vramscope ... | head` is no failure, and says nothing."""
+    """`vramscope ... | head` is not a failure, and prints no error."""
     device = make.Device()
     for _ in range(3000):
         device.free(device.alloc(512, make.FORWARD))

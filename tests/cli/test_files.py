@@ -35,7 +35,7 @@ def test_standard_input(vramscope):
 
 
 def test_pipe(vramscope, folder):
-    """What gives its bytes in small pieces."""
+    """A reader that returns small pieces."""
     os.mkfifo(folder / "pipe")
 
     def feed():
@@ -79,7 +79,7 @@ def test_gzip(zlib_built, vramscope, folder, members, tail):
 
 
 def test_gzip_from_a_pipe(zlib_built, vramscope):
-    """How much it was on disk is known only when all has come."""
+    """The size of a pipe is known only at its end."""
     raw = packed(TRAINING)
     report = json.loads(vramscope("report", "--json", "-", input=raw).out)
     assert report["file"]["bytes"] == len(raw) and report["file"]["inflated_bytes"] == len(TRAINING)
@@ -104,7 +104,7 @@ def test_bad_gzip(zlib_built, vramscope, folder, data, says):
 
 @pytest.mark.parametrize("missing", range(1, 12))
 def test_gzip_without_its_end(zlib_built, vramscope, folder, missing):
-    """The snapshot may be whole already: what is cut off is only the check sum."""
+    """The snapshot may be complete: only the check sum is cut off."""
     make.write(folder / "cut.gz", packed(TRAINING)[:-missing])
     done = vramscope("report", "cut.gz")
     assert done.code == 3 and "truncated" in done.err
@@ -119,7 +119,7 @@ def test_gzip_with_another_check_sum(zlib_built, vramscope, folder):
 
 
 def test_gzip_bomb(zlib_built, vramscope, folder):
-    """What would fill the memory is refused long before."""
+    """A file that would exhaust memory is refused early."""
     squeeze = zlib.compressobj(6, zlib.DEFLATED, 31)
     bomb = squeeze.compress(b"\x80\x04]") + b"".join(squeeze.compress(b"N" * (1 << 20)) for _ in range(96)) + squeeze.flush()
     make.write(folder / "bomb.gz", bomb)
@@ -169,6 +169,26 @@ def test_symbolic_link_is_followed(vramscope, folder):
 def test_own_input_can_be_replaced(vramscope, folder):
     assert vramscope("export", "--force", "-o", "snapshot.pickle", "snapshot.pickle", "json").code == 0
     assert vramscope("report", "snapshot.pickle").code == 0
+
+
+@pytest.mark.parametrize(("name", "kind"), (("run.pickle", "PyTorch memory snapshot"), ("run.json", "PyTorch memory snapshot"),
+                                            ("run.vram", "recording"), ("run.txt", "PyTorch memory snapshot")))
+def test_whatif_writes_the_run(vramscope, folder, name, kind):
+    """The format by the name; the answer is the same as without."""
+    arguments = ["whatif", "--set", "expandable_segments:True", "snapshot.pickle"]
+    done = vramscope(*arguments, "--export", name)
+    assert done.code == 0 and done.out == vramscope(*arguments).out
+    assert done.err.startswith(f"Wrote {name}, a simulated snapshot: opens in ")
+    report = vramscope("report", name).out
+    assert report.startswith(f"{name}: {kind}, simulated by whatif, ")
+    assert "Recording      simulated by vramscope whatif, not recorded; " in report
+    again = vramscope(*arguments, "--export", name)
+    assert again.code == 3 and again.err == f"vramscope: {name}: file exists; use --force to overwrite it\n"
+    quiet = vramscope(*arguments, "--export", name, "--force", "--quiet", "--json")
+    assert quiet.code == 0 and not quiet.err and json.loads(quiet.out)["method"] == "whatif"
+    before = sorted(folder.iterdir())
+    assert vramscope("whatif", "--set", "x:y", "--export", "other.pickle", "snapshot.pickle").code == 2
+    assert sorted(folder.iterdir()) == before
 
 
 @pytest.mark.parametrize("args", (["report", "bad.pickle"], ["export", "bad.pickle", "json"], ["export", "bad.pickle", "sqlite"]))

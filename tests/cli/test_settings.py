@@ -104,7 +104,7 @@ def test_json(vramscope):
 
 
 def marked(err):
-    """The sentence, and what stands from the mark on in the line above it."""
+    """The sentence, and the marked text from the mark on."""
     sentence, line, mark = err.splitlines()
     assert sentence.startswith("vramscope: ") and re.fullmatch(r" *\^", mark)
     assert len(line) <= 76

@@ -43,7 +43,7 @@ NOWHERE = 4_100_000  # added to the numbers of processes: near the end of what L
 
 
 def flat(name):
-    """The lines of a scenario and of what it includes, its processes out of sight."""
+    """The lines of a scenario and of the files that it includes, with processes that are not visible."""
     text = (SCENARIOS / f"{name}.txt").read_text()
     text = re.sub(r"^include = (.*)\.txt$", lambda m: flat(m[1]), text, flags=re.M)
     return re.sub(r"^((?:process|account) = )(\d{1,6}) ", lambda m: f"{m[1]}{int(m[2]) + NOWHERE} ", text, flags=re.M)
@@ -345,7 +345,7 @@ def test_broken_pipe(machine):
 
 
 def test_a_gpu_gets_lost_in_a_loop(smi, machine):
-    """It says so in its cells or in the vendor's sentence; it does not go on with old figures."""
+    """It says so in its cells or in the vendor's sentence, and does not repeat old figures."""
     here = machine("h200", "[card 0]", "pstate = 0 | !15")
     done = smi(here, "--query-gpu=pstate", "--format=csv,noheader", "-lms", "10", "-c", "3")
     assert done.out.splitlines()[:2] == ["P0", "[GPU is lost]"]
@@ -625,7 +625,7 @@ def test_guide_shows_real_output(smi):
 
 
 def test_guide_lists_the_fields():
-    """The tables of the guide are those of the lists; UPDATE_GOLDEN=1 writes them anew."""
+    """The tables of the guide are those of the lists; UPDATE_GOLDEN=1 writes them again."""
     text = GUIDE.read_text()
     real = re.sub(r"(<!-- (\S+) -->\n).*?(<!-- end -->)", lambda m: m[1] + table_of(m[2]) + m[3], text, flags=re.S)
     if os.environ.get("UPDATE_GOLDEN") == "1":

@@ -94,7 +94,7 @@ def test_a_pipe_of_that_name_is_not_opened(vramscope, program, folder):
 
 
 def test_a_programs_own_lines_in_every_format(elfutils, vramscope, program, folder):
-    """The functions of a program without Python are its own, in the recording and in what is made of it."""
+    """The functions of a program without Python count as user code, in the recording and in its exports."""
     recording = record(program, folder)
     trees = []
     for form in ("vram", "pickle", "json"):

@@ -49,7 +49,7 @@ process = {HIDDEN + 9} C 119GiB
 
 @pytest.fixture
 def scenario(tmp_path):
-    """scenario(text) -> path of a scenario file; called again it changes the machine under who runs already."""
+    """scenario(text) -> path of a scenario file; called again, it changes the machine of a running program."""
     path = tmp_path / "scenario.txt"
 
     def write(text):
@@ -170,7 +170,7 @@ SITUATIONS = {"loaded": LOADED, "two": TWO,
 
 
 def without_own_processes(text):
-    """Scenarios of others speak of small pids, which may be somebody's here: such rows are cut behind their number."""
+    """Other scenarios have small pids, which may be processes of this machine: such rows are cut after the pid."""
     return re.sub(r"^( [0-9:]+ +\d{1,6}  ).*$", r"\1...", text, flags=re.M)
 
 
@@ -275,7 +275,7 @@ def test_one_card_is_lost(terminal, scenario):
 
 
 def test_hanging_driver(terminal, scenario):
-    """The driver takes for ever: the keys work, the screen says how old the figures are, and q ends it at once."""
+    """The driver hangs: the keys work, the screen says how old the figures are, and q exits at once."""
     with terminal(100, 30, "-d 0.1", scenario=scenario(LOADED)) as screen:
         screen.wait("31.60")
         scenario("slow = nvmlDeviceGetMemoryInfo_v2 600000000\n" + LOADED)
@@ -354,7 +354,7 @@ def test_keys(terminal, scenario):
 
 
 def test_pause(terminal, scenario):
-    """The picture stands while the machine goes on; what happened meanwhile is in the graph afterwards."""
+    """The screen is paused while the machine continues; the graph then shows the time of the pause."""
     with terminal(100, 30, "-d 0.1", scenario=scenario(LOADED)) as screen:
         screen.wait("31.60")
         screen.type("p")
@@ -403,7 +403,7 @@ def test_terminal_is_as_before(terminal, scenario, tmp_path, how):
 
 
 def test_stop_and_go_on(terminal, scenario):
-    """Ctrl-Z gives the terminal back, fg takes it again."""
+    """Ctrl-Z restores the terminal, fg draws the screen again."""
     with terminal(80, 24, "-d 0.1", scenario=scenario(LOADED)) as screen:
         screen.wait(" q quit")
         os.kill(screen.pid(), signal.SIGTSTP)
@@ -466,6 +466,8 @@ def test_visible_process(top, scenario):
     """A process of this machine has its user and command; where the pid namespace hides them, it says so."""
     with subprocess.Popen(["sleep", "600"]) as child:
         try:
+            while not Path(f"/proc/{child.pid}/cmdline").read_bytes():  # the kernel fills it after Popen() has returned
+                time.sleep(0.01)
             text = LOADED + f"process = {child.pid} C 1GiB\n"
             rows = json.loads(top("--json", "-p", str(child.pid), scenario=scenario(text)).out)["processes"]
             assert [row["pid"] for row in rows] == [child.pid]
@@ -484,7 +486,7 @@ def test_ndjson(top, scenario):
     assert done.code == 0 and len(lines) == 3
     times = [line["time_us"] for line in lines]
     assert times == sorted(set(times))
-    shell = f"{make.BINARY} top --ndjson -d 0.1 | head -n 1 | wc -l"  # who reads has had enough: it ends
+    shell = f"{make.BINARY} top --ndjson -d 0.1 | head -n 1 | wc -l"  # the reader closed the pipe: it exits
     out = subprocess.run(["sh", "-c", shell], env=make.environment(**fake(scenario(LOADED))), capture_output=True,
                          text=True, timeout=60)
     assert (out.stdout.strip(), out.stderr) == ("1", "")

@@ -1,4 +1,4 @@
-"""`view` over real HTTP: who is let in, what is answered, how it begins and ends; and the page of --html."""
+"""`view` over real HTTP: which requests are allowed, the replies, start and end; and the page of --html."""
 
 import base64
 import gzip
@@ -444,7 +444,7 @@ def test_open(view, folder):
     assert "there is no xdg-open here" in server.errors
 
 
-# ---- the page that holds everything
+# ---- the page that contains its data
 
 
 @pytest.fixture

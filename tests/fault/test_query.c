@@ -25,7 +25,8 @@ static void every_method(void **state) {
   (void)state;
   for (int i = 0; i < VS_METHOD_COUNT; i++) {
     char request[80];
-    if (i == VS_METHOD_export || i == VS_METHOD_whatif || i == VS_METHOD_oom)
+    if (i == VS_METHOD_export || i == VS_METHOD_whatif || i == VS_METHOD_oom ||
+        i == VS_METHOD_whatif_snapshot)
       continue; /* below, with what they need and without a search */
     vs_format(request, sizeof request, "{\"method\":\"%s\"}", vs_methods[i].name);
     (void)fault_prove(load_and_ask, request);
@@ -67,9 +68,13 @@ static void filters_groups_and_the_rest(void **state) {
       "\"without\":"
       "\"data.py\",\"scale\":[\"train.py=0.5\"],\"free_early\":\"size>1\"}}",
       "{\"method\":\"whatif\",\"params\":{\"steps\":2}}",
+      "{\"method\":\"whatif\",\"params\":{\"checkpoint\":[\"model.py:12\",\"load; all\"]}}",
       "{\"method\":\"course\",\"params\":{\"settings\":\"expandable_segments:True\",\"axis\":\"time\"}}",
       "{\"method\":\"map\",\"params\":{\"settings\":\"expandable_segments:True\",\"at\":4}}",
       "{\"method\":\"whatif\",\"params\":{\"set\":\"\",\"free\":\"size>1\",\"empty_cache\":true}}",
+      "{\"method\":\"whatif_snapshot\",\"params\":{\"set\":\"expandable_segments:True\",\"scale\":\"train.py="
+      "2\"}}",
+      "{\"method\":\"whatif_snapshot\",\"params\":{\"set\":\"\",\"format\":\"vram\"}}",
       "{\"method\":\"oom\",\"params\":{\"remedies\":false}}",
       "{\"method\":\"settings\",\"params\":{\"settings\":\"expandable_segments:True,max_split_size_mb:64\"}}",
   };

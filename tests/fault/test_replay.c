@@ -1,7 +1,7 @@
 /* A plan and its replays, and adopting segments, with each of their requests for memory failing once. */
 #include "analyze/remedies.h"
-#include "analyze/replay.h"
-#include "unit/analyze/made.h"
+#include "analyze/replay_snapshot.h"
+#include "unit/analyze/played.h"
 
 #define MIB  UINT64_C(1048576)
 #define BASE UINT64_C(0x700000000000)
@@ -39,6 +39,22 @@ static made everything(void) {
   return m;
 }
 
+static vs_status run_as_snapshot(const vs_host *host, const vs_replay_plan *plan, vs_replay_options options) {
+  const vs_whatif_mark mark = {.is_there = true};
+  vs_replay_snapshot snapshot;
+  vs_replay replay;
+  options.snapshot = &snapshot;
+  vs_status status = vs_replay_snapshot_init(&snapshot, host, plan->lifetimes->slice->snapshot);
+  if (status == VS_OK) status = vs_replay_run(host, plan, &options, &replay);
+  if (status == VS_OK) {
+    vs_replay_deinit(host, &replay);
+    status = vs_replay_snapshot_seal(&snapshot, &options.settings, &mark, true);
+  }
+  if (status == VS_OK) assert_null(vs_snapshot_check(&snapshot.snapshot));
+  vs_replay_snapshot_deinit(&snapshot);
+  return status;
+}
+
 static vs_status run_all_ways(const vs_host *host, const vs_replay_plan *plan) {
   vs_replay_options options;
   vs_replay_options_init(&options, plan->lifetimes->slice->snapshot);
@@ -49,6 +65,7 @@ static vs_status run_all_ways(const vs_host *host, const vs_replay_plan *plan) {
     VS_TRY(way == 0 ? vs_replay_follow(host, plan, &options, &replay)
                     : vs_replay_run(host, plan, &options, &replay));
     vs_replay_deinit(host, &replay);
+    if (!options.follows) VS_TRY(run_as_snapshot(host, plan, options));
   }
   return VS_OK;
 }
@@ -64,6 +81,36 @@ static vs_status use_replay(const vs_host *host, void *ctx) {
   }
   vs_lifetimes_deinit(host, &lifetimes);
   return status;
+}
+
+/* Two functions that are checkpointed, by a line and by a name, and the requests that come out. */
+static vs_status use_checkpoint(const vs_host *host, void *ctx) {
+  const played *p = ctx;
+  const vs_str functions[] = {VS_STR("model.py:11"), VS_STR("inner")};
+  vs_frames frames;
+  vs_checkpoint checkpoint;
+  vs_edited edited;
+  VS_TRY(vs_frames_init(host, p->m.snapshot, &frames));
+  vs_status status = vs_checkpoint_build(host, &p->plan, &frames, functions, 2, NULL, &checkpoint);
+  if (status == VS_OK) {
+    const vs_edit edit = {
+        .kind = VS_EDIT_CHECKPOINT, .rows = checkpoint.saved.data, .checkpoint = &checkpoint};
+    status = vs_edits_apply(host, &p->plan, &edit, 1, &edited);
+    if (status == VS_OK) vs_edited_deinit(host, &edited);
+    vs_checkpoint_deinit(host, &checkpoint);
+  }
+  vs_frames_deinit(host, &frames);
+  return status;
+}
+
+static void test_each_request_of_a_checkpoint_may_fail(void **state) {
+  (void)state;
+  played p;
+  play(&p,
+       "z@2010 t@10 a@11 -z -t r@12 c@2010 d@2010 e@2010 s@10 b@11 -s q@12 x@o g@B -x -q h@B -b -r -a -g -h "
+       "u@10 k@11 -u v@12 y@o !@B");
+  assert_true(fault_prove(use_checkpoint, &p) > 20);
+  played_end(&p);
 }
 
 static void test_each_request_for_memory_may_fail(void **state) {
@@ -151,6 +198,7 @@ static void test_the_search_of_remedies(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_request_for_memory_may_fail),
+                                     cmocka_unit_test(test_each_request_of_a_checkpoint_may_fail),
                                      cmocka_unit_test(test_the_search_of_remedies)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

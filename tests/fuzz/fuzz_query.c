@@ -101,6 +101,12 @@ static const char *const REQUESTS[] = {
     "\"scale\":\"size>0=3.7\"}}",
     "{\"method\":\"whatif\",\"params\":{\"cards\":\"1GiB\",\"free_early\":\"\"}}",
     "{\"method\":\"whatif\",\"params\":{\"free\":\"size>4096\",\"empty_cache\":true}}",
+    "{\"method\":\"whatif\",\"params\":{\"checkpoint\":\"forward\"}}",
+    "{\"method\":\"whatif\",\"params\":{\"checkpoint\":[\"model.py:11\",\"step_1\"],\"scale\":\"size>0=3.7\"}"
+    "}",
+    "{\"method\":\"whatif_snapshot\",\"params\":{\"set\":\"expandable_segments:True\",\"scale\":\"size>0=1."
+    "5\"}}",
+    "{\"method\":\"whatif_snapshot\",\"params\":{\"set\":\"\",\"cards\":\"1GiB\",\"format\":\"vram\"}}",
     "{\"method\":\"oom\"}",
     "{\"method\":\"oom\",\"params\":{\"remedies\":false,\"top\":1}}",
     "{\"method\":\"replay\",\"params\":{\"settings\":\"expandable_segments:True\",\"card\":1000000000}}",

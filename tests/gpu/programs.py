@@ -148,33 +148,38 @@ def full_of_tensors():
             print(str(error))
 
 
-@program
-def llama():
+def llama_of(layers, heads, key_heads, length=2048):
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    config = LlamaConfig(vocab_size=32000, hidden_size=2048, intermediate_size=5632, num_hidden_layers=12, num_attention_heads=32,
-                         num_key_value_heads=4, max_position_embeddings=2048)
+    config = LlamaConfig(vocab_size=32000, hidden_size=2048, intermediate_size=5632, num_hidden_layers=layers, num_attention_heads=heads,
+                         num_key_value_heads=key_heads, max_position_embeddings=length)
     with torch.device("cuda"):
-        model = LlamaForCausalLM(config).to(torch.bfloat16)
-    model.gradient_checkpointing_enable()
-    model.train()
-    update = torch.optim.AdamW(model.parameters())
+        return LlamaForCausalLM(config).to(torch.bfloat16)
+
+
+def fine_tune(model, batch, length):
+    update = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad])
     for _ in range(2):
-        (tokens,) = words(4, 2048)
+        (tokens,) = words(batch, length)
         model(input_ids=tokens, labels=tokens).loss.backward()
         update.step()
         update.zero_grad()
 
 
 @program
+def llama():
+    model = llama_of(12, 32, 4)
+    model.gradient_checkpointing_enable()
+    model.train()
+    fine_tune(model, 4, 2048)
+
+
+@program
 def llama_decoding():
     """Prefill, then token after token with a cache of keys and values that grows."""
-    from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
+    from transformers import DynamicCache
 
-    config = LlamaConfig(vocab_size=32000, hidden_size=2048, intermediate_size=5632, num_hidden_layers=12, num_attention_heads=32,
-                         num_key_value_heads=4, max_position_embeddings=4096)
-    with torch.device("cuda"):
-        model = LlamaForCausalLM(config).to(torch.bfloat16).eval()
+    model = llama_of(12, 32, 4, 4096).eval()
     cache, (tokens,) = DynamicCache(), words(8, 2000)
     with torch.no_grad():
         for _ in range(48):
@@ -185,19 +190,9 @@ def llama_decoding():
 @program
 def llama_lora():
     from peft import LoraConfig, get_peft_model
-    from transformers import LlamaConfig, LlamaForCausalLM
 
-    config = LlamaConfig(vocab_size=32000, hidden_size=2048, intermediate_size=5632, num_hidden_layers=8, num_attention_heads=16,
-                         num_key_value_heads=16)
-    with torch.device("cuda"):
-        model = LlamaForCausalLM(config).to(torch.bfloat16)
-    model = get_peft_model(model, LoraConfig(r=16, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"))
-    update = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad])
-    for _ in range(2):
-        (tokens,) = words(4, 1024)
-        model(input_ids=tokens, labels=tokens).loss.backward()
-        update.step()
-        update.zero_grad()
+    lora = LoraConfig(r=16, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
+    fine_tune(get_peft_model(llama_of(8, 16, 16), lora), 4, 1024)
 
 
 @program

@@ -1,4 +1,4 @@
-"""The list of mutants (tools/mutants.list) follows the code: every row is found, and what cannot be found is said."""
+"""The list of mutants (tools/mutants.list) fits the code: every row is found in it, else the test names the row."""
 import importlib.machinery
 import importlib.util
 import subprocess

@@ -32,7 +32,11 @@ def test_ruff():
 
 
 @pytest.mark.parametrize("what", ["python/vramscope", "python/vramscope_dryrun/sitecustomize.py",
-                                  "python/vramscope_dryrun/vramscope_dryrun.py", BUILT / "vramscope"])
+                                  "python/vramscope_dryrun/vramscope_dryrun.py",
+                                  "python/vramscope_dryrun/vramscope_generate.py",
+                                  "python/vramscope_dryrun/vramscope_history.py",
+                                  "python/vramscope_dryrun/vramscope_jax.py",
+                                  "python/vramscope_dryrun/vramscope_world.py", BUILT / "vramscope"])
 def test_mypy(what):
     """The sources, and once more with the stubs, which say more than query.py and __init__.py and hide these."""
     passes(run(*MYPY, what))

@@ -16,7 +16,8 @@ def test_the_viewer_has_types():
 
 
 def test_mistakes_are_seen(tmp_path):
-    """A key that no reply has, a method that there is not, a member of the state that is misspelt, a parameter without a type."""
+    """A key that no reply has, a method that there is not, a member of the state that is misspelt, what may be missing, a parameter
+    without a type."""
     shutil.copytree(ROOT / "viewer", tmp_path / "viewer")
     (tmp_path / "src" / "query").mkdir(parents=True)
     shutil.copy(ROOT / "src" / "query" / "replies.d.ts", tmp_path / "src" / "query")
@@ -24,15 +25,16 @@ def test_mistakes_are_seen(tmp_path):
 /** @param {App} app */
 export async function planted(app) {
   const { peak } = await app.marks();
-  const wrong = peak.byte;
-  await app.engine().ask("mark");
+  const wrong = peak?.byte;
+  await app.ready().engine.ask("mark");
   app.store.set({ cursors: 1 });
-  return wrong;
+  const missing = app.engine().ask("marks");
+  return [wrong, missing];
 }
 
 export const untyped = (value) => value;
 """)
     done = check(tmp_path)
     found = re.findall(r"viewer/planted\.js\((\d+),\d+\): error TS(\d+)", done.stdout)
-    assert [line for line, _ in found] == ["5", "6", "7", "11"], done.stdout
+    assert [line for line, _ in found] == ["5", "6", "7", "8", "12"], done.stdout
     assert len(re.findall("error TS", done.stdout)) == len(found), done.stdout

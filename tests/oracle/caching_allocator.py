@@ -123,7 +123,7 @@ class CachingAllocator:
             self._complete(block, stack)
 
     def release_cached(self, stack=None):
-        """Give every unused segment, or page of an expandable one, back to the driver."""
+        """Release every segment without live blocks, and such pages of expandable segments."""
         self.process_waiting(len(self.waiting))
         for blocks in list(self.free_blocks.values()):
             for *_, block in list(blocks):

@@ -83,7 +83,7 @@ def report_of(path):
 
 
 def assert_refused(outcome, what=""):
-    """Exit code 3 and one short, printable line on standard error, and nothing said on standard output."""
+    """Exit code 3, one short printable line on standard error, and nothing on standard output."""
     assert not outcome.timed_out, f"{what}: not finished after {TIMEOUT_S} s"
     assert outcome.code == CANNOT_READ, f"{what}: exit code {outcome.code}, stderr {outcome.err[:300]!r}"
     assert outcome.out == b"", f"{what}: output {outcome.out[:300]!r}"

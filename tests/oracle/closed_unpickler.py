@@ -33,7 +33,7 @@ class ClosedUnpickler(pickle.Unpickler):
 
 @dataclass(frozen=True)
 class SnapshotFile:
-    """Plain data, and what the report says of the file it came from."""
+    """Plain data, and the facts about the file that the report shows."""
 
     data: object
     format: str  # "pickle" or "json"

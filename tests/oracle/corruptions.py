@@ -84,7 +84,7 @@ def first_block(data, state):
     raise LookupError(state)
 
 
-# The lies
+# The corruptions
 
 
 def ring_wrapped(data):
@@ -239,6 +239,15 @@ def frees_at_request(data):
     return 1, None
 
 
+def _mark(is_estimate):
+    def lie(data):
+        data["allocator_settings"]["vramscope_whatif"] = {"is_estimate": is_estimate, "ran_out": False, "capacity_bytes": None,
+                                                          "edited_allocations": 0}
+        return 1, None
+
+    return lie
+
+
 CORRUPTIONS = [
     ("ring_wrapped", ring_wrapped),
     ("no_trace", no_trace),
@@ -268,4 +277,6 @@ CORRUPTIONS = [
     ("unknown_action", unknown_action),
     ("unknown_state", unknown_state),
     ("frees_at_request", frees_at_request),
+    ("whatif", _mark(is_estimate=False)),
+    ("whatif_estimate", _mark(is_estimate=True)),
 ]

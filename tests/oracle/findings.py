@@ -20,7 +20,7 @@ KNOWN_ACTIONS = {
     "snapshot",
     "annotate",
 }
-INFORMATIONAL = {"frees_at_request", "unknown_keys", "unknown_action"}
+INFORMATIONAL = {"frees_at_request", "unknown_keys", "unknown_action", "whatif"}
 
 
 class Findings:
@@ -191,9 +191,13 @@ def check_curves(curves, findings):
         findings.add("negative_curve", below[0] - 1 if below else None, len(below))
 
 
-def trust(memory, ring_wrapped, curves, mapped_before, at_request):
-    """The findings of one device, as the report lists them. `curves`: requested, reserved."""
+def trust(memory, ring_wrapped, curves, mapped_before, at_request, whatif=None):
+    """The findings of one device, as the report lists them. `curves`: requested, reserved. `whatif`: the mark of a simulated run."""
     findings = Findings()
+    if whatif is not None:
+        findings.add("whatif")
+        if whatif["is_estimate"]:
+            findings.add("whatif_estimate")
     if ring_wrapped and memory.entries:
         findings.add("ring_wrapped")
     check_segments(memory, findings)

@@ -112,7 +112,7 @@ class Frames:
         return (f"{base}:{line} {name}" if name else f"{base}:{line}") if line else name or base or "??"
 
     def owner_place(self, stack):
-        """Where the owner stands in the recorded stack, None where it does not."""
+        """The index of the owner in the recorded stack; None if it is not in it."""
         recorded = stack[: stack.index(BORDER)] if BORDER in stack else stack
         owner = self.owner(stack)
         return recorded.index(owner) if owner in recorded else None

@@ -1,4 +1,4 @@
-"""Bytes that mean harm: pickles that want to call something, lengths that lie, data that explodes."""
+"""Hostile bytes: pickles that call functions, wrong lengths, data that expands exponentially."""
 
 import gzip
 import json
@@ -73,7 +73,7 @@ def nested_memo(levels, leaf=b"]"):
 
 
 def in_unknown_key(value):
-    """A snapshot that is fine but for the value of a key nobody knows."""
+    """A valid snapshot, except for the value of an unknown key."""
     return b"\x80\x02}(" + text("segments") + b"]" + text("surprise") + value + b"u."
 
 

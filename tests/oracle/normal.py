@@ -134,7 +134,7 @@ def forward_lines(texts):
 
 
 def stack_of(holder):
-    """What tells two stacks apart: name, file and line of each frame; behind a border those of the forward pass."""
+    """The identity of a stack: name, file and line of each frame; after a border those of the forward pass."""
     frames = holder.get("frames")
     recorded = tuple((f.get("name", ""), f.get("filename", ""), f.get("line", 0)) for f in frames or [])
     forward = forward_lines(holder.get("forward_frames")) if frames is not None else []

@@ -71,7 +71,7 @@ def are_one(low, high):
 
 
 def joined(run):
-    """The end state knows the kind best."""
+    """The kind of segment is taken from the end state if it is there."""
     best = next((p for p in run if p.at_end), run[0])
     pool = next((p.pool for p in run if p.pool is not None), None)
     return replace(run[0], end=run[-1].end, kind=best.kind, pool=pool)

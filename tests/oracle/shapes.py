@@ -61,7 +61,7 @@ ROUND_TRIP_AGES = ("2.3", "2.9", "2.12", "2.12-overflowed", "2.15", "2.15-stackl
 
 
 class Sharing:
-    """Hands out one list per captured traceback and one dict per distinct frame."""
+    """Returns one list per captured traceback and one dict per distinct frame."""
 
     def __init__(self):
         self.lists = {}

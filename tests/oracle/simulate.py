@@ -1,7 +1,7 @@
 """Random programs on the caching allocator, and the truth about them.
 
 The truth is written down while the program runs: the allocator's own counters after every event, and for every block
-when it was handed out, freed and given back. It never looks at the trace it produced. So a reader of the trace, ours
+when it was allocated, freed and its free completed. It never reads the trace that it produced. So a reader of the trace, ours
 or the oracle's, can be compared with what really happened, also where the recorder kept only the last entries or left
 an action out.
 
@@ -21,7 +21,7 @@ HIGH_ADDRESS = (1 << 63) + (1 << 44)  # the C++ writer shows such addresses as n
 
 @dataclass
 class Life:
-    """What became of one handed-out block; events are indices in the device's full trace."""
+    """The life of one block; events are indices in the device's full trace."""
 
     address: int
     size: int
@@ -34,7 +34,7 @@ class Life:
 
 
 class Program:
-    """A made-up program: a tree of functions whose paths are the stacks."""
+    """A synthetic program: a tree of functions whose paths are the stacks."""
 
     FILES = ("train.py", "model/attention.py", "model/mlp.py", "torch/nn/modules/module.py", "optim/adamw.py")
     NATIVE = ("at::empty_cuda(long)", "c10::cuda::CUDACachingAllocator::malloc(int)", "??", "f<int, char>(T&&) [clone]")
@@ -66,7 +66,7 @@ class Program:
 
 
 class SimulatedDevice:
-    """One device's allocator with its recorder and its book of truth."""
+    """One device's allocator with its recorder and the true figures."""
 
     def __init__(self, device, rng, clock, **settings):
         self.device, self.rng, self.clock = device, rng, clock
@@ -207,7 +207,7 @@ class SimulatedDevice:
         }
 
     def expected_findings(self, first, kept, at_request, ring_wrapped):
-        """A run without lies can only be incomplete."""
+        """The findings of a run without contradictions, which can only be incomplete."""
         found = []
 
         def add(kind, count, event=None):

@@ -162,7 +162,7 @@ def test_the_blocks_of_a_replay_are_allocations(paths):
 
 
 def test_step_by_step(paths):
-    """After each step the answer is the beginning of the whole one; figures are said when they are known."""
+    """After each step the answer is the beginning of the whole one; a figure appears as soon as it is known."""
     path, device, _ = cases(paths)[0]
     whole = ask(path, "whatif", device=device)
     steps = whole["steps"]["all"]

@@ -1,4 +1,4 @@
-"""Each format of `export`, opened by what really reads it, with figures equal to the truth.
+"""Each format of `export`, opened by the program that reads it, with the true figures.
 
 Pickle and JSON have a file of their own, test_roundtrip.py.
 """
@@ -32,7 +32,7 @@ SEEDS = range(2000, 2006)
 
 
 class Source:
-    """A file, what is in it, and the device that a profile shows when none is asked for."""
+    """A file, its contents, and the device that a profile shows by default."""
 
     def __init__(self, path):
         self.path = path
@@ -55,7 +55,7 @@ class Source:
         return truth.peaks(memory)["peak"]["event"]
 
     def live(self, memory, event):
-        """What is live there by stack: [(bytes, blocks, stack)]."""
+        """The live memory there by stack: [(bytes, blocks, stack)]."""
         return truth.groups_by_stack(truth.live_at(memory, event))
 
 

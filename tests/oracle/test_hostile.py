@@ -19,7 +19,7 @@ TOGETHER = 64  # files that one process reads, one after the other
 
 @pytest.fixture
 def trap(tmp_path):
-    """A shell command that leaves a file behind, and the check that nobody ran it."""
+    """A shell command that creates a file, and the check that it was not executed."""
     marker = tmp_path / "executed"
     yield f"touch '{marker}'"
     assert not marker.exists(), "the file was obeyed"

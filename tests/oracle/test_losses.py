@@ -1,5 +1,5 @@
 """Recordings that lost events: what is before a gap and after the state that follows it is as if nothing were missing, what is
-missing is said, and damage to such files harms nobody."""
+missing is reported, and damaged files of this kind do no harm."""
 
 import json
 import os
@@ -141,6 +141,32 @@ def test_a_full_disk(tmp_path):
         assert "No space left on device; at least 1,234 later events are missing" in sentence
     shown = " ".join(cli.run("report", path).out.decode().split())
     assert "partial: the recorder stopped after" in shown
+
+
+def lost_of(path):
+    """What is said of losses, which is the same of each device."""
+    done = cli.run("query", path, "report")
+    assert done.code == 0, done.err
+    devices = json.loads(done.out)["devices"]
+    kinds = ("damaged_file", "unrecorded_events", "stopped", "not_ended", "ring_wrapped")
+    (said,) = {tuple((kind, found["count"]) for kind, found in findings_of(device).items() if kind in kinds) for device in devices}
+    assert devices and not any(device["trust"]["complete"] for device in devices)
+    return said
+
+
+@pytest.mark.parametrize("form", ("pickle", "json", "vram"))
+def test_an_export_says_what_the_recording_lost(tmp_path, form):
+    """Also an export of the export."""
+    for seed in (3, 8):
+        path = write(tmp_path / "a.vram", losses.write(losses.lossy_run(seed)))
+        said = lost_of(path)
+        assert said
+        for generation in range(2):
+            copy = tmp_path / f"{seed}{generation}.{form}"
+            done = cli.run("export", path, form, "-o", copy)
+            assert done.code == 0, done.err
+            assert lost_of(copy) == said
+            path = copy
 
 
 def test_compacting_keeps_what_is_said_of_losses(tmp_path):

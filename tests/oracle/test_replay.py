@@ -1,6 +1,6 @@
-"""Replays: real recordings and made-up ones run through our allocator, event for event as recorded.
+"""Replays: real and synthetic recordings run through our allocator, event for event as recorded.
 
-REPLAY is tests/programs/replay.c. What is made up comes from caching_allocator.py, which gives memory back in the order
+REPLAY is tests/programs/replay.c. Synthetic ones come from caching_allocator.py, which releases memory in the order
 of PyTorch's pools here, and knows no rules newer than 2.6.
 """
 
@@ -123,7 +123,7 @@ def test_what_a_trace_lacks_is_named(monkeypatch, folder):
 
 
 def test_other_settings_and_cards(monkeypatch, folder):
-    """A card just large enough is; one byte less than the peak of what is in use cannot be."""
+    """A card just large enough is; one byte less than the peak of live memory is not."""
     for seed in range(8):
         sim = made_up(monkeypatch, seed)
         path = write(folder, Run([sim.as_run()]), "2.15", f"card{seed}")

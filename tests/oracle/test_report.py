@@ -100,7 +100,7 @@ def simulator_can_judge(sims, start, skip):
 
 
 def what_happened(sims, start, skip, age, report):
-    """The simulator's own book in the shape of a report; of the host it knows nothing."""
+    """The simulator's true figures in the shape of a report; it has none of the host."""
     unrecorded = set() if shapes.AGES[age].annotates else {"annotate"}
     devices = [
         sim.expected(min(start, len(sim.events)), {*skip, *unrecorded}, bool(shapes.AGES[age].wrapped))

@@ -87,7 +87,7 @@ def assert_equal_data(expected, actual, what):
 
 
 def check_round_trip(source, tmp_path):
-    """What holds for every age. Returns the exported data."""
+    """Checks what holds for every PyTorch version. Returns the exported data."""
     raw = export(source, "pickle", tmp_path / "once.pickle")
     assert_viewer_can_read(raw)
     again = export(tmp_path / "once.pickle", "pickle", tmp_path / "twice.pickle")

@@ -167,7 +167,7 @@ def test_damage_is_told_and_left_out(recording_file, tmp_path):
     assert cli.run("report", path).code == 0
 
 
-# ---- what is missing is said: no figure of these files is called complete
+# ---- missing events are reported: these files never count as complete
 
 
 def frame_offsets(raw):

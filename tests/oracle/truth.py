@@ -116,20 +116,21 @@ def owners_at(memory, event):
 
 
 def diagnoses(memory, settings):
-    """{entry: what the report says of it} of the failed requests that it looks at."""
+    """{entry: what the report says about it} for the failed requests that the report analyses."""
     events = [oom["event"] for oom in ooms(memory)]
     counted, closing = counted_at_end(memory), closing_action(memory)
     looked_at = {*events[:1], *events[1 - LOOKED_AT :]}
     return {event: diagnosis(memory, settings, event, counted, closing) for event in sorted(looked_at)}
 
 
-def device_report(memory, ring_wrapped):
+def device_report(memory, ring_wrapped, whatif):
     found = trust(
         memory,
         ring_wrapped=ring_wrapped,
         curves=(requested_curve(memory), reserved_curve(memory)),
         mapped_before=mapped_at(memory, -1),
         at_request=frees_at_request(memory),
+        whatif=whatif,
     )
     return {
         "device": memory.device,
@@ -151,11 +152,11 @@ def report(file):
 
 def report_of_data(data):
     snapshot = normalise(data)
-    default = default_memory(snapshot)
+    default, whatif = default_memory(snapshot), snapshot.settings.get("vramscope_whatif")
     return {
         "busiest": default.device if snapshot.devices else None,
-        "devices": [device_report(memory, snapshot.ring_wrapped) for memory in snapshot.devices.values()],
-        "host": device_report(snapshot.host, ring_wrapped=False) if snapshot.host else None,
+        "devices": [device_report(memory, snapshot.ring_wrapped, whatif) for memory in snapshot.devices.values()],
+        "host": device_report(snapshot.host, False, whatif) if snapshot.host else None,
     }
 
 
@@ -217,7 +218,7 @@ def mapped_at(memory, event):
 
 
 def groups_by_stack(live):
-    """Biggest first: (bytes, blocks, stack)."""
+    """Largest first: (bytes, blocks, stack)."""
     sums = defaultdict(lambda: [0, 0])
     for _, size, stack in live:
         sums[stack][0] += size

@@ -1,4 +1,4 @@
-"""Recordings (.vram), written by what docs/formats/vram.md says: each event "as it is", nothing predicted.
+"""Writes recordings (.vram) as docs/formats/vram.md describes them: each event "as it is", nothing predicted.
 
     w = Writer()
     w.context(device, stream, pool); w.event("alloc", address, size, rounded, time, stack, context)

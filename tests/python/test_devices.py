@@ -1,5 +1,5 @@
-"""Devices in Python over a fake NVML (tests/fake): the figures of a client that nobody here wrote, reasons for what is
-not known, and no driver as nothing special."""
+"""Devices in Python over a fake NVML (tests/fake): the figures equal those of an independent client, reasons for what is
+unknown, and a machine without a driver."""
 
 import json
 import os

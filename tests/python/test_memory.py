@@ -1,4 +1,4 @@
-"""vramscope.memory: PyTorch's memory functions over either allocator, and who holds a tensor."""
+"""vramscope.memory: PyTorch's memory functions over either allocator, and what refers to a tensor."""
 
 import pytest
 

@@ -55,7 +55,7 @@ def test_marks_and_fixture(suite):
     assert "(device," in message["device_over"] and "sampled" in message["device_over"]
     assert "took 100.0 MiB" in message["what_was_there_before_does_not_count"]  # what the test itself takes does
     assert "limit is" not in message["own_failure_comes_first"]
-    assert "'a lot' is no size" in message["bad_size"]
+    assert "'a lot' is not a size" in message["bad_size"]
     assert "test_leaks left 3.00 MiB of GPU memory behind; its limit is 0 B" in message["leaks"]
     assert "3.00 MiB  test_users.py:75 forget_to_free" in message["leaks"]
     of_users = message["over_with_the_users_history"], message["leaks_with_the_users_history"]

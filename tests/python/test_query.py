@@ -169,7 +169,7 @@ def test_columns_without_numpy_look_at_the_reply(demo):
 
 
 def test_columns_as_numpy_arrays_share_the_replys_memory(plain, folder):
-    """Nothing is copied: each array lies within the reply, and keeps it alive."""
+    """Nothing is copied: each array uses the memory of the reply, and keeps it alive."""
     result = plain("""
         import gc, json, struct, sys
         import vramscope
@@ -340,7 +340,7 @@ def test_gzip_that_is_damaged(folder):
 
 
 def test_a_damaged_frame_of_a_compacted_recording(folder):
-    """It is left out and told, as the format wants it: never a crash, never a Python error from zlib."""
+    """The damaged frame is left out and reported, as the format requires: no crash, no Python error from zlib."""
     data = bytearray((folder / "compact.vram").read_bytes())
     lost = 0
     for at in range(2000, len(data), len(data) // 16):
@@ -503,7 +503,7 @@ def test_loading_lets_other_threads_run(folder):
 
 
 def test_who_comes_second_waits(folder):
-    """A question that comes while the file is loading is answered from the file, and not before."""
+    """A request that arrives while the file is loading is answered after the file is loaded."""
     file = open(folder / "demo.pickle", "rb")
     engine = _native.Engine()
     began, go = threading.Event(), threading.Event()

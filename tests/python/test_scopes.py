@@ -1,4 +1,4 @@
-"""Exact peaks (vramscope.scopes): equal to a model, in any number of threads, and nobody else notices."""
+"""Exact peaks (vramscope.scopes): equal to a model, in any number of threads, and invisible to other code."""
 
 import json
 

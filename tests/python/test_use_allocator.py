@@ -47,7 +47,7 @@ def test_opening(whole):
 
 def test_running_out_is_an_error_everywhere(whole):
     """From plain calls, inside operators, on autograd's thread and a thread of the program's: torch.OutOfMemoryError,
-    never a tensor at address 0; observers hear of it, and one that fails itself harms nobody."""
+    never a tensor at address 0; observers are called, and one that raises does no harm."""
     found, _ = whole
     assert found["fails"] == [[True, True]] * 5
     tib = 2**40
@@ -79,7 +79,7 @@ def test_history(whole):
 
 
 def test_threads(whole):
-    """Nobody waits for the interpreter's lock with a card's lock in hand: it came to an end."""
+    """No thread waits for the interpreter's lock while it holds a card's lock: the program ended."""
     found, _ = whole
     assert found["threads"] is True
 

@@ -1,7 +1,7 @@
-"""The wheel: what is in it, whom it needs, and that it works where there is nothing else.
+"""The wheel: its contents, its dependencies, and that it works in an empty environment.
 
 It is built the way `pip install .` builds it, but with the tools of build/venv and without the network, in build/wheel,
-where the next time has little left to compile.
+where the next time has little left to compile. What the release compiled in the same way comes from its compiler cache.
 """
 
 import os
@@ -31,9 +31,11 @@ def run(*words, env=None, cwd=ROOT):
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     env = {name: value for name, value in os.environ.items() if name not in ("CFLAGS", "LDFLAGS", "PYTHONPATH")}
+    env.setdefault("CC", "cc")  # as the release has it: scikit-build-core would name the compiler that built Python
     run(TOOLS / "python", "-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder,
         "--disable-pip-version-check", f"--config-settings=build-dir={BUILD}",
-        "--config-settings=cmake.define.VS_WITH_PAGE=OFF", env=env)  # the long name: Debian 12's pip knows no -C
+        "--config-settings=cmake.define.VS_WITH_PAGE=OFF", "--config-settings=cmake.define.VS_WERROR=ON",
+        f"--config-settings=cmake.define.VS_CACHE={ROOT / 'build' / 'ccache'}", env=env)  # the long name: Debian 12's pip knows no -C
     (path,) = folder.glob("*.whl")
     return path
 
@@ -67,7 +69,7 @@ def test_it_has_the_whole_package(unpacked):
         kinds = ("*.py", "*.pyi", "py.typed")
         return {path.relative_to(folder) for kind in kinds for path in folder.rglob(kind)}
 
-    dryrun = {Path("lib/vramscope/dryrun") / name for name in ("sitecustomize.py", "vramscope_dryrun.py")}
+    dryrun = {Path("lib/vramscope/dryrun") / name for name in ("sitecustomize.py", "vramscope_dryrun.py", "vramscope_generate.py", "vramscope_history.py", "vramscope_jax.py", "vramscope_world.py")}
     assert files(package) == files(source) | dryrun | {Path("query.pyi"), Path("_replies.pyi"), Path("__init__.pyi")}
     libraries = {p.name for p in (package / "lib/vramscope/simcuda").iterdir()}
     assert {"libvramscope-sim.so", "libcuda.so.1", "libcudart.so.13", "libnvidia-ml.so.1"} <= libraries

@@ -10,9 +10,9 @@ LINES = [json.loads(line) for line in MEASURED.read_text().splitlines()]
 
 
 def notes(folder):
-    """The guesses that were noted, and how much each is."""
+    """The guesses of workspaces that were noted, and how much each is."""
     lines = [json.loads(line) for path in folder.glob("notes.*.jsonl") for line in path.read_text().splitlines()]
-    return {line["what"]: line["bytes"] for line in lines if line["note"] == "guess"}
+    return {line["what"]: line["bytes"] for line in lines if line["note"] == "guess" and line["what"] != "library_memory"}
 
 
 def is_guessed(line, row):

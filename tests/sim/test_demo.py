@@ -1,4 +1,4 @@
-"""The demo's recording goes the whole way: reported, exported, opened by CPython and by PyTorch's own tools, and back."""
+"""The demo's recording is reported, exported, opened by CPython and by PyTorch's own tools, and read back."""
 
 import json
 import os
@@ -69,7 +69,7 @@ def test_json_has_what_the_screen_has(folder):
 
 
 def peak_of(trace):
-    """The most that was asked for and not freed, counted again from the events."""
+    """The peak of requested bytes, counted again from the events."""
     now = peak = 0
     for event in trace:
         now += event["size"] * ((event["action"] == "alloc") - (event["action"] == "free_completed"))

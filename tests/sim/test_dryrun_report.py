@@ -3,8 +3,10 @@
 The program is the truth here: each one prints at its end what PyTorch's statistics say, and the report must agree to the byte.
 """
 
+import functools
 import json
 import os
+import pickle
 import re
 import subprocess
 import textwrap
@@ -114,20 +116,22 @@ def test_peaks_survive_resets(report):
     assert reply["processes"][0]["complete"] and not [d for d in reply["doubts"] if d["kind"] in ("history_lost", "not_recorded")]
 
 
-def test_own_recording(report, tmp_path):
-    """A program that records and dumps by itself gets its file, and we get all of ours."""
-    script = TRAIN + (
-        "    torch.cuda.memory._record_memory_history(max_entries=10)\n"
-        "    train()\n"
-        "    torch.cuda.memory._dump_snapshot('own.pickle')\n"
-        "    torch.cuda.memory._record_memory_history(enabled=None)\n"
-        "    train(batch=8192)\n"
-        "    print(json.dumps(figures()))\n"
-    )
-    reply, printed = report([], script)
-    assert (tmp_path / "own.pickle").stat().st_size > 1000
-    assert reply["report"][0]["peak"]["requested_bytes"] == last_line(printed)["peak_requested_bytes"]
-    assert [call["enabled"] for call in reply["processes"][0]["history"]["calls"]] == ["all", None]
+def test_own_recording(report, python, tmp_path):
+    """A program's own recordings are what they are without the dry run, event for event and stack for stack; and we get all of ours."""
+    assert python("own_history.py", "plain.json", gpu="H100").code == 0
+    reply, _ = report(["--gpu", "H100"], "own_history.py", "dry.json")
+    plain, dry = (json.loads((tmp_path / name).read_text()) for name in ("plain.json", "dry.json"))
+    assert [name for name in plain if plain[name] != dry[name]] == [] and list(plain) == list(dry)
+    counts = {name: len(taken["device_traces"][0]) for name, taken in plain.items() if isinstance(taken, dict) and taken.get("device_traces")}
+    assert counts["ring of 10"] == 10 and counts["ring of 25, full"] == 25 and counts["first"] > 10 and counts["off"] == counts["stopped"] == 0
+    assert plain["is on"] is False and plain["untraced"] is None and plain["traced"] > 0 and len(plain["refused"]) == 3
+    found = reply["report"][0]
+    assert found["trust"]["complete"] and found["peak"]["requested_bytes"] >= plain["stats"]["requested_bytes.all.peak"]
+    process = next(process for process in reply["processes"] if process["history"]["calls"])
+    assert process["history"]["on"] and [call["enabled"] for call in process["history"]["calls"]][:3] == ["all", None, "all"]
+    said = sorted(doubt["what"] for doubt in reply["doubts"] if doubt["kind"] == "assumed")
+    assert ["C++ frames" in said[0], 'context="alloc"' in said[1], len(said)] == [True, True, 2]
+    assert not [doubt for doubt in reply["doubts"] if doubt["kind"] == "not_recorded"]
 
 
 def test_snapshot_is_kept(report, tmp_path):
@@ -164,8 +168,10 @@ def test_a_snapshot_imports_nothing_and_is_pytorchs(python):
 
 
 def test_out_of_memory(report, dryrun):
-    script = TRAIN + "    train(batch=1 << 20, optimizer=torch.optim.AdamW)\n"
-    reply, printed = report(["--gpu", "4GiB"], script, code=1)
+    def script(optimizer):
+        return TRAIN + f"    train(batch=1 << 20, optimizer={optimizer})\n"
+
+    reply, printed = report(["--gpu", "4GiB"], script("Adam"), code=1)
     assert "OutOfMemoryError" in printed
     asked = float(re.search(r"Tried to allocate ([0-9.]+) GiB", printed)[1])
     assert reply["verdict"] == "does_not_fit" and reply["devices"][0]["torch"]["ooms"] == 1
@@ -175,7 +181,7 @@ def test_out_of_memory(report, dryrun):
     assert all(row["fits"] in ("no", "unknown") for row in reply["fit"])
     assert all(row["fits"] == "no" for row in reply["fit"] if row["total_bytes"] < asked * GiB)
     # The state of the optimizer was not there yet: what it takes is said.
-    text = " ".join(dryrun(["--gpu", "4GiB"], script).out.split())
+    text = " ".join(dryrun(["--gpu", "4GiB"], script("torch.optim.AdamW")).out.split())
     assert "Does not fit" in text and "failed to allocate" in text and "at least" in text and "4 + 4 + 8 bytes a parameter" in text
 
 
@@ -195,6 +201,62 @@ def test_out_of_memory_that_the_program_handles(report):
     assert reply["devices"][0]["torch"]["ooms"] >= 2
 
 
+# Values.
+
+
+@pytest.mark.parametrize("times", (9999, 10000))
+def test_a_line_that_reads_for_ever(report, times):
+    """It is told while it runs, and by name at the end."""
+    reply, printed = report([], "    import torch\n    flag = torch.zeros(1, device='cuda')\n"
+                            f"    for _ in range({times}):\n        flag.item()\n")
+    assert ("one line has read 10,000 values" in printed) is (times == 10000)
+    (read,) = [doubt for doubt in reply["doubts"] if doubt["kind"] == "value_read"]
+    assert read["count"] == times and read["line"] == 4
+
+
+WAITS = """
+    import sys
+    import torch
+
+    def wait(flag, most):
+        for i in range(most):
+            if (flag + 1)[0] == 2:                    # 7
+                break
+        return i
+
+    flag = torch.zeros(1, device="cuda")
+    print("ended", wait(flag, int(sys.argv[1])), flush=True)
+    x = torch.full((3,), 2.5, device="cuda")
+    host = torch.tensor([4.5, 5.5], pin_memory=True)
+    kept = torch.empty(2, device="cuda").copy_(host)
+    x + 1
+    told = [x.sum().item(), x.tolist(), kept.tolist()]  # 17
+    told += [(x + 1).sum().item(), [v for v in (x + 1).tolist()]]  # 18
+    host.zero_()
+    kept.cpu()
+    print(told, flush=True)
+"""
+
+
+def test_values_of_places(report, dryrun, tmp_path):
+    """Each named line reads what it is given, all others zeros; a loop that waits ends with the value that its sentence names."""
+    (tmp_path / "waits.py").write_text(textwrap.dedent(WAITS).lstrip())
+    run = "\nimport runpy\nrunpy.run_path('waits.py')\n"
+    reply, printed = report([], run, "700")
+    assert "ended 699" in printed and "[0.0, [0.0, 0.0, 0.0], [0.0, 0.0], 0.0, [0.0, 0.0, 0.0]]" in printed
+    (advice,) = re.findall(r"waits.py:(\d+) wait has read the same value from the GPU 500 times.*--values (\S+)", printed)
+    assert advice == ("6", "waits.py:6=true")
+    stuck = [doubt for doubt in reply["doubts"] if doubt.get("repeats")]
+    assert [(doubt["place"], doubt["repeats"], doubt["give"]) for doubt in stuck] == [("waits.py:6 wait", 500, "waits.py:6=true")]
+
+    options = ["--values", advice[1], "--values", "waits.py:16=keep", "--values", "waits.py:17=1.5:float32", "--values", "waits.py:99=1"]
+    reply, printed = report(options, run, "100000")
+    assert "ended 0" in printed and "has read the same value" not in printed
+    assert "[4.5, 5.5]" in printed and "1.5, [1.5, 1.5, 1.5]]" in printed
+    assert [(place["reads"], place["misfits"], place["nearest"]) for place in reply["value_places"]] == [
+        (1, 0, None), (3, 0, None), (2, 0, None), (0, 0, "waits.py:19 <module>")]
+
+
 # Ends.
 
 
@@ -203,12 +265,18 @@ def test_out_of_memory_that_the_program_handles(report):
     (
         ("sys.exit(7)", 7, True),
         ("raise ValueError('no')", 1, True),
-        ("import os; os._exit(5)", 5, False),
+        ("import os; os._exit(5)", 5, True),
         ("import os; os.kill(os.getpid(), 9)", 137, False),
     ),
 )
 def test_ends(report, end, code, is_complete):
-    reply, _ = report([], TRAIN + f"    train(steps=1)\n    {end}\n", code=code)
+    """A killed process leaves what its allocator reported while it ran, whatever the program reset."""
+    script = "    train(steps=1)\n    print(json.dumps(figures()), flush=True)\n    torch.cuda.empty_cache()\n"
+    reply, printed = report([], TRAIN + script + f"    torch.cuda.reset_peak_memory_stats()\n    {end}\n", code=code)
+    own = last_line(printed)
+    if not is_complete:
+        own |= {"peak_requested_bytes": None, "retries": None}
+    assert reply["devices"][0]["torch"] == own == reply["processes"][0]["devices"][0]["torch"]
     assert reply["verdict"] == "stopped" and reply["processes"][0]["complete"] is is_complete
     assert (reply["report"] is not None) is is_complete
     lost = {"kind": "history_lost", "processes": 1} in reply["doubts"]
@@ -230,6 +298,85 @@ def test_children_by_spawn(report, tmp_path):
     peaks = [device["torch"]["peak_reserved_bytes"] for device in reply["devices"]]
     assert peaks == [GiB, 2 * GiB]
     assert sum(process["complete"] for process in reply["processes"]) == 2
+
+
+@pytest.mark.parametrize("method", ("fork", "forkserver"))
+def test_children_by_fork(report, tmp_path, method):
+    """They end with os._exit; one is terminated while it waits."""
+    (tmp_path / "forks.py").write_text(
+        "import multiprocessing, time\n"
+        "def work(size, ready):\n"
+        "    import torch\n"
+        "    held = torch.empty(size << 20, dtype=torch.uint8, device='cuda')\n"
+        "    ready.set()\n"
+        "    time.sleep(600 if size == 96 else 0)\n"
+        "if __name__ == '__main__':\n"
+        f"    context = multiprocessing.get_context('{method}')\n"
+        "    events = [context.Event() for _ in range(2)]\n"
+        "    children = [context.Process(target=work, args=pair) for pair in zip((64, 96), events)]\n"
+        "    for child, event in zip(children, events):\n"
+        "        child.start()\n"
+        "        event.wait()\n"
+        "    children[1].terminate()\n"
+        "    for child in children:\n"
+        "        child.join()\n"
+    )
+    reply, _ = report([], "\nimport runpy\nrunpy.run_path('forks.py', run_name='__main__')\n")
+    used = sorted((process["devices"][0]["torch"]["peak_allocated_bytes"] >> 20, process["complete"]) for process in reply["processes"])
+    assert used == [(64, True), (96, False)]
+    assert [doubt for doubt in reply["doubts"] if doubt["kind"] == "history_lost"] == [{"kind": "history_lost", "processes": 1}]
+    (line,) = reply["report"][0]["peak"]["owners"]  # of the child that ended
+    assert line["bytes"] == 64 * MiB and "forks.py:4" in line["label"]
+
+
+def test_the_same_run_twice(report, tmp_path_factory):
+    """Event for event with addresses and stacks, under autocast, which frees its casts in the order of a hash table of addresses.
+    Without a backward pass: its thread races with the program's for addresses of the host. The snapshots lie outside of the
+    program's directory: Python reads its names when it imports a module, so one file more is another order of addresses."""
+    kept = tmp_path_factory.mktemp("kept")
+    script = """
+    import torch
+    from torch import nn
+
+    layer = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
+    model = nn.TransformerEncoder(layer, 4).cuda()
+    for _ in range(3):
+        with torch.autocast("cuda", dtype=torch.float16):
+            loss = model(torch.zeros(4, 128, 64, device="cuda")).float().square().mean()
+        del loss
+    """
+    runs = []
+    for name in ("first.pickle", "other.pickle"):
+        reply, _ = report(["--snapshot", str(kept / name)], script)
+        assert reply["repeatable"] is True
+        with open(kept / name, "rb") as file:
+            (trace,) = [trace for trace in pickle.load(file)["device_traces"] if trace]
+        runs.append([{key: value for key, value in entry.items() if key != "time_us"} for entry in trace])
+    assert len(runs[0]) > 1000 and runs[0] == runs[1]
+
+
+def test_a_server(report):
+    """It waits for requests in another process than the one that holds the model, and is ended once both are idle."""
+    script = """
+    import http.server, multiprocessing, time
+
+    def engine(ready):
+        import torch
+        weights = torch.zeros(64, 1 << 20, dtype=torch.uint8, device="cuda")
+        ready.set()
+        time.sleep(600)
+
+    context = multiprocessing.get_context("fork")
+    ready = context.Event()
+    context.Process(target=engine, args=(ready,)).start()
+    ready.wait()
+    http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler).serve_forever()
+    """
+    reply, _ = report(["--until", "idle"], script)
+    assert reply["verdict"] == "fits" and reply["ended_us"] > 5_000_000
+    (process,) = reply["processes"]
+    assert process["complete"] and process["devices"][0]["torch"]["peak_allocated_bytes"] == 64 << 20
+    assert reply["report"][0]["peak"]["owners"][0]["bytes"] == 64 << 20
 
 
 def test_ranks_on_cards_of_their_own(report):
@@ -265,6 +412,7 @@ def test_find_smallest(report, dryrun, conf):
 # The example, and the guide that shows it.
 
 
+@functools.cache  # the guide shows runs that tests look at, too
 def example(*options, words=(), **settings):
     env = make.environment(LD_PRELOAD=None, TRITON_LIBCUDA_PATH=None, COLUMNS="80", LC_ALL="C.UTF-8", **settings)
     command = [make.BINARY, "dryrun", *options, "--", str(make.PYTHON), str(EXAMPLE), *words]
@@ -272,14 +420,14 @@ def example(*options, words=(), **settings):
 
 
 def test_example():
-    done = example("--gpu", "24GiB")
+    done = example("--gpu", "24GiB", words=())
     assert done.returncode == 0 and "Fits in" in done.stdout, done.stderr[-2000:]
     report = done.stdout[done.stdout.index("Fits in") :].splitlines()
     assert len(report) <= 30 and all(len(line) <= 80 for line in report)
     assert any("train_gpt.py:" in line for line in report)
     printed = re.findall(r"peak ([0-9.]+) GiB", done.stdout)[-1]
     assert f"{printed} GiB allocated" in " ".join(report)
-    done = example("--gpu", "4GiB")
+    done = example("--gpu", "4GiB", words=())
     assert done.returncode == 1 and "Does not fit" in done.stdout
 
 
@@ -291,7 +439,7 @@ def shown(command):
     """What a console block of the guide shows: the program's own output left out."""
     words = command.split()
     at = words.index("--")
-    done = example(*words[:at], words=words[at + 3 :])
+    done = example(*words[:at], words=tuple(words[at + 3 :]))
     return done.stdout[re.search(r"^(Fits in|Does not fit|Ran through)", done.stdout, re.M).start() :]
 
 

@@ -4,23 +4,15 @@ request pass, run for real: PyTorch's allocator under those settings, with those
 
 import itertools
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from answers import ask
 from conftest import PROGRAMS, command, environment, finish
 
 GRANULE = 2 << 20
 CAUSES = {"full": "full", "fragmented": "fragmented", "limited": "limit", "other_pool": "elsewhere", "other_stream": "elsewhere",
-          "growing": "full", "caught": "full", "training": "full"}
-
-
-def ask(path, method, **params):
-    words = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in params.items()]
-    done = subprocess.run([os.environ["VRAMSCOPE"], "query", path, method, *words], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0 and not done.stderr, done.stderr
-    return json.loads(done.stdout)
+          "growing": "full", "caught": "full", "training": "full", "captured": "elsewhere"}
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +49,10 @@ def change_of(path, oom, told, remedy):
         return {"empty": True}
     if kind == "activations":
         return {"batch": 1 - remedy["percent"] / 100}
+    if kind == "shrink":
+        (part,) = remedy["parts"]
+        (tag,) = [tag for tag, line in told["lines"].items() if part["filter"] == f'line="{PROGRAMS / "oom.py"}:{line}"']
+        return {"shrink": {tag: 1 - remedy["percent"] / 100}}
     if kind in ("growth", "owner"):
         return {"free": numbers_of(path, oom, told["lines"], remedy["parts"])}
     assert kind in ("card", "limit"), remedy
@@ -96,8 +92,10 @@ def test_every_remedy_passes_for_real(recorded):
                 about.append((name, remedy["kind"], remedy["owner"] or remedy["settings"], choice))
     kinds = {(name, kind) for name, kind, *_ in about}
     for expected in (("fragmented", "settings"), ("other_stream", "settings"), ("full", "owner"), ("limited", "owner"),
-                     ("growing", "owner"), ("training", "activations"), ("training", "owner"), ("fragmented", "owner")):
+                     ("full", "shrink"), ("caught", "shrink"), ("growing", "owner"), ("training", "activations"), ("training", "owner"),
+                     ("fragmented", "owner")):
         assert expected in kinds, kinds
+    assert ("fragmented", "shrink") not in kinds
     assert len(changes) > 100
     passed = tried(folder, changes, "4GiB")
     assert [what for what, passes in zip(about, passed, strict=True) if not passes] == []
@@ -164,7 +162,7 @@ def test_whatif_alone(recorded):
 
 
 def test_what_pytorch_says_of_the_error(recorded):
-    """The figures of the failed request are PyTorch's: free bytes, and what the driver was asked for."""
+    """The figures of the failed request are PyTorch's: free bytes, and the bytes requested from the driver."""
     folder, _, replies = recorded
     for name, reply in replies.items():
         (oom,) = reply["ooms"]

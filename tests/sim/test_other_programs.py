@@ -1,6 +1,7 @@
 """Programs that have nothing to do with PyTorch and use the driver or NVML directly: ffmpeg, hashcat, NVIDIA's Python
 binding of NVML. They come from Debian and PyPI (tools/setup test); one that is missing is skipped by name."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -50,7 +51,7 @@ def test_hashcat_lists_the_card(tmp_path):
     assert found["Processor(s)"] == "128" and found["Memory.Total"] == "24210 MB", found
 
 
-# What NVIDIA's own binding thinks of the layouts, and what it reads out of them.
+# The layouts of NVIDIA's own binding, and the values that it reads.
 NVML = """
     import ctypes, json, os
     try:
@@ -62,7 +63,8 @@ NVML = """
     sizes = {name: ctypes.sizeof(getattr(n, name)) for name in
              ("c_nvmlMemory_t", "c_nvmlMemory_v2_t", "nvmlPciInfo_t", "c_nvmlProcessInfo_t", "c_nvmlProcessDetail_v1_t",
               "c_nvmlGpuFabricInfo_t", "c_nvmlGpuFabricInfo_v2_t", "c_nvmlGpuFabricInfo_v3_t", "c_nvmlFieldValue_t",
-              "c_nvmlUUID_t", "c_nvmlBAR1Memory_t", "c_nvmlConfComputeMemSizeInfo_t", "c_nvmlTemperature_v1_t",
+              "c_nvmlUUID_t", "c_nvmlBAR1Memory_t", "c_nvmlConfComputeMemSizeInfo_t", "c_nvmlConfComputeSystemState_t",
+              "c_nvmlConfComputeSystemCaps_t", "c_nvmlSystemConfComputeSettings_v1_t", "c_nvmlTemperature_v1_t",
               "c_nvmlMarginTemperature_v1_t", "c_nvmlDeviceAddressingMode_t", "c_nvmlDramEncryptionInfo_t",
               "c_nvmlC2cModeInfo_v1_t", "c_nvmlHostname_v1_t", "c_nvmlDeviceAttributes", "c_nvmlEccSramErrorStatus_v1_t",
               "c_nvmlRowRemapperHistogramValues", "c_nvmlAccountingStats_t")}
@@ -84,6 +86,10 @@ NVML = """
         old=[old.total, old.used, old.free], new=[new.total, new.reserved, new.used, new.free],
         mine=[[p.pid == os.getpid(), p.usedGpuMemory] for p in mine], used=used,
         capability=n.nvmlDeviceGetCudaComputeCapability(h),
+        pcie=[[n.nvmlDeviceGetMaxPcieLinkGeneration(d), n.nvmlDeviceGetCurrPcieLinkGeneration(d), n.nvmlDeviceGetCurrPcieLinkWidth(d)]
+              for d in map(n.nvmlDeviceGetHandleByIndex, (0, 1))],
+        confidential=[n.nvmlSystemGetConfComputeState().ccFeature, n.nvmlSystemGetConfComputeCapabilities().gpusCaps,
+                      n.nvmlSystemGetConfComputeGpusReadyState()],
         temperature=refused(lambda: n.nvmlDeviceGetTemperature(h, 0)),
         change=refused(lambda: n.nvmlDeviceSetPersistenceMode(h, 1)))))
 """
@@ -98,15 +104,42 @@ def test_nvml_binding(python):
         "c_nvmlMemory_t": 24, "c_nvmlMemory_v2_t": 40, "nvmlPciInfo_t": 68, "c_nvmlProcessInfo_t": 24,
         "c_nvmlProcessDetail_v1_t": 32, "c_nvmlGpuFabricInfo_t": 28, "c_nvmlGpuFabricInfo_v2_t": 36,
         "c_nvmlGpuFabricInfo_v3_t": 40, "c_nvmlFieldValue_t": 40, "c_nvmlUUID_t": 52,
-        "c_nvmlBAR1Memory_t": 24, "c_nvmlConfComputeMemSizeInfo_t": 16, "c_nvmlTemperature_v1_t": 12,
+        "c_nvmlBAR1Memory_t": 24, "c_nvmlConfComputeMemSizeInfo_t": 16,
+        "c_nvmlConfComputeSystemState_t": 12, "c_nvmlConfComputeSystemCaps_t": 8, "c_nvmlSystemConfComputeSettings_v1_t": 20, "c_nvmlTemperature_v1_t": 12,
         "c_nvmlMarginTemperature_v1_t": 8, "c_nvmlDeviceAddressingMode_t": 8, "c_nvmlDramEncryptionInfo_t": 8,
         "c_nvmlC2cModeInfo_v1_t": 4, "c_nvmlHostname_v1_t": 64, "c_nvmlDeviceAttributes": 40,
         "c_nvmlEccSramErrorStatus_v1_t": 104, "c_nvmlRowRemapperHistogramValues": 20, "c_nvmlAccountingStats_t": 56}
     assert found["count"] == 2 and found["name"] == "NVIDIA GeForce RTX 4090 (simulated)"
     assert found["bus"] == "00000000:02:00.0" and found["by_uuid"] == 1 and found["capability"] == [8, 9]
+    assert found["pcie"] == [[5, 5, 16], [4, 4, 16]] and found["confidential"] == [0, 0, 1]
     total, reserved, used, free = found["new"]
     assert total == 24564 << 20 and total - reserved == 25386352640 and used == 0 and free == total - reserved
     assert found["old"] == [total, reserved, total - reserved]
     assert found["mine"] == [[True, 300 << 20]] and found["used"] == 300 << 20
     assert found["temperature"] == 3 and found["change"] == 3
     assert done.err.count("nvmlDeviceSetPersistenceMode (NVML) is not simulated") == 1
+
+
+CALLS = """
+#include <dlfcn.h>
+int call(void) {
+  const void *table;
+  int (*get)(const void **, const void *) = (int (*)(const void **, const void *))dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuGetExportTable");
+  return get(&table, "sixteen bytes ..");
+}
+"""
+
+
+@pytest.mark.parametrize("name, says", (("libnvJitLink.so.13", None), ("libmine.so", "Relink with"), ("cupy/runtime.so", "CuPy up to release 12")))
+def test_libraries_that_look_for_private_tables(dryrun, tmp_path, name, says):
+    """NVIDIA's linker does without them, so nothing is said; a runtime cannot, and the report says what to use instead."""
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    (tmp_path / "calls.c").write_text(CALLS)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", path, tmp_path / "calls.c"], check=True)
+    done = dryrun(["--json"], f"import ctypes\nassert ctypes.CDLL({str(path)!r}).call() == 801\n")
+    said = [doubt["sentence"] for doubt in json.loads(done.out)["doubts"] if doubt["kind"] == "cannot_run"]
+    if says is None:
+        assert not said and "will fail" not in done.err
+    else:
+        assert len(said) == 1 and says in said[0] and said[0] in done.err

@@ -1,4 +1,4 @@
-"""`vramscope smi` beside NVML clients that nobody here wrote, on one simulated machine: NVIDIA's own Python binding (pynvml),
+"""`vramscope smi` and independent NVML clients on one simulated machine: NVIDIA's own Python binding (pynvml),
 gpustat and nvitop. While a program holds memory on two cards, all of them have to show the same figures.
 """
 
@@ -85,7 +85,7 @@ HOLDER = """
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
-    """{who: what it printed, as data}."""
+    """{program: its output as values}."""
     from conftest import command, environment, finish
 
     env = environment(LD_PRELOAD=None, TRITON_LIBCUDA_PATH=None, COLUMNS="80", LC_ALL="C.UTF-8")

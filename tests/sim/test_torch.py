@@ -164,7 +164,7 @@ def test_values(python):
 
 
 def test_program_without_cuda_is_unchanged(python):
-    """The libraries are there, and nobody notices."""
+    """The preloaded libraries do not change a program that does not use CUDA."""
     code = "import os, sys; print(sorted(os.listdir('/proc/self/fd')), len(os.listdir('/proc/self/task')))\n"
     done = python(code)
     plain = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

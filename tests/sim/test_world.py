@@ -1,6 +1,6 @@
 """Jobs of several ranks: real local ones (`--ranks`), and one rank alone of a world of any size (`--world`, `--rank`).
 
-PyTorch's own fake process group, which moves nothing and needs nobody, says what a rank's memory must be.
+PyTorch's own fake process group, which needs no other rank and moves no data, gives the expected memory of a rank.
 """
 
 import functools
@@ -15,7 +15,9 @@ from conftest import BINARY, command, environment, environment_of, finish
 
 MiB, GiB = 1 << 20, 1 << 30
 SHARDED = ("fsdp", "hybrid", "tensor_parallel")
-ALL = (*SHARDED, "ddp", "collectives")  # the last leaves memory behind: its works hold their tensors
+ALL = (*SHARDED, "ddp", "pipeline", "collectives")  # the last leaves memory behind: its works hold their tensors
+PAIR = ("objects", "own_objects", "fsdp")
+FAKES = ((4, 0), (64, 0), (1024, 5))  # world, rank
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +34,12 @@ def ranks(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def fake(tmp_path_factory):
-    """fake(world, rank, *names): the same on PyTorch's fake process group."""
-
-    def run(world, rank, *names):
-        folder = tmp_path_factory.mktemp("fake")
-        job = {"WORLD_SIZE": world, "RANK": rank, "LOCAL_RANK": 0, "RANKS_FAKE": 1}
-        return found_by(folder, finish(command("ranks.py", names), environment(gpu="H100", **job), folder))[rank]
-
-    return run
+def fakes(tmp_path_factory):
+    """{(world, rank): {name: the same on PyTorch's fake process group}} of FAKES and SHARDED"""
+    folder = tmp_path_factory.mktemp("fake")
+    jobs = " ".join(f"{world}:{rank}" for world, rank in FAKES)
+    done = finish(command("ranks.py", SHARDED), environment(gpu="H100", RANKS_FAKE=jobs), folder)
+    return {(world, rank): found_by(folder / str(world), done)[rank] for world, rank in FAKES}
 
 
 def found_by(folder, done):
@@ -51,28 +50,27 @@ def found_by(folder, done):
 # ---- one rank alone is the same as that rank among real ones, and as PyTorch's fake group has it: to the byte
 
 
-def test_rank_0_alone_is_rank_0(ranks, fake):
+def test_rank_0_alone_is_rank_0(ranks, fakes):
     real, alone = ranks("--ranks 4", *ALL), ranks("--world 4", *ALL)
     assert sorted(real) == [0, 1, 2, 3] and sorted(alone) == [0]
-    fakes = fake(4, 0, *SHARDED)  # DDP compares what its ranks say, and the fake group says nothing
     for name in (*SHARDED, "ddp"):
         assert alone[0][name] == real[0][name], name
         assert real[3][name]["history"] == real[0][name]["history"], name
-    for name in SHARDED:
-        assert fakes[name]["history"] == real[0][name]["history"], name
+    for name in SHARDED:  # DDP compares what its ranks say, and the fake group says nothing
+        assert fakes[4, 0][name]["history"] == real[0][name]["history"], name
 
 
 def test_two_ranks(ranks):
-    real = ranks("--ranks 2", "fsdp")
+    real = ranks("--ranks 2", *PAIR)
     assert sorted(real) == [0, 1]
-    assert ranks("--world 2", "fsdp")[0] == real[0]
+    assert ranks("--world 2 --rank 1", *PAIR)[1]["fsdp"] == real[1]["fsdp"]
 
 
-@pytest.mark.parametrize("world, rank", ((64, 0), (64, 37), (1024, 0), (1024, 5)))
-def test_any_rank_of_any_world(ranks, fake, world, rank):
+@pytest.mark.parametrize("world, rank", ((64, 0), (1024, 5)))
+def test_any_rank_of_any_world(ranks, fakes, world, rank):
     found = ranks(f"--world {world} --rank {rank}", *ALL)
     assert list(found) == [rank]
-    for name, wanted in fake(world, rank, *SHARDED).items():
+    for name, wanted in fakes[world, rank].items():
         assert found[rank][name]["history"] == wanted["history"], name
     assert found[rank]["hybrid"]["mesh"] == [2, world // 2]
     assert found[rank]["tensor_parallel"]["local"] == 2048 // 4
@@ -80,16 +78,18 @@ def test_any_rank_of_any_world(ranks, fake, world, rank):
 
 def test_sharding_shares(ranks):
     """Parameters, gradients and Adam's two states of 8,398,848 numbers, over all ranks."""
-    jobs = {2: ranks("--world 2", "fsdp"), 64: ranks("--world 64 --rank 0", *ALL)}
-    held = {world: found[0]["fsdp"]["history"][-1][0] for world, found in jobs.items()}
+    jobs = {2: ranks("--world 2 --rank 1", *PAIR)[1], 64: ranks("--world 64 --rank 0", *ALL)[0]}
+    held = {world: found["fsdp"]["history"][-1][0] for world, found in jobs.items()}
     numbers = 4 * (512 * 2048 * 2 + 2048 + 512)
     assert held[2] == pytest.approx(3 * 4 * numbers / 2, rel=0.02)
     assert held[64] == pytest.approx(3 * 4 * numbers / 64, rel=0.2)
 
 
-@pytest.mark.parametrize("rank", (0, 2, 7))
-def test_stages_of_a_pipeline(ranks, rank):
-    assert ranks(f"--world 8 --rank {rank}", "pipeline")[rank]["pipeline"]["peak"] > 4 * 4 * 512 * 2048 * 2
+@pytest.mark.parametrize("options, rank", (("--world 64 --rank 0", 0), ("--world 1024 --rank 5", 5), ("--world 8 --rank 7", 7)))
+def test_stages_of_a_pipeline(ranks, options, rank):
+    """The first, one between, and the last."""
+    names = ["pipeline"] if rank == 7 else ALL
+    assert ranks(options, *names)[rank]["pipeline"]["peak"] > 4 * 4 * 512 * 2048 * 2
 
 
 # ---- values that are only moved
@@ -105,10 +105,62 @@ def test_collectives(ranks, options, rank):
     assert found["all_reduce"] == own and found["broadcast"] == own
 
 
-# What cannot work: the sizes of other ranks' objects are computed on the device.
-def test_objects_are_not_moved(dryrun):
-    done = dryrun(["--world", "8", "--gpu", "H100"], "ranks.py", "objects")
-    assert done.code != 0
+# ---- Python objects: their sizes and bytes are read from the device
+
+
+def test_objects(ranks):
+    """They arrive, and cost what they cost: among real ranks, whose processes exchange them, and on one rank alone."""
+    real, alone = ranks("--ranks 2", *PAIR), ranks("--world 2 --rank 1", *PAIR)
+    assert real[0]["objects"]["arrived"] == real[1]["objects"]["arrived"] == alone[1]["objects"]["arrived"] == [True] * 6
+    assert alone[1]["objects"]["events"] == real[1]["objects"]["events"]
+    # The tensors of the first two calls, by PyTorch's source: bytes, size, sizes, the largest of them, all bytes; sizes, their sum, bytes.
+    one, *rest = real[1]["objects"]["sent"]
+    wanted = [one, 8, 2 * 8, 8, 2 * one, 3 * 8, 8, one + sum(rest)]
+    assert [size for action, size in real[1]["objects"]["events"] if action == "alloc"][:8] == wanted
+    # Objects that differ between ranks, through NCCL and gloo (whose real ranks PyTorch itself connects).
+    for rank in (0, 1):
+        found = real[rank]["own_objects"]
+        assert found["nccl"] == found["gloo"]
+        assert found["nccl"] == {"gathered": [0, 1], "chosen": 0, "nothing": ["only rank 0 has it"], "mine": [{"for": rank}]}
+    found = alone[1]["own_objects"]
+    assert found["nccl"] == found["gloo"] == {"gathered": [1, 1], "chosen": 1, "nothing": [None], "mine": [None]}
+    assert found["ranks"] == real[0]["own_objects"]["ranks"] == 2
+
+
+def test_what_is_assumed_of_other_ranks_is_said(dryrun):
+    done = dryrun(["--json", "--world", "8", "--rank", "3", "--gpu", "H100"], "ranks.py", "objects", "own_objects")
+    assert done.code == 0, done.err[-4000:]
+    doubts = [(doubt["what"], doubt["place"].split(" ")[1], doubt["count"]) for doubt in json.loads(done.out)["doubts"] if doubt["kind"] == "assumed"]
+    assert sorted(doubts) == [
+        ("the object that rank 0 scatters to this rank equals that in this rank's list", "objects", 1),
+        ("the object that rank 0 scatters to this rank is unknown: it is None here", "own_objects", 2),
+        ("the object that rank 1 scatters to this rank equals that in this rank's list", "objects", 1),
+        ("the objects that other ranks pass to all_gather_object equal this rank's", "objects", 1),
+        ("the objects that other ranks pass to all_gather_object equal this rank's", "own_objects", 2),
+        ("the objects that rank 0 broadcasts are unknown: this rank keeps its list, which has None", "own_objects", 2),
+        ("the objects that rank 0 broadcasts equal those in this rank's list", "objects", 1),
+        ("the objects that rank 0 broadcasts equal those in this rank's list", "own_objects", 2),
+        ("the objects that rank 1 broadcasts equal those in this rank's list", "objects", 1),
+    ]
+
+
+def test_what_follows_a_gather(dryrun):
+    """torch.distributed.checkpoint gathers plans on rank 0, which scatters them: a rank gets its own back."""
+    program = """
+        import torch, torch.distributed as dist, torch.distributed.checkpoint as checkpoint
+        torch.cuda.set_device(0)
+        dist.init_process_group("nccl")
+        state = {"weight": torch.zeros(1000, device="cuda")}
+        checkpoint.save(state, checkpoint_id="saved")
+        plain = [None]
+        dist.scatter_object_list(plain, None, 0)
+        print("scattered", plain)
+    """
+    done = dryrun(["--json", "--world", "4", "--rank", "2", "--gpu", "H100"], program)
+    assert done.code == 0 and "scattered [None]" in done.err, done.err[-4000:]
+    said = [doubt["what"] for doubt in json.loads(done.out)["doubts"] if doubt["kind"] == "assumed"]
+    assert "the object that rank 0 scatters to this rank equals what this rank passed to gather_object" in said
+    assert "the object that rank 0 scatters to this rank is unknown: it is None here" in said
 
 
 # ---- the whole way
@@ -125,7 +177,7 @@ def test_llama_of_70_billion(dryrun):
     assert reserved / GiB == pytest.approx(33.21, abs=0.005)
 
 
-# ---- what is said
+# ---- messages
 
 
 def test_launchers_are_refused(dryrun):

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,10 @@ void expect_text_at(vs_text *text, vs_str wanted, const char *file, int line) {
   _assert_string_equal(vs_status_name(text->status), vs_status_name(VS_OK), file, line);
   expect_str_at(vs_text_view(text), wanted, file, line);
   text->bytes.count = 0;
+}
+
+uint64_t test_repetitions(uint64_t all, uint64_t few) {
+  return getenv("UNDER_MEMCHECK") != NULL ? few : all;
 }
 
 void expect_trap(void (*misuse)(void)) {

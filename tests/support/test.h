@@ -23,6 +23,10 @@
 /* What a vs_text holds, which is emptied for the next case. */
 #define expect_text(text, wanted) expect_text_at((text), VS_STR(wanted), __FILE__, __LINE__)
 
+/* How often to repeat what differs in numbers alone: `all` times, and `few` times under memcheck (the ring valgrind). There a repetition
+ * takes 20 to 50 times as long, and memcheck judges the code that it runs through; the other rings prove the numbers. */
+uint64_t test_repetitions(uint64_t all, uint64_t few);
+
 /* That `misuse` runs into a VS_ASSERT. Skips the test in builds that have none. */
 void expect_trap(void (*misuse)(void));
 

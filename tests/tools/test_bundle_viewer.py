@@ -1,4 +1,4 @@
-"""bundle_viewer makes one page that asks for nothing, and refuses what it does not understand, with file and line."""
+"""bundle_viewer makes one page that sends no requests, and refuses syntax that it does not understand, with file and line."""
 import base64
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""The simulated cards say where their figures come from: a row of src/device/sim/gpus.def stands behind a comment with its source."""
+"""Every simulated GPU has sources: each row of src/device/sim/gpus.def follows a comment that names them."""
 
 import re
 from pathlib import Path

@@ -293,7 +293,7 @@ private:
     count_users(pool);
   }
 
-  /* PyTorch forgets a pool without users while blocks of its expandable segments are in use, and goes on
+  /* PyTorch forgets a pool without users while blocks of its expandable segments are live, and goes on
    * using it. */
   bool is_in_use(const Pool &pool) const {
     return std::any_of(slots_.begin(), slots_.end(), [&](const Slot &slot) {

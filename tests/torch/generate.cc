@@ -287,7 +287,7 @@ void graphs(Writer &out, uint64_t count) {
     if (random.once_in(2)) out.add(random.once_in(2) ? SYNC_ALL : EMPTY);
     out.add(CAPTURE, pool, 1);
     capture_work(out, live, random.between(3, 60));
-    if (random.once_in(4)) out.free(out.alloc(random.size(9, 23), 5)); // somebody else, meanwhile
+    if (random.once_in(4)) out.free(out.alloc(random.size(9, 23), 5)); // another stream, meanwhile
     out.add(END_CAPTURE, pool);
     for (size_t i = 0; i < live.size(); i++)
       if (random.once_in(4)) kept.push_back(live[i]);

@@ -126,7 +126,7 @@ parity_result cuda(cudaError_t error) {
   return PARITY_REFUSED;
 }
 
-/* ---- a pool's own source: addresses that nobody else gives out, one behind the other */
+/* ---- a pool's own source: addresses that no other allocator returns, one after the other */
 
 class Source final : public caching::CUDAAllocator {
 public:

@@ -1,9 +1,9 @@
 // The module answers every request with the very bytes of the native library.
 //
-// VRAMSCOPE_WASM: the module. VRAMSCOPE: the native program, beside which the examples were built.
+// VRAMSCOPE_WASM: the module with all methods. VRAMSCOPE_WASM_OF_PAGE: the one that lies in the page. VRAMSCOPE: the native program, beside which the examples were built.
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,6 +14,7 @@ import { BAD_FORMAT, Engine, STATUS_OK, withMostPages } from "./engine.mjs";
 const NO_MEMORY = -1;
 const BAD_ARGUMENT = -2;
 const NOT_FOUND = -3;
+const UNSUPPORTED = -8;
 const CANCELLED = -10;
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const module = process.env.VRAMSCOPE_WASM;
@@ -85,6 +86,25 @@ test("equal bytes for every request", () => {
     const expected = native(snapshot, [request]);
     assert.ok(engine.reply.equals(expected), `${request}: ${engine.reply.length} bytes, native ${expected.length}`);
   }
+});
+
+test("the page has the methods that the viewer asks, and says which it does not have", () => {
+  const asked = new Set(["export"]); // shared/export.js asks it of the carrier
+  for (const file of readdirSync(join(root, "viewer"), { recursive: true }).filter((name) => name.endsWith(".js"))) {
+    const source = readFileSync(join(root, "viewer", file), "utf8");
+    for (const match of source.matchAll(/\.(?:once|ask)\(\s*"([a-z_]+)"|\.latest\(\s*[^,"]*(?:"[^"]*")?,\s*"([a-z_]+)"/g)) asked.add(match[1] ?? match[2]);
+  }
+  const { methods } = JSON.parse(native("-", ['{"method": "methods"}']));
+  const engine = new Engine(process.env.VRAMSCOPE_WASM_OF_PAGE);
+  engine.must(engine.load(snapshot, bytes, 1 << 20));
+  const had = new Set();
+  for (const { name } of methods) {
+    const params = name === "export" ? { format: "csv" } : {};
+    const status = engine.request(JSON.stringify({ method: name, params }));
+    if (status === STATUS_OK) had.add(name);
+    else assert.deepEqual([status, engine.error().text.includes(`does not have the method ${name}:`)], [UNSUPPORTED, true], name);
+  }
+  assert.deepEqual([...had].sort(), [...asked].sort());
 });
 
 test("pieces of any size make the same file", () => {

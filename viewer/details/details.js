@@ -9,7 +9,7 @@ import { bytesText, countText } from "../shared/format.js";
 import { allocationFacts, eventFacts, segmentFacts } from "./facts.js";
 import { chiefBlock, fillSections, noStack, stackSection, textSection } from "./stack.js";
 
-const REPORTED_OWNERS = 12; // as the summary asks, so that the reply is shared
+const REPORTED_OWNERS = 12; // the same request as the summary's, so that the reply is shared
 const WINDOW_OF_LIFE = 1.5; // of a lifetime is shown around it
 
 class DetailsPanel {
@@ -32,7 +32,7 @@ class DetailsPanel {
 
   /** @param {ThingName} what @param {number} row */
   async show(what, row) {
-    const engine = this.app.engine();
+    const { engine } = this.app.ready();
     this.element.dataset.row = String(row);
     this.element.dataset.what = what;
     this.element.setAttribute("aria-busy", "true");
@@ -42,7 +42,7 @@ class DetailsPanel {
       if ((event ?? thing) === null || engine !== this.app.engine()) return;
       this.thing = thing === null ? null : { ...thing, what: /** @type {Replies.DrawnName} */ (what) };
       if (event !== null) this.showEvent(event);
-      else this.showThing(this.thing);
+      else if (this.thing !== null) this.showThing(this.thing);
     } catch (error) {
       this.showError(error);
     } finally {
@@ -89,7 +89,7 @@ class DetailsPanel {
   /** @param {Thing} thing */
   thingActions(thing) {
     const { app } = this;
-    const frame = thing.stack?.[thing.owner_frame] ?? null;
+    const frame = thing.stack?.[thing.owner_frame ?? -1] ?? null;
     const inTimeline = () => app.jump({ part: "timeline", what: "allocations", ...windowOfLife(app, thing) });
     const inState = () => app.jump({ part: "state", cursor: momentOfLife(thing) });
     return [
@@ -120,7 +120,7 @@ class DetailsPanel {
       buttonEl("Show in state", () => this.app.jump({ part: "state", cursor: event.event }))]);
     this.putEvent(event, null);
     if (event.action !== "oom") return;
-    const report = await this.app.engine().once("report", { device: this.app.device(), top: REPORTED_OWNERS })
+    const report = await this.app.ready().engine.once("report", { device: this.app.device(), top: REPORTED_OWNERS })
       .catch(() => null);
     const part = report?.devices[0] ?? report?.host ?? null;
     const oom = part?.ooms?.find((/** @type {Replies.Oom} */ one) => one.event === event.event) ?? null;
@@ -142,11 +142,11 @@ class DetailsPanel {
     ]);
   }
 
-  /** Whether the thing is alive at the cursor. */
+  /** Whether the item is live at the cursor. */
   showNow() {
     const { cursor } = this.app.store.state;
     this.now.hidden = cursor === null || this.thing === null;
-    if (this.now.hidden) return;
+    if (cursor === null || this.thing === null) return;
     const { start_event: start, end_event: end } = this.thing;
     const isBefore = start !== null && cursor < start;
     const isAfter = end !== null && end !== undefined && cursor >= end;
@@ -165,7 +165,7 @@ class DetailsPanel {
   }
 
   async copyName() {
-    const isDone = await copyText(this.title.textContent);
+    const isDone = await copyText(this.title.textContent ?? "");
     this.app.announce(isDone ? `Copied ${this.title.textContent}` : "The browser does not allow to copy");
   }
 }
@@ -180,7 +180,7 @@ function lineFilter(frame) {
 }
 
 /**
- * A moment at which it is alive.
+ * A moment at which it is live.
  * @param {Thing} thing
  */
 function momentOfLife(thing) {

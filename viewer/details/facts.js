@@ -8,7 +8,7 @@ import {
 } from "../shared/format.js";
 
 /**
- * A row: a name and what belongs to it, left out where that is null.
+ * A row: a name and its value; no row if the value is null.
  * @param {string} name @param {Children} value
  */
 function factRow(name, value) {
@@ -56,7 +56,7 @@ function endOf(app, thing) {
 }
 
 /**
- * Given back at one event, free at a later one: between them other streams were still using it.
+ * Freed at one event and available at a later one, because other streams were still using it.
  * @param {App} app @param {Thing} thing
  */
 function waitedFor(app, thing) {
@@ -137,7 +137,7 @@ export function eventFacts(app, event, oom) {
     factRow("What", eventSentence(event)),
     factRow(isOom ? "Requested" : "Size", exactBytesText(event.size_bytes)),
     factRow("Free on device", isOom ? exactBytesText(event.device_free_bytes) : null),
-    factRow("Short by", (oom?.short_bytes ?? null) === null ? null : bytesText(oom.short_bytes)),
+    factRow("Short by", oom === null || oom.short_bytes === null ? null : bytesText(oom.short_bytes)),
     factRow("Largest free block", holeWords(oom)),
     factRow("Requested after", bytesText(event.requested_after_bytes)),
     factRow("Reserved after", bytesText(event.reserved_after_bytes)),

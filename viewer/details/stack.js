@@ -25,7 +25,7 @@ function shortPlace(frame) {
 }
 
 /**
- * A frame on one line of plain text, whole.
+ * A frame as one line of plain text, without cuts.
  * @param {Replies.Frame} frame
  */
 function plainFrame(frame) {
@@ -38,7 +38,7 @@ function isNoise(frame) {
 }
 
 /**
- * [{frames, isFolded}]: what follows one another and is folded together.
+ * [{frames, isFolded}]: groups of successive frames that are folded together.
  * @param {Replies.Frame[]} stack
  */
 function runsOfStack(stack) {
@@ -71,7 +71,7 @@ function frameItem(frame, isChief) {
 }
 
 /**
- * What folded frames are called: of the allocator where they are the innermost, else of C++.
+ * The name of folded frames: of the allocator if they are the innermost ones, else of C++.
  * @param {FrameRun} run @param {boolean} isInnermost
  */
 function foldWords(run, isInnermost) {
@@ -80,7 +80,7 @@ function foldWords(run, isInnermost) {
 }
 
 /**
- * A button in whose place the frames come: behind the item `place`, or, where that is null, as an item of
+ * A button that is replaced by the frames: after the item `place` or, if that is null, as an item of
  * its own.
  * @param {FrameRun} run @param {HTMLElement|null} place
  */
@@ -89,7 +89,7 @@ function foldButton(run, place) {
   const button = buttonEl(foldWords(run, place === null), () => {
     const items = run.frames.map((frame) => frameItem(frame, false));
     items[0].tabIndex = -1;
-    if (place === null) button.parentElement.replaceWith(...items);
+    if (place === null) button.parentElement?.replaceWith(...items);
     else place.after(...items);
     button.remove();
     items[0].focus();
@@ -100,7 +100,7 @@ function foldButton(run, place) {
 }
 
 /**
- * The items of a stack: those of Python one by one, what is folded as a button at the end of the item
+ * The items of a stack: Python frames one by one, folded frames as a button at the end of the item
  * before.
  * @param {FrameRun[]} runs @param {Replies.Frame} chief
  */
@@ -116,11 +116,11 @@ function stackItems(runs, chief) {
 }
 
 /**
- * The frame that something is attributed to, large. Null where it is none of its stack.
+ * The owner frame, in large text; null if it is not a frame of the stack.
  * @param {StackedThing} thing
  */
 export function chiefBlock(thing) {
-  const frame = thing.stack?.[thing.owner_frame] ?? null;
+  const frame = thing.stack?.[thing.owner_frame ?? -1] ?? null;
   if (frame === null) return null;
   return el("div", { class: `details-chief is-${frame.kind}`, title: plainFrame(frame) }, [
     el("span", { class: "details-chief-name" }, frame.name),
@@ -138,7 +138,7 @@ export function chiefBlock(thing) {
 export function stackSection(app, title, stack, chief = null) {
   const runs = runsOfStack(stack);
   const isAllFolded = runs.every((run) => run.isFolded);
-  const items = isAllFolded ? stack.map((frame) => frameItem(frame, false)) : stackItems(runs, stack[chief]);
+  const items = isAllFolded ? stack.map((frame) => frameItem(frame, false)) : stackItems(runs, stack[chief ?? -1]);
   const copy = buttonEl("Copy", async () => {
     const isDone = await copyText(stack.map(plainFrame).join("\n"));
     if (isDone) setText(copy, "Copied");
@@ -159,7 +159,7 @@ export function textSection(title, lines) {
 }
 
 /**
- * Something without a stack: its label says why, and where none was recorded, how to record it follows.
+ * For an item without a stack: its label says why and, if none was recorded, how to record one.
  * @param {StackedThing} thing
  */
 export function noStack(thing) {

@@ -1,4 +1,4 @@
-/* The structures of the panel beside. */
+/* The structures of the details panel. */
 
 /** An allocation or a segment. */
 type Thing = Replies.AllocationReply;
@@ -9,5 +9,5 @@ interface FrameRun {
   frames: Replies.Frame[];
 }
 
-/** What stands in a frame's place of a stack. */
+/** The place of a frame in a stack. */
 type StackedThing = Replies.Stacked & { label?: string };

@@ -1,6 +1,6 @@
 /**
- * Questions to the server that served this page: `vramscope view`, on this machine. The files lie there; it
- * began to read them before the page came.
+ * Questions to the server that served this page: `vramscope view`, on this machine. The server has the files, and
+ * began to read them before it sent the page.
  */
 import { EngineError } from "./engine.js";
 
@@ -33,7 +33,7 @@ export function serverCarrier(base, index) {
   }
 
   /**
-   * Waits until the server has read the file, and tells how far it is. The server is its source.
+   * Waits until the server has read the file, and reports the progress, which the server knows.
    * @type {Carrier["load"]}
    */
   async function load(source, onProgress) {
@@ -73,7 +73,7 @@ function serverPause(pending) {
 }
 
 /**
- * The engine's word that it does not answer; all else is the server's.
+ * The engine's own error; any other answer is an error of the server.
  * @param {Response} response
  */
 function isProblem(response) {

@@ -18,9 +18,9 @@ function hasEngine() {
   return document.getElementById("engine") !== null || document.getElementById("program") === null;
 }
 
-/** Begins to compile the engine, for a page where a file may come soon. */
+/** Starts compiling the engine, for a page that will probably load a file soon. */
 export function warmEngine() {
-  if (hasEngine()) readyEngine().catch(() => {}); // who loads hears of it
+  if (hasEngine()) readyEngine().catch(() => {}); // the load reports it
 }
 
 /**
@@ -34,7 +34,7 @@ export function workerCarrier(blob, name = nameOfBlob(blob) ?? "file") {
   /** @type {(bytesRead: number) => void} */
   let onProgress = () => {};
   let count = 0; // of messages
-  let turn = 0; // of loads and of what ends them
+  let turn = 0; // of loads, with the functions that end them
   /** @type {Map<number, {resolve: (reply: ArrayBuffer|null) => void, reject: (error: Error) => void}>} */
   const waiting = new Map();
 
@@ -115,7 +115,7 @@ async function readyEngine() {
 function startWorker() {
   const inlined = document.getElementById("worker");
   if (inlined === null) return new Worker("worker.js", { type: "module" });
-  workerAddress ??= URL.createObjectURL(new Blob([inlined.textContent], { type: "text/javascript" }));
+  workerAddress ??= URL.createObjectURL(new Blob([inlined.textContent ?? ""], { type: "text/javascript" }));
   return new Worker(workerAddress);
 }
 

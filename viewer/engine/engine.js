@@ -3,7 +3,7 @@
  * worker in this page or to a server on this machine is the carrier's affair.
  */
 
-/** Why a question has no answer: a sentence, the stable status and the byte in the file (or null). */
+/** Why a request failed: a sentence, the stable status and the byte in the file (or null). */
 export class EngineError extends Error {
   /** @param {string} message @param {number|null} [status] @param {number|null} [offset] */
   constructor(message, status = null, offset = null) {
@@ -28,17 +28,18 @@ export function openEngine(carrier) {
   /** @type {Engine["once"]} */
   const once = (method, params = {}) => {
     const key = JSON.stringify([method, params]);
-    if (!kept.has(key)) {
-      const reply = ask(method, params);
-      kept.set(key, reply);
-      reply.catch(() => kept.delete(key));
-    }
-    return kept.get(key);
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const reply = ask(method, params);
+    kept.set(key, reply);
+    reply.catch(() => kept.delete(key));
+    return reply;
   };
   /** @type {Engine["latest"]} */
   const latest = (slot, method, params = {}) => {
-    if (!slots.has(slot)) slots.set(slot, { busy: false, waiting: null });
-    return askLatest(slots.get(slot), () => ask(method, params));
+    const known = slots.get(slot) ?? { busy: false, waiting: null };
+    slots.set(slot, known);
+    return askLatest(known, () => ask(method, params));
   };
   return { ask, once, latest, carrier, close: () => carrier.close() };
 }
@@ -65,8 +66,8 @@ function decodeReply(buffer) {
 }
 
 /**
- * An Error of any kind as a sentence; what the engine did not say is a fault of the page.
- * @param {Error} error
+ * An Error of any kind as a sentence; an error that is not from the engine is a fault of the page.
+ * @param {Error|null} error
  */
 export function errorSentence(error) {
   const text = error?.message ? String(error.message) : String(error);

@@ -1,4 +1,4 @@
-/* What goes between the page, the carriers and the worker. The replies themselves: src/query/replies.d.ts. */
+/* The messages between the page, the carriers and the worker. The replies themselves: src/query/replies.d.ts. */
 
 /** The reply of each method, by its name. */
 interface ReplyOf {
@@ -31,14 +31,14 @@ interface ReplyOf {
 
 type MethodName = keyof ReplyOf;
 
-/** Parameters of a question, by their names in src/query/methods.def. */
-type Params = Record<string, string | number | boolean | null>;
+/** Parameters of a question, by their names in src/query/methods.def; what is undefined is left out. */
+type Params = Record<string, string | number | boolean | null | undefined>;
 
-/** One file that can be asked. */
+/** The engine of one file. */
 interface Engine {
   /** The reply, or an EngineError. */
   ask<M extends MethodName>(method: M, params?: Params): Promise<ReplyOf[M]>;
-  /** The same question is asked only once: for what never changes. */
+  /** Sends a request only once: for replies that never change. */
   once<M extends MethodName>(method: M, params?: Params): Promise<ReplyOf[M]>;
   /** One in flight per slot; of those that wait only the newest is sent, the others give null. */
   latest<M extends MethodName>(slot: string, method: M, params?: Params): Promise<ReplyOf[M] | null>;
@@ -46,7 +46,7 @@ interface Engine {
   close(): void;
 }
 
-/** Brings the bytes of questions to an engine and those of replies back. */
+/** Sends the bytes of requests to an engine and returns those of replies. */
 interface Carrier {
   /** Reads the file. The reply of `info`, where reading it gave one. */
   load(source?: Blob, onProgress?: (bytesRead: number, bytes: number | null) => void): Promise<Replies.InfoReply | null>;
@@ -55,7 +55,7 @@ interface Carrier {
   close(): void;
 }
 
-/** Of Engine.latest: what is on its way, and the newest question that waits for it. */
+/** Of Engine.latest: the request in flight, and the newest one that waits for it. */
 interface EngineSlot {
   busy: boolean;
   waiting: null | { send: () => Promise<unknown>; resolve: (reply: unknown) => void; reject: (error: unknown) => void };
@@ -80,10 +80,18 @@ type TypedColumn = Uint8Array | Uint16Array | Uint32Array | Int32Array | BigUint
 /** The pieces of a file, one after another; null behind the last. */
 type PieceReader = () => Promise<Uint8Array | null>;
 
-/** The end of a file's way that gives its pieces (worker_input.js). */
+/** The sender of a file's pieces (worker_input.js). */
 interface ReceivedInput {
   isCompressed: boolean;
   next: PieceReader;
+}
+
+/** What serveInput sends: first whether the file is compressed, then pieces or why there is none. */
+interface InputMessage {
+  isCompressed?: boolean;
+  piece?: Uint8Array | null;
+  bytesRead?: number;
+  error?: Failure;
 }
 
 /** What the module exports: src/faces/web/web.h. */

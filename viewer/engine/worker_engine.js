@@ -2,6 +2,7 @@
  * The engine, a WebAssembly module, as src/faces/web/web.h explains it: one instance, one file. Where the
  * browser can suspend WebAssembly (JSPI) the file streams in while it is parsed; elsewhere it is read first.
  */
+import { present } from "./present.js";
 import { inflateFrame, INPUT_STATUS, InputError } from "./worker_input.js";
 
 const WASM_COMPRESSED = 1;
@@ -25,7 +26,7 @@ export class WasmEngine {
     /** @type {InputError|null} */
     this.inputError = null;
     /** @param {Function} call */
-    const suspending = (call) => (canSuspend()
+    const suspending = (call) => (WebAssembly.Suspending && canSuspend()
       ? new WebAssembly.Suspending(call) : /** @type {() => unknown} */ (call));
     /** @type {EngineExports} */
     this.exports = /** @type {any} (a module says nothing of its types) */ (new WebAssembly.Instance(module, {
@@ -51,10 +52,11 @@ export class WasmEngine {
  */
   async load(name, size, input) {
     this.input = input;
-    if (!canSuspend()) await this.readAll();
+    if (!canSuspend()) await this.readAll(input);
     const flags = (input.isCompressed ? WASM_COMPRESSED : 0) | (canSuspend() ? WASM_CAN_INFLATE : 0);
     const nameSize = this.put(new TextEncoder().encode(name));
-    const call = canSuspend() ? WebAssembly.promising(this.exports.vs_web_load) : this.exports.vs_web_load;
+    const { vs_web_load: load } = this.exports;
+    const call = WebAssembly.promising && canSuspend() ? WebAssembly.promising(load) : load;
     const status = await call(nameSize, size, flags);
     this.pieces = [];
     this.input = null;
@@ -90,8 +92,8 @@ export class WasmEngine {
     return bytes.length;
   }
 
-  async readAll() {
-    const { next } = this.input;
+  /** @param {ReceivedInput} input */
+  async readAll({ next }) {
     for (let piece = await next(); piece !== null; piece = await next()) this.pieces.push(piece);
     this.pieces.reverse();
   }
@@ -108,7 +110,7 @@ export class WasmEngine {
   /** @param {number} to @param {number} capacity */
   async readNext(to, capacity) {
     try {
-      const piece = await this.input.next();
+      const piece = await present(this.input, "input").next();
       if (piece === null) return 0;
       this.pieces.push(piece);
       return this.store(to, capacity);

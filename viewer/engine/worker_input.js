@@ -4,7 +4,9 @@
  * takes a second worker: a browser hands over what it read only to a thread that has nothing to do.
  */
 
-/** The statuses that this page has to tell itself; include/vramscope/status.def has them all. */
+import { present } from "./present.js";
+
+/** The statuses that this page sets itself; include/vramscope/status.def has all of them. */
 export const INPUT_STATUS = Object.freeze({
   NO_MEMORY: -1, BAD_FORMAT: -4, LIMIT: -7, UNSUPPORTED: -8, IO: -9,
 });
@@ -21,7 +23,7 @@ export class InputError extends Error {
 
 const INPUT_PIECE = 8 * 1024 * 1024;
 const INPUT_AHEAD = 2;
-// What gzip may make of a file, as in src/intake/gzip.h: what grows more was made to fill the memory.
+// How far a gzip file may expand, as in src/intake/gzip.h: files that expand further are made to exhaust memory.
 const INPUT_GROWTH_BASE = 32 * 1024 * 1024;
 const INPUT_GROWTH_FACTOR = 256;
 const BEHIND = "something follows behind the end of the gzip data; unpack it first: gzip -d FILE";
@@ -59,7 +61,7 @@ export async function serveInput(blob, port) {
  * @returns {Promise<ReceivedInput>}
  */
 export async function receivedInput(port, onProgress) {
-  /** @type {Array<{isCompressed?: boolean, piece?: Uint8Array|null, bytesRead?: number, error?: Failure}>} */
+  /** @type {InputMessage[]} */
   const came = [];
   /** @type {(value?: unknown) => void} */
   let wake = () => {};
@@ -69,13 +71,13 @@ export async function receivedInput(port, onProgress) {
   };
   const message = async () => {
     if (came.length === 0) await new Promise((resolve) => { wake = resolve; });
-    return came.shift();
+    return present(came.shift(), "message");
   };
   for (let i = 0; i < INPUT_AHEAD; i++) port.postMessage(null);
-  const { isCompressed } = await message();
+  const { isCompressed = false } = await message();
   const next = async () => {
-    const { piece, bytesRead, error } = await message();
-    if (error !== undefined) throw new InputError(error.message, error.status, error.offset);
+    const { piece = null, bytesRead = 0, error } = await message();
+    if (error !== undefined) throw new InputError(error.message, error.status ?? INPUT_STATUS.IO, error.offset);
     port.postMessage(null);
     onProgress(bytesRead);
     return piece;
@@ -122,9 +124,10 @@ function blobPieces(blob, onProgress) {
   };
   readAhead();
   return async () => {
-    if (ahead.length === 0) return null;
+    const next = ahead.shift();
+    if (next === undefined) return null;
     try {
-      const piece = new Uint8Array(await ahead.shift());
+      const piece = new Uint8Array(await next);
       readAhead();
       given += piece.length;
       onProgress(given);
@@ -136,7 +139,7 @@ function blobPieces(blob, onProgress) {
 }
 
 /**
- * What the pieces of a gzip file hold, in pieces of the browser's own size.
+ * The decompressed pieces of a gzip file, in sizes that the browser chooses.
  * @param {PieceReader} raw @param {number} size
  */
 function inflatedPieces(raw, size) {

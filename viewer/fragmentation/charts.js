@@ -3,6 +3,7 @@
  * fragmented and releasable memory; the largest free block as a line.
  * Below: the free bytes by the size of their free block, the small ones (which few requests fit) at the bottom.
  */
+import { isPresent } from "../engine/present.js";
 import { xAxisTicks, yAxisTicks } from "../shared/axis.js";
 import { bytesText } from "../shared/format.js";
 import { mixedColour, themeToken } from "../shared/palette.js";
@@ -15,7 +16,7 @@ const CHART_TOP = 30;
 const CHART_HEADROOM = 1.04;
 
 /**
- * Free blocks of neighbouring sizes in one band: six bands can be told apart, 28 cannot. From ... up to, in bytes.
+ * Ranges of sizes of free blocks, in bytes. There are six, because readers can distinguish six bands, but not 28.
  * @type {HoleRange[]}
  */
 const HOLE_BANDS = [
@@ -30,7 +31,7 @@ const RESERVED_PARTS = [
 ];
 
 /**
- * `band` is the place among `count` that hold anything: the fewer there are, the easier to tell apart.
+ * The colour of a band, which is number `band` of the `count` bands that are not empty: fewer bands get more distinct colours.
  * @param {number} band @param {number} count
  */
 function bandColour(band, count) {
@@ -76,7 +77,7 @@ export function fragmentationModel(reply) {
 }
 
 /**
- * Where the two plots lie on a paper of this size.
+ * The places of the two plots on a paper of this size.
  * @param {number} width @param {number} height
  * @returns {ChartAreas}
  */
@@ -172,7 +173,7 @@ function drawByteGrid(paper, area, highest) {
 }
 
 /**
- * Steps, not slopes: a point stands for the whole of its piece.
+ * Steps instead of slopes, because a point is the value of its whole interval.
  * @param {Area} area @param {Float64Array} values @param {number} highest
  */
 function stepsOf(area, values, highest) {
@@ -234,11 +235,12 @@ function drawTimeAxis(paper, area, model) {
 
 /** @param {Paper} paper @param {ChartAreas} areas @param {FragmentationModel} model @param {ChartLook} look */
 function drawChartMarks(paper, areas, model, look) {
+  /** @type {Array<[x: number, colour: string, dash: number[]]|null>} */
   const verticals = [
     look.cursor === null ? null : [cursorPlace(areas, model, look.cursor), themeToken("cursor"), []],
     look.point < 0 ? null : [placeOfPoint(model, areas, look.point), themeToken("text-3"), [3, 3]],
   ];
-  for (const [x, colour, dash] of verticals.filter((one) => one !== null)) {
+  for (const [x, colour, dash] of verticals.filter(isPresent)) {
     if (x < areas.reserved.x || x > areas.reserved.x + areas.reserved.width) continue;
     for (const area of [areas.reserved, areas.holes]) {
       paper.line([x, area.y, x, area.y + area.height], colour, 1.5, dash);

@@ -2,6 +2,7 @@
  * Fragmentation: how much of the reserved memory is cached, in free blocks of which sizes, over time and at the
  * cursor, and which blocks keep half-empty segments from being released.
  */
+import { present } from "../engine/present.js";
 import { errorSentence } from "../engine/engine.js";
 import { xPlaceText } from "../shared/axis.js";
 import { el, fill, iconButton, iconEl, setText } from "../shared/dom.js";
@@ -21,7 +22,7 @@ import {
 } from "./charts.js";
 import { pinnedSegment } from "./pinned.js";
 
-/* Points of the charts: about one for each pixel, in steps so that a little resizing asks nothing again. */
+/* Points of the charts: about one for each pixel, in steps, so that a small resize needs no new request. */
 const FRAGMENTATION_STEP = 200;
 const FRAGMENTATION_MOST = 1200;
 const FRAGMENTATION_PINNED = 50;
@@ -79,6 +80,20 @@ class FragmentationPart {
       [["Worst", "The moment with the most fragmented bytes", () => this.goWorst()]]);
     this.tip = createPointerTip();
     this.paint = oncePerFrame(() => this.paintNow());
+    this.canvas = el("canvas", { class: "frag-canvas" });
+    this.stage = el("div", { class: "frag-stage inner-focus", tabindex: "0", role: "application",
+      "aria-roledescription": "chart", "aria-label": CHART_HELP }, this.canvas);
+    /** @param {string} name */
+    const legend = (name) => el("ul", { class: "owners-legend frag-legend", "aria-label": name });
+    this.legend = legend("Colours of the upper chart");
+    this.holesLegend = legend("Colours of the lower chart");
+    this.fail = el("div", { class: "part-fail", hidden: true });
+    this.sentence = el("p", { class: "frag-sentence" });
+    this.figures = el("dl", { class: "frag-figures" });
+    this.areas = new SortTable({ label: "Areas that do not share free blocks", sort: "reserved",
+      columns: AREA_COLUMNS, keyOf: (area) => JSON.stringify([area.pool, area.stream, area.kind]) });
+    this.pinned = el("ul", { class: "pinned-list" });
+    this.pinnedTitle = el("h2", {}, "Segments that are nearly empty");
     this.element = el("section", { class: "frag", "aria-label": "Fragmentation" },
       [this.toolbar(), this.body(), this.tip.element]);
   }
@@ -96,20 +111,6 @@ class FragmentationPart {
   }
 
   body() {
-    this.canvas = el("canvas", { class: "frag-canvas" });
-    this.stage = el("div", { class: "frag-stage inner-focus", tabindex: "0", role: "application",
-      "aria-roledescription": "chart", "aria-label": CHART_HELP }, this.canvas);
-    /** @param {string} name */
-    const legend = (name) => el("ul", { class: "owners-legend frag-legend", "aria-label": name });
-    this.legend = legend("Colours of the upper chart");
-    this.holesLegend = legend("Colours of the lower chart");
-    this.fail = el("div", { class: "part-fail", hidden: true });
-    this.sentence = el("p", { class: "frag-sentence" });
-    this.figures = el("dl", { class: "frag-figures" });
-    this.areas = new SortTable({ label: "Areas that do not share free blocks", sort: "reserved",
-      columns: AREA_COLUMNS, keyOf: (area) => JSON.stringify([area.pool, area.stream, area.kind]) });
-    this.pinned = el("ul", { class: "pinned-list" });
-    this.pinnedTitle = el("h2", {}, "Segments that are nearly empty");
     this.listen();
     const moment = el("div", { class: "frag-moment" }, [
       el("section", { class: "frag-section", "aria-label": "At this moment" }, [this.sentence, this.figures,
@@ -168,7 +169,7 @@ class FragmentationPart {
     try {
       const reply = await this.questions.latest("fragmentation-holes", "holes", params);
       if (reply === null) return;
-      const event = this.point < 0 ? null : this.model.columns.point_event[this.point];
+      const event = this.point < 0 ? null : this.model?.columns.point_event[this.point] ?? null;
       this.model = fragmentationModel(reply);
       if (event !== null) this.keepPoint(event);
       this.showFail("holes", null);
@@ -201,7 +202,7 @@ class FragmentationPart {
 
   /**
    * Why a question has no answer, until it has one.
-   * @param {FragmentationQuestion} kind @param {Error} error
+   * @param {FragmentationQuestion} kind @param {Error|null} error
  */
   showFail(kind, error) {
     this.failed[kind] = error;
@@ -229,12 +230,12 @@ class FragmentationPart {
     const all = reply.all;
     const { sentence } = reply;
     setText(this.sentence, `${sentence[0].toUpperCase()}${sentence.slice(1)}.`);
-    /** @param {string} name @param {string} text @param {string} hint */
+    /** @param {string} name @param {string} text @param {string|null} hint */
     const pair = (name, text, hint) =>
       el("div", { class: "frag-figure", title: hint }, [el("dt", {}, name), el("dd", {}, text)]);
-    /** @param {string} name @param {string} key @param {string} [hint] */
+    /** @param {string} name @param {string} key @param {string|null} [hint] */
     const figure = (name, key, hint = null) => pair(name, bytesText(areaFigure(all, key)), hint);
-    const free = areaFigure(all, "free");
+    const [free, largest] = [areaFigure(all, "free") ?? 0, areaFigure(all, "largest_hole") ?? 0];
     fill(this.figures, [
       figure("Reserved", "reserved"), figure("Active", "active"), figure("Cached", "free"),
       figure("Fragmented", "pinned", "cached and not releasable: live blocks share the segment or page"),
@@ -242,7 +243,7 @@ class FragmentationPart {
       figure("Largest free block", "largest_hole"),
       figure("Unusable", "unusable", "in free blocks smaller than any request of the trace"),
       pair("Free blocks", countText(areaFigure(all, "hole_count")), null),
-      pair("Fragmentation", free > 0 ? shareText(1 - areaFigure(all, "largest_hole") / free) : "–",
+      pair("Fragmentation", free > 0 ? shareText(1 - largest / free) : "–",
         "1 − largest free block / cached"),
     ]);
     this.areas.show(reply.areas);
@@ -255,13 +256,18 @@ class FragmentationPart {
     setText(this.pinnedTitle, title);
     /** @param {Replies.PinnedSegment} segment */
     const toState = (segment) => {
-      this.app.jump({ part: "state", cursor: this.reply.at.event });
+      this.app.jump({ part: "state", cursor: this.reply?.at.event ?? null });
       if (segment.row !== null) this.app.showDetails("segments", segment.row);
     };
     fill(this.pinned, list.map((segment) => pinnedSegment(this.app, segment, toState)));
   }
 
   /* ---- the charts */
+
+  /** What the charts show; a point of them is chosen and an export made only where they show something. */
+  drawn() {
+    return present(this.model, "chart");
+  }
 
   paintNow() {
     if (!this.width || this.model === null) return;
@@ -271,7 +277,7 @@ class FragmentationPart {
     this.canvas.dataset.settled = "true";
   }
 
-  /* The cursor is an event; on the axis of time the piece that shows it tells where it is. */
+  /* The cursor is an event; on the axis of time its place is that of the interval that contains it. */
   cursorOnAxis() {
     const { cursor } = this.app.store.state;
     const { model } = this;
@@ -311,7 +317,7 @@ class FragmentationPart {
    * @param {number} event
    */
   keepPoint(event) {
-    const point = this.model.columns.point_event.findIndex((one) => one >= event);
+    const point = this.drawn().columns.point_event.findIndex((one) => one >= event);
     if (point < 0) this.choosePoint(-1);
     else this.showPoint(point);
   }
@@ -320,12 +326,12 @@ class FragmentationPart {
   showPoint(point) {
     const box = this.stage.getBoundingClientRect();
     const areas = chartAreas(this.width, this.height);
-    this.choosePoint(point, box.left + placeOfPoint(this.model, areas, point), box.top + areas.reserved.y);
+    this.choosePoint(point, box.left + placeOfPoint(this.drawn(), areas, point), box.top + areas.reserved.y);
   }
 
   /** @param {number} point */
   tipOf(point) {
-    const { columns, bands, axis, x0, x1, count } = this.model;
+    const { columns, bands, axis, x0, x1, count } = this.drawn();
     const event = columns.point_event[point];
     /** @type {Array<[string, Child]>} */
     const ofBands = [...bands].reverse().map((band) => [bandText(band.range), bytesText(band.bytes[point])]);
@@ -370,7 +376,7 @@ class FragmentationPart {
 
   /** @param {number} point */
   goTo(point) {
-    if (point >= 0) this.app.jump({ cursor: this.model.columns.point_event[point], cursor2: null });
+    if (point >= 0) this.app.jump({ cursor: this.drawn().columns.point_event[point], cursor2: null });
   }
 
   goWorst() {
@@ -400,7 +406,7 @@ class FragmentationPart {
   /** @param {number} point */
   walk(point) {
     this.showPoint(point);
-    const { columns } = this.model;
+    const { columns } = this.drawn();
     this.app.announce(`${eventText(columns.point_event[point])}: ${bytesText(columns.free[point])} free of ` +
       `${bytesText(columns.reserved[point])}, largest free block ${bytesText(columns.largest_hole[point])}`);
   }
@@ -409,12 +415,13 @@ class FragmentationPart {
 
   drawing() {
     const [width, height] = [Math.max(720, this.width), this.height];
+    const model = this.drawn();
     /** @param {Paper} paper */
     const draw = (paper) => {
       paper.rect(0, 0, width, height + 50, themeToken("canvas"));
       const look = { cursor: this.cursorOnAxis(), point: -1 };
-      drawFragmentationCharts(sizedPaper(paper, width, height), this.model, look);
-      drawChartLegends(paper, this.model, height);
+      drawFragmentationCharts(sizedPaper(paper, width, height), model, look);
+      drawChartLegends(paper, model, height);
     };
     return { width, height: height + 50, draw };
   }
@@ -430,7 +437,7 @@ class FragmentationPart {
   }
 
   csv() {
-    const { columns, bands, count } = this.model;
+    const { columns, bands, count } = this.drawn();
     const names = /** @type {const} */ (["reserved", "active", "free", "pinned", "releasable", "largest_hole"]);
     const head = ["event", ...names.map((name) => `${name}_bytes`), "holes",
       ...bands.map((band) => `${bandText(band.range)} (bytes)`)];

@@ -5,7 +5,7 @@ import { addressText, bytesText, pluralText, poolText, shareText, streamText } f
 const PINNED_NAMED = 4;
 
 /**
- * A block as part of the bar: where it lies, but never thinner than can be seen.
+ * A block as part of the bar: at its place, but at least as wide as can be seen.
  * @param {Replies.PinnedSegment} segment @param {Replies.PinnedSegment["blocks"][number]} block
  * @param {number} from
  */

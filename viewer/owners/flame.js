@@ -2,6 +2,7 @@
  * The flame graph: a canvas with the call tree, the root on top, as wide as bytes. It scrolls when it is
  * deep, zooms into a call on click or Enter, and can be walked with the arrow keys.
  */
+import { present } from "../engine/present.js";
 import { buttonEl, el, fill } from "../shared/dom.js";
 import { CanvasPaper } from "../shared/export_paper.js";
 import { bytesText, countText, exactBytesText, pluralText, shareText } from "../shared/format.js";
@@ -38,6 +39,8 @@ export class FlameGraph {
     this.width = 0;
     /** @type {FlameLook} */
     this.look = { lines: null, files: null, marks: null, inverted: false, search: "" };
+    this.colours = new FlameColours(this.look);
+    this.isLost = false;
     this.tip = createPointerTip();
     this.canvas = el("canvas", { class: "flame-canvas" });
     this.space = el("div", { class: "flame-space" }, this.canvas);
@@ -76,9 +79,10 @@ export class FlameGraph {
     if (isSearch) this.showFirstMark();
   }
 
-  /* What was searched for may lie deeper than can be seen. */
+  /* The match may be further down than the visible part. */
   showFirstMark() {
-    const rows = this.boxes.filter((box) => box.small < 2 && this.look.marks(box.node)).map((box) => box.row);
+    const { marks } = this.look;
+    const rows = this.boxes.filter((box) => box.small < 2 && marks?.(box.node)).map((box) => box.row);
     if (rows.length === 0) return;
     const top = rows.reduce((least, row) => Math.min(least, row), Infinity) * FLAME_ROW;
     const { scrollTop, clientHeight } = this.scroll;
@@ -94,7 +98,7 @@ export class FlameGraph {
   }
 
   layout() {
-    if (this.tree === null || this.width === 0) return;
+    if (this.focus === null || this.width === 0) return;
     const chosenPath = this.chosen === null ? null : this.chosen.node.path;
     this.boxes = layoutFlame(this.focus, this.width, FLAME_LEAST);
     this.chosen = chosenPath === null ? null : this.boxes.find((box) => box.node.path === chosenPath) ?? null;
@@ -121,6 +125,11 @@ export class FlameGraph {
     return { width: this.width, height: Math.max(1, this.rows.length) * FLAME_ROW, draw };
   }
 
+  /** The tree and the call that fills the graph; there are boxes to choose only where there are these. */
+  drawn() {
+    return { tree: present(this.tree, "tree"), focus: present(this.focus, "call") };
+  }
+
   /** @param {MouseEvent} event */
   boxAt(event) {
     const area = this.scroll.getBoundingClientRect();
@@ -136,7 +145,7 @@ export class FlameGraph {
     this.scroll.classList.toggle("can-zoom", box !== null);
   }
 
-  /** @param {FlameBox} box @param {number} [x] @param {number} [y] */
+  /** @param {FlameBox|null} box @param {number} [x] @param {number} [y] */
   choose(box, x = 0, y = 0) {
     if (box !== this.chosen) {
       this.chosen = box;
@@ -170,7 +179,7 @@ export class FlameGraph {
     return [
       ["bytes", exactBytesText(box.bytes)],
       ["allocations", countText(box.count)],
-      ["of all", shareText(box.bytes / this.tree.root.bytes)],
+      ["of all", shareText(box.bytes / this.drawn().tree.root.bytes)],
       hasCaller ? ["of its caller", shareText(box.bytes / caller.bytes)] : null,
     ];
   }
@@ -186,7 +195,8 @@ export class FlameGraph {
    * @param {FlameBox} box
    */
   zoom(box) {
-    const node = box.node === this.focus && box.row === 0 ? this.focus.parent ?? this.focus : box.node;
+    const { focus } = this.drawn();
+    const node = box.node === focus && box.row === 0 ? focus.parent ?? focus : box.node;
     this.tip.hide();
     this.onfocus(flamePathText(node));
   }
@@ -194,11 +204,12 @@ export class FlameGraph {
   /** @param {KeyboardEvent} event */
   key(event) {
     if (this.boxes.length === 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    const { focus } = this.drawn();
     const box = this.chosen ?? this.boxes[0];
     const to = this.boxBeside(box, event.key);
     if (event.key === "Enter" || event.key === " ") this.zoom(box);
-    else if (event.key === "Backspace") this.onfocus(flamePathText(this.focus.parent ?? this.focus));
-    else if (event.key === "Escape" && this.focus.parent !== null) this.onfocus("");
+    else if (event.key === "Backspace") this.onfocus(flamePathText(focus.parent ?? focus));
+    else if (event.key === "Escape" && focus.parent !== null) this.onfocus("");
     else if (to === undefined) return;
     else this.walk(this.chosen === null ? box : to ?? box);
     event.preventDefault();
@@ -238,13 +249,15 @@ export class FlameGraph {
     this.choose(box, left, area.top + y - scroll.scrollTop + FLAME_ROW);
     const { node } = box;
     const name = box.small > 1 ? `${box.small} small calls` : `${node.name} ${node.place}`;
-    this.announce(`${name}, ${bytesText(box.bytes)}, ${shareText(box.bytes / this.tree.root.bytes)}`);
+    this.announce(`${name}, ${bytesText(box.bytes)}, ${shareText(box.bytes / this.drawn().tree.root.bytes)}`);
   }
 
   /* From "all" to the call that fills the graph. */
   fillCrumbs() {
+    const { tree, focus } = this.drawn();
+    /** @type {FlameNode[]} */
     const path = [];
-    for (let node = this.focus; node !== null; node = node.parent) path.unshift(node);
+    for (let node = /** @type {FlameNode|null} */ (focus); node !== null; node = node.parent) path.unshift(node);
     this.crumbs.hidden = path.length < 2 && !this.isLost;
     /** @param {FlameNode} node @param {number} i */
     const crumb = (node, i) => {
@@ -255,12 +268,12 @@ export class FlameGraph {
     };
     const lost = this.isLost
       ? el("span", { class: "faint" }, "The call that was zoomed into holds nothing here.") : null;
-    const { bytes, parent } = this.focus;
-    const share = this.tree.root.bytes === 0 ? 0 : bytes / this.tree.root.bytes;
+    const { bytes, parent } = focus;
+    const share = tree.root.bytes === 0 ? 0 : bytes / tree.root.bytes;
     const size = parent === null ? null
       : el("span", { class: "second flame-size" }, `${bytesText(bytes)}, ${shareText(share)} of all`);
-    const mark = this.focus.frame === null ? null
-      : buttonEl("Mark in timeline", () => this.onmark(this.focus), { class: "link flame-size" });
+    const mark = focus.frame === null ? null
+      : buttonEl("Mark in timeline", () => this.onmark(focus), { class: "link flame-size" });
     fill(this.crumbs, [...path.map(crumb), size, mark, lost]);
   }
 }

@@ -95,7 +95,7 @@ function ownBytes(node, inverted) {
  * @param {FrameWords & {kind?: string|null}} frame
  */
 function lineKey({ kind, file, line, function: name }) {
-  return line === null || kind === "backward" ? name : `${file}\n${line}`;
+  return line === null || kind === "backward" ? name ?? "" : `${file}\n${line}`;
 }
 
 /**
@@ -132,8 +132,9 @@ function lineLegend(root, lines, inverted) {
     const { frame } = visit[i];
     for (const child of visit[i].children) visit.push(child);
     const index = frame === null ? undefined : lines.get(lineKey(frame));
-    if (index === undefined) continue;
-    const before = found.get(index) ?? { bytes: 0, text: frame.place.includes(":") ? frame.place : frame.name };
+    if (frame === null || index === undefined) continue;
+    const { place, name } = frame;
+    const before = found.get(index) ?? { bytes: 0, text: place?.includes(":") ? place : name ?? "" };
     found.set(index, { ...before, bytes: before.bytes + ownBytes(visit[i], inverted) });
   }
   return [...found].filter((one) => one[1].bytes > 0).sort((a, b) => b[1].bytes - a[1].bytes).slice(0, LEGEND_LINES)
@@ -141,7 +142,7 @@ function lineLegend(root, lines, inverted) {
 }
 
 /**
- * A shade of the kind's colour that the function's name gives, so that neighbours can be told apart.
+ * A shade of the kind's colour, chosen by the function's name, so that neighbours look different.
  * @param {FlameNode} node
  */
 function kindColour(node) {
@@ -151,7 +152,8 @@ function kindColour(node) {
 /** @param {FlameNode} node @param {Map<string, number>|null} files */
 function fileColour(node, files) {
   const file = flameFile(node);
-  return file === null || !files.has(file) ? themeToken("others") : groupColour(files.get(file));
+  const index = file === null ? undefined : files?.get(file);
+  return index === undefined ? themeToken("others") : groupColour(index);
 }
 
 /**
@@ -182,7 +184,7 @@ export class FlameColours {
   /** @param {FlameNode} node */
   newLineColour(node) {
     const { lines, inverted } = this.look;
-    const index = node.frame === null ? undefined : lines.get(lineKey(node.frame));
+    const index = node.frame === null ? undefined : lines?.get(lineKey(node.frame));
     const isOwner = index !== undefined && ownBytes(node, inverted) >= node.bytes / 2;
     if (isOwner) return { colour: groupColour(index), index };
     const caller = inverted || node.parent === null || node.kind === "user" ? undefined
@@ -223,7 +225,7 @@ export class FlameColours {
   }
 }
 
-/* Widths of characters: a graph has thousands of words, and measuring each is what would cost most. */
+/* Widths of characters. A graph has thousands of words, and measuring each would be the slowest part of drawing. */
 const flameWidths = new Map();
 
 /** @param {Paper} paper @param {string} text @param {PaperText} type */

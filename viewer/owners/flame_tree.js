@@ -12,7 +12,7 @@
 function flameNode(row, parent) {
   const { bytes, count, kind, name, place } = row;
   const hasFrame = row.function !== null || row.file !== null;
-  return { name, place, kind, frame: hasFrame ? row : null, parent, children: [], bytes, count,
+  return { name: name ?? "", place: place ?? "", kind, frame: hasFrame ? row : null, parent, children: [], bytes, count,
     selfBytes: row.self_bytes, depth: parent === null ? 0 : parent.depth + 1, path: row.id };
 }
 
@@ -31,7 +31,7 @@ export function buildFlameTree(reply) {
     nodes.push(node);
   }
   for (const { children } of nodes) {
-    if (children.length > 1 && children.at(-1).kind === "rest") children.sort((a, b) => b.bytes - a.bytes);
+    if (children.length > 1 && children[children.length - 1].kind === "rest") children.sort((a, b) => b.bytes - a.bytes);
   }
   return { root: nodes[0], shown: nodes.filter((node) => node.kind !== "rest").length };
 }

@@ -2,6 +2,7 @@
  * The owners of the memory: a flame graph and a table of what was live at a moment, or of what changed between
  * two. Both answer the same question; the colours and names of the table are those of the timeline's legend.
  */
+import { isPresent, present } from "../engine/present.js";
 import { errorSentence } from "../engine/engine.js";
 import { buttonEl, el, fill, iconEl, selectEl, setText } from "../shared/dom.js";
 import { SEARCH_EXAMPLES } from "../shared/empty.js";
@@ -40,6 +41,16 @@ class OwnersPart {
     this.lines = new Map();
     /** @type {Replies.TreeReply|null} */
     this.reply = null;
+    /** @type {FlameTree|null} of the reply */
+    this.tree = null;
+    /** @type {OwnersQuestion|null} that the reply answers */
+    this.question = null;
+    /** @type {Map<string, number>|null} */
+    this.files = null;
+    /** @type {LegendEntry[]} */
+    this.legendEntries = [];
+    this.isShown = false;
+    this.searchTimer = 0;
     /** @type {string|null} a search that found nothing */
     this.unfound = null;
     this.moment = new MomentChoice(app);
@@ -47,15 +58,29 @@ class OwnersPart {
       onmark: (node) => this.markCall(node), announce: (text) => app.announce(text) });
     this.table = new OwnersTable(app);
     this.table.onmore = () => this.askTable(app.store.state);
+    this.figure = el("strong", { class: "owners-figure" });
+    this.words = el("span", { class: "second" });
+    this.filterChip = buttonEl("", () => this.app.jump({ filter: "" }),
+      { class: "owners-filter", hidden: true, title: "Show everything again" });
+    this.legend = el("ul", { class: "owners-legend", "aria-label": "Colours" });
+    this.note = el("div", { class: "owners-note", hidden: true });
+    this.fail = el("div", { class: "part-fail", hidden: true });
+    this.heading = el("div", { class: "owners-heading" }, [el("p", { class: "owners-sentence" },
+      [this.figure, " ", this.words]), this.legend]);
+    this.graph = el("section", { class: "owners-graph", "aria-label": "Flame graph" },
+      [this.heading, this.flame.element, this.note]);
+    this.content = el("div", { class: "owners-body" }, [this.graph, this.table.element]);
+    this.invert = buttonEl("Invert", () => app.store.set({ inverted: !app.store.state.inverted, focus: "" }),
+      { "aria-pressed": "false", title: "Begin with the allocating line, and go from there to the callers" });
+    this.search = el("input", { type: "search", class: "owners-search",
+      placeholder: "Search a function, file, size>1MiB", "aria-label": "Search", spellcheck: "false",
+      oninput: () => this.searchSoon(), onchange: () => this.searchNow() });
+    this.found = el("span", { class: "owners-found", role: "status" });
     this.element = el("section", { class: "owners", "aria-label": "Owners of the memory" },
       [this.toolbar(), this.graphTools(), this.body()]);
   }
 
   toolbar() {
-    this.figure = el("strong", { class: "owners-figure" });
-    this.words = el("span", { class: "second" });
-    this.filterChip = buttonEl("", () => this.app.jump({ filter: "" }),
-      { class: "owners-filter", hidden: true, title: "Show everything again" });
     return el("div", { class: "toolbar" }, this.moment.element);
   }
 
@@ -65,12 +90,6 @@ class OwnersPart {
       (value) => this.setFrames(value));
     const colours = selectEl("Colour", OWNERS_COLOURS, this.colourBy,
       (value) => { this.colourBy = value; this.showTree(); });
-    this.invert = buttonEl("Invert", () => app.store.set({ inverted: !app.store.state.inverted, focus: "" }),
-      { "aria-pressed": "false", title: "Begin with the allocating line, and go from there to the callers" });
-    this.search = el("input", { type: "search", class: "owners-search",
-      placeholder: "Search a function, file, size>1MiB", "aria-label": "Search", spellcheck: "false",
-      oninput: () => this.searchSoon(), onchange: () => this.searchNow() });
-    this.found = el("span", { class: "owners-found", role: "status" });
     const menu = exportMenu(app, { what: "owners", svg: () => this.svg(), png: () => this.png(),
       csv: () => this.csv() });
     return el("div", { class: "toolbar owners-tools" }, [frames, colours, this.invert,
@@ -79,14 +98,6 @@ class OwnersPart {
   }
 
   body() {
-    this.legend = el("ul", { class: "owners-legend", "aria-label": "Colours" });
-    this.note = el("div", { class: "owners-note", hidden: true });
-    this.fail = el("div", { class: "part-fail", hidden: true });
-    this.heading = el("div", { class: "owners-heading" }, [el("p", { class: "owners-sentence" },
-      [this.figure, " ", this.words]), this.legend]);
-    this.graph = el("section", { class: "owners-graph", "aria-label": "Flame graph" },
-      [this.heading, this.flame.element, this.note]);
-    this.content = el("div", { class: "owners-body" }, [this.graph, this.table.element]);
     return el("div", { class: "owners-main" }, [this.fail, this.content]);
   }
 
@@ -161,7 +172,7 @@ class OwnersPart {
   }
 
   /**
-   * How much of what is shown has what is searched for: the engine says it, to the byte.
+   * The bytes of the shown memory that match the search; the engine computes them, to the byte.
    * @param {ViewState} state
    */
   async askSearch(state) {
@@ -189,7 +200,7 @@ class OwnersPart {
 
   /**
    * What nothing is found for marks nothing, even if some frames have some of its words.
-   * @param {string} search
+   * @param {string|null} search
    */
   showUnfound(search) {
     if (search === (this.unfound)) return;
@@ -210,27 +221,29 @@ class OwnersPart {
   }
 
   showTree() {
-    if (this.reply === null) return;
+    const { reply, tree } = this;
+    if (reply === null || tree === null) return;
     const { state } = this.app.store;
-    if (this.colourBy === "file") this.files ??= rankFlameFiles(this.tree.root);
+    if (this.colourBy === "file") this.files ??= rankFlameFiles(tree.root);
     const files = this.colourBy === "file" ? this.files : null;
     const lines = this.colourBy === "line" ? this.lines : null;
-    const marks = state.search === this.unfound ? () => false : frameMarks(state.search, this.tree.root);
-    const look = { lines, files, marks, search: state.search, inverted: this.reply.inverted };
-    this.flame.show(this.tree, state.focus, look);
-    this.showSentence();
-    this.showLegend(flameLegend(this.tree.root, look));
-    this.showNote();
+    const marks = state.search === this.unfound ? () => false : frameMarks(state.search, tree.root);
+    const look = { lines, files, marks, search: state.search, inverted: reply.inverted };
+    this.flame.show(tree, state.focus, look);
+    this.showSentence(reply);
+    this.showLegend(flameLegend(tree.root, look));
+    this.showNote(reply, tree);
   }
 
   firstUs() {
     return this.moment.marks?.first_us ?? null;
   }
 
-  showSentence() {
-    const sentence = ownersSentence(this.reply, this.question, this.firstUs());
+  /** @param {Replies.TreeReply} reply */
+  showSentence(reply) {
+    const sentence = ownersSentence(reply, present(this.question, "question"), this.firstUs());
     setText(this.figure, sentence.bytes);
-    Object.assign(this.figure.dataset, { bytes: this.reply.bytes, count: this.reply.count });
+    Object.assign(this.figure.dataset, { bytes: reply.bytes, count: reply.count });
     setText(this.words, sentence.rest);
   }
 
@@ -244,11 +257,14 @@ class OwnersPart {
     }));
   }
 
-  /* What the reply left out, and how to get it; and a tree without anything in it. */
-  showNote() {
-    const { node_count: all } = this.reply;
-    const { shown } = this.tree;
-    const isEmpty = this.reply.count === 0;
+  /**
+   * What the reply left out, and how to get it; and a tree without anything in it.
+   * @param {Replies.TreeReply} reply @param {FlameTree} tree
+   */
+  showNote(reply, tree) {
+    const { node_count: all } = reply;
+    const { shown } = tree;
+    const isEmpty = reply.count === 0;
     this.note.hidden = !isEmpty && shown >= all;
     if (isEmpty) {
       fill(this.note, el("span", {}, this.app.store.state.filter === ""
@@ -287,7 +303,8 @@ class OwnersPart {
    * @param {FlameNode} node
    */
   markCall({ frame }) {
-    const terms = [frame.file, frame.function].filter((text) => text && !text.includes('"'));
+    if (frame === null) return;
+    const terms = [frame.file, frame.function].filter(isPresent).filter((text) => text !== "" && !text.includes('"'));
     this.app.jump({ search: terms.map((text) => `"${text}"`).join(" "), part: "timeline" });
   }
 
@@ -312,12 +329,13 @@ class OwnersPart {
     const graph = this.flame.drawing();
     const width = Math.max(graph.width, 480);
     const top = 66;
+    const [figure, words] = [this.figure.textContent ?? "", this.words.textContent ?? ""];
     /** @param {Paper} paper */
     const draw = (paper) => {
       paper.rect(0, 0, width, graph.height + top + 12, themeToken("canvas"));
-      paper.text(this.figure.textContent, 8, 20, { size: 16, weight: 600, colour: themeToken("text") });
-      const x = 16 + paper.measure(this.figure.textContent, { size: 16, weight: 600 });
-      paper.text(this.words.textContent, x, 21, { size: 12, colour: themeToken("text-2") });
+      paper.text(figure, 8, 20, { size: 16, weight: 600, colour: themeToken("text") });
+      const x = 16 + paper.measure(figure, { size: 16, weight: 600 });
+      paper.text(words, x, 21, { size: 12, colour: themeToken("text-2") });
       drawWhoLegend(paper, this.legendEntries, 8, 46, width);
       paper.clipped(0, top, width, graph.height, () => shiftedPaper(paper, top, graph.draw));
     };

@@ -1,4 +1,5 @@
 /** The table of Owners: groups of live allocations, or of what changed, with an example stack of each. */
+import { present } from "../engine/present.js";
 import { noStack, stackSection } from "../details/stack.js";
 import { buttonEl, el, fill, placeEl, selectEl, setText } from "../shared/dom.js";
 import { bytesText, countText, pluralText, shareText } from "../shared/format.js";
@@ -49,6 +50,8 @@ export class OwnersTable {
     this.measure = "live";
     /** @type {Replies.GroupsReply|null} */
     this.legend = null;
+    /** @type {OwnersParams|null} the question that `reply` answers */
+    this.params = null;
     this.onmore = () => {};
     this.colours = new Map();
     this.by = selectEl("Group by", OWNERS_GROUPS, "line", (by) => app.store.set({ by }));
@@ -157,11 +160,11 @@ export class OwnersTable {
  */
   async fillStack(group, place) {
     try {
-      const reply = await this.app.engine().ask("live",
+      const reply = await this.app.ready().engine.ask("live",
         { ...this.params, top: group.rank + 1, frames: 0 });
       const biggest = reply.groups[group.rank] ?? group;
       const title = "Stack of the largest allocation";
-      fill(place, biggest.stack?.length > 0
+      fill(place, biggest.stack !== null && biggest.stack.length > 0
         ? stackSection(this.app, title, biggest.stack, biggest.owner_frame) : noStack(biggest));
     } catch (error) {
       fill(place, el("p", { class: "bad" }, String(error.message ?? error)));
@@ -174,12 +177,13 @@ export class OwnersTable {
    * @param {string} filter @param {HTMLElement} list
  */
   async fillMembers(filter, list) {
-    const members = ownersMembers(this.params, filter);
+    const asked = present(this.params, "question");
+    const members = ownersMembers(asked, filter);
     if (members === null) return;
-    const params = { device: this.params.device, what: "allocations", sort: "size", top: OWNERS_MORE_ROWS,
+    const params = { device: asked.device, what: "allocations", sort: "size", top: OWNERS_MORE_ROWS,
       frames: 1, ...members };
     try {
-      const reply = await this.app.engine().ask("allocations", params);
+      const reply = await this.app.ready().engine.ask("allocations", params);
       fill(list, [el("h3", {}, `The largest of ${pluralText(reply.count, "allocation")}`),
         el("ul", {}, reply.rows.map((row) => el("li", {}, this.memberButton(row))))]);
     } catch {
@@ -202,7 +206,7 @@ export class OwnersTable {
  */
 export function ownersCsvRows(ownersTable) {
   const rows = ownersTable.table.csvRows();
-  const { rest, bytes } = ownersTable.reply;
+  const { rest, bytes } = present(ownersTable.reply, "table");
   const name = `${rest.groups} smaller groups`;
   if (rest.groups > 0) rows.push([name, rest.bytes, rest.bytes / bytes, rest.count, null]);
   return rows;

@@ -1,4 +1,5 @@
 /** What a picture or a table of Owners shows, as a sentence; and what finds a group again elsewhere. */
+import { isPresent } from "../engine/present.js";
 import { bytesText, countText, pluralText, timeText } from "../shared/format.js";
 
 /** @param {number} event */
@@ -63,7 +64,7 @@ function frameTerm(key, text) {
 function frameTerms(filter) {
   const terms = filter.matchAll(/([A-Za-z_]+(?:!=|<=|>=|=|<|>))?(?:"([^"]*)"|([^\s"]+))/g);
   return [...terms].map(([, key = "", quoted, word]) => frameTerm(key, quoted ?? word))
-    .filter((term) => term !== null);
+    .filter(isPresent);
 }
 
 /**
@@ -75,9 +76,9 @@ export function frameMarks(search, root) {
   const terms = frameTerms(search);
   if (terms.length === 0) return null;
   /** @param {FlameNode} node */
-  const all = (node) => node.frame !== null && terms.every((term) => term(node.frame));
+  const all = ({ frame }) => frame !== null && terms.every((term) => term(frame));
   /** @param {FlameNode} node */
-  const some = (node) => node.frame !== null && terms.some((term) => term(node.frame));
+  const some = ({ frame }) => frame !== null && terms.some((term) => term(frame));
   return hasNode(root, all) ? all : some;
 }
 

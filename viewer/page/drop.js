@@ -1,5 +1,5 @@
 /**
- * How a file comes in: dropped anywhere, or chosen. And the page while there is none, one is read, or one
+ * Opening files: dropped anywhere, or chosen; and the screen while there is no file, one is being read, or one
  * cannot be.
  */
 
@@ -18,7 +18,7 @@ export function createFileInput(app) {
   /** @type {OpenHow} */
   let how = "replace";
   input.addEventListener("change", () => {
-    takeFiles(app, [...input.files], how);
+    takeFiles(app, [...input.files ?? []], how);
     input.value = "";
     how = "replace";
   });
@@ -30,7 +30,7 @@ export function createFileInput(app) {
 }
 
 /**
- * Opens files instead of those that are open, or beside them.
+ * Opens files and closes the open ones, or opens them beside those.
  * @param {App} app @param {File[]} files @param {OpenHow} how
  */
 function takeFiles(app, files, how) {
@@ -44,7 +44,7 @@ function takeFiles(app, files, how) {
 }
 
 /**
- * What lies over the page while a file is dragged over it.
+ * The overlay that is shown while a file is dragged over the page.
  * @returns {HTMLElement} @param {App} app
  */
 export function createDropTarget(app) {
@@ -84,13 +84,13 @@ export function createDropTarget(app) {
     event.preventDefault();
     const how = zoneOf(event) === add ? "add" : "replace";
     close();
-    takeFiles(app, [...event.dataTransfer.files], how);
+    takeFiles(app, [...event.dataTransfer?.files ?? []], how);
   });
   return cover;
 }
 
 /**
- * What stands in the place of the parts until a file can be looked at.
+ * The screen that is shown instead of the parts until a file is loaded.
  * @returns {Shell["opening"]}
 
  * @param {App} app
@@ -165,7 +165,7 @@ function readingPage(opening, entry) {
 
 /** @param {Opening} opening @param {FileEntry} entry */
 function showReading(opening, entry) {
-  if (!opening.words || entry.state !== "reading") return;
+  if (!opening.words || !opening.bar || entry.state !== "reading") return;
   const isAll = entry.bytes !== null && entry.bytesRead >= entry.bytes;
   if (isAll) opening.bar.removeAttribute("value");
   else opening.bar.value = progressOf(entry);
@@ -204,10 +204,10 @@ function wholeSentence({ name, error }) {
 
 /**
  * What to do about a failure, by its status.
- * @param {Problem} error
+ * @param {Problem|null} error
  */
 function failureAdvice(error) {
-  return FAILURE_ADVICE[error?.status] ?? FAILURE_OTHER;
+  return FAILURE_ADVICE[error?.status ?? 0] ?? FAILURE_OTHER;
 }
 
 const FAILURE_OTHER = "If the file is whole, this is worth a report: the sentence above says what was met.";

@@ -8,7 +8,7 @@ import { warmEngine, workerCarrier } from "../engine/carrier_worker.js";
 import { EngineError, openEngine } from "../engine/engine.js";
 import { VIEW_DEFAULTS } from "./store.js";
 
-const BASE64_STEP = 1 << 20; // characters that are decoded at once: some milliseconds
+const BASE64_STEP = 1 << 20; // characters that are decoded at once, which takes some milliseconds
 
 /**
  * Opens what the page was served or written with.
@@ -28,7 +28,7 @@ export function openBootFiles(app, boot) {
 }
 
 /**
- * Opens files that a person chose or dropped; they are read here and go nowhere.
+ * Opens files that the user chose or dropped; the page reads them itself and sends them nowhere.
  * @param {File[]} files
  * @param {App} app
  */
@@ -39,7 +39,7 @@ export function openLocalFiles(app, files) {
 }
 
 /**
- * Lets a file go: its reading is cancelled, its engine ended. What the view was in it goes, too.
+ * Closes a file: cancels reading, ends its engine, and forgets its view.
  * @param {App} app @param {FileEntry} entry
  */
 export function closeFile(app, entry) {
@@ -55,7 +55,7 @@ export function closeFile(app, entry) {
 }
 
 /**
- * The view of no file in particular: colours and parts stay as they were chosen.
+ * The view without the state of a file: the chosen colours and parts stay.
  * @param {App} app @param {Partial<ViewState>} [patch]
  */
 export function forgetView(app, patch = {}) {
@@ -87,7 +87,7 @@ export function progressOf(entry) {
 /** @param {App} app @param {{name: string, bytes?: number}} file @returns {FileEntry} */
 function addEntry(app, { name, bytes }) {
   /** @type {() => void} */
-  let pictureShown;
+  let pictureShown = () => {};
   /** @type {Promise<void>} */
   const picture = new Promise((resolve) => { pictureShown = resolve; });
   /** @type {FileEntry} */
@@ -132,13 +132,13 @@ async function readInlined(app, entry, id) {
 }
 
 /**
- * The data of the page, from base64, in steps that leave the page alive.
+ * Decodes the data of the page from base64, in steps, so that the page stays responsive.
  * @param {string} id
  */
 async function blobOfElement(id) {
   const element = document.getElementById(id);
   if (!element) throw new EngineError("the data of this page is missing: it was cut off when saved or sent");
-  const text = element.textContent.trim();
+  const text = (element.textContent ?? "").trim();
   element.remove();
   const parts = [];
   for (let at = 0; at < text.length; at += BASE64_STEP) {

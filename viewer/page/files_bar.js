@@ -39,20 +39,21 @@ function updateFilesBar(bar) {
   chip.title = entry ? entry.name : "";
   const devices = devicesOfInfo(entry?.info);
   device.hidden = devices.length === 0;
-  device.offer(devices.map((one) => [String(one), choiceText(entry.info, one, devices.length)]));
+  device.offer(devices.map((one) => [String(one), choiceText(entry?.info, one, devices.length)]));
   device.choose(String(app.device()));
   device.classList.toggle("is-only", devices.length < 2);
-  device.querySelector("select").disabled = devices.length < 2;
+  device.querySelector("select")?.toggleAttribute("disabled", devices.length < 2);
   if (!bar.list.hidden) fillFilesList(bar);
 }
 
 /**
- * Of several devices also what tells them apart.
- * @param {Replies.InfoReply} info @param {Replies.DeviceNumber} device @param {number} count
+ * With several devices, also what distinguishes them.
+ * @param {Replies.InfoReply|null|undefined} info @param {Replies.DeviceNumber} device @param {number} count
  */
 function choiceText(info, device, count) {
-  if (count < 2) return deviceText(device);
-  const { peak_reserved_bytes: peak, ooms } = infoOfDevice(info, device);
+  const facts = infoOfDevice(info, device);
+  if (count < 2 || facts === null) return deviceText(device);
+  const { peak_reserved_bytes: peak, ooms } = facts;
   return `${deviceText(device)}: ${bytesText(peak)}${ooms > 0 ? ", out of memory" : ""}`;
 }
 
@@ -120,7 +121,7 @@ function fileFact(app, entry) {
 }
 
 /**
- * What tells ranks apart: the peak of each, and whether it ran out; until that is known its size.
+ * What distinguishes ranks: the peak of each, and whether it ran out of memory; before that is known, the size of the file.
  * @param {App} app @param {FileEntry} entry
  */
 function peakOfFile(app, entry) {

@@ -1,5 +1,6 @@
 /** The part Settings: how the allocator was set up, what that means, and what the file is. */
 
+import { isPresent } from "../engine/present.js";
 import { errorSentence } from "../engine/engine.js";
 import { devicesOfInfo, infoOfDevice } from "../shared/app.js";
 import { el, fill } from "../shared/dom.js";
@@ -36,8 +37,8 @@ async function showSettings(panel) {
   const entry = app.file();
   if (panel.shownOf === entry) return;
   panel.shownOf = entry;
-  const { info } = entry;
-  const meaning = await askMeaning(entry);
+  const { info, engine } = app.ready();
+  const meaning = await askMeaning({ info, engine });
   if (panel.shownOf !== entry) return;
   fill(body, [
     meaningSection(info.settings, meaning), recordedSection(info.settings), fileSection(info),
@@ -46,8 +47,8 @@ async function showSettings(panel) {
 }
 
 /**
- * What the settings text of the file makes of the allocator; a sentence where it makes no sense.
- * @param {FileEntry} entry
+ * The settings of the file, explained; a sentence if they are invalid.
+ * @param {ReadyFile} entry
  */
 async function askMeaning(entry) {
   const text = settingsText(entry.info.settings);
@@ -59,7 +60,7 @@ async function askMeaning(entry) {
 }
 
 /**
- * What PyTorch's variable held, where the file says it.
+ * The value of PyTorch's environment variable, if the file has it.
  * @param {Record<string, unknown>|null} recorded
  */
 function settingsText(recorded) {
@@ -104,7 +105,7 @@ function meaningRow(setting) {
   ]);
 }
 
-/* ---- as it stands in the file */
+/* ---- as written in the file */
 
 /** @param {Record<string, unknown>|null} recorded */
 function recordedSection(recorded) {
@@ -183,14 +184,17 @@ function recordingRows(recording) {
 
 /** @param {Replies.InfoReply} info */
 function devicesSection(info) {
-  const rows = devicesOfInfo(info).map((device) => deviceRow(device, infoOfDevice(info, device)));
+  const rows = devicesOfInfo(info).map((device) => deviceRow(device, infoOfDevice(info, device)))
+    .filter(isPresent);
   if (rows.length === 0) return null;
   return el("section", {}, [el("h2", {}, "Devices"), tableOf(DEVICE_HEADS, rows)]);
 }
 
-/** @param {Replies.DeviceNumber|null} device @param {Replies.InfoDevice} facts */
+/** @param {Replies.DeviceNumber|null} device @param {Replies.InfoDevice|null} facts */
 function deviceRow(device, facts) {
-  const length = facts.first_time_us === null ? null : facts.last_time_us - facts.first_time_us;
+  if (facts === null) return null;
+  const { first_time_us: first, last_time_us: last } = facts;
+  const length = first === null || last === null ? null : last - first;
   const texts = [
     deviceText(device), countText(facts.events), clockText(facts.first_time_us),
     length === null ? UNKNOWN_TEXT : timeText(length), countText(facts.segments), countText(facts.blocks),

@@ -35,7 +35,7 @@ export function listParts() {
 }
 
 /**
- * Builds the page into `page` and gives `app` the ways to it: announce, showDetails, hideDetails, fail,
+ * Builds the page into `page` and adds its functions to `app`: announce, showDetails, hideDetails, fail,
  * filesChanged, progressChanged, toggleHelp, focusSearch, escape.
  * @param {App} app @param {HTMLElement} page
  */
@@ -67,7 +67,7 @@ export function buildShell(app, page) {
   return shell;
 }
 
-/** Every key of the state: what a part is told when it is shown. */
+/** Every key of the state: passed to a part when it is shown. */
 function allKeys() {
   return new Set([...Object.keys(VIEW_DEFAULTS), "ready"]);
 }
@@ -141,7 +141,7 @@ function stepTabs(shell, event) {
 }
 
 /**
- * Not a link: the address behind the # belongs to the view.
+ * Not a link, because the view uses the part of the address after the #.
  * @param {HTMLElement} main
  */
 function skipButton(main) {
@@ -158,7 +158,7 @@ function showState(shell, changed) {
   const chosen = isReady ? shell.parts.find((part) => part.key === key) : null;
   if (changed.has("part")) showTab(shell, key);
   if (changed.has("file") || changed.has("device")) shell.filesBar.update();
-  document.title = isReady ? `${app.file().name} \u00b7 vramscope` : "vramscope";
+  document.title = isReady ? `${app.files[file].name} \u00b7 vramscope` : "vramscope";
   showOpening(shell, isReady);
   if (chosen !== shell.shown) switchPart(shell, chosen);
   else if (chosen) callPart(shell, chosen, (part) => part.update(app.store.state, changed));
@@ -184,7 +184,7 @@ function showOpening(shell, isReady) {
   if (!isReady) shell.opening.update();
 }
 
-/** @param {Shell} shell @param {PartKind} chosen */
+/** @param {Shell} shell @param {PartKind|null|undefined} chosen */
 function switchPart(shell, chosen) {
   const before = shell.shown;
   shell.shown = chosen;
@@ -228,7 +228,7 @@ function callPart(shell, chosen, call) {
 }
 
 /**
- * A part that fails says so once, in a sentence; the others go on.
+ * A part that fails shows one sentence; the others continue to work.
  * @param {Shell} shell @param {PartKind} chosen @param {Error} error
  */
 function failPart(shell, chosen, error) {
@@ -264,7 +264,7 @@ function themeChanged(shell) {
 
 /* ---- files */
 
-/** @param {Shell} shell @param {FileEntry} ready */
+/** @param {Shell} shell @param {FileEntry} [ready] */
 function filesChanged(shell, ready) {
   const { app } = shell;
   const last = Math.max(0, app.files.length - 1);
@@ -300,7 +300,7 @@ function showProgress(shell, entry) {
 
 /* ---- details, notes, announcements */
 
-/** @param {Shell} shell @param {ThingName} what @param {number} row */
+/** @param {Shell} shell @param {ThingName} what @param {number|null} row */
 function showDetails(shell, what, row) {
   if (row === null || row === undefined) return hideDetails(shell);
   if (!makeDetails(shell)) return undefined;
@@ -323,7 +323,7 @@ function makeDetails(shell) {
 }
 
 /**
- * The panel shows what the state says: row and rowWhat, of the file and device that are shown.
+ * The panel shows the item that the state names (row and rowWhat), in the shown file and device.
  * @param {Shell} shell @param {Changed} changed
  */
 function updateDetails(shell, changed) {
@@ -331,10 +331,10 @@ function updateDetails(shell, changed) {
   const { row, rowWhat } = app.store.state;
   const isShown = row !== null && app.engine() !== null && makeDetails(shell);
   shell.details.hidden = !isShown;
-  if (!isShown) return;
+  if (!isShown || row === null) return;
   const isOther = ["row", "rowWhat", "file", "device", "ready"].some((key) => changed.has(key));
-  if (isOther) shell.detailsPart.show(rowWhat, row);
-  else shell.detailsPart.update?.(app.store.state, changed);
+  if (isOther) shell.detailsPart?.show(rowWhat, row);
+  else shell.detailsPart?.update?.(app.store.state, changed);
 }
 
 /** @param {Shell} shell */
@@ -353,7 +353,7 @@ function addNote(shell, text, isBad) {
     iconEl(isBad ? "warn" : "dot"), el("p", {}, text), close,
   ]);
   shell.notes.append(note);
-  while (shell.notes.children.length > 3) shell.notes.firstChild.remove();
+  while (shell.notes.children.length > 3) shell.notes.firstChild?.remove();
 }
 
 /** @param {HTMLElement} live @param {string} text */

@@ -1,5 +1,5 @@
 /**
- * What the page shows, as one plain object. What is worth sharing lives in the address behind the
+ * What the page shows, as one plain object. The shareable part is also in the address, after the
  * #, as key=value&...; a key at its default is left out, so the address of an untouched view is empty.
  */
 
@@ -67,7 +67,7 @@ export function hashOfState(state) {
 }
 
 /**
- * The whole state that an address asks for; what makes no sense in it is left at its default.
+ * The whole state that an address describes; invalid parts of it keep their defaults.
  * @param {string} hash
  * @returns {ViewState}
  */
@@ -181,7 +181,7 @@ function readNumber(text) {
 /** @param {string} text */
 function readCount(text) {
   const value = readNumber(text);
-  return Number.isInteger(value) && value >= 0 ? value : undefined;
+  return value !== undefined && Number.isInteger(value) && value >= 0 ? value : undefined;
 }
 
 /** @param {string} text */
@@ -194,7 +194,7 @@ function plainText(text) {
 }
 
 /**
- * Readable where that is safe: only what would break the address is escaped.
+ * Escapes only characters that would break the address, so that it stays readable.
  * @param {unknown} value
  */
 function hashText(value) {

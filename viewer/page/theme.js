@@ -1,5 +1,5 @@
 /**
- * Light or dark: as the system says, until the user chooses. The choice stays in this browser, where it lets
+ * Light or dark: the system's setting until the user chooses. The choice is stored in this browser, if it lets
  * us.
  */
 

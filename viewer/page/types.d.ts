@@ -4,7 +4,7 @@ interface PartKind {
   key: ViewState["part"];
   title: string;
   create: (app: App) => Part;
-  /** Made when it is first shown. */
+  /** Created when the part is first shown. */
   made?: Part;
   hasFailed?: boolean;
 }

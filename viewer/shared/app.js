@@ -1,5 +1,7 @@
 /** What every part is given: the state, the files and their engines, and ways to talk to the person. */
 
+import { present } from "../engine/present.js";
+
 const GROUPS_SHOWN = 19;
 const OWNERS_ASKED = 12;
 
@@ -10,11 +12,12 @@ const OWNERS_ASKED = 12;
 export function createApp(store) {
   const app = /** @type {App} */ ({ store, files: /** @type {FileEntry[]} */ ([]) });
   app.file = () => app.files[store.state.file] ?? null;
+  app.ready = () => readyFile(app.file());
   app.engine = () => app.file()?.engine ?? null;
   app.info = () => app.file()?.info ?? null;
   app.device = () => shownDevice(app);
-  app.marks = (entry = app.file()) => entry.engine.once("marks", { device: deviceOfFile(app, entry) });
-  app.report = (entry = app.file()) => entry.engine.once("report",
+  app.marks = (entry = app.file()) => readyFile(entry).engine.once("marks", { device: deviceOfFile(app, entry) });
+  app.report = (entry = app.file()) => readyFile(entry).engine.once("report",
     { device: deviceOfFile(app, entry), top: OWNERS_ASKED, frames: 1 });
   app.groups = (extra = {}) => askGroups(app, extra);
   app.pictureShown = () => app.file()?.pictureShown();
@@ -24,8 +27,17 @@ export function createApp(store) {
 }
 
 /**
+ * The loaded file; parts are shown only for loaded files. Throws if there is none.
+ * @param {FileEntry|null} entry @returns {ReadyFile}
+ */
+export function readyFile(entry) {
+  const { engine, info } = present(entry, "file");
+  return { engine: present(engine, "engine"), info: present(info, "answer of the engine") };
+}
+
+/**
  * The devices of a file, by number, then pinned host memory.
- * @param {Replies.InfoReply} info @returns {Replies.DeviceNumber[]}
+ * @param {Replies.InfoReply|null|undefined} info @returns {Replies.DeviceNumber[]}
  */
 export function devicesOfInfo(info) {
   if (!info) return [];
@@ -34,8 +46,8 @@ export function devicesOfInfo(info) {
 }
 
 /**
- * What `info` says of one device.
- * @param {Replies.InfoReply} info @param {Replies.DeviceNumber|null} device
+ * The reply of `info` about one device.
+ * @param {Replies.InfoReply|null|undefined} info @param {Replies.DeviceNumber|null} device
  */
 export function infoOfDevice(info, device) {
   if (!info) return null;
@@ -44,7 +56,7 @@ export function infoOfDevice(info, device) {
 
 /**
  * The device of the state where the file has it, else the file's default.
- * @param {App} app @param {FileEntry} entry
+ * @param {App} app @param {FileEntry|null} entry
  */
 export function deviceOfFile(app, entry) {
   const asked = app.store.state.device;
@@ -63,23 +75,25 @@ function shownDevice(app) {
 function askGroups(app, extra) {
   const { what, by, filter } = app.store.state;
   const params = { device: app.device(), what, by, filter: filter || null, top: GROUPS_SHOWN, ...extra };
-  return app.engine().once("groups", params);
+  return app.ready().engine.once("groups", params);
 }
 
 /**
  * Puts the cursor on an event and the window around it; `from` makes it a range. Back undoes it.
- * @param {App} app @param {number} event @param {number} from
+ * @param {App} app @param {number} event @param {number|null} from
  */
 async function jumpToEvent(app, event, from) {
   const { axis, x0, x1 } = app.store.state;
   const whole = await wholeOfAxis(app, axis);
   const to = await placeOfEvent(app, axis, event);
-  const start = from === null ? to : await placeOfEvent(app, axis, from);
+  const start = from === null ? to : await placeOfEvent(app, axis, from) ?? to;
   /** @type {Partial<ViewState>} */
   const patch = { cursor: event, cursor2: from };
   if (app.store.state.part === "settings") patch.part = "timeline";
-  const range = { from: Math.min(start, to), to: Math.max(start, to) };
-  if (whole && to !== null) Object.assign(patch, windowAround(whole, { from: x0, to: x1 }, range));
+  if (whole && start !== null && to !== null) {
+    const range = { from: Math.min(start, to), to: Math.max(start, to) };
+    Object.assign(patch, windowAround(whole, { from: x0, to: x1 }, range));
+  }
   app.jump(patch);
 }
 
@@ -106,16 +120,16 @@ async function wholeOfAxis(app, axis) {
   const device = infoOfDevice(app.info(), app.device());
   if (!device || device.events === 0) return null;
   if (axis === "event") return { from: -1, to: device.events };
-  if (device.first_time_us === null) return null;
-  return { from: 0, to: device.last_time_us - device.first_time_us + 1 };
+  const { first_time_us: first, last_time_us: last } = device;
+  return first === null || last === null ? null : { from: 0, to: last - first + 1 };
 }
 
 /** @param {App} app @param {Replies.AxisName} axis @param {number} event */
 async function placeOfEvent(app, axis, event) {
   if (axis === "event" || event < 0) return axis === "event" ? event : 0;
   const device = app.device();
-  const reply = await app.engine().ask("events", { device, from: event, to: event, top: 1, frames: 1 });
-  const first = infoOfDevice(app.info(), device).first_time_us;
+  const reply = await app.ready().engine.ask("events", { device, from: event, to: event, top: 1, frames: 1 });
+  const first = infoOfDevice(app.info(), device)?.first_time_us ?? null;
   const time = reply.events[0]?.time_us ?? null;
-  return time === null ? null : time - first;
+  return time === null || first === null ? null : time - first;
 }

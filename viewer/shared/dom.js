@@ -62,7 +62,7 @@ export function placeEl(label, props = {}) {
 const PLACE_LABEL = /^(.*?)(:\d+)((?:\s.*)?)$/s;
 
 /**
- * Sets the text of a node, and touches it only where that changes something.
+ * Sets the text of a node if it differs.
  * @param {Element} node @param {string} text
  */
 export function setText(node, text) {
@@ -148,7 +148,7 @@ export function iconEl(name) {
 }
 
 /**
- * Puts text on the clipboard; false where the browser refuses.
+ * Copies text to the clipboard; false if the browser refuses.
  * @param {string} text
  * @returns {Promise<boolean>}
  */
@@ -170,7 +170,7 @@ export function isTyping(event) {
   return at instanceof HTMLElement && (at.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName));
 }
 
-/** Whether motion is unwelcome. */
+/** Whether the user prefers reduced motion. */
 export function prefersStillness() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
@@ -208,7 +208,7 @@ function applyProps(node, props) {
     if (key.startsWith("on") && typeof value === "function") {
       node.addEventListener(key.slice(2), /** @type {EventListener} */ (value));
     } else if (key === "data") Object.assign(node.dataset, value);
-    else if (key === "style") applyStyle(node, props.style);
+    else if (key === "style") applyStyle(node, props.style ?? {});
     else if (value === true) node.setAttribute(key, "");
     else if (value !== false && value !== null && value !== undefined) node.setAttribute(key, String(value));
   }
@@ -235,7 +235,7 @@ function stepRadio(event, buttons, pick) {
   const from = buttons.findIndex((button) => button === document.activeElement);
   const to = buttons[(from + step + buttons.length) % buttons.length];
   to.focus();
-  pick(to.dataset.value);
+  pick(to.dataset.value ?? "");
 }
 
 /** @param {string} text */

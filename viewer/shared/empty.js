@@ -1,4 +1,4 @@
-/** What stands where there is nothing to show: why, and what to type. */
+/** The text for empty places: why there is nothing to show, and what to type. */
 
 import { el } from "./dom.js";
 

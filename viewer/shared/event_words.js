@@ -1,4 +1,4 @@
-// What each kind of event is called and looks like in the list.
+// The word and the sign of each kind of event in the list.
 
 /** action of a trace -> [word, class, path of its sign on a grid of 12] */
 /** @type {Record<string, string[]>} */
@@ -32,7 +32,7 @@ const EVENT_SENTENCES = {
 };
 
 /**
- * An event that stands for a free_requested and the free_completed behind it is called a free.
+ * A row for a free_requested and the free_completed after it is called a free.
  * @param {EventWords} event
  */
 function actionOfEvent(event) {

@@ -2,6 +2,7 @@
  * The menu "Export" of every part: what is shown, as a file that the browser saves. Nothing leaves the
  * machine.
  */
+import { present } from "../engine/present.js";
 import { buttonEl, el, fill, iconEl } from "./dom.js";
 import { csvText } from "./export_csv.js";
 
@@ -13,7 +14,7 @@ const EXPORT_KINDS = [
 ];
 
 /**
- * A button with a menu of what a part can give; each is asked when it is chosen, and may take its time.
+ * A button with a menu of the exports of a part; each is made when it is chosen, which may take some time.
  * @param {App} app @param {ExportOffers} offers
  * @returns {HTMLElement}
  */
@@ -64,7 +65,7 @@ function stepExportMenu(event, list, close) {
 async function saveOffer(app, offers, kind, type) {
   const name = exportName(app, offers.what, kind);
   try {
-    const made = await offers[kind]();
+    const made = await present(offers[kind], kind)();
     saveBlob(name, await exportBlob(made, kind, type));
     app.announce(`Saved ${name}`);
   } catch (error) {

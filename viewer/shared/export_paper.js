@@ -11,6 +11,7 @@
  *   measure(string, options) -> width
  *   clipped(x, y, width, height, draw)
  */
+import { contextOf } from "./paint.js";
 
 const PAPER_FAMILY = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 
@@ -82,7 +83,7 @@ export class CanvasPaper {
   }
 
   /**
-   * Setting a font costs more than drawing a word.
+   * Sets the font only if it changes, because that costs more than drawing a word.
    * @param {PaperText} options
    */
   useFont(options) {
@@ -111,7 +112,7 @@ export class CanvasPaper {
 }
 
 /**
- * Two decimals are more than a screen shows, and a third of the bytes.
+ * Two decimals: more than a screen shows, in a third of the bytes.
  * @param {number} number
  */
 function svgNumber(number) {
@@ -119,7 +120,7 @@ function svgNumber(number) {
 }
 
 /**
- * Text of a file inside XML: it may hold anything, XML may not.
+ * Escapes text from a file for XML, which does not allow all characters.
  * @param {string|number} text
  */
 function svgEscape(text) {
@@ -137,7 +138,7 @@ class SvgPaper {
     /** @type {string[]} */
     this.parts = [];
     this.clips = 0;
-    this.ruler = new CanvasPaper(document.createElement("canvas").getContext("2d"), 0, 0);
+    this.ruler = new CanvasPaper(contextOf(document.createElement("canvas")), 0, 0);
   }
 
   /** @param {string} text */
@@ -240,7 +241,7 @@ export function drawnAsCanvas(width, height, draw, scale = 2) {
   const canvas = document.createElement("canvas");
   canvas.width = Math.max(1, Math.round(width * fits));
   canvas.height = Math.max(1, Math.round(height * fits));
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   context.scale(fits, fits);
   draw(new CanvasPaper(context, width, height));
   return canvas;

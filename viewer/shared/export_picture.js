@@ -54,7 +54,8 @@ function continueRuns(columns, sample, open, close) {
 function closeRun(shapes, run, area, scale, colourOf) {
   const colour = colourOf(run.group, run.row, run.flags);
   if (colour === null) return;
-  if (!shapes.has(colour)) shapes.set(colour, []);
-  shapes.get(colour).push(area.x + run.from * scale.x, area.y + area.height - run.top * scale.y,
+  const shape = shapes.get(colour) ?? [];
+  shapes.set(colour, shape);
+  shape.push(area.x + run.from * scale.x, area.y + area.height - run.top * scale.y,
     (run.to - run.from) * scale.x, (run.top - run.bottom) * scale.y);
 }

@@ -6,7 +6,7 @@ const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const countFormat = new Intl.NumberFormat("en-US");
 
 /**
- * "7.57 GiB", "126.0 MiB", "1011 MiB": four digits, as the command line says it.
+ * "7.57 GiB", "126.0 MiB", "1011 MiB": four digits, as on the command line.
  * @param {number|null|undefined} bytes
  */
 export function bytesText(bytes) {
@@ -176,7 +176,7 @@ export function timeTicks(from, to, most) {
 
 /**
  * The text at a tick of time, with as many places as the step needs: "1.25 s", "300 ms", "2:30 min".
- * @param {number|null|undefined} us @param {number} step
+ * @param {number} us @param {number} step
  */
 export function timeTickText(us, step) {
   if (us === 0) return "0";
@@ -187,7 +187,7 @@ export function timeTickText(us, step) {
 }
 
 /**
- * The engine's sentences begin small and have no end; this is running text. Names of settings stay small.
+ * Makes a sentence of the engine's text: a capital and a full stop. Names of settings stay in small letters.
  * @param {string} text
  */
 export function sentenceText(text) {
@@ -209,7 +209,7 @@ export function middleCut(text, most) {
 /** @param {number} value */
 function fourDigits(value) {
   const places = [2, 1, 0].find((n) => Number(value.toFixed(n)) < [Infinity, 1000, 100][n]);
-  return value.toFixed(places);
+  return value.toFixed(places ?? 0);
 }
 
 /** @param {number} value */
@@ -228,7 +228,7 @@ const LONG_TIME_STEPS = [10e6, 15e6, 30e6, 60e6, 120e6, 300e6, 600e6, 900e6, 180
 function decimalStep(least) {
   if (!(least > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(least));
-  return power * [1, 2, 5, 10].find((digit) => digit * power >= least * (1 - 1e-9));
+  return power * ([1, 2, 5].find((digit) => digit * power >= least * (1 - 1e-9)) ?? 10);
 }
 
 /** @param {number} from @param {number} to @param {number} step */
@@ -241,7 +241,7 @@ function ticksOfStep(from, to, step) {
 }
 
 /**
- * How many decimal places tell multiples of this step apart, 6 at most.
+ * The number of decimal places that distinguish multiples of this step, at most 6.
  * @param {number} step
  */
 function placesOfStep(step) {
@@ -252,7 +252,7 @@ function placesOfStep(step) {
   return 6;
 }
 
-/** @param {number|null|undefined} us */
+/** @param {number} us */
 function minutesText(us) {
   const seconds = Math.round(us / 1e6);
   const hours = Math.floor(seconds / 3600);

@@ -34,7 +34,7 @@ export function ownersQuestion(state) {
  */
 export function withinTrace(app, state) {
   const events = infoOfDevice(app.info(), app.device())?.events ?? 0;
-  /** @param {number} event */
+  /** @param {number|null} event */
   const within = (event) => (event === null ? null : Math.min(event, events - 1));
   return { ...state, cursor: within(state.cursor), cursor2: within(state.cursor2) };
 }
@@ -62,8 +62,8 @@ export class MomentChoice {
     this.marks = null;
     this.peak = this.chip("Peak", "The moment with the most requested bytes", () => this.go(null, null));
     this.oom = this.chip("Out of memory", "When the first request failed",
-      () => this.go(this.marks.ooms[0].event, null));
-    this.end = this.chip("End", "After the last event", () => this.go(this.marks?.end.event ?? "end", null));
+      () => this.go(this.marks?.ooms[0]?.event ?? "end", null));
+    this.end = this.chip("End", "After the last event", () => this.go(this.marks?.end?.event ?? "end", null));
     this.cursor = this.chip("Cursor", "The moment of the timeline's cursor",
       () => this.go(app.store.state.cursor, null));
     this.change = this.chip("Change", "What changed between two moments", () => this.startChange());
@@ -115,7 +115,7 @@ export class MomentChoice {
     else this.go(cursor ?? this.marks?.peak?.event ?? 0, -1);
   }
 
-  /** @param {Replies.MarksReply} marks */
+  /** @param {Replies.MarksReply|null} marks */
   setMarks(marks) {
     this.marks = marks;
     this.show(this.app.store.state);
@@ -123,7 +123,7 @@ export class MomentChoice {
 
   /**
    * `event`: the one that the reply was about, where the state does not say it.
-   * @param {ViewState} state @param {number} [event]
+   * @param {ViewState} state @param {number|null} [event]
  */
   show(state, event = null) {
     const asked = withinTrace(this.app, state);

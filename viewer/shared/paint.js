@@ -1,8 +1,18 @@
 // What every canvas of the page needs: device pixels, crisp lines, text that fits. And colours as numbers.
 
+import { present } from "../engine/present.js";
+
 /** How many device pixels a CSS pixel has, at least 1: canvases are that much larger than they look. */
 export function pixelRatio() {
   return Math.max(1, Math.min(4, window.devicePixelRatio || 1));
+}
+
+/**
+ * The drawing context of a canvas, which every canvas of the page has.
+ * @param {HTMLCanvasElement} canvas
+ */
+export function contextOf(canvas) {
+  return present(canvas.getContext("2d"), "drawing context");
 }
 
 /**
@@ -23,7 +33,7 @@ export function fitCanvas(canvas, width, height) {
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
   }
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   return { context, width, height, ratio, changed };
 }
@@ -68,7 +78,7 @@ export function oncePerFrame(work) {
     requestAnimationFrame(() => {
       const newest = waiting;
       waiting = null;
-      work(...newest);
+      if (newest !== null) work(...newest);
     });
   };
 }

@@ -1,15 +1,20 @@
-/** What a part has asked of the file that it shows: no question twice, and only the newest answer counts. */
+import { present } from "../engine/present.js";
+
+/** The requests of a part about the file that it shows: none is sent twice, and only the newest reply is used. */
 export class PartQuestions {
   /** @param {App} app */
   constructor(app) {
     this.app = app;
-    this.forget();
+    this.engine = app.engine();
+    /** @type {Map<string, string>} by kind, what was asked last */
+    this.asked = new Map();
+    this.hasAskedMarks = false;
   }
 
-  /** Another file, or another device of it: all may be asked again. */
+  /** Called for another file or device: every request may be sent again. */
   forget() {
     this.engine = this.app.engine();
-    this.asked = new Map();
+    this.asked.clear();
     this.hasAskedMarks = false;
   }
 
@@ -18,7 +23,7 @@ export class PartQuestions {
   }
 
   /**
-   * True where this is another question than the last one of its kind.
+   * True if this request differs from the last one of its kind.
    * @param {string} kind @param {unknown} params
  */
   isNew(kind, params) {
@@ -29,7 +34,7 @@ export class PartQuestions {
   }
 
   /**
-   * After a failure: the same question is a new one.
+   * After a failure the same request may be sent again.
    * @param {string} kind
    */
   mayAskAgain(kind) {
@@ -37,19 +42,19 @@ export class PartQuestions {
   }
 
   /**
-   * The newest answer, or null: also where another file has been chosen meanwhile.
+   * The newest reply, or null, also if another file was chosen meanwhile.
    * @template {MethodName} M
    * @param {string} slot @param {M} method @param {Params} params
    * @returns {Promise<ReplyOf[M]|null>}
  */
   async latest(slot, method, params) {
     const { engine } = this;
-    const reply = await engine.latest(slot, method, params);
+    const reply = await present(engine, "engine").latest(slot, method, params);
     return engine === this.engine ? reply : null;
   }
 
   /**
-   * Hands over the marks of the file once, null where there are none.
+   * Passes on the marks of the file once, null if there are none.
    * @param {(marks: Replies.MarksReply|null) => void} take
    */
   async askMarks(take) {

@@ -31,7 +31,7 @@ export function keepRange(range, whole, least) {
 }
 
 /**
- * A window around `at` that shows it where it is not shown already; the width stays.
+ * The window if it contains `at`, else one of the same width around it.
  * @param {Extent} range @param {number} at
  */
 export function revealInRange(range, at) {

@@ -6,8 +6,8 @@ import { el, fill, iconEl } from "./dom.js";
 import { oncePerFrame, watchSize } from "./paint.js";
 
 const TABLE_ROW = 26;
-const TABLE_HEAD = 26; /* which stays in sight */
-const TABLE_SPARE = 12; /* rows beyond what is in sight */
+const TABLE_HEAD = 26; /* the head, which stays visible */
+const TABLE_SPARE = 12; /* rows beyond the visible part */
 
 /** @template R  what a row is */
 export class SortTable {
@@ -27,6 +27,8 @@ export class SortTable {
     this.openHeight = 0;
     /** @type {{row: R, node: HTMLElement}|null} */
     this.detail = null;
+    /** @type {TableColumn<R>[]} */
+    this.columns = [];
     /* Rows [from, to) of `drawn` exist. */
     this.from = 0;
     this.to = 0;
@@ -64,7 +66,7 @@ export class SortTable {
     const column = this.columns.find((one) => one.key === this.sort.key);
     const sign = this.sort.isUp ? 1 : -1;
     /** @type {(a: R, b: R) => number} */
-    const compare = column.number
+    const compare = column === undefined ? () => 0 : column.number
       ? (a, b) => sign * (Number(column.value(a) ?? -Infinity) - Number(column.value(b) ?? -Infinity))
       : (a, b) => sign * TABLE_ORDER.compare(String(column.value(a) ?? ""), String(column.value(b) ?? ""));
     this.order = [...this.rows].sort(compare);
@@ -130,7 +132,7 @@ export class SortTable {
 
   fillBody() {
     const hadFocus = this.body.contains(document.activeElement);
-    const wasInside = hadFocus && document.activeElement.closest(".table-detail") !== null;
+    const wasInside = hadFocus && document.activeElement?.closest(".table-detail") !== null;
     const count = this.order.length;
     const from = Math.max(0, this.indexAt(this.element.scrollTop) - TABLE_SPARE);
     const bottom = this.element.scrollTop + this.element.clientHeight;
@@ -139,7 +141,7 @@ export class SortTable {
     for (let i = from; i < to; i++) rows.push(this.rowNode(i), this.detailNode(i));
     const kept = wasInside ? this.detail?.node : null;
     if (!(kept && this.from === from && this.to === to && this.drawn === this.order)) {
-      const { scrollTop } = this.element; /* lost where the rows are shorter for a moment */
+      const { scrollTop } = this.element; /* the position is lost when the rows are shorter for a moment */
       fill(this.body, [spacerRow(this.topOf(from)), ...rows, spacerRow(this.topOf(count) - this.topOf(to))]);
       if (this.element.scrollTop !== scrollTop) this.element.scrollTop = scrollTop;
     }
@@ -170,16 +172,16 @@ export class SortTable {
    */
   detailNode(index) {
     const row = this.order[index];
-    if (this.open === null || this.options.keyOf(row) !== this.open) return null;
+    const { detail } = this.options;
+    if (detail === undefined || this.open === null || this.options.keyOf(row) !== this.open) return null;
     if (this.detail?.row !== row) {
-      const cell = el("td", { colspan: String(this.columns.length), role: "gridcell" },
-        this.options.detail(row));
+      const cell = el("td", { colspan: String(this.columns.length), role: "gridcell" }, detail(row));
       this.detail = { row, node: el("tr", { class: "table-detail" }, cell) };
     }
     return this.detail.node;
   }
 
-  /** What the open row shows has changed its height: also called by the code that filled it. */
+  /** Called when the content of the open row has changed its height, also by the code that filled it. */
   detailChanged() {
     this.measureDetail();
     this.showOpen();
@@ -204,7 +206,7 @@ export class SortTable {
     this.focusRow();
   }
 
-  /** @param {boolean} [isOpen] */
+  /** @param {boolean|null} [isOpen]  null: the other than now */
   toggle(isOpen = null) {
     if (!this.options.detail || this.order.length === 0) return;
     const key = this.options.keyOf(this.order[this.at]);
@@ -216,7 +218,7 @@ export class SortTable {
     this.showOpen();
   }
 
-  /* What has been opened is in sight, as far as there is room. */
+  /* Scrolls the opened row into view, as far as it fits. */
   showOpen() {
     if (this.open === null) return;
     const top = this.topOf(this.openIndex());
@@ -247,7 +249,7 @@ export class SortTable {
   moveTo(index) {
     this.at = Math.max(0, Math.min(index, this.order.length - 1));
     const top = this.topOf(this.at);
-    const room = this.element.clientHeight - TABLE_ROW; /* the head stays in sight */
+    const room = this.element.clientHeight - TABLE_ROW; /* the head stays visible */
     if (top < this.element.scrollTop) this.element.scrollTop = top;
     else if (top + TABLE_ROW > this.element.scrollTop + room) this.element.scrollTop = top + TABLE_ROW - room;
     this.drawn = null;

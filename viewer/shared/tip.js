@@ -2,6 +2,7 @@
  * A note beside the pointer or beside what the keyboard has chosen. It is for eyes: the same is announced to
  * others.
  */
+import { isPresent } from "../engine/present.js";
 import { el, fill } from "./dom.js";
 
 /**
@@ -30,11 +31,11 @@ export function createPointerTip() {
  * @param {string} title @param {string} second @param {Array<[string, Child]|null>} pairs
  */
 export function tipContent(title, second, pairs) {
-  const rows = pairs.filter((pair) => pair !== null)
+  const rows = pairs.filter(isPresent)
     .map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
   return [
     el("div", { class: "tip-title" }, title),
     second ? el("div", { class: "tip-second" }, second) : null,
     el("dl", { class: "tip-pairs" }, rows.flat()),
-  ].filter((node) => node !== null);
+  ].filter(isPresent);
 }

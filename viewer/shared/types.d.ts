@@ -80,17 +80,25 @@ interface FileEntry {
   row?: HTMLElement;
 }
 
+/** A file that can be asked, and what `info` says of it. */
+interface ReadyFile {
+  engine: Engine;
+  info: Replies.InfoReply;
+}
+
 /** What every part is given. The second half is the frame's (page/shell.js), which fills it in. */
 interface App {
   store: Store;
   files: FileEntry[];
   /** The file that is shown, its engine, its `info`, and the device of it. */
   file(): FileEntry | null;
+  /** The same where it can be asked, as it can while a part is shown; else this fails. */
+  ready(): ReadyFile;
   engine(): Engine | null;
   info(): Replies.InfoReply | null;
   device(): Replies.DeviceNumber | null;
-  marks(entry?: FileEntry): Promise<Replies.MarksReply>;
-  report(entry?: FileEntry): Promise<Replies.ReportReply>;
+  marks(entry?: FileEntry | null): Promise<Replies.MarksReply>;
+  report(entry?: FileEntry | null): Promise<Replies.ReportReply>;
   groups(extra?: Params): Promise<Replies.GroupsReply>;
   pictureShown(): void;
   jump(patch: Partial<ViewState>): void;

@@ -1,4 +1,4 @@
-/** Says in a part that it shows the chosen row of What if, and takes it away. */
+/** The note in a part that it shows the chosen row of What if, with a button that ends that. */
 
 import { el, fill, iconEl } from "./dom.js";
 

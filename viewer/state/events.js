@@ -81,11 +81,10 @@ export class EventList {
     this.cursorRow = null;
     this.step = 0;
     this.render = oncePerFrame(() => this.paint());
-    this.build();
-    this.listen();
-  }
-
-  build() {
+    /** @type {number|undefined} the row that was brought into view last */
+    this.revealed = undefined;
+    /** @type {number|null} */
+    this.countedEpoch = null;
     const heads = COLUMN_NAMES.map((name, i) =>
       el("span", { role: "columnheader", class: `events-${i}` }, name));
     const head = el("div", { role: "row", class: "events-row events-head", "aria-rowindex": "1" }, heads);
@@ -98,6 +97,7 @@ export class EventList {
       el("div", { role: "rowgroup" }, head), this.body]);
     this.grid.setAttribute("aria-colcount", String(COLUMN_NAMES.length));
     this.element = el("div", { class: "events-list" }, [this.grid, this.bar, this.empty]);
+    this.listen();
   }
 
   listen() {
@@ -153,8 +153,8 @@ export class EventList {
   }
 
   /**
-   * Begins anew: another filter, device or file. `count` where it is known already.
-   * @param {number} [count]
+   * Starts again for another filter, device or file. `count` if it is known already.
+   * @param {number|null} [count]
    */
   reset(count = null) {
     this.pages.clear();
@@ -167,7 +167,7 @@ export class EventList {
 
   /**
    * The row that is the cursor's (null: none), and brings it into view.
-   * @param {number} row @param {boolean} [isRevealed]
+   * @param {number|null} row @param {boolean} [isRevealed]
  */
   setCursor(row, isRevealed = true) {
     this.cursorRow = row;
@@ -190,10 +190,11 @@ export class EventList {
   arrived() {
     const isNew = this.scroll.count !== this.pages.count || this.countedEpoch !== this.pages.epoch;
     this.countedEpoch = this.pages.epoch;
-    this.scroll.count = this.pages.count;
+    const count = this.pages.count ?? 0;
+    this.scroll.count = count;
     if (isNew) {
       if (this.revealed !== undefined) this.scroll.reveal(this.revealed);
-      this.on.counted(this.pages.count);
+      this.on.counted(count);
     }
     this.scroll.moveTo(this.scroll.top);
     this.paint();
@@ -236,8 +237,9 @@ export class EventList {
       this.thumb.style.transform = `translateY(${thumb.top}px)`;
     }
     this.grid.setAttribute("aria-rowcount", String(this.scroll.count + 1));
-    const isSeen = this.cursorRow !== null && this.cursorRow >= first && this.cursorRow < first + shown;
-    const id = `event-row-${this.cursorRow % this.rows.length}`;
+    const row = this.cursorRow ?? -1;
+    const isSeen = row >= first && row < first + shown;
+    const id = `event-row-${row % this.rows.length}`;
     if (isSeen) this.grid.setAttribute("aria-activedescendant", id);
     else this.grid.removeAttribute("aria-activedescendant");
     const isEmpty = this.pages.count === 0;
@@ -247,8 +249,8 @@ export class EventList {
   /** @param {MouseEvent} event */
   click(event) {
     const element = /** @type {Element} */ (event.target).closest(".events-row");
-    const index = this.rows.findIndex((row) => row.element === element);
-    if (index < 0) return;
+    const isRow = this.rows.some((row) => row.element === element);
+    if (element === null || !isRow) return;
     this.chooseRow(Number(element.getAttribute("aria-rowindex")) - 2);
   }
 
@@ -293,7 +295,7 @@ export class EventList {
   }
 
   /**
-   * What stands in an empty list.
+   * The text of an empty list.
    * @param {Children} words
    */
   say(words) {

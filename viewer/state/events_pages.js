@@ -10,7 +10,7 @@ const KEPT_PAGES = 96;
 export class EventPages {
   /**
    * @param {EventListActions["fetch"]} fetch
-   *   null: another question was asked meanwhile
+   *   null: another request was sent meanwhile
    * @param {() => void} arrived
    * @param {(error: Error) => void} failed
  */
@@ -21,15 +21,16 @@ export class EventPages {
     this.epoch = 0;
     /** @type {string|null} what is on its way */
     this.loading = null;
-    this.clear();
+    /** @type {Map<number, Replies.TraceEvent[]>} */
+    this.pages = new Map();
+    /** @type {number|null} */
+    this.count = null;
   }
 
   /** Forgets everything: another filter, device or file. */
   clear() {
     this.epoch++;
-    /** @type {Map<number, Replies.TraceEvent[]>} */
-    this.pages = new Map();
-    /** @type {number|null} */
+    this.pages.clear();
     this.count = null;
   }
 

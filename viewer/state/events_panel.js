@@ -27,10 +27,7 @@ export class EventPanel {
       counted: (count) => this.counted(count),
       digit: (text) => this.beginGoto(text),
     });
-    this.build();
-  }
-
-  build() {
+    this.timer = 0;
     this.input = el("input", { type: "search", placeholder: "Filter: text, size>1MiB, action=alloc, stream=0",
       "aria-label": "Filter of the events", spellcheck: "false", autocomplete: "off",
       oninput: () => this.typed(), onkeydown: (event) => this.filterKey(event) });
@@ -66,7 +63,7 @@ export class EventPanel {
 
   /** @param {string} slot @param {number} offset @param {number} top */
   async fetch(slot, offset, top) {
-    const engine = this.app.engine();
+    const { engine } = this.app.ready();
     const ask = () => engine.latest(slot, "events", this.params({ offset, top, frames: LABEL_FRAMES }));
     try {
       const reply = await ask();
@@ -81,8 +78,8 @@ export class EventPanel {
   }
 
   /**
-   * Begins anew, for another file, device or filter.
-   * @param {number} [count]
+   * Starts again for another file, device or filter.
+   * @param {number|null} [count]
    */
   reset(count = null) {
     const { filter } = this.app.store.state;
@@ -120,7 +117,7 @@ export class EventPanel {
 
   /** @param {number} event @param {boolean} isBackwards */
   find(event, isBackwards) {
-    return this.app.engine().latest("state-find", "find", this.params({ event, backwards: isBackwards }));
+    return this.app.ready().engine.latest("state-find", "find", this.params({ event, backwards: isBackwards }));
   }
 
   /** @param {boolean} isBackwards */
@@ -131,7 +128,7 @@ export class EventPanel {
       const found = await this.find(from, isBackwards);
       if (found === null) return;
       if (found.event === null) this.app.announce("No further match");
-      else await this.list.chooseRow(found.ordinal);
+      else await this.list.chooseRow(found.ordinal ?? 0);
     } catch (error) {
       this.fail(error);
     }

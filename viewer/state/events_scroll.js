@@ -56,7 +56,7 @@ export class EventScroll {
    * @param {number} y
    */
   moveThumb(y) {
-    const { height } = this.thumb();
+    const height = this.thumb()?.height ?? 0;
     this.moveTo((y / Math.max(1, this.height - height)) * this.most());
   }
 }

@@ -4,6 +4,7 @@
 // store.cursor is the moment: what is shown is the state right after that event. Where none was chosen it
 // is the peak.
 
+import { present } from "../engine/present.js";
 import { infoOfDevice } from "../shared/app.js";
 import { el, fill, iconButton, isTyping, placeEl, selectEl, setText } from "../shared/dom.js";
 import { endsMemory, eventSentence, isSegmentEvent } from "../shared/event_words.js";
@@ -17,6 +18,7 @@ import { askScrubCurve, MapScrubber } from "./map_scrubber.js";
 import { MAP_BLOCK_PENDING } from "./map_totals.js";
 
 const KNOWN_KEPT = 400;
+const NO_MAP_ROW = 0xffffffff; // for items without a row in the file, such as all segments of a replay
 /** @type {Array<[Replies.ColourName, string]>} */
 const STATE_COLOURS = [
   ["line", "line of your code"], ["stack", "stack"], ["size", "size"], ["lifetime", "lifetime"],
@@ -29,7 +31,7 @@ const FIGURES = [
   ["pending", "Pending"], ["rounding", "Rounding"], ["outside", "In no segment"],
 ];
 /** @type {MapFigure[]} */
-const QUIET_FIGURES = ["pending", "rounding", "outside"]; // not worth a word where they are nothing
+const QUIET_FIGURES = ["pending", "rounding", "outside"]; // not shown if they are 0
 const FIGURE_SENTENCES = {
   reserved: "Got from the driver",
   allActive: "In live blocks, after rounding",
@@ -60,18 +62,28 @@ class StatePart {
     /** @type {Engine|null} */
     this.engine = null;
     this.picture = new MapPicture({
-      pickBlock: (row) => app.showDetails("allocations", row),
-      pickSegment: (row) => app.showDetails("segments", row),
+      pickBlock: (row) => app.showDetails("allocations", row === NO_MAP_ROW ? null : row),
+      pickSegment: (row) => app.showDetails("segments", row === NO_MAP_ROW ? null : row),
       known: (row) => this.askKnown(row),
       say: (text) => app.announce(text),
     });
     this.events = new EventPanel(app, {
       choose: (event) => this.chooseEvent(event), jump: (event) => this.moveTo(event, true) });
     this.scrubber = new MapScrubber({ move: (event) => this.scrubTo(event) });
-    this.build();
-  }
-
-  build() {
+    /** @type {Replies.MapReply|null} */
+    this.map = null;
+    /** @type {(MapTotals & {outside: number})|null} of the map */
+    this.totals = null;
+    /** @type {number|null} the event of the peak; null until it is known */
+    this.peak = null;
+    /** @type {number|null} the length of the trace; null until it is known */
+    this.count = null;
+    /** @type {string|null} the moment, and of which run, whose event is marked */
+    this.shownAt = null;
+    /** @type {Replies.TraceEvent|null} */
+    this.event = null;
+    this.followsEvent = true;
+    this.isScrubbed = false;
     const { picture } = this;
     this.chip = whatIfChip(this.app);
     this.moment = el("p", { class: "state-moment cut" });
@@ -103,7 +115,7 @@ class StatePart {
 
   exports() {
     return exportMenu(this.app, { what: "state", png: () => this.picture.asCanvas(),
-      csv: () => mapRows(this.map) });
+      csv: () => mapRows(present(this.map, "map")) });
   }
 
   /** @param {ViewState} state @param {Changed} changed */
@@ -134,7 +146,7 @@ class StatePart {
   }
 
   /**
-   * What is asked once for a trace: its length, peak and small curve.
+   * Requests the facts of a trace that do not change: its length, peak and small curve.
    * @param {Engine} engine @param {string} source
  */
   async askTrace(engine, source) {
@@ -158,7 +170,7 @@ class StatePart {
   at() {
     const { cursor } = this.app.store.state;
     if (this.count === null) return null;
-    return Math.max(-1, Math.min(this.count - 1, Math.round(cursor ?? this.peak)));
+    return Math.max(-1, Math.min(this.count - 1, Math.round(cursor ?? this.peak ?? -1)));
   }
 
   /** @param {boolean} isNew */
@@ -171,11 +183,12 @@ class StatePart {
     this.events.setCursor(at);
     this.picture.await();
     try {
-      const map = await this.engine.latest("state-map", "map", { device: this.app.device(), at, by, ...replayed });
+      const map = await present(this.engine, "engine").latest("state-map", "map", { device: this.app.device(), at, by, ...replayed });
       if (map === null) return;
       this.showMap(map, by);
-      if (isNew || this.shownAt !== at) await this.showEvent(at);
-      this.shownAt = at;
+      const key = JSON.stringify([at, replayed]);
+      if (isNew || this.shownAt !== key) await this.showEvent(at, map);
+      this.shownAt = key;
     } catch (error) {
       this.app.fail(error);
     }
@@ -183,32 +196,36 @@ class StatePart {
 
   /** @param {Replies.MapReply} map @param {Replies.ColourName} by */
   showMap(map, by) {
-    this.totals = { ...this.picture.show(map, by), outside: map.outside.bytes };
+    const totals = { ...this.picture.show(map, by), outside: map.outside.bytes };
+    this.totals = totals;
     this.map = map;
     for (const [key, node] of this.figures) {
-      setText(node, bytesText(this.totals[key]));
-      node.dataset.bytes = String(this.totals[key]);
-      node.parentElement.hidden = this.totals[key] === 0 && QUIET_FIGURES.includes(key);
-      node.parentElement.title = `${FIGURE_SENTENCES[key]}: ${exactBytesText(this.totals[key])}`;
+      setText(node, bytesText(totals[key]));
+      node.dataset.bytes = String(totals[key]);
+      node.parentElement?.toggleAttribute("hidden", totals[key] === 0 && QUIET_FIGURES.includes(key));
+      node.parentElement?.setAttribute("title", `${FIGURE_SENTENCES[key]}: ${exactBytesText(totals[key])}`);
     }
     setText(this.exact, map.replayed ? replayedWords(map.replayed) : map.is_exact ? "exact" : "estimated");
     this.exact.title = map.replayed ? REPLAYED_SENTENCE : map.is_exact ? EXACT_SENTENCE : ESTIMATED_SENTENCE;
     this.element.dataset.replayed = String(map.replayed !== null);
     this.nothing.hidden = map.columns.segment_size.length > 0;
-    this.scrubber.setEvent(this.at(), map.requested_bytes);
+    this.scrubber.setEvent(this.at() ?? -1, map.requested_bytes);
     this.showRow(this.app.store.state, false);
     this.showLegend(map, by);
     this.element.dataset.at = String(typeof map.at === "object" ? map.at.event : map.at);
   }
 
-  /** @param {number} at */
-  async showEvent(at) {
+  /**
+   * What happened at a moment. The map of a replay has other addresses than the event, which is not marked on it.
+   * @param {number} at @param {Replies.MapReply} map
+   */
+  async showEvent(at, map) {
     const event = at < 0 ? null : await this.askEvent(at);
     if (at !== this.at()) return;
     this.event = event;
     setText(this.moment, this.momentText(at, event));
-    this.moment.title = this.moment.textContent;
-    this.picture.markEvent(event, event !== null && endsMemory(event.action), this.followsEvent !== false);
+    this.moment.title = this.moment.textContent ?? "";
+    this.picture.markEvent(map.replayed ? null : event, event !== null && endsMemory(event.action), this.followsEvent !== false);
   }
 
   /** @param {number} at @param {Replies.TraceEvent|null} event */
@@ -217,8 +234,8 @@ class StatePart {
     if (at < 0) return "Before the first event";
     const words = [`After ${eventText(at)} of ${countText(this.count)}`];
     const first = infoOfDevice(this.app.info(), this.app.device())?.first_time_us;
-    const isTimed = typeof event?.time_us === "number" && typeof first === "number";
-    if (isTimed) words.push(timeText(event.time_us - first));
+    const time = event?.time_us;
+    if (typeof time === "number" && typeof first === "number") words.push(timeText(time - first));
     if (at === this.peak) words.push("the peak");
     if (event) words.push(`${eventSentence(event).toLowerCase()}: ${bytesText(event.size_bytes)}`);
     return words.join(" · ");
@@ -227,7 +244,7 @@ class StatePart {
   /** @param {number} at */
   async askEvent(at) {
     const params = { device: this.app.device(), from: at, to: at, top: 1, frames: 1 };
-    return (await this.engine.latest("state-event", "events", params))?.events[0] ?? null;
+    return (await present(this.engine, "engine").latest("state-event", "events", params))?.events[0] ?? null;
   }
 
   /**
@@ -244,23 +261,24 @@ class StatePart {
     const chips = groups === null ? [] : rows.slice(0, LEGEND_GROUPS).map(({ index, bytes }) =>
       legendChip(groupColour(index, by), label(index), bytesText(bytes)));
     fill(this.groups, chips);
+    const totals = present(this.totals, "totals");
     const signs = /** @type {const} */ (["free", "pending", "rounding"]);
-    fill(this.signs, signs.filter((key) => this.totals[key] > 0).map((key) =>
+    fill(this.signs, signs.filter((key) => totals[key] > 0).map((key) =>
       el("li", {}, [el("span", { class: `swatch state-sign is-${key}` }), key])));
   }
 
   /** @param {number} row */
   askKnown(row) {
-    if (row === 0xffffffff) return Promise.resolve(null);
-    if (!this.known.has(row)) {
-      if (this.known.size >= KNOWN_KEPT) this.known.clear();
-      const params = { device: this.app.device(), what: "allocations", row };
-      const reply = this.engine.latest("state-known", "allocation", params)
-        .catch(() => /** @type {null} */ (null));
-      this.known.set(row, reply);
-      reply.then((known) => { if (known === null) this.known.delete(row); });
-    }
-    return this.known.get(row);
+    if (row === NO_MAP_ROW) return Promise.resolve(null);
+    const kept = this.known.get(row);
+    if (kept !== undefined) return kept;
+    if (this.known.size >= KNOWN_KEPT) this.known.clear();
+    const params = { device: this.app.device(), what: "allocations", row };
+    const reply = present(this.engine, "engine").latest("state-known", "allocation", params)
+      .catch(() => /** @type {null} */ (null));
+    this.known.set(row, reply);
+    reply.then((known) => { if (known === null) this.known.delete(row); });
+    return reply;
   }
 
   /** @param {ViewState} state @param {boolean} isRevealed */
@@ -287,7 +305,7 @@ class StatePart {
   }
 
   /**
-   * A hand on the slider does not want the map to jump to each event that it passes.
+   * While the slider is dragged, the map does not scroll to each event.
    * @param {number} event
    */
   scrubTo(event) {

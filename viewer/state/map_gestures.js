@@ -66,8 +66,9 @@ class MapHandlers {
 
   /** @param {number} id @param {{x: number, y: number}} at */
   pinch(id, at) {
-    const other = [...this.pointers].find(([key]) => key !== id)[1];
+    const other = [...this.pointers].find(([key]) => key !== id)?.[1];
     const before = this.pointers.get(id);
+    if (!other || !before) return;
     const was = Math.hypot(before.x - other.x, before.y - other.y);
     const is = Math.hypot(at.x - other.x, at.y - other.y);
     this.isDragged = true;

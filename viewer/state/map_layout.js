@@ -1,4 +1,4 @@
-// Where the segments of one moment lie on the map.
+// Places the segments of one moment on the map.
 //
 //   band    the segments of one pool, one stream and one kind, by address
 //   row     a strip of a band; rows are `width` wide before zoom
@@ -56,8 +56,8 @@ function collectBands(map, totals) {
   const { columns } = map;
   for (let i = 0; i < columns.segment_size.length; i++) {
     const key = bandKey(columns, i);
-    if (!bands.has(key)) bands.set(key, newBand(map, i));
-    const band = bands.get(key);
+    const band = bands.get(key) ?? newBand(map, i);
+    bands.set(key, band);
     band.segments.push(i);
     band.reserved += columns.segment_size[i];
     band.active += totals.active[i];
@@ -114,7 +114,7 @@ function middleSize(sizes, bands) {
 }
 
 /**
- * Steps of the square root of two, so that the picture does not breathe with each event.
+ * Rounds a scale to powers of the square root of two, so that it does not change with each event.
  * @param {number} exact
  */
 function stepScale(exact) {
@@ -122,7 +122,7 @@ function stepScale(exact) {
 }
 
 /**
- * Segments of middle size fill a row at most; expandable ranges are long by nature and may take many.
+ * A segment of median size fills at most one row; expandable segments are long and may take several.
  * @param {MapBand[]} bands @param {number} middle @param {number} width
  */
 function finestScale(bands, middle, width) {

@@ -96,29 +96,38 @@ export class MapPainter {
     this.pixels = null;
     /** @type {MapLine|null} */
     this.line = null;
-    /** @type {MapLabel[]} */
-    this.labels = [];
   }
 
   /**
    * Paints a view on a canvas that fitCanvas has sized. Returns the labels: [{x, y, width, block}] in CSS
    * pixels.
    * @param {Pick<FittedCanvas, "context"|"ratio">} fitted @param {MapView} view
- */
-  paint(fitted, view) {
-    const { canvas } = fitted.context;
-    const gutter = Math.round(view.layout.width * fitted.ratio);
+   */
+  paint({ context, ratio }, view) {
+    const { canvas } = context;
+    const gutter = Math.round(view.layout.width * ratio);
     if (this.pixels?.width !== canvas.width || this.pixels?.height !== canvas.height) {
-      this.pixels = new MapPixels(fitted.context, canvas.width, canvas.height);
+      this.pixels = new MapPixels(context, canvas.width, canvas.height);
     }
     if (this.line?.width !== gutter) this.line = new MapLine(gutter);
-    this.ratio = fitted.ratio;
-    this.view = view;
-    this.labels = [];
     this.pixels.numbers.fill(pixelOf(view.colours.background));
-    this.paintRows();
-    fitted.context.putImageData(this.pixels.image, 0, 0);
-    return this.labels;
+    const painting = new MapPainting(this.pixels, this.line, ratio, view);
+    painting.paintRows();
+    context.putImageData(this.pixels.image, 0, 0);
+    return painting.labels;
+  }
+}
+
+/** One view, while it is painted. */
+class MapPainting {
+  /** @param {MapPixels} pixels @param {MapLine} line @param {number} ratio @param {MapView} view */
+  constructor(pixels, line, ratio, view) {
+    this.pixels = pixels;
+    this.line = line;
+    this.ratio = ratio;
+    this.view = view;
+    /** @type {MapLabel[]} */
+    this.labels = [];
   }
 
   paintRows() {

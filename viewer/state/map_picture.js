@@ -2,8 +2,9 @@
 // (map_text.js), and a second canvas above it for outlines, so that pointing at something does not paint
 // the map again.
 
+import { present } from "../engine/present.js";
 import { el, prefersStillness } from "../shared/dom.js";
-import { clearCanvas, colourParts, fitCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
+import { clearCanvas, colourParts, contextOf, fitCanvas, oncePerFrame, watchSize } from "../shared/paint.js";
 import { groupColour, themeToken } from "../shared/palette.js";
 import { handleMap } from "./map_gestures.js";
 import { layoutMap } from "./map_layout.js";
@@ -48,6 +49,10 @@ export class MapPicture {
     this.event = null;
     /** @type {{width: number, height: number}|null} */
     this.size = null;
+    /** @type {MapTotals|null} of the map */
+    this.totals = null;
+    this.isAwaited = false;
+    this.tipOf = -1; // the block that the tip is about
     this.repaint = oncePerFrame(() => this.paint());
     this.outline = oncePerFrame(() => this.paintOutlines());
     this.listen();
@@ -74,7 +79,7 @@ export class MapPicture {
    * @param {Replies.MapReply} map @param {Replies.ColourName} by
  */
   show(map, by) {
-    const walkedRow = this.walked >= 0 ? this.map.columns.block_row[this.walked] : null;
+    const walkedRow = this.map !== null && this.walked >= 0 ? this.map.columns.block_row[this.walked] : null;
     this.isAwaited = false;
     this.map = map;
     this.by = by;
@@ -86,12 +91,17 @@ export class MapPicture {
     return this.totals;
   }
 
+  /** The shown map; keys, the pointer and exports use it only if there is one. */
+  shown() {
+    return { map: present(this.map, "map"), totals: present(this.totals, "totals"), size: present(this.size, "size") };
+  }
+
   lay() {
     if (!this.map || !this.size) return;
     const room = this.size.width >= TOTALS_FROM ? TOTALS_ROOM : 0;
     const width = this.size.width - room;
     const { layout: before } = this.viewport;
-    const layout = layoutMap(this.map, this.totals, { width, height: this.size.height,
+    const layout = layoutMap(this.map, this.shown().totals, { width, height: this.size.height,
       before: before?.width === width ? before.scales : null });
     this.viewport.take(this.map, layout, this.size.height);
     this.hovered = null;
@@ -121,7 +131,7 @@ export class MapPicture {
   colours() {
     /** @param {string} name */
     const part = (name) => colourParts(themeToken(name));
-    const { block_group: group } = this.map.columns;
+    const { block_group: group } = this.shown().map.columns;
     let most = 0;
     for (let i = 0; i < group.length; i++) most = Math.max(most, group[i]);
     const groups = Array.from({ length: most + 1 }, (_, index) => colourParts(groupColour(index, this.by)));
@@ -129,34 +139,35 @@ export class MapPicture {
       waiting: part("pending"), groups };
   }
 
+  /** @returns {MapView} */
   view() {
-    const { layout, zoom, left, top, height } = this.viewport;
-    return { map: this.map, layout, zoom, left, top, height, colours: this.shownColours };
+    const { zoom, left, top, height } = this.viewport;
+    return { ...this.viewport.laid(), zoom, left, top, height, colours: this.colours() };
   }
 
   paint() {
     if (!this.map || !this.size) return;
-    this.shownColours = this.colours();
     const fitted = fitCanvas(this.base, this.size.width, this.size.height);
     const view = this.view();
     const labels = this.painter.paint(fitted, view);
     writeBlockSizes(fitted.context, view, labels, this.by);
-    writeMap(fitted.context, view, this.totals, this.size.width - view.layout.width - 10);
+    writeMap(fitted.context, view, this.shown().totals, this.size.width - view.layout.width - 10);
     this.paintOutlines();
     this.base.dataset.settled = String(!this.isAwaited);
   }
 
   /** What is seen, twice the size, on a canvas of its own. */
   asCanvas() {
+    const { size, totals } = this.shown();
     const canvas = document.createElement("canvas");
-    canvas.width = this.size.width * 2;
-    canvas.height = this.size.height * 2;
-    const context = canvas.getContext("2d");
+    canvas.width = size.width * 2;
+    canvas.height = size.height * 2;
+    const context = contextOf(canvas);
     context.scale(2, 2);
     const view = this.view();
     const labels = new MapPainter().paint({ context, ratio: 2 }, view);
     writeBlockSizes(context, view, labels, this.by);
-    writeMap(context, view, this.totals, this.size.width - view.layout.width - 10);
+    writeMap(context, view, totals, size.width - view.layout.width - 10);
     return canvas;
   }
 
@@ -173,7 +184,7 @@ export class MapPicture {
     context.beginPath();
     context.rect(0, 0, this.viewport.width + 1, this.size.height);
     context.clip();
-    if (this.event) this.paintEvent(context);
+    if (this.event) this.paintEvent(context, this.event);
     const pinned = blockOfRow(this.map.columns, this.pinnedRow);
     if (pinned >= 0) this.paintOutline(context, this.viewport.rectsOfBlock(pinned), themeToken("marked"), 2);
     if (this.walked >= 0) {
@@ -205,22 +216,22 @@ export class MapPicture {
 
   /**
    * Where the event of the cursor happened; for a moment larger, so that the eye finds it.
-   * @param {CanvasRenderingContext2D} context
+   * @param {CanvasRenderingContext2D} context @param {MapEventMark} event
    */
-  paintEvent(context) {
-    const { rects, since } = this.event;
+  paintEvent(context, event) {
+    const { rects, since } = event;
     const passed = performance.now() - since;
     const far = prefersStillness() || passed > FLASH_MS ? 0 : 10 * (1 - passed / FLASH_MS) ** 2;
-    context.setLineDash(this.event.isGone ? [4, 3] : []);
-    const grown = this.eventRects().map((rect) => ({ x: rect.x - far, y: rect.y - far,
+    context.setLineDash(event.isGone ? [4, 3] : []);
+    const grown = this.eventRects(event).map((rect) => ({ x: rect.x - far, y: rect.y - far,
       width: rect.width + 2 * far, height: rect.height + 2 * far }));
     this.paintOutline(context, grown, themeToken("cursor"), 2);
     context.setLineDash([]);
     if (far > 0 && rects !== null) this.outline();
   }
 
-  eventRects() {
-    const { segment, from, to } = this.event;
+  /** @param {MapEventMark} event */
+  eventRects({ segment, from, to }) {
     return this.viewport.rectsOf(segment, from, to);
   }
 
@@ -229,11 +240,13 @@ export class MapPicture {
    * @param {CanvasRenderingContext2D} context
    */
   paintThumb(context) {
-    const { height, width, layout, top, left, zoom } = this.viewport;
+    const { height, width, top, left, zoom } = this.viewport;
+    const { layout } = this.viewport.laid();
+    const { size } = this.shown();
     context.fillStyle = themeToken("edge-strong");
     if (this.viewport.mostTop() > 0) {
       const share = height / layout.contentHeight;
-      context.fillRect(this.size.width - 4, top * share, 3, Math.max(12, height * share));
+      context.fillRect(size.width - 4, top * share, 3, Math.max(12, height * share));
     }
     if (zoom > 1) context.fillRect(Math.min(left, width - 12), height - 4, Math.max(12, width / zoom), 3);
   }
@@ -253,13 +266,13 @@ export class MapPicture {
         const from = Number(address - this.map.columns.segment_address[segment]);
         const to = Math.min(this.map.columns.segment_size[segment], from + event.size_bytes);
         this.event = { segment, from, to, isGone, since: performance.now(), rects: [] };
-        if (isRevealed && this.viewport.layout && this.viewport.reveal(this.eventRects())) this.repaint();
+        if (isRevealed && this.viewport.layout && this.viewport.reveal(this.eventRects(this.event))) this.repaint();
       }
     }
     this.outline();
   }
 
-  /** @param {number} row @param {boolean} [isRevealed] */
+  /** @param {number|null} row @param {boolean} [isRevealed] */
   pinRow(row, isRevealed = false) {
     this.pinnedRow = row;
     const block = this.map ? blockOfRow(this.map.columns, row) : -1;
@@ -278,24 +291,24 @@ export class MapPicture {
     const hit = this.viewport.hit(x, y);
     this.stage.classList.toggle("is-on", hit !== null);
     if (hit === null) return this.leave();
-    const rects = hit.block >= 0 ? this.viewport.rectsOfBlock(hit.block)
-      : this.viewport.rectsOf(hit.segment, hit.hole.from, hit.hole.to);
-    this.hovered = rects;
+    const { block, hole } = hit;
+    this.hovered = block >= 0 || !hole ? this.viewport.rectsOfBlock(block)
+      : this.viewport.rectsOf(hit.segment, hole.from, hole.to);
     this.outline();
     this.showTip(hit, x, y);
     return undefined;
   }
 
-  /** @param {MapHit|null} hit @param {number} x @param {number} y */
+  /** @param {MapHit} hit @param {number} x @param {number} y */
   showTip(hit, x, y) {
-    const segment = segmentLine(this.map, hit.segment);
+    const { map } = this.shown();
+    const segment = segmentLine(map, hit.segment);
     this.tipOf = hit.block;
     this.tip.name(null, null);
-    if (hit.block < 0) return this.tip.show([...holeLines(this.map, hit.segment, hit.hole), segment], x, y);
+    if (hit.block < 0 && hit.hole) return this.tip.show([...holeLines(map, hit.segment, hit.hole), segment], x, y);
     /** @param {Replies.AllocationReply|null} known */
-    const lines = (known) => [...blockLines(this.map, hit.segment, hit.block, known), segment];
+    const lines = (known) => [...blockLines(map, hit.segment, hit.block, known), segment];
     this.tip.show(lines(null), x, y);
-    const { map } = this;
     this.on.known(map.columns.block_row[hit.block]).then((known) => {
       const isStill = map === this.map && this.tipOf === hit.block && this.hovered !== null;
       if (!known || !isStill) return;
@@ -314,8 +327,9 @@ export class MapPicture {
   /** @param {MapHit|null} hit */
   pick(hit) {
     if (hit === null) return;
-    if (hit.block >= 0) this.on.pickBlock(this.map.columns.block_row[hit.block]);
-    else this.on.pickSegment(this.map.columns.segment_row[hit.segment]);
+    const { map } = this.shown();
+    if (hit.block >= 0) this.on.pickBlock(map.columns.block_row[hit.block]);
+    else this.on.pickSegment(map.columns.segment_row[hit.segment]);
   }
 
   /** @param {KeyboardEvent} event */
@@ -330,7 +344,7 @@ export class MapPicture {
 
   /** @param {string} key */
   keyAction(key) {
-    const last = this.map.columns.block_size.length - 1;
+    const last = this.shown().map.columns.block_size.length - 1;
     return {
       ArrowRight: () => this.walk(1), ArrowLeft: () => this.walk(-1),
       ArrowDown: () => this.walkRow(1), ArrowUp: () => this.walkRow(-1),
@@ -345,7 +359,7 @@ export class MapPicture {
 
   /** @param {number} last */
   pickWalked(last) {
-    if (this.walked >= 0 && this.walked <= last) this.on.pickBlock(this.map.columns.block_row[this.walked]);
+    if (this.walked >= 0 && this.walked <= last) this.on.pickBlock(this.shown().map.columns.block_row[this.walked]);
   }
 
   /** @param {number} factor */
@@ -358,10 +372,11 @@ export class MapPicture {
 
   /** @param {number} steps */
   walk(steps) {
-    const start = this.walked >= 0 ? this.walked : blockOfRow(this.map.columns, this.pinnedRow);
+    const { columns } = this.shown().map;
+    const start = this.walked >= 0 ? this.walked : blockOfRow(columns, this.pinnedRow);
     let block = start;
     for (let i = 0; i < Math.abs(steps); i++) {
-      const segment = block >= 0 ? segmentOfBlock(this.map.columns, block) : -1;
+      const segment = block >= 0 ? segmentOfBlock(columns, block) : -1;
       block = stepBlock(this.viewport, block, segment, Math.sign(steps));
     }
     this.walkTo(block);
@@ -370,7 +385,7 @@ export class MapPicture {
   /** @param {number} step */
   walkRow(step) {
     if (this.walked < 0) return this.walk(step);
-    const { layout } = this.viewport;
+    const { layout } = this.viewport.laid();
     const rects = this.viewport.rectsOfBlock(this.walked);
     const rect = step > 0 ? rects[rects.length - 1] : rects[0];
     const row = this.viewport.rowNear(rect.y + this.viewport.top + layout.rowHeight / 2);
@@ -385,7 +400,7 @@ export class MapPicture {
     this.walked = block;
     this.reveal(block);
     this.outline();
-    const { map } = this;
+    const { map } = this.shown();
     const segment = segmentOfBlock(map.columns, block);
     const rect = this.viewport.rectsOfBlock(block)[0];
     const x = (Math.max(0, rect.x) + Math.min(this.viewport.width, rect.x + rect.width)) / 2;

@@ -1,6 +1,7 @@
 // The moment as a place on the trace: the requested curve, small, with a line that can be dragged. A
 // slider by keyboard.
 
+import { present } from "../engine/present.js";
 import { el } from "../shared/dom.js";
 import { bytesText, countText, eventText } from "../shared/format.js";
 import { clearCanvas, crisp, oncePerFrame, watchSize } from "../shared/paint.js";
@@ -67,17 +68,22 @@ export class MapScrubber {
     return Math.max(-1, Math.min(this.count - 1, event));
   }
 
+  /** Of the canvas; nothing is drawn or pointed at before it is laid out. */
+  shownSize() {
+    return present(this.size, "size");
+  }
+
   /**
-   * The moments -1 to count - 1 lie side by side over the width.
+   * The moments -1 to count - 1 share the width equally.
    * @param {number} x
    */
   eventAt(x) {
-    return this.bounded(Math.floor((x / this.size.width) * (this.count + 1)) - 1);
+    return this.bounded(Math.floor((x / this.shownSize().width) * (this.count + 1)) - 1);
   }
 
   /** @param {number} event */
   xOf(event) {
-    return ((event + 1.5) / (this.count + 1)) * this.size.width;
+    return ((event + 1.5) / (this.count + 1)) * this.shownSize().width;
   }
 
   /** @param {number} count @param {TimelineColumns|null} curve @param {ScrubMark[]} marks */
@@ -101,18 +107,17 @@ export class MapScrubber {
   paint() {
     if (!this.size) return;
     const { context, ratio } = clearCanvas(this.canvas, this.size.width, this.size.height);
-    if (this.curve) this.paintCurve(context);
+    if (this.curve) this.paintCurve(context, this.curve);
     for (const mark of this.marks) this.paintMark(context, mark);
     if (this.count > 0) this.paintCursor(context, ratio);
   }
 
-  /** @param {CanvasRenderingContext2D} context */
-  paintCurve(context) {
-    const { event, requested_high_bytes: high } = this.curve;
-    const { width, height } = this.size;
-    const most = Math.max(1, high.reduce((a, b) => Math.max(a, b), 0));
+  /** @param {CanvasRenderingContext2D} context @param {TimelineColumns} curve */
+  paintCurve(context, { event, requested_high_bytes: high }) {
+    const { width, height } = this.shownSize();
+    const most = Math.max(1, high.reduce((/** @type {number} */ a, b) => Math.max(a, b ?? 0), 0));
     /** @param {number|null} bytes */
-    const y = (bytes) => height - (bytes / most) * (height - SCRUB_TOP);
+    const y = (bytes) => height - ((bytes ?? 0) / most) * (height - SCRUB_TOP);
     context.beginPath();
     context.moveTo(0, height);
     let x = 0;
@@ -149,7 +154,7 @@ export class MapScrubber {
     this.strokeUpright(context, x);
     context.fillStyle = themeToken("cursor");
     context.beginPath();
-    context.arc(x, this.size.height / 2, 5, 0, 2 * Math.PI);
+    context.arc(x, this.shownSize().height / 2, 5, 0, 2 * Math.PI);
     context.fill();
   }
 
@@ -157,13 +162,13 @@ export class MapScrubber {
   strokeUpright(context, x) {
     context.beginPath();
     context.moveTo(x, 0);
-    context.lineTo(x, this.size.height);
+    context.lineTo(x, this.shownSize().height);
     context.stroke();
   }
 }
 
 /**
- * Asks for the small curve.
+ * Requests the small curve.
  * @param {Engine} engine @param {Replies.DeviceNumber|null} device
  */
 export function askScrubCurve(engine, device) {

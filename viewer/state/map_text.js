@@ -56,7 +56,7 @@ function drawScale(context, bar, right, y) {
 }
 
 /**
- * The scale stands at the right edge, above the totals of rows. Returns where it begins.
+ * Draws the scale at the right edge, above the totals of rows. Returns its left end.
  * @param {CanvasRenderingContext2D} context @param {MapView} view @param {MapBand} band @param {number} y
  * @param {number} right
  */
@@ -89,7 +89,7 @@ function writeBand(context, view, band, right) {
 }
 
 /**
- * What the pieces that end in a row come to; null where a longer segment goes on in the next row.
+ * The sum of the pieces that end in a row; null if a longer segment continues in the next row.
  * @param {MapView} view @param {MapTotals} totals @param {number} row
  */
 function rowTotals(view, totals, row) {

@@ -63,7 +63,7 @@ export class MapTip {
 
   /**
    * What the lines are about, for those who read the page by program.
-   * @param {number} row @param {string} name
+   * @param {number|null} row @param {string|null} name
  */
   name(row, name) {
     this.element.dataset.row = row === null ? "" : String(row);

@@ -92,7 +92,7 @@ export function holeAtOffset(columns, segment, offset) {
 }
 
 /**
- * The segment of a block: the one whose run of blocks holds it.
+ * The segment whose run of blocks contains the block.
  * @param {MapColumns} columns @param {number} block
  */
 export function segmentOfBlock(columns, block) {
@@ -101,7 +101,7 @@ export function segmentOfBlock(columns, block) {
 
 /**
  * The block of the map that is this row of the table of allocations, or -1.
- * @param {MapColumns} columns @param {number} row
+ * @param {MapColumns} columns @param {number|null} row
  */
 export function blockOfRow(columns, row) {
   return row === null || row === undefined ? -1 : columns.block_row.indexOf(row);

@@ -6,6 +6,7 @@
 // Zooming stretches widths; rows grow only a little, so that the picture stays the same picture. Rows do
 // not flow anew.
 
+import { present } from "../engine/present.js";
 import { stackMapRows } from "./map_layout.js";
 import { blockAtOffset, firstIndex, holeAtOffset, segmentOfBlock } from "./map_totals.js";
 
@@ -16,11 +17,19 @@ export class MapViewport {
   constructor() {
     /** @type {MapLayout|null} */
     this.layout = null;
+    /** @type {Replies.MapReply|null} */
+    this.map = null;
     this.zoom = 1;
+    this.mostZoom = 1;
     this.left = 0;
     this.top = 0;
     this.width = 0;
     this.height = 0;
+  }
+
+  /** What is laid out: only that can be pointed at and moved. */
+  laid() {
+    return { map: present(this.map, "map"), layout: present(this.layout, "layout") };
   }
 
   /**
@@ -37,7 +46,7 @@ export class MapViewport {
   }
 
   settle() {
-    const { layout } = this;
+    const { layout } = this.laid();
     this.zoom = Math.min(this.mostZoom, Math.max(1, this.zoom));
     const tall = Math.min(TALLEST, this.zoom ** 0.25);
     stackMapRows(layout, Math.round(layout.baseRowHeight * tall));
@@ -46,7 +55,7 @@ export class MapViewport {
   }
 
   mostTop() {
-    return Math.max(0, this.layout.contentHeight - this.height);
+    return Math.max(0, this.laid().layout.contentHeight - this.height);
   }
 
   isWhole() {
@@ -65,13 +74,14 @@ export class MapViewport {
    * @param {number} factor @param {number} x @param {number} y
  */
   zoomAt(factor, x, y) {
+    const { layout } = this.laid();
     const at = this.left + x / this.zoom;
     const row = this.rowNear(y + this.top);
-    const inRow = (y + this.top - this.layout.rowTop[row]) / this.layout.rowHeight;
+    const inRow = (y + this.top - layout.rowTop[row]) / layout.rowHeight;
     this.zoom = Math.min(this.mostZoom, Math.max(1, this.zoom * factor));
     this.left = at - x / this.zoom;
     this.settle();
-    this.top = this.layout.rowTop[row] + inRow * this.layout.rowHeight - y;
+    this.top = layout.rowTop[row] + inRow * layout.rowHeight - y;
     this.settle();
   }
 
@@ -84,7 +94,7 @@ export class MapViewport {
 
   /** @param {number} contentY */
   rowNear(contentY) {
-    const { layout } = this;
+    const { layout } = this.laid();
     const below = firstIndex(0, layout.rowCount, (row) => layout.rowTop[row] > contentY);
     return Math.max(0, below - 1);
   }
@@ -94,7 +104,7 @@ export class MapViewport {
    * @param {number} x @param {number} y
  */
   hit(x, y) {
-    const { layout } = this;
+    const { layout } = this.laid();
     const row = this.rowNear(y + this.top);
     const inRow = y + this.top - layout.rowTop[row];
     const isOn = layout.rowCount > 0 && inRow >= 0 && inRow <= layout.rowHeight && x >= 0 && x <= this.width;
@@ -103,11 +113,11 @@ export class MapViewport {
   }
 
   /**
-   * The same in a row, at an x of the layout; a narrow block is met by what is near it, too.
+   * The same in a row, at an x of the layout; a narrow block is also found by a place near it.
    * @param {number} row @param {number} x @param {number} near
  */
   hitRow(row, x, near) {
-    const { pieces, rowPiece } = this.layout;
+    const { pieces, rowPiece } = this.laid().layout;
     const next = firstIndex(rowPiece[row], rowPiece[row + 1], (at) => pieces.x[at] > x);
     const piece = next - 1;
     if (piece < rowPiece[row] || x > pieces.x[piece] + pieces.w[piece]) return null;
@@ -118,7 +128,7 @@ export class MapViewport {
 
   /** @param {number} segment @param {number} offset @param {number} reach */
   hitOffset(segment, offset, reach) {
-    const { columns } = this.map;
+    const { columns } = this.laid().map;
     let block = blockAtOffset(columns, segment, offset);
     const hole = block < 0 ? holeAtOffset(columns, segment, offset) : null;
     if (hole && hole.to - hole.from < reach) {
@@ -134,7 +144,7 @@ export class MapViewport {
    * @param {number} segment @param {number} from @param {number} to
  */
   rectsOf(segment, from, to) {
-    const { layout } = this;
+    const { layout } = this.laid();
     const { pieces } = layout;
     const rects = [];
     for (let i = layout.segmentPiece[segment]; pieces.segment[i] === segment; i++) {
@@ -154,7 +164,7 @@ export class MapViewport {
 
   /** @param {number} block */
   rectsOfBlock(block) {
-    const { columns } = this.map;
+    const { columns } = this.laid().map;
     const from = columns.block_offset[block];
     return this.rectsOf(segmentOfBlock(columns, block), from, from + columns.block_size[block]);
   }

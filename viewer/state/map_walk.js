@@ -1,4 +1,4 @@
-// The map by keyboard: from block to block in the order in which the eye meets them.
+// The map by keyboard: from block to block in the order of the picture.
 
 /**
  * The segments in the order of the layout, from `segment` on (not itself); step 1 or -1. The next one with
@@ -22,7 +22,7 @@ function nextSegment(map, layout, segment, step) {
  * @param {number} segment @param {number} step
  */
 export function stepBlock(viewport, block, segment, step) {
-  const { map, layout } = viewport;
+  const { map, layout } = viewport.laid();
   const { segment_block: first } = map.columns;
   const next = block + step;
   if (block >= 0 && next >= first[segment] && next < first[segment + 1]) return next;
@@ -36,7 +36,7 @@ export function stepBlock(viewport, block, segment, step) {
  * @param {import("./map_view.js").MapViewport} viewport @param {number} row @param {number} x @param {number} step
  */
 export function blockInNextRow(viewport, row, x, step) {
-  const { layout } = viewport;
+  const { layout } = viewport.laid();
   for (let at = row + step; at >= 0 && at < layout.rowCount; at += step) {
     const block = nearestInRow(viewport, at, x);
     if (block >= 0) return block;
@@ -46,7 +46,7 @@ export function blockInNextRow(viewport, row, x, step) {
 
 /** @param {import("./map_view.js").MapViewport} viewport @param {number} row @param {number} x */
 function nearestInRow(viewport, row, x) {
-  const { pieces, rowPiece } = viewport.layout;
+  const { pieces, rowPiece } = viewport.laid().layout;
   let best = -1;
   let bestWay = Infinity;
   for (let piece = rowPiece[row]; piece < rowPiece[row + 1]; piece++) {
@@ -62,18 +62,19 @@ function nearestInRow(viewport, row, x) {
 
 /** @param {import("./map_view.js").MapViewport} viewport @param {number} piece @param {number} x */
 function nearestInPiece(viewport, piece, x) {
-  const { pieces } = viewport.layout;
-  const { columns } = viewport.map;
+  const { map, layout: { pieces } } = viewport.laid();
+  const { columns } = map;
   const inside = Math.min(pieces.x[piece] + pieces.w[piece] * 0.999, Math.max(pieces.x[piece], x));
   const row = pieces.row[piece];
   const hit = viewport.hitRow(row, inside, 0);
   if (!hit || hit.segment !== pieces.segment[piece]) return -1;
-  if (hit.block >= 0) return hit.block;
+  const { block: found, hole } = hit;
+  if (found >= 0 || !hole) return found;
   const last = columns.segment_block[hit.segment + 1];
   for (let block = columns.segment_block[hit.segment]; block < last; block++) {
     const from = columns.block_offset[block];
-    if (from >= hit.hole.to && from < pieces.to[piece]) return block;
-    if (from < hit.hole.from && from + columns.block_size[block] === hit.hole.from
+    if (from >= hole.to && from < pieces.to[piece]) return block;
+    if (from < hole.from && from + columns.block_size[block] === hole.from
       && from + columns.block_size[block] > pieces.from[piece]) return block;
   }
   return -1;

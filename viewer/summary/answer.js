@@ -29,7 +29,7 @@ function olderOoms({ ooms }) {
 }
 
 /**
- * Lines in blocks: one with a label at depth 0, and what belongs to it.
+ * Lines in blocks: a line with a label at depth 0, and the lines below it.
  * @param {Replies.Line[]} lines
  */
 function blocksOfLines(lines) {
@@ -44,8 +44,9 @@ function blocksOfLines(lines) {
 
 /** @param {App} app @param {Replies.Line[]} block */
 function answerBlock(app, [first, ...rest]) {
-  const go = first.event === null ? first.label
-    : buttonEl(first.label, () => app.jumpToEvent(first.event), { class: "link is-row" });
+  const { event } = first;
+  const go = event === null ? first.label
+    : buttonEl(first.label, () => app.jumpToEvent(event), { class: "link is-row" });
   const below = rest.filter((line) => line.depth > 0).flatMap((line) => [
     el("dt", { class: TONE_CLASSES[line.tone] ?? "" }, line.label), el("dd", {}, line.text)]);
   return el("section", { class: "answer-block" }, [
@@ -77,7 +78,7 @@ function answerRows(app, { label, rows }) {
 function answerRow(app, { size, percent, share, blocks, label, filter }, most) {
   const width = Math.min(100, Math.max(1, ((share ?? 0) / most) * 100));
   const bar = el("span", { class: "answer-bar", style: { width: `${width}%` } });
-  const find = () => app.jump({ part: "timeline", search: filter });
+  const find = () => app.jump({ part: "timeline", search: filter ?? "" });
   const name = filter
     ? buttonEl(label, find, { class: "link is-row", title: "Mark these in the timeline" })
     : el("span", { class: "faint" }, label);

@@ -1,6 +1,7 @@
 /** The banner of the strip: another GPU of the file, or another file that is open, ran out of memory. */
 
-import { infoOfDevice } from "../shared/app.js";
+import { present } from "../engine/present.js";
+import { infoOfDevice, readyFile } from "../shared/app.js";
 import { buttonEl, el, fill, iconEl } from "../shared/dom.js";
 import { deviceText, pluralText, timeText } from "../shared/format.js";
 
@@ -16,7 +17,8 @@ export function createElsewhere(app) {
     const places = failedPlaces(app);
     if (places.length === 0) element.hidden = true;
     if (places.length === 0) return;
-    const [here, ...others] = await Promise.all([{ entry: app.file(), device: app.device() }, ...places].map(firstFailure));
+    const shown = present(app.file(), "file");
+    const [here, ...others] = await Promise.all([{ entry: shown, device: app.device() }, ...places].map(firstFailure));
     if (mine !== turn) return;
     others.sort((a, b) => (a.us ?? Infinity) - (b.us ?? Infinity));
     showElsewhere(app, element, here, others);
@@ -31,7 +33,7 @@ export function createElsewhere(app) {
  */
 function failedPlaces(app) {
   const shown = app.file();
-  return app.files.filter((entry) => entry.info !== null).flatMap((entry) => entry.info.devices
+  return app.files.flatMap((entry) => (entry.info?.devices ?? [])
     .filter(({ device, ooms }) => ooms > 0 && (entry !== shown || device !== app.device()))
     .map(({ device }) => ({ entry, device })));
 }
@@ -46,10 +48,10 @@ async function firstFailure(place) {
   const none = { ...place, event: null, us: null };
   if ((infoOfDevice(place.entry.info, place.device)?.ooms ?? 0) === 0) return none;
   try {
-    const { ooms } = await place.entry.engine.once("marks", { device: place.device });
+    const { ooms } = await readyFile(place.entry).engine.once("marks", { device: place.device });
     return { ...place, event: ooms[0]?.event ?? null, us: ooms[0]?.time_us ?? null };
   } catch {
-    return none; // that it ran out is known all the same
+    return none; // the time is unknown, but not that it ran out of memory
   }
 }
 
@@ -65,7 +67,7 @@ function showElsewhere(app, element, here, others) {
 /** @param {App} app @param {FailedPlace} place */
 function placeName(app, { entry, device }) {
   if (entry === app.file()) return deviceText(device);
-  return entry.info.devices.length > 1 ? `${deviceText(device)} of ${entry.name}` : entry.name;
+  return (entry.info?.devices.length ?? 0) > 1 ? `${deviceText(device)} of ${entry.name}` : entry.name;
 }
 
 /** @param {FirstFailure} here @param {FirstFailure} there */

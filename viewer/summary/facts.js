@@ -1,7 +1,7 @@
 /**
  * The cells of the strip, each {key, label, value, bytes, sub, tone, isWide, title, act}: the report's lines
  * that have a value, in its words. Where a request failed, the second cell says what it was short by and why; else
- * there is one of the largest growth, which `marks` tells. `bytes` is the value to the byte; act moves the view there.
+ * there is one of the largest growth, from the reply of `marks`. `bytes` is the value to the byte; act moves the view there.
  */
 
 import { errorSentence } from "../engine/engine.js";
@@ -31,12 +31,12 @@ export function summaryFacts(app, answer) {
 function lineFact(app, { report }, line) {
   /** @type {Fact} */
   const fact = {
-    key: LINE_FIGURES[line.about] ?? line.about, label: line.label, value: line.value, bytes: line.bytes,
+    key: LINE_FIGURES[line.about] ?? line.about, label: line.label, value: line.value ?? UNKNOWN_TEXT, bytes: line.bytes,
     sub: placeEl(line.brief ?? line.rows[0]?.label ?? ""), tone: line.tone, isWide: WIDE_CELLS.includes(line.about),
     title: line.bytes === null ? line.text : `${line.text}\n${exactBytesText(line.bytes)}`,
     act: actOfLine(app, line),
   };
-  if (line.about === "end") fact.sub = reservedEl(fact.sub, report.end.reserved_bytes);
+  if (line.about === "end") fact.sub = reservedEl(fact.sub, report?.end?.reserved_bytes ?? null);
   return fact;
 }
 
@@ -47,12 +47,13 @@ function actOfLine(app, { about, event }) {
 }
 
 /**
- * The failure that is looked at, and why it failed; pressed again it goes on to the next.
+ * The shown failure, and why it failed; another press shows the next failure.
  * @param {App} app @param {SummaryStrip} answer @param {Replies.Line} line @returns {Fact[]}
  */
 function oomFacts(app, answer, line) {
   const { oomAt, report } = answer;
-  const { ooms } = report;
+  const ooms = report?.ooms ?? [];
+  if (ooms.length === 0) return [];
   const oom = ooms[oomAt % ooms.length];
   const [told] = oom.lines;
   const why = oom.lines.find((one) => one.about === "oom_cause")?.text ?? null;
@@ -60,7 +61,7 @@ function oomFacts(app, answer, line) {
   const label = ooms.length > 1 ? `${told.label} ${(oomAt % ooms.length) + 1} of ${ooms.length}` : told.label;
   /** @type {Fact} */
   const failed = {
-    ...lineFact(app, answer, line), label, value: told.value, bytes: told.bytes, sub: placeEl(oom.label),
+    ...lineFact(app, answer, line), label, value: told.value ?? UNKNOWN_TEXT, bytes: told.bytes, sub: placeEl(oom.label),
     title: told.text, act,
   };
   if (why === null) return [failed];
@@ -71,13 +72,13 @@ function oomFacts(app, answer, line) {
   return [failed, { ...short, value: bytesText(oom.short_bytes), bytes: oom.short_bytes }];
 }
 
-/** @param {Child} text @param {number} bytes */
+/** @param {Child} text @param {number|null} bytes */
 function reservedEl(text, bytes) {
-  return el("span", { data: { figure: "reserved", bytes } }, text);
+  return el("span", { data: { figure: "reserved", bytes: bytes ?? "" } }, text);
 }
 
 /**
- * What stands there until the report has come: what `marks` tells are requested bytes, which these are not.
+ * The cells until the report has arrived, without figures: `marks` has only requested bytes, and the cells show others.
  * @returns {Fact[]}
  */
 function awaitedFacts() {
@@ -85,7 +86,7 @@ function awaitedFacts() {
     { key, label, value: UNKNOWN_TEXT, sub: "", isWide: WIDE_CELLS.includes(key) }));
 }
 
-/** @param {Error} error @returns {Fact} */
+/** @param {Error|null} error @returns {Fact} */
 function waitingFact(error) {
   const base = { key: "recording", label: "Recording" };
   if (!error) return { ...base, value: UNKNOWN_TEXT, sub: "adding up" };
@@ -93,7 +94,7 @@ function waitingFact(error) {
   return { ...base, value: "no answer", sub, tone: "bad", title: sub };
 }
 
-/** @param {App} app @param {Replies.MarksReply} marks */
+/** @param {App} app @param {Replies.MarksReply|null} marks */
 function riseFact(app, marks) {
   const rise = marks?.rise ?? null;
   if (!rise || !(rise.bytes > 0)) return null;

@@ -1,6 +1,6 @@
 /**
  * The answer in one strip: peak, end, what ran out, what grew, what is cached, and how far to trust it.
- * First what `marks` says, which is at once there; then `report`, after the first picture is on the screen.
+ * It first shows the reply of `marks`, which is available at once, then that of `report`, after the first picture was drawn.
  */
 
 import { el, fill, iconButton, iconEl } from "../shared/dom.js";
@@ -55,7 +55,7 @@ async function loadSummary(strip) {
     if (isOld()) return;
     strip.marks = marks;
     showSummary(strip);
-    if (app.store.state.part === "timeline") await Promise.race([entry.picture, patience(PICTURE_PATIENCE)]);
+    if (entry !== null && app.store.state.part === "timeline") await Promise.race([entry.picture, patience(PICTURE_PATIENCE)]);
     if (isOld()) return;
     const report = await app.report(entry);
     if (isOld()) return;

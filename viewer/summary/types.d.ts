@@ -1,6 +1,6 @@
 /* The structures of the strip above the parts. */
 
-/** What the report says of the device that is shown; without one only what to do. */
+/** The report's lines about the shown device; without a device only what to do. */
 type Answer = Pick<Replies.ReportDevice, "lines"> & Partial<Replies.ReportDevice>;
 
 interface SummaryStrip {
@@ -8,7 +8,7 @@ interface SummaryStrip {
   cells: HTMLElement;
   answer: HTMLElement;
   unfold: HTMLElement;
-  /** Counts the questions, so that late answers can be told. */
+  /** Number of the current request, so that late replies are recognised. */
   asked: number;
   marks: Replies.MarksReply | null;
   report: Answer | null;

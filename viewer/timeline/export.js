@@ -1,12 +1,15 @@
 /** The picture as it is shown, for a paper or a report. */
 
+import { present } from "../engine/present.js";
 import { xAxisTicks, yAxisTicks } from "../shared/axis.js";
 import { exportMenu } from "../shared/export.js";
 import { drawnAsSvg } from "../shared/export_paper.js";
 import { drawPictureRuns } from "../shared/export_picture.js";
+import { contextOf } from "../shared/paint.js";
 import { groupColour, themeToken } from "../shared/palette.js";
 import { drawFailuresOn, failureShapes } from "./failures.js";
 import { laneMarks, laneScales } from "./lane.js";
+import { shownLane, shownView } from "./shown.js";
 import { drawnCurves } from "./lines.js";
 
 /**
@@ -34,7 +37,7 @@ function timelineAsCanvas(timeline) {
   const canvas = document.createElement("canvas");
   canvas.width = Math.round(box.width * ratio);
   canvas.height = Math.round(box.height * ratio);
-  const context = canvas.getContext("2d");
+  const context = contextOf(canvas);
   context.fillStyle = getComputedStyle(stage).backgroundColor;
   context.fillRect(0, 0, canvas.width, canvas.height);
   for (const one of shown) {
@@ -49,10 +52,10 @@ function timelineAsCanvas(timeline) {
  * @param {Timeline} timeline
  */
 function timelineAsRows(timeline) {
-  const { picture } = timeline.does.currentLane();
+  const picture = present(shownLane(timeline).picture, "picture");
   const { sample_column: starts, sample_event: events, sample_bytes: totals } = picture.columns;
   /** @type {CsvRow[]} */
-  const rows = [["event", timeline.shown.view.axis === "time" ? "time_us" : "place", "bytes"]];
+  const rows = [["event", shownView(timeline).axis === "time" ? "time_us" : "place", "bytes"]];
   const perColumn = (picture.x1 - picture.x0) / picture.columns_count;
   for (let s = 0; s + 1 < starts.length; s++) {
     if (events[s] >= -1) rows.push([events[s], picture.x0 + starts[s] * perColumn, totals[s]]);
@@ -65,14 +68,14 @@ function timelineAsRows(timeline) {
  * @param {Timeline} timeline
  */
 function timelineAsSvg(timeline) {
-  const { view } = timeline.shown;
-  const lane = timeline.does.currentLane();
+  const view = shownView(timeline);
+  const lane = shownLane(timeline);
   const { plot } = lane;
+  const picture = present(lane.picture, "picture");
   const foot = plot.top + plot.height + 24;
   return drawnAsSvg(lane.width, foot, lane.source.name, (paper) => {
     paper.rect(0, 0, lane.width, foot, themeToken("canvas"));
     drawTicksOn(paper, lane, view);
-    const { picture } = lane;
     const area = { x: plot.left, y: plot.top, width: plot.width, height: plot.height };
     /** @param {number} group */
     const colourOf = (/** @type {number} */ group) => groupColour(lane.colourOf?.[group] ?? group, picture.by);

@@ -1,5 +1,5 @@
 /**
- * The requests that failed, as blocks that were not made: each stands where its memory would have had to come from,
+ * The failed requests as blocks that were not allocated: each is drawn where its memory would have come from,
  * so that its lower part is what could be allocated and its upper part, above the line of the capacity, is what it
  * was short by.
  */
@@ -24,10 +24,11 @@ export const FAILURE_BAND = LABEL_LINES * LABEL_LINE + 12;
  * @returns {AxisFailure[]}
  */
 export function failuresOnAxis(marks, place) {
-  return marks.ooms.map((oom) => ({
-    event: oom.event, x: place(oom.event, oom.time_us), requested: oom.requested_bytes,
-    reserved: oom.reserved_bytes, capacity: oom.capacity_bytes,
-  })).filter((failure) => failure.x !== null);
+  return marks.ooms.flatMap((oom) => {
+    const x = place(oom.event, oom.time_us);
+    return x === null ? [] : [{ event: oom.event, x, requested: oom.requested_bytes, reserved: oom.reserved_bytes,
+      capacity: oom.capacity_bytes }];
+  });
 }
 
 /**
@@ -77,7 +78,7 @@ export function failureShapes(lane, marks, scales) {
 }
 
 /**
- * The one whose label is shown: that at the cursor, else the last.
+ * The failed request whose label is shown: that at the cursor, else the last one.
  * @param {FailureBlock[]} blocks @param {number|null} cursor
  */
 function labelledFailure(blocks, cursor) {

@@ -1,5 +1,5 @@
 /**
- * Wheel, drag, pinch and clicks on a lane, told as what they mean. Pixels are CSS pixels within the lane's
+ * Turns wheel, drag, pinch and clicks on a lane into calls of TimelineGestures. Pixels are CSS pixels within the lane's
  * element.
  */
 
@@ -72,13 +72,15 @@ function moveHand(hand, does, event, at) {
 
 /** @param {Hand} hand @param {TimelineGestures} does @param {Point} at */
 function dragHand(hand, does, at) {
+  const { from, last } = hand;
+  if (from === null || last === null) return;
   if (hand.mode === "press") {
-    if (Math.hypot(at.x - hand.from.x, at.y - hand.from.y) < CLICK_SLACK) return;
+    if (Math.hypot(at.x - from.x, at.y - from.y) < CLICK_SLACK) return;
     hand.mode = hand.isRange ? "range" : "pan";
     does.leave();
   }
-  if (hand.mode === "range") does.range(hand.from.x, at.x, false);
-  else if (hand.mode === "pan") does.pan(at.x - hand.last.x, at.y - hand.last.y);
+  if (hand.mode === "range") does.range(from.x, at.x, false);
+  else if (hand.mode === "pan") does.pan(at.x - last.x, at.y - last.y);
   hand.last = at;
 }
 
@@ -86,7 +88,7 @@ function dragHand(hand, does, at) {
 function pinchHand(hand, does) {
   const spread = spreadOf(hand);
   const middle = middleOfHand(hand);
-  does.pan(middle.x - hand.last.x, 0);
+  if (hand.last !== null) does.pan(middle.x - hand.last.x, 0);
   if (hand.spread > 0 && spread > 0) does.zoomX(middle.x, hand.spread / spread);
   hand.spread = spread;
   hand.last = middle;
@@ -95,7 +97,7 @@ function pinchHand(hand, does) {
 /** @param {Hand} hand @param {TimelineGestures} does @param {PointerEvent} event @param {Point} at */
 function releaseHand(hand, does, event, at) {
   if (!hand.pointers.delete(event.pointerId)) return;
-  if (hand.mode === "range") does.range(hand.from.x, at.x, true);
+  if (hand.mode === "range" && hand.from !== null) does.range(hand.from.x, at.x, true);
   else if (hand.mode === "press" && event.type === "pointerup") does.click(at.x, at.y);
   hand.mode = "";
   if (hand.pointers.size === 1) {

@@ -6,6 +6,7 @@ import { hitPicture } from "./hit_test.js";
 import {
   goToEvent, moveWindowTo, panTimelineX, panTimelineY, showWholeRun, zoomTimelineX, zoomTimelineY,
 } from "./pan_zoom.js";
+import { shownView, wholeOfLane } from "./shown.js";
 import { clickTimeline, leaveTimeline, pointAt, pointedRow } from "./pointer.js";
 
 const CLOSER = 0.25; // by a double click where no single allocation is
@@ -63,7 +64,7 @@ export function listenToAxis(timeline) {
 
 /** @param {Timeline} timeline @param {number} from @param {number} to */
 function dragged(timeline, from, to) {
-  const scale = scaleOf(timeline.shown.view.range, timeline.shown.plotWidth);
+  const scale = scaleOf(shownView(timeline).range, timeline.shown.plotWidth);
   /** @param {number} pixel */
   const inside = (pixel) => scale.toValue(Math.max(0, Math.min(timeline.shown.plotWidth, pixel)));
   return { from: inside(Math.min(from, to)), to: inside(Math.max(from, to)) };
@@ -91,14 +92,14 @@ function chooseRange(timeline, lane, from, to, isDone) {
  */
 function eventAt(timeline, lane, x) {
   const { picture } = lane;
-  if (timeline.shown.view.axis === "event") {
-    return Math.floor(Math.max(-1, Math.min(lane.coarse.whole.x1 - 1, x)));
+  if (shownView(timeline).axis === "event") {
+    return Math.floor(Math.max(-1, Math.min(wholeOfLane(lane).x1 - 1, x)));
   }
   return picture === null ? null : hitPicture(picture, x, 0)?.event ?? null;
 }
 
 /**
- * A click on a named range shows it, one on a flag goes there.
+ * A click on a named range zooms to it; a click on a flag moves the cursor there.
  * @param {Timeline} timeline @param {Lane} lane @param {PointedRange} range
  */
 export function openRange(timeline, lane, range) {
@@ -106,9 +107,11 @@ export function openRange(timeline, lane, range) {
     goToEvent(timeline, lane, range.event);
     return;
   }
-  const margin = (range.to - range.from) * 0.02;
+  const { from, to } = range;
+  if (from === undefined || to === undefined) return;
+  const margin = (to - from) * 0.02;
   const { offset } = lane;
-  moveWindowTo(timeline, { from: range.from - margin + offset, to: range.to + margin + offset }, true);
+  moveWindowTo(timeline, { from: from - margin + offset, to: to + margin + offset }, true);
 }
 
 /**
@@ -118,13 +121,13 @@ export function openRange(timeline, lane, range) {
  */
 async function zoomToClicked(timeline) {
   const { clicked } = timeline.pointed;
-  const { view } = timeline.shown;
+  const view = shownView(timeline);
   if (clicked === null || clicked.hit === null) return;
   const { lane, hit } = clicked;
   const row = pointedRow({ hit });
   if (row === null) {
     zoomTimelineX(timeline, timeline.pointed.pointer.pixelX - lane.plot.left, CLOSER);
-    if (hit.isSeveral) zoomTimelineY(timeline, lane, timeline.pointed.pointer.y, CLOSER);
+    if (hit.isSeveral) zoomTimelineY(timeline, lane, timeline.pointed.pointer.y ?? 0, CLOSER);
     return;
   }
   const found = await lane.source.engine.ask("allocation", { device: lane.device, what: view.what, row });
@@ -136,9 +139,9 @@ async function zoomToClicked(timeline) {
 
 /** @param {Timeline} timeline @param {Lane} lane @param {Replies.AllocationReply} found */
 function lifeOf(timeline, lane, found) {
-  const { x0, x1 } = lane.coarse.whole;
-  if (timeline.shown.view.axis === "event") return { from: found.start_event ?? x0, to: found.end_event ?? x1 };
-  const first = lane.marks.first_us;
+  const { x0, x1 } = wholeOfLane(lane);
+  if (shownView(timeline).axis === "event") return { from: found.start_event ?? x0, to: found.end_event ?? x1 };
+  const first = lane.marks?.first_us ?? 0;
   /** @param {number|null} us @param {number} otherwise */
   const place = (us, otherwise) => (us === null || us === undefined ? otherwise : us - first);
   return { from: place(found.start_us, x0), to: place(found.end_us, x1) };

@@ -5,10 +5,10 @@
 
 import { RUN_SEVERAL } from "./pixels.js";
 
-/** A row that stands for nothing. */
+/** No row. */
 export const NO_ROW = 4294967295;
 
-/** A moment of a picture's column that lies outside of the run. */
+/** The moment of a picture's column outside of the run. */
 const NO_MOMENT = -2;
 
 /**

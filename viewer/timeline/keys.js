@@ -6,12 +6,13 @@ import {
   zoomTimelineY,
 } from "./pan_zoom.js";
 import { clickTimeline, stepCrosshair } from "./pointer.js";
+import { shownView } from "./shown.js";
 
 const KEY_PAN = 0.12; // of the width
 const KEY_ZOOM = 0.7;
 
 /**
- * Does what a key asks for; true if it meant something.
+ * Handles a key; true if it has a meaning here.
  * @param {KeyboardEvent} event
  * @param {Timeline} timeline
  */
@@ -53,7 +54,9 @@ function shiftKeys(timeline, lane) {
 
 /** @param {Timeline} timeline @param {Lane} lane @param {KeyboardEvent} event */
 function plainKeys(timeline, lane, event) {
-  const { plotWidth: width, view, whole } = timeline.shown;
+  const { plotWidth: width } = timeline.shown;
+  const view = shownView(timeline);
+  const whole = timeline.shown.whole ?? view.range;
   const length = view.range.to - view.range.from;
   const middle = pixelToZoomAt(timeline, lane);
   const closer = () => zoomTimelineX(timeline, middle, KEY_ZOOM);
@@ -79,7 +82,7 @@ function plainKeys(timeline, lane, event) {
 }
 
 /**
- * Enter belongs to buttons where one has the focus.
+ * Enter activates a button that has the focus.
  * @param {Timeline} timeline @param {KeyboardEvent} event
  */
 function isOnPicture(timeline, event) {
@@ -97,7 +100,7 @@ function pixelToZoomAt(timeline, lane) {
   if (pointer.lane !== null) return pointer.pixelX - lane.plot.left;
   const cursor = timeline.cursors.cursor;
   if (cursor === null) return plotWidth / 2;
-  const { from, to } = timeline.shown.view.range;
+  const { from, to } = shownView(timeline).range;
   const pixel = ((cursor - from) / (to - from)) * plotWidth;
   return pixel >= 0 && pixel <= plotWidth ? pixel : plotWidth / 2;
 }
@@ -131,6 +134,6 @@ function setCursorHere(timeline, key) {
 
 /** @param {Timeline} timeline */
 function pinCrosshair(timeline) {
-  const { pointer } = timeline.pointed;
-  clickTimeline(timeline, pointer.lane, pointer.pixelX, pointer.lane.plot.top + pointer.y);
+  const { lane, pixelX, y } = timeline.pointed.pointer;
+  if (lane !== null && y !== null) clickTimeline(timeline, lane, pixelX, lane.plot.top + y);
 }

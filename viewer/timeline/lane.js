@@ -10,7 +10,7 @@
 import { errorSentence } from "../engine/engine.js";
 import { drawYAxis } from "../shared/axis.js";
 import { el, fill } from "../shared/dom.js";
-import { clearCanvas, fitCanvas, pixelRatio } from "../shared/paint.js";
+import { clearCanvas, contextOf, fitCanvas, pixelRatio } from "../shared/paint.js";
 import { GROUP_COLOURS, groupColour, shownTheme, themeToken } from "../shared/palette.js";
 import { scaleOf } from "../shared/ranges.js";
 import { drawFailures, FAILURE_BAND, failureShapes, topOfFailures } from "./failures.js";
@@ -97,9 +97,7 @@ export async function askCoarse(lane, view) {
   try {
     const reply = await lane.source.engine.latest("coarse", "picture", params);
     if (reply === null || key !== lane.coarseKey) return;
-    lane.coarse = withWholeSamples(reply);
-    lane.coarse.by = view.by;
-    lane.coarse.isMarking = view.mark !== "";
+    lane.coarse = { ...withWholeSamples(reply), by: view.by, isMarking: view.mark !== "" };
     lane.host.changed();
   } catch (error) {
     lane.host.failed(lane, error);
@@ -119,9 +117,7 @@ export async function askPicture(lane, view) {
   try {
     const reply = await lane.source.engine.latest("picture", "picture", params);
     if (reply === null) return;
-    lane.picture = withWholeSamples(reply);
-    lane.picture.by = view.by;
-    lane.picture.isMarking = view.mark !== "";
+    lane.picture = { ...withWholeSamples(reply), by: view.by, isMarking: view.mark !== "" };
     lane.shownKey = key;
     lane.isCopied = false;
     showLaneMessage(lane, "");
@@ -172,7 +168,7 @@ function exactRequest(lane, view) {
 }
 
 /**
- * Whether what is shown is exactly what the view asks for.
+ * Whether the shown picture is exactly that of the view.
  * @param {Lane} lane @param {TimelineView} view
  */
 export function isLaneSettled(lane, view) {
@@ -235,7 +231,7 @@ function showLaneMessage(lane, text) {
 }
 
 /**
- * A failed picture says why, in the place where the picture would be.
+ * If a picture fails, the reason is shown in its place.
  * @param {Lane} lane @param {Error} error
  */
 export function failLane(lane, error) {
@@ -324,7 +320,7 @@ function drawPicture(lane, view, scales, isSettled) {
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, canvas.width, canvas.height);
   if (picture === null) return;
-  refreshCopy(lane, view, ratio);
+  refreshCopy(lane, picture, view, ratio);
   context.imageSmoothingEnabled = false;
   if (isSettled) {
     context.drawImage(lane.copy, 0, 0, canvas.width, canvas.height);
@@ -339,10 +335,9 @@ function drawPicture(lane, view, scales, isSettled) {
 
 /**
  * Paints the pixels again where the picture or what colours mean has changed.
- * @param {Lane} lane @param {TimelineView} view @param {number} ratio
+ * @param {Lane} lane @param {Picture} picture @param {TimelineView} view @param {number} ratio
  */
-function refreshCopy(lane, view, ratio) {
-  const { picture } = lane;
+function refreshCopy(lane, picture, view, ratio) {
   const table = tableFor(lane, picture.by, picture.isMarking, view.lit);
   if (lane.isCopied && table === lane.table) return;
   lane.table = table;
@@ -350,7 +345,7 @@ function refreshCopy(lane, view, ratio) {
   const { copy } = lane;
   if (copy.width !== picture.columns_count) copy.width = picture.columns_count;
   if (copy.height !== picture.rows_count) copy.height = picture.rows_count;
-  copy.getContext("2d").putImageData(lane.image, 0, 0);
+  contextOf(copy).putImageData(lane.image, 0, 0);
   lane.isCopied = true;
 }
 

@@ -1,4 +1,4 @@
-/** What the colours and lines of the timeline mean, and how much each stands for at the peak. */
+/** What the colours and lines of the timeline mean, and the bytes of each at the peak. */
 
 import { buttonEl, el, fill, placeEl, selectEl } from "../shared/dom.js";
 import { bytesText, pluralText, shareText } from "../shared/format.js";
@@ -50,7 +50,7 @@ export function showLegendCurves(legend, hidden) {
 
 /**
  * Shows the groups of a reply of `groups`, those with most bytes at the peak first; null: colours have no legend.
- * `lit` is the group that is kept alight.
+ * `lit` is the highlighted group.
  * @param {Legend} legend @param {ColouredGroups|null} reply @param {Replies.ColourName} by
  * @param {number|null} lit
  */
@@ -78,12 +78,12 @@ function legendRows(list) {
  */
 export function showLegendHidden(legend, hidden) {
   for (const row of legendRows(legend.curves)) {
-    row.setAttribute("aria-pressed", String(!hidden.has(row.dataset.curve)));
+    row.setAttribute("aria-pressed", String(!hidden.has(row.dataset.curve ?? "")));
   }
 }
 
 /**
- * Shows which colour is kept alight.
+ * Shows which colour is highlighted.
  * @param {Legend} legend @param {number|null} lit
  */
 export function showLegendLit(legend, lit) {

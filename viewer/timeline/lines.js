@@ -28,7 +28,7 @@ export const TIMELINE_CURVES = [
 
 /** Along the stack, a step of so many pixels is joined however short the levels are: a slope, not a comb. */
 const SMALL_STEP = 14;
-/** A level of so many pixels is drawn for itself. */
+/** A level at least this many pixels wide is drawn as its own line. */
 const LEAST_LEVEL = 5;
 
 /**
@@ -47,7 +47,7 @@ export function drawCurves(context, picture, scales, look) {
 }
 
 /**
- * The curves that are worth a line, with their levels; one that lies on another is not.
+ * The curves that get a line, with their levels; a curve that coincides with another gets none.
  * @param {Picture} picture @param {Set<string>} hidden
  */
 export function drawnCurves(picture, hidden) {
@@ -93,7 +93,7 @@ function strokeCurve(context, picture, curve, scales, smallStep) {
   context.stroke(path);
 }
 
-/** @param {CurveLevel} one @param {CurveLevel} next @param {number} smallStep */
+/** @param {CurveLevel|undefined} one @param {CurveLevel|undefined} next @param {number} smallStep */
 function joinsLevel(one, next, smallStep) {
   if (one === undefined || next === undefined || one.to !== next.from) return false;
   return one.isHeld || next.isHeld || Math.abs(one.y - next.y) <= smallStep;
@@ -137,7 +137,7 @@ function levelsOf(picture, values) {
   for (let c = 0; c < values.length; c++) {
     if (!isWithin(picture, c)) continue;
     if (last !== null && last.to === c && last.value === values[c]) last.to = c + 1;
-    else levels.push(last = { from: c, to: c + 1, value: values[c] });
+    else levels.push(last = { from: c, to: c + 1, value: values[c], y: 0, isHeld: false });
   }
   return levels;
 }

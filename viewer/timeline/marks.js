@@ -22,26 +22,26 @@ export function annotationRows(marks) {
  * @returns {AxisMarks}
  */
 export function marksOnAxis(marks, axis) {
-  const place = axis === "time"
-    ? (/** @type {number} */ _, /** @type {number|null} */ us) => (us === null || us === undefined ? null
-      : us - marks.first_us)
-    : (/** @type {number} */ event) => event;
+  const { first_us: first, last_us: last } = marks;
+  /** @type {(event: number|null, us: number|null|undefined) => number|null} */
+  const place = axis !== "time" ? (event) => event
+    : (_, us) => (us === null || us === undefined || first === null ? null : us - first);
   /**
    * @param {Flag["kind"]} kind
    * @param {{event: number, time_us: number|null, requested_bytes?: number, bytes?: number}} mark
    * @param {string} text
-   * @returns {Flag}
+   * @returns {Flag[]}
    */
-  const flagOf = (kind, mark, text) => ({
-    kind, text, event: mark.event, x: place(mark.event, mark.time_us),
-    bytes: mark.requested_bytes ?? mark.bytes ?? null,
-  });
+  const flagOf = (kind, mark, text) => {
+    const x = place(mark.event, mark.time_us);
+    return x === null ? [] : [{ kind, text, event: mark.event, x, bytes: mark.requested_bytes ?? mark.bytes ?? null }];
+  };
   const flags = [
-    ...(marks.snapshots ?? []).map((mark) => flagOf("snapshot", mark, "snapshot")),
-    ...(marks.peak ? [flagOf("peak", marks.peak, "peak")] : []),
-    ...(marks.ooms ?? []).map((mark) => flagOf("oom", mark, "OOM")),
-  ].filter((flag) => flag.x !== null);
-  const end = axis === "time" ? marks.last_us - marks.first_us + 1 : marks.event_count;
+    ...(marks.snapshots ?? []).flatMap((mark) => flagOf("snapshot", mark, "snapshot")),
+    ...(marks.peak ? flagOf("peak", marks.peak, "peak") : []),
+    ...(marks.ooms ?? []).flatMap((mark) => flagOf("oom", mark, "OOM")),
+  ];
+  const end = axis === "time" ? (last ?? 0) - (first ?? 0) + 1 : marks.event_count;
   const ranges = marks.annotations.map((range) => ({
     name: range.name, depth: range.depth,
     from: place(range.begin_event, range.begin_us) ?? -1,
@@ -175,7 +175,7 @@ function drawFlagHead(context, flag, look) {
 }
 
 /**
- * The word stands where there is room for it: at the right, at the left, or nowhere.
+ * The word is drawn where there is space: at the right, at the left, or not at all.
  * @param {CanvasRenderingContext2D} context @param {PlacedFlag} flag @param {FlagLook} look
  * @param {number[][]} taken
  */

@@ -3,8 +3,9 @@
  * else.
  */
 
+import { present } from "../engine/present.js";
 import { el } from "../shared/dom.js";
-import { clearCanvas } from "../shared/paint.js";
+import { clearCanvas, contextOf } from "../shared/paint.js";
 import { themeToken } from "../shared/palette.js";
 import { scaleOf } from "../shared/ranges.js";
 import { coarseTable, laneMarks } from "./lane.js";
@@ -48,29 +49,29 @@ export function drawMinimap(minimap, lane, view, whole) {
   minimap.key = key;
   const { context, ratio } = clearCanvas(minimap.canvas, width, MINIMAP_HEIGHT);
   Object.assign(minimap, { width: lane.plot.width, left: lane.plot.left, whole, range: view.range });
-  if (lane.coarse === null) return;
+  if (coarse === null || table === null) return;
   const scale = scaleOf(whole, lane.plot.width);
   context.save();
   context.translate(lane.plot.left, 0);
-  copyCoarse(minimap, lane, table, ratio);
+  copyCoarse(minimap, coarse, table, ratio);
   context.imageSmoothingEnabled = false;
-  const left = scale.toPixel(lane.coarse.x0 + lane.offset);
-  const right = scale.toPixel(lane.coarse.x1 + lane.offset);
+  const left = scale.toPixel(coarse.x0 + lane.offset);
+  const right = scale.toPixel(coarse.x1 + lane.offset);
   context.drawImage(minimap.copy, left, 4, right - left, MINIMAP_HEIGHT - 8);
   drawMinimapMarks(context, lane, view, scale);
   drawWindow(context, scale.toPixel(view.range.from), scale.toPixel(view.range.to), lane.plot.width);
   context.restore();
 }
 
-/** @param {Minimap} minimap @param {Lane} lane @param {Uint32Array} table @param {number} ratio */
-function copyCoarse(minimap, lane, table, ratio) {
-  if (minimap.copyKey === lane.coarse && minimap.copyTable === table) return;
-  minimap.copyKey = lane.coarse;
+/** @param {Minimap} minimap @param {Picture} coarse @param {Uint32Array} table @param {number} ratio */
+function copyCoarse(minimap, coarse, table, ratio) {
+  if (minimap.copyKey === coarse && minimap.copyTable === table) return;
+  minimap.copyKey = coarse;
   minimap.copyTable = table;
-  minimap.image = paintPicture(lane.coarse, table, ratio, minimap.image);
-  minimap.copy.width = lane.coarse.columns_count;
-  minimap.copy.height = lane.coarse.rows_count;
-  minimap.copy.getContext("2d").putImageData(minimap.image, 0, 0);
+  minimap.image = paintPicture(coarse, table, ratio, minimap.image);
+  minimap.copy.width = coarse.columns_count;
+  minimap.copy.height = coarse.rows_count;
+  contextOf(minimap.copy).putImageData(minimap.image, 0, 0);
 }
 
 /**
@@ -114,11 +115,20 @@ function minimapPlace(minimap, event) {
   return event.clientX - box.left - minimap.left;
 }
 
+/**
+ * The run and the window that are drawn; there is no grip before they are.
+ * @param {Minimap} minimap
+ */
+function drawnOfMinimap(minimap) {
+  return { whole: present(minimap.whole, "run"), range: present(minimap.range, "window") };
+}
+
 /** @param {Minimap} minimap @param {number} x */
 function gripAt(minimap, x) {
-  const scale = scaleOf(minimap.whole, minimap.width);
-  const left = scale.toPixel(minimap.range.from);
-  const right = scale.toPixel(minimap.range.to);
+  const { whole, range } = drawnOfMinimap(minimap);
+  const scale = scaleOf(whole, minimap.width);
+  const left = scale.toPixel(range.from);
+  const right = scale.toPixel(range.to);
   const reach = Math.min(EDGE_REACH, Math.max(3, (right - left) / 3));
   if (Math.abs(x - left) <= reach) return "left";
   if (Math.abs(x - right) <= reach) return "right";
@@ -151,8 +161,9 @@ function moveWindow(minimap, event) {
 
 /** @param {Minimap} minimap @param {WindowGrip} grip @param {number} x */
 function rangeOfGrip(minimap, grip, x) {
-  const { toValue, perUnit } = scaleOf(minimap.whole, minimap.width);
-  const inside = Math.max(minimap.whole.from, Math.min(minimap.whole.to, toValue(x)));
+  const { whole } = drawnOfMinimap(minimap);
+  const { toValue, perUnit } = scaleOf(whole, minimap.width);
+  const inside = Math.max(whole.from, Math.min(whole.to, toValue(x)));
   if (grip.kind === "window") {
     const by = (x - grip.from) / perUnit;
     return { from: grip.range.from + by, to: grip.range.to + by };
@@ -170,7 +181,7 @@ function dropWindow(minimap, event) {
   const { grip } = minimap;
   minimap.grip = null;
   if (grip === null || grip.hasMoved || event.type !== "pointerup" || grip.kind !== "new") return;
-  const at = scaleOf(minimap.whole, minimap.width).toValue(grip.from);
+  const at = scaleOf(drawnOfMinimap(minimap).whole, minimap.width).toValue(grip.from);
   const half = (grip.range.to - grip.range.from) / 2;
   minimap.does.range({ from: at - half, to: at + half }, true);
 }

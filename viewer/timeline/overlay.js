@@ -1,4 +1,4 @@
-/** What lies over the picture and follows the pointer: outlines, cursors, the chosen range, the crosshair. */
+/** The layer over the picture that follows the pointer: outlines, cursors, the chosen range, the crosshair. */
 
 import { clearCanvas, crisp } from "../shared/paint.js";
 import { themeToken } from "../shared/palette.js";

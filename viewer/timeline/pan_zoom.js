@@ -2,6 +2,7 @@
 
 import { keepRange, revealInRange, sameRange, scaleOf, shiftRange, zoomRange } from "../shared/ranges.js";
 import { laneBytes } from "./lane.js";
+import { shownView } from "./shown.js";
 
 /** The narrowest window: events or microseconds. */
 const LEAST_WIDTH = 2;
@@ -26,7 +27,7 @@ export function moveWindowTo(timeline, range, isJump = false, more = {}) {
  * @param {Timeline} timeline @param {number} pixel @param {number} factor
  */
 export function zoomTimelineX(timeline, pixel, factor) {
-  const { range } = timeline.shown.view;
+  const { range } = shownView(timeline);
   const at = scaleOf(range, timeline.shown.plotWidth).toValue(pixel);
   moveWindowTo(timeline, zoomRange(range, at, factor));
 }
@@ -36,7 +37,7 @@ export function zoomTimelineX(timeline, pixel, factor) {
  * @param {Timeline} timeline @param {number} pixels
  */
 export function panTimelineX(timeline, pixels) {
-  const { range } = timeline.shown.view;
+  const { range } = shownView(timeline);
   moveWindowTo(timeline, shiftRange(range, (-pixels * (range.to - range.from)) / timeline.shown.plotWidth));
 }
 
@@ -45,7 +46,7 @@ export function panTimelineX(timeline, pixels) {
  * @param {Timeline} timeline @param {Lane} lane @param {number} pixel @param {number} factor
  */
 export function zoomTimelineY(timeline, lane, pixel, factor) {
-  const bytes = laneBytes(lane, timeline.shown.view);
+  const bytes = laneBytes(lane, shownView(timeline));
   const at = scaleOf({ from: bytes.to, to: bytes.from }, lane.plot.height).toValue(pixel);
   setBytes(timeline, lane, zoomRange(bytes, at, factor));
 }
@@ -55,14 +56,14 @@ export function zoomTimelineY(timeline, lane, pixel, factor) {
  * @param {Timeline} timeline @param {Lane} lane @param {number} pixels
  */
 export function panTimelineY(timeline, lane, pixels) {
-  if (timeline.shown.view.bytes === null) return;
-  const { bytes } = timeline.shown.view;
+  const { bytes } = shownView(timeline);
+  if (bytes === null) return;
   setBytes(timeline, lane, shiftRange(bytes, (pixels * (bytes.to - bytes.from)) / lane.plot.height));
 }
 
 /** @param {Timeline} timeline @param {Lane} lane @param {Extent} bytes */
 function setBytes(timeline, lane, bytes) {
-  const fitted = laneBytes(lane, { ...timeline.shown.view, bytes: null });
+  const fitted = laneBytes(lane, { ...shownView(timeline), bytes: null });
   const kept = keepRange(bytes, fitted, LEAST_BYTES);
   const isFitted = sameRange(kept, fitted);
   const [y0, y1] = isFitted ? [null, null] : [Math.round(kept.from), Math.round(kept.to)];
@@ -83,8 +84,7 @@ export function showWholeRun(timeline) {
  */
 export function fitTimelineY(timeline) {
   const { app } = timeline;
-  const { view } = timeline.shown;
-  if (view.bytes === null) timeline.wishes.fit = timeline.wishes.fit === "all" ? "stack" : "all";
+  if (shownView(timeline).bytes === null) timeline.wishes.fit = timeline.wishes.fit === "all" ? "stack" : "all";
   app.store.set({ y0: null, y1: null });
   timeline.does.draw();
 }
@@ -95,8 +95,9 @@ export function fitTimelineY(timeline) {
  */
 export async function goToEvent(timeline, lane, event) {
   const x = await timeline.does.placeOfEvent(lane, event);
-  const range = revealInRange(timeline.shown.view.range, x + lane.offset);
-  if (range === timeline.shown.view.range) timeline.app.store.set({ cursor: event });
+  const view = shownView(timeline);
+  const range = revealInRange(view.range, x + lane.offset);
+  if (range === view.range) timeline.app.store.set({ cursor: event });
   else moveWindowTo(timeline, range, true, { cursor: event });
 }
 

@@ -7,7 +7,7 @@ import { colourParts, mixParts, pixelOf } from "../shared/paint.js";
 export const RUN_SEVERAL = 1;
 const RUN_MARKED = 2;
 
-/** Pixels of a group in a table: 4 for runs that stand back, then 4 for those that stand out. */
+/** Pixels of a group in a table: 4 for runs that are dimmed, then 4 for those that are highlighted. */
 const TABLE_PIXELS = 8;
 const [TABLE_FLAT, TABLE_EDGE, TABLE_MANY, TABLE_MANY_TOO] = [0, 1, 2, 3];
 

@@ -1,5 +1,6 @@
 /** What the pointer or the keyboard's crosshair is at: found in the picture at once, named by the engine. */
 
+import { present } from "../engine/present.js";
 import { xPlaceText } from "../shared/axis.js";
 import { el } from "../shared/dom.js";
 import { bytesText } from "../shared/format.js";
@@ -7,6 +8,7 @@ import { hitPicture, middleOfRun, middleOfSample, NO_ROW } from "./hit_test.js";
 import { ANNOTATION_ROW, laneMarks, laneScales } from "./lane.js";
 import { annotationAt, annotationText, flagText } from "./marks.js";
 import { panTimelineX, panTimelineY } from "./pan_zoom.js";
+import { shownView, wholeOfLane } from "./shown.js";
 import { tipLines, tipSentence } from "./tip.js";
 
 const EDGE_PAN = 0.3; // of what is shown
@@ -54,7 +56,7 @@ export function pointAt(timeline, lane, pixelX, pixelY, isCrosshair = false) {
  * @param {LaneScales} scales
  */
 function rangeUnder(timeline, lane, pixelY, x, scales) {
-  const marks = laneMarks(lane, timeline.shown.view.axis);
+  const marks = laneMarks(lane, shownView(timeline).axis);
   if (marks === null) return null;
   const depth = Math.floor(pixelY / ANNOTATION_ROW);
   if (depth < lane.annotationRows) {
@@ -71,7 +73,7 @@ function showPointer(timeline, pointer) {
   const before = timeline.pointed.pointer;
   const { hit, lane } = pointer;
   pointer.key = hit === null || hit.run < 0 ? "" : hit.isSeveral
-    ? `several ${hit.event} ${hit.fromBytes} ${hit.toBytes}` : `one ${lane.source.index} ${hit.row}`;
+    ? `several ${hit.event} ${hit.fromBytes} ${hit.toBytes}` : `one ${lane?.source.index} ${hit.row}`;
   if (pointer.key === before.key && before.lane === lane) pointer.picked = before.picked;
   timeline.pointed.pointer = pointer;
   timeline.does.drawOver();
@@ -86,7 +88,8 @@ function showPointer(timeline, pointer) {
  */
 async function askWhatIsThere(timeline, pointer) {
   const { lane, hit, key } = pointer;
-  const { what, filter } = timeline.shown.view;
+  if (lane === null || hit === null) return;
+  const { what, filter } = shownView(timeline);
   const centre = Math.floor(hit.bytes);
   const bytes = hit.isSeveral ? [hit.fromBytes, hit.toBytes] : [centre, centre + 1];
   const params = {
@@ -106,10 +109,10 @@ async function askWhatIsThere(timeline, pointer) {
 
 /** @param {Timeline} timeline @param {Lane} lane @param {number} x */
 function lookOf(timeline, lane, x) {
-  const { view } = timeline.shown;
+  const view = shownView(timeline);
   return {
     by: view.by, what: view.what, groups: groupsOfLane(timeline, lane), colourOf: lane.colourOf,
-    place: xPlaceText(view.axis, x, lane.marks?.first_us),
+    place: xPlaceText(view.axis, x, lane.marks?.first_us ?? null),
   };
 }
 
@@ -133,28 +136,29 @@ function showTip(timeline) {
   const box = timeline.nodes.stage.getBoundingClientRect();
   const laneBox = lane.element.getBoundingClientRect();
   const place = {
-    x: laneBox.left - box.left + pointer.pixelX, y: laneBox.top - box.top + lane.plot.top + pointer.y,
+    x: laneBox.left - box.left + pointer.pixelX, y: laneBox.top - box.top + lane.plot.top + (pointer.y ?? 0),
     width: box.width, height: box.height,
   };
-  const lines = range !== null ? [el("div", {}, range.text)]
-    : tipLines(hit, pointer.picked, lookOf(timeline, lane, shownPlace(timeline, lane, pointer)));
+  const lines = hit === null ? [el("div", {}, range?.text ?? "")]
+    : tipLines(hit, pointer.picked, lookOf(timeline, lane, shownPlace(timeline, pointer)));
   const single = hit !== null && !hit.isSeveral ? pointer.picked?.rows[0] ?? null : null;
   tip.show(lines, place, single);
 }
 
 /**
  * By event the words name the moment that is drawn, which is the highest of its column.
- * @param {Timeline} timeline @param {Lane} lane @param {TimelinePointer} pointer
+ * @param {Timeline} timeline @param {TimelinePointer} pointer
  */
-function shownPlace(timeline, lane, pointer) {
-  return timeline.shown.view.axis === "time" ? pointer.x : pointer.hit.event;
+function shownPlace(timeline, { x, hit }) {
+  const isByTime = shownView(timeline).axis === "time" || hit === null;
+  return isByTime ? present(x, "place") : hit.event;
 }
 
 /** @param {Timeline} timeline */
 function announcePointer(timeline) {
   const { pointer } = timeline.pointed;
-  if (pointer.hit === null) return;
-  const look = lookOf(timeline, pointer.lane, shownPlace(timeline, pointer.lane, pointer));
+  if (pointer.hit === null || pointer.lane === null) return;
+  const look = lookOf(timeline, pointer.lane, shownPlace(timeline, pointer));
   timeline.app.announce(tipSentence(pointer.hit, pointer.picked, look));
 }
 
@@ -178,7 +182,7 @@ export function pointedRow(pointer) {
 }
 
 /**
- * A click: the moment becomes the cursor, an allocation is pinned, an empty place lets go.
+ * A click: moves the cursor to the moment, and pins the allocation there or, at an empty place, unpins.
  * @param {Timeline} timeline @param {Lane} lane @param {number} pixelX @param {number} pixelY
  */
 export function clickTimeline(timeline, lane, pixelX, pixelY) {
@@ -194,7 +198,7 @@ export function clickTimeline(timeline, lane, pixelX, pixelY) {
   if (lane.source.index !== app.store.state.file) app.store.set({ file: lane.source.index });
   app.store.set({ cursor: hit.event, cursor2: null });
   const row = pointedRow(timeline.pointed.pointer);
-  if (row !== null) app.showDetails(timeline.shown.view.what, row);
+  if (row !== null) app.showDetails(shownView(timeline).what, row);
   else if (app.store.state.row !== null) {
     app.store.set({ row: null });
     app.hideDetails?.();
@@ -208,29 +212,29 @@ export function clickTimeline(timeline, lane, pixelX, pixelY) {
 export function stepCrosshair(timeline, lane, right, up) {
   const { picture, plot } = lane;
   if (picture === null) return;
-  const scales = laneScales(lane, timeline.shown.view);
+  const scales = laneScales(lane, shownView(timeline));
   const { pointer } = timeline.pointed;
-  const isOn = pointer.lane === lane && pointer.hit !== null;
-  const middle = hitPicture(picture, (picture.x0 + picture.x1) / 2, (picture.y0 + picture.y1) / 4);
-  const from = isOn ? pointer.hit : middle;
+  const pointed = pointer.lane === lane ? pointer.hit : null;
+  const isOn = pointed !== null;
+  const from = pointed ?? hitPicture(picture, (picture.x0 + picture.x1) / 2, (picture.y0 + picture.y1) / 4);
   if (from === null) return;
   const last = picture.columns.sample_column.length - 2;
-  if (isOn && panAtEdge(timeline, lane, from, last, right, up)) return;
+  if (isOn && panAtEdge(timeline, lane, picture, from, last, right, up)) return;
   const sample = Math.max(0, Math.min(last, from.sample + right));
-  const x = right === 0 && isOn ? pointer.x : middleOfSample(picture, sample);
+  const x = right === 0 && isOn && pointer.x !== null ? pointer.x : middleOfSample(picture, sample);
   const bytes = up === 0 ? from.bytes : bytesOfNeighbour(picture, from, up);
   const pixelY = Math.max(0, Math.min(plot.height - 0.5, scales.y.toPixel(bytes)));
   pointAt(timeline, lane, plot.left + scales.x.toPixel(x), plot.top + pixelY, true);
 }
 
 /**
- * Where the crosshair would leave what is shown, the window moves first.
- * @param {Timeline} timeline @param {Lane} lane @param {Hit} from @param {number} last
+ * Moves the window first if the crosshair would leave it.
+ * @param {Timeline} timeline @param {Lane} lane @param {Picture} picture @param {Hit} from @param {number} last
  * @param {number} right @param {number} up
  */
-function panAtEdge(timeline, lane, from, last, right, up) {
-  const { plot, picture } = lane;
-  const { x0, x1 } = lane.coarse.whole;
+function panAtEdge(timeline, lane, picture, from, last, right, up) {
+  const { plot } = lane;
+  const { x0, x1 } = wholeOfLane(lane);
   const goes = from.sample + right;
   const isOutside = right !== 0 && (goes < 0 || goes > last);
   if (isOutside && (right < 0 ? picture.x0 > x0 : picture.x1 < x1)) {

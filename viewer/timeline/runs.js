@@ -3,7 +3,7 @@
 
 /**
  * @param {Replies.PictureReply} picture
- * @returns {Picture} the same with whole samples: `sample_run` and the columns named run_ are new
+ * @returns {Replies.PictureReply} the same with whole samples: `sample_run` and the columns named run_ are new
  */
 export function withWholeSamples(picture) {
   const { columns } = picture;

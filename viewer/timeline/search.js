@@ -98,8 +98,9 @@ export function showFound(search, marked, isOn) {
  * @param {SearchField} search
  */
 export function showFoundStep(search, reply) {
-  const isAny = reply.event !== null && reply.ordinal !== null;
-  const place = isAny ? `${countText(reply.ordinal + 1)} of ${countText(reply.count)}` : "no further match";
+  const { event, ordinal } = reply;
+  const isAny = event !== null && ordinal !== null;
+  const place = isAny ? `${countText(ordinal + 1)} of ${countText(reply.count)}` : "no further match";
   setText(search.count, place);
   search.found.hidden = false;
 }

@@ -4,7 +4,8 @@
  * for exactly.
  */
 
-import { deviceOfFile } from "../shared/app.js";
+import { isPresent } from "../engine/present.js";
+import { deviceOfFile, readyFile } from "../shared/app.js";
 import { drawXAxis } from "../shared/axis.js";
 import { el } from "../shared/dom.js";
 import { noHistory } from "../shared/empty.js";
@@ -26,7 +27,7 @@ import { addTimelineTools, showTimelineTools } from "./tools.js";
 const X_AXIS_HEIGHT = 24;
 const LEAST_LANE = 120;
 const MOST_MARKS = 20000;
-/** Lanes with less in common than that have their own colours. */
+/** A lane that shares less than this part of its owners with the selected one has its own colours. */
 const LEAST_COMMON = 0.3;
 
 /** @param {App} app  of app.js @returns {Part} */
@@ -134,7 +135,7 @@ function currentLane(timeline) {
 }
 
 /**
- * Lanes are the files that can be asked; each keeps its own as long as its file is open.
+ * There is one lane for each loaded file, which exists as long as the file is open.
  * @param {Timeline} timeline
  */
 function matchLanes(timeline) {
@@ -163,7 +164,7 @@ function matchLanes(timeline) {
 
 /** @param {Timeline} timeline @param {FileEntry} entry */
 function newLane(timeline, entry) {
-  const lane = createLane({ engine: entry.engine, name: entry.name, entry, index: -1 }, {
+  const lane = createLane({ engine: readyFile(entry).engine, name: entry.name, entry, index: -1 }, {
     changed: () => laneChanged(timeline, lane),
     failed: (which, error) => laneFailed(timeline, which, error),
   });
@@ -182,7 +183,7 @@ function laneChanged(timeline, lane) {
 }
 
 /**
- * Why requests failed is told by the report, which is asked for once the picture has come.
+ * The report says why requests failed; it is requested after the picture has arrived.
  * @param {Timeline} timeline @param {Lane} lane
  */
 async function askOoms(timeline, lane) {
@@ -200,12 +201,12 @@ async function askOoms(timeline, lane) {
 }
 
 /**
- * A search that makes no sense is said at the field; the picture goes on without it.
+ * The message about an invalid search is shown at its field; the picture is drawn without the search.
  * @param {Timeline} timeline @param {Lane} lane @param {Error} error
  */
 function laneFailed(timeline, lane, error) {
   const { view } = timeline.shown;
-  if (view.mark !== "") {
+  if (view !== null && view.mark !== "") {
     timeline.wishes.badMark = view.mark;
     showSearchError(timeline.tools.search, error);
     lane.askedKey = lane.coarseKey = "";
@@ -216,7 +217,7 @@ function laneFailed(timeline, lane, error) {
 }
 
 /**
- * Marks come in two steps: what the whole page wants, then, where there are more named ranges, most of them.
+ * Marks are requested in two steps: first those that the whole page needs, then, if there are more named ranges, most of them.
  * @param {Timeline} timeline @param {Lane} lane
  */
 async function askMarks(timeline, lane) {
@@ -244,13 +245,14 @@ async function askMarks(timeline, lane) {
 /** @param {Timeline} timeline @param {ViewState} state @param {Extent} whole */
 function viewOf(timeline, state, whole) {
   const mark = state.search === "" ? "" : filterOfSearch(state.search);
-  const isWhole = state.x0 === null || state.x1 === null || state.x1 <= state.x0;
-  const isFitted = state.y0 === null || state.y1 === null || state.y1 <= state.y0;
+  const { x0, x1, y0, y1 } = state;
+  const isWhole = x0 === null || x1 === null || x1 <= x0;
+  const isFitted = y0 === null || y1 === null || y1 <= y0;
   return {
     axis: state.axis, what: state.what, by: state.by, filter: state.filter,
     mark: mark === timeline.wishes.badMark ? "" : mark,
-    range: isWhole ? whole : { from: state.x0, to: state.x1 },
-    bytes: isFitted ? null : { from: state.y0, to: state.y1 },
+    range: isWhole ? whole : { from: x0, to: x1 },
+    bytes: isFitted ? null : { from: y0, to: y1 },
     fit: timeline.wishes.fit, lit: timeline.colours.lit ?? timeline.colours.keptLit,
     hiddenCurves: timeline.wishes.hiddenCurves, cursor: state.cursor,
     whatif: state.whatif, card: state.card,
@@ -258,26 +260,24 @@ function viewOf(timeline, state, whole) {
 }
 
 /**
- * All lanes together, each where it stands on the shared axis; null until one has told.
+ * The extent of all lanes at their places on the shared axis; null until one is known.
  * @param {Timeline} timeline
  */
 function wholeOfLanes(timeline) {
   const { axis } = timeline.app.store.state;
-  const told = timeline.lanes.filter((lane) => lane.coarse !== null && lane.coarse.axis === axis);
+  const told = timeline.lanes.flatMap(({ coarse, offset }) => (coarse === null || coarse.axis !== axis ? []
+    : [{ from: coarse.whole.x0 + offset, to: coarse.whole.x1 + offset }]));
   if (told.length === 0) return null;
-  return {
-    from: Math.min(...told.map((lane) => lane.coarse.whole.x0 + lane.offset)),
-    to: Math.max(...told.map((lane) => lane.coarse.whole.x1 + lane.offset)),
-  };
+  return { from: Math.min(...told.map(({ from }) => from)), to: Math.max(...told.map(({ to }) => to)) };
 }
 
 /**
- * By time, lanes of one program can stand where the clock says; else all begin at 0.
+ * By time, lanes of one program can be placed by the clock; else all begin at 0.
  * @param {Timeline} timeline
  */
 function alignLanes(timeline) {
   const isByClock = timeline.app.store.state.axis === "time" && timeline.wishes.alignment === "clock";
-  const firsts = timeline.lanes.map((lane) => lane.marks?.first_us ?? null).filter((us) => us !== null);
+  const firsts = timeline.lanes.map((lane) => lane.marks?.first_us ?? null).filter(isPresent);
   const first = Math.min(...firsts);
   for (const lane of timeline.lanes) {
     lane.offset = isByClock && lane.marks?.first_us ? lane.marks.first_us - first : 0;
@@ -344,15 +344,15 @@ function followPointer(timeline) {
   const { pointer } = timeline.pointed;
   const { view } = timeline.shown;
   const { lane } = pointer;
-  if (lane === null) return;
+  if (lane === null || view === null) return;
   const key = [view.range.from, view.range.to, lane.shownKey, lane.width, lane.height].join(" ");
   if (key === timeline.pointed.pointedKey || !isLaneSettled(lane, view)) return;
   timeline.pointed.pointedKey = key;
   const { plot } = lane;
   const scales = laneScales(lane, view);
   const [x, y] = pointer.isCrosshair
-    ? [plot.left + scales.x.toPixel(pointer.x), scales.y.toPixel(pointer.bytes)]
-    : [pointer.pixelX, pointer.y];
+    ? [plot.left + scales.x.toPixel(pointer.x ?? 0), scales.y.toPixel(pointer.bytes)]
+    : [pointer.pixelX, pointer.y ?? 0];
   pointAt(timeline, lane, x, plot.top + y, pointer.isCrosshair);
 }
 
@@ -382,7 +382,7 @@ function drawOvers(timeline) {
   for (const lane of timeline.lanes) {
     const isHere = pointer.lane === lane;
     const isCurrent = lane.source.index === state.file;
-    const place = pointer.lane === null ? null : pointer.x + pointer.lane.offset - lane.offset;
+    const place = pointer.lane === null || pointer.x === null ? null : pointer.x + pointer.lane.offset - lane.offset;
     drawOver(lane, view, {
       x: place, y: isHere ? pointer.y : null, isCrosshair: pointer.isCrosshair,
       row: isHere ? pointedRow(pointer) : null,
@@ -437,7 +437,7 @@ async function colouredGroups(app, filter) {
   return { ...reply, groups: reply.groups.map((group) => ({ ...group, colour: colourOf(group) })) };
 }
 
-/** @param {Array<{index: number, colour?: number}>} groups */
+/** @param {Array<{index: number, colour: number}>} groups */
 function coloursByIndex(groups) {
   const colours = Array.from({ length: GROUP_COLOURS + 1 }, () => GROUP_COLOURS);
   for (const group of groups) colours[group.index] = group.colour;
@@ -456,7 +456,7 @@ async function followLaneGroups(lane, groups, state) {
   const common = known.reduce((sum, group) => sum + group.share_of_time, 0);
   lane.groups = own.groups;
   if (common < LEAST_COMMON) return;
-  lane.colourOf = coloursByIndex(known.map((group) => ({ ...group, colour: byLabel.get(group.label) })));
+  lane.colourOf = coloursByIndex(known.map((group) => ({ ...group, colour: byLabel.get(group.label) ?? GROUP_COLOURS })));
 }
 
 /** @param {Timeline} timeline @param {ViewState} state */
@@ -482,7 +482,7 @@ function followCursor(timeline, lane, key, event) {
 }
 
 /**
- * Where an event stands on the lane's axis, where that is known without a question; else null.
+ * The place of an event on the lane's axis if it is known without a request; else null.
  * @param {Timeline} timeline @param {Lane} lane @param {number} event
  */
 function knownPlace(timeline, lane, event) {
@@ -493,7 +493,7 @@ function knownPlace(timeline, lane, event) {
 }
 
 /**
- * The same; times are requested, each once.
+ * The same, with a request for an unknown time; each is requested once.
  * @param {Timeline} timeline @param {Lane} lane @param {number} event
  * @returns {Promise<number>}
  */
@@ -517,7 +517,7 @@ async function askPlace(timeline, lane, event, key) {
   const marks = await engine.once("marks", { device });
   const reply = await engine.ask("events", { device, from: event, to: event, top: 1 });
   const us = reply.events[0]?.time_us ?? null;
-  const place = us === null ? 0 : us - marks.first_us;
+  const place = us === null || marks.first_us === null ? 0 : us - marks.first_us;
   if (timeline.cursors.places === places) places.set(key, place);
   return place;
 }
@@ -527,7 +527,7 @@ async function stepSearch(timeline, isBackwards) {
   const { app } = timeline;
   const { view } = timeline.shown;
   const lane = currentLane(timeline);
-  if (lane === null || view.mark === "") {
+  if (lane === null || view === null || view.mark === "") {
     timeline.tools.search.input.focus();
     return;
   }

@@ -3,6 +3,7 @@
  * rest when the engine has answered.
  */
 
+import { isPresent } from "../engine/present.js";
 import { el, fill, placeEl } from "../shared/dom.js";
 import { bytesText, countText, eventText, pluralText, timeText } from "../shared/format.js";
 import { groupColour } from "../shared/palette.js";
@@ -71,7 +72,7 @@ export function tipLines(hit, picked, look) {
 
 /**
  * The first of them by name: neighbours need not be of one group.
- * @param {Replies.PickReply|null} picked @param {string} kind
+ * @param {Replies.PickReply} picked @param {string} kind
  */
 function severalLines(picked, kind) {
   const rows = picked.rows.map((row) => el("div", { class: "timeline-tip-row" }, [
@@ -111,8 +112,8 @@ function lifetimeText(row) {
 /** @param {Life} row */
 function lifetimeUs(row) {
   if (row.lifetime_us !== null && row.lifetime_us !== undefined) return row.lifetime_us;
-  const isKnown = [row.start_us, row.end_us].every((us) => us !== null && us !== undefined);
-  return isKnown ? row.end_us - row.start_us : null;
+  const { start_us: start, end_us: end } = row;
+  return isPresent(start) && isPresent(end) ? end - start : null;
 }
 
 /**
@@ -121,7 +122,7 @@ function lifetimeUs(row) {
  */
 export function tipSentence(hit, picked, look) {
   const where = `${look.place}, ${bytesText(hit.total)} total`;
-  if (hit.run < 0) return `${where}. Nothing here.`;
+  if (hit.run < 0 || picked === null) return `${where}. Nothing here.`;
   const group = look.groups.find((entry) => entry.index === hit.group)?.label ?? "";
   const kind = look.what === "segments" ? "segment" : "allocation";
   if (hit.isSeveral) return `${pluralText(picked.count, kind)} here, ${bytesText(picked.bytes)}. ${where}`;

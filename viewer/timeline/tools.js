@@ -1,5 +1,5 @@
 /**
- * What stands around the picture: the row of controls, the legend, the minimap, the bar of a chosen range.
+ * The parts around the picture: the row of controls, the legend, the minimap, the bar of a chosen range.
  */
 
 import { buttonEl, el, fill, iconButton, segmentedEl, setText } from "../shared/dom.js";
@@ -14,7 +14,7 @@ import { changeOfRange } from "./pointer.js";
 import { createSearch, showFoundStep, showSearch } from "./search.js";
 
 /**
- * Adds to the timeline what stands around its picture: nodes, tools, and what they do.
+ * Adds the parts around the picture to the timeline: nodes, tools, and their actions.
  * @param {Timeline} timeline
  */
 export function addTimelineTools(timeline) {
@@ -118,6 +118,7 @@ function rangeBarOf(timeline) {
   const text = el("span", {});
   const zoom = buttonEl("Zoom here", () => {
     const { cursor, cursor2 } = timeline.cursors;
+    if (cursor === null || cursor2 === null) return;
     moveWindowTo(timeline, { from: Math.min(cursor, cursor2), to: Math.max(cursor, cursor2) }, true);
   });
   const clear = iconButton("close", "Let the range go", () => timeline.app.store.set({ cursor2: null }));
@@ -127,17 +128,17 @@ function rangeBarOf(timeline) {
 
 /** @param {Timeline} timeline @param {ViewState} state */
 function showRangeBar(timeline, state) {
-  const { cursors } = timeline;
+  const { cursor, cursor2 } = timeline.cursors;
   const { rangeBar } = timeline.nodes;
   const { view } = timeline.shown;
-  const isOn = cursors.cursor !== null && cursors.cursor2 !== null;
+  const lane = timeline.does.currentLane();
+  const isOn = cursor !== null && cursor2 !== null && lane !== null && view !== null;
   rangeBar.hidden = !isOn;
   if (!isOn) return;
-  const length = Math.abs(cursors.cursor2 - cursors.cursor);
-  const lane = timeline.does.currentLane();
-  const [from, to] = [cursors.cursor, cursors.cursor2].sort((a, b) => a - b).map((x) => x - lane.offset);
+  const length = Math.abs(cursor2 - cursor);
+  const [from, to] = [cursor, cursor2].sort((a, b) => a - b).map((x) => x - lane.offset);
   const change = lane.picture === null ? "" : changeOfRange(lane.picture, from, to);
-  const events = Math.abs(state.cursor2 - state.cursor);
+  const events = Math.abs((state.cursor2 ?? 0) - (state.cursor ?? 0));
   const long = view.axis === "time" ? timeText(length) : pluralText(events, "event");
   rangeBar.say(["a – b: ", long, change === "" ? "" : `, ${change}`].join(""));
 }

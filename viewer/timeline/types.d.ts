@@ -3,9 +3,9 @@
 /** A reply of `picture` whose samples have all of their runs (runs.js), and its request. */
 interface Picture extends Replies.PictureReply {
   /** What colours mean in it. */
-  by?: Replies.ColourName;
+  by: Replies.ColourName;
   /** Whether a search was marked in it. */
-  isMarking?: boolean;
+  isMarking: boolean;
 }
 
 /** What is looked at in all lanes: the state's window and wishes, without what makes no sense. */
@@ -212,8 +212,9 @@ interface CurveLevel {
   from: number;
   to: number;
   value: number;
-  y?: number;
-  isHeld?: boolean;
+  /** Of the last drawing: its pixel, and whether it is long enough to be drawn for itself. */
+  y: number;
+  isHeld: boolean;
 }
 
 interface Curve extends CurveKind {

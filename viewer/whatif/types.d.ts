@@ -9,7 +9,7 @@ interface WhatIf {
   /** Of which `reply` and the curves are. */
   engine: Engine | null;
   device: Replies.DeviceNumber | null;
-  /** Counts the searches, so that one that was left can be told. */
+  /** Number of the current search, so that replies of an abandoned one are recognised. */
   turn: number;
   reply: Replies.WhatifReply | null;
   error: Error | null;

@@ -4,6 +4,7 @@
  * chosen is drawn over the recording here and in the timeline, and State shows the memory that it would have had.
  */
 
+import { isPresent } from "../engine/present.js";
 import { errorSentence } from "../engine/engine.js";
 import { infoOfDevice } from "../shared/app.js";
 import { buttonEl, el, fill } from "../shared/dom.js";
@@ -14,7 +15,7 @@ import { settingsName } from "../shared/whatif_chip.js";
 import { askWhatIfCurves, drawWhatIfChart, momentOfPixel, pointAtChart } from "./chart.js";
 import { whatIfTable } from "./table.js";
 
-/** Milliseconds: a step that is shorter lets the next ask for more at once, a longer one for one alone. */
+/** Milliseconds: after a shorter request the next one does more steps, after a longer one only one step. */
 const SHORT_STEP = 60;
 const LONG_STEP = 200;
 
@@ -74,7 +75,7 @@ function updateWhatIf(panel, changed) {
 }
 
 /**
- * Asks for one step after the other until the engine has done all, or the part is left; then it goes on where it was.
+ * Requests step after step until the engine has done all, or the user leaves the part; later it continues from there.
  * @param {WhatIf} panel
  */
 async function runSearch(panel) {
@@ -153,7 +154,7 @@ function chosenWords(panel) {
     oom === null ? null : buttonEl("State at the failed request", () => openStateAt(panel, oom)),
     buttonEl("Show on the timeline", () => app.jump({ part: "timeline" })),
     buttonEl("Back to the recording", () => app.jump({ whatif: null, card: null })),
-  ].filter((node) => node !== null);
+  ].filter(isPresent);
 }
 
 /** @param {WhatIf} panel */

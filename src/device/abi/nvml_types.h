@@ -108,6 +108,18 @@ typedef struct nvmlConfComputeMemSizeInfo_t {
   unsigned long long protectedMemSizeKib, unprotectedMemSizeKib;
 } nvmlConfComputeMemSizeInfo_t;
 
+typedef struct nvmlConfComputeSystemState_t {
+  unsigned int environment, ccFeature, devToolsMode;
+} nvmlConfComputeSystemState_t;
+
+typedef struct nvmlConfComputeSystemCaps_t {
+  unsigned int cpuCaps, gpusCaps;
+} nvmlConfComputeSystemCaps_t;
+
+typedef struct nvmlSystemConfComputeSettings_v1_t {
+  unsigned int version, environment, ccFeature, devToolsMode, multiGpuMode;
+} nvmlSystemConfComputeSettings_v1_t;
+
 typedef struct nvmlTemperature_v1_t {
   unsigned int version, sensorType;
   int temperature;
@@ -173,6 +185,9 @@ VS_LAYOUT(nvmlFieldValue_t, 40);
 VS_LAYOUT(nvmlUUID_t, 52);
 VS_LAYOUT(nvmlBAR1Memory_t, 24);
 VS_LAYOUT(nvmlConfComputeMemSizeInfo_t, 16);
+VS_LAYOUT(nvmlConfComputeSystemState_t, 12);
+VS_LAYOUT(nvmlConfComputeSystemCaps_t, 8);
+VS_LAYOUT(nvmlSystemConfComputeSettings_v1_t, 20);
 VS_LAYOUT(nvmlTemperature_v1_t, 0x0c);
 VS_LAYOUT(nvmlMarginTemperature_v1_t, 0x08);
 VS_LAYOUT(nvmlDeviceAddressingMode_v1_t, 0x08);

@@ -32,7 +32,7 @@ vs_status vs_cuda_context_retain(const vs_cuda *cuda, uint32_t card, const vs_cu
   VS_ASSERT(gauge == NULL || gauge->used != NULL);
   *context = (vs_cuda_context){.card = card};
   if (card >= cuda->count || cuda->api.device_get(&device, (int)card) != CUDA_SUCCESS)
-    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "CUDA has no card %u", card);
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "CUDA has no GPU %u", card);
   const char *missing = missing_for_alloc(cuda);
   if (missing != NULL)
     return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "the CUDA driver has no function %s", missing);
@@ -43,7 +43,7 @@ vs_status vs_cuda_context_retain(const vs_cuda *cuda, uint32_t card, const vs_cu
   context->microseconds = (vs_clock_ns() - start) / 1000;
   if (result != CUDA_SUCCESS)
     return vs_fail(error, result == CUDA_ERROR_OUT_OF_MEMORY ? VS_DEVICE_MEMORY : VS_DEVICE, VS_NO_OFFSET,
-                   "cannot create a CUDA context on card %u: %s (%s, %d)", card,
+                   "cannot create a CUDA context on GPU %u: %s (%s, %d)", card,
                    vs_cuda_error_text(cuda, result), vs_cuda_error_name(cuda, result), (int)result);
   if (is_measured && measure(gauge, &after) && after > before) context->bytes = after - before;
   return VS_OK;

@@ -115,9 +115,9 @@ vs_status vs_cuda_device_init(vs_cuda_device *device, const vs_host *host, const
     if (need == VS_CUDA_ALLOC)
       return vs_fail(error, VS_UNSUPPORTED, VS_NO_OFFSET, "the CUDA driver has no function %s", symbol);
   if (card >= cuda->count || cuda->api.device_get(&device->handle, (int)card) != CUDA_SUCCESS)
-    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "CUDA has no card %u: it has %u", card, cuda->count);
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "CUDA has no GPU %u: it has %u", card, cuda->count);
   if (cuda->api.device_total == NULL || cuda->api.device_total(&total, device->handle) != CUDA_SUCCESS)
-    return vs_fail(error, VS_DEVICE, VS_NO_OFFSET, "the CUDA driver does not report the memory of card %u",
+    return vs_fail(error, VS_DEVICE, VS_NO_OFFSET, "the CUDA driver does not report the memory of GPU %u",
                    card);
   device->device = (vs_device){.ops = &ops, .ctx = device, .index = index, .total_bytes = total};
   return VS_OK;

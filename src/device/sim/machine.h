@@ -43,6 +43,11 @@ typedef struct vs_sim_use {
   uint64_t peak_bytes;    /* the maximum of used_bytes */
   uint64_t largest_refused_bytes;
   uint64_t refused_count;
+  /* What the process's caching allocator reports of itself, while it runs; only the process itself writes it. Peaks never fall.
+   * 0 without has_allocator: nothing was reported. */
+  uint64_t has_allocator; /* 1: it reports */
+  uint64_t allocated_peak_bytes, reserved_peak_bytes;
+  uint64_t out_of_memory_count; /* errors that it raised */
 } vs_sim_use;
 
 typedef enum vs_sim_process_state {

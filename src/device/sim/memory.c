@@ -258,7 +258,7 @@ vs_sim_error vs_sim_alloc(vs_sim *sim, uint32_t device, uint64_t size, uint64_t 
   vs_sim_range range = {.size = size, .device = device, .kind = VS_SIM_RANGE_DEVICE};
   uint32_t index;
   VS_SIM_TRY(size <= VS_SIM_SMALL_LIMIT ? alloc_small(sim, &range, &index)
-                                       : alloc_granules(sim, &range, true, &index));
+                                        : alloc_granules(sim, &range, true, &index));
   *address = range.base;
   return VS_SIM_OK;
 }

@@ -48,8 +48,12 @@ typedef struct vs_sim_profile {
 uint32_t vs_sim_profile_count(void);
 const vs_sim_profile *vs_sim_profile_at(uint32_t index); /* index < count; in the order of gpus.def */
 
-/* Finds a card by key, alias or name, ignoring case and punctuation, with or without "NVIDIA", "GeForce", "Tesla" and
- * "(simulated)". NULL if there is none. */
+/* The card with exactly this key; NULL if there is none. */
+const vs_sim_profile *vs_sim_profile_keyed(vs_str key);
+
+/* Finds a card by a name as users write it: "h100-80g", "H100 SXM", "rtx 4090", "NVIDIA GeForce RTX 4090 (simulated)". Case,
+ * punctuation and the order of words do not matter, and vendor and brand may be left out (profile_names.c has the rule). NULL if
+ * there is none or if several cards have such a name. */
 const vs_sim_profile *vs_sim_profile_find(vs_str text);
 
 /* The bytes that the context of one process takes on such a card, before the program has loaded a kernel. It was measured on the
@@ -59,6 +63,8 @@ const vs_sim_profile *vs_sim_profile_find(vs_str text);
 #define VS_SIM_CONTEXT_BYTES_PER_THREAD UINT64_C(2048)
 #define VS_SIM_CONTEXT_BYTES_BASE       (UINT64_C(20) << 20)
 uint64_t vs_sim_context_bytes(const vs_sim_profile *profile);
+/* Whether that, and what own_memory.h adds, was measured on such a card. */
+bool vs_sim_context_is_measured(const vs_sim_profile *profile);
 
 /* One card of a simulated machine, as an option describes it. */
 typedef struct vs_sim_gpu {
@@ -67,6 +73,7 @@ typedef struct vs_sim_gpu {
   uint64_t taken_bytes;   /* held all the time by an imaginary other process */
   uint64_t context_bytes; /* counts only with has_context_bytes */
   bool has_context_bytes; /* else vs_sim_context_bytes */
+  bool is_only_size;      /* the text was a size, and the card of the profile was chosen for it */
 } vs_sim_gpu;
 
 /* A size alone selects a card of a kind that has such a size: the first key up to 48 GiB, the second above. */
@@ -82,7 +89,8 @@ typedef struct vs_sim_gpu {
  * ten), or a plain number of bytes. They are rounded down to 64 KiB, as a driver's totals are, and range from 64 MiB to
  * 1 TiB.
  *
- * Fails: VS_BAD_ARGUMENT  with the offset in `text` and, if there is a similar name, "did you mean" */
+ * Fails: VS_BAD_ARGUMENT  with the offset in `text`; of an ambiguous name with the cards that have it, of an unknown one with "did
+ *        you mean" if there is a similar one */
 VS_MUST_CHECK vs_status vs_sim_gpu_parse(vs_str text, vs_sim_gpu *out, vs_error *error);
 
 /* A list of cards: "H100,H100", "2xH100", "2xH100:40GiB, L4". At most `capacity` (a machine has up to VS_SIM_MAX_DEVICES).

@@ -237,7 +237,7 @@ vs_sim_error vs_sim_stream_create(vs_sim *sim, uint32_t device, uint32_t flags, 
   const uint32_t number = row - 2 * sim->device_count;
   vs_sim_stream *stream = new_stream(sim, device, row);
   const vs_sim_error error =
-      stream == NULL ? VS_SIM_OUT_OF_MEMORY : vs_sim_own_take(sim, device, VS_SIM_OWN_STREAM);
+      stream == NULL ? VS_SIM_OUT_OF_MEMORY : vs_sim_own_take(sim, device, VS_SIM_OWN_STREAM, NULL);
   if (error != VS_SIM_OK) {
     if (stream != NULL) vs_host_free(sim->host, stream, sizeof *stream);
     vs_sim_numbers_give(&sim->streams.numbers, number);

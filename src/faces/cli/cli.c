@@ -1,5 +1,6 @@
 #include "faces/cli/cli.h"
 #include "base/check.h"
+#include "os/process.h"
 
 vs_exit vs_cli_load(vs_cli *cli, vs_client *client) {
   const char *name = cli->line->arguments[0];
@@ -17,11 +18,11 @@ vs_exit vs_cli_answer(vs_cli *cli, vs_exit (*ask)(vs_cli *cli, vs_client *client
   return code;
 }
 
-static const char *value_of(const vs_cli *cli, vs_option_id id, uint64_t options) {
+static const char *value_of(const vs_cli *cli, vs_option_id id, vs_option_set options) {
   return (options >> id & 1) != 0 ? cli->line->values[id] : NULL;
 }
 
-void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint64_t options) {
+void vs_cli_pass_options(const vs_cli *cli, vs_client *client, vs_option_set options) {
   const char *device = value_of(cli, VS_OPTION_DEVICE, options), *at = value_of(cli, VS_OPTION_AT, options);
   const char *by = value_of(cli, VS_OPTION_BY, options), *top = value_of(cli, VS_OPTION_TOP, options);
   const char *filter = value_of(cli, VS_OPTION_FILTER, options);
@@ -38,6 +39,23 @@ void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint64_t options)
 void vs_cli_pass_unit(const vs_cli *cli, vs_client *client) {
   if (cli->screen.unit != VS_UNIT_BINARY)
     vs_client_param(client, "unit", cli->screen.unit == VS_UNIT_SI ? "si" : "bytes");
+}
+
+vs_exit vs_cli_say_output(vs_str name, vs_error *error) {
+  if (vs_str_equal(vs_str_from(error->text), VS_STR("file exists")))
+    vs_fail(error, VS_IO, VS_NO_OFFSET, "%s", "file exists; use --force to overwrite it");
+  if (error->status != VS_NO_MEMORY) error->status = VS_IO;
+  return vs_print_error(name, error);
+}
+
+void vs_cli_say_written(const vs_cli *cli, const char *name, const char *what, const char *opens_in) {
+  vs_text note;
+  if (vs_cli_has(cli, VS_OPTION_QUIET)) return;
+  vs_text_init(&note, cli->host, NULL);
+  vs_text_format(&note, "Wrote %S%s: opens in %s\n", vs_str_from(name), what, opens_in);
+  const vs_str view = vs_text_view(&note);
+  if (note.status == VS_OK) vs_stderr_put(view.data, view.size);
+  vs_text_deinit(&note);
 }
 
 vs_exit vs_cli_pass_reply(vs_cli *cli, vs_client *client) {

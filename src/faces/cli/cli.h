@@ -33,7 +33,7 @@ VS_MUST_CHECK vs_exit vs_cli_load(vs_cli *cli, vs_client *client);
 VS_MUST_CHECK vs_exit vs_cli_answer(vs_cli *cli, vs_exit (*ask)(vs_cli *cli, vs_client *client));
 
 /* Adds the options that are parameters of the same name: device, at, by, top, filter. */
-void vs_cli_pass_options(const vs_cli *cli, vs_client *client, uint64_t options);
+void vs_cli_pass_options(const vs_cli *cli, vs_client *client, vs_option_set options);
 
 /* Adds the unit of the sizes in the engine's sentences: --bytes, --si. */
 void vs_cli_pass_unit(const vs_cli *cli, vs_client *client);
@@ -41,6 +41,12 @@ void vs_cli_pass_unit(const vs_cli *cli, vs_client *client);
 /* Shows a document that the command made itself: `bytes` as they are with --json, else the text that `put_text` makes of them. */
 void vs_cli_put_document(vs_cli *cli, const vs_text *bytes,
                          void (*put_text)(vs_screen *screen, vs_json document));
+
+/* Prints a failure of a file that is written. */
+vs_exit vs_cli_say_output(vs_str name, vs_error *error);
+
+/* Prints that a file was written, unless --quiet. `what` stands behind its name: "" or ", ...". */
+void vs_cli_say_written(const vs_cli *cli, const char *name, const char *what, const char *opens_in);
 
 /* Writes the reply of the request that was begun, and a line feed. */
 VS_MUST_CHECK vs_exit vs_cli_pass_reply(vs_cli *cli, vs_client *client);

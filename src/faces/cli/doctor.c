@@ -35,9 +35,10 @@ static const struct {
      NULL},
     {"sqlite", vs_sqlite_version, "sqlite", "export writes databases (SQLite %S)",
      "built without SQLite: export sql, then run sqlite3 memory.sqlite < FILE"},
-    {"elfutils", vs_symbols_version, "native frames", "named where the libraries are here (elfutils %S)",
+    {"elfutils", vs_symbols_version, "native frames",
+     "named if their libraries are on this machine (elfutils %S)",
      "built without elfutils: shown as library and offset"},
-    {"microhttpd", vs_server_version, "viewer", "view serves it to this machine alone (libmicrohttpd %S)",
+    {"microhttpd", vs_server_version, "viewer", "view serves it on this machine only (libmicrohttpd %S)",
      "built without libmicrohttpd: view takes only --html"},
     {"ncurses", vs_terminal_version, "top", "the screen of top (ncurses %S)",
      "built without ncursesw: top takes only --once, --json, --ndjson"},
@@ -203,12 +204,12 @@ static void put_machine(listing *list, vs_json driver) {
   put_row(list, has_cuda, "CUDA driver",
           has_cuda ? "libcuda.so.1 loads"
                    : "libcuda.so.1 does not load: a container needs the capability \"compute\"");
-  if (vs_json_count(cards) == 0) put_row(list, false, "GPUs", "the driver runs and sees none");
+  if (vs_json_count(cards) == 0) put_row(list, false, "GPUs", "the driver runs, but finds none");
   for (size_t i = 0; i < vs_json_count(cards); i++) put_card(list, vs_json_at(cards, i));
   put_row(list, is_whole, "GPU processes",
           !says_hidden ? "this system does not say whether it shows all processes"
-          : is_whole   ? "their numbers are those of this machine"
-                       : "this is a container: the driver lists the host's numbers, or none "
+          : is_whole   ? "their process ids are those of this machine"
+                       : "this is a container: the driver lists the host's process ids, or none "
                          "(docker run --pid=host)");
 }
 
@@ -221,14 +222,14 @@ static void put_simulated(listing *list, vs_json simulated) {
   if (loads) vs_text_format(line, "the core and %U faces in ", vs_reply_u64(simulated, "faces"));
   put_safe(list, loads      ? vs_reply_str(simulated, "libraries")
                  : has_core ? vs_reply_str(simulated, "problem")
-                            : VS_STR("its libraries lie neither beside this program (simcuda/) nor in the "
+                            : VS_STR("its libraries are neither beside this program (simcuda/) nor in the "
                                      "library folder"));
   end_row(list, loads, "simulated CUDA");
   put_safe(list, has_python ? vs_reply_str(simulated, "python") : VS_STR("there is no python3 in PATH"));
   if (has_python)
     vs_text_format(line, " (%S), %s%S", vs_reply_str(simulated, "python_version"),
                    has_torch ? "PyTorch " : "without PyTorch", vs_reply_str(simulated, "torch_version"));
-  if (has_torch && !has_hooks) vs_text_cstr(line, "; what records it is missing (sitecustomize.py)");
+  if (has_torch && !has_hooks) vs_text_cstr(line, "; the hook that records it is missing (sitecustomize.py)");
   end_row(list, has_torch && has_hooks, "PyTorch programs");
   if (!has_core) return;
   const vs_json gpus = vs_reply_at(simulated, "gpus");
@@ -266,15 +267,15 @@ static void put_text(vs_screen *screen, vs_json reply) {
                  vs_reply_str(reply, "compiler"));
   put_abilities(&list, reply);
   put_row(&list, reads, "HTML export",
-          reads ? "view --html writes one that reads files by itself"
-                : "built without clang and wasm-ld: its page cannot read files by itself");
+          reads ? "view --html writes a page that reads files by itself"
+                : "built without clang and wasm-ld: the page cannot read files by itself");
   put_row(&list, has_colours, "colours",
           has_colours   ? "on"
-          : is_terminal ? "off: NO_COLOR, TERM or --color says so"
-                        : "off: the output is no terminal");
+          : is_terminal ? "off, by NO_COLOR, TERM or --color"
+                        : "off: the output is not a terminal");
   put_row(&list, is_utf8, "block characters",
           is_utf8 ? "bars are drawn with them" : "the locale is not UTF-8: bars are drawn with #");
-  put_row(&list, true, "GPU", "none is needed: files are read, and programs run on a simulated one");
+  put_row(&list, true, "GPU", "not required: files can be read and programs run on a simulated GPU");
   put_machine(&list, vs_reply_at(reply, "driver"));
   put_simulated(&list, vs_reply_at(reply, "simulated_cuda"));
   if (vs_reply_knows(reply, "file")) put_file(&list, vs_reply_at(reply, "file"));

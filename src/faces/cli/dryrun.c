@@ -12,7 +12,19 @@ static bool take_number(const vs_cli *cli, vs_option_id id, uint64_t *number) {
   return value != NULL && vs_parse_u64(vs_str_from(value), number);
 }
 
-static vs_dryrun_plan plan_of(const vs_cli *cli) {
+/* All --values as one list, or NULL. */
+static const char *list_values(const vs_cli *cli, vs_text *list) {
+  if (!vs_cli_has(cli, VS_OPTION_VALUES)) return NULL;
+  for (size_t i = 0; i < cli->line->repeated_count; i++) {
+    if (cli->line->repeated[i].option != VS_OPTION_VALUES) continue;
+    vs_text_cstr(list, list->bytes.count == 0 ? "" : ",");
+    vs_text_cstr(list, cli->line->repeated[i].value);
+  }
+  vs_text_byte(list, 0);
+  return list->status == VS_OK ? list->bytes.data : "";
+}
+
+static vs_dryrun_plan plan_of(const vs_cli *cli, vs_text *list) {
   enum { OWNERS = 5 };
   const char *const *values = cli->line->values;
   const uint64_t top = vs_words_top(cli, OWNERS);
@@ -20,11 +32,13 @@ static vs_dryrun_plan plan_of(const vs_cli *cli) {
       .command = cli->line->words,
       .gpu = values[VS_OPTION_GPU],
       .context = values[VS_OPTION_CONTEXT],
-      .values = values[VS_OPTION_VALUES],
+      .values = list_values(cli, list),
       .events = values[VS_OPTION_EVENTS],
       .conf = values[VS_OPTION_CONF],
       .has_no_history = vs_cli_has(cli, VS_OPTION_NO_HISTORY),
       .top = top == UINT64_MAX ? 0 : top,
+      .is_random = vs_cli_has(cli, VS_OPTION_RANDOM),
+      .until = values[VS_OPTION_UNTIL],
       .finds_smallest = vs_cli_has(cli, VS_OPTION_FIND_SMALLEST),
       .snapshot = values[VS_OPTION_SNAPSHOT],
       .replaces_snapshot = vs_cli_has(cli, VS_OPTION_FORCE),
@@ -122,7 +136,9 @@ static vs_exit put_text(vs_cli *cli, vs_str reply) {
 }
 
 vs_exit vs_cli_dryrun(vs_cli *cli) {
-  const vs_dryrun_plan plan = plan_of(cli);
+  vs_text list;
+  vs_text_init(&list, cli->host, NULL);
+  const vs_dryrun_plan plan = plan_of(cli, &list);
   view v = {.cli = cli};
   const vs_dryrun_watch watch = {.ctx = &v, .progress = show, .say = say};
   vs_dryrun_end end;
@@ -143,5 +159,6 @@ vs_exit vs_cli_dryrun(vs_cli *cli) {
     code = put_text(cli, vs_text_view(&reply));
   }
   vs_text_deinit(&reply);
+  vs_text_deinit(&list);
   return code;
 }

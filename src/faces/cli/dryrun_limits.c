@@ -7,7 +7,8 @@ static void put_room(vs_sheet *p, vs_text *cell, vs_json row) {
   const vs_str fits = vs_reply_str(row, "fits");
   const int64_t room = vs_reply_i64(row, "headroom_bytes");
   if (vs_str_equal(fits, VS_STR("tight"))) {
-    vs_text_cstr(cell, "only with cache flushes");
+    vs_text_cstr(cell, vs_reply_is_unknown(vs_reply_at(p->card, "jax")) ? "only with cache flushes"
+                                                                        : "only if JAX may take more of it");
   } else if (vs_str_equal(fits, VS_STR("unknown"))) {
     vs_text_cstr(cell, "unknown: it may need more than this run showed");
   } else {
@@ -33,7 +34,7 @@ static void put_least(vs_sheet *p, vs_json needs) {
     const vs_json row = vs_json_at(fits, i);
     if (vs_str_equal(vs_reply_str(row, "fits"), VS_STR("no")) || vs_reply_u64(row, "total_bytes") <= own)
       continue;
-    vs_text_cstr(line, named++ == 0 ? ". Cards to try next: " : ", ");
+    vs_text_cstr(line, named++ == 0 ? ". GPUs to try next: " : ", ");
     vs_sheet_name(p, row);
   }
   if (vs_reply_u64(largest, "total_bytes") > own)
@@ -43,7 +44,7 @@ static void put_least(vs_sheet *p, vs_json needs) {
 
 void vs_dryrun_put_cards(vs_sheet *p) {
   /* The later need of a program that stopped is unknown, so "fits" holds only up to that point. */
-  const vs_column columns[] = {{"Card", VS_COLUMN_LEFT},
+  const vs_column columns[] = {{"GPU", VS_COLUMN_LEFT},
                                {"memory", VS_COLUMN_RIGHT},
                                {vs_sheet_is(p, "stopped") ? "fits so far" : "fits", VS_COLUMN_LEFT},
                                {"", VS_COLUMN_NAME}};
@@ -100,14 +101,18 @@ void vs_dryrun_put_search(vs_sheet *p) {
 
 /* ---- what the simulation could not know */
 
-/* "train.py:40 log (12 times)", "cudnn_workspace 2.00 MiB": one doubt among its kind. */
+/* "train.py:40 log (12 times)", "cudnn_workspace 2.00 MiB", "... equal this rank's (train.py:12 main, 3 times)": one doubt among
+ * its kind. */
 static void put_doubt(vs_sheet *p, vs_json doubt) {
-  static const char *const names[] = {"place", "what", "name"};
-  const vs_str kind = vs_reply_str(doubt, "kind");
+  const vs_str kind = vs_reply_str(doubt, "kind"), place = vs_reply_str(doubt, "place");
   const uint64_t count = vs_reply_u64(doubt, "count"), bytes = vs_reply_u64(doubt, "bytes");
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    vs_screen_safe(&p->line, vs_reply_str(doubt, names[i]));
-  if (vs_str_equal(kind, VS_STR("value_read")) && count > 1) vs_text_format(&p->line, " (%U times)", count);
+  const bool is_read = vs_str_equal(kind, VS_STR("value_read"));
+  vs_screen_safe(&p->line, vs_reply_str(doubt, "what"));
+  vs_screen_safe(&p->line, vs_reply_str(doubt, "name"));
+  if (!is_read && place.size != 0) vs_text_cstr(&p->line, " (");
+  vs_screen_safe(&p->line, place);
+  if (count > 1) vs_text_format(&p->line, is_read ? " (%U times)" : ", %U times", count);
+  if (!is_read && place.size != 0) vs_text_byte(&p->line, ')');
   if (vs_str_equal(kind, VS_STR("refused"))) {
     vs_text_cstr(&p->line, " of ");
     vs_screen_safe(&p->line, vs_reply_str(doubt, "library"));
@@ -132,7 +137,8 @@ static bool put_doubts_of(vs_sheet *p, const char *kind, const char *before) {
     const vs_json doubt = vs_json_at(doubts, i);
     if (!vs_str_equal(vs_reply_str(doubt, "kind"), vs_str_from(kind))) continue;
     if (count == 0) vs_text_cstr(vs_sheet_begin(p), before);
-    else if (count < DOUBTS) vs_text_cstr(&p->line, ", ");
+    else if (count < DOUBTS)
+      vs_text_cstr(&p->line, vs_str_equal(vs_reply_str(doubt, "kind"), VS_STR("assumed")) ? "; " : ", ");
     if (count++ < DOUBTS) put_doubt(p, doubt);
   }
   if (count > DOUBTS) vs_text_format(&p->line, " and %U more", count - DOUBTS);
@@ -157,25 +163,96 @@ static const char *lost(const vs_sheet *p) {
   return "several processes";
 }
 
+/* What made the program fail, if it did: it stands first. */
+static void put_cannot_run(vs_sheet *p) {
+  const vs_json doubts = vs_reply_at(p->reply, "doubts");
+  for (size_t i = 0; i < vs_json_count(doubts); i++) {
+    if (!vs_str_equal(vs_reply_str(vs_json_at(doubts, i), "kind"), VS_STR("cannot_run"))) continue;
+    vs_screen_safe(vs_sheet_begin(p), vs_reply_str(vs_json_at(doubts, i), "sentence"));
+    vs_sheet_end(p, "Cannot run", VS_STYLE_BAD);
+  }
+}
+
+/* What to pass for the first place that has a file. */
+static void put_advice(vs_sheet *p) {
+  const vs_json doubts = vs_reply_at(p->reply, "doubts");
+  for (size_t i = 0; i < vs_json_count(doubts); i++) {
+    const vs_str give = vs_reply_str(vs_json_at(doubts, i), "give");
+    if (give.size == 0) continue;
+    vs_text_cstr(&p->line, ". If your code branches on them, give them values: --values ");
+    vs_words_shell(&p->line, give);
+    return;
+  }
+  vs_text_cstr(&p->line, ". If your code branches on them, use --values");
+}
+
+/* The loops that were seen to make no progress. */
+static const char *put_stuck(vs_sheet *p, const char *label) {
+  const vs_json doubts = vs_reply_at(p->reply, "doubts");
+  for (size_t i = 0; i < vs_json_count(doubts); i++) {
+    const vs_json doubt = vs_json_at(doubts, i);
+    const uint64_t repeats = vs_reply_u64(doubt, "repeats");
+    if (repeats == 0) continue;
+    vs_screen_safe(vs_sheet_begin(p), vs_reply_str(doubt, "place"));
+    vs_text_format(
+        &p->line,
+        " read the same value %U times while nothing else changed. If it waits for another one: --values ",
+        repeats);
+    vs_words_shell(&p->line, vs_reply_str(doubt, "give"));
+    vs_sheet_end(p, label, VS_STYLE_TITLE);
+    label = "";
+  }
+  return label;
+}
+
+/* The places of --values that had no effect, or not on all reads. */
+static const char *put_places(vs_sheet *p, const char *label) {
+  const vs_json places = vs_reply_at(p->reply, "value_places");
+  for (size_t i = 0; i < vs_json_count(places); i++) {
+    const vs_json place = vs_json_at(places, i);
+    const uint64_t reads = vs_reply_u64(place, "reads"), misfits = vs_reply_u64(place, "misfits");
+    const vs_str nearest = vs_reply_str(place, "nearest");
+    if (reads != 0 && misfits == 0) continue;
+    vs_screen_safe(vs_sheet_begin(p), vs_reply_str(place, "place"));
+    if (reads == 0) {
+      vs_text_cstr(&p->line, " read nothing from the GPU, so its --values had no effect");
+      vs_text_cstr(&p->line, nearest.size == 0 ? "" : "; did you mean ");
+      vs_screen_safe(&p->line, nearest);
+      vs_text_cstr(&p->line, nearest.size == 0 ? "" : "?");
+    } else {
+      vs_text_format(
+          &p->line, ": its --values did not fit %U of %U reads; give the type of the elements, as in 1:int64",
+          misfits, reads);
+    }
+    vs_sheet_end(p, label, VS_STYLE_TITLE);
+    label = "";
+  }
+  return label;
+}
+
+/* A line of these doubts, if there are any. Returns the label of the next line: only the first one has it. */
+static const char *put_kind(vs_sheet *p, const char *label, const char *kind, const char *before) {
+  if (!put_doubts_of(p, kind, before)) return label;
+  vs_sheet_end(p, label, VS_STYLE_TITLE);
+  return "";
+}
+
 void vs_dryrun_put_doubts(vs_sheet *p) {
   const char *label = "Unknown";
+  put_cannot_run(p);
   if (put_doubts_of(p, "value_read", values_read(p))) {
-    vs_text_cstr(&p->line, ". If your code branches on them, use --values");
+    put_advice(p);
     vs_sheet_end(p, label, VS_STYLE_TITLE);
     label = "";
   }
-  if (put_doubts_of(p, "guess", "guessed: ")) {
-    vs_sheet_end(p, label, VS_STYLE_TITLE);
-    label = "";
-  }
-  if (put_doubts_of(p, "refused", "not simulated, and refused: ")) {
-    vs_sheet_end(p, label, VS_STYLE_TITLE);
-    label = "";
-  }
+  label = put_stuck(p, label);
+  label = put_places(p, label);
+  label = put_kind(p, label, "assumed", "assumed: ");
+  label = put_kind(p, label, "guess", "guessed: ");
+  label = put_kind(p, label, "refused", "not simulated, and refused: ");
   if (put_doubts_of(p, "history_lost", lost(p))) {
-    vs_text_cstr(
-        &p->line,
-        " ended by a signal or os._exit: PyTorch's figures are lost, and only the driver's are known");
+    vs_text_cstr(&p->line, " did not end by Python's exit: what PyTorch allocated and reserved is known, but "
+                           "not by which lines");
     vs_sheet_end(p, label, VS_STYLE_TITLE);
     label = "";
   }

@@ -31,6 +31,17 @@ static vs_style put_stopped(vs_sheet *p) {
   return VS_STYLE_BAD;
 }
 
+/* Of a program that was ended as --until asks: when, so that the run is not taken for a whole one. */
+static void put_until(vs_sheet *p) {
+  const vs_json ended = vs_reply_at(p->reply, "ended_us");
+  if (vs_reply_is_unknown(ended)) return;
+  vs_text_cstr(&p->line, ", ended after ");
+  vs_text_duration(&p->line, vs_json_u64(ended, 0));
+  vs_text_cstr(&p->line, " (--until ");
+  vs_screen_safe(&p->line, vs_reply_str(p->reply, "until"));
+  vs_text_byte(&p->line, ')');
+}
+
 static vs_style put_no_cuda(vs_sheet *p) {
   vs_text_cstr(&p->line, "The program did not use the GPU (");
   vs_sheet_machine(p);
@@ -39,6 +50,7 @@ static vs_style put_no_cuda(vs_sheet *p) {
     vs_text_cstr(&p->line, "; ");
     put_end(p);
   }
+  put_until(p);
   return VS_STYLE_TITLE;
 }
 
@@ -64,6 +76,7 @@ static vs_style put_answer(vs_sheet *p) {
   VS_ASSERT(vs_sheet_is(p, "does_not_fit"));
   vs_text_cstr(line, "Does not fit: out of memory on ");
   vs_sheet_machine(p);
+  if (vs_reply_bool(p->card, "is_only_size")) return VS_STYLE_BAD; /* the size is said */
   vs_text_cstr(line, " with ");
   vs_sheet_bytes(p, vs_reply_u64(p->card, "total_bytes"));
   return VS_STYLE_BAD;
@@ -93,6 +106,7 @@ static void put_course(vs_sheet *p) {
   if (vs_reply_u64(job, "processes") == 1)
     vs_text_format(line, "; rank %U of %U, the others simulated", vs_reply_u64(job, "rank"),
                    vs_reply_u64(job, "world_size"));
+  put_until(p);
   vs_sheet_end(p, "Ran", VS_STYLE_TITLE);
 }
 
@@ -141,7 +155,13 @@ static void put_oom(vs_sheet *p) {
   vs_sheet_end(p, "Out of memory", VS_STYLE_BAD);
   (void)vs_sheet_begin(p);
   vs_sheet_bytes(p, vs_reply_u64(oom, "free_bytes"));
-  vs_text_cstr(line, " free on the GPU");
+  if (vs_reply_bool(oom, "in_jax_limit")) {
+    vs_text_cstr(line, " free in JAX's pool, whose limit is ");
+    vs_sheet_bytes(p, vs_reply_u64(vs_reply_at(p->card, "jax"), "bytes_limit"));
+    vs_text_cstr(line, " (XLA_PYTHON_CLIENT_MEM_FRACTION)");
+  } else {
+    vs_text_cstr(line, " free on the GPU");
+  }
   if (!vs_reply_is_unknown(vs_reply_at(oom, "reserved_bytes"))) {
     vs_text_cstr(line, "; PyTorch reserved ");
     vs_sheet_bytes(p, vs_reply_u64(oom, "reserved_bytes"));
@@ -167,7 +187,30 @@ static void put_outside(vs_sheet *p, vs_json card) {
   vs_text_cstr(&p->line, vs_reply_u64(card, "contexts") > 1 ? " contexts and other" : " context and other");
 }
 
+/* "4.54 GiB of 79.18 GiB needed: 4.03 GiB allocated in JAX's pool, 514 MiB context and other; JAX preallocated ...". */
+static void put_jax_peak(vs_sheet *p, vs_json card, vs_json jax, const char *label) {
+  const uint64_t pool = vs_reply_u64(jax, "peak_pool_bytes"), used = vs_reply_u64(card, "driver_peak_bytes");
+  vs_text *line = vs_sheet_begin(p);
+  vs_sheet_shares(p, card);
+  vs_text_cstr(line, " needed: ");
+  vs_sheet_bytes(p, vs_reply_u64(jax, "peak_bytes_in_use"));
+  vs_text_cstr(line, " allocated in JAX's pool, ");
+  vs_sheet_bytes(p, used - vs_min_u64(pool, used));
+  vs_text_cstr(line, vs_reply_u64(card, "contexts") > 1 ? " contexts and other. " : " context and other. ");
+  const bool is_preallocated = vs_reply_bool(jax, "preallocated");
+  vs_text_cstr(line, is_preallocated ? "JAX preallocated a pool of " : "The pool grew to ");
+  vs_sheet_bytes(p, pool);
+  vs_text_cstr(line, ", so the driver's peak is ");
+  vs_sheet_bytes(p, used);
+  vs_sheet_end(p, label, VS_STYLE_TITLE);
+}
+
 static void put_card_peak(vs_sheet *p, vs_json card, const char *label) {
+  const vs_json jax = vs_reply_at(card, "jax");
+  if (!vs_reply_is_unknown(jax)) {
+    put_jax_peak(p, card, jax, label);
+    return;
+  }
   const vs_json torch = vs_reply_at(card, "torch");
   const uint64_t taken = vs_reply_u64(card, "taken_bytes"), retries = vs_reply_u64(torch, "retries");
   vs_text *line = vs_sheet_begin(p);
@@ -178,9 +221,13 @@ static void put_card_peak(vs_sheet *p, vs_json card, const char *label) {
     vs_sheet_bytes(p, vs_reply_u64(torch, "peak_reserved_bytes"));
     vs_text_cstr(line, " reserved by PyTorch (");
     vs_sheet_bytes(p, vs_reply_u64(torch, "peak_allocated_bytes"));
-    vs_text_cstr(line, " allocated, ");
-    vs_sheet_bytes(p, vs_reply_u64(torch, "peak_requested_bytes"));
-    vs_text_cstr(line, " requested)");
+    vs_text_cstr(line, " allocated");
+    if (!vs_reply_is_unknown(vs_reply_at(torch, "peak_requested_bytes"))) {
+      vs_text_cstr(line, ", ");
+      vs_sheet_bytes(p, vs_reply_u64(torch, "peak_requested_bytes"));
+      vs_text_cstr(line, " requested");
+    }
+    vs_text_cstr(line, ")");
     put_outside(p, card);
   }
   if (taken != 0) {

@@ -12,19 +12,37 @@ vs_str vs_sheet_short_name(vs_json named) {
   return vs_str_starts(whole, maker) ? (vs_str){whole.data + maker.size, whole.size - maker.size} : whole;
 }
 
+/* Cards of which only the size was given: the name of the one that was chosen for it would look like the user's choice. */
+static void put_size_of(vs_sheet *p, vs_json card, size_t count) {
+  if (count == 1) vs_text_cstr(&p->line, "a GPU with ");
+  else vs_text_format(&p->line, "%U GPUs with ", (uint64_t)count);
+  vs_sheet_bytes(p, vs_reply_u64(card, "total_bytes"));
+  vs_text_cstr(&p->line, count > 1 ? " each (simulated)" : " (simulated)");
+}
+
+static bool is_alike(vs_json a, vs_json b) {
+  return vs_str_equal(vs_reply_str(a, "name"), vs_reply_str(b, "name")) &&
+         vs_reply_u64(a, "total_bytes") == vs_reply_u64(b, "total_bytes") &&
+         vs_reply_bool(a, "is_only_size") == vs_reply_bool(b, "is_only_size");
+}
+
 void vs_sheet_machine(vs_sheet *p) {
   const size_t count = vs_json_count(p->cards);
   const vs_json first = vs_json_at(p->cards, 0);
   size_t alike = 0;
-  for (size_t i = 0; i < count; i++)
-    alike += vs_str_equal(vs_reply_str(vs_json_at(p->cards, i), "name"), vs_reply_str(first, "name"));
+  for (size_t i = 0; i < count; i++) alike += is_alike(vs_json_at(p->cards, i), first);
+  if (vs_reply_bool(first, "is_only_size") && alike == count) {
+    put_size_of(p, first, count);
+    return;
+  }
   if (count > 1 && alike == count) vs_text_format(&p->line, "%U x ", (uint64_t)count);
   else if (count > 1) vs_text_format(&p->line, "%U GPUs, the first of them ", (uint64_t)count);
-  vs_sheet_name(p, first);
+  if (vs_reply_bool(first, "is_only_size")) put_size_of(p, first, 1);
+  else vs_sheet_name(p, first);
 }
 
 void vs_sheet_shares(vs_sheet *p, vs_json card) {
-  vs_sheet_bytes(p, vs_reply_u64(card, "driver_peak_bytes"));
+  vs_sheet_bytes(p, vs_reply_u64(card, "needed_bytes"));
   vs_text_cstr(&p->line, " of ");
   vs_sheet_bytes(p, vs_reply_u64(card, "total_bytes"));
 }
@@ -43,8 +61,8 @@ static vs_json busiest(vs_json reply) {
   VS_ASSERT(vs_reply_is_unknown(oom) || vs_reply_u64(oom, "device") < vs_json_count(cards));
   if (!vs_reply_is_unknown(oom)) return vs_json_at(cards, (size_t)vs_reply_u64(oom, "device"));
   for (size_t i = 1; i < vs_json_count(cards); i++)
-    if (vs_reply_u64(vs_json_at(cards, i), "driver_peak_bytes") >
-        vs_reply_u64(vs_json_at(cards, best), "driver_peak_bytes"))
+    if (vs_reply_u64(vs_json_at(cards, i), "needed_bytes") >
+        vs_reply_u64(vs_json_at(cards, best), "needed_bytes"))
       best = i;
   return vs_json_at(cards, best);
 }

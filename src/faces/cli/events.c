@@ -14,7 +14,7 @@ typedef struct vs_window {
 static vs_exit find_window(vs_cli *cli, vs_client *client, vs_window *window) {
   *window = (vs_window){.top = vs_words_top(cli, ROWS), .marked = -1};
   if (!vs_cli_has(cli, VS_OPTION_AT)) return VS_EXIT_OK;
-  const uint64_t at = VS_OPTION_BIT(VS_OPTION_AT), top = VS_OPTION_BIT(VS_OPTION_TOP);
+  const vs_option_set at = VS_OPTION_BIT(VS_OPTION_AT), top = VS_OPTION_BIT(VS_OPTION_TOP);
   vs_client_begin(client, "events");
   vs_cli_pass_options(cli, client, ~(at | top));
   vs_client_param(client, "to", cli->line->values[VS_OPTION_AT]);
@@ -32,7 +32,7 @@ static vs_exit find_window(vs_cli *cli, vs_client *client, vs_window *window) {
 }
 
 static void begin_request(vs_cli *cli, vs_client *client, const vs_window *window) {
-  const uint64_t at = VS_OPTION_BIT(VS_OPTION_AT), top = VS_OPTION_BIT(VS_OPTION_TOP);
+  const vs_option_set at = VS_OPTION_BIT(VS_OPTION_AT), top = VS_OPTION_BIT(VS_OPTION_TOP);
   vs_client_begin(client, "events");
   vs_cli_pass_options(cli, client, ~(at | top));
   vs_client_param_u64(client, "top", window->top == UINT64_MAX ? 0 : window->top);

@@ -56,16 +56,6 @@ static vs_exit export_sqlite(vs_cli *cli, vs_client *client) {
 /* The database is written by SQLite itself, so it needs a file with a name. */
 static bool has_file(const vs_cli *cli) { return cli->out.temporary[0] != 0; }
 
-static void say_done(const vs_cli *cli, const char *opens_in) {
-  vs_text note;
-  vs_text_init(&note, cli->host, NULL);
-  vs_text_format(&note, "Wrote %S: opens in %s\n", vs_str_from(cli->line->values[VS_OPTION_OUTPUT]),
-                 opens_in);
-  const vs_str view = vs_text_view(&note);
-  if (note.status == VS_OK) vs_stderr_put(view.data, view.size);
-  vs_text_deinit(&note);
-}
-
 vs_exit vs_cli_export(vs_cli *cli) {
   const vs_export_format *format = find_format(cli->line->arguments[1]);
   if (format == NULL) return VS_EXIT_USAGE;
@@ -84,7 +74,7 @@ vs_exit vs_cli_export(vs_cli *cli) {
     code = vs_client_pass(&client, vs_outfile_writer(&cli->out));
   }
   vs_client_close(&client);
-  if (code == VS_EXIT_OK && has_file(cli) && !vs_cli_has(cli, VS_OPTION_QUIET))
-    say_done(cli, format->opens_in);
+  if (code == VS_EXIT_OK && has_file(cli))
+    vs_cli_say_written(cli, cli->line->values[VS_OPTION_OUTPUT], "", format->opens_in);
   return code;
 }

@@ -73,11 +73,6 @@ static vs_str output_name(const vs_cli *cli) {
   return name == NULL ? VS_STR("standard output") : vs_str_from(name);
 }
 
-static vs_exit say_output(const vs_cli *cli, vs_error *error, vs_status status) {
-  error->status = status == VS_NO_MEMORY ? VS_NO_MEMORY : VS_IO;
-  return vs_print_error(output_name(cli), error);
-}
-
 static vs_exit open_output(vs_cli *cli) {
   const char *name = cli->line->values[VS_OPTION_OUTPUT];
   const bool is_own =
@@ -88,10 +83,7 @@ static vs_exit open_output(vs_cli *cli) {
   }
   vs_error error;
   const vs_status status = vs_outfile_create(&cli->out, name, vs_cli_has(cli, VS_OPTION_FORCE), &error);
-  if (status == VS_OK) return VS_EXIT_OK;
-  if (vs_str_equal(vs_str_from(error.text), VS_STR("file exists")))
-    vs_fail(&error, status, VS_NO_OFFSET, "%s", "file exists; use --force to overwrite it");
-  return say_output(cli, &error, status);
+  return status == VS_OK ? VS_EXIT_OK : vs_cli_say_output(output_name(cli), &error);
 }
 
 /* A closed pipe (head, a pager that was quit) is not a failure. */
@@ -105,7 +97,9 @@ static vs_exit finish_output(vs_cli *cli, vs_exit code) {
   if (status == VS_NO_MEMORY) vs_outfile_abandon(&cli->out);
   else status = vs_outfile_finish(&cli->out, &error);
   if (status == VS_CANCELLED) return VS_EXIT_OK;
-  return status == VS_OK ? code : say_output(cli, &error, status);
+  if (status == VS_OK) return code;
+  error.status = status;
+  return vs_cli_say_output(output_name(cli), &error);
 }
 
 static vs_exit run(vs_cli *cli) {

@@ -41,9 +41,13 @@ static void put_command(const vs_cli *cli, vs_text *line, vs_json whatif) {
 static const char *purpose_of(vs_str kind) {
   static const struct {
     const char *kind, *purpose;
-  } purposes[] = {{"settings", "with these settings"},     {"empty_cache", "with an empty cache"},
-                  {"growth", "without what grew"},         {"owner", "with these blocks freed"},
-                  {"activations", "with a smaller batch"}, {"card", "on this GPU"}};
+  } purposes[] = {{"settings", "with these settings"},
+                  {"empty_cache", "with an empty cache"},
+                  {"growth", "without what grew"},
+                  {"owner", "with these blocks freed"},
+                  {"shrink", "with less of that line"},
+                  {"activations", "with a smaller batch"},
+                  {"card", "on this GPU"}};
   for (size_t i = 0; i < sizeof purposes / sizeof *purposes; i++)
     if (vs_str_equal(kind, vs_str_from(purposes[i].kind))) return purposes[i].purpose;
   return "again";

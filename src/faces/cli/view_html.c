@@ -39,10 +39,7 @@ static vs_exit check(const vs_cli *cli) {
 static vs_str output_name(const writing *w) { return vs_str_from(w->cli->line->values[VS_OPTION_HTML]); }
 
 static vs_exit say_output(const writing *w, vs_error *error) {
-  if (vs_str_equal(vs_str_from(error->text), VS_STR("file exists")))
-    vs_fail(error, VS_IO, VS_NO_OFFSET, "%s", "file exists; use --force to overwrite it");
-  if (error->status != VS_NO_MEMORY) error->status = VS_IO;
-  return vs_print_error(output_name(w), error);
+  return vs_cli_say_output(output_name(w), error);
 }
 
 static vs_status put(writing *w, vs_str text) {

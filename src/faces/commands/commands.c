@@ -181,7 +181,7 @@ typedef struct parser {
   vs_error *error;
 } parser;
 
-/* `attached` is what stands in the same word behind = or the letter, NULL if nothing does. */
+/* `attached` is the rest of the same word after = or the letter, NULL if there is none. */
 static vs_status take_option(parser *p, vs_option_id id, const char *attached) {
   const vs_option *option = &vs_options[id];
   const char *value = attached;
@@ -314,9 +314,10 @@ static vs_status check_arguments(const parser *p) {
 /* Every option given is one that the command takes; else the sentence says which commands do. */
 static vs_status check_options(const parser *p) {
   const vs_command *command = &vs_commands[p->line->command];
-  const uint64_t foreign = p->line->given & ~command->options;
+  const vs_option_set foreign = p->line->given & ~command->options;
   if (foreign == 0) return VS_OK;
-  const int id = __builtin_ctzll(foreign);
+  int id = 0;
+  while ((foreign & VS_OPTION_BIT(id)) == 0) id++;
   char takers[128] = "", longer[128];
   for (unsigned i = 0; i < VS_COMMAND_COUNT; i++) {
     if ((vs_commands[i].options & VS_OPTION_BIT(id)) == 0) continue;

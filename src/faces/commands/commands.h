@@ -35,9 +35,10 @@ typedef enum vs_option_group {
   VS_GROUP_COUNT
 } vs_option_group;
 
-/* A set of options is bits. */
-#define VS_OPTION_BIT(id) (UINT64_C(1) << (id))
-#define VS_EVERY_OPTION   UINT64_MAX
+/* A set of options is bits: there are more than 64. */
+__extension__ typedef unsigned __int128 vs_option_set;
+#define VS_OPTION_BIT(id) ((vs_option_set)1 << (id))
+#define VS_EVERY_OPTION   (~(vs_option_set)0)
 
 typedef struct vs_option {
   const char *name;     /* "output" */
@@ -52,7 +53,7 @@ typedef struct vs_command {
   const char *arguments; /* "FILE [FORMAT]"; "FILE...": one or more; "COMMAND...": a program's command line */
   const char *summary;
   const char *description;
-  uint64_t options; /* bit VS_OPTION_x: it takes that option */
+  vs_option_set options; /* bit VS_OPTION_x: it takes that option */
 } vs_command;
 
 typedef struct vs_example {
@@ -96,7 +97,7 @@ typedef struct vs_repeated {
 
 typedef struct vs_line {
   vs_command_id command;               /* VS_COMMAND_COUNT: none was given */
-  uint64_t given;                      /* bit VS_OPTION_x */
+  vs_option_set given;                 /* bit VS_OPTION_x */
   const char *values[VS_OPTION_COUNT]; /* the last value of each */
   vs_repeated
       repeated[VS_MAX_ARGUMENTS]; /* all values of those that may be given several times, in their order */
@@ -108,7 +109,7 @@ typedef struct vs_line {
 
 static inline bool vs_line_has(const vs_line *line, vs_option_id id) { return (line->given >> id & 1) != 0; }
 
-_Static_assert(VS_OPTION_COUNT <= 64, "options are bits of a uint64_t");
+_Static_assert(VS_OPTION_COUNT <= 128, "options are bits of a vs_option_set");
 
 /* Reads the command line. Checked here: that the command exists and takes the options and arguments, and that choices
  * and numbers are such.

@@ -37,7 +37,8 @@ static void put_row(vs_screen *screen, const char *name, size_t columns, const c
   vs_text_deinit(&row);
 }
 
-static void put_options(vs_screen *screen, uint64_t options, vs_option_group group, const char *heading) {
+static void put_options(vs_screen *screen, vs_option_set options, vs_option_group group,
+                        const char *heading) {
   bool first = true;
   for (unsigned id = 0; id < VS_OPTION_COUNT; id++) {
     const vs_option *option = &vs_options[id];
@@ -83,7 +84,7 @@ void vs_help_overview(vs_screen *screen) {
 /* ---- a command */
 
 /* The names of the common options that a command takes, in one paragraph. */
-static void put_common(vs_screen *screen, uint64_t options) {
+static void put_common(vs_screen *screen, vs_option_set options) {
   vs_text names;
   vs_scratch_init(&names, screen);
   for (unsigned id = 0; id < VS_OPTION_COUNT; id++) {
@@ -100,9 +101,9 @@ static void put_common(vs_screen *screen, uint64_t options) {
 
 /* Whether an option of the command takes a filter. */
 static bool takes_filter(const vs_command *command) {
-  const uint64_t filters = VS_OPTION_BIT(VS_OPTION_FILTER) | VS_OPTION_BIT(VS_OPTION_WITHOUT) |
-                           VS_OPTION_BIT(VS_OPTION_SCALE) | VS_OPTION_BIT(VS_OPTION_FREE_EARLY) |
-                           VS_OPTION_BIT(VS_OPTION_FREE);
+  const vs_option_set filters = VS_OPTION_BIT(VS_OPTION_FILTER) | VS_OPTION_BIT(VS_OPTION_WITHOUT) |
+                                VS_OPTION_BIT(VS_OPTION_SCALE) | VS_OPTION_BIT(VS_OPTION_FREE_EARLY) |
+                                VS_OPTION_BIT(VS_OPTION_FREE);
   return (command->options & filters) != 0;
 }
 

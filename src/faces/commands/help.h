@@ -5,10 +5,10 @@
 #include "faces/commands/commands.h"
 #include "faces/terminal/screen.h"
 
-/* What it is, and what FILE may be. */
+/* Paragraphs: what vramscope does, and what FILE may be. */
 extern const char vs_help_intro[], vs_help_files[];
 
-/* `vramscope help`: what it is, the commands, where to read on. */
+/* `vramscope help`: the overview, with all commands. */
 void vs_help_overview(vs_screen *screen);
 /* `vramscope help COMMAND`. */
 void vs_help_command(vs_screen *screen, vs_command_id id);

@@ -76,22 +76,22 @@ typedef struct vs_peak_source {
   int (*reset)(void *ctx);
 } vs_peak_source;
 
-/* `source` NULL: CUDA has not begun, and all is 0. */
+/* Begins a scope. `source` NULL: CUDA is not initialized, and all figures are 0. */
 int vs_peak_begin(vs_peak_card *card, const vs_peak_source *source, vs_peak_scope *scope);
 
-/* The figures until now; the scope goes on. */
+/* Updates the figures of an open scope. */
 int vs_peak_read(vs_peak_card *card, const vs_peak_source *source, vs_peak_scope *scope);
 
-/* The same, and it is over. Where reading fails it is over, too, with what was known. */
+/* Updates the figures and ends the scope, which also ends if reading fails; then it keeps the last figures. */
 int vs_peak_end(vs_peak_card *card, const vs_peak_source *source, vs_peak_scope *scope);
 
-/* It is over without figures. */
+/* Ends a scope without figures. */
 void vs_peak_drop(vs_peak_card *card, vs_peak_scope *scope);
 
-/* Tells the card a reading that the caller made. */
+/* Passes on a reading of the card that the caller made. */
 void vs_peak_seen(vs_peak_card *card, const vs_torch_stats *now);
 
-/* The user has reset the peaks, or the sums; before and after, by readings. */
+/* The user has reset the peaks, or the sums; with the readings before and after. */
 void vs_peak_user_reset(vs_peak_card *card, const vs_torch_stats *after);
 void vs_peak_user_reset_sums(vs_peak_card *card, const vs_torch_stats *after);
 

@@ -174,7 +174,7 @@ void vs_smi_json_unit(vs_jsonw *w, const vs_smi_field *field) {
   else vs_jsonw_null(w);
 }
 
-/* As it stands in CSV. */
+/* The text of the value in CSV. */
 static void put_words(vs_jsonw *w, const vs_smi_field *field, const vs_smi_cell *cell) {
   vs_text text;
   vs_text_init(&text, w->text->host, NULL);

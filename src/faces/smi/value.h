@@ -42,9 +42,9 @@ void vs_smi_time(char to[static VS_SMI_TIME_SIZE], uint64_t wall_ns);
 void vs_smi_json_begin(vs_jsonw *w, vs_text *text, const vs_devices *devices, const char *query);
 void vs_smi_json_end(vs_jsonw *w);
 
-/* "memory.used_bytes": the name, and what is bytes says so. */
+/* "memory.used_bytes": the name, with _bytes if the value is bytes. */
 void vs_smi_json_key(vs_jsonw *w, const vs_smi_field *field);
-/* What the number is: "bytes", "W", "C"; null for what is none. */
+/* The unit: "bytes", "W", "C"; null for a value that is not a number. */
 void vs_smi_json_unit(vs_jsonw *w, const vs_smi_field *field);
 /* A number, a boolean or a string; null for an unknown value. */
 void vs_smi_json_value(vs_jsonw *w, const vs_smi_field *field, const vs_smi_cell *cell);

@@ -38,7 +38,7 @@ void vs_table_bar(vs_table *table, double share) {
   if (table->status == VS_OK) table->cells.data[table->cells.count - 1].share = share;
 }
 
-static bool is_flexible(vs_column_kind kind) { return kind == VS_COLUMN_PATH || kind == VS_COLUMN_NAME; }
+static bool is_flexible(vs_column_kind kind) { return kind >= VS_COLUMN_PATH; }
 
 /* Shows the wide texts of a column if all of them fit. */
 static void widen(vs_table *table, size_t column, size_t room) {
@@ -106,6 +106,25 @@ static void put_cell(vs_row *row, size_t column, vs_str text, size_t width) {
   if (kind != VS_COLUMN_RIGHT) row->blanks += slack;
 }
 
+/* How much of the text goes on a line: whole items, at least one. */
+static size_t items_of_line(vs_str text, size_t room) {
+  size_t end = 0;
+  for (size_t i = 0; i < text.size; i++) {
+    if (text.data[i] != ',' && i + 1 != text.size) continue;
+    if (end != 0 && vs_screen_width((vs_str){text.data, i + 1}) > room) break;
+    end = i + 1;
+  }
+  return end;
+}
+
+/* Puts the first line of the text, and returns what is left for the lines below. */
+static vs_str put_items(vs_row *row, size_t column, vs_str text) {
+  const size_t size = items_of_line(text, row->widths[column]);
+  const vs_str items = {text.data, size};
+  put_cell(row, column, items, vs_screen_width(items));
+  return (vs_str){text.data + size, text.size - size};
+}
+
 static void put_bar(vs_row *row, size_t column, double share) {
   row->blanks += column != 0 ? 2 : 0;
   put_blanks(row);
@@ -123,16 +142,30 @@ static void put_headings(vs_table *table, const size_t *widths) {
   vs_text_byte(&table->screen->text, '\n');
 }
 
+/* Columns left of the last one, but for the gap that every cell behind the first one has. */
+static size_t left_of_last(const vs_table *table, const size_t *widths) {
+  size_t sum = table->indent;
+  for (size_t c = 0; c + 1 < table->column_count; c++) sum += widths[c] + (c == 0 ? 0 : 2);
+  return sum;
+}
+
 static void put_row(vs_table *table, const size_t *widths, size_t first) {
   vs_row row = {.table = table, .widths = widths, .blanks = table->indent};
+  vs_str below = VS_STR("");
   for (size_t c = 0; c < table->column_count; c++) {
     const vs_cell *cell = &table->cells.data[first + c];
     const vs_str text =
         cell->size == 0 ? VS_STR("") : (vs_str){table->text.bytes.data + cell->start, cell->size};
     if (table->columns[c].kind == VS_COLUMN_BAR) put_bar(&row, c, cell->share);
+    else if (table->columns[c].kind == VS_COLUMN_LIST) below = put_items(&row, c, text);
     else put_cell(&row, c, text, cell->width);
   }
   vs_text_byte(&table->screen->text, '\n');
+  while (below.size != 0) {
+    row.blanks = left_of_last(table, widths);
+    below = put_items(&row, table->column_count - 1, below);
+    vs_text_byte(&table->screen->text, '\n');
+  }
 }
 
 void vs_table_put(vs_table *table) {

@@ -17,6 +17,7 @@ typedef enum vs_column_kind {
   VS_COLUMN_BAR,  /* filled by vs_table_bar */
   VS_COLUMN_PATH, /* takes the room that is left; a text that is too long loses its beginning */
   VS_COLUMN_NAME, /* likewise, but loses its end */
+  VS_COLUMN_LIST, /* the last one: a text that is too long goes on below, broken behind commas. It loses nothing */
 } vs_column_kind;
 
 enum { VS_TABLE_COLUMNS = 12, VS_TABLE_BAR = 10, VS_TABLE_NARROWEST = 20 };

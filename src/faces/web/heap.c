@@ -116,8 +116,8 @@ static vs_heap_range *widest(const vs_heap *heap) {
   return best;
 }
 
-/* A place for a block that has grown and will grow on: in the middle of the widest range, so that what lies before it can
- * go on growing, too. As long as addresses are plenty, that range is made wide enough for it. */
+/* A place for a block that has grown and will grow further: in the middle of the widest range, so that the block before it
+ * can also grow. While there are enough addresses, that range is extended first. */
 static void *take_roomy(vs_heap *heap, size_t size) {
   vs_heap_range *range = widest(heap);
   const size_t room = size <= MOST_ROOMY / ROOM ? ROOM * size : size, there = free_at_end(heap);
@@ -134,7 +134,7 @@ static void *take_roomy(vs_heap *heap, size_t size) {
   return memory;
 }
 
-/* Makes a block of pages longer where it lies. */
+/* Extends a block of pages in place. */
 static bool grow_in_place(vs_heap *heap, unsigned char *memory, size_t old_pages, size_t new_pages) {
   const size_t more = new_pages - old_pages;
   unsigned char *behind = memory + old_pages;

@@ -1,10 +1,15 @@
 #include "faces/web/web.h"
 #include "base/text.h"
 #include "faces/web/heap.h"
-#include <vramscope/query.h>
+#include "query/engine.h"
 
 #if !VS_FREESTANDING
 #error "the web face is for WebAssembly"
+#endif
+
+/* What the module can do: what the viewer asks, unless the build says vs_handlers. */
+#ifndef VS_WEB_HANDLERS
+#define VS_WEB_HANDLERS vs_handlers_of_page
 #endif
 
 /* The one engine of the module. A module is one thread's. */
@@ -33,7 +38,7 @@ int32_t vs_web_init(void) {
   web.host = vs_heap_host(&web.heap);
   static const char hello[] = "vramscope " VS_VERSION_TEXT;
   vs_web_log(hello, sizeof hello - 1);
-  const vs_status status = vs_engine_create(&web.host, &web.engine);
+  const vs_status status = vs_engine_create_with(&web.host, &VS_WEB_HANDLERS, &web.engine);
   return status == VS_OK ? VS_OK : failed(status);
 }
 

@@ -34,8 +34,8 @@ enum {
 VS_WEB_IMPORT(reply) void vs_web_reply(const void *data, uint32_t size);
 VS_WEB_IMPORT(log) void vs_web_log(const char *text, uint32_t size);
 
-/* Stores the next bytes of the file, at most `capacity`. Returns how many, 0 at the end, or a vs_status; why, the page
- * knows better than vs_web_error. */
+/* Stores the next bytes of the file, at most `capacity`. Returns how many, 0 at the end, or a vs_status, whose
+ * reason the page knows itself. */
 VS_WEB_IMPORT(read) int32_t vs_web_read(void *to, uint32_t capacity);
 
 /* A frame of a compacted recording, raw deflate: fills all of `to`. Returns a vs_status. */

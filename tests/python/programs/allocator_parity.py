@@ -1,4 +1,4 @@
-"""One training program, on PyTorch's allocator or ours: what was asked for, where it lay, and what was counted.
+"""One training program, on PyTorch's allocator or ours: its requests, their addresses, and the statistics.
 
     allocator_parity.py torch|ours [settings]
 
@@ -67,7 +67,7 @@ def graph(model):
 
 
 def run_out():
-    """Three sizes of failure; the program goes on."""
+    """Three sizes of failed requests; the program continues."""
     texts = []
     for size in (2**40, 7 * 2**30, 9 * 2**30):
         kept = [torch.empty(2**30, dtype=torch.uint8, device="cuda") for _ in range(3)]

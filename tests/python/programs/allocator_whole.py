@@ -1,4 +1,4 @@
-"""What is around our allocator under PyTorch, in one process. Prints what it found."""
+"""Tests the functions around our allocator under PyTorch in one process, and prints the results."""
 
 import gc
 import json

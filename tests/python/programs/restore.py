@@ -67,7 +67,7 @@ class Shell:
         self.shell = InteractiveShell.instance()
 
     def run(self, cell):
-        """(what it printed, the error's name or None)."""
+        """(its output, the error's name or None)."""
         import contextlib
         import io
 

@@ -1,5 +1,5 @@
-"""Scopes by known sizes, on two simulated GPUs: what each says, and what is said when somebody works behind their
-back."""
+"""Scopes by known sizes, on two simulated GPUs: the figures of each, and the notes when other code
+resets peaks."""
 
 import ctypes
 import json

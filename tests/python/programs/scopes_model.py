@@ -105,7 +105,7 @@ for seed in range(int(sys.argv[1])):
 
 
 def behind():
-    """A reset that nobody told us: the scope says so, and its bounds hold the truth."""
+    """A reset that vramscope does not see: the scope says so, and its bounds contain the true peak."""
     allocator = Allocator(lambda _: None)
     allocator.change(1000)
     statistics = TorchStatistics(allocator.read, allocator.reset, allocator.reset)

@@ -1,5 +1,5 @@
-"""Every kind of tensor: what MemTracker counts for it, and how much more PyTorch's allocator was asked for because of
-it."""
+"""Every kind of tensor: what MemTracker counts for it, and how many bytes PyTorch's allocator
+allocated for it."""
 
 import gc
 import json

@@ -31,7 +31,7 @@ del large
 large = torch.empty(20 * MiB, dtype=torch.uint8, device="cuda")
 assert large.data_ptr() == address and stats("segment.all.allocated") == 3
 
-# record_stream: the block waits for the other stream, and comes back by an event.
+# record_stream: the block waits for the other stream, and an event completes its free.
 side = torch.cuda.Stream()
 assert side.cuda_stream != 0 and torch.cuda.Stream(priority=-1).priority == -1
 with torch.cuda.stream(side):

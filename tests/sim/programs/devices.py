@@ -39,8 +39,8 @@ def main():
     found["pointers"] = [a.data_ptr(), b.data_ptr(), moved.data_ptr()]
     found["names"] = [torch.cuda.get_device_name(d) for d in (0, 1)]
 
-    for context in ("fork", "spawn"):
-        loader = DataLoader(Numbers(), batch_size=8, num_workers=2, pin_memory=True, multiprocessing_context=context)
+    for context, workers in (("fork", 2), ("spawn", 1)):  # which imports PyTorch in each
+        loader = DataLoader(Numbers(), batch_size=8, num_workers=workers, pin_memory=True, multiprocessing_context=context)
         found[context] = [float(batch.cuda(non_blocking=True).cpu()[0, 0]) for batch in loader]
 
     free = torch.cuda.mem_get_info(1)[0]

@@ -8,7 +8,7 @@ MiB = 1 << 20
 books.begin()
 done = {}
 
-# A capture: memory comes from the graph's own pool and stays its own until the graph goes.
+# A capture: memory comes from the graph's private pool, and stays in it until the graph is destroyed.
 graph, x = torch.cuda.CUDAGraph(), torch.ones(1000, 1000, device="cuda")
 before = torch.cuda.memory_reserved()
 with torch.cuda.graph(graph):

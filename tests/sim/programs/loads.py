@@ -30,7 +30,7 @@ def sizes(rng):
 
 
 def churn(seed, steps=700, side=0.0, empties=0.01, most=600 * MiB):
-    """Random tensors that come and go, `side`: how often another stream allocates or uses one."""
+    """Allocates and frees random tensors; `side`: how often another stream allocates or uses one."""
     rng = random.Random(seed)
     held = []
     for _ in range(steps):
@@ -107,7 +107,7 @@ def anomaly():
 
 
 def fill(chunk=160 * MiB, then=lambda: None):
-    """Up to the last segment, with a hole at every other place; then something that does not fit into the holes."""
+    """Fills the GPU up to the last segment, frees every other block, and then requests one that does not fit into the free blocks."""
     held = []
     for size in (chunk, 9 * MiB):
         try:
@@ -152,7 +152,7 @@ def dying_pools():
 
 
 def graph():
-    """A capture with what it frees and uses again, and work around it."""
+    """A capture that frees and reuses memory, with other work around it."""
     a = torch.empty(300, 700, device="cuda")
     before = [tensor(4 * MiB) for _ in range(4)]
     del before[::2]

@@ -3,7 +3,8 @@ have let the failed request pass.
 
     oom.py --record FOLDER      writes FOLDER/<name>.pickle, prints {name: {"at": request, "lines": {tag: line}}}
     oom.py --try JSON           JSON is a list of {"name", "at", and what is changed: "settings", "limit": bytes that may be reserved,
-                                "free": {tag: [numbers]}, "empty": bool, "batch": factor}; prints for each whether request `at` passed
+                                "free": {tag: [numbers]}, "empty": bool, "batch": factor, "shrink": {tag: factor}}; prints for each
+                                whether request `at` passed
 """
 
 import collections
@@ -46,53 +47,56 @@ class Run:
     def batch(self, size):
         return int(size * self.change.get("batch", 1))
 
+    def bytes(self, tag, mib):
+        """What torch.empty takes for so many MiB, of which the tag's share is kept."""
+        return bytes_on_card(mib * MiB * self.change.get("shrink", {}).get(tag, 1))
 
 
-def bytes_on_card(mib):
-    return {"size": (mib * MiB,), "dtype": torch.uint8, "device": "cuda"}
+def bytes_on_card(size):
+    return {"size": (int(size + 0.5),), "dtype": torch.uint8, "device": "cuda"}
 
 
 def full(r):
     """Nothing is cached, and too much is held."""
     for _ in range(5):
-        r.keep("weights", torch.empty(**bytes_on_card(500)))
+        r.keep("weights", torch.empty(**r.bytes("weights", 500)))
     for i in range(8):
-        r.keep("states", torch.empty(**bytes_on_card(40 + 20 * i)))
+        r.keep("states", torch.empty(**r.bytes("states", 40 + 20 * i)))
     r.before()
-    r.keep("request", torch.empty(**bytes_on_card(700)))
+    r.keep("request", torch.empty(**r.bytes("request", 700)))
 
 
 def fragmented(r):
     """Half of each segment is held."""
     for i in range(18):
-        whole = torch.empty(**bytes_on_card(200))
+        whole = torch.empty(**bytes_on_card(200 * MiB))
         del whole
-        r.keep("left", torch.empty(**bytes_on_card(100)))
-        r.keep("right", torch.empty(**bytes_on_card(100)))
+        r.keep("left", torch.empty(**r.bytes("left", 100)))
+        r.keep("right", torch.empty(**r.bytes("right", 100)))
     r.kept["right"].clear()
     r.before()
-    r.keep("request", torch.empty(**bytes_on_card(350)))
+    r.keep("request", torch.empty(**r.bytes("request", 350)))
 
 
 def limited(r):
     """The card has enough free memory; the process may not have it."""
     for _ in range(6):
-        r.keep("weights", torch.empty(**bytes_on_card(140)))
+        r.keep("weights", torch.empty(**r.bytes("weights", 140)))
     r.before()
-    r.keep("request", torch.empty(**bytes_on_card(300)))
+    r.keep("request", torch.empty(**r.bytes("request", 300)))
 
 
 def other_pool(r):
     """What is cached belongs to a private pool that lives on."""
-    r.keep("weights", torch.empty(**bytes_on_card(600)))
+    r.keep("weights", torch.empty(**r.bytes("weights", 600)))
     pool = torch.cuda.MemPool()
     with torch.cuda.use_mem_pool(pool):
-        cached = [torch.empty(**bytes_on_card(400)) for _ in range(5)]
-        r.keep("inside", torch.empty(**bytes_on_card(300)))
+        cached = [torch.empty(**bytes_on_card(400 * MiB)) for _ in range(5)]
+        r.keep("inside", torch.empty(**r.bytes("inside", 300)))
     del cached
-    r.keep("more", torch.empty(**bytes_on_card(310)))
+    r.keep("more", torch.empty(**r.bytes("more", 310)))
     r.before()
-    r.keep("request", torch.empty(**bytes_on_card(900)))
+    r.keep("request", torch.empty(**r.bytes("request", 900)))
 
 
 def other_stream(r):
@@ -100,14 +104,14 @@ def other_stream(r):
     beside = []
     with torch.cuda.stream(streams[1]):
         for _ in range(10):
-            whole = torch.empty(**bytes_on_card(330))
+            whole = torch.empty(**bytes_on_card(330 * MiB))
             del whole
-            r.keep("small", torch.empty(**bytes_on_card(30)))
-            beside.append(torch.empty(**bytes_on_card(300)))
+            r.keep("small", torch.empty(**r.bytes("small", 30)))
+            beside.append(torch.empty(**bytes_on_card(300 * MiB)))
             beside[-1].record_stream(streams[0])
         del beside
     r.before()
-    r.keep("request", torch.empty(**bytes_on_card(800)))
+    r.keep("request", torch.empty(**r.bytes("request", 800)))
 
 
 def growing(r):
@@ -115,9 +119,9 @@ def growing(r):
     history = []
     for _ in range(200):
         r.before()
-        work = r.keep("work", torch.empty(**bytes_on_card(190)))
+        work = r.keep("work", torch.empty(**r.bytes("work", 190)))
         r.before()
-        history.append(r.keep("history", torch.empty(**bytes_on_card(35))))
+        history.append(r.keep("history", torch.empty(**r.bytes("history", 35))))
         r.kept["work"].clear()
         del work
 
@@ -125,16 +129,16 @@ def growing(r):
 def caught(r):
     """The first error is caught, and half of what is held is freed; the second one is not."""
     for _ in range(6):
-        r.keep("weights", torch.empty(**bytes_on_card(500)))
+        r.keep("weights", torch.empty(**r.bytes("weights", 500)))
     try:
         r.before()
-        torch.empty(**bytes_on_card(1600))
+        torch.empty(**bytes_on_card(1600 * MiB))
     except torch.OutOfMemoryError:
         r.kept["weights"] = r.kept["weights"][:3]
     for i in range(9):
-        r.keep("others", torch.empty(**bytes_on_card(100 + 10 * i)))
+        r.keep("others", torch.empty(**r.bytes("others", 100 + 10 * i)))
     r.before()
-    r.keep("request", torch.empty(**bytes_on_card(1300)))
+    r.keep("request", torch.empty(**r.bytes("request", 1300)))
 
 
 def training(r):
@@ -159,7 +163,20 @@ def training(r):
         del loss
 
 
-PROGRAMS = (full, fragmented, limited, other_pool, other_stream, growing, caught, training)
+def captured(r):
+    """The request is made while a graph is captured: the cache of the default pool cannot be emptied for it."""
+    for _ in range(3):
+        r.keep("weights", torch.empty(**r.bytes("weights", 600)))
+    cached = torch.empty(**bytes_on_card(900 * MiB))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        r.keep("inside", torch.empty(**r.bytes("inside", 400)))
+        del cached
+        r.before()
+        r.keep("request", torch.empty(**r.bytes("request", 700)))
+
+
+PROGRAMS = (full, fragmented, limited, other_pool, other_stream, growing, caught, training, captured)
 BY_NAME = {program.__name__: program for program in PROGRAMS}
 
 

@@ -1,13 +1,15 @@
 """Programs of several ranks, as people write them: `ranks.py NAME...`, with the environment that torchrun sets. They run one after
 the other in one process group, each from an empty cache.
 
-What a rank finds out it writes to rank.N.json in the current folder: {NAME: what that program found}. With RANKS_FAKE=1 PyTorch's
-own fake process group stands in for NCCL: it moves no data, and waits for no other rank.
+What a rank finds out it writes to rank.N.json in the current folder: {NAME: what that program found}. With RANKS_FAKE="WORLD:RANK ..."
+PyTorch's own fake process group stands in for NCCL: it moves no data, and waits for no other rank. Each of those ranks is a process of
+its own in the folder WORLD, forked from this one, which imports PyTorch once for all of them.
 """
 
 import gc
 import json
 import os
+import pickle
 import sys
 import time
 
@@ -150,18 +152,53 @@ def collectives():
     return found
 
 
+COMMON = {"lr": 0.1, "names": ["layer"] * 300, "note": "x" * 700}  # equal on all ranks
+
+
 def objects():
-    """Python objects of every rank: their sizes are read from the device, and steer what is sent."""
+    """Python objects that are equal on all ranks, by each function, and the allocator's events meanwhile."""
     rank, size = dist.get_rank(), dist.get_world_size()
-    everyone = [None] * size
-    dist.all_gather_object(everyone, {"rank": rank})
-    chosen = [{"of": rank}]
+    torch.cuda.memory._record_memory_history(context=None)
+    everyone, chosen, own, scattered, received = [None] * size, [COMMON, 5, "y" * 1000], [COMMON], [None], [7, COMMON]
+    dist.all_gather_object(everyone, COMMON)
     dist.broadcast_object_list(chosen, 0)
-    return {"gathered": everyone, "chosen": chosen}
+    dist.broadcast_object_list(own, 1)
+    gathered = [None] * size
+    for root in (0, 1):
+        dist.gather_object(COMMON, gathered if rank == root else None, root)
+        dist.scatter_object_list(scattered, [COMMON] * size, root)  # on the other ranks the list is ignored
+    if rank == 0:
+        dist.send_object_list(received, 1)
+    if rank == 1:
+        dist.recv_object_list(received, 0)
+    trace = torch.cuda.memory._snapshot()["device_traces"][torch.cuda.current_device()]
+    torch.cuda.memory._record_memory_history(enabled=None)
+    arrived = [everyone == [COMMON] * size, chosen == [COMMON, 5, "y" * 1000], own == [COMMON], scattered == [COMMON], received == [7, COMMON]]
+    arrived.append(gathered == [COMMON if rank < 2 else None] * size)
+    events = [[event["action"], event["size"]] for event in trace if event["action"] in ("alloc", "free_completed")]
+    return {"arrived": arrived, "sent": [len(pickle.dumps(value)) for value in (COMMON, 5, "y" * 1000)], "events": events}
+
+
+def own_objects():
+    """Objects that differ between ranks, also over gloo, and those that only another rank has."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    own = {"rank": rank, "pad": "x" * (3000 * rank)}
+    everyone = {}
+    for name, group in (("nccl", None), ("gloo", dist.new_group(backend="gloo"))):
+        gathered, chosen, nothing, mine = [None] * size, [own], [None if rank else "only rank 0 has it"], [None]
+        dist.all_gather_object(gathered, own, group=group)
+        dist.broadcast_object_list(chosen, 0, group=group)
+        dist.broadcast_object_list(nothing, 0, group=group)
+        dist.scatter_object_list(mine, [{"for": i} for i in range(size)] if rank == 0 else None, 0, group=group)
+        everyone[name] = {"gathered": [item["rank"] for item in gathered], "chosen": chosen[0]["rank"], "nothing": nothing, "mine": mine}
+    total = torch.ones(1)
+    dist.all_reduce(total, group=group)
+    dist.monitored_barrier(group)
+    return everyone | {"ranks": total.item()}
 
 
 def run(name):
-    """From an empty card: what another program had is gone."""
+    """From an empty GPU: memory of another program was freed."""
     # Modules that FSDP has wrapped lie in cycles, and autograd's own thread lets go of its last step a little later.
     for _ in range(100):
         gc.collect()
@@ -175,7 +212,26 @@ def run(name):
     return globals()[name]()
 
 
+def fork_each(jobs):
+    """Returns in the process of each rank."""
+    import torch._dynamo  # which optimizers import
+    import torch.distributed.fsdp
+
+    for world, rank in (job.split(":") for job in jobs):
+        if os.fork() == 0:
+            os.mkdir(world)
+            os.chdir(world)
+            os.environ.update(WORLD_SIZE=world, RANK=rank, LOCAL_RANK="0")
+            return
+        status = os.waitstatus_to_exitcode(os.wait()[1])
+        if status != 0:
+            sys.exit(f"rank {rank} of {world} ended with {status}")
+    sys.exit()
+
+
 def main():
+    if "RANKS_FAKE" in os.environ:
+        fork_each(os.environ["RANKS_FAKE"].split())
     begin()
     found = {name: run(name) for name in sys.argv[1:]}
     rank = dist.get_rank()

@@ -1,4 +1,4 @@
-"""The same load under whatever PYTORCH_CUDA_ALLOC_CONF says: growing sequences, as generation makes them, on two streams."""
+"""The same load under the settings of PYTORCH_CUDA_ALLOC_CONF: growing sequences, as generation makes them, on two streams."""
 
 import books
 import torch

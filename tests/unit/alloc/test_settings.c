@@ -131,9 +131,10 @@ static void test_reserves(void **state) {
                                                "[a_name_that_is_just_one_too_long:1]"),
                                         &error),
                 VS_LIMIT);
-  expect_refused("expandable_segments_reserve:16GiB", 28,
-                 "expandable_segments_reserve: expected a part of the card such as 0.5, or GiB such as 40G, "
-                 "not '16GiB'");
+  expect_refused(
+      "expandable_segments_reserve:16GiB", 28,
+      "expandable_segments_reserve: expected a fraction of the GPU's memory such as 0.5, or GiB such as 40G, "
+      "not '16GiB'");
   expect_refused("expandable_segments_reserve_by_class:[a:1,a:2]", 42,
                  "expandable_segments_reserve_by_class: class 'a' is named twice");
 }
@@ -202,7 +203,7 @@ static void test_profiles(void **state) {
   expect_refused("max_split_size_mb:20", 18,
                  "max_split_size_mb: 20 is too small, 21 is the least with this large_segment_size_mb");
   expect_refused("profile:torch-2.5", 8,
-                 "profile: expected one of the versions that can be followed, not 'torch-2.5': did you mean "
+                 "profile: expected a version of PyTorch that vramscope knows, not 'torch-2.5': did you mean "
                  "'torch-2.15'?");
   parse("profile:torch-2.1");
   expect_refused("roundup_power2_divisions:[1:0]", 28,
@@ -289,7 +290,7 @@ static void test_warnings(void **state) {
   expect_warning("max_split_size_mb:64,expandable_segments:True", "pytorch#193400");
   expect_warning("max_non_split_rounding_mb:30", "does nothing without max_split_size_mb");
   expect_warning("large_segment_size_mb:40", "");
-  expect_warning("roundup_power2_divisions:1", "round as without it");
+  expect_warning("roundup_power2_divisions:1", "of 0 and 1 have no effect");
   expect_warning("expandable_segments_reserve:0.5", "do nothing without expandable_segments");
   expect_warning("expandable_segments:True,large_segment_size_mb:11", "not a multiple of 2 MiB");
   expect_warning("per_process_memory_fraction:0", "refuses every allocation");

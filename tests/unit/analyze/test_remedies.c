@@ -45,7 +45,7 @@ static void test_memory_is_set_back(void **state) {
 
 /* ---- traces -------------------------------------------------------------------------------------------- */
 
-/* Four blocks of 30 MiB by one line, two of 20 and 40 MiB by another, and a request of 50 MiB that fails when 4 MiB are free. */
+/* Four blocks of 30 MiB by one line, two of 20 and 40 MiB by another or, in a training, by the backward pass, and a request of 50 MiB that fails when 4 MiB are free. */
 typedef struct failed {
   made m;
   vs_lifetimes lifetimes;
@@ -56,6 +56,7 @@ typedef struct failed {
   vs_steps steps;
   vs_growths growths;
   uint32_t event;
+  uint32_t most_tries;
 } failed;
 
 static uint64_t put(made *m, uint64_t address, uint64_t size, uint32_t stack) {
@@ -64,9 +65,16 @@ static uint64_t put(made *m, uint64_t address, uint64_t size, uint32_t stack) {
   return address + size;
 }
 
-static failed fail_begin(uint64_t device_free) {
+static uint32_t stack_of_backward(made *m) {
+  const char *apply = "torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)";
+  const uint32_t frame = made_frame(m, apply, "??", 0);
+  return made_stack_of(m, &frame, 1);
+}
+
+static failed fail_begin_with(uint64_t device_free, bool is_training) {
   failed f = {.m = made_begin()};
-  const uint32_t four = made_stack(&f.m, "four", 4), two = made_stack(&f.m, "two", 2);
+  const uint32_t four = made_stack(&f.m, "four", 4);
+  const uint32_t two = is_training ? stack_of_backward(&f.m) : made_stack(&f.m, "two", 2);
   uint64_t next = BASE;
   for (int i = 0; i < 4; i++) next = put(&f.m, next, 30 * MIB, four);
   next = put(&f.m, next, 20 * MIB, two);
@@ -82,6 +90,8 @@ static failed fail_begin(uint64_t device_free) {
   }
   return f;
 }
+
+static failed fail_begin(uint64_t device_free) { return fail_begin_with(device_free, false); }
 
 static void fail_look(failed *f) {
   expect_ok(vs_frames_init(f->m.host, f->m.snapshot, &f->frames));
@@ -108,7 +118,8 @@ static vs_remedies find(failed *f) {
                              .growths = &f->growths,
                              .steps = &f->steps,
                              .frames = &f->frames,
-                             .event = f->event};
+                             .event = f->event,
+                             .most_tries = f->most_tries};
   expect_ok(vs_remedies_find(f->m.host, &of, &remedies));
   return remedies;
 }
@@ -164,7 +175,7 @@ static void test_fewest_blocks(void **state) {
   assert_true(r.is_full);
   assert_int_equal(r.settings_tried, 0);
   assert_int_equal(r.held, 180 * MIB);
-  assert_int_equal(r.list.count, 3);
+  assert_int_equal(r.list.count, 4);
   const vs_remedy *owner = &r.list.data[0]; /* two of four, or all of two: fewer bytes first */
   const vs_remedy_part *part = &r.parts.data[owner->first_part];
   assert_int_equal(owner->kind, VS_REMEDY_OWNER);
@@ -172,7 +183,10 @@ static void test_fewest_blocks(void **state) {
   assert_int_equal(owner->bytes, 60 * MIB);
   assert_false(owner->is_any);
   assert_int_equal(r.list.data[1].kind, VS_REMEDY_OWNER);
-  const vs_remedy *card = &r.list.data[2];
+  const vs_remedy *shrink = &r.list.data[2]; /* segments of 18 MiB; the other line is too small */
+  assert_int_equal(shrink->kind, VS_REMEDY_SHRINK);
+  assert_int_equal(shrink->percent, 40);
+  const vs_remedy *card = &r.list.data[3];
   assert_int_equal(card->kind, VS_REMEDY_CARD);
   assert_int_equal(card->capacity, 230 * MIB);
   assert_non_null(card->card);
@@ -186,7 +200,7 @@ static void test_any_one_block(void **state) {
   failed f = fail_begin(30 * MIB);
   fail_look(&f);
   vs_remedies r = find(&f);
-  assert_int_equal(r.list.count, 3);
+  assert_int_equal(r.list.count, 5);
   assert_true(r.list.data[0].is_any && r.list.data[1].is_any);
   assert_int_equal(r.list.data[0].bytes, 20 * MIB); /* the smallest of its line */
   assert_int_equal(r.list.data[0].alone, 2);
@@ -194,6 +208,53 @@ static void test_any_one_block(void **state) {
   assert_int_equal(r.list.data[1].alone, 4);
   vs_remedies_deinit(f.m.host, &r);
   fail_end(&f);
+}
+
+/* 20 MiB are missing: blocks of 13 and 26 MiB in segments of 14 and 26, or four of 24. What saves fewer bytes comes first. */
+static void test_smaller_allocations_of_a_line(void **state) {
+  (void)state;
+  failed f = fail_begin(30 * MIB);
+  fail_look(&f);
+  vs_remedies r = find(&f);
+  const vs_remedy *two = &r.list.data[2], *four = &r.list.data[3];
+  assert_true(two->kind == VS_REMEDY_SHRINK && four->kind == VS_REMEDY_SHRINK);
+  assert_int_equal(two->percent, 35);
+  assert_int_equal(two->bytes, 21 * MIB);
+  assert_int_equal(four->percent, 20);
+  assert_int_equal(four->bytes, 24 * MIB);
+  assert_int_equal(four->reserved_peak, 206 * MIB);
+  assert_int_equal(four->part_count, 1);
+  assert_int_equal(r.parts.data[four->first_part].group.count, 4);
+  assert_int_equal(r.parts.data[four->first_part].count, 0);
+  assert_int_equal(r.list.data[4].kind, VS_REMEDY_CARD);
+  vs_remedies_deinit(f.m.host, &r);
+  fail_end(&f);
+}
+
+/* In a training the sizes of a line follow from those of others: no line alone is made smaller. */
+static void test_no_line_of_a_training_is_smaller(void **state) {
+  (void)state;
+  failed f = fail_begin_with(30 * MIB, true);
+  fail_look(&f);
+  vs_remedies r = find(&f);
+  assert_true(r.has_backward && r.is_full && r.list.count != 0);
+  for (size_t i = 0; i < r.list.count; i++) assert_int_not_equal(r.list.data[i].kind, VS_REMEDY_SHRINK);
+  vs_remedies_deinit(f.m.host, &r);
+  fail_end(&f);
+}
+
+/* A search that may not try everything says so. */
+static void test_a_search_with_few_tries(void **state) {
+  (void)state;
+  for (uint32_t tries = 0; tries <= 2; tries++) {
+    failed f = fail_begin(30 * MIB);
+    fail_look(&f);
+    f.most_tries = tries;
+    vs_remedies r = find(&f);
+    assert_int_equal(r.is_cut, tries != 0);
+    vs_remedies_deinit(f.m.host, &r);
+    fail_end(&f);
+  }
 }
 
 /* 28 MiB free: of the line with two blocks only the larger one is enough. */
@@ -225,9 +286,15 @@ static void test_a_limit(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_memory_is_set_back), cmocka_unit_test(test_tries_do_not_know_of_each_other),
-      cmocka_unit_test(test_fewest_blocks),      cmocka_unit_test(test_any_one_block),
-      cmocka_unit_test(test_one_of_several),     cmocka_unit_test(test_a_limit),
+      cmocka_unit_test(test_memory_is_set_back),
+      cmocka_unit_test(test_tries_do_not_know_of_each_other),
+      cmocka_unit_test(test_fewest_blocks),
+      cmocka_unit_test(test_any_one_block),
+      cmocka_unit_test(test_smaller_allocations_of_a_line),
+      cmocka_unit_test(test_no_line_of_a_training_is_smaller),
+      cmocka_unit_test(test_a_search_with_few_tries),
+      cmocka_unit_test(test_one_of_several),
+      cmocka_unit_test(test_a_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

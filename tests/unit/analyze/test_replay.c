@@ -330,6 +330,69 @@ static void test_another_card_and_other_settings(void **state) {
   stop(&p, &m);
 }
 
+/* Half of a card that leaves the allocator 1 GiB is more than 512 MiB: limits are parts of the card. */
+static void test_a_limit_is_a_part_of_the_card(void **state) {
+  (void)state;
+  made m = made_begin();
+  played p;
+  (void)made_event(&m, VS_EVENT_SEGMENT_ALLOC, BASE, 700 * MIB);
+  (void)made_event(&m, VS_EVENT_ALLOC, BASE, 700 * MIB);
+  made_trace(&m, 0);
+  play(&p, &m);
+  p.options.follows = false;
+  p.options.card = 1024 * MIB;
+  p.options.settings.memory_fraction = 0.5;
+  run_again(&p, &m);
+  assert_false(p.replay.ran_out);
+  vs_replay_deinit(m.host, &p.replay);
+  p.options.total = 1100 * MIB;
+  run_again(&p, &m);
+  assert_true(p.replay.ran_out);
+  stop(&p, &m);
+}
+
+/* Whether a request of 40 MiB from such a pool passes where that needs the cached 30 MiB of the default pool. */
+static bool passes_beside_a_cache(vs_pool_id pool, uint64_t stream) {
+  made m = made_begin();
+  played p;
+  (void)made_stream(&m, 0);
+  const uint32_t index = stream == 0 ? 0 : made_stream(&m, stream), its_pool = made_pool(&m, pool.a, pool.b);
+  made_large(&m, 0);
+  (void)made_free(&m, BASE, 30 * MIB);
+  for (int i = 0; i < 2; i++) {
+    const uint32_t event =
+        made_event(&m, i == 0 ? VS_EVENT_SEGMENT_ALLOC : VS_EVENT_ALLOC, BASE + 30 * MIB, 40 * MIB);
+    expect_ok(vs_events_set_stream(m.host, &m.snapshot->events, event, index));
+    expect_ok(vs_events_set_pool(m.host, &m.snapshot->events, event, its_pool));
+  }
+  made_trace(&m, 0);
+  play(&p, &m);
+  assert_int_equal(p.plan.has_streams, stream != 0);
+  run_again(&p, &m);
+  expect_matched(&p.replay, 2, 2);
+  vs_replay_deinit(m.host, &p.replay);
+  p.options.follows = false;
+  p.options.card = 70 * MIB;
+  run_again(&p, &m);
+  assert_false(p.replay.ran_out);
+  vs_replay_deinit(m.host, &p.replay);
+  p.options.card = 68 * MIB;
+  run_again(&p, &m);
+  const bool passes = !p.replay.ran_out;
+  assert_int_equal(p.replay.retries, passes);
+  stop(&p, &m);
+  return passes;
+}
+
+static void test_a_capture_cannot_empty_the_cache(void **state) {
+  (void)state;
+  assert_false(passes_beside_a_cache((vs_pool_id){1, 0}, 7)); /* made by a capture */
+  assert_false(passes_beside_a_cache((vs_pool_id){1, 0}, 0));
+  assert_false(passes_beside_a_cache((vs_pool_id){0, 1}, 7)); /* a MemPool, or for a capture: unknown */
+  assert_true(passes_beside_a_cache((vs_pool_id){0, 1}, 0));  /* the default stream is never captured */
+  assert_true(passes_beside_a_cache((vs_pool_id){0, 0}, 7));
+}
+
 static void test_another_back_end_is_refused(void **state) {
   (void)state;
   made m = made_begin();
@@ -434,6 +497,27 @@ static void test_claims_are_bounded(void **state) {
   stop(&p, &m);
 }
 
+/* A segment without a byte at the end is left out, whatever lies in it. */
+static void test_a_segment_of_nothing(void **state) {
+  (void)state;
+  for (int expandable = 0; expandable < 2; expandable++) {
+    made m = made_begin();
+    played p;
+    made_trace(&m, 0);
+    (void)made_segment(&m, 0, BASE, 0, "large");
+    m.snapshot->segments.data[0].is_expandable = expandable;
+    m.snapshot->segments.data[0].has |= VS_SEGMENT_HAS_EXPANDABLE;
+    (void)made_block(&m, 30 * MIB, 30 * MIB, VS_BLOCK_ALLOCATED);
+    (void)made_segment(&m, 0, BASE + 30 * MIB, 30 * MIB, "large");
+    (void)made_block(&m, 30 * MIB, 30 * MIB, VS_BLOCK_ALLOCATED);
+    play(&p, &m);
+    run_again(&p, &m);
+    assert_int_equal(p.replay.strays, 1);
+    assert_int_equal(p.replay.reserved_peak, 30 * MIB);
+    stop(&p, &m);
+  }
+}
+
 /* More streams than any program has: the run is cut, and says so. */
 static void test_too_much_is_cut(void **state) {
   (void)state;
@@ -462,9 +546,12 @@ int main(void) {
       cmocka_unit_test(test_a_difference_has_its_reason),
       cmocka_unit_test(test_reasons),
       cmocka_unit_test(test_another_card_and_other_settings),
+      cmocka_unit_test(test_a_limit_is_a_part_of_the_card),
+      cmocka_unit_test(test_a_capture_cannot_empty_the_cache),
       cmocka_unit_test(test_another_back_end_is_refused),
       cmocka_unit_test(test_settings_of_a_file),
       cmocka_unit_test(test_claims_are_bounded),
+      cmocka_unit_test(test_a_segment_of_nothing),
       cmocka_unit_test(test_too_much_is_cut),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* Every doubt, planted one by one into an honest recording. */
 #include "analyze/trust.h"
+#include "analyze/whatif_mark.h"
 #include "analyze/address_check.h"
 #include "unit/analyze/made.h"
 
@@ -382,6 +383,18 @@ static void test_frees_at_request(void **state) {
   EXPECT(&m, {VS_FINDING_FREES_AT_REQUEST, 1, -1});
 }
 
+static void test_whatif(void **state) {
+  (void)state;
+  for (int is_estimate = 0; is_estimate < 2; is_estimate++) {
+    const vs_whatif_mark mark = {.is_there = true, .is_estimate = is_estimate != 0};
+    made m = honest_begin();
+    expect_ok(vs_whatif_mark_add(m.snapshot, &mark));
+    honest_end(&m);
+    if (is_estimate) EXPECT(&m, {VS_FINDING_WHATIF, 1, -1}, {VS_FINDING_WHATIF_ESTIMATE, 1, -1});
+    else EXPECT(&m, {VS_FINDING_WHATIF, 1, -1});
+  }
+}
+
 static void test_unknown_action(void **state) {
   (void)state;
   made m = honest_begin();
@@ -463,6 +476,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_block_layout),
     cmocka_unit_test(test_segment_overlap),
     cmocka_unit_test(test_frees_at_request),
+    cmocka_unit_test(test_whatif),
     cmocka_unit_test(test_unknown_action),
     cmocka_unit_test(test_unknown_keys),
     cmocka_unit_test(test_mapped_ranges),

@@ -26,7 +26,7 @@ static void metrics_describe_themselves(void **state) {
   assert_int_equal(used->cost, VS_METRIC_CHEAP);
   assert_int_equal(vs_metric_describe(VS_METRIC_ID_PCIE_SENT)->cost, VS_METRIC_LOCKS);
   assert_string_equal(vs_metric_describe(VS_METRIC_ID_ECC_UNCORRECTED_AGGREGATE_SRAM)->text,
-                      "uncorrected errors of SRAM, in the card's life");
+                      "uncorrected errors of SRAM, in the life of the GPU");
   assert_string_equal(vs_metric_describe_text(VS_METRIC_TEXT_ID_UUID)->name, "UUID");
   assert_null(vs_metric_describe(VS_METRIC_ID_COUNT));
   assert_null(vs_metric_describe_text((vs_metric_text_id)-1));

@@ -84,8 +84,8 @@ static void test_refusals(void **state) {
                  "more than one GPU fits \"MIG-2\": write more of the UUID");
   expect_refused(devices, "83:00.0", VS_BAD_ARGUMENT, 0,
                  "more than one GPU fits \"83:00.0\": write more of the PCI id, with its domain");
-  expect_refused(devices, "0:2", VS_NOT_FOUND, 0, "card 0 has no MIG devices: MIG is off");
-  expect_refused(devices, "1:0", VS_NOT_FOUND, 0, "card 1 has no MIG device 0");
+  expect_refused(devices, "0:2", VS_NOT_FOUND, 0, "GPU 0 has no MIG devices: MIG is off");
+  expect_refused(devices, "1:0", VS_NOT_FOUND, 0, "GPU 1 has no MIG device 0");
   expect_refused(devices, "7:0", VS_NOT_FOUND, 0, "no GPU is called \"7:0\": 3 here, numbers 0 to 2");
   expect_refused(devices, "GPU-b1", VS_NOT_FOUND, 0, "no GPU is called \"GPU-b1\"; did you mean \"GPU-b0\"?");
   expect_refused(devices, "al", VS_NOT_FOUND, 0, "no GPU is called \"al\"; did you mean \"all\"?");
@@ -115,7 +115,7 @@ static void test_cuda_numbers(void **state) {
   expect_reason(info_of(devices, 1).cuda_index, VS_REASON_NOT_VISIBLE);
   expect_reason(info_of(devices, 2).cuda_index, VS_REASON_NOT_VISIBLE);
   expect_refused(devices, "cuda:2", VS_NOT_FOUND, 0,
-                 "there is no \"cuda:2\": CUDA offers 2 cards to this process, CUDA_VISIBLE_DEVICES is 2,1");
+                 "there is no \"cuda:2\": CUDA offers 2 GPUs to this process, CUDA_VISIBLE_DEVICES is 2,1");
   expect_refused(devices, "cuda0", VS_NOT_FOUND, 0, "no GPU is called \"cuda0\"; did you mean \"cuda:0\"?");
   vs_devices_close(devices);
 
@@ -130,14 +130,14 @@ static void test_cuda_numbers(void **state) {
 
   devices = open_machine("mixed", (vs_devices_options){.visible = ""});
   expect_refused(devices, "cuda:0", VS_NOT_FOUND, 0,
-                 "there is no \"cuda:0\": CUDA offers 0 cards to this process, CUDA_VISIBLE_DEVICES is ");
+                 "there is no \"cuda:0\": CUDA offers 0 GPUs to this process, CUDA_VISIBLE_DEVICES is ");
   vs_devices_close(devices);
 
   devices = open_machine("mixed", (vs_devices_options){0});
   expect_reason(info_of(devices, 0).cuda_index, VS_REASON_NOT_SAMPLED);
   expect_refused(devices, "cuda:0", VS_UNSUPPORTED, 0,
-                 "\"cuda:0\" is known to CUDA's driver only, which orders the fastest first: set "
-                 "CUDA_DEVICE_ORDER=PCI_BUS_ID, or name the card otherwise");
+                 "only CUDA's driver knows \"cuda:0\", because it orders the fastest GPU first: set "
+                 "CUDA_DEVICE_ORDER=PCI_BUS_ID, or name the GPU in another way");
   vs_devices_close(devices);
 }
 

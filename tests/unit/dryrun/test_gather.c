@@ -104,6 +104,43 @@ static void test_three_processes(void **state) {
   fault_host_expect_empty(&fault);
 }
 
+/* JAX's pool is three quarters of the card whatever is needed; a card is enough if that share of it is. */
+static void test_jax(void **state) {
+  (void)state;
+  const uint64_t total = the_machine.cards[0].figures.total_bytes;
+  char name[64], text[512];
+  vs_sim_machine_leave(&the_machine, add_process(GONE, 0, 14 * GiB));
+  vs_sim_machine_leave(&the_machine, add_process(GONE + 1, 1, 14 * GiB));
+  vs_format(name, sizeof name, "jax.%d.json", GONE);
+  vs_format(text, sizeof text,
+            "{\"complete\":true,\"devices\":[{\"card\":0,\"peak_bytes_in_use\":%U,\"peak_pool_bytes\":%U,"
+            "\"bytes_limit\":%U}]}",
+            6 * GiB, 12 * GiB, 12 * GiB);
+  put_file(name, text);
+  vs_format(name, sizeof name, "jax.%d.json", GONE + 1);
+  put_file(name, "{\"devices\":[{\"card\":1,\"peak_bytes_in_use\":18446744073709551615,\"bytes_limit\":1},7],"
+                 "\"oom\":{\"asked_bytes\":18446744073709551615}}");
+  put_file("jax.7.json", "{\"complete\":false}"); /* of a process that did not use a card */
+  fault_host fault;
+  fault_host_init(&fault, FAULT_NEVER);
+  vs_result result = make_result(&fault.host);
+  const uint64_t beside = 2 * GiB + the_machine.cards[0].context_bytes;
+  assert_true(vs_jax_is_preallocated(&result.cards[0].jax));
+  assert_int_equal(vs_need_with_jax(&result.cards[0]), 6 * GiB + beside);
+  assert_false(vs_jax_is_preallocated(&result.cards[1].jax));
+  assert_int_equal(result.ooms, 1);
+  assert_true(result.oom.is_jax && result.oom.card == 1);
+  const vs_fit_need need = vs_need_of(&result, 0, false), hostile = vs_need_of(&result, 1, false);
+  assert_in_range(need.bytes, total / 2 - 1, total / 2 + 1); /* half of the limit was in use */
+  assert_int_equal(need.bytes - need.cached_bytes, 6 * GiB + beside);
+  assert_int_equal(hostile.least_bytes, UINT64_MAX);
+  assert_int_equal(result.doubts.count, 1); /* the second file is not that of an end */
+  assert_int_equal(result.doubts.data[0].kind, VS_DOUBT_NOT_RECORDED);
+  assert_int_equal(result.processes.count, 2);
+  vs_result_deinit(&result);
+  fault_host_expect_empty(&fault);
+}
+
 /* What can be looked into comes before what is bigger, and an error before both. */
 static void test_which_to_look_into(void **state) {
   (void)state;
@@ -234,6 +271,8 @@ static void test_without_memory(void **state) {
   put_file(name, "{\"note\":\"start\",\"program\":\"train\"}\n{\"note\":\"read\",\"id\":1,\"bytes\":4,"
                  "\"frames\":[{\"name\":\"f\","
                  "\"file\":\"/home/me/t.py\",\"line\":3}]}\n{\"note\":\"reads\",\"id\":1,\"count\":5}\n"
+                 "{\"note\":\"stuck\",\"id\":1,\"repeats\":500,\"give\":\"t.py:3=zeros\"}\n"
+                 "{\"note\":\"given\",\"place\":\"t.py:3=true\",\"count\":1,\"misfits\":0}\n"
                  "{\"note\":\"guess\",\"what\":\"x\",\"bytes\":1,\"why\":\"y\"}\n{\"note\":\"exit\"}\n");
   assert_true(fault_prove(read_all, NULL) > 0);
 }
@@ -272,6 +311,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_nothing, begin, end),
       cmocka_unit_test_setup_teardown(test_check, begin, end),
       cmocka_unit_test_setup_teardown(test_three_processes, begin, end),
+      cmocka_unit_test_setup_teardown(test_jax, begin, end),
       cmocka_unit_test_setup_teardown(test_which_to_look_into, begin, end),
       cmocka_unit_test_setup_teardown(test_at_the_same_time, begin, end),
       cmocka_unit_test_setup_teardown(test_need, begin, end),

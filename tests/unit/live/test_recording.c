@@ -224,7 +224,7 @@ static void a_full_disk_ends_the_recording_and_not_the_program(void **state) {
   unlink(p.path);
 }
 
-/* The recorder's thread may hold the locks of the cards when the process forks; in the child nobody gives them back. */
+/* The recorder's thread may hold the locks of the cards when the process forks; in the child no thread releases them. */
 static void a_child_may_close_while_a_lock_is_held(void **state) {
   (void)state;
   program p;

@@ -235,10 +235,11 @@ static void run(const char *settings, uint64_t seed, int steps) {
 
 static void figures_are_exact(void **state) {
   (void)state;
-  for (uint64_t seed = 1; seed <= 4; seed++) {
-    run("", seed, 4000);
-    run("expandable_segments:True", seed, 4000);
-    run("max_split_size_mb:20", seed, 2000);
+  const int steps = (int)test_repetitions(2000, 500);
+  for (uint64_t seed = 1; seed <= test_repetitions(4, 1); seed++) {
+    run("", seed, 2 * steps);
+    run("expandable_segments:True", seed, 2 * steps);
+    run("max_split_size_mb:20", seed, steps);
   }
 }
 

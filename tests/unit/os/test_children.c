@@ -62,7 +62,7 @@ static void test_no_such_program(void **state) {
   assert_false(child.is_running);
   words[0] = "/tmp";
   expect_status(vs_child_start(&child, &plan, &error), VS_IO);
-  assert_string_equal(error.text, "it cannot be started: permission denied");
+  assert_string_equal(error.text, "cannot be started: permission denied");
   vs_children_done();
 }
 
@@ -111,6 +111,38 @@ static void test_waits_for_one_of_many(void **state) {
   while (vs_children_wait(children, 3, LONG_US) != 0) continue;
   assert_int_equal(children[0].signal, SIGKILL);
   vs_children_done();
+}
+
+/* A child of a child is ended, too, and its time counts. */
+static void test_families(void **state) {
+  (void)state;
+  char path[] = "/tmp/vramscope-test-XXXXXX", line[200];
+  const int file = mkstemp(path);
+  assert_true(file >= 0);
+  (void)snprintf(line, sizeof line,
+                 "sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo $$ > %s; sleep 20' & "
+                 "wait; sleep 20",
+                 path);
+  char *words[] = {"sh", "-c", line, NULL};
+  const vs_child_plan plan = {.words = words};
+  vs_child child;
+  vs_error error;
+  expect_ok(vs_child_start(&child, &plan, &error));
+  char text[24] = "";
+  while (vs_children_wait(&child, 1, 20 * 1000) == 1 && pread(file, text, sizeof text - 1, 0) <= 0) continue;
+  const int64_t inner = atoll(text);
+  assert_true(inner > 1 && inner != child.pid && vs_process_is_alive(inner));
+  assert_true(vs_children_cpu_us(&child, 1) > 10 * 1000);
+  assert_int_equal(vs_children_left(), 0);
+  vs_children_kill(&child, 1);
+  while (vs_children_wait(&child, 1, LONG_US) != 0) continue;
+  assert_int_equal(child.signal, SIGKILL);
+  while (vs_children_left() != 0) (void)usleep(10 * 1000);
+  assert_false(vs_process_is_alive(inner));
+  assert_int_equal(vs_children_cpu_us(&child, 1), 0);
+  vs_children_done();
+  (void)close(file);
+  (void)unlink(path);
 }
 
 static void test_streams(void **state) {
@@ -272,6 +304,7 @@ int main(void) {
       cmocka_unit_test(test_inherits_no_signals),
       cmocka_unit_test(test_signals_are_forwarded),
       cmocka_unit_test(test_waits_for_one_of_many),
+      cmocka_unit_test(test_families),
       cmocka_unit_test(test_streams),
       cmocka_unit_test(test_shared_memory),
       cmocka_unit_test(test_folder_goes),

@@ -1,5 +1,6 @@
 /* What /proc says, read from trees that were made for it, and once from the real one. */
 #include "os/proc.h"
+#include "base/text.h"
 #include "os/process.h"
 #include "support/made_proc.h"
 #include "support/test.h"
@@ -151,6 +152,50 @@ static void test_machine(void **state) {
   vs_folder_remove(&folder);
 }
 
+static void expect_family(const char *root, const int64_t *roots, size_t count, const char *wanted) {
+  vs_proc_member members[8];
+  char found[200] = "";
+  const size_t size = vs_proc_family(root, roots, count, members, 8);
+  for (size_t i = 0; i < size; i++) {
+    char one[40];
+    vs_format(one, sizeof one, "%D:%U ", members[i].pid, members[i].cpu_us / 10000);
+    strcat(found, one);
+  }
+  assert_int_equal(strlen(found), strlen(wanted));
+  for (size_t i = 0; i < size; i++) { /* folders are listed in any order */
+    char one[40];
+    vs_format(one, sizeof one, "%D:%U ", members[i].pid, members[i].cpu_us / 10000);
+    if (strstr(wanted, one) == NULL) fail_msg("%sis not in %s", one, wanted);
+  }
+}
+
+/* With the time of each: its own, and that of children that ended. A child may have a lower number than its parent. */
+static void test_family(void **state) {
+  static const struct {
+    int pid, parent, ticks;
+  } processes[] = {{50, 1, 1}, {60, 50, 10}, {30, 60, 100}, {20, 30, 1000},
+                   {70, 1, 7}, {80, 70, 8},  {501, 5, 9}};
+  vs_folder folder;
+  vs_proc_member members[2];
+  (void)state;
+  made_proc_begin(&folder);
+  for (size_t i = 0; i < sizeof processes / sizeof *processes; i++) {
+    char name[40], text[160];
+    vs_format(name, sizeof name, "%d/stat", processes[i].pid);
+    vs_format(text, sizeof text, "%d (a) S 9 (b) S %d 1 1 0 -1 0 0 0 0 0 %d 2 30 400 20 0 1 0 5\n",
+              processes[i].pid, processes[i].parent, processes[i].ticks);
+    made_proc_file(&folder, name, text);
+  }
+  made_proc_file(&folder, "90/stat", "90 (cut) S 60 1");
+  made_proc_file(&folder, "60x/stat", "60 (no process) S 50 1");
+  expect_family(folder.path, (const int64_t[]){50}, 1, "50:433 60:442 30:532 20:1432 ");
+  expect_family(folder.path, (const int64_t[]){70, 30}, 2, "70:439 80:440 30:532 20:1432 ");
+  expect_family(folder.path, (const int64_t[]){99}, 1, "");
+  expect_family("/not/there", (const int64_t[]){50}, 1, "");
+  assert_int_equal(vs_proc_family(folder.path, (const int64_t[]){50}, 1, members, 2), 2);
+  vs_folder_remove(&folder);
+}
+
 static void test_this_process(void **state) {
   vs_proc proc;
   char text[4096], user[64];
@@ -177,6 +222,7 @@ int main(void) {
       cmocka_unit_test(test_containers),
       cmocka_unit_test(test_maps),
       cmocka_unit_test(test_machine),
+      cmocka_unit_test(test_family),
       cmocka_unit_test(test_this_process),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

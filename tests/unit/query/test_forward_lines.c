@@ -1,6 +1,6 @@
 /* Lines of the forward pass in answers: one line of a model that allocates in its own pass, in its backward pass, and in a
  * native stack of the backward pass. */
-#include "unit/query/sample.h"
+#include "unit/query/questions.h"
 
 #define FRAME(name, file, line) "{\"name\":\"" name "\",\"filename\":\"" file "\",\"line\":" #line "}"
 #define FORWARD                                                                           \
@@ -14,35 +14,13 @@ static const char json[] = "{\"segments\":[],\"device_traces\":[[" ALLOC(
     4096, 1000, FRAME("forward", "/u/model.py", 12) "," FRAME("main", "/u/train.py", 3),
     "") "," ALLOC(8192, 200, , FORWARD) "," ALLOC(12288, 30, FRAME("at::empty", "??", 0), FORWARD) "]]}";
 
-static vs_engine *engine;
-static vs_text reply;
-static vs_json_doc doc;
-static vs_error error;
-
-static int setup(void **state) {
+static int begin(void **state) {
   (void)state;
-  vs_text_init(&reply, vs_host_default(), NULL);
-  doc = (vs_json_doc){.host = vs_host_default(), .root = {.kind = VS_JSON_ABSENT}};
-  if (vs_engine_create(NULL, &engine) != VS_OK) return 1;
-  return sample_load(engine, json, &error) == VS_OK ? 0 : 1;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  vs_json_doc_deinit(&doc);
-  vs_text_deinit(&reply);
-  vs_engine_destroy(engine);
-  return 0;
+  return questions_begin(json);
 }
 
 /* The list that a reply has under `key`, until the next question. */
-static vs_json ask(const char *request, const char *key) {
-  reply.bytes.count = 0;
-  vs_json_doc_deinit(&doc);
-  if (sample_request(engine, request, &reply, &error) != VS_OK) fail_msg("%s: %s", request, error.text);
-  expect_ok(vs_json_doc_init(&doc, vs_host_default(), vs_text_view(&reply), &error));
-  return vs_json_member(vs_json_root(&doc), vs_str_from(key));
-}
+static vs_json ask_list(const char *request, const char *key) { return at(ask(request), key); }
 
 static vs_str text_at(vs_json of, const char *key) {
   return vs_json_str(vs_json_member(of, vs_str_from(key)), VS_STR("(none)"));
@@ -57,7 +35,8 @@ static void expect_member(vs_json of, const char *key, const char *wanted) {
 
 static void the_line_and_its_backward_pass_are_two_groups(void **state) {
   (void)state;
-  const vs_json groups = ask("{\"method\":\"live\",\"params\":{\"at\":\"end\",\"by\":\"line\"}}", "groups");
+  const vs_json groups =
+      ask_list("{\"method\":\"live\",\"params\":{\"at\":\"end\",\"by\":\"line\"}}", "groups");
   assert_int_equal(vs_json_count(groups), 2);
   expect_member(vs_json_at(groups, 0), "label", "model.py:12 forward");
   expect_member(vs_json_at(groups, 0), "filter", "line=\"/u/model.py:12\"");
@@ -85,7 +64,7 @@ static void each_filter_keeps_its_own(void **state) {
     char request[200];
     vs_format(request, sizeof request,
               "{\"method\":\"blocks\",\"params\":{\"at\":\"end\",\"filter\":\"%s\"}}", cases[i].filter);
-    if (vs_json_count(ask(request, "blocks")) != cases[i].blocks) fail_msg("%s", cases[i].filter);
+    if (vs_json_count(ask_list(request, "blocks")) != cases[i].blocks) fail_msg("%s", cases[i].filter);
   }
 }
 
@@ -97,7 +76,8 @@ static void stacks_are_those_that_were_recorded(void **state) {
     size_t frames;
     uint64_t owner; /* 999999: null */
   } cases[] = {{1000, 2, 0}, {200, 0, 999999}, {30, 1, 999999}};
-  const vs_json blocks = ask("{\"method\":\"blocks\",\"params\":{\"at\":\"end\",\"frames\":0}}", "blocks");
+  const vs_json blocks =
+      ask_list("{\"method\":\"blocks\",\"params\":{\"at\":\"end\",\"frames\":0}}", "blocks");
   assert_int_equal(vs_json_count(blocks), 3);
   for (size_t i = 0; i < 3; i++) {
     const vs_json block = vs_json_at(blocks, i);
@@ -114,7 +94,7 @@ static void a_tree_has_the_line_once(void **state) {
     const char *name;
     uint64_t bytes, own;
   } nodes[] = {{"main", 1230, 0}, {"forward", 1230, 1000}, {"backward pass", 230, 230}};
-  const vs_json tree = ask("{\"method\":\"tree\",\"params\":{\"at\":\"end\"}}", "nodes");
+  const vs_json tree = ask_list("{\"method\":\"tree\",\"params\":{\"at\":\"end\"}}", "nodes");
   assert_int_equal(vs_json_count(tree), 4);
   for (size_t i = 0; i < 3; i++) {
     const vs_json node = vs_json_at(tree, i + 1);
@@ -127,10 +107,10 @@ static void a_tree_has_the_line_once(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(the_line_and_its_backward_pass_are_two_groups, setup, teardown),
-      cmocka_unit_test_setup_teardown(each_filter_keeps_its_own, setup, teardown),
-      cmocka_unit_test_setup_teardown(stacks_are_those_that_were_recorded, setup, teardown),
-      cmocka_unit_test_setup_teardown(a_tree_has_the_line_once, setup, teardown),
+      cmocka_unit_test_setup_teardown(the_line_and_its_backward_pass_are_two_groups, begin, teardown),
+      cmocka_unit_test_setup_teardown(each_filter_keeps_its_own, begin, teardown),
+      cmocka_unit_test_setup_teardown(stacks_are_those_that_were_recorded, begin, teardown),
+      cmocka_unit_test_setup_teardown(a_tree_has_the_line_once, begin, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

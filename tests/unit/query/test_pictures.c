@@ -1,94 +1,10 @@
 /* What the page asks, on the sample: figures that can be added up by hand, and refusals. */
 #include "query/request.h"
-#include "unit/query/sample.h"
-
-static vs_engine *engine;
-static vs_text reply;
-static vs_json_doc doc;
-static vs_error error;
-
-static int setup(void **state) {
-  (void)state;
-  vs_text_init(&reply, vs_host_default(), NULL);
-  doc = (vs_json_doc){.host = vs_host_default(), .root = {.kind = VS_JSON_ABSENT}};
-  if (vs_engine_create(NULL, &engine) != VS_OK) return 1;
-  return sample_load(engine, sample_json, &error) == VS_OK ? 0 : 1;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  vs_json_doc_deinit(&doc);
-  vs_text_deinit(&reply);
-  vs_engine_destroy(engine);
-  return 0;
-}
-
-/* ---- asking ---------------------------------------------------------------------------------------------------- */
-
-/* The JSON of a reply, of either kind, until the next one. */
-static vs_json ask(const char *method, const char *params) {
-  char request[400];
-  vs_format(request, sizeof request, "{\"method\":\"%s\",\"params\":{%s}}", method, params);
-  reply.bytes.count = 0;
-  vs_json_doc_deinit(&doc);
-  if (sample_request(engine, request, &reply, &error) != VS_OK) fail_msg("%s: %s", request, error.text);
-  vs_str json = vs_text_view(&reply);
-  if (vs_str_starts(json, VS_STR("VSC1"))) {
-    uint32_t size;
-    memcpy(&size, json.data + 4, sizeof size);
-    json = (vs_str){json.data + 8, size};
-  }
-  expect_ok(vs_json_doc_init(&doc, vs_host_default(), json, &error));
-  return vs_json_root(&doc);
-}
-
-static void expect_refused(const char *method, const char *params, vs_status status, const char *why) {
-  char request[400];
-  vs_format(request, sizeof request, "{\"method\":\"%s\",\"params\":{%s}}", method, params);
-  reply.bytes.count = 0;
-  expect_status(sample_request(engine, request, &reply, &error), status);
-  assert_string_equal(error.text, why);
-  assert_int_equal(reply.bytes.count, 0);
-}
-
-/* "a.b.2.c" from `json` on. */
-static vs_json at(vs_json json, const char *path) {
-  while (*path != 0) {
-    const char *end = path;
-    while (*end != 0 && *end != '.') end++;
-    const vs_str name = {path, (size_t)(end - path)};
-    uint64_t index;
-    const bool is_index = vs_parse_u64(name, &index) && vs_json_kind(json) == VS_JSON_ARRAY;
-    json = is_index ? vs_json_at(json, (size_t)index) : vs_json_member(json, name);
-    path = *end == 0 ? end : end + 1;
-  }
-  return json;
-}
-
-static void expect_number(const char *path, int64_t wanted) {
-  const vs_json value = at(vs_json_root(&doc), path);
-  if (vs_json_kind(value) != VS_VALUE_INT || vs_json_i64(value, 0) != wanted)
-    fail_msg("%s: wanted %lld, got kind %u, %lld", path, (long long)wanted, vs_json_kind(value),
-             (long long)vs_json_i64(value, 0));
-}
-
-static void expect_null(const char *path) {
-  if (vs_json_kind(at(vs_json_root(&doc), path)) != VS_VALUE_NONE) fail_msg("%s: wanted null", path);
-}
-
-static void expect_word(const char *path, const char *wanted) {
-  const vs_str got = vs_json_str(at(vs_json_root(&doc), path), VS_STR("(none)"));
-  if (!vs_str_equal(got, vs_str_from(wanted)))
-    fail_msg("%s: wanted %s, got %.*s", path, wanted, (int)got.size, got.data);
-}
-
-static void expect_count(const char *path, size_t wanted) {
-  assert_int_equal(vs_json_count(at(vs_json_root(&doc), path)), wanted);
-}
+#include "unit/query/questions.h"
 
 /* Entry `index` of a column of the reply; a count that is too small fails. */
 static double column(const char *name, size_t index) {
-  const vs_json described = vs_json_member(at(vs_json_root(&doc), "columns"), vs_str_from(name));
+  const vs_json described = vs_json_member(at(root(), "columns"), vs_str_from(name));
   const vs_str type = vs_json_str(vs_json_member(described, VS_STR("type")), VS_STR("none"));
   const char *data = reply.bytes.data + vs_json_u64(vs_json_member(described, VS_STR("at")), 0);
   if (index >= vs_json_u64(vs_json_member(described, VS_STR("count")), 0))
@@ -111,7 +27,7 @@ static double column(const char *name, size_t index) {
 }
 
 static void expect_column(const char *name, const double *wanted, size_t count) {
-  const vs_json described = vs_json_member(at(vs_json_root(&doc), "columns"), vs_str_from(name));
+  const vs_json described = vs_json_member(at(root(), "columns"), vs_str_from(name));
   assert_int_equal(vs_json_u64(vs_json_member(described, VS_STR("count")), 999), count);
   for (size_t i = 0; i < count; i++)
     if (column(name, i) != wanted[i])
@@ -125,7 +41,7 @@ static void expect_column(const char *name, const double *wanted, size_t count) 
 /* One pixel column for each moment. */
 static void a_picture_shows_the_curves(void **state) {
   (void)state;
-  (void)ask("picture", "\"columns\":12,\"rows\":0");
+  (void)ask_method("picture", "\"columns\":12,\"rows\":0");
   EXPECT_COLUMN("sample_event", -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
   EXPECT_COLUMN("sample_bytes", 0, 0, 1000, 3000, 3000, 1003000, 1003000, 1002000, 1002000, 1002500, 1002500,
                 1002500);
@@ -135,45 +51,46 @@ static void a_picture_shows_the_curves(void **state) {
   EXPECT_COLUMN("held_low", 0, 0, 1000, 3000, 3000, 1003000, 1002000, 1002000, 1002000, 1002500, 1002000,
                 1002000);
   EXPECT_COLUMN("segment_gets", 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0);
-  expect_count("columns.run_row", 3);
-  expect_number("columns.run_row.count", 0);
-  expect_number("highest.bytes", 1003000);
-  expect_number("highest.event", 4);
-  expect_number("count", 4);
-  expect_null("marked");
+  expect_count(root(), "columns.run_row", 3);
+  expect_number(root(), "columns.run_row.count", 0);
+  expect_number(root(), "highest.bytes", 1003000);
+  expect_number(root(), "highest.event", 4);
+  expect_number(root(), "count", 4);
+  expect_null(root(), "marked");
 }
 
 /* 100 bytes a pixel: 2000 of data.py lie on 1000 of model.py; 1000000 stick out. */
 static void a_picture_shows_what_lies_on_what(void **state) {
   (void)state;
-  (void)ask("picture", "\"x0\":4,\"x1\":5,\"y1\":4000,\"columns\":1,\"rows\":40,\"mark\":\"data.py\"");
+  (void)ask_method("picture", "\"x0\":4,\"x1\":5,\"y1\":4000,\"columns\":1,\"rows\":40,\"mark\":\"data.py\"");
   EXPECT_COLUMN("sample_event", 4);
   EXPECT_COLUMN("run_end", 10, 30, 40);
   EXPECT_COLUMN("run_row", 0, 1, 2);
   EXPECT_COLUMN("run_group", 0, 1, 0); /* by line: model.py first */
   EXPECT_COLUMN("run_flags", 0, 2, 0);
-  expect_number("marked.count", 1);
-  expect_number("marked.bytes_at_highest", 2000);
-  (void)ask(
+  expect_number(root(), "marked.count", 1);
+  expect_number(root(), "marked.bytes_at_highest", 2000);
+  (void)ask_method(
       "picture",
       "\"x0\":4,\"x1\":5,\"y1\":4000,\"columns\":1,\"rows\":40,\"filter\":\"data.py\",\"by\":\"allocation\"");
   EXPECT_COLUMN("run_row", 1);
   EXPECT_COLUMN("run_end", 20);
   EXPECT_COLUMN("run_group", 1);
-  expect_number("count", 1);
-  (void)ask("picture", "\"x0\":4,\"x1\":5,\"columns\":1,\"rows\":10,\"what\":\"segments\",\"by\":\"stream\"");
-  expect_number("highest.bytes", 2101248);
+  expect_number(root(), "count", 1);
+  (void)ask_method("picture",
+                   "\"x0\":4,\"x1\":5,\"columns\":1,\"rows\":10,\"what\":\"segments\",\"by\":\"stream\"");
+  expect_number(root(), "highest.bytes", 2101248);
   EXPECT_COLUMN("run_end", 10);
   EXPECT_COLUMN("run_row", 1);
 }
 
 static void a_picture_by_time(void **state) {
   (void)state;
-  (void)ask("picture", "\"axis\":\"time\",\"x0\":0,\"x1\":5001,\"columns\":1,\"rows\":0");
+  (void)ask_method("picture", "\"axis\":\"time\",\"x0\":0,\"x1\":5001,\"columns\":1,\"rows\":0");
   EXPECT_COLUMN("sample_event", 4);
-  (void)ask("picture", "\"axis\":\"time\",\"x0\":500,\"x1\":1000,\"columns\":1,\"rows\":0");
+  (void)ask_method("picture", "\"axis\":\"time\",\"x0\":500,\"x1\":1000,\"columns\":1,\"rows\":0");
   EXPECT_COLUMN("sample_bytes", 1000);
-  expect_refused("picture", "\"axis\":\"time\",\"device\":1", VS_NOT_FOUND, "this trace has no times");
+  expect_method_refused("picture", "\"axis\":\"time\",\"device\":1", VS_NOT_FOUND, "this trace has no times");
 }
 
 static void windows_outside_are_empty(void **state) {
@@ -183,75 +100,79 @@ static void windows_outside_are_empty(void **state) {
   for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
     char params[100];
     vs_format(params, sizeof params, "%s,\"columns\":2", windows[i]);
-    (void)ask("picture", params);
+    (void)ask_method("picture", params);
     EXPECT_COLUMN("sample_event", -2);
     EXPECT_COLUMN("sample_run", 0, 0);
     assert_true(column("requested_high", 1) != column("requested_high", 1)); /* no number */
-    expect_number("highest.bytes", 0);
-    expect_null("highest.event");
+    expect_number(root(), "highest.bytes", 0);
+    expect_null(root(), "highest.event");
     vs_format(params, sizeof params, "\"axis\":\"time\",%s,\"columns\":2", windows[i]);
-    (void)ask("picture", params);
-    (void)ask("holes", windows[i]);
+    (void)ask_method("picture", params);
+    (void)ask_method("holes", windows[i]);
   }
-  (void)ask("picture", "\"x0\":-1e300,\"x1\":1e300,\"columns\":3,\"rows\":0");
-  (void)ask("picture",
-            "\"x0\":4,\"x1\":4.000000000000001,\"columns\":8192,\"rows\":4096,\"y0\":1e300,\"y1\":2e300");
-  (void)ask("picture", "\"y0\":-1e300,\"y1\":1e-300");
+  (void)ask_method("picture", "\"x0\":-1e300,\"x1\":1e300,\"columns\":3,\"rows\":0");
+  (void)ask_method(
+      "picture",
+      "\"x0\":4,\"x1\":4.000000000000001,\"columns\":8192,\"rows\":4096,\"y0\":1e300,\"y1\":2e300");
+  (void)ask_method("picture", "\"y0\":-1e300,\"y1\":1e-300");
 }
 
 static void what_makes_no_sense_is_refused(void **state) {
   (void)state;
-  expect_refused("picture", "\"x0\":5,\"x1\":5", VS_BAD_ARGUMENT, "'x0' has to be below 'x1'");
-  expect_refused("picture", "\"x0\":50", VS_BAD_ARGUMENT, "'x0' has to be below 'x1'");
-  expect_refused("holes", "\"x0\":5,\"x1\":4", VS_BAD_ARGUMENT, "'x0' has to be below 'x1'");
-  expect_refused("picture", "\"y0\":7,\"y1\":7", VS_BAD_ARGUMENT, "'y0' has to be below 'y1'");
-  expect_refused("pick", "\"y0\":7,\"y1\":3", VS_BAD_ARGUMENT, "'y0' has to be below 'y1'");
-  expect_refused("picture", "\"columns\":0", VS_BAD_ARGUMENT, "parameter 'columns' has to be from 1 to 8192");
-  expect_refused("picture", "\"columns\":8193", VS_BAD_ARGUMENT,
-                 "parameter 'columns' has to be from 1 to 8192");
-  expect_refused("picture", "\"rows\":1000000000", VS_BAD_ARGUMENT,
-                 "parameter 'rows' has to be from 0 to 4096");
-  expect_refused("holes", "\"points\":0", VS_BAD_ARGUMENT, "parameter 'points' has to be from 1 to 8192");
-  expect_refused("allocation", "\"row\":4", VS_NOT_FOUND, "there is no row 4: this device has 4 allocations");
-  expect_refused("allocation", "\"row\":18446744073709551615,\"what\":\"segments\"", VS_NOT_FOUND,
-                 "there is no row 18446744073709551615: this device has 2 segments");
-  expect_refused("picture", "\"filter\":\"action=alloc\"", VS_BAD_ARGUMENT,
-                 "filter: allocations have no 'action'");
-  expect_refused("picture", "\"mark\":\"size>x\"", VS_BAD_ARGUMENT,
-                 "filter 'size>x': a size is a number, perhaps with B, KiB, MiB, GiB");
-  expect_refused("allocations", "\"what\":\"segments\",\"filter\":\"category=x\"", VS_BAD_ARGUMENT,
-                 "filter: segments have no 'category'");
+  expect_method_refused("picture", "\"x0\":5,\"x1\":5", VS_BAD_ARGUMENT, "'x0' has to be below 'x1'");
+  expect_method_refused("picture", "\"x0\":50", VS_BAD_ARGUMENT, "'x0' has to be below 'x1'");
+  expect_method_refused("holes", "\"x0\":5,\"x1\":4", VS_BAD_ARGUMENT, "'x0' has to be below 'x1'");
+  expect_method_refused("picture", "\"y0\":7,\"y1\":7", VS_BAD_ARGUMENT, "'y0' has to be below 'y1'");
+  expect_method_refused("pick", "\"y0\":7,\"y1\":3", VS_BAD_ARGUMENT, "'y0' has to be below 'y1'");
+  expect_method_refused("picture", "\"columns\":0", VS_BAD_ARGUMENT,
+                        "parameter 'columns' has to be from 1 to 8192");
+  expect_method_refused("picture", "\"columns\":8193", VS_BAD_ARGUMENT,
+                        "parameter 'columns' has to be from 1 to 8192");
+  expect_method_refused("picture", "\"rows\":1000000000", VS_BAD_ARGUMENT,
+                        "parameter 'rows' has to be from 0 to 4096");
+  expect_method_refused("holes", "\"points\":0", VS_BAD_ARGUMENT,
+                        "parameter 'points' has to be from 1 to 8192");
+  expect_method_refused("allocation", "\"row\":4", VS_NOT_FOUND,
+                        "there is no row 4: this device has 4 allocations");
+  expect_method_refused("allocation", "\"row\":18446744073709551615,\"what\":\"segments\"", VS_NOT_FOUND,
+                        "there is no row 18446744073709551615: this device has 2 segments");
+  expect_method_refused("picture", "\"filter\":\"action=alloc\"", VS_BAD_ARGUMENT,
+                        "filter: allocations have no 'action'");
+  expect_method_refused("picture", "\"mark\":\"size>x\"", VS_BAD_ARGUMENT,
+                        "filter 'size>x': a size is a number, perhaps with B, KiB, MiB, GiB");
+  expect_method_refused("allocations", "\"what\":\"segments\",\"filter\":\"category=x\"", VS_BAD_ARGUMENT,
+                        "filter: segments have no 'category'");
 }
 
 /* ---- who ------------------------------------------------------------------------------------------------------- */
 
 static void groups_come_by_bytes_and_time(void **state) {
   (void)state;
-  (void)ask("groups", "");
-  expect_count("groups", 3);
-  expect_word("groups.0.label", "model.py:12 forward");
-  expect_word("groups.0.filter", "line=\"/home/u/model.py:12\"");
-  expect_number("groups.0.count", 2);
-  expect_number("groups.0.bytes_at_peak", 1001000);
-  expect_word("groups.1.label", "data.py:7 load; all");
-  expect_word("groups.2.label", "backward pass (no Python stack)");
-  expect_null("groups.2.key");
-  expect_null("groups.2.filter");
-  expect_null("others");
-  (void)ask("groups", "\"by\":\"lifetime\",\"top\":1");
-  expect_word("groups.0.label", "to the end");
-  expect_number("rest.groups", 1);
-  expect_number("rest.count", 1);
-  (void)ask("groups", "\"by\":\"lifetime\",\"filter\":\"lifetime>1ms\"");
-  expect_number("group_count", 1);
-  expect_number("groups.0.key.from_us", 1000);
-  expect_word("groups.0.label", "1.0 ms to 10 ms");
-  (void)ask("groups", "\"what\":\"segments\",\"by\":\"pool\"");
-  expect_number("groups.0.key.1", 1);
-  (void)ask("groups", "\"by\":\"allocation\"");
-  expect_count("groups", 0);
-  (void)ask("groups", "\"by\":\"annotation\"");
-  expect_word("groups.0.label", "never closed");
+  (void)ask_method("groups", "");
+  expect_count(root(), "groups", 3);
+  expect_word(root(), "groups.0.label", "model.py:12 forward");
+  expect_word(root(), "groups.0.filter", "line=\"/home/u/model.py:12\"");
+  expect_number(root(), "groups.0.count", 2);
+  expect_number(root(), "groups.0.bytes_at_peak", 1001000);
+  expect_word(root(), "groups.1.label", "data.py:7 load; all");
+  expect_word(root(), "groups.2.label", "backward pass (no Python stack)");
+  expect_null(root(), "groups.2.key");
+  expect_null(root(), "groups.2.filter");
+  expect_null(root(), "others");
+  (void)ask_method("groups", "\"by\":\"lifetime\",\"top\":1");
+  expect_word(root(), "groups.0.label", "to the end");
+  expect_number(root(), "rest.groups", 1);
+  expect_number(root(), "rest.count", 1);
+  (void)ask_method("groups", "\"by\":\"lifetime\",\"filter\":\"lifetime>1ms\"");
+  expect_number(root(), "group_count", 1);
+  expect_number(root(), "groups.0.key.from_us", 1000);
+  expect_word(root(), "groups.0.label", "1.0 ms to 10 ms");
+  (void)ask_method("groups", "\"what\":\"segments\",\"by\":\"pool\"");
+  expect_number(root(), "groups.0.key.1", 1);
+  (void)ask_method("groups", "\"by\":\"allocation\"");
+  expect_count(root(), "groups", 0);
+  (void)ask_method("groups", "\"by\":\"annotation\"");
+  expect_word(root(), "groups.0.label", "never closed");
 }
 
 /* Whatever a group's filter keeps are its members. */
@@ -264,7 +185,7 @@ static void a_groups_filter_keeps_its_members(void **state) {
     for (size_t group = 0;; group++) {
       char params[300], filter[200];
       vs_format(params, sizeof params, "\"by\":\"%s\"", bys[i]);
-      const vs_json groups = at(ask("groups", params), "groups");
+      const vs_json groups = at(ask_method("groups", params), "groups");
       if (group == vs_json_count(groups)) break;
       const vs_json g = vs_json_at(groups, group);
       const uint64_t count = vs_json_u64(vs_json_member(g, VS_STR("count")), 99);
@@ -277,8 +198,8 @@ static void a_groups_filter_keeps_its_members(void **state) {
       }
       filter[size] = 0;
       vs_format(params, sizeof params, "\"filter\":\"%s\"", filter);
-      (void)ask("allocations", params);
-      expect_number("count", (int64_t)count);
+      (void)ask_method("allocations", params);
+      expect_number(root(), "count", (int64_t)count);
       checked++;
     }
   assert_true(checked > 12);
@@ -286,149 +207,149 @@ static void a_groups_filter_keeps_its_members(void **state) {
 
 static void rows_and_names_are_found(void **state) {
   (void)state;
-  (void)ask("allocations", "\"filter\":\"name=b1400_0\"");
-  expect_number("count", 1);
-  expect_number("rows.0.row", 1);
-  expect_number("rows.0.start_us", 2000);
-  expect_null("rows.0.end_us");
-  (void)ask("allocations", "\"filter\":\"name=b1400_1\"");
-  expect_number("count", 0);
-  (void)ask("allocations", "\"filter\":\"row>=2\"");
-  expect_number("count", 2);
-  (void)ask("allocations", "\"what\":\"segments\",\"filter\":\"name=s100000_0\"");
-  expect_number("rows.0.row", 1);
-  (void)ask("events", "\"filter\":\"name=b1000_0\"");
-  expect_number("count", 3);
-  expect_number("events.2.event", 6);
-  (void)ask("find", "\"filter\":\"name!=b1000_0\"");
-  expect_number("count", 6); /* the failed request and the snapshot have no name */
-  (void)ask("find", "\"filter\":\"name=s1000_0\"");
-  expect_number("event", 0);
-  (void)ask("live", "\"at\":4,\"filter\":\"name!=b1000_0\"");
-  expect_number("bytes", 1002000);
-  expect_refused("events", "\"filter\":\"row=1\"", VS_BAD_ARGUMENT, "filter: events have no 'row'");
+  (void)ask_method("allocations", "\"filter\":\"name=b1400_0\"");
+  expect_number(root(), "count", 1);
+  expect_number(root(), "rows.0.row", 1);
+  expect_number(root(), "rows.0.start_us", 2000);
+  expect_null(root(), "rows.0.end_us");
+  (void)ask_method("allocations", "\"filter\":\"name=b1400_1\"");
+  expect_number(root(), "count", 0);
+  (void)ask_method("allocations", "\"filter\":\"row>=2\"");
+  expect_number(root(), "count", 2);
+  (void)ask_method("allocations", "\"what\":\"segments\",\"filter\":\"name=s100000_0\"");
+  expect_number(root(), "rows.0.row", 1);
+  (void)ask_method("events", "\"filter\":\"name=b1000_0\"");
+  expect_number(root(), "count", 3);
+  expect_number(root(), "events.2.event", 6);
+  (void)ask_method("find", "\"filter\":\"name!=b1000_0\"");
+  expect_number(root(), "count", 6); /* the failed request and the snapshot have no name */
+  (void)ask_method("find", "\"filter\":\"name=s1000_0\"");
+  expect_number(root(), "event", 0);
+  (void)ask_method("live", "\"at\":4,\"filter\":\"name!=b1000_0\"");
+  expect_number(root(), "bytes", 1002000);
+  expect_method_refused("events", "\"filter\":\"row=1\"", VS_BAD_ARGUMENT, "filter: events have no 'row'");
 }
 
 static void everything_about_one(void **state) {
   (void)state;
-  (void)ask("allocation", "\"row\":0,\"at\":4");
-  expect_word("name", "b1000_0");
-  expect_number("size_bytes", 1000);
-  expect_null("rounded_bytes");
-  expect_number("start_event", 1);
-  expect_number("free_requested_event", 5);
-  expect_number("end_event", 6);
-  expect_number("lifetime_us", 2100);
-  expect_number("lifetime_events", 5);
-  expect_number("offset_bytes", 0);
-  expect_number("segment.address", 4096);
-  expect_number("segment.row", 0);
-  expect_word("label", "model.py:12 forward");
-  expect_count("free_stack", 0);
-  expect_null("forward_stack");
-  (void)ask("allocation", "\"row\":2,\"at\":4");
-  expect_number("offset_bytes", 3000);
-  expect_number("rounded_bytes", 1000448);
-  expect_null("end_event");
-  (void)ask("allocation", "\"row\":2,\"at\":3");
-  expect_null("offset_bytes");
-  (void)ask("allocation", "\"row\":1,\"what\":\"segments\",\"at\":4");
-  expect_word("name", "s100000_0");
-  expect_number("offset_bytes", 4096);
-  expect_null("segment");
+  (void)ask_method("allocation", "\"row\":0,\"at\":4");
+  expect_word(root(), "name", "b1000_0");
+  expect_number(root(), "size_bytes", 1000);
+  expect_null(root(), "rounded_bytes");
+  expect_number(root(), "start_event", 1);
+  expect_number(root(), "free_requested_event", 5);
+  expect_number(root(), "end_event", 6);
+  expect_number(root(), "lifetime_us", 2100);
+  expect_number(root(), "lifetime_events", 5);
+  expect_number(root(), "offset_bytes", 0);
+  expect_number(root(), "segment.address", 4096);
+  expect_number(root(), "segment.row", 0);
+  expect_word(root(), "label", "model.py:12 forward");
+  expect_count(root(), "free_stack", 0);
+  expect_null(root(), "forward_stack");
+  (void)ask_method("allocation", "\"row\":2,\"at\":4");
+  expect_number(root(), "offset_bytes", 3000);
+  expect_number(root(), "rounded_bytes", 1000448);
+  expect_null(root(), "end_event");
+  (void)ask_method("allocation", "\"row\":2,\"at\":3");
+  expect_null(root(), "offset_bytes");
+  (void)ask_method("allocation", "\"row\":1,\"what\":\"segments\",\"at\":4");
+  expect_word(root(), "name", "s100000_0");
+  expect_number(root(), "offset_bytes", 4096);
+  expect_null(root(), "segment");
 }
 
 static void picking_and_listing(void **state) {
   (void)state;
-  (void)ask("pick", "\"at\":4,\"y0\":500,\"y1\":1001");
-  expect_number("total_bytes", 1003000);
-  expect_number("count", 2);
-  expect_number("bytes", 3000);
-  expect_number("rows.0.row", 0);
-  expect_number("rows.1.offset_bytes", 1000);
-  expect_word("rows.1.label", "data.py:7 load; all");
-  (void)ask("pick", "\"at\":4,\"y0\":1003000,\"y1\":1e300");
-  expect_number("count", 0);
-  (void)ask("pick", "\"at\":\"end\",\"what\":\"segments\",\"filter\":\"size>4096\"");
-  expect_number("total_bytes", 2097152);
-  (void)ask("allocations", "");
-  expect_number("count", 4);
-  expect_number("rows.0.row", 2);
-  expect_number("rows.3.row", 3);
-  (void)ask("allocations", "\"sort\":\"start\",\"offset\":1,\"top\":2");
-  expect_count("rows", 2);
-  expect_number("rows.0.row", 1);
-  (void)ask("allocations", "\"sort\":\"lifetime\",\"top\":1");
-  expect_number("rows.0.row", 1);
-  (void)ask("allocations", "\"at\":8");
-  expect_number("count", 3);
-  expect_number("bytes", 1002500);
-  (void)ask("allocations", "\"offset\":99");
-  expect_count("rows", 0);
+  (void)ask_method("pick", "\"at\":4,\"y0\":500,\"y1\":1001");
+  expect_number(root(), "total_bytes", 1003000);
+  expect_number(root(), "count", 2);
+  expect_number(root(), "bytes", 3000);
+  expect_number(root(), "rows.0.row", 0);
+  expect_number(root(), "rows.1.offset_bytes", 1000);
+  expect_word(root(), "rows.1.label", "data.py:7 load; all");
+  (void)ask_method("pick", "\"at\":4,\"y0\":1003000,\"y1\":1e300");
+  expect_number(root(), "count", 0);
+  (void)ask_method("pick", "\"at\":\"end\",\"what\":\"segments\",\"filter\":\"size>4096\"");
+  expect_number(root(), "total_bytes", 2097152);
+  (void)ask_method("allocations", "");
+  expect_number(root(), "count", 4);
+  expect_number(root(), "rows.0.row", 2);
+  expect_number(root(), "rows.3.row", 3);
+  (void)ask_method("allocations", "\"sort\":\"start\",\"offset\":1,\"top\":2");
+  expect_count(root(), "rows", 2);
+  expect_number(root(), "rows.0.row", 1);
+  (void)ask_method("allocations", "\"sort\":\"lifetime\",\"top\":1");
+  expect_number(root(), "rows.0.row", 1);
+  (void)ask_method("allocations", "\"at\":8");
+  expect_number(root(), "count", 3);
+  expect_number(root(), "bytes", 1002500);
+  (void)ask_method("allocations", "\"offset\":99");
+  expect_count(root(), "rows", 0);
 }
 
 /* ---- when ------------------------------------------------------------------------------------------------------ */
 
 static void marks_on_the_axis(void **state) {
   (void)state;
-  (void)ask("marks", "");
-  expect_number("peak.event", 4);
-  expect_number("peak.bytes", 1003000);
-  expect_number("peak_reserved.event", 3);
-  expect_number("end.bytes", 1002500);
-  expect_number("rise.from_event", 0);
-  expect_number("rise.to_event", 4);
-  expect_number("rise.bytes", 1003000);
-  expect_number("ooms.0.event", 7);
-  expect_number("ooms.0.requested_bytes", 4194304);
-  expect_number("snapshots.0.event", 10);
-  expect_number("annotations.0.begin_event", 0);
-  expect_number("annotations.0.end_event", 4);
-  expect_number("annotations.1.begin_us", 1400);
-  expect_null("annotations.2.end_event");
-  expect_number("first_us", 1000);
-  expect_number("event_count", 11);
+  (void)ask_method("marks", "");
+  expect_number(root(), "peak.event", 4);
+  expect_number(root(), "peak.bytes", 1003000);
+  expect_number(root(), "peak_reserved.event", 3);
+  expect_number(root(), "end.bytes", 1002500);
+  expect_number(root(), "rise.from_event", 0);
+  expect_number(root(), "rise.to_event", 4);
+  expect_number(root(), "rise.bytes", 1003000);
+  expect_number(root(), "ooms.0.event", 7);
+  expect_number(root(), "ooms.0.requested_bytes", 4194304);
+  expect_number(root(), "snapshots.0.event", 10);
+  expect_number(root(), "annotations.0.begin_event", 0);
+  expect_number(root(), "annotations.0.end_event", 4);
+  expect_number(root(), "annotations.1.begin_us", 1400);
+  expect_null(root(), "annotations.2.end_event");
+  expect_number(root(), "first_us", 1000);
+  expect_number(root(), "event_count", 11);
 }
 
 static void finding_events(void **state) {
   (void)state;
-  (void)ask("find", "\"filter\":\"action=alloc\"");
-  expect_number("event", 1);
-  expect_number("ordinal", 0);
-  expect_number("count", 4);
-  (void)ask("find", "\"filter\":\"action=alloc\",\"event\":3");
-  expect_number("event", 4);
-  expect_number("ordinal", 2);
-  (void)ask("find", "\"filter\":\"action=alloc\",\"event\":3,\"backwards\":true");
-  expect_number("event", 2);
-  (void)ask("find", "\"filter\":\"action=alloc\",\"event\":9");
-  expect_null("event");
-  expect_null("ordinal");
-  (void)ask("find", "\"filter\":\"action=alloc\",\"event\":4000000000000,\"backwards\":true");
-  expect_number("event", 8);
-  (void)ask("find", "\"event\":-1,\"backwards\":true");
-  expect_null("event");
+  (void)ask_method("find", "\"filter\":\"action=alloc\"");
+  expect_number(root(), "event", 1);
+  expect_number(root(), "ordinal", 0);
+  expect_number(root(), "count", 4);
+  (void)ask_method("find", "\"filter\":\"action=alloc\",\"event\":3");
+  expect_number(root(), "event", 4);
+  expect_number(root(), "ordinal", 2);
+  (void)ask_method("find", "\"filter\":\"action=alloc\",\"event\":3,\"backwards\":true");
+  expect_number(root(), "event", 2);
+  (void)ask_method("find", "\"filter\":\"action=alloc\",\"event\":9");
+  expect_null(root(), "event");
+  expect_null(root(), "ordinal");
+  (void)ask_method("find", "\"filter\":\"action=alloc\",\"event\":4000000000000,\"backwards\":true");
+  expect_number(root(), "event", 8);
+  (void)ask_method("find", "\"event\":-1,\"backwards\":true");
+  expect_null(root(), "event");
 }
 
 static void events_have_rows_and_names(void **state) {
   (void)state;
-  (void)ask("events", "");
-  expect_word("events.0.name", "s1000_0");
-  expect_word("events.1.name", "b1000_0");
-  expect_number("events.6.row", 0);
-  expect_word("events.6.name", "b1000_0");
-  expect_null("events.7.row");
-  expect_null("events.7.name");
-  expect_word("events.1.label", "model.py:12 forward");
-  (void)ask("events", "\"folded\":true");
-  expect_number("count", 10);
-  expect_number("events.5.event", 5);
-  expect_number("events.6.event", 7);
-  assert_true(vs_json_bool(at(vs_json_root(&doc), "events.5.folded"), false));
-  assert_false(vs_json_bool(at(vs_json_root(&doc), "events.4.folded"), true));
-  (void)ask("events", "\"filter\":\"action=alloc\",\"from\":2,\"to\":4,\"offset\":1");
-  expect_number("count", 2);
-  expect_number("events.0.event", 4);
+  (void)ask_method("events", "");
+  expect_word(root(), "events.0.name", "s1000_0");
+  expect_word(root(), "events.1.name", "b1000_0");
+  expect_number(root(), "events.6.row", 0);
+  expect_word(root(), "events.6.name", "b1000_0");
+  expect_null(root(), "events.7.row");
+  expect_null(root(), "events.7.name");
+  expect_word(root(), "events.1.label", "model.py:12 forward");
+  (void)ask_method("events", "\"folded\":true");
+  expect_number(root(), "count", 10);
+  expect_number(root(), "events.5.event", 5);
+  expect_number(root(), "events.6.event", 7);
+  assert_true(vs_json_bool(at(root(), "events.5.folded"), false));
+  assert_false(vs_json_bool(at(root(), "events.4.folded"), true));
+  (void)ask_method("events", "\"filter\":\"action=alloc\",\"from\":2,\"to\":4,\"offset\":1");
+  expect_number(root(), "count", 2);
+  expect_number(root(), "events.0.event", 4);
 }
 
 /* Only a pair of one address is folded. */
@@ -443,18 +364,18 @@ static void frees_of_two_blocks_are_not_folded(void **state) {
                   "{\"action\":\"free_requested\",\"addr\":2048,\"size\":5,\"stream\":0},"
                   "{\"action\":\"free_completed\",\"addr\":2048,\"size\":5,\"stream\":0}]],\"segments\":[]}",
                   &error));
-  (void)ask("find", "\"folded\":true");
-  expect_number("count", 4);
-  (void)ask("find", "\"folded\":true,\"filter\":\"size=5\",\"backwards\":true,\"event\":\"end\"");
-  expect_number("event", 3);
+  (void)ask_method("find", "\"folded\":true");
+  expect_number(root(), "count", 4);
+  (void)ask_method("find", "\"folded\":true,\"filter\":\"size=5\",\"backwards\":true,\"event\":\"end\"");
+  expect_number(root(), "event", 3);
 }
 
 /* ---- where ----------------------------------------------------------------------------------------------------- */
 
 static void a_map_of_the_address_space(void **state) {
   (void)state;
-  (void)ask("map", "\"at\":4,\"by\":\"allocation\"");
-  expect_number("reserved_bytes", 2101248);
+  (void)ask_method("map", "\"at\":4,\"by\":\"allocation\"");
+  expect_number(root(), "reserved_bytes", 2101248);
   EXPECT_COLUMN("segment_address", 4096, 1048576);
   EXPECT_COLUMN("segment_size", 4096, 2097152);
   EXPECT_COLUMN("segment_row", 0, 1);
@@ -467,79 +388,77 @@ static void a_map_of_the_address_space(void **state) {
   EXPECT_COLUMN("block_row", 0, 1, 2);
   EXPECT_COLUMN("block_group", 0, 1, 2);
   EXPECT_COLUMN("block_flags", 2, 0, 0);
-  (void)ask("map", "\"at\":5");
+  (void)ask_method("map", "\"at\":5");
   EXPECT_COLUMN("block_flags", 3, 0, 0);
   EXPECT_COLUMN("block_group", 0, 1, 0);
 }
 
 static void holes_over_the_trace(void **state) {
   (void)state;
-  (void)ask("holes", "\"points\":3,\"x0\":3,\"x1\":6");
+  (void)ask_method("holes", "\"points\":3,\"x0\":3,\"x1\":6");
   EXPECT_COLUMN("point_event", 3, 4, 5);
   EXPECT_COLUMN("reserved", 2101248, 2101248, 2101248);
   EXPECT_COLUMN("active", 3072, 1003520, 1003520);
   EXPECT_COLUMN("largest_hole", 2097152, 1096704, 1096704);
   EXPECT_COLUMN("hole_count", 2, 2, 2);
   EXPECT_COLUMN("releasable", 2097152, 0, 0);
-  expect_count("classes", 28);
-  (void)ask("holes", "\"points\":6,\"x0\":3,\"x1\":6"); /* every second column is between two events */
+  expect_count(root(), "classes", 28);
+  (void)ask_method("holes", "\"points\":6,\"x0\":3,\"x1\":6"); /* every second column is between two events */
   EXPECT_COLUMN("point_event", 3, 3, 4, 4, 5, 5);
-  (void)ask("holes", "\"points\":3,\"x0\":-4,\"x1\":2"); /* nothing is before the start */
+  (void)ask_method("holes", "\"points\":3,\"x0\":-4,\"x1\":2"); /* nothing is before the start */
   EXPECT_COLUMN("point_event", -1, -1, 1);
-  (void)ask("fragmentation", "\"at\":4");
-  expect_number("all.largest_hole", 1096704);
-  expect_number("pinned.0.row", 1);
-  expect_number("pinned.0.blocks.0.row", 2);
-  expect_number("pinned.1.blocks.1.offset_bytes", 1024);
+  (void)ask_method("fragmentation", "\"at\":4");
+  expect_number(root(), "all.largest_hole", 1096704);
+  expect_number(root(), "pinned.0.row", 1);
+  expect_number(root(), "pinned.0.blocks.0.row", 2);
+  expect_number(root(), "pinned.1.blocks.1.offset_bytes", 1024);
 }
 
 /* ---- between two moments --------------------------------------------------------------------------------------- */
 
 static void what_changed_between_two_moments(void **state) {
   (void)state;
-  (void)ask("live", "\"measure\":\"grown\",\"since\":2,\"at\":8");
-  expect_number("bytes", 1000500);
-  expect_number("since.event", 2);
-  expect_word("measure", "grown");
-  (void)ask("live", "\"measure\":\"freed\",\"since\":2,\"at\":8");
-  expect_number("bytes", 1000);
-  expect_number("count", 1);
-  (void)ask("live", "\"measure\":\"allocated\",\"since\":1,\"at\":8");
-  expect_number("bytes", 1002500);
-  (void)ask("live", "\"measure\":\"allocated\",\"at\":\"end\",\"filter\":\"data.py\"");
-  expect_number("bytes", 2000);
+  (void)ask_method("live", "\"measure\":\"grown\",\"since\":2,\"at\":8");
+  expect_number(root(), "bytes", 1000500);
+  expect_number(root(), "since.event", 2);
+  expect_word(root(), "measure", "grown");
+  (void)ask_method("live", "\"measure\":\"freed\",\"since\":2,\"at\":8");
+  expect_number(root(), "bytes", 1000);
+  expect_number(root(), "count", 1);
+  (void)ask_method("live", "\"measure\":\"allocated\",\"since\":1,\"at\":8");
+  expect_number(root(), "bytes", 1002500);
+  (void)ask_method("live", "\"measure\":\"allocated\",\"at\":\"end\",\"filter\":\"data.py\"");
+  expect_number(root(), "bytes", 2000);
   /* from 2000 us to 3000 us: 3000 bytes of rows 0 and 1; row 2 begins at the end of it */
-  (void)ask("live", "\"measure\":\"average\",\"since\":2,\"at\":4");
-  expect_number("bytes", 3000);
+  (void)ask_method("live", "\"measure\":\"average\",\"since\":2,\"at\":4");
+  expect_number(root(), "bytes", 3000);
   /* from 2500 us to 3500 us: row 2 for half of it */
-  (void)ask("tree", "\"measure\":\"average\",\"since\":5,\"at\":3");
-  expect_number("bytes", 503000);
-  (void)ask("live", "\"by\":\"lifetime\",\"at\":\"peak\"");
-  expect_word("groups.0.label", "to the end");
-  expect_null("since");
+  (void)ask_method("tree", "\"measure\":\"average\",\"since\":5,\"at\":3");
+  expect_number(root(), "bytes", 503000);
+  (void)ask_method("live", "\"by\":\"lifetime\",\"at\":\"peak\"");
+  expect_word(root(), "groups.0.label", "to the end");
+  expect_null(root(), "since");
 }
-
-#define VIEW_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      VIEW_TEST(a_picture_shows_the_curves),
-      VIEW_TEST(a_picture_shows_what_lies_on_what),
-      VIEW_TEST(a_picture_by_time),
-      VIEW_TEST(windows_outside_are_empty),
-      VIEW_TEST(what_makes_no_sense_is_refused),
-      VIEW_TEST(groups_come_by_bytes_and_time),
-      VIEW_TEST(a_groups_filter_keeps_its_members),
-      VIEW_TEST(rows_and_names_are_found),
-      VIEW_TEST(everything_about_one),
-      VIEW_TEST(picking_and_listing),
-      VIEW_TEST(marks_on_the_axis),
-      VIEW_TEST(finding_events),
-      VIEW_TEST(events_have_rows_and_names),
-      VIEW_TEST(frees_of_two_blocks_are_not_folded),
-      VIEW_TEST(a_map_of_the_address_space),
-      VIEW_TEST(holes_over_the_trace),
-      VIEW_TEST(what_changed_between_two_moments),
+      ENGINE_TEST(a_picture_shows_the_curves),
+      ENGINE_TEST(a_picture_shows_what_lies_on_what),
+      ENGINE_TEST(a_picture_by_time),
+      ENGINE_TEST(windows_outside_are_empty),
+      ENGINE_TEST(what_makes_no_sense_is_refused),
+      ENGINE_TEST(groups_come_by_bytes_and_time),
+      ENGINE_TEST(a_groups_filter_keeps_its_members),
+      ENGINE_TEST(rows_and_names_are_found),
+      ENGINE_TEST(everything_about_one),
+      ENGINE_TEST(picking_and_listing),
+      ENGINE_TEST(marks_on_the_axis),
+      ENGINE_TEST(finding_events),
+      ENGINE_TEST(events_have_rows_and_names),
+      ENGINE_TEST(frees_of_two_blocks_are_not_folded),
+      ENGINE_TEST(a_map_of_the_address_space),
+      ENGINE_TEST(holes_over_the_trace),
+      ENGINE_TEST(what_changed_between_two_moments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

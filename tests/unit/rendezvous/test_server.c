@@ -117,7 +117,7 @@ static void test_jobs_that_make_no_sense(void **state) {
   expect_job(64, 64, 1, 1, "a world of 64 has no rank 64");
   expect_job(64, 0, 8, 1, "one rank runs, or all of them: not 8 of 64");
   expect_job(4, 1, 4, 1, "one rank runs, or all of them");
-  expect_job(4, 0, 1, 0, "card");
+  expect_job(4, 0, 1, 0, "needs a GPU");
 }
 
 static const char *told(const vs_variable *variables, size_t count, const char *name) {
@@ -146,6 +146,7 @@ static void test_what_ranks_are_told(void **state) {
   assert_string_equal(told(variables, count, "WORLD_SIZE"), "1024");
   assert_string_equal(told(variables, count, "TORCHELASTIC_USE_AGENT_STORE"), "True");
   assert_string_equal(told(variables, count, "TORCH_GLOO_LAZY_INIT"), "1");
+  assert_string_equal(told(variables, count, "VRAMSCOPE_RANK_ALONE"), "1");
   expect_rank(&alone, 5, "0", "1", "5");
   const vs_job machines = {.world_size = 20, .rank = 0, .processes = 1, .devices = 8};
   expect_rank(&machines, 7, "7", "8", "0");
@@ -154,6 +155,7 @@ static void test_what_ranks_are_told(void **state) {
   expect_rank(&real, 3, "3", "4", "0");
   const size_t of_real = vs_rank_environment(&real, 3, variables);
   assert_string_equal(told(variables, of_real, "TORCH_GLOO_LAZY_INIT"), "(not set)");
+  assert_string_equal(told(variables, of_real, "VRAMSCOPE_RANK_ALONE"), "(not set)");
 }
 
 #define LAUNCHER(wanted, ...)                                                     \

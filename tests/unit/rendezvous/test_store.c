@@ -246,7 +246,7 @@ static void test_queues(void **state) {
   ask(&w, w.client, VS_QUERY_QUEUE_POP, "/q");
   expect_bytes(w.client, "\2\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0first", 21);
   /* Used for ever it stays as small as what is in it. */
-  for (unsigned i = 0; i < 5000; i++) {
+  for (uint64_t i = 0; i < test_repetitions(5000, 500); i++) {
     push(&w, "x");
     ask(&w, w.client, VS_QUERY_QUEUE_POP, "/q");
     vs_store_sent(w.client, vs_store_output(w.client).size);

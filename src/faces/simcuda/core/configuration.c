@@ -118,6 +118,17 @@ static bool read_run(const vs_environment *environment) {
   return true;
 }
 
+/* The text is copied, because the program may change its environment. */
+static bool read_values(const vs_environment *environment) {
+  vs_configuration *c = environment->configuration;
+  const vs_str text = variable(environment, "VRAMSCOPE_SIM_VALUES");
+  vs_error error;
+  if (text.size >= sizeof c->values) return complain(environment, "VRAMSCOPE_SIM_VALUES", "too long");
+  memcpy(c->values, text.data, text.size);
+  if (vs_given_values_parse((vs_str){c->values, text.size}, &c->given, &error) == VS_OK) return true;
+  return complain(environment, "VRAMSCOPE_SIM_VALUES", error.text);
+}
+
 static bool is_switched(const vs_environment *environment, const char *name, bool otherwise) {
   const vs_str text = variable(environment, name);
   return text.size == 0 ? otherwise : !vs_str_equal(text, VS_STR("0"));
@@ -127,14 +138,13 @@ bool vs_configuration_read(vs_configuration *configuration, const char *(*get)(c
                            char problem[static VS_CONFIGURATION_PROBLEM]) {
   const vs_environment environment = {configuration, get, problem};
   *configuration = (vs_configuration){0};
-  uint32_t values = VS_VALUES_ZEROS, events = VS_SIM_EVENTS_AT_ONCE;
+  uint32_t events = VS_SIM_EVENTS_AT_ONCE;
   if (!read_cards(&environment) || !read_node(&environment) || !read_run(&environment) ||
-      !read_choice(&environment, "VRAMSCOPE_SIM_VALUES", "zeros|true|keep", &values) ||
+      !read_values(&environment) ||
       !read_choice(&environment, "VRAMSCOPE_SIM_EVENTS", "at-once|at-sync", &events) ||
       !read_kinds(&environment, "VRAMSCOPE_SIM_FAULT", configuration->fail_at) ||
       !read_kinds(&environment, "VRAMSCOPE_SIM_DELAY", configuration->delay_us))
     return false;
-  configuration->values = (vs_values)values;
   configuration->events = (vs_sim_event_rule)events;
   configuration->asks_stacks = is_switched(&environment, "VRAMSCOPE_SIM_STACKS", true);
   configuration->is_verbose = is_switched(&environment, "VRAMSCOPE_SIM_VERBOSE", false);

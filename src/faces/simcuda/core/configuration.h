@@ -3,7 +3,8 @@
  *   VRAMSCOPE_SIM_GPU=H100[,H100...]     the cards, as device/sim/profile.h reads them; H100 if it is not set
  *   VRAMSCOPE_SIM_NODE=PATH              a machine that other processes share (device/sim/share.h)
  *   VRAMSCOPE_SIM_RUN=FOLDER             where notes for the report go
- *   VRAMSCOPE_SIM_VALUES=zeros|true|keep what copies read back (process.h)
+ *   VRAMSCOPE_SIM_VALUES=zeros|true|keep,FILE:LINE=VALUE...
+ *                                        what copies read back (process.h), also at single places (device/sim/values.h)
  *   VRAMSCOPE_SIM_EVENTS=at-once|at-sync when an event counts as complete (device/sim/stream.h)
  *   VRAMSCOPE_SIM_CONTEXT=SIZE           size of a context on each card, instead of its profile's rule
  *   VRAMSCOPE_SIM_FAULT=KIND:N[,...]     the n-th call of a kind fails (device/sim/faults.def)
@@ -18,8 +19,7 @@
 #include "device/sim/fault.h"
 #include "device/sim/profile.h"
 #include "device/sim/stream.h"
-
-typedef enum vs_values { VS_VALUES_ZEROS, VS_VALUES_TRUE, VS_VALUES_KEEP } vs_values;
+#include "device/sim/values.h"
 
 enum { VS_CONFIGURATION_PATH = 4096, VS_CONFIGURATION_PROBLEM = VS_ERROR_TEXT_SIZE + 64 };
 
@@ -29,7 +29,8 @@ typedef struct vs_configuration {
   char node[VS_CONFIGURATION_PATH]; /* "": a machine that is not shared */
   /* "": no notes. Else absolute, so that the program may change its folder. */
   char run[VS_CONFIGURATION_PATH];
-  vs_values values;
+  vs_given_values given; /* its texts are in `values` */
+  char values[VS_CONFIGURATION_PATH];
   vs_sim_event_rule events;
   uint64_t fail_at[VS_SIM_FAULT_COUNT];  /* 0: none */
   uint64_t delay_us[VS_SIM_FAULT_COUNT]; /* 0: none */

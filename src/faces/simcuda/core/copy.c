@@ -101,26 +101,75 @@ static void copy_on_host(const vs_transfer *t) {
 
 static void read_unknown(const vs_transfer *t) {
   for (uint64_t row = 0; row < t->height; row++)
-    vs_readback_read_unknown(vs_this_process.configuration.values, host(t->to + row * t->to_pitch), t->width);
+    vs_readback_read_unknown(vs_this_process.configuration.given.values, host(t->to + row * t->to_pitch),
+                             t->width);
 }
 
 /* The part of a copy that needs the lock. true: no byte of the source is known, so the caller can write the
  * host's bytes without the lock. */
 static bool move_bytes(const vs_transfer *t, vs_place to, vs_place from) {
-  vs_readback *readback = &vs_this_process.readback;
+  vs_stored_values *stored = &vs_this_process.stored;
   uint64_t span;
   VS_ASSERT(vs_simcuda_is_locked());
   if (to != PLACE_DEVICE && from != PLACE_DEVICE) return false;
   if (to != PLACE_DEVICE && span_of(t->from_pitch, t->width, t->height, &span) &&
-      !vs_readback_is_known(readback, t->from, span))
+      !vs_readback_is_known(&stored->common, t->from, span))
     return true;
   for (uint64_t row = 0; row < t->height; row++) {
     const uint64_t target = t->to + row * t->to_pitch, source = t->from + row * t->from_pitch;
-    if (to == PLACE_DEVICE && from == PLACE_DEVICE) vs_readback_move(readback, target, source, t->width);
-    else if (to == PLACE_DEVICE) vs_readback_write(readback, target, host(source), t->width);
-    else vs_readback_read(readback, source, host(target), t->width);
+    if (to == PLACE_DEVICE && from == PLACE_DEVICE) vs_stored_move(stored, target, source, t->width);
+    else if (to == PLACE_DEVICE) vs_stored_write(stored, target, host(source), t->width);
+    else vs_readback_read(&stored->common, source, host(target), t->width);
   }
   return false;
+}
+
+/* ---- values that the place of a read is given */
+
+/* What the program's state was when it read, by which a loop that changes nothing is recognised. */
+static void look_at_state(vs_readback_state *state) {
+  const vs_sim_process *process = vs_this_process.process;
+  VS_ASSERT(vs_simcuda_is_locked());
+  *state = (vs_readback_state){.kernels = process->kernels,
+                               .written = vs_this_process.stored.written,
+                               .steps = process->steps,
+                               .thread = vs_simcuda_this_thread()->id};
+  for (uint32_t i = 0; i < vs_this_process.device_count; i++) {
+    const vs_sim_use *use = &process->use[vs_this_process.devices[i].number];
+    state->memory += use->used_bytes + __atomic_load_n(&use->allocated_peak_bytes, __ATOMIC_RELAXED);
+  }
+}
+
+static void read_kept(const vs_transfer *t) {
+  if (vs_simcuda_lock() == NULL) return;
+  vs_readback *kept = vs_stored_kept(&vs_this_process.stored);
+  for (uint64_t row = 0; row < t->height; row++)
+    vs_readback_read(kept, t->from + row * t->from_pitch, host(t->to + row * t->to_pitch), t->width);
+  vs_simcuda_unlock();
+}
+
+/* false: the value does not fit such a read, which keeps what it has. */
+static bool fill_rows(const vs_transfer *t, const vs_given_value *value) {
+  for (uint64_t row = 0; row < t->height; row++)
+    if (!vs_given_fill(value, host(t->to + row * t->to_pitch), t->width)) return false;
+  return true;
+}
+
+static bool is_zero(const uint8_t *bytes, uint64_t size) {
+  uint64_t i = 0;
+  while (i < size && bytes[i] == 0) i++;
+  return i == size;
+}
+
+/* The bytes are there; the place of the read may be given others. */
+static void note_read(const vs_transfer *t, vs_readback_state *state) {
+  enum { SAMPLE = 64 };
+  state->value = vs_hash_bytes(host(t->to), vs_min_u64(t->width, SAMPLE));
+  state->is_zero = t->width <= SAMPLE && is_zero(host(t->to), t->width);
+  const vs_readback_override given = vs_readback_sites_note(t->width * t->height, state);
+  if (!given.is_there) return;
+  if (given.value.kind == VS_GIVEN_KEEP) read_kept(t);
+  else if (!fill_rows(t, &given.value)) vs_readback_sites_misfit(given.place, t->width * t->height);
 }
 
 static void report_lost(bool lost) {
@@ -133,6 +182,7 @@ static void report_lost(bool lost) {
 typedef struct vs_copy_plan {
   vs_place to, from;
   bool is_captured, is_unknown, has_lost;
+  vs_readback_state state; /* of a read */
 } vs_copy_plan;
 
 static vs_sim_error copy_locked(vs_sim *sim, const vs_transfer *t, uint64_t stream, vs_copy_plan *plan) {
@@ -147,8 +197,10 @@ static vs_sim_error copy_locked(vs_sim *sim, const vs_transfer *t, uint64_t stre
   if (stream == VS_SIMCUDA_NO_STREAM || (plan->from == PLACE_DEVICE && plan->to == PLACE_PAGEABLE))
     VS_SIM_TRY(wait_for(sim, stream));
   plan->is_unknown = move_bytes(t, plan->to, plan->from);
-  plan->has_lost = vs_readback_lost(&vs_this_process.readback);
-  if (plan->from == PLACE_DEVICE && plan->to != PLACE_DEVICE) vs_count(&vs_this_process.process->reads, 1);
+  plan->has_lost = vs_stored_lost(&vs_this_process.stored);
+  if (plan->from != PLACE_DEVICE || plan->to == PLACE_DEVICE) return VS_SIM_OK;
+  vs_count(&vs_this_process.process->reads, 1);
+  look_at_state(&plan->state);
   return VS_SIM_OK;
 }
 
@@ -164,7 +216,7 @@ static vs_sim_error copy(vs_transfer t, uint64_t stream) {
   VS_ASSERT(!plan.is_unknown || (plan.from == PLACE_DEVICE && plan.to != PLACE_DEVICE));
   if (plan.is_unknown) read_unknown(&t);
   else if (plan.to != PLACE_DEVICE && plan.from != PLACE_DEVICE) copy_on_host(&t);
-  if (plan.from == PLACE_DEVICE && plan.to != PLACE_DEVICE) vs_readback_sites_note(t.width * t.height);
+  if (plan.from == PLACE_DEVICE && plan.to != PLACE_DEVICE) note_read(&t, &plan.state);
   return VS_SIM_OK;
 }
 
@@ -211,7 +263,7 @@ static vs_sim_error fill_locked(vs_sim *sim, const vs_fill_plan *f) {
   for (uint64_t row = 0; !is_captured && row < f->height; row++) {
     const uint64_t to = f->to + row * f->pitch;
     if (place == PLACE_DEVICE)
-      vs_readback_fill(&vs_this_process.readback, to, f->value, f->element_size, f->width);
+      vs_stored_fill(&vs_this_process.stored, to, f->value, f->element_size, f->width);
     else fill_on_host(host(to), f->value, f->element_size, f->width);
   }
   return VS_SIM_OK;
@@ -237,7 +289,7 @@ vs_sim_error vs_simcuda_fill(uint64_t to, uint64_t pitch, uint32_t value, uint32
   vs_sim *sim = lock_for(stream);
   if (sim == NULL) return vs_simcuda_why_not();
   const vs_sim_error error = fill_locked(sim, &plan);
-  const bool lost = vs_readback_lost(&vs_this_process.readback);
+  const bool lost = vs_stored_lost(&vs_this_process.stored);
   vs_simcuda_unlock();
   report_lost(lost);
   return error;
@@ -250,7 +302,7 @@ void vs_simcuda_put(uint64_t to, const void *bytes, uint64_t size) {
   const vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return;
   if (find_place(sim, to, size, &place) != VS_SIM_OK && !is_device_address(to)) place = PLACE_PAGEABLE;
-  if (place == PLACE_DEVICE) vs_readback_write(&vs_this_process.readback, to, bytes, size);
+  if (place == PLACE_DEVICE) vs_stored_write(&vs_this_process.stored, to, bytes, size);
   else memcpy(host(to), bytes, (size_t)size);
   vs_simcuda_unlock();
 }

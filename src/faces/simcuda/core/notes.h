@@ -7,6 +7,10 @@
  *   {"note":"guess","what":"..","bytes":N,"why":".."}      `bytes` is a sum so far; the last line of a `what` counts
  *   {"note":"read","id":K,"bytes":N,"frames":[{"name":..,"file":..,"line":..},..]}
  *                                                          first read at a site (readback_sites.h)
+ *   {"note":"given","place":"FILE:LINE=VALUE","count":N,"misfits":N}
+ *                                                          first read of a place that has a value, first one that the value does not
+ *                                                          fit, and at the end; the last line of a place counts
+ *   {"note":"stuck","id":K,"repeats":N,"give":".."}        a site's loop makes no progress; what --values can give it
  *   {"note":"oom","device":D,"bytes":N,"free":N}           a card had too little free memory; the first 100
  *   {"note":"reads","id":K,"count":N,"bytes":N}
  *   {"note":"calls","library":"..","counts":{"cudaMalloc":12,..}}

@@ -43,7 +43,7 @@ static void after_fork(void) {
 static const char *variable(const char *name) { return getenv(name); }
 
 static void open_notes(const vs_configuration *configuration) {
-  vs_readback_sites_open(configuration->asks_stacks);
+  vs_readback_sites_open(&configuration->given, configuration->asks_stacks);
   vs_notes_open(configuration);
 }
 
@@ -131,7 +131,7 @@ static void hook_gone(void *ctx, const vs_sim_range *range) {
   (void)ctx;
   if (range->kind == VS_SIM_RANGE_MANAGED) unmap_managed(range);
   else if (range->kind != VS_SIM_RANGE_HOST)
-    vs_readback_forget(&vs_this_process.readback, range->base, range->size);
+    vs_stored_forget(&vs_this_process.stored, range->base, range->size);
 }
 
 /* ---- begin */
@@ -148,7 +148,7 @@ static void take_cards(void) {
     device->number = cards[i];
     device->card = machine->cards[cards[i]];
     device->gpu = (vs_sim_gpu){
-        .profile = vs_sim_profile_find(vs_str_from(device->card.key)),
+        .profile = vs_sim_profile_keyed(vs_str_from(device->card.key)),
         .total_bytes = device->card.figures.total_bytes,
         .taken_bytes = device->card.taken_bytes,
         .context_bytes = device->card.context_bytes,
@@ -179,7 +179,7 @@ static bool make_sim(void) {
     vs_sim_fault_set(&self->sim, (vs_sim_fault)kind, configuration->fail_at[kind]);
     vs_sim_delay_set(&self->sim, (vs_sim_fault)kind, configuration->delay_us[kind] * 1000);
   }
-  vs_readback_init(&self->readback, vs_host_default(), configuration->values, most_kept_bytes());
+  vs_stored_init(&self->stored, vs_host_default(), &configuration->given, most_kept_bytes());
   return true;
 }
 
@@ -303,13 +303,23 @@ vs_sim_error vs_simcuda_use(uint32_t device) {
   return error;
 }
 
+static void note_own_guess(uint32_t device, uint64_t bytes) {
+  const vs_sim_gpu *gpu = vs_simcuda_gpu(device);
+  if (bytes == 0 || gpu == NULL || vs_sim_context_is_measured(gpu->profile)) return;
+  vs_simcuda_guess("library_memory", bytes,
+                   "what PyTorch's kernels and the handles of cuBLAS, cuDNN and cuSOLVER take of a GPU was "
+                   "measured on an H100 and an H200; other GPUs are assumed to be alike");
+}
+
 static vs_sim_error own_take(uint32_t device, vs_sim_own_kind kind, bool only_first) {
+  uint64_t taken = 0;
   VS_SIM_TRY(vs_simcuda_use(device));
   vs_sim *sim = vs_simcuda_lock();
   if (sim == NULL) return vs_simcuda_why_not();
   const bool is_there = only_first && sim->memory.windows[device].own.live[kind] > 0;
-  const vs_sim_error error = is_there ? VS_SIM_OK : vs_sim_own_take(sim, device, kind);
+  const vs_sim_error error = is_there ? VS_SIM_OK : vs_sim_own_take(sim, device, kind, &taken);
   vs_simcuda_unlock();
+  note_own_guess(device, taken);
   return error;
 }
 
@@ -360,7 +370,7 @@ vs_sim_error vs_simcuda_memory_info(uint32_t device, uint64_t *free_bytes, uint6
 
 void vs_simcuda_kernels_ran(uint64_t count) {
   VS_ASSERT(vs_simcuda_is_locked() && vs_this_process.process != NULL);
-  vs_readback_kernel(&vs_this_process.readback);
+  vs_readback_kernel(&vs_this_process.stored.common);
   vs_count(&vs_this_process.process->kernels, count);
 }
 
@@ -384,7 +394,7 @@ void vs_simcuda_note_step(void) {
 }
 
 bool vs_simcuda_keeps_values(void) {
-  return vs_simcuda_begin() == VS_SIM_OK && vs_this_process.configuration.values == VS_VALUES_KEEP;
+  return vs_simcuda_begin() == VS_SIM_OK && vs_this_process.configuration.given.values == VS_VALUES_KEEP;
 }
 
 /* ---- memory of the host */

@@ -138,6 +138,9 @@ VS_SIMCUDA_API void vs_simcuda_kernels_ran(uint64_t count);
  *          value is true.
  *   keep   all bytes that copies and memsets wrote are kept; kernels do not invalidate them.
  *
+ * Reads of single places of a Python program may be given other values (device/sim/values.h). The innermost frame of
+ * the reading thread's stack that is at such a place decides.
+ *
  * Pinned and managed host memory has real contents. The functions below find the kind of memory from the
  * addresses, check that each range lies in one allocation, add graph nodes on capturing streams, and count reads
  * for the report.
@@ -193,8 +196,14 @@ VS_SIMCUDA_API void vs_simcuda_not_simulated(const char *library, const char *wh
 VS_SIMCUDA_API void vs_simcuda_guess(const char *what, uint64_t bytes, const char *why);
 /* Writes one line "vramscope: SENTENCE" to standard error; each text once. */
 VS_SIMCUDA_API void vs_simcuda_say_once(const char *sentence);
+/* The same, and a note for the report: `file` cannot run here, and why. */
+VS_SIMCUDA_API void vs_simcuda_cannot_run(const char *file, const char *sentence);
 /* Counts a training step, which `vramscope dryrun` shows while the program runs. Python calls it by name. */
 VS_SIMCUDA_API void vs_simcuda_note_step(void);
+/* For the hook in a Python program, which knows a value that the program computes on the GPU: reads of 1, 2, 4 or
+ * 8 bytes by the calling thread, with a frame of this code object at a line from `first` to `last`, get this integer, until another one is given, or all are taken back (`code` NULL). The caller keeps the code object alive. While
+ * a thread has such values, its loops count as ones that end. */
+VS_SIMCUDA_API void vs_simcuda_give(void *code, int first, int last, int64_t value);
 /* Whether copies keep values (VRAMSCOPE_SIM_VALUES=keep), for libraries that could compute something. */
 VS_SIMCUDA_API bool vs_simcuda_keeps_values(void);
 

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "faces/simcuda/core/readback_values.h"
+#include "faces/simcuda/core/stored_values.h"
 #include "faces/simcuda/core/machine.h"
 #include "faces/simcuda/core/process.h"
 
@@ -17,7 +17,7 @@ typedef struct vs_visible_device {
   atomic_bool is_used;
 } vs_visible_device;
 
-/* The simulation of this process. `lock` guards sim and readback. The other fields are written before the state
+/* The simulation of this process. `lock` guards sim and stored. The other fields are written before the state
  * becomes READY and never after, except the atomic ones. */
 typedef struct vs_simcuda_process {
   pthread_mutex_t lock;
@@ -26,7 +26,7 @@ typedef struct vs_simcuda_process {
   uint32_t device_count;
   vs_visible_device devices[VS_SIM_MAX_DEVICES];
   vs_sim sim;
-  vs_readback readback;
+  vs_stored_values stored;
   vs_sim_process *process; /* this process in the machine; watchers read its counts */
 } vs_simcuda_process;
 

@@ -107,15 +107,42 @@ void vs_python_release(vs_python_frame *frames, size_t count) {
   for (size_t i = 0; i < count; i++) python.drop(frames[i].code);
 }
 
+/* The text of an attribute, and the object that has to be dropped after its use; "?" if it is not text, NULL if there is no such
+ * attribute. */
+static const char *attribute_text(void *code, const char *attribute, void **value) {
+  *value = python.attribute(code, attribute);
+  const char *utf8 = *value == NULL ? NULL : python.utf8(*value);
+  if (utf8 == NULL) python.clear();
+  return *value != NULL && utf8 == NULL ? "?" : utf8;
+}
+
+static bool copy_attribute(void *code, const char *attribute, char *to, size_t capacity) {
+  void *value;
+  const char *text = attribute_text(code, attribute, &value);
+  vs_format(to, capacity, "%s", text == NULL ? "" : text);
+  if (value != NULL) python.drop(value);
+  return text != NULL;
+}
+
+int vs_python_line(const vs_python_frame *frame) {
+  return has_offsets() ? python.line_of_offset(frame->code, frame->at) : frame->at;
+}
+
+void vs_python_place_of(const vs_python_frame *frame, vs_python_place *place) {
+  place->line = vs_python_line(frame);
+  (void)copy_attribute(frame->code, "co_filename", place->file, sizeof place->file);
+  if (!copy_attribute(frame->code, "co_qualname", place->name, sizeof place->name))
+    (void)copy_attribute(frame->code, "co_name", place->name, sizeof place->name);
+}
+
 /* Appends a text attribute of a code object as a JSON member; "?" if it is not text. false if there is no such
  * attribute. */
 static bool put_attribute(vs_text *text, void *code, const char *member, const char *attribute) {
-  void *value = python.attribute(code, attribute);
-  const char *utf8 = value == NULL ? NULL : python.utf8(value);
-  if (utf8 == NULL) python.clear();
+  void *value;
+  const char *utf8 = attribute_text(code, attribute, &value);
   if (value != NULL) {
     vs_text_format(text, "\"%s\":", member);
-    vs_note_quoted(text, vs_str_from(utf8 == NULL ? "?" : utf8));
+    vs_note_quoted(text, vs_str_from(utf8));
     vs_text_byte(text, ',');
     python.drop(value);
   }
@@ -129,6 +156,6 @@ void vs_python_put_frames(vs_text *text, const vs_python_frame *frames, size_t c
     if (!put_attribute(text, f.code, "name", "co_qualname"))
       (void)put_attribute(text, f.code, "name", "co_name");
     (void)put_attribute(text, f.code, "file", "co_filename");
-    vs_text_format(text, "\"line\":%d}", has_offsets() ? python.line_of_offset(f.code, f.at) : f.at);
+    vs_text_format(text, "\"line\":%d}", vs_python_line(&f));
   }
 }

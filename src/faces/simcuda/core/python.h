@@ -28,6 +28,15 @@ void vs_python_leave(vs_python_visit *visit);
 size_t vs_python_stack(vs_python_frame *frames, size_t capacity);
 void vs_python_release(vs_python_frame *frames, size_t count);
 
+/* Where a frame is, for a person. Texts that are too long are cut. */
+enum { VS_PYTHON_FILE = 1024, VS_PYTHON_NAME = 128 };
+typedef struct vs_python_place {
+  char file[VS_PYTHON_FILE], name[VS_PYTHON_NAME];
+  int line;
+} vs_python_place;
+void vs_python_place_of(const vs_python_frame *frame, vs_python_place *place);
+int vs_python_line(const vs_python_frame *frame);
+
 /* Appends {"name":..,"file":..,"line":..} for each frame. */
 void vs_python_put_frames(vs_text *text, const vs_python_frame *frames, size_t count);
 

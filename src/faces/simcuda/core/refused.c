@@ -76,7 +76,7 @@ static const char *library_of(const vs_face_call *call) {
   return library;
 }
 
-/* ---- said once */
+/* ---- messages that are printed once */
 
 /* Whether this text is reported for the first time. The list is bounded: when it is full, no text counts as new. */
 static bool is_new(vs_str text) {
@@ -100,6 +100,18 @@ void vs_simcuda_say_once(const char *sentence) {
   const size_t size = strlen(line);
   line[size] = '\n';
   vs_stderr_put(line, size + 1);
+}
+
+void vs_simcuda_cannot_run(const char *file, const char *sentence) {
+  vs_simcuda_say_once(sentence);
+  char key[256];
+  vs_format(key, sizeof key, "cannot run: %s", file);
+  if (!vs_notes_are_wanted() || !is_new(vs_str_from(key))) return;
+  vs_note note;
+  vs_note_begin(&note, "cannot_run");
+  vs_note_string(&note, "file", vs_str_from(file));
+  vs_note_string(&note, "why", vs_str_from(sentence));
+  vs_note_end(&note);
 }
 
 void vs_simcuda_not_simulated(const char *library, const char *what) {

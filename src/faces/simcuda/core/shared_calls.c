@@ -125,11 +125,38 @@ vs_sim_error vs_call_capture_info(vs_sim *sim, uint32_t device, uint64_t stream,
 
 /* ---- nodes */
 
-bool vs_call_edges_have_data(const void *edges, size_t count) {
-  const uint8_t *bytes = edges;
-  for (size_t i = 0; edges != NULL && i < count * sizeof(uint64_t); i++)
-    if (bytes[i] != 0) return true;
+/* As cudaGraphEdgeData and CUgraphEdgeData. */
+typedef struct edge_data {
+  uint8_t from_port, to_port, type, reserved[5];
+} edge_data;
+
+enum { LAST_PORT = 2, PROGRAMMATIC = 1 }; /* ports of a kernel: its end, its trigger, its launch */
+
+static atomic_bool had_edge_data;
+
+static bool is_special(const edge_data *edge) {
+  static const uint8_t none[sizeof edge->reserved];
+  return edge->from_port > LAST_PORT || edge->to_port != 0 || edge->type > PROGRAMMATIC ||
+         memcmp(edge->reserved, none, sizeof none) != 0;
+}
+
+bool vs_call_edges_are_special(const void *edges, size_t count) {
+  static const edge_data plain;
+  _Static_assert(sizeof(edge_data) == sizeof(uint64_t), "as the headers of CUDA have it");
+  for (size_t i = 0; edges != NULL && i < count; i++) {
+    edge_data edge;
+    memcpy(&edge, (const char *)edges + i * sizeof edge, sizeof edge);
+    if (is_special(&edge)) return true;
+    if (memcmp(&edge, &plain, sizeof edge) != 0) had_edge_data = true;
+  }
   return false;
+}
+
+void vs_call_clear_edges(void *edges, size_t count) {
+  if (edges == NULL) return;
+  if (had_edge_data && count != 0)
+    vs_simcuda_not_simulated("CUDA", "reading the data of the edges of a graph: they read as zeros");
+  memset(edges, 0, count * sizeof(uint64_t));
 }
 
 static bool is_complete(const vs_call_place *where) {

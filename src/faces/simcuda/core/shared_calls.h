@@ -47,7 +47,7 @@ VS_SIMCUDA_API vs_sim_error vs_call_stream_callback(uint32_t device, uint64_t st
 /* ---- captures and graphs */
 
 /* What the stream's next work depends on: info.dependency_count nodes, and the data of as many edges, which are
- * zeros (see vs_call_edges_have_data). Both lists are valid until the thread's next call. */
+ * zeros (see vs_call_edges_are_special). Both lists are valid until the thread's next call. */
 typedef struct vs_call_capture {
   vs_sim_capture_info info;
   const uint64_t *nodes, *edges;
@@ -56,13 +56,12 @@ typedef struct vs_call_capture {
 VS_SIMCUDA_API vs_sim_error vs_call_capture_info(vs_sim *sim, uint32_t device, uint64_t stream,
                                                  vs_call_capture *capture);
 
-/* Edges of a graph may have eight bytes of data each (ports and a type, for kernels that start before another
- * one ends), which are not simulated. Whether one of these edges has data; `edges` may be NULL. */
-VS_SIMCUDA_API bool vs_call_edges_have_data(const void *edges, size_t count);
-/* Writes the data of edges that were listed into a program's arrays: zeros. */
-static inline void vs_call_clear_edges(void *edges, size_t count) {
-  if (edges != NULL) memset(edges, 0, count * sizeof(uint64_t));
-}
+/* Edges of a graph may have eight bytes of data each: ports and a type, for kernels that start before another one ends
+ * (programmatic launches). As no kernel runs, such an edge is one like any other: the order of work and the life of memory are the
+ * same. Whether one of these edges is neither plain nor of that kind; `edges` may be NULL. */
+VS_SIMCUDA_API bool vs_call_edges_are_special(const void *edges, size_t count);
+/* Writes the data of edges that were listed into a program's arrays: zeros. Says so if edges with data were made before. */
+VS_SIMCUDA_API void vs_call_clear_edges(void *edges, size_t count);
 
 /* Where a new node goes: behind `count` nodes of a graph. INVALID_VALUE if `node`, where its handle is written,
  * is NULL, or if `behind` is NULL and count is not 0. */

@@ -18,23 +18,13 @@ enum {
 
 static vs_shelf handles = VS_SHELF(VS_TAG_CUBLAS, struct cublasContext);
 
-/* Charges the memory of a new handle. */
-static vs_sim_error charge(uint32_t device) {
-  const vs_sim_figures *figures = vs_simcuda_figures(device);
-  if (figures != NULL && figures->compute_major < 9)
-    vs_simcuda_guess("cublas_handle", vs_sim_own_bytes(VS_SIM_OWN_CUBLAS, figures, 1),
-                     "what a handle of cuBLAS takes was measured on Hopper; on older cards it is assumed to "
-                     "be twice the workspace that NVIDIA recommends");
-  return vs_simcuda_own_take(device, VS_SIM_OWN_CUBLAS);
-}
-
 cublasStatus_t sim_cublasCreate_v2(cublasHandle_t *handle) {
   if (handle == NULL) return CUBLAS_STATUS_INVALID_VALUE;
   if (vs_begin_library() != VS_SIM_OK) return CUBLAS_STATUS_NOT_INITIALIZED;
   cublasHandle_t made = vs_shelf_take(&handles);
   if (made == NULL) return CUBLAS_STATUS_ALLOC_FAILED;
   made->device = vs_simcuda_this_thread()->device;
-  if (charge(made->device) != VS_SIM_OK) {
+  if (vs_simcuda_own_take(made->device, VS_SIM_OWN_CUBLAS) != VS_SIM_OK) {
     (void)vs_shelf_put_back(&handles, made);
     return CUBLAS_STATUS_ALLOC_FAILED;
   }

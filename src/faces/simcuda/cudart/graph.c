@@ -17,8 +17,9 @@
 #endif
 
 static void look_at_data(const cudaGraphEdgeData *data, size_t count) {
-  _Static_assert(sizeof *data == sizeof(uint64_t), "as vs_call_edges_have_data reads it");
-  if (vs_call_edges_have_data(data, count)) vs_simcuda_not_simulated("cudart", "edges of a graph with data");
+  _Static_assert(sizeof *data == sizeof(uint64_t), "as vs_call_edges_are_special reads it");
+  if (vs_call_edges_are_special(data, count))
+    vs_simcuda_not_simulated("cudart", "edges of a graph with data");
 }
 
 /* ---- whole graphs */

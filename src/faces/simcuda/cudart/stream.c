@@ -167,7 +167,7 @@ cudaError_t sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t g
   vs_rt rt;
   if ((unsigned)mode > cudaStreamCaptureModeRelaxed || (dependencies == NULL && count != 0))
     return vs_rt_answer(VS_SIM_INVALID_VALUE);
-  if (vs_call_edges_have_data(data, count))
+  if (vs_call_edges_are_special(data, count))
     vs_simcuda_not_simulated("cudart", "cudaStreamBeginCaptureToGraph with edge data");
   if (!vs_rt_enter(&rt)) return rt.failure;
   return vs_rt_leave(vs_sim_capture_begin_to(rt.sim, &rt.thread->sim, rt.device, VS_RT_NUMBER(stream),
@@ -244,7 +244,7 @@ cudaError_t sim_cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCap
 cudaError_t sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies,
                                                     const cudaGraphEdgeData *data, size_t count,
                                                     unsigned int flags) {
-  if (vs_call_edges_have_data(data, count))
+  if (vs_call_edges_are_special(data, count))
     vs_simcuda_not_simulated("cudart", "cudaStreamUpdateCaptureDependencies with edge data");
   return update_dependencies(stream, dependencies, count, flags);
 }
@@ -275,7 +275,7 @@ cudaError_t sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGra
 cudaError_t sim_cudaStreamUpdateCaptureDependencies_v2(cudaStream_t stream, cudaGraphNode_t *dependencies,
                                                        const cudaGraphEdgeData *data, size_t count,
                                                        unsigned int flags) {
-  if (vs_call_edges_have_data(data, count))
+  if (vs_call_edges_are_special(data, count))
     vs_simcuda_not_simulated("cudart", "cudaStreamUpdateCaptureDependencies with edge data");
   return update_dependencies(stream, dependencies, count, flags);
 }

@@ -94,7 +94,7 @@ cudnnStatus_t sim_cudnnCreate(cudnnHandle_t *handle) {
   made->device = vs_simcuda_this_thread()->device;
   if (vs_simcuda_own_take(made->device, VS_SIM_OWN_CUDNN) != VS_SIM_OK) {
     (void)vs_shelf_put_back(&handles, made);
-    return FAIL(INTERNAL_ERROR_HOST_ALLOCATION_FAILED);
+    return FAIL(INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED);
   }
   *handle = made;
   return CUDNN_STATUS_SUCCESS;
@@ -137,7 +137,7 @@ static void read_workspace(void) {
   if (!vs_sim_size_parse((vs_str){text, strlen(text)}, &configured.bytes)) {
     configured.bytes = 0;
     vs_simcuda_say_once(
-        "VRAMSCOPE_SIM_CUDNN_WORKSPACE is no size such as 128MiB: convolutions get no workspace");
+        "VRAMSCOPE_SIM_CUDNN_WORKSPACE is not a size such as 128MiB: convolutions get no workspace");
   }
 }
 

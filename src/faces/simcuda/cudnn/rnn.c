@@ -190,7 +190,7 @@ typedef struct temporary {
 } temporary;
 
 /* Kernels for small layers, and in float16 for a single layer of a large batch, take four more sequences for each
- * gate. Where they begin is not known: hidden sizes of 64 and 300 and batches of 7 and 32 were measured. */
+ * gate. Where they begin is unknown: hidden sizes of 64 and 300 and batches of 7 and 32 were measured. */
 static bool repeats(const struct cudnnRNNStruct *rnn, int batch) {
   enum { SMALL = 64, LARGE_BATCH = 16 };
   const bool is_single = pseudo_layers(rnn) == 1 && rnn->mode != CUDNN_GRU && batch >= LARGE_BATCH;

@@ -4,6 +4,7 @@
  * The real CUPTI must not be loaded: with a driver that has no private tables for it, it recurses without end. */
 #define VS_FACE_REFUSAL 15
 #include "faces/simcuda/abi/cupti.h"
+#include "faces/simcuda/core/objects.h"
 #include "faces/simcuda/core/trampoline.h"
 
 #undef VS_REFUSED
@@ -14,6 +15,13 @@ VS_FACE_LIBRARY("CUPTI")
 CUptiResult sim_cupti_refused(void) {
   vs_simcuda_not_simulated("CUPTI", "profiling of the GPU; profilers see only the CPU");
   return CUPTI_ERROR_NOT_INITIALIZED;
+}
+
+/* The version of this library: that of toolkits 13.2 and 12.8, like the runtime's. Programs compare it before they use a GPU. */
+CUptiResult sim_cuptiGetVersion(uint32_t *version) {
+  if (version == NULL) return CUPTI_ERROR_INVALID_PARAMETER;
+  *version = VS_TOOLKIT >= 13 ? 130200 : 26;
+  return CUPTI_SUCCESS;
 }
 
 static CUptiResult find(CUptiResult result, const char **text, bool wants_sentence) {

@@ -2,7 +2,7 @@
  *
  * Where we could, we asked the library itself, on an H100 with CUDA 13.0 (tests/gpu/measured), and the functions below
  * are formulas that equal every answer in the range where they say `is_measured`. Formulas were found from the numbers
- * alone: why a term is there is not known, sizes between the measured ones are inferred, and other GPUs and versions
+ * alone: the reason for a term is unknown, sizes between the measured ones are inferred, and other GPUs and versions
  * may differ. Elsewhere they are guesses, by a measured function that is near, or by what LAPACK documents for the
  * routine of the same name.
  *

@@ -80,28 +80,41 @@ CUresult sim_cuGetProcAddress(const char *name, void **address, int version, cuu
   return sim_cuGetProcAddress_v2(name, address, version, flags, NULL);
 }
 
-/* The name of the file that contains this code, without its folders. */
-static const char *file_of(const void *code) {
+/* The path of the file that contains this code. */
+static const char *path_of(const void *code) {
   Dl_info info;
-  if (dladdr(code, &info) == 0 || info.dli_fname == NULL) return "the program";
-  const char *slash = strrchr(info.dli_fname, '/');
-  return slash == NULL ? info.dli_fname : slash + 1;
+  return dladdr(code, &info) == 0 || info.dli_fname == NULL ? "the program" : info.dli_fname;
 }
 
-/* NVRTC also calls this, and works without a table. Any other caller gets a runtime error from all of its later
+static bool is_of(const char *file, const char *library) {
+  return strncmp(file, library, strlen(library)) == 0;
+}
+
+/* What to use instead of a library that contains the runtime, which users cannot link again. */
+static const char *remedy_for(const char *path) {
+  if (strstr(path, "/cupy") != NULL)
+    return "CuPy up to release 12 loads libcudart.so and runs (12.3 is tested); later ones contain the "
+           "runtime";
+  return "Relink with `-cudart shared`, or use a build that loads libcudart.so; `vramscope doctor` lists "
+         "what the "
+         "simulation replaces";
+}
+
+/* NVRTC and nvJitLink also call this, and work without a table. Any other caller gets a runtime error from all of its later
  * calls. */
 CUresult sim_cuGetExportTable(const void **table, const CUuuid *id) {
   (void)id;
   if (table != NULL) *table = NULL;
-  const char *caller = file_of(__builtin_return_address(0));
-  if (strncmp(caller, "libnvrtc", 8) == 0) return CUDA_ERROR_NOT_SUPPORTED;
+  const char *path = path_of(__builtin_return_address(0)), *slash = strrchr(path, '/');
+  const char *file = slash == NULL ? path : slash + 1;
+  if (is_of(file, "libnvrtc") || is_of(file, "libnvJitLink")) return CUDA_ERROR_NOT_SUPPORTED;
   char sentence[512];
-  snprintf(
-      sentence, sizeof sentence,
-      "%.128s contains NVIDIA's own CUDA runtime (linked statically, or a real library beside the "
-      "simulation), which requires a genuine driver: its calls will fail. Relink with `-cudart shared`, or "
-      "use a build that loads libcudart.so; `vramscope doctor` lists what the simulation replaces.",
-      caller);
-  vs_simcuda_say_once(sentence);
+  snprintf(sentence, sizeof sentence,
+           "%.128s contains NVIDIA's own CUDA runtime (linked statically, or a real library beside the "
+           "simulation), which requires a genuine driver: its calls will fail. %s.",
+           file, remedy_for(path));
+  /* A runtime may ask this first. The machine opens the file of the notes. */
+  if (vs_simcuda_lock_machine() != NULL) vs_simcuda_unlock_machine();
+  vs_simcuda_cannot_run(file, sentence);
   return CUDA_ERROR_NOT_SUPPORTED;
 }

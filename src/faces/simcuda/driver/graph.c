@@ -18,10 +18,10 @@ CUresult sim_cuStreamBeginCapture(CUstream stream) {
   return sim_cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
-/* Edges with data of their own (programmatic launches) are not simulated. */
+/* Programmatic launches are edges like others (shared_calls.h); any other data is not simulated. */
 static CUresult check_edges(const CUgraphEdgeData *edges, size_t count) {
-  _Static_assert(sizeof *edges == sizeof(uint64_t), "as vs_call_edges_have_data reads it");
-  if (!vs_call_edges_have_data(edges, count)) return CUDA_SUCCESS;
+  _Static_assert(sizeof *edges == sizeof(uint64_t), "as vs_call_edges_are_special reads it");
+  if (!vs_call_edges_are_special(edges, count)) return CUDA_SUCCESS;
   vs_simcuda_not_simulated("CUDA driver", "graph edges of a special type");
   return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -200,6 +200,23 @@ VS_ANSWER(nvmlDeviceGetMaxMigDeviceCount, 0)
 VS_ANSWER(nvmlDeviceIsMigDeviceHandle, 0)
 VS_ANSWER(nvmlDeviceGetDefaultEccMode, vs_card_has_ecc(&card.figures))
 
+/* The generation of the cards' data sheets, at which a link runs while it is used; the slot of the machine is none below it. */
+static unsigned int pcie_generation(const vs_sim_figures *figures) {
+  const uint32_t capability = figures->compute_major * 10 + figures->compute_minor;
+  if (capability < 80) return 3;
+  if (capability < 90) return 4;
+  return capability == 103 ? 6 : 5;
+}
+
+/* Eight lanes: the cards with the narrowest memory, those of the RTX 4060's kind. */
+static unsigned int pcie_lanes(const vs_sim_figures *figures) { return figures->bus_bits == 128 ? 8 : 16; }
+
+VS_ANSWER(nvmlDeviceGetCurrPcieLinkGeneration, pcie_generation(&card.figures))
+VS_ANSWER(nvmlDeviceGetMaxPcieLinkGeneration, pcie_generation(&card.figures))
+VS_ANSWER(nvmlDeviceGetGpuMaxPcieLinkGeneration, pcie_generation(&card.figures))
+VS_ANSWER(nvmlDeviceGetCurrPcieLinkWidth, pcie_lanes(&card.figures))
+VS_ANSWER(nvmlDeviceGetMaxPcieLinkWidth, pcie_lanes(&card.figures))
+
 nvmlReturn_t sim_nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor) {
   VS_NVML_NEED(major != NULL && minor != NULL);
   VS_CARD(device);

@@ -96,4 +96,33 @@ static nvmlReturn_t none(unsigned int *count) {
 nvmlReturn_t sim_nvmlUnitGetCount(unsigned int *count) { return none(count); }
 nvmlReturn_t sim_nvmlGetExcludedDeviceCount(unsigned int *count) { return none(count); }
 
+/* ---- confidential computing: the machine has none, and its cards take work */
+
+nvmlReturn_t sim_nvmlSystemGetConfComputeState(nvmlConfComputeSystemState_t *state) {
+  VS_NVML_TRY(vs_nvml_begin());
+  VS_NVML_NEED(state != NULL);
+  *state = (nvmlConfComputeSystemState_t){0};
+  return NVML_SUCCESS;
+}
+nvmlReturn_t sim_nvmlSystemGetConfComputeCapabilities(nvmlConfComputeSystemCaps_t *capabilities) {
+  VS_NVML_TRY(vs_nvml_begin());
+  VS_NVML_NEED(capabilities != NULL);
+  *capabilities = (nvmlConfComputeSystemCaps_t){0};
+  return NVML_SUCCESS;
+}
+nvmlReturn_t sim_nvmlSystemGetConfComputeSettings(nvmlSystemConfComputeSettings_v1_t *settings) {
+  VS_NVML_TRY(vs_nvml_begin());
+  VS_NVML_NEED(settings != NULL);
+  if (settings->version != VS_NVML_VERSION(nvmlSystemConfComputeSettings_v1_t, 1))
+    return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  *settings = (nvmlSystemConfComputeSettings_v1_t){.version = settings->version};
+  return NVML_SUCCESS;
+}
+nvmlReturn_t sim_nvmlSystemGetConfComputeGpusReadyState(unsigned int *is_ready) {
+  VS_NVML_TRY(vs_nvml_begin());
+  VS_NVML_NEED(is_ready != NULL);
+  *is_ready = 1;
+  return NVML_SUCCESS;
+}
+
 nvmlReturn_t sim_nvml_unknown(void) { return NVML_ERROR_NOT_SUPPORTED; }

@@ -14,18 +14,24 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void *library;
 
-/* Our own soname ("libnvrtc.so.13") and file. */
+/* The soname to find ("libnvrtc.so.13"), and the folder of the simulated libraries, where it is not. */
 typedef struct search {
   const char *name;
   char own[PATH_MAX];
 } search;
 
-/* Loads folder/name, if it exists and is not this library. */
+static bool is_in(const char *folder, const char *path) {
+  const char *slash = strrchr(path, '/');
+  const size_t size = slash == NULL ? 0 : (size_t)(slash - path);
+  return strlen(folder) == size && memcmp(folder, path, size) == 0;
+}
+
+/* Loads folder/name, if it exists and is none of the simulated libraries. */
 static bool try_folder(const search *s, const char *folder, size_t size) {
   char path[PATH_MAX], real[PATH_MAX];
   if (size == 0 || snprintf(path, sizeof path, "%.*s/%s", (int)size, folder, s->name) >= (int)sizeof path)
     return false;
-  if (realpath(path, real) == NULL || strcmp(real, s->own) == 0) return false;
+  if (realpath(path, real) == NULL || is_in(s->own, real)) return false;
   library = dlopen(real, RTLD_NOW | RTLD_LOCAL);
   return library != NULL;
 }
@@ -69,18 +75,27 @@ static bool try_variable(const search *s, const char *variable) {
   return try_folder(s, path, strlen(path));
 }
 
+static bool try_all(search *s, const char *name) {
+  s->name = name;
+  return try_list(s, getenv("LD_LIBRARY_PATH")) || dl_iterate_phdr(try_object, s) != 0 ||
+         try_variable(s, "CUDA_HOME") || try_variable(s, "CUDA_PATH") ||
+         try_pattern(s, "/usr/local/cuda*/lib64") ||
+         try_list(s, "/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib");
+}
+
+/* The library of the other major version has the same functions. A program that prefers one of them because it is loaded, as ours
+ * always is, may have installed the other. */
 static void find(void) {
+  static const char *const majors[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
   search s;
   Dl_info own;
   if (dladdr((void *)(uintptr_t)&find, &own) == 0 || realpath(own.dli_fname, s.own) == NULL) return;
-  s.name = strrchr(s.own, '/') + 1;
-  if (try_list(&s, getenv("LD_LIBRARY_PATH")) || dl_iterate_phdr(try_object, &s) != 0 ||
-      try_variable(&s, "CUDA_HOME") || try_variable(&s, "CUDA_PATH") ||
-      try_pattern(&s, "/usr/local/cuda*/lib64") ||
-      try_list(&s, "/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib"))
-    return;
+  char *slash = strrchr(s.own, '/');
+  const char *name = strcmp(slash + 1, majors[1]) == 0 ? majors[1] : majors[0];
+  *slash = 0;
+  if (try_all(&s, name) || try_all(&s, name == majors[0] ? majors[1] : majors[0])) return;
   char what[128];
-  snprintf(what, sizeof what, "compiling at run time: no real %s was found that could do it", s.name);
+  snprintf(what, sizeof what, "compiling at run time: no real %s was found that could do it", name);
   vs_simcuda_not_simulated("NVRTC", what);
 }
 

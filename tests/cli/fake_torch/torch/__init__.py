@@ -60,6 +60,7 @@ _C = types.SimpleNamespace(
     _cuda_memoryStats=_State.stats,
     _cuda_resetPeakMemoryStats=_State.reset_peak,
     _cuda_record_memory_history=_State.record,
+    _cuda_memorySnapshot=lambda pool: {"segments": [], "device_traces": []},
     _cuda_attach_out_of_memory_observer=_State.observers.append,
     state=_State,
 )

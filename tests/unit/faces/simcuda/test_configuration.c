@@ -26,7 +26,7 @@ static void nothing_set_is_one_h100(void **state) {
   assert_int_equal(c.gpu_count, 1);
   assert_string_equal(c.gpus[0].profile->key, "H100");
   assert_false(c.gpus[0].has_context_bytes);
-  assert_int_equal(c.values, VS_VALUES_ZEROS);
+  assert_int_equal(c.given.values, VS_VALUES_ZEROS);
   assert_int_equal(c.events, VS_SIM_EVENTS_AT_ONCE);
   assert_string_equal(c.node, "");
   assert_string_equal(c.run, "");
@@ -48,9 +48,9 @@ static void each_variable_is_read(void **state) {
   assert_true(c.gpus[0].has_context_bytes);
   assert_int_equal(c.gpus[0].context_bytes, UINT64_C(512) << 20);
   assert_true(read_with("VRAMSCOPE_SIM_VALUES", "true", &c, problem));
-  assert_int_equal(c.values, VS_VALUES_TRUE);
+  assert_int_equal(c.given.values, VS_VALUES_TRUE);
   assert_true(read_with("VRAMSCOPE_SIM_VALUES", " keep ", &c, problem));
-  assert_int_equal(c.values, VS_VALUES_KEEP);
+  assert_int_equal(c.given.values, VS_VALUES_KEEP);
   assert_true(read_with("VRAMSCOPE_SIM_EVENTS", "at-sync", &c, problem));
   assert_int_equal(c.events, VS_SIM_EVENTS_AT_SYNC);
   assert_true(read_with("VRAMSCOPE_SIM_FAULT", "alloc:3, event:1", &c, problem));

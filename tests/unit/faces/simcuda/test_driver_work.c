@@ -191,6 +191,26 @@ static void build_graphs(void) {
   GOOD(cuGraphExecUpdate_v2, exec, graph, &info);
 }
 
+/* Edges of programmatic launches are edges like others; that their data read as zeros is said, and other data are refused. */
+static void add_programmatic_edges(void) {
+  begin_driver();
+  CUgraph graph = NULL;
+  CUgraphNode nodes[3] = {NULL}, from[2], to[2];
+  const CUgraphEdgeData launch = {.from_port = 1, .type = 1}, other = {.type = 7},
+                        reserved = {.reserved = {1}};
+  CUgraphEdgeData data[2] = {other, other};
+  size_t count = 2;
+  GOOD(cuGraphCreate, &graph, 0);
+  for (int i = 0; i < 3; i++) GOOD(cuGraphAddEmptyNode, &nodes[i], graph, NULL, 0);
+  FAILS(CUDA_ERROR_NOT_SUPPORTED, cuGraphAddDependencies_v2, graph, &nodes[0], &nodes[1], &other, 1);
+  FAILS(CUDA_ERROR_NOT_SUPPORTED, cuGraphAddDependencies_v2, graph, &nodes[0], &nodes[1], &reserved, 1);
+  GOOD(cuGraphAddDependencies_v2, graph, &nodes[0], &nodes[1], &launch, 1);
+  GOOD(cuGraphAddDependencies_v2, graph, &nodes[1], &nodes[2], NULL, 1);
+  GOOD(cuGraphGetEdges_v2, graph, from, to, data, &count);
+  CHECK(count == 2 && from[0] == nodes[0] && to[0] == nodes[1] && from[1] == nodes[1] && to[1] == nodes[2]);
+  CHECK(data[0].type == 0 && data[0].from_port == 0);
+}
+
 static void test_streams(void **state) {
   (void)state;
   expect_apart(use_streams, WITH_NOTHING, "");
@@ -202,6 +222,10 @@ static void test_graphs(void **state) {
   expect_apart(capture_work, WITH_NOTHING, "");
   expect_apart(use_the_threads_own_stream, WITH_NOTHING, "");
   expect_apart(build_graphs, WITH_NOTHING, "");
+  expect_apart(
+      add_programmatic_edges, WITH_NOTHING,
+      "vramscope: graph edges of a special type (CUDA driver) is not simulated\n"
+      "vramscope: reading the data of the edges of a graph: they read as zeros (CUDA) is not simulated\n");
 }
 
 /* ---- code */

@@ -188,6 +188,19 @@ static void threads_of_python_do_not_wait_for_each_other(void **state) {
   assert_non_null(strstr(notes, "\"count\":2400,\"bytes\":19200}\n"));
 }
 
+/* Nothing, or the two lines that say that a line of the program reads for ever, which the threads below do. */
+static void expect_no_errors(const finished *result) {
+  static const char *const notices[] = {
+      "vramscope: <string>:12 read has read the same value from the GPU 500 times",
+      "vramscope: one line has read 10,000 values from the GPU"};
+  const char *at = result->errors;
+  for (size_t i = 0; i < 2; i++) {
+    const char *end = strchr(at, '\n');
+    if (end != NULL && strncmp(at, notices[i], strlen(notices[i])) == 0) at = end + 1;
+  }
+  assert_string_equal(at, "");
+}
+
 /* A daemon thread reads while the interpreter ends: it may be stopped anywhere, and the process ends well. */
 static void an_ending_python_ends(void **state) {
   (void)state;
@@ -197,7 +210,7 @@ static void an_ending_python_ends(void **state) {
         "for l in (free, held): threading.Thread(target=many, args=(l, 1 << 60), daemon=True).start()\n"
         "time.sleep(0.02)\n",
         &result);
-    assert_string_equal(result.errors, "");
+    expect_no_errors(&result);
     read_notes();
   }
 }

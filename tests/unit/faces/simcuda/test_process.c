@@ -110,7 +110,8 @@ static void see_nonsense(void) {
 static void nonsense_is_said_once(void **state) {
   (void)state;
   expect_apart(see_nonsense, WITH("VRAMSCOPE_SIM_VALUES=some"),
-               "vramscope: no simulated GPU: VRAMSCOPE_SIM_VALUES=some: not one of zeros|true|keep\n");
+               "vramscope: no simulated GPU: VRAMSCOPE_SIM_VALUES=some: not one of zeros|true|keep, and not "
+               "FILE:LINE=VALUE: \"some\"\n");
   expect_apart(see_nonsense, WITH("VRAMSCOPE_SIM_NODE=/dev/null"),
                "vramscope: no simulated GPU: VRAMSCOPE_SIM_NODE: not a simulated machine of this version of "
                "vramscope\n");
@@ -220,7 +221,8 @@ static void fork_while_locked(void) {
   CHECK(vs_simcuda_begin() == VS_SIM_OK);
   vs_simcuda_say_once("once");
   CHECK(pthread_create(&thread, NULL, take_locks, &stop) == 0);
-  for (int i = 0; i < 50; i++) CHECK(status_of_fork(find_no_simulation_and_go) == 0);
+  for (uint64_t i = 0; i < test_repetitions(50, 5); i++)
+    CHECK(status_of_fork(find_no_simulation_and_go) == 0);
   __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
   CHECK(pthread_join(thread, NULL) == 0);
 }

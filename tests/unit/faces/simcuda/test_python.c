@@ -79,7 +79,7 @@ void *PyEval_GetFrame(void) {
   CHECK(has_lock != 0 && exceptions_aside != 0);
   asked++;
   errno = 7;
-  if (reads_again) vs_readback_sites_note(4); /* Python code that runs now reads a value itself */
+  if (reads_again) (void)vs_readback_sites_note(4, NULL); /* Python code that runs now reads a value itself */
   return has_frames ? &innermost : NULL;
 }
 void *PyFrame_GetBack(void *frame) {
@@ -135,6 +135,8 @@ static const char *notes_of(pid_t child) {
   return text;
 }
 
+static const char *values = "VRAMSCOPE_SIM_VALUES="; /* VRAMSCOPE_SIM_VALUES=... */
+
 /* Runs `body` in a child and gives its notes. */
 static const char *notes_of_run(void (*body)(void), const char *stacks) {
   char setting[64];
@@ -148,6 +150,7 @@ static const char *notes_of_run(void (*body)(void), const char *stacks) {
     clear_environment();
     (void)putenv(variable);
     (void)putenv(setting);
+    (void)putenv((char *)(uintptr_t)values);
     CHECK(vs_simcuda_begin() == VS_SIM_OK);
     body();
     CHECK(has_lock == 0 && exceptions_aside == 0 && most_locks <= 1);
@@ -170,15 +173,15 @@ static bool has(const char *notes, const char *line) { return strstr(notes, line
 static void read_at_places(void) {
   for (int i = 0; i < 5; i++) {
     errno = 3;
-    vs_readback_sites_note(4);
+    (void)vs_readback_sites_note(4, NULL);
     CHECK(errno == 3);
   }
   const int references = innermost_code.references;
   CHECK(references == 2); /* one stays, so that the place keeps its meaning */
   innermost.offset = 11;  /* the next line */
-  vs_readback_sites_note(8);
-  vs_readback_sites_note(VS_READBACK_LARGE + 1); /* not the same, from the same place */
-  vs_readback_sites_note(VS_READBACK_LARGE + 2);
+  (void)vs_readback_sites_note(8, NULL);
+  (void)vs_readback_sites_note(VS_READBACK_LARGE + 1, NULL); /* not the same, from the same place */
+  (void)vs_readback_sites_note(VS_READBACK_LARGE + 2, NULL);
   CHECK(asked == 8);
 }
 
@@ -197,17 +200,17 @@ static void each_place_is_noted_once(void **state) {
 
 static void read_where_nobody_is(void) {
   initialized = false;
-  vs_readback_sites_note(1);
+  (void)vs_readback_sites_note(1, NULL);
   initialized = true;
   finalizing = true;
-  vs_readback_sites_note(1);
+  (void)vs_readback_sites_note(1, NULL);
   finalizing = false;
   known_thread = false;
-  vs_readback_sites_note(1);
+  (void)vs_readback_sites_note(1, NULL);
   known_thread = true;
   CHECK(asked == 0);
   has_frames = false;
-  vs_readback_sites_note(1);
+  (void)vs_readback_sites_note(1, NULL);
   CHECK(asked == 1);
 }
 
@@ -220,7 +223,7 @@ static void nobody_is_asked_in_vain(void **state) {
 }
 
 static void read_without_asking(void) {
-  vs_readback_sites_note(1);
+  (void)vs_readback_sites_note(1, NULL);
   CHECK(asked == 0);
 }
 
@@ -231,7 +234,7 @@ static void stacks_can_be_switched_off(void **state) {
 
 static void read_within_a_read(void) {
   reads_again = true;
-  vs_readback_sites_note(4);
+  (void)vs_readback_sites_note(4, NULL);
   CHECK(asked == 1);
 }
 
@@ -245,7 +248,7 @@ static void a_read_within_a_read_does_not_ask(void **state) {
 static void read_everywhere(void) {
   for (int i = 0; i < 3 * VS_READBACK_SITES; i++) {
     innermost.offset = i;
-    vs_readback_sites_note(1);
+    (void)vs_readback_sites_note(1, NULL);
   }
   const int references = innermost_code.references;
   CHECK(references == VS_READBACK_SITES); /* ours and those of the places, no more */
@@ -258,11 +261,115 @@ static void places_are_bounded(void **state) {
   assert_false(has(notes, "\"id\":1024,"));
 }
 
+/* ---- values of places */
+
+static vs_readback_override read_value(uint64_t bytes) { return vs_readback_sites_note(bytes, NULL); }
+
+/* The frames are a.py:100 in b "quoted".py:200. */
+static void read_at_given_places(void) {
+  vs_readback_override given = read_value(8);
+  CHECK(given.is_there && given.place == 1 && given.value.integer == 7); /* the innermost decides */
+  CHECK(read_value(8).is_there && read_value(VS_READBACK_LARGE + 1).is_there);
+  innermost.offset = 11;
+  given = read_value(8);
+  CHECK(given.is_there && given.place == 2 && given.value.kind == VS_GIVEN_KEEP);
+  outermost.offset = 21;
+  CHECK(!read_value(8).is_there);
+  known_thread = false;
+  CHECK(!read_value(8).is_there);
+  known_thread = true;
+  innermost.offset = 10;
+  for (int i = 0; i < 2 * VS_READBACK_SITES; i++) { /* also of sites that the table has no space for */
+    outermost.offset = 30 + i;
+    CHECK(read_value(1).place == 1);
+  }
+  vs_readback_sites_misfit(1, 1);
+}
+
+static void places_are_given_values(void **state) {
+  (void)state;
+  values = "VRAMSCOPE_SIM_VALUES=true,c.py:100=1,a.py:100=7,b \"quoted\".py:200=keep,a.py:300=1";
+  const char *notes = notes_of_run(read_at_given_places, "1");
+  values = "VRAMSCOPE_SIM_VALUES=";
+  assert_true(has(notes, "{\"note\":\"given\",\"place\":\"a.py:100=7\",\"count\":1,\"misfits\":0}\n"));
+  assert_true(has(notes, "{\"note\":\"given\",\"place\":\"a.py:100=7\",\"count\":2051,\"misfits\":1}\n"));
+  assert_true(has(notes, "\"place\":\"b \\\"quoted\\\".py:200=keep\",\"count\":1,"));
+  assert_false(has(notes, "c.py:100=1") || has(notes, "a.py:300"));
+}
+
+static void read_what_the_hook_gives(void) {
+  CHECK(!read_value(8).is_there);
+  vs_simcuda_give(&outermost_code, 199, 200, 5);
+  vs_readback_override given = read_value(8);
+  CHECK(given.is_there && given.value.kind == VS_GIVEN_INTEGER && given.value.integer == 5);
+  vs_simcuda_give(&outermost_code, 199, 200, 6);
+  CHECK(read_value(8).value.integer == 6);
+  vs_simcuda_give(&innermost_code, 101, 200, 9);
+  CHECK(read_value(8).value.integer == 6); /* another line */
+  vs_simcuda_give(&innermost_code, 100, 100, 9);
+  CHECK(read_value(8).value.integer == 9);
+  innermost.offset = 30;
+  CHECK(read_value(8).value.integer == 3 && read_value(8).place == 0); /* the user's is further in */
+  vs_simcuda_give(NULL, 0, 0, 0);
+  innermost.offset = 10;
+  CHECK(!read_value(8).is_there);
+}
+
+static void the_hook_gives_values(void **state) {
+  (void)state;
+  values = "VRAMSCOPE_SIM_VALUES=a.py:300=3";
+  (void)notes_of_run(read_what_the_hook_gives, "1");
+  values = "VRAMSCOPE_SIM_VALUES=";
+}
+
+/* ---- a loop that makes no progress */
+
+static int read_times(int count, uint64_t bytes, vs_readback_state *now, int changes_at, uint64_t *changes) {
+  for (int i = 0; i < count; i++) {
+    now->kernels += 3;
+    if (i == changes_at) ++*changes;
+    (void)vs_readback_sites_note(bytes, now);
+  }
+  return count;
+}
+
+static void read_for_ever(void) {
+  vs_readback_state now = {.is_zero = true};
+  uint64_t *const changes[] = {&now.written, &now.memory, &now.steps, &now.value, &now.kernels, &now.thread};
+  for (int i = 0; i < 6; i++) { /* one change in each interval is progress */
+    outermost.offset = 30 + i;
+    for (int k = 0; k < 4; k++) read_times(VS_READBACK_REPEATS - 10, 1, &now, 20, changes[i]);
+  }
+  outermost.offset = 40;
+  read_times(VS_READBACK_REPEATS, 1, &now, -1, NULL);
+  outermost.offset = 41; /* the first of equal intervals ends at the second read */
+  read_times(VS_READBACK_REPEATS + 1, 4, &now, -1, NULL);
+  outermost.offset = 42;
+  now.is_zero = false;
+  read_times(VS_READBACK_REPEATS + 100, 1, &now, -1, NULL);
+  outermost.offset = 43;
+  vs_simcuda_give(&outermost_code, 1, 1, 1); /* the hook knows that it ends */
+  read_times(VS_READBACK_REPEATS + 100, 1, &now, -1, NULL);
+}
+
+static void a_loop_without_progress_is_noted(void **state) {
+  (void)state;
+  const char *notes = notes_of_run(read_for_ever, "1");
+  assert_true(has(notes, "{\"note\":\"stuck\",\"id\":8,\"repeats\":500,\"give\":\"a.py:100=true\"}\n"));
+  assert_true(has(notes, "{\"note\":\"stuck\",\"id\":9,\"repeats\":500,\"give\":\"a.py:100=zeros\"}\n"));
+  const char *first = strstr(notes, "\"stuck\"");
+  assert_non_null(strstr(first, "\"id\":8"));
+  int count = 0;
+  for (const char *at = notes; (at = strstr(at, "\"stuck\"")) != NULL; at++) count++;
+  assert_int_equal(count, 2);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_place_is_noted_once),   cmocka_unit_test(nobody_is_asked_in_vain),
       cmocka_unit_test(stacks_can_be_switched_off), cmocka_unit_test(a_read_within_a_read_does_not_ask),
-      cmocka_unit_test(places_are_bounded),
+      cmocka_unit_test(places_are_bounded),         cmocka_unit_test(places_are_given_values),
+      cmocka_unit_test(the_hook_gives_values),      cmocka_unit_test(a_loop_without_progress_is_noted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,10 +126,39 @@ static void test_table(void **state) {
   end_screen(&screen);
 }
 
+static void expect_list(const char *list, const char *wanted) {
+  static const vs_column columns[] = {{"n", VS_COLUMN_RIGHT}, {"list", VS_COLUMN_LIST}};
+  vs_screen screen = make_screen(25);
+  vs_table table;
+  vs_table_begin(&table, &screen, 1, columns, 2);
+  vs_text_cstr(vs_table_cell(&table), "17");
+  vs_text_cstr(vs_table_cell(&table), list);
+  vs_text_cstr(vs_table_cell(&table), "1");
+  (void)vs_table_cell(&table);
+  vs_table_put(&table);
+  expect_str_at(vs_text_view(&screen.text), vs_str_from(wanted), __FILE__, __LINE__);
+  end_screen(&screen);
+}
+
+/* 20 columns are left. Each comma stays in front of a break. */
+static void test_lists_in_a_table(void **state) {
+  (void)state;
+  expect_list("one:1,two:2,three:3.", "  n  list\n 17  one:1,two:2,three:3.\n  1\n");
+  expect_list("one:1,two:2,three:33.", "  n  list\n 17  one:1,two:2,\n     three:33.\n  1\n");
+  expect_list("a:1,an item of twenty-five,b:2,c:3",
+              "  n  list\n 17  a:1,\n     an item of twenty-five,\n     b:2,c:3\n  1\n");
+  expect_list("an item of twenty-five", "  n  list\n 17  an item of twenty-five\n  1\n");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_safe),    cmocka_unit_test(test_width), cmocka_unit_test(test_fit),
-      cmocka_unit_test(test_wrap),    cmocka_unit_test(test_bar),   cmocka_unit_test(test_table),
+      cmocka_unit_test(test_safe),
+      cmocka_unit_test(test_width),
+      cmocka_unit_test(test_fit),
+      cmocka_unit_test(test_wrap),
+      cmocka_unit_test(test_bar),
+      cmocka_unit_test(test_table),
+      cmocka_unit_test(test_lists_in_a_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,7 +162,7 @@ static void test_reasons(void **state) {
   const char *screen = draw(&f, 80, 24);
   expect_has(screen, "denied");
   expect_has(screen, "n/a");
-  expect_has(screen, "GPU 0: utilisation, power: not supported by this card, driver or system;");
+  expect_has(screen, "GPU 0: utilisation, power: not supported by this GPU, driver or system;");
   expect_has(screen, "temperature: not permitted to this user");
   device->memory.used = device->memory.free = device->memory.reserved = device->memory.attributed =
       device->memory.unattributed = made_unknown(VS_REASON_LOST);
@@ -305,6 +305,7 @@ static void check_screen(fixture *f, uint32_t columns, uint32_t rows) {
 
 static void test_every_size(void **state) {
   (void)state;
+  const uint32_t more_columns = (uint32_t)test_repetitions(7, 31);
   for (int choice = 0; choice < 16; choice++) {
     fixture f;
     begin(&f);
@@ -315,7 +316,7 @@ static void test_every_size(void **state) {
     f.state.has_details = (choice & 4) != 0;
     f.state.chosen_pid = 2001;
     vs_format(f.state.chosen_uuid, sizeof f.state.chosen_uuid, "%s", f.sample.devices.data[0].info.uuid);
-    for (uint32_t columns = 1; columns <= 180; columns += columns < 90 ? 7 : 31)
+    for (uint32_t columns = 1; columns <= 180; columns += columns < 90 ? more_columns : 31)
       for (uint32_t rows = 0; rows <= 60; rows += rows < 26 ? 1 : 9) check_screen(&f, columns, rows);
     end(&f);
   }

@@ -46,8 +46,9 @@ static void check_promises(const vs_layout_wish *wish) {
 static void test_promises(void **state) {
   (void)state;
   static const uint32_t devices[] = {0, 1, 2, 8, 70}, processes[] = {0, 1, 4, 100};
+  const uint32_t more_rows = (uint32_t)test_repetitions(1, 6);
   for (uint32_t columns = 1; columns <= 200; columns += columns < 100 ? 7 : 29)
-    for (uint32_t rows = 1; rows <= 70; rows++)
+    for (uint32_t rows = 1; rows <= 70; rows += more_rows)
       for (size_t d = 0; d < sizeof devices / sizeof devices[0]; d++)
         for (size_t p = 0; p < sizeof processes / sizeof processes[0]; p++)
           for (uint32_t choice = 0; choice < 8; choice++)
