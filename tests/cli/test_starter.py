@@ -44,6 +44,15 @@ def test_a_run_that_hangs_is_ended():
     assert python("print(1)").stdout == b"1\n"
 
 
+@pytest.mark.parametrize("anew", (False, True))
+@pytest.mark.parametrize("program, is_in_time", (("while True: pass", False), ("import time; time.sleep(1.2)", True)), ids=("computes", "waits"))
+def test_the_limit_of_processor_time(program, is_in_time, anew):
+    with open(os.devnull, "r+b") as nothing:
+        run = starter.Run([sys.executable, "-c", program], [nothing.fileno()] * 3, anew=anew)
+        assert run.wait_cpu(0.5) is is_in_time
+    assert run.code == (0 if is_in_time else -9)
+
+
 def test_memory_is_each_runs_own():
     most = {}
     for size in (1, 300 << 20, 2):

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 import starter  # noqa: E402
 
 BINARY = os.environ.get("VRAMSCOPE", "")
-TIMEOUT_S = int(os.environ.get("VRAMSCOPE_TIMEOUT_S", "10"))
+TIMEOUT_S = int(os.environ.get("VRAMSCOPE_TIMEOUT_S", "10"))  # of processor time, so that a busy machine changes nothing
 MAX_RSS_MB = int(os.environ.get("VRAMSCOPE_MAX_RSS_MB", "256"))  # raise it for a build with sanitizers
 CANNOT_READ = 3
 
@@ -46,7 +46,7 @@ def run(*args, stdin=None, anew=False, each=0):
         if stdin is not None:
             feeder = threading.Thread(target=_feed, args=(ours, stdin), daemon=True)
             feeder.start()
-        in_time = process.wait(TIMEOUT_S)
+        in_time = process.wait_cpu(TIMEOUT_S)
         seconds = time.monotonic() - began
         if stdin is not None:
             feeder.join(TIMEOUT_S)
@@ -84,7 +84,7 @@ def report_of(path):
 
 def assert_refused(outcome, what=""):
     """Exit code 3, one short printable line on standard error, and nothing on standard output."""
-    assert not outcome.timed_out, f"{what}: not finished after {TIMEOUT_S} s"
+    assert not outcome.timed_out, f"{what}: not finished after {TIMEOUT_S} s of processor time"
     assert outcome.code == CANNOT_READ, f"{what}: exit code {outcome.code}, stderr {outcome.err[:300]!r}"
     assert outcome.out == b"", f"{what}: output {outcome.out[:300]!r}"
     assert_one_line(outcome.err, what)
@@ -99,7 +99,7 @@ def assert_one_line(err, what=""):
 
 def assert_survived(outcome, what=""):
     """Any answer but a crash: a report, a refusal, or exit code 4; at most one line on standard error."""
-    assert not outcome.timed_out, f"{what}: not finished after {TIMEOUT_S} s"
+    assert not outcome.timed_out, f"{what}: not finished after {TIMEOUT_S} s of processor time"
     assert outcome.code in (0, CANNOT_READ, 4), f"{what}: exit code {outcome.code}, stderr {outcome.err[:300]!r}"
     if outcome.err:
         assert_one_line(outcome.err, what)
