@@ -41,11 +41,8 @@ static vs_status open_temporary(vs_outfile *file, vs_error *error) {
     if (folder + sizeof suffix > sizeof file->temporary) return vs_os__fail(error, ENAMETOOLONG, "");
     memcpy(file->temporary, file->path, folder);
     memcpy(file->temporary + folder, suffix, sizeof suffix);
-    file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file->fd >= 0) {
-      vs_process_guard(file->temporary);
-      return VS_OK;
-    }
+    file->fd = vs_process_create_guarded(file->temporary);
+    if (file->fd >= 0) return VS_OK;
     if (errno != EEXIST) break;
   }
   const int number = errno;

@@ -39,6 +39,18 @@ void vs_process_guard(const char *path) {
   guarded = 1;
 }
 
+int vs_process_create_guarded(const char *path) {
+  sigset_t all, before;
+  (void)sigfillset(&all);
+  (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+  const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const int number = errno;
+  if (fd >= 0) vs_process_guard(path);
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+  errno = number;
+  return fd;
+}
+
 static sigset_t held; /* the signals that are blocked until vs_process_wait_end */
 
 static bool is_ignored(int number) {

@@ -1,7 +1,7 @@
 /* The process itself: its standard streams, signals, environment and clock.
  *
- * vs_process_prepare and vs_process_guard change what belongs to the whole process; only a program's main thread calls
- * them, never a library. */
+ * vs_process_prepare, vs_process_guard and vs_process_create_guarded change what belongs to the whole process; only a
+ * program's main thread calls them, never a library. */
 #ifndef VS_OS_PROCESS_H
 #define VS_OS_PROCESS_H
 
@@ -18,6 +18,10 @@ void vs_process_unprepare(void);
 
 /* The file to remove if a signal ends the process (Ctrl-C, TERM, HUP); NULL: none. One at a time. */
 void vs_process_guard(const char *path);
+
+/* Creates a file, which does not exist yet, for writing and guards it; no signal ends the process between the two. The
+ * descriptor, or -1 with errno. */
+int vs_process_create_guarded(const char *path);
 
 /* Blocks the signals that end the process (Ctrl-C, TERM, HUP), in this thread and in those that it starts, until
  * vs_process_wait_end takes them. Signals that the parent ignores (nohup) stay ignored. */
