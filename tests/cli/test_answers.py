@@ -202,6 +202,34 @@ def test_events_around_a_moment(vramscope, snapshots):
     assert [event["event"] for event in reply["events"]] == [0, 1, 2, 3]
 
 
+def test_seconds_of_events(vramscope, folder):
+    """To the microsecond, with the zeros of the fraction."""
+    device = make.Device()
+    device.alloc(make.MiB, make.WEIGHTS)
+    for event, after_us in zip(device.events, (0, 3_000_042), strict=True):
+        event["time_us"] = make.START_US + after_us
+    make.write(folder / "times.pickle", make.snapshot(device))
+    rows = vramscope("events", "times.pickle").out.splitlines()
+    assert any("0.000000" in row for row in rows) and any("3.000042" in row for row in rows), rows
+
+
+def test_stats_blocks_of_a_pool(vramscope, folder):
+    """The blocks of a pool are those that are allocated and those that wait for a stream."""
+    device = make.Device()
+    blocks = [device.alloc(2 * make.MiB, make.WEIGHTS) for _ in range(3)]
+    blocks[1]["state"] = "active_pending_free"
+    make.write(folder / "pending.pickle", make.snapshot(device))
+    done = vramscope("stats", "pending.pickle")
+    rows = [row.split() for row in done.out.splitlines() if row.split()[:1] == ["default"]]
+    assert rows and all(row[-2:] == ["3", "3"] for row in rows), done.out
+
+
+def test_top_0_is_all(vramscope, snapshots):
+    all_of_them, one = (vramscope("blocks", "training.pickle", "--top", top).out for top in ("0", "1"))
+    assert len(all_of_them.splitlines()) > len(one.splitlines())
+    assert all_of_them == vramscope("blocks", "training.pickle", "--top", "1000000").out
+
+
 def test_doctor(vramscope, folder):
     done = vramscope("doctor", "snapshot.pickle")
     assert done.code == 0 and "this file" in done.out and "1 GPU" in done.out

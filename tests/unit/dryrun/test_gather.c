@@ -104,6 +104,25 @@ static void test_three_processes(void **state) {
   fault_host_expect_empty(&fault);
 }
 
+/* A process without a byte of a card used the card if it asked for memory of it. */
+static void test_refused(void **state) {
+  (void)state;
+  uint32_t slot;
+  assert_int_equal(vs_sim_machine_enter(&the_machine, GONE, 1, &slot), VS_SIM_OK);
+  assert_int_equal(vs_sim_machine_take(&the_machine, slot, 1, 100 * GiB), VS_SIM_OUT_OF_MEMORY);
+  fault_host fault;
+  fault_host_init(&fault, FAULT_NEVER);
+  vs_result result = make_result(&fault.host);
+  const vs_result_process *process = result.processes.data;
+  assert_int_equal(result.processes.count, 1);
+  assert_true(process->use[1].is_used && !process->use[0].is_used);
+  assert_true(result.cards[1].is_used && !result.cards[0].is_used);
+  assert_int_equal(process->use[1].driver_peak_bytes, 0);
+  assert_int_equal(process->use[1].largest_refused_bytes, 100 * GiB);
+  vs_result_deinit(&result);
+  fault_host_expect_empty(&fault);
+}
+
 /* JAX's pool is three quarters of the card whatever is needed; a card is enough if that share of it is. */
 static void test_jax(void **state) {
   (void)state;
@@ -311,6 +330,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_nothing, begin, end),
       cmocka_unit_test_setup_teardown(test_check, begin, end),
       cmocka_unit_test_setup_teardown(test_three_processes, begin, end),
+      cmocka_unit_test_setup_teardown(test_refused, begin, end),
       cmocka_unit_test_setup_teardown(test_jax, begin, end),
       cmocka_unit_test_setup_teardown(test_which_to_look_into, begin, end),
       cmocka_unit_test_setup_teardown(test_at_the_same_time, begin, end),
