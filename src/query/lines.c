@@ -133,6 +133,18 @@ void vs_line_rest_row(vs_lines *lines, uint64_t bytes, uint64_t count, const cha
   vs_jsonw_object_end(call->json);
 }
 
+void vs_line_owner_rows(vs_lines *lines, const vs_groups *owners) {
+  const uint64_t top = lines->call->request->top;
+  const size_t shown = top != 0 && top < owners->list.count ? (size_t)top : owners->list.count;
+  uint64_t rest = owners->bytes;
+  for (size_t i = 0; i < shown; i++) {
+    vs_line_group_row(lines, VS_BY_LINE, &owners->list.data[i], owners->bytes);
+    rest -= vs_min_u64(owners->list.data[i].bytes, rest);
+  }
+  if (owners->list.count > shown)
+    vs_line_rest_row(lines, rest, owners->list.count - shown, "other line", owners->bytes);
+}
+
 /* ---- parts of the open line */
 
 void vs_line_value(vs_lines *lines, uint64_t bytes) {

@@ -1,6 +1,7 @@
 /* "report": everything of one device that fits on a screen, from its vs_report. */
-#include "query/report_lines.h"
 #include "query/advice.h"
+#include "query/report_lines.h"
+#include "query/trust_lines.h"
 
 static void sentence(vs_jsonw *json, const char *key, const char *words) {
   if (words == NULL) vs_jsonw_member_null(json, key);
@@ -272,7 +273,7 @@ static void write_trust(vs_call *call, const vs_told *told) {
     vs_jsonw_member_str(json, "severity", vs_str_from(vs_severity_name(vs_finding_severity(kind))));
     vs_jsonw_member_u64(json, "count", tally->count);
     vs_reply_i64_or_null(json, "first_event", tally->first_event >= 0, tally->first_event);
-    vs_report_finding_put(&call->scratch, told, kind);
+    vs_finding_put(&call->scratch, told, kind);
     vs_reply_scratch(call, "sentence");
     vs_jsonw_object_end(json);
   }

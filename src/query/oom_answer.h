@@ -4,7 +4,7 @@
 
 #include "analyze/remedies.h"
 #include "query/replays.h"
-#include "query/report_lines.h"
+#include "query/told.h"
 
 /* Whether remedies were searched, and if not, why. */
 typedef enum vs_remedy_search {

@@ -1,5 +1,6 @@
 /* The sentences of "oom". */
 #include "query/advice.h"
+#include "query/failure_lines.h"
 #include "query/oom_answer.h"
 #include "query/whatif_answer.h"
 
