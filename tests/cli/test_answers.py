@@ -224,10 +224,11 @@ def test_stats_blocks_of_a_pool(vramscope, folder):
     assert rows and all(row[-2:] == ["3", "3"] for row in rows), done.out
 
 
-def test_top_0_is_all(vramscope, snapshots):
-    all_of_them, one = (vramscope("blocks", "training.pickle", "--top", top).out for top in ("0", "1"))
-    assert len(all_of_them.splitlines()) > len(one.splitlines())
-    assert all_of_them == vramscope("blocks", "training.pickle", "--top", "1000000").out
+@pytest.mark.parametrize("command", ("blocks", "events", "tree"))
+def test_top_0_is_all(vramscope, snapshots, command):
+    everything, one = (vramscope(command, "training.pickle", "--top", top).out for top in ("0", "1"))
+    assert len(everything.splitlines()) > len(one.splitlines())
+    assert everything == vramscope(command, "training.pickle", "--top", "1000000").out
 
 
 def test_doctor(vramscope, folder):
