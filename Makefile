@@ -2,6 +2,7 @@
 #
 #   make demo      a report of a simulated training run: the first thing to try
 #   make test      every test, in the release and in the hostile build (PRESETS="..." for other builds)
+#   make test-programs   some dozens of real programs in the dry run (docs/guide/programs.md): an hour, and 6 GB of packages
 #   make bench     figures as ratios against named peers
 #   make fuzz      all fuzz targets until one breaks (FUZZ_RUNS=N: that many executions of each)
 #   make mutants   breaks the code on purpose, one rule at a time: does a test notice? (MUTANTS="--room alloc": its options)
@@ -12,7 +13,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: help demo test bench fuzz mutants install format tidy clean
+.PHONY: help demo test test-programs bench fuzz mutants install format tidy clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -24,6 +25,11 @@ demo:
 test:
 	@tools/setup test
 	@tools/test $(PRESETS)
+
+test-programs:
+	@tools/setup programs
+	@tools/build release -DVS_RINGS=programs vramscope simcuda
+	@ctest --test-dir build/release --output-on-failure --no-tests=error -L programs
 
 bench:
 	@tools/setup bench

@@ -1,0 +1,101 @@
+"""The list of real programs (tests/real/programs.toml), what was measured, and docs/guide/programs.md have the same rows; and what the ring
+`programs` compares. Nothing is run on a GPU here."""
+
+import importlib.machinery
+import importlib.util
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def load():
+    loader = importlib.machinery.SourceFileLoader("programs", str(ROOT / "tools" / "programs"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("programs", loader))
+    loader.exec_module(module)
+    return module
+
+
+programs = load()
+ROW = {"name": "a", "what": "w", "environment": "torch", "script": "qlora.py", "checked": "c"}
+
+
+def test_the_page_is_that_of_the_list():
+    done = subprocess.run([ROOT / "tools" / "programs", "--check"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_row_is_on_the_page():
+    _, rows, refused = programs.read_list()
+    text = programs.PAGE.read_text()
+    assert len(rows) >= 10
+    assert [row["name"] for row in rows + refused if f"| **{row['name']}**: {row['what']}" not in text] == []
+
+
+@pytest.mark.parametrize("change, said", [
+    ({"script": "none.py"}, "there is no none.py"),
+    ({"environment": "none"}, "no environment is called none"),
+    ({"options": "--gpu H100"}, "options is unknown, or not of its type"),
+    ({"checkd": ""}, "checkd is unknown"),
+    ({"checked": None}, "has no checked"),
+])
+def test_mistakes_in_a_row(change, said):
+    row = {key: value for key, value in {**ROW, **change}.items() if value is not None}
+    assert any(said in mistake for mistake in programs.mistakes_of(row, {"torch": {}}))
+    assert programs.mistakes_of(ROW, {"torch": {}}) == []
+
+
+def test_names_are_unique_and_scripts_are_run(tmp_path):
+    path = tmp_path / "list.toml"
+    text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in ROW.items())
+    path.write_text("[environment.torch]\ntitle = ''\npython = ''\n" + 2 * ("[[program]]\n" + text))
+    with pytest.raises(programs.Wrong, match="two rows are called a"):
+        programs.read_list(path)
+    environments, rows, refused = programs.read_list()
+    rows = [row for row in rows if row["script"] != "qlora.py"]
+    assert "no row runs tests/real/programs/qlora.py" in programs.check(environments, rows, refused)
+
+
+def reply_of(**more):
+    torch = {"peak_allocated_bytes": 512, "peak_reserved_bytes": 2048}
+    report = {"device": 0, "trust": {"complete": True}, "peak": {"allocated_is_exact": True, "allocated_bytes": 512},
+              "peak_reserved": {"reserved_bytes": 2048}}
+    reply = {"exit_code": 0, "devices": [{"torch": torch, "jax": None, "driver_peak_bytes": 4096}], "processes": [{}], "doubts": [],
+             "report": [report]}
+    return json.dumps({**reply, **more})
+
+
+def told(**figures):
+    return "10%|#  TRUTH " + json.dumps({"kind": "torch", "device": 0, **figures}) + "\n"
+
+
+RIGHT = told(allocated=512, reserved=2048)
+
+
+@pytest.mark.parametrize("text, output, said", [
+    (reply_of(), RIGHT, None),
+    (reply_of(), told(allocated=511, reserved=2048), "allocated is 512 in the report, and 511 by torch"),
+    (reply_of(), told(allocated=512, reserved=2049), "reserved is 2048 in the report, and 2049 by torch"),
+    (reply_of(), "done\n", "did not print"),
+    (reply_of(exit_code=3), RIGHT, "exit code 3"),
+    (reply_of(doubts=[{"kind": "not_recorded", "what": "the history", "why": "x"}]), RIGHT, "the report lacks the history: x"),
+    (reply_of(devices=[]), RIGHT, "allocated is None in the report"),
+    (reply_of(report=[{"device": 0, "trust": {"complete": True}, "peak": {"allocated_is_exact": True, "allocated_bytes": 500},
+                       "peak_reserved": {"reserved_bytes": 2048}}]), RIGHT, "allocated (replayed) is 500"),
+    (reply_of(), RIGHT + told(allocated=600, reserved=2048), "and 600 by torch"),
+    (reply_of(), 'TRUTH {"kind": "driver", "device": 0, "used": 1}', "used is 4096 in the report, and 1 by driver"),
+    ("", "broken", "no reply"),
+])
+def test_what_is_compared(text, output, said):
+    mistakes = programs.judge(text, output)["mistakes"]
+    assert mistakes == [] if said is None else any(said in mistake for mistake in mistakes), mistakes
+
+
+def test_a_figure_of_another_day():
+    row, result = ROW, {"figures": {"allocated": 512, "reserved": 2048}}
+    assert programs.compared_with(row, result, {}) == []
+    assert programs.compared_with(row, result, {"a": {"figures": {"allocated": 512}}}) == []
+    assert programs.compared_with(row, result, {"a": {"figures": {"allocated": 1024}}}) == ["allocated was 1024 when the page was made, and is 512"]
