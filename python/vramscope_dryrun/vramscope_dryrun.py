@@ -5,8 +5,8 @@ program, but becomes a line in DIR/problems.PID.jsonl, and the report says what 
 
     first import of torch   counts optimizer steps from then on, and waits for CUDA
     CUDA is initialized     starts the history, before the first allocation
-    end of the process      writes DIR/snapshot.PID.pickle and DIR/stats.PID.json (DIR is VRAMSCOPE_SIM_RUN): at Python's exit, or
-                            at os._exit, with which children of multiprocessing end
+    end of the process      writes DIR/snapshot.PID.pickle and DIR/stats.PID.json (DIR is VRAMSCOPE_SIM_RUN);
+                            vramscope_end.py says when that is
 
 stats.PID.json is also written at the beginning and after an out-of-memory error, with "complete" false: that file remains if
 the process is killed. Its peaks are in the simulated machine also then (src/faces/simcuda/core/pytorch.c).
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # importing these would take time in each process that Python
     from collections.abc import Callable
     from importlib.machinery import ModuleSpec
     from types import ModuleType
-    from typing import Any, BinaryIO, NoReturn, ParamSpec, TypeVar
+    from typing import Any, BinaryIO, ParamSpec, TypeVar
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -41,17 +41,18 @@ def _drop_sentence(sentence: str, **more: Any) -> None:
     """The value of _assume until then."""
 
 
-_at_end: list[Callable[[], None]] = []  # called when the process ends
+_ending: Any = None  # an Ending of vramscope_end.py: what is done when the process ends
 _note: Callable[[str, BaseException], None] = _drop  # sitecustomize.py's: writes (what is missing, the exception) for the report
 _assume: Callable[..., None] = _drop_sentence  # sitecustomize.py's: writes what is assumed where nothing is computed
 
 
 def arrange(note: Callable[[str, BaseException], None], assume: Callable[..., None]) -> None:
     """Called once, when Python starts."""
-    global _note, _assume
+    global _note, _assume, _ending
     _note, _assume = note, assume
     if not os.environ.get("VRAMSCOPE_SIM_RUN"):
         return
+    _ending = _beside("vramscope_end").Ending(note)
     wanted: dict[str, Callable[[ModuleType], None]] = {
         "torch": _follow_torch,
         "torch.distributed.distributed_c10d": _follow_distributed,
@@ -78,14 +79,14 @@ def _follow_generate(utils: ModuleType) -> None:
 
 def _follow_distributed(c10d: ModuleType) -> None:
     try:
-        _at_end.append(_beside("vramscope_world").follow(c10d, _assume, _note))
+        _ending.add("how often ranks were assumed to be equal", _beside("vramscope_world").follow(c10d, _assume, _note))
     except Exception as error:
         _note("objects of other ranks", error)
 
 
 def _follow_jax(jax: ModuleType) -> None:
     try:
-        _beside("vramscope_jax").follow(_card, _note)
+        _beside("vramscope_jax").follow(_card, _ending.add)
     except Exception as error:
         _note("JAX's figures", error)
 
@@ -192,31 +193,16 @@ class _Recorder:
         self.ooms = 0
         self.steps = 0
         self.note_step: Any = None  # the simulated GPU's function that counts a step; False if there is none
-        self.has_ended = False
 
     # ---- beginning
 
     @_or_note(FIGURES)
     def begin(self) -> None:
-        import atexit
-
         self._count_steps()
         self._follow_resets()
         self._follow_recording()
-        atexit.register(self.end)
-        self._follow_exit()
+        _ending.add(FIGURES, self.end)
         self.torch.cuda._lazy_call(self.cuda_begins)
-
-    @_or_note(FIGURES)
-    def _follow_exit(self) -> None:
-        original = os._exit
-
-        def _exit(status: int) -> NoReturn:
-            self.end()
-            original(status)
-
-        _exit.__doc__ = original.__doc__
-        os._exit = _exit
 
     @_or_note(FIGURES)
     def cuda_begins(self) -> None:
@@ -412,13 +398,9 @@ class _Recorder:
 
     # ---- ending
 
-    @_or_note(FIGURES)
     def end(self) -> None:
-        for function in _at_end:
-            function()
-        if self.pid != os.getpid() or self.has_ended:
-            return  # CUDA was not used, or this is a child of a process that used it, or Python's exit came before os._exit
-        self.has_ended = True
+        if self.pid != os.getpid():
+            return  # CUDA was not used, or this is a child of a process that used it
         self.write_stats(True)  # first, because the snapshot may take long, or fail
         self._write_snapshot()
 

@@ -16,7 +16,10 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, NoReturn
+    from typing import Any
+
+    AtEnd = Callable[[str, Callable[[], None]], None]
+    CardOf = Callable[[int, str | None], int | None]
 
 FIGURES = "JAX's figures"
 _PEAKS = ("peak_bytes_in_use", "peak_pool_bytes", "bytes_limit")
@@ -27,9 +30,11 @@ def find_gpu(hardware_utils: Any) -> None:
     hardware_utils.has_visible_nvidia_gpu = lambda: True
 
 
-def follow(card_of: Callable[[int, str | None], int | None], note: Callable[[str, BaseException], None]) -> None:
-    """After the import of jax: exit handlers that are registered later run earlier, and JAX's own is registered by then."""
-    _Recorder(card_of, note).begin()
+def follow(card_of: CardOf, at_end: AtEnd) -> None:
+    """After the import of jax, which has registered its own exit handler by then: `at_end` runs before it."""
+    recorder = _Recorder(card_of)
+    recorder.begin()
+    at_end(FIGURES, recorder.end)
 
 
 def _backends() -> dict[str, Any]:
@@ -39,36 +44,19 @@ def _backends() -> dict[str, Any]:
 
 
 class _Recorder:
-    def __init__(self, card_of: Callable[[int, str | None], int | None], note: Callable[[str, BaseException], None]) -> None:
+    def __init__(self, card_of: CardOf) -> None:
         self.card_of = card_of
-        self.note = note
-        self.has_ended = False
         self.is_inherited = False  # a child has the devices of the process that it was forked from, and cannot use them
         self.oom: dict[str, int] | None = None
 
     def begin(self) -> None:
-        import atexit
-
         self._put([], False)  # remains if the process is killed
-        atexit.register(self.end)
         os.register_at_fork(after_in_child=self._forked)
-        self._follow_exit()
         self._follow_errors()
 
     def _forked(self) -> None:
         self.is_inherited = bool(_backends())
-        self.has_ended = False
         self.oom = None
-
-    def _follow_exit(self) -> None:
-        original = os._exit
-
-        def _exit(status: int) -> NoReturn:
-            self.end()
-            original(status)
-
-        _exit.__doc__ = original.__doc__
-        os._exit = _exit
 
     def _follow_errors(self) -> None:
         """JAX's allocator refuses requests within its own limit, and the driver does not see that."""
@@ -82,15 +70,8 @@ class _Recorder:
         sys.excepthook = excepthook
 
     def end(self) -> None:
-        if self.has_ended or self.is_inherited:
+        if self.is_inherited:
             return
-        self.has_ended = True
-        try:
-            self._write()
-        except Exception as error:
-            self.note(FIGURES, error)
-
-    def _write(self) -> None:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         devices: list[dict[str, Any]] = []
         for platform in ("cuda", "gpu"):

@@ -287,3 +287,29 @@ def test_visible_devices_are_cards(python):
 def test_a_python_program_without_torch(python):
     reply = python([], "print('hello')")
     assert reply["verdict"] == "no_cuda" and reply["processes"] == [] and reply["printed"] == "hello\n"
+
+
+ENDINGS = """
+import atexit, os, runpy, sys
+end = runpy.run_path(sys.argv[1])["Ending"](lambda what, error: print("lost", what, error, flush=True))
+said = lambda text: print(text, os.getpid() == parent, flush=True)
+parent = os.getpid()
+end.add("first", lambda: said("first"))
+end.add("broken", lambda: 1 / 0)
+atexit.register(said, "library")
+end.add("last", lambda: said("last"))
+if os.fork() == 0:
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.mark.parametrize("way", ("", "os._exit(0)", "sys.exit(0)", "end.run(); os._exit(0)"))
+def test_the_end_of_a_process(way, tmp_path):
+    """Each function once in each process, whatever ends it and whether another one failed; before a library that was imported earlier."""
+    (tmp_path / "ends.py").write_text(ENDINGS + way)
+    path = Path(__file__).parents[2] / "python" / "vramscope_dryrun" / "vramscope_end.py"
+    done = subprocess.run([PYTHON, "ends.py", path], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    ends = ["first {}", "lost broken division by zero", "last {}"]
+    library = [] if "_exit" in way else ["library True"]
+    assert done.stdout.splitlines() == [text.format(False) for text in ends] + [text.format(True) for text in ends] + library

@@ -33,6 +33,7 @@ def test_ruff():
 
 @pytest.mark.parametrize("what", ["python/vramscope", "python/vramscope_dryrun/sitecustomize.py",
                                   "python/vramscope_dryrun/vramscope_dryrun.py",
+                                  "python/vramscope_dryrun/vramscope_end.py",
                                   "python/vramscope_dryrun/vramscope_generate.py",
                                   "python/vramscope_dryrun/vramscope_history.py",
                                   "python/vramscope_dryrun/vramscope_jax.py",
