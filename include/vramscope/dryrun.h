@@ -63,8 +63,8 @@ typedef struct vs_dryrun_plan {
   /* Addresses and Python's hash seed are left random. Otherwise they are fixed, so that equal runs make equal events. */
   bool is_random;
 
-  /* "idle", or seconds ("30"): the program is ended then, as by Ctrl-C, and the reply is about the run until there. For servers. NULL:
-   * the run lasts until the program ends. */
+  /* "ready", "idle", or seconds ("30"): the program is ended then, as by Ctrl-C, and the reply is about the run until there. For
+   * servers. NULL: the run lasts until the program ends. */
   const char *until;
 } vs_dryrun_plan;
 

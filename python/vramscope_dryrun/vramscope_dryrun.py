@@ -44,11 +44,12 @@ def _drop_sentence(sentence: str, **more: Any) -> None:
 _ending: Any = None  # an Ending of vramscope_end.py: what is done when the process ends
 _note: Callable[[str, BaseException], None] = _drop  # sitecustomize.py's: writes (what is missing, the exception) for the report
 _assume: Callable[..., None] = _drop_sentence  # sitecustomize.py's: writes what is assumed where nothing is computed
+_finder: _Finder | None = None
 
 
 def arrange(note: Callable[[str, BaseException], None], assume: Callable[..., None]) -> None:
     """Called once, when Python starts."""
-    global _note, _assume, _ending
+    global _note, _assume, _ending, _finder
     _note, _assume = note, assume
     if not os.environ.get("VRAMSCOPE_SIM_RUN"):
         return
@@ -60,10 +61,11 @@ def arrange(note: Callable[[str, BaseException], None], assume: Callable[..., No
         "jax": _follow_jax,
         "jax._src.hardware_utils": _find_gpu_for_jax,
         "transformers.generation.continuous_batching.requests": _follow_requests,
+        "vllm": _follow_vllm,
     }
-    for name in [name for name in wanted if name in sys.modules]:
-        wanted.pop(name)(sys.modules[name])
-    sys.meta_path.insert(0, _Finder(wanted))
+    _finder = _Finder({})
+    _finder.wait_for(wanted)
+    sys.meta_path.insert(0, _finder)
 
 
 def _follow_torch(torch: ModuleType) -> None:
@@ -102,6 +104,14 @@ def _follow_requests(requests: ModuleType) -> None:
         _note("the end of generate_batch()", error)
 
 
+def _follow_vllm(vllm: ModuleType) -> None:
+    try:
+        assert _finder is not None  # it called this function
+        _finder.wait_for(_beside("vramscope_vllm").modules(_assume, _note))
+    except Exception as error:
+        _note("the end of vLLM's requests", error)
+
+
 def _beside(name: str) -> Any:
     """Loads a module of this folder, which is not in sys.path. Its functions are called by the program, so they get the file name
     of a library, and no line of ours owns memory."""
@@ -121,6 +131,12 @@ class _Finder:
 
     def __init__(self, wanted: dict[str, Callable[[ModuleType], None]]) -> None:
         self.wanted = wanted  # name -> the function that is called after the module was executed
+
+    def wait_for(self, wanted: dict[str, Callable[[ModuleType], None]]) -> None:
+        """Those that were executed already are passed on at once."""
+        self.wanted.update(wanted)
+        for name in [name for name in wanted if name in sys.modules]:
+            self._found(name, sys.modules[name])
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name not in self.wanted:

@@ -191,11 +191,25 @@ static void press(const vs_launch *launch, uint64_t waited_us) {
   else if (waited_us >= GRACE_US) vs_children_terminate(launch->children, launch->child_count);
 }
 
+/* What the plan's `until` watches. */
+typedef struct end_watch {
+  vs_until_watch quiet;
+  vs_ready_watch servers;
+} end_watch;
+
+static vs_ready look_at_servers(const vs_launch *launch, vs_ready_watch *servers, uint64_t run_us) {
+  vs_tcp_socket sockets[VS_READY_MOST];
+  const size_t count = vs_children_listening(launch->children, launch->child_count, sockets, VS_READY_MOST);
+  return vs_ready_look(servers, sockets, count, run_us);
+}
+
 /* Asks the processes to end if the plan's `until` is reached. */
-static void end_in_time(vs_launch *launch, const vs_until *until, vs_until_watch *quiet, uint64_t run_us) {
-  const bool is_idle_wanted = until->kind == VS_UNTIL_IDLE;
-  const uint64_t cpu_us = is_idle_wanted ? vs_children_cpu_us(launch->children, launch->child_count) : 0;
-  if (!vs_until_is_reached(quiet, until, launch->machine, cpu_us, run_us)) return;
+static void end_in_time(vs_launch *launch, const vs_until *until, end_watch *watch, uint64_t run_us) {
+  const bool is_family_wanted = until->kind == VS_UNTIL_IDLE || until->kind == VS_UNTIL_READY;
+  vs_until_now now = {.machine = launch->machine, .run_us = run_us};
+  if (is_family_wanted) now.cpu_us = vs_children_cpu_us(launch->children, launch->child_count);
+  if (until->kind == VS_UNTIL_READY) now.ready = look_at_servers(launch, &watch->servers, run_us);
+  if (!vs_until_is_reached(&watch->quiet, until, &now)) return;
   vs_children_interrupt(launch->children, launch->child_count);
   launch->ended_us = run_us;
 }
@@ -212,7 +226,7 @@ static bool wait_awhile(vs_launch *launch, uint64_t ending_us) {
 }
 
 static void watch(vs_launch *launch, const vs_dryrun_setup *setup, vs_launch_kind kind) {
-  vs_until_watch quiet = {0};
+  end_watch ends = {0};
   uint64_t ending_us = 0; /* since the start: a rank failed, or all were asked to end */
   while (wait_awhile(launch, ending_us)) {
     if (vs_children_stopped()) {
@@ -223,12 +237,13 @@ static void watch(vs_launch *launch, const vs_dryrun_setup *setup, vs_launch_kin
     if (kind == VS_LAUNCH_SHOWN) show(launch, setup);
     if (ending_us == 0 && one_failed(launch)) ending_us = run_us;
     if (ending_us == 0) {
-      end_in_time(launch, &setup->until, &quiet, run_us);
+      end_in_time(launch, &setup->until, &ends, run_us);
       ending_us = launch->ended_us;
     } else {
       press(launch, run_us - ending_us);
     }
   }
+  vs_ready_close(&ends.servers);
   if (kind == VS_LAUNCH_SHOWN) vs_dryrun_show_end(setup);
 }
 

@@ -3,8 +3,9 @@
 
 bool vs_until_parse(vs_str text, vs_until *out) {
   double seconds;
-  *out = (vs_until){.kind = VS_UNTIL_IDLE};
-  if (vs_str_equal(text, VS_STR("idle"))) return true;
+  const bool is_ready = vs_str_equal(text, VS_STR("ready"));
+  *out = (vs_until){.kind = is_ready ? VS_UNTIL_READY : VS_UNTIL_IDLE};
+  if (is_ready || vs_str_equal(text, VS_STR("idle"))) return true;
   if (!vs_parse_f64(text, &seconds) || !(seconds > 0) || seconds > 1e9) return false;
   *out = (vs_until){.kind = VS_UNTIL_TIME, .time_us = (uint64_t)(seconds * 1e6)};
   return true;
@@ -23,13 +24,20 @@ static uint64_t count_all(const vs_sim_machine *machine, bool *is_used) {
   return sum;
 }
 
-bool vs_until_is_reached(vs_until_watch *watch, const vs_until *until, const vs_sim_machine *machine,
-                         uint64_t cpu_us, uint64_t run_us) {
+/* Whether nothing has happened for the time. */
+static bool is_quiet(vs_until_watch *watch, const vs_until_now *now, bool *is_used) {
+  const uint64_t counted = count_all(now->machine, is_used);
+  VS_ASSERT(now->run_us >= watch->since_us);
+  if (counted != watch->counted || now->cpu_us > watch->cpu_us + VS_UNTIL_QUIET_US / 10)
+    *watch = (vs_until_watch){.since_us = now->run_us, .counted = counted, .cpu_us = now->cpu_us};
+  return now->run_us - watch->since_us >= VS_UNTIL_QUIET_US;
+}
+
+bool vs_until_is_reached(vs_until_watch *watch, const vs_until *until, const vs_until_now *now) {
   bool is_used;
-  if (until->kind != VS_UNTIL_IDLE) return until->kind == VS_UNTIL_TIME && run_us >= until->time_us;
-  const uint64_t counted = count_all(machine, &is_used);
-  VS_ASSERT(run_us >= watch->since_us);
-  if (!is_used || counted != watch->counted || cpu_us > watch->cpu_us + VS_UNTIL_QUIET_US / 10)
-    *watch = (vs_until_watch){.since_us = run_us, .counted = counted, .cpu_us = cpu_us};
-  return is_used && run_us - watch->since_us >= VS_UNTIL_QUIET_US;
+  if (until->kind == VS_UNTIL_ITS_END) return false;
+  if (until->kind == VS_UNTIL_TIME) return now->run_us >= until->time_us;
+  const bool quiet = is_quiet(watch, now, &is_used);
+  if (until->kind == VS_UNTIL_IDLE) return is_used && quiet;
+  return now->ready == VS_READY_YES ? is_used || quiet : now->ready == VS_READY_ANSWERS && quiet;
 }

@@ -312,6 +312,12 @@ uint64_t vs_children_cpu_us(const vs_child *children, size_t count) {
   return sum;
 }
 
+size_t vs_children_listening(const vs_child *children, size_t count, vs_tcp_socket *sockets,
+                             size_t capacity) {
+  const family *all = family_of(children, count);
+  return vs_tcp_listening("/proc", all->members, all->count, sockets, capacity);
+}
+
 const char *vs_signal_text(int number) {
   switch (number) {
     case SIGHUP: return "hung up";

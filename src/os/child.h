@@ -12,6 +12,7 @@
 #ifndef VS_OS_CHILD_H
 #define VS_OS_CHILD_H
 
+#include "os/tcp.h"
 #include <vramscope/base.h>
 
 /* A change to the environment: `value` NULL takes the variable away. */
@@ -64,6 +65,9 @@ size_t vs_children_left(void);
 
 /* The time of a processor that they have used, with all that descend from them. */
 uint64_t vs_children_cpu_us(const vs_child *children, size_t count);
+
+/* The TCP sockets on which they and all that descend from them listen; returns how many, at most `capacity`. */
+size_t vs_children_listening(const vs_child *children, size_t count, vs_tcp_socket *sockets, size_t capacity);
 
 /* Whether this process got a signal to end (INT, TERM, HUP) since the last vs_children_done. */
 bool vs_children_interrupted(void);

@@ -54,7 +54,7 @@ def test_programs_that_cannot_be_started(dryrun, folder):
         (["--values", "train.py=keep"], "train.py:88=keep"),
         (["--values", "train.py:88=1:int63"], "did you mean \"int64\"?"),
         (["--events", "never"], "at-once|at-sync"),
-        (["--until", "ready"], "idle"),
+        (["--until", "Ready"], "ready"),
         (["--until", "0"], "idle"),
         (["--no-history", "--snapshot", "x.pickle"], "--no-history"),
         (["--device", "0"], "dryrun does not take --device"),

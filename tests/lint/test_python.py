@@ -37,6 +37,7 @@ def test_ruff():
                                   "python/vramscope_dryrun/vramscope_generate.py",
                                   "python/vramscope_dryrun/vramscope_history.py",
                                   "python/vramscope_dryrun/vramscope_jax.py",
+                                  "python/vramscope_dryrun/vramscope_vllm.py",
                                   "python/vramscope_dryrun/vramscope_world.py", BUILT / "vramscope"])
 def test_mypy(what):
     """The sources, and once more with the stubs, which say more than query.py and __init__.py and hide these."""

@@ -379,6 +379,38 @@ def test_a_server(report):
     assert reply["report"][0]["peak"]["owners"][0]["bytes"] == 64 << 20
 
 
+def test_a_server_that_says_when_it_is_ready(report):
+    """It listens and answers before its model is loaded. PyTorch's store for ranks listens, too, with another protocol."""
+    script = """
+    import http.server, threading
+    import torch
+    from torch.distributed import TCPStore
+
+    store = TCPStore("127.0.0.1", 0, 1, True)
+    asked, is_loaded = threading.Semaphore(0), threading.Event()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200 if is_loaded.is_set() and self.path == "/health" else 503)
+            self.end_headers()
+            asked.release()
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    weights = torch.zeros(64, 1 << 20, dtype=torch.uint8, device="cuda")
+    for _ in range(3):
+        asked.acquire()
+    cache = torch.zeros(32, 1 << 20, dtype=torch.uint8, device="cuda")
+    is_loaded.set()
+    threading.Event().wait()
+    """
+    reply, _ = report(["--until", "ready"], script)
+    assert (reply["until"], reply["verdict"], reply["exit_code"]) == ("ready", "fits", 0)
+    assert 0 < reply["ended_us"] <= reply["time_us"]
+    (process,) = reply["processes"]
+    assert process["complete"] and process["devices"][0]["torch"]["peak_allocated_bytes"] == 96 << 20
+
+
 def test_ranks_on_cards_of_their_own(report):
     script = TRAIN + (
         "    import os\n"

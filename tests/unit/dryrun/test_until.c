@@ -31,9 +31,11 @@ static void test_texts(void **state) {
   static const struct {
     const char *text;
     vs_until until;
-  } good[] = {
-      {"idle", {VS_UNTIL_IDLE, 0}}, {"30", {VS_UNTIL_TIME, 30 * SECOND}}, {"2.5", {VS_UNTIL_TIME, 2500000}}};
-  static const char *const bad[] = {"", "Idle", "0", "-1", "nan", "inf", "1e300", "5s", "ready", "idle "};
+  } good[] = {{"idle", {VS_UNTIL_IDLE, 0}},
+              {"ready", {VS_UNTIL_READY, 0}},
+              {"30", {VS_UNTIL_TIME, 30 * SECOND}},
+              {"2.5", {VS_UNTIL_TIME, 2500000}}};
+  static const char *const bad[] = {"", "Idle", "0", "-1", "nan", "inf", "1e300", "5s", "readyx", "idle "};
   vs_until until;
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     assert_true(vs_until_parse(vs_str_from(good[i].text), &until));
@@ -48,15 +50,19 @@ static void test_times(void **state) {
   (void)state;
   vs_until_watch watch = {0};
   const vs_until after = {VS_UNTIL_TIME, 3 * SECOND}, never = {VS_UNTIL_ITS_END, 0};
-  assert_false(vs_until_is_reached(&watch, &after, machine, 0, 3 * SECOND - 1));
-  assert_true(vs_until_is_reached(&watch, &after, machine, 0, 3 * SECOND));
-  assert_false(vs_until_is_reached(&watch, &never, machine, 0, UINT64_C(1) << 60));
+  vs_until_now now = {.machine = machine, .run_us = 3 * SECOND - 1};
+  assert_false(vs_until_is_reached(&watch, &after, &now));
+  now.run_us++;
+  assert_true(vs_until_is_reached(&watch, &after, &now));
+  now.run_us = UINT64_C(1) << 60;
+  assert_false(vs_until_is_reached(&watch, &never, &now));
 }
 
 /* At second `at` of the run, with `cpu` tenths of a second used. */
 static bool is_idle(vs_until_watch *watch, uint64_t cpu, uint64_t at) {
   const vs_until idle = {VS_UNTIL_IDLE, 0};
-  return vs_until_is_reached(watch, &idle, machine, cpu * SECOND / 10, at * SECOND);
+  const vs_until_now now = {.machine = machine, .cpu_us = cpu * SECOND / 10, .run_us = at * SECOND};
+  return vs_until_is_reached(watch, &idle, &now);
 }
 
 static void test_idle(void **state) {
@@ -98,11 +104,36 @@ static void test_what_is_not_quiet(void **state) {
   }
 }
 
+/* At second `at` of the run, where a server says `ready`. */
+static bool is_ready(vs_until_watch *watch, vs_ready ready, uint64_t at) {
+  const vs_until until = {VS_UNTIL_READY, 0};
+  const vs_until_now now = {.machine = machine, .run_us = at * SECOND, .ready = ready};
+  return vs_until_is_reached(watch, &until, &now);
+}
+
+static void test_ready(void **state) {
+  (void)state;
+  vs_until_watch watch = {0};
+  uint32_t slot;
+  assert_int_equal(vs_sim_machine_enter(machine, 7, 1, &slot), VS_SIM_OK);
+  assert_false(is_ready(&watch, VS_READY_YES, 10)); /* another server than that of the model may say so */
+  assert_false(is_ready(&watch, VS_READY_YES, 14));
+  assert_true(is_ready(&watch, VS_READY_YES, 15)); /* it loads its model later */
+  assert_int_equal(vs_sim_machine_take(machine, slot, 1, 4096), VS_SIM_OK);
+  assert_false(is_ready(&watch, VS_READY_NO, 16));
+  assert_false(is_ready(&watch, VS_READY_ANSWERS, 17));
+  assert_true(is_ready(&watch, VS_READY_YES, 17));
+  assert_false(is_ready(&watch, VS_READY_ANSWERS, 20));
+  assert_true(is_ready(&watch, VS_READY_ANSWERS, 21)); /* it has been quiet for five seconds */
+  assert_false(is_ready(&watch, VS_READY_NO, 99));     /* as one is that waits for weights */
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_texts),
       cmocka_unit_test_setup_teardown(test_times, setup, teardown),
       cmocka_unit_test_setup_teardown(test_idle, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_ready, setup, teardown),
       cmocka_unit_test_setup_teardown(test_what_is_not_quiet, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,133 @@
+"""vLLM on a GPU that computes nothing: each request generates its max_tokens.
+
+After each step vLLM reads from the GPU how many tokens each request got, and zeros mean "none", for ever. The host knows the
+number: a request whose prompt is not read to its end gets none, another one gets one, and one more for each token that was
+drafted for it (speculative decoding: each draft is accepted). The tokens themselves are zeros, so no token, string or grammar
+ends a request: it runs to its max_tokens or max_model_len, with the most memory that it can need.
+"""
+
+from __future__ import annotations
+
+import functools
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+SENTENCE = "vLLM generates max_tokens for each request, because no token is computed that could end it"
+DRAFTED = "vLLM accepts every drafted token, because nothing is computed"
+GRAMMAR = "vLLM checks no token against a grammar, because none is computed"
+
+_COUNTS = "_vramscope_counts"  # an attribute of the tensor with the numbers of tokens: what the host knows of them
+
+
+def modules(assume: Callable[[str], None], note: Callable[[str, BaseException], None]) -> dict[str, Callable[[Any], None]]:
+    """The modules of vLLM that are followed, each with the function that does so after it was executed."""
+    follow: dict[str, list[tuple[str, Callable[[Any], None]]]] = {}
+
+    def add(name: str, what: str, function: Callable[[Any], None]) -> None:
+        follow.setdefault(name, []).append((what, function))
+
+    add("vllm.v1.worker.gpu.model_runner", "the end of vLLM's requests", _know_counts)
+    add("vllm.v1.worker.gpu.async_utils", "the end of vLLM's requests", lambda module: _give_counts(module, assume))
+    add("vllm.v1.core.sched.utils", "the end of vLLM's requests", lambda module: _stop_at_length(module, assume))
+    add("vllm.v1.engine.detokenizer", "stop strings of vLLM", _ignore_strings)
+    add("vllm.v1.structured_output", "grammars of vLLM", lambda module: _ignore_grammars(module, assume))
+    return {name: _all_of(steps, note) for name, steps in follow.items()}
+
+
+def _all_of(steps: list[tuple[str, Callable[[Any], None]]], note: Callable[[str, BaseException], None]) -> Callable[[Any], None]:
+    def follow(module: Any) -> None:
+        for what, function in steps:
+            try:
+                function(module)
+            except Exception as error:
+                note(what, error)
+
+    return follow
+
+
+# ---- how many tokens a request gets
+
+
+def _know_counts(module: Any) -> None:
+    """`sample` returns (output, number of tokens of each request, number of rejected drafts)."""
+    runner = module.GPUModelRunner
+    original = runner.sample
+
+    @functools.wraps(original)
+    def sample(self: Any, hidden_states: Any, input_batch: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, hidden_states, input_batch, *args, **kwargs)
+        setattr(result[1], _COUNTS, _counts_of(input_batch))
+        return result
+
+    runner.sample = sample
+
+
+def _counts_of(batch: Any) -> list[int]:
+    rows = range(batch.num_reqs)
+    logits = batch.cu_num_logits_np
+    ends = [batch.num_computed_tokens_np[i] + batch.num_scheduled_tokens[i] for i in rows]
+    return [0 if ends[i] < batch.prefill_len_np[i] else int(logits[i + 1] - logits[i]) for i in rows]
+
+
+def _give_counts(module: Any, assume: Callable[[str], None]) -> None:
+    output = module.AsyncOutput
+    original = output.get_output
+
+    @functools.wraps(original)
+    def get_output(self: Any) -> Any:
+        counts = getattr(self.num_sampled_tokens, _COUNTS, None)
+        if counts is not None:
+            if any(count > 1 for count in counts):
+                assume(DRAFTED)
+            self.copy_event.synchronize()
+            self.num_sampled_tokens_np[:] = counts
+        return original(self)
+
+    output.get_output = get_output
+
+
+# ---- when a request ends
+
+
+def _stop_at_length(module: Any, assume: Callable[[str], None]) -> None:
+    original, capped = module.check_stop, module.RequestStatus.FINISHED_LENGTH_CAPPED
+
+    @functools.wraps(original)
+    def check_stop(request: Any, max_model_len: int, *args: Any, **kwargs: Any) -> bool:
+        assume(SENTENCE)
+        before = request.status, request.stop_reason
+        if not original(request, max_model_len, *args, **kwargs):
+            return False
+        request.status, request.stop_reason = before
+        if request.num_tokens < max_model_len and request.num_output_tokens < request.max_tokens:
+            return False
+        request.status = capped
+        return True
+
+    module.check_stop = check_stop
+
+
+def _ignore_strings(module: Any) -> None:
+    original = module.check_stop_strings
+
+    @functools.wraps(original)
+    def check_stop_strings(*args: Any, **kwargs: Any) -> None:
+        return None
+
+    module.check_stop_strings = check_stop_strings
+
+
+def _ignore_grammars(module: Any, assume: Callable[[str], None]) -> None:
+    manager = module.StructuredOutputManager
+    original = manager.accept_tokens
+
+    @functools.wraps(original)
+    def accept_tokens(self: Any, request: Any, *args: Any, **kwargs: Any) -> bool:
+        if request.use_structured_output:
+            assume(GRAMMAR)
+        return True
+
+    manager.accept_tokens = accept_tokens

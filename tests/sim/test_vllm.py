@@ -1,0 +1,82 @@
+"""vLLM in an environment of its own, which VRAMSCOPE_VLLM_PYTHON names: it is too large for the one of the other tests."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+from pathlib import Path
+
+import conftest as make
+import pytest
+
+PYTHON = os.environ.get("VRAMSCOPE_VLLM_PYTHON", "")
+pytestmark = pytest.mark.skipif(not PYTHON, reason="VRAMSCOPE_VLLM_PYTHON names no Python with vLLM: `pip install vllm` in an "
+                                                   "environment, and give its bin/python")
+GIB = 1 << 30
+LAYERS, KV_HEADS, HEAD, MAX_LEN = 4, 4, 64, 1024
+MODEL = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 512, "intermediate_size": 1024,
+         "num_hidden_layers": LAYERS, "num_attention_heads": 8, "num_key_value_heads": KV_HEADS, "head_dim": HEAD,
+         "vocab_size": 4096, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "hidden_act": "silu", "torch_dtype": "bfloat16",
+         "tie_word_embeddings": False, "bos_token_id": 1, "eos_token_id": 0}  # the token 0 is what a GPU without kernels samples
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    (folder / "config.json").write_text(json.dumps(MODEL))
+    return folder
+
+
+def dryrun(options, command, folder):
+    """(reply, the program's own output)"""
+    environment = make.environment_of({"VLLM_NO_USAGE_STATS": "1", "VLLM_USE_FLASHINFER_SAMPLER": "0"})
+    argv = [make.BINARY, "dryrun", "--json", *options, "--", *map(str, command)]
+    done = subprocess.run(argv, env=environment, cwd=folder, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stderr[-6000:]
+    return json.loads(done.stdout), done.stderr
+
+
+def generate(model, folder, settings, prompts, sampling, options=("--gpu", "24GiB")):
+    program = [PYTHON, make.PROGRAMS / "vllm_generate.py", model, json.dumps({"max_model_len": MAX_LEN, **settings}), json.dumps(prompts),
+               json.dumps(sampling)]
+    reply, told = dryrun(options, program, folder)
+    (line,) = [line for line in told.splitlines() if line.startswith('{"tokens"')]
+    return reply, json.loads(line), told
+
+
+def test_requests_end(model, tmp_path):
+    """In the processes that vLLM makes: one with less tokens than a chunk of a prompt, one with more, one up to max_model_len. The tokens
+    are zeros, and zero is the model's end of a sequence and a stop token."""
+    sampling = [{"max_tokens": 20}, {"max_tokens": 7, "stop_token_ids": [0]}, {"max_tokens": 500}]
+    settings = {"max_num_batched_tokens": 256, "enforce_eager": True}
+    reply, told, log = generate(model, tmp_path, settings, [10, 700, 1000], sampling)
+    assert told == {"tokens": [20, 7, MAX_LEN - 1000], "reasons": ["length"] * 3}
+    assert "EngineCore" in log  # another process
+    assumed = [doubt["what"] for doubt in reply["doubts"] if doubt["kind"] == "assumed"]
+    assert len(assumed) == 1 and "max_tokens" in assumed[0]
+    assert not [doubt for doubt in reply["doubts"] if doubt["kind"] in ("not_recorded", "history_lost")]
+    using = [process for process in reply["processes"] if process["devices"]]
+    assert [process["complete"] for process in using] == [True]
+    assert reply["devices"][0]["torch"]["peak_requested_bytes"] > 20 * GIB
+
+
+def test_speculation(model, tmp_path):
+    settings = {"speculative_config": {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 2}, "enforce_eager": True}
+    reply, told, _ = generate(model, tmp_path, settings, [40], [{"max_tokens": 50}])
+    assert told["tokens"] == [50]
+
+
+def test_server(model, tmp_path):
+    """`vllm serve` with its compilation and its CUDA graphs, until /health answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [PYTHON, Path(PYTHON).parent / "vllm", "serve", model, "--load-format", "dummy", "--skip-tokenizer-init", "--max-model-len",
+               MAX_LEN, "--port", port]
+    reply, log = dryrun(["--gpu", "H100", "--until", "ready"], command, tmp_path)
+    assert (reply["verdict"], reply["until"]) == ("fits", "ready") and reply["ended_us"] > 0
+    assert re.search(r"GET /health HTTP/1.1\"? 200", log)
+    using = [process for process in reply["processes"] if process["devices"]]
+    assert [process["complete"] for process in using] == [True]
+    assert reply["devices"][0]["torch"]["peak_requested_bytes"] > 60 * GIB
