@@ -21,6 +21,13 @@ def _assume(sentence: str, **more: object) -> None:
     _write(json.dumps({"assumed": sentence, **more}))
 
 
+def _tell(**facts: object) -> None:
+    """For the report: facts of a library's own configuration, from which the engine makes figures."""
+    import json
+
+    _write(json.dumps(facts))
+
+
 def _write(line: str) -> None:
     import os
 
@@ -47,7 +54,7 @@ def _arrange() -> None:
         assert spec is not None and spec.loader is not None  # the file exists
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        module.arrange(_note, _assume)
+        module.arrange(_note, _assume, _tell)
     except Exception as error:
         _note("PyTorch's figures", error)  # the program runs without the hook
 

@@ -41,16 +41,21 @@ def _drop_sentence(sentence: str, **more: Any) -> None:
     """The value of _assume until then."""
 
 
+def _drop_facts(**facts: object) -> None:
+    """The value of _tell until then."""
+
+
 _ending: Any = None  # an Ending of vramscope_end.py: what is done when the process ends
 _note: Callable[[str, BaseException], None] = _drop  # sitecustomize.py's: writes (what is missing, the exception) for the report
 _assume: Callable[..., None] = _drop_sentence  # sitecustomize.py's: writes what is assumed where nothing is computed
+_tell: Callable[..., None] = _drop_facts  # sitecustomize.py's: writes facts of a library's own configuration
 _finder: _Finder | None = None
 
 
-def arrange(note: Callable[[str, BaseException], None], assume: Callable[..., None]) -> None:
+def arrange(note: Callable[[str, BaseException], None], assume: Callable[..., None], tell: Callable[..., None]) -> None:
     """Called once, when Python starts."""
-    global _note, _assume, _ending, _finder
-    _note, _assume = note, assume
+    global _note, _assume, _tell, _ending, _finder
+    _note, _assume, _tell = note, assume, tell
     if not os.environ.get("VRAMSCOPE_SIM_RUN"):
         return
     _ending = _beside("vramscope_end").Ending(note)
@@ -107,7 +112,7 @@ def _follow_requests(requests: ModuleType) -> None:
 def _follow_vllm(vllm: ModuleType) -> None:
     try:
         assert _finder is not None  # it called this function
-        _finder.wait_for(_beside("vramscope_vllm").modules(_assume, _note))
+        _finder.wait_for(_beside("vramscope_vllm").modules(_assume, _note, _tell))
     except Exception as error:
         _note("the end of vLLM's requests", error)
 

@@ -1,9 +1,13 @@
-"""vLLM on a GPU that computes nothing: each request generates its max_tokens.
+"""vLLM on a GPU that computes nothing: each request generates its max_tokens, and vLLM's memory is told apart.
 
 After each step vLLM reads from the GPU how many tokens each request got, and zeros mean "none", for ever. The host knows the
 number: a request whose prompt is not read to its end gets none, another one gets one, and one more for each token that was
 drafted for it (speculative decoding: each draft is accepted). The tokens themselves are zeros, so no token, string or grammar
 ends a request: it runs to its max_tokens or max_model_len, with the most memory that it can need.
+
+Memory is told apart by PyTorch's own memory metadata, which each event of the allocator carries: inside of a function of vLLM's
+the metadata is the name of a part ("weights", "KV cache", ...). The innermost such function decides. The capacity of the KV cache
+comes from vLLM's own configuration of it. All figures are made of these by the engine.
 """
 
 from __future__ import annotations
@@ -21,8 +25,39 @@ GRAMMAR = "vLLM checks no token against a grammar, because none is computed"
 
 _COUNTS = "_vramscope_counts"  # an attribute of the tensor with the numbers of tokens: what the host knows of them
 
+WEIGHTS, KV_CACHE, GRAPHS = "weights", "KV cache", "CUDA graphs"
+ACTIVATIONS, WORKSPACES = "activations", "workspaces"
 
-def modules(assume: Callable[[str], None], note: Callable[[str, BaseException], None]) -> dict[str, Callable[[Any], None]]:
+# What belongs to a part of memory: classes (or modules, as "") and their functions.
+_PARTS = {
+    "vllm.v1.worker.gpu_worker": (
+        ("Worker", "init_device", WORKSPACES),
+        ("Worker", "load_model", WORKSPACES),
+        ("Worker", "initialize_from_config", WORKSPACES),
+        ("Worker", "compile_or_warm_up_model", ACTIVATIONS),
+        ("Worker", "execute_model", ACTIVATIONS),
+        ("Worker", "sample_tokens", ACTIVATIONS),
+    ),
+    "vllm.model_executor.model_loader.base_loader": (("BaseModelLoader", "load_model", WEIGHTS),),
+    "vllm.model_executor.model_loader.tensorizer_loader": (("TensorizerLoader", "load_model", WEIGHTS),),
+    "vllm.v1.worker.gpu.model_runner": (
+        ("GPUModelRunner", "profile_run", ACTIVATIONS),
+        ("GPUModelRunner", "profile_cudagraph_memory", GRAPHS),
+        ("GPUModelRunner", "capture_model", GRAPHS),
+    ),
+    "vllm.v1.worker.gpu_model_runner": (
+        ("GPUModelRunner", "profile_run", ACTIVATIONS),
+        ("GPUModelRunner", "profile_cudagraph_memory", GRAPHS),
+        ("GPUModelRunner", "capture_model", GRAPHS),
+    ),
+    "vllm.v1.worker.utils": (("", "allocate_kv_cache", KV_CACHE),),
+    "vllm.v1.worker.workspace": (("WorkspaceManager", "_ensure_workspace_size", WORKSPACES),),
+}
+
+
+def modules(
+    assume: Callable[[str], None], note: Callable[[str, BaseException], None], tell: Callable[..., None]
+) -> dict[str, Callable[[Any], None]]:
     """The modules of vLLM that are followed, each with the function that does so after it was executed."""
     follow: dict[str, list[tuple[str, Callable[[Any], None]]]] = {}
 
@@ -33,7 +68,11 @@ def modules(assume: Callable[[str], None], note: Callable[[str, BaseException], 
     add("vllm.v1.worker.gpu.async_utils", "the end of vLLM's requests", lambda module: _give_counts(module, assume))
     add("vllm.v1.core.sched.utils", "the end of vLLM's requests", lambda module: _stop_at_length(module, assume))
     add("vllm.v1.engine.detokenizer", "stop strings of vLLM", _ignore_strings)
+    add("vllm.v1.utils", "figures of vLLM's processes that end slowly", _wait_longer)
     add("vllm.v1.structured_output", "grammars of vLLM", lambda module: _ignore_grammars(module, assume))
+    add("vllm.v1.core.kv_cache_utils", "the capacity of vLLM's KV cache", lambda module: _tell_capacity(module, note, tell))
+    for name, parts in _PARTS.items():
+        add(name, "the parts of vLLM's memory", functools.partial(_mark, parts))
     return {name: _all_of(steps, note) for name, steps in follow.items()}
 
 
@@ -131,3 +170,75 @@ def _ignore_grammars(module: Any, assume: Callable[[str], None]) -> None:
         return True
 
     manager.accept_tokens = accept_tokens
+
+
+# ---- how its processes end
+
+
+def _wait_longer(module: Any) -> None:
+    """vLLM kills processes that have not ended 5 seconds after it asked them to: too soon for the history to be written."""
+    original, least = module.shutdown, 60.0
+
+    @functools.wraps(original)
+    def shutdown(procs: Any, timeout: float | None = None, *args: Any, **kwargs: Any) -> Any:
+        return original(procs, max(least, timeout or 0.0), *args, **kwargs)
+
+    module.shutdown = shutdown
+
+
+# ---- what memory is for
+
+
+def _mark(parts: tuple[tuple[str, str, str], ...], module: Any) -> None:
+    from torch import _C
+
+    get, put = getattr(_C, "_cuda_getMemoryMetadata", None), getattr(_C, "_cuda_setMemoryMetadata", None)
+    if get is None or put is None:
+        raise LookupError("this PyTorch has no memory metadata")
+    for owner, name, part in parts:
+        _mark_one(getattr(module, owner) if owner else module, name, part, get, put)
+
+
+def _mark_one(owner: Any, name: str, part: str, get: Callable[[], str], put: Callable[[str], None]) -> None:
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def marked(*args: Any, **kwargs: Any) -> Any:
+        before = get()
+        put(part)
+        try:
+            return original(*args, **kwargs)
+        finally:
+            put(before)
+
+    setattr(owner, name, marked)
+
+
+# ---- what the KV cache has room for
+
+
+def _tell_capacity(module: Any, note: Callable[[str, BaseException], None], tell: Callable[..., None]) -> None:
+    original = module.update_kv_cache_capacity
+
+    @functools.wraps(original)
+    def update_kv_cache_capacity(vllm_config: Any, kv_cache_config: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(vllm_config, kv_cache_config, *args, **kwargs)
+        try:
+            tell(kv_cache=_capacity_of(vllm_config, kv_cache_config))
+        except Exception as error:
+            note("the capacity of vLLM's KV cache", error)
+        return result
+
+    module.update_kv_cache_capacity = update_kv_cache_capacity
+
+
+def _capacity_of(vllm_config: Any, kv_cache_config: Any) -> dict[str, object]:
+    """What the capacity follows from: blocks, and how many of them one request of max_model_len takes."""
+    specs = [group.kv_cache_spec for group in kv_cache_config.kv_cache_groups if not getattr(group, "host_resident", False)]
+    return {
+        "engine": "vLLM",
+        "blocks": kv_cache_config.num_blocks,
+        "blocks_per_request": sum(-(-spec.max_memory_usage_bytes(vllm_config) // spec.page_size_bytes) for spec in specs),
+        "bytes": sum(tensor.size for tensor in kv_cache_config.kv_cache_tensors),
+        "max_model_len": vllm_config.model_config.max_model_len,
+    }

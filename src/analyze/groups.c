@@ -3,13 +3,10 @@
 #include "base/text.h"
 
 static const char *const NAMES[VS_GROUP_BYS] = {
-    [VS_BY_STACK] = "stack",
-    [VS_BY_LINE] = "line",
-    [VS_BY_STREAM] = "stream",
-    [VS_BY_POOL] = "pool",
-    [VS_BY_SIZE] = "size",
-    [VS_BY_CATEGORY] = "category",
-    [VS_BY_ANNOTATION] = "annotation",
+    [VS_BY_STACK] = "stack",       [VS_BY_LINE] = "line",
+    [VS_BY_STREAM] = "stream",     [VS_BY_POOL] = "pool",
+    [VS_BY_SIZE] = "size",         [VS_BY_CATEGORY] = "category",
+    [VS_BY_METADATA] = "metadata", [VS_BY_ANNOTATION] = "annotation",
     [VS_BY_LIFETIME] = "lifetime",
 };
 
@@ -45,6 +42,7 @@ static uint32_t bound_of(const vs_snapshot *s, vs_group_by by) {
     case VS_BY_POOL: return (uint32_t)s->pools.count + 1;
     case VS_BY_SIZE: return 64;
     case VS_BY_CATEGORY:
+    case VS_BY_METADATA:
     case VS_BY_ANNOTATION: return vs_strings_count(&s->strings);
     case VS_BY_LIFETIME: break;
   }
@@ -143,6 +141,10 @@ vs_status vs_key_of(vs_keys *keys, const vs_keyed *what, uint32_t *key) {
     case VS_BY_SIZE: *key = exponent(what->size); break;
     case VS_BY_CATEGORY:
       *key = has_start ? vs_events_category(&slice->snapshot->events, vs_slice_row(slice, what->start))
+                       : VS_STRING_NONE;
+      break;
+    case VS_BY_METADATA:
+      *key = has_start ? vs_event_metadata(&slice->snapshot->events, vs_slice_row(slice, what->start))
                        : VS_STRING_NONE;
       break;
     case VS_BY_ANNOTATION:
@@ -332,6 +334,7 @@ void vs_group_name_get(const vs_snapshot *snapshot, vs_frames *frames, vs_group_
       out->numbers[1] = (UINT64_C(2) << key) - 1; /* key 63: 2^64 - 1 */
       break;
     case VS_BY_CATEGORY: string_name(snapshot, key, VS_STR("no category recorded"), out); break;
+    case VS_BY_METADATA: string_name(snapshot, key, VS_STR("no metadata set"), out); break;
     case VS_BY_ANNOTATION: string_name(snapshot, key, VS_STR("outside of every annotation"), out); break;
     case VS_BY_LIFETIME: lifetime_name(key, out); break;
   }

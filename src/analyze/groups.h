@@ -12,6 +12,7 @@
  *   POOL         1 + index into pools                             0: unknown
  *   SIZE         exponent: sizes in [2^key, 2^(key+1))            0 is also size 0
  *   CATEGORY     string id                                        VS_STRING_NONE: no category recorded
+ *   METADATA     string id                                        VS_STRING_NONE: the program had set none
  *   ANNOTATION   string id of the innermost range at its alloc    VS_STRING_NONE: outside of every range, or unknown
  *   LIFETIME     VS_LIVES_US + n: ended 10^n us up to 10^(n+1)    VS_LIVES_ON: it does not end in the trace
  *                after it began; where there are no times         VS_LIVES_SINCE_BEFORE: it ends, but began before
@@ -30,6 +31,7 @@ typedef enum vs_group_by {
   VS_BY_POOL,
   VS_BY_SIZE,
   VS_BY_CATEGORY,
+  VS_BY_METADATA,
   VS_BY_ANNOTATION,
   VS_BY_LIFETIME,
 } vs_group_by;
@@ -42,7 +44,7 @@ enum {
   VS_LIVES_KINDS = 42
 };
 
-/* "stack", "line", "stream", "pool", "size", "category", "annotation", "lifetime"; false if `name` is none of them. */
+/* "stack", "line", "stream", "pool", "size", "category", "metadata", "annotation", "lifetime"; false if `name` is none of them. */
 const char *vs_group_by_name(vs_group_by by);
 bool vs_group_by_find(vs_str name, vs_group_by *by);
 

@@ -11,6 +11,7 @@ static vs_status build_peak(const vs_host *host, const vs_moment_index *moments,
   VS_TRY(vs_liveset_at(host, out->lifetimes, &moments->spans, out->peak_moment, &out->peak_set));
   const uint32_t *rows = out->peak_set.rows.data;
   const size_t count = out->peak_set.rows.count;
+  VS_TRY(vs_groups_build(host, out->lifetimes, rows, count, VS_BY_METADATA, NULL, &out->peak_by_metadata));
   return vs_groups_build(host, out->lifetimes, rows, count, VS_BY_LINE, &out->frames, &out->peak_by_line);
 }
 
@@ -73,6 +74,7 @@ void vs_report_deinit(const vs_host *host, vs_report *report) {
   vs_frames_deinit(host, &report->frames);
   vs_liveset_deinit(host, &report->peak_set);
   vs_groups_deinit(host, &report->peak_by_line);
+  vs_groups_deinit(host, &report->peak_by_metadata);
   vs_fragmentation_deinit(host, &report->fragmentation);
   vs_steps_deinit(host, &report->steps);
   vs_growths_deinit(host, &report->growths);

@@ -81,4 +81,10 @@ void vs_segment_index_deinit(const vs_host *host, vs_segment_index *index);
 /* VS_NO_ROW if none contains it. */
 uint32_t vs_segment_index_find(const vs_segment_index *index, const vs_snapshot *snapshot, uint64_t address);
 
+/* The memory metadata that the program had set at an event; VS_STRING_NONE: none, for which PyTorch writes an empty text. */
+static inline uint32_t vs_event_metadata(const vs_events *events, uint32_t row) {
+  const uint32_t text = vs_events_user_metadata(events, row);
+  return text == VS_STRING_EMPTY ? VS_STRING_NONE : text;
+}
+
 #endif

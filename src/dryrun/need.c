@@ -44,6 +44,16 @@ static void use_jax(const vs_result *result, const vs_result_card *card, vs_fit_
   need->least_bytes = vs_sat_add_u64(vs_need_with_jax(card), is_here ? result->oom.asked_bytes : 0);
 }
 
+double vs_need_kv_requests(const vs_kv_cache *cache) {
+  VS_ASSERT(cache->engines != 0 && cache->for_one != 0);
+  return (double)cache->blocks / (double)cache->for_one;
+}
+
+uint64_t vs_need_kv_tokens(const vs_kv_cache *cache) {
+  const double tokens = vs_need_kv_requests(cache) * (double)cache->max_tokens;
+  return tokens < 1e18 ? (uint64_t)tokens : UINT64_MAX;
+}
+
 vs_fit_need vs_need_of(const vs_result *result, uint32_t c, bool is_context_given) {
   VS_ASSERT(c < result->card_count);
   const vs_result_card *card = &result->cards[c];

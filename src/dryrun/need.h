@@ -17,6 +17,11 @@ uint64_t vs_need_training_bytes(const vs_result *result);
  * the pool. The preallocated rest of the pool is not needed, but some of it may be, because it fragments. */
 uint64_t vs_need_with_jax(const vs_result_card *card);
 
+/* How many requests of max_tokens the KV cache holds at the same time, and how many tokens in all. Requests take whole blocks, of each
+ * group of layers, so the tokens are those of requests of that length. */
+double vs_need_kv_requests(const vs_kv_cache *cache);
+uint64_t vs_need_kv_tokens(const vs_kv_cache *cache);
+
 /* The need on card `card`. */
 vs_fit_need vs_need_of(const vs_result *result, uint32_t card, bool is_context_given);
 

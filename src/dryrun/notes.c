@@ -209,11 +209,27 @@ static vs_status take_assumed(note_reader *reader, vs_json note) {
   return count_process(reader, doubt);
 }
 
-/* A line of the hook in a Python program (python/vramscope_dryrun): what is missing because the hook failed and why, or what the
- * run assumes. */
+static vs_status take_kv_cache(note_reader *reader, vs_json told) {
+  vs_kv_cache *cache = &reader->result->kv_cache;
+  vs_kv_cache one = {.blocks = vs_reply_u64(told, "blocks"),
+                     .for_one = vs_reply_u64(told, "blocks_per_request"),
+                     .max_tokens = vs_reply_u64(told, "max_model_len")};
+  if (one.for_one == 0) return VS_OK;
+  VS_TRY(vs_strings_intern(reader->result->host, &reader->result->strings, vs_reply_str(told, "engine"),
+                           &one.engine));
+  one.engines = cache->engines + 1;
+  if (cache->engines == 0 || one.blocks < cache->blocks) *cache = one;
+  else cache->engines++;
+  return VS_OK;
+}
+
+/* A line of the hook in a Python program (python/vramscope_dryrun): what is missing because the hook failed and why, what the
+ * run assumes, or the configuration of a KV cache. */
 static vs_status take_problem(note_reader *reader, vs_json note) {
   const vs_str what = vs_reply_str(note, "what");
+  const vs_json kv_cache = vs_reply_at(note, "kv_cache");
   if (vs_reply_str(note, "assumed").size != 0) return take_assumed(reader, note);
+  if (vs_json_kind(kv_cache) == VS_JSON_OBJECT) return take_kv_cache(reader, kv_cache);
   if (what.size == 0) return VS_OK;
   vs_doubt *doubt =
       vs_result_doubt_of(reader->result, VS_DOUBT_NOT_RECORDED, what, vs_reply_str(note, "why"), -1);

@@ -353,11 +353,30 @@ static void put_run(vs_jsonw *w, const vs_outcome *outcome) {
   vs_jsonw_member_bool(w, "repeatable", outcome->launch->is_repeatable);
 }
 
+static void put_kv_cache(vs_jsonw *w, const vs_result *result) {
+  const vs_kv_cache *cache = &result->kv_cache;
+  vs_jsonw_key(w, VS_STR("kv_cache"));
+  if (cache->engines == 0) {
+    vs_jsonw_null(w);
+    return;
+  }
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_str(w, "engine", vs_result_string(result, cache->engine));
+  vs_jsonw_member_u64(w, "engines", cache->engines);
+  vs_jsonw_member_u64(w, "blocks", cache->blocks);
+  vs_jsonw_member_u64(w, "blocks_per_request", cache->for_one);
+  vs_jsonw_member_u64(w, "max_model_len", cache->max_tokens);
+  vs_jsonw_member_u64(w, "tokens", vs_need_kv_tokens(cache));
+  vs_jsonw_member_f64(w, "requests", vs_need_kv_requests(cache));
+  vs_jsonw_object_end(w);
+}
+
 static void put_findings(vs_jsonw *w, const vs_outcome *outcome) {
   const vs_result *result = outcome->result;
   const uint64_t training = vs_need_training_bytes(result);
   put_member(w, "model", vs_need_model(result));
   put_u64_or_null(w, "training_bytes", training != 0, training);
+  put_kv_cache(w, result);
   vs_jsonw_key(w, VS_STR("doubts"));
   vs_jsonw_array_begin(w);
   for (size_t i = 0; i < result->doubts.count; i++) put_doubt(w, result, &result->doubts.data[i]);

@@ -91,6 +91,16 @@ typedef struct vs_doubt {
   uint64_t times;   /* ASSUMED: calls; 0: unknown */
 } vs_doubt;
 
+/* The KV cache of an engine for inference, as its own configuration has it, which the hook tells. Of several engines that of one with
+ * the fewest blocks. */
+typedef struct vs_kv_cache {
+  uint64_t engines;    /* 0: none told; then nothing else is known */
+  uint32_t engine;     /* string: "vLLM" */
+  uint64_t blocks;     /* of tokens */
+  uint64_t for_one;    /* blocks that one request of max_tokens takes, at least 1 */
+  uint64_t max_tokens; /* of a request, prompt and answer: max_model_len */
+} vs_kv_cache;
+
 /* What a place of --values was given. */
 typedef struct vs_place_use {
   uint32_t text; /* string, as in the plan: "train.py:88=true" */
@@ -125,6 +135,7 @@ typedef struct vs_result {
   VS_VEC(vs_result_process) processes; /* those that used CUDA */
   VS_VEC(vs_doubt) doubts;
   VS_VEC(vs_place_use) place_uses; /* those of which a process noted a read; sums over the processes */
+  vs_kv_cache kv_cache;
   vs_result_card cards[VS_SIM_MAX_DEVICES];
   uint32_t card_count;
   uint64_t steps;    /* of the process that made most steps */

@@ -84,8 +84,8 @@ static vs_status set_job(vs_dryrun_setup *setup, vs_error *error) {
 static vs_status set_until(vs_dryrun_setup *setup, vs_error *error) {
   const char *text = setup->plan->until;
   if (text == NULL || vs_until_parse(vs_str_from(text), &setup->until)) return VS_OK;
-  return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--until takes \"idle\", \"ready\" or seconds, not \"%S\"",
-                 vs_str_from(text));
+  return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                 "--until takes \"idle\", \"ready\" or seconds, not \"%S\"", vs_str_from(text));
 }
 
 /* ---- the setup */

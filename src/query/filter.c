@@ -430,6 +430,7 @@ static bool term_keeps(const vs_filter *filter, const vs_snapshot *snapshot, con
     case VS_FILTER_action: return name_matches(filter, term, row->action);
     case VS_FILTER_state: return name_matches(filter, term, row->state);
     case VS_FILTER_category: return name_matches(filter, term, row->category);
+    case VS_FILTER_metadata: return name_matches(filter, term, row->metadata);
     case VS_FILTER_row: return compare(term->comparison, row->number, term->number);
     case VS_FILTER_name: return item_bitmaps(term, row) == (term->comparison == VS_EQUAL);
     case VS_FILTER_annotation: return name_matches(filter, term, row->annotation);

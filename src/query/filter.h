@@ -51,7 +51,7 @@ typedef struct vs_filter {
  * set. */
 typedef struct vs_filter_row {
   uint64_t size, address, event, lifetime_us, number; /* number: compared with "row" */
-  vs_str action, state, category, annotation;
+  vs_str action, state, category, metadata, annotation;
   uint32_t stream, pool, stack, version;
   bool is_segment; /* compared with "name", as are `version` and `item_address` */
   uint64_t item_address;

@@ -42,6 +42,7 @@ static vs_item mapping_at(const vs_items *items, uint32_t row) {
       .stream = mapping->stream,
       .pool = mapping->pool,
       .category = VS_STRING_NONE,
+      .metadata = VS_STRING_NONE,
   };
 }
 
@@ -64,6 +65,9 @@ vs_item vs_item_at(const vs_items *items, uint32_t row) {
       .category = event == VS_NO_EVENT
                       ? VS_STRING_NONE
                       : vs_events_category(&slice->snapshot->events, vs_slice_row(slice, event)),
+      .metadata = life->start == VS_NO_EVENT
+                      ? VS_STRING_NONE
+                      : vs_event_metadata(&slice->snapshot->events, vs_slice_row(slice, life->start)),
   };
 }
 
@@ -130,6 +134,10 @@ vs_filter_row vs_row_of_item(const vs_items *items, const vs_item *item, const v
   if (item->category != VS_STRING_NONE) {
     row.category = vs_snapshot_string(s, item->category);
     row.has |= 1u << VS_FILTER_category;
+  }
+  if (item->metadata != VS_STRING_NONE) {
+    row.metadata = vs_snapshot_string(s, item->metadata);
+    row.has |= 1u << VS_FILTER_metadata;
   }
   describe_time(items, item, ranges, &row);
   return row;

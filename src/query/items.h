@@ -13,7 +13,7 @@ enum {
                          1 << VS_FILTER_pool | 1 << VS_FILTER_event | 1 << VS_FILTER_stack |
                          1 << VS_FILTER_line | 1 << VS_FILTER_annotation | 1 << VS_FILTER_lifetime |
                          1 << VS_FILTER_row | 1 << VS_FILTER_name,
-  VS_ALLOCATION_KEYS = VS_SEGMENT_ITEM_KEYS | 1 << VS_FILTER_category,
+  VS_ALLOCATION_KEYS = VS_SEGMENT_ITEM_KEYS | 1 << VS_FILTER_category | 1 << VS_FILTER_metadata,
   VS_LIVE_KEYS = VS_ALLOCATION_KEYS | 1 << VS_FILTER_state,
 };
 
@@ -42,8 +42,8 @@ const char *vs_items_name(vs_drawn drawn);
 typedef struct vs_item {
   uint64_t address, size;
   uint32_t row;
-  uint32_t start, free_requested, end; /* events, VS_NO_EVENT */
-  uint32_t stack, stream, pool, category;
+  uint32_t start, free_requested, end;              /* events, VS_NO_EVENT */
+  uint32_t stack, stream, pool, category, metadata; /* the last two: strings, VS_STRING_NONE */
 } vs_item;
 
 vs_item vs_item_at(const vs_items *items, uint32_t row);

@@ -50,6 +50,17 @@ static void write_trace(const vs_call *call, const vs_times *times, const vs_rep
 
 /* ---- peaks ----------------------------------------------------------------------------------------------------- */
 
+/* By the memory metadata that the program had set; nothing where it has set none. */
+static void write_metadata(vs_call *call, const vs_groups *groups) {
+  const size_t count = groups->list.count;
+  const bool is_set = count > 1 || (count == 1 && groups->list.data[0].key != VS_STRING_NONE);
+  vs_reply_array_begin(call->json, "metadata");
+  for (size_t i = 0; is_set && i < at_most(call, count); i++)
+    vs_reply_group_value(call, VS_BY_METADATA, &groups->list.data[i], groups->bytes);
+  vs_jsonw_array_end(call->json);
+  vs_jsonw_member_u64(call->json, "metadata_count", is_set ? count : 0);
+}
+
 static void write_peak(vs_call *call, const vs_report *r) {
   vs_jsonw *json = call->json;
   vs_curve_cursor cursor = vs_curve_cursor_at_start(r->slice, &r->curves);
@@ -69,6 +80,7 @@ static void write_peak(vs_call *call, const vs_report *r) {
     vs_reply_group_value(call, VS_BY_LINE, &r->peak_by_line.list.data[i], r->peak_by_line.bytes);
   vs_jsonw_array_end(json);
   vs_jsonw_member_u64(json, "owner_count", r->peak_by_line.list.count);
+  write_metadata(call, &r->peak_by_metadata);
   vs_jsonw_object_end(json);
 }
 

@@ -15,7 +15,7 @@ declare namespace Replies {
   type Json = unknown;
   type DeviceNumber = int | "host";
   type Pool = [int, int];
-  type ByName = "stack" | "line" | "stream" | "pool" | "size" | "category" | "annotation" | "lifetime";
+  type ByName = "stack" | "line" | "stream" | "pool" | "size" | "category" | "metadata" | "annotation" | "lifetime";
   type ColourName = ByName | "allocation";
   type MeasureName = "live" | "grown" | "freed" | "allocated" | "average";
   type DrawnName = "allocations" | "segments";
@@ -268,7 +268,7 @@ declare namespace Replies {
     peak: {
       allocated_bytes: int; allocated_is_exact: boolean; allocated_event: int;
       requested_bytes: int; event: int; time_us: int | null; count: int; pending_bytes: int; reserved_bytes: int;
-      owners: Group[]; owner_count: int;
+      owners: Group[]; owner_count: int; metadata: Group[]; metadata_count: int;
     };
     peak_held: { held_bytes: int; event: int; time_us: int | null };
     peak_reserved: { reserved_bytes: int; event: int; time_us: int | null };

@@ -165,6 +165,7 @@ static void put_label(vs_call *call, vs_group_by by, const vs_group_name *name, 
       vs_text_bytes(text, name->numbers[1], VS_UNIT_BINARY);
       break;
     case VS_BY_CATEGORY:
+    case VS_BY_METADATA:
     case VS_BY_ANNOTATION: vs_text_str(text, name->text); break;
     case VS_BY_LIFETIME: put_lifetime(text, name); break;
   }
@@ -193,6 +194,7 @@ static void group_key(vs_call *call, vs_group_by by, const vs_group *group, cons
       vs_jsonw_object_end(json);
       break;
     case VS_BY_CATEGORY:
+    case VS_BY_METADATA:
     case VS_BY_ANNOTATION: vs_jsonw_str(json, name->text); break;
     case VS_BY_LIFETIME:
       vs_jsonw_object_begin(json);
@@ -235,6 +237,7 @@ static bool put_filter(vs_call *call, vs_group_by by, const vs_group *group, con
       vs_text_format(text, "size>=%U size<=%U", name->numbers[0], name->numbers[1]);
       return true;
     case VS_BY_CATEGORY: vs_text_cstr(text, "category="); return put_quoted(text, name->text);
+    case VS_BY_METADATA: vs_text_cstr(text, "metadata="); return put_quoted(text, name->text);
     case VS_BY_ANNOTATION: vs_text_cstr(text, "annotation="); return put_quoted(text, name->text);
     case VS_BY_LIFETIME:
       if (name->is_in_events || name->numbers[1] > INT64_MAX) return false;

@@ -7,7 +7,8 @@ static uint32_t stream_key(const vs_snapshot *s, uint32_t stream) {
 vs_filter_row vs_row_of_event(const vs_slice *slice, uint32_t event) {
   const vs_snapshot *s = slice->snapshot;
   const uint32_t row = vs_slice_row(slice, event);
-  const uint32_t category = vs_events_category(&s->events, row);
+  const uint32_t category = vs_events_category(&s->events, row),
+                 metadata = vs_event_metadata(&s->events, row);
   vs_filter_row r = {
       .size = vs_events_size(&s->events, row),
       .event = event,
@@ -16,11 +17,13 @@ vs_filter_row vs_row_of_event(const vs_slice *slice, uint32_t event) {
       .stack = vs_events_stack(&s->events, row),
       .action = vs_snapshot_string(s, s->actions.data[vs_events_action(&s->events, row)]),
       .category = vs_snapshot_string(s, category),
+      .metadata = vs_snapshot_string(s, metadata),
       .has = 1u << VS_FILTER_size | 1u << VS_FILTER_event | 1u << VS_FILTER_pool | 1u << VS_FILTER_action,
   };
   if (vs_event_address(&s->events, row, &r.address) && vs_events_kind(&s->events, row) != VS_EVENT_OOM)
     r.has |= 1u << VS_FILTER_address;
   if (category != VS_STRING_NONE) r.has |= 1u << VS_FILTER_category;
+  if (metadata != VS_STRING_NONE) r.has |= 1u << VS_FILTER_metadata;
   r.has |= stream_key(s, r.stream);
   return r;
 }

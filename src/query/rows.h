@@ -10,7 +10,7 @@ enum {
   VS_STACK_KEYS = 1 << VS_FILTER_stack | 1 << VS_FILTER_line,
   VS_EVENT_KEYS = VS_STACK_KEYS | 1 << VS_FILTER_size | 1 << VS_FILTER_stream | 1 << VS_FILTER_address |
                   1 << VS_FILTER_event | 1 << VS_FILTER_pool | 1 << VS_FILTER_action |
-                  1 << VS_FILTER_category,
+                  1 << VS_FILTER_category | 1 << VS_FILTER_metadata,
   VS_SEGMENT_KEYS = VS_STACK_KEYS | 1 << VS_FILTER_size | 1 << VS_FILTER_stream | 1 << VS_FILTER_address |
                     1 << VS_FILTER_pool,
   VS_BLOCK_KEYS = VS_SEGMENT_KEYS | 1 << VS_FILTER_state,

@@ -422,6 +422,52 @@ def test_ranks_on_cards_of_their_own(report):
     assert [process["exit_code"] for process in reply["processes"]] == [0, 0, 0]
 
 
+# What memory is for, as the program or the hook in it says.
+
+
+def test_parts(report, dryrun):
+    """PyTorch's memory metadata is what tells vLLM's memory apart (tests/sim/test_vllm.py); any program may set it."""
+    script = """
+    import torch
+
+    def hold(metadata, mebibytes):
+        torch.cuda.memory._set_memory_metadata(metadata)
+        return torch.zeros(mebibytes << 20, dtype=torch.uint8, device="cuda")
+
+    weights, cache, rest, lost = hold("weights", 48), hold("KV cache", 64), hold("", 1), hold("lost", 16)
+    del lost
+    torch.cuda.memory._set_memory_metadata("weights")
+    more = torch.zeros(32 << 20, dtype=torch.uint8, device="cuda")
+    """
+    reply, _ = report([], script)
+    peak = reply["report"][0]["peak"]
+    assert [(part["key"], part["bytes"] >> 20, part["count"]) for part in peak["metadata"]] == [
+        ("weights", 80, 2), ("KV cache", 64, 1), (None, 1, 1)]
+    assert (peak["metadata_count"], reply["kv_cache"]) == (3, None)
+    text = dryrun([], script).out
+    assert re.search(r"80.00 MiB +55.2% .* weights\n", text) and re.search(r"1.00 MiB +0.7% .* no metadata set\n", text)
+    assert "hold" in text  # the lines follow
+    assert report([], TRAIN + "    train(batch=8)\n")[0]["report"][0]["peak"]["metadata"] == []
+
+
+def test_kv_cache(report, dryrun):
+    """What an engine's configuration says of its cache: those of two engines, of which the smaller one is shown."""
+    script = """
+    import json, os, torch
+
+    held = torch.zeros(1 << 20, device="cuda")
+    with open(os.path.join(os.environ["VRAMSCOPE_SIM_RUN"], f"problems.{os.getpid()}.jsonl"), "a") as file:
+        for blocks in (30_000, 28_415, 29_000):
+            cache = {"engine": "vLLM", "blocks": blocks, "blocks_per_request": 8192, "max_model_len": 131_072}
+            file.write(json.dumps({"kv_cache": cache}) + "\\n")
+    """
+    requests = 28_415 / 8192
+    assert report([], script)[0]["kv_cache"] == {"engine": "vLLM", "engines": 3, "blocks": 28_415, "blocks_per_request": 8192,
+                                                 "max_model_len": 131_072, "tokens": int(requests * 131_072), "requests": requests}
+    text = " ".join(dryrun([], script).out.split())
+    assert "KV cache 454,640 tokens in each of 3 engines: 3.46 requests of 131,072 tokens" in text
+
+
 # The smallest size.
 
 

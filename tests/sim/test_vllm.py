@@ -14,10 +14,11 @@ PYTHON = os.environ.get("VRAMSCOPE_VLLM_PYTHON", "")
 pytestmark = pytest.mark.skipif(not PYTHON, reason="VRAMSCOPE_VLLM_PYTHON names no Python with vLLM: `pip install vllm` in an "
                                                    "environment, and give its bin/python")
 GIB = 1 << 30
-LAYERS, KV_HEADS, HEAD, MAX_LEN = 4, 4, 64, 1024
-MODEL = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 512, "intermediate_size": 1024,
+LAYERS, HIDDEN, KV_HEADS, HEAD, WORDS, MAX_LEN = 4, 512, 4, 64, 4096, 1024
+PARAMETERS = 2 * WORDS * HIDDEN + HIDDEN + LAYERS * HIDDEN * (2 * HIDDEN + 2 * KV_HEADS * HEAD + 3 * 1024 + 2)
+MODEL = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": HIDDEN, "intermediate_size": 1024,
          "num_hidden_layers": LAYERS, "num_attention_heads": 8, "num_key_value_heads": KV_HEADS, "head_dim": HEAD,
-         "vocab_size": 4096, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "hidden_act": "silu", "torch_dtype": "bfloat16",
+         "vocab_size": WORDS, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5, "hidden_act": "silu", "torch_dtype": "bfloat16",
          "tie_word_embeddings": False, "bos_token_id": 1, "eos_token_id": 0}  # the token 0 is what a GPU without kernels samples
 
 
@@ -59,6 +60,26 @@ def test_requests_end(model, tmp_path):
     using = [process for process in reply["processes"] if process["devices"]]
     assert [process["complete"] for process in using] == [True]
     assert reply["devices"][0]["torch"]["peak_requested_bytes"] > 20 * GIB
+
+
+@pytest.mark.parametrize("gpu", ("24GiB", "A100-80GB", "H100"))
+def test_capacity_and_parts(model, tmp_path, gpu):
+    """Beside vLLM's own log and the layout of its cache: a token has 2 bytes of a key and a value for each layer, head and dimension."""
+    reply, _, log = generate(model, tmp_path, {"enforce_eager": gpu != "24GiB"}, [100], [{"max_tokens": 3}], ["--gpu", gpu])
+    tokens, requests = re.search(r"KV cache size: ([0-9,]+) tokens, Maximum concurrency for 1,024 tokens per request: ([0-9.]+)x", log).groups()
+    cache = reply["kv_cache"]
+    assert (cache["engine"], cache["engines"], cache["max_model_len"]) == ("vLLM", 1, MAX_LEN)
+    assert (cache["tokens"], f"{cache['requests']:.2f}") == (int(tokens.replace(",", "")), requests)
+    peak = reply["report"][0]["peak"]
+    parts = {part["key"]: part["bytes"] for part in peak["metadata"]}
+    assert parts["KV cache"] == cache["tokens"] * 2 * 2 * LAYERS * KV_HEADS * HEAD
+    assert abs(parts["KV cache"] / GIB - float(re.search(r"Available KV cache memory: ([0-9.]+) GiB", log).group(1))) < 0.01
+    assert abs(parts["weights"] / GIB - float(re.search(r"Model loading took ([0-9.]+) GiB memory", log).group(1))) < 0.01
+    assert 0 <= parts["weights"] - 2 * PARAMETERS < 1 << 20  # and the tables of RoPE
+    assert {"weights", "KV cache", "activations", "workspaces"} <= {*parts} <= {"weights", "KV cache", "activations", "workspaces",
+                                                                                "CUDA graphs"}
+    assert ("CUDA graphs" in parts) == (gpu == "24GiB")
+    assert sum(parts.values()) == peak["requested_bytes"]
 
 
 def test_speculation(model, tmp_path):

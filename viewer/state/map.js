@@ -22,7 +22,7 @@ const NO_MAP_ROW = 0xffffffff; // for items without a row in the file, such as a
 /** @type {Array<[Replies.ColourName, string]>} */
 const STATE_COLOURS = [
   ["line", "line of your code"], ["stack", "stack"], ["size", "size"], ["lifetime", "lifetime"],
-  ["category", "category"], ["annotation", "annotation"], ["stream", "stream"], ["pool", "pool"],
+  ["category", "category"], ["metadata", "metadata"], ["annotation", "annotation"], ["stream", "stream"], ["pool", "pool"],
   ["allocation", "allocation (each its own)"],
 ];
 /** @type {Array<[MapFigure, string]>} */

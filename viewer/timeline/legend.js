@@ -8,7 +8,7 @@ import { TIMELINE_CURVES } from "./lines.js";
 /** @type {Array<[Replies.ColourName, string]>} */
 const COLOUR_KEYS = [
   ["line", "line of your code"], ["stack", "stack"], ["size", "size"], ["lifetime", "lifetime"],
-  ["category", "category"], ["annotation", "annotation"], ["stream", "stream"], ["pool", "pool"],
+  ["category", "category"], ["metadata", "metadata"], ["annotation", "annotation"], ["stream", "stream"], ["pool", "pool"],
   ["allocation", "allocation (each its own)"],
 ];
 

@@ -269,34 +269,62 @@ static void put_peaks(vs_sheet *p) {
   vs_sheet_end(p, "", VS_STYLE_PLAIN);
 }
 
-static void put_holders(vs_sheet *p) {
+/* A row for each group of a list, and one for the `count` - shown others, which are called `noun`. */
+static void put_groups(vs_sheet *p, vs_json groups, uint64_t all, uint64_t count, const char *noun) {
   static const vs_column columns[] = {
       {NULL, VS_COLUMN_RIGHT}, {NULL, VS_COLUMN_RIGHT}, {NULL, VS_COLUMN_BAR}, {NULL, VS_COLUMN_NAME}};
-  const vs_json peak = vs_reply_at(p->device, "peak"), owners = vs_reply_at(peak, "owners");
-  const uint64_t all = vs_reply_u64(peak, "requested_bytes");
-  const size_t shown = vs_json_count(owners);
+  const size_t shown = vs_json_count(groups);
   if (shown == 0 || all == 0) return;
   vs_table table;
   vs_table_begin(&table, p->screen, 4, columns, 4);
   uint64_t rest = all;
   for (size_t i = 0; i < shown; i++) {
-    const vs_json owner = vs_json_at(owners, i);
-    const uint64_t bytes = vs_reply_u64(owner, "bytes");
+    const vs_json group = vs_json_at(groups, i);
+    const uint64_t bytes = vs_reply_u64(group, "bytes");
     vs_text_bytes(vs_table_cell(&table), bytes, p->screen->unit);
     vs_text_percent(vs_table_cell(&table), bytes, all);
-    vs_table_bar(&table, vs_reply_f64(owner, "share"));
-    vs_words_label(vs_table_cell(&table), owner);
+    vs_table_bar(&table, vs_reply_f64(group, "share"));
+    vs_words_label(vs_table_cell(&table), group);
     rest -= vs_min_u64(bytes, rest);
   }
-  VS_ASSERT(vs_reply_u64(peak, "owner_count") >= shown);
-  const uint64_t others = vs_reply_u64(peak, "owner_count") - shown;
-  if (others != 0) {
+  VS_ASSERT(count >= shown);
+  if (count != shown) {
     vs_text_bytes(vs_table_cell(&table), rest, p->screen->unit);
     vs_text_percent(vs_table_cell(&table), rest, all);
     vs_table_bar(&table, (double)rest / (double)all);
-    vs_words_count(vs_table_cell(&table), others, "other line");
+    vs_words_count(vs_table_cell(&table), count - shown, noun);
   }
   vs_table_put(&table);
+}
+
+/* By the metadata that the program or the hook in it set, and by line, which says nothing more where one line called all of it. */
+static void put_holders(vs_sheet *p) {
+  const vs_json peak = vs_reply_at(p->device, "peak"), owners = vs_reply_at(peak, "owners");
+  const uint64_t all = vs_reply_u64(peak, "requested_bytes"), count = vs_reply_u64(peak, "owner_count");
+  const uint64_t parts = vs_reply_u64(peak, "metadata_count");
+  put_groups(p, vs_reply_at(peak, "metadata"), all, parts, "other part");
+  if (parts == 0 || count > 1) put_groups(p, owners, all, count, "other line");
+}
+
+/* "454,640 tokens: 3.47 requests of 131,072 at the same time (vLLM's max_model_len)". */
+static void put_kv_cache(vs_sheet *p) {
+  const vs_json cache = vs_reply_at(p->reply, "kv_cache");
+  if (vs_reply_is_unknown(cache)) return;
+  vs_text *line = vs_sheet_begin(p);
+  const uint64_t engines = vs_reply_u64(cache, "engines");
+  const double requests = vs_reply_f64(cache, "requests");
+  const uint64_t hundredths = requests < 1e15 ? (uint64_t)(requests * 100) : 0;
+  vs_words_count(line, vs_reply_u64(cache, "tokens"), "token");
+  if (engines > 1) vs_text_format(line, " in each of %U engines", engines);
+  vs_text_cstr(line, ": ");
+  vs_text_count(line, hundredths / 100);
+  vs_text_format(line, ".%U%U", hundredths / 10 % 10, hundredths % 10);
+  vs_text_cstr(line, " requests of ");
+  vs_text_count(line, vs_reply_u64(cache, "max_model_len"));
+  vs_text_cstr(line, " tokens (max_model_len) at the same time. ");
+  vs_screen_safe(line, vs_reply_str(cache, "engine"));
+  vs_text_cstr(line, " makes it as large as the GPU allows, so try another GPU with --gpu");
+  vs_sheet_end(p, "KV cache", VS_STYLE_TITLE);
 }
 
 /* Reserved at the peak and not requested: cached memory, pending frees and rounding together. */
@@ -388,6 +416,7 @@ void vs_dryrun_put_report(vs_cli *cli, vs_json reply) {
     put_oom(&p);
     put_peaks(&p);
     put_holders(&p);
+    put_kv_cache(&p);
     put_overhead(&p);
     put_model(&p);
     vs_dryrun_put_search(&p);

@@ -148,6 +148,8 @@ static void test_by_name(void **state) {
   }
   const uint32_t weights = made_string(&g.m, "PARAMETER");
   expect_ok(vs_events_set_category(g.m.host, &g.m.snapshot->events, 2, weights));
+  expect_ok(vs_events_set_user_metadata(g.m.host, &g.m.snapshot->events, 1, VS_STRING_EMPTY));
+  expect_ok(vs_events_set_user_metadata(g.m.host, &g.m.snapshot->events, 3, weights));
   made_annotation(&g.m, "START", "forward", 10);
   made_annotation(&g.m, "END", "forward", 20);
   const uint32_t forward = made_string(&g.m, "forward");
@@ -159,6 +161,11 @@ static void test_by_name(void **state) {
   expect_group(&g, 1, 40, 1, weights);
   expect_str(name_of(&g, 1).text, "PARAMETER");
   assert_false(name_of(&g, 0).known);
+  group(&g, VS_BY_METADATA);
+  expect_group(&g, 0, 80, 1, weights);
+  expect_group(&g, 1, 71, 4, VS_STRING_NONE); /* an empty text is none */
+  expect_str(name_of(&g, 0).text, "PARAMETER");
+  assert_false(name_of(&g, 1).known);
   group(&g, VS_BY_ANNOTATION);
   expect_group(&g, 0, 121, 3, VS_STRING_NONE);
   expect_group(&g, 1, 30, 2, forward);

@@ -46,7 +46,7 @@ static const char sample_json[] =
     "{\"action\":\"alloc\",\"addr\":4096,\"size\":1000,\"stream\":0,\"time_us\":1500,\"frames\":" FRAMES_TRAIN
     "},"
     "{\"action\":\"alloc\",\"addr\":5120,\"size\":2000,\"stream\":0,\"time_us\":2000,\"category\":"
-    "\"parameter\","
+    "\"parameter\",\"user_metadata\":\"weights\","
     "\"frames\":" FRAMES_LOAD "},"
     "{\"action\":\"segment_alloc\",\"addr\":1048576,\"size\":2097152,\"stream\":7,\"time_us\":2500,"
     "\"frames\":[]},"

@@ -56,6 +56,10 @@ static void live_groups_and_blocks(void **state) {
   expect_number(root, "groups.0.key.to_bytes", 2047);
   expect_number(root, "rest.bytes", 1000);
   expect_number(root, "rest.groups", 1);
+  root = ask("{\"method\":\"live\",\"params\":{\"by\":\"metadata\",\"filter\":\"metadata=weights\"}}");
+  expect_count(root, "groups", 1);
+  expect_word(root, "groups.0.key", "weights");
+  expect_number(root, "groups.0.bytes", 2000);
   root = ask("{\"method\":\"live\",\"params\":{\"by\":\"category\",\"filter\":\"data.py\"}}");
   expect_number(root, "bytes", 2000);
   expect_word(root, "groups.0.key", "parameter");

@@ -178,8 +178,8 @@ static void groups_come_by_bytes_and_time(void **state) {
 /* Whatever a group's filter keeps are its members. */
 static void a_groups_filter_keeps_its_members(void **state) {
   (void)state;
-  static const char *const bys[] = {"stack", "line",     "stream",     "pool",
-                                    "size",  "category", "annotation", "lifetime"};
+  static const char *const bys[] = {"stack",    "line",     "stream",     "pool",    "size",
+                                    "category", "metadata", "annotation", "lifetime"};
   size_t checked = 0;
   for (size_t i = 0; i < sizeof bys / sizeof *bys; i++)
     for (size_t group = 0;; group++) {
