@@ -397,13 +397,17 @@ class _Recorder:
         """The larger of two measurements: at the first steps of the optimizers, and of the objects that are live now."""
         import gc
 
-        modules, optimizers = [], []
+        modules: list[Any] = []
+        optimizers: list[Any] = []
+        lists: dict[int, list[Any] | None] = {}  # id of a type -> the list of its objects; there are many objects of few types
         for thing in gc.get_objects():
             kind = type(thing)
-            if issubclass(kind, self.torch.nn.Module):
-                modules.append(thing)
-            elif issubclass(kind, self.torch.optim.Optimizer):
-                optimizers.append(thing)
+            if id(kind) not in lists:
+                is_module = issubclass(kind, self.torch.nn.Module)
+                lists[id(kind)] = modules if is_module else optimizers if issubclass(kind, self.torch.optim.Optimizer) else None
+            found = lists[id(kind)]
+            if found is not None:
+                found.append(thing)
         living = self._held_by(optimizers, modules)
         return _larger(living, self._measured())
 
@@ -427,13 +431,20 @@ class _Recorder:
 
     @_or_note("the history")
     def _write_snapshot(self) -> None:
+        import gc
         import pickle
 
         if not self.history["on"]:
             return
-        with self._ours():
-            snapshot = take_snapshot(self.torch)
-        self._write("snapshot", "pickle", lambda file: pickle.dump(snapshot, file))
+        was_enabled = gc.isenabled()
+        gc.disable()  # it would walk over all objects of the program several times while a large snapshot is built
+        try:
+            with self._ours():
+                snapshot = take_snapshot(self.torch)
+            self._write("snapshot", "pickle", lambda file: pickle.dump(snapshot, file))
+        finally:
+            if was_enabled:
+                gc.enable()
 
     @_or_note(FIGURES)
     def write_stats(self, is_complete: bool) -> None:
