@@ -66,6 +66,11 @@ typedef struct vs_dryrun_plan {
   /* "ready", "idle", or seconds ("30"): the program is ended then, as by Ctrl-C, and the reply is about the run until there. For
    * servers. NULL: the run lasts until the program ends. */
   const char *until;
+
+  /* With `world`: runs rank 0, then, silently, others of the world until the memory of each rank is known or assumed, at most
+   * `most_ranks` of them (0: 32). The report is about rank 0; the verdict and the needs are the worst of all that ran. */
+  bool finds_ranks;
+  uint64_t most_ranks;
 } vs_dryrun_plan;
 
 typedef enum vs_dryrun_stage {
@@ -73,6 +78,7 @@ typedef enum vs_dryrun_stage {
   VS_DRYRUN_SEARCHING, /* it runs silently with less memory */
   VS_DRYRUN_READING,   /* its history is read */
   VS_DRYRUN_PAUSED, /* this process is about to be stopped (Ctrl-Z), or the run is over: erase the progress display */
+  VS_DRYRUN_RANKS, /* another rank runs silently */
 } vs_dryrun_stage;
 
 /* The progress. Members that do not belong to the stage are 0. */
@@ -89,6 +95,8 @@ typedef struct vs_dryrun_progress {
   uint64_t tried_bytes, low_bytes, high_bytes; /* the answer is more than low, at most high */
   /* READING */
   uint64_t read_bytes, file_bytes;
+  /* RANKS: `run` and `time_us`, and */
+  uint64_t rank, world;
 } vs_dryrun_progress;
 
 /* Receives progress and messages. Each function may be NULL. */

@@ -46,6 +46,7 @@ def _drop_facts(**facts: object) -> None:
 
 
 _ending: Any = None  # an Ending of vramscope_end.py: what is done when the process ends
+_groups: list[Callable[[], list[dict[str, Any]]]] = []  # the process groups that this rank was in, if it uses torch.distributed
 _note: Callable[[str, BaseException], None] = _drop  # sitecustomize.py's: writes (what is missing, the exception) for the report
 _assume: Callable[..., None] = _drop_sentence  # sitecustomize.py's: writes what is assumed where nothing is computed
 _tell: Callable[..., None] = _drop_facts  # sitecustomize.py's: writes facts of a library's own configuration
@@ -86,7 +87,9 @@ def _follow_generate(utils: ModuleType) -> None:
 
 def _follow_distributed(c10d: ModuleType) -> None:
     try:
-        _ending.add("how often ranks were assumed to be equal", _beside("vramscope_world").follow(c10d, _assume, _note))
+        tell, groups = _beside("vramscope_world").follow(c10d, _assume, _note)
+        _ending.add("how often ranks were assumed to be equal", tell)
+        _groups.append(groups)
     except Exception as error:
         _note("objects of other ranks", error)
 
@@ -480,6 +483,7 @@ class _Recorder:
             "model": self._model() if is_complete else None,
             "oom": self.oom,
             "ooms": self.ooms,
+            "groups": [group for groups in _groups for group in groups()],
         }
         text = json.dumps(everything, default=str)
         self._write("stats", "json", lambda file: file.write(text.encode("utf-8", "surrogateescape")))

@@ -2,34 +2,15 @@
 #include "base/sized.h"
 #include "dryrun/gather.h"
 #include "dryrun/history.h"
-#include "dryrun/need.h"
+#include "dryrun/ranks.h"
 #include "dryrun/reply.h"
 #include "dryrun/search.h"
-
-/* ---- the verdict and what the run needed */
-
-static vs_verdict judge(const vs_launch *launch, const vs_result *result, bool was_used) {
-  if (!was_used) return VS_VERDICT_NO_CUDA;
-  if (vs_launch_exit(launch) == 0) return result->ooms != 0 ? VS_VERDICT_HANDLED : VS_VERDICT_FITS;
-  return result->ooms + result->refused != 0 ? VS_VERDICT_DOES_NOT_FIT : VS_VERDICT_STOPPED;
-}
-
-static void set_needs(vs_outcome *outcome) {
-  const vs_result *result = outcome->result;
-  for (uint32_t c = 0; c < result->card_count; c++) {
-    if (!result->cards[c].is_used) continue;
-    VS_ASSERT(outcome->need_count < VS_SIM_MAX_DEVICES);
-    outcome->cards[outcome->need_count] = c;
-    outcome->needs[outcome->need_count++] = vs_need_of(result, c, outcome->setup->plan->context != NULL);
-  }
-  outcome->verdict = judge(outcome->launch, result, outcome->need_count != 0);
-}
 
 static vs_status answer(vs_outcome *outcome, vs_writer reply) {
   const vs_dryrun_setup *setup = outcome->setup;
   vs_text text;
-  VS_ASSERT(outcome->need_count == 0 && vs_result_check(outcome->result));
-  set_needs(outcome);
+  vs_outcome_judge(outcome);
+  if (setup->plan->finds_ranks) VS_TRY(vs_ranks_run(outcome));
   VS_TRY(vs_fit_table_init(&outcome->fits, setup->host, outcome->needs, outcome->need_count));
   if (setup->plan->finds_smallest) outcome->search = vs_search_run(outcome);
   vs_text_init(&text, setup->host, &reply);
@@ -50,6 +31,8 @@ static vs_status conclude(const vs_dryrun_setup *setup, const vs_launch *launch,
     vs_outcome outcome = {
         .setup = setup, .launch = launch, .result = result, .report = vs_json_root(&report)};
     status = answer(&outcome, reply);
+    end->exit_code = outcome.exit_code;
+    vs_ranks_deinit(&outcome.ranks);
   } else {
     end->subject = setup->plan->snapshot;
   }

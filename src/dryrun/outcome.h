@@ -5,6 +5,7 @@
 #include "dryrun/fit.h"
 #include "dryrun/launch.h"
 #include "dryrun/result.h"
+#include "dryrun/sampling.h"
 
 typedef enum vs_verdict {
   VS_VERDICT_FITS,
@@ -24,19 +25,50 @@ typedef struct vs_search {
   uint32_t runs;      /* without the first one */
 } vs_search;
 
+/* A rank that ran. Figures of several cards: those of the one with the highest peak. */
+typedef struct vs_rank_result {
+  uint32_t rank;
+  vs_verdict verdict;
+  int exit_code; /* as vs_launch_exit */
+  bool has_torch;
+  uint64_t peak_allocated_bytes, peak_reserved_bytes; /* with has_torch */
+  uint64_t driver_peak_bytes, needed_bytes, total_bytes;
+  uint64_t all_cards_bytes; /* the sum of all figures of all cards, to compare */
+  uint64_t steps;
+} vs_rank_result;
+
+/* The ranks of a world, of which some ran.
+ * Invariant: results has one entry for each run of `sampling`, in that order. */
+typedef struct vs_ranks {
+  bool was_made;
+  const char *why;    /* no rank but the first ran, or not all that had to; NULL: all did */
+  uint32_t irregular; /* process groups without a regular pattern, which tell nothing */
+  vs_sampling sampling;
+  VS_VEC(vs_rank_result) results;
+} vs_ranks;
+
 /* Invariant: needs[0 .. need_count) are those of the cards that were used, by rising number; need_count is 0 exactly with
- * VS_VERDICT_NO_CUDA. The pointers are borrowed. */
+ * VS_VERDICT_NO_CUDA. With several ranks the needs, the verdict and the exit
+ * status are the worst of those that ran. The pointers are borrowed. */
 typedef struct vs_outcome {
   const vs_dryrun_setup *setup;
   const vs_launch *launch;
   const vs_result *result;
   vs_verdict verdict;
+  int exit_code, signal;              /* as vs_launch_exit and vs_launch_signal */
   uint32_t cards[VS_SIM_MAX_DEVICES]; /* the number of the card of each need */
   vs_fit_need needs[VS_SIM_MAX_DEVICES];
   uint32_t need_count;
   vs_fit_table fits;
   vs_json report; /* the engine's report on the snapshot of the main process; absent if there is none */
   vs_search search;
+  vs_ranks ranks;
 } vs_outcome;
+
+/* "fits" ... */
+const char *vs_verdict_word(vs_verdict verdict);
+
+/* Sets the needs, the verdict and the exit status from the launch and the result. */
+void vs_outcome_judge(vs_outcome *outcome);
 
 #endif

@@ -3,12 +3,7 @@
 #include "codec/json_reply.h"
 #include "codec/json_writer.h"
 #include "dryrun/need.h"
-
-static const char *verdict_word(vs_verdict verdict) {
-  static const char *const words[] = {"fits", "handled", "does_not_fit", "stopped", "no_cuda"};
-  VS_ASSERT((size_t)verdict < sizeof words / sizeof *words);
-  return words[verdict];
-}
+#include "dryrun/reply_ranks.h"
 
 /* ---- values */
 
@@ -337,11 +332,10 @@ static void put_places(vs_jsonw *w, const vs_outcome *outcome) {
 }
 
 static void put_run(vs_jsonw *w, const vs_outcome *outcome) {
-  const int number = vs_launch_signal(outcome->launch);
   put_command(w, outcome->setup->plan->command);
-  vs_jsonw_member_str(w, "verdict", vs_str_from(verdict_word(outcome->verdict)));
-  vs_jsonw_member_i64(w, "exit_code", vs_launch_exit(outcome->launch));
-  put_u64_or_null(w, "signal", number != 0, (uint64_t)number);
+  vs_jsonw_member_str(w, "verdict", vs_str_from(vs_verdict_word(outcome->verdict)));
+  vs_jsonw_member_i64(w, "exit_code", outcome->exit_code);
+  put_u64_or_null(w, "signal", outcome->signal != 0, (uint64_t)outcome->signal);
   vs_jsonw_member_bool(w, "interrupted", outcome->launch->was_interrupted);
   put_option(w, "until", outcome->setup->plan->until);
   put_u64_or_null(w, "ended_us", outcome->launch->ended_us != 0, outcome->launch->ended_us);
@@ -400,6 +394,7 @@ void vs_dryrun_put_reply(vs_text *text, const vs_outcome *outcome) {
   put_needs(w, outcome);
   put_fits(w, outcome);
   put_search(w, &outcome->search);
+  vs_dryrun_reply_ranks(w, &outcome->ranks);
   put_oom(w, outcome->result);
   put_findings(w, outcome);
   vs_jsonw_object_end(w);

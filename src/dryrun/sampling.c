@@ -172,14 +172,17 @@ static vs_status take_sample(vs_sampling *sampling, vs_sampling_try try, vs_samp
   return VS_OK;
 }
 
-/* The first pair of neighbours that differ and are not next to each other; false if there is none. */
+/* The middle of the widest pair of neighbours that differ and are not next to each other; false if there is none. */
 static bool find_gap(const vs_sampling_axis *axis, uint32_t *middle) {
+  uint32_t widest = 1;
   for (size_t i = 1; i < axis->samples.count; i++) {
     const vs_sampling_sample *a = &axis->samples.data[i - 1], *b = a + 1;
-    *middle = a->position + (b->position - a->position) / 2;
-    if (a->surprise != b->surprise && b->position - a->position > 1) return true;
+    const uint32_t width = b->position - a->position;
+    if (a->surprise == b->surprise || width <= widest) continue;
+    widest = width;
+    *middle = a->position + width / 2;
   }
-  return false;
+  return widest > 1;
 }
 
 static vs_status sample_axis(vs_sampling *sampling, vs_sampling_try try, vs_sampling_axis *axis) {

@@ -38,6 +38,20 @@ static int count_words(char *const *words) {
   return count;
 }
 
+static vs_status check_ranks(const vs_dryrun_plan *plan, vs_error *error) {
+  if (!plan->finds_ranks) return VS_OK;
+  if (!plan->has_world)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "--ranks-that-differ are ranks of a --world N: give both");
+  if (plan->has_rank)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "--ranks-that-differ begins with rank 0, --rank runs one rank alone: give one of the two");
+  if (plan->finds_smallest)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "--find-smallest searches for one rank: with --rank N, without --ranks-that-differ");
+  return VS_OK;
+}
+
 static vs_status check_job(const vs_dryrun_plan *plan, vs_error *error) {
   if (plan->has_rank && !plan->has_world)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
@@ -54,7 +68,7 @@ static vs_status check_job(const vs_dryrun_plan *plan, vs_error *error) {
   if (plan->has_world && plan->rank >= plan->world)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "of %D ranks the last one is --rank %D",
                    (int64_t)plan->world, (int64_t)plan->world - 1);
-  return VS_OK;
+  return check_ranks(plan, error);
 }
 
 /* With --ranks and one GPU named, each rank gets a GPU of that kind. */

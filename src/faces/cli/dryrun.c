@@ -47,6 +47,8 @@ static vs_dryrun_plan plan_of(const vs_cli *cli, vs_text *list) {
   plan.has_ranks = take_number(cli, VS_OPTION_RANKS, &plan.ranks);
   plan.has_world = take_number(cli, VS_OPTION_WORLD, &plan.world);
   plan.has_rank = take_number(cli, VS_OPTION_RANK, &plan.rank);
+  plan.finds_ranks = vs_cli_has(cli, VS_OPTION_RANKS_THAT_DIFFER);
+  (void)take_number(cli, VS_OPTION_RANKS_THAT_DIFFER, &plan.most_ranks);
   if (take_number(cli, VS_OPTION_HISTORY, &plan.history) && plan.history == 0) plan.has_no_history = true;
   return plan;
 }
@@ -89,6 +91,12 @@ static void put_searching(const view *v, vs_text *line, const vs_dryrun_progress
   vs_text_byte(line, ')');
 }
 
+static void put_rank(const view *v, vs_text *line, const vs_dryrun_progress *progress) {
+  (void)v;
+  vs_text_format(line, "ranks that differ, run %u: rank %U of %U", progress->run, progress->rank,
+                 progress->world);
+}
+
 static void draw(view *v, const vs_dryrun_progress *progress,
                  void (*put)(const view *v, vs_text *line, const vs_dryrun_progress *progress)) {
   vs_text line;
@@ -106,6 +114,7 @@ static void show(void *ctx, const vs_dryrun_progress *progress) {
       if (progress->time_us >= SHORT_US) draw(v, progress, put_running);
       break;
     case VS_DRYRUN_SEARCHING: draw(v, progress, put_searching); break;
+    case VS_DRYRUN_RANKS: draw(v, progress, put_rank); break;
     case VS_DRYRUN_READING:
       if (progress->read_bytes == 0)
         vs_progress_begin(&v->reading, !vs_cli_has(v->cli, VS_OPTION_QUIET), VS_STR("the history"));

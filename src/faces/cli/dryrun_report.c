@@ -3,6 +3,7 @@
 #include "faces/cli/dryrun.h"
 #include "base/check.h"
 #include "faces/cli/dryrun_limits.h"
+#include "faces/cli/dryrun_ranks.h"
 #include "os/child.h"
 
 /* ---- the answer */
@@ -62,7 +63,8 @@ static vs_style put_answer(vs_sheet *p) {
     vs_text_cstr(line, "Fits in ");
     vs_sheet_machine(p);
     vs_text_cstr(line, ": ");
-    vs_sheet_shares(p, p->card);
+    if (vs_reply_is_unknown(vs_reply_at(p->reply, "ranks"))) vs_sheet_shares(p, p->card);
+    else vs_dryrun_put_most(p);
     return VS_STYLE_GOOD;
   }
   if (vs_sheet_is(p, "handled")) {
@@ -413,6 +415,7 @@ void vs_dryrun_put_report(vs_cli *cli, vs_json reply) {
   put_verdict(&p);
   if (!vs_sheet_is(&p, "no_cuda")) {
     put_course(&p);
+    vs_dryrun_put_ranks(&p);
     put_oom(&p);
     put_peaks(&p);
     put_holders(&p);

@@ -1,0 +1,28 @@
+#include "dryrun/outcome.h"
+#include "dryrun/need.h"
+
+static vs_verdict verdict_of(const vs_launch *launch, const vs_result *result, bool was_used) {
+  if (!was_used) return VS_VERDICT_NO_CUDA;
+  if (vs_launch_exit(launch) == 0) return result->ooms != 0 ? VS_VERDICT_HANDLED : VS_VERDICT_FITS;
+  return result->ooms + result->refused != 0 ? VS_VERDICT_DOES_NOT_FIT : VS_VERDICT_STOPPED;
+}
+
+const char *vs_verdict_word(vs_verdict verdict) {
+  static const char *const words[] = {"fits", "handled", "does_not_fit", "stopped", "no_cuda"};
+  VS_ASSERT((size_t)verdict < sizeof words / sizeof *words);
+  return words[verdict];
+}
+
+void vs_outcome_judge(vs_outcome *outcome) {
+  const vs_result *result = outcome->result;
+  VS_ASSERT(outcome->need_count == 0 && vs_result_check(result));
+  for (uint32_t c = 0; c < result->card_count; c++) {
+    if (!result->cards[c].is_used) continue;
+    VS_ASSERT(outcome->need_count < VS_SIM_MAX_DEVICES);
+    outcome->cards[outcome->need_count] = c;
+    outcome->needs[outcome->need_count++] = vs_need_of(result, c, outcome->setup->plan->context != NULL);
+  }
+  outcome->verdict = verdict_of(outcome->launch, result, outcome->need_count != 0);
+  outcome->exit_code = vs_launch_exit(outcome->launch);
+  outcome->signal = vs_launch_signal(outcome->launch);
+}
