@@ -72,6 +72,15 @@ class DryRun:
         return smallest
 
     @property
+    def ranks(self) -> list[dict[str, Any]] | None:
+        """With ranks_that_differ: one row for each different result, those of the fewest ranks first: rank, count, ranks (pairs of
+        the first and the last one), ran (those that were run; the others are assumed), verdict, exit_code, peak_allocated_bytes,
+        peak_reserved_bytes, driver_peak_bytes ... `data["ranks"]` also has what is unknown."""
+        found = self.data.get("ranks")
+        rows: list[dict[str, Any]] | None = found["rows"] if found else None
+        return rows
+
+    @property
     def cards(self) -> list[dict[str, Any]]:
         """Which GPUs it fits in: one row for each GPU that vramscope knows, by rising size: gpu, name, total_bytes, fits ("yes",
         "tight", "no", "unknown"), headroom_bytes."""
@@ -99,6 +108,7 @@ def dryrun(
     ranks: int | None = None,
     world: int | None = None,
     rank: int | None = None,
+    ranks_that_differ: bool | int = False,
     values: str | Sequence[str] | None = None,
     events: str | None = None,
     context: str | None = None,
@@ -121,6 +131,8 @@ def dryrun(
     ranks, world, rank, values, events, context, history, find_smallest, random, until
               as the options of `vramscope dryrun` with the same names; history=0: no history is recorded. `values` may be a
               list: ["keep", "train.py:88=true"]
+    ranks_that_differ
+              with `world`: run the ranks whose memory may differ, at most 32 or that many; `DryRun.ranks` has all of them
     snapshot  write PyTorch's memory snapshot of the run to this file, which must not exist
     cwd, env, timeout
               as for subprocess.run; `env` is the whole environment
@@ -138,6 +150,8 @@ def dryrun(
         arguments += ["--values", value]
     arguments += ["--no-history"] if history == 0 else []
     arguments += ["--find-smallest"] if find_smallest else []
+    if ranks_that_differ is not False:
+        arguments += ["--ranks-that-differ"] if ranks_that_differ is True else [f"--ranks-that-differ={ranks_that_differ}"]
     arguments += ["--random"] if random else []
     with tempfile.TemporaryDirectory(prefix="vramscope-") as folder:
         answer = Path(folder) / "answer.json"

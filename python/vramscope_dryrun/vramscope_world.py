@@ -37,8 +37,8 @@ def follow(
     c10d: Any, assume: Assume, note: Callable[[str, BaseException], None]
 ) -> tuple[Callable[[], None], Callable[[], list[dict[str, Any]]]]:
     """`c10d`: the module torch.distributed.distributed_c10d, just executed. `assume` is called with a sentence, and how often it
-    was the case where; `note` with what failed. Of the functions that are returned the first writes the counts, and has to be called
-    when the process ends; the second returns the process groups so far."""
+    was the case where; `note` with what failed. Of the functions that are returned the first writes the counts, and has to be
+    called when the process ends; the second returns the process groups so far."""
     is_alone = os.environ.get("VRAMSCOPE_RANK_ALONE") == "1"
     doubts = _Doubts(assume)
     world = _World(c10d, is_alone, doubts)

@@ -93,12 +93,13 @@ static bool is_world(const vs_sampling *sampling, const vs_sampling_axis *axis) 
 }
 
 /* A number that positions of one interval have in common. Those between two samples that differ are in an interval without a sample:
- * they are unknown. An axis without samples says nothing of others than its first position; but the world, which is only a check. */
+ * they are unknown. An axis without samples says nothing of others than its first position; but the world beside
+ * other axes, which is only a check. */
 static uint64_t interval_of(const vs_sampling *sampling, const vs_sampling_axis *axis, uint32_t position) {
   const size_t count = axis->samples.count;
   const vs_sampling_sample *samples = axis->samples.data;
   uint64_t interval = 0;
-  if (count < 2) return is_world(sampling, axis) ? 0 : position;
+  if (count < 2) return is_world(sampling, axis) && sampling->axis_count > 1 ? 0 : position;
   for (size_t i = 1; i < count && samples[i - 1].position < position; i++) {
     const bool differs = samples[i].surprise != samples[i - 1].surprise;
     if (differs) interval += position < samples[i].position ? 1 : 2;

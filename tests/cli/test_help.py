@@ -102,7 +102,7 @@ def test_every_listed_option_is_accepted(build, vramscope, call, folder, recordi
         values = [] if argument is None else [samples.get(argument) or argument.split("|")[0]]
         if name == "port":
             values = [str(free_port())]
-        partner = ["--world", "8"] if name == "rank" else ["--count", "1"] if name in ("loop", "loop-ms", "ndjson") else short if command == "demo" and name != "steps" else []
+        partner = ["--world", "8"] if name in ("rank", "ranks-that-differ") else ["--count", "1"] if name in ("loop", "loop-ms", "ndjson") else short if command == "demo" and name != "steps" else []
         for option in [f"--{name}"] + ([f"-{letter}"] if letter else []):
             (folder / "out.txt").unlink(missing_ok=True)
             done = call(command, *partner, option, *values, *operands)

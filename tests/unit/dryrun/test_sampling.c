@@ -159,6 +159,12 @@ static void test_a_limit(void **state) {
   assert_int_equal(count_unknown(&sampling), 256 - 32);
   vs_sampling_deinit(&sampling);
 
+  w = (world){.memory = all_equal}; /* one run says nothing of others */
+  vs_sampling_init(&sampling, vs_host_default(), 64, 1);
+  find(&sampling, &w);
+  assert_int_equal(count_unknown(&sampling), 64 - 1);
+  vs_sampling_deinit(&sampling);
+
   w = (world){.memory = all_differ}; /* the limit is reached before the second axis is sampled */
   vs_sampling_init(&sampling, vs_host_default(), 64, 3);
   add_grid(&sampling);

@@ -62,6 +62,14 @@ static void test_jobs(void **state) {
   assert_int_equal(setup.job.world_size, 1024);
   assert_int_equal(setup.job.rank, 1023);
   assert_int_equal(setup.job.processes, 1);
+  expect_made(&setup, (vs_dryrun_plan){.has_world = true, .world = 64, .finds_ranks = true});
+  assert_int_equal(setup.job.rank, 0);
+  expect_refused((vs_dryrun_plan){.finds_ranks = true}, "--world");
+  expect_refused(
+      (vs_dryrun_plan){.has_world = true, .world = 64, .finds_ranks = true, .finds_smallest = true},
+      "--find-smallest");
+  expect_refused((vs_dryrun_plan){.has_world = true, .world = 64, .has_rank = true, .finds_ranks = true},
+                 "one of the two");
   expect_refused((vs_dryrun_plan){.has_rank = true}, "--world");
   expect_refused((vs_dryrun_plan){.has_world = true}, "of 0 ranks");
   expect_refused((vs_dryrun_plan){.has_world = true, .world = 4, .has_rank = true, .rank = 4}, "--rank 3");
