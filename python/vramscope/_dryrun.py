@@ -73,9 +73,9 @@ class DryRun:
 
     @property
     def ranks(self) -> list[dict[str, Any]] | None:
-        """With ranks_that_differ: one row for each different result, those of the fewest ranks first: rank, count, ranks (pairs of
-        the first and the last one), ran (those that were run; the others are assumed), verdict, exit_code, peak_allocated_bytes,
-        peak_reserved_bytes, driver_peak_bytes ... `data["ranks"]` also has what is unknown."""
+        """With ranks_that_differ: one row for each different result, those of the fewest ranks first: rank, count, ranks (pairs
+        of the first and the last one), ran (those that were run; the others are assumed), verdict, exit_code,
+        peak_allocated_bytes, peak_reserved_bytes, driver_peak_bytes ... `data["ranks"]` also has what is unknown."""
         found = self.data.get("ranks")
         rows: list[dict[str, Any]] | None = found["rows"] if found else None
         return rows
