@@ -12,6 +12,7 @@ comes from vLLM's own configuration of it. All figures are made of these by the 
 
 from __future__ import annotations
 
+import ctypes
 import functools
 
 TYPE_CHECKING = False
@@ -66,6 +67,7 @@ def modules(
 
     add("vllm.v1.worker.gpu.model_runner", "the end of vLLM's requests", _know_counts)
     add("vllm.v1.worker.gpu.async_utils", "the end of vLLM's requests", lambda module: _give_counts(module, assume))
+    add("vllm.v1.worker.gpu_worker", "which loops of vLLM end", _trust_loops)
     add("vllm.v1.core.sched.utils", "the end of vLLM's requests", lambda module: _stop_at_length(module, assume))
     add("vllm.v1.engine.detokenizer", "stop strings of vLLM", _ignore_strings)
     add("vllm.v1.utils", "figures of vLLM's processes that end slowly", _wait_longer)
@@ -126,6 +128,22 @@ def _give_counts(module: Any, assume: Callable[[str], None]) -> None:
         return original(self)
 
     output.get_output = get_output
+
+
+def _trust_loops(module: Any) -> None:
+    """The warm-up reads the same zeros for hundreds of requests, which looks like a loop that waits. With a value, here for code
+    from which no read comes, the loops of a thread count as ones that end, as those of vLLM do here."""
+    worker, code = module.Worker, (lambda: None).__code__
+    original = worker.init_device
+    give = ctypes.CDLL(None).vs_simcuda_give
+    give.argtypes, give.restype = [ctypes.py_object, ctypes.c_int, ctypes.c_int, ctypes.c_int64], None
+
+    @functools.wraps(original)
+    def init_device(self: Any, *args: Any, **kwargs: Any) -> Any:
+        give(code, 0, 0, 0)
+        return original(self, *args, **kwargs)
+
+    worker.init_device = init_device
 
 
 # ---- when a request ends

@@ -173,9 +173,12 @@ static void show(const vs_launch *launch, const vs_dryrun_setup *setup) {
   vs_dryrun_show(setup, &progress);
 }
 
-/* After a rank has failed, the others may wait for it for ever. They get this time to end by themselves; so do processes that
- * were asked to. */
-enum { GRACE_US = 10 * 1000 * 1000 };
+/* After a rank has failed, the others may wait for it for ever. They get a time to end by themselves. So do processes that were asked
+ * to, and a longer one: a server takes its engines down, and they write their history. */
+static uint64_t grace_us(const vs_launch *launch) {
+  enum { FAILED_US = 10 * 1000 * 1000, ASKED_US = 30 * 1000 * 1000 };
+  return launch->ended_us == 0 ? FAILED_US : ASKED_US;
+}
 
 static bool one_failed(const vs_launch *launch) {
   for (size_t i = 0; i < launch->child_count; i++) {
@@ -187,8 +190,8 @@ static bool one_failed(const vs_launch *launch) {
 
 /* Ends those that run on after their time. */
 static void press(const vs_launch *launch, uint64_t waited_us) {
-  if (waited_us >= 2 * GRACE_US) vs_children_kill(launch->children, launch->child_count);
-  else if (waited_us >= GRACE_US) vs_children_terminate(launch->children, launch->child_count);
+  if (waited_us >= 2 * grace_us(launch)) vs_children_kill(launch->children, launch->child_count);
+  else if (waited_us >= grace_us(launch)) vs_children_terminate(launch->children, launch->child_count);
 }
 
 /* What the plan's `until` watches. */
@@ -220,7 +223,7 @@ static bool wait_awhile(vs_launch *launch, uint64_t ending_us) {
   enum { WAKE_US = 500 * 1000, NAP_NS = 10 * 1000 * 1000 };
   if (vs_children_wait(launch->children, launch->child_count, WAKE_US) != 0) return true;
   const uint64_t run_us = vs_process_clock_us() - launch->began_us;
-  if (vs_children_left() == 0 || run_us - ending_us >= 3 * (uint64_t)GRACE_US) return false;
+  if (vs_children_left() == 0 || run_us - ending_us >= 3 * grace_us(launch)) return false;
   vs_clock_sleep_ns(NAP_NS);
   return true;
 }

@@ -98,6 +98,7 @@ def test_server(model, tmp_path):
     reply, log = dryrun(["--gpu", "H100", "--until", "ready"], command, tmp_path)
     assert (reply["verdict"], reply["until"]) == ("fits", "ready") and reply["ended_us"] > 0
     assert re.search(r"GET /health HTTP/1.1\"? 200", log)
+    assert "has read the same value" not in log  # by the warm-up, for each of many requests
     using = [process for process in reply["processes"] if process["devices"]]
     assert [process["complete"] for process in using] == [True]
     assert reply["devices"][0]["torch"]["peak_requested_bytes"] > 60 * GIB

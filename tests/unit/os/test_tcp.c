@@ -41,7 +41,7 @@ static void test_tables(void **state) {
   made_proc_file(&folder, "70/fd/0", "");
   link_socket(&folder, "60/fd/3", "socket:[501]");
   link_socket(&folder, "60/fd/4", "socket:[502]"); /* a connection */
-  link_socket(&folder, "60/fd/5", "pipe:[503]");
+  link_socket(&folder, "60/fd/5", "pidfds:[503]"); /* none: the number stands where that of a socket does */
   link_socket(&folder, "70/fd/3", "socket:[504]");
   link_socket(&folder, "70/fd/4", "socket:[501]"); /* inherited */
   assert_int_equal(vs_tcp_listening(folder.path, members, 2, found, 4), 2);
