@@ -66,6 +66,7 @@ def arrange(note: Callable[[str, BaseException], None], assume: Callable[..., No
         "transformers.generation.utils": _follow_generate,
         "jax": _follow_jax,
         "jax._src.hardware_utils": _find_gpu_for_jax,
+        "tensorflow": _follow_tensorflow,
         "transformers.generation.continuous_batching.requests": _follow_requests,
         "vllm": _follow_vllm,
     }
@@ -95,10 +96,21 @@ def _follow_distributed(c10d: ModuleType) -> None:
 
 
 def _follow_jax(jax: ModuleType) -> None:
+    _follow_pool("JAX's figures", "vramscope_jax")
+
+
+def _follow_tensorflow(tensorflow: ModuleType) -> None:
+    _follow_pool("TensorFlow's figures", "vramscope_tensorflow")
+
+
+def _follow_pool(what: str, module: str) -> None:
+    """A library with a pool of its own, just imported: what it registered for the end of the process is done after ours."""
     try:
-        _beside("vramscope_jax").follow(_card, _ending.add)
+        recorder = _beside(module).recorder(_beside("vramscope_pool").Recorder, _card)
+        recorder.begin()
+        _ending.add(what, recorder.end)
     except Exception as error:
-        _note("JAX's figures", error)
+        _note(what, error)
 
 
 def _find_gpu_for_jax(hardware_utils: ModuleType) -> None:

@@ -161,52 +161,63 @@ static vs_status take_stats(gathering *g, vs_str text, uint64_t pid) {
   return VS_OK;
 }
 
-/* ---- the figures of JAX's allocator */
+/* ---- the figures of JAX's and TensorFlow's allocators */
 
-static void take_jax_figures(gathering *g, vs_result_process *process, vs_json device) {
+static void take_pool_figures(gathering *g, vs_result_process *process, vs_pool_owner owner, vs_json device) {
   vs_result_use *use = &process->use[card_of(g->result, device)];
   use->is_used = true;
-  use->jax = (vs_jax_figures){.is_known = true,
-                              .peak_in_use_bytes = vs_reply_u64(device, "peak_bytes_in_use"),
-                              .peak_pool_bytes = vs_reply_u64(device, "peak_pool_bytes"),
-                              .limit_bytes = vs_reply_u64(device, "bytes_limit")};
+  use->pools[owner] = (vs_pool_figures){.is_known = true,
+                                        .peak_in_use_bytes = vs_reply_u64(device, "peak_bytes_in_use"),
+                                        .peak_pool_bytes = vs_reply_u64(device, "peak_pool_bytes"),
+                                        .limit_bytes = vs_reply_u64(device, "bytes_limit")};
 }
 
 /* An error does not name its card: it is that of the fullest pool. */
-static void take_jax_oom(gathering *g, vs_result_process *process, vs_json oom) {
+static void take_pool_oom(gathering *g, vs_result_process *process, vs_pool_owner owner, vs_json oom) {
   vs_result *result = g->result;
   uint32_t card = 0;
   if (vs_json_kind(oom) != VS_JSON_OBJECT || result->card_count == 0) return;
   for (uint32_t c = 1; c < result->card_count; c++)
-    if (process->use[c].jax.peak_in_use_bytes > process->use[card].jax.peak_in_use_bytes) card = c;
-  vs_jax_figures *jax = &process->use[card].jax;
-  jax->is_known = true;
-  jax->ooms++;
+    if (process->use[c].pools[owner].peak_in_use_bytes > process->use[card].pools[owner].peak_in_use_bytes)
+      card = c;
+  vs_pool_figures *pool = &process->use[card].pools[owner];
+  pool->is_known = true;
+  pool->ooms++;
   result->oom = (vs_result_oom){.is_there = true,
-                                .is_jax = true,
+                                .is_pool = true,
+                                .pool = owner,
                                 .card = card,
                                 .asked_bytes = vs_reply_u64(oom, "asked_bytes"),
                                 .free_bytes = vs_reply_u64(oom, "free_bytes")};
 }
 
-/* A process of the machine, which was taken before the files; NULL: it imported JAX and did not use a card. */
+/* A process of the machine, which was taken before the files; NULL: it imported the library and did not use a card. */
 static vs_result_process *using_process(vs_result *result, uint64_t pid) {
   for (size_t i = 0; i < result->processes.count; i++)
     if (result->processes.data[i].pid == pid) return &result->processes.data[i];
   return NULL;
 }
 
-static vs_status take_jax(gathering *g, vs_str text, uint64_t pid) {
+static vs_status take_pool(gathering *g, vs_str text, uint64_t pid, vs_pool_owner owner) {
   vs_json_doc document;
   vs_result_process *process = using_process(g->result, pid);
   if (process == NULL) return VS_OK;
   VS_TRY(vs_notes_parse(&document, g->result->host, text));
   const vs_json root = vs_json_root(&document), devices = vs_reply_at(root, "devices");
-  process->lacks_jax = !vs_reply_bool(root, "complete");
-  for (size_t i = 0; i < vs_json_count(devices); i++) take_jax_figures(g, process, vs_json_at(devices, i));
-  take_jax_oom(g, process, vs_reply_at(root, "oom"));
+  process->lacks_pool[owner] = !vs_reply_bool(root, "complete");
+  for (size_t i = 0; i < vs_json_count(devices); i++)
+    take_pool_figures(g, process, owner, vs_json_at(devices, i));
+  take_pool_oom(g, process, owner, vs_reply_at(root, "oom"));
   vs_json_doc_deinit(&document);
   return VS_OK;
+}
+
+static vs_status take_jax(gathering *g, vs_str text, uint64_t pid) {
+  return take_pool(g, text, pid, VS_POOL_JAX);
+}
+
+static vs_status take_tensorflow(gathering *g, vs_str text, uint64_t pid) {
+  return take_pool(g, text, pid, VS_POOL_TENSORFLOW);
 }
 
 /* ---- files */
@@ -239,6 +250,7 @@ static vs_status take_file(void *ctx, const char *name, vs_folder_kind kind) {
   if (number_in(name, "notes.", ".jsonl", &pid)) return take_text(g, name, pid, take_notes);
   if (number_in(name, "stats.", ".json", &pid)) return take_text(g, name, pid, take_stats);
   if (number_in(name, "jax.", ".json", &pid)) return take_text(g, name, pid, take_jax);
+  if (number_in(name, "tensorflow.", ".json", &pid)) return take_text(g, name, pid, take_tensorflow);
   if (number_in(name, "problems.", ".jsonl", &pid)) return take_text(g, name, pid, take_problems);
   if (!number_in(name, "snapshot.", ".pickle", &pid)) return VS_OK;
   vs_result_process *process = process_of(g, pid);

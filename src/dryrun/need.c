@@ -19,29 +19,41 @@ uint64_t vs_need_training_bytes(const vs_result *result) {
   return is_adam && used == 1 && trained < UINT64_MAX / 8 ? vs_sat_add_u64(weights, 3 * trained) : 0;
 }
 
-static uint64_t beside_jax(const vs_result_card *card) {
-  return card->driver_peak_bytes - vs_min_u64(card->jax.peak_pool_bytes, card->driver_peak_bytes);
+bool vs_need_has_pool(const vs_result_card *card) {
+  bool has = false;
+  for (vs_pool_owner owner = 0; owner < VS_POOL_OWNERS; owner++) has |= card->pools[owner].is_known;
+  return has;
 }
 
-uint64_t vs_need_with_jax(const vs_result_card *card) {
-  VS_ASSERT(card->jax.is_known);
-  return vs_sat_add_u64(beside_jax(card), card->jax.peak_in_use_bytes);
+uint64_t vs_need_with_pools(const vs_result_card *card) {
+  uint64_t taken = 0, used = 0;
+  for (vs_pool_owner owner = 0; owner < VS_POOL_OWNERS; owner++) {
+    taken = vs_sat_add_u64(taken, card->pools[owner].peak_pool_bytes);
+    used = vs_sat_add_u64(used, card->pools[owner].peak_in_use_bytes);
+  }
+  return vs_sat_add_u64(card->driver_peak_bytes - vs_min_u64(taken, card->driver_peak_bytes), used);
 }
 
-/* The size of a card on which JAX's limit, which is a share of the card, is enough. */
-static uint64_t jax_card_bytes(const vs_result_card *card) {
-  const uint64_t limit = card->jax.limit_bytes, total = card->card->figures.total_bytes;
-  if (limit == 0 || limit >= total) return vs_need_with_jax(card);
-  const double bytes = (double)card->jax.peak_in_use_bytes / ((double)limit / (double)total);
-  return vs_max_u64(vs_need_with_jax(card), bytes < 18e18 ? (uint64_t)bytes : UINT64_MAX);
+/* The size of a card on which the limit of each pool, which is a share of the card, is enough. */
+static uint64_t card_bytes_for_pools(const vs_result_card *card) {
+  const uint64_t total = card->card->figures.total_bytes;
+  uint64_t most = vs_need_with_pools(card);
+  for (vs_pool_owner owner = 0; owner < VS_POOL_OWNERS; owner++) {
+    const vs_pool_figures *pool = &card->pools[owner];
+    if (pool->limit_bytes == 0 || pool->limit_bytes >= total) continue;
+    const double bytes = (double)pool->peak_in_use_bytes / ((double)pool->limit_bytes / (double)total);
+    most = vs_max_u64(most, bytes < 18e18 ? (uint64_t)bytes : UINT64_MAX);
+  }
+  return most;
 }
 
-/* A card that is smaller than the first figure and not than the second one is enough if JAX may take a larger share of it. */
-static void use_jax(const vs_result *result, const vs_result_card *card, vs_fit_need *need) {
-  const bool is_here = card->jax.ooms != 0 && result->oom.is_jax && card == &result->cards[result->oom.card];
-  need->bytes = jax_card_bytes(card);
-  need->cached_bytes = need->bytes - vs_need_with_jax(card);
-  need->least_bytes = vs_sat_add_u64(vs_need_with_jax(card), is_here ? result->oom.asked_bytes : 0);
+/* A card that is smaller than the first figure and not than the second one is enough if the pool may take a larger share of it. */
+static void use_pools(const vs_result *result, const vs_result_card *card, vs_fit_need *need) {
+  const vs_result_oom *oom = &result->oom;
+  const bool is_here = oom->is_pool && card == &result->cards[oom->card] && card->pools[oom->pool].ooms != 0;
+  need->bytes = card_bytes_for_pools(card);
+  need->cached_bytes = need->bytes - vs_need_with_pools(card);
+  need->least_bytes = vs_sat_add_u64(vs_need_with_pools(card), is_here ? oom->asked_bytes : 0);
 }
 
 double vs_need_kv_requests(const vs_kv_cache *cache) {
@@ -63,11 +75,11 @@ vs_fit_need vs_need_of(const vs_result *result, uint32_t c, bool is_context_give
                       .contexts = card->contexts,
                       .is_context_given = is_context_given,
                       .is_open_ended = result->ooms + result->refused != 0};
-  if (card->jax.is_known) use_jax(result, card, &need);
+  if (vs_need_has_pool(card)) use_pools(result, card, &need);
   if (context != 0 && need.contexts > need.bytes / context) need.contexts = (uint32_t)(need.bytes / context);
   if (card->torch.peak_reserved_bytes > card->torch.peak_allocated_bytes)
     need.cached_bytes = card->torch.peak_reserved_bytes - card->torch.peak_allocated_bytes;
-  if (!need.is_open_ended || card->jax.is_known) return need;
+  if (!need.is_open_ended || vs_need_has_pool(card)) return need;
   const vs_result_oom *oom = &result->oom;
   need.least_bytes = need.bytes - (need.cached_bytes < need.bytes ? need.cached_bytes : need.bytes);
   if (card->is_used && vs_need_training_bytes(result) != 0)

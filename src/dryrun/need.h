@@ -13,9 +13,10 @@ vs_json vs_need_model(const vs_result *result);
  * 0 if the optimizer is not Adam or unknown, or if more than one card is used. */
 uint64_t vs_need_training_bytes(const vs_result *result);
 
-/* What the program needs of a card on which it uses JAX: arrays and temporaries in JAX's pool at their peak, and what is beside
- * the pool. The preallocated rest of the pool is not needed, but some of it may be, because it fragments. */
-uint64_t vs_need_with_jax(const vs_result_card *card);
+/* What the program needs of a card: arrays and temporaries in the pools of JAX and TensorFlow at their peak, and what is beside the
+ * pools. The preallocated rest of a pool is not needed, but some of it may be, because it fragments. Without a pool: the driver's peak. */
+uint64_t vs_need_with_pools(const vs_result_card *card);
+bool vs_need_has_pool(const vs_result_card *card);
 
 /* How many requests of max_tokens the KV cache holds at the same time, and how many tokens in all. Requests take whole blocks, of each
  * group of layers, so the tokens are those of requests of that length. */

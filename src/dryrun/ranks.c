@@ -38,7 +38,7 @@ static vs_status add_groups(vs_ranks *ranks, const vs_result *result) {
 /* ---- the result of a rank */
 
 static void take_card(vs_rank_result *result, const vs_result_card *card) {
-  const uint64_t needed = card->jax.is_known ? vs_need_with_jax(card) : card->driver_peak_bytes;
+  const uint64_t needed = vs_need_with_pools(card);
   const vs_torch_figures *torch = &card->torch;
   result->all_cards_bytes +=
       needed + card->driver_peak_bytes + torch->peak_reserved_bytes + torch->peak_allocated_bytes;

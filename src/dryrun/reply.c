@@ -37,19 +37,24 @@ static void put_torch(vs_jsonw *w, const vs_torch_figures *torch) {
   vs_jsonw_object_end(w);
 }
 
-static void put_jax(vs_jsonw *w, const vs_jax_figures *jax) {
-  vs_jsonw_key(w, VS_STR("jax"));
-  if (!jax->is_known) {
+static void put_pool(vs_jsonw *w, vs_str key, const vs_pool_figures *pool) {
+  vs_jsonw_key(w, key);
+  if (!pool->is_known) {
     vs_jsonw_null(w);
     return;
   }
   vs_jsonw_object_begin(w);
-  vs_jsonw_member_u64(w, "peak_bytes_in_use", jax->peak_in_use_bytes);
-  vs_jsonw_member_u64(w, "peak_pool_bytes", jax->peak_pool_bytes);
-  vs_jsonw_member_u64(w, "bytes_limit", jax->limit_bytes);
-  vs_jsonw_member_bool(w, "preallocated", vs_jax_is_preallocated(jax));
-  vs_jsonw_member_u64(w, "ooms", jax->ooms);
+  vs_jsonw_member_u64(w, "peak_bytes_in_use", pool->peak_in_use_bytes);
+  vs_jsonw_member_u64(w, "peak_pool_bytes", pool->peak_pool_bytes);
+  vs_jsonw_member_u64(w, "bytes_limit", pool->limit_bytes);
+  vs_jsonw_member_bool(w, "preallocated", vs_pool_is_preallocated(pool));
+  vs_jsonw_member_u64(w, "ooms", pool->ooms);
   vs_jsonw_object_end(w);
+}
+
+static void put_pools(vs_jsonw *w, const vs_pool_figures pools[VS_POOL_OWNERS]) {
+  put_pool(w, VS_STR("jax"), &pools[VS_POOL_JAX]);
+  put_pool(w, VS_STR("tensorflow"), &pools[VS_POOL_TENSORFLOW]);
 }
 
 /* ---- sections */
@@ -74,9 +79,8 @@ static void put_devices(vs_jsonw *w, const vs_outcome *outcome) {
     vs_jsonw_member_u64(w, "contexts", card->contexts);
     vs_jsonw_member_u64(w, "driver_refusals", card->refused_count);
     put_torch(w, &card->torch);
-    put_jax(w, &card->jax);
-    vs_jsonw_member_u64(w, "needed_bytes",
-                        card->jax.is_known ? vs_need_with_jax(card) : card->driver_peak_bytes);
+    put_pools(w, card->pools);
+    vs_jsonw_member_u64(w, "needed_bytes", vs_need_with_pools(card));
     vs_jsonw_object_end(w);
   }
   vs_jsonw_array_end(w);
@@ -164,7 +168,8 @@ static void put_oom(vs_jsonw *w, const vs_result *result) {
   vs_jsonw_member_u64(w, "device", oom->card);
   vs_jsonw_member_u64(w, "asked_bytes", oom->asked_bytes);
   vs_jsonw_member_u64(w, "free_bytes", oom->free_bytes);
-  vs_jsonw_member_bool(w, "in_jax_limit", oom->is_jax);
+  vs_jsonw_member_bool(w, "in_jax_limit", oom->is_pool && oom->pool == VS_POOL_JAX);
+  vs_jsonw_member_bool(w, "in_tensorflow_limit", oom->is_pool && oom->pool == VS_POOL_TENSORFLOW);
   put_u64_or_null(w, "allocated_bytes", oom->has_torch, oom->allocated_bytes);
   put_u64_or_null(w, "reserved_bytes", oom->has_torch, oom->reserved_bytes);
   vs_jsonw_object_end(w);
@@ -206,7 +211,7 @@ static void put_processes(vs_jsonw *w, const vs_outcome *outcome) {
       vs_jsonw_member_u64(w, "device", c);
       vs_jsonw_member_u64(w, "driver_peak_bytes", process->use[c].driver_peak_bytes);
       put_torch(w, &process->use[c].torch);
-      put_jax(w, &process->use[c].jax);
+      put_pools(w, process->use[c].pools);
       vs_jsonw_object_end(w);
     }
     vs_jsonw_array_end(w);

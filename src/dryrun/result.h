@@ -23,20 +23,25 @@ typedef struct vs_torch_figures {
   uint64_t peak_requested_bytes, retries; /* 0 without has_statistics */
 } vs_torch_figures;
 
-/* The figures of JAX's allocator on one card: peaks of `memory_stats()`. For several processes as above. */
-typedef struct vs_jax_figures {
+/* Libraries that allocate within a pool of their own, and say at the end of the program what they used of it. */
+typedef enum vs_pool_owner { VS_POOL_JAX, VS_POOL_TENSORFLOW, VS_POOL_OWNERS } vs_pool_owner;
+
+/* The figures of such a library's allocator on one card: peaks of JAX's `memory_stats()`, of TensorFlow's `get_memory_info()`. For several
+ * processes the largest of each. */
+typedef struct vs_pool_figures {
   bool is_known;
   uint64_t peak_in_use_bytes; /* of arrays and of what programs need while they run */
   uint64_t
       peak_pool_bytes; /* what it took from the driver; by default all of its limit, at once, before it is needed */
-  uint64_t limit_bytes; /* the most that it takes: by default three quarters of the card */
-  uint64_t ooms;        /* errors that ended the program */
-} vs_jax_figures;
+  uint64_t
+      limit_bytes; /* the most that it takes: by default three quarters of the card (JAX), nearly all of it (TensorFlow) */
+  uint64_t ooms; /* errors that ended the program */
+} vs_pool_figures;
 
 /* Whether the pool has the size of the limit from the beginning on, so that it says nothing of what is needed. */
-static inline bool vs_jax_is_preallocated(const vs_jax_figures *jax) {
-  return jax->is_known && jax->limit_bytes != 0 &&
-         jax->peak_pool_bytes >= jax->limit_bytes - jax->limit_bytes / 64;
+static inline bool vs_pool_is_preallocated(const vs_pool_figures *pool) {
+  return pool->is_known && pool->limit_bytes != 0 &&
+         pool->peak_pool_bytes >= pool->limit_bytes - pool->limit_bytes / 64;
 }
 
 /* One process on one card. */
@@ -45,7 +50,7 @@ typedef struct vs_result_use {
   uint64_t driver_peak_bytes; /* with its context */
   uint64_t refused_count, largest_refused_bytes;
   vs_torch_figures torch;
-  vs_jax_figures jax;
+  vs_pool_figures pools[VS_POOL_OWNERS];
 } vs_result_use;
 
 typedef enum vs_process_end { VS_PROCESS_ENDED, VS_PROCESS_KILLED, VS_PROCESS_RUNS } vs_process_end;
@@ -59,7 +64,7 @@ typedef struct vs_result_process {
   bool has_stats;   /* it wrote its allocator's figures, at least when it began */
   bool is_complete; /* it wrote them when it ended, too */
   bool has_snapshot;
-  bool lacks_jax; /* it imported JAX, and did not write at its end what JAX used */
+  bool lacks_pool[VS_POOL_OWNERS]; /* it imported the library, and did not write at its end what that used */
   uint64_t steps, reads, kernels;
   uint64_t began_us, ended_us; /* of its use of CUDA; 0 and UINT64_MAX if unknown */
   vs_json_doc stats;
@@ -114,7 +119,7 @@ typedef struct vs_result_card {
   uint32_t contexts; /* the largest number of processes that had a context at the same time */
   uint64_t refused_count;
   vs_torch_figures torch;
-  vs_jax_figures jax;
+  vs_pool_figures pools[VS_POOL_OWNERS];
 } vs_result_card;
 
 /* A request for memory whose failure reached the program. */
@@ -122,8 +127,9 @@ typedef struct vs_result_oom {
   bool is_there;
   uint32_t card;
   uint64_t asked_bytes;
-  uint64_t free_bytes; /* of the card; with is_jax of JAX's limit */
-  bool is_jax;         /* JAX's allocator refused it, within its limit */
+  uint64_t free_bytes; /* of the card; with is_pool of the limit of that pool */
+  bool is_pool;        /* the allocator of `pool` refused it, within its limit */
+  vs_pool_owner pool;
   bool has_torch;
   uint64_t allocated_bytes, reserved_bytes; /* at that moment; only with has_torch */
 } vs_result_oom;
@@ -139,8 +145,8 @@ typedef struct vs_result {
   vs_result_card cards[VS_SIM_MAX_DEVICES];
   uint32_t card_count;
   uint64_t steps;    /* of the process that made most steps */
-  uint64_t ooms;     /* out-of-memory errors of PyTorch and JAX */
-  uint64_t refused;  /* requests that the driver refused in processes without PyTorch and JAX */
+  uint64_t ooms;     /* out-of-memory errors of PyTorch and of pools */
+  uint64_t refused;  /* requests that the driver refused in processes without PyTorch and pools */
   vs_result_oom oom; /* the last one; one that PyTorch raised if there is such a one */
   size_t
       main; /* the process to report on: one with an out-of-memory error, else the one with the highest peak; SIZE_MAX: none */

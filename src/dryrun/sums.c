@@ -16,8 +16,8 @@ static void add_figures(vs_torch_figures *sum, const vs_torch_figures *more) {
   sum->peak_reserved_bytes += more->peak_reserved_bytes;
 }
 
-/* The most of any value: processes that use one card with JAX one after the other, each with the limit of all of it. */
-static void add_jax(vs_jax_figures *card, const vs_jax_figures *more) {
+/* The most of any value: processes that use one card with such a pool one after the other, each with the limit of all of it. */
+static void add_pool(vs_pool_figures *card, const vs_pool_figures *more) {
   card->is_known |= more->is_known;
   card->peak_in_use_bytes = vs_max_u64(card->peak_in_use_bytes, more->peak_in_use_bytes);
   card->peak_pool_bytes = vs_max_u64(card->peak_pool_bytes, more->peak_pool_bytes);
@@ -62,6 +62,12 @@ static void sum_all(const vs_result *result, vs_result_card *card, uint32_t c) {
   card->contexts = contexts;
 }
 
+static uint64_t ooms_of(const vs_torch_figures *torch, const vs_pool_figures pools[VS_POOL_OWNERS]) {
+  uint64_t ooms = torch->ooms;
+  for (vs_pool_owner owner = 0; owner < VS_POOL_OWNERS; owner++) ooms += pools[owner].ooms;
+  return ooms;
+}
+
 static void sum_card(vs_result *result, uint32_t c) {
   VS_ASSERT(c < result->card_count);
   vs_result_card *card = &result->cards[c];
@@ -75,13 +81,17 @@ static void sum_card(vs_result *result, uint32_t c) {
     card->is_used = true;
     card->torch.ooms += use->torch.ooms;
     card->torch.retries += use->torch.retries;
-    add_jax(&card->jax, &use->jax);
-    if (!use->torch.is_known && !use->jax.is_known) result->refused += use->refused_count;
+    bool has_pool = false;
+    for (vs_pool_owner owner = 0; owner < VS_POOL_OWNERS; owner++) {
+      add_pool(&card->pools[owner], &use->pools[owner]);
+      has_pool |= use->pools[owner].is_known;
+    }
+    if (!use->torch.is_known && !has_pool) result->refused += use->refused_count;
     card->torch.has_statistics &= use->torch.has_statistics || !use->torch.is_known;
     sum_together(result, card, c, i);
   }
   sum_all(result, card, c);
-  result->ooms += card->torch.ooms + card->jax.ooms;
+  result->ooms += ooms_of(&card->torch, card->pools);
 }
 
 /* ---- the main process, which the report is about */
@@ -91,7 +101,7 @@ static uint64_t weight(const vs_result_process *process, uint32_t card_count) {
   uint64_t bytes = 0, ooms = 0;
   for (uint32_t c = 0; c < card_count; c++) {
     bytes = vs_max_u64(bytes, process->use[c].driver_peak_bytes);
-    ooms += process->use[c].torch.ooms + process->use[c].jax.ooms;
+    ooms += ooms_of(&process->use[c].torch, process->use[c].pools);
   }
   const uint64_t below = (UINT64_C(1) << 60) - 1;
   return (bytes < below ? bytes : below) | (ooms != 0 ? UINT64_C(1) << 62 : 0) |
@@ -147,15 +157,17 @@ static bool uses_pytorch(const vs_result_process *process, uint32_t card_count) 
   return false;
 }
 
-/* Without JAX's figures its preallocated pool counts as needed. */
-static vs_status doubt_jax(vs_result *result) {
+/* Without the figures of its owner a preallocated pool counts as needed. */
+static vs_status doubt_pool(vs_result *result, vs_pool_owner owner) {
+  const vs_str what = owner == VS_POOL_JAX ? VS_STR("JAX's figures") : VS_STR("TensorFlow's figures");
   for (size_t i = 0; i < result->processes.count; i++) {
     const vs_result_process *process = &result->processes.data[i];
-    if (!process->lacks_jax || process->end == VS_PROCESS_RUNS || uses_pytorch(process, result->card_count))
+    if (!process->lacks_pool[owner] || process->end == VS_PROCESS_RUNS ||
+        uses_pytorch(process, result->card_count))
       continue;
     vs_doubt *doubt = vs_result_doubt_of(
-        result, VS_DOUBT_NOT_RECORDED, VS_STR("JAX's figures"),
-        VS_STR("the process was killed; what JAX preallocated counts as needed, which may be far too much"),
+        result, VS_DOUBT_NOT_RECORDED, what,
+        VS_STR("the process was killed; what it preallocated counts as needed, which may be far too much"),
         -1);
     if (doubt == NULL) return VS_NO_MEMORY;
     doubt->count++;
@@ -184,7 +196,7 @@ vs_status vs_sums_make(vs_result *result) {
   find_main(result);
   VS_ASSERT((result->main == SIZE_MAX) == (result->processes.count == 0));
   VS_TRY(doubt_histories(result));
-  VS_TRY(doubt_jax(result));
+  for (vs_pool_owner owner = 0; owner < VS_POOL_OWNERS; owner++) VS_TRY(doubt_pool(result, owner));
   sort_doubts(result);
   return VS_OK;
 }

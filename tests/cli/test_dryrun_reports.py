@@ -124,6 +124,7 @@ def test_out_of_memory(figures, dryrun):
         "asked_bytes": 3 * GiB,
         "free_bytes": GiB,
         "in_jax_limit": False,
+        "in_tensorflow_limit": False,
         "allocated_bytes": None,
         "reserved_bytes": None,
     }

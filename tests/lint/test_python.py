@@ -37,6 +37,8 @@ def test_ruff():
                                   "python/vramscope_dryrun/vramscope_generate.py",
                                   "python/vramscope_dryrun/vramscope_history.py",
                                   "python/vramscope_dryrun/vramscope_jax.py",
+                                  "python/vramscope_dryrun/vramscope_pool.py",
+                                  "python/vramscope_dryrun/vramscope_tensorflow.py",
                                   "python/vramscope_dryrun/vramscope_vllm.py",
                                   "python/vramscope_dryrun/vramscope_world.py", BUILT / "vramscope"])
 def test_mypy(what):

@@ -7,8 +7,10 @@ static void put_room(vs_sheet *p, vs_text *cell, vs_json row) {
   const vs_str fits = vs_reply_str(row, "fits");
   const int64_t room = vs_reply_i64(row, "headroom_bytes");
   if (vs_str_equal(fits, VS_STR("tight"))) {
-    vs_text_cstr(cell, vs_reply_is_unknown(vs_reply_at(p->card, "jax")) ? "only with cache flushes"
-                                                                        : "only if JAX may take more of it");
+    const char *owner;
+    (void)vs_sheet_pool(p->card, &owner);
+    if (owner == NULL) vs_text_cstr(cell, "only with cache flushes");
+    else vs_text_format(cell, "only if %s may take more of it", owner);
   } else if (vs_str_equal(fits, VS_STR("unknown"))) {
     vs_text_cstr(cell, "unknown: it may need more than this run showed");
   } else {

@@ -157,10 +157,13 @@ static void put_oom(vs_sheet *p) {
   vs_sheet_end(p, "Out of memory", VS_STYLE_BAD);
   (void)vs_sheet_begin(p);
   vs_sheet_bytes(p, vs_reply_u64(oom, "free_bytes"));
-  if (vs_reply_bool(oom, "in_jax_limit")) {
-    vs_text_cstr(line, " free in JAX's pool, whose limit is ");
-    vs_sheet_bytes(p, vs_reply_u64(vs_reply_at(p->card, "jax"), "bytes_limit"));
-    vs_text_cstr(line, " (XLA_PYTHON_CLIENT_MEM_FRACTION)");
+  const char *owner;
+  const vs_json pool = vs_sheet_pool(p->card, &owner);
+  const bool is_jax = vs_reply_bool(oom, "in_jax_limit");
+  if (owner != NULL && (is_jax || vs_reply_bool(oom, "in_tensorflow_limit"))) {
+    vs_text_format(line, " free in %s's pool, whose limit is ", owner);
+    vs_sheet_bytes(p, vs_reply_u64(pool, "bytes_limit"));
+    if (is_jax) vs_text_cstr(line, " (XLA_PYTHON_CLIENT_MEM_FRACTION)");
   } else {
     vs_text_cstr(line, " free on the GPU");
   }
@@ -190,27 +193,33 @@ static void put_outside(vs_sheet *p, vs_json card) {
 }
 
 /* "4.54 GiB of 79.18 GiB needed: 4.03 GiB allocated in JAX's pool, 514 MiB context and other; JAX preallocated ...". */
-static void put_jax_peak(vs_sheet *p, vs_json card, vs_json jax, const char *label) {
-  const uint64_t pool = vs_reply_u64(jax, "peak_pool_bytes"), used = vs_reply_u64(card, "driver_peak_bytes");
+static void put_pool_peak(vs_sheet *p, vs_json card, vs_json pool, const char *owner, const char *label) {
+  const uint64_t taken = vs_reply_u64(pool, "peak_pool_bytes"),
+                 used = vs_reply_u64(card, "driver_peak_bytes");
   vs_text *line = vs_sheet_begin(p);
   vs_sheet_shares(p, card);
   vs_text_cstr(line, " needed: ");
-  vs_sheet_bytes(p, vs_reply_u64(jax, "peak_bytes_in_use"));
-  vs_text_cstr(line, " allocated in JAX's pool, ");
-  vs_sheet_bytes(p, used - vs_min_u64(pool, used));
+  vs_sheet_bytes(p, vs_reply_u64(pool, "peak_bytes_in_use"));
+  vs_text_format(line, " allocated in %s's pool, ", owner);
+  vs_sheet_bytes(p, used - vs_min_u64(taken, used));
   vs_text_cstr(line, vs_reply_u64(card, "contexts") > 1 ? " contexts and other. " : " context and other. ");
-  const bool is_preallocated = vs_reply_bool(jax, "preallocated");
-  vs_text_cstr(line, is_preallocated ? "JAX preallocated a pool of " : "The pool grew to ");
-  vs_sheet_bytes(p, pool);
-  vs_text_cstr(line, ", so the driver's peak is ");
+  if (taken > vs_reply_u64(pool, "peak_bytes_in_use")) {
+    if (vs_reply_bool(pool, "preallocated")) vs_text_format(line, "%s preallocated a pool of ", owner);
+    else vs_text_cstr(line, "The pool grew to ");
+    vs_sheet_bytes(p, taken);
+    vs_text_cstr(line, ", so the driver's peak is ");
+  } else {
+    vs_text_cstr(line, "The driver's peak is ");
+  }
   vs_sheet_bytes(p, used);
   vs_sheet_end(p, label, VS_STYLE_TITLE);
 }
 
 static void put_card_peak(vs_sheet *p, vs_json card, const char *label) {
-  const vs_json jax = vs_reply_at(card, "jax");
-  if (!vs_reply_is_unknown(jax)) {
-    put_jax_peak(p, card, jax, label);
+  const char *owner;
+  const vs_json pool = vs_sheet_pool(card, &owner);
+  if (owner != NULL) {
+    put_pool_peak(p, card, pool, owner, label);
     return;
   }
   const vs_json torch = vs_reply_at(card, "torch");

@@ -91,3 +91,14 @@ void vs_sheet_init(vs_sheet *p, vs_cli *cli, vs_json reply) {
                   .device = device_of(vs_reply_at(reply, "report"))};
   vs_scratch_init(&p->line, &cli->screen);
 }
+
+vs_json vs_sheet_pool(vs_json card, const char **owner) {
+  static const char *const owners[][2] = {{"jax", "JAX"}, {"tensorflow", "TensorFlow"}};
+  for (size_t i = 0; i < sizeof owners / sizeof owners[0]; i++) {
+    const vs_json pool = vs_reply_at(card, owners[i][0]);
+    *owner = owners[i][1];
+    if (!vs_reply_is_unknown(pool)) return pool;
+  }
+  *owner = NULL;
+  return (vs_json){0};
+}

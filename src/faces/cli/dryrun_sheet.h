@@ -35,6 +35,9 @@ vs_str vs_sheet_short_name(vs_json named);
 /* The sum of a figure of PyTorch's over the cards. */
 uint64_t vs_sheet_torch_sum(const vs_sheet *p, const char *name);
 
+/* The figures of the library that has a pool of its own on that card, and its name: "JAX". Unknown and NULL where there is none. */
+vs_json vs_sheet_pool(vs_json card, const char **owner);
+
 /* ---- into the line */
 
 static inline void vs_sheet_bytes(vs_sheet *p, uint64_t bytes) {

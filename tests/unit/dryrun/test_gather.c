@@ -144,11 +144,11 @@ static void test_jax(void **state) {
   fault_host_init(&fault, FAULT_NEVER);
   vs_result result = make_result(&fault.host);
   const uint64_t beside = 2 * GiB + the_machine.cards[0].context_bytes;
-  assert_true(vs_jax_is_preallocated(&result.cards[0].jax));
-  assert_int_equal(vs_need_with_jax(&result.cards[0]), 6 * GiB + beside);
-  assert_false(vs_jax_is_preallocated(&result.cards[1].jax));
+  assert_true(vs_pool_is_preallocated(&result.cards[0].pools[VS_POOL_JAX]));
+  assert_int_equal(vs_need_with_pools(&result.cards[0]), 6 * GiB + beside);
+  assert_false(vs_pool_is_preallocated(&result.cards[1].pools[VS_POOL_JAX]));
   assert_int_equal(result.ooms, 1);
-  assert_true(result.oom.is_jax && result.oom.card == 1);
+  assert_true(result.oom.is_pool && result.oom.pool == VS_POOL_JAX && result.oom.card == 1);
   const vs_fit_need need = vs_need_of(&result, 0, false), hostile = vs_need_of(&result, 1, false);
   assert_in_range(need.bytes, total / 2 - 1, total / 2 + 1); /* half of the limit was in use */
   assert_int_equal(need.bytes - need.cached_bytes, 6 * GiB + beside);
