@@ -95,7 +95,9 @@ def test_what_is_compared(text, output, said):
 
 
 def test_a_figure_of_another_day():
-    row, result = ROW, {"figures": {"allocated": 512, "reserved": 2048}}
+    row, result = {**ROW, "varies": False}, {"figures": {"allocated": 512, "reserved": 2048}}
     assert programs.compared_with(row, result, {}) == []
     assert programs.compared_with(row, result, {"a": {"figures": {"allocated": 512}}}) == []
-    assert programs.compared_with(row, result, {"a": {"figures": {"allocated": 1024}}}) == ["allocated was 1024 when the page was made, and is 512"]
+    said = ["allocated was 1024 when the page was made, and is 512"]
+    assert programs.compared_with(row, result, {"a": {"figures": {"allocated": 1024}}}) == said
+    assert programs.compared_with({**row, "varies": True}, result, {"a": {"figures": {"allocated": 1024}}}) == []

@@ -11,7 +11,8 @@ WIDTH, TOKENS, LAYERS = 1024, 8192, 12
 
 
 def layer():
-    return torch.nn.Sequential(torch.nn.LayerNorm(WIDTH), torch.nn.Linear(WIDTH, 4 * WIDTH), torch.nn.GELU(), torch.nn.Linear(4 * WIDTH, WIDTH))
+    wide = 4 * WIDTH
+    return torch.nn.Sequential(torch.nn.LayerNorm(WIDTH), torch.nn.Linear(WIDTH, wide), torch.nn.GELU(), torch.nn.Linear(wide, WIDTH))
 
 
 layers = torch.nn.ModuleList(layer() for _ in range(LAYERS)).cuda()

@@ -19,7 +19,7 @@ for step in range(2):
     tokens = torch.randint(32000, (2, 512)).to(engine.device)
     engine.backward(engine(input_ids=tokens, labels=tokens).loss)
     engine.step()
-# Two bytes a weight, of which stage 3 keeps a share; weights and two states of four bytes each for this rank's share, on the host if offloaded.
+# Two bytes a weight, of which stage 3 keeps a share; for this rank's share weights and two states of four bytes, on the host if offloaded.
 own = weights // (world if STAGE == 3 else 1) + (0 if OFFLOAD else 6 * weights // world)
 assert torch.cuda.memory_allocated() >= own, (torch.cuda.memory_allocated(), own)
 truth.torch_peaks("deepspeed", "transformers")

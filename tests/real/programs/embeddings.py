@@ -1,4 +1,4 @@
-"""sentence-transformers: a random BERT of the size "base" with mean pooling embeds sentences, and is trained with negatives in the batch."""
+"""sentence-transformers: a random BERT of the size "base" with mean pooling embeds sentences, and is trained with the batch's negatives."""
 
 import torch
 import truth

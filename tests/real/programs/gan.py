@@ -13,7 +13,8 @@ def down(a, b):
     return nn.Sequential(nn.Conv2d(a, b, 4, 2, 1, bias=False), nn.BatchNorm2d(b), nn.LeakyReLU(0.2, True))
 
 
-make = nn.Sequential(nn.ConvTranspose2d(100, 512, 4), up(512, 256), up(256, 128), up(128, 64), nn.ConvTranspose2d(64, 3, 4, 2, 1), nn.Tanh()).cuda()
+first, last = nn.ConvTranspose2d(100, 512, 4), nn.ConvTranspose2d(64, 3, 4, 2, 1)
+make = nn.Sequential(first, up(512, 256), up(256, 128), up(128, 64), last, nn.Tanh()).cuda()
 judge = nn.Sequential(down(3, 64), down(64, 128), down(128, 256), down(256, 512), nn.Conv2d(512, 1, 4), nn.Flatten()).cuda()
 of_make, of_judge = (torch.optim.Adam(net.parameters(), lr=2e-4, betas=(0.5, 0.999)) for net in (make, judge))
 loss = nn.BCEWithLogitsLoss()

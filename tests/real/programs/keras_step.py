@@ -8,9 +8,9 @@ import truth
 (gpu,) = tf.config.list_physical_devices("GPU")
 if "growth" in sys.argv:
     tf.config.experimental.set_memory_growth(gpu, True)
-model = tf.keras.Sequential([tf.keras.layers.Input((64, 64, 3)), tf.keras.layers.Conv2D(64, 3, activation="relu"), tf.keras.layers.MaxPooling2D(),
-                             tf.keras.layers.Conv2D(128, 3, activation="relu"), tf.keras.layers.Flatten(), tf.keras.layers.Dense(256),
-                             tf.keras.layers.Dense(10)])
+layers = tf.keras.layers
+model = tf.keras.Sequential([layers.Input((64, 64, 3)), layers.Conv2D(64, 3, activation="relu"), layers.MaxPooling2D(),
+                             layers.Conv2D(128, 3, activation="relu"), layers.Flatten(), layers.Dense(256), layers.Dense(10)])
 model.compile(optimizer="adam", loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=False)
 images, labels = tf.zeros((64, 64, 64, 3)), tf.zeros((64,), tf.int32)
 model.fit(images, labels, batch_size=16, epochs=1, verbose=0)

@@ -4,7 +4,8 @@ import torch
 import truth
 from torch import nn
 
-words, rnn, head = nn.Embedding(10000, 512).cuda(), nn.LSTM(512, 1024, 2, batch_first=True, dropout=0.2).cuda(), nn.Linear(1024, 10000).cuda()
+words, rnn = nn.Embedding(10000, 512).cuda(), nn.LSTM(512, 1024, 2, batch_first=True, dropout=0.2).cuda()
+head = nn.Linear(1024, 10000).cuda()
 optimizer = torch.optim.Adagrad([*words.parameters(), *rnn.parameters(), *head.parameters()])
 state = None
 for step in range(3):
