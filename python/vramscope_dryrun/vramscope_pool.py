@@ -26,7 +26,7 @@ class Recorder:
 
     def __init__(self, card_of: CardOf) -> None:
         self.card_of = card_of
-        self.is_inherited = False  # a child has the devices of the process that it was forked from, and cannot use them
+        self.is_inherited: bool = False  # a child has the devices of the process that it was forked from, and cannot use them
         self.oom: dict[str, int] | None = None
 
     def has_begun(self) -> bool:
