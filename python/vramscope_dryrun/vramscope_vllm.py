@@ -71,6 +71,7 @@ def modules(
     add("vllm.v1.core.sched.utils", "the end of vLLM's requests", lambda module: _stop_at_length(module, assume))
     add("vllm.v1.engine.detokenizer", "stop strings of vLLM", _ignore_strings)
     add("vllm.v1.utils", "figures of vLLM's processes that end slowly", _wait_longer)
+    add("vllm.v1.engine.core", "figures of vLLM's processes that are ended", _end_whole)
     add("vllm.v1.structured_output", "grammars of vLLM", lambda module: _ignore_grammars(module, assume))
     add("vllm.v1.core.kv_cache_utils", "the capacity of vLLM's KV cache", lambda module: _tell_capacity(module, note, tell))
     for name, parts in _PARTS.items():
@@ -202,6 +203,26 @@ def _wait_longer(module: Any) -> None:
         return original(procs, max(least, timeout or 0.0), *args, **kwargs)
 
     module.shutdown = shutdown
+
+
+def _end_whole(module: Any) -> None:
+    """Before an engine takes itself down, it gives signals back their default, which ends a process at once. The server's second
+    one would come before the history is written."""
+    module.signal = _Signals(module.signal)
+
+
+class _Signals:
+    """The module signal, for which the default action of signals that ask to end is to ignore them."""
+
+    def __init__(self, signals: Any) -> None:
+        self._signals = signals
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._signals, name)
+
+    def signal(self, number: int, handler: Any) -> Any:
+        is_asked = number in (self._signals.SIGTERM, self._signals.SIGINT)
+        return self._signals.signal(number, self._signals.SIG_IGN if is_asked and handler == self._signals.SIG_DFL else handler)
 
 
 # ---- what memory is for
