@@ -3,6 +3,7 @@
 #   make demo      a report of a simulated training run: the first thing to try
 #   make test      every test, in the release and in the hostile build (PRESETS="..." for other builds)
 #   make test-programs   some dozens of real programs in the dry run (docs/guide/programs.md): an hour, and 6 GB of packages
+#   make test-torch-versions   the simulated GPU with PyTorch 2.4 to 2.11: ten minutes, and 8 GB of packages
 #   make bench     figures as ratios against named peers
 #   make fuzz      all fuzz targets until one breaks (FUZZ_RUNS=N: that many executions of each)
 #   make mutants   breaks the code on purpose, one rule at a time: does a test notice? (MUTANTS="--room alloc": its options)
@@ -13,7 +14,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: help demo test test-programs bench fuzz mutants install format tidy clean
+.PHONY: help demo test test-programs test-torch-versions bench fuzz mutants install format tidy clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -30,6 +31,11 @@ test-programs:
 	@tools/setup programs
 	@tools/build release -DVS_RINGS=programs vramscope simcuda
 	@ctest --test-dir build/release --output-on-failure --no-tests=error -L programs
+
+test-torch-versions:
+	@tools/setup versions
+	@tools/build release -DVS_RINGS="sim;versions"
+	@ctest --test-dir build/release --output-on-failure --no-tests=error -L versions
 
 bench:
 	@tools/setup bench

@@ -12,17 +12,25 @@ typedef struct location {
   uint32_t line;
 } location;
 
-/* std::string of libstdc++ since GCC 5; it stores short texts itself. It is passed by hidden reference and the caller
- * destroys it. */
-typedef struct string {
-  char *data;
-  size_t size;
-  union {
-    char inside[16];
-    size_t capacity;
-  };
+/* std::string, made and destroyed by libstdc++, so that its members need not be known here. It is passed by hidden reference and
+ * the caller destroys it. */
+typedef union string {
+  char room[32];
+  void *alignment;
 } string;
-_Static_assert(sizeof(string) == 32, "std::__cxx11::string");
+
+/* libstdc++ has two classes of that name. PyTorch's wheels before 2.7 use the old one, which `Ss` is in the names of functions. */
+static const struct string_class {
+  const char *construct, *destroy;  /* symbols of libstdc++ */
+  const char *memory_error, *error; /* constructors of c10's exceptions that take it */
+} string_classes[] = {
+    {"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC1EPKcmRKS3_",
+     "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEED1Ev",
+     "_ZN3c1016OutOfMemoryErrorC1ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+     "_ZN3c105ErrorC1ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"},
+    {"_ZNSsC1EPKcmRKSaIcE", "_ZNSsD1Ev", "_ZN3c1016OutOfMemoryErrorC1ENS_14SourceLocationESs",
+     "_ZN3c105ErrorC1ENS_14SourceLocationESs"},
+};
 
 /* A virtual table begins with two words about the class. The next one is the complete-object destructor, the first virtual
  * function of every exception, which does not free the memory. */
@@ -40,14 +48,13 @@ typedef struct exception_class {
 static struct {
   void *(*allocate_exception)(size_t size);
   void (*throw)(void *object, void *type, void (*destructor)(void *object));
-  void *(*new)(size_t size);
-  void (*delete)(void *memory);
+  /* The last one is the allocator, which has no members. */
+  void (*make_string)(string *to, const char *text, size_t size, const char *allocator);
+  void (*destroy_string)(string *s);
   exception_class memory, error; /* c10::OutOfMemoryError, c10::Error */
 } cxx;
 
 /* ---- finding the symbols */
-
-#define ARGUMENTS "ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 
 static const char runtime[] = "libstdc++.so.6", c10[] = "libc10.so", c10_cuda[] = "libc10_cuda.so";
 
@@ -57,16 +64,15 @@ static vs_status missing(const char *library, const char *symbol, vs_error *erro
                  symbol);
 }
 
-static vs_status find_runtime(vs_error *error) {
+static vs_status find_runtime(const struct string_class *strings, vs_error *error) {
   const struct {
     const char *symbol;
     void *function;
   } needed[] = {{"__cxa_allocate_exception", &cxx.allocate_exception},
                 {"__cxa_throw", &cxx.throw},
-                {"_Znwm", &cxx.new},
-                {"_ZdlPv", &cxx.delete}};
+                {strings->construct, &cxx.make_string},
+                {strings->destroy, &cxx.destroy_string}};
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-    /* A library that replaces malloc may replace `new` as well; the global search finds the one that PyTorch uses. */
     void *address = vs_library_loaded_symbol(NULL, needed[i].symbol);
     if (address == NULL) address = vs_library_loaded_symbol(runtime, needed[i].symbol);
     if (address == NULL) return missing(runtime, needed[i].symbol, error);
@@ -93,12 +99,16 @@ static vs_status find_class(exception_class *class, const char *constructor, con
 }
 
 vs_status vs_torch__throw_prepare(vs_error *error) {
-  static const char own[] = "_ZN3c1016OutOfMemoryErrorC1" ARGUMENTS, base[] = "_ZN3c105ErrorC1" ARGUMENTS;
-  VS_TRY(find_runtime(error));
-  VS_TRY(find_class(&cxx.error, base, "_ZTIN3c105ErrorE", "_ZTVN3c105ErrorE", error));
+  const struct string_class *strings = &string_classes[0];
+  if (vs_library_loaded_symbol(c10, strings->error) == NULL &&
+      vs_library_loaded_symbol(c10, string_classes[1].error) != NULL)
+    strings = &string_classes[1];
+  VS_TRY(find_runtime(strings, error));
+  VS_TRY(find_class(&cxx.error, strings->error, "_ZTIN3c105ErrorE", "_ZTVN3c105ErrorE", error));
   /* Before 2.15 the derived class inherits the constructor without exporting it. The base's constructor does the same, if the
    * pointer to the virtual table is replaced afterwards. */
-  const char *constructor = vs_library_loaded_symbol(c10, own) != NULL ? own : base;
+  const char *constructor =
+      vs_library_loaded_symbol(c10, strings->memory_error) != NULL ? strings->memory_error : strings->error;
   return find_class(&cxx.memory, constructor, "_ZTIN3c1016OutOfMemoryErrorE", "_ZTVN3c1016OutOfMemoryErrorE",
                     error);
 }
@@ -112,31 +122,16 @@ _Noreturn static void give_up(const char *text, size_t size) {
   abort(); /* PyTorch would use a null pointer as a tensor's memory */
 }
 
-/* Allocates with C++'s `new`, because the constructor may take over the memory. If `new` fails it throws, which is an
- * exception too. */
-static void make_string(string *to, const char *text, size_t size) {
-  *to = (string){.data = to->inside, .size = size};
-  if (size >= sizeof to->inside) {
-    to->data = cxx.new(size + 1);
-    to->capacity = size;
-  }
-  memcpy(to->data, text, size);
-  to->data[size] = 0;
-}
-
-static void destroy_string(string *s) {
-  if (s->data != s->inside) cxx.delete(s->data);
-}
-
 _Noreturn static void throw(const exception_class *class, const char *text, size_t size) {
   string what;
   /* vs_torch__throw_prepare was not called, or did not find everything. */
   if (class->construct == NULL || class->type == NULL || class->table == NULL) give_up(text, size);
-  VS_ASSERT(cxx.allocate_exception != NULL && cxx.throw != NULL && cxx.new != NULL &&cxx.delete != NULL);
-  make_string(&what, text, size);
+  VS_ASSERT(cxx.allocate_exception != NULL && cxx.throw != NULL && cxx.make_string != NULL &&
+            cxx.destroy_string != NULL);
+  cxx.make_string(&what, text, size, ""); /* if this fails it throws, which is an exception too */
   void *exception = cxx.allocate_exception(EXCEPTION_ROOM);
   class->construct(exception, (location){"malloc", "vramscope", 0}, &what);
-  destroy_string(&what);
+  cxx.destroy_string(&what);
   /* The class's own virtual table, in case the constructor was the base's. */
   void *table = &class->table[VTABLE_DESTRUCTOR];
   memcpy(exception, &table, sizeof table);

@@ -1,9 +1,10 @@
 /* Replays recordings through the allocator: what analyze/replay.h answers, as lines for eyes and tests.
  *
- *   replay [--settings TEXT] [--card BYTES] [--other] [--misses N] [--repeat N] FILE...
+ *   replay [--settings TEXT] [--fraction F] [--card BYTES] [--other] [--misses N] [--repeat N] FILE...
  *
- * --settings   instead of the recorded ones; with --other not compared with the recording, but run on a
- * card of its own --repeat     runs each N times and says how long one took
+ * --settings   instead of the recorded ones; with --other not compared with the recording, but run on a card of its own
+ * --fraction   of the card that the allocator may reserve, where the program set it by a call, which no file says
+ * --repeat     runs each N times and says how long one took
  *
  * One line for each file and device, "key=value" with spaces between, and below it the first differences.
  * Exit status 1 where something differs, 2 where a file cannot be read. */
@@ -16,6 +17,7 @@
 
 typedef struct wishes {
   const char *settings;
+  double fraction; /* 0: not given */
   uint64_t card;
   bool other;
   uint64_t misses, repeat;
@@ -117,6 +119,7 @@ static vs_status run_plan(const char *path, const wishes *w, const vs_replay_pla
     }
     options.settings_known = true;
   }
+  if (w->fraction != 0) options.settings.memory_fraction = w->fraction;
   const char *broken = vs_replay_plan_check(plan);
   if (broken != NULL) {
     fprintf(stderr, "replay: %s: %s\n", path, broken);
@@ -189,6 +192,7 @@ int main(int count, char **words) {
     const bool has_value = at + 1 < count;
     if (vs_str_equal(word, VS_STR("--other"))) w.other = true;
     else if (has_value && vs_str_equal(word, VS_STR("--settings"))) w.settings = words[++at];
+    else if (has_value && vs_str_equal(word, VS_STR("--fraction"))) w.fraction = strtod(words[++at], NULL);
     else if (has_value && vs_str_equal(word, VS_STR("--card"))) w.card = strtoull(words[++at], NULL, 10);
     else if (has_value && vs_str_equal(word, VS_STR("--misses"))) w.misses = strtoull(words[++at], NULL, 10);
     else if (has_value && vs_str_equal(word, VS_STR("--repeat"))) w.repeat = strtoull(words[++at], NULL, 10);

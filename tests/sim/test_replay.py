@@ -18,30 +18,42 @@ RECORDINGS = """
     expandable_pools expandable_dying_pools expandable_graph expandable_late_streams expandable_late split
     split_full divisions large_segments garbage garbage_streams garbage_split split_late limit
 """.split()
+UNEQUAL = {  # (version of PyTorch, recording): why the replay is not equal
+    ("2.11", "large_segments"): "it knows the setting and orders equal blocks by address: no row of torch_versions.def has both",
+}
 FIGURES = re.compile(r"(\w+)=('[^']*'|\S+)")
 
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory):
-    """(folder, what no file says of each recording)"""
+    """(folder, what the program says)"""
     from conftest import command, environment, finish
 
     folder = tmp_path_factory.mktemp("recordings")
     return folder, finish(command("recordings.py", [folder]), environment(gpu="4GiB"), folder).result
 
 
+def is_older(told, version):
+    return tuple(map(int, told["torch"].split(".")[:2])) < version
+
+
 def test_all_recordings_are_looked_at(recordings):
-    assert sorted(recordings[1]) == sorted(RECORDINGS)
+    told = recordings[1]
+    assert sorted([*told["recordings"], *told["absent"]]) == sorted(RECORDINGS)
+    assert not told["absent"] or is_older(told, (2, 15)), told
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_every_segment_event_and_address_comes_back(recordings, name):
+def test_every_segment_event_and_address_comes_back(recordings, name, request):
     folder, told = recordings
-    facts = told[name]
+    if name in told["absent"]:
+        pytest.skip(f"PyTorch {told['torch']}: {told['absent'][name]}")
+    if why := UNEQUAL.get((".".join(told["torch"].split(".")[:2]), name)):
+        request.node.add_marker(pytest.mark.xfail(reason=why, strict=True))
+    facts = told["recordings"][name]
     options = ["--card", facts["card"]]
-    if facts["fraction"] < 1:  # set by call: the file does not say
-        parts = [facts["settings"], f"per_process_memory_fraction:{facts['fraction']}"]
-        options += ["--settings", ",".join(filter(None, parts))]
+    if facts["fraction"] < 1:
+        options += ["--fraction", facts["fraction"]]
     done = subprocess.run([PROGRAM, *map(str, options), folder / f"{name}.pickle"], capture_output=True, text=True,
                           timeout=60, check=False)
     figures = dict(FIGURES.findall(done.stdout.splitlines()[0]))
@@ -55,8 +67,11 @@ def test_every_segment_event_and_address_comes_back(recordings, name):
 
 def test_backward_pass_is_attributed_to_lines_of_the_forward_pass(recordings):
     """Allocation for allocation, against PyTorch's text. User code is what lies in recordings.py and loads.py."""
-    path = recordings[0] / "anomaly.pickle"
+    folder, told = recordings
+    path = folder / "anomaly.pickle"
     trace = pickle.loads(path.read_bytes())["device_traces"][0]
+    if is_older(told, (2, 15)) and not any("forward_frames" in entry for entry in trace):
+        pytest.skip(f"PyTorch {told['torch']} does not record the lines of the forward pass")
     command = [os.environ["VRAMSCOPE"], "query", path, "allocations", "top=0"]
     rows = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)["rows"]
     labels = {row["start_event"]: row["label"] for row in rows}

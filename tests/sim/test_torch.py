@@ -13,6 +13,13 @@ import pytest
 MiB, GiB = 1 << 20, 1 << 30
 
 
+def skip_if_absent(found):
+    """Older versions of PyTorch (tools/test-torch-versions) do not have all that the newest one has."""
+    if "absent" in found:
+        assert "2.15" not in str(found["torch"]) and found["torch"] != [2, 15], found
+        pytest.skip(f"PyTorch {found['torch']}: {found['absent']}")
+
+
 # ---- the allocator
 
 
@@ -42,13 +49,14 @@ def test_allocator(python):
 )
 def test_settings(python, conf):
     found = python("settings.py", gpu="16GiB", PYTORCH_CUDA_ALLOC_CONF=conf).result
+    skip_if_absent(found)
     assert found["oom"] is not None
     if "cudaMallocAsync" in conf:
-        assert "would exceed allowed memory" in found["oom"]
+        assert ("would exceed allowed memory" if found["torch"] > [2, 8] else "Allocation on device") in found["oom"]
         books = found["books"]
         assert books["reserved_bytes.all.peak"] >= books["allocated_bytes.all.peak"] >= books["kept"]
         return
-    assert "14.40 GiB allowed" in found["oom"]  # 0.9 of it
+    assert found["torch"] <= [2, 4] or "14.40 GiB allowed" in found["oom"]  # 0.9 of it
     actions = found["books"]["actions"]
     assert ("segment_map" in actions) == ("expandable_segments:True" in conf)
     assert ("segment_alloc" in actions) == ("expandable_segments:True" not in conf)
@@ -69,7 +77,7 @@ def test_graphs_and_pools(python):
     found = python("graphs.py").result
     assert [0, 0] in found["done"]["pools"] and len(found["done"]["pools"]) == 2
     assert "capture" in found["done"]["refused"]
-    assert found["done"]["own"] == [30 * MiB]
+    assert found["done"].get("own") == ([30 * MiB] if found["torch"] > [2, 4] else None)
 
 
 def test_pluggable_allocator(python, tmp_path):
@@ -77,6 +85,7 @@ def test_pluggable_allocator(python, tmp_path):
     source = os.path.join(os.path.dirname(__file__), "programs", "plugin.c")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", plugin, source], check=True)
     found = python("pluggable.py", plugin).result
+    skip_if_absent(found)
     assert found["in_pool"] == 1 and found["segments"] == [20 * MiB]  # PyTorch requests segments from the plugin
     assert found["given"] >= 5 and found["then"] - found["taken"] == 5
 
@@ -106,7 +115,7 @@ def test_training(python):
     """Transformer with every AdamW, autocast, gradient scaler, four attention back ends, convolutions, LSTM and GRU."""
     first, second = (python("training.py", gpu="H100").result for _ in range(2))
     done = first["done"]
-    for backend in ("MATH", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION"):
+    for backend in ("MATH", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", *(["CUDNN_ATTENTION"] if first["torch"] > [2, 4] else [])):
         assert done[backend] == [2, 8, 256, 64]
     assert done["LSTM"] == done["GRU"] == [4, 16, 128]
     assert done["conv True True"] == done["conv False False"] == [32, 3, 3, 3]
@@ -116,6 +125,7 @@ def test_training(python):
 
 def test_llama(python):
     found = python("llama.py").result
+    skip_if_absent(found)
     assert found["shape"] == [2, 40] and found["cached"] == 39
     assert found["books"]["allocated_peak"] >= found["parameters"] * 2 * 4  # weights, gradients, two moments in bf16
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import torch
 
+VERSION = tuple(map(int, torch.__version__.split(".")[:2]))
+
 sys.path.append(str(Path(__file__).parents[3] / "python" / "vramscope_dryrun"))
 from vramscope_dryrun import take_snapshot  # noqa: E402
 
@@ -19,8 +21,14 @@ SHRINKS = {"free_completed": "requested", "segment_free": "reserved", "segment_u
 
 
 def begin():
-    """Before the first allocation: events with Python stacks, none lost."""
-    torch.cuda.memory._record_memory_history(max_entries=10_000_000, stacks="python")
+    """Before the first allocation: events with Python stacks, none lost. Ends the program where this PyTorch does not know a setting."""
+    try:
+        torch.cuda.memory._record_memory_history(max_entries=10_000_000, stacks="python")
+    except (RuntimeError, ValueError) as error:
+        if "nrecognized" not in str(error):
+            raise
+        tell(absent=str(error).splitlines()[0])
+        sys.exit()
 
 
 def played(events):
@@ -72,4 +80,4 @@ def trace(device=0):
 
 
 def tell(**found):
-    print(json.dumps(found))
+    print(json.dumps({"torch": VERSION, **found}))

@@ -40,8 +40,11 @@ for graph in graphs:
         c = a + b
     graph.replay()
 
-# A capture that does what it may not: an error with a name, and the next one works.
+# A capture that does what it may not: an error with a name, and the next one works. In PyTorch 2.4 to 2.11 such a capture counts as
+# under way for ever, and the next empty_cache() fails.
 try:
+    if books.VERSION < (2, 15):
+        raise RuntimeError("no capture was tried")
     with torch.cuda.graph(torch.cuda.CUDAGraph()):
         torch.cuda.synchronize()
     raise SystemExit("synchronising inside a capture was let pass")
@@ -59,11 +62,12 @@ graphed = torch.cuda.make_graphed_callables(model, (sample,))
 graphed(sample).sum().backward()
 
 # A pool of one's own.
-own = torch.cuda.MemPool()
-with torch.cuda.use_mem_pool(own):
-    mine = torch.empty(30 * MiB, dtype=torch.uint8, device="cuda")
-done["own"] = [s["total_size"] for s in own.snapshot()]
-del mine
+if hasattr(torch.cuda, "use_mem_pool"):
+    own = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(own):
+        mine = torch.empty(30 * MiB, dtype=torch.uint8, device="cuda")
+    done["own"] = [s["total_size"] for s in own.snapshot()]
+    del mine
 torch.cuda.synchronize()
 found = books.check()
 books.tell(done=done, books=found)

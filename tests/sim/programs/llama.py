@@ -2,7 +2,12 @@
 
 import books
 import torch
-from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
+
+try:
+    from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
+except ModuleNotFoundError as error:
+    books.tell(absent=str(error))
+    raise SystemExit(0) from None
 
 books.begin()
 torch.manual_seed(0)

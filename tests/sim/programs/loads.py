@@ -1,5 +1,6 @@
 """Programs that allocate in all kinds of ways, each from an empty allocator on, and what begins them under settings."""
 
+import contextlib
 import random
 
 import torch
@@ -8,14 +9,37 @@ MiB = 1 << 20
 streams = [torch.cuda.default_stream(), *(torch.cuda.Stream() for _ in range(3))]
 
 
+class Absent(Exception):
+    """This PyTorch does not have what a program is about."""
+
+
+def change(settings):
+    """Sets the allocator's settings; how it is called, and what an unknown setting raises, depends on PyTorch's version."""
+    call = getattr(torch._C, "_accelerator_setAllocatorSettings", None) or torch._C._cuda_cudaCachingAllocator_set_allocator_settings
+    try:
+        call(settings)
+    except (RuntimeError, ValueError) as error:
+        if "nrecognized" not in str(error):
+            raise
+        raise Absent(str(error).splitlines()[0]) from error
+
+
 def begin(settings, fraction=1.0):
     torch.cuda.synchronize()
     torch._C._cuda_clearCublasWorkspaces()  # PyTorch before 2.14 keeps them
     torch.cuda.empty_cache()
     assert torch.cuda.memory_reserved() == 0, torch.cuda.memory_reserved()
-    torch._C._accelerator_setAllocatorSettings("expandable_segments:False,large_segment_size_mb:20")
-    torch._C._accelerator_setAllocatorSettings(settings)
+    change("expandable_segments:False")
+    with contextlib.suppress(Absent):
+        change("large_segment_size_mb:20")
+    change(settings)
     torch.cuda.set_per_process_memory_fraction(fraction)
+
+
+def new_pool():
+    if not hasattr(torch.cuda, "use_mem_pool"):
+        raise Absent("torch.cuda has no use_mem_pool")
+    return torch.cuda.MemPool()
 
 
 def tensor(size):
@@ -122,7 +146,7 @@ def fill(chunk=160 * MiB, then=lambda: None):
 
 
 def pools():
-    first, second = torch.cuda.MemPool(), torch.cuda.MemPool()
+    first, second = new_pool(), new_pool()
     rng = random.Random(5)
     held = []
     for _ in range(120):
@@ -140,7 +164,7 @@ def dying_pools():
     """Pools that end while the recording goes on: their segments go back, and the default pool's do not."""
     held = []
     for i in range(4):
-        pool = torch.cuda.MemPool()
+        pool = new_pool()
         with torch.cuda.use_mem_pool(pool):
             inside = [tensor(3 * MiB * (i + 1)), tensor(700), tensor(30 * MiB)]
         held.append(tensor(5 * MiB))

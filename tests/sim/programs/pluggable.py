@@ -6,6 +6,9 @@ import sys
 
 import torch
 
+if not hasattr(torch.cuda, "use_mem_pool"):
+    print(json.dumps({"torch": torch.__version__, "absent": "torch.cuda has no use_mem_pool"}))
+    sys.exit()
 library = ctypes.CDLL(sys.argv[1])
 plugin = torch.cuda.memory.CUDAPluggableAllocator(sys.argv[1], "plugin_malloc", "plugin_free")
 inside = torch.cuda.MemPool(plugin.allocator())

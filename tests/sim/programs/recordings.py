@@ -1,29 +1,42 @@
 """Records programs under all kinds of settings, each from an empty allocator on, for tests that replay them.
 
-    recordings.py FOLDER        writes FOLDER/<name>.pickle, prints {name: {"settings", "fraction", "card": bytes}}
+    recordings.py FOLDER        writes FOLDER/<name>.pickle, prints {"torch": version, "absent": {name: why this PyTorch has no such
+                                recording}, "recordings": {name: {"settings", "fraction", "card": bytes}}}
 """
 
 import json
+import pickle
 import random
 import sys
 from pathlib import Path
 
 import torch
 from loads import (
-    MiB, alike, anomaly, begin, churn, dying_pools, fill, graph, growth, late_streams, pools, tensor, train)
+    Absent, MiB, alike, anomaly, begin, churn, dying_pools, fill, graph, growth, late_streams, pools, tensor, train)
 
 folder = Path(sys.argv[1])
-told = {}
+told, absent = {}, {}
 
 
-def record(name, program, *arguments, settings="", fraction=1.0, context="all", late=None):
+def record(name, *arguments, **options):
+    try:
+        make(name, *arguments, **options)
+    except Absent as why:
+        absent[name] = str(why)
+        torch.cuda.memory._record_memory_history(enabled=None)
+
+
+def make(name, program, *arguments, settings="", fraction=1.0, context="all", late=None):
     """`late`: a program that runs before the recording begins, and whose tensors stay."""
     begin(settings, fraction)
     kept = None if late is None else late()
     torch.cuda.memory._record_memory_history(context=context, stacks="python")
     kept = program(*arguments), kept
-    torch.cuda.memory._dump_snapshot(str(folder / f"{name}.pickle"))
+    path = folder / f"{name}.pickle"
+    torch.cuda.memory._dump_snapshot(str(path))
     torch.cuda.memory._record_memory_history(enabled=None)
+    if program in (dying_pools, graph) and "pool_id" not in pickle.loads(path.read_bytes())["device_traces"][0][0]:
+        raise Absent("its events do not name pools, and these are gone when the recording ends")
     card = torch.cuda.get_device_properties(0).total_memory
     told[name] = {"card": card, "settings": settings, "fraction": fraction}
     del kept
@@ -84,4 +97,4 @@ garbage_split = "garbage_collection_threshold:0.6,max_split_size_mb:24"
 record("garbage_split", churn, 14, 900, 0.2, 0.0, settings=garbage_split, fraction=0.25)
 record("split_late", churn, 16, 400, 0.1, settings="max_split_size_mb:24", late=late_streams)
 record("limit", churn, 15, 900, 0.1, 0.0, fraction=0.1)
-print(json.dumps(told))
+print(json.dumps({"torch": torch.__version__, "absent": absent, "recordings": told}))
