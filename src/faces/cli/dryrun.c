@@ -1,8 +1,8 @@
 /* vramscope dryrun: runs a CUDA program on a simulated GPU, and says whether it fits. The options become a plan, the room
  * `dryrun` runs it, and its reply is shown. */
-#include "faces/cli/dryrun.h"
-#include "faces/terminal/statusline.h"
 #include "faces/cli/words.h"
+#include "faces/dryrun/report.h"
+#include "faces/terminal/statusline.h"
 #include <vramscope/dryrun.h>
 
 /* ---- the plan */
@@ -139,7 +139,9 @@ static vs_exit put_text(vs_cli *cli, vs_str reply) {
   vs_error error;
   const vs_status status = vs_json_doc_init(&document, cli->host, reply, &error);
   if (status != VS_OK) return vs_print_error(VS_STR(""), &error);
-  vs_dryrun_put_report(cli, vs_json_root(&document));
+  const vs_dryrun_next next = {.is_shown = !vs_cli_has(cli, VS_OPTION_QUIET),
+                               .snapshot = cli->line->values[VS_OPTION_SNAPSHOT]};
+  vs_dryrun_put_report(&cli->screen, vs_json_root(&document), next);
   vs_json_doc_deinit(&document);
   return VS_EXIT_OK;
 }

@@ -103,7 +103,7 @@ static void put_others(vs_cli *cli, vs_json others) {
 static void put_reply(vs_cli *cli, vs_json reply) {
   const vs_json oom = vs_json_at(vs_reply_at(reply, "ooms"), 0);
   vs_words_title(cli, reply, VS_STR("out-of-memory errors"), VS_STR(""));
-  vs_words_lines(cli, vs_reply_at(reply, "lines"));
+  vs_words_lines(&cli->screen, vs_reply_at(reply, "lines"));
   put_others(cli, vs_reply_at(reply, "others"));
   if (vs_json_count(vs_reply_at(reply, "ooms")) == 0) return;
   vs_text_byte(&cli->screen.text, '\n');

@@ -95,7 +95,7 @@ static void put_report(vs_cli *cli, vs_json report) {
     vs_format(title, sizeof title, "GPU %D, %s\n", vs_json_i64(busiest, 0), reason(devices, shown));
   if (count > 1 || (count == 0 && !vs_cli_has(cli, VS_OPTION_DEVICE)))
     vs_screen_styled(&cli->screen, VS_STYLE_TITLE, vs_str_from(title));
-  vs_words_lines(cli, vs_reply_at(shown, "lines"));
+  vs_words_lines(&cli->screen, vs_reply_at(shown, "lines"));
   if (count != 0) put_others(cli, devices, host, busiest);
   put_next(cli, shown, count);
 }

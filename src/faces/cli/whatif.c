@@ -97,7 +97,7 @@ static void put_runs(vs_cli *cli, vs_json reply) {
 
 static void put_reply(vs_cli *cli, vs_json reply) {
   vs_words_title(cli, reply, VS_STR("replayed"), VS_STR(""));
-  vs_words_lines(cli, vs_reply_at(reply, "lines"));
+  vs_words_lines(&cli->screen, vs_reply_at(reply, "lines"));
   if (vs_reply_is_unknown(vs_reply_at(vs_reply_at(reply, "recorded"), "last_event")))
     return; /* nothing was replayed */
   vs_text_byte(&cli->screen.text, '\n');

@@ -1,4 +1,4 @@
-#include "faces/cli/dryrun_limits.h"
+#include "faces/dryrun/limits.h"
 #include "base/check.h"
 
 /* ---- the cards */

@@ -1,8 +1,8 @@
 /* The ranks of a world in the report of a dry run. */
-#ifndef VS_CLI_DRYRUN_RANKS_H
-#define VS_CLI_DRYRUN_RANKS_H
+#ifndef VS_FACES_DRYRUN_RANKS_H
+#define VS_FACES_DRYRUN_RANKS_H
 
-#include "faces/cli/dryrun_sheet.h"
+#include "faces/dryrun/sheet.h"
 
 /* "at most 41.20 GiB of 79.18 GiB, on rank 48", appended to the line: of the ranks that ran. */
 void vs_dryrun_put_most(vs_sheet *p);

@@ -1,4 +1,4 @@
-#include "faces/cli/dryrun_ranks.h"
+#include "faces/dryrun/ranks.h"
 #include "base/check.h"
 
 enum { ROWS = 12, RANGES = 4, NAMES = 6 };

@@ -1,13 +1,12 @@
 /* The report of a dry run while it is written: the reply, and the current line.
  *
  * A line: vs_sheet_begin, text appended to `line`, vs_sheet_end. Text from the reply is made safe. */
-#ifndef VS_CLI_DRYRUN_SHEET_H
-#define VS_CLI_DRYRUN_SHEET_H
+#ifndef VS_FACES_DRYRUN_SHEET_H
+#define VS_FACES_DRYRUN_SHEET_H
 
-#include "faces/cli/words.h"
+#include "faces/words/reply_words.h"
 
 typedef struct vs_sheet {
-  vs_cli *cli;
   vs_screen *screen;
   vs_json reply;
   vs_str verdict;
@@ -17,7 +16,7 @@ typedef struct vs_sheet {
   vs_text line;
 } vs_sheet;
 
-void vs_sheet_init(vs_sheet *p, vs_cli *cli, vs_json reply);
+void vs_sheet_init(vs_sheet *p, vs_screen *screen, vs_json reply);
 static inline void vs_sheet_deinit(vs_sheet *p) { vs_text_deinit(&p->line); }
 
 static inline bool vs_sheet_is(const vs_sheet *p, const char *verdict) {

@@ -1,4 +1,4 @@
-#include "faces/cli/dryrun_sheet.h"
+#include "faces/dryrun/sheet.h"
 #include "base/check.h"
 
 void vs_sheet_end(vs_sheet *p, const char *label, vs_style style) {
@@ -81,15 +81,14 @@ static vs_json device_of(vs_json devices) {
   return vs_json_at(devices, best);
 }
 
-void vs_sheet_init(vs_sheet *p, vs_cli *cli, vs_json reply) {
-  *p = (vs_sheet){.cli = cli,
-                  .screen = &cli->screen,
+void vs_sheet_init(vs_sheet *p, vs_screen *screen, vs_json reply) {
+  *p = (vs_sheet){.screen = screen,
                   .reply = reply,
                   .verdict = vs_reply_str(reply, "verdict"),
                   .cards = vs_reply_at(reply, "devices"),
                   .card = busiest(reply),
                   .device = device_of(vs_reply_at(reply, "report"))};
-  vs_scratch_init(&p->line, &cli->screen);
+  vs_scratch_init(&p->line, screen);
 }
 
 vs_json vs_sheet_pool(vs_json card, const char **owner) {

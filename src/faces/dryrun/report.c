@@ -1,9 +1,9 @@
 /* The report of a dry run on one screen: first whether it fits, then the figures behind that, then what the simulation could
  * not know. */
-#include "faces/cli/dryrun.h"
+#include "faces/dryrun/report.h"
 #include "base/check.h"
-#include "faces/cli/dryrun_limits.h"
-#include "faces/cli/dryrun_ranks.h"
+#include "faces/dryrun/limits.h"
+#include "faces/dryrun/ranks.h"
 #include "os/child.h"
 
 /* ---- the answer */
@@ -398,9 +398,9 @@ static void put_model(vs_sheet *p) {
 
 /* ---- the page */
 
-static void put_next(vs_sheet *p) {
-  const char *kept = p->cli->line->values[VS_OPTION_SNAPSHOT];
-  if (vs_cli_has(p->cli, VS_OPTION_QUIET) || vs_sheet_is(p, "no_cuda")) return;
+static void put_next(vs_sheet *p, vs_dryrun_next next) {
+  const char *kept = next.snapshot;
+  if (!next.is_shown || vs_sheet_is(p, "no_cuda")) return;
   if (vs_json_is_absent(p->device)) return;
   vs_text_byte(&p->screen->text, '\n');
   vs_screen_styled(p->screen, VS_STYLE_TITLE, VS_STR("Next: "));
@@ -417,10 +417,10 @@ static void put_next(vs_sheet *p) {
   vs_text_byte(&p->screen->text, '\n');
 }
 
-void vs_dryrun_put_report(vs_cli *cli, vs_json reply) {
+void vs_dryrun_put_report(vs_screen *screen, vs_json reply, vs_dryrun_next next) {
   vs_sheet p;
-  vs_sheet_init(&p, cli, reply);
-  vs_text_byte(&cli->screen.text, '\n'); /* the program's output stands above */
+  vs_sheet_init(&p, screen, reply);
+  vs_text_byte(&screen->text, '\n'); /* the program's output stands above */
   put_verdict(&p);
   if (!vs_sheet_is(&p, "no_cuda")) {
     put_course(&p);
@@ -435,6 +435,6 @@ void vs_dryrun_put_report(vs_cli *cli, vs_json reply) {
   }
   vs_dryrun_put_doubts(&p);
   vs_dryrun_put_cards(&p);
-  put_next(&p);
+  put_next(&p, next);
   vs_sheet_deinit(&p);
 }
