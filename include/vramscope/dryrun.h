@@ -43,34 +43,34 @@ typedef struct vs_dryrun_plan {
   const char *conf;   /* PyTorch's allocator settings */
 
   /* A job of several ranks: all of `ranks`, or the one numbered `rank` of `world`. */
-  bool has_ranks, has_world, has_rank;
   uint64_t ranks, world, rank;
+  bool has_ranks, has_world, has_rank;
 
-  /* The number of events in PyTorch's history (0: a million). Without a history the report has no owners. */
-  bool has_no_history;
-  uint64_t history;
-
-  uint64_t top;           /* owners in the report; 0: all of them */
+  bool has_no_history;    /* without PyTorch's history the report has no owners */
   bool finds_smallest;    /* run it again, silently, on cards with less memory, until the smallest is known */
-  const char *snapshot;   /* PyTorch's snapshot is copied to this new file; NULL: it is not kept */
   bool replaces_snapshot; /* the file may exist */
-  vs_dryrun_streams streams;
-
-  /* The folder that contains simcuda/ and dryrun/. NULL: they are searched beside the running program, in its library folder, and
-   * likewise for the library that contains this function. */
-  const char *libraries;
 
   /* Addresses and Python's hash seed are left random. Otherwise they are fixed, so that equal runs make equal events. */
   bool is_random;
-
-  /* "ready", "idle", or seconds ("30"): the program is ended then, as by Ctrl-C, and the reply is about the run until there. For
-   * servers. NULL: the run lasts until the program ends. */
-  const char *until;
 
   /* With `world`: runs rank 0, then, silently, others of the world until the memory of each rank is known or assumed, at most
    * `most_ranks` of them (0: 32). The report is about rank 0; the verdict and the needs are the worst of all that ran. */
   bool finds_ranks;
   uint64_t most_ranks;
+
+  uint64_t history;     /* the number of events in PyTorch's history; 0: a million */
+  uint64_t top;         /* owners in the report; 0: all of them */
+  const char *snapshot; /* PyTorch's snapshot is copied to this new file; NULL: it is not kept */
+
+  /* The folder that contains simcuda/ and dryrun/. NULL: they are searched beside the running program, in its library folder, and
+   * likewise for the library that contains this function. */
+  const char *libraries;
+
+  /* "ready", "idle", or seconds ("30"): the program is ended then, as by Ctrl-C, and the reply is about the run until there. For
+   * servers. NULL: the run lasts until the program ends. */
+  const char *until;
+
+  vs_dryrun_streams streams;
 } vs_dryrun_plan;
 
 typedef enum vs_dryrun_stage {

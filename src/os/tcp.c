@@ -107,11 +107,11 @@ static socklen_t put_address(struct sockaddr_storage *to, const vs_tcp_socket *p
   return sizeof *v4;
 }
 
-void vs_tcp_ask(vs_tcp_question *question, const vs_tcp_socket *place) {
+void vs_tcp_ask(vs_tcp_question *question, const vs_tcp_socket *to) {
   struct sockaddr_storage address;
-  const socklen_t size = put_address(&address, place);
+  const socklen_t size = put_address(&address, to);
   *question = (vs_tcp_question){
-      .fd = socket(place->is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+      .fd = socket(to->is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   if (question->fd < 0) return;
   if (connect(question->fd, (const struct sockaddr *)&address, size) < 0 && errno != EINPROGRESS)
     vs_tcp_forget(question);

@@ -39,7 +39,7 @@ typedef enum vs_tcp_state {
 } vs_tcp_state;
 
 /* Begins to connect. An address that means every interface is asked on the loopback one. */
-void vs_tcp_ask(vs_tcp_question *question, const vs_tcp_socket *socket);
+void vs_tcp_ask(vs_tcp_question *question, const vs_tcp_socket *to);
 /* Sends what is left of the text and takes what has arrived. To be called again while it waits. */
 vs_tcp_state vs_tcp_answer(vs_tcp_question *question, vs_str text);
 /* Closes the connection. */
