@@ -114,7 +114,10 @@ def _follow_pool(what: str, module: str) -> None:
 
 
 def _find_gpu_for_jax(hardware_utils: ModuleType) -> None:
-    _beside("vramscope_jax").find_gpu(hardware_utils)
+    try:
+        _beside("vramscope_jax").find_gpu(hardware_utils)
+    except Exception as error:
+        _note("JAX's search for a GPU", error)
 
 
 def _follow_requests(requests: ModuleType) -> None:
