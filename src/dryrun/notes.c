@@ -40,11 +40,18 @@ typedef struct place {
   size_t doubt;
 } place;
 
+/* A guess of one process, as its last note has it. */
+typedef struct guess {
+  uint32_t what, why;   /* strings of the result */
+  uint64_t bytes, most; /* of vs_doubt */
+} guess;
+
 typedef struct note_reader {
   vs_result *result;
   vs_result_process *process; /* in result->processes, which does not grow while the reader exists */
   VS_VEC(place) places;
   VS_VEC(vs_place_use) uses; /* of this process; the last note of each counts */
+  VS_VEC(guess) guesses;     /* the same; one of each `what` */
   bool has_exit;
 } note_reader;
 
@@ -121,11 +128,32 @@ static vs_status add_uses(note_reader *reader) {
 }
 
 static vs_status take_guess(note_reader *reader, vs_json note) {
-  vs_doubt *doubt = vs_result_doubt_of(reader->result, VS_DOUBT_GUESS, vs_reply_str(note, "what"),
-                                       vs_reply_str(note, "why"), -1);
-  if (doubt == NULL) return VS_NO_MEMORY;
-  doubt->bytes += vs_reply_u64(note, "bytes");
-  doubt->count++;
+  vs_result *result = reader->result;
+  guess now = {.bytes = vs_reply_u64(note, "bytes"),
+               .most = vs_json_u64(vs_json_member(note, VS_STR("most")), UINT64_MAX)};
+  VS_TRY(vs_strings_intern(result->host, &result->strings, vs_reply_str(note, "what"), &now.what));
+  VS_TRY(vs_strings_intern(result->host, &result->strings, vs_reply_str(note, "why"), &now.why));
+  size_t i = 0;
+  while (i < reader->guesses.count && reader->guesses.data[i].what != now.what) i++;
+  if (i == reader->guesses.count) {
+    VS_TRY(vs_vec_reserve(result->host, &reader->guesses, 1));
+    reader->guesses.count++;
+  }
+  reader->guesses.data[i] = now;
+  return VS_OK;
+}
+
+static vs_status add_guesses(note_reader *reader) {
+  vs_result *result = reader->result;
+  for (size_t i = 0; i < reader->guesses.count; i++) {
+    const guess *own = &reader->guesses.data[i];
+    vs_doubt *doubt = vs_result_doubt_of(result, VS_DOUBT_GUESS, vs_result_string(result, own->what),
+                                         vs_result_string(result, own->why), -1);
+    if (doubt == NULL) return VS_NO_MEMORY;
+    doubt->bytes = vs_sat_add_u64(doubt->bytes, own->bytes);
+    doubt->most = vs_sat_add_u64(doubt->most, own->most);
+    doubt->count++;
+  }
   return VS_OK;
 }
 
@@ -268,11 +296,13 @@ vs_status vs_notes_take(vs_result *result, vs_str text, uint64_t pid, uint32_t c
   if (reader.process == NULL) return VS_NO_MEMORY;
   vs_status status = take_lines(&reader, text, take_note);
   if (status == VS_OK) status = add_uses(&reader);
+  if (status == VS_OK) status = add_guesses(&reader);
   reader.process->end = reader.has_exit                     ? VS_PROCESS_ENDED
                         : vs_process_is_alive((int64_t)pid) ? VS_PROCESS_RUNS
                                                             : VS_PROCESS_KILLED;
   reader.process->used_cuda = true;
   vs_vec_free(result->host, &reader.places);
   vs_vec_free(result->host, &reader.uses);
+  vs_vec_free(result->host, &reader.guesses);
   return status;
 }

@@ -245,6 +245,7 @@ static void put_doubt(vs_jsonw *w, const vs_result *result, const vs_doubt *doub
       vs_jsonw_member_str(w, "kind", VS_STR("guess"));
       vs_jsonw_member_str(w, "what", what);
       vs_jsonw_member_u64(w, "bytes", doubt->bytes);
+      put_u64_or_null(w, "most_bytes", doubt->most != UINT64_MAX, doubt->most);
       vs_jsonw_member_str(w, "sentence", detail);
       break;
     case VS_DOUBT_REFUSED:

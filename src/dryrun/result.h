@@ -91,6 +91,7 @@ typedef struct vs_doubt {
   int64_t line;     /* READ; below 0: unknown */
   uint64_t count;   /* of reads or processes */
   uint64_t bytes;   /* READ: the largest one; GUESS: the sum */
+  uint64_t most;    /* GUESS: the bound of that sum; UINT64_MAX: none is known */
   uint32_t give;    /* READ: a string, what --values may say of it: "train.py:88=true" */
   uint64_t repeats; /* READ: so often it read the same and nothing changed in between; 0: that was not seen */
   uint64_t times;   /* ASSUMED: calls; 0: unknown */

@@ -145,8 +145,9 @@ def test_doubts(figures, dryrun):
         *note(note="start", pid=1, program="train", face="cudart"),
         *note(note="read", id=1, bytes=4, frames=frames),
         *note(note="read", id=2, bytes=8, frames=[{"name": "f", "file": "/home/me/model.py", "line": 7}]),
-        *note(note="guess", what="cudnn_workspace", bytes=MiB, why="nobody knows it"),
-        *note(note="guess", what="cudnn_workspace", bytes=MiB, why="nobody knows it"),
+        *note(note="guess", what="cudnn_workspace", bytes=MiB, most=2 * MiB, why="nobody knows it"),
+        *note(note="guess", what="cudnn_workspace", bytes=2 * MiB, most=6 * MiB, why="nobody knows it"),  # sums so far: the last counts
+        *note(note="guess", what="cufft_work_area", bytes=3 * MiB, why="nor this"),
         *note(note="refused", name="cusparseSpGEMM_compute", library="cuSPARSE"),
         *note(note="of the future", id=3),
         "note", '{"note":"read","id":9,"fra',  # torn
@@ -159,12 +160,13 @@ def test_doubts(figures, dryrun):
          "give": "train.py:40=true", "repeats": None},
         {"kind": "value_read", "place": "model.py:7 f", "file": "/home/me/model.py", "line": 7, "count": 1, "bytes": 8,
          "give": "model.py:7=true", "repeats": None},
-        {"kind": "guess", "what": "cudnn_workspace", "bytes": 2 * MiB, "sentence": "nobody knows it"},
+        {"kind": "guess", "what": "cufft_work_area", "bytes": 3 * MiB, "most_bytes": None, "sentence": "nor this"},
+        {"kind": "guess", "what": "cudnn_workspace", "bytes": 2 * MiB, "most_bytes": 6 * MiB, "sentence": "nobody knows it"},
         {"kind": "refused", "name": "cusparseSpGEMM_compute", "library": "cuSPARSE"},
     ]
     assert [(p["end"], p["program"]) for p in reply["processes"]] == [("ended", "train")]
     out = dryrun([], FAKE, "context", "0", *words).out
-    for words in ("train.py:40 log (12 times)", "2.00 MiB", "cusparseSpGEMM_compute of cuSPARSE"):
+    for words in ("train.py:40 log (12 times)", "cufft_work_area 3.00 MiB, cudnn_workspace 2.00 MiB (at most 6.00 MiB)", "cusparseSpGEMM_compute of cuSPARSE"):
         assert words in " ".join(out.split())
 
 

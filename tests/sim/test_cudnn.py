@@ -44,16 +44,20 @@ def total(rows):
             "measured": sum(a for a, _ in rows)}
 
 
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory):
+def simulate(folder, **settings):
+    """[kind, what..., [(measured, simulated) of each pass]] for each measured row."""
     from child_programs import environment_of, finish, simulation
 
     from conftest import command
     measured = [json.loads(line) for line in MEASURED.read_text().splitlines()][1:]
-    done = finish(command("cudnn_workspaces.py", [str(MEASURED)]), environment_of({**simulation(), "gpu": "H100"}),
-                  tmp_path_factory.mktemp("cudnn"), 600)
+    done = finish(command("cudnn_workspaces.py", [str(MEASURED)]), environment_of({**simulation(), "gpu": "H100", **settings}), folder, 600)
     assert len(done.result) == len(measured)
     return [(*row[:-1], list(zip(row[-1], simulated))) for row, simulated in zip(measured, done.result)]
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    return simulate(tmp_path_factory.mktemp("cudnn"))
 
 
 def test_attention_is_exact(rows):
@@ -85,6 +89,35 @@ def test_convolutions(rows, numbers, layout):
 def test_every_measured_kind_has_a_bound(rows):
     assert {(what[1], what[2]) for kind, *what, _ in rows if kind == "convolution"} == set(CONVOLUTIONS)
     assert {(what[2], what[1]) for kind, *what, _ in rows if kind == "recurrent"} == set(RECURRENT)
+
+
+def test_no_measured_workspace_exceeds_the_bound(tmp_path):
+    pairs = [(what, pair) for kind, *what, pairs in simulate(tmp_path, cudnn_workspace="most") if kind == "convolution" for pair in pairs]
+    assert len(pairs) == 894
+    assert [(what, pair) for what, pair in pairs if pair[0] > pair[1]] == []
+
+
+@pytest.mark.parametrize("gpu", ["H100", "A100-40"])
+def test_the_report_has_the_bound(dryrun, gpu):
+    """It is the largest workspace with the setting "most", on other GPUs, too; with a setting no bound is reported."""
+    program = """
+        import json, torch
+        layers = [torch.nn.Conv2d(16 << n, 32 << n, 3, padding=1, bias=False).cuda() for n in range(2)]
+        x = torch.empty(8, 16, 56, 56, device="cuda")
+        with torch.no_grad():
+            for layer in layers:
+                x = layer(x)
+    """
+
+    def guess(**settings):
+        reply = json.loads(dryrun(["--gpu", gpu, "--json"], program, **settings).out)
+        (found,) = [doubt for doubt in reply["doubts"] if doubt["kind"] == "guess" and doubt["what"] == "cudnn_workspace"]
+        return found["bytes"], found["most_bytes"]
+
+    bytes_, most = guess()
+    assert 0 <= bytes_ < most
+    assert guess(VRAMSCOPE_SIM_CUDNN_WORKSPACE="most") == (most, None)
+    assert guess(VRAMSCOPE_SIM_CUDNN_WORKSPACE="1MiB") == (1 << 20, None)
 
 
 def test_the_setting_overrides_the_rule(python):

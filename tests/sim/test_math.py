@@ -59,4 +59,6 @@ def test_guesses_are_noted(python, tmp_path):
     notes = [json.loads(line) for path in tmp_path.glob("notes.*.jsonl") for line in path.read_text().splitlines()]
     guesses = {note["what"]: note for note in notes if note["note"] == "guess"}
     assert guesses["cufft_work_area"]["bytes"] == 8 * ((1 << 15) + 1)  # of real values: half the result, and one
+    assert guesses["cufft_work_area"]["most"] == 8 * 8 * ((1 << 15) + 1)  # cuFFT's documentation: up to eight times its values
     assert guesses["cudnn_workspace"]["bytes"] == 0
+    assert guesses["cudnn_workspace"]["most"] > 0

@@ -103,6 +103,18 @@ void vs_dryrun_put_search(vs_sheet *p) {
 
 /* ---- what the simulation could not know */
 
+/* " 202.0 MiB (at most 1.20 GiB)" */
+static void put_guess(vs_sheet *p, uint64_t bytes, uint64_t most) {
+  if (bytes != 0 || most != 0) {
+    vs_text_byte(&p->line, ' ');
+    vs_sheet_bytes(p, bytes);
+  }
+  if (most == 0) return; /* no bound is known */
+  vs_text_cstr(&p->line, " (at most ");
+  vs_sheet_bytes(p, most);
+  vs_text_byte(&p->line, ')');
+}
+
 /* "train.py:40 log (12 times)", "cudnn_workspace 2.00 MiB", "... equal this rank's (train.py:12 main, 3 times)": one doubt among
  * its kind. */
 static void put_doubt(vs_sheet *p, vs_json doubt) {
@@ -119,10 +131,7 @@ static void put_doubt(vs_sheet *p, vs_json doubt) {
     vs_text_cstr(&p->line, " of ");
     vs_screen_safe(&p->line, vs_reply_str(doubt, "library"));
   }
-  if (vs_str_equal(kind, VS_STR("guess")) && bytes != 0) {
-    vs_text_byte(&p->line, ' ');
-    vs_sheet_bytes(p, bytes);
-  }
+  if (vs_str_equal(kind, VS_STR("guess"))) put_guess(p, bytes, vs_reply_u64(doubt, "most_bytes"));
   if (vs_str_equal(kind, VS_STR("not_recorded"))) {
     vs_text_cstr(&p->line, " (");
     vs_screen_safe(&p->line, vs_reply_str(doubt, "why"));

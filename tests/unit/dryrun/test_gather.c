@@ -104,6 +104,38 @@ static void test_three_processes(void **state) {
   fault_host_expect_empty(&fault);
 }
 
+/* Notes of a guess are sums so far: the last one of a process counts, and processes add up. A bound that one of them does not
+ * have is none. */
+static void test_guesses(void **state) {
+  (void)state;
+  static const char *const notes[] = {
+      "{\"note\":\"guess\",\"what\":\"a\",\"bytes\":1,\"most\":10,\"why\":\"w\"}\n"
+      "{\"note\":\"guess\",\"what\":\"b\",\"bytes\":100,\"most\":200,\"why\":\"w\"}\n"
+      "{\"note\":\"guess\",\"what\":\"a\",\"bytes\":5,\"most\":30,\"why\":\"w\"}\n",
+      "{\"note\":\"guess\",\"what\":\"a\",\"bytes\":7,\"most\":8,\"why\":\"w\"}\n"
+      "{\"note\":\"guess\",\"what\":\"b\",\"bytes\":3,\"why\":\"w\"}\n",
+  };
+  char name[64];
+  for (uint32_t i = 0; i < 2; i++) {
+    (void)add_process(GONE + i, 0, GiB);
+    vs_format(name, sizeof name, "notes.%d.jsonl", GONE + (int)i);
+    put_file(name, notes[i]);
+  }
+  fault_host fault;
+  fault_host_init(&fault, FAULT_NEVER);
+  vs_result result = make_result(&fault.host);
+  assert_int_equal(result.doubts.count, 2);
+  for (size_t i = 0; i < 2; i++) {
+    const vs_doubt *doubt = &result.doubts.data[i];
+    const bool is_a = vs_str_equal(vs_result_string(&result, doubt->what), VS_STR("a"));
+    assert_int_equal(doubt->bytes, is_a ? 12 : 103);
+    assert_int_equal(doubt->most, is_a ? 38 : UINT64_MAX);
+    assert_int_equal(doubt->count, 2);
+  }
+  vs_result_deinit(&result);
+  fault_host_expect_empty(&fault);
+}
+
 /* A process without a byte of a card used the card if it asked for memory of it. */
 static void test_refused(void **state) {
   (void)state;
@@ -330,6 +362,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_nothing, begin, end),
       cmocka_unit_test_setup_teardown(test_check, begin, end),
       cmocka_unit_test_setup_teardown(test_three_processes, begin, end),
+      cmocka_unit_test_setup_teardown(test_guesses, begin, end),
       cmocka_unit_test_setup_teardown(test_refused, begin, end),
       cmocka_unit_test_setup_teardown(test_jax, begin, end),
       cmocka_unit_test_setup_teardown(test_which_to_look_into, begin, end),

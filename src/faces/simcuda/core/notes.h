@@ -4,7 +4,9 @@
  *
  *   {"note":"start","pid":..,"program":"..","face":".."}   first CUDA call; again after an exec
  *   {"note":"refused","name":"..","library":".."}          first call of each name that is not simulated
- *   {"note":"guess","what":"..","bytes":N,"why":".."}      `bytes` is a sum so far; the last line of a `what` counts
+ *   {"note":"guess","what":"..","bytes":N,"most":M,"why":".."}
+ *                                                          `bytes` is a sum so far, and so is its bound, which only some have; the last
+ *                                                          line of a `what` counts
  *   {"note":"read","id":K,"bytes":N,"frames":[{"name":..,"file":..,"line":..},..]}
  *                                                          first read at a site (readback_sites.h)
  *   {"note":"given","place":"FILE:LINE=VALUE","count":N,"misfits":N}

@@ -88,9 +88,13 @@ uint64_t vs_simcuda_refused(vs_face_call *call) {
   return call->refusal;
 }
 
-void vs_simcuda_guess(const char *what, uint64_t bytes, const char *why) {
+void vs_simcuda_guess_below(const char *what, uint64_t bytes, uint64_t most, const char *why) {
   (void)vs_simcuda_has_machine();
-  vs_guess_note(what, bytes, why);
+  vs_guess_note(what, bytes, most, why);
+}
+
+void vs_simcuda_guess(const char *what, uint64_t bytes, const char *why) {
+  vs_simcuda_guess_below(what, bytes, UINT64_MAX, why);
 }
 
 /* ---- the machine */

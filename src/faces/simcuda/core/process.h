@@ -194,6 +194,9 @@ VS_SIMCUDA_API void vs_simcuda_not_simulated(const char *library, const char *wh
 /* A figure of the report rests on a guess: `what` is a key in small letters, `why` a sentence. Each key is noted
  * once; its bytes are summed. */
 VS_SIMCUDA_API void vs_simcuda_guess(const char *what, uint64_t bytes, const char *why);
+/* The same where a bound is known: they are `most` bytes at most. Bounds of a key are summed, too; after UINT64_MAX
+ * (or vs_simcuda_guess) it has none. */
+VS_SIMCUDA_API void vs_simcuda_guess_below(const char *what, uint64_t bytes, uint64_t most, const char *why);
 /* Writes one line "vramscope: SENTENCE" to standard error; each text once. */
 VS_SIMCUDA_API void vs_simcuda_say_once(const char *sentence);
 /* The same, and a note for the report: `file` cannot run here, and why. */

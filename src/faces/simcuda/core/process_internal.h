@@ -61,8 +61,8 @@ static inline void vs_count(uint64_t *count, uint64_t more) {
 const char *vs_first_face(void);
 /* The first call of a name that is not simulated. */
 void vs_refused_note(const vs_face_call *call);
-/* vs_simcuda_guess, once the notes are open. */
-void vs_guess_note(const char *what, uint64_t bytes, const char *why);
+/* vs_simcuda_guess_below, once the notes are open. */
+void vs_guess_note(const char *what, uint64_t bytes, uint64_t most, const char *why);
 /* At the end of the process: notes the guesses whose sums have changed. */
 void vs_guesses_end(void);
 

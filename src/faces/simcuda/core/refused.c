@@ -137,7 +137,8 @@ enum { MOST_GUESSES = 64, GUESS_KEY = 48, GUESS_SENTENCE = 240 };
 
 static struct guess {
   char what[GUESS_KEY], why[GUESS_SENTENCE];
-  uint64_t bytes, noted;
+  uint64_t bytes, most;             /* sums; most UINT64_MAX: no bound */
+  uint64_t noted_bytes, noted_most; /* noted_bytes UINT64_MAX: not noted yet */
 } guesses[MOST_GUESSES];
 static size_t guess_count;
 
@@ -146,6 +147,7 @@ static void note_guess(const struct guess *guess) {
   vs_note_begin(&note, "guess");
   vs_note_string(&note, "what", vs_str_from(guess->what));
   vs_note_number(&note, "bytes", guess->bytes);
+  if (guess->most != UINT64_MAX) vs_note_number(&note, "most", guess->most);
   vs_note_string(&note, "why", vs_str_from(guess->why));
   vs_note_end(&note);
 }
@@ -159,20 +161,24 @@ static struct guess *find_guess(const char *what, const char *why) {
   struct guess *guess = &guesses[guess_count++];
   vs_format(guess->what, GUESS_KEY, "%s", what);
   vs_format(guess->why, GUESS_SENTENCE, "%s", why);
-  guess->noted = UINT64_MAX;
+  guess->noted_bytes = UINT64_MAX;
   return guess;
 }
 
-/* The first guess of a key is noted at once, then whenever the sum has doubled, and at the end. So a process
- * that is killed leaves at least half of the sum, and one that guesses often does not write many lines. */
-void vs_guess_note(const char *what, uint64_t bytes, const char *why) {
+static bool has_doubled(uint64_t sum, uint64_t noted) { return sum != 0 && sum / 2 >= noted; }
+
+/* The first guess of a key is noted at once, then whenever a sum has doubled, and at the end. So a process
+ * that is killed leaves at least half of the sums, and one that guesses often does not write many lines. */
+void vs_guess_note(const char *what, uint64_t bytes, uint64_t most, const char *why) {
   lock_lists();
   struct guess *guess = find_guess(what, why), now;
   bool is_due = false;
   if (guess != NULL) {
     guess->bytes = vs_sat_add_u64(guess->bytes, bytes);
-    is_due = guess->noted == UINT64_MAX || (guess->bytes != 0 && guess->bytes / 2 >= guess->noted);
-    if (is_due) guess->noted = guess->bytes;
+    guess->most = vs_sat_add_u64(guess->most, most);
+    is_due = guess->noted_bytes == UINT64_MAX || has_doubled(guess->bytes, guess->noted_bytes) ||
+             has_doubled(guess->most, guess->noted_most);
+    if (is_due) guess->noted_bytes = guess->bytes, guess->noted_most = guess->most;
     now = *guess;
   }
   unlock_lists();
@@ -181,5 +187,6 @@ void vs_guess_note(const char *what, uint64_t bytes, const char *why) {
 
 void vs_guesses_end(void) {
   for (size_t i = 0; i < guess_count && vs_notes_are_wanted(); i++)
-    if (guesses[i].bytes != guesses[i].noted) note_guess(&guesses[i]);
+    if (guesses[i].bytes != guesses[i].noted_bytes || guesses[i].most != guesses[i].noted_most)
+      note_guess(&guesses[i]);
 }

@@ -35,6 +35,7 @@ typedef struct copies {
 static uint64_t up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 static uint64_t padded(uint64_t a, uint64_t to) { return up(a, to) * to; }
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t greatest(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static uint64_t tiles(uint64_t rows, uint64_t columns, uint64_t high, uint64_t wide) {
   return up(rows, high) * up(columns, wide);
 }
@@ -358,4 +359,63 @@ uint64_t vs_cudnn_convolution_workspace(const vs_cudnn_convolution *of) {
   const bool is_single = of->batch == 1 && p.depth <= SMALL_DEPTH && !of->is_channels_last && !is_ragged(of);
   if (is_single && of->is_three_by_three) return winograd_bytes(of);
   return bytes + gradient_bytes(of, &p, &chosen);
+}
+
+/* ---- the bound */
+
+/* Copies of all tensors, with padded channels. */
+static uint64_t all_copies_bytes(const vs_cudnn_convolution *c) {
+  const copies all = {padded(c->in, channel_unit(c)), padded(c->out, channel_unit(c)), true, true, true};
+  return copy_bytes(c, &all);
+}
+
+/* Partial results for two waves of tiles, and as many flags as any measured engine had. */
+static uint64_t most_partials_bytes(const vs_cudnn_convolution *c) {
+  enum { WAVES = 2, MOST_FLAGS = 1 << 16 };
+  return WAVES * c->processors * TILE_BYTES + MOST_FLAGS;
+}
+
+/* The larger side of the window, as if it were square. */
+static uint64_t window_side(const vs_cudnn_convolution *c) {
+  uint64_t side = 1;
+  if (c->height == 1) return c->window; /* one dimension */
+  while (side * side < c->window) side++;
+  return side;
+}
+
+/* Spectra of all tiles of 32 x 32 values, half of them and their products: for windows of up to 8 x 8. */
+static uint64_t most_tiled_fourier_bytes(const vs_cudnn_convolution *c) {
+  const uint64_t results = 33 - window_side(c),
+                 count = c->batch * tiles(c->height, c->width, results, results);
+  return (uint64_t)2 * 32 * 17 * 8 * (c->in * c->out + (c->in + c->out) * count);
+}
+
+static uint64_t power_of_two(uint64_t least_value) {
+  uint64_t power = 1;
+  while (power < least_value) power *= 2;
+  return power;
+}
+
+/* Spectra of whole images, on a grid that holds image and window. cuDNN documents that images have 256 rows and
+ * columns at most (CUDNN_CONVOLUTION_FWD_ALGO_FFT). */
+static uint64_t whole_fourier_bytes(const vs_cudnn_convolution *c) {
+  const uint64_t more = window_side(c) - 1;
+  return power_of_two(c->height + more) * power_of_two(c->width + more) * 8 *
+         (c->in * c->out + (c->in + c->out) * c->batch);
+}
+
+static uint64_t most_fourier_bytes(const vs_cudnn_convolution *c) {
+  enum { LEAST_WHOLE = 7, MOST_TILED = 8, MOST_IMAGE = 256 };
+  const uint64_t side = window_side(c);
+  if (c->is_3d || c->is_strided || side == 1 || c->groups > 1) return 0;
+  const bool is_whole = side >= LEAST_WHOLE && c->height <= MOST_IMAGE && c->width <= MOST_IMAGE;
+  return greatest(is_whole ? whole_fourier_bytes(c) : 0,
+                  side <= MOST_TILED ? most_tiled_fourier_bytes(c) : 0);
+}
+
+uint64_t vs_cudnn_convolution_most(const vs_cudnn_convolution *of) {
+  uint64_t most = greatest(most_partials_bytes(of), most_fourier_bytes(of));
+  if (of->is_three_by_three) most = greatest(most, 2 * winograd_bytes(of));
+  if (of->pass == VS_CUDNN_FILTER_GRADIENT) most = greatest(most, of->batch * partial_bytes(of));
+  return most + all_copies_bytes(of);
 }

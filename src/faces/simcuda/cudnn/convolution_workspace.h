@@ -38,4 +38,8 @@ typedef struct vs_cudnn_convolution {
  * exceeds 64 bits, which no tensor in memory does. */
 uint64_t vs_cudnn_convolution_workspace(const vs_cudnn_convolution *of);
 
+/* A bound: the workspace of whichever engine wants most, on any card. No measured workspace exceeds it
+ * (tests/sim/test_cudnn.py); it is no proof for what was not measured. The least is 0, of engines without one. */
+uint64_t vs_cudnn_convolution_most(const vs_cudnn_convolution *of);
+
 #endif

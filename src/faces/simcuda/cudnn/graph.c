@@ -311,8 +311,10 @@ static uint64_t attention_bytes(const content *graph) {
 static uint64_t convolution_bytes(const content *graph, const content *engine) {
   vs_cudnn_convolution of;
   uint64_t bytes = 0;
-  if (vs_cudnn_configured_workspace(&bytes)) return bytes;
-  return get_convolution(graph, index_of(engine) == 0, &of) ? vs_cudnn_convolution_workspace(&of) : 0;
+  const vs_cudnn_workspaces configured = vs_cudnn_configured_workspaces(&bytes);
+  if (configured == VS_CUDNN_EQUAL) return bytes;
+  if (!get_convolution(graph, index_of(engine) == 0, &of)) return 0;
+  return configured == VS_CUDNN_MOST ? vs_cudnn_convolution_most(&of) : vs_cudnn_convolution_workspace(&of);
 }
 
 uint64_t vs_cudnn_plan_workspace(const content *of) {
@@ -329,7 +331,9 @@ void vs_cudnn_note_workspace(const content *plan) {
   int64_t keys;
   if (graph == NULL) return;
   if (convolves(graph))
-    vs_cudnn_note_convolution(vs_cudnn_plan_workspace(plan), get_convolution(graph, true, &of));
+    vs_cudnn_note_convolution(vs_cudnn_plan_workspace(plan), get_convolution(graph, true, &of)
+                                                                 ? vs_cudnn_convolution_most(&of)
+                                                                 : UINT64_MAX);
   else if (get_queries(graph, &queries, &keys) && queries.dims[2] == 1)
     vs_simcuda_guess(
         "cudnn_attention", vs_cudnn_plan_workspace(plan),

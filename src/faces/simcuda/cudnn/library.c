@@ -126,32 +126,34 @@ cudnnStatus_t vs_cudnn_work(cudnnHandle_t handle) {
 /* ---- the workspaces of convolutions */
 
 static struct {
-  bool is_set;
-  uint64_t bytes;
+  vs_cudnn_workspaces kind;
+  uint64_t bytes; /* with VS_CUDNN_EQUAL */
 } configured;
 
-static void read_workspace(void) {
+static void read_workspaces(void) {
   const char *text = getenv("VRAMSCOPE_SIM_CUDNN_WORKSPACE");
   if (text == NULL || *text == '\0') return;
-  configured.is_set = true;
-  if (!vs_sim_size_parse((vs_str){text, strlen(text)}, &configured.bytes)) {
+  configured.kind = strcmp(text, "most") == 0 ? VS_CUDNN_MOST : VS_CUDNN_EQUAL;
+  if (configured.kind == VS_CUDNN_EQUAL &&
+      !vs_sim_size_parse((vs_str){text, strlen(text)}, &configured.bytes)) {
     configured.bytes = 0;
-    vs_simcuda_say_once(
-        "VRAMSCOPE_SIM_CUDNN_WORKSPACE is not a size such as 128MiB: convolutions get no workspace");
+    vs_simcuda_say_once("VRAMSCOPE_SIM_CUDNN_WORKSPACE is neither a size such as 128MiB nor \"most\": "
+                        "convolutions get no workspace");
   }
 }
 
-bool vs_cudnn_configured_workspace(uint64_t *bytes) {
+vs_cudnn_workspaces vs_cudnn_configured_workspaces(uint64_t *bytes) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  (void)pthread_once(&once, read_workspace);
-  if (configured.is_set) *bytes = configured.bytes;
-  return configured.is_set;
+  (void)pthread_once(&once, read_workspaces);
+  if (configured.kind == VS_CUDNN_EQUAL) *bytes = configured.bytes;
+  return configured.kind;
 }
 
-static const char *why_workspace(bool is_known) {
+static const char *why_workspace(uint64_t most) {
   const vs_sim_figures *figures = vs_simcuda_figures(vs_simcuda_this_thread()->device);
-  if (configured.is_set) return "every convolution got the workspace of VRAMSCOPE_SIM_CUDNN_WORKSPACE";
-  if (!is_known)
+  if (configured.kind == VS_CUDNN_EQUAL)
+    return "every convolution got the workspace of VRAMSCOPE_SIM_CUDNN_WORKSPACE";
+  if (most == UINT64_MAX)
     return "cuDNN asks for 0 to some hundred MiB (3-D: GiB); no rule is known for this convolution, and it "
            "got none "
            "(VRAMSCOPE_SIM_CUDNN_WORKSPACE sets one size for all)";
@@ -164,21 +166,28 @@ static const char *why_workspace(bool is_known) {
          "card may ask for more or less";
 }
 
+/* By how much `value` exceeds the largest before. */
+static uint64_t grow(uint64_t *largest, uint64_t value) {
+  const uint64_t more = value > *largest ? value - *largest : 0;
+  *largest += more;
+  return more;
+}
+
 /* The sizes of a key are summed in the notes, so a note adds what exceeds the largest before: the sum is the
  * largest. */
-void vs_cudnn_note_convolution(uint64_t bytes, bool is_known) {
+void vs_cudnn_note_convolution(uint64_t bytes, uint64_t most) {
   static pthread_mutex_t largest_lock = PTHREAD_MUTEX_INITIALIZER;
-  static uint64_t largest;
+  static uint64_t largest, largest_most;
+  if (configured.kind != VS_CUDNN_MEASURED) most = UINT64_MAX;
   pthread_mutex_lock(&largest_lock);
-  const uint64_t more = bytes > largest ? bytes - largest : 0;
-  largest += more;
+  const uint64_t more = grow(&largest, bytes), more_most = grow(&largest_most, most);
   pthread_mutex_unlock(&largest_lock);
-  vs_simcuda_guess("cudnn_workspace", more, why_workspace(is_known));
+  vs_simcuda_guess_below("cudnn_workspace", more, more_most, why_workspace(most));
 }
 
 uint64_t vs_cudnn_workspace(void) {
   uint64_t bytes = 0;
-  (void)vs_cudnn_configured_workspace(&bytes);
-  vs_cudnn_note_convolution(bytes, false);
+  (void)vs_cudnn_configured_workspaces(&bytes);
+  vs_cudnn_note_convolution(bytes, UINT64_MAX);
   return bytes;
 }

@@ -152,12 +152,19 @@ cudnnStatus_t vs_cudnn_work(cudnnHandle_t handle);
 /* Bytes of a value; 0 for a type that no tensor has. A vector of 4 or 32 values counts as one value. */
 size_t vs_cudnn_size_of(cudnnDataType_t type);
 
-/* Whether VRAMSCOPE_SIM_CUDNN_WORKSPACE is set, which every convolution then gets. */
-bool vs_cudnn_configured_workspace(uint64_t *bytes);
-/* The workspace of the old convolutions: the configured one, else 0. Notes it as a guess. */
+/* The workspaces of convolutions, as VRAMSCOPE_SIM_CUDNN_WORKSPACE says. */
+typedef enum vs_cudnn_workspaces {
+  VS_CUDNN_MEASURED, /* it is not set: the rule of convolution_workspace.h */
+  VS_CUDNN_MOST,     /* "most": the bound of convolution_workspace.h */
+  VS_CUDNN_EQUAL     /* a size, which every convolution gets */
+} vs_cudnn_workspaces;
+
+/* `bytes`: set with VS_CUDNN_EQUAL only. */
+vs_cudnn_workspaces vs_cudnn_configured_workspaces(uint64_t *bytes);
+/* The workspace of the old convolutions: the configured size, else 0. Notes it as a guess. */
 uint64_t vs_cudnn_workspace(void);
-/* Notes the workspace of a convolution's plan; `is_known`: the rule applied to it. */
-void vs_cudnn_note_convolution(uint64_t bytes, bool is_known);
+/* Notes the workspace of a convolution's plan. `most`: the bound for it, UINT64_MAX if none is known. */
+void vs_cudnn_note_convolution(uint64_t bytes, uint64_t most);
 
 size_t vs_cudnn_rnn_weight_size(cudnnRNNDescriptor_t rnn);
 

@@ -114,7 +114,13 @@ static bool real_needs_area(uint64_t length) {
   return length > MOST_REAL_WITHOUT_AREA && length != REAL_WITHOUT_AREA && (length & (length - 1)) != 0;
 }
 
-static cufftResult work_size(const transform *of, uint64_t *bytes) {
+typedef struct work_area {
+  uint64_t bytes;
+  uint64_t most; /* the documented bound; UINT64_MAX if it exceeds 64 bits */
+} work_area;
+
+static cufftResult size_area(const transform *of, work_area *area) {
+  enum { MOST_COPIES = 8 };
   uint64_t values = of->batch, copies = 0;
   for (int i = 0; i < of->rank; i++) {
     const uint64_t length = of->lengths[i];
@@ -126,7 +132,8 @@ static cufftResult work_size(const transform *of, uint64_t *bytes) {
     if (__builtin_mul_overflow(values, is_halved ? length / 2 + 1 : length, &values))
       return CUFFT_INVALID_SIZE;
   }
-  if (__builtin_mul_overflow(values, copies * of->complex_bytes, bytes)) return CUFFT_INVALID_SIZE;
+  if (__builtin_mul_overflow(values, copies * of->complex_bytes, &area->bytes)) return CUFFT_INVALID_SIZE;
+  if (__builtin_mul_overflow(values, MOST_COPIES * of->complex_bytes, &area->most)) area->most = UINT64_MAX;
   return CUFFT_SUCCESS;
 }
 
@@ -173,23 +180,23 @@ static cufftResult read_lengths(int rank, const long long *n, long long batch, t
 /* The caller holds the lock. */
 static cufftResult make(plan *of, const transform *what, size_t *size) {
   if (of->is_made) return CUFFT_INVALID_PLAN;
-  uint64_t bytes = 0;
-  const cufftResult status = work_size(what, &bytes);
+  work_area area = {0};
+  const cufftResult status = size_area(what, &area);
   if (status != CUFFT_SUCCESS) return status;
-  if (of->allocates && bytes != 0) {
+  if (of->allocates && area.bytes != 0) {
     vs_sim *sim = vs_simcuda_lock();
     if (sim == NULL) return CUFFT_SETUP_FAILED;
-    const vs_sim_error error = vs_sim_alloc(sim, of->device, bytes, &of->area);
+    const vs_sim_error error = vs_sim_alloc(sim, of->device, area.bytes, &of->area);
     vs_simcuda_unlock();
     if (error != VS_SIM_OK) return CUFFT_ALLOC_FAILED;
   }
   of->is_made = true;
-  of->size = bytes;
+  of->size = area.bytes;
   of->is_double = what->complex_bytes == 16;
-  if (size != NULL) *size = bytes;
-  vs_simcuda_guess("cufft_work_area", bytes,
-                   "cuFFT documents only bounds for the work area of a plan, once to eight times its complex "
-                   "values; the rule was fitted to an H100 with CUDA 13.0");
+  if (size != NULL) *size = area.bytes;
+  vs_simcuda_guess_below("cufft_work_area", area.bytes, area.most,
+                         "cuFFT documents only bounds for the work area of a plan, once to eight times its "
+                         "complex values; the rule was fitted to an H100 with CUDA 13.0");
   return CUFFT_SUCCESS;
 }
 
@@ -201,23 +208,19 @@ static cufftResult make_plan(cufftHandle handle, const transform *what, size_t *
   return status;
 }
 
+static cufftResult estimate(cufftHandle none, const transform *what, size_t *size) {
+  work_area area = {0};
+  (void)none;
+  const cufftResult status = size == NULL ? CUFFT_INVALID_VALUE : size_area(what, &area);
+  if (status == CUFFT_SUCCESS) *size = area.bytes;
+  return status;
+}
+
 static cufftResult get_size(cufftHandle handle, const transform *what, size_t *size) {
   pthread_mutex_lock(&lock);
   const bool is_plan = find(handle) != NULL;
   pthread_mutex_unlock(&lock);
-  if (!is_plan) return CUFFT_INVALID_PLAN;
-  uint64_t bytes = 0;
-  const cufftResult status = size == NULL ? CUFFT_INVALID_VALUE : work_size(what, &bytes);
-  if (status == CUFFT_SUCCESS) *size = bytes;
-  return status;
-}
-
-static cufftResult estimate(cufftHandle none, const transform *what, size_t *size) {
-  (void)none;
-  uint64_t bytes = 0;
-  const cufftResult status = size == NULL ? CUFFT_INVALID_VALUE : work_size(what, &bytes);
-  if (status == CUFFT_SUCCESS) *size = bytes;
-  return status;
+  return is_plan ? estimate(handle, what, size) : CUFFT_INVALID_PLAN;
 }
 
 typedef cufftResult verb(cufftHandle handle, const transform *what, size_t *size);

@@ -188,7 +188,8 @@ static void test_plans(void **state) {
   expect_apart(plans_with, WITH("VRAMSCOPE_SIM_CUDNN_WORKSPACE=3MiB"), "");
   expect_apart(
       plans_without, WITH("VRAMSCOPE_SIM_CUDNN_WORKSPACE=much"),
-      "vramscope: VRAMSCOPE_SIM_CUDNN_WORKSPACE is not a size such as 128MiB: convolutions get no workspace\n");
+      "vramscope: VRAMSCOPE_SIM_CUDNN_WORKSPACE is neither a size such as 128MiB nor \"most\": "
+      "convolutions get no workspace\n");
 }
 
 /* Layers of ResNet-50 whose workspaces were measured on an H100. */

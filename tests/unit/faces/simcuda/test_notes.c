@@ -130,8 +130,22 @@ static void call_things(void) {
   }
   for (uint64_t i = 1; i <= 10; i++) vs_simcuda_guess("workspace", 100 * i, "nobody knows");
   vs_simcuda_guess("buffers", 0, "none at all");
+  for (uint64_t i = 1; i <= 10; i++) vs_simcuda_guess_below("bounded", 1, i, "somebody knows a bound");
+  vs_simcuda_guess_below("unbounded", 1, 2, "a bound is known for some");
+  vs_simcuda_guess("unbounded", 1, "a bound is known for some");
   for (int i = 0; i < 3; i++) vs_simcuda_note_step();
   vs_simcuda_remove_face(&face); /* as the end of its library does */
+}
+
+/* The last note of a guess; `most` UINT64_MAX: no bound is noted. */
+static void expect_guess(const char *what, uint64_t bytes, uint64_t most) {
+  size_t last = n.count;
+  for (size_t i = 0; i < n.count; i++)
+    if (is_kind(i, "guess") && vs_str_equal(vs_json_str(member(i, "what"), VS_STR("")), vs_str_from(what)))
+      last = i;
+  assert_true(last < n.count);
+  assert_int_equal(vs_json_u64(member(last, "bytes"), UINT64_MAX), bytes);
+  assert_int_equal(vs_json_u64(member(last, "most"), UINT64_MAX), most);
 }
 
 static void notes_are_complete(void **state) {
@@ -157,11 +171,10 @@ static void notes_are_complete(void **state) {
   assert_int_equal(vs_json_u64(vs_json_member(counts, VS_STR("cudaGraphicsMap")), 0), 3);
   assert_int_equal(count_notes("exit", &line), 1);
   assert_int_equal(line, n.count - 1);
-  uint64_t last = 0;
-  for (size_t i = 0; i < n.count; i++)
-    if (is_kind(i, "guess") && vs_str_equal(vs_json_str(member(i, "what"), VS_STR("")), VS_STR("workspace")))
-      last = vs_json_u64(member(i, "bytes"), 0);
-  assert_int_equal(last, 5500);
+  expect_guess("workspace", 5500, UINT64_MAX);
+  expect_guess("buffers", 0, UINT64_MAX);
+  expect_guess("bounded", 10, 55);
+  expect_guess("unbounded", 2, UINT64_MAX);
   drop_folder();
 }
 
