@@ -80,9 +80,10 @@ static void write_advice(const vs_alloc_oom *oom, vs_text *out) {
         " If reserved but unallocated memory is large try setting "
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for "
         "Memory Management  (");
-    vs_text_cstr(out, by_reason ? "https://docs.pytorch.org/docs/stable/notes/cuda.html"
-                                  "#optimizing-memory-usage-with-pytorch-cuda-alloc-conf)"
-                                : "https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)");
+    vs_text_cstr(out, form >= VS_ALLOC_OOM_MOVED
+                          ? "https://docs.pytorch.org/docs/stable/notes/cuda.html"
+                            "#optimizing-memory-usage-with-pytorch-cuda-alloc-conf)"
+                          : "https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)");
   }
   if (by_reason && oom->has_source)
     vs_text_cstr(
@@ -102,7 +103,7 @@ static void write_sentences(const vs_alloc_oom *oom, uint32_t device, vs_str pro
   vs_alloc_write_size(out, oom->device_free);
   vs_text_cstr(out, " is free. ");
   vs_text_str(out, processes);
-  if (oom->limit != UINT64_MAX) {
+  if (oom->limit != UINT64_MAX && oom->rules->oom >= VS_ALLOC_OOM_ALLOWED) {
     vs_alloc_write_size(out, oom->limit);
     vs_text_cstr(out, " allowed; ");
   }

@@ -18,7 +18,9 @@ static const vs_alloc_setting rows[] = {
    .is_native = WHERE,                                                                           \
    .offset = offsetof(vs_alloc_settings, field)},
 #define VS_ALLOC_ALIAS(alias, key)
+#define VS_ALLOC_FUNCTION(key, function)
 #include "alloc/settings.def"
+#undef VS_ALLOC_FUNCTION
 #undef VS_ALLOC_ALIAS
 #undef VS_ALLOC_SETTING
 };

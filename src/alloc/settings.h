@@ -25,7 +25,9 @@ typedef enum vs_alloc_oom_form {
   VS_ALLOC_OOM_SHORT,   /* "(GPU 0; 23.69 GiB total capacity; ..." */
   VS_ALLOC_OOM_CAPACTY, /* sentences, one of them misspelt */
   VS_ALLOC_OOM_ADVICE,  /* the advice is expandable_segments */
-  VS_ALLOC_OOM_REASONS, /* and it depends on why */
+  VS_ALLOC_OOM_ALLOWED, /* and a limit is named */
+  VS_ALLOC_OOM_MOVED,   /* and the documentation has its present address */
+  VS_ALLOC_OOM_REASONS, /* and the advice depends on why */
 } vs_alloc_oom_form;
 
 /* What differs from version to version; one row of torch_versions.def. */
@@ -91,6 +93,9 @@ typedef struct vs_alloc_settings {
 const vs_alloc_rules *vs_alloc_rules_find(vs_str name);
 const vs_alloc_rules *vs_alloc_rules_default(void);
 
+/* The row of the next newer version; NULL for the newest. */
+const vs_alloc_rules *vs_alloc_rules_newer(const vs_alloc_rules *rules);
+
 /* The rows, newest first. */
 const vs_alloc_rules *vs_alloc_rules_list(uint32_t *count);
 
@@ -149,6 +154,11 @@ uint64_t vs_alloc_settings_round(const vs_alloc_settings *settings, uint64_t siz
  * Fails: VS_BAD_FORMAT (`error`: the sentence, with "did you mean", and the byte), VS_LIMIT (more classes
  * than fit) */
 VS_MUST_CHECK vs_status vs_alloc_settings_parse(vs_alloc_settings *settings, vs_str text, vs_error *error);
+
+/* The same for the settings of a run that is replayed, however it came to them: a key also counts where the version has only
+ * a function for it (VS_ALLOC_FUNCTION). Fails as above. */
+VS_MUST_CHECK vs_status vs_alloc_settings_parse_run(vs_alloc_settings *settings, vs_str text,
+                                                    vs_error *error);
 
 /* One key by call: "max_split_size_mb", "128"; resets nothing. The error's byte is one of `value`, or none
  * when the key is wrong. Fails as above. */

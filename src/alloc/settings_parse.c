@@ -77,6 +77,7 @@ typedef struct job {
   const vs_alloc_setting *row;
   scanner value; /* its text ends where the value ends */
   bool is_list;
+  bool is_of_run; /* see vs_alloc_settings_parse_run */
 } job;
 
 static vs_status refuse(const job *j, word found) {
@@ -309,16 +310,32 @@ static vs_status set_reserve_list(job *j, word found) {
 
 /* ---- settings ------------------------------------------------------------------------------------------ */
 
+/* The function that sets what the key does, in all versions; NULL: there is none. */
+static const char *function_of(const vs_alloc_setting *row) {
+#define VS_ALLOC_SETTING(key, KIND, field, fallback, bounds, since, until, WHERE, sentence)
+#define VS_ALLOC_ALIAS(alias, key)
+#define VS_ALLOC_FUNCTION(key_, function) \
+  if (vs_str_equal(vs_str_from(row->key), VS_STR(key_))) return function;
+#include "alloc/settings.def"
+#undef VS_ALLOC_FUNCTION
+#undef VS_ALLOC_ALIAS
+#undef VS_ALLOC_SETTING
+  return NULL;
+}
+
 static vs_status check_version(const job *j, uint64_t at) {
   uint32_t count;
   const vs_alloc_rules *rules = vs_alloc_rules_list(&count), *mine = j->to->rules, *known = NULL;
+  const char *function = function_of(j->row);
   if (mine->version >= j->row->since && mine->version <= j->row->until) return VS_OK;
+  if (j->is_of_run && function != NULL) return VS_OK;
   for (uint32_t i = 0; i < count; i++)
     if (rules[i].version >= j->row->since && rules[i].version <= j->row->until)
       known = &rules[i]; /* the oldest */
   VS_ASSERT(known != NULL);
-  return vs_fail(j->value.error, VS_BAD_FORMAT, at, "%s: %s does not know it, %s does", j->row->key,
-                 mine->name, known->name);
+  return vs_fail(j->value.error, VS_BAD_FORMAT, at, "%s: %s does not know it, %s does%s%s%s", j->row->key,
+                 mine->name, known->name, function == NULL ? "" : "; there the function is ",
+                 function == NULL ? "" : function, function == NULL ? "" : "()");
 }
 
 /* Reads the whole value at the scanner. */
@@ -358,7 +375,9 @@ static const vs_alloc_setting *find_setting(vs_str key, vs_nearest *nearest) {
 #define VS_ALLOC_SETTING(key, KIND, field, fallback, bounds, since, until, WHERE, sentence)
 #define VS_ALLOC_ALIAS(alias, key_) \
   if (vs_str_equal(key, VS_STR(alias))) key = VS_STR(key_);
+#define VS_ALLOC_FUNCTION(key, function)
 #include "alloc/settings.def"
+#undef VS_ALLOC_FUNCTION
 #undef VS_ALLOC_ALIAS
 #undef VS_ALLOC_SETTING
   *nearest = vs_nearest_to(key);
@@ -420,12 +439,15 @@ static int turn_of(const vs_alloc_setting *row) {
 }
 
 /* Parses the settings of one turn, in the order of the text. */
-static vs_status parse_turn(vs_alloc_settings *to, vs_str text, int turn, vs_error *error) {
+static vs_status parse_turn(vs_alloc_settings *to, vs_str text, int turn, bool is_of_run, vs_error *error) {
   scanner s = {.text = text, .error = error};
   while (!at_end(&s)) {
     pair p;
     VS_TRY(take_pair(&s, &p));
-    job j = {.to = to, .row = p.row, .value = {.text = {text.data, p.end}, .at = p.value, .error = error}};
+    job j = {.to = to,
+             .row = p.row,
+             .value = {.text = {text.data, p.end}, .at = p.value, .error = error},
+             .is_of_run = is_of_run};
     if (turn_of(p.row) == turn) {
       VS_TRY(check_version(&j, p.key.at));
       VS_TRY(apply(&j));
@@ -438,7 +460,7 @@ static vs_status parse_turn(vs_alloc_settings *to, vs_str text, int turn, vs_err
   return VS_OK;
 }
 
-vs_status vs_alloc_settings_parse(vs_alloc_settings *settings, vs_str text, vs_error *error) {
+static vs_status parse_all(vs_alloc_settings *settings, vs_str text, bool is_of_run, vs_error *error) {
   vs_alloc_settings parsed = *settings, defaults;
   vs_alloc_settings_init(&defaults);
   parsed.max_split_size = defaults.max_split_size;
@@ -448,12 +470,20 @@ vs_status vs_alloc_settings_parse(vs_alloc_settings *settings, vs_str text, vs_e
   for (int turn = 0; turn < 3; turn++) {
     if (turn == 2 && parsed.rules->resets_non_split)
       parsed.max_non_split_rounding = parsed.large_segment_size;
-    VS_TRY(parse_turn(&parsed, text, turn, error));
+    VS_TRY(parse_turn(&parsed, text, turn, is_of_run, error));
   }
   parsed.text_size = (uint16_t)(text.size < VS_ALLOC_TEXT ? text.size : VS_ALLOC_TEXT);
   if (parsed.text_size != 0) memcpy(parsed.text, text.data, parsed.text_size);
   *settings = parsed;
   return VS_OK;
+}
+
+vs_status vs_alloc_settings_parse(vs_alloc_settings *settings, vs_str text, vs_error *error) {
+  return parse_all(settings, text, false, error);
+}
+
+vs_status vs_alloc_settings_parse_run(vs_alloc_settings *settings, vs_str text, vs_error *error) {
+  return parse_all(settings, text, true, error);
 }
 
 vs_status vs_alloc_settings_set(vs_alloc_settings *settings, vs_str key, vs_str value, vs_error *error) {

@@ -357,28 +357,34 @@ static bool is_better(const vs_replay *replay, const vs_replay *than) {
   return replay->miss_count < than->miss_count;
 }
 
+/* Replays by other rules, and takes them over where they reproduce the recording better. */
+static vs_status follow_by(const vs_host *host, const vs_replay_plan *plan, const vs_alloc_rules *rules,
+                           vs_replay_options *options, vs_replay *out) {
+  vs_replay_options trial = *options;
+  vs_replay other;
+  trial.follows = true;
+  trial.settings.rules = rules;
+  VS_TRY(vs_replay_run(host, plan, &trial, &other));
+  const bool takes_over = is_better(&other, out);
+  vs_replay_deinit(host, takes_over ? out : &other);
+  if (takes_over) *out = other;
+  if (takes_over) options->settings.rules = rules;
+  return VS_OK;
+}
+
 vs_status vs_replay_follow(const vs_host *host, const vs_replay_plan *plan, vs_replay_options *options,
                            vs_replay *out) {
   uint32_t count;
-  const vs_alloc_rules *rules = vs_alloc_rules_list(&count), *best = options->settings.rules;
+  const vs_alloc_rules *list = vs_alloc_rules_list(&count), *first = options->settings.rules;
   vs_replay_options trial = *options;
   trial.follows = true;
   VS_TRY(vs_replay_run(host, plan, &trial, out));
-  for (uint32_t i = 0; i < count && !is_equal(out); i++) {
-    vs_replay other;
-    if (&rules[i] == options->settings.rules) continue;
-    trial.settings.rules = &rules[i];
-    const vs_status status = vs_replay_run(host, plan, &trial, &other);
-    if (status != VS_OK) {
-      vs_replay_deinit(host, out);
-      return status;
-    }
-    const bool takes_over = is_better(&other, out);
-    vs_replay_deinit(host, takes_over ? out : &other);
-    if (!takes_over) continue;
-    *out = other;
-    best = &rules[i];
-  }
-  options->settings.rules = best;
-  return VS_OK;
+  vs_status status = VS_OK;
+  const vs_alloc_rules *rules = vs_alloc_rules_newer(first);
+  for (; status == VS_OK && rules != NULL && !is_equal(out); rules = vs_alloc_rules_newer(rules))
+    status = follow_by(host, plan, rules, options, out);
+  for (rules = first + 1; status == VS_OK && rules < list + count && !is_equal(out); rules++)
+    status = follow_by(host, plan, rules, options, out);
+  if (status != VS_OK) vs_replay_deinit(host, out);
+  return status;
 }

@@ -106,8 +106,8 @@ static inline uint64_t vs_replay_stream(const vs_snapshot *snapshot, uint32_t st
  * they are the defaults. A string that cannot be parsed is ignored. */
 void vs_replay_settings_of(const vs_snapshot *snapshot, vs_alloc_settings *settings, bool *is_known);
 
-/* A settings string over the defaults, by `rules` (NULL: the newest) or, where these do not know its keys, by
- * the newest. Fails: VS_BAD_ARGUMENT (`error` says what and where) */
+/* A settings string over the defaults, by `rules` (NULL: the newest) or, where these do not know its keys, by those of the
+ * next newer version that does. Fails: VS_BAD_ARGUMENT (`error` says what and where, by the newest rules) */
 VS_MUST_CHECK vs_status vs_replay_settings_parse(vs_str text, const vs_alloc_rules *rules,
                                                  vs_alloc_settings *settings, vs_error *error);
 
@@ -207,8 +207,8 @@ VS_MUST_CHECK vs_status vs_replay_run(const vs_host *host, const vs_replay_plan 
 void vs_replay_deinit(const vs_host *host, vs_replay *replay);
 
 /* Follows the recording under options->settings. Where it does not come out equal, the rules of other versions
- * are tried, as no file names its version: those that place the most allocations are left in the settings, and
- * *out is their run. Fails: as vs_replay_run */
+ * are tried, as no file names its version: newer ones, then older ones. Those that place the most allocations (of equal ones
+ * the first) are left in the settings, and *out is their run. Fails: as vs_replay_run */
 VS_MUST_CHECK vs_status vs_replay_follow(const vs_host *host, const vs_replay_plan *plan,
                                          vs_replay_options *options, vs_replay *out);
 

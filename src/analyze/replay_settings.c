@@ -64,7 +64,9 @@ static const vs_alloc_rules *rules_of(const vs_snapshot *snapshot) {
   for (size_t i = 0; i < snapshot->segments.count; i++)
     if ((snapshot->segments.data[i].has & VS_SEGMENT_HAS_EXPANDABLE) != 0) name = "torch-2.1";
   const bool has_marks_only = snapshot->settings.count != 0 && !has_settings(snapshot);
-  if ((snapshot->has & VS_HAS_SETTINGS) != 0 && !has_marks_only) name = "torch-2.6";
+  if ((snapshot->has & VS_HAS_SETTINGS) != 0 && !has_marks_only)
+    name = (snapshot->has & VS_HAS_ANNOTATIONS) != 0 ? "torch-2.6" : "torch-2.4";
+  if (has_key(snapshot, VS_STR("graph_capture_record_stream_reuse"))) name = "torch-2.11";
   if (has_key(snapshot, VS_STR("max_cached_size"))) name = "torch-2.15";
   return vs_alloc_rules_find(vs_str_from(name));
 }
@@ -92,14 +94,16 @@ void vs_replay_settings_of(const vs_snapshot *snapshot, vs_alloc_settings *setti
 
 vs_status vs_replay_settings_parse(vs_str text, const vs_alloc_rules *rules, vs_alloc_settings *settings,
                                    vs_error *error) {
-  vs_error inner = {.offset = VS_NO_OFFSET};
-  vs_alloc_settings_init(settings);
-  if (rules != NULL) settings->rules = rules;
-  vs_status status = vs_alloc_settings_parse(settings, text, &inner);
-  if (status != VS_OK && rules != NULL) {
+  vs_error inner;
+  vs_status status;
+  if (rules == NULL) rules = vs_alloc_rules_default();
+  do {
     vs_alloc_settings_init(settings);
-    status = vs_alloc_settings_parse(settings, text, &inner);
-  }
+    settings->rules = rules;
+    inner = (vs_error){.offset = VS_NO_OFFSET};
+    status = vs_alloc_settings_parse_run(settings, text, &inner);
+    rules = vs_alloc_rules_newer(rules);
+  } while (status != VS_OK && rules != NULL);
   if (status != VS_OK) return vs_fail(error, VS_BAD_ARGUMENT, inner.offset, "settings: %s", inner.text);
   if (settings->backend != VS_ALLOC_NATIVE)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "settings: only backend:native can be replayed");

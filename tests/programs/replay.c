@@ -64,9 +64,9 @@ static void print_replay(const char *path, const vs_replay_plan *plan, const vs_
   vs_text text;
   vs_text_init(&text, vs_host_default(), NULL);
   vs_replay_settings_write(&options->settings, &text);
-  printf("file=%s device=%" PRId32 " events=%" PRIu32 " requests=%zu settings='%.*s' known=%d", path,
+  printf("file=%s device=%" PRId32 " events=%" PRIu32 " requests=%zu settings='%.*s' rules=%s known=%d", path,
          slice->device, slice->event_count, plan->requests.count, (int)text.bytes.count, text.bytes.data,
-         options->settings_known);
+         options->settings.rules->name, options->settings_known);
   vs_text_deinit(&text);
   printf(" start_segments=%zu empties=%" PRIu64 " pendings=%" PRIu64, plan->start.segments.count,
          plan->empties, plan->pendings);

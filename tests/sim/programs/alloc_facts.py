@@ -11,7 +11,9 @@ import torch
 MiB, GiB = 1 << 20, 1 << 30
 with open(sys.argv[1], encoding="utf-8") as file:
     questions = json.load(file)
-apply = torch._C._accelerator_setAllocatorSettings
+VERSION = tuple(map(int, torch.__version__.split(".")[:2]))
+IS_NEWEST, HAS_POOLS = VERSION >= (2, 15), hasattr(torch.cuda, "use_mem_pool")
+apply = getattr(torch._C, "_accelerator_setAllocatorSettings", None) or torch._C._cuda_cudaCachingAllocator_set_allocator_settings
 torch.cuda.init()
 
 
@@ -56,30 +58,44 @@ def failure(size, **said):
     raise AssertionError(f"{size} bytes were there")
 
 
-def failures():
-    found, kept = [], [empty(3 * MiB + 5), empty(100 * MiB)]
-    found += [failure(20 * GiB), failure(20 * GiB + 12345), failure((1 << 60) - 1), failure(1 << 60)]
-    pool = torch.cuda.MemPool()
+def failures_of_pools(found, kept, pool):
     with torch.cuda.use_mem_pool(pool):
         kept += [empty(50 * MiB), empty(40 * MiB)]
         del kept[-2]
         found.append(failure(18 * GiB))
     found.append(failure(19 * GiB))
-    plugin = torch.cuda.memory.CUDAPluggableAllocator(sys.argv[2], "none", "nothing")
-    custom = torch.cuda.MemPool(plugin.allocator())
+
+
+def failures_of_custom(found, custom, **said):
     with torch.cuda.use_mem_pool(custom):
-        found.append(failure(64 * MiB, custom=True))
-    apply("throw_on_cudamalloc_oom:True")
-    found.append(failure(20 * GiB, rejected=True))
-    apply("throw_on_cudamalloc_oom:False,expandable_segments:True")
+        found.append(failure(64 * MiB, custom=True, **said))
+
+
+def failures():
+    found, kept = [], [empty(3 * MiB + 5), empty(100 * MiB)]
+    found += [failure(20 * GiB), failure(20 * GiB + 12345), failure((1 << 60) - 1), failure(1 << 60)]
+    if HAS_POOLS:
+        pool = torch.cuda.MemPool()
+        failures_of_pools(found, kept, pool)
+    if VERSION >= (2, 11):  # 2.6 and 2.8 have lost the pool's memory before the figures are read
+        plugin = torch.cuda.memory.CUDAPluggableAllocator(sys.argv[2], "none", "nothing")
+        custom = torch.cuda.MemPool(plugin.allocator())
+        failures_of_custom(found, custom)
+    if IS_NEWEST:
+        apply("throw_on_cudamalloc_oom:True")
+        found.append(failure(20 * GiB, rejected=True))
+        apply("throw_on_cudamalloc_oom:False")
+    apply("expandable_segments:True")
     found.append(failure(21 * GiB, expandable=True))
-    with torch.cuda.use_mem_pool(custom):
-        found.append(failure(66 * MiB, custom=True, expandable=True))
-    apply("expandable_segments_reserve:1G")
-    found += [failure(2 * GiB, expandable=True, reserve=GiB), failure(22 * GiB, expandable=True, reserve=GiB)]
+    reserve = {}
+    if IS_NEWEST:
+        failures_of_custom(found, custom, expandable=True)
+        apply("expandable_segments_reserve:1G")
+        reserve = {"reserve": GiB}
+        found += [failure(2 * GiB, expandable=True, **reserve), failure(22 * GiB, expandable=True, **reserve)]
     torch.cuda.set_per_process_memory_fraction(0.25)
     total = torch.cuda.mem_get_info()[1]
-    found.append(failure(5 * GiB, expandable=True, reserve=GiB, limit=total // 4))
+    found.append(failure(5 * GiB, expandable=True, limit=total // 4, **reserve))
     apply("expandable_segments:False")
     found.append(failure(5 * GiB, limit=total // 4))
     torch.cuda.set_per_process_memory_fraction(1.0)
@@ -87,7 +103,7 @@ def failures():
 
 
 def real_statistics():
-    pools = [torch.cuda.MemPool() for _ in range(11)]
+    pools = [torch.cuda.MemPool() for _ in range(11)] if HAS_POOLS else []
     kept = []
     for i, pool in enumerate(pools):
         with torch.cuda.use_mem_pool(pool):
@@ -105,5 +121,6 @@ answers = {
     "summaries": [summaries(statistics) for statistics in questions["statistics"]],
     "failures": oom,
     "real": real,
+    "keys": [settings(text) for text in questions["keys"]],
 }
 print(json.dumps(answers))

@@ -189,7 +189,9 @@ static void test_profiles(void **state) {
   (void)state;
   uint32_t count;
   const vs_alloc_rules *rules = vs_alloc_rules_list(&count);
-  assert_int_equal(count, 4);
+  assert_int_equal(count, 6);
+  for (uint32_t i = 0; i < count; i++)
+    assert_ptr_equal(vs_alloc_rules_newer(&rules[i]), i == 0 ? NULL : &rules[i - 1]);
   assert_ptr_equal(vs_alloc_rules_default(), &rules[0]);
   assert_string_equal(rules[0].name, "torch-2.15");
   assert_null(vs_alloc_rules_find(VS_STR("torch-9")));
@@ -208,6 +210,15 @@ static void test_profiles(void **state) {
   parse("profile:torch-2.1");
   expect_refused("roundup_power2_divisions:[1:0]", 28,
                  "roundup_power2_divisions: the number of divisions has to be a power of two, not '0'");
+  expect_refused("profile:torch-2.4,max_non_split_rounding_mb:40", 18,
+                 "max_non_split_rounding_mb: torch-2.4 does not know it, torch-2.6 does");
+  expect_refused(
+      "profile:torch-2.6,per_process_memory_fraction:0.5", 18,
+      "per_process_memory_fraction: torch-2.6 does not know it, torch-2.11 does; there the function is "
+      "torch.cuda.set_per_process_memory_fraction()");
+  parse("profile:torch-2.11,max_split_size_mb:20,large_segment_size_mb:20,per_process_memory_fraction:0.5");
+  expect_refused("throw_on_cudamalloc_oom:True", 0,
+                 "throw_on_cudamalloc_oom: torch-2.11 does not know it, torch-2.15 does");
   parse("profile:torch-2.6,max_non_split_rounding_mb:40");
   parse("expandable_segments:True"); /* the other stays */
   assert_int_equal(settings.max_non_split_rounding, 40 * VS_MIB);

@@ -168,7 +168,11 @@ static void test_the_version_is_found_out(void **state) {
   vs_replay_deinit(m.host, &p.replay);
   expect_ok(vs_replay_follow(m.host, &p.plan, &p.options, &p.replay));
   expect_matched(&p.replay, 2, 3);
-  assert_string_equal(p.options.settings.rules->name, "torch-2.6");
+  assert_string_equal(p.options.settings.rules->name, "torch-2.11"); /* the nearest */
+  vs_replay_deinit(m.host, &p.replay);
+  p.options.settings.rules = vs_alloc_rules_find(VS_STR("torch-2.1"));
+  expect_ok(vs_replay_follow(m.host, &p.plan, &p.options, &p.replay));
+  assert_string_equal(p.options.settings.rules->name, "torch-2.1");
   stop(&p, &m);
 }
 
@@ -451,7 +455,11 @@ static void test_settings_of_a_file(void **state) {
 
   m = made_begin(); /* unreadable: the defaults */
   made_setting(&m, "PYTORCH_CUDA_ALLOC_CONF", VS_SETTING_STRING, 0, made_string(&m, "max_split:1"));
+  expect_settings(&m, "profile:torch-2.4", true);
+  m.snapshot->has |= VS_HAS_ANNOTATIONS;
   expect_settings(&m, "profile:torch-2.6", true);
+  made_setting(&m, "graph_capture_record_stream_reuse", VS_SETTING_BOOL, 0, 0);
+  expect_settings(&m, "profile:torch-2.11", true);
   made_end(&m);
 
   vs_error error;
@@ -459,6 +467,12 @@ static void test_settings_of_a_file(void **state) {
   expect_ok(vs_replay_settings_parse(VS_STR("max_split_size_mb:64"), old, &settings, &error));
   assert_ptr_equal(settings.rules, old);
   expect_ok(vs_replay_settings_parse(VS_STR("expandable_segments:True"), old, &settings, &error));
+  assert_string_equal(settings.rules->name, "torch-2.1"); /* the next that knows it */
+  expect_ok(vs_replay_settings_parse(VS_STR("per_process_memory_fraction:0.5,expandable_segments:True"), old,
+                                     &settings, &error));
+  assert_string_equal(settings.rules->name, "torch-2.1");
+  assert_true(settings.memory_fraction == 0.5);
+  expect_ok(vs_replay_settings_parse(VS_STR("throw_on_cudamalloc_oom:True"), old, &settings, &error));
   assert_ptr_equal(settings.rules, vs_alloc_rules_default());
   expect_status(vs_replay_settings_parse(VS_STR("max_split_size:64"), NULL, &settings, &error),
                 VS_BAD_ARGUMENT);
