@@ -71,6 +71,11 @@ typedef struct vs_dryrun_plan {
   const char *until;
 
   vs_dryrun_streams streams;
+
+  /* The axes of a table, as the option --vary takes them: "gpu=H100,L4", "batch=8,16"; NULL after the last. The program runs once,
+   * silently, for each combination of their values, at most 64 times, and the reply is about all of these runs ("method" is
+   * "dryrun_vary"). Not together with finds_smallest, finds_ranks, history and snapshot. NULL: one run. */
+  const char *const *vary;
 } vs_dryrun_plan;
 
 typedef enum vs_dryrun_stage {
@@ -78,7 +83,8 @@ typedef enum vs_dryrun_stage {
   VS_DRYRUN_SEARCHING, /* it runs silently with less memory */
   VS_DRYRUN_READING,   /* its history is read */
   VS_DRYRUN_PAUSED, /* this process is about to be stopped (Ctrl-Z), or the run is over: erase the progress display */
-  VS_DRYRUN_RANKS, /* another rank runs silently */
+  VS_DRYRUN_RANKS,   /* another rank runs silently */
+  VS_DRYRUN_VARYING, /* a run of a table begins, silently */
 } vs_dryrun_stage;
 
 /* The progress. Members that do not belong to the stage are 0. */
@@ -97,6 +103,9 @@ typedef struct vs_dryrun_progress {
   uint64_t read_bytes, file_bytes;
   /* RANKS: `run` and `time_us`, and */
   uint64_t rank, world;
+  /* VARYING: `run`, how many there are, and the values of this one: "gpu=L4, batch=8" */
+  uint32_t runs;
+  vs_str values;
 } vs_dryrun_progress;
 
 /* Receives progress and messages. Each function may be NULL. */
@@ -111,7 +120,8 @@ typedef struct vs_dryrun_watch {
 
 typedef struct vs_dryrun_end {
   /* The exit status for a command that runs the program: that of the program, or 128 + N if signal N ended it; for several
-   * processes that of the first one that failed. 127: there is no such program; 126: it cannot be started. */
+   * processes that of the first one that failed. 127: there is no such program; 126: it cannot be started. With `vary`: 0 if all
+   * runs have ended, however they ended; 130 if they were interrupted, 1 if one could not be started. */
   int exit_code;
   const char
       *subject; /* after a failure: the program or file of the plan that `error` is about; NULL: none */

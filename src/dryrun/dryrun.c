@@ -5,6 +5,7 @@
 #include "dryrun/ranks.h"
 #include "dryrun/reply.h"
 #include "dryrun/search.h"
+#include "dryrun/table.h"
 
 static vs_status answer(vs_outcome *outcome, vs_writer reply) {
   const vs_dryrun_setup *setup = outcome->setup;
@@ -66,19 +67,26 @@ static vs_status run(vs_dryrun_setup *setup, vs_launch *launch, vs_writer reply,
   return status;
 }
 
-static vs_status run_plan(const vs_host *host, const vs_dryrun_plan *plan, const vs_dryrun_watch *watch,
+static vs_status run_once(const vs_host *host, const vs_dryrun_plan *plan, const vs_dryrun_watch *watch,
                           vs_writer reply, vs_dryrun_end *end, vs_error *error) {
   typedef struct space {
     vs_dryrun_setup setup;
     vs_launch launch;
   } space;
-  if (host == NULL) host = vs_host_default();
-  *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
-  *end = (vs_dryrun_end){.exit_code = 0};
   space *s = vs_host_alloc(host, sizeof *s); /* large for a stack */
   vs_status status = s == NULL ? VS_NO_MEMORY : vs_dryrun_setup_init(&s->setup, host, plan, watch, error);
   if (status == VS_OK) status = run(&s->setup, &s->launch, reply, end, error);
   if (s != NULL) vs_host_free(host, s, sizeof *s);
+  return status;
+}
+
+static vs_status run_plan(const vs_host *host, const vs_dryrun_plan *plan, const vs_dryrun_watch *watch,
+                          vs_writer reply, vs_dryrun_end *end, vs_error *error) {
+  if (host == NULL) host = vs_host_default();
+  *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
+  *end = (vs_dryrun_end){.exit_code = 0};
+  const vs_status status = plan->vary != NULL ? vs_table_run(host, plan, watch, reply, end, error)
+                                              : run_once(host, plan, watch, reply, end, error);
   error->status = status;
   if (status != VS_OK && error->text[0] == 0)
     return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));

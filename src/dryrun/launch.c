@@ -17,7 +17,7 @@ typedef struct surroundings {
   /* Folders, under names that LD_PRELOAD and PYTHONPATH can hold. */
   char libraries[VS_FOLDER_PATH], hooks[VS_FOLDER_PATH];
   char history[24];
-  vs_child_variable variables[24 + VS_RANK_VARIABLES];
+  vs_child_variable variables[32 + VS_RANK_VARIABLES];
   size_t count;
 } surroundings;
 
@@ -86,6 +86,8 @@ static vs_status surround(surroundings *s, vs_error *error) {
   set_option(s, "VRAMSCOPE_SIM_CONTEXT", plan->context);
   set_option(s, "PYTORCH_CUDA_ALLOC_CONF", plan->conf);
   set_option(s, "PYTORCH_ALLOC_CONF", plan->conf);
+  for (size_t i = 0; i < s->setup->variable_count; i++)
+    set(s, s->setup->variables[i].name, s->setup->variables[i].value);
   return VS_OK;
 }
 
@@ -97,20 +99,23 @@ static vs_child_streams streams_for(const surroundings *s) {
       [VS_DRYRUN_STREAMS_TO_STDERR] = VS_CHILD_STREAMS_TO_STDERR,
       [VS_DRYRUN_STREAMS_NONE] = VS_CHILD_STREAMS_NONE,
   };
-  return s->kind == VS_LAUNCH_SILENT ? VS_CHILD_STREAMS_NONE : streams[s->setup->plan->streams];
+  return s->kind == VS_LAUNCH_SHOWN ? streams[s->setup->plan->streams] : VS_CHILD_STREAMS_NONE;
 }
 
 static vs_status start_one(surroundings *s, uint32_t index, vs_error *error) {
   vs_variable ranks[VS_RANK_VARIABLES];
+  char output[VS_FOLDER_PATH + 64];
   const vs_job *job = &s->job;
   const size_t common = s->count;
   VS_ASSERT(index == s->launch->child_count && index < VS_SIM_MAX_PROCESSES);
   const size_t count = s->setup->has_job ? vs_rank_environment(job, job->rank + index, ranks) : 0;
   for (size_t i = 0; i < count; i++) set(s, ranks[i].name, ranks[i].value);
+  vs_launch_output_path(s->launch, index, output, sizeof output);
   const vs_child_plan child = {.words = s->setup->plan->command,
                                .variables = s->variables,
                                .variable_count = s->count,
                                .streams = streams_for(s),
+                               .output = s->kind == VS_LAUNCH_KEPT ? output : NULL,
                                .fixes_addresses = !s->setup->plan->is_random};
   const vs_status status = vs_child_start(&s->launch->children[index], &child, error);
   s->launch->child_count += status == VS_OK;
@@ -302,11 +307,22 @@ void vs_launch_close(vs_launch *launch) {
   vs_folder_remove(&launch->folder);
 }
 
+void vs_launch_output_path(const vs_launch *launch, size_t child, char *path, size_t capacity) {
+  vs_format(path, capacity, "%s/output.%U", launch->folder.path, (uint64_t)child);
+}
+
+size_t vs_launch_decisive(const vs_launch *launch) {
+  if (launch->ended_us != 0)
+    return launch->child_count; /* how a program leaves that was asked to says nothing of it */
+  size_t i = 0;
+  while (i < launch->child_count && launch->children[i].exit_code == 0 && launch->children[i].signal == 0)
+    i++;
+  return i;
+}
+
 static const vs_child *decisive(const vs_launch *launch) {
-  if (launch->ended_us != 0) return NULL; /* how a program leaves that was asked to says nothing of it */
-  for (size_t i = 0; i < launch->child_count; i++)
-    if (launch->children[i].exit_code != 0 || launch->children[i].signal != 0) return &launch->children[i];
-  return NULL;
+  const size_t i = vs_launch_decisive(launch);
+  return i == launch->child_count ? NULL : &launch->children[i];
 }
 
 int vs_launch_signal(const vs_launch *launch) {

@@ -28,6 +28,7 @@ typedef struct vs_launch {
 typedef enum vs_launch_kind {
   VS_LAUNCH_SHOWN,  /* the program's output is the user's, the history is recorded */
   VS_LAUNCH_SILENT, /* its output is dropped, and only the figures are wanted */
+  VS_LAUNCH_KEPT, /* the same, but the output of each process is a file in the folder (vs_launch_output_path) */
 } vs_launch_kind;
 
 /* Starts the processes of the setup on these cards instead of its own, and waits until they have ended. The caller closes
@@ -36,6 +37,12 @@ VS_MUST_CHECK vs_status vs_launch_run(vs_launch *launch, const vs_dryrun_setup *
                                       vs_launch_kind kind, vs_error *error);
 void vs_launch_close(vs_launch *launch);
 
+/* The file with the output of a process that VS_LAUNCH_KEPT started. */
+void vs_launch_output_path(const vs_launch *launch, size_t child, char *path, size_t capacity);
+
+/* The number of the process that decides the exit status: the first one that failed. child_count if none did, or if the processes were
+ * ended because the plan wants it. */
+size_t vs_launch_decisive(const vs_launch *launch);
 /* The exit status of a command that runs them: that of the first process that failed, 128 + N if signal N ended it; else 0, as where
  * the processes were ended because the plan wants it. */
 int vs_launch_exit(const vs_launch *launch);

@@ -26,3 +26,14 @@ void vs_outcome_judge(vs_outcome *outcome) {
   outcome->exit_code = vs_launch_exit(outcome->launch);
   outcome->signal = vs_launch_signal(outcome->launch);
 }
+
+uint32_t vs_outcome_busiest(const vs_outcome *outcome) {
+  const vs_result *result = outcome->result;
+  uint32_t busiest = result->card_count;
+  for (uint32_t c = 0; c < result->card_count; c++)
+    if (result->cards[c].is_used &&
+        (busiest == result->card_count ||
+         vs_need_with_pools(&result->cards[c]) > vs_need_with_pools(&result->cards[busiest])))
+      busiest = c;
+  return busiest;
+}

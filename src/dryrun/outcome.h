@@ -71,4 +71,7 @@ const char *vs_verdict_word(vs_verdict verdict);
 /* Sets the needs, the verdict and the exit status from the launch and the result. */
 void vs_outcome_judge(vs_outcome *outcome);
 
+/* The number of the used card that the program needs most of; card_count of the result if none was used. */
+uint32_t vs_outcome_busiest(const vs_outcome *outcome);
+
 #endif

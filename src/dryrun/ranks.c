@@ -37,13 +37,15 @@ static vs_status add_groups(vs_ranks *ranks, const vs_result *result) {
 
 /* ---- the result of a rank */
 
-static void take_card(vs_rank_result *result, const vs_result_card *card) {
-  const uint64_t needed = vs_need_with_pools(card);
+static uint64_t sum_of(const vs_result_card *card) {
   const vs_torch_figures *torch = &card->torch;
-  result->all_cards_bytes +=
-      needed + card->driver_peak_bytes + torch->peak_reserved_bytes + torch->peak_allocated_bytes;
-  if (result->total_bytes != 0 && needed <= result->needed_bytes) return;
-  result->needed_bytes = needed;
+  return vs_need_with_pools(card) + card->driver_peak_bytes + torch->peak_reserved_bytes +
+         torch->peak_allocated_bytes;
+}
+
+static void take_card(vs_rank_result *result, const vs_result_card *card) {
+  const vs_torch_figures *torch = &card->torch;
+  result->needed_bytes = vs_need_with_pools(card);
   result->total_bytes = card->card->figures.total_bytes;
   result->driver_peak_bytes = card->driver_peak_bytes;
   result->has_torch = torch->is_known;
@@ -56,8 +58,11 @@ static vs_rank_result result_of(const vs_outcome *outcome, uint32_t rank) {
                            .verdict = outcome->verdict,
                            .exit_code = outcome->exit_code,
                            .steps = outcome->result->steps};
-  for (uint32_t c = 0; c < outcome->result->card_count; c++)
-    if (outcome->result->cards[c].is_used) take_card(&result, &outcome->result->cards[c]);
+  const vs_result *found = outcome->result;
+  const uint32_t busiest = vs_outcome_busiest(outcome);
+  for (uint32_t c = 0; c < found->card_count; c++)
+    if (found->cards[c].is_used) result.all_cards_bytes += sum_of(&found->cards[c]);
+  if (busiest != found->card_count) take_card(&result, &found->cards[busiest]);
   return result;
 }
 

@@ -353,9 +353,8 @@ static void put_run(vs_jsonw *w, const vs_outcome *outcome) {
   vs_jsonw_member_bool(w, "repeatable", outcome->launch->is_repeatable);
 }
 
-static void put_kv_cache(vs_jsonw *w, const vs_result *result) {
+void vs_dryrun_reply_kv_cache(vs_jsonw *w, const vs_result *result) {
   const vs_kv_cache *cache = &result->kv_cache;
-  vs_jsonw_key(w, VS_STR("kv_cache"));
   if (cache->engines == 0) {
     vs_jsonw_null(w);
     return;
@@ -376,7 +375,8 @@ static void put_findings(vs_jsonw *w, const vs_outcome *outcome) {
   const uint64_t training = vs_need_training_bytes(result);
   put_member(w, "model", vs_need_model(result));
   put_u64_or_null(w, "training_bytes", training != 0, training);
-  put_kv_cache(w, result);
+  vs_jsonw_key(w, VS_STR("kv_cache"));
+  vs_dryrun_reply_kv_cache(w, result);
   vs_jsonw_key(w, VS_STR("doubts"));
   vs_jsonw_array_begin(w);
   for (size_t i = 0; i < result->doubts.count; i++) put_doubt(w, result, &result->doubts.data[i]);
@@ -387,10 +387,8 @@ static void put_findings(vs_jsonw *w, const vs_outcome *outcome) {
   put_member(w, "report", vs_reply_at(outcome->report, "devices"));
 }
 
-void vs_dryrun_put_reply(vs_text *text, const vs_outcome *outcome) {
+void vs_dryrun_reply_put(vs_jsonw *w, const vs_outcome *outcome) {
   VS_ASSERT((outcome->need_count == 0) == (outcome->verdict == VS_VERDICT_NO_CUDA));
-  vs_jsonw writer, *w = &writer;
-  vs_jsonw_begin(w, text, 0);
   vs_jsonw_object_begin(w);
   vs_jsonw_member_u64(w, "schema", 1);
   vs_jsonw_member_str(w, "method", VS_STR("dryrun"));
@@ -404,5 +402,11 @@ void vs_dryrun_put_reply(vs_text *text, const vs_outcome *outcome) {
   put_oom(w, outcome->result);
   put_findings(w, outcome);
   vs_jsonw_object_end(w);
-  vs_jsonw_end(w);
+}
+
+void vs_dryrun_put_reply(vs_text *text, const vs_outcome *outcome) {
+  vs_jsonw w;
+  vs_jsonw_begin(&w, text, 0);
+  vs_dryrun_reply_put(&w, outcome);
+  vs_jsonw_end(&w);
 }

@@ -104,12 +104,21 @@ static vs_status set_until(vs_dryrun_setup *setup, vs_error *error) {
 
 /* ---- the setup */
 
-static vs_status check_plan(const vs_dryrun_plan *plan, vs_error *error) {
+vs_status vs_dryrun_plan_check(const vs_dryrun_plan *plan, vs_error *error) {
   if (plan->command == NULL || plan->command[0] == NULL)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "the program to run is missing");
   if (plan->has_no_history && plan->snapshot != NULL)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
                    "--snapshot keeps the history that --no-history forbids");
+  if (plan->vary == NULL) return VS_OK;
+  const char *foreign = plan->finds_smallest     ? "--find-smallest"
+                        : plan->finds_ranks      ? "--ranks-that-differ"
+                        : plan->history != 0     ? "--history"
+                        : plan->snapshot != NULL ? "--snapshot"
+                                                 : NULL;
+  if (foreign != NULL)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "--vary makes a table of runs, %s is about one run: give one of the two", foreign);
   return VS_OK;
 }
 
@@ -125,7 +134,7 @@ vs_status vs_dryrun_setup_init(vs_dryrun_setup *setup, const vs_host *host, cons
                                const vs_dryrun_watch *watch, vs_error *error) {
   *setup = (vs_dryrun_setup){.host = host, .plan = plan};
   if (watch != NULL) setup->watch = *watch;
-  vs_status status = check_plan(plan, error);
+  vs_status status = vs_dryrun_plan_check(plan, error);
   if (status == VS_OK) status = set_gpus(setup, error);
   if (status == VS_OK) status = set_values(setup, error);
   if (status == VS_OK) status = set_job(setup, error);

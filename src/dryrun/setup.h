@@ -9,6 +9,7 @@
 #include "device/sim/values.h"
 #include "dryrun/libraries.h"
 #include "dryrun/until.h"
+#include "os/child.h"
 #include "rendezvous/job.h"
 #include <vramscope/dryrun.h>
 
@@ -24,7 +25,13 @@ typedef struct vs_dryrun_setup {
   vs_job job;   /* job.processes is how many are started */
   vs_simulated simulated;
   vs_until until;
+  /* Changes to the environment of the processes, beside those of the plan. Borrowed. */
+  const vs_child_variable *variables;
+  size_t variable_count;
 } vs_dryrun_setup;
+
+/* Whether the plan has a program, and options that can be given together. Fails: VS_BAD_ARGUMENT, with a sentence */
+VS_MUST_CHECK vs_status vs_dryrun_plan_check(const vs_dryrun_plan *plan, vs_error *error);
 
 /* Fails: VS_BAD_ARGUMENT, VS_IO (the simulated CUDA is missing), each with a sentence */
 VS_MUST_CHECK vs_status vs_dryrun_setup_init(vs_dryrun_setup *setup, const vs_host *host,

@@ -31,17 +31,50 @@ static vs_status run(const vs_host *host, void *ctx) {
   return status;
 }
 
-static void test_dryrun(void **state) {
-  (void)state;
+/* A table of runs: all of its rows or none. */
+static vs_status run_table(const vs_host *host, void *ctx) {
+  const char *const axes[] = {"gpu+env:A=L4+1,T4+", "b=2", NULL};
+  const vs_dryrun_plan plan = {.command = (char *[]){"true", "--b=1", NULL}, .libraries = ctx, .vary = axes};
+  vs_text reply;
+  vs_dryrun_end end;
+  vs_error error;
+  vs_text_init(&reply, vs_host_default(), NULL);
+  const vs_status status = vs_dryrun_run(host, &plan, NULL, vs_text_writer(&reply), &end, &error);
+  if (status == VS_OK) {
+    vs_json_doc document;
+    expect_ok(vs_json_doc_init(&document, vs_host_default(), vs_text_view(&reply), &error));
+    const vs_json runs = vs_reply_at(vs_json_root(&document), "runs");
+    assert_int_equal(vs_json_count(runs), 2);
+    assert_true(vs_reply_knows(vs_json_at(runs, 1), "reply") && end.exit_code == 0);
+    vs_json_doc_deinit(&document);
+  } else {
+    assert_int_equal(error.status, status);
+    assert_int_equal(reply.bytes.count, 0);
+  }
+  vs_text_deinit(&reply);
+  return status;
+}
+
+static char *begin(void) {
   char *libraries = getenv("VRAMSCOPE_BUILD"), options[512];
   const char *given = getenv("ASAN_OPTIONS"); /* its library is not the first in a program that gets ours */
   vs_format(options, sizeof options, "%s:verify_asan_link_order=0", given == NULL ? "" : given);
   assert_int_equal(setenv("ASAN_OPTIONS", options, 1), 0);
   assert_non_null(libraries);
-  assert_true(fault_prove(run, libraries) > 10);
+  return libraries;
+}
+
+static void test_dryrun(void **state) {
+  (void)state;
+  assert_true(fault_prove(run, begin()) > 10);
+}
+
+static void test_table(void **state) {
+  (void)state;
+  assert_true(fault_prove(run_table, begin()) > 20);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_dryrun)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_dryrun), cmocka_unit_test(test_table)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * `dryrun` runs it, and its reply is shown. */
 #include "faces/cli/words.h"
 #include "faces/dryrun/report.h"
+#include "faces/dryrun/table.h"
 #include "faces/terminal/statusline.h"
 #include <vramscope/dryrun.h>
 
@@ -22,6 +23,15 @@ static const char *list_values(const vs_cli *cli, vs_text *list) {
   }
   vs_text_byte(list, 0);
   return list->status == VS_OK ? list->bytes.data : "";
+}
+
+/* All --vary, NULL behind the last; NULL: none. */
+static const char *const *list_axes(const vs_cli *cli, const char *axes[VS_MAX_ARGUMENTS + 1]) {
+  size_t count = 0;
+  for (size_t i = 0; i < cli->line->repeated_count; i++)
+    if (cli->line->repeated[i].option == VS_OPTION_VARY) axes[count++] = cli->line->repeated[i].value;
+  axes[count] = NULL;
+  return count == 0 ? NULL : axes;
 }
 
 static vs_dryrun_plan plan_of(const vs_cli *cli, vs_text *list) {
@@ -97,6 +107,11 @@ static void put_rank(const view *v, vs_text *line, const vs_dryrun_progress *pro
                  progress->world);
 }
 
+static void put_varying(const view *v, vs_text *line, const vs_dryrun_progress *progress) {
+  (void)v;
+  vs_text_format(line, "run %u of %u: %S", progress->run, progress->runs, progress->values);
+}
+
 static void draw(view *v, const vs_dryrun_progress *progress,
                  void (*put)(const view *v, vs_text *line, const vs_dryrun_progress *progress)) {
   vs_text line;
@@ -115,6 +130,7 @@ static void show(void *ctx, const vs_dryrun_progress *progress) {
       break;
     case VS_DRYRUN_SEARCHING: draw(v, progress, put_searching); break;
     case VS_DRYRUN_RANKS: draw(v, progress, put_rank); break;
+    case VS_DRYRUN_VARYING: draw(v, progress, put_varying); break;
     case VS_DRYRUN_READING:
       if (progress->read_bytes == 0)
         vs_progress_begin(&v->reading, !vs_cli_has(v->cli, VS_OPTION_QUIET), VS_STR("the history"));
@@ -139,6 +155,11 @@ static vs_exit put_text(vs_cli *cli, vs_str reply) {
   vs_error error;
   const vs_status status = vs_json_doc_init(&document, cli->host, reply, &error);
   if (status != VS_OK) return vs_print_error(VS_STR(""), &error);
+  if (vs_cli_has(cli, VS_OPTION_VARY)) {
+    vs_dryrun_put_table(&cli->screen, vs_json_root(&document), !vs_cli_has(cli, VS_OPTION_QUIET));
+    vs_json_doc_deinit(&document);
+    return VS_EXIT_OK;
+  }
   const vs_dryrun_next next = {.is_shown = !vs_cli_has(cli, VS_OPTION_QUIET),
                                .snapshot = cli->line->values[VS_OPTION_SNAPSHOT]};
   vs_dryrun_put_report(&cli->screen, vs_json_root(&document), next);
@@ -149,12 +170,20 @@ static vs_exit put_text(vs_cli *cli, vs_str reply) {
 vs_exit vs_cli_dryrun(vs_cli *cli) {
   vs_text list;
   vs_text_init(&list, cli->host, NULL);
-  const vs_dryrun_plan plan = plan_of(cli, &list);
+  vs_dryrun_plan plan = plan_of(cli, &list);
+  const char *axes[VS_MAX_ARGUMENTS + 1];
+  plan.vary = list_axes(cli, axes);
   view v = {.cli = cli};
   const vs_dryrun_watch watch = {.ctx = &v, .progress = show, .say = say};
   vs_dryrun_end end;
   vs_error error;
   vs_text reply;
+  if (plan.vary != NULL && vs_cli_has(cli, VS_OPTION_TOP)) {
+    vs_text_deinit(&list);
+    (void)vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                  "--top is about owners, which --vary does not show: give one of the two");
+    return vs_print_error(VS_STR(""), &error);
+  }
   vs_text_init(&reply, cli->host, NULL);
   vs_statusline_begin(&v.line, !vs_cli_has(cli, VS_OPTION_QUIET));
   const vs_status status = vs_dryrun_run(cli->host, &plan, &watch, vs_text_writer(&reply), &end, &error);

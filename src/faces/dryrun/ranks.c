@@ -76,27 +76,12 @@ static void put_unknown(vs_sheet *p, vs_json ranks, uint64_t unknown) {
 
 /* ---- the table */
 
-static void put_ended(vs_text *cell, vs_json row) {
-  const vs_str verdict = vs_reply_str(row, "verdict");
-  const int64_t code = vs_reply_i64(row, "exit_code");
-  if (vs_str_equal(verdict, VS_STR("fits"))) vs_text_cstr(cell, "fits");
-  else if (vs_str_equal(verdict, VS_STR("handled"))) vs_text_cstr(cell, "handled");
-  else if (vs_str_equal(verdict, VS_STR("does_not_fit"))) vs_text_cstr(cell, "out of memory");
-  else if (vs_str_equal(verdict, VS_STR("no_cuda"))) vs_text_cstr(cell, "no GPU used");
-  else vs_text_format(cell, "exit status %D", code);
-}
-
-static void put_figure(vs_sheet *p, vs_text *cell, vs_json figure) {
-  if (vs_reply_is_unknown(figure)) vs_text_byte(cell, '-');
-  else vs_text_bytes(cell, vs_json_u64(figure, 0), p->screen->unit);
-}
-
 static void put_row(vs_sheet *p, vs_table *table, vs_json row) {
   vs_text_format(vs_table_cell(table), "%U", vs_reply_u64(row, "rank"));
-  put_figure(p, vs_table_cell(table), vs_reply_at(row, "peak_allocated_bytes"));
-  put_figure(p, vs_table_cell(table), vs_reply_at(row, "peak_reserved_bytes"));
+  vs_sheet_put_figure(p, vs_table_cell(table), vs_reply_at(row, "peak_allocated_bytes"));
+  vs_sheet_put_figure(p, vs_table_cell(table), vs_reply_at(row, "peak_reserved_bytes"));
   vs_text_bytes(vs_table_cell(table), vs_reply_u64(row, "needed_bytes"), p->screen->unit);
-  put_ended(vs_table_cell(table), row);
+  vs_sheet_put_ended(vs_table_cell(table), row);
   vs_text_format(vs_table_cell(table), "%U", vs_reply_u64(row, "count"));
   put_ranges(vs_table_cell(table), vs_reply_at(row, "ranks"));
 }

@@ -8,12 +8,6 @@
 
 /* ---- the answer */
 
-static void put_headline(vs_sheet *p, vs_style style) {
-  vs_screen_style(p->screen, style);
-  vs_screen_paragraphs(p->screen, 0, vs_text_view(&p->line));
-  vs_screen_style(p->screen, VS_STYLE_PLAIN);
-}
-
 static void put_end(vs_sheet *p) {
   const uint64_t number = vs_reply_u64(p->reply, "signal");
   if (number != 0) vs_text_format(&p->line, "ended by signal %U (%s)", number, vs_signal_text((int)number));
@@ -86,7 +80,7 @@ static vs_style put_answer(vs_sheet *p) {
 
 static void put_verdict(vs_sheet *p) {
   (void)vs_sheet_begin(p);
-  put_headline(p, put_answer(p));
+  vs_sheet_headline(p, put_answer(p));
 }
 
 /* "20 steps in 8.3 s; 4 processes used the GPU". */
@@ -323,13 +317,10 @@ static void put_kv_cache(vs_sheet *p) {
   if (vs_reply_is_unknown(cache)) return;
   vs_text *line = vs_sheet_begin(p);
   const uint64_t engines = vs_reply_u64(cache, "engines");
-  const double requests = vs_reply_f64(cache, "requests");
-  const uint64_t hundredths = requests < 1e15 ? (uint64_t)(requests * 100) : 0;
   vs_words_count(line, vs_reply_u64(cache, "tokens"), "token");
   if (engines > 1) vs_text_format(line, " in each of %U engines", engines);
   vs_text_cstr(line, ": ");
-  vs_text_count(line, hundredths / 100);
-  vs_text_format(line, ".%U%U", hundredths / 10 % 10, hundredths % 10);
+  vs_sheet_put_requests(line, cache);
   vs_text_cstr(line, " requests of ");
   vs_text_count(line, vs_reply_u64(cache, "max_model_len"));
   vs_text_cstr(line, " tokens (max_model_len) at the same time. ");

@@ -7,6 +7,12 @@ void vs_sheet_end(vs_sheet *p, const char *label, vs_style style) {
   vs_screen_labelled(p->screen, label, LABEL, style, vs_text_view(&p->line));
 }
 
+void vs_sheet_headline(vs_sheet *p, vs_style style) {
+  vs_screen_style(p->screen, style);
+  vs_screen_paragraphs(p->screen, 0, vs_text_view(&p->line));
+  vs_screen_style(p->screen, VS_STYLE_PLAIN);
+}
+
 vs_str vs_sheet_short_name(vs_json named) {
   const vs_str whole = vs_reply_str(named, "name"), maker = VS_STR("NVIDIA ");
   return vs_str_starts(whole, maker) ? (vs_str){whole.data + maker.size, whole.size - maker.size} : whole;
@@ -100,4 +106,26 @@ vs_json vs_sheet_pool(vs_json card, const char **owner) {
   }
   *owner = NULL;
   return (vs_json){0};
+}
+
+void vs_sheet_put_ended(vs_text *cell, vs_json row) {
+  const vs_str verdict = vs_reply_str(row, "verdict");
+  const int64_t code = vs_reply_i64(row, "exit_code");
+  if (vs_str_equal(verdict, VS_STR("fits"))) vs_text_cstr(cell, "fits");
+  else if (vs_str_equal(verdict, VS_STR("handled"))) vs_text_cstr(cell, "handled");
+  else if (vs_str_equal(verdict, VS_STR("does_not_fit"))) vs_text_cstr(cell, "out of memory");
+  else if (vs_str_equal(verdict, VS_STR("no_cuda")) && code == 0) vs_text_cstr(cell, "no GPU used");
+  else vs_text_format(cell, "exit status %D", code);
+}
+
+void vs_sheet_put_figure(const vs_sheet *p, vs_text *cell, vs_json figure) {
+  if (vs_reply_is_unknown(figure)) vs_text_byte(cell, '-');
+  else vs_text_bytes(cell, vs_json_u64(figure, 0), p->screen->unit);
+}
+
+void vs_sheet_put_requests(vs_text *text, vs_json cache) {
+  const double requests = vs_reply_f64(cache, "requests");
+  const uint64_t hundredths = requests < 1e15 ? (uint64_t)(requests * 100) : 0;
+  vs_text_count(text, hundredths / 100);
+  vs_text_format(text, ".%U%U", hundredths / 10 % 10, hundredths % 10);
 }

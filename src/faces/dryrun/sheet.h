@@ -28,6 +28,8 @@ static inline vs_text *vs_sheet_begin(vs_sheet *p) {
   return &p->line;
 }
 void vs_sheet_end(vs_sheet *p, const char *label, vs_style style);
+/* The line as a paragraph of its own, for the answer at the top. */
+void vs_sheet_headline(vs_sheet *p, vs_style style);
 
 /* "H100 80GB HBM3 (simulated)": the name of a card or row without the maker, to save room. */
 vs_str vs_sheet_short_name(vs_json named);
@@ -36,6 +38,16 @@ uint64_t vs_sheet_torch_sum(const vs_sheet *p, const char *name);
 
 /* The figures of the library that has a pool of its own on that card, and its name: "JAX". Unknown and NULL where there is none. */
 vs_json vs_sheet_pool(vs_json card, const char **owner);
+
+/* ---- into the cell of a table, about a row with a "verdict" and an "exit_code" */
+
+/* "fits", "out of memory", "exit status 3". */
+void vs_sheet_put_ended(vs_text *cell, vs_json row);
+/* The bytes; "-" where they are unknown. */
+void vs_sheet_put_figure(const vs_sheet *p, vs_text *cell, vs_json figure);
+
+/* "3.47": how many requests a KV cache holds. */
+void vs_sheet_put_requests(vs_text *text, vs_json cache);
 
 /* ---- into the line */
 

@@ -58,12 +58,45 @@ static void widen(vs_table *table, size_t column, size_t room) {
   }
 }
 
+/* ---- headings */
+
+static vs_str first_line(vs_str text) {
+  size_t size = 0;
+  while (size < text.size && text.data[size] != '\n') size++;
+  return (vs_str){text.data, size};
+}
+
+static size_t count_lines(const char *heading) {
+  size_t lines = 1;
+  for (; *heading != 0; heading++) lines += *heading == '\n';
+  return lines;
+}
+
+/* A line of a heading, counted from 0. */
+static vs_str line_of(const char *heading, size_t line) {
+  vs_str rest = vs_str_from(heading);
+  for (; line > 0; line--) {
+    const size_t size = first_line(rest).size + 1;
+    rest = (vs_str){rest.data + size, rest.size - size};
+  }
+  return first_line(rest);
+}
+
+size_t vs_table_heading_width(const char *heading) {
+  size_t widest = 0;
+  for (size_t i = 0; i < count_lines(heading); i++)
+    if (line_of(heading, i).size > widest) widest = line_of(heading, i).size;
+  return widest;
+}
+
+/* ---- widths */
+
 /* As wide as the widest cell; the flexible column gets what is left of the screen. */
 static void measure(vs_table *table, size_t widths[static VS_TABLE_COLUMNS]) {
   size_t used = table->indent, flexible = table->column_count;
   for (size_t c = 0; c < table->column_count; c++) {
     const vs_column *column = &table->columns[c];
-    widths[c] = table->columns[0].heading == NULL ? 0 : strlen(column->heading);
+    widths[c] = table->columns[0].heading == NULL ? 0 : vs_table_heading_width(column->heading);
     for (size_t i = c; i < table->cells.count; i += table->column_count)
       if (table->cells.data[i].width > widths[c]) widths[c] = table->cells.data[i].width;
     if (column->kind == VS_COLUMN_BAR) widths[c] = VS_TABLE_BAR;
@@ -131,15 +164,25 @@ static void put_bar(vs_row *row, size_t column, double share) {
   row->blanks = row->widths[column] - vs_screen_bar(row->table->screen, share, row->widths[column]);
 }
 
-static void put_headings(vs_table *table, const size_t *widths) {
+/* Headings with fewer lines than others stand in the lowest ones. */
+static void put_heading_line(vs_table *table, const size_t *widths, size_t line, size_t lines) {
   vs_row row = {.table = table, .widths = widths, .blanks = table->indent};
   vs_screen_style(table->screen, VS_STYLE_FAINT);
   for (size_t c = 0; c < table->column_count; c++) {
-    const vs_str heading = vs_str_from(table->columns[c].heading);
-    put_cell(&row, c, heading, heading.size);
+    const char *heading = table->columns[c].heading;
+    const size_t above = lines - count_lines(heading);
+    const vs_str text = line < above ? VS_STR("") : line_of(heading, line - above);
+    put_cell(&row, c, text, text.size);
   }
   vs_screen_style(table->screen, VS_STYLE_PLAIN);
   vs_text_byte(&table->screen->text, '\n');
+}
+
+static void put_headings(vs_table *table, const size_t *widths) {
+  size_t lines = 1;
+  for (size_t c = 0; c < table->column_count; c++)
+    if (count_lines(table->columns[c].heading) > lines) lines = count_lines(table->columns[c].heading);
+  for (size_t line = 0; line < lines; line++) put_heading_line(table, widths, line, lines);
 }
 
 /* Columns left of the last one, but for the gap that every cell behind the first one has. */

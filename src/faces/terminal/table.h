@@ -20,10 +20,10 @@ typedef enum vs_column_kind {
   VS_COLUMN_LIST, /* the last one: a text that is too long goes on below, broken behind commas. It loses nothing */
 } vs_column_kind;
 
-enum { VS_TABLE_COLUMNS = 12, VS_TABLE_BAR = 10, VS_TABLE_NARROWEST = 20 };
+enum { VS_TABLE_COLUMNS = 18, VS_TABLE_BAR = 10, VS_TABLE_NARROWEST = 20 };
 
 typedef struct vs_column {
-  const char *heading; /* NULL in the first column: the table has no headings */
+  const char *heading; /* may have several lines; NULL in the first column: the table has no headings */
   vs_column_kind kind;
 } vs_column;
 
@@ -44,6 +44,9 @@ typedef struct vs_table {
   VS_VEC(vs_cell) cells;
   vs_status status;
 } vs_table;
+
+/* The columns that a heading takes, which may have several lines. */
+size_t vs_table_heading_width(const char *heading);
 
 void vs_table_begin(vs_table *table, vs_screen *screen, size_t indent, const vs_column *columns,
                     size_t count);
