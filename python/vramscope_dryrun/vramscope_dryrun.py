@@ -228,6 +228,8 @@ class _Recorder:
         self.history: dict[str, Any] = {"on": False, "why": None, "calls": []}
         self.folded: dict[int, dict[str, int]] = {}  # device -> peaks and counts that the program has reset
         self.measured: dict[int, tuple[int, Held | None]] = {}  # id of an optimizer -> its steps, its memory
+        self.inner: list[Any] = []  # optimizers that took a step inside the one of another
+        self.step_code: Any = None  # the code that PyTorch wraps around each optimizer's step
         self.oom: dict[str, Any] | None = None
         self.ooms = 0
         self.steps = 0
@@ -255,12 +257,27 @@ class _Recorder:
 
     @_or_note("optimizer steps")
     def _count_steps(self) -> None:
-        from torch.optim.optimizer import register_optimizer_step_post_hook
+        from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
 
+        self.step_code = Optimizer.profile_hook_step(len).__code__
         register_optimizer_step_post_hook(self.step_done)
+
+    def _is_inner(self) -> bool:
+        """Does the optimizer take its step inside the one of another, as the optimizers of torchtitan's container do?"""
+        import sys
+
+        frame, steps = sys._getframe(1), 0
+        while frame is not None and steps < 2:
+            steps += frame.f_code is self.step_code
+            frame = frame.f_back  # type: ignore[assignment]
+        return steps == 2
 
     @_or_note("optimizer steps")
     def step_done(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if self._is_inner():
+            self.inner.append(optimizer)
+            return
+        stepped, self.inner = [*self.inner, optimizer], []
         self.steps += 1
         if self.pid is None:
             return
@@ -273,7 +290,7 @@ class _Recorder:
         # After the second step all optimizer state exists.
         seen, held = self.measured.get(id(optimizer), (0, None))
         if seen < 2:
-            self.measured[id(optimizer)] = (seen + 1, self._held_by([optimizer], []) or held)
+            self.measured[id(optimizer)] = (seen + 1, self._held_by(stepped, []) or held)
 
     # ---- history: recorded from beginning to end; the program's own recording is a part of it
 

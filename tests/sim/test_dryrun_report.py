@@ -104,6 +104,31 @@ def test_figures_are_the_programs(report, conf):
     assert model["optimizer_bytes"] == 8 * PARAMETERS and model["optimizer"] == "AdamW"
 
 
+def test_an_optimizer_of_optimizers(report):
+    """torchtitan's container is an optimizer, and its step that of the optimizers in it: one step, and each parameter once."""
+    script = TRAIN + """    class Container(torch.optim.Optimizer):
+        def __init__(self, parameters):
+            parameters = list(parameters)
+            self.parts = [torch.optim.AdamW(parameters[:4]), torch.optim.AdamW(parameters[4:])]
+            super().__init__(parameters, {})
+
+        def step(self):
+            for part in self.parts:
+                part.step()
+
+    model = train(optimizer=Container)
+    if sys.argv[1:] == ["gone"]:
+        del model
+"""
+    for words in ([], ["gone"]):  # measured of the objects that are live at the end, and at the steps
+        reply, _ = report(["--gpu", "A100-80"], script, *words)
+        process = reply["processes"][0]
+        assert reply["steps"] == process["steps"] == 3
+        model = process["model"]
+        assert model["parameters"] == PARAMETERS and model["parameter_bytes"] == model["gradient_bytes"] == 4 * PARAMETERS
+        assert model["optimizer_bytes"] == 8 * PARAMETERS and model["optimizer"] == "AdamW"
+
+
 def test_peaks_survive_resets(report):
     script = TRAIN + "    train()\n"
     # A private pool: since PyTorch 2.15 the statistics have keys for it that JSON cannot have.

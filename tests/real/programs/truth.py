@@ -15,6 +15,30 @@ def versions(*packages):
     print("\nVERSIONS " + ", ".join(f"{name} {version(name)}" for name in packages), flush=True)
 
 
+resets = {}  # device -> what PyTorch's peaks were when the program reset them
+
+
+def keep_peaks():
+    """For a program that resets PyTorch's peaks: they are those since the last reset, so what they were before is kept."""
+    import torch
+
+    original = torch.cuda.reset_peak_memory_stats
+
+    def reset_peak_memory_stats(device=None):
+        number = torch.cuda._utils._get_device_index(device, optional=True)
+        resets[number] = peaks_of(number)
+        original(device)
+
+    torch.cuda.reset_peak_memory_stats = torch.cuda.memory.reset_peak_memory_stats = reset_peak_memory_stats
+
+
+def peaks_of(device):
+    import torch
+
+    now = torch.cuda.max_memory_allocated(device), torch.cuda.max_memory_reserved(device)
+    return tuple(map(max, now, resets.get(device, (0, 0))))
+
+
 def torch_peaks(*packages):
     """Of each GPU that this process used. A process that sees one GPU of several is told by CUDA_VISIBLE_DEVICES which one it is."""
     import torch
@@ -22,7 +46,7 @@ def torch_peaks(*packages):
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
     numbers = [int(word) for word in visible.split(",") if word.isdigit()]
     for device in range(torch.cuda.device_count()):
-        allocated, reserved = torch.cuda.max_memory_allocated(device), torch.cuda.max_memory_reserved(device)
+        allocated, reserved = peaks_of(device)
         if reserved:
             tell("torch", numbers[device] if device < len(numbers) else device, allocated=allocated, reserved=reserved)
     versions("torch", *packages)

@@ -3,7 +3,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-enum { NAMES_MOST = 256, DIGEST = 20, BLOCK = 64, ALL_SIZES_MOST = 4096 };
+enum {
+  NAMES_FEW = 256,
+  NAMES_PER_RANK = 64,
+  NAMES_MOST = 65536,
+  DIGEST = 20,
+  BLOCK = 64,
+  ALL_SIZES_MOST = 4096
+};
 
 /* ---- SHA-1 (RFC 3174), fed byte by byte: candidates differ in their last members only */
 
@@ -86,9 +93,9 @@ static bool has_color(const vs_marks *marks, int color) {
   return color == (int)(magnitude % (UINT64_C(1) << 31));
 }
 
-/* The number behind the ranks counts the earlier groups. */
-static bool has_name(const vs_marks *marks, const uint8_t wanted[static DIGEST]) {
-  for (unsigned number = 0; number < NAMES_MOST; number++) {
+/* The number behind the ranks counts the earlier groups: the first `numbers` are tried. */
+static bool has_name(const vs_marks *marks, const uint8_t wanted[static DIGEST], unsigned numbers) {
+  for (unsigned number = 0; number < numbers; number++) {
     vs_sha1 sha = marks->name;
     uint8_t digest[DIGEST];
     sha1_number(&sha, number);
@@ -122,9 +129,18 @@ static bool read_digest(const char *name, uint8_t digest[static DIGEST]) {
   return true;
 }
 
-static bool is_it(const vs_hunt *hunt, const vs_marks *marks, int base) {
+/* A mesh makes a group of each rank alone for each of its dimensions that has one rank, so there can be many
+ * earlier groups. Rows and columns of a mesh divide the world; all others are taken for early ones. */
+static unsigned numbers_of(const vs_hunt *hunt, const vs_nccl_shape *shape) {
+  if (hunt->parent_count % ((int64_t)shape->count * shape->stride) != 0) return NAMES_FEW;
+  const int64_t numbers = NAMES_FEW + (int64_t)NAMES_PER_RANK * hunt->parent_count;
+  return numbers < NAMES_MOST ? (unsigned)numbers : NAMES_MOST;
+}
+
+static bool is_it(const vs_hunt *hunt, const vs_marks *marks, const vs_nccl_shape *shape) {
   if (has_color(marks, hunt->color)) return true;
-  return hunt->has_digest && hunt->color == base && has_name(marks, hunt->digest);
+  return hunt->has_digest && hunt->color == shape->base &&
+         has_name(marks, hunt->digest, numbers_of(hunt, shape));
 }
 
 /* Tries all sizes of groups with members at one distance. If there are many, only those that divide the parent's
@@ -138,9 +154,8 @@ static bool hunt_stride(const vs_hunt *hunt, int stride, vs_nccl_shape *shape) {
     marks_add(&marks, (unsigned)(base + (int64_t)(count - 1) * stride));
     if (count <= hunt->key) continue;
     if (hunt->parent_count > ALL_SIZES_MOST && hunt->parent_count % count != 0) continue;
-    if (!is_it(hunt, &marks, (int)base)) continue;
     *shape = (vs_nccl_shape){.count = count, .base = (int)base, .stride = stride};
-    return true;
+    if (is_it(hunt, &marks, shape)) return true;
   }
   return false;
 }

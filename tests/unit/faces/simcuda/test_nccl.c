@@ -31,6 +31,9 @@ static void test_groups_of_pytorch(void **state) {
   expect_shape(1024, 13, 504621969, 1, NULL, 128, 5, 8);
   expect_shape(8, 4, 0, 2, "ba793a5024b2586185dc398931a064c848f4eed0", 4, 0, 2);
   expect_shape(1024, 5, 5, 0, "mesh:345eb09d26a70305a498a91f2bbbb6b75b7c9d74", 128, 5, 8);
+  /* after 389 and 60,000 earlier groups: torchtitan makes one of each rank alone for each dimension of size one */
+  expect_shape(64, 9, 1, 1, "8fdc655c89e21f1ef358be018dfd546c3a7d68ce", 8, 1, 8);
+  expect_shape(1024, 0, 0, 0, "27eaf5dd8966fe491a07ade65c7b45cec1a3ba55", 8, 0, 1);
 }
 
 static void test_groups_that_cannot_be_told(void **state) {
