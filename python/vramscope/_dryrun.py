@@ -15,14 +15,14 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vramscope._command import binary
 from vramscope._sizes import bytes_text
 
-__all__ = ["DryRun", "dryrun"]
+__all__ = ["DryRun", "DryRunTable", "dryrun", "dryrun_table"]
 
 
 class DryRun:
@@ -100,6 +100,29 @@ class DryRun:
                 f"{bytes_text(card['total_bytes'])}>")
 
 
+class DryRunTable:
+    """The runs of `dryrun_table`, as far as they ended. `data` is the reply of `vramscope dryrun --vary ... --json`."""
+
+    def __init__(self, data: dict[str, Any]):
+        self.data = data
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One for each run: `settings` (the value of each name, None where it is left away), verdict, exit_code, needed_bytes,
+        peak_reserved_bytes, peak_allocated_bytes, headroom_bytes, kv_cache, output (the end of what a failed run printed),
+        alone (the command line that makes the run alone) ..."""
+        return [{key: value for key, value in run.items() if key != "reply"} for run in self.data["runs"]]
+
+    @property
+    def runs(self) -> list[DryRun]:
+        """The same runs as results of `dryrun`, without owners. `output` is what `rows` has."""
+        return [DryRun(run["reply"], run["output"] or "", None) for run in self.data["runs"]]
+
+    def __repr__(self) -> str:
+        fits = sum(run.fits for run in self.runs)
+        return f"<vramscope.DryRunTable: {fits} of {len(self.runs)} runs fit>"
+
+
 def dryrun(
     program: str | Sequence[str | os.PathLike[str]] | Callable[[], Any],
     *,
@@ -141,18 +164,79 @@ def dryrun(
     exist, TypeError for a function that a new process cannot import, and subprocess.TimeoutExpired. A program that fails
     raises no exception: `fits`, `exit_code` and `output` report it.
     """
-    options: dict[str, object] = {"gpu": gpu, "conf": conf, "ranks": ranks, "world": world, "rank": rank,
-               "events": events, "context": context, "history": history or None, "until": until,
-               "snapshot": None if snapshot is None else os.fspath(snapshot)}
-    arguments = [part for name, value in options.items() if value is not None
-                 for part in ("--" + name, str(value))]
-    for value in [values] if isinstance(values, str) else values or []:
-        arguments += ["--values", value]
+    options = {"gpu": gpu, "conf": conf, "ranks": ranks, "world": world, "rank": rank, "events": events, "context": context,
+               "history": history or None, "until": until, "snapshot": None if snapshot is None else os.fspath(snapshot)}
+    arguments = _options(options, values)
     arguments += ["--no-history"] if history == 0 else []
     arguments += ["--find-smallest"] if find_smallest else []
     if ranks_that_differ is not False:
         arguments += ["--ranks-that-differ"] if ranks_that_differ is True else [f"--ranks-that-differ={ranks_that_differ}"]
     arguments += ["--random"] if random else []
+    data, output = _run(program, arguments, cwd, env, timeout)
+    kept = os.fspath(snapshot) if snapshot is not None and os.path.exists(os.path.join(cwd or "", snapshot)) else None
+    return DryRun(data, output, kept)
+
+
+def dryrun_table(
+    program: str | Sequence[str | os.PathLike[str]] | Callable[[], Any],
+    vary: Mapping[str, Iterable[object]],
+    *,
+    gpu: str | None = None,
+    conf: str | None = None,
+    ranks: int | None = None,
+    world: int | None = None,
+    rank: int | None = None,
+    values: str | Sequence[str] | None = None,
+    events: str | None = None,
+    context: str | None = None,
+    random: bool = False,
+    until: str | float | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+) -> DryRunTable:
+    """Runs `program` once for each combination of values, silently, and returns the figures of each run.
+
+    vary      names and their values, as the options `--vary` of `vramscope dryrun`: {"gpu": ["H100", "L4"], "batch": [8, 16]}.
+              None is a run without the option. Names that vary together have tuples: {"gpu+tp": [("H100", 1), ("2xH100", 2)]}
+
+    The others are those of `dryrun`; `timeout` is for all runs together. A function as `program` has no options, so only those
+    of dryrun and "env:NAME" can vary.
+
+    Raises as `dryrun`, and ValueError where a name or a value is refused, before anything runs.
+    """
+    options = {"gpu": gpu, "conf": conf, "ranks": ranks, "world": world, "rank": rank, "events": events, "context": context,
+               "until": until}
+    arguments = _options(options, values)
+    arguments += ["--random"] if random else []
+    for name, choices in vary.items():
+        arguments += ["--vary", f"{name}={','.join(_choice(name, choice) for choice in choices)}"]
+    return DryRunTable(_run(program, arguments, cwd, env, timeout)[0])
+
+
+def _choice(name: str, choice: object) -> str:
+    """A value of `--vary`, with backslashes where it has characters that mean something there."""
+    parts = choice if isinstance(choice, tuple) else (choice,)
+    if len(parts) != name.count("+") + 1:
+        raise ValueError(f"{name!r} has {name.count('+') + 1} names, and {choice!r} {len(parts)} values")
+    return "+".join("" if part is None else re.sub(r"[\\,+]", r"\\\g<0>", str(part)) for part in parts)
+
+
+def _options(options: Mapping[str, object], values: str | Sequence[str] | None) -> list[str]:
+    arguments = [part for name, value in options.items() if value is not None for part in ("--" + name, str(value))]
+    for value in [values] if isinstance(values, str) else values or []:
+        arguments += ["--values", value]
+    return arguments
+
+
+def _run(
+    program: str | Sequence[str | os.PathLike[str]] | Callable[[], Any],
+    arguments: Sequence[str],
+    cwd: str | os.PathLike[str] | None,
+    env: Mapping[str, str] | None,
+    timeout: float | None,
+) -> tuple[dict[str, Any], str]:
+    """The reply of the command with these options, and what the program printed."""
     with tempfile.TemporaryDirectory(prefix="vramscope-") as folder:
         answer = Path(folder) / "answer.json"
         if callable(program):
@@ -169,8 +253,7 @@ def dryrun(
             sentence = done.stdout.strip() or f"vramscope dryrun ended with exit code {done.returncode}"
             raise FileNotFoundError(sentence) if done.returncode == 127 else ValueError(sentence)
         data = json.loads(answer.read_bytes())
-    kept = os.fspath(snapshot) if snapshot is not None and os.path.exists(os.path.join(cwd or "", snapshot)) else None
-    return DryRun(data, done.stdout, kept)
+    return data, done.stdout
 
 
 def _called(function: Callable[[], Any], folder: Path, env: Mapping[str, str] | None) -> tuple[list[str], dict[str, str]]:
