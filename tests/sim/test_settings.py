@@ -82,8 +82,9 @@ VALUES = {  # each key of settings.def, and a value that changes nothing
     "pinned_use_background_threads": "False", "pinned_reserve_segment_size_mb": "4", "pinned_max_round_threshold_mb": "900",
     "pinned_max_cached_size_mb": "900", "pinned_free_catch_all": "False",
 }
-TORCH = next(PYTHON.parents[1].glob("lib/python3*/site-packages/torch-*.dist-info"))
-VERSION = tuple(map(int, re.match(r"torch-(\d+)\.(\d+)", TORCH.name).groups()))
+TORCH = subprocess.run([PYTHON, "-c", "import importlib.metadata; print(importlib.metadata.version('torch'))"], capture_output=True,
+                       text=True, check=True).stdout
+VERSION = tuple(map(int, TORCH.split(".")[:2]))
 RULES = re.findall(r'VS_ALLOC_RULES\(\.name = "torch-(\d+)\.(\d+)"', (ROOT / "src/alloc/torch_versions.def").read_text())
 PROFILE = "torch-{}.{}".format(*max(rules for rules in (tuple(map(int, row)) for row in RULES) if rules <= VERSION))
 IS_NEWEST, IS_OLD = VERSION >= (2, 15), VERSION < (2, 9)  # an old one: the parser in C++ before it was rewritten
