@@ -4,6 +4,7 @@
 #   make test      every test, in the release and in the hostile build (PRESETS="..." for other builds)
 #   make test-programs   some dozens of real programs in the dry run (docs/guide/programs.md): an hour, and 6 GB of packages
 #   make test-torch-versions   the simulated GPU with PyTorch 2.4 to 2.11: ten minutes, and 8 GB of packages
+#   make test-truth   public recordings of real GPUs, and their programs in the dry run (docs/truth.md): minutes, and 3 GB of packages
 #   make bench     figures as ratios against named peers
 #   make fuzz      all fuzz targets until one breaks (FUZZ_RUNS=N: that many executions of each)
 #   make mutants   breaks the code on purpose, one rule at a time: does a test notice? (MUTANTS="--room alloc": its options)
@@ -14,7 +15,7 @@
 
 PREFIX ?= /usr/local
 
-.PHONY: help demo test test-programs test-torch-versions bench fuzz mutants install format tidy clean
+.PHONY: help demo test test-programs test-torch-versions test-truth bench fuzz mutants install format tidy clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -36,6 +37,11 @@ test-torch-versions:
 	@tools/setup versions
 	@tools/build release -DVS_RINGS="sim;versions"
 	@ctest --test-dir build/release --output-on-failure --no-tests=error -L versions
+
+test-truth:
+	@tools/setup truth
+	@tools/build release -DVS_RINGS= vramscope simcuda
+	@tools/truth
 
 bench:
 	@tools/setup bench
@@ -71,4 +77,4 @@ tidy:
 	@tools/tidy build/clang
 
 clean:
-	@find build -mindepth 1 -maxdepth 1 ! -name '*venv' ! -name 'setup.*' -exec rm -rf {} + 2>/dev/null || true
+	@find build -mindepth 1 -maxdepth 1 ! -name '*venv' ! -name torch ! -name truth ! -name 'setup.*' -exec rm -rf {} + 2>/dev/null || true
