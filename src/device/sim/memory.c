@@ -396,7 +396,6 @@ vs_sim_error vs_sim_ipc_open(vs_sim *sim, const vs_sim_token *token, uint64_t *a
   if (!vs_sim_token_is(sim, token, VS_SIM_RANGE_DEVICE)) return VS_SIM_INVALID_VALUE;
   if (vs_sim_token_is_own(sim, token)) return VS_SIM_INVALID_CONTEXT;
   const uint32_t device = vs_sim_token_device(sim, token);
-  VS_SIM_TRY(vs_sim_context_use(sim, device));
   const uint64_t name = name_of(token);
   const size_t slot = vs_map_find(&m->imports, name);
   if (slot != VS_MAP_NONE) {

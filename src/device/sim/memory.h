@@ -155,8 +155,9 @@ VS_MUST_CHECK vs_sim_error vs_sim_host_remove(vs_sim *sim, uint64_t address, vs_
  * Fails: VS_SIM_INVALID_VALUE */
 VS_MUST_CHECK vs_sim_error vs_sim_ipc_export(const vs_sim *sim, uint64_t address, vs_sim_token *token);
 
-/* Addresses for another process' range, without a charge. Opening it again returns the same addresses and needs one more
- * close. It is not checked whether that process still runs.
+/* Addresses for another process' range, without a charge and without a context on its card: nvidia-smi lists a rank that opened the
+ * memory of its peers (NCCL's, vLLM's all-reduce) on its own card alone. Opening it again returns the same addresses and needs one
+ * more close. It is not checked whether that process still runs.
  * Fails: VS_SIM_INVALID_VALUE (no token), VS_SIM_INVALID_CONTEXT (this process' own), VS_SIM_OUT_OF_MEMORY */
 VS_MUST_CHECK vs_sim_error vs_sim_ipc_open(vs_sim *sim, const vs_sim_token *token, uint64_t *address);
 VS_MUST_CHECK vs_sim_error vs_sim_ipc_close(vs_sim *sim, uint64_t address);

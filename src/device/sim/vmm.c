@@ -165,7 +165,6 @@ vs_sim_error vs_sim_physical_import(vs_sim *sim, const vs_sim_token *token, uint
     return VS_SIM_INVALID_VALUE;
   if (vs_sim_token_is_own(sim, token)) return import_own(sim, token, handle);
   const uint32_t device = vs_sim_token_device(sim, token);
-  VS_SIM_TRY(vs_sim_context_use(sim, device));
   VS_SIM_TRY(make_room(sim));
   const vs_sim_physical physical = {.size = token->size, .device = device, .refs = 1};
   *handle = add_physical(sim, &physical);

@@ -318,8 +318,13 @@ static void another_process_memory(void **state) {
   vs_sim_token token;
   uint64_t first, second, third;
   (void)allocated(a, 1, 2 * MIB);
-  const uint64_t address = allocated(a, 1, 5 * MIB), own = allocated(b, 1, 2 * MIB);
+  const uint64_t address = allocated(a, 1, 5 * MIB);
   expect_sim_ok(vs_sim_ipc_export(a, address + 12345, &token));
+  expect_sim_ok(vs_sim_ipc_open(b, &token, &first));
+  assert_int_equal(m.machine.cards[1].used_bytes,
+                   CONTEXT + 8 * MIB); /* no context of the one that opens it */
+  expect_sim_ok(vs_sim_ipc_close(b, first));
+  const uint64_t own = allocated(b, 1, 2 * MIB);
   assert_int_equal(sizeof token, 64);
   assert_int_equal(token.base, address);
   assert_int_equal(token.pid, 7);
@@ -561,8 +566,9 @@ static void a_process_may_see_some_cards(void **state) {
   assert_int_equal(vs_sim_physical_find(b, handle)->device, 1);
   assert_true(vs_sim_check(a) && vs_sim_check(b));
   expect_sim_ok(vs_sim_device_reset(a, 0));
-  assert_int_equal(m.machine.cards[2].used_bytes, CONTEXT); /* the other process' */
-  expect_sim_ok(vs_sim_show(b, NULL, 0));                   /* no card at all */
+  assert_int_equal(m.machine.cards[2].used_bytes,
+                   0);                    /* opening and importing made no context of the other one */
+  expect_sim_ok(vs_sim_show(b, NULL, 0)); /* no card at all */
   expect_sim(vs_sim_alloc(b, 0, 1, &address), VS_SIM_INVALID_DEVICE);
   machine_end(&m);
 }

@@ -268,6 +268,7 @@ static void another_process_maps_it_for_nothing(void **state) {
   expect_sim_ok(vs_sim_physical_export(a, handle, &token));
   expect_sim_ok(vs_sim_physical_import(b, &token, &theirs));
   expect_sim_ok(vs_sim_map(b, at, 4 * GRANULE, 0, theirs));
+  assert_int_equal(m.machine.cards[0].used_bytes, CONTEXT + 4 * GRANULE); /* of a alone */
   assert_int_equal(held(b, 0), 0);
   assert_int_equal(held(a, 0), 4 * GRANULE);
   expect_sim_ok(vs_sim_unmap(b, at, 4 * GRANULE));
