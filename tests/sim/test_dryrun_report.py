@@ -303,6 +303,7 @@ def test_ends(report, end, code, is_complete):
         own |= {"peak_requested_bytes": None, "retries": None}
     assert reply["devices"][0]["torch"] == own == reply["processes"][0]["devices"][0]["torch"]
     assert reply["verdict"] == "stopped" and reply["processes"][0]["complete"] is is_complete
+    assert reply["processes"][0]["end"] == ("ended" if is_complete else "killed")
     assert (reply["report"] is not None) is is_complete
     lost = {"kind": "history_lost", "processes": 1} in reply["doubts"]
     assert lost is not is_complete

@@ -247,12 +247,18 @@ void vs_simcuda_unlock(void) {
 
 /* ---- end. The libraries of the faces depend on this one, so their destructors have run before. */
 
-__attribute__((destructor)) static void end(void) {
+void vs_simcuda_note_exit(void) {
   const int now = atomic_load(&state);
   if (now != READY && now != NO_DEVICE) return;
   vs_readback_sites_end();
   vs_guesses_end();
   vs_notes_end();
+}
+
+__attribute__((destructor)) static void end(void) {
+  const int now = atomic_load(&state);
+  if (now != READY && now != NO_DEVICE) return;
+  vs_simcuda_note_exit();
   atomic_store(&state, OVER);
   if (now == READY) vs_machine_leave(&vs_this_process.machine);
 }

@@ -203,10 +203,16 @@ VS_SIMCUDA_API void vs_simcuda_say_once(const char *sentence);
 VS_SIMCUDA_API void vs_simcuda_cannot_run(const char *file, const char *sentence);
 /* Counts a training step, which `vramscope dryrun` shows while the program runs. Python calls it by name. */
 VS_SIMCUDA_API void vs_simcuda_note_step(void);
+/* Notes what is noted at the end of a process, which leaves now without calling destructors. The hook in a Python program calls it by
+ * name before os._exit. */
+VS_SIMCUDA_API void vs_simcuda_note_exit(void);
 /* For the hook in a Python program, which knows a value that the program computes on the GPU: reads of 1, 2, 4 or
  * 8 bytes by the calling thread, with a frame of this code object at a line from `first` to `last`, get this integer, until another one is given, or all are taken back (`code` NULL). The caller keeps the code object alive. While
  * a thread has such values, its loops count as ones that end. */
 VS_SIMCUDA_API void vs_simcuda_give(void *code, int first, int last, int64_t value);
+/* For the same hook, which knows that the loops of the calling thread end, whatever they read: no loop of it is reported as one
+ * that makes no progress, from now on. */
+VS_SIMCUDA_API void vs_simcuda_trust_loops(void);
 /* Whether copies keep values (VRAMSCOPE_SIM_VALUES=keep), for libraries that could compute something. */
 VS_SIMCUDA_API bool vs_simcuda_keeps_values(void);
 

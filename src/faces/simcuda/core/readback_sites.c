@@ -60,6 +60,7 @@ typedef struct vs_hook_value {
 enum { HOOK_VALUES = 16 };
 static _Thread_local vs_hook_value hook_values[HOOK_VALUES];
 static _Thread_local uint32_t hook_count;
+static _Thread_local bool trusts_loops;
 
 void vs_simcuda_give(void *code, int first, int last, int64_t value) {
   uint32_t i = 0;
@@ -71,6 +72,11 @@ void vs_simcuda_give(void *code, int first, int last, int64_t value) {
   hook_values[i] = (vs_hook_value){code, first, last, value};
   if (i == hook_count) hook_count++;
 }
+
+void vs_simcuda_trust_loops(void) { trusts_loops = true; }
+
+/* Whether the hook knows that this thread's loops end. */
+static bool loops_end(void) { return trusts_loops || hook_count != 0; }
 
 /* The hook's value for one of these frames, and which one it is; the innermost that has one decides. PyTorch's own frames may be further
  * in (torch.set_default_device). */
@@ -320,7 +326,7 @@ static void count_read(vs_read_found *found, uint64_t bytes, const vs_readback_s
   site->bytes = vs_sat_add_u64(site->bytes, bytes);
   counted->is_many = is_site && site->count == VS_READBACK_MANY;
   reads.all_reads += vs_hash_u64(found->id);
-  counted->is_stuck = is_site && state != NULL && is_stuck(site, state) && hook_count == 0;
+  counted->is_stuck = is_site && state != NULL && is_stuck(site, state) && !loops_end();
   if (is_site) {
     found->place = site->place;
     found->depth = site->depth;

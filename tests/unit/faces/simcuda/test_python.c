@@ -350,6 +350,10 @@ static void read_for_ever(void) {
   outermost.offset = 43;
   vs_simcuda_give(&outermost_code, 1, 1, 1); /* the hook knows that it ends */
   read_times(VS_READBACK_REPEATS + 100, 1, &now, -1, NULL);
+  vs_simcuda_give(NULL, 0, 0, 0);
+  outermost.offset = 44;
+  vs_simcuda_trust_loops(); /* and that all of this thread do */
+  read_times(VS_READBACK_REPEATS + 100, 1, &now, -1, NULL);
 }
 
 static void a_loop_without_progress_is_noted(void **state) {
