@@ -51,6 +51,7 @@ _note: Callable[[str, BaseException], None] = _drop  # sitecustomize.py's: write
 _assume: Callable[..., None] = _drop_sentence  # sitecustomize.py's: writes what is assumed where nothing is computed
 _tell: Callable[..., None] = _drop_facts  # sitecustomize.py's: writes facts of a library's own configuration
 _finder: _Finder | None = None
+_recorder: _Recorder | None = None
 
 
 def arrange(note: Callable[[str, BaseException], None], assume: Callable[..., None], tell: Callable[..., None]) -> None:
@@ -68,15 +69,21 @@ def arrange(note: Callable[[str, BaseException], None], assume: Callable[..., No
         "jax._src.hardware_utils": _find_gpu_for_jax,
         "tensorflow": _follow_tensorflow,
         "transformers.generation.continuous_batching.requests": _follow_requests,
-        "vllm": _follow_vllm,
     }
-    _finder = _Finder({})
+    _finder = _Finder(
+        {
+            "vllm": lambda: _follow_engine("vLLM", "vramscope_vllm"),
+            "sglang": lambda: _follow_engine("SGLang", "vramscope_sglang"),
+        }
+    )
     _finder.wait_for(wanted)
     sys.meta_path.insert(0, _finder)
 
 
 def _follow_torch(torch: ModuleType) -> None:
-    _Recorder(torch).begin()
+    global _recorder
+    _recorder = _Recorder(torch)
+    _recorder.begin()
 
 
 def _follow_generate(utils: ModuleType) -> None:
@@ -127,12 +134,19 @@ def _follow_requests(requests: ModuleType) -> None:
         _note("the end of generate_batch()", error)
 
 
-def _follow_vllm(vllm: ModuleType) -> None:
+def _follow_engine(engine: str, module: str) -> None:
+    """An engine for inference, whose package is about to be imported: so are its modules, some of them by the package itself."""
     try:
         assert _finder is not None  # it called this function
-        _finder.wait_for(_beside("vramscope_vllm").modules(_assume, _note, _tell))
+        _finder.wait_for(_beside(module).modules(_beside("vramscope_engine"), _assume, _note, _tell, _keep_model))
     except Exception as error:
-        _note("the end of vLLM's requests", error)
+        _note(f"the end of {engine}'s requests", error)
+
+
+def _keep_model(model: Any) -> None:
+    """A model whose memory is that of the process, although it may be gone when the process ends."""
+    if _recorder is not None:
+        _recorder.keep_model(model)
 
 
 def _beside(name: str) -> Any:
@@ -152,8 +166,9 @@ def _beside(name: str) -> Any:
 class _Finder:
     """The first module finder. It only waits for some modules, which the other finders find."""
 
-    def __init__(self, wanted: dict[str, Callable[[ModuleType], None]]) -> None:
-        self.wanted = wanted  # name -> the function that is called after the module was executed
+    def __init__(self, early: dict[str, Callable[[], None]]) -> None:
+        self.early = early  # name -> the function that is called before the module is executed
+        self.wanted: dict[str, Callable[[ModuleType], None]] = {}  # name -> the function that is called after that
 
     def wait_for(self, wanted: dict[str, Callable[[ModuleType], None]]) -> None:
         """Those that were executed already are passed on at once."""
@@ -162,6 +177,9 @@ class _Finder:
             self._found(name, sys.modules[name])
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        early = self.early.pop(name, None)
+        if early is not None:
+            early()
         if name not in self.wanted:
             return None
         for finder in list(sys.meta_path):
@@ -192,7 +210,7 @@ class _Finder:
             follow = self.wanted.pop(name, None)
             if follow is not None:
                 follow(module)
-            if not self.wanted and self in sys.meta_path:
+            if not self.wanted and not self.early and self in sys.meta_path:
                 sys.meta_path.remove(self)
         except Exception as error:
             _note(FIGURES, error)
@@ -230,6 +248,7 @@ class _Recorder:
         self.measured: dict[int, tuple[int, Held | None]] = {}  # id of an optimizer -> its steps, its memory
         self.inner: list[Any] = []  # optimizers that took a step inside the one of another
         self.step_code: Any = None  # the code that PyTorch wraps around each optimizer's step
+        self.kept: Held | None = None  # the largest model of an engine, as it was loaded
         self.oom: dict[str, Any] | None = None
         self.ooms = 0
         self.steps = 0
@@ -429,7 +448,8 @@ class _Recorder:
 
     @_or_note("the model's sizes")
     def _model(self) -> Held | None:
-        """The larger of two measurements: at the first steps of the optimizers, and of the objects that are live now."""
+        """The largest of three measurements: at the first steps of the optimizers, of an engine's model as it was loaded, and of
+        the objects that are live now."""
         import gc
 
         modules: list[Any] = []
@@ -444,7 +464,11 @@ class _Recorder:
             if found is not None:
                 found.append(thing)
         living = self._held_by(optimizers, modules)
-        return _larger(living, self._measured())
+        return _larger(living, self._measured(), self.kept)
+
+    @_or_note("the model's sizes")
+    def keep_model(self, model: Any) -> None:
+        self.kept = _larger(self.kept, self._held_by([], list(model.modules())))
 
     def _measured(self) -> Held | None:
         all_held = [held for _, held in self.measured.values() if held]

@@ -5,19 +5,18 @@ number: a request whose prompt is not read to its end gets none, another one get
 drafted for it (speculative decoding: each draft is accepted). The tokens themselves are zeros, so no token, string or grammar
 ends a request: it runs to its max_tokens or max_model_len, with the most memory that it can need.
 
-Memory is told apart by PyTorch's own memory metadata, which each event of the allocator carries: inside of a function of vLLM's
-the metadata is the name of a part ("weights", "KV cache", ...). The innermost such function decides. The capacity of the KV cache
-comes from vLLM's own configuration of it. All figures are made of these by the engine.
+Memory is told apart by the functions of vLLM that allocate it (vramscope_engine.py). The capacity of the KV cache comes from
+vLLM's own configuration of it. All figures are made of these by the engine.
 """
 
 from __future__ import annotations
 
-import ctypes
 import functools
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
     from typing import Any
 
 SENTENCE = "vLLM generates max_tokens for each request, because no token is computed that could end it"
@@ -26,68 +25,58 @@ GRAMMAR = "vLLM checks no token against a grammar, because none is computed"
 
 _COUNTS = "_vramscope_counts"  # an attribute of the tensor with the numbers of tokens: what the host knows of them
 
-WEIGHTS, KV_CACHE, GRAPHS = "weights", "KV cache", "CUDA graphs"
-ACTIVATIONS, WORKSPACES = "activations", "workspaces"
-
-# What belongs to a part of memory: classes (or modules, as "") and their functions.
-_PARTS = {
-    "vllm.v1.worker.gpu_worker": (
-        ("Worker", "init_device", WORKSPACES),
-        ("Worker", "load_model", WORKSPACES),
-        ("Worker", "initialize_from_config", WORKSPACES),
-        ("Worker", "compile_or_warm_up_model", ACTIVATIONS),
-        ("Worker", "execute_model", ACTIVATIONS),
-        ("Worker", "sample_tokens", ACTIVATIONS),
-    ),
-    "vllm.model_executor.model_loader.base_loader": (("BaseModelLoader", "load_model", WEIGHTS),),
-    "vllm.model_executor.model_loader.tensorizer_loader": (("TensorizerLoader", "load_model", WEIGHTS),),
-    "vllm.v1.worker.gpu.model_runner": (
-        ("GPUModelRunner", "profile_run", ACTIVATIONS),
-        ("GPUModelRunner", "profile_cudagraph_memory", GRAPHS),
-        ("GPUModelRunner", "capture_model", GRAPHS),
-    ),
-    "vllm.v1.worker.gpu_model_runner": (
-        ("GPUModelRunner", "profile_run", ACTIVATIONS),
-        ("GPUModelRunner", "profile_cudagraph_memory", GRAPHS),
-        ("GPUModelRunner", "capture_model", GRAPHS),
-    ),
-    "vllm.v1.worker.utils": (("", "allocate_kv_cache", KV_CACHE),),
-    "vllm.v1.worker.workspace": (("WorkspaceManager", "_ensure_workspace_size", WORKSPACES),),
-}
-
 
 def modules(
-    assume: Callable[[str], None], note: Callable[[str, BaseException], None], tell: Callable[..., None]
+    engine: ModuleType,
+    assume: Callable[[str], None],
+    note: Callable[[str, BaseException], None],
+    tell: Callable[..., None],
+    keep_model: Callable[[Any], None],
 ) -> dict[str, Callable[[Any], None]]:
-    """The modules of vLLM that are followed, each with the function that does so after it was executed."""
-    follow: dict[str, list[tuple[str, Callable[[Any], None]]]] = {}
+    """The modules of vLLM that are followed, each with the function that does so after it was executed. `engine`:
+    vramscope_engine.py."""
+    steps = engine.Steps("vLLM", note)
+    ends, ended = "the end of vLLM's requests", "figures of vLLM's processes that are ended"
+    steps.add("vllm.v1.worker.gpu.model_runner", ends, _know_counts)
+    steps.add("vllm.v1.worker.gpu.async_utils", ends, lambda module: _give_counts(module, assume))
+    steps.add("vllm.v1.worker.gpu_worker", "which loops of vLLM end", lambda module: _trust_loops(module, engine))
+    steps.add("vllm.v1.worker.gpu_worker", "the model's sizes", lambda module: _keep_model(module, engine, keep_model))
+    steps.add("vllm.v1.core.sched.utils", ends, lambda module: _stop_at_length(module, assume))
+    steps.add("vllm.v1.engine.detokenizer", "stop strings of vLLM", _ignore_strings)
+    steps.add("vllm.v1.utils", ended, lambda module: _wait_longer(module, engine))
+    steps.add("vllm.v1.executor.multiproc_executor", ended, lambda module: _wait_for_workers(module, engine))
+    steps.add("vllm.v1.engine.core", ended, _end_whole)
+    steps.add("vllm.v1.structured_output", "grammars of vLLM", lambda module: _ignore_grammars(module, assume))
+    steps.add("vllm.v1.core.kv_cache_utils", "the capacity of vLLM's KV cache", lambda module: _tell_capacity(module, note, tell))
+    steps.add_parts(_parts(engine))
+    return steps.modules()  # type: ignore[no-any-return]
 
-    def add(name: str, what: str, function: Callable[[Any], None]) -> None:
-        follow.setdefault(name, []).append((what, function))
 
-    add("vllm.v1.worker.gpu.model_runner", "the end of vLLM's requests", _know_counts)
-    add("vllm.v1.worker.gpu.async_utils", "the end of vLLM's requests", lambda module: _give_counts(module, assume))
-    add("vllm.v1.worker.gpu_worker", "which loops of vLLM end", _trust_loops)
-    add("vllm.v1.core.sched.utils", "the end of vLLM's requests", lambda module: _stop_at_length(module, assume))
-    add("vllm.v1.engine.detokenizer", "stop strings of vLLM", _ignore_strings)
-    add("vllm.v1.utils", "figures of vLLM's processes that end slowly", _wait_longer)
-    add("vllm.v1.engine.core", "figures of vLLM's processes that are ended", _end_whole)
-    add("vllm.v1.structured_output", "grammars of vLLM", lambda module: _ignore_grammars(module, assume))
-    add("vllm.v1.core.kv_cache_utils", "the capacity of vLLM's KV cache", lambda module: _tell_capacity(module, note, tell))
-    for name, parts in _PARTS.items():
-        add(name, "the parts of vLLM's memory", functools.partial(_mark, parts))
-    return {name: _all_of(steps, note) for name, steps in follow.items()}
-
-
-def _all_of(steps: list[tuple[str, Callable[[Any], None]]], note: Callable[[str, BaseException], None]) -> Callable[[Any], None]:
-    def follow(module: Any) -> None:
-        for what, function in steps:
-            try:
-                function(module)
-            except Exception as error:
-                note(what, error)
-
-    return follow
+def _parts(engine: ModuleType) -> dict[str, tuple[tuple[str, str, str], ...]]:
+    """What belongs to a part of memory: for each module classes (or the module itself, as "") and their functions."""
+    weights, kv_cache, graphs = engine.WEIGHTS, engine.KV_CACHE, engine.GRAPHS
+    activations, workspaces = engine.ACTIVATIONS, engine.WORKSPACES
+    runner = (
+        ("GPUModelRunner", "profile_run", activations),
+        ("GPUModelRunner", "profile_cudagraph_memory", graphs),
+        ("GPUModelRunner", "capture_model", graphs),
+    )
+    return {
+        "vllm.v1.worker.gpu_worker": (
+            ("Worker", "init_device", workspaces),
+            ("Worker", "load_model", workspaces),
+            ("Worker", "initialize_from_config", workspaces),
+            ("Worker", "compile_or_warm_up_model", activations),
+            ("Worker", "execute_model", activations),
+            ("Worker", "sample_tokens", activations),
+        ),
+        "vllm.model_executor.model_loader.base_loader": (("BaseModelLoader", "load_model", weights),),
+        "vllm.model_executor.model_loader.tensorizer_loader": (("TensorizerLoader", "load_model", weights),),
+        "vllm.v1.worker.gpu.model_runner": runner,
+        "vllm.v1.worker.gpu_model_runner": runner,
+        "vllm.v1.worker.utils": (("", "allocate_kv_cache", kv_cache),),
+        "vllm.v1.worker.workspace": (("WorkspaceManager", "_ensure_workspace_size", workspaces),),
+    }
 
 
 # ---- how many tokens a request gets
@@ -131,20 +120,23 @@ def _give_counts(module: Any, assume: Callable[[str], None]) -> None:
     output.get_output = get_output
 
 
-def _trust_loops(module: Any) -> None:
-    """The warm-up reads the same zeros for hundreds of requests, which looks like a loop that waits. With a value, here for code
-    from which no read comes, the loops of a thread count as ones that end, as those of vLLM do here."""
-    worker, code = module.Worker, (lambda: None).__code__
-    original = worker.init_device
-    give = ctypes.CDLL(None).vs_simcuda_give
-    give.argtypes, give.restype = [ctypes.py_object, ctypes.c_int, ctypes.c_int, ctypes.c_int64], None
+def _trust_loops(module: Any, engine: ModuleType) -> None:
+    def init_device(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        engine.trust_loops()
+        return original(*args, **kwargs)
 
-    @functools.wraps(original)
-    def init_device(self: Any, *args: Any, **kwargs: Any) -> Any:
-        give(code, 0, 0, 0)
-        return original(self, *args, **kwargs)
+    engine.replace(module.Worker, "init_device", init_device)
 
-    worker.init_device = init_device
+
+def _keep_model(module: Any, engine: ModuleType, keep_model: Callable[[Any], None]) -> None:
+    """A worker drops its model before the process ends, so it is measured when it is loaded."""
+
+    def load_model(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        keep_model(self.model_runner.model)
+        return result
+
+    engine.replace(module.Worker, "load_model", load_model)
 
 
 # ---- when a request ends
@@ -194,15 +186,27 @@ def _ignore_grammars(module: Any, assume: Callable[[str], None]) -> None:
 # ---- how its processes end
 
 
-def _wait_longer(module: Any) -> None:
-    """vLLM kills processes that have not ended 5 seconds after it asked them to: too soon for the history to be written."""
-    original, least = module.shutdown, 60.0
+_LEAST_S = 60.0  # vLLM kills processes 5 seconds after it asked them to end: too soon for the history to be written
 
-    @functools.wraps(original)
-    def shutdown(procs: Any, timeout: float | None = None, *args: Any, **kwargs: Any) -> Any:
-        return original(procs, max(least, timeout or 0.0), *args, **kwargs)
 
-    module.shutdown = shutdown
+def _wait_longer(module: Any, engine: ModuleType) -> None:
+    def shutdown(original: Callable[..., Any], procs: Any, timeout: float | None = None, *args: Any, **kwargs: Any) -> Any:
+        return original(procs, max(_LEAST_S, timeout or 0.0), *args, **kwargs)
+
+    engine.replace(module, "shutdown", shutdown)
+
+
+def _wait_for_workers(module: Any, engine: ModuleType) -> None:
+    """The workers of several GPUs were asked already, by a pipe."""
+    import time
+
+    def wait(original: Callable[..., Any], procs: Any, *args: Any, **kwargs: Any) -> Any:
+        end = time.monotonic() + _LEAST_S
+        for proc in procs:
+            proc.join(max(0.0, end - time.monotonic()))
+        return original(procs, *args, **kwargs)
+
+    engine.replace(module.MultiprocExecutor, "_ensure_worker_termination", wait)
 
 
 def _end_whole(module: Any) -> None:
@@ -223,34 +227,6 @@ class _Signals:
     def signal(self, number: int, handler: Any) -> Any:
         is_asked = number in (self._signals.SIGTERM, self._signals.SIGINT)
         return self._signals.signal(number, self._signals.SIG_IGN if is_asked and handler == self._signals.SIG_DFL else handler)
-
-
-# ---- what memory is for
-
-
-def _mark(parts: tuple[tuple[str, str, str], ...], module: Any) -> None:
-    from torch import _C
-
-    get, put = getattr(_C, "_cuda_getMemoryMetadata", None), getattr(_C, "_cuda_setMemoryMetadata", None)
-    if get is None or put is None:
-        raise LookupError("this PyTorch has no memory metadata")
-    for owner, name, part in parts:
-        _mark_one(getattr(module, owner) if owner else module, name, part, get, put)
-
-
-def _mark_one(owner: Any, name: str, part: str, get: Callable[[], str], put: Callable[[str], None]) -> None:
-    original = getattr(owner, name)
-
-    @functools.wraps(original)
-    def marked(*args: Any, **kwargs: Any) -> Any:
-        before = get()
-        put(part)
-        try:
-            return original(*args, **kwargs)
-        finally:
-            put(before)
-
-    setattr(owner, name, marked)
 
 
 # ---- what the KV cache has room for

@@ -34,10 +34,12 @@ def test_ruff():
 @pytest.mark.parametrize("what", ["python/vramscope", "python/vramscope_dryrun/sitecustomize.py",
                                   "python/vramscope_dryrun/vramscope_dryrun.py",
                                   "python/vramscope_dryrun/vramscope_end.py",
+                                  "python/vramscope_dryrun/vramscope_engine.py",
                                   "python/vramscope_dryrun/vramscope_generate.py",
                                   "python/vramscope_dryrun/vramscope_history.py",
                                   "python/vramscope_dryrun/vramscope_jax.py",
                                   "python/vramscope_dryrun/vramscope_pool.py",
+                                  "python/vramscope_dryrun/vramscope_sglang.py",
                                   "python/vramscope_dryrun/vramscope_tensorflow.py",
                                   "python/vramscope_dryrun/vramscope_vllm.py",
                                   "python/vramscope_dryrun/vramscope_world.py", BUILT / "vramscope"])

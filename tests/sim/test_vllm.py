@@ -52,7 +52,7 @@ def test_requests_end(model, tmp_path):
     sampling = [{"max_tokens": 20}, {"max_tokens": 7, "stop_token_ids": [0]}, {"max_tokens": 500}]
     settings = {"max_num_batched_tokens": 256, "enforce_eager": True}
     reply, told, log = generate(model, tmp_path, settings, [10, 700, 1000], sampling)
-    assert told == {"tokens": [20, 7, MAX_LEN - 1000], "reasons": ["length"] * 3}
+    assert (told["tokens"], told["reasons"]) == ([20, 7, MAX_LEN - 1000], ["length"] * 3)
     assert "EngineCore" in log  # another process
     assumed = [doubt["what"] for doubt in reply["doubts"] if doubt["kind"] == "assumed"]
     assert len(assumed) == 1 and "max_tokens" in assumed[0]
@@ -76,10 +76,34 @@ def test_capacity_and_parts(model, tmp_path, gpu):
     assert abs(parts["KV cache"] / GIB - float(re.search(r"Available KV cache memory: ([0-9.]+) GiB", log).group(1))) < 0.01
     assert abs(parts["weights"] / GIB - float(re.search(r"Model loading took ([0-9.]+) GiB memory", log).group(1))) < 0.01
     assert 0 <= parts["weights"] - 2 * PARAMETERS < 1 << 20  # and the tables of RoPE
+    assert reply["model"]["parameters"] == PARAMETERS
     assert {"weights", "KV cache", "activations", "workspaces"} <= {*parts} <= {"weights", "KV cache", "activations", "workspaces",
                                                                                 "CUDA graphs"}
     assert ("CUDA graphs" in parts) == (gpu == "24GiB")
     assert sum(parts.values()) == peak["requested_bytes"]
+
+
+def test_tensor_parallel(model, tmp_path):
+    """Two workers, which are processes that the engine makes, on a GPU each. Halves: heads, the words of both embeddings, the hidden size
+    of the MLP; whole: the norms. The cache has each token's half of the heads."""
+    settings = {"tensor_parallel_size": 2, "enforce_eager": True}
+    reply, told, log = generate(model, tmp_path, settings, [100], [{"max_tokens": 5}], ["--gpu", "2xH100"])
+    assert told["tokens"] == [5]
+    norms = HIDDEN + LAYERS * 2 * HIDDEN
+    shard = norms + (PARAMETERS - norms) // 2
+    assert [(worker["device"], worker["weights"]) for worker in told["workers"]] == [(0, 2 * shard), (1, 2 * shard)]
+    for worker, device in zip(told["workers"], reply["devices"], strict=True):
+        assert {name: device["torch"][name] for name in worker if name.startswith("peak")} == \
+               {name: value for name, value in worker.items() if name.startswith("peak")}
+        assert device["contexts"] == 1  # a worker opens the other's memory without a context on its GPU
+    cache = reply["kv_cache"]
+    (tokens,) = {int(found.replace(",", "")) for found in re.findall(r"KV cache size: ([0-9,]+) tokens", log)}
+    assert (cache["engines"], cache["tokens"]) == (1, tokens)
+    parts = {part["key"]: part["bytes"] for part in reply["report"][0]["peak"]["metadata"]}
+    assert parts["KV cache"] == tokens * 2 * 2 * LAYERS * KV_HEADS // 2 * HEAD
+    assert reply["model"]["parameters"] == shard
+    using = [process for process in reply["processes"] if process["devices"]]
+    assert [(process["complete"], process["end"]) for process in using] == [(True, "ended")] * 2
 
 
 def test_speculation(model, tmp_path):

@@ -311,7 +311,7 @@ static void put_holders(vs_sheet *p) {
   if (parts == 0 || count > 1) put_groups(p, owners, all, count, "other line");
 }
 
-/* "454,640 tokens: 3.47 requests of 131,072 at the same time (vLLM's max_model_len)". */
+/* "454,640 tokens: 3.46 requests of 131,072 tokens (the longest) at the same time". */
 static void put_kv_cache(vs_sheet *p) {
   const vs_json cache = vs_reply_at(p->reply, "kv_cache");
   if (vs_reply_is_unknown(cache)) return;
@@ -323,7 +323,7 @@ static void put_kv_cache(vs_sheet *p) {
   vs_sheet_put_requests(line, cache);
   vs_text_cstr(line, " requests of ");
   vs_text_count(line, vs_reply_u64(cache, "max_model_len"));
-  vs_text_cstr(line, " tokens (max_model_len) at the same time. ");
+  vs_text_cstr(line, " tokens (the longest) at the same time. ");
   vs_screen_safe(line, vs_reply_str(cache, "engine"));
   vs_text_cstr(line, " makes it as large as the GPU allows, so try another GPU with --gpu");
   vs_sheet_end(p, "KV cache", VS_STYLE_TITLE);
