@@ -38,8 +38,8 @@ def dryrun(options, command, folder):
 
 
 def whole(reply):
-    """The one process that uses the GPU wrote all of its figures."""
-    assert not [doubt for doubt in reply["doubts"] if doubt["kind"] in ("not_recorded", "history_lost")]
+    """The one process that uses the GPU wrote all of its figures. A server's detokenizer, which uses none, may be killed before."""
+    assert not [doubt for doubt in reply["doubts"] if doubt["kind"] == "not_recorded"]
     using = [process for process in reply["processes"] if process["devices"]]
     return [(process["complete"], process["end"]) for process in using] == [(True, "ended")]
 
