@@ -173,6 +173,15 @@ static vs_status take_cannot_run(note_reader *reader, vs_json note) {
   return VS_OK;
 }
 
+/* The process ran without a simulated GPU. */
+static vs_status take_no_gpu(note_reader *reader, vs_json note) {
+  vs_doubt *doubt = vs_result_doubt_of(reader->result, VS_DOUBT_NOT_RECORDED, VS_STR("GPU memory"),
+                                       vs_reply_str(note, "why"), -1);
+  if (doubt == NULL) return VS_NO_MEMORY;
+  doubt->count++;
+  return VS_OK;
+}
+
 static vs_status take_start(note_reader *reader, vs_json note) {
   vs_result *result = reader->result;
   VS_ASSERT(reader->process != NULL);
@@ -205,7 +214,7 @@ static vs_status take_note(note_reader *reader, vs_json note) {
   } kinds[] = {{"start", take_start}, {"read", take_read},       {"reads", take_reads},
                {"guess", take_guess}, {"refused", take_refused}, {"cannot_run", take_cannot_run},
                {"oom", take_oom},     {"exit", take_exit},       {"stuck", take_stuck},
-               {"given", take_given}};
+               {"given", take_given}, {"no_gpu", take_no_gpu}};
   const vs_str kind = vs_reply_str(note, "note");
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
     if (vs_str_equal(kind, vs_str_from(kinds[i].kind))) return kinds[i].take(reader, note);

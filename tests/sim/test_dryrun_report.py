@@ -355,6 +355,56 @@ def test_children_by_fork(report, tmp_path, method):
     assert line["bytes"] == 64 * MiB and "forks.py:4" in line["label"]
 
 
+POOL = """
+import ctypes, multiprocessing, sys
+
+def work(number, barrier):
+    cudart = ctypes.CDLL("libcudart.so.13")
+    memory = ctypes.c_void_p()
+    status = cudart.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(number + 1 << 21))
+    barrier.wait()  # all hold theirs
+    sys.exit(status)
+
+if __name__ == "__main__":
+    context, count = multiprocessing.get_context(sys.argv[1]), int(sys.argv[2])
+    barrier = context.Barrier(count)
+    children = [context.Process(target=work, args=(number, barrier)) for number in range(count)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    print("failed", sum(child.exitcode != 0 for child in children), file=sys.stderr)
+"""
+
+
+def pool_of(tmp_path, method, count, *options):
+    """(reply, standard error) of a program with so many processes that hold memory at the same time."""
+    (tmp_path / "pool.py").write_text(POOL)
+    done = subprocess.run([make.BINARY, "dryrun", "--json", *options, "--", make.PYTHON, "pool.py", method, str(count)], cwd=tmp_path,
+                          env=make.environment_of({}), capture_output=True, text=True, timeout=make.TIMEOUT, check=True)
+    return json.loads(done.stdout), done.stderr
+
+
+@pytest.mark.parametrize("method", ("fork", "spawn"))
+def test_a_pool_of_64_workers(tmp_path, method):
+    reply, told = pool_of(tmp_path, method, 64, "--context", "300MiB")
+    assert "failed 0" in told and reply["verdict"] == "fits" and reply["doubts"] == []
+    peaks = sorted(process["devices"][0]["driver_peak_bytes"] for process in reply["processes"])
+    assert peaks == [(300 + 2 * number) * MiB for number in range(1, 65)]
+    assert {process["end"] for process in reply["processes"]} == {"ended"}
+    assert reply["devices"][0]["driver_peak_bytes"] == sum(peaks)
+
+
+def test_more_processes_than_a_gpu_can_have(tmp_path):
+    """256 get it, the others an error; the report says whose memory it lacks."""
+    reply, told = pool_of(tmp_path, "fork", 260, "--gpu", "B300", "--context", "2MiB")
+    assert "failed 4" in told and len(reply["processes"]) == 260
+    assert reply["doubts"] == [{"kind": "not_recorded", "what": "GPU memory", "processes": 4,
+                                "why": "256 other processes use it, and no more can"}]
+    peaks = [process["devices"][0]["driver_peak_bytes"] for process in reply["processes"] if process["devices"]]
+    assert len(peaks) == 256 and reply["devices"][0]["driver_peak_bytes"] == sum(peaks)
+
+
 def test_the_same_run_twice(report, tmp_path_factory):
     """Event for event with addresses and stacks, under autocast, which frees its casts in the order of a hash table of addresses.
     Without a backward pass: its thread races with the program's for addresses of the host. The snapshots lie outside of the

@@ -133,6 +133,8 @@ static void put_doubt(vs_sheet *p, vs_json doubt) {
   }
   if (vs_str_equal(kind, VS_STR("guess"))) put_guess(p, bytes, vs_reply_u64(doubt, "most_bytes"));
   if (vs_str_equal(kind, VS_STR("not_recorded"))) {
+    if (vs_reply_u64(doubt, "processes") > 1)
+      vs_text_format(&p->line, " of %U processes", vs_reply_u64(doubt, "processes"));
     vs_text_cstr(&p->line, " (");
     vs_screen_safe(&p->line, vs_reply_str(doubt, "why"));
     vs_text_byte(&p->line, ')');

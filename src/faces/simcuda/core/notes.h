@@ -16,6 +16,7 @@
  *   {"note":"oom","device":D,"bytes":N,"free":N}           a card had too little free memory; the first 100
  *   {"note":"reads","id":K,"count":N,"bytes":N}
  *   {"note":"calls","library":"..","counts":{"cudaMalloc":12,..}}
+ *   {"note":"no_gpu","why":".."}                           the process got no simulated GPU
  *   {"note":"exit"}                                        these three only when the process is not killed
  *
  * The program may close all files, change its folder, fork or exec. So before each line the descriptor is

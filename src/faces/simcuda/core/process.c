@@ -187,6 +187,19 @@ static bool make_sim(void) {
   return true;
 }
 
+/* The process gets no simulated GPU: said at once and in the report. */
+static int without_gpu(const char *why) {
+  char line[128];
+  vs_format(line, sizeof line, "no simulated GPU: %s", why);
+  vs_simcuda_say_once(line);
+  if (!vs_notes_are_wanted()) return BROKEN;
+  vs_note note;
+  vs_note_begin(&note, "no_gpu");
+  vs_note_string(&note, "why", vs_str_from(why));
+  vs_note_end(&note);
+  return BROKEN;
+}
+
 static int set_up(void) {
   VS_ASSERT(atomic_load(&is_beginning));
   vs_simcuda_process *self = &vs_this_process;
@@ -196,14 +209,14 @@ static int set_up(void) {
   vs_notes_begin(vs_first_face());
   if (self->device_count == 0) return NO_DEVICE;
   if (vs_machine_enter(&self->machine) != VS_SIM_OK) {
-    vs_simcuda_say_once("no simulated GPU: too many processes use it");
-    return BROKEN;
+    char why[64];
+    vs_format(why, sizeof why, "%D other processes use it, and no more can", (int64_t)VS_SIM_MAX_PROCESSES);
+    return without_gpu(why);
   }
   self->process = vs_machine_process(&self->machine);
   if (make_sim()) return READY;
   vs_machine_leave(&self->machine);
-  vs_simcuda_say_once("no simulated GPU: the host is out of memory");
-  return BROKEN;
+  return without_gpu("the host is out of memory");
 }
 
 static vs_sim_error answer_of(int now) {
