@@ -391,7 +391,8 @@ def test_a_pool_of_64_workers(tmp_path, method):
     assert "failed 0" in told and reply["verdict"] == "fits" and reply["doubts"] == []
     peaks = sorted(process["devices"][0]["driver_peak_bytes"] for process in reply["processes"])
     assert peaks == [(300 + 2 * number) * MiB for number in range(1, 65)]
-    assert {process["end"] for process in reply["processes"]} == {"ended"}
+    if method == "spawn":  # forked ones leave by os._exit, and without PyTorch nothing follows that
+        assert {process["end"] for process in reply["processes"]} == {"ended"}
     assert reply["devices"][0]["driver_peak_bytes"] == sum(peaks)
 
 

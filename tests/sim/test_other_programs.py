@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from conftest import LIBRARIES, PYTHON, environment, finish  # noqa: E402
+from conftest import BINARY, LIBRARIES, PYTHON, ROOT, TIMEOUT, environment, finish  # noqa: E402
 
 
 def program(name):
@@ -143,3 +143,12 @@ def test_libraries_that_look_for_private_tables(dryrun, tmp_path, name, says):
         assert not said and "will fail" not in done.err
     else:
         assert len(said) == 1 and says in said[0] and said[0] in done.err
+
+
+@pytest.mark.parametrize("name", ("numba", "cupy"))
+def test_programs_of_the_ring_programs(name):
+    """The small ones of tests/real/programs.toml: what the library says of itself is what the report says."""
+    done = subprocess.run([sys.executable, ROOT / "tools/programs", "--build", Path(BINARY).parent, name], capture_output=True, text=True,
+                          timeout=TIMEOUT, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert name in done.stdout
