@@ -247,7 +247,7 @@ class _Recorder:
         self.folded: dict[int, dict[str, int]] = {}  # device -> peaks and counts that the program has reset
         self.measured: dict[int, tuple[int, Held | None]] = {}  # id of an optimizer -> its steps, its memory
         self.inner: list[Any] = []  # optimizers that took a step inside the one of another
-        self.step_code: Any = None  # the code that PyTorch wraps around each optimizer's step
+        self.step_code: Any = None  # the code that PyTorch wraps around each optimizer's step; None: this version wraps none
         self.kept: Held | None = None  # the largest model of an engine, as it was loaded
         self.oom: dict[str, Any] | None = None
         self.ooms = 0
@@ -278,7 +278,8 @@ class _Recorder:
     def _count_steps(self) -> None:
         from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
 
-        self.step_code = Optimizer.profile_hook_step(len).__code__
+        wrap = getattr(Optimizer, "profile_hook_step", None)
+        self.step_code = None if wrap is None else wrap(len).__code__
         register_optimizer_step_post_hook(self.step_done)
 
     def _is_inner(self) -> bool:
