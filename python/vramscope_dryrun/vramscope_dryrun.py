@@ -69,6 +69,7 @@ def arrange(note: Callable[[str, BaseException], None], assume: Callable[..., No
         "jax._src.hardware_utils": _find_gpu_for_jax,
         "tensorflow": _follow_tensorflow,
         "transformers.generation.continuous_batching.requests": _follow_requests,
+        "transformers.cli.serving.model_manager": _follow_server,
     }
     _finder = _Finder(
         {
@@ -132,6 +133,13 @@ def _follow_requests(requests: ModuleType) -> None:
         _beside("vramscope_generate").follow_requests(requests, _assume)
     except Exception as error:
         _note("the end of generate_batch()", error)
+
+
+def _follow_server(manager: ModuleType) -> None:
+    try:
+        _beside("vramscope_generate").follow_server(manager, _keep_model)
+    except Exception as error:
+        _note("the model of transformers' server", error)
 
 
 def _follow_engine(engine: str, module: str) -> None:

@@ -217,3 +217,17 @@ def follow_requests(requests: Any, assume: Callable[[str], None]) -> None:
         self._eos_token_ids.clear()
 
     state.__post_init__ = __post_init__
+
+
+def follow_server(manager: Any, keep_model: Callable[[Any], None]) -> None:
+    """`manager`: the module transformers.cli.serving.model_manager. `transformers serve` deletes its models when it ends, so each
+    is measured once it is loaded."""
+    timed = manager.TimedModel
+    init = timed.__init__
+
+    @functools.wraps(init)
+    def __init__(self: Any, model: Any, *args: Any, **kwargs: Any) -> None:
+        keep_model(model)
+        init(self, model, *args, **kwargs)
+
+    timed.__init__ = __init__

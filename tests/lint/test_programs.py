@@ -87,6 +87,9 @@ RIGHT = told(allocated=512, reserved=2048)
                        "peak_reserved": {"reserved_bytes": 2048}}]), RIGHT, "allocated (replayed) is 500"),
     (reply_of(), RIGHT + told(allocated=600, reserved=2048), "and 600 by torch"),
     (reply_of(), 'TRUTH {"kind": "driver", "device": 0, "used": 1}', "used is 4096 in the report, and 1 by driver"),
+    (reply_of(model={"parameters": 7}), RIGHT + 'TRUTH {"kind": "model", "device": 0, "parameters": 7}', None),
+    (reply_of(model={"parameters": 7}), RIGHT + 'TRUTH {"kind": "model", "device": 0, "parameters": 8}', "parameters is 7 in the report, and 8"),
+    (reply_of(model=None), RIGHT + 'TRUTH {"kind": "model", "device": 0, "parameters": 8}', "parameters is None in the report"),
     ("", "broken", "no reply"),
 ])
 def test_what_is_compared(text, output, said):

@@ -38,3 +38,14 @@ def test_generate(tmp_path):
     assert not any("vramscope" in owner for owner in owners)
     assert any("generate.py" in owner for owner in owners)  # generate_batch() works in a thread without a line of the program
     assert not [doubt for doubt in reply["doubts"] if doubt["kind"] == "not_recorded"]
+
+
+def test_model_of_a_server(tmp_path):
+    """Its server deletes the model before the process ends."""
+    program = [os.environ["VRAMSCOPE_SIM_PYTHON"], make.PROGRAMS / "server_model.py"]
+    done = subprocess.run([os.environ["VRAMSCOPE"], "dryrun", "--json", "--gpu", "4GiB", "--", *program], capture_output=True, text=True,
+                          cwd=tmp_path, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    model, parameters = json.loads(done.stdout)["model"], int(done.stderr.split()[-1])
+    assert (model["parameters"], model["parameter_bytes"]) == (parameters, 2 * parameters)
+    assert parameters == 2 * 1000 * 256 + 256 + 2 * (4 * 256 * 256 + 3 * 256 * 512 + 2 * 256)
