@@ -186,12 +186,15 @@ def _ignore_grammars(module: Any, assume: Callable[[str], None]) -> None:
 # ---- how its processes end
 
 
-_LEAST_S = 60.0  # vLLM kills processes 5 seconds after it asked them to end: too soon for the history to be written
+# vLLM kills processes 5 seconds after it asked them to end: too soon for the history to be written. The engine waits for its
+# workers within the time that the engine itself is waited for.
+_WORKERS_S = 60.0
+_ENGINE_S = 3 * _WORKERS_S
 
 
 def _wait_longer(module: Any, engine: ModuleType) -> None:
     def shutdown(original: Callable[..., Any], procs: Any, timeout: float | None = None, *args: Any, **kwargs: Any) -> Any:
-        return original(procs, max(_LEAST_S, timeout or 0.0), *args, **kwargs)
+        return original(procs, max(_ENGINE_S, timeout or 0.0), *args, **kwargs)
 
     engine.replace(module, "shutdown", shutdown)
 
@@ -201,7 +204,7 @@ def _wait_for_workers(module: Any, engine: ModuleType) -> None:
     import time
 
     def wait(original: Callable[..., Any], procs: Any, *args: Any, **kwargs: Any) -> Any:
-        end = time.monotonic() + _LEAST_S
+        end = time.monotonic() + _WORKERS_S
         for proc in procs:
             proc.join(max(0.0, end - time.monotonic()))
         return original(procs, *args, **kwargs)

@@ -29,10 +29,14 @@ static inline bool vs_add_u64(uint64_t a, uint64_t b, uint64_t *out) {
 }
 static inline bool vs_mul_size(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
 
-/* Sums over untrusted numbers: stops at the largest or smallest value instead of wrapping. */
+/* Sums and products over untrusted numbers: stop at the largest or smallest value instead of wrapping. */
 static inline uint64_t vs_sat_add_u64(uint64_t a, uint64_t b) {
   uint64_t sum;
   return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+static inline uint64_t vs_sat_mul_u64(uint64_t a, uint64_t b) {
+  uint64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 static inline int64_t vs_sat_add_i64(int64_t a, int64_t b) {
   int64_t sum;

@@ -29,13 +29,8 @@ typedef struct builder {
   VS_VEC(uint32_t) rank;         /* group in order of appearance -> index in out->list */
 } builder;
 
-static uint64_t times(uint64_t a, uint64_t b) {
-  uint64_t product;
-  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
 static void add_to(vs_colour_group *group, const builder *b, const vs_item *item) {
-  const uint64_t weight = times(item->size, vs_item_moments(b->items.slice, item));
+  const uint64_t weight = vs_sat_mul_u64(item->size, vs_item_moments(b->items.slice, item));
   group->weight = vs_sat_add_u64(group->weight, weight);
   b->out->weight = vs_sat_add_u64(b->out->weight, weight);
   if (vs_item_is_live(item, b->peak)) group->bytes_at_peak = vs_sat_add_u64(group->bytes_at_peak, item->size);

@@ -202,6 +202,38 @@ static vs_status at_time(const vs_host *host, vs_device_cache *device, int64_t t
   return VS_OK;
 }
 
+/* The first moment of a step with its highest requested bytes. */
+static vs_moment peak_between(vs_device_cache *device, vs_moment first, vs_moment last) {
+  vs_curve_cursor cursor = vs_curve_cursor_at_start(device->slice, vs_cached_curves(device));
+  vs_curve_cursor_move(&cursor, first);
+  vs_moment best = first;
+  int64_t most = cursor.values[VS_CURVE_REQUESTED];
+  for (vs_moment at = first + 1; at <= last; at++) {
+    vs_curve_cursor_move(&cursor, at);
+    if (cursor.values[VS_CURVE_REQUESTED] <= most) continue;
+    most = cursor.values[VS_CURVE_REQUESTED];
+    best = at;
+  }
+  VS_ASSERT(best >= first && best <= last);
+  return best;
+}
+
+static vs_status at_step(const vs_host *host, vs_device_cache *device, int64_t step, vs_moment *out,
+                         vs_error *error) {
+  vs_report *r;
+  VS_TRY(vs_cached_report(host, device, &r));
+  const vs_steps *steps = &r->steps;
+  const size_t count = steps->boundaries.count == 0 ? 0 : steps->boundaries.count - 1;
+  VS_ASSERT(step >= 1);
+  if (count == 0) return not_there(error, "no steps of a training loop were found in this trace");
+  if ((uint64_t)step > count)
+    return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "there is no step %D: %U were found in this trace",
+                   step, (uint64_t)count);
+  const uint32_t *begin = &steps->boundaries.data[step - 1];
+  *out = peak_between(device, begin[0], (vs_moment)begin[1] - 1);
+  return VS_OK;
+}
+
 static vs_status find_moment(const vs_host *host, vs_device_cache *device, vs_when when, vs_moment *out,
                              vs_error *error) {
   const vs_slice *slice = device->slice;
@@ -220,6 +252,7 @@ static vs_status find_moment(const vs_host *host, vs_device_cache *device, vs_wh
       if (when.value <= vs_slice_end(slice)) return VS_OK;
       return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET,
                      "there is no event %D: the trace of this device has %u", when.value, slice->event_count);
+    case VS_WHEN_STEP: return at_step(host, device, when.value, out, error);
     case VS_WHEN_AFTER: return at_time(host, device, when.value, true, out, error);
     case VS_WHEN_TIME: return at_time(host, device, when.value, false, out, error);
   }

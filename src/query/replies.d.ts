@@ -321,6 +321,36 @@ declare namespace Replies {
 
   // ---- what was live
 
+  interface InventoryStack {
+    label: string;
+    long_label: string;
+    key: GroupKey;
+    filter: string | null;
+    operation: string;
+    owner_frame: int | null;
+    is_forward: boolean;
+    frames: int[];
+    bytes: int;
+    count: int;
+    sizes: [int, int][];
+  }
+
+  interface InventoryReply extends DeviceReply {
+    file: File;
+    peak_allocated_bytes: int;
+    allocated_is_exact: boolean;
+    peak_requested_bytes: int;
+    peak_reserved_bytes: int;
+    ooms: int;
+    complete: boolean;
+    requests_hash: string | null;
+    at: Moment;
+    bytes: int;
+    count: int;
+    frames: Frame[];
+    stacks: InventoryStack[];
+  }
+
   interface LiveReply extends DeviceReply {
     at: Moment;
     since: Moment | null;

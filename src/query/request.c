@@ -176,6 +176,15 @@ static const char *const when_names[] = {
 };
 enum { WHEN_NAMES = sizeof when_names / sizeof *when_names };
 
+/* "step 3" or "step3". */
+static bool is_step(vs_str text, int64_t *step) {
+  const vs_str word = VS_STR("step");
+  if (!vs_str_starts(text, word)) return false;
+  size_t from = word.size;
+  if (from < text.size && text.data[from] == ' ') from++;
+  return vs_parse_i64((vs_str){text.data + from, text.size - from}, step) && *step >= 1;
+}
+
 static vs_status read_moment(const param *p, vs_json value, vs_when *out, vs_error *error) {
   *out = (vs_when){.kind = VS_WHEN_NONE};
   if (vs_json_kind(value) == VS_VALUE_NONE) return VS_OK;
@@ -192,6 +201,8 @@ static vs_status read_moment(const param *p, vs_json value, vs_when *out, vs_err
   out->kind = VS_WHEN_TIME;
   if (vs_str_starts(text, VS_STR("@")) && vs_parse_i64((vs_str){text.data + 1, text.size - 1}, &out->value))
     return VS_OK;
+  out->kind = VS_WHEN_STEP;
+  if (is_step(text, &out->value)) return VS_OK;
   out->kind = VS_WHEN_AFTER;
   if (vs_read_duration(text, &out->value)) return VS_OK;
   return vs_unknown_word(error, "moment", text, when_names, WHEN_NAMES);

@@ -66,6 +66,7 @@ typedef enum vs_when_kind {
   VS_WHEN_EVENT,
   VS_WHEN_AFTER, /* microseconds after the first event */
   VS_WHEN_TIME,  /* microseconds since 1970 */
+  VS_WHEN_STEP,  /* the peak of that step of the training loop, 1 the first */
   VS_WHEN_NONE,  /* only where the default is null */
 } vs_when_kind;
 

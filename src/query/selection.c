@@ -112,18 +112,13 @@ static int64_t place_on(const range *r, vs_moment moment) {
   return place < r->from ? r->from : place > r->to ? r->to : place;
 }
 
-static uint64_t times_saturating(uint64_t a, uint64_t b) {
-  uint64_t product;
-  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
 /* size * part / whole * VS_WEIGHT_PARTS, part <= whole. Both are shifted right until they fit into 31 bits. */
 static uint64_t weight_of(uint64_t size, uint64_t part, uint64_t whole) {
-  if (whole == 0) return times_saturating(size, VS_WEIGHT_PARTS);
+  if (whole == 0) return vs_sat_mul_u64(size, VS_WEIGHT_PARTS);
   VS_ASSERT(part <= whole);
   for (; whole >> 31 != 0; whole >>= 1) part >>= 1;
   const uint64_t fraction = (part << 32) / whole; /* of 2^32 */
-  return vs_sat_add_u64(times_saturating(size / VS_WEIGHT_PARTS, fraction),
+  return vs_sat_add_u64(vs_sat_mul_u64(size / VS_WEIGHT_PARTS, fraction),
                         size % VS_WEIGHT_PARTS * fraction / VS_WEIGHT_PARTS);
 }
 
