@@ -26,18 +26,18 @@ static vs_status answer(vs_outcome *outcome, vs_writer reply) {
 
 static vs_status conclude(const vs_dryrun_setup *setup, const vs_launch *launch, const vs_result *result,
                           vs_writer reply, vs_dryrun_end *end, vs_error *error) {
-  vs_json_doc report;
-  vs_status status = vs_history_report(setup, launch, result, &report, error);
+  vs_json_doc history;
+  vs_status status = vs_history_ask(setup, launch, result, &history, error);
   if (status == VS_OK) {
     vs_outcome outcome = {
-        .setup = setup, .launch = launch, .result = result, .report = vs_json_root(&report)};
+        .setup = setup, .launch = launch, .result = result, .history = vs_json_root(&history)};
     status = answer(&outcome, reply);
     end->exit_code = outcome.exit_code;
     vs_ranks_deinit(&outcome.ranks);
   } else {
     end->subject = setup->plan->snapshot;
   }
-  vs_json_doc_deinit(&report);
+  vs_json_doc_deinit(&history);
   return status;
 }
 

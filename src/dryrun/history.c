@@ -1,5 +1,5 @@
 #include "dryrun/history.h"
-#include "codec/json_writer.h"
+#include "codec/json_reply.h"
 #include "dryrun/gather.h"
 #include "os/infile.h"
 #include "os/outfile.h"
@@ -40,7 +40,7 @@ static vs_status keep(const vs_dryrun_setup *setup, const char *path, vs_error *
   return status == VS_OK || status == VS_NO_MEMORY ? status : VS_IO;
 }
 
-/* ---- the engine's report */
+/* ---- the engine's answers */
 
 typedef struct reading {
   const vs_dryrun_setup *setup;
@@ -64,40 +64,77 @@ static vs_status load(vs_engine *engine, const vs_dryrun_setup *setup, const cha
   VS_TRY(vs_infile_open(&in, path, error));
   reading r = {.setup = setup, .file = vs_infile_reader(&in), .file_bytes = in.size};
   vs_dryrun_show(setup, &(vs_dryrun_progress){.stage = VS_DRYRUN_READING, .file_bytes = r.file_bytes});
-  const vs_source source = {.name = vs_str_from(path), .bytes = in.size};
+  const vs_source source = {.name = VS_STR("dry run"), .bytes = in.size};
   const vs_status status =
       vs_engine_load(engine, (vs_reader){.ctx = &r, .read = read_shown}, &source, NULL, error);
   vs_infile_close(&in);
   return status;
 }
 
-static vs_status ask(vs_engine *engine, const vs_dryrun_setup *setup, vs_json_doc *report, vs_error *error) {
-  char request[80];
-  vs_text reply;
-  vs_format(request, sizeof request, "{\"method\": \"report\", \"params\": {\"top\": %U}}", setup->plan->top);
-  vs_text_init(&reply, setup->host, NULL);
-  vs_status status = vs_engine_request(engine, vs_str_from(request), vs_text_writer(&reply), error);
-  if (status == VS_OK) status = vs_json_doc_init(report, setup->host, vs_text_view(&reply), error);
-  vs_text_deinit(&reply);
+/* Appends the reply to a request. */
+static vs_status request(vs_engine *engine, const char *what, vs_text *replies, vs_error *error) {
+  return vs_engine_request(engine, vs_str_from(what), vs_text_writer(replies), error);
+}
+
+/* Appends the inventories of the devices in the reply of "report". */
+static vs_status ask_inventories(vs_engine *engine, const vs_host *host, vs_str report, vs_text *replies,
+                                 vs_error *error) {
+  vs_json_doc document;
+  VS_TRY(vs_json_doc_init(&document, host, report, error));
+  const vs_json devices = vs_reply_at(vs_json_root(&document), "devices");
+  vs_status status = VS_OK;
+  for (size_t i = 0; i < vs_json_count(devices) && status == VS_OK; i++) {
+    char what[80];
+    vs_format(what, sizeof what, "{\"method\": \"inventory\", \"params\": {\"device\": %D}}",
+              vs_reply_i64(vs_json_at(devices, i), "device"));
+    if (i != 0) vs_text_byte(replies, ',');
+    status = request(engine, what, replies, error);
+  }
+  vs_json_doc_deinit(&document);
   return status;
 }
 
-static vs_status report_on(const vs_dryrun_setup *setup, const char *path, vs_json_doc *report,
+static vs_status ask(vs_engine *engine, const vs_dryrun_setup *setup, vs_text *replies, vs_error *error) {
+  char what[80];
+  vs_text report;
+  vs_format(what, sizeof what, "{\"method\": \"report\", \"params\": {\"top\": %U}}", setup->plan->top);
+  vs_text_init(&report, setup->host, NULL);
+  vs_status status = request(engine, what, &report, error);
+  vs_text_cstr(replies, "{\"report\":");
+  vs_text_str(replies, vs_text_view(&report));
+  vs_text_cstr(replies, ",\"inventories\":[");
+  if (status == VS_OK) status = ask_inventories(engine, setup->host, vs_text_view(&report), replies, error);
+  vs_text_cstr(replies, "]}");
+  vs_text_deinit(&report);
+  return status == VS_OK ? replies->status : status;
+}
+
+static vs_status ask_all(vs_engine *engine, const vs_dryrun_setup *setup, vs_json_doc *history,
+                         vs_error *error) {
+  vs_text replies;
+  vs_text_init(&replies, setup->host, NULL);
+  vs_status status = ask(engine, setup, &replies, error);
+  if (status == VS_OK) status = vs_json_doc_init(history, setup->host, vs_text_view(&replies), error);
+  vs_text_deinit(&replies);
+  return status;
+}
+
+static vs_status report_on(const vs_dryrun_setup *setup, const char *path, vs_json_doc *history,
                            vs_error *error) {
   vs_engine *engine;
   VS_TRY(vs_engine_create(setup->host, &engine));
   vs_status status = load(engine, setup, path, error);
-  if (status == VS_OK) status = ask(engine, setup, report, error);
+  if (status == VS_OK) status = ask_all(engine, setup, history, error);
   vs_engine_destroy(engine);
   vs_dryrun_show_end(setup);
   return status;
 }
 
-vs_status vs_history_report(const vs_dryrun_setup *setup, const vs_launch *launch, const vs_result *result,
-                            vs_json_doc *report, vs_error *error) {
+vs_status vs_history_ask(const vs_dryrun_setup *setup, const vs_launch *launch, const vs_result *result,
+                         vs_json_doc *history, vs_error *error) {
   const char *wanted = setup->plan->snapshot;
   char path[VS_FOLDER_PATH];
-  *report = (vs_json_doc){.host = setup->host, .root = {.kind = VS_JSON_ABSENT}};
+  *history = (vs_json_doc){.host = setup->host, .root = {.kind = VS_JSON_ABSENT}};
   if (result->main == SIZE_MAX || !result->processes.data[result->main].has_snapshot) {
     if (wanted == NULL) return VS_OK;
     vs_error none;
@@ -110,10 +147,10 @@ vs_status vs_history_report(const vs_dryrun_setup *setup, const vs_launch *launc
   vs_gather_snapshot_path(path, sizeof path, launch->folder.path, result->processes.data[result->main].pid);
   if (wanted != NULL) VS_TRY(keep(setup, path, error));
   vs_error unread = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  const vs_status status = report_on(setup, path, report, &unread);
+  const vs_status status = report_on(setup, path, history, &unread);
   if (status == VS_OK) return VS_OK;
   unread.status = status;
   vs_dryrun_say(setup, path, &unread);
-  *report = (vs_json_doc){.host = setup->host, .root = {.kind = VS_JSON_ABSENT}};
+  *history = (vs_json_doc){.host = setup->host, .root = {.kind = VS_JSON_ABSENT}};
   return VS_OK;
 }

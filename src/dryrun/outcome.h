@@ -60,7 +60,8 @@ typedef struct vs_outcome {
   vs_fit_need needs[VS_SIM_MAX_DEVICES];
   uint32_t need_count;
   vs_fit_table fits;
-  vs_json report; /* the engine's report on the snapshot of the main process; absent if there is none */
+  vs_json
+      history; /* the engine's answers about the snapshot of the main process (history.h); absent if there is none */
   vs_search search;
   vs_ranks ranks;
 } vs_outcome;

@@ -370,6 +370,33 @@ void vs_dryrun_reply_kv_cache(vs_jsonw *w, const vs_result *result) {
   vs_jsonw_object_end(w);
 }
 
+/* What the main process used of the card, with its context; null of pinned host memory. */
+static void put_driver_peak(vs_jsonw *w, const vs_outcome *outcome, vs_json inventory) {
+  const vs_result *result = outcome->result;
+  const uint64_t card = vs_json_u64(vs_reply_at(inventory, "device"), UINT64_MAX);
+  const bool is_known = result->main != SIZE_MAX && card < result->card_count;
+  put_u64_or_null(w, "peak_driver_bytes", is_known,
+                  is_known ? result->processes.data[result->main].use[card].driver_peak_bytes : 0);
+}
+
+/* The engine's inventories, and what only the run knows. */
+static void put_inventories(vs_jsonw *w, const vs_outcome *outcome) {
+  const vs_json inventories = vs_reply_at(outcome->history, "inventories");
+  vs_jsonw_key(w, VS_STR("inventories"));
+  vs_jsonw_array_begin(w);
+  for (size_t i = 0; i < vs_json_count(inventories); i++) {
+    const vs_json inventory = vs_json_at(inventories, i);
+    vs_jsonw_object_begin(w);
+    put_driver_peak(w, outcome, inventory);
+    for (size_t k = 0; k < vs_json_count(inventory); k++) {
+      vs_jsonw_key(w, vs_json_name_at(inventory, k));
+      vs_reply_put(w, vs_json_at(inventory, k));
+    }
+    vs_jsonw_object_end(w);
+  }
+  vs_jsonw_array_end(w);
+}
+
 static void put_findings(vs_jsonw *w, const vs_outcome *outcome) {
   const vs_result *result = outcome->result;
   const uint64_t training = vs_need_training_bytes(result);
@@ -382,9 +409,10 @@ static void put_findings(vs_jsonw *w, const vs_outcome *outcome) {
   for (size_t i = 0; i < result->doubts.count; i++) put_doubt(w, result, &result->doubts.data[i]);
   vs_jsonw_array_end(w);
   put_processes(w, outcome);
-  put_u64_or_null(w, "report_pid", !vs_json_is_absent(outcome->report),
+  put_u64_or_null(w, "report_pid", !vs_json_is_absent(outcome->history),
                   result->main == SIZE_MAX ? 0 : result->processes.data[result->main].pid);
-  put_member(w, "report", vs_reply_at(outcome->report, "devices"));
+  put_member(w, "report", vs_reply_at(vs_reply_at(outcome->history, "report"), "devices"));
+  put_inventories(w, outcome);
 }
 
 void vs_dryrun_reply_put(vs_jsonw *w, const vs_outcome *outcome) {

@@ -12,8 +12,8 @@ import pytest
 
 from conftest import Run
 
-COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "view", "export", "query", "compact", "dryrun", "demo", "smi", "top",
-            "settings", "doctor", "help")
+COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "diff", "view", "export", "query", "compact", "dryrun", "demo",
+            "smi", "top", "settings", "doctor", "help")
 
 FAKE = os.environ.get("VRAMSCOPE_FAKE", "")
 # A machine with two cards, for the commands that look at cards.
@@ -92,9 +92,9 @@ def test_help_keeps_to_the_width(vramscope, width):
 def test_every_listed_option_is_accepted(build, vramscope, call, folder, recording, command):
     samples = {"N": "3", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SETTINGS": "expandable_segments:True", "SETTINGS...": "expandable_segments:True", "GPU...": "24GiB",
                "FILTER...": "forward", "FILTER=FACTOR...": "forward=0.5", "FUNCTION...": "forward",
-               "FIELDS": "gpu_name", "LIST": "0", "FORMAT": "csv", "[N]": "3", "SECONDS": "0.5"}
+               "FIELDS": "gpu_name", "LIST": "0", "FORMAT": "csv", "[N]": "3", "SECONDS": "0.5", "MOMENT[,MOMENT]": "peak,end"}
     operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "demo": [], "smi": [], "top": [],
-                "compact": ["recording.vram"], "query": ["snapshot.pickle", "report"], "settings": ["expandable_segments:True"]}.get(command, ["snapshot.pickle"])
+                "compact": ["recording.vram"], "diff": ["snapshot.pickle"] * 2, "query": ["snapshot.pickle", "report"], "settings": ["expandable_segments:True"]}.get(command, ["snapshot.pickle"])
     short = ["--steps", "2"]
     shutil.copy(recording, folder / "recording.vram")
     for letter, name, argument in listed_options(vramscope("help", command).out):

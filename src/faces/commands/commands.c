@@ -111,6 +111,7 @@ static bool fits_word(vs_option_id id, vs_str word, vs_str value) {
   if (vs_option_is_choice(word)) return vs_str_equal(word, value);
   if (vs_str_equal(word, VS_STR("N")) || vs_str_equal(word, VS_STR("[N]"))) return is_number(value);
   if (id != VS_OPTION_AT) return true;
+  if (vs_str_equal(word, VS_STR("STEP"))) return vs_str_starts(value, VS_STR("step"));
   return vs_str_equal(word, VS_STR("EVENT")) ? is_number(value) : is_time(value);
 }
 
@@ -143,13 +144,21 @@ vs_command_id vs_command_find(vs_str name, vs_error *error) {
   return VS_COMMAND_COUNT;
 }
 
-static vs_option_id find_option(vs_str name, vs_error *error) {
+static bool takes(vs_command_id command, unsigned id) {
+  return command != VS_COMMAND_COUNT && (vs_commands[command].options & VS_OPTION_BIT(id)) != 0;
+}
+
+/* A name may stand for several options, but only for one of those that a command takes. */
+static vs_option_id find_option(vs_command_id command, vs_str name, vs_error *error) {
   vs_nearest nearest = vs_nearest_to(name);
+  unsigned found = VS_OPTION_COUNT;
   for (unsigned id = 0; id < VS_OPTION_COUNT; id++) {
     const vs_str known = vs_str_from(vs_options[id].name);
-    if (vs_str_equal(known, name)) return (vs_option_id)id;
     vs_nearest_offer(&nearest, known);
+    if (!vs_str_equal(known, name)) continue;
+    if (found == VS_OPTION_COUNT || takes(command, id)) found = id;
   }
+  if (found != VS_OPTION_COUNT) return (vs_option_id)found;
   const char *hint = nearest.best.size == 0 ? "; see: vramscope help" : "; did you mean --";
   vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unknown option --%S%s%S%s", name, hint, nearest.best,
           nearest.best.size == 0 ? "" : "?");
@@ -161,8 +170,7 @@ static vs_option_id find_letter(vs_command_id command, char letter, vs_error *er
   unsigned found = VS_OPTION_COUNT;
   for (unsigned id = VS_OPTION_COUNT; id-- > 0;) {
     if (vs_options[id].letter != letter) continue;
-    if (command != VS_COMMAND_COUNT && (vs_commands[command].options & VS_OPTION_BIT(id)) != 0)
-      return (vs_option_id)id;
+    if (takes(command, id)) return (vs_option_id)id;
     found = id;
   }
   if (found != VS_OPTION_COUNT) return (vs_option_id)found;
@@ -209,7 +217,7 @@ static vs_status take_option(parser *p, vs_option_id id, const char *attached) {
 static vs_status take_long(parser *p, const char *word) {
   size_t size = 0;
   while (word[size] != 0 && word[size] != '=') size++;
-  const vs_option_id id = find_option((vs_str){word, size}, p->error);
+  const vs_option_id id = find_option(p->line->command, (vs_str){word, size}, p->error);
   if (id == VS_OPTION_COUNT) return VS_BAD_ARGUMENT;
   return take_option(p, id, word[size] == '=' ? word + size + 1 : NULL);
 }
@@ -291,6 +299,11 @@ static void count_arguments(const char *arguments, size_t *most, size_t *least) 
   if (are_many) *most = VS_MAX_ARGUMENTS;
 }
 
+static const char *what_is_missing(const vs_line *line) {
+  if (line->command == VS_COMMAND_diff) return line->argument_count == 0 ? "two files" : "a second file";
+  return line->argument_count == 0 ? "a file" : "a format";
+}
+
 static vs_status check_arguments(const parser *p) {
   const vs_command *command = &vs_commands[p->line->command];
   if (takes_program(command)) {
@@ -307,7 +320,7 @@ static vs_status check_arguments(const parser *p) {
                    command->arguments[0] == 0 ? "none" : command->arguments);
   if (p->line->argument_count < least)
     return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s needs %s: vramscope %s %s", command->name,
-                   p->line->argument_count == 0 ? "a file" : "a format", command->name, command->arguments);
+                   what_is_missing(p->line), command->name, command->arguments);
   return VS_OK;
 }
 

@@ -1,0 +1,31 @@
+/* Two inventories, compared: what the reply and its sentences are made of. */
+#ifndef VS_DIFF_COMPARISON_H
+#define VS_DIFF_COMPARISON_H
+
+#include "diff/diff.h"
+
+typedef struct vs_comparison {
+  const vs_host *host;
+  vs_diff_options options;
+  vs_side sides[2]; /* before, after */
+  vs_str roots[2];  /* the folder that all files of the user have in common; borrowed */
+  vs_pairing pairing;
+  vs_diff_rows rows;
+} vs_comparison;
+
+/* The names of a part of a row. */
+typedef struct vs_part_name {
+  vs_text owner;   /* "train.py:31 forward"; by file "train.py", by size "2,097,152 B" */
+  vs_text file;    /* without what differs between machines (files.h); empty: none */
+  vs_str function; /* empty: none */
+  int64_t line;    /* VS_SIDE_NO_LINE: none */
+} vs_part_name;
+
+/* `side`: 0 or 1; the part has allocations. A failure is kept in the texts. */
+void vs_part_name_init(vs_part_name *name, const vs_comparison *c, const vs_diff_row *row, unsigned side);
+void vs_part_name_deinit(vs_part_name *name);
+
+/* Whether two names of a row, one of each side, say different places: it moved, or was renamed. */
+bool vs_part_names_differ(const vs_part_name *before, const vs_part_name *after);
+
+#endif
