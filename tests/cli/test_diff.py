@@ -155,6 +155,14 @@ def test_moments(vramscope, folder):
     assert end["a"] == end["b"] and end["a"]["at"] != done["b"]["at"]
 
 
+def test_steps(vramscope, folder):
+    """The peak of each step of the training: what metrics.py keeps is 3 MiB and the number of the step larger each time."""
+    peaks = [json.loads(vramscope("query", "snapshot.pickle", "inventory", f"at=step{n}").out)["bytes"] for n in (1, 2, 3)]
+    assert peaks[1] - peaks[0] in (3 * MiB + 1, 3 * MiB + 2) and peaks[2] - peaks[1] == peaks[1] - peaks[0] + 1
+    done = json.loads(vramscope("diff", "--at", "step1,step3", "--json", "snapshot.pickle", "snapshot.pickle").out)
+    assert changes(done) == [("metrics.py:19 update", "changed", peaks[2] - peaks[0])]
+
+
 def test_an_inventory_is_a_file_to_compare_with(vramscope, folder):
     whole = vramscope("diff", "--json", "snapshot.pickle", "snapshot.pickle").out
     kept = vramscope("query", "snapshot.pickle", "inventory", "-o", "main.json")

@@ -88,6 +88,10 @@ static void moments_are_names_events_and_times(void **state) {
   expect_moment("\"2min\"", VS_WHEN_AFTER, 120000000);
   expect_moment("\"@1700000000000001\"", VS_WHEN_TIME, INT64_C(1700000000000001));
   expect_moment("\"@-5\"", VS_WHEN_TIME, -5);
+  expect_moment("\"step 3\"", VS_WHEN_STEP, 3);
+  expect_moment("\"step12\"", VS_WHEN_STEP, 12);
+  expect_refused("{\"method\":\"state\",\"params\":{\"at\":\"step 0\"}}",
+                 "unknown moment 'step 0': there is start, end, peak, peak_reserved, oom");
   expect_refused("{\"method\":\"state\",\"params\":{\"at\":\"pek\"}}",
                  "unknown moment 'pek': did you mean 'peak'?");
   expect_refused("{\"method\":\"state\",\"params\":{\"at\":\"1h\"}}",
@@ -122,7 +126,7 @@ static void what_is_unknown_is_refused_with_the_nearest_word(void **state) {
   expect_refused("{\"method\":\"sta\"}", "unknown method 'sta': did you mean 'stats'?");
   expect_refused(
       "{\"method\":\"xyz\"}",
-      "unknown method 'xyz': there is report, stats, live, tree, blocks, events, find, segments, state, "
+      "unknown method 'xyz': there is report, stats, live, inventory, tree, blocks, events, find, segments, state, "
       "timeline, marks, picture, groups, pick, allocation, allocations, map, holes, fragmentation, replay, "
       "whatif, whatif_snapshot, course, oom, export, info, settings, methods");
   expect_refused("{\"method\":\"live\",\"params\":{\"tpo\":1}}",
