@@ -2,6 +2,7 @@
 #ifndef VS_DIFF_COMPARISON_H
 #define VS_DIFF_COMPARISON_H
 
+#include "codec/json_writer.h"
 #include "diff/diff.h"
 
 typedef struct vs_comparison {
@@ -27,5 +28,8 @@ void vs_part_name_deinit(vs_part_name *name);
 
 /* Whether two names of a row, one of each side, say different places: it moved, or was renamed. */
 bool vs_part_names_differ(const vs_part_name *before, const vs_part_name *after);
+
+/* Writes the row as one object of the reply. */
+void vs_comparison_put_row(vs_jsonw *json, const vs_comparison *c, const vs_diff_row *row);
 
 #endif

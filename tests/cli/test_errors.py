@@ -32,7 +32,7 @@ def assert_one_line(done, code):
         (["export", "snapshot.pickle"], "export needs a format"),
         (["export", "snapshot.pickle", "jsn"], "did you mean json?"),
         (["export", "snapshot.pickle", "docx"], "unknown format"),
-        (["report", "a", "b"], 'unexpected argument "b"'),
+        (["tree", "a", "b"], 'unexpected argument "b"'),
         (["export", "a", "b", "c"], 'unexpected argument "c"'),
         (["report", "--tpo", "3", "x"], "did you mean --top?"),
         (["report", "--jsn", "x"], "did you mean --json?"),
@@ -119,7 +119,7 @@ def test_missing_file(vramscope, folder):
 
 def test_folder(vramscope, folder):
     (folder / "sub").mkdir()
-    assert vramscope("report", "sub").err == "vramscope: sub: is a directory\n"
+    assert vramscope("tree", "sub").err == "vramscope: sub: is a directory\n"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -152,7 +152,7 @@ def vramscope_bytes(vramscope, name):
 
 @pytest.mark.parametrize("word", ("\x1b[31mred", "x" * 3000, "é" * 400, "\udcff\udcfe"))
 def test_words_in_usage_errors(vramscope, word):
-    for args in ([word], ["report", "--" + word], ["report", "--top", word, "x"], ["help", word], ["report", "a", word]):
+    for args in ([word], ["report", "--" + word], ["report", "--top", word, "x"], ["help", word], ["tree", "a", word]):
         assert_one_line(vramscope(*args), USAGE)
 
 

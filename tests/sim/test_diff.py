@@ -84,3 +84,20 @@ def test_half_the_bytes(runs):
     rows = changed(compare(runs, "half"))
     assert rows and {row["status"] for row in rows} == {"changed"} and not any(row["moved"] and row["line"] is None for row in rows)
     assert all(2 * row["after"]["bytes"] == row["before"]["bytes"] for row in rows if row["function"] in ("mix", "forward"))
+
+
+def test_the_odd_rank_of_a_job(tmp_path):
+    """Rank 2 of four keeps 256 x 512 floats of each step: the table names it, and the line."""
+    program = [os.environ["VRAMSCOPE_SIM_PYTHON"], make.PROGRAMS / "odd_rank.py", tmp_path]
+    done = subprocess.run([os.environ["VRAMSCOPE"], "dryrun", "-q", "--gpu", "4x4GiB", "--ranks", "4", "--", *program], capture_output=True,
+                          text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    done = subprocess.run([os.environ["VRAMSCOPE"], "report", "--json", tmp_path], capture_output=True, text=True, check=True)
+    reply = json.loads(done.stdout)
+    assert [os.path.basename(file["name"]) for file in reply["files"]] == [f"rank{n}_memory_snapshot.pickle" for n in range(4)]
+    assert reply["odd"] == [2] and [file["differing_bytes"] for file in (reply["files"][n] for n in (0, 1, 3))] == [0, 0, 0]
+    kept = 256 * 512 * FLOAT
+    line = 1 + next(n for n, text in enumerate((make.PROGRAMS / "odd_rank.py").read_text().splitlines()) if "kept.append(" in text)
+    (row,) = reply["files"][2]["rows"]
+    assert (row["owner"], row["status"]) == (f"odd_rank.py:{line} main", "new") and row["delta_bytes"] in (2 * kept, 3 * kept)
+    assert reply["files"][2]["differing_bytes"] == row["delta_bytes"] == reply["files"][2]["delta_bytes"]

@@ -13,7 +13,8 @@ typedef struct vs_cli {
   const char *shown_name; /* what the file is called where it is shown; NULL: as on the command line */
   vs_screen screen;
   vs_outfile out;
-  int program_exit; /* the exit status of a program that the command ran; returned instead of VS_EXIT_OK */
+  int program_exit; /* returned instead of VS_EXIT_OK: the exit status of a program that the command ran, or of an answer that
+                       is shown although parts of it are missing */
 } vs_cli;
 
 /* vs_cli_report, vs_cli_stats, ...: one for each row of commands.def. */

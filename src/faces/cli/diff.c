@@ -14,22 +14,6 @@ static void put_change(vs_text *text, const vs_screen *screen, int64_t bytes) {
   else vs_text_bytes_change(text, bytes, screen->unit);
 }
 
-/* "8 × 64.00 MiB", "512.0 MiB in 12"; "-" for nothing. */
-static void put_part(vs_text *text, const vs_screen *screen, vs_json part) {
-  const uint64_t count = vs_reply_u64(part, "count");
-  const bool has_each = vs_reply_knows(part, "each_bytes");
-  if (count == 0) {
-    vs_text_byte(text, '-');
-  } else if (count > 1 && has_each) {
-    vs_text_count(text, count);
-    vs_text_cstr(text, screen->has_unicode ? " × " : " x ");
-    vs_text_bytes(text, vs_reply_u64(part, "each_bytes"), screen->unit);
-  } else {
-    vs_text_bytes(text, vs_reply_u64(part, "bytes"), screen->unit);
-    if (count > 1) vs_text_format(text, " in %U", count);
-  }
-}
-
 /* "train.py:33 forward", and the name that its function had before: " (was run)". */
 static void put_owner(vs_text *text, vs_json row) {
   const vs_str name = vs_reply_str(row, "function"),
@@ -116,8 +100,8 @@ static size_t changed_count(vs_json rows) {
 static void put_row(vs_table *table, vs_json row) {
   const vs_screen *screen = table->screen;
   put_change(vs_table_cell(table), screen, vs_reply_i64(row, "delta_bytes"));
-  put_part(vs_table_cell(table), screen, vs_reply_at(row, "before"));
-  put_part(vs_table_cell(table), screen, vs_reply_at(row, "after"));
+  vs_words_part(screen, vs_table_cell(table), vs_reply_at(row, "before"));
+  vs_words_part(screen, vs_table_cell(table), vs_reply_at(row, "after"));
   put_owner(vs_table_cell(table), row);
 }
 
@@ -187,9 +171,9 @@ static void put_markdown_row(vs_cli *cli, vs_json row) {
   vs_text_cstr(text, "| ");
   put_change(text, &cli->screen, vs_reply_i64(row, "delta_bytes"));
   vs_text_cstr(text, " | ");
-  put_part(text, &cli->screen, vs_reply_at(row, "before"));
+  vs_words_part(&cli->screen, text, vs_reply_at(row, "before"));
   vs_text_cstr(text, " | ");
-  put_part(text, &cli->screen, vs_reply_at(row, "after"));
+  vs_words_part(&cli->screen, text, vs_reply_at(row, "after"));
   vs_text_cstr(text, " | ");
   put_code(text, &owner);
   vs_text_cstr(text, " |\n");

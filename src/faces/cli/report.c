@@ -1,5 +1,6 @@
 /* The report on one screen: the engine's lines, laid out and coloured. Only the suggested next commands are composed here. */
 #include "base/check.h"
+#include "faces/cli/ranks.h"
 #include "faces/cli/words.h"
 
 enum { OWNERS = 5, OTHERS = 8 };
@@ -114,4 +115,7 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
   return VS_EXIT_OK;
 }
 
-vs_exit vs_cli_report(vs_cli *cli) { return vs_cli_answer(cli, ask); }
+vs_exit vs_cli_report(vs_cli *cli) {
+  return vs_cli_are_ranks(cli) || vs_cli_has(cli, VS_OPTION_CSV) ? vs_cli_ranks(cli)
+                                                                 : vs_cli_answer(cli, ask);
+}

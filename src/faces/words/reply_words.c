@@ -63,6 +63,21 @@ void vs_words_shell(vs_text *text, vs_str word) {
   vs_text_byte(text, '\'');
 }
 
+void vs_words_part(const vs_screen *screen, vs_text *text, vs_json part) {
+  const uint64_t count = vs_reply_u64(part, "count");
+  const bool has_each = vs_reply_knows(part, "each_bytes");
+  if (count == 0) {
+    vs_text_byte(text, '-');
+  } else if (count > 1 && has_each) {
+    vs_text_count(text, count);
+    vs_text_cstr(text, screen->has_unicode ? " × " : " x ");
+    vs_text_bytes(text, vs_reply_u64(part, "each_bytes"), screen->unit);
+  } else {
+    vs_text_bytes(text, vs_reply_u64(part, "bytes"), screen->unit);
+    if (count > 1) vs_text_format(text, " in %U", count);
+  }
+}
+
 /* ---- the engine's lines */
 
 enum { LABEL = 15 };

@@ -17,6 +17,9 @@ void vs_words_frame(vs_text *text, vs_json frame, bool whole_path);
 /* The same in the next cell of a table, behind `indent`, with the whole path where there is room. */
 void vs_words_frame_cell(vs_table *table, const char *indent, vs_json frame);
 
+/* One side of a row of a difference (docs/formats/diff.md): "8 × 64.00 MiB", "512.0 MiB in 12"; "-" for nothing. */
+void vs_words_part(const vs_screen *screen, vs_text *text, vs_json part);
+
 /* "1 block", "12,000 blocks". */
 static inline void vs_words_count(vs_text *text, uint64_t count, const char *noun) {
   vs_text_counted(text, count, noun);

@@ -1,0 +1,13 @@
+/* Several files, one for each rank of a job: a table with a row for each. */
+#ifndef VS_CLI_RANKS_H
+#define VS_CLI_RANKS_H
+
+#include "faces/cli/cli.h"
+
+/* Whether the arguments are several files, or a folder of them. */
+bool vs_cli_are_ranks(const vs_cli *cli);
+
+/* Reads one file after the other, and shows the table. */
+VS_MUST_CHECK vs_exit vs_cli_ranks(vs_cli *cli);
+
+#endif
