@@ -39,7 +39,9 @@ void vs_part_name_init(vs_part_name *name, const vs_comparison *c, const vs_diff
   put_owner(name, by, stack);
 }
 
-void vs_part_name_deinit(vs_part_name *name) {
+void vs_part_name_deinit(vs_part_name *name, vs_status *status) {
+  if (*status == VS_OK) *status = name->owner.status;
+  if (*status == VS_OK) *status = name->file.status;
   vs_text_deinit(&name->owner);
   vs_text_deinit(&name->file);
 }
@@ -98,10 +100,6 @@ void vs_comparison_put_row(vs_jsonw *json, const vs_comparison *c, const vs_diff
   put_part(json, "before", &row->parts[0], has[0] ? &names[0] : NULL);
   put_part(json, "after", &row->parts[1], has[1] ? &names[1] : NULL);
   vs_jsonw_object_end(json);
-  for (unsigned side = 0; side < 2; side++) {
-    if (!has[side]) continue;
-    if (json->text->status == VS_OK) json->text->status = names[side].owner.status;
-    if (json->text->status == VS_OK) json->text->status = names[side].file.status;
-    vs_part_name_deinit(&names[side]);
-  }
+  for (unsigned side = 0; side < 2; side++)
+    if (has[side]) vs_part_name_deinit(&names[side], &json->text->status);
 }

@@ -22,9 +22,10 @@ typedef struct vs_part_name {
   int64_t line;    /* VS_SIDE_NO_LINE: none */
 } vs_part_name;
 
-/* `side`: 0 or 1; the part has allocations. A failure is kept in the texts. */
+/* `side`: 0 or 1; the part has allocations. A failure is kept until it is freed. */
 void vs_part_name_init(vs_part_name *name, const vs_comparison *c, const vs_diff_row *row, unsigned side);
-void vs_part_name_deinit(vs_part_name *name);
+/* Frees the texts. A failure of them becomes one of *status, unless that has one. */
+void vs_part_name_deinit(vs_part_name *name, vs_status *status);
 
 /* Whether two names of a row, one of each side, say different places: it moved, or was renamed. */
 bool vs_part_names_differ(const vs_part_name *before, const vs_part_name *after);

@@ -74,17 +74,26 @@ static vs_status compare(vs_comparison *c, vs_text *reply) {
   return status;
 }
 
+static vs_status compare_all(vs_comparison *c, vs_json before, vs_json after, vs_text *reply,
+                             vs_error *error) {
+  VS_TRY(vs_side_init(&c->sides[0], c->host, before, error));
+  vs_status status = vs_side_init(&c->sides[1], c->host, after, error);
+  if (status == VS_OK) {
+    for (size_t side = 0; side < 2; side++) c->roots[side] = vs_files_root(&c->sides[side]);
+    status = compare(c, reply);
+    vs_side_deinit(c->host, &c->sides[1]);
+  }
+  vs_side_deinit(c->host, &c->sides[0]);
+  return status;
+}
+
 vs_status vs_diff_put(const vs_host *host, vs_json before, vs_json after, vs_diff_options options,
                       vs_text *reply, vs_error *error) {
   vs_comparison c = {.host = host, .options = options};
-  VS_TRY(vs_side_init(&c.sides[0], host, before, error));
-  vs_status status = vs_side_init(&c.sides[1], host, after, error);
-  if (status == VS_OK) {
-    for (size_t side = 0; side < 2; side++) c.roots[side] = vs_files_root(&c.sides[side]);
-    status = compare(&c, reply);
-    if (status != VS_OK) vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
-    vs_side_deinit(host, &c.sides[1]);
-  }
-  vs_side_deinit(host, &c.sides[0]);
+  vs_error why = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  const vs_status status = compare_all(&c, before, after, reply, &why);
+  if (status == VS_OK) return VS_OK;
+  if (why.status == VS_OK) vs_fail(&why, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  if (error != NULL) *error = why;
   return status;
 }

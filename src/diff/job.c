@@ -364,7 +364,7 @@ static vs_status put_all(const writing *w) {
   return VS_OK;
 }
 
-vs_status vs_job_put(vs_job *job, vs_job_options options, vs_text *reply, vs_error *error) {
+static vs_status write(vs_job *job, vs_job_options options, vs_text *reply, vs_error *error) {
   vs_text text;
   vs_jsonw json;
   writing w = {.job = job, .options = options, .json = &json, .error = error};
@@ -379,4 +379,13 @@ vs_status vs_job_put(vs_job *job, vs_job_options options, vs_text *reply, vs_err
   if (status == VS_OK) vs_text_str(reply, vs_text_view(&text));
   vs_text_deinit(&text);
   return status == VS_OK ? reply->status : status;
+}
+
+vs_status vs_job_put(vs_job *job, vs_job_options options, vs_text *reply, vs_error *error) {
+  vs_error why = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  const vs_status status = write(job, options, reply, &why);
+  if (status == VS_OK) return VS_OK;
+  if (why.status == VS_OK) vs_fail(&why, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  if (error != NULL) *error = why;
+  return status;
 }

@@ -17,9 +17,8 @@ static bool has_moved(const vs_comparison *c, const vs_diff_row *row, vs_status 
   vs_part_name_init(&before, c, row, 0);
   vs_part_name_init(&after, c, row, 1);
   const bool differ = vs_part_names_differ(&before, &after);
-  *status = before.file.status != VS_OK ? before.file.status : after.file.status;
-  vs_part_name_deinit(&before);
-  vs_part_name_deinit(&after);
+  vs_part_name_deinit(&before, status);
+  vs_part_name_deinit(&after, status);
   return differ;
 }
 
@@ -148,8 +147,7 @@ static void put_same(writing *w) {
     vs_part_name_init(&name, w->c, &w->c->rows.list.data[t->first_same + i], 1);
     if (i != 0) vs_text_cstr(&w->text, ", ");
     vs_text_str(&w->text, vs_text_view(&name.owner));
-    if (w->text.status == VS_OK) w->text.status = name.owner.status;
-    vs_part_name_deinit(&name);
+    vs_part_name_deinit(&name, &w->text.status);
   }
   if (t->same > NAMED) vs_text_cstr(&w->text, " ...");
   end_line(w, "same", "The same", "plain");
@@ -196,8 +194,8 @@ static void put_moved(writing *w) {
   put_place(w, &before, with_folder);
   vs_text_cstr(&w->text, " is now ");
   put_place(w, &after, with_folder);
-  vs_part_name_deinit(&before);
-  vs_part_name_deinit(&after);
+  vs_part_name_deinit(&before, &w->text.status);
+  vs_part_name_deinit(&after, &w->text.status);
   end_line(w, "moved", "Moved", "plain");
 }
 
