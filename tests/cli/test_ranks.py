@@ -10,7 +10,7 @@ import pytest
 
 import conftest as make
 
-USAGE, NOT_READ = 2, 3
+NOT_READ = 3
 MiB = make.MiB
 
 
@@ -87,4 +87,4 @@ def test_a_file_that_cannot_be_read_is_a_row(vramscope, ranks):
 def test_a_folder_without_snapshots(vramscope, folder):
     (folder / "empty").mkdir()
     done = vramscope("report", "empty")
-    assert done.code == USAGE and "the folder has no snapshots" in done.err and done.out == ""
+    assert done.code == NOT_READ and "the folder has no snapshots" in done.err and done.out == ""

@@ -95,7 +95,7 @@ bool vs_cli_are_ranks(const vs_cli *cli) {
 
 static vs_exit refuse(const char *subject, const char *sentence) {
   vs_error error;
-  vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s", sentence);
+  vs_fail(&error, VS_IO, VS_NO_OFFSET, "%s", sentence);
   return vs_print_error(vs_str_from(subject), &error);
 }
 
