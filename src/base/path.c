@@ -2,6 +2,7 @@
 
 vs_str vs_path_base(vs_str path) {
   size_t start = path.size;
+  if (start == 0) return path; /* an empty text may have no bytes to point to */
   while (start > 0 && path.data[start - 1] != '/' && path.data[start - 1] != '\\') start--;
   return (vs_str){path.data + start, path.size - start};
 }

@@ -86,6 +86,7 @@ static vs_status fill_row(alignment *all, uint32_t i) {
 
 static vs_status run(alignment *all, uint32_t *mates) {
   const size_t rows = all->a->count, columns = all->b->count;
+  if (columns == 0) return VS_OK;
   VS_TRY(vs_vec_reserve(all->host, &all->cells, rows * columns));
   VS_TRY(vs_vec_reserve(all->host, &all->best, columns));
   for (size_t k = 0; k < columns; k++) all->best.data[k] = VS_ALIGN_NONE;

@@ -67,11 +67,11 @@ static vs_status operation_key(building *b, unsigned side, const vs_side_stack *
 /* The lines of Python in the stack, or all of it if it has none, and the operation. */
 static vs_status stack_key(building *b, unsigned side, const vs_side_stack *stack, uint64_t *key) {
   const vs_side *s = &b->sides[side];
-  const uint32_t *frames = s->stack_frames.data + stack->first_frame;
   uint64_t operation;
   uint32_t id;
   bool has_python = false;
-  for (uint32_t i = 0; i < stack->frame_count; i++) has_python |= s->frames.data[frames[i]].is_python;
+  for (uint32_t i = 0; i < stack->frame_count; i++)
+    has_python |= s->frames.data[s->stack_frames.data[stack->first_frame + i]].is_python;
   b->scratch.count = 0;
   VS_TRY(vs_vec_reserve(b->host, &b->scratch, (size_t)stack->frame_count + 3));
   if (stack->frame_count == 0) VS_TRY(text_key(b, stack->label, &operation));
@@ -80,8 +80,9 @@ static vs_status stack_key(building *b, unsigned side, const vs_side_stack *stac
   b->scratch.data[b->scratch.count++] = (uint32_t)operation;
   b->scratch.data[b->scratch.count++] = stack->is_forward;
   for (uint32_t i = 0; i < stack->frame_count; i++)
-    if (!has_python || s->frames.data[frames[i]].is_python)
-      b->scratch.data[b->scratch.count++] = b->pairing->sides[side].places.data[frames[i]];
+    if (!has_python || s->frames.data[s->stack_frames.data[stack->first_frame + i]].is_python)
+      b->scratch.data[b->scratch.count++] =
+          b->pairing->sides[side].places.data[s->stack_frames.data[stack->first_frame + i]];
   VS_TRY(vs_lists_intern(b->host, &b->stacks, b->scratch.data, b->scratch.count, &id));
   *key = key_of(KEY_STACK, id);
   return VS_OK;
