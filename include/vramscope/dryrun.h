@@ -76,7 +76,20 @@ typedef struct vs_dryrun_plan {
    * silently, for each combination of their values, at most 64 times, and the reply is about all of these runs ("method" is
    * "dryrun_vary"). Not together with finds_smallest, finds_ranks, history and snapshot. NULL: one run. */
   const char *const *vary;
+
+  /* "batch=1..256": the largest of these values with which the program fits, as the option --find-largest takes them. The program runs, silently,
+   * with one value after the other, and the reply is about all of these runs ("method" is "dryrun_find_largest"). Not together with vary,
+   * finds_smallest, finds_ranks, history and snapshot. NULL: one run. */
+  const char *find_largest;
 } vs_dryrun_plan;
+
+/* Exit statuses that say what became of the runs. */
+enum {
+  VS_DRYRUN_EXIT_FITS = 0,
+  VS_DRYRUN_EXIT_DOES_NOT_FIT = 1,
+  VS_DRYRUN_EXIT_FAILED = 6, /* a program failed, but not for lack of memory, or did not use the GPU */
+  VS_DRYRUN_EXIT_INTERRUPTED = 130,
+};
 
 typedef enum vs_dryrun_stage {
   VS_DRYRUN_RUNNING,   /* the program runs; its output is shown */
@@ -85,6 +98,7 @@ typedef enum vs_dryrun_stage {
   VS_DRYRUN_PAUSED, /* this process is about to be stopped (Ctrl-Z), or the run is over: erase the progress display */
   VS_DRYRUN_RANKS,   /* another rank runs silently */
   VS_DRYRUN_VARYING, /* a run of a table begins, silently */
+  VS_DRYRUN_FINDING, /* a run of a search for the largest value begins, silently */
 } vs_dryrun_stage;
 
 /* The progress. Members that do not belong to the stage are 0. */
@@ -106,6 +120,8 @@ typedef struct vs_dryrun_progress {
   /* VARYING: `run`, how many there are, and the values of this one: "gpu=L4, batch=8" */
   uint32_t runs;
   vs_str values;
+  /* FINDING: `run` and `values`, and what is known: "16 fits, 128 does not"; empty: nothing */
+  vs_str known;
 } vs_dryrun_progress;
 
 /* Receives progress and messages. Each function may be NULL. */
@@ -121,7 +137,8 @@ typedef struct vs_dryrun_watch {
 typedef struct vs_dryrun_end {
   /* The exit status for a command that runs the program: that of the program, or 128 + N if signal N ended it; for several
    * processes that of the first one that failed. 127: there is no such program; 126: it cannot be started. With `vary`: 0 if all
-   * runs have ended, however they ended; 130 if they were interrupted, 1 if one could not be started. */
+   * runs have ended, however they ended; 130 if they were interrupted, 1 if one could not be started. With `find_largest` one of VS_DRYRUN_EXIT: whether a
+   * value fits. */
   int exit_code;
   const char
       *subject; /* after a failure: the program or file of the plan that `error` is about; NULL: none */

@@ -1,5 +1,6 @@
 /* The run as a whole: plan, launch, gather, fit, search, reply. */
 #include "base/sized.h"
+#include "dryrun/find_largest.h"
 #include "dryrun/gather.h"
 #include "dryrun/history.h"
 #include "dryrun/ranks.h"
@@ -85,8 +86,10 @@ static vs_status run_plan(const vs_host *host, const vs_dryrun_plan *plan, const
   if (host == NULL) host = vs_host_default();
   *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
   *end = (vs_dryrun_end){.exit_code = 0};
-  const vs_status status = plan->vary != NULL ? vs_table_run(host, plan, watch, reply, end, error)
-                                              : run_once(host, plan, watch, reply, end, error);
+  const vs_status status = plan->find_largest != NULL
+                               ? vs_find_largest_run(host, plan, watch, reply, end, error)
+                           : plan->vary != NULL ? vs_table_run(host, plan, watch, reply, end, error)
+                                                : run_once(host, plan, watch, reply, end, error);
   error->status = status;
   if (status != VS_OK && error->text[0] == 0)
     return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));

@@ -82,6 +82,7 @@ static vs_status take_slot(gathering *g, const vs_sim_process *slot) {
     use->is_used = slot->use[c].peak_bytes != 0 || slot->use[c].refused_count != 0;
     use->driver_peak_bytes = slot->use[c].peak_bytes;
     use->refused_count = slot->use[c].refused_count;
+    use->context_refused_count = slot->use[c].context_refused_count;
     use->largest_refused_bytes = slot->use[c].largest_refused_bytes;
     use->torch = reported(&slot->use[c]);
   }

@@ -37,3 +37,16 @@ uint32_t vs_outcome_busiest(const vs_outcome *outcome) {
       busiest = c;
   return busiest;
 }
+
+int64_t vs_outcome_headroom(const vs_outcome *outcome) {
+  const vs_result *result = outcome->result;
+  int64_t least = INT64_MAX;
+  for (uint32_t c = 0; c < result->card_count; c++) {
+    if (!result->cards[c].is_used) continue;
+    const int64_t total = (int64_t)result->cards[c].card->figures.total_bytes; /* at most VS_SIM_MOST_TOTAL */
+    const uint64_t needed = vs_need_with_pools(&result->cards[c]);
+    const int64_t spare = total - (int64_t)vs_min_u64(needed, INT64_MAX);
+    if (spare < least) least = spare;
+  }
+  return least;
+}

@@ -22,11 +22,10 @@ static void put_names(vs_jsonw *w, const vs_vary *vary, const vs_vary_axis *axis
   vs_jsonw_array_begin(w);
   for (uint32_t n = axis->first_name; n < axis->first_name + axis->name_count; n++) {
     const vs_vary_name *name = &vary->names[n];
-    const bool is_outside = name->kind == VS_VARY_DRYRUN || name->kind == VS_VARY_ENVIRONMENT;
     vs_jsonw_object_begin(w);
     vs_jsonw_member_str(w, "name", name->text);
     vs_jsonw_member_str(w, "kind", vs_str_from(vs_vary_kind_word(name->kind)));
-    vs_jsonw_member_bool(w, "added", !is_outside && name->word == VS_VARY_ADDED);
+    vs_jsonw_member_bool(w, "added", vs_vary_is_added(name));
     vs_jsonw_object_end(w);
   }
   vs_jsonw_array_end(w);
@@ -44,12 +43,15 @@ static void put_values(vs_jsonw *w, const vs_vary *vary, const vs_vary_axis *axi
   vs_jsonw_array_end(w);
 }
 
-void vs_reply_table_begin(vs_jsonw *w, const vs_vary *vary) {
+void vs_reply_table_head(vs_jsonw *w, vs_str method, const vs_vary *vary) {
   vs_jsonw_object_begin(w);
   vs_jsonw_member_u64(w, "schema", 1);
-  vs_jsonw_member_str(w, "method", VS_STR("dryrun_vary"));
+  vs_jsonw_member_str(w, "method", method);
   vs_jsonw_member_bool(w, "simulated", true);
   put_command(w, vary->plan->command);
+}
+
+void vs_reply_table_axes(vs_jsonw *w, const vs_vary *vary) {
   vs_jsonw_key(w, VS_STR("axes"));
   vs_jsonw_array_begin(w);
   for (uint32_t i = 0; i < vary->axis_count; i++) {
@@ -60,6 +62,11 @@ void vs_reply_table_begin(vs_jsonw *w, const vs_vary *vary) {
   }
   vs_jsonw_array_end(w);
   vs_jsonw_member_u64(w, "run_count", vary->run_count);
+}
+
+void vs_reply_table_begin(vs_jsonw *w, const vs_vary *vary) {
+  vs_reply_table_head(w, VS_STR("dryrun_vary"), vary);
+  vs_reply_table_axes(w, vary);
   vs_jsonw_key(w, VS_STR("runs"));
   vs_jsonw_array_begin(w);
 }
@@ -69,7 +76,6 @@ void vs_reply_table_end(vs_jsonw *w, bool was_interrupted, vs_str why) {
   vs_jsonw_member_bool(w, "interrupted", was_interrupted);
   if (why.size == 0) vs_jsonw_member_null(w, "why");
   else vs_jsonw_member_str(w, "why", why);
-  vs_jsonw_object_end(w);
 }
 
 void vs_reply_table_values(vs_text *text, const vs_vary *vary, uint32_t run) {
@@ -107,19 +113,6 @@ static void put_known(vs_jsonw *w, const char *key, bool is_known, uint64_t valu
   else vs_jsonw_member_null(w, key);
 }
 
-/* The least memory to spare of the cards that the run used. */
-static int64_t headroom_of(const vs_result *result) {
-  int64_t least = INT64_MAX;
-  for (uint32_t c = 0; c < result->card_count; c++) {
-    if (!result->cards[c].is_used) continue;
-    const int64_t total = (int64_t)result->cards[c].card->figures.total_bytes; /* at most VS_SIM_MOST_TOTAL */
-    const uint64_t needed = vs_need_with_pools(&result->cards[c]);
-    const int64_t spare = total - (int64_t)vs_min_u64(needed, INT64_MAX);
-    if (spare < least) least = spare;
-  }
-  return least;
-}
-
 static void put_figures(vs_jsonw *w, const vs_outcome *outcome) {
   const vs_result *result = outcome->result;
   const uint32_t busiest = vs_outcome_busiest(outcome);
@@ -132,7 +125,8 @@ static void put_figures(vs_jsonw *w, const vs_outcome *outcome) {
   put_known(w, "driver_peak_bytes", is_used, card->driver_peak_bytes);
   put_known(w, "peak_reserved_bytes", card->torch.is_known, card->torch.peak_reserved_bytes);
   put_known(w, "peak_allocated_bytes", card->torch.is_known, card->torch.peak_allocated_bytes);
-  if (outcome->verdict == VS_VERDICT_FITS) vs_jsonw_member_i64(w, "headroom_bytes", headroom_of(result));
+  if (outcome->verdict == VS_VERDICT_FITS)
+    vs_jsonw_member_i64(w, "headroom_bytes", vs_outcome_headroom(outcome));
   else vs_jsonw_member_null(w, "headroom_bytes");
   vs_jsonw_key(w, VS_STR("kv_cache"));
   vs_dryrun_reply_kv_cache(w, result);

@@ -2,7 +2,8 @@
  *
  *   vs_reply_table_begin(&w, &vary);
  *   vs_reply_table_run(&w, &run) ...         once for each run, in their order
- *   vs_reply_table_end(&w, why); */
+ *   vs_reply_table_end(&w, why);
+ *   vs_jsonw_object_end(&w); */
 #ifndef VS_DRYRUN_REPLY_TABLE_H
 #define VS_DRYRUN_REPLY_TABLE_H
 
@@ -19,6 +20,9 @@ typedef struct vs_table_row {
 } vs_table_row;
 
 void vs_reply_table_begin(vs_jsonw *w, const vs_vary *vary);
+/* The parts of that: "schema" to "command", and "axes" with "run_count". */
+void vs_reply_table_head(vs_jsonw *w, vs_str method, const vs_vary *vary);
+void vs_reply_table_axes(vs_jsonw *w, const vs_vary *vary);
 void vs_reply_table_run(vs_jsonw *w, const vs_table_row *row);
 /* `why`: not all runs were made, because of that; NULL: all were. */
 void vs_reply_table_end(vs_jsonw *w, bool was_interrupted, vs_str why);

@@ -49,6 +49,7 @@ typedef struct vs_result_use {
   bool is_used;
   uint64_t driver_peak_bytes; /* with its context */
   uint64_t refused_count, largest_refused_bytes;
+  uint64_t context_refused_count; /* those for the driver's and the libraries' own memory */
   vs_torch_figures torch;
   vs_pool_figures pools[VS_POOL_OWNERS];
 } vs_result_use;
@@ -147,7 +148,9 @@ typedef struct vs_result {
   uint32_t card_count;
   uint64_t steps;    /* of the process that made most steps */
   uint64_t ooms;     /* out-of-memory errors of PyTorch and of pools */
-  uint64_t refused;  /* requests that the driver refused in processes without PyTorch and pools */
+  /* Requests that the driver refused, each of which is an error in the program: those for its own memory and that of libraries, and in
+   * processes without PyTorch and pools all others. */
+  uint64_t refused;
   vs_result_oom oom; /* the last one; one that PyTorch raised if there is such a one */
   size_t
       main; /* the process to report on: one with an out-of-memory error, else the one with the highest peak; SIZE_MAX: none */

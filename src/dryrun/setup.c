@@ -110,15 +110,20 @@ vs_status vs_dryrun_plan_check(const vs_dryrun_plan *plan, vs_error *error) {
   if (plan->has_no_history && plan->snapshot != NULL)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
                    "--snapshot keeps the history that --no-history forbids");
-  if (plan->vary == NULL) return VS_OK;
+  const bool finds_largest = plan->find_largest != NULL;
+  if (plan->vary == NULL && !finds_largest) return VS_OK;
+  if (plan->vary != NULL && finds_largest)
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "--vary runs all of its values, --find-largest searches: give one of the two");
   const char *foreign = plan->finds_smallest     ? "--find-smallest"
                         : plan->finds_ranks      ? "--ranks-that-differ"
                         : plan->history != 0     ? "--history"
                         : plan->snapshot != NULL ? "--snapshot"
                                                  : NULL;
   if (foreign != NULL)
-    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
-                   "--vary makes a table of runs, %s is about one run: give one of the two", foreign);
+    return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s, %s is about one run: give one of the two",
+                   finds_largest ? "--find-largest makes several runs" : "--vary makes a table of runs",
+                   foreign);
   return VS_OK;
 }
 

@@ -86,7 +86,8 @@ static void sum_card(vs_result *result, uint32_t c) {
       add_pool(&card->pools[owner], &use->pools[owner]);
       has_pool |= use->pools[owner].is_known;
     }
-    if (!use->torch.is_known && !has_pool) result->refused += use->refused_count;
+    const bool tries_again = use->torch.is_known || has_pool; /* with less in its cache */
+    result->refused += tries_again ? use->context_refused_count : use->refused_count;
     card->torch.has_statistics &= use->torch.has_statistics || !use->torch.is_known;
     sum_together(result, card, c, i);
   }

@@ -9,9 +9,9 @@ typedef struct reading {
   vs_error *error;
 } reading;
 
-#define REFUSE(r, format, ...)                                                                      \
-  vs_fail((r)->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "--vary %S: " format, vs_str_from((r)->whole), \
-          __VA_ARGS__)
+#define REFUSE(r, format, ...)                                                            \
+  vs_fail((r)->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s %S: " format, (r)->vary->option, \
+          vs_str_from((r)->whole), __VA_ARGS__)
 
 /* ---- words of the command */
 
@@ -67,6 +67,24 @@ static unsigned find(vs_vary_name *name, char *const *command) {
   return count;
 }
 
+bool vs_vary_is_placed(const vs_vary_name *name, const char *at) {
+  if (name->kind != VS_VARY_PLACEHOLDER || at[0] != '{') return false;
+  return strncmp(at + 1, name->bare.data, name->bare.size) == 0 && at[1 + name->bare.size] == '}';
+}
+
+/* Whether a word of the command has the placeholder. */
+static bool has_place(const vs_vary_name *name, const char *word) {
+  while (*word != 0 && !vs_vary_is_placed(name, word)) word++;
+  return *word != 0;
+}
+
+static bool is_placeholder(const vs_vary_name *name, char *const *command) {
+  const vs_vary_name place = {.bare = name->bare, .kind = VS_VARY_PLACEHOLDER};
+  for (size_t i = 0; command[i] != NULL; i++)
+    if (has_place(&place, command[i])) return true;
+  return false;
+}
+
 /* Whether the word behind an option cannot be its value: there is none, or it is an option itself. A number may be negative. */
 static bool is_no_value(const char *word) {
   if (word == NULL) return true;
@@ -93,9 +111,8 @@ static vs_status check_place(reading *r, const vs_vary_name *name, unsigned coun
   if (count == 0 && is_script(command))
     return REFUSE(r,
                   "\"%S\" is not a word of the command, and a word at the end of a shell's script may have "
-                  "no effect: use "
-                  "env:%S and $%S in the script",
-                  name->text, name->bare, name->bare);
+                  "no effect: write {%S} in the script, or use env:%S and $%S in it",
+                  name->text, name->bare, name->bare, name->bare);
   if (count == 0) return VS_OK;
   if (name->kind == VS_VARY_FLAG && name->is_attached)
     return REFUSE(r, "\"%s\" has a value, so it is no flag: %S=VALUE,...", command[name->word], name->bare);
@@ -168,9 +185,29 @@ static bool takes_prefix(vs_vary_name *name, vs_str prefix) {
   return true;
 }
 
+/* "{batch}" */
+static bool takes_braces(vs_vary_name *name) {
+  const vs_str text = name->text;
+  if (text.size < 3 || text.data[0] != '{' || text.data[text.size - 1] != '}') return false;
+  name->bare = (vs_str){text.data + 1, text.size - 2};
+  name->kind = VS_VARY_PLACEHOLDER;
+  return true;
+}
+
+static vs_status take_placeholder(reading *r, const vs_vary_name *name) {
+  if (is_placeholder(name, r->vary->plan->command)) return VS_OK;
+  return REFUSE(r, "the command has no \"%S\"", name->text);
+}
+
 /* A name without a prefix and dashes: of dryrun or of the program, if that is clear. */
 static vs_status take_plain(reading *r, vs_vary_name *name) {
   const bool is_dryruns = find_option(name);
+  if (is_placeholder(name, r->vary->plan->command)) {
+    name->kind = VS_VARY_PLACEHOLDER;
+    if (!is_dryruns) return VS_OK;
+    return REFUSE(r, "dryrun has an option \"%S\", and the command has {%S}: write dryrun:%S or {%S}",
+                  name->bare, name->bare, name->bare, name->bare);
+  }
   const unsigned count = find(name, r->vary->plan->command);
   if (is_dryruns && count != 0)
     return REFUSE(r, "dryrun and the command have \"%S\": write dryrun:%S or, for the program's, --%S",
@@ -181,6 +218,7 @@ static vs_status take_plain(reading *r, vs_vary_name *name) {
 static vs_status take_name(reading *r, vs_vary_name *name, vs_str text) {
   *name = (vs_vary_name){.text = text, .bare = text, .kind = VS_VARY_OPTION, .word = VS_VARY_ADDED};
   if (text.size == 0) return REFUSE(r, "%s", "a name is missing");
+  if (takes_braces(name)) return take_placeholder(r, name);
   if (takes_prefix(name, VS_STR("env:"))) return take_variable(r, name);
   if (takes_prefix(name, VS_STR("dryrun:")))
     return find_option(name) ? take_option(r, name) : name_options(r, name->bare);
@@ -204,7 +242,17 @@ static bool is_in_command(const vs_vary_name *name) {
   return name->kind != VS_VARY_DRYRUN && name->kind != VS_VARY_ENVIRONMENT;
 }
 
-static bool overlap(const vs_vary_name *a, const vs_vary_name *b) {
+/* Whether the placeholder is in the words of the command that the other name stands for. */
+static bool is_within(char *const *command, const vs_vary_name *place, const vs_vary_name *other) {
+  if (other->kind == VS_VARY_PLACEHOLDER) return vs_str_equal(place->bare, other->bare);
+  for (size_t i = 0; i < words_of(other); i++)
+    if (has_place(place, command[other->word + i])) return true;
+  return false;
+}
+
+static bool overlap(char *const *command, const vs_vary_name *a, const vs_vary_name *b) {
+  if (a->kind == VS_VARY_PLACEHOLDER) return is_within(command, a, b);
+  if (b->kind == VS_VARY_PLACEHOLDER) return is_within(command, b, a);
   if (is_in_command(a) != is_in_command(b)) return false;
   if (!is_in_command(a)) return a->kind == b->kind && vs_str_equal(a->bare, b->bare);
   if (a->word == VS_VARY_ADDED || b->word == VS_VARY_ADDED) return is_same_name(a->bare, b->bare);
@@ -217,7 +265,7 @@ static vs_status add_name(reading *r, vs_str text) {
   vs_vary_name *name = &vary->names[vary->name_count];
   VS_TRY(take_name(r, name, text));
   for (uint32_t i = 0; i < vary->name_count; i++)
-    if (overlap(name, &vary->names[i]))
+    if (overlap(vary->plan->command, name, &vary->names[i]))
       return REFUSE(r, "\"%S\" and \"%S\" are the same part of the command line", name->text,
                     vary->names[i].text);
   vary->name_count++;
@@ -309,11 +357,32 @@ static vs_status count_runs(vs_vary *vary, vs_error *error) {
 /* ---- all */
 
 vs_status vs_vary_init(vs_vary *vary, const vs_host *host, const vs_dryrun_plan *plan, vs_error *error) {
-  *vary = (vs_vary){.host = host, .plan = plan};
+  *vary = (vs_vary){.host = host, .plan = plan, .option = "--vary"};
   vs_text_init(&vary->texts, host, NULL);
   for (size_t i = 0; plan->vary[i] != NULL; i++)
     VS_TRY(add_axis(&(reading){.vary = vary, .whole = plan->vary[i], .error = error}));
   VS_TRY(count_runs(vary, error));
+  VS_ASSERT(vs_vary_check(vary));
+  return VS_OK;
+}
+
+vs_status vs_vary_init_open(vs_vary *vary, const vs_host *host, const vs_dryrun_plan *plan,
+                            const char *option, const char *axis, vs_error *error) {
+  *vary = (vs_vary){.host = host, .plan = plan, .option = option, .axis_count = 1};
+  vs_text_init(&vary->texts, host, NULL);
+  reading r = {.vary = vary, .whole = axis, .error = error};
+  VS_TRY(add_names(&r, &vary->axes[0], head_of(vs_str_from(axis))));
+  if (vary->name_count != 1) return REFUSE(&r, "%s", "takes one name");
+  if (vary->names[0].kind == VS_VARY_FLAG) return REFUSE(&r, "%s", "a flag has no numbers as values");
+  return VS_OK;
+}
+
+vs_status vs_vary_append(vs_vary *vary, const char *value, vs_error *error) {
+  const size_t begin = vary->texts.bytes.count;
+  VS_ASSERT(vary->axis_count == 1 && vary->run_count < VS_VARY_RUNS);
+  vs_text_cstr(&vary->texts, value);
+  VS_TRY(end_value(&(reading){.vary = vary, .whole = value, .error = error}, &vary->axes[0], begin));
+  vary->run_count = ++vary->axes[0].value_count;
   VS_ASSERT(vs_vary_check(vary));
   return VS_OK;
 }
@@ -340,7 +409,7 @@ const char *vs_vary_value(const vs_vary *vary, uint32_t run, uint32_t name) {
 }
 
 const char *vs_vary_kind_word(vs_vary_kind kind) {
-  static const char *const words[] = {"dryrun", "option", "argument", "flag", "environment"};
+  static const char *const words[] = {"dryrun", "option", "argument", "flag", "environment", "placeholder"};
   VS_ASSERT((size_t)kind < sizeof words / sizeof *words);
   return words[kind];
 }
@@ -359,6 +428,6 @@ bool vs_vary_check(const vs_vary *vary) {
   if (names != vary->name_count || values != vary->values.count || runs != vary->run_count) return false;
   for (uint32_t i = 0; i < vary->name_count; i++)
     for (uint32_t k = 0; k < i; k++)
-      if (overlap(&vary->names[i], &vary->names[k])) return false;
+      if (overlap(vary->plan->command, &vary->names[i], &vary->names[k])) return false;
   return vary->run_count >= 1 && vary->run_count <= VS_VARY_RUNS;
 }

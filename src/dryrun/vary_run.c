@@ -12,14 +12,13 @@ static vs_status push(vs_vary_run *run, const char *word) {
 /* "--" + "batch" + "" and the like, as one text that lives as long as the run. NULL: no memory. */
 static const char *make(vs_vary_run *run, vs_str before, vs_str name, const char *after) {
   const size_t tail = strlen(after), size = before.size + name.size + tail + 1;
+  if (vs_vec_reserve(run->host, &run->made, 1) != VS_OK) return NULL;
   char *text = vs_host_alloc(run->host, size);
   if (text == NULL) return NULL;
-  VS_ASSERT(run->made_count < VS_VARY_NAMES);
   if (before.size != 0) memcpy(text, before.data, before.size);
   if (name.size != 0) memcpy(text + before.size, name.data, name.size);
   memcpy(text + before.size + name.size, after, tail + 1);
-  run->made[run->made_count] = text;
-  run->made_sizes[run->made_count++] = size;
+  run->made.data[run->made.count++] = (vs_vary_made){.text = text, .size = size};
   return text;
 }
 
@@ -61,16 +60,48 @@ static uint32_t name_at(const vs_vary *vary, size_t word) {
   return i;
 }
 
-static bool is_added(const vs_vary_name *name) {
-  return name->word == VS_VARY_ADDED && name->kind != VS_VARY_DRYRUN && name->kind != VS_VARY_ENVIRONMENT;
+/* ---- placeholders */
+
+/* The name whose placeholder begins at `at`; vary->name_count: none. */
+static uint32_t placed_at(const vs_vary *vary, const char *at) {
+  uint32_t n = 0;
+  while (n < vary->name_count && !vs_vary_is_placed(&vary->names[n], at)) n++;
+  return n;
 }
+
+static bool has_placeholders(const vs_vary *vary, const char *word) {
+  while (*word != 0 && placed_at(vary, word) == vary->name_count) word++;
+  return *word != 0;
+}
+
+/* A word with the values in place of its placeholders. */
+static vs_status push_filled(vs_vary_run *run, const vs_vary *vary, uint32_t number, const char *word) {
+  if (!has_placeholders(vary, word)) return push(run, word);
+  vs_text text;
+  vs_text_init(&text, run->host, NULL);
+  while (*word != 0) {
+    const uint32_t n = placed_at(vary, word);
+    if (n == vary->name_count) {
+      vs_text_byte(&text, (uint8_t)*word++);
+      continue;
+    }
+    vs_text_cstr(&text, vs_vary_value(vary, number, n));
+    word += vary->names[n].bare.size + 2;
+  }
+  vs_status status = text.status;
+  if (status == VS_OK) status = push_made(run, vs_text_view(&text), VS_STR(""), "");
+  vs_text_deinit(&text);
+  return status;
+}
+
+/* ---- the command */
 
 static vs_status compose(vs_vary_run *run, const vs_vary *vary, uint32_t number) {
   char *const *command = vary->plan->command;
   for (size_t i = 0; command[i] != NULL; i++) {
     const uint32_t n = name_at(vary, i);
     if (n == vary->name_count) {
-      VS_TRY(push(run, command[i]));
+      VS_TRY(push_filled(run, vary, number, command[i]));
       continue;
     }
     const vs_vary_name *name = &vary->names[n];
@@ -80,7 +111,7 @@ static vs_status compose(vs_vary_run *run, const vs_vary *vary, uint32_t number)
   }
   for (uint32_t n = 0; n < vary->name_count; n++) {
     const char *value = vs_vary_value(vary, number, n);
-    if (is_added(&vary->names[n]) && !is_left_away(&vary->names[n], value))
+    if (vs_vary_is_added(&vary->names[n]) && !is_left_away(&vary->names[n], value))
       VS_TRY(add_value(run, &vary->names[n], value));
   }
   return push(run, NULL);
@@ -110,6 +141,7 @@ static vs_status set_around(vs_vary_run *run, const vs_vary *vary, uint32_t numb
 vs_status vs_vary_run_init(vs_vary_run *run, const vs_vary *vary, uint32_t number) {
   *run = (vs_vary_run){.host = vary->host, .plan = *vary->plan};
   run->plan.vary = NULL;
+  run->plan.find_largest = NULL;
   VS_TRY(compose(run, vary, number));
   VS_TRY(set_around(run, vary, number));
   run->plan.command = run->words.data;
@@ -117,8 +149,9 @@ vs_status vs_vary_run_init(vs_vary_run *run, const vs_vary *vary, uint32_t numbe
 }
 
 void vs_vary_run_deinit(vs_vary_run *run) {
-  for (uint32_t i = 0; i < run->made_count; i++) vs_host_free(run->host, run->made[i], run->made_sizes[i]);
-  run->made_count = 0;
+  for (size_t i = 0; i < run->made.count; i++)
+    vs_host_free(run->host, run->made.data[i].text, run->made.data[i].size);
+  vs_vec_free(run->host, &run->made);
   vs_vec_free(run->host, &run->words);
 }
 

@@ -5,14 +5,17 @@
 #include "dryrun/setup.h"
 #include "dryrun/vary.h"
 
+typedef struct vs_vary_made {
+  char *text;
+  size_t size;
+} vs_vary_made;
+
 typedef struct vs_vary_run {
   const vs_host *host;
   vs_dryrun_plan
       plan; /* without `vary`; its texts are those of the vs_vary and of the plan it is made of, and of `made` */
-  VS_VEC(char *) words;      /* the command, NULL behind the last */
-  char *made[VS_VARY_NAMES]; /* texts that are composed here; at most one for each name */
-  size_t made_sizes[VS_VARY_NAMES];
-  uint32_t made_count;
+  VS_VEC(char *) words;                       /* the command, NULL behind the last */
+  VS_VEC(vs_vary_made) made;                  /* texts that are composed here */
   vs_child_variable variables[VS_VARY_NAMES]; /* changes to the program's environment */
   size_t variable_count;
 } vs_vary_run;

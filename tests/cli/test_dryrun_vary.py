@@ -156,8 +156,8 @@ Next: the report of one of these runs
 def test_units_and_quiet(dryrun, program):
     words = ["--vary", "batch=2", "--gpu", "L4", "--context", "100MiB", "--quiet"]
     text = lambda *more: dryrun([*words, *more], program, "--batch", "1").out  # noqa: E731
-    assert text("--bytes").splitlines()[-2].split() == ["2", "fits", "2,252,341,248", "B", "21,406,679,040", "B"]
-    assert text("--si").splitlines()[-2].split() == ["2", "fits", "2.25", "GB", "21.41", "GB"]
+    assert text("--bytes").splitlines()[-1].split() == ["2", "fits", "2,252,341,248", "B", "21,406,679,040", "B"]
+    assert text("--si").splitlines()[-1].split() == ["2", "fits", "2.25", "GB", "21.41", "GB"]
     assert text().startswith("1 run on L4 (simulated): 1 fits\n\n") and "Next" not in text() and "Added" not in text()
     assert "\x1b" not in text("--color", "never") and "\x1b" in text("--color", "always")
 

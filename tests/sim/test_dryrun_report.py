@@ -226,6 +226,26 @@ def test_out_of_memory_that_the_program_handles(report):
     assert reply["devices"][0]["torch"]["ooms"] >= 2
 
 
+def test_memory_that_pytorch_did_not_ask_for(report):
+    """PyTorch's allocator takes what it can get, and then the first kernel does not get the memory of its code: PyTorch counts no
+    out-of-memory error, but that is what it is."""
+    script = """
+        import torch
+
+        blocks, size = [], 512 << 20
+        while size >= 32 << 20:
+            if torch.cuda.mem_get_info()[0] > size:
+                blocks.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
+            else:
+                size //= 2
+        blocks[0].sum()
+    """
+    reply, printed = report(["--gpu", "1GiB"], script, code=1)
+    assert "CUDA error: out of memory" in printed and "OutOfMemoryError" not in printed
+    assert reply["verdict"] == "does_not_fit" and reply["devices"][0]["torch"]["ooms"] == 0
+    assert reply["oom"]["asked_bytes"] == 92 * MiB and reply["oom"]["free_bytes"] < 32 * MiB and reply["oom"]["allocated_bytes"] is None
+
+
 # Values.
 
 

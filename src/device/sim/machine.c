@@ -138,12 +138,21 @@ void vs_sim_machine_give(vs_sim_machine *machine, uint32_t slot, uint32_t device
   remove_bytes(&machine->cards[device], use, vs_min_u64(bytes, use->used_bytes - use->context_bytes));
 }
 
+/* Takes bytes for the context. */
+static vs_sim_error take_for_context(vs_sim_machine *machine, uint32_t slot, uint32_t device,
+                                     uint64_t bytes) {
+  const vs_sim_error error = vs_sim_machine_take(machine, slot, device, bytes);
+  vs_sim_use *use = &machine->processes[slot].use[device];
+  if (error == VS_SIM_OK) use->context_bytes += bytes;
+  if (error == VS_SIM_OUT_OF_MEMORY) use->context_refused_count++;
+  return error;
+}
+
 vs_sim_error vs_sim_machine_context(vs_sim_machine *machine, uint32_t slot, uint32_t device) {
   if (device >= machine->card_count) return VS_SIM_INVALID_DEVICE;
   vs_sim_use *use = &machine->processes[slot].use[device];
   if (use->has_context) return VS_SIM_OK;
-  VS_SIM_TRY(vs_sim_machine_take(machine, slot, device, machine->cards[device].context_bytes));
-  use->context_bytes = machine->cards[device].context_bytes;
+  VS_SIM_TRY(take_for_context(machine, slot, device, machine->cards[device].context_bytes));
   use->has_context = 1;
   return VS_SIM_OK;
 }
@@ -151,9 +160,7 @@ vs_sim_error vs_sim_machine_context(vs_sim_machine *machine, uint32_t slot, uint
 vs_sim_error vs_sim_machine_context_grow(vs_sim_machine *machine, uint32_t slot, uint32_t device,
                                          uint64_t extra) {
   VS_SIM_TRY(vs_sim_machine_context(machine, slot, device));
-  VS_SIM_TRY(vs_sim_machine_take(machine, slot, device, extra));
-  machine->processes[slot].use[device].context_bytes += extra;
-  return VS_SIM_OK;
+  return take_for_context(machine, slot, device, extra);
 }
 
 void vs_sim_machine_reset(vs_sim_machine *machine, uint32_t slot, uint32_t device) {

@@ -43,6 +43,9 @@ typedef struct vs_sim_use {
   uint64_t peak_bytes;    /* the maximum of used_bytes */
   uint64_t largest_refused_bytes;
   uint64_t refused_count;
+  /* Those of refused_count that were for the context: the driver's and the libraries' own memory, for which no allocator frees memory
+   * and asks again. */
+  uint64_t context_refused_count;
   /* What the process's caching allocator reports of itself, while it runs; only the process itself writes it. Peaks never fall.
    * 0 without has_allocator: nothing was reported. */
   uint64_t has_allocator; /* 1: it reports */
@@ -106,7 +109,7 @@ VS_MUST_CHECK vs_sim_error vs_sim_machine_take(vs_sim_machine *machine, uint32_t
 void vs_sim_machine_give(vs_sim_machine *machine, uint32_t slot, uint32_t device, uint64_t bytes);
 
 /* Makes the context of a process on a card; a second call does nothing. context_grow also adds `extra` bytes to it (larger
- * stacks, loaded code). Fails as take. */
+ * stacks, loaded code). Fails as take; VS_SIM_OUT_OF_MEMORY is also counted as one of the context. */
 VS_MUST_CHECK vs_sim_error vs_sim_machine_context(vs_sim_machine *machine, uint32_t slot, uint32_t device);
 VS_MUST_CHECK vs_sim_error vs_sim_machine_context_grow(vs_sim_machine *machine, uint32_t slot,
                                                        uint32_t device, uint64_t extra);

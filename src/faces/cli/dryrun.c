@@ -50,6 +50,7 @@ static vs_dryrun_plan plan_of(const vs_cli *cli, vs_text *list) {
       .is_random = vs_cli_has(cli, VS_OPTION_RANDOM),
       .until = values[VS_OPTION_UNTIL],
       .finds_smallest = vs_cli_has(cli, VS_OPTION_FIND_SMALLEST),
+      .find_largest = values[VS_OPTION_FIND_LARGEST],
       .snapshot = values[VS_OPTION_SNAPSHOT],
       .replaces_snapshot = vs_cli_has(cli, VS_OPTION_FORCE),
       .streams = vs_cli_has(cli, VS_OPTION_JSON) ? VS_DRYRUN_STREAMS_TO_STDERR : VS_DRYRUN_STREAMS_OURS,
@@ -112,6 +113,12 @@ static void put_varying(const view *v, vs_text *line, const vs_dryrun_progress *
   vs_text_format(line, "run %u of %u: %S", progress->run, progress->runs, progress->values);
 }
 
+static void put_finding(const view *v, vs_text *line, const vs_dryrun_progress *progress) {
+  (void)v;
+  vs_text_format(line, "finding the largest, run %u: %S", progress->run, progress->values);
+  if (progress->known.size != 0) vs_text_format(line, " (%S)", progress->known);
+}
+
 static void draw(view *v, const vs_dryrun_progress *progress,
                  void (*put)(const view *v, vs_text *line, const vs_dryrun_progress *progress)) {
   vs_text line;
@@ -131,6 +138,7 @@ static void show(void *ctx, const vs_dryrun_progress *progress) {
     case VS_DRYRUN_SEARCHING: draw(v, progress, put_searching); break;
     case VS_DRYRUN_RANKS: draw(v, progress, put_rank); break;
     case VS_DRYRUN_VARYING: draw(v, progress, put_varying); break;
+    case VS_DRYRUN_FINDING: draw(v, progress, put_finding); break;
     case VS_DRYRUN_READING:
       if (progress->read_bytes == 0)
         vs_progress_begin(&v->reading, !vs_cli_has(v->cli, VS_OPTION_QUIET), VS_STR("the history"));
@@ -155,7 +163,7 @@ static vs_exit put_text(vs_cli *cli, vs_str reply) {
   vs_error error;
   const vs_status status = vs_json_doc_init(&document, cli->host, reply, &error);
   if (status != VS_OK) return vs_print_error(VS_STR(""), &error);
-  if (vs_cli_has(cli, VS_OPTION_VARY)) {
+  if (vs_cli_has(cli, VS_OPTION_VARY) || vs_cli_has(cli, VS_OPTION_FIND_LARGEST)) {
     vs_dryrun_put_table(&cli->screen, vs_json_root(&document), !vs_cli_has(cli, VS_OPTION_QUIET));
     vs_json_doc_deinit(&document);
     return VS_EXIT_OK;
@@ -178,10 +186,11 @@ vs_exit vs_cli_dryrun(vs_cli *cli) {
   vs_dryrun_end end;
   vs_error error;
   vs_text reply;
-  if (plan.vary != NULL && vs_cli_has(cli, VS_OPTION_TOP)) {
+  if ((plan.vary != NULL || plan.find_largest != NULL) && vs_cli_has(cli, VS_OPTION_TOP)) {
     vs_text_deinit(&list);
     (void)vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
-                  "--top is about owners, which --vary does not show: give one of the two");
+                  "--top is about owners, which %s does not show: give one of the two",
+                  plan.vary != NULL ? "--vary" : "--find-largest");
     return vs_print_error(VS_STR(""), &error);
   }
   vs_text_init(&reply, cli->host, NULL);

@@ -1,13 +1,35 @@
 #include "faces/dryrun/table.h"
 #include "base/check.h"
+#include "faces/dryrun/largest.h"
 #include "faces/dryrun/sheet.h"
+
+enum { MOST_SORTED = 64 };
 
 /* The table while it is written. */
 typedef struct page {
   vs_sheet sheet; /* of the first run's reply */
   vs_json reply, runs;
   size_t run_count;
+  bool is_search;            /* for the largest value */
+  bool has_notes;            /* below the table */
+  size_t order[MOST_SORTED]; /* of a search: the runs by their values */
 } page;
+
+/* The run in a row of the table. */
+static vs_json run_at(const page *p, size_t row) {
+  return vs_json_at(p->runs, p->is_search && p->run_count <= MOST_SORTED ? p->order[row] : row);
+}
+
+/* Few runs, so they are sorted by insertion. */
+static void sort_runs(page *p) {
+  for (size_t i = 0; i < p->run_count && p->run_count <= MOST_SORTED; i++) {
+    const uint64_t value = vs_largest_value(p->reply, vs_json_at(p->runs, i));
+    size_t at = i;
+    for (; at > 0 && vs_largest_value(p->reply, vs_json_at(p->runs, p->order[at - 1])) > value; at--)
+      p->order[at] = p->order[at - 1];
+    p->order[at] = i;
+  }
+}
 
 /* A column: what is in its cells, and what stands above it. */
 typedef struct column {
@@ -65,6 +87,17 @@ static void put_requests(const page *p, const column *c, vs_text *cell, vs_json 
   const vs_json cache = vs_reply_at(run, "kv_cache");
   if (vs_reply_is_unknown(cache)) vs_text_byte(cell, '-');
   else vs_sheet_put_requests(cell, cache);
+}
+
+/* The part of the card that the run needs; 0 where that is unknown, as of a run that ran out of memory. */
+static double share_of(const page *p, vs_json run) {
+  if (!vs_reply_knows(run, "headroom_bytes")) return 0;
+  const double total = vs_reply_f64(p->sheet.card, "total_bytes");
+  return total > 0 ? vs_reply_f64(run, "needed_bytes") / total : 0;
+}
+
+static void put_no_text(const page *p, const column *c, vs_text *cell, vs_json run) {
+  (void)p, (void)c, (void)cell, (void)run;
 }
 
 /* ---- columns */
@@ -136,6 +169,7 @@ static void add_all(const page *p, columns *all) {
   add_text(all, put_ended, NULL, VS_COLUMN_LEFT, "run");
   if (has_several_gpus(p)) add_text(all, put_count, "devices_used", VS_COLUMN_RIGHT, "GPUs");
   add_figure(p, all, "needed_bytes", has_several_gpus(p) ? "on one\nGPU" : "on the\nGPU", 0);
+  if (p->is_search && some_run_knows(p, "headroom_bytes")) add_text(all, put_no_text, NULL, VS_COLUMN_BAR, "");
   add_figure(p, all, "peak_reserved_bytes", "reserved", 2);
   add_figure(p, all, "peak_allocated_bytes", "allocated", 1);
   if (has_cache) {
@@ -195,6 +229,7 @@ static void set_widths(const page *p, columns *all) {
     if (c->name.size != 0) set_heading(p, c);
     const size_t heading = vs_table_heading_width(c->heading);
     if (heading > c->width) c->width = heading;
+    if (c->kind == VS_COLUMN_BAR) c->width = VS_TABLE_BAR;
   }
 }
 
@@ -227,10 +262,19 @@ static void put_rows(const page *p, const columns *all) {
   vs_table table;
   vs_table_begin(&table, p->sheet.screen, 0, shown, count);
   for (size_t r = 0; r < p->run_count; r++)
-    for (size_t i = 0; i < all->count; i++)
-      if (!all->all[i].is_left)
-        all->all[i].put(p, &all->all[i], vs_table_cell(&table), vs_json_at(p->runs, r));
+    for (size_t i = 0; i < all->count; i++) {
+      if (all->all[i].is_left) continue;
+      if (all->all[i].kind == VS_COLUMN_BAR) vs_table_bar(&table, share_of(p, run_at(p, r)));
+      else all->all[i].put(p, &all->all[i], vs_table_cell(&table), run_at(p, r));
+    }
   vs_table_put(&table);
+}
+
+/* Puts the line that was begun below the table, the first one behind an empty line. */
+static void put_note(page *p, const char *label, vs_style style) {
+  if (!p->has_notes) vs_text_byte(&p->sheet.screen->text, '\n');
+  p->has_notes = true;
+  vs_sheet_end(&p->sheet, label, style);
 }
 
 static void put_left(page *p, const columns *all) {
@@ -242,7 +286,7 @@ static void put_left(page *p, const columns *all) {
     separator = ", ";
   }
   vs_text_cstr(line, " in a wider terminal (COLUMNS=120), or with --json");
-  vs_sheet_end(&p->sheet, "More", VS_STYLE_TITLE);
+  put_note(p, "More", VS_STYLE_TITLE);
 }
 
 /* ---- the answer */
@@ -337,7 +381,7 @@ static void put_added(page *p) {
   }
   if (*separator == 0) return;
   vs_text_cstr(line, ": not in the command, so added at its end");
-  vs_sheet_end(&p->sheet, "Added", VS_STYLE_TITLE);
+  put_note(p, "Added", VS_STYLE_TITLE);
 }
 
 static void put_values(page *p, vs_json run) {
@@ -373,20 +417,27 @@ static void put_failed(page *p) {
       vs_text_cstr(line, "; ");
       vs_screen_safe(line, last_line(vs_reply_str(run, "output")));
     }
-    vs_sheet_end(&p->sheet, label, VS_STYLE_BAD);
+    put_note(p, label, VS_STYLE_BAD);
     label = "";
   }
   if (failed <= MOST) return;
   vs_text_format(vs_sheet_begin(&p->sheet), "and %U more: see \"output\" of --json",
                  (uint64_t)(failed - MOST));
-  vs_sheet_end(&p->sheet, "", VS_STYLE_PLAIN);
+  put_note(p, "", VS_STYLE_PLAIN);
+}
+
+/* Of a search: why a larger value than the one found may fit. */
+static void put_doubt(page *p) {
+  if (!vs_largest_has_doubt(p->reply)) return;
+  vs_largest_put_doubt(&p->sheet, p->reply);
+  put_note(p, "Doubt", VS_STYLE_BAD);
 }
 
 static void put_why(page *p) {
   const vs_str why = vs_reply_str(p->reply, "why");
   if (why.size == 0 || vs_reply_bool(p->reply, "interrupted")) return;
   vs_screen_safe(vs_sheet_begin(&p->sheet), why);
-  vs_sheet_end(&p->sheet, "Ended", VS_STYLE_BAD);
+  put_note(p, "Ended", VS_STYLE_BAD);
 }
 
 /* The run to look into: the first one that did not fit, or the first one. */
@@ -414,16 +465,19 @@ void vs_dryrun_put_table(vs_screen *screen, vs_json reply, bool shows_next) {
   page p = {.reply = reply, .runs = vs_reply_at(reply, "runs")};
   columns all = {.count = 0};
   p.run_count = vs_json_count(p.runs);
+  p.is_search = vs_largest_is(reply);
+  sort_runs(&p);
   vs_sheet_init(&p.sheet, screen, vs_reply_at(vs_json_at(p.runs, 0), "reply"));
-  put_answer(&p);
+  if (p.is_search) vs_largest_put_headline(&p.sheet, reply);
+  else put_answer(&p);
   if (p.run_count != 0) {
     vs_text_byte(&screen->text, '\n');
     add_all(&p, &all);
     set_widths(&p, &all);
     const size_t left = narrow(&p, &all);
     put_rows(&p, &all);
-    vs_text_byte(&screen->text, '\n');
     if (left != 0) put_left(&p, &all);
+    if (p.is_search) put_doubt(&p);
     put_added(&p);
     put_failed(&p);
   }

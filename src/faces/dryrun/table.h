@@ -1,4 +1,4 @@
-/* A table of dry runs (--vary) as text, made from the reply alone. */
+/* A table of dry runs (--vary, --find-largest) as text, made from the reply alone. */
 #ifndef VS_FACES_DRYRUN_TABLE_H
 #define VS_FACES_DRYRUN_TABLE_H
 

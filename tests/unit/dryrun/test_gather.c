@@ -155,6 +155,34 @@ static void test_refused(void **state) {
   fault_host_expect_empty(&fault);
 }
 
+/* PyTorch frees memory and asks again where its request is refused, so only its own count says whether that was an error; nobody asks again
+ * for the memory of the context. */
+static void test_refused_to_pytorch(void **state) {
+  (void)state;
+  for (uint32_t refused = 0; refused < 2; refused++) {
+    uint32_t slot;
+    char name[64];
+    assert_int_equal(vs_sim_machine_enter(&the_machine, GONE, 1, &slot), VS_SIM_OK);
+    assert_int_equal(vs_sim_machine_context(&the_machine, slot, 0), VS_SIM_OK);
+    assert_int_equal(vs_sim_machine_take(&the_machine, slot, 0, 100 * GiB), VS_SIM_OUT_OF_MEMORY);
+    if (refused != 0)
+      assert_int_equal(vs_sim_machine_context_grow(&the_machine, slot, 0, 100 * GiB), VS_SIM_OUT_OF_MEMORY);
+    vs_sim_machine_leave(&the_machine, slot);
+    vs_format(name, sizeof name, "stats.%d.json", GONE);
+    put_file(name, "{\"devices\":[{\"device\":0,\"card\":0,\"peak_reserved_bytes\":1,\"num_ooms\":0}]}");
+    fault_host fault;
+    fault_host_init(&fault, FAULT_NEVER);
+    vs_result result = make_result(&fault.host);
+    assert_int_equal(result.processes.data[0].use[0].refused_count, 1 + refused);
+    assert_int_equal(result.refused, refused);
+    assert_int_equal(result.ooms, 0);
+    vs_result_deinit(&result);
+    fault_host_expect_empty(&fault);
+    end(state);
+    begin(state);
+  }
+}
+
 /* JAX's pool is three quarters of the card whatever is needed; a card is enough if that share of it is. */
 static void test_jax(void **state) {
   (void)state;
@@ -364,6 +392,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_three_processes, begin, end),
       cmocka_unit_test_setup_teardown(test_guesses, begin, end),
       cmocka_unit_test_setup_teardown(test_refused, begin, end),
+      cmocka_unit_test_setup_teardown(test_refused_to_pytorch, begin, end),
       cmocka_unit_test_setup_teardown(test_jax, begin, end),
       cmocka_unit_test_setup_teardown(test_which_to_look_into, begin, end),
       cmocka_unit_test_setup_teardown(test_at_the_same_time, begin, end),

@@ -131,6 +131,62 @@ static void test_flags(void **state) {
   expect_refused("p", "flag:c=", NULL, "\"on\" or \"off\", not \"\"");
 }
 
+static void test_placeholders(void **state) {
+  (void)state;
+  expect_runs("p --n {n} x", "n=2,3", NULL, RUN "-- p --n 2 x | " RUN "-- p --n 3 x");
+  expect_runs("p{n} a{n}b{n} {n} {m} {", "n=2", NULL, RUN "-- p2 a2b2 2 {m} {");
+  expect_runs("p {n} {m}{n}", "n=2,3", "m={n}",
+              RUN "-- p 2 {n}2 | " RUN "-- p 3 {n}3"); /* a value is a value */
+  expect_runs("p --n={n}", "{n}=2", NULL, RUN "-- p --n=2");
+  expect_runs("p --n {n}", "--n=2", NULL, RUN "-- p --n 2"); /* the option's value */
+  expect_runs("p x{n}y {n} z", "n=", NULL, RUN "-- p xy  z");
+  expect_runs("p {n_m}", "n-m=2", NULL, RUN "-- p {n_m} --n-m 2"); /* exactly the name */
+  expect_runs("p {world}", "{world}+dryrun:world=2+2", NULL, RUN "--world 2 -- p 2");
+  expect_runs("sh -c run${n}", "n=2", NULL, RUN "-- sh -c run$2");
+  expect_runs("p {}", "n=2", NULL, RUN "-- p {} --n 2");
+  expect_refused(
+      "p {world}", "world=2", NULL,
+      "dryrun has an option \"world\", and the command has {world}: write dryrun:world or {world}");
+  expect_refused("p n", "{n}=2", NULL, "the command has no \"{n}\"");
+  expect_refused("p {n}", "n=2", "{n}=3", "are the same part");
+  expect_refused("p --k a{n}", "n=2", "k=3", "are the same part");
+  expect_refused("p --k a{n}", "k=2", "n=3", "are the same part");
+  expect_refused("p k={n}", "n=2", "k=3", "are the same part");
+}
+
+/* Values that are found on the way. */
+static void test_open_axis(void **state) {
+  (void)state;
+  sample s = {.plan = {0}};
+  vs_vary vary;
+  vs_error error = {.text = ""};
+  vs_text text;
+  prepare(&s, "p --n 1 x", "unused", NULL);
+  vs_text_init(&text, vs_host_default(), NULL);
+  expect_ok(vs_vary_init_open(&vary, vs_host_default(), &s.plan, "--find-largest", "n=1..8", &error));
+  assert_int_equal(vary.run_count, 0);
+  static const char *const values[] = {"4", "8", "1,2"};
+  for (uint32_t i = 0; i < 3; i++) {
+    expect_ok(vs_vary_append(&vary, values[i], &error));
+    assert_int_equal(vary.run_count, i + 1);
+    for (uint32_t k = 0; k <= i; k++) assert_string_equal(vs_vary_value(&vary, k, 0), values[k]);
+  }
+  put_run(&text, &vary, 2);
+  assert_true(vs_str_equal(vs_text_view(&text), VS_STR(RUN "-- p --n 1,2 x")));
+  vs_text_deinit(&text);
+  vs_vary_deinit(&vary);
+  static const char *const refused[][2] = {
+      {"n+m=1..2", "takes one name"}, {"flag:c=1", "a flag has no numbers"}, {"=1", "a name is missing"}};
+  for (size_t i = 0; i < 3; i++) {
+    expect_status(
+        vs_vary_init_open(&vary, vs_host_default(), &s.plan, "--find-largest", refused[i][0], &error),
+        VS_BAD_ARGUMENT);
+    assert_memory_equal(error.text, "--find-largest ", 15);
+    if (strstr(error.text, refused[i][1]) == NULL) fail_msg("%s", error.text);
+    vs_vary_deinit(&vary);
+  }
+}
+
 static void test_options_of_dryrun(void **state) {
   (void)state;
   expect_runs("p", "gpu=H100,2xL4", "context=1GiB",
@@ -206,7 +262,7 @@ static void test_what_is_refused(void **state) {
   expect_refused("p --n a=1", "n=2", "a=3", "are the same part"); /* a=1 is the value of --n */
   expect_refused("p", "env:A=1", "env:A=2", "are the same part");
   expect_refused("p", "gpu=L4", "dryrun:gpu=T4", "are the same part");
-  expect_refused("sh -c true", "n=1", NULL, "use env:n and $n in the script");
+  expect_refused("sh -c true", "n=1", NULL, "write {n} in the script, or use env:n and $n in it");
   expect_refused("/bin/bash -ec true", "flag:n=on", NULL, "use env:n");
   expect_refused("p", "a+b+c+d+e+f+g+h+i=1", NULL, "at most 8 names");
   expect_refused("p", "a=1,2,3,4,5,6,7,8", "b=1,2,3,4,5,6,7,8,9",
@@ -230,10 +286,11 @@ static void test_the_most_runs(void **state) {
 /* Texts of the characters that mean something: refused with a sentence, or runs that are whole. */
 static void test_anything(void **state) {
   (void)state;
-  static const char *const pieces[] = {"a",     "b",       "=",   ",",    "+",  "\\",  "-", "--", "env:",
-                                       "flag:", "dryrun:", "gpu", "rank", "on", "off", "1", "_"};
-  static const char *const commands[] = {"p", "p --a 1 b=2", "p --a --b=1 -b", "p a=1 +b=2 --gpu 3",
-                                         "sh -c x"};
+  static const char *const pieces[] = {"a",   "b",    "=",     ",",       "+",   "\\",   "-",
+                                       "--",  "env:", "flag:", "dryrun:", "gpu", "rank", "on",
+                                       "off", "1",    "_",     "{",       "}",   "{a}"};
+  static const char *const commands[] = {
+      "p", "p --a 1 b=2", "p --a --b=1 -b", "p a=1 +b=2 --gpu 3", "sh -c x{b}", "p --a {a} {b}{a}"};
   uint32_t seed = 1;
   for (uint64_t i = 0; i < test_repetitions(200000, 2000); i++) {
     char axes[2][64];
@@ -251,7 +308,7 @@ static void test_anything(void **state) {
     sample s = {.plan = {0}};
     vs_vary vary;
     vs_error error = {.text = ""};
-    prepare(&s, commands[(seed >> 20) % 5], axes[0], seed >> 31 ? axes[1] : NULL);
+    prepare(&s, commands[(seed >> 20) % 6], axes[0], seed >> 31 ? axes[1] : NULL);
     const vs_status status = vs_vary_init(&vary, vs_host_default(), &s.plan, &error);
     if (status == VS_OK) {
       assert_true(vs_vary_check(&vary));
@@ -287,7 +344,7 @@ static vs_status use(const vs_host *host, void *ctx) {
 static void test_no_memory(void **state) {
   (void)state;
   sample s = {.plan = {0}};
-  prepare(&s, "p --n=1 m=2 --k 3", "n+env:A+gpu=1+2+L4,3++T4", "m+k+added=1+2+3");
+  prepare(&s, "p --n=1 m=2 --k 3 {o}", "n+env:A+gpu=1+2+L4,3++T4", "m+k+added+o=1+2+3+4");
   assert_true(fault_prove(use, &s) > 8);
 }
 
@@ -297,6 +354,8 @@ int main(void) {
       cmocka_unit_test(test_words_that_are_added),
       cmocka_unit_test(test_words_that_are_left_away),
       cmocka_unit_test(test_flags),
+      cmocka_unit_test(test_placeholders),
+      cmocka_unit_test(test_open_axis),
       cmocka_unit_test(test_options_of_dryrun),
       cmocka_unit_test(test_environment),
       cmocka_unit_test(test_combinations),

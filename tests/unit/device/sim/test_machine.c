@@ -126,6 +126,8 @@ static void hostile_sizes(void **state) {
     expect_sim(vs_sim_machine_take(&the_machine, slot, 0, sizes[i]), VS_SIM_OUT_OF_MEMORY);
     expect_sim(vs_sim_machine_context_grow(&the_machine, slot, 0, sizes[i]), VS_SIM_OUT_OF_MEMORY);
   }
+  assert_int_equal(the_machine.processes[slot].use[0].refused_count, 2 * sizeof sizes / sizeof *sizes);
+  assert_int_equal(the_machine.processes[slot].use[0].context_refused_count, sizeof sizes / sizeof *sizes);
   expect_sim(vs_sim_machine_take(&the_machine, slot, 1, 1), VS_SIM_INVALID_DEVICE);
   expect_sim(vs_sim_machine_take(&the_machine, slot, UINT32_MAX, 1), VS_SIM_INVALID_DEVICE);
   expect_sim(vs_sim_machine_context(&the_machine, slot, VS_SIM_MAX_DEVICES), VS_SIM_INVALID_DEVICE);
