@@ -48,6 +48,7 @@ _HOME = {
     "UnsupportedError": "errors",
     "b2mb": "fastai",
     "dryrun": "_dryrun",
+    "dryrun_largest": "_dryrun",
     "dryrun_table": "_dryrun",
     "dump_snapshot": "memory",
     "empty_cache": "memory",

@@ -22,7 +22,7 @@ from typing import Any
 from vramscope._command import binary
 from vramscope._sizes import bytes_text
 
-__all__ = ["DryRun", "DryRunTable", "dryrun", "dryrun_table"]
+__all__ = ["DryRun", "DryRunLargest", "DryRunTable", "dryrun", "dryrun_largest", "dryrun_table"]
 
 
 class DryRun:
@@ -123,6 +123,22 @@ class DryRunTable:
         return f"<vramscope.DryRunTable: {fits} of {len(self.runs)} runs fit>"
 
 
+class DryRunLargest(DryRunTable):
+    """The runs of `dryrun_largest`, in their order. `data` is the reply of `vramscope dryrun --find-largest ... --json`."""
+
+    @property
+    def largest(self) -> int | None:
+        """The largest value with which the program fits; None if there is none, or if it is unknown: why says
+        `data["answer"]["end"]` ("found", "all_fit", "none_fits", "failed", "no_cuda", "interrupted", "not_started")."""
+        found: int | None = self.data["answer"]["largest"]
+        return found
+
+    def __repr__(self) -> str:
+        (axis,) = self.data["axes"]
+        said = self.data["answer"]["end"].replace("_", " ") if self.largest is None else self.largest
+        return f"<vramscope.DryRunLargest: {axis['names'][0]['name']}: {said}, {len(self.data['runs'])} runs>"
+
+
 def dryrun(
     program: str | Sequence[str | os.PathLike[str]] | Callable[[], Any],
     *,
@@ -212,6 +228,45 @@ def dryrun_table(
     for name, choices in vary.items():
         arguments += ["--vary", f"{name}={','.join(_choice(name, choice) for choice in choices)}"]
     return DryRunTable(_run(program, arguments, cwd, env, timeout)[0])
+
+
+def dryrun_largest(
+    program: str | Sequence[str | os.PathLike[str]] | Callable[[], Any],
+    name: str,
+    choices: Iterable[int],
+    *,
+    gpu: str | None = None,
+    conf: str | None = None,
+    ranks: int | None = None,
+    world: int | None = None,
+    rank: int | None = None,
+    values: str | Sequence[str] | None = None,
+    events: str | None = None,
+    context: str | None = None,
+    random: bool = False,
+    until: str | float | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+) -> DryRunLargest:
+    """Runs `program`, silently, with some of these values until the largest with which it fits is proven: it fits, and the
+    next one does not. Memory must not fall while the value grows.
+
+    name      what the value is of, as in `dryrun_table`: "batch" is the option --batch of the program, "env:BATCH" a variable of
+              its environment, and "{batch}" in words of the command is replaced
+    choices   ascending integers, such as range(1, 257); without a fixed step at most 64
+
+    The others are those of `dryrun_table`. Raises as `dryrun_table`.
+    """
+    options = {"gpu": gpu, "conf": conf, "ranks": ranks, "world": world, "rank": rank, "events": events, "context": context,
+               "until": until}
+    arguments = _options(options, values)
+    arguments += ["--random"] if random else []
+    if isinstance(choices, range) and choices and choices.step > 0:
+        given = f"{choices[0]}..{choices[-1]}:{choices.step}"
+    else:
+        given = ",".join(str(choice) for choice in choices)
+    return DryRunLargest(_run(program, [*arguments, "--find-largest", f"{name}={given}"], cwd, env, timeout)[0])
 
 
 def _choice(name: str, choice: object) -> str:

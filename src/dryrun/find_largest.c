@@ -68,8 +68,10 @@ static void take(search *s, uint64_t number, const vs_row_end *row) {
   if (s->is_ended) return;
   const bool fits = row->verdict == VS_VERDICT_FITS && !row->met_errors;
   VS_ASSERT(s->count < VS_VARY_RUNS);
-  s->points[s->count++] =
-      (vs_largest_point){.number = number, .fits = fits, .spare_bytes = fits ? row->headroom_bytes : 0};
+  s->points[s->count++] = (vs_largest_point){.number = number,
+                                             .fits = fits,
+                                             .is_squeezed = row->was_squeezed,
+                                             .spare_bytes = fits ? row->headroom_bytes : 0};
 }
 
 static vs_status try(search *s, uint64_t number, vs_error *error) {

@@ -140,6 +140,7 @@ bool vs_largest_fall(const vs_largest *runs, vs_largest_contradiction *found) {
     for (size_t k = 0; k < runs->count; k++) {
       const vs_largest_point *small = &runs->points[i], *large = &runs->points[k];
       if (!small->fits || !large->fits || small->number >= large->number) continue;
+      if (small->is_squeezed || large->is_squeezed) continue;
       if (large->spare_bytes <= small->spare_bytes) continue;
       const uint64_t bytes = (uint64_t)large->spare_bytes - (uint64_t)small->spare_bytes;
       if (bytes > found->bytes) *found = (vs_largest_contradiction){small->number, large->number, bytes};

@@ -15,6 +15,8 @@ typedef struct vs_largest_point {
   uint64_t number; /* of the value */
   bool fits;
   int64_t spare_bytes; /* of a run that fits: what it leaves of the card */
+  bool
+      is_squeezed; /* PyTorch released memory of its cache to fit, so `spare_bytes` says little of what the run needs */
 } vs_largest_point;
 
 typedef enum vs_largest_kind {
@@ -45,7 +47,8 @@ typedef struct vs_largest_bounds {
 } vs_largest_bounds;
 vs_largest_bounds vs_largest_bounds_of(const vs_largest *runs);
 
-/* The runs that contradict the assumption most: a larger value leaves more to spare than a smaller one. False if none do. */
+/* The runs, none of them squeezed, that contradict the assumption most: a larger value leaves more to spare than a smaller one. False if
+ * none do. */
 typedef struct vs_largest_contradiction {
   uint64_t smaller, larger; /* numbers of the values */
   uint64_t bytes;           /* the difference */

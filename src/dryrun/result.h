@@ -146,8 +146,8 @@ typedef struct vs_result {
   vs_kv_cache kv_cache;
   vs_result_card cards[VS_SIM_MAX_DEVICES];
   uint32_t card_count;
-  uint64_t steps;    /* of the process that made most steps */
-  uint64_t ooms;     /* out-of-memory errors of PyTorch and of pools */
+  uint64_t steps; /* of the process that made most steps */
+  uint64_t ooms;  /* out-of-memory errors of PyTorch and of pools */
   /* Requests that the driver refused, each of which is an error in the program: those for its own memory and that of libraries, and in
    * processes without PyTorch and pools all others. */
   uint64_t refused;

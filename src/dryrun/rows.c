@@ -59,6 +59,12 @@ static vs_status prepare(vs_rows *rows, uint32_t number, vs_error *error) {
   return status;
 }
 
+static bool released_cache(const vs_result *result) {
+  uint64_t retries = 0;
+  for (uint32_t c = 0; c < result->card_count; c++) retries += result->cards[c].torch.retries;
+  return retries != 0;
+}
+
 static vs_status put_outcome(vs_rows *rows, uint32_t number, const vs_result *result, vs_row_end *row) {
   char tail[2 * TAIL];
   vs_outcome outcome = {.setup = &rows->setup, .launch = &rows->launch, .result = result};
@@ -72,6 +78,7 @@ static vs_status put_outcome(vs_rows *rows, uint32_t number, const vs_result *re
   *row = (vs_row_end){.verdict = outcome.verdict,
                       .exit_code = outcome.exit_code,
                       .met_errors = result->ooms + result->refused != 0,
+                      .was_squeezed = released_cache(result),
                       .headroom_bytes = vs_outcome_headroom(&outcome)};
   vs_fit_table_deinit(&outcome.fits, rows->host);
   return rows->text.status;

@@ -27,6 +27,7 @@ typedef struct vs_row_end {
   vs_verdict verdict;
   int exit_code;
   bool met_errors;        /* of memory, though the program may have completed */
+  bool was_squeezed;      /* PyTorch released memory of its cache, because the GPU was full */
   int64_t headroom_bytes; /* of a run that fits */
 } vs_row_end;
 

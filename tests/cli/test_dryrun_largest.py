@@ -126,7 +126,7 @@ batch  run                  GPU               to spare
 Added          --batch: not in the command, so added at its end
 
 Next: the report of one of these runs
-  vramscope dryrun --gpu L4 --context 100MiB -- ./train.sh --batch 22
+  vramscope dryrun --gpu L4 --context 100MiB -- ./train.sh --batch 21
 """
     quiet = dryrun([*words, "--quiet"], program, "--batch", "{batch}").out.splitlines()
     assert len(quiet) == 8 and quiet[-1].split() == ["22", "out", "of", "memory", "100.0", "MiB", "-"]

@@ -27,6 +27,19 @@ def test_values():
     assert repr(table) == "<vramscope.DryRunTable: 0 of 6 runs fit>"
 
 
+def test_largest():
+    """The program of tests/cli/test_dryrun_largest.py is not needed for what is tested here: how values arrive, and what is said of them."""
+    found = vramscope.dryrun_largest(["sh", "-c", "exit {n}"], "n", range(3, 9, 2), gpu="L4")
+    assert found.data["values"] == {"count": 3, "first": 3, "last": 7, "step": 2} and found.largest is None
+    assert (found.rows[0]["settings"], found.rows[0]["exit_code"], found.data["answer"]["end"]) == ({"n": "3"}, 3, "failed")
+    assert repr(found) == "<vramscope.DryRunLargest: n: failed, 1 runs>" and found.runs[0].exit_code == 3
+    assert vramscope.dryrun_largest(PRINTS, "env:A", [1, 5]).data["values"] == {"count": 2, "first": 1, "last": 5, "step": None}
+    with pytest.raises(ValueError, match="have to ascend"):
+        vramscope.dryrun_largest(PRINTS, "env:A", range(5, 1, -1))
+    with pytest.raises(ValueError, match="takes integers"):
+        vramscope.dryrun_largest(PRINTS, "env:A", [])
+
+
 def test_mistakes():
     with pytest.raises(ValueError, match="unknown GPU 'H1000'"):
         vramscope.dryrun_table(PRINTS, {"gpu": ["L4", "H1000"]})

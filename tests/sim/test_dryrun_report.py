@@ -238,7 +238,7 @@ def test_memory_that_pytorch_did_not_ask_for(report):
                 blocks.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
             else:
                 size //= 2
-        blocks[0].sum()
+        blocks[0].add_(1)
     """
     reply, printed = report(["--gpu", "1GiB"], script, code=1)
     assert "CUDA error: out of memory" in printed and "OutOfMemoryError" not in printed

@@ -169,7 +169,8 @@ static void add_all(const page *p, columns *all) {
   add_text(all, put_ended, NULL, VS_COLUMN_LEFT, "run");
   if (has_several_gpus(p)) add_text(all, put_count, "devices_used", VS_COLUMN_RIGHT, "GPUs");
   add_figure(p, all, "needed_bytes", has_several_gpus(p) ? "on one\nGPU" : "on the\nGPU", 0);
-  if (p->is_search && some_run_knows(p, "headroom_bytes")) add_text(all, put_no_text, NULL, VS_COLUMN_BAR, "");
+  if (p->is_search && some_run_knows(p, "headroom_bytes"))
+    add_text(all, put_no_text, NULL, VS_COLUMN_BAR, "");
   add_figure(p, all, "peak_reserved_bytes", "reserved", 2);
   add_figure(p, all, "peak_allocated_bytes", "allocated", 1);
   if (has_cache) {
@@ -440,8 +441,12 @@ static void put_why(page *p) {
   put_note(p, "Ended", VS_STYLE_BAD);
 }
 
-/* The run to look into: the first one that did not fit, or the first one. */
+/* The run to look into: of a search the one that was found, else the first one that did not fit, or the first one. */
 static vs_json run_to_show(const page *p) {
+  const vs_json largest = vs_reply_at(vs_reply_at(p->reply, "answer"), "largest");
+  for (size_t i = 0; p->is_search && !vs_reply_is_unknown(largest) && i < p->run_count; i++)
+    if (vs_largest_value(p->reply, vs_json_at(p->runs, i)) == vs_json_u64(largest, 0))
+      return vs_json_at(p->runs, i);
   for (size_t i = 0; i < p->run_count; i++)
     if (end_of(vs_json_at(p->runs, i)) != FITS) return vs_json_at(p->runs, i);
   return vs_json_at(p->runs, 0);

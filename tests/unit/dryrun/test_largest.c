@@ -90,7 +90,7 @@ static found search(const vs_integers *values, int64_t card,
       assert_true(f.points[i].number != f.step.number); /* none runs twice */
     const int64_t needed = need(ctx, f.step.number);
     f.points[f.runs++] =
-        (vs_largest_point){f.step.number, needed <= card, needed <= card ? card - needed : 0};
+        (vs_largest_point){f.step.number, needed <= card, needed <= card ? card - needed : 0, false};
   }
 }
 
@@ -218,13 +218,21 @@ static void test_an_order(void **state) {
 static void test_contradictions(void **state) {
   (void)state;
   const vs_integers values = {.first = 1, .step = 1, .count = 10};
-  vs_largest_point points[] = {{0, true, 90}, {4, true, 50}, {5, true, 57}, {6, true, 60}, {7, false, 0}};
+  vs_largest_point points[] = {{0, true, 90, false},
+                               {4, true, 50, false},
+                               {5, true, 57, false},
+                               {6, true, 60, false},
+                               {7, false, 0, false}};
   vs_largest_contradiction c;
   assert_true(vs_largest_fall(&(vs_largest){&values, points, 5}, &c));
   assert_int_equal(c.smaller, 4);
   assert_int_equal(c.larger, 6);
   assert_int_equal(c.bytes, 10);
   assert_false(vs_largest_fall(&(vs_largest){&values, points, 2}, &c));
+  points[3].is_squeezed = true; /* so 5 is the largest that says something */
+  assert_true(vs_largest_fall(&(vs_largest){&values, points, 5}, &c));
+  assert_int_equal(c.larger, 5);
+  points[3].is_squeezed = false;
   points[2].spare_bytes = 50;
   points[3].spare_bytes = 50; /* equal is no contradiction */
   assert_false(vs_largest_fall(&(vs_largest){&values, points, 5}, &c));
