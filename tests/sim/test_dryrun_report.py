@@ -615,7 +615,7 @@ def shown(command):
     words = command.split()
     at = words.index("--")
     done = example(*words[:at], words=tuple(words[at + 3 :]))
-    if "--vary" in words:
+    if "--vary" in words or "--find-largest" in words:
         return done.stdout.replace(f"{make.PYTHON} {EXAMPLE}", "python3 train_gpt.py")
     return "...\n" + done.stdout[re.search(r"^(Fits in|Does not fit|Ran through)", done.stdout, re.M).start() :]
 
