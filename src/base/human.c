@@ -1,4 +1,5 @@
 #include "base/human.h"
+#include "base/double_text.h"
 
 /* ---- a quantity in a unit, rounded to a number of decimal places */
 
@@ -148,4 +149,42 @@ void vs_text_percent(vs_text *text, uint64_t part, uint64_t whole) {
   if (permille == 0 && part != 0) vs_text_cstr(text, "<0.1%");
   else if (permille >= 1000 && part < whole) vs_text_cstr(text, ">99.9%");
   else vs_text_format(text, "%U.%U%%", permille / 10, permille % 10);
+}
+
+/* ---- reading ---- */
+
+bool vs_parse_bytes(vs_str s, uint64_t *value) {
+  static const struct {
+    const char *name;
+    uint64_t bytes;
+  } units[] = {
+      {"", 1},
+      {"B", 1},
+      {"K", UINT64_C(1) << 10},
+      {"KiB", UINT64_C(1) << 10},
+      {"KB", 1000},
+      {"M", UINT64_C(1) << 20},
+      {"MiB", UINT64_C(1) << 20},
+      {"MB", 1000 * 1000},
+      {"G", UINT64_C(1) << 30},
+      {"GiB", UINT64_C(1) << 30},
+      {"GB", 1000 * 1000 * 1000},
+      {"T", UINT64_C(1) << 40},
+      {"TiB", UINT64_C(1) << 40},
+      {"TB", UINT64_C(1000) * 1000 * 1000 * 1000},
+  };
+  size_t digits = 0;
+  while (digits < s.size && (s.data[digits] == '.' || (s.data[digits] >= '0' && s.data[digits] <= '9'))) digits++;
+  const vs_str number = {s.data, digits}, unit = {s.data + digits, s.size - digits};
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    if (!vs_str_equal(unit, vs_str_from(units[i].name))) continue;
+    if (vs_parse_u64(number, value)) return !__builtin_mul_overflow(*value, units[i].bytes, value);
+    double real;
+    if (!vs_parse_f64(number, &real)) return false;
+    real *= (double)units[i].bytes;
+    if (!(real < 18e18)) return false;
+    *value = (uint64_t)(real + 0.5);
+    return true;
+  }
+  return false;
 }

@@ -30,4 +30,8 @@ void vs_text_duration(vs_text *text, uint64_t microseconds);
  * ">99.9%". "-%" if the whole is 0. */
 void vs_text_percent(vs_text *text, uint64_t part, uint64_t whole);
 
+/* A size as people write it, "512", "1.5GiB", "200MB", "64K" (1024 bytes each), rounded to whole bytes. False if `s` is not wholly one or does not
+ * fit. */
+bool vs_parse_bytes(vs_str s, uint64_t *value);
+
 #endif

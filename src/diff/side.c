@@ -68,6 +68,14 @@ static vs_status read_sizes(vs_side *side, const vs_host *host, vs_json list, vs
   return VS_OK;
 }
 
+static vs_status add_stack(vs_side *side, const vs_host *host, const vs_side_stack *stack) {
+  VS_TRY(vs_vec_reserve(host, &side->stacks, 1));
+  side->stacks.data[side->stacks.count++] = *stack;
+  side->bytes = vs_sat_add_u64(side->bytes, stack->bytes);
+  side->count = vs_sat_add_u64(side->count, stack->count);
+  return VS_OK;
+}
+
 static vs_status read_stack(vs_side *side, const vs_host *host, vs_json json, size_t at, vs_error *error) {
   vs_side_stack stack = {.label = vs_reply_str(json, "label"),
                          .long_label = vs_reply_str(json, "long_label"),
@@ -81,16 +89,40 @@ static vs_status read_stack(vs_side *side, const vs_host *host, vs_json json, si
     if (owner >= side->frames.count) return wrong(error, "an owner that is not listed in stack", at);
     stack.owner = (uint32_t)owner;
   }
-  VS_TRY(vs_vec_reserve(host, &side->stacks, 1));
-  side->stacks.data[side->stacks.count++] = stack;
-  side->bytes = vs_sat_add_u64(side->bytes, stack.bytes);
-  side->count = vs_sat_add_u64(side->count, stack.count);
-  return VS_OK;
+  return add_stack(side, host, &stack);
 }
 
 static vs_status read_stacks(vs_side *side, const vs_host *host, vs_json list, vs_error *error) {
   for (size_t i = 0; i < vs_json_count(list); i++)
     VS_TRY(read_stack(side, host, vs_json_at(list, i), i, error));
+  return VS_OK;
+}
+
+/* ---- a baseline: owners in place of frames and stacks */
+
+static vs_status read_owner(vs_side *side, const vs_host *host, vs_json json, size_t at, vs_error *error) {
+  vs_side_stack stack = {.label = vs_reply_str(json, "owner"),
+                         .long_label = vs_reply_str(json, "owner"),
+                         .is_forward = vs_reply_bool(json, "is_forward"),
+                         .owner = VS_SIDE_NONE,
+                         .first_frame = (uint32_t)side->stack_frames.count};
+  if (vs_json_kind(json) != VS_JSON_OBJECT) return wrong(error, "no owner is", at);
+  if (vs_reply_knows(json, "function")) {
+    VS_TRY(vs_vec_reserve(host, &side->frames, 1));
+    VS_TRY(vs_vec_reserve(host, &side->stack_frames, 1));
+    stack.owner = (uint32_t)side->frames.count;
+    stack.frame_count = 1;
+    side->stack_frames.data[side->stack_frames.count++] = stack.owner;
+    side->frames.data[side->frames.count++] = frame_of(json);
+  }
+  VS_TRY(read_sizes(side, host, vs_reply_at(json, "sizes"), &stack, at, error));
+  return add_stack(side, host, &stack);
+}
+
+static vs_status read_owners(vs_side *side, const vs_host *host, vs_json list, vs_error *error) {
+  if (vs_json_count(list) >= UINT32_MAX) return VS_LIMIT;
+  for (size_t i = 0; i < vs_json_count(list); i++)
+    VS_TRY(read_owner(side, host, vs_json_at(list, i), i, error));
   return VS_OK;
 }
 
@@ -118,12 +150,14 @@ vs_json vs_inventory_in(vs_json document, const int64_t *device) {
 
 vs_status vs_side_init(vs_side *side, const vs_host *host, vs_json inventory, vs_error *error) {
   const vs_json frames = vs_reply_at(inventory, "frames"), stacks = vs_reply_at(inventory, "stacks");
+  const vs_json owners = vs_reply_at(inventory, "owners");
   *side = (vs_side){.json = inventory};
-  if (!is_array(frames) || !is_array(stacks))
+  if (!is_array(owners) && !(is_array(frames) && is_array(stacks)))
     return vs_fail(error, VS_BAD_FORMAT, VS_NO_OFFSET,
                    "not an inventory of vramscope: it has no frames and stacks");
-  vs_status status = read_frames(side, host, frames, error);
-  if (status == VS_OK) status = read_stacks(side, host, stacks, error);
+  vs_status status =
+      is_array(owners) ? read_owners(side, host, owners, error) : read_frames(side, host, frames, error);
+  if (status == VS_OK && !is_array(owners)) status = read_stacks(side, host, stacks, error);
   if (status != VS_OK) vs_side_deinit(host, side);
   VS_ASSERT(status != VS_OK || vs_side_check(side) == NULL);
   return status;

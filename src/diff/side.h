@@ -1,5 +1,5 @@
 /* One of the two inventories that are compared, as columns. An inventory is the reply of the method "inventory" (docs/formats/query.md),
- * of this run or of a file that an earlier one wrote.
+ * of this run or of a file that an earlier one wrote, or a baseline (baseline.h), whose owners are stacks of one frame.
  *
  * Texts are borrowed from the JSON document, which must live longer. */
 #ifndef VS_DIFF_SIDE_H

@@ -1,5 +1,6 @@
 #include "query/filter.h"
 #include "base/double_text.h"
+#include "base/human.h"
 #include "base/nearest.h"
 
 typedef enum key_type { KEY_BYTES, KEY_NUMBER, KEY_POOL, KEY_NAME, KEY_LINE, KEY_TIME, KEY_THING } key_type;
@@ -47,43 +48,6 @@ static bool read_hex(vs_str s, uint64_t *value) {
 }
 
 static bool read_number(vs_str s, uint64_t *value) { return vs_parse_u64(s, value) || read_hex(s, value); }
-
-/* "512", "1.5GiB", "200MB", "64K". */
-static bool read_size(vs_str s, uint64_t *value) {
-  static const struct {
-    const char *name;
-    uint64_t bytes;
-  } units[] = {
-      {"", 1},
-      {"B", 1},
-      {"K", UINT64_C(1) << 10},
-      {"KiB", UINT64_C(1) << 10},
-      {"KB", 1000},
-      {"M", UINT64_C(1) << 20},
-      {"MiB", UINT64_C(1) << 20},
-      {"MB", 1000 * 1000},
-      {"G", UINT64_C(1) << 30},
-      {"GiB", UINT64_C(1) << 30},
-      {"GB", 1000 * 1000 * 1000},
-      {"T", UINT64_C(1) << 40},
-      {"TiB", UINT64_C(1) << 40},
-      {"TB", UINT64_C(1000) * 1000 * 1000 * 1000},
-  };
-  size_t digits = 0;
-  while (digits < s.size && (s.data[digits] == '.' || is_digit(s.data[digits]))) digits++;
-  const vs_str number = {s.data, digits}, unit = tail(s, digits);
-  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-    if (!vs_str_equal(unit, vs_str_from(units[i].name))) continue;
-    if (vs_parse_u64(number, value)) return !__builtin_mul_overflow(*value, units[i].bytes, value);
-    double real;
-    if (!vs_parse_f64(number, &real)) return false;
-    real *= (double)units[i].bytes;
-    if (!(real < 18e18)) return false;
-    *value = (uint64_t)(real + 0.5);
-    return true;
-  }
-  return false;
-}
 
 bool vs_read_duration(vs_str text, int64_t *us) {
   static const struct {
@@ -133,7 +97,7 @@ static vs_status read_operand(vs_term *term, vs_str word, vs_str value, vs_error
   int64_t us;
   switch (keys[term->key].type) {
     case KEY_BYTES:
-      return read_size(value, &term->number)
+      return vs_parse_bytes(value, &term->number)
                  ? VS_OK
                  : bad(error, word, "a size is a number, perhaps with B, KiB, MiB, GiB");
     case KEY_NUMBER:
