@@ -10,9 +10,7 @@ const vs_fact_kind vs_fact_kinds[VS_FACT_COUNT] = {
 static vs_fact known(uint64_t value) { return (vs_fact){.is_known = true, .value = value}; }
 static vs_fact unknown(const char *why) { return (vs_fact){.why = why}; }
 
-static void raise_to(vs_fact *fact, uint64_t value) {
-  *fact = known(vs_max_u64(fact->value, value));
-}
+static void raise_to(vs_fact *fact, uint64_t value) { *fact = known(vs_max_u64(fact->value, value)); }
 
 /* The growth of the line that grows most and keeps what it grew by. */
 static uint64_t growth_of(vs_json device) {
@@ -74,9 +72,10 @@ static void take_torch(vs_facts *facts, vs_json torch) {
 
 static void take_dryrun(vs_facts *facts, vs_json dryrun) {
   const vs_json devices = vs_reply_at(dryrun, "devices");
-  const char *why = has_verdict(dryrun, "no_cuda") ? "the program did not use the GPU"
-                                                   : "PyTorch's figures are unknown: the program did not use it, or "
-                                                     "ended before they were written";
+  const char *why = has_verdict(dryrun, "no_cuda")
+                        ? "the program did not use the GPU"
+                        : "PyTorch's figures are unknown: the program did not use it, or "
+                          "ended before they were written";
   for (size_t i = 0; i < VS_FACT_COUNT; i++) facts->list[i] = unknown(why);
   for (size_t i = 0; i < vs_json_count(devices); i++) {
     const vs_json device = vs_json_at(devices, i);
@@ -133,7 +132,7 @@ static void take_file(vs_facts *facts, const vs_check_run *run) {
 
 vs_status vs_facts_init(vs_facts *facts, const vs_host *host, const vs_check_run *run) {
   *facts = (vs_facts){.no_inventory = ""};
-  facts->inventory = vs_json_at(run->inventory, SIZE_MAX); /* absent */
+  facts->inventory = (vs_json){.value.kind = VS_JSON_ABSENT};
   vs_text_init(&facts->incomplete, host, NULL);
   if (vs_json_is_absent(run->dryrun)) take_file(facts, run);
   else take_dryrun(facts, run->dryrun);

@@ -56,7 +56,7 @@ uint64_t vs_bound_most(const vs_bound *bound, uint64_t baseline) {
 
 typedef struct reading {
   vs_check_settings *settings;
-  vs_budget *budget; /* which one is read */
+  vs_check_budget *budget; /* which one is read */
   vs_error *error;
 } reading;
 
@@ -152,7 +152,7 @@ static vs_status read_budget(reading *r, vs_str name, vs_json json) {
   bool limits = false;
   VS_TRY(vs_vec_reserve(settings->host, &settings->budgets, 1));
   r->budget = &settings->budgets.data[settings->budgets.count++];
-  *r->budget = (vs_budget){.name = name};
+  *r->budget = (vs_check_budget){.name = name};
   if (vs_json_kind(json) != VS_JSON_OBJECT) return wrong(r, VS_STR("it"), "takes a table of keys");
   for (size_t i = 0; i < vs_json_count(json); i++)
     VS_TRY(read_budget_key(r, vs_json_name_at(json, i), vs_json_at(json, i)));
@@ -192,7 +192,7 @@ vs_status vs_check_settings_init(vs_check_settings *settings, const vs_host *hos
   *settings = (vs_check_settings){.host = host};
   settings->tolerance.is_more = true;
   VS_TRY(vs_vec_reserve(host, &settings->budgets, 1));
-  settings->budgets.data[settings->budgets.count++] = (vs_budget){.name = VS_STR("")};
+  settings->budgets.data[settings->budgets.count++] = (vs_check_budget){.name = VS_STR("")};
   reading r = {.settings = settings, .budget = &settings->budgets.data[0], .error = error};
   for (size_t i = 0; i < vs_json_count(json); i++)
     VS_TRY(read_key(&r, vs_json_name_at(json, i), vs_json_at(json, i)));

@@ -14,18 +14,18 @@ typedef struct vs_bound {
   vs_str text;     /* as given; borrowed */
 } vs_bound;
 
-typedef struct vs_budget {
+typedef struct vs_check_budget {
   vs_str name;    /* empty: the limits of every run */
   vs_str program; /* a pattern: of the runs that it is about; empty: all */
   vs_str owner;   /* a pattern: whose memory `max` limits; empty: `max` is not given */
   vs_bound max;
   bool has_most[VS_FACT_COUNT];
   uint64_t most[VS_FACT_COUNT];
-} vs_budget;
+} vs_check_budget;
 
 typedef struct vs_check_settings {
   const vs_host *host;
-  VS_VEC(vs_budget) budgets; /* the first one is the one without a name */
+  VS_VEC(vs_check_budget) budgets; /* the first one is the one without a name */
   vs_bound tolerance;        /* of the baseline; is_more */
 } vs_check_settings;
 

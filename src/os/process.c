@@ -147,6 +147,10 @@ void vs_process_folder(char *path, size_t capacity) {
   if (slash != NULL) *slash = 0;
 }
 
+void vs_process_working_folder(char *path, size_t capacity) {
+  if (getcwd(path, capacity) == NULL) path[0] = 0;
+}
+
 uint64_t vs_process_id(void) { return (uint64_t)getpid(); }
 uint64_t vs_process_parent(void) { return (uint64_t)getppid(); }
 

@@ -40,6 +40,9 @@ const char *vs_process_variable(const char *name);
 void vs_process_program(char *path, size_t capacity);
 void vs_process_folder(char *path, size_t capacity);
 
+/* The folder that relative paths begin in; "" if unknown. */
+void vs_process_working_folder(char *path, size_t capacity);
+
 uint64_t vs_process_id(void);
 uint64_t vs_process_parent(void);
 

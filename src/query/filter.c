@@ -25,7 +25,6 @@ static const struct {
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 static vs_str tail(vs_str s, size_t start) { return (vs_str){s.data + start, s.size - start}; }

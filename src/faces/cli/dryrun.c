@@ -1,10 +1,10 @@
 /* vramscope dryrun: runs a CUDA program on a simulated GPU, and says whether it fits. The options become a plan, the room
  * `dryrun` runs it, and its reply is shown. */
+#include "faces/cli/dryrun.h"
 #include "faces/cli/words.h"
 #include "faces/dryrun/report.h"
 #include "faces/dryrun/table.h"
 #include "faces/terminal/statusline.h"
-#include <vramscope/dryrun.h>
 
 /* ---- the plan */
 
@@ -34,7 +34,7 @@ static const char *const *list_axes(const vs_cli *cli, const char *axes[VS_MAX_A
   return count == 0 ? NULL : axes;
 }
 
-static vs_dryrun_plan plan_of(const vs_cli *cli, vs_text *list) {
+vs_dryrun_plan vs_cli_plan(const vs_cli *cli, vs_text *list) {
   enum { OWNERS = 5 };
   const char *const *values = cli->line->values;
   const uint64_t top = vs_words_top(cli, OWNERS);
@@ -175,39 +175,53 @@ static vs_exit put_text(vs_cli *cli, vs_str reply) {
   return VS_EXIT_OK;
 }
 
-vs_exit vs_cli_dryrun(vs_cli *cli) {
-  vs_text list;
-  vs_text_init(&list, cli->host, NULL);
-  vs_dryrun_plan plan = plan_of(cli, &list);
-  const char *axes[VS_MAX_ARGUMENTS + 1];
-  plan.vary = list_axes(cli, axes);
+vs_exit vs_cli_run(vs_cli *cli, const vs_dryrun_plan *plan, vs_text *reply) {
   view v = {.cli = cli};
   const vs_dryrun_watch watch = {.ctx = &v, .progress = show, .say = say};
   vs_dryrun_end end;
   vs_error error;
-  vs_text reply;
-  if ((plan.vary != NULL || plan.find_largest != NULL) && vs_cli_has(cli, VS_OPTION_TOP)) {
-    vs_text_deinit(&list);
-    (void)vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
-                  "--top is about owners, which %s does not show: give one of the two",
-                  plan.vary != NULL ? "--vary" : "--find-largest");
-    return vs_print_error(VS_STR(""), &error);
-  }
-  vs_text_init(&reply, cli->host, NULL);
   vs_statusline_begin(&v.line, !vs_cli_has(cli, VS_OPTION_QUIET));
-  const vs_status status = vs_dryrun_run(cli->host, &plan, &watch, vs_text_writer(&reply), &end, &error);
-  vs_exit code = VS_EXIT_OK;
+  const vs_status status = vs_dryrun_run(cli->host, plan, &watch, vs_text_writer(reply), &end, &error);
   cli->program_exit = end.exit_code;
-  if (status != VS_OK) {
-    code = vs_print_error(vs_str_from(end.subject == NULL ? "" : end.subject), &error);
-    if (end.exit_code == 126 || end.exit_code == 127) code = VS_EXIT_OK; /* what a shell returns for it */
-  } else if (vs_cli_has(cli, VS_OPTION_JSON)) {
-    vs_text_str(&cli->screen.text, vs_text_view(&reply));
-    vs_text_byte(&cli->screen.text, '\n');
-  } else {
-    code = put_text(cli, vs_text_view(&reply));
-  }
+  if (status == VS_OK) return VS_EXIT_OK;
+  return vs_print_error(vs_str_from(end.subject == NULL ? "" : end.subject), &error);
+}
+
+static vs_exit refuse_top(const vs_dryrun_plan *plan) {
+  vs_error error;
+  (void)vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                "--top is about owners, which %s does not show: give one of the two",
+                plan->vary != NULL ? "--vary" : "--find-largest");
+  return vs_print_error(VS_STR(""), &error);
+}
+
+static vs_exit put_reply(vs_cli *cli, vs_str reply) {
+  if (!vs_cli_has(cli, VS_OPTION_JSON)) return put_text(cli, reply);
+  vs_text_str(&cli->screen.text, reply);
+  vs_text_byte(&cli->screen.text, '\n');
+  return VS_EXIT_OK;
+}
+
+static vs_exit run_and_put(vs_cli *cli, const vs_dryrun_plan *plan) {
+  enum { CANNOT_BE_STARTED = 126, NOT_FOUND = 127 }; /* what a shell returns for it */
+  vs_text reply;
+  vs_text_init(&reply, cli->host, NULL);
+  vs_exit code = vs_cli_run(cli, plan, &reply);
+  if (code == VS_EXIT_OK) code = put_reply(cli, vs_text_view(&reply));
+  else if (cli->program_exit == CANNOT_BE_STARTED || cli->program_exit == NOT_FOUND) code = VS_EXIT_OK;
   vs_text_deinit(&reply);
+  return code;
+}
+
+vs_exit vs_cli_dryrun(vs_cli *cli) {
+  vs_text list;
+  const char *axes[VS_MAX_ARGUMENTS + 1];
+  vs_text_init(&list, cli->host, NULL);
+  vs_dryrun_plan plan = vs_cli_plan(cli, &list);
+  plan.vary = list_axes(cli, axes);
+  const bool is_table = plan.vary != NULL || plan.find_largest != NULL;
+  const vs_exit code =
+      is_table && vs_cli_has(cli, VS_OPTION_TOP) ? refuse_top(&plan) : run_and_put(cli, &plan);
   vs_text_deinit(&list);
   return code;
 }

@@ -185,7 +185,8 @@ typedef struct parser {
   vs_line *line;
   int argc;
   char *const *argv;
-  int at; /* the next word */
+  int at;              /* the next word */
+  bool only_arguments; /* "--" was read */
   vs_error *error;
 } parser;
 
@@ -253,6 +254,11 @@ static bool takes_program(const vs_command *command) {
   return vs_str_equal(vs_str_from(command->arguments), VS_STR("COMMAND..."));
 }
 
+/* Whether it takes a program behind "--", and a file otherwise. */
+static bool may_take_program(const vs_command *command) {
+  return vs_str_equal(vs_str_from(command->arguments), VS_STR("FILE|COMMAND..."));
+}
+
 /* The last word taken and all behind it. */
 static vs_status take_program(parser *p) {
   p->line->words = p->argv + p->at - 1;
@@ -280,7 +286,8 @@ static vs_status take_command(parser *p, const char *word) {
 static vs_status take_argument(parser *p, const char *word) {
   vs_line *line = p->line;
   if (line->command == VS_COMMAND_COUNT) return take_command(p, word);
-  if (takes_program(&vs_commands[line->command])) return take_program(p);
+  const vs_command *command = &vs_commands[line->command];
+  if (takes_program(command) || (may_take_program(command) && p->only_arguments)) return take_program(p);
   if (line->argument_count == VS_MAX_ARGUMENTS)
     return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "unexpected argument \"%S\"", vs_str_from(word));
   line->arguments[line->argument_count++] = word;
@@ -310,6 +317,13 @@ static vs_status check_arguments(const parser *p) {
     if (p->line->words != NULL) return VS_OK;
     return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
                    "%s needs a program to run: vramscope %s -- python3 train.py", command->name,
+                   command->name);
+  }
+  if (may_take_program(command)) {
+    if ((p->line->words != NULL) != (p->line->argument_count == 1) && p->line->argument_count <= 1)
+      return VS_OK;
+    return vs_fail(p->error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                   "%s takes one file, or a program to run: vramscope %s -- python3 train.py", command->name,
                    command->name);
   }
   size_t most, least;
@@ -344,13 +358,12 @@ static vs_status check_options(const parser *p) {
 vs_status vs_line_parse(vs_line *line, int argc, char *const *argv, vs_error *error) {
   *line = (vs_line){.command = VS_COMMAND_COUNT};
   parser p = {.line = line, .argc = argc, .argv = argv, .at = 1, .error = error};
-  bool only_arguments = false;
   while (p.at < argc) {
     const char *word = argv[p.at++];
-    if (only_arguments || word[0] != '-' || word[1] == 0) VS_TRY(take_argument(&p, word));
+    if (p.only_arguments || word[0] != '-' || word[1] == 0) VS_TRY(take_argument(&p, word));
     else if (word[1] != '-') VS_TRY(take_letters(&p, word + 1));
     else if (word[2] != 0) VS_TRY(take_long(&p, word + 2));
-    else only_arguments = true;
+    else p.only_arguments = true;
   }
   if ((line->given & VS_EVERY_COMMAND) != 0 || line->command == VS_COMMAND_COUNT) return VS_OK;
   VS_TRY(check_options(&p));

@@ -50,7 +50,8 @@ typedef struct vs_option {
 
 typedef struct vs_command {
   const char *name;
-  const char *arguments; /* "FILE [FORMAT]"; "FILE...": one or more; "COMMAND...": a program's command line */
+  const char *arguments; /* "FILE [FORMAT]"; "FILE...": one or more; "COMMAND...": a program's command line;
+                            "FILE|COMMAND...": one file, or behind "--" a program's command line */
   const char *summary;
   const char *description;
   vs_option_set options; /* bit VS_OPTION_x: it takes that option */
