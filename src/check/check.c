@@ -103,7 +103,7 @@ static void say_above(checking *c, const finding *f, const char *what) {
 }
 
 static void say_within(checking *c, const finding *f, const char *what) {
-  if (f->measured == 0) {
+  if (f->measured == 0 && f->budget->owner.size == 0) {
     vs_text_format(&c->sentence, "no %s", what);
     return;
   }
@@ -176,7 +176,7 @@ static void check_owner(checking *c, const vs_check_budget *budget) {
   char what[160];
   const char *why = owner_why(c, budget);
   finding f = {.key = "max", .budget = budget, .is_bytes = true, .places = PLACES_MATCHING};
-  vs_format(what, sizeof what, "of %S at the peak", budget->owner);
+  vs_format(what, sizeof what, "in %S at the peak", budget->owner);
   if (why != NULL) {
     f.verdict = UNKNOWN;
     say_unknown(c, what, why);

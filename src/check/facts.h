@@ -27,16 +27,16 @@ typedef struct vs_fact {
 
 /* What is checked. Absent where there is none; the documents are borrowed. */
 typedef struct vs_check_run {
-  vs_str name;      /* the file, or the program with its arguments */
-  vs_json dryrun;   /* the reply of a dry run; then the others are taken from it */
+  vs_str name;       /* the file, or the program with its arguments */
+  vs_json dryrun;    /* the reply of a dry run; then the others are taken from it */
   vs_json inventory; /* the replies of these methods about a file */
   vs_json report;
 } vs_check_run;
 
 typedef struct vs_facts {
   vs_fact list[VS_FACT_COUNT];
-  vs_json inventory;  /* what was live at the peak; absent: unknown */
-  vs_text incomplete; /* why the figures are lower bounds, as a clause; empty: they are exact */
+  vs_json inventory;        /* what was live at the peak; absent: unknown */
+  vs_text incomplete;       /* why the figures are lower bounds, as a clause; empty: they are exact */
   const char *no_inventory; /* the reason why it is absent. Static */
 } vs_facts;
 

@@ -63,7 +63,8 @@ typedef struct reading {
 static vs_status wrong(const reading *r, vs_str key, const char *expected) {
   if (r->budget->name.size == 0)
     return vs_fail(r->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%S %s", key, expected);
-  return vs_fail(r->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "budgets.%S: %S %s", r->budget->name, key, expected);
+  return vs_fail(r->error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "budgets.%S: %S %s", r->budget->name, key,
+                 expected);
 }
 
 /* "unknown key", with the one that was probably meant. */
@@ -117,10 +118,12 @@ static vs_status read_text(const reading *r, vs_str key, vs_json json, vs_str *t
   return text->size == 0 ? wrong(r, key, "is empty") : VS_OK;
 }
 
-static vs_status read_bound(const reading *r, vs_str key, vs_json json, vs_bound *bound, const char *expected) {
+static vs_status read_bound(const reading *r, vs_str key, vs_json json, vs_bound *bound,
+                            const char *expected) {
   const uint64_t number = vs_json_u64(json, UINT64_MAX);
   if (number != UINT64_MAX) *bound = (vs_bound){.is_given = true, .bytes = number, .text = VS_STR("")};
-  else if (!is_text(json) || !parse_bound(bound, vs_json_str(json, VS_STR("")))) return wrong(r, key, expected);
+  else if (!is_text(json) || !parse_bound(bound, vs_json_str(json, VS_STR(""))))
+    return wrong(r, key, expected);
   return VS_OK;
 }
 
@@ -141,9 +144,10 @@ static vs_status read_budget_key(const reading *r, vs_str key, vs_json json) {
   if (is_key(key, "owner")) return read_text(r, key, json, &r->budget->owner);
   if (is_key(key, "program")) return read_text(r, key, json, &r->budget->program);
   if (is_key(key, "max"))
-    return read_bound(r, key, json, &r->budget->max,
-                      "takes a size, such as \"8GiB\", or what the owner may have more than in the baseline, such "
-                      "as \"+5%\" or \"+64MiB\"");
+    return read_bound(
+        r, key, json, &r->budget->max,
+        "takes a size, such as \"8GiB\", or what the owner may have more than in the baseline, such "
+        "as \"+5%\" or \"+64MiB\"");
   return unknown_key(r, key);
 }
 
@@ -182,7 +186,8 @@ static vs_status read_key(reading *r, vs_str key, vs_json json) {
   }
   if (is_key(key, "budgets")) return read_budgets(r, json);
   if (!is_key(key, "tolerance")) return unknown_key(r, key);
-  VS_TRY(read_bound(r, key, json, &r->settings->tolerance, "takes a share or a size, such as \"2%\" or \"64MiB\""));
+  VS_TRY(read_bound(r, key, json, &r->settings->tolerance,
+                    "takes a share or a size, such as \"2%\" or \"64MiB\""));
   r->settings->tolerance.is_more = true;
   return VS_OK;
 }
@@ -199,4 +204,6 @@ vs_status vs_check_settings_init(vs_check_settings *settings, const vs_host *hos
   return VS_OK;
 }
 
-void vs_check_settings_deinit(vs_check_settings *settings) { vs_vec_free(settings->host, &settings->budgets); }
+void vs_check_settings_deinit(vs_check_settings *settings) {
+  vs_vec_free(settings->host, &settings->budgets);
+}

@@ -9,9 +9,9 @@ typedef struct vs_bound {
   bool is_given;
   bool is_more; /* than the baseline */
   bool is_percent;
-  uint64_t bytes;  /* without is_percent */
-  double percent;  /* with is_percent */
-  vs_str text;     /* as given; borrowed */
+  uint64_t bytes; /* without is_percent */
+  double percent; /* with is_percent */
+  vs_str text;    /* as given; borrowed */
 } vs_bound;
 
 typedef struct vs_check_budget {
@@ -26,7 +26,7 @@ typedef struct vs_check_budget {
 typedef struct vs_check_settings {
   const vs_host *host;
   VS_VEC(vs_check_budget) budgets; /* the first one is the one without a name */
-  vs_bound tolerance;        /* of the baseline; is_more */
+  vs_bound tolerance;              /* of the baseline; is_more */
 } vs_check_settings;
 
 /* Reads the settings: an object with the keys of a vramscope.toml. Those that the caller reads itself (gpu, baseline ...) are passed over.

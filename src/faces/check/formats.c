@@ -19,6 +19,18 @@ static vs_str below(vs_str path, vs_str folder) {
   return (vs_str){path.data + folder.size, path.size - folder.size};
 }
 
+bool vs_check_are_same_places(vs_json check, vs_json other) {
+  const vs_json a = vs_reply_at(check, "places"), b = vs_reply_at(other, "places");
+  if (vs_json_count(a) != vs_json_count(b)) return false;
+  for (size_t i = 0; i < vs_json_count(a); i++) {
+    const vs_json p = vs_json_at(a, i), q = vs_json_at(b, i);
+    const bool is_same = vs_str_equal(vs_reply_str(p, "owner"), vs_reply_str(q, "owner")) &&
+                         vs_reply_u64(p, "bytes") == vs_reply_u64(q, "bytes");
+    if (!is_same) return false;
+  }
+  return true;
+}
+
 /* ---- JUnit */
 
 /* XML 1.0 has no other control characters, and no way to write them. */
@@ -171,10 +183,13 @@ static bool is_user_place(vs_json place, vs_str folder) {
 
 void vs_check_put_annotations(vs_text *text, vs_json reply, vs_str folder) {
   const vs_json checks = vs_reply_at(reply, "checks");
+  vs_json before = {.value.kind = VS_JSON_ABSENT}; /* whose owners have been named */
   for (size_t i = 0; i < vs_json_count(checks); i++) {
     const vs_json check = vs_json_at(checks, i), places = vs_reply_at(check, "places");
     size_t put = 0;
     if (has_verdict(check, "holds")) continue;
+    if (vs_json_count(places) != 0 && vs_check_are_same_places(check, before)) continue;
+    before = check;
     for (size_t p = 0; p < vs_json_count(places); p++) {
       if (!is_user_place(vs_json_at(places, p), folder)) continue;
       put_annotation(text, check, vs_json_at(places, p), folder);

@@ -18,4 +18,7 @@ void vs_check_put_code_quality(vs_text *text, vs_json reply, vs_str folder);
  * https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions */
 void vs_check_put_annotations(vs_text *text, vs_json reply, vs_str folder);
 
+/* Whether the owners of two checks are the same, so that a face need not repeat them. */
+bool vs_check_are_same_places(vs_json check, vs_json other);
+
 #endif

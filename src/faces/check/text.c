@@ -1,4 +1,5 @@
 #include "faces/check/text.h"
+#include "faces/check/formats.h"
 #include "faces/words/reply_words.h"
 
 enum { ROWS = 10 };
@@ -68,7 +69,8 @@ static void put_place(vs_screen *screen, vs_json check, vs_json place) {
   vs_text_deinit(&size);
 }
 
-static void put_check(vs_screen *screen, vs_json check) {
+/* `before`: the check whose owners were shown last. */
+static void put_check(vs_screen *screen, vs_json check, vs_json *before) {
   vs_text line;
   vs_scratch_init(&line, screen);
   put_name(&line, check);
@@ -77,7 +79,10 @@ static void put_check(vs_screen *screen, vs_json check) {
   vs_words_labelled(screen, mark_of(check), style_of(check), vs_text_view(&line));
   vs_text_deinit(&line);
   const vs_json places = vs_reply_at(check, "places");
-  for (size_t i = 0; i < vs_json_count(places); i++) put_place(screen, check, vs_json_at(places, i));
+  const bool is_known = vs_check_are_same_places(check, *before);
+  for (size_t i = 0; i < vs_json_count(places) && !is_known; i++)
+    put_place(screen, check, vs_json_at(places, i));
+  if (vs_json_count(places) != 0) *before = check;
 }
 
 void vs_check_put_text(vs_screen *screen, vs_json reply) {
@@ -88,7 +93,8 @@ void vs_check_put_text(vs_screen *screen, vs_json reply) {
   vs_screen_styled(screen, style_of(reply), vs_text_view(&line));
   vs_text_cstr(&screen->text, "\n\n");
   vs_text_deinit(&line);
-  for (size_t i = 0; i < vs_json_count(checks); i++) put_check(screen, vs_json_at(checks, i));
+  vs_json before = {.value.kind = VS_JSON_ABSENT};
+  for (size_t i = 0; i < vs_json_count(checks); i++) put_check(screen, vs_json_at(checks, i), &before);
 }
 
 /* ---- Markdown */

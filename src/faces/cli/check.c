@@ -290,7 +290,7 @@ static vs_exit compare(job *j) {
   vs_error error;
   const vs_status status = vs_textfile_json(j->cli->host, path, MOST_BASELINE, &old, &error);
   if (status == VS_NOT_FOUND)
-    vs_fail(&error, status, VS_NO_OFFSET, "there is no such baseline yet: write it with --update-baseline");
+    vs_fail(&error, VS_IO, VS_NO_OFFSET, "there is no such baseline yet: write it with --update-baseline");
   if (status != VS_OK) return vs_print_error(vs_str_from(path), &error);
   const vs_exit code = judge_and_answer(j, vs_json_root(&old));
   vs_json_doc_deinit(&old);

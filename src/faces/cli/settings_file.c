@@ -130,6 +130,7 @@ vs_exit vs_settings_file_init(vs_settings_file *settings, vs_cli *cli) {
   }
   vs_text_deinit(&settings->baseline);
   if (error.status == VS_OK) vs_fail(&error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  if (error.status == VS_NOT_FOUND) error.status = VS_IO; /* a file is missing, not something in one */
   return vs_print_error(vs_str_from(settings->file == NULL ? "" : settings->file), &error);
 }
 
