@@ -174,7 +174,8 @@ bool vs_parse_bytes(vs_str s, uint64_t *value) {
       {"TB", UINT64_C(1000) * 1000 * 1000 * 1000},
   };
   size_t digits = 0;
-  while (digits < s.size && (s.data[digits] == '.' || (s.data[digits] >= '0' && s.data[digits] <= '9'))) digits++;
+  while (digits < s.size && (s.data[digits] == '.' || (s.data[digits] >= '0' && s.data[digits] <= '9')))
+    digits++;
   const vs_str number = {s.data, digits}, unit = {s.data + digits, s.size - digits};
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
     if (!vs_str_equal(unit, vs_str_from(units[i].name))) continue;

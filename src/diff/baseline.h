@@ -12,7 +12,7 @@
 /* Appends the baseline of an inventory. `figures`: an object whose members are put in front of the owners.
  *
  * Fails: VS_BAD_FORMAT  not an inventory; VS_NO_MEMORY. Then nothing is appended */
-VS_MUST_CHECK vs_status vs_baseline_put(const vs_host *host, vs_json inventory, vs_json figures, vs_text *text,
-                                        vs_error *error);
+VS_MUST_CHECK vs_status vs_baseline_put(const vs_host *host, vs_json inventory, vs_json figures,
+                                        vs_text *text, vs_error *error);
 
 #endif

@@ -12,8 +12,10 @@ import pytest
 
 from conftest import Run
 
+CANNOT_BE_JUDGED = 2  # likewise of a check
+CHECK_FILES = {"config": '{"no-oom": true}', "baseline": '{"owners": []}'}
 NO_ANSWER = 6  # of a search, because the program of these tests does not use the GPU
-COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "diff", "view", "export", "query", "compact", "dryrun", "demo",
+COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "diff", "view", "export", "query", "compact", "dryrun", "check", "demo",
             "smi", "top", "settings", "doctor", "help")
 
 FAKE = os.environ.get("VRAMSCOPE_FAKE", "")
@@ -93,7 +95,7 @@ def test_help_keeps_to_the_width(vramscope, width):
 def test_every_listed_option_is_accepted(build, vramscope, call, folder, recording, command):
     samples = {"N": "3", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SETTINGS": "expandable_segments:True", "SETTINGS...": "expandable_segments:True", "GPU...": "24GiB",
                "FILTER...": "forward", "FILTER=FACTOR...": "forward=0.5", "FUNCTION...": "forward",
-               "FIELDS": "gpu_name", "LIST": "0", "FORMAT": "csv", "[N]": "3", "SECONDS": "0.5", "MOMENT[,MOMENT]": "peak,end", "NAME=FIRST..LAST": "batch=1..2"}
+               "FIELDS": "gpu_name", "LIST": "0", "FORMAT": "csv", "[N]": "3", "SECONDS": "0.5", "MOMENT[,MOMENT]": "peak,end", "NAME=FIRST..LAST": "batch=1..2", "PERCENT%|SIZE": "2%"}
     operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "demo": [], "smi": [], "top": [],
                 "compact": ["recording.vram"], "diff": ["snapshot.pickle"] * 2, "query": ["snapshot.pickle", "report"], "settings": ["expandable_segments:True"]}.get(command, ["snapshot.pickle"])
     short = ["--steps", "2"]
@@ -103,11 +105,17 @@ def test_every_listed_option_is_accepted(build, vramscope, call, folder, recordi
         values = [] if argument is None else [samples.get(argument) or argument.split("|")[0]]
         if name == "port":
             values = [str(free_port())]
-        partner = ["--world", "8"] if name in ("rank", "ranks-that-differ") else ["--count", "1"] if name in ("loop", "loop-ms", "ndjson") else short if command == "demo" and name != "steps" else []
+        if command == "check" and name in CHECK_FILES:
+            (folder / "given.json").write_text(CHECK_FILES[name])
+            values = ["given.json"]
+        partner = ["--no-oom", "--baseline", "out.txt"] if name == "update-baseline" else ["--no-oom"] if command == "check" and name != "no-oom" else ["--world", "8"] if name in ("rank", "ranks-that-differ") else ["--count", "1"] if name in ("loop", "loop-ms", "ndjson") else short if command == "demo" and name != "steps" else []
         for option in [f"--{name}"] + ([f"-{letter}"] if letter else []):
             (folder / "out.txt").unlink(missing_ok=True)
             done = call(command, *partner, option, *values, *operands)
             lacking = name == "html" and not build["page_reads_files"]
+            if command == "check" and not values[:1] == ["out.txt"]:
+                assert done.code in (0, 1, 2) and not done.err.startswith("vramscope: "), (option, done.err)
+                continue
             assert done.code == (3 if lacking else NO_ANSWER if name == "find-largest" else 0), (option, done.err)
 
 
@@ -130,7 +138,8 @@ def test_every_example_runs(build, vramscope, call, folder, recording, command):
     for example in examples:
         done = call(*(str(free_port()) if word == "8000" else word for word in shlex.split(example)[1:]))
         lacking = "sqlite" in example and build["sqlite"] is None or "--html" in example and not build["page_reads_files"]
-        assert done.code == (3 if lacking else NO_ANSWER if "find-largest" in example else 0), (example, done.err)
+        code = 3 if lacking else NO_ANSWER if "find-largest" in example else CANNOT_BE_JUDGED if example.startswith("vramscope check") and "--" in example.split() else 0
+        assert done.code == code, (example, done.err)
 
 
 def test_exit_codes_are_documented(vramscope):

@@ -5,6 +5,7 @@
 #include "codec/json_writer.h"
 #include "codec/pickle_writer.h"
 #include "codec/proto_writer.h"
+#include "codec/toml.h"
 #include "support/test.h"
 
 enum { ROWS = 60 };
@@ -209,6 +210,31 @@ static void pickle_writer(void **state) {
   assert_true(fault_prove(write_pickle, NULL) > 4);
 }
 
+static vs_status read_toml(const vs_host *host, void *ctx) {
+  (void)ctx;
+  vs_text json;
+  vs_error error;
+  vs_text_init(&json, vs_host_default(), NULL);
+  const vs_status status = vs_toml_to_json(
+      host, VS_STR("a.b = 1\n[c.\"d e\"]\nf = [1.5, 'x', {g = true}]\n[[h]]\ni = 1979-05-27\n[[h]]\n"), &json,
+      &error);
+  if (status != VS_OK) {
+    expect_status(error.status, status);
+    assert_int_equal(json.bytes.count, 0);
+  } else {
+    assert_true(vs_str_equal(vs_text_view(&json),
+                             VS_STR("{\"a\":{\"b\":1},\"c\":{\"d e\":{\"f\":[1.5,\"x\",{\"g\":true}]}},"
+                                    "\"h\":[{\"i\":\"1979-05-27\"},{}]}")));
+  }
+  vs_text_deinit(&json);
+  return status;
+}
+
+static void toml(void **state) {
+  (void)state;
+  assert_true(fault_prove(read_toml, NULL) > 4);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(json_doc),
@@ -218,6 +244,7 @@ int main(void) {
       cmocka_unit_test(csv_writer),
       cmocka_unit_test(proto_writer),
       cmocka_unit_test(pickle_writer),
+      cmocka_unit_test(toml),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
