@@ -107,6 +107,42 @@ def test_a_gate(repository):
     assert json.loads(check(repository, "--json"))["verdict"] == "holds"
 
 
+def yaml_of(text):
+    """YAML as Python's values; the environment of the programs has a reader of it."""
+    words = [make.PYTHON, "-c", "import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin.read())))"]
+    return json.loads(subprocess.run(words, input=text, capture_output=True, text=True, check=True).stdout)
+
+
+def test_the_action(repository):
+    """action.yml: its last step, run as GitHub runs it, with what the steps before it installed."""
+    action = yaml_of((make.ROOT / "action.yml").read_text())
+    install, package, last = action["runs"]["steps"]
+    assert action["runs"]["using"] == "composite" and {step["shell"] for step in action["runs"]["steps"]} == {"bash"}
+    assert "/tools/setup" in install["run"] and "pip install" in package["run"]
+    assert last["env"] == {"ARGUMENTS": "${{ inputs.arguments }}"} and last["working-directory"] == "${{ inputs.working-directory }}"
+    (repository / "model.py").write_text(WIDER)
+    programs = repository / "bin"
+    programs.mkdir()
+    (programs / "vramscope").symlink_to(make.BINARY)
+    summary = repository / "summary.md"
+    arguments = f"--config none.json --max-allocated 200MiB -- {make.PYTHON} train.py"
+    environment = make.environment_of({"GITHUB_WORKSPACE": str(repository), "GITHUB_STEP_SUMMARY": str(summary), "ARGUMENTS": arguments})
+    (repository / "none.json").write_text("{}")
+    environment["PATH"] = f"{programs}:{environment['PATH']}"
+    done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", last["run"]], cwd=repository, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1 and "::error file=model.py,line=" in done.stdout, (done.stdout, done.stderr[-2000:])
+    assert summary.read_text().startswith("### GPU memory\n\nBroken: 1 of 1 check\n")
+
+
+def test_the_guide_is_yaml():
+    """The snippets for services, and that their commands are ones of vramscope."""
+    text = (make.ROOT / "docs" / "guide" / "check.md").read_text()
+    blocks = [yaml_of(block.split("```")[0]) for block in text.split("```yaml\n")[1:]]
+    commands = [blocks[0]["jobs"]["memory"]["steps"][-1]["with"]["arguments"], blocks[1]["memory"]["script"], blocks[2]["repos"][0]["hooks"][0]["entry"]]
+    assert commands == ["-- python train.py", "vramscope check --junit memory.xml --code-quality memory.json -- python train.py",
+                        "vramscope check -- python train.py"]
+
+
 def test_a_program_that_fails(repository):
     """Its figures are lower bounds: what is above a limit is, the rest cannot be judged, and no baseline is written."""
     found = json.loads(check(repository, "--json", "--max-driver", "1MiB", "--config", "vramscope.toml", "--baseline", "other.json", "--update-baseline",
