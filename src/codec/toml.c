@@ -384,6 +384,7 @@ vs_status vs_toml_to_json(const vs_host *host, vs_str toml, vs_text *json, vs_er
   vs_error why = {.status = VS_OK, .offset = VS_NO_OFFSET};
   reading r = {
       .host = host, .text = toml, .section = 1, .sections = 1, .error = &why, .tree = {.host = host}};
+  if (toml.size == 0) r.text = VS_STR(""); /* its address may be NULL, to which nothing may be added */
   vs_text_init(&r.key, host, NULL);
   vs_text_init(&r.value, host, NULL);
   vs_status status = read(&r);

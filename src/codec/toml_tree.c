@@ -4,6 +4,7 @@
 vs_status vs_toml_tree_init(vs_toml_tree *tree, const vs_host *host) {
   *tree = (vs_toml_tree){.host = host};
   VS_TRY(vs_vec_reserve(host, &tree->nodes, 1));
+  VS_TRY(vs_vec_reserve(host, &tree->bytes, 1)); /* empty texts have an address, too */
   tree->nodes.data[tree->nodes.count++] = (vs_toml_node){.kind = VS_TOML_TABLE,
                                                          .parent = VS_TOML_NONE,
                                                          .first = VS_TOML_NONE,
