@@ -115,6 +115,15 @@ def test_processes_that_follow_each_other_do_not_add_up(figures):
     assert len(in_turn["processes"]) == len(at_once["processes"]) == 2
 
 
+def test_processes_that_only_load_the_driver(figures, dryrun):
+    """They are in the reply, without a GPU, but did not use one."""
+    used = f"{FAKE} context 0 take 0 1000"
+    for script, count in ((f"{FAKE} leave; {used}", 1), (f"{used}; {used}", 2)):
+        processes = figures([], "sh", "-c", script)["processes"]
+        assert len(processes) == 2 and sum(process["devices"] != [] for process in processes) == count
+        assert ("processes used the GPU" in dryrun([], "sh", "-c", script).out) == (count == 2)
+
+
 def test_out_of_memory(figures, dryrun):
     words = ["context", "0", "take", "0", str(2 * GiB), *note(note="oom", device=0, bytes=3 * GiB, free=GiB), "take", "0"]
     program = [FAKE, *words, str(3 * GiB), "need", "0"]

@@ -83,10 +83,19 @@ static void put_verdict(vs_sheet *p) {
   vs_sheet_headline(p, put_answer(p));
 }
 
+/* The processes that used a GPU; others only loaded the driver. */
+static size_t count_users(const vs_sheet *p) {
+  const vs_json processes = vs_reply_at(p->reply, "processes");
+  size_t count = 0;
+  for (size_t i = 0; i < vs_json_count(processes); i++)
+    count += vs_json_count(vs_reply_at(vs_json_at(processes, i), "devices")) != 0;
+  return count;
+}
+
 /* "20 steps in 8.3 s; 4 processes used the GPU". */
 static void put_course(vs_sheet *p) {
   const uint64_t steps = vs_reply_u64(p->reply, "steps");
-  const size_t processes = vs_json_count(vs_reply_at(p->reply, "processes"));
+  const size_t processes = count_users(p);
   const vs_json job = vs_reply_at(p->reply, "job");
   vs_text *line = vs_sheet_begin(p);
   if (steps != 0) {
