@@ -25,6 +25,7 @@ _HOME = {
     "DeviceError": "errors",
     "DeviceMemoryError": "errors",
     "DryRun": "_dryrun",
+    "DryRunLargest": "_dryrun",
     "DryRunTable": "_dryrun",
     "Error": "errors",
     "Figures": "scopes",
