@@ -134,6 +134,22 @@ def test_the_action(repository):
     assert summary.read_text().startswith("### GPU memory\n\nBroken: 1 of 1 check\n")
 
 
+def test_the_guide_shows_the_gate(repository):
+    """The console block of the guide is what the repository of these tests prints. UPDATE_GOLDEN=1 writes it."""
+    guide = make.ROOT / "docs" / "guide" / "check.md"
+    settings = SETTINGS[: SETTINGS.index("[budgets")].replace("max-retries = 0\n", "")
+    (repository / "vramscope.toml").write_text(settings)
+    check(repository, "--update-baseline")
+    (repository / "model.py").write_text(WIDER)
+    real = check(repository, code=1)
+    command = "$ vramscope check -- python3 train.py\n"
+    before, rest = guide.read_text().split(command)
+    after = rest[rest.index("```") :]
+    if os.environ.get("UPDATE_GOLDEN") == "1":
+        guide.write_text(before + command + real + after)
+    assert guide.read_text() == before + command + real + after
+
+
 def test_the_guide_is_yaml():
     """The snippets for services, and that their commands are ones of vramscope."""
     text = (make.ROOT / "docs" / "guide" / "check.md").read_text()
