@@ -116,9 +116,8 @@ static void say_unknown(checking *c, const char *what, const char *why) {
   vs_text_format(&c->sentence, "%s: unknown, because %s", what, why);
 }
 
-/* Judges a value that is known, and says so. A value of an incomplete run may be higher. */
-static void judge(checking *c, finding *f, const char *what) {
-  const vs_str incomplete = vs_text_view(&c->facts.incomplete);
+/* Judges a value that is known, and says so. If it is incomplete, for the reason given, it may be higher. */
+static void judge(checking *c, finding *f, const char *what, vs_str incomplete) {
   f->has_measured = f->has_limit = true;
   f->verdict = f->measured > f->limit ? BROKEN : incomplete.size != 0 ? UNKNOWN : HOLDS;
   if (f->verdict == BROKEN) {
@@ -145,7 +144,7 @@ static void check_fact(checking *c, const vs_check_budget *budget, vs_fact_id id
                          : id == VS_FACT_OOMS || id == VS_FACT_RETRIES ? PLACES_NONE
                                                                        : PLACES_MORE};
   if (fact->is_known) {
-    judge(c, &f, vs_fact_kinds[id].what);
+    judge(c, &f, vs_fact_kinds[id].what, vs_text_view(&c->facts.incomplete));
     return;
   }
   f.verdict = UNKNOWN;
@@ -172,6 +171,14 @@ static const char *owner_why(const checking *c, const vs_check_budget *budget) {
   return NULL;
 }
 
+/* Why the sums of owners are lower bounds; empty: they are exact. The peaks of a dry run are PyTorch's own, so they may be exact where its
+ * history is not. */
+static vs_str owners_incomplete(const checking *c) {
+  if (c->facts.incomplete.bytes.count != 0) return vs_text_view(&c->facts.incomplete);
+  return vs_reply_bool(c->facts.inventory, "complete") ? VS_STR("")
+                                                       : VS_STR("the history of the run is incomplete");
+}
+
 static void check_owner(checking *c, const vs_check_budget *budget) {
   char what[160];
   const char *why = owner_why(c, budget);
@@ -186,7 +193,7 @@ static void check_owner(checking *c, const vs_check_budget *budget) {
   f.measured = sum_of(c, budget);
   f.limit = vs_bound_most(&budget->max,
                           vs_json_u64(vs_json_member(vs_reply_at(c->old, "budgets"), budget->name), 0));
-  judge(c, &f, what);
+  judge(c, &f, what, owners_incomplete(c));
 }
 
 /* ---- the baseline */

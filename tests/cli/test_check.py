@@ -143,6 +143,20 @@ def test_budgets(reply, folder, truth, run):
     assert sum(place["bytes"] for place in found[1]["places"]) == optimizer
 
 
+def test_budgets_of_an_incomplete_history(reply, folder):
+    """The peaks of a dry run are PyTorch's own, the sums of owners those of its history."""
+    frame = {"function": "f", "file": "/a/train.py", "line": 3, "kind": "user"}
+    for complete, limit, verdict, code in ((True, 100, "holds", 0), (False, 100, "unknown", 2), (False, 99, "broken", 1)):
+        inventory = {"device": 0, "complete": complete, "frames": [frame], "stacks": [{"label": "train.py:3 f", "owner_frame": 0, "frames": [0], "sizes": [[100, 1]]}]}
+        torch = {"peak_allocated_bytes": 100, "peak_reserved_bytes": 200, "ooms": 0, "retries": 0}
+        run = {"schema": 1, "method": "dryrun", "verdict": "fits", "exit_code": 0, "signal": None, "interrupted": False, "report": [], "processes": [],
+               "devices": [{"device": 0, "used": True, "driver_peak_bytes": 300, "torch": torch}], "inventories": [inventory]}
+        (folder / "run.json").write_text(json.dumps(run))
+        write(folder, f'max-allocated = 100\n[budgets.x]\nowner = "train.py:*"\nmax = {limit}\n')
+        found = reply(path=folder / "run.json", code=code)["checks"]
+        assert [row["verdict"] for row in found] == ["holds", verdict]
+
+
 def test_a_baseline(check, reply, folder, truth, run, vramscope):
     """Written once, the same run equals it; the file has no path, address or time, and is the same each time."""
     inventory, _ = truth
