@@ -103,20 +103,10 @@ static uint64_t microseconds(vs_json seconds, uint64_t fallback) {
   return value < 0 ? fallback : (uint64_t)(value * 1e6);
 }
 
-/* The card that one of the program's devices stands for. If the file has no valid number of a card, the first card with
- * the same name. */
-static uint32_t card_of(const vs_result *result, vs_json device) {
-  const uint64_t card = vs_json_u64(vs_reply_at(device, "card"), UINT64_MAX);
-  if (card < result->card_count) return (uint32_t)card;
-  for (uint32_t c = 0; c < result->card_count; c++)
-    if (vs_str_equal(vs_reply_str(device, "name"), vs_str_from(result->machine->cards[c].name))) return c;
-  return 0;
-}
-
 /* Statistics that were not written at the process's end are older than what the allocator reported. */
 static void take_figures(vs_result *result, vs_result_process *process, vs_json device) {
   if (vs_reply_is_unknown(vs_reply_at(device, "peak_reserved_bytes"))) return;
-  const uint32_t card = card_of(result, device);
+  const uint32_t card = vs_result_card_of(result, device);
   VS_ASSERT(card < VS_SIM_MAX_DEVICES);
   vs_result_use *use = &process->use[card];
   use->is_used = true;
@@ -135,7 +125,7 @@ static void take_torch_oom(vs_result *result, vs_json oom, vs_json devices) {
   uint32_t card = 0;
   for (size_t i = 0; i < vs_json_count(devices); i++)
     if (vs_reply_u64(vs_json_at(devices, i), "device") == vs_reply_u64(oom, "device"))
-      card = card_of(result, vs_json_at(devices, i));
+      card = vs_result_card_of(result, vs_json_at(devices, i));
   result->oom = (vs_result_oom){.is_there = true,
                                 .card = card,
                                 .asked_bytes = vs_reply_u64(oom, "asked_bytes"),
@@ -165,7 +155,7 @@ static vs_status take_stats(gathering *g, vs_str text, uint64_t pid) {
 /* ---- the figures of JAX's and TensorFlow's allocators */
 
 static void take_pool_figures(gathering *g, vs_result_process *process, vs_pool_owner owner, vs_json device) {
-  vs_result_use *use = &process->use[card_of(g->result, device)];
+  vs_result_use *use = &process->use[vs_result_card_of(g->result, device)];
   use->is_used = true;
   use->pools[owner] = (vs_pool_figures){.is_known = true,
                                         .peak_in_use_bytes = vs_reply_u64(device, "peak_bytes_in_use"),

@@ -94,63 +94,113 @@ static vs_status ask_inventories(vs_engine *engine, const vs_host *host, vs_str 
   return status;
 }
 
-static vs_status ask(vs_engine *engine, const vs_dryrun_setup *setup, vs_text *replies, vs_error *error) {
+static vs_status ask_report(vs_engine *engine, const vs_dryrun_setup *setup, vs_text *report,
+                            vs_error *error) {
   char what[80];
-  vs_text report;
   vs_format(what, sizeof what, "{\"method\": \"report\", \"params\": {\"top\": %U}}", setup->plan->top);
+  return request(engine, what, report, error);
+}
+
+/* Appends what the engine answers about a loaded snapshot. */
+typedef vs_status asking(vs_engine *engine, const vs_dryrun_setup *setup, vs_text *replies, vs_error *error);
+
+static vs_status ask_main(vs_engine *engine, const vs_dryrun_setup *setup, vs_text *replies,
+                          vs_error *error) {
+  vs_text report;
   vs_text_init(&report, setup->host, NULL);
-  vs_status status = request(engine, what, &report, error);
+  vs_status status = ask_report(engine, setup, &report, error);
   vs_text_cstr(replies, "{\"report\":");
   vs_text_str(replies, vs_text_view(&report));
   vs_text_cstr(replies, ",\"inventories\":[");
   if (status == VS_OK) status = ask_inventories(engine, setup->host, vs_text_view(&report), replies, error);
-  vs_text_cstr(replies, "]}");
+  vs_text_byte(replies, ']');
   vs_text_deinit(&report);
   return status == VS_OK ? replies->status : status;
 }
 
-static vs_status ask_all(vs_engine *engine, const vs_dryrun_setup *setup, vs_json_doc *history,
-                         vs_error *error) {
-  vs_text replies;
-  vs_text_init(&replies, setup->host, NULL);
-  vs_status status = ask(engine, setup, &replies, error);
-  if (status == VS_OK) status = vs_json_doc_init(history, setup->host, vs_text_view(&replies), error);
-  vs_text_deinit(&replies);
+static vs_status ask_other(vs_engine *engine, const vs_dryrun_setup *setup, vs_text *replies,
+                           vs_error *error) {
+  VS_TRY(ask_report(engine, setup, replies, error));
+  return replies->status;
+}
+
+/* The memory of one snapshot at a time. If it fails, what it appended is taken away, and the plan's watcher is told. */
+static vs_status read_one(const vs_dryrun_setup *setup, const char *path, asking *ask, vs_text *replies) {
+  vs_engine *engine;
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  const size_t before = replies->bytes.count;
+  VS_TRY(vs_engine_create(setup->host, &engine));
+  vs_status status = load(engine, setup, path, &error);
+  if (status == VS_OK) status = ask(engine, setup, replies, &error);
+  vs_engine_destroy(engine);
+  vs_dryrun_show_end(setup);
+  if (status == VS_OK) return VS_OK;
+  replies->bytes.count = before;
+  if (error.text[0] == 0) (void)vs_fail(&error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  error.status = status;
+  vs_dryrun_say(setup, path, &error);
   return status;
 }
 
-static vs_status report_on(const vs_dryrun_setup *setup, const char *path, vs_json_doc *history,
-                           vs_error *error) {
-  vs_engine *engine;
-  VS_TRY(vs_engine_create(setup->host, &engine));
-  vs_status status = load(engine, setup, path, error);
-  if (status == VS_OK) status = ask_all(engine, setup, history, error);
-  vs_engine_destroy(engine);
-  vs_dryrun_show_end(setup);
+static void put_other(vs_text *replies, const vs_text *report, uint64_t pid, size_t number) {
+  vs_text_format(replies, "%s{\"pid\":%U,\"report\":", number == 0 ? "" : ",", pid);
+  vs_text_str(replies, vs_text_view(report));
+  vs_text_byte(replies, '}');
+}
+
+/* Appends those of the processes beside the main one; one that cannot be read is left out. */
+static vs_status read_others(const vs_dryrun_setup *setup, const vs_launch *launch, const vs_result *result,
+                             vs_text *replies) {
+  vs_text report;
+  size_t count = 0;
+  vs_text_init(&report, setup->host, NULL);
+  for (size_t i = 0; i < result->processes.count && count < VS_HISTORY_OTHERS; i++) {
+    const vs_result_process *process = &result->processes.data[i];
+    char path[VS_FOLDER_PATH];
+    if (i == result->main || !process->has_snapshot) continue;
+    vs_gather_snapshot_path(path, sizeof path, launch->folder.path, process->pid);
+    report.bytes.count = 0;
+    if (read_one(setup, path, ask_other, &report) == VS_OK)
+      put_other(replies, &report, process->pid, count++);
+  }
+  const vs_status status = report.status == VS_OK ? replies->status : report.status;
+  vs_text_deinit(&report);
+  return status;
+}
+
+static vs_status read_all(const vs_dryrun_setup *setup, const vs_launch *launch, const vs_result *result,
+                          const char *path, vs_json_doc *history) {
+  vs_text replies;
+  vs_error error;
+  vs_text_init(&replies, setup->host, NULL);
+  vs_status status = read_one(setup, path, ask_main, &replies);
+  if (status == VS_OK) {
+    vs_text_cstr(&replies, ",\"others\":[");
+    status = read_others(setup, launch, result, &replies);
+    vs_text_cstr(&replies, "]}");
+  }
+  if (status == VS_OK) status = vs_json_doc_init(history, setup->host, vs_text_view(&replies), &error);
+  vs_text_deinit(&replies);
   return status;
 }
 
 vs_status vs_history_ask(const vs_dryrun_setup *setup, const vs_launch *launch, const vs_result *result,
                          vs_json_doc *history, vs_error *error) {
   const char *wanted = setup->plan->snapshot;
+  const vs_json_doc none = {.host = setup->host, .root = {.kind = VS_JSON_ABSENT}};
   char path[VS_FOLDER_PATH];
-  *history = (vs_json_doc){.host = setup->host, .root = {.kind = VS_JSON_ABSENT}};
+  *history = none;
   if (result->main == SIZE_MAX || !result->processes.data[result->main].has_snapshot) {
     if (wanted == NULL) return VS_OK;
-    vs_error none;
-    (void)vs_fail(&none, VS_NOT_FOUND, VS_NO_OFFSET,
+    vs_error missing;
+    (void)vs_fail(&missing, VS_NOT_FOUND, VS_NO_OFFSET,
                   "no snapshot written: the program did not use PyTorch's CUDA allocator");
-    vs_dryrun_say(setup, wanted, &none); /* the figures are still worth a report */
+    vs_dryrun_say(setup, wanted, &missing); /* the figures are still worth a report */
     return VS_OK;
   }
   VS_ASSERT(result->main < result->processes.count);
   vs_gather_snapshot_path(path, sizeof path, launch->folder.path, result->processes.data[result->main].pid);
   if (wanted != NULL) VS_TRY(keep(setup, path, error));
-  vs_error unread = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  const vs_status status = report_on(setup, path, history, &unread);
-  if (status == VS_OK) return VS_OK;
-  unread.status = status;
-  vs_dryrun_say(setup, path, &unread);
-  *history = (vs_json_doc){.host = setup->host, .root = {.kind = VS_JSON_ABSENT}};
+  if (read_all(setup, launch, result, path, history) != VS_OK) *history = none;
   return VS_OK;
 }

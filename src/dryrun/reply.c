@@ -175,6 +175,33 @@ static void put_oom(vs_jsonw *w, const vs_result *result) {
   vs_jsonw_object_end(w);
 }
 
+/* The report of a process' history: "devices" of the main one or of another; absent: it is unknown. */
+static vs_json report_of(const vs_outcome *outcome, size_t number) {
+  const vs_json others = vs_reply_at(outcome->history, "others");
+  const uint64_t pid = outcome->result->processes.data[number].pid;
+  if (number == outcome->result->main) return vs_reply_at(vs_reply_at(outcome->history, "report"), "devices");
+  for (size_t i = 0; i < vs_json_count(others); i++)
+    if (vs_reply_u64(vs_json_at(others, i), "pid") == pid)
+      return vs_reply_at(vs_reply_at(vs_json_at(others, i), "report"), "devices");
+  return (vs_json){.value.kind = VS_JSON_ABSENT};
+}
+
+/* What owned the memory of the process on that card at its peak; null: it is unknown. */
+static void put_owners(vs_jsonw *w, const vs_outcome *outcome, size_t number, uint32_t card) {
+  const vs_json devices = report_of(outcome, number);
+  vs_json peak = {.value.kind = VS_JSON_ABSENT};
+  for (size_t i = 0; i < vs_json_count(devices); i++) {
+    const vs_json device = vs_json_at(devices, i);
+    uint32_t of;
+    const uint64_t of_torch = vs_json_u64(vs_reply_at(device, "device"), UINT64_MAX);
+    if (vs_result_card_of_number(outcome->result, &outcome->result->processes.data[number], of_torch, &of) &&
+        of == card)
+      peak = vs_reply_at(device, "peak");
+  }
+  put_u64_or_null(w, "owner_count", !vs_json_is_absent(peak), vs_reply_u64(peak, "owner_count"));
+  put_member(w, "owners", vs_reply_at(peak, "owners"));
+}
+
 static void put_processes(vs_jsonw *w, const vs_outcome *outcome) {
   static const char *const ends[] = {"ended", "killed", "running"};
   const vs_result *result = outcome->result;
@@ -212,6 +239,7 @@ static void put_processes(vs_jsonw *w, const vs_outcome *outcome) {
       vs_jsonw_member_u64(w, "driver_peak_bytes", process->use[c].driver_peak_bytes);
       put_torch(w, &process->use[c].torch);
       put_pools(w, process->use[c].pools);
+      put_owners(w, outcome, i, c);
       vs_jsonw_object_end(w);
     }
     vs_jsonw_array_end(w);
@@ -373,8 +401,11 @@ void vs_dryrun_reply_kv_cache(vs_jsonw *w, const vs_result *result) {
 /* What the main process used of the card, with its context; null of pinned host memory. */
 static void put_driver_peak(vs_jsonw *w, const vs_outcome *outcome, vs_json inventory) {
   const vs_result *result = outcome->result;
-  const uint64_t card = vs_json_u64(vs_reply_at(inventory, "device"), UINT64_MAX);
-  const bool is_known = result->main != SIZE_MAX && card < result->card_count;
+  const uint64_t device = vs_json_u64(vs_reply_at(inventory, "device"), UINT64_MAX);
+  uint32_t card = 0;
+  const bool is_known =
+      result->main != SIZE_MAX &&
+      vs_result_card_of_number(result, &result->processes.data[result->main], device, &card);
   put_u64_or_null(w, "peak_driver_bytes", is_known,
                   is_known ? result->processes.data[result->main].use[card].driver_peak_bytes : 0);
 }

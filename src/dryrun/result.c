@@ -1,4 +1,5 @@
 #include "dryrun/result.h"
+#include "codec/json_reply.h"
 
 vs_status vs_result_init(vs_result *result, const vs_host *host, const vs_sim_machine *machine) {
   *result =
@@ -54,6 +55,28 @@ vs_place_use *vs_result_place_use_of(vs_result *result, vs_str text) {
   vs_place_use *use = &result->place_uses.data[result->place_uses.count++];
   *use = (vs_place_use){.text = id};
   return use;
+}
+
+/* ---- the cards that devices of a process stand for */
+
+uint32_t vs_result_card_of(const vs_result *result, vs_json device) {
+  const uint64_t card = vs_json_u64(vs_reply_at(device, "card"), UINT64_MAX);
+  if (card < result->card_count) return (uint32_t)card;
+  for (uint32_t c = 0; c < result->card_count; c++)
+    if (vs_str_equal(vs_reply_str(device, "name"), vs_str_from(result->machine->cards[c].name))) return c;
+  return 0;
+}
+
+bool vs_result_card_of_number(const vs_result *result, const vs_result_process *process, uint64_t number,
+                              uint32_t *card) {
+  const vs_json devices = vs_reply_at(vs_json_root(&process->stats), "devices");
+  for (size_t i = 0; i < vs_json_count(devices); i++) {
+    const vs_json device = vs_json_at(devices, i);
+    if (vs_json_u64(vs_reply_at(device, "device"), UINT64_MAX) != number) continue;
+    *card = vs_result_card_of(result, device);
+    return true;
+  }
+  return false;
 }
 
 /* ---- check */

@@ -168,6 +168,14 @@ static inline vs_str vs_result_string(const vs_result *result, uint32_t id) {
  * added. */
 vs_result_process *vs_result_process_of(vs_result *result, uint64_t pid, uint32_t child);
 
+/* The card that a device in a process' statistics stands for. If they have no valid number of a card, the first card with the same
+ * name. */
+uint32_t vs_result_card_of(const vs_result *result, vs_json device);
+
+/* The card that PyTorch's device of that number stands for in the process, by its statistics. False: it is unknown. */
+VS_MUST_CHECK bool vs_result_card_of_number(const vs_result *result, const vs_result_process *process,
+                                            uint64_t number, uint32_t *card);
+
 /* The doubt with the same kind, texts and line, added if it is new; NULL: no memory. `line` below 0: none. */
 vs_doubt *vs_result_doubt_of(vs_result *result, vs_doubt_kind kind, vs_str what, vs_str detail, int64_t line);
 

@@ -519,6 +519,36 @@ def test_ranks_on_cards_of_their_own(report):
     assert [process["exit_code"] for process in reply["processes"]] == [0, 0, 0]
 
 
+def test_owners_of_each_process(report, dryrun):
+    """Each rank sees one GPU, as its number 0, and each has its memory from a line of its own."""
+    script = """
+    import os, torch
+
+    rank = int(os.environ["RANK"])
+    os.environ["CUDA_VISIBLE_DEVICES"] = str(2 - rank)
+
+    def first(): return torch.zeros(3 << 30, dtype=torch.uint8, device="cuda")
+    def second(): return torch.zeros(5 << 30, dtype=torch.uint8, device="cuda")
+    def third(): return torch.zeros(4 << 30, dtype=torch.uint8, device="cuda"), torch.zeros(1 << 20, device="cuda")
+
+    held = (first, second, third)[rank]()
+    """
+    reply, _ = report(["--gpu", "L4", "--ranks", "3"], script)
+    found = {}
+    for process in reply["processes"]:
+        (device,) = process["devices"]
+        found[process["rank"]] = (device["device"], device["owner_count"], [(row["function"], row["bytes"] >> 20) for row in device["owners"]])
+        assert device["torch"]["peak_requested_bytes"] == sum(row["bytes"] for row in device["owners"])
+    assert found == {0: (2, 1, [("first", 3072)]), 1: (1, 1, [("second", 5120)]), 2: (0, 1, [("third", 4100)])}
+    main = next(process for process in reply["processes"] if process["pid"] == reply["report_pid"])
+    assert main["rank"] == 1 and main["devices"][0]["owners"] == reply["report"][0]["peak"]["owners"]
+    assert [row["peak_driver_bytes"] for row in reply["inventories"]] == [main["devices"][0]["driver_peak_bytes"]]
+    text = dryrun(["--gpu", "L4", "--ranks", "3"], script).out
+    rows = re.findall(r"^  (rank \d) +(\d) .* (\w+)$", text, re.M)
+    assert rows == [("rank 1", "1", "second"), ("rank 2", "0", "third"), ("rank 0", "2", "first")], text
+    assert "Owners         of rank 1\n" in text
+
+
 # What memory is for, as the program or the hook in it says.
 
 

@@ -3,6 +3,7 @@
 #include "faces/dryrun/report.h"
 #include "base/check.h"
 #include "faces/dryrun/limits.h"
+#include "faces/dryrun/processes.h"
 #include "faces/dryrun/ranks.h"
 #include "os/child.h"
 
@@ -83,19 +84,10 @@ static void put_verdict(vs_sheet *p) {
   vs_sheet_headline(p, put_answer(p));
 }
 
-/* The processes that used a GPU; others only loaded the driver. */
-static size_t count_users(const vs_sheet *p) {
-  const vs_json processes = vs_reply_at(p->reply, "processes");
-  size_t count = 0;
-  for (size_t i = 0; i < vs_json_count(processes); i++)
-    count += vs_json_count(vs_reply_at(vs_json_at(processes, i), "devices")) != 0;
-  return count;
-}
-
 /* "20 steps in 8.3 s; 4 processes used the GPU". */
 static void put_course(vs_sheet *p) {
   const uint64_t steps = vs_reply_u64(p->reply, "steps");
-  const size_t processes = count_users(p);
+  const size_t processes = vs_dryrun_count_users(p);
   const vs_json job = vs_reply_at(p->reply, "job");
   vs_text *line = vs_sheet_begin(p);
   if (steps != 0) {
@@ -316,6 +308,7 @@ static void put_holders(vs_sheet *p) {
   const vs_json peak = vs_reply_at(p->device, "peak"), owners = vs_reply_at(peak, "owners");
   const uint64_t all = vs_reply_u64(peak, "requested_bytes"), count = vs_reply_u64(peak, "owner_count");
   const uint64_t parts = vs_reply_u64(peak, "metadata_count");
+  if (vs_json_count(owners) != 0) vs_dryrun_put_whose(p);
   put_groups(p, vs_reply_at(peak, "metadata"), all, parts, "other part");
   if (parts == 0 || count > 1) put_groups(p, owners, all, count, "other line");
 }
@@ -427,6 +420,7 @@ void vs_dryrun_put_report(vs_screen *screen, vs_json reply, vs_dryrun_next next)
     vs_dryrun_put_ranks(&p);
     put_oom(&p);
     put_peaks(&p);
+    vs_dryrun_put_processes(&p);
     put_holders(&p);
     put_kv_cache(&p);
     put_overhead(&p);
