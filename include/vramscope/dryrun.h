@@ -83,9 +83,9 @@ typedef struct vs_dryrun_plan {
   const char *find_largest;
 } vs_dryrun_plan;
 
-/* Exit statuses that say what became of the runs. */
+/* What became of the runs, as the exit status of `vramscope dryrun` says it. */
 enum {
-  VS_DRYRUN_EXIT_FITS = 0,
+  VS_DRYRUN_EXIT_FITS = 0, /* also after out-of-memory errors that the program handled */
   VS_DRYRUN_EXIT_DOES_NOT_FIT = 1,
   VS_DRYRUN_EXIT_FAILED = 6, /* a program failed, but not for lack of memory, or did not use the GPU */
   VS_DRYRUN_EXIT_INTERRUPTED = 130,
@@ -142,6 +142,7 @@ typedef struct vs_dryrun_end {
   int exit_code;
   const char
       *subject; /* after a failure: the program or file of the plan that `error` is about; NULL: none */
+  int answer; /* one of VS_DRYRUN_EXIT; 127 or 126 as exit_code. With `vary` and `find_largest` the same as exit_code */
 } vs_dryrun_end;
 
 /* Runs the program and writes the reply, which is complete when this returns VS_OK. If the program fails or runs out of memory,

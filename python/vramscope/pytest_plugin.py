@@ -68,8 +68,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         capture.suspend_global_capture(in_=True)  # the new process writes to pytest's own output
     sys.stdout.flush()
     sys.stderr.flush()
-    command = [os.fspath(binary()), "dryrun", "--gpu", gpu, "--quiet", "--no-history", "--force", "--output", os.devnull,
-               "--", sys.executable, *sys.orig_argv[1:]]
+    command = [os.fspath(binary()), "dryrun", "--gpu", gpu, "--quiet", "--no-history", "--force", "--exit-code", "child",
+               "--output", os.devnull, "--", sys.executable, *sys.orig_argv[1:]]
     os.execve(command[0], command, {**os.environ, _SIMULATED: gpu})
 
 

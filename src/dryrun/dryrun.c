@@ -34,6 +34,7 @@ static vs_status conclude(const vs_dryrun_setup *setup, const vs_launch *launch,
         .setup = setup, .launch = launch, .result = result, .history = vs_json_root(&history)};
     status = answer(&outcome, reply);
     end->exit_code = outcome.exit_code;
+    end->answer = vs_outcome_answer(&outcome);
     vs_ranks_deinit(&outcome.ranks);
   } else {
     end->subject = setup->plan->snapshot;
@@ -91,6 +92,7 @@ static vs_status run_plan(const vs_host *host, const vs_dryrun_plan *plan, const
                            : plan->vary != NULL ? vs_table_run(host, plan, watch, reply, end, error)
                                                 : run_once(host, plan, watch, reply, end, error);
   error->status = status;
+  if (status != VS_OK || plan->find_largest != NULL || plan->vary != NULL) end->answer = end->exit_code;
   if (status != VS_OK && error->text[0] == 0)
     return vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
   return status;

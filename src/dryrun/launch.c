@@ -1,5 +1,6 @@
 #include "dryrun/launch.h"
 #include "os/clock.h"
+#include "os/infile.h"
 #include "os/process.h"
 #include "os/sharedlock.h"
 
@@ -257,6 +258,15 @@ static void watch(vs_launch *launch, const vs_dryrun_setup *setup, vs_launch_kin
 
 /* ---- the launch */
 
+/* `python3 train.py` is often typed as `train.py`. */
+static void suggest_python(const char *program, vs_error *error) {
+  const vs_str name = vs_str_from(program), ending = VS_STR(".py");
+  const vs_error cause = *error;
+  if (name.size <= ending.size || !vs_infile_is_regular(program)) return;
+  if (memcmp(name.data + name.size - ending.size, ending.data, ending.size) != 0) return;
+  (void)vs_fail(error, cause.status, VS_NO_OFFSET, "%s; did you mean python3 %s?", cause.text, program);
+}
+
 static vs_status start(surroundings *s, vs_error *error) {
   vs_status status = surround(s, error);
   if (status != VS_OK) {
@@ -267,6 +277,7 @@ static vs_status start(surroundings *s, vs_error *error) {
   status = start_all(s, error);
   if (status != VS_OK) {
     s->launch->start_exit = status == VS_NOT_FOUND ? 127 : 126;
+    suggest_python(s->setup->plan->command[0], error);
     vs_children_terminate(s->launch->children, s->launch->child_count);
   }
   return status;

@@ -13,6 +13,23 @@ const char *vs_verdict_word(vs_verdict verdict) {
   return words[verdict];
 }
 
+bool vs_outcome_was_interrupted(const vs_outcome *outcome) {
+  return outcome->launch->was_interrupted || outcome->ranks.was_interrupted ||
+         outcome->search.was_interrupted;
+}
+
+int vs_outcome_answer(const vs_outcome *outcome) {
+  if (vs_outcome_was_interrupted(outcome)) return VS_DRYRUN_EXIT_INTERRUPTED;
+  switch (outcome->verdict) {
+    case VS_VERDICT_FITS:
+    case VS_VERDICT_HANDLED: return VS_DRYRUN_EXIT_FITS;
+    case VS_VERDICT_DOES_NOT_FIT: return VS_DRYRUN_EXIT_DOES_NOT_FIT;
+    case VS_VERDICT_STOPPED:
+    case VS_VERDICT_NO_CUDA: break;
+  }
+  return VS_DRYRUN_EXIT_FAILED;
+}
+
 void vs_outcome_judge(vs_outcome *outcome) {
   const vs_result *result = outcome->result;
   VS_ASSERT(outcome->need_count == 0 && vs_result_check(result));

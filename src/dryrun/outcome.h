@@ -17,7 +17,8 @@ typedef enum vs_verdict {
 
 typedef struct vs_search {
   bool was_made;
-  bool is_known; /* false: not found; `why` is the reason */
+  bool was_interrupted; /* it ended before the size was found */
+  bool is_known;        /* false: not found; `why` is the reason */
   const char *why;
   uint64_t
       smallest_bytes; /* total of each card, with an error of at most 1%, also when it is shown rounded up */
@@ -41,8 +42,9 @@ typedef struct vs_rank_result {
  * Invariant: results has one entry for each run of `sampling`, in that order. */
 typedef struct vs_ranks {
   bool was_made;
-  const char *why;    /* no rank but the first ran, or not all that had to; NULL: all did */
-  uint32_t irregular; /* process groups without a regular pattern, which tell nothing */
+  bool was_interrupted; /* not all that had to run did */
+  const char *why;      /* no rank but the first ran, or not all that had to; NULL: all did */
+  uint32_t irregular;   /* process groups without a regular pattern, which tell nothing */
   vs_sampling sampling;
   VS_VEC(vs_rank_result) results;
 } vs_ranks;
@@ -68,6 +70,12 @@ typedef struct vs_outcome {
 
 /* "fits" ... */
 const char *vs_verdict_word(vs_verdict verdict);
+
+/* Whether the command got a signal to end, in this run or in one of those that the plan wants after it. */
+bool vs_outcome_was_interrupted(const vs_outcome *outcome);
+
+/* One of VS_DRYRUN_EXIT. An interrupted run proves nothing, whatever the program made of the signal. */
+int vs_outcome_answer(const vs_outcome *outcome);
 
 /* Sets the needs, the verdict and the exit status from the launch and the result. */
 void vs_outcome_judge(vs_outcome *outcome);

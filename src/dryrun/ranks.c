@@ -160,7 +160,8 @@ static bool run(void *ctx, uint32_t rank, uint32_t *number) {
                                                   .world = r->setup.job.world_size});
   r->setup.job.rank = rank;
   vs_status status = vs_launch_run(&r->launch, &r->setup, r->setup.gpus, VS_LAUNCH_SILENT, &error);
-  if (r->launch.was_interrupted) ranks->why = "it was interrupted";
+  ranks->was_interrupted = r->launch.was_interrupted;
+  if (ranks->was_interrupted) ranks->why = "it was interrupted";
   else if (status == VS_OK) r->status = take(r, rank, number);
   error.status = status;
   if (status != VS_OK) {

@@ -370,7 +370,7 @@ static void put_run(vs_jsonw *w, const vs_outcome *outcome) {
   vs_jsonw_member_str(w, "verdict", vs_str_from(vs_verdict_word(outcome->verdict)));
   vs_jsonw_member_i64(w, "exit_code", outcome->exit_code);
   put_u64_or_null(w, "signal", outcome->signal != 0, (uint64_t)outcome->signal);
-  vs_jsonw_member_bool(w, "interrupted", outcome->launch->was_interrupted);
+  vs_jsonw_member_bool(w, "interrupted", vs_outcome_was_interrupted(outcome));
   put_option(w, "until", outcome->setup->plan->until);
   put_u64_or_null(w, "ended_us", outcome->launch->ended_us != 0, outcome->launch->ended_us);
   vs_jsonw_member_u64(w, "time_us", outcome->launch->took_us);

@@ -15,7 +15,8 @@ typedef struct trial {
   vs_launch *launch;
   uint32_t runs;
   uint64_t low, high; /* too small; enough */
-  bool is_stopped;    /* interrupted, or a run could not be started */
+  bool was_interrupted;
+  bool is_stopped; /* interrupted, or a run could not be started */
 } trial;
 
 static uint64_t round_up(uint64_t bytes) { return (bytes + GRAIN - 1) / GRAIN * GRAIN; }
@@ -72,7 +73,8 @@ static bool does(trial *t, uint64_t bytes) {
   if (status == VS_OK && !t->launch->was_interrupted) status = judge(t, &is_good);
   error.status = status;
   if (status != VS_OK) vs_dryrun_say(setup, "", &error);
-  t->is_stopped = status != VS_OK || t->launch->was_interrupted;
+  t->was_interrupted = t->launch->was_interrupted;
+  t->is_stopped = status != VS_OK || t->was_interrupted;
   vs_launch_close(t->launch);
   return is_good;
 }
@@ -165,7 +167,9 @@ vs_search vs_search_run(const vs_outcome *first) {
   vs_host_free(setup->host, t.launch, sizeof *t.launch);
   search.runs = t.runs;
   search.is_known = is_found && !t.is_stopped;
-  search.why = t.is_stopped      ? "it was interrupted"
+  search.was_interrupted = t.was_interrupted;
+  search.why = t.was_interrupted ? "it was interrupted"
+               : t.is_stopped    ? "a run could not be started"
                : search.is_known ? NULL
                                  : "the runs contradict each other";
   search.smallest_bytes = search.is_known ? t.high : 0;

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from dry_runs import FAKE
+from dry_runs import FAKE, torch_stats
 
 import conftest as make
 
@@ -21,10 +21,63 @@ GiB, MiB = 1 << 30, 1 << 20
 
 
 @pytest.mark.parametrize("words, code", ((["exit", "0"], 0), (["exit", "3"], 3), (["kill", "9"], 137), (["kill", "15"], 143)))
-def test_exit_code_is_the_programs(dryrun, words, code):
-    assert dryrun([], FAKE, *words).code == code
-    assert dryrun(["--json"], FAKE, *words).code == code
-    assert dryrun(["-o", "report.txt", "-f"], FAKE, *words).code == code
+def test_the_programs_own_exit_code(dryrun, words, code):
+    child = ["--exit-code", "child"]
+    assert dryrun(child, FAKE, *words).code == code
+    assert dryrun([*child, "--json"], FAKE, *words).code == code
+    assert dryrun([*child, "-o", "report.txt", "-f"], FAKE, *words).code == code
+    assert json.loads(dryrun(["--json"], FAKE, *words).out)["exit_code"] == code
+
+
+@pytest.mark.parametrize(
+    "words, code",
+    (
+        (["context", "0", "exit", "0"], 0),
+        (["context", "0", *torch_stats([(1, 1, 1, 2, 0)]), "exit", "0"], 0),  # errors that it handled
+        (["context", "0", *torch_stats([(1, 1, 1, 2, 0)]), "exit", "7"], 1),
+        (["context", "0", "exit", "7"], 6),
+        (["context", "0", "kill", "9"], 6),
+        (["exit", "0"], 6),  # it did not use the GPU
+        (["exit", "1"], 6),
+    ),
+)
+def test_exit_code_says_whether_it_fits(dryrun, words, code):
+    for options in ([], ["--json"], ["-o", "report.txt", "-f"], ["--exit-code", "answer"]):
+        assert dryrun(options, FAKE, *words).code == code
+
+
+FITTING = ["context", "0", "take", "0", str(6 * GiB), *torch_stats([(4 * GiB, 3 * GiB, 5 * GiB, 0, 2)]), "exit", "0"]
+
+
+@pytest.mark.parametrize(
+    "options, code, verdicts",
+    (
+        (["--max-allocated", "4GiB", "--max-reserved", "5GiB", "--no-oom"], 0, ["holds", "holds", "holds"]),
+        (["--max-allocated", str(4 * GiB - 1)], 5, ["broken"]),
+        (["--max-driver", "6GiB", "--max-retries", "2"], 5, ["broken", "holds"]),  # the context is counted, too
+        (["--max-growth", "0"], 2, ["unknown"]),  # its history was not recorded
+        (["--max-growth", "0", "--max-retries", "1"], 5, ["unknown", "broken"]),
+    ),
+)
+def test_limits(dryrun, options, code, verdicts):
+    """The figures are those that `vramscope check` has of the reply (test_check.py)."""
+    done = dryrun(["--json", *options], FAKE, *FITTING)
+    reply = json.loads(done.out)
+    assert done.code == code and [row["verdict"] for row in reply["check"]["checks"]] == verdicts
+    plain = json.loads(dryrun(["--json"], FAKE, *FITTING).out)
+    assert list(reply) == [*plain, "check"] and "check" not in plain and reply["verdict"] == "fits"
+    text = dryrun(options, FAKE, *FITTING)
+    assert text.code == code and all(row["key"] in text.out for row in reply["check"]["checks"])
+    assert text.out.index("Fits in") < text.out.index(reply["check"]["checks"][0]["key"])
+    assert dryrun(["--exit-code", "child", *options], FAKE, *FITTING).code == 0
+
+
+def test_limits_of_a_program_that_does_not_fit(dryrun):
+    """Whether it fits comes first."""
+    failing = [*torch_stats([(4 * GiB, 3 * GiB, 5 * GiB, 1, 2)]), "exit", "1"]
+    done = dryrun(["--max-allocated", "1GiB"], FAKE, "context", "0", *failing)
+    assert done.code == 1 and "Does not fit" in done.out and "Broken: 1 of 1 check" in done.out
+    assert dryrun(["--max-allocated", "1GiB"], FAKE, "context", "0", "exit", "3").code == 6
 
 
 def test_programs_that_cannot_be_started(dryrun, folder):
@@ -33,6 +86,15 @@ def test_programs_that_cannot_be_started(dryrun, folder):
     (folder / "text").write_text("hello")
     done = dryrun([], "./text")
     assert (done.code, done.out) == (126, "") and "permission denied" in done.err
+
+
+def test_a_python_program_without_its_interpreter(dryrun, folder):
+    (folder / "train.py").write_text("print('hello')\n")
+    done = dryrun([], "./train.py")
+    assert (done.code, done.err) == (126, "vramscope: ./train.py: cannot be started: permission denied; did you mean python3 ./train.py?\n")
+    done = dryrun([], "train.py")
+    assert (done.code, done.err) == (127, "vramscope: train.py: no such program; did you mean python3 train.py?\n")
+    assert "did you mean" not in dryrun([], "other.py").err
 
 
 @pytest.mark.parametrize(
@@ -49,6 +111,17 @@ def test_programs_that_cannot_be_started(dryrun, folder):
         (["--ranks", "2", "--world", "2"], "one of the two"),
         (["--ranks", "many"], "--ranks takes N"),
         (["--context", "much"], "500MiB"),
+        (["--gpu", "24"], "24GiB"),
+        (["--conf", "expandable_segmets:True"], "did you mean 'expandable_segments'?"),
+        (["--conf", "max_split_size_mb:many"], "--conf: "),
+        (["--conf", "profile:torch-2.6"], "profile is no setting of PyTorch's"),
+        (["--max-allocated", "much"], "max-allocated takes a size"),
+        (["--exit-code", "mine"], "answer|child"),
+        (["--compare", "H100,L4", "--gpu", "A100"], "--gpu names the GPU of one run, and --compare"),
+        (["--compare", "H100,L5"], "L5"),
+        (["--world", "8,many"], "--world takes N|N,N"),
+        (["--world", "8,16", "--max-allocated", "1GiB"], "a limit is about one run"),
+        (["--find-largest", "n=1..4", "--exit-code", "child"], "--exit-code is about the program, and --find-largest"),
         (["--values", "ones"], "--values: not one of zeros|true|keep, and not FILE:LINE=VALUE: \"ones\""),
         (["--values", "keep", "--values", "train.py:88=ture"], "did you mean \"true\"?"),
         (["--values", "train.py=keep"], "train.py:88=keep"),
@@ -144,7 +217,7 @@ def test_folders_whose_names_no_list_can_hold(folder, tmp, vramscope):
         [program, "dryrun", "--", "env", "-0"], env=make.environment(TMPDIR=str(where)), capture_output=True, text=True
     )
     done = run(tmp)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 6 and done.stderr == ""  # it did not use the GPU
     preload = re.search(r"LD_PRELOAD=([^\0]*)", done.stdout)[1].split(":")
     assert preload[0].startswith(str(tmp)) and "a b" not in preload[0]
     assert os.listdir(tmp) == []
@@ -201,7 +274,7 @@ def test_killed(vramscope, folder, tmp):
     child.communicate()
     wait_for(lambda: not is_alive(pid))
     assert len(os.listdir(tmp)) == 1
-    assert vramscope("dryrun", "--", "true", env={"TMPDIR": str(tmp)}).code == 0
+    assert vramscope("dryrun", "--", FAKE, "context", "0", env={"TMPDIR": str(tmp)}).code == 0
     assert os.listdir(tmp) == []
 
 
@@ -214,7 +287,7 @@ def test_interrupted(tmp, folder, vramscope, number):
     wait_for(mark.exists)
     child.send_signal(number)
     out, err = child.communicate(timeout=60)
-    assert child.returncode == 5 and err == "" and "exit status 5" in out and "1.51 GiB" in out
+    assert child.returncode == 130 and err == "" and "exit status 5" in out and "1.51 GiB" in out
     assert os.listdir(tmp) == []
 
 
@@ -255,4 +328,4 @@ def test_until_is_too_late(figures):
 
 def test_until_before_the_gpu_was_used(dryrun):
     done = dryrun(["--until", "0.2"], "sleep", "100")
-    assert done.code == 0 and "did not use the GPU" in done.out and "ended after" in done.out
+    assert done.code == 6 and "did not use the GPU" in done.out and "ended after" in done.out

@@ -182,7 +182,7 @@ def test_a_run_that_cannot_be_started(dryrun, folder):
         (["batch=1..2", "--find-smallest"], "--find-largest makes several runs, --find-smallest is about one run"),
         (["batch=1..2", "--history", "100"], "--history is about one run"),
         (["batch=1..2", "--snapshot", "x.pickle"], "--snapshot is about one run"),
-        (["batch=1..2", "--top", "3"], "--top is about owners, which --find-largest does not show"),
+        (["batch=1..2", "--top", "3"], "--top is about owners, and --find-largest makes several runs"),
     ),
 )
 def test_usage(dryrun, options, says, folder):

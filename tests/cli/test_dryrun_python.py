@@ -23,7 +23,7 @@ def python(dryrun, folder):
     def run(options, script, *words, env=None, code=0):
         (folder / "program.py").write_text(script)
         done = dryrun(
-            ["--json", *options], PYTHON, *words, "program.py", env={"PYTHONPATH": FAKE_TORCH, "HOME": str(folder), **(env or {})}
+            ["--json", "--exit-code", "child", *options], PYTHON, *words, "program.py", env={"PYTHONPATH": FAKE_TORCH, "HOME": str(folder), **(env or {})}
         )
         assert done.code == code, done.err
         return {**json.loads(done.out), "printed": done.err}

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import time
@@ -125,8 +126,8 @@ def test_axes_say_what_they_are(table, program):
 
 
 def test_the_environment_of_a_run(table):
-    reply = table(["env:COLOUR=red\\,green,", "conf=a:1,"], "sh", "-c", 'echo "${COLOUR-none} ${PYTORCH_ALLOC_CONF-none} $VRAMSCOPE_DRYRUN_HISTORY"; exit 1', env={"COLOUR": "blue"})
-    assert [run["output"] for run in reply["runs"]] == ["red,green a:1 0", "red,green none 0", "none a:1 0", "none none 0"]
+    reply = table(["env:COLOUR=red\\,green,", "conf=backend:native,"], "sh", "-c", 'echo "${COLOUR-none} ${PYTORCH_ALLOC_CONF-none} $VRAMSCOPE_DRYRUN_HISTORY"; exit 1', env={"COLOUR": "blue"})
+    assert [run["output"] for run in reply["runs"]] == ["red,green backend:native 0", "red,green none 0", "none backend:native 0", "none none 0"]
 
 
 def test_the_text(dryrun, program):
@@ -247,6 +248,26 @@ def test_progress(vramscope, tmp):
     shown = os.read(master, 65536).decode()
     os.close(master)
     assert "run 1 of 2: gpu=L4" in shown and "run 2 of 2: gpu=T4" in shown and "hidden" not in shown + done.stdout
+
+
+def test_options_that_are_axes(table, program, dryrun):
+    """--compare and --world with several numbers are --vary of the same."""
+    for options, axis in ((["--compare", "H100,L4:9GiB"], "gpu=H100,L4:9GiB"), (["--world", "8,64"], "world=8,64")):
+        done = dryrun(["--json", *options], program, "--batch", "4")
+        reply = json.loads(done.out)
+        assert done.code == 0 and reply["method"] == "dryrun_vary"
+        same = json.loads(dryrun(["--json", "--vary", "dryrun:" + axis], program, "--batch", "4").out)
+        for run in (*reply["runs"], *same["runs"]):
+            run.pop("time_us", None)
+            run["reply"] = run["reply"]["devices"]
+        assert reply["runs"] == same["runs"] and len(reply["runs"]) == 2
+    both = json.loads(dryrun(["--json", "--compare", "H100,L4", "--world", "2,4", "--vary", "batch=1,2"], program).out)
+    assert [run["settings"] for run in both["runs"]][:2] == [
+        {"dryrun:gpu": "H100", "dryrun:world": "2", "batch": "1"}, {"dryrun:gpu": "H100", "dryrun:world": "2", "batch": "2"}]
+    assert len(both["runs"]) == 8
+    assert re.search(r"^gpu +run ", dryrun(["--compare", "H100,L4"], program).out, re.M)
+    text = dryrun(["--compare", "H100,L4", "--vary", "--gpu=1,2"], program).out
+    assert "dryrun:gpu" in text and "--gpu" in text
 
 
 @pytest.mark.parametrize(

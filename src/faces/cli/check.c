@@ -5,6 +5,7 @@
 #include "faces/check/text.h"
 #include "faces/cli/settings_file.h"
 #include "faces/cli/dryrun.h"
+#include "faces/cli/limited.h"
 #include "faces/cli/textfile.h"
 #include "os/process.h"
 
@@ -30,13 +31,6 @@ static vs_exit refuse(const char *subject, const char *sentence) {
 
 /* ---- the run */
 
-static void put_command(vs_text *text, char *const *words) {
-  for (size_t i = 0; words[i] != NULL; i++) {
-    if (i != 0) vs_text_byte(text, ' ');
-    vs_text_cstr(text, words[i]);
-  }
-}
-
 /* A text of the settings where the option is not given; `scratch` keeps it. */
 static const char *text_of(const job *j, const char *given, const char *key, vs_text *scratch) {
   return given != NULL ? given : vs_settings_file_text(&j->settings, key, scratch);
@@ -54,6 +48,9 @@ static vs_exit keep(job *j, vs_text *reply, vs_json *root) {
 
 static vs_exit run_program(job *j) {
   enum { TEXTS = 5, ALL = 0 };
+  const char *world = j->cli->line->values[VS_OPTION_WORLD];
+  if (world != NULL && vs_str_contains(vs_str_from(world), VS_STR(",")))
+    return refuse("", "--world takes one number here: a check is about one run");
   vs_text texts[TEXTS], reply;
   for (size_t i = 0; i < TEXTS; i++) vs_text_init(&texts[i], j->cli->host, NULL);
   vs_text_init(&reply, j->cli->host, NULL);
@@ -65,7 +62,7 @@ static vs_exit run_program(job *j) {
   if (plan.values == NULL) plan.values = vs_settings_file_text(&j->settings, "values", &texts[0]);
   plan.top = ALL;
   plan.streams = VS_DRYRUN_STREAMS_TO_STDERR;
-  put_command(&j->name, j->cli->line->words);
+  vs_limited_put_command(&j->name, j->cli->line->words);
   vs_exit code = vs_cli_run(j->cli, &plan, &reply);
   if (code == VS_EXIT_OK) code = keep(j, &reply, &j->run.dryrun);
   for (size_t i = 0; i < TEXTS; i++) vs_text_deinit(&texts[i]);
@@ -199,12 +196,6 @@ static vs_exit put_reply(job *j, const vs_text *text, vs_json reply) {
   return put_forms(j, reply);
 }
 
-static int exit_of(vs_json reply) {
-  const vs_str verdict = vs_reply_str(reply, "verdict");
-  if (vs_str_equal(verdict, VS_STR("holds"))) return VS_EXIT_OK;
-  return vs_str_equal(verdict, VS_STR("broken")) ? VS_EXIT_CHECK_FAILED : VS_EXIT_USAGE;
-}
-
 static vs_exit answer(job *j, const vs_text *text) {
   vs_error error;
   vs_json_doc reply;
@@ -218,7 +209,7 @@ static vs_exit answer(job *j, const vs_text *text) {
         "nothing limits this run: give --max-allocated, --no-oom, --baseline or others, or write limits "
         "into vramscope.toml");
   else code = put_reply(j, text, root);
-  if (code == VS_EXIT_OK) j->cli->program_exit = exit_of(root);
+  if (code == VS_EXIT_OK) j->cli->program_exit = (int)vs_limited_exit(root, VS_EXIT_CHECK_FAILED);
   vs_json_doc_deinit(&reply);
   return code;
 }

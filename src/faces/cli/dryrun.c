@@ -1,12 +1,13 @@
 /* vramscope dryrun: runs a CUDA program on a simulated GPU, and says whether it fits. The options become a plan, the room
  * `dryrun` runs it, and its reply is shown. */
 #include "faces/cli/dryrun.h"
+#include "faces/check/text.h"
+#include "faces/cli/limited.h"
+#include "faces/cli/settings_file.h"
 #include "faces/cli/words.h"
 #include "faces/dryrun/report.h"
 #include "faces/dryrun/table.h"
 #include "faces/terminal/statusline.h"
-
-/* ---- the plan */
 
 static bool take_number(const vs_cli *cli, vs_option_id id, uint64_t *number) {
   const char *value = cli->line->values[id];
@@ -25,14 +26,46 @@ static const char *list_values(const vs_cli *cli, vs_text *list) {
   return list->status == VS_OK ? list->bytes.data : "";
 }
 
-/* All --vary, NULL behind the last; NULL: none. */
-static const char *const *list_axes(const vs_cli *cli, const char *axes[VS_MAX_ARGUMENTS + 1]) {
-  size_t count = 0;
-  for (size_t i = 0; i < cli->line->repeated_count; i++)
-    if (cli->line->repeated[i].option == VS_OPTION_VARY) axes[count++] = cli->line->repeated[i].value;
-  axes[count] = NULL;
-  return count == 0 ? NULL : axes;
+/* ---- the axes of a table */
+
+enum { AXES_OF_OPTIONS = 2 };
+
+/* The options as axes of --vary: --compare H100,L4 is gpu=H100,L4, and --world 8,64 is world=8,64; all --vary follow them.
+ * `texts` has what is made of options, so both live as long as the plan. */
+typedef struct axis_list {
+  vs_text texts[AXES_OF_OPTIONS];
+  const char *axes[AXES_OF_OPTIONS + VS_MAX_ARGUMENTS + 1]; /* NULL behind the last */
+  size_t count;
+} axis_list;
+
+static bool is_list(const char *value) {
+  return value != NULL && vs_str_contains(vs_str_from(value), VS_STR(","));
 }
+
+static void add_option(axis_list *list, vs_text *text, const char *name, const char *value) {
+  vs_text_format(text, "dryrun:%s=%s", name, value);
+  vs_text_byte(text, 0);
+  list->axes[list->count++] = text->status == VS_OK ? text->bytes.data : "";
+}
+
+/* The plan's `vary`; NULL: there is one run. */
+static const char *const *list_axes(const vs_cli *cli, axis_list *list) {
+  const char *cards = cli->line->values[VS_OPTION_COMPARE], *worlds = cli->line->values[VS_OPTION_WORLD];
+  for (size_t i = 0; i < AXES_OF_OPTIONS; i++) vs_text_init(&list->texts[i], cli->host, NULL);
+  if (cards != NULL) add_option(list, &list->texts[0], "gpu", cards);
+  if (is_list(worlds)) add_option(list, &list->texts[1], "world", worlds);
+  for (size_t i = 0; i < cli->line->repeated_count; i++)
+    if (cli->line->repeated[i].option == VS_OPTION_VARY)
+      list->axes[list->count++] = cli->line->repeated[i].value;
+  list->axes[list->count] = NULL;
+  return list->count == 0 ? NULL : list->axes;
+}
+
+static void deinit_axes(axis_list *list) {
+  for (size_t i = 0; i < AXES_OF_OPTIONS; i++) vs_text_deinit(&list->texts[i]);
+}
+
+/* ---- the plan of one run */
 
 vs_dryrun_plan vs_cli_plan(const vs_cli *cli, vs_text *list) {
   enum { OWNERS = 5 };
@@ -158,21 +191,23 @@ static void say(void *ctx, vs_str subject, const vs_error *error) {
 
 /* ---- the command */
 
-static vs_exit put_text(vs_cli *cli, vs_str reply) {
-  vs_json_doc document;
-  vs_error error;
-  const vs_status status = vs_json_doc_init(&document, cli->host, reply, &error);
-  if (status != VS_OK) return vs_print_error(VS_STR(""), &error);
-  if (vs_cli_has(cli, VS_OPTION_VARY) || vs_cli_has(cli, VS_OPTION_FIND_LARGEST)) {
-    vs_dryrun_put_table(&cli->screen, vs_json_root(&document), !vs_cli_has(cli, VS_OPTION_QUIET));
-    vs_json_doc_deinit(&document);
-    return VS_EXIT_OK;
+static void put_text(vs_cli *cli, vs_json reply) {
+  const bool is_quiet = vs_cli_has(cli, VS_OPTION_QUIET);
+  if (!vs_str_equal(vs_reply_str(reply, "method"), VS_STR("dryrun"))) {
+    vs_dryrun_put_table(&cli->screen, reply, !is_quiet);
+    return;
   }
-  const vs_dryrun_next next = {.is_shown = !vs_cli_has(cli, VS_OPTION_QUIET),
-                               .snapshot = cli->line->values[VS_OPTION_SNAPSHOT]};
-  vs_dryrun_put_report(&cli->screen, vs_json_root(&document), next);
-  vs_json_doc_deinit(&document);
-  return VS_EXIT_OK;
+  const vs_dryrun_next next = {.is_shown = !is_quiet, .snapshot = cli->line->values[VS_OPTION_SNAPSHOT]};
+  vs_dryrun_put_report(&cli->screen, reply, next);
+  if (!vs_reply_knows(reply, "check")) return;
+  vs_text_byte(&cli->screen.text, '\n');
+  vs_check_put_text(&cli->screen, vs_reply_at(reply, "check"));
+}
+
+/* --exit-code child */
+static bool reports_child(const vs_cli *cli) {
+  const char *value = cli->line->values[VS_OPTION_EXIT_CODE];
+  return value != NULL && vs_str_equal(vs_str_from(value), VS_STR("child"));
 }
 
 vs_exit vs_cli_run(vs_cli *cli, const vs_dryrun_plan *plan, vs_text *reply) {
@@ -182,46 +217,85 @@ vs_exit vs_cli_run(vs_cli *cli, const vs_dryrun_plan *plan, vs_text *reply) {
   vs_error error;
   vs_statusline_begin(&v.line, !vs_cli_has(cli, VS_OPTION_QUIET));
   const vs_status status = vs_dryrun_run(cli->host, plan, &watch, vs_text_writer(reply), &end, &error);
-  cli->program_exit = end.exit_code;
+  cli->program_exit = reports_child(cli) ? end.exit_code : end.answer;
   if (status == VS_OK) return VS_EXIT_OK;
   return vs_print_error(vs_str_from(end.subject == NULL ? "" : end.subject), &error);
 }
 
-static vs_exit refuse_top(const vs_dryrun_plan *plan) {
+/* Options about one run, where several are made. */
+static vs_exit refuse_with_table(const vs_cli *cli, const vs_dryrun_plan *plan) {
+  const bool compares = vs_cli_has(cli, VS_OPTION_COMPARE);
+  const char *option = vs_cli_has(cli, VS_OPTION_TOP)               ? "--top is about owners"
+                       : vs_cli_has(cli, VS_OPTION_EXIT_CODE)       ? "--exit-code is about the program"
+                       : vs_settings_limits_given(cli)              ? "a limit is about one run"
+                       : compares && vs_cli_has(cli, VS_OPTION_GPU) ? "--gpu names the GPU of one run"
+                                                                    : NULL;
   vs_error error;
-  (void)vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
-                "--top is about owners, which %s does not show: give one of the two",
-                plan->vary != NULL ? "--vary" : "--find-largest");
+  if (option == NULL) return VS_EXIT_OK;
+  (void)vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s, and %s makes several runs: give one of the two",
+                option,
+                plan->find_largest != NULL ? "--find-largest"
+                : compares                 ? "--compare"
+                                           : "a table");
   return vs_print_error(VS_STR(""), &error);
 }
 
 static vs_exit put_reply(vs_cli *cli, vs_str reply) {
-  if (!vs_cli_has(cli, VS_OPTION_JSON)) return put_text(cli, reply);
-  vs_text_str(&cli->screen.text, reply);
-  vs_text_byte(&cli->screen.text, '\n');
+  vs_json_doc document;
+  vs_error error;
+  if (vs_cli_has(cli, VS_OPTION_JSON)) {
+    vs_text_str(&cli->screen.text, reply);
+    vs_text_byte(&cli->screen.text, '\n');
+    return VS_EXIT_OK;
+  }
+  if (vs_json_doc_init(&document, cli->host, reply, &error) != VS_OK)
+    return vs_print_error(VS_STR(""), &error);
+  put_text(cli, vs_json_root(&document));
+  vs_json_doc_deinit(&document);
   return VS_EXIT_OK;
 }
 
-static vs_exit run_and_put(vs_cli *cli, const vs_dryrun_plan *plan) {
+/* The limits decide where the program fits: whether it is over one. */
+static vs_exit judge_and_put(vs_cli *cli, vs_str reply, vs_json limits) {
+  vs_limited limited;
+  vs_exit code = vs_limited_init(&limited, cli, reply, limits);
+  if (code == VS_EXIT_OK) code = put_reply(cli, vs_text_view(&limited.reply));
+  if (cli->program_exit == VS_EXIT_OK && !reports_child(cli)) cli->program_exit = (int)limited.answer;
+  vs_limited_deinit(&limited);
+  return code;
+}
+
+static vs_exit run_and_put(vs_cli *cli, const vs_dryrun_plan *plan, vs_json limits) {
   enum { CANNOT_BE_STARTED = 126, NOT_FOUND = 127 }; /* what a shell returns for it */
   vs_text reply;
   vs_text_init(&reply, cli->host, NULL);
   vs_exit code = vs_cli_run(cli, plan, &reply);
-  if (code == VS_EXIT_OK) code = put_reply(cli, vs_text_view(&reply));
+  if (code == VS_EXIT_OK)
+    code = vs_settings_limits_given(cli) ? judge_and_put(cli, vs_text_view(&reply), limits)
+                                         : put_reply(cli, vs_text_view(&reply));
   else if (cli->program_exit == CANNOT_BE_STARTED || cli->program_exit == NOT_FOUND) code = VS_EXIT_OK;
   vs_text_deinit(&reply);
   return code;
 }
 
+static vs_exit run_with_limits(vs_cli *cli, const vs_dryrun_plan *plan) {
+  vs_json_doc limits;
+  vs_exit code = plan->vary != NULL || plan->find_largest != NULL ? refuse_with_table(cli, plan) : VS_EXIT_OK;
+  if (code == VS_EXIT_OK) code = vs_settings_of_options(&limits, cli);
+  if (code != VS_EXIT_OK) return code;
+  code = run_and_put(cli, plan, vs_json_root(&limits));
+  vs_json_doc_deinit(&limits);
+  return code;
+}
+
 vs_exit vs_cli_dryrun(vs_cli *cli) {
   vs_text list;
-  const char *axes[VS_MAX_ARGUMENTS + 1];
+  axis_list axes = {.count = 0};
   vs_text_init(&list, cli->host, NULL);
   vs_dryrun_plan plan = vs_cli_plan(cli, &list);
-  plan.vary = list_axes(cli, axes);
-  const bool is_table = plan.vary != NULL || plan.find_largest != NULL;
-  const vs_exit code =
-      is_table && vs_cli_has(cli, VS_OPTION_TOP) ? refuse_top(&plan) : run_and_put(cli, &plan);
+  plan.vary = list_axes(cli, &axes);
+  const vs_exit code = run_with_limits(cli, &plan);
+  deinit_axes(&axes);
   vs_text_deinit(&list);
   return code;
 }

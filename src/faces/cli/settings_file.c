@@ -1,5 +1,6 @@
 #include "faces/cli/settings_file.h"
 #include "base/path.h"
+#include "check/settings.h"
 #include "codec/json_reply.h"
 #include "codec/toml.h"
 #include "faces/cli/textfile.h"
@@ -99,23 +100,52 @@ static void find_baseline(vs_settings_file *settings, const vs_cli *cli) {
   vs_text_byte(&settings->baseline, 0);
 }
 
-static vs_status merge(vs_settings_file *settings, const vs_cli *cli, vs_json file, vs_error *error) {
+/* Before anything runs: a wrong key or value is found now, not after the minutes that a program takes. */
+static vs_status verify(const vs_cli *cli, const vs_json_doc *document, vs_error *error) {
+  vs_check_settings read;
+  const vs_status status = vs_check_settings_init(&read, cli->host, vs_json_root(document), error);
+  vs_check_settings_deinit(&read);
+  return status;
+}
+
+static vs_status merge(vs_json_doc *document, const vs_cli *cli, vs_json file, vs_error *error) {
   vs_text text;
   vs_text_init(&text, cli->host, NULL);
   put_merged(&text, cli, file);
   vs_status status = text.status;
-  if (status == VS_OK) status = vs_json_doc_init(&settings->document, cli->host, vs_text_view(&text), error);
+  if (status == VS_OK) status = vs_json_doc_init(document, cli->host, vs_text_view(&text), error);
   vs_text_deinit(&text);
+  if (status != VS_OK) return status;
+  status = verify(cli, document, error);
+  if (status != VS_OK) vs_json_doc_deinit(document);
   return status;
 }
 
 static vs_status load(vs_settings_file *settings, const vs_cli *cli, vs_error *error) {
   vs_json_doc file;
-  if (settings->file == NULL) return merge(settings, cli, (vs_json){.value.kind = VS_JSON_ABSENT}, error);
+  if (settings->file == NULL)
+    return merge(&settings->document, cli, (vs_json){.value.kind = VS_JSON_ABSENT}, error);
   VS_TRY(read_file(cli->host, settings->file, &file, error));
-  const vs_status status = merge(settings, cli, settings_in(vs_json_root(&file), settings->file), error);
+  const vs_status status =
+      merge(&settings->document, cli, settings_in(vs_json_root(&file), settings->file), error);
   vs_json_doc_deinit(&file);
   return status;
+}
+
+bool vs_settings_limits_given(const vs_cli *cli) {
+  static const vs_option_id limits[] = {VS_OPTION_MAX_ALLOCATED, VS_OPTION_MAX_RESERVED, VS_OPTION_MAX_DRIVER,
+                                        VS_OPTION_MAX_GROWTH,    VS_OPTION_MAX_RETRIES,  VS_OPTION_NO_OOM};
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+    if (vs_cli_has(cli, limits[i])) return true;
+  return false;
+}
+
+vs_exit vs_settings_of_options(vs_json_doc *document, const vs_cli *cli) {
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  const vs_status status = merge(document, cli, (vs_json){.value.kind = VS_JSON_ABSENT}, &error);
+  if (status == VS_OK) return VS_EXIT_OK;
+  if (error.status == VS_OK) vs_fail(&error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  return vs_print_error(VS_STR(""), &error);
 }
 
 vs_exit vs_settings_file_init(vs_settings_file *settings, vs_cli *cli) {

@@ -84,6 +84,17 @@ static bool is_number(vs_str value) {
   return vs_parse_u64(value, &number);
 }
 
+/* Numbers with a comma between each two. */
+static bool is_number_list(vs_str value) {
+  size_t begin = 0;
+  for (size_t i = 0; i <= value.size; i++) {
+    if (i < value.size && value.data[i] != ',') continue;
+    if (!is_number((vs_str){value.data + begin, i - begin})) return false;
+    begin = i + 1;
+  }
+  return true;
+}
+
 bool vs_option_may_repeat(const vs_option *option) {
   return option->argument != NULL && vs_str_contains(vs_str_from(option->argument), VS_STR("..."));
 }
@@ -110,6 +121,7 @@ static bool is_time(vs_str value) {
 static bool fits_word(vs_option_id id, vs_str word, vs_str value) {
   if (vs_option_is_choice(word)) return vs_str_equal(word, value);
   if (vs_str_equal(word, VS_STR("N")) || vs_str_equal(word, VS_STR("[N]"))) return is_number(value);
+  if (vs_str_equal(word, VS_STR("N,N"))) return is_number_list(value);
   if (id != VS_OPTION_AT) return true;
   if (vs_str_equal(word, VS_STR("STEP"))) return vs_str_starts(value, VS_STR("step"));
   return vs_str_equal(word, VS_STR("EVENT")) ? is_number(value) : is_time(value);

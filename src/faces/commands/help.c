@@ -68,7 +68,7 @@ void vs_help_overview(vs_screen *screen) {
   }
   put_options(screen, VS_EVERY_OPTION, VS_GROUP_COMMON, "Common options");
   put_heading(screen, "Exit status");
-#define VS_EXIT(name, value, meaning) put_row(screen, #value, 5, meaning);
+#define VS_EXIT(name, value, meaning) put_row(screen, #value, 7, meaning);
 #include "faces/commands/exits.def"
 #undef VS_EXIT
   put_heading(screen, "Start with");
