@@ -2,6 +2,46 @@
 #include "base/path.h"
 #include "diff/files.h"
 
+/* ---- comparing */
+
+static vs_status compare(vs_comparison *c) {
+  for (size_t side = 0; side < 2; side++) c->roots[side] = vs_files_root(&c->sides[side]);
+  VS_TRY(vs_pairing_build(c->host, &c->sides[0], &c->sides[1], c->options.is_same_program, &c->pairing));
+  const vs_status status = vs_diff_rows_build(c->host, c->sides, &c->pairing, c->options.by, &c->rows);
+  if (status != VS_OK) vs_pairing_deinit(c->host, &c->pairing);
+  return status;
+}
+
+vs_status vs_comparison_init(vs_comparison *c, const vs_host *host, vs_diff_options options, vs_json before,
+                             vs_json after, vs_error *error) {
+  *c = (vs_comparison){.host = host, .options = options};
+  VS_TRY(vs_side_init(&c->sides[0], host, before, error));
+  vs_status status = vs_side_init(&c->sides[1], host, after, error);
+  if (status == VS_OK) {
+    status = compare(c);
+    if (status != VS_OK) vs_side_deinit(host, &c->sides[1]);
+  }
+  if (status != VS_OK) vs_side_deinit(host, &c->sides[0]);
+  return status;
+}
+
+void vs_comparison_deinit(vs_comparison *c) {
+  vs_diff_rows_deinit(c->host, &c->rows);
+  vs_pairing_deinit(c->host, &c->pairing);
+  for (size_t side = 0; side < 2; side++) vs_side_deinit(c->host, &c->sides[side]);
+}
+
+uint64_t vs_comparison_differing(const vs_comparison *c) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < c->rows.list.count; i++) {
+    const int64_t change = vs_diff_row_change(&c->rows.list.data[i]);
+    sum = vs_sat_add_u64(sum, change < 0 ? -(uint64_t)change : (uint64_t)change);
+  }
+  return sum;
+}
+
+/* ---- the names of a row */
+
 static void put_owner(vs_part_name *name, vs_diff_by by, const vs_side_stack *stack) {
   const vs_str base = vs_path_base(vs_text_view(&name->file));
   if (by == VS_DIFF_BY_operation) {
@@ -102,4 +142,39 @@ void vs_comparison_put_row(vs_jsonw *json, const vs_comparison *c, const vs_diff
   vs_jsonw_object_end(json);
   for (unsigned side = 0; side < 2; side++)
     if (has[side]) vs_part_name_deinit(&names[side], &json->text->status);
+}
+
+void vs_comparison_put_changed(vs_jsonw *json, const vs_comparison *c, uint64_t top) {
+  vs_jsonw_key(json, VS_STR("rows"));
+  vs_jsonw_array_begin(json);
+  for (size_t i = 0; i < c->rows.list.count && (top == 0 || i < top); i++)
+    if (!vs_diff_row_is_same(&c->rows.list.data[i])) vs_comparison_put_row(json, c, &c->rows.list.data[i]);
+  vs_jsonw_array_end(json);
+}
+
+/* ---- a side of the reply */
+
+static void put_figure(vs_jsonw *json, vs_json inventory, const char *key) {
+  const vs_json value = vs_reply_at(inventory, key);
+  vs_jsonw_key(json, vs_str_from(key));
+  if (vs_json_is_absent(value)) vs_jsonw_null(json);
+  else vs_reply_put(json, value);
+}
+
+void vs_comparison_put_side(vs_jsonw *json, const vs_side *side, const char *key) {
+  static const char *const figures[] = {"file",
+                                        "device",
+                                        "at",
+                                        "peak_allocated_bytes",
+                                        "peak_requested_bytes",
+                                        "peak_reserved_bytes",
+                                        "peak_driver_bytes",
+                                        "ooms",
+                                        "complete"};
+  vs_jsonw_key(json, vs_str_from(key));
+  vs_jsonw_object_begin(json);
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) put_figure(json, side->json, figures[i]);
+  vs_jsonw_member_u64(json, "bytes", side->bytes);
+  vs_jsonw_member_u64(json, "count", side->count);
+  vs_jsonw_object_end(json);
 }

@@ -14,6 +14,15 @@ typedef struct vs_comparison {
   vs_diff_rows rows;
 } vs_comparison;
 
+/* Of two inventories, which must live longer. Fails: VS_BAD_FORMAT  one of the two is no inventory; VS_NO_MEMORY, VS_LIMIT. On failure
+ * there is nothing to deinit. */
+VS_MUST_CHECK vs_status vs_comparison_init(vs_comparison *c, const vs_host *host, vs_diff_options options,
+                                           vs_json before, vs_json after, vs_error *error);
+void vs_comparison_deinit(vs_comparison *c);
+
+/* The sum of the changes of all rows, without their signs; saturating. */
+uint64_t vs_comparison_differing(const vs_comparison *c);
+
 /* The names of a part of a row. */
 typedef struct vs_part_name {
   vs_text owner;   /* "train.py:31 forward"; by file "train.py", by size "2,097,152 B" */
@@ -32,5 +41,11 @@ bool vs_part_names_differ(const vs_part_name *before, const vs_part_name *after)
 
 /* Writes the row as one object of the reply. */
 void vs_comparison_put_row(vs_jsonw *json, const vs_comparison *c, const vs_diff_row *row);
+
+/* Writes the member "rows": those that are not the same, at most `top` of them; 0: all. */
+void vs_comparison_put_changed(vs_jsonw *json, const vs_comparison *c, uint64_t top);
+
+/* Writes a side as the member `key`: the figures of its inventory. */
+void vs_comparison_put_side(vs_jsonw *json, const vs_side *side, const char *key);
 
 #endif

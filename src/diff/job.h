@@ -1,4 +1,5 @@
-/* The files of one job, one for each rank: their figures, and in which owners each differs from the median rank.
+/* The answer to "which rank is the odd one?": the files of one job, one for each rank, with their figures, and in which owners each
+ * differs from the median rank.
  *
  *   vs_job job;
  *   VS_TRY(vs_job_init(&job, host));
@@ -6,35 +7,15 @@
  *   status = vs_job_put(&job, options, reply, error);
  *   vs_job_deinit(&job);
  *
- * The median rank is the one whose peak of allocated memory is in the middle. The ranks run one program, so equal lines are the same. An
- * inventory is kept once for all ranks that have the same one, so that thousands of ranks take little memory. */
+ * The ranks are compared at their peaks (job_ranks.h). */
 #ifndef VS_DIFF_JOB_H
 #define VS_DIFF_JOB_H
 
-#include "base/human.h"
-#include "base/interned_strings.h"
-#include "codec/json_reply.h"
-
-typedef struct vs_job_rank {
-  uint32_t name; /* string id */
-  uint32_t
-      shape; /* string id of its inventory without its file, device and moment; VS_STRING_NONE: it was not read */
-  uint32_t
-      same_as; /* the first rank with an equal inventory; itself if there is none before it, or it was not read */
-  uint32_t failure;                        /* string id of the reason if it was not read */
-  int64_t device;                          /* -1: pinned host memory, or none */
-  uint64_t allocated, requested, reserved; /* peaks */
-  uint64_t ooms, growth;                   /* growth: bytes a step of the line that grows most */
-  uint64_t
-      differing; /* the changes of all rows against the median rank, without their signs; set by vs_job_put */
-  bool is_complete;
-} vs_job_rank;
+#include "diff/job_ranks.h"
 
 typedef struct vs_job {
-  const vs_host *host;
-  vs_strings strings;
-  VS_VEC(vs_job_rank) list;
-  vs_map by_shape; /* shape -> the first rank that has it */
+  vs_job_ranks ranks;
+  VS_VEC(uint64_t) growth; /* by rank: bytes a step of the line that grows most */
 } vs_job;
 
 typedef struct vs_job_options {

@@ -1,4 +1,5 @@
 #include "diff/lines.h"
+#include "diff/sentence.h"
 
 /* What the rows come to. */
 typedef struct tally {
@@ -55,14 +56,7 @@ typedef struct writing {
 } writing;
 
 static void end_line(writing *w, const char *about, const char *label, const char *tone) {
-  vs_jsonw_object_begin(w->json);
-  vs_jsonw_member_str(w->json, "about", vs_str_from(about));
-  vs_jsonw_member_str(w->json, "label", vs_str_from(label));
-  vs_jsonw_member_u64(w->json, "depth", 0);
-  vs_jsonw_member_str(w->json, "tone", vs_str_from(tone));
-  vs_jsonw_member_str(w->json, "text", vs_text_view(&w->text));
-  vs_jsonw_object_end(w->json);
-  w->text.bytes.count = 0;
+  vs_sentence_put(w->json, &w->text, about, label, 0, tone);
 }
 
 static void put_bytes(writing *w, uint64_t bytes) { vs_text_bytes(&w->text, bytes, w->c->options.unit); }

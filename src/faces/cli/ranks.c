@@ -1,168 +1,26 @@
 #include "faces/cli/ranks.h"
 #include "base/check.h"
-#include "base/sort.h"
 #include "codec/csv_writer.h"
 #include "diff/job.h"
+#include "faces/cli/rank_files.h"
 #include "faces/cli/words.h"
-#include "faces/terminal/statusline.h"
-#include "os/folder.h"
 
 enum { ROWS = 20, OWNERS = 5, ODD_SHOWN = 3 };
 
-/* ---- which files */
-
-typedef struct file_list {
-  const vs_cli *cli;
-  vs_text names; /* each ends in 0 */
-  VS_VEC(size_t) starts;
-  const char *folder; /* being listed */
-} file_list;
-
-static vs_status add_file(file_list *files, const char *folder, const char *name) {
-  VS_TRY(vs_vec_reserve(files->cli->host, &files->starts, 1));
-  files->starts.data[files->starts.count++] = files->names.bytes.count;
-  if (folder != NULL)
-    vs_text_format(&files->names, "%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/");
-  vs_text_cstr(&files->names, name);
-  vs_text_byte(&files->names, 0);
-  return files->names.status;
-}
-
-static const char *name_at(const file_list *files, size_t i) {
-  return files->names.bytes.data + files->starts.data[i];
-}
-
-static bool ends_in(vs_str text, const char *end) {
-  const vs_str with = vs_str_from(end);
-  return text.size >= with.size && memcmp(text.data + text.size - with.size, with.data, with.size) == 0;
-}
-
-/* Snapshots and recordings, by their names; other files of a folder are not looked at. */
-static bool is_snapshot(const char *name) {
-  static const char *const ends[] = {".pickle", ".pkl", ".vram", ".pickle.gz", ".pkl.gz", ".vram.gz"};
-  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-    if (ends_in(vs_str_from(name), ends[i])) return true;
-  return false;
-}
-
-static vs_status take_entry(void *ctx, const char *name, vs_folder_kind kind) {
-  file_list *files = ctx;
-  if (kind == VS_FOLDER_FOLDER || name[0] == '.' || !is_snapshot(name)) return VS_OK;
-  return add_file(files, files->folder, name);
-}
-
-/* Numbers in names are compared as numbers: rank2 is before rank10. */
-static int compare_names(const char *a, const char *b) {
-  while (*a != 0 && *b != 0) {
-    const bool are_digits = *a >= '0' && *a <= '9' && *b >= '0' && *b <= '9';
-    if (!are_digits) {
-      if (*a != *b) return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-      a++, b++;
-      continue;
-    }
-    while (*a == '0' && a[1] >= '0' && a[1] <= '9') a++;
-    while (*b == '0' && b[1] >= '0' && b[1] <= '9') b++;
-    size_t x = 0, y = 0;
-    while (a[x] >= '0' && a[x] <= '9') x++;
-    while (b[y] >= '0' && b[y] <= '9') y++;
-    if (x != y) return x < y ? -1 : 1;
-    const int order = memcmp(a, b, x);
-    if (order != 0) return order;
-    a += x, b += y;
-  }
-  return *a == *b ? 0 : *a == 0 ? -1 : 1;
-}
-
-static bool name_before(const void *ctx, uint32_t a, uint32_t b) {
-  const file_list *files = ctx;
-  return compare_names(name_at(files, a), name_at(files, b)) < 0;
-}
-
-static vs_status stop(void *ctx, const char *name, vs_folder_kind kind) {
-  (void)ctx, (void)name, (void)kind;
-  return VS_CANCELLED;
-}
-
-static bool is_folder(const char *path) {
-  const vs_status status = vs_folder_each(path, NULL, stop);
-  return status == VS_OK || status == VS_CANCELLED;
-}
-
-bool vs_cli_are_ranks(const vs_cli *cli) {
-  return cli->line->argument_count > 1 ||
-         (cli->line->argument_count == 1 && is_folder(cli->line->arguments[0]));
-}
-
-static vs_exit refuse(const char *subject, const char *sentence) {
-  vs_error error;
-  vs_fail(&error, VS_IO, VS_NO_OFFSET, "%s", sentence);
-  return vs_print_error(vs_str_from(subject), &error);
-}
-
-/* Files in the order of the command line, those of a folder in the order of their names. */
-static vs_exit list_files(file_list *files) {
-  for (size_t i = 0; i < files->cli->line->argument_count; i++) {
-    const char *path = files->cli->line->arguments[i];
-    if (!is_folder(path)) {
-      if (add_file(files, NULL, path) != VS_OK) return VS_EXIT_NO_MEMORY;
-      continue;
-    }
-    const size_t before = files->starts.count;
-    files->folder = path;
-    if (vs_folder_each(path, files, take_entry) != VS_OK) return refuse(path, "the folder cannot be read");
-    if (files->starts.count == before)
-      return refuse(
-          path,
-          "the folder has no snapshots (.pickle, .pkl, .vram, or with .gz); folders in it are not searched");
-  }
-  return VS_EXIT_OK;
-}
-
-static vs_status sort_files(const file_list *files, uint32_t *order) {
-  for (size_t i = 0; i < files->starts.count; i++) order[i] = (uint32_t)i;
-  return files->cli->line->argument_count > 1
-             ? VS_OK
-             : vs_sort_rows(files->cli->host, order, files->starts.count, name_before, files);
-}
-
-/* ---- reading them */
+/* ---- reading the files */
 
 typedef struct reading {
   vs_cli *cli;
-  file_list files;
-  VS_VEC(uint32_t) order;
-  vs_statusline line;
   vs_job job;
   bool has_failed;
 } reading;
 
-static void show(reading *r, size_t number, const char *name) {
-  char text[300];
-  vs_format(text, sizeof text, "file %U of %U: %s", (uint64_t)number + 1, (uint64_t)r->files.starts.count,
-            name);
-  vs_statusline_draw(&r->line, vs_str_from(text));
-}
-
-/* The reply to a method about one device. */
-static vs_status ask(reading *r, vs_engine *engine, const char *method, const char *more, vs_json_doc *reply,
-                     vs_error *error) {
-  const char *device = r->cli->line->values[VS_OPTION_DEVICE];
-  const bool is_host = device != NULL && vs_str_equal(vs_str_from(device), VS_STR("host"));
-  char params[80];
-  vs_buffer bytes = {0};
-  vs_format(params, sizeof params, is_host ? "{%s\"device\": \"%s\"}" : "{%s\"device\": %s}", more,
-            device == NULL ? "null" : device);
-  vs_status status = vs_engine_ask(engine, method, params, &bytes, error);
-  if (status == VS_OK)
-    status = vs_json_doc_init(reply, r->cli->host, (vs_str){bytes.data, bytes.size}, error);
-  vs_buffer_deinit(&bytes);
-  return status;
-}
-
-static vs_status add_engine(reading *r, vs_engine *engine, const char *name, vs_error *error) {
+static vs_status take(void *ctx, size_t number, const char *name, vs_engine **engine, vs_error *error) {
+  reading *r = ctx;
   vs_json_doc inventory, report;
-  VS_TRY(ask(r, engine, "inventory", "", &inventory, error));
-  vs_status status = ask(r, engine, "report", "\"top\": 1, ", &report, error);
+  (void)number;
+  VS_TRY(vs_rank_ask(r->cli, *engine, "inventory", "", &inventory, error));
+  vs_status status = vs_rank_ask(r->cli, *engine, "report", "\"top\": 1, ", &report, error);
   if (status == VS_OK) {
     status = vs_job_add(&r->job, vs_str_from(name), vs_json_root(&inventory), vs_json_root(&report));
     vs_json_doc_deinit(&report);
@@ -171,34 +29,11 @@ static vs_status add_engine(reading *r, vs_engine *engine, const char *name, vs_
   return status;
 }
 
-static vs_status read_file(reading *r, const char *name, vs_error *error) {
-  const vs_intake intake = {.name = vs_str_from(name)};
-  vs_engine *engine = NULL;
-  VS_TRY(vs_intake_open(r->cli->host, &intake, name, &engine, error));
-  const vs_status status = add_engine(r, engine, name, error);
-  vs_engine_destroy(engine);
-  return status;
-}
-
-/* A file that cannot be read is a row that says why, and the others are read. */
-static vs_status add_rank(reading *r, size_t number) {
-  const char *name = name_at(&r->files, r->order.data[number]);
-  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  show(r, number, name);
-  const vs_status status = read_file(r, name, &error);
-  if (status == VS_OK || status == VS_NO_MEMORY) return status;
+static vs_status fail(void *ctx, size_t number, const char *name, const char *why) {
+  reading *r = ctx;
+  (void)number;
   r->has_failed = true;
-  return vs_job_add_failed(&r->job, vs_str_from(name),
-                           vs_str_from(error.status == VS_OK ? vs_status_text(status) : error.text));
-}
-
-static vs_status read_all(reading *r) {
-  vs_status status = vs_vec_reserve(r->cli->host, &r->order, r->files.starts.count);
-  if (status == VS_OK) status = sort_files(&r->files, r->order.data);
-  vs_statusline_begin(&r->line, !vs_cli_has(r->cli, VS_OPTION_QUIET));
-  for (size_t i = 0; i < r->files.starts.count && status == VS_OK; i++) status = add_rank(r, i);
-  vs_statusline_end(&r->line);
-  return status;
+  return vs_job_add_failed(&r->job, vs_str_from(name), vs_str_from(why));
 }
 
 /* ---- the table */
@@ -360,13 +195,14 @@ static vs_exit put_reply(const reading *r, const vs_text *reply) {
   return VS_EXIT_OK;
 }
 
-static vs_exit answer(reading *r) {
+static vs_exit answer(reading *r, const vs_rank_files *files) {
+  const vs_rank_reader reader = {.ctx = r, .take = take, .fail = fail};
   vs_text reply;
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
   const vs_job_options options = {.top = vs_cli_has(r->cli, VS_OPTION_JSON) ? 0 : OWNERS,
                                   .unit = r->cli->screen.unit};
   vs_text_init(&reply, r->cli->host, NULL);
-  vs_status status = read_all(r);
+  vs_status status = vs_rank_files_read(files, &reader);
   if (status == VS_OK) status = vs_job_put(&r->job, options, &reply, &error);
   vs_exit code = VS_EXIT_OK;
   if (status == VS_OK) {
@@ -381,18 +217,14 @@ static vs_exit answer(reading *r) {
 }
 
 vs_exit vs_cli_ranks(vs_cli *cli) {
-  reading r = {.cli = cli, .files = {.cli = cli}};
-  vs_text_init(&r.files.names, cli->host, NULL);
-  vs_exit code = list_files(&r.files);
+  reading r = {.cli = cli};
+  vs_rank_files files;
+  vs_exit code = vs_rank_files_list(cli, cli->line->arguments, cli->line->argument_count, &files);
+  if (code == VS_EXIT_OK) code = vs_job_init(&r.job, cli->host) == VS_OK ? VS_EXIT_OK : VS_EXIT_NO_MEMORY;
   if (code == VS_EXIT_OK) {
-    code = vs_job_init(&r.job, cli->host) == VS_OK ? VS_EXIT_OK : VS_EXIT_NO_MEMORY;
-    if (code == VS_EXIT_OK) {
-      code = answer(&r);
-      vs_job_deinit(&r.job);
-    }
+    code = answer(&r, &files);
+    vs_job_deinit(&r.job);
   }
-  vs_vec_free(cli->host, &r.order);
-  vs_vec_free(cli->host, &r.files.starts);
-  vs_text_deinit(&r.files.names);
+  vs_rank_files_deinit(&files);
   return code;
 }

@@ -4,9 +4,6 @@
 
 #include "faces/cli/cli.h"
 
-/* Whether the arguments are several files, or a folder of them. */
-bool vs_cli_are_ranks(const vs_cli *cli);
-
 /* Reads one file after the other, and shows the table. */
 VS_MUST_CHECK vs_exit vs_cli_ranks(vs_cli *cli);
 

@@ -1,5 +1,6 @@
 /* The report on one screen: the engine's lines, laid out and coloured. Only the suggested next commands are composed here. */
 #include "base/check.h"
+#include "faces/cli/rank_files.h"
 #include "faces/cli/ranks.h"
 #include "faces/cli/words.h"
 
@@ -116,6 +117,6 @@ static vs_exit ask(vs_cli *cli, vs_client *client) {
 }
 
 vs_exit vs_cli_report(vs_cli *cli) {
-  return vs_cli_are_ranks(cli) || vs_cli_has(cli, VS_OPTION_CSV) ? vs_cli_ranks(cli)
-                                                                 : vs_cli_answer(cli, ask);
+  return vs_rank_files_are_several(cli) || vs_cli_has(cli, VS_OPTION_CSV) ? vs_cli_ranks(cli)
+                                                                          : vs_cli_answer(cli, ask);
 }
