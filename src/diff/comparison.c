@@ -31,13 +31,13 @@ void vs_comparison_deinit(vs_comparison *c) {
   for (size_t side = 0; side < 2; side++) vs_side_deinit(c->host, &c->sides[side]);
 }
 
-uint64_t vs_comparison_differing(const vs_comparison *c) {
-  uint64_t sum = 0;
+void vs_comparison_changes(const vs_comparison *c, uint64_t *more, uint64_t *less) {
+  *more = *less = 0;
   for (size_t i = 0; i < c->rows.list.count; i++) {
     const int64_t change = vs_diff_row_change(&c->rows.list.data[i]);
-    sum = vs_sat_add_u64(sum, change < 0 ? -(uint64_t)change : (uint64_t)change);
+    if (change > 0) *more = vs_sat_add_u64(*more, (uint64_t)change);
+    else *less = vs_sat_add_u64(*less, -(uint64_t)change);
   }
-  return sum;
 }
 
 /* ---- the names of a row */
@@ -144,10 +144,10 @@ void vs_comparison_put_row(vs_jsonw *json, const vs_comparison *c, const vs_diff
     if (has[side]) vs_part_name_deinit(&names[side], &json->text->status);
 }
 
-void vs_comparison_put_changed(vs_jsonw *json, const vs_comparison *c, uint64_t top) {
+void vs_comparison_put_changed(vs_jsonw *json, const vs_comparison *c, uint64_t most) {
   vs_jsonw_key(json, VS_STR("rows"));
   vs_jsonw_array_begin(json);
-  for (size_t i = 0; i < c->rows.list.count && (top == 0 || i < top); i++)
+  for (size_t i = 0; i < c->rows.list.count && i < most; i++)
     if (!vs_diff_row_is_same(&c->rows.list.data[i])) vs_comparison_put_row(json, c, &c->rows.list.data[i]);
   vs_jsonw_array_end(json);
 }

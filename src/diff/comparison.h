@@ -20,8 +20,8 @@ VS_MUST_CHECK vs_status vs_comparison_init(vs_comparison *c, const vs_host *host
                                            vs_json before, vs_json after, vs_error *error);
 void vs_comparison_deinit(vs_comparison *c);
 
-/* The sum of the changes of all rows, without their signs; saturating. */
-uint64_t vs_comparison_differing(const vs_comparison *c);
+/* The sums of the changes of the rows that grew and of those that shrank, without their signs; saturating. */
+void vs_comparison_changes(const vs_comparison *c, uint64_t *more, uint64_t *less);
 
 /* The names of a part of a row. */
 typedef struct vs_part_name {
@@ -42,8 +42,8 @@ bool vs_part_names_differ(const vs_part_name *before, const vs_part_name *after)
 /* Writes the row as one object of the reply. */
 void vs_comparison_put_row(vs_jsonw *json, const vs_comparison *c, const vs_diff_row *row);
 
-/* Writes the member "rows": those that are not the same, at most `top` of them; 0: all. */
-void vs_comparison_put_changed(vs_jsonw *json, const vs_comparison *c, uint64_t top);
+/* Writes the member "rows": those that are not the same, at most `most` of them. */
+void vs_comparison_put_changed(vs_jsonw *json, const vs_comparison *c, uint64_t most);
 
 /* Writes a side as the member `key`: the figures of its inventory. */
 void vs_comparison_put_side(vs_jsonw *json, const vs_side *side, const char *key);

@@ -22,20 +22,19 @@ static uint64_t growth_of(vs_json report, int64_t device) {
   return 0;
 }
 
-static vs_status add_growth(vs_job *job, uint64_t growth) {
+vs_status vs_job_add(vs_job *job, vs_str name, vs_json inventory, vs_json report) {
+  const int64_t device = vs_json_i64(vs_reply_at(inventory, "device"), -1);
   VS_TRY(vs_vec_reserve(job->ranks.host, &job->growth, 1));
-  job->growth.data[job->growth.count++] = growth;
+  VS_TRY(vs_job_ranks_add(&job->ranks, name, inventory));
+  job->growth.data[job->growth.count++] = growth_of(report, device);
   return VS_OK;
 }
 
-vs_status vs_job_add(vs_job *job, vs_str name, vs_json inventory, vs_json report) {
-  VS_TRY(add_growth(job, growth_of(report, vs_json_i64(vs_reply_at(inventory, "device"), -1))));
-  return vs_job_ranks_add(&job->ranks, name, inventory);
-}
-
 vs_status vs_job_add_failed(vs_job *job, vs_str name, vs_str why) {
-  VS_TRY(add_growth(job, 0));
-  return vs_job_ranks_add_failed(&job->ranks, name, why);
+  VS_TRY(vs_vec_reserve(job->ranks.host, &job->growth, 1));
+  VS_TRY(vs_job_ranks_add_failed(&job->ranks, name, why));
+  job->growth.data[job->growth.count++] = 0;
+  return VS_OK;
 }
 
 /* ---- the reply */
@@ -59,7 +58,8 @@ static vs_status put_read(const writing *w, uint32_t number) {
   vs_job_ranks_put_figures(w->json, &w->job->ranks, w->median, number);
   vs_jsonw_member_u64(w->json, "ooms", rank_at(w, number)->ooms);
   vs_jsonw_member_u64(w->json, "growth_bytes_per_step", w->job->growth.data[number]);
-  return vs_job_ranks_put_difference(w->json, &w->job->ranks, w->median, number, w->options.top, w->error);
+  return vs_job_ranks_put_difference(w->json, &w->job->ranks, w->median, number,
+                                     w->options.top == 0 ? UINT64_MAX : w->options.top, w->error);
 }
 
 static vs_status put_rank(const writing *w, uint32_t number) {
@@ -99,26 +99,15 @@ static void put_ranks_line(const writing *w, vs_text *text) {
   vs_sentence_put(w->json, text, "ranks", "Ranks", 0, odd == 0 ? "good" : "warning");
 }
 
-static void put_counted_line(const writing *w, vs_text *text, bool (*has)(const vs_job_rank *rank),
-                             const char *what, const char *about, const char *label, const char *tone) {
-  const uint64_t count = count_of(w, has);
-  if (count == 0) return;
-  vs_text_format(text, "%U of %U %s", count, (uint64_t)w->job->ranks.list.count, what);
-  vs_sentence_put(w->json, text, about, label, 0, tone);
-}
-
 static void put_lines(const writing *w) {
   vs_text text;
   vs_text_init(&text, w->job->ranks.host, NULL);
   vs_jsonw_key(w->json, VS_STR("lines"));
   vs_jsonw_array_begin(w->json);
   if (w->median != VS_JOB_NO_RANK) put_ranks_line(w, &text);
-  put_counted_line(w, &text, ran_out, "ran out of memory", "oom", "Out of memory", "bad");
-  put_counted_line(
-      w, &text, vs_job_rank_is_incomplete,
-      "are not complete: what was allocated before the recording began or was lost may be missing", "trust",
-      "Incomplete", "warning");
-  put_counted_line(w, &text, vs_job_rank_was_not_read, "could not be read", "failed", "Failed", "bad");
+  vs_job_ranks_put_counted(w->json, &text, &w->job->ranks, ran_out, "ran out of memory", "oom",
+                           "Out of memory", "bad");
+  vs_job_ranks_put_doubts(w->json, &text, &w->job->ranks);
   vs_jsonw_array_end(w->json);
   if (w->json->text->status == VS_OK) w->json->text->status = text.status;
   vs_text_deinit(&text);

@@ -21,6 +21,7 @@ typedef struct vs_job {
 typedef struct vs_job_options {
   uint64_t top; /* rows of each rank that differs; 0: all */
   vs_unit unit;
+  bool is_brief; /* of oom: no rows but those of the rank that is shown */
 } vs_job_options;
 
 VS_MUST_CHECK vs_status vs_job_init(vs_job *job, const vs_host *host);

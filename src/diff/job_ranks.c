@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "base/sort.h"
 #include "diff/rank_names.h"
+#include "diff/sentence.h"
 
 vs_status vs_job_ranks_init(vs_job_ranks *ranks, const vs_host *host) {
   *ranks = (vs_job_ranks){.host = host};
@@ -167,8 +168,7 @@ static vs_status compare(const vs_job_ranks *ranks, uint32_t median, uint32_t ra
 
 /* ---- members of a reply ------------------------------------------------------------------------------------------ */
 
-/* after - before, at most INT64_MAX away from 0. */
-static int64_t change(uint64_t before, uint64_t after) {
+int64_t vs_job_change(uint64_t before, uint64_t after) {
   if (after >= before) return (int64_t)vs_min_u64(after - before, INT64_MAX);
   return -(int64_t)vs_min_u64(before - after, INT64_MAX);
 }
@@ -182,7 +182,7 @@ void vs_job_ranks_put_figures(vs_jsonw *json, const vs_job_ranks *ranks, uint32_
   vs_jsonw_member_u64(json, "peak_requested_bytes", of->requested);
   vs_jsonw_member_u64(json, "peak_reserved_bytes", of->reserved);
   vs_jsonw_member_bool(json, "complete", of->is_complete);
-  vs_jsonw_member_i64(json, "delta_bytes", change(ranks->list.data[median].allocated, of->allocated));
+  vs_jsonw_member_i64(json, "delta_bytes", vs_job_change(ranks->list.data[median].allocated, of->allocated));
 }
 
 static void put_no_difference(vs_jsonw *json) {
@@ -192,8 +192,39 @@ static void put_no_difference(vs_jsonw *json) {
   vs_jsonw_array_end(json);
 }
 
+/* Which line has most of what the rank has more. */
+static vs_status take_more(vs_job_ranks *ranks, vs_job_rank *of, const vs_comparison *c) {
+  const vs_diff_row *most = NULL;
+  vs_part_name name;
+  for (size_t i = 0; i < c->rows.list.count; i++) {
+    const vs_diff_row *row = &c->rows.list.data[i];
+    if (vs_diff_row_change(row) <= 0) continue;
+    of->more_rows++;
+    if (most == NULL) most = row; /* the rows are in the order of their changes */
+  }
+  if (most == NULL) return VS_OK;
+  vs_part_name_init(&name, c, most, 1);
+  vs_status status = name.owner.status;
+  if (status == VS_OK)
+    status = vs_strings_intern(ranks->host, &ranks->strings, vs_text_view(&name.owner), &of->most);
+  vs_part_name_deinit(&name, &status);
+  return status;
+}
+
+static vs_status put_compared(vs_jsonw *json, vs_job_ranks *ranks, vs_job_rank *of, const vs_comparison *c,
+                              uint64_t most) {
+  uint64_t less;
+  of->more_rows = 0;
+  VS_TRY(take_more(ranks, of, c));
+  vs_comparison_changes(c, &of->more, &less);
+  of->differing = vs_sat_add_u64(of->more, less);
+  vs_jsonw_member_u64(json, "differing_bytes", of->differing);
+  vs_comparison_put_changed(json, c, most);
+  return VS_OK;
+}
+
 vs_status vs_job_ranks_put_difference(vs_jsonw *json, vs_job_ranks *ranks, uint32_t median, uint32_t rank,
-                                      uint64_t top, vs_error *error) {
+                                      uint64_t most, vs_error *error) {
   vs_job_rank *of = &ranks->list.data[rank];
   difference d;
   if (of->shape == ranks->list.data[median].shape) {
@@ -201,11 +232,9 @@ vs_status vs_job_ranks_put_difference(vs_jsonw *json, vs_job_ranks *ranks, uint3
     return VS_OK;
   }
   VS_TRY(compare(ranks, median, rank, &d, error));
-  of->differing = vs_comparison_differing(&d.comparison);
-  vs_jsonw_member_u64(json, "differing_bytes", of->differing);
-  vs_comparison_put_changed(json, &d.comparison, top);
+  const vs_status status = put_compared(json, ranks, of, &d.comparison, most);
   difference_deinit(&d);
-  return VS_OK;
+  return status;
 }
 
 vs_status vs_job_ranks_put_odd(vs_jsonw *json, const vs_job_ranks *ranks) {
@@ -221,4 +250,24 @@ vs_status vs_job_ranks_put_odd(vs_jsonw *json, const vs_job_ranks *ranks) {
   vs_jsonw_array_end(json);
   vs_vec_free(ranks->host, &order);
   return status;
+}
+
+/* ---- sentences --------------------------------------------------------------------------------------------------- */
+
+void vs_job_ranks_put_counted(vs_jsonw *json, vs_text *text, const vs_job_ranks *ranks,
+                              bool (*has)(const vs_job_rank *rank), const char *what, const char *about,
+                              const char *label, const char *tone) {
+  const uint64_t count = vs_job_ranks_count(ranks, has);
+  if (count == 0) return;
+  vs_text_format(text, "%U of %U %s", count, (uint64_t)ranks->list.count, what);
+  vs_sentence_put(json, text, about, label, 0, tone);
+}
+
+void vs_job_ranks_put_doubts(vs_jsonw *json, vs_text *text, const vs_job_ranks *ranks) {
+  vs_job_ranks_put_counted(
+      json, text, ranks, vs_job_rank_is_incomplete,
+      "are not complete: what was allocated before the recording began or was lost may be missing", "trust",
+      "Incomplete", "warning");
+  vs_job_ranks_put_counted(json, text, ranks, vs_job_rank_was_not_read, "could not be read", "failed",
+                           "Failed", "bad");
 }

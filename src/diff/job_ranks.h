@@ -26,8 +26,10 @@ typedef struct vs_job_rank {
   int64_t device;                          /* -1: pinned host memory, or none */
   uint64_t allocated, requested, reserved; /* peaks */
   uint64_t ooms;
-  uint64_t
-      differing; /* the changes of all rows against the median rank, without their signs; set by vs_job_ranks_put_difference */
+  uint64_t differing,
+      more; /* the changes of all rows against the median rank, without their signs, and of those of which it has more */
+  uint32_t more_rows,
+      most; /* how many these are; string id of the owner of the largest. All set by vs_job_ranks_put_difference */
   uint64_t number; /* the number of the rank by its name (rank_names.h) */
   bool has_number;
   bool is_complete;
@@ -65,16 +67,27 @@ VS_MUST_CHECK vs_status vs_job_ranks_have_numbers(const vs_job_ranks *ranks, boo
 /* VS_JOB_NO_RANK if none was read. Of an even number the lower one, of equal ones the first. Fails: VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_job_ranks_median(const vs_job_ranks *ranks, uint32_t *median);
 
+/* after - before, at most INT64_MAX away from 0. */
+int64_t vs_job_change(uint64_t before, uint64_t after);
+
 /* Writes the peaks of a rank that was read, and how much its peak allocated is above that of the median rank ("delta_bytes"). */
 void vs_job_ranks_put_figures(vs_jsonw *json, const vs_job_ranks *ranks, uint32_t median, uint32_t rank);
 
-/* Writes "differing_bytes" and "rows", in which owners a rank that was read differs from the median one, at most `top` rows (0: all).
+/* Writes "differing_bytes" and "rows", in which owners a rank that was read differs from the median one, at most `most` rows.
  * Fails: VS_BAD_FORMAT, VS_NO_MEMORY, VS_LIMIT */
 VS_MUST_CHECK vs_status vs_job_ranks_put_difference(vs_jsonw *json, vs_job_ranks *ranks, uint32_t median,
-                                                    uint32_t rank, uint64_t top, vs_error *error);
+                                                    uint32_t rank, uint64_t most, vs_error *error);
 
 /* Writes the member "odd": the ranks that differ from the median one, the most first. After the differences of all of them.
  * Fails: VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_job_ranks_put_odd(vs_jsonw *json, const vs_job_ranks *ranks);
+
+/* Writes a sentence about the ranks that have a property, "3 of 8 " and `what`, if there are any. `text` is empty before and after it. */
+void vs_job_ranks_put_counted(vs_jsonw *json, vs_text *text, const vs_job_ranks *ranks,
+                              bool (*has)(const vs_job_rank *rank), const char *what, const char *about,
+                              const char *label, const char *tone);
+
+/* Writes the sentences about ranks that are not complete and about those that were not read. */
+void vs_job_ranks_put_doubts(vs_jsonw *json, vs_text *text, const vs_job_ranks *ranks);
 
 #endif

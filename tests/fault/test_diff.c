@@ -1,5 +1,6 @@
 /* Differences and tables of ranks, with each of their requests for memory failing once: the reply is whole or there is none. */
-#include "diff/job.h"
+#include "diff/job_oom.h"
+#include "diff/rank_names.h"
 #include "unit/diff/sample.h"
 
 typedef struct two {
@@ -42,6 +43,69 @@ static vs_status table(const vs_host *host, void *ctx) {
   return status;
 }
 
+/* What "oom" says of a rank whose request failed. */
+static const char failed_reply[] =
+    "{\"summary\":\"failed\",\"events\":9,\"failures\":1,\"others\":[],\"lines\":[],\"ooms\":[{\"event\":8,"
+    "\"time_us\":%U,"
+    "\"label\":\"train.py:3 "
+    "step\",\"requested_bytes\":512,\"short_bytes\":7,\"cause\":\"full\",\"capacity_bytes\":99}]}";
+
+static vs_status add_failed_rank(vs_job_oom *job, vs_json inventory, uint64_t number) {
+  vs_text text;
+  vs_json_doc document;
+  vs_error error;
+  char name[20];
+  vs_format(name, sizeof name, "rank%U", number);
+  vs_text_init(&text, vs_host_default(), NULL);
+  vs_text_format(&text, failed_reply, UINT64_C(1700000000000000) - number);
+  expect_ok(vs_json_doc_init(&document, vs_host_default(), vs_text_view(&text), &error));
+  const vs_status status = vs_job_oom_add(job, vs_str_from(name), inventory, vs_json_root(&document));
+  vs_json_doc_deinit(&document);
+  vs_text_deinit(&text);
+  return status;
+}
+
+static vs_status fill(vs_job_oom *job, const vs_json_doc documents[2]) {
+  for (uint64_t i = 0; i < 3; i++) VS_TRY(add_failed_rank(job, vs_json_root(&documents[i % 2]), i));
+  VS_TRY(vs_job_oom_add(job, VS_STR("rank3"), vs_json_root(&documents[0]), vs_json_root(&documents[0])));
+  VS_TRY(vs_job_oom_add_failed(job, VS_STR("rank4"), VS_STR("no such file")));
+  return vs_job_oom_sort(job);
+}
+
+static vs_status out_of_memory(const vs_host *host, void *ctx) {
+  const two *t = ctx;
+  vs_job_oom job;
+  vs_json_doc documents[2];
+  vs_text reply;
+  vs_error error = {.status = VS_OK};
+  vs_text_init(&reply, vs_host_default(), NULL);
+  for (size_t i = 0; i < 2; i++)
+    expect_ok(vs_json_doc_init(&documents[i], vs_host_default(), vs_text_view(&t->texts[i]), &error));
+  vs_status status = vs_job_oom_init(&job, host);
+  if (status == VS_OK) {
+    status = fill(&job, documents);
+    if (status == VS_OK) {
+      assert_true(vs_job_oom_first(&job) == 2);
+      status = vs_job_oom_put(&job, (vs_job_options){.top = 0}, vs_json_root(&documents[0]), &reply, &error);
+    }
+    assert_true(status == VS_OK || reply.bytes.count == 0);
+    vs_job_oom_deinit(&job);
+  }
+  for (size_t i = 0; i < 2; i++) vs_json_doc_deinit(&documents[i]);
+  vs_text_deinit(&reply);
+  return status;
+}
+
+static vs_status pairs(const vs_host *host, void *ctx) {
+  const vs_str a[] = {VS_STR("rank0"), VS_STR("rank1"), VS_STR("memory")},
+               b[] = {VS_STR("memory"), VS_STR("rank1")};
+  uint32_t mates[3];
+  (void)ctx;
+  VS_TRY(vs_rank_names_pair(host, a, 3, b, 2, mates));
+  assert_true(mates[0] == VS_RANK_ALONE && mates[1] == 1 && mates[2] == 0);
+  return VS_OK;
+}
+
 static void prove(vs_status (*operation)(const vs_host *host, void *ctx), vs_diff_options options) {
   two t = {.options = options};
   uint64_t bytes;
@@ -64,7 +128,18 @@ static void tables_of_ranks(void **state) {
   prove(table, (vs_diff_options){.by = VS_DIFF_BY_line});
 }
 
+static void ranks_out_of_memory(void **state) {
+  (void)state;
+  prove(out_of_memory, (vs_diff_options){.by = VS_DIFF_BY_line});
+}
+
+static void pairs_of_ranks(void **state) {
+  (void)state;
+  assert_true(fault_prove(pairs, NULL) > 5);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(differences), cmocka_unit_test(tables_of_ranks)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(differences), cmocka_unit_test(tables_of_ranks),
+                                     cmocka_unit_test(ranks_out_of_memory), cmocka_unit_test(pairs_of_ranks)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,29 +240,3 @@ def test_without_an_error(paths, tmp_path):
     assert done.code == 0 and b"no request failed in the recorded events" in done.out
     reply = ask(empty, 0, "oom")
     assert (reply["ooms"], reply["check"], reply["failures"]) == ([], None, 0)
-
-
-def test_several_files(tmp_path):
-    """One line for each file, and the first that ran out of memory in full; if times cannot be compared, the output says so."""
-    for name, offset in (("rank0", 500), ("rank1", 100), ("rank2", 900)):
-        data = FAILING["full"]()
-        for entry in data["device_traces"][0]:
-            entry["time_us"] += offset
-        (tmp_path / f"{name}.pickle").write_bytes(WRITERS["c-4"].write(data))
-    data = FAILING["limited"]()
-    data["device_traces"] = [[e for e in data["device_traces"][0] if e["action"] != "oom"]]
-    (tmp_path / "rank3.pickle").write_bytes(WRITERS["c-4"].write(data))
-    ranks = [tmp_path / f"rank{i}.pickle" for i in range(4)]
-    done = cli.run("oom", *ranks)
-    out = done.out.decode()
-    assert done.code == 0 and len(re.findall(r"50.00 MiB +22.00 MiB +full +train.py:3 step", out)) == 3
-    assert "no error" in out and "The first that ran out of memory" in out and "rank1.pickle, GPU 0" in out
-    reply = json.loads(cli.run("oom", "--json", *ranks).out)
-    assert reply["first"] == 1 and [len(each["ooms"]) for each in reply["files"]] == [1, 1, 1, 0]
-    assert reply["files"][0]["ooms"][0]["remedies"] and reply["files"][1]["ooms"][0]["time_us"] > START_US
-    data = FAILING["full"]()
-    for entry in data["device_traces"][0]:
-        del entry["time_us"]
-    ranks[2].write_bytes(WRITERS["c-4"].write(data))
-    assert "Which one was the first is unknown" in cli.run("oom", *ranks).out.decode()
-    assert json.loads(cli.run("oom", "--json", *ranks).out)["first"] is None

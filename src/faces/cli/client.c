@@ -33,6 +33,12 @@ vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path,
                                      : VS_EXIT_FILE;
 }
 
+void vs_client_open_engine(vs_client *client, const vs_host *host, const char *name, vs_engine *engine) {
+  *client = (vs_client){.host = host, .name = name, .engine = engine};
+  vs_text_init(&client->request, host, NULL);
+  vs_progress_begin(&client->progress, false, vs_str_from(name));
+}
+
 vs_exit vs_client_open_empty(vs_client *client, const vs_host *host) {
   *client = (vs_client){.host = host, .name = ""};
   vs_text_init(&client->request, host, NULL);

@@ -33,6 +33,8 @@ static inline vs_str vs_client_shown_name(vs_str name) {
 /* Loads the file at `path`, which is called `name` in messages and replies. */
 VS_MUST_CHECK vs_exit vs_client_open(vs_client *client, const vs_host *host, const char *path,
                                      const char *name, bool wants_progress);
+/* A client of an engine that has a file, called `name`, already. The engine becomes the client's. */
+void vs_client_open_engine(vs_client *client, const vs_host *host, const char *name, vs_engine *engine);
 void vs_client_close(vs_client *client);
 
 /* A client without a file, for requests that need none. */

@@ -3,6 +3,7 @@
 #include "codec/csv_writer.h"
 #include "diff/job.h"
 #include "faces/cli/rank_files.h"
+#include "faces/cli/rank_words.h"
 #include "faces/cli/words.h"
 
 enum { ROWS = 20, OWNERS = 5, ODD_SHOWN = 3 };
@@ -38,11 +39,6 @@ static vs_status fail(void *ctx, size_t number, const char *name, const char *wh
 
 /* ---- the table */
 
-static void put_change(const vs_screen *screen, vs_text *cell, int64_t bytes) {
-  if (bytes == 0) vs_text_byte(cell, '=');
-  else vs_text_bytes_change(cell, bytes, screen->unit);
-}
-
 static void put_file(const reading *r, vs_table *table, vs_json file, bool is_odd) {
   const vs_screen *screen = &r->cli->screen;
   static const char *const keys[] = {"peak_allocated_bytes", "peak_reserved_bytes", "growth_bytes_per_step"};
@@ -54,7 +50,7 @@ static void put_file(const reading *r, vs_table *table, vs_json file, bool is_od
   }
   for (size_t i = 0; i < 3; i++) vs_words_bytes(screen, vs_table_cell(table), vs_reply_at(file, keys[i]));
   vs_text_u64(vs_table_cell(table), vs_reply_u64(file, "ooms"));
-  put_change(screen, vs_table_cell(table), vs_reply_i64(file, "delta_bytes"));
+  vs_rank_words_change(screen, vs_table_cell(table), vs_reply_i64(file, "delta_bytes"));
   vs_text_cstr(vs_table_cell(table), is_odd ? "differs" : "");
 }
 
@@ -89,14 +85,8 @@ static void put_table(const reading *r, vs_json reply) {
 
 /* Why a rank is odd: the owners in which it differs from the median one. */
 static void put_owners(const reading *r, vs_json file, uint64_t others) {
-  static const vs_column columns[] = {{"change", VS_COLUMN_RIGHT},
-                                      {"median rank", VS_COLUMN_RIGHT},
-                                      {"this rank", VS_COLUMN_RIGHT},
-                                      {"", VS_COLUMN_NAME}};
-  const vs_json rows = vs_reply_at(file, "rows");
   vs_screen *screen = &r->cli->screen;
   vs_text title;
-  vs_table table;
   vs_scratch_init(&title, screen);
   vs_text_byte(&title, '\n');
   vs_screen_safe(&title, vs_reply_str(file, "name"));
@@ -105,15 +95,7 @@ static void put_owners(const reading *r, vs_json file, uint64_t others) {
                  others == 0 ? "its peak differs" : "their peaks differ");
   vs_screen_styled(screen, VS_STYLE_TITLE, vs_text_view(&title));
   vs_text_deinit(&title);
-  vs_table_begin(&table, screen, 2, columns, sizeof columns / sizeof *columns);
-  for (size_t i = 0; i < vs_json_count(rows); i++) {
-    const vs_json row = vs_json_at(rows, i);
-    put_change(screen, vs_table_cell(&table), vs_reply_i64(row, "delta_bytes"));
-    vs_words_part(screen, vs_table_cell(&table), vs_reply_at(row, "before"));
-    vs_words_part(screen, vs_table_cell(&table), vs_reply_at(row, "after"));
-    vs_screen_safe(vs_table_cell(&table), vs_reply_str(row, "owner"));
-  }
-  vs_table_put(&table);
+  vs_rank_words_rows(screen, vs_reply_at(file, "rows"));
 }
 
 /* How many more of the odd ranks have the same inventory. */
@@ -122,18 +104,6 @@ static uint64_t others_like(vs_json files, vs_json odd, uint64_t number) {
   for (size_t i = 0; i < vs_json_count(odd); i++)
     count += vs_reply_u64(vs_json_at(files, (size_t)vs_json_u64(vs_json_at(odd, i), 0)), "same_as") == number;
   return count - 1;
-}
-
-static void put_failures(const reading *r, vs_json files) {
-  for (size_t i = 0; i < vs_json_count(files); i++) {
-    const vs_json file = vs_json_at(files, i);
-    if (!vs_reply_knows(file, "error")) continue;
-    vs_text_cstr(&r->cli->screen.text, "  ");
-    vs_screen_safe(&r->cli->screen.text, vs_reply_str(file, "name"));
-    vs_text_cstr(&r->cli->screen.text, ": ");
-    vs_screen_safe(&r->cli->screen.text, vs_reply_str(file, "error"));
-    vs_text_byte(&r->cli->screen.text, '\n');
-  }
 }
 
 static void put_text(const reading *r, vs_json reply) {
@@ -147,7 +117,7 @@ static void put_text(const reading *r, vs_json reply) {
     shown++;
   }
   put_table(r, reply);
-  put_failures(r, files);
+  vs_rank_words_failures(&r->cli->screen, files);
 }
 
 /* ---- CSV */
