@@ -96,9 +96,11 @@ def _follow_generate(utils: ModuleType) -> None:
 
 def _follow_distributed(c10d: ModuleType) -> None:
     try:
-        tell, groups = _beside("vramscope_world").follow(c10d, _assume, _note)
-        _ending.add("how often ranks were assumed to be equal", tell)
-        _groups.append(groups)
+        _groups.append(_beside("vramscope_groups").follow(c10d, _note))
+    except Exception as error:
+        _note("process groups", error)
+    try:
+        _ending.add("how often ranks were assumed to be equal", _beside("vramscope_world").follow(c10d, _assume, _note))
     except Exception as error:
         _note("objects of other ranks", error)
 

@@ -33,12 +33,10 @@ _CHUNK = 4 << 20  # PyTorch's store takes values of up to 8 MiB
 _MOST_FRAMES = 64
 
 
-def follow(
-    c10d: Any, assume: Assume, note: Callable[[str, BaseException], None]
-) -> tuple[Callable[[], None], Callable[[], list[dict[str, Any]]]]:
+def follow(c10d: Any, assume: Assume, note: Callable[[str, BaseException], None]) -> Callable[[], None]:
     """`c10d`: the module torch.distributed.distributed_c10d, just executed. `assume` is called with a sentence, and how often it
-    was the case where; `note` with what failed. Of the functions that are returned the first writes the counts, and has to be
-    called when the process ends; the second returns the process groups so far."""
+    was the case where; `note` with what failed. The function that is returned writes the counts, and has to be called when the
+    process ends."""
     is_alone = os.environ.get("VRAMSCOPE_RANK_ALONE") == "1"
     doubts = _Doubts(assume)
     world = _World(c10d, is_alone, doubts)
@@ -48,42 +46,7 @@ def follow(
     _wrap_pickling(c10d, world)
     if is_alone:
         _replace_gloo(c10d)
-    groups = _Groups(c10d, note)
-    return doubts.tell, groups.all
-
-
-class _Groups:
-    """The process groups that this rank was in, by their ranks. Where ranks have equal memory follows from them
-    (src/dryrun/sampling.h)."""
-
-    def __init__(self, c10d: Any, note: Callable[[str, BaseException], None]) -> None:
-        self.c10d, self.note = c10d, note
-        self.found: dict[tuple[int, ...], str] = {}  # ranks -> name
-        original = c10d.destroy_process_group
-
-        @functools.wraps(original)
-        def destroy_process_group(*args: Any, **kwargs: Any) -> Any:
-            self.all()
-            return original(*args, **kwargs)
-
-        c10d.destroy_process_group = destroy_process_group
-
-    def all(self) -> list[dict[str, Any]]:
-        try:
-            own = int(os.environ.get("RANK", "0"))
-            for group, members in list(self.c10d._world.pg_group_ranks.items()):
-                ranks = tuple(sorted(members))
-                if own in ranks and len(ranks) > 1:
-                    self.found.setdefault(ranks, _name_of(getattr(group, "group_desc", None)))
-        except Exception as error:
-            self.note("process groups", error)
-        return [{"name": name, "ranks": ranks} for ranks, name in self.found.items()]
-
-
-def _name_of(description: Any) -> str:
-    """Of a group: "pp" for the dimension of a mesh; empty if PyTorch or its parent named it."""
-    text = description if isinstance(description, str) else ""
-    return "" if text in ("undefined", "default_pg") or ":split:" in text else text.removeprefix("mesh_")
+    return doubts.tell
 
 
 # ---- the functions that are replaced

@@ -36,6 +36,7 @@ def test_ruff():
                                   "python/vramscope_dryrun/vramscope_end.py",
                                   "python/vramscope_dryrun/vramscope_engine.py",
                                   "python/vramscope_dryrun/vramscope_generate.py",
+                                  "python/vramscope_dryrun/vramscope_groups.py",
                                   "python/vramscope_dryrun/vramscope_history.py",
                                   "python/vramscope_dryrun/vramscope_jax.py",
                                   "python/vramscope_dryrun/vramscope_pool.py",

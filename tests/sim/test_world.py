@@ -105,6 +105,29 @@ def test_collectives(ranks, options, rank):
     assert found["all_reduce"] == own and found["broadcast"] == own
 
 
+# ---- groups whose communicators are split off: NCCL has the ranks that PyTorch has
+
+
+GROUPS = ("halves", "columns", "uneven", "everyone", "alone", "split halves", "split columns", "split uneven", "split backwards",
+          "split everyone", "split alone")
+
+
+@pytest.mark.parametrize("options, size", (("--ranks 4", 4), ("--world 4 --rank 1", 4), ("--world 64 --rank 63", 64), ("--world 8 --rank 5", 8)))
+def test_groups_of_a_bound_world(dryrun, tmp_path, options, size):
+    """The all-gather and the reduce-scatter of each group fail if the communicator has more ranks than the group."""
+    done = dryrun(["--json", "--gpu", "H100", *options.split()], "bound.py")
+    found = found_by(tmp_path, done)
+    assert len(found) == (4 if "--ranks" in options else 1)
+    for rank, groups in found.items():
+        assert tuple(sorted(groups)) == tuple(sorted(GROUPS))
+        for name, group in groups.items():
+            assert rank in group["ranks"] and group["ranks"][group["place"]] == rank, name
+            assert group["gathered"] == [float(rank)] * 2 * len(group["ranks"]), name
+    lengths = {name: len(group["ranks"]) for name, group in next(iter(found.values())).items()}
+    assert lengths["halves"] == lengths["split columns"] == size // 2 and lengths["split backwards"] == size
+    assert not [doubt for doubt in json.loads(done.out)["doubts"] if doubt.get("what") == "nccl_split"]
+
+
 # ---- Python objects: their sizes and bytes are read from the device
 
 

@@ -95,11 +95,21 @@ uint64_t vs_nccl_bytes_of_peer(const vs_nccl_place *place) {
   return vs_min_u64(channels, setting("NCCL_MAX_P2P_NCHANNELS", CHANNELS_MOST)) * connection_bytes(false);
 }
 
-int vs_nccl_local(int count, int base, int stride, int rank) {
-  const int64_t machine = (base + (int64_t)rank * stride) / VS_NCCL_MACHINE;
-  int local = 0;
-  for (int64_t i = rank; i >= 0 && (base + i * stride) / VS_NCCL_MACHINE == machine; i--) local++;
-  for (int64_t i = rank + 1; i < count && (base + i * stride) / VS_NCCL_MACHINE == machine; i++) local++;
+static int64_t machine_of(const vs_nccl_shape *shape, int rank) {
+  return vs_nccl_member(shape, rank) / VS_NCCL_MACHINE;
+}
+
+/* Members at equal distances that share a machine are neighbours; those of a list can stand anywhere in it. */
+int vs_nccl_local(const vs_nccl_shape *shape, int rank) {
+  const int64_t machine = machine_of(shape, rank);
+  int local = 0, first = rank;
+  if (shape->ranks != NULL) first = 0;
+  else
+    while (first > 0 && machine_of(shape, first - 1) == machine) first--;
+  for (int i = first; i < shape->count; i++) {
+    if (machine_of(shape, i) == machine) local++;
+    else if (shape->ranks == NULL) break;
+  }
   return local;
 }
 
@@ -108,11 +118,10 @@ int vs_nccl_local(int count, int base, int stride, int rank) {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the buffers of all communicators */
 
 static vs_nccl_place place_of(ncclComm_t comm) {
-  const vs_nccl_shape *shape = &comm->shape;
   return (vs_nccl_place){.figures = vs_simcuda_figures(comm->device),
                          .card = vs_simcuda_name(comm->device),
                          .count = comm->count,
-                         .local = vs_nccl_local(comm->count, shape->base, shape->stride, comm->rank),
+                         .local = vs_nccl_local(&comm->shape, comm->rank),
                          .limits = comm->limits};
 }
 
@@ -171,9 +180,7 @@ ncclResult_t vs_nccl_connect(ncclComm_t comm, unsigned uses) {
 }
 
 static bool is_near(ncclComm_t comm, int peer) {
-  const vs_nccl_shape *s = &comm->shape;
-  return (s->base + (int64_t)peer * s->stride) / VS_NCCL_MACHINE ==
-         (s->base + (int64_t)comm->rank * s->stride) / VS_NCCL_MACHINE;
+  return machine_of(&comm->shape, peer) == machine_of(&comm->shape, comm->rank);
 }
 
 static ncclResult_t connect_near(ncclComm_t comm, int peer) {

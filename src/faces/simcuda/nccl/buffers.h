@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "device/sim/profile.h"
 #include "faces/simcuda/abi/nccl.h"
+#include "faces/simcuda/nccl/groups.h"
 
 enum { VS_NCCL_MACHINE = 8 /* cards */ };
 
@@ -60,7 +61,7 @@ uint64_t vs_nccl_bytes_of(const vs_nccl_place *place, vs_nccl_use use);
 uint64_t vs_nccl_bytes_of_peer(const vs_nccl_place *place);
 
 /* The number of members of a group that share this rank's machine. */
-int vs_nccl_local(int count, int base, int stride, int rank);
+int vs_nccl_local(const vs_nccl_shape *shape, int rank);
 
 /* ---- charging the card. Thread-safe. */
 

@@ -2,6 +2,7 @@
 #include "faces/simcuda/nccl/comm.h"
 
 #include "base/text.h"
+#include "faces/simcuda/core/process_groups.h"
 #include "os/process.h"
 #include <stdatomic.h>
 #include <unistd.h>
@@ -92,8 +93,35 @@ static ncclResult_t read_config(const ncclConfig_t *given, vs_nccl_settings *set
 
 /* ---- creating */
 
-static ncclResult_t make(ncclComm_t *out, uint32_t device, int rank, const vs_nccl_shape *shape,
-                         const vs_nccl_settings *settings) {
+/* The child's members as ranks of the first communicator. With equal distances in both they have equal distances. */
+static ncclResult_t take_members(ncclComm_t comm, const vs_nccl_shape *parent, const vs_nccl_shape *child) {
+  comm->shape = (vs_nccl_shape){.count = child->count,
+                                .base = parent->base + child->base * parent->stride,
+                                .stride = child->stride * parent->stride};
+  if (parent->ranks == NULL && child->ranks == NULL) return ncclSuccess;
+  if (vs_vec_reserve(vs_host_default(), &comm->members, (size_t)child->count) != VS_OK)
+    return vs_nccl_fail(ncclSystemError, "no memory on the host");
+  for (int i = 0; i < child->count; i++)
+    comm->members.data[comm->members.count++] = (int)vs_nccl_member(parent, (int)vs_nccl_member(child, i));
+  comm->shape = (vs_nccl_shape){.count = child->count, .ranks = comm->members.data};
+  return ncclSuccess;
+}
+
+static void discard(ncclComm_t comm) {
+  vs_nccl_disconnect(comm);
+  vs_vec_free(vs_host_default(), &comm->members);
+  (void)vs_shelf_put_back(&comms, comm);
+}
+
+static ncclResult_t connect_at_once(ncclComm_t comm) {
+  const char *when = vs_process_variable("NCCL_RUNTIME_CONNECT");
+  if (when == NULL || strcmp(when, "0") != 0) return ncclSuccess;
+  return vs_nccl_connect(comm, VS_NCCL_RING | VS_NCCL_TREE | VS_NCCL_NVLS);
+}
+
+/* `child` are ranks of `parent`. */
+static ncclResult_t make(ncclComm_t *out, uint32_t device, int rank, const vs_nccl_shape *parent,
+                         const vs_nccl_shape *child, const vs_nccl_settings *settings) {
   *out = NULL;
   const vs_sim_error error = vs_simcuda_use(device);
   if (error != VS_SIM_OK) return vs_nccl_fail_sim(error, "a communicator's context");
@@ -101,21 +129,17 @@ static ncclResult_t make(ncclComm_t *out, uint32_t device, int rank, const vs_nc
   if (comm == NULL) return vs_nccl_fail(ncclSystemError, "no memory on the host");
   comm->device = device;
   comm->rank = rank;
-  comm->count = shape->count;
-  comm->shape = *shape;
+  comm->count = child->count;
   comm->limits = settings->limits;
-  const char *when = vs_process_variable("NCCL_RUNTIME_CONNECT");
-  ncclResult_t result = ncclSuccess;
-  if (when != NULL && strcmp(when, "0") == 0)
-    result = vs_nccl_connect(comm, VS_NCCL_RING | VS_NCCL_TREE | VS_NCCL_NVLS);
-  if (result == ncclSuccess) {
-    *out = comm;
-    return ncclSuccess;
-  }
-  vs_nccl_disconnect(comm);
-  (void)vs_shelf_put_back(&comms, comm);
+  ncclResult_t result = take_members(comm, parent, child);
+  if (result == ncclSuccess) result = connect_at_once(comm);
+  if (result == ncclSuccess) *out = comm;
+  else discard(comm);
   return result;
 }
+
+/* The first `count` ranks, in their order. */
+static vs_nccl_shape first_ranks(int count) { return (vs_nccl_shape){.count = count, .stride = 1}; }
 
 static ncclResult_t make_world(ncclComm_t *comm, uint32_t device, int count, int rank,
                                const ncclConfig_t *config) {
@@ -124,7 +148,8 @@ static ncclResult_t make_world(ncclComm_t *comm, uint32_t device, int count, int
     return vs_nccl_fail(ncclInvalidArgument, "ncclCommInitRank: there is no rank %d of %d", rank, count);
   vs_nccl_settings settings;
   NCCL_TRY(read_config(config, &settings));
-  return make(comm, device, rank, &(vs_nccl_shape){.count = count, .stride = 1}, &settings);
+  const vs_nccl_shape all = first_ranks(count);
+  return make(comm, device, rank, &all, &all, &settings);
 }
 
 static ncclResult_t make_here(ncclComm_t *comm, int count, int rank, const ncclConfig_t *config) {
@@ -179,11 +204,35 @@ ncclResult_t sim_ncclCommInitAll(ncclComm_t *comm, int count, const int *devices
 
 /* ---- creating from another communicator */
 
-/* The members of a split of a split: both lists have equal distances, so the combined list has too. */
-static vs_nccl_shape within(const vs_nccl_shape *parent, const vs_nccl_shape *child) {
-  return (vs_nccl_shape){.count = child->count,
-                         .base = parent->base + child->base * parent->stride,
-                         .stride = child->stride * parent->stride};
+/* The group that the program named so; some versions of PyTorch put its description before the name, and a colon between. */
+static const vs_process_group *told_as(const char *name) {
+  const vs_process_group *told = vs_simcuda_find_group(name);
+  const char *last = strrchr(name, ':');
+  return told == NULL && last != NULL && last[1] != 0 ? vs_simcuda_find_group(last + 1) : told;
+}
+
+static bool is_of(const vs_nccl_split *split, const vs_process_group *told, vs_nccl_shape *shape,
+                  bool *is_hash) {
+  return told != NULL && vs_nccl_is_split_of(split, told->ranks, told->count, shape, is_hash);
+}
+
+/* The group with that hash, or what the arguments alone say, or at last the group that was told last, if it can be. */
+static bool members_without_name(const vs_nccl_split *split, vs_nccl_shape *shape) {
+  const vs_process_group *newest = vs_simcuda_find_group(NULL);
+  bool is_hash;
+  for (const vs_process_group *told = newest; told != NULL; told = told->older)
+    if (is_of(split, told, shape, &is_hash) && is_hash) return true;
+  if (vs_nccl_recognise(split, shape)) return true;
+  vs_nccl_shape of_newest;
+  if (is_of(split, newest, &of_newest, &is_hash)) *shape = of_newest;
+  return false;
+}
+
+/* false: *shape is a guess. */
+static bool members_of(const vs_nccl_split *split, vs_nccl_shape *shape) {
+  bool is_hash;
+  if (*split->name == 0) return members_without_name(split, shape);
+  return is_of(split, told_as(split->name), shape, &is_hash) || vs_nccl_recognise(split, shape);
 }
 
 ncclResult_t sim_ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *child, ncclConfig_t *config) {
@@ -196,15 +245,15 @@ ncclResult_t sim_ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *
   vs_nccl_settings settings;
   NCCL_TRY(read_config(config, &settings));
   if (config == NULL) settings.limits = comm->limits;
+  const vs_nccl_split split = {comm->count, comm->rank, color, key, settings.name};
   vs_nccl_shape shape;
-  if (!vs_nccl_recognise(comm->count, comm->rank, color, key, settings.name, &shape))
+  if (!members_of(&split, &shape))
     vs_simcuda_guess("nccl_split", 0,
                      "a communicator was split by a color that does not tell which ranks went along, so how "
                      "many they are is a "
                      "guess, and what is gathered from them too");
-  const int rank = (comm->rank - shape.base) / shape.stride;
-  shape = within(&comm->shape, &shape);
-  return make(child, comm->device, rank, &shape, &settings);
+  const int rank = shape.ranks != NULL ? key : (comm->rank - shape.base) / shape.stride;
+  return make(child, comm->device, rank, &comm->shape, &shape, &settings);
 }
 
 static bool is_among(int rank, const int *ranks, int count) {
@@ -222,17 +271,22 @@ ncclResult_t sim_ncclCommShrink(ncclComm_t comm, int *excluded, int excluded_cou
   if (excluded_count <= 0 || is_among(comm->rank, excluded, excluded_count))
     return vs_nccl_fail(ncclInvalidArgument, "ncclCommShrink: %d ranks go, the caller perhaps among them",
                         excluded_count);
-  int before = 0, left = 0;
-  for (int rank = 0; rank < comm->count; rank++) {
-    if (is_among(rank, excluded, excluded_count)) continue;
-    if (rank < comm->rank) before++;
-    left++;
-  }
   vs_nccl_settings settings;
   NCCL_TRY(read_config(config, &settings));
   if (config == NULL) settings.limits = comm->limits;
-  const vs_nccl_shape shape = {.count = left, .base = comm->shape.base, .stride = comm->shape.stride};
-  return make(child, comm->device, before, &shape, &settings);
+  VS_VEC(int) left = {0};
+  if (vs_vec_reserve(vs_host_default(), &left, (size_t)comm->count) != VS_OK)
+    return vs_nccl_fail(ncclSystemError, "no memory on the host");
+  int before = 0;
+  for (int rank = 0; rank < comm->count; rank++) {
+    if (is_among(rank, excluded, excluded_count)) continue;
+    if (rank < comm->rank) before++;
+    left.data[left.count++] = rank;
+  }
+  const vs_nccl_shape shape = {.count = (int)left.count, .ranks = left.data};
+  const ncclResult_t result = make(child, comm->device, before, &comm->shape, &shape, &settings);
+  vs_vec_free(vs_host_default(), &left);
+  return result;
 }
 
 ncclResult_t sim_ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId *id) {
@@ -255,8 +309,8 @@ ncclResult_t sim_ncclCommGrow(ncclComm_t comm, int count, const ncclUniqueId *id
                         count);
   vs_nccl_settings settings;
   NCCL_TRY(read_config(config, &settings));
-  const vs_nccl_shape shape = {.count = count, .base = comm->shape.base, .stride = comm->shape.stride};
-  return make(grown, comm->device, comm->rank, &shape, &settings);
+  const vs_nccl_shape all = first_ranks(count);
+  return make(grown, comm->device, comm->rank, &comm->shape, &all, &settings);
 }
 
 /* ---- queries */
@@ -323,8 +377,7 @@ ncclResult_t sim_ncclCommRevoke(ncclComm_t comm, int flags) {
 ncclResult_t sim_ncclCommDestroy(ncclComm_t comm) {
   if (comm == NULL) return ncclSuccess;
   NCCL_TRY(vs_nccl_check(comm, "ncclCommDestroy"));
-  vs_nccl_disconnect(comm);
-  (void)vs_shelf_put_back(&comms, comm);
+  discard(comm);
   return ncclSuccess;
 }
 

@@ -1,9 +1,9 @@
 /* A communicator here is one rank of a world of identical ranks. No other rank exists, so no call waits, and every
  * call returns at once.
  *
- * Member i of a communicator is rank `base + i * stride` of the first communicator, from which all splits derive;
- * that determines which members share a machine. Invariant: 0 <= rank < count, stride > 0, and base + rank *
- * stride is this rank's number in the first communicator. */
+ * Member i of a communicator is rank vs_nccl_member(&shape, i) of the first communicator, from which all splits
+ * derive; that determines which members share a machine. Invariant: 0 <= rank < count, and vs_nccl_member(&shape,
+ * rank) is this rank's number in the first communicator. */
 #ifndef VS_SIMCUDA_NCCL_COMM_H
 #define VS_SIMCUDA_NCCL_COMM_H
 
@@ -19,6 +19,7 @@ struct ncclComm {
   uint32_t device;
   int rank, count;
   vs_nccl_shape shape; /* its members in the first communicator; `count` is the same */
+  VS_VEC(int) members; /* the list of the shape, if it has one */
   vs_nccl_limits limits;
   vs_nccl_buffers buffers;
   uint64_t operators[VS_NCCL_OPERATORS / 64]; /* one bit for each existing operator */

@@ -108,7 +108,7 @@ static bool has_name(const vs_marks *marks, const uint8_t wanted[static DIGEST],
 /* ---- the search */
 
 typedef struct vs_hunt {
-  int parent_count, rank, color, key;
+  vs_nccl_split split;
   bool has_digest;
   uint8_t digest[DIGEST];
 } vs_hunt;
@@ -132,50 +132,78 @@ static bool read_digest(const char *name, uint8_t digest[static DIGEST]) {
 /* A mesh makes a group of each rank alone for each of its dimensions that has one rank, so there can be many
  * earlier groups. Rows and columns of a mesh divide the world; all others are taken for early ones. */
 static unsigned numbers_of(const vs_hunt *hunt, const vs_nccl_shape *shape) {
-  if (hunt->parent_count % ((int64_t)shape->count * shape->stride) != 0) return NAMES_FEW;
-  const int64_t numbers = NAMES_FEW + (int64_t)NAMES_PER_RANK * hunt->parent_count;
+  if (hunt->split.parent_count % ((int64_t)shape->count * shape->stride) != 0) return NAMES_FEW;
+  const int64_t numbers = NAMES_FEW + (int64_t)NAMES_PER_RANK * hunt->split.parent_count;
   return numbers < NAMES_MOST ? (unsigned)numbers : NAMES_MOST;
 }
 
 static bool is_it(const vs_hunt *hunt, const vs_marks *marks, const vs_nccl_shape *shape) {
-  if (has_color(marks, hunt->color)) return true;
-  return hunt->has_digest && hunt->color == shape->base &&
+  if (has_color(marks, hunt->split.color)) return true;
+  return hunt->has_digest && hunt->split.color == shape->base &&
          has_name(marks, hunt->digest, numbers_of(hunt, shape));
 }
 
 /* Tries all sizes of groups with members at one distance. If there are many, only those that divide the parent's
  * size, as the dimensions of a mesh do. */
 static bool hunt_stride(const vs_hunt *hunt, int stride, vs_nccl_shape *shape) {
-  const int64_t base = hunt->rank - (int64_t)hunt->key * stride;
+  const int64_t base = hunt->split.parent_rank - (int64_t)hunt->split.key * stride;
   if (base < 0) return false;
   vs_marks marks;
   marks_begin(&marks);
-  for (int count = 1; base + (int64_t)(count - 1) * stride < hunt->parent_count; count++) {
+  for (int count = 1; base + (int64_t)(count - 1) * stride < hunt->split.parent_count; count++) {
     marks_add(&marks, (unsigned)(base + (int64_t)(count - 1) * stride));
-    if (count <= hunt->key) continue;
-    if (hunt->parent_count > ALL_SIZES_MOST && hunt->parent_count % count != 0) continue;
+    if (count <= hunt->split.key) continue;
+    if (hunt->split.parent_count > ALL_SIZES_MOST && hunt->split.parent_count % count != 0) continue;
     *shape = (vs_nccl_shape){.count = count, .base = (int)base, .stride = stride};
     if (is_it(hunt, &marks, shape)) return true;
   }
   return false;
 }
 
-bool vs_nccl_recognise(int parent_count, int parent_rank, int color, int key, const char *name,
-                       vs_nccl_shape *shape) {
-  vs_hunt hunt = {.parent_count = parent_count, .rank = parent_rank, .color = color, .key = key};
-  hunt.has_digest = read_digest(name, hunt.digest);
-  if (key >= 0 && key < parent_count)
-    for (int stride = 1; stride <= parent_count; stride++)
+bool vs_nccl_recognise(const vs_nccl_split *split, vs_nccl_shape *shape) {
+  const int count = split->parent_count, rank = split->parent_rank, color = split->color, key = split->key;
+  vs_hunt hunt = {.split = *split};
+  hunt.has_digest = read_digest(split->name, hunt.digest);
+  if (key >= 0 && key < count)
+    for (int stride = 1; stride <= count; stride++)
       if (hunt_stride(&hunt, stride, shape)) return true;
   /* The parent again, in the same order; or the first row of a mesh, which cannot be distinguished from it */
-  *shape = (vs_nccl_shape){.count = parent_count, .base = 0, .stride = 1};
-  if (color == 0 && key == parent_rank) return false;
+  *shape = (vs_nccl_shape){.count = count, .base = 0, .stride = 1};
+  if (color == 0 && key == rank) return false;
   /* If the color can be the first member, the key gives the distance */
-  const bool is_first = color >= 0 && color <= parent_rank && key > 0 && (parent_rank - color) % key == 0;
-  const int stride = is_first && parent_rank > color ? (parent_rank - color) / key : 1;
-  const int base = is_first ? color : parent_rank;
-  const int most = (parent_count - 1 - base) / stride + 1;
+  const bool is_first = color >= 0 && color <= rank && key > 0 && (rank - color) % key == 0;
+  const int stride = is_first && rank > color ? (rank - color) / key : 1;
+  const int base = is_first ? color : rank;
+  const int most = (count - 1 - base) / stride + 1;
   const int least = is_first ? key + 1 : 1;
   *shape = (vs_nccl_shape){.count = least < 2 && most >= 2 ? 2 : least, .base = base, .stride = stride};
   return false;
+}
+
+/* ---- a list of ranks that was told */
+
+static vs_nccl_shape shape_of(const int *ranks, int count) {
+  const int stride = count > 1 ? ranks[1] - ranks[0] : 1;
+  bool is_even = stride > 0;
+  for (int i = 1; is_even && i < count; i++) is_even = ranks[i] - ranks[i - 1] == stride;
+  if (is_even) return (vs_nccl_shape){.count = count, .base = ranks[0], .stride = stride};
+  return (vs_nccl_shape){.count = count, .ranks = ranks};
+}
+
+bool vs_nccl_is_split_of(const vs_nccl_split *split, const int *ranks, int count, vs_nccl_shape *shape,
+                         bool *is_hash) {
+  *is_hash = false;
+  if (count < 1 || count > split->parent_count || split->key < 0 || split->key >= count) return false;
+  if (ranks[split->key] != split->parent_rank) return false;
+  vs_marks marks;
+  marks_begin(&marks);
+  int lowest = ranks[0];
+  for (int i = 0; i < count; i++) {
+    if (ranks[i] < 0 || ranks[i] >= split->parent_count) return false;
+    if (ranks[i] < lowest) lowest = ranks[i];
+    marks_add(&marks, (unsigned)ranks[i]);
+  }
+  *is_hash = has_color(&marks, split->color);
+  *shape = shape_of(ranks, count);
+  return *is_hash || split->color == lowest || split->color == ranks[0];
 }

@@ -15,8 +15,9 @@
 
 static void expect_shape(int count, int rank, int color, int key, const char *name, int wanted, int base,
                          int stride) {
+  const vs_nccl_split split = {count, rank, color, key, name};
   vs_nccl_shape shape;
-  assert_true(vs_nccl_recognise(count, rank, color, key, name, &shape));
+  assert_true(vs_nccl_recognise(&split, &shape));
   assert_int_equal(shape.count, wanted);
   assert_int_equal(shape.base, base);
   assert_int_equal(shape.stride, stride);
@@ -36,20 +37,68 @@ static void test_groups_of_pytorch(void **state) {
   expect_shape(1024, 0, 0, 0, "27eaf5dd8966fe491a07ade65c7b45cec1a3ba55", 8, 0, 1);
 }
 
-static void test_groups_that_cannot_be_told(void **state) {
+static bool recognise(int count, int rank, int color, int key, const char *name, vs_nccl_shape *shape) {
+  const vs_nccl_split split = {count, rank, color, key, name};
+  return vs_nccl_recognise(&split, shape);
+}
+
+static void test_groups_that_cannot_be_recognised(void **state) {
   (void)state;
   vs_nccl_shape shape;
-  assert_false(vs_nccl_recognise(64, 7, 0, 7, NULL, &shape)); /* perhaps the same world again */
+  assert_false(recognise(64, 7, 0, 7, NULL, &shape)); /* perhaps the same world again */
   assert_int_equal(shape.count, 64);
-  assert_false(vs_nccl_recognise(64, 6, 2, 2, NULL, &shape));
+  assert_false(recognise(64, 6, 2, 2, NULL, &shape));
   assert_int_equal(shape.base, 2);
   assert_int_equal(shape.stride, 2);
   assert_true(shape.count >= 3 && shape.base + (shape.count - 1) * shape.stride < 64);
-  assert_false(vs_nccl_recognise(64, 63, 7, 0, "no digest", &shape));
+  assert_false(recognise(64, 63, 7, 0, "no digest", &shape));
   assert_int_equal(shape.count, 1);
-  assert_false(vs_nccl_recognise(64, 3, INT32_MAX, INT32_MAX, NULL, &shape));
-  assert_false(vs_nccl_recognise(64, 3, 1, -5, "zz793a5024b2586185dc398931a064c848f4eed0", &shape));
+  assert_false(recognise(64, 3, INT32_MAX, INT32_MAX, NULL, &shape));
+  assert_false(recognise(64, 3, 1, -5, "zz793a5024b2586185dc398931a064c848f4eed0", &shape));
   assert_true(shape.count >= 1 && shape.base >= 0 && shape.stride > 0);
+}
+
+/* ---- groups whose ranks were told */
+
+/* A split of 8 ranks by rank 4. */
+static bool is_split_of(int color, int key, const int *ranks, int count, vs_nccl_shape *shape,
+                        bool *is_hash) {
+  const vs_nccl_split split = {8, 4, color, key, NULL};
+  return vs_nccl_is_split_of(&split, ranks, count, shape, is_hash);
+}
+
+static void test_groups_that_were_told(void **state) {
+  (void)state;
+  const int even[] = {0, 2, 4, 6}, backwards[] = {6, 4, 2}, some[] = {0, 1, 4, 5}, beyond[] = {4, 8},
+            negative[] = {4, -1};
+  vs_nccl_shape shape;
+  bool is_hash;
+  assert_true(is_split_of(0, 2, even, 4, &shape, &is_hash) && !is_hash);
+  assert_true(shape.ranks == NULL && shape.count == 4 && shape.base == 0 && shape.stride == 2);
+  assert_true(is_split_of(2031181855, 2, even, 4, &shape, &is_hash) && is_hash);
+  assert_true(is_split_of(2, 1, backwards, 3, &shape, &is_hash)); /* the lowest */
+  assert_true(shape.ranks == backwards && shape.count == 3);
+  assert_true(is_split_of(6, 1, backwards, 3, &shape, &is_hash)); /* the first */
+  assert_true(is_split_of(0, 2, some, 4, &shape, &is_hash) && shape.ranks == some);
+  assert_true(is_split_of(4, 0, (const int[]){4}, 1, &shape, &is_hash) && shape.ranks == NULL &&
+              shape.stride == 1);
+  assert_false(is_split_of(0, 1, even, 4, &shape, &is_hash)); /* this rank stands in another place */
+  assert_false(is_split_of(0, 4, even, 4, &shape, &is_hash) || is_split_of(0, -1, even, 4, &shape, &is_hash));
+  assert_false(is_split_of(4, 2, even, 4, &shape, &is_hash)); /* neither lowest, nor first, nor the hash */
+  assert_false(is_split_of(4, 0, beyond, 2, &shape, &is_hash));
+  assert_false(is_split_of(-1, 0, negative, 2, &shape, &is_hash));
+  const int nine[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+  assert_false(is_split_of(0, 4, nine, 9, &shape, &is_hash));
+}
+
+static void test_members(void **state) {
+  (void)state;
+  const vs_nccl_shape row = {.count = 4, .base = 3, .stride = 8},
+                      list = {.count = 3, .ranks = (const int[]){9, 0, 5}};
+  assert_int_equal(vs_nccl_member(&row, 3), 27);
+  assert_int_equal(vs_nccl_member(&row, 5), 43);
+  assert_int_equal(vs_nccl_member(&list, 0), 9);
+  assert_int_equal(vs_nccl_member(&list, 4), 7); /* joined later */
 }
 
 /* ---- buffers: plain numbers, as read in NCCL's source and in logs */
@@ -81,13 +130,21 @@ static void test_bytes(void **state) {
   assert_int_equal(vs_nccl_bytes_of(&far, VS_NCCL_RING), 24 * 20 * MIB);
 }
 
+static int local(int count, int base, int stride, int rank) {
+  return vs_nccl_local(&(vs_nccl_shape){.count = count, .base = base, .stride = stride}, rank);
+}
+
 static void test_machines(void **state) {
   (void)state;
-  assert_int_equal(vs_nccl_local(64, 0, 1, 17), 8);
-  assert_int_equal(vs_nccl_local(8, 3, 8, 2), 1);
-  assert_int_equal(vs_nccl_local(32, 1, 2, 5), 4);
-  assert_int_equal(vs_nccl_local(2, 6, 1, 0), 2);
-  assert_int_equal(vs_nccl_local(20, 0, 1, 19), 4);
+  assert_int_equal(local(64, 0, 1, 17), 8);
+  assert_int_equal(local(8, 3, 8, 2), 1);
+  assert_int_equal(local(32, 1, 2, 5), 4);
+  assert_int_equal(local(2, 6, 1, 0), 2);
+  assert_int_equal(local(20, 0, 1, 19), 4);
+  assert_int_equal(local(INT32_MAX, 0, 1, 19), 8);
+  const vs_nccl_shape list = {.count = 5, .ranks = (const int[]){9, 0, 15, 7, 8}};
+  assert_int_equal(vs_nccl_local(&list, 0), 3);
+  assert_int_equal(vs_nccl_local(&list, 3), 2);
 }
 
 /* ---- in a world. 64 ranks, this one is number 5. */
@@ -302,6 +359,7 @@ static void family(void) {
   int gone[] = {60, 2, 14};
   CHECK(sim_ncclCommShrink(comm, gone, 3, &fewer, NULL, 0) == ncclSuccess);
   expect_comm(fewer, 12, 61);
+  CHECK(vs_nccl_member(&fewer->shape, 12) == 13 && vs_nccl_member(&fewer->shape, 13) == 15);
   gone[1] = 13;
   CHECK(sim_ncclCommShrink(comm, gone, 3, &gone_wrong, NULL, 0) == ncclInvalidArgument);
   CHECK(sim_ncclCommGrow(comm, 70, NULL, -1, &more, NULL) == ncclSuccess);
@@ -315,6 +373,52 @@ static void family(void) {
 static void test_family(void **state) {
   (void)state;
   expect_apart(family, WITH_NOTHING, "");
+}
+
+enum { HASH_OF_UNEVEN = 115235971 }; /* Python: abs(hash((0, 1, 13, 14))) % 2**31 */
+
+static ncclComm_t split(ncclComm_t comm, const char *name, int color, int key) {
+  ncclComm_t child = NULL;
+  ncclConfig_t config = config_named(name);
+  CHECK(sim_ncclCommSplit(comm, color, key, &child, &config) == ncclSuccess);
+  return child;
+}
+
+static void told(void) {
+  const int uneven[] = {0, 1, 13, 14}, pair[] = {13, 45}, other[] = {13, 14, 15}, of_child[] = {3, 2},
+            alone[] = {13};
+  const ncclComm_t comm = world(13);
+  CHECK(vs_simcuda_find_group("7") == NULL && vs_simcuda_find_group(NULL) == NULL);
+  CHECK(vs_simcuda_tell_group("7", uneven, 4) && vs_simcuda_tell_group("8", pair, 2));
+  CHECK(!vs_simcuda_tell_group("", pair, 2) && !vs_simcuda_tell_group(NULL, pair, 2));
+  CHECK(!vs_simcuda_tell_group("9", pair, 0) && !vs_simcuda_tell_group("9", NULL, 1));
+  CHECK(!vs_simcuda_tell_group("9", (const int[]){13, -1}, 2) && vs_simcuda_find_group("9") == NULL);
+  const ncclComm_t list = split(comm, "7", 0, 2), row = split(comm, "mesh:8", 13, 0);
+  expect_comm(list, 2, 4);
+  CHECK(vs_nccl_member(&list->shape, 2) == 13 && vs_nccl_member(&list->shape, 3) == 14);
+  expect_comm(row, 0, 2);
+  CHECK(row->shape.base == 13 && row->shape.stride == 32);
+  /* a name that is used again means the newer group; a group of a group */
+  CHECK(vs_simcuda_tell_group("7", other, 3) && vs_simcuda_tell_group("of a group", of_child, 2));
+  const ncclComm_t again = split(comm, "7", 13, 0), child = split(list, "of a group", 2, 1);
+  expect_comm(again, 0, 3);
+  expect_comm(child, 1, 2);
+  CHECK(vs_nccl_member(&child->shape, 0) == 14 && vs_nccl_member(&child->shape, 1) == 13);
+  /* the arguments contradict what was told: as if it was not told. Rank 13 is not the second of them. */
+  const ncclComm_t unlike = split(comm, "8", 13, 1), unnamed = split(comm, NULL, 1633909417, 1);
+  CHECK(unlike->count != 2 || unlike->shape.stride != 32);
+  expect_comm(unnamed, 1, 8); /* by the hash of 5, 13, ... */
+  /* without a name: a group with the color's hash, however old, or the newest one */
+  CHECK(vs_simcuda_tell_group("10", alone, 1) && vs_simcuda_tell_group("11", pair, 2));
+  const ncclComm_t newest = split(comm, NULL, 13, 0), hashed = split(comm, NULL, HASH_OF_UNEVEN, 2);
+  expect_comm(newest, 0, 2);
+  expect_comm(hashed, 2, 4);
+  end_all((ncclComm_t[]){comm, list, row, again, child, unlike, unnamed, newest, hashed}, 9);
+}
+
+static void test_told(void **state) {
+  (void)state;
+  expect_apart(told, WITH_NOTHING, "");
 }
 
 /* A configuration of an older NCCL is shorter, and nothing behind its end is looked at. */
@@ -510,13 +614,16 @@ static void test_all_here(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_groups_of_pytorch),
-      cmocka_unit_test(test_groups_that_cannot_be_told),
+      cmocka_unit_test(test_groups_that_cannot_be_recognised),
+      cmocka_unit_test(test_groups_that_were_told),
+      cmocka_unit_test(test_members),
       cmocka_unit_test(test_bytes),
       cmocka_unit_test(test_machines),
       cmocka_unit_test(test_collectives),
       cmocka_unit_test(test_groups),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_family),
+      cmocka_unit_test(test_told),
       cmocka_unit_test(test_old_config),
       cmocka_unit_test(test_charges),
       cmocka_unit_test(test_no_room),
