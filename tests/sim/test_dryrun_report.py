@@ -537,7 +537,7 @@ def test_owners_of_each_process(report, dryrun):
     found = {}
     for process in reply["processes"]:
         (device,) = process["devices"]
-        found[process["rank"]] = (device["device"], device["owner_count"], [(row["function"], row["bytes"] >> 20) for row in device["owners"]])
+        found[process["rank"]] = (device["device"], device["owner_count"], [(row["label"].split()[-1], row["bytes"] >> 20) for row in device["owners"]])
         assert device["torch"]["peak_requested_bytes"] == sum(row["bytes"] for row in device["owners"])
     assert found == {0: (2, 1, [("first", 3072)]), 1: (1, 1, [("second", 5120)]), 2: (0, 1, [("third", 4100)])}
     main = next(process for process in reply["processes"] if process["pid"] == reply["report_pid"])

@@ -215,20 +215,17 @@ static void wrap(column *c, vs_str safe) {
   c->heading[written] = 0;
 }
 
-/* The name in a heading: "gpu" of "dryrun:gpu", unless the program's own gpu varies, too. */
-static vs_str shown_name(const columns *all, vs_str name) {
+/* "gpu" of "dryrun:gpu": a name of the program's that would look the same has a prefix or dashes of its own. */
+static vs_str shown_name(vs_str name) {
   const vs_str prefix = VS_STR("dryrun:");
   if (!vs_str_starts(name, prefix)) return name;
-  const vs_str bare = {name.data + prefix.size, name.size - prefix.size};
-  for (size_t i = 0; i < all->count; i++)
-    if (vs_str_equal(all->all[i].name, bare)) return name;
-  return bare;
+  return (vs_str){name.data + prefix.size, name.size - prefix.size};
 }
 
-static void set_heading(const page *p, const columns *all, column *c) {
+static void set_heading(const page *p, column *c) {
   vs_text safe;
   vs_scratch_init(&safe, p->sheet.screen);
-  vs_screen_safe(&safe, shown_name(all, c->name));
+  vs_screen_safe(&safe, shown_name(c->name));
   if (safe.bytes.count != 0) wrap(c, vs_text_view(&safe));
   vs_text_deinit(&safe);
 }
@@ -237,7 +234,7 @@ static void set_widths(const page *p, columns *all) {
   for (size_t i = 0; i < all->count; i++) {
     column *c = &all->all[i];
     c->width = measure(p, c);
-    if (c->name.size != 0) set_heading(p, all, c);
+    if (c->name.size != 0) set_heading(p, c);
     const size_t heading = vs_table_heading_width(c->heading);
     if (heading > c->width) c->width = heading;
     if (c->kind == VS_COLUMN_BAR) c->width = VS_TABLE_BAR;
