@@ -99,17 +99,16 @@ uint64_t vs_job_ranks_count(const vs_job_ranks *ranks, bool (*has)(const vs_job_
 }
 
 vs_status vs_job_ranks_have_numbers(const vs_job_ranks *ranks, bool *have) {
-  VS_VEC(vs_sort_pair) order = {0};
-  *have = true;
-  VS_TRY(vs_vec_reserve(ranks->host, &order, ranks->list.count));
+  VS_VEC(vs_sort_pair) numbers = {0};
+  bool all = true, differ = true;
+  VS_TRY(vs_vec_reserve(ranks->host, &numbers, ranks->list.count));
   for (size_t i = 0; i < ranks->list.count; i++) {
-    const vs_job_rank *rank = &ranks->list.data[i];
-    *have = *have && rank->has_number;
-    order.data[order.count++] = (vs_sort_pair){.key = rank->number, .value = (uint32_t)i};
+    all = all && ranks->list.data[i].has_number;
+    numbers.data[numbers.count++] = (vs_sort_pair){.key = ranks->list.data[i].number, .value = (uint32_t)i};
   }
-  const vs_status status = vs_sort_pairs(ranks->host, order.data, order.count);
-  for (size_t i = 1; i < order.count; i++) *have = *have && order.data[i - 1].key != order.data[i].key;
-  vs_vec_free(ranks->host, &order);
+  const vs_status status = vs_rank_numbers_differ(ranks->host, numbers.data, numbers.count, &differ);
+  *have = all && differ;
+  vs_vec_free(ranks->host, &numbers);
   return status;
 }
 

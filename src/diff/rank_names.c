@@ -1,7 +1,6 @@
 #include "diff/rank_names.h"
 #include "base/interned_strings.h"
 #include "base/path.h"
-#include "base/sort.h"
 
 /* ---- the order of names */
 
@@ -100,6 +99,13 @@ bool vs_rank_number(vs_str path, uint64_t *number) {
     if (number_of_rank(name, number)) return true;
   }
   return false;
+}
+
+vs_status vs_rank_numbers_differ(const vs_host *host, vs_sort_pair *numbers, size_t count, bool *differ) {
+  *differ = true;
+  VS_TRY(vs_sort_pairs(host, numbers, count));
+  for (size_t i = 1; i < count; i++) *differ = *differ && numbers[i - 1].key != numbers[i].key;
+  return VS_OK;
 }
 
 /* ---- pairs */

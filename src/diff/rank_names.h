@@ -3,6 +3,7 @@
 #ifndef VS_DIFF_RANK_NAMES_H
 #define VS_DIFF_RANK_NAMES_H
 
+#include "base/sort.h"
 #include "base/text.h"
 
 /* Numbers in names are compared as numbers: rank2 is before rank10. Less than, equal to or greater than 0. */
@@ -16,6 +17,10 @@ int vs_rank_names_compare(vs_str a, vs_str b);
  *
  * and of a file without a number in its name that behind "rank" in the name of the nearest folder with one: rank3/snapshot.pickle. */
 bool vs_rank_number(vs_str path, uint64_t *number);
+
+/* Whether no two numbers are equal, so that "rank 3" names one file. Sorts them. Fails: VS_NO_MEMORY */
+VS_MUST_CHECK vs_status vs_rank_numbers_differ(const vs_host *host, vs_sort_pair *numbers, size_t count,
+                                               bool *differ);
 
 #define VS_RANK_ALONE UINT32_MAX
 

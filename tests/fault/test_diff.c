@@ -1,4 +1,5 @@
 /* Differences and tables of ranks, with each of their requests for memory failing once: the reply is whole or there is none. */
+#include "diff/job_diff.h"
 #include "diff/job_oom.h"
 #include "diff/rank_names.h"
 #include "unit/diff/sample.h"
@@ -96,6 +97,37 @@ static vs_status out_of_memory(const vs_host *host, void *ctx) {
   return status;
 }
 
+static vs_status fill_pairs(vs_job_diff *job, const vs_json_doc documents[2], vs_error *error) {
+  const vs_json a = vs_json_root(&documents[0]), b = vs_json_root(&documents[1]);
+  VS_TRY(vs_job_diff_add(job, VS_STR("a/rank0"), VS_STR("b/rank0"), a, b, error));
+  VS_TRY(vs_job_diff_add(job, VS_STR("a/rank1"), VS_STR("b/rank1"), a, b, error));
+  VS_TRY(vs_job_diff_add(job, VS_STR("a/rank2"), VS_STR("b/rank2"), a, a, error));
+  VS_TRY(vs_job_diff_add_failed(job, VS_STR("a/rank3"), VS_STR("b/rank3"), VS_STR("no such file")));
+  VS_TRY(vs_job_diff_add_alone(job, 0, VS_STR("a/rank4")));
+  return vs_job_diff_add_alone(job, 1, VS_STR("b/rank5"));
+}
+
+static vs_status before_and_after(const vs_host *host, void *ctx) {
+  const two *t = ctx;
+  vs_job_diff job;
+  vs_json_doc documents[2];
+  vs_text reply;
+  vs_error error = {.status = VS_OK};
+  vs_text_init(&reply, vs_host_default(), NULL);
+  for (size_t i = 0; i < 2; i++)
+    expect_ok(vs_json_doc_init(&documents[i], vs_host_default(), vs_text_view(&t->texts[i]), &error));
+  vs_status status = vs_job_diff_init(&job, host, (vs_job_diff_options){.by = t->options.by, .most = 2});
+  if (status == VS_OK) {
+    status = fill_pairs(&job, documents, &error);
+    if (status == VS_OK) status = vs_job_diff_put(&job, &reply);
+    assert_true(status == VS_OK || reply.bytes.count == 0);
+    vs_job_diff_deinit(&job);
+  }
+  for (size_t i = 0; i < 2; i++) vs_json_doc_deinit(&documents[i]);
+  vs_text_deinit(&reply);
+  return status;
+}
+
 static vs_status pairs(const vs_host *host, void *ctx) {
   const vs_str a[] = {VS_STR("rank0"), VS_STR("rank1"), VS_STR("memory")},
                b[] = {VS_STR("memory"), VS_STR("rank1")};
@@ -133,13 +165,20 @@ static void ranks_out_of_memory(void **state) {
   prove(out_of_memory, (vs_diff_options){.by = VS_DIFF_BY_line});
 }
 
+static void ranks_before_and_after(void **state) {
+  (void)state;
+  for (unsigned by = 0; by < VS_DIFF_BY_COUNT; by++)
+    prove(before_and_after, (vs_diff_options){.by = (vs_diff_by)by});
+}
+
 static void pairs_of_ranks(void **state) {
   (void)state;
   assert_true(fault_prove(pairs, NULL) > 5);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(differences), cmocka_unit_test(tables_of_ranks),
-                                     cmocka_unit_test(ranks_out_of_memory), cmocka_unit_test(pairs_of_ranks)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(differences), cmocka_unit_test(tables_of_ranks), cmocka_unit_test(ranks_out_of_memory),
+      cmocka_unit_test(ranks_before_and_after), cmocka_unit_test(pairs_of_ranks)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

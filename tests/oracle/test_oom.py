@@ -14,7 +14,7 @@ import cli
 import closed_unpickler
 import shapes
 import truth
-from failing import FAILING, START_US
+from failing import FAILING
 from normal import normalise
 from simulate import random_run, sample_run
 from writers import WRITERS

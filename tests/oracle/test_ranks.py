@@ -6,7 +6,6 @@ moment is counted by truth.py.
 import csv
 import functools
 import io
-import json
 import random
 import re
 from collections import Counter, defaultdict
@@ -216,3 +215,79 @@ def test_one_engine_is_read_again_or_kept(jobs, tmp_path):
     assert piped["files"][0].pop("name") == "-" and named["files"][0].pop("name") == str(path)
     assert piped["files"][0].pop("rank") is None and named["files"][0].pop("rank") is not None
     assert piped["post_mortem"] and piped["files"] == named["files"] and piped["post_mortem"] == named["post_mortem"]
+
+
+# diff of two folders
+
+
+@pytest.fixture(scope="module")
+def pairs_of_jobs(tmp_path_factory):
+    """{(folder before, folder after): {number: (path before, path after)}}: names of two kinds, numbers that only one of them has, and files
+    without a number."""
+    made = {}
+    for seed in SEEDS:
+        rng = random.Random(100 + seed)
+        root = tmp_path_factory.mktemp(f"pairs{seed}")
+        shapes = [rng.randrange(1000) for _ in range(2)]
+        sides = []
+        for side, name in enumerate(("rank{}_memory_snapshot.pickle", rng.choice(("rank{}_memory_snapshot.pickle", "snapshot_{}.pickle")))):
+            folder = root / "ab"[side]
+            folder.mkdir()
+            sides.append({})
+            for number in range(rng.randrange(3, 12)):
+                if number and rng.random() < 0.15:
+                    continue
+                grown = [(12, 40)] if side and (rng.random() < 0.7 or number == 0) else [(13, 25)] if side and rng.random() < 0.5 else []
+                data = rank(random.Random(shapes[number % 2]), 300 if rng.random() < 0.2 else 30, extra=[(11, 20 + number), *grown])
+                sides[side][number] = folder / name.format(number)
+                sides[side][number].write_bytes(WRITERS["c-4"].write(data))
+        made[root / "a", root / "b"] = sides
+    return made
+
+
+def at_peak(path):
+    memory = memory_of(path)
+    return owners(memory, truth.peaks(memory)["peak"]["event"])
+
+
+def changed_by(before, after):
+    """What is alike: {owner: change in bytes} of the rows that are not the same."""
+    return {key: sum(s * n for s, n in after[key].items()) - sum(s * n for s, n in before[key].items())
+            for key in before.keys() | after.keys() if before[key] != after[key]}
+
+
+def test_the_pairs_of_two_folders(pairs_of_jobs):
+    groups_seen = set()
+    for (old, new), (a, b) in pairs_of_jobs.items():
+        reply = cli.run("diff", "--json", old, new).report()
+        both = sorted(a.keys() & b.keys())
+        assert [pair["rank"] for pair in reply["pairs"]] == both
+        assert [pair["files"] for pair in reply["pairs"]] == [[str(a[n]), str(b[n])] for n in both]
+        assert reply["only_a"] == [str(a[n]) for n in sorted(a.keys() - b.keys())]
+        assert reply["only_b"] == [str(b[n]) for n in sorted(b.keys() - a.keys())]
+        alike, differing = defaultdict(list), []
+        for index, (number, pair) in enumerate(zip(both, reply["pairs"], strict=True)):
+            before, after = at_peak(a[number]), at_peak(b[number])
+            assert rows_of(pair["rows"]) == changes(before, after), (old, number)
+            change = changed_by(before, after)
+            alike[frozenset(change.items())].append(index)
+            differing.append((sum(map(abs, change.values())), bool(change)))
+            peaks = [alone(path)["peak"]["allocated_bytes"] for path in (a[number], b[number])]
+            assert pair["peak_allocated_delta_bytes"] == peaks[1] - peaks[0] and pair["differing_bytes"] == differing[-1][0]
+            assert (pair["a"]["ooms"], pair["b"]["ooms"]) == tuple(len(truth.ooms(memory_of(path))) for path in (a[number], b[number]))
+        expected = sorted(alike.values(), key=lambda group: (-len(group), group))
+        assert reply["groups"] == expected, (old, new)
+        assert [pair["same_as"] for pair in reply["pairs"]] == [next(g[0] for g in expected if n in g) for n in range(len(both))]
+        most = [n for n, (size, has) in enumerate(differing) if has and size == max(s for s, h in differing if h)]
+        assert reply["most"] == (most[0] if most else None)
+        groups_seen.add(len(expected))
+    assert len(groups_seen) > 1
+
+
+def test_the_other_way_round(pairs_of_jobs):
+    """diff(B, A) has the same groups and the opposite changes."""
+    for old, new in pairs_of_jobs:
+        there, back = (cli.run("diff", "--json", *folders).report() for folders in ((old, new), (new, old)))
+        assert there["groups"] == back["groups"] and (there["only_a"], there["only_b"]) == (back["only_b"], back["only_a"])
+        for one, other in zip(there["pairs"], back["pairs"], strict=True):
+            assert (one["rank"], one["delta_bytes"], one["differing_bytes"]) == (other["rank"], -other["delta_bytes"], other["differing_bytes"])

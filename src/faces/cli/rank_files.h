@@ -31,8 +31,14 @@ VS_MUST_CHECK vs_exit vs_rank_files_list(const vs_cli *cli, const char *const *p
                                          vs_rank_files *files);
 void vs_rank_files_deinit(vs_rank_files *files);
 
-static inline size_t vs_rank_files_count(const vs_rank_files *files) { return files->starts.count; }
+static inline size_t vs_rank_files_count(const vs_rank_files *files) { return files->order.count; }
 const char *vs_rank_files_at(const vs_rank_files *files, size_t number);
+
+/* To leave files out: moves one to an earlier place, and cuts the list to `count`. */
+static inline void vs_rank_files_move(vs_rank_files *files, size_t from, size_t to) {
+  files->order.data[to] = files->order.data[from];
+}
+static inline void vs_rank_files_cut(vs_rank_files *files, size_t count) { files->order.count = count; }
 
 /* What is done with each file. `take` gets an engine with the file, which it may keep: it sets *engine to NULL then. A failure of
  * `take`, or of reading the file, other than VS_NO_MEMORY is passed to `fail` as a sentence, and the next file is read. */

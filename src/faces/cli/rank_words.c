@@ -1,9 +1,5 @@
 #include "faces/cli/rank_words.h"
-
-void vs_rank_words_change(const vs_screen *screen, vs_text *text, int64_t bytes) {
-  if (bytes == 0) vs_text_byte(text, '=');
-  else vs_text_bytes_change(text, bytes, screen->unit);
-}
+#include "faces/cli/diff_words.h"
 
 static const vs_column columns[] = {{"change", VS_COLUMN_RIGHT},
                                     {"median rank", VS_COLUMN_RIGHT},
@@ -13,7 +9,7 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static void put_row(vs_table *table, vs_json row) {
   const vs_screen *screen = table->screen;
-  vs_rank_words_change(screen, vs_table_cell(table), vs_reply_i64(row, "delta_bytes"));
+  vs_diff_words_change(screen, vs_table_cell(table), vs_reply_i64(row, "delta_bytes"));
   vs_words_part(screen, vs_table_cell(table), vs_reply_at(row, "before"));
   vs_words_part(screen, vs_table_cell(table), vs_reply_at(row, "after"));
   vs_screen_safe(vs_table_cell(table), vs_reply_str(row, "owner"));

@@ -4,9 +4,6 @@
 
 #include "faces/words/reply_words.h"
 
-/* "+64.00 MiB", "=" for no change. */
-void vs_rank_words_change(const vs_screen *screen, vs_text *text, int64_t bytes);
-
 /* Rows of a difference as a table, "median rank" and "this rank". */
 void vs_rank_words_rows(vs_screen *screen, vs_json rows);
 /* Only those of which this rank has more, at most `top`. */

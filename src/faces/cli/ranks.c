@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "codec/csv_writer.h"
 #include "diff/job.h"
+#include "faces/cli/diff_words.h"
 #include "faces/cli/rank_files.h"
 #include "faces/cli/rank_words.h"
 #include "faces/cli/words.h"
@@ -50,7 +51,7 @@ static void put_file(const reading *r, vs_table *table, vs_json file, bool is_od
   }
   for (size_t i = 0; i < 3; i++) vs_words_bytes(screen, vs_table_cell(table), vs_reply_at(file, keys[i]));
   vs_text_u64(vs_table_cell(table), vs_reply_u64(file, "ooms"));
-  vs_rank_words_change(screen, vs_table_cell(table), vs_reply_i64(file, "delta_bytes"));
+  vs_diff_words_change(screen, vs_table_cell(table), vs_reply_i64(file, "delta_bytes"));
   vs_text_cstr(vs_table_cell(table), is_odd ? "differs" : "");
 }
 
