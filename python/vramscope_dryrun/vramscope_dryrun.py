@@ -47,6 +47,7 @@ def _drop_facts(**facts: object) -> None:
 
 _ending: Any = None  # an Ending of vramscope_end.py: what is done when the process ends
 _groups: list[Callable[[], list[dict[str, Any]]]] = []  # the process groups that this rank was in, if it uses torch.distributed
+_expect: list[Callable[[list[Any] | None, str], None]] = []  # vramscope_world.py's, if it uses torch.distributed
 _note: Callable[[str, BaseException], None] = _drop  # sitecustomize.py's: writes (what is missing, the exception) for the report
 _assume: Callable[..., None] = _drop_sentence  # sitecustomize.py's: writes what is assumed where nothing is computed
 _tell: Callable[..., None] = _drop_facts  # sitecustomize.py's: writes facts of a library's own configuration
@@ -64,6 +65,7 @@ def arrange(note: Callable[[str, BaseException], None], assume: Callable[..., No
     wanted: dict[str, Callable[[ModuleType], None]] = {
         "torch": _follow_torch,
         "torch.distributed.distributed_c10d": _follow_distributed,
+        "torch.distributed.pipelining.stage": _follow_pipelining,
         "transformers.generation.utils": _follow_generate,
         "jax": _follow_jax,
         "jax._src.hardware_utils": _find_gpu_for_jax,
@@ -100,9 +102,19 @@ def _follow_distributed(c10d: ModuleType) -> None:
     except Exception as error:
         _note("process groups", error)
     try:
-        _ending.add("how often ranks were assumed to be equal", _beside("vramscope_world").follow(c10d, _assume, _note))
+        tell, expect = _beside("vramscope_world").follow(c10d, _assume, _note)
+        _ending.add("how often ranks were assumed to be equal", tell)
+        _expect.append(expect)
     except Exception as error:
         _note("objects of other ranks", error)
+
+
+def _follow_pipelining(stage: ModuleType) -> None:
+    try:
+        if _expect:
+            _beside("vramscope_pipeline").follow(stage, _expect[0], _note)
+    except Exception as error:
+        _note("the shapes between stages of a pipeline", error)
 
 
 def _follow_jax(jax: ModuleType) -> None:

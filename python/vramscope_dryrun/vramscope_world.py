@@ -33,10 +33,12 @@ _CHUNK = 4 << 20  # PyTorch's store takes values of up to 8 MiB
 _MOST_FRAMES = 64
 
 
-def follow(c10d: Any, assume: Assume, note: Callable[[str, BaseException], None]) -> Callable[[], None]:
+def follow(
+    c10d: Any, assume: Assume, note: Callable[[str, BaseException], None]
+) -> tuple[Callable[[], None], Callable[[list[Any] | None, str], None]]:
     """`c10d`: the module torch.distributed.distributed_c10d, just executed. `assume` is called with a sentence, and how often it
-    was the case where; `note` with what failed. The function that is returned writes the counts, and has to be called when the
-    process ends."""
+    was the case where; `note` with what failed. Of the functions that are returned the first writes the counts, and has to be
+    called when the process ends; the second is _World.expect."""
     is_alone = os.environ.get("VRAMSCOPE_RANK_ALONE") == "1"
     doubts = _Doubts(assume)
     world = _World(c10d, is_alone, doubts)
@@ -46,7 +48,7 @@ def follow(c10d: Any, assume: Assume, note: Callable[[str, BaseException], None]
     _wrap_pickling(c10d, world)
     if is_alone:
         _replace_gloo(c10d)
-    return doubts.tell
+    return doubts.tell, world.expect
 
 
 # ---- the functions that are replaced
@@ -149,6 +151,7 @@ def _replace_gloo(c10d: Any) -> None:
 
 class _OfThread(threading.local):
     transfer: Any = None  # the _Transfer that replaces what is read now
+    expected: tuple[list[Any], str] | None = None  # see _World.expect
 
 
 @functools.cache
@@ -239,6 +242,11 @@ class _World:
         self.mail = _Mail(c10d)
         self.gathered: dict[str, tuple[int, bytes]] = {}  # group -> root, this rank's object, if its last call was gather_object
 
+    def expect(self, objects: list[Any] | None, sentence: str) -> None:
+        """The next recv_object_list of this thread, on a rank that runs alone, brings these, of which `sentence` says what is
+        assumed; None: as if nothing was said."""
+        self.of_thread.expected = None if objects is None else (objects, sentence)
+
     def plan_all_gather_object(self, a: dict[str, Any]) -> _Transfer | None:
         group = self._group(a)
         if group is None:
@@ -289,6 +297,10 @@ class _World:
         if group is None or (a["src"] is None and a.get("group_src") is None):
             return None  # from any rank, which NCCL cannot
         root = group.root(a, "src")
+        expected = self.of_thread.expected
+        if group.is_alone and expected is not None:
+            self.doubts.add(expected[1])
+            return self._list([self._pack(item, group, a) for item in expected[0]])
         if group.is_alone:
             return self._own_list(group, a, f"rank {group.global_rank(root)} sends")
         lane = f"p/{root}/{group.rank}"

@@ -82,6 +82,7 @@ static vs_status surround(surroundings *s, vs_error *error) {
   set(s, "VRAMSCOPE_SIM_GPU", s->setup->gpu_text);
   set(s, "VRAMSCOPE_SIM_NODE", s->launch->shared.path);
   set(s, "VRAMSCOPE_SIM_RUN", s->launch->folder.path);
+  set_option(s, "VRAMSCOPE_RANK_0", s->setup->rank_0);
   set_option(s, "VRAMSCOPE_SIM_VALUES", plan->values);
   set_option(s, "VRAMSCOPE_SIM_EVENTS", plan->events);
   set_option(s, "VRAMSCOPE_SIM_CONTEXT", plan->context);

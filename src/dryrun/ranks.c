@@ -205,6 +205,7 @@ vs_status vs_ranks_run(vs_outcome *outcome) {
   runner *r = vs_host_alloc(setup->host, sizeof *r); /* large for a stack */
   if (r == NULL) return VS_NO_MEMORY;
   *r = (runner){.first = outcome, .setup = *setup};
+  r->setup.rank_0 = outcome->launch->folder.path;
   const vs_status status = find(r);
   if (why != NULL) ranks->why = why;
   vs_host_free(setup->host, r, sizeof *r);

@@ -28,6 +28,9 @@ typedef struct vs_dryrun_setup {
   /* Changes to the environment of the processes, beside those of the plan. Borrowed. */
   const vs_child_variable *variables;
   size_t variable_count;
+  /* The folder of the run of rank 0, in which other ranks of its world find what it left for them
+   * (python/vramscope_dryrun/vramscope_pipeline.py); NULL: rank 0 did not run before. Borrowed. */
+  const char *rank_0;
 } vs_dryrun_setup;
 
 /* Whether the plan has a program, and options that can be given together. Fails: VS_BAD_ARGUMENT, with a sentence */

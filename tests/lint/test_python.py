@@ -39,6 +39,7 @@ def test_ruff():
                                   "python/vramscope_dryrun/vramscope_groups.py",
                                   "python/vramscope_dryrun/vramscope_history.py",
                                   "python/vramscope_dryrun/vramscope_jax.py",
+                                  "python/vramscope_dryrun/vramscope_pipeline.py",
                                   "python/vramscope_dryrun/vramscope_pool.py",
                                   "python/vramscope_dryrun/vramscope_sglang.py",
                                   "python/vramscope_dryrun/vramscope_tensorflow.py",

@@ -14,6 +14,8 @@ def peaks(devices):
     (
         # The first stage, those between, and the last, on whose last rank a shard is smaller.
         ("pipeline", [("dp", 2), ("pp", 4)], 4, 6),
+        # The same, by PyTorch's own stages: each but the first gets the shapes of its activations from the run of rank 0.
+        ("stages", [("dp", 2), ("pp", 4)], 4, 6),
         # 3 or 2 experts.
         ("experts", [("dp", 2), ("ep", 4)], 2, 7),
     ),

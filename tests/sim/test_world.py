@@ -167,6 +167,17 @@ def test_what_is_assumed_of_other_ranks_is_said(dryrun):
     ]
 
 
+def test_shapes_between_stages(dryrun):
+    """A stage alone derives the gradients' from its own. What the stage before sends it cannot know, unless rank 0 ran before."""
+    options = ["--json", "--world", "4", "--gpu", "H100", "--no-history"]
+    first = dryrun(options, "grid.py", "stages")
+    assert first.code == 0, first.err[-4000:]
+    said = [doubt["what"] for doubt in json.loads(first.out)["doubts"] if doubt["kind"] == "assumed"]
+    assert said == ["the gradients from stage 1 have the shapes of what this stage sends to it"]
+    second = dryrun([*options, "--rank", "2"], "grid.py", "stages")
+    assert second.code == 1 and "PipeliningMetadataError" in second.err
+
+
 def test_what_follows_a_gather(dryrun):
     """torch.distributed.checkpoint gathers plans on rank 0, which scatters them: a rank gets its own back."""
     program = """

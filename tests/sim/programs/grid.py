@@ -32,11 +32,15 @@ def train(model, is_first=True, steps=2, previous=None, next=None):
             outputs.mean().backward()
         if previous is not None:
             dist.send(inputs.grad, previous)
-        with torch.no_grad():
-            for p, momentum in zip(model.parameters(), state):
-                momentum.mul_(0.9).add_(p.grad)
-                p.sub_(momentum)
-                p.grad = None
+        update(model, state)
+
+
+def update(model, state):
+    with torch.no_grad():
+        for p, momentum in zip(model.parameters(), state):
+            momentum.mul_(0.9).add_(p.grad)
+            p.sub_(momentum)
+            p.grad = None
 
 
 def pipeline():
@@ -53,6 +57,29 @@ def pipeline():
         fully_shard(layer, mesh=mesh["dp"])
     fully_shard(model, mesh=mesh["dp"])
     train(model, previous=rank - 2 if stage > 0 else None, next=rank + 2 if stage + 1 < stages else None)
+
+
+def stages():
+    """PyTorch's own pipeline, whose stages ask each other for shapes: 1, 2, 2, ... blocks behind a layer that only the first has, and a
+    head in the last one, which ranks share in pairs."""
+    from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+
+    mesh = init_device_mesh("cuda", (dist.get_world_size() // 2, 2), mesh_dim_names=("pp", "dp"))
+    number, count = mesh["pp"].get_local_rank(), mesh["pp"].size()
+    model = nn.Sequential(*([nn.Linear(7, WIDTH), block()] if number == 0 else [block(), block()]))
+    if number == count - 1:
+        model.append(nn.Linear(WIDTH, 5 * WIDTH + 1))
+    model, device = model.cuda(), torch.device("cuda", torch.cuda.current_device())
+    stage = PipelineStage(model, number, count, device, group=mesh["pp"].get_group())
+    schedule = Schedule1F1B(stage, n_microbatches=4, loss_fn=lambda output, target: (output.mean() - target).square().mean())
+    inputs = (torch.zeros(4 * BATCH, 7, device=device),) if number == 0 else ()
+    target = {"target": torch.zeros(4 * BATCH, device=device)} if number == count - 1 else {}
+    state = [torch.zeros_like(p) for p in model.parameters()]
+    for _ in range(2):
+        schedule.step(*inputs, **target)
+        for p in model.parameters():
+            dist.all_reduce(p.grad, group=mesh["dp"].get_group())
+        update(model, state)
 
 
 def uneven():
