@@ -20,7 +20,7 @@ typedef struct c10_device {
 enum { C10_CUDA = 1 };
 
 #define USAGE       _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
-#define REFUSE      _ZN3c1030reportOutOfMemoryToProfilerElmmNS_6DeviceE
+#define REFUSE      _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE
 #define TEXT_(name) #name
 #define TEXT(name)  TEXT_(name)
 

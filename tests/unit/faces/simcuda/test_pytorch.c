@@ -12,7 +12,7 @@ typedef struct c10_device {
 /* By PyTorch's names of them. */
 void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *block, int64_t bytes, size_t allocated,
                                                            size_t reserved, c10_device device);
-void _ZN3c1030reportOutOfMemoryToProfilerElmmNS_6DeviceE(int64_t bytes, size_t allocated, size_t reserved,
+void _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE(int64_t bytes, size_t allocated, size_t reserved,
                                                          c10_device device);
 
 static void report(int8_t type, int8_t index, uint64_t allocated, uint64_t reserved) {
@@ -39,7 +39,7 @@ static void see_peaks(void) {
   report(1, 0, 5 * MIB, 8 * MIB);
   report(1, 0, 3 * MIB, 10 * MIB); /* a peak does not fall */
   report(1, 0, 4 * MIB, 2 * MIB);
-  _ZN3c1030reportOutOfMemoryToProfilerElmmNS_6DeviceE(1, 4 * MIB, 2 * MIB, (c10_device){1, 0});
+  _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE(1, 4 * MIB, 2 * MIB, (c10_device){1, 0});
   const vs_sim_use card2 = use_of_card(2), card0 = use_of_card(0);
   /* The program's device 0 is card 2 of the machine. */
   CHECK(card0.has_allocator == 0 && card0.allocated_peak_bytes == 0 && card0.out_of_memory_count == 0);
