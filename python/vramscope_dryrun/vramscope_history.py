@@ -108,7 +108,7 @@ class _Trace:
                 self.ring.clear()
 
     def _follow(self, event: Event) -> None:
-        action, address = event["action"], event["addr"]
+        action, address = event["action"], event.get("addr", 0)  # an out-of-memory error has none
         held = self.segments if action.startswith("segment") else self.blocks
         if action in ("alloc", "segment_alloc", "segment_map"):
             held[address] = event.get("frames") if self.setting.level >= _STATE else None
@@ -129,7 +129,7 @@ class _Trace:
         the one of the request that completed it. It has lost that of a segment if its first block was split and later merged."""
         if self.setting.level == _ALL or "frames" not in event:
             return event
-        action, address = event["action"], event["addr"]
+        action, address = event["action"], event.get("addr", 0)
         frames = None
         if self.setting.level == _ALLOC:
             is_split = action == "segment_free" and address not in self.unsplit

@@ -168,6 +168,20 @@ def training():
     return model, pool, held
 
 
+def out_of_memory():
+    held = []
+    for context in ("alloc", "all"):
+        torch.cuda.empty_cache()
+        memory._record_memory_history("all", context, "python")
+        held.append(tensor(3 * MiB))
+        try:
+            tensor(1 << 40)
+        except torch.OutOfMemoryError:
+            look(f"out of memory, {context}")
+        memory._record_memory_history(None)
+    return held
+
+
 def with_cpp():
     memory._record_memory_history(max_entries=5)  # PyTorch's default has the frames of C++
     held = some()
@@ -192,7 +206,7 @@ def expandable():
 
 def main():
     kept = []
-    for case in (before_the_first_allocation, nothing_recorded, rings, contexts, again_and_clear, legacy, refused, training, expandable, with_cpp):
+    for case in (before_the_first_allocation, nothing_recorded, rings, contexts, again_and_clear, legacy, refused, training, out_of_memory, expandable, with_cpp):
         kept.append(case())
         if case is legacy:
             torch.cuda.reset_peak_memory_stats()
