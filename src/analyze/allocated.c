@@ -40,6 +40,8 @@ typedef struct measure {
   int64_t value;         /* relative to the start */
   int64_t doubt;         /* of all places: the true value is up to this much higher */
   int64_t most;          /* highest value + doubt */
+  vs_moment first, last; /* the range whose peak is `peak_between`, relative to the start */
+  int64_t peak_between;
 } measure;
 
 /* ---- segments ------------------------------------------------------------------------------------------ */
@@ -270,6 +272,8 @@ static void scan(measure *m) {
       unmap_segments(m, event, vs_events_address(events, row),
                      vs_sat_add_u64(vs_events_address(events, row), vs_events_size(events, row)));
     map_segments(m, event);
+    if ((vs_moment)event >= m->first && (vs_moment)event <= m->last && m->value > m->peak_between)
+      m->peak_between = m->value;
   }
 }
 
@@ -337,21 +341,26 @@ static void finish(measure *m) {
     out->is_exact = false;
 }
 
-vs_status vs_allocated_measure(const vs_host *host, const vs_lifetimes *lifetimes,
-                               const vs_mappings *mappings, vs_allocated *out) {
+static vs_status measure_range(const vs_host *host, const vs_lifetimes *lifetimes,
+                               const vs_mappings *mappings, vs_moment first, vs_moment last,
+                               int64_t *peak_between, vs_allocated *out) {
   *out = (vs_allocated){.peak_at = VS_AT_START, .is_exact = true};
   measure m = {.host = host,
                .lifetimes = lifetimes,
                .mappings = mappings,
                .snapshot = lifetimes->slice->snapshot,
-               .out = out};
-  VS_ASSERT(mappings->slice == lifetimes->slice);
+               .out = out,
+               .first = first,
+               .last = last,
+               .peak_between = first == VS_AT_START ? 0 : INT64_MIN};
+  VS_ASSERT(mappings->slice == lifetimes->slice && first <= last);
   const vs_status status = prepare(&m);
   if (status == VS_OK) {
     map_segments(&m, VS_NO_EVENT);
     put_older(&m);
     scan(&m);
     finish(&m);
+    *peak_between = vs_sat_add_i64(m.peak_between, out->baseline);
   }
   vs_address_ranks_deinit(host, &m.ranks);
   vs_vec_free(host, &m.places);
@@ -360,4 +369,17 @@ vs_status vs_allocated_measure(const vs_host *host, const vs_lifetimes *lifetime
   vs_rankset_deinit(host, &m.live);
   vs_rankset_deinit(host, &m.mapped);
   return status;
+}
+
+vs_status vs_allocated_measure(const vs_host *host, const vs_lifetimes *lifetimes,
+                               const vs_mappings *mappings, vs_allocated *out) {
+  int64_t start;
+  return measure_range(host, lifetimes, mappings, VS_AT_START, VS_AT_START, &start, out);
+}
+
+vs_status vs_allocated_peak_between(const vs_host *host, const vs_lifetimes *lifetimes,
+                                    const vs_mappings *mappings, vs_moment first, vs_moment last,
+                                    int64_t *peak) {
+  vs_allocated all;
+  return measure_range(host, lifetimes, mappings, first, last, peak, &all);
 }

@@ -34,4 +34,9 @@ typedef struct vs_allocated {
 VS_MUST_CHECK vs_status vs_allocated_measure(const vs_host *host, const vs_lifetimes *lifetimes,
                                              const vs_mappings *mappings, vs_allocated *out);
 
+/* The highest value at the moments first .. last, VS_AT_START <= first <= last. As exact as vs_allocated is. The same scan. */
+VS_MUST_CHECK vs_status vs_allocated_peak_between(const vs_host *host, const vs_lifetimes *lifetimes,
+                                                  const vs_mappings *mappings, vs_moment first,
+                                                  vs_moment last, int64_t *peak);
+
 #endif

@@ -57,4 +57,14 @@ vs_curve_cursor vs_curve_cursor_at_start(const vs_slice *slice, const vs_curves 
 /* A moment before the cursor's does not move it; one behind the end moves it to the end. */
 void vs_curve_cursor_move(vs_curve_cursor *cursor, vs_moment moment);
 
+/* The highest value of each curve at the moments first .. last, and the first of them that has it. */
+typedef struct vs_curve_peaks {
+  int64_t peak[VS_CURVE_KINDS];
+  vs_moment at[VS_CURVE_KINDS];
+} vs_curve_peaks;
+
+/* VS_AT_START <= first <= last <= the end. Scans the trace up to `last`. */
+vs_curve_peaks vs_curves_peaks_between(const vs_slice *slice, const vs_curves *curves, vs_moment first,
+                                       vs_moment last);
+
 #endif

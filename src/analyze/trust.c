@@ -273,3 +273,17 @@ vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, con
       out->is_complete = false;
   return VS_OK;
 }
+
+/* Gaps in what was before the moment. A full ring has lost the events in front of the first one. */
+static bool is_about_before(vs_finding_kind kind, vs_moment since) {
+  return kind == VS_FINDING_BEGAN_LATE || kind == VS_FINDING_FREE_WITHOUT_ALLOC ||
+         kind == VS_FINDING_LIVE_WITHOUT_ALLOC || (kind == VS_FINDING_RING_WRAPPED && since > VS_AT_START);
+}
+
+bool vs_trust_is_complete_since(const vs_trust *trust, vs_moment since) {
+  for (int kind = 0; kind < VS_FINDING_KINDS; kind++)
+    if (trust->findings[kind].count > 0 && DESCRIPTIONS[kind].severity != VS_SEVERITY_NOTE &&
+        !is_about_before((vs_finding_kind)kind, since))
+      return false;
+  return true;
+}

@@ -50,6 +50,10 @@ typedef struct vs_trust {
   bool is_complete;                    /* no gap and no contradiction: every figure of the device is exact */
 } vs_trust;
 
+/* Whether the trace has every event behind a moment, without a contradiction: what was allocated since is known then, whatever was
+ * allocated before. */
+bool vs_trust_is_complete_since(const vs_trust *trust, vs_moment since);
+
 VS_MUST_CHECK vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes,
                                        const vs_curves *curves, vs_trust *out);
 

@@ -205,6 +205,23 @@ bool vs_parse_i64(vs_str s, int64_t *value) {
   return true;
 }
 
+/* A number from 1 on, or nothing. */
+static bool parse_end(vs_str s, uint64_t open, uint64_t *value) {
+  if (s.size != 0) return vs_parse_u64(s, value) && *value != 0;
+  *value = open;
+  return true;
+}
+
+bool vs_parse_range(vs_str s, uint64_t *first, uint64_t *last) {
+  size_t dash = 0;
+  while (dash < s.size && s.data[dash] != '-') dash++;
+  if (s.size <= 1 && dash < s.size) return false; /* "-" */
+  if (!parse_end((vs_str){s.data, dash}, 0, first)) return false;
+  *last = *first;
+  if (dash == s.size) return s.size != 0;
+  return parse_end((vs_str){s.data + dash + 1, s.size - dash - 1}, UINT64_MAX, last) && *first <= *last;
+}
+
 vs_status vs_fail(vs_error *error, vs_status status, uint64_t offset, const char *format, ...) {
   if (error != NULL) {
     error->status = status;

@@ -65,6 +65,10 @@ void vs_format_list(char *to, size_t capacity, const char *format, va_list argum
 bool vs_parse_u64(vs_str s, uint64_t *value);
 bool vs_parse_i64(vs_str s, int64_t *value);
 
+/* A range of numbers that count from 1: "4", "1-2", "3-" or "-2". An end that is open is 0 or UINT64_MAX; *first <= *last. False if `s` is not
+ * wholly one. */
+bool vs_parse_range(vs_str s, uint64_t *first, uint64_t *last);
+
 /* Fills `error` unless it is NULL, and returns `status`, so that failing is one statement. */
 vs_status vs_fail(vs_error *error, vs_status status, uint64_t offset, const char *format, ...);
 

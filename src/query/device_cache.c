@@ -202,35 +202,35 @@ static vs_status at_time(const vs_host *host, vs_device_cache *device, int64_t t
   return VS_OK;
 }
 
-/* The first moment of a step with its highest requested bytes. */
-static vs_moment peak_between(vs_device_cache *device, vs_moment first, vs_moment last) {
-  vs_curve_cursor cursor = vs_curve_cursor_at_start(device->slice, vs_cached_curves(device));
-  vs_curve_cursor_move(&cursor, first);
-  vs_moment best = first;
-  int64_t most = cursor.values[VS_CURVE_REQUESTED];
-  for (vs_moment at = first + 1; at <= last; at++) {
-    vs_curve_cursor_move(&cursor, at);
-    if (cursor.values[VS_CURVE_REQUESTED] <= most) continue;
-    most = cursor.values[VS_CURVE_REQUESTED];
-    best = at;
-  }
-  VS_ASSERT(best >= first && best <= last);
-  return best;
+/* "there is no step 5: 3 were found in this trace". */
+static vs_status no_such_step(vs_error *error, uint64_t step, uint64_t count) {
+  return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "there is no step %U: %U were found in this trace", step,
+                 count);
 }
 
-static vs_status at_step(const vs_host *host, vs_device_cache *device, int64_t step, vs_moment *out,
-                         vs_error *error) {
+vs_status vs_find_steps(const vs_host *host, vs_device_cache *device, vs_when when, vs_moment *first,
+                        vs_moment *last, vs_error *error) {
   vs_report *r;
+  VS_ASSERT(when.kind == VS_WHEN_STEPS && when.first <= when.last);
   VS_TRY(vs_cached_report(host, device, &r));
-  const vs_steps *steps = &r->steps;
-  const size_t count = steps->boundaries.count == 0 ? 0 : steps->boundaries.count - 1;
-  VS_ASSERT(step >= 1);
+  const uint32_t *boundaries = r->steps.boundaries.data;
+  const uint64_t count = r->steps.boundaries.count == 0 ? 0 : r->steps.boundaries.count - 1;
+  const bool is_open = when.last == UINT64_MAX; /* then what follows the last step is part of it */
   if (count == 0) return not_there(error, "no steps of a training loop were found in this trace");
-  if ((uint64_t)step > count)
-    return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET, "there is no step %D: %U were found in this trace",
-                   step, (uint64_t)count);
-  const uint32_t *begin = &steps->boundaries.data[step - 1];
-  *out = peak_between(device, begin[0], (vs_moment)begin[1] - 1);
+  if (!is_open && when.last > count) return no_such_step(error, when.last, count);
+  if (when.first > count + is_open) return no_such_step(error, when.first, count);
+  *first = when.first == 0 ? VS_AT_START : (vs_moment)boundaries[when.first - 1];
+  *last = is_open ? vs_slice_end(device->slice) : (vs_moment)boundaries[when.last] - 1;
+  VS_ASSERT(*first <= *last);
+  return VS_OK;
+}
+
+/* The first moment within the steps with the highest requested bytes. */
+static vs_status at_steps(const vs_host *host, vs_device_cache *device, vs_when when, vs_moment *out,
+                          vs_error *error) {
+  vs_moment first, last;
+  VS_TRY(vs_find_steps(host, device, when, &first, &last, error));
+  *out = vs_curves_peaks_between(device->slice, vs_cached_curves(device), first, last).at[VS_CURVE_REQUESTED];
   return VS_OK;
 }
 
@@ -252,7 +252,7 @@ static vs_status find_moment(const vs_host *host, vs_device_cache *device, vs_wh
       if (when.value <= vs_slice_end(slice)) return VS_OK;
       return vs_fail(error, VS_NOT_FOUND, VS_NO_OFFSET,
                      "there is no event %D: the trace of this device has %u", when.value, slice->event_count);
-    case VS_WHEN_STEP: return at_step(host, device, when.value, out, error);
+    case VS_WHEN_STEPS: return at_steps(host, device, when, out, error);
     case VS_WHEN_AFTER: return at_time(host, device, when.value, true, out, error);
     case VS_WHEN_TIME: return at_time(host, device, when.value, false, out, error);
   }

@@ -123,6 +123,10 @@ uint32_t vs_mapping_of_event(const vs_device_cache *device, uint32_t event);
 VS_MUST_CHECK vs_status vs_find_moment(const vs_host *host, vs_device_cache *device, vs_when when,
                                        vs_moment *out, vs_error *error);
 
+/* The first and the last moment of the steps that `when` (VS_WHEN_STEPS) names. Fails: VS_NOT_FOUND  there are no steps, or not so many */
+VS_MUST_CHECK vs_status vs_find_steps(const vs_host *host, vs_device_cache *device, vs_when when,
+                                      vs_moment *first, vs_moment *last, vs_error *error);
+
 /* Executes the invariants of the cache and of its tables; NULL if they hold, else the sentence that does not. */
 const char *vs_device_cache_check(const vs_device_cache *device);
 

@@ -1,5 +1,5 @@
 /* "inventory": what was live at a moment by stack and size, with the peaks. It names no address and no time, so that two runs can
- * be compared. */
+ * be compared. With `since` it is what of that was allocated after that moment. */
 #include "analyze/inventory.h"
 #include "analyze/operation.h"
 #include "analyze/requests.h"
@@ -103,14 +103,44 @@ static void write_requests(vs_call *call, const vs_report *r) {
   else vs_reply_scratch(call, "requests_hash");
 }
 
-static void write_peaks(const vs_call *call, const vs_report *r) {
+static bool has_since(const vs_call *call) { return call->request->since.kind != VS_WHEN_NONE; }
+
+static void write_peaks(const vs_call *call, const vs_report *r, const vs_selection *selection) {
   vs_jsonw *json = call->json;
+  const bool is_complete =
+      has_since(call) ? vs_trust_is_complete_since(&r->trust, selection->since) : r->trust.is_complete;
   vs_jsonw_member_i64(json, "peak_allocated_bytes", r->allocated.peak);
   vs_jsonw_member_bool(json, "allocated_is_exact", r->allocated.is_exact);
   vs_jsonw_member_i64(json, "peak_requested_bytes", r->curves.curve[VS_CURVE_REQUESTED].peak);
   vs_jsonw_member_i64(json, "peak_reserved_bytes", r->curves.curve[VS_CURVE_RESERVED].peak);
   vs_jsonw_member_u64(json, "ooms", r->counts[VS_EVENT_OOM]);
-  vs_jsonw_member_bool(json, "complete", r->trust.is_complete);
+  vs_jsonw_member_bool(json, "complete", is_complete);
+}
+
+/* The peaks within the steps that `at` names; null of other moments. */
+static vs_status write_within(const vs_call *call, const vs_report *r) {
+  vs_jsonw *json = call->json;
+  vs_device_cache *device = call->device;
+  const vs_moment_index *moments;
+  vs_moment first, last;
+  int64_t allocated;
+  if (call->request->at.kind != VS_WHEN_STEPS) {
+    vs_jsonw_member_null(json, "within");
+    return VS_OK;
+  }
+  VS_TRY(vs_find_steps(call->engine->host, device, call->request->at, &first, &last, call->error));
+  VS_TRY(vs_cached_moments(call->engine->host, device, &moments));
+  VS_TRY(vs_allocated_peak_between(call->engine->host, r->lifetimes, &moments->mappings, first, last,
+                                   &allocated));
+  const vs_curve_peaks peaks = vs_curves_peaks_between(device->slice, &r->curves, first, last);
+  vs_reply_object_begin(json, "within");
+  vs_jsonw_member_i64(json, "first_event", first);
+  vs_jsonw_member_i64(json, "last_event", last);
+  vs_jsonw_member_i64(json, "peak_allocated_bytes", allocated);
+  vs_jsonw_member_i64(json, "peak_requested_bytes", peaks.peak[VS_CURVE_REQUESTED]);
+  vs_jsonw_member_i64(json, "peak_reserved_bytes", peaks.peak[VS_CURVE_RESERVED]);
+  vs_jsonw_object_end(json);
+  return VS_OK;
 }
 
 static vs_status write(vs_call *call, const vs_selection *selection, const vs_inventory *inventory,
@@ -120,9 +150,12 @@ static vs_status write(vs_call *call, const vs_selection *selection, const vs_in
   VS_TRY(collect(call, inventory, table));
   vs_reply_file(call);
   vs_reply_device(call, call->device);
-  write_peaks(call, r);
+  write_peaks(call, r, selection);
   write_requests(call, r);
   vs_reply_moment(call, call->device, "at", selection->at);
+  if (has_since(call)) vs_reply_moment(call, call->device, "since", selection->since);
+  else vs_jsonw_member_null(call->json, "since");
+  VS_TRY(write_within(call, r));
   vs_jsonw_member_u64(call->json, "bytes", inventory->bytes);
   vs_jsonw_member_u64(call->json, "count", inventory->count);
   write_frames(call, table);
@@ -138,7 +171,9 @@ vs_status vs_method_inventory(vs_call *call) {
   vs_selection selection;
   vs_inventory inventory;
   frame_table table;
+  if (has_since(call)) call->request->measure = VS_MEASURE_grown;
   VS_TRY(vs_selection_build(call, call->device, &selection));
+  if (has_since(call) && selection.at < selection.since) selection.set.rows.count = 0;
   vs_status status = vs_inventory_build(host, selection.lifetimes, selection.set.rows.data,
                                         selection.set.rows.count, &call->engine->frames, &inventory);
   if (status == VS_OK) {

@@ -345,6 +345,14 @@ declare namespace Replies {
     complete: boolean;
     requests_hash: string | null;
     at: Moment;
+    since: Moment | null;
+    within: {
+      first_event: int;
+      last_event: int;
+      peak_allocated_bytes: int;
+      peak_requested_bytes: int;
+      peak_reserved_bytes: int;
+    } | null;
     bytes: int;
     count: int;
     frames: Frame[];

@@ -176,13 +176,14 @@ static const char *const when_names[] = {
 };
 enum { WHEN_NAMES = sizeof when_names / sizeof *when_names };
 
-/* "step 3" or "step3". */
-static bool is_step(vs_str text, int64_t *step) {
+/* "step 3", "step3", "steps 1-2", "steps 3-", "steps -2". */
+static bool is_steps(vs_str text, vs_when *out) {
   const vs_str word = VS_STR("step");
   if (!vs_str_starts(text, word)) return false;
   size_t from = word.size;
+  if (from < text.size && text.data[from] == 's') from++;
   if (from < text.size && text.data[from] == ' ') from++;
-  return vs_parse_i64((vs_str){text.data + from, text.size - from}, step) && *step >= 1;
+  return vs_parse_range((vs_str){text.data + from, text.size - from}, &out->first, &out->last);
 }
 
 static vs_status read_moment(const param *p, vs_json value, vs_when *out, vs_error *error) {
@@ -201,8 +202,8 @@ static vs_status read_moment(const param *p, vs_json value, vs_when *out, vs_err
   out->kind = VS_WHEN_TIME;
   if (vs_str_starts(text, VS_STR("@")) && vs_parse_i64((vs_str){text.data + 1, text.size - 1}, &out->value))
     return VS_OK;
-  out->kind = VS_WHEN_STEP;
-  if (is_step(text, &out->value)) return VS_OK;
+  out->kind = VS_WHEN_STEPS;
+  if (is_steps(text, out)) return VS_OK;
   out->kind = VS_WHEN_AFTER;
   if (vs_read_duration(text, &out->value)) return VS_OK;
   return vs_unknown_word(error, "moment", text, when_names, WHEN_NAMES);

@@ -66,13 +66,14 @@ typedef enum vs_when_kind {
   VS_WHEN_EVENT,
   VS_WHEN_AFTER, /* microseconds after the first event */
   VS_WHEN_TIME,  /* microseconds since 1970 */
-  VS_WHEN_STEP,  /* the peak of that step of the training loop, 1 the first */
+  VS_WHEN_STEPS, /* the peak within steps of the training loop, 1 the first */
   VS_WHEN_NONE,  /* only where the default is null */
 } vs_when_kind;
 
 typedef struct vs_when {
   vs_when_kind kind;
-  int64_t value; /* of EVENT, AFTER, TIME */
+  int64_t value;        /* of EVENT, AFTER, TIME */
+  uint64_t first, last; /* of STEPS: 1 <= first <= last, or 0 and UINT64_MAX where the range is open */
 } vs_when;
 
 /* A text of any kind; not given is told from empty. */

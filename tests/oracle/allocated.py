@@ -132,6 +132,13 @@ def pool_at_end(memory, i):
 
 def allocated(memory, settings, at_request, only_completion, is_wrong):
     """{"allocated_bytes", "allocated_is_exact", "allocated_event"} of the peak."""
+    curve, is_exact = allocated_curve(memory, settings, at_request, only_completion)
+    peak = max(curve)
+    return {"allocated_bytes": peak, "allocated_is_exact": is_exact and not is_wrong, "allocated_event": curve.index(peak) - 1}
+
+
+def allocated_curve(memory, settings, at_request, only_completion):
+    """The bytes before the first event and after each, and whether they are exact."""
     findings = Findings()
     lives, current = match_lives(memory, at_request, findings)
     older = compare_with_end(memory, lives, current, findings)
@@ -180,10 +187,5 @@ def allocated(memory, settings, at_request, only_completion, is_wrong):
         upper.append(value + doubt)
     end = sum(b.size for b in memory.blocks if b.state == "active_allocated")
     baseline = end - curve[-1]
-    peak = max(curve)
-    doubtful = at_request or only_completion or baseline < 0 or max(upper) > peak
-    return {
-        "allocated_bytes": peak + baseline,
-        "allocated_is_exact": book.is_exact and not doubtful and not is_wrong,
-        "allocated_event": curve.index(peak) - 1,
-    }
+    doubtful = at_request or only_completion or baseline < 0 or max(upper) > max(curve)
+    return [value + baseline for value in curve], book.is_exact and not doubtful

@@ -99,6 +99,26 @@ def test_the_inventory(paths):
     assert complete
 
 
+def test_what_was_allocated_since(paths):
+    """Only the blocks of the trace behind the moment that are live at the other one; complete where no event behind it is missing."""
+    late = 0
+    for path, device, memory in cases(paths):
+        last = len(memory.entries) - 1
+        for since in {-1, last // 3, last} if last >= 0 else ():
+            reply = json.loads(cli.run("query", path, "inventory", f"device={name_of(device)}", "at=end", f"since={since}").out)
+            born = Counter((e.address, e.size) for e in memory.entries[since + 1 :] if e.action == "alloc")
+            live = Counter((address, size) for address, size, _ in truth.live_at(memory, last))
+            grown = sum(size * min(count, born[address, size]) for (address, size), count in live.items())
+            assert reply["bytes"] == grown, f"{path.name}, device {device}, since {since}"
+            assert reply["since"]["event"] == since and (reply["complete"] or since == -1 or path.stem not in ("sample", "late"))
+            whole = json.loads(cli.run("query", path, "inventory", f"device={name_of(device)}").out)
+            assert whole["since"] is None and whole["within"] is None and reply["complete"] >= whole["complete"]
+            early = json.loads(cli.run("query", path, "inventory", f"device={name_of(device)}", "at=start", f"since={since}").out)
+            assert (early["bytes"], early["count"], early["stacks"]) == (0, 0, [])
+            late += reply["complete"] and not whole["complete"]
+    assert late
+
+
 def owners(memory, event, by):
     """{row: Counter of sizes} of what was live, for one property of the owner."""
     rows = defaultdict(Counter)

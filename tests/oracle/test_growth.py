@@ -1,5 +1,6 @@
 """Steps and growth of `report` against growth.py: of all files of this ring, and of programs that run a loop."""
 
+import json
 from collections import Counter
 
 import pytest
@@ -7,9 +8,13 @@ import pytest
 import cli
 import closed_unpickler
 import shapes
+import truth
+from allocated import allocated_curve
+from figures import only_completion
 from growth import growth, steps
 from loops import loop_run
 from normal import normalise
+from test_diff import name_of
 from test_figures import expect, without_folders
 from test_queries import ask, memories, paths  # noqa: F401  (paths is a fixture)
 from writers import WRITERS
@@ -17,6 +22,7 @@ from writers import WRITERS
 pytestmark = pytest.mark.binary
 
 LOOPS_PER_TEST = 20
+asked = Counter()  # kinds of ranges
 ORDER = ("allocated", "freed", "pending")
 
 
@@ -41,12 +47,39 @@ def check_device(device, memory, annotations, where):
     return source, [g["kind"] for g in wanted]
 
 
-def check_file(path):
+def check_ranges(path, device, memory, settings, boundaries, number):
+    """The peaks within steps, in `inventory`, of one kind of range for each file; ranges that are not there."""
+    count, last = len(boundaries) - 1, len(memory.entries) - 1
+    step = 1 + number % count
+    text, low, high = [(f"step {step}", boundaries[step - 1], boundaries[step] - 1), (f"steps {step}-{count}", boundaries[step - 1], boundaries[count] - 1),
+                       (f"steps -{step}", -1, boundaries[step] - 1), (f"steps {step}-", boundaries[step - 1], last),
+                       (f"steps {count + 1}-", boundaries[count], last)][number % 5]
+    where = f"{path.name}, device {device['device']}, {text}"
+    curves = truth.requested_curve(memory), truth.reserved_curve(memory)
+    requested, reserved = (curve[low + 1 : high + 2] for curve in curves)  # a curve begins before the first event
+    ask_at = cli.run("query", path, "inventory", f"device={name_of(device['device'])}", f"at={text}")
+    found = json.loads(ask_at.out)
+    within = found["within"]
+    assert (within["first_event"], within["last_event"]) == (low, high), where
+    assert (within["peak_requested_bytes"], within["peak_reserved_bytes"]) == (max(requested), max(reserved)), where
+    assert found["at"]["event"] == low + requested.index(max(requested)), where
+    curve, _ = allocated_curve(memory, settings, truth.frees_at_request(memory), only_completion(memory))
+    assert within["peak_allocated_bytes"] == max(curve[low + 1 : high + 2]), where
+    for absent in (f"step {count + 1}", f"steps {count + 2}-", f"steps 1-{count + 1}"):
+        assert cli.run("query", path, "inventory", f"device={name_of(device['device'])}", f"at={absent}").code != 0
+    asked.update([number % 5])
+
+
+def check_file(path, number=0):
     file = closed_unpickler.read_file(path)
     annotations = file.data.get("external_annotations", []) if isinstance(file.data, dict) else []
     report = ask("report", path, "--top", "0")
     for device in [*report["devices"], *([report["host"]] if report["host"] else [])]:
-        yield check_device(device, memories(path)[device["device"]], annotations, f"{path.name}, device {device['device']}")
+        memory = memories(path)[device["device"]]
+        source, boundaries, _ = steps(memory, annotations)
+        if source is not None:
+            check_ranges(path, device, memory, normalise(file.data).settings, boundaries, number)
+        yield check_device(device, memory, annotations, f"{path.name}, device {device['device']}")
 
 
 def test_steps_and_growth(paths):
@@ -62,13 +95,14 @@ def test_steps_and_growth_of_loops(first, tmp_path):
     for seed in range(first, first + LOOPS_PER_TEST):
         path = tmp_path / f"loop{seed}.pickle"
         path.write_bytes(WRITERS["c-4"].write(shapes.build(loop_run(seed), "2.15")))
-        for source, kinds in check_file(path):
+        for source, kinds in check_file(path, seed):
             told.update([source, *kinds])
 
 
 def test_loops_show_everything():
     """The test above is about something: every source of steps, and everything that can become of growth."""
     assert set(told) >= {"annotations", "rounds", "pattern", None, *ORDER}, told
+    assert set(asked) == set(range(5))
 
 
 def test_forty_rounds_of_a_bare_loop(tmp_path):

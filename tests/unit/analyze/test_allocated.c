@@ -5,6 +5,24 @@
 #define KiB UINT64_C(1024)
 #define MiB UINT64_C(0x100000)
 
+/* The peaks before and from the moment of the peak on, and at that moment alone. */
+static void expect_ranges(made *m, const vs_lifetimes *lifetimes, const vs_mappings *mappings,
+                          const vs_allocated *all) {
+  const vs_moment end = vs_slice_end(lifetimes->slice);
+  int64_t peak;
+  expect_ok(vs_allocated_peak_between(m->host, lifetimes, mappings, VS_AT_START, end, &peak));
+  assert_true(peak == all->peak);
+  expect_ok(vs_allocated_peak_between(m->host, lifetimes, mappings, all->peak_at, all->peak_at, &peak));
+  assert_true(peak == all->peak);
+  expect_ok(vs_allocated_peak_between(m->host, lifetimes, mappings, VS_AT_START, VS_AT_START, &peak));
+  assert_true(peak == all->baseline);
+  expect_ok(vs_allocated_peak_between(m->host, lifetimes, mappings, end, end, &peak));
+  assert_true(peak == all->end);
+  if (all->peak_at == VS_AT_START) return;
+  expect_ok(vs_allocated_peak_between(m->host, lifetimes, mappings, VS_AT_START, all->peak_at - 1, &peak));
+  assert_true(peak < all->peak && peak >= all->baseline);
+}
+
 static vs_allocated measure(made *m) {
   vs_lifetimes lifetimes;
   vs_mappings mappings;
@@ -13,6 +31,7 @@ static vs_allocated measure(made *m) {
   expect_ok(vs_lifetimes_build(m->host, slice, &lifetimes));
   expect_ok(vs_mappings_build(m->host, slice, &mappings));
   expect_ok(vs_allocated_measure(m->host, &lifetimes, &mappings, &out));
+  expect_ranges(m, &lifetimes, &mappings, &out);
   vs_mappings_deinit(m->host, &mappings);
   vs_lifetimes_deinit(m->host, &lifetimes);
   return out;

@@ -40,6 +40,17 @@ static void test_values(void **state) {
   }
   vs_curve_cursor_move(&cursor, 100);
   assert_int_equal(cursor.moment, 9);
+  for (vs_moment first = 0; first < 10; first++) { /* the highest of each range, the first of equals */
+    for (vs_moment last = first; last < 10; last++) {
+      const vs_curve_peaks peaks = vs_curves_peaks_between(slice, &curves, first, last);
+      for (int kind = 0; kind < VS_CURVE_KINDS; kind++) {
+        vs_moment most = first;
+        for (vs_moment at = first; at <= last; at++)
+          if (wanted[kind][at] > wanted[kind][most]) most = at;
+        assert_true(peaks.at[kind] == most && peaks.peak[kind] == wanted[kind][most]);
+      }
+    }
+  }
   const vs_curve *curve = curves.curve;
   assert_int_equal(curve[VS_CURVE_REQUESTED].baseline, 100);
   assert_int_equal(curve[VS_CURVE_REQUESTED].peak, 1100);

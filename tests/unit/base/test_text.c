@@ -151,6 +151,25 @@ static void parsing(void **state) {
   assert_false(vs_parse_i64((vs_str){0}, &i));
 }
 
+static void ranges(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    uint64_t first, last;
+  } right[] = {{"4", 4, 4},           {"1-2", 1, 2}, {"3-3", 3, 3},
+               {"3-", 3, UINT64_MAX}, {"-2", 0, 2},  {"1-18446744073709551615", 1, UINT64_MAX}};
+  static const char *const wrong[] = {"",   "-",   "--",    "0",     "0-1", "1-0",
+                                      "-0", "2-1", "1-2-3", "1 - 2", "a",   "1-18446744073709551616"};
+  uint64_t first, last;
+  for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+    assert_true(vs_parse_range(vs_str_from(right[i].text), &first, &last));
+    assert_true(first == right[i].first && last == right[i].last);
+  }
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    assert_false(vs_parse_range(vs_str_from(wrong[i]), &first, &last));
+  assert_false(vs_parse_range((vs_str){0}, &first, &last));
+}
+
 static void failing(void **state) {
   (void)state;
   vs_error error;
@@ -171,6 +190,7 @@ int main(void) {
       cmocka_unit_test(writer_gets_everything_in_pieces),
       cmocka_unit_test(first_failure_sticks),
       cmocka_unit_test(parsing),
+      cmocka_unit_test(ranges),
       cmocka_unit_test(failing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,12 @@ static void expect_moment(const char *json, vs_when_kind kind, int64_t value) {
   assert_true(when.value == value);
 }
 
+static void expect_steps(const char *json, uint64_t first, uint64_t last) {
+  const vs_when when = moment(json);
+  assert_int_equal(when.kind, VS_WHEN_STEPS);
+  assert_true(when.first == first && when.last == last);
+}
+
 static void moments_are_names_events_and_times(void **state) {
   (void)state;
   assert_int_equal(moment("\"start\"").kind, VS_WHEN_START);
@@ -88,8 +94,13 @@ static void moments_are_names_events_and_times(void **state) {
   expect_moment("\"2min\"", VS_WHEN_AFTER, 120000000);
   expect_moment("\"@1700000000000001\"", VS_WHEN_TIME, INT64_C(1700000000000001));
   expect_moment("\"@-5\"", VS_WHEN_TIME, -5);
-  expect_moment("\"step 3\"", VS_WHEN_STEP, 3);
-  expect_moment("\"step12\"", VS_WHEN_STEP, 12);
+  expect_steps("\"step 3\"", 3, 3);
+  expect_steps("\"step12\"", 12, 12);
+  expect_steps("\"steps 1-2\"", 1, 2);
+  expect_steps("\"steps3-\"", 3, UINT64_MAX);
+  expect_steps("\"steps -4\"", 0, 4);
+  expect_refused("{\"method\":\"state\",\"params\":{\"at\":\"steps 2-1\"}}",
+                 "unknown moment 'steps 2-1': there is start, end, peak, peak_reserved, oom");
   expect_refused("{\"method\":\"state\",\"params\":{\"at\":\"step 0\"}}",
                  "unknown moment 'step 0': there is start, end, peak, peak_reserved, oom");
   expect_refused("{\"method\":\"state\",\"params\":{\"at\":\"pek\"}}",
@@ -126,7 +137,8 @@ static void what_is_unknown_is_refused_with_the_nearest_word(void **state) {
   expect_refused("{\"method\":\"sta\"}", "unknown method 'sta': did you mean 'stats'?");
   expect_refused(
       "{\"method\":\"xyz\"}",
-      "unknown method 'xyz': there is report, stats, live, inventory, tree, blocks, events, find, segments, state, "
+      "unknown method 'xyz': there is report, stats, live, inventory, tree, blocks, events, find, segments, "
+      "state, "
       "timeline, marks, picture, groups, pick, allocation, allocations, map, holes, fragmentation, replay, "
       "whatif, whatif_snapshot, course, oom, export, info, settings, methods");
   expect_refused("{\"method\":\"live\",\"params\":{\"tpo\":1}}",
