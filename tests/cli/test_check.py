@@ -4,7 +4,9 @@ import json
 import re
 import subprocess
 import xml.etree.ElementTree
+from pathlib import Path
 
+import jsonschema
 import pytest
 
 import conftest as make
@@ -214,7 +216,36 @@ def test_what_is_more_than_in_the_baseline(check, reply, folder):
 # What services read.
 
 
-ANNOTATION = re.compile(r"::(error|warning) ((?:[a-z]+=[^,:\r\n]*,?)*)::([^\r\n]*)")
+SCHEMA = Path(__file__).parent / "junit.xsd"
+
+# What GitLab documents of a report: the members that it needs, and which severities it knows. Paths are relative.
+ISSUES = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["description", "check_name", "fingerprint", "severity", "location"],
+        "additionalProperties": False,
+        "properties": {
+            "description": {"type": "string", "minLength": 1},
+            "check_name": {"type": "string", "minLength": 1},
+            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{8,}$"},
+            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+            "location": {
+                "type": "object",
+                "required": ["path", "lines"],
+                "additionalProperties": False,
+                "properties": {
+                    "path": {"type": "string", "pattern": "^[^/]"},
+                    "lines": {"type": "object", "required": ["begin"], "additionalProperties": False,
+                              "properties": {"begin": {"type": "integer", "minimum": 1}}},
+                },
+            },
+        },
+    },
+}
+
+VALUE = r"(?:[^%,:\r\n]|%(?:25|0D|0A|3A|2C))*"
+ANNOTATION = re.compile(rf"::(error|warning) ([a-z]+={VALUE}(?:,[a-z]+={VALUE})*)::((?:[^%\r\n]|%(?:25|0D|0A))*)")
 
 
 def test_annotations(check, folder):
@@ -232,9 +263,49 @@ def test_annotations(check, folder):
     assert text.startswith("before\n### GPU memory\n\nBroken: 1 of 2 checks, 1 cannot be judged\n") and "| broken | max-allocated | " in text
 
 
+def assert_valid(path):
+    done = subprocess.run(["xmllint", "--noout", "--nonet", "--schema", SCHEMA, path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+# What a name of the user may have in it, and each form must escape.
+HOSTILE = 'a%0A::error::x\r\n,:|`<b>&"\' ]]> \x01\x7f\ufffe ü€'
+
+
+def test_hostile_names(check, folder):
+    """Each form stays in its grammar, and says the name as it is, where it can be written."""
+    name = json.dumps(HOSTILE).replace("\x7f", r"\u007f")
+    write(folder, f'[budgets.{name}]\nowner = "model.py:*"\nmax = 1\n')
+    out = check("--github", "--junit", "out.xml", "--code-quality", "out.json", "--no-oom", code=1).out
+    lines = [line for line in out.splitlines() if line.startswith("::")]
+    matches = [ANNOTATION.fullmatch(line) for line in lines]
+    assert lines and all(matches)
+    title = dict(part.split("=", 1) for part in matches[0][2].split(","))["title"]
+    for code, letter in (("%3A", ":"), ("%2C", ","), ("%0D", "\r"), ("%0A", "\n"), ("%25", "%")):
+        title = title.replace(code, letter)
+    assert title == f"GPU memory: {HOSTILE}: max"
+    assert_valid(folder / "out.xml")
+    name = next(case.attrib["name"] for case in xml.etree.ElementTree.parse(folder / "out.xml").getroot().iter("testcase") if case.attrib["name"] != "no-oom")
+    assert name.split() == f"{HOSTILE}: max".replace("\x01", "?").replace("\r", "?").replace("\ufffe", "?").split()
+    issues = json.loads((folder / "out.json").read_text())
+    jsonschema.validate(issues, ISSUES)
+    assert issues[0]["description"].startswith(f"{HOSTILE}: max: ")
+
+
+def test_the_schemas_have_teeth(check, folder):
+    check("--junit", "out.xml", "--max-allocated", "1KiB", code=1)
+    text = (folder / "out.xml").read_text()
+    for old, new in (('name="max-allocated"', ""), ('errors="0"', 'errors="-1"'), ("failure", "failed"), ('type="broken"', "")):
+        assert old in text
+        (folder / "wrong.xml").write_text(text.replace(old, new))
+        with pytest.raises(AssertionError):
+            assert_valid(folder / "wrong.xml")
+
+
 def test_junit(check, folder):
     write(folder, '[budgets."a<b&\\"c"]\nowner = "model.py:*"\nmax = 1\n')
     check("--junit", "out.xml", "--max-allocated", "1KiB", "--no-oom", "--max-retries", 0, code=1)
+    assert_valid(folder / "out.xml")
     suite = xml.etree.ElementTree.parse(folder / "out.xml").getroot()[0]
     assert suite.attrib == {"name": "vramscope check", "tests": "4", "failures": "2", "errors": "1", "skipped": "0"}
     cases = {case.attrib["name"]: [child.tag for child in case] for case in suite}
@@ -246,10 +317,12 @@ def test_code_quality(check, folder):
     """The members that GitLab asks for. The fingerprint does not change with the size."""
     def issues(limit):
         check("--code-quality", "out.json", "--max-allocated", limit, "--no-oom", code=1)
-        return json.loads((folder / "out.json").read_text())
+        found = json.loads((folder / "out.json").read_text())
+        jsonschema.validate(found, ISSUES)
+        return found
 
     (issue,) = issues("1GiB")
-    assert set(issue) == {"description", "check_name", "fingerprint", "severity", "location"} and issue["severity"] == "major"
+    assert issue["severity"] == "major"
     assert issue["location"] == {"path": "train.py", "lines": {"begin": 46}} and issue["check_name"] == "max-allocated"
     assert issues("2GiB")[0]["fingerprint"] == issue["fingerprint"] and re.fullmatch("[0-9a-f]+", issue["fingerprint"])
 

@@ -33,15 +33,23 @@ bool vs_check_are_same_places(vs_json check, vs_json other) {
 
 /* ---- JUnit */
 
+/* U+FFFE or U+FFFF. */
+static bool is_no_character(vs_str part, size_t at) {
+  return part.size - at >= 3 && memcmp(part.data + at, "\xef\xbf", 2) == 0 &&
+         (uint8_t)part.data[at + 2] >= 0xbe;
+}
+
 /* XML 1.0 has no other control characters, and no way to write them. */
 static void put_xml(vs_text *text, vs_str part) {
   for (size_t i = 0; i < part.size; i++) {
     const uint8_t c = (uint8_t)part.data[i];
+    const bool is_none = is_no_character(part, i);
+    if (is_none) i += 2;
     if (c == '&') vs_text_cstr(text, "&amp;");
     else if (c == '<') vs_text_cstr(text, "&lt;");
     else if (c == '>') vs_text_cstr(text, "&gt;");
     else if (c == '"') vs_text_cstr(text, "&quot;");
-    else vs_text_byte(text, c < ' ' && c != '\n' && c != '\t' ? '?' : c);
+    else vs_text_byte(text, is_none || (c < ' ' && c != '\n' && c != '\t') ? '?' : c);
   }
 }
 
