@@ -81,6 +81,10 @@ typedef struct vs_dryrun_plan {
    * with one value after the other, and the reply is about all of these runs ("method" is "dryrun_find_largest"). Not together with vary,
    * finds_smallest, finds_ranks, history and snapshot. NULL: one run. */
   const char *find_largest;
+
+  /* "1-2", "3-", "-2", "4": steps of the training, at whose peaks the reply has inventories, too ("step_ranges"); NULL after the last. NULL:
+   * none. */
+  const char *const *step_ranges;
 } vs_dryrun_plan;
 
 /* What became of the runs, as the exit status of `vramscope dryrun` says it. */

@@ -1,5 +1,6 @@
 #include "check/check.h"
 #include "check/owners.h"
+#include "check/ranges.h"
 #include "check/settings.h"
 #include "diff/baseline.h"
 #include "diff/diff.h"
@@ -32,6 +33,51 @@ static vs_json reports_of(const checking *c) {
                                            : vs_reply_at(c->run->dryrun, "report");
 }
 
+/* ---- what a budget is about: the whole run, or steps of it */
+
+typedef struct scope {
+  const vs_side *side;      /* what was live at the peak; NULL: unknown */
+  vs_str no_side;           /* the reason, as a clause, never empty */
+  vs_str incomplete;        /* why figures are lower bounds, as a clause; empty: they are exact */
+  vs_str incomplete_owners; /* the same of sums of owners */
+  bool is_within;           /* of steps, then: */
+  vs_check_range range;
+  vs_side own; /* `side` points at it */
+} scope;
+
+/* The peaks of a dry run are PyTorch's own, so they may be exact where its history is not. */
+static void take_run(const checking *c, scope *s) {
+  s->side = c->has_side ? &c->side : NULL;
+  s->no_side = vs_str_from(c->facts.no_inventory);
+  if (s->incomplete.size == 0 && !vs_reply_bool(c->facts.inventory, "complete"))
+    s->incomplete_owners = VS_STR("the history of the run is incomplete");
+}
+
+static void take_steps(checking *c, const vs_check_budget *budget, scope *s) {
+  s->is_within = true;
+  s->range = vs_check_range_of(c->run->ranges, budget->steps);
+  s->no_side = s->range.why;
+  if (s->incomplete.size == 0) s->incomplete = s->incomplete_owners = s->range.incomplete;
+  if (vs_json_is_absent(s->range.inventory)) return;
+  vs_error ignored; /* of inventories of this run; its status says enough */
+  const vs_status status = vs_side_init(&s->own, c->host, s->range.inventory, &ignored);
+  if (status == VS_OK) s->side = &s->own;
+  else s->no_side = vs_str_from(vs_status_text(status));
+  if (c->text.status == VS_OK) c->text.status = status;
+}
+
+static void scope_init(checking *c, const vs_check_budget *budget, scope *s) {
+  *s = (scope){.incomplete = vs_text_view(&c->facts.incomplete)};
+  s->incomplete_owners = s->incomplete;
+  if (budget->steps.size == 0) take_run(c, s);
+  else take_steps(c, budget, s);
+  if (s->no_side.size == 0) s->no_side = VS_STR("it was not recorded");
+}
+
+static void scope_deinit(const checking *c, scope *s) {
+  if (s->side == &s->own) vs_side_deinit(c->host, &s->own);
+}
+
 /* ---- a finding */
 
 typedef enum place_kind { PLACES_NONE, PLACES_MORE, PLACES_MATCHING, PLACES_GROWING } place_kind;
@@ -44,6 +90,8 @@ typedef struct finding {
   uint64_t measured, limit;
   bool is_tighter; /* lower than the baseline allows for */
   place_kind places;
+  const vs_side *side; /* of PLACES_MATCHING, with */
+  vs_str pattern;
 } finding;
 
 static void put_amount(checking *c, uint64_t value, bool is_bytes) {
@@ -66,9 +114,10 @@ static void put_places(checking *c, const finding *f) {
   vs_jsonw_member_str(&c->w, "places_are", places_are(c, f));
   if (f->verdict != BROKEN) vs_owners_put_none(&c->w);
   else if (f->places == PLACES_GROWING) vs_owners_put_growing(&c->w, reports_of(c));
-  else if (!c->has_side || f->places == PLACES_NONE) vs_owners_put_none(&c->w);
-  else if (f->places == PLACES_MORE) vs_owners_put_more(&c->w, &c->side, c->diff);
-  else vs_owners_put_matching(&c->w, c->host, &c->side, f->budget->owner);
+  else if (f->places == PLACES_MATCHING && f->side != NULL)
+    vs_owners_put_matching(&c->w, c->host, f->side, f->pattern);
+  else if (f->places == PLACES_MORE && c->has_side) vs_owners_put_more(&c->w, &c->side, c->diff);
+  else vs_owners_put_none(&c->w);
 }
 
 /* Writes the finding, whose sentence has been composed. */
@@ -78,6 +127,8 @@ static void put_finding(checking *c, const finding *f) {
   vs_jsonw_object_begin(w);
   if (f->budget->name.size == 0) vs_jsonw_member_null(w, "budget");
   else vs_jsonw_member_str(w, "budget", f->budget->name);
+  if (f->budget->steps.size == 0) vs_jsonw_member_null(w, "steps");
+  else vs_jsonw_member_str(w, "steps", f->budget->steps);
   vs_jsonw_member_str(w, "key", vs_str_from(f->key));
   vs_jsonw_member_str(w, "verdict", vs_str_from(verdict_words[f->verdict]));
   put_number(w, "measured", f->has_measured, f->measured);
@@ -112,8 +163,8 @@ static void say_within(checking *c, const finding *f, const char *what) {
   put_amount(c, f->limit, f->is_bytes);
 }
 
-static void say_unknown(checking *c, const char *what, const char *why) {
-  vs_text_format(&c->sentence, "%s: unknown, because %s", what, why);
+static void say_unknown(checking *c, const char *what, vs_str why) {
+  vs_text_format(&c->sentence, "%s: unknown, because %S", what, why);
 }
 
 /* Judges a value that is known, and says so. If it is incomplete, for the reason given, it may be higher. */
@@ -133,67 +184,83 @@ static void judge(checking *c, finding *f, const char *what, vs_str incomplete) 
   put_finding(c, f);
 }
 
-static void check_fact(checking *c, const vs_check_budget *budget, vs_fact_id id) {
-  const vs_fact *fact = &c->facts.list[id];
+enum { WHAT = 224 };
+
+/* "allocated at the peak", and within which steps. */
+static void name_what(char *to, const vs_check_budget *budget, const char *what) {
+  if (budget->steps.size == 0) vs_format(to, WHAT, "%s", what);
+  else vs_format(to, WHAT, "%s within steps %S", what, budget->steps);
+}
+
+static void judge_figure(checking *c, finding *f, const char *kind, const vs_fact *fact, const scope *s) {
+  char what[WHAT];
+  name_what(what, f->budget, kind);
+  if (fact->is_known) {
+    f->measured = fact->value;
+    judge(c, f, what, s->incomplete);
+    return;
+  }
+  f->verdict = UNKNOWN;
+  f->has_limit = true;
+  say_unknown(c, what, s->is_within ? s->no_side : vs_str_from(fact->why));
+  put_finding(c, f);
+}
+
+static void check_fact(checking *c, const vs_check_budget *budget, const scope *s, vs_fact_id id) {
+  const vs_fact within = {.is_known = s->side != NULL, .value = s->range.peaks[id]};
   finding f = {.key = vs_fact_kinds[id].key,
                .budget = budget,
                .is_bytes = vs_fact_kinds[id].is_bytes,
-               .measured = fact->value,
                .limit = budget->most[id],
-               .places = id == VS_FACT_GROWTH                          ? PLACES_GROWING
+               .side = s->side,
+               .pattern = VS_STR("*"),
+               .places = s->is_within                                  ? PLACES_MATCHING
+                         : id == VS_FACT_GROWTH                        ? PLACES_GROWING
                          : id == VS_FACT_OOMS || id == VS_FACT_RETRIES ? PLACES_NONE
                                                                        : PLACES_MORE};
-  if (fact->is_known) {
-    judge(c, &f, vs_fact_kinds[id].what, vs_text_view(&c->facts.incomplete));
-    return;
-  }
-  f.verdict = UNKNOWN;
-  f.has_limit = true;
-  say_unknown(c, vs_fact_kinds[id].what, fact->why);
-  put_finding(c, &f);
+  judge_figure(c, &f, vs_fact_kinds[id].what, s->is_within ? &within : &c->facts.list[id], s);
 }
 
 /* ---- budgets of owners */
 
-static uint64_t sum_of(checking *c, const vs_check_budget *budget) {
+/* `side`: of the budget's scope. */
+static uint64_t sum_of(checking *c, const vs_check_budget *budget, const vs_side *side) {
   uint64_t bytes = 0;
-  const vs_status status = vs_owners_sum(c->host, &c->side, budget->owner, &bytes);
+  const vs_status status = vs_owners_sum(c->host, side, budget->owner, &bytes);
   if (c->text.status == VS_OK) c->text.status = status;
   return bytes;
 }
 
-static const char *owner_why(const checking *c, const vs_check_budget *budget) {
-  if (!c->has_side) return c->facts.no_inventory;
-  if (!budget->max.is_more) return NULL;
-  if (!has_baseline(c)) return "it is compared with a baseline, and there is none";
+static vs_str owner_why(const checking *c, const vs_check_budget *budget, const scope *s) {
+  if (s->side == NULL) return s->no_side;
+  if (!budget->max.is_more) return VS_STR("");
+  if (!has_baseline(c)) return VS_STR("it is compared with a baseline, and there is none");
   if (vs_reply_is_unknown(vs_json_member(vs_reply_at(c->old, "budgets"), budget->name)))
-    return "the baseline does not have this budget: update it";
-  return NULL;
+    return VS_STR("the baseline does not have this budget: update it");
+  return VS_STR("");
 }
 
-/* Why the sums of owners are lower bounds; empty: they are exact. The peaks of a dry run are PyTorch's own, so they may be exact where its
- * history is not. */
-static vs_str owners_incomplete(const checking *c) {
-  if (c->facts.incomplete.bytes.count != 0) return vs_text_view(&c->facts.incomplete);
-  return vs_reply_bool(c->facts.inventory, "complete") ? VS_STR("")
-                                                       : VS_STR("the history of the run is incomplete");
-}
-
-static void check_owner(checking *c, const vs_check_budget *budget) {
-  char what[160];
-  const char *why = owner_why(c, budget);
-  finding f = {.key = "max", .budget = budget, .is_bytes = true, .places = PLACES_MATCHING};
-  vs_format(what, sizeof what, "in %S at the peak", budget->owner);
-  if (why != NULL) {
+static void check_owner(checking *c, const vs_check_budget *budget, const scope *s) {
+  char owner[WHAT], what[WHAT];
+  const vs_str why = owner_why(c, budget, s);
+  finding f = {.key = "max",
+               .budget = budget,
+               .is_bytes = true,
+               .places = PLACES_MATCHING,
+               .side = s->side,
+               .pattern = budget->owner};
+  vs_format(owner, sizeof owner, "in %S at the peak", budget->owner);
+  name_what(what, budget, owner);
+  if (why.size != 0) {
     f.verdict = UNKNOWN;
     say_unknown(c, what, why);
     put_finding(c, &f);
     return;
   }
-  f.measured = sum_of(c, budget);
+  f.measured = sum_of(c, budget, s->side);
   f.limit = vs_bound_most(&budget->max,
                           vs_json_u64(vs_json_member(vs_reply_at(c->old, "budgets"), budget->name), 0));
-  judge(c, &f, what, owners_incomplete(c));
+  judge(c, &f, what, s->incomplete_owners);
 }
 
 /* ---- the baseline */
@@ -248,7 +315,7 @@ static void compare(checking *c, const compared *with) {
   if (vs_reply_is_unknown(old)) return; /* the baseline is of a recording that does not have it */
   if (!fact->is_known) {
     f.verdict = UNKNOWN;
-    say_unknown(c, vs_fact_kinds[with->id].what, fact->why);
+    say_unknown(c, vs_fact_kinds[with->id].what, vs_str_from(fact->why));
   } else {
     const bool is_complete = c->facts.incomplete.bytes.count == 0;
     f.verdict = f.measured > f.limit ? BROKEN : is_complete ? HOLDS : UNKNOWN;
@@ -268,10 +335,13 @@ static void compare(checking *c, const compared *with) {
 /* ---- the reply */
 
 static void check_budget(checking *c, const vs_check_budget *budget) {
+  scope s;
   if (budget->program.size != 0 && !vs_pattern_matches(budget->program, c->run->name)) return;
+  scope_init(c, budget, &s);
   for (vs_fact_id id = 0; id < VS_FACT_COUNT; id++)
-    if (budget->has_most[id]) check_fact(c, budget, id);
-  if (budget->owner.size != 0) check_owner(c, budget);
+    if (budget->has_most[id]) check_fact(c, budget, &s, id);
+  if (budget->owner.size != 0) check_owner(c, budget, &s);
+  scope_deinit(c, &s);
 }
 
 /* A run whose figures are unknown, with nothing that would say so, is no run that holds. */
@@ -282,6 +352,18 @@ static void check_all(checking *c) {
   if (has_baseline(c))
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++) compare(c, &comparisons[i]);
   vs_jsonw_array_end(&c->w);
+}
+
+/* What a budget of an owner has, where that is known. */
+static void put_budget(checking *c, vs_jsonw *w, const vs_check_budget *budget) {
+  scope s;
+  if (budget->owner.size == 0) return;
+  scope_init(c, budget, &s);
+  if (s.side != NULL) {
+    vs_jsonw_key(w, budget->name);
+    vs_jsonw_u64(w, sum_of(c, budget, s.side));
+  }
+  scope_deinit(c, &s);
 }
 
 /* The figures of the run, as a baseline has them. */
@@ -295,12 +377,7 @@ static void put_figures(checking *c, vs_jsonw *w) {
   vs_jsonw_member_bool(w, "complete", c->facts.incomplete.bytes.count == 0);
   vs_jsonw_key(w, VS_STR("budgets"));
   vs_jsonw_object_begin(w);
-  for (size_t i = 0; i < c->settings.budgets.count && c->has_side; i++) {
-    const vs_check_budget *budget = &c->settings.budgets.data[i];
-    if (budget->owner.size == 0) continue;
-    vs_jsonw_key(w, budget->name);
-    vs_jsonw_u64(w, sum_of(c, budget));
-  }
+  for (size_t i = 0; i < c->settings.budgets.count; i++) put_budget(c, w, &c->settings.budgets.data[i]);
   vs_jsonw_object_end(w);
 }
 

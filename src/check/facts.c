@@ -112,16 +112,20 @@ static vs_json report_of(vs_json report, int64_t device) {
   return vs_json_at(devices, i);
 }
 
+static vs_fact figure_of(vs_json inventory, const char *key, const char *why) {
+  const vs_json value = vs_reply_at(inventory, key);
+  return vs_reply_is_unknown(value) ? unknown(why) : known(vs_json_u64(value, 0));
+}
+
 static void take_file(vs_facts *facts, const vs_check_run *run) {
-  const vs_json inventory = run->inventory, driver = vs_reply_at(inventory, "peak_driver_bytes");
+  const vs_json inventory = run->inventory;
   const vs_json device = report_of(run->report, vs_reply_i64(inventory, "device"));
   facts->inventory = inventory;
-  facts->list[VS_FACT_ALLOCATED] = known(vs_reply_u64(inventory, "peak_allocated_bytes"));
-  facts->list[VS_FACT_RESERVED] = known(vs_reply_u64(inventory, "peak_reserved_bytes"));
-  facts->list[VS_FACT_OOMS] = known(vs_reply_u64(inventory, "ooms"));
-  facts->list[VS_FACT_DRIVER] = vs_reply_is_unknown(driver)
-                                    ? unknown("a snapshot does not have it; a dry run does")
-                                    : known(vs_json_u64(driver, 0));
+  facts->list[VS_FACT_ALLOCATED] = figure_of(inventory, "peak_allocated_bytes", "the file does not have it");
+  facts->list[VS_FACT_RESERVED] = figure_of(inventory, "peak_reserved_bytes", "the file does not have it");
+  facts->list[VS_FACT_OOMS] = figure_of(inventory, "ooms", "the file does not have them");
+  facts->list[VS_FACT_DRIVER] =
+      figure_of(inventory, "peak_driver_bytes", "a snapshot does not have it; a dry run does");
   facts->list[VS_FACT_RETRIES] = unknown("a snapshot does not have them; a dry run does");
   if (vs_json_is_absent(device)) facts->list[VS_FACT_GROWTH] = unknown("the file has no history");
   else if (!vs_reply_knows(device, "steps"))

@@ -31,6 +31,9 @@ typedef struct vs_check_run {
   vs_json dryrun;    /* the reply of a dry run; then the others are taken from it */
   vs_json inventory; /* the replies of these methods about a file */
   vs_json report;
+  /* For each steps that a budget names, and each GPU: {"steps", "inventory", "why"}: the reply of the method "inventory" about the
+   * moment "steps ...", or null, and then the reason */
+  vs_json ranges;
 } vs_check_run;
 
 typedef struct vs_facts {

@@ -2,6 +2,7 @@
 #include "base/double_text.h"
 #include "base/human.h"
 #include "base/nearest.h"
+#include "check/ranges.h"
 
 static const char *const texts[] = {
 #define VS_CHECK_TEXT(key) key,
@@ -73,7 +74,7 @@ static vs_status unknown_key(const reading *r, vs_str key) {
   vs_nearest nearest = vs_nearest_to(key);
   for (size_t i = 0; i < VS_FACT_COUNT; i++) vs_nearest_offer(&nearest, vs_str_from(vs_fact_kinds[i].key));
   for (size_t i = 0; i < TEXTS; i++) vs_nearest_offer(&nearest, vs_str_from(texts[i]));
-  static const char *const more[] = {"tolerance", "budgets", "owner", "program", "max"};
+  static const char *const more[] = {"tolerance", "budgets", "owner", "program", "steps", "max"};
   for (size_t i = 0; i < sizeof more / sizeof *more; i++) vs_nearest_offer(&nearest, vs_str_from(more[i]));
   if (nearest.best.size == 0) vs_format(text, sizeof text, "is no key of a check");
   else vs_format(text, sizeof text, "is no key of a check; did you mean %S?", nearest.best);
@@ -118,6 +119,13 @@ static vs_status read_text(const reading *r, vs_str key, vs_json json, vs_str *t
   return text->size == 0 ? wrong(r, key, "is empty") : VS_OK;
 }
 
+static vs_status read_steps(const reading *r, vs_str key, vs_json json, vs_str *steps) {
+  uint64_t first, last;
+  *steps = vs_json_str(json, VS_STR(""));
+  if (vs_parse_range(*steps, &first, &last)) return VS_OK;
+  return wrong(r, key, "takes a range of steps as a text: \"4\", \"1-2\", \"3-\" or \"-2\"");
+}
+
 static vs_status read_bound(const reading *r, vs_str key, vs_json json, vs_bound *bound,
                             const char *expected) {
   const uint64_t number = vs_json_u64(json, UINT64_MAX);
@@ -143,6 +151,7 @@ static vs_status read_budget_key(const reading *r, vs_str key, vs_json json) {
   if (was_read) return VS_OK;
   if (is_key(key, "owner")) return read_text(r, key, json, &r->budget->owner);
   if (is_key(key, "program")) return read_text(r, key, json, &r->budget->program);
+  if (is_key(key, "steps")) return read_steps(r, key, json, &r->budget->steps);
   if (is_key(key, "max"))
     return read_bound(
         r, key, json, &r->budget->max,
@@ -162,7 +171,13 @@ static vs_status read_budget(reading *r, vs_str name, vs_json json) {
     VS_TRY(read_budget_key(r, vs_json_name_at(json, i), vs_json_at(json, i)));
   if ((r->budget->owner.size == 0) == r->budget->max.is_given)
     return wrong(r, VS_STR("owner and max"), "belong together: whose memory, and how much");
-  for (vs_fact_id id = 0; id < VS_FACT_COUNT; id++) limits |= r->budget->has_most[id];
+  for (vs_fact_id id = 0; id < VS_FACT_COUNT; id++) {
+    limits |= r->budget->has_most[id];
+    if (r->budget->steps.size != 0 && r->budget->has_most[id] && !vs_check_has_range(id))
+      return wrong(
+          r, vs_str_from(vs_fact_kinds[id].key),
+          "is about the whole run: steps limit max-allocated, max-reserved, and the max of an owner");
+  }
   if (!limits && !r->budget->max.is_given) return wrong(r, VS_STR("it"), "limits nothing");
   return VS_OK;
 }

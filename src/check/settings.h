@@ -18,6 +18,8 @@ typedef struct vs_check_budget {
   vs_str name;    /* empty: the limits of every run */
   vs_str program; /* a pattern: of the runs that it is about; empty: all */
   vs_str owner;   /* a pattern: whose memory `max` limits; empty: `max` is not given */
+  vs_str
+      steps; /* a range (vs_parse_range): it is about the peak within these steps; empty: about the whole run */
   vs_bound max;
   bool has_most[VS_FACT_COUNT];
   uint64_t most[VS_FACT_COUNT];

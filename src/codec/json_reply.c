@@ -26,3 +26,20 @@ void vs_reply_put(vs_jsonw *w, vs_json value) {
     default: vs_jsonw_str(w, vs_json_str(value, VS_STR(""))); break;
   }
 }
+
+void vs_reply_put_range(vs_text *text, vs_str steps, vs_str reply, const vs_error *why) {
+  vs_jsonw w;
+  vs_text_cstr(text, "{\"inventory\":");
+  if (reply.size == 0) vs_text_cstr(text, "null");
+  else vs_text_str(text, reply);
+  vs_text_cstr(text, ",\"steps\":");
+  vs_jsonw_begin(&w, text, 0);
+  vs_jsonw_str(&w, steps);
+  vs_jsonw_end(&w);
+  vs_text_cstr(text, ",\"why\":");
+  vs_jsonw_begin(&w, text, 0);
+  if (reply.size == 0) vs_jsonw_str(&w, vs_str_from(why->text));
+  else vs_jsonw_null(&w);
+  vs_jsonw_end(&w);
+  vs_text_byte(text, '}');
+}

@@ -37,4 +37,8 @@ static inline bool vs_reply_knows(vs_json object, const char *name) {
 /* Writes a value as it is. */
 void vs_reply_put(vs_jsonw *w, vs_json value);
 
+/* Appends the entry of a list of inventories within steps (check/facts.h): `reply` is that of the method "inventory", empty if it failed
+ * with `why`. */
+void vs_reply_put_range(vs_text *text, vs_str steps, vs_str reply, const vs_error *why);
+
 #endif

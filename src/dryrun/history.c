@@ -76,20 +76,63 @@ static vs_status request(vs_engine *engine, const char *what, vs_text *replies, 
   return vs_engine_request(engine, vs_str_from(what), vs_text_writer(replies), error);
 }
 
-/* Appends the inventories of the devices in the reply of "report". */
-static vs_status ask_inventories(vs_engine *engine, const vs_host *host, vs_str report, vs_text *replies,
-                                 vs_error *error) {
-  vs_json_doc document;
-  VS_TRY(vs_json_doc_init(&document, host, report, error));
-  const vs_json devices = vs_reply_at(vs_json_root(&document), "devices");
-  vs_status status = VS_OK;
-  for (size_t i = 0; i < vs_json_count(devices) && status == VS_OK; i++) {
+/* Appends the inventories of these devices, the reports of all GPUs. */
+static vs_status ask_inventories(vs_engine *engine, vs_json devices, vs_text *replies, vs_error *error) {
+  for (size_t i = 0; i < vs_json_count(devices); i++) {
     char what[80];
     vs_format(what, sizeof what, "{\"method\": \"inventory\", \"params\": {\"device\": %D}}",
               vs_reply_i64(vs_json_at(devices, i), "device"));
     if (i != 0) vs_text_byte(replies, ',');
-    status = request(engine, what, replies, error);
+    VS_TRY(request(engine, what, replies, error));
   }
+  return VS_OK;
+}
+
+/* Appends the entry of one device: its inventory at the peak within the steps, or why there is none. */
+static vs_status ask_range(vs_engine *engine, const vs_host *host, const char *steps, int64_t device,
+                           vs_text *replies, vs_error *error) {
+  char what[160];
+  vs_error why;
+  vs_text reply;
+  vs_text_init(&reply, host, NULL);
+  vs_format(what, sizeof what,
+            "{\"method\": \"inventory\", \"params\": {\"device\": %D, \"at\": \"steps %s\"}}", device, steps);
+  vs_status status = request(engine, what, &reply, &why);
+  if (status == VS_OK) status = reply.status;
+  if (status == VS_NOT_FOUND) {
+    reply.bytes.count = 0;
+    status = VS_OK;
+  }
+  if (status == VS_OK) vs_reply_put_range(replies, vs_str_from(steps), vs_text_view(&reply), &why);
+  else if (error != NULL) *error = why;
+  vs_text_deinit(&reply);
+  return status;
+}
+
+static vs_status ask_ranges(vs_engine *engine, const vs_dryrun_setup *setup, vs_json devices,
+                            vs_text *replies, vs_error *error) {
+  const char *const *ranges = setup->plan->step_ranges;
+  size_t count = 0;
+  for (size_t r = 0; ranges != NULL && ranges[r] != NULL; r++)
+    for (size_t i = 0; i < vs_json_count(devices); i++) {
+      if (count++ != 0) vs_text_byte(replies, ',');
+      VS_TRY(ask_range(engine, setup->host, ranges[r], vs_reply_i64(vs_json_at(devices, i), "device"),
+                       replies, error));
+    }
+  return replies->status;
+}
+
+/* What depends on which devices there are. */
+static vs_status ask_devices(vs_engine *engine, const vs_dryrun_setup *setup, vs_str report, vs_text *replies,
+                             vs_error *error) {
+  vs_json_doc document;
+  VS_TRY(vs_json_doc_init(&document, setup->host, report, error));
+  const vs_json devices = vs_reply_at(vs_json_root(&document), "devices");
+  vs_text_cstr(replies, ",\"inventories\":[");
+  vs_status status = ask_inventories(engine, devices, replies, error);
+  vs_text_cstr(replies, "],\"step_ranges\":[");
+  if (status == VS_OK) status = ask_ranges(engine, setup, devices, replies, error);
+  vs_text_byte(replies, ']');
   vs_json_doc_deinit(&document);
   return status;
 }
@@ -111,9 +154,7 @@ static vs_status ask_main(vs_engine *engine, const vs_dryrun_setup *setup, vs_te
   vs_status status = ask_report(engine, setup, &report, error);
   vs_text_cstr(replies, "{\"report\":");
   vs_text_str(replies, vs_text_view(&report));
-  vs_text_cstr(replies, ",\"inventories\":[");
-  if (status == VS_OK) status = ask_inventories(engine, setup->host, vs_text_view(&report), replies, error);
-  vs_text_byte(replies, ']');
+  if (status == VS_OK) status = ask_devices(engine, setup, vs_text_view(&report), replies, error);
   vs_text_deinit(&report);
   return status == VS_OK ? replies->status : status;
 }

@@ -444,6 +444,8 @@ static void put_findings(vs_jsonw *w, const vs_outcome *outcome) {
                   result->main == SIZE_MAX ? 0 : result->processes.data[result->main].pid);
   put_member(w, "report", vs_reply_at(vs_reply_at(outcome->history, "report"), "devices"));
   put_inventories(w, outcome);
+  if (outcome->setup->plan->step_ranges != NULL)
+    put_member(w, "step_ranges", vs_reply_at(outcome->history, "step_ranges"));
 }
 
 void vs_dryrun_reply_put(vs_jsonw *w, const vs_outcome *outcome) {

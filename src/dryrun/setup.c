@@ -126,12 +126,25 @@ static vs_status set_until(vs_dryrun_setup *setup, vs_error *error) {
 
 /* ---- the setup */
 
+static vs_status check_step_ranges(const vs_dryrun_plan *plan, vs_error *error) {
+  enum { LONGEST = 41 }; /* two numbers of 64 bits */
+  uint64_t first, last;
+  for (size_t i = 0; plan->step_ranges != NULL && plan->step_ranges[i] != NULL; i++) {
+    const vs_str text = vs_str_from(plan->step_ranges[i]);
+    if (text.size > LONGEST || !vs_parse_range(text, &first, &last))
+      return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
+                     "\"%S\" is no range of steps, such as \"1-2\", \"3-\" or \"-2\"", text);
+  }
+  return VS_OK;
+}
+
 vs_status vs_dryrun_plan_check(const vs_dryrun_plan *plan, vs_error *error) {
   if (plan->command == NULL || plan->command[0] == NULL)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "the program to run is missing");
   if (plan->has_no_history && plan->snapshot != NULL)
     return vs_fail(error, VS_BAD_ARGUMENT, VS_NO_OFFSET,
                    "--snapshot keeps the history that --no-history forbids");
+  VS_TRY(check_step_ranges(plan, error));
   const bool finds_largest = plan->find_largest != NULL;
   if (plan->vary == NULL && !finds_largest) return VS_OK;
   if (plan->vary != NULL && finds_largest)

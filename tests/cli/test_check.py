@@ -145,6 +145,43 @@ def test_budgets(reply, folder, truth, run):
     assert sum(place["bytes"] for place in found[1]["places"]) == optimizer
 
 
+def test_budgets_of_steps(reply, folder, run, vramscope):
+    """The peaks within the steps, to the byte; an owner has there what the engine has at that moment."""
+    ranges = ("1", "2-4", "-3", "4-")
+    found = {steps: json.loads(vramscope("query", str(run), "inventory", f"at=steps {steps}").out) for steps in ranges}
+    within = {steps: inventory["within"] for steps, inventory in found.items()}
+    assert len({figures["peak_allocated_bytes"] for figures in within.values()}) > 1
+    for steps, inventory in found.items():
+        frames, figures = inventory["frames"], within[steps]
+        owned = sum(stack["bytes"] for stack in inventory["stacks"] if any(frames[i]["file"] == "model.py" for i in stack["frames"]))
+        for less, code, verdict in ((0, 0, "holds"), (1, 1, "broken")):
+            write(folder, f'[budgets.x]\nsteps = "{steps}"\nowner = "model.py:*"\nmax = {owned - less}\n'
+                  f'max-allocated = {figures["peak_allocated_bytes"] - less}\nmax-reserved = {figures["peak_reserved_bytes"] - less}\n')
+            rows = reply(code=code)["checks"]
+            assert [(row["budget"], row["steps"], row["key"], row["verdict"], row["measured"]) for row in rows] == [
+                ("x", steps, "max-allocated", verdict, figures["peak_allocated_bytes"]),
+                ("x", steps, "max-reserved", verdict, figures["peak_reserved_bytes"]), ("x", steps, "max", verdict, owned)]
+            assert all(f"within steps {steps}" in row["sentence"] for row in rows)
+        largest = max(stack["bytes"] for stack in inventory["stacks"])
+        assert rows[0]["places"][0]["bytes"] >= largest and sum(place["bytes"] for place in rows[2]["places"]) <= owned
+    write(folder, '[budgets.x]\nsteps = "1"\nowner = "model.py:*"\nmax = "+5%"\n')
+    assert only(reply(code=2))["sentence"].endswith("it is compared with a baseline, and there is none")
+    reply("--baseline", "main.json", "--update-baseline")
+    assert json.loads((folder / "main.json").read_text())["budgets"]["x"] > 0 and reply("--baseline", "main.json")["verdict"] == "holds"
+
+
+def test_steps_that_are_not_there(reply, folder):
+    write(folder, '[budgets.x]\nsteps = "2-99"\nmax-allocated = "100GiB"\n[budgets.y]\nsteps = "99"\nowner = "*"\nmax = 1\n')
+    rows = reply(code=2)["checks"]
+    assert [row["verdict"] for row in rows] == ["unknown", "unknown"] and all(row["measured"] is None for row in rows)
+    assert all("because there is no step 99: " in row["sentence"] for row in rows)
+    path = folder / "pieces.pickle"
+    make.write(path, make.in_pieces())
+    assert "because no steps of a training loop were found" in reply(path=path, code=2)["checks"][0]["sentence"]
+    (folder / "run.json").write_text('{"schema": 1, "method": "inventory", "device": 0, "peak_allocated_bytes": 1, "complete": true, "frames": [], "stacks": []}')
+    assert "there is no history of these steps" in reply(path=folder / "run.json", code=2)["checks"][0]["sentence"]
+
+
 def test_budgets_of_an_incomplete_history(reply, folder):
     """The peaks of a dry run are PyTorch's own, the sums of owners those of its history."""
     frame = {"function": "f", "file": "/a/train.py", "line": 3, "kind": "user"}
@@ -365,6 +402,8 @@ unknown        max-retries: retries of cudaMalloc: unknown, because a snapshot
         ("[budgets.x]\nowner = \"a\"\n", "budgets.x: owner and max belong together"),
         ("[budgets.x]\nprogram = \"a\"\n", "budgets.x: it limits nothing"),
         ("[budgets.x]\nowner = \"a\"\nmax = \"+x%\"\n", "budgets.x: max takes a size, such as \"8GiB\", or what"),
+        ("[budgets.x]\nmax-allocated = 1\nsteps = \"2-1\"\n", "budgets.x: steps takes a range of steps as a text: \"4\", \"1-2\", \"3-\" or \"-2\""),
+        ("[budgets.x]\nmax-driver = 1\nsteps = \"2\"\n", "budgets.x: max-driver is about the whole run: steps limit max-allocated"),
         ("budgets = 1\n", "budgets takes tables, such as [budgets.optimizer]"),
         ("a = 1\na = 2\n", "line 2: a key is given twice"),
     ),

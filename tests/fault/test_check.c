@@ -3,7 +3,7 @@
 #include "unit/diff/sample.h"
 
 typedef struct documents {
-  vs_json_doc inventory, report, settings, old;
+  vs_json_doc inventory, report, ranges, settings, old;
 } documents;
 
 static vs_status check(const vs_host *host, void *ctx) {
@@ -11,7 +11,8 @@ static vs_status check(const vs_host *host, void *ctx) {
   const vs_check_run run = {.name = VS_STR("train.py"),
                             .dryrun.value.kind = VS_JSON_ABSENT,
                             .inventory = vs_json_root(&d->inventory),
-                            .report = vs_json_root(&d->report)};
+                            .report = vs_json_root(&d->report),
+                            .ranges = vs_json_root(&d->ranges)};
   vs_text reply, baseline;
   vs_error error = {.status = VS_OK};
   vs_text_init(&reply, vs_host_default(), NULL);
@@ -35,11 +36,17 @@ static void read_json(vs_json_doc *document, vs_str json) {
 static void checks(void **state) {
   (void)state;
   documents d;
-  vs_text text;
+  vs_text text, ranges;
   uint64_t bytes;
   vs_text_init(&text, vs_host_default(), NULL);
+  vs_text_init(&ranges, vs_host_default(), NULL);
   sample_put_inventory(&text, 11, &bytes);
   read_json(&d.inventory, vs_text_view(&text));
+  vs_text_byte(&ranges, '[');
+  vs_reply_put_range(&ranges, VS_STR("2-"), vs_text_view(&text), NULL);
+  vs_text_byte(&ranges, ']');
+  read_json(&d.ranges, vs_text_view(&ranges));
+  vs_text_deinit(&ranges);
   vs_text_deinit(&text);
   read_json(&d.report,
             VS_STR("{\"devices\": [{\"device\": 0, \"steps\": {}, \"growth\": [{\"kind\": \"allocated\", "
@@ -48,7 +55,8 @@ static void checks(void **state) {
   read_json(
       &d.settings,
       VS_STR("{\"max-growth\": 0, \"max-retries\": 0, \"tolerance\": \"2%\", \"budgets\": "
-             "{\"all\": {\"owner\": \"*\", \"max\": 1}, \"more\": {\"owner\": \"*\", \"max\": \"+1%\"}}}"));
+             "{\"all\": {\"owner\": \"*\", \"max\": 1}, \"more\": {\"owner\": \"*\", \"max\": \"+1%\"}, "
+             "\"late\": {\"steps\": \"2-\", \"owner\": \"*\", \"max\": 1, \"max-reserved\": 0}}}"));
   read_json(
       &d.old,
       VS_STR("{\"peak_allocated_bytes\": 1, \"budgets\": {\"more\": 1}, \"owners\": [{\"owner\": \"b\", "
@@ -57,6 +65,7 @@ static void checks(void **state) {
   assert_true(fault_prove(check, &d) > 20);
   vs_json_doc_deinit(&d.old);
   vs_json_doc_deinit(&d.settings);
+  vs_json_doc_deinit(&d.ranges);
   vs_json_doc_deinit(&d.report);
   vs_json_doc_deinit(&d.inventory);
 }

@@ -1,5 +1,5 @@
 /* Any bytes as the documents of a check: a reply that is JSON, or a refusal with a sentence. Bytes 0 separate the run (the reply of a dry run, or an
- * inventory that is also taken for a report), the settings and the baseline; those that are missing are absent. */
+ * inventory that is also taken for a report; its "step_ranges" are those of the run), the settings and the baseline; those that are missing are absent. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -40,11 +40,11 @@ static void check(const vs_host *host, const vs_check_run *run, vs_json settings
 
 /* Both readings of the run, with and without the baseline. */
 static void check_all(const vs_host *host, const vs_json parts[PARTS]) {
-  const vs_json absent = {.value.kind = VS_JSON_ABSENT};
+  const vs_json absent = {.value.kind = VS_JSON_ABSENT}, ranges = vs_reply_at(parts[RUN], "step_ranges");
   const vs_check_run dryrun = {
-      .name = VS_STR("a b"), .dryrun = parts[RUN], .inventory = absent, .report = absent};
+      .name = VS_STR("a b"), .dryrun = parts[RUN], .inventory = absent, .report = absent, .ranges = ranges};
   const vs_check_run file = {
-      .name = VS_STR("a"), .dryrun = absent, .inventory = parts[RUN], .report = parts[RUN]};
+      .name = VS_STR("a"), .dryrun = absent, .inventory = parts[RUN], .report = parts[RUN], .ranges = ranges};
   check(host, &file, parts[SETTINGS], parts[OLD]);
   check(host, &file, parts[SETTINGS], absent);
   if (!vs_json_is_absent(parts[RUN])) check(host, &dryrun, parts[SETTINGS], parts[OLD]);

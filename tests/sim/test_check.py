@@ -170,6 +170,23 @@ def test_a_program_that_fails(repository):
     assert found["checks"][0]["sentence"].endswith("because the program failed with exit status 1")
 
 
+def test_budgets_of_steps(repository):
+    """The first step makes the optimizer's state; before it less is allocated. A wrong key is told before anything runs."""
+    (repository / "vramscope.toml").write_text(
+        '[budgets.first]\nsteps = "1"\nmax-allocated = 1\n[budgets.later]\nsteps = "2-"\nowner = "torch/optim/*"\nmax = 1\n'
+        '[budgets.last]\nsteps = "50"\nmax-allocated = "1GiB"\n')
+    found = json.loads(check(repository, "--json", code=1))
+    rows = {row["budget"]: row for row in found["checks"]}
+    assert [row["verdict"] for row in found["checks"]] == ["broken", "broken", "unknown"]
+    assert 0 < rows["first"]["measured"] <= found["run"]["peak_allocated_bytes"] and rows["first"]["places"]
+    assert rows["later"]["measured"] == 2 * 4096 * 1024 * 4 + (4096 + 1024) * 4  # the momentum of each parameter
+    assert "there is no step 50: " in rows["last"]["sentence"]
+    (repository / "train.py").write_text("raise SystemExit('it ran')")
+    (repository / "vramscope.toml").write_text('[budgets.first]\nsteps = "0"\nmax-allocated = 1\n')
+    done = subprocess.run([make.BINARY, "check", "--", make.PYTHON, "train.py"], cwd=repository, env=make.environment_of({}), capture_output=True, text=True)
+    assert done.returncode == 2 and "steps takes a range" in done.stderr and "it ran" not in done.stderr
+
+
 def test_an_error_of_memory(repository):
     (repository / "vramscope.toml").write_text('gpu = "600MiB"\nno-oom = true\nmax-retries = 0\n')
     found = json.loads(check(repository, "--json", code=1))

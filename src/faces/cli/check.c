@@ -1,6 +1,7 @@
 /* vramscope check: a run, from a file or made here on a simulated GPU, judged by the module `check`, and its answer as text and in the forms
  * that CI services read. */
 #include "check/check.h"
+#include "check/settings.h"
 #include "faces/check/formats.h"
 #include "faces/check/text.h"
 #include "faces/cli/settings_file.h"
@@ -15,7 +16,9 @@ enum { MOST_REPLY = 1 << 30, MOST_BASELINE = 1 << 28, PATH = 4096 };
 typedef struct job {
   vs_cli *cli;
   vs_settings_file settings;
-  vs_json_doc documents[2];
+  vs_text step_bytes;         /* the steps that budgets name, each with a NUL */
+  VS_VEC(const char *) steps; /* in step_bytes, each once; NULL after the last */
+  vs_json_doc documents[3];
   size_t document_count;
   vs_text name;
   vs_check_run run;
@@ -27,6 +30,47 @@ static vs_exit refuse(const char *subject, const char *sentence) {
   vs_error error;
   vs_fail(&error, VS_BAD_ARGUMENT, VS_NO_OFFSET, "%s", sentence);
   return vs_print_error(vs_str_from(subject), &error);
+}
+
+/* ---- the settings, before anything runs */
+
+static vs_exit say_wrong_settings(const job *j, const vs_error *error) {
+  return vs_print_error(vs_str_from(j->settings.file == NULL ? "" : j->settings.file), error);
+}
+
+static bool is_named_before(const vs_check_settings *settings, size_t budget) {
+  for (size_t i = 0; i < budget; i++)
+    if (vs_str_equal(settings->budgets.data[i].steps, settings->budgets.data[budget].steps)) return true;
+  return false;
+}
+
+static vs_status list_steps(job *j, const vs_check_settings *settings) {
+  size_t count = 0;
+  for (size_t i = 0; i < settings->budgets.count; i++) {
+    const vs_str steps = settings->budgets.data[i].steps;
+    if (steps.size == 0 || is_named_before(settings, i)) continue;
+    vs_text_str(&j->step_bytes, steps);
+    vs_text_byte(&j->step_bytes, 0);
+    count++;
+  }
+  VS_TRY(j->step_bytes.status);
+  VS_TRY(vs_vec_reserve(j->cli->host, &j->steps, count + 1));
+  const char *text = j->step_bytes.bytes.data;
+  for (; j->steps.count < count; text += strlen(text) + 1) j->steps.data[j->steps.count++] = text;
+  j->steps.data[count] = NULL;
+  return VS_OK;
+}
+
+static vs_exit read_settings(job *j) {
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  vs_check_settings settings;
+  vs_status status =
+      vs_check_settings_init(&settings, j->cli->host, vs_json_root(&j->settings.document), &error);
+  if (status == VS_OK) status = list_steps(j, &settings);
+  vs_check_settings_deinit(&settings);
+  if (status == VS_OK) return VS_EXIT_OK;
+  if (error.status == VS_OK) vs_fail(&error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  return say_wrong_settings(j, &error);
 }
 
 /* ---- the run */
@@ -61,10 +105,12 @@ static vs_exit run_program(job *j) {
   plan.until = text_of(j, plan.until, "until", &texts[4]);
   if (plan.values == NULL) plan.values = vs_settings_file_text(&j->settings, "values", &texts[0]);
   plan.top = ALL;
+  plan.step_ranges = j->steps.count == 0 ? NULL : j->steps.data;
   plan.streams = VS_DRYRUN_STREAMS_TO_STDERR;
   vs_limited_put_command(&j->name, j->cli->line->words);
   vs_exit code = vs_cli_run(j->cli, &plan, &reply);
   if (code == VS_EXIT_OK) code = keep(j, &reply, &j->run.dryrun);
+  j->run.ranges = vs_reply_at(j->run.dryrun, "step_ranges");
   for (size_t i = 0; i < TEXTS; i++) vs_text_deinit(&texts[i]);
   vs_text_deinit(&reply);
   return code;
@@ -78,6 +124,7 @@ static vs_exit read_reply(job *j, const char *path) {
   j->document_count = 1;
   const vs_json root = vs_json_root(document);
   const vs_str method = vs_reply_str(root, "method");
+  j->run.ranges = vs_reply_at(root, "step_ranges");
   if (vs_str_equal(method, VS_STR("dryrun"))) j->run.dryrun = root;
   else if (vs_str_equal(method, VS_STR("inventory"))) j->run.inventory = root;
   else return refuse(path, "the file is neither the reply of a dry run nor an inventory");
@@ -93,6 +140,42 @@ static vs_exit ask(job *j, vs_client *client, const char *method, vs_json *root)
   return code;
 }
 
+/* Appends the entry of the steps: the inventory at their peak, or why there is none. */
+static vs_status ask_steps(const job *j, vs_client *client, const char *steps, vs_text *entries,
+                           vs_error *why) {
+  char moment[64];
+  vs_text reply;
+  vs_text_init(&reply, j->cli->host, NULL);
+  vs_format(moment, sizeof moment, "steps %s", steps);
+  vs_client_begin(client, "inventory");
+  vs_cli_pass_options(j->cli, client, VS_OPTION_BIT(VS_OPTION_DEVICE));
+  vs_client_param(client, "at", moment);
+  vs_status status = vs_client_try(client, &reply, why);
+  if (status == VS_OK) status = reply.status;
+  if (status == VS_OK || status == VS_NOT_FOUND)
+    vs_reply_put_range(entries, vs_str_from(steps), status == VS_OK ? vs_text_view(&reply) : VS_STR(""), why);
+  vs_text_deinit(&reply);
+  return status == VS_NOT_FOUND ? VS_OK : status;
+}
+
+static vs_exit ask_all_steps(job *j, vs_client *client) {
+  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
+  vs_status status = VS_OK;
+  vs_exit code = VS_EXIT_OK;
+  vs_text entries;
+  if (j->steps.count == 0) return VS_EXIT_OK;
+  vs_text_init(&entries, j->cli->host, NULL);
+  for (size_t i = 0; i < j->steps.count && status == VS_OK; i++) {
+    vs_text_byte(&entries, i == 0 ? '[' : ',');
+    status = ask_steps(j, client, j->steps.data[i], &entries, &error);
+  }
+  vs_text_byte(&entries, ']');
+  if (status == VS_OK) code = keep(j, &entries, &j->run.ranges);
+  else code = vs_print_error(vs_str_from(client->name), &error);
+  vs_text_deinit(&entries);
+  return code;
+}
+
 static vs_exit read_file(job *j) {
   const char *path = j->cli->line->arguments[0];
   vs_client client;
@@ -102,6 +185,7 @@ static vs_exit read_file(job *j) {
   if (code != VS_EXIT_OK) return code;
   code = ask(j, &client, "inventory", &j->run.inventory);
   if (code == VS_EXIT_OK) code = ask(j, &client, "report", &j->run.report);
+  if (code == VS_EXIT_OK) code = ask_all_steps(j, &client);
   vs_client_close(&client);
   return code;
 }
@@ -222,10 +306,8 @@ static vs_exit judge(job *j, vs_json old, vs_text *reply, vs_text *baseline) {
   const vs_status status = vs_check_put(j->cli->host, &j->run, vs_json_root(&j->settings.document), old,
                                         options, reply, baseline, &error);
   if (status == VS_OK) return VS_EXIT_OK;
-  const char *subject = status == VS_BAD_FORMAT    ? j->settings.baseline.bytes.data
-                        : j->settings.file == NULL ? ""
-                                                   : j->settings.file;
-  return vs_print_error(vs_str_from(subject), &error);
+  if (status != VS_BAD_FORMAT) return say_wrong_settings(j, &error);
+  return vs_print_error(vs_str_from(j->settings.baseline.bytes.data), &error);
 }
 
 static bool is_complete(const job *j, const vs_text *baseline) {
@@ -292,7 +374,8 @@ static vs_exit check(job *j) {
   const bool has_baseline = j->settings.baseline.bytes.count != 0;
   const bool updates = vs_cli_has(j->cli, VS_OPTION_UPDATE_BASELINE);
   if (updates && !has_baseline) return refuse("", "--update-baseline needs the file: --baseline FILE");
-  const vs_exit code = j->cli->line->words != NULL ? run_program(j) : read_file(j);
+  vs_exit code = read_settings(j);
+  if (code == VS_EXIT_OK) code = j->cli->line->words != NULL ? run_program(j) : read_file(j);
   j->cli->program_exit = VS_EXIT_OK;
   if (code != VS_EXIT_OK) return code;
   j->run.name = vs_text_view(&j->name);
@@ -300,13 +383,16 @@ static vs_exit check(job *j) {
 }
 
 vs_exit vs_cli_check(vs_cli *cli) {
-  job j = {.cli = cli, .run = {.dryrun = absent, .inventory = absent, .report = absent}};
+  job j = {.cli = cli, .run = {.dryrun = absent, .inventory = absent, .report = absent, .ranges = absent}};
   vs_exit code = vs_settings_file_init(&j.settings, cli);
   if (code != VS_EXIT_OK) return code;
   vs_text_init(&j.name, cli->host, NULL);
+  vs_text_init(&j.step_bytes, cli->host, NULL);
   code = check(&j);
   for (size_t i = 0; i < j.document_count; i++) vs_json_doc_deinit(&j.documents[i]);
   vs_text_deinit(&j.name);
+  vs_text_deinit(&j.step_bytes);
+  vs_vec_free(cli->host, &j.steps);
   vs_settings_file_deinit(&j.settings);
   return code;
 }

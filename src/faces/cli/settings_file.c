@@ -100,14 +100,6 @@ static void find_baseline(vs_settings_file *settings, const vs_cli *cli) {
   vs_text_byte(&settings->baseline, 0);
 }
 
-/* Before anything runs: a wrong key or value is found now, not after the minutes that a program takes. */
-static vs_status verify(const vs_cli *cli, const vs_json_doc *document, vs_error *error) {
-  vs_check_settings read;
-  const vs_status status = vs_check_settings_init(&read, cli->host, vs_json_root(document), error);
-  vs_check_settings_deinit(&read);
-  return status;
-}
-
 static vs_status merge(vs_json_doc *document, const vs_cli *cli, vs_json file, vs_error *error) {
   vs_text text;
   vs_text_init(&text, cli->host, NULL);
@@ -115,9 +107,6 @@ static vs_status merge(vs_json_doc *document, const vs_cli *cli, vs_json file, v
   vs_status status = text.status;
   if (status == VS_OK) status = vs_json_doc_init(document, cli->host, vs_text_view(&text), error);
   vs_text_deinit(&text);
-  if (status != VS_OK) return status;
-  status = verify(cli, document, error);
-  if (status != VS_OK) vs_json_doc_deinit(document);
   return status;
 }
 
@@ -140,10 +129,22 @@ bool vs_settings_limits_given(const vs_cli *cli) {
   return false;
 }
 
+/* A wrong value is found now, not after the minutes that a program takes. */
+static vs_status verify(const vs_cli *cli, const vs_json_doc *document, vs_error *error) {
+  vs_check_settings read;
+  const vs_status status = vs_check_settings_init(&read, cli->host, vs_json_root(document), error);
+  vs_check_settings_deinit(&read);
+  return status;
+}
+
 vs_exit vs_settings_of_options(vs_json_doc *document, const vs_cli *cli) {
   vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  const vs_status status = merge(document, cli, (vs_json){.value.kind = VS_JSON_ABSENT}, &error);
-  if (status == VS_OK) return VS_EXIT_OK;
+  vs_status status = merge(document, cli, (vs_json){.value.kind = VS_JSON_ABSENT}, &error);
+  if (status == VS_OK) {
+    status = verify(cli, document, &error);
+    if (status == VS_OK) return VS_EXIT_OK;
+    vs_json_doc_deinit(document);
+  }
   if (error.status == VS_OK) vs_fail(&error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
   return vs_print_error(VS_STR(""), &error);
 }

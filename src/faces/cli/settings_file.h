@@ -13,10 +13,10 @@ typedef struct vs_settings_file {
 /* Whether the command line limits the figures of a run: --max-allocated, --no-oom ... */
 bool vs_settings_limits_given(const vs_cli *cli);
 
-/* The settings that the options alone make, as the keys of a vramscope.toml; no file is read. Owner and failure as below. */
+/* The settings that the options alone make, as the keys of a vramscope.toml, verified; no file is read. Owner and failure as below. */
 VS_MUST_CHECK vs_exit vs_settings_of_options(vs_json_doc *document, const vs_cli *cli);
 
-/* Reads and verifies them: a wrong key or value is an error here. Owner: the caller, if this returns VS_EXIT_OK; otherwise the failure was printed. */
+/* Owner: the caller, if this returns VS_EXIT_OK; otherwise the failure was printed. */
 VS_MUST_CHECK vs_exit vs_settings_file_init(vs_settings_file *settings, vs_cli *cli);
 void vs_settings_file_deinit(vs_settings_file *settings);
 

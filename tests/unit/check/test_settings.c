@@ -76,6 +76,13 @@ static void test_what_is_wrong(void **state) {
   expect_wrong("{\"baseline\": \"\"}", "is empty");
   expect_wrong("{\"budgets\": {\"x\": {}}}", "limits nothing");
   expect_wrong("{\"budgets\": {\"x\": {\"owner\": \"a\"}}}", "belong together");
+  expect_wrong("{\"budgets\": {\"x\": {\"max-reserved\": 1, \"steps\": \"2-1\"}}}",
+               "steps takes a range of steps");
+  expect_wrong("{\"budgets\": {\"x\": {\"max-reserved\": 1, \"steps\": 4}}}", "steps takes a range of steps");
+  expect_wrong("{\"budgets\": {\"x\": {\"max-reserved\": 1, \"no-oom\": true, \"steps\": \"4\"}}}",
+               "budgets.x: no-oom is about the whole run");
+  expect_wrong("{\"budgets\": {\"x\": {\"steps\": \"4\"}}}", "limits nothing");
+  expect_wrong("{\"steps\": \"4\", \"max-reserved\": 1}", "steps is no key of a check");
 }
 
 int main(void) {
