@@ -55,6 +55,7 @@ class Watch:
         self._keeps_owners = owners
         self._began_history = False
         self._began_us = 0
+        self._ooms: dict[int, int] = {}  # of each device, at the beginning
         self._snapshot: Snapshot | None = None
         self._pickle: bytes | None = None
 
@@ -66,6 +67,7 @@ class Watch:
         if self._keeps_owners:
             self._begin_history()
         self._began_us = time.time_ns() // 1000
+        self._ooms = {device: _ooms_of(device) for device in map(self.number, self._wanted)} if self._keeps_owners else {}
         for device in dict.fromkeys(self.number(device) for device in self._wanted):
             torch.cuda.synchronize(device)
             self.scopes[device] = Scope(device)
@@ -154,6 +156,23 @@ class Watch:
         at_peak: dict[str, Any] = snapshot.query("live", device=device, at=at, by="line", top=top)
         return at_peak
 
+    def inventory(self, device: int | None = None) -> dict[str, Any] | None:
+        """What was allocated since the beginning and was live at the peak, as the reply of the query `inventory`, with the peak
+        of `figures` above its value at the beginning, and the out-of-memory errors since. The peak of reserved bytes depends on
+        what was cached before, so it is None. Returns None if no history was recorded."""
+        snapshot = self.snapshot()
+        if snapshot is None:
+            return None
+        device = self.number(device)
+        figures = self.figures("allocated", device)
+        known = {"peak_allocated_bytes": figures.peak - figures.start, "peak_reserved_bytes": None,
+                 "ooms": _ooms_of(device) - self._ooms[device]}
+        if not any(entry["device"] == device and entry["events"] for entry in snapshot.query("info")["devices"]):
+            return {"schema": 1, "method": "inventory", "device": device, **known, "complete": True, "frames": [], "stacks": []}
+        since = "start" if self._began_history else f"@{self._began_us}"
+        at = "peak" if self._began_history else self._peak_since(snapshot, device, since)
+        return {**snapshot.query("inventory", device=device, at=at, since=since), **known}
+
     def _peak_since(self, snapshot: Snapshot, device: int, since: str | int) -> int:
         """The event with the most requested bytes from `since` on, found by repeatedly narrowing the interval of the curve that
         contains it."""
@@ -168,6 +187,13 @@ class Watch:
             if end - begin <= 1 or (begin, end) == (since, until):
                 return end
             since, until = begin, end
+
+
+def _ooms_of(device: int) -> int:
+    from vramscope import memory
+
+    errors: int = memory.memory_stats(device).get("num_ooms", 0)
+    return errors
 
 
 def owners_text(reply: dict[str, Any] | None, indent: str = "  ") -> list[str]:

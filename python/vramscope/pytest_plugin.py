@@ -2,11 +2,13 @@
 
     @pytest.mark.limit_gpu_memory("2 GiB")         fails a test that allocates more than 2 GiB at its peak
     @pytest.mark.limit_gpu_leaks("0 B", warmup=2)  fails a test that does not free its memory
+    @pytest.mark.memory_baseline(tolerance="2%")   fails a test that allocates more than its baseline, a file beside the tests
     def test_step(gpu_memory): ...                 the figures, while the test runs
 
     pytest --vramscope-simulate H100               runs the tests on a simulated GPU
     pytest --vramscope                             measures every test and lists those with the highest peaks
     pytest --vramscope-fail-on-increase            fails a test whose peak is higher than when it last passed
+    pytest --vramscope-update-baselines            writes the baselines
 
 PyTorch is not imported, and nothing is measured, before the first test that needs it.
 """
@@ -16,13 +18,17 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from vramscope._sizes import bytes_text, parse_size
+from vramscope import _baselines
+from vramscope._marks import MARKS, Baseline, Leaks, Limit, why_wrong
+from vramscope._sizes import bytes_text
 
 if TYPE_CHECKING:
     from vramscope._watch import Watch
@@ -32,8 +38,9 @@ __all__ = ["GPUMemoryFixture"]
 
 _SIMULATED = "VRAMSCOPE_PYTEST_SIMULATED"  # set to the name of the GPU in the run on the simulated GPU
 _PROPERTY = "vramscope_gpu_peak_bytes"  # among a report's properties, and in JUnit's XML
+_BASELINE = "vramscope_gpu_baseline"  # likewise: "holds", "written", "unchanged", or a sentence that it can be tightened
+_TIGHTER = "can be tightened: "
 _CACHE = "vramscope/gpu_peaks"
-_KINDS = ("allocated", "reserved", "requested", "device")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,6 +49,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--vramscope-most", type=int, metavar="N", help="show the N tests with the highest peaks (default: 5)")
     group.addoption("--vramscope-fail-on-increase", action="store_true",
                     help="measure every test, and fail those whose peak is higher than when they last passed")
+    group.addoption("--vramscope-update-baselines", action="store_true",
+                    help="write the baselines of tests marked memory_baseline instead of comparing with them")
     group.addoption("--vramscope-simulate", metavar="GPU",
                     help="run the tests on a simulated GPU: H100, 24GiB, 2xA100 ... (vramscope doctor lists the names)")
     group.addoption("--vramscope-snapshots", metavar="DIR",
@@ -86,39 +95,35 @@ class _Plan:
 
     def __init__(self, item: pytest.Item):
         config = item.config
-        self.limits = [_Limit.of(mark) for mark in item.iter_markers("limit_gpu_memory")]
-        self.leaks = [_Leaks.of(mark) for mark in item.iter_markers("limit_gpu_leaks")]
+        self.limits = [Limit.of(mark) for mark in item.iter_markers(Limit.name)]
+        self.leaks = [Leaks.of(mark) for mark in item.iter_markers(Leaks.name)]
+        closest = item.get_closest_marker(Baseline.name)
+        self.baseline = Baseline.of(closest) if closest is not None else None
         self.fail_on_increase = _option(config, "vramscope_fail_on_increase")
         self.measure = _option(config, "vramscope") or self.fail_on_increase
 
     @property
     def is_marked(self) -> bool:
-        return bool(self.limits or self.leaks)
+        return bool(self.limits or self.leaks or self.baseline)
+
+    @property
+    def devices(self) -> list[int | None]:
+        return [None, *(limit.device for limit in self.limits), *([self.baseline.device] if self.baseline else [])]
 
 
-class _Limit:
-    """@pytest.mark.limit_gpu_memory(limit, device=None, kind="allocated")"""
-
-    def __init__(self, limit: str | int, device: int | None = None, kind: str = "allocated"):
-        if kind not in _KINDS:
-            raise ValueError(f'limit_gpu_memory: kind={kind!r} is none of {", ".join(_KINDS)}')
-        self.bytes, self.device, self.kind = parse_size(limit), device, kind
-
-    @classmethod
-    def of(cls, mark: pytest.Mark) -> _Limit:
-        return cls(*mark.args, **mark.kwargs)
-
-
-class _Leaks:
-    """@pytest.mark.limit_gpu_leaks(limit="0 B", warmup=2, filter_fn=None, device=None)"""
-
-    def __init__(self, limit: str | int = 0, warmup: int = 2, filter_fn: Callable[[dict[str, Any]], bool] | None = None,
-                 device: int | None = None):
-        self.bytes, self.warmup, self.filter_fn, self.device = parse_size(limit), max(warmup, 1), filter_fn, device
-
-    @classmethod
-    def of(cls, mark: pytest.Mark) -> _Leaks:
-        return cls(*mark.args, **mark.kwargs)
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuses wrong marks before any test runs, and finds the baselines that no test uses."""
+    registered = {re.split("[:(]", line)[0].strip() for line in config.getini("markers")}
+    problems: dict[str, str] = {}  # each once, with its first test
+    for item in items:
+        for mark in item.iter_markers():
+            if (problem := why_wrong(item, mark, registered)) is not None:
+                problems.setdefault(problem, item.nodeid)
+    if problems:
+        raise pytest.UsageError("\n".join(f"{nodeid}: {problem}" for problem, nodeid in problems.items()))
+    if config.getoption("vramscope_update_baselines"):
+        config.stash[_UNUSED] = _unused_baselines(config, items)
 
 
 def _option(config: pytest.Config, name: str) -> Any:
@@ -136,6 +141,8 @@ def pytest_configure(config: pytest.Config) -> None:
                             "memory, above its value at the beginning, is over the limit (vramscope)")
     config.addinivalue_line("markers", 'limit_gpu_leaks(limit="0 B", warmup=2, filter_fn=None, device=None): call the test '
                             "warmup times, then once more; fail if the last call does not free its GPU memory (vramscope)")
+    config.addinivalue_line("markers", "memory_baseline(tolerance=0, max_allocated=None, no_oom=False, warmup=0, device=None): "
+                            "fail a test that allocates more GPU memory than its baseline (vramscope)")
 
 
 # ---- measuring
@@ -144,7 +151,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skips marked tests without a GPU before their fixtures run, which may need a GPU themselves."""
-    if not any(item.iter_markers("limit_gpu_memory")) and not any(item.iter_markers("limit_gpu_leaks")):
+    if not any(mark.name in MARKS for mark in item.iter_markers()):
         return
     from vramscope._watch import why_not
 
@@ -175,8 +182,10 @@ def _measured(item: pytest.Function, plan: _Plan, test: Callable[..., Any], **ar
     """Calls the test and measures it. If the test itself fails, that failure is reported instead of the limits."""
     from vramscope._watch import Watch
 
-    watch = Watch([None, *(limit.device for limit in plan.limits)], owners=plan.is_marked or plan.fail_on_increase,
+    watch = Watch(plan.devices, owners=plan.is_marked or plan.fail_on_increase,
                   sampled=[limit.device for limit in plan.limits if limit.kind == "device"])
+    if plan.baseline is not None:
+        _warm_up(plan.baseline, functools.partial(test, **arguments))
     try:
         with watch:
             result = test(**arguments)
@@ -186,10 +195,13 @@ def _measured(item: pytest.Function, plan: _Plan, test: Callable[..., Any], **ar
             problems += _increase(item, watch)
         if problems:
             problems += _kept(item, watch)
+        run = watch.inventory(plan.baseline.device) if plan.baseline is not None else None
     finally:
         watch.close()
     for leaks in plan.leaks:
         problems += _leaked(item, leaks, functools.partial(test, **arguments))
+    if plan.baseline is not None:
+        problems += _against_baseline(item, plan.baseline, run, may_write=not problems)
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
     return result
@@ -201,7 +213,7 @@ def _rise(watch: Watch, device: int | None, kind: str) -> int:
     return figures.peak - figures.start
 
 
-def _over_limit(item: pytest.Function, limit: _Limit, watch: Watch) -> list[str]:
+def _over_limit(item: pytest.Function, limit: Limit, watch: Watch) -> list[str]:
     from vramscope._watch import device_text, owners_text
 
     rise = _rise(watch, limit.device, limit.kind)
@@ -218,7 +230,7 @@ def _over_limit(item: pytest.Function, limit: _Limit, watch: Watch) -> list[str]
     ]
 
 
-def _leaked(item: pytest.Function, leaks: _Leaks, test: Callable[[], Any]) -> list[str]:
+def _leaked(item: pytest.Function, leaks: Leaks, test: Callable[[], Any]) -> list[str]:
     """The memory that one more call of the test does not free. The test was called once before; it is called until `warmup` is
     reached first, because contexts, workspaces and caches are allocated in the first calls."""
     from vramscope._watch import Watch, device_text, owners_text
@@ -278,6 +290,87 @@ def _kept(item: pytest.Function, watch: Watch) -> list[str]:
     return [f"Look closer: vramscope report {path}"]
 
 
+# ---- baselines
+
+
+_UNUSED = pytest.StashKey[list[str]]()  # paths of baselines that no test uses
+
+
+def _baseline_of(item: pytest.Item) -> Path:
+    return _baselines.path_of(item.path, item.nodeid)
+
+
+def _warm_up(baseline: Baseline, test: Callable[[], Any]) -> None:
+    """Calls the test as often as the mark says, and empties the cache: the size of a block depends on the free block that it is
+    taken from."""
+    from vramscope import memory
+
+    for _ in range(baseline.warmup):
+        test()
+    gc.collect()
+    memory.empty_cache()
+
+
+def _against_baseline(item: pytest.Function, baseline: Baseline, run: dict[str, Any] | None, may_write: bool) -> list[str]:
+    if run is None:
+        return [f"{item.name} cannot be compared with a memory baseline: PyTorch keeps no history with this allocator"]
+    path, updates = _baseline_of(item), item.config.getoption("vramscope_update_baselines")
+    if updates:
+        return _write_baseline(item, baseline, _baselines.of_test(run, __file__), path) if may_write else []
+    if not path.exists():
+        return [f"{item.name} has no memory baseline: write {_shown(item.config, path)} with --vramscope-update-baselines"]
+    check = _baselines.Check(_baselines.of_test(run, __file__), baseline.settings, path)
+    if check.code == 0:
+        item.user_properties.append((_BASELINE, _TIGHTER + check.tighter if check.tighter else "holds"))
+        return []
+    return [f"{item.name}, compared with {_shown(item.config, path)}:", check.text,
+            "If the change is wanted, write the baseline anew with --vramscope-update-baselines"]
+
+
+def _write_baseline(item: pytest.Function, baseline: Baseline, run: dict[str, Any], path: Path) -> list[str]:
+    """Writes it, unless limits that need no baseline are broken."""
+    if baseline.limits:
+        check = _baselines.Check(run, baseline.limits)
+        if check.code != 0:
+            return [f"{item.name}, whose memory baseline was not written:", check.text]
+    old = path.read_bytes() if path.exists() else None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    check = _baselines.Check(run, baseline.settings, path, update=True)
+    if check.code != 0:
+        return [f"{item.name}: {check.text}"]
+    item.user_properties.append((_BASELINE, "unchanged" if path.read_bytes() == old else "written"))
+    return []
+
+
+def _unused_baselines(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
+    """Those of files whose tests were all collected: not where the command line names single tests, or only those that failed."""
+    if any("::" in argument for argument in config.args) or config.getoption("lf", False):
+        return []
+    used = {_baseline_of(item) for item in items if item.get_closest_marker(Baseline.name)}
+    return [_shown(config, path) for path in _baselines.unused({item.path for item in items}, used)]
+
+
+def _shown(config: pytest.Config, path: Path) -> str:
+    return os.path.relpath(path, config.rootpath)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A worker of xdist ended: workers collect the tests, the summary is written here."""
+    unused = getattr(node, "workeroutput", {}).get("vramscope_unused")
+    if unused:
+        node.config.stash[_UNUSED] = unused
+
+
+def _baseline_lines(peaks: _Peaks, unused: list[str]) -> list[str]:
+    states, lines = list(peaks.baselines.values()), []
+    if "written" in states or "unchanged" in states:
+        lines.append(f"{states.count('written')} written, {states.count('unchanged')} unchanged")
+    lines += [f"{nodeid}: {state.removeprefix(_TIGHTER)}" for nodeid, state in peaks.baselines.items()
+              if state.startswith(_TIGHTER)]
+    return lines + [f"{path}: no test uses it" for path in unused]
+
+
 # ---- the peaks of all tests
 
 
@@ -287,9 +380,12 @@ class _Peaks:
     def __init__(self) -> None:
         self.bytes: dict[str, int] = {}
         self.passed: dict[str, int] = {}
+        self.baselines: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         for name, value in report.user_properties if report.when == "call" else ():
+            if name == _BASELINE and isinstance(value, str):
+                self.baselines[report.nodeid] = value
             if name == _PROPERTY and isinstance(value, int):
                 self.bytes[report.nodeid] = value
                 if report.passed:
@@ -307,6 +403,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     peaks = session.config.stash.get(_PEAKS, None)
     cache = _cache(session.config)
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["vramscope_unused"] = session.config.stash.get(_UNUSED, [])
     if peaks is None or cache is None or hasattr(session.config, "workerinput") or not peaks.passed:
         return
     cache.set(_CACHE, {**cache.get(_CACHE, {}), **peaks.passed})
@@ -314,6 +412,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     peaks = config.stash.get(_PEAKS, None)
+    if peaks is not None and (lines := _baseline_lines(peaks, config.stash.get(_UNUSED, []))):
+        terminalreporter.section("GPU memory: baselines")
+        for line in lines:
+            terminalreporter.write_line(line)
     if peaks is None or not peaks.bytes or not (_option(config, "vramscope") or config.getoption("vramscope_most")):
         return
     most = int(_option(config, "vramscope_most"))
