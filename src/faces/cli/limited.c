@@ -48,7 +48,7 @@ static vs_status judge(vs_limited *limited, const vs_cli *cli, vs_json dryrun, v
   vs_text_init(&answer, cli->host, NULL);
   vs_limited_put_command(&name, cli->line->words);
   const vs_check_run run = {
-      .name = vs_text_view(&name), .dryrun = dryrun, .inventory = absent, .report = absent};
+      .name = vs_text_view(&name), .dryrun = dryrun, .inventory = absent, .report = absent, .ranges = absent};
   vs_status status = name.status;
   if (status == VS_OK) status = vs_check_put(cli->host, &run, limits, absent, options, &answer, NULL, error);
   if (status == VS_OK) status = take(limited, cli, dryrun, &answer, error);
