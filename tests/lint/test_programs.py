@@ -89,6 +89,8 @@ RIGHT = told(allocated=512, reserved=2048)
     (reply_of(), 'TRUTH {"kind": "driver", "device": 0, "used": 1}', "used is 4096 in the report, and 1 by driver"),
     (reply_of(model={"parameters": 7}), RIGHT + 'TRUTH {"kind": "model", "device": 0, "parameters": 7}', None),
     (reply_of(model={"parameters": 7}), RIGHT + 'TRUTH {"kind": "model", "device": 0, "parameters": 8}', "parameters is 7 in the report, and 8"),
+    (reply_of(steps=3), RIGHT + 'TRUTH {"kind": "run", "device": 0, "steps": 3}', None),
+    (reply_of(steps=0), RIGHT + 'TRUTH {"kind": "run", "device": 0, "steps": 3}', "steps is 0 in the report, and 3 by run"),
     (reply_of(model=None), RIGHT + 'TRUTH {"kind": "model", "device": 0, "parameters": 8}', "parameters is None in the report"),
     ("", "broken", "no reply"),
 ])
@@ -97,10 +99,49 @@ def test_what_is_compared(text, output, said):
     assert mistakes == [] if said is None else any(said in mistake for mistake in mistakes), mistakes
 
 
+def test_the_table_of_ranks():
+    """Each rank has the peaks that it had where all ranks ran, which its own run in another row said."""
+    rows = [{"peak_allocated_bytes": 512, "peak_reserved_bytes": 2048, "ranks": [[0, 1], [3, 3]]},
+            {"peak_allocated_bytes": 600, "peak_reserved_bytes": 2048, "ranks": [[2, 2]]}]
+    real = [[512, 2048], [512, 2048], [600, 2048], [512, 2048]]
+    text = reply_of(ranks={"rows": rows})
+    assert programs.judge(text, RIGHT, real)["mistakes"] == []
+    wrong = programs.judge(text, RIGHT, [*real[:3], [513, 2048], [512, 2048]])["mistakes"]
+    assert wrong == ["rank 3: [512, 2048] in the table of ranks, and [513, 2048] where all ranks ran",
+                     "rank 4: None in the table of ranks, and [512, 2048] where all ranks ran"]
+    assert programs.ranks_of({"name": "t", "as_ranks": "all"}, {"all": {"ranks": real}}) == real
+    assert programs.ranks_of({"name": "t", "as_ranks": ""}, {}) is None
+    with pytest.raises(programs.Wrong, match="were not measured"):
+        programs.ranks_of({"name": "t", "as_ranks": "all"}, {"all": {}})
+
+
+def test_all_ranks_are_kept():
+    """By the numbers of their GPUs, whichever ended first."""
+    torch = [{"peak_allocated_bytes": 512 * (1 + i), "peak_reserved_bytes": 2048} for i in range(2)]
+    text = reply_of(devices=[{"torch": entry} for entry in torch], processes=[{}, {}])
+    found = programs.judge(text, told(device=1, allocated=1024, reserved=2048) + RIGHT)
+    assert found["mistakes"] == [] and found["ranks"] == [[512, 2048], [1024, 2048]] and found["figures"]["allocated"] == 512
+    assert programs.judge(reply_of(), RIGHT)["ranks"] is None
+
+
+def test_programs_that_need_sources(monkeypatch, capsys):
+    rows = [{"name": "a", "needs": "", "limits": ""}, {"name": "b", "needs": "SOURCES_OF_B", "limits": "where to get it"}]
+    monkeypatch.delenv("SOURCES_OF_B", raising=False)
+    assert [row["name"] for row in programs.chosen(rows, [])] == ["a"]
+    assert capsys.readouterr().out == "left out b: SOURCES_OF_B is not set (where to get it)\n"
+    with pytest.raises(programs.Wrong, match="b needs SOURCES_OF_B"):
+        programs.chosen(rows, ["b"])
+    monkeypatch.setenv("SOURCES_OF_B", "/sources")
+    assert [row["name"] for row in programs.chosen(rows, [])] == ["a", "b"]
+
+
 def test_a_figure_of_another_day():
-    row, result = {**ROW, "varies": False}, {"figures": {"allocated": 512, "reserved": 2048}}
+    row, result = {**ROW, "varies": False}, {"figures": {"allocated": 512, "reserved": 2048}, "ranks": None}
     assert programs.compared_with(row, result, {}) == []
     assert programs.compared_with(row, result, {"a": {"figures": {"allocated": 512}}}) == []
     said = ["allocated was 1024 when the page was made, and is 512"]
     assert programs.compared_with(row, result, {"a": {"figures": {"allocated": 1024}}}) == said
     assert programs.compared_with({**row, "varies": True}, result, {"a": {"figures": {"allocated": 1024}}}) == []
+    result["ranks"] = [[512, 2048], [1024, 2048]]
+    assert programs.compared_with(row, result, {"a": {"ranks": [[512, 2048], [512, 2048]]}}) == [
+        "ranks was [[512, 2048], [512, 2048]] when the page was made, and is [[512, 2048], [1024, 2048]]"]

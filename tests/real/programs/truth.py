@@ -52,6 +52,11 @@ def torch_peaks(*packages):
     versions("torch", *packages)
 
 
+def steps(count):
+    """Of the optimizer, on each rank."""
+    tell("run", 0, steps=count)
+
+
 def jax_peaks(*packages):
     import jax
 
