@@ -77,10 +77,17 @@ def test_all_alike_and_none_alike(vramscope, jobs):
 
 
 def test_alike_is_by_the_change(vramscope, folder):
-    """Not by what was there before: uneven shards that all grow by the same."""
-    job(folder, "old", {number: (10 * number, 0) for number in range(4)})
-    job(folder, "new", {number: (10 * number + 5, 0) for number in range(4)})
-    assert reply_of(vramscope, "old", "new")["groups"] == [[0, 1, 2, 3]]
+    """Not by what was there before: uneven shards that all grow by the same, at two lines, of which now one and now the other was larger."""
+    for name, more in (("old", 0), ("new", 5)):
+        (folder / name).mkdir()
+        for number in range(4):
+            device = make.Device()
+            device.alloc((10 + 20 * number + more) * MiB, make.LOSSES)
+            device.alloc((45 + more) * MiB, make.ATTENTION)
+            make.write(folder / name / f"rank{number}.pickle", make.snapshot(device))
+    reply = reply_of(vramscope, "old", "new")
+    assert len({pair["rows"][0]["owner"] for pair in reply["pairs"]}) == 2
+    assert reply["groups"] == [[0, 1, 2, 3]]
 
 
 def test_what_has_no_partner_is_named(vramscope, jobs):

@@ -84,6 +84,21 @@ def test_the_largest_shortfall_where_times_cannot_be_compared(vramscope, job):
     assert (only["first"], only["failed"]) == (0, [0])  # the only one was the first
 
 
+def test_the_least_headroom(vramscope, job):
+    """Of the ranks that did not run out the one that reserved most, against the rank that could reserve least."""
+    make.write(job / "rank4_memory_snapshot.pickle", rank(30))
+    reply = reply_of(vramscope, "job/iteration_5")
+    assert reply["rest"][0] == 4 and reply["capacity_bytes"] == 240 * MiB
+    assert [reply["files"][n]["headroom_bytes"] for n in (2, 3, 4)] == [None, 96 * MiB, 66 * MiB]
+    assert [line["text"] for line in reply["lines"] if line["label"] == "Headroom"] == [
+        "at least 66.00 MiB on the ranks that did not run out (rank 4), if they can reserve as much as rank 5 could: 240.0 MiB"]
+    make.write(job / "rank4_memory_snapshot.pickle", rank(200))
+    reply = reply_of(vramscope, "job/iteration_5")
+    assert reply["files"][4]["headroom_bytes"] == -104 * MiB
+    assert [line["text"] for line in reply["lines"] if line["label"] == "Headroom"] == [
+        "none: 104.0 MiB less than was reserved on a rank that did not run out (rank 4), if they can reserve as much as rank 5 could: 240.0 MiB"]
+
+
 def test_every_rank_alike(vramscope, folder):
     (folder / "all").mkdir()
     for number in range(4):
