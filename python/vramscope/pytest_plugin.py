@@ -20,7 +20,7 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,17 +111,23 @@ class _Plan:
         return [None, *(limit.device for limit in self.limits), *([self.baseline.device] if self.baseline else [])]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuses wrong marks before any test runs, and finds the baselines that no test uses."""
-    registered = {re.split("[:(]", line)[0].strip() for line in config.getini("markers")}
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, None]:
+    """A wrong mark is an error of the file or class that has the test, before any test runs."""
+    report = (yield).get_result()
+    registered = {re.split("[:(]", line)[0].strip() for line in collector.config.getini("markers")}
     problems: dict[str, str] = {}  # each once, with its first test
-    for item in items:
-        for mark in item.iter_markers():
+    for item in report.result or ():
+        for mark in item.iter_markers() if isinstance(item, pytest.Item) else ():
             if (problem := why_wrong(item, mark, registered)) is not None:
                 problems.setdefault(problem, item.nodeid)
     if problems:
-        raise pytest.UsageError("\n".join(f"{nodeid}: {problem}" for problem, nodeid in problems.items()))
+        report.outcome, report.result = "failed", []
+        report.longrepr = "\n".join(f"{nodeid}: {problem}" for problem, nodeid in problems.items())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("vramscope_update_baselines"):
         config.stash[_UNUSED] = _unused_baselines(config, items)
 
