@@ -333,7 +333,7 @@ static vs_exit answer(reading *r) {
   if (first == VS_JOB_NO_RANK || vs_cli_has(r->cli, VS_OPTION_CSV)) return put(r, NULL);
   vs_exit code = ask(r, first, &post_mortem);
   if (code != VS_EXIT_OK) {
-    r->cli->program_exit = code;
+    r->cli->program_exit = (int)code;
     return put(r, NULL);
   }
   code = put(r, &post_mortem);
