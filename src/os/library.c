@@ -56,3 +56,22 @@ void vs_library_loaded_function(const char *library, const char *name, void *fun
   void *address = vs_library_loaded_symbol(library, name);
   memcpy(function, &address, sizeof address);
 }
+
+bool vs_library_place_of(const void *inside, vs_library_place *place) {
+  Dl_info info;
+  *place = (vs_library_place){0};
+  if (dladdr(inside, &info) == 0 || info.dli_fbase == NULL) return false;
+  *place = (vs_library_place){.path = info.dli_fname, .base = info.dli_fbase};
+  if (info.dli_saddr == inside) place->symbol = info.dli_sname;
+  return true;
+}
+
+void *vs_library_symbol_seen_from(const void *inside, const char *name) {
+  vs_library_place place;
+  if (!vs_library_place_of(inside, &place)) return NULL;
+  void *handle = dlopen(place.path, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == NULL) return NULL;
+  void *found = dlsym(handle, name);
+  (void)dlclose(handle); /* its user keeps it loaded */
+  return found;
+}

@@ -39,4 +39,24 @@ void vs_library_find(const vs_library *library, const char *name, void *function
 void *vs_library_loaded_symbol(const char *library, const char *name);
 void vs_library_loaded_function(const char *library, const char *name, void *function);
 
+/* The address of a symbol as the library that contains `inside` sees it: its own, or that of a library that it is linked with.
+ * NULL: neither has it. Unlike RTLD_NEXT it finds what was loaded with RTLD_LOCAL, as Python's extensions are. */
+void *vs_library_symbol_seen_from(const void *inside, const char *name);
+
+/* Makes the library that contains `inside` call `function` where it calls the function `name` of another library, by changing
+ * the addresses that its linkage table has for that name. Returns how many were changed: 0 where it has no such call, or where
+ * this machine's tables are not known. The addresses are changed as whole words, so other threads may call meanwhile. */
+size_t vs_library_redirect(const void *inside, const char *name, const void *function);
+
+/* The file of the library that contains `inside`, and the name of the exported symbol that begins exactly there, NULL if none does.
+ * False: no library contains it. Borrowed while the library is loaded. */
+typedef struct vs_library_place {
+  const char *path, *symbol;
+  const void *base; /* equal for all addresses of one library */
+} vs_library_place;
+bool vs_library_place_of(const void *inside, vs_library_place *place);
+
+/* How many bytes can be read from `address` on, up to the end of the loaded part of a library that it lies in; 0: in none. */
+size_t vs_library_bytes_from(const void *address);
+
 #endif

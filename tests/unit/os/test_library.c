@@ -56,11 +56,75 @@ static void one_that_is_there_and_is_no_library_is_said(void **state) {
   unlink(path);
 }
 
+/* ---- what is loaded already */
+
+static void a_place_has_its_library(void **state) {
+  (void)state;
+  vs_library_place place, here;
+  void *const root = vs_library_loaded_symbol("libc.so.6", "strtod");
+  assert_true(vs_library_place_of(root, &place));
+  assert_non_null(strstr(place.path, "libc.so.6"));
+  assert_non_null(place.symbol);
+  assert_true(vs_library_place_of((const char *)root + 1, &here) && here.base == place.base);
+  assert_null(here.symbol); /* nothing begins there */
+  int local;
+  assert_false(vs_library_place_of(&local, &place));
+}
+
+static void a_symbol_is_seen_from_a_library(void **state) {
+  (void)state;
+  vs_library_place place;
+  void *const inside = vs_library_loaded_symbol("libc.so.6", "strtod");
+  void *const found = vs_library_symbol_seen_from(inside, "strtol");
+  assert_true(vs_library_place_of(found, &place));
+  assert_string_equal(place.symbol, "strtol");
+  assert_null(vs_library_symbol_seen_from(inside, "vramscope_is_no_function"));
+  int local;
+  assert_null(vs_library_symbol_seen_from(&local, "strtol"));
+}
+
+static int no_parent(void) { return -7; }
+
+static const char table[4096] = {1};
+
+static size_t lead(const char *name, int (*function)(void)) {
+  const void *address;
+  memcpy(&address, &function, sizeof address);
+  return vs_library_redirect(table, name, address);
+}
+
+/* This program's own calls, in its own table; those of other libraries are not changed. */
+static void calls_are_led_elsewhere(void **state) {
+  (void)state;
+  int (*original)(void) = NULL;
+  vs_library_loaded_function("libc.so.6", "getppid", &original);
+  const int parent = getppid();
+  assert_int_equal(lead("vramscope_is_no_function", no_parent), 0);
+  assert_true(lead("getppid", no_parent) >= 1);
+  assert_int_equal(getppid(), -7);
+  assert_int_equal(original(), parent);
+  assert_true(lead("getppid", original) >= 1);
+  assert_int_equal(getppid(), parent);
+}
+
+static void loaded_bytes_are_counted(void **state) {
+  (void)state;
+  const size_t whole = vs_library_bytes_from(table);
+  assert_true(whole >= sizeof table);
+  assert_int_equal(vs_library_bytes_from(table + 100), whole - 100);
+  int local;
+  assert_int_equal(vs_library_bytes_from(&local), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_first_that_is_there_is_opened),
       cmocka_unit_test(none_of_them_is_said_of_the_first),
       cmocka_unit_test(one_that_is_there_and_is_no_library_is_said),
+      cmocka_unit_test(a_place_has_its_library),
+      cmocka_unit_test(a_symbol_is_seen_from_a_library),
+      cmocka_unit_test(calls_are_led_elsewhere),
+      cmocka_unit_test(loaded_bytes_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

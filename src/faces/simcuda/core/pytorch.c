@@ -9,7 +9,7 @@
  * says so (has_allocator), and the figures that PyTorch's own statistics give at the end are all there is. Pluggable allocators and
  * cudaMallocAsync do not call them. */
 #include "faces/simcuda/core/process_internal.h"
-#include <dlfcn.h>
+#include "os/library.h"
 #include <string.h>
 
 /* Passed by value in one register, as PyTorch's struct of this name is. */
@@ -55,26 +55,18 @@ static void keep(vs_sim_use *use, uint64_t allocated, uint64_t reserved) {
 
 /* ---- calling on */
 
-static bool is_ours(void *function) {
-  Dl_info its, ours;
-  return dladdr(function, &its) != 0 && dladdr(&vs_this_process, &ours) != 0 &&
-         its.dli_fbase == ours.dli_fbase;
-}
-
 /* The function of that name in c10, which the library that contains `caller` is linked with, or is. Not RTLD_NEXT: Python loads
  * PyTorch's libraries where that does not look. NULL: there is only this library's own. */
-static void *original_of(const char *name, void *caller) {
-  Dl_info info;
-  if (dladdr(caller, &info) == 0) return NULL;
-  void *library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  if (library == NULL) return NULL;
-  void *found = dlsym(library, name);
-  (void)dlclose(library); /* the caller keeps it loaded */
-  return found == NULL || is_ours(found) ? NULL : found;
+static void *original_of(const char *name, const void *caller) {
+  vs_library_place its, ours;
+  void *found = vs_library_symbol_seen_from(caller, name);
+  const bool is_ours = found != NULL && vs_library_place_of(found, &its) &&
+                       vs_library_place_of(&vs_this_process, &ours) && its.base == ours.base;
+  return is_ours ? NULL : found;
 }
 
 /* The same, looked up once. Threads that look it up at the same time find the same. */
-static void *kept_original(void *_Atomic *kept, const char *name, void *caller) {
+static void *kept_original(void *_Atomic *kept, const char *name, const void *caller) {
   void *original = atomic_load_explicit(kept, memory_order_acquire);
   if (original != NULL) return original;
   original = original_of(name, caller);
