@@ -150,6 +150,24 @@ vs_status vs_losses_mark_add(vs_snapshot *s) {
   return VS_OK;
 }
 
+/* What the recorder of `vramscope run` says of itself: an entry of allocator_settings for each. */
+static void check_recorder(const vs_snapshot *s, vs_trust *out) {
+  static const struct {
+    const char *key;
+    vs_finding_kind kind;
+  } marks[] = {{"vramscope_rounded_requests", VS_FINDING_ROUNDED_REQUESTS},
+               {"vramscope_inferred_segments", VS_FINDING_INFERRED_SEGMENTS},
+               {"vramscope_unknown_streams", VS_FINDING_UNKNOWN_STREAMS},
+               {"vramscope_native_stacks", VS_FINDING_NATIVE_STACKS}};
+  for (size_t m = 0; m < sizeof marks / sizeof *marks; m++)
+    for (size_t i = 0; i < s->settings.count; i++)
+      if (s->settings.data[i].depth == 0 &&
+          vs_str_equal(vs_snapshot_string(s, s->settings.data[i].key), vs_str_from(marks[m].key))) {
+        found(out, marks[m].kind, 1, -1);
+        break;
+      }
+}
+
 static void check_mark(const vs_slice *slice, vs_trust *out) {
   const vs_whatif_mark mark = vs_whatif_mark_of(slice->snapshot);
   found(out, VS_FINDING_WHATIF, mark.is_there, -1);
@@ -256,6 +274,7 @@ vs_status vs_trust_build(const vs_host *host, const vs_lifetimes *lifetimes, con
   VS_TRY(check_segments(host, slice, out));
   check_recording(slice, out);
   check_exported(slice, out);
+  check_recorder(slice->snapshot, out);
   check_mark(slice, out);
   found(out, VS_FINDING_UNKNOWN_KEYS, slice->snapshot->unknown_key_count, -1);
   if (slice->event_count == 0) {

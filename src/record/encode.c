@@ -151,7 +151,7 @@ static vs_status define_context(vs_encoder *e, const vs_context_key *key, uint32
                               .pool = key->pool,
                               .thread = key->thread,
                               .device = key->device,
-                              .has_pool = true};
+                              .has_pool = !e->has_no_pools};
   VS_TRY(text_of(e, key->metadata, &context.user_metadata));
   VS_TRY(text_of(e, key->compile_context, &context.compile_context));
   return vs_tracew_context(e->file, &context, id);
@@ -264,7 +264,7 @@ static vs_status put_segment(vs_encoder *e, const vs_ring *ring) {
       .stream = from.stream,
       .pool = from.pool,
       .device = from.device,
-      .has_pool = true,
+      .has_pool = !e->has_no_pools,
       .is_expandable = from.is_expandable,
       .has = VS_TRACE_HAS_ALLOCATED | VS_TRACE_HAS_ACTIVE | VS_TRACE_HAS_REQUESTED | VS_TRACE_HAS_EXPANDABLE};
   VS_TRY(string_of(e, from.is_small ? VS_STR("small") : VS_STR("large"), &to.type));
@@ -329,11 +329,12 @@ vs_status vs_encoder_stopped(vs_encoder *e, const char *reason, uint64_t time_ns
 
 /* ---- creating and destroying */
 
-static vs_status put_process(vs_encoder *e, bool is_simulated) {
+static vs_status put_process(vs_encoder *e, const vs_record_options *options) {
   char path[4096], host[256];
-  vs_trace_process process = {.is_simulated = is_simulated};
+  vs_trace_process process = {.is_simulated = options->is_simulated,
+                              .has_no_completions = options->has_no_completions};
   VS_TRY(string_of(e, VS_STR("vramscope " VS_VERSION_TEXT), &process.writer));
-  if (is_simulated) return vs_tracew_process(e->file, &process);
+  if (options->is_simulated) return vs_tracew_process(e->file, &process);
   vs_process_program(path, sizeof path);
   vs_process_host(host, sizeof host);
   process.pid = (uint32_t)vs_process_id();
@@ -352,9 +353,10 @@ vs_status vs_encoder_init(vs_recorder *r) {
                                      .keeps_slots = true};
   e->host = r->host;
   e->stacks = r->options.stacks;
+  e->has_no_pools = r->options.has_no_pools;
   if (!r->options.is_simulated) e->wall_at_zero = (int64_t)(vs_clock_wall_ns() - vs_clock_ns());
   VS_TRY(vs_tracew_create(r->host, &sink, &options, &e->file));
-  return put_process(e, r->options.is_simulated);
+  return put_process(e, &r->options);
 }
 
 void vs_encoder_deinit(vs_encoder *e) {

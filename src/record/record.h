@@ -50,7 +50,9 @@ typedef struct vs_record_options {
   uint32_t ring_slots; /* a power of two; 0: VS_RECORD_RING */
   uint32_t flush_ms;   /* the longest pause between two rounds of the writer; 0: VS_RECORD_FLUSH_MS */
   bool is_simulated;   /* nothing of the real process goes into the file: equal runs give equal bytes */
-  uint64_t max_bytes;  /* the file keeps the newest events in about that many bytes; 0: all of them */
+  /* What the caller does not see: which pool an event or a segment is about; when a free completes. */
+  bool has_no_pools, has_no_completions;
+  uint64_t max_bytes; /* the file keeps the newest events in about that many bytes; 0: all of them */
   /* Contexts and texts are numbers of these, which have to outlive the recorder. NULL: events have none. */
   vs_record_stacks *stacks;
   /* A sentence about the recording that a user should see, at most one of each kind. On the writer thread.

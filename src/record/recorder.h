@@ -103,6 +103,7 @@ typedef struct vs_encoder {
   const vs_record_stacks *stacks;
   vs_tracew *file;
   int64_t wall_at_zero;
+  bool has_no_pools;
   VS_VEC(uint32_t) stack_ids; /* by number of the stack, 0: not written yet; likewise below */
   VS_VEC(uint32_t) text_ids;
   VS_VEC(uint32_t) frame_ids;

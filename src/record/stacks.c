@@ -2,7 +2,6 @@
 #include "base/check.h"
 #include "os/modules.h"
 #include "os/pages.h"
-#include "os/stackwalk.h"
 #include "os/thread.h"
 #include "record/intern.h"
 
@@ -183,13 +182,17 @@ static vs_context intern_native(vs_record_stacks *s, const vs_stackwalk_result *
   return find_stack(s, hash, &id) ? id : intern_walk(s, hash, walk, count);
 }
 
-__attribute__((noinline)) vs_context vs_record_capture(vs_record_stacks *s) {
+vs_context vs_record_capture_from(vs_record_stacks *s, vs_stackwalk_start start) {
   vs_stackwalk_result walk;
-  if (!vs_stackwalk_begin(vs_stackwalk_here(), &walk)) return VS_CONTEXT_NONE;
+  if (!vs_stackwalk_begin(start, &walk)) return VS_CONTEXT_NONE;
   if (*walk.note >> 32 != s->serial) *walk.note = s->serial << 32 | intern_native(s, &walk);
   const vs_context id = (vs_context)*walk.note;
   vs_stackwalk_end();
   return id;
+}
+
+__attribute__((noinline)) vs_context vs_record_capture(vs_record_stacks *s) {
+  return vs_record_capture_from(s, vs_stackwalk_here());
 }
 
 vs_context vs_record_intern(vs_record_stacks *s, const uint64_t *frames, uint32_t count) {

@@ -17,7 +17,7 @@
 #define VS_RECORD_STACKS_H
 
 #include "event/event.h"
-#include <vramscope/base.h>
+#include "os/stackwalk.h"
 
 #define VS_RECORD_NAMED_FRAME (UINT64_C(1) << 63)
 
@@ -47,6 +47,8 @@ bool vs_record_native_is_supported(void);
 
 /* The native stack of the caller. The hot path: takes no lock and no memory if the stack is known. */
 vs_context vs_record_capture(vs_record_stacks *stacks);
+/* The callers of the function where `start` is. */
+vs_context vs_record_capture_from(vs_record_stacks *stacks, vs_stackwalk_start start);
 
 /* The number of the stack `frames`; of more than VS_RECORD_DEPTH_MOST frames the innermost ones. 0 frames are a
  * stack, too. */

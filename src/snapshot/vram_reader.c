@@ -57,7 +57,7 @@ typedef struct builder {
   vs_trace_moment pending_moment, moment; /* of the state that is being read; of the last complete one */
   uint32_t state_row;                     /* the number of events before the last complete state */
   uint32_t device_count;
-  bool has_host, has_shape;
+  bool has_host, has_shape, has_no_completions;
 } builder;
 
 /* ---- tables of the snapshot ---------------------------------------------------------------------------- */
@@ -451,7 +451,12 @@ static vs_status add_change(void *ctx, const vs_vram_change *change) {
 
 static vs_status rebuild(builder *b) {
   if (b->state_row == b->s->events.count) return VS_OK;
-  return vs_vram_rebuild(b->s, b->state_row, b->rounded.data, b->devices.data, b->device_count);
+  const vs_vram_rows rows = {.first = b->state_row,
+                             .rounded = b->rounded.data,
+                             .devices = b->devices.data,
+                             .device_count = b->device_count,
+                             .frees_at_request = b->has_no_completions};
+  return vs_vram_rebuild(b->s, &rows);
 }
 
 /* The state that was just read ends a gap: events for what happened in it make the trace agree with the state. So it is right
@@ -556,6 +561,7 @@ static void take_process(builder *b, const vs_trace_process *from) {
   recording->writer = string_of(b, from->writer);
   recording->wall_us = from->wall_us;
   recording->is_simulated = from->is_simulated;
+  b->has_no_completions = from->has_no_completions;
 }
 
 static vs_status take_device(builder *b, const vs_trace_device *from) {

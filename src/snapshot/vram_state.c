@@ -23,6 +23,7 @@ typedef struct memory {
   const vs_host *host;
   device *devices; /* the host first, then device 0, ... */
   size_t device_count;
+  vs_block_state requested; /* the state of a block whose free was requested */
   VS_VEC(vs_segment) segments;
   VS_VEC(vs_block) blocks;
   VS_VEC(uint32_t) unused_segments, unused_blocks;
@@ -295,7 +296,7 @@ static vs_status move_on(memory *m, device *d, uint32_t row, uint64_t rounded) {
   const uint64_t address = vs_events_address(events, row);
   switch (vs_events_kind(events, row)) {
     case VS_EVENT_ALLOC: return allocated(m, d, row, rounded);
-    case VS_EVENT_FREE_REQUESTED: return freed(m, d, address, VS_BLOCK_PENDING);
+    case VS_EVENT_FREE_REQUESTED: return freed(m, d, address, m->requested);
     case VS_EVENT_FREE_COMPLETED: return freed(m, d, address, VS_BLOCK_INACTIVE);
     case VS_EVENT_SEGMENT_ALLOC: return got_segment(m, d, row, false);
     case VS_EVENT_SEGMENT_FREE: return gave_segment(m, d, address);
@@ -397,14 +398,14 @@ static void deinit(memory *m) {
   vs_vec_free(m->host, &m->unused_blocks);
 }
 
-vs_status vs_vram_rebuild(vs_snapshot *s, uint32_t first, const uint64_t *rounded, const int32_t *devices,
-                          uint32_t device_count) {
-  memory m = {.s = s, .host = s->host};
-  vs_status status = init(&m, device_count);
-  VS_ASSERT(first <= s->events.count);
+vs_status vs_vram_rebuild(vs_snapshot *s, const vs_vram_rows *rows) {
+  memory m = {
+      .s = s, .host = s->host, .requested = rows->frees_at_request ? VS_BLOCK_INACTIVE : VS_BLOCK_PENDING};
+  vs_status status = init(&m, rows->device_count);
+  VS_ASSERT(rows->first <= s->events.count);
   if (status == VS_OK) status = load(&m);
-  for (uint32_t row = first; row < s->events.count && status == VS_OK; row++)
-    status = move_on(&m, &m.devices[devices[row] + 1], row, rounded[row]);
+  for (uint32_t row = rows->first; row < s->events.count && status == VS_OK; row++)
+    status = move_on(&m, &m.devices[rows->devices[row] + 1], row, rows->rounded[row]);
   if (status == VS_OK) status = save(&m);
   deinit(&m);
   return status;

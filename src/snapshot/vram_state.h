@@ -9,10 +9,17 @@
 
 #include "snapshot/model.h"
 
-/* Rows `first` and up of the event table happened after the state that the snapshot has. `rounded` and `devices`
- * have for each row the bytes of its block (0: unknown) and its device; all devices of rows and segments are below
- * `device_count`. Segments and blocks are replaced. */
-VS_MUST_CHECK vs_status vs_vram_rebuild(vs_snapshot *s, uint32_t first, const uint64_t *rounded,
-                                        const int32_t *devices, uint32_t device_count);
+/* The rows of the event table that happened after the state that the snapshot has: `first` and up. All devices of rows and
+ * segments are below `device_count`. */
+typedef struct vs_vram_rows {
+  uint32_t first;
+  const uint64_t *rounded; /* by row: the bytes of its block; 0: unknown */
+  const int32_t *devices;  /* by row */
+  uint32_t device_count;
+  bool frees_at_request; /* completions were not recorded: a block is free once that was requested */
+} vs_vram_rows;
+
+/* Segments and blocks are replaced. */
+VS_MUST_CHECK vs_status vs_vram_rebuild(vs_snapshot *s, const vs_vram_rows *rows);
 
 #endif

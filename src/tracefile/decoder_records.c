@@ -25,6 +25,7 @@ static vs_status take_process(vs_decoder *d, vs_bytes *body) {
   process->wall_us = vs_get_signed(body);
   process->monotonic_ns = vs_get_varint(body);
   process->is_simulated = vs_decoder_truth(body);
+  process->has_no_completions = vs_bytes_left(body) != 0 && vs_decoder_truth(body);
   return give(d, VS_TRACE_PROCESS, body);
 }
 

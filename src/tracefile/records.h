@@ -170,7 +170,8 @@ typedef struct vs_trace_process {
   uint32_t host, program, writer; /* strings; `writer`: "vramscope 0.1.0" */
   int64_t wall_us;                /* now, by two clocks at the same moment */
   uint64_t monotonic_ns;
-  bool is_simulated; /* on a simulated GPU */
+  bool is_simulated;       /* on a simulated GPU */
+  bool has_no_completions; /* of frees only the request was recorded */
 } vs_trace_process;
 
 typedef struct vs_trace_device {

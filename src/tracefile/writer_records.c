@@ -31,10 +31,10 @@ vs_status vs_tracew_process(vs_tracew *w, const vs_trace_process *process) {
   if (!vs_tracew_has_string(w, process->host) || !vs_tracew_has_string(w, process->program) ||
       !vs_tracew_has_string(w, process->writer))
     return VS_BAD_ARGUMENT;
-  const uint64_t numbers[] = {process->pid,          process->parent,      process->host,
-                              process->program,      process->writer,      vs_fold_sign(process->wall_us),
-                              process->monotonic_ns, process->is_simulated};
-  return put_numbers(w, VS_TRACE_PROCESS, numbers, COUNT(numbers));
+  const uint64_t numbers[] = {process->pid,          process->parent,       process->host,
+                              process->program,      process->writer,       vs_fold_sign(process->wall_us),
+                              process->monotonic_ns, process->is_simulated, process->has_no_completions};
+  return put_numbers(w, VS_TRACE_PROCESS, numbers, COUNT(numbers) - !process->has_no_completions);
 }
 
 vs_status vs_tracew_device(vs_tracew *w, const vs_trace_device *device) {

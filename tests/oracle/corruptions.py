@@ -248,6 +248,14 @@ def _mark(is_estimate):
     return lie
 
 
+def _recorder(kind):
+    def lie(data):
+        data["allocator_settings"][f"vramscope_{kind}"] = 1
+        return 1, None
+
+    return lie
+
+
 CORRUPTIONS = [
     ("ring_wrapped", ring_wrapped),
     ("no_trace", no_trace),
@@ -279,4 +287,8 @@ CORRUPTIONS = [
     ("frees_at_request", frees_at_request),
     ("whatif", _mark(is_estimate=False)),
     ("whatif_estimate", _mark(is_estimate=True)),
+    ("rounded_requests", _recorder("rounded_requests")),
+    ("inferred_segments", _recorder("inferred_segments")),
+    ("unknown_streams", _recorder("unknown_streams")),
+    ("native_stacks", _recorder("native_stacks")),
 ]

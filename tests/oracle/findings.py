@@ -20,7 +20,8 @@ KNOWN_ACTIONS = {
     "snapshot",
     "annotate",
 }
-INFORMATIONAL = {"frees_at_request", "unknown_keys", "unknown_action", "whatif"}
+INFORMATIONAL = {"frees_at_request", "unknown_streams", "native_stacks", "unknown_keys", "unknown_action", "whatif"}
+RECORDER = ("rounded_requests", "inferred_segments", "unknown_streams", "native_stacks")  # what the recorder of `vramscope run` could not see
 
 
 class Findings:
@@ -191,9 +192,14 @@ def check_curves(curves, findings):
         findings.add("negative_curve", below[0] - 1 if below else None, len(below))
 
 
-def trust(memory, ring_wrapped, curves, mapped_before, at_request, whatif=None):
-    """The findings of one device, as the report lists them. `curves`: requested, reserved. `whatif`: the mark of a simulated run."""
+def trust(memory, ring_wrapped, curves, mapped_before, at_request, settings):
+    """The findings of one device, as the report lists them. `curves`: requested, reserved. `settings` have the marks of a simulated run, and
+    of the recorder."""
     findings = Findings()
+    for kind in RECORDER:
+        if f"vramscope_{kind}" in settings:
+            findings.add(kind)
+    whatif = settings.get("vramscope_whatif")
     if whatif is not None:
         findings.add("whatif")
         if whatif["is_estimate"]:

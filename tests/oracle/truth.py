@@ -123,14 +123,14 @@ def diagnoses(memory, settings):
     return {event: diagnosis(memory, settings, event, counted, closing) for event in sorted(looked_at)}
 
 
-def device_report(memory, ring_wrapped, whatif):
+def device_report(memory, ring_wrapped, settings):
     found = trust(
         memory,
         ring_wrapped=ring_wrapped,
         curves=(requested_curve(memory), reserved_curve(memory)),
         mapped_before=mapped_at(memory, -1),
         at_request=frees_at_request(memory),
-        whatif=whatif,
+        settings=settings,
     )
     return {
         "device": memory.device,
@@ -152,11 +152,11 @@ def report(file):
 
 def report_of_data(data):
     snapshot = normalise(data)
-    default, whatif = default_memory(snapshot), snapshot.settings.get("vramscope_whatif")
+    default, settings = default_memory(snapshot), snapshot.settings
     return {
         "busiest": default.device if snapshot.devices else None,
-        "devices": [device_report(memory, snapshot.ring_wrapped, whatif) for memory in snapshot.devices.values()],
-        "host": device_report(snapshot.host, False, whatif) if snapshot.host else None,
+        "devices": [device_report(memory, snapshot.ring_wrapped, settings) for memory in snapshot.devices.values()],
+        "host": device_report(snapshot.host, False, settings) if snapshot.host else None,
     }
 
 

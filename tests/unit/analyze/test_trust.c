@@ -395,6 +395,25 @@ static void test_whatif(void **state) {
   }
 }
 
+static void test_marks_of_the_recorder(void **state) {
+  (void)state;
+  static const struct {
+    const char *key;
+    vs_finding_kind kind;
+  } marks[] = {{"vramscope_rounded_requests", VS_FINDING_ROUNDED_REQUESTS},
+               {"vramscope_inferred_segments", VS_FINDING_INFERRED_SEGMENTS},
+               {"vramscope_unknown_streams", VS_FINDING_UNKNOWN_STREAMS},
+               {"vramscope_native_stacks", VS_FINDING_NATIVE_STACKS}};
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+    made m = honest_begin();
+    const vs_setting one = {.kind = VS_SETTING_INT, .bits = 1};
+    for (int twice = 0; twice < 2; twice++) /* a process and the child that it forked may both say it */
+      expect_ok(vs_snapshot_setting_add(m.snapshot, vs_str_from(marks[i].key), one, VS_STR("")));
+    honest_end(&m);
+    EXPECT(&m, {marks[i].kind, 1, -1});
+  }
+}
+
 static void test_unknown_action(void **state) {
   (void)state;
   made m = honest_begin();
@@ -476,6 +495,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_block_layout),
     cmocka_unit_test(test_segment_overlap),
     cmocka_unit_test(test_frees_at_request),
+    cmocka_unit_test(test_marks_of_the_recorder),
     cmocka_unit_test(test_whatif),
     cmocka_unit_test(test_unknown_action),
     cmocka_unit_test(test_unknown_keys),

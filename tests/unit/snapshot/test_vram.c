@@ -395,6 +395,28 @@ static void test_sums_of_a_rebuilt_segment(void **state) {
   vs_snapshot_destroy(s);
 }
 
+/* A recorder that does not see completions: memory is free again once that was requested, and the next block may be larger. */
+static void test_frees_without_completions(void **state) {
+  (void)state;
+  static naive n;
+  n = (naive){.time_us = 1};
+  begin(&n.p);
+  expect_ok(vs_tracew_process(n.p.w, &(vs_trace_process){.has_no_completions = true}));
+  expect_ok(vs_tracew_context(n.p.w, &(vs_trace_context){0}, &n.context));
+  say(&n, VS_EVENT_SEGMENT_ALLOC, 1 << 26, 2 << 20, 0);
+  say(&n, VS_EVENT_ALLOC, 1 << 26, 1000, 1024);
+  say(&n, VS_EVENT_ALLOC, (1 << 26) + 1024, 500, 512);
+  say(&n, VS_EVENT_FREE_REQUESTED, 1 << 26, 1000, 1024);
+  say(&n, VS_EVENT_FREE_REQUESTED, (1 << 26) + 1024, 500, 512);
+  say(&n, VS_EVENT_ALLOC, 1 << 26, 4000, 4096);
+  vs_snapshot *s = finish(&n.p, NULL);
+  assert_int_equal(s->segments.count, 1);
+  assert_int_equal(s->segments.data[0].active_size, 4096);
+  assert_int_equal(s->segments.data[0].requested_size, 4000);
+  assert_int_equal(s->segments.data[0].block_count, 2);
+  vs_snapshot_destroy(s);
+}
+
 /* Pages side by side are one segment where they have one stream and one pool. */
 static void test_neighbours_of_other_places_stay_apart(void **state) {
   (void)state;
@@ -570,6 +592,7 @@ int main(void) {
       cmocka_unit_test(test_the_end_state_follows_from_the_events),
       cmocka_unit_test(test_one_event_behind_a_state_counts),
       cmocka_unit_test(test_sums_of_a_rebuilt_segment),
+      cmocka_unit_test(test_frees_without_completions),
       cmocka_unit_test(test_neighbours_of_other_places_stay_apart),
       cmocka_unit_test(test_a_gap_that_is_mapped_joins_two_parts),
       cmocka_unit_test(test_a_pending_block_is_not_allocated_again),
