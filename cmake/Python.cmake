@@ -52,6 +52,7 @@ endforeach()
 file(MAKE_DIRECTORY ${package}/bin ${package}/lib/vramscope)
 file(CREATE_LINK ${PROJECT_BINARY_DIR}/vramscope ${package}/bin/vramscope SYMBOLIC)
 file(CREATE_LINK ${vs_simcuda_dir} ${package}/lib/vramscope/simcuda SYMBOLIC)
+file(CREATE_LINK ${vs_preload_dir} ${package}/lib/vramscope/preload SYMBOLIC)
 file(CREATE_LINK ${PROJECT_BINARY_DIR}/dryrun ${package}/lib/vramscope/dryrun SYMBOLIC)
 
 # The stubs that the package's own lists tell: of the methods (query.pyi) and of the names (__init__.pyi).
@@ -63,7 +64,7 @@ add_custom_command(OUTPUT ${stubs}
   COMMENT "Writing the stubs of the Python package" VERBATIM)
 
 add_custom_target(python ALL DEPENDS ${stubs})
-add_dependencies(python vs_native vramscope simcuda)
+add_dependencies(python vs_native vramscope simcuda vramscope_record)
 
 # ---- the package as a wheel has it: `cmake --install . --component python`, which scikit-build-core does (pyproject.toml)
 
@@ -73,5 +74,6 @@ install(TARGETS vs_native LIBRARY DESTINATION vramscope ${python_part})
 install(FILES ${stubs} DESTINATION vramscope ${python_part})
 install(TARGETS vramscope RUNTIME DESTINATION vramscope/bin ${python_part})
 install(TARGETS ${simcuda_libraries} LIBRARY DESTINATION vramscope/lib/vramscope/simcuda ${python_part})
+install(TARGETS vramscope_record LIBRARY DESTINATION vramscope/lib/vramscope/preload ${python_part})
 install(DIRECTORY ${PROJECT_BINARY_DIR}/dryrun DESTINATION vramscope/lib/vramscope ${python_part}
   FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)

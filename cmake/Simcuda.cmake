@@ -1,21 +1,12 @@
 # The simulated CUDA (src/faces/simcuda): the core library and one small library for each face, all in one folder, so that
-# each finds the core beside itself. They are loaded into other people's processes: libc, libdl and pthread only.
+# each finds the core beside itself.
 
 set(simcuda ${PROJECT_SOURCE_DIR}/src/faces/simcuda)
 set(vs_simcuda_dir ${PROJECT_BINARY_DIR}/simcuda)
 add_custom_target(simcuda) # all of them
 
 function(vs_simcuda_library target)
-  target_link_libraries(${target} PRIVATE vs_flags)
-  target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
-  target_link_options(${target} PRIVATE -Wl,-z,relro,-z,now,-z,defs)
-  if(VS_SANITIZE) # they go into programs that know no sanitizer; tests have the same code inside, with it
-    target_compile_options(${target} PRIVATE -fno-sanitize=all)
-    target_link_options(${target} PRIVATE -fno-sanitize=all)
-  endif()
-  set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${vs_simcuda_dir} BUILD_RPATH_USE_ORIGIN TRUE
-    BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
-  add_dependencies(${target} floors)
+  vs_preloaded_library(${target} ${vs_simcuda_dir})
   add_dependencies(simcuda ${target})
 endfunction()
 

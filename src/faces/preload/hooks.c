@@ -1,0 +1,140 @@
+/* The functions that PyTorch calls: what each tells goes to memory.h, and the original is called on.
+ *
+ * They are called while PyTorch's allocator holds its lock, on threads with and without Python's lock, also while the process
+ * ends. So nothing here takes Python's lock, calls PyTorch but for the current stream, or uses the GPU. The recording is opened in
+ * `allocate`, before the allocator takes its lock. */
+#include "faces/preload/memory.h"
+#include "faces/preload/python.h"
+#include "faces/preload/pytorch.h"
+#include "faces/preload/recording.h"
+#include "os/library.h"
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define VS_PRELOAD_API __attribute__((visibility("default")))
+
+#define USAGE       _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE
+#define REFUSAL     _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE
+#define REGISTER    _ZN3c1012SetAllocatorENS_10DeviceTypeEPNS_9AllocatorEh
+#define TEXT_(name) #name
+#define TEXT(name)  TEXT_(name)
+
+typedef void usage_function(void *block, int64_t bytes, size_t allocated, size_t reserved, c10_device device);
+typedef void refusal_function(int64_t bytes, size_t allocated, size_t reserved, c10_device device);
+typedef void register_function(int8_t type, void *allocator, uint8_t priority);
+
+VS_PRELOAD_API usage_function USAGE;
+VS_PRELOAD_API refusal_function REFUSAL;
+VS_PRELOAD_API register_function REGISTER;
+
+/* The request that the thread makes. The initial-exec model makes its first use allocate no memory. */
+static _Thread_local vs_request request __attribute__((tls_model("initial-exec")));
+
+/* The Python stack, else the native one: of the callers of the function where `start` is. */
+static vs_context stack_of(vs_record_stacks *stacks, vs_stackwalk_start start) {
+  const vs_context stack = vs_python_capture(stacks);
+  if (__builtin_expect(stack != VS_CONTEXT_NONE, 1)) return stack;
+  if (vs_python_state_of() == VS_PYTHON_UNTRUSTED) vs_pytorch_doubt_add(VS_DOUBT_STACKS);
+  return vs_record_capture_from(stacks, start);
+}
+
+/* ---- calls that are led here */
+
+/* PyTorch's exceptions pass through, so nothing here is done behind the call that has to be done: a refused request is closed where it
+ * is refused. */
+static void *allocate(void *result, void *allocator, size_t bytes) {
+  const vs_preload_recording *recording = vs_recording_now();
+  request = (vs_request){.bytes = bytes, .is_open = true, .stack = VS_CONTEXT_NONE};
+  if (recording->recorder != NULL) request.stack = stack_of(recording->stacks, vs_stackwalk_here());
+  void *const returned = vs_pytorch_originals()->allocate(result, allocator, bytes);
+  request.is_open = false;
+  return returned;
+}
+
+static int cuda_malloc(void **memory, size_t bytes) {
+  const int code = vs_pytorch_originals()->cuda_malloc(memory, bytes);
+  if (code != 0) return code;
+  request.segment_address = (uint64_t)(uintptr_t)*memory;
+  request.segment_bytes = bytes;
+  return code;
+}
+
+static int cuda_free(void *memory) {
+  const int code = vs_pytorch_originals()->cuda_free(memory);
+  if (code == 0) vs_memory_segment_freed((uint64_t)(uintptr_t)memory);
+  return code;
+}
+
+static const vs_pytorch_calls ours = {
+    .allocate = allocate, .cuda_malloc = cuda_malloc, .cuda_free = cuda_free};
+
+/* ---- calls that the loader binds to this library */
+
+/* The function that was meant, as the library that contains `inside` sees it; else as the loader goes on from here. Threads that
+ * look it up at the same time find the same. */
+static void *original_of(void *_Atomic *kept, const char *name, const void *inside) {
+  void *original = atomic_load_explicit(kept, memory_order_acquire);
+  if (original != NULL) return original;
+  original = vs_library_symbol_seen_from(inside, name);
+  if (original == NULL) original = dlsym(RTLD_NEXT, name);
+  atomic_store_explicit(kept, original, memory_order_release);
+  return original;
+}
+
+static void tell(void *block, int64_t bytes, size_t reserved, c10_device device, bool is_late) {
+  vs_report report = {.device = (uint32_t)device.index,
+                      .address = (uint64_t)(uintptr_t)block,
+                      .bytes = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes,
+                      .reserved = reserved,
+                      .is_late = is_late};
+  if (vs_recording_now()->recorder == NULL) return;
+  (void)vs_pytorch_stream(device, &report.stream);
+  if (bytes >= 0) vs_memory_allocated(&report, &request);
+  else vs_memory_freed(&report);
+}
+
+void USAGE(void *block, int64_t bytes, size_t allocated, size_t reserved, c10_device device) {
+  static void *_Atomic kept;
+  const void *const caller = __builtin_return_address(0);
+  void *const original = original_of(&kept, TEXT(USAGE), caller);
+  usage_function *next;
+  if (device.type == C10_CUDA && device.index >= 0) {
+    const bool is_late = vs_pytorch_attach(caller, NULL, &ours);
+    tell(block, bytes, reserved, device, is_late);
+  }
+  memcpy(&next, &original, sizeof next);
+  if (next != NULL) next(block, bytes, allocated, reserved, device);
+}
+
+void REFUSAL(int64_t bytes, size_t allocated, size_t reserved, c10_device device) {
+  static void *_Atomic kept;
+  const void *const caller = __builtin_return_address(0);
+  void *const original = original_of(&kept, TEXT(REFUSAL), caller);
+  refusal_function *next;
+  if (device.type == C10_CUDA && device.index >= 0 && vs_recording_now()->recorder != NULL) {
+    uint64_t available;
+    (void)vs_pytorch_attach(caller, NULL, &ours);
+    (void)vs_pytorch_driver_free(&available);
+    vs_memory_refused((uint32_t)device.index, (uint64_t)bytes, available, &request);
+  }
+  request.is_open = false;
+  memcpy(&next, &original, sizeof next);
+  if (next != NULL) next(bytes, allocated, reserved, device);
+}
+
+/* libc10_cuda.so registers its allocator when it is loaded, in newer releases: early enough to see the first request. The call may
+ * be a jump at the end of an initializer, so its return address is the loader's; the allocator lies in the library. */
+void REGISTER(int8_t type, void *allocator, uint8_t priority) {
+  static void *_Atomic kept;
+  void *const original = original_of(&kept, TEXT(REGISTER), allocator);
+  register_function *next;
+  memcpy(&next, &original, sizeof next);
+  if (next != NULL) next(type, allocator, priority);
+  if (type == C10_CUDA) (void)vs_pytorch_attach(allocator, allocator, &ours);
+}
+
+/* ---- the library */
+
+static __attribute__((constructor)) void begin(void) { vs_recording_prepare(); }
+static __attribute__((destructor)) void end(void) { vs_memory_end(); }

@@ -1,0 +1,53 @@
+/* The memory that PyTorch's allocator has, as its calls tell, and the events that follow from them.
+ *
+ *   reports, segments ──▶ blocks and segments of the device ──▶ vs_record_event
+ *
+ * A free tells an address and the bytes of the block; what was requested is kept here from the allocation to the free. Segments are
+ * what cudaMalloc returned; where the allocator's total of reserved bytes tells of more, it has mapped pages into an expandable
+ * segment, and which ones follows from the block that it returned (memory.c, "pages").
+ *
+ * Invariants, under a device's lock
+ *   blocks     do not overlap; a block that is reported where one is live replaces it (its free was not seen)
+ *   segments   are in the order of their addresses, and do not overlap
+ *   reserved   is the sum of the segments' bytes, and the total that the allocator told last, unless `is_unsure`
+ *
+ * Threads: any. The device's lock is held while an event is recorded, so the order of a device's events is that of its calls. No
+ * function waits for PyTorch, for Python or for the GPU. */
+#ifndef VS_PRELOAD_MEMORY_H
+#define VS_PRELOAD_MEMORY_H
+
+#include "event/event.h"
+
+/* What a thread asked for, from the call to the report of its block. */
+typedef struct vs_request {
+  uint64_t bytes;
+  vs_context stack;
+  bool is_open;                            /* it was asked for, and its block was not reported yet */
+  uint64_t segment_address, segment_bytes; /* what cudaMalloc returned meanwhile; 0: nothing */
+} vs_request;
+
+/* A report of the allocator. */
+typedef struct vs_report {
+  uint32_t device;
+  uint64_t address, bytes; /* of the block */
+  uint64_t reserved;       /* in total, after the call */
+  uint64_t stream;
+  bool is_late; /* cudaMalloc was called for it before its calls were led here */
+} vs_report;
+
+/* A block was allocated, for `request`, which it closes; if that is not open, the block's bytes stand for what was requested. */
+void vs_memory_allocated(const vs_report *report, vs_request *request);
+
+/* Its free was requested. */
+void vs_memory_freed(const vs_report *report);
+
+/* A request fails. `bytes`: after rounding. `free_bytes`: that the driver reports. */
+void vs_memory_refused(uint32_t device, uint64_t bytes, uint64_t free_bytes, const vs_request *request);
+
+/* cudaFree was called; addresses that are no segment's are ignored. */
+void vs_memory_segment_freed(uint64_t address);
+
+/* Writes the state of all memory, and ends the recording. */
+void vs_memory_end(void);
+
+#endif

@@ -1,0 +1,34 @@
+/* The calling thread's Python stack, read from the interpreter's own frames.
+ *
+ * A thread's frames change only while it runs Python. It does not while it is in a call of PyTorch's, whether it gave Python's lock
+ * away for that or not; and its frames keep their code objects alive. So the walk takes no lock, calls nothing of Python's that takes
+ * one, and changes nothing. Threads without a Python frame, such as those of autograd, have no Python stack.
+ *
+ * Layouts are known for some versions (python_layouts.def). Before one is trusted, the first stack is read in a way that survives wrong
+ * addresses, and each object in it has to be of the type that is expected there.
+ *
+ * Frames become the words of record/stacks.h. What a code object says is read once; a cache has the word for a code object and an
+ * instruction of it. A code object can be freed and another one come to lie at its address: so an entry holds only as long as the
+ * addresses of the object's parts, and the ends of what lies there, are the same; for code without a file ("<string>") its whole table
+ * of lines. */
+#ifndef VS_PRELOAD_PYTHON_H
+#define VS_PRELOAD_PYTHON_H
+
+#include "record/stacks.h"
+
+typedef enum vs_python_state {
+  VS_PYTHON_UNKNOWN, /* no stack was read yet */
+  VS_PYTHON_ABSENT,  /* there is no Python in this process */
+  VS_PYTHON_TRUSTED,
+  VS_PYTHON_UNTRUSTED, /* another version, or another layout */
+} vs_python_state;
+
+/* The stack of the calling thread; VS_CONTEXT_NONE: it has none, or it cannot be read. */
+vs_context vs_python_capture(vs_record_stacks *stacks);
+
+vs_python_state vs_python_state_of(void);
+
+/* "3.15.0" of an interpreter whose stacks cannot be read. */
+const char *vs_python_version(void);
+
+#endif

@@ -1,0 +1,70 @@
+/* CPython's objects as they lie in memory: code, text, the table of lines. The layout is that of one version. */
+#ifndef VS_PRELOAD_PYTHON_CODE_H
+#define VS_PRELOAD_PYTHON_CODE_H
+
+#include <string.h>
+#include <vramscope/base.h>
+
+typedef struct vs_python_layout {
+  int major, minor;
+  int thread_frames, current_frame;
+  int frame_code, frame_outside, frame_instruction, frame_owner;
+  int code_first_line, code_file, code_name, code_lines, code_first_traceable, code_instructions;
+  int ascii_size, text_size;
+} vs_python_layout;
+
+/* Offsets that all versions have. */
+enum {
+  PYTHON_TYPE = 8,        /* of an object */
+  PYTHON_LENGTH = 16,     /* of code in instructions, of bytes, and of text */
+  PYTHON_TEXT_STATE = 32, /* of text: its form */
+  PYTHON_BYTES = 32,      /* of bytes: the first one */
+  PYTHON_INSTRUCTION = 2, /* bytes of one */
+  PYTHON_OWNER_GENERATOR = 1,
+};
+
+static inline uint64_t vs_python_word(uint64_t object, int offset) {
+  uint64_t word;
+  memcpy(&word, (const void *)(uintptr_t)(object + (uint64_t)(int64_t)offset), sizeof word);
+  return word;
+}
+
+static inline int32_t vs_python_int(uint64_t object, int offset) {
+  int32_t value;
+  memcpy(&value, (const void *)(uintptr_t)(object + (uint64_t)(int64_t)offset), sizeof value);
+  return value;
+}
+
+/* The line of the instruction `at` (in bytes) of a code object; -1: it has none, or the table is not one. */
+int vs_python_line(const vs_python_layout *layout, uint64_t code, uint64_t at);
+
+/* Text as UTF-8, truncated to whole characters: bytes written, at most `capacity`. */
+size_t vs_python_text(const vs_python_layout *layout, uint64_t text, char *to, size_t capacity);
+
+/* Whether the text has a form that vs_python_text reads. */
+bool vs_python_is_text(uint64_t text);
+
+/* A number of the length and the last bytes of text or bytes: equal objects have equal ones. Of objects of fewer than eight bytes the end of
+ * the header counts, too, which may change once, when Python keeps something there. */
+static inline uint64_t vs_python_mark(uint64_t first, uint64_t size) {
+  return vs_python_word(first + size, -8) * UINT64_C(0x9e3779b97f4a7c15) ^ size;
+}
+
+/* The form of text: bytes of a character, whether it stands behind its header, whether it is ASCII. */
+enum { PYTHON_KIND_SHIFT = 2, PYTHON_KIND = 7, PYTHON_COMPACT = 1 << 5, PYTHON_ASCII = 1 << 6 };
+
+static inline uint64_t vs_python_text_mark(const vs_python_layout *layout, uint64_t text) {
+  const uint32_t form = (uint32_t)vs_python_int(text, PYTHON_TEXT_STATE);
+  const int header = (form & PYTHON_ASCII) != 0 ? layout->ascii_size : layout->text_size;
+  return vs_python_mark(text + (uint64_t)header,
+                        vs_python_word(text, PYTHON_LENGTH) * (form >> PYTHON_KIND_SHIFT & PYTHON_KIND));
+}
+
+static inline uint64_t vs_python_bytes_mark(uint64_t bytes) {
+  return vs_python_mark(bytes + PYTHON_BYTES, vs_python_word(bytes, PYTHON_LENGTH));
+}
+
+/* Of all of its bytes. */
+uint64_t vs_python_bytes_hash(uint64_t bytes);
+
+#endif
