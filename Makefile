@@ -52,6 +52,7 @@ bench:
 	@build/venv/bin/python bench/run_allocator
 	@build/venv/bin/python bench/run_viewer --events 10000,100000,1000000
 	@build/venv/bin/python bench/run_python
+	@build/venv/bin/python bench/run_record
 
 fuzz:
 	@tools/setup fuzz

@@ -32,12 +32,11 @@ static void set_option(surroundings *s, const char *name, const char *value) {
   if (value != NULL) set(s, name, value);
 }
 
-/* Sets `name` to `folder`, or to a link to it if LD_PRELOAD and PYTHONPATH cannot hold that name. */
-static vs_status name_plainly(surroundings *s, const char *folder, const char *link, char *name,
-                              vs_error *error) {
+vs_status vs_launch_name_plainly(const char *folder, const vs_folder *links, const char *link,
+                                 char name[VS_FOLDER_PATH], vs_error *error) {
   vs_format(name, VS_FOLDER_PATH, "%s", folder);
   if (vs_simulated_is_plain(folder)) return VS_OK;
-  vs_format(name, VS_FOLDER_PATH, "%s/%s", s->launch->folder.path, link);
+  vs_format(name, VS_FOLDER_PATH, "%s/%s", links->path, link);
   if (!vs_simulated_is_plain(name))
     return vs_fail(
         error, VS_UNSUPPORTED, VS_NO_OFFSET,
@@ -46,14 +45,25 @@ static vs_status name_plainly(surroundings *s, const char *folder, const char *l
   return vs_folder_link(folder, name, error);
 }
 
+/* The recorder comes first: what it asks for next, libraries of PyTorch's answer, not the simulation. */
+static vs_status set_recorder(surroundings *s, vs_error *error) {
+  char folder[VS_FOLDER_PATH], path[VS_FOLDER_PATH + 64];
+  if (s->setup->recorder == NULL) return VS_OK;
+  VS_TRY(vs_launch_name_plainly(s->setup->recorder, &s->launch->folder, "preload", folder, error));
+  vs_recorder_path(path, sizeof path, folder);
+  vs_text_format(&s->preload, "%s:", path);
+  return s->preload.status;
+}
+
 static vs_status set_libraries(surroundings *s, vs_error *error) {
   const vs_simulated *simulated = &s->setup->simulated;
-  VS_TRY(name_plainly(s, simulated->libraries, "simcuda", s->libraries, error));
+  VS_TRY(set_recorder(s, error));
+  VS_TRY(vs_launch_name_plainly(simulated->libraries, &s->launch->folder, "simcuda", s->libraries, error));
   VS_TRY(vs_simulated_preload(s->setup->host, s->libraries, vs_process_variable("LD_PRELOAD"), &s->preload));
   set(s, "LD_PRELOAD", s->preload.bytes.data);
   set(s, "TRITON_LIBCUDA_PATH", s->libraries);
   if (simulated->python[0] == 0) return VS_OK;
-  VS_TRY(name_plainly(s, simulated->python, "python", s->hooks, error));
+  VS_TRY(vs_launch_name_plainly(simulated->python, &s->launch->folder, "python", s->hooks, error));
   const char *before = vs_process_variable("PYTHONPATH");
   vs_text_cstr(&s->python, s->hooks);
   if (before != NULL && *before != 0) vs_text_format(&s->python, ":%s", before);

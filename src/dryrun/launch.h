@@ -37,6 +37,11 @@ VS_MUST_CHECK vs_status vs_launch_run(vs_launch *launch, const vs_dryrun_setup *
                                       vs_launch_kind kind, vs_error *error);
 void vs_launch_close(vs_launch *launch);
 
+/* Sets `name` to `folder`, or where LD_PRELOAD and PYTHONPATH cannot hold its name to a link to it in `links`, a temporary folder, which
+ * is called `link`. Fails: VS_UNSUPPORTED (they cannot hold that name either), VS_IO */
+VS_MUST_CHECK vs_status vs_launch_name_plainly(const char *folder, const vs_folder *links, const char *link,
+                                               char name[VS_FOLDER_PATH], vs_error *error);
+
 /* The file with the output of a process that VS_LAUNCH_KEPT started. */
 void vs_launch_output_path(const vs_launch *launch, size_t child, char *path, size_t capacity);
 

@@ -86,6 +86,38 @@ void vs_simulated_find(vs_simulated *simulated, const char *folder) {
   find_below(simulated, base, "vramscope/simcuda", "vramscope/dryrun");
 }
 
+/* ---- the recorder */
+
+static const char recorder_name[] = "libvramscope-record.so";
+
+static vs_status see_recorder(void *ctx, const char *name, vs_folder_kind kind) {
+  (void)kind;
+  *(bool *)ctx = *(bool *)ctx || vs_str_equal(vs_str_from(name), vs_str_from(recorder_name));
+  return VS_OK;
+}
+
+static bool has_recorder(char folder[VS_FOLDER_PATH], const char *base, const char *below) {
+  bool is_there = false;
+  vs_format(folder, VS_FOLDER_PATH, "%s/%s", base, below);
+  if (base[0] != 0 && vs_folder_each(folder, &is_there, see_recorder) == VS_OK && is_there) return true;
+  folder[0] = 0;
+  return false;
+}
+
+void vs_recorder_find(char folder[VS_FOLDER_PATH]) {
+  char base[VS_FOLDER_PATH];
+  vs_process_folder(base, sizeof base);
+  if (has_recorder(folder, base, "preload") ||
+      has_recorder(folder, base, VS_LIBRARIES_FROM_PROGRAMS "/vramscope/preload"))
+    return;
+  own_folder(base);
+  if (!has_recorder(folder, base, "preload")) (void)has_recorder(folder, base, "vramscope/preload");
+}
+
+void vs_recorder_path(char *path, size_t capacity, const char *folder) {
+  vs_format(path, capacity, "%s/%s", folder, recorder_name);
+}
+
 /* ---- LD_PRELOAD */
 
 bool vs_simulated_is_plain(const char *path) {

@@ -25,6 +25,8 @@ typedef struct vs_dryrun_setup {
   vs_job job;   /* job.processes is how many are started */
   vs_simulated simulated;
   vs_until until;
+  const char
+      *recorder; /* the folder of the recorder, which is loaded before all others; NULL: it is not loaded */
   /* Changes to the environment of the processes, beside those of the plan. Borrowed. */
   const vs_child_variable *variables;
   size_t variable_count;

@@ -16,7 +16,7 @@ CANNOT_BE_JUDGED = 2  # likewise of a check
 CHECK_FILES = {"config": '{"no-oom": true}', "baseline": '{"owners": []}'}
 NO_ANSWER = 6  # of a dry run, because the program of these tests does not use the GPU
 TABLES = ("vary", "compare")  # which say what became of each run
-COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "diff", "view", "export", "query", "compact", "dryrun", "check", "demo",
+COMMANDS = ("report", "stats", "tree", "blocks", "events", "oom", "whatif", "diff", "view", "export", "query", "compact", "dryrun", "run", "check", "demo",
             "smi", "top", "settings", "doctor", "help")
 
 FAKE = os.environ.get("VRAMSCOPE_FAKE", "")
@@ -97,7 +97,7 @@ def test_every_listed_option_is_accepted(build, vramscope, call, folder, recordi
     samples = {"N": "3", "N|N,N": "3", "GPU,GPU": "L4,T4", "N|host": "0", "FILE": "out.txt", "TEXT": "forward", "GPU": "L4", "SIZE": "500MiB", "SETTINGS": "expandable_segments:True", "SETTINGS...": "expandable_segments:True", "GPU...": "24GiB",
                "FILTER...": "forward", "FILTER=FACTOR...": "forward=0.5", "FUNCTION...": "forward",
                "FIELDS": "gpu_name", "LIST": "0", "FORMAT": "csv", "[N]": "3", "SECONDS": "0.5", "MOMENT[,MOMENT]": "peak,end", "NAME=FIRST..LAST": "batch=1..2", "PERCENT%|SIZE": "2%"}
-    operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "demo": [], "smi": [], "top": [],
+    operands = {"export": ["snapshot.pickle", "json"], "help": [], "dryrun": ["--", "true"], "run": ["--", "true"], "demo": [], "smi": [], "top": [],
                 "compact": ["recording.vram"], "diff": ["snapshot.pickle"] * 2, "query": ["snapshot.pickle", "report"], "settings": ["expandable_segments:True"]}.get(command, ["snapshot.pickle"])
     short = ["--steps", "2"]
     shutil.copy(recording, folder / "recording.vram")

@@ -76,6 +76,7 @@ def test_it_has_the_whole_package(unpacked):
     assert files(package) == files(source) | dryrun | {Path("query.pyi"), Path("_replies.pyi"), Path("__init__.pyi")}
     libraries = {p.name for p in (package / "lib/vramscope/simcuda").iterdir()}
     assert {"libvramscope-sim.so", "libcuda.so.1", "libcudart.so.13", "libnvidia-ml.so.1"} <= libraries
+    assert [p.name for p in (package / "lib/vramscope/preload").iterdir()] == ["libvramscope-record.so"]
     assert os.access(package / "bin" / "vramscope", os.X_OK)
     assert not list(unpacked.rglob("__pycache__"))
     points = (next(unpacked.glob("*.dist-info")) / "entry_points.txt").read_text()
@@ -97,6 +98,7 @@ def test_it_needs_nothing_but_the_c_library(wheel, unpacked):
         assert needed(path) <= SYSTEM, path
     for path in (unpacked / "vramscope/lib/vramscope/simcuda").iterdir():
         assert needed(path) <= SYSTEM | {"libvramscope-sim.so"}, path
+    assert needed(unpacked / "vramscope/lib/vramscope/preload/libvramscope-record.so") <= SYSTEM
 
 
 def test_the_extension_shows_nothing_but_its_entry(unpacked):

@@ -108,7 +108,7 @@ static vs_exit run_program(job *j) {
   plan.step_ranges = j->steps.count == 0 ? NULL : j->steps.data;
   plan.streams = VS_DRYRUN_STREAMS_TO_STDERR;
   vs_limited_put_command(&j->name, j->cli->line->words);
-  vs_exit code = vs_cli_run(j->cli, &plan, &reply);
+  vs_exit code = vs_cli_run_plan(j->cli, &plan, &reply);
   if (code == VS_EXIT_OK) code = keep(j, &reply, &j->run.dryrun);
   j->run.ranges = vs_reply_at(j->run.dryrun, "step_ranges");
   for (size_t i = 0; i < TEXTS; i++) vs_text_deinit(&texts[i]);

@@ -210,7 +210,7 @@ static bool reports_child(const vs_cli *cli) {
   return value != NULL && vs_str_equal(vs_str_from(value), VS_STR("child"));
 }
 
-vs_exit vs_cli_run(vs_cli *cli, const vs_dryrun_plan *plan, vs_text *reply) {
+vs_exit vs_cli_run_plan(vs_cli *cli, const vs_dryrun_plan *plan, vs_text *reply) {
   view v = {.cli = cli};
   const vs_dryrun_watch watch = {.ctx = &v, .progress = show, .say = say};
   vs_dryrun_end end;
@@ -269,7 +269,7 @@ static vs_exit run_and_put(vs_cli *cli, const vs_dryrun_plan *plan, vs_json limi
   enum { CANNOT_BE_STARTED = 126, NOT_FOUND = 127 }; /* what a shell returns for it */
   vs_text reply;
   vs_text_init(&reply, cli->host, NULL);
-  vs_exit code = vs_cli_run(cli, plan, &reply);
+  vs_exit code = vs_cli_run_plan(cli, plan, &reply);
   if (code == VS_EXIT_OK)
     code = vs_settings_limits_given(cli) ? judge_and_put(cli, vs_text_view(&reply), limits)
                                          : put_reply(cli, vs_text_view(&reply));

@@ -9,6 +9,6 @@
 vs_dryrun_plan vs_cli_plan(const vs_cli *cli, vs_text *list);
 
 /* Runs it and appends the reply. cli->program_exit receives the exit status of the run. A failure was printed. */
-VS_MUST_CHECK vs_exit vs_cli_run(vs_cli *cli, const vs_dryrun_plan *plan, vs_text *reply);
+VS_MUST_CHECK vs_exit vs_cli_run_plan(vs_cli *cli, const vs_dryrun_plan *plan, vs_text *reply);
 
 #endif

@@ -142,7 +142,7 @@ static void put_zsh_arguments(vs_text *text, vs_command_id id) {
     vs_text_cstr(text, ")'");
     return;
   }
-  if (id == VS_COMMAND_dryrun) {
+  if (id == VS_COMMAND_dryrun || id == VS_COMMAND_run) {
     vs_text_cstr(text, " \\\n        '*::program:_normal'");
     return;
   }

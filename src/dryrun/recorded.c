@@ -1,0 +1,223 @@
+#include "dryrun/recorded.h"
+#include "dryrun/launch.h"
+#include "os/infile.h"
+#include "os/mapfile.h"
+#include "os/outfile.h"
+#include "os/process.h"
+
+/* What the processes get. The texts live as long as the run. */
+typedef struct room {
+  const vs_recorded_plan *plan;
+  vs_recorded *recorded;
+  vs_folder folder;
+  char recorder[VS_FOLDER_PATH];
+  char path[VS_FOLDER_PATH], list[VS_FOLDER_PATH];
+  vs_child_variable variables[4];
+  size_t count;
+  vs_text preload;
+  vs_outfile out;
+  vs_dryrun_plan dryrun;
+  vs_dryrun_setup setup;
+  vs_launch launch;
+} room;
+
+static void set(room *r, const char *name, const char *value) {
+  VS_ASSERT(r->count < sizeof r->variables / sizeof *r->variables);
+  r->variables[r->count++] = (vs_child_variable){.name = name, .value = value};
+}
+
+/* ---- the file of the recording */
+
+/* "train" of "python3 train.py", else the program's name. */
+static vs_str program_name(char *const *words) {
+  const char *slash = strrchr(words[0], '/'), *name = slash == NULL ? words[0] : slash + 1;
+  if (vs_str_starts(vs_str_from(name), VS_STR("python")) && words[1] != NULL && words[1][0] != '-') {
+    slash = strrchr(words[1], '/');
+    name = slash == NULL ? words[1] : slash + 1;
+  }
+  const size_t size = strlen(name);
+  const bool is_script = size > 3 && strcmp(name + size - 3, ".py") == 0;
+  return (vs_str){name, is_script ? size - 3 : size};
+}
+
+static vs_status name_recording(room *r, vs_error *error) {
+  char folder[VS_FOLDER_PATH];
+  const char *wanted = r->plan->path;
+  vs_process_working_folder(folder, sizeof folder);
+  if (wanted == NULL)
+    vs_format(r->path, sizeof r->path, "%s/%S.vram", folder, program_name(r->plan->command));
+  else if (wanted[0] == '/') vs_format(r->path, sizeof r->path, "%s", wanted);
+  else vs_format(r->path, sizeof r->path, "%s/%s", folder, wanted);
+  if (strlen(r->path) + 1 < sizeof r->path && (folder[0] != 0 || r->path[1] != 0)) return VS_OK;
+  return vs_fail(error, VS_IO, VS_NO_OFFSET, "the path is too long");
+}
+
+/* The recorder creates the file when the program uses the GPU. That it can be created is tried before, so that the program does not run
+ * in vain; an older file is removed. */
+static vs_status try_recording(room *r, vs_error *error) {
+  vs_mapfile file;
+  if (r->plan->path == NULL) return VS_OK;
+  const vs_status status = vs_mapfile_create(&file, r->path, r->plan->may_replace, error);
+  if (status == VS_OK) vs_mapfile_abandon(&file);
+  else r->recorded->subject = r->plan->path;
+  return status;
+}
+
+static vs_status prepare(room *r, vs_error *error) {
+  vs_recorder_find(r->recorder);
+  if (r->recorder[0] == 0)
+    return vs_fail(error, VS_IO, VS_NO_OFFSET,
+                   "the recorder is missing: libvramscope-record.so belongs beside the program (preload/) or "
+                   "in the library "
+                   "folder (vramscope/preload/)");
+  VS_TRY(name_recording(r, error));
+  VS_TRY(try_recording(r, error));
+  VS_TRY(vs_folder_create(&r->folder, "vramscope-run-", error));
+  vs_format(r->list, sizeof r->list, "%s/recordings", r->folder.path);
+  VS_TRY(vs_outfile_log(&r->out, r->list, error));
+  VS_TRY(vs_outfile_finish(&r->out, error));
+  set(r, "VRAMSCOPE_RECORD", r->path);
+  set(r, "VRAMSCOPE_RECORD_LIST", r->list);
+  set(r, "VRAMSCOPE_RECORD_EACH", r->plan->path == NULL ? "1" : NULL);
+  return VS_OK;
+}
+
+/* ---- on the machine's own GPUs */
+
+static vs_status preload(room *r, vs_error *error) {
+  char folder[VS_FOLDER_PATH], path[VS_FOLDER_PATH + 64];
+  const char *before = vs_process_variable("LD_PRELOAD");
+  VS_TRY(vs_launch_name_plainly(r->recorder, &r->folder, "preload", folder, error));
+  vs_recorder_path(path, sizeof path, folder);
+  vs_text_cstr(&r->preload, path);
+  if (before != NULL && *before != 0) vs_text_format(&r->preload, ":%s", before);
+  vs_text_byte(&r->preload, 0);
+  set(r, "LD_PRELOAD", r->preload.bytes.data);
+  return r->preload.status;
+}
+
+static void wait_for(vs_child *child) {
+  enum { WAKE_US = 10 * 1000 * 1000 };
+  while (vs_children_wait(child, 1, WAKE_US) != 0)
+    if (vs_children_stopped()) vs_children_stop();
+}
+
+static vs_status run_here(room *r, vs_error *error) {
+  static const vs_child_streams streams[] = {
+      [VS_DRYRUN_STREAMS_OURS] = VS_CHILD_STREAMS_OURS,
+      [VS_DRYRUN_STREAMS_TO_STDERR] = VS_CHILD_STREAMS_TO_STDERR,
+      [VS_DRYRUN_STREAMS_NONE] = VS_CHILD_STREAMS_NONE,
+  };
+  vs_child child;
+  VS_TRY(preload(r, error));
+  const vs_child_plan plan = {.words = r->plan->command,
+                              .variables = r->variables,
+                              .variable_count = r->count,
+                              .streams = streams[r->plan->streams]};
+  const vs_status status = vs_child_start(&child, &plan, error);
+  if (status == VS_OK) {
+    wait_for(&child);
+    r->recorded->exit_code = child.signal != 0 ? 128 + child.signal : child.exit_code;
+  } else {
+    r->recorded->exit_code = status == VS_NOT_FOUND ? 127 : 126;
+    r->recorded->subject = r->plan->command[0];
+  }
+  vs_children_done();
+  return status;
+}
+
+/* ---- on simulated ones: a launch of dryrun without its history */
+
+static vs_status run_simulated(room *r, vs_error *error) {
+  r->dryrun = (vs_dryrun_plan){
+      .command = r->plan->command, .gpu = r->plan->gpu, .has_no_history = true, .streams = r->plan->streams};
+  VS_TRY(vs_dryrun_setup_init(&r->setup, r->recorded->host, &r->dryrun, NULL, error));
+  r->setup.recorder = r->recorder;
+  r->setup.variables = r->variables;
+  r->setup.variable_count = r->count;
+  const vs_status status = vs_launch_run(&r->launch, &r->setup, r->setup.gpus, VS_LAUNCH_SHOWN, error);
+  if (status == VS_OK) {
+    r->recorded->exit_code = vs_launch_exit(&r->launch);
+  } else if (r->launch.start_exit != 0) {
+    r->recorded->exit_code = r->launch.start_exit;
+    r->recorded->subject = r->plan->command[0];
+  }
+  vs_launch_close(&r->launch);
+  return status;
+}
+
+/* ---- the recordings */
+
+/* Cuts the line at `text`, "PID\tPATH", into its parts; lines of another form are not about recordings. */
+static vs_status take_line(vs_recorded *recorded, char *text) {
+  vs_recorded_file file = {.path = NULL};
+  uint64_t pid;
+  char *tab = strchr(text, '\t');
+  if (tab == NULL || tab[1] != '/') return VS_OK;
+  *tab = 0;
+  if (!vs_parse_u64(vs_str_from(text), &pid) || pid > INT64_MAX) return VS_OK;
+  file = (vs_recorded_file){.pid = (int64_t)pid, .path = tab + 1};
+  VS_TRY(vs_vec_reserve(recorded->host, &recorded->files, 1));
+  recorded->files.data[recorded->files.count++] = file;
+  return VS_OK;
+}
+
+static vs_status take_lines(vs_recorded *recorded) {
+  char *line = recorded->lines.bytes.data;
+  for (char *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+    *end = 0;
+    VS_TRY(take_line(recorded, line));
+  }
+  return VS_OK;
+}
+
+static vs_status gather(room *r, vs_error *error) {
+  char piece[4096];
+  vs_infile in;
+  VS_TRY(vs_infile_open(&in, r->list, error));
+  const vs_reader reader = vs_infile_reader(&in);
+  vs_status status = VS_OK;
+  for (size_t count = 1; count != 0 && status == VS_OK;) {
+    status = reader.read(reader.ctx, piece, sizeof piece, &count);
+    if (status == VS_OK) vs_text_str(&r->recorded->lines, (vs_str){piece, count});
+  }
+  vs_infile_close(&in);
+  vs_text_byte(&r->recorded->lines, 0);
+  if (status == VS_OK) status = r->recorded->lines.status;
+  return status == VS_OK ? take_lines(r->recorded) : status;
+}
+
+/* ---- the whole */
+
+static vs_status run(room *r, vs_error *error) {
+  VS_TRY(prepare(r, error));
+  VS_TRY(r->plan->gpu == NULL ? run_here(r, error) : run_simulated(r, error));
+  return gather(r, error);
+}
+
+vs_status vs_recorded_run(vs_recorded *recorded, const vs_host *host, const vs_recorded_plan *plan,
+                          vs_error *error) {
+  *recorded = (vs_recorded){.host = host};
+  *error = (vs_error){.status = VS_OK, .offset = VS_NO_OFFSET};
+  vs_text_init(&recorded->lines, host, NULL);
+  room *r = vs_host_alloc(host, sizeof *r); /* large for a stack */
+  if (r == NULL) return vs_fail(error, VS_NO_MEMORY, VS_NO_OFFSET, "%s", vs_status_text(VS_NO_MEMORY));
+  memset(r, 0, sizeof *r);
+  r->plan = plan;
+  r->recorded = recorded;
+  r->folder.fd = -1;
+  vs_text_init(&r->preload, host, NULL);
+  const vs_status status = run(r, error);
+  if (status != VS_OK && error->text[0] == 0)
+    (void)vs_fail(error, status, VS_NO_OFFSET, "%s", vs_status_text(status));
+  error->status = status;
+  vs_text_deinit(&r->preload);
+  vs_folder_remove(&r->folder);
+  vs_host_free(host, r, sizeof *r);
+  return status;
+}
+
+void vs_recorded_deinit(vs_recorded *recorded) {
+  vs_vec_free(recorded->host, &recorded->files);
+  vs_text_deinit(&recorded->lines);
+}

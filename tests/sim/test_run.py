@@ -1,0 +1,215 @@
+"""`vramscope run`: programs with the recorder in them, against what PyTorch knows of itself in the same process."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import time
+
+import pytest
+from answers import ask
+from conftest import BINARY, PROGRAMS, PYTHON, command, environment_of, finish
+
+SEEN = {"alloc", "free_requested", "segment_alloc", "segment_free", "segment_map", "segment_unmap"}
+PROGRAM = [str(PYTHON), str(PROGRAMS / "recorded.py")]
+
+
+def run(folder, *options, program=PROGRAM, arguments=(), timeout=240, **settings):
+    argv = [BINARY, "run", *options, "--", *program, *map(str, arguments)]
+    return finish(argv, environment_of(settings), folder, timeout)
+
+
+def events_of(trace):
+    return [(e["action"], e["addr"], e["size"], e["stream"]) for e in trace if e["action"] in SEEN]
+
+
+def exported(folder, recording):
+    path = folder / "exported.pickle"
+    subprocess.run([BINARY, "export", "-q", "-f", recording, "pickle", "-o", path], check=True, timeout=120)
+    with open(path, "rb") as file:
+        return pickle.load(file)
+
+
+def live_blocks(snapshot):
+    """The segments, and the blocks in them that are allocated."""
+    return sorted((segment["address"], segment["total_size"], segment["stream"], segment["segment_type"],
+                   [(block["address"], block["size"], block["requested_size"])
+                    for block in segment["blocks"] if block["state"] == "active_allocated"])
+                  for segment in snapshot["segments"])
+
+
+def python_stacks(ours, theirs):
+    """How many allocations have a Python stack, in both the same one; in ours they have no other frames."""
+    count = 0
+    allocs = ([e for e in snapshot["device_traces"][0] if e["action"] == "alloc"] for snapshot in (ours, theirs))
+    for mine, its in zip(*allocs, strict=False):
+        got, wanted = ([(f["filename"], f["line"], f["name"]) for f in entry["frames"] if f["filename"].endswith((".py", ">"))]
+                       for entry in (mine, its))
+        assert got == wanted
+        assert not wanted or len(mine["frames"]) == len(got)
+        count += bool(wanted)
+    return count
+
+
+def report_of(recording):
+    (device,) = ask(recording, "report")["devices"]
+    return device
+
+
+def kinds(device):
+    return {finding["kind"] for finding in device["trust"]["findings"]}
+
+
+@pytest.mark.parametrize("settings", ["", "max_split_size_mb:64,roundup_power2_divisions:4"])
+def test_events_are_those_of_pytorchs_history(tmp_path, settings):
+    """The same events in the same order: kind, address, bytes requested, stream; from the first request on."""
+    done = run(tmp_path, "-o", "run.vram", "--gpu", "24GiB", arguments=["--history", "history.pickle"],
+               PYTORCH_CUDA_ALLOC_CONF=settings)
+    assert done.code == 0, done.err
+    with open(tmp_path / "history.pickle", "rb") as file:
+        theirs = pickle.load(file)
+    ours = exported(tmp_path, tmp_path / "run.vram")
+    wanted, got = events_of(theirs["device_traces"][0]), events_of(ours["device_traces"][0])
+    assert len(wanted) > 500 and {"segment_alloc", "segment_free"} <= {action for action, *_ in wanted}
+    assert got[: len(wanted)] == wanted
+    assert {action for action, *_ in got[len(wanted):]} <= {"free_requested"}  # what the program frees when it ends
+    device = report_of(tmp_path / "run.vram")
+    assert device["trust"]["complete"] and kinds(device) == {"frees_at_request"}
+    assert "run.vram: recording" in done.out and "vramscope" not in done.err
+    assert live_blocks(ours) == live_blocks(theirs)
+    assert python_stacks(ours, theirs) > 200
+
+
+def test_expandable_segments(tmp_path):
+    """Pages are not reported: they follow from the blocks and the total."""
+    done = run(tmp_path, "-o", "run.vram", "--gpu", "24GiB", arguments=["--history", "history.pickle", "--keeps-cache"],
+               PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+    assert done.code == 0, done.err
+    with open(tmp_path / "history.pickle", "rb") as file:
+        theirs = pickle.load(file)
+    ours = exported(tmp_path, tmp_path / "run.vram")
+    wanted, got = events_of(theirs["device_traces"][0]), events_of(ours["device_traces"][0])
+    assert "segment_map" in {action for action, *_ in wanted}
+    assert got[: len(wanted)] == wanted
+    assert report_of(tmp_path / "run.vram")["trust"]["complete"]
+
+
+def test_pages_that_are_unmapped_unseen_are_said(tmp_path):
+    done = run(tmp_path, "-o", "run.vram", "--gpu", "24GiB", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+    assert done.code == 0, done.err
+    assert "inferred_segments" in kinds(report_of(tmp_path / "run.vram"))
+
+
+@pytest.mark.parametrize(("end", "code"), [("kill", 137), ("_exit", 7)])
+def test_a_process_that_ends_at_once(tmp_path, end, code):
+    """What was flushed is in the file, and the state that follows from it is that of the allocator."""
+    done = run(tmp_path, "-o", "run.vram", "--gpu", "24GiB", arguments=["--end", end])
+    assert done.code == code, done.err
+    stats = json.loads(next(line for line in done.out.splitlines() if line.startswith('{"pid"')))["stats"]
+    device = report_of(tmp_path / "run.vram")
+    assert kinds(device) == {"frees_at_request", "not_ended"}
+    live = ask(tmp_path / "run.vram", "live", at="end", top=0)
+    assert live["bytes"] == stats["requested_bytes.all.current"] and live["rest"]["count"] == 0
+    owners = {group["key"]["place"]: group["bytes"] for group in live["groups"]}
+    source = (PROGRAMS / "recorded.py").read_text().splitlines()
+    line = 1 + next(i for i, text in enumerate(source) if "30_000_000" in text)
+    assert owners[f"recorded.py:{line}"] == 120_000_000
+    assert device["end"]["reserved_bytes"] == stats["reserved_bytes.all.current"]
+    assert device["end"]["allocated_bytes"] == stats["allocated_bytes.all.current"]
+
+
+def test_out_of_memory_ends_with_the_post_mortem(tmp_path):
+    done = run(tmp_path, "-o", "run.vram", "--gpu", "4GiB", arguments=["--end", "oom"])
+    assert done.code == 1 and "OutOfMemoryError" in done.err
+    assert "failed to allocate 1.00 GiB" in done.out, done.out
+    (oom,) = report_of(tmp_path / "run.vram")["ooms"]
+    assert oom["requested_bytes"] == 1 << 30
+    free = float(done.err.split(" of which ")[1].split(" MiB is free")[0])
+    assert abs(oom["device_free_bytes"] / 2**20 - free) < 0.01
+
+
+def test_a_caught_failure_is_a_report(tmp_path):
+    done = run(tmp_path, "-o", "run.vram", "--gpu", "4GiB", arguments=["--end", "caught"])
+    assert done.code == 0, done.err
+    assert "Peak " in done.out and len(report_of(tmp_path / "run.vram")["ooms"]) == 1
+
+
+def test_json_and_names(tmp_path):
+    """Without -o: the name of the program and its process. The program's output is on standard error."""
+    done = run(tmp_path, "--json", "--gpu", "24GiB", arguments=["--end", "fail"])
+    assert done.code == 5
+    reply = json.loads(done.out)
+    pid = json.loads(next(line for line in done.err.splitlines() if line.startswith('{"pid"')))["pid"]
+    assert reply["method"] == "run" and reply["exit_code"] == 5
+    assert reply["recordings"] == [{"file": str(tmp_path / f"recorded.{pid}.vram"), "pid": pid}]
+    assert reply["report"]["devices"] == ask(tmp_path / f"recorded.{pid}.vram", "report")["devices"]
+
+
+def test_several_processes(tmp_path):
+    """A child of a fork and the program that replaces a process have recordings of their own; workers without a GPU have none."""
+    program = """
+        import os, sys, time, torch
+        from torch.utils.data import DataLoader
+
+        def use(n):
+            torch.empty(n, device="cuda")
+
+        if os.fork() == 0:
+            use(1000)
+            time.sleep(0.3)  # what is recorded in the last hundredth of a second is lost
+            os.execv(sys.executable, [sys.executable, "-c", "import torch; torch.empty(3000, device='cuda')"])
+        os.wait()
+        list(DataLoader(range(8), num_workers=2))
+        use(2000)
+        list(DataLoader(range(8), num_workers=2))
+        print(os.getpid())
+    """
+    done = run(tmp_path, "-o", "run.vram", "--gpu", "24GiB", program=command(program, []))
+    assert done.code == 0, done.err
+    parent = next(line for line in done.out.splitlines() if line.isdigit())
+    sizes = {path.name: [e["size"] for e in exported(tmp_path, path)["device_traces"][0] if e["action"] == "alloc"]
+             for path in tmp_path.glob("*.vram")}
+    assert sizes.pop("run.vram") == [4000] and sizes.pop(f"run.{parent}.vram") == [8000]  # the child used the GPU first
+    assert list(sizes.values()) == [[12000]]
+    assert all(path.name in done.out for path in tmp_path.glob("*.vram")) and "3 recordings" in done.out
+
+
+def test_signals_reach_the_program(tmp_path):
+    argv = [BINARY, "run", "-o", "run.vram", "--gpu", "24GiB", "--", *PROGRAM, "--end", "wait"]
+    with subprocess.Popen(argv, env=environment_of({}), cwd=tmp_path, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout.readline().startswith('{"pid"')
+        time.sleep(0.2)
+        os.kill(started.pid, signal.SIGTERM)
+        assert started.wait(60) == 128 + signal.SIGTERM
+    assert report_of(tmp_path / "run.vram")["trace"]["events"] > 500
+
+
+def test_a_path_that_cannot_be_written(tmp_path):
+    """Is refused before the program runs."""
+    program = command("print('ran')", [])
+    done = run(tmp_path, "-o", "missing/run.vram", program=program)
+    assert done.code == 3 and done.out == "" and "missing/run.vram: its folder does not exist" in done.err
+    (tmp_path / "old.vram").write_text("mine")
+    done = run(tmp_path, "-o", "old.vram", program=program)
+    assert done.code == 3 and done.out == "" and "old.vram: file exists; use --force to overwrite it" in done.err
+    assert (tmp_path / "old.vram").read_text() == "mine"
+    done = run(tmp_path, "-f", "-o", "old.vram", program=program)
+    assert done.code == 0 and done.out == "ran\n" and not (tmp_path / "old.vram").exists()
+    assert "nothing was recorded: the program did not use PyTorch's CUDA allocator" in done.err
+    done = run(tmp_path, program=["no-such-program"])
+    assert done.code == 127 and "no-such-program: no such program" in done.err
+
+
+def test_a_full_disk_does_not_stop_the_program(tmp_path):
+    limited = ["sh", "-c", 'ulimit -f 1024; exec "$@"', "sh", *PROGRAM]  # half of what the recorder reserves at first
+    done = run(tmp_path, "-o", "run.vram", "--gpu", "24GiB", program=limited)
+    assert done.code == 0, done.err
+    assert done.err.count("vramscope: not recording: ") == 1 and '{"pid"' in done.out
+
+
+def test_nothing_is_recorded_unless_it_is_wanted(tmp_path):
+    """The library alone, as it is in a process whose environment was cleaned."""
+    library = os.path.join(os.path.dirname(BINARY), "preload", "libvramscope-record.so")
+    done = finish([str(PYTHON), "-c", "print(1)"], environment_of({"LD_PRELOAD": library}), tmp_path)
+    assert done.code == 0 and done.out == "1\n" and done.err == "" and not list(tmp_path.iterdir())
