@@ -39,12 +39,12 @@ def libraries(tmp_path_factory):
             "static": build("static", ["-DIS_STATIC=1"])}
 
 
-def record(folder, library, python=sys.executable):
+def record(folder, library, python=sys.executable, arguments=()):
     """(what the program says of its stacks, the events of the recording, its report)"""
     settings = {"LD_PRELOAD": RECORDER, "VRAMSCOPE_RECORD": folder / "run.vram", "PYTHONPATH": None}
     env = environment_of(settings)
     env.pop("PYTHONPATH")
-    done = finish([python, str(HERE / "program.py"), library, folder / "told.json"], env, folder)
+    done = finish([python, str(HERE / "program.py"), library, folder / "told.json", *arguments], env, folder)
     assert done.code == 0, done.err
     subprocess.run([BINARY, "export", "-q", folder / "run.vram", "pickle", "-o", folder / "run.pickle"], check=True, timeout=60)
     with open(folder / "run.pickle", "rb") as file:
@@ -71,6 +71,15 @@ def test_stacks_are_pythons(libraries, tmp_path, python):
     for mine, its in zip(got, told, strict=True):
         assert mine == [its[0], its[1][:DEPTH]]
     assert kinds(device) == {"frees_at_request", "rounded_requests"}
+
+
+def test_a_thread_without_frames_comes_first(libraries, tmp_path):
+    """It has a native stack, and says nothing about the layout of the others."""
+    told, trace, device, _ = record(tmp_path, libraries["new"], arguments=["64"])
+    first, *got = stacks_of(trace)
+    assert first[0] == 64 and first[1][0][2] == "test_allocate"
+    assert got[:-1] == [[n, frames[:DEPTH]] for n, frames in told]
+    assert "native_stacks" not in kinds(device)
 
 
 def test_events(libraries, tmp_path):

@@ -20,6 +20,11 @@ def run(folder, *options, program=PROGRAM, arguments=(), timeout=240, **settings
     return finish(argv, environment_of(settings), folder, timeout)
 
 
+def told(done):
+    """What PyTorch says of itself."""
+    return json.loads(next(line for line in (done.out + done.err).splitlines() if line.startswith('{"pid"')))
+
+
 def events_of(trace):
     return [(e["action"], e["addr"], e["size"], e["stream"]) for e in trace if e["action"] in SEEN]
 
@@ -74,9 +79,10 @@ def test_events_are_those_of_pytorchs_history(tmp_path, settings):
     assert len(wanted) > 500 and {"segment_alloc", "segment_free"} <= {action for action, *_ in wanted}
     assert got[: len(wanted)] == wanted
     assert {action for action, *_ in got[len(wanted):]} <= {"free_requested"}  # what the program frees when it ends
-    device = report_of(tmp_path / "run.vram")
-    assert device["trust"]["complete"] and kinds(device) == {"frees_at_request"}
-    assert "run.vram: recording" in done.out and "vramscope" not in done.err
+    seen = kinds(report_of(tmp_path / "run.vram"))
+    is_late = told(done)["torch"].startswith("2.4.")  # this release says where its allocator is only with its first report
+    assert seen == {"frees_at_request"} | ({"rounded_requests"} if is_late else set())
+    assert "run.vram: recording" in done.out and done.err.count("vramscope") == is_late
     assert live_blocks(ours) == live_blocks(theirs)
     assert python_stacks(ours, theirs) > 200
 
@@ -106,7 +112,7 @@ def test_a_process_that_ends_at_once(tmp_path, end, code):
     """What was flushed is in the file, and the state that follows from it is that of the allocator."""
     done = run(tmp_path, "-o", "run.vram", "--gpu", "24GiB", arguments=["--end", end])
     assert done.code == code, done.err
-    stats = json.loads(next(line for line in done.out.splitlines() if line.startswith('{"pid"')))["stats"]
+    stats = told(done)["stats"]
     device = report_of(tmp_path / "run.vram")
     assert kinds(device) == {"frees_at_request", "not_ended"}
     live = ask(tmp_path / "run.vram", "live", at="end", top=0)
@@ -140,7 +146,7 @@ def test_json_and_names(tmp_path):
     done = run(tmp_path, "--json", "--gpu", "24GiB", arguments=["--end", "fail"])
     assert done.code == 5
     reply = json.loads(done.out)
-    pid = json.loads(next(line for line in done.err.splitlines() if line.startswith('{"pid"')))["pid"]
+    pid = told(done)["pid"]
     assert reply["method"] == "run" and reply["exit_code"] == 5
     assert reply["recordings"] == [{"file": str(tmp_path / f"recorded.{pid}.vram"), "pid": pid}]
     assert reply["report"]["devices"] == ask(tmp_path / f"recorded.{pid}.vram", "report")["devices"]

@@ -136,5 +136,7 @@ void REGISTER(int8_t type, void *allocator, uint8_t priority) {
 
 /* ---- the library */
 
-static __attribute__((constructor)) void begin(void) { vs_recording_prepare(); }
+static __attribute__((constructor)) void begin(void) {
+  if (vs_recording_prepare()) vs_python_prepare();
+}
 static __attribute__((destructor)) void end(void) { vs_memory_end(); }

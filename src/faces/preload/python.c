@@ -51,78 +51,74 @@ static inline bool is_shown(uint64_t frame, uint64_t code, uint64_t instruction)
          *(const char *)(uintptr_t)(frame + (uint64_t)l->frame_owner) == PYTHON_OWNER_GENERATOR;
 }
 
-/* ---- the cache: an entry is read and written under its own sequence number, which is odd while it is written */
+/* ---- whether code objects were made
+ *
+ * A code object can be freed, and another one come to lie at its address. Python reports to audit hooks before code is made, and before
+ * it is run. */
+
+static _Atomic uint32_t epoch; /* moves on whenever code may have been made */
+static bool is_told;           /* the hook is there; constant once the library is loaded */
+
+static int hear(const char *event, void *arguments, void *data) {
+  static const char *const makers[] = {"compile", "exec", "marshal.loads", "code.__new__",
+                                       "function.__new__"};
+  (void)arguments, (void)data;
+  for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+    if (strcmp(event, makers[i]) == 0) atomic_fetch_add_explicit(&epoch, 1, memory_order_release);
+  return 0;
+}
+
+void vs_python_prepare(void) {
+  int (*add_hook)(int (*hook)(const char *event, void *arguments, void *data), void *data) = NULL;
+  int (*is_initialized)(void) = NULL;
+  vs_library_loaded_function(NULL, "PySys_AddAuditHook", &add_hook);
+  vs_library_loaded_function(NULL, "Py_IsInitialized", &is_initialized);
+  is_told = add_hook != NULL && is_initialized != NULL && is_initialized() == 0 && add_hook(hear, NULL) == 0;
+}
+
+/* ---- the cache: an entry is read and written under its own sequence number, which is odd while it is written
+ *
+ * An entry is about `code` at `instruction` as long as the epoch is `epoch`. Then it is again if what the code object says is `content`. */
 
 typedef struct entry {
   _Alignas(64) _Atomic uint32_t sequence;
-  int32_t first_line;
-  uint64_t code, instruction, file, name, lines, mark;
-  uint64_t word;
+  _Atomic uint32_t epoch;
+  _Atomic uint64_t code, instruction, content, word;
 } entry;
-_Static_assert(sizeof(entry) == 64, "an entry is a cache line");
 
 enum { CACHE_BITS = 13 };
 static entry cache[1 << CACHE_BITS];
-
-/* In a word of the cache: the code has no file, and `mark` is of its whole table of lines, too. */
-#define WAS_MADE (UINT64_C(1) << 62)
-
-static bool has_no_file(uint64_t file) {
-  const char *text = (const char *)(uintptr_t)(file + (uint64_t)python.layout->ascii_size);
-  return vs_python_word(file, PYTHON_LENGTH) != 0 &&
-         *text == '<'; /* of other text than ASCII it does not matter */
-}
-
-/* Frames that follow each other are often of one file. */
-typedef struct last_file {
-  uint64_t file, mark;
-} last_file;
-
-static inline INLINED entry make_key(const vs_python_layout *l, uint64_t code, uint64_t instruction,
-                                     last_file *last) {
-  entry key = {.first_line = vs_python_int(code, l->code_first_line),
-               .code = code,
-               .instruction = instruction,
-               .file = vs_python_word(code, l->code_file),
-               .name = vs_python_word(code, l->code_name),
-               .lines = vs_python_word(code, l->code_lines)};
-  if (key.file != last->file) *last = (last_file){key.file, vs_python_text_mark(l, key.file)};
-  key.mark = last->mark * 3 + vs_python_text_mark(l, key.name) * 5 + vs_python_bytes_mark(key.lines);
-  return key;
-}
-
-/* Whether `a` of the cache is about `b`. */
-static inline bool are_equal(const entry *a, const entry *b) {
-  return a->code == b->code && a->instruction == b->instruction && a->first_line == b->first_line &&
-         a->file == b->file && a->name == b->name && a->lines == b->lines &&
-         ((a->word & WAS_MADE) == 0 ? a->mark == b->mark
-                                    : a->mark == (b->mark ^ vs_python_bytes_hash(b->lines)));
-}
 
 static inline entry *slot_of(uint64_t code, uint64_t instruction) {
   return &cache[vs_hash_u64(code ^ instruction << 20) >> (64 - CACHE_BITS)];
 }
 
-static inline bool find_word(const entry *slot, const entry *key, uint64_t *word) {
+#define LOAD(member) atomic_load_explicit(&(member), memory_order_relaxed)
+
+static inline bool find_word(const entry *slot, uint64_t code, uint64_t instruction, uint32_t now,
+                             uint64_t *word) {
   const uint32_t before = atomic_load_explicit(&slot->sequence, memory_order_acquire);
-  const bool is_it = (before & 1) == 0 && are_equal(slot, key);
-  *word = slot->word & ~WAS_MADE;
+  const bool is_it = (before & 1) == 0 && LOAD(slot->code) == code &&
+                     LOAD(slot->instruction) == instruction && LOAD(slot->epoch) == now && is_told;
+  *word = LOAD(slot->word);
   atomic_thread_fence(memory_order_acquire);
-  return is_it && atomic_load_explicit(&slot->sequence, memory_order_relaxed) == before;
+  return is_it && LOAD(slot->sequence) == before;
 }
 
-static void keep_word(entry *slot, const entry *key, uint64_t word) {
-  uint32_t before = atomic_load_explicit(&slot->sequence, memory_order_relaxed);
+typedef struct found {
+  uint64_t code, instruction, content, word;
+  uint32_t epoch;
+} found;
+
+static void keep_word(entry *slot, const found *f) {
+  uint32_t before = LOAD(slot->sequence);
   if ((before & 1) != 0 || !atomic_compare_exchange_strong(&slot->sequence, &before, before + 1)) return;
   atomic_thread_fence(memory_order_release);
-  slot->first_line = key->first_line;
-  slot->code = key->code;
-  slot->instruction = key->instruction;
-  slot->file = key->file;
-  slot->name = key->name;
-  slot->lines = key->lines;
-  slot->mark = key->mark;
-  slot->word = word;
+  atomic_store_explicit(&slot->epoch, f->epoch, memory_order_relaxed);
+  atomic_store_explicit(&slot->code, f->code, memory_order_relaxed);
+  atomic_store_explicit(&slot->instruction, f->instruction, memory_order_relaxed);
+  atomic_store_explicit(&slot->content, f->content, memory_order_relaxed);
+  atomic_store_explicit(&slot->word, f->word, memory_order_relaxed);
   atomic_store_explicit(&slot->sequence, before + 2, memory_order_release);
 }
 
@@ -130,41 +126,53 @@ static void keep_word(entry *slot, const entry *key, uint64_t word) {
 
 enum { MOST_TEXT = 2048 };
 
-static bool __attribute__((noinline)) make_word(vs_record_stacks *stacks, const entry *key, uint64_t *word) {
+/* A hash of all that a frame's function, file and line are made from. */
+static uint64_t content_of(uint64_t code) {
+  const vs_python_layout *l = python.layout;
+  const uint64_t line = (uint64_t)(int64_t)vs_python_int(code, l->code_first_line);
+  uint64_t hash = vs_hash_mix(line, vs_python_bytes_hash(vs_python_word(code, l->code_lines)));
+  hash = vs_hash_mix(hash, vs_python_text_hash(l, vs_python_word(code, l->code_name)));
+  return vs_hash_mix(hash, vs_python_text_hash(l, vs_python_word(code, l->code_file)));
+}
+
+static bool make_word(vs_record_stacks *stacks, uint64_t code, uint64_t instruction, uint64_t *word) {
   char file[MOST_TEXT], name[MOST_TEXT];
   const vs_python_layout *l = python.layout;
-  const int line =
-      vs_python_line(l, key->code, key->instruction - key->code - (uint64_t)l->code_instructions);
+  const int line = vs_python_line(l, code, instruction - code - (uint64_t)l->code_instructions);
   const vs_record_frame frame = {
-      .function = {name, vs_python_text(l, key->name, name, sizeof name)},
-      .file = {file, vs_python_text(l, key->file, file, sizeof file)},
+      .function = {name, vs_python_text(l, vs_python_word(code, l->code_name), name, sizeof name)},
+      .file = {file, vs_python_text(l, vs_python_word(code, l->code_file), file, sizeof file)},
       .line = line < 0 ? 0 : line,
   };
   return vs_record_frame_intern(stacks, &frame, word) == VS_OK;
 }
 
-static bool __attribute__((noinline))
-add_word(vs_record_stacks *stacks, entry *slot, const entry *seen, uint64_t *word) {
-  entry key = *seen;
-  if (!make_word(stacks, &key, word)) return false;
-  const bool was_made = has_no_file(key.file);
-  if (was_made) key.mark ^= vs_python_bytes_hash(key.lines);
-  keep_word(slot, &key, *word | (was_made ? WAS_MADE : 0));
+/* A frame that the cache does not have in this epoch. */
+static bool __attribute__((noinline)) look_at(vs_record_stacks *stacks, entry *slot, uint64_t code,
+                                              uint64_t instruction, uint32_t now, uint64_t *word) {
+  found f = {.code = code, .instruction = instruction, .content = content_of(code), .epoch = now};
+  const uint32_t before = atomic_load_explicit(&slot->sequence, memory_order_acquire);
+  const bool is_same = (before & 1) == 0 && LOAD(slot->code) == code &&
+                       LOAD(slot->instruction) == instruction && LOAD(slot->content) == f.content;
+  f.word = LOAD(slot->word);
+  atomic_thread_fence(memory_order_acquire);
+  const bool is_known = is_same && LOAD(slot->sequence) == before;
+  if (!is_known && !make_word(stacks, code, instruction, &f.word)) return false;
+  keep_word(slot, &f);
+  *word = f.word;
   return true;
 }
 
 /* Frames that the cache has are shown ones, so that is asked of the others only. */
 static inline INLINED bool take_frame(const vs_python_layout *l, vs_record_stacks *stacks, uint64_t frame,
-                                      last_file *last, uint64_t *words, uint32_t *count) {
+                                      uint32_t now, uint64_t *words, uint32_t *count) {
   const uint64_t code = vs_python_word(frame, l->frame_code),
                  instruction = vs_python_word(frame, l->frame_instruction);
   entry *slot = slot_of(code, instruction);
-  const bool is_known = slot->code == code && slot->instruction == instruction;
-  if (__builtin_expect(!is_known, 0) && !is_shown(frame, code, instruction)) return true;
-  const entry key = make_key(l, code, instruction, last);
-  if (__builtin_expect(!find_word(slot, &key, &words[*count]), 0) &&
-      !add_word(stacks, slot, &key, &words[*count]))
-    return false;
+  if (__builtin_expect(!find_word(slot, code, instruction, now, &words[*count]), 0)) {
+    if (!is_shown(frame, code, instruction)) return true;
+    if (!look_at(stacks, slot, code, instruction, now, &words[*count])) return false;
+  }
   (*count)++;
   return true;
 }
@@ -173,9 +181,9 @@ static inline INLINED vs_context walk_by(const vs_python_layout *l, vs_record_st
                                          uint64_t frame) {
   uint64_t words[VS_RECORD_DEPTH_MOST];
   uint32_t count = 0;
-  last_file last = {.file = 0};
+  const uint32_t now = atomic_load_explicit(&epoch, memory_order_acquire);
   for (; frame != 0 && count < VS_RECORD_DEPTH_MOST; frame = vs_python_word(frame, l->frame_outside))
-    if (!take_frame(l, stacks, frame, &last, words, &count)) return VS_CONTEXT_NONE;
+    if (!take_frame(l, stacks, frame, now, words, &count)) return VS_CONTEXT_NONE;
   return count == 0 ? VS_CONTEXT_NONE : vs_record_intern(stacks, words, count);
 }
 
@@ -232,36 +240,38 @@ static bool check_code(probe *p, uint64_t code, uint64_t instruction) {
          (int32_t)read_word(p, code + (uint64_t)l->code_first_line) >= 0;
 }
 
-/* The whole stack has to be one, and to have a line for each frame that is shown, but for few. */
-static bool check_frames(probe *p, uint64_t thread) {
+/* The whole stack has to be one, and to have a line for each frame that is shown, but for few. A thread without a frame tells nothing. */
+static vs_python_state check_frames(probe *p, uint64_t thread) {
   enum { MOST = 1 << 16 };
   const vs_python_layout *l = python.layout;
   if (l->thread_frames >= 0) thread = read_word(p, thread + (uint64_t)l->thread_frames);
   uint64_t frame = read_word(p, thread + (uint64_t)l->current_frame);
   uint32_t codes = 0, lines = 0;
+  if (frame == 0 && !p->has_failed) return VS_PYTHON_UNKNOWN;
   for (uint32_t i = 0; frame != 0 && !p->has_failed && i < MOST; i++) {
     const uint64_t code = read_word(p, frame + (uint64_t)l->frame_code),
                    instruction = read_word(p, frame + (uint64_t)l->frame_instruction);
     (void)read_word(p, (frame + (uint64_t)l->frame_owner) & ~UINT64_C(7)); /* it can be read */
     if (has_type(p, code, python.code_type)) {
-      if (!check_code(p, code, instruction)) return false;
+      if (!check_code(p, code, instruction)) return VS_PYTHON_UNTRUSTED;
       const bool is_counted = is_shown(frame, code, instruction);
       codes += is_counted;
       lines += is_counted && vs_python_line(l, code, instruction - code - (uint64_t)l->code_instructions) > 0;
     }
     frame = read_word(p, frame + (uint64_t)l->frame_outside);
   }
-  return frame == 0 && !p->has_failed && codes != 0 && lines >= codes - codes / 4;
+  const bool is_right = frame == 0 && !p->has_failed && codes != 0 && lines >= codes - codes / 4;
+  return is_right ? VS_PYTHON_TRUSTED : VS_PYTHON_UNTRUSTED;
 }
 
-static bool check_layout(uint64_t thread) {
+static vs_python_state check_layout(uint64_t thread) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return VS_PYTHON_UNTRUSTED;
   probe p = {.from = ends[0], .to = ends[1]};
-  const bool is_right = check_frames(&p, thread);
+  const vs_python_state decision = check_frames(&p, thread);
   (void)close(ends[0]);
   (void)close(ends[1]);
-  return is_right;
+  return decision;
 }
 
 /* ---- the first stack */
@@ -309,8 +319,7 @@ static bool __attribute__((noinline)) decide(void) {
   if (now == VS_PYTHON_UNKNOWN && !is_looked_up) now = look_up();
   is_looked_up = true;
   void *const thread = now == VS_PYTHON_UNKNOWN ? python.this_thread() : NULL;
-  if (thread != NULL)
-    now = check_layout((uint64_t)(uintptr_t)thread) ? VS_PYTHON_TRUSTED : VS_PYTHON_UNTRUSTED;
+  if (thread != NULL) now = check_layout((uint64_t)(uintptr_t)thread);
   atomic_store_explicit(&state, (uint8_t)now, memory_order_release);
   vs_lock_give(&lock);
   errno = before;

@@ -8,9 +8,8 @@
  * addresses, and each object in it has to be of the type that is expected there.
  *
  * Frames become the words of record/stacks.h. What a code object says is read once; a cache has the word for a code object and an
- * instruction of it. A code object can be freed and another one come to lie at its address: so an entry holds only as long as the
- * addresses of the object's parts, and the ends of what lies there, are the same; for code without a file ("<string>") its whole table
- * of lines. */
+ * instruction of it. A code object can be freed and another one come to lie at its address. So an audit hook counts when Python makes code:
+ * an entry holds until then, and is compared with all that the code object says when it is used next. */
 #ifndef VS_PRELOAD_PYTHON_H
 #define VS_PRELOAD_PYTHON_H
 
@@ -22,6 +21,10 @@ typedef enum vs_python_state {
   VS_PYTHON_TRUSTED,
   VS_PYTHON_UNTRUSTED, /* another version, or another layout */
 } vs_python_state;
+
+/* Called once, when the library is loaded, before the interpreter begins: installs the audit hook. Without it (the interpreter is loaded
+ * later) each frame is compared each time. */
+void vs_python_prepare(void);
 
 /* The stack of the calling thread; VS_CONTEXT_NONE: it has none, or it cannot be read. */
 vs_context vs_python_capture(vs_record_stacks *stacks);

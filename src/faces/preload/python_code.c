@@ -106,6 +106,11 @@ size_t vs_python_text(const vs_python_layout *layout, uint64_t text, char *to, s
   return written;
 }
 
+uint64_t vs_python_text_hash(const vs_python_layout *layout, uint64_t text) {
+  return vs_hash_bytes(characters_of(layout, text),
+                       (size_t)vs_python_word(text, PYTHON_LENGTH) * kind_of(text));
+}
+
 uint64_t vs_python_bytes_hash(uint64_t bytes) {
   return vs_hash_bytes((const void *)(uintptr_t)(bytes + PYTHON_BYTES),
                        (size_t)vs_python_word(bytes, PYTHON_LENGTH));

@@ -44,27 +44,11 @@ size_t vs_python_text(const vs_python_layout *layout, uint64_t text, char *to, s
 /* Whether the text has a form that vs_python_text reads. */
 bool vs_python_is_text(uint64_t text);
 
-/* A number of the length and the last bytes of text or bytes: equal objects have equal ones. Of objects of fewer than eight bytes the end of
- * the header counts, too, which may change once, when Python keeps something there. */
-static inline uint64_t vs_python_mark(uint64_t first, uint64_t size) {
-  return vs_python_word(first + size, -8) * UINT64_C(0x9e3779b97f4a7c15) ^ size;
-}
-
 /* The form of text: bytes of a character, whether it stands behind its header, whether it is ASCII. */
 enum { PYTHON_KIND_SHIFT = 2, PYTHON_KIND = 7, PYTHON_COMPACT = 1 << 5, PYTHON_ASCII = 1 << 6 };
 
-static inline uint64_t vs_python_text_mark(const vs_python_layout *layout, uint64_t text) {
-  const uint32_t form = (uint32_t)vs_python_int(text, PYTHON_TEXT_STATE);
-  const int header = (form & PYTHON_ASCII) != 0 ? layout->ascii_size : layout->text_size;
-  return vs_python_mark(text + (uint64_t)header,
-                        vs_python_word(text, PYTHON_LENGTH) * (form >> PYTHON_KIND_SHIFT & PYTHON_KIND));
-}
-
-static inline uint64_t vs_python_bytes_mark(uint64_t bytes) {
-  return vs_python_mark(bytes + PYTHON_BYTES, vs_python_word(bytes, PYTHON_LENGTH));
-}
-
-/* Of all of its bytes. */
+/* Hashes of all characters, and of all bytes. */
+uint64_t vs_python_text_hash(const vs_python_layout *layout, uint64_t text);
 uint64_t vs_python_bytes_hash(uint64_t bytes);
 
 #endif

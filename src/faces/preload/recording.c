@@ -32,11 +32,12 @@ static void keep_path(char path[PATH], const char *variable) {
   vs_format(path, PATH, "%s%s%s", folder, folder[0] == 0 ? "" : "/", value);
 }
 
-void vs_recording_prepare(void) {
+bool vs_recording_prepare(void) {
   keep_path(wanted.path, "VRAMSCOPE_RECORD");
   keep_path(wanted.list, "VRAMSCOPE_RECORD_LIST");
   wanted.has_pid_always = getenv("VRAMSCOPE_RECORD_EACH") != NULL;
   vs_fork_watch();
+  return wanted.path[0] != 0;
 }
 
 /* ---- messages */

@@ -17,8 +17,8 @@ typedef struct vs_preload_recording {
   vs_record_stacks *stacks;      /* NULL if it never did */
 } vs_preload_recording;
 
-/* Reads the environment. Called once, when the library is loaded. */
-void vs_recording_prepare(void);
+/* Reads the environment. Called once, when the library is loaded. False: nothing is to be recorded. */
+bool vs_recording_prepare(void);
 
 /* The recording of this process, which the first call in each process opens. Takes no lock if it is open. */
 const vs_preload_recording *vs_recording_now(void);

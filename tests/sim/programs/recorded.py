@@ -101,7 +101,7 @@ def tell(history):
         with open(history, "wb") as file:
             pickle.dump(snapshot, file)
     stats = torch.cuda.memory_stats()
-    print(json.dumps({"pid": os.getpid(), "stats": {k: v for k, v in stats.items() if isinstance(v, int)}}), flush=True)
+    print(json.dumps({"pid": os.getpid(), "torch": torch.__version__, "stats": {k: v for k, v in stats.items() if isinstance(v, int)}}), flush=True)
 
 
 if __name__ == "__main__":

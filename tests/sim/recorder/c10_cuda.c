@@ -3,6 +3,9 @@
  *   IS_OLD       it is not registered when the library is loaded, as in releases before 2.7
  *   IS_OTHER     its virtual table is another one
  *   IS_STATIC    cudaMalloc is its own */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -103,6 +106,20 @@ void test_refuse(size_t bytes) {
 
 stream _ZN3c104cuda20getCurrentCUDAStreamEa(int8_t index) { return (stream){{1, index}, current}; }
 void *_ZNK3c104cuda10CUDAStream6streamEv(const stream *s) { return (void *)(s->id * 16); }
+/* On a thread that has a state of Python's, and no frame. */
+static void *run_thread(void *bytes) {
+  int (*ensure)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
+  void (*release)(int) = (void (*)(int))dlsym(RTLD_DEFAULT, "PyGILState_Release");
+  const int before = ensure();
+  (void)test_allocate((size_t)bytes);
+  release(before);
+  return NULL;
+}
+void test_thread(size_t bytes) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, run_thread, (void *)bytes) == 0) pthread_join(thread, NULL);
+}
+
 void test_set_stream(int64_t id) { current = id; }
 
 size_t test_free_bytes(void) {

@@ -11,6 +11,9 @@ for function in (library.test_allocate, library.test_raw_alloc):
     function.argtypes = [ctypes.c_size_t]
 library.test_free.argtypes = [ctypes.c_void_p]
 library.test_refuse.argtypes = [ctypes.c_size_t]
+library.test_thread.argtypes = [ctypes.c_size_t]
+if len(sys.argv) > 3:
+    library.test_thread(int(sys.argv[3]))
 told = []  # [bytes, [[file, line, function], ...] innermost first]
 
 

@@ -104,9 +104,9 @@ static void test_text(void **state) {
     static object text;
     make_text(&layouts[i], &text, ascii, 3, 1, true);
     expect_utf8(&layouts[i], &text, "abc");
-    const uint64_t mark = vs_python_text_mark(&layouts[i], address_of(&text));
+    const uint64_t hash = vs_python_text_hash(&layouts[i], address_of(&text));
     make_text(&layouts[i], &text, ascii + 1, 2, 1, true);
-    assert_int_not_equal(vs_python_text_mark(&layouts[i], address_of(&text)), mark);
+    assert_int_not_equal(vs_python_text_hash(&layouts[i], address_of(&text)), hash);
     make_text(&layouts[i], &text, latin, 3, 1, false);
     expect_utf8(&layouts[i], &text, "g\xc3\xb6\xc3\x9f");
     make_text(&layouts[i], &text, wide, 3, 2, false);
