@@ -18,12 +18,10 @@ source = Path(os.environ["MEGATRON_LM"]) / "pretrain_gpt.py"
 sys.path.append(str(source.parent))  # behind the packages: there the core is found first
 
 import megatron.core.datasets.utils  # noqa: E402
-import torch  # noqa: E402
 
 megatron.core.datasets.utils.compile_helpers = lambda: None
 sys.argv = [str(source), *OPTIONS.split(), *sys.argv[1:]]
-with torch.autograd.set_multithreading_enabled(False):  # else what autograd's thread frees last depends on the time that it gets
-    runpy.run_path(str(source), run_name="__main__")
+runpy.run_path(str(source), run_name="__main__")
 
 from megatron.training import get_args  # noqa: E402
 

@@ -24,3 +24,4 @@ sys.argv = ["torchtitan.train", "--module", "llama3", "--config", sys.argv[1], "
             "--dataloader.dataset_path", "texts", "--training.steps", "2", *sys.argv[2:]]
 runpy.run_module("torchtitan.train", run_name="__main__")
 truth.torch_peaks("torchtitan")
+truth.steps(2)
