@@ -82,14 +82,21 @@ static void *original_of(void *_Atomic *kept, const char *name, const void *insi
   return original;
 }
 
+/* A request that did not come through `allocate` has its Python stack, which takes no lock of another library, or none. */
+static void take_stack(vs_record_stacks *stacks) {
+  if (!request.is_open) request.stack = vs_python_capture(stacks);
+}
+
 static void tell(void *block, int64_t bytes, size_t reserved, c10_device device, bool is_late) {
   vs_report report = {.device = (uint32_t)device.index,
                       .address = (uint64_t)(uintptr_t)block,
                       .bytes = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes,
                       .reserved = reserved,
                       .is_late = is_late};
-  if (vs_recording_now()->recorder == NULL) return;
+  const vs_preload_recording *recording = vs_recording_now();
+  if (recording->recorder == NULL) return;
   (void)vs_pytorch_stream(device, &report.stream);
+  if (bytes >= 0) take_stack(recording->stacks);
   if (bytes >= 0) vs_memory_allocated(&report, &request);
   else vs_memory_freed(&report);
 }
@@ -116,6 +123,7 @@ void REFUSAL(int64_t bytes, size_t allocated, size_t reserved, c10_device device
     uint64_t available;
     (void)vs_pytorch_attach(caller, NULL, &ours);
     (void)vs_pytorch_driver_free(&available);
+    take_stack(vs_recording_now()->stacks);
     vs_memory_refused((uint32_t)device.index, (uint64_t)bytes, available, &request);
   }
   request.is_open = false;
