@@ -115,3 +115,39 @@ def test_segments_that_are_not_seen(libraries, tmp_path):
     assert "inferred_segments" in kinds(device)
     assert "vramscope: not all segments are seen" in done.err
     assert not [finding for finding in device["trust"]["findings"] if finding["severity"] == "contradiction"]
+
+
+FORKS = """
+import ctypes, os, sys, threading
+
+library = ctypes.CDLL(sys.argv[1])
+library.test_allocate.restype, library.test_allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+library.test_free.argtypes = [ctypes.c_void_p]
+runs_on = True
+
+def storm():
+    while runs_on:
+        library.test_free(library.test_allocate(512))
+
+threads = [threading.Thread(target=storm) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for _ in range(300):
+    child = os.fork()
+    if child == 0:
+        ctypes.CDLL(None).exit(0)  # as a C program ends: with the destructors of its libraries
+    assert os.waitpid(child, 0)[1] == 0
+runs_on = False
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_forks_while_other_threads_allocate(libraries, tmp_path):
+    """A child inherits locks that threads hold which it does not have."""
+    (tmp_path / "forks.py").write_text(FORKS)
+    env = environment_of({"LD_PRELOAD": RECORDER, "VRAMSCOPE_RECORD": tmp_path / "run.vram", "PYTHONPATH": None})
+    env.pop("PYTHONPATH")
+    done = finish([sys.executable, tmp_path / "forks.py", libraries["new"]], env, tmp_path)
+    assert done.code == 0, done.err
+    assert [path.name for path in tmp_path.glob("*.vram")] == ["run.vram"]
