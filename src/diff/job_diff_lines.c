@@ -28,7 +28,7 @@ void vs_job_diff_put_summary(vs_text *text, const vs_comparison *c) {
     put_named(text, c, row);
   }
   if (count > NAMED)
-    vs_text_format(text, " and %U other %s", count - NAMED, vs_diff_by_plurals[c->options.by]);
+    vs_text_format(text, " and %U other %s", count - NAMED, vs_diff_by_noun(c->options.by, count - NAMED));
 }
 
 /* ---- naming ranks */

@@ -135,7 +135,7 @@ static void put_same(writing *w) {
   const tally *t = w->t;
   if (t->same == 0 || is_same(w)) return;
   put_bytes(w, t->same_bytes);
-  vs_text_format(&w->text, " in %U %s: ", t->same, vs_diff_by_plurals[w->c->options.by]);
+  vs_text_format(&w->text, " in %U %s: ", t->same, vs_diff_by_noun(w->c->options.by, t->same));
   for (size_t i = 0; i < NAMED && i < t->same; i++) {
     vs_part_name name;
     vs_part_name_init(&name, w->c, &w->c->rows.list.data[t->first_same + i], 1);
@@ -182,9 +182,10 @@ static void put_moved(writing *w) {
   vs_part_name_init(&before, w->c, w->t->largest_moved, 0);
   vs_part_name_init(&after, w->c, w->t->largest_moved, 1);
   const bool with_folder = !vs_str_equal(vs_text_view(&before.file), vs_text_view(&after.file));
-  vs_text_format(&w->text,
-                 "%U of the %s that both have are at another place or have another name; for example, ",
-                 w->t->moved, vs_diff_by_plurals[w->c->options.by]);
+  vs_text_format(&w->text, "%U of the %s that both have %s; for example, ", w->t->moved,
+                 vs_diff_by_plurals[w->c->options.by],
+                 w->t->moved == 1 ? "is at another place or has another name"
+                                  : "are at another place or have another name");
   put_place(w, &before, with_folder);
   vs_text_cstr(&w->text, " is now ");
   put_place(w, &after, with_folder);

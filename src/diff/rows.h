@@ -20,6 +20,11 @@ typedef enum vs_diff_by {
 extern const char *const vs_diff_by_names[VS_DIFF_BY_COUNT];
 extern const char *const vs_diff_by_plurals[VS_DIFF_BY_COUNT];
 
+/* "line" for 1, else "lines". */
+static inline const char *vs_diff_by_noun(vs_diff_by by, uint64_t count) {
+  return count == 1 ? vs_diff_by_names[by] : vs_diff_by_plurals[by];
+}
+
 /* What a row has on one side. count 0: nothing. */
 typedef struct vs_diff_part {
   uint64_t bytes, count; /* saturating */

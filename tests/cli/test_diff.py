@@ -97,6 +97,20 @@ def test_an_added_layer(compare):
     assert reply["delta_bytes"] == 32 * MiB and reply["matched_bytes"] == reply["a"]["bytes"]
 
 
+def test_sentences_about_one(compare):
+    """One line that is the same, one that moved."""
+
+    def only(frame):
+        return {**frame, "line": 10} if frame["name"] == "softmax" else frame
+
+    reply = compare(program(only, layers=3))
+    says = {line["label"]: line["text"] for line in reply["lines"]}
+    assert says["Moved"].startswith("1 of the lines that both have is at another place or has another name; for example, attention.py:9")
+    assert says["The same"].startswith("67.00 MiB in 2 lines: ")
+    says = {line["label"]: line["text"] for line in compare(program(layers=3), "--by", "file")["lines"]}
+    assert says["The same"].startswith("3.00 MiB in 1 file: ")
+
+
 def test_another_dtype(compare):
     reply = compare(program(size=12))
     assert changes(reply) == [("model.py:31 forward", "changed", -24 * MiB)]
