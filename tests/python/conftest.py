@@ -66,10 +66,10 @@ def simulated(tmp_path):
 
 @pytest.fixture
 def dryrun(tmp_path):
-    """dryrun(["--gpu", "H100"], program, *arguments, NAME=...) -> Done, under `vramscope dryrun`."""
+    """dryrun(["--gpu", "H100"], program, *arguments, NAME=...) -> Done, under `vramscope dryrun`, with the program's exit code."""
 
     def run(options, program, *arguments, timeout=TIMEOUT, **settings):
-        argv = [BINARY, "dryrun", *options, "--", *command(program, arguments)]
+        argv = [BINARY, "dryrun", "--exit-code", "child", *options, "--", *command(program, arguments)]
         return finish(argv, plain_environment(**settings), tmp_path, timeout)
 
     return run

@@ -89,7 +89,7 @@ def test_the_same_again_holds(written, tests):
                              "test_users.py::test_names", "test_users.py::TestModel", "test_users.py::test_workspace")
     assert done.code == 0 and len(found) == 8 and "baselines" not in done.out, done.out
     assert {properties["vramscope_gpu_baseline"] for _, _, properties in found.values()} == {"holds"}
-    before = BINARY, "dryrun", "--gpu", "8GiB", "--quiet", "--", PYTHON, "-m", "pytest"
+    before = BINARY, "dryrun", "--exit-code", "child", "--gpu", "8GiB", "--quiet", "--", PYTHON, "-m", "pytest"
     done, found = run_pytest(tests, UPDATE, "--deselect=test_users.py::test_history_of_its_own", before=before)
     assert not_passed(found) == FAILS | {"test_skips_itself"}, done.out
     assert baselines(tests) == baselines(written[0]) and "0 written, 9 unchanged" in done.out

@@ -27,7 +27,7 @@ def ranks(tmp_path_factory):
     @functools.cache
     def run(options, *names):
         folder = tmp_path_factory.mktemp("job")
-        argv = [BINARY, "dryrun", "--gpu", "H100", *options.split(), "--", *command("ranks.py", names)]
+        argv = [BINARY, "dryrun", "--exit-code", "child", "--gpu", "H100", *options.split(), "--", *command("ranks.py", names)]
         return found_by(folder, finish(argv, environment_of({}), folder))
 
     return run
