@@ -131,7 +131,7 @@ print([device.name for device in vramscope.devices.all()])
     run("vramscope", "compact", "demo.vram", "-o", "compact.vram", env=env, cwd=tmp_path)
     out = run("python", "-c", program, "compact.vram", env=env, cwd=tmp_path).splitlines()
     assert out == [f"True {version.split()[1]}", "15928", "[]"]
-    words = ["dryrun", "-q", "--gpu", "H100", "--", "python", "-c", program, "demo.vram"]
+    words = ["dryrun", "-q", "--exit-code", "child", "--gpu", "H100", "--", "python", "-c", program, "demo.vram"]
     out = run("vramscope", *words, env=env, cwd=tmp_path)
     assert "['NVIDIA H100 80GB HBM3 (simulated)']" in out
     assert run("python", "-m", "vramscope", "--version", env=env, cwd=tmp_path) == version
