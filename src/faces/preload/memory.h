@@ -41,8 +41,8 @@ void vs_memory_allocated(const vs_report *report, vs_request *request);
 /* Its free was requested. */
 void vs_memory_freed(const vs_report *report);
 
-/* A request fails. `bytes`: after rounding. `free_bytes`: that the driver reports. */
-void vs_memory_refused(uint32_t device, uint64_t bytes, uint64_t free_bytes, const vs_request *request);
+/* A request fails on the device `index`. `bytes`: after rounding. `free_bytes`: that the driver reports. */
+void vs_memory_refused(uint32_t index, uint64_t bytes, uint64_t free_bytes, const vs_request *request);
 
 /* cudaFree was called; addresses that are no segment's are ignored. */
 void vs_memory_segment_freed(uint64_t address);
