@@ -6,6 +6,8 @@ RECORD_STACKS (tests/programs/record_stacks.c) records itself: 1 MB in train > l
 import json
 import os
 import platform
+import random
+import re
 import shutil
 import subprocess
 
@@ -106,3 +108,48 @@ def test_a_programs_own_lines_in_every_format(elfutils, vramscope, program, fold
     own = {name: place for kind, place, name, _ in words[0] if kind == "user"}
     assert {"main", "train", "layer"} <= own.keys() and own["layer"] == f"record_stacks.c:{line_of('1000000);')[0]}"
     assert not {"clone3", "_start", "__libc_start_main"} & own.keys()
+
+
+# what has no debug information is named by the symbol tables
+
+
+def functions_of(library, table):
+    """[(start, end, names)] as binutils' nm has them; without a size `end` is `start`."""
+    rows = {}
+    done = subprocess.run(["nm", "--print-size", *table, library], capture_output=True, text=True, check=True)
+    for line in done.stdout.splitlines():
+        found = re.fullmatch(r"([0-9a-f]+) (?:([0-9a-f]+) )?[tTwWi] ([^@]+)(@.*)?", line)
+        if found:
+            start = int(found[1], 16)
+            rows.setdefault((start, start + int(found[2] or "0", 16)), set()).add(found[3])
+    return [(start, end, names) for (start, end), names in rows.items()]
+
+
+def names_at(functions, place):
+    """The names of the function that contains the place, or of what begins nearest below it, if the table does not say where that ends."""
+    containing = [row for row in functions if row[0] <= place < row[1]]
+    nearest = max((row[0] for row in containing or functions if row[0] <= place), default=None)
+    return set().union(*(row[2] for row in containing or functions if row[0] == nearest and (containing or row[1] == nearest)))
+
+
+def build_id_of(library):
+    notes = subprocess.run(["readelf", "--notes", library], capture_output=True, text=True, check=True).stdout
+    return re.search("Build ID: ([0-9a-f]+)", notes)[1]
+
+
+@pytest.mark.parametrize(("strips", "table"), [("--strip-debug", ()), ("--strip-all", ("--dynamic",))])
+def test_symbol_tables_name_what_nm_names(elfutils, folder, strips, table):
+    """At the first, the last and some byte of each function of a library, and right behind its end."""
+    if "NAME_PLACES" not in os.environ:
+        pytest.skip("NAME_PLACES does not name the program")
+    library = shutil.copy(os.path.join(os.path.dirname(os.environ["VRAMSCOPE"]), "libvramscope.so"), folder / "library.so")
+    subprocess.run(["strip", strips, library], check=True)
+    functions = functions_of(library, table)
+    assert len(functions) > 100
+    rng = random.Random(1)
+    places = {place for start, end, _ in functions if end > start for place in (start, end - 1, end, rng.randrange(start, end))}
+    asked = rng.sample(sorted(places), min(len(places), 4000))
+    argv = [os.environ["NAME_PLACES"], library, build_id_of(library)]
+    done = subprocess.run(argv, input="".join(f"{place + 1:x}\n" for place in asked), capture_output=True, text=True, check=True, timeout=60)
+    for place, name in zip(asked, done.stdout.splitlines(), strict=True):
+        assert name in (names_at(functions, place) or {""}), hex(place)

@@ -9,6 +9,8 @@
 #include <elfutils/version.h>
 #include <stdlib.h>
 
+#include "intake/linked/functions.h"
+
 #define TEXT_OF(number)       #number
 #define VERSION_TEXT(version) TEXT_OF(version)
 
@@ -21,6 +23,7 @@ typedef struct module {
   size_t path_size;
   Dwfl *dwfl; /* NULL: the file is missing or has another build id */
   Dwfl_Module *file;
+  vs_functions functions; /* read when the first place has no debug information */
 } module;
 
 typedef char *demangle_function(const char *name, char *buffer, size_t *size, int *status);
@@ -55,6 +58,7 @@ void vs_symbols_destroy(vs_symbols *s) {
   if (s == NULL) return;
   forget_answer(s);
   for (size_t i = 0; i < s->modules.count; i++) {
+    vs_functions_deinit(&s->modules.data[i].functions);
     if (s->modules.data[i].dwfl != NULL) dwfl_end(s->modules.data[i].dwfl);
     vs_host_free(s->host, (void *)(uintptr_t)s->modules.data[i].key.data, s->modules.data[i].key.size);
   }
@@ -235,6 +239,14 @@ static void set_line(Dwfl_Module *file, Dwarf_Addr address, vs_place_name *found
   found->line = number;
 }
 
+/* By the symbol tables alone. NULL: they do not name it, or there is no memory to read them. */
+static const char *function_name(const vs_host *host, module *m, Dwarf_Addr address) {
+  Dwarf_Addr in_section = address, bias;
+  if (!m->functions.is_read && vs_functions_read(&m->functions, host, m->file) != VS_OK) return NULL;
+  Elf_Scn *section = dwfl_module_address_section(m->file, &in_section, &bias);
+  return vs_functions_at(&m->functions, address, section == NULL ? 0 : (uint32_t)elf_ndxscn(section));
+}
+
 size_t vs_symbols_name(void *symbols, vs_str path, vs_str build_id, uint64_t offset, vs_place_name *names) {
   vs_symbols *s = symbols;
   if (s == NULL) return 0;
@@ -250,7 +262,7 @@ size_t vs_symbols_name(void *symbols, vs_str path, vs_str build_id, uint64_t off
   Dwarf_Die *unit = dwfl_module_addrdie(m->file, address, &unit_bias);
   size_t count = unit == NULL ? 0 : expand(s, unit, address - unit_bias, names);
   if (count == 0 || names[count - 1].name.size == 0) { /* no debug information: try the symbol table */
-    const char *name = dwfl_module_addrname(m->file, address);
+    const char *name = function_name(s->host, m, address);
     if (name == NULL) return 0;
     names[0].name = plain_name(s, name);
     count = 1;
