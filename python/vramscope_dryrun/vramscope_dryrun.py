@@ -533,15 +533,15 @@ class _Recorder:
         import json
         import time
 
-        torch, visible = self.torch, os.environ.get("CUDA_VISIBLE_DEVICES")
-        devices = []
+        torch, numbers = self.torch, os.environ.get("CUDA_VISIBLE_DEVICES")
+        visible, devices = [], []
         for device in range(torch.cuda.device_count()):
+            properties = torch.cuda.get_device_properties(device)
+            visible.append({"device": device, "card": _card(device, numbers), "name": properties.name})
             stats = self._stats_of(device)
             if stats is not None and not stats["reserved_bytes"]["all"]["allocated"] and not stats["num_ooms"]:
                 continue  # not used
-            properties = torch.cuda.get_device_properties(device)
-            entry: dict[str, Any] = {"device": device, "card": _card(device, visible), "name": properties.name}
-            entry["total_bytes"] = properties.total_memory
+            entry: dict[str, Any] = {**visible[-1], "total_bytes": properties.total_memory}
             if stats is not None:
                 entry.update(self._figures(device, stats))
             devices.append(entry)
@@ -558,6 +558,7 @@ class _Recorder:
             "ended": time.monotonic(),
             "history": self.history,
             "steps": self.steps,
+            "visible": visible,
             "devices": devices,
             "model": self._model() if is_complete else None,
             "oom": self.oom,

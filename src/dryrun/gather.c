@@ -243,15 +243,25 @@ static vs_status take_file(void *ctx, const char *name, vs_folder_kind kind) {
   if (number_in(name, "jax.", ".json", &pid)) return take_text(g, name, pid, take_jax);
   if (number_in(name, "tensorflow.", ".json", &pid)) return take_text(g, name, pid, take_tensorflow);
   if (number_in(name, "problems.", ".jsonl", &pid)) return take_text(g, name, pid, take_problems);
-  if (!number_in(name, "snapshot.", ".pickle", &pid)) return VS_OK;
+  const bool is_snapshot = number_in(name, "snapshot.", ".pickle", &pid);
+  if (!is_snapshot && !number_in(name, "recording.", ".vram", &pid)) return VS_OK;
   vs_result_process *process = process_of(g, pid);
   if (process == NULL) return VS_NO_MEMORY;
-  process->has_snapshot = true;
+  if (is_snapshot) process->has_snapshot = true;
+  else process->has_recording = true;
   return VS_OK;
 }
 
-void vs_gather_snapshot_path(char *path, size_t capacity, const char *folder, uint64_t pid) {
-  vs_format(path, capacity, "%s/snapshot.%U.pickle", folder, pid);
+void vs_gather_recording_name(char *path, size_t capacity, const char *folder) {
+  vs_format(path, capacity, "%s/recording.vram", folder);
+}
+
+void vs_gather_history_path(char *path, size_t capacity, const char *folder,
+                            const vs_result_process *process) {
+  VS_ASSERT(vs_result_has_history(process));
+  const bool is_snapshot = process->has_snapshot;
+  vs_format(path, capacity, "%s/%s.%U.%s", folder, is_snapshot ? "snapshot" : "recording", process->pid,
+            is_snapshot ? "pickle" : "vram");
 }
 
 static vs_status gather(gathering *g) {

@@ -9,7 +9,11 @@
 VS_MUST_CHECK vs_status vs_gather(vs_result *result, const vs_host *host, const vs_sim_machine *machine,
                                   const char *folder, const int64_t *pids, size_t pid_count);
 
-/* The path of a process' snapshot in that folder. */
-void vs_gather_snapshot_path(char *path, size_t capacity, const char *folder, uint64_t pid);
+/* The path of the history of a process that has one, in that folder. */
+void vs_gather_history_path(char *path, size_t capacity, const char *folder,
+                            const vs_result_process *process);
+
+/* The path for recordings in that folder, to which the recorder adds the number of each process. */
+void vs_gather_recording_name(char *path, size_t capacity, const char *folder);
 
 #endif

@@ -5,42 +5,7 @@
 #include "os/outfile.h"
 #include <vramscope/query.h>
 
-/* ---- the copy */
-
-static vs_status copy(vs_reader from, vs_writer to) {
-  char piece[16384];
-  for (size_t count = 1; count != 0;) {
-    VS_TRY(from.read(from.ctx, piece, sizeof piece, &count));
-    if (count != 0) VS_TRY(to.write(to.ctx, piece, count));
-  }
-  return VS_OK;
-}
-
-/* Removes the file again if it cannot be completed. */
-static vs_status fill(vs_outfile *out, vs_reader from, vs_error *error) {
-  const vs_status status = copy(from, vs_outfile_writer(out));
-  if (status == VS_OK) return vs_outfile_finish(out, error);
-  *error = out->error;
-  vs_outfile_abandon(out);
-  return error->status == VS_OK ? vs_fail(error, VS_IO, VS_NO_OFFSET, "the history cannot be read to its end")
-                                : status;
-}
-
-static vs_status keep(const vs_dryrun_setup *setup, const char *path, vs_error *error) {
-  vs_infile in;
-  VS_TRY(vs_infile_open(&in, path, error));
-  vs_outfile *out = vs_host_alloc(setup->host, sizeof *out); /* large for a stack */
-  vs_status status = out == NULL ? VS_NO_MEMORY : VS_OK;
-  if (status == VS_OK) {
-    status = vs_outfile_create(out, setup->plan->snapshot, setup->plan->replaces_snapshot, error);
-    if (status == VS_OK) status = fill(out, vs_infile_reader(&in), error);
-    vs_host_free(setup->host, out, sizeof *out);
-  }
-  vs_infile_close(&in);
-  return status == VS_OK || status == VS_NO_MEMORY ? status : VS_IO;
-}
-
-/* ---- the engine's answers */
+/* ---- reading */
 
 typedef struct reading {
   const vs_dryrun_setup *setup;
@@ -70,6 +35,62 @@ static vs_status load(vs_engine *engine, const vs_dryrun_setup *setup, const cha
   vs_infile_close(&in);
   return status;
 }
+
+/* ---- the file that the user gets: PyTorch's own, or one in its format that is made of the recording */
+
+static vs_status copy(vs_reader from, vs_writer to) {
+  char piece[16384];
+  for (size_t count = 1; count != 0;) {
+    VS_TRY(from.read(from.ctx, piece, sizeof piece, &count));
+    if (count != 0) VS_TRY(to.write(to.ctx, piece, count));
+  }
+  return VS_OK;
+}
+
+static vs_status copy_snapshot(const char *path, vs_writer to, vs_error *error) {
+  vs_infile in;
+  VS_TRY(vs_infile_open(&in, path, error));
+  const vs_status status = copy(vs_infile_reader(&in), to);
+  vs_infile_close(&in);
+  return status == VS_OK ? VS_OK
+                         : vs_fail(error, VS_IO, VS_NO_OFFSET, "the history cannot be read to its end");
+}
+
+static vs_status convert_recording(const vs_dryrun_setup *setup, const char *path, vs_writer to,
+                                   vs_error *error) {
+  vs_engine *engine;
+  VS_TRY(vs_engine_create(setup->host, &engine));
+  vs_status status = load(engine, setup, path, error);
+  if (status == VS_OK)
+    status = vs_engine_request(
+        engine, VS_STR("{\"method\": \"export\", \"params\": {\"format\": \"pickle\"}}"), to, error);
+  vs_engine_destroy(engine);
+  vs_dryrun_show_end(setup);
+  return status;
+}
+
+/* Removes the file again if it cannot be completed. */
+static vs_status fill(const vs_dryrun_setup *setup, vs_outfile *out, const char *path, bool is_snapshot,
+                      vs_error *error) {
+  const vs_writer to = vs_outfile_writer(out);
+  const vs_status status =
+      is_snapshot ? copy_snapshot(path, to, error) : convert_recording(setup, path, to, error);
+  if (status == VS_OK) return vs_outfile_finish(out, error);
+  if (out->error.status != VS_OK) *error = out->error;
+  vs_outfile_abandon(out);
+  return error->status != VS_OK ? error->status : status;
+}
+
+static vs_status keep(const vs_dryrun_setup *setup, const char *path, bool is_snapshot, vs_error *error) {
+  vs_outfile *out = vs_host_alloc(setup->host, sizeof *out); /* large for a stack */
+  if (out == NULL) return VS_NO_MEMORY;
+  vs_status status = vs_outfile_create(out, setup->plan->snapshot, setup->plan->replaces_snapshot, error);
+  if (status == VS_OK) status = fill(setup, out, path, is_snapshot, error);
+  vs_host_free(setup->host, out, sizeof *out);
+  return status == VS_OK || status == VS_NO_MEMORY ? status : VS_IO;
+}
+
+/* ---- asking */
 
 /* Appends the reply to a request. */
 static vs_status request(vs_engine *engine, const char *what, vs_text *replies, vs_error *error) {
@@ -198,8 +219,8 @@ static vs_status read_others(const vs_dryrun_setup *setup, const vs_launch *laun
   for (size_t i = 0; i < result->processes.count && count < VS_HISTORY_OTHERS; i++) {
     const vs_result_process *process = &result->processes.data[i];
     char path[VS_FOLDER_PATH];
-    if (i == result->main || !process->has_snapshot) continue;
-    vs_gather_snapshot_path(path, sizeof path, launch->folder.path, process->pid);
+    if (i == result->main || !vs_result_has_history(process)) continue;
+    vs_gather_history_path(path, sizeof path, launch->folder.path, process);
     report.bytes.count = 0;
     if (read_one(setup, path, ask_other, &report) == VS_OK)
       put_other(replies, &report, process->pid, count++);
@@ -231,7 +252,8 @@ vs_status vs_history_ask(const vs_dryrun_setup *setup, const vs_launch *launch, 
   const vs_json_doc none = {.host = setup->host, .root = {.kind = VS_JSON_ABSENT}};
   char path[VS_FOLDER_PATH];
   *history = none;
-  if (result->main == SIZE_MAX || !result->processes.data[result->main].has_snapshot) {
+  const vs_result_process *process = result->main == SIZE_MAX ? NULL : &result->processes.data[result->main];
+  if (process == NULL || !vs_result_has_history(process)) {
     if (wanted == NULL) return VS_OK;
     vs_error missing;
     (void)vs_fail(&missing, VS_NOT_FOUND, VS_NO_OFFSET,
@@ -240,8 +262,8 @@ vs_status vs_history_ask(const vs_dryrun_setup *setup, const vs_launch *launch, 
     return VS_OK;
   }
   VS_ASSERT(result->main < result->processes.count);
-  vs_gather_snapshot_path(path, sizeof path, launch->folder.path, result->processes.data[result->main].pid);
-  if (wanted != NULL) VS_TRY(keep(setup, path, error));
+  vs_gather_history_path(path, sizeof path, launch->folder.path, process);
+  if (wanted != NULL) VS_TRY(keep(setup, path, process->has_snapshot, error));
   if (read_all(setup, launch, result, path, history) != VS_OK) *history = none;
   return VS_OK;
 }

@@ -1,4 +1,5 @@
 #include "dryrun/launch.h"
+#include "dryrun/gather.h"
 #include "os/clock.h"
 #include "os/infile.h"
 #include "os/process.h"
@@ -17,6 +18,7 @@ typedef struct surroundings {
   vs_text preload, python;
   /* Folders, under names that LD_PRELOAD and PYTHONPATH can hold. */
   char libraries[VS_FOLDER_PATH], hooks[VS_FOLDER_PATH];
+  char recorder[VS_FOLDER_PATH], recording[VS_FOLDER_PATH + 16];
   char history[24];
   vs_child_variable variables[32 + VS_RANK_VARIABLES];
   size_t count;
@@ -45,11 +47,31 @@ vs_status vs_launch_name_plainly(const char *folder, const vs_folder *links, con
   return vs_folder_link(folder, name, error);
 }
 
+static bool has_history(const surroundings *s) {
+  return s->kind == VS_LAUNCH_SHOWN && !s->setup->plan->has_no_history;
+}
+
+/* The recorder whose recordings stand for PyTorch's history where a process is killed before it has written that. Without one, or where
+ * the program is recorded for its user, such a process has no history. */
+static const char *history_recorder(surroundings *s) {
+  const char *users = vs_process_variable("VRAMSCOPE_RECORD");
+  if (!has_history(s) || (users != NULL && *users != 0)) return NULL;
+  vs_recorder_find(s->recorder);
+  if (s->recorder[0] == 0) return NULL;
+  vs_gather_recording_name(s->recording, sizeof s->recording, s->launch->folder.path);
+  set(s, "VRAMSCOPE_RECORD", s->recording);
+  set(s, "VRAMSCOPE_RECORD_EACH", "1");
+  set(s, "VRAMSCOPE_RECORD_QUIET", "1");
+  set(s, "VRAMSCOPE_RECORD_STACKS", "python");
+  return s->recorder;
+}
+
 /* The recorder comes first: what it asks for next, libraries of PyTorch's answer, not the simulation. */
 static vs_status set_recorder(surroundings *s, vs_error *error) {
   char folder[VS_FOLDER_PATH], path[VS_FOLDER_PATH + 64];
-  if (s->setup->recorder == NULL) return VS_OK;
-  VS_TRY(vs_launch_name_plainly(s->setup->recorder, &s->launch->folder, "preload", folder, error));
+  const char *recorder = s->setup->recorder != NULL ? s->setup->recorder : history_recorder(s);
+  if (recorder == NULL) return VS_OK;
+  VS_TRY(vs_launch_name_plainly(recorder, &s->launch->folder, "preload", folder, error));
   vs_recorder_path(path, sizeof path, folder);
   vs_text_format(&s->preload, "%s:", path);
   return s->preload.status;
@@ -86,8 +108,10 @@ static vs_status surround(surroundings *s, vs_error *error) {
   const vs_dryrun_plan *plan = s->setup->plan;
   VS_TRY(set_libraries(s, error));
   fix_hashes(s);
-  const bool records = s->kind == VS_LAUNCH_SHOWN && !plan->has_no_history;
-  vs_format(s->history, sizeof s->history, "%U", !records ? 0 : plan->history != 0 ? plan->history : HISTORY);
+  vs_format(s->history, sizeof s->history, "%U",
+            !has_history(s)      ? 0
+            : plan->history != 0 ? plan->history
+                                 : HISTORY);
   set(s, "VRAMSCOPE_DRYRUN_HISTORY", s->history);
   set(s, "VRAMSCOPE_SIM_GPU", s->setup->gpu_text);
   set(s, "VRAMSCOPE_SIM_NODE", s->launch->shared.path);

@@ -186,20 +186,46 @@ static vs_json report_of(const vs_outcome *outcome, size_t number) {
   return (vs_json){.value.kind = VS_JSON_ABSENT};
 }
 
-/* What owned the memory of the process on that card at its peak; null: it is unknown. */
-static void put_owners(vs_jsonw *w, const vs_outcome *outcome, size_t number, uint32_t card) {
+/* The peak of the process on that card, as its history has it; absent: it is unknown. */
+static vs_json peak_of(const vs_outcome *outcome, size_t number, uint32_t card) {
+  const vs_result *result = outcome->result;
   const vs_json devices = report_of(outcome, number);
   vs_json peak = {.value.kind = VS_JSON_ABSENT};
   for (size_t i = 0; i < vs_json_count(devices); i++) {
     const vs_json device = vs_json_at(devices, i);
-    uint32_t of;
     const uint64_t of_torch = vs_json_u64(vs_reply_at(device, "device"), UINT64_MAX);
-    if (vs_result_card_of_number(outcome->result, &outcome->result->processes.data[number], of_torch, &of) &&
-        of == card)
+    uint32_t of;
+    if (vs_result_card_of_number(result, &result->processes.data[number], of_torch, &of) && of == card)
       peak = vs_reply_at(device, "peak");
   }
+  return peak;
+}
+
+/* What owned the memory of the process on that card at its peak; null: it is unknown. */
+static void put_owners(vs_jsonw *w, const vs_outcome *outcome, size_t number, uint32_t card) {
+  const vs_json peak = peak_of(outcome, number, card);
   put_u64_or_null(w, "owner_count", !vs_json_is_absent(peak), vs_reply_u64(peak, "owner_count"));
   put_member(w, "owners", vs_reply_at(peak, "owners"));
+}
+
+/* Bytes that a killed process had at its peaks and that its recording does not have, because it had not been written. */
+static uint64_t unrecorded_bytes(const vs_outcome *outcome, size_t number) {
+  const vs_result_process *process = &outcome->result->processes.data[number];
+  uint64_t bytes = 0;
+  if (!vs_result_has_history(process) || process->has_snapshot) return 0;
+  for (uint32_t c = 0; c < outcome->result->card_count; c++) {
+    const uint64_t recorded = vs_reply_u64(peak_of(outcome, number, c), "allocated_bytes"),
+                   allocated =
+                       process->use[c].torch.is_known ? process->use[c].torch.peak_allocated_bytes : 0;
+    if (allocated > recorded) bytes += allocated - recorded;
+  }
+  return bytes;
+}
+
+static void put_history_source(vs_jsonw *w, const vs_result_process *process) {
+  vs_jsonw_key(w, VS_STR("history_source"));
+  if (!vs_result_has_history(process)) vs_jsonw_null(w);
+  else vs_jsonw_str(w, process->has_snapshot ? VS_STR("snapshot") : VS_STR("recording"));
 }
 
 static void put_processes(vs_jsonw *w, const vs_outcome *outcome) {
@@ -228,6 +254,7 @@ static void put_processes(vs_jsonw *w, const vs_outcome *outcome) {
     put_member(w, "torch_version", vs_reply_at(stats, "torch"));
     put_member(w, "allocator", vs_reply_at(stats, "allocator"));
     put_member(w, "history", vs_reply_at(stats, "history"));
+    put_history_source(w, process);
     put_member(w, "model", vs_reply_at(stats, "model"));
     vs_jsonw_member_bool(w, "complete", process->is_complete);
     vs_jsonw_key(w, VS_STR("devices"));
@@ -428,6 +455,22 @@ static void put_inventories(vs_jsonw *w, const vs_outcome *outcome) {
   vs_jsonw_array_end(w);
 }
 
+/* Only the histories tell whether recordings have all: so this doubt is not one of the result's. */
+static void put_cut_histories(vs_jsonw *w, const vs_outcome *outcome) {
+  uint64_t processes = 0, bytes = 0;
+  for (size_t i = 0; i < outcome->result->processes.count; i++) {
+    const uint64_t missing = unrecorded_bytes(outcome, i);
+    processes += missing != 0;
+    bytes = vs_max_u64(bytes, missing);
+  }
+  if (processes == 0) return;
+  vs_jsonw_object_begin(w);
+  vs_jsonw_member_str(w, "kind", VS_STR("history_cut"));
+  vs_jsonw_member_u64(w, "processes", processes);
+  vs_jsonw_member_u64(w, "bytes", bytes);
+  vs_jsonw_object_end(w);
+}
+
 static void put_findings(vs_jsonw *w, const vs_outcome *outcome) {
   const vs_result *result = outcome->result;
   const uint64_t training = vs_need_training_bytes(result);
@@ -438,6 +481,7 @@ static void put_findings(vs_jsonw *w, const vs_outcome *outcome) {
   vs_jsonw_key(w, VS_STR("doubts"));
   vs_jsonw_array_begin(w);
   for (size_t i = 0; i < result->doubts.count; i++) put_doubt(w, result, &result->doubts.data[i]);
+  put_cut_histories(w, outcome);
   vs_jsonw_array_end(w);
   put_processes(w, outcome);
   put_u64_or_null(w, "report_pid", !vs_json_is_absent(outcome->history),

@@ -69,9 +69,9 @@ uint32_t vs_result_card_of(const vs_result *result, vs_json device) {
 
 bool vs_result_card_of_number(const vs_result *result, const vs_result_process *process, uint64_t number,
                               uint32_t *card) {
-  const vs_json devices = vs_reply_at(vs_json_root(&process->stats), "devices");
-  for (size_t i = 0; i < vs_json_count(devices); i++) {
-    const vs_json device = vs_json_at(devices, i);
+  const vs_json visible = vs_reply_at(vs_json_root(&process->stats), "visible");
+  for (size_t i = 0; i < vs_json_count(visible); i++) {
+    const vs_json device = vs_json_at(visible, i);
     if (vs_json_u64(vs_reply_at(device, "device"), UINT64_MAX) != number) continue;
     *card = vs_result_card_of(result, device);
     return true;

@@ -61,16 +61,23 @@ typedef struct vs_result_process {
   uint32_t child;   /* number in the launch; VS_NO_CHILD: a process that one of them started */
   uint32_t program; /* string; its name, empty if unknown */
   vs_process_end end;
-  bool used_cuda;   /* it used the simulated CUDA */
-  bool has_stats;   /* it wrote its allocator's figures, at least when it began */
-  bool is_complete; /* it wrote them when it ended, too */
-  bool has_snapshot;
+  bool used_cuda;                  /* it used the simulated CUDA */
+  bool has_stats;                  /* it wrote its allocator's figures, at least when it began */
+  bool is_complete;                /* it wrote them when it ended, too */
+  bool has_snapshot;               /* PyTorch's history */
+  bool has_recording;              /* the recorder's, up to the end however it came */
   bool lacks_pool[VS_POOL_OWNERS]; /* it imported the library, and did not write at its end what that used */
   uint64_t steps, reads, kernels;
   uint64_t began_us, ended_us; /* of its use of CUDA; 0 and UINT64_MAX if unknown */
   vs_json_doc stats;
   vs_result_use use[VS_SIM_MAX_DEVICES];
 } vs_result_process;
+
+/* Whether its history is known: PyTorch's, or if it was ended before it wrote that, the recorder's. What a process that ended by
+ * itself did not write, it did not have. */
+static inline bool vs_result_has_history(const vs_result_process *process) {
+  return process->has_snapshot || (process->has_recording && process->has_stats && !process->is_complete);
+}
 
 /* What the simulation could not determine. */
 typedef enum vs_doubt_kind {

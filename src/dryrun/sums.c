@@ -97,7 +97,7 @@ static void sum_card(vs_result *result, uint32_t c) {
 
 /* ---- the main process, which the report is about */
 
-/* Ranks processes: those with errors first, then those with a snapshot, then by bytes. */
+/* Ranks processes: those with errors first, then those with a history, then by bytes. */
 static uint64_t weight(const vs_result_process *process, uint32_t card_count) {
   uint64_t bytes = 0, ooms = 0;
   for (uint32_t c = 0; c < card_count; c++) {
@@ -106,7 +106,7 @@ static uint64_t weight(const vs_result_process *process, uint32_t card_count) {
   }
   const uint64_t below = (UINT64_C(1) << 60) - 1;
   return (bytes < below ? bytes : below) | (ooms != 0 ? UINT64_C(1) << 62 : 0) |
-         (process->has_snapshot ? UINT64_C(1) << 61 : 0);
+         (vs_result_has_history(process) ? UINT64_C(1) << 61 : 0);
 }
 
 static void find_main(vs_result *result) {
@@ -138,7 +138,9 @@ static bool is_figures_problem_known(const vs_result *result) {
 static vs_status doubt_histories(vs_result *result) {
   for (size_t i = 0; i < result->processes.count; i++) {
     const vs_result_process *process = &result->processes.data[i];
-    if (!process->has_stats || process->is_complete || process->end == VS_PROCESS_RUNS) continue;
+    if (!process->has_stats || process->is_complete || process->end == VS_PROCESS_RUNS ||
+        vs_result_has_history(process))
+      continue;
     const bool was_cut = !process->used_cuda || process->end == VS_PROCESS_KILLED;
     if (!was_cut && is_figures_problem_known(result)) continue;
     vs_doubt *doubt =

@@ -33,5 +33,6 @@ def torch_stats(peaks, complete=True, **more):
         }
         for i, (a, q, r, o, t) in enumerate(peaks)
     ]
-    stats = {"schema": 1, "complete": complete, "devices": devices, "steps": 0, "torch": "9.9.0", **more}
+    visible = [{"device": i, "card": i} for i in range(len(peaks))]
+    stats = {"schema": 1, "complete": complete, "visible": visible, "devices": devices, "steps": 0, "torch": "9.9.0", **more}
     return ["file", "stats.%p.json", json.dumps(stats)]

@@ -178,7 +178,8 @@ def surroundings(dryrun, options, env=None):
 
 def test_environment(dryrun):
     plain = surroundings(dryrun, [], env={"CUDA_VISIBLE_DEVICES": "1,0", "PYTHONPATH": "/mine", "LD_PRELOAD": "libm.so.6"})
-    preload = plain["LD_PRELOAD"].split(":")
+    recorder, *preload = plain["LD_PRELOAD"].split(":")
+    assert recorder.endswith("/preload/libvramscope-record.so")
     assert preload[0].endswith("/simcuda/libvramscope-sim.so") and preload[-1] == "libm.so.6"
     folder = os.path.dirname(preload[0])
     assert preload[1:-1] == [f"{folder}/{name}" for name in sorted(os.listdir(folder)) if name != "libvramscope-sim.so"]
@@ -196,7 +197,11 @@ def test_environment(dryrun):
     assert more["VRAMSCOPE_DRYRUN_HISTORY"] == "77"
     places = surroundings(dryrun, ["--values", "true", "--values", "a.py:3=1:int64", "--values=keep"])
     assert places["VRAMSCOPE_SIM_VALUES"] == "true,a.py:3=1:int64,keep"
-    assert surroundings(dryrun, ["--no-history"])["VRAMSCOPE_DRYRUN_HISTORY"] == "0"
+    assert plain["VRAMSCOPE_RECORD"].endswith("/recording.vram") and plain["VRAMSCOPE_RECORD_STACKS"] == "python"
+    users = surroundings(dryrun, [], env={"VRAMSCOPE_RECORD": "/mine.vram"})  # a recording of the user's own
+    assert users["VRAMSCOPE_RECORD"] == "/mine.vram" and "record" not in users["LD_PRELOAD"]
+    without = surroundings(dryrun, ["--no-history"])
+    assert without["VRAMSCOPE_DRYRUN_HISTORY"] == "0" and "VRAMSCOPE_RECORD" not in without and "record" not in without["LD_PRELOAD"]
     world = surroundings(dryrun, ["--world", "64", "--rank", "5"])
     assert (world["RANK"], world["WORLD_SIZE"]) == ("5", "64") and world["MASTER_PORT"].isdigit()
 

@@ -6,8 +6,10 @@ moment is counted by truth.py.
 import csv
 import functools
 import io
+import json
 import random
 import re
+import shutil
 from collections import Counter, defaultdict
 
 import pytest
@@ -283,6 +285,34 @@ def test_the_pairs_of_two_folders(pairs_of_jobs):
         jobs_with_a_shared_change += len(expected[0]) > 1
         jobs_with_several_changes += len(expected) > 1
     assert jobs_with_a_shared_change and jobs_with_several_changes
+
+
+def csv_of(reply):
+    """The lines of `--csv`, as its `--json` has them."""
+    pairs = reply.get("pairs") or [{"rank": None, "files": [reply[side]["file"]["name"] for side in "ab"], "rows": reply["rows"], "error": None}]
+    for pair in pairs:
+        of_pair = {"rank": pair["rank"], "a": pair["files"][0], "b": pair["files"][1]}
+        for row in pair.get("rows", []):
+            sides = {f"{side}_{key}": row[side][key] for side in ("before", "after") for key in ("count", "bytes")}
+            yield {**of_pair, **{key: row[key] for key in ("status", "owner", "file", "function", "line", "delta_bytes")}, **sides, "error": None}
+        if pair.get("error") is not None:
+            yield {**of_pair, "error": pair["error"]}
+
+
+def test_csv_of_differences_has_all_rows(pairs_of_jobs, tmp_path):
+    (before, after), sides = next(iter(pairs_of_jobs.items()))
+    bad = tmp_path / "bad"
+    shutil.copytree(after, bad)
+    number = max(sides[0].keys() & sides[1].keys())
+    (bad / sides[1][number].name).write_bytes(b"no snapshot")
+    files = [side[min(sides[0].keys() & sides[1].keys())] for side in sides]
+    for one, other in ((before, after), (before, bad), files):
+        answers = [cli.run("diff", how, one, other) for how in ("--json", "--csv")]
+        assert answers[0].code == answers[1].code == (cli.CANNOT_READ if other == bad else 0)
+        rows, expected = list(csv.DictReader(io.StringIO(answers[1].out.decode()))), list(csv_of(json.loads(answers[0].out)))
+        assert len(rows) == len(expected) > 1
+        for row, wanted in zip(rows, expected, strict=True):
+            assert row == {key: "" if wanted.get(key) is None else str(wanted[key]) for key in row}
 
 
 def test_the_other_way_round(pairs_of_jobs):

@@ -304,6 +304,22 @@ def test_values_of_places(report, dryrun, tmp_path):
 
 # Ends.
 
+OWNERS = []
+
+
+def owners_of_training(report):
+    """At the peak of a step, in a run that ends by itself: PyTorch's own history has them."""
+    if not OWNERS:
+        reply, _ = report([], TRAIN + "    train(steps=1)\n")
+        assert reply["processes"][0]["history_source"] == "snapshot"
+        OWNERS.extend(rows_of(reply["report"][0]["peak"]))
+    assert "backward pass (no Python stack)" in [label for label, _, _ in OWNERS] and len(OWNERS) > 3
+    return OWNERS
+
+
+def rows_of(peak):
+    return [(row["label"], row["bytes"], row["count"]) for row in peak["owners"]]
+
 
 @pytest.mark.parametrize(
     "end, code, is_complete",
@@ -312,10 +328,12 @@ def test_values_of_places(report, dryrun, tmp_path):
         ("raise ValueError('no')", 1, True),
         ("import os; os._exit(5)", 5, True),
         ("import os; os.kill(os.getpid(), 9)", 137, False),
+        ("import ctypes; ctypes.string_at(0)", 139, False),
     ),
 )
 def test_ends(report, end, code, is_complete):
-    """A killed process leaves what its allocator reported while it ran, whatever the program reset."""
+    """A killed process leaves what its allocator reported while it ran, whatever the program reset; and its history, which the recorder
+    has."""
     script = "    train(steps=1)\n    print(json.dumps(figures()), flush=True)\n    torch.cuda.empty_cache()\n"
     reply, printed = report([], TRAIN + script + f"    torch.cuda.reset_peak_memory_stats()\n    {end}\n", code=code)
     own = last_line(printed)
@@ -324,10 +342,33 @@ def test_ends(report, end, code, is_complete):
     assert reply["devices"][0]["torch"] == own == reply["processes"][0]["devices"][0]["torch"]
     assert reply["verdict"] == "stopped" and reply["processes"][0]["complete"] is is_complete
     assert reply["processes"][0]["end"] == ("ended" if is_complete else "killed")
-    assert (reply["report"] is not None) is is_complete
-    lost = {"kind": "history_lost", "processes": 1} in reply["doubts"]
-    assert lost is not is_complete
+    assert reply["processes"][0]["history_source"] == ("snapshot" if is_complete else "recording")
+    assert not [doubt for doubt in reply["doubts"] if doubt["kind"] == "history_lost"]
+    peak = reply["report"][0]["peak"]
+    assert peak["allocated_bytes"] == own["peak_allocated_bytes"] and rows_of(peak) == owners_of_training(report)
     assert reply["devices"][0]["driver_peak_bytes"] > 100 * MiB  # the node knows, whatever became of the process
+
+
+def test_a_recording_that_was_cut_is_said(report, dryrun):
+    """Here the file is as it was a while before, else a hundredth of a second before the kill."""
+    script = """
+        import os, shutil, time, torch
+        recording = f"{os.environ['VRAMSCOPE_SIM_RUN']}/recording.{os.getpid()}.vram"
+        first = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
+        time.sleep(0.5)
+        shutil.copy(recording, "before.vram")
+        held = torch.empty(64 << 20, dtype=torch.uint8, device="cuda")
+        shutil.copy("before.vram", recording + ".part")
+        os.replace(recording + ".part", recording)
+        os.kill(os.getpid(), 9)
+    """
+    reply, _ = report([], script, code=137)
+    (process,) = reply["processes"]
+    (row,) = process["devices"][0]["owners"]
+    assert row["bytes"] == MiB and process["devices"][0]["torch"]["peak_allocated_bytes"] == 65 * MiB
+    assert {"kind": "history_cut", "processes": 1, "bytes": 64 * MiB} in reply["doubts"]
+    out = " ".join(dryrun([], script).out.split())
+    assert "a process was killed before its last events were recorded: 64.00 MiB of its peak have no owner" in out
 
 
 def test_children_by_spawn(report, tmp_path):
@@ -354,6 +395,7 @@ def test_children_by_fork(report, tmp_path, method):
         "def work(size, ready):\n"
         "    import torch\n"
         "    held = torch.empty(size << 20, dtype=torch.uint8, device='cuda')\n"
+        "    time.sleep(0.2)  # the recorder writes every hundredth of a second\n"
         "    ready.set()\n"
         "    time.sleep(600 if size == 96 else 0)\n"
         "if __name__ == '__main__':\n"
@@ -370,9 +412,11 @@ def test_children_by_fork(report, tmp_path, method):
     reply, _ = report([], "\nimport runpy\nrunpy.run_path('forks.py', run_name='__main__')\n")
     used = sorted((process["devices"][0]["torch"]["peak_allocated_bytes"] >> 20, process["complete"]) for process in reply["processes"])
     assert used == [(64, True), (96, False)]
-    assert [doubt for doubt in reply["doubts"] if doubt["kind"] == "history_lost"] == [{"kind": "history_lost", "processes": 1}]
-    (line,) = reply["report"][0]["peak"]["owners"]  # of the child that ended
-    assert line["bytes"] == 64 * MiB and "forks.py:4" in line["label"]
+    assert not [doubt for doubt in reply["doubts"] if doubt["kind"] == "history_lost"]
+    owners = {process["history_source"]: process["devices"][0]["owners"] for process in reply["processes"]}
+    for source, size in (("snapshot", 64), ("recording", 96)):
+        (row,) = owners[source]
+        assert row["bytes"] == size * MiB and "forks.py:4" in row["label"]
 
 
 POOL = """

@@ -2,6 +2,7 @@
  * ranks of two folders. */
 #include "diff/diff.h"
 #include "base/check.h"
+#include "faces/cli/diff_csv.h"
 #include "faces/cli/diff_options.h"
 #include "faces/cli/diff_ranks.h"
 #include "faces/cli/diff_words.h"
@@ -114,6 +115,19 @@ static void put_markdown(vs_cli *cli, vs_json reply) {
   vs_diff_words_markdown_rows(cli, rows, vs_reply_str(reply, "by"), changed_count(rows));
 }
 
+/* ---- CSV, for a database */
+
+static void put_csv(vs_cli *cli, vs_json reply) {
+  const vs_diff_csv_pair pair = {
+      .rank = {.value.kind = VS_JSON_ABSENT},
+      .files = {vs_str_from(cli->line->arguments[0]), vs_str_from(cli->line->arguments[1])},
+      .rows = vs_reply_at(reply, "rows"),
+      .error = {.value.kind = VS_JSON_ABSENT}};
+  vs_csv csv;
+  vs_diff_csv_begin(&csv, &cli->screen.text);
+  vs_diff_csv_put(&csv, &pair);
+}
+
 /* ---- the command */
 
 static vs_exit put_reply(vs_cli *cli, const vs_text *reply) {
@@ -127,6 +141,7 @@ static vs_exit put_reply(vs_cli *cli, const vs_text *reply) {
   const vs_status status = vs_json_doc_init(&document, cli->host, vs_text_view(reply), &error);
   if (status != VS_OK) return vs_print_error(VS_STR(""), &error);
   if (vs_cli_has(cli, VS_OPTION_MARKDOWN)) put_markdown(cli, vs_json_root(&document));
+  else if (vs_cli_has(cli, VS_OPTION_CSV)) put_csv(cli, vs_json_root(&document));
   else put_text(cli, vs_json_root(&document));
   vs_json_doc_deinit(&document);
   return VS_EXIT_OK;

@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "diff/job_diff.h"
 #include "diff/rank_names.h"
+#include "faces/cli/diff_csv.h"
 #include "faces/cli/diff_options.h"
 #include "faces/cli/diff_words.h"
 #include "faces/cli/rank_files.h"
@@ -302,6 +303,23 @@ static void put_markdown(vs_cli *cli, vs_json reply) {
                               vs_reply_u64(most, "changed_rows"));
 }
 
+/* ---- CSV, for a database */
+
+static void put_csv(vs_cli *cli, vs_json reply) {
+  const vs_json pairs = vs_reply_at(reply, "pairs");
+  vs_csv csv;
+  vs_diff_csv_begin(&csv, &cli->screen.text);
+  for (size_t i = 0; i < vs_json_count(pairs); i++) {
+    const vs_json pair = vs_json_at(pairs, i), files = vs_reply_at(pair, "files");
+    const vs_diff_csv_pair row = {.rank = vs_reply_at(pair, "rank"),
+                                  .files = {vs_json_str(vs_json_at(files, 0), VS_STR("")),
+                                            vs_json_str(vs_json_at(files, 1), VS_STR(""))},
+                                  .rows = vs_reply_at(pair, "rows"),
+                                  .error = vs_reply_at(pair, "error")};
+    vs_diff_csv_put(&csv, &row);
+  }
+}
+
 /* ---- the command */
 
 static vs_exit put_reply(vs_cli *cli, const vs_text *reply) {
@@ -315,6 +333,7 @@ static vs_exit put_reply(vs_cli *cli, const vs_text *reply) {
   if (vs_json_doc_init(&document, cli->host, vs_text_view(reply), &error) != VS_OK)
     return vs_print_error(VS_STR(""), &error);
   if (vs_cli_has(cli, VS_OPTION_MARKDOWN)) put_markdown(cli, vs_json_root(&document));
+  else if (vs_cli_has(cli, VS_OPTION_CSV)) put_csv(cli, vs_json_root(&document));
   else put_text(cli, vs_json_root(&document));
   vs_json_doc_deinit(&document);
   return VS_EXIT_OK;
@@ -369,11 +388,11 @@ static vs_exit pair_and_answer(reading *r) {
 }
 
 static vs_exit open_and_answer(reading *r) {
-  const bool is_json = vs_cli_has(r->cli, VS_OPTION_JSON);
+  const bool has_all = vs_cli_has(r->cli, VS_OPTION_JSON) || vs_cli_has(r->cli, VS_OPTION_CSV);
   const vs_job_diff_options options = {.by = vs_diff_by_of(r->cli),
                                        .unit = r->cli->screen.unit,
                                        .most =
-                                           is_json ? UINT64_MAX : vs_words_top(r->cli, VS_DIFF_WORDS_ROWS)};
+                                           has_all ? UINT64_MAX : vs_words_top(r->cli, VS_DIFF_WORDS_ROWS)};
   if (vs_job_diff_init(&r->job, r->cli->host, options) != VS_OK) return VS_EXIT_NO_MEMORY;
   for (size_t side = 0; side < 2; side++) vs_text_init(&r->at[side], r->cli->host, NULL);
   const vs_exit code = pair_and_answer(r);

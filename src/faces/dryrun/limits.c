@@ -131,6 +131,7 @@ static void put_doubt(vs_sheet *p, vs_json doubt) {
     vs_text_cstr(&p->line, " of ");
     vs_screen_safe(&p->line, vs_reply_str(doubt, "library"));
   }
+  if (vs_str_equal(kind, VS_STR("history_cut"))) vs_sheet_bytes(p, bytes);
   if (vs_str_equal(kind, VS_STR("guess"))) put_guess(p, bytes, vs_reply_u64(doubt, "most_bytes"));
   if (vs_str_equal(kind, VS_STR("not_recorded"))) {
     if (vs_reply_u64(doubt, "processes") > 1)
@@ -266,6 +267,11 @@ void vs_dryrun_put_doubts(vs_sheet *p) {
   if (put_doubts_of(p, "history_lost", lost(p))) {
     vs_text_cstr(&p->line, " did not end by Python's exit: what PyTorch allocated and reserved is known, but "
                            "not by which lines");
+    vs_sheet_end(p, label, VS_STYLE_TITLE);
+    label = "";
+  }
+  if (put_doubts_of(p, "history_cut", "a process was killed before its last events were recorded: ")) {
+    vs_text_cstr(&p->line, " of its peak have no owner");
     vs_sheet_end(p, label, VS_STYLE_TITLE);
     label = "";
   }

@@ -31,8 +31,16 @@ VS_PRELOAD_API register_function REGISTER;
 /* The request that the thread makes. The initial-exec model makes its first use allocate no memory. */
 static _Thread_local vs_request request __attribute__((tls_model("initial-exec")));
 
-/* The Python stack, else the native one: of the callers of the function where `start` is. */
+/* The Python stack: empty if the thread has no frames, none if they cannot be read. */
+static vs_context python_stack(vs_record_stacks *stacks) {
+  const vs_context stack = vs_python_capture(stacks);
+  if (__builtin_expect(stack != VS_CONTEXT_NONE, 1)) return stack;
+  return vs_python_state_of() == VS_PYTHON_TRUSTED ? vs_record_intern(stacks, NULL, 0) : VS_CONTEXT_NONE;
+}
+
+/* The Python stack, else, where it is wanted, the native one: of the callers of the function where `start` is. */
 static vs_context stack_of(vs_record_stacks *stacks, vs_stackwalk_start start) {
+  if (!vs_recording_has_native_stacks()) return python_stack(stacks);
   const vs_context stack = vs_python_capture(stacks);
   if (__builtin_expect(stack != VS_CONTEXT_NONE, 1)) return stack;
   if (vs_python_state_of() == VS_PYTHON_UNTRUSTED) vs_pytorch_doubt_add(VS_DOUBT_STACKS);
@@ -71,13 +79,13 @@ static const vs_pytorch_calls ours = {
 
 /* ---- calls that the loader binds to this library */
 
-/* The function that was meant, as the library that contains `inside` sees it; else as the loader goes on from here. Threads that
- * look it up at the same time find the same. */
+/* The function that was meant: that of the next library which stands before PyTorch's own, such as the simulated CUDA; else as the
+ * library that contains `inside` sees it. Threads that look it up at the same time find the same. */
 static void *original_of(void *_Atomic *kept, const char *name, const void *inside) {
   void *original = atomic_load_explicit(kept, memory_order_acquire);
   if (original != NULL) return original;
-  original = vs_library_symbol_seen_from(inside, name);
-  if (original == NULL) original = dlsym(RTLD_NEXT, name);
+  original = dlsym(RTLD_NEXT, name);
+  if (original == NULL) original = vs_library_symbol_seen_from(inside, name);
   atomic_store_explicit(kept, original, memory_order_release);
   return original;
 }

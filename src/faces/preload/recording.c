@@ -13,7 +13,7 @@ enum { PATH = 4096, MOST_NAMES = 1000 };
 /* Constant once the library is loaded: the program may change its environment, and its folder. */
 static struct {
   char path[PATH], list[PATH];
-  bool has_pid_always;
+  bool has_pid_always, is_quiet, has_python_only;
 } wanted;
 
 /* Guarded by `lock`, but for `state`. `forks` is 1 + the generation of the process that opened it, 0 before the first. */
@@ -35,10 +35,15 @@ static void keep_path(char path[PATH], const char *variable) {
 bool vs_recording_prepare(void) {
   keep_path(wanted.path, "VRAMSCOPE_RECORD");
   keep_path(wanted.list, "VRAMSCOPE_RECORD_LIST");
+  const char *stacks = getenv("VRAMSCOPE_RECORD_STACKS");
   wanted.has_pid_always = getenv("VRAMSCOPE_RECORD_EACH") != NULL;
+  wanted.is_quiet = getenv("VRAMSCOPE_RECORD_QUIET") != NULL;
+  wanted.has_python_only = stacks != NULL && strcmp(stacks, "python") == 0;
   vs_fork_watch();
   return wanted.path[0] != 0;
 }
+
+bool vs_recording_has_native_stacks(void) { return !wanted.has_python_only; }
 
 /* ---- messages */
 
@@ -57,7 +62,7 @@ void vs_recording_say(const char *sentence) {
   char line[1024];
   const int before = errno;
   vs_format(line, sizeof line, "vramscope: %s\n", sentence);
-  (void)!write(STDERR_FILENO, line, strlen(line));
+  if (!wanted.is_quiet) (void)!write(STDERR_FILENO, line, strlen(line));
   list("\t", sentence);
   errno = before;
 }

@@ -6,7 +6,8 @@
  * a name. Without VRAMSCOPE_RECORD nothing is recorded. VRAMSCOPE_RECORD_LIST is a file to which each process appends a line:
  * "PID\tPATH" for a recording that it began, "PID\t\tSENTENCE" for what it says to its user.
  *
- * Sentences go to standard error, each kind once. */
+ * Sentences go to standard error, each kind once; with VRAMSCOPE_RECORD_QUIET set only to that file. With VRAMSCOPE_RECORD_STACKS "python"
+ * a thread without a Python frame has no stack, as in PyTorch's history with stacks="python". */
 #ifndef VS_PRELOAD_RECORDING_H
 #define VS_PRELOAD_RECORDING_H
 
@@ -22,6 +23,9 @@ bool vs_recording_prepare(void);
 
 /* The recording of this process, which the first call in each process opens. Takes no lock if it is open. */
 const vs_preload_recording *vs_recording_now(void);
+
+/* Whether a thread without a Python frame has its native stack. */
+bool vs_recording_has_native_stacks(void);
 
 /* The recorder, NULL as above; no call takes it after this one. The caller keeps other threads from using the one that it got
  * before. */

@@ -55,14 +55,18 @@ static void keep(vs_sim_use *use, uint64_t allocated, uint64_t reserved) {
 
 /* ---- calling on */
 
-/* The function of that name in c10, which the library that contains `caller` is linked with, or is. Not RTLD_NEXT: Python loads
- * PyTorch's libraries where that does not look. NULL: there is only this library's own. */
+static bool are_in_one_library(const void *a, const void *b) {
+  vs_library_place of_a, of_b;
+  return vs_library_place_of(a, &of_a) && vs_library_place_of(b, &of_b) && of_a.base == of_b.base;
+}
+
+/* The function of that name in c10, which the library that contains `caller` is linked with, or is; a caller that has the function itself
+ * may also be another library that stands before PyTorch's, such as the recorder. Not RTLD_NEXT: Python loads PyTorch's libraries where
+ * that does not look. NULL: there is only this library's own. */
 static void *original_of(const char *name, const void *caller) {
-  vs_library_place its, ours;
   void *found = vs_library_symbol_seen_from(caller, name);
-  const bool is_ours = found != NULL && vs_library_place_of(found, &its) &&
-                       vs_library_place_of(&vs_this_process, &ours) && its.base == ours.base;
-  return is_ours ? NULL : found;
+  if (found != NULL && are_in_one_library(found, caller)) found = vs_library_loaded_symbol("libc10.so", name);
+  return found != NULL && are_in_one_library(found, &vs_this_process) ? NULL : found;
 }
 
 /* The same, looked up once. Threads that look it up at the same time find the same. */
