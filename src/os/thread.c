@@ -50,6 +50,12 @@ void vs_thread_join(vs_thread *thread) {
 
 void vs_thread_yield(void) { sched_yield(); }
 
+size_t vs_thread_processors(void) {
+  cpu_set_t set;
+  const int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  return count < 1 ? 1 : (size_t)count;
+}
+
 uint64_t vs_thread_id(void) { return (uint64_t)syscall(SYS_gettid); }
 
 void vs_thread_name(char name[static VS_THREAD_NAME]) {

@@ -26,6 +26,9 @@ void vs_thread_join(vs_thread *thread);
 /* Lets another thread run that waits for a processor. */
 void vs_thread_yield(void);
 
+/* On how many processors this thread may run, at least 1. */
+size_t vs_thread_processors(void);
+
 /* The kernel's number of the calling thread. */
 uint64_t vs_thread_id(void);
 

@@ -1,7 +1,6 @@
 #include "faces/cli/rank_files.h"
-#include "diff/rank_names.h"
 #include "base/sort.h"
-#include "faces/terminal/statusline.h"
+#include "diff/rank_names.h"
 #include "os/folder.h"
 
 /* ---- which files */
@@ -107,44 +106,6 @@ void vs_rank_files_deinit(vs_rank_files *files) {
   vs_vec_free(files->cli->host, &files->order);
   vs_vec_free(files->cli->host, &files->starts);
   vs_text_deinit(&files->names);
-}
-
-/* ---- reading them */
-
-static vs_status open_and_take(const vs_rank_files *files, const vs_rank_reader *reader, size_t number,
-                               vs_error *error) {
-  const char *name = vs_rank_files_at(files, number);
-  const vs_intake intake = {.name = vs_str_from(name)};
-  vs_engine *engine = NULL;
-  VS_TRY(vs_intake_open(files->cli->host, &intake, name, &engine, error));
-  const vs_status status = reader->take(reader->ctx, number, name, &engine, error);
-  vs_engine_destroy(engine);
-  return status;
-}
-
-/* A file that cannot be read is a row that says why, and the others are read. */
-static vs_status read_one(const vs_rank_files *files, const vs_rank_reader *reader, size_t number) {
-  vs_error error = {.status = VS_OK, .offset = VS_NO_OFFSET};
-  const vs_status status = open_and_take(files, reader, number, &error);
-  if (status == VS_OK || status == VS_NO_MEMORY) return status;
-  return reader->fail(reader->ctx, number, vs_rank_files_at(files, number),
-                      error.status == VS_OK ? vs_status_text(status) : error.text);
-}
-
-vs_status vs_rank_files_read(const vs_rank_files *files, const vs_rank_reader *reader) {
-  const size_t count = vs_rank_files_count(files);
-  vs_statusline line;
-  vs_status status = VS_OK;
-  vs_statusline_begin(&line, !vs_cli_has(files->cli, VS_OPTION_QUIET));
-  for (size_t i = 0; i < count && status == VS_OK; i++) {
-    char text[300];
-    vs_format(text, sizeof text, "file %U of %U: %s", (uint64_t)i + 1, (uint64_t)count,
-              vs_rank_files_at(files, i));
-    vs_statusline_draw(&line, vs_str_from(text));
-    status = read_one(files, reader, i);
-  }
-  vs_statusline_end(&line);
-  return status;
 }
 
 vs_status vs_rank_ask(const vs_cli *cli, vs_engine *engine, const char *method, const char *more,

@@ -1,4 +1,4 @@
-/* The files of ranks that a command line names, in the order in which they are shown, and reading one after the other.
+/* The files of ranks that a command line names, in the order in which they are shown, and reading them (rank_reading.c).
  *
  *   vs_rank_files files;
  *   code = vs_rank_files_list(cli, cli->line->arguments, cli->line->argument_count, &files);
@@ -48,7 +48,8 @@ typedef struct vs_rank_reader {
   vs_status (*fail)(void *ctx, size_t number, const char *name, const char *why);
 } vs_rank_reader;
 
-/* Reads one file after the other; the line at the bottom of the terminal shows which. Fails as `fail`; VS_NO_MEMORY */
+/* Opens the files on as many threads as there are processors, each at most one ahead, and calls the functions of `reader` on this thread, in
+ * the order of the files; the line at the bottom of the terminal shows which. Fails as `fail`; VS_NO_MEMORY */
 VS_MUST_CHECK vs_status vs_rank_files_read(const vs_rank_files *files, const vs_rank_reader *reader);
 
 /* The reply of an engine to a method about the device of --device. `more`: further parameters as JSON, each with a comma behind it.

@@ -9,7 +9,6 @@
 #include "os/clock.h"
 #include "os/thread.h"
 #include <microhttpd.h>
-#include <sched.h>
 #include <sys/random.h>
 
 /* The name of this code differs between versions of libmicrohttpd. */
@@ -305,15 +304,9 @@ static void load_files(void *ctx) {
   }
 }
 
-static size_t count_processors(void) {
-  cpu_set_t set;
-  const int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  return count < 1 ? 1 : (size_t)count;
-}
-
 /* At least two loaders for several files, so that one that waits for a pipe does not delay the others. */
 static vs_status start_loaders(vs_server *server) {
-  size_t wanted = count_processors() < 2 ? 2 : count_processors();
+  size_t wanted = vs_thread_processors() < 2 ? 2 : vs_thread_processors();
   if (wanted > server->plan.file_count) wanted = server->plan.file_count;
   if (wanted > MOST_LOADERS) wanted = MOST_LOADERS;
   while (server->loader_count < wanted) {
